@@ -1,0 +1,31 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace reprise::log {
+
+/// Channels of REPRISE_LOG=trace,guards,... (docs/logs.md). `always`: warnings, printed whenever logging is not off.
+enum class Channel : std::uint8_t { Trace, Guards, Recompiles, Graph, Fusion, Recordings, Memory, Epilogue, Compile, Warning };
+inline constexpr int kChannelCount = 10;
+std::string_view channel_name(Channel);
+
+namespace detail { extern std::atomic<std::uint32_t> enabled_mask; }  // bit per channel; text or file sink wants it
+/// One relaxed load: cheap enough for warm paths. Guards every construction of an event.
+inline bool on(Channel c) { return (detail::enabled_mask.load(std::memory_order_relaxed) >> static_cast<int>(c)) & 1; }
+
+/// One event: printed for people as "[channel] function/specialization: text" when REPRISE_LOG names the channel, and
+/// written as one JSON object a line {"t_us", "channel", "event", "function", "text", ...fields} to REPRISE_LOG_FILE.
+/// `event` is a stable snake_case name (docs/logs.md lists each with its fields). Threads: any; a line is written whole.
+void event(Channel, std::string_view event, std::string_view function, std::string_view text, const nlohmann::json& fields);
+void warn(std::string_view text);
+
+/// Rereads the environment (tests), or sets the sinks directly. Channels: comma-separated names, "all", or "".
+void configure_from_environment();
+void configure(std::string_view channels, const std::string& file_path);
+/// For tests: all events' JSON lines also go to this callback until it is reset with nullptr.
+void set_test_sink(void (*sink)(std::string_view json_line));
+
+}  // namespace reprise::log

@@ -1,0 +1,1 @@
+# install rules: see issue; filled with the package config

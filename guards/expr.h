@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "reprise/int.h"
+
+namespace reprise::guards {
+
+class ShapeEnv;
+
+enum class ExprKind : std::uint8_t { Const, Symbol, Add, Mul, Div, Mod, Min, Max, Eq, Ne, Lt, Le, And, Or, Not };
+
+/// A hash-consed symbolic integer or truth value in canonical form: inside one ShapeEnv, equal expressions are the
+/// same pointer (s0 + s1 and s1 + s0; 2*s0 and s0 + s0; (a+b)*c is multiplied out). Immutable; owned by its ShapeEnv.
+class Expr {
+ public:
+  ExprKind kind() const { return kind_; }
+  bool is_bool() const { return kind_ >= ExprKind::Eq; }
+  bool is_const() const { return kind_ == ExprKind::Const; }
+  std::int64_t value() const { return value_; }                ///< of a Const
+  std::uint32_t symbol() const { return static_cast<std::uint32_t>(value_); }  ///< of a Symbol: index into ShapeEnv::symbols
+  std::span<const Expr* const> args() const { return {args_, n_args_}; }
+  ShapeEnv& env() const { return *env_; }
+  std::uint32_t id() const { return id_; }                     ///< creation order; the deterministic sort key
+
+ private:
+  friend class ShapeEnv;
+  ExprKind kind_;
+  std::uint16_t n_args_ = 0;
+  std::uint32_t id_ = 0;
+  std::int64_t value_ = 0;
+  const Expr* const* args_ = nullptr;
+  ShapeEnv* env_ = nullptr;
+};
+
+/// "s0 + 2*s1", "s0 // 4" is written "s0 / 4"; fully parenthesised where precedence needs it; the parser reads it back.
+std::string to_string(const Expr*);
+
+}  // namespace reprise::guards

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "guards/shape_env.h"
+
+namespace reprise::guards {
+
+/// The guards of one trace, compiled: word-against-constant, word-against-word, range, divisibility, and a general
+/// ExprProgram for the rest. Checked in full on every call. Immutable; any thread.
+class GuardSet {
+ public:
+  GuardSet() = default;
+  explicit GuardSet(ShapeEnv& env);   ///< takes env's guards and its symbols' ranges; redundant ones are dropped
+  /// Index of the first guard that does not hold for this call, or nullopt. No allocation, no text.
+  std::optional<std::uint32_t> first_miss(const std::int64_t* words) const noexcept;
+  std::size_t size() const;
+  /// "arg 0 .size(0) is 1, wanted s0 != 1; guard born at loop.cpp:41 (broadcast)". Cold.
+  std::string explain(std::uint32_t miss, const std::int64_t* words) const;
+  /// What the user can do about it, one phrase. Cold.
+  std::string remedy(std::uint32_t miss) const;
+  /// One guard as text: "s0 != 1  ; broadcast, loop.cpp:41". In order of checking.
+  std::string text(std::uint32_t i) const;
+  /// Words that some guard requires to equal a constant: (word, value). Dispatch hashes them.
+  std::vector<std::pair<std::uint32_t, std::int64_t>> constants() const;
+
+ private:
+  struct Check { std::uint8_t kind; std::uint32_t a, b; std::int64_t k, m; std::uint32_t guard; };
+  std::vector<Check> checks_;
+  ExprProgram general_;
+  struct Said { std::string condition, why; SourceLoc where; std::vector<Source> sources; };
+  std::vector<Said> said_;
+};
+
+}  // namespace reprise::guards

@@ -1,0 +1,113 @@
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "guards/expr.h"
+#include "reprise/source_location.h"
+
+namespace reprise::guards {
+
+/// Where a symbol comes from: which 64-bit word of the call signature holds it, and how people name it.
+struct Source {
+  std::uint32_t word = 0;       ///< index into the CallSignature's words
+  std::string name;             ///< "arg 0 .size(1)", "arg 3", "captured 1 .stride(0)", "rng seed"
+};
+
+struct Symbol {
+  const Expr* expr = nullptr;
+  Source source;
+  std::int64_t hint = 0;        ///< value in the traced call
+  std::int64_t lo = INT64_MIN, hi = INT64_MAX;  ///< inclusive; narrowed by guards taken and by mark_dynamic
+  std::int64_t multiple_of = 1;
+};
+
+/// A condition this trace relies on. `why` is a static phrase: "broadcast", "branch", "pinned to a constant", "mark_dynamic".
+struct Guard {
+  const Expr* condition = nullptr;   ///< boolean
+  SourceLoc where;                   ///< the user's line, if known
+  const char* why = "";
+};
+
+/// The symbols, expressions and guards of one trace.
+///
+/// Promise: if all `guards()` hold for other values of the symbols, then running the traced function on them takes the
+/// same branches, so the same graph is right. Nothing is guarded that the trace did not observe.
+/// Ownership: owns every Expr; Graphs share it. Threads: one thread while tracing; immutable after freeze().
+class ShapeEnv {
+ public:
+  ShapeEnv();
+  ~ShapeEnv();
+  ShapeEnv(const ShapeEnv&) = delete;
+
+  /// A new symbol s<n>. Sizes get lo = 0. `lo == hi` makes a constant.
+  Int new_symbol(Source, std::int64_t hint, std::int64_t lo = INT64_MIN, std::int64_t hi = INT64_MAX, std::int64_t multiple_of = 1);
+  const std::deque<Symbol>& symbols() const { return symbols_; }
+  const std::vector<Guard>& guards() const { return guards_; }
+
+  // ---- building, canonical
+  const Expr* constant(std::int64_t);
+  const Expr* make(ExprKind, std::span<const Expr* const>);   ///< simplified and interned
+  const Expr* of(Int);                                         ///< a plain Int becomes a Const
+
+  // ---- asking
+  std::int64_t evaluate_hint(const Expr*) const;
+  /// Under the guards taken so far, must it be true / false? nullopt if it may be either. Sound, not complete.
+  std::optional<bool> prove(const Expr* boolean);
+  /// Inclusive bounds of an integer expression from its symbols' ranges; INT64_MIN/MAX when unknown.
+  struct Range { std::int64_t lo, hi; };
+  Range range_of(const Expr*) const;
+  /// The form after substituting equalities learned from guards (s1 == s0 makes s1 into s0).
+  const Expr* simplify(const Expr*);
+
+  /// Decides a boolean for this trace: proved ones cost nothing, otherwise its hint is taken and a guard recorded.
+  bool decide(const Expr* boolean, SourceLoc, const char* why);
+  /// Requires it to hold; false (and no guard) if its hint is false.
+  bool require(const Expr* boolean, SourceLoc, const char* why);
+  /// Adds `e == hint` and returns the hint. Logged on channel `guards`.
+  std::int64_t pin(const Expr* e, SourceLoc, const char* why);
+
+  void freeze();  ///< no more symbols, expressions or guards; a later attempt throws Internal
+
+  // ---- text
+  /// Reads what to_string writes, with this env's symbols by name; throws InvalidArgument at the offending column.
+  const Expr* parse(std::string_view);
+  /// For parsing graphs and tests: the symbol of that name, made (hint as given) when missing.
+  Int symbol_named(std::string_view name, std::int64_t hint = 2);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+  std::deque<Symbol> symbols_;
+  std::vector<Guard> guards_;
+  bool frozen_ = false;
+};
+
+/// Expressions flattened to straight-line code over numbered slots: common subexpressions once, no recursion.
+/// Immutable after build(); evaluate() is thread-safe, does not allocate, and costs about a nanosecond an operation.
+class ExprProgram {
+ public:
+  /// Returns the index in the result array at which this expression's value will stand. Equal expressions share one.
+  std::uint32_t add(Int);
+  std::uint32_t add(const Expr*);
+  std::size_t size() const { return n_slots_; }   ///< length of the array evaluate() fills
+  /// `words`: the call signature (symbols read `words[source.word]`). `slots`: size() values are written.
+  /// Division by zero yields 0 (a guard excludes it wherever the result is used).
+  void evaluate(const std::int64_t* words, std::int64_t* slots) const;
+
+ private:
+  struct Op { std::uint8_t code; std::uint32_t dst, a, b; std::int64_t imm; };
+  std::vector<Op> ops_;
+  std::uint32_t n_slots_ = 0;
+  std::unordered_map<const Expr*, std::uint32_t> slot_of_;
+  std::unordered_map<std::int64_t, std::uint32_t> const_slot_;
+};
+
+}  // namespace reprise::guards

@@ -1,0 +1,170 @@
+#pragma once
+#include <compare>
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "reprise/small_vector.h"
+#include "reprise/source_location.h"
+
+namespace reprise {
+
+namespace guards {
+class Expr;  // guards/expr.h
+}
+
+class Bool;
+
+template <class T>
+concept IntegralNumber = std::integral<std::remove_cvref_t<T>> && !std::same_as<std::remove_cvref_t<T>, bool>;
+
+/// An integer that may be symbolic. Outside a trace it is a plain 64-bit number and costs what one costs.
+/// Inside a trace, sizes, strides and `Int` arguments are expressions over the symbols of the call
+/// (`arg 0 .size(1)`); arithmetic stays symbolic, a comparison yields a `Bool`, and converting to
+/// `std::int64_t` pins the value: it adds the guard "this expression equals what it was", logged with its line.
+///
+/// Division and remainder follow C++ (`/` truncates). Trivially copyable; a symbolic Int is valid as long as the
+/// trace (later: the graph) that made it.
+class Int {
+ public:
+  constexpr Int() noexcept = default;
+  template <IntegralNumber T>
+  constexpr Int(T v) noexcept : value_(static_cast<std::int64_t>(v)) {}
+  /// Of a symbolic expression; a constant expression becomes a plain number. (guards/int.cc)
+  explicit Int(const guards::Expr* e) noexcept;
+
+  bool is_symbolic() const noexcept { return expr_ != nullptr; }
+  /// The expression, or null for a plain number.
+  const guards::Expr* expr() const noexcept { return expr_; }
+
+  /// The number. Of a symbolic Int: pins it (adds a guard) and returns the value seen while tracing.
+  std::int64_t value(SourceLoc loc = SourceLoc::current()) const { return expr_ ? pin(loc) : value_; }
+  explicit operator std::int64_t() const { return expr_ ? pin({}) : value_; }
+  /// The number it has in the call being traced; adds no guard. For heuristics and messages only.
+  std::int64_t hint() const { return expr_ ? hint_slow() : value_; }
+
+  friend Int operator+(Int a, Int b) { return a.plain(b) ? Int(wrap(u(a) + u(b))) : add(a, b); }
+  friend Int operator-(Int a, Int b) { return a.plain(b) ? Int(wrap(u(a) - u(b))) : sub(a, b); }
+  friend Int operator*(Int a, Int b) { return a.plain(b) ? Int(wrap(u(a) * u(b))) : mul(a, b); }
+  friend Int operator/(Int a, Int b) { return div(a, b); }  ///< throws InvalidArgument when dividing by zero
+  friend Int operator%(Int a, Int b) { return mod(a, b); }
+  Int operator-() const { return Int(0) - *this; }
+  Int& operator+=(Int o) { return *this = *this + o; }
+  Int& operator-=(Int o) { return *this = *this - o; }
+  Int& operator*=(Int o) { return *this = *this * o; }
+  Int& operator/=(Int o) { return *this = *this / o; }
+  Int& operator%=(Int o) { return *this = *this % o; }
+  Int& operator++() { return *this += 1; }
+  Int operator++(int) { Int old = *this; *this += 1; return old; }
+  Int& operator--() { return *this -= 1; }
+
+  static Int min(Int a, Int b);
+  static Int max(Int a, Int b);
+  /// ceil(a / b) for a >= 0, b > 0.
+  static Int ceil_div(Int a, Int b) { return (a + b - 1) / b; }
+
+  /// Same number, or the same canonical expression. Never adds a guard: use `==` to ask.
+  friend bool identical(Int a, Int b) noexcept { return a.expr_ == b.expr_ && (a.expr_ || a.value_ == b.value_); }
+
+  std::string str() const;
+  friend std::ostream& operator<<(std::ostream&, Int);
+
+ private:
+  bool plain(Int o) const noexcept { return !expr_ && !o.expr_; }
+  static std::uint64_t u(Int a) noexcept { return static_cast<std::uint64_t>(a.value_); }
+  static std::int64_t wrap(std::uint64_t v) noexcept { return static_cast<std::int64_t>(v); }
+  static Int add(Int, Int);
+  static Int sub(Int, Int);
+  static Int mul(Int, Int);
+  static Int div(Int, Int);
+  static Int mod(Int, Int);
+  std::int64_t pin(SourceLoc) const;
+  std::int64_t hint_slow() const;
+
+  std::int64_t value_ = 0;
+  const guards::Expr* expr_ = nullptr;
+};
+
+/// A truth value that may be symbolic. Using it in an `if` (or converting it to bool) decides it for this trace
+/// and adds the guard that the branch took, with the line of the comparison.
+class Bool {
+ public:
+  constexpr Bool(bool v) noexcept : value_(v) {}
+  Bool(const guards::Expr* e, SourceLoc loc) noexcept;  // (guards/int.cc)
+  bool is_symbolic() const noexcept { return expr_ != nullptr; }
+  const guards::Expr* expr() const noexcept { return expr_; }
+  SourceLoc where() const noexcept { return loc_; }
+  explicit operator bool() const { return expr_ ? decide() : value_; }
+  /// What it is in the call being traced; adds no guard.
+  bool hint() const { return expr_ ? hint_slow() : value_; }
+  /// True only if it must hold whatever the symbols are, under the guards taken so far. Adds no guard.
+  bool known_true() const;
+  friend Bool operator&(Bool a, Bool b);
+  friend Bool operator|(Bool a, Bool b);
+  friend Bool operator!(Bool a);
+
+ private:
+  bool decide() const;
+  bool hint_slow() const;
+  bool value_ = false;
+  const guards::Expr* expr_ = nullptr;
+  SourceLoc loc_;
+};
+
+/// An operand of a comparison: the Int and the line that compares (an implicit conversion evaluates its default
+/// argument at the place of the expression).
+struct LocInt {
+  Int v;
+  SourceLoc loc;
+  LocInt(Int v, SourceLoc loc = SourceLoc::current()) : v(v), loc(loc) {}
+  template <IntegralNumber T>
+  LocInt(T v, SourceLoc loc = SourceLoc::current()) : v(v), loc(loc) {}
+};
+
+namespace detail {
+Bool compare_eq(Int a, Int b, SourceLoc);
+Bool compare_lt(Int a, Int b, SourceLoc);
+Bool compare_le(Int a, Int b, SourceLoc);
+/// The number of a plain Int (undefined for a symbolic one).
+inline std::int64_t plain_value(Int a) { return a.hint(); }
+template <class A, class B>
+concept IntComparable = (std::same_as<std::remove_cvref_t<A>, Int> && (std::same_as<std::remove_cvref_t<B>, Int> || IntegralNumber<B>)) ||
+                        (std::same_as<std::remove_cvref_t<B>, Int> && IntegralNumber<A>);
+}  // namespace detail
+
+inline Bool operator==(LocInt a, LocInt b) { return detail::compare_eq(a.v, b.v, a.loc); }
+inline Bool operator!=(LocInt a, LocInt b) { return !detail::compare_eq(a.v, b.v, a.loc); }
+inline Bool operator<(LocInt a, LocInt b) { return detail::compare_lt(a.v, b.v, a.loc); }
+inline Bool operator<=(LocInt a, LocInt b) { return detail::compare_le(a.v, b.v, a.loc); }
+inline Bool operator>(LocInt a, LocInt b) { return detail::compare_lt(b.v, a.v, a.loc); }
+inline Bool operator>=(LocInt a, LocInt b) { return detail::compare_le(b.v, a.v, a.loc); }
+
+/// Up to eight without a heap.
+using Ints = SmallVec<Int, 8>;
+
+/// A borrowed list of Ints: what operators take for sizes and dimensions. `x.view({b, -1})` works.
+class IntArrayRef {
+ public:
+  constexpr IntArrayRef() = default;
+  constexpr IntArrayRef(const Int* p, std::size_t n) : p_(p), n_(n) {}
+  constexpr IntArrayRef(std::initializer_list<Int> l) : p_(l.begin()), n_(l.size()) {}
+  IntArrayRef(const Ints& v) : p_(v.data()), n_(v.size()) {}
+  IntArrayRef(const std::vector<Int>& v) : p_(v.data()), n_(v.size()) {}
+  IntArrayRef(const Int& one) : p_(&one), n_(1) {}
+  const Int* begin() const { return p_; }
+  const Int* end() const { return p_ + n_; }
+  std::size_t size() const { return n_; }
+  bool empty() const { return n_ == 0; }
+  const Int& operator[](std::size_t i) const { return p_[i]; }
+  Ints vec() const { return Ints(begin(), end()); }
+
+ private:
+  const Int* p_ = nullptr;
+  std::size_t n_ = 0;
+};
+
+}  // namespace reprise

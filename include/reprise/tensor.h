@@ -1,0 +1,124 @@
+#pragma once
+#include <atomic>
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reprise/device.h"
+#include "reprise/dtype.h"
+#include "reprise/int.h"
+#include "reprise/scalar.h"
+#include "reprise/source_location.h"
+
+namespace reprise {
+
+inline constexpr int kMaxRank = 8;  ///< tensors have at most 8 dimensions
+
+struct TensorImpl;  // tensor/impl.h
+namespace detail {
+void retain(TensorImpl*) noexcept;
+void release(TensorImpl*) noexcept;
+}  // namespace detail
+
+class Tensor;
+/// A borrowed list of tensors: what `cat` and `stack` take.
+class TensorArrayRef {
+ public:
+  TensorArrayRef() = default;
+  TensorArrayRef(const Tensor* p, std::size_t n) : p_(p), n_(n) {}
+  TensorArrayRef(std::initializer_list<Tensor> l) : p_(l.begin()), n_(l.size()) {}
+  TensorArrayRef(const std::vector<Tensor>& v);
+  const Tensor* begin() const { return p_; }
+  inline const Tensor* end() const;
+  std::size_t size() const { return n_; }
+  inline const Tensor& operator[](std::size_t i) const;
+
+ private:
+  const Tensor* p_ = nullptr;
+  std::size_t n_ = 0;
+};
+
+/// An n-dimensional strided view of counted storage. Copying a Tensor copies a handle; `clone()` copies elements.
+/// Inside a trace a Tensor may have metadata but no data: reading an element then ends the trace with a reason.
+///
+/// Names and meanings are ATen's. Differences: at most 8 dimensions; results of operators that compute are always
+/// row-major contiguous. All dimensions may be negative (counted from the end) unless said otherwise.
+/// Thread-safety is that of shared_ptr: distinct handles may be used from any thread; elements are not locked.
+class Tensor {
+ public:
+  Tensor() noexcept = default;  ///< undefined: `defined()` is false, anything else throws InvalidArgument
+  /// Takes over one reference. (Internal; users call factories.)
+  static Tensor adopt(TensorImpl* p) noexcept { Tensor t; t.impl_ = p; return t; }
+  static Tensor share(TensorImpl* p) noexcept { detail::retain(p); return adopt(p); }
+  Tensor(const Tensor& o) noexcept : impl_(o.impl_) { if (impl_) detail::retain(impl_); }
+  Tensor(Tensor&& o) noexcept : impl_(std::exchange(o.impl_, nullptr)) {}
+  Tensor& operator=(Tensor o) noexcept { std::swap(impl_, o.impl_); return *this; }
+  ~Tensor() { if (impl_) detail::release(impl_); }
+
+  bool defined() const noexcept { return impl_ != nullptr; }
+  TensorImpl* impl() const noexcept { return impl_; }
+  bool is_same(const Tensor& o) const noexcept { return impl_ == o.impl_; }
+
+  // ---- metadata; symbolic inside a trace (tensor/tensor.cc)
+  DType dtype() const;
+  Device device() const;
+  int dim() const;
+  Int size(int dim, SourceLoc loc = SourceLoc::current()) const;
+  Ints sizes() const;
+  Int stride(int dim, SourceLoc loc = SourceLoc::current()) const;
+  Ints strides() const;
+  Int storage_offset() const;  ///< in elements
+  Int numel() const;
+  bool is_contiguous() const;  ///< row-major, ATen's rule (dimensions of size 1 do not count); inside a trace may guard
+  bool is_floating_point() const { return is_floating(dtype()); }
+  bool shares_storage_with(const Tensor& o) const;
+  std::uint64_t version() const;  ///< counts the in-place writes to the storage
+
+  // ---- elements; inside a trace these end the capture with a reason (tensor/access.cc)
+  void* data_ptr(SourceLoc loc = SourceLoc::current()) const;  ///< first element of this view
+  template <class T>
+  T* data(SourceLoc loc = SourceLoc::current()) const {        ///< throws DTypeMismatch unless T is the dtype
+    return static_cast<T*>(checked_data(dtype_of<T>, loc));
+  }
+  Scalar item(SourceLoc loc = SourceLoc::current()) const;     ///< of one element; throws ShapeMismatch otherwise
+  /// All elements in row-major order, converted. T: float, double, int64_t, int32_t, bool(uint8_t).
+  template <class T>
+  std::vector<T> to_vector(SourceLoc loc = SourceLoc::current()) const;
+  /// As numpy prints: large tensors are summarised.
+  std::string str() const;
+  explicit operator bool() const;  ///< of one element: item() != 0
+
+  /// Gives the bytes back now (runs a from_blob deleter); every tensor on this storage then throws StorageFreed when used.
+  void release_storage();
+
+#include "reprise/tensor_methods.inc"
+
+ private:
+  void* checked_data(DType want, SourceLoc loc) const;
+  TensorImpl* impl_ = nullptr;
+};
+
+inline const Tensor* TensorArrayRef::end() const { return p_ + n_; }
+inline const Tensor& TensorArrayRef::operator[](std::size_t i) const { return p_[i]; }
+inline TensorArrayRef::TensorArrayRef(const std::vector<Tensor>& v) : p_(v.data()), n_(v.size()) {}
+
+std::ostream& operator<<(std::ostream&, const Tensor&);
+
+/// Wraps memory the caller owns. `strides` empty means row-major. `deleter` (may be empty) runs once, when the last
+/// tensor on it is gone or `release_storage` is called. Throws InvalidArgument for a null pointer with elements, a
+/// negative size, or a rank over 8. (tensor/from_blob.cc)
+Tensor from_blob(void* data, IntArrayRef sizes, DType dtype, std::function<void(void*)> deleter = {},
+                 IntArrayRef strides = {}, Device device = Device::cpu());
+/// Copies a C++ array into a new tensor of shape `sizes` (default: one dimension).
+template <class T>
+Tensor tensor_of(const std::vector<T>& values, IntArrayRef sizes);
+template <class T>
+Tensor tensor_of(const std::vector<T>& values) {
+  Int n = static_cast<std::int64_t>(values.size());
+  return tensor_of(values, IntArrayRef(&n, 1));
+}
+
+}  // namespace reprise

@@ -1,0 +1,70 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "reprise/tensor.h"
+#include "tensor/layout.h"
+
+namespace reprise {
+
+/// Counted bytes on a device. `data` is null when empty or released.
+/// Threads: the counts are atomic; everything else is as safe as the elements are.
+struct Storage {
+  std::atomic<std::int32_t> refs{1};
+  Device device;
+  bool released = false;                     ///< release_storage() ran: use throws StorageFreed
+  void* data = nullptr;
+  std::int64_t bytes = 0;
+  std::atomic<std::uint64_t> version{0};     ///< one more for every in-place write
+  std::function<void(void*)> deleter;        ///< of from_blob; else null and the caching allocator owns `data`
+};
+void retain(Storage*) noexcept;
+void release(Storage*) noexcept;             ///< (tensor/storage.cc) frees at zero: deleter, or back to the allocator
+Storage* new_storage(Device, std::int64_t bytes);  ///< from device's caching allocator; throws OutOfMemory
+
+/// One view. Concrete tensors keep plain numbers in fixed arrays, so that filling a call signature is a copy;
+/// a traced tensor (`trace` set) has no storage, and its layout is symbolic and lives in the trace's record.
+struct TensorImpl {
+  std::atomic<std::int32_t> refs{1};
+  DType dtype = DType::Float32;
+  Device device;
+  std::uint8_t rank = 0;
+  std::int64_t sizes[kMaxRank] = {};
+  std::int64_t strides[kMaxRank] = {};
+  std::int64_t offset = 0;                   ///< elements
+  Storage* storage = nullptr;                ///< owned reference
+  struct TracedTensor* trace = nullptr;      ///< owned; runtime/trace.h defines it. Null for a real tensor
+
+  char* data() const { return static_cast<char*>(storage->data) + offset * item_size(dtype); }
+  std::int64_t numel() const {
+    std::int64_t n = 1;
+    for (int i = 0; i < rank; ++i) n *= sizes[i];
+    return n;
+  }
+};
+
+/// What a traced tensor must answer to tensor/ (which cannot see the runtime). runtime/trace.cc derives from it.
+struct TracedTensor {
+  virtual ~TracedTensor() = default;
+  virtual const TensorMeta& meta() const = 0;
+  /// Throws Error(NotTraceable) naming what was read and where.
+  [[noreturn]] virtual void reads_value(const char* what, SourceLoc loc) const = 0;
+  virtual const void* storage_id() const = 0;  ///< equal for views of one storage
+};
+
+/// New impl with one reference.
+TensorImpl* new_impl(DType, Device, const std::int64_t* sizes, const std::int64_t* strides, int rank, std::int64_t offset,
+                     Storage* storage /* takes over one reference */);
+TensorImpl* new_traced_impl(TracedTensor* owned);
+TensorMeta meta_of(const Tensor&);           ///< either kind
+/// Uninitialised, contiguous, from the caching allocator. For kernels' results.
+Tensor empty_concrete(const std::int64_t* sizes, int rank, DType, Device);
+
+/// Exact for strided sets of bytes: do two views touch a common byte? (tensor/overlap.cc) Compares address ranges first;
+/// only ranges that intersect pay for the exact test. Bounded work: past its budget it answers true (may overlap).
+bool overlaps(const TensorImpl& a, const TensorImpl& b);
+/// Does one view reach some element twice (an expanded tensor)?
+bool overlaps_itself(const TensorImpl& a);
+
+}  // namespace reprise
