@@ -151,7 +151,7 @@ class IntArrayRef {
  public:
   constexpr IntArrayRef() = default;
   constexpr IntArrayRef(const Int* p, std::size_t n) : p_(p), n_(n) {}
-  constexpr IntArrayRef(std::initializer_list<Int> l) : p_(l.begin()), n_(l.size()) {}
+  constexpr IntArrayRef(std::initializer_list<Int> l) { p_ = l.begin(), n_ = l.size(); }  // lives as long as the full expression
   IntArrayRef(const Ints& v) : p_(v.data()), n_(v.size()) {}
   IntArrayRef(const std::vector<Int>& v) : p_(v.data()), n_(v.size()) {}
   IntArrayRef(const Int& one) : p_(&one), n_(1) {}

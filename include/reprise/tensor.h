@@ -29,7 +29,7 @@ class TensorArrayRef {
  public:
   TensorArrayRef() = default;
   TensorArrayRef(const Tensor* p, std::size_t n) : p_(p), n_(n) {}
-  TensorArrayRef(std::initializer_list<Tensor> l) : p_(l.begin()), n_(l.size()) {}
+  TensorArrayRef(std::initializer_list<Tensor> l) { p_ = l.begin(), n_ = l.size(); }  // lives as long as the full expression
   TensorArrayRef(const std::vector<Tensor>& v);
   const Tensor* begin() const { return p_; }
   inline const Tensor* end() const;

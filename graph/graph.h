@@ -1,0 +1,122 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "graph/op.h"
+#include "guards/shape_env.h"
+
+namespace reprise::graph {
+
+struct ValueId {
+  std::uint32_t v = ~0u;
+  explicit operator bool() const { return v != ~0u; }
+  friend auto operator<=>(const ValueId&, const ValueId&) = default;
+};
+
+/// An argument of a node: schema order; tensors are values; integers may be symbolic.
+using NodeArg = std::variant<std::monostate, ValueId, std::vector<ValueId>, Int, Ints, Scalar, bool, DType, std::string>;
+
+struct Node {
+  OpId op;
+  std::vector<NodeArg> args;
+  std::vector<ValueId> results;
+  SourceLoc loc;
+};
+
+/// A tensor value. `meta.layout` is the layout the user's program would see (contiguous but for views and inputs).
+struct Value {
+  TensorMeta meta;
+  std::int32_t node = -1;        ///< index into Graph::nodes of its maker, -1: graph input
+  std::uint32_t result = 0;      ///< which result of that node, or which input
+  std::string name;              ///< inputs: "x", "arg0.layers[1].wq"; others: ""
+};
+
+/// What the signature says of an input (design.md, section 4).
+struct InputSpec {
+  ValueId value;
+  enum class Kind : std::uint8_t { User, Captured } kind = Kind::User;
+  bool mutates_data = false, mutates_metadata = false;
+};
+
+/// What the signature says of an output of the graph.
+struct OutputSpec {
+  enum class Kind : std::uint8_t {
+    User,                ///< a user result with its own storage
+    AliasOfInput,        ///< user result: view `layout` (in elements of the storage) of input `source`
+    AliasOfOutput,       ///< user result: view `layout` of the buffer of output `source`
+    NewValueOfInput,     ///< new contents of input `source`; `value` has the input's sizes
+    Intermediate,        ///< a base that only aliases of it are returned from
+  } kind = Kind::User;
+  ValueId value;                       ///< unset for AliasOfInput / AliasOfOutput
+  std::uint32_t source = 0;            ///< input or output index
+  Layout layout;                       ///< aliases: relative to the source's storage
+};
+
+/// Metadata an input has after the call (transpose_ and friends).
+struct MetadataMutation {
+  std::uint32_t input;
+  Layout layout;                       ///< over the same storage, unless `new_storage_of_output`
+  std::int32_t from_output = -1;       ///< set_/resize_: the input now shares this output's storage
+};
+
+/// The functional IR: SSA, no mutation, no aliasing a pass needs to know of. Nodes stand in a valid order.
+/// Values are never removed, only unused; compact() renumbers. Copyable (shares the ShapeEnv).
+class Graph {
+ public:
+  std::string name = "f";
+  std::shared_ptr<guards::ShapeEnv> env;
+  std::vector<Value> values;
+  std::vector<Node> nodes;
+  std::vector<InputSpec> inputs;
+  std::vector<OutputSpec> outputs;
+  std::vector<MetadataMutation> metadata_mutations;
+
+  const TensorMeta& meta(ValueId v) const { return values[v.v].meta; }
+  ValueId add_input(TensorMeta, std::string name, InputSpec::Kind = InputSpec::Kind::User);
+  /// Appends a node; result types come from the operator's shape rule. Returns the first result.
+  ValueId add(OpId, std::vector<NodeArg> args, SourceLoc = {});
+  /// The same, inserted before node index `at` (later nodes move; Value::node is kept right).
+  ValueId insert(std::size_t at, OpId, std::vector<NodeArg> args, SourceLoc = {});
+  /// Every use of `from` (nodes and outputs) becomes `to`.
+  void replace_uses(ValueId from, ValueId to);
+  std::vector<std::uint32_t> use_counts() const;   ///< by value: uses by nodes and outputs
+  /// Removes nodes for which keep[i] is false; their results must be unused.
+  void erase_nodes(const std::vector<bool>& keep);
+  /// Drops unused values and renumbers in node order.
+  void compact();
+};
+
+template <class F> void for_each_value(const NodeArg& a, F&& f) {
+  if (auto* v = std::get_if<ValueId>(&a)) f(*v);
+  else if (auto* l = std::get_if<std::vector<ValueId>>(&a)) for (ValueId x : *l) f(x);
+}
+template <class F> void for_each_value(const Node& n, F&& f) { for (const NodeArg& a : n.args) for_each_value(a, f); }
+
+/// Rule arguments of a node (metadata of its values), for shape rules and apply_view. Keeps the storage it points to.
+class NodeRuleArgs {
+ public:
+  NodeRuleArgs(const Graph&, const std::vector<NodeArg>&);
+  std::span<const RuleArg> args() const { return args_; }
+ private:
+  std::vector<RuleArg> args_;
+  std::vector<std::vector<const TensorMeta*>> lists_;
+};
+
+/// The text form (docs/graph_text.md):
+///   graph step(%0 "x": f32[s0, 8], %1 "bias": f32[s0]) {
+///     %2 = add(%0, %1, 1)  : f32[s0, 8]   ; loop.cpp:41
+///     return user %2, new_value_of 0 %2, alias_of_input 0 [s0] [1] 0
+///   }
+/// Numbered in order; non-contiguous layouts are written `f32[s0, 8]{1, s0}` (+offset); never an address.
+std::string print(const Graph&, bool with_locations = true);
+Graph parse(std::string_view text);              ///< throws InvalidArgument with line and column
+/// Structure: SSA order, argument kinds match schemas, result metas equal the shape rules', outputs in range,
+/// inputs' metas symbolic-consistent. Throws Internal naming the node and `after`.
+void verify(const Graph&, std::string_view after);
+
+}  // namespace reprise::graph

@@ -1,0 +1,50 @@
+#pragma once
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "graph/op.h"
+
+namespace reprise::graph {
+
+/// An argument of an operator call as the user gives it. Borrows: valid while the call runs.
+using CallArg = std::variant<std::monostate, const Tensor*, TensorArrayRef, Int, IntArrayRef, Scalar, bool, DType, std::string_view>;
+
+struct OpCall {
+  const OpDef& op;
+  std::span<const CallArg> args;   ///< one for each schema argument, in order, defaults filled in
+  bool inplace = false;            ///< the `name_` twin: write the result into args[0]
+  SourceLoc loc;
+};
+
+/// Who answers operator calls on this thread: eager (the default) or a trace; more stack on it later.
+class Interpreter {
+ public:
+  virtual ~Interpreter() = default;
+  /// Appends the results (for an in-place call: args[0] itself). Throws Error; then nothing was changed.
+  virtual void call(const OpCall&, std::vector<Tensor>& results) = 0;
+  /// Metadata mutations of a tensor handle's impl (transpose_, squeeze_, resize_, set_ ...): `op` is the view operator.
+  virtual void mutate_metadata(const OpCall&) = 0;
+  /// RNG: takes `count` numbers of the generator's stream; gives (seed, offset), symbolic inside a trace.
+  virtual std::pair<Int, Int> next_random(Int count) = 0;
+
+  static Interpreter& current();                 ///< this thread's; eager if none was set
+  static void set_eager(Interpreter*);           ///< runtime/eager.cc registers itself (process-wide)
+  static Interpreter* exchange(Interpreter*);    ///< sets this thread's (null: eager), returns the one before
+};
+
+/// RAII for Interpreter::exchange.
+class InterpreterScope {
+ public:
+  explicit InterpreterScope(Interpreter* i) : before_(Interpreter::exchange(i)) {}
+  ~InterpreterScope() { Interpreter::exchange(before_); }
+  InterpreterScope(const InterpreterScope&) = delete;
+ private:
+  Interpreter* before_;
+};
+
+/// What the wrappers in graph/api*.cc call: one result.
+Tensor call1(OpId, std::initializer_list<CallArg>, SourceLoc, bool inplace = false);
+std::vector<Tensor> calln(OpId, std::initializer_list<CallArg>, SourceLoc);
+
+}  // namespace reprise::graph

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kernels/launch.h"
+#include "kernels/loop_ir.h"
+
+namespace reprise::jit {
+
+/// Runs tasks [begin, end) of a loop kernel: `buffers` by kernel.buffers' order, `params` by runtime_params' order.
+using LoopFn = void (*)(void* const* buffers, const std::int64_t* params, std::int64_t begin, std::int64_t end);
+
+/// Finished machine code. Shared: the in-memory cache and every program that uses it hold a reference; the last one
+/// gives the code's memory back.
+class Code {
+ public:
+  virtual ~Code() = default;
+  void* entry = nullptr;
+  LoopFn loop() const { return reinterpret_cast<LoopFn>(entry); }
+};
+using CodePtr = std::shared_ptr<const Code>;
+
+/// Compiles, or finds by content (canonical_text + code_key + host CPU). Any thread; the same kernel asked for twice at
+/// once is compiled once. Throws Error(Internal) with the kernel's text when LLVM refuses it.
+CodePtr compile(const kernels::LoopKernel&);
+CodePtr compile(const kernels::MicroKernelSpec&);
+
+struct CacheStats { std::int64_t compiled, hits, live, compile_us; };
+CacheStats cache_stats();
+/// "znver4, avx512, 512-bit vectors"
+std::string host_description();
+int host_vector_bits();
+/// LLVM IR or assembly of a kernel as text (REPRISE_DUMP, tests).
+std::string llvm_ir(const kernels::LoopKernel&);
+
+}  // namespace reprise::jit
