@@ -91,9 +91,10 @@ class Graph {
   void compact();
 };
 
+/// Visits the values among a node's arguments; missing elements of a Tensor?[] are passed over.
 template <class F> void for_each_value(const NodeArg& a, F&& f) {
   if (auto* v = std::get_if<ValueId>(&a)) f(*v);
-  else if (auto* l = std::get_if<std::vector<ValueId>>(&a)) for (ValueId x : *l) f(x);
+  else if (auto* l = std::get_if<std::vector<ValueId>>(&a)) for (ValueId x : *l) if (x) f(x);
 }
 template <class F> void for_each_value(const Node& n, F&& f) { for (const NodeArg& a : n.args) for_each_value(a, f); }
 

@@ -34,7 +34,13 @@ enum class OpId : std::uint16_t {
   count_
 };
 
-enum class ArgType : std::uint8_t { Tensor, OptionalTensor, TensorList, Int, OptionalInt, Ints, OptionalInts, Scalar, OptionalScalar, Float, Bool, DType, OptionalDType, Str };
+enum class ArgType : std::uint8_t {
+  Tensor, OptionalTensor, TensorList, OptionalTensorList,  ///< lists of Tensor?: a missing one is an undefined Tensor, a null meta, an unset ValueId
+  TensorOrScalar, OptionalTensorOrScalar,                  ///< "Any", "Any?": a tensor or a Scalar
+  Int, OptionalInt, Ints, OptionalInts, Scalar, OptionalScalar,
+  Float, OptionalFloat,                                    ///< held as Scalar
+  Bool, DType, OptionalDType, Str, OptionalStr,
+};
 
 /// One argument as a schema declares it.
 struct ArgDef {
