@@ -1,0 +1,106 @@
+#include "base/knobs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <sstream>
+
+#include "base/hash.h"
+#include "base/nearest.h"
+
+namespace reprise {
+namespace {
+
+std::string variable_of(std::string_view knob) {
+  std::string s = "REPRISE_";
+  for (char c : knob) s += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return s;
+}
+
+bool parse(std::string_view text, std::string& out) {
+  out = text;
+  return true;
+}
+/// Decimal, with an optional K, M, G suffix (powers of 1024). Empty is 0: off.
+bool parse(std::string_view text, std::int64_t& out) {
+  std::int64_t v = 0;
+  if (text.empty()) return out = 0, true;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (error != std::errc{}) return false;
+  std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  int shift = suffix.empty() ? 0 : suffix == "K" ? 10 : suffix == "M" ? 20 : suffix == "G" ? 30 : -1;
+  if (shift < 0 || __builtin_mul_overflow(v, std::int64_t{1} << shift, &v)) return false;
+  out = v;
+  return true;
+}
+
+std::uint64_t mix(std::uint64_t h, std::int64_t v) { return hash_mix(h, static_cast<std::uint64_t>(v)); }
+[[maybe_unused]] std::uint64_t mix(std::uint64_t h, const std::string& v) { return hash_mix(h, std::string_view(v)); }
+
+template <class T>
+bool set_knob(std::string_view text, T& out, const std::string& variable, const char* type,
+              std::vector<std::string>* problems) {
+  if (parse(text, out)) return true;
+  if (problems) problems->push_back(variable + "=" + std::string(text) + " is not of type " + type + "; ignored");
+  return true;
+}
+
+}  // namespace
+
+Knobs knobs_from_environment(std::vector<std::string>* problems) {
+  Knobs k;
+  std::vector<std::string> known;
+#define REPRISE_KNOB(name, type, def, code, help) known.push_back(variable_of(#name));
+#include "base/knobs.def"
+#undef REPRISE_KNOB
+  for (char** e = environ; e && *e; ++e) {
+    std::string_view entry = *e;
+    std::size_t eq = entry.find('=');
+    if (!entry.starts_with("REPRISE_") || eq == std::string_view::npos) continue;
+    std::string variable(entry.substr(0, eq));
+    std::string_view value = entry.substr(eq + 1);
+    bool found = false;
+#define REPRISE_KNOB(name, type, def, code, help) \
+  if (!found && variable == variable_of(#name)) found = set_knob(value, k.name, variable, #type, problems);
+#include "base/knobs.def"
+#undef REPRISE_KNOB
+    if (!found && problems) {
+      std::vector<std::string_view> names(known.begin(), known.end());
+      problems->push_back("unknown variable " + variable + "; did you mean " + nearest_name(variable, names) + "?");
+    }
+  }
+  return k;
+}
+
+Knobs& knobs() {
+  static Knobs k = knobs_from_environment(nullptr);  // base/log.cc reports the problems
+  return k;
+}
+
+std::uint64_t code_key() {
+  [[maybe_unused]] const Knobs& k = knobs();
+  std::uint64_t h = kHashSeed;
+#define REPRISE_KNOB(name, type, def, code, help) \
+  if (code) h = mix(hash_mix(h, std::string_view(#name)), k.name);
+#include "base/knobs.def"
+#undef REPRISE_KNOB
+  return h;
+}
+
+std::vector<KnobInfo> knob_table() {
+  std::vector<KnobInfo> rows;
+  const Knobs defaults;
+#define REPRISE_KNOB(name, type, def, code, help)                         \
+  {                                                                       \
+    std::ostringstream s;                                                 \
+    s << defaults.name;                                                   \
+    rows.push_back({variable_of(#name), #type, s.str(), help, code});     \
+  }
+#include "base/knobs.def"
+#undef REPRISE_KNOB
+  return rows;
+}
+
+}  // namespace reprise

@@ -1,0 +1,138 @@
+#include "base/log.h"
+
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "base/knobs.h"
+#include "base/nearest.h"
+
+namespace reprise::log {
+namespace detail { constinit std::atomic<std::uint32_t> enabled_mask{1u << static_cast<int>(Channel::Warning)}; }
+
+namespace {
+
+constexpr std::string_view kNames[kChannelCount] = {"trace",      "guards", "recompiles", "graph",   "fusion",
+                                                    "recordings", "memory", "epilogue",   "compile", "warning"};
+constexpr std::uint32_t kAll = (1u << kChannelCount) - 1;
+constexpr std::uint32_t bit(Channel c) { return 1u << static_cast<int>(c); }
+
+struct Sinks {
+  std::mutex mu;
+  std::uint32_t text_mask = bit(Channel::Warning);  // guarded by mu, as everything below
+  std::FILE* file = nullptr;
+  void (*test_sink)(std::string_view) = nullptr;
+  std::set<std::string, std::less<>> names_warned_of;
+  const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+
+  void publish_mask() {
+    detail::enabled_mask.store(file || test_sink ? kAll : text_mask, std::memory_order_relaxed);
+  }
+};
+// Never destroyed: static destructors of other files may still log.
+Sinks& sinks() {
+  static Sinks* s = new Sinks;
+  return *s;
+}
+
+/// The channels a list names; what it does not know goes to `problems`, once per process and name.
+std::uint32_t parse_channels(std::string_view list, Sinks& s, std::vector<std::string>& problems) {
+  std::uint32_t mask = bit(Channel::Warning);
+  while (!list.empty()) {
+    std::size_t comma = list.find(',');
+    std::string_view name = list.substr(0, comma);
+    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+    while (!name.empty() && name.front() == ' ') name.remove_prefix(1);
+    while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
+    if (name.empty()) continue;
+    if (name == "all") {
+      mask = kAll;
+    } else if (name == "off" || name == "0") {
+      mask = 0;
+    } else {
+      int i = 0;
+      while (i < kChannelCount && kNames[i] != name) ++i;
+      if (i < kChannelCount) {
+        mask |= 1u << i;
+      } else if (s.names_warned_of.insert(std::string(name)).second) {
+        std::vector<std::string_view> names(kNames, kNames + kChannelCount);
+        names.push_back("all");
+        problems.push_back("REPRISE_LOG: unknown channel '" + std::string(name) + "'; did you mean '" +
+                           nearest_name(name, names) + "'?");
+      }
+    }
+  }
+  return mask;
+}
+
+// The environment is read when the program is loaded, so that `on` needs no check for a first use.
+[[maybe_unused]] const bool loaded = (configure_from_environment(), true);
+
+}  // namespace
+
+std::string_view channel_name(Channel c) { return kNames[static_cast<int>(c)]; }
+
+void event(Channel channel, std::string_view name, std::string_view function, std::string_view text,
+           const nlohmann::json& fields) {
+  Sinks& s = sinks();
+  std::lock_guard lock(s.mu);
+  if (s.text_mask & bit(channel)) {
+    std::string line = "[";
+    line.append(channel_name(channel)) += "] ";
+    if (!function.empty()) line.append(function) += ": ";
+    line.append(text) += '\n';
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  }
+  if (!s.file && !s.test_sink) return;
+  auto us = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - s.start).count();
+  nlohmann::json j = fields.is_object() ? fields : nlohmann::json::object();
+  j["t_us"] = us;
+  j["channel"] = channel_name(channel);
+  j["event"] = name;
+  j["function"] = function;
+  j["text"] = text;
+  std::string line = j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (s.test_sink) s.test_sink(line);
+  if (s.file) {
+    line += '\n';
+    std::fwrite(line.data(), 1, line.size(), s.file);
+    std::fflush(s.file);  // a program that dies leaves what led to it
+  }
+}
+
+void warn(std::string_view text) {
+  if (on(Channel::Warning)) event(Channel::Warning, "warning", "", text, nlohmann::json::object());
+}
+
+void configure(std::string_view channels, const std::string& file_path) {
+  std::vector<std::string> problems;
+  {
+    Sinks& s = sinks();
+    std::lock_guard lock(s.mu);
+    s.text_mask = parse_channels(channels, s, problems);
+    if (s.file) std::fclose(s.file);
+    s.file = file_path.empty() ? nullptr : std::fopen(file_path.c_str(), "w");
+    if (!file_path.empty() && !s.file) problems.push_back("REPRISE_LOG_FILE: cannot write '" + file_path + "'");
+    s.publish_mask();
+  }
+  for (const std::string& p : problems) warn(p);
+}
+
+void configure_from_environment() {
+  std::vector<std::string> problems;
+  Knobs k = knobs_from_environment(&problems);
+  configure(k.log, k.log_file);
+  for (const std::string& p : problems) warn(p);
+}
+
+void set_test_sink(void (*sink)(std::string_view json_line)) {
+  Sinks& s = sinks();
+  std::lock_guard lock(s.mu);
+  s.test_sink = sink;
+  s.publish_mask();
+}
+
+}  // namespace reprise::log

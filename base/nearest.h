@@ -1,0 +1,12 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reprise {
+
+/// The candidate with the smallest edit distance to `name` (the first of several), for "did you mean" texts.
+/// Empty when there are no candidates.
+std::string nearest_name(std::string_view name, const std::vector<std::string_view>& candidates);
+
+}  // namespace reprise

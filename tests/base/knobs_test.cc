@@ -1,0 +1,104 @@
+#include "base/knobs.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "base/counters.h"
+#include "base/hash.h"
+#include "base/nearest.h"
+
+namespace reprise {
+namespace {
+
+struct Env {
+  Env(const char* n, const char* v) : name(n) { setenv(n, v, 1); }
+  ~Env() { unsetenv(name); }
+  const char* name;
+};
+
+TEST(Knobs, ValueDecidesNotPresence) {
+  std::vector<std::string> problems;
+  {
+    Env a("REPRISE_VERIFY", "0"), b("REPRISE_THREADS", "3"), c("REPRISE_MODE", "no-fuse"), d("REPRISE_POOL_RESERVE", "2G");
+    Knobs k = knobs_from_environment(&problems);
+    EXPECT_EQ(k.verify, 0);
+    EXPECT_EQ(k.threads, 3);
+    EXPECT_EQ(k.mode, "no-fuse");
+    EXPECT_EQ(k.pool_reserve, std::int64_t{2} << 30);
+  }
+  EXPECT_TRUE(problems.empty());
+  Knobs k = knobs_from_environment(&problems);
+  EXPECT_EQ(k.mode, "full");
+  EXPECT_EQ(k.recordings_max, 256);
+}
+
+TEST(Knobs, BadValuesAndUnknownNamesAreReportedAndIgnored) {
+  std::vector<std::string> problems;
+  Env a("REPRISE_THREADS", "many"), b("REPRISE_TREADS", "1"), c("REPRISE_RECORDINGS_MAX", "99999999999999999999");
+  Knobs k = knobs_from_environment(&problems);
+  EXPECT_EQ(k.threads, 0);
+  EXPECT_EQ(k.recordings_max, 256);
+  ASSERT_EQ(problems.size(), 3u);
+  std::string all = problems[0] + "|" + problems[1] + "|" + problems[2];
+  EXPECT_NE(all.find("REPRISE_THREADS=many is not of type int"), std::string::npos) << all;
+  EXPECT_NE(all.find("REPRISE_TREADS; did you mean REPRISE_THREADS?"), std::string::npos) << all;
+}
+
+TEST(Knobs, CodeKeyFollowsTheKnobsThatChangeCodeAlone) {
+  std::uint64_t before = code_key();
+  {
+    Scoped a(knobs().threads, 7);
+    Scoped b(knobs().mode, "interpret");
+    EXPECT_EQ(code_key(), before);
+    Scoped c(knobs().vector_bits, 256);
+    EXPECT_NE(code_key(), before);
+  }
+  EXPECT_EQ(code_key(), before);
+  EXPECT_EQ(knobs().vector_bits, Knobs().vector_bits);
+}
+
+TEST(Knobs, TableListsEveryKnob) {
+  std::set<std::string> names;
+  for (const KnobInfo& k : knob_table()) {
+    EXPECT_FALSE(k.help.empty());
+    names.insert(k.variable);
+  }
+  EXPECT_TRUE(names.count("REPRISE_LOG_FILE"));
+  EXPECT_TRUE(names.count("REPRISE_VECTOR_BITS"));
+}
+
+TEST(Counters, SnapshotsSubtract) {
+  CounterSnapshot before = counter_snapshot();
+  counters().replays.add();
+  counters().copied_bytes.add(4096);
+  CounterSnapshot d = counter_snapshot() - before;
+  EXPECT_EQ(d, (CounterSnapshot{.replays = 1, .copied_bytes = 4096}));
+  EXPECT_EQ(d.str(), "replays 1, copied_bytes 4096");
+}
+
+TEST(Hash, IsStableAndSeesOrderLengthAndEveryByte) {
+  EXPECT_EQ(hash_text("reprise"), hash_text(std::string("reprise")));
+  EXPECT_EQ(hash_text("reprise"), 0xda2f6ff81978de6full);  // kernel caches on disk hold such values
+  EXPECT_NE(hash_text(""), hash_text(std::string_view("\0", 1)));
+  EXPECT_NE(hash_text("ab"), hash_text("ba"));
+  std::set<std::uint64_t> all;
+  for (std::int64_t a = -20; a < 20; ++a)
+    for (std::int64_t b = -20; b < 20; ++b) {
+      std::int64_t w[2] = {a, b};
+      all.insert(hash_words(w, 2));
+    }
+  EXPECT_EQ(all.size(), 1600u);
+  std::set<std::uint64_t> low;
+  for (std::uint64_t i = 0; i < 4096; ++i) low.insert(hash_mix(kHashSeed, i) & 0xfff);
+  EXPECT_GT(low.size(), 2400u);  // a random function hits 63 % of the slots
+}
+
+TEST(Nearest, SmallestEditDistanceWins) {
+  EXPECT_EQ(nearest_name("flaot32", {"int32", "float32", "bool"}), "float32");
+  EXPECT_EQ(nearest_name("x", {}), "");
+}
+
+}  // namespace
+}  // namespace reprise

@@ -1,0 +1,116 @@
+#include "base/log.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace reprise {
+namespace {
+
+using log::Channel;
+using nlohmann::json;
+
+std::vector<std::string> seen;
+void remember(std::string_view line) { seen.emplace_back(line); }
+
+class Log : public ::testing::Test {
+ protected:
+  void SetUp() override { seen.clear(); }
+  void TearDown() override {
+    log::set_test_sink(nullptr);
+    log::configure_from_environment();
+  }
+  static std::string captured(auto&& f) {
+    ::testing::internal::CaptureStderr();
+    f();
+    return ::testing::internal::GetCapturedStderr();
+  }
+};
+
+TEST_F(Log, ChannelsAreOffUnlessNamed) {
+  log::configure("guards, fusion", "");
+  EXPECT_TRUE(log::on(Channel::Guards));
+  EXPECT_TRUE(log::on(Channel::Fusion));
+  EXPECT_FALSE(log::on(Channel::Trace));
+  EXPECT_TRUE(log::on(Channel::Warning));
+  log::configure("all", "");
+  for (int i = 0; i < log::kChannelCount; ++i) EXPECT_TRUE(log::on(static_cast<Channel>(i))) << i;
+  log::configure("off", "");
+  EXPECT_FALSE(log::on(Channel::Warning));
+  EXPECT_EQ(captured([] { log::warn("nobody hears this"); }), "");
+}
+
+TEST_F(Log, TextGoesToStderrForNamedChannelsAlone) {
+  log::configure("guards", "");
+  std::string text = captured([] {
+    log::event(Channel::Guards, "guard_added", "step/3", "s0 != 1", json::object());
+    log::event(Channel::Fusion, "fused", "step/3", "not asked for", json::object());
+    log::warn("mind the gap");
+  });
+  EXPECT_EQ(text, "[guards] step/3: s0 != 1\n[warning] mind the gap\n");
+}
+
+TEST_F(Log, FileGetsOneJsonObjectALine) {
+  std::string path = ::testing::TempDir() + "reprise_log_test_" + std::to_string(getpid()) + ".jsonl";
+  log::configure("", path);
+  EXPECT_TRUE(log::on(Channel::Memory));
+  constexpr int kThreads = 4, kEach = 200;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([t] {
+      for (int i = 0; i < kEach; ++i)
+        log::event(Channel::Memory, "grew", "f", std::string(100, 'x'), json{{"thread", t}, {"i", i}});
+    });
+  for (std::thread& t : threads) t.join();
+  log::configure("", "");
+  std::ifstream in(path);
+  std::set<std::pair<int, int>> got;
+  for (std::string line; std::getline(in, line);) {
+    json j = json::parse(line);
+    EXPECT_EQ(j["channel"], "memory");
+    EXPECT_EQ(j["event"], "grew");
+    EXPECT_EQ(j["function"], "f");
+    EXPECT_GE(j["t_us"].get<std::int64_t>(), 0);
+    got.emplace(j["thread"].get<int>(), j["i"].get<int>());
+  }
+  EXPECT_EQ(got.size(), static_cast<std::size_t>(kThreads * kEach));
+  unlink(path.c_str());
+}
+
+TEST_F(Log, UnknownChannelWarnsOnceNamingTheNearest) {
+  std::string first = captured([] { log::configure("gaurds", ""); });
+  EXPECT_NE(first.find("unknown channel 'gaurds'; did you mean 'guards'?"), std::string::npos) << first;
+  EXPECT_EQ(captured([] { log::configure("gaurds", ""); }), "");
+}
+
+TEST_F(Log, UnknownVariableWarnsNamingTheNearest) {
+  setenv("REPRISE_VERFIY", "1", 1);
+  std::string text = captured([] { log::configure_from_environment(); });
+  unsetenv("REPRISE_VERFIY");
+  EXPECT_NE(text.find("unknown variable REPRISE_VERFIY; did you mean REPRISE_VERIFY?"), std::string::npos) << text;
+}
+
+TEST_F(Log, TestSinkHearsEverythingUntilReset) {
+  log::configure("", "");
+  log::set_test_sink(remember);
+  EXPECT_TRUE(log::on(Channel::Epilogue));
+  log::event(Channel::Epilogue, "copied", "f", "text \xff not utf-8", json{{"bytes", 12}});
+  log::set_test_sink(nullptr);
+  EXPECT_FALSE(log::on(Channel::Epilogue));
+  log::event(Channel::Epilogue, "copied", "f", "later", json::object());
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(json::parse(seen[0])["bytes"], 12);
+}
+
+TEST_F(Log, FileThatCannotBeWrittenIsAWarningNotAnError) {
+  std::string text = captured([] { log::configure("", "/nonexistent/folder/x.jsonl"); });
+  EXPECT_NE(text.find("cannot write '/nonexistent/folder/x.jsonl'"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace reprise
