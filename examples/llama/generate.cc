@@ -1,0 +1,105 @@
+#include "generate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+namespace llama {
+
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+rp::Tensor token_tensor(const std::string& text, std::size_t first, std::size_t count) {
+  std::vector<std::int64_t> ids;
+  for (std::size_t i = 0; i < count; ++i) ids.push_back(static_cast<unsigned char>(text[first + i]));
+  return rp::tensor_of(ids);
+}
+
+}  // namespace
+
+int Sampler::operator()(const float* logits, int n) {
+  if (options_.temperature <= 0) return static_cast<int>(std::max_element(logits, logits + n) - logits);
+  order_.resize(static_cast<std::size_t>(n));
+  std::iota(order_.begin(), order_.end(), 0);
+  int k = options_.top_k > 0 ? std::min(options_.top_k, n) : n;
+  std::partial_sort(order_.begin(), order_.begin() + k, order_.end(), [&](int a, int b) { return logits[a] > logits[b]; });
+  weight_.resize(static_cast<std::size_t>(k));
+  double total = 0;
+  for (int i = 0; i < k; ++i) total += weight_[i] = std::exp((logits[order_[i]] - logits[order_[0]]) / options_.temperature);
+  // 53 random bits: std::uniform_real_distribution may differ between standard libraries.
+  double at = static_cast<double>(random_() >> 11) * 0x1p-53 * total;
+  for (int i = 0; i < k; ++i)
+    if ((at -= weight_[i]) < 0) return order_[i];
+  return order_[k - 1];
+}
+
+Generated generate(const Model& model, const Step& step, const std::string& prompt, std::int64_t tokens, SamplingOptions options,
+                   const std::function<void(char)>& emit) {
+  const std::size_t context = static_cast<std::size_t>(model.config.context);
+  if (prompt.empty()) throw rp::Error(rp::ErrorCode::InvalidArgument, "generate", "the prompt is empty");
+  if (prompt.size() > context)
+    throw rp::Error(rp::ErrorCode::InvalidArgument, "generate",
+                    "the prompt has " + std::to_string(prompt.size()) + " bytes, the cache holds " + std::to_string(context));
+
+  Sampler sample(options);
+  Cache cache = new_cache(model.config, model.weights.embedding.dtype());
+  std::string all = prompt;
+  std::size_t start = 0;  // the text position that stands at cache position 0
+  Generated out;
+
+  auto begin = std::chrono::steady_clock::now();
+  rp::Tensor logits = step(cache, token_tensor(all, 0, all.size()), 0, true);
+  out.prefill_seconds = seconds_since(begin);
+
+  for (std::int64_t i = 0; i < tokens; ++i) {
+    begin = std::chrono::steady_clock::now();
+    int token = sample(logits.data<float>(), static_cast<int>(model.config.vocab_size));
+    all.push_back(static_cast<char>(token));
+    emit(static_cast<char>(token));
+    ++out.tokens;
+    if (i + 1 == tokens) break;
+    std::size_t pos = all.size() - 1 - start;
+    if (pos < context) {
+      logits = step(cache, token_tensor(all, all.size() - 1, 1), static_cast<std::int64_t>(pos), false);
+    } else {
+      std::size_t keep = std::max<std::size_t>(context / 2, 1);
+      start = all.size() - keep;
+      logits = step(cache, token_tensor(all, start, keep), 0, true);
+    }
+    if (i == 0) continue;
+    out.decode_seconds += seconds_since(begin);
+    ++out.timed_tokens;
+  }
+  out.text = all.substr(prompt.size());
+  return out;
+}
+
+#if defined(__x86_64__)
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+static std::uint64_t sum_words(const std::uint64_t* p, std::int64_t n) {
+  std::uint64_t lanes[32] = {};
+  std::int64_t i = 0;
+  for (; i + 32 <= n; i += 32)
+    for (int j = 0; j < 32; ++j) lanes[j] += p[i + j];
+  for (; i < n; ++i) lanes[0] += p[i];
+  return std::accumulate(lanes, lanes + 32, std::uint64_t{0});
+}
+
+double read_bandwidth(std::int64_t bytes) {
+  std::vector<std::uint64_t> buffer(static_cast<std::size_t>(bytes) / 8 + 1, 1);
+  volatile std::uint64_t sink = 0;
+  double best = 0;
+  for (int pass = 0; pass < 30; ++pass) {
+    auto begin = std::chrono::steady_clock::now();
+    sink = sink + sum_words(buffer.data(), static_cast<std::int64_t>(buffer.size()));
+    best = std::max(best, static_cast<double>(buffer.size() * 8) / seconds_since(begin));
+  }
+  return best;
+}
+
+}  // namespace llama

@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace reprise::passes {
+
+/// One step of the pipeline: graph to graph, both functional (graph/graph.h). Returns whether anything changed; running
+/// a pass twice in a row changes nothing the second time.
+struct Pass {
+  std::string_view name;
+  bool (*run)(graph::Graph&);
+};
+
+/// What one pass did, for explain() and REPRISE_DUMP.
+struct PassRecord {
+  std::string_view name;
+  bool changed = false;
+  std::int64_t ns = 0;
+  std::size_t nodes_before = 0, nodes_after = 0;
+};
+
+/// THE list, in order (passes/pipeline.cc). Where the order of two matters, it says why beside the later one.
+const std::vector<Pass>& pipeline();
+
+/// Runs every pass; verifies the graph after each when REPRISE_VERIFY >= 1 (the default in debug builds), and at
+/// level 3 also that the text parses back. Throws Error(Internal) naming the pass that broke it.
+std::vector<PassRecord> run_pipeline(graph::Graph&);
+/// By names, comma separated: for tests of single passes. Throws InvalidArgument for an unknown name.
+std::vector<PassRecord> run_passes(std::string_view names, graph::Graph&);
+
+// ---- the passes
+bool decompose(graph::Graph&);        ///< composites into primitives (passes/decompose*.cc)
+bool eliminate_noops(graph::Graph&);  ///< views, casts, copies and scatters that change nothing; views of views
+bool fold_constants(graph::Graph&);   ///< operators on `full` values; full operands into scalar arguments
+bool merge_equal(graph::Graph&);      ///< CSE; random nodes merge only when seed and offset are the same
+bool remove_dead(graph::Graph&);      ///< DCE; nodes that may fail stay: their error is part of the program's meaning
+
+}  // namespace reprise::passes

@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "base/errors.h"
+#include "base/knobs.h"
+#include "passes/pass.h"
+
+namespace reprise::passes {
+
+const std::vector<Pass>& pipeline() {
+  static const std::vector<Pass> kPipeline = {
+      // Replaying views after writes leaves many equal slices: merge first, so that later rules see through them.
+      {"merge_equal", merge_equal},
+      {"eliminate_noops", eliminate_noops},
+      {"decompose", decompose},
+      // After decompose: composites bring constants (1/sqrt(d), eps) and casts of their own.
+      {"fold_constants", fold_constants},
+      {"eliminate_noops", eliminate_noops},
+      {"merge_equal", merge_equal},
+      {"remove_dead", remove_dead},
+  };
+  return kPipeline;
+}
+
+namespace {
+
+PassRecord run_one(const Pass& pass, graph::Graph& g, std::int64_t level) {
+  PassRecord record{pass.name, false, 0, g.nodes.size(), 0};
+  auto start = std::chrono::steady_clock::now();
+  record.changed = pass.run(g);
+  record.ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
+  record.nodes_after = g.nodes.size();
+  if (level >= 1) graph::verify(g, pass.name);
+  if (level >= 3) {
+    std::string text = graph::print(g, false);
+    std::string again = graph::print(graph::parse(text), false);
+    if (text != again)
+      fail(ErrorCode::Internal, "", {}, "after pass ", std::string(pass.name), " the graph's text does not parse back:\n", text,
+           "\nagainst\n", again);
+  }
+  return record;
+}
+
+}  // namespace
+
+std::vector<PassRecord> run_pipeline(graph::Graph& g) {
+  std::int64_t level = knobs().verify;
+  if (level >= 1) graph::verify(g, "trace");
+  std::vector<PassRecord> records;
+  for (const Pass& pass : pipeline()) records.push_back(run_one(pass, g, level));
+  return records;
+}
+
+std::vector<PassRecord> run_passes(std::string_view names, graph::Graph& g) {
+  std::vector<PassRecord> records;
+  while (!names.empty()) {
+    std::size_t comma = names.find(',');
+    std::string_view name = names.substr(0, comma);
+    auto it = std::find_if(pipeline().begin(), pipeline().end(), [&](const Pass& p) { return p.name == name; });
+    if (it == pipeline().end()) fail(ErrorCode::InvalidArgument, "run_passes", {}, "no pass is named '", std::string(name), "'");
+    records.push_back(run_one(*it, g, 3));
+    names = comma == std::string_view::npos ? std::string_view{} : names.substr(comma + 1);
+  }
+  return records;
+}
+
+}  // namespace reprise::passes

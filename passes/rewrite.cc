@@ -1,0 +1,72 @@
+#include "passes/rewrite.h"
+
+#include <utility>
+
+#include "base/errors.h"
+
+namespace reprise::passes {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeArg;
+using graph::ValueId;
+
+Rewriter::Rewriter(const Graph& in) : in_(in), map_(in.values.size()) {
+  out_.name = in.name;
+  out_.env = in.env;
+  for (const graph::InputSpec& spec : in.inputs) {
+    const graph::Value& v = in.values[spec.value.v];
+    map_[spec.value.v] = out_.add_input(v.meta, v.name, spec.kind);
+    out_.inputs.back().mutates_data = spec.mutates_data;
+    out_.inputs.back().mutates_metadata = spec.mutates_metadata;
+  }
+}
+
+ValueId Rewriter::emit(graph::OpId op, std::vector<NodeArg> args) { return out_.add(op, std::move(args), loc_); }
+
+const Node* Rewriter::maker(ValueId v) const {
+  std::int32_t n = out_.values[v.v].node;
+  return n < 0 ? nullptr : &out_.nodes[static_cast<std::size_t>(n)];
+}
+
+Graph Rewriter::run(const Rule& rule, bool* changed) {
+  auto mapped = [&](ValueId v) {
+    REPRISE_CHECK(bool(map_[v.v]));
+    return map_[v.v];
+  };
+  for (const Node& node : in_.nodes) {
+    std::vector<NodeArg> args = node.args;
+    for (NodeArg& a : args) {
+      if (auto* v = std::get_if<ValueId>(&a)) {
+        *v = mapped(*v);
+      } else if (auto* list = std::get_if<std::vector<ValueId>>(&a)) {
+        for (ValueId& x : *list) x = mapped(x);
+      }
+    }
+    loc_ = node.loc;
+    Site site{node, args};
+    if (std::optional<std::vector<ValueId>> made = rule(*this, site)) {
+      REPRISE_CHECK(made->size() == node.results.size());
+      for (std::size_t i = 0; i < made->size(); ++i) map_[node.results[i].v] = (*made)[i];
+      *changed = true;
+      continue;
+    }
+    out_.add(node.op, std::move(args), node.loc);
+    const std::vector<ValueId>& results = out_.nodes.back().results;
+    for (std::size_t i = 0; i < results.size(); ++i) map_[node.results[i].v] = results[i];
+  }
+  out_.outputs = in_.outputs;
+  for (graph::OutputSpec& o : out_.outputs)
+    if (o.value) o.value = mapped(o.value);
+  out_.metadata_mutations = in_.metadata_mutations;
+  return std::move(out_);
+}
+
+bool rewrite(Graph& g, const Rewriter::Rule& rule) {
+  bool changed = false;
+  Graph made = Rewriter(g).run(rule, &changed);
+  if (changed) g = std::move(made);
+  return changed;
+}
+
+}  // namespace reprise::passes

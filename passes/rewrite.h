@@ -1,0 +1,47 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace reprise::passes {
+
+/// Rebuilds a graph node by node. A rule sees each node with its operands already rewritten and either declines
+/// (nullopt: the node is copied) or gives the values that stand for its results, emitting what it needs.
+///
+/// Why rebuild instead of editing in place: the order stays valid by construction, and a rule cannot leave a
+/// half-changed graph behind when it throws.
+class Rewriter {
+ public:
+  explicit Rewriter(const graph::Graph& in);
+
+  /// The node being rewritten: operator, line and results of the old graph, operands of the new one.
+  struct Site {
+    const graph::Node& node;
+    std::vector<graph::NodeArg>& args;
+  };
+  using Rule = std::function<std::optional<std::vector<graph::ValueId>>(Rewriter&, Site&)>;
+
+  graph::Graph run(const Rule&, bool* changed);
+
+  const graph::TensorMeta& meta(graph::ValueId v) const { return out_.meta(v); }
+  guards::ShapeEnv* env() const { return out_.env.get(); }
+  /// The id the next value of the new graph will have.
+  graph::ValueId next_value() const { return {static_cast<std::uint32_t>(out_.values.size())}; }
+  /// Emits a node at the current place, with the current node's line.
+  graph::ValueId emit(graph::OpId, std::vector<graph::NodeArg> args);
+  /// The node of the new graph that makes a value, or null for an input.
+  const graph::Node* maker(graph::ValueId) const;
+
+ private:
+  const graph::Graph& in_;
+  graph::Graph out_;
+  std::vector<graph::ValueId> map_;
+  SourceLoc loc_;
+};
+
+/// Rewrites `g` in place; whether any rule fired.
+bool rewrite(graph::Graph& g, const Rewriter::Rule&);
+
+}  // namespace reprise::passes
