@@ -44,7 +44,7 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
       }
     }
     loc_ = node.loc;
-    Site site{node, args};
+    Site site{node, args, in_.meta(node.results.at(0))};
     if (std::optional<std::vector<ValueId>> made = rule(*this, site)) {
       REPRISE_CHECK(made->size() == node.results.size());
       for (std::size_t i = 0; i < made->size(); ++i) map_[node.results[i].v] = (*made)[i];

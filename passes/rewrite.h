@@ -20,12 +20,13 @@ class Rewriter {
   struct Site {
     const graph::Node& node;
     std::vector<graph::NodeArg>& args;
+    const TensorMeta& result;  ///< of the first result, as the old graph has it
   };
   using Rule = std::function<std::optional<std::vector<graph::ValueId>>(Rewriter&, Site&)>;
 
   graph::Graph run(const Rule&, bool* changed);
 
-  const graph::TensorMeta& meta(graph::ValueId v) const { return out_.meta(v); }
+  const TensorMeta& meta(graph::ValueId v) const { return out_.meta(v); }
   guards::ShapeEnv* env() const { return out_.env.get(); }
   /// The id the next value of the new graph will have.
   graph::ValueId next_value() const { return {static_cast<std::uint32_t>(out_.values.size())}; }

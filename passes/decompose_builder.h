@@ -1,0 +1,69 @@
+#pragma once
+#include <vector>
+
+#include "graph/graph.h"
+#include "passes/rewrite.h"
+
+namespace reprise::passes {
+
+/// Short names for emitting primitives while a composite is taken apart. Values are of the graph being built.
+class Build {
+ public:
+  Build(Rewriter& rw, const graph::Node& node, const std::vector<graph::NodeArg>& args) : rw_(rw), node_(node), args_(args) {}
+
+  using V = graph::ValueId;
+  V tensor(int i) const { return std::get<V>(args_[static_cast<std::size_t>(i)]); }
+  bool has(int i) const { return !std::holds_alternative<std::monostate>(args_[static_cast<std::size_t>(i)]); }
+  bool flag(int i) const { return std::get<bool>(args_[static_cast<std::size_t>(i)]); }
+  Int integer(int i) const { return std::get<Int>(args_[static_cast<std::size_t>(i)]); }
+  Scalar scalar(int i) const { return std::get<Scalar>(args_[static_cast<std::size_t>(i)]); }
+  const Ints& ints(int i) const { return std::get<Ints>(args_[static_cast<std::size_t>(i)]); }
+  SourceLoc loc() const { return node_.loc; }
+
+  const TensorMeta& meta(V v) const { return rw_.meta(v); }
+  const Ints& sizes(V v) const { return meta(v).layout.sizes; }
+  int dim(V v) const { return meta(v).dim(); }
+  V emit(graph::OpId op, std::vector<graph::NodeArg> a) { return rw_.emit(op, std::move(a)); }
+
+  V to(V v, DType t) { return meta(v).dtype == t ? v : emit(graph::OpId::to, {v, t}); }
+  V unary(graph::OpId op, V v) { return emit(op, {v}); }
+  V add(V a, graph::NodeArg b) { return emit(graph::OpId::add, {a, std::move(b), Scalar(1)}); }
+  V sub(V a, graph::NodeArg b) { return emit(graph::OpId::sub, {a, std::move(b), Scalar(1)}); }
+  V mul(V a, graph::NodeArg b) { return emit(graph::OpId::mul, {a, std::move(b)}); }
+  V div(V a, graph::NodeArg b) { return emit(graph::OpId::div, {a, std::move(b), std::monostate{}}); }
+  /// sum or prod (which take a dtype) or amax, amin, any, all.
+  V reduce(graph::OpId op, V v, const Ints& dims, bool keepdim) {
+    std::vector<graph::NodeArg> a{v, dims, keepdim};
+    if (op == graph::OpId::sum || op == graph::OpId::prod) a.push_back(std::monostate{});
+    return emit(op, std::move(a));
+  }
+  /// view, after a copy where the layout does not allow it for certain.
+  V reshape(V v, const Ints& to);
+
+  /// The dims a reduction argument means: none or empty is all; wrapped to 0..rank-1.
+  Ints reduced_dims(int arg, V of) const;
+  /// How many elements those dims hold together.
+  Int count(V of, const Ints& dims) const;
+
+  /// Where sums are kept: float32 for the half types, the dtype itself otherwise.
+  static DType accumulator(DType t) { return is_low_precision(t) ? DType::Float32 : t; }
+
+ private:
+  Rewriter& rw_;
+  const graph::Node& node_;
+  const std::vector<graph::NodeArg>& args_;
+};
+
+// The formulas, by family. Each gives the value of the composite's one result, in the dtype `result`.
+Build::V decompose_mean(Build&, DType result);
+Build::V decompose_var(Build&, DType result, bool root);
+Build::V decompose_logsumexp(Build&, DType result);
+Build::V decompose_norm(Build&, DType result);
+Build::V decompose_softmax(Build&, DType result, bool log);
+Build::V decompose_layer_norm(Build&, DType result);
+Build::V decompose_rms_norm(Build&, DType result);
+Build::V decompose_matmul(Build&);
+Build::V decompose_addmm(Build&);
+Build::V decompose_linear_with_bias(Build&);
+
+}  // namespace reprise::passes
