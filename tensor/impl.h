@@ -58,6 +58,13 @@ TensorImpl* new_impl(DType, Device, const std::int64_t* sizes, const std::int64_
                      Storage* storage /* takes over one reference */);
 TensorImpl* new_traced_impl(TracedTensor* owned);
 TensorMeta meta_of(const Tensor&);           ///< either kind
+/// The impl of a defined tensor; throws InvalidArgument naming `what` for an undefined one.
+TensorImpl& defined_impl(const Tensor&, const char* what, SourceLoc loc = {});
+/// The storage whose bytes are about to be touched. Throws InvalidArgument (undefined), NotTraceable (a traced tensor has
+/// no bytes; `what` is what was read) or StorageFreed. Everything that follows `TensorImpl::data` asks this first.
+Storage& checked_storage(const Tensor&, const char* what, SourceLoc loc = {});
+/// The same for a tensor known to be concrete.
+void check_not_released(const TensorImpl&, const char* what, SourceLoc loc = {});
 /// Uninitialised, contiguous, from the caching allocator. For kernels' results.
 Tensor empty_concrete(const std::int64_t* sizes, int rank, DType, Device);
 

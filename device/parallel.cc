@@ -1,0 +1,71 @@
+#include "device/parallel.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "base/knobs.h"
+
+namespace reprise::device {
+namespace {
+
+int machine_threads() {
+  static const int n = std::max(1, tbb::info::default_concurrency());
+  return n;
+}
+
+std::atomic<int>& thread_limit() {
+  static std::atomic<int> n{[] {
+    std::int64_t wanted = knobs().threads;
+    return wanted <= 0 ? machine_threads() : static_cast<int>(std::min<std::int64_t>(wanted, machine_threads()));
+  }()};
+  return n;
+}
+
+/// An arena of this calling thread, so that callers do not queue for each other's slots and the limit is ours alone
+/// (tbb::global_control would also bind the rest of the program).
+tbb::task_arena& arena(int threads) {
+  static thread_local std::unique_ptr<tbb::task_arena> mine;
+  if (!mine || mine->max_concurrency() != threads) mine = std::make_unique<tbb::task_arena>(threads);
+  return *mine;
+}
+
+// A range inside a range runs on its thread: waiting there could pick up a foreign chunk, in the middle of a kernel
+// that uses thread-local scratch.
+thread_local bool inside = false;
+struct Inside {
+  bool before = std::exchange(inside, true);
+  ~Inside() { inside = before; }
+};
+
+}  // namespace
+
+int num_threads() { return thread_limit().load(std::memory_order_relaxed); }
+void set_num_threads(int n) { thread_limit().store(std::clamp(n, 1, machine_threads()), std::memory_order_relaxed); }
+
+void parallel_for(std::int64_t n, std::int64_t grain, RangeFn fn, void* ctx) {
+  if (n <= 0) return;
+  grain = std::max<std::int64_t>(grain, 1);
+  int threads = num_threads();
+  if (n <= grain || threads == 1 || inside || n / grain < 2) return fn(ctx, 0, n);
+  // A few chunks for each thread: one that is held up elsewhere then costs little.
+  std::int64_t chunks = std::min<std::int64_t>(n / grain, std::int64_t{4} * threads);
+  arena(threads).execute([&] {
+    tbb::parallel_for(
+        tbb::blocked_range<std::int64_t>(0, chunks, 1),
+        [=](const tbb::blocked_range<std::int64_t>& r) {
+          Inside guard;
+          auto at = [=](std::int64_t c) { return n / chunks * c + std::min(c, n % chunks); };
+          fn(ctx, at(r.begin()), at(r.end()));
+        },
+        tbb::simple_partitioner());
+  });
+}
+
+}  // namespace reprise::device

@@ -1,0 +1,119 @@
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/errors.h"
+#include "tensor/impl.h"
+#include "tensor/strided.h"
+
+namespace reprise {
+namespace {
+
+/// Conversion between element types without undefined behaviour: a float outside an integer's range becomes the nearest
+/// end of the range, nan becomes 0; integers wrap.
+template <class To, class From>
+To convert(From v) {
+  if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
+    return convert<To>(static_cast<float>(v));
+  } else if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
+    return To(static_cast<float>(v));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return v != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    if (std::isnan(v)) return To(0);
+    if (v >= std::ldexp(From(1), std::numeric_limits<To>::digits)) return std::numeric_limits<To>::max();
+    if (v < static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
+    return static_cast<To>(v);
+  } else {
+    return static_cast<To>(v);
+  }
+}
+
+const char* first_byte(const TensorImpl& t) { return t.storage->data ? t.data() : nullptr; }
+
+}  // namespace
+
+void* Tensor::data_ptr(SourceLoc loc) const {
+  checked_storage(*this, "data_ptr", loc);
+  return const_cast<char*>(first_byte(*impl_));
+}
+
+void* Tensor::checked_data(DType want, SourceLoc loc) const {
+  checked_storage(*this, "data", loc);
+  if (impl_->dtype != want)
+    fail(ErrorCode::DTypeMismatch, "data", loc, "asked for ", want, ", but the tensor holds ", impl_->dtype);
+  return const_cast<char*>(first_byte(*impl_));
+}
+
+Scalar Tensor::item(SourceLoc loc) const {
+  checked_storage(*this, "item", loc);
+  if (impl_->numel() != 1)
+    fail(ErrorCode::ShapeMismatch, "item", loc, "wants a tensor of one element, but this one has ", impl_->numel());
+  return dispatch(impl_->dtype, [&]<class T>(T*) -> Scalar {
+    T v = load_element<T>(impl_->data());
+    if constexpr (std::is_same_v<T, bool>)
+      return Scalar(v);
+    else if constexpr (std::is_integral_v<T>)
+      return Scalar(static_cast<std::int64_t>(v));
+    else
+      return Scalar(convert<double>(v));
+  });
+}
+
+Tensor::operator bool() const {
+  Scalar s = item({});
+  return s.to_double() != 0;
+}
+
+template <class T>
+std::vector<T> Tensor::to_vector(SourceLoc loc) const {
+  checked_storage(*this, "to_vector", loc);
+  std::vector<T> out;
+  out.reserve(static_cast<std::size_t>(impl_->numel()));
+  dispatch(impl_->dtype, [&]<class From>(From*) {
+    const char* p = first_byte(*impl_);
+    for_each_offset(*impl_, [&](std::int64_t at) {
+      out.push_back(convert<T>(load_element<From>(p + at * static_cast<std::int64_t>(sizeof(From)))));
+    });
+  });
+  return out;
+}
+template std::vector<float> Tensor::to_vector(SourceLoc) const;
+template std::vector<double> Tensor::to_vector(SourceLoc) const;
+template std::vector<std::int64_t> Tensor::to_vector(SourceLoc) const;
+template std::vector<std::int32_t> Tensor::to_vector(SourceLoc) const;
+template std::vector<std::int8_t> Tensor::to_vector(SourceLoc) const;
+template std::vector<std::uint8_t> Tensor::to_vector(SourceLoc) const;
+template std::vector<bool> Tensor::to_vector(SourceLoc) const;
+template std::vector<Half> Tensor::to_vector(SourceLoc) const;
+template std::vector<BFloat16> Tensor::to_vector(SourceLoc) const;
+
+template <class T>
+Tensor tensor_of(const std::vector<T>& values, IntArrayRef sizes) {
+  std::int64_t plain[kMaxRank];
+  if (sizes.size() > kMaxRank)
+    fail(ErrorCode::InvalidArgument, "tensor_of", {}, "a tensor has at most ", kMaxRank, " dimensions, not ", sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) plain[i] = sizes[i].value();
+  Tensor t = empty_concrete(plain, static_cast<int>(sizes.size()), dtype_of<T>, Device::cpu());
+  if (t.impl()->numel() != static_cast<std::int64_t>(values.size()))
+    fail(ErrorCode::ShapeMismatch, "tensor_of", {}, "the sizes have ", t.impl()->numel(), " elements, but ", values.size(),
+         " values are given");
+  if constexpr (std::is_same_v<T, bool>) {
+    bool* out = reinterpret_cast<bool*>(t.impl()->storage->data);
+    for (bool v : values) *out++ = v;
+  } else if (!values.empty()) {
+    std::memcpy(t.impl()->data(), values.data(), values.size() * sizeof(T));
+  }
+  return t;
+}
+template Tensor tensor_of(const std::vector<float>&, IntArrayRef);
+template Tensor tensor_of(const std::vector<double>&, IntArrayRef);
+template Tensor tensor_of(const std::vector<Half>&, IntArrayRef);
+template Tensor tensor_of(const std::vector<BFloat16>&, IntArrayRef);
+template Tensor tensor_of(const std::vector<std::int8_t>&, IntArrayRef);
+template Tensor tensor_of(const std::vector<std::uint8_t>&, IntArrayRef);
+template Tensor tensor_of(const std::vector<std::int32_t>&, IntArrayRef);
+template Tensor tensor_of(const std::vector<std::int64_t>&, IntArrayRef);
+template Tensor tensor_of(const std::vector<bool>&, IntArrayRef);
+
+}  // namespace reprise

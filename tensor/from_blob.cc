@@ -1,0 +1,45 @@
+#include "base/errors.h"
+#include "device/device_memory.h"
+#include "tensor/impl.h"
+
+namespace reprise {
+
+Tensor from_blob(void* data, IntArrayRef sizes, DType dtype, std::function<void(void*)> deleter, IntArrayRef strides,
+                 Device device) {
+  constexpr const char* op = "from_blob";
+  device::require_available(device, op);
+  if (sizes.size() > kMaxRank)
+    fail(ErrorCode::InvalidArgument, op, {}, "a tensor has at most ", kMaxRank, " dimensions, not ", sizes.size());
+  if (!strides.empty() && strides.size() != sizes.size())
+    fail(ErrorCode::InvalidArgument, op, {}, sizes.size(), " sizes, but ", strides.size(), " strides");
+  int rank = static_cast<int>(sizes.size());
+  std::int64_t plain_sizes[kMaxRank], plain_strides[kMaxRank];
+  // `last`: offset of the last element. The extent in bytes must fit 63 bits, whoever computed the strides.
+  std::int64_t step = 1, last = 0, bytes = 0;
+  bool none = false, overflow = false;
+  for (int i = rank - 1; i >= 0; --i) {
+    std::int64_t size = plain_sizes[i] = sizes[i].value();
+    if (size < 0) fail(ErrorCode::InvalidArgument, op, {}, "size ", size, " of dimension ", i, " is negative");
+    plain_strides[i] = strides.empty() ? step : strides[i].value();
+    if (plain_strides[i] < 0)
+      fail(ErrorCode::InvalidArgument, op, {}, "stride ", plain_strides[i], " of dimension ", i, " is negative");
+    none |= size == 0;
+    if (size == 0) continue;
+    overflow |= __builtin_mul_overflow(step, size, &step);
+    std::int64_t reach = 0;
+    overflow |= __builtin_mul_overflow(size - 1, plain_strides[i], &reach) || __builtin_add_overflow(last, reach, &last);
+  }
+  overflow |= __builtin_add_overflow(last, std::int64_t{1}, &last) ||
+              __builtin_mul_overflow(last, static_cast<std::int64_t>(item_size(dtype)), &bytes);
+  if (overflow && !none) fail(ErrorCode::InvalidArgument, op, {}, "the sizes and strides reach beyond any memory");
+  if (!data && !none) fail(ErrorCode::InvalidArgument, op, {}, "the pointer is null, but the sizes have ", step, " elements");
+  Storage* s = new Storage;
+  s->device = device;
+  s->data = data;
+  s->bytes = none ? 0 : bytes;
+  // Without a deleter of the caller's, one that does nothing: the bytes are not the allocator's.
+  s->deleter = deleter ? std::move(deleter) : std::function<void(void*)>([](void*) {});
+  return Tensor::adopt(new_impl(dtype, device, plain_sizes, plain_strides, rank, 0, s));
+}
+
+}  // namespace reprise

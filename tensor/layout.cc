@@ -1,0 +1,63 @@
+#include "tensor/layout.h"
+
+#include "base/errors.h"
+
+namespace reprise {
+
+Ints contiguous_strides(const Ints& sizes) {
+  Ints strides(sizes.size(), Int(1));
+  Int step = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = step;
+    // Whether a symbolic size is 0 is no question worth a guard: the strides of an empty tensor are never used.
+    if (sizes[i].is_symbolic() || detail::plain_value(sizes[i]) != 0) step *= sizes[i];
+  }
+  return strides;
+}
+
+Int numel(const Ints& sizes) {
+  Int n = 1;
+  for (Int s : sizes) n *= s;
+  return n;
+}
+
+int wrap_dim(std::int64_t d, int dim, const char* op, SourceLoc loc) {
+  int n = dim == 0 ? 1 : dim;
+  if (d < -n || d >= n)
+    fail(ErrorCode::IndexOutOfRange, op, loc, "dimension ", d, " is out of range; a tensor of ", dim,
+         " dimensions has dimensions ", -n, " to ", n - 1);
+  return static_cast<int>(d < 0 ? d + n : d);
+}
+
+bool is_contiguous(const Layout& l) {
+  for (Int s : l.sizes)
+    if (!s.is_symbolic() && detail::plain_value(s) == 0) return true;
+  Int expected = 1;
+  for (int i = l.dim() - 1; i >= 0; --i) {
+    Int size = l.sizes[i];
+    if (!size.is_symbolic() && detail::plain_value(size) == 1) continue;
+    // An identical stride answers without asking; otherwise the size is asked first, as ATen does.
+    if (!identical(l.strides[i], expected) && size != 1 && l.strides[i] != expected) {
+      for (Int s : l.sizes)  // an empty tensor is contiguous whatever its strides are
+        if (s.is_symbolic() && s == 0) return true;
+      return false;
+    }
+    expected *= size;
+  }
+  return true;
+}
+
+bool known_contiguous(const Layout& l) {
+  for (Int s : l.sizes)
+    if (!s.is_symbolic() && detail::plain_value(s) == 0) return true;
+  Int expected = 1;
+  for (int i = l.dim() - 1; i >= 0; --i) {
+    Int size = l.sizes[i];
+    if (!size.is_symbolic() && detail::plain_value(size) == 1) continue;
+    if (!identical(l.strides[i], expected)) return false;
+    expected *= size;
+  }
+  return true;
+}
+
+}  // namespace reprise

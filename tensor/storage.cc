@@ -1,0 +1,128 @@
+#include <exception>
+#include <limits>
+#include <memory>
+
+#include "base/errors.h"
+#include "base/log.h"
+#include "device/device_memory.h"
+#include "tensor/impl.h"
+
+namespace reprise {
+namespace {
+
+/// Gives the bytes back: to whoever lent them, or to the allocator. The storage may live on, empty.
+void free_bytes(Storage& s) noexcept {
+  void* data = std::exchange(s.data, nullptr);
+  if (!s.deleter) {
+    if (data) device::deallocate(s.device, data, s.bytes);
+    return;
+  }
+  std::function<void(void*)> deleter = std::exchange(s.deleter, nullptr);
+  try {
+    deleter(data);
+  } catch (const std::exception& e) {
+    log::warn(std::string("the deleter of a tensor's memory threw: ") + e.what());
+  } catch (...) {
+    log::warn("the deleter of a tensor's memory threw");
+  }
+}
+
+}  // namespace
+
+void retain(Storage* s) noexcept { s->refs.fetch_add(1, std::memory_order_relaxed); }
+void release(Storage* s) noexcept {
+  if (s->refs.load(std::memory_order_acquire) != 1 && s->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  free_bytes(*s);
+  delete s;
+}
+
+Storage* new_storage(Device device, std::int64_t bytes) {
+  std::unique_ptr<Storage> s(new Storage);
+  s->device = device;
+  if (bytes)
+    s->data = device::allocate(device, bytes);
+  else
+    device::require_available(device, "allocate");
+  s->bytes = bytes;
+  return s.release();
+}
+
+void detail::retain(TensorImpl* t) noexcept { t->refs.fetch_add(1, std::memory_order_relaxed); }
+void detail::release(TensorImpl* t) noexcept {
+  // The only holder needs no locked instruction: nobody else can raise the count meanwhile.
+  if (t->refs.load(std::memory_order_acquire) != 1 && t->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (t->storage) reprise::release(t->storage);
+  delete t->trace;
+  delete t;
+}
+
+TensorImpl* new_impl(DType dtype, Device device, const std::int64_t* sizes, const std::int64_t* strides, int rank,
+                     std::int64_t offset, Storage* storage) {
+  TensorImpl* t = new TensorImpl;
+  t->dtype = dtype;
+  t->device = device;
+  t->rank = static_cast<std::uint8_t>(rank);
+  for (int i = 0; i < rank; ++i) t->sizes[i] = sizes[i], t->strides[i] = strides[i];
+  t->offset = offset;
+  t->storage = storage;
+  return t;
+}
+
+TensorImpl* new_traced_impl(TracedTensor* owned) {
+  std::unique_ptr<TracedTensor> keep(owned);
+  TensorImpl* t = new TensorImpl;
+  t->trace = keep.release();
+  t->dtype = owned->meta().dtype;
+  t->device = owned->meta().device;
+  t->rank = static_cast<std::uint8_t>(owned->meta().dim());
+  return t;
+}
+
+Tensor empty_concrete(const std::int64_t* sizes, int rank, DType dtype, Device device) {
+  if (rank > kMaxRank)
+    fail(ErrorCode::InvalidArgument, "empty", {}, "a tensor has at most ", kMaxRank, " dimensions, not ", rank);
+  std::int64_t strides[kMaxRank], step = 1, bytes = item_size(dtype);
+  bool overflow = false, none = false;
+  for (int i = rank - 1; i >= 0; --i) {
+    if (sizes[i] < 0) fail(ErrorCode::InvalidArgument, "empty", {}, "size ", sizes[i], " of dimension ", i, " is negative");
+    strides[i] = step;
+    if (sizes[i] == 0) {
+      none = true;
+    } else {
+      overflow |= __builtin_mul_overflow(step, sizes[i], &step);
+      overflow |= __builtin_mul_overflow(bytes, sizes[i], &bytes);
+    }
+  }
+  if (overflow && !none) fail(ErrorCode::OutOfMemory, "empty", {}, "the number of bytes of the sizes does not fit 63 bits");
+  Storage* s = new_storage(device, none ? 0 : bytes);
+  return Tensor::adopt(new_impl(dtype, device, sizes, strides, rank, 0, s));
+}
+
+TensorImpl& defined_impl(const Tensor& t, const char* what, SourceLoc loc) {
+  if (!t.defined()) [[unlikely]]
+    fail(ErrorCode::InvalidArgument, what, loc, "the tensor is undefined");
+  return *t.impl();
+}
+
+void check_not_released(const TensorImpl& t, const char* what, SourceLoc loc) {
+  if (t.storage->released) [[unlikely]]
+    fail(ErrorCode::StorageFreed, what, loc, "the storage of a tensor of ", t.numel(), " elements of ", t.dtype,
+         " was released");
+}
+
+Storage& checked_storage(const Tensor& t, const char* what, SourceLoc loc) {
+  TensorImpl& impl = defined_impl(t, what, loc);
+  if (impl.trace) [[unlikely]]
+    impl.trace->reads_value(what, loc);
+  check_not_released(impl, what, loc);
+  return *impl.storage;
+}
+
+void Tensor::release_storage() {
+  Storage& s = checked_storage(*this, "release_storage");
+  s.released = true;
+  free_bytes(s);
+  s.bytes = 0;
+}
+
+}  // namespace reprise
