@@ -28,10 +28,12 @@ struct Node {
   SourceLoc loc;
 };
 
+inline constexpr std::int32_t kErasedNode = -2;   ///< Value::node of a result whose node was erased (until compact())
+
 /// A tensor value. `meta.layout` is the layout the user's program would see (contiguous but for views and inputs).
 struct Value {
   TensorMeta meta;
-  std::int32_t node = -1;        ///< index into Graph::nodes of its maker, -1: graph input
+  std::int32_t node = -1;        ///< index into Graph::nodes of its maker, -1: graph input, kErasedNode: no longer made
   std::uint32_t result = 0;      ///< which result of that node, or which input
   std::string name;              ///< inputs: "x", "arg0.layers[1].wq"; others: ""
 };

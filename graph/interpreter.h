@@ -46,5 +46,11 @@ class InterpreterScope {
 /// What the wrappers in graph/api*.cc call: one result.
 Tensor call1(OpId, std::initializer_list<CallArg>, SourceLoc, bool inplace = false);
 std::vector<Tensor> calln(OpId, std::initializer_list<CallArg>, SourceLoc);
+/// Interpreter::mutate_metadata with the view operator that describes the change.
+void call_metadata(OpId, std::initializer_list<CallArg>, SourceLoc);
+
+/// The process's generator, which eager answers next_random from (a trace makes seed and offset symbols). Any thread.
+void seed_generator(std::uint64_t seed);                                   ///< manual_seed: offset back to 0
+std::pair<std::int64_t, std::int64_t> take_random(std::int64_t count);     ///< (seed, offset); the offset moves on by count
 
 }  // namespace reprise::graph

@@ -105,6 +105,9 @@ std::string_view op_class_name(OpClass);
 // Rules shared with other rooms.
 Ints broadcast(const Ints& a, const Ints& b, const char* op, SourceLoc);  ///< ATen's; equal first, then "is it 1?"; throws ShapeMismatch
 DType result_dtype(std::span<const RuleArg> tensors_and_scalars);         ///< ATen's promotion over categories (dim, 0-dim, scalar)
+/// What an in-place twin must satisfy before anything is written: the twin exists, the result's dtype may be cast to
+/// self's (no float into integers), and its sizes equal self's. Throws otherwise.
+void check_inplace(const OpDef&, const TensorMeta& self, const TensorMeta& result, SourceLoc);
 /// The layout a view operator makes of `in`. Throws as the rule does. `in`'s strides may be anything.
 Layout apply_view(const OpDef&, std::span<const RuleArg> args_with_self_first, const Layout& in, SourceLoc);
 

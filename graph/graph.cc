@@ -1,0 +1,157 @@
+#include "graph/graph.h"
+
+#include "base/errors.h"
+
+namespace reprise::graph {
+
+NodeRuleArgs::NodeRuleArgs(const Graph& g, const std::vector<NodeArg>& args) {
+  lists_.reserve(args.size());  // spans into it must stay valid
+  for (const NodeArg& a : args) {
+    args_.push_back(std::visit(
+        [&](const auto& v) -> RuleArg {
+          using T = std::decay_t<decltype(v)>;
+          if constexpr (std::is_same_v<T, ValueId>) {
+            return &g.values[v.v].meta;
+          } else if constexpr (std::is_same_v<T, std::vector<ValueId>>) {
+            std::vector<const TensorMeta*> metas;
+            for (ValueId x : v) metas.push_back(x ? &g.values[x.v].meta : nullptr);
+            lists_.push_back(std::move(metas));
+            return std::span<const TensorMeta* const>(lists_.back());
+          } else if constexpr (std::is_same_v<T, std::string>) {
+            return std::string_view(v);
+          } else {
+            return v;
+          }
+        },
+        a));
+  }
+}
+
+ValueId Graph::add_input(TensorMeta meta, std::string input_name, InputSpec::Kind kind) {
+  ValueId id{static_cast<std::uint32_t>(values.size())};
+  Value v;
+  v.meta = std::move(meta);
+  v.result = static_cast<std::uint32_t>(inputs.size());
+  v.name = std::move(input_name);
+  values.push_back(std::move(v));
+  inputs.push_back({id, kind, false, false});
+  return id;
+}
+
+ValueId Graph::add(OpId id, std::vector<NodeArg> args, SourceLoc loc) { return insert(nodes.size(), id, std::move(args), loc); }
+
+ValueId Graph::insert(std::size_t at, OpId id, std::vector<NodeArg> args, SourceLoc loc) {
+  const OpDef& def = op(id);
+  REPRISE_CHECK(at <= nodes.size());
+  if (args.size() != def.schema.args.size()) {
+    fail(ErrorCode::Internal, def.schema.name.c_str(), loc, "a node needs ", def.schema.args.size(), " arguments (", def.schema.text, "), got ", args.size());
+  }
+  for (const NodeArg& a : args) for_each_value(a, [&](ValueId v) { REPRISE_CHECK(v.v < values.size()); });
+  std::vector<TensorMeta> metas;
+  {
+    NodeRuleArgs rule_args(*this, args);
+    RuleCtx c{def, rule_args.args(), loc, {}};
+    def.shape(c);
+    metas = std::move(c.results);
+  }
+  Node node{id, std::move(args), {}, loc};
+  for (std::size_t i = 0; i < metas.size(); ++i) {
+    node.results.push_back({static_cast<std::uint32_t>(values.size())});
+    Value v;
+    v.meta = std::move(metas[i]);
+    v.node = static_cast<std::int32_t>(at);
+    v.result = static_cast<std::uint32_t>(i);
+    values.push_back(std::move(v));
+  }
+  ValueId first = node.results.front();
+  if (at < nodes.size()) {
+    for (std::size_t i = 0; i + metas.size() < values.size(); ++i) {
+      if (values[i].node >= static_cast<std::int32_t>(at)) ++values[i].node;
+    }
+  }
+  nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(at), std::move(node));
+  return first;
+}
+
+namespace {
+
+template <class F>
+void map_values(NodeArg& a, F&& f) {
+  if (auto* v = std::get_if<ValueId>(&a)) {
+    *v = f(*v);
+  } else if (auto* l = std::get_if<std::vector<ValueId>>(&a)) {
+    for (ValueId& x : *l) {
+      if (x) x = f(x);
+    }
+  }
+}
+
+}  // namespace
+
+void Graph::replace_uses(ValueId from, ValueId to) {
+  auto swap = [&](ValueId v) { return v == from ? to : v; };
+  for (Node& n : nodes) {
+    for (NodeArg& a : n.args) map_values(a, swap);
+  }
+  for (OutputSpec& o : outputs) o.value = swap(o.value);
+}
+
+std::vector<std::uint32_t> Graph::use_counts() const {
+  std::vector<std::uint32_t> uses(values.size(), 0);
+  for (const Node& n : nodes) for_each_value(n, [&](ValueId v) { ++uses[v.v]; });
+  for (const OutputSpec& o : outputs) {
+    if (o.value) ++uses[o.value.v];
+  }
+  return uses;
+}
+
+void Graph::erase_nodes(const std::vector<bool>& keep) {
+  REPRISE_CHECK(keep.size() == nodes.size());
+  std::vector<std::int32_t> moved(nodes.size(), -1);
+  std::int32_t next = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (keep[i]) moved[i] = next++;
+  }
+  std::vector<bool> gone(values.size(), false);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!keep[i]) for (ValueId r : nodes[i].results) gone[r.v] = true;
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (keep[i]) for_each_value(nodes[i], [&](ValueId v) { REPRISE_CHECK(!gone[v.v], "a result of an erased node is used"); });
+  }
+  for (const OutputSpec& o : outputs) REPRISE_CHECK(!o.value || !gone[o.value.v], "a result of an erased node is an output");
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (keep[i] && moved[i] != static_cast<std::int32_t>(i)) nodes[static_cast<std::size_t>(moved[i])] = std::move(nodes[i]);
+  }
+  nodes.resize(static_cast<std::size_t>(next));
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    // A value whose node is gone keeps its meta until compact(); it looks like no input and no result.
+    if (values[v].node >= 0) values[v].node = gone[v] ? kErasedNode : moved[static_cast<std::size_t>(values[v].node)];
+  }
+}
+
+void Graph::compact() {
+  std::vector<ValueId> renamed(values.size());
+  std::vector<Value> kept;
+  auto keep = [&](ValueId old) {
+    renamed[old.v] = {static_cast<std::uint32_t>(kept.size())};
+    kept.push_back(std::move(values[old.v]));
+  };
+  for (const InputSpec& in : inputs) keep(in.value);
+  for (const Node& n : nodes) for (ValueId r : n.results) keep(r);
+  auto rename = [&](ValueId v) {
+    REPRISE_CHECK(renamed[v.v], "a used value has no maker");
+    return renamed[v.v];
+  };
+  for (InputSpec& in : inputs) in.value = rename(in.value);
+  for (Node& n : nodes) {
+    for (NodeArg& a : n.args) map_values(a, rename);
+    for (ValueId& r : n.results) r = rename(r);
+  }
+  for (OutputSpec& o : outputs) {
+    if (o.value) o.value = rename(o.value);
+  }
+  values = std::move(kept);
+}
+
+}  // namespace reprise::graph

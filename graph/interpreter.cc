@@ -1,0 +1,160 @@
+#include "graph/interpreter.h"
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "base/errors.h"
+#include "graph/schema.h"
+
+namespace reprise::graph {
+namespace {
+
+std::atomic<Interpreter*> g_eager{nullptr};
+thread_local Interpreter* t_current = nullptr;
+
+}  // namespace
+
+Interpreter& Interpreter::current() {
+  if (t_current) return *t_current;
+  Interpreter* eager = g_eager.load(std::memory_order_acquire);
+  if (!eager) fail(ErrorCode::Internal, "interpreter", {}, "no eager interpreter is registered (runtime/eager.cc is not linked in)");
+  return *eager;
+}
+
+void Interpreter::set_eager(Interpreter* i) { g_eager.store(i, std::memory_order_release); }
+Interpreter* Interpreter::exchange(Interpreter* i) { return std::exchange(t_current, i); }
+
+// ---- the generator of random numbers
+
+namespace {
+std::mutex g_generator_mutex;
+std::int64_t g_seed = 0, g_offset = 0;  // guarded by g_generator_mutex
+}  // namespace
+
+void seed_generator(std::uint64_t seed) {
+  std::lock_guard lock(g_generator_mutex);
+  g_seed = static_cast<std::int64_t>(seed);
+  g_offset = 0;
+}
+
+std::pair<std::int64_t, std::int64_t> take_random(std::int64_t count) {
+  std::lock_guard lock(g_generator_mutex);
+  std::pair<std::int64_t, std::int64_t> r{g_seed, g_offset};
+  g_offset += count;
+  return r;
+}
+
+// ---- calls
+
+namespace {
+
+/// The value a schema's default text stands for. Strings point into the schema, which lives for ever.
+CallArg default_value(const ArgDef& a, const OpDef& op) {
+  const std::string& t = a.default_text;
+  if (t == "None") return {};
+  switch (a.type) {
+    case ArgType::Bool: return t == "True";
+    case ArgType::Int: return Int(std::strtoll(t.c_str(), nullptr, 10));
+    case ArgType::Float: return Scalar(std::strtod(t.c_str(), nullptr));
+    case ArgType::Scalar:
+      if (t.find_first_of(".e") != std::string::npos) return Scalar(std::strtod(t.c_str(), nullptr));
+      return Scalar(std::strtoll(t.c_str(), nullptr, 10));
+    case ArgType::Str:
+    case ArgType::OptionalStr: return std::string_view(t).substr(1, t.size() - 2);
+    case ArgType::Ints:
+      if (t == "[]") return IntArrayRef();
+      [[fallthrough]];
+    default:
+      fail(ErrorCode::Internal, op.schema.name.c_str(), {}, "unreadable default '", t, "' of '", a.name, "'");
+  }
+}
+
+constexpr std::size_t kMaxArgs = 12;
+
+struct Defaults {
+  std::vector<std::vector<CallArg>> of;
+  Defaults() {
+    for (const OpDef& o : all_ops()) {
+      REPRISE_CHECK(o.schema.args.size() <= kMaxArgs);
+      std::vector<CallArg> row;
+      for (const ArgDef& a : o.schema.args) row.push_back(a.default_text.empty() ? CallArg{} : default_value(a, o));
+      of.push_back(std::move(row));
+    }
+  }
+};
+
+/// The arguments of one call on the stack: given ones, then defaults; undefined tensors become None where None is allowed.
+class FilledArgs {
+ public:
+  FilledArgs(const OpDef& op, std::initializer_list<CallArg> given, SourceLoc loc) {
+    static const Defaults defaults;
+    const std::vector<ArgDef>& args = op.schema.args;
+    REPRISE_CHECK(given.size() <= args.size());
+    for (const CallArg& a : given) {
+      const ArgDef& def = args[n_];
+      const Tensor* const* t = std::get_if<const Tensor*>(&a);
+      bool missing = t ? (!*t || !(*t)->defined()) : std::holds_alternative<std::monostate>(a);
+      if (missing && !accepts_none(def.type)) {
+        fail(ErrorCode::InvalidArgument, op.schema.name.c_str(), loc, "argument '", def.name, "' is an undefined tensor");
+      }
+      if (auto* list = std::get_if<TensorArrayRef>(&a); list && def.type == ArgType::TensorList) {
+        for (const Tensor& e : *list) {
+          if (!e.defined()) fail(ErrorCode::InvalidArgument, op.schema.name.c_str(), loc, "'", def.name, "' holds an undefined tensor");
+        }
+      }
+      values_[n_++] = missing ? CallArg{} : a;
+    }
+    for (; n_ < args.size(); ++n_) values_[n_] = defaults.of[static_cast<std::size_t>(op.id)][n_];
+  }
+  std::span<const CallArg> span() const { return {values_.data(), n_}; }
+
+ private:
+  std::array<CallArg, kMaxArgs> values_;
+  std::size_t n_ = 0;
+};
+
+/// A result list that keeps its capacity between calls of one thread; nested calls find none and make their own.
+class Results {
+ public:
+  Results() : v(std::move(spare())) { v.clear(); }
+  ~Results() {
+    v.clear();
+    spare() = std::move(v);
+  }
+  std::vector<Tensor> v;
+
+ private:
+  static std::vector<Tensor>& spare() {
+    thread_local std::vector<Tensor> s;
+    return s;
+  }
+};
+
+}  // namespace
+
+Tensor call1(OpId id, std::initializer_list<CallArg> given, SourceLoc loc, bool inplace) {
+  const OpDef& o = op(id);
+  FilledArgs args(o, given, loc);
+  Results results;
+  Interpreter::current().call({o, args.span(), inplace, loc}, results.v);
+  REPRISE_CHECK(results.v.size() == 1);
+  return std::move(results.v[0]);
+}
+
+std::vector<Tensor> calln(OpId id, std::initializer_list<CallArg> given, SourceLoc loc) {
+  const OpDef& o = op(id);
+  FilledArgs args(o, given, loc);
+  std::vector<Tensor> results;
+  Interpreter::current().call({o, args.span(), false, loc}, results);
+  return results;
+}
+
+void call_metadata(OpId id, std::initializer_list<CallArg> given, SourceLoc loc) {
+  const OpDef& o = op(id);
+  FilledArgs args(o, given, loc);
+  Interpreter::current().mutate_metadata({o, args.span(), true, loc});
+}
+
+}  // namespace reprise::graph

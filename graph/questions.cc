@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <sstream>
+
+#include "base/errors.h"
+#include "graph/shape_rules.h"
+#include "guards/shape_env.h"
+
+namespace reprise::graph {
+
+bool ask(const Bool& b, const char* why) {
+  if (!b.is_symbolic()) return static_cast<bool>(b);
+  return b.expr()->env().decide(b.expr(), b.where(), why);
+}
+
+bool require(const Bool& b, const char* why) {
+  if (!b.is_symbolic()) return static_cast<bool>(b);
+  return b.expr()->env().require(b.expr(), b.where(), why);
+}
+
+bool same(Int a, Int b, SourceLoc loc, const char* why) {
+  return identical(a, b) || require(detail::compare_eq(a, b, loc), why);
+}
+
+std::string sizes_text(const Ints& sizes) {
+  std::string s = "[";
+  for (std::size_t i = 0; i < sizes.size(); ++i) s += (i ? ", " : "") + sizes[i].str();
+  return s + "]";
+}
+
+namespace {
+
+/// One dimension of a broadcast. Equal first, then "is it 1?". A plain 1 gives way without a question, and which question
+/// to ask is read off the hints: the one that is asked is enough for the result to be right.
+Int broadcast_dim(Int a, Int b, bool& fits, SourceLoc loc) {
+  if (identical(a, b) || is_plain(b, 1)) return a;
+  if (is_plain(a, 1)) return b;
+  if (require(detail::compare_eq(a, b, loc), "broadcast: equal sizes")) return b.is_symbolic() ? a : b;
+  if (require(detail::compare_eq(a, 1, loc), "broadcast of size 1")) return b;
+  if (require(detail::compare_eq(b, 1, loc), "broadcast of size 1")) return a;
+  fits = false;
+  return a;
+}
+
+}  // namespace
+
+Ints broadcast(const Ints& a, const Ints& b, const char* op, SourceLoc loc) {
+  const Ints& longer = a.size() >= b.size() ? a : b;
+  const Ints& shorter = a.size() >= b.size() ? b : a;
+  Ints out = longer;
+  std::size_t lead = longer.size() - shorter.size();
+  for (std::size_t i = 0; i < shorter.size(); ++i) {
+    bool fits = true;
+    out[lead + i] = broadcast_dim(a[a.size() - shorter.size() + i], b[b.size() - shorter.size() + i], fits, loc);
+    if (!fits) {
+      fail(ErrorCode::ShapeMismatch, op, loc, "sizes ", sizes_text(a), " and ", sizes_text(b), " do not broadcast: ",
+           a[a.size() - shorter.size() + i], " and ", b[b.size() - shorter.size() + i], " at dimension ", lead + i,
+           " differ and neither is 1");
+    }
+  }
+  return out;
+}
+
+void check_expandable(const Ints& src, const Ints& target, const char* op, SourceLoc loc) {
+  bool fits = src.size() <= target.size();
+  for (std::size_t i = 0; fits && i < src.size(); ++i) {
+    Int s = src[i], t = target[target.size() - src.size() + i];
+    if (identical(s, t) || is_plain(s, 1)) continue;
+    fits = require(detail::compare_eq(s, t, loc), "broadcast: equal sizes") ||
+           require(detail::compare_eq(s, 1, loc), "broadcast of size 1");
+  }
+  if (!fits) fail(ErrorCode::ShapeMismatch, op, loc, "sizes ", sizes_text(src), " do not broadcast to ", sizes_text(target));
+}
+
+std::vector<int> reduced_dims(const RuleArg& arg, int rank, const char* op, SourceLoc loc) {
+  std::vector<int> dims;
+  const Ints* given = std::get_if<Ints>(&arg);
+  if (const Int* one = std::get_if<Int>(&arg)) {
+    dims.push_back(wrap_dim(one->value(loc), rank, op, loc));
+  } else if (given && !given->empty()) {
+    for (Int d : *given) dims.push_back(wrap_dim(d.value(loc), rank, op, loc));
+    std::sort(dims.begin(), dims.end());
+    if (auto twice = std::adjacent_find(dims.begin(), dims.end()); twice != dims.end()) {
+      fail(ErrorCode::InvalidArgument, op, loc, "dimension ", *twice, " appears twice in ", sizes_text(*given));
+    }
+  } else {
+    for (int d = 0; d < rank; ++d) dims.push_back(d);
+  }
+  if (rank == 0) dims.clear();
+  return dims;
+}
+
+Ints reduced_sizes(const Ints& sizes, const std::vector<int>& dims, bool keepdim) {
+  Ints out;
+  std::size_t next = 0;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (next < dims.size() && dims[next] == static_cast<int>(d)) {
+      ++next;
+      if (keepdim) out.push_back(1);
+    } else {
+      out.push_back(sizes[d]);
+    }
+  }
+  return out;
+}
+
+Device device_from_name(std::string_view name, SourceLoc loc) {
+  if (name == "cpu") return Device::cpu();
+  if (name == "null") return Device::null();
+  if (name == "cuda") return Device::cuda(0);
+  if (name.starts_with("cuda:") && name.size() > 5) {
+    int index = 0;
+    bool digits = true;
+    for (char c : name.substr(5)) {
+      digits = digits && c >= '0' && c <= '9' && index < 256;
+      index = index * 10 + (c - '0');
+    }
+    if (digits && index < 256) return Device::cuda(index);
+  }
+  for (DeviceType t : {DeviceType::Cpu, DeviceType::Null}) {
+    if (Device d{t, 0}; d.str() == name) return d;
+  }
+  fail(ErrorCode::InvalidArgument, "device", loc, "unknown device '", name, "' (wanted cpu, cuda:<n> or null)");
+}
+
+}  // namespace reprise::graph

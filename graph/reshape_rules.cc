@@ -1,0 +1,148 @@
+// Sizes and strides of `view`: inferring -1, matching element counts, and ATen's rule for which strides join up.
+#include <numeric>
+
+#include "base/errors.h"
+#include "graph/shape_rules.h"
+#include "guards/expr.h"
+
+namespace reprise::graph {
+namespace {
+
+/// A product of sizes as a number and symbolic factors, so that equal factors of two products cancel by identity.
+struct Product {
+  std::int64_t number = 1;
+  std::vector<Int> factors;
+
+  void multiply(Int v) {
+    if (!v.is_symbolic()) {
+      number *= v.hint();
+    } else if (v.expr()->kind() == guards::ExprKind::Mul) {
+      for (const guards::Expr* f : v.expr()->args()) multiply(Int(f));
+    } else {
+      factors.push_back(v);
+    }
+  }
+  Int value() const {
+    Int p = number;
+    for (Int f : factors) p = p * f;
+    return p;
+  }
+};
+
+void cancel(Product& a, Product& b) {
+  for (std::size_t i = 0; i < a.factors.size();) {
+    std::size_t j = 0;
+    while (j < b.factors.size() && !identical(a.factors[i], b.factors[j])) ++j;
+    if (j == b.factors.size()) {
+      ++i;
+      continue;
+    }
+    a.factors.erase(a.factors.begin() + static_cast<std::ptrdiff_t>(i));
+    b.factors.erase(b.factors.begin() + static_cast<std::ptrdiff_t>(j));
+  }
+  if (std::int64_t g = std::gcd(a.number, b.number); g > 1) {
+    a.number /= g;
+    b.number /= g;
+  }
+}
+
+Int product(const Ints& sizes) {
+  Int p = 1;
+  for (Int s : sizes) p = p * s;
+  return p;
+}
+
+}  // namespace
+
+Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc) {
+  int hole = -1;
+  Product have, want;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    Int s = sizes[i];
+    if (is_plain(s, -1)) {
+      if (hole >= 0) fail(ErrorCode::InvalidArgument, "view", loc, "only one size may be -1 in ", sizes_text(sizes));
+      hole = static_cast<int>(i);
+      continue;
+    }
+    if (!require(detail::compare_le(0, s, loc), "view: size not negative")) {
+      fail(ErrorCode::InvalidArgument, "view", loc, "negative size in ", sizes_text(sizes));
+    }
+    want.multiply(s);
+  }
+  for (Int s : in) have.multiply(s);
+  auto mismatch = [&] {
+    fail(ErrorCode::ShapeMismatch, "view", loc, "sizes ", sizes_text(sizes), " do not hold the ", product(in), " elements of sizes ",
+         sizes_text(in));
+  };
+  bool zero = want.number == 0;
+  cancel(have, want);
+  Ints out = sizes;
+  if (hole < 0) {
+    if (!same(have.value(), want.value(), loc, "view: equal number of elements") &&
+        !same(product(in), product(sizes), loc, "view: equal number of elements")) {
+      mismatch();
+    }
+    return out;
+  }
+  if (zero) fail(ErrorCode::InvalidArgument, "view", loc, "-1 is ambiguous in ", sizes_text(sizes), " because another size is 0");
+  Int total = have.value(), known = want.value();
+  if (is_plain(known, 1)) {
+    out[hole] = total;
+    return out;
+  }
+  if (!require(detail::compare_lt(0, known, loc), "view: -1 needs other sizes of at least 1") ||
+      !require(detail::compare_eq(total % known, 0, loc), "view: -1 divides evenly")) {
+    mismatch();
+  }
+  out[hole] = total / known;
+  return out;
+}
+
+/// ATen's rule: from the last dimension on, input dimensions that join up in memory form a chunk; each chunk must be
+/// filled exactly by some of the new dimensions, which then take its strides. Which dimensions to try is read off the
+/// hints; only the equalities that make the answer right are asked. A "no" asks that what did not join up really does
+/// not, because `reshape` then copies where another call would alias.
+std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc loc) {
+  if (known_contiguous(in)) return contiguous_strides(sizes);
+  std::vector<Bool> apart;
+  auto holds = [&](Int a, Int b, const char* why) {
+    if (same(a, b, loc, why)) return true;
+    apart.push_back(detail::compare_eq(a, b, loc));
+    return false;
+  };
+  auto no = [&] {
+    for (const Bool& b : apart) ask(b, "reshape: copies, dimensions do not join up");
+    return std::nullopt;
+  };
+  Int elements = product(in.sizes);
+  if (elements.hint() == 0 && require(detail::compare_eq(elements, 0, loc), "view: no elements")) {
+    bool unchanged = in.sizes.size() == sizes.size();
+    for (std::size_t i = 0; unchanged && i < sizes.size(); ++i) unchanged = identical(in.sizes[i], sizes[i]);
+    return unchanged ? in.strides : contiguous_strides(sizes);
+  }
+  Ints out(sizes.size(), Int(1));
+  if (in.dim() == 0) return out;
+  int at = static_cast<int>(sizes.size()) - 1;
+  Int base = in.strides.back(), chunk = 1, filled = 1;
+  for (int d = in.dim() - 1; d >= 0; --d) {
+    chunk = chunk * in.sizes[d];
+    bool joins = d > 0 && (is_plain(in.sizes[d - 1], 1) || holds(in.strides[d - 1], chunk * base, "view: dimensions join up") ||
+                           holds(in.sizes[d - 1], 1, "view: size 1"));
+    if (joins) continue;
+    while (at >= 0 && (filled.hint() < chunk.hint() || sizes[at].hint() == 1)) {
+      out[at] = filled * base;
+      filled = filled * sizes[at];
+      --at;
+    }
+    if (!holds(filled, chunk, "view: sizes fill the dimension")) return no();
+    if (d > 0) {
+      base = in.strides[d - 1];
+      chunk = 1;
+      filled = 1;
+    }
+  }
+  if (at >= 0) return no();
+  return out;
+}
+
+}  // namespace reprise::graph

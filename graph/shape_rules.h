@@ -1,0 +1,112 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/op.h"
+
+namespace reprise::graph {
+
+/// The shape rules that rows of ops.def name. Each gives result dtype and sizes as ATen would, for plain and symbolic sizes.
+namespace rules {
+// shape_pointwise.cc
+void arithmetic(RuleCtx&);
+void arithmetic_no_bool(RuleCtx&);
+void subtraction(RuleCtx&);
+void division(RuleCtx&);
+void power(RuleCtx&);
+void binary_float(RuleCtx&);
+void binary_float_only(RuleCtx&);
+void lerp(RuleCtx&);
+void addcmul(RuleCtx&);
+void addcdiv(RuleCtx&);
+void comparison(RuleCtx&);
+void bitwise(RuleCtx&);
+void shift(RuleCtx&);
+void unary(RuleCtx&);
+void unary_no_bool(RuleCtx&);
+void unary_square(RuleCtx&);
+void unary_float(RuleCtx&);
+void unary_float_only(RuleCtx&);
+void unary_bool(RuleCtx&);
+void unary_bitwise(RuleCtx&);
+void gelu(RuleCtx&);
+void where(RuleCtx&);
+void clamp(RuleCtx&);
+void masked_fill(RuleCtx&);
+void to(RuleCtx&);
+void copy(RuleCtx&);
+void fill(RuleCtx&);
+// shape_reduce.cc
+void reduce_sum(RuleCtx&);
+void reduce_extreme(RuleCtx&);
+void reduce_bool(RuleCtx&);
+void reduce_mean(RuleCtx&);
+void reduce_var(RuleCtx&);
+void reduce_float(RuleCtx&);
+void reduce_norm(RuleCtx&);
+void reduce_arg(RuleCtx&);
+void cumsum(RuleCtx&);
+void softmax(RuleCtx&);
+void layer_norm(RuleCtx&);
+void rms_norm(RuleCtx&);
+void topk(RuleCtx&);
+void sort(RuleCtx&);
+// shape_matmul.cc
+void mm(RuleCtx&);
+void bmm(RuleCtx&);
+void linear(RuleCtx&);
+void matmul(RuleCtx&);
+void addmm(RuleCtx&);
+void attention(RuleCtx&);
+// shape_index.cc
+void embedding(RuleCtx&);
+void index_select(RuleCtx&);
+void gather(RuleCtx&);
+void index(RuleCtx&);
+void scatter(RuleCtx&);
+void index_put(RuleCtx&);
+void cat(RuleCtx&);
+void view_scatter(RuleCtx&);
+void view_rule(RuleCtx&);
+void set_source(RuleCtx&);
+// shape_create.cc
+void full(RuleCtx&);
+void arange(RuleCtx&);
+void random(RuleCtx&);
+void multinomial(RuleCtx&);
+}  // namespace rules
+
+// ---- questions of shape rules (questions.cc). They never ask what is known, and record what they ask with the user's line.
+
+/// Decides it for this trace; records `why` with the guard.
+bool ask(const Bool&, const char* why);
+/// Must hold: false (and no guard) if it does not in the call being traced.
+bool require(const Bool&, const char* why);
+/// Are the two sizes equal, as the operator requires? Guards the equality unless known; false adds no guard.
+bool same(Int a, Int b, SourceLoc, const char* why);
+/// A plain number equal to v? Never asks.
+inline bool is_plain(Int a, std::int64_t v) { return !a.is_symbolic() && a.hint() == v; }
+
+/// "[2, s0]".
+std::string sizes_text(const Ints&);
+
+/// Result sizes when `dims` (wrapped, sorted ascending, unique) are reduced.
+Ints reduced_sizes(const Ints& sizes, const std::vector<int>& dims, bool keepdim);
+/// The wrapped, sorted dims of an int[]? argument; None and [] mean all. Throws for repeated ones. Used by decompositions too.
+std::vector<int> reduced_dims(const RuleArg&, int rank, const char* op, SourceLoc);
+
+/// `src` must broadcast to `target` (copy_ and friends).
+void check_expandable(const Ints& src, const Ints& target, const char* op, SourceLoc);
+/// The device of an operator's tensors: they must agree, but for 0-dim CPU tensors.
+Device common_device(std::span<const RuleArg>, const char* op, SourceLoc);
+/// "cpu", "cuda:1", "null"; throws InvalidArgument.
+Device device_from_name(std::string_view, SourceLoc = {});
+
+/// `sizes` with one -1 replaced for `in`'s elements; throws ShapeMismatch when they do not fit. Equal factors of both
+/// sides cancel first, so {b, t, -1} of [b, t, 64] asks nothing.
+Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc);
+/// Strides of `in` seen as `sizes` without a copy; nullopt when no strides do. Known-contiguous input asks nothing.
+std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc);
+
+}  // namespace reprise::graph

@@ -1,0 +1,227 @@
+// The layouts that view operators make. Formulas over symbolic sizes and strides; see shape_rules.h for how they ask.
+#include "base/errors.h"
+#include "graph/shape_rules.h"
+
+namespace reprise::graph {
+namespace {
+
+/// One view being made: the rule arguments with checked access, and the input's layout.
+struct ViewCtx {
+  RuleCtx c;
+  const Layout& in;
+  const char* name() const { return c.op.schema.name.c_str(); }
+  int wrap(std::int64_t d, int rank) const { return wrap_dim(d, rank, name(), c.loc); }
+  Bool eq(Int a, Int b) const { return detail::compare_eq(a, b, c.loc); }
+  Bool lt(Int a, Int b) const { return detail::compare_lt(a, b, c.loc); }
+  Bool le(Int a, Int b) const { return detail::compare_le(a, b, c.loc); }
+};
+
+Layout view_as(const ViewCtx& v) {
+  Layout out;
+  out.sizes = infer_size(v.in.sizes, v.c.ints(1), v.c.loc);
+  std::optional<Ints> strides = view_strides(v.in, out.sizes, v.c.loc);
+  if (!strides) {
+    fail(ErrorCode::ShapeMismatch, "view", v.c.loc, "sizes ", sizes_text(out.sizes), " are not a view of a tensor of sizes ",
+         sizes_text(v.in.sizes), " and strides ", sizes_text(v.in.strides), " (some dimension spans memory that does not join up); use reshape");
+  }
+  out.strides = *strides;
+  out.offset = v.in.offset;
+  return out;
+}
+
+Layout permute(const ViewCtx& v) {
+  const Ints& dims = v.c.ints(1);
+  if (static_cast<int>(dims.size()) != v.in.dim()) {
+    fail(ErrorCode::InvalidArgument, "permute", v.c.loc, "got ", dims.size(), " dimensions for a tensor of ", v.in.dim());
+  }
+  Layout out;
+  out.offset = v.in.offset;
+  unsigned seen = 0;
+  for (Int dim : dims) {
+    int d = v.wrap(dim.value(v.c.loc), v.in.dim());
+    if (seen >> d & 1) fail(ErrorCode::InvalidArgument, "permute", v.c.loc, "dimension ", d, " appears twice in ", sizes_text(dims));
+    seen |= 1u << d;
+    out.sizes.push_back(v.in.sizes[d]);
+    out.strides.push_back(v.in.strides[d]);
+  }
+  return out;
+}
+
+void need_dims(const ViewCtx& v) {
+  if (v.in.dim() == 0) fail(ErrorCode::IndexOutOfRange, v.name(), v.c.loc, "cannot be applied to a 0-dim tensor");
+}
+
+/// Order matters for what is asked: with 0 <= start known, an `end` of start + t needs only end <= size; that start is in
+/// range too then follows and is not asked.
+Layout slice(const ViewCtx& v) {
+  need_dims(v);
+  int d = v.wrap(v.c.constant_int(1), v.in.dim());
+  Int n = v.in.sizes[d], start = v.c.has(2) ? v.c.integer(2) : Int(0), end = v.c.has(3) ? v.c.integer(3) : n, step = v.c.integer(4);
+  if (!require(v.lt(0, step), "slice: positive step")) {
+    fail(ErrorCode::InvalidArgument, "slice", v.c.loc, "step must be positive, got ", step);
+  }
+  if (is_plain(end, INT64_MAX)) end = n;
+  auto from_front = [&](Int i) {
+    if (identical(i, n) || ask(v.le(0, i), "slice: bound counts from the front")) return i;
+    return ask(v.le(0, i + n), "slice: bound within the size") ? i + n : Int(0);
+  };
+  start = from_front(start);
+  end = from_front(end);
+  if (!identical(end, n) && !ask(v.le(end, n), "slice: end within the size")) end = n;
+  Int length = 0;
+  if (identical(start, Int(0)) || ask(v.le(start, end), "slice: start before end")) {
+    length = is_plain(step, 1) ? end - start : Int::ceil_div(end - start, step);
+  } else if (!ask(v.le(start, n), "slice: start within the size")) {
+    start = n;
+  }
+  Layout out = v.in;
+  out.sizes[d] = length;
+  if (!is_plain(start, 0)) out.offset = out.offset + start * v.in.strides[d];
+  if (!is_plain(step, 1)) out.strides[d] = v.in.strides[d] * step;
+  return out;
+}
+
+Layout select(const ViewCtx& v) {
+  need_dims(v);
+  int d = v.wrap(v.c.constant_int(1), v.in.dim());
+  Int n = v.in.sizes[d], i = v.c.integer(2);
+  bool front = ask(v.le(0, i), "select: index counts from the front");
+  if (front ? !require(v.lt(i, n), "select: index within the size") : !require(v.le(0, i + n), "select: index within the size")) {
+    fail(ErrorCode::IndexOutOfRange, "select", v.c.loc, "index ", i, " is out of range for dimension ", d, " of size ", n);
+  }
+  if (!front) i = i + n;
+  Layout out = v.in;
+  out.offset = out.offset + i * v.in.strides[d];
+  out.sizes.erase(out.sizes.begin() + d);
+  out.strides.erase(out.strides.begin() + d);
+  return out;
+}
+
+Layout squeeze(const ViewCtx& v) {
+  unsigned drop = 0;
+  if (v.c.has(1)) {
+    for (Int dim : v.c.ints(1)) drop |= 1u << v.wrap(dim.value(v.c.loc), v.in.dim());
+  } else {
+    drop = ~0u;
+  }
+  Layout out;
+  out.offset = v.in.offset;
+  for (int d = 0; d < v.in.dim(); ++d) {
+    if (drop >> d & 1 && ask(v.eq(v.in.sizes[d], 1), "squeeze: size 1")) continue;
+    out.sizes.push_back(v.in.sizes[d]);
+    out.strides.push_back(v.in.strides[d]);
+  }
+  return out;
+}
+
+Layout unsqueeze(const ViewCtx& v) {
+  int d = v.wrap(v.c.constant_int(1), v.in.dim() + 1);
+  Layout out = v.in;
+  Int stride = d < v.in.dim() ? v.in.sizes[d] * v.in.strides[d] : Int(1);
+  out.sizes.insert(out.sizes.begin() + d, Int(1));
+  out.strides.insert(out.strides.begin() + d, stride);
+  return out;
+}
+
+Layout expand(const ViewCtx& v) {
+  const Ints& target = v.c.ints(1);
+  auto mismatch = [&] {
+    fail(ErrorCode::ShapeMismatch, "expand", v.c.loc, "sizes ", sizes_text(v.in.sizes), " do not expand to ", sizes_text(target));
+  };
+  if (target.size() < v.in.sizes.size()) mismatch();
+  Layout out;
+  out.offset = v.in.offset;
+  std::size_t lead = target.size() - v.in.sizes.size();
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    Int t = target[i];
+    if (i < lead) {
+      if (!require(v.le(0, t), "expand: size not negative")) mismatch();
+      out.sizes.push_back(t);
+      out.strides.push_back(0);
+      continue;
+    }
+    Int s = v.in.sizes[i - lead], stride = v.in.strides[i - lead];
+    if (is_plain(t, -1) || identical(s, t)) {
+      out.sizes.push_back(s);
+      out.strides.push_back(stride);
+    } else if (is_plain(s, 1)) {
+      if (!require(v.le(0, t), "expand: size not negative")) mismatch();
+      out.sizes.push_back(t);
+      out.strides.push_back(0);
+    } else if (require(v.eq(s, t), "expand: equal sizes")) {
+      out.sizes.push_back(t.is_symbolic() ? s : t);
+      out.strides.push_back(stride);
+    } else {
+      if (!require(v.eq(s, 1), "expand: size 1") || !require(v.le(0, t), "expand: size not negative")) mismatch();
+      out.sizes.push_back(t);
+      out.strides.push_back(0);
+    }
+  }
+  return out;
+}
+
+Layout as_strided(const ViewCtx& v) {
+  Layout out;
+  out.sizes = v.c.ints(1);
+  out.strides = v.c.ints(2);
+  out.offset = v.c.has(3) ? v.c.integer(3) : v.in.offset;
+  if (out.sizes.size() != out.strides.size()) {
+    fail(ErrorCode::InvalidArgument, "as_strided", v.c.loc, "sizes ", sizes_text(out.sizes), " and strides ", sizes_text(out.strides),
+         " differ in length");
+  }
+  bool negative = !require(v.le(0, out.offset), "as_strided: offset not negative");
+  for (Int s : out.sizes) negative = negative || !require(v.le(0, s), "as_strided: size not negative");
+  for (Int s : out.strides) negative = negative || !require(v.le(0, s), "as_strided: stride not negative");
+  if (negative) {
+    fail(ErrorCode::InvalidArgument, "as_strided", v.c.loc, "sizes ", sizes_text(out.sizes), ", strides ", sizes_text(out.strides),
+         " and offset ", out.offset, " must not be negative");
+  }
+  return out;
+}
+
+Layout diagonal(const ViewCtx& v) {
+  std::int64_t offset = v.c.constant_int(1);
+  int rank = v.in.dim(), d1 = v.wrap(v.c.constant_int(2), rank), d2 = v.wrap(v.c.constant_int(3), rank);
+  if (rank < 2 || d1 == d2) fail(ErrorCode::InvalidArgument, "diagonal", v.c.loc, "needs two different dimensions, got ", d1, " and ", d2);
+  Int n1 = v.in.sizes[d1], n2 = v.in.sizes[d2];
+  Int a = offset < 0 ? n1 + offset : n1, b = offset > 0 ? n2 - offset : n2;
+  Int length = identical(a, b) ? a : Int::min(a, b);
+  if (offset != 0) length = Int::max(length, 0);
+  Layout out;
+  // An empty diagonal keeps the offset within the tensor, as ATen does; a symbolic one has no element to tell.
+  bool empty = is_plain(length, 0);
+  out.offset = empty ? v.in.offset : offset >= 0 ? v.in.offset + Int(offset) * v.in.strides[d2] : v.in.offset + Int(-offset) * v.in.strides[d1];
+  for (int d = 0; d < rank; ++d) {
+    if (d == d1 || d == d2) continue;
+    out.sizes.push_back(v.in.sizes[d]);
+    out.strides.push_back(v.in.strides[d]);
+  }
+  out.sizes.push_back(length);
+  out.strides.push_back(v.in.strides[d1] + v.in.strides[d2]);
+  return out;
+}
+
+}  // namespace
+
+Layout apply_view(const OpDef& op, std::span<const RuleArg> args, const Layout& in, SourceLoc loc) {
+  ViewCtx v{{op, args, loc, {}}, in};
+  switch (op.id) {
+    case OpId::view: return view_as(v);
+    case OpId::permute: return permute(v);
+    case OpId::slice: return slice(v);
+    case OpId::select: return select(v);
+    case OpId::squeeze: return squeeze(v);
+    case OpId::unsqueeze: return unsqueeze(v);
+    case OpId::expand: return expand(v);
+    case OpId::as_strided: return as_strided(v);
+    case OpId::diagonal: return diagonal(v);
+    default: fail(ErrorCode::Internal, op.schema.name.c_str(), loc, "is not a view operator");
+  }
+}
+
+namespace rules {
+void view_rule(RuleCtx& c) { c.view(apply_view(c.op, c.args, c.tensor(0).layout, c.loc)); }
+void set_source(RuleCtx& c) { c.results.push_back(c.tensor(1)); }
+}  // namespace rules
+
+}  // namespace reprise::graph
