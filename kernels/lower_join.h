@@ -1,0 +1,24 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "kernels/lower_layout.h"
+
+namespace reprise::kernels {
+
+/// A join (cat, slice_scatter, ...) as writes into its result: `base`'s elements first (unset for cat, whose parts cover
+/// the result), then each part into its region.
+struct JoinPlan {
+  struct Part {
+    graph::ValueId value;
+    Layout region;   ///< over the result's buffer
+  };
+  graph::ValueId base;
+  std::vector<Part> parts;
+};
+
+/// Where the parts go when the result stands at `result`. nullopt: no region form (as_strided_scatter reads the storage of
+/// its operand), the reference kernel serves.
+std::optional<JoinPlan> plan_join(const graph::Graph&, const graph::Node&, const Layout& result);
+
+}  // namespace reprise::kernels

@@ -1,0 +1,159 @@
+#include "kernels/lower_layout.h"
+
+#include "guards/shape_env.h"
+
+namespace reprise::kernels {
+
+using graph::Graph;
+using graph::OpClass;
+using graph::OpId;
+using graph::ValueId;
+
+bool same_number(Int a, Int b) {
+  if (identical(a, b)) return true;
+  if (!a.is_symbolic() && !b.is_symbolic()) return false;
+  if (a.hint() != b.hint()) return false;
+  return detail::compare_eq(a, b, {}).known_true();
+}
+
+bool same_numbers(const Ints& a, const Ints& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!same_number(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+bool is_number(Int a, std::int64_t k) { return !a.is_symbolic() && a.hint() == k; }
+
+bool same_layout(const Layout& a, const Layout& b) {
+  if (!same_numbers(a.sizes, b.sizes) || !same_number(a.offset, b.offset)) return false;
+  for (std::size_t d = 0; d < a.sizes.size(); ++d) {
+    if (!is_number(a.sizes[d], 1) && !same_number(a.strides[d], b.strides[d])) return false;
+  }
+  return true;
+}
+
+Layout contiguous_layout(const Ints& sizes) { return {sizes, contiguous_strides(sizes), 0}; }
+
+Int bytes_of(const Ints& sizes, DType t) { return numel(sizes) * item_size(t); }
+
+std::optional<std::vector<DimMatch>> match_dims(const Ints& old_sizes, const Ints& new_sizes) {
+  std::vector<DimMatch> out;
+  int i = 0, j = 0, n_old = static_cast<int>(old_sizes.size()), n_new = static_cast<int>(new_sizes.size());
+  while (i < n_old || j < n_new) {
+    if (i < n_old && j < n_new && same_number(old_sizes[i], new_sizes[j])) {
+      out.push_back({i, i + 1, j, j + 1});
+      ++i, ++j;
+      continue;
+    }
+    if (i < n_old && is_number(old_sizes[i], 1)) {
+      out.push_back({i, i + 1, j, j});
+      ++i;
+      continue;
+    }
+    if (j < n_new && is_number(new_sizes[j], 1)) {
+      out.push_back({i, i, j, j + 1});
+      ++j;
+      continue;
+    }
+    if (i == n_old || j == n_new) {
+      // What is left on one side has a product of 1 that was not a constant: join it to the match before.
+      if (out.empty()) return std::nullopt;
+      out.back().old_end = n_old;
+      out.back().new_end = n_new;
+      break;
+    }
+    // Grow the side whose product is smaller in the traced call until the two products are provably the same.
+    int i0 = i, j0 = j;
+    Int p = old_sizes[i++], q = new_sizes[j++];
+    while (!same_number(p, q)) {
+      bool grow_old = p.hint() <= q.hint() && i < n_old;
+      if (grow_old) p = p * old_sizes[i++];
+      else if (j < n_new) q = q * new_sizes[j++];
+      else if (i < n_old) p = p * old_sizes[i++];
+      else return std::nullopt;
+    }
+    out.push_back({i0, i, j0, j});
+  }
+  return out;
+}
+
+std::optional<Layout> known_view(const Layout& of, const Ints& sizes) {
+  Layout out{sizes, {}, of.offset};
+  bool contiguous = true;
+  Int expect = 1;
+  for (std::size_t d = of.sizes.size(); d-- > 0;) {
+    if (is_number(of.sizes[d], 1)) continue;
+    contiguous = contiguous && same_number(of.strides[d], expect);
+    expect = expect * of.sizes[d];
+  }
+  if (contiguous) {
+    out.strides = contiguous_strides(sizes);
+    return out;
+  }
+  auto matches = match_dims(of.sizes, sizes);
+  if (!matches) return std::nullopt;
+  out.strides = Ints(sizes.size(), Int(0));
+  for (const DimMatch& m : *matches) {
+    // Dims that are merged must step through memory as one; a constant 1 never steps.
+    int last = -1;
+    for (int d = m.old_end - 1; d >= m.old_begin; --d) {
+      if (is_number(of.sizes[d], 1)) continue;
+      if (last >= 0 && !same_number(of.strides[d], of.strides[last] * of.sizes[last])) return std::nullopt;
+      last = d;
+    }
+    Int step = 1;
+    for (int d = m.old_end - 1; d >= m.old_begin; --d) {
+      if (is_number(of.sizes[d], 1)) continue;
+      step = of.strides[d];
+      break;
+    }
+    for (int d = m.new_end - 1; d >= m.new_begin; --d) {
+      out.strides[d] = step;
+      step = step * sizes[d];
+    }
+  }
+  return out;
+}
+
+bool is_view(const Graph& g, ValueId v) {
+  std::int32_t n = g.values[v.v].node;
+  return n >= 0 && graph::op(g.nodes[n].op).cls == OpClass::View;
+}
+
+ValueId root_of(const Graph& g, ValueId v) {
+  while (is_view(g, v)) v = std::get<ValueId>(g.nodes[g.values[v.v].node].args[0]);
+  return v;
+}
+
+std::optional<Layout> layout_from_root(const Graph& g, ValueId v, const Layout& root) {
+  ValueId r = root_of(g, v);
+  const Layout& natural = g.meta(r).layout;
+  if (r == v) return root;
+  // Where the root stands as the user's program saw it, so do its views.
+  Layout moved = natural;
+  moved.offset = root.offset;
+  if (same_layout(moved, root)) {
+    Layout out = g.meta(v).layout;
+    out.offset = out.offset - natural.offset + root.offset;
+    return out;
+  }
+  const graph::Node& node = g.nodes[g.values[v.v].node];
+  if (node.op == OpId::as_strided) return std::nullopt;
+  std::optional<Layout> self = layout_from_root(g, std::get<ValueId>(node.args[0]), root);
+  if (!self) return std::nullopt;
+  if (node.op == OpId::view) return known_view(*self, g.meta(v).layout.sizes);
+  graph::NodeRuleArgs args(g, node.args);
+  return graph::apply_view(graph::op(node.op), args.args(), *self, node.loc);
+}
+
+Layout output_layout(const Graph& g, ValueId v) {
+  const Layout& seen = g.meta(v).layout;
+  ValueId r = root_of(g, v);
+  bool dense = r != v && g.values[r.v].node >= 0 && is_number(seen.offset, 0) && same_number(numel(seen.sizes), numel(g.meta(r).layout.sizes));
+  for (Int s : seen.strides) dense = dense && !is_number(s, 0);
+  return dense ? seen : contiguous_layout(seen.sizes);
+}
+
+}  // namespace reprise::kernels

@@ -1,0 +1,96 @@
+#include "kernels/lower_native.h"
+
+#include <cstring>
+
+namespace reprise::kernels {
+namespace {
+
+// Visits every index of `sizes`; f(offset of a, offset of b) in elements. The innermost dim is a plain loop.
+template <class F>
+bool walk(const TensorView& a, const TensorView& b, F&& f) {
+  if (a.numel() == 0) return true;
+  std::int64_t index[kMaxRank] = {}, at_a = 0, at_b = 0;
+  int rank = a.rank, last = rank - 1;
+  if (rank == 0) return f(std::int64_t{0}, std::int64_t{0});
+  for (;;) {
+    std::int64_t x = at_a, y = at_b;
+    for (std::int64_t i = 0; i < a.sizes[last]; ++i, x += a.strides[last], y += b.strides[last]) {
+      if (!f(x, y)) return false;
+    }
+    int d = last - 1;
+    for (; d >= 0; --d) {
+      at_a += a.strides[d], at_b += b.strides[d];
+      if (++index[d] < a.sizes[d]) break;
+      at_a -= a.strides[d] * a.sizes[d], at_b -= b.strides[d] * b.sizes[d];
+      index[d] = 0;
+    }
+    if (d < 0) return true;
+  }
+}
+
+template <class Bits>
+void copy_as(const TensorView& from, const TensorView& to) {
+  const Bits* p = reinterpret_cast<const Bits*>(from.data);
+  Bits* q = reinterpret_cast<Bits*>(to.data);
+  walk(from, to, [&](std::int64_t i, std::int64_t j) { return q[j] = p[i], true; });
+}
+
+void copy_kernel(const NativeArgs& a) {
+  const TensorView &from = a.tensors[0], &to = a.tensors[1];
+  switch (item_size(from.dtype)) {
+    case 1: return copy_as<std::uint8_t>(from, to);
+    case 2: return copy_as<std::uint16_t>(from, to);
+    case 4: return copy_as<std::uint32_t>(from, to);
+    default: return copy_as<std::uint64_t>(from, to);
+  }
+}
+
+template <class T>
+void check_as(const NativeArgs& a) {
+  const TensorView& t = a.tensors[0];
+  const T* p = reinterpret_cast<const T*>(t.data);
+  std::int64_t extent = a.ints[0];
+  walk(t, t, [&](std::int64_t i, std::int64_t) {
+    auto v = static_cast<std::int64_t>(p[i]);
+    if (v >= -extent && v < extent) return true;
+    *a.fault = {true, ErrorCode::IndexOutOfRange,
+                "index " + std::to_string(v) + " is out of range for a dimension of size " + std::to_string(extent)};
+    return false;
+  });
+}
+
+void check_index_kernel(const NativeArgs& a) {
+  switch (a.tensors[0].dtype) {
+    case DType::Int64: return check_as<std::int64_t>(a);
+    case DType::Int32: return check_as<std::int32_t>(a);
+    case DType::Int8: return check_as<std::int8_t>(a);
+    case DType::UInt8: return check_as<std::uint8_t>(a);
+    default:
+      *a.fault = {true, ErrorCode::DTypeMismatch, "an index must be of an integer dtype, got " + std::string(dtype_name(a.tensors[0].dtype))};
+  }
+}
+
+}  // namespace
+
+Launch copy_launch(Operand from, Operand to, std::string name, SourceLoc loc) {
+  NativeLaunch n;
+  n.fn = copy_kernel;
+  to.written = true;
+  n.operands = {std::move(from), std::move(to)};
+  n.args = {{NativeArg::Kind::Tensor, 0, 1}};
+  n.first_result = 1;
+  n.n_results = 1;
+  return {std::move(n), std::move(name), loc, false, {}};
+}
+
+Launch check_index_launch(Operand index, Int extent, SourceLoc loc, std::string name) {
+  NativeLaunch n;
+  n.fn = check_index_kernel;
+  n.operands = {std::move(index)};
+  n.args = {{NativeArg::Kind::Tensor, 0, 1}, {NativeArg::Kind::Int, 0, 1}};
+  n.ints = {extent};
+  n.first_result = 1;
+  return {std::move(n), std::move(name), loc, true, {}};
+}
+
+}  // namespace reprise::kernels
