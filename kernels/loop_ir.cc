@@ -57,7 +57,7 @@ std::string text_of(const LoopKernel& k, Number&& number) {
   std::string s;
   auto list = [&](const Ints& v, const std::vector<int>& slot) {
     s += '[';
-    for (std::size_t i = 0; i < v.size(); ++i) s += (i ? ", " : "") + number(v[i], slot[i]);
+    for (std::size_t i = 0; i < v.size(); ++i) s.append(i ? ", " : "").append(number(v[i], slot[i]));
     s += ']';
   };
   s += "loop ";
@@ -101,7 +101,7 @@ std::string text_of(const LoopKernel& k, Number&& number) {
       case BodyNode::Kind::Store: s += " a" + std::to_string(n.access); break;
     }
     for (std::uint32_t operand : {n.a, n.b, n.c})
-      if (operand != ~0u) s += " %" + std::to_string(operand);
+      if (operand != ~0u) s.append(" %").append(std::to_string(operand));
     s += "\n";
   }
   return s;
@@ -154,11 +154,11 @@ std::vector<Int> runtime_params(const LoopKernel& k) {
 }
 
 std::string canonical_text(const LoopKernel& k) {
-  return text_of(k, [](Int v, int slot) { return slot < 0 ? std::to_string(v.hint()) : "p" + std::to_string(slot); });
+  return text_of(k, [](Int v, int slot) { return slot < 0 ? std::to_string(v.hint()) : std::string("p").append(std::to_string(slot)); });
 }
 
 std::string print(const LoopKernel& k) {
-  return (k.name.empty() ? "" : "; " + k.name + "\n") + text_of(k, [](Int v, int) { return v.str(); });
+  return (k.name.empty() ? std::string() : "; " + k.name + "\n") + text_of(k, [](Int v, int) { return v.str(); });
 }
 
 LoopAnalysis analyse(const LoopKernel& k) {

@@ -1,0 +1,280 @@
+#include "jit/engine.h"
+
+#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
+#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/errors.h"
+#include "base/knobs.h"
+#include "base/log.h"
+
+namespace reprise::jit {
+
+namespace orc = llvm::orc;
+
+namespace {
+
+[[noreturn]] void refuse(llvm::Error e, std::string_view doing) {
+  fail(ErrorCode::Internal, "jit", {}, doing, ": ", llvm::toString(std::move(e)));
+}
+template <class T>
+T unwrap(llvm::Expected<T> v, std::string_view doing) {
+  if (!v) refuse(v.takeError(), doing);
+  return std::move(*v);
+}
+
+/// Links objects into this process. One for the process, never destroyed: code may outlive every static object.
+/// Threads: ORC's session locks.
+struct Linker {
+  std::unique_ptr<orc::ExecutionSession> session;
+  std::unique_ptr<orc::ObjectLinkingLayer> layer;
+  orc::JITDylib* dylib = nullptr;
+
+  Linker() {
+    auto control = unwrap(orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<orc::InPlaceTaskDispatcher>()),
+                          "starting the JIT");
+    session = std::make_unique<orc::ExecutionSession>(std::move(control));
+    session->setErrorReporter([](llvm::Error e) { log::warn("jit: " + llvm::toString(std::move(e))); });
+    layer = std::make_unique<orc::ObjectLinkingLayer>(*session, session->getExecutorProcessControl().getMemMgr());
+    dylib = &session->createBareJITDylib("reprise");
+    orc::SymbolMap calls;
+    for (const RuntimeCall& c : runtime_calls())
+      calls[session->intern(c.name)] = {orc::ExecutorAddr::fromPtr(c.address), llvm::JITSymbolFlags::Exported};
+    if (auto e = dylib->define(orc::absoluteSymbols(std::move(calls)))) refuse(std::move(e), "naming runtime calls");
+    dylib->addGenerator(unwrap(orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0'), "opening the process"));
+  }
+};
+Linker& linker() {
+  static Linker* l = new Linker;
+  return *l;
+}
+
+class LinkedCode final : public Code {
+ public:
+  LinkedCode(void* at, orc::ResourceTrackerSP memory) : memory_(std::move(memory)) { entry = at; live_.fetch_add(1, std::memory_order_relaxed); }
+  ~LinkedCode() override {
+    if (auto e = memory_->remove()) log::warn("jit: freeing code: " + llvm::toString(std::move(e)));
+    live_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  static std::int64_t live() { return live_.load(std::memory_order_relaxed); }
+
+ private:
+  orc::ResourceTrackerSP memory_;
+  static inline std::atomic<std::int64_t> live_{0};
+};
+
+/// What one thread compiles with. LLVM's contexts and target machines are not shared between threads.
+class ThreadCompiler {
+ public:
+  /// The context collects types and constants of every kernel; it is renewed now and then so that it does not grow.
+  llvm::LLVMContext& context() {
+    if (!context_ || ++uses_ % 128 == 0) context_ = std::make_unique<llvm::LLVMContext>();
+    return *context_;
+  }
+  llvm::TargetMachine& machine(Effort effort) {
+    auto& tm = machines_[static_cast<int>(effort)];
+    if (!tm) tm = make(effort);
+    return *tm;
+  }
+  static ThreadCompiler& of_this_thread() {
+    static thread_local ThreadCompiler c;
+    return c;
+  }
+
+ private:
+  static std::unique_ptr<llvm::TargetMachine> make(Effort effort) {
+    static const llvm::Target* target = [] {
+      LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
+      std::string why;
+      const llvm::Target* t = llvm::TargetRegistry::lookupTarget(llvm::sys::getProcessTriple(), why);
+      if (!t) fail(ErrorCode::Internal, "jit", {}, why);
+      return t;
+    }();
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+    std::unique_ptr<llvm::TargetMachine> tm(target->createTargetMachine(
+        llvm::sys::getProcessTriple(), host().cpu, host().features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+        effort == Effort::Fast ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Less, /*JIT=*/true));
+    if (!tm) fail(ErrorCode::Internal, "jit", {}, "no code generator for ", host().cpu);
+    return tm;
+  }
+  std::unique_ptr<llvm::LLVMContext> context_;
+  std::unique_ptr<llvm::TargetMachine> machines_[2];
+  int uses_ = 0;
+};
+
+std::string text_of(const llvm::Module& m) {
+  std::string s;
+  llvm::raw_string_ostream out(s);
+  m.print(out, nullptr);
+  return s;
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string assembly_of(llvm::Module& m, llvm::TargetMachine& tm) {
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream out(text);
+  llvm::legacy::PassManager passes;
+  if (tm.addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile)) return "";
+  passes.run(m);
+  return std::string(text);
+}
+
+void dump(const std::string& key, llvm::Module& m, llvm::TargetMachine& tm, const std::string& name) {
+  if (knobs().dump.empty()) return;
+  std::error_code ignored;
+  std::filesystem::create_directories(knobs().dump, ignored);
+  const std::string stem = knobs().dump + "/" + name;
+  write_file(stem + ".kernel", key);
+  write_file(stem + ".ll", text_of(m));
+  write_file(stem + ".s", assembly_of(m, tm));
+}
+
+llvm::SmallVector<char, 0> object_of(llvm::Module& m, llvm::TargetMachine& tm) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::legacy::PassManager passes;
+  llvm::MCContext* mc = nullptr;
+  if (tm.addPassesToEmitMC(passes, mc, out, /*DisableVerify=*/true)) fail(ErrorCode::Internal, "jit", {}, "no object emission");
+  passes.run(m);
+  return bytes;
+}
+
+void check_module(const llvm::Module& m, const std::string& key) {
+  if (knobs().verify < 1) return;
+  std::string why;
+  llvm::raw_string_ostream out(why);
+  if (llvm::verifyModule(m, &out)) fail(ErrorCode::Internal, "jit", {}, "invalid IR: ", why, " for\n", key, text_of(m));
+}
+
+CodePtr build(const std::string& key, const EmitFn& emit) {
+  static std::atomic<std::uint64_t> serial{0};
+  const std::string name = "reprise_kernel_" + std::to_string(serial.fetch_add(1, std::memory_order_relaxed));
+  ThreadCompiler& tools = ThreadCompiler::of_this_thread();
+  auto fresh = [&](llvm::LLVMContext& context, Effort& effort) {
+    auto m = std::make_unique<llvm::Module>(name, context);
+    EmitContext cx{context, *m, host(), name.c_str()};
+    emit(cx);
+    effort = cx.effort;
+    m->setTargetTriple(llvm::sys::getProcessTriple());
+    m->setDataLayout(tools.machine(effort).createDataLayout());
+    return m;
+  };
+  llvm::LLVMContext& context = tools.context();
+  Effort effort;
+  std::unique_ptr<llvm::Module> m = fresh(context, effort);
+  check_module(*m, key);
+  if (!knobs().dump.empty()) {
+    Effort same;
+    dump(key, *fresh(context, same), tools.machine(effort), name);
+  }
+  auto object = std::make_unique<llvm::SmallVectorMemoryBuffer>(object_of(*m, tools.machine(effort)), name, false);
+
+  Linker& l = linker();
+  orc::ResourceTrackerSP memory = l.dylib->createResourceTracker();
+  if (auto e = l.layer->add(memory, std::move(object))) refuse(std::move(e), key);
+  auto symbol = l.session->lookup({l.dylib}, name);
+  if (!symbol) {
+    llvm::Error failure = symbol.takeError();
+    llvm::consumeError(memory->remove());
+    refuse(std::move(failure), key);
+  }
+  return std::make_shared<LinkedCode>(symbol->getAddress().toPtr<void*>(), std::move(memory));
+}
+
+/// Kernels by content. An entry is a future: the first asker builds, the others wait; a failure leaves no entry.
+class Cache {
+ public:
+  CodePtr get(std::string key, const EmitFn& emit) {
+    key += "; code " + std::to_string(code_key()) + "\n";
+    std::promise<CodePtr> promise;
+    std::shared_future<CodePtr> future;
+    {
+      std::unique_lock lock(mu_);
+      if (auto it = entries_.find(key); it != entries_.end()) {
+        future = it->second;
+        hits_ += 1;
+        lock.unlock();
+        return future.get();
+      }
+      trim();
+      entries_.emplace(key, promise.get_future().share());
+    }
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      CodePtr code = build(key, emit);
+      promise.set_value(code);
+      const auto us = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+      std::lock_guard lock(mu_);
+      compiled_ += 1, compile_us_ += us;
+      return code;
+    } catch (...) {
+      {
+        std::lock_guard lock(mu_);
+        entries_.erase(key);
+      }
+      promise.set_exception(std::current_exception());
+      throw;
+    }
+  }
+  CacheStats stats() {
+    std::lock_guard lock(mu_);
+    return {compiled_, hits_, LinkedCode::live(), compile_us_};
+  }
+
+ private:
+  static constexpr std::size_t kMost = 8192;  // each kernel costs two memory mappings; the kernel allows some 65000
+  /// Under mu_: when full, lets go of kernels that nobody but the cache holds.
+  void trim() {
+    if (entries_.size() < kMost) return;
+    std::erase_if(entries_, [](const auto& e) {
+      return e.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready && e.second.get().use_count() == 1;
+    });
+  }
+  std::mutex mu_;
+  std::unordered_map<std::string, std::shared_future<CodePtr>> entries_;  // guarded by mu_
+  std::int64_t compiled_ = 0, hits_ = 0, compile_us_ = 0;                 // guarded by mu_
+};
+Cache& cache() {
+  static Cache* c = new Cache;  // never destroyed: see Linker
+  return *c;
+}
+
+}  // namespace
+
+CodePtr compile_module(std::string key, const EmitFn& emit) { return cache().get(std::move(key), emit); }
+
+CacheStats cache_stats() { return cache().stats(); }
+
+std::string ir_text(const EmitFn& emit) {
+  llvm::LLVMContext context;
+  llvm::Module m("kernel", context);
+  EmitContext cx{context, m, host(), "kernel"};
+  emit(cx);
+  return text_of(m);
+}
+
+}  // namespace reprise::jit

@@ -1,0 +1,51 @@
+#include <llvm/ADT/StringMap.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <algorithm>
+
+#include "base/knobs.h"
+#include "jit/engine.h"
+
+namespace reprise::jit {
+
+namespace {
+
+Host ask() {
+  Host h;
+  h.cpu = llvm::sys::getHostCPUName().str();
+  const llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
+  std::vector<std::string> names;
+  for (const auto& f : has)
+    names.push_back(std::string(f.second ? "+" : "-").append(f.first().str()));
+  std::sort(names.begin(), names.end());  // a map by hash: sorted, the string is the same in every process
+  for (const std::string& n : names) h.features.append(h.features.empty() ? "" : ",").append(n);
+  auto on = [&](const char* f) { return has.lookup(f); };
+  h.avx512 = on("avx512f") && on("avx512bw") && on("avx512dq") && on("avx512vl");
+  h.avx512bf16 = h.avx512 && on("avx512bf16");
+  h.avx512vnni = h.avx512 && on("avx512vnni");
+  h.avx512fp16 = h.avx512 && on("avx512fp16");
+  h.amx = on("amx-tile") && on("amx-bf16");
+  h.fma = on("fma");
+  h.vector_bits = h.avx512 ? 512 : on("avx2") && h.fma ? 256 : 128;
+  return h;
+}
+
+}  // namespace
+
+const Host& host() {
+  static const Host asked = ask();
+  const std::int64_t wanted = knobs().vector_bits;
+  if (wanted == 0 || wanted >= asked.vector_bits) return asked;
+  static const Host narrowed[2] = {[] { Host h = asked; h.vector_bits = 128; return h; }(),
+                                   [] { Host h = asked; h.vector_bits = 256; return h; }()};
+  return narrowed[wanted >= 256];
+}
+
+int host_vector_bits() { return host().vector_bits; }
+
+std::string host_description() {
+  const Host& h = host();
+  return h.cpu + ", " + (h.avx512 ? "avx512" : h.fma ? "avx2" : "sse") + ", " + std::to_string(h.vector_bits) + "-bit vectors";
+}
+
+}  // namespace reprise::jit
