@@ -15,6 +15,8 @@
 
 namespace reprise::guards {
 
+struct Polynomial;
+
 /// Where a symbol comes from: which 64-bit word of the call signature holds it, and how people name it.
 struct Source {
   std::uint32_t word = 0;       ///< index into the CallSignature's words
@@ -84,8 +86,19 @@ class ShapeEnv {
 
  private:
   struct Impl;
+  const Expr* make_interned(ExprKind, std::int64_t value, std::vector<const Expr*> args);
+  void learn(const Expr* condition);   ///< facts that later questions use
+  std::optional<bool> prove_at_most_zero(const Expr* left, const Expr* right, std::int64_t extra);
+  bool divides(std::int64_t k, const Expr*) const;
+  void record(const Expr* condition, SourceLoc, const char* why);
+  const Expr* make_interned_product(const std::vector<const Expr*>& atoms);
+  static bool mentions(const Expr*, const Expr* symbol);
+  static Polynomial bound(const Expr*, std::int64_t factor, std::int64_t c);
+  friend class GuardSet;
   std::unique_ptr<Impl> impl_;
   std::deque<Symbol> symbols_;
+  struct Declared { std::int64_t lo, hi, multiple_of; };
+  std::vector<Declared> declared_;     ///< by symbol: what new_symbol was told, before guards narrowed it
   std::vector<Guard> guards_;
   bool frozen_ = false;
 };

@@ -1,0 +1,244 @@
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <string>
+
+#include "bench/figures.h"
+#include "generate.h"
+#include "model.h"
+#include "reprise/reprise.h"
+
+namespace reprise::figures {
+
+namespace rp = reprise;
+using Better = Figure::Better;
+
+namespace {
+
+Figure unmeasurable(std::string name, std::string unit, double target, Better better, std::string why) {
+  return {std::move(name), 0, std::move(unit), target, better, false, std::move(why)};
+}
+
+/// Plain copy of `bytes` (read and written), one thread: what memory-bound kernels are held against.
+void copy_loop(float* dst, const float* src, std::int64_t n) { std::memcpy(dst, src, static_cast<std::size_t>(n) * 4); }
+
+struct Two { double a, b; };
+/// Two things in turn, so that drift of the machine hits both; medians of each.
+template <class A, class B>
+Two interleaved(A&& a, B&& b, int rounds = 15) {
+  std::vector<double> ta, tb;
+  a(); b();
+  for (int i = 0; i < rounds; ++i) {
+    double t = now();
+    a();
+    ta.push_back(now() - t);
+    t = now();
+    b();
+    tb.push_back(now() - t);
+  }
+  return {median(ta), median(tb)};
+}
+
+}  // namespace
+
+std::vector<Figure> dispatch_figures() {
+  auto sum = [](const std::vector<Tensor>& ts) { return ts[0] + ts[31]; };
+  std::vector<Figure> out;
+  std::vector<Tensor> args;
+  for (int i = 0; i < 32; ++i) args.push_back(ones({2, 3}));
+  auto f = compile(sum, {.name = "dispatch32"});
+  for (int i = 0; i < 1000; ++i) f(args);
+  std::vector<double> means;
+  for (int r = 0; r < 15; ++r) means.push_back(f.measure_dispatch_ns(args, 20000));
+  double one = median(means);
+  out.push_back({"flatten, guards, dispatch: 32 tensor arguments", one, "ns", 150, Better::Lower, true, "median of 15 rounds"});
+
+  // 64 specializations: the dtype of one argument and the layout of others differ.
+  auto g = compile(sum, {.name = "dispatch64", .max_specializations = 128});
+  std::vector<std::vector<Tensor>> calls;
+  const DType dtypes[] = {kFloat32, kFloat64, kInt32, kInt64};
+  for (int i = 0; i < 64; ++i) {
+    std::vector<Tensor> a = args;
+    a[1] = zeros({2, 3}, {.dtype = dtypes[i % 4]});
+    a[2] = zeros({2, 3}, {.dtype = dtypes[i / 4 % 4]});
+    a[3] = zeros({2, 3}, {.dtype = dtypes[i / 16]});
+    calls.push_back(a);
+    g(a);
+  }
+  means.clear();
+  for (int r = 0; r < 15; ++r) {
+    double total = 0;
+    for (const auto& a : calls) total += g.measure_dispatch_ns(a, 500);
+    means.push_back(total / 64);
+  }
+  out.push_back({"the same among 64 specializations", median(means) / one, "ratio", 1.5, Better::Lower, true,
+                 std::to_string(g.stats().specializations) + " specializations"});
+  return out;
+}
+
+std::vector<Figure> call_figures() {
+  std::vector<Figure> out;
+  auto f = compile([](Tensor x) { return x + 1; }, {.name = "x_plus_1"});
+  Tensor x = ones({16});
+  for (int i = 0; i < 100; ++i) f(x);
+  out.push_back({"whole warm call: x + 1 on 16 elements", time_call([&] { f(x); }) * 1e9, "ns", 200, Better::Lower, true, ""});
+
+  // A pointwise chain of ten operators that no earlier call has compiled: constants differ each time.
+  std::vector<double> ms;
+  for (int i = 0; i < 9; ++i) {
+    double c = 1.0 + 0.001 * i;
+    auto chain = compile([c](Tensor a, Tensor b, Tensor d) { return ((exp(a * c) + b) * tanh(b - d) - a) * 0.5 + d * b - c; }, {.name = "chain10"});
+    Tensor a = rand({1000}), b = rand({1000}), d = rand({1000});
+    double t = now();
+    chain(a, b, d);
+    ms.push_back((now() - t) * 1e3);
+  }
+  out.push_back({"first call of a new 10-operator pointwise chain", median(ms), "ms", 6, Better::Lower, true, "process warm, median of 9"});
+  return out;
+}
+
+std::vector<Figure> kernel_figures() {
+  std::vector<Figure> out;
+  set_num_threads(1);
+  const std::int64_t rows = 8192, cols = 2048, n = rows * cols;  // 64 MiB each way
+  Tensor x = rand({rows, cols}), w = rand({cols}), b = rand({rows, cols});
+  std::vector<float> src(static_cast<std::size_t>(n), 1), dst(static_cast<std::size_t>(n));
+  auto against_copy = [&](const char* name, auto&& f, double moved) {
+    f();
+    Two t = interleaved(f, [&] { copy_loop(dst.data(), src.data(), n); }, 9);
+    double copied = 2.0 * static_cast<double>(n) * 4;
+    out.push_back({name, (moved / t.a) / (copied / t.b), "of copy", 0.95, Better::Higher, true, "one thread, 64 MiB arrays"});
+  };
+  double tensor_bytes = static_cast<double>(n) * 4;
+  auto chain = compile([](Tensor a, Tensor c) { return relu(a * 2 + c) * c - 1; }, {.name = "pointwise"});
+  against_copy("fused pointwise, 2 in 1 out", [&] { chain(x, b); }, 3 * tensor_bytes);
+  auto norm = compile([](Tensor a, Tensor c) { return rms_norm(a, c, 1e-5); }, {.name = "rms_norm"});
+  against_copy("rms_norm", [&] { norm(x, w); }, 2 * tensor_bytes);
+  auto soft = compile([](Tensor a) { return softmax(a, -1); }, {.name = "softmax"});
+  against_copy("softmax over rows", [&] { soft(x); }, 2 * tensor_bytes);
+  auto layer = compile([](Tensor a, Tensor c) { return layer_norm(a, {c.size(0)}, c, c, 1e-5); }, {.name = "layer_norm"});
+  against_copy("layer_norm", [&] { layer(x, w); }, 2 * tensor_bytes);
+  set_num_threads(default_num_threads());
+  return out;
+}
+
+namespace {
+/// The machine's matrix-product rate here: the best that a large float32 product reaches on one thread, flop/s.
+double product_rate() {
+  Tensor a = rand({1024, 1024}), b = rand({1024, 1024});
+  auto f = compile([](Tensor p, Tensor q) { return mm(p, q); }, {.name = "mm1024"});
+  f(a, b);
+  return 2.0 * 1024 * 1024 * 1024 / time_call([&] { f(a, b); }, 9, 0.05);
+}
+}  // namespace
+
+std::vector<Figure> matmul_figures() {
+  set_num_threads(1);
+  double rate = product_rate();
+  set_num_threads(default_num_threads());
+  Figure f = unmeasurable("matrix product 1024, float32, one thread, of the best peer", "ratio", 0.97, Better::Higher,
+                          "needs peers (./run bench --peers); alone: " + std::to_string(static_cast<int>(rate / 1e9)) + " Gflop/s");
+  return {f};
+}
+
+std::vector<Figure> model_figures() {
+  std::vector<Figure> out;
+  set_num_threads(1);
+  llama::Model model = llama::load(REPRISE_LLAMA_MODEL);
+  auto step = compile(llama::forward, {.name = "llama"});
+  llama::Step run = [&](llama::Cache& c, Tensor t, Int pos, bool causal) { return step(model.config, model.weights, c, t, pos, causal); };
+  auto quiet = [](char) {};
+  llama::generate(model, run, "It is a truth", 32, {}, quiet);
+  std::vector<double> fractions;
+  for (int i = 0; i < 5; ++i) {
+    llama::Generated g = llama::generate(model, run, "It is a truth", 200, {}, quiet);
+    double bandwidth = llama::read_bandwidth(model.weight_bytes);
+    fractions.push_back(static_cast<double>(g.timed_tokens) / g.decode_seconds * static_cast<double>(model.weight_bytes) / bandwidth);
+  }
+  out.push_back({"language model decode, of reading the weights", median(fractions), "ratio", 0.70, Better::Higher, true, "one thread, median of 5 x 200 tokens"});
+
+  llama::Cache cache = llama::new_cache(model.config, model.weights.embedding.dtype());
+  Tensor tokens = tensor_of(std::vector<std::int64_t>(128, 'e'));
+  run(cache, tokens, 0, true);
+  double seconds = time_call([&] { run(cache, tokens, 0, true); }, 9, 0.05);
+  // Two operations a weight and token; attention's own products are not counted, nor the last layer's single row.
+  double flops = 2.0 * 128 * static_cast<double>(model.weight_bytes / 2 - model.config.vocab_size * model.config.dim);
+  double rate = product_rate();
+  out.push_back({"language model prefill of 128, of the product rate", flops / seconds / rate, "ratio", 0.60, Better::Higher, true,
+                 std::to_string(static_cast<int>(flops / seconds / 1e9)) + " of " + std::to_string(static_cast<int>(rate / 1e9)) + " Gflop/s, one thread"});
+  out.push_back({"language model compilations, any length", static_cast<double>(step.stats().compilations), "count", 3, Better::Lower, true, ""});
+  set_num_threads(default_num_threads());
+  return out;
+}
+
+std::vector<Figure> recording_figures() {
+  std::vector<Figure> out;
+  // 500 launches that fusion cannot join: every step is a product of small matrices.
+  auto f = compile([](Tensor x, Tensor w) {
+    for (int i = 0; i < 500; ++i) x = mm(x, w);
+    return x;
+  }, {.name = "chain500"});
+  Tensor w = zeros({8, 8});
+  f(ones({4, 8}), w);
+  std::vector<double> extra;
+  for (int n = 5; n < 25; ++n) {
+    Tensor x = ones({n, 8});
+    double t = now();
+    f(x, w);
+    double first = now() - t;
+    t = now();
+    f(x, w);
+    extra.push_back((first - (now() - t)) * 1e3);
+  }
+  out.push_back({"a new size at 500 kernels, beyond a replay", median(extra), "ms", 2, Better::Lower, true,
+                 std::to_string(f.stats().compilations) + " compilation(s) for 21 sizes"});
+
+  auto g = compile([](Tensor x, Tensor v) { return mm(softmax(mm(x, v), -1), v); }, {.name = "pool"});
+  Tensor v = zeros({64, 64});
+  auto need = [&](std::int64_t n) {
+    release_pool();
+    auto once = compile([](Tensor x, Tensor u) { return mm(softmax(mm(x, u), -1), u); }, {.name = "pool"});
+    once(ones({n, 64}), v);
+    return static_cast<double>(once.stats().pool_bytes);
+  };
+  double largest = need(4096);
+  release_pool();
+  for (std::int64_t n = 16; n <= 4096; n *= 2) g(ones({n, 64}), v);
+  out.push_back({"pool of 9 sizes over the largest size's need", static_cast<double>(g.stats().pool_bytes) / largest, "ratio", 1, Better::Lower, true, ""});
+  return out;
+}
+
+int child() {
+  double start = now();
+  auto f = compile([](Tensor x, Tensor w) { return softmax(mm(x, w) + 1, -1); }, {.name = "child"});
+  f(ones({8, 16}), ones({16, 4}));
+  std::printf("%.3f %lld\n", (now() - start) * 1e3, static_cast<long long>(rp::stats().kernels_compiled));
+  return 0;
+}
+
+std::vector<Figure> process_figures(const char* self) {
+  std::string command = "'" + std::string(self) + "' --child";
+  double ms = 0;
+  long long compiled = -1;
+  double wall = 0;
+  for (int i = 0; i < 2; ++i) {
+    double t = now();
+    FILE* p = popen(command.c_str(), "r");
+    if (!p || std::fscanf(p, "%lf %lld", &ms, &compiled) != 2) compiled = -1;
+    if (p) pclose(p);
+    wall = (now() - t) * 1e3;
+  }
+  if (compiled < 0) return {unmeasurable("second process: kernels it compiles", "count", 0, Better::Lower, "the child process could not be run")};
+  return {{"second process: kernels it compiles", static_cast<double>(compiled), "count", 0, Better::Lower, true, "no cache on disk is built in"},
+          {"second process: first result from start", wall, "ms", 100, Better::Lower, true, "of which the call: " + std::to_string(ms) + " ms"}};
+}
+
+std::vector<Figure> other_machines() {
+  return {unmeasurable("matrix product, bfloat16, of the best peer", "ratio", 0.97, Better::Higher, "needs peers"),
+          unmeasurable("transformer with changing sizes, over the best peer", "ratio", 1.2, Better::Higher, "needs peers"),
+          unmeasurable("decode 8B on a GPU, of read bandwidth", "ratio", 0.90, Better::Higher, "no GPU"),
+          unmeasurable("decode 1B on a GPU, of read bandwidth", "ratio", 0.80, Better::Higher, "no GPU")};
+}
+
+}  // namespace reprise::figures

@@ -1,0 +1,69 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "guards/expr.h"
+
+namespace reprise::guards {
+
+/// A product of atoms (symbols, divisions, minima ...), sorted by id; empty is the number one.
+using Monomial = std::vector<const Expr*>;
+
+/// Sum of coefficient * monomial, sorted, no zero coefficients: equal polynomials are equal vectors. This is what makes
+/// the expressions canonical. Coefficients wrap like the integers they stand for.
+struct Polynomial {
+  struct Term {
+    Monomial atoms;
+    std::int64_t coefficient;
+  };
+  std::vector<Term> terms;
+
+  static bool before(const Monomial& a, const Monomial& b) {
+    // Longer products first, then by age: constants stand last.
+    if (a.size() != b.size()) return a.size() > b.size();
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](const Expr* x, const Expr* y) { return x->id() < y->id(); });
+  }
+  void add(const Monomial& m, std::int64_t c) {
+    auto it = std::lower_bound(terms.begin(), terms.end(), m, [](const Term& t, const Monomial& k) { return before(t.atoms, k); });
+    if (it != terms.end() && it->atoms == m) {
+      it->coefficient = wrap_add(it->coefficient, c);
+      if (it->coefficient == 0) terms.erase(it);
+    } else if (c != 0) {
+      terms.insert(it, Term{m, c});
+    }
+  }
+  void add(const Polynomial& p, std::int64_t factor) {
+    for (const Term& t : p.terms) add(t.atoms, wrap_mul(t.coefficient, factor));
+  }
+  Polynomial times(const Polynomial& p) const {
+    Polynomial out;
+    for (const Term& a : terms)
+      for (const Term& b : p.terms) {
+        Monomial m;
+        std::merge(a.atoms.begin(), a.atoms.end(), b.atoms.begin(), b.atoms.end(), std::back_inserter(m),
+                   [](const Expr* x, const Expr* y) { return x->id() < y->id(); });
+        out.add(m, wrap_mul(a.coefficient, b.coefficient));
+      }
+    return out;
+  }
+  std::int64_t constant() const { return !terms.empty() && terms.back().atoms.empty() ? terms.back().coefficient : 0; }
+  bool is_constant() const { return terms.empty() || (terms.size() == 1 && terms[0].atoms.empty()); }
+  /// Greatest common divisor of the coefficients of the terms that are not constant; 0 if there are none.
+  std::int64_t content() const {
+    std::int64_t g = 0;
+    for (const Term& t : terms)
+      if (!t.atoms.empty()) g = std::gcd(g, t.coefficient);
+    return g;
+  }
+
+  static std::int64_t wrap_add(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  }
+  static std::int64_t wrap_mul(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  }
+};
+
+}  // namespace reprise::guards
