@@ -1,6 +1,4 @@
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "base/errors.h"
 #include "tensor/impl.h"
@@ -8,26 +6,6 @@
 
 namespace reprise {
 namespace {
-
-/// Conversion between element types without undefined behaviour: a float outside an integer's range becomes the nearest
-/// end of the range, nan becomes 0; integers wrap.
-template <class To, class From>
-To convert(From v) {
-  if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
-    return convert<To>(static_cast<float>(v));
-  } else if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
-    return To(static_cast<float>(v));
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return v != From(0);
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    if (std::isnan(v)) return To(0);
-    if (v >= std::ldexp(From(1), std::numeric_limits<To>::digits)) return std::numeric_limits<To>::max();
-    if (v < static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
-    return static_cast<To>(v);
-  } else {
-    return static_cast<To>(v);
-  }
-}
 
 const char* first_byte(const TensorImpl& t) { return t.storage->data ? t.data() : nullptr; }
 
@@ -56,7 +34,7 @@ Scalar Tensor::item(SourceLoc loc) const {
     else if constexpr (std::is_integral_v<T>)
       return Scalar(static_cast<std::int64_t>(v));
     else
-      return Scalar(convert<double>(v));
+      return Scalar(convert_element<double>(v));
   });
 }
 
@@ -73,7 +51,7 @@ std::vector<T> Tensor::to_vector(SourceLoc loc) const {
   dispatch(impl_->dtype, [&]<class From>(From*) {
     const char* p = first_byte(*impl_);
     for_each_offset(*impl_, [&](std::int64_t at) {
-      out.push_back(convert<T>(load_element<From>(p + at * static_cast<std::int64_t>(sizeof(From)))));
+      out.push_back(convert_element<T>(load_element<From>(p + at * static_cast<std::int64_t>(sizeof(From)))));
     });
   });
   return out;

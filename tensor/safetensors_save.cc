@@ -1,0 +1,131 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/errors.h"
+#include "reprise/safetensors.h"
+#include "tensor/impl.h"
+#include "tensor/safetensors_format.h"
+#include "tensor/strided.h"
+
+namespace reprise {
+namespace {
+
+constexpr const char* op = "save_safetensors";
+
+/// A file that takes its name only when it is whole; otherwise it is removed.
+class AtomicFile {
+ public:
+  AtomicFile(const std::string& path, SourceLoc loc) : path_(path), loc_(loc) {
+    static std::atomic<unsigned> serial{0};
+    temp_ = path + ".tmp." + std::to_string(getpid()) + "." + std::to_string(serial++);
+    fd_ = open(temp_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd_ < 0) refuse("create");
+  }
+  ~AtomicFile() {
+    if (fd_ >= 0) close(fd_);
+    if (!done_) unlink(temp_.c_str());
+  }
+  AtomicFile(const AtomicFile&) = delete;
+
+  void write(const char* p, std::int64_t n) {
+    while (n > 0) {
+      ssize_t done = ::write(fd_, p, static_cast<std::size_t>(n));
+      if (done < 0 && errno == EINTR) continue;
+      if (done <= 0) refuse("write");
+      p += done;
+      n -= done;
+    }
+  }
+  void publish() {
+    if (fsync(fd_) != 0) refuse("write");
+    if (close(std::exchange(fd_, -1)) != 0) refuse("write");
+    if (rename(temp_.c_str(), path_.c_str()) != 0) refuse("rename");
+    done_ = true;
+  }
+
+ private:
+  [[noreturn]] void refuse(const char* what) {
+    int error = errno;
+    // A constructor that throws runs no destructor.
+    if (fd_ >= 0) close(std::exchange(fd_, -1));
+    unlink(temp_.c_str());
+    fail(ErrorCode::Io, op, loc_, "cannot ", what, " '", path_, "': ", std::strerror(error));
+  }
+  std::string path_, temp_;
+  SourceLoc loc_;
+  int fd_ = -1;
+  bool done_ = false;
+};
+
+void write_tensor(AtomicFile& out, TensorImpl& t) {
+  const std::int64_t item = item_size(t.dtype);
+  if (t.numel() == 0) return;
+  const bool is_bool = t.dtype == DType::Bool;  // foreign memory may hold other bytes than 0 and 1; the file may not
+  if (!is_bool && is_contiguous(meta_of(Tensor::share(&t)).layout)) return out.write(t.data(), t.numel() * item);
+  std::vector<char> buffer;
+  constexpr std::size_t kBuffer = std::size_t{1} << 20;
+  buffer.reserve(kBuffer + 8);
+  const char* base = t.data();
+  for_each_offset(t, [&](std::int64_t at) {
+    if (is_bool)
+      buffer.push_back(base[at] != 0);
+    else
+      buffer.insert(buffer.end(), base + at * item, base + (at + 1) * item);
+    if (buffer.size() < kBuffer) return;
+    out.write(buffer.data(), static_cast<std::int64_t>(buffer.size()));
+    buffer.clear();
+  });
+  out.write(buffer.data(), static_cast<std::int64_t>(buffer.size()));
+}
+
+}  // namespace
+
+void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
+                      const std::map<std::string, std::string>& metadata, SourceLoc loc) {
+  std::vector<std::pair<const std::string*, TensorImpl*>> order;
+  for (auto& [name, t] : tensors) {
+    if (name == "__metadata__") fail(ErrorCode::InvalidArgument, op, loc, "the name '__metadata__' is reserved");
+    if (!t.defined()) fail(ErrorCode::InvalidArgument, op, loc, "tensor '", name, "' is undefined");
+    checked_storage(t, op, loc);
+    order.emplace_back(&name, t.impl());
+  }
+  // Wide elements first: with a header of a multiple of 8 bytes all data are aligned.
+  std::stable_sort(order.begin(), order.end(), [](auto& a, auto& b) {
+    return item_size(a.second->dtype) > item_size(b.second->dtype);
+  });
+  nlohmann::json root = nlohmann::json::object();
+  if (!metadata.empty()) root["__metadata__"] = metadata;
+  std::int64_t at = 0;
+  for (auto [name, t] : order) {
+    std::int64_t end = at + t->numel() * item_size(t->dtype);
+    root[*name] = {{"dtype", safetensors::name_of(t->dtype)},
+                   {"shape", std::vector<std::int64_t>(t->sizes, t->sizes + t->rank)},
+                   {"data_offsets", {at, end}}};
+    at = end;
+  }
+  std::string header;
+  try {
+    header = root.dump();
+  } catch (const nlohmann::json::exception& e) {
+    fail(ErrorCode::InvalidArgument, op, loc, "a name or a metadata text is not UTF-8: ", e.what());
+  }
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  if (static_cast<std::int64_t>(header.size()) > safetensors::kMaxHeader)
+    fail(ErrorCode::InvalidArgument, op, loc, "the header takes ", header.size(), " bytes; the format allows ",
+         safetensors::kMaxHeader);
+  char length[8];
+  for (int i = 0; i < 8; ++i) length[i] = static_cast<char>(header.size() >> (8 * i));
+  AtomicFile out(path, loc);
+  out.write(length, 8);
+  out.write(header.data(), static_cast<std::int64_t>(header.size()));
+  for (auto [name, t] : order) write_tensor(out, *t);
+  out.publish();
+}
+
+}  // namespace reprise
