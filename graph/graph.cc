@@ -38,13 +38,16 @@ ValueId Graph::add_input(TensorMeta meta, std::string input_name, InputSpec::Kin
   return id;
 }
 
-ValueId Graph::add(OpId id, std::vector<NodeArg> args, SourceLoc loc) { return insert(nodes.size(), id, std::move(args), loc); }
+ValueId Graph::add(OpId id, std::vector<NodeArg> args, SourceLoc loc) {
+  return insert(nodes.size(), id, std::move(args), loc);
+}
 
 ValueId Graph::insert(std::size_t at, OpId id, std::vector<NodeArg> args, SourceLoc loc) {
   const OpDef& def = op(id);
   REPRISE_CHECK(at <= nodes.size());
   if (args.size() != def.schema.args.size()) {
-    fail(ErrorCode::Internal, def.schema.name.c_str(), loc, "a node needs ", def.schema.args.size(), " arguments (", def.schema.text, "), got ", args.size());
+    fail(ErrorCode::Internal, def.schema.name.c_str(), loc, "a node needs ", def.schema.args.size(), " arguments (",
+         def.schema.text, "), got ", args.size());
   }
   for (const NodeArg& a : args) for_each_value(a, [&](ValueId v) { REPRISE_CHECK(v.v < values.size()); });
   std::vector<TensorMeta> metas;
@@ -114,14 +117,18 @@ void Graph::erase_nodes(const std::vector<bool>& keep) {
   }
   std::vector<bool> gone(values.size(), false);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!keep[i]) for (ValueId r : nodes[i].results) gone[r.v] = true;
+    if (!keep[i])
+      for (ValueId r : nodes[i].results) gone[r.v] = true;
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (keep[i]) for_each_value(nodes[i], [&](ValueId v) { REPRISE_CHECK(!gone[v.v], "a result of an erased node is used"); });
+    if (keep[i])
+      for_each_value(nodes[i], [&](ValueId v) { REPRISE_CHECK(!gone[v.v], "a result of an erased node is used"); });
   }
-  for (const OutputSpec& o : outputs) REPRISE_CHECK(!o.value || !gone[o.value.v], "a result of an erased node is an output");
+  for (const OutputSpec& o : outputs)
+    REPRISE_CHECK(!o.value || !gone[o.value.v], "a result of an erased node is an output");
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (keep[i] && moved[i] != static_cast<std::int32_t>(i)) nodes[static_cast<std::size_t>(moved[i])] = std::move(nodes[i]);
+    if (keep[i] && moved[i] != static_cast<std::int32_t>(i))
+      nodes[static_cast<std::size_t>(moved[i])] = std::move(nodes[i]);
   }
   nodes.resize(static_cast<std::size_t>(next));
   for (std::size_t v = 0; v < values.size(); ++v) {
@@ -138,7 +145,8 @@ void Graph::compact() {
     kept.push_back(std::move(values[old.v]));
   };
   for (const InputSpec& in : inputs) keep(in.value);
-  for (const Node& n : nodes) for (ValueId r : n.results) keep(r);
+  for (const Node& n : nodes)
+    for (ValueId r : n.results) keep(r);
   auto rename = [&](ValueId v) {
     REPRISE_CHECK(renamed[v.v], "a used value has no maker");
     return renamed[v.v];

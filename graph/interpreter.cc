@@ -6,7 +6,9 @@
 #include <mutex>
 
 #include "base/errors.h"
+#include "graph/api_args.h"
 #include "graph/schema.h"
+#include "tensor/impl.h"
 
 namespace reprise::graph {
 namespace {
@@ -19,7 +21,9 @@ thread_local Interpreter* t_current = nullptr;
 Interpreter& Interpreter::current() {
   if (t_current) return *t_current;
   Interpreter* eager = g_eager.load(std::memory_order_acquire);
-  if (!eager) fail(ErrorCode::Internal, "interpreter", {}, "no eager interpreter is registered (runtime/eager.cc is not linked in)");
+  if (!eager)
+    fail(ErrorCode::Internal, "interpreter", {},
+         "no eager interpreter is registered (runtime/eager.cc is not linked in)");
   return *eager;
 }
 
@@ -55,14 +59,18 @@ CallArg default_value(const ArgDef& a, const OpDef& op) {
   const std::string& t = a.default_text;
   if (t == "None") return {};
   switch (a.type) {
-    case ArgType::Bool: return t == "True";
-    case ArgType::Int: return Int(std::strtoll(t.c_str(), nullptr, 10));
-    case ArgType::Float: return Scalar(std::strtod(t.c_str(), nullptr));
+    case ArgType::Bool:
+      return t == "True";
+    case ArgType::Int:
+      return Int(std::strtoll(t.c_str(), nullptr, 10));
+    case ArgType::Float:
+      return Scalar(std::strtod(t.c_str(), nullptr));
     case ArgType::Scalar:
       if (t.find_first_of(".e") != std::string::npos) return Scalar(std::strtod(t.c_str(), nullptr));
       return Scalar(std::strtoll(t.c_str(), nullptr, 10));
     case ArgType::Str:
-    case ArgType::OptionalStr: return std::string_view(t).substr(1, t.size() - 2);
+    case ArgType::OptionalStr:
+      return std::string_view(t).substr(1, t.size() - 2);
     case ArgType::Ints:
       if (t == "[]") return IntArrayRef();
       [[fallthrough]];
@@ -85,7 +93,8 @@ struct Defaults {
   }
 };
 
-/// The arguments of one call on the stack: given ones, then defaults; undefined tensors become None where None is allowed.
+/// The arguments of one call on the stack: given ones, then defaults; undefined tensors become None where None is
+/// allowed.
 class FilledArgs {
  public:
   FilledArgs(const OpDef& op, std::initializer_list<CallArg> given, SourceLoc loc) {
@@ -97,11 +106,13 @@ class FilledArgs {
       const Tensor* const* t = std::get_if<const Tensor*>(&a);
       bool missing = t ? (!*t || !(*t)->defined()) : std::holds_alternative<std::monostate>(a);
       if (missing && !accepts_none(def.type)) {
-        fail(ErrorCode::InvalidArgument, op.schema.name.c_str(), loc, "argument '", def.name, "' is an undefined tensor");
+        fail(ErrorCode::InvalidArgument, op.schema.name.c_str(), loc, "argument '", def.name,
+             "' is an undefined tensor");
       }
       if (auto* list = std::get_if<TensorArrayRef>(&a); list && def.type == ArgType::TensorList) {
         for (const Tensor& e : *list) {
-          if (!e.defined()) fail(ErrorCode::InvalidArgument, op.schema.name.c_str(), loc, "'", def.name, "' holds an undefined tensor");
+          if (!e.defined())
+            fail(ErrorCode::InvalidArgument, op.schema.name.c_str(), loc, "'", def.name, "' holds an undefined tensor");
         }
       }
       values_[n_++] = missing ? CallArg{} : a;
@@ -155,6 +166,11 @@ void call_metadata(OpId id, std::initializer_list<CallArg> given, SourceLoc loc)
   const OpDef& o = op(id);
   FilledArgs args(o, given, loc);
   Interpreter::current().mutate_metadata({o, args.span(), true, loc});
+}
+
+TensorMeta api::checked_meta(const Tensor& t, const char* op, SourceLoc loc) {
+  if (!t.defined()) fail(ErrorCode::InvalidArgument, op, loc, "an undefined tensor");
+  return meta_of(t);
 }
 
 }  // namespace reprise::graph

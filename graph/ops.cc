@@ -30,7 +30,8 @@ struct Table {
   Table() {
     ops.reserve(std::size(kRows));
     for (const Row& r : kRows) {
-      ops.push_back({r.id, r.cls, parse_schema(r.schema), r.rule, (r.flags & kInplace) != 0, (r.flags & kMayFail) != 0});
+      ops.push_back(
+          {r.id, r.cls, parse_schema(r.schema), r.rule, (r.flags & kInplace) != 0, (r.flags & kMayFail) != 0});
     }
     for (const OpDef& o : ops) by_name.emplace(o.schema.name, &o);
   }
@@ -54,17 +55,28 @@ std::span<const OpDef> all_ops() { return table().ops; }
 
 std::string_view op_class_name(OpClass c) {
   switch (c) {
-    case OpClass::Pointwise: return "pointwise";
-    case OpClass::Reduction: return "reduction";
-    case OpClass::View: return "view";
-    case OpClass::Composite: return "composite";
-    case OpClass::Gather: return "gather";
-    case OpClass::Join: return "join";
-    case OpClass::Matmul: return "matmul";
-    case OpClass::Attention: return "attention";
-    case OpClass::Creation: return "creation";
-    case OpClass::Random: return "random";
-    case OpClass::Reference: return "reference";
+    case OpClass::Pointwise:
+      return "pointwise";
+    case OpClass::Reduction:
+      return "reduction";
+    case OpClass::View:
+      return "view";
+    case OpClass::Composite:
+      return "composite";
+    case OpClass::Gather:
+      return "gather";
+    case OpClass::Join:
+      return "join";
+    case OpClass::Matmul:
+      return "matmul";
+    case OpClass::Attention:
+      return "attention";
+    case OpClass::Creation:
+      return "creation";
+    case OpClass::Random:
+      return "random";
+    case OpClass::Reference:
+      return "reference";
   }
   return "?";
 }

@@ -29,8 +29,8 @@ std::string sizes_text(const Ints& sizes) {
 
 namespace {
 
-/// One dimension of a broadcast. Equal first, then "is it 1?". A plain 1 gives way without a question, and which question
-/// to ask is read off the hints: the one that is asked is enough for the result to be right.
+/// One dimension of a broadcast. Equal first, then "is it 1?". A plain 1 gives way without a question, and which
+/// question to ask is read off the hints: the one that is asked is enough for the result to be right.
 Int broadcast_dim(Int a, Int b, bool& fits, SourceLoc loc) {
   if (identical(a, b) || is_plain(b, 1)) return a;
   if (is_plain(a, 1)) return b;
@@ -52,9 +52,9 @@ Ints broadcast(const Ints& a, const Ints& b, const char* op, SourceLoc loc) {
     bool fits = true;
     out[lead + i] = broadcast_dim(a[a.size() - shorter.size() + i], b[b.size() - shorter.size() + i], fits, loc);
     if (!fits) {
-      fail(ErrorCode::ShapeMismatch, op, loc, "sizes ", sizes_text(a), " and ", sizes_text(b), " do not broadcast: ",
-           a[a.size() - shorter.size() + i], " and ", b[b.size() - shorter.size() + i], " at dimension ", lead + i,
-           " differ and neither is 1");
+      fail(ErrorCode::ShapeMismatch, op, loc, "sizes ", sizes_text(a), " and ", sizes_text(b),
+           " do not broadcast: ", a[a.size() - shorter.size() + i], " and ", b[b.size() - shorter.size() + i],
+           " at dimension ", lead + i, " differ and neither is 1");
     }
   }
   return out;
@@ -68,7 +68,8 @@ void check_expandable(const Ints& src, const Ints& target, const char* op, Sourc
     fits = require(detail::compare_eq(s, t, loc), "broadcast: equal sizes") ||
            require(detail::compare_eq(s, 1, loc), "broadcast of size 1");
   }
-  if (!fits) fail(ErrorCode::ShapeMismatch, op, loc, "sizes ", sizes_text(src), " do not broadcast to ", sizes_text(target));
+  if (!fits)
+    fail(ErrorCode::ShapeMismatch, op, loc, "sizes ", sizes_text(src), " do not broadcast to ", sizes_text(target));
 }
 
 std::vector<int> reduced_dims(const RuleArg& arg, int rank, const char* op, SourceLoc loc) {

@@ -54,25 +54,25 @@ Int product(const Ints& sizes) {
 
 }  // namespace
 
-Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc) {
+Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc, const char* op) {
   int hole = -1;
   Product have, want;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     Int s = sizes[i];
     if (is_plain(s, -1)) {
-      if (hole >= 0) fail(ErrorCode::InvalidArgument, "view", loc, "only one size may be -1 in ", sizes_text(sizes));
+      if (hole >= 0) fail(ErrorCode::InvalidArgument, op, loc, "only one size may be -1 in ", sizes_text(sizes));
       hole = static_cast<int>(i);
       continue;
     }
     if (!require(detail::compare_le(0, s, loc), "view: size not negative")) {
-      fail(ErrorCode::InvalidArgument, "view", loc, "negative size in ", sizes_text(sizes));
+      fail(ErrorCode::InvalidArgument, op, loc, "negative size in ", sizes_text(sizes));
     }
     want.multiply(s);
   }
   for (Int s : in) have.multiply(s);
   auto mismatch = [&] {
-    fail(ErrorCode::ShapeMismatch, "view", loc, "sizes ", sizes_text(sizes), " do not hold the ", product(in), " elements of sizes ",
-         sizes_text(in));
+    fail(ErrorCode::ShapeMismatch, op, loc, "sizes ", sizes_text(sizes), " do not hold the ", product(in),
+         " elements of sizes ", sizes_text(in));
   };
   bool zero = want.number == 0;
   cancel(have, want);
@@ -84,7 +84,8 @@ Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc) {
     }
     return out;
   }
-  if (zero) fail(ErrorCode::InvalidArgument, "view", loc, "-1 is ambiguous in ", sizes_text(sizes), " because another size is 0");
+  if (zero)
+    fail(ErrorCode::InvalidArgument, op, loc, "-1 is ambiguous in ", sizes_text(sizes), " because another size is 0");
   Int total = have.value(), known = want.value();
   if (is_plain(known, 1)) {
     out[hole] = total;
@@ -126,8 +127,9 @@ std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc 
   Int base = in.strides.back(), chunk = 1, filled = 1;
   for (int d = in.dim() - 1; d >= 0; --d) {
     chunk = chunk * in.sizes[d];
-    bool joins = d > 0 && (is_plain(in.sizes[d - 1], 1) || holds(in.strides[d - 1], chunk * base, "view: dimensions join up") ||
-                           holds(in.sizes[d - 1], 1, "view: size 1"));
+    bool joins =
+        d > 0 && (is_plain(in.sizes[d - 1], 1) || holds(in.strides[d - 1], chunk * base, "view: dimensions join up") ||
+                  holds(in.sizes[d - 1], 1, "view: size 1"));
     if (joins) continue;
     while (at >= 0 && (filled.hint() < chunk.hint() || sizes[at].hint() == 1)) {
       out[at] = filled * base;

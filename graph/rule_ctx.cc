@@ -5,7 +5,8 @@ namespace reprise::graph {
 namespace {
 
 [[noreturn]] void wrong_kind(const RuleCtx& c, int i, const char* wanted) {
-  fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "argument '", c.op.schema.args[i].name, "' must be ", wanted);
+  fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "argument '", c.op.schema.args[i].name,
+       "' must be ", wanted);
 }
 
 template <class T>
@@ -43,9 +44,7 @@ Scalar RuleCtx::scalar(int i) const {
 
 bool RuleCtx::flag(int i) const { return get<bool>(*this, i, "a bool"); }
 
-DType RuleCtx::dtype(int i, DType otherwise) const {
-  return has(i) ? get<DType>(*this, i, "a dtype") : otherwise;
-}
+DType RuleCtx::dtype(int i, DType otherwise) const { return has(i) ? get<DType>(*this, i, "a dtype") : otherwise; }
 
 std::string_view RuleCtx::str(int i) const {
   return has(i) ? get<std::string_view>(*this, i, "a string") : std::string_view{};
@@ -55,8 +54,8 @@ namespace {
 
 void check_rank(const RuleCtx& c, std::size_t rank) {
   if (rank > kMaxRank) {
-    fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "the result would have ", rank, " dimensions; at most ", kMaxRank,
-         " are supported");
+    fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "the result would have ", rank,
+         " dimensions; at most ", kMaxRank, " are supported");
   }
 }
 

@@ -77,7 +77,8 @@ Schema parse_schema(std::string_view text) {
   Schema s;
   s.text = std::string(text);
   std::size_t open = text.find('('), arrow = text.find(") -> ");
-  if (open == std::string_view::npos || arrow == std::string_view::npos) bad(text, "wanted name(arguments) -> results", text);
+  if (open == std::string_view::npos || arrow == std::string_view::npos)
+    bad(text, "wanted name(arguments) -> results", text);
   s.name = std::string(text.substr(0, open));
   std::string_view body = text.substr(open + 1, arrow - open - 1);
   bool keyword_only = false;
@@ -128,8 +129,10 @@ bool accepts_none(ArgType t) {
     case ArgType::OptionalScalar:
     case ArgType::OptionalFloat:
     case ArgType::OptionalDType:
-    case ArgType::OptionalStr: return true;
-    default: return false;
+    case ArgType::OptionalStr:
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -23,10 +23,13 @@ void create(RuleCtx& c, DType dtype, const Ints& sizes) {
 Int arange_length(const RuleCtx& c) {
   Scalar start = c.scalar(0), end = c.scalar(1), step = c.scalar(2);
   auto refuse = [&](const char* why) {
-    fail(ErrorCode::InvalidArgument, "arange", c.loc, why, ": start ", start.str(), ", end ", end.str(), ", step ", step.str());
+    fail(ErrorCode::InvalidArgument, "arange", c.loc, why, ": start ", start.str(), ", end ", end.str(), ", step ",
+         step.str());
   };
   if (start.is_float() || end.is_float() || step.is_float()) {
-    auto number = [&](const Scalar& s) { return s.is_float() ? s.to_double() : static_cast<double>(s.to_int().value(c.loc)); };
+    auto number = [&](const Scalar& s) {
+      return s.is_float() ? s.to_double() : static_cast<double>(s.to_int().value(c.loc));
+    };
     double a = number(start), b = number(end), by = number(step);
     double length = std::ceil((b - a) / by);
     if (!(by != 0) || !std::isfinite(length) || length >= 9e18) refuse("step must not be 0 and bounds must be finite");
@@ -37,7 +40,8 @@ Int arange_length(const RuleCtx& c) {
   if (is_plain(by, 0)) refuse("step must not be 0");
   bool up = ask(detail::compare_lt(0, by, c.loc), "arange: sign of step");
   if (!up && !require(detail::compare_lt(by, 0, c.loc), "arange: sign of step")) refuse("step must not be 0");
-  if (!require(up ? detail::compare_le(a, b, c.loc) : detail::compare_le(b, a, c.loc), "arange: bounds agree with step")) {
+  if (!require(up ? detail::compare_le(a, b, c.loc) : detail::compare_le(b, a, c.loc),
+               "arange: bounds agree with step")) {
     refuse("step leads away from end");
   }
   Int span = up ? b - a : a - b, unit = up ? by : -by;
@@ -58,7 +62,8 @@ void arange(RuleCtx& c) {
 
 void random(RuleCtx& c) {
   DType t = c.dtype(1, DType::Float32);
-  if (!is_floating(t)) fail(ErrorCode::DTypeMismatch, name(c), c.loc, "not defined for ", dtype_name(t), " (wanted a floating dtype)");
+  if (!is_floating(t))
+    fail(ErrorCode::DTypeMismatch, name(c), c.loc, "not defined for ", dtype_name(t), " (wanted a floating dtype)");
   create(c, t, c.ints(0));
 }
 
@@ -68,7 +73,8 @@ void multinomial(RuleCtx& c) {
     fail(ErrorCode::DTypeMismatch, "multinomial", c.loc, "weights must be floats, got ", dtype_name(self.dtype));
   }
   if (self.dim() != 1 && self.dim() != 2) {
-    fail(ErrorCode::ShapeMismatch, "multinomial", c.loc, "weights must have 1 or 2 dimensions, got sizes ", sizes_text(self.layout.sizes));
+    fail(ErrorCode::ShapeMismatch, "multinomial", c.loc, "weights must have 1 or 2 dimensions, got sizes ",
+         sizes_text(self.layout.sizes));
   }
   Int n = c.integer(1), of = self.size(self.dim() - 1);
   if (!require(detail::compare_lt(0, n, c.loc), "multinomial: at least one sample") ||

@@ -14,20 +14,23 @@ void need_index_dtype(const RuleCtx& c, DType t, std::string_view arg) {
 
 void need_same_dtype(const RuleCtx& c, DType a, DType b, std::string_view arg) {
   if (a != b) {
-    fail(ErrorCode::DTypeMismatch, name(c), c.loc, "self is ", dtype_name(a), " and '", arg, "' is ", dtype_name(b), "; cast with to()");
+    fail(ErrorCode::DTypeMismatch, name(c), c.loc, "self is ", dtype_name(a), " and '", arg, "' is ", dtype_name(b),
+         "; cast with to()");
   }
 }
 
 /// Every size of `small` (but at `skip`) fits into that of `large`.
-void need_within(const RuleCtx& c, const TensorMeta& small, const TensorMeta& large, int skip, const char* small_name, const char* large_name) {
+void need_within(const RuleCtx& c, const TensorMeta& small, const TensorMeta& large, int skip, const char* small_name,
+                 const char* large_name) {
   bool fits = small.dim() == large.dim();
   for (int d = 0; fits && d < small.dim(); ++d) {
     fits = d == skip || identical(small.size(d), large.size(d)) ||
            require(detail::compare_le(small.size(d), large.size(d), c.loc), "index within the sizes");
   }
   if (!fits) {
-    fail(ErrorCode::ShapeMismatch, name(c), c.loc, small_name, " has sizes ", sizes_text(small.layout.sizes), ", which must lie within ",
-         large_name, "'s ", sizes_text(large.layout.sizes), skip >= 0 ? " (but for the indexed dimension)" : "");
+    fail(ErrorCode::ShapeMismatch, name(c), c.loc, small_name, " has sizes ", sizes_text(small.layout.sizes),
+         ", which must lie within ", large_name, "'s ", sizes_text(large.layout.sizes),
+         skip >= 0 ? " (but for the indexed dimension)" : "");
   }
 }
 
@@ -37,7 +40,8 @@ Ints indexed_sizes(const RuleCtx& c) {
   const TensorMeta& self = c.tensor(0);
   auto indices = c.tensors(1);
   if (indices.size() > self.layout.sizes.size()) {
-    fail(ErrorCode::IndexOutOfRange, name(c), c.loc, indices.size(), " indices for a tensor of sizes ", sizes_text(self.layout.sizes));
+    fail(ErrorCode::IndexOutOfRange, name(c), c.loc, indices.size(), " indices for a tensor of sizes ",
+         sizes_text(self.layout.sizes));
   }
   Ints common;
   int first = -1, last = -1, count = 0;
@@ -67,7 +71,8 @@ namespace rules {
 void embedding(RuleCtx& c) {
   const TensorMeta &weight = c.tensor(0), &indices = c.tensor(1);
   if (weight.dim() != 2) {
-    fail(ErrorCode::ShapeMismatch, "embedding", c.loc, "weight must have 2 dimensions, got sizes ", sizes_text(weight.layout.sizes));
+    fail(ErrorCode::ShapeMismatch, "embedding", c.loc, "weight must have 2 dimensions, got sizes ",
+         sizes_text(weight.layout.sizes));
   }
   need_index_dtype(c, indices.dtype, "indices");
   Ints sizes = indices.layout.sizes;
@@ -79,7 +84,8 @@ void index_select(RuleCtx& c) {
   const TensorMeta &self = c.tensor(0), &index = c.tensor(2);
   need_index_dtype(c, index.dtype, "index");
   if (index.dim() > 1) {
-    fail(ErrorCode::ShapeMismatch, "index_select", c.loc, "index must have one dimension, got sizes ", sizes_text(index.layout.sizes));
+    fail(ErrorCode::ShapeMismatch, "index_select", c.loc, "index must have one dimension, got sizes ",
+         sizes_text(index.layout.sizes));
   }
   int d = wrap_dim(c.constant_int(1), self.dim(), "index_select", c.loc);
   Ints sizes = self.layout.sizes;
@@ -126,7 +132,8 @@ void cat(RuleCtx& c) {
     if (!t) fail(ErrorCode::InvalidArgument, "cat", c.loc, "an element is an undefined tensor");
     if (!first || (skipped(first) && !skipped(t))) first = t;
   }
-  if (first->dim() == 0) fail(ErrorCode::ShapeMismatch, "cat", c.loc, "0-dim tensors cannot be concatenated; use stack");
+  if (first->dim() == 0)
+    fail(ErrorCode::ShapeMismatch, "cat", c.loc, "0-dim tensors cannot be concatenated; use stack");
   int d = wrap_dim(c.constant_int(1), first->dim(), "cat", c.loc);
   Ints sizes = first->layout.sizes;
   Int total = 0;
@@ -138,8 +145,8 @@ void cat(RuleCtx& c) {
       if (i != d && !t->size(i).is_symbolic()) sizes[i] = t->size(i);
     }
     if (!fits) {
-      fail(ErrorCode::ShapeMismatch, "cat", c.loc, "sizes ", sizes_text(first->layout.sizes), " and ", sizes_text(t->layout.sizes),
-           " must agree but for dimension ", d);
+      fail(ErrorCode::ShapeMismatch, "cat", c.loc, "sizes ", sizes_text(first->layout.sizes), " and ",
+           sizes_text(t->layout.sizes), " must agree but for dimension ", d);
     }
     total = total + t->size(d);
   }
@@ -159,9 +166,11 @@ void view_scatter(RuleCtx& c) {
   args.erase(args.begin() + 1);
   Layout part = apply_view(op(id), args, self.layout, c.loc);
   bool fits = part.sizes.size() == src.layout.sizes.size();
-  for (std::size_t d = 0; fits && d < part.sizes.size(); ++d) fits = same(part.sizes[d], src.layout.sizes[d], c.loc, "scatter: equal sizes");
+  for (std::size_t d = 0; fits && d < part.sizes.size(); ++d)
+    fits = same(part.sizes[d], src.layout.sizes[d], c.loc, "scatter: equal sizes");
   if (!fits) {
-    fail(ErrorCode::ShapeMismatch, name(c), c.loc, "src has sizes ", sizes_text(src.layout.sizes), ", the part of self has ", sizes_text(part.sizes));
+    fail(ErrorCode::ShapeMismatch, name(c), c.loc, "src has sizes ", sizes_text(src.layout.sizes),
+         ", the part of self has ", sizes_text(part.sizes));
   }
   c.result(self.dtype, self.layout.sizes);
 }

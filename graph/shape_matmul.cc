@@ -8,21 +8,23 @@ const char* name(const RuleCtx& c) { return c.op.schema.name.c_str(); }
 
 void same_dtype(const RuleCtx& c, int a, int b) {
   if (c.tensor(a).dtype != c.tensor(b).dtype) {
-    fail(ErrorCode::DTypeMismatch, name(c), c.loc, "'", c.op.schema.args[a].name, "' is ", dtype_name(c.tensor(a).dtype), " and '",
-         c.op.schema.args[b].name, "' is ", dtype_name(c.tensor(b).dtype), "; cast one with to()");
+    fail(ErrorCode::DTypeMismatch, name(c), c.loc, "'", c.op.schema.args[a].name, "' is ",
+         dtype_name(c.tensor(a).dtype), " and '", c.op.schema.args[b].name, "' is ", dtype_name(c.tensor(b).dtype),
+         "; cast one with to()");
   }
   if (c.tensor(a).dtype == DType::Bool) fail(ErrorCode::DTypeMismatch, name(c), c.loc, "not defined for bool");
 }
 
 void need_dim(const RuleCtx& c, int arg, int dim) {
   if (c.tensor(arg).dim() != dim) {
-    fail(ErrorCode::ShapeMismatch, name(c), c.loc, "'", c.op.schema.args[arg].name, "' must have ", dim, " dimensions, got sizes ",
-         sizes_text(c.tensor(arg).layout.sizes));
+    fail(ErrorCode::ShapeMismatch, name(c), c.loc, "'", c.op.schema.args[arg].name, "' must have ", dim,
+         " dimensions, got sizes ", sizes_text(c.tensor(arg).layout.sizes));
   }
 }
 
 [[noreturn]] void mismatch(const RuleCtx& c, int a, int b, const char* what) {
-  fail(ErrorCode::ShapeMismatch, name(c), c.loc, "sizes ", sizes_text(c.tensor(a).layout.sizes), " and ", sizes_text(c.tensor(b).layout.sizes), ": ", what);
+  fail(ErrorCode::ShapeMismatch, name(c), c.loc, "sizes ", sizes_text(c.tensor(a).layout.sizes), " and ",
+       sizes_text(c.tensor(b).layout.sizes), ": ", what);
 }
 
 void inner(const RuleCtx& c, int a, Int ka, int b, Int kb) {
@@ -104,14 +106,18 @@ void attention(RuleCtx& c) {
     mismatch(c, 1, 2, "key and value differ in length (dimension -2)");
   }
   bool gqa = c.flag(7);
-  auto batch = [&](const TensorMeta& t) { return Ints(t.layout.sizes.begin(), t.layout.sizes.begin() + (t.dim() - 2)); };
+  auto batch = [&](const TensorMeta& t) {
+    return Ints(t.layout.sizes.begin(), t.layout.sizes.begin() + (t.dim() - 2));
+  };
   Ints sizes = batch(q), kb = batch(k), vb = batch(v);
   if (gqa) {
-    if (r < 3 || kb.size() != sizes.size() || vb.size() != sizes.size()) mismatch(c, 0, 1, "enable_gqa needs a dimension of heads (-3) in all three");
+    if (r < 3 || kb.size() != sizes.size() || vb.size() != sizes.size())
+      mismatch(c, 0, 1, "enable_gqa needs a dimension of heads (-3) in all three");
     for (auto [other, arg] : {std::pair{&kb, 1}, std::pair{&vb, 2}}) {
       Int heads = sizes.back(), fewer = other->back();
-      if (!identical(heads, fewer) && (!require(detail::compare_lt(0, fewer, c.loc), "attention: heads") ||
-                                       !require(detail::compare_eq(heads % fewer, 0, c.loc), "attention: heads divide evenly"))) {
+      if (!identical(heads, fewer) &&
+          (!require(detail::compare_lt(0, fewer, c.loc), "attention: heads") ||
+           !require(detail::compare_eq(heads % fewer, 0, c.loc), "attention: heads divide evenly"))) {
         mismatch(c, 0, arg, "the number of heads of key and value must divide query's");
       }
       other->back() = heads;
@@ -121,7 +127,8 @@ void attention(RuleCtx& c) {
   if (const TensorMeta* mask = c.optional_tensor(3)) {
     if (c.flag(5)) fail(ErrorCode::InvalidArgument, name(c), c.loc, "attn_mask and is_causal exclude each other");
     if (mask->dtype != DType::Bool && mask->dtype != q.dtype) {
-      fail(ErrorCode::DTypeMismatch, name(c), c.loc, "attn_mask is ", dtype_name(mask->dtype), ", wanted bool or query's ", dtype_name(q.dtype));
+      fail(ErrorCode::DTypeMismatch, name(c), c.loc, "attn_mask is ", dtype_name(mask->dtype),
+           ", wanted bool or query's ", dtype_name(q.dtype));
     }
     Ints scores = sizes;
     scores.push_back(q.size(r - 2));

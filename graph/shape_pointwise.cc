@@ -46,15 +46,15 @@ DType only_float(const RuleCtx& c, DType t) {
 /// A number of an integer operation must not be a float: add's alpha, addcmul's value.
 void check_factor(const RuleCtx& c, int i, DType t) {
   if (c.scalar(i).is_float() && !is_floating(t)) {
-    fail(ErrorCode::DTypeMismatch, name(c), c.loc, "for ", dtype_name(t), " operands '", c.op.schema.args[i].name, "' must not be a float, got ",
-         c.scalar(i).str());
+    fail(ErrorCode::DTypeMismatch, name(c), c.loc, "for ", dtype_name(t), " operands '", c.op.schema.args[i].name,
+         "' must not be a float, got ", c.scalar(i).str());
   }
 }
 
 void same_dtype(const RuleCtx& c, const TensorMeta& a, const TensorMeta& b, int ia, int ib) {
   if (a.dtype != b.dtype) {
-    fail(ErrorCode::DTypeMismatch, name(c), c.loc, "'", c.op.schema.args[ia].name, "' is ", dtype_name(a.dtype), " and '",
-         c.op.schema.args[ib].name, "' is ", dtype_name(b.dtype));
+    fail(ErrorCode::DTypeMismatch, name(c), c.loc, "'", c.op.schema.args[ia].name, "' is ", dtype_name(a.dtype),
+         " and '", c.op.schema.args[ib].name, "' is ", dtype_name(b.dtype));
   }
 }
 
@@ -94,8 +94,10 @@ void division(RuleCtx& c) {
 
 void power(RuleCtx& c) {
   DType t = not_bool(c, promoted(c, 2));
-  if (auto* s = std::get_if<Scalar>(&c.args[1]); s && !s->is_float() && is_integral(t) && !s->is_symbolic() && s->to_double() < 0) {
-    fail(ErrorCode::InvalidArgument, "pow", c.loc, "integers to negative integer powers are not allowed (exponent ", s->str(), ")");
+  if (auto* s = std::get_if<Scalar>(&c.args[1]);
+      s && !s->is_float() && is_integral(t) && !s->is_symbolic() && s->to_double() < 0) {
+    fail(ErrorCode::InvalidArgument, "pow", c.loc, "integers to negative integer powers are not allowed (exponent ",
+         s->str(), ")");
   }
   c.result(t, broadcast_args(c, 2));
 }
@@ -118,7 +120,8 @@ void addcmul(RuleCtx& c) {
 }
 
 void addcdiv(RuleCtx& c) {
-  if (!is_floating(promoted(c, 3, 1))) refuse(c, promoted(c, 3, 1), "a floating dtype; integer division here is ambiguous");
+  if (!is_floating(promoted(c, 3, 1)))
+    refuse(c, promoted(c, 3, 1), "a floating dtype; integer division here is ambiguous");
   c.result(promoted(c, 3), broadcast_args(c, 3));
 }
 
@@ -164,14 +167,16 @@ void where(RuleCtx& c) {
 }
 
 void clamp(RuleCtx& c) {
-  if (!c.has(1) && !c.has(2)) fail(ErrorCode::InvalidArgument, "clamp", c.loc, "at least one of min and max must be given");
+  if (!c.has(1) && !c.has(2))
+    fail(ErrorCode::InvalidArgument, "clamp", c.loc, "at least one of min and max must be given");
   c.result(not_bool(c, promoted(c, 3)), broadcast_args(c, 3));
 }
 
 void masked_fill(RuleCtx& c) {
   if (DType t = c.tensor(1).dtype; t != DType::Bool) refuse(c, t, "a bool mask");
   if (const TensorMeta* v = tensor_or_null(c, 2); v && v->dim() != 0) {
-    fail(ErrorCode::ShapeMismatch, "masked_fill", c.loc, "a tensor value must have 0 dimensions, got sizes ", sizes_text(v->layout.sizes));
+    fail(ErrorCode::ShapeMismatch, "masked_fill", c.loc, "a tensor value must have 0 dimensions, got sizes ",
+         sizes_text(v->layout.sizes));
   }
   c.result(c.tensor(0).dtype, broadcast_args(c, 2));
 }
@@ -185,7 +190,8 @@ void copy(RuleCtx& c) {
 
 void fill(RuleCtx& c) {
   if (const TensorMeta* v = tensor_or_null(c, 1); v && v->dim() != 0) {
-    fail(ErrorCode::ShapeMismatch, "fill_", c.loc, "a tensor value must have 0 dimensions, got sizes ", sizes_text(v->layout.sizes));
+    fail(ErrorCode::ShapeMismatch, "fill_", c.loc, "a tensor value must have 0 dimensions, got sizes ",
+         sizes_text(v->layout.sizes));
   }
   c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes);
 }
@@ -198,11 +204,12 @@ void check_inplace(const OpDef& op, const TensorMeta& self, const TensorMeta& re
   auto category = [](DType t) { return t == DType::Bool ? 0 : is_floating(t) ? 2 : 1; };
   if (category(result.dtype) > category(self.dtype)) {
     // A comparison's bool goes into any dtype; a float result does not go into integers.
-    fail(ErrorCode::DTypeMismatch, twin.c_str(), loc, "the result is ", dtype_name(result.dtype), " and cannot be written into ",
-         dtype_name(self.dtype));
+    fail(ErrorCode::DTypeMismatch, twin.c_str(), loc, "the result is ", dtype_name(result.dtype),
+         " and cannot be written into ", dtype_name(self.dtype));
   }
   bool equal = self.dim() == result.dim();
-  for (int d = 0; equal && d < self.dim(); ++d) equal = same(self.size(d), result.size(d), loc, "in-place result keeps the size");
+  for (int d = 0; equal && d < self.dim(); ++d)
+    equal = same(self.size(d), result.size(d), loc, "in-place result keeps the size");
   if (!equal) {
     fail(ErrorCode::ShapeMismatch, twin.c_str(), loc, "the result has sizes ", sizes_text(result.layout.sizes),
          " and cannot be written into sizes ", sizes_text(self.layout.sizes));

@@ -8,7 +8,8 @@ const char* name(const RuleCtx& c) { return c.op.schema.name.c_str(); }
 
 DType need_float(const RuleCtx& c, DType t) {
   if (!is_floating(t)) {
-    fail(ErrorCode::DTypeMismatch, name(c), c.loc, "not defined for ", dtype_name(t), " (wanted a floating dtype; give dtype or cast with to())");
+    fail(ErrorCode::DTypeMismatch, name(c), c.loc, "not defined for ", dtype_name(t),
+         " (wanted a floating dtype; give dtype or cast with to())");
   }
   return t;
 }
@@ -23,8 +24,8 @@ void need_elements(const RuleCtx& c, int dim_arg) {
   const TensorMeta& self = c.tensor(0);
   for (int d : reduced_dims(c.args[dim_arg], self.dim(), name(c), c.loc)) {
     if (!require(detail::compare_lt(0, self.size(d), c.loc), "reduction over at least one element")) {
-      fail(ErrorCode::ShapeMismatch, name(c), c.loc, "cannot reduce dimension ", d, " of sizes ", sizes_text(self.layout.sizes),
-           ": it has no elements");
+      fail(ErrorCode::ShapeMismatch, name(c), c.loc, "cannot reduce dimension ", d, " of sizes ",
+           sizes_text(self.layout.sizes), ": it has no elements");
     }
   }
 }
@@ -41,13 +42,14 @@ void check_normalized(const RuleCtx& c, std::initializer_list<int> parameters) {
     return true;
   };
   if (shape.empty() || shape.size() > in.size() || !equal(shape, in, in.size() - shape.size())) {
-    fail(ErrorCode::ShapeMismatch, name(c), c.loc, "normalized_shape ", sizes_text(shape), " does not match the last sizes of input ", sizes_text(in));
+    fail(ErrorCode::ShapeMismatch, name(c), c.loc, "normalized_shape ", sizes_text(shape),
+         " does not match the last sizes of input ", sizes_text(in));
   }
   for (int p : parameters) {
     const TensorMeta* w = c.optional_tensor(p);
     if (w && (w->layout.sizes.size() != shape.size() || !equal(w->layout.sizes, shape, 0))) {
-      fail(ErrorCode::ShapeMismatch, name(c), c.loc, c.op.schema.args[p].name, " has sizes ", sizes_text(w->layout.sizes),
-           ", normalized_shape is ", sizes_text(shape));
+      fail(ErrorCode::ShapeMismatch, name(c), c.loc, c.op.schema.args[p].name, " has sizes ",
+           sizes_text(w->layout.sizes), ", normalized_shape is ", sizes_text(shape));
     }
   }
 }
@@ -109,8 +111,10 @@ void topk(RuleCtx& c) {
   const TensorMeta& self = c.tensor(0);
   int d = wrapped(c, 2);
   Int k = c.integer(1), n = self.dim() ? self.size(d) : Int(1);
-  if (!require(detail::compare_le(0, k, c.loc), "topk: k not negative") || !require(detail::compare_le(k, n, c.loc), "topk: k within the size")) {
-    fail(ErrorCode::IndexOutOfRange, "topk", c.loc, "k = ", k, " is out of range for dimension ", d, " of sizes ", sizes_text(self.layout.sizes));
+  if (!require(detail::compare_le(0, k, c.loc), "topk: k not negative") ||
+      !require(detail::compare_le(k, n, c.loc), "topk: k within the size")) {
+    fail(ErrorCode::IndexOutOfRange, "topk", c.loc, "k = ", k, " is out of range for dimension ", d, " of sizes ",
+         sizes_text(self.layout.sizes));
   }
   Ints sizes = self.layout.sizes;
   if (self.dim()) sizes[d] = k;

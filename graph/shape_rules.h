@@ -105,7 +105,7 @@ Device device_from_name(std::string_view, SourceLoc = {});
 
 /// `sizes` with one -1 replaced for `in`'s elements; throws ShapeMismatch when they do not fit. Equal factors of both
 /// sides cancel first, so {b, t, -1} of [b, t, 64] asks nothing.
-Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc);
+Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc, const char* op = "view");
 /// Strides of `in` seen as `sizes` without a copy; nullopt when no strides do. Known-contiguous input asks nothing.
 std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc);
 

@@ -21,8 +21,9 @@ Layout view_as(const ViewCtx& v) {
   out.sizes = infer_size(v.in.sizes, v.c.ints(1), v.c.loc);
   std::optional<Ints> strides = view_strides(v.in, out.sizes, v.c.loc);
   if (!strides) {
-    fail(ErrorCode::ShapeMismatch, "view", v.c.loc, "sizes ", sizes_text(out.sizes), " are not a view of a tensor of sizes ",
-         sizes_text(v.in.sizes), " and strides ", sizes_text(v.in.strides), " (some dimension spans memory that does not join up); use reshape");
+    fail(ErrorCode::ShapeMismatch, "view", v.c.loc, "sizes ", sizes_text(out.sizes),
+         " are not a view of a tensor of sizes ", sizes_text(v.in.sizes), " and strides ", sizes_text(v.in.strides),
+         " (some dimension spans memory that does not join up); use reshape");
   }
   out.strides = *strides;
   out.offset = v.in.offset;
@@ -32,14 +33,16 @@ Layout view_as(const ViewCtx& v) {
 Layout permute(const ViewCtx& v) {
   const Ints& dims = v.c.ints(1);
   if (static_cast<int>(dims.size()) != v.in.dim()) {
-    fail(ErrorCode::InvalidArgument, "permute", v.c.loc, "got ", dims.size(), " dimensions for a tensor of ", v.in.dim());
+    fail(ErrorCode::InvalidArgument, "permute", v.c.loc, "got ", dims.size(), " dimensions for a tensor of ",
+         v.in.dim());
   }
   Layout out;
   out.offset = v.in.offset;
   unsigned seen = 0;
   for (Int dim : dims) {
     int d = v.wrap(dim.value(v.c.loc), v.in.dim());
-    if (seen >> d & 1) fail(ErrorCode::InvalidArgument, "permute", v.c.loc, "dimension ", d, " appears twice in ", sizes_text(dims));
+    if (seen >> d & 1)
+      fail(ErrorCode::InvalidArgument, "permute", v.c.loc, "dimension ", d, " appears twice in ", sizes_text(dims));
     seen |= 1u << d;
     out.sizes.push_back(v.in.sizes[d]);
     out.strides.push_back(v.in.strides[d]);
@@ -51,12 +54,13 @@ void need_dims(const ViewCtx& v) {
   if (v.in.dim() == 0) fail(ErrorCode::IndexOutOfRange, v.name(), v.c.loc, "cannot be applied to a 0-dim tensor");
 }
 
-/// Order matters for what is asked: with 0 <= start known, an `end` of start + t needs only end <= size; that start is in
-/// range too then follows and is not asked.
+/// Order matters for what is asked: with 0 <= start known, an `end` of start + t needs only end <= size; that start is
+/// in range too then follows and is not asked.
 Layout slice(const ViewCtx& v) {
   need_dims(v);
   int d = v.wrap(v.c.constant_int(1), v.in.dim());
-  Int n = v.in.sizes[d], start = v.c.has(2) ? v.c.integer(2) : Int(0), end = v.c.has(3) ? v.c.integer(3) : n, step = v.c.integer(4);
+  Int n = v.in.sizes[d], start = v.c.has(2) ? v.c.integer(2) : Int(0), end = v.c.has(3) ? v.c.integer(3) : n,
+      step = v.c.integer(4);
   if (!require(v.lt(0, step), "slice: positive step")) {
     fail(ErrorCode::InvalidArgument, "slice", v.c.loc, "step must be positive, got ", step);
   }
@@ -86,8 +90,10 @@ Layout select(const ViewCtx& v) {
   int d = v.wrap(v.c.constant_int(1), v.in.dim());
   Int n = v.in.sizes[d], i = v.c.integer(2);
   bool front = ask(v.le(0, i), "select: index counts from the front");
-  if (front ? !require(v.lt(i, n), "select: index within the size") : !require(v.le(0, i + n), "select: index within the size")) {
-    fail(ErrorCode::IndexOutOfRange, "select", v.c.loc, "index ", i, " is out of range for dimension ", d, " of size ", n);
+  if (front ? !require(v.lt(i, n), "select: index within the size")
+            : !require(v.le(0, i + n), "select: index within the size")) {
+    fail(ErrorCode::IndexOutOfRange, "select", v.c.loc, "index ", i, " is out of range for dimension ", d, " of size ",
+         n);
   }
   if (!front) i = i + n;
   Layout out = v.in;
@@ -126,7 +132,8 @@ Layout unsqueeze(const ViewCtx& v) {
 Layout expand(const ViewCtx& v) {
   const Ints& target = v.c.ints(1);
   auto mismatch = [&] {
-    fail(ErrorCode::ShapeMismatch, "expand", v.c.loc, "sizes ", sizes_text(v.in.sizes), " do not expand to ", sizes_text(target));
+    fail(ErrorCode::ShapeMismatch, "expand", v.c.loc, "sizes ", sizes_text(v.in.sizes), " do not expand to ",
+         sizes_text(target));
   };
   if (target.size() < v.in.sizes.size()) mismatch();
   Layout out;
@@ -166,15 +173,15 @@ Layout as_strided(const ViewCtx& v) {
   out.strides = v.c.ints(2);
   out.offset = v.c.has(3) ? v.c.integer(3) : v.in.offset;
   if (out.sizes.size() != out.strides.size()) {
-    fail(ErrorCode::InvalidArgument, "as_strided", v.c.loc, "sizes ", sizes_text(out.sizes), " and strides ", sizes_text(out.strides),
-         " differ in length");
+    fail(ErrorCode::InvalidArgument, "as_strided", v.c.loc, "sizes ", sizes_text(out.sizes), " and strides ",
+         sizes_text(out.strides), " differ in length");
   }
   bool negative = !require(v.le(0, out.offset), "as_strided: offset not negative");
   for (Int s : out.sizes) negative = negative || !require(v.le(0, s), "as_strided: size not negative");
   for (Int s : out.strides) negative = negative || !require(v.le(0, s), "as_strided: stride not negative");
   if (negative) {
-    fail(ErrorCode::InvalidArgument, "as_strided", v.c.loc, "sizes ", sizes_text(out.sizes), ", strides ", sizes_text(out.strides),
-         " and offset ", out.offset, " must not be negative");
+    fail(ErrorCode::InvalidArgument, "as_strided", v.c.loc, "sizes ", sizes_text(out.sizes), ", strides ",
+         sizes_text(out.strides), " and offset ", out.offset, " must not be negative");
   }
   return out;
 }
@@ -182,7 +189,8 @@ Layout as_strided(const ViewCtx& v) {
 Layout diagonal(const ViewCtx& v) {
   std::int64_t offset = v.c.constant_int(1);
   int rank = v.in.dim(), d1 = v.wrap(v.c.constant_int(2), rank), d2 = v.wrap(v.c.constant_int(3), rank);
-  if (rank < 2 || d1 == d2) fail(ErrorCode::InvalidArgument, "diagonal", v.c.loc, "needs two different dimensions, got ", d1, " and ", d2);
+  if (rank < 2 || d1 == d2)
+    fail(ErrorCode::InvalidArgument, "diagonal", v.c.loc, "needs two different dimensions, got ", d1, " and ", d2);
   Int n1 = v.in.sizes[d1], n2 = v.in.sizes[d2];
   Int a = offset < 0 ? n1 + offset : n1, b = offset > 0 ? n2 - offset : n2;
   Int length = identical(a, b) ? a : Int::min(a, b);
@@ -190,7 +198,9 @@ Layout diagonal(const ViewCtx& v) {
   Layout out;
   // An empty diagonal keeps the offset within the tensor, as ATen does; a symbolic one has no element to tell.
   bool empty = is_plain(length, 0);
-  out.offset = empty ? v.in.offset : offset >= 0 ? v.in.offset + Int(offset) * v.in.strides[d2] : v.in.offset + Int(-offset) * v.in.strides[d1];
+  out.offset = empty         ? v.in.offset
+               : offset >= 0 ? v.in.offset + Int(offset) * v.in.strides[d2]
+                             : v.in.offset + Int(-offset) * v.in.strides[d1];
   for (int d = 0; d < rank; ++d) {
     if (d == d1 || d == d2) continue;
     out.sizes.push_back(v.in.sizes[d]);
@@ -206,16 +216,26 @@ Layout diagonal(const ViewCtx& v) {
 Layout apply_view(const OpDef& op, std::span<const RuleArg> args, const Layout& in, SourceLoc loc) {
   ViewCtx v{{op, args, loc, {}}, in};
   switch (op.id) {
-    case OpId::view: return view_as(v);
-    case OpId::permute: return permute(v);
-    case OpId::slice: return slice(v);
-    case OpId::select: return select(v);
-    case OpId::squeeze: return squeeze(v);
-    case OpId::unsqueeze: return unsqueeze(v);
-    case OpId::expand: return expand(v);
-    case OpId::as_strided: return as_strided(v);
-    case OpId::diagonal: return diagonal(v);
-    default: fail(ErrorCode::Internal, op.schema.name.c_str(), loc, "is not a view operator");
+    case OpId::view:
+      return view_as(v);
+    case OpId::permute:
+      return permute(v);
+    case OpId::slice:
+      return slice(v);
+    case OpId::select:
+      return select(v);
+    case OpId::squeeze:
+      return squeeze(v);
+    case OpId::unsqueeze:
+      return unsqueeze(v);
+    case OpId::expand:
+      return expand(v);
+    case OpId::as_strided:
+      return as_strided(v);
+    case OpId::diagonal:
+      return diagonal(v);
+    default:
+      fail(ErrorCode::Internal, op.schema.name.c_str(), loc, "is not a view operator");
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "reprise/arguments.h"
 #include "reprise/device.h"
 #include "reprise/dtype.h"
 #include "reprise/int.h"

@@ -1,0 +1,37 @@
+#pragma once
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "graph/interpreter.h"
+#include "reprise/arguments.h"
+#include "tensor/layout.h"
+
+/// How the public functions' arguments become CallArgs. All borrow from the caller's expression.
+namespace reprise::graph::api {
+
+inline CallArg arg(const Tensor& t) { return &t; }
+inline CallArg arg(const Operand& o) { return o.tensor() ? CallArg(o.tensor()) : CallArg(o.number()); }
+inline CallArg arg(const OptionalOperand& o) { return o.given() ? arg(o.operand()) : CallArg{}; }
+inline CallArg arg(const Scalar& s) { return s; }
+inline CallArg arg(const Int& i) { return i; }
+inline CallArg arg(bool b) { return b; }
+inline CallArg arg(double d) { return Scalar(d); }
+inline CallArg arg(DType t) { return t; }
+inline CallArg arg(IntArrayRef l) { return l; }
+inline CallArg arg(TensorArrayRef l) { return l; }
+inline CallArg arg(std::string_view s) { return s; }
+inline CallArg arg(const OptionalDims& d) { return d.given() ? CallArg(IntArrayRef(d.dims())) : CallArg{}; }
+template <class T>
+CallArg arg(const std::optional<T>& o) {
+  return o ? arg(*o) : CallArg{};
+}
+/// div's rounding_mode: empty means none.
+inline CallArg rounding(std::string_view mode) { return mode.empty() ? CallArg{} : CallArg(mode); }
+
+/// Metadata of either kind of tensor; throws InvalidArgument naming `op` for an undefined one.
+TensorMeta checked_meta(const Tensor& t, const char* op, SourceLoc loc);
+
+inline TensorPair pair(std::vector<Tensor> r) { return {std::move(r[0]), std::move(r[1])}; }
+
+}  // namespace reprise::graph::api

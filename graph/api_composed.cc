@@ -1,0 +1,277 @@
+// Functions that are several operators.
+#include "base/errors.h"
+#include "graph/api_args.h"
+#include "graph/shape_rules.h"
+#include "reprise/ops.h"
+#include "tensor/impl.h"
+
+namespace reprise {
+
+using graph::call1;
+using graph::OpId;
+using graph::api::arg;
+using graph::api::checked_meta;
+
+namespace {
+
+/// 0 that does not change the dtype it is chosen against.
+Scalar zero_of(DType t) { return t == DType::Bool ? Scalar(false) : Scalar(0); }
+
+int wrapped(const TensorMeta& m, Int dim, const char* op, SourceLoc loc) {
+  return wrap_dim(dim.value(loc), m.dim(), op, loc);
+}
+
+/// Index tensors for index/index_put: `index` at `dim`, every dimension before it kept.
+std::vector<Tensor> indices_at(int dim, const Tensor& index) {
+  std::vector<Tensor> list(static_cast<std::size_t>(dim) + 1);
+  list.back() = index;
+  return list;
+}
+
+Tensor index_write(const Tensor& self, Int dim, const Tensor& index, const Tensor& source, bool accumulate,
+                   bool inplace, const char* op, SourceLoc loc) {
+  TensorMeta m = checked_meta(self, op, loc);
+  std::vector<Tensor> list = indices_at(wrapped(m, dim, op, loc), index);
+  return call1(OpId::index_put, {arg(self), TensorArrayRef(list), arg(source), accumulate}, loc, inplace);
+}
+
+/// Keeps where `keep` (of column index and row index + diagonal) holds.
+Tensor triangle(const Tensor& self, Int diagonal, bool lower, const char* op, SourceLoc loc) {
+  TensorMeta m = checked_meta(self, op, loc);
+  if (m.dim() < 2)
+    fail(ErrorCode::ShapeMismatch, op, loc, "needs at least 2 dimensions, got sizes ",
+         graph::sizes_text(m.layout.sizes));
+  TensorOptions o{kInt64, m.device};
+  Tensor edge = unsqueeze(arange(diagonal, m.size(m.dim() - 2) + diagonal, 1, o, loc), 1, loc);
+  Tensor column = arange(m.size(m.dim() - 1), o, loc);
+  return where(lower ? le(column, edge, loc) : ge(column, edge, loc), self, zero_of(m.dtype), loc);
+}
+
+}  // namespace
+
+// ---- pointwise
+
+Tensor glu(const Tensor& self, Int dim, SourceLoc loc) {
+  TensorMeta m = checked_meta(self, "glu", loc);
+  int d = wrapped(m, dim, "glu", loc);
+  if (m.dim() == 0 || !graph::require(detail::compare_eq(m.size(d) % 2, 0, loc), "glu: even size")) {
+    fail(ErrorCode::ShapeMismatch, "glu", loc, "dimension ", d, " of sizes ", graph::sizes_text(m.layout.sizes),
+         " must be even");
+  }
+  std::vector<Tensor> half = chunk(self, 2, d, loc);
+  return mul(half[0], sigmoid(half[1], loc), loc);
+}
+
+Tensor dropout(const Tensor& self, double p, bool training, SourceLoc loc) {
+  TensorMeta m = checked_meta(self, "dropout", loc);
+  if (!(p >= 0 && p <= 1)) fail(ErrorCode::InvalidArgument, "dropout", loc, "p must lie in [0, 1], got ", p);
+  if (!training || p == 0) return self;
+  if (p == 1) return mul(self, 0.0, loc);
+  return where(ge(rand_like(self, {kFloat32, std::nullopt}, loc), p, loc), mul(self, 1 / (1 - p), loc),
+               zero_of(m.dtype), loc);
+}
+
+Tensor clamp_min(const Tensor& self, const Operand& min, SourceLoc loc) { return clamp(self, min, std::nullopt, loc); }
+Tensor clamp_max(const Tensor& self, const Operand& max, SourceLoc loc) { return clamp(self, std::nullopt, max, loc); }
+Tensor Tensor::clamp_min_(const Operand& min, SourceLoc loc) const { return clamp_(min, std::nullopt, loc); }
+Tensor Tensor::clamp_max_(const Operand& max, SourceLoc loc) const { return clamp_(std::nullopt, max, loc); }
+
+Tensor to(const Tensor& self, DType dtype, SourceLoc loc) {
+  if (checked_meta(self, "to", loc).dtype == dtype) return self;
+  return call1(OpId::to, {arg(self), dtype}, loc);
+}
+Tensor type_as(const Tensor& self, const Tensor& other, SourceLoc loc) {
+  return to(self, checked_meta(other, "type_as", loc).dtype, loc);
+}
+
+Tensor contiguous(const Tensor& self, SourceLoc loc) {
+  return is_contiguous(checked_meta(self, "contiguous", loc).layout) ? self : clone(self, loc);
+}
+
+Tensor Tensor::copy_(const Tensor& src, SourceLoc loc) const {
+  return call1(OpId::copy, {arg(*this), arg(src)}, loc, true);
+}
+Tensor Tensor::fill_(const Operand& value, SourceLoc loc) const {
+  return call1(OpId::fill, {arg(*this), arg(value)}, loc, true);
+}
+Tensor Tensor::zero_(SourceLoc loc) const { return fill_(0, loc); }
+
+// ---- reductions, normalisation, products
+
+TensorPair max(const Tensor& self, Int dim, bool keepdim, SourceLoc loc) {
+  return {amax(self, dim, keepdim, loc), argmax(self, dim, keepdim, loc)};
+}
+TensorPair min(const Tensor& self, Int dim, bool keepdim, SourceLoc loc) {
+  return {amin(self, dim, keepdim, loc), argmin(self, dim, keepdim, loc)};
+}
+Tensor max(const Tensor& self, SourceLoc loc) { return amax(self, {}, false, loc); }
+Tensor min(const Tensor& self, SourceLoc loc) { return amin(self, {}, false, loc); }
+
+Tensor rms_norm(const Tensor& input, const Tensor& weight, std::optional<double> eps, SourceLoc loc) {
+  return rms_norm(input, checked_meta(weight, "rms_norm", loc).layout.sizes, weight, eps, loc);
+}
+
+Tensor mv(const Tensor& self, const Tensor& vec, SourceLoc loc) {
+  if (checked_meta(self, "mv", loc).dim() != 2 || checked_meta(vec, "mv", loc).dim() != 1) {
+    fail(ErrorCode::ShapeMismatch, "mv", loc, "wants a matrix and a vector, got sizes ",
+         graph::sizes_text(self.sizes()), " and ", graph::sizes_text(vec.sizes()));
+  }
+  return matmul(self, vec, loc);
+}
+
+Tensor dot(const Tensor& self, const Tensor& other, SourceLoc loc) {
+  if (checked_meta(self, "dot", loc).dim() != 1 || checked_meta(other, "dot", loc).dim() != 1) {
+    fail(ErrorCode::ShapeMismatch, "dot", loc, "wants two vectors, got sizes ", graph::sizes_text(self.sizes()),
+         " and ", graph::sizes_text(other.sizes()));
+  }
+  return matmul(self, other, loc);
+}
+
+Tensor outer(const Tensor& self, const Tensor& vec2, SourceLoc loc) {
+  if (checked_meta(self, "outer", loc).dim() != 1 || checked_meta(vec2, "outer", loc).dim() != 1) {
+    fail(ErrorCode::ShapeMismatch, "outer", loc, "wants two vectors, got sizes ", graph::sizes_text(self.sizes()),
+         " and ", graph::sizes_text(vec2.sizes()));
+  }
+  return mul(unsqueeze(self, 1, loc), vec2, loc);
+}
+
+// ---- indexing, joining
+
+Tensor index_copy(const Tensor& self, Int dim, const Tensor& index, const Tensor& source, SourceLoc loc) {
+  return index_write(self, dim, index, source, false, false, "index_copy", loc);
+}
+Tensor index_add(const Tensor& self, Int dim, const Tensor& index, const Tensor& source, SourceLoc loc) {
+  return index_write(self, dim, index, source, true, false, "index_add", loc);
+}
+Tensor Tensor::index_copy_(Int dim, const Tensor& index, const Tensor& source, SourceLoc loc) const {
+  return index_write(*this, dim, index, source, false, true, "index_copy_", loc);
+}
+Tensor Tensor::index_add_(Int dim, const Tensor& index, const Tensor& source, SourceLoc loc) const {
+  return index_write(*this, dim, index, source, true, true, "index_add_", loc);
+}
+
+Tensor one_hot(const Tensor& self, Int num_classes, SourceLoc loc) {
+  TensorMeta m = checked_meta(self, "one_hot", loc);
+  if (!is_integral(m.dtype))
+    fail(ErrorCode::DTypeMismatch, "one_hot", loc, "indices must be integers, got ", dtype_name(m.dtype));
+  return to(eq(unsqueeze(self, -1, loc), arange(num_classes, {kInt64, m.device}, loc), loc), kInt64, loc);
+}
+
+Tensor stack(TensorArrayRef tensors, Int dim, SourceLoc loc) {
+  std::vector<Tensor> parts;
+  for (const Tensor& t : tensors) {
+    TensorMeta m = checked_meta(t, "stack", loc), first = checked_meta(tensors[0], "stack", loc);
+    bool equal = m.dim() == first.dim();
+    for (int d = 0; equal && d < m.dim(); ++d) equal = graph::same(first.size(d), m.size(d), loc, "stack: equal sizes");
+    if (!equal) {
+      fail(ErrorCode::ShapeMismatch, "stack", loc, "sizes ", graph::sizes_text(first.layout.sizes), " and ",
+           graph::sizes_text(m.layout.sizes), " differ");
+    }
+    parts.push_back(unsqueeze(t, dim, loc));
+  }
+  return cat(parts, dim, loc);
+}
+
+Tensor pad(const Tensor& self, IntArrayRef pad, Scalar value, SourceLoc loc) {
+  TensorMeta m = checked_meta(self, "pad", loc);
+  if (pad.size() % 2 != 0 || pad.size() / 2 > m.layout.sizes.size()) {
+    fail(ErrorCode::InvalidArgument, "pad", loc, "wants (front, back) for up to ", m.dim(), " dimensions, got ",
+         graph::sizes_text(pad.vec()));
+  }
+  Ints sizes = m.layout.sizes;
+  Tensor inner = self, out;
+  std::size_t padded = pad.size() / 2;
+  std::vector<Int> front(sizes.size(), 0), kept(sizes.begin(), sizes.end());
+  for (std::size_t i = 0; i < padded; ++i) {
+    int d = m.dim() - 1 - static_cast<int>(i);
+    Int before = pad[2 * i], after = pad[2 * i + 1];
+    sizes[d] = sizes[d] + before + after;
+    Int crop = 0;
+    if (!graph::ask(detail::compare_le(0, before, loc), "pad: adds in front")) {
+      crop = -before;
+      before = 0;
+    }
+    kept[d] = kept[d] - crop;
+    if (!graph::ask(detail::compare_le(0, after, loc), "pad: adds behind")) kept[d] = kept[d] + after;
+    front[d] = before;
+    inner = narrow(inner, d, crop, kept[d], loc);
+  }
+  out = full(sizes, value, {m.dtype, m.device}, loc);
+  Tensor middle = out;
+  for (int d = 0; d < m.dim(); ++d) middle = narrow(middle, d, front[d], kept[d], loc);
+  middle.copy_(inner, loc);
+  return out;
+}
+
+Tensor argsort(const Tensor& self, Int dim, bool descending, SourceLoc loc) {
+  return sort(self, dim, descending, loc).second;
+}
+
+// ---- rearranging
+
+Tensor tril(const Tensor& self, Int diagonal, SourceLoc loc) { return triangle(self, diagonal, true, "tril", loc); }
+Tensor triu(const Tensor& self, Int diagonal, SourceLoc loc) { return triangle(self, diagonal, false, "triu", loc); }
+
+Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims, SourceLoc loc) {
+  TensorMeta m = checked_meta(self, "roll", loc);
+  if (dims.empty() && shifts.size() == 1 && m.dim() != 1) {
+    return view(roll(reshape(self, Ints{-1}, loc), shifts, Ints{0}, loc), m.layout.sizes, loc);
+  }
+  if (shifts.size() != (dims.empty() ? 1 : dims.size())) {
+    fail(ErrorCode::InvalidArgument, "roll", loc, "got ", shifts.size(), " shifts for ", dims.size(), " dimensions");
+  }
+  Tensor out = self;
+  for (std::size_t i = 0; i < shifts.size(); ++i) {
+    int d = dims.empty() ? 0 : wrapped(m, dims[i], "roll", loc);
+    Int n = m.size(d);
+    if (graph::ask(detail::compare_eq(n, 0, loc), "roll: empty dimension")) continue;
+    Int shift = (shifts[i] % n + n) % n;
+    if (graph::is_plain(shift, 0)) continue;
+    out = cat({narrow(out, d, n - shift, shift, loc), narrow(out, d, 0, n - shift, loc)}, d, loc);
+  }
+  return out.is_same(self) ? clone(self, loc) : out;
+}
+
+Tensor flip(const Tensor& self, IntArrayRef dims, SourceLoc loc) {
+  TensorMeta m = checked_meta(self, "flip", loc);
+  Tensor out = self;
+  for (Int dim : dims) {
+    int d = wrapped(m, dim, "flip", loc);
+    if (m.dim()) out = index_select(out, d, arange(m.size(d) - 1, -1, -1, {kInt64, m.device}, loc), loc);
+  }
+  return out.is_same(self) ? clone(self, loc) : out;
+}
+
+Tensor repeat(const Tensor& self, IntArrayRef repeats, SourceLoc loc) {
+  TensorMeta m = checked_meta(self, "repeat", loc);
+  if (repeats.size() < m.layout.sizes.size()) {
+    fail(ErrorCode::ShapeMismatch, "repeat", loc, "got ", repeats.size(), " repeats for sizes ",
+         graph::sizes_text(m.layout.sizes));
+  }
+  std::size_t lead = repeats.size() - m.layout.sizes.size();
+  Tensor tiled = self;
+  Ints expanded, sizes;
+  for (std::size_t i = 0; i < repeats.size(); ++i) {
+    Int r = repeats[i], n = i < lead ? Int(1) : m.size(static_cast<int>(i - lead));
+    sizes.push_back(i < lead ? r : r * n);
+    if (i < lead || !graph::is_plain(r, 1)) {  // a new dimension in front of the repeated one
+      tiled = unsqueeze(tiled, static_cast<int>(expanded.size()), loc);
+      expanded.push_back(r);
+    }
+    if (i >= lead) expanded.push_back(n);
+  }
+  tiled = expand(tiled, expanded, loc);
+  return view(clone(tiled, loc), sizes, loc);
+}
+
+Tensor repeat_interleave(const Tensor& self, Int repeats, Int dim, SourceLoc loc) {
+  TensorMeta m = checked_meta(self, "repeat_interleave", loc);
+  int d = wrapped(m, dim, "repeat_interleave", loc);
+  if (m.dim() == 0) fail(ErrorCode::ShapeMismatch, "repeat_interleave", loc, "cannot be applied to a 0-dim tensor");
+  Ints expanded = m.layout.sizes, sizes = m.layout.sizes;
+  expanded.insert(expanded.begin() + d + 1, repeats);
+  sizes[d] = sizes[d] * repeats;
+  return view(clone(expand(unsqueeze(self, d + 1, loc), expanded, loc), loc), sizes, loc);
+}
+
+}  // namespace reprise

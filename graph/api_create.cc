@@ -1,0 +1,152 @@
+// Factories and random numbers.
+#include "base/errors.h"
+#include "graph/api_args.h"
+#include "graph/shape_rules.h"
+#include "reprise/ops.h"
+#include "tensor/impl.h"
+
+namespace reprise {
+
+using graph::call1;
+using graph::Interpreter;
+using graph::OpId;
+using graph::api::arg;
+using graph::api::checked_meta;
+
+namespace {
+
+/// The device's name as operators take it; lives on the caller's stack (short strings need no heap).
+struct DeviceName {
+  std::string text;
+  explicit DeviceName(const TensorOptions& o) : text(o.device.value_or(Device::cpu()).str()) {}
+  operator std::string_view() const { return text; }
+};
+
+TensorOptions like(const Tensor& self, const TensorOptions& o, const char* op, SourceLoc loc) {
+  TensorMeta m = checked_meta(self, op, loc);
+  return {o.dtype.value_or(m.dtype), o.device.value_or(m.device)};
+}
+
+Tensor draw(OpId id, IntArrayRef size, const TensorOptions& o, SourceLoc loc) {
+  DeviceName device(o);
+  Ints sizes = size.vec();
+  for (Int s : sizes) {
+    if (!graph::require(detail::compare_le(0, s, loc), "size not negative")) {
+      fail(ErrorCode::InvalidArgument, id == OpId::rand ? "rand" : "randn", loc, "negative size in ",
+           graph::sizes_text(sizes));
+    }
+  }
+  auto [seed, offset] = Interpreter::current().next_random(numel(sizes));
+  return call1(id, {size, o.dtype.value_or(kFloat32), std::string_view(device), seed, offset}, loc);
+}
+
+}  // namespace
+
+Tensor full(IntArrayRef size, Scalar fill_value, const TensorOptions& options, SourceLoc loc) {
+  DeviceName device(options);
+  return call1(OpId::full, {size, fill_value, options.dtype.value_or(fill_value.dtype()), std::string_view(device)},
+               loc);
+}
+Tensor zeros(IntArrayRef size, const TensorOptions& options, SourceLoc loc) {
+  return full(size, 0, {options.dtype.value_or(kFloat32), options.device}, loc);
+}
+Tensor ones(IntArrayRef size, const TensorOptions& options, SourceLoc loc) {
+  return full(size, 1, {options.dtype.value_or(kFloat32), options.device}, loc);
+}
+// Elements have a value even here, so that a compiled function and an eager one agree.
+Tensor empty(IntArrayRef size, const TensorOptions& options, SourceLoc loc) { return zeros(size, options, loc); }
+
+Tensor full_like(const Tensor& self, Scalar fill_value, const TensorOptions& options, SourceLoc loc) {
+  return full(checked_meta(self, "full_like", loc).layout.sizes, fill_value, like(self, options, "full_like", loc),
+              loc);
+}
+Tensor zeros_like(const Tensor& self, const TensorOptions& options, SourceLoc loc) {
+  return full_like(self, 0, options, loc);
+}
+Tensor ones_like(const Tensor& self, const TensorOptions& options, SourceLoc loc) {
+  return full_like(self, 1, options, loc);
+}
+Tensor empty_like(const Tensor& self, const TensorOptions& options, SourceLoc loc) {
+  return full_like(self, 0, options, loc);
+}
+Tensor scalar_tensor(Scalar value, const TensorOptions& options, SourceLoc loc) {
+  return full(IntArrayRef(), value, options, loc);
+}
+
+Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions& options, SourceLoc loc) {
+  DeviceName device(options);
+  bool floats = start.is_float() || end.is_float() || step.is_float();
+  return call1(OpId::arange,
+               {start, end, step, options.dtype.value_or(floats ? kFloat32 : kInt64), std::string_view(device)}, loc);
+}
+Tensor arange(Scalar start, Scalar end, const TensorOptions& options, SourceLoc loc) {
+  return arange(start, end, 1, options, loc);
+}
+Tensor arange(Scalar end, const TensorOptions& options, SourceLoc loc) { return arange(0, end, 1, options, loc); }
+
+Tensor linspace(Scalar start, Scalar end, Int steps, const TensorOptions& options, SourceLoc loc) {
+  std::int64_t n = steps.value(loc);
+  if (n < 0) fail(ErrorCode::InvalidArgument, "linspace", loc, "steps must not be negative, got ", n);
+  DType dtype = options.dtype.value_or(kFloat32);
+  if (!is_floating(dtype)) fail(ErrorCode::DTypeMismatch, "linspace", loc, "not defined for ", dtype_name(dtype));
+  double a = start.to_double(), b = end.to_double(), by = n > 1 ? (b - a) / static_cast<double>(n - 1) : 0;
+  // From both ends towards the middle: both bounds come out exactly.
+  Tensor i = to(arange(0, n, 1, {kInt64, options.device}, loc), dtype, loc);
+  Tensor from_end = sub(b, mul(sub(n - 1, i, 1, loc), by, loc), 1, loc);
+  return where(lt(i, static_cast<double>((n + 1) / 2), loc), add(mul(i, by, loc), a, 1, loc), from_end, loc);
+}
+
+Tensor eye(Int n, std::optional<Int> m, const TensorOptions& options, SourceLoc loc) {
+  TensorOptions index{kInt64, options.device};
+  Tensor rows = unsqueeze(arange(n, index, loc), 1, loc), columns = arange(m.value_or(n), index, loc);
+  return to(eq(rows, columns, loc), options.dtype.value_or(kFloat32), loc);
+}
+
+// ---- random numbers
+
+void manual_seed(std::uint64_t seed) { graph::seed_generator(seed); }
+
+Tensor rand(IntArrayRef size, const TensorOptions& options, SourceLoc loc) {
+  return draw(OpId::rand, size, options, loc);
+}
+Tensor randn(IntArrayRef size, const TensorOptions& options, SourceLoc loc) {
+  return draw(OpId::randn, size, options, loc);
+}
+Tensor rand_like(const Tensor& self, const TensorOptions& options, SourceLoc loc) {
+  return rand(checked_meta(self, "rand_like", loc).layout.sizes, like(self, options, "rand_like", loc), loc);
+}
+Tensor randn_like(const Tensor& self, const TensorOptions& options, SourceLoc loc) {
+  return randn(checked_meta(self, "randn_like", loc).layout.sizes, like(self, options, "randn_like", loc), loc);
+}
+
+Tensor randint(Int low, Int high, IntArrayRef size, const TensorOptions& options, SourceLoc loc) {
+  if (!graph::require(detail::compare_lt(low, high, loc), "randint: low below high")) {
+    fail(ErrorCode::InvalidArgument, "randint", loc, "the range [", low, ", ", high, ") is empty");
+  }
+  // float64 has 53 random bits: even over every range a tensor can be indexed with.
+  Tensor unit = rand(size, {kFloat64, options.device}, loc);
+  Tensor steps = to(floor(mul(unit, high - low, loc), loc), kInt64, loc);
+  return to(add(steps, low, 1, loc), options.dtype.value_or(kInt64), loc);
+}
+
+Tensor bernoulli(const Tensor& self, SourceLoc loc) {
+  TensorMeta m = checked_meta(self, "bernoulli", loc);
+  if (!is_floating(m.dtype))
+    fail(ErrorCode::DTypeMismatch, "bernoulli", loc, "probabilities must be floats, got ", dtype_name(m.dtype));
+  return to(lt(rand_like(self, {kFloat32, std::nullopt}, loc), self, loc), m.dtype, loc);
+}
+
+Tensor multinomial(const Tensor& self, Int num_samples, bool replacement, SourceLoc loc) {
+  TensorMeta m = checked_meta(self, "multinomial", loc);
+  auto [seed, offset] = Interpreter::current().next_random(numel(m.layout.sizes) * num_samples);
+  return call1(OpId::multinomial, {arg(self), num_samples, replacement, seed, offset}, loc);
+}
+
+Tensor Tensor::uniform_(double from, double to, SourceLoc loc) const {
+  return copy_(reprise::add(reprise::mul(rand_like(*this, {}, loc), to - from, loc), from, 1, loc), loc);
+}
+Tensor Tensor::normal_(double mean, double std, SourceLoc loc) const {
+  return copy_(reprise::add(reprise::mul(randn_like(*this, {}, loc), std, loc), mean, 1, loc), loc);
+}
+
+}  // namespace reprise

@@ -1,0 +1,358 @@
+// The functions of reprise/ops.h that are one operator each.
+#include "graph/api_args.h"
+#include "reprise/ops.h"
+
+namespace reprise {
+
+using graph::call1;
+using graph::calln;
+using graph::OpId;
+using graph::api::arg;
+using graph::api::pair;
+using graph::api::rounding;
+
+// ---- pointwise: arithmetic
+Tensor add(const Operand& self, const Operand& other, Scalar alpha, SourceLoc loc) {
+  return call1(OpId::add, {arg(self), arg(other), arg(alpha)}, loc);
+}
+Tensor sub(const Operand& self, const Operand& other, Scalar alpha, SourceLoc loc) {
+  return call1(OpId::sub, {arg(self), arg(other), arg(alpha)}, loc);
+}
+Tensor mul(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::mul, {arg(self), arg(other)}, loc);
+}
+Tensor div(const Operand& self, const Operand& other, std::string_view rounding_mode, SourceLoc loc) {
+  return call1(OpId::div, {arg(self), arg(other), rounding(rounding_mode)}, loc);
+}
+Tensor floor_divide(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::floor_divide, {arg(self), arg(other)}, loc);
+}
+Tensor remainder(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::remainder, {arg(self), arg(other)}, loc);
+}
+Tensor fmod(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::fmod, {arg(self), arg(other)}, loc);
+}
+Tensor pow(const Operand& self, const Operand& exponent, SourceLoc loc) {
+  return call1(OpId::pow, {arg(self), arg(exponent)}, loc);
+}
+Tensor maximum(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::maximum, {arg(self), arg(other)}, loc);
+}
+Tensor minimum(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::minimum, {arg(self), arg(other)}, loc);
+}
+Tensor hypot(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::hypot, {arg(self), arg(other)}, loc);
+}
+Tensor atan2(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::atan2, {arg(self), arg(other)}, loc);
+}
+Tensor copysign(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::copysign, {arg(self), arg(other)}, loc);
+}
+Tensor lerp(const Tensor& self, const Tensor& end, const Operand& weight, SourceLoc loc) {
+  return call1(OpId::lerp, {arg(self), arg(end), arg(weight)}, loc);
+}
+Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, Scalar value, SourceLoc loc) {
+  return call1(OpId::addcmul, {arg(self), arg(tensor1), arg(tensor2), arg(value)}, loc);
+}
+Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, Scalar value, SourceLoc loc) {
+  return call1(OpId::addcdiv, {arg(self), arg(tensor1), arg(tensor2), arg(value)}, loc);
+}
+Tensor neg(const Tensor& self, SourceLoc loc) { return call1(OpId::neg, {arg(self)}, loc); }
+Tensor abs(const Tensor& self, SourceLoc loc) { return call1(OpId::abs, {arg(self)}, loc); }
+Tensor sign(const Tensor& self, SourceLoc loc) { return call1(OpId::sign, {arg(self)}, loc); }
+Tensor square(const Tensor& self, SourceLoc loc) { return call1(OpId::square, {arg(self)}, loc); }
+Tensor reciprocal(const Tensor& self, SourceLoc loc) { return call1(OpId::reciprocal, {arg(self)}, loc); }
+Tensor sqrt(const Tensor& self, SourceLoc loc) { return call1(OpId::sqrt, {arg(self)}, loc); }
+Tensor rsqrt(const Tensor& self, SourceLoc loc) { return call1(OpId::rsqrt, {arg(self)}, loc); }
+
+// ---- pointwise: comparison, logical, bitwise
+Tensor eq(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::eq, {arg(self), arg(other)}, loc);
+}
+Tensor ne(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::ne, {arg(self), arg(other)}, loc);
+}
+Tensor lt(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::lt, {arg(self), arg(other)}, loc);
+}
+Tensor le(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::le, {arg(self), arg(other)}, loc);
+}
+Tensor gt(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::gt, {arg(self), arg(other)}, loc);
+}
+Tensor ge(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::ge, {arg(self), arg(other)}, loc);
+}
+Tensor isnan(const Tensor& self, SourceLoc loc) { return call1(OpId::isnan, {arg(self)}, loc); }
+Tensor isinf(const Tensor& self, SourceLoc loc) { return call1(OpId::isinf, {arg(self)}, loc); }
+Tensor isfinite(const Tensor& self, SourceLoc loc) { return call1(OpId::isfinite, {arg(self)}, loc); }
+Tensor logical_and(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::logical_and, {arg(self), arg(other)}, loc);
+}
+Tensor logical_or(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::logical_or, {arg(self), arg(other)}, loc);
+}
+Tensor logical_xor(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::logical_xor, {arg(self), arg(other)}, loc);
+}
+Tensor logical_not(const Tensor& self, SourceLoc loc) { return call1(OpId::logical_not, {arg(self)}, loc); }
+Tensor bitwise_and(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::bitwise_and, {arg(self), arg(other)}, loc);
+}
+Tensor bitwise_or(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::bitwise_or, {arg(self), arg(other)}, loc);
+}
+Tensor bitwise_xor(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::bitwise_xor, {arg(self), arg(other)}, loc);
+}
+Tensor bitwise_not(const Tensor& self, SourceLoc loc) { return call1(OpId::bitwise_not, {arg(self)}, loc); }
+Tensor bitwise_left_shift(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::bitwise_left_shift, {arg(self), arg(other)}, loc);
+}
+Tensor bitwise_right_shift(const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::bitwise_right_shift, {arg(self), arg(other)}, loc);
+}
+
+// ---- pointwise: rounding, exponentials, trigonometry, special functions
+Tensor floor(const Tensor& self, SourceLoc loc) { return call1(OpId::floor, {arg(self)}, loc); }
+Tensor ceil(const Tensor& self, SourceLoc loc) { return call1(OpId::ceil, {arg(self)}, loc); }
+Tensor round(const Tensor& self, SourceLoc loc) { return call1(OpId::round, {arg(self)}, loc); }
+Tensor trunc(const Tensor& self, SourceLoc loc) { return call1(OpId::trunc, {arg(self)}, loc); }
+Tensor frac(const Tensor& self, SourceLoc loc) { return call1(OpId::frac, {arg(self)}, loc); }
+Tensor exp(const Tensor& self, SourceLoc loc) { return call1(OpId::exp, {arg(self)}, loc); }
+Tensor exp2(const Tensor& self, SourceLoc loc) { return call1(OpId::exp2, {arg(self)}, loc); }
+Tensor expm1(const Tensor& self, SourceLoc loc) { return call1(OpId::expm1, {arg(self)}, loc); }
+Tensor log(const Tensor& self, SourceLoc loc) { return call1(OpId::log, {arg(self)}, loc); }
+Tensor log2(const Tensor& self, SourceLoc loc) { return call1(OpId::log2, {arg(self)}, loc); }
+Tensor log10(const Tensor& self, SourceLoc loc) { return call1(OpId::log10, {arg(self)}, loc); }
+Tensor log1p(const Tensor& self, SourceLoc loc) { return call1(OpId::log1p, {arg(self)}, loc); }
+Tensor sin(const Tensor& self, SourceLoc loc) { return call1(OpId::sin, {arg(self)}, loc); }
+Tensor cos(const Tensor& self, SourceLoc loc) { return call1(OpId::cos, {arg(self)}, loc); }
+Tensor tan(const Tensor& self, SourceLoc loc) { return call1(OpId::tan, {arg(self)}, loc); }
+Tensor asin(const Tensor& self, SourceLoc loc) { return call1(OpId::asin, {arg(self)}, loc); }
+Tensor acos(const Tensor& self, SourceLoc loc) { return call1(OpId::acos, {arg(self)}, loc); }
+Tensor atan(const Tensor& self, SourceLoc loc) { return call1(OpId::atan, {arg(self)}, loc); }
+Tensor sinh(const Tensor& self, SourceLoc loc) { return call1(OpId::sinh, {arg(self)}, loc); }
+Tensor cosh(const Tensor& self, SourceLoc loc) { return call1(OpId::cosh, {arg(self)}, loc); }
+Tensor tanh(const Tensor& self, SourceLoc loc) { return call1(OpId::tanh, {arg(self)}, loc); }
+Tensor asinh(const Tensor& self, SourceLoc loc) { return call1(OpId::asinh, {arg(self)}, loc); }
+Tensor acosh(const Tensor& self, SourceLoc loc) { return call1(OpId::acosh, {arg(self)}, loc); }
+Tensor atanh(const Tensor& self, SourceLoc loc) { return call1(OpId::atanh, {arg(self)}, loc); }
+Tensor erf(const Tensor& self, SourceLoc loc) { return call1(OpId::erf, {arg(self)}, loc); }
+Tensor erfc(const Tensor& self, SourceLoc loc) { return call1(OpId::erfc, {arg(self)}, loc); }
+Tensor lgamma(const Tensor& self, SourceLoc loc) { return call1(OpId::lgamma, {arg(self)}, loc); }
+Tensor sigmoid(const Tensor& self, SourceLoc loc) { return call1(OpId::sigmoid, {arg(self)}, loc); }
+Tensor logit(const Tensor& self, std::optional<double> eps, SourceLoc loc) {
+  return call1(OpId::logit, {arg(self), arg(eps)}, loc);
+}
+
+// ---- pointwise: activations
+Tensor relu(const Tensor& self, SourceLoc loc) { return call1(OpId::relu, {arg(self)}, loc); }
+Tensor relu6(const Tensor& self, SourceLoc loc) { return call1(OpId::relu6, {arg(self)}, loc); }
+Tensor leaky_relu(const Tensor& self, Scalar negative_slope, SourceLoc loc) {
+  return call1(OpId::leaky_relu, {arg(self), arg(negative_slope)}, loc);
+}
+Tensor elu(const Tensor& self, Scalar alpha, Scalar scale, Scalar input_scale, SourceLoc loc) {
+  return call1(OpId::elu, {arg(self), arg(alpha), arg(scale), arg(input_scale)}, loc);
+}
+Tensor selu(const Tensor& self, SourceLoc loc) { return call1(OpId::selu, {arg(self)}, loc); }
+Tensor celu(const Tensor& self, Scalar alpha, SourceLoc loc) { return call1(OpId::celu, {arg(self), arg(alpha)}, loc); }
+Tensor gelu(const Tensor& self, std::string_view approximate, SourceLoc loc) {
+  return call1(OpId::gelu, {arg(self), arg(approximate)}, loc);
+}
+Tensor silu(const Tensor& self, SourceLoc loc) { return call1(OpId::silu, {arg(self)}, loc); }
+Tensor mish(const Tensor& self, SourceLoc loc) { return call1(OpId::mish, {arg(self)}, loc); }
+Tensor softplus(const Tensor& self, Scalar beta, Scalar threshold, SourceLoc loc) {
+  return call1(OpId::softplus, {arg(self), arg(beta), arg(threshold)}, loc);
+}
+Tensor hardtanh(const Tensor& self, Scalar min_val, Scalar max_val, SourceLoc loc) {
+  return call1(OpId::hardtanh, {arg(self), arg(min_val), arg(max_val)}, loc);
+}
+Tensor hardsigmoid(const Tensor& self, SourceLoc loc) { return call1(OpId::hardsigmoid, {arg(self)}, loc); }
+Tensor hardswish(const Tensor& self, SourceLoc loc) { return call1(OpId::hardswish, {arg(self)}, loc); }
+Tensor softsign(const Tensor& self, SourceLoc loc) { return call1(OpId::softsign, {arg(self)}, loc); }
+Tensor log_sigmoid(const Tensor& self, SourceLoc loc) { return call1(OpId::log_sigmoid, {arg(self)}, loc); }
+Tensor threshold(const Tensor& self, Scalar threshold, Scalar value, SourceLoc loc) {
+  return call1(OpId::threshold, {arg(self), arg(threshold), arg(value)}, loc);
+}
+
+// ---- pointwise: choice, conversion, copies
+Tensor where(const Tensor& condition, const Operand& self, const Operand& other, SourceLoc loc) {
+  return call1(OpId::where, {arg(condition), arg(self), arg(other)}, loc);
+}
+Tensor clamp(const Tensor& self, const OptionalOperand& min, const OptionalOperand& max, SourceLoc loc) {
+  return call1(OpId::clamp, {arg(self), arg(min), arg(max)}, loc);
+}
+Tensor masked_fill(const Tensor& self, const Tensor& mask, const Operand& value, SourceLoc loc) {
+  return call1(OpId::masked_fill, {arg(self), arg(mask), arg(value)}, loc);
+}
+Tensor clone(const Tensor& self, SourceLoc loc) { return call1(OpId::clone, {arg(self)}, loc); }
+
+// ---- reductions
+Tensor sum(const Tensor& self, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype, SourceLoc loc) {
+  return call1(OpId::sum, {arg(self), arg(dim), arg(keepdim), arg(dtype)}, loc);
+}
+Tensor prod(const Tensor& self, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype, SourceLoc loc) {
+  return call1(OpId::prod, {arg(self), arg(dim), arg(keepdim), arg(dtype)}, loc);
+}
+Tensor mean(const Tensor& self, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype, SourceLoc loc) {
+  return call1(OpId::mean, {arg(self), arg(dim), arg(keepdim), arg(dtype)}, loc);
+}
+Tensor amax(const Tensor& self, const OptionalDims& dim, bool keepdim, SourceLoc loc) {
+  return call1(OpId::amax, {arg(self), arg(dim), arg(keepdim)}, loc);
+}
+Tensor amin(const Tensor& self, const OptionalDims& dim, bool keepdim, SourceLoc loc) {
+  return call1(OpId::amin, {arg(self), arg(dim), arg(keepdim)}, loc);
+}
+Tensor any(const Tensor& self, const OptionalDims& dim, bool keepdim, SourceLoc loc) {
+  return call1(OpId::any, {arg(self), arg(dim), arg(keepdim)}, loc);
+}
+Tensor all(const Tensor& self, const OptionalDims& dim, bool keepdim, SourceLoc loc) {
+  return call1(OpId::all, {arg(self), arg(dim), arg(keepdim)}, loc);
+}
+Tensor var(const Tensor& self, const OptionalDims& dim, Scalar correction, bool keepdim, SourceLoc loc) {
+  return call1(OpId::var, {arg(self), arg(dim), arg(correction), arg(keepdim)}, loc);
+}
+Tensor std(const Tensor& self, const OptionalDims& dim, Scalar correction, bool keepdim, SourceLoc loc) {
+  return call1(OpId::std, {arg(self), arg(dim), arg(correction), arg(keepdim)}, loc);
+}
+Tensor logsumexp(const Tensor& self, const OptionalDims& dim, bool keepdim, SourceLoc loc) {
+  return call1(OpId::logsumexp, {arg(self), arg(dim), arg(keepdim)}, loc);
+}
+Tensor norm(const Tensor& self, Scalar p, const OptionalDims& dim, bool keepdim, SourceLoc loc) {
+  return call1(OpId::norm, {arg(self), arg(p), arg(dim), arg(keepdim)}, loc);
+}
+Tensor argmax(const Tensor& self, std::optional<Int> dim, bool keepdim, SourceLoc loc) {
+  return call1(OpId::argmax, {arg(self), arg(dim), arg(keepdim)}, loc);
+}
+Tensor argmin(const Tensor& self, std::optional<Int> dim, bool keepdim, SourceLoc loc) {
+  return call1(OpId::argmin, {arg(self), arg(dim), arg(keepdim)}, loc);
+}
+Tensor cumsum(const Tensor& self, Int dim, std::optional<DType> dtype, SourceLoc loc) {
+  return call1(OpId::cumsum, {arg(self), arg(dim), arg(dtype)}, loc);
+}
+
+// ---- normalisation
+Tensor softmax(const Tensor& self, Int dim, std::optional<DType> dtype, SourceLoc loc) {
+  return call1(OpId::softmax, {arg(self), arg(dim), arg(dtype)}, loc);
+}
+Tensor log_softmax(const Tensor& self, Int dim, std::optional<DType> dtype, SourceLoc loc) {
+  return call1(OpId::log_softmax, {arg(self), arg(dim), arg(dtype)}, loc);
+}
+Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
+                  double eps, SourceLoc loc) {
+  return call1(OpId::layer_norm, {arg(input), arg(normalized_shape), arg(weight), arg(bias), arg(eps)}, loc);
+}
+Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, std::optional<double> eps,
+                SourceLoc loc) {
+  return call1(OpId::rms_norm, {arg(input), arg(normalized_shape), arg(weight), arg(eps)}, loc);
+}
+
+// ---- matrix products, attention
+Tensor mm(const Tensor& self, const Tensor& mat2, SourceLoc loc) {
+  return call1(OpId::mm, {arg(self), arg(mat2)}, loc);
+}
+Tensor bmm(const Tensor& self, const Tensor& mat2, SourceLoc loc) {
+  return call1(OpId::bmm, {arg(self), arg(mat2)}, loc);
+}
+Tensor matmul(const Tensor& self, const Tensor& other, SourceLoc loc) {
+  return call1(OpId::matmul, {arg(self), arg(other)}, loc);
+}
+Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias, SourceLoc loc) {
+  return call1(OpId::linear, {arg(input), arg(weight), arg(bias)}, loc);
+}
+Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar beta, Scalar alpha, SourceLoc loc) {
+  return call1(OpId::addmm, {arg(self), arg(mat1), arg(mat2), arg(beta), arg(alpha)}, loc);
+}
+Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                                    const Tensor& attn_mask, double dropout_p, bool is_causal,
+                                    std::optional<double> scale, bool enable_gqa, SourceLoc loc) {
+  return call1(
+      OpId::scaled_dot_product_attention,
+      {arg(query), arg(key), arg(value), arg(attn_mask), arg(dropout_p), arg(is_causal), arg(scale), arg(enable_gqa)},
+      loc);
+}
+
+// ---- indexing
+Tensor embedding(const Tensor& weight, const Tensor& indices, SourceLoc loc) {
+  return call1(OpId::embedding, {arg(weight), arg(indices)}, loc);
+}
+Tensor index_select(const Tensor& self, Int dim, const Tensor& index, SourceLoc loc) {
+  return call1(OpId::index_select, {arg(self), arg(dim), arg(index)}, loc);
+}
+Tensor gather(const Tensor& self, Int dim, const Tensor& index, SourceLoc loc) {
+  return call1(OpId::gather, {arg(self), arg(dim), arg(index)}, loc);
+}
+Tensor index(const Tensor& self, TensorArrayRef indices, SourceLoc loc) {
+  return call1(OpId::index, {arg(self), arg(indices)}, loc);
+}
+Tensor scatter(const Tensor& self, Int dim, const Tensor& index, const Operand& src, SourceLoc loc) {
+  return call1(OpId::scatter, {arg(self), arg(dim), arg(index), arg(src)}, loc);
+}
+Tensor scatter_add(const Tensor& self, Int dim, const Tensor& index, const Tensor& src, SourceLoc loc) {
+  return call1(OpId::scatter_add, {arg(self), arg(dim), arg(index), arg(src)}, loc);
+}
+Tensor index_put(const Tensor& self, TensorArrayRef indices, const Tensor& values, bool accumulate, SourceLoc loc) {
+  return call1(OpId::index_put, {arg(self), arg(indices), arg(values), arg(accumulate)}, loc);
+}
+
+// ---- joining, and writing a part
+Tensor cat(TensorArrayRef tensors, Int dim, SourceLoc loc) { return call1(OpId::cat, {arg(tensors), arg(dim)}, loc); }
+Tensor slice_scatter(const Tensor& self, const Tensor& src, Int dim, std::optional<Int> start, std::optional<Int> end,
+                     Int step, SourceLoc loc) {
+  return call1(OpId::slice_scatter, {arg(self), arg(src), arg(dim), arg(start), arg(end), arg(step)}, loc);
+}
+Tensor select_scatter(const Tensor& self, const Tensor& src, Int dim, Int index, SourceLoc loc) {
+  return call1(OpId::select_scatter, {arg(self), arg(src), arg(dim), arg(index)}, loc);
+}
+Tensor diagonal_scatter(const Tensor& self, const Tensor& src, Int offset, Int dim1, Int dim2, SourceLoc loc) {
+  return call1(OpId::diagonal_scatter, {arg(self), arg(src), arg(offset), arg(dim1), arg(dim2)}, loc);
+}
+Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntArrayRef size, IntArrayRef stride,
+                          std::optional<Int> storage_offset, SourceLoc loc) {
+  return call1(OpId::as_strided_scatter, {arg(self), arg(src), arg(size), arg(stride), arg(storage_offset)}, loc);
+}
+
+// ---- ordering
+TensorPair topk(const Tensor& self, Int k, Int dim, bool largest, bool sorted, SourceLoc loc) {
+  return pair(calln(OpId::topk, {arg(self), arg(k), arg(dim), arg(largest), arg(sorted)}, loc));
+}
+TensorPair sort(const Tensor& self, Int dim, bool descending, SourceLoc loc) {
+  return pair(calln(OpId::sort, {arg(self), arg(dim), arg(descending)}, loc));
+}
+
+// ---- views
+Tensor view(const Tensor& self, IntArrayRef size, SourceLoc loc) {
+  return call1(OpId::view, {arg(self), arg(size)}, loc);
+}
+Tensor permute(const Tensor& self, IntArrayRef dims, SourceLoc loc) {
+  return call1(OpId::permute, {arg(self), arg(dims)}, loc);
+}
+Tensor slice(const Tensor& self, Int dim, std::optional<Int> start, std::optional<Int> end, Int step, SourceLoc loc) {
+  return call1(OpId::slice, {arg(self), arg(dim), arg(start), arg(end), arg(step)}, loc);
+}
+Tensor select(const Tensor& self, Int dim, Int index, SourceLoc loc) {
+  return call1(OpId::select, {arg(self), arg(dim), arg(index)}, loc);
+}
+Tensor squeeze(const Tensor& self, const OptionalDims& dim, SourceLoc loc) {
+  return call1(OpId::squeeze, {arg(self), arg(dim)}, loc);
+}
+Tensor unsqueeze(const Tensor& self, Int dim, SourceLoc loc) {
+  return call1(OpId::unsqueeze, {arg(self), arg(dim)}, loc);
+}
+Tensor expand(const Tensor& self, IntArrayRef size, SourceLoc loc) {
+  return call1(OpId::expand, {arg(self), arg(size)}, loc);
+}
+Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, std::optional<Int> storage_offset,
+                  SourceLoc loc) {
+  return call1(OpId::as_strided, {arg(self), arg(size), arg(stride), arg(storage_offset)}, loc);
+}
+Tensor diagonal(const Tensor& self, Int offset, Int dim1, Int dim2, SourceLoc loc) {
+  return call1(OpId::diagonal, {arg(self), arg(offset), arg(dim1), arg(dim2)}, loc);
+}
+
+}  // namespace reprise

@@ -1,0 +1,228 @@
+// Functions that are a view in another spelling, a view or a copy (reshape), or several views.
+#include "base/errors.h"
+#include "graph/api_args.h"
+#include "graph/shape_rules.h"
+#include "reprise/ops.h"
+#include "tensor/impl.h"
+
+namespace reprise {
+
+using graph::call1;
+using graph::call_metadata;
+using graph::OpId;
+using graph::require;
+using graph::same;
+using graph::sizes_text;
+using graph::api::arg;
+using graph::api::checked_meta;
+
+namespace {
+
+int wrap(Int d, int rank, const char* op, SourceLoc loc) { return wrap_dim(d.value(loc), rank, op, loc); }
+
+/// 0, 1, ... with a and b exchanged.
+Ints swapped(int rank, Int a, Int b, const char* op, SourceLoc loc) {
+  int i = wrap(a, rank, op, loc), j = wrap(b, rank, op, loc);
+  Ints dims;
+  for (int d = 0; d < rank; ++d) dims.push_back(d);
+  if (rank) std::swap(dims[i], dims[j]);
+  return dims;
+}
+
+Ints transposed_matrix(const Tensor& self, const char* op, SourceLoc loc) {
+  int rank = checked_meta(self, op, loc).dim();
+  if (rank > 2)
+    fail(ErrorCode::ShapeMismatch, op, loc, "wants at most 2 dimensions, got sizes ", sizes_text(self.sizes()));
+  return rank == 2 ? Ints{1, 0} : rank == 1 ? Ints{0} : Ints{};
+}
+
+}  // namespace
+
+Tensor reshape(const Tensor& self, IntArrayRef shape, SourceLoc loc) {
+  TensorMeta m = checked_meta(self, "reshape", loc);
+  Ints sizes = graph::infer_size(m.layout.sizes, shape.vec(), loc, "reshape");
+  return view(graph::view_strides(m.layout, sizes, loc) ? self : clone(self, loc), sizes, loc);
+}
+
+Tensor view_as(const Tensor& self, const Tensor& other, SourceLoc loc) {
+  return view(self, checked_meta(other, "view_as", loc).layout.sizes, loc);
+}
+Tensor reshape_as(const Tensor& self, const Tensor& other, SourceLoc loc) {
+  return reshape(self, checked_meta(other, "reshape_as", loc).layout.sizes, loc);
+}
+
+Tensor flatten(const Tensor& self, Int start_dim, Int end_dim, SourceLoc loc) {
+  Ints in = checked_meta(self, "flatten", loc).layout.sizes, sizes;
+  int rank = static_cast<int>(in.size());
+  int start = wrap(start_dim, rank, "flatten", loc), end = wrap(end_dim, rank, "flatten", loc);
+  if (start > end)
+    fail(ErrorCode::InvalidArgument, "flatten", loc, "start_dim ", start_dim, " comes after end_dim ", end_dim);
+  if (rank == 0) return reshape(self, Ints{1}, loc);
+  if (start == end) return self;
+  Int joined = 1;
+  for (int d = start; d <= end; ++d) joined = joined * in[d];
+  for (int d = 0; d < rank; ++d) {
+    if (d < start || d > end) sizes.push_back(in[d]);
+    if (d == start) sizes.push_back(joined);
+  }
+  return reshape(self, sizes, loc);
+}
+
+Tensor unflatten(const Tensor& self, Int dim, IntArrayRef sizes, SourceLoc loc) {
+  Ints in = checked_meta(self, "unflatten", loc).layout.sizes, out;
+  int at = wrap(dim, static_cast<int>(in.size()), "unflatten", loc);
+  if (in.empty()) fail(ErrorCode::ShapeMismatch, "unflatten", loc, "cannot be applied to a 0-dim tensor");
+  Ints parts = graph::infer_size(Ints{in[at]}, sizes.vec(), loc, "unflatten");
+  for (int d = 0; d < static_cast<int>(in.size()); ++d) {
+    if (d == at) {
+      out.append(parts.begin(), parts.end());
+    } else {
+      out.push_back(in[d]);
+    }
+  }
+  return view(self, out, loc);
+}
+
+Tensor transpose(const Tensor& self, Int dim0, Int dim1, SourceLoc loc) {
+  return permute(self, swapped(checked_meta(self, "transpose", loc).dim(), dim0, dim1, "transpose", loc), loc);
+}
+Tensor swapaxes(const Tensor& self, Int dim0, Int dim1, SourceLoc loc) { return transpose(self, dim0, dim1, loc); }
+Tensor t(const Tensor& self, SourceLoc loc) { return permute(self, transposed_matrix(self, "t", loc), loc); }
+
+Tensor movedim(const Tensor& self, Int source, Int destination, SourceLoc loc) {
+  int rank = checked_meta(self, "movedim", loc).dim();
+  int from = wrap(source, rank, "movedim", loc), to = wrap(destination, rank, "movedim", loc);
+  Ints dims;
+  for (int d = 0; d < rank; ++d) {
+    if (d != from) dims.push_back(d);
+  }
+  if (rank) dims.insert(dims.begin() + to, Int(from));
+  return permute(self, dims, loc);
+}
+
+Tensor narrow(const Tensor& self, Int dim, Int start, Int length, SourceLoc loc) {
+  Ints sizes = checked_meta(self, "narrow", loc).layout.sizes;
+  if (sizes.empty()) fail(ErrorCode::ShapeMismatch, "narrow", loc, "cannot be applied to a 0-dim tensor");
+  int d = wrap(dim, static_cast<int>(sizes.size()), "narrow", loc);
+  if (!graph::ask(detail::compare_le(0, start, loc), "narrow: start counts from the front")) start = start + sizes[d];
+  if (!require(detail::compare_le(0, length, loc), "narrow: length not negative") ||
+      !require(detail::compare_le(0, start, loc), "narrow: start within the size") ||
+      !require(detail::compare_le(start + length, sizes[d], loc), "narrow: end within the size")) {
+    fail(ErrorCode::IndexOutOfRange, "narrow", loc, "start ", start, " and length ", length,
+         " are out of range for dimension ", d, " of sizes ", sizes_text(sizes));
+  }
+  return slice(self, d, start, start + length, 1, loc);
+}
+
+Tensor expand_as(const Tensor& self, const Tensor& other, SourceLoc loc) {
+  return expand(self, checked_meta(other, "expand_as", loc).layout.sizes, loc);
+}
+Tensor broadcast_to(const Tensor& self, IntArrayRef size, SourceLoc loc) { return expand(self, size, loc); }
+
+Tensor unfold(const Tensor& self, Int dimension, Int size, Int step, SourceLoc loc) {
+  Layout in = checked_meta(self, "unfold", loc).layout;
+  if (in.dim() == 0) fail(ErrorCode::ShapeMismatch, "unfold", loc, "cannot be applied to a 0-dim tensor");
+  int d = wrap(dimension, in.dim(), "unfold", loc);
+  if (!require(detail::compare_lt(0, step, loc), "unfold: positive step") ||
+      !require(detail::compare_le(0, size, loc), "unfold: size not negative") ||
+      !require(detail::compare_le(size, in.sizes[d], loc), "unfold: size within the dimension")) {
+    fail(ErrorCode::InvalidArgument, "unfold", loc, "size ", size, " and step ", step, " do not fit dimension ", d,
+         " of sizes ", sizes_text(in.sizes));
+  }
+  Layout out = in;
+  out.sizes[d] = (in.sizes[d] - size) / step + 1;
+  out.strides[d] = in.strides[d] * step;
+  out.sizes.push_back(size);
+  out.strides.push_back(in.strides[d]);
+  return as_strided(self, out.sizes, out.strides, in.offset, loc);
+}
+
+std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes, Int dim, SourceLoc loc) {
+  Ints sizes = checked_meta(self, "split", loc).layout.sizes;
+  if (sizes.empty()) fail(ErrorCode::ShapeMismatch, "split", loc, "cannot be applied to a 0-dim tensor");
+  int d = wrap(dim, static_cast<int>(sizes.size()), "split", loc);
+  Int total = 0;
+  for (Int s : split_sizes) total = total + s;
+  if (!same(total, sizes[d], loc, "split: sizes add up")) {
+    fail(ErrorCode::ShapeMismatch, "split", loc, "sizes ", sizes_text(split_sizes.vec()), " do not add up to size ",
+         sizes[d], " of dimension ", d);
+  }
+  std::vector<Tensor> parts;
+  Int at = 0;
+  for (Int s : split_sizes) {
+    parts.push_back(narrow(self, d, at, s, loc));
+    at = at + s;
+  }
+  return parts;
+}
+
+std::vector<Tensor> split(const Tensor& self, Int split_size, Int dim, SourceLoc loc) {
+  Ints sizes = checked_meta(self, "split", loc).layout.sizes;
+  if (sizes.empty()) fail(ErrorCode::ShapeMismatch, "split", loc, "cannot be applied to a 0-dim tensor");
+  int d = wrap(dim, static_cast<int>(sizes.size()), "split", loc);
+  if (!require(detail::compare_lt(0, split_size, loc), "split: positive size")) {
+    fail(ErrorCode::InvalidArgument, "split", loc, "split_size must be positive, got ", split_size);
+  }
+  std::int64_t count = std::max<std::int64_t>(1, Int::ceil_div(sizes[d], split_size).value(loc));
+  Ints parts;
+  for (std::int64_t i = 0; i + 1 < count; ++i) parts.push_back(split_size);
+  parts.push_back(sizes[d] - Int(count - 1) * split_size);
+  return split_with_sizes(self, parts, d, loc);
+}
+
+std::vector<Tensor> chunk(const Tensor& self, Int chunks, Int dim, SourceLoc loc) {
+  Ints sizes = checked_meta(self, "chunk", loc).layout.sizes;
+  if (sizes.empty()) fail(ErrorCode::ShapeMismatch, "chunk", loc, "cannot be applied to a 0-dim tensor");
+  int d = wrap(dim, static_cast<int>(sizes.size()), "chunk", loc);
+  std::int64_t n = chunks.value(loc);
+  if (n < 1) fail(ErrorCode::InvalidArgument, "chunk", loc, "chunks must be positive, got ", n);
+  // Parts of one size are the common case, and then how many there are does not depend on the size.
+  if (require(detail::compare_eq(sizes[d] % Int(n), 0, loc), "chunk: divides evenly")) {
+    Ints parts(static_cast<std::size_t>(n), sizes[d] / Int(n));
+    return split_with_sizes(self, parts, d, loc);
+  }
+  return split(self, Int::ceil_div(sizes[d], n), d, loc);
+}
+
+std::vector<Tensor> unbind(const Tensor& self, Int dim, SourceLoc loc) {
+  Ints sizes = checked_meta(self, "unbind", loc).layout.sizes;
+  if (sizes.empty()) fail(ErrorCode::ShapeMismatch, "unbind", loc, "cannot be applied to a 0-dim tensor");
+  int d = wrap(dim, static_cast<int>(sizes.size()), "unbind", loc);
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0, n = sizes[d].value(loc); i < n; ++i) parts.push_back(select(self, d, i, loc));
+  return parts;
+}
+
+// ---- changing metadata in place
+
+Tensor Tensor::transpose_(Int dim0, Int dim1, SourceLoc loc) const {
+  call_metadata(OpId::permute,
+                {arg(*this), swapped(checked_meta(*this, "transpose_", loc).dim(), dim0, dim1, "transpose_", loc)},
+                loc);
+  return *this;
+}
+Tensor Tensor::swapaxes_(Int dim0, Int dim1, SourceLoc loc) const { return transpose_(dim0, dim1, loc); }
+Tensor Tensor::t_(SourceLoc loc) const {
+  call_metadata(OpId::permute, {arg(*this), transposed_matrix(*this, "t_", loc)}, loc);
+  return *this;
+}
+Tensor Tensor::squeeze_(const OptionalDims& dim, SourceLoc loc) const {
+  call_metadata(OpId::squeeze, {arg(*this), arg(dim)}, loc);
+  return *this;
+}
+Tensor Tensor::unsqueeze_(Int dim, SourceLoc loc) const {
+  call_metadata(OpId::unsqueeze, {arg(*this), dim}, loc);
+  return *this;
+}
+Tensor Tensor::resize_(IntArrayRef size, SourceLoc loc) const {
+  Ints sizes = size.vec();
+  Ints strides = contiguous_strides(sizes);
+  call_metadata(OpId::as_strided, {arg(*this), IntArrayRef(sizes), IntArrayRef(strides)}, loc);
+  return *this;
+}
+Tensor Tensor::set_(const Tensor& source, SourceLoc loc) const {
+  call_metadata(OpId::set, {arg(*this), arg(source)}, loc);
+  return *this;
+}
+
+}  // namespace reprise

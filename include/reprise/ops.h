@@ -1,0 +1,420 @@
+#pragma once
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reprise/tensor.h"
+
+/// The operators. Names, argument order, broadcasting and type promotion are ATen's; most are methods of Tensor too.
+/// Every call names the operator and the caller's line in its errors (ShapeMismatch, DTypeMismatch, IndexOutOfRange,
+/// InvalidArgument), throws before anything is written, and inside a trace is recorded instead of run.
+/// Arguments of type Int may be symbolic inside a trace; dimensions, flags and the like are constants of a trace.
+namespace reprise {
+
+// ---- pointwise: arithmetic
+/// Elementwise with ATen's broadcasting and type promotion; operands are tensors or numbers (at least one tensor).
+/// The result is row-major contiguous. `name_` writes the result into self: its dtype and sizes stay, so a float result
+/// does not go into an integer tensor (DTypeMismatch) and self does not grow (ShapeMismatch).
+/// add: self + alpha * other. sub: self - alpha * other (not for two bools).
+Tensor add(const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
+Tensor sub(const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
+Tensor mul(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+/// True division gives floats (integers become float32). rounding_mode "trunc" or "floor" keeps the promoted dtype.
+Tensor div(const Operand& self, const Operand& other, std::string_view rounding_mode = {},
+           SourceLoc loc = SourceLoc::current());
+Tensor floor_divide(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+/// remainder has the sign of the divisor, fmod that of the dividend.
+Tensor remainder(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor fmod(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor pow(const Operand& self, const Operand& exponent, SourceLoc loc = SourceLoc::current());
+/// The larger / smaller of each pair; NaN if either is.
+Tensor maximum(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor minimum(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+/// Floats (atan2 and copysign: integers become float32).
+Tensor hypot(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor atan2(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor copysign(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+/// self + weight * (end - self).
+Tensor lerp(const Tensor& self, const Tensor& end, const Operand& weight, SourceLoc loc = SourceLoc::current());
+/// self + value * tensor1 * tensor2, and self + value * tensor1 / tensor2.
+Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, Scalar value = 1,
+               SourceLoc loc = SourceLoc::current());
+Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, Scalar value = 1,
+               SourceLoc loc = SourceLoc::current());
+Tensor neg(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor abs(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor sign(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor square(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// Floats; integers become float32.
+Tensor reciprocal(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor sqrt(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor rsqrt(const Tensor& self, SourceLoc loc = SourceLoc::current());
+
+// ---- pointwise: comparison, logical, bitwise
+/// Bool results, broadcast. The operators < <= > >= == != on tensors are these.
+Tensor eq(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor ne(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor lt(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor le(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor gt(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor ge(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor isnan(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor isinf(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor isfinite(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// Anything but 0 counts as true.
+Tensor logical_and(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor logical_or(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor logical_xor(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor logical_not(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// Integers and bool; shifts: integers.
+Tensor bitwise_and(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor bitwise_or(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor bitwise_xor(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor bitwise_not(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor bitwise_left_shift(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor bitwise_right_shift(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+
+// ---- pointwise: rounding, exponentials, trigonometry, special functions
+/// Integers pass unchanged; round goes to even at halves. frac is for floats.
+Tensor floor(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor ceil(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor round(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor trunc(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor frac(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// Floats; integers and bools become float32.
+Tensor exp(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor exp2(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor expm1(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor log(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor log2(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor log10(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor log1p(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor sin(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor cos(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor tan(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor asin(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor acos(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor atan(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor sinh(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor cosh(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor tanh(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor asinh(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor acosh(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor atanh(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor erf(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor erfc(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor lgamma(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor sigmoid(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// log(p / (1 - p)); with eps, p is clamped to [eps, 1 - eps] first.
+Tensor logit(const Tensor& self, std::optional<double> eps = std::nullopt, SourceLoc loc = SourceLoc::current());
+
+// ---- pointwise: activations
+/// Of floats (relu, relu6, hardtanh, threshold: integers too). Parameters and defaults are ATen's.
+Tensor relu(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor relu6(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor leaky_relu(const Tensor& self, Scalar negative_slope = 0.01, SourceLoc loc = SourceLoc::current());
+Tensor elu(const Tensor& self, Scalar alpha = 1, Scalar scale = 1, Scalar input_scale = 1,
+           SourceLoc loc = SourceLoc::current());
+Tensor selu(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor celu(const Tensor& self, Scalar alpha = 1.0, SourceLoc loc = SourceLoc::current());
+/// approximate: "none" (erf) or "tanh".
+Tensor gelu(const Tensor& self, std::string_view approximate = "none", SourceLoc loc = SourceLoc::current());
+Tensor silu(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor mish(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor softplus(const Tensor& self, Scalar beta = 1, Scalar threshold = 20, SourceLoc loc = SourceLoc::current());
+Tensor hardtanh(const Tensor& self, Scalar min_val = -1, Scalar max_val = 1, SourceLoc loc = SourceLoc::current());
+Tensor hardsigmoid(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor hardswish(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor softsign(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor log_sigmoid(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// self where self > threshold, otherwise value.
+Tensor threshold(const Tensor& self, Scalar threshold, Scalar value, SourceLoc loc = SourceLoc::current());
+/// First half times sigmoid of the second half along dim; the size must be even.
+Tensor glu(const Tensor& self, Int dim = -1, SourceLoc loc = SourceLoc::current());
+/// With training: zeroes elements with probability p and scales the others by 1 / (1 - p). Otherwise self.
+Tensor dropout(const Tensor& self, double p = 0.5, bool training = true, SourceLoc loc = SourceLoc::current());
+
+// ---- pointwise: choice, conversion, copies
+/// self where condition (bool) holds, otherwise other; all broadcast.
+Tensor where(const Tensor& condition, const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+/// Limits to [min, max]; either may be std::nullopt, not both.
+Tensor clamp(const Tensor& self, const OptionalOperand& min = std::nullopt, const OptionalOperand& max = std::nullopt,
+             SourceLoc loc = SourceLoc::current());
+Tensor clamp_min(const Tensor& self, const Operand& min, SourceLoc loc = SourceLoc::current());
+Tensor clamp_max(const Tensor& self, const Operand& max, SourceLoc loc = SourceLoc::current());
+/// value (a number or a 0-dim tensor) where mask (bool, broadcast) holds.
+Tensor masked_fill(const Tensor& self, const Tensor& mask, const Operand& value, SourceLoc loc = SourceLoc::current());
+/// Casts. The same tensor if it has that dtype already.
+Tensor to(const Tensor& self, DType dtype, SourceLoc loc = SourceLoc::current());
+Tensor type_as(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
+/// A contiguous copy with its own storage.
+Tensor clone(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// The same tensor if it is row-major contiguous, otherwise a clone.
+Tensor contiguous(const Tensor& self, SourceLoc loc = SourceLoc::current());
+
+// ---- reductions
+/// `dim`: none or {} for all dimensions, one, or several; negative counts from the end. keepdim leaves size 1.
+/// sum and prod of integers and bools are int64; mean, var, std and norm want floats. `dtype` casts first.
+Tensor sum(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false,
+           std::optional<DType> dtype = std::nullopt, SourceLoc loc = SourceLoc::current());
+Tensor prod(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false,
+            std::optional<DType> dtype = std::nullopt, SourceLoc loc = SourceLoc::current());
+Tensor mean(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false,
+            std::optional<DType> dtype = std::nullopt, SourceLoc loc = SourceLoc::current());
+/// Largest and smallest; NaN if there is one. An empty dimension is an error.
+Tensor amax(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false,
+            SourceLoc loc = SourceLoc::current());
+Tensor amin(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false,
+            SourceLoc loc = SourceLoc::current());
+/// Is any / are all elements nonzero? Bool.
+Tensor any(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false,
+           SourceLoc loc = SourceLoc::current());
+Tensor all(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false,
+           SourceLoc loc = SourceLoc::current());
+/// Divides by n - correction.
+Tensor var(const Tensor& self, const OptionalDims& dim = {}, Scalar correction = 1, bool keepdim = false,
+           SourceLoc loc = SourceLoc::current());
+Tensor std(const Tensor& self, const OptionalDims& dim = {}, Scalar correction = 1, bool keepdim = false,
+           SourceLoc loc = SourceLoc::current());
+Tensor logsumexp(const Tensor& self, const OptionalDims& dim, bool keepdim = false,
+                 SourceLoc loc = SourceLoc::current());
+/// The vector p-norm; p may be infinity.
+Tensor norm(const Tensor& self, Scalar p = 2, const OptionalDims& dim = {}, bool keepdim = false,
+            SourceLoc loc = SourceLoc::current());
+/// Index (int64) of the first largest / smallest along dim, or in the flattened tensor.
+Tensor argmax(const Tensor& self, std::optional<Int> dim = std::nullopt, bool keepdim = false,
+              SourceLoc loc = SourceLoc::current());
+Tensor argmin(const Tensor& self, std::optional<Int> dim = std::nullopt, bool keepdim = false,
+              SourceLoc loc = SourceLoc::current());
+/// (values, indices) along dim.
+TensorPair max(const Tensor& self, Int dim, bool keepdim = false, SourceLoc loc = SourceLoc::current());
+TensorPair min(const Tensor& self, Int dim, bool keepdim = false, SourceLoc loc = SourceLoc::current());
+/// Of all elements, as a 0-dim tensor.
+Tensor max(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor min(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// Running sums along dim; integers and bools give int64.
+Tensor cumsum(const Tensor& self, Int dim, std::optional<DType> dtype = std::nullopt,
+              SourceLoc loc = SourceLoc::current());
+
+// ---- normalisation
+/// Along dim; floats. `dtype` casts first.
+Tensor softmax(const Tensor& self, Int dim, std::optional<DType> dtype = std::nullopt,
+               SourceLoc loc = SourceLoc::current());
+Tensor log_softmax(const Tensor& self, Int dim, std::optional<DType> dtype = std::nullopt,
+                   SourceLoc loc = SourceLoc::current());
+/// Over the last normalized_shape.size() dimensions. weight and bias have normalized_shape's sizes; an undefined one is
+/// left out.
+Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight = {}, const Tensor& bias = {},
+                  double eps = 1e-5, SourceLoc loc = SourceLoc::current());
+/// x / sqrt(mean(x^2) + eps) * weight. eps: the dtype's epsilon if none. The second form takes normalized_shape from
+/// weight.
+Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight = {},
+                std::optional<double> eps = std::nullopt, SourceLoc loc = SourceLoc::current());
+Tensor rms_norm(const Tensor& input, const Tensor& weight, std::optional<double> eps = std::nullopt,
+                SourceLoc loc = SourceLoc::current());
+
+// ---- matrix products, attention
+/// Operands of one dtype. mm: [n, k] x [k, m]. bmm: [b, n, k] x [b, k, m]. matmul: ATen's rule for 1 to n dimensions.
+Tensor mm(const Tensor& self, const Tensor& mat2, SourceLoc loc = SourceLoc::current());
+Tensor bmm(const Tensor& self, const Tensor& mat2, SourceLoc loc = SourceLoc::current());
+Tensor matmul(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
+/// input [..., in] x weight [out, in] transposed (+ bias [out]).
+Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, SourceLoc loc = SourceLoc::current());
+/// beta * self + alpha * (mat1 x mat2); self broadcasts to the product.
+Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar beta = 1, Scalar alpha = 1,
+             SourceLoc loc = SourceLoc::current());
+/// Matrix times vector, inner and outer product of vectors.
+Tensor mv(const Tensor& self, const Tensor& vec, SourceLoc loc = SourceLoc::current());
+Tensor dot(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
+Tensor outer(const Tensor& self, const Tensor& vec2, SourceLoc loc = SourceLoc::current());
+/// Sums of products in index notation: einsum("bij,bjk->bik", {a, b}). One or two operands, letters, no ellipsis.
+Tensor einsum(std::string_view equation, TensorArrayRef operands, SourceLoc loc = SourceLoc::current());
+/// query [..., L, E], key [..., S, E], value [..., S, Ev] -> [..., L, Ev]. attn_mask (bool: true takes part; or a float
+/// added to the scores) broadcasts to [..., L, S] and excludes is_causal. scale: 1/sqrt(E) if none. enable_gqa: key and
+/// value may have fewer heads (dimension -3), a divisor of query's. dropout_p must be 0.
+Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                                    const Tensor& attn_mask = {}, double dropout_p = 0.0, bool is_causal = false,
+                                    std::optional<double> scale = std::nullopt, bool enable_gqa = false,
+                                    SourceLoc loc = SourceLoc::current());
+
+// ---- indexing
+/// Index tensors are int64 or int32; negative values count from the end where ATen allows it; values out of range throw
+/// IndexOutOfRange before anything is written.
+/// Rows of weight [n, d]: indices' sizes + [d].
+Tensor embedding(const Tensor& weight, const Tensor& indices, SourceLoc loc = SourceLoc::current());
+Tensor index_select(const Tensor& self, Int dim, const Tensor& index, SourceLoc loc = SourceLoc::current());
+/// out[i][j] = self[index[i][j]][j] for dim 0, and so on.
+Tensor gather(const Tensor& self, Int dim, const Tensor& index, SourceLoc loc = SourceLoc::current());
+/// self[indices[0], indices[1], ...]; an undefined Tensor keeps its dimension (":").
+Tensor index(const Tensor& self, TensorArrayRef indices, SourceLoc loc = SourceLoc::current());
+/// self[index[i][j]][j] = src[i][j] (a tensor or a number), or += for scatter_add.
+Tensor scatter(const Tensor& self, Int dim, const Tensor& index, const Operand& src,
+               SourceLoc loc = SourceLoc::current());
+Tensor scatter_add(const Tensor& self, Int dim, const Tensor& index, const Tensor& src,
+                   SourceLoc loc = SourceLoc::current());
+/// self[indices...] = values (broadcast), or += with accumulate.
+Tensor index_put(const Tensor& self, TensorArrayRef indices, const Tensor& values, bool accumulate = false,
+                 SourceLoc loc = SourceLoc::current());
+/// self's slices index[i] along dim become source's slices i, or are added to.
+Tensor index_copy(const Tensor& self, Int dim, const Tensor& index, const Tensor& source,
+                  SourceLoc loc = SourceLoc::current());
+Tensor index_add(const Tensor& self, Int dim, const Tensor& index, const Tensor& source,
+                 SourceLoc loc = SourceLoc::current());
+/// int64 of indices' sizes + [num_classes].
+Tensor one_hot(const Tensor& self, Int num_classes, SourceLoc loc = SourceLoc::current());
+
+// ---- joining, and writing a part
+/// Along an existing dimension, and along a new one. All other sizes are equal; dtypes are promoted.
+Tensor cat(TensorArrayRef tensors, Int dim = 0, SourceLoc loc = SourceLoc::current());
+Tensor stack(TensorArrayRef tensors, Int dim = 0, SourceLoc loc = SourceLoc::current());
+/// self with src in the place of that view of it: the functional forms of self.slice(...).copy_(src) and so on.
+Tensor slice_scatter(const Tensor& self, const Tensor& src, Int dim = 0, std::optional<Int> start = std::nullopt,
+                     std::optional<Int> end = std::nullopt, Int step = 1, SourceLoc loc = SourceLoc::current());
+Tensor select_scatter(const Tensor& self, const Tensor& src, Int dim, Int index, SourceLoc loc = SourceLoc::current());
+Tensor diagonal_scatter(const Tensor& self, const Tensor& src, Int offset = 0, Int dim1 = 0, Int dim2 = 1,
+                        SourceLoc loc = SourceLoc::current());
+Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntArrayRef size, IntArrayRef stride,
+                          std::optional<Int> storage_offset = std::nullopt, SourceLoc loc = SourceLoc::current());
+/// Constant padding: pad = {last dim front, last dim back, next to last front, ...}; negative amounts crop.
+Tensor pad(const Tensor& self, IntArrayRef pad, Scalar value = 0, SourceLoc loc = SourceLoc::current());
+
+// ---- creation
+/// dtype defaults to float32 (full: that of the value; arange: int64 if all bounds are integers), device to the CPU.
+Tensor zeros(IntArrayRef size, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
+Tensor ones(IntArrayRef size, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
+Tensor empty(IntArrayRef size, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
+Tensor full(IntArrayRef size, Scalar fill_value, const TensorOptions& options = {},
+            SourceLoc loc = SourceLoc::current());
+/// Sizes, and unless given dtype and device, of self.
+Tensor zeros_like(const Tensor& self, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
+Tensor ones_like(const Tensor& self, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
+Tensor empty_like(const Tensor& self, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
+Tensor full_like(const Tensor& self, Scalar fill_value, const TensorOptions& options = {},
+                 SourceLoc loc = SourceLoc::current());
+/// A 0-dim tensor.
+Tensor scalar_tensor(Scalar value, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
+Tensor arange(Scalar end, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
+Tensor arange(Scalar start, Scalar end, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
+Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions& options = {},
+              SourceLoc loc = SourceLoc::current());
+/// `steps` values from start to end, both included.
+Tensor linspace(Scalar start, Scalar end, Int steps, const TensorOptions& options = {},
+                SourceLoc loc = SourceLoc::current());
+Tensor eye(Int n, std::optional<Int> m = std::nullopt, const TensorOptions& options = {},
+           SourceLoc loc = SourceLoc::current());
+
+// ---- random numbers
+/// From the process's generator (manual_seed); inside a compiled function every call draws anew.
+/// rand: uniform on [0, 1). randn: normal. randint: integers in [low, high).
+Tensor rand(IntArrayRef size, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
+Tensor randn(IntArrayRef size, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
+Tensor randint(Int low, Int high, IntArrayRef size, const TensorOptions& options = {},
+               SourceLoc loc = SourceLoc::current());
+Tensor rand_like(const Tensor& self, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
+Tensor randn_like(const Tensor& self, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
+/// 1 with probability self (floats in [0, 1]), otherwise 0.
+Tensor bernoulli(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// num_samples category indices (int64) for each row of weights [n] or [m, n].
+Tensor multinomial(const Tensor& self, Int num_samples, bool replacement = false, SourceLoc loc = SourceLoc::current());
+
+// ---- ordering
+/// (values, indices) along dim. Ties keep their order in sort.
+TensorPair topk(const Tensor& self, Int k, Int dim = -1, bool largest = true, bool sorted = true,
+                SourceLoc loc = SourceLoc::current());
+TensorPair sort(const Tensor& self, Int dim = -1, bool descending = false, SourceLoc loc = SourceLoc::current());
+Tensor argsort(const Tensor& self, Int dim = -1, bool descending = false, SourceLoc loc = SourceLoc::current());
+
+// ---- rearranging (copies)
+/// The lower / upper triangle of the last two dimensions, the rest 0; diagonal > 0 is above the main one.
+Tensor tril(const Tensor& self, Int diagonal = 0, SourceLoc loc = SourceLoc::current());
+Tensor triu(const Tensor& self, Int diagonal = 0, SourceLoc loc = SourceLoc::current());
+/// Moves elements along dims, the last to the front; without dims the flattened tensor.
+Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims = {}, SourceLoc loc = SourceLoc::current());
+Tensor flip(const Tensor& self, IntArrayRef dims, SourceLoc loc = SourceLoc::current());
+/// Tiles: repeats[d] times along dimension d; may add leading dimensions.
+Tensor repeat(const Tensor& self, IntArrayRef repeats, SourceLoc loc = SourceLoc::current());
+/// Each slice along dim `repeats` times in a row.
+Tensor repeat_interleave(const Tensor& self, Int repeats, Int dim, SourceLoc loc = SourceLoc::current());
+
+// ---- views
+/// No copy: the result shares self's storage, and writing into it writes self.
+/// view throws ShapeMismatch when no strides give those sizes; reshape copies then. One size may be -1.
+Tensor view(const Tensor& self, IntArrayRef size, SourceLoc loc = SourceLoc::current());
+Tensor reshape(const Tensor& self, IntArrayRef shape, SourceLoc loc = SourceLoc::current());
+Tensor view_as(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
+Tensor reshape_as(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
+Tensor flatten(const Tensor& self, Int start_dim = 0, Int end_dim = -1, SourceLoc loc = SourceLoc::current());
+Tensor unflatten(const Tensor& self, Int dim, IntArrayRef sizes, SourceLoc loc = SourceLoc::current());
+Tensor permute(const Tensor& self, IntArrayRef dims, SourceLoc loc = SourceLoc::current());
+Tensor transpose(const Tensor& self, Int dim0, Int dim1, SourceLoc loc = SourceLoc::current());
+Tensor swapaxes(const Tensor& self, Int dim0, Int dim1, SourceLoc loc = SourceLoc::current());
+Tensor t(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor movedim(const Tensor& self, Int source, Int destination, SourceLoc loc = SourceLoc::current());
+/// Elements start, start + step, ... below end; bounds beyond the size are clamped, negative ones count from the end.
+Tensor slice(const Tensor& self, Int dim = 0, std::optional<Int> start = std::nullopt,
+             std::optional<Int> end = std::nullopt, Int step = 1, SourceLoc loc = SourceLoc::current());
+/// [start, start + length), which must lie within the size.
+Tensor narrow(const Tensor& self, Int dim, Int start, Int length, SourceLoc loc = SourceLoc::current());
+Tensor select(const Tensor& self, Int dim, Int index, SourceLoc loc = SourceLoc::current());
+/// Drops dimensions of size 1 (all, or of those given).
+Tensor squeeze(const Tensor& self, const OptionalDims& dim = {}, SourceLoc loc = SourceLoc::current());
+Tensor unsqueeze(const Tensor& self, Int dim, SourceLoc loc = SourceLoc::current());
+/// Repeats dimensions of size 1 without a copy; -1 keeps a size; may add leading dimensions.
+Tensor expand(const Tensor& self, IntArrayRef size, SourceLoc loc = SourceLoc::current());
+Tensor expand_as(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
+Tensor broadcast_to(const Tensor& self, IntArrayRef size, SourceLoc loc = SourceLoc::current());
+Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride,
+                  std::optional<Int> storage_offset = std::nullopt, SourceLoc loc = SourceLoc::current());
+Tensor diagonal(const Tensor& self, Int offset = 0, Int dim1 = 0, Int dim2 = 1, SourceLoc loc = SourceLoc::current());
+/// Windows of `size` every `step` along dim, as a new last dimension.
+Tensor unfold(const Tensor& self, Int dimension, Int size, Int step, SourceLoc loc = SourceLoc::current());
+/// Views of split_size (the last may be shorter), of the given sizes, or of `chunks` about equal parts; how many is a
+/// constant of the trace.
+std::vector<Tensor> split(const Tensor& self, Int split_size, Int dim = 0, SourceLoc loc = SourceLoc::current());
+std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes, Int dim = 0,
+                                     SourceLoc loc = SourceLoc::current());
+std::vector<Tensor> chunk(const Tensor& self, Int chunks, Int dim = 0, SourceLoc loc = SourceLoc::current());
+std::vector<Tensor> unbind(const Tensor& self, Int dim = 0, SourceLoc loc = SourceLoc::current());
+
+// ---- writing
+
+// ---- changing metadata in place
+
+/// Restarts the process's generator of random numbers.
+void manual_seed(std::uint64_t seed);
+
+// ---- operators; at least one side is a tensor, the other a tensor, a number or an Int
+inline Tensor operator+(TensorOperand a, Operand b) { return add(a, b, 1, a.loc()); }
+inline Tensor operator+(NumberOperand a, TensorOperand b) { return add(a, b, 1, b.loc()); }
+inline Tensor operator-(TensorOperand a, Operand b) { return sub(a, b, 1, a.loc()); }
+inline Tensor operator-(NumberOperand a, TensorOperand b) { return sub(a, b, 1, b.loc()); }
+inline Tensor operator*(TensorOperand a, Operand b) { return mul(a, b, a.loc()); }
+inline Tensor operator*(NumberOperand a, TensorOperand b) { return mul(a, b, b.loc()); }
+inline Tensor operator/(TensorOperand a, Operand b) { return div(a, b, {}, a.loc()); }
+inline Tensor operator/(NumberOperand a, TensorOperand b) { return div(a, b, {}, b.loc()); }
+inline Tensor operator%(TensorOperand a, Operand b) { return remainder(a, b, a.loc()); }
+inline Tensor operator%(NumberOperand a, TensorOperand b) { return remainder(a, b, b.loc()); }
+inline Tensor operator&(TensorOperand a, Operand b) { return bitwise_and(a, b, a.loc()); }
+inline Tensor operator&(NumberOperand a, TensorOperand b) { return bitwise_and(a, b, b.loc()); }
+inline Tensor operator|(TensorOperand a, Operand b) { return bitwise_or(a, b, a.loc()); }
+inline Tensor operator|(NumberOperand a, TensorOperand b) { return bitwise_or(a, b, b.loc()); }
+inline Tensor operator^(TensorOperand a, Operand b) { return bitwise_xor(a, b, a.loc()); }
+inline Tensor operator^(NumberOperand a, TensorOperand b) { return bitwise_xor(a, b, b.loc()); }
+inline Tensor operator==(TensorOperand a, Operand b) { return eq(a, b, a.loc()); }
+inline Tensor operator==(NumberOperand a, TensorOperand b) { return eq(a, b, b.loc()); }
+inline Tensor operator!=(TensorOperand a, Operand b) { return ne(a, b, a.loc()); }
+inline Tensor operator!=(NumberOperand a, TensorOperand b) { return ne(a, b, b.loc()); }
+inline Tensor operator<(TensorOperand a, Operand b) { return lt(a, b, a.loc()); }
+inline Tensor operator<(NumberOperand a, TensorOperand b) { return lt(a, b, b.loc()); }
+inline Tensor operator<=(TensorOperand a, Operand b) { return le(a, b, a.loc()); }
+inline Tensor operator<=(NumberOperand a, TensorOperand b) { return le(a, b, b.loc()); }
+inline Tensor operator>(TensorOperand a, Operand b) { return gt(a, b, a.loc()); }
+inline Tensor operator>(NumberOperand a, TensorOperand b) { return gt(a, b, b.loc()); }
+inline Tensor operator>=(TensorOperand a, Operand b) { return ge(a, b, a.loc()); }
+inline Tensor operator>=(NumberOperand a, TensorOperand b) { return ge(a, b, b.loc()); }
+inline Tensor operator-(TensorOperand a) { return neg(*a.tensor(), a.loc()); }
+inline Tensor operator~(TensorOperand a) { return bitwise_not(*a.tensor(), a.loc()); }
+inline Tensor operator!(TensorOperand a) { return logical_not(*a.tensor(), a.loc()); }
+
+}  // namespace reprise
