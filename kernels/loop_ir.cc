@@ -269,7 +269,7 @@ void verify(const LoopKernel& k) {
         break;
       case BodyNode::Kind::Reduce:
         if (n.a == ~0u) bad(i, "reduction without operand");
-        if ((n.reduce == ReduceOp::Any || n.reduce == ReduceOp::All) != (n.dtype == DType::Bool)) bad(i, "reduction of the wrong dtype");
+        if ((n.reduce == ReduceOp::Any || n.reduce == ReduceOp::All) && n.dtype != DType::Bool) bad(i, "reduction of the wrong dtype");
         if (is_low_precision(n.dtype)) bad(i, "reduction in a half type");
         break;
       case BodyNode::Kind::Op: {

@@ -1,0 +1,205 @@
+#include "support.h"
+
+namespace reprise::testing {
+namespace {
+
+using kernels::Access;
+using kernels::BodyBuilder;
+using kernels::LoopKernel;
+using kernels::ReduceOp;
+using kernels::ScalarOp;
+
+Ints row_major(const Ints& extents, int dims) {
+  Ints s(extents.size(), 0);
+  Int n = 1;
+  for (int d = dims; d-- > 0;) s[static_cast<std::size_t>(d)] = n, n *= extents[static_cast<std::size_t>(d)];
+  return s;
+}
+
+LoopKernel kernel(Ints extents, int kept) {
+  LoopKernel k;
+  k.extents = std::move(extents), k.n_kept = kept;
+  return k;
+}
+
+TEST(Loop, AddOfTwoVectorsAtEverySize) {
+  for (std::int64_t n : {0, 1, 2, 15, 16, 17, 63, 64, 65, 100, 4095, 4096, 4097, 10000}) {
+    LoopKernel k = kernel({n}, 1);
+    BodyBuilder b(k);
+    auto x = b.buffer(DType::Float32), y = b.buffer(DType::Float32), z = b.buffer(DType::Float32, true);
+    b.store({z, {1}, 0, {}}, b.op(ScalarOp::Add, b.load({x, {1}, 0, {}}), b.load({y, {1}, 0, {}})));
+    expect_same(k, static_cast<unsigned>(n), {});
+  }
+}
+
+TEST(Loop, RankZero) {
+  LoopKernel k = kernel({}, 0);
+  BodyBuilder b(k);
+  auto x = b.buffer(DType::Float32), z = b.buffer(DType::Float32, true);
+  b.store({z, {}, 0, {}}, b.op(ScalarOp::Mul, b.load({x, {}, 0, {}}), b.constant(2.5, DType::Float32)));
+  expect_same(k, 1, {});
+}
+
+/// Softmax over the last dim, rms_norm over it, and the same over the first dim (columns).
+LoopKernel softmax(std::int64_t kept, std::int64_t reduced, Ints strides, DType t = DType::Float32) {
+  LoopKernel k = kernel({kept, reduced}, 1);
+  BodyBuilder b(k);
+  auto x = b.buffer(t), z = b.buffer(t, true);
+  auto v = b.load({x, strides, 0, {}});
+  auto e = b.op(ScalarOp::Exp, b.op(ScalarOp::Sub, v, b.reduce(ReduceOp::Max, v)));
+  b.store({z, strides, 0, {}}, b.op(ScalarOp::Div, e, b.reduce(ReduceOp::Sum, e)));
+  return k;
+}
+LoopKernel rms_norm(std::int64_t kept, std::int64_t reduced, Ints strides) {
+  LoopKernel k = kernel({kept, reduced}, 1);
+  BodyBuilder b(k);
+  auto x = b.buffer(DType::Float32), w = b.buffer(DType::Float32), z = b.buffer(DType::Float32, true);
+  auto v = b.load({x, strides, 0, {}});
+  auto sum = b.reduce(ReduceOp::Sum, b.op(ScalarOp::Mul, v, v));
+  auto mean = b.op(ScalarOp::Div, sum, b.param(reduced, DType::Float32));
+  auto scale = b.op(ScalarOp::Rsqrt, b.op(ScalarOp::Add, mean, b.constant(1e-5, DType::Float32)));
+  b.store({z, strides, 0, {}}, b.op(ScalarOp::Mul, b.op(ScalarOp::Mul, v, scale), b.load({w, {0, 1}, 0, {}})));
+  return k;
+}
+
+TEST(Loop, SoftmaxAndRmsNormByRowAndColumn) {
+  for (std::int64_t rows : {1, 3, 17, 40})
+    for (std::int64_t cols : {1, 5, 16, 33, 64, 257}) {
+      expect_same(softmax(rows, cols, {cols, 1}), 3, {64, 1e-6});
+      expect_same(softmax(cols, rows, {1, cols}), 4, {64, 1e-6});
+      expect_same(rms_norm(rows, cols, {cols, 1}), 5, {64, 1e-6});
+      expect_same(rms_norm(cols, rows, {1, cols}), 6, {64, 1e-6});
+    }
+  expect_same(softmax(4, 50, {50, 1}, DType::Float16), 3, {2, 0});
+  expect_same(softmax(4, 50, {50, 1}, DType::BFloat16), 3, {2, 0});
+}
+
+/// A random kernel: random ranks, extents, strides (0, 1, -1, others), dtypes, reductions, predicates and gathers.
+class RandomKernel {
+ public:
+  explicit RandomKernel(unsigned seed) : rng(seed) {
+    const int rank = pick(0, 5), kept = pick(0, rank);
+    constexpr std::int64_t sizes[] = {1, 2, 3, 5, 7, 16, 17, 33};
+    std::int64_t points = 1;
+    Ints extents;
+    for (int d = 0; d < rank; ++d) {
+      std::int64_t e = pick(0, 60) == 0 ? 0 : sizes[pick(0, 7)];
+      if (points * e > 3000) e = 2;
+      points *= std::max<std::int64_t>(e, 1);
+      extents.push_back(e);
+    }
+    if (rank > 0 && pick(0, 3) == 0 && points < 200) extents[static_cast<std::size_t>(pick(0, rank - 1))] = pick(50, 600);
+    k = kernel(extents, kept);
+    BodyBuilder b(k);
+    std::vector<std::uint32_t> nodes;
+    for (int i = pick(1, 3); i-- > 0;) nodes.push_back(b.load(access(b.buffer(dtype()), false)));
+    if (rank > 0 && pick(0, 3) == 0) nodes.push_back(b.index(pick(0, rank - 1)));
+    if (pick(0, 3) == 0) nodes.push_back(b.param(pick(-5, 9), DType::Float32));
+    if (rank > 0 && pick(0, 2) == 0) nodes.push_back(gathered(b));
+    for (int i = pick(1, 5); i-- > 0;) nodes.push_back(combine(b, nodes));
+    for (int stages = rank > kept ? pick(0, 2) : 0; stages-- > 0;) {
+      constexpr ReduceOp ops[] = {ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min, ReduceOp::Any, ReduceOp::All, ReduceOp::Sum};
+      nodes.push_back(b.reduce(ops[pick(0, 5)], nodes[static_cast<std::size_t>(pick(0, static_cast<int>(nodes.size()) - 1))]));
+      for (int i = pick(0, 2); i-- > 0;) nodes.push_back(combine(b, nodes));
+    }
+    const kernels::LoopAnalysis info = kernels::analyse(k);
+    for (int i = pick(1, 2); i-- > 0;) {
+      const std::uint32_t value = i == 0 ? nodes.back() : nodes[static_cast<std::size_t>(pick(0, static_cast<int>(nodes.size()) - 1))];
+      const bool every_index = info.dims[value] & info.reduced_mask;
+      Access a;
+      a.buffer = b.buffer(dtype(), true);
+      a.strides = row_major(k.extents, every_index ? rank : kept);
+      permute(a.strides, every_index ? rank : kept);
+      std::uint32_t predicate = ~0u;
+      if (pick(0, 3) == 0) {
+        std::uint32_t of = nodes[static_cast<std::size_t>(pick(0, static_cast<int>(nodes.size()) - 1))];
+        if (every_index || !(kernels::analyse(k).dims[of] & info.reduced_mask)) predicate = b.cast(of, DType::Bool);
+      }
+      b.store(a, value, predicate);
+    }
+  }
+  LoopKernel k;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> index_buffers;  ///< (buffer, extent): values must be in [-extent, extent)
+
+ private:
+  int pick(int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(rng); }
+  DType dtype() { return static_cast<DType>(pick(0, 2) == 0 ? 0 : pick(0, kDTypeCount - 1)); }
+  /// Another order of the dims that stays without overlap: row-major over a permutation.
+  void permute(Ints& strides, int dims) {
+    std::vector<int> order(static_cast<std::size_t>(dims));
+    for (int d = 0; d < dims; ++d) order[static_cast<std::size_t>(d)] = d;
+    if (pick(0, 1)) std::shuffle(order.begin(), order.end(), rng);
+    Int n = pick(0, 5) == 0 ? 2 : 1;
+    for (int j = dims; j-- > 0;) {
+      const auto d = static_cast<std::size_t>(order[static_cast<std::size_t>(j)]);
+      strides[d] = n, n *= std::max<std::int64_t>(1, k.extents[d].hint());
+    }
+  }
+  Access access(std::uint32_t buffer, bool) {
+    Access a;
+    a.buffer = buffer;
+    const int rank = static_cast<int>(k.extents.size());
+    a.strides = row_major(k.extents, rank);
+    permute(a.strides, rank);
+    std::int64_t lowest = 0;
+    for (int d = 0; d < rank; ++d) {
+      Int& s = a.strides[static_cast<std::size_t>(d)];
+      switch (pick(0, 7)) {
+        case 0: s = 0; break;
+        case 1: s = -s.hint(); break;
+        case 2: s = pick(-3, 4); break;
+        default: break;
+      }
+      lowest += std::min<std::int64_t>(0, s.hint() * (k.extents[static_cast<std::size_t>(d)].hint() - 1));
+    }
+    a.offset = -lowest + (pick(0, 2) == 0 ? pick(0, 5) : 0);
+    return a;
+  }
+  std::uint32_t gathered(BodyBuilder& b) {
+    const DType t = pick(0, 1) ? DType::Int64 : DType::Int32;
+    const std::uint32_t of = b.buffer(t);
+    const std::int64_t extent = pick(1, 30);
+    const std::uint32_t index = b.load(access(of, false));
+    index_buffers.push_back({of, extent});
+    Access a = access(b.buffer(dtype()), false);
+    a.gathers.push_back({index, pick(0, 3), extent});
+    return b.load(a);
+  }
+  std::uint32_t combine(BodyBuilder& b, const std::vector<std::uint32_t>& nodes) {
+    auto any = [&] { return nodes[static_cast<std::size_t>(pick(0, static_cast<int>(nodes.size()) - 1))]; };
+    const DType t = static_cast<DType>(std::array{0, 0, 1, 4, 6, 7, 5}[static_cast<std::size_t>(pick(0, 6))]);
+    auto x = b.cast(any(), t), y = b.cast(any(), t);
+    constexpr ScalarOp ops[] = {ScalarOp::Add, ScalarOp::Sub, ScalarOp::Mul, ScalarOp::Max, ScalarOp::Min};
+    switch (pick(0, 7)) {
+      case 0: return b.op(ScalarOp::Lt, x, y);
+      case 1: return b.op(ScalarOp::Where, b.cast(any(), DType::Bool), x, y);
+      case 2: return b.op(ScalarOp::Abs, x);
+      default: return b.op(ops[pick(0, 4)], x, y);
+    }
+  }
+  std::mt19937 rng;
+};
+
+TEST(Loop, RandomKernelsMatchTheInterpreter) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomKernel r(seed);
+    bool sums = false;  // without float sums every bit must agree
+    for (const auto& n : r.k.body) sums |= n.kind == kernels::BodyNode::Kind::Reduce && n.reduce == ReduceOp::Sum && is_floating(n.dtype);
+    expect_same(r.k, seed, sums ? Tolerance{4096, 2e-3} : Tolerance{}, [&](std::vector<char*>& p) {
+      std::mt19937 rng(seed);
+      const std::vector<std::size_t> bytes = buffer_bytes(r.k);
+      for (auto [buffer, extent] : r.index_buffers) {
+        const DType t = r.k.buffers[buffer].dtype;
+        for (std::size_t j = 0; j < bytes[buffer] / static_cast<std::size_t>(item_size(t)); ++j) {
+          const std::int64_t v = std::uniform_int_distribution<std::int64_t>(-extent, extent - 1)(rng);
+          std::memcpy(p[buffer] + j * static_cast<std::size_t>(item_size(t)), &v, static_cast<std::size_t>(item_size(t)));
+        }
+      }
+    });
+    if (HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace reprise::testing
