@@ -87,13 +87,10 @@ Tensor from_dlpack(DLManagedTensor* managed, SourceLoc loc) {
     sizes.push_back(v.sizes[i]);
     if (v.strides) strides.push_back(v.sizes[i] == 1 ? 1 : v.strides[i]);  // such a stride may be anything
   }
-  // Only a tensor that exists owns `managed`: until from_blob has accepted it, the deleter must not run.
-  auto accepted = std::make_shared<bool>(false);
-  Tensor t = from_blob(data, sizes, *dtype, [m, accepted](void*) {
-    if (*accepted && m->deleter) m->deleter(m);
+  // from_blob refuses before it takes the deleter over, so a refused tensor stays the caller's.
+  return from_blob(data, sizes, *dtype, [m](void*) {
+    if (m->deleter) m->deleter(m);
   }, strides);
-  *accepted = true;
-  return t;
 }
 
 }  // namespace reprise
