@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <stdexcept>
+#include <thread>
 
 #include "base/errors.h"
 #include "tensor/impl.h"
@@ -92,6 +94,26 @@ TEST(Metadata, HandlesShareAndCount) {
     EXPECT_EQ(deleted, 0);
   }
   EXPECT_EQ(deleted, 1);
+}
+
+TEST(Metadata, HandlesMayBeCopiedFromAnyThread) {
+  std::atomic<int> deleted{0};
+  float x[1] = {1};
+  {
+    Tensor shared = from_blob(x, {1}, kFloat32, [&](void*) { ++deleted; });
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([mine = shared] {
+        std::vector<Tensor> copies;
+        for (int i = 0; i < 5000; ++i) {
+          copies.push_back(mine);
+          if (i % 7 == 0) copies.clear();
+        }
+      });
+    shared = Tensor();
+    for (std::thread& t : threads) t.join();
+  }
+  EXPECT_EQ(deleted.load(), 1);
 }
 
 TEST(FromBlob, StridesAndRefusals) {
