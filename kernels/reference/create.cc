@@ -1,0 +1,66 @@
+// full, arange and random tensors.
+#include <cmath>
+
+#include "device/parallel.h"
+#include "kernels/philox.h"
+#include "kernels/reference/elements.h"
+
+namespace reprise::kernels::reference {
+
+using graph::OpId;
+
+void full(const NativeArgs& a) {
+  Value v = number(a, 1);
+  for_each(a.result(), [&](std::int64_t at) { store(a.result(), at, v); });
+}
+
+void arange(const NativeArgs& a) {
+  const TensorView& out = a.result();
+  Value start = number(a, 0), step = number(a, 2);
+  bool floating = is_floating(out.dtype);
+  if (!floating) start = convert(start, DType::Int64), step = convert(step, DType::Int64);
+  for (std::int64_t i = 0; i < out.sizes[0]; ++i) {
+    Value v = floating ? Value::of(start.number() + static_cast<double>(i) * step.number()) : Value::of(start.i + i * step.i);
+    store(out, i * out.strides[0], v);
+  }
+}
+
+namespace {
+
+int precision(DType t) {
+  switch (t) {
+    case DType::Float64: return 53;
+    case DType::Float16: return 11;
+    case DType::BFloat16: return 8;
+    default: return 24;
+  }
+}
+
+double draw(OpId op, DType t, std::uint64_t seed, std::uint64_t counter) {
+  auto words = philox(seed, counter);
+  return op == OpId::rand ? uniform(words, precision(t)) : normal(words);
+}
+
+}  // namespace
+
+void random(OpId op, const NativeArgs& a) {
+  const TensorView& out = a.result();
+  std::uint64_t seed = static_cast<std::uint64_t>(a.integer(3)), offset = static_cast<std::uint64_t>(a.integer(4));
+  std::int64_t dense = 1;
+  bool contiguous = true;
+  for (int d = out.rank - 1; d >= 0; --d) {
+    contiguous = contiguous && (out.sizes[d] == 1 || out.strides[d] == dense);
+    dense *= out.sizes[d];
+  }
+  if (contiguous) {
+    auto fill = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) store(out, i, Value::of(draw(op, out.dtype, seed, offset + static_cast<std::uint64_t>(i))));
+    };
+    device::parallel_for(out.numel(), 4096, [](void* f, std::int64_t b, std::int64_t e) { (*static_cast<decltype(fill)*>(f))(b, e); }, &fill);
+    return;
+  }
+  std::uint64_t i = 0;
+  for_each(out, [&](std::int64_t at) { store(out, at, Value::of(draw(op, out.dtype, seed, offset + i++))); });
+}
+
+}  // namespace reprise::kernels::reference

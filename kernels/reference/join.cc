@@ -1,0 +1,89 @@
+// cat, and the scatters of a part into a copy of the whole.
+#include <algorithm>
+#include <unordered_map>
+
+#include "kernels/reference/elements.h"
+
+namespace reprise::kernels::reference {
+
+using graph::OpId;
+
+namespace {
+
+TensorView narrow(TensorView t, int dim, std::int64_t start, std::int64_t size, std::int64_t step = 1) {
+  t.data += start * t.strides[dim] * item_size(t.dtype);
+  t.sizes[dim] = size;
+  t.strides[dim] *= step;
+  return t;
+}
+
+TensorView slice(const NativeArgs& a, const TensorView& t) {
+  int dim = static_cast<int>(wrap(a.integer(2), t.rank));
+  std::int64_t n = t.sizes[dim], step = a.integer(5);
+  auto bound = [&](int i, std::int64_t otherwise) {
+    std::int64_t v = a.has(i) ? a.integer(i) : otherwise;
+    return std::clamp<std::int64_t>(v < 0 ? v + n : v, 0, n);
+  };
+  std::int64_t start = bound(3, 0), end = std::max(bound(4, n), start);
+  return narrow(t, dim, start, (end - start + step - 1) / step, step);
+}
+
+TensorView diagonal(const NativeArgs& a, const TensorView& t) {
+  std::int64_t offset = a.integer(2);
+  int d1 = static_cast<int>(wrap(a.integer(3), t.rank)), d2 = static_cast<int>(wrap(a.integer(4), t.rank));
+  std::int64_t length = offset >= 0 ? std::min(t.sizes[d1], t.sizes[d2] - offset) : std::min(t.sizes[d1] + offset, t.sizes[d2]);
+  TensorView r = keep(t, ((1u << t.rank) - 1) & ~(1u << d1) & ~(1u << d2));
+  r.sizes[r.rank] = std::max<std::int64_t>(length, 0);
+  r.strides[r.rank++] = t.strides[d1] + t.strides[d2];
+  if (length > 0) r.data += (offset >= 0 ? offset * t.strides[d2] : -offset * t.strides[d1]) * item_size(t.dtype);
+  return r;
+}
+
+// The part is given over the storage that self has in the user's program; the launch's trailing argument holds self's
+// strides there. So element positions are looked up; a position that is no element of self is not written.
+void as_strided_scatter(const NativeArgs& a) {
+  const TensorView &src = a.tensor(1), &out = a.result();
+  std::vector<std::int64_t> program = ints(a, static_cast<int>(a.n_args) - 1);
+  std::int64_t own_offset = program.back();
+  std::vector<std::int64_t> strides = ints(a, 3);
+  strides.resize(kMaxRank);
+  program.resize(kMaxRank);
+  std::unordered_map<std::int64_t, std::int64_t> element_at;
+  for_each<2>(out.rank, out.sizes, {program.data(), out.strides}, [&](const auto& at) { element_at.emplace(at[0], at[1]); });
+  std::int64_t start = a.has(4) ? a.integer(4) - own_offset : 0;
+  for_each<2>(src.rank, src.sizes, {strides.data(), src.strides}, [&](const auto& at) {
+    auto found = element_at.find(start + at[0]);
+    if (found != element_at.end()) store(out, found->second, load(src, at[1]));
+  });
+}
+
+}  // namespace
+
+void cat(const NativeArgs& a) {
+  const TensorView& out = a.result();
+  int dim = static_cast<int>(wrap(a.integer(1), out.rank));
+  std::int64_t at = 0;
+  for (std::uint32_t i = 0; i < a.args[0].count; ++i) {
+    const TensorView& part = a.tensors[a.args[0].first + i];
+    if (part.rank != out.rank) continue;  // ATen: a 1-dim tensor of no elements joins anything
+    copy_into(narrow(out, dim, at, part.sizes[dim]), part);
+    at += part.sizes[dim];
+  }
+}
+
+void view_scatter(OpId op, const NativeArgs& a) {
+  const TensorView& out = a.result();
+  copy_into(out, a.tensor(0));
+  switch (op) {
+    case OpId::slice_scatter: return copy_into(slice(a, out), a.tensor(1));
+    case OpId::select_scatter: {
+      int dim = static_cast<int>(wrap(a.integer(2), out.rank));
+      std::int64_t i = a.integer(3);
+      return copy_into(select(out, dim, i < 0 ? i + out.sizes[dim] : i), a.tensor(1));
+    }
+    case OpId::diagonal_scatter: return copy_into(diagonal(a, out), a.tensor(1));
+    default: return as_strided_scatter(a);
+  }
+}
+
+}  // namespace reprise::kernels::reference

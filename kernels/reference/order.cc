@@ -1,0 +1,233 @@
+// topk, sort and multinomial: the tail of a sampling loop. These serve eager and compiled code, so they are also quick.
+//
+// Elements become unsigned keys in whose order they stand (NaN last ascending, first descending; -0.0 equals 0.0). Ties
+// keep their order, so results are the same for any algorithm: topk by a bounded heap, sort by counting digits.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "kernels/philox.h"
+#include "kernels/reference/elements.h"
+
+namespace reprise::kernels::reference {
+
+namespace {
+
+std::uint32_t ascending(float v) {
+  if (std::isnan(v)) return ~0u;
+  std::uint32_t u = std::bit_cast<std::uint32_t>(v + 0.0f);  // -0.0 + 0.0 is 0.0
+  return u >> 31 ? ~u : u | 0x80000000u;
+}
+std::uint64_t ascending(double v) {
+  if (std::isnan(v)) return ~std::uint64_t{0};
+  std::uint64_t u = std::bit_cast<std::uint64_t>(v + 0.0);
+  return u >> 63 ? ~u : u | std::uint64_t{1} << 63;
+}
+std::uint64_t ascending(std::int64_t v) { return static_cast<std::uint64_t>(v) ^ std::uint64_t{1} << 63; }
+
+/// An element with its place. Types of up to 32 bits: key and place in one word, which compares and moves at once.
+struct Narrow {
+  std::uint64_t both;
+  Narrow(std::uint64_t key, std::int64_t at) : both(key << 32 | static_cast<std::uint64_t>(at)) {}
+  std::int64_t at() const { return static_cast<std::int64_t>(both & 0xffffffffu); }
+  bool operator<(const Narrow& o) const { return both < o.both; }
+};
+struct Wide {
+  std::uint64_t key;
+  std::int64_t place;
+  Wide(std::uint64_t k, std::int64_t at) : key(k), place(at) {}
+  std::int64_t at() const { return place; }
+  bool operator<(const Wide& o) const { return key != o.key ? key < o.key : place < o.place; }
+};
+
+/// One row along the ordered dim.
+struct Row {
+  const TensorView* t;
+  std::int64_t from, step, n;
+  bool descending;
+
+  bool narrow() const { return t->dtype != DType::Float64 && t->dtype != DType::Int64 && n < (std::int64_t{1} << 32); }
+  std::uint64_t flip(std::uint64_t key, bool narrow) const { return !descending ? key : narrow ? key ^ 0xffffffffu : ~key; }
+  /// f(key, place) for every element; keys ascend in the wanted order.
+  template <class F>
+  void each_narrow(F&& f) const {
+    if (t->dtype == DType::Float32) {
+      const float* p = reinterpret_cast<const float*>(t->data) + from;
+      for (std::int64_t i = 0; i < n; ++i) f(flip(ascending(p[i * step]), true), i);
+      return;
+    }
+    for (std::int64_t i = 0; i < n; ++i) {
+      Value v = load(*t, from + i * step);
+      f(flip(v.is_float ? ascending(static_cast<float>(v.f)) : static_cast<std::uint32_t>(v.i) ^ 0x80000000u, true), i);
+    }
+  }
+  template <class F>
+  void each_wide(F&& f) const {
+    for (std::int64_t i = 0; i < n; ++i) {
+      Value v = load(*t, from + i * step);
+      f(flip(v.is_float ? ascending(v.f) : ascending(v.i), false), i);
+    }
+  }
+};
+
+// Three stable passes over 11 bits each of the key. `v` comes in order of place.
+void sort_entries(std::vector<Narrow>& v) {
+  if (v.size() < 1024) return std::sort(v.begin(), v.end());
+  std::vector<Narrow> other(v.size(), Narrow(0, 0));
+  for (int shift = 32; shift < 64; shift += 11) {
+    std::vector<std::size_t> start(2049);
+    for (const Narrow& e : v) ++start[(e.both >> shift & 2047) + 1];
+    for (std::size_t i = 0; i < 2048; ++i) start[i + 1] += start[i];
+    for (const Narrow& e : v) other[start[e.both >> shift & 2047]++] = e;
+    v.swap(other);
+  }
+}
+void sort_entries(std::vector<Wide>& v) { std::sort(v.begin(), v.end()); }
+
+template <class Entry, class Each>
+std::vector<Entry> all_sorted(std::int64_t n, Each&& each) {
+  std::vector<Entry> v;
+  v.reserve(static_cast<std::size_t>(n));
+  each([&](std::uint64_t key, std::int64_t at) { v.emplace_back(key, at); });
+  sort_entries(v);
+  return v;
+}
+
+/// The k first of the row in order. A heap of k whose top is the last of them: most elements cost one comparison.
+template <class Entry, class Each>
+std::vector<Entry> first_sorted(std::int64_t n, std::int64_t k, Each&& each) {
+  if (k > n / 8) {
+    std::vector<Entry> v = all_sorted<Entry>(n, each);
+    v.erase(v.begin() + k, v.end());
+    return v;
+  }
+  std::vector<Entry> heap;
+  heap.reserve(static_cast<std::size_t>(k) + 1);
+  each([&](std::uint64_t key, std::int64_t at) {
+    Entry e(key, at);
+    if (static_cast<std::int64_t>(heap.size()) < k) {
+      heap.push_back(e);
+      std::push_heap(heap.begin(), heap.end());
+    } else if (k && e < heap.front()) {
+      std::pop_heap(heap.begin(), heap.end());
+      heap.back() = e;
+      std::push_heap(heap.begin(), heap.end());
+    }
+  });
+  std::sort_heap(heap.begin(), heap.end());
+  return heap;
+}
+
+/// Writes the first k of every row along `dim`, with their places.
+void order(const NativeArgs& a, std::int64_t dim_arg, std::int64_t k, bool descending) {
+  TensorView x = at_least_1d(a.tensor(0)), values = at_least_1d(a.result(0)), places = at_least_1d(a.result(1));
+  int dim = static_cast<int>(wrap(dim_arg, x.rank));
+  std::uint32_t others = ~(1u << dim) & ((1u << x.rank) - 1);
+  TensorView rows = keep(x, others), value_rows = keep(values, others), place_rows = keep(places, others);
+  std::int64_t step = x.strides[dim];
+  for_each<3>(rows.rank, rows.sizes, {rows.strides, value_rows.strides, place_rows.strides}, [&](const auto& at) {
+    Row row{&x, at[0], step, x.sizes[dim], descending};
+    auto write = [&](const auto& entries) {
+      for (std::size_t i = 0; i < entries.size(); ++i) {
+        std::int64_t to = static_cast<std::int64_t>(i), place = entries[i].at();
+        store(values, at[1] + to * values.strides[dim], load(x, at[0] + place * step));
+        store(places, at[2] + to * places.strides[dim], Value::of(place));
+      }
+    };
+    if (row.narrow()) write(first_sorted<Narrow>(row.n, k, [&](auto&& f) { row.each_narrow(f); }));
+    else write(first_sorted<Wide>(row.n, k, [&](auto&& f) { row.each_wide(f); }));
+  });
+}
+
+}  // namespace
+
+void topk(const NativeArgs& a) { order(a, a.integer(2), a.integer(1), a.flag(3)); }
+
+void sort(const NativeArgs& a) {
+  TensorView x = at_least_1d(a.tensor(0));
+  order(a, a.integer(1), x.sizes[wrap(a.integer(1), x.rank)], a.flag(2));
+}
+
+namespace {
+
+std::vector<double> weights_of(const TensorView& row) {
+  std::vector<double> w(static_cast<std::size_t>(row.sizes[0]));
+  if (row.dtype == DType::Float32) {
+    const float* p = reinterpret_cast<const float*>(row.data);
+    for (std::size_t i = 0; i < w.size(); ++i) w[i] = p[static_cast<std::int64_t>(i) * row.strides[0]];
+  } else {
+    for (std::size_t i = 0; i < w.size(); ++i) w[i] = load_number(row, static_cast<std::int64_t>(i) * row.strides[0]);
+  }
+  return w;
+}
+
+/// The category where the running sum of weights passes u * total; never one of weight 0.
+std::int64_t where_sum_passes(const std::vector<double>& running, double u) {
+  double target = u * running.back();
+  auto hit = std::upper_bound(running.begin(), running.end(), target);
+  if (hit == running.end()) hit = std::lower_bound(running.begin(), running.end(), running.back());  // u * total rounded up to it
+  return hit - running.begin();
+}
+
+/// k categories without replacement: those of the smallest exponential arrival times, -log(u) / weight.
+std::vector<std::int64_t> first_arrivals(const std::vector<double>& w, std::int64_t k, std::uint64_t seed, std::uint64_t counter) {
+  std::vector<std::pair<double, std::int64_t>> times;
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    if (w[i] == 0) continue;
+    double u = uniform(philox(seed, counter, i + 1), 53);  // stream 0 is that of the element-wise draws
+    times.emplace_back(-std::log1p(-u) / w[i], static_cast<std::int64_t>(i));
+  }
+  std::partial_sort(times.begin(), times.begin() + k, times.end());
+  std::vector<std::int64_t> r;
+  for (std::int64_t i = 0; i < k; ++i) r.push_back(times[static_cast<std::size_t>(i)].second);
+  return r;
+}
+
+/// Empty, or why the weights are no distribution to draw k from.
+std::string refuse(const std::vector<double>& w, std::int64_t k, bool replacement, std::int64_t row) {
+  std::int64_t positive = 0;
+  std::string where = " in row " + std::to_string(row);
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    if (!(w[i] >= 0) || std::isinf(w[i])) return "weight " + std::to_string(w[i]) + " of category " + std::to_string(i) + where + " is negative or not finite";
+    positive += w[i] > 0;
+  }
+  if (positive == 0) return "the weights" + where + " are all zero";
+  if (!replacement && positive < k)
+    return "cannot draw " + std::to_string(k) + " samples without replacement from " + std::to_string(positive) + " categories of positive weight" + where;
+  return "";
+}
+
+}  // namespace
+
+// With replacement (or one sample) sample s of row r uses counter offset + r * samples + s; otherwise one stream for each category.
+void multinomial(const NativeArgs& a) {
+  TensorView x = a.tensor(0), out = a.result();
+  std::int64_t samples = a.integer(1);
+  bool replacement = a.flag(2);
+  std::uint64_t seed = static_cast<std::uint64_t>(a.integer(3)), offset = static_cast<std::uint64_t>(a.integer(4));
+  std::int64_t rows = x.rank == 2 ? x.sizes[0] : 1;
+  auto row = [](const TensorView& t, std::int64_t r) { return t.rank == 2 ? select(t, 0, r) : t; };
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::string why = refuse(weights_of(row(x, r)), samples, replacement, r);
+    if (!why.empty()) return fault(a, ErrorCode::InvalidArgument, why);
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::vector<double> w = weights_of(row(x, r));
+    TensorView to = row(out, r);
+    std::uint64_t counter = offset + static_cast<std::uint64_t>(r * samples);
+    if (!replacement && samples > 1) {
+      std::vector<std::int64_t> drawn = first_arrivals(w, samples, seed, counter);
+      for (std::int64_t s = 0; s < samples; ++s) store(to, s * to.strides[0], Value::of(drawn[static_cast<std::size_t>(s)]));
+      continue;
+    }
+    double sum = 0;
+    for (double& v : w) v = sum += v;
+    for (std::int64_t s = 0; s < samples; ++s) {
+      double u = uniform(philox(seed, counter + static_cast<std::uint64_t>(s)), 53);
+      store(to, s * to.strides[0], Value::of(where_sum_passes(w, u)));
+    }
+  }
+}
+
+}  // namespace reprise::kernels::reference

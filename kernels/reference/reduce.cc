@@ -1,0 +1,209 @@
+// Reductions over a set of dims, argmax and argmin, cumsum.
+#include <cmath>
+#include <limits>
+
+#include "kernels/reference/elements.h"
+
+namespace reprise::kernels::reference {
+
+using graph::OpId;
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+/// `input` taken apart: for each element of the result one walk over `reduced`.
+struct Split {
+  TensorView kept, reduced, out;
+  std::int64_t count;  // elements of one walk
+};
+
+Split split(const TensorView& input, const TensorView& result, std::uint32_t mask) {
+  std::uint32_t others = ~mask & ((1u << input.rank) - 1);
+  Split s{keep(input, others), keep(input, mask), result, 1};
+  if (result.rank == input.rank) s.out = keep(result, others);  // keepdim (or nothing is reduced)
+  s.count = s.reduced.numel();
+  return s;
+}
+
+// f(a walk over the elements of one group) -> the group's value. `walk` calls back with each element as `type` holds it.
+template <class F>
+void each_group(const TensorView& input, const TensorView& result, std::uint32_t mask, DType type, F&& f) {
+  Split s = split(input, result, mask);
+  for_each(s.kept, s.out, [&](std::int64_t from, std::int64_t to) {
+    auto walk = [&](auto&& element) {
+      for_each(s.reduced, [&](std::int64_t at) { element(convert(load(input, from + at), type)); });
+    };
+    store(result, to, f(walk, s.count));
+  });
+}
+
+double maximum(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+double minimum(double a, double b) { return std::isnan(a) || a < b ? a : b; }
+
+template <class Walk>
+double sum_of(Walk&& walk) {
+  double s = 0;
+  walk([&](Value v) { s += v.number(); });
+  return s;
+}
+
+template <class Walk>
+Value fold(OpId op, bool floating, Walk&& walk) {
+  bool sum = op == OpId::sum;
+  if (floating) {
+    double r = sum ? 0 : 1;
+    walk([&](Value v) { r = sum ? r + v.f : r * v.f; });
+    return Value::of(r);
+  }
+  std::uint64_t r = sum ? 0 : 1;
+  walk([&](Value v) { r = sum ? r + static_cast<std::uint64_t>(v.i) : r * static_cast<std::uint64_t>(v.i); });
+  return Value::of(static_cast<std::int64_t>(r));
+}
+
+template <class Walk>
+Value extreme(bool max, bool floating, Walk&& walk) {
+  if (floating) {
+    double r = max ? -kInf : kInf;
+    walk([&](Value v) { r = max ? maximum(v.f, r) : minimum(v.f, r); });
+    return Value::of(r);
+  }
+  std::int64_t r = max ? INT64_MIN : INT64_MAX;
+  walk([&](Value v) { r = max ? std::max(v.i, r) : std::min(v.i, r); });
+  return Value::of(r);
+}
+
+// In two passes: the mean first, then the squared distances from it.
+template <class Walk>
+double variance(Walk&& walk, std::int64_t n, double correction) {
+  double mean = sum_of(walk) / static_cast<double>(n), squares = 0;
+  walk([&](Value v) { squares += (v.f - mean) * (v.f - mean); });
+  return squares / std::max(static_cast<double>(n) - correction, 0.0);
+}
+
+template <class Walk>
+double logsumexp(Walk&& walk) {
+  double top = -kInf, s = 0;
+  walk([&](Value v) { top = maximum(v.f, top); });
+  double shift = std::isinf(top) ? 0 : top;  // inf - inf is no number
+  walk([&](Value v) { s += std::exp(v.f - shift); });
+  return std::log(s) + shift;
+}
+
+template <class Walk>
+double norm(Walk&& walk, double p) {
+  double r = p == -kInf ? kInf : 0;
+  walk([&](Value v) {
+    double x = std::fabs(v.f);
+    if (p == kInf) r = maximum(x, r);
+    else if (p == -kInf) r = minimum(x, r);
+    else if (p == 0) r += x != 0;
+    else r += std::pow(x, p);
+  });
+  return p == 0 || std::isinf(p) ? r : std::pow(r, 1 / p);
+}
+
+}  // namespace
+
+void reduction(OpId op, const NativeArgs& a) {
+  const TensorView& x = a.tensor(0);
+  DType result = a.result().dtype;
+  std::uint32_t mask = dim_mask(a, op == OpId::norm ? 2 : 1, x.rank);
+  switch (op) {
+    case OpId::sum: case OpId::prod:  // ATen: converts to the result's dtype first
+      return each_group(x, a.result(), mask, result, [&](auto& walk, std::int64_t) { return fold(op, is_floating(result), walk); });
+    case OpId::amax: case OpId::amin:
+      return each_group(x, a.result(), mask, x.dtype, [&](auto& walk, std::int64_t) { return extreme(op == OpId::amax, is_floating(x.dtype), walk); });
+    case OpId::any: case OpId::all:
+      return each_group(x, a.result(), mask, DType::Bool, [&](auto& walk, std::int64_t) {
+        bool r = op == OpId::all;
+        walk([&](Value v) { r = op == OpId::all ? r && v.truth() : r || v.truth(); });
+        return Value::of(std::int64_t{r});
+      });
+    case OpId::mean:
+      return each_group(x, a.result(), mask, result, [&](auto& walk, std::int64_t n) { return Value::of(sum_of(walk) / static_cast<double>(n)); });
+    case OpId::var: case OpId::std: {
+      double correction = number(a, 2).number();
+      return each_group(x, a.result(), mask, x.dtype, [&](auto& walk, std::int64_t n) {
+        double v = variance(walk, n, correction);
+        return Value::of(op == OpId::std ? std::sqrt(v) : v);
+      });
+    }
+    case OpId::logsumexp:
+      return each_group(x, a.result(), mask, register_dtype(result), [&](auto& walk, std::int64_t) { return Value::of(logsumexp(walk)); });
+    default: {
+      double p = number(a, 1).number();
+      return each_group(x, a.result(), mask, x.dtype, [&](auto& walk, std::int64_t) { return Value::of(norm(walk, p)); });
+    }
+  }
+}
+
+namespace {
+
+// Of `n` elements `step` apart: the first NaN, or else the first of the greatest.
+template <class T>
+std::int64_t first_best(const T* p, std::int64_t n, std::int64_t step, bool max) {
+  std::int64_t best = 0;
+  T top = p[0];
+  for (std::int64_t i = 0; i < n && top == top; ++i) {
+    T v = p[i * step];
+    if ((max ? v > top : v < top) || v != v) top = v, best = i;
+  }
+  return best;
+}
+
+std::int64_t first_best(const TensorView& x, const TensorView& reduced, std::int64_t from, bool max) {
+  if (reduced.rank == 1) {  // the sampling loop's case: one dim, read directly
+    const char* p = x.data + from * item_size(x.dtype);
+    std::int64_t n = reduced.sizes[0], step = reduced.strides[0];
+    if (x.dtype == DType::Float32) return first_best(reinterpret_cast<const float*>(p), n, step, max);
+    if (x.dtype == DType::Float64) return first_best(reinterpret_cast<const double*>(p), n, step, max);
+    if (x.dtype == DType::Int64) return first_best(reinterpret_cast<const std::int64_t*>(p), n, step, max);
+  }
+  std::int64_t best = -1, i = 0;
+  Value top;
+  for_each(reduced, [&](std::int64_t at) {
+    Value v = load(x, from + at);
+    bool nan = v.is_float && std::isnan(v.f), done = best >= 0 && top.is_float && std::isnan(top.f);
+    bool better = v.is_float ? (max ? v.f > top.f : v.f < top.f) : (max ? v.i > top.i : v.i < top.i);
+    if (best < 0 || (!done && (better || nan))) top = v, best = i;
+    ++i;
+  });
+  return best;
+}
+
+}  // namespace
+
+void arg_reduction(OpId op, const NativeArgs& a) {
+  const TensorView& x = a.tensor(0);
+  std::uint32_t all = (1u << x.rank) - 1, mask = a.has(1) && x.rank ? 1u << wrap(a.integer(1), x.rank) : all;
+  Split s = split(x, a.result(), mask);
+  for_each(s.kept, s.out, [&](std::int64_t from, std::int64_t to) {
+    store(a.result(), to, Value::of(first_best(x, s.reduced, from, op == OpId::argmax)));
+  });
+}
+
+void cumsum(const NativeArgs& a) {
+  TensorView x = at_least_1d(a.tensor(0)), out = at_least_1d(a.result());
+  int dim = static_cast<int>(wrap(a.integer(1), x.rank));
+  std::int64_t n = x.sizes[dim], step = x.strides[dim], out_step = out.strides[dim];
+  std::uint32_t others = ~(1u << dim) & ((1u << x.rank) - 1);
+  bool floating = is_floating(out.dtype);
+  for_each(keep(x, others), keep(out, others), [&](std::int64_t from, std::int64_t to) {
+    double sum = 0;
+    std::uint64_t count = 0;
+    if (x.dtype == DType::Float32 && out.dtype == DType::Float32) {
+      const float* p = reinterpret_cast<const float*>(x.data) + from;
+      float* q = reinterpret_cast<float*>(out.data) + to;
+      for (std::int64_t i = 0; i < n; ++i) q[i * out_step] = static_cast<float>(sum += p[i * step]);
+      return;
+    }
+    for (std::int64_t i = 0; i < n; ++i) {
+      Value v = convert(load(x, from + i * step), out.dtype);
+      if (floating) store(out, to + i * out_step, Value::of(sum += v.f));
+      else store(out, to + i * out_step, Value::of(static_cast<std::int64_t>(count += static_cast<std::uint64_t>(v.i))));
+    }
+  });
+}
+
+}  // namespace reprise::kernels::reference
