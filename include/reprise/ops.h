@@ -415,6 +415,5 @@ inline Tensor operator>=(TensorOperand a, Operand b) { return ge(a, b, a.loc());
 inline Tensor operator>=(NumberOperand a, TensorOperand b) { return ge(a, b, b.loc()); }
 inline Tensor operator-(TensorOperand a) { return neg(*a.tensor(), a.loc()); }
 inline Tensor operator~(TensorOperand a) { return bitwise_not(*a.tensor(), a.loc()); }
-inline Tensor operator!(TensorOperand a) { return logical_not(*a.tensor(), a.loc()); }
 
 }  // namespace reprise

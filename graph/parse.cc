@@ -1,0 +1,306 @@
+#include <charconv>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+
+#include "graph/graph.h"
+#include "graph/shape_rules.h"
+#include "graph/text_cursor.h"
+
+namespace reprise::graph {
+namespace {
+
+/// SourceLoc wants text that is never freed; the few file names of graph texts are kept for good.
+const char* interned(std::string_view file) {
+  static std::mutex mutex;
+  static std::set<std::string, std::less<>> names;
+  std::lock_guard lock(mutex);
+  return names.emplace(file).first->c_str();
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : in_(text) { g_.env = std::make_shared<guards::ShapeEnv>(); }
+
+  Graph run() {
+    hints_first();
+    in_.expect("graph");
+    g_.name = in_.peek() == '"' ? in_.quoted('"') : std::string(in_.word());
+    in_.expect("(");
+    while (!in_.take(")")) {
+      if (!g_.inputs.empty()) in_.expect(",");
+      input();
+    }
+    if (in_.take_word("where")) in_.until("{");  // read by hints_first
+    in_.expect("{");
+    while (!in_.take_word("return")) node();
+    if (in_.peek() != '}' && in_.peek() != 'm') do
+        output();
+      while (in_.take(","));
+    while (in_.take_word("metadata_of")) {
+      MetadataMutation m;
+      m.input = in_.number();
+      m.layout = layout();
+      if (in_.take_word("from_output")) m.from_output = static_cast<std::int32_t>(in_.number());
+      g_.metadata_mutations.push_back(std::move(m));
+    }
+    in_.expect("}");
+    if (!in_.done()) in_.bad("text after the graph");
+    return std::move(g_);
+  }
+
+ private:
+  /// Symbols' hints stand behind the inputs but are needed for them: a symbol keeps the hint it is made with.
+  void hints_first() {
+    TextCursor ahead = in_;
+    ahead.expect("graph");
+    if (ahead.peek() == '"')
+      ahead.quoted('"');
+    else
+      ahead.word();
+    ahead.expect("(");
+    for (bool inside = true; inside;) {
+      if (ahead.peek() == '"') {
+        ahead.quoted('"');
+      } else if (ahead.take(")")) {
+        inside = false;
+      } else if (ahead.peek() == '(') {
+        ahead.take("(");
+        ahead.until(")");
+        ahead.expect(")");
+      } else if (ahead.peek() == '\0') {
+        ahead.bad("the inputs do not end");
+      } else {
+        ahead.take(std::string_view(std::string(1, ahead.peek())));
+      }
+    }
+    if (!ahead.take_word("where")) return;
+    do {
+      std::string symbol(ahead.word());
+      ahead.expect("=");
+      g_.env->symbol_named(symbol, constant(ahead.until(",{"), ahead));
+    } while (ahead.take(","));
+  }
+
+  static std::int64_t constant(std::string_view s, const TextCursor& at) {
+    std::int64_t v = 0;
+    auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), v);
+    if (error != std::errc() || end != s.data() + s.size()) at.bad("wanted a number, got '" + std::string(s) + "'");
+    return v;
+  }
+
+  Int integer(std::string_view s) {
+    if (s.empty()) in_.bad("wanted an integer or an expression");
+    std::int64_t v = 0;
+    auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), v);
+    if (error == std::errc() && end == s.data() + s.size()) return v;
+    try {
+      return Int(g_.env->parse(s));
+    } catch (const Error& e) {
+      in_.bad("in '" + std::string(s) + "': " + e.message());
+    }
+  }
+
+  Ints integers(char open, char close) {
+    Ints v;
+    in_.expect(std::string_view(&open, 1));
+    const char stops[] = {',', close, '\0'};
+    while (!in_.take(std::string_view(&close, 1))) {
+      if (!v.empty()) in_.expect(",");
+      v.push_back(integer(in_.until(stops)));
+    }
+    return v;
+  }
+
+  Layout layout() {
+    Layout l;
+    l.sizes = integers('[', ']');
+    l.strides = integers('[', ']');
+    l.offset = in_.peek() == '(' ? parenthesised() : Int(static_cast<std::int64_t>(in_.number()));
+    if (std::size_t n = l.sizes.size(); n != l.strides.size()) in_.bad("as many strides as sizes are wanted");
+    return l;
+  }
+
+  Int parenthesised() {
+    in_.expect("(");
+    Int v = integer(in_.until(")"));
+    in_.expect(")");
+    return v;
+  }
+
+  DType dtype() {
+    std::string name(in_.word());
+    try {
+      return dtype_from_name(name);
+    } catch (const Error&) {
+      in_.bad("unknown dtype '" + name + "'");
+    }
+  }
+
+  TensorMeta type() {
+    TensorMeta m;
+    m.dtype = dtype();
+    m.layout.sizes = integers('[', ']');
+    m.layout.strides = in_.peek() == '{' ? integers('{', '}') : contiguous_strides(m.layout.sizes);
+    if (m.layout.strides.size() != m.layout.sizes.size()) in_.bad("as many strides as sizes are wanted");
+    if (in_.take("+"))
+      m.layout.offset = in_.peek() == '(' ? parenthesised() : Int(static_cast<std::int64_t>(in_.number()));
+    if (in_.take("@")) {
+      std::string name(in_.word());
+      if (in_.take(":")) name += ":" + std::to_string(in_.number());
+      m.device = device_from_name(name);
+    }
+    return m;
+  }
+  ValueId use() {
+    in_.expect("%");
+    std::uint32_t n = in_.number();
+    if (n >= g_.values.size()) in_.bad("%" + std::to_string(n) + " is used before it is defined");
+    return {n};
+  }
+
+  void define() {
+    in_.expect("%");
+    if (std::uint32_t n = in_.number(); n != g_.values.size() + pending_)
+      in_.bad("values are numbered in order: wanted %" + std::to_string(g_.values.size() + pending_));
+  }
+
+  void input() {
+    define();
+    std::string name = in_.quoted('"');
+    in_.expect(":");
+    g_.add_input(type(), name);
+    InputSpec& spec = g_.inputs.back();
+    if (in_.take_word("captured")) spec.kind = InputSpec::Kind::Captured;
+    if (in_.take_word("mutates_data")) spec.mutates_data = true;
+    if (in_.take_word("mutates_metadata")) spec.mutates_metadata = true;
+  }
+
+  void node() {
+    std::size_t n_results = 0;
+    do {
+      pending_ = static_cast<std::uint32_t>(n_results++);
+      define();
+    } while (in_.take(","));
+    pending_ = 0;
+    in_.expect("=");
+    std::string name(in_.word());
+    const OpDef* def = find_op(name);
+    if (!def) in_.bad("unknown operator '" + name + "'");
+    Node node{def->id, {}, {}, {}};
+    in_.expect("(");
+    for (const ArgDef& a : def->schema.args) {
+      if (!node.args.empty()) in_.expect(",");
+      node.args.push_back(argument(a));
+    }
+    in_.expect(")");
+    in_.expect(":");
+    for (std::size_t i = 0; i < n_results; ++i) {
+      if (i) in_.expect(",");
+      Value v;
+      v.meta = type();
+      v.node = static_cast<std::int32_t>(g_.nodes.size());
+      v.result = static_cast<std::uint32_t>(i);
+      node.results.push_back({static_cast<std::uint32_t>(g_.values.size())});
+      g_.values.push_back(std::move(v));
+    }
+    if (in_.take(";")) {
+      std::string_view where = in_.line();
+      std::size_t colon = where.rfind(':');
+      if (colon == std::string_view::npos) in_.bad("a location is file:line");
+      node.loc = {interned(where.substr(0, colon)), static_cast<std::uint32_t>(constant(where.substr(colon + 1), in_))};
+    }
+    g_.nodes.push_back(std::move(node));
+  }
+
+  Scalar scalar(bool floating) {
+    std::string s(in_.until(",)"));
+    if (s == "true" || s == "false") return s == "true";
+    bool number = s.find_first_of("0123456789") == 0 || s.starts_with("-") || s == "inf" || s == "nan";
+    if (number && (floating || s.find_first_of(".einf") != std::string::npos)) {
+      char* end = nullptr;
+      double v = std::strtod(s.c_str(), &end);
+      if (*end == '\0') return v;
+    }
+    return integer(s);
+  }
+
+  NodeArg argument(const ArgDef& a) {
+    if (in_.take_word("None")) return std::monostate{};
+    switch (a.type) {
+      case ArgType::Tensor:
+      case ArgType::OptionalTensor:
+        return use();
+      case ArgType::TensorOrScalar:
+      case ArgType::OptionalTensorOrScalar:
+        if (in_.peek() == '%') return use();
+        return scalar(false);
+      case ArgType::TensorList:
+      case ArgType::OptionalTensorList: {
+        std::vector<ValueId> list;
+        in_.expect("[");
+        while (!in_.take("]")) {
+          if (!list.empty()) in_.expect(",");
+          list.push_back(in_.take_word("None") ? ValueId{} : use());
+        }
+        return list;
+      }
+      case ArgType::Int:
+      case ArgType::OptionalInt:
+        return integer(in_.until(",)"));
+      case ArgType::Ints:
+      case ArgType::OptionalInts:
+        return integers('[', ']');
+      case ArgType::Scalar:
+      case ArgType::OptionalScalar:
+        return scalar(false);
+      case ArgType::Float:
+      case ArgType::OptionalFloat:
+        return scalar(true);
+      case ArgType::Bool:
+        if (in_.take_word("true")) return true;
+        if (in_.take_word("false")) return false;
+        in_.bad("wanted true or false for '" + a.name + "'");
+      case ArgType::DType:
+      case ArgType::OptionalDType:
+        return dtype();
+      case ArgType::Str:
+      case ArgType::OptionalStr:
+        return in_.quoted('\'');
+    }
+    in_.bad("unreadable argument");
+  }
+
+  void output() {
+    std::string kind(in_.word());
+    OutputSpec o;
+    if (kind == "user") {
+      o.kind = OutputSpec::Kind::User;
+      o.value = use();
+    } else if (kind == "intermediate") {
+      o.kind = OutputSpec::Kind::Intermediate;
+      o.value = use();
+    } else if (kind == "new_value_of") {
+      o.kind = OutputSpec::Kind::NewValueOfInput;
+      o.source = in_.number();
+      o.value = use();
+    } else if (kind == "alias_of_input" || kind == "alias_of_output") {
+      o.kind = kind == "alias_of_input" ? OutputSpec::Kind::AliasOfInput : OutputSpec::Kind::AliasOfOutput;
+      o.source = in_.number();
+      o.layout = layout();
+    } else {
+      in_.bad("unknown kind of output '" + kind + "'");
+    }
+    g_.outputs.push_back(std::move(o));
+  }
+
+  TextCursor in_;
+  Graph g_;
+  std::uint32_t pending_ = 0;  ///< results of the line being read that have no value yet
+};
+
+}  // namespace
+
+Graph parse(std::string_view text) { return Parser(text).run(); }
+
+}  // namespace reprise::graph

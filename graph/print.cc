@@ -1,0 +1,212 @@
+#include <set>
+#include <string>
+
+#include "base/errors.h"
+#include "graph/graph.h"
+
+namespace reprise::graph {
+namespace {
+
+std::string quoted(std::string_view s, char quote) {
+  std::string out(1, quote);
+  for (char c : s) {
+    if (c == quote || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + quote;
+}
+
+std::string list(const Ints& v, char open, char close) {
+  std::string s(1, open);
+  for (std::size_t i = 0; i < v.size(); ++i) s += (i ? ", " : "") + v[i].str();
+  return s + close;
+}
+
+std::string base_name(const char* path) {
+  std::string_view p = path;
+  std::size_t slash = p.find_last_of("/\\");
+  return std::string(slash == std::string_view::npos ? p : p.substr(slash + 1));
+}
+
+std::string offset_text(Int i) { return i.is_symbolic() ? "(" + i.str() + ")" : i.str(); }
+
+/// f32[s0, 8], with {strides} and +offset unless row-major from 0, and @device unless the CPU.
+std::string type_text(const TensorMeta& m) {
+  std::string s = std::string(dtype_short_name(m.dtype)) + list(m.layout.sizes, '[', ']');
+  bool offset = !identical(m.layout.offset, Int(0));
+  Ints row_major = contiguous_strides(m.layout.sizes);
+  bool contiguous = true;
+  for (std::size_t d = 0; d < row_major.size(); ++d)
+    contiguous = contiguous && identical(row_major[d], m.layout.strides[d]);
+  if (!contiguous) s += list(m.layout.strides, '{', '}');
+  if (offset) s += "+" + offset_text(m.layout.offset);
+  if (m.device != Device::cpu()) s += "@" + m.device.str();
+  return s;
+}
+
+class Printer {
+ public:
+  Printer(const Graph& g, bool with_locations)
+      : g_(g), with_locations_(with_locations), number_(g.values.size(), ~0u) {}
+
+  std::string run() {
+    for (const InputSpec& in : g_.inputs) define(in.value);
+    for (const Node& n : g_.nodes)
+      for (ValueId r : n.results) define(r);
+    header();
+    for (const Node& n : g_.nodes) node(n);
+    returns();
+    return text_;
+  }
+
+ private:
+  // Numbers are by order of definition, so that a graph with unused values prints as its compacted self.
+  void define(ValueId v) {
+    REPRISE_CHECK(v.v < number_.size() && number_[v.v] == ~0u, "a value is defined twice");
+    number_[v.v] = next_++;
+  }
+  std::string name(ValueId v) const {
+    if (!v) return "None";
+    return v.v < number_.size() && number_[v.v] != ~0u ? "%" + std::to_string(number_[v.v])
+                                                       : "%?" + std::to_string(v.v);
+  }
+
+  void header() {
+    text_ = "graph " + (g_.name.empty() ? std::string("f") : quoted_name(g_.name)) + "(";
+    for (std::size_t i = 0; i < g_.inputs.size(); ++i) {
+      const InputSpec& in = g_.inputs[i];
+      const Value& v = g_.values[in.value.v];
+      text_ += (i ? ", " : "") + name(in.value) + " " + quoted(v.name, '"') + ": " + type_text(v.meta);
+      if (in.kind == InputSpec::Kind::Captured) text_ += " captured";
+      if (in.mutates_data) text_ += " mutates_data";
+      if (in.mutates_metadata) text_ += " mutates_metadata";
+    }
+    text_ += ")";
+    if (with_locations_) text_ += hints();
+    text_ += " {\n";
+  }
+
+  static std::string quoted_name(const std::string& s) {
+    for (char c : s) {
+      if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') return quoted(s, '"');
+    }
+    return s;
+  }
+
+  /// " where s0 = 5": the values in the traced call of the symbols that occur.
+  std::string hints() const {
+    std::set<std::uint32_t> used;
+    auto expr = [&](auto&& self, const guards::Expr* e) -> void {
+      if (e->kind() == guards::ExprKind::Symbol) used.insert(e->symbol());
+      for (const guards::Expr* a : e->args()) self(self, a);
+    };
+    auto one = [&](Int i) {
+      if (i.is_symbolic()) expr(expr, i.expr());
+    };
+    auto many = [&](const Ints& l) {
+      for (Int i : l) one(i);
+    };
+    auto layout = [&](const Layout& l) { many(l.sizes), many(l.strides), one(l.offset); };
+    for (const InputSpec& in : g_.inputs) layout(g_.values[in.value.v].meta.layout);
+    for (const Node& n : g_.nodes) {
+      for (ValueId r : n.results) layout(g_.values[r.v].meta.layout);
+      for (const NodeArg& a : n.args) {
+        if (auto* i = std::get_if<Int>(&a)) one(*i);
+        if (auto* l = std::get_if<Ints>(&a)) many(*l);
+        if (auto* s = std::get_if<Scalar>(&a); s && s->is_symbolic()) one(s->to_int());
+      }
+    }
+    for (const OutputSpec& o : g_.outputs) layout(o.layout);
+    for (const MetadataMutation& m : g_.metadata_mutations) layout(m.layout);
+    std::string s;
+    for (std::uint32_t i : used)
+      s += (s.empty() ? " where s" : ", s") + std::to_string(i) + " = " + std::to_string(g_.env->symbols()[i].hint);
+    return s;
+  }
+
+  std::string argument(const NodeArg& a) const {
+    return std::visit(
+        [&](const auto& v) -> std::string {
+          using T = std::decay_t<decltype(v)>;
+          if constexpr (std::is_same_v<T, std::monostate>)
+            return "None";
+          else if constexpr (std::is_same_v<T, ValueId>)
+            return name(v);
+          else if constexpr (std::is_same_v<T, std::vector<ValueId>>) {
+            std::string s = "[";
+            for (std::size_t i = 0; i < v.size(); ++i) s += (i ? ", " : "") + name(v[i]);
+            return s + "]";
+          } else if constexpr (std::is_same_v<T, Ints>)
+            return list(v, '[', ']');
+          else if constexpr (std::is_same_v<T, bool>)
+            return v ? "true" : "false";
+          else if constexpr (std::is_same_v<T, DType>)
+            return std::string(dtype_short_name(v));
+          else if constexpr (std::is_same_v<T, std::string>)
+            return quoted(v, '\'');
+          else
+            return v.str();
+        },
+        a);
+  }
+
+  void node(const Node& n) {
+    text_ += "  ";
+    for (std::size_t i = 0; i < n.results.size(); ++i) text_ += (i ? ", " : "") + name(n.results[i]);
+    text_ += " = " + op(n.op).schema.name + "(";
+    for (std::size_t i = 0; i < n.args.size(); ++i) text_ += (i ? ", " : "") + argument(n.args[i]);
+    text_ += ")";
+    for (std::size_t i = 0; i < n.results.size(); ++i)
+      text_ += (i ? ", " : " : ") + type_text(g_.values[n.results[i].v].meta);
+    if (with_locations_ && n.loc) text_ += "  ; " + base_name(n.loc.file) + ":" + std::to_string(n.loc.line);
+    text_ += "\n";
+  }
+
+  std::string layout(const Layout& l) const {
+    return list(l.sizes, '[', ']') + " " + list(l.strides, '[', ']') + " " + offset_text(l.offset);
+  }
+
+  void returns() {
+    text_ += "  return";
+    for (std::size_t i = 0; i < g_.outputs.size(); ++i) {
+      const OutputSpec& o = g_.outputs[i];
+      text_ += i ? ", " : " ";
+      switch (o.kind) {
+        case OutputSpec::Kind::User:
+          text_ += "user " + name(o.value);
+          break;
+        case OutputSpec::Kind::AliasOfInput:
+          text_ += "alias_of_input " + std::to_string(o.source) + " " + layout(o.layout);
+          break;
+        case OutputSpec::Kind::AliasOfOutput:
+          text_ += "alias_of_output " + std::to_string(o.source) + " " + layout(o.layout);
+          break;
+        case OutputSpec::Kind::NewValueOfInput:
+          text_ += "new_value_of " + std::to_string(o.source) + " " + name(o.value);
+          break;
+        case OutputSpec::Kind::Intermediate:
+          text_ += "intermediate " + name(o.value);
+          break;
+      }
+    }
+    text_ += "\n";
+    for (const MetadataMutation& m : g_.metadata_mutations) {
+      text_ += "  metadata_of " + std::to_string(m.input) + " " + layout(m.layout);
+      if (m.from_output >= 0) text_ += " from_output " + std::to_string(m.from_output);
+      text_ += "\n";
+    }
+    text_ += "}\n";
+  }
+
+  const Graph& g_;
+  bool with_locations_;
+  std::vector<std::uint32_t> number_;
+  std::uint32_t next_ = 0;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string print(const Graph& g, bool with_locations) { return Printer(g, with_locations).run(); }
+
+}  // namespace reprise::graph

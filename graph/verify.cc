@@ -1,0 +1,209 @@
+#include "base/errors.h"
+#include "graph/graph.h"
+#include "graph/schema.h"
+#include "graph/shape_rules.h"
+
+namespace reprise::graph {
+namespace {
+
+class Verifier {
+ public:
+  Verifier(const Graph& g, std::string_view after) : g_(g), after_(after), defined_(g.values.size(), false) {}
+
+  void run() {
+    for (std::size_t i = 0; i < g_.inputs.size(); ++i) {
+      where_ = "input " + std::to_string(i);
+      ValueId v = g_.inputs[i].value;
+      define(v);
+      check(value(v).node == -1 && value(v).result == i, "its value says it is made elsewhere");
+      layout(value(v).meta.layout);
+    }
+    for (std::size_t i = 0; i < g_.nodes.size(); ++i) node(i);
+    for (std::size_t i = 0; i < g_.outputs.size(); ++i) output(i);
+    for (std::size_t i = 0; i < g_.metadata_mutations.size(); ++i) {
+      const MetadataMutation& m = g_.metadata_mutations[i];
+      where_ = "metadata mutation " + std::to_string(i);
+      check(m.input < g_.inputs.size(), "names input ", m.input, " of ", g_.inputs.size());
+      check(m.from_output < static_cast<std::int32_t>(g_.outputs.size()), "names output ", m.from_output, " of ",
+            g_.outputs.size());
+      layout(m.layout);
+    }
+  }
+
+ private:
+  template <class... Parts>
+  void check(bool ok, const Parts&... parts) const {
+    if (!ok) fail(ErrorCode::Internal, "verify", loc_, "after ", after_, ": ", where_, ": ", parts...);
+  }
+  const Value& value(ValueId v) const { return g_.values[v.v]; }
+
+  void define(ValueId v) {
+    check(v.v < g_.values.size(), "defines a value that does not exist");
+    check(!defined_[v.v], "value %", v.v, " is defined twice");
+    defined_[v.v] = true;
+  }
+
+  void use(ValueId v) const {
+    check(v && v.v < g_.values.size(), "uses a value that does not exist");
+    check(defined_[v.v], "uses %", v.v, " before it is defined");
+  }
+
+  /// Shapes are made of this graph's symbols, and sizes and strides come in pairs.
+  void layout(const Layout& l) const {
+    check(l.sizes.size() == l.strides.size(), "has ", l.sizes.size(), " sizes and ", l.strides.size(), " strides");
+    check(l.sizes.size() <= kMaxRank, "has ", l.sizes.size(), " dimensions");
+    for (Int s : l.sizes) integer(s);
+    for (Int s : l.strides) integer(s);
+    integer(l.offset);
+  }
+  void integer(Int i) const {
+    check(!i.is_symbolic() || (g_.env && &i.expr()->env() == g_.env.get()), "'", i, "' belongs to another trace");
+    check(!i.is_symbolic() || !i.expr()->is_bool(), "'", i, "' is a truth value");
+  }
+
+  void argument(const ArgDef& def, const NodeArg& a) const {
+    auto holds = [&](auto tag) { return std::holds_alternative<decltype(tag)>(a); };
+    bool ok = holds(std::monostate{}) && accepts_none(def.type);
+    switch (def.type) {
+      case ArgType::Tensor:
+      case ArgType::OptionalTensor:
+        ok = ok || holds(ValueId{});
+        break;
+      case ArgType::TensorOrScalar:
+      case ArgType::OptionalTensorOrScalar:
+        ok = ok || holds(ValueId{}) || holds(Scalar{});
+        break;
+      case ArgType::TensorList:
+      case ArgType::OptionalTensorList:
+        ok = holds(std::vector<ValueId>{});
+        break;
+      case ArgType::Int:
+      case ArgType::OptionalInt:
+        ok = ok || holds(Int{});
+        break;
+      case ArgType::Ints:
+      case ArgType::OptionalInts:
+        ok = ok || holds(Ints{});
+        break;
+      case ArgType::Scalar:
+      case ArgType::OptionalScalar:
+      case ArgType::Float:
+      case ArgType::OptionalFloat:
+        ok = ok || holds(Scalar{}) || holds(Int{});
+        break;
+      case ArgType::Bool:
+        ok = holds(bool{});
+        break;
+      case ArgType::DType:
+      case ArgType::OptionalDType:
+        ok = ok || holds(DType{});
+        break;
+      case ArgType::Str:
+      case ArgType::OptionalStr:
+        ok = ok || holds(std::string{});
+        break;
+    }
+    check(ok, "argument '", def.name, "' is no ", arg_type_name(def.type));
+    if (auto* list = std::get_if<std::vector<ValueId>>(&a); list && def.type == ArgType::TensorList) {
+      for (ValueId v : *list) use(v);
+    }
+    for_each_value(a, [&](ValueId v) { use(v); });
+    if (auto* i = std::get_if<Int>(&a)) integer(*i);
+    if (auto* l = std::get_if<Ints>(&a))
+      for (Int i : *l) integer(i);
+    if (auto* s = std::get_if<Scalar>(&a); s && s->is_symbolic()) integer(s->to_int());
+  }
+
+  void node(std::size_t index) {
+    const Node& n = g_.nodes[index];
+    where_ = "node " + std::to_string(index);
+    check(n.op < OpId::count_, "has no operator");
+    const OpDef& def = op(n.op);
+    where_ += " (" + def.schema.name + ")";
+    loc_ = n.loc;
+    check(n.args.size() == def.schema.args.size(), "has ", n.args.size(), " arguments, the schema is ",
+          def.schema.text);
+    for (std::size_t i = 0; i < n.args.size(); ++i) argument(def.schema.args[i], n.args[i]);
+    check(def.schema.n_results < 0 || static_cast<int>(n.results.size()) == def.schema.n_results, "has ",
+          n.results.size(), " results");
+    for (std::size_t i = 0; i < n.results.size(); ++i) {
+      define(n.results[i]);
+      const Value& v = value(n.results[i]);
+      check(v.node == static_cast<std::int32_t>(index) && v.result == i, "result ", i, " says it is made by node ",
+            v.node, " as result ", v.result);
+      layout(v.meta.layout);
+    }
+    results_match(n, def);
+    loc_ = {};
+  }
+
+  /// The shape rule agrees on dtype, device and sizes. Strides of views are not compared: a pass may have replaced what
+  /// is viewed by an equal value with another layout; that the view is still possible the rule itself checks.
+  void results_match(const Node& n, const OpDef& def) const {
+    NodeRuleArgs args(g_, n.args);
+    RuleCtx c{def, args.args(), n.loc, {}};
+    try {
+      def.shape(c);
+    } catch (const Error& e) {
+      check(false, "its shape rule refuses: ", e.message());
+    }
+    check(c.results.size() == n.results.size(), "its shape rule gives ", c.results.size(), " results");
+    for (std::size_t i = 0; i < n.results.size(); ++i) {
+      const TensorMeta &want = c.results[i], &have = g_.meta(n.results[i]);
+      check(want.dtype == have.dtype, "result ", i, " is ", dtype_name(have.dtype), ", its shape rule gives ",
+            dtype_name(want.dtype));
+      check(want.device == have.device, "result ", i, " is on ", have.device.str(), ", its shape rule gives ",
+            want.device.str());
+      bool equal = want.dim() == have.dim();
+      for (int d = 0; equal && d < want.dim(); ++d) equal = equal_sizes(want.size(d), have.size(d));
+      check(equal, "result ", i, " has sizes ", sizes_text(have.layout.sizes), ", its shape rule gives ",
+            sizes_text(want.layout.sizes));
+    }
+  }
+
+  /// Equal under the guards taken. Two expressions whose equality is beyond the prover pass if it held in the traced
+  /// call.
+  static bool equal_sizes(Int a, Int b) {
+    if (identical(a, b)) return true;
+    if (!a.is_symbolic() && !b.is_symbolic()) return false;
+    return detail::compare_eq(a, b, {}).hint();
+  }
+
+  void output(std::size_t i) {
+    const OutputSpec& o = g_.outputs[i];
+    where_ = "output " + std::to_string(i);
+    bool aliases = o.kind == OutputSpec::Kind::AliasOfInput || o.kind == OutputSpec::Kind::AliasOfOutput;
+    if (aliases) {
+      check(!o.value, "an alias has a value");
+      layout(o.layout);
+    } else {
+      use(o.value);
+    }
+    if (o.kind == OutputSpec::Kind::AliasOfInput || o.kind == OutputSpec::Kind::NewValueOfInput) {
+      check(o.source < g_.inputs.size(), "names input ", o.source, " of ", g_.inputs.size());
+    }
+    if (o.kind == OutputSpec::Kind::AliasOfOutput) {
+      check(o.source < g_.outputs.size() && o.source != i, "names output ", o.source, " of ", g_.outputs.size());
+      check(bool(g_.outputs[o.source].value), "aliases output ", o.source, ", which has no buffer of its own");
+    }
+    if (o.kind == OutputSpec::Kind::NewValueOfInput) {
+      const TensorMeta &have = g_.meta(o.value), &want = g_.meta(g_.inputs[o.source].value);
+      bool equal = have.dtype == want.dtype && have.dim() == want.dim();
+      for (int d = 0; equal && d < want.dim(); ++d) equal = equal_sizes(want.size(d), have.size(d));
+      check(equal, "the new value has sizes ", sizes_text(have.layout.sizes), " (", dtype_name(have.dtype), "), input ",
+            o.source, " has ", sizes_text(want.layout.sizes), " (", dtype_name(want.dtype), ")");
+    }
+  }
+
+  const Graph& g_;
+  std::string_view after_;
+  std::vector<bool> defined_;
+  std::string where_;
+  SourceLoc loc_;
+};
+
+}  // namespace
+
+void verify(const Graph& g, std::string_view after) { Verifier(g, after).run(); }
+
+}  // namespace reprise::graph
