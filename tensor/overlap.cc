@@ -103,7 +103,7 @@ bool overlaps(const TensorImpl& a, const TensorImpl& b) {
 
 bool overlaps_itself(const TensorImpl& t) {
   if (t.trace || t.numel() == 0) return false;
-  Term dims[kMaxRank];
+  Term dims[2 * kMaxRank];  // half would do; g++ 12 warns of std::sort's fixed first 16 elements otherwise
   int n = 0;
   for (int i = 0; i < t.rank; ++i) {
     if (t.sizes[i] == 1) continue;

@@ -69,11 +69,12 @@ class Printer {
 
  private:
   std::int64_t step(int d) const { return t_.strides[d] * item_size(t_.dtype); }
+  bool done(int d) const { return d == t_.rank || d == kMaxRank; }  // the latter tells the compiler the bound
   bool skips(int d) const { return summarise_ && t_.sizes[d] > 2 * kEdge; }
 
   template <class F>
   void walk(int d, const char* p, F&& f) {
-    if (d == t_.rank) return f(p);
+    if (done(d)) return f(p);
     for (std::int64_t i = 0; i < t_.sizes[d]; ++i) {
       if (skips(d) && i == kEdge) i = t_.sizes[d] - kEdge;
       walk(d + 1, p + i * step(d), f);
@@ -81,7 +82,7 @@ class Printer {
   }
 
   void print(int d, const char* p, std::size_t indent) {
-    if (d == t_.rank) {
+    if (done(d)) {
       out_ += format_.text(p);
       return;
     }
