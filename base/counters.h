@@ -21,7 +21,9 @@ struct Counters {
 #include "base/counters.def"
 #undef REPRISE_COUNTER
 };
-namespace detail { inline constinit Counters counters; }
+namespace detail {
+inline constinit Counters counters;
+}
 inline Counters& counters() noexcept { return detail::counters; }
 
 /// The counts at one moment; `after - before` is what happened between.

@@ -92,11 +92,11 @@ std::uint64_t code_key() {
 std::vector<KnobInfo> knob_table() {
   std::vector<KnobInfo> rows;
   const Knobs defaults;
-#define REPRISE_KNOB(name, type, def, code, help)                         \
-  {                                                                       \
-    std::ostringstream s;                                                 \
-    s << defaults.name;                                                   \
-    rows.push_back({variable_of(#name), #type, s.str(), help, code});     \
+#define REPRISE_KNOB(name, type, def, code, help)                     \
+  {                                                                   \
+    std::ostringstream s;                                             \
+    s << defaults.name;                                               \
+    rows.push_back({variable_of(#name), #type, s.str(), help, code}); \
   }
 #include "base/knobs.def"
 #undef REPRISE_KNOB

@@ -33,7 +33,10 @@ Knobs knobs_from_environment(std::vector<std::string>* problems);
 std::uint64_t code_key();
 
 /// "REPRISE_VERIFY", "int", "0", what for: one row per knob, for --help and the documentation.
-struct KnobInfo { std::string variable, type, default_value, help; bool changes_code; };
+struct KnobInfo {
+  std::string variable, type, default_value, help;
+  bool changes_code;
+};
 std::vector<KnobInfo> knob_table();
 
 /// Sets a knob until the end of the scope (tests).

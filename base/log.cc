@@ -11,7 +11,9 @@
 #include "base/nearest.h"
 
 namespace reprise::log {
-namespace detail { constinit std::atomic<std::uint32_t> enabled_mask{1u << static_cast<int>(Channel::Warning)}; }
+namespace detail {
+constinit std::atomic<std::uint32_t> enabled_mask{1u << static_cast<int>(Channel::Warning)};
+}
 
 namespace {
 
@@ -28,9 +30,7 @@ struct Sinks {
   std::set<std::string, std::less<>> names_warned_of;
   const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
-  void publish_mask() {
-    detail::enabled_mask.store(file || test_sink ? kAll : text_mask, std::memory_order_relaxed);
-  }
+  void publish_mask() { detail::enabled_mask.store(file || test_sink ? kAll : text_mask, std::memory_order_relaxed); }
 };
 // Never destroyed: static destructors of other files may still log.
 Sinks& sinks() {

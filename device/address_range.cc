@@ -37,7 +37,8 @@ AddressRange::AddressRange(std::int64_t reserve_bytes) {
   void* m = mmap(nullptr, static_cast<std::size_t>(reserved_ + kStep), PROT_NONE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (m == MAP_FAILED)
-    fail(ErrorCode::OutOfMemory, "", {}, "cannot reserve ", bytes_text(reserved_), " of addresses: ", std::strerror(errno));
+    fail(ErrorCode::OutOfMemory, "", {}, "cannot reserve ", bytes_text(reserved_),
+         " of addresses: ", std::strerror(errno));
   std::uintptr_t at = reinterpret_cast<std::uintptr_t>(m);
   std::uintptr_t up = (at + kStep - 1) / kStep * kStep;
   if (up > at) munmap(m, up - at);
@@ -58,8 +59,8 @@ void AddressRange::ensure(std::int64_t bytes) {
          " of addresses are reserved (REPRISE_POOL_RESERVE); ", bytes_text(backed_), " are backed");
   std::int64_t want = round_up(bytes);
   if (mprotect(base_ + backed_, static_cast<std::size_t>(want - backed_), PROT_READ | PROT_WRITE) != 0)
-    fail(ErrorCode::OutOfMemory, "", {}, "cannot back ", bytes_text(want - backed_), " more of the recordings' pool: ",
-         std::strerror(errno), "; ", bytes_text(backed_), " are backed");
+    fail(ErrorCode::OutOfMemory, "", {}, "cannot back ", bytes_text(want - backed_),
+         " more of the recordings' pool: ", std::strerror(errno), "; ", bytes_text(backed_), " are backed");
   backed_total.fetch_add(want - backed_, std::memory_order_relaxed);
   backed_ = want;
 }

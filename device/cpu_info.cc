@@ -74,10 +74,14 @@ CpuInfo query() {
 std::string CpuInfo::str() const {
   std::ostringstream s;
   s << model << ", " << cores << (cores == 1 ? " core" : " cores");
-  const std::pair<bool, const char*> features[] = {{avx2, "avx2"},   {fma, "fma"},
-                                                   {f16c, "f16c"},   {avx512, "avx512"},
-                                                   {avx512_vnni, "avx512_vnni"}, {avx512_bf16, "avx512_bf16"},
-                                                   {avx512_fp16, "avx512_fp16"}, {amx_bf16, "amx_bf16"}};
+  const std::pair<bool, const char*> features[] = {{avx2, "avx2"},
+                                                   {fma, "fma"},
+                                                   {f16c, "f16c"},
+                                                   {avx512, "avx512"},
+                                                   {avx512_vnni, "avx512_vnni"},
+                                                   {avx512_bf16, "avx512_bf16"},
+                                                   {avx512_fp16, "avx512_fp16"},
+                                                   {amx_bf16, "amx_bf16"}};
   for (auto [has, name] : features)
     if (has) s << ' ' << name;
   s << ", L1d " << bytes_text(l1d_bytes) << ", L2 " << bytes_text(l2_bytes) << ", L3 " << bytes_text(l3_bytes);

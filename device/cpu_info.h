@@ -6,14 +6,14 @@ namespace reprise::device {
 
 /// What the host's processor is and can do. Features count only if the operating system saves their registers.
 struct CpuInfo {
-  std::string model;                ///< "AMD EPYC 9654 96-Core Processor"; "unknown" if nobody tells
-  int cores = 1;                    ///< that this process may run on
+  std::string model;  ///< "AMD EPYC 9654 96-Core Processor"; "unknown" if nobody tells
+  int cores = 1;      ///< that this process may run on
   bool avx2 = false, fma = false, f16c = false;
-  bool avx512 = false;              ///< F, BW, VL and DQ together: what kernels mean by AVX-512
+  bool avx512 = false;  ///< F, BW, VL and DQ together: what kernels mean by AVX-512
   bool avx512_vnni = false, avx512_bf16 = false, avx512_fp16 = false, amx_bf16 = false;
-  std::int64_t l1d_bytes = 0, l2_bytes = 0, l3_bytes = 0;   ///< of core 0; l3 0: there is none
+  std::int64_t l1d_bytes = 0, l2_bytes = 0, l3_bytes = 0;  ///< of core 0; l3 0: there is none
   int vector_bits() const { return avx512 ? 512 : avx2 ? 256 : 128; }
-  std::string str() const;          ///< one line, for logs and benchmarks
+  std::string str() const;  ///< one line, for logs and benchmarks
 };
 const CpuInfo& cpu_info();
 

@@ -10,9 +10,12 @@ namespace reprise {
 
 std::string Device::str() const {
   switch (type) {
-    case DeviceType::Cpu: return "cpu";
-    case DeviceType::Cuda: return "cuda:" + std::to_string(index);
-    case DeviceType::Null: return "null";
+    case DeviceType::Cpu:
+      return "cpu";
+    case DeviceType::Cuda:
+      return "cuda:" + std::to_string(index);
+    case DeviceType::Null:
+      return "null";
   }
   return "device " + std::to_string(static_cast<int>(type));
 }

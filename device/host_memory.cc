@@ -45,7 +45,9 @@ constexpr std::int64_t class_bytes(int c) {
   return (std::int64_t{8 + step + 1}) << (log - 3);
 }
 
-struct Block { Block* next; };
+struct Block {
+  Block* next;
+};
 
 // Cached blocks are poisoned for AddressSanitizer but for their link, which it must still follow to see no leak.
 void hide(void* p, std::int64_t bytes) {
@@ -67,7 +69,8 @@ constexpr std::int64_t kMapFrom = std::int64_t{1} << 20, kHuge = std::int64_t{2}
 void* system_allocate(std::int64_t bytes) {
   if (bytes < kMapFrom) return std::aligned_alloc(64, static_cast<std::size_t>(bytes));
   std::int64_t slack = bytes >= kHuge ? kHuge : 0;
-  void* m = mmap(nullptr, static_cast<std::size_t>(bytes + slack), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* m = mmap(nullptr, static_cast<std::size_t>(bytes + slack), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                 -1, 0);
   if (m == MAP_FAILED) return nullptr;
   if (!slack) return m;
   std::uintptr_t at = reinterpret_cast<std::uintptr_t>(m), up = (at + kHuge - 1) / kHuge * kHuge;
@@ -112,7 +115,7 @@ constinit thread_local ThreadCache tls{};
 
 struct Shared {
   std::mutex mu;
-  Block* heads[kClasses] = {};          // all guarded by mu
+  Block* heads[kClasses] = {};  // all guarded by mu
   std::int64_t counts[kClasses] = {};
   std::vector<ThreadCache*> threads;
   std::int64_t held = 0, peak = 0, limit = 0, allocations_of_dead = 0, system_allocations = 0;
@@ -179,8 +182,9 @@ void register_thread(Shared& s) {  // s.mu is held
 [[noreturn]] void out_of_memory(Shared& s, std::int64_t bytes) {  // s.mu is held
   std::int64_t cached = s.cached(), live = s.held - cached, limit = s.limit;
   std::string limit_text = limit ? ", limit " + bytes_text(limit) : std::string();
-  fail(ErrorCode::OutOfMemory, "", {}, "no host memory for ", bytes_text(bytes), ": ", bytes_text(live), " live in tensors, ",
-       bytes_text(cached), " cached, ", bytes_text(backed_range_bytes()), " in recordings' pools", limit_text);
+  fail(ErrorCode::OutOfMemory, "", {}, "no host memory for ", bytes_text(bytes), ": ", bytes_text(live),
+       " live in tensors, ", bytes_text(cached), " cached, ", bytes_text(backed_range_bytes()), " in recordings' pools",
+       limit_text);
 }
 
 [[gnu::noinline]] void* allocate_slow(int c, std::int64_t bytes) {

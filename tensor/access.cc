@@ -70,12 +70,13 @@ template <class T>
 Tensor tensor_of(const std::vector<T>& values, IntArrayRef sizes) {
   std::int64_t plain[kMaxRank];
   if (sizes.size() > kMaxRank)
-    fail(ErrorCode::InvalidArgument, "tensor_of", {}, "a tensor has at most ", kMaxRank, " dimensions, not ", sizes.size());
+    fail(ErrorCode::InvalidArgument, "tensor_of", {}, "a tensor has at most ", kMaxRank, " dimensions, not ",
+         sizes.size());
   for (std::size_t i = 0; i < sizes.size(); ++i) plain[i] = sizes[i].value();
   Tensor t = empty_concrete(plain, static_cast<int>(sizes.size()), dtype_of<T>, Device::cpu());
   if (t.impl()->numel() != static_cast<std::int64_t>(values.size()))
-    fail(ErrorCode::ShapeMismatch, "tensor_of", {}, "the sizes have ", t.impl()->numel(), " elements, but ", values.size(),
-         " values are given");
+    fail(ErrorCode::ShapeMismatch, "tensor_of", {}, "the sizes have ", t.impl()->numel(), " elements, but ",
+         values.size(), " values are given");
   if constexpr (std::is_same_v<T, bool>) {
     bool* out = reinterpret_cast<bool*>(t.impl()->storage->data);
     for (bool v : values) *out++ = v;

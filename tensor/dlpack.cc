@@ -71,26 +71,31 @@ Tensor from_dlpack(DLManagedTensor* managed, SourceLoc loc) {
     fail(ErrorCode::InvalidArgument, op, loc, "elements of ", v.type.lanes, " lanes; only 1 lane is supported");
   std::optional<DType> dtype = dtype_from(v.type);
   if (!dtype)
-    fail(ErrorCode::InvalidArgument, op, loc, "no dtype for DLPack type code ", int{v.type.code}, " with ", int{v.type.bits},
-         " bits");
+    fail(ErrorCode::InvalidArgument, op, loc, "no dtype for DLPack type code ", int{v.type.code}, " with ",
+         int{v.type.bits}, " bits");
   if (v.rank < 0 || v.rank > kMaxRank)
     fail(ErrorCode::InvalidArgument, op, loc, "a tensor has at most ", kMaxRank, " dimensions, not ", v.rank);
   if (v.rank > 0 && !v.sizes) fail(ErrorCode::InvalidArgument, op, loc, v.rank, " dimensions, but no sizes");
   char* data = v.data ? static_cast<char*>(v.data) + v.byte_offset : nullptr;
   if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(item_size(*dtype)) != 0)
-    fail(ErrorCode::InvalidArgument, op, loc, "the data are not aligned to the ", item_size(*dtype), " bytes of ", *dtype);
+    fail(ErrorCode::InvalidArgument, op, loc, "the data are not aligned to the ", item_size(*dtype), " bytes of ",
+         *dtype);
   Ints sizes, strides;
   for (int i = 0; i < v.rank; ++i) {
-    if (v.sizes[i] < 0) fail(ErrorCode::InvalidArgument, op, loc, "size ", v.sizes[i], " of dimension ", i, " is negative");
+    if (v.sizes[i] < 0)
+      fail(ErrorCode::InvalidArgument, op, loc, "size ", v.sizes[i], " of dimension ", i, " is negative");
     if (v.strides && v.strides[i] < 0 && v.sizes[i] > 1)
       fail(ErrorCode::InvalidArgument, op, loc, "stride ", v.strides[i], " of dimension ", i, " is negative");
     sizes.push_back(v.sizes[i]);
     if (v.strides) strides.push_back(v.sizes[i] == 1 ? 1 : v.strides[i]);  // such a stride may be anything
   }
   // from_blob refuses before it takes the deleter over, so a refused tensor stays the caller's.
-  return from_blob(data, sizes, *dtype, [m](void*) {
-    if (m->deleter) m->deleter(m);
-  }, strides);
+  return from_blob(
+      data, sizes, *dtype,
+      [m](void*) {
+        if (m->deleter) m->deleter(m);
+      },
+      strides);
 }
 
 }  // namespace reprise

@@ -13,10 +13,12 @@
 namespace reprise {
 namespace {
 
-struct Names { std::string_view full, brief; };
-constexpr Names kNames[kDTypeCount] = {{"float32", "f32"}, {"float64", "f64"}, {"float16", "f16"},
-                                       {"bfloat16", "bf16"}, {"int8", "i8"}, {"uint8", "u8"},
-                                       {"int32", "i32"}, {"int64", "i64"}, {"bool", "bool"}};
+struct Names {
+  std::string_view full, brief;
+};
+constexpr Names kNames[kDTypeCount] = {{"float32", "f32"},   {"float64", "f64"}, {"float16", "f16"},
+                                       {"bfloat16", "bf16"}, {"int8", "i8"},     {"uint8", "u8"},
+                                       {"int32", "i32"},     {"int64", "i64"},   {"bool", "bool"}};
 
 constexpr DType f4 = DType::Float32, f8 = DType::Float64, f2 = DType::Float16, bf = DType::BFloat16, i1 = DType::Int8,
                 u1 = DType::UInt8, i4 = DType::Int32, i8 = DType::Int64, b1 = DType::Bool;
@@ -84,7 +86,8 @@ DType dtype_from_name(std::string_view name) {
     if (name == kNames[i].full || name == kNames[i].brief) return static_cast<DType>(i);
     known.push_back(kNames[i].full);
   }
-  fail(ErrorCode::InvalidArgument, "", {}, "unknown dtype '", name, "'; did you mean '", nearest_name(name, known), "'?");
+  fail(ErrorCode::InvalidArgument, "", {}, "unknown dtype '", name, "'; did you mean '", nearest_name(name, known),
+       "'?");
 }
 
 std::ostream& operator<<(std::ostream& s, DType t) { return s << dtype_name(t); }

@@ -27,12 +27,14 @@ Tensor from_blob(void* data, IntArrayRef sizes, DType dtype, std::function<void(
     if (size == 0) continue;
     overflow |= __builtin_mul_overflow(step, size, &step);
     std::int64_t reach = 0;
-    overflow |= __builtin_mul_overflow(size - 1, plain_strides[i], &reach) || __builtin_add_overflow(last, reach, &last);
+    overflow |=
+        __builtin_mul_overflow(size - 1, plain_strides[i], &reach) || __builtin_add_overflow(last, reach, &last);
   }
   overflow |= __builtin_add_overflow(last, std::int64_t{1}, &last) ||
               __builtin_mul_overflow(last, static_cast<std::int64_t>(item_size(dtype)), &bytes);
   if (overflow && !none) fail(ErrorCode::InvalidArgument, op, {}, "the sizes and strides reach beyond any memory");
-  if (!data && !none) fail(ErrorCode::InvalidArgument, op, {}, "the pointer is null, but the sizes have ", step, " elements");
+  if (!data && !none)
+    fail(ErrorCode::InvalidArgument, op, {}, "the pointer is null, but the sizes have ", step, " elements");
   Storage* s = new Storage;
   s->device = device;
   s->data = data;

@@ -8,7 +8,9 @@ namespace reprise {
 namespace {
 
 /// One coefficient of a sum: coefficient * x with 0 <= x <= max_x.
-struct Term { std::int64_t coefficient, max_x; };
+struct Term {
+  std::int64_t coefficient, max_x;
+};
 
 /// Is there a choice of x with low <= sum of coefficient * x <= high?
 ///

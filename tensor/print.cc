@@ -39,9 +39,8 @@ class Formatter {
   std::string plain(const char* p) const {
     if (dtype_ == DType::Bool) return load_element<bool>(p) ? "true" : "false";
     if (!is_floating(dtype_))
-      return dispatch(dtype_, [&]<class T>(T*) {
-        return std::to_string(convert_element<std::int64_t>(load_element<T>(p)));
-      });
+      return dispatch(dtype_,
+                      [&]<class T>(T*) { return std::to_string(convert_element<std::int64_t>(load_element<T>(p))); });
     double v = number(p);
     if (std::isnan(v)) return "nan";
     if (std::isinf(v)) return v < 0 ? "-inf" : "inf";

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
-#include <optional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "base/errors.h"
@@ -145,21 +145,24 @@ class Reader {
       none |= size == 0;
       overflow |= size != 0 && __builtin_mul_overflow(bytes, size, &bytes);
     }
-    if (overflow && !none) bad("tensor '", name, "': shape ", shape.dump(), " of ", e.dtype, " overflows 63 bits of bytes");
+    if (overflow && !none)
+      bad("tensor '", name, "': shape ", shape.dump(), " of ", e.dtype, " overflows 63 bits of bytes");
     if (none) bytes = 0;
-    if (!offsets.is_array() || offsets.size() != 2) bad("tensor '", name, "': data_offsets is not an array of two numbers");
+    if (!offsets.is_array() || offsets.size() != 2)
+      bad("tensor '", name, "': data_offsets is not an array of two numbers");
     e.begin = integer(name, "data_offsets", offsets[0]);
     e.end = integer(name, "data_offsets", offsets[1]);
     if (e.end < e.begin) bad("tensor '", name, "': data_offsets are reversed, ", e.begin, " to ", e.end);
     if (e.end - e.begin != bytes)
-      bad("tensor '", name, "': data_offsets span ", e.end - e.begin, " bytes, but shape ", shape.dump(), " of ", e.dtype,
-          " takes ", bytes);
+      bad("tensor '", name, "': data_offsets span ", e.end - e.begin, " bytes, but shape ", shape.dump(), " of ",
+          e.dtype, " takes ", bytes);
     return e;
   }
 
   std::int64_t integer(const std::string& name, const char* what, const json& v) const {
     if (!v.is_number_integer()) bad("tensor '", name, "': ", what, " holds ", v.dump(), ", which is not an integer");
-    if (v.is_number_unsigned() ? v.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX) : v.get<std::int64_t>() < 0)
+    if (v.is_number_unsigned() ? v.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)
+                               : v.get<std::int64_t>() < 0)
       bad("tensor '", name, "': ", what, " holds ", v.dump(), "; wanted 0 to ", INT64_MAX);
     return v.get<std::int64_t>();
   }
@@ -179,9 +182,9 @@ class Reader {
     const std::string* before = nullptr;
     for (auto [name, e] : order) {
       if (e->begin < at)
-        bad("tensor '", *name, "' begins at byte ", e->begin, " and overlaps tensor '", *before, "', which ends at ", at);
-      if (e->begin > at)
-        bad("tensor '", *name, "' begins at byte ", e->begin, ", which leaves a hole after byte ", at);
+        bad("tensor '", *name, "' begins at byte ", e->begin, " and overlaps tensor '", *before, "', which ends at ",
+            at);
+      if (e->begin > at) bad("tensor '", *name, "' begins at byte ", e->begin, ", which leaves a hole after byte ", at);
       at = e->end;
       before = name;
     }
@@ -209,8 +212,8 @@ struct SafeTensors::File {
     if (e.dtype == DType::Bool)
       for (std::int64_t i = 0; i < e.end - e.begin; ++i)
         if (static_cast<unsigned char>(data[i]) > 1)
-          fail(ErrorCode::FileFormat, "load_safetensors", loc, "'", path, "': tensor '", name, "' is BOOL, but its byte ", i,
-               " is ", int{static_cast<unsigned char>(data[i])}, ", neither 0 nor 1");
+          fail(ErrorCode::FileFormat, "load_safetensors", loc, "'", path, "': tensor '", name,
+               "' is BOOL, but its byte ", i, " is ", int{static_cast<unsigned char>(data[i])}, ", neither 0 nor 1");
     if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(item_size(e.dtype)) == 0)
       return from_blob(data, sizes, e.dtype, [keep = map](void*) {});
     Tensor t = empty_concrete(e.sizes, e.rank, e.dtype, Device::cpu());

@@ -96,9 +96,8 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
     order.emplace_back(&name, t.impl());
   }
   // Wide elements first: with a header of a multiple of 8 bytes all data are aligned.
-  std::stable_sort(order.begin(), order.end(), [](auto& a, auto& b) {
-    return item_size(a.second->dtype) > item_size(b.second->dtype);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [](auto& a, auto& b) { return item_size(a.second->dtype) > item_size(b.second->dtype); });
   nlohmann::json root = nlohmann::json::object();
   if (!metadata.empty()) root["__metadata__"] = metadata;
   std::int64_t at = 0;

@@ -84,7 +84,8 @@ Tensor empty_concrete(const std::int64_t* sizes, int rank, DType dtype, Device d
   std::int64_t strides[kMaxRank], step = 1, bytes = item_size(dtype);
   bool overflow = false, none = false;
   for (int i = rank - 1; i >= 0; --i) {
-    if (sizes[i] < 0) fail(ErrorCode::InvalidArgument, "empty", {}, "size ", sizes[i], " of dimension ", i, " is negative");
+    if (sizes[i] < 0)
+      fail(ErrorCode::InvalidArgument, "empty", {}, "size ", sizes[i], " of dimension ", i, " is negative");
     strides[i] = step;
     if (sizes[i] == 0) {
       none = true;
@@ -93,7 +94,8 @@ Tensor empty_concrete(const std::int64_t* sizes, int rank, DType dtype, Device d
       overflow |= __builtin_mul_overflow(bytes, sizes[i], &bytes);
     }
   }
-  if (overflow && !none) fail(ErrorCode::OutOfMemory, "empty", {}, "the number of bytes of the sizes does not fit 63 bits");
+  if (overflow && !none)
+    fail(ErrorCode::OutOfMemory, "empty", {}, "the number of bytes of the sizes does not fit 63 bits");
   Storage* s = new_storage(device, none ? 0 : bytes);
   return Tensor::adopt(new_impl(dtype, device, sizes, strides, rank, 0, s));
 }

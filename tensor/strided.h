@@ -9,7 +9,8 @@
 
 namespace reprise {
 
-/// Calls f(offset) for every element of a strided view, in row-major order; offsets in elements, from its first element.
+/// Calls f(offset) for every element of a strided view, in row-major order; offsets in elements, from its first
+/// element.
 template <class F>
 void for_each_offset(const std::int64_t* sizes, const std::int64_t* strides, int rank, F&& f) {
   std::int64_t at[kMaxRank] = {}, offset = 0;
@@ -70,15 +71,24 @@ To convert_element(From v) {
 template <class F>
 decltype(auto) dispatch(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::Float32: return f(static_cast<float*>(nullptr));
-    case DType::Float64: return f(static_cast<double*>(nullptr));
-    case DType::Float16: return f(static_cast<Half*>(nullptr));
-    case DType::BFloat16: return f(static_cast<BFloat16*>(nullptr));
-    case DType::Int8: return f(static_cast<std::int8_t*>(nullptr));
-    case DType::UInt8: return f(static_cast<std::uint8_t*>(nullptr));
-    case DType::Int32: return f(static_cast<std::int32_t*>(nullptr));
-    case DType::Int64: return f(static_cast<std::int64_t*>(nullptr));
-    case DType::Bool: break;
+    case DType::Float32:
+      return f(static_cast<float*>(nullptr));
+    case DType::Float64:
+      return f(static_cast<double*>(nullptr));
+    case DType::Float16:
+      return f(static_cast<Half*>(nullptr));
+    case DType::BFloat16:
+      return f(static_cast<BFloat16*>(nullptr));
+    case DType::Int8:
+      return f(static_cast<std::int8_t*>(nullptr));
+    case DType::UInt8:
+      return f(static_cast<std::uint8_t*>(nullptr));
+    case DType::Int32:
+      return f(static_cast<std::int32_t*>(nullptr));
+    case DType::Int64:
+      return f(static_cast<std::int64_t*>(nullptr));
+    case DType::Bool:
+      break;
   }
   return f(static_cast<bool*>(nullptr));
 }

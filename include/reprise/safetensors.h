@@ -27,13 +27,13 @@ class SafeTensors {
   std::shared_ptr<File> file_;
 };
 
-/// Maps a file and checks all of its header: every range of bytes lies in the file, fits its shape and dtype, overlaps no
-/// other and leaves no hole. Throws Io when the system refuses, FileFormat (naming the file, the tensor and both
+/// Maps a file and checks all of its header: every range of bytes lies in the file, fits its shape and dtype, overlaps
+/// no other and leaves no hole. Throws Io when the system refuses, FileFormat (naming the file, the tensor and both
 /// numbers) when the contents are wrong. Dtypes: F64, F32, F16, BF16, I64, I32, I8, U8, BOOL.
 SafeTensors load_safetensors(const std::string& path, SourceLoc loc = SourceLoc::current());
 
-/// Writes the tensors, row-major whatever their strides, so that readers see either the old file or the whole new one (a
-/// temporary file beside it is renamed). Throws Io, StorageFreed, or InvalidArgument (undefined; a reserved name).
+/// Writes the tensors, row-major whatever their strides, so that readers see either the old file or the whole new one
+/// (a temporary file beside it is renamed). Throws Io, StorageFreed, or InvalidArgument (undefined; a reserved name).
 void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
                       const std::map<std::string, std::string>& metadata = {}, SourceLoc loc = SourceLoc::current());
 

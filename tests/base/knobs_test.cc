@@ -21,7 +21,8 @@ struct Env {
 TEST(Knobs, ValueDecidesNotPresence) {
   std::vector<std::string> problems;
   {
-    Env a("REPRISE_VERIFY", "0"), b("REPRISE_THREADS", "3"), c("REPRISE_MODE", "no-fuse"), d("REPRISE_POOL_RESERVE", "2G");
+    Env a("REPRISE_VERIFY", "0"), b("REPRISE_THREADS", "3"), c("REPRISE_MODE", "no-fuse"),
+        d("REPRISE_POOL_RESERVE", "2G");
     Knobs k = knobs_from_environment(&problems);
     EXPECT_EQ(k.verify, 0);
     EXPECT_EQ(k.threads, 3);

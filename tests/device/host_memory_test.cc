@@ -35,7 +35,10 @@ ErrorCode code_of(auto&& f) {
 }
 
 TEST(HostMemory, BlocksAreAlignedDisjointAndWholeAtEverySize) {
-  struct Taken { char* p; std::int64_t n; };
+  struct Taken {
+    char* p;
+    std::int64_t n;
+  };
   std::vector<Taken> taken;
   std::vector<std::int64_t> sizes;
   for (std::int64_t base = 1; base <= (8 << 20); base *= 2)
@@ -170,7 +173,8 @@ TEST(HostMemory, SmallBlocksAreFast) {
       asm volatile("" : : "r"(p) : "memory");
       host_free(p, 64);
     }
-    best = std::min(best, std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - t0).count() / 20000);
+    best =
+        std::min(best, std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - t0).count() / 20000);
   }
   RecordProperty("ns", std::to_string(best));
   EXPECT_LT(best, 30.0);

@@ -81,27 +81,43 @@ TEST(Parallel, LimitIsClampedToTheMachine) {
 TEST(Parallel, TwoChunksReallyMeet) {
   if (num_threads() < 2) GTEST_SKIP() << "one core";
   // Both halves wait for each other: this ends only if they run at the same time.
-  struct Meeting { std::atomic<int> here{0}; } m;
+  struct Meeting {
+    std::atomic<int> here{0};
+  } m;
   Threads two(2);
-  parallel_for(2, 1, [](void* ctx, std::int64_t, std::int64_t) {
-    Meeting& m = *static_cast<Meeting*>(ctx);
-    m.here.fetch_add(1);
-    while (m.here.load() < 2) std::this_thread::yield();
-  }, &m);
+  parallel_for(
+      2, 1,
+      [](void* ctx, std::int64_t, std::int64_t) {
+        Meeting& m = *static_cast<Meeting*>(ctx);
+        m.here.fetch_add(1);
+        while (m.here.load() < 2) std::this_thread::yield();
+      },
+      &m);
   EXPECT_EQ(m.here.load(), 2);
 }
 
 TEST(Parallel, NestedRangesRunOnTheirThread) {
-  struct Count { std::atomic<std::int64_t> n{0}, moved{0}; } count;
-  parallel_for(64, 1, [](void* ctx, std::int64_t b, std::int64_t e) {
-    struct Inner { Count* c; std::thread::id outer; } inner{static_cast<Count*>(ctx), std::this_thread::get_id()};
-    for (std::int64_t i = b; i < e; ++i)
-      parallel_for(100, 1, [](void* p, std::int64_t b, std::int64_t e) {
-        Inner& in = *static_cast<Inner*>(p);
-        in.c->n += e - b;
-        in.c->moved += in.outer != std::this_thread::get_id();
-      }, &inner);
-  }, &count);
+  struct Count {
+    std::atomic<std::int64_t> n{0}, moved{0};
+  } count;
+  parallel_for(
+      64, 1,
+      [](void* ctx, std::int64_t b, std::int64_t e) {
+        struct Inner {
+          Count* c;
+          std::thread::id outer;
+        } inner{static_cast<Count*>(ctx), std::this_thread::get_id()};
+        for (std::int64_t i = b; i < e; ++i)
+          parallel_for(
+              100, 1,
+              [](void* p, std::int64_t b, std::int64_t e) {
+                Inner& in = *static_cast<Inner*>(p);
+                in.c->n += e - b;
+                in.c->moved += in.outer != std::this_thread::get_id();
+              },
+              &inner);
+      },
+      &count);
   EXPECT_EQ(count.n.load(), 6400);
   EXPECT_EQ(count.moved.load(), 0);
 }
@@ -112,9 +128,10 @@ TEST(Parallel, ManyCallersAtOnce) {
   for (int t = 0; t < 6; ++t)
     callers.emplace_back([&] {
       for (int i = 0; i < 50; ++i)
-        parallel_for(1000, 10, [](void* ctx, std::int64_t b, std::int64_t e) {
-          *static_cast<std::atomic<std::int64_t>*>(ctx) += e - b;
-        }, &total);
+        parallel_for(
+            1000, 10,
+            [](void* ctx, std::int64_t b, std::int64_t e) { *static_cast<std::atomic<std::int64_t>*>(ctx) += e - b; },
+            &total);
     });
   for (std::thread& t : callers) t.join();
   EXPECT_EQ(total.load(), 6 * 50 * 1000);

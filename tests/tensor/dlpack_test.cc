@@ -101,12 +101,22 @@ TEST(DLPack, ImportHonoursStridesAndByteOffset) {
 }
 
 TEST(DLPack, RefusalsLeaveTheCallerItsTensor) {
-  struct Case { const char* words; ErrorCode code; std::function<void(Foreign&)> spoil; };
+  struct Case {
+    const char* words;
+    ErrorCode code;
+    std::function<void(Foreign&)> spoil;
+  };
   const Case cases[] = {
       {"DLPack device type 2", ErrorCode::DeviceUnavailable, [](Foreign& f) { f.managed.view.device.kind = 2; }},
       {"4 lanes", ErrorCode::InvalidArgument, [](Foreign& f) { f.managed.view.type.lanes = 4; }},
-      {"type code 5 with 64 bits", ErrorCode::InvalidArgument, [](Foreign& f) { f.managed.view.type = {5, 64, 1}; }},
-      {"with 16 bits", ErrorCode::InvalidArgument, [](Foreign& f) { f.managed.view.type = {dlpack::kInt, 16, 1}; }},
+      {"type code 5 with 64 bits", ErrorCode::InvalidArgument,
+       [](Foreign& f) {
+         f.managed.view.type = {5, 64, 1};
+       }},
+      {"with 16 bits", ErrorCode::InvalidArgument,
+       [](Foreign& f) {
+         f.managed.view.type = {dlpack::kInt, 16, 1};
+       }},
       {"not 9", ErrorCode::InvalidArgument, [](Foreign& f) { f.managed.view.rank = 9; }},
       {"not -1", ErrorCode::InvalidArgument, [](Foreign& f) { f.managed.view.rank = -1; }},
       {"no sizes", ErrorCode::InvalidArgument, [](Foreign& f) { f.managed.view.sizes = nullptr; }},

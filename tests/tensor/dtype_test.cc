@@ -67,8 +67,10 @@ TEST(BFloat16Conversion, AllValuesBothWays) {
     v.bits = static_cast<std::uint16_t>(b);
     float f = static_cast<float>(v);
     EXPECT_EQ(std::bit_cast<std::uint32_t>(f), b << 16);
-    if (!std::isnan(f)) EXPECT_EQ(BFloat16(f).bits, b);
-    else EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(f))));
+    if (!std::isnan(f))
+      EXPECT_EQ(BFloat16(f).bits, b);
+    else
+      EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(f))));
   }
 }
 

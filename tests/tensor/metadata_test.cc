@@ -75,7 +75,7 @@ TEST(Metadata, ContiguityIsAtens) {
   };
   EXPECT_TRUE(contiguous({2, 3}, {3, 1}));
   EXPECT_FALSE(contiguous({2, 3}, {1, 2}));
-  EXPECT_TRUE(contiguous({1, 3}, {17, 1}));   // the stride of a dimension of size 1 does not count
+  EXPECT_TRUE(contiguous({1, 3}, {17, 1}));  // the stride of a dimension of size 1 does not count
   EXPECT_TRUE(contiguous({3, 1}, {1, 9}));
   EXPECT_FALSE(contiguous({3, 2}, {2, 0}));
   EXPECT_TRUE(contiguous({3, 0, 2}, {5, 5, 5}));  // nor does any stride of an empty tensor
@@ -135,7 +135,8 @@ TEST(FromBlob, StridesAndRefusals) {
 TEST(TensorOf, ValuesMustFillTheSizes) {
   EXPECT_EQ(code_of([] { tensor_of(std::vector<float>{1, 2, 3}, {2, 2}); }), ErrorCode::ShapeMismatch);
   EXPECT_EQ(code_of([] { tensor_of(std::vector<float>{}, {-1}); }), ErrorCode::InvalidArgument);
-  EXPECT_EQ(tensor_of(std::vector<bool>{true, false, true}).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 0, 1}));
+  EXPECT_EQ(tensor_of(std::vector<bool>{true, false, true}).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{1, 0, 1}));
   EXPECT_EQ(code_of([] {
               std::int64_t sizes[2] = {std::int64_t{1} << 40, std::int64_t{1} << 40};
               empty_concrete(sizes, 2, kFloat32, Device::cpu());

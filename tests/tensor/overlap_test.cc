@@ -43,7 +43,8 @@ std::set<const char*> bytes_of(const Tensor& t) {
   return s;
 }
 std::string describe(const Tensor& t) {
-  std::string s = std::string(dtype_name(t.dtype())) + " at " + std::to_string(reinterpret_cast<std::uintptr_t>(t.impl()->data()) % 4096);
+  std::string s = std::string(dtype_name(t.dtype())) + " at " +
+                  std::to_string(reinterpret_cast<std::uintptr_t>(t.impl()->data()) % 4096);
   for (int i = 0; i < t.dim(); ++i) s += " " + t.size(i).str() + ":" + t.stride(i).str();
   return s;
 }

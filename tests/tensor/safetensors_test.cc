@@ -42,7 +42,8 @@ class SafeTensorsTest : public ::testing::Test {
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::FileFormat) << e.what();
       EXPECT_NE(e.message().find(path()), std::string::npos) << e.what();
-      for (const std::string& w : words) EXPECT_NE(e.message().find(w), std::string::npos) << e.what() << "\nwanted: " << w;
+      for (const std::string& w : words)
+        EXPECT_NE(e.message().find(w), std::string::npos) << e.what() << "\nwanted: " << w;
     }
   }
   fs::path dir_;
@@ -108,7 +109,8 @@ TEST_F(SafeTensorsTest, StridedTensorsAreWrittenRowMajor) {
 
 TEST_F(SafeTensorsTest, MisalignedDataAreCopied) {
   // One byte, then a float32 at byte 1 of the data.
-  std::string header = R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}})";
+  std::string header =
+      R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}})";
   float v[2] = {1.5f, -2};
   hand_made(header, std::string("\x07", 1) + std::string(reinterpret_cast<char*>(v), 8));
   SafeTensors st = load_safetensors(path());
@@ -118,7 +120,8 @@ TEST_F(SafeTensorsTest, MisalignedDataAreCopied) {
 }
 
 TEST_F(SafeTensorsTest, UnknownNameSuggestsTheNearest) {
-  save_safetensors(path(), {{"layers.0.wq", tensor_of(std::vector<float>{1})}, {"norm", tensor_of(std::vector<float>{1})}});
+  save_safetensors(path(),
+                   {{"layers.0.wq", tensor_of(std::vector<float>{1})}, {"norm", tensor_of(std::vector<float>{1})}});
   try {
     load_safetensors(path()).at("layer.0.wq");
     FAIL() << "did not throw";
@@ -181,7 +184,9 @@ TEST_F(SafeTensorsTest, DuplicateKeys) {
   hand_made(R"({"a":{"dtype":"U8","shape":[1],"shape":[1],"data_offsets":[0,1]}})", "x");
   expect_bad({"'shape' occurs twice"});
   // The same field in two tensors is no duplicate.
-  hand_made(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "xy");
+  hand_made(
+      R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
+      "xy");
   EXPECT_EQ(load_safetensors(path()).names().size(), 2u);
 }
 
@@ -227,7 +232,9 @@ TEST_F(SafeTensorsTest, Offsets) {
   expect_bad({"end at byte 4", "has 6"});
   hand_made(one(R"("U8")", "[2]", "[2,4]"), "0000");
   expect_bad({"'a'", "begins at byte 2", "hole after byte 0"});
-  hand_made(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})", "000000");
+  hand_made(
+      R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})",
+      "000000");
   expect_bad({"'b'", "begins at byte 2", "overlaps tensor 'a'", "ends at 4"});
 }
 
