@@ -1,0 +1,31 @@
+#include "kernels/micro_kernels.h"
+
+#include "base/knobs.h"
+
+namespace reprise::kernels {
+
+int micro_vector_bits() {
+  static const int host = [] {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq"))
+      return 512;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 256 : 128;
+  }();
+  std::int64_t wanted = knobs().vector_bits;
+  if (wanted == 128 || wanted == 256 || wanted == 512) return wanted < host ? static_cast<int>(wanted) : host;
+  return host;
+}
+
+namespace {
+std::int64_t num(DType t) { return static_cast<std::int64_t>(t); }
+}  // namespace
+
+MicroKernelSpec gemm_spec(int bits, DType acc, DType c, int vectors) { return {"gemm", {bits, num(acc), num(c), vectors}}; }
+MicroKernelSpec gemv_dot_spec(int bits, DType w, DType y, int rows) { return {"gemv_dot", {bits, num(w), num(y), rows}}; }
+MicroKernelSpec gemv_sum_spec(int bits, DType w, int rows) { return {"gemv_sum", {bits, num(w), rows}}; }
+MicroKernelSpec convert_spec(int bits, DType src, DType dst) { return {"convert", {bits, num(src), num(dst)}}; }
+MicroKernelSpec transpose_spec(int bits, DType src) { return {"transpose", {bits, num(src)}}; }
+MicroKernelSpec softmax_spec(int bits, bool has_mask) { return {"softmax", {bits, has_mask}}; }
+MicroKernelSpec scale_spec(int bits, DType dst) { return {"scale", {bits, num(dst)}}; }
+
+}  // namespace reprise::kernels
