@@ -8,7 +8,7 @@ using Values = MicroBuilder::Values;
 
 namespace {
 
-/// Sums each of 2^j vectors over its lanes; lane i of the result is the sum of vector i. Every vector is summed by the
+/// Sums each of 2^j vectors over its lanes; element i of the result (of as many) is the sum of vector i. Every vector is summed by the
 /// same tree, so a row's result does not depend on its place in the group.
 Value* sum_each(MicroBuilder& g, Values v) {
   int n = g.lanes, count = static_cast<int>(v.size());
@@ -38,7 +38,7 @@ Value* sum_each(MicroBuilder& g, Values v) {
     for (int l = 0; l < n; ++l) swap.push_back(l ^ half);
     v[0] = g.b.CreateFAdd(v[0], g.shuffle(v[0], v[0], swap));
   }
-  std::vector<int> gather(static_cast<std::size_t>(n), 0);
+  std::vector<int> gather(static_cast<std::size_t>(count), 0);
   for (std::size_t block = 0; block < held[0].size(); ++block) gather[held[0][block]] = static_cast<int>(block) * (n / count);
   return g.shuffle(v[0], v[0], gather);
 }
@@ -54,36 +54,51 @@ llvm::Function* emit_gemv_dot(llvm::Module& m, const std::string& name, const st
   // Rows of w at a time: enough chains to hide the latency of an fma, few enough pointers for the registers.
   int group = bits == 512 ? (rows == 4 ? 4 : 8) : (rows == 4 ? 2 : rows == 2 ? 4 : 8);
   if (group > g.lanes) group = g.lanes;
-  Value* whole = b.CreateAnd(k, g.i64(-static_cast<std::int64_t>(g.lanes)));
-  Value* tail = g.mask_below(b.CreateSub(k, whole));
+  Value* pairs = b.CreateAnd(k, g.i64(-2 * static_cast<std::int64_t>(g.lanes)));
+  // Where to prefetch: the same place of the next group (the hardware follows few streams, not one for each row), as long
+  // as a group fits the L1 cache beside it; else a little further in the row.
+  Value* ahead = b.CreateSelect(b.CreateICmpSLE(k, g.i64(4096 / item_size(w_type))), b.CreateMul(w_row, g.i64(group)),
+                                g.i64(256 / item_size(w_type)));
   Values xp;
   for (int r = 0; r < rows; ++r) xp.push_back(g.at(x, acc, b.CreateMul(x_row, g.i64(r))));
-  g.loop(g.i64(0), n, group, {}, [&](Value* j, Values) -> Values {
-    Values wp;
-    for (int i = 0; i < group; ++i)
-      wp.push_back(g.at(w, w_type, b.CreateMul(g.min(b.CreateAdd(j, g.i64(i)), b.CreateSub(n, g.i64(1))), w_row)));
-    auto step = [&](Value* at, Values s, Value* mask) {
-      Values xs;
-      for (int r = 0; r < rows; ++r) xs.push_back(g.load(acc, g.at(xp[r], acc, at), mask));
-      for (int i = 0; i < group; ++i) {
-        Value* wi = g.load(w_type, g.at(wp[i], w_type, at), mask);
-        for (int r = 0; r < rows; ++r) {
-          auto& t = s[static_cast<std::size_t>(r * group + i)];
-          t = g.fma(xs[r], wi, t);
+  auto pass = [&](Value* from, Value* to, int count) {
+    g.loop(from, to, count, {g.at(w, w_type, b.CreateMul(from, w_row))}, [&](Value* j, Values p) -> Values {
+      Values wp{p[0]};
+      for (int i = 1; i < count; ++i) wp.push_back(g.at(wp.back(), w_type, w_row));
+      auto step = [&](Value* at, Values s, Value* mask, bool prefetch) {
+        Values xs;
+        for (int r = 0; r < rows; ++r) xs.push_back(g.load(acc, g.at(xp[r], acc, at), mask));
+        for (int i = 0; i < count; ++i) {
+          Value* address = g.at(wp[i], w_type, at);
+          Value* wi = g.load(w_type, address, mask);
+          if (prefetch)
+            b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()}, {g.at(address, w_type, ahead), b.getInt32(0), b.getInt32(3), b.getInt32(1)});
+          for (int r = 0; r < rows; ++r) {
+            auto& t = s[static_cast<std::size_t>(r * count + i)];
+            t = g.fma(xs[r], wi, t);
+          }
         }
+        return s;
+      };
+      Values sums(static_cast<std::size_t>(rows * count), g.zero());
+      Value* done = g.i64(0);
+      if (count > 1) {
+        sums = g.loop(done, pairs, 2 * g.lanes, sums, [&](Value* i, Values s) {
+          return step(b.CreateAdd(i, g.i64(g.lanes)), step(i, s, nullptr, true), nullptr, item_size(w_type) > 2);
+        });
+        done = pairs;
       }
-      return s;
-    };
-    Values sums(static_cast<std::size_t>(rows * group), g.zero());
-    sums = g.loop(g.i64(0), whole, g.lanes, sums, [&](Value* i, Values s) { return step(i, s, nullptr); });
-    sums = g.loop(whole, k, g.lanes, sums, [&](Value* i, Values s) { return step(i, s, tail); });
-    Value* mask = g.mask_below(g.min(b.CreateSub(n, j), g.i64(group)));
-    for (int r = 0; r < rows; ++r) {
-      Value* out = sum_each(g, Values(sums.begin() + r * group, sums.begin() + (r + 1) * group));
-      g.store(y_type, out, g.at(y, y_type, b.CreateAdd(b.CreateMul(y_row, g.i64(r)), j)), mask);
-    }
-    return {};
-  });
+      sums = g.loop(done, k, g.lanes, sums, [&](Value* i, Values s) { return step(i, s, g.mask_below(b.CreateSub(k, i)), false); });
+      for (int r = 0; r < rows; ++r) {
+        Value* out = sum_each(g, Values(sums.begin() + r * count, sums.begin() + (r + 1) * count));
+        g.store(y_type, out, g.at(y, y_type, b.CreateAdd(b.CreateMul(y_row, g.i64(r)), j)));
+      }
+      return {g.at(wp.back(), w_type, w_row)};
+    });
+  };
+  Value* n_whole = b.CreateAnd(n, g.i64(-static_cast<std::int64_t>(group)));
+  pass(g.i64(0), n_whole, group);
+  pass(n_whole, n, 1);
   return g.finish();
 }
 

@@ -56,16 +56,18 @@ Value* MicroBuilder::load(DType t, Value* p, Value* mask) {
 }
 
 void MicroBuilder::store(DType t, Value* v, Value* p, Value* mask) {
-  if (t == DType::Float32 && acc == DType::Float64) v = b.CreateFPTrunc(v, of(b.getFloatTy()));
-  if (t == DType::Float16) v = b.CreateBitCast(b.CreateFPTrunc(v, of(b.getHalfTy())), of(b.getInt16Ty()));
+  unsigned n = llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements();
+  auto as = [&](llvm::Type* type) { return llvm::FixedVectorType::get(type, n); };
+  if (t == DType::Float32 && acc == DType::Float64) v = b.CreateFPTrunc(v, as(b.getFloatTy()));
+  if (t == DType::Float16) v = b.CreateBitCast(b.CreateFPTrunc(v, as(b.getHalfTy())), as(b.getInt16Ty()));
   if (t == DType::BFloat16) {
     // Round to nearest even on the bits (the bf16 instruction would flush subnormals); NaN keeps its sign and stays NaN.
-    Value* u = b.CreateBitCast(v, of(b.getInt32Ty()));
-    auto k = [&](std::uint32_t c) { return b.CreateVectorSplat(static_cast<unsigned>(lanes), b.getInt32(c)); };
+    Value* u = b.CreateBitCast(v, as(b.getInt32Ty()));
+    auto k = [&](std::uint32_t c) { return b.CreateVectorSplat(n, b.getInt32(c)); };
     Value* odd = b.CreateAnd(b.CreateLShr(u, 16), k(1));
     Value* rounded = b.CreateLShr(b.CreateAdd(b.CreateAdd(u, k(0x7fff)), odd), 16);
     Value* nan = b.CreateOr(b.CreateLShr(u, 16), k(0x40));
-    v = b.CreateTrunc(b.CreateSelect(b.CreateFCmpUNO(v, v), nan, rounded), of(b.getInt16Ty()));
+    v = b.CreateTrunc(b.CreateSelect(b.CreateFCmpUNO(v, v), nan, rounded), as(b.getInt16Ty()));
   }
   llvm::Align align(static_cast<std::uint64_t>(item_size(t)));
   if (mask)

@@ -42,7 +42,7 @@ class MicroBuilder {
   llvm::Value* mask_below(llvm::Value* n);
   /// `lanes` elements of `t`, widened; lanes outside `mask` (null: all) are 0 and not touched in memory.
   llvm::Value* load(DType t, llvm::Value* p, llvm::Value* mask = nullptr);
-  /// Rounded once to `t`.
+  /// All elements of `v` (any number), rounded once to `t`.
   void store(DType t, llvm::Value* v, llvm::Value* p, llvm::Value* mask = nullptr);
   /// One accumulator-typed element in all lanes.
   llvm::Value* load_splat(llvm::Value* p) { return splat(b.CreateAlignedLoad(elem, p, llvm::Align(item_size(acc)))); }
