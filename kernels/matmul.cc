@@ -1,0 +1,152 @@
+#include "kernels/matmul.h"
+
+#include <mutex>
+
+#include "base/errors.h"
+#include "kernels/matmul_product.h"
+
+namespace reprise::kernels {
+namespace {
+
+/// Dims [0, n) of `v` as one dim: its size and stride. False when no single stride reaches all.
+bool collapse(const TensorView& v, int n, std::int64_t& size, std::int64_t& stride) {
+  size = 1, stride = 0;
+  for (int d = n - 1; d >= 0; --d) {
+    if (v.sizes[d] == 1) continue;
+    if (size == 1)
+      stride = v.strides[d];
+    else if (v.strides[d] != stride * size)
+      return false;
+    size *= v.sizes[d];
+  }
+  return true;
+}
+
+std::int64_t stride_of(const TensorView& v, int d) { return v.strides[d]; }
+
+void report(const NativeArgs& args, ErrorCode code, std::string message) {
+  static std::mutex mu;  // two batches may fail at once
+  std::lock_guard lock(mu);
+  *args.fault = {true, code, std::move(message)};
+}
+
+/// Runs one launch's products; what goes wrong becomes the launch's fault.
+template <class F>
+void reporting(const NativeArgs& args, F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    report(args, e.code(), e.message());
+  } catch (const std::exception& e) {
+    report(args, ErrorCode::OutOfMemory, e.what());
+  }
+}
+
+MatmulKernels kernels_of(const NativeArgs& args) {
+  return matmul_kernels(static_cast<int>(args.ints[0]), static_cast<unsigned>(args.ints[1]), args.micro);
+}
+
+/// A product whose result has any strides: straight into it, or by way of a row-major copy.
+template <class Run>
+void into(const TensorView& c, Run&& run) {
+  int last = c.rank - 1;
+  std::int64_t rows, stride;
+  if ((c.strides[last] == 1 || c.sizes[last] <= 1) && collapse(c, last, rows, stride)) return run(c.data, stride);
+  Scratch copy(c.numel() * item_size(c.dtype));
+  run(copy.get(), c.sizes[last]);
+  scatter(copy.get(), c);
+}
+
+void linear_kernel(const NativeArgs& args) {
+  reporting(args, [&] {
+    MatmulKernels f = kernels_of(args);
+    const TensorView &x = args.tensors[0], &w = args.tensors[1], &y = args.result();
+    if (y.numel() == 0) return;
+    int last = x.rank - 1;
+    Product p{x.dtype, x.dtype, 1, w.sizes[0], w.sizes[1], x.data, 0, stride_of(x, last), w.data, stride_of(w, 1), stride_of(w, 0), nullptr, 0};
+    into(y, [&](char* c, std::int64_t c_row) {
+      p.c = c, p.c_row = c_row;
+      if (collapse(x, last, p.m, p.a_row)) return multiply(f, p);
+      DType acc = acc_dtype(x.dtype);
+      Scratch rows(x.numel() * item_size(acc));
+      gather(x, acc, rows.get());
+      p.m = p.k ? x.numel() / p.k : y.numel() / p.n;
+      p.a = rows.get(), p.a_dtype = acc, p.a_row = p.k, p.a_col = 1;
+      multiply(f, p);
+    });
+  });
+}
+
+/// mm is a bmm of one.
+void bmm_kernel(const NativeArgs& args) {
+  reporting(args, [&] {
+    MatmulKernels f = kernels_of(args);
+    const TensorView &a = args.tensors[0], &b = args.tensors[1], &c = args.result();
+    if (c.numel() == 0) return;
+    int r = c.rank - 2;
+    std::int64_t batch = r ? c.sizes[0] : 1, size = item_size(c.dtype);
+    auto one = [&](std::int64_t i) {
+      TensorView ci = c;
+      ci.rank = 2;
+      for (int d = 0; d < 2; ++d) ci.sizes[d] = c.sizes[r + d], ci.strides[d] = c.strides[r + d];
+      if (r) ci.data += i * c.strides[0] * size;
+      Product p{c.dtype, c.dtype, c.sizes[r], c.sizes[r + 1], a.sizes[r + 1],
+                a.data + (r ? i * a.strides[0] * size : 0), stride_of(a, r), stride_of(a, r + 1),
+                b.data + (r ? i * b.strides[0] * size : 0), stride_of(b, r), stride_of(b, r + 1), nullptr, 0};
+      into(ci, [&](char* out, std::int64_t row) {
+        p.c = out, p.c_row = row;
+        multiply(f, p);
+      });
+    };
+    std::int64_t fmas = c.sizes[r] * c.sizes[r + 1] * a.sizes[r + 1];
+    if (batch < 2 || fmas > std::int64_t{64} << 20) {   // large products are parallel inside
+      for (std::int64_t i = 0; i < batch; ++i) one(i);
+      return;
+    }
+    parallel(batch, std::max<std::int64_t>(1, (std::int64_t{1} << 20) / (fmas + 1)), [&](std::int64_t begin, std::int64_t end) {
+      reporting(args, [&] {
+        for (std::int64_t i = begin; i < end; ++i) one(i);
+      });
+    });
+  });
+}
+
+bool surely(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() == k; }
+
+}  // namespace
+
+NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
+  bool linear = node.op == graph::OpId::linear;
+  DType dtype = operands.back().dtype;
+  if (!is_floating(dtype) || operands.size() != 3) return reference_launch(g, node, std::move(operands));
+  NativeLaunch out;
+  out.fn = linear ? linear_kernel : bmm_kernel;
+  for (std::uint32_t i = 0; i < 2; ++i) out.args.push_back({NativeArg::Kind::Tensor, i, 1});
+  if (linear) out.args.push_back({});
+
+  // Ask only for code the strides may need: w[n, k] with k contiguous takes dots, with n contiguous sums.
+  const Layout &a = operands[0].layout, &b = operands[1].layout;
+  int r = b.dim() - 2;
+  Int k_stride = b.strides[r + (linear ? 1 : 0)], n_stride = b.strides[r + (linear ? 0 : 1)];
+  Int a_col = a.strides[a.dim() - 1];
+  using K = MatmulKernels;
+  unsigned which = 1u << K::kGemmFull | 1u << K::kGemmOne;
+  bool rows = surely(k_stride, 1), columns = surely(n_stride, 1) && !rows;
+  if (!columns || surely(a_col, 1)) which |= 1u << K::kDot1;
+  if (!columns) which |= 1u << K::kDot4;
+  if (!rows) which |= 1u << K::kSum1 | 1u << K::kSum4;
+  if (!columns || !surely(a_col, 1)) which |= 1u << K::kTranspose;
+  if (is_low_precision(dtype) || !rows) which |= 1u << K::kConvertIn;
+  if (is_low_precision(dtype) && !rows) which |= 1u << K::kConvertOut;
+
+  int bits = micro_vector_bits();
+  out.ints = {bits, static_cast<std::int64_t>(which)};
+  out.micro = matmul_specs(bits, dtype, which);
+  operands.back().written = true;
+  out.operands = std::move(operands);
+  out.first_result = 2;
+  out.n_results = 1;
+  return out;
+}
+
+}  // namespace reprise::kernels
