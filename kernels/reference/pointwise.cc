@@ -55,13 +55,14 @@ double power(double x, double e, bool constant) {
   return std::pow(x, e);
 }
 
-double of_floats(OpId op, const Params& p, double x, double y, double z) {
+double of_floats(OpId op, DType type, const Params& p, double x, double y, double z) {
   const double* c = p.p;
   switch (op) {
     case OpId::add: return x + c[0] * y;
     case OpId::sub: return x - c[0] * y;
     case OpId::mul: return x * y;
-    case OpId::div: return p.text == "floor" ? floor_divide(x, y) : p.text == "trunc" ? std::trunc(x / y) : x / y;
+    // What is cut is the quotient as the dtype holds it: 3 / 0.1 is 30 in float32, though 0.1f is more than a tenth.
+    case OpId::div: return p.text == "floor" ? floor_divide(x, y) : p.text == "trunc" ? std::trunc(round_to(x / y, register_dtype(type))) : x / y;
     case OpId::floor_divide: return floor_divide(x, y);
     case OpId::remainder: return remainder(x, y);
     case OpId::fmod: return std::fmod(x, y);
@@ -221,7 +222,7 @@ Value evaluate(OpId op, DType type, const Params& p, const Value* v) {
     }
     default: break;
   }
-  if (is_floating(type)) return Value::of(of_floats(op, p, v[0].f, v[1].f, v[2].f));
+  if (is_floating(type)) return Value::of(of_floats(op, type, p, v[0].f, v[1].f, v[2].f));
   return Value::of(of_integers(op, type, p, v[0].i, v[1].i, v[2].i));
 }
 
