@@ -48,13 +48,14 @@ Value* MathEmitter::scale(Value* p, Value* n) {
   return b.CreateFMul(b.CreateFMul(p, power(half)), power(b.CreateSub(whole, half)));
 }
 
-/// x = n * ln2 + r with |r| <= ln2 / 2: n, and e^r - 1.
+/// x = n * ln2 + r with |r| <= ln2 / 2: n, and e^r - 1. The low part of r is added last: it would be lost in r's rounding.
 MathEmitter::Split MathEmitter::exp_split(Value* x) {
   Value* n = e.call(Intrinsic::roundeven, b.CreateFMul(x, c(x, kLog2e)));
-  Value* r = e.fma(n, c(x, -kLn2High), x);
-  r = e.fma(n, c(x, -kLn2Low), r);
+  Value* high = e.fma(n, c(x, -kLn2High), x);
+  Value* low = b.CreateFMul(n, c(x, -kLn2Low));
+  Value* r = b.CreateFAdd(high, low);
   Value* q = poly(r, {0.49999993439042953, 0.16666520522406432, 0.04166838957111062, 0.008368730025425744, 0.001381456020318495});
-  return {n, e.fma(b.CreateFMul(r, r), q, r)};
+  return {n, b.CreateFAdd(high, e.fma(b.CreateFMul(r, r), q, low))};
 }
 
 Value* MathEmitter::exp(Value* x, double exponent_offset) {
@@ -71,17 +72,16 @@ Value* MathEmitter::exp2(Value* x) {
   return scale(e.fma(r, q, c(x, 1)), n);
 }
 
-/// For x in [-20, 88]: no scaling beyond the range of floats.
-Value* MathEmitter::expm1_middle(Value* x) {
+/// (e^x - 1) / 2 for x in [-20, 89]: halved, because 2^128 is not a float.
+Value* MathEmitter::half_expm1(Value* x) {
   const Split s = exp_split(x);
   Value* half = e.floats(b.CreateShl(b.CreateAdd(b.CreateFPToSI(s.n, e.like(x, b.getInt32Ty())), e.integer(e.bits(x), 126)), 23));
-  Value* y = e.fma(half, s.p, b.CreateFSub(half, c(x, 0.5)));  // halved: 2^128 is not a float
-  return b.CreateFAdd(y, y);
+  return e.fma(half, s.p, b.CreateFSub(half, c(x, 0.5)));
 }
 
 Value* MathEmitter::expm1(Value* x) {
-  Value* y = expm1_middle(at_least(at_most(x, 89), -20));
-  return e.call(Intrinsic::copysign, y, x);  // e^-0 - 1 is -0
+  Value* y = half_expm1(at_least(at_most(x, 89), -20));
+  return e.call(Intrinsic::copysign, b.CreateFAdd(y, y), x);  // e^-0 - 1 is -0
 }
 
 /// The exponent e and fraction f of x = 2^e * (1 + f), f in [sqrt(1/2) - 1, sqrt(2) - 1], of any positive finite x.
@@ -143,16 +143,21 @@ Value* MathEmitter::log1p(Value* x) {
   return b.CreateSelect(b.CreateFCmpOEQ(x, c(x, 0)), x, y);
 }
 
+/// With y = (e^2|x| - 1) / 2: y / (y + 1); for small y written y - y * (y / (y + 1)), where the quotient's error is scaled down.
 Value* MathEmitter::tanh(Value* x) {
   Value* a = at_most(e.call(Intrinsic::fabs, x), 10);  // tanh(10) rounds to 1
-  Value* t = expm1_middle(b.CreateFAdd(a, a));
-  return e.call(Intrinsic::copysign, b.CreateFDiv(t, b.CreateFAdd(t, c(x, 2))), x);
+  Value* y = half_expm1(b.CreateFAdd(a, a));
+  Value* quotient = b.CreateFDiv(y, b.CreateFAdd(y, c(x, 1)));
+  Value* small = e.fma(b.CreateFNeg(y), quotient, y);
+  return e.call(Intrinsic::copysign, b.CreateSelect(b.CreateFCmpOLT(y, c(x, 1)), small, quotient), x);
 }
 
 Value* MathEmitter::sigmoid(Value* x) {
   Value* t = exp(b.CreateFNeg(e.call(Intrinsic::fabs, x)));
   Value* top = b.CreateSelect(b.CreateFCmpOLT(x, c(x, 0)), t, c(x, 1));
-  return b.CreateFDiv(top, b.CreateFAdd(t, c(x, 1)));
+  Value* quotient = b.CreateFDiv(top, b.CreateFAdd(t, c(x, 1)));
+  Value* small = e.fma(b.CreateFNeg(t), quotient, t);  // t / (1 + t) where t is small, as in tanh
+  return b.CreateSelect(b.CreateFCmpOLT(x, c(x, -1.4)), small, quotient);
 }
 
 Value* MathEmitter::erf(Value* x) {

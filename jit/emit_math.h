@@ -43,7 +43,7 @@ class MathEmitter {
   Value* at_least(Value* x, double least);
   Value* scale(Value* p, Value* n);
   Split exp_split(Value* x);
-  Value* expm1_middle(Value* x);
+  Value* half_expm1(Value* x);
   Value* scale_exp_of_negative(Value* x);
   Split log_split(Value* x);
   Value* log_tail(Value* f);

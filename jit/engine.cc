@@ -92,7 +92,7 @@ class ThreadCompiler {
     return *context_;
   }
   llvm::TargetMachine& machine(Effort effort) {
-    auto& tm = machines_[static_cast<int>(effort)];
+    auto& tm = machines_[static_cast<int>(effort)][host().vector_bits / 256];
     if (!tm) tm = make(effort);
     return *tm;
   }
@@ -119,7 +119,7 @@ class ThreadCompiler {
     return tm;
   }
   std::unique_ptr<llvm::LLVMContext> context_;
-  std::unique_ptr<llvm::TargetMachine> machines_[2];
+  std::unique_ptr<llvm::TargetMachine> machines_[2][3];  // by effort, and vector width (128, 256, 512)
   int uses_ = 0;
 };
 

@@ -30,15 +30,30 @@ Host ask() {
   return h;
 }
 
+/// The host as if it had no AVX-512: what narrower vectors are for, and how their code is tested on a machine that has it.
+Host narrowed(Host h, int bits) {
+  std::string features;
+  for (std::size_t at = 0; at < h.features.size();) {
+    const std::size_t end = std::min(h.features.find(',', at), h.features.size());
+    std::string f = h.features.substr(at, end - at);
+    if (f.find("avx512") != f.npos || f.find("evex512") != f.npos) f[0] = '-';
+    features.append(features.empty() ? "" : ",").append(f);
+    at = end + 1;
+  }
+  h.features = std::move(features);
+  h.vector_bits = bits;
+  h.avx512 = h.avx512bf16 = h.avx512vnni = h.avx512fp16 = false;
+  return h;
+}
+
 }  // namespace
 
 const Host& host() {
   static const Host asked = ask();
   const std::int64_t wanted = knobs().vector_bits;
   if (wanted == 0 || wanted >= asked.vector_bits) return asked;
-  static const Host narrowed[2] = {[] { Host h = asked; h.vector_bits = 128; return h; }(),
-                                   [] { Host h = asked; h.vector_bits = 256; return h; }()};
-  return narrowed[wanted >= 256];
+  static const Host of_128 = narrowed(asked, 128), of_256 = narrowed(asked, 256);
+  return wanted >= 256 ? of_256 : of_128;
 }
 
 int host_vector_bits() { return host().vector_bits; }
