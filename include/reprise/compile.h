@@ -1,0 +1,210 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "reprise/error.h"
+#include "reprise/flatten.h"
+#include "reprise/stats.h"
+#include "reprise/tensor.h"
+
+namespace reprise {
+
+struct CompileOptions {
+  std::string name = "f";                  ///< in logs, explain() and kernels' names
+  int max_specializations = 64;            ///< past it, calls that fit none are served eagerly, with a warning once
+  int recordings_max = 0;                  ///< recordings kept, least recently used dropped first; 0: REPRISE_RECORDINGS_MAX
+  std::int64_t recordings_bytes = 0;       ///< their bytes; 0: REPRISE_RECORDINGS_BYTES
+  std::string mode = "";                   ///< "off", "interpret", "no-fuse" or "full"; empty: REPRISE_MODE
+};
+
+/// Bounds that calls promise for one dimension of a tensor. Checked, never assumed: they are part of the guards.
+struct DynamicRange {
+  std::int64_t min = 0;
+  std::int64_t max = INT64_MAX;
+  std::int64_t multiple_of = 1;
+};
+/// States that x's dimension varies within the range: a trace that takes x then knows it (a size of at least 2 needs no
+/// "is it 1?"), and the compiled code is used only for sizes within. Throws InvalidArgument if x itself breaks it.
+void mark_dynamic(const Tensor& x, int dim, DynamicRange range = {}, SourceLoc loc = SourceLoc::current());
+/// States that x's dimension is a constant: traces that take x compile for this very size.
+void mark_static(const Tensor& x, int dim, SourceLoc loc = SourceLoc::current());
+
+namespace detail {
+
+struct Compiled;        // runtime/compiled.h: one compiled function's state
+struct Specialization;  // runtime/specialization.h: guards and the program for the calls they admit
+class Tracer;           // runtime/tracer.h
+
+/// What a replay gives: results in leaf order.
+struct Outputs {
+  SmallVec<TensorImpl*, 8> tensors;        ///< owned references, null for an undefined one
+  SmallVec<std::int64_t, 8> ints;
+  ~Outputs();
+};
+
+std::shared_ptr<Compiled> new_compiled(CompileOptions);
+bool tracing();                                             ///< is a trace running on this thread?
+CallFrame& begin_frame(Compiled&);                          ///< this thread's, cleared; counts the call, starts the clock
+const Specialization* find(Compiled&, CallFrame&);          ///< whose guards hold, or null
+/// Traces and compiles for this call. `body` runs the user's function on traced arguments (see CompiledFunction).
+/// Null when the call is to be served eagerly; the reason is logged. Throws Sealed, and what the user's function throws.
+const Specialization* compile(Compiled&, CallFrame&, void (*body)(void*, Tracer&), void* ctx);
+void run(Compiled&, const Specialization&, CallFrame&, Outputs&);
+const void* result_template(const Specialization&);
+double measure_dispatch(Compiled&, void (*flatten)(void*, CallFrame&), void* ctx, int times);
+
+std::string explain(const Compiled&);
+Stats stats_of(const Compiled&);
+void seal(Compiled&);
+void reset(Compiled&);
+
+/// Replaces the leaves of the arguments' copy by traced tensors and symbols, in the order of the frame.
+class ArgumentTracer {
+ public:
+  ArgumentTracer(Tracer& t, CallFrame& f) : tracer_(t), frame_(f) {}
+  void tensor(Tensor&);
+  void integer(Int&);
+  void constant(std::uint64_t) {}
+  void text(std::string_view) {}
+  void enter_index(std::size_t i);
+  void enter_field(std::size_t i);
+  void enter_key(const std::string&);
+  void leave();
+
+ private:
+  Tracer& tracer_;
+  CallFrame& frame_;
+  std::size_t next_tensor_ = 0, next_value_ = 0;
+  std::vector<std::string> path_;
+};
+
+/// Takes the results out of a traced value and leaves undefined tensors behind: what stays is the template that later
+/// calls copy and fill.
+class ResultTracer {
+ public:
+  explicit ResultTracer(Tracer& t) : tracer_(t) {}
+  void tensor(Tensor&);
+  void integer(Int&);
+  void constant(std::uint64_t) {}
+  void text(std::string_view) {}
+  void enter_index(std::size_t) {}
+  void enter_field(std::size_t) {}
+  void enter_key(const std::string&) {}
+  void leave() {}
+
+ private:
+  Tracer& tracer_;
+};
+
+/// Fills a copy of the template with a replay's outputs.
+class ResultFiller {
+ public:
+  explicit ResultFiller(Outputs& o) : outputs_(o) {}
+  void tensor(Tensor& t) { t = Tensor::adopt(std::exchange(outputs_.tensors[next_tensor_++], nullptr)); }
+  void integer(Int& i) { i = outputs_.ints[next_int_++]; }
+  void constant(std::uint64_t) {}
+  void text(std::string_view) {}
+  void enter_index(std::size_t) {}
+  void enter_field(std::size_t) {}
+  void enter_key(const std::string&) {}
+  void leave() {}
+
+ private:
+  Outputs& outputs_;
+  std::size_t next_tensor_ = 0, next_int_ = 0;
+};
+
+void set_result_template(Tracer&, std::shared_ptr<void>);
+
+}  // namespace detail
+
+/// A function compiled while it runs. Calling it means what calling the function means; see README.md for what it may do.
+/// Copies share one state. Threads: any number may call at once; a specialization is compiled once, the others wait.
+template <class F>
+class CompiledFunction {
+ public:
+  CompiledFunction(F f, CompileOptions options) : f_(std::move(f)), state_(detail::new_compiled(std::move(options))) {}
+
+  template <class... A>
+  auto operator()(A&&... args) -> std::invoke_result_t<F&, A&&...> {
+    using R = std::invoke_result_t<F&, A&&...>;
+    if (detail::tracing()) return f_(std::forward<A>(args)...);  // inside another trace: part of it
+    detail::CallFrame& frame = detail::begin_frame(*state_);
+    flatten(frame, args...);
+    const detail::Specialization* s = detail::find(*state_, frame);
+    if (!s) {
+      auto body = [&](detail::Tracer& tracer) { trace(tracer, frame, args...); };
+      s = detail::compile(*state_, frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
+      if (!s) return f_(std::forward<A>(args)...);
+    }
+    detail::Outputs outputs;
+    detail::run(*state_, *s, frame, outputs);
+    if constexpr (std::is_same_v<R, Tensor>) {
+      return Tensor::adopt(std::exchange(outputs.tensors[0], nullptr));
+    } else if constexpr (!std::is_void_v<R>) {
+      using V = std::remove_cvref_t<R>;
+      V result = *static_cast<const V*>(detail::result_template(*s));
+      detail::ResultFiller filler(outputs);
+      detail::walk(result, filler);
+      return result;
+    }
+  }
+
+  /// From here a call that would have to compile throws Sealed, naming the guard that failed.
+  void seal() { detail::seal(*state_); }
+  /// Forgets everything compiled; counters start again. No call may be running.
+  void reset() { detail::reset(*state_); }
+  /// Graph, guards and where each came from, launches, recordings, bytes: one readable text.
+  std::string explain() const { return detail::explain(*state_); }
+  Stats stats() const { return detail::stats_of(*state_); }
+
+  /// Nanoseconds that flattening, guards and lookup of this call take: the mean of `times` repetitions, nothing run.
+  template <class... A>
+  double measure_dispatch_ns(const std::tuple<A...>& args, int times) {
+    auto flat = [&](detail::CallFrame& f) { std::apply([&](const auto&... a) { flatten(f, a...); }, args); };
+    return detail::measure_dispatch(*state_, [](void* b, detail::CallFrame& f) { (*static_cast<decltype(flat)*>(b))(f); }, &flat, times);
+  }
+  template <class A>
+  double measure_dispatch_ns(const A& arg, int times) {
+    return measure_dispatch_ns(std::tuple<const A&>(arg), times);
+  }
+
+ private:
+  template <class... A>
+  static void flatten(detail::CallFrame& frame, const A&... args) {
+    (detail::walk(args, frame), ...);
+  }
+  template <class... A>
+  void trace(detail::Tracer& tracer, detail::CallFrame& frame, const A&... args) {
+    std::tuple<std::decay_t<A>...> copy(args...);
+    detail::ArgumentTracer replace(tracer, frame);
+    detail::walk(copy, replace);
+    using R = std::invoke_result_t<F&, std::decay_t<A>&...>;
+    if constexpr (std::is_void_v<R>) {
+      std::apply(f_, copy);
+    } else {
+      using V = std::remove_cvref_t<R>;
+      auto result = std::make_shared<V>(std::apply(f_, copy));
+      detail::ResultTracer take(tracer);
+      detail::walk(*result, take);
+      detail::set_result_template(tracer, std::move(result));
+    }
+  }
+
+  F f_;
+  std::shared_ptr<detail::Compiled> state_;
+};
+
+/// Wraps a function, lambda or function object. Nothing happens until it is called.
+template <class F>
+CompiledFunction<std::decay_t<F>> compile(F&& f, CompileOptions options = {}) {
+  return CompiledFunction<std::decay_t<F>>(std::forward<F>(f), std::move(options));
+}
+
+}  // namespace reprise

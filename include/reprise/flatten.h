@@ -1,0 +1,189 @@
+#pragma once
+// How arguments and results of compiled functions are walked: not called by users.
+#include <array>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "reprise/int.h"
+#include "reprise/tensor.h"
+
+namespace reprise::detail {
+
+template <class T> struct is_vector : std::false_type {};
+template <class T, class A> struct is_vector<std::vector<T, A>> : std::true_type {};
+template <class T> struct is_array : std::false_type {};
+template <class T, std::size_t N> struct is_array<std::array<T, N>> : std::true_type {};
+template <class T> struct is_optional : std::false_type {};
+template <class T> struct is_optional<std::optional<T>> : std::true_type {};
+template <class T> struct is_tuple : std::false_type {};
+template <class... T> struct is_tuple<std::tuple<T...>> : std::true_type {};
+template <class A, class B> struct is_tuple<std::pair<A, B>> : std::true_type {};
+template <class T> struct is_string_map : std::false_type {};
+template <class T, class C, class A> struct is_string_map<std::map<std::string, T, C, A>> : std::true_type {};
+
+/// Converts to anything: counts how many fields an aggregate can be initialised with.
+struct AnyField {
+  template <class T> operator T() const;
+};
+template <class T, std::size_t... I>
+constexpr bool braces_fit(std::index_sequence<I...>) {
+  return requires { T{(static_cast<void>(I), AnyField{})...}; };
+}
+template <class T, std::size_t N = 0>
+constexpr std::size_t field_count() {
+  if constexpr (N > 32) return N;
+  else if constexpr (!braces_fit<T>(std::make_index_sequence<N + 1>())) return N;
+  else return field_count<T, N + 1>();
+}
+
+/// Calls f(field, index) for each field of an aggregate of up to 32 fields.
+template <class T, class F>
+void for_each_field(T& v, F&& f) {
+  constexpr std::size_t n = field_count<std::remove_const_t<T>>();
+  static_assert(n <= 32, "arguments and results may be aggregates of at most 32 fields");
+  std::size_t i = 0;
+  auto all = [&](auto&... x) { (f(x, i++), ...); };
+#define REPRISE_FIELDS(N, ...) else if constexpr (n == N) { auto& [__VA_ARGS__] = v; all(__VA_ARGS__); }
+  if constexpr (n == 0) {}
+  REPRISE_FIELDS(1, a)
+  REPRISE_FIELDS(2, a, b)
+  REPRISE_FIELDS(3, a, b, c)
+  REPRISE_FIELDS(4, a, b, c, d)
+  REPRISE_FIELDS(5, a, b, c, d, e)
+  REPRISE_FIELDS(6, a, b, c, d, e, g)
+  REPRISE_FIELDS(7, a, b, c, d, e, g, h)
+  REPRISE_FIELDS(8, a, b, c, d, e, g, h, j)
+  REPRISE_FIELDS(9, a, b, c, d, e, g, h, j, k)
+  REPRISE_FIELDS(10, a, b, c, d, e, g, h, j, k, l)
+  REPRISE_FIELDS(11, a, b, c, d, e, g, h, j, k, l, m)
+  REPRISE_FIELDS(12, a, b, c, d, e, g, h, j, k, l, m, o)
+  REPRISE_FIELDS(13, a, b, c, d, e, g, h, j, k, l, m, o, p)
+  REPRISE_FIELDS(14, a, b, c, d, e, g, h, j, k, l, m, o, p, q)
+  REPRISE_FIELDS(15, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r)
+  REPRISE_FIELDS(16, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s)
+  REPRISE_FIELDS(17, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t)
+  REPRISE_FIELDS(18, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u)
+  REPRISE_FIELDS(19, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w)
+  REPRISE_FIELDS(20, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x)
+  REPRISE_FIELDS(21, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y)
+  REPRISE_FIELDS(22, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z)
+  REPRISE_FIELDS(23, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1)
+  REPRISE_FIELDS(24, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1)
+  REPRISE_FIELDS(25, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1)
+  REPRISE_FIELDS(26, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1)
+  REPRISE_FIELDS(27, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1)
+  REPRISE_FIELDS(28, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1)
+  REPRISE_FIELDS(29, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1)
+  REPRISE_FIELDS(30, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1, h1)
+  REPRISE_FIELDS(31, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1, h1, i1)
+  REPRISE_FIELDS(32, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1, h1, i1, j1)
+#undef REPRISE_FIELDS
+}
+
+/// Walks a value's leaves in a fixed order. The visitor has:
+///   tensor(Tensor&), integer(Int&)      leaves that are inputs or outputs
+///   constant(std::uint64_t)             what must be equal for the same compilation: numbers, lengths, presence
+///   text(std::string_view)              a string, likewise
+///   enter(kind, index or name), leave() the path, for names ("[3]", ".2", "[\"key\"]"); may do nothing
+/// const values are walked with const leaves.
+template <class T, class V>
+void walk(T& value, V& visitor) {
+  using U = std::remove_const_t<T>;
+  if constexpr (std::is_same_v<U, Tensor>) {
+    visitor.tensor(value);
+  } else if constexpr (std::is_same_v<U, Int>) {
+    visitor.integer(value);
+  } else if constexpr (std::is_same_v<U, double> || std::is_same_v<U, float>) {
+    visitor.constant(std::bit_cast<std::uint64_t>(static_cast<double>(value)));
+  } else if constexpr (std::is_integral_v<U> || std::is_enum_v<U>) {
+    visitor.constant(static_cast<std::uint64_t>(value));
+  } else if constexpr (std::is_same_v<U, std::string> || std::is_same_v<U, std::string_view> || std::is_same_v<U, const char*>) {
+    visitor.text(std::string_view(value));
+  } else if constexpr (std::is_same_v<U, std::monostate> || std::is_same_v<U, std::nullptr_t>) {
+  } else if constexpr (is_optional<U>::value) {
+    visitor.constant(value.has_value());
+    if (value) walk(*value, visitor);
+  } else if constexpr (is_vector<U>::value || is_array<U>::value) {
+    if constexpr (is_vector<U>::value) visitor.constant(value.size());
+    if constexpr (std::is_same_v<U, std::vector<bool>>) {
+      for (bool b : value) visitor.constant(b);
+    } else {
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        visitor.enter_index(i);
+        walk(value[i], visitor);
+        visitor.leave();
+      }
+    }
+  } else if constexpr (is_tuple<U>::value) {
+    std::size_t i = 0;
+    auto one = [&](auto& x) {
+      visitor.enter_field(i++);
+      walk(x, visitor);
+      visitor.leave();
+    };
+    std::apply([&](auto&... x) { (one(x), ...); }, value);
+  } else if constexpr (is_string_map<U>::value) {
+    visitor.constant(value.size());
+    for (auto& [key, x] : value) {
+      visitor.text(key);
+      visitor.enter_key(key);
+      walk(x, visitor);
+      visitor.leave();
+    }
+  } else {
+    static_assert(std::is_aggregate_v<U>,
+                  "compiled functions take and give tensors, Int, numbers, bools, enums, strings, optionals, vectors, arrays, tuples, "
+                  "pairs, maps with string keys, and plain aggregates of these");
+    for_each_field(value, [&](auto& x, std::size_t i) {
+      visitor.enter_field(i);
+      walk(x, visitor);
+      visitor.leave();
+    });
+  }
+}
+
+/// The call signature: what a call is, as flat words. `structure` decides which code could serve it (dtypes, ranks, layout
+/// classes, constants), `values` are the numbers that guards look at (sizes, strides, Ints), `tensors` are borrowed.
+/// One per thread and nesting level; clearing keeps the memory, so that a warm call allocates nothing.
+struct CallFrame {
+  std::vector<std::uint64_t> structure;
+  std::vector<std::int64_t> values;
+  std::vector<TensorImpl*> tensors;
+  std::uint64_t hash = 0;
+
+  void clear() {
+    structure.clear();
+    values.clear();
+    tensors.clear();
+    hash = 0x9e3779b97f4a7c15ull;
+  }
+  void constant(std::uint64_t v) {
+    structure.push_back(v);
+    hash = (hash ^ v) * 0xff51afd7ed558ccdull;
+    hash ^= hash >> 32;
+  }
+  void integer(const Int& i) { values.push_back(i.hint()); }
+  void text(std::string_view s) {
+    constant(s.size());
+    for (std::size_t at = 0; at < s.size(); at += 8) {
+      std::uint64_t w = 0;
+      std::memcpy(&w, s.data() + at, std::min<std::size_t>(8, s.size() - at));
+      constant(w);
+    }
+  }
+  void tensor(const Tensor& t);   // runtime/call_frame.cc
+  void enter_index(std::size_t) {}
+  void enter_field(std::size_t) {}
+  void enter_key(const std::string&) {}
+  void leave() {}
+};
+
+}  // namespace reprise::detail

@@ -1,0 +1,50 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace reprise {
+
+/// What one compiled function did so far. Bytes are bytes, times are nanoseconds.
+struct Stats {
+  std::int64_t calls = 0;
+  std::int64_t compilations = 0;         ///< traces that became specializations
+  std::int64_t specializations = 0;      ///< live now
+  std::int64_t recordings = 0;           ///< live now
+  std::int64_t recordings_made = 0;
+  std::int64_t evictions = 0;            ///< recordings dropped to stay within the bounds
+  std::int64_t replays = 0;
+  std::int64_t eager_fallbacks = 0;      ///< calls served eagerly
+  std::int64_t recording_bytes = 0;      ///< of the live recordings (not the pool)
+  std::int64_t pool_bytes = 0;           ///< the one pool that all recordings of the process share, as backed now
+  std::int64_t copied_bytes = 0;         ///< copied by epilogues: what eager would not have copied
+  double dispatch_ns = 0;                ///< flattening, guards and lookup of a call: average over sampled calls
+  std::string last_fallback_reason;      ///< why the latest call was served eagerly; empty if none was
+};
+
+/// The process's totals.
+struct ProcessStats {
+  std::int64_t kernels_compiled = 0;     ///< loop kernels and micro-kernels turned into machine code
+  std::int64_t kernel_cache_hits = 0;
+  std::int64_t traces = 0, replays = 0, recordings_made = 0, eager_calls = 0;
+  std::int64_t pool_bytes = 0;
+  std::int64_t result_bytes_live = 0, result_bytes_cached = 0;   ///< the caching allocator's
+};
+ProcessStats stats();
+
+/// Gives the pool's memory back to the system; the next recordings take what they need. No call may be running.
+void release_pool();
+
+int num_threads();
+/// Threads that kernels may use, the caller included; n >= 1.
+void set_num_threads(int n);
+int default_num_threads();
+
+/// "available" or why the device ("cpu", "cuda", "cuda:0") cannot be used here.
+std::string why_unavailable(const std::string& device);
+
+const char* version();
+
+/// Logging, as REPRISE_LOG and REPRISE_LOG_FILE set it (docs/logs.md): comma-separated channels, and a file or "".
+void set_log(const std::string& channels, const std::string& file = "");
+
+}  // namespace reprise

@@ -1,0 +1,182 @@
+// A trace: arguments, captured tensors, operator calls. Functionalization is in tracer_views.cc, results in tracer_finish.cc.
+#include "runtime/tracer.h"
+
+#include "base/errors.h"
+#include "tensor/impl.h"
+
+namespace reprise::detail {
+
+using graph::NodeArg;
+using graph::ValueId;
+
+void TracedRef::reads_value(const char* what, SourceLoc loc) const {
+  fail(ErrorCode::NotTraceable, what, loc, "reads the value of a tensor while it is traced");
+}
+
+Tracer::Tracer(std::string name, const CallFrame& frame) : frame_(frame), captured_values_(frame.values.size()) {
+  out_.graph.name = std::move(name);
+  out_.graph.env = std::make_shared<guards::ShapeEnv>();
+}
+
+Tracer::~Tracer() {
+  // The user may have kept a traced tensor (in a captured variable): it is then dead, and says so when used.
+  for (auto& s : storages_) s->tracer = nullptr;
+}
+
+Tensor Tracer::fresh(ValueId v) {
+  auto* ref = new TracedRef;
+  ref->user_meta = out_.graph.meta(v);
+  ref->storage = std::make_shared<TracedStorage>();
+  ref->storage->tracer = this;
+  ref->storage->base = v;
+  ref->cached = v;
+  storages_.push_back(ref->storage);
+  return Tensor::adopt(new_traced_impl(ref));
+}
+
+Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first, const std::string& name,
+                         graph::InputSpec::Kind kind) {
+  guards::ShapeEnv& env = *out_.graph.env;
+  int rank = runtime::rank_of_word(word);
+  TensorMeta meta;
+  meta.dtype = concrete->dtype;
+  meta.device = concrete->device;
+  for (int d = 0; d < rank; ++d) {
+    std::uint32_t at = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(d);
+    std::string source = name + " .size(" + std::to_string(d) + ")";
+    std::int64_t size = concrete->sizes[d];
+    const DimMark* mark = dim_mark(*concrete, d);
+    if (mark && !mark->is_static) {
+      meta.layout.sizes.push_back(env.new_symbol({at, source}, size, std::max<std::int64_t>(mark->min, 0), mark->max, mark->multiple_of));
+    } else {
+      Int s = env.new_symbol({at, source}, size, 0);
+      if (mark) s = Int(env.pin(s.expr(), {}, "mark_static"));
+      meta.layout.sizes.push_back(s);
+    }
+  }
+  if (runtime::is_row_major_word(word)) {
+    meta.layout.strides = contiguous_strides(meta.layout.sizes);
+  } else {
+    for (int d = 0; d < rank; ++d) {
+      runtime::StrideClass c = runtime::stride_class(word, d);
+      if (c != runtime::StrideClass::Other) {
+        meta.layout.strides.push_back(c == runtime::StrideClass::One ? 1 : 0);
+        continue;
+      }
+      std::uint32_t at = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(rank + d);
+      meta.layout.strides.push_back(env.new_symbol({at, name + " .stride(" + std::to_string(d) + ")"}, concrete->strides[d]));
+    }
+  }
+  ValueId v = out_.graph.add_input(meta, name, kind);
+  Tensor t = fresh(v);
+  auto& ref = static_cast<TracedRef&>(*t.impl()->trace);
+  ref.input = ref.storage->input = static_cast<std::int32_t>(inputs_.size());
+  inputs_.push_back({t, concrete, meta.layout});
+  return t;
+}
+
+Tensor Tracer::argument(const TensorImpl* concrete, std::uint64_t word, std::size_t first, const std::string& name) {
+  // The same tensor passed twice is one input read twice; a write through either is refused in finish().
+  return add_input(concrete, word, first, name, graph::InputSpec::Kind::User);
+}
+
+Int Tracer::integer_argument(std::size_t value, const std::string& name) {
+  return out_.graph.env->new_symbol({static_cast<std::uint32_t>(value), name}, frame_.values[value]);
+}
+
+// A real tensor met inside the trace (captured by a lambda, a global): an implicit input, never a constant. It is kept
+// alive by the specialization and its metadata are read again at every call.
+TracedRef& Tracer::ref_of(const Tensor& t, SourceLoc loc) {
+  if (!t.defined()) fail(ErrorCode::InvalidArgument, "trace", loc, "an undefined tensor is used");
+  if (TracedTensor* traced = t.impl()->trace) {
+    auto& ref = static_cast<TracedRef&>(*traced);
+    if (ref.storage->tracer != this) fail(ErrorCode::InvalidArgument, "trace", loc, "a tensor of a finished trace is used: it never had data");
+    return ref;
+  }
+  for (std::size_t i = 0; i < out_.captured.size(); ++i) {
+    if (!out_.captured[i].is_same(t)) continue;
+    return static_cast<TracedRef&>(*inputs_[inputs_.size() - out_.captured.size() + i].tensor.impl()->trace);
+  }
+  check_not_released(*t.impl(), "a captured tensor", loc);
+  std::uint64_t word = runtime::structure_word(*t.impl());
+  std::string name = "captured " + std::to_string(out_.captured.size());
+  out_.captured.push_back(t);
+  Tensor traced = add_input(t.impl(), word, captured_values_, name, graph::InputSpec::Kind::Captured);
+  captured_values_ += runtime::value_count(word);
+  return static_cast<TracedRef&>(*traced.impl()->trace);
+}
+
+std::vector<NodeArg> Tracer::node_args(const graph::OpCall& c) {
+  std::vector<NodeArg> args;
+  args.reserve(c.args.size());
+  for (const graph::CallArg& a : c.args) {
+    args.push_back(std::visit(
+        [&](const auto& v) -> NodeArg {
+          using T = std::decay_t<decltype(v)>;
+          if constexpr (std::is_same_v<T, const Tensor*>) {
+            return value_of(ref_of(*v, c.loc));
+          } else if constexpr (std::is_same_v<T, TensorArrayRef>) {
+            std::vector<ValueId> list;
+            for (const Tensor& t : v) list.push_back(t.defined() ? value_of(ref_of(t, c.loc)) : ValueId{});
+            return list;
+          } else if constexpr (std::is_same_v<T, IntArrayRef>) {
+            return v.vec();
+          } else if constexpr (std::is_same_v<T, std::string_view>) {
+            return std::string(v);
+          } else {
+            return v;
+          }
+        },
+        a));
+  }
+  return args;
+}
+
+void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
+  if (c.op.cls == graph::OpClass::View && !c.inplace) {
+    results.push_back(make_view(c));
+    return;
+  }
+  if (!c.inplace) {
+    ValueId first = out_.graph.add(c.op.id, node_args(c), c.loc);
+    std::size_t n = out_.graph.nodes.back().results.size();
+    for (std::uint32_t i = 0; i < n; ++i) results.push_back(fresh({first.v + i}));
+    return;
+  }
+  const Tensor& self = *std::get<const Tensor*>(c.args[0]);
+  TracedRef& ref = ref_of(self, c.loc);
+  std::vector<NodeArg> args = node_args(c);
+  ValueId self_value = std::get<ValueId>(args[0]);
+  ValueId made = out_.graph.add(c.op.id, std::move(args), c.loc);
+  graph::check_inplace(c.op, out_.graph.meta(self_value), out_.graph.meta(made), c.loc);
+  if (out_.graph.meta(made).dtype != ref.user_meta.dtype) made = out_.graph.add(graph::OpId::to, {made, ref.user_meta.dtype}, c.loc);
+  write(ref, made, c.loc);
+  results.push_back(self);
+}
+
+// The stream of random numbers goes on where the last call left it: seed and offset are read at each call, and the
+// offset moves on by what the trace took in all. They are the last values of the call.
+std::pair<Int, Int> Tracer::next_random(Int count) {
+  if (!out_.uses_random) {
+    out_.uses_random = true;
+    random_.emplace(0, 0);
+  }
+  // The words' place is known only when all captured tensors are: a placeholder that finish() moves.
+  if (random_sources_ == 0) {
+    guards::ShapeEnv& env = *out_.graph.env;
+    random_->first = env.new_symbol({kSeedWord, "rng seed"}, 0);
+    random_->second = env.new_symbol({kOffsetWord, "rng offset"}, 0);
+    random_sources_ = 1;
+  }
+  Int offset = random_->second + out_.random_count;
+  out_.random_count += count;
+  return {random_->first, offset};
+}
+
+void Tracer::result(const Tensor& t) {
+  if (t.defined()) ref_of(t, {});  // a captured tensor that is returned as it is becomes an input
+  results_.push_back(t);
+}
+void Tracer::result(Int i) { out_.int_results.push_back(i); }
+
+}  // namespace reprise::detail

@@ -1,0 +1,111 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/interpreter.h"
+#include "reprise/compile.h"
+#include "runtime/call_frame.h"
+
+namespace reprise::detail {
+
+class Tracer;
+
+/// One step from a tensor to a view of it: a View operator with its arguments (the first, self, left empty).
+struct ViewStep {
+  graph::OpId op;
+  std::vector<graph::NodeArg> args;
+};
+
+/// What views of one storage share while traced. The graph has no mutation: a write makes a new value of the whole
+/// storage (`base`) and a new generation; a view made before the write is replayed on the new base when it is next read.
+struct TracedStorage {
+  Tracer* tracer = nullptr;          ///< null once the trace is over
+  graph::ValueId base;               ///< current value of the whole storage
+  std::uint64_t generation = 0;      ///< one more for each write
+  std::int32_t input = -1;           ///< the graph input whose storage this is, or -1
+};
+
+/// A tensor inside a trace: a chain of views on a traced storage.
+struct TracedRef final : TracedTensor {
+  TensorMeta user_meta;              ///< as the user's program sees it: layout relative to the storage's first element
+  std::shared_ptr<TracedStorage> storage;
+  std::vector<ViewStep> chain;
+  graph::ValueId cached;             ///< this view's value at `cached_generation`
+  std::uint64_t cached_generation = 0;
+  std::int32_t input = -1;           ///< this very tensor is graph input number ... (metadata mutations matter)
+
+  const TensorMeta& meta() const override { return user_meta; }
+  [[noreturn]] void reads_value(const char* what, SourceLoc loc) const override;
+  const void* storage_id() const override { return storage.get(); }
+};
+
+/// What a trace makes.
+struct Traced {
+  graph::Graph graph;
+  std::vector<Tensor> captured;                  ///< implicit inputs, after the arguments
+  /// Result leaves in order: tensors are graph outputs (-1: undefined), numbers are expressions.
+  std::vector<std::int32_t> tensor_results;
+  std::vector<Int> int_results;
+  bool uses_random = false;
+  Int random_count = 0;                          ///< numbers taken from the generator
+  std::uint32_t random_word = 0;                 ///< values[random_word] is the seed, the next one the offset
+  std::shared_ptr<void> result_template;
+};
+
+/// Runs a function once with tensors that have metadata and no data, and writes down what it does: an interpreter of
+/// operator calls. Functionalizes on the way (TracedStorage). One thread; dies with the trace.
+class Tracer final : public graph::Interpreter {
+ public:
+  /// `frame`: the call being traced; symbols are its values.
+  Tracer(std::string name, const CallFrame& frame);
+  ~Tracer() override;
+
+  // ---- arguments, in the frame's order
+  Tensor argument(const TensorImpl* concrete, std::uint64_t word, std::size_t first_value, const std::string& name);
+  Int integer_argument(std::size_t value, const std::string& name);
+
+  // ---- results, in leaf order
+  void result(const Tensor&);
+  void result(Int);
+
+  /// Closes the trace: classifies outputs, adds new values of written inputs. The graph is complete after it.
+  Traced finish();
+  std::shared_ptr<void> result_template;
+
+  // ---- Interpreter
+  void call(const graph::OpCall&, std::vector<Tensor>& results) override;
+  void mutate_metadata(const graph::OpCall&) override;
+  std::pair<Int, Int> next_random(Int count) override;
+
+ private:
+  TracedRef& ref_of(const Tensor&, SourceLoc);               ///< a real tensor becomes a captured input
+  graph::ValueId value_of(TracedRef&);                       ///< replays the chain after writes
+  void write(TracedRef&, graph::ValueId value, SourceLoc);   ///< new contents of the view
+  graph::ValueId add_view(graph::ValueId on, const ViewStep&, SourceLoc);
+  graph::ValueId contiguous(graph::ValueId, SourceLoc);
+  std::vector<graph::NodeArg> node_args(const graph::OpCall&);
+  Tensor make_view(const graph::OpCall&);
+  Tensor fresh(graph::ValueId);
+  Tensor add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first_value, const std::string& name,
+                   graph::InputSpec::Kind kind);
+  Layout user_layout(const graph::OpDef&, TracedRef& self, const std::vector<graph::NodeArg>& args, SourceLoc);
+
+  const CallFrame& frame_;
+  Traced out_;
+  std::vector<std::shared_ptr<TracedStorage>> storages_;
+  struct Input {
+    Tensor tensor;                   ///< traced
+    const TensorImpl* concrete;
+    Layout layout;                   ///< at the start
+  };
+  std::vector<Input> inputs_;
+  std::vector<Tensor> results_;      ///< traced; undefined where the user's is
+  std::size_t captured_values_ = 0;  ///< values that captured tensors append after the frame's own
+  std::optional<std::pair<Int, Int>> random_;
+  int random_sources_ = 0;
+};
+
+}  // namespace reprise::detail

@@ -1,0 +1,147 @@
+// Functionalization on the fly: views are chains, writes go back through them.
+//
+// Note [Writes through views]
+// A storage has one current value, `base`. A tensor on it is a chain of view operators. To write `v` into the view
+// c1(c2(...)), the inverses are applied from the inside out: what the innermost operator cut out is put back with its
+// scatter (slice -> slice_scatter), giving a new value of what it was cut from, and so on up to a new base. Later reads of
+// any other view of the storage replay their chain on the new base. Nothing in the graph is ever overwritten, and a pass
+// that merges equal nodes removes what was replayed for nothing.
+#include <numeric>
+
+#include "base/errors.h"
+#include "runtime/tracer.h"
+#include "tensor/impl.h"
+
+namespace reprise::detail {
+
+using graph::NodeArg;
+using graph::OpId;
+using graph::ValueId;
+
+namespace {
+bool same_sizes(const Ints& a, const Ints& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](Int x, Int y) { return identical(x, y); });
+}
+}  // namespace
+
+ValueId Tracer::contiguous(ValueId v, SourceLoc loc) {
+  return known_contiguous(out_.graph.meta(v).layout) ? v : out_.graph.add(OpId::clone, {v}, loc);
+}
+
+ValueId Tracer::add_view(ValueId on, const ViewStep& step, SourceLoc loc) {
+  // `view` was possible on the strides that the user's tensor had; a value made by a write is laid out otherwise.
+  if (step.op == OpId::view || step.op == OpId::as_strided) on = contiguous(on, loc);
+  std::vector<NodeArg> args = step.args;
+  args[0] = on;
+  return out_.graph.add(step.op, std::move(args), loc);
+}
+
+ValueId Tracer::value_of(TracedRef& ref) {
+  if (ref.cached_generation == ref.storage->generation && ref.cached) return ref.cached;
+  ValueId v = ref.storage->base;
+  for (const ViewStep& step : ref.chain) v = add_view(v, step, {});
+  ref.cached = v;
+  ref.cached_generation = ref.storage->generation;
+  return v;
+}
+
+Layout Tracer::user_layout(const graph::OpDef& def, TracedRef& self, const std::vector<NodeArg>& args, SourceLoc loc) {
+  graph::NodeRuleArgs rest(out_.graph, args);
+  std::vector<graph::RuleArg> with_self(rest.args().begin(), rest.args().end());
+  with_self[0] = &self.user_meta;
+  return graph::apply_view(def, with_self, self.user_meta.layout, loc);
+}
+
+Tensor Tracer::make_view(const graph::OpCall& c) {
+  TracedRef& self = ref_of(*std::get<const Tensor*>(c.args[0]), c.loc);
+  std::vector<NodeArg> args = node_args(c);
+  if (c.op.id == OpId::as_strided && self.storage->input >= 0) {
+    // It counts from the start of the storage, of which a traced input shows only a part.
+    const Layout& whole = inputs_[static_cast<std::size_t>(self.storage->input)].layout;
+    const TensorImpl* concrete = inputs_[static_cast<std::size_t>(self.storage->input)].concrete;
+    if (!known_contiguous(whole) || concrete->offset != 0 || concrete->storage->bytes != concrete->numel() * item_size(concrete->dtype))
+      fail(ErrorCode::NotTraceable, "as_strided", c.loc, "as_strided of an argument that does not cover its storage row-major");
+  }
+  auto ref = std::make_unique<TracedRef>();
+  ref->user_meta = self.user_meta;
+  ref->user_meta.layout = user_layout(c.op, self, args, c.loc);
+  ref->storage = self.storage;
+  ref->chain = self.chain;
+  if (c.op.id == OpId::as_strided) ref->chain.clear();  // of the storage, not of the view
+  ViewStep step{c.op.id, args};
+  step.args[0] = std::monostate{};
+  ValueId on = c.op.id == OpId::as_strided ? self.storage->base : std::get<ValueId>(args[0]);
+  ref->chain.push_back(step);
+  ref->cached = add_view(on, step, c.loc);
+  ref->cached_generation = self.storage->generation;
+  return Tensor::adopt(new_traced_impl(ref.release()));
+}
+
+void Tracer::write(TracedRef& ref, ValueId value, SourceLoc loc) {
+  graph::Graph& g = out_.graph;
+  for (Int s : ref.user_meta.layout.strides)
+    if (!s.is_symbolic() && s.hint() == 0) {
+      std::size_t d = static_cast<std::size_t>(&s - ref.user_meta.layout.strides.begin());
+      (void)d;
+    }
+  // Several elements at one address: ATen refuses such writes too.
+  for (std::size_t d = 0; d < ref.user_meta.layout.strides.size(); ++d) {
+    Int stride = ref.user_meta.layout.strides[d], size = ref.user_meta.layout.sizes[d];
+    if (!stride.is_symbolic() && stride.hint() == 0 && !(!size.is_symbolic() && size.hint() <= 1) && size.hint() > 1)
+      fail(ErrorCode::AliasConflict, "write", loc, "dimension ", d, " of the written tensor is expanded: ", size,
+           " elements share one address; clone() it first");
+  }
+  std::vector<ValueId> parents{ref.storage->base};
+  for (const ViewStep& step : ref.chain) parents.push_back(add_view(parents.back(), step, loc));
+  if (!same_sizes(g.meta(value).layout.sizes, g.meta(parents.back()).layout.sizes))
+    value = g.add(OpId::expand, {value, g.meta(parents.back()).layout.sizes}, loc);
+  ValueId now = value;
+  for (std::size_t i = ref.chain.size(); i-- > 0;) {
+    const ViewStep& step = ref.chain[i];
+    ValueId parent = parents[i];
+    const Ints sizes = g.meta(parent).layout.sizes;
+    auto scatter = [&](OpId op) {
+      std::vector<NodeArg> args{parent, now};
+      args.insert(args.end(), step.args.begin() + 1, step.args.end());
+      return g.add(op, std::move(args), loc);
+    };
+    switch (step.op) {
+      case OpId::slice: now = scatter(OpId::slice_scatter); break;
+      case OpId::select: now = scatter(OpId::select_scatter); break;
+      case OpId::diagonal: now = scatter(OpId::diagonal_scatter); break;
+      case OpId::as_strided: now = scatter(OpId::as_strided_scatter); break;
+      case OpId::permute: {
+        const Ints& dims = std::get<Ints>(step.args[1]);
+        Ints inverse(dims.size(), 0);
+        for (std::size_t d = 0; d < dims.size(); ++d) {
+          std::int64_t to = dims[d].value(loc);
+          inverse[static_cast<std::size_t>(to < 0 ? to + static_cast<std::int64_t>(dims.size()) : to)] = static_cast<std::int64_t>(d);
+        }
+        now = g.add(OpId::permute, {now, inverse}, loc);
+        break;
+      }
+      case OpId::expand: break;  // of equal sizes, or the check above has thrown
+      default: now = g.add(OpId::view, {contiguous(now, loc), sizes}, loc);  // view, squeeze, unsqueeze
+    }
+    if (step.op == OpId::expand && !same_sizes(g.meta(now).layout.sizes, sizes)) now = g.add(OpId::view, {contiguous(now, loc), sizes}, loc);
+  }
+  ref.storage->base = now;
+  ++ref.storage->generation;
+  ref.cached = value;
+  ref.cached_generation = ref.storage->generation;
+  if (ref.chain.empty()) ref.cached = now;
+}
+
+void Tracer::mutate_metadata(const graph::OpCall& c) {
+  const Tensor& self = *std::get<const Tensor*>(c.args[0]);
+  TracedRef& ref = ref_of(self, c.loc);
+  // The handle now is the view: same impl, new chain. On an input finish() sees that its layout has changed.
+  Tensor view = make_view(c);
+  auto& made = static_cast<TracedRef&>(*view.impl()->trace);
+  ref.user_meta = made.user_meta;
+  ref.chain = made.chain;
+  ref.cached = made.cached;
+  ref.cached_generation = made.cached_generation;
+}
+
+}  // namespace reprise::detail
