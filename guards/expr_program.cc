@@ -1,3 +1,5 @@
+#include <set>
+
 #include "base/errors.h"
 #include "guards/shape_env_impl.h"
 
@@ -58,6 +60,13 @@ std::uint32_t ExprProgram::add(const Expr* e) {
   }
   slot_of_.emplace(e, slot);
   return slot;
+}
+
+std::vector<std::uint32_t> ExprProgram::words() const {
+  std::set<std::uint32_t> found;
+  for (const Op& op : ops_)
+    if (op.code == kWord) found.insert(op.a);
+  return {found.begin(), found.end()};
 }
 
 void ExprProgram::evaluate(const std::int64_t* words, std::int64_t* s) const {

@@ -110,6 +110,8 @@ class ExprProgram {
   /// Returns the index in the result array at which this expression's value will stand. Equal expressions share one.
   std::uint32_t add(Int);
   std::uint32_t add(const Expr*);
+  /// The call's words that the results depend on, ascending.
+  std::vector<std::uint32_t> words() const;
   std::size_t size() const { return n_slots_; }   ///< length of the array evaluate() fills
   /// `words`: the call signature (symbols read `words[source.word]`). `slots`: size() values are written.
   /// Division by zero yields 0 (a guard excludes it wherever the result is used).

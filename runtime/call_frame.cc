@@ -7,7 +7,6 @@ namespace reprise::runtime {
 void add_tensor(CallFrame& f, const TensorImpl* t) {
   if (!t) {
     f.constant(0);
-    f.tensors.push_back(nullptr);
     return;
   }
   if (t->trace) fail(ErrorCode::InvalidArgument, "compile", {}, "a tensor of a finished trace is used: it never had data");

@@ -48,7 +48,7 @@ inline std::size_t value_count(std::uint64_t w) {
   return w == 0 ? 0 : static_cast<std::size_t>(rank_of_word(w)) * (is_row_major_word(w) ? 1 : 2);
 }
 
-/// Appends a concrete tensor. Throws InvalidArgument for one of a finished trace, StorageFreed for a released one.
+/// Appends a concrete tensor; an undefined one (null) leaves a word of structure alone. Throws InvalidArgument for one of a finished trace, StorageFreed for a released one.
 void add_tensor(CallFrame&, const TensorImpl*);
 
 }  // namespace reprise::runtime

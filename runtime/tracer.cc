@@ -45,7 +45,7 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
     std::uint32_t at = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(d);
     std::string source = name + " .size(" + std::to_string(d) + ")";
     std::int64_t size = concrete->sizes[d];
-    const DimMark* mark = dim_mark(*concrete, d);
+    const DimMark* mark = concrete->marks && (concrete->marks->set >> d & 1) ? &concrete->marks->dims[d] : nullptr;
     if (mark && !mark->is_static) {
       meta.layout.sizes.push_back(env.new_symbol({at, source}, size, std::max<std::int64_t>(mark->min, 0), mark->max, mark->multiple_of));
     } else {
@@ -72,6 +72,7 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
   auto& ref = static_cast<TracedRef&>(*t.impl()->trace);
   ref.input = ref.storage->input = static_cast<std::int32_t>(inputs_.size());
   inputs_.push_back({t, concrete, meta.layout});
+  out_.input_values.push_back({static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(runtime::value_count(word))});
   return t;
 }
 
@@ -154,20 +155,14 @@ void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
   results.push_back(self);
 }
 
-// The stream of random numbers goes on where the last call left it: seed and offset are read at each call, and the
-// offset moves on by what the trace took in all. They are the last values of the call.
+// The stream goes on where the last call left it: seed and offset are the call's first two values, filled in before a
+// replay, and the generator moves on by what the trace took in all.
 std::pair<Int, Int> Tracer::next_random(Int count) {
-  if (!out_.uses_random) {
-    out_.uses_random = true;
-    random_.emplace(0, 0);
-  }
-  // The words' place is known only when all captured tensors are: a placeholder that finish() moves.
-  if (random_sources_ == 0) {
+  if (!random_) {
     guards::ShapeEnv& env = *out_.graph.env;
-    random_->first = env.new_symbol({kSeedWord, "rng seed"}, 0);
-    random_->second = env.new_symbol({kOffsetWord, "rng offset"}, 0);
-    random_sources_ = 1;
+    random_.emplace(env.new_symbol({kSeedValue, "rng seed"}, 0), env.new_symbol({kOffsetValue, "rng offset"}, 0));
   }
+  out_.uses_random = true;
   Int offset = random_->second + out_.random_count;
   out_.random_count += count;
   return {random_->first, offset};

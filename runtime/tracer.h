@@ -13,6 +13,9 @@ namespace reprise::detail {
 
 class Tracer;
 
+/// The first two values of every call: where the random numbers stand. Filled in only for programs that draw some.
+inline constexpr std::uint32_t kSeedValue = 0, kOffsetValue = 1;
+
 /// One step from a tensor to a view of it: a View operator with its arguments (the first, self, left empty).
 struct ViewStep {
   graph::OpId op;
@@ -46,12 +49,14 @@ struct TracedRef final : TracedTensor {
 struct Traced {
   graph::Graph graph;
   std::vector<Tensor> captured;                  ///< implicit inputs, after the arguments
+  /// By input (arguments, then captured): where its sizes and strides stand among the call's values.
+  struct ValueRange { std::uint32_t first, count; };
+  std::vector<ValueRange> input_values;
   /// Result leaves in order: tensors are graph outputs (-1: undefined), numbers are expressions.
   std::vector<std::int32_t> tensor_results;
   std::vector<Int> int_results;
   bool uses_random = false;
   Int random_count = 0;                          ///< numbers taken from the generator
-  std::uint32_t random_word = 0;                 ///< values[random_word] is the seed, the next one the offset
   std::shared_ptr<void> result_template;
 };
 
@@ -105,7 +110,6 @@ class Tracer final : public graph::Interpreter {
   std::vector<Tensor> results_;      ///< traced; undefined where the user's is
   std::size_t captured_values_ = 0;  ///< values that captured tensors append after the frame's own
   std::optional<std::pair<Int, Int>> random_;
-  int random_sources_ = 0;
 };
 
 }  // namespace reprise::detail

@@ -79,11 +79,6 @@ Tensor Tracer::make_view(const graph::OpCall& c) {
 
 void Tracer::write(TracedRef& ref, ValueId value, SourceLoc loc) {
   graph::Graph& g = out_.graph;
-  for (Int s : ref.user_meta.layout.strides)
-    if (!s.is_symbolic() && s.hint() == 0) {
-      std::size_t d = static_cast<std::size_t>(&s - ref.user_meta.layout.strides.begin());
-      (void)d;
-    }
   // Several elements at one address: ATen refuses such writes too.
   for (std::size_t d = 0; d < ref.user_meta.layout.strides.size(); ++d) {
     Int stride = ref.user_meta.layout.strides[d], size = ref.user_meta.layout.sizes[d];
@@ -135,6 +130,11 @@ void Tracer::write(TracedRef& ref, ValueId value, SourceLoc loc) {
 void Tracer::mutate_metadata(const graph::OpCall& c) {
   const Tensor& self = *std::get<const Tensor*>(c.args[0]);
   TracedRef& ref = ref_of(self, c.loc);
+  if (c.op.id == OpId::set) fail(ErrorCode::NotTraceable, "set_", c.loc, "set_ while traced");
+  if (c.op.id == OpId::as_strided) {
+    Int want = numel(std::get<IntArrayRef>(c.args[1]).vec()), have = numel(out_.graph.meta(ref.storage->base).layout.sizes);
+    if (!(want <= have)) fail(ErrorCode::NotTraceable, "resize_", c.loc, "resize_ beyond the storage while traced");
+  }
   // The handle now is the view: same impl, new chain. On an input finish() sees that its layout has changed.
   Tensor view = make_view(c);
   auto& made = static_cast<TracedRef&>(*view.impl()->trace);

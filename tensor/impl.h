@@ -23,6 +23,16 @@ void retain(Storage*) noexcept;
 void release(Storage*) noexcept;             ///< (tensor/storage.cc) frees at zero: deleter, or back to the allocator
 Storage* new_storage(Device, std::int64_t bytes);  ///< from device's caching allocator; throws OutOfMemory
 
+/// What mark_dynamic or mark_static said of one dimension.
+struct DimMark {
+  std::int64_t min = 0, max = INT64_MAX, multiple_of = 1;
+  bool is_static = false;
+};
+struct DimMarks {
+  DimMark dims[kMaxRank];
+  std::uint8_t set = 0;                      ///< bit d: dims[d] counts
+};
+
 /// One view. Concrete tensors keep plain numbers in fixed arrays, so that filling a call signature is a copy;
 /// a traced tensor (`trace` set) has no storage, and its layout is symbolic and lives in the trace's record.
 struct TensorImpl {
@@ -35,6 +45,7 @@ struct TensorImpl {
   std::int64_t offset = 0;                   ///< elements
   Storage* storage = nullptr;                ///< owned reference
   struct TracedTensor* trace = nullptr;      ///< owned; runtime/trace.h defines it. Null for a real tensor
+  DimMarks* marks = nullptr;                 ///< owned; null unless marked
 
   char* data() const { return static_cast<char*>(storage->data) + offset * item_size(dtype); }
   std::int64_t numel() const {

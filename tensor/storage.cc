@@ -53,6 +53,7 @@ void detail::release(TensorImpl* t) noexcept {
   if (t->refs.load(std::memory_order_acquire) != 1 && t->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (t->storage) reprise::release(t->storage);
   delete t->trace;
+  delete t->marks;
   delete t;
 }
 

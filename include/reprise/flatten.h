@@ -161,7 +161,7 @@ struct CallFrame {
 
   void clear() {
     structure.clear();
-    values.clear();
+    values.assign(2, 0);  // the random numbers' seed and offset
     tensors.clear();
     hash = 0x9e3779b97f4a7c15ull;
   }

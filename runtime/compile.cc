@@ -1,0 +1,275 @@
+// The front door: find a specialization for a call, or make one, or say why the call is served eagerly.
+#include <chrono>
+#include <cstring>
+
+#include "base/counters.h"
+#include "base/errors.h"
+#include "base/knobs.h"
+#include "base/log.h"
+#include "graph/interpreter.h"
+#include "runtime/compiled.h"
+#include "tensor/impl.h"
+
+#include <nlohmann/json.hpp>
+
+namespace reprise::detail {
+
+namespace {
+
+// Every 64th call is timed: reading the clock twice costs about as much as a dispatch.
+constexpr std::int64_t kSampleEvery = 64;
+thread_local std::chrono::steady_clock::time_point t_sample_start;
+thread_local bool t_sampling = false;
+
+void end_sample(Compiled& c) {
+  if (!t_sampling) return;
+  t_sampling = false;
+  auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - t_sample_start).count();
+  c.dispatch_ns.fetch_add(ns, std::memory_order_relaxed);
+  c.dispatch_samples.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Compiled::Compiled(CompileOptions o) : options(std::move(o)) {
+  mode = options.mode.empty() ? knobs().mode : options.mode;
+  if (mode != "off" && mode != "interpret" && mode != "no-fuse" && mode != "full")
+    fail(ErrorCode::InvalidArgument, "compile", {}, "mode is '", mode, "', expected off, interpret, no-fuse or full");
+  if (options.max_specializations < 1) fail(ErrorCode::InvalidArgument, "compile", {}, "max_specializations is ", options.max_specializations, ", expected at least 1");
+  if (options.recordings_max < 0 || options.recordings_bytes < 0) fail(ErrorCode::InvalidArgument, "compile", {}, "a bound on recordings is negative");
+  if (options.recordings_max == 0) options.recordings_max = static_cast<int>(knobs().recordings_max);
+  if (options.recordings_bytes == 0) options.recordings_bytes = knobs().recordings_bytes;
+  tables.push_back(std::make_unique<Table>());
+  table.store(tables.back().get());
+}
+
+std::shared_ptr<Compiled> new_compiled(CompileOptions o) { return std::make_shared<Compiled>(std::move(o)); }
+
+bool tracing() { return dynamic_cast<Tracer*>(&graph::Interpreter::current()) != nullptr; }
+
+CallFrame& begin_frame(Compiled& c) {
+  static thread_local CallFrame frame;
+  frame.clear();
+  if (c.calls.fetch_add(1, std::memory_order_relaxed) % kSampleEvery == kSampleEvery - 1) {
+    t_sampling = true;
+    t_sample_start = std::chrono::steady_clock::now();
+  }
+  return frame;
+}
+
+const Specialization* lookup(Compiled& c, CallFrame& f) {
+  const Specialization* last = c.last.load(std::memory_order_acquire);
+  if (last && admits(*last, f)) return last;
+  const Compiled::Table& table = *c.table.load(std::memory_order_acquire);
+  auto it = table.by_structure.find(f.hash);
+  if (it == table.by_structure.end()) return nullptr;
+  for (const Specialization* s : it->second) {
+    if (s == last || !admits(*s, f)) continue;
+    c.last.store(s, std::memory_order_release);
+    return s;
+  }
+  return nullptr;
+}
+
+const Specialization* find(Compiled& c, CallFrame& f) {
+  const Specialization* s = lookup(c, f);
+  end_sample(c);
+  return s;
+}
+
+namespace {
+
+// Which guard of which specialization came closest, in words.
+struct Nearest {
+  const Specialization* specialization = nullptr;
+  std::string failed, remedy;
+};
+
+Nearest nearest_miss(const Compiled& c, CallFrame& f) {
+  Nearest n;
+  for (auto it = c.owned.rbegin(); it != c.owned.rend(); ++it) {
+    const Specialization& s = **it;
+    std::uint32_t miss = ~0u;
+    if (admits(s, f, &miss)) continue;
+    if (miss != ~0u) return {&s, s.guards.explain(miss, f.values.data()), s.guards.remedy(miss)};
+    if (n.specialization) continue;
+    bool other_structure = s.hash != f.hash || s.structure != f.structure;
+    n = {&s, other_structure ? "dtype, rank, layout, or a constant argument differs" : "a captured tensor changed, or a written argument overlaps another",
+         other_structure ? "each combination of these is a compilation of its own" : "pass tensors that do not overlap"};
+  }
+  return n;
+}
+
+void log_compiled(const Compiled& c, const Specialization& s, const Nearest& before) {
+  if (log::on(log::Channel::Compile))
+    log::event(log::Channel::Compile, "compiled", s.name,
+               "compiled: " + std::to_string(s.guards.size()) + " guards, " + std::to_string(s.program.steps.size()) + " launches; trace " +
+                   std::to_string(s.trace_ns / 1000) + " us, passes and code " + std::to_string(s.build_ns / 1000) + " us",
+               {{"guards", s.guards.size()}, {"launches", s.program.steps.size()}, {"trace_us", s.trace_ns / 1000}, {"build_us", s.build_ns / 1000}});
+  if (before.specialization && log::on(log::Channel::Recompiles))
+    log::event(log::Channel::Recompiles, "recompiled", s.name,
+               "new specialization (" + std::to_string(c.owned.size()) + " of " + std::to_string(c.options.max_specializations) + "): " + before.specialization->name +
+                   " does not fit: " + before.failed + "; to avoid it: " + before.remedy,
+               {{"against", before.specialization->name}, {"failed", before.failed}, {"remedy", before.remedy}, {"specializations", c.owned.size()}});
+  if (log::on(log::Channel::Epilogue))
+    for (std::size_t i = 0; i < s.program.graph.outputs.size(); ++i) {
+      const graph::OutputSpec& o = s.program.graph.outputs[i];
+      if (o.kind != graph::OutputSpec::Kind::NewValueOfInput) continue;
+      const std::string& input = s.program.graph.values[s.program.graph.inputs[o.source].value.v].name;
+      bool in_place = s.program.lowered.outputs[i].in_place;
+      log::event(log::Channel::Epilogue, "mutation", s.name, input + (in_place ? " is written in place: " : " is written in the epilogue: ") + s.program.lowered.outputs[i].why,
+                 {{"input", input}, {"in_place", in_place}, {"why", s.program.lowered.outputs[i].why}});
+    }
+  if (log::on(log::Channel::Fusion))
+    log::event(log::Channel::Fusion, "launches", s.name, kernels::print(s.program.lowered), {{"launches", s.program.steps.size()}});
+}
+
+const Specialization* serve_eagerly(Compiled& c, const std::string& reason) {
+  c.fallbacks.fetch_add(1, std::memory_order_relaxed);
+  counters().eager_fallbacks.add();
+  c.last_fallback_reason = reason;
+  return nullptr;
+}
+
+void refuse(Compiled& c, const CallFrame& f, const std::string& event, const std::string& reason) {
+  c.refusals.push_back({f.structure, reason});
+  if (log::on(log::Channel::Recompiles))
+    log::event(log::Channel::Recompiles, event, c.options.name, "served eagerly from now on: " + reason, {{"reason", reason}});
+}
+
+}  // namespace
+
+const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void* ctx) {
+  if (c.mode == "off") {
+    std::lock_guard lock(c.mu);
+    return serve_eagerly(c, "mode is off");
+  }
+  std::lock_guard lock(c.mu);
+  if (const Specialization* s = lookup(c, f)) return s;  // somebody else compiled it meanwhile
+  for (const Compiled::Refusal& r : c.refusals)
+    if (r.structure == f.structure) {
+      if (c.sealed) fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed, and this call could only be served eagerly: ", r.reason);
+      return serve_eagerly(c, r.reason);
+    }
+  Nearest nearest = nearest_miss(c, f);
+  if (c.sealed)
+    fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed and no specialization admits this call",
+         nearest.specialization ? ": " + nearest.specialization->name + ": " + nearest.failed : " (none was compiled)");
+  if (static_cast<int>(c.owned.size()) >= c.options.max_specializations) {
+    if (!c.warned_full) {
+      c.warned_full = true;
+      log::warn(c.options.name + " has " + std::to_string(c.owned.size()) + " specializations, its limit: calls that fit none are served eagerly. The latest miss: " +
+                nearest.failed + "; to avoid it: " + nearest.remedy);
+    }
+    return serve_eagerly(c, "the limit of " + std::to_string(c.options.max_specializations) + " specializations is reached");
+  }
+
+  // The frame is this thread's, and the user's function may call compiled functions while it is traced: work on a copy.
+  CallFrame own = f;
+  std::unique_ptr<Specialization> made;
+  try {
+    made = specialize(c.options.name + "/" + std::to_string(c.owned.size()), c.mode, own, body, ctx);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::NotTraceable && e.code() != ErrorCode::Internal) throw;
+    std::string reason = e.code() == ErrorCode::Internal ? "compilation failed: " + std::string(e.what()) : std::string(e.what());
+    refuse(c, own, e.code() == ErrorCode::Internal ? "compile_failed" : "not_traceable", reason);
+    return serve_eagerly(c, reason);
+  }
+  CallFrame& frame = f;
+  frame = own;
+  const Specialization* s = made.get();
+  if (!admits(*s, frame)) {  // what was just traced must admit the call it was traced for
+    refuse(c, own, "compile_failed", "the new specialization does not admit the call it was made for");
+    return serve_eagerly(c, "the new specialization does not admit the call it was made for");
+  }
+  auto table = std::make_unique<Compiled::Table>(*c.table.load());
+  table->by_structure[s->hash].push_back(s);
+  c.owned.push_back(std::move(made));
+  log_compiled(c, *s, nearest);
+  c.compilations.fetch_add(1, std::memory_order_relaxed);
+  c.tables.push_back(std::move(table));
+  c.last.store(s, std::memory_order_release);
+  c.table.store(c.tables.back().get(), std::memory_order_release);  // the line that publishes
+  return s;
+}
+
+void run(Compiled& c, const Specialization& s, CallFrame& f, Outputs& outputs) {
+  run_specialization(s, f, outputs, c.options.recordings_max, c.options.recordings_bytes);
+}
+
+const void* result_template(const Specialization& s) { return s.result_template.get(); }
+
+Outputs::~Outputs() {
+  for (TensorImpl* t : tensors)
+    if (t) release(t);
+}
+
+double measure_dispatch(Compiled& c, void (*flatten)(void*, CallFrame&), void* ctx, int times) {
+  CallFrame f;
+  const Specialization* s = nullptr;
+  auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < times; ++i) {
+    f.clear();
+    flatten(ctx, f);
+    s = lookup(c, f);
+  }
+  auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
+  if (!s) fail(ErrorCode::InvalidArgument, "measure_dispatch", {}, "no specialization admits this call: make it once first");
+  return static_cast<double>(ns) / std::max(times, 1);
+}
+
+void seal(Compiled& c) {
+  std::lock_guard lock(c.mu);
+  c.sealed = true;
+}
+
+void reset(Compiled& c) {
+  std::lock_guard lock(c.mu);
+  auto empty = std::make_unique<Compiled::Table>();
+  c.last.store(nullptr);
+  c.table.store(empty.get());
+  c.tables.clear();
+  c.tables.push_back(std::move(empty));
+  c.owned.clear();
+  c.refusals.clear();
+  c.sealed = c.warned_full = false;
+  c.last_fallback_reason.clear();
+  c.calls = c.fallbacks = c.compilations = c.dispatch_ns = c.dispatch_samples = 0;
+}
+
+// ---- the walkers' out-of-line parts
+
+namespace {
+std::string joined(const std::vector<std::string>& path) {
+  std::string s;
+  for (const std::string& p : path) s += p;
+  return s;
+}
+}  // namespace
+
+void ArgumentTracer::enter_index(std::size_t i) { path_.push_back("[" + std::to_string(i) + "]"); }
+void ArgumentTracer::enter_field(std::size_t i) { path_.push_back(path_.empty() ? "arg " + std::to_string(i) : "." + std::to_string(i)); }
+void ArgumentTracer::enter_key(const std::string& key) { path_.push_back("[\"" + key + "\"]"); }
+void ArgumentTracer::leave() { path_.pop_back(); }
+
+void ArgumentTracer::tensor(Tensor& t) {
+  if (!t.defined()) return;
+  const TensorImpl* concrete = frame_.tensors[next_tensor_++];
+  std::uint64_t word = runtime::structure_word(*concrete);
+  t = tracer_.argument(concrete, word, 2 + next_value_, joined(path_));
+  next_value_ += runtime::value_count(word);
+}
+
+void ArgumentTracer::integer(Int& i) { i = tracer_.integer_argument(2 + next_value_++, joined(path_)); }
+
+void ResultTracer::tensor(Tensor& t) {
+  tracer_.result(t);
+  t = Tensor();
+}
+void ResultTracer::integer(Int& i) {
+  tracer_.result(i);
+  i = 0;
+}
+void set_result_template(Tracer& t, std::shared_ptr<void> p) { t.result_template = std::move(p); }
+
+}  // namespace reprise::detail

@@ -1,0 +1,328 @@
+// Eager execution: a view is metadata; anything that computes is a compiled function of one operator, found by operator and
+// structure. There is no second implementation of anything.
+#include <cstring>
+
+#include "base/counters.h"
+#include "base/errors.h"
+#include "base/knobs.h"
+#include "base/log.h"
+#include "graph/interpreter.h"
+#include "runtime/compiled.h"
+#include "tensor/impl.h"
+
+namespace reprise::detail {
+
+namespace {
+
+using graph::CallArg;
+using graph::OpCall;
+using graph::OpDef;
+using graph::OpId;
+
+// Eager keeps few recordings of each operator and structure: making one is cheap, and sizes that alternate are few.
+constexpr std::int64_t kEagerRecordings = 16;
+
+/// What an operator's specializations are kept in. Immutable snapshots, as in Compiled.
+class EagerTable {
+ public:
+  static EagerTable& get() {
+    static EagerTable* t = new EagerTable;  // never destroyed: tensors may be used by other static objects' destructors
+    return *t;
+  }
+
+  const Specialization* find(CallFrame& f) {
+    const Table& table = *table_.load(std::memory_order_acquire);
+    auto it = table.find(f.hash);
+    if (it == table.end()) return nullptr;
+    for (const Specialization* s : it->second)
+      if (admits(*s, f)) return s;
+    return nullptr;
+  }
+
+  const Specialization* make(const OpCall& call, CallFrame& f, void (*body)(void*, Tracer&), void* ctx) {
+    std::lock_guard lock(mu_);
+    if (const Specialization* s = find(f)) return s;
+    std::string mode = knobs().mode == "off" ? "full" : knobs().mode;
+    std::unique_ptr<Specialization> made = specialize(std::string(call.op.name()), mode, f, body, ctx);
+    const Specialization* s = made.get();
+    if (!admits(*s, f)) fail(ErrorCode::Internal, std::string(call.op.name()).c_str(), call.loc, "the operator's own guards refuse the call they were made for");
+    auto table = std::make_unique<Table>(*table_.load());
+    (*table)[s->hash].push_back(s);
+    owned_.push_back(std::move(made));
+    tables_.push_back(std::move(table));
+    table_.store(tables_.back().get(), std::memory_order_release);
+    return s;
+  }
+
+ private:
+  using Table = std::unordered_map<std::uint64_t, std::vector<const Specialization*>>;
+  EagerTable() {
+    tables_.push_back(std::make_unique<Table>());
+    table_.store(tables_.back().get());
+  }
+  std::mutex mu_;
+  std::vector<std::unique_ptr<Table>> tables_;                 // guarded by mu_; old snapshots stay for their readers
+  std::vector<std::unique_ptr<Specialization>> owned_;         // guarded by mu_
+  std::atomic<const Table*> table_;
+};
+
+// Arguments of one call, walked twice in the same order: into the frame, and into traced arguments.
+struct EagerArgs {
+  const OpCall& call;
+  std::vector<Tensor> made;       // 0-dim tensors that stand for float numbers
+  std::vector<CallArg> args;
+
+  explicit EagerArgs(const OpCall& c) : call(c), args(c.args.begin(), c.args.end()) {
+    // A float where a tensor could stand becomes a 0-dim tensor: it promotes as the number does (a floating operand keeps
+    // its dtype), and a new value needs no new code. An integer tensor would become float64, so there it stays a constant.
+    bool floating = false;
+    for (const CallArg& a : args)
+      if (auto* t = std::get_if<const Tensor*>(&a); t && (*t)->defined() && is_floating((*t)->dtype()) && (*t)->dim() > 0) floating = true;
+    if (!floating) return;
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < args.size(); ++i) n += is_number(i);
+    made.reserve(n);
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (!is_number(i)) continue;
+      Tensor t = empty_concrete(nullptr, 0, DType::Float64, Device::cpu());
+      double v = std::get<Scalar>(args[i]).to_double();
+      std::memcpy(t.impl()->data(), &v, sizeof v);
+      made.push_back(std::move(t));
+      args[i] = &made.back();
+    }
+  }
+
+  bool is_number(std::size_t i) const {
+    graph::ArgType t = call.op.schema.args[i].type;
+    const Scalar* s = std::get_if<Scalar>(&args[i]);
+    return s && s->is_float() && (t == graph::ArgType::TensorOrScalar || t == graph::ArgType::OptionalTensorOrScalar);
+  }
+
+  void flatten(CallFrame& f) const {
+    f.constant(static_cast<std::uint64_t>(call.op.id) << 1 | call.inplace);
+    for (const CallArg& a : args) {
+      f.constant(a.index());
+      std::visit([&](const auto& v) { flatten_one(f, v); }, a);
+    }
+  }
+
+  // The traced twin of flatten: same order, tensors and numbers replaced by inputs.
+  std::vector<CallArg> traced(Tracer& tracer, const CallFrame& f, std::vector<std::vector<Tensor>>& tensors, std::vector<Ints>& ints) const {
+    std::vector<CallArg> out;
+    std::size_t tensor = 0, value = 2, number = 0;
+    auto one = [&](const Tensor& t) {
+      if (!t.defined()) return Tensor();
+      std::uint64_t word = runtime::structure_word(*f.tensors[tensor]);
+      Tensor made = tracer.argument(f.tensors[tensor], word, value, "arg " + std::to_string(tensor));
+      ++tensor;
+      value += runtime::value_count(word);
+      return made;
+    };
+    auto integer = [&] { return tracer.integer_argument(value++, "number " + std::to_string(number++)); };
+    for (const CallArg& a : args) {
+      if (auto* t = std::get_if<const Tensor*>(&a)) {
+        tensors.push_back({one(**t)});
+        out.push_back(&tensors.back()[0]);
+      } else if (auto* list = std::get_if<TensorArrayRef>(&a)) {
+        std::vector<Tensor> all;
+        for (const Tensor& x : *list) all.push_back(one(x));
+        tensors.push_back(std::move(all));
+        out.push_back(TensorArrayRef(tensors.back()));
+      } else if (std::holds_alternative<Int>(a)) {
+        out.push_back(integer());
+      } else if (auto* l = std::get_if<IntArrayRef>(&a)) {
+        ints.emplace_back();
+        for (std::size_t i = 0; i < l->size(); ++i) ints.back().push_back(integer());
+        out.push_back(IntArrayRef(ints.back()));
+      } else if (auto* s = std::get_if<Scalar>(&a); s && s->kind() == Scalar::Kind::Int) {
+        out.push_back(Scalar(integer()));
+      } else {
+        out.push_back(a);
+      }
+    }
+    return out;
+  }
+
+ private:
+  void flatten_one(CallFrame& f, std::monostate) const { f.constant(0); }
+  void flatten_one(CallFrame& f, const Tensor* t) const { f.tensor(*t); }
+  void flatten_one(CallFrame& f, const TensorArrayRef& l) const {
+    f.constant(l.size());
+    for (const Tensor& t : l) f.tensor(t);
+  }
+  void flatten_one(CallFrame& f, Int i) const { f.integer(i); }
+  void flatten_one(CallFrame& f, const IntArrayRef& l) const {
+    f.constant(l.size());
+    for (Int i : l) f.integer(i);
+  }
+  void flatten_one(CallFrame& f, const Scalar& s) const {
+    f.constant(static_cast<std::uint64_t>(s.kind()));
+    if (s.kind() == Scalar::Kind::Int) f.integer(s.to_int());
+    else f.constant(std::bit_cast<std::uint64_t>(s.to_double()));
+  }
+  void flatten_one(CallFrame& f, bool b) const { f.constant(b); }
+  void flatten_one(CallFrame& f, DType t) const { f.constant(static_cast<std::uint64_t>(t)); }
+  void flatten_one(CallFrame& f, std::string_view s) const { f.text(s); }
+};
+
+Tensor eager_view(const OpCall& c) {
+  const Tensor& self = *std::get<const Tensor*>(c.args[0]);
+  TensorImpl& impl = defined_impl(self, std::string(c.op.name()).c_str(), c.loc);
+  check_not_released(impl, std::string(c.op.name()).c_str(), c.loc);
+  TensorMeta meta = meta_of(self);
+  std::vector<graph::RuleArg> args{&meta};
+  for (std::size_t i = 1; i < c.args.size(); ++i) {
+    args.push_back(std::visit(
+        [](const auto& v) -> graph::RuleArg {
+          using T = std::decay_t<decltype(v)>;
+          if constexpr (std::is_same_v<T, IntArrayRef>) return v.vec();
+          else if constexpr (std::is_same_v<T, const Tensor*> || std::is_same_v<T, TensorArrayRef>) return std::monostate{};
+          else return v;
+        },
+        c.args[i]));
+  }
+  Layout l = graph::apply_view(c.op, args, meta.layout, c.loc);
+  std::int64_t sizes[kMaxRank], strides[kMaxRank];
+  for (int d = 0; d < l.dim(); ++d) sizes[d] = l.sizes[static_cast<std::size_t>(d)].hint(), strides[d] = l.strides[static_cast<std::size_t>(d)].hint();
+  if (c.op.id == OpId::as_strided) {
+    // It counts from the start of the storage and may name any element of it, but none outside.
+    std::int64_t last = l.offset.hint(), n = 1;
+    for (int d = 0; d < l.dim(); ++d) n *= sizes[d], last += (sizes[d] - 1) * strides[d];
+    std::int64_t have = impl.storage->bytes / item_size(impl.dtype);
+    if (n > 0 && (last >= have || l.offset.hint() < 0))
+      fail(ErrorCode::IndexOutOfRange, "as_strided", c.loc, "the view reaches element ", last, " of a storage of ", have);
+  }
+  retain(impl.storage);
+  return Tensor::adopt(new_impl(impl.dtype, impl.device, sizes, strides, l.dim(), l.offset.hint(), impl.storage));
+}
+
+class EagerInterpreter final : public graph::Interpreter {
+ public:
+  EagerInterpreter() { set_eager(this); }
+
+  void call(const OpCall& c, std::vector<Tensor>& results) override {
+    if (c.op.cls == graph::OpClass::View && !c.inplace) {
+      results.push_back(eager_view(c));
+      return;
+    }
+    counters().eager_calls.add();
+    EagerArgs args(c);
+    static thread_local CallFrame frame;
+    CallFrame& f = frame;
+    f.clear();
+    args.flatten(f);
+    if (c.inplace) check_writable(c);
+    EagerTable& table = EagerTable::get();
+    const Specialization* s = table.find(f);
+    if (!s) {
+      auto body = [&](Tracer& tracer) {
+        std::vector<std::vector<Tensor>> tensors;
+        std::vector<Ints> ints;
+        tensors.reserve(args.args.size());
+        ints.reserve(args.args.size());
+        std::vector<CallArg> traced = args.traced(tracer, f, tensors, ints);
+        std::vector<Tensor> made;
+        tracer.call({c.op, traced, c.inplace, c.loc}, made);
+        if (!c.inplace)
+          for (const Tensor& t : made) tracer.result(t);
+      };
+      try {
+        s = table.make(c, f, [](void* b, Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
+      } catch (const Error& e) {
+        if (e.code() != ErrorCode::NotTraceable || !c.inplace) throw;
+        overlapping_inplace(c, results);  // the written tensor overlaps an operand
+        return;
+      }
+    }
+    Outputs outputs;
+    run_with_location(*s, f, outputs, c);
+    if (c.inplace) results.push_back(*std::get<const Tensor*>(c.args[0]));
+    else
+      for (TensorImpl*& t : outputs.tensors) results.push_back(Tensor::adopt(std::exchange(t, nullptr)));
+  }
+
+  void mutate_metadata(const OpCall& c) override {
+    const Tensor& self = *std::get<const Tensor*>(c.args[0]);
+    TensorImpl& t = defined_impl(self, std::string(c.op.name()).c_str(), c.loc);
+    if (c.op.id == OpId::set) {
+      const TensorImpl& from = defined_impl(*std::get<const Tensor*>(c.args[1]), "set_", c.loc);
+      if (from.trace) fail(ErrorCode::InvalidArgument, "set_", c.loc, "the source is a tensor of a trace");
+      if (from.dtype != t.dtype) fail(ErrorCode::DTypeMismatch, "set_", c.loc, "self is ", t.dtype, ", the source is ", from.dtype);
+      retain(from.storage);
+      release(std::exchange(t.storage, from.storage));
+      take_layout(t, from);
+      return;
+    }
+    if (c.op.id == OpId::as_strided) grow(t, std::get<IntArrayRef>(c.args[1]));
+    Tensor view = eager_view(c);
+    take_layout(t, *view.impl());
+  }
+
+  std::pair<Int, Int> next_random(Int count) override {
+    auto [seed, offset] = graph::take_random(count.hint());
+    return {seed, offset};
+  }
+
+ private:
+  static void take_layout(TensorImpl& to, const TensorImpl& from) {
+    to.rank = from.rank;
+    to.offset = from.offset;
+    std::memcpy(to.sizes, from.sizes, sizeof to.sizes);
+    std::memcpy(to.strides, from.strides, sizeof to.strides);
+  }
+
+  // resize_ to more elements than the storage holds: a larger storage with the old bytes first.
+  static void grow(TensorImpl& t, const IntArrayRef& sizes) {
+    std::int64_t n = 1;
+    for (Int s : sizes) n *= s.hint();
+    std::int64_t bytes = (n + t.offset) * item_size(t.dtype);
+    if (bytes <= t.storage->bytes) return;
+    Storage* larger = new_storage(t.device, bytes);
+    if (t.storage->bytes) std::memcpy(larger->data, t.storage->data, static_cast<std::size_t>(t.storage->bytes));
+    release(std::exchange(t.storage, larger));
+  }
+
+  static void check_writable(const OpCall& c) {
+    const Tensor& self = *std::get<const Tensor*>(c.args[0]);
+    TensorImpl& t = defined_impl(self, std::string(c.op.name()).c_str(), c.loc);
+    if (overlaps_itself(t))
+      fail(ErrorCode::AliasConflict, (std::string(c.op.name()) + "_").c_str(), c.loc, "several elements of the written tensor share one address (it is expanded): clone() it first");
+  }
+
+  // x.add_(x) and the like: exactly the same view is read and written element by element, anything else goes through a copy
+  // of the result, as if the operands had been read first.
+  void overlapping_inplace(const OpCall& c, std::vector<Tensor>& results) {
+    const Tensor& self = *std::get<const Tensor*>(c.args[0]);
+    std::vector<Tensor> made;
+    std::vector<Tensor> copies;
+    copies.reserve(c.args.size());
+    std::vector<CallArg> args(c.args.begin(), c.args.end());
+    for (std::size_t i = 1; i < args.size(); ++i) {
+      auto* t = std::get_if<const Tensor*>(&args[i]);
+      if (!t || !(*t)->defined() || !overlaps(*self.impl(), *(*t)->impl())) continue;
+      CallArg one[] = {*t};
+      std::vector<Tensor> copy;
+      call({graph::op(OpId::clone), one, false, c.loc}, copy);
+      copies.push_back(copy[0]);
+      args[i] = &copies.back();
+    }
+    call({c.op, args, true, c.loc}, results);
+  }
+
+  // The code is shared by every call of this operator and structure; an error names this call's line.
+  static void run_with_location(const Specialization& s, CallFrame& f, Outputs& outputs, const OpCall& c) {
+    try {
+      run_specialization(s, f, outputs, kEagerRecordings, INT64_MAX);
+    } catch (const Error& e) {
+      throw Error(e.code(), e.op(), e.message(), c.loc);
+    }
+  }
+};
+
+const EagerInterpreter the_eager_interpreter;
+
+}  // namespace
+
+void link_eager() { (void)&the_eager_interpreter; }
+
+}  // namespace reprise::detail

@@ -1,0 +1,132 @@
+#include "runtime/epilogue.h"
+
+#include <cstring>
+
+#include "base/counters.h"
+#include "base/errors.h"
+
+namespace reprise::runtime {
+
+using graph::OutputSpec;
+
+namespace {
+
+template <class T>
+void copy_row(char* dst, std::int64_t ds, const char* src, std::int64_t ss, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) std::memcpy(dst + i * ds * static_cast<std::int64_t>(sizeof(T)), src + i * ss * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+}
+
+void copy_inner(char* dst, std::int64_t ds, const char* src, std::int64_t ss, std::int64_t n, int item) {
+  if (ds == 1 && ss == 1) {
+    std::memmove(dst, src, static_cast<std::size_t>(n * item));
+    return;
+  }
+  switch (item) {
+    case 1: copy_row<std::uint8_t>(dst, ds, src, ss, n); break;
+    case 2: copy_row<std::uint16_t>(dst, ds, src, ss, n); break;
+    case 4: copy_row<std::uint32_t>(dst, ds, src, ss, n); break;
+    default: copy_row<std::uint64_t>(dst, ds, src, ss, n);
+  }
+}
+
+// A layout at run time.
+struct Concrete {
+  std::int64_t sizes[kMaxRank], strides[kMaxRank], offset;
+  int rank;
+  Concrete(const SlotLayout& l, const std::int64_t* slots) : offset(slots[l.offset]), rank(static_cast<int>(l.sizes.size())) {
+    for (int d = 0; d < rank; ++d) sizes[d] = slots[l.sizes[static_cast<std::size_t>(d)]], strides[d] = slots[l.strides[static_cast<std::size_t>(d)]];
+  }
+};
+
+}  // namespace
+
+std::int64_t strided_copy(char* dst, const std::int64_t* ds, const char* src, const std::int64_t* ss, const std::int64_t* sizes, int rank, int item) {
+  std::int64_t n = 1;
+  for (int d = 0; d < rank; ++d) n *= sizes[d];
+  if (n == 0) return 0;
+  // Trailing dims that are row-major on both sides are one.
+  int last = rank;
+  std::int64_t inner = 1, di = 1, si = 1;
+  while (last > 0 && ds[last - 1] == inner && ss[last - 1] == inner) inner *= sizes[--last];
+  if (last > 0 && inner == 1) {
+    --last;
+    inner = sizes[last];
+    di = ds[last];
+    si = ss[last];
+  }
+  std::int64_t index[kMaxRank] = {};
+  for (;;) {
+    copy_inner(dst, di, src, si, inner, item);
+    int d = last - 1;
+    for (; d >= 0; --d) {
+      dst += ds[d] * item;
+      src += ss[d] * item;
+      if (++index[d] < sizes[d]) break;
+      dst -= ds[d] * sizes[d] * item;
+      src -= ss[d] * sizes[d] * item;
+      index[d] = 0;
+    }
+    if (d < 0) return n * item;
+  }
+}
+
+void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* base, TensorImpl* const* inputs, Storage** results,
+                    const std::vector<std::int32_t>& tensor_results, detail::Outputs& outputs, std::int64_t* copied_bytes) {
+  // New contents of arguments.
+  for (std::size_t i = 0; i < p.outputs.size(); ++i) {
+    const OutputSpec& spec = p.graph.outputs[i];
+    if (spec.kind != OutputSpec::Kind::NewValueOfInput) continue;
+    TensorImpl& input = *inputs[spec.source];
+    input.storage->version.fetch_add(1, std::memory_order_relaxed);
+    const kernels::Lowered::Out& out = p.lowered.outputs[i];
+    if (out.in_place) continue;
+    Concrete from(p.outputs[i].layout, slots), to(p.outputs[i].target, slots);
+    int item = item_size(input.dtype);
+    std::int64_t n = strided_copy(input.data() + to.offset * item, to.strides, static_cast<char*>(base[out.buffer]) + from.offset * item,
+                                  from.strides, to.sizes, to.rank, item);
+    *copied_bytes += n;
+    counters().epilogue_copied_bytes.add(static_cast<std::uint64_t>(n));
+  }
+
+  // Results.
+  std::vector<std::int32_t>::const_iterator leaf = tensor_results.begin();
+  for (; leaf != tensor_results.end(); ++leaf) {
+    if (*leaf < 0) {
+      outputs.tensors.push_back(nullptr);
+      continue;
+    }
+    std::size_t i = static_cast<std::size_t>(*leaf);
+    const OutputSpec& spec = p.graph.outputs[i];
+    Concrete l(p.outputs[i].layout, slots);
+    Storage* storage;
+    Device device = Device::cpu();
+    DType dtype;
+    if (spec.kind == OutputSpec::Kind::AliasOfInput) {
+      TensorImpl& input = *inputs[spec.source];
+      storage = input.storage;
+      l.offset += input.offset;
+      device = input.device;
+      dtype = input.dtype;
+    } else {
+      std::size_t from = spec.kind == OutputSpec::Kind::AliasOfOutput ? spec.source : i;
+      storage = results[p.lowered.buffers[static_cast<std::size_t>(p.lowered.outputs[from].buffer)].index];
+      const TensorMeta& meta = p.graph.meta(p.graph.outputs[from].value);
+      device = meta.device;
+      dtype = meta.dtype;
+    }
+    retain(storage);
+    outputs.tensors.push_back(new_impl(dtype, device, l.sizes, l.strides, l.rank, l.offset, storage));
+  }
+  for (Slot s : p.int_results) outputs.ints.push_back(slots[s]);
+
+  // Metadata last: results that are views of an argument count from where it was.
+  for (std::size_t i = 0; i < p.metadata.size(); ++i) {
+    TensorImpl& input = *inputs[p.graph.metadata_mutations[i].input];
+    Concrete l(p.metadata[i], slots);
+    input.rank = static_cast<std::uint8_t>(l.rank);
+    for (int d = 0; d < l.rank; ++d) input.sizes[d] = l.sizes[d], input.strides[d] = l.strides[d];
+    input.offset += l.offset;
+  }
+}
+
+}  // namespace reprise::runtime

@@ -1,0 +1,22 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "reprise/compile.h"
+#include "runtime/program.h"
+#include "tensor/impl.h"
+
+namespace reprise::runtime {
+
+/// What may not be inside a functional graph, after the replay: copies into written arguments (only the part that
+/// changed, and only where the write was not done in place), sizes and strides of arguments whose metadata were changed,
+/// results built over their storages (a result that is a view of an argument shares its storage).
+/// `results`: by graph output, the fresh storages; those that become results are taken out. `copied_bytes` is added to.
+void apply_epilogue(const Program&, const std::int64_t* slots, void* const* buffer_base, TensorImpl* const* inputs, Storage** results,
+                    const std::vector<std::int32_t>& tensor_results, detail::Outputs&, std::int64_t* copied_bytes);
+
+/// dst and src: same dtype size and sizes, any strides (elements). Returns the bytes written.
+std::int64_t strided_copy(char* dst, const std::int64_t* dst_strides, const char* src, const std::int64_t* src_strides,
+                          const std::int64_t* sizes, int rank, int item_size);
+
+}  // namespace reprise::runtime

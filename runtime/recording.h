@@ -1,0 +1,80 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "reprise/compile.h"
+#include "runtime/call_frame.h"
+#include "runtime/program.h"
+
+namespace reprise::runtime {
+
+/// A program bound to one set of sizes: every size, stride, grid and offset resolved. What still moves from call to call
+/// are the addresses of inputs and results, which a replay fills in.
+class Recording {
+ public:
+  Recording(const Program&, const std::int64_t* values);
+
+  /// Runs every launch and builds the results. Throws what a kernel reports, with the operator's name and line; then the
+  /// arguments are as before (a launch that may fail stands before every write to an argument).
+  /// `inputs`: impls in graph order. Threads: any number at once.
+  void replay(const std::int64_t* values, TensorImpl* const* inputs, detail::Outputs& outputs,
+              const std::vector<std::int32_t>& tensor_results, std::int64_t* copied_bytes);
+
+  std::int64_t bytes() const { return bytes_; }
+  std::int64_t temp_bytes() const { return temp_bytes_; }
+
+ private:
+  /// What one replay writes into: pointer tables. Replays at once have one each.
+  struct Instance {
+    std::vector<void*> base;                       // by buffer
+    std::vector<void*> pointers;                   // of loop steps, in a row
+    std::vector<kernels::TensorView> views;        // of native steps, in a row
+    std::vector<std::int64_t> ints;
+    std::vector<kernels::Number> numbers;
+    std::vector<std::int64_t> slots;
+    std::vector<Storage*> results;                 // by graph output
+  };
+  std::unique_ptr<Instance> make_instance() const;
+  void resolve_natives(Instance&) const;
+  void run_steps(Instance&) const;
+  struct Returner;
+
+  const Program& program_;                         // the specialization outlives its recordings
+  std::vector<std::int64_t> slots_;
+  std::vector<std::int64_t> params_;               // of loop steps, in a row
+  std::vector<std::int64_t> temp_offset_;          // by buffer, -1: not a temp
+  std::int64_t temp_bytes_ = 0, bytes_ = 0;
+  std::atomic<Instance*> free_{nullptr};           // one instance waits for the next replay
+
+ public:
+  ~Recording() { delete free_.load(); }
+};
+
+/// The recordings of one specialization, by the values they depend on.
+class RecordingCache {
+ public:
+  explicit RecordingCache(const Program& p) : program_(p) {}
+  /// Finds or makes. The pointer keeps an evicted recording alive until its replay is over.
+  std::shared_ptr<Recording> get(const std::int64_t* values, const std::string& name, std::int64_t max_count, std::int64_t max_bytes);
+  struct Counts { std::int64_t live, made, evicted, bytes; };
+  Counts counts() const;
+
+ private:
+  struct Entry {
+    std::vector<std::int64_t> key;
+    std::uint64_t hash;
+    std::shared_ptr<Recording> recording;
+  };
+  const Program& program_;
+  mutable std::mutex mu_;
+  std::list<Entry> entries_;                                             // guarded by mu_; most recently used first
+  std::unordered_multimap<std::uint64_t, std::list<Entry>::iterator> by_hash_;  // guarded by mu_
+  std::int64_t bytes_ = 0, made_ = 0, evicted_ = 0;                      // guarded by mu_
+};
+
+}  // namespace reprise::runtime

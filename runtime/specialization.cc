@@ -1,0 +1,170 @@
+#include "runtime/specialization.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <tuple>
+
+#include "base/counters.h"
+#include "base/errors.h"
+#include "base/log.h"
+#include "tensor/impl.h"
+
+#include <nlohmann/json.hpp>
+
+namespace reprise::detail {
+
+namespace {
+
+constexpr std::uint32_t kOtherMiss = ~0u;
+
+// What this thread last saw fit: addresses and values of the inputs of one specialization. The overlap test is exact and
+// not free; a tensor that is where it was and shaped as it was is not tested again against others that are too.
+struct OverlapMemory {
+  std::uint64_t serial = 0;
+  std::vector<const void*> data;
+  std::vector<std::int64_t> values;
+};
+
+bool written_inputs_are_alone(const Specialization& s, const CallFrame& f) {
+  static thread_local OverlapMemory memory;
+  std::size_t n = f.tensors.size();
+  if (memory.serial != s.serial) {
+    memory.serial = 0;
+    memory.data.assign(n, nullptr);
+    memory.values.assign(f.values.begin(), f.values.end());
+  }
+  auto moved = [&](std::size_t i) {
+    if (memory.serial != s.serial || memory.data[i] != f.tensors[i]->data()) return true;
+    auto [first, count] = s.input_values[i];
+    return !std::equal(f.values.begin() + first, f.values.begin() + first + count, memory.values.begin() + first);
+  };
+  bool alone = true;
+  for (std::size_t i = 0; i < n && alone; ++i) {
+    if (!moved(i)) continue;
+    bool written = std::find(s.written_inputs.begin(), s.written_inputs.end(), i) != s.written_inputs.end();
+    if (written) {
+      if (overlaps_itself(*f.tensors[i])) alone = false;
+      for (std::size_t j = 0; j < n && alone; ++j)
+        if (j != i && overlaps(*f.tensors[i], *f.tensors[j])) alone = false;
+    } else {
+      for (std::uint32_t w : s.written_inputs)
+        if (w != i && overlaps(*f.tensors[i], *f.tensors[w])) alone = false;
+    }
+  }
+  memory.serial = alone ? s.serial : 0;
+  if (alone) {
+    for (std::size_t i = 0; i < n; ++i) memory.data[i] = f.tensors[i]->data();
+    std::copy(f.values.begin(), f.values.end(), memory.values.begin());
+  }
+  return alone;
+}
+
+std::int64_t since(std::chrono::steady_clock::time_point t) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - t).count();
+}
+
+}  // namespace
+
+bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
+  if (miss) *miss = kOtherMiss;
+  if (s.hash != f.hash || s.structure.size() != f.structure.size() ||
+      std::memcmp(s.structure.data(), f.structure.data(), s.structure.size() * sizeof(std::uint64_t)) != 0)
+    return false;
+  std::size_t values = f.values.size(), tensors = f.tensors.size(), words = f.structure.size();
+  std::uint64_t hash = f.hash;
+  auto forget_captured = [&] {
+    f.values.resize(values);
+    f.tensors.resize(tensors);
+    f.structure.resize(words);
+    f.hash = hash;
+  };
+  if (!s.captured.empty()) {
+    for (const Tensor& t : s.captured) runtime::add_tensor(f, t.impl());
+    bool same = std::equal(s.captured_words.begin(), s.captured_words.end(), f.structure.begin() + static_cast<long>(words), f.structure.end());
+    f.structure.resize(words);
+    f.hash = hash;
+    if (!same) {
+      forget_captured();
+      return false;
+    }
+  }
+  if (auto m = s.guards.first_miss(f.values.data())) {
+    if (miss) *miss = *m;
+    forget_captured();
+    return false;
+  }
+  if (!s.written_inputs.empty() && !written_inputs_are_alone(s, f)) {
+    forget_captured();
+    return false;
+  }
+  return true;
+}
+
+std::unique_ptr<Specialization> specialize(const std::string& name, const std::string& mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx) {
+  static std::atomic<std::uint64_t> next_serial{1};
+  auto start = std::chrono::steady_clock::now();
+  auto s = std::make_unique<Specialization>();
+  s->name = name;
+  s->structure = frame.structure;
+  s->hash = frame.hash;
+  s->serial = next_serial++;
+
+  Traced traced;
+  {
+    Tracer tracer(name, frame);
+    graph::InterpreterScope scope(&tracer);
+    body(ctx, tracer);
+    traced = tracer.finish();
+  }
+  counters().traces.add();
+  s->trace_ns = since(start);
+  start = std::chrono::steady_clock::now();
+  if (log::on(log::Channel::Trace)) {
+    std::string text = graph::print(traced.graph);
+    log::event(log::Channel::Trace, "traced", name, "traced " + std::to_string(traced.graph.nodes.size()) + " operators in " + std::to_string(s->trace_ns / 1000) + " us\n" + text,
+               {{"nodes", traced.graph.nodes.size()}, {"us", s->trace_ns / 1000}, {"graph", text}});
+  }
+
+  std::shared_ptr<guards::ShapeEnv> env = traced.graph.env;
+  s->passes = passes::run_pipeline(traced.graph);
+  if (log::on(log::Channel::Graph)) {
+    std::string text = graph::print(traced.graph);
+    log::event(log::Channel::Graph, "optimized", name, "after passes:\n" + text, {{"nodes", traced.graph.nodes.size()}, {"graph", text}});
+  }
+  for (std::uint32_t i = 0; i < traced.graph.inputs.size(); ++i)
+    if (traced.graph.inputs[i].mutates_data) s->written_inputs.push_back(i);
+  s->program = runtime::build_program(std::move(traced.graph), mode, traced.int_results, traced.uses_random, traced.random_count);
+  s->guards = guards::GuardSet(*env);
+  env->freeze();
+  s->captured = std::move(traced.captured);
+  s->tensor_results = std::move(traced.tensor_results);
+  s->result_template = std::move(traced.result_template);
+  s->recordings = std::make_unique<runtime::RecordingCache>(s->program);
+
+  s->input_values = std::move(traced.input_values);
+  CallFrame captured;
+  captured.clear();
+  for (const Tensor& t : s->captured) runtime::add_tensor(captured, t.impl());
+  s->captured_words = captured.structure;
+  s->build_ns = since(start);
+  counters().compiles.add();
+  return s;
+}
+
+void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs, std::int64_t max_recordings, std::int64_t max_recording_bytes) {
+  if (s.program.uses_random) {
+    std::int64_t count = 0;
+    std::vector<std::int64_t> slots(s.program.exprs.size());
+    s.program.exprs.evaluate(f.values.data(), slots.data());
+    count = slots[s.program.random_count];
+    std::tie(f.values[kSeedValue], f.values[kOffsetValue]) = graph::take_random(count);
+  }
+  std::shared_ptr<runtime::Recording> r = s.recordings->get(f.values.data(), s.name, max_recordings, max_recording_bytes);
+  std::int64_t copied = 0;
+  r->replay(f.values.data(), f.tensors.data(), outputs, s.tensor_results, &copied);
+  s.replays.fetch_add(1, std::memory_order_relaxed);
+  if (copied) s.copied_bytes.fetch_add(copied, std::memory_order_relaxed);
+}
+
+}  // namespace reprise::detail

@@ -1,0 +1,45 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "guards/guard_set.h"
+#include "passes/pass.h"
+#include "runtime/recording.h"
+#include "runtime/tracer.h"
+
+namespace reprise::detail {
+
+/// Guards, and the program for every call that they admit. Immutable but for its recordings; never moves.
+struct Specialization {
+  std::string name;                             ///< "attend/2" in logs
+  std::vector<std::uint64_t> structure;         ///< of the frame it was made for: compared word by word
+  std::uint64_t hash = 0;
+  std::vector<Tensor> captured;                 ///< implicit inputs, appended to every call's frame
+  std::vector<std::uint64_t> captured_words;    ///< their structure when traced
+  guards::GuardSet guards;
+  runtime::Program program;
+  std::vector<std::int32_t> tensor_results;
+  std::shared_ptr<void> result_template;
+  std::vector<std::uint32_t> written_inputs;    ///< must not overlap any other input of the call
+  std::vector<Traced::ValueRange> input_values; ///< by input: where its sizes stand among the values
+  std::vector<passes::PassRecord> passes;
+  std::int64_t trace_ns = 0, build_ns = 0;
+  std::uint64_t serial = 0;                     ///< unique in the process: keys what threads remember about it
+  mutable std::unique_ptr<runtime::RecordingCache> recordings;
+  mutable std::atomic<std::int64_t> copied_bytes{0}, replays{0};
+};
+
+/// Does it serve this call? On a miss says which guard failed (`miss` as GuardSet numbers them, or ~0u: structure,
+/// captured metadata or overlap). On a hit the frame has the captured tensors appended.
+bool admits(const Specialization&, CallFrame&, std::uint32_t* miss = nullptr);
+
+/// Traces `body` for this call and compiles what it did. Throws NotTraceable where the call can only be served eagerly,
+/// Internal where we failed, and whatever `body` throws. Nothing is kept of a build that throws.
+std::unique_ptr<Specialization> specialize(const std::string& name, const std::string& mode, CallFrame&, void (*body)(void*, Tracer&), void* ctx);
+
+/// Runs it on a frame that admits() has accepted.
+void run_specialization(const Specialization&, CallFrame&, Outputs&, std::int64_t max_recordings, std::int64_t max_recording_bytes);
+
+}  // namespace reprise::detail

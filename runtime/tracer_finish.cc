@@ -1,0 +1,90 @@
+// The end of a trace: what the graph's values mean to the caller.
+#include <unordered_map>
+
+#include "base/errors.h"
+#include "runtime/tracer.h"
+#include "tensor/impl.h"
+
+namespace reprise::detail {
+
+using graph::OutputSpec;
+using graph::ValueId;
+
+namespace {
+
+bool same_ints(const Ints& a, const Ints& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](Int x, Int y) { return identical(x, y); });
+}
+bool same_layout(const Layout& a, const Layout& b) {
+  return same_ints(a.sizes, b.sizes) && same_ints(a.strides, b.strides) && identical(a.offset, b.offset);
+}
+
+}  // namespace
+
+Traced Tracer::finish() {
+  graph::Graph& g = out_.graph;
+  std::vector<TracedRef*> refs;
+  for (const Tensor& t : results_) refs.push_back(t.defined() ? &ref_of(t, {}) : nullptr);
+
+  // Results. A storage that several of them show is one output, of which all are views.
+  std::unordered_map<TracedStorage*, int> shown;
+  for (TracedRef* r : refs)
+    if (r && r->storage->input < 0) ++shown[r->storage.get()];
+  std::unordered_map<TracedStorage*, std::uint32_t> base_output;
+  for (TracedRef* r : refs) {
+    if (!r) {
+      out_.tensor_results.push_back(-1);
+      continue;
+    }
+    OutputSpec o;
+    TracedStorage* s = r->storage.get();
+    if (s->input >= 0) {
+      o.kind = OutputSpec::Kind::AliasOfInput;
+      o.source = static_cast<std::uint32_t>(s->input);
+      o.layout = r->user_meta.layout;
+    } else if (shown[s] == 1) {
+      o.value = value_of(*r);  // a lone view of an intermediate needs no storage that others share
+    } else {
+      auto [it, fresh] = base_output.emplace(s, static_cast<std::uint32_t>(g.outputs.size()));
+      if (fresh) {
+        OutputSpec base;
+        base.kind = OutputSpec::Kind::Intermediate;
+        base.value = contiguous(s->base, {});
+        g.outputs.push_back(base);
+      }
+      o.kind = OutputSpec::Kind::AliasOfOutput;
+      o.source = it->second;
+      o.layout = r->user_meta.layout;
+    }
+    out_.tensor_results.push_back(static_cast<std::int32_t>(g.outputs.size()));
+    g.outputs.push_back(o);
+  }
+
+  // Arguments that were written, and those whose sizes or strides were changed.
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    auto& ref = static_cast<TracedRef&>(*inputs_[i].tensor.impl()->trace);
+    graph::InputSpec& spec = g.inputs[i];
+    if (ref.storage->base != spec.value) {
+      spec.mutates_data = true;
+      OutputSpec o;
+      o.kind = OutputSpec::Kind::NewValueOfInput;
+      o.source = static_cast<std::uint32_t>(i);
+      o.value = ref.storage->base;
+      g.outputs.push_back(o);
+      const std::string& name = g.values[spec.value.v].name;
+      if (overlaps_itself(*inputs_[i].concrete))
+        fail(ErrorCode::NotTraceable, "compile", {}, name, " is written and overlaps itself");
+      for (std::size_t j = 0; j < inputs_.size(); ++j)
+        if (j != i && overlaps(*inputs_[i].concrete, *inputs_[j].concrete))
+          fail(ErrorCode::NotTraceable, "compile", {}, name, " is written and overlaps ", g.values[g.inputs[j].value.v].name);
+    }
+    if (!same_layout(ref.user_meta.layout, inputs_[i].layout)) {
+      spec.mutates_metadata = true;
+      g.metadata_mutations.push_back({static_cast<std::uint32_t>(i), ref.user_meta.layout, -1});
+    }
+  }
+  out_.result_template = std::move(result_template);
+  return std::move(out_);
+}
+
+}  // namespace reprise::detail
