@@ -21,10 +21,7 @@ thread_local Interpreter* t_current = nullptr;
 Interpreter& Interpreter::current() {
   if (t_current) return *t_current;
   Interpreter* eager = g_eager.load(std::memory_order_acquire);
-  if (!eager)
-    fail(ErrorCode::Internal, "interpreter", {},
-         "no eager interpreter is registered (runtime/eager.cc is not linked in)");
-  return *eager;
+  return eager ? *eager : eager_interpreter();
 }
 
 void Interpreter::set_eager(Interpreter* i) { g_eager.store(i, std::memory_order_release); }

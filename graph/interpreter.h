@@ -29,9 +29,13 @@ class Interpreter {
   virtual std::pair<Int, Int> next_random(Int count) = 0;
 
   static Interpreter& current();                 ///< this thread's; eager if none was set
-  static void set_eager(Interpreter*);           ///< runtime/eager.cc registers itself (process-wide)
+  static void set_eager(Interpreter*);           ///< in place of eager_interpreter(), process-wide (tests); null: back to it
   static Interpreter* exchange(Interpreter*);    ///< sets this thread's (null: eager), returns the one before
 };
+
+/// The interpreter of a thread on which nobody traces. Declared here and defined in runtime/eager.cc: the one symbol that
+/// this room takes from above, when linking, so that a program which uses operators alone has eager execution linked in.
+Interpreter& eager_interpreter();
 
 /// RAII for Interpreter::exchange.
 class InterpreterScope {

@@ -126,7 +126,7 @@ void log_compiled(const Compiled& c, const Specialization& s, const Nearest& bef
 
 const Specialization* serve_eagerly(Compiled& c, const std::string& reason) {
   c.fallbacks.fetch_add(1, std::memory_order_relaxed);
-  counters().eager_fallbacks.add();
+  reprise::counters().eager_fallbacks.add();
   c.last_fallback_reason = reason;
   return nullptr;
 }

@@ -198,14 +198,12 @@ Tensor eager_view(const OpCall& c) {
 
 class EagerInterpreter final : public graph::Interpreter {
  public:
-  EagerInterpreter() { set_eager(this); }
-
   void call(const OpCall& c, std::vector<Tensor>& results) override {
     if (c.op.cls == graph::OpClass::View && !c.inplace) {
       results.push_back(eager_view(c));
       return;
     }
-    counters().eager_calls.add();
+    reprise::counters().eager_calls.add();
     EagerArgs args(c);
     static thread_local CallFrame frame;
     CallFrame& f = frame;
@@ -319,10 +317,15 @@ class EagerInterpreter final : public graph::Interpreter {
   }
 };
 
-const EagerInterpreter the_eager_interpreter;
-
 }  // namespace
 
-void link_eager() { (void)&the_eager_interpreter; }
-
 }  // namespace reprise::detail
+
+namespace reprise::graph {
+
+Interpreter& eager_interpreter() {
+  static auto* eager = new detail::EagerInterpreter;  // never destroyed: other static objects' destructors may use tensors
+  return *eager;
+}
+
+}  // namespace reprise::graph

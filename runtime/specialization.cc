@@ -117,7 +117,7 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
     body(ctx, tracer);
     traced = tracer.finish();
   }
-  counters().traces.add();
+  reprise::counters().traces.add();
   s->trace_ns = since(start);
   start = std::chrono::steady_clock::now();
   if (log::on(log::Channel::Trace)) {
@@ -148,7 +148,7 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
   for (const Tensor& t : s->captured) runtime::add_tensor(captured, t.impl());
   s->captured_words = captured.structure;
   s->build_ns = since(start);
-  counters().compiles.add();
+  reprise::counters().compiles.add();
   return s;
 }
 
