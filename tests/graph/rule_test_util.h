@@ -1,0 +1,57 @@
+#pragma once
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "reprise/error.h"
+
+namespace reprise::graph {
+
+/// Tensors of a test, with addresses that stay.
+struct Metas {
+  std::deque<TensorMeta> all;
+  const TensorMeta* operator()(Ints sizes, DType t = kFloat32, Ints strides = {}, Int offset = 0) {
+    TensorMeta m;
+    m.dtype = t;
+    m.layout.sizes = sizes;
+    m.layout.strides = strides.empty() ? contiguous_strides(sizes) : strides;
+    m.layout.offset = offset;
+    all.push_back(m);
+    return &all.back();
+  }
+};
+
+inline std::string text(const Ints& v) {
+  std::string s = "[";
+  for (std::size_t i = 0; i < v.size(); ++i) s += (i ? ", " : "") + v[i].str();
+  return s + "]";
+}
+
+/// "f32[2, 3]" of each result, or "ErrorCode: message" when the rule throws.
+inline std::string infer(OpId id, std::vector<RuleArg> args) {
+  RuleCtx c{op(id), args, SourceLoc{"user.cpp", 7}, {}};
+  try {
+    op(id).shape(c);
+  } catch (const Error& e) {
+    if (e.where().line != 7) return "error without the user's line: " + e.message();
+    return std::string(error_code_name(e.code())) + ": " + e.message();
+  }
+  std::string s;
+  for (const TensorMeta& m : c.results) {
+    s += (s.empty() ? "" : " ") + std::string(dtype_short_name(m.dtype)) + text(m.layout.sizes);
+  }
+  return s;
+}
+
+inline std::vector<std::string> guards_of(const guards::ShapeEnv& env) {
+  std::vector<std::string> out;
+  for (const guards::Guard& g : env.guards()) out.push_back(to_string(g.condition));
+  return out;
+}
+
+inline Int size_symbol(guards::ShapeEnv& env, const std::string& name, std::int64_t hint) {
+  return env.new_symbol({static_cast<std::uint32_t>(env.symbols().size()), name}, hint, 0);
+}
+
+}  // namespace reprise::graph
