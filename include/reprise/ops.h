@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "reprise/error.h"
 #include "reprise/tensor.h"
 
 /// The operators. Names, argument order, broadcasting and type promotion are ATen's; most are methods of Tensor too.

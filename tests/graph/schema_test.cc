@@ -1,3 +1,5 @@
+#include "graph/schema.h"
+
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -5,7 +7,6 @@
 #include <sstream>
 
 #include "graph/op.h"
-#include "graph/schema.h"
 #include "reprise/error.h"
 
 namespace reprise::graph {
@@ -42,7 +43,8 @@ TEST(Schema, EveryRowParsesAndNamesItself) {
 }
 
 TEST(Schema, ReadsTypesDefaultsAndAnnotations) {
-  Schema s = parse_schema("f(Tensor(a!) self, Any? other=None, *, SymInt[] size, float eps=1e-05, str mode='x') -> (Tensor v, Tensor i)");
+  Schema s = parse_schema(
+      "f(Tensor(a!) self, Any? other=None, *, SymInt[] size, float eps=1e-05, str mode='x') -> (Tensor v, Tensor i)");
   EXPECT_EQ(s.name, "f");
   ASSERT_EQ(s.args.size(), 5u);
   EXPECT_EQ(s.args[0].type, ArgType::Tensor);
@@ -60,7 +62,8 @@ TEST(Schema, ReadsTypesDefaultsAndAnnotations) {
 }
 
 TEST(Schema, RefusesWhatItCannotRead) {
-  for (const char* bad : {"f", "f(Tensor self)", "f(Tensr self) -> Tensor", "f(Tensor) -> Tensor", "f(Tensor(a self) -> Tensor", "f(int x) -> int"}) {
+  for (const char* bad : {"f", "f(Tensor self)", "f(Tensr self) -> Tensor", "f(Tensor) -> Tensor",
+                          "f(Tensor(a self) -> Tensor", "f(int x) -> int"}) {
     EXPECT_THROW(parse_schema(bad), Error) << bad;
   }
 }
@@ -77,7 +80,9 @@ TEST(Schema, EveryOperatorHasAPublicFunction) {
   for (const OpDef& o : all_ops()) {
     std::string name(o.name());
     bool has = all.find(" " + name + "(") != std::string::npos;
-    if (o.has_inplace || name == "set") has = (has || name == "copy" || name == "fill" || name == "set") && all.find(" " + name + "_(") != std::string::npos;
+    if (o.has_inplace || name == "set")
+      has = (has || name == "copy" || name == "fill" || name == "set") &&
+            all.find(" " + name + "_(") != std::string::npos;
     EXPECT_TRUE(has) << name;
   }
 }

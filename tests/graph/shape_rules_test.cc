@@ -10,13 +10,14 @@ using G = std::vector<std::string>;
 
 TEST(Promotion, FollowsCategories) {
   Metas m;
-  const TensorMeta *f = m({2}), *h = m({2}, kFloat16), *i = m({2}, kInt32), *b = m({2}, kBool), *d0 = m({}, kFloat64), *i0 = m({}, kInt64);
+  const TensorMeta *f = m({2}), *h = m({2}, kFloat16), *i = m({2}, kInt32), *b = m({2}, kBool), *d0 = m({}, kFloat64),
+                   *i0 = m({}, kInt64);
   auto t = [](std::vector<RuleArg> a) { return result_dtype(a); };
   EXPECT_EQ(t({f, i}), kFloat32);
   EXPECT_EQ(t({h, f}), kFloat32);
   EXPECT_EQ(t({h, m({2}, kBFloat16)}), kFloat32);
-  EXPECT_EQ(t({f, d0}), kFloat32);              // a 0-dim tensor does not widen its own category
-  EXPECT_EQ(t({i, d0}), kFloat64);              // but a higher category counts
+  EXPECT_EQ(t({f, d0}), kFloat32);  // a 0-dim tensor does not widen its own category
+  EXPECT_EQ(t({i, d0}), kFloat64);  // but a higher category counts
   EXPECT_EQ(t({i, i0}), kInt32);
   EXPECT_EQ(t({h, Scalar(2.5)}), kFloat16);
   EXPECT_EQ(t({i, Scalar(2.5)}), kFloat32);
@@ -34,17 +35,22 @@ TEST(ShapeRules, Pointwise) {
   EXPECT_EQ(infer(OpId::add, {f, i, Scalar(1)}), "f32[2, 3]");
   EXPECT_EQ(infer(OpId::add, {i, Scalar(2), Scalar(1)}), "i64[3]");
   EXPECT_EQ(infer(OpId::add, {Scalar(2.0), i, Scalar(1)}), "f32[3]");
-  EXPECT_EQ(infer(OpId::add, {i, i, Scalar(0.5)}), "DTypeMismatch: for int64 operands 'alpha' must not be a float, got 0.5");
+  EXPECT_EQ(infer(OpId::add, {i, i, Scalar(0.5)}),
+            "DTypeMismatch: for int64 operands 'alpha' must not be a float, got 0.5");
   EXPECT_EQ(infer(OpId::mul, {b, i}), "i64[2, 3]");
-  EXPECT_EQ(infer(OpId::sub, {b, b, Scalar(1)}), "DTypeMismatch: not defined for bool (wanted integers or floats; for bools use logical_xor)");
+  EXPECT_EQ(infer(OpId::sub, {b, b, Scalar(1)}),
+            "DTypeMismatch: not defined for bool (wanted integers or floats; for bools use logical_xor)");
   EXPECT_EQ(infer(OpId::add, {f, m({4}), Scalar(1)}),
             "ShapeMismatch: sizes [2, 3] and [4] do not broadcast: 3 and 4 at dimension 1 differ and neither is 1");
   EXPECT_EQ(infer(OpId::add, {m({2, 0}), m({1}), Scalar(1)}), "f32[2, 0]");
-  EXPECT_EQ(infer(OpId::add, {Scalar(1), Scalar(2), Scalar(1)}), "InvalidArgument: at least one operand must be a tensor");
+  EXPECT_EQ(infer(OpId::add, {Scalar(1), Scalar(2), Scalar(1)}),
+            "InvalidArgument: at least one operand must be a tensor");
   EXPECT_EQ(infer(OpId::div, {i, i, kNo}), "f32[3]");
   EXPECT_EQ(infer(OpId::div, {i, i, std::string_view("floor")}), "i64[3]");
-  EXPECT_EQ(infer(OpId::div, {i, i, std::string_view("up")}), "InvalidArgument: rounding_mode must be 'trunc', 'floor' or none, got 'up'");
-  EXPECT_EQ(infer(OpId::pow, {i, Scalar(-1)}), "InvalidArgument: integers to negative integer powers are not allowed (exponent -1)");
+  EXPECT_EQ(infer(OpId::div, {i, i, std::string_view("up")}),
+            "InvalidArgument: rounding_mode must be 'trunc', 'floor' or none, got 'up'");
+  EXPECT_EQ(infer(OpId::pow, {i, Scalar(-1)}),
+            "InvalidArgument: integers to negative integer powers are not allowed (exponent -1)");
   EXPECT_EQ(infer(OpId::pow, {Scalar(2), f}), "f32[2, 3]");
   EXPECT_EQ(infer(OpId::lt, {f, z}), "bool[2, 3]");
   EXPECT_EQ(infer(OpId::exp, {i}), "f32[3]");
@@ -52,7 +58,8 @@ TEST(ShapeRules, Pointwise) {
   EXPECT_EQ(infer(OpId::floor, {i}), "i64[3]");
   EXPECT_EQ(infer(OpId::silu, {i}), "DTypeMismatch: not defined for int64 (wanted a floating dtype; cast with to())");
   EXPECT_EQ(infer(OpId::neg, {b}), "DTypeMismatch: not defined for bool (wanted integers or floats)");
-  EXPECT_EQ(infer(OpId::gelu, {f, std::string_view("erf")}), "InvalidArgument: approximate must be 'none' or 'tanh', got 'erf'");
+  EXPECT_EQ(infer(OpId::gelu, {f, std::string_view("erf")}),
+            "InvalidArgument: approximate must be 'none' or 'tanh', got 'erf'");
   EXPECT_EQ(infer(OpId::where, {b, f, Scalar(0)}), "f32[2, 3]");
   EXPECT_EQ(infer(OpId::where, {f, f, f}), "DTypeMismatch: not defined for float32 (wanted a bool condition)");
   EXPECT_EQ(infer(OpId::clamp, {i, kNo, kNo}), "InvalidArgument: at least one of min and max must be given");
@@ -61,7 +68,8 @@ TEST(ShapeRules, Pointwise) {
   EXPECT_EQ(infer(OpId::copy, {f, i}), "f32[2, 3]");
   EXPECT_EQ(infer(OpId::copy, {i, f}), "ShapeMismatch: sizes [2, 3] do not broadcast to [3]");
   EXPECT_EQ(infer(OpId::bitwise_and, {f, f}), "DTypeMismatch: not defined for float32 (wanted integers or bool)");
-  EXPECT_EQ(infer(OpId::lerp, {f, m({3}, kFloat64), Scalar(0.5)}), "DTypeMismatch: 'self' is float32 and 'end' is float64");
+  EXPECT_EQ(infer(OpId::lerp, {f, m({3}, kFloat64), Scalar(0.5)}),
+            "DTypeMismatch: 'self' is float32 and 'end' is float64");
   EXPECT_EQ(infer(OpId::neg, {kNo}), "InvalidArgument: argument 'self' must be a defined tensor");
 }
 
@@ -88,7 +96,8 @@ TEST(ShapeRules, Reductions) {
   EXPECT_EQ(infer(OpId::mean, {i, kNo, false, kNo}),
             "DTypeMismatch: not defined for int32 (wanted a floating dtype; give dtype or cast with to())");
   EXPECT_EQ(infer(OpId::mean, {i, kNo, false, kFloat32}), "f32[]");
-  EXPECT_EQ(infer(OpId::amax, {e, Ints{0}, false}), "ShapeMismatch: cannot reduce dimension 0 of sizes [0, 3]: it has no elements");
+  EXPECT_EQ(infer(OpId::amax, {e, Ints{0}, false}),
+            "ShapeMismatch: cannot reduce dimension 0 of sizes [0, 3]: it has no elements");
   EXPECT_EQ(infer(OpId::amax, {e, Ints{1}, false}), "f32[0]");
   EXPECT_EQ(infer(OpId::sum, {e, Ints{0}, false, kNo}), "f32[3]");
   EXPECT_EQ(infer(OpId::argmax, {f, Int(-1), true}), "i64[2, 3, 1]");
@@ -99,11 +108,13 @@ TEST(ShapeRules, Reductions) {
   EXPECT_EQ(infer(OpId::softmax, {f, Int(-1), kNo}), "f32[2, 3, 4]");
   EXPECT_EQ(infer(OpId::sum, {m({}), Ints{0}, false, kNo}), "f32[]");
   EXPECT_EQ(infer(OpId::topk, {f, Int(2), Int(-1), true, true}), "f32[2, 3, 2] i64[2, 3, 2]");
-  EXPECT_EQ(infer(OpId::topk, {f, Int(5), Int(-1), true, true}), "IndexOutOfRange: k = 5 is out of range for dimension 2 of sizes [2, 3, 4]");
+  EXPECT_EQ(infer(OpId::topk, {f, Int(5), Int(-1), true, true}),
+            "IndexOutOfRange: k = 5 is out of range for dimension 2 of sizes [2, 3, 4]");
   EXPECT_EQ(infer(OpId::layer_norm, {f, Ints{3, 4}, m({3, 4}), kNo, Scalar(1e-5)}), "f32[2, 3, 4]");
   EXPECT_EQ(infer(OpId::layer_norm, {f, Ints{3}, kNo, kNo, Scalar(1e-5)}),
             "ShapeMismatch: normalized_shape [3] does not match the last sizes of input [2, 3, 4]");
-  EXPECT_EQ(infer(OpId::rms_norm, {f, Ints{4}, m({3}), kNo}), "ShapeMismatch: weight has sizes [3], normalized_shape is [4]");
+  EXPECT_EQ(infer(OpId::rms_norm, {f, Ints{4}, m({3}), kNo}),
+            "ShapeMismatch: weight has sizes [3], normalized_shape is [4]");
 }
 
 TEST(ShapeRules, MatrixProducts) {
@@ -112,11 +123,13 @@ TEST(ShapeRules, MatrixProducts) {
   EXPECT_EQ(infer(OpId::mm, {a, b}), "f32[2, 4]");
   EXPECT_EQ(infer(OpId::mm, {a, a}), "ShapeMismatch: sizes [2, 3] and [2, 3]: the inner sizes differ");
   EXPECT_EQ(infer(OpId::mm, {x, a}), "ShapeMismatch: 'self' must have 2 dimensions, got sizes [5, 2, 3]");
-  EXPECT_EQ(infer(OpId::mm, {a, m({3, 4}, kFloat64)}), "DTypeMismatch: 'self' is float32 and 'mat2' is float64; cast one with to()");
+  EXPECT_EQ(infer(OpId::mm, {a, m({3, 4}, kFloat64)}),
+            "DTypeMismatch: 'self' is float32 and 'mat2' is float64; cast one with to()");
   EXPECT_EQ(infer(OpId::bmm, {x, m({5, 3, 7})}), "f32[5, 2, 7]");
   EXPECT_EQ(infer(OpId::linear, {x, w, kNo}), "f32[5, 2, 4]");
   EXPECT_EQ(infer(OpId::linear, {m({3}), w, m({4})}), "f32[4]");
-  EXPECT_EQ(infer(OpId::linear, {x, w, m({3})}), "ShapeMismatch: sizes [4, 3] and [3]: bias must have one dimension of weight's first size");
+  EXPECT_EQ(infer(OpId::linear, {x, w, m({3})}),
+            "ShapeMismatch: sizes [4, 3] and [3]: bias must have one dimension of weight's first size");
   EXPECT_EQ(infer(OpId::matmul, {m({3}), m({3})}), "f32[]");
   EXPECT_EQ(infer(OpId::matmul, {m({3}), b}), "f32[4]");
   EXPECT_EQ(infer(OpId::matmul, {x, m({3})}), "f32[5, 2]");
@@ -130,18 +143,22 @@ TEST(ShapeRules, MatrixProducts) {
   EXPECT_EQ(attention(q, k, kNo, false, true), "f32[1, 8, 5, 16]");
   EXPECT_TRUE(attention(q, k, kNo, false, false).starts_with("ShapeMismatch"));
   EXPECT_EQ(attention(q, k, m({5, 9}, kBool), false, true), "f32[1, 8, 5, 16]");
-  EXPECT_TRUE(attention(q, k, m({9, 5}, kBool), false, true).starts_with("ShapeMismatch: sizes [9, 5] do not broadcast to [1, 8, 5, 9]"));
-  EXPECT_EQ(attention(q, k, m({5, 9}, kBool), true, true), "InvalidArgument: attn_mask and is_causal exclude each other");
+  EXPECT_TRUE(attention(q, k, m({9, 5}, kBool), false, true)
+                  .starts_with("ShapeMismatch: sizes [9, 5] do not broadcast to [1, 8, 5, 9]"));
+  EXPECT_EQ(attention(q, k, m({5, 9}, kBool), true, true),
+            "InvalidArgument: attn_mask and is_causal exclude each other");
 }
 
 TEST(ShapeRules, IndexingAndJoining) {
   Metas m;
   const TensorMeta *x = m({4, 5, 6}), *i = m({2, 3}, kInt64), *i1 = m({3}, kInt32);
   EXPECT_EQ(infer(OpId::embedding, {m({10, 8}), i}), "f32[2, 3, 8]");
-  EXPECT_EQ(infer(OpId::embedding, {m({10, 8}), m({2})}), "DTypeMismatch: 'indices' must be int64 or int32, got float32");
+  EXPECT_EQ(infer(OpId::embedding, {m({10, 8}), m({2})}),
+            "DTypeMismatch: 'indices' must be int64 or int32, got float32");
   EXPECT_EQ(infer(OpId::index_select, {x, Int(-2), i1}), "f32[4, 3, 6]");
   EXPECT_EQ(infer(OpId::gather, {x, Int(2), m({4, 5, 9}, kInt64)}), "f32[4, 5, 9]");
-  EXPECT_TRUE(infer(OpId::gather, {x, Int(2), m({4, 6, 1}, kInt64)}).starts_with("ShapeMismatch: index has sizes [4, 6, 1]"));
+  EXPECT_TRUE(
+      infer(OpId::gather, {x, Int(2), m({4, 6, 1}, kInt64)}).starts_with("ShapeMismatch: index has sizes [4, 6, 1]"));
   std::vector<const TensorMeta*> adjacent{nullptr, i, i1}, apart{i1, nullptr, i1}, first{i};
   auto list = [](std::vector<const TensorMeta*>& v) { return std::span<const TensorMeta* const>(v); };
   EXPECT_EQ(infer(OpId::index, {x, list(adjacent)}), "f32[4, 2, 3]");
@@ -152,7 +169,8 @@ TEST(ShapeRules, IndexingAndJoining) {
   EXPECT_EQ(infer(OpId::scatter, {x, Int(0), m({2, 5, 6}, kInt64), Scalar(1)}), "f32[4, 5, 6]");
   std::vector<const TensorMeta*> parts{x, m({4, 1, 6}, kFloat64), m({0})}, wrong{x, m({4, 5, 5})};
   EXPECT_EQ(infer(OpId::cat, {list(parts), Int(1)}), "f64[4, 6, 6]");
-  EXPECT_EQ(infer(OpId::cat, {list(wrong), Int(1)}), "ShapeMismatch: sizes [4, 5, 6] and [4, 5, 5] must agree but for dimension 1");
+  EXPECT_EQ(infer(OpId::cat, {list(wrong), Int(1)}),
+            "ShapeMismatch: sizes [4, 5, 6] and [4, 5, 5] must agree but for dimension 1");
   EXPECT_EQ(infer(OpId::slice_scatter, {x, m({4, 2, 6}), Int(1), Int(1), Int(3), Int(1)}), "f32[4, 5, 6]");
   EXPECT_EQ(infer(OpId::slice_scatter, {x, m({4, 3, 6}), Int(1), Int(1), Int(3), Int(1)}),
             "ShapeMismatch: src has sizes [4, 3, 6], the part of self has [4, 2, 6]");
@@ -171,7 +189,8 @@ TEST(ShapeRules, Creation) {
   EXPECT_EQ(infer(OpId::arange, {Scalar(0.0), Scalar(1.0), Scalar(0.25), kFloat32, cpu}), "f32[4]");
   EXPECT_EQ(infer(OpId::arange, {Scalar(0), Scalar(1), Scalar(-1), kInt64, cpu}),
             "InvalidArgument: step leads away from end: start 0, end 1, step -1");
-  EXPECT_EQ(infer(OpId::rand, {Ints{2}, kInt64, cpu, Int(0), Int(0)}), "DTypeMismatch: not defined for int64 (wanted a floating dtype)");
+  EXPECT_EQ(infer(OpId::rand, {Ints{2}, kInt64, cpu, Int(0), Int(0)}),
+            "DTypeMismatch: not defined for int64 (wanted a floating dtype)");
   Metas m;
   EXPECT_EQ(infer(OpId::multinomial, {m({3, 7}), Int(2), false, Int(0), Int(0)}), "i64[3, 2]");
   EXPECT_EQ(infer(OpId::multinomial, {m({3}), Int(4), false, Int(0), Int(0)}),
@@ -194,7 +213,7 @@ TEST(SymbolicRules, BroadcastAsksEqualFirst) {
   EXPECT_EQ(text(broadcast({a, 8}, {b, 8}, "add", {})), "[s0, 8]");
   EXPECT_EQ(env.guards().size(), 1u);
   EXPECT_TRUE((a == b).known_true());
-  broadcast({a}, {b}, "add", {});   // known now
+  broadcast({a}, {b}, "add", {});  // known now
   EXPECT_EQ(env.guards().size(), 1u);
 }
 
@@ -212,7 +231,7 @@ TEST(SymbolicRules, BroadcastAsksIsItOne) {
   EXPECT_EQ(text(broadcast({a}, {b}, "add", {})), "[s1]");
   EXPECT_EQ(env.guards().size(), 1u);
   EXPECT_TRUE((a == 1).known_true());
-  EXPECT_FALSE((b != 1).known_true());   // b may become 1 and the answer stays right
+  EXPECT_FALSE((b != 1).known_true());  // b may become 1 and the answer stays right
 }
 
 TEST(SymbolicRules, MismatchNamesTheSymbols) {
@@ -228,7 +247,7 @@ TEST(SymbolicRules, CacheSliceAsksTwoQuestionsAndHasTheSizeOfTheNewPart) {
   guards::ShapeEnv env;
   Metas m;
   Int n = size_symbol(env, "cache", 16), t = size_symbol(env, "t", 3);
-  Int pos = env.new_symbol({2, "pos"}, 4);   // an Int argument: may be negative
+  Int pos = env.new_symbol({2, "pos"}, 4);  // an Int argument: may be negative
   EXPECT_EQ(infer(OpId::slice, {m({2, n, 8}), Int(1), pos, pos + t, Int(1)}), "f32[2, s1, 8]");
   EXPECT_EQ(guards_of(env).size(), 2u) << testing::PrintToString(guards_of(env));
   EXPECT_TRUE((pos >= 0).known_true());
@@ -272,7 +291,8 @@ TEST(SymbolicRules, ViewGuardsDivisibility) {
 TEST(SymbolicRules, ViewOfSymbolicStridesGuardsThatDimensionsJoin) {
   guards::ShapeEnv env;
   Metas m;
-  Int a = size_symbol(env, "a", 3), b = size_symbol(env, "b", 4), sa = size_symbol(env, "sa", 4), sb = size_symbol(env, "sb", 1);
+  Int a = size_symbol(env, "a", 3), b = size_symbol(env, "b", 4), sa = size_symbol(env, "sa", 4),
+      sb = size_symbol(env, "sb", 1);
   EXPECT_EQ(infer(OpId::view, {m({a, b}, kFloat32, {sa, sb}), Ints{a * b}}), "f32[s0*s1]");
   EXPECT_EQ(env.guards().size(), 1u);
   EXPECT_TRUE((sa == b * sb).known_true());
@@ -292,7 +312,8 @@ TEST(SymbolicRules, AttentionOverAGrowingCacheAsksNothing) {
   guards::ShapeEnv env;
   Metas m;
   Int past = size_symbol(env, "past", 7), t = size_symbol(env, "t", 1);
-  EXPECT_EQ(infer(OpId::scaled_dot_product_attention, {m({1, 8, t, 16}), m({1, 8, past + t, 16}), m({1, 8, past + t, 16}), kNo, Scalar(0.0), false, kNo, false}),
+  EXPECT_EQ(infer(OpId::scaled_dot_product_attention, {m({1, 8, t, 16}), m({1, 8, past + t, 16}),
+                                                       m({1, 8, past + t, 16}), kNo, Scalar(0.0), false, kNo, false}),
             "f32[1, 8, s1, 16]");
   EXPECT_TRUE(env.guards().empty());
 }

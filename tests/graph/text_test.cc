@@ -1,0 +1,180 @@
+#include <gtest/gtest.h>
+
+#include "tests/graph/rule_test_util.h"
+
+namespace reprise::graph {
+namespace {
+
+constexpr std::string_view kStep =
+    R"(graph step(%0 "x": f32[s0, 8], %1 "layers[0].w": f32[s0, 8]{1, 8}+16 captured, %2 "kv": f32[4, 8]{1, s1}+(s0 + 3) mutates_data) where s0 = 4, s1 = 9 {
+  %3 = add(%0, %1, 1) : f32[s0, 8]  ; loop.cpp:41
+  %4 = mul(2.5, %3) : f32[s0, 8]  ; loop.cpp:42
+  %5, %6 = topk(%4, 2, -1, true, true) : f32[s0, 2], i64[s0, 2]
+  %7 = slice(%4, 0, None, s0, 1) : f32[s0, 8]
+  %8 = cat([%7, %3], 0) : f32[2*s0, 8]
+  %9 = index(%8, [None, %6]) : f32[2*s0, s0, 2]
+  %10 = full([s0, 1], -1e-05, f16, 'cpu') : f16[s0, 1]
+  %11 = gelu(%3, 'tanh') : f32[s0, 8]
+  %12 = add(%3, s0, 1) : f32[s0, 8]
+  %13 = copy(%2, %11) : f32[4, 8]
+  return user %9, new_value_of 2 %13, alias_of_input 0 [8] [1] (8*s0), intermediate %12, alias_of_output 3 [2] [1] 0
+  metadata_of 1 [8, s0] [1, 8] 16
+  metadata_of 0 [s0] [1] 0 from_output 0
+}
+)";
+
+TEST(GraphText, ParseOfPrintPrintsTheSame) {
+  Graph g = parse(kStep);
+  EXPECT_EQ(print(g), kStep);
+  EXPECT_EQ(print(parse(print(g))), print(g));
+  EXPECT_EQ(print(parse(print(g, false)), false), print(g, false));
+  EXPECT_EQ(print(g, false).find("loop.cpp"), std::string::npos);
+  EXPECT_EQ(g.nodes[0].loc.line, 41u);
+  EXPECT_EQ(g.env->symbols()[0].hint, 4);
+  EXPECT_EQ(g.inputs[1].kind, InputSpec::Kind::Captured);
+  EXPECT_TRUE(g.inputs[2].mutates_data);
+}
+
+TEST(GraphText, ParsedGraphVerifies) {
+  Graph g = parse(kStep);
+  EXPECT_NO_THROW(verify(g, "parse"));
+}
+
+TEST(GraphText, ErrorsNameLineAndColumn) {
+  auto error = [](std::string_view s) -> std::string {
+    try {
+      parse(s);
+      return "accepted";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
+      return e.message();
+    }
+  };
+  EXPECT_EQ(error("graph f(%0 \"x\": f32[2]) {\n  %1 = nope(%0) : f32[2]\n  return user %1\n}"),
+            "line 2, column 12: unknown operator 'nope'");
+  EXPECT_EQ(error("graph f(%0 \"x\": f32[2]) {\n  %1 = exp(%3) : f32[2]\n  return user %1\n}"),
+            "line 2, column 14: %3 is used before it is defined");
+  EXPECT_EQ(error("graph f(%0 \"x\": q32[2]) {\n  return user %0\n}"), "line 1, column 20: unknown dtype 'q32'");
+  EXPECT_EQ(error("graph f(%0 \"x\": f32[2]) {\n  %2 = exp(%0) : f32[2]\n  return user %2\n}"),
+            "line 2, column 5: values are numbered in order: wanted %1");
+  EXPECT_TRUE(error("graph f(%0 \"x\": f32[2 +]) {\n  return user %0\n}").starts_with("line 1, column 24: in '2 +': "));
+  EXPECT_EQ(error("graph f(%0 \"x\": f32[2]) {\n  return users %0\n}"),
+            "line 2, column 15: unknown kind of output 'users'");
+  EXPECT_TRUE(error("").starts_with("line 1, column 1"));
+  EXPECT_TRUE(error("graph f(%0 \"x\": f32[2]").starts_with("line 1"));
+  EXPECT_TRUE(error("graph f(%0 \"x").starts_with("line 1"));
+}
+
+/// Every prefix and every one-character deletion either parses or says where it is wrong.
+TEST(GraphText, DamagedTextNeverDoesWorseThanAnError) {
+  std::string text(kStep);
+  int accepted = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    for (std::string damaged : {text.substr(0, i), text.substr(0, i) + text.substr(i + 1)}) {
+      try {
+        parse(damaged);
+        ++accepted;
+      } catch (const Error& e) {
+        ASSERT_EQ(e.code(), ErrorCode::InvalidArgument) << e.what() << "\n" << damaged;
+      }
+    }
+  }
+  EXPECT_GT(accepted, 50);
+}
+
+TEST(Verify, FindsPlantedErrors) {
+  auto error = [](void (*damage)(Graph&)) -> std::string {
+    Graph g = parse(kStep);
+    damage(g);
+    try {
+      verify(g, "planting");
+      return "accepted";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::Internal);
+      return e.message();
+    }
+  };
+  EXPECT_EQ(error([](Graph&) {}), "accepted");
+  EXPECT_EQ(error([](Graph& g) { g.values[3].meta.dtype = kFloat64; }),
+            "after planting: node 0 (add): result 0 is float64, its shape rule gives float32");
+  EXPECT_EQ(error([](Graph& g) { g.values[3].meta.layout.sizes[1] = 9; }),
+            "after planting: node 0 (add): result 0 has sizes [s0, 9], its shape rule gives [s0, 8]");
+  EXPECT_EQ(error([](Graph& g) { std::swap(g.nodes[0], g.nodes[1]); }),
+            "after planting: node 0 (mul): uses %3 before it is defined");
+  EXPECT_EQ(error([](Graph& g) { g.nodes[0].args.pop_back(); }),
+            "after planting: node 0 (add): has 2 arguments, the schema is add(Any self, Any other, *, Scalar alpha=1) "
+            "-> Tensor");
+  EXPECT_EQ(error([](Graph& g) { g.nodes[0].args[2] = std::string("x"); }),
+            "after planting: node 0 (add): argument 'alpha' is no Scalar");
+  EXPECT_EQ(error([](Graph& g) { g.nodes[7].args[0] = std::monostate{}; }),
+            "after planting: node 7 (gelu): argument 'self' is no Tensor");
+  EXPECT_EQ(error([](Graph& g) { g.nodes[1].results[0] = {3}; }),
+            "after planting: node 1 (mul): value %3 is defined twice");
+  EXPECT_EQ(error([](Graph& g) { g.outputs[1].source = 7; }), "after planting: output 1: names input 7 of 3");
+  EXPECT_EQ(error([](Graph& g) {
+              g.outputs[1].source = 1;
+              g.outputs[1].value = {10};
+            }),
+            "after planting: output 1: the new value has sizes [s0, 1] (float16), input 1 has [s0, 8] (float32)");
+  EXPECT_EQ(error([](Graph& g) { g.outputs[4].source = 2; }),
+            "after planting: output 4: aliases output 2, which has no buffer of its own");
+  EXPECT_EQ(error([](Graph& g) { g.nodes[7].args[1] = std::string("erf"); }),
+            "after planting: node 7 (gelu): its shape rule refuses: approximate must be 'none' or 'tanh', got 'erf'");
+  EXPECT_TRUE(error([](Graph& g) {
+                static guards::ShapeEnv other;
+                g.values[3].meta.layout.sizes[0] = size_symbol(other, "n", 4);
+              }).ends_with("belongs to another trace"));
+}
+
+TEST(Graph, AddInfersResultsAndChecksArguments) {
+  Graph g;
+  g.env = std::make_shared<guards::ShapeEnv>();
+  Int n = size_symbol(*g.env, "n", 4);
+  Metas m;
+  ValueId x = g.add_input(*m({n, 3}), "x");
+  ValueId y = g.add(OpId::exp, {x}, {"a.cpp", 3});
+  ValueId z = g.add(OpId::sum, {y, Ints{1}, false, std::monostate{}});
+  EXPECT_EQ(text(g.meta(z).layout.sizes), "[s0]");
+  EXPECT_THROW(g.add(OpId::add, {x, y}), Error);
+  EXPECT_THROW(g.add(OpId::mm,
+                     {
+                         x,
+                         y,
+                     }),
+               Error);
+  EXPECT_EQ(g.nodes.size(), 2u);  // a refused node leaves nothing
+  EXPECT_EQ(g.values.size(), 3u);
+}
+
+TEST(Graph, InsertReplaceEraseCompact) {
+  Graph g = parse(R"(graph f(%0 "x": f32[4]) {
+  %1 = exp(%0) : f32[4]
+  %2 = sin(%1) : f32[4]
+  %3 = cos(%2) : f32[4]
+  return user %3
+})");
+  ValueId neg = g.insert(1, OpId::neg, {ValueId{1}});
+  EXPECT_EQ(g.values[neg.v].node, 1);
+  EXPECT_EQ(g.values[2].node, 2);
+  EXPECT_EQ(g.values[3].node, 3);
+  g.replace_uses({2}, neg);
+  EXPECT_EQ(g.use_counts(), (std::vector<std::uint32_t>{1, 2, 0, 1, 1}));
+  EXPECT_THROW(g.erase_nodes({true, false, true, true}), Error);
+  g.erase_nodes({true, true, false, true});
+  EXPECT_NO_THROW(verify(g, "erase"));
+  g.compact();
+  EXPECT_EQ(print(g), R"(graph f(%0 "x": f32[4]) {
+  %1 = exp(%0) : f32[4]
+  %2 = neg(%1) : f32[4]
+  %3 = cos(%2) : f32[4]
+  return user %3
+}
+)");
+  EXPECT_NO_THROW(verify(g, "compact"));
+  Graph copy = g;
+  copy.nodes.pop_back();
+  EXPECT_EQ(g.nodes.size(), 3u);
+}
+
+}  // namespace
+}  // namespace reprise::graph
