@@ -26,7 +26,7 @@ inline std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t cou
 /// Uniform in [0, 1) with `bits` bits, so that a type of that precision holds it exactly and never rounds it to 1.
 inline double uniform(const std::array<std::uint32_t, 4>& words, int bits) {
   std::uint64_t w = static_cast<std::uint64_t>(words[0]) << 32 | words[1];
-  return static_cast<double>(w >> (64 - bits)) * std::ldexp(1.0, -bits);
+  return static_cast<double>(w >> (64 - bits)) / static_cast<double>(std::uint64_t{1} << bits);
 }
 
 /// Standard normal by Box and Muller's transform of two words.

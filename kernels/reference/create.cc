@@ -54,7 +54,9 @@ void random(OpId op, const NativeArgs& a) {
   }
   if (contiguous) {
     auto fill = [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) store(out, i, Value::of(draw(op, out.dtype, seed, offset + static_cast<std::uint64_t>(i))));
+      float* p = out.dtype == DType::Float32 ? reinterpret_cast<float*>(out.data) : nullptr;
+      for (std::int64_t i = begin; p && i < end; ++i) p[i] = static_cast<float>(draw(op, out.dtype, seed, offset + static_cast<std::uint64_t>(i)));
+      for (std::int64_t i = begin; !p && i < end; ++i) store(out, i, Value::of(draw(op, out.dtype, seed, offset + static_cast<std::uint64_t>(i))));
     };
     device::parallel_for(out.numel(), 4096, [](void* f, std::int64_t b, std::int64_t e) { (*static_cast<decltype(fill)*>(f))(b, e); }, &fill);
     return;

@@ -158,9 +158,15 @@ std::string position_text(const TensorView& t, const std::int64_t* index) {
 
 void copy_into(const TensorView& to, const TensorView& from) {
   Strides s = broadcast_strides(from, to);
-  if (to.dtype == from.dtype) {  // bits as they are: a NaN keeps its payload
-    int size = item_size(to.dtype);
-    for_each<2>(to.rank, to.sizes, {to.strides, s.data()}, [&](const auto& at) { std::memmove(to.data + at[0] * size, from.data + at[1] * size, static_cast<std::size_t>(size)); });
+  if (to.dtype == from.dtype) {  // bits as they are (a NaN keeps its payload), in runs as long as both sides have them
+    std::int64_t size = item_size(to.dtype), run = 1;
+    int rank = to.rank;
+    auto dense = [&](int d) { return to.strides[d] == run && s[static_cast<std::size_t>(d)] == run; };
+    while (rank > 0 && (to.sizes[rank - 1] == 1 || dense(rank - 1))) run *= to.sizes[--rank];
+    if (run == 0) return;
+    for_each<2>(rank, to.sizes, {to.strides, s.data()}, [&](const auto& at) {
+      std::memmove(to.data + at[0] * size, from.data + at[1] * size, static_cast<std::size_t>(run * size));
+    });
     return;
   }
   for_each<2>(to.rank, to.sizes, {to.strides, s.data()}, [&](const auto& at) { store(to, at[0], load(from, at[1])); });

@@ -1,4 +1,5 @@
 // Reductions over a set of dims, argmax and argmin, cumsum.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -140,14 +141,21 @@ void reduction(OpId op, const NativeArgs& a) {
 
 namespace {
 
-// Of `n` elements `step` apart: the first NaN, or else the first of the greatest.
+// Of `n` elements `step` apart: the first NaN, or else the first of the greatest. Blocks without anything that beats the
+// best so far (which is most of them) cost one comparison an element and no branch.
 template <class T>
 std::int64_t first_best(const T* p, std::int64_t n, std::int64_t step, bool max) {
+  constexpr std::int64_t kBlock = 64;
   std::int64_t best = 0;
   T top = p[0];
-  for (std::int64_t i = 0; i < n && top == top; ++i) {
-    T v = p[i * step];
-    if ((max ? v > top : v < top) || v != v) top = v, best = i;
+  auto beats = [&](T v) { return max ? !(v <= top) : !(v >= top); };  // a NaN does
+  for (std::int64_t from = 0; from < n && top == top; from += kBlock) {
+    std::int64_t end = std::min(from + kBlock, n);
+    int any = 0;
+    if (step == 1 && max) for (std::int64_t i = from; i < end; ++i) any |= !(p[i] <= top);
+    else for (std::int64_t i = from; i < end; ++i) any |= beats(p[i * step]);
+    for (std::int64_t i = from; any && i < end && top == top; ++i)
+      if (beats(p[i * step])) top = p[i * step], best = i;
   }
   return best;
 }
