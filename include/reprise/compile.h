@@ -122,6 +122,22 @@ class ResultFiller {
 
 void set_result_template(Tracer&, std::shared_ptr<void>);
 
+/// The parameter types of a callable that has one signature; none for generic lambdas.
+template <class F> struct parameters { static constexpr bool known = false; };
+template <class R, class... P> struct parameters<R (*)(P...)> { static constexpr bool known = true; using types = std::tuple<P...>; };
+template <class C, class R, class... P> struct parameters<R (C::*)(P...)> : parameters<R (*)(P...)> {};
+template <class C, class R, class... P> struct parameters<R (C::*)(P...) const> : parameters<R (*)(P...)> {};
+template <class F>
+  requires requires { &F::operator(); }
+struct parameters<F> : parameters<decltype(&F::operator())> {};
+
+/// A number given where the function takes an Int is an Int (symbolic when traced), not a constant of the compilation.
+template <class P, class A>
+decltype(auto) adapt(A&& a) {
+  if constexpr (std::is_same_v<std::remove_cvref_t<P>, Int> && IntegralNumber<A>) return Int(a);
+  else return std::forward<A>(a);
+}
+
 }  // namespace detail
 
 /// A function compiled while it runs. Calling it means what calling the function means; see README.md for what it may do.
@@ -133,6 +149,19 @@ class CompiledFunction {
 
   template <class... A>
   auto operator()(A&&... args) -> std::invoke_result_t<F&, A&&...> {
+    using Parameters = detail::parameters<F>;
+    if constexpr (Parameters::known) {
+      return [&]<std::size_t... I>(std::index_sequence<I...>) -> std::invoke_result_t<F&, A&&...> {
+        return call(detail::adapt<std::tuple_element_t<I, typename Parameters::types>>(std::forward<A>(args))...);
+      }(std::index_sequence_for<A...>{});
+    } else {
+      return call(std::forward<A>(args)...);
+    }
+  }
+
+ private:
+  template <class... A>
+  auto call(A&&... args) -> std::invoke_result_t<F&, A&&...> {
     using R = std::invoke_result_t<F&, A&&...>;
     if (detail::tracing()) return f_(std::forward<A>(args)...);  // inside another trace: part of it
     detail::CallFrame& frame = detail::begin_frame(*state_);
@@ -156,6 +185,7 @@ class CompiledFunction {
     }
   }
 
+ public:
   /// From here a call that would have to compile throws Sealed, naming the guard that failed.
   void seal() { detail::seal(*state_); }
   /// Forgets everything compiled; counters start again. No call may be running.
