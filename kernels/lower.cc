@@ -1,12 +1,114 @@
+// From a functional graph to launches over buffers. The steps, each a file:
+//   assign_buffers   which values share memory, what is written in place, what must come before what
+//   fuse             which operators become one loop kernel; an order of the launches
+//   lower_kernel     the body of each loop kernel
+// and here: the native launches and the outcome.
+#include <algorithm>
+
 #include "base/errors.h"
+#include "kernels/attention.h"
+#include "kernels/fuse.h"
 #include "kernels/launch.h"
 #include "kernels/lower_interpret.h"
+#include "kernels/lower_kernel.h"
+#include "kernels/lower_native.h"
+#include "kernels/matmul.h"
 
 namespace reprise::kernels {
 
-Lowered lower(const graph::Graph& g, std::string_view mode) {
-  if (mode == "interpret" || mode == "no-fuse" || mode == "full") return lower_interpret(g);
-  fail(ErrorCode::InvalidArgument, "lower", {}, "no mode \"", std::string(mode), "\"; there are interpret, no-fuse and full");
+using graph::Graph;
+using graph::Node;
+using graph::OpClass;
+using graph::OpId;
+using graph::ValueId;
+
+namespace {
+
+/// Is this node part of a loop kernel? Otherwise its native kernel runs.
+bool in_loops(const Graph& g, const Node& node) {
+  switch (graph::op(node.op).cls) {
+    case OpClass::Pointwise:
+    case OpClass::Reduction:
+    case OpClass::Creation: return true;
+    case OpClass::Gather: {
+      if (node.op != OpId::embedding && node.op != OpId::index_select) return false;
+      return g.meta(std::get<ValueId>(node.args[0])).dim() > 0;
+    }
+    default: return false;
+  }
+}
+
+Operand operand_at(const Graph& g, const BufferPlan& p, ValueId v) {
+  const Place& at = p.place[root_of(g, v).v];
+  REPRISE_CHECK(at.buffer != ~0u, " a native kernel's operand was not stored");
+  auto layout = layout_from_root(g, v, at.layout);
+  REPRISE_CHECK(layout.has_value());
+  return {at.buffer, g.meta(v).dtype, std::move(*layout), false};
+}
+
+Launch native_launch(const Graph& g, const BufferPlan& p, const Item& it) {
+  const Node& node = g.nodes[it.node];
+  const graph::OpDef& def = graph::op(node.op);
+  std::string name(def.name());
+  if (it.kind == Item::Kind::Check) {
+    Launch l = check_index_launch(operand_at(g, p, it.from), it.extent, it.dim, node.loc, name + "_check");
+    l.nodes = {static_cast<std::uint32_t>(it.node)};
+    return l;
+  }
+  std::vector<Operand> operands;
+  graph::for_each_value(node, [&](ValueId v) { operands.push_back(operand_at(g, p, v)); });
+  for (ValueId r : node.results) {
+    operands.push_back(operand_at(g, p, r));
+    operands.back().written = true;
+  }
+  NativeLaunch launch = def.cls == OpClass::Matmul      ? matmul_launch(g, node, std::move(operands))
+                        : def.cls == OpClass::Attention ? attention_launch(g, node, std::move(operands))
+                                                        : reference_launch(g, node, std::move(operands));
+  return {std::move(launch), name, node.loc, def.may_fail, {static_cast<std::uint32_t>(it.node)}};
+}
+
+/// Drops buffers nobody uses (their value was computed inside a kernel) and renumbers.
+void drop_unused_buffers(Lowered& l) {
+  std::vector<bool> used(l.buffers.size());
+  for (std::size_t b = 0; b < l.buffers.size(); ++b) used[b] = l.buffers[b].kind != Buffer::Kind::Temp;
+  auto each = [&](auto&& f) {
+    for (Launch& launch : l.launches) {
+      if (auto* loop = std::get_if<LoopLaunch>(&launch.what)) {
+        for (std::uint32_t& b : loop->buffers) f(b);
+      } else {
+        for (Operand& o : std::get<NativeLaunch>(launch.what).operands) f(o.buffer);
+      }
+    }
+  };
+  each([&](std::uint32_t& b) { used[b] = true; });
+  std::vector<std::uint32_t> to(l.buffers.size());
+  std::vector<Buffer> kept;
+  for (std::size_t b = 0; b < l.buffers.size(); ++b) {
+    to[b] = static_cast<std::uint32_t>(kept.size());
+    if (used[b]) kept.push_back(std::move(l.buffers[b]));
+  }
+  l.buffers = std::move(kept);
+  each([&](std::uint32_t& b) { b = to[b]; });
+  for (Lowered::Out& o : l.outputs) {
+    if (o.buffer >= 0) o.buffer = static_cast<std::int32_t>(to[static_cast<std::size_t>(o.buffer)]);
+  }
+}
+
+}  // namespace
+
+Lowered lower(const Graph& g, std::string_view mode) {
+  if (mode == "interpret") return lower_interpret(g);
+  if (mode != "no-fuse" && mode != "full") {
+    fail(ErrorCode::InvalidArgument, "lower", {}, "no mode \"", std::string(mode), "\"; there are interpret, no-fuse and full");
+  }
+  BufferPlan plan = assign_buffers(g, in_loops);
+  std::vector<Unit> units = fuse(g, plan, mode == "full");
+  Lowered out;
+  for (const Unit& u : units) out.launches.push_back(u.loop ? loop_launch(g, plan, u) : native_launch(g, plan, plan.items[u.items[0]]));
+  out.buffers = std::move(plan.buffers);
+  out.outputs = std::move(plan.outputs);
+  drop_unused_buffers(out);
+  return out;
 }
 
 }  // namespace reprise::kernels

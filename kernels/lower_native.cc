@@ -45,16 +45,26 @@ void copy_kernel(const NativeArgs& a) {
   }
 }
 
+std::string position(const TensorView& t, std::int64_t flat) {
+  std::string s;
+  for (int d = t.rank - 1; d >= 0; --d) {
+    s = std::to_string(flat % t.sizes[d]) + (s.empty() ? "" : ", ") + s;
+    flat /= t.sizes[d];
+  }
+  return "[" + s + "]";
+}
+
 template <class T>
 void check_as(const NativeArgs& a) {
   const TensorView& t = a.tensors[0];
   const T* p = reinterpret_cast<const T*>(t.data);
-  std::int64_t extent = a.ints[0];
+  std::int64_t extent = a.integer(1), dim = a.integer(2), flat = 0;
   walk(t, t, [&](std::int64_t i, std::int64_t) {
     auto v = static_cast<std::int64_t>(p[i]);
-    if (v >= -extent && v < extent) return true;
+    if (v >= 0 && v < extent) return ++flat, true;
     *a.fault = {true, ErrorCode::IndexOutOfRange,
-                "index " + std::to_string(v) + " is out of range for a dimension of size " + std::to_string(extent)};
+                "index " + std::to_string(v) + " at position " + position(t, flat) + " is out of range for dimension " +
+                    std::to_string(dim) + " of size " + std::to_string(extent)};
     return false;
   });
 }
@@ -83,12 +93,12 @@ Launch copy_launch(Operand from, Operand to, std::string name, SourceLoc loc) {
   return {std::move(n), std::move(name), loc, false, {}};
 }
 
-Launch check_index_launch(Operand index, Int extent, SourceLoc loc, std::string name) {
+Launch check_index_launch(Operand index, Int extent, int dim, SourceLoc loc, std::string name) {
   NativeLaunch n;
   n.fn = check_index_kernel;
   n.operands = {std::move(index)};
-  n.args = {{NativeArg::Kind::Tensor, 0, 1}, {NativeArg::Kind::Int, 0, 1}};
-  n.ints = {extent};
+  n.args = {{NativeArg::Kind::Tensor, 0, 1}, {NativeArg::Kind::Int, 0, 1}, {NativeArg::Kind::Int, 1, 1}};
+  n.ints = {extent, dim};
   n.first_result = 1;
   return {std::move(n), std::move(name), loc, true, {}};
 }
