@@ -9,13 +9,17 @@ namespace reprise::jit {
 using kernels::BodyNode;
 using kernels::ScalarOp;
 
-namespace {
-
-/// Instructions a vector of one operation takes, roughly.
-int cost_of(const BodyNode& n) {
+int cost_of(const kernels::LoopKernel& k, std::size_t i) {
+  const BodyNode& n = k.body[i];
   if (n.kind == BodyNode::Kind::Const || n.kind == BodyNode::Kind::Param) return 0;
+  if (n.access != ~0u) {
+    const kernels::Access& a = k.accesses[n.access];
+    const int v = kernels::vector_dim(k);
+    const bool run = v < 0 || kernels::is_plain(a.strides[static_cast<std::size_t>(v)], 0) || kernels::is_plain(a.strides[static_cast<std::size_t>(v)], 1);
+    return run && a.gathers.empty() ? 1 : 8;
+  }
   if (n.kind != BodyNode::Kind::Op) return 1;
-  if (n.op >= ScalarOp::Exp && n.op <= ScalarOp::Lgamma) return is_floating(n.dtype) && n.dtype == DType::Float32 ? 14 : 40;
+  if (n.op >= ScalarOp::Exp && n.op <= ScalarOp::Lgamma) return n.dtype == DType::Float32 ? 16 : 40;
   switch (n.op) {
     case ScalarOp::Pow: case ScalarOp::Atan2: case ScalarOp::Hypot: case ScalarOp::FloorDiv: case ScalarOp::Remainder:
     case ScalarOp::Fmod: case ScalarOp::TruncDiv:
@@ -24,7 +28,12 @@ int cost_of(const BodyNode& n) {
   }
 }
 
-}  // namespace
+Steps LoopPlan::steps(int cost) const {
+  Steps s;
+  s.unroll = std::min(most_unroll, cost <= 12 ? 4 : cost <= 24 ? 2 : 1);
+  s.masked_only = s.unroll == 1;
+  return s;
+}
 
 int LoopPlan::accumulators(DType t) const {
   const int virtual_lanes = t == DType::Float64 ? 32 : is_floating(t) ? 64 : 4 * lanes;
@@ -32,34 +41,22 @@ int LoopPlan::accumulators(DType t) const {
 }
 
 LoopPlan plan_of(const kernels::LoopKernel& k, const Host& host) {
-  int widest = 1;  // bytes of the widest value
-  int cost = 0;
-  bool reduces = false;
-  for (const BodyNode& n : k.body) {
-    if (n.kind != BodyNode::Kind::Index) widest = std::max(widest, item_size(kernels::register_dtype(n.dtype)));
-    cost += cost_of(n);
-    if (n.access != ~0u)
-      for (std::size_t d = 0; d < k.extents.size(); ++d)
-        if (static_cast<int>(d) == kernels::vector_dim(k) && !kernels::is_plain(k.accesses[n.access].strides[d], 0) &&
-            !kernels::is_plain(k.accesses[n.access].strides[d], 1))
-          cost += 6;
-    reduces |= n.kind == BodyNode::Kind::Reduce;
-  }
   LoopPlan p;
-  // One count of lanes for all: that of 4-byte elements, unless everything is wider or narrower.
-  bool any4 = false, any8 = false;
-  for (const BodyNode& n : k.body) {
+  int cost = 0;
+  bool reduces = false, any4 = false, any8 = false;
+  for (std::size_t i = 0; i < k.body.size(); ++i) {
+    const BodyNode& n = k.body[i];
+    cost += cost_of(k, i);
+    reduces |= n.kind == BodyNode::Kind::Reduce;
     if (n.kind == BodyNode::Kind::Const || n.kind == BodyNode::Kind::Param) continue;
     const int size = item_size(kernels::register_dtype(n.dtype));
-    any4 |= size == 4 || (is_low_precision(n.dtype));
-    any8 |= size == 8;
+    any4 |= size == 4, any8 |= size == 8;
   }
+  // One count of lanes for all: that of 4-byte elements, unless everything is wider or narrower.
   const int element = any4 ? 4 : any8 ? 8 : 1;
   p.lanes = std::min(host.vector_bits / 8 / element, 32);
-  p.unroll = cost <= 12 ? 4 : cost <= 24 ? 2 : 1;
-  p.masked_only = p.unroll == 1;
   for (const BodyNode& n : k.body)
-    if (n.kind == BodyNode::Kind::Reduce) p.unroll = std::min(p.unroll, p.accumulators(n.dtype));
+    if (n.kind == BodyNode::Kind::Reduce) p.most_unroll = std::min(p.most_unroll, p.accumulators(n.dtype));
   p.effort = cost <= 24 && !reduces ? Effort::Fast : Effort::Full;
   return p;
 }

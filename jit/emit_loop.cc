@@ -38,6 +38,8 @@ struct Position {
   llvm::SmallVector<Value*, 4> masks;  ///< by step; empty: all lanes
 };
 
+constexpr std::uint32_t kNone = ~0u;
+
 class LoopEmitter {
  public:
   LoopEmitter(EmitContext& cx, const LoopKernel& k)
@@ -165,7 +167,7 @@ class LoopEmitter {
     if (v_kept_ && vdim_ >= 0) {
       Value* from = b_.CreateMul(chunk, e_.i64(kernels::kChunk));
       Value* to = e_.call(llvm::Intrinsic::smin, b_.CreateAdd(from, e_.i64(kernels::kChunk)), extents_[static_cast<std::size_t>(vdim_)]);
-      vector_loop(from, to, none, [&](std::vector<Value*>&) { point(); });
+      vector_loop(all, from, to, none, [&](std::vector<Value*>&) { point(); });
     } else {
       point();
     }
@@ -173,16 +175,20 @@ class LoopEmitter {
 
   /// At a kept point (or a vector of them): all stages, then the stores.
   void point() {
-    for (int stage = 0; stage < info_.max_depth; ++stage) reduce_stage(stage);
     std::vector<std::uint32_t> inside, here;
     for (std::uint32_t i = 0; i < k_.body.size(); ++i)
       if (k_.body[i].kind == BodyNode::Kind::Store) (info_.dims[i] & info_.reduced_mask ? inside : here).push_back(i);
+    const std::uint32_t stash = v_kept_ ? kNone : node_to_stash(inside);
+    for (int stage = 0; stage < info_.max_depth; ++stage)
+      reduce_stage(stage, stage + 1 == info_.max_depth && stash != kNone ? inside[0] : kNone, stash);
     if (!inside.empty()) {
+      stashed_ = stash, stashed_at_ = stash == kNone ? kNone : k_.body[inside[0]].access;
       std::vector<Value*> none;
       const std::vector<bool> need = needed_by(inside, info_.max_depth);
       nest(k_.n_kept, need, info_.max_depth, none, [&](std::vector<Value*>&) {
         for (std::uint32_t s : inside) store(s);
       });
+      stashed_ = kNone;
     }
     for (std::uint32_t s : here) store(s);
   }
@@ -201,36 +207,42 @@ class LoopEmitter {
       }, "reduced");
     }
     if (v_kept_) return body(carried);
-    vector_loop(e_.i64(0), extents_[static_cast<std::size_t>(vdim_)], carried, body);
+    vector_loop(need, e_.i64(0), extents_[static_cast<std::size_t>(vdim_)], carried, body);
   }
 
-  /// The vector dim from `begin` to `end`: whole groups of plan_.unroll vectors, then single vectors under a mask.
-  /// Bodies that are long anyway come once, every step masked.
-  void vector_loop(Value* begin, Value* end, std::vector<Value*>& carried, const std::function<void(std::vector<Value*>&)>& body) {
-    const int lanes = plan_.lanes, group = lanes * plan_.unroll;
-    auto inside = [&](Value* iv, int steps, bool masked) {
+  /// The vector dim from `begin` to `end`: whole groups of vectors, then single vectors under a mask. Bodies that are
+  /// long anyway come once, every step masked.
+  void vector_loop(const std::vector<bool>& need, Value* begin, Value* end, std::vector<Value*>& carried,
+                   const std::function<void(std::vector<Value*>&)>& body) {
+    int cost = 0;
+    for (std::size_t i = 0; i < k_.body.size(); ++i)
+      if (need[i] && at_.vals[i].empty()) cost += cost_of(k_, i);
+    const Steps steps = plan_.steps(cost);
+    const int lanes = plan_.lanes, group = lanes * steps.unroll;
+    auto inside = [&](Value* iv, int count, bool masked) {
       scope([&] {
         at_.dims |= vbit_;
         at_.vector_index = iv;
-        at_.steps = steps;
+        at_.steps = count;
         if (masked) at_.masks.push_back(e_.lane_mask(b_.CreateSub(end, iv), lanes));
         body(carried);
       });
     };
     Value* from = begin;
-    if (!plan_.masked_only) {
+    if (!steps.masked_only) {
       Value* whole = b_.CreateAnd(b_.CreateSub(end, begin), e_.i64(-group));
       from = b_.CreateAdd(begin, whole);
-      emit_loop(e_, begin, from, e_.i64(group), carried, [&](Value* iv) { inside(iv, plan_.unroll, false); }, "vector");
+      emit_loop(e_, begin, from, e_.i64(group), carried, [&](Value* iv) { inside(iv, steps.unroll, false); }, "vector");
     }
-    emit_loop(e_, from, end, e_.i64(lanes), carried, [&](Value* iv) { inside(iv, 1, true); }, plan_.masked_only ? "vector" : "tail");
+    emit_loop(e_, from, end, e_.i64(lanes), carried, [&](Value* iv) { inside(iv, 1, true); }, steps.masked_only ? "vector" : "tail");
   }
 
   // -- reductions ----------------------------------------------------------------------------------------------------
 
   /// Accumulators are several vectors that take turns, so that additions do not wait for each other. Each step works on
   /// the front of the list, which then goes to its end. See Note [Sums do not depend on the code] for the order.
-  void reduce_stage(int stage) {
+  /// With `stash_store`, the value of node `stash` is kept for the last run where that store will write.
+  void reduce_stage(int stage, std::uint32_t stash_store, std::uint32_t stash) {
     std::vector<std::uint32_t> reduces, operands;
     for (std::uint32_t i = 0; i < k_.body.size(); ++i) {
       if (k_.body[i].kind != BodyNode::Kind::Reduce || info_.depth[i] != stage + 1) continue;
@@ -255,6 +267,7 @@ class LoopEmitter {
         if (!v_kept_) std::rotate(turn, turn + at_.steps, turn + width[j]);
         first += static_cast<std::size_t>(width[j]);
       }
+      if (stash_store != kNone) write(k_.body[stash_store], stash, kNone);
     });
     std::size_t first = 0;
     for (std::size_t j = 0; j < reduces.size(); ++j) {
@@ -263,6 +276,39 @@ class LoopEmitter {
       first += static_cast<std::size_t>(width[j]);
       at_.vals[reduces[j]] = v_kept_ ? Val(accs.begin(), accs.end()) : Val{fold_lanes(k_.body[reduces[j]], std::move(accs))};
     }
+  }
+
+  /// A value worth keeping between the last reduction and the stores instead of computing it twice (softmax: the
+  /// exponential, on its way to being divided by its sum). It is kept in the elements that the one store inside the
+  /// reduced dims will overwrite, so it must be of their dtype, and the last run may read nothing else that varies over
+  /// reduced dims: the store may alias what was loaded.
+  std::uint32_t node_to_stash(const std::vector<std::uint32_t>& inside) {
+    if (inside.size() != 1 || info_.max_depth == 0) return kNone;
+    const BodyNode& s = k_.body[inside[0]];
+    if (s.b != ~0u || !k_.accesses[s.access].gathers.empty() || !(info_.dims[inside[0]] & vbit_)) return kNone;
+    std::vector<std::uint32_t> operands;
+    for (std::uint32_t i = 0; i < k_.body.size(); ++i)
+      if (k_.body[i].kind == BodyNode::Kind::Reduce && info_.depth[i] == info_.max_depth) operands.push_back(k_.body[i].a);
+    const std::vector<bool> computed = needed_by(operands, info_.max_depth - 1);
+    const std::uint32_t all_dims = info_.dims[inside[0]];
+    for (std::uint32_t m = 0; m < k_.body.size(); ++m) {
+      const BodyNode& n = k_.body[m];
+      if (!computed[m] || n.kind != BodyNode::Kind::Op || n.dtype != s.dtype || kernels::register_dtype(n.dtype) != n.dtype ||
+          (info_.dims[m] & ~all_dims) != 0 || (info_.dims[m] & info_.reduced_mask) != (all_dims & info_.reduced_mask))
+        continue;
+      stashed_ = m;
+      const std::vector<bool> last = needed_by(inside, info_.max_depth);
+      stashed_ = kNone;
+      bool alone = last[m];
+      for (std::uint32_t i = 0; i < k_.body.size(); ++i)
+        if (last[i] && i != m && info_.dims[i] & info_.reduced_mask && (k_.body[i].kind == BodyNode::Kind::Load || k_.body[i].kind == BodyNode::Kind::Index)) alone = false;
+      int cost = 0;
+      const std::vector<bool> chain = needed_by({m}, info_.max_depth - 1);
+      for (std::size_t i = 0; i < k_.body.size(); ++i)
+        if (chain[i] && info_.dims[i] & info_.reduced_mask) cost += cost_of(k_, i);
+      if (alone && cost >= 12) return m;
+    }
+    return kNone;
   }
 
   void accumulate(std::uint32_t r, Value** accs, int width) {
@@ -329,7 +375,7 @@ class LoopEmitter {
     for (std::uint32_t r : roots) need[r] = true;
     for (std::uint32_t i = static_cast<std::uint32_t>(k_.body.size()); i-- > 0;) {
       const BodyNode& n = k_.body[i];
-      if (!need[i] || (n.kind == BodyNode::Kind::Reduce && info_.depth[i] <= stage)) continue;
+      if (!need[i] || i == stashed_ || (n.kind == BodyNode::Kind::Reduce && info_.depth[i] <= stage)) continue;
       for (std::uint32_t o : {n.a, n.b, n.c})
         if (o != ~0u) need[o] = true;
       if (n.access != ~0u)
@@ -357,11 +403,12 @@ class LoopEmitter {
 
   void evaluate(std::uint32_t i) {
     const BodyNode& n = k_.body[i];
+    const bool stashed = i == stashed_;
     for (std::uint32_t o : {n.a, n.b, n.c})
-      if (o != ~0u) value(o);
+      if (o != ~0u && !stashed) value(o);
     Val v;
     const int steps = is_vector(i) ? at_.steps : 1;
-    for (int s = 0; s < steps; ++s) v.push_back(compute(i, n, s));
+    for (int s = 0; s < steps; ++s) v.push_back(stashed ? load(stashed_at_, s, plan_.lanes) : compute(i, n, s));
     at_.vals[i] = std::move(v);
   }
 
@@ -387,7 +434,7 @@ class LoopEmitter {
         llvm::Type* t = e_.register_type(n.dtype);
         return b_.CreateAdd(e_.splat(b_.CreateTrunc(first, t), lanes), e_.iota(t, lanes));
       }
-      case BodyNode::Kind::Load: return load(n, step, lanes);
+      case BodyNode::Kind::Load: return load(n.access, step, lanes);
       case BodyNode::Kind::Op: return e_.op(n.op, n.dtype, k_.body[n.a].dtype, get(n.a), get(n.b), get(n.c));
       case BodyNode::Kind::Cast: return e_.cast(k_.body[n.a].dtype, n.dtype, get(n.a));
       default: return nullptr;  // Reduce is set by its stage, Store by store()
@@ -438,41 +485,43 @@ class LoopEmitter {
 
   Value* step_mask(int step) const { return at_.masks.empty() ? nullptr : at_.masks[static_cast<std::size_t>(step)]; }
 
-  Value* load(const BodyNode& n, int step, int lanes) {
-    for (const Access::Gather& g : k_.accesses[n.access].gathers) value(g.node);
-    const DType memory = k_.buffers[k_.accesses[n.access].buffer].dtype;
+  Value* load(std::uint32_t access, int step, int lanes) {
+    for (const Access::Gather& g : k_.accesses[access].gathers) value(g.node);
+    const DType memory = k_.buffers[k_.accesses[access].buffer].dtype;
     Value* mask = lanes ? step_mask(step) : nullptr;
-    const Place p = place(n.access, step, lanes, mask);
+    const Place p = place(access, step, lanes, mask);
     return p.offsets ? e_.gather(memory, p.base, p.offsets, mask) : e_.load(memory, p.base, lanes, mask);
   }
 
-  void store(std::uint32_t i) {
-    const BodyNode& n = k_.body[i];
-    value(n.a);
-    if (n.b != ~0u) value(n.b);
+  void store(std::uint32_t i) { write(k_.body[i], k_.body[i].a, k_.body[i].b); }
+
+  /// The value of node `from` to where the store `n` writes.
+  void write(const BodyNode& n, std::uint32_t from, std::uint32_t predicate_node) {
+    value(from);
+    if (predicate_node != kNone) value(predicate_node);
     for (const Access::Gather& g : k_.accesses[n.access].gathers) value(g.node);
     bool vector = !kernels::is_plain(vdim_ < 0 ? Int(0) : k_.accesses[n.access].strides[static_cast<std::size_t>(vdim_)], 0);
     for (const Access::Gather& g : k_.accesses[n.access].gathers) vector |= is_vector(g.node);
     const int steps = vector ? at_.steps : 1, lanes = vector ? plan_.lanes : 0;
     for (int s = 0; s < steps; ++s) {
       Value* mask = vector ? step_mask(s) : nullptr;
-      auto write = [&] {
+      auto put = [&] {
         const Place p = place(n.access, s, lanes, mask);
-        Value* v = operand(n.a, s, lanes);
+        Value* v = operand(from, s, lanes);
         if (!vector && Emitter::lanes_of(v)) v = b_.CreateExtractElement(v, std::uint64_t{0});
         if (p.offsets) e_.scatter(n.dtype, v, p.base, p.offsets, mask);
         else e_.store(n.dtype, v, p.base, mask);
       };
-      if (n.b == ~0u) {
-        write();
+      if (predicate_node == kNone) {
+        put();
         continue;
       }
-      Value* predicate = operand(n.b, s, lanes);
+      Value* predicate = operand(predicate_node, s, lanes);
       if (!vector) {
-        emit_if(e_, predicate, write);
+        emit_if(e_, predicate, put);
       } else {
         mask = mask ? b_.CreateAnd(mask, predicate) : predicate;
-        write();
+        put();
       }
     }
   }
@@ -488,6 +537,7 @@ class LoopEmitter {
   std::uint32_t vbit_ = 0;
   bool v_kept_ = false;
 
+  std::uint32_t stashed_ = kNone, stashed_at_ = kNone;  // during the last run: a node that is loaded, and its access
   llvm::Function* f_ = nullptr;
   std::vector<Value*> extents_;
   std::vector<std::vector<Value*>> strides_, gather_strides_, gather_extents_;  // by access

@@ -220,7 +220,7 @@ class Cache {
         lock.unlock();
         return future.get();
       }
-      trim();
+      if (entries_.size() >= kMost) drop_unused();
       entries_.emplace(key, promise.get_future().share());
     }
     const auto start = std::chrono::steady_clock::now();
@@ -245,11 +245,14 @@ class Cache {
     return {compiled_, hits_, LinkedCode::live(), compile_us_};
   }
 
- private:
-  static constexpr std::size_t kMost = 8192;  // each kernel costs two memory mappings; the kernel allows some 65000
-  /// Under mu_: when full, lets go of kernels that nobody but the cache holds.
   void trim() {
-    if (entries_.size() < kMost) return;
+    std::lock_guard lock(mu_);
+    drop_unused();
+  }
+
+ private:
+  static constexpr std::size_t kMost = 8192;  // each kernel costs two memory mappings; the system allows some 65000
+  void drop_unused() {                        // under mu_
     std::erase_if(entries_, [](const auto& e) {
       return e.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready && e.second.get().use_count() == 1;
     });
@@ -268,6 +271,7 @@ Cache& cache() {
 CodePtr compile_module(std::string key, const EmitFn& emit) { return cache().get(std::move(key), emit); }
 
 CacheStats cache_stats() { return cache().stats(); }
+void drop_unused_code() { cache().trim(); }
 
 std::string ir_text(const EmitFn& emit) {
   llvm::LLVMContext context;

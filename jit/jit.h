@@ -28,6 +28,8 @@ CodePtr compile(const kernels::MicroKernelSpec&);
 
 struct CacheStats { std::int64_t compiled, hits, live, compile_us; };
 CacheStats cache_stats();
+/// Frees the code that nobody but the in-memory cache holds.
+void drop_unused_code();
 /// "znver4, avx512, 512-bit vectors"
 std::string host_description();
 int host_vector_bits();

@@ -191,20 +191,27 @@ LoopAnalysis analyse(const LoopKernel& k) {
 }
 
 int vector_dim(const LoopKernel& k) {
-  int best = -1, best_score = -1;
-  for (std::size_t d = 0; d < k.extents.size(); ++d) {
-    if (is_plain(k.extents[d], 1) && k.extents.size() > 1) continue;  // nothing to vectorise
+  const std::size_t rank = k.extents.size(), kept = static_cast<std::size_t>(k.n_kept);
+  // Accesses inside the reduced loops happen at every index, the others once for all of them.
+  auto frequent = [&](const Access& a) {
+    bool varies = kept == rank || !a.gathers.empty();
+    for (std::size_t d = kept; d < rank; ++d) varies |= !is_plain(a.strides[d], 0);
+    return varies;
+  };
+  int best = -1, best_score = 0;
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (is_plain(k.extents[d], 1) && rank > 1) continue;  // nothing to vectorise
     int score = 0;
     for (const BodyNode& n : k.body) {
       if (n.access == ~0u) continue;
-      const Int stride = k.accesses[n.access].strides[d];
+      const Access& a = k.accesses[n.access];
       const bool store = n.kind == BodyNode::Kind::Store;
-      if (is_plain(stride, 1)) score += store ? 6 : 4;
-      else if (is_plain(stride, 0)) score += store ? 0 : 3;
+      const int gain = is_plain(a.strides[d], 1) ? (store ? 6 : 4) : is_plain(a.strides[d], 0) ? (store ? 0 : 3) : -8;
+      score += gain * (frequent(a) ? 8 : 1);
     }
-    if (score >= best_score) best = static_cast<int>(d), best_score = score;
+    if (best < 0 || score >= best_score) best = static_cast<int>(d), best_score = score;
   }
-  return best >= 0 ? best : static_cast<int>(k.extents.size()) - 1;
+  return best >= 0 ? best : static_cast<int>(rank) - 1;
 }
 
 Int task_count(const LoopKernel& k) {
