@@ -178,29 +178,29 @@ TEST_F(Api, FillsDefaultsAndTakesNumbers) {
 
 TEST_F(Api, OperatorsCarryTheirLine) {
   Int pos = 4;
+  std::uint32_t here = __LINE__ + 1;
   Tensor r = 2.0 * x;
-  std::uint32_t here = __LINE__;
   EXPECT_EQ(last(), "mul(2.0, f32[2, 3])");
   EXPECT_EQ(recorder.last_loc.line, here);
   EXPECT_NE(std::string(recorder.last_loc.file).find("api_test"), std::string::npos);
+  here = __LINE__ + 1;
   r = x * pos;
-  here = __LINE__;
   EXPECT_EQ(last(), "mul(f32[2, 3], 4)");
   EXPECT_EQ(recorder.last_loc.line, here);
+  here = __LINE__ + 1;
   r += 1;
-  here = __LINE__;
   EXPECT_EQ(last(), "add_(f32[2, 3], 1, 1)");
   EXPECT_EQ(recorder.last_loc.line, here);
+  here = __LINE__ + 1;
   r = x < y;
-  here = __LINE__;
   EXPECT_EQ(last(), "lt(f32[2, 3], f32[3])");
   EXPECT_EQ(recorder.last_loc.line, here);
+  here = __LINE__ + 1;
   r = -x;
-  here = __LINE__;
   EXPECT_EQ(last(), "neg(f32[2, 3])");
   EXPECT_EQ(recorder.last_loc.line, here);
+  here = __LINE__ + 1;
   x.sum(1);
-  here = __LINE__;
   EXPECT_EQ(recorder.last_loc.line, here);
   r = 2 - x;
   EXPECT_EQ(last(), "sub(2, f32[2, 3], 1)");
