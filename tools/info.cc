@@ -18,7 +18,7 @@ int info(const std::vector<std::string>& args) {
   std::printf("cpu       %s, %d cores\n", cpu.model.c_str(), cpu.cores);
   std::printf("caches    L1d %lld KiB, L2 %lld KiB, L3 %lld KiB\n", static_cast<long long>(cpu.l1d_bytes / 1024),
               static_cast<long long>(cpu.l2_bytes / 1024), static_cast<long long>(cpu.l3_bytes / 1024));
-  std::printf("features  %s\n", cpu.features().c_str());
+  std::printf("features  %s\n", cpu.str().c_str());
   std::printf("code      %s\n", jit::host_description().c_str());
   std::printf("threads   %d\n", device::num_threads());
   std::printf("gpu       %s\n", why_unavailable("cuda").c_str());

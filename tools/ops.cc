@@ -2,9 +2,63 @@
 
 #include "graph/op.h"
 #include "kernels/pointwise.h"
+#include "reprise/error.h"
 #include "tools/commands.h"
 
 namespace reprise::tool {
+
+namespace {
+
+/// The dtypes of the first tensor that the operator's own shape rule accepts: asked, not listed, so it cannot drift.
+std::string accepted_dtypes(const graph::OpDef& def) {
+  std::string out;
+  for (int t = 0; t < kDTypeCount; ++t) {
+    bool accepted = false;
+    for (int rank = 0; rank <= 4 && !accepted; ++rank) {
+      TensorMeta first{static_cast<DType>(t), Device::cpu(), {}}, index{DType::Int64, Device::cpu(), {}}, mask{DType::Bool, Device::cpu(), {}};
+      for (TensorMeta* m : {&first, &index, &mask}) {
+        for (int d = 0; d < rank; ++d) m->layout.sizes.push_back(1);
+        m->layout.strides = contiguous_strides(m->layout.sizes);
+      }
+      const TensorMeta* list[] = {&first};
+      const TensorMeta* indices[] = {&index};
+      std::vector<graph::RuleArg> args;
+      for (const graph::ArgDef& a : def.schema.args) {
+        bool is_index = a.name == "index" || a.name == "indices", is_mask = a.name == "mask" || a.name == "condition";
+        using T = graph::ArgType;
+        switch (a.type) {
+          case T::Tensor: args.push_back(is_index ? &index : is_mask ? &mask : &first); break;
+          case T::TensorOrScalar: args.push_back(&first); break;
+          case T::TensorList: args.push_back(std::span<const TensorMeta* const>(list)); break;
+          case T::OptionalTensorList: args.push_back(std::span<const TensorMeta* const>(indices)); break;
+          case T::Int: args.push_back(a.name == "step" || a.name == "k" || a.name == "num_samples" ? Int(1) : Int(0)); break;
+          case T::Ints: {
+            Ints ones(a.name == "normalized_shape" ? 1u : static_cast<unsigned>(rank), 1);
+            if (a.name == "dims") for (int d = 0; d < rank; ++d) ones[static_cast<std::size_t>(d)] = d;
+            args.push_back(ones);
+            break;
+          }
+          case T::Scalar: args.push_back(Scalar(1)); break;
+          case T::Float: args.push_back(Scalar(a.name == "dropout_p" ? 0.0 : 1.0)); break;
+          case T::Bool: args.push_back(false); break;
+          case T::DType: args.push_back(static_cast<DType>(t)); break;
+          case T::Str: args.push_back(std::string_view(a.name == "device" ? "cpu" : "none")); break;
+          default: args.push_back(std::monostate{});
+        }
+      }
+      try {
+        graph::RuleCtx c{def, args, {}, {}};
+        def.shape(c);
+        accepted = true;
+      } catch (const Error&) {
+      }
+    }
+    if (accepted) out += (out.empty() ? "" : " ") + std::string(dtype_name(static_cast<DType>(t)));
+  }
+  return out;
+}
+
+}  // namespace
 
 int ops(const std::vector<std::string>& args) {
   int shown = 0;
@@ -16,7 +70,7 @@ int ops(const std::vector<std::string>& args) {
     std::printf("%s\n", def.schema.text.c_str());
     std::printf("    %s%s%s\n", kernels::list_computed_by(def.id).c_str(), def.has_inplace ? "; in-place twin" : "",
                 def.may_fail ? "; may raise on index values" : "");
-    std::string dtypes = graph::accepted_dtypes(def.id);
+    std::string dtypes = accepted_dtypes(def);
     std::printf("    dtypes: %s\n", dtypes.c_str());
   }
   if (shown == 0) {

@@ -110,7 +110,7 @@ rp::Tensor attention(const Config& c, const Layer& l, rp::Tensor x, rp::Tensor k
   k_cache.slice(1, pos, past).copy_(rope(k, cos, sin));
   v_cache.slice(1, pos, past).copy_(v);
   rp::Tensor y = rp::scaled_dot_product_attention(rope(q, cos, sin), k_cache.slice(1, 0, past), v_cache.slice(1, 0, past),
-                                                  {.is_causal = causal, .enable_gqa = true});
+                                                  {}, 0.0, causal, std::nullopt, true);
   return x + rp::linear(y.transpose(0, 1).reshape({t, c.n_heads * c.head_dim}), l.wo);
 }
 
