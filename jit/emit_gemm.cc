@@ -26,14 +26,15 @@ llvm::Function* emit_gemm(llvm::Module& m, const std::string& name, const std::v
   Values mask;
   for (int v = 0; v < nv; ++v) mask.push_back(g.mask_below(b.CreateSub(n, g.i64(v * g.lanes))));
 
+  // What the tile adds to and is stored to, fetched while the loop runs.
+  Value* is_last = b.CreateICmpNE(last, g.i64(0));
+  Value *target = b.CreateSelect(is_last, c, accp), *bytes = b.CreateSelect(is_last, b.CreateMul(c_row, g.i64(item_size(c_type))), b.CreateMul(acc_row, g.i64(item_size(acc))));
+  for (int i = 0; i < mr; ++i)
+    for (int v = 0; v < nv; ++v) {
+      Value* p = b.CreateGEP(b.getInt8Ty(), target, b.CreateAdd(b.CreateMul(row[i], bytes), g.i64(v * bits / 8)));
+      b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()}, {p, b.getInt32(1), b.getInt32(3), b.getInt32(1)});
+    }
   Values sums(static_cast<std::size_t>(mr * nv), g.zero());
-  sums = g.loop(first, g.i64(1), 1, sums, [&](Value*, Values s) {
-    for (int i = 0; i < mr; ++i)
-      for (int v = 0; v < nv; ++v)
-        s[static_cast<std::size_t>(i * nv + v)] =
-            g.load(acc, g.at(accp, acc, b.CreateAdd(b.CreateMul(row[i], acc_row), g.i64(v * g.lanes))), mask[v]);
-    return s;
-  });
   Values a_ptr;
   for (int i = 0; i < mr; ++i) a_ptr.push_back(g.at(a, acc, b.CreateMul(row[i], a_row)));
   Values carried = sums;
@@ -54,6 +55,15 @@ llvm::Function* emit_gemm(llvm::Module& m, const std::string& name, const std::v
     s[s.size() - 1] = g.at(bk, acc, b_row);
     return s;
   });
+  carried.resize(static_cast<std::size_t>(mr * nv));
+  carried = g.loop(first, g.i64(1), 1, carried, [&](Value*, Values s) {
+    for (int i = 0; i < mr; ++i)
+      for (int v = 0; v < nv; ++v) {
+        auto& t = s[static_cast<std::size_t>(i * nv + v)];
+        t = b.CreateFAdd(g.load(acc, g.at(accp, acc, b.CreateAdd(b.CreateMul(row[i], acc_row), g.i64(v * g.lanes))), mask[v]), t);
+      }
+    return s;
+  });
   auto store_all = [&](DType t, Value* base, Value* stride) {
     for (int i = 0; i < mr; ++i)
       for (int v = 0; v < nv; ++v)
@@ -63,7 +73,7 @@ llvm::Function* emit_gemm(llvm::Module& m, const std::string& name, const std::v
   llvm::LLVMContext& cx = b.getContext();
   auto* yes = llvm::BasicBlock::Create(cx, "last", g.fn);
   auto* no = llvm::BasicBlock::Create(cx, "more", g.fn);
-  b.CreateCondBr(b.CreateICmpNE(last, g.i64(0)), yes, no);
+  b.CreateCondBr(is_last, yes, no);
   b.SetInsertPoint(no);
   store_all(acc, accp, acc_row);
   b.CreateRetVoid();
@@ -152,7 +162,7 @@ llvm::Function* emit_transpose(llvm::Module& m, const std::string& name, const s
   DType src = static_cast<DType>(params[1]), acc = kernels::acc_dtype(src);
   MicroBuilder g(m, name, "pipiii", static_cast<int>(params[0]), acc);
   auto& b = g.b;
-  Value *rows = g.arg(4), *n = g.arg(5), *whole = b.CreateAnd(n, g.i64(-static_cast<std::int64_t>(g.lanes)));
+  Value *rows = g.arg(4), *n = g.arg(5);
   Values p;
   for (int i = 0; i < g.lanes; ++i) p.push_back(g.at(g.arg(0), src, b.CreateMul(g.min(g.i64(i), b.CreateSub(rows, g.i64(1))), g.arg(1))));
   auto block = [&](Value* i, Value* mask) {
@@ -161,9 +171,8 @@ llvm::Function* emit_transpose(llvm::Module& m, const std::string& name, const s
     r = transpose(g, r);
     for (int j = 0; j < g.lanes; ++j) g.store(acc, r[j], g.at(g.arg(2), acc, b.CreateMul(b.CreateAdd(i, g.i64(j)), g.arg(3))));
   };
-  g.loop(g.i64(0), whole, g.lanes, {}, [&](Value* i, Values) -> Values { return block(i, nullptr), Values{}; });
-  Value* mask = g.mask_below(b.CreateSub(n, whole));
-  g.loop(whole, n, g.lanes, {}, [&](Value* i, Values) -> Values { return block(i, mask), Values{}; });
+  // One body, always under a mask: the shuffles are most of the code, and of the time to compile it.
+  g.loop(g.i64(0), n, g.lanes, {}, [&](Value* i, Values) -> Values { return block(i, g.mask_below(b.CreateSub(n, i))), Values{}; });
   return g.finish();
 }
 

@@ -151,7 +151,7 @@ class Attention {
       if (few)
         stream_values(s, s_row, v + key * v_row * size_, v_row, o, rows, n);
       else
-        tile_values(s, s_row, v + key * v_row * size_, v_row, vp, o, rows, n);
+        tile_values(s, s_row, v + key * v_row * size_, v_row, vp, o, row, rows, key, n);
     }
     for (std::int64_t i = 0; i < rows; ++i) {
       float l = state[3 * i + 1];
@@ -175,15 +175,17 @@ class Attention {
     }
   }
 
-  /// C[rows, n] = (first ? 0 : C) + A * B by tiles; B's row holds `n` rounded up to lanes, and a tile more is readable.
-  void tiles(const float* a, std::int64_t a_row, std::int64_t k, const float* b, std::int64_t b_row, float* c, std::int64_t c_row,
+  /// C[rows, n] = (first ? 0 : C) + A * B by tiles, the tile at row i using k_of(i) columns of A; B's row holds `n` rounded
+  /// up to lanes, and a tile more is readable.
+  template <class F>
+  void tiles(const float* a, std::int64_t a_row, F&& k_of, const float* b, std::int64_t b_row, float* c, std::int64_t c_row,
              std::int64_t rows, std::int64_t n, bool first) const {
     for (std::int64_t col = 0; col < n;) {
       bool full = n - col > tile_width_ - lanes_;
       std::int64_t step = full ? tile_width_ : lanes_;
       for (std::int64_t i = 0; i < rows; i += tile_rows_) {
         float* to = c + i * c_row + col;
-        GemmTile t{a + i * a_row, a_row, 1, b + col, b_row, to, c_row, to, c_row, std::min(tile_rows_, rows - i), std::min(step, n - col), k, first, 1};
+        GemmTile t{a + i * a_row, a_row, 1, b + col, b_row, to, c_row, to, c_row, std::min(tile_rows_, rows - i), std::min(step, n - col), k_of(i), first, 1};
         (full ? code_.gemm_full : code_.gemm_one)(&t);
       }
       col += step;
@@ -198,14 +200,15 @@ class Attention {
         code_.transpose(k + (p + j) * k_row * size_, k_row, packed + j, tile_width_, std::min(lanes_, cols - j), depth_);
       // The first row that sees this panel; rows before it have nothing to compute here.
       std::int64_t from = causal_ ? std::clamp<std::int64_t>((key + p) * group_ - row, 0, rows) / tile_rows_ * tile_rows_ : 0;
-      if (from < rows) tiles(q + from * depth_room_, depth_room_, depth_, packed, tile_width_, s + from * s_row + p, s_row, rows - from, cols, true);
+      if (from < rows) tiles(q + from * depth_room_, depth_room_, [&](std::int64_t) { return depth_; }, packed, tile_width_, s + from * s_row + p, s_row, rows - from, cols, true);
     }
   }
 
-  void tile_values(const float* s, std::int64_t s_row, const char* v, std::int64_t v_row, float* packed, float* o, std::int64_t rows,
-                   std::int64_t n) const {
+  void tile_values(const float* s, std::int64_t s_row, const char* v, std::int64_t v_row, float* packed, float* o, std::int64_t row,
+                   std::int64_t rows, std::int64_t key, std::int64_t n) const {
     code_.convert(v, v_row, packed, width_room_, n, width_);
-    tiles(s, s_row, n, packed, width_room_, o, width_room_, rows, width_, false);
+    auto seen = [&](std::int64_t i) { return causal_ ? std::clamp<std::int64_t>((row + i + tile_rows_ - 1) / group_ + 1 - key, 0, n) : n; };
+    tiles(s, s_row, seen, packed, width_room_, o, width_room_, rows, width_, false);
   }
 
   /// What is added to `n` scores of a query row from `key` on.

@@ -40,10 +40,12 @@ constexpr std::int64_t kGrainBytes = 1 << 20;
 constexpr std::int64_t kGrainFmas = 2 << 20;
 constexpr std::int64_t kGrainPacked = 128 << 10;
 
+constexpr std::int64_t kChunkBytes = 256 << 10;  // of weights that several rows share: stays in the L2 cache
+constexpr std::int64_t kDotRows = 16;            // up to here dots are faster than packing by transposition
 constexpr std::int64_t kPackedBytes = 8 << 20;  // of B at a time: stays in the L3 cache
 constexpr std::int64_t kDeepest = 768;          // a k up to this is one block
-constexpr std::int64_t kDepth = 384;            // else blocks of about this: A's block and B's panel share the L2 cache
-constexpr std::int64_t kBlockRows = 128;        // of A at most
+constexpr std::int64_t kDepth = 512;            // else blocks of about this: A's block and B's panel share the L2 cache
+constexpr std::int64_t kBlockRows = 192;        // of A at most
 
 TensorView matrix(const char* p, DType t, std::int64_t rows, std::int64_t cols, std::int64_t row, std::int64_t col) {
   TensorView v;
@@ -77,7 +79,7 @@ class Gemv {
   void run() {
     std::int64_t in_rows = p_.a_dtype == acc_ && (p_.a_col == 1 || p_.k <= 1) ? 0 : p_.m;
     bool direct = p_.dtype == acc_ || dot();
-    std::int64_t k_row = round_up(p_.k, 64 / size_) , n_row = round_up(p_.n, 64 / size_);
+    std::int64_t k_row = round_up(p_.k, 64 / size_), n_row = round_up(p_.n, 64 / size_);
     std::int64_t need = (in_rows * k_row + (direct ? 0 : p_.m * n_row)) * size_;
     // Small products are a microsecond or two: no allocator on their way.
     alignas(64) char small[32 << 10];
@@ -90,11 +92,11 @@ class Gemv {
     }
     y_ = p_.c, y_row_ = p_.c_row;
     if (!direct) y_ = scratch + in_rows * k_row * size_, y_row_ = n_row;
-    std::int64_t grain = std::max<std::int64_t>(64, kGrainBytes / std::max<std::int64_t>(1, p_.k * item_size(p_.dtype)));
-    if (p_.n <= grain)
+    std::int64_t line = p_.k * item_size(p_.dtype);
+    if (p_.n * line <= kGrainBytes)
       columns(0, p_.n);
     else
-      parallel(p_.n, grain, [this](std::int64_t begin, std::int64_t end) { columns(begin, end); });
+      parallel(p_.n, std::max<std::int64_t>(64, kGrainBytes / line), [this](std::int64_t begin, std::int64_t end) { columns(begin, end); });
     if (!direct) f_.convert_out(y_, y_row_, p_.c, p_.c_row, p_.m, p_.n);
   }
 
@@ -108,6 +110,12 @@ class Gemv {
   }
 
   void columns(std::int64_t begin, std::int64_t end) const {
+    // More rows than one call serves: the weights come from memory once, and from the cache after that.
+    std::int64_t chunk = p_.m <= kGemvRows ? end - begin : std::max<std::int64_t>(32, kChunkBytes / (p_.k * item_size(p_.dtype)) / 8 * 8);
+    for (; begin < end; begin += chunk) chunk_of_columns(begin, std::min(end, begin + chunk));
+  }
+
+  void chunk_of_columns(std::int64_t begin, std::int64_t end) const {
     std::int64_t w_size = item_size(p_.dtype), y_size = dot() ? w_size : size_;
     const char* w = p_.b + begin * p_.b_col * w_size;
     for (std::int64_t i = 0; i < p_.m;) {
@@ -252,7 +260,7 @@ class Gemm {
 
 /// Is the matrix-vector form worth it, and does it have the code it needs?
 bool use_gemv(const MatmulKernels& f, const Product& p) {
-  if (p.b_row == 1 && f.dot[0]) return p.m <= 2 * kGemvRows;   // packing by transposition would cost more
+  if (p.b_row == 1 && f.dot[0]) return p.m <= kDotRows;
   return p.m <= kGemvRows && p.b_col == 1 && f.sum[0];
 }
 

@@ -24,7 +24,7 @@ constexpr int gemm_vectors(int bits) { return bits == 512 ? 3 : 2; }
 /// The most rows of x that one gemv call serves.
 inline constexpr int kGemvRows = 4;
 
-/// One tile: C[m, n] = (first ? 0 : acc[m, n]) + A[m, k] * B[k, n], stored to `acc` or, when last, rounded to `c`.
+/// One tile: C[m, n] = A[m, k] * B[k, n] (+ acc[m, n] unless first, added last), stored to `acc` or, when last, rounded to `c`.
 /// A and B are of the accumulator's dtype. n <= vectors * lanes; B rows are readable up to `vectors * lanes` columns.
 /// 1 <= m <= gemm_rows; rows are never read or written beyond m.
 struct GemmTile {
