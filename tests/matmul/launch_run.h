@@ -1,8 +1,10 @@
 #pragma once
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -13,6 +15,26 @@
 #include "kernels/matmul.h"
 
 namespace reprise::kernels::testing {
+
+/// Bytes that end at a page nobody may touch: an access behind the last one is a fault, also from generated code.
+class Guarded {
+ public:
+  explicit Guarded(std::size_t bytes) : size_(bytes), mapped_((bytes + 4095) / 4096 * 4096 + 4096) {
+    void* p = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) throw std::bad_alloc();
+    base_ = static_cast<unsigned char*>(p);
+    mprotect(base_ + mapped_ - 4096, 4096, PROT_NONE);
+  }
+  ~Guarded() { munmap(base_, mapped_); }
+  Guarded(const Guarded&) = delete;
+  unsigned char* begin() const { return base_ + mapped_ - 4096 - size_; }
+  std::size_t size() const { return size_; }
+  friend bool operator==(const Guarded& a, const Guarded& b) { return a.size_ == b.size_ && std::memcmp(a.begin(), b.begin(), a.size_) == 0; }
+
+ private:
+  std::size_t size_, mapped_;
+  unsigned char* base_;
+};
 
 /// A strided tensor over its own bytes, filled with sentinels; elements are read and written as doubles.
 class Strided {
@@ -25,14 +47,15 @@ class Strided {
     std::int64_t reach = 1;
     for (std::size_t d = 0; d < sizes.size(); ++d) reach += sizes[d] > 0 ? (sizes[d] - 1) * this->strides[d] : 0;
     if (numel() == 0) reach = 0;
-    bytes.assign(static_cast<std::size_t>((reach + 2 * kGuard) * item_size(t)), kSentinel);
+    store = std::make_shared<Guarded>(static_cast<std::size_t>((reach + kGuard) * item_size(t)));
+    std::memset(store->begin(), kSentinel, store->size());
   }
   std::int64_t numel() const {
     std::int64_t n = 1;
     for (std::int64_t s : sizes) n *= s;
     return n;
   }
-  char* data() { return reinterpret_cast<char*>(bytes.data()) + kGuard * item_size(dtype); }
+  char* data() { return reinterpret_cast<char*>(store->begin()) + kGuard * item_size(dtype); }
   std::int64_t offset(std::int64_t index) const {
     std::int64_t o = 0;
     for (int d = static_cast<int>(sizes.size()) - 1; d >= 0; --d) o += index % sizes[d] * strides[d], index /= sizes[d];
@@ -65,11 +88,11 @@ class Strided {
   }
   /// Are all bytes that are no element still what they were?
   void expect_sentinels() {
-    std::vector<bool> own(bytes.size(), false);
+    std::vector<bool> own(store->size(), false);
     for (std::int64_t i = 0; i < numel(); ++i)
       for (int b = 0; b < item_size(dtype); ++b) own[static_cast<std::size_t>((kGuard + offset(i)) * item_size(dtype) + b)] = true;
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-      if (!own[i] && bytes[i] != kSentinel) FAIL() << "byte " << i << " beside the result was written";
+    for (std::size_t i = 0; i < store->size(); ++i)
+      if (!own[i] && store->begin()[i] != kSentinel) FAIL() << "byte " << i << " beside the result was written";
   }
   TensorMeta meta() const {
     TensorMeta m;
@@ -90,7 +113,7 @@ class Strided {
   static constexpr unsigned char kSentinel = 0xa5;
   DType dtype;
   std::vector<std::int64_t> sizes, strides;
-  std::vector<unsigned char> bytes;
+  std::shared_ptr<Guarded> store;
 };
 
 /// Builds a graph of one node, its launch, and runs it on `tensors` (operands that are tensors, then the result).
