@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "tests/graph/rule_test_util.h"
 
 namespace reprise::graph {
@@ -33,6 +36,18 @@ TEST(GraphText, ParseOfPrintPrintsTheSame) {
   EXPECT_EQ(g.env->symbols()[0].hint, 4);
   EXPECT_EQ(g.inputs[1].kind, InputSpec::Kind::Captured);
   EXPECT_TRUE(g.inputs[2].mutates_data);
+}
+
+/// The example of docs/graph_text.md is a graph.
+TEST(GraphText, DocumentedExampleReadsPrintsAndVerifies) {
+  std::ifstream in(std::string(REPRISE_SOURCE_DIR) + "/docs/graph_text.md");
+  std::string page((std::istreambuf_iterator<char>(in)), {});
+  std::size_t begin = page.find("graph step("), end = page.find("```", begin);
+  ASSERT_NE(end, std::string::npos);
+  std::string example = page.substr(begin, end - begin);
+  Graph g = parse(example);
+  EXPECT_EQ(print(g), example);
+  EXPECT_NO_THROW(verify(g, "parse"));
 }
 
 TEST(GraphText, ParsedGraphVerifies) {
