@@ -231,7 +231,8 @@ class Fuse {
     for (const Use& use : uses) {
       const Unit& u = units_[use.unit];
       const IndexMap& map = u.demands[use.demand].map;
-      if (is_reduction(i) ? !fits_reduction(i, u, map, &why) : !cheap(i) && repeats(u, map, &why)) return note(i, uses, why), false;
+      bool again = !is_reduction(i) && !cheap(i) && repeats(u, map, &why) && !of_a_row(i, use.unit, map, 8);
+      if (again || (is_reduction(i) && !fits_reduction(i, u, map, &why))) return note(i, uses, why), false;
       if (!legal(i, use.unit, map, true, &why)) return note(i, uses, why), false;
     }
     for (const Use& use : uses) {
@@ -249,6 +250,28 @@ class Fuse {
       bool moves = false;
       for (const Coord& c : map.dims) moves = moves || !is_number(c.coefs[l], 0);
       if (!moves) return *why = "it is expensive and its user would compute it again for every repetition", true;
+    }
+    return false;
+  }
+
+  /// The item works on a reduction over the very loops that do not move it (log of a softmax's sum): that reduction will
+  /// join unit u, and then the item is computed once for each kept index.
+  bool of_a_row(Id i, std::uint32_t u, const IndexMap& map, int depth) const {
+    if (depth == 0) return false;
+    for (Unit::Demand d : operand_maps(g_, p_.items[i], map, units_[u])) {
+      ValueId root = root_of(g_, d.value);
+      if (!fused_maker(root)) continue;
+      bool affine = true;
+      while (d.value != root && affine) {
+        const Node& view = g_.nodes[g_.values[d.value.v].node];
+        auto inner = through_view(g_, view, d.map, units_[u].extents);
+        affine = inner.has_value();
+        if (affine) d = {std::get<ValueId>(view.args[0]), std::move(*inner)};
+      }
+      if (!affine) continue;
+      Id maker = static_cast<Id>(p_.maker[root.v]);
+      const char* why = "";
+      if (is_reduction(maker) ? fits_reduction(maker, units_[u], d.map, &why) : !is_gather(maker) && of_a_row(maker, u, d.map, depth - 1)) return true;
     }
     return false;
   }

@@ -1,0 +1,319 @@
+// What becomes one launch, what is written in place and what is copied: on the text of graphs.
+#include <gtest/gtest.h>
+
+#include "executor.h"
+#include "kernels/temp_plan.h"
+#include "passes/pass.h"
+
+namespace reprise::kernels {
+namespace {
+
+struct Program {
+  graph::Graph g;
+  Lowered l;
+  explicit Program(std::string_view text, std::string_view mode = "full") : g(graph::parse(text)) {
+    passes::run_pipeline(g);
+    l = lower(g, mode);
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (const Launch& x : l.launches) out.push_back(x.name);
+    return out;
+  }
+  int count(Buffer::Kind k) const {
+    int n = 0;
+    for (const Buffer& b : l.buffers) n += b.kind == k;
+    return n;
+  }
+};
+
+std::string all(const Program& p) { return print(p.g, false) + print(p.l); }
+
+// One kernel, no memory besides inputs and result.
+void expect_one_kernel(std::string_view text) {
+  Program p(text);
+  EXPECT_EQ(p.l.launches.size(), 1u) << all(p);
+  EXPECT_TRUE(std::holds_alternative<LoopLaunch>(p.l.launches[0].what)) << all(p);
+  EXPECT_EQ(p.count(Buffer::Kind::Temp), 0) << all(p);
+}
+
+TEST(Fusion, PointwiseChainIsOneKernel) {
+  expect_one_kernel(R"(graph f(%0 "x": f32[s0, s1], %1 "y": f32[s1]) {
+    %2 = add(%0, %1, 1) : f32[s0, s1]
+    %3 = exp(%2) : f32[s0, s1]
+    %4 = mul(%3, %0) : f32[s0, s1]
+    %5 = permute(%4, [1, 0]) : f32[s1, s0]{1, s1}
+    %6 = add(%5, 1, 1) : f32[s1, s0]
+    return user %6
+  })");
+}
+
+TEST(Fusion, SoftmaxIsOneKernel) {
+  expect_one_kernel(R"(graph f(%0 "x": f32[s0, s1]) {
+    %1 = softmax(%0, -1, None) : f32[s0, s1]
+    return user %1
+  })");
+  expect_one_kernel(R"(graph f(%0 "x": bf16[s0, s1, s2]) {
+    %1 = softmax(%0, 1, None) : bf16[s0, s1, s2]
+    return user %1
+  })");
+  expect_one_kernel(R"(graph f(%0 "x": f32[s0, s1]) {
+    %1 = log_softmax(%0, 0, None) : f32[s0, s1]
+    return user %1
+  })");
+  expect_one_kernel(R"(graph f(%0 "x": f32[s0, s1]) {
+    %1 = logsumexp(%0, [1], true) : f32[s0, 1]
+    %2 = sub(%0, %1, 1) : f32[s0, s1]
+    return user %2
+  })");
+}
+
+TEST(Fusion, NormsAreOneKernelEach) {
+  expect_one_kernel(R"(graph f(%0 "x": f32[s0, 64], %1 "w": f32[64]) {
+    %2 = rms_norm(%0, [64], %1, 1e-05) : f32[s0, 64]
+    return user %2
+  })");
+  expect_one_kernel(R"(graph f(%0 "x": f32[s0, s1, 64], %1 "w": f32[64], %2 "b": f32[64]) {
+    %3 = layer_norm(%0, [64], %1, %2, 1e-05) : f32[s0, s1, 64]
+    %4 = relu(%3) : f32[s0, s1, 64]
+    return user %4
+  })");
+}
+
+// The residual stream: the sum is stored by the kernel that normalises it, not computed twice and not on its own.
+TEST(Fusion, ResidualAndNormShareAKernel) {
+  Program p(R"(graph f(%0 "x": f32[s0, 64], %1 "y": f32[s0, 64], %2 "w": f32[64], %3 "m": f32[64, 64]) {
+    %4 = add(%0, %1, 1) : f32[s0, 64]
+    %5 = rms_norm(%4, [64], %2, 1e-05) : f32[s0, 64]
+    %6 = linear(%5, %3, None) : f32[s0, 64]
+    %7 = add(%4, %6, 1) : f32[s0, 64]
+    return user %7
+  })");
+  ASSERT_EQ(p.l.launches.size(), 3u) << all(p);
+  EXPECT_EQ(p.l.launches[0].name.substr(0, 3), "add") << all(p);
+  EXPECT_EQ(p.names()[1], "linear");
+  EXPECT_EQ(p.names()[2], "add");
+  EXPECT_EQ(p.count(Buffer::Kind::Temp), 3) << all(p);
+}
+
+TEST(Fusion, SiblingsOverOneSpaceShareAKernel) {
+  Program p(R"(graph f(%0 "x": f32[s0, s1]) {
+    %1 = exp(%0) : f32[s0, s1]
+    %2 = neg(%0) : f32[s0, s1]
+    %3 = sum(%0, [1], false, None) : f32[s0]
+    %4 = amax(%0, [1], false) : f32[s0]
+    return user %1, user %2, user %3, user %4
+  })");
+  EXPECT_EQ(p.l.launches.size(), 1u) << all(p);
+}
+
+TEST(Fusion, WorkBetweenTwoUsersKeepsThemApart) {
+  // %1 may not be made in the kernel of %3: the product stands between.
+  Program p(R"(graph f(%0 "x": f32[s0, s0]) {
+    %1 = exp(%0) : f32[s0, s0]
+    %2 = mm(%1, %1) : f32[s0, s0]
+    %3 = add(%1, %2, 1) : f32[s0, s0]
+    return user %3
+  })");
+  EXPECT_EQ(p.names(), (std::vector<std::string>{"exp", "mm", "add"})) << all(p);
+}
+
+TEST(Fusion, HeadsMergedByAViewDoNotEndAKernel) {
+  Program p(R"(graph f(%0 "x": f32[s0, 4, 16]) {
+    %1 = exp(%0) : f32[s0, 4, 16]
+    %2 = view(%1, [s0, 64]) : f32[s0, 64]
+    %3 = add(%2, 1, 1) : f32[s0, 64]
+    return user %3
+  })");
+  EXPECT_EQ(p.l.launches.size(), 1u) << all(p);
+}
+
+TEST(Fusion, NoFuseGivesOneLaunchANode) {
+  Program p(R"(graph f(%0 "x": f32[s0]) {
+    %1 = exp(%0) : f32[s0]
+    %2 = neg(%1) : f32[s0]
+    return user %2
+  })", "no-fuse");
+  EXPECT_EQ(p.names(), (std::vector<std::string>{"exp", "neg"}));
+}
+
+TEST(Fusion, ExpensiveBroadcastValueIsComputedOnce) {
+  Program p(R"(graph f(%0 "x": f32[s0, s1], %1 "y": f32[s1]) {
+    %2 = exp(%1) : f32[s1]
+    %3 = mul(%0, %2) : f32[s0, s1]
+    return user %3
+  })");
+  EXPECT_EQ(p.names(), (std::vector<std::string>{"exp", "mul"})) << all(p);
+}
+
+TEST(Joins, ComputedPartsOfCatAreNotCopied) {
+  Program p(R"(graph f(%0 "x": f32[s0, s1], %1 "y": f32[s0, s2], %2 "w": f32[s1, 8]) {
+    %3 = exp(%0) : f32[s0, s1]
+    %4 = neg(%1) : f32[s0, s2]
+    %5 = mm(%0, %2) : f32[s0, 8]
+    %6 = cat([%3, %4, %5], 1) : f32[s0, s1 + s2 + 8]
+    return user %6
+  })");
+  EXPECT_EQ(p.l.launches.size(), 3u) << all(p);
+  EXPECT_EQ(p.count(Buffer::Kind::Temp), 0) << all(p);
+}
+
+constexpr std::string_view kCache = R"(graph step(%0 "k": f32[1, 64, 8] mutates_data, %1 "x": f32[1, 1, 8], %2 "w": f32[8, 8], %3 "pos": i64[1]) {
+    %4 = linear(%1, %2, None) : f32[1, 1, 8]
+    %5 = slice_scatter(%0, %4, 1, s0, s0 + 1, 1) : f32[1, 64, 8]
+    %6 = slice(%5, 1, 0, s0 + 1, 1) : f32[1, s0 + 1, 8]{512, 8, 1}
+    %7 = scaled_dot_product_attention(%1, %6, %6, None, 0.0, false, None, false) : f32[1, 1, 8]
+    return user %7, new_value_of 0 %5
+  })";
+
+TEST(InPlace, KeyValueCacheIsNeverCopied) {
+  Program p(kCache);
+  EXPECT_EQ(p.names(), (std::vector<std::string>{"linear", "scaled_dot_product_attention"})) << all(p);
+  EXPECT_TRUE(p.l.outputs[1].in_place) << all(p);
+  EXPECT_EQ(p.count(Buffer::Kind::Temp), 0) << all(p);
+}
+
+// caches[layer].slice(...).copy_(k): two scatters, one in the other.
+TEST(InPlace, LayerOfAStackedCacheIsNeverCopied) {
+  Program p(R"(graph step(%0 "k": f32[4, 64, 8] mutates_data, %1 "x": f32[1, 8], %2 "w": f32[8, 8]) {
+    %3 = mm(%1, %2) : f32[1, 8]
+    %4 = select(%0, 0, 2) : f32[64, 8]{8, 1}+1024
+    %5 = slice_scatter(%4, %3, 0, s0, s0 + 1, 1) : f32[64, 8]
+    %6 = select_scatter(%0, %5, 0, 2) : f32[4, 64, 8]
+    return new_value_of 0 %6
+  })");
+  EXPECT_EQ(p.names(), (std::vector<std::string>{"mm"})) << all(p);
+  EXPECT_TRUE(p.l.outputs[0].in_place) << all(p);
+}
+
+TEST(InPlace, AddOneIsWrittenOverItsInput) {
+  Program p(R"(graph f(%0 "x": f32[s0, s1] mutates_data) {
+    %1 = add(%0, 1, 1) : f32[s0, s1]
+    return new_value_of 0 %1
+  })");
+  ASSERT_EQ(p.l.launches.size(), 1u) << all(p);
+  EXPECT_TRUE(p.l.outputs[0].in_place);
+  EXPECT_EQ(p.count(Buffer::Kind::Output), 0);
+}
+
+TEST(InPlace, TransposedReadOfItselfGoesThroughTheEpilogue) {
+  Program p(R"(graph f(%0 "x": f32[s0, s0] mutates_data) {
+    %1 = permute(%0, [1, 0]) : f32[s0, s0]{1, s0}
+    %2 = add(%0, %1, 1) : f32[s0, s0]
+    return new_value_of 0 %2
+  })");
+  EXPECT_FALSE(p.l.outputs[0].in_place) << all(p);
+  EXPECT_NE(p.l.outputs[0].why.find("other indices"), std::string::npos) << all(p);
+}
+
+// The old value is read where it is overwritten, in another order: the epilogue copies the slice, and only the slice.
+TEST(InPlace, ShiftedSliceIsCopiedByTheEpilogue) {
+  Program p(R"(graph f(%0 "x": f32[16, 8] mutates_data) {
+    %1 = slice(%0, 0, 0, 2, 1) : f32[2, 8]
+    %2 = slice_scatter(%0, %1, 0, 1, 3, 1) : f32[16, 8]
+    return new_value_of 0 %2
+  })");
+  EXPECT_FALSE(p.l.outputs[0].in_place) << all(p);
+  EXPECT_EQ(p.l.outputs[0].target.sizes[0].str(), "2") << all(p);
+  ASSERT_EQ(p.count(Buffer::Kind::Output), 1);
+  for (const Buffer& b : p.l.buffers) {
+    if (b.kind != Buffer::Kind::Output) continue;
+    EXPECT_EQ(b.bytes.str(), "64");
+  }
+}
+
+TEST(InPlace, OldValueReadAfterTheNewOneIsKnown) {
+  Program p(R"(graph f(%0 "x": f32[s0, 8] mutates_data, %1 "y": f32[8, 8]) {
+    %2 = slice(%0, 0, 0, 1, 1) : f32[1, 8]
+    %3 = mm(%2, %1) : f32[1, 8]
+    %4 = slice_scatter(%0, %3, 0, 0, 1, 1) : f32[s0, 8]
+    %5 = mm(%4, %1) : f32[s0, 8]
+    %6 = add(%0, %5, 1) : f32[s0, 8]
+    return user %6, new_value_of 0 %4
+  })");
+  EXPECT_FALSE(p.l.outputs[1].in_place) << all(p);
+  // A read that does not depend on the new value simply runs first.
+  Program before(R"(graph f(%0 "x": f32[s0, 8] mutates_data, %1 "y": f32[1, 8]) {
+    %2 = slice_scatter(%0, %1, 0, 0, 1, 1) : f32[s0, 8]
+    %3 = sum(%0, [0], true, None) : f32[1, 8]
+    return user %3, new_value_of 0 %2
+  })");
+  EXPECT_TRUE(before.l.outputs[1].in_place) << all(before);
+  EXPECT_EQ(before.names(), (std::vector<std::string>{"sum", "slice_scatter"})) << all(before);
+}
+
+// An argument is as it was when a call fails: checks come before the first write.
+TEST(InPlace, ChecksRunBeforeInputsAreWritten) {
+  Program p(R"(graph f(%0 "x": f32[s0] mutates_data, %1 "t": f32[s1, 8], %2 "i": i64[s2]) {
+    %3 = add(%0, 1, 1) : f32[s0]
+    %4 = embedding(%1, %2) : f32[s2, 8]
+    return user %4, new_value_of 0 %3
+  })");
+  EXPECT_EQ(p.names(), (std::vector<std::string>{"embedding_check", "add", "embedding"})) << all(p);
+  EXPECT_TRUE(p.l.outputs[1].in_place);
+  Outcome out = execute(p.g, p.l, {2, 3, 2}, {{1, 2}, Elements(24, 1.0), {0, 3}});
+  EXPECT_EQ(out.fault, "index 3 at position [1] is out of range for dimension 0 of size 3");
+  EXPECT_EQ(out.inputs[0], (Elements{1, 2}));
+}
+
+// What may fail needs the new value: then nothing is written before it has run.
+TEST(InPlace, FailureAfterTheWriteForbidsIt) {
+  Program p(R"(graph f(%0 "x": i64[s0] mutates_data, %1 "t": f32[s1, 8]) {
+    %2 = add(%0, 1, 1) : i64[s0]
+    %3 = embedding(%1, %2) : f32[s0, 8]
+    return user %3, new_value_of 0 %2
+  })");
+  EXPECT_FALSE(p.l.outputs[1].in_place) << all(p);
+  Outcome out = execute(p.g, p.l, {2, 3}, {{1, 2}, Elements(24, 1.0)});
+  EXPECT_NE(out.fault, "");
+  EXPECT_EQ(out.inputs[0], (Elements{1, 2}));
+}
+
+TEST(InPlace, TwoInputsSwapTheirValues) {
+  Program p(R"(graph f(%0 "x": f32[s0] mutates_data, %1 "y": f32[s0] mutates_data) {
+    return new_value_of 0 %1, new_value_of 1 %0
+  })");
+  EXPECT_NE(p.l.outputs[0].in_place, p.l.outputs[1].in_place) << all(p);
+  Outcome out = execute(p.g, p.l, {2}, {{1, 2}, {3, 4}});
+  EXPECT_EQ(out.inputs, (std::vector<Elements>{{3, 4}, {1, 2}}));
+}
+
+TEST(Outputs, PermutedResultKeepsItsStrides) {
+  Program p(R"(graph f(%0 "x": f32[s0, s1]) {
+    %1 = exp(%0) : f32[s0, s1]
+    %2 = permute(%1, [1, 0]) : f32[s1, s0]{1, s1}
+    return user %2
+  })");
+  EXPECT_EQ(p.l.launches.size(), 1u) << all(p);
+  EXPECT_EQ(p.l.outputs[0].layout.strides[0].str(), "1") << all(p);
+}
+
+TEST(Outputs, OneValueTwiceGetsTwoBuffers) {
+  Program p(R"(graph f(%0 "x": f32[s0]) {
+    %1 = exp(%0) : f32[s0]
+    return user %1, user %1, user %0
+  })");
+  EXPECT_EQ(p.count(Buffer::Kind::Output), 3) << all(p);
+  Outcome out = execute(p.g, p.l, {2}, {{0, 0}});
+  EXPECT_EQ(out.outputs, (std::vector<Elements>{{1, 1}, {1, 1}, {0, 0}}));
+}
+
+TEST(TempPlan, LivesThatOverlapShareNoByte) {
+  std::vector<TempLife> lives{{0, 0, 1}, {1, 1, 2}, {2, 2, 3}, {3, 0, 3}, {4, 3, 4}};
+  std::vector<std::int64_t> bytes{100, 1000, 100, 10, 0};
+  TempPlan plan = plan_offsets(lives, bytes);
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    EXPECT_EQ(plan.offsets[i] % 64, 0);
+    EXPECT_LE(plan.offsets[i] + bytes[i], plan.total);
+    for (std::size_t j = 0; j < i; ++j) {
+      bool meet = lives[i].first <= lives[j].last && lives[j].first <= lives[i].last;
+      bool apart = plan.offsets[i] + bytes[i] <= plan.offsets[j] || plan.offsets[j] + bytes[j] <= plan.offsets[i];
+      EXPECT_TRUE(!meet || apart) << i << " and " << j;
+    }
+  }
+  EXPECT_EQ(plan.offsets[0], plan.offsets[2]);  // one after the other in the same place
+  EXPECT_EQ(plan.total, 1024 + 128 + 64);
+}
+
+}  // namespace
+}  // namespace reprise::kernels
