@@ -153,8 +153,9 @@ llvm::Function* emit_micro_kernel(llvm::Module& m, const kernels::MicroKernelSpe
 }
 
 CodePtr compile(const kernels::MicroKernelSpec& spec) {
-  std::string key = "micro " + spec.kind;
-  for (std::int64_t p : spec.params) key += " " + std::to_string(p);
+  std::string key = "micro ";
+  key += spec.kind;
+  for (std::int64_t p : spec.params) key += ' ', key += std::to_string(p);
   return compile_module(key, [&](EmitContext& cx) { emit_micro_kernel(cx.module, spec, cx.entry); });
 }
 

@@ -113,6 +113,34 @@ void bmm_kernel(const NativeArgs& args) {
 
 bool surely(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() == k; }
 
+/// The slots that the operands' known sizes and strides leave possible; the run-time choice of multiply() stays within them.
+unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
+  using K = MatmulKernels;
+  auto bit = [](K::Slot s) { return 1u << s; };
+  const Layout &a = operands[0].layout, &b = operands[1].layout, &c = operands[2].layout;
+  bool half = is_low_precision(operands[2].dtype);
+  int r = b.dim() - 2;
+  Int k_stride = b.strides[r + (linear ? 1 : 0)], n_stride = b.strides[r + (linear ? 0 : 1)];
+  Int m = 1, n = c.sizes[c.dim() - 1];
+  for (int d = linear ? 0 : c.dim() - 2; d < c.dim() - 1; ++d) m *= c.sizes[d];
+  bool rows = surely(k_stride, 1), columns = surely(n_stride, 1) && !rows, a_rows = surely(a.strides[a.dim() - 1], 1);
+  if (rows && !m.is_symbolic() && m.hint() <= kDotRows) {
+    return bit(K::kDot1) | (m.hint() >= kGemvRows ? bit(K::kDot4) : 0) | (half ? bit(K::kConvertIn) : 0);
+  }
+  if (columns && !m.is_symbolic() && m.hint() <= kGemvRows) {
+    return bit(K::kSum1) | (m.hint() == kGemvRows ? bit(K::kSum4) : 0) | (half ? bit(K::kConvertIn) | bit(K::kConvertOut) : 0);
+  }
+  unsigned which = bit(K::kGemmFull) | bit(K::kGemmOne);
+  if (!columns || !a_rows) which |= bit(K::kTranspose);
+  if (half || !rows) which |= bit(K::kConvertIn);
+  if (!m.is_symbolic() && m.hint() > kDotRows && !n.is_symbolic() && n.hint() > kGemvRows) return which;
+  if (!columns || a_rows) which |= bit(K::kDot1);   // a matrix times a column reads A's rows
+  if (!columns) which |= bit(K::kDot4);
+  if (!rows) which |= bit(K::kSum1) | bit(K::kSum4);
+  if (half && !rows) which |= bit(K::kConvertOut);
+  return which;
+}
+
 }  // namespace
 
 NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
@@ -124,22 +152,8 @@ NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::
   for (std::uint32_t i = 0; i < 2; ++i) out.args.push_back({NativeArg::Kind::Tensor, i, 1});
   if (linear) out.args.push_back({});
 
-  // Ask only for code the strides may need: w[n, k] with k contiguous takes dots, with n contiguous sums.
-  const Layout &a = operands[0].layout, &b = operands[1].layout;
-  int r = b.dim() - 2;
-  Int k_stride = b.strides[r + (linear ? 1 : 0)], n_stride = b.strides[r + (linear ? 0 : 1)];
-  Int a_col = a.strides[a.dim() - 1];
-  using K = MatmulKernels;
-  unsigned which = 1u << K::kGemmFull | 1u << K::kGemmOne;
-  bool rows = surely(k_stride, 1), columns = surely(n_stride, 1) && !rows;
-  if (!columns || surely(a_col, 1)) which |= 1u << K::kDot1;
-  if (!columns) which |= 1u << K::kDot4;
-  if (!rows) which |= 1u << K::kSum1 | 1u << K::kSum4;
-  if (!columns || !surely(a_col, 1)) which |= 1u << K::kTranspose;
-  if (is_low_precision(dtype) || !rows) which |= 1u << K::kConvertIn;
-  if (is_low_precision(dtype) && !rows) which |= 1u << K::kConvertOut;
-
   int bits = micro_vector_bits();
+  unsigned which = needed_kernels(operands, linear);
   out.ints = {bits, static_cast<std::int64_t>(which)};
   out.micro = matmul_specs(bits, dtype, which);
   operands.back().written = true;

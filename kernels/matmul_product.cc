@@ -41,7 +41,6 @@ constexpr std::int64_t kGrainFmas = 2 << 20;
 constexpr std::int64_t kGrainPacked = 128 << 10;
 
 constexpr std::int64_t kChunkBytes = 256 << 10;  // of weights that several rows share: stays in the L2 cache
-constexpr std::int64_t kDotRows = 16;            // up to here dots are faster than packing by transposition
 constexpr std::int64_t kPackedBytes = 8 << 20;  // of B at a time: stays in the L3 cache
 constexpr std::int64_t kDeepest = 768;          // a k up to this is one block
 constexpr std::int64_t kDepth = 512;            // else blocks of about this: A's block and B's panel share the L2 cache

@@ -22,6 +22,9 @@ struct MatmulKernels {
 std::vector<MicroKernelSpec> matmul_specs(int bits, DType dtype, unsigned which);
 MatmulKernels matmul_kernels(int bits, unsigned which, void* const* micro);
 
+/// Up to this many rows dots are faster than packing by transposition; sums, up to kGemvRows.
+inline constexpr std::int64_t kDotRows = 16;
+
 /// C[m, n] = A[m, k] * B[k, n]. Strides in elements; C's columns have stride 1. A is of `a_dtype`: the operands' dtype, or
 /// the accumulator's when it was widened before.
 struct Product {

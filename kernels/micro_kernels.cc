@@ -1,16 +1,12 @@
 #include "kernels/micro_kernels.h"
 
 #include "base/knobs.h"
+#include "device/cpu_info.h"
 
 namespace reprise::kernels {
 
 int micro_vector_bits() {
-  static const int host = [] {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq"))
-      return 512;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 256 : 128;
-  }();
+  static const int host = device::cpu_info().vector_bits();
   std::int64_t wanted = knobs().vector_bits;
   if (wanted == 128 || wanted == 256 || wanted == 512) return wanted < host ? static_cast<int>(wanted) : host;
   return host;

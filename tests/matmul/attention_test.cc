@@ -122,6 +122,31 @@ TEST(Attention, AQueryThatSeesNothingGivesZeros) {
   EXPECT_NE(out.get(16), 0);
 }
 
+TEST(Attention, OtherRanksAndSharedHeads) {
+  std::mt19937 rng(9);
+  // Batch and heads in front or not: the same numbers. Keys expanded over the heads are read as one.
+  Strided q(DType::Float32, {2, 3, 5, 16}), k(DType::Float32, {2, 3, 7, 16}, {112, 0, 16, 1}), v(DType::Float32, {2, 3, 7, 16}, {112, 0, 16, 1}),
+      out(DType::Float32, {2, 3, 5, 16});
+  q.fill(rng), k.fill(rng), v.fill(rng);
+  std::vector<graph::NodeArg> args{ValueId{}, ValueId{}, ValueId{}, {}, Scalar(0.0), true, {}, false};
+  run_node(OpId::scaled_dot_product_attention, args, {&q, &k, &v, &out});
+  for (int b = 0; b < 2; ++b)
+    for (int h = 0; h < 3; ++h)
+      for (bool three : {false, true}) {
+        Sizes lead = three ? Sizes{1} : Sizes{};
+        auto matrix = [&](std::int64_t rows) {
+          Sizes s = lead;
+          s.push_back(rows), s.push_back(16);
+          return Strided(DType::Float32, s);
+        };
+        Strided q1 = matrix(5), k1 = matrix(7), v1 = matrix(7), o1 = matrix(5);
+        for (int i = 0; i < 80; ++i) q1.set(i, q.get((b * 3 + h) * 80 + i));
+        for (int i = 0; i < 112; ++i) k1.set(i, k.get((b * 3 + h) * 112 + i)), v1.set(i, v.get((b * 3 + h) * 112 + i));
+        run_node(OpId::scaled_dot_product_attention, args, {&q1, &k1, &v1, &o1});
+        for (int i = 0; i < 80; ++i) EXPECT_NEAR(o1.get(i), out.get((b * 3 + h) * 80 + i), 2e-6);
+      }
+}
+
 TEST(Attention, StridedLastDims) {
   Strided q(DType::Float32, {1, 2, 6, 8}, {96, 48, 1, 6}), k(DType::Float32, {1, 2, 9, 8}, {144, 72, 1, 9}), v(DType::Float32, {1, 2, 9, 8}, {288, 144, 16, 2}),
       out(DType::Float32, {1, 2, 6, 8}, {96, 48, 1, 6}), same(DType::Float32, {1, 2, 6, 8});
