@@ -121,19 +121,21 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
   bool half = is_low_precision(operands[2].dtype);
   int r = b.dim() - 2;
   Int k_stride = b.strides[r + (linear ? 1 : 0)], n_stride = b.strides[r + (linear ? 0 : 1)];
-  Int m = 1, n = c.sizes[c.dim() - 1];
-  for (int d = linear ? 0 : c.dim() - 2; d < c.dim() - 1; ++d) m *= c.sizes[d];
+  Int n = c.sizes[c.dim() - 1];
+  std::int64_t m = 1;
+  bool m_known = true;
+  for (int d = linear ? 0 : c.dim() - 2; d < c.dim() - 1; ++d) m_known = m_known && !c.sizes[d].is_symbolic(), m *= c.sizes[d].hint();
   bool rows = surely(k_stride, 1), columns = surely(n_stride, 1) && !rows, a_rows = surely(a.strides[a.dim() - 1], 1);
-  if (rows && !m.is_symbolic() && m.hint() <= kDotRows) {
-    return bit(K::kDot1) | (m.hint() >= kGemvRows ? bit(K::kDot4) : 0) | (half ? bit(K::kConvertIn) : 0);
+  if (rows && m_known && m <= kDotRows) {
+    return bit(K::kDot1) | (m >= kGemvRows ? bit(K::kDot4) : 0) | (half ? bit(K::kConvertIn) : 0);
   }
-  if (columns && !m.is_symbolic() && m.hint() <= kGemvRows) {
-    return bit(K::kSum1) | (m.hint() == kGemvRows ? bit(K::kSum4) : 0) | (half ? bit(K::kConvertIn) | bit(K::kConvertOut) : 0);
+  if (columns && m_known && m <= kGemvRows) {
+    return bit(K::kSum1) | (m == kGemvRows ? bit(K::kSum4) : 0) | (half ? bit(K::kConvertIn) | bit(K::kConvertOut) : 0);
   }
   unsigned which = bit(K::kGemmFull) | bit(K::kGemmOne);
   if (!columns || !a_rows) which |= bit(K::kTranspose);
   if (half || !rows) which |= bit(K::kConvertIn);
-  if (!m.is_symbolic() && m.hint() > kDotRows && !n.is_symbolic() && n.hint() > kGemvRows) return which;
+  if (m_known && m > kDotRows && !n.is_symbolic() && n.hint() > kGemvRows) return which;
   if (!columns || a_rows) which |= bit(K::kDot1);   // a matrix times a column reads A's rows
   if (!columns) which |= bit(K::kDot4);
   if (!rows) which |= bit(K::kSum1) | bit(K::kSum4);

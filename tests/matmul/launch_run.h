@@ -131,7 +131,7 @@ inline KernelFault run_node(graph::OpId op, std::vector<graph::NodeArg> args, st
   static int calls = 0;
   if (++calls % 2) {
     int names = 0;
-    auto unknown = [&](Int v) { return g.env->symbol_named("n" + std::to_string(names++), v.hint()); };
+    auto unknown = [&](Int v) { return g.env->symbol_named("s" + std::to_string(names++), v.hint()); };
     for (Operand& o : operands) {
       for (Int& v : o.layout.sizes) v = unknown(v);
       for (Int& v : o.layout.strides)
