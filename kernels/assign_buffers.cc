@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "kernels/lower_gather.h"
 #include "kernels/lower_join.h"
 
 namespace reprise::kernels {
@@ -118,13 +119,13 @@ class Assign {
     for (std::size_t a = first_unread ? 1 : 0; a < node.args.size(); ++a) {
       graph::for_each_value(node.args[a], [&](ValueId v) { it.reads.push_back(v); });
     }
-    std::int32_t check = -1;
+    std::vector<Id> checks;
     if (it.kind == Kind::Fused) it.made = node.results[0];
-    if (it.kind == Kind::Fused && def.may_fail) check = static_cast<std::int32_t>(make_check(n, node));
+    if (it.kind == Kind::Fused && def.may_fail) checks = make_checks(n, node);
     std::vector<ValueId> in = it.reads;
     bool fused = it.kind == Kind::Fused;
     Id id = add_item(std::move(it));
-    if (check >= 0) edge(static_cast<Id>(check), id, EdgeKind::Memory);
+    for (Id check : checks) edge(check, id, EdgeKind::Memory);
     for (ValueId r : node.results) p_.maker[r.v] = static_cast<std::int32_t>(id), begin_[r.v] = static_cast<std::int32_t>(id);
     for (ValueId v : in) reads(id, v);
     if (fused && def.cls == OpClass::Gather) {  // its table is read at computed places: from memory
@@ -136,20 +137,22 @@ class Assign {
     }
   }
 
-  Id make_check(std::uint32_t n, const Node& node) {
-    bool embedding = node.op == OpId::embedding;
-    ValueId table = std::get<ValueId>(node.args[0]), index = std::get<ValueId>(node.args[embedding ? 1 : 2]);
-    int dim = 0;
-    if (!embedding) dim = wrap_dim(std::get<Int>(node.args[1]).hint(), g_.meta(table).dim(), "index_select", node.loc);
-    Item it = new_item(Kind::Check, static_cast<std::int32_t>(n));
-    it.from = index;
-    it.reads = {index};
-    it.dim = dim;
-    it.extent = g_.meta(table).dim() == 0 ? Int(1) : g_.meta(table).size(dim);
-    it.may_fail = true;
-    Id id = add_item(std::move(it));
-    reads(id, index);
-    return id;
+  std::vector<Id> make_checks(std::uint32_t n, const Node& node) {
+    std::vector<Id> out;
+    auto form = gather_form(g_, node);
+    for (const GatherForm::Index& index : form->indices) {
+      Item it = new_item(Kind::Check, static_cast<std::int32_t>(n));
+      it.from = index.value;
+      it.reads = {index.value};
+      it.dim = index.dim;
+      it.extent = g_.meta(form->table).size(index.dim);
+      it.wraps = form->wraps;
+      it.may_fail = true;
+      Id id = add_item(std::move(it));
+      reads(id, index.value);
+      out.push_back(id);
+    }
+    return out;
   }
 
   // ---- order

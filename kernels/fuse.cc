@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "base/log.h"
+#include "kernels/lower_gather.h"
 
 namespace reprise::kernels {
 
@@ -619,13 +620,8 @@ std::vector<Unit::Demand> operand_maps(const Graph& g, const Item& item, const I
       return out;
     }
     case OpClass::Gather: {
-      ValueId index = std::get<ValueId>(node.args[node.op == OpId::embedding ? 1 : 2]);
-      IndexMap m;
-      m.loops = map.loops;
-      std::size_t at = 0, rank = g.meta(index).layout.sizes.size();
-      if (node.op != OpId::embedding) at = static_cast<std::size_t>(wrap_dim(std::get<Int>(node.args[1]).hint(), static_cast<int>(sizes.size()), "index_select", node.loc));
-      for (std::size_t d = 0; d < rank; ++d) m.dims.push_back(sizes.empty() ? constant_coord(0, m.loops) : map.dims[at + d]);
-      out.push_back({index, std::move(m)});
+      auto form = gather_form(g, node);
+      for (const GatherForm::Index& i : form->indices) out.push_back({i.value, index_map(g, node, i, map)});
       return out;
     }
     default:

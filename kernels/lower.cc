@@ -9,6 +9,7 @@
 #include "kernels/attention.h"
 #include "kernels/fuse.h"
 #include "kernels/launch.h"
+#include "kernels/lower_gather.h"
 #include "kernels/lower_interpret.h"
 #include "kernels/lower_kernel.h"
 #include "kernels/lower_native.h"
@@ -30,10 +31,7 @@ bool in_loops(const Graph& g, const Node& node) {
     case OpClass::Pointwise:
     case OpClass::Reduction:
     case OpClass::Creation: return true;
-    case OpClass::Gather: {
-      if (node.op != OpId::embedding && node.op != OpId::index_select) return false;
-      return g.meta(std::get<ValueId>(node.args[0])).dim() > 0;
-    }
+    case OpClass::Gather: return gather_form(g, node).has_value();
     default: return false;
   }
 }
@@ -51,7 +49,7 @@ Launch native_launch(const Graph& g, const BufferPlan& p, const Item& it) {
   const graph::OpDef& def = graph::op(node.op);
   std::string name(def.name());
   if (it.kind == Item::Kind::Check) {
-    Launch l = check_index_launch(operand_at(g, p, it.from), it.extent, it.dim, node.loc, name + "_check");
+    Launch l = check_index_launch(operand_at(g, p, it.from), it.extent, it.dim, it.wraps, node.loc, name + "_check");
     l.nodes = {static_cast<std::uint32_t>(it.node)};
     return l;
   }

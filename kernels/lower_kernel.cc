@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "kernels/lower_gather.h"
 #include "kernels/pointwise.h"
 
 namespace reprise::kernels {
@@ -153,23 +154,18 @@ class Emit {
   }
 
   N gather(const Item& it, const Node& node, const IndexMap& map) {
-    ValueId table = std::get<ValueId>(node.args[0]);
-    std::vector<Unit::Demand> operands = operand_maps(g_, it, map, u_);
-    N index = value(operands[0].value, operands[0].map);
-    auto layout = layout_from_root(g_, table, p_.place[root_of(g_, table).v].layout);
+    auto form = gather_form(g_, node);
+    std::vector<N> indices;
+    for (const Unit::Demand& d : operand_maps(g_, it, map, u_)) indices.push_back(value(d.value, d.map));
+    const Place& place = p_.place[root_of(g_, form->table).v];
+    auto layout = layout_from_root(g_, form->table, place.layout);
     REPRISE_CHECK(layout.has_value());
-    int dim = node.op == OpId::embedding ? 0 : wrap_dim(std::get<Int>(node.args[1]).hint(), layout->dim(), "index_select", node.loc);
-    // The result's dims are the table's with `dim` replaced by the index tensor's.
-    std::size_t index_rank = node.op == OpId::embedding ? static_cast<std::size_t>(g_.meta(operands[0].value).dim()) : 1;
-    IndexMap at;
-    at.loops = map.loops;
-    for (int d = 0; d < layout->dim(); ++d) {
-      if (d == dim) at.dims.push_back(constant_coord(0, at.loops));
-      else at.dims.push_back(map.dims[static_cast<std::size_t>(d) + (d > dim ? index_rank - 1 : 0)]);
+    Access a = access_of(table_map(*form, map), *layout);
+    a.buffer = buffer(place.buffer, g_.meta(form->table).dtype);
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      int dim = form->indices[i].dim;
+      a.gathers.push_back({indices[i], layout->strides[dim], layout->sizes[dim]});
     }
-    Access a = access_of(at, *layout);
-    a.buffer = buffer(p_.place[root_of(g_, table).v].buffer, g_.meta(table).dtype);
-    a.gathers.push_back({index, layout->strides[dim], layout->sizes[dim]});
     return b_.load(std::move(a));
   }
 

@@ -58,10 +58,10 @@ template <class T>
 void check_as(const NativeArgs& a) {
   const TensorView& t = a.tensors[0];
   const T* p = reinterpret_cast<const T*>(t.data);
-  std::int64_t extent = a.integer(1), dim = a.integer(2), flat = 0;
+  std::int64_t extent = a.integer(1), dim = a.integer(2), least = a.flag(3) ? -extent : 0, flat = 0;
   walk(t, t, [&](std::int64_t i, std::int64_t) {
     auto v = static_cast<std::int64_t>(p[i]);
-    if (v >= 0 && v < extent) return ++flat, true;
+    if (v >= least && v < extent) return ++flat, true;
     *a.fault = {true, ErrorCode::IndexOutOfRange,
                 "index " + std::to_string(v) + " at position " + position(t, flat) + " is out of range for dimension " +
                     std::to_string(dim) + " of size " + std::to_string(extent)};
@@ -93,12 +93,12 @@ Launch copy_launch(Operand from, Operand to, std::string name, SourceLoc loc) {
   return {std::move(n), std::move(name), loc, false, {}};
 }
 
-Launch check_index_launch(Operand index, Int extent, int dim, SourceLoc loc, std::string name) {
+Launch check_index_launch(Operand index, Int extent, int dim, bool wraps, SourceLoc loc, std::string name) {
   NativeLaunch n;
   n.fn = check_index_kernel;
   n.operands = {std::move(index)};
-  n.args = {{NativeArg::Kind::Tensor, 0, 1}, {NativeArg::Kind::Int, 0, 1}, {NativeArg::Kind::Int, 1, 1}};
-  n.ints = {extent, dim};
+  n.args = {{NativeArg::Kind::Tensor, 0, 1}, {NativeArg::Kind::Int, 0, 1}, {NativeArg::Kind::Int, 1, 1}, {NativeArg::Kind::Bool, 2, 1}};
+  n.ints = {extent, dim, wraps ? 1 : 0};
   n.first_result = 1;
   return {std::move(n), std::move(name), loc, true, {}};
 }

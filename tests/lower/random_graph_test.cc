@@ -215,7 +215,29 @@ class Generator {
     ValueId index;
     if (chance(60)) index = add(OpId::full, {Ints{chance(50) ? size() : Int(3)}, Scalar(chance(90) ? 0 : -1), DType::Int64, std::string("cpu")});
     else index = add(OpId::arange, {Scalar(0), Scalar(layout(x).sizes[static_cast<std::size_t>(d)]), Scalar(1), DType::Int64, std::string("cpu")});
-    keep(add(OpId::index_select, {x, Int(d), index}));
+    int rank = layout(x).dim();
+    switch (pick(0, 3)) {
+      case 0: {  // x[:, index] and x[index, :, other]: negative values count from the end
+        std::vector<ValueId> indices(static_cast<std::size_t>(rank));
+        indices[static_cast<std::size_t>(d)] = chance(50) ? add(OpId::neg, {add(OpId::add, {index, Scalar(1), Scalar(1)})}) : index;
+        if (rank > 1 && chance(60)) {
+          ValueId other = add(OpId::full, {chance(50) ? Ints{} : Ints{2, 1}, Scalar(chance(50) ? 0 : -1), DType::Int64, std::string("cpu")});
+          indices[static_cast<std::size_t>(d == 0 ? rank - 1 : 0)] = other;
+        }
+        keep(add(OpId::index, {x, indices}));
+        break;
+      }
+      case 1: {  // gather: index values that count along the dim
+        Ints along(static_cast<std::size_t>(rank), Int(1));
+        along[static_cast<std::size_t>(d)] = layout(index).sizes[0];
+        ValueId i = add(OpId::view, {index, along});
+        Ints to = layout(x).sizes;
+        to[static_cast<std::size_t>(d)] = layout(index).sizes[0];
+        keep(add(OpId::gather, {x, Int(d), add(OpId::expand, {i, to})}));
+        break;
+      }
+      default: keep(add(OpId::index_select, {x, Int(d), index})); break;
+    }
   }
   void native(ValueId x) {
     if (layout(x).dim() == 0) return;
@@ -283,7 +305,7 @@ std::string text(const Lowered& l) {
   return s;
 }
 
-struct Tally { int in_place = 0, epilogue = 0, runs = 0, loops_full = 0, loops_apart = 0; };
+struct Tally { int gathers = 0, in_place = 0, epilogue = 0, runs = 0, loops_full = 0, loops_apart = 0; };
 
 void compare(std::uint32_t seed, Tally& tally) {
   Generator gen(seed);
@@ -299,6 +321,11 @@ void compare(std::uint32_t seed, Tally& tally) {
     FAIL() << where << ": " << e.what() << "\n" << graph::print(g, false);
   }
   for (const Lowered::Out& o : full.outputs) tally.in_place += o.in_place, tally.epilogue += !o.in_place && !o.why.empty();
+  for (const Launch& launch : full.launches) {
+    const auto* loop = std::get_if<LoopLaunch>(&launch.what);
+    if (!loop) continue;
+    for (const Access& a : loop->kernel.accesses) tally.gathers += !a.gathers.empty();
+  }
   tally.loops_full += static_cast<int>(full.launches.size());
   tally.loops_apart += static_cast<int>(apart.launches.size());
   std::mt19937 rng(seed ^ 0x5bd1u);
@@ -333,10 +360,13 @@ TEST(RandomGraph, EveryModeGivesTheSame) {
   }
   for (std::uint32_t seed = first; seed <= last && !HasFatalFailure(); ++seed) compare(seed, tally);
   // The generator reaches what it is meant to reach.
+  if (last == first) return;
+  EXPECT_GT(tally.gathers, 500);
   EXPECT_GT(tally.in_place, 500);
   EXPECT_GT(tally.epilogue, 100);
   EXPECT_GT(tally.runs, 5000);
   EXPECT_LT(tally.loops_full, tally.loops_apart);
+  RecordProperty("gathers", tally.gathers);
   RecordProperty("in_place", tally.in_place);
   RecordProperty("epilogue", tally.epilogue);
 }
