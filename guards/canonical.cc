@@ -194,12 +194,14 @@ const Expr* ShapeEnv::of(Int i) { return i.is_symbolic() ? i.expr() : constant(i
 const Expr* ShapeEnv::make_interned(ExprKind kind, std::int64_t value, std::vector<const Expr*> args) {
   std::uint64_t h = static_cast<std::uint64_t>(kind) * 0x9e3779b97f4a7c15ull ^ static_cast<std::uint64_t>(value);
   for (const Expr* a : args) h = (h ^ a->id()) * 0x9e3779b97f4a7c15ull + (h >> 31);
+  // After freeze() other threads may print or explain: they may build expressions, one at a time.
+  std::unique_lock lock(impl_->after_freeze, std::defer_lock);
+  if (frozen_) lock.lock();
   auto [it, end] = impl_->table.equal_range(h);
   for (; it != end; ++it) {
     const Expr* e = it->second;
     if (e->kind() == kind && e->value() == value && std::equal(e->args().begin(), e->args().end(), args.begin(), args.end())) return e;
   }
-  REPRISE_CHECK(!frozen_, "an expression is built after the trace ended");
   Expr e;
   e.kind_ = kind;
   e.value_ = value;

@@ -42,7 +42,7 @@ struct Guard {
 ///
 /// Promise: if all `guards()` hold for other values of the symbols, then running the traced function on them takes the
 /// same branches, so the same graph is right. Nothing is guarded that the trace did not observe.
-/// Ownership: owns every Expr; Graphs share it. Threads: one thread while tracing; immutable after freeze().
+/// Ownership: owns every Expr; Graphs share it. Threads: one thread while tracing; any after freeze().
 class ShapeEnv {
  public:
   ShapeEnv();
@@ -76,7 +76,7 @@ class ShapeEnv {
   /// Adds `e == hint` and returns the hint. Logged on channel `guards`.
   std::int64_t pin(const Expr* e, SourceLoc, const char* why);
 
-  void freeze();  ///< no more symbols, expressions or guards; a later attempt throws Internal
+  void freeze();  ///< no more symbols and guards (Internal otherwise); expressions may still be built, from any thread
 
   // ---- text
   /// Reads what to_string writes, with this env's symbols by name; throws InvalidArgument at the offending column.

@@ -1,6 +1,7 @@
 #pragma once
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -18,6 +19,8 @@ struct ShapeEnv::Impl {
   std::deque<std::vector<const Expr*>> arg_lists;
   std::unordered_multimap<std::uint64_t, const Expr*> table;
   std::unordered_map<std::string, const Expr*> by_name;    // symbols made by symbol_named
+
+  std::mutex after_freeze;                                 // guards the table once the trace is over
 
   // ---- facts, from guards; each is a canonical boolean known to hold
   std::unordered_set<const Expr*> known_true;

@@ -224,11 +224,13 @@ TEST(Plain, BehavesLikeSixtyFourBits) {
   EXPECT_EQ(turns, 5);
 }
 
-TEST(Frozen, RefusesNewExpressions) {
+TEST(Frozen, RefusesNewSymbolsAndGuards) {
   ShapeEnv env;
   Int a = env.new_symbol({0, "a"}, 8, 0);
   env.freeze();
-  EXPECT_THROW(a + 17, Error);
+  EXPECT_EQ((a + 17).str(), "s0 + 17");
+  EXPECT_THROW(env.new_symbol({1, "b"}, 2), Error);
+  EXPECT_THROW(static_cast<void>(a.value()), Error);
 }
 
 TEST(ScalarText, RoundTrips) {
