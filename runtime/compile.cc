@@ -61,7 +61,7 @@ const Specialization* lookup(Compiled& c, CallFrame& f) {
   const Specialization* last = c.last.load(std::memory_order_acquire);
   if (last && admits(*last, f)) return last;
   const Compiled::Table& table = *c.table.load(std::memory_order_acquire);
-  auto it = table.by_structure.find(f.hash);
+  auto it = table.by_structure.find(f.hash());
   if (it == table.by_structure.end()) return nullptr;
   for (const Specialization* s : it->second) {
     if (s == last || !admits(*s, f)) continue;
@@ -93,7 +93,7 @@ Nearest nearest_miss(const Compiled& c, CallFrame& f) {
     if (admits(s, f, &miss)) continue;
     if (miss != ~0u) return {&s, s.guards.explain(miss, f.values.data()), s.guards.remedy(miss)};
     if (n.specialization) continue;
-    bool other_structure = s.hash != f.hash || s.structure != f.structure;
+    bool other_structure = !(s.structure == f.structure);
     n = {&s, other_structure ? "dtype, rank, layout, or a constant argument differs" : "a captured tensor changed, or a written argument overlaps another",
          other_structure ? "each combination of these is a compilation of its own" : "pass tensors that do not overlap"};
   }

@@ -30,7 +30,7 @@ struct Compiled {
   std::vector<std::unique_ptr<Table>> tables;             // guarded by mu
   std::vector<std::unique_ptr<Specialization>> owned;     // guarded by mu
   struct Refusal {
-    std::vector<std::uint64_t> structure;
+    FrameArray<std::uint64_t> structure;
     std::string reason;
   };
   std::vector<Refusal> refusals;                          // guarded by mu; structures that are served eagerly

@@ -32,7 +32,7 @@ class EagerTable {
 
   const Specialization* find(CallFrame& f) {
     const Table& table = *table_.load(std::memory_order_acquire);
-    auto it = table.find(f.hash);
+    auto it = table.find(f.hash());
     if (it == table.end()) return nullptr;
     for (const Specialization* s : it->second)
       if (admits(*s, f)) return s;
@@ -265,6 +265,7 @@ class EagerInterpreter final : public graph::Interpreter {
   static void take_layout(TensorImpl& to, const TensorImpl& from) {
     to.rank = from.rank;
     to.offset = from.offset;
+    to.structure_word.store(0, std::memory_order_relaxed);
     std::memcpy(to.sizes, from.sizes, sizeof to.sizes);
     std::memcpy(to.strides, from.strides, sizeof to.strides);
   }

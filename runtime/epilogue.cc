@@ -126,6 +126,7 @@ void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* ba
     input.rank = static_cast<std::uint8_t>(l.rank);
     for (int d = 0; d < l.rank; ++d) input.sizes[d] = l.sizes[d], input.strides[d] = l.strides[d];
     input.offset += l.offset;
+    input.structure_word.store(0, std::memory_order_relaxed);
   }
 }
 

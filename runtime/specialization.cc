@@ -68,22 +68,17 @@ std::int64_t since(std::chrono::steady_clock::time_point t) {
 
 bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
   if (miss) *miss = kOtherMiss;
-  if (s.hash != f.hash || s.structure.size() != f.structure.size() ||
-      std::memcmp(s.structure.data(), f.structure.data(), s.structure.size() * sizeof(std::uint64_t)) != 0)
-    return false;
+  if (!(s.structure == f.structure)) return false;
   std::size_t values = f.values.size(), tensors = f.tensors.size(), words = f.structure.size();
-  std::uint64_t hash = f.hash;
   auto forget_captured = [&] {
     f.values.resize(values);
     f.tensors.resize(tensors);
     f.structure.resize(words);
-    f.hash = hash;
   };
   if (!s.captured.empty()) {
     for (const Tensor& t : s.captured) runtime::add_tensor(f, t.impl());
-    bool same = std::equal(s.captured_words.begin(), s.captured_words.end(), f.structure.begin() + static_cast<long>(words), f.structure.end());
+    bool same = std::equal(s.captured_words.begin(), s.captured_words.end(), f.structure.begin() + words, f.structure.end());
     f.structure.resize(words);
-    f.hash = hash;
     if (!same) {
       forget_captured();
       return false;
@@ -107,7 +102,7 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
   auto s = std::make_unique<Specialization>();
   s->name = name;
   s->structure = frame.structure;
-  s->hash = frame.hash;
+  s->hash = frame.hash();
   s->serial = next_serial++;
 
   Traced traced;

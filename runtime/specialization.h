@@ -14,10 +14,10 @@ namespace reprise::detail {
 /// Guards, and the program for every call that they admit. Immutable but for its recordings; never moves.
 struct Specialization {
   std::string name;                             ///< "attend/2" in logs
-  std::vector<std::uint64_t> structure;         ///< of the frame it was made for: compared word by word
+  FrameArray<std::uint64_t> structure;          ///< of the frame it was made for: compared word by word
   std::uint64_t hash = 0;
   std::vector<Tensor> captured;                 ///< implicit inputs, appended to every call's frame
-  std::vector<std::uint64_t> captured_words;    ///< their structure when traced
+  FrameArray<std::uint64_t> captured_words;     ///< their structure when traced
   guards::GuardSet guards;
   runtime::Program program;
   std::vector<std::int32_t> tensor_results;

@@ -46,6 +46,9 @@ struct TensorImpl {
   Storage* storage = nullptr;                ///< owned reference
   struct TracedTensor* trace = nullptr;      ///< owned; runtime/trace.h defines it. Null for a real tensor
   DimMarks* marks = nullptr;                 ///< owned; null unless marked
+  /// What compiled code is chosen by (runtime/call_frame.h), once somebody has asked; 0: not known. Whoever changes dtype,
+  /// rank, sizes or strides sets it to 0.
+  mutable std::atomic<std::uint64_t> structure_word{0};
 
   char* data() const { return static_cast<char*>(storage->data) + offset * item_size(dtype); }
   std::int64_t numel() const {

@@ -1,9 +1,11 @@
 #pragma once
 // How arguments and results of compiled functions are walked: not called by users.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -151,26 +153,76 @@ void walk(T& value, V& visitor) {
   }
 }
 
+/// A growing array of words whose memory is kept when it is cleared.
+template <class T>
+class FrameArray {
+ public:
+  FrameArray() = default;
+  FrameArray(const FrameArray& o) { *this = o; }
+  FrameArray& operator=(const FrameArray& o) {
+    if (this != &o) {
+      size_ = 0;
+      std::memcpy(extend(o.size_), o.data_.get(), o.size_ * sizeof(T));
+    }
+    return *this;
+  }
+  void push_back(T v) { *extend(1) = v; }
+  /// Room for n more, already counted; the caller writes them.
+  T* extend(std::size_t n) {
+    if (size_ + n > capacity_) [[unlikely]] grow(size_ + n);
+    T* at = data_.get() + size_;
+    size_ += n;
+    return at;
+  }
+  void resize(std::size_t n) {  // shorter, or longer with zeros
+    if (n > size_) {
+      std::size_t more = n - size_;
+      std::memset(extend(more), 0, more * sizeof(T));
+    }
+    size_ = n;
+  }
+  void clear() { size_ = 0; }
+  std::size_t size() const { return size_; }
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+  T* begin() { return data(); }
+  T* end() { return data() + size_; }
+  const T* begin() const { return data(); }
+  const T* end() const { return data() + size_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+  friend bool operator==(const FrameArray& a, const FrameArray& b) {
+    return a.size_ == b.size_ && (a.size_ == 0 || std::memcmp(a.data(), b.data(), a.size_ * sizeof(T)) == 0);
+  }
+
+ private:
+  void grow(std::size_t n) {
+    std::size_t capacity = std::max<std::size_t>(64, std::max(n, 2 * capacity_));
+    std::unique_ptr<T[]> more(new T[capacity]);
+    if (size_) std::memcpy(more.get(), data_.get(), size_ * sizeof(T));
+    data_ = std::move(more);
+    capacity_ = capacity;
+  }
+  std::unique_ptr<T[]> data_;
+  std::size_t size_ = 0, capacity_ = 0;
+};
+
 /// The call signature: what a call is, as flat words. `structure` decides which code could serve it (dtypes, ranks, layout
 /// classes, constants), `values` are the numbers that guards look at (sizes, strides, Ints), `tensors` are borrowed.
 /// One per thread and nesting level; clearing keeps the memory, so that a warm call allocates nothing.
 struct CallFrame {
-  std::vector<std::uint64_t> structure;
-  std::vector<std::int64_t> values;
-  std::vector<TensorImpl*> tensors;
-  std::uint64_t hash = 0;
+  FrameArray<std::uint64_t> structure;
+  FrameArray<std::int64_t> values;
+  FrameArray<TensorImpl*> tensors;
 
   void clear() {
     structure.clear();
-    values.assign(2, 0);  // the random numbers' seed and offset
     tensors.clear();
-    hash = 0x9e3779b97f4a7c15ull;
+    values.clear();
+    std::int64_t* random = values.extend(2);  // the random numbers' seed and offset
+    random[0] = random[1] = 0;
   }
-  void constant(std::uint64_t v) {
-    structure.push_back(v);
-    hash = (hash ^ v) * 0xff51afd7ed558ccdull;
-    hash ^= hash >> 32;
-  }
+  void constant(std::uint64_t v) { structure.push_back(v); }
   void integer(const Int& i) { values.push_back(i.hint()); }
   void text(std::string_view s) {
     constant(s.size());
@@ -180,7 +232,8 @@ struct CallFrame {
       constant(w);
     }
   }
-  void tensor(const Tensor& t);   // runtime/call_frame.cc
+  void tensor(const Tensor& t);       // runtime/call_frame.cc
+  std::uint64_t hash() const;         // of the structure (runtime/call_frame.cc)
   void enter_index(std::size_t) {}
   void enter_field(std::size_t) {}
   void enter_key(const std::string&) {}
