@@ -45,6 +45,9 @@ class Build {
   /// How many elements those dims hold together.
   Int count(V of, const Ints& dims) const;
 
+  /// Is there nothing to reduce? Asks (and may guard) with the user's line.
+  bool is_empty(V of, const Ints& dims) const { return static_cast<bool>(detail::compare_eq(count(of, dims), 0, loc())); }
+
   /// Where sums are kept: float32 for the half types, the dtype itself otherwise.
   static DType accumulator(DType t) { return is_low_precision(t) ? DType::Float32 : t; }
 

@@ -71,7 +71,7 @@ V decompose_logsumexp(Build& b, DType result) {
   V x = b.to(b.tensor(0), Build::accumulator(result));
   Ints dims = b.reduced_dims(1, x);
   bool keepdim = b.flag(2);
-  if (b.count(x, dims) == 0) return b.to(b.unary(OpId::log, b.reduce(OpId::sum, b.unary(OpId::exp, x), dims, keepdim)), result);
+  if (b.is_empty(x, dims)) return b.to(b.unary(OpId::log, b.reduce(OpId::sum, b.unary(OpId::exp, x), dims, keepdim)), result);
   auto finite = [&](V m) {
     return b.emit(OpId::where, {b.unary(OpId::isinf, m), Scalar(0.0), m});
   };
@@ -105,7 +105,7 @@ V decompose_softmax(Build& b, DType result, bool log) {
   int rank = b.dim(x);
   Ints dims;
   if (rank > 0) dims.push_back(wrap_dim(b.integer(1).value(b.loc()), rank, log ? "log_softmax" : "softmax", b.loc()));
-  if (b.count(x, dims) == 0) return b.to(b.unary(OpId::clone, x), result);  // no element, so no maximum to take
+  if (b.is_empty(x, dims)) return b.to(b.unary(OpId::clone, x), result);  // no element, so no maximum to take
   V shifted = b.sub(x, b.reduce(OpId::amax, x, dims, true));
   V e = b.unary(OpId::exp, shifted);
   V total = b.reduce(OpId::sum, e, dims, true);

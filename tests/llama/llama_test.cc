@@ -1,0 +1,105 @@
+// The language model end to end. reference.json holds the logits that scripts/train_demo_model.py --reference computed in
+// float32, apart from this library.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "generate.h"
+#include "model.h"
+
+namespace {
+
+namespace rp = reprise;
+
+const llama::Model& model() {
+  static const llama::Model m = llama::load(REPRISE_SOURCE_DIR "/examples/llama/model.safetensors");
+  return m;
+}
+
+struct CompiledModel {
+  decltype(rp::compile(llama::forward)) step = rp::compile(llama::forward, {.name = "llama"});
+  llama::Step run = [this](llama::Cache& c, rp::Tensor t, rp::Int pos, bool causal) { return step(model().config, model().weights, c, t, pos, causal); };
+};
+
+rp::Tensor eager(llama::Cache& c, rp::Tensor t, rp::Int pos, bool causal) { return llama::forward(model().config, model().weights, c, t, pos, causal); }
+
+rp::Tensor tokens(const std::string& s) {
+  std::vector<std::int64_t> ids;
+  for (unsigned char c : s) ids.push_back(c);
+  return rp::tensor_of(ids);
+}
+
+void quiet(char) {}
+
+TEST(Llama, LogitsAgreeWithAnIndependentImplementation) {
+  nlohmann::json ref = nlohmann::json::parse(std::ifstream(REPRISE_SOURCE_DIR "/tests/llama/reference.json"));
+  std::vector<float> want = ref["logits"].get<std::vector<float>>();
+  CompiledModel compiled;
+  for (bool through_compile : {false, true}) {
+    llama::Cache cache = llama::new_cache(model().config, rp::kFloat16);
+    rp::Tensor t = tokens(ref["prompt"].get<std::string>());
+    std::vector<float> got = (through_compile ? compiled.run(cache, t, 0, true) : eager(cache, t, 0, true)).to_vector<float>();
+    ASSERT_EQ(got.size(), want.size());
+    double worst = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) worst = std::max(worst, std::abs(static_cast<double>(got[i]) - want[i]));
+    // Activations are float16 here: 5 layers of rounding at 2^-11 on logits up to about 14.
+    EXPECT_LT(worst, 0.15) << (through_compile ? "compiled" : "eager");
+    EXPECT_EQ(std::max_element(got.begin(), got.end()) - got.begin(), std::max_element(want.begin(), want.end()) - want.begin());
+  }
+}
+
+TEST(Llama, AtMostThreeCompilationsForAnyPromptAndAnyNumberOfTokens) {
+  CompiledModel compiled;
+  std::string text(500, 'a');
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = "She said that it was "[i % 21];
+  for (std::size_t n : {13u, 1u, 2u, 3u, 64u, 128u, 500u}) llama::generate(model(), compiled.run, text.substr(0, n), 8, {}, quiet);
+  llama::generate(model(), compiled.run, "The", 600, {}, quiet);  // past the end of the cache
+  rp::Stats s = compiled.step.stats();
+  EXPECT_LE(s.compilations, 3);
+  EXPECT_EQ(s.eager_fallbacks, 0) << s.last_fallback_reason;
+  EXPECT_EQ(s.copied_bytes, 0) << "the cache is written in place";
+}
+
+TEST(Llama, CompiledAndEagerWriteTheSameText) {
+  CompiledModel compiled;
+  llama::SamplingOptions greedy{.temperature = 0, .top_k = 0, .seed = 0};
+  std::string a = llama::generate(model(), compiled.run, "It is a truth", 60, greedy, quiet).text;
+  std::string b = llama::generate(model(), eager, "It is a truth", 60, greedy, quiet).text;
+  EXPECT_EQ(a, b);
+}
+
+TEST(Llama, OneTokenAtATimeGivesWhatThePromptAtOnceGives) {
+  CompiledModel compiled;
+  std::string text = "She said that she was ";
+  llama::Cache at_once = llama::new_cache(model().config, rp::kFloat16), one_by_one = llama::new_cache(model().config, rp::kFloat16);
+  std::vector<float> a = compiled.run(at_once, tokens(text), 0, true).to_vector<float>(), b;
+  for (std::size_t i = 0; i < text.size(); ++i) b = compiled.run(one_by_one, tokens(text.substr(i, 1)), static_cast<std::int64_t>(i), false).to_vector<float>();
+  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 0.15) << i;
+}
+
+TEST(Llama, RefusesBadPromptsAndFiles) {
+  auto code = [](auto&& f) {
+    try {
+      f();
+    } catch (const rp::Error& e) {
+      return e.code();
+    }
+    return rp::ErrorCode::Internal;
+  };
+  EXPECT_EQ(code([] { llama::generate(model(), eager, "", 3, {}, quiet); }), rp::ErrorCode::InvalidArgument);
+  EXPECT_EQ(code([] { llama::generate(model(), eager, std::string(513, 'a'), 3, {}, quiet); }), rp::ErrorCode::InvalidArgument);
+  EXPECT_EQ(code([] { llama::load("/nonexistent/model.safetensors"); }), rp::ErrorCode::Io);
+  EXPECT_EQ(code([] { llama::load(REPRISE_SOURCE_DIR "/tests/llama/reference.json"); }), rp::ErrorCode::FileFormat);
+}
+
+TEST(Llama, TheSameSeedGivesTheSameText) {
+  CompiledModel compiled;
+  auto write = [&](std::uint64_t seed) { return llama::generate(model(), compiled.run, "The ", 40, {.seed = seed}, quiet).text; };
+  std::string a = write(1), b = write(2);
+  EXPECT_EQ(a, write(1));
+  EXPECT_NE(a, b);
+}
+
+}  // namespace
