@@ -88,6 +88,12 @@ void matmul(RuleCtx& c) {
 void addmm(RuleCtx& c) {
   Ints sizes = product_sizes(c, 1, 2);
   same_dtype(c, 0, 1);
+  for (int i : {3, 4}) {
+    if (c.scalar(i).is_float() && !is_floating(c.tensor(0).dtype)) {
+      fail(ErrorCode::DTypeMismatch, "addmm", c.loc, "for ", dtype_name(c.tensor(0).dtype), " operands '", c.op.schema.args[i].name,
+           "' must not be a float, got ", c.scalar(i).str());
+    }
+  }
   check_expandable(c.tensor(0).layout.sizes, sizes, "addmm", c.loc);
   c.result(c.tensor(0).dtype, sizes);
 }

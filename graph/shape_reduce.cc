@@ -77,7 +77,10 @@ void reduce_float(RuleCtx& c) {
   reduce(c, is_floating(t) ? t : DType::Float32, 1, c.flag(2));
 }
 
-void reduce_norm(RuleCtx& c) { reduce(c, need_float(c, c.tensor(0).dtype), 2, c.flag(3)); }
+void reduce_norm(RuleCtx& c) {
+  if (c.scalar(1).is_symbolic()) c.scalar(1).to_int().value(c.loc);  // which norm it is decides the operators: a constant
+  reduce(c, need_float(c, c.tensor(0).dtype), 2, c.flag(3));
+}
 
 void reduce_arg(RuleCtx& c) {
   need_elements(c, 1);

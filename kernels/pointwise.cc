@@ -99,10 +99,10 @@ N lerp(Emit& e) {
   return e.where(small, e.add(a, e.mul(w, d)), e.sub(b, e.mul(d, e.sub(e.c(1.0), w))));
 }
 
-N elu(Emit& e, Scalar alpha, Scalar scale, Scalar input_scale) {
+N elu(Emit& e, N alpha, N scale, N input_scale) {
   N x = e.x();
-  N negative = e.mul(e.op(S::Expm1, e.mul(x, e.c(input_scale))), e.c(alpha.to_double() * scale.to_double()));
-  return e.where(e.lt(x, e.c(0.0)), negative, e.mul(x, e.c(scale)));
+  N negative = e.mul(e.op(S::Expm1, e.mul(x, input_scale)), e.mul(alpha, scale));
+  return e.where(e.lt(x, e.c(0.0)), negative, e.mul(x, scale));
 }
 
 N gelu(Emit& e) {
@@ -131,8 +131,7 @@ N clamp(Emit& e) {
 N logit(Emit& e) {
   N x = e.x();
   if (e.has(1)) {
-    double eps = e.number(1).to_double();
-    N lo = e.c(eps), hi = e.sub(e.c(1.0), lo);
+    N lo = e.c(e.number(1)), hi = e.sub(e.c(1.0), lo);
     x = e.where(e.lt(x, lo), lo, e.where(e.lt(hi, x), hi, x));
   }
   return e.op(S::Log, e.div(x, e.sub(e.c(1.0), x)));
@@ -233,9 +232,9 @@ N emit(Emit& e, OpId id) {
     case OpId::relu: return e.max(e.x(), e.c(0));
     case OpId::relu6: return e.min(e.max(e.x(), e.c(0)), e.c(6));
     case OpId::leaky_relu: return e.where(e.lt(e.c(0.0), e.x()), e.x(), e.mul(e.x(), e.c(e.number(1))));
-    case OpId::elu: return elu(e, e.number(1), e.number(2), e.number(3));
-    case OpId::selu: return elu(e, 1.6732632423543772848, 1.0507009873554804935, 1.0);
-    case OpId::celu: return elu(e, e.number(1), 1.0, 1 / e.number(1).to_double());
+    case OpId::elu: return elu(e, e.c(e.number(1)), e.c(e.number(2)), e.c(e.number(3)));
+    case OpId::selu: return elu(e, e.c(1.6732632423543772848), e.c(1.0507009873554804935), e.c(1.0));
+    case OpId::celu: return elu(e, e.c(e.number(1)), e.c(1.0), e.op(S::Reciprocal, e.c(e.number(1))));
     case OpId::gelu: return gelu(e);
     case OpId::silu: return e.mul(e.x(), e.op(S::Sigmoid, e.x()));
     case OpId::mish: return e.mul(e.x(), e.op(S::Tanh, e.op(S::Log1p, e.op(S::Exp, e.x()))));

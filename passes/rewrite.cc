@@ -40,7 +40,8 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
       if (auto* v = std::get_if<ValueId>(&a)) {
         *v = mapped(*v);
       } else if (auto* list = std::get_if<std::vector<ValueId>>(&a)) {
-        for (ValueId& x : *list) x = mapped(x);
+        for (ValueId& x : *list)
+          if (x) x = mapped(x);
       }
     }
     loc_ = node.loc;

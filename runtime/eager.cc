@@ -95,14 +95,24 @@ struct EagerArgs {
   bool is_number(std::size_t i) const {
     graph::ArgType t = call.op.schema.args[i].type;
     const Scalar* s = std::get_if<Scalar>(&args[i]);
-    return s && s->is_float() && (t == graph::ArgType::TensorOrScalar || t == graph::ArgType::OptionalTensorOrScalar);
+    return s && s->is_float() && !stays(i) && (t == graph::ArgType::TensorOrScalar || t == graph::ArgType::OptionalTensorOrScalar);
+  }
+  /// Numbers that stay constants: pow's exponent, because x ** 2 is x * x to the bit in compiled code too, lerp's weight,
+  /// which as a tensor must have self's dtype, and norm's p, which decides the operators.
+  bool stays(std::size_t i) const {
+    OpId id = call.op.id;
+    return ((id == OpId::pow || id == OpId::norm) && i == 1) || (id == OpId::lerp && i == 2);
   }
 
   void flatten(CallFrame& f) const {
     f.constant(static_cast<std::uint64_t>(call.op.id) << 1 | call.inplace);
-    for (const CallArg& a : args) {
-      f.constant(a.index());
-      std::visit([&](const auto& v) { flatten_one(f, v); }, a);
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      f.constant(args[i].index());
+      if (auto* s = std::get_if<Scalar>(&args[i]); s && s->kind() == Scalar::Kind::Int && stays(i)) {
+        f.constant(static_cast<std::uint64_t>(s->to_int().hint()) * 4 + static_cast<std::uint64_t>(s->kind()));
+        continue;
+      }
+      std::visit([&](const auto& v) { flatten_one(f, v); }, args[i]);
     }
   }
 
@@ -134,7 +144,7 @@ struct EagerArgs {
         ints.emplace_back();
         for (std::size_t i = 0; i < l->size(); ++i) ints.back().push_back(integer());
         out.push_back(IntArrayRef(ints.back()));
-      } else if (auto* s = std::get_if<Scalar>(&a); s && s->kind() == Scalar::Kind::Int) {
+      } else if (auto* s = std::get_if<Scalar>(&a); s && s->kind() == Scalar::Kind::Int && !stays(out.size())) {
         out.push_back(Scalar(integer()));
       } else {
         out.push_back(a);
