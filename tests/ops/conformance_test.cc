@@ -1,0 +1,221 @@
+// Every row of the operator table through the front door: eager and compiled results against the reference kernels, over
+// dtypes and over the layouts that operands can have. One case is an operator with arguments; cases.cc lists them.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+
+#include "graph/interpreter.h"
+#include "kernels/reference.h"
+#include "reprise/compile.h"
+#include "reprise/ops.h"
+#include "tensor/impl.h"
+#include "tests/ops/cases.h"
+
+namespace reprise::test {
+namespace {
+
+using graph::CallArg;
+
+std::string describe(const Tensor& t) {
+  std::string s(dtype_short_name(t.dtype()));
+  s += "[";
+  for (int d = 0; d < t.dim(); ++d) s += (d ? ", " : "") + t.size(d).str();
+  s += "]{";
+  for (int d = 0; d < t.dim(); ++d) s += (d ? ", " : "") + t.stride(d).str();
+  return s + "}";
+}
+
+std::string describe(const OpCase& c) {
+  std::string s(graph::op(c.op).name());
+  for (const OpArg& a : c.args) {
+    s += " ";
+    if (auto* t = std::get_if<Tensor>(&a)) s += t->defined() ? describe(*t) : "None";
+    else if (auto* l = std::get_if<std::vector<Tensor>>(&a)) for (const Tensor& t : *l) s += t.defined() ? describe(t) : "None";
+    else if (auto* i = std::get_if<Int>(&a)) s += i->str();
+    else if (auto* n = std::get_if<Scalar>(&a)) s += n->str();
+    else if (auto* v = std::get_if<std::vector<Int>>(&a)) for (Int i : *v) s += i.str() + ",";
+    else if (auto* b = std::get_if<bool>(&a)) s += *b ? "true" : "false";
+    else if (auto* d = std::get_if<DType>(&a)) s += std::string(dtype_short_name(*d));
+    else if (auto* x = std::get_if<std::string>(&a)) s += "'" + *x + "'";
+    else s += "None";
+  }
+  return s;
+}
+
+/// The case's arguments with its tensors (in order) replaced by `tensors`.
+std::vector<CallArg> call_args(const OpCase& c, const std::vector<Tensor>& tensors, std::vector<std::vector<Tensor>>& lists) {
+  std::vector<CallArg> out;
+  std::size_t next = 0;
+  lists.reserve(c.args.size());
+  for (const OpArg& a : c.args) {
+    out.push_back(std::visit(
+        [&](const auto& v) -> CallArg {
+          using T = std::decay_t<decltype(v)>;
+          if constexpr (std::is_same_v<T, Tensor>) {
+            return v.defined() ? CallArg(&tensors[next++]) : CallArg(std::monostate{});
+          } else if constexpr (std::is_same_v<T, std::vector<Tensor>>) {
+            lists.emplace_back();
+            for (const Tensor& t : v) lists.back().push_back(t.defined() ? tensors[next++] : Tensor());
+            return TensorArrayRef(lists.back());
+          } else if constexpr (std::is_same_v<T, std::vector<Int>>) {
+            return IntArrayRef(v);
+          } else if constexpr (std::is_same_v<T, std::string>) {
+            return std::string_view(v);
+          } else {
+            return v;
+          }
+        },
+        a));
+  }
+  return out;
+}
+
+std::vector<Tensor> tensors_of(const OpCase& c) {
+  std::vector<Tensor> t;
+  for (const OpArg& a : c.args) {
+    if (auto* one = std::get_if<Tensor>(&a); one && one->defined()) t.push_back(*one);
+    if (auto* list = std::get_if<std::vector<Tensor>>(&a))
+      for (const Tensor& x : *list)
+        if (x.defined()) t.push_back(x);
+  }
+  return t;
+}
+
+/// Through whoever answers on this thread: eager, or the trace of a compilation.
+std::vector<Tensor> call(const OpCase& c, const std::vector<Tensor>& tensors, bool inplace = false) {
+  std::vector<std::vector<Tensor>> lists;
+  std::vector<CallArg> args = call_args(c, tensors, lists);
+  std::vector<Tensor> results;
+  graph::Interpreter::current().call({graph::op(c.op), args, inplace, {}}, results);
+  return results;
+}
+
+double tolerance(DType t) {
+  switch (t) {
+    case DType::Float64: return 1e-11;
+    case DType::Float16: return 4e-3;
+    case DType::BFloat16: return 3e-2;
+    default: return 2e-5;
+  }
+}
+
+void expect_equal(const Tensor& got, const Tensor& want, const std::string& what) {
+  ASSERT_EQ(got.dtype(), want.dtype()) << what;
+  ASSERT_EQ(got.dim(), want.dim()) << what;
+  for (int d = 0; d < want.dim(); ++d) ASSERT_EQ(got.size(d).value(), want.size(d).value()) << what << " size " << d;
+  if (!is_floating(want.dtype())) {
+    EXPECT_EQ(got.to_vector<std::int64_t>(), want.to_vector<std::int64_t>()) << what;
+    return;
+  }
+  std::vector<double> g = got.to_vector<double>(), w = want.to_vector<double>();
+  double tol = tolerance(want.dtype());
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    bool same = std::isnan(w[i]) ? std::isnan(g[i]) : g[i] == w[i] || std::abs(g[i] - w[i]) <= tol * (1 + std::abs(w[i]));
+    ASSERT_TRUE(same) << what << ": element " << i << " is " << g[i] << ", the reference says " << w[i];
+  }
+}
+
+void expect_equal(const std::vector<Tensor>& got, const std::vector<Tensor>& want, const std::string& what) {
+  ASSERT_EQ(got.size(), want.size()) << what;
+  for (std::size_t i = 0; i < want.size(); ++i) expect_equal(got[i], want[i], what + " result " + std::to_string(i));
+}
+
+/// What the design promises of pointwise results in float32, between eager and compiled code.
+void expect_same_bits(const Tensor& a, const Tensor& b, const std::string& what) {
+  if (a.dtype() != DType::Float32) return;
+  std::vector<float> x = a.to_vector<float>(), y = b.to_vector<float>();
+  for (std::size_t i = 0; i < x.size(); ++i)
+    ASSERT_TRUE(std::bit_cast<std::uint32_t>(x[i]) == std::bit_cast<std::uint32_t>(y[i]) || (std::isnan(x[i]) && std::isnan(y[i])))
+        << what << ": compiled and eager differ at element " << i << ": " << x[i] << " and " << y[i];
+}
+
+/// The reference result; for a view, its elements copied out by the eager view itself, which computes nothing.
+std::vector<Tensor> reference(const OpCase& c, const std::vector<Tensor>& tensors) {
+  if (graph::op(c.op).cls == graph::OpClass::View) return call(c, tensors);
+  std::vector<std::vector<Tensor>> lists;
+  return kernels::reference_call(c.op, call_args(c, tensors, lists));
+}
+
+class Conformance : public testing::TestWithParam<graph::OpId> {};
+
+TEST_P(Conformance, AgreesWithTheReference) {
+  std::vector<OpCase> cases = cases_of(GetParam());
+  ASSERT_FALSE(cases.empty());
+  int run = 0;
+  for (const OpCase& c : cases) {
+    std::string what = describe(c);
+    SCOPED_TRACE(what);
+    std::vector<Tensor> tensors = tensors_of(c), want;
+    try {
+      want = reference(c, tensors);
+    } catch (const Error& e) {  // the operator is not defined for this dtype
+      ASSERT_EQ(e.code(), ErrorCode::DTypeMismatch) << e.what();
+      EXPECT_THROW(call(c, tensors), Error);
+      continue;
+    }
+    ++run;
+    std::vector<Tensor> eager = call(c, tensors);
+    expect_equal(eager, want, "eager: " + what);
+    for (std::string mode : {"full", "no-fuse", "interpret"}) {
+      auto step = compile([&c](const std::vector<Tensor>& t) { return call(c, t); }, {.name = std::string(graph::op(c.op).name()), .mode = mode});
+      std::vector<Tensor> first = step(tensors);
+      expect_equal(first, want, mode + ": " + what);
+      expect_equal(step(tensors), want, mode + ", replayed: " + what);
+      EXPECT_EQ(step.stats().compilations, 1) << what << " " << step.stats().last_fallback_reason;
+      if (graph::op(c.op).cls == graph::OpClass::Pointwise && mode != "interpret") expect_same_bits(first[0], eager[0], what);
+    }
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(run, 0) << "no dtype was admitted";
+}
+
+class InPlaceConformance : public testing::TestWithParam<graph::OpId> {};
+
+// `op_`: the result goes into the first argument, in its dtype, also where that is a strided view.
+TEST_P(InPlaceConformance, WritesIntoTheFirstArgument) {
+  int run = 0;
+  for (const OpCase& c : cases_of(GetParam())) {
+    std::string what = describe(c);
+    SCOPED_TRACE(what);
+    std::vector<Tensor> tensors = tensors_of(c);
+    if (!std::holds_alternative<Tensor>(c.args[0]) || overlaps_itself(*tensors[0].impl())) continue;
+    Tensor want;
+    try {
+      Tensor made = reference(c, tensors)[0];
+      std::vector<CallArg> to{&made, tensors[0].dtype()};
+      want = kernels::reference_call(graph::OpId::to, to)[0];
+      call(c, std::vector<Tensor>(tensors), false);
+      std::vector<Tensor> self = tensors;
+      self[0] = same_layout_copy(tensors[0]);
+      call(c, self, true);
+      expect_equal(self[0], want, "eager: " + what);
+    } catch (const Error& e) {
+      ASSERT_TRUE(e.code() == ErrorCode::DTypeMismatch || e.code() == ErrorCode::ShapeMismatch) << e.what();
+      continue;
+    }
+    ++run;
+    std::vector<Tensor> self = tensors;
+    self[0] = same_layout_copy(tensors[0]);
+    auto step = compile([&c](const std::vector<Tensor>& t) { call(c, t, true); }, {.name = std::string(graph::op(c.op).name()) + "_"});
+    step(self);
+    expect_equal(self[0], want, "compiled: " + what);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(run, 0) << "no case could run in place";
+}
+
+std::vector<graph::OpId> rows(bool inplace) {
+  std::vector<graph::OpId> r;
+  for (const graph::OpDef& d : graph::all_ops()) {
+    if (d.id == graph::OpId::set) continue;  // changes what a handle is; it cannot be called for a result
+    if (!inplace || d.has_inplace) r.push_back(d.id);
+  }
+  return r;
+}
+std::string row_name(const testing::TestParamInfo<graph::OpId>& i) { return std::string(graph::op(i.param).name()); }
+INSTANTIATE_TEST_SUITE_P(Table, Conformance, testing::ValuesIn(rows(false)), row_name);
+INSTANTIATE_TEST_SUITE_P(Table, InPlaceConformance, testing::ValuesIn(rows(true)), row_name);
+
+}  // namespace
+}  // namespace reprise::test
