@@ -42,7 +42,8 @@ LoopKernel add(std::int64_t n) {
 LoopKernel chain(std::int64_t n, bool functions, double salt = 0) {
   LoopKernel k = loop({n}, 1);
   BodyBuilder b(k);
-  auto x = b.load({b.buffer(kF), {1}, 0, {}}), y = b.load({b.buffer(kF), {1}, 0, {}}), w = b.load({b.buffer(kF), {1}, 0, {}});
+  auto x = b.load({b.buffer(kF), {1}, 0, {}}), y = b.load({b.buffer(kF), {1}, 0, {}}),
+       w = b.load({b.buffer(kF), {1}, 0, {}});
   auto c = [&](double v) { return b.constant(v, kF); };
   auto v = b.op(S::Add, b.op(S::Mul, x, y), w);
   v = functions ? b.op(S::Tanh, v) : b.op(S::Sub, v, y);
@@ -105,9 +106,15 @@ void BM_Copy(benchmark::State& s) { run(s, copy(s.range(0)), s.range(0), 8 * s.r
 void BM_Add(benchmark::State& s) { run(s, add(s.range(0)), s.range(0), 12 * s.range(0)); }
 void BM_CheapChain(benchmark::State& s) { run(s, chain(s.range(0), false), s.range(0), 16 * s.range(0)); }
 void BM_ExpTanhChain(benchmark::State& s) { run(s, chain(s.range(0), true), s.range(0), 16 * s.range(0)); }
-void BM_Softmax(benchmark::State& s) { run(s, softmax(s.range(0), s.range(1)), s.range(0) * s.range(1), 8 * s.range(0) * s.range(1)); }
-void BM_RmsNorm(benchmark::State& s) { run(s, rms_norm(s.range(0), s.range(1)), s.range(0) * s.range(1), 8 * s.range(0) * s.range(1)); }
-void BM_Transpose(benchmark::State& s) { run(s, transpose(s.range(0), s.range(1)), s.range(0) * s.range(1), 8 * s.range(0) * s.range(1)); }
+void BM_Softmax(benchmark::State& s) {
+  run(s, softmax(s.range(0), s.range(1)), s.range(0) * s.range(1), 8 * s.range(0) * s.range(1));
+}
+void BM_RmsNorm(benchmark::State& s) {
+  run(s, rms_norm(s.range(0), s.range(1)), s.range(0) * s.range(1), 8 * s.range(0) * s.range(1));
+}
+void BM_Transpose(benchmark::State& s) {
+  run(s, transpose(s.range(0), s.range(1)), s.range(0) * s.range(1), 8 * s.range(0) * s.range(1));
+}
 BENCHMARK(BM_Copy)->Arg(2048)->Arg(32768)->Arg(kLarge);
 BENCHMARK(BM_Add)->Arg(2048)->Arg(32768)->Arg(kLarge);
 BENCHMARK(BM_CheapChain)->Arg(2048)->Arg(32768)->Arg(kLarge);

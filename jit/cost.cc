@@ -15,16 +15,23 @@ int cost_of(const kernels::LoopKernel& k, std::size_t i) {
   if (n.access != ~0u) {
     const kernels::Access& a = k.accesses[n.access];
     const int v = kernels::vector_dim(k);
-    const bool run = v < 0 || kernels::is_plain(a.strides[static_cast<std::size_t>(v)], 0) || kernels::is_plain(a.strides[static_cast<std::size_t>(v)], 1);
+    const bool run = v < 0 || kernels::is_plain(a.strides[static_cast<std::size_t>(v)], 0) ||
+                     kernels::is_plain(a.strides[static_cast<std::size_t>(v)], 1);
     return run && a.gathers.empty() ? 1 : 8;
   }
   if (n.kind != BodyNode::Kind::Op) return 1;
   if (n.op >= ScalarOp::Exp && n.op <= ScalarOp::Lgamma) return n.dtype == DType::Float32 ? 16 : 40;
   switch (n.op) {
-    case ScalarOp::Pow: case ScalarOp::Atan2: case ScalarOp::Hypot: case ScalarOp::FloorDiv: case ScalarOp::Remainder:
-    case ScalarOp::Fmod: case ScalarOp::TruncDiv:
+    case ScalarOp::Pow:
+    case ScalarOp::Atan2:
+    case ScalarOp::Hypot:
+    case ScalarOp::FloorDiv:
+    case ScalarOp::Remainder:
+    case ScalarOp::Fmod:
+    case ScalarOp::TruncDiv:
       return 30;
-    default: return 1;
+    default:
+      return 1;
   }
 }
 

@@ -15,8 +15,8 @@ struct Steps {
 
 /// How a loop kernel is emitted: how wide, with how much effort. A function of the kernel's text and the host alone.
 struct LoopPlan {
-  int lanes = 16;            ///< elements of a vector, the same for all dtypes of the kernel
-  int most_unroll = 4;       ///< divides every count of accumulators
+  int lanes = 16;       ///< elements of a vector, the same for all dtypes of the kernel
+  int most_unroll = 4;  ///< divides every count of accumulators
   Effort effort = Effort::Full;
   /// Of a loop whose body costs `cost`.
   Steps steps(int cost) const;

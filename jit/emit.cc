@@ -18,10 +18,16 @@ int Emitter::lanes_of(const Value* v) {
 
 Type* Emitter::register_type(DType t, int lanes) {
   switch (t) {
-    case DType::Float32: case DType::Float16: case DType::BFloat16: return f32(lanes);
-    case DType::Float64: return f64(lanes);
-    case DType::Bool: return i(1, lanes);
-    default: return i(item_size(t) * 8, lanes);
+    case DType::Float32:
+    case DType::Float16:
+    case DType::BFloat16:
+      return f32(lanes);
+    case DType::Float64:
+      return f64(lanes);
+    case DType::Bool:
+      return i(1, lanes);
+    default:
+      return i(item_size(t) * 8, lanes);
   }
 }
 
@@ -54,19 +60,26 @@ Value* Emitter::lane_mask(Value* remaining, int lanes) {
 
 Value* Emitter::to_register(DType t, Value* m) {
   switch (t) {
-    case DType::Bool: return b.CreateICmpNE(m, integer(m, 0));
-    case DType::BFloat16: return floats(b.CreateShl(b.CreateZExt(m, like(m, i(32))), 16));
-    case DType::Float16: return b.CreateFPExt(b.CreateBitCast(m, like(m, b.getHalfTy())), like(m, f32()));
-    default: return m;
+    case DType::Bool:
+      return b.CreateICmpNE(m, integer(m, 0));
+    case DType::BFloat16:
+      return floats(b.CreateShl(b.CreateZExt(m, like(m, i(32))), 16));
+    case DType::Float16:
+      return b.CreateFPExt(b.CreateBitCast(m, like(m, b.getHalfTy())), like(m, f32()));
+    default:
+      return m;
   }
 }
 
 Value* Emitter::to_memory(DType t, Value* r) {
   switch (t) {
-    case DType::Bool: return b.CreateZExt(r, like(r, i(8)));
-    case DType::Float16: return b.CreateBitCast(b.CreateFPTrunc(r, like(r, b.getHalfTy())), like(r, i(16)));
+    case DType::Bool:
+      return b.CreateZExt(r, like(r, i(8)));
+    case DType::Float16:
+      return b.CreateBitCast(b.CreateFPTrunc(r, like(r, b.getHalfTy())), like(r, i(16)));
     case DType::BFloat16: {
-      // By integer arithmetic, not vcvtneps2bf16: that flushes denormals. Nearest even; a NaN keeps its sign and stays one.
+      // By integer arithmetic, not vcvtneps2bf16: that flushes denormals. Nearest even; a NaN keeps its sign and stays
+      // one.
       Value* x = bits(r);
       Value* odd = b.CreateAnd(b.CreateLShr(x, 16), integer(x, 1));
       Value* rounded = b.CreateAdd(x, b.CreateAdd(odd, integer(x, 0x7fff)));
@@ -74,7 +87,8 @@ Value* Emitter::to_memory(DType t, Value* r) {
       Value* chosen = b.CreateSelect(b.CreateFCmpUNO(r, r), nan, rounded);
       return b.CreateTrunc(b.CreateLShr(chosen, 16), like(r, i(16)));
     }
-    default: return r;
+    default:
+      return r;
   }
 }
 
@@ -89,8 +103,10 @@ Value* Emitter::load(DType t, Value* p, int lanes, Value* mask) {
 void Emitter::store(DType t, Value* v, Value* p, Value* mask) {
   const llvm::Align align(static_cast<std::uint64_t>(item_size(t)));
   Value* m = to_memory(t, v);
-  if (mask && lanes_of(v)) b.CreateMaskedStore(m, p, align, mask);
-  else b.CreateAlignedStore(m, p, align);
+  if (mask && lanes_of(v))
+    b.CreateMaskedStore(m, p, align, mask);
+  else
+    b.CreateAlignedStore(m, p, align);
 }
 
 Value* Emitter::gather(DType t, Value* base, Value* offsets, Value* mask) {

@@ -31,17 +31,25 @@ class Emitter {
   llvm::Value* i64(std::int64_t v) { return b.getInt64(static_cast<std::uint64_t>(v)); }
   /// Constants of the type of `v`, splat when it is a vector.
   llvm::Value* constant(const llvm::Value* v, double x) { return llvm::ConstantFP::get(v->getType(), x); }
-  llvm::Value* integer(const llvm::Value* v, std::int64_t x) { return llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(x), true); }
-  llvm::Value* splat(llvm::Value* v, int lanes);   ///< of a scalar; a vector passes through
+  llvm::Value* integer(const llvm::Value* v, std::int64_t x) {
+    return llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(x), true);
+  }
+  llvm::Value* splat(llvm::Value* v, int lanes);  ///< of a scalar; a vector passes through
   llvm::Value* iota(llvm::Type* element, int lanes);
 
   llvm::Value* call(llvm::Intrinsic::ID id, llvm::Value* a) { return b.CreateUnaryIntrinsic(id, a); }
-  llvm::Value* call(llvm::Intrinsic::ID id, llvm::Value* a, llvm::Value* c) { return b.CreateBinaryIntrinsic(id, a, c); }
+  llvm::Value* call(llvm::Intrinsic::ID id, llvm::Value* a, llvm::Value* c) {
+    return b.CreateBinaryIntrinsic(id, a, c);
+  }
   llvm::Value* fma(llvm::Value* a, llvm::Value* x, llvm::Value* c) {
     return b.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, x, c});
   }
-  llvm::Value* bits(llvm::Value* v) { return b.CreateBitCast(v, like(v, b.getIntNTy(v->getType()->getScalarSizeInBits()))); }
-  llvm::Value* floats(llvm::Value* v) { return b.CreateBitCast(v, like(v, v->getType()->getScalarSizeInBits() == 64 ? b.getDoubleTy() : b.getFloatTy())); }
+  llvm::Value* bits(llvm::Value* v) {
+    return b.CreateBitCast(v, like(v, b.getIntNTy(v->getType()->getScalarSizeInBits())));
+  }
+  llvm::Value* floats(llvm::Value* v) {
+    return b.CreateBitCast(v, like(v, v->getType()->getScalarSizeInBits() == 64 ? b.getDoubleTy() : b.getFloatTy()));
+  }
 
   /// Which of `lanes` lanes are below `remaining` (an i64 >= 0; more than lanes means all).
   llvm::Value* lane_mask(llvm::Value* remaining, int lanes);
@@ -64,8 +72,10 @@ class Emitter {
   /// Calls the array function `name` (jit/runtime_calls.cc) on one vector or scalar of each operand.
   llvm::Value* call_runtime(const std::string& name, llvm::ArrayRef<llvm::Value*> operands);
 
-  /// A scalar operation of loop kernels on register values of dtype `operand` (emit_ops.cc); `result` is the node's dtype.
-  llvm::Value* op(kernels::ScalarOp, DType result, DType operand, llvm::Value* a, llvm::Value* c = nullptr, llvm::Value* d = nullptr);
+  /// A scalar operation of loop kernels on register values of dtype `operand` (emit_ops.cc); `result` is the node's
+  /// dtype.
+  llvm::Value* op(kernels::ScalarOp, DType result, DType operand, llvm::Value* a, llvm::Value* c = nullptr,
+                  llvm::Value* d = nullptr);
   /// Functions of Float32 in vector code (emit_math.cc); null when there is none and the runtime's is to be called.
   llvm::Value* math_f32(kernels::ScalarOp, llvm::Value* a, llvm::Value* c);
 

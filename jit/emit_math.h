@@ -11,7 +11,7 @@ class MathEmitter {
   explicit MathEmitter(Emitter& emitter) : e(emitter), b(emitter.b) {}
   using Value = llvm::Value;
 
-  Value* exp(Value* x, double exponent_offset = 0);   ///< e^x * 2^offset
+  Value* exp(Value* x, double exponent_offset = 0);  ///< e^x * 2^offset
   Value* exp2(Value* x);
   Value* expm1(Value* x);
   Value* log(Value* x);
@@ -26,7 +26,7 @@ class MathEmitter {
   Value* atan_positive(Value* a);
   Value* atan2(Value* y, Value* x);
 
-  Value* sin(Value* x, int quarter_turns);            ///< 0: sine, 1: cosine
+  Value* sin(Value* x, int quarter_turns);  ///< 0: sine, 1: cosine
   Value* tan(Value* x);
   Value* asinh(Value* x);
   Value* acosh(Value* x);
@@ -36,10 +36,12 @@ class MathEmitter {
   Value* hypot(Value* x, Value* y);
 
  private:
-  struct Split { Value *n, *p; };
+  struct Split {
+    Value *n, *p;
+  };
   Value* c(Value* like, double v) { return e.constant(like, v); }
   Value* poly(Value* x, std::initializer_list<double> coefficients);  ///< lowest degree first, by Horner's rule
-  Value* at_most(Value* x, double most);              ///< a NaN stays
+  Value* at_most(Value* x, double most);                              ///< a NaN stays
   Value* at_least(Value* x, double least);
   Value* scale(Value* p, Value* n);
   Split exp_split(Value* x);
@@ -51,10 +53,10 @@ class MathEmitter {
 
   Value* wide(Value* x) { return b.CreateFPExt(x, e.like(x, b.getDoubleTy())); }
   Value* narrow(Value* x) { return b.CreateFPTrunc(x, e.like(x, b.getFloatTy())); }
-  Value* log2_wide(Value* x);                         ///< of doubles: relative error below 2^-40
+  Value* log2_wide(Value* x);  ///< of doubles: relative error below 2^-40
   Value* exp2_wide(Value* x);
-  Value* atan_wide(Value* x);                         ///< of doubles in [0, 1]
-  Split turns_wide(Value* x);                         ///< x = n * pi/2 + p: n's integer in the low bits, p
+  Value* atan_wide(Value* x);  ///< of doubles in [0, 1]
+  Split turns_wide(Value* x);  ///< x = n * pi/2 + p: n's integer in the low bits, p
   Value* repair(Value* fast, Value* x, const char* call);
 
   Emitter& e;

@@ -22,7 +22,8 @@ Value* MathEmitter::log2_wide(Value* x) {
   Value* m = e.floats(b.CreateSub(bits, b.CreateShl(k, 52)));
   Value* f = b.CreateFDiv(b.CreateFSub(m, c(x, 1)), b.CreateFAdd(m, c(x, 1)));
   Value* z = b.CreateFMul(f, f);
-  Value* q = poly(z, {0.96179669392482111, 0.57707801711423613, 0.41219841725234152, 0.32061554106715026, 0.26146685540738895, 0.24268431041105289});
+  Value* q = poly(z, {0.96179669392482111, 0.57707801711423613, 0.41219841725234152, 0.32061554106715026,
+                      0.26146685540738895, 0.24268431041105289});
   Value* fraction = b.CreateFMul(f, e.fma(z, q, c(x, 2.8853900817779268)));
   // The exponent as a double without a 64-bit conversion: it is small.
   Value* exponent = b.CreateFSub(e.floats(b.CreateAdd(k, e.integer(bits, 0x4338000000000000))), c(x, kRoundMagic));
@@ -36,8 +37,9 @@ Value* MathEmitter::exp2_wide(Value* x) {
   x = at_least(at_most(x, 300), -300);
   Value* t = b.CreateFAdd(x, c(x, kRoundMagic));
   Value* r = b.CreateFSub(x, b.CreateFSub(t, c(x, kRoundMagic)));
-  Value* p = poly(r, {1.000000000000027, 0.6931471805459316, 0.24022650695467914, 0.055504109412129293, 0.0096181292284517148,
-                      0.0013333450562460906, 0.00015403411652393015, 1.5310080600242717e-5, 1.3264065548171682e-6});
+  Value* p =
+      poly(r, {1.000000000000027, 0.6931471805459316, 0.24022650695467914, 0.055504109412129293, 0.0096181292284517148,
+               0.0013333450562460906, 0.00015403411652393015, 1.5310080600242717e-5, 1.3264065548171682e-6});
   Value* y = e.floats(b.CreateAdd(e.bits(p), b.CreateShl(e.bits(t), 52)));
   return b.CreateSelect(b.CreateFCmpUNO(x, x), x, y);
 }
@@ -59,7 +61,8 @@ Value* MathEmitter::pow(Value* x, Value* y) {
   return b.CreateSelect(b.CreateOr(one, unit), c(x, 1), r);
 }
 
-/// pi/2 in two doubles. Right for |x| < 2^28: n has 28 bits, and no float is closer to a multiple of pi/2 than the error allows.
+/// pi/2 in two doubles. Right for |x| < 2^28: n has 28 bits, and no float is closer to a multiple of pi/2 than the
+/// error allows.
 MathEmitter::Split MathEmitter::turns_wide(Value* x) {
   Value* t = e.fma(x, c(x, 0.63661977236758134308), c(x, kRoundMagic));
   Value* n = b.CreateFSub(t, c(x, kRoundMagic));
@@ -92,7 +95,9 @@ Value* MathEmitter::sin(Value* x, int quarter_turns) {
   Value* n = b.CreateTrunc(s.n, e.like(x, b.getInt32Ty()));
   if (quarter_turns) n = b.CreateAdd(n, e.integer(n, quarter_turns));
   Value* z = b.CreateFMul(r, r);
-  Value* sine = e.fma(b.CreateFMul(r, z), poly(z, {-0.16666666641372501, 0.0083333293559081526, -0.00019839325059333047, 2.7182172598842936e-6}), r);
+  Value* sine =
+      e.fma(b.CreateFMul(r, z),
+            poly(z, {-0.16666666641372501, 0.0083333293559081526, -0.00019839325059333047, 2.7182172598842936e-6}), r);
   Value* q = poly(z, {0.041666666622382007, -0.0013888883714297025, 2.4799509534871455e-5, -2.7209361273005187e-7});
   Value* cosine = e.fma(z, e.fma(z, q, c(x, -0.5)), c(x, 1));
   Value* y = b.CreateSelect(b.CreateICmpNE(b.CreateAnd(n, e.integer(n, 1)), e.integer(n, 0)), cosine, sine);
@@ -105,8 +110,12 @@ Value* MathEmitter::sin(Value* x, int quarter_turns) {
 Value* MathEmitter::tan(Value* x) {
   const Split s = turns_wide(wide(x));
   Value *r = s.p, *z = b.CreateFMul(r, r);
-  Value* sine = e.fma(b.CreateFMul(r, z), poly(z, {-0.16666666666631176, 0.0083333333251949031, -0.00019841263779894436, 2.7555348395954578e-6, -2.4760960340371513e-8}), r);
-  Value* q = poly(z, {0.041666666666601438, -0.0013888888878166373, 2.4801580923425821e-5, -2.7555558241787789e-7, 2.0647158419925545e-9});
+  Value* sine = e.fma(b.CreateFMul(r, z),
+                      poly(z, {-0.16666666666631176, 0.0083333333251949031, -0.00019841263779894436,
+                               2.7555348395954578e-6, -2.4760960340371513e-8}),
+                      r);
+  Value* q = poly(z, {0.041666666666601438, -0.0013888888878166373, 2.4801580923425821e-5, -2.7555558241787789e-7,
+                      2.0647158419925545e-9});
   Value* cosine = e.fma(z, e.fma(z, q, c(z, -0.5)), c(z, 1));
   Value* odd = b.CreateICmpNE(b.CreateAnd(s.n, e.integer(s.n, 1)), e.integer(s.n, 0));
   Value* y = narrow(b.CreateFDiv(b.CreateSelect(odd, b.CreateFNeg(cosine), sine), b.CreateSelect(odd, sine, cosine)));
@@ -118,7 +127,8 @@ Value* MathEmitter::atan_wide(Value* x) {
   Value* middle = b.CreateFCmpOGT(x, c(x, 0.41421356237309504880));
   Value* z = b.CreateSelect(middle, b.CreateFDiv(b.CreateFSub(x, c(x, 1)), b.CreateFAdd(x, c(x, 1))), x);
   Value* z2 = b.CreateFMul(z, z);
-  Value* q = poly(z2, {-0.33333332514643599, 0.19999905189683907, -0.14282042152393855, 0.11045094464921015, -0.084784111213742602, 0.047482849571354658});
+  Value* q = poly(z2, {-0.33333332514643599, 0.19999905189683907, -0.14282042152393855, 0.11045094464921015,
+                       -0.084784111213742602, 0.047482849571354658});
   Value* y = e.fma(b.CreateFMul(z, z2), q, z);
   return b.CreateSelect(middle, b.CreateFAdd(y, c(x, 0.78539816339744830962)), y);
 }
@@ -138,7 +148,8 @@ Value* MathEmitter::asinh(Value* x) {
 Value* MathEmitter::acosh(Value* x) {
   Value* t = wide(x);
   Value* root = e.call(Intrinsic::sqrt, e.fma(t, t, c(t, -1)));
-  return narrow(b.CreateFMul(log2_wide(b.CreateSelect(b.CreateFCmpOLT(t, c(t, 1)), c(t, kNan), b.CreateFAdd(t, root))), c(t, kLn2)));
+  return narrow(b.CreateFMul(log2_wide(b.CreateSelect(b.CreateFCmpOLT(t, c(t, 1)), c(t, kNan), b.CreateFAdd(t, root))),
+                             c(t, kLn2)));
 }
 
 Value* MathEmitter::atanh(Value* x) {
@@ -152,9 +163,10 @@ Value* MathEmitter::atanh(Value* x) {
 Value* MathEmitter::erfc(Value* x) {
   Value* t = at_most(wide(e.call(Intrinsic::fabs, x)), 10.4);  // erfc(10.4) is below the least float
   Value* u = b.CreateFDiv(c(t, 1), e.fma(t, c(t, 0.5), c(t, 1)));
-  Value* q = poly(u, {-5.8969051627482871e-7, 0.28211709649513643, 0.28171818889171919, 0.25058744080164122, 0.15168759688320109,
-                      0.19562794658457808, -0.36511424436654149, 0.77093742577978339, -1.3796176202615986, 1.401133457700624,
-                      -0.80976402522655236, 0.25519194587679961, -0.034504619543835929});
+  Value* q =
+      poly(u, {-5.8969051627482871e-7, 0.28211709649513643, 0.28171818889171919, 0.25058744080164122,
+               0.15168759688320109, 0.19562794658457808, -0.36511424436654149, 0.77093742577978339, -1.3796176202615986,
+               1.401133457700624, -0.80976402522655236, 0.25519194587679961, -0.034504619543835929});
   Value* y = b.CreateFMul(q, exp2_wide(b.CreateFMul(b.CreateFMul(t, t), c(t, -kLog2e))));
   Value* negative = b.CreateFCmpOLT(x, c(x, 0));
   return narrow(b.CreateSelect(negative, b.CreateFSub(c(t, 2), y), y));

@@ -51,8 +51,9 @@ struct Linker {
   orc::JITDylib* dylib = nullptr;
 
   Linker() {
-    auto control = unwrap(orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<orc::InPlaceTaskDispatcher>()),
-                          "starting the JIT");
+    auto control =
+        unwrap(orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<orc::InPlaceTaskDispatcher>()),
+               "starting the JIT");
     session = std::make_unique<orc::ExecutionSession>(std::move(control));
     session->setErrorReporter([](llvm::Error e) { log::warn("jit: " + llvm::toString(std::move(e))); });
     layer = std::make_unique<orc::ObjectLinkingLayer>(*session, session->getExecutorProcessControl().getMemMgr());
@@ -71,7 +72,10 @@ Linker& linker() {
 
 class LinkedCode final : public Code {
  public:
-  LinkedCode(void* at, orc::ResourceTrackerSP memory) : memory_(std::move(memory)) { entry = at; live_.fetch_add(1, std::memory_order_relaxed); }
+  LinkedCode(void* at, orc::ResourceTrackerSP memory) : memory_(std::move(memory)) {
+    entry = at;
+    live_.fetch_add(1, std::memory_order_relaxed);
+  }
   ~LinkedCode() override {
     if (auto e = memory_->remove()) log::warn("jit: freeing code: " + llvm::toString(std::move(e)));
     live_.fetch_sub(1, std::memory_order_relaxed);
@@ -104,7 +108,8 @@ class ThreadCompiler {
  private:
   static std::unique_ptr<llvm::TargetMachine> make(Effort effort) {
     static const llvm::Target* target = [] {
-      LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
+      LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(),
+          LLVMInitializeX86AsmPrinter();
       std::string why;
       const llvm::Target* t = llvm::TargetRegistry::lookupTarget(llvm::sys::getProcessTriple(), why);
       if (!t) fail(ErrorCode::Internal, "jit", {}, why);
@@ -130,9 +135,7 @@ std::string text_of(const llvm::Module& m) {
   return s;
 }
 
-void write_file(const std::string& path, std::string_view text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
+void write_file(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
 
 std::string assembly_of(llvm::Module& m, llvm::TargetMachine& tm) {
   llvm::SmallString<0> text;
@@ -158,7 +161,8 @@ llvm::SmallVector<char, 0> object_of(llvm::Module& m, llvm::TargetMachine& tm) {
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;
   llvm::MCContext* mc = nullptr;
-  if (tm.addPassesToEmitMC(passes, mc, out, /*DisableVerify=*/true)) fail(ErrorCode::Internal, "jit", {}, "no object emission");
+  if (tm.addPassesToEmitMC(passes, mc, out, /*DisableVerify=*/true))
+    fail(ErrorCode::Internal, "jit", {}, "no object emission");
   passes.run(m);
   return bytes;
 }
@@ -227,7 +231,8 @@ class Cache {
     try {
       CodePtr code = build(key, emit);
       promise.set_value(code);
-      const auto us = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+      const auto us =
+          std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
       std::lock_guard lock(mu_);
       compiled_ += 1, compile_us_ += us;
       return code;

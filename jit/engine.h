@@ -14,9 +14,9 @@ namespace reprise::jit {
 
 /// What the machine can do, asked once. `vector_bits` obeys REPRISE_VECTOR_BITS.
 struct Host {
-  std::string cpu, features;   ///< LLVM's names
-  int vector_bits = 128;       ///< widest vectors the CPU computes in
-  bool avx512 = false;         ///< F, BW, DQ and VL: masks are cheap and every element width has masked memory access
+  std::string cpu, features;  ///< LLVM's names
+  int vector_bits = 128;      ///< widest vectors the CPU computes in
+  bool avx512 = false;        ///< F, BW, DQ and VL: masks are cheap and every element width has masked memory access
   bool avx512bf16 = false, avx512vnni = false, avx512fp16 = false, fma = false, amx = false;
 };
 const Host& host();
@@ -25,7 +25,8 @@ const Host& host();
 /// with values carried around loops (fast register allocation would spill them at each turn).
 enum class Effort : std::uint8_t { Fast, Full };
 
-/// What an emitter fills: a module with one external function named `entry`. Lives during one compilation, on one thread.
+/// What an emitter fills: a module with one external function named `entry`. Lives during one compilation, on one
+/// thread.
 struct EmitContext {
   llvm::LLVMContext& context;
   llvm::Module& module;

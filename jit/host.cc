@@ -15,8 +15,7 @@ Host ask() {
   h.cpu = llvm::sys::getHostCPUName().str();
   const llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
   std::vector<std::string> names;
-  for (const auto& f : has)
-    names.push_back(std::string(f.second ? "+" : "-").append(f.first().str()));
+  for (const auto& f : has) names.push_back(std::string(f.second ? "+" : "-").append(f.first().str()));
   std::sort(names.begin(), names.end());  // a map by hash: sorted, the string is the same in every process
   for (const std::string& n : names) h.features.append(h.features.empty() ? "" : ",").append(n);
   auto on = [&](const char* f) { return has.lookup(f); };
@@ -30,7 +29,8 @@ Host ask() {
   return h;
 }
 
-/// The host as if it had no AVX-512: what narrower vectors are for, and how their code is tested on a machine that has it.
+/// The host as if it had no AVX-512: what narrower vectors are for, and how their code is tested on a machine that has
+/// it.
 Host narrowed(Host h, int bits) {
   std::string features;
   for (std::size_t at = 0; at < h.features.size();) {
@@ -60,7 +60,11 @@ int host_vector_bits() { return host().vector_bits; }
 
 std::string host_description() {
   const Host& h = host();
-  return h.cpu + ", " + (h.avx512 ? "avx512" : h.fma ? "avx2" : "sse") + ", " + std::to_string(h.vector_bits) + "-bit vectors";
+  return h.cpu + ", " +
+         (h.avx512 ? "avx512"
+          : h.fma  ? "avx2"
+                   : "sse") +
+         ", " + std::to_string(h.vector_bits) + "-bit vectors";
 }
 
 }  // namespace reprise::jit

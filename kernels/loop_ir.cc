@@ -24,8 +24,16 @@ constexpr std::string_view kKindNames[] = {"load", "const", "param", "index", "o
 
 bool yields_bool(ScalarOp op) {
   switch (op) {
-    case ScalarOp::IsNan: case ScalarOp::IsInf: case ScalarOp::Not: case ScalarOp::Eq: case ScalarOp::Ne:
-    case ScalarOp::Lt: case ScalarOp::Le: case ScalarOp::And: case ScalarOp::Or: case ScalarOp::Xor:
+    case ScalarOp::IsNan:
+    case ScalarOp::IsInf:
+    case ScalarOp::Not:
+    case ScalarOp::Eq:
+    case ScalarOp::Ne:
+    case ScalarOp::Lt:
+    case ScalarOp::Le:
+    case ScalarOp::And:
+    case ScalarOp::Or:
+    case ScalarOp::Xor:
       return true;
     default:
       return false;
@@ -35,14 +43,23 @@ bool yields_bool(ScalarOp op) {
 bool floats_only(ScalarOp op) {
   if (op >= ScalarOp::Sqrt && op <= ScalarOp::Lgamma) return true;
   switch (op) {
-    case ScalarOp::Div: case ScalarOp::Atan2: case ScalarOp::Hypot: case ScalarOp::CopySign: return true;
-    default: return false;
+    case ScalarOp::Div:
+    case ScalarOp::Atan2:
+    case ScalarOp::Hypot:
+    case ScalarOp::CopySign:
+      return true;
+    default:
+      return false;
   }
 }
 
 bool integers_only(ScalarOp op) {
   switch (op) {
-    case ScalarOp::BitNot: case ScalarOp::BitAnd: case ScalarOp::BitOr: case ScalarOp::BitXor: case ScalarOp::Shl:
+    case ScalarOp::BitNot:
+    case ScalarOp::BitAnd:
+    case ScalarOp::BitOr:
+    case ScalarOp::BitXor:
+    case ScalarOp::Shl:
     case ScalarOp::Shr:
       return true;
     default:
@@ -82,7 +99,9 @@ std::string text_of(const LoopKernel& k, Number&& number) {
     s += "  %" + std::to_string(i) + " " + std::string(dtype_short_name(n.dtype)) + " = " +
          std::string(kKindNames[static_cast<int>(n.kind)]);
     switch (n.kind) {
-      case BodyNode::Kind::Load: s += " a" + std::to_string(n.access); break;
+      case BodyNode::Kind::Load:
+        s += " a" + std::to_string(n.access);
+        break;
       case BodyNode::Kind::Const:
         if (is_floating(n.dtype)) {  // exact: the bits, with the value for people
           char text[64];
@@ -93,12 +112,23 @@ std::string text_of(const LoopKernel& k, Number&& number) {
           s += " " + std::to_string(n.iimm);
         }
         break;
-      case BodyNode::Kind::Param: s += " " + number(n.param, slots.params[i]); break;
-      case BodyNode::Kind::Index: s += " " + std::to_string(n.iimm); break;
-      case BodyNode::Kind::Op: s += " " + std::string(scalar_op_name(n.op)); break;
-      case BodyNode::Kind::Cast: break;
-      case BodyNode::Kind::Reduce: s += " " + std::string(kReduceNames[static_cast<int>(n.reduce)]); break;
-      case BodyNode::Kind::Store: s += " a" + std::to_string(n.access); break;
+      case BodyNode::Kind::Param:
+        s += " " + number(n.param, slots.params[i]);
+        break;
+      case BodyNode::Kind::Index:
+        s += " " + std::to_string(n.iimm);
+        break;
+      case BodyNode::Kind::Op:
+        s += " " + std::string(scalar_op_name(n.op));
+        break;
+      case BodyNode::Kind::Cast:
+        break;
+      case BodyNode::Kind::Reduce:
+        s += " " + std::string(kReduceNames[static_cast<int>(n.reduce)]);
+        break;
+      case BodyNode::Kind::Store:
+        s += " a" + std::to_string(n.access);
+        break;
     }
     for (std::uint32_t operand : {n.a, n.b, n.c})
       if (operand != ~0u) s.append(" %").append(std::to_string(operand));
@@ -154,7 +184,9 @@ std::vector<Int> runtime_params(const LoopKernel& k) {
 }
 
 std::string canonical_text(const LoopKernel& k) {
-  return text_of(k, [](Int v, int slot) { return slot < 0 ? std::to_string(v.hint()) : std::string("p").append(std::to_string(slot)); });
+  return text_of(k, [](Int v, int slot) {
+    return slot < 0 ? std::to_string(v.hint()) : std::string("p").append(std::to_string(slot));
+  });
 }
 
 std::string print(const LoopKernel& k) {
@@ -240,8 +272,10 @@ void verify(const LoopKernel& k) {
   if (rank > 16 || k.n_kept < 0 || static_cast<std::size_t>(k.n_kept) > rank)
     fail(ErrorCode::Internal, "loop kernel", {}, rank, " dims of which ", k.n_kept, " are kept");
   for (const Access& a : k.accesses) {
-    if (a.buffer >= k.buffers.size()) fail(ErrorCode::Internal, "loop kernel", {}, "access of buffer ", a.buffer, " of ", k.buffers.size());
-    if (a.strides.size() != rank) fail(ErrorCode::Internal, "loop kernel", {}, "access with ", a.strides.size(), " strides in ", rank, " dims");
+    if (a.buffer >= k.buffers.size())
+      fail(ErrorCode::Internal, "loop kernel", {}, "access of buffer ", a.buffer, " of ", k.buffers.size());
+    if (a.strides.size() != rank)
+      fail(ErrorCode::Internal, "loop kernel", {}, "access with ", a.strides.size(), " strides in ", rank, " dims");
   }
   for (std::size_t i = 0; i < k.body.size(); ++i) {
     const BodyNode& n = k.body[i];
@@ -259,7 +293,8 @@ void verify(const LoopKernel& k) {
       for (const Access::Gather& g : a.gathers)
         if (g.node >= i || !is_integral(k.body[g.node].dtype)) bad(i, "gather index is not an earlier integer");
       const BufferArg& b = k.buffers[a.buffer];
-      if (n.kind == BodyNode::Kind::Load && n.dtype != register_dtype(b.dtype)) bad(i, "load dtype differs from its buffer's");
+      if (n.kind == BodyNode::Kind::Load && n.dtype != register_dtype(b.dtype))
+        bad(i, "load dtype differs from its buffer's");
       if (n.kind == BodyNode::Kind::Store) {
         if (!b.written || n.dtype != b.dtype) bad(i, "store into a buffer of another dtype, or one not marked written");
         if (n.a == ~0u || dtype_of_operand(n.a) != register_dtype(n.dtype)) bad(i, "stored value has another dtype");
@@ -269,14 +304,16 @@ void verify(const LoopKernel& k) {
     }
     switch (n.kind) {
       case BodyNode::Kind::Index:
-        if (n.iimm < 0 || n.iimm >= static_cast<std::int64_t>(rank) || !is_integral(n.dtype)) bad(i, "index of a dim that is not there, or not integral");
+        if (n.iimm < 0 || n.iimm >= static_cast<std::int64_t>(rank) || !is_integral(n.dtype))
+          bad(i, "index of a dim that is not there, or not integral");
         break;
       case BodyNode::Kind::Cast:
         if (n.a == ~0u) bad(i, "cast without operand");
         break;
       case BodyNode::Kind::Reduce:
         if (n.a == ~0u) bad(i, "reduction without operand");
-        if ((n.reduce == ReduceOp::Any || n.reduce == ReduceOp::All) && n.dtype != DType::Bool) bad(i, "reduction of the wrong dtype");
+        if ((n.reduce == ReduceOp::Any || n.reduce == ReduceOp::All) && n.dtype != DType::Bool)
+          bad(i, "reduction of the wrong dtype");
         if (is_low_precision(n.dtype)) bad(i, "reduction in a half type");
         break;
       case BodyNode::Kind::Op: {
@@ -300,7 +337,8 @@ void verify(const LoopKernel& k) {
         if (integers_only(n.op) && is_floating(n.dtype)) bad(i, "operation needs an integer dtype");
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
 }

@@ -19,7 +19,8 @@ LoopKernel scaled(std::int64_t n, double factor) {
   k.name = "scaled", k.extents = {n}, k.n_kept = 1;
   BodyBuilder b(k);
   auto x = b.load({b.buffer(DType::Float32), {1}, 0, {}});
-  auto v = b.op(ScalarOp::Add, b.op(ScalarOp::Mul, x, b.constant(factor, DType::Float32)), b.constant(1.0, DType::Float32));
+  auto v =
+      b.op(ScalarOp::Add, b.op(ScalarOp::Mul, x, b.constant(factor, DType::Float32)), b.constant(1.0, DType::Float32));
   b.store({b.buffer(DType::Float32, true), {1}, 0, {}}, v);
   return k;
 }
@@ -55,7 +56,8 @@ TEST(Engine, ThreadsAskingForTheSameKernelCompileItOnce) {
   const auto before = jit::cache_stats();
   std::vector<jit::CodePtr> codes(8);
   std::vector<std::thread> threads;
-  for (int t = 0; t < 8; ++t) threads.emplace_back([&, t] { codes[static_cast<std::size_t>(t)] = jit::compile(softmax(3 + t, 100)); });
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] { codes[static_cast<std::size_t>(t)] = jit::compile(softmax(3 + t, 100)); });
   for (std::thread& t : threads) t.join();
   for (const auto& c : codes) EXPECT_EQ(c, codes[0]);
   EXPECT_LE(jit::cache_stats().compiled - before.compiled, 1);
@@ -95,13 +97,16 @@ TEST(Engine, PointwiseResultsDoNotDependOnFusionOrPosition) {
   std::vector<float> x(static_cast<std::size_t>(n)), alone(x.size()), fused(x.size()), zero(x.size(), 0.0f);
   std::mt19937 rng(2);
   for (float& v : x) v = std::uniform_real_distribution<float>(-0.9f, 3)(rng);
-  for (ScalarOp op : {ScalarOp::Exp, ScalarOp::Tanh, ScalarOp::Sigmoid, ScalarOp::Log1p, ScalarOp::Erf, ScalarOp::Sin}) {
+  for (ScalarOp op :
+       {ScalarOp::Exp, ScalarOp::Tanh, ScalarOp::Sigmoid, ScalarOp::Log1p, ScalarOp::Erf, ScalarOp::Sin}) {
     auto build = [&](bool more) {
       LoopKernel k;
       k.extents = {n}, k.n_kept = 1;
       BodyBuilder b(k);
       auto v = b.op(op, b.load({b.buffer(DType::Float32), {1}, 0, {}}));
-      if (more) v = b.op(ScalarOp::Add, v, b.op(ScalarOp::Mul, b.load({b.buffer(DType::Float32), {1}, 0, {}}), b.op(ScalarOp::Cosh, v)));
+      if (more)
+        v = b.op(ScalarOp::Add, v,
+                 b.op(ScalarOp::Mul, b.load({b.buffer(DType::Float32), {1}, 0, {}}), b.op(ScalarOp::Cosh, v)));
       b.store({b.buffer(DType::Float32, true), {1}, 0, {}}, v);
       return k;
     };
@@ -133,7 +138,9 @@ TEST(Engine, SumsAreTheSameForEveryVectorWidthAndBody) {
     auto s = b.reduce(ReduceOp::Sum, v);
     b.store({b.buffer(DType::Float32, true), {0}, 0, {}}, s);
     // A second sum that makes the loop's body long, and so changes its unrolling.
-    if (long_body) b.store({b.buffer(DType::Float32, true), {0}, 0, {}}, b.reduce(ReduceOp::Sum, b.op(ScalarOp::Exp, b.op(ScalarOp::Tanh, v))));
+    if (long_body)
+      b.store({b.buffer(DType::Float32, true), {0}, 0, {}},
+              b.reduce(ReduceOp::Sum, b.op(ScalarOp::Exp, b.op(ScalarOp::Tanh, v))));
     float out[2] = {0, 0};
     run(k, {x.data(), &out[0], &out[1]});
     return out[0];
@@ -175,13 +182,15 @@ TEST(Engine, ARefusedKernelNamesTheNodeAndLeavesNothingBehind) {
 }
 
 TEST(Engine, DumpsKernelIrAndAssembly) {
-  const std::filesystem::path dir = std::filesystem::temp_directory_path() / ("reprise_dump_" + std::to_string(getpid()));
+  const std::filesystem::path dir =
+      std::filesystem::temp_directory_path() / ("reprise_dump_" + std::to_string(getpid()));
   {
     Scoped dump(knobs().dump, dir.string());
     jit::compile(scaled(8, 9876.5));
   }
   int ll = 0, s = 0;
-  for (const auto& f : std::filesystem::directory_iterator(dir)) ll += f.path().extension() == ".ll", s += f.path().extension() == ".s";
+  for (const auto& f : std::filesystem::directory_iterator(dir))
+    ll += f.path().extension() == ".ll", s += f.path().extension() == ".s";
   std::filesystem::remove_all(dir);
   EXPECT_EQ(ll, 1);
   EXPECT_EQ(s, 1);

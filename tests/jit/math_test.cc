@@ -24,27 +24,76 @@ LoopKernel elementwise(ScalarOp op, DType t, std::int64_t n) {
 double error_of(float got, double want) {
   const float nearest = static_cast<float>(want);
   if (std::isnan(nearest) || std::isnan(got)) return std::isnan(nearest) && std::isnan(got) ? 0 : 1e30;
-  if (std::isinf(nearest) || std::isinf(got)) return nearest == got ? 0 : std::fabs(want) > 3.4028234e38 && std::fabs(got) > 3.402823e38f ? 0 : 1e30;
+  if (std::isinf(nearest) || std::isinf(got))
+    return nearest == got ? 0 : std::fabs(want) > 3.4028234e38 && std::fabs(got) > 3.402823e38f ? 0 : 1e30;
   const double unit = std::max(std::ldexp(1.0, std::ilogb(want == 0 ? 1e-45 : want) - 23), 0x1p-149);
   return std::fabs(static_cast<double>(got) - want) / unit;
 }
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-const std::vector<float> kSpecials = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -0.5f, 2.0f, -2.0f, 3.0f, -3.0f, kInf, -kInf, kNan, 1e-45f, -1e-45f, 1.1754942e-38f,
-                                      1.17549435e-38f, 3.4028235e38f, -3.4028235e38f, 88.7f, 88.73f, -87.4f, -103.9f, -104.1f, 1e-8f, 16777216.0f,
-                                      16777217.0f, 2147483648.0f, 0.999999940f, 1.00000012f, 0.70710677f, 0.70710683f, 1.57079637f, 3.14159274f,
-                                      0.921875f, 4.0f, 10.0f, 127.5f, -126.5f, -149.5f, 1e10f, -1e10f, 7.0f, -7.0f};
+const std::vector<float> kSpecials = {0.0f,
+                                      -0.0f,
+                                      1.0f,
+                                      -1.0f,
+                                      0.5f,
+                                      -0.5f,
+                                      2.0f,
+                                      -2.0f,
+                                      3.0f,
+                                      -3.0f,
+                                      kInf,
+                                      -kInf,
+                                      kNan,
+                                      1e-45f,
+                                      -1e-45f,
+                                      1.1754942e-38f,
+                                      1.17549435e-38f,
+                                      3.4028235e38f,
+                                      -3.4028235e38f,
+                                      88.7f,
+                                      88.73f,
+                                      -87.4f,
+                                      -103.9f,
+                                      -104.1f,
+                                      1e-8f,
+                                      16777216.0f,
+                                      16777217.0f,
+                                      2147483648.0f,
+                                      0.999999940f,
+                                      1.00000012f,
+                                      0.70710677f,
+                                      0.70710683f,
+                                      1.57079637f,
+                                      3.14159274f,
+                                      0.921875f,
+                                      4.0f,
+                                      10.0f,
+                                      127.5f,
+                                      -126.5f,
+                                      -149.5f,
+                                      1e10f,
+                                      -1e10f,
+                                      7.0f,
+                                      -7.0f};
 
 std::vector<float> samples(std::size_t n, unsigned seed) {
   std::mt19937 rng(seed);
   std::vector<float> x = kSpecials;
   while (x.size() < n) {
     switch (x.size() % 4) {
-      case 0: x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(rng()))); break;  // every binade alike
-      case 1: x.push_back(std::uniform_real_distribution<float>(-1.2f, 1.2f)(rng)); break;
-      case 2: x.push_back(std::uniform_real_distribution<float>(-12, 12)(rng)); break;
-      default: x.push_back(std::uniform_real_distribution<float>(-110, 110)(rng)); break;
+      case 0:
+        x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(rng())));
+        break;  // every binade alike
+      case 1:
+        x.push_back(std::uniform_real_distribution<float>(-1.2f, 1.2f)(rng));
+        break;
+      case 2:
+        x.push_back(std::uniform_real_distribution<float>(-12, 12)(rng));
+        break;
+      default:
+        x.push_back(std::uniform_real_distribution<float>(-110, 110)(rng));
+        break;
     }
   }
   return x;
@@ -58,12 +107,14 @@ struct Function {
 double sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 
 const Function kFunctions[] = {
-    {ScalarOp::Exp, std::exp, 2},     {ScalarOp::Exp2, std::exp2, 2},   {ScalarOp::Expm1, std::expm1, 2}, {ScalarOp::Log, std::log, 2},
-    {ScalarOp::Log2, std::log2, 2},   {ScalarOp::Log10, std::log10, 2}, {ScalarOp::Log1p, std::log1p, 2}, {ScalarOp::Sin, std::sin, 2},
-    {ScalarOp::Cos, std::cos, 2},     {ScalarOp::Tan, std::tan, 2},     {ScalarOp::Asin, std::asin, 3},   {ScalarOp::Acos, std::acos, 3},
-    {ScalarOp::Atan, std::atan, 3},   {ScalarOp::Sinh, std::sinh, 3},   {ScalarOp::Cosh, std::cosh, 3},   {ScalarOp::Tanh, std::tanh, 2},
-    {ScalarOp::Asinh, std::asinh, 2}, {ScalarOp::Acosh, std::acosh, 2}, {ScalarOp::Atanh, std::atanh, 2}, {ScalarOp::Sigmoid, sigmoid, 2},
-    {ScalarOp::Erf, std::erf, 2},     {ScalarOp::Erfc, std::erfc, 2},
+    {ScalarOp::Exp, std::exp, 2},     {ScalarOp::Exp2, std::exp2, 2},   {ScalarOp::Expm1, std::expm1, 2},
+    {ScalarOp::Log, std::log, 2},     {ScalarOp::Log2, std::log2, 2},   {ScalarOp::Log10, std::log10, 2},
+    {ScalarOp::Log1p, std::log1p, 2}, {ScalarOp::Sin, std::sin, 2},     {ScalarOp::Cos, std::cos, 2},
+    {ScalarOp::Tan, std::tan, 2},     {ScalarOp::Asin, std::asin, 3},   {ScalarOp::Acos, std::acos, 3},
+    {ScalarOp::Atan, std::atan, 3},   {ScalarOp::Sinh, std::sinh, 3},   {ScalarOp::Cosh, std::cosh, 3},
+    {ScalarOp::Tanh, std::tanh, 2},   {ScalarOp::Asinh, std::asinh, 2}, {ScalarOp::Acosh, std::acosh, 2},
+    {ScalarOp::Atanh, std::atanh, 2}, {ScalarOp::Sigmoid, sigmoid, 2},  {ScalarOp::Erf, std::erf, 2},
+    {ScalarOp::Erfc, std::erfc, 2},
 };
 
 TEST(Math, UnaryFunctionsAreWithinTheirBound) {
@@ -91,8 +142,13 @@ TEST(Math, UnaryFunctionsAreWithinTheirBound) {
 }
 
 TEST(Math, BinaryFunctionsAreWithinTheirBound) {
-  struct Binary { ScalarOp op; double (*exact)(double, double); double most; };
-  const Binary functions[] = {{ScalarOp::Pow, std::pow, 2}, {ScalarOp::Atan2, std::atan2, 2}, {ScalarOp::Hypot, std::hypot, 2}};
+  struct Binary {
+    ScalarOp op;
+    double (*exact)(double, double);
+    double most;
+  };
+  const Binary functions[] = {
+      {ScalarOp::Pow, std::pow, 2}, {ScalarOp::Atan2, std::atan2, 2}, {ScalarOp::Hypot, std::hypot, 2}};
   std::vector<float> x, y;
   for (float a : kSpecials)
     for (float b : kSpecials) x.push_back(a), y.push_back(b);
@@ -101,7 +157,9 @@ TEST(Math, BinaryFunctionsAreWithinTheirBound) {
   std::mt19937 rng(4);
   std::shuffle(more_y.begin(), more_y.end(), rng);
   x.insert(x.end(), more_x.begin(), more_x.end()), y.insert(y.end(), more_y.begin(), more_y.end());
-  for (int i = 0; i < 100000; ++i) x.push_back(std::uniform_real_distribution<float>(0, 20)(rng)), y.push_back(std::uniform_real_distribution<float>(-20, 20)(rng));
+  for (int i = 0; i < 100000; ++i)
+    x.push_back(std::uniform_real_distribution<float>(0, 20)(rng)),
+        y.push_back(std::uniform_real_distribution<float>(-20, 20)(rng));
   for (const Binary& f : functions) {
     const LoopKernel k = elementwise(f.op, DType::Float32, static_cast<std::int64_t>(x.size()));
     std::vector<float> z(x.size());
@@ -112,12 +170,17 @@ TEST(Math, BinaryFunctionsAreWithinTheirBound) {
     for (std::size_t i = 0; i < x.size(); ++i)
       if (const double d = error_of(z[i], f.exact(x[i], y[i])); d > worst) worst = d, at = i;
     const std::string name(kernels::scalar_op_name(f.op));
-    std::printf("  %-8s %.2f ulp at %.9g, %.9g\n", name.c_str(), worst, static_cast<double>(x[at]), static_cast<double>(y[at]));
-    EXPECT_LE(worst, f.most) << name << "(" << x[at] << ", " << y[at] << ") is " << z[at] << ", exactly " << f.exact(x[at], y[at]);
+    std::printf("  %-8s %.2f ulp at %.9g, %.9g\n", name.c_str(), worst, static_cast<double>(x[at]),
+                static_cast<double>(y[at]));
+    EXPECT_LE(worst, f.most) << name << "(" << x[at] << ", " << y[at] << ") is " << z[at] << ", exactly "
+                             << f.exact(x[at], y[at]);
   }
 }
 
-bool has_bounded_error(ScalarOp op) { return (op >= ScalarOp::Exp && op <= ScalarOp::Lgamma) || op == ScalarOp::Pow || op == ScalarOp::Atan2 || op == ScalarOp::Hypot; }
+bool has_bounded_error(ScalarOp op) {
+  return (op >= ScalarOp::Exp && op <= ScalarOp::Lgamma) || op == ScalarOp::Pow || op == ScalarOp::Atan2 ||
+         op == ScalarOp::Hypot;
+}
 
 TEST(Math, EveryOperationOfEveryDTypeMatchesTheInterpreter) {
   int kernels_run = 0;
@@ -131,8 +194,10 @@ TEST(Math, EveryOperationOfEveryDTypeMatchesTheInterpreter) {
         continue;  // not an operation of this dtype
       }
       const DType in = static_cast<DType>(t);
-      if (in == DType::Bool && (op == ScalarOp::Neg || op == ScalarOp::Abs || op == ScalarOp::Sign || (op >= ScalarOp::Floor && op <= ScalarOp::Trunc) ||
-                                (op >= ScalarOp::FloorDiv && op <= ScalarOp::Pow) || op == ScalarOp::Shl || op == ScalarOp::Shr || op == ScalarOp::Fma))
+      if (in == DType::Bool &&
+          (op == ScalarOp::Neg || op == ScalarOp::Abs || op == ScalarOp::Sign ||
+           (op >= ScalarOp::Floor && op <= ScalarOp::Trunc) || (op >= ScalarOp::FloorDiv && op <= ScalarOp::Pow) ||
+           op == ScalarOp::Shl || op == ScalarOp::Shr || op == ScalarOp::Fma))
         continue;
       SCOPED_TRACE(std::string(kernels::scalar_op_name(op)) + " of " + std::string(dtype_name(in)));
       const Tolerance tolerance = has_bounded_error(op) ? Tolerance{4, 0} : Tolerance{};
@@ -146,14 +211,28 @@ TEST(Math, EveryOperationOfEveryDTypeMatchesTheInterpreter) {
               if (seed == 0 && is_floating(in)) {
                 const float f = kSpecials[pick];
                 if (in == DType::Float32) std::memcpy(at, &f, 4);
-                if (in == DType::Float64) { const double d = f; std::memcpy(at, &d, 8); }
-                if (in == DType::Float16) { const Half h(f); std::memcpy(at, &h, 2); }
-                if (in == DType::BFloat16) { const BFloat16 h(f); std::memcpy(at, &h, 2); }
+                if (in == DType::Float64) {
+                  const double d = f;
+                  std::memcpy(at, &d, 8);
+                }
+                if (in == DType::Float16) {
+                  const Half h(f);
+                  std::memcpy(at, &h, 2);
+                }
+                if (in == DType::BFloat16) {
+                  const BFloat16 h(f);
+                  std::memcpy(at, &h, 2);
+                }
               } else if (seed == 0 && is_integral(in)) {
                 const int bits = item_size(in) * 8;
-                const std::int64_t least = in == DType::UInt8 ? 0 : bits == 64 ? INT64_MIN : -(std::int64_t{1} << (bits - 1));
-                const std::int64_t most = in == DType::UInt8 ? 255 : bits == 64 ? INT64_MAX : (std::int64_t{1} << (bits - 1)) - 1;
-                const std::int64_t values[] = {least, most, 0, 1, -1, 2, -2, 7, -7, least + 1, most - 1, 100, -100, 3, 31, 63, 64, 5, -3};
+                const std::int64_t least = in == DType::UInt8 ? 0
+                                           : bits == 64       ? INT64_MIN
+                                                              : -(std::int64_t{1} << (bits - 1));
+                const std::int64_t most = in == DType::UInt8 ? 255
+                                          : bits == 64       ? INT64_MAX
+                                                             : (std::int64_t{1} << (bits - 1)) - 1;
+                const std::int64_t values[] = {least,    most, 0,    1, -1, 2,  -2, 7, -7, least + 1,
+                                               most - 1, 100,  -100, 3, 31, 63, 64, 5, -3};
                 const std::int64_t v = values[pick];
                 std::memcpy(at, &v, static_cast<std::size_t>(item_size(in)));
               }
@@ -175,7 +254,8 @@ TEST(Math, CastsSaturateAndRoundToEven) {
       auto x = b.load({b.buffer(static_cast<DType>(from)), {1}, 0, {}});
       b.store({b.buffer(static_cast<DType>(to), true), {1}, 0, {}}, x);
       expect_same(k, 1, {}, [&](std::vector<char*>& p) {
-        if (static_cast<DType>(from) == DType::Float32) std::memcpy(p[0], kSpecials.data(), 4 * std::min<std::size_t>(50, kSpecials.size()));
+        if (static_cast<DType>(from) == DType::Float32)
+          std::memcpy(p[0], kSpecials.data(), 4 * std::min<std::size_t>(50, kSpecials.size()));
       });
     }
 }

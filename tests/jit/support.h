@@ -33,7 +33,12 @@ class FencedBuffer {
     data_ = flush_end ? first_ + inner_ - bytes : first_;
   }
   FencedBuffer(FencedBuffer&& o) noexcept
-      : base_(std::exchange(o.base_, nullptr)), first_(o.first_), data_(o.data_), bytes_(o.bytes_), inner_(o.inner_), total_(o.total_) {}
+      : base_(std::exchange(o.base_, nullptr)),
+        first_(o.first_),
+        data_(o.data_),
+        bytes_(o.bytes_),
+        inner_(o.inner_),
+        total_(o.total_) {}
   ~FencedBuffer() {
     if (base_) munmap(base_, total_);
   }
@@ -58,7 +63,8 @@ double ulps(T got, T want) {
   if (got == want) return 0;
   if (std::isinf(got) || std::isinf(want)) return 1e30;
   const T above = std::nextafter(std::fabs(want), std::numeric_limits<T>::infinity());
-  const double unit = std::isinf(above) ? static_cast<double>(std::fabs(want)) - static_cast<double>(std::nextafter(std::fabs(want), T(0)))
+  const double unit = std::isinf(above) ? static_cast<double>(std::fabs(want)) -
+                                              static_cast<double>(std::nextafter(std::fabs(want), T(0)))
                                         : static_cast<double>(above) - static_cast<double>(std::fabs(want));
   return std::fabs(static_cast<double>(got) - static_cast<double>(want)) / unit;
 }
@@ -88,7 +94,8 @@ inline std::vector<std::size_t> buffer_bytes(const kernels::LoopKernel& k) {
   for (const kernels::Access& a : k.accesses) {
     const auto [lo, hi] = reach(k, a);
     EXPECT_GE(lo, 0);
-    bytes[a.buffer] = std::max(bytes[a.buffer], static_cast<std::size_t>((hi + 1) * item_size(k.buffers[a.buffer].dtype)));
+    bytes[a.buffer] =
+        std::max(bytes[a.buffer], static_cast<std::size_t>((hi + 1) * item_size(k.buffers[a.buffer].dtype)));
   }
   return bytes;
 }
@@ -101,33 +108,61 @@ inline void fill(DType t, char* p, std::size_t bytes, std::mt19937& rng) {
   auto put = [&](std::size_t i, auto v) { std::memcpy(p + i * sizeof v, &v, sizeof v); };
   for (std::size_t i = 0; i < n; ++i) {
     switch (t) {
-      case DType::Float32: put(i, static_cast<float>(real(rng))); break;
-      case DType::Float64: put(i, real(rng)); break;
-      case DType::Float16: put(i, Half(static_cast<float>(real(rng)))); break;
-      case DType::BFloat16: put(i, BFloat16(static_cast<float>(real(rng)))); break;
-      case DType::Int8: put(i, static_cast<std::int8_t>(small(rng))); break;
-      case DType::UInt8: put(i, static_cast<std::uint8_t>(byte(rng))); break;
-      case DType::Int32: put(i, static_cast<std::int32_t>(small(rng))); break;
-      case DType::Int64: put(i, static_cast<std::int64_t>(small(rng))); break;
-      case DType::Bool: put(i, static_cast<std::uint8_t>(byte(rng) & 1 ? byte(rng) | 1 : 0)); break;
+      case DType::Float32:
+        put(i, static_cast<float>(real(rng)));
+        break;
+      case DType::Float64:
+        put(i, real(rng));
+        break;
+      case DType::Float16:
+        put(i, Half(static_cast<float>(real(rng))));
+        break;
+      case DType::BFloat16:
+        put(i, BFloat16(static_cast<float>(real(rng))));
+        break;
+      case DType::Int8:
+        put(i, static_cast<std::int8_t>(small(rng)));
+        break;
+      case DType::UInt8:
+        put(i, static_cast<std::uint8_t>(byte(rng)));
+        break;
+      case DType::Int32:
+        put(i, static_cast<std::int32_t>(small(rng)));
+        break;
+      case DType::Int64:
+        put(i, static_cast<std::int64_t>(small(rng)));
+        break;
+      case DType::Bool:
+        put(i, static_cast<std::uint8_t>(byte(rng) & 1 ? byte(rng) | 1 : 0));
+        break;
     }
   }
 }
 
 inline double difference(DType t, const char* got, const char* want) {
-  auto read = [](const char* p, auto v) { std::memcpy(&v, p, sizeof v); return v; };
+  auto read = [](const char* p, auto v) {
+    std::memcpy(&v, p, sizeof v);
+    return v;
+  };
   switch (t) {
-    case DType::Float32: return ulps(read(got, float{}), read(want, float{}));
-    case DType::Float64: return ulps(read(got, double{}), read(want, double{}));
+    case DType::Float32:
+      return ulps(read(got, float{}), read(want, float{}));
+    case DType::Float64:
+      return ulps(read(got, double{}), read(want, double{}));
     case DType::Float16: {
       const Half g = read(got, Half{}), w = read(want, Half{});
-      return g.bits == w.bits || (std::isnan(static_cast<float>(g)) && std::isnan(static_cast<float>(w))) ? 0 : std::abs(g.bits - w.bits);
+      return g.bits == w.bits || (std::isnan(static_cast<float>(g)) && std::isnan(static_cast<float>(w)))
+                 ? 0
+                 : std::abs(g.bits - w.bits);
     }
     case DType::BFloat16: {
       const BFloat16 g = read(got, BFloat16{}), w = read(want, BFloat16{});
-      return g.bits == w.bits || (std::isnan(static_cast<float>(g)) && std::isnan(static_cast<float>(w))) ? 0 : std::abs(g.bits - w.bits);
+      return g.bits == w.bits || (std::isnan(static_cast<float>(g)) && std::isnan(static_cast<float>(w)))
+                 ? 0
+                 : std::abs(g.bits - w.bits);
     }
-    default: return std::memcmp(got, want, static_cast<std::size_t>(item_size(t))) == 0 ? 0 : 1e30;
+    default:
+      return std::memcmp(got, want, static_cast<std::size_t>(item_size(t))) == 0 ? 0 : 1e30;
   }
 }
 
@@ -148,7 +183,8 @@ inline void expect_same(const kernels::LoopKernel& k, unsigned seed, Tolerance t
   std::vector<char*> got_p, want_p, split_p;
   std::mt19937 rng(seed);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    got.emplace_back(bytes[i], (seed + i) % 2 == 0), want.emplace_back(bytes[i], true), split.emplace_back(bytes[i], (seed + i) % 2 != 0);
+    got.emplace_back(bytes[i], (seed + i) % 2 == 0), want.emplace_back(bytes[i], true),
+        split.emplace_back(bytes[i], (seed + i) % 2 != 0);
     got_p.push_back(got.back().data()), want_p.push_back(want.back().data()), split_p.push_back(split.back().data());
     fill(k.buffers[i].dtype, got_p.back(), bytes[i], rng);
   }
@@ -165,7 +201,8 @@ inline void expect_same(const kernels::LoopKernel& k, unsigned seed, Tolerance t
 
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     ASSERT_TRUE(got[i].slack_intact() && split[i].slack_intact()) << "wrote outside buffer " << i;
-    ASSERT_TRUE(bytes[i] == 0 || std::memcmp(got_p[i], split_p[i], bytes[i]) == 0) << "buffer " << i << " depends on how tasks are split";
+    ASSERT_TRUE(bytes[i] == 0 || std::memcmp(got_p[i], split_p[i], bytes[i]) == 0)
+        << "buffer " << i << " depends on how tasks are split";
     const DType t = k.buffers[i].dtype;
     const auto size = static_cast<std::size_t>(item_size(t));
     for (std::size_t j = 0; j * size < bytes[i]; ++j) {
@@ -180,7 +217,8 @@ inline void expect_same(const kernels::LoopKernel& k, unsigned seed, Tolerance t
         std::memcpy(&g, got_p[i] + j * size, 8), std::memcpy(&w, want_p[i] + j * size, 8);
       }
       if (is_floating(t) && std::fabs(g - w) <= tolerance.absolute && g != w) continue;
-      FAIL() << "buffer " << i << " element " << j << ": compiled " << g << ", interpreted " << w << ", " << d << " ulps apart";
+      FAIL() << "buffer " << i << " element " << j << ": compiled " << g << ", interpreted " << w << ", " << d
+             << " ulps apart";
     }
   }
 }
