@@ -63,8 +63,10 @@ llvm::Function* emit_gemv_dot(llvm::Module& m, const std::string& name, const st
   for (int r = 0; r < rows; ++r) xp.push_back(g.at(x, acc, b.CreateMul(x_row, g.i64(r))));
   auto pass = [&](Value* from, Value* to, int count) {
     g.loop(from, to, count, {g.at(w, w_type, b.CreateMul(from, w_row))}, [&](Value* j, Values p) -> Values {
-      Values wp{p[0]};
-      for (int i = 1; i < count; ++i) wp.push_back(g.at(wp.back(), w_type, w_row));
+      // freeze keeps loop strength reduction from tying the rows' addresses together over the outer loop, which costs a
+      // third of the compile time and dozens of spills a group.
+      Values wp{b.CreateFreeze(p[0])};
+      for (int i = 1; i < count; ++i) wp.push_back(b.CreateFreeze(g.at(wp.back(), w_type, w_row)));
       auto step = [&](Value* at, Values s, Value* mask, bool prefetch) {
         Values xs;
         for (int r = 0; r < rows; ++r) xs.push_back(g.load(acc, g.at(xp[r], acc, at), mask));
