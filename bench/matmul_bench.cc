@@ -1,5 +1,6 @@
 // Matrix products and attention, without the runtime around them: what the kernels themselves reach.
-//   reprise_bench --benchmark_filter='Gemm|Gemv|Attention|ReadL3|Peak|OpenBlas' --benchmark_enable_random_interleaving=true --benchmark_repetitions=9
+//   reprise_bench --benchmark_filter='Gemm|Gemv|Attention|ReadL3|Peak|OpenBlas'
+//   --benchmark_enable_random_interleaving=true --benchmark_repetitions=9
 // OpenBLAS is loaded if this machine has it (libopenblas.so.0), for scale.
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
@@ -55,15 +56,18 @@ class Call {
       if (std::holds_alternative<ValueId>(a)) a = graph_.add_input(metas_[next++], "x");
     graph_.add(op, args);
     const graph::Node& node = graph_.nodes.back();
-    launch_ = op == OpId::scaled_dot_product_attention ? attention_launch(graph_, node, operands) : matmul_launch(graph_, node, operands);
+    launch_ = op == OpId::scaled_dot_product_attention ? attention_launch(graph_, node, operands)
+                                                       : matmul_launch(graph_, node, operands);
     for (Int i : launch_.ints) ints_.push_back(i.hint());
-    for (const MicroKernelSpec& s : launch_.micro) code_.push_back(jit::compile(s)), micro_.push_back(code_.back()->entry);
+    for (const MicroKernelSpec& s : launch_.micro)
+      code_.push_back(jit::compile(s)), micro_.push_back(code_.back()->entry);
   }
   void run(std::initializer_list<void*> data) {
     auto v = views_.begin();
     for (void* p : data) (v++)->data = static_cast<char*>(p);
-    launch_.fn({views_.data(), launch_.args.data(), ints_.data(), nullptr, nullptr, static_cast<std::uint32_t>(launch_.args.size()),
-                launch_.first_result, launch_.n_results, micro_.data(), &fault_});
+    launch_.fn({views_.data(), launch_.args.data(), ints_.data(), nullptr, nullptr,
+                static_cast<std::uint32_t>(launch_.args.size()), launch_.first_result, launch_.n_results, micro_.data(),
+                &fault_});
     benchmark::ClobberMemory();
   }
 
@@ -114,8 +118,11 @@ BENCHMARK(Peak);
 void Gemm(benchmark::State& s, DType t, OpId op, int threads) {
   std::int64_t m = s.range(0), k = s.range(1), n = s.range(2);
   bool linear = op == OpId::linear;
-  Call call(op, linear ? std::vector<graph::NodeArg>{ValueId{}, ValueId{}, {}} : std::vector<graph::NodeArg>{ValueId{}, ValueId{}},
-            {contiguous(t, {m, k}), contiguous(t, linear ? std::vector{n, k} : std::vector{k, n}), contiguous(t, {m, n})});
+  Call call(
+      op,
+      linear ? std::vector<graph::NodeArg>{ValueId{}, ValueId{}, {}}
+             : std::vector<graph::NodeArg>{ValueId{}, ValueId{}},
+      {contiguous(t, {m, k}), contiguous(t, linear ? std::vector{n, k} : std::vector{k, n}), contiguous(t, {m, n})});
   Bytes a(m * k, t), b(k * n, t), c(m * n, t);
   device::set_num_threads(threads);
   for (auto _ : s) call.run({a.p, b.p, c.p});
@@ -139,20 +146,23 @@ void OpenBlas(benchmark::State& s) {
   using Sgemm = void (*)(int, int, int, int, int, int, float, const float*, int, const float*, int, float, float*, int);
   static void* library = dlopen("libopenblas.so.0", RTLD_NOW);
   static auto sgemm = reinterpret_cast<Sgemm>(library ? dlsym(library, "cblas_sgemm") : nullptr);
-  static auto set_threads = reinterpret_cast<void (*)(int)>(library ? dlsym(library, "openblas_set_num_threads") : nullptr);
+  static auto set_threads =
+      reinterpret_cast<void (*)(int)>(library ? dlsym(library, "openblas_set_num_threads") : nullptr);
   if (!sgemm) return s.SkipWithError("no libopenblas.so.0 here");
   if (set_threads) set_threads(1);
   int m = static_cast<int>(s.range(0)), k = static_cast<int>(s.range(1)), n = static_cast<int>(s.range(2));
-  Bytes a(std::int64_t{m} * k, DType::Float32), b(std::int64_t{k} * n, DType::Float32), c(std::int64_t{m} * n, DType::Float32);
+  Bytes a(std::int64_t{m} * k, DType::Float32), b(std::int64_t{k} * n, DType::Float32),
+      c(std::int64_t{m} * n, DType::Float32);
   for (auto _ : s) {
-    sgemm(101, 111, 111, m, n, k, 1, reinterpret_cast<float*>(a.p), k, reinterpret_cast<float*>(b.p), n, 0, reinterpret_cast<float*>(c.p), n);
+    sgemm(101, 111, 111, m, n, k, 1, reinterpret_cast<float*>(a.p), k, reinterpret_cast<float*>(b.p), n, 0,
+          reinterpret_cast<float*>(c.p), n);
     benchmark::ClobberMemory();
   }
   flops(s, 2.0 * m * n * k);
 }
 BENCHMARK(OpenBlas)->Apply(squares);
 
-constexpr std::int64_t kCacheBytes = 8 << 20;   // a model's weights, in the L3 cache
+constexpr std::int64_t kCacheBytes = 8 << 20;  // a model's weights, in the L3 cache
 
 typedef long Vector __attribute__((vector_size(64)));
 template <class>
@@ -179,8 +189,11 @@ BENCHMARK(ReadL3);
 void Gemv(benchmark::State& s, DType t, OpId op) {
   std::int64_t m = s.range(0), k = s.range(1), n = s.range(2), size = n * k * item_size(t), count = kCacheBytes / size;
   bool linear = op == OpId::linear;
-  Call call(op, linear ? std::vector<graph::NodeArg>{ValueId{}, ValueId{}, {}} : std::vector<graph::NodeArg>{ValueId{}, ValueId{}},
-            {contiguous(t, {m, k}), contiguous(t, linear ? std::vector{n, k} : std::vector{k, n}), contiguous(t, {m, n})});
+  Call call(
+      op,
+      linear ? std::vector<graph::NodeArg>{ValueId{}, ValueId{}, {}}
+             : std::vector<graph::NodeArg>{ValueId{}, ValueId{}},
+      {contiguous(t, {m, k}), contiguous(t, linear ? std::vector{n, k} : std::vector{k, n}), contiguous(t, {m, n})});
   Bytes a(m * k, t), w(kCacheBytes / item_size(t), t), c(m * n, t);
   std::int64_t i = 0;
   for (auto _ : s) {
@@ -190,9 +203,11 @@ void Gemv(benchmark::State& s, DType t, OpId op) {
   bytes(s, static_cast<double>(size));
 }
 void decode_layers(benchmark::internal::Benchmark* b) {
-  for (auto [k, n] : {std::pair{256, 128}, std::pair{256, 256}, std::pair{256, 704}, std::pair{704, 256}, std::pair{512, 512}}) b->Args({1, k, n});
+  for (auto [k, n] :
+       {std::pair{256, 128}, std::pair{256, 256}, std::pair{256, 704}, std::pair{704, 256}, std::pair{512, 512}})
+    b->Args({1, k, n});
   b->Args({4, 256, 704});
-  b->Args({1, 16, 8});   // next to nothing: the cost of a call
+  b->Args({1, 16, 8});  // next to nothing: the cost of a call
 }
 BENCHMARK_CAPTURE(Gemv, linear_f16, DType::Float16, OpId::linear)->Apply(decode_layers);
 BENCHMARK_CAPTURE(Gemv, linear_bf16, DType::BFloat16, OpId::linear)->Apply(decode_layers);
@@ -203,7 +218,8 @@ BENCHMARK_CAPTURE(Gemv, mm_f16, DType::Float16, OpId::mm)->Apply(decode_layers);
 void Attention(benchmark::State& s, DType t, bool causal) {
   std::int64_t l = s.range(0), n = s.range(1);
   Call call(OpId::scaled_dot_product_attention, {ValueId{}, ValueId{}, ValueId{}, {}, Scalar(0.0), causal, {}, true},
-            {contiguous(t, {1, 4, l, 64}), contiguous(t, {1, 2, n, 64}), contiguous(t, {1, 2, n, 64}), contiguous(t, {1, 4, l, 64})});
+            {contiguous(t, {1, 4, l, 64}), contiguous(t, {1, 2, n, 64}), contiguous(t, {1, 2, n, 64}),
+             contiguous(t, {1, 4, l, 64})});
   Bytes q(4 * l * 64, t), k(2 * n * 64, t), v(2 * n * 64, t), o(4 * l * 64, t);
   device::set_num_threads(1);
   for (auto _ : s) call.run({q.p, k.p, v.p, o.p});

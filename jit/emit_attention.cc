@@ -1,7 +1,7 @@
 // Micro-kernels of attention beside the products: the running softmax over key blocks, and the final scaling.
-#include "jit/emit_micro.h"
-
 #include <limits>
+
+#include "jit/emit_micro.h"
 
 namespace reprise::jit {
 
@@ -13,8 +13,10 @@ llvm::Function* emit_softmax(llvm::Module& m, const std::string& name, const std
   MicroBuilder g(m, name, "piipfp", static_cast<int>(params[0]), DType::Float32);
   auto& b = g.b;
   constexpr DType f32 = DType::Float32;
-  Value *s = g.arg(0), *n = g.arg(1), *n_zero = g.arg(2), *bias = g.arg(3), *scale = g.splat(g.arg(4)), *state = g.arg(5);
-  Value *whole = b.CreateAnd(n, g.i64(-static_cast<std::int64_t>(g.lanes))), *tail = g.mask_below(b.CreateSub(n, whole));
+  Value *s = g.arg(0), *n = g.arg(1), *n_zero = g.arg(2), *bias = g.arg(3), *scale = g.splat(g.arg(4)),
+        *state = g.arg(5);
+  Value *whole = b.CreateAnd(n, g.i64(-static_cast<std::int64_t>(g.lanes))),
+        *tail = g.mask_below(b.CreateSub(n, whole));
   Value* minus_inf = g.constant(-std::numeric_limits<double>::infinity());
   auto state_at = [&](int i) { return b.CreateConstGEP1_64(b.getFloatTy(), state, static_cast<std::uint64_t>(i)); };
   // A NaN score must reach the result: it fails this comparison and stays out of the maximum, but not out of exp below.
@@ -51,7 +53,8 @@ llvm::Function* emit_softmax(llvm::Module& m, const std::string& name, const std
   Value* c = g.exp(b.CreateFSub(m_old, shift));
   Value* l = g.fma(g.load_splat(state_at(1)), c, total);
   int i = 0;
-  for (Value* v : {m_new, l, c}) b.CreateAlignedStore(b.CreateExtractElement(v, std::uint64_t{0}), state_at(i++), llvm::Align(4));
+  for (Value* v : {m_new, l, c})
+    b.CreateAlignedStore(b.CreateExtractElement(v, std::uint64_t{0}), state_at(i++), llvm::Align(4));
   return g.finish();
 }
 
@@ -61,7 +64,8 @@ llvm::Function* emit_scale(llvm::Module& m, const std::string& name, const std::
   auto& b = g.b;
   Value *factor = g.splat(g.arg(1)), *n = g.arg(3), *whole = b.CreateAnd(n, g.i64(-static_cast<std::int64_t>(g.lanes)));
   auto step = [&](Value* i, Value* mask) {
-    g.store(dst, b.CreateFMul(g.load(DType::Float32, g.at(g.arg(0), DType::Float32, i), mask), factor), g.at(g.arg(2), dst, i), mask);
+    g.store(dst, b.CreateFMul(g.load(DType::Float32, g.at(g.arg(0), DType::Float32, i), mask), factor),
+            g.at(g.arg(2), dst, i), mask);
   };
   Value* tail = g.mask_below(b.CreateSub(n, whole));
   g.loop(g.i64(0), whole, g.lanes, {}, [&](Value* i, Values) -> Values { return step(i, nullptr), Values{}; });

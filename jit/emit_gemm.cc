@@ -13,14 +13,19 @@ llvm::Function* emit_gemm(llvm::Module& m, const std::string& name, const std::v
   MicroBuilder g(m, name, "p", bits, acc);
   auto& b = g.b;
   int field = 0;
-  auto next_ptr = [&] { return b.CreateAlignedLoad(b.getPtrTy(), b.CreateConstGEP1_64(b.getInt64Ty(), g.arg(0), field++), llvm::Align(8)); };
-  auto next_int = [&] { return b.CreateAlignedLoad(b.getInt64Ty(), b.CreateConstGEP1_64(b.getInt64Ty(), g.arg(0), field++), llvm::Align(8)); };
+  auto next_ptr = [&] {
+    return b.CreateAlignedLoad(b.getPtrTy(), b.CreateConstGEP1_64(b.getInt64Ty(), g.arg(0), field++), llvm::Align(8));
+  };
+  auto next_int = [&] {
+    return b.CreateAlignedLoad(b.getInt64Ty(), b.CreateConstGEP1_64(b.getInt64Ty(), g.arg(0), field++), llvm::Align(8));
+  };
   // In the order of struct GemmTile.
-  Value *a = next_ptr(), *a_row = next_int(), *a_col = next_int(), *bp = next_ptr(), *b_row = next_int(), *accp = next_ptr(),
-        *acc_row = next_int(), *c = next_ptr(), *c_row = next_int(), *rows = next_int(), *n = next_int(), *k = next_int(),
-        *first = next_int(), *last = next_int();
+  Value *a = next_ptr(), *a_row = next_int(), *a_col = next_int(), *bp = next_ptr(), *b_row = next_int(),
+        *accp = next_ptr(), *acc_row = next_int(), *c = next_ptr(), *c_row = next_int(), *rows = next_int(),
+        *n = next_int(), *k = next_int(), *first = next_int(), *last = next_int();
 
-  // Rows past the end repeat the last one: computed again, stored again with the same value. No branch, no stray access.
+  // Rows past the end repeat the last one: computed again, stored again with the same value. No branch, no stray
+  // access.
   Values row;
   for (int i = 0; i < mr; ++i) row.push_back(g.min(g.i64(i), b.CreateSub(rows, g.i64(1))));
   Values mask;
@@ -28,7 +33,9 @@ llvm::Function* emit_gemm(llvm::Module& m, const std::string& name, const std::v
 
   // What the tile adds to and is stored to, fetched while the loop runs.
   Value* is_last = b.CreateICmpNE(last, g.i64(0));
-  Value *target = b.CreateSelect(is_last, c, accp), *bytes = b.CreateSelect(is_last, b.CreateMul(c_row, g.i64(item_size(c_type))), b.CreateMul(acc_row, g.i64(item_size(acc))));
+  Value *target = b.CreateSelect(is_last, c, accp),
+        *bytes = b.CreateSelect(is_last, b.CreateMul(c_row, g.i64(item_size(c_type))),
+                                b.CreateMul(acc_row, g.i64(item_size(acc))));
   for (int i = 0; i < mr; ++i)
     for (int v = 0; v < nv; ++v) {
       Value* p = b.CreateGEP(b.getInt8Ty(), target, b.CreateAdd(b.CreateMul(row[i], bytes), g.i64(v * bits / 8)));
@@ -60,7 +67,8 @@ llvm::Function* emit_gemm(llvm::Module& m, const std::string& name, const std::v
     for (int i = 0; i < mr; ++i)
       for (int v = 0; v < nv; ++v) {
         auto& t = s[static_cast<std::size_t>(i * nv + v)];
-        t = b.CreateFAdd(g.load(acc, g.at(accp, acc, b.CreateAdd(b.CreateMul(row[i], acc_row), g.i64(v * g.lanes))), mask[v]), t);
+        t = b.CreateFAdd(
+            g.load(acc, g.at(accp, acc, b.CreateAdd(b.CreateMul(row[i], acc_row), g.i64(v * g.lanes))), mask[v]), t);
       }
     return s;
   });
@@ -126,11 +134,13 @@ Values transpose(MicroBuilder& g, Values r) {
       for (int i : four) m.push_back(i < 4 ? q + i : n + q + i - 4);
     return m;
   };
-  auto lo32 = in_lane({0, 4, 1, 5}), hi32 = in_lane({2, 6, 3, 7}), lo64 = in_lane({0, 1, 4, 5}), hi64 = in_lane({2, 3, 6, 7});
+  auto lo32 = in_lane({0, 4, 1, 5}), hi32 = in_lane({2, 6, 3, 7}), lo64 = in_lane({0, 1, 4, 5}),
+       hi64 = in_lane({2, 3, 6, 7});
   for (int q = 0; q < n; q += 4) {
-    Value *a = g.shuffle(r[q], r[q + 1], lo32), *b = g.shuffle(r[q], r[q + 1], hi32), *c = g.shuffle(r[q + 2], r[q + 3], lo32),
-          *d = g.shuffle(r[q + 2], r[q + 3], hi32);
-    r[q] = g.shuffle(a, c, lo64), r[q + 1] = g.shuffle(a, c, hi64), r[q + 2] = g.shuffle(b, d, lo64), r[q + 3] = g.shuffle(b, d, hi64);
+    Value *a = g.shuffle(r[q], r[q + 1], lo32), *b = g.shuffle(r[q], r[q + 1], hi32),
+          *c = g.shuffle(r[q + 2], r[q + 3], lo32), *d = g.shuffle(r[q + 2], r[q + 3], hi32);
+    r[q] = g.shuffle(a, c, lo64), r[q + 1] = g.shuffle(a, c, hi64), r[q + 2] = g.shuffle(b, d, lo64),
+    r[q + 3] = g.shuffle(b, d, hi64);
   }
   // Now lane q of r[4 g + j] holds column 4 q + j of rows 4 g ... 4 g + 3.
   auto lanes_of = [&](std::initializer_list<int> quads) {
@@ -147,8 +157,10 @@ Values transpose(MicroBuilder& g, Values r) {
       out[4 + j] = g.shuffle(r[j], r[4 + j], lanes_of({1, 3}));
     }
     if (n == 16) {
-      Value *s0 = g.shuffle(r[j], r[4 + j], lanes_of({0, 2, 4, 6})), *s1 = g.shuffle(r[j], r[4 + j], lanes_of({1, 3, 5, 7}));
-      Value *s2 = g.shuffle(r[8 + j], r[12 + j], lanes_of({0, 2, 4, 6})), *s3 = g.shuffle(r[8 + j], r[12 + j], lanes_of({1, 3, 5, 7}));
+      Value *s0 = g.shuffle(r[j], r[4 + j], lanes_of({0, 2, 4, 6})),
+            *s1 = g.shuffle(r[j], r[4 + j], lanes_of({1, 3, 5, 7}));
+      Value *s2 = g.shuffle(r[8 + j], r[12 + j], lanes_of({0, 2, 4, 6})),
+            *s3 = g.shuffle(r[8 + j], r[12 + j], lanes_of({1, 3, 5, 7}));
       out[j] = g.shuffle(s0, s2, lanes_of({0, 2, 4, 6})), out[8 + j] = g.shuffle(s0, s2, lanes_of({1, 3, 5, 7}));
       out[4 + j] = g.shuffle(s1, s3, lanes_of({0, 2, 4, 6})), out[12 + j] = g.shuffle(s1, s3, lanes_of({1, 3, 5, 7}));
     }
@@ -164,15 +176,18 @@ llvm::Function* emit_transpose(llvm::Module& m, const std::string& name, const s
   auto& b = g.b;
   Value *rows = g.arg(4), *n = g.arg(5);
   Values p;
-  for (int i = 0; i < g.lanes; ++i) p.push_back(g.at(g.arg(0), src, b.CreateMul(g.min(g.i64(i), b.CreateSub(rows, g.i64(1))), g.arg(1))));
+  for (int i = 0; i < g.lanes; ++i)
+    p.push_back(g.at(g.arg(0), src, b.CreateMul(g.min(g.i64(i), b.CreateSub(rows, g.i64(1))), g.arg(1))));
   auto block = [&](Value* i, Value* mask) {
     Values r;
     for (int j = 0; j < g.lanes; ++j) r.push_back(g.load(src, g.at(p[j], src, i), mask));
     r = transpose(g, r);
-    for (int j = 0; j < g.lanes; ++j) g.store(acc, r[j], g.at(g.arg(2), acc, b.CreateMul(b.CreateAdd(i, g.i64(j)), g.arg(3))));
+    for (int j = 0; j < g.lanes; ++j)
+      g.store(acc, r[j], g.at(g.arg(2), acc, b.CreateMul(b.CreateAdd(i, g.i64(j)), g.arg(3))));
   };
   // One body, always under a mask: the shuffles are most of the code, and of the time to compile it.
-  g.loop(g.i64(0), n, g.lanes, {}, [&](Value* i, Values) -> Values { return block(i, g.mask_below(b.CreateSub(n, i))), Values{}; });
+  g.loop(g.i64(0), n, g.lanes, {},
+         [&](Value* i, Values) -> Values { return block(i, g.mask_below(b.CreateSub(n, i))), Values{}; });
   return g.finish();
 }
 

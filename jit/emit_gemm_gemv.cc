@@ -8,11 +8,11 @@ using Values = MicroBuilder::Values;
 
 namespace {
 
-/// Sums each of 2^j vectors over its lanes; element i of the result (of as many) is the sum of vector i. Every vector is summed by the
-/// same tree, so a row's result does not depend on its place in the group.
+/// Sums each of 2^j vectors over its lanes; element i of the result (of as many) is the sum of vector i. Every vector
+/// is summed by the same tree, so a row's result does not depend on its place in the group.
 Value* sum_each(MicroBuilder& g, Values v) {
   int n = g.lanes, count = static_cast<int>(v.size());
-  std::vector<std::vector<int>> held(v.size());   // held[i]: which vectors' partial sums vector i holds, block by block
+  std::vector<std::vector<int>> held(v.size());  // held[i]: which vectors' partial sums vector i holds, block by block
   for (int i = 0; i < count; ++i) held[i] = {i};
   int half = n / 2;
   while (v.size() > 1 && half >= 1) {
@@ -39,7 +39,8 @@ Value* sum_each(MicroBuilder& g, Values v) {
     v[0] = g.b.CreateFAdd(v[0], g.shuffle(v[0], v[0], swap));
   }
   std::vector<int> gather(static_cast<std::size_t>(count), 0);
-  for (std::size_t block = 0; block < held[0].size(); ++block) gather[held[0][block]] = static_cast<int>(block) * (n / count);
+  for (std::size_t block = 0; block < held[0].size(); ++block)
+    gather[held[0][block]] = static_cast<int>(block) * (n / count);
   return g.shuffle(v[0], v[0], gather);
 }
 
@@ -47,16 +48,18 @@ Value* sum_each(MicroBuilder& g, Values v) {
 
 llvm::Function* emit_gemv_dot(llvm::Module& m, const std::string& name, const std::vector<std::int64_t>& params) {
   int bits = static_cast<int>(params[0]), rows = static_cast<int>(params[3]);
-  DType w_type = static_cast<DType>(params[1]), y_type = static_cast<DType>(params[2]), acc = kernels::acc_dtype(w_type);
+  DType w_type = static_cast<DType>(params[1]), y_type = static_cast<DType>(params[2]),
+        acc = kernels::acc_dtype(w_type);
   MicroBuilder g(m, name, "pipipiii", bits, acc);
   auto& b = g.b;
-  Value *x = g.arg(0), *x_row = g.arg(1), *w = g.arg(2), *w_row = g.arg(3), *y = g.arg(4), *y_row = g.arg(5), *n = g.arg(6), *k = g.arg(7);
+  Value *x = g.arg(0), *x_row = g.arg(1), *w = g.arg(2), *w_row = g.arg(3), *y = g.arg(4), *y_row = g.arg(5),
+        *n = g.arg(6), *k = g.arg(7);
   // Rows of w at a time: enough chains to hide the latency of an fma, few enough pointers for the registers.
   int group = bits == 512 ? (rows == 4 ? 4 : 8) : (rows == 4 ? 2 : rows == 2 ? 4 : 8);
   if (group > g.lanes) group = g.lanes;
   Value* pairs = b.CreateAnd(k, g.i64(-2 * static_cast<std::int64_t>(g.lanes)));
-  // Where to prefetch: the same place of the next group (the hardware follows few streams, not one for each row), as long
-  // as a group fits the L1 cache beside it; else a little further in the row.
+  // Where to prefetch: the same place of the next group (the hardware follows few streams, not one for each row), as
+  // long as a group fits the L1 cache beside it; else a little further in the row.
   Value* ahead = b.CreateSelect(b.CreateICmpSLE(k, g.i64(4096 / item_size(w_type))), b.CreateMul(w_row, g.i64(group)),
                                 g.i64(256 / item_size(w_type)));
   Values xp;
@@ -74,7 +77,8 @@ llvm::Function* emit_gemv_dot(llvm::Module& m, const std::string& name, const st
           Value* address = g.at(wp[i], w_type, at);
           Value* wi = g.load(w_type, address, mask);
           if (prefetch)
-            b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()}, {g.at(address, w_type, ahead), b.getInt32(0), b.getInt32(3), b.getInt32(1)});
+            b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
+                              {g.at(address, w_type, ahead), b.getInt32(0), b.getInt32(3), b.getInt32(1)});
           for (int r = 0; r < rows; ++r) {
             auto& t = s[static_cast<std::size_t>(r * count + i)];
             t = g.fma(xs[r], wi, t);
@@ -90,7 +94,8 @@ llvm::Function* emit_gemv_dot(llvm::Module& m, const std::string& name, const st
         });
         done = pairs;
       }
-      sums = g.loop(done, k, g.lanes, sums, [&](Value* i, Values s) { return step(i, s, g.mask_below(b.CreateSub(k, i)), false); });
+      sums = g.loop(done, k, g.lanes, sums,
+                    [&](Value* i, Values s) { return step(i, s, g.mask_below(b.CreateSub(k, i)), false); });
       for (int r = 0; r < rows; ++r) {
         Value* out = sum_each(g, Values(sums.begin() + r * count, sums.begin() + (r + 1) * count));
         g.store(y_type, out, g.at(y, y_type, b.CreateAdd(b.CreateMul(y_row, g.i64(r)), j)));
@@ -109,8 +114,10 @@ llvm::Function* emit_gemv_sum(llvm::Module& m, const std::string& name, const st
   DType w_type = static_cast<DType>(params[1]), acc = kernels::acc_dtype(w_type);
   MicroBuilder g(m, name, "pipipiii", bits, acc);
   auto& b = g.b;
-  Value *x = g.arg(0), *x_row = g.arg(1), *w = g.arg(2), *w_row = g.arg(3), *y = g.arg(4), *y_row = g.arg(5), *n = g.arg(6), *k = g.arg(7);
-  Value *n_whole = b.CreateAnd(n, g.i64(-static_cast<std::int64_t>(g.lanes))), *tail = g.mask_below(b.CreateSub(n, n_whole));
+  Value *x = g.arg(0), *x_row = g.arg(1), *w = g.arg(2), *w_row = g.arg(3), *y = g.arg(4), *y_row = g.arg(5),
+        *n = g.arg(6), *k = g.arg(7);
+  Value *n_whole = b.CreateAnd(n, g.i64(-static_cast<std::int64_t>(g.lanes))),
+        *tail = g.mask_below(b.CreateSub(n, n_whole));
   Values yp;
   for (int r = 0; r < rows; ++r) yp.push_back(g.at(y, acc, b.CreateMul(y_row, g.i64(r))));
   // `depth` rows of w for one pass over y, which stays in the L1 cache.
@@ -120,7 +127,8 @@ llvm::Function* emit_gemv_sum(llvm::Module& m, const std::string& name, const st
       for (int i = 0; i < depth; ++i) {
         Value* ji = b.CreateAdd(j, g.i64(i));
         wp.push_back(g.at(w, w_type, b.CreateMul(ji, w_row)));
-        for (int r = 0; r < rows; ++r) factor.push_back(g.load_splat(g.at(x, acc, b.CreateAdd(ji, b.CreateMul(x_row, g.i64(r))))));
+        for (int r = 0; r < rows; ++r)
+          factor.push_back(g.load_splat(g.at(x, acc, b.CreateAdd(ji, b.CreateMul(x_row, g.i64(r))))));
       }
       auto step = [&](Value* at, Value* mask) {
         Values s;

@@ -15,8 +15,11 @@ MicroBuilder::MicroBuilder(llvm::Module& m, const std::string& name, const char*
   vec = of(elem);
   std::vector<llvm::Type*> types;
   for (const char* p = params; *p; ++p)
-    types.push_back(*p == 'p' ? static_cast<llvm::Type*>(b.getPtrTy()) : *p == 'f' ? b.getFloatTy() : static_cast<llvm::Type*>(b.getInt64Ty()));
-  fn = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false), llvm::Function::ExternalLinkage, name, m);
+    types.push_back(*p == 'p'   ? static_cast<llvm::Type*>(b.getPtrTy())
+                    : *p == 'f' ? b.getFloatTy()
+                                : static_cast<llvm::Type*>(b.getInt64Ty()));
+  fn = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false), llvm::Function::ExternalLinkage,
+                              name, m);
   fn->addFnAttr(llvm::Attribute::NoUnwind);
   // Without these LLVM splits 512-bit vectors in two on CPUs it thinks prefer 256.
   fn->addFnAttr("prefer-vector-width", std::to_string(bits));
@@ -30,7 +33,10 @@ llvm::Function* MicroBuilder::finish() {
 }
 
 Value* MicroBuilder::at(Value* p, DType t, Value* index) {
-  llvm::Type* type = item_size(t) == 8 ? b.getInt64Ty() : item_size(t) == 4 ? b.getInt32Ty() : item_size(t) == 2 ? b.getInt16Ty() : b.getInt8Ty();
+  llvm::Type* type = item_size(t) == 8   ? b.getInt64Ty()
+                     : item_size(t) == 4 ? b.getInt32Ty()
+                     : item_size(t) == 2 ? b.getInt16Ty()
+                                         : b.getInt8Ty();
   return b.CreateGEP(type, p, index);
 }
 
@@ -50,7 +56,8 @@ Value* MicroBuilder::load(DType t, Value* p, Value* mask) {
   Value* v = mask ? static_cast<Value*>(b.CreateMaskedLoad(type, p, align, mask, llvm::Constant::getNullValue(type)))
                   : b.CreateAlignedLoad(type, p, align);
   if (t == DType::Float16) v = b.CreateFPExt(b.CreateBitCast(v, of(b.getHalfTy())), of(b.getFloatTy()));
-  if (t == DType::BFloat16) v = b.CreateBitCast(b.CreateShl(b.CreateZExt(v, of(b.getInt32Ty())), 16), of(b.getFloatTy()));
+  if (t == DType::BFloat16)
+    v = b.CreateBitCast(b.CreateShl(b.CreateZExt(v, of(b.getInt32Ty())), 16), of(b.getFloatTy()));
   if (acc == DType::Float64 && t != DType::Float64) v = b.CreateFPExt(v, vec);
   return v;
 }
@@ -61,7 +68,8 @@ void MicroBuilder::store(DType t, Value* v, Value* p, Value* mask) {
   if (t == DType::Float32 && acc == DType::Float64) v = b.CreateFPTrunc(v, as(b.getFloatTy()));
   if (t == DType::Float16) v = b.CreateBitCast(b.CreateFPTrunc(v, as(b.getHalfTy())), as(b.getInt16Ty()));
   if (t == DType::BFloat16) {
-    // Round to nearest even on the bits (the bf16 instruction would flush subnormals); NaN keeps its sign and stays NaN.
+    // Round to nearest even on the bits (the bf16 instruction would flush subnormals); NaN keeps its sign and stays
+    // NaN.
     Value* u = b.CreateBitCast(v, as(b.getInt32Ty()));
     auto k = [&](std::uint32_t c) { return b.CreateVectorSplat(n, b.getInt32(c)); };
     Value* odd = b.CreateAnd(b.CreateLShr(u, 16), k(1));
@@ -129,11 +137,14 @@ Value* MicroBuilder::exp(Value* x) {
   Value* r = fma(n, constant(-0.693359375), clamped);
   r = fma(n, constant(2.12194440e-4), r);
   Value* p = constant(1.9875691500e-4);
-  for (double c : {1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1}) p = fma(p, r, constant(c));
+  for (double c : {1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1})
+    p = fma(p, r, constant(c));
   p = b.CreateFAdd(fma(p, b.CreateFMul(r, r), r), constant(1));
   // 2^n in two factors, so that results below the smallest normal number come out right.
   llvm::Type* ints = of(b.getInt32Ty());
-  auto splat32 = [&](std::int32_t c) { return b.CreateVectorSplat(static_cast<unsigned>(lanes), b.getInt32(static_cast<std::uint32_t>(c))); };
+  auto splat32 = [&](std::int32_t c) {
+    return b.CreateVectorSplat(static_cast<unsigned>(lanes), b.getInt32(static_cast<std::uint32_t>(c)));
+  };
   Value* k = b.CreateFPToSI(b.CreateSelect(b.CreateFCmpUNO(n, n), zero(), n), ints);
   Value* k1 = b.CreateAShr(k, 1);
   auto pow2 = [&](Value* e) { return b.CreateBitCast(b.CreateShl(b.CreateAdd(e, splat32(127)), 23), vec); };

@@ -1,9 +1,9 @@
 #pragma once
-#include <functional>
-#include <vector>
-
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
+
+#include <functional>
+#include <vector>
 
 #include "kernels/micro_kernels.h"
 
@@ -26,7 +26,7 @@ class MicroBuilder {
   llvm::Function* fn;
   int bits, lanes;
   DType acc;
-  llvm::Type* elem;                 ///< of an accumulator
+  llvm::Type* elem;  ///< of an accumulator
   llvm::FixedVectorType* vec;
 
   llvm::Value* arg(unsigned i) { return fn->getArg(i); }
@@ -37,7 +37,9 @@ class MicroBuilder {
   /// The address of element `index` of an array of `t`.
   llvm::Value* at(llvm::Value* p, DType t, llvm::Value* index);
   llvm::Value* min(llvm::Value* x, llvm::Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
-  llvm::Value* fma(llvm::Value* x, llvm::Value* y, llvm::Value* z) { return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z}); }
+  llvm::Value* fma(llvm::Value* x, llvm::Value* y, llvm::Value* z) {
+    return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
+  }
   /// Lanes l < n (n may be anything).
   llvm::Value* mask_below(llvm::Value* n);
   /// `lanes` elements of `t`, widened; lanes outside `mask` (null: all) are 0 and not touched in memory.
@@ -46,7 +48,9 @@ class MicroBuilder {
   void store(DType t, llvm::Value* v, llvm::Value* p, llvm::Value* mask = nullptr);
   /// One accumulator-typed element in all lanes.
   llvm::Value* load_splat(llvm::Value* p) { return splat(b.CreateAlignedLoad(elem, p, llvm::Align(item_size(acc)))); }
-  llvm::Value* shuffle(llvm::Value* x, llvm::Value* y, const std::vector<int>& m) { return b.CreateShuffleVector(x, y, m); }
+  llvm::Value* shuffle(llvm::Value* x, llvm::Value* y, const std::vector<int>& m) {
+    return b.CreateShuffleVector(x, y, m);
+  }
   /// for (i = begin; i < end; i += step) carried = body(i, carried); tested at the bottom. Returns the last carried.
   Values loop(llvm::Value* begin, llvm::Value* end, std::int64_t step, Values carried,
               const std::function<Values(llvm::Value*, Values)>& body);

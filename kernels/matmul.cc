@@ -63,7 +63,8 @@ void linear_kernel(const NativeArgs& args) {
     const TensorView &x = args.tensors[0], &w = args.tensors[1], &y = args.result();
     if (y.numel() == 0) return;
     int last = x.rank - 1;
-    Product p{x.dtype, x.dtype, 1, w.sizes[0], w.sizes[1], x.data, 0, stride_of(x, last), w.data, stride_of(w, 1), stride_of(w, 0), nullptr, 0};
+    Product p{x.dtype,         x.dtype,         1,       w.sizes[0], w.sizes[1], x.data, 0, stride_of(x, last), w.data,
+              stride_of(w, 1), stride_of(w, 0), nullptr, 0};
     into(y, [&](char* c, std::int64_t c_row) {
       p.c = c, p.c_row = c_row;
       if (collapse(x, last, p.m, p.a_row)) return multiply(f, p);
@@ -90,30 +91,42 @@ void bmm_kernel(const NativeArgs& args) {
       ci.rank = 2;
       for (int d = 0; d < 2; ++d) ci.sizes[d] = c.sizes[r + d], ci.strides[d] = c.strides[r + d];
       if (r) ci.data += i * c.strides[0] * size;
-      Product p{c.dtype, c.dtype, c.sizes[r], c.sizes[r + 1], a.sizes[r + 1],
-                a.data + (r ? i * a.strides[0] * size : 0), stride_of(a, r), stride_of(a, r + 1),
-                b.data + (r ? i * b.strides[0] * size : 0), stride_of(b, r), stride_of(b, r + 1), nullptr, 0};
+      Product p{c.dtype,
+                c.dtype,
+                c.sizes[r],
+                c.sizes[r + 1],
+                a.sizes[r + 1],
+                a.data + (r ? i * a.strides[0] * size : 0),
+                stride_of(a, r),
+                stride_of(a, r + 1),
+                b.data + (r ? i * b.strides[0] * size : 0),
+                stride_of(b, r),
+                stride_of(b, r + 1),
+                nullptr,
+                0};
       into(ci, [&](char* out, std::int64_t row) {
         p.c = out, p.c_row = row;
         multiply(f, p);
       });
     };
     std::int64_t fmas = c.sizes[r] * c.sizes[r + 1] * a.sizes[r + 1];
-    if (batch < 2 || fmas > std::int64_t{64} << 20) {   // large products are parallel inside
+    if (batch < 2 || fmas > std::int64_t{64} << 20) {  // large products are parallel inside
       for (std::int64_t i = 0; i < batch; ++i) one(i);
       return;
     }
-    parallel(batch, std::max<std::int64_t>(1, (std::int64_t{1} << 20) / (fmas + 1)), [&](std::int64_t begin, std::int64_t end) {
-      reporting(args, [&] {
-        for (std::int64_t i = begin; i < end; ++i) one(i);
-      });
-    });
+    parallel(batch, std::max<std::int64_t>(1, (std::int64_t{1} << 20) / (fmas + 1)),
+             [&](std::int64_t begin, std::int64_t end) {
+               reporting(args, [&] {
+                 for (std::int64_t i = begin; i < end; ++i) one(i);
+               });
+             });
   });
 }
 
 bool surely(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() == k; }
 
-/// The slots that the operands' known sizes and strides leave possible; the run-time choice of multiply() stays within them.
+/// The slots that the operands' known sizes and strides leave possible; the run-time choice of multiply() stays within
+/// them.
 unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
   using K = MatmulKernels;
   auto bit = [](K::Slot s) { return 1u << s; };
@@ -124,7 +137,8 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
   Int n = c.sizes[c.dim() - 1];
   std::int64_t m = 1;
   bool m_known = true;
-  for (int d = linear ? 0 : c.dim() - 2; d < c.dim() - 1; ++d) m_known = m_known && !c.sizes[d].is_symbolic(), m *= c.sizes[d].hint();
+  for (int d = linear ? 0 : c.dim() - 2; d < c.dim() - 1; ++d)
+    m_known = m_known && !c.sizes[d].is_symbolic(), m *= c.sizes[d].hint();
   bool rows = surely(k_stride, 1), columns = surely(n_stride, 1) && !rows, a_rows = surely(a.strides[a.dim() - 1], 1);
   if (rows && m_known && m <= kDotRows) {
     return bit(K::kDot1) | (m >= kGemvRows ? bit(K::kDot4) : 0) | (half ? bit(K::kConvertIn) : 0);
@@ -136,7 +150,7 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
   if (!columns || !a_rows) which |= bit(K::kTranspose);
   if (half || !rows) which |= bit(K::kConvertIn);
   if (m_known && m > kDotRows && !n.is_symbolic() && n.hint() > kGemvRows) return which;
-  if (!columns || a_rows) which |= bit(K::kDot1);   // a matrix times a column reads A's rows
+  if (!columns || a_rows) which |= bit(K::kDot1);  // a matrix times a column reads A's rows
   if (!columns) which |= bit(K::kDot4);
   if (!rows) which |= bit(K::kSum1) | bit(K::kSum4);
   if (half && !rows) which |= bit(K::kConvertOut);

@@ -50,26 +50,36 @@ void gather(const TensorView& from, DType to, char* out) {
   if (from.dtype == DType::Float64 && to == DType::Float64) return gather_as<double, double>(from, out);
   REPRISE_CHECK(to == DType::Float32);
   switch (from.dtype) {
-    case DType::Float32: return gather_as<float, float>(from, out);
-    case DType::Float16: return gather_as<Half, float>(from, out);
-    default: return gather_as<BFloat16, float>(from, out);
+    case DType::Float32:
+      return gather_as<float, float>(from, out);
+    case DType::Float16:
+      return gather_as<Half, float>(from, out);
+    default:
+      return gather_as<BFloat16, float>(from, out);
   }
 }
 
 void scatter(const char* in, const TensorView& to) {
   switch (item_size(to.dtype)) {
-    case 2: return scatter_as<std::uint16_t>(in, to);
-    case 4: return scatter_as<std::uint32_t>(in, to);
-    default: return scatter_as<std::uint64_t>(in, to);
+    case 2:
+      return scatter_as<std::uint16_t>(in, to);
+    case 4:
+      return scatter_as<std::uint32_t>(in, to);
+    default:
+      return scatter_as<std::uint64_t>(in, to);
   }
 }
 
 void compact(const TensorView& from, char* out) {
   switch (item_size(from.dtype)) {
-    case 1: return compact_as<std::uint8_t>(from, out);
-    case 2: return compact_as<std::uint16_t>(from, out);
-    case 4: return compact_as<std::uint32_t>(from, out);
-    default: return compact_as<std::uint64_t>(from, out);
+    case 1:
+      return compact_as<std::uint8_t>(from, out);
+    case 2:
+      return compact_as<std::uint16_t>(from, out);
+    case 4:
+      return compact_as<std::uint32_t>(from, out);
+    default:
+      return compact_as<std::uint64_t>(from, out);
   }
 }
 

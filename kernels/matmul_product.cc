@@ -9,10 +9,15 @@ namespace reprise::kernels {
 
 std::vector<MicroKernelSpec> matmul_specs(int bits, DType t, unsigned which) {
   DType acc = acc_dtype(t);
-  const MicroKernelSpec all[MatmulKernels::kSlots] = {
-      gemm_spec(bits, acc, t, gemm_vectors(bits)), gemm_spec(bits, acc, t, 1), gemv_dot_spec(bits, t, t, 1),
-      gemv_dot_spec(bits, t, t, kGemvRows), gemv_sum_spec(bits, t, 1), gemv_sum_spec(bits, t, kGemvRows),
-      transpose_spec(bits, t), convert_spec(bits, t, acc), convert_spec(bits, acc, t)};
+  const MicroKernelSpec all[MatmulKernels::kSlots] = {gemm_spec(bits, acc, t, gemm_vectors(bits)),
+                                                      gemm_spec(bits, acc, t, 1),
+                                                      gemv_dot_spec(bits, t, t, 1),
+                                                      gemv_dot_spec(bits, t, t, kGemvRows),
+                                                      gemv_sum_spec(bits, t, 1),
+                                                      gemv_sum_spec(bits, t, kGemvRows),
+                                                      transpose_spec(bits, t),
+                                                      convert_spec(bits, t, acc),
+                                                      convert_spec(bits, acc, t)};
   std::vector<MicroKernelSpec> out;
   for (int s = 0; s < MatmulKernels::kSlots; ++s)
     if (which >> s & 1) out.push_back(all[s]);
@@ -41,10 +46,10 @@ constexpr std::int64_t kGrainFmas = 2 << 20;
 constexpr std::int64_t kGrainPacked = 128 << 10;
 
 constexpr std::int64_t kChunkBytes = 256 << 10;  // of weights that several rows share: stays in the L2 cache
-constexpr std::int64_t kPackedBytes = 8 << 20;  // of B at a time: stays in the L3 cache
-constexpr std::int64_t kDeepest = 768;          // a k up to this is one block
-constexpr std::int64_t kDepth = 512;            // else blocks of about this: A's block and B's panel share the L2 cache
-constexpr std::int64_t kBlockRows = 192;        // of A at most
+constexpr std::int64_t kPackedBytes = 8 << 20;   // of B at a time: stays in the L3 cache
+constexpr std::int64_t kDeepest = 768;           // a k up to this is one block
+constexpr std::int64_t kDepth = 512;      // else blocks of about this: A's block and B's panel share the L2 cache
+constexpr std::int64_t kBlockRows = 192;  // of A at most
 
 TensorView matrix(const char* p, DType t, std::int64_t rows, std::int64_t cols, std::int64_t row, std::int64_t col) {
   TensorView v;
@@ -57,17 +62,19 @@ std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / t
 
 /// Widened copy of src[rows, cols] with rows of `out_row` elements; `out` has room for its rows rounded up to lanes.
 /// The fastest way the strides allow.
-void widen(const MatmulKernels& f, DType t, const char* src, std::int64_t row, std::int64_t col, char* out, std::int64_t out_row,
-           std::int64_t rows, std::int64_t cols) {
+void widen(const MatmulKernels& f, DType t, const char* src, std::int64_t row, std::int64_t col, char* out,
+           std::int64_t out_row, std::int64_t rows, std::int64_t cols) {
   DType acc = acc_dtype(t);
   std::int64_t lanes = micro_lanes(f.bits, acc);
   if (col == 1 && f.convert_in) return f.convert_in(src, row, out, out_row, rows, cols);
   if (row == 1 && f.transpose) {
     for (std::int64_t j = 0; j < cols; j += lanes)
-      f.transpose(src + j * col * item_size(t), col, out + j * item_size(acc), out_row, std::min(lanes, cols - j), rows);
+      f.transpose(src + j * col * item_size(t), col, out + j * item_size(acc), out_row, std::min(lanes, cols - j),
+                  rows);
     return;
   }
-  for (std::int64_t i = 0; i < rows; ++i) gather(matrix(src + i * row * item_size(t), t, 1, cols, row, col), acc, out + i * out_row * item_size(acc));
+  for (std::int64_t i = 0; i < rows; ++i)
+    gather(matrix(src + i * row * item_size(t), t, 1, cols, row, col), acc, out + i * out_row * item_size(acc));
 }
 
 /// m <= kGemvRows times 1 or 4 rows against streamed weights.
@@ -95,7 +102,8 @@ class Gemv {
     if (p_.n * line <= kGrainBytes)
       columns(0, p_.n);
     else
-      parallel(p_.n, std::max<std::int64_t>(64, kGrainBytes / line), [this](std::int64_t begin, std::int64_t end) { columns(begin, end); });
+      parallel(p_.n, std::max<std::int64_t>(64, kGrainBytes / line),
+               [this](std::int64_t begin, std::int64_t end) { columns(begin, end); });
     if (!direct) f_.convert_out(y_, y_row_, p_.c, p_.c_row, p_.m, p_.n);
   }
 
@@ -105,12 +113,15 @@ class Gemv {
   void widen_rows(char* out, std::int64_t row) {
     if (p_.a_col == 1 && f_.convert_in) return f_.convert_in(p_.a, p_.a_row, out, row, p_.m, p_.k);
     for (std::int64_t i = 0; i < p_.m; ++i)
-      gather(matrix(p_.a + i * p_.a_row * item_size(p_.a_dtype), p_.a_dtype, 1, p_.k, 0, p_.a_col), acc_, out + i * row * size_);
+      gather(matrix(p_.a + i * p_.a_row * item_size(p_.a_dtype), p_.a_dtype, 1, p_.k, 0, p_.a_col), acc_,
+             out + i * row * size_);
   }
 
   void columns(std::int64_t begin, std::int64_t end) const {
     // More rows than one call serves: the weights come from memory once, and from the cache after that.
-    std::int64_t chunk = p_.m <= kGemvRows ? end - begin : std::max<std::int64_t>(32, kChunkBytes / (p_.k * item_size(p_.dtype)) / 8 * 8);
+    std::int64_t chunk = p_.m <= kGemvRows
+                             ? end - begin
+                             : std::max<std::int64_t>(32, kChunkBytes / (p_.k * item_size(p_.dtype)) / 8 * 8);
     for (; begin < end; begin += chunk) chunk_of_columns(begin, std::min(end, begin + chunk));
   }
 
@@ -124,7 +135,8 @@ class Gemv {
       if (dot()) {
         f_.dot[four](x, x_row_, w, p_.b_col, y, y_row_, end - begin, p_.k);
       } else {
-        for (int r = 0; r < (four ? kGemvRows : 1); ++r) std::memset(y + r * y_row_ * size_, 0, static_cast<std::size_t>((end - begin) * size_));
+        for (int r = 0; r < (four ? kGemvRows : 1); ++r)
+          std::memset(y + r * y_row_ * size_, 0, static_cast<std::size_t>((end - begin) * size_));
         f_.sum[four](x, x_row_, w, p_.b_row, y, y_row_, end - begin, p_.k);
       }
       i += four ? kGemvRows : 1;
@@ -140,14 +152,20 @@ class Gemv {
   std::int64_t x_row_ = 0, y_row_ = 0;
 };
 
-/// Blocked product. B is packed into panels of one tile's width, all of k deep, as many panels at a time as kPackedBytes
-/// holds; then blocks of rows times groups of panels run in parallel. A block of A is widened (or read in place), and
-/// every tile of it meets every panel of the group. The split of k depends on k alone, so any grouping gives equal bits.
+/// Blocked product. B is packed into panels of one tile's width, all of k deep, as many panels at a time as
+/// kPackedBytes holds; then blocks of rows times groups of panels run in parallel. A block of A is widened (or read in
+/// place), and every tile of it meets every panel of the group. The split of k depends on k alone, so any grouping
+/// gives equal bits.
 class Gemm {
  public:
   Gemm(const MatmulKernels& f, const Product& p)
-      : f_(f), p_(p), acc_(acc_dtype(p.dtype)), size_(item_size(acc_)), lanes_(micro_lanes(f.bits, acc_)),
-        width_(lanes_ * gemm_vectors(f.bits)), tile_rows_(gemm_rows(f.bits)) {
+      : f_(f),
+        p_(p),
+        acc_(acc_dtype(p.dtype)),
+        size_(item_size(acc_)),
+        lanes_(micro_lanes(f.bits, acc_)),
+        width_(lanes_ * gemm_vectors(f.bits)),
+        tile_rows_(gemm_rows(f.bits)) {
     blocks_ = p.k <= kDeepest ? 1 : (p.k + kDepth - 1) / kDepth;
     depth_ = round_up((p.k + blocks_ - 1) / blocks_, lanes_);
     k_room_ = round_up(p.k, lanes_);
@@ -164,25 +182,27 @@ class Gemm {
     for (std::int64_t first = 0; first < panels && !failure_; first += at_once) {
       first_ = first;
       std::int64_t count = std::min(at_once, panels - first);
-      parallel(count, std::max<std::int64_t>(1, kGrainPacked / (k_room_ * width_)), [this](std::int64_t b, std::int64_t e) {
-        guarded([&] {
-          for (std::int64_t i = b; i < e; ++i) pack(i);
-        });
-      });
+      parallel(count, std::max<std::int64_t>(1, kGrainPacked / (k_room_ * width_)),
+               [this](std::int64_t b, std::int64_t e) {
+                 guarded([&] {
+                   for (std::int64_t i = b; i < e; ++i) pack(i);
+                 });
+               });
       std::int64_t row_blocks = (p_.m + block_rows_ - 1) / block_rows_;
       // Few blocks of rows: split the panels too, so that every thread has some.
       std::int64_t wanted = device::num_threads() * 3;
       std::int64_t groups = std::clamp<std::int64_t>((wanted + row_blocks - 1) / row_blocks, 1, (count + 3) / 4);
       if (device::num_threads() == 1) groups = 1;
       std::int64_t fmas = block_rows_ * p_.k * width_ * count / groups;
-      parallel(row_blocks * groups, std::max<std::int64_t>(1, kGrainFmas / std::max<std::int64_t>(1, fmas)), [&](std::int64_t b, std::int64_t e) {
-        guarded([&] {
-          for (std::int64_t i = b; i < e; ++i) {
-            std::int64_t g = i % groups;
-            block(i / groups * block_rows_, count * g / groups, count * (g + 1) / groups);
-          }
-        });
-      });
+      parallel(row_blocks * groups, std::max<std::int64_t>(1, kGrainFmas / std::max<std::int64_t>(1, fmas)),
+               [&](std::int64_t b, std::int64_t e) {
+                 guarded([&] {
+                   for (std::int64_t i = b; i < e; ++i) {
+                     std::int64_t g = i % groups;
+                     block(i / groups * block_rows_, count * g / groups, count * (g + 1) / groups);
+                   }
+                 });
+               });
     }
     if (failure_) std::rethrow_exception(failure_);
   }
@@ -199,8 +219,8 @@ class Gemm {
 
   void pack(std::int64_t i) const {
     std::int64_t col = (first_ + i) * width_;
-    widen(f_, p_.dtype, p_.b + col * p_.b_col * item_size(p_.dtype), p_.b_row, p_.b_col, packed_ + i * k_room_ * width_ * size_, width_, p_.k,
-          std::min(width_, p_.n - col));
+    widen(f_, p_.dtype, p_.b + col * p_.b_col * item_size(p_.dtype), p_.b_row, p_.b_col,
+          packed_ + i * k_room_ * width_ * size_, width_, p_.k, std::min(width_, p_.n - col));
   }
 
   void block(std::int64_t row, std::int64_t panel, std::int64_t panel_end) const {
@@ -223,7 +243,8 @@ class Gemm {
           widen(f_, p_.dtype, a, p_.a_row, p_.a_col, scratch.get(), a_row, rows, deep);
         else
           for (std::int64_t i = 0; i < rows; ++i)
-            gather(matrix(a + i * p_.a_row * a_size, p_.a_dtype, 1, deep, 0, p_.a_col), acc_, scratch.get() + i * a_row * size_);
+            gather(matrix(a + i * p_.a_row * a_size, p_.a_dtype, 1, deep, 0, p_.a_col), acc_,
+                   scratch.get() + i * a_row * size_);
         a = scratch.get(), t.a_row = a_row;
       }
       for (std::int64_t j = panel; j < panel_end; ++j) {
@@ -268,7 +289,8 @@ bool use_gemv(const MatmulKernels& f, const Product& p) {
 void multiply(const MatmulKernels& f, const Product& p) {
   if (p.m == 0 || p.n == 0) return;
   if (p.k == 0) {
-    for (std::int64_t i = 0; i < p.m; ++i) std::memset(p.c + i * p.c_row * item_size(p.dtype), 0, static_cast<std::size_t>(p.n * item_size(p.dtype)));
+    for (std::int64_t i = 0; i < p.m; ++i)
+      std::memset(p.c + i * p.c_row * item_size(p.dtype), 0, static_cast<std::size_t>(p.n * item_size(p.dtype)));
     return;
   }
   if (use_gemv(f, p)) return Gemv(f, p).run();

@@ -12,11 +12,11 @@ namespace reprise::kernels {
 struct MatmulKernels {
   enum Slot { kGemmFull, kGemmOne, kDot1, kDot4, kSum1, kSum4, kTranspose, kConvertIn, kConvertOut, kSlots };
   int bits;
-  GemmFn gemm_full, gemm_one;        ///< gemm_vectors(bits) vectors, one vector
-  GemvDotFn dot[2];                  ///< 1 and 4 rows
+  GemmFn gemm_full, gemm_one;  ///< gemm_vectors(bits) vectors, one vector
+  GemvDotFn dot[2];            ///< 1 and 4 rows
   GemvSumFn sum[2];
-  TransposeFn transpose;             ///< operand dtype to accumulator
-  ConvertFn convert_in, convert_out; ///< operand dtype to accumulator, accumulator to operand dtype
+  TransposeFn transpose;              ///< operand dtype to accumulator
+  ConvertFn convert_in, convert_out;  ///< operand dtype to accumulator, accumulator to operand dtype
 };
 /// `which`: bit s set asks for slot s. The specs come in slot order.
 std::vector<MicroKernelSpec> matmul_specs(int bits, DType dtype, unsigned which);
@@ -25,8 +25,8 @@ MatmulKernels matmul_kernels(int bits, unsigned which, void* const* micro);
 /// Up to this many rows dots are faster than packing by transposition; sums, up to kGemvRows.
 inline constexpr std::int64_t kDotRows = 16;
 
-/// C[m, n] = A[m, k] * B[k, n]. Strides in elements; C's columns have stride 1. A is of `a_dtype`: the operands' dtype, or
-/// the accumulator's when it was widened before.
+/// C[m, n] = A[m, k] * B[k, n]. Strides in elements; C's columns have stride 1. A is of `a_dtype`: the operands' dtype,
+/// or the accumulator's when it was widened before.
 struct Product {
   DType dtype, a_dtype;
   std::int64_t m, n, k;
@@ -43,13 +43,17 @@ void multiply(const MatmulKernels&, const Product&);
 /// Bytes for the time of a scope.
 class Scratch {
  public:
-  explicit Scratch(std::int64_t bytes) : bytes_(bytes), p_(bytes ? static_cast<char*>(device::host_allocate(bytes)) : nullptr) {}
+  explicit Scratch(std::int64_t bytes)
+      : bytes_(bytes), p_(bytes ? static_cast<char*>(device::host_allocate(bytes)) : nullptr) {}
   ~Scratch() {
     if (p_) device::host_free(p_, bytes_);
   }
   Scratch(const Scratch&) = delete;
   char* get() const { return p_; }
-  template <class T> T* as() const { return reinterpret_cast<T*>(p_); }
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(p_);
+  }
 
  private:
   std::int64_t bytes_;
@@ -59,7 +63,9 @@ class Scratch {
 /// device::parallel_for over a callable (begin, end).
 template <class F>
 void parallel(std::int64_t n, std::int64_t grain, F&& f) {
-  device::parallel_for(n, grain, [](void* ctx, std::int64_t b, std::int64_t e) { (*static_cast<std::remove_reference_t<F>*>(ctx))(b, e); }, &f);
+  device::parallel_for(
+      n, grain,
+      [](void* ctx, std::int64_t b, std::int64_t e) { (*static_cast<std::remove_reference_t<F>*>(ctx))(b, e); }, &f);
 }
 
 /// Copies any strided view, converting: to a row-major array of `to` (widening), or from one.

@@ -24,9 +24,9 @@ constexpr int gemm_vectors(int bits) { return bits == 512 ? 3 : 2; }
 /// The most rows of x that one gemv call serves.
 inline constexpr int kGemvRows = 4;
 
-/// One tile: C[m, n] = A[m, k] * B[k, n] (+ acc[m, n] unless first, added last), stored to `acc` or, when last, rounded to `c`.
-/// A and B are of the accumulator's dtype. n <= vectors * lanes; B rows are readable up to `vectors * lanes` columns.
-/// 1 <= m <= gemm_rows; rows are never read or written beyond m.
+/// One tile: C[m, n] = A[m, k] * B[k, n] (+ acc[m, n] unless first, added last), stored to `acc` or, when last, rounded
+/// to `c`. A and B are of the accumulator's dtype. n <= vectors * lanes; B rows are readable up to `vectors * lanes`
+/// columns. 1 <= m <= gemm_rows; rows are never read or written beyond m.
 struct GemmTile {
   const void* a;
   std::int64_t a_row, a_col;
@@ -44,22 +44,24 @@ MicroKernelSpec gemm_spec(int bits, DType acc, DType c, int vectors);
 
 /// y[m, n] = sum over k of x[m, k] * w[n, k]: w's rows are streamed once. x is of the accumulator's dtype.
 /// `rows` (1, 2 or 4) is m; all three have unit stride in their last dim.
-using GemvDotFn = void (*)(const void* x, std::int64_t x_row, const void* w, std::int64_t w_row, void* y, std::int64_t y_row,
-                           std::int64_t n, std::int64_t k);
+using GemvDotFn = void (*)(const void* x, std::int64_t x_row, const void* w, std::int64_t w_row, void* y,
+                           std::int64_t y_row, std::int64_t n, std::int64_t k);
 MicroKernelSpec gemv_dot_spec(int bits, DType w, DType y, int rows);
 
 /// y[m, n] += sum over k of x[m, k] * w[k, n], rows of w with unit stride; x and y of the accumulator's dtype.
-using GemvSumFn = void (*)(const void* x, std::int64_t x_row, const void* w, std::int64_t w_row, void* y, std::int64_t y_row,
-                           std::int64_t n, std::int64_t k);
+using GemvSumFn = void (*)(const void* x, std::int64_t x_row, const void* w, std::int64_t w_row, void* y,
+                           std::int64_t y_row, std::int64_t n, std::int64_t k);
 MicroKernelSpec gemv_sum_spec(int bits, DType w, int rows);
 
 /// dst[r, i] = src[r, i], converted; both rows have unit stride.
-using ConvertFn = void (*)(const void* src, std::int64_t src_row, void* dst, std::int64_t dst_row, std::int64_t rows, std::int64_t n);
+using ConvertFn = void (*)(const void* src, std::int64_t src_row, void* dst, std::int64_t dst_row, std::int64_t rows,
+                           std::int64_t n);
 MicroKernelSpec convert_spec(int bits, DType src, DType dst);
 
-/// dst[i, r] = src[r, i] for r < rows <= lanes, i < n, converted to the accumulator's dtype. Columns [rows, lanes) of dst
-/// and its rows up to the next multiple of `lanes` are written with something.
-using TransposeFn = void (*)(const void* src, std::int64_t src_row, void* dst, std::int64_t dst_row, std::int64_t rows, std::int64_t n);
+/// dst[i, r] = src[r, i] for r < rows <= lanes, i < n, converted to the accumulator's dtype. Columns [rows, lanes) of
+/// dst and its rows up to the next multiple of `lanes` are written with something.
+using TransposeFn = void (*)(const void* src, std::int64_t src_row, void* dst, std::int64_t dst_row, std::int64_t rows,
+                             std::int64_t n);
 MicroKernelSpec transpose_spec(int bits, DType src);
 
 /// One row of scores in a running softmax over key blocks. t = s * scale (+ mask); state {m, l, c} becomes

@@ -1,6 +1,5 @@
-#include "launch_run.h"
-
 #include "base/knobs.h"
+#include "launch_run.h"
 
 namespace reprise::kernels::testing {
 namespace {
@@ -12,7 +11,7 @@ using Sizes = std::vector<std::int64_t>;
 struct Case {
   std::int64_t batch, heads, kv_heads, queries, keys, depth, width;
   bool causal = false;
-  double scale = 0;          // 0: the default
+  double scale = 0;  // 0: the default
   enum Mask { None, Bool, Float, Row } mask = None;
   bool token_major = false;  // q, k and v as [B, L, H, E] transposed, as projections give them
 };
@@ -23,10 +22,12 @@ void check(const Case& c, DType t, unsigned seed) {
     Sizes strides = c.token_major ? Sizes{length * heads * width, width, heads * width, 1} : Sizes{};
     return Strided(t, {c.batch, heads, length, width}, strides);
   };
-  Strided q = tensor(c.heads, c.queries, c.depth), k = tensor(c.kv_heads, c.keys, c.depth), v = tensor(c.kv_heads, c.keys, c.width);
+  Strided q = tensor(c.heads, c.queries, c.depth), k = tensor(c.kv_heads, c.keys, c.depth),
+          v = tensor(c.kv_heads, c.keys, c.width);
   Strided out(t, {c.batch, c.heads, c.queries, c.width});
   q.fill(rng, 2), k.fill(rng, 2), v.fill(rng, 1);
-  Strided mask(c.mask == Case::Bool ? DType::Bool : t, c.mask == Case::Row ? Sizes{c.keys} : Sizes{c.batch, 1, c.queries, c.keys});
+  Strided mask(c.mask == Case::Bool ? DType::Bool : t,
+               c.mask == Case::Row ? Sizes{c.keys} : Sizes{c.batch, 1, c.queries, c.keys});
   if (c.mask == Case::Bool)
     for (std::int64_t i = 0; i < mask.numel(); ++i) mask.set(i, rng() % 3 != 0);
   else
@@ -34,7 +35,8 @@ void check(const Case& c, DType t, unsigned seed) {
   std::vector<Strided*> tensors{&q, &k, &v};
   if (c.mask != Case::None) tensors.push_back(&mask);
   tensors.push_back(&out);
-  std::vector<graph::NodeArg> args{ValueId{}, ValueId{}, ValueId{}, {}, Scalar(0.0), c.causal, {}, c.heads != c.kv_heads};
+  std::vector<graph::NodeArg> args{ValueId{},   ValueId{}, ValueId{}, {},
+                                   Scalar(0.0), c.causal,  {},        c.heads != c.kv_heads};
   if (c.mask != Case::None) args[3] = ValueId{};
   if (c.scale != 0) args[6] = Scalar(c.scale);
   KernelFault f = run_node(OpId::scaled_dot_product_attention, args, tensors);
@@ -50,7 +52,8 @@ void check(const Case& c, DType t, unsigned seed) {
         std::int64_t kv = b * c.kv_heads + h / share;
         for (std::int64_t s = 0; s < c.keys; ++s) {
           double dot = 0;
-          for (std::int64_t e = 0; e < c.depth; ++e) dot += q.get(((b * c.heads + h) * c.queries + l) * c.depth + e) * k.get((kv * c.keys + s) * c.depth + e);
+          for (std::int64_t e = 0; e < c.depth; ++e)
+            dot += q.get(((b * c.heads + h) * c.queries + l) * c.depth + e) * k.get((kv * c.keys + s) * c.depth + e);
           p[s] = dot * scale;
           if (c.mask == Case::Bool && mask.get((b * c.queries + l) * c.keys + s) == 0) p[s] = -INFINITY;
           if (c.mask == Case::Float) p[s] += mask.get((b * c.queries + l) * c.keys + s);
@@ -66,19 +69,35 @@ void check(const Case& c, DType t, unsigned seed) {
           double got = out.get(((b * c.heads + h) * c.queries + l) * c.width + e);
           // Weights sum to 1 and |v| <= 1: float32 errors of scores up to about 10 stay near 1e-5, then one rounding.
           ASSERT_LE(std::abs(got - want), 2e-5 + std::abs(want) * rounding(t) * 1.01)
-              << dtype_name(t) << " b " << b << " h " << h << " l " << l << " e " << e << ": " << got << " for " << want;
+              << dtype_name(t) << " b " << b << " h " << h << " l " << l << " e " << e << ": " << got << " for "
+              << want;
         }
       }
   out.expect_sentinels();
 }
 
-const std::vector<Case> kCases{
-    {1, 4, 2, 1, 256, 64, 64}, {1, 4, 2, 1, 1, 64, 64},          {2, 3, 3, 7, 11, 16, 8},         {1, 4, 2, 128, 128, 64, 64, true},
-    {1, 2, 1, 5, 500, 40, 72}, {1, 2, 2, 70, 900, 33, 17},       {1, 2, 2, 50, 50, 128, 128, true}, {2, 4, 1, 3, 900, 64, 64, true},
-    {1, 8, 2, 1, 700, 80, 80}, {2, 2, 2, 20, 30, 64, 64, false, 0.3}, {1, 3, 3, 40, 60, 256, 256}, {2, 2, 2, 30, 400, 24, 24, false, 0, Case::Bool},
-    {2, 2, 2, 30, 400, 24, 24, false, 0, Case::Float}, {2, 4, 2, 1, 450, 64, 64, false, 0, Case::Bool}, {2, 4, 2, 3, 45, 64, 64, false, 0, Case::Row},
-    {2, 4, 2, 1, 90, 64, 64, false, 0, Case::None, true}, {2, 4, 2, 60, 90, 64, 64, true, 0, Case::None, true}, {1, 2, 2, 4, 0, 16, 16},
-    {1, 1, 1, 700, 700, 8, 8, true},  {0, 2, 2, 4, 4, 16, 16},   {1, 2, 2, 9, 400, 1, 1},         {1, 2, 2, 400, 9, 16, 16, true}};
+const std::vector<Case> kCases{{1, 4, 2, 1, 256, 64, 64},
+                               {1, 4, 2, 1, 1, 64, 64},
+                               {2, 3, 3, 7, 11, 16, 8},
+                               {1, 4, 2, 128, 128, 64, 64, true},
+                               {1, 2, 1, 5, 500, 40, 72},
+                               {1, 2, 2, 70, 900, 33, 17},
+                               {1, 2, 2, 50, 50, 128, 128, true},
+                               {2, 4, 1, 3, 900, 64, 64, true},
+                               {1, 8, 2, 1, 700, 80, 80},
+                               {2, 2, 2, 20, 30, 64, 64, false, 0.3},
+                               {1, 3, 3, 40, 60, 256, 256},
+                               {2, 2, 2, 30, 400, 24, 24, false, 0, Case::Bool},
+                               {2, 2, 2, 30, 400, 24, 24, false, 0, Case::Float},
+                               {2, 4, 2, 1, 450, 64, 64, false, 0, Case::Bool},
+                               {2, 4, 2, 3, 45, 64, 64, false, 0, Case::Row},
+                               {2, 4, 2, 1, 90, 64, 64, false, 0, Case::None, true},
+                               {2, 4, 2, 60, 90, 64, 64, true, 0, Case::None, true},
+                               {1, 2, 2, 4, 0, 16, 16},
+                               {1, 1, 1, 700, 700, 8, 8, true},
+                               {0, 2, 2, 4, 4, 16, 16},
+                               {1, 2, 2, 9, 400, 1, 1},
+                               {1, 2, 2, 400, 9, 16, 16, true}};
 
 TEST(Attention, AgreesWithDouble) {
   for (DType t : {DType::Float32, DType::Float16, DType::BFloat16})
@@ -100,7 +119,8 @@ TEST(Attention, EqualBitsForAnyNumberOfThreads) {
   int before = device::num_threads();
   std::mt19937 rng(4);
   for (DType t : {DType::Float32, DType::Float16}) {
-    Strided q(t, {1, 2, 600, 64}), k(t, {1, 1, 600, 64}), v(t, {1, 1, 600, 64}), one(t, {1, 2, 600, 64}), many(t, {1, 2, 600, 64});
+    Strided q(t, {1, 2, 600, 64}), k(t, {1, 1, 600, 64}), v(t, {1, 1, 600, 64}), one(t, {1, 2, 600, 64}),
+        many(t, {1, 2, 600, 64});
     q.fill(rng, 2), k.fill(rng, 2), v.fill(rng);
     std::vector<graph::NodeArg> args{ValueId{}, ValueId{}, ValueId{}, {}, Scalar(0.0), true, {}, true};
     device::set_num_threads(1);
@@ -113,11 +133,13 @@ TEST(Attention, EqualBitsForAnyNumberOfThreads) {
 }
 
 TEST(Attention, AQueryThatSeesNothingGivesZeros) {
-  Strided q(DType::Float32, {1, 1, 2, 16}), k(DType::Float32, {1, 1, 5, 16}), v(DType::Float32, {1, 1, 5, 16}), mask(DType::Bool, {2, 5}), out(DType::Float32, {1, 1, 2, 16});
+  Strided q(DType::Float32, {1, 1, 2, 16}), k(DType::Float32, {1, 1, 5, 16}), v(DType::Float32, {1, 1, 5, 16}),
+      mask(DType::Bool, {2, 5}), out(DType::Float32, {1, 1, 2, 16});
   std::mt19937 rng(1);
   q.fill(rng), k.fill(rng), v.fill(rng);
   for (int i = 0; i < 10; ++i) mask.set(i, i >= 5);
-  run_node(OpId::scaled_dot_product_attention, {ValueId{}, ValueId{}, ValueId{}, ValueId{}, Scalar(0.0), false, {}, false}, {&q, &k, &v, &mask, &out});
+  run_node(OpId::scaled_dot_product_attention,
+           {ValueId{}, ValueId{}, ValueId{}, ValueId{}, Scalar(0.0), false, {}, false}, {&q, &k, &v, &mask, &out});
   for (int e = 0; e < 16; ++e) EXPECT_EQ(out.get(e), 0);
   EXPECT_NE(out.get(16), 0);
 }
@@ -125,8 +147,8 @@ TEST(Attention, AQueryThatSeesNothingGivesZeros) {
 TEST(Attention, OtherRanksAndSharedHeads) {
   std::mt19937 rng(9);
   // Batch and heads in front or not: the same numbers. Keys expanded over the heads are read as one.
-  Strided q(DType::Float32, {2, 3, 5, 16}), k(DType::Float32, {2, 3, 7, 16}, {112, 0, 16, 1}), v(DType::Float32, {2, 3, 7, 16}, {112, 0, 16, 1}),
-      out(DType::Float32, {2, 3, 5, 16});
+  Strided q(DType::Float32, {2, 3, 5, 16}), k(DType::Float32, {2, 3, 7, 16}, {112, 0, 16, 1}),
+      v(DType::Float32, {2, 3, 7, 16}, {112, 0, 16, 1}), out(DType::Float32, {2, 3, 5, 16});
   q.fill(rng), k.fill(rng), v.fill(rng);
   std::vector<graph::NodeArg> args{ValueId{}, ValueId{}, ValueId{}, {}, Scalar(0.0), true, {}, false};
   run_node(OpId::scaled_dot_product_attention, args, {&q, &k, &v, &out});
@@ -148,8 +170,9 @@ TEST(Attention, OtherRanksAndSharedHeads) {
 }
 
 TEST(Attention, StridedLastDims) {
-  Strided q(DType::Float32, {1, 2, 6, 8}, {96, 48, 1, 6}), k(DType::Float32, {1, 2, 9, 8}, {144, 72, 1, 9}), v(DType::Float32, {1, 2, 9, 8}, {288, 144, 16, 2}),
-      out(DType::Float32, {1, 2, 6, 8}, {96, 48, 1, 6}), same(DType::Float32, {1, 2, 6, 8});
+  Strided q(DType::Float32, {1, 2, 6, 8}, {96, 48, 1, 6}), k(DType::Float32, {1, 2, 9, 8}, {144, 72, 1, 9}),
+      v(DType::Float32, {1, 2, 9, 8}, {288, 144, 16, 2}), out(DType::Float32, {1, 2, 6, 8}, {96, 48, 1, 6}),
+      same(DType::Float32, {1, 2, 6, 8});
   std::mt19937 rng(2);
   q.fill(rng), k.fill(rng), v.fill(rng);
   Strided qc(DType::Float32, q.sizes), kc(DType::Float32, k.sizes), vc(DType::Float32, v.sizes);

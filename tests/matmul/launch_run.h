@@ -29,7 +29,9 @@ class Guarded {
   Guarded(const Guarded&) = delete;
   unsigned char* begin() const { return base_ + mapped_ - 4096 - size_; }
   std::size_t size() const { return size_; }
-  friend bool operator==(const Guarded& a, const Guarded& b) { return a.size_ == b.size_ && std::memcmp(a.begin(), b.begin(), a.size_) == 0; }
+  friend bool operator==(const Guarded& a, const Guarded& b) {
+    return a.size_ == b.size_ && std::memcmp(a.begin(), b.begin(), a.size_) == 0;
+  }
 
  private:
   std::size_t size_, mapped_;
@@ -39,10 +41,12 @@ class Guarded {
 /// A strided tensor over its own bytes, filled with sentinels; elements are read and written as doubles.
 class Strided {
  public:
-  Strided(DType t, std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides = {}) : dtype(t), sizes(sizes), strides(strides) {
+  Strided(DType t, std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides = {})
+      : dtype(t), sizes(sizes), strides(strides) {
     if (strides.empty()) {
       this->strides.assign(sizes.size(), 1);
-      for (int d = static_cast<int>(sizes.size()) - 2; d >= 0; --d) this->strides[d] = this->strides[d + 1] * std::max<std::int64_t>(1, sizes[d + 1]);
+      for (int d = static_cast<int>(sizes.size()) - 2; d >= 0; --d)
+        this->strides[d] = this->strides[d + 1] * std::max<std::int64_t>(1, sizes[d + 1]);
     }
     std::int64_t reach = 1;
     for (std::size_t d = 0; d < sizes.size(); ++d) reach += sizes[d] > 0 ? (sizes[d] - 1) * this->strides[d] : 0;
@@ -65,21 +69,35 @@ class Strided {
   double read(std::int64_t o) {
     char* p = data() + o * item_size(dtype);
     switch (dtype) {
-      case DType::Float64: return *reinterpret_cast<double*>(p);
-      case DType::Float32: return *reinterpret_cast<float*>(p);
-      case DType::Float16: return static_cast<float>(*reinterpret_cast<Half*>(p));
-      case DType::BFloat16: return static_cast<float>(*reinterpret_cast<BFloat16*>(p));
-      default: return *reinterpret_cast<unsigned char*>(p);
+      case DType::Float64:
+        return *reinterpret_cast<double*>(p);
+      case DType::Float32:
+        return *reinterpret_cast<float*>(p);
+      case DType::Float16:
+        return static_cast<float>(*reinterpret_cast<Half*>(p));
+      case DType::BFloat16:
+        return static_cast<float>(*reinterpret_cast<BFloat16*>(p));
+      default:
+        return *reinterpret_cast<unsigned char*>(p);
     }
   }
   void set(std::int64_t index, double v) {
     char* p = data() + offset(index) * item_size(dtype);
     switch (dtype) {
-      case DType::Float64: *reinterpret_cast<double*>(p) = v; break;
-      case DType::Float32: *reinterpret_cast<float*>(p) = static_cast<float>(v); break;
-      case DType::Float16: *reinterpret_cast<Half*>(p) = Half(static_cast<float>(v)); break;
-      case DType::BFloat16: *reinterpret_cast<BFloat16*>(p) = BFloat16(static_cast<float>(v)); break;
-      default: *reinterpret_cast<unsigned char*>(p) = v != 0;
+      case DType::Float64:
+        *reinterpret_cast<double*>(p) = v;
+        break;
+      case DType::Float32:
+        *reinterpret_cast<float*>(p) = static_cast<float>(v);
+        break;
+      case DType::Float16:
+        *reinterpret_cast<Half*>(p) = Half(static_cast<float>(v));
+        break;
+      case DType::BFloat16:
+        *reinterpret_cast<BFloat16*>(p) = BFloat16(static_cast<float>(v));
+        break;
+      default:
+        *reinterpret_cast<unsigned char*>(p) = v != 0;
     }
   }
   void fill(std::mt19937& rng, double scale = 1) {
@@ -90,7 +108,8 @@ class Strided {
   void expect_sentinels() {
     std::vector<bool> own(store->size(), false);
     for (std::int64_t i = 0; i < numel(); ++i)
-      for (int b = 0; b < item_size(dtype); ++b) own[static_cast<std::size_t>((kGuard + offset(i)) * item_size(dtype) + b)] = true;
+      for (int b = 0; b < item_size(dtype); ++b)
+        own[static_cast<std::size_t>((kGuard + offset(i)) * item_size(dtype) + b)] = true;
     for (std::size_t i = 0; i < store->size(); ++i)
       if (!own[i] && store->begin()[i] != kSentinel) FAIL() << "byte " << i << " beside the result was written";
   }
@@ -122,10 +141,12 @@ inline KernelFault run_node(graph::OpId op, std::vector<graph::NodeArg> args, st
   g.env = std::make_shared<guards::ShapeEnv>();
   std::size_t next = 0;
   for (auto& a : args)
-    if (std::holds_alternative<graph::ValueId>(a)) a = g.add_input(tensors[next]->meta(), "x" + std::to_string(next)), ++next;
+    if (std::holds_alternative<graph::ValueId>(a))
+      a = g.add_input(tensors[next]->meta(), "x" + std::to_string(next)), ++next;
   g.add(op, args);
   std::vector<Operand> operands;
-  for (std::size_t i = 0; i < tensors.size(); ++i) operands.push_back(tensors[i]->operand(static_cast<std::uint32_t>(i)));
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    operands.push_back(tensors[i]->operand(static_cast<std::uint32_t>(i)));
   const graph::Node& node = g.nodes.back();
   // Every second launch knows nothing but the strides that are 1, as one made for all sizes does; the others know all.
   static int calls = 0;
@@ -138,19 +159,22 @@ inline KernelFault run_node(graph::OpId op, std::vector<graph::NodeArg> args, st
         if (v.hint() != 1) v = unknown(v);
     }
   }
-  NativeLaunch launch = op == graph::OpId::scaled_dot_product_attention ? attention_launch(g, node, operands) : matmul_launch(g, node, operands);
+  NativeLaunch launch = op == graph::OpId::scaled_dot_product_attention ? attention_launch(g, node, operands)
+                                                                        : matmul_launch(g, node, operands);
   std::vector<TensorView> views;
   for (Strided* t : tensors) views.push_back(t->view());
   std::vector<std::int64_t> ints;
   for (Int i : launch.ints) ints.push_back(i.value());
   std::vector<Number> numbers;
-  for (const Scalar& s : launch.numbers) numbers.push_back({s.is_float(), s.to_double(), s.is_float() ? 0 : s.to_int().hint()});
+  for (const Scalar& s : launch.numbers)
+    numbers.push_back({s.is_float(), s.to_double(), s.is_float() ? 0 : s.to_int().hint()});
   std::vector<jit::CodePtr> code;
   std::vector<void*> micro;
   for (const MicroKernelSpec& s : launch.micro) code.push_back(jit::compile(s)), micro.push_back(code.back()->entry);
   KernelFault fault;
-  launch.fn({views.data(), launch.args.data(), ints.data(), numbers.data(), launch.strings.data(), static_cast<std::uint32_t>(launch.args.size()),
-             launch.first_result, launch.n_results, micro.data(), &fault});
+  launch.fn({views.data(), launch.args.data(), ints.data(), numbers.data(), launch.strings.data(),
+             static_cast<std::uint32_t>(launch.args.size()), launch.first_result, launch.n_results, micro.data(),
+             &fault});
   return fault;
 }
 

@@ -1,6 +1,5 @@
-#include "launch_run.h"
-
 #include "base/knobs.h"
+#include "launch_run.h"
 
 namespace reprise::kernels::testing {
 namespace {
@@ -10,8 +9,8 @@ using graph::ValueId;
 
 /// The sum of k products in `t`'s accumulator: error at most about k units of the sum of magnitudes (far less in
 /// practice), then one rounding to `t`. Smallest Float16 numbers are 6e-8 apart.
-void expect_product(Strided& a, Strided& b, Strided& c, bool transposed, std::int64_t a_first, std::int64_t b_first, std::int64_t c_first,
-                    std::int64_t m, std::int64_t n, std::int64_t k) {
+void expect_product(Strided& a, Strided& b, Strided& c, bool transposed, std::int64_t a_first, std::int64_t b_first,
+                    std::int64_t c_first, std::int64_t m, std::int64_t n, std::int64_t k) {
   double unit = a.dtype == DType::Float64 ? 1.2e-16 : 6e-8;
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
@@ -21,8 +20,10 @@ void expect_product(Strided& a, Strided& b, Strided& c, bool transposed, std::in
         sum += p, size += std::abs(p);
       }
       double got = c.get(c_first + i * n + j);
-      double tolerance = size * unit * (2 + std::sqrt(static_cast<double>(k)) * 4) + std::abs(sum) * rounding(c.dtype) * 1.01 + 4e-8 * (c.dtype == DType::Float16);
-      ASSERT_LE(std::abs(got - sum), tolerance) << dtype_name(c.dtype) << " " << m << "x" << k << "x" << n << " at " << i << "," << j << ": " << got << " for " << sum;
+      double tolerance = size * unit * (2 + std::sqrt(static_cast<double>(k)) * 4) +
+                         std::abs(sum) * rounding(c.dtype) * 1.01 + 4e-8 * (c.dtype == DType::Float16);
+      ASSERT_LE(std::abs(got - sum), tolerance) << dtype_name(c.dtype) << " " << m << "x" << k << "x" << n << " at "
+                                                << i << "," << j << ": " << got << " for " << sum;
     }
 }
 
@@ -30,10 +31,14 @@ const std::vector<DType> kFloats{DType::Float32, DType::Float64, DType::Float16,
 
 std::vector<std::int64_t> matrix_strides(std::mt19937& rng, std::int64_t rows, std::int64_t cols) {
   switch (rng() % 5) {
-    case 0: return {1, std::max<std::int64_t>(1, rows)};         // transposed
-    case 1: return {cols + 3 + static_cast<std::int64_t>(rng() % 9), 1};   // sliced
-    case 2: return {2 * cols + 5, 2};                            // every second column
-    default: return {};
+    case 0:
+      return {1, std::max<std::int64_t>(1, rows)};  // transposed
+    case 1:
+      return {cols + 3 + static_cast<std::int64_t>(rng() % 9), 1};  // sliced
+    case 2:
+      return {2 * cols + 5, 2};  // every second column
+    default:
+      return {};
   }
 }
 
@@ -44,9 +49,13 @@ void random_products(DType t, int count, unsigned seed, std::int64_t largest) {
     std::int64_t m = size(), n = size(), k = size();
     bool transposed = rng() % 2;
     std::int64_t b_rows = transposed ? n : k, b_cols = transposed ? k : n;
-    Strided a(t, {m, k}, matrix_strides(rng, m, k)), b(t, {b_rows, b_cols}, matrix_strides(rng, b_rows, b_cols)), c(t, {m, n}, matrix_strides(rng, m, n));
+    Strided a(t, {m, k}, matrix_strides(rng, m, k)), b(t, {b_rows, b_cols}, matrix_strides(rng, b_rows, b_cols)),
+        c(t, {m, n}, matrix_strides(rng, m, n));
     a.fill(rng), b.fill(rng);
-    KernelFault f = run_node(transposed ? OpId::linear : OpId::mm, transposed ? std::vector<graph::NodeArg>{ValueId{}, ValueId{}, {}} : std::vector<graph::NodeArg>{ValueId{}, ValueId{}}, {&a, &b, &c});
+    KernelFault f = run_node(transposed ? OpId::linear : OpId::mm,
+                             transposed ? std::vector<graph::NodeArg>{ValueId{}, ValueId{}, {}}
+                                        : std::vector<graph::NodeArg>{ValueId{}, ValueId{}},
+                             {&a, &b, &c});
     ASSERT_FALSE(f.failed) << f.message;
     expect_product(a, b, c, transposed, 0, 0, 0, m, n, k);
     c.expect_sentinels();
@@ -69,11 +78,15 @@ TEST(Matmul, NarrowVectors) {
 TEST(Matmul, DeepAndOdd) {
   std::mt19937 rng(5);
   for (DType t : kFloats)
-    for (auto [m, n, k] : std::vector<std::array<std::int64_t, 3>>{{130, 97, 1601}, {9, 211, 769}, {1, 300, 2500}, {3, 17, 4099}, {257, 1, 900}, {140, 3, 65}}) {
+    for (auto [m, n, k] : std::vector<std::array<std::int64_t, 3>>{
+             {130, 97, 1601}, {9, 211, 769}, {1, 300, 2500}, {3, 17, 4099}, {257, 1, 900}, {140, 3, 65}}) {
       for (bool transposed : {false, true}) {
         Strided a(t, {m, k}), b(t, transposed ? std::vector{n, k} : std::vector{k, n}), c(t, {m, n});
         a.fill(rng), b.fill(rng);
-        run_node(transposed ? OpId::linear : OpId::mm, transposed ? std::vector<graph::NodeArg>{ValueId{}, ValueId{}, {}} : std::vector<graph::NodeArg>{ValueId{}, ValueId{}}, {&a, &b, &c});
+        run_node(transposed ? OpId::linear : OpId::mm,
+                 transposed ? std::vector<graph::NodeArg>{ValueId{}, ValueId{}, {}}
+                            : std::vector<graph::NodeArg>{ValueId{}, ValueId{}},
+                 {&a, &b, &c});
         expect_product(a, b, c, transposed, 0, 0, 0, m, n, k);
         c.expect_sentinels();
       }
@@ -83,8 +96,13 @@ TEST(Matmul, DeepAndOdd) {
 TEST(Matmul, Batches) {
   std::mt19937 rng(6);
   for (DType t : kFloats)
-    for (auto [batch, m, n, k] : std::vector<std::array<std::int64_t, 4>>{{3, 5, 7, 9}, {0, 4, 4, 4}, {7, 1, 33, 20}, {2, 60, 50, 40}, {5, 31, 1, 64}}) {
-      Strided a(t, {batch, m, k}), b(t, {batch, k, n}, rng() % 2 ? std::vector<std::int64_t>{n * k, 1, std::max<std::int64_t>(1, k)} : std::vector<std::int64_t>{}), c(t, {batch, m, n});
+    for (auto [batch, m, n, k] : std::vector<std::array<std::int64_t, 4>>{
+             {3, 5, 7, 9}, {0, 4, 4, 4}, {7, 1, 33, 20}, {2, 60, 50, 40}, {5, 31, 1, 64}}) {
+      Strided a(t, {batch, m, k}),
+          b(t, {batch, k, n},
+            rng() % 2 ? std::vector<std::int64_t>{n * k, 1, std::max<std::int64_t>(1, k)}
+                      : std::vector<std::int64_t>{}),
+          c(t, {batch, m, n});
       a.fill(rng), b.fill(rng);
       run_node(OpId::bmm, {ValueId{}, ValueId{}}, {&a, &b, &c});
       for (std::int64_t i = 0; i < batch; ++i) expect_product(a, b, c, false, i * m * k, i * k * n, i * m * n, m, n, k);
@@ -102,7 +120,7 @@ TEST(Matmul, LinearOfHigherRanksAndExpandedOperands) {
     x.fill(rng);
     run_node(OpId::linear, {ValueId{}, ValueId{}, {}}, {&x, &w, &y});
     expect_product(x, w, y, true, 0, 0, 0, 30, 33, 20);
-    Strided same(t, {40, 20}, {0, 1}), out(t, {40, 33}, {50, 1});   // one row, 40 times
+    Strided same(t, {40, 20}, {0, 1}), out(t, {40, 33}, {50, 1});  // one row, 40 times
     same.fill(rng);
     run_node(OpId::linear, {ValueId{}, ValueId{}, {}}, {&same, &w, &out});
     expect_product(same, w, out, true, 0, 0, 0, 40, 33, 20);
@@ -118,7 +136,8 @@ TEST(Matmul, EqualBitsForAnyNumberOfThreads) {
   std::mt19937 rng(8);
   int before = device::num_threads();
   for (DType t : kFloats)
-    for (auto [m, n, k] : std::vector<std::array<std::int64_t, 3>>{{300, 500, 900}, {1, 3000, 800}, {4, 2000, 1500}, {700, 60, 333}})
+    for (auto [m, n, k] :
+         std::vector<std::array<std::int64_t, 3>>{{300, 500, 900}, {1, 3000, 800}, {4, 2000, 1500}, {700, 60, 333}})
       for (bool transposed : {false, true}) {
         Strided a(t, {m, k}), b(t, transposed ? std::vector{n, k} : std::vector{k, n}), one(t, {m, n}), many(t, {m, n});
         a.fill(rng), b.fill(rng);
@@ -142,7 +161,7 @@ TEST(Matmul, InfinityAndNan) {
   EXPECT_EQ(c.get(0), INFINITY);
   EXPECT_TRUE(std::isnan(c.get(1)));
   EXPECT_EQ(c.get(2), 40);
-  for (int i = 80; i < 120; ++i) b.set(i, 60000);   // the sum is beyond Float16
+  for (int i = 80; i < 120; ++i) b.set(i, 60000);  // the sum is beyond Float16
   run_node(OpId::linear, {ValueId{}, ValueId{}, {}}, {&a, &b, &c});
   EXPECT_EQ(c.get(2), INFINITY);
 }
