@@ -108,6 +108,7 @@ struct Launch {
   SourceLoc loc;                        ///< line of the (first) operator in it
   bool may_fail = false;
   std::vector<std::uint32_t> nodes;     ///< graph nodes it computes, for explain()
+  std::string op{};                     ///< the operator that a fault's Error names; empty: `name`
 };
 
 /// A graph made into launches over buffers: the recipe for every size the guards admit. Launch order is a valid order.

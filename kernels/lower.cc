@@ -51,6 +51,7 @@ Launch native_launch(const Graph& g, const BufferPlan& p, const Item& it) {
   if (it.kind == Item::Kind::Check) {
     Launch l = check_index_launch(operand_at(g, p, it.from), it.extent, it.dim, it.wraps, node.loc, name + "_check");
     l.nodes = {static_cast<std::uint32_t>(it.node)};
+    l.op = name;
     return l;
   }
   std::vector<Operand> operands;

@@ -135,7 +135,7 @@ void Recording::run_steps(Instance& inst) const {
                              static_cast<std::uint32_t>(native.args.size()), native.first_result, native.n_results, s.micro.data(), &fault};
     native.fn(args);
     if (fault.failed) [[unlikely]]
-      throw Error(fault.code, launch.name, fault.message, launch.loc);
+      throw Error(fault.code, launch.op.empty() ? launch.name : launch.op, fault.message, launch.loc);
     view += s.views.size();
     integer += s.ints.size();
     number += s.numbers.size();
