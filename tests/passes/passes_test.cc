@@ -1,0 +1,180 @@
+// Passes on the graph's text: what goes in, what comes out, and that running again changes nothing.
+#include <gtest/gtest.h>
+
+#include "graph/graph.h"
+#include "passes/pass.h"
+#include "reprise/error.h"
+
+namespace reprise::passes {
+namespace {
+
+std::string run(std::string_view names, std::string_view text) {
+  graph::Graph g = graph::parse(text);
+  run_passes(names, g);
+  std::string once = graph::print(g, false);
+  run_passes(names, g);
+  EXPECT_EQ(graph::print(g, false), once) << "a second run changed something";
+  return once;
+}
+
+std::string printed(std::string_view text) { return graph::print(graph::parse(text), false); }
+
+void expect(std::string_view names, std::string_view before, std::string_view after) { EXPECT_EQ(run(names, before), printed(after)); }
+
+TEST(MergeEqual, OneNodeForEqualNodes) {
+  expect("merge_equal,remove_dead",
+         R"(graph f(%0 "x": f32[s0]) {
+  %1 = exp(%0) : f32[s0]
+  %2 = exp(%0) : f32[s0]
+  %3 = add(%1, %2, 1) : f32[s0]
+  return user %3
+})",
+         R"(graph f(%0 "x": f32[s0]) {
+  %1 = exp(%0) : f32[s0]
+  %2 = add(%1, %1, 1) : f32[s0]
+  return user %2
+})");
+}
+
+TEST(MergeEqual, DifferentArgumentsStayApart) {
+  const char* text = R"(graph f(%0 "x": f32[s0]) {
+  %1 = mul(%0, 0.0) : f32[s0]
+  %2 = mul(%0, -0.0) : f32[s0]
+  %3 = add(%1, %2, 1) : f32[s0]
+  return user %3
+})";
+  expect("merge_equal", text, text);
+}
+
+TEST(RemoveDead, KeepsWhatMayFail) {
+  expect("remove_dead",
+         R"(graph f(%0 "x": f32[s0, s1], %1 "y": i64[s2]) {
+  %2 = exp(%0) : f32[s0, s1]
+  %3 = embedding(%0, %1) : f32[s2, s1]
+  %4 = neg(%0) : f32[s0, s1]
+  return user %4
+})",
+         R"(graph f(%0 "x": f32[s0, s1], %1 "y": i64[s2]) {
+  %2 = embedding(%0, %1) : f32[s2, s1]
+  %3 = neg(%0) : f32[s0, s1]
+  return user %3
+})");
+}
+
+TEST(EliminateNoops, ViewsCastsAndCopiesThatChangeNothing) {
+  expect("eliminate_noops,remove_dead",
+         R"(graph f(%0 "x": f32[s0, s1]) {
+  %1 = permute(%0, [1, 0]) : f32[s1, s0]{1, s1}
+  %2 = permute(%1, [1, 0]) : f32[s0, s1]
+  %3 = to(%2, f32) : f32[s0, s1]
+  %4 = clone(%3) : f32[s0, s1]
+  %5 = unsqueeze(%4, 0) : f32[1, s0, s1]
+  %6 = squeeze(%5, [0]) : f32[s0, s1]
+  %7 = slice(%6, 0, 0, s0, 1) : f32[s0, s1]
+  %8 = neg(%7) : f32[s0, s1]
+  return user %8
+})",
+         R"(graph f(%0 "x": f32[s0, s1]) {
+  %1 = neg(%0) : f32[s0, s1]
+  return user %1
+})");
+}
+
+TEST(EliminateNoops, AWideningCastBetweenTwoCastsGoesAndANarrowingOneStays) {
+  expect("eliminate_noops,remove_dead",
+         R"(graph f(%0 "x": f16[s0]) {
+  %1 = to(%0, f32) : f32[s0]
+  %2 = to(%1, f64) : f64[s0]
+  %3 = to(%2, f16) : f16[s0]
+  return user %3
+})",
+         R"(graph f(%0 "x": f16[s0]) {
+  return user %0
+})");
+  const char* narrowing = R"(graph f(%0 "x": f32[s0]) {
+  %1 = to(%0, f16) : f16[s0]
+  %2 = to(%1, f32) : f32[s0]
+  return user %2
+})";
+  expect("eliminate_noops", narrowing, narrowing);
+}
+
+TEST(EliminateNoops, ReadingBackWhatWasJustWritten) {
+  expect("eliminate_noops,remove_dead",
+         R"(graph f(%0 "x": f32[s0], %1 "y": f32[2]) where s0 = 8 {
+  %2 = slice_scatter(%0, %1, 0, 1, 3, 1) : f32[s0]
+  %3 = slice(%2, 0, 1, 3, 1) : f32[2]+1
+  %4 = exp(%3) : f32[2]
+  return user %4
+})",
+         R"(graph f(%0 "x": f32[s0], %1 "y": f32[2]) {
+  %2 = exp(%1) : f32[2]
+  return user %2
+})");
+}
+
+TEST(FoldConstants, ArithmeticOnFilledTensorsInTheirOwnPrecision) {
+  expect("fold_constants,remove_dead",
+         R"(graph f(%0 "x": f32[s0]) {
+  %1 = full([s0], 0.1, f32, 'cpu') : f32[s0]
+  %2 = full([s0], 0.2, f32, 'cpu') : f32[s0]
+  %3 = add(%1, %2, 1) : f32[s0]
+  %4 = mul(%0, 1) : f32[s0]
+  %5 = add(%3, %4, 1) : f32[s0]
+  return user %5
+})",
+         R"(graph f(%0 "x": f32[s0]) {
+  %1 = full([s0], 0.30000001192092896, f32, 'cpu') : f32[s0]
+  %2 = add(%1, %0, 1) : f32[s0]
+  return user %2
+})");
+  // x + 0.0 would turn -0.0 into 0.0: not a no-op.
+  const char* zero = R"(graph f(%0 "x": f32[s0]) {
+  %1 = add(%0, 0.0, 1) : f32[s0]
+  return user %1
+})";
+  expect("fold_constants", zero, zero);
+}
+
+TEST(Decompose, SoftmaxIsFivePrimitives) {
+  expect("decompose",
+         R"(graph f(%0 "x": f32[4, 8]) {
+  %1 = softmax(%0, -1, None) : f32[4, 8]
+  return user %1
+})",
+         R"(graph f(%0 "x": f32[4, 8]) {
+  %1 = amax(%0, [1], true) : f32[4, 1]
+  %2 = sub(%0, %1, 1) : f32[4, 8]
+  %3 = exp(%2) : f32[4, 8]
+  %4 = sum(%3, [1], true, None) : f32[4, 1]
+  %5 = div(%3, %4, None) : f32[4, 8]
+  return user %5
+})");
+}
+
+TEST(Decompose, HalfTypesAreSummedInFloat32AndRoundedOnce) {
+  std::string out = run("decompose", R"(graph f(%0 "x": f16[s0, 8]) {
+  %1 = mean(%0, [1], false, None) : f16[s0]
+  return user %1
+})");
+  EXPECT_NE(out.find("to(%0, f32)"), std::string::npos) << out;
+  EXPECT_NE(out.find("to(%3, f16)"), std::string::npos) << out;
+}
+
+TEST(Decompose, MatmulFoldsTheBatchOfTheLeftOperandIntoRows) {
+  std::string out = run("decompose", R"(graph f(%0 "x": f32[2, 3, 4], %1 "y": f32[4, 5]) {
+  %2 = matmul(%0, %1) : f32[2, 3, 5]
+  return user %2
+})");
+  EXPECT_NE(out.find("mm(%2, %1) : f32[6, 5]"), std::string::npos) << out;
+}
+
+TEST(Pipeline, NamesItsPassesAndRefusesOthers) {
+  graph::Graph g = graph::parse("graph f(%0 \"x\": f32[s0]) {\n  return user %0\n}");
+  EXPECT_THROW(run_passes("no_such_pass", g), Error);
+  std::vector<PassRecord> records = run_pipeline(g);
+  EXPECT_EQ(records.size(), pipeline().size());
+}
+
+}  // namespace
+}  // namespace reprise::passes
