@@ -87,7 +87,7 @@ def reprise_round(build):
     out = subprocess.run([os.path.join(build, "bench", "reprise_bench"), "--benchmark_filter=^Peer", "--benchmark_format=json",
                           "--benchmark_min_time=0.05"], capture_output=True, text=True, check=True).stdout
     unit = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-    return {b["name"].removeprefix("Peer/").replace("_", " "): b["real_time"] * unit[b["time_unit"]] for b in json.loads(out)["benchmarks"]}
+    return {b["name"].split("/")[1].replace("_", " "): b["real_time"] * unit[b["time_unit"]] for b in json.loads(out)["benchmarks"]}
 
 
 def main():

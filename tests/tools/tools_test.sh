@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# The command-line tool ($1) and the language model ($2) as a user meets them: what they print, and what they say to mistakes.
+set -uo pipefail
+tool="$1" llama="$2"
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+# check NAME EXIT_CODE PATTERN COMMAND...: the exit code, and a pattern in stdout and stderr together.
+check() {
+  local name="$1" want="$2" pattern="$3"; shift 3
+  local out code
+  out="$("$@" 2>&1 </dev/null)"; code=$?
+  if [ "$code" != "$want" ] || ! grep -qE -- "$pattern" <<<"$out"; then
+    printf 'FAILED %s: exit code %s (wanted %s), pattern /%s/ in:\n%s\n' "$name" "$code" "$want" "$pattern" "$(head -c 2000 <<<"$out")"
+    failed=1
+  else
+    printf 'ok     %s\n' "$name"
+  fi
+}
+
+check "info" 0 '^cpu ' "$tool" info
+check "info says why there is no GPU, or that there is one" 0 '^gpu +.+' "$tool" info
+check "ops lists schemas" 0 '^softmax\(Tensor self' "$tool" ops softmax
+check "ops of nothing" 1 'no operator' "$tool" ops no_such_operator
+check "help" 0 'usage: reprise' "$tool" help
+check "unknown command" 2 "unknown command 'frobnicate'" "$tool" frobnicate
+check "no command" 2 'usage: reprise' "$tool"
+check "explain a missing file" 1 'cannot read' "$tool" explain "$work/none.jsonl"
+printf 'not json\n' >"$work/bad.jsonl"
+check "explain what is no log" 1 'not JSON objects' "$tool" explain "$work/bad.jsonl"
+REPRISE_LOG_FILE="$work/log.jsonl" "$llama" "Hello" --tokens 4 --json >"$work/out.json" 2>/dev/null
+check "explain a log" 0 'compilations?$' "$tool" explain "$work/log.jsonl"
+check "explain names recompilations" 0 'did not fit' "$tool" explain "$work/log.jsonl"
+check "a JSON object with every key" 0 '"text": .*"prompt_tokens": 5, "tokens": 4, "tokens_per_second": .*"eager_tokens_per_second": .*"compilations": .*"recordings": .*"pool_bytes": .*"copied_bytes": 0, .*"dispatch_ns": .*"bandwidth_fraction": ' cat "$work/out.json"
+
+check "a table at the end" 0 'guards and dispatch' "$llama" "Hello" --tokens 5
+check "eager" 0 'eager +[0-9]+ tokens/s' "$llama" "Hello" --tokens 5 --eager
+check "empty prompt" 1 'the prompt is empty' "$llama" ""
+check "prompt longer than the cache" 1 'the prompt has 600 bytes, the cache holds 512' "$llama" "$(printf 'a%.0s' $(seq 600))"
+check "unknown option" 2 "unknown option '--frob'" "$llama" --frob
+check "a number that is none" 2 "--tokens is 'many'" "$llama" --tokens many
+check "a negative number" 2 "--tokens is '-3'" "$llama" --tokens -3
+check "two prompts" 2 'one prompt at a time' "$llama" one two
+check "a device that is not here" 1 "device 'tpu'" "$llama" hi --device tpu
+check "a model file that is missing" 1 'none.safetensors' "$llama" hi --model "$work/none.safetensors"
+head -c 1000 "$(dirname "$0")/../../examples/llama/model.safetensors" >"$work/cut.safetensors"
+check "a model file that is cut off" 1 'cut.safetensors' "$llama" hi --model "$work/cut.safetensors"
+check "the same seed, the same text" 0 '^same$' bash -c '[ "$("$0" "The" --tokens 20 --seed 3 | head -1)" = "$("$0" "The" --tokens 20 --seed 3 | head -1)" ] && echo same' "$llama"
+exit $failed
