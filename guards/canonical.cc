@@ -1,5 +1,5 @@
 // Building expressions: simplification and interning.
-#include <numeric>
+#include <cstdlib>
 
 #include "base/errors.h"
 #include "guards/shape_env_impl.h"
@@ -9,15 +9,14 @@ namespace reprise::guards {
 ShapeEnv::ShapeEnv() : impl_(std::make_unique<Impl>()) {}
 ShapeEnv::~ShapeEnv() = default;
 
-namespace {
-
 using Args = std::vector<const Expr*>;
 
+/// The rewriting rules. Each keeps the value of the expression wherever the declared ranges and the guards taken so far hold.
 struct Maker {
   ShapeEnv& env;
-  const std::function<const Expr*(ExprKind, std::int64_t, Args)>& intern;
 
-  const Expr* constant(std::int64_t v) const { return intern(ExprKind::Const, v, {}); }
+  const Expr* intern(ExprKind k, std::int64_t v, Args a) const { return env.make_interned(k, v, std::move(a)); }
+  const Expr* constant(std::int64_t v) const { return env.constant(v); }
   const Expr* boolean(bool v) const { return constant(v ? 1 : 0); }
 
   const Expr* term(const Polynomial::Term& t) const {
@@ -36,32 +35,75 @@ struct Maker {
     return intern(ExprKind::Add, 0, std::move(args));
   }
 
+  // a / b * b is a where b is known to divide a.
+  Polynomial undo_divisions(Polynomial p) const {
+    for (int turns = 0; turns < 16; ++turns) {
+      bool changed = false;
+      for (std::size_t i = 0; i < p.terms.size() && !changed; ++i)
+        for (std::size_t j = 0; j < p.terms[i].atoms.size() && !changed; ++j) {
+          const Expr* d = p.terms[i].atoms[j];
+          if (d->kind() != ExprKind::Div) continue;
+          Polynomial::Term rest = p.terms[i];
+          rest.atoms.erase(rest.atoms.begin() + static_cast<std::ptrdiff_t>(j));
+          Polynomial by = polynomial_of(d->args()[1]), around;
+          around.terms.push_back(rest);
+          if (by.terms.size() != 1) continue;
+          std::optional<Polynomial> left = exact(around, by.terms[0]);
+          if (!left || !env.known_multiple(d->args()[0], d->args()[1])) continue;
+          p.terms.erase(p.terms.begin() + static_cast<std::ptrdiff_t>(i));
+          p.add(left->times(polynomial_of(d->args()[0])), 1);
+          changed = true;
+        }
+      if (!changed) break;
+    }
+    return p;
+  }
+
+  // Sums multiply out; a product that would become very long stays a product of sums, which only costs canonicity.
+  const Expr* product(std::span<const Expr* const> args) const {
+    constexpr std::size_t kMostTerms = 64;
+    Polynomial p;
+    p.add(Monomial{}, 1);
+    for (const Expr* a : args) {
+      Polynomial q = polynomial_of(a);
+      if (p.terms.size() * q.terms.size() > kMostTerms) {
+        Monomial sums{from(p), a};
+        std::sort(sums.begin(), sums.end(), [](const Expr* x, const Expr* y) { return x->id() < y->id(); });
+        p = Polynomial{};
+        p.add(sums, 1);
+      } else {
+        p = p.times(q);
+      }
+    }
+    return from(undo_divisions(std::move(p)));
+  }
+
   bool nonnegative(const Expr* e) const { return env.range_of(e).lo >= 0; }
 
-  // a / b where b is one term that divides every term of a: nullptr if it does not.
-  const Expr* exact(const Polynomial& a, const Polynomial::Term& b) const {
+  // a / b where b is one term that divides every term of a.
+  static std::optional<Polynomial> exact(const Polynomial& a, const Polynomial::Term& b) {
     Polynomial q;
     for (const Polynomial::Term& t : a.terms) {
-      if (b.coefficient == 0 || t.coefficient % b.coefficient != 0) return nullptr;
+      if (b.coefficient == 0 || remainder(t.coefficient, b.coefficient) != 0) return std::nullopt;
       Monomial rest = t.atoms;
       for (const Expr* atom : b.atoms) {
         auto it = std::find(rest.begin(), rest.end(), atom);
-        if (it == rest.end()) return nullptr;
+        if (it == rest.end()) return std::nullopt;
         rest.erase(it);
       }
-      q.add(rest, t.coefficient / b.coefficient);
+      q.add(rest, quotient(t.coefficient, b.coefficient));
     }
-    return from(q);
+    return q;
   }
 
   const Expr* div(const Expr* a, const Expr* b) const {
     if (b->is_const() && b->value() == 1) return a;
     if (a->is_const() && a->value() == 0) return a;
-    if (a->is_const() && b->is_const() && b->value() != 0) return constant(b->value() == -1 ? Polynomial::wrap_mul(a->value(), -1) : a->value() / b->value());
+    if (a->is_const() && b->is_const() && b->value() != 0) return constant(quotient(a->value(), b->value()));
     Polynomial pa = polynomial_of(a), pb = polynomial_of(b);
     // x*k / k is x even where k is 0: the division is only ever evaluated where a guard has excluded that.
     if (pb.terms.size() == 1)
-      if (const Expr* q = exact(pa, pb.terms[0])) return q;
+      if (std::optional<Polynomial> q = exact(pa, pb.terms[0])) return from(*q);
     // (x / c) / d == x / (c*d) for positive constants; (q*c + r) / c == q + r / c where nothing is negative.
     if (b->is_const() && b->value() > 0) {
       if (a->kind() == ExprKind::Div && a->args()[1]->is_const() && a->args()[1]->value() > 0) {
@@ -90,8 +132,9 @@ struct Maker {
 
   const Expr* mod(const Expr* a, const Expr* b) const {
     if (b->is_const() && (b->value() == 1 || b->value() == -1)) return constant(0);
+    if (b->is_const() && b->value() != INT64_MIN && b->value() != 0 && env.divides(std::abs(b->value()), a)) return constant(0);
     if (a->is_const() && a->value() == 0) return a;
-    if (a->is_const() && b->is_const() && b->value() != 0) return constant(a->value() % b->value());
+    if (a->is_const() && b->is_const() && b->value() != 0) return constant(remainder(a->value(), b->value()));
     Polynomial pa = polynomial_of(a), pb = polynomial_of(b);
     if (pb.terms.size() == 1 && exact(pa, pb.terms[0])) return constant(0);
     if (b->is_const() && b->value() > 0 && nonnegative(a)) {
@@ -104,16 +147,36 @@ struct Maker {
     return intern(ExprKind::Mod, 0, {a, b});
   }
 
+  // Minima of minima are one list, without those that another member makes needless.
   const Expr* extreme(ExprKind kind, const Expr* a, const Expr* b) const {
-    if (a == b) return a;
-    Polynomial d = polynomial_of(a);
-    d.add(polynomial_of(b), -1);
-    ShapeEnv::Range r = env.range_of(from(d));
+    Args members, kept;
+    flatten(kind, a, members);
+    flatten(kind, b, members);
     bool least = kind == ExprKind::Min;
-    if (r.hi <= 0) return least ? a : b;
-    if (r.lo >= 0) return least ? b : a;
-    if (b->id() < a->id()) std::swap(a, b);
-    return intern(kind, 0, {a, b});
+    for (const Expr* m : members) {
+      bool needless = false;
+      std::erase_if(kept, [&](const Expr* k) {
+        if (needless) return false;
+        if (at_most(least ? k : m, least ? m : k)) return !(needless = true);
+        return at_most(least ? m : k, least ? k : m);
+      });
+      if (!needless) kept.push_back(m);
+    }
+    return fold(kind, kept);
+  }
+  bool at_most(const Expr* a, const Expr* b) const {
+    if (a == b || (a->is_const() && a->value() == INT64_MIN) || (b->is_const() && b->value() == INT64_MAX)) return true;
+    return env.bounds(polynomial_of(a).minus(polynomial_of(b))).hi <= 0;
+  }
+  static void flatten(ExprKind kind, const Expr* e, Args& out) {
+    if (e->kind() != kind) return out.push_back(e);
+    for (const Expr* a : e->args()) flatten(kind, a, out);
+  }
+  const Expr* fold(ExprKind kind, Args& members) const {
+    std::sort(members.begin(), members.end(), [](const Expr* x, const Expr* y) { return x->id() < y->id(); });
+    const Expr* e = members[0];
+    for (std::size_t i = 1; i < members.size(); ++i) e = intern(kind, 0, {e, members[i]});
+    return e;
   }
 
   // d <= 0, written without minus signs: "s0 < s1", "s0 <= 4", "2 <= s0".
@@ -141,7 +204,7 @@ struct Maker {
     if (d.constant() % g != 0) return boolean(kind == ExprKind::Ne);
     std::int64_t sign = d.terms[0].coefficient < 0 ? -1 : 1;
     Polynomial reduced;
-    for (const Polynomial::Term& t : d.terms) reduced.add(t.atoms, t.coefficient / g * sign);
+    for (const Polynomial::Term& t : d.terms) reduced.add(t.atoms, Polynomial::wrap_mul(t.coefficient / g, sign));
     auto [left, right] = sides(reduced);
     return intern(kind, 0, {left, right});
   }
@@ -157,13 +220,18 @@ struct Maker {
 
   const Expr* logical(ExprKind kind, const Expr* a, const Expr* b) const {
     bool absorbing = kind == ExprKind::Or;
-    for (int i = 0; i < 2; ++i) {
-      if (a->is_const()) return (a->value() != 0) == absorbing ? a : b;
-      std::swap(a, b);
+    Args members, kept;
+    flatten(kind, a, members);
+    flatten(kind, b, members);
+    for (const Expr* m : members) {
+      if (m->is_const()) {
+        if ((m->value() != 0) == absorbing) return boolean(absorbing);
+        continue;
+      }
+      if (std::find(kept.begin(), kept.end(), negation(m)) != kept.end()) return boolean(absorbing);
+      if (std::find(kept.begin(), kept.end(), m) == kept.end()) kept.push_back(m);
     }
-    if (a == b) return a;
-    if (b->id() < a->id()) std::swap(a, b);
-    return intern(kind, 0, {a, b});
+    return kept.empty() ? boolean(!absorbing) : fold(kind, kept);
   }
 
   const Expr* negation(const Expr* a) const {
@@ -185,11 +253,38 @@ struct Maker {
   }
 };
 
-}  // namespace
-
 const Expr* ShapeEnv::constant(std::int64_t v) { return make_interned(ExprKind::Const, v, {}); }
 
 const Expr* ShapeEnv::of(Int i) { return i.is_symbolic() ? i.expr() : constant(i.hint()); }
+
+// Hints are computed as expressions are made: asking for one costs nothing however deep the expression is.
+ExprHint ShapeEnv::hint_of(const Expr& e) const {
+  if (e.kind() == ExprKind::Const) return {e.value(), true};
+  if (e.kind() == ExprKind::Symbol) return {symbols_[e.symbol()].hint, true};
+  for (const Expr* a : e.args())
+    if (!Impl::node(a).hint.defined) return {0, false};
+  auto arg = [&](std::size_t i) { return Impl::node(e.args()[i]).hint.value; };
+  std::int64_t v = e.kind() == ExprKind::Mul;
+  switch (e.kind()) {
+    case ExprKind::Add:
+      for (std::size_t i = 0; i < e.args().size(); ++i) v = Polynomial::wrap_add(v, arg(i));
+      return {v, true};
+    case ExprKind::Mul:
+      for (std::size_t i = 0; i < e.args().size(); ++i) v = Polynomial::wrap_mul(v, arg(i));
+      return {v, true};
+    case ExprKind::Div: return {quotient(arg(0), arg(1)), arg(1) != 0};
+    case ExprKind::Mod: return {remainder(arg(0), arg(1)), arg(1) != 0};
+    case ExprKind::Min: return {std::min(arg(0), arg(1)), true};
+    case ExprKind::Max: return {std::max(arg(0), arg(1)), true};
+    case ExprKind::Eq: return {arg(0) == arg(1), true};
+    case ExprKind::Ne: return {arg(0) != arg(1), true};
+    case ExprKind::Lt: return {arg(0) < arg(1), true};
+    case ExprKind::Le: return {arg(0) <= arg(1), true};
+    case ExprKind::And: return {arg(0) && arg(1), true};
+    case ExprKind::Or: return {arg(0) || arg(1), true};
+    default: return {!arg(0), true};
+  }
+}
 
 const Expr* ShapeEnv::make_interned(ExprKind kind, std::int64_t value, std::vector<const Expr*> args) {
   std::uint64_t h = static_cast<std::uint64_t>(kind) * 0x9e3779b97f4a7c15ull ^ static_cast<std::uint64_t>(value);
@@ -202,6 +297,11 @@ const Expr* ShapeEnv::make_interned(ExprKind kind, std::int64_t value, std::vect
     const Expr* e = it->second;
     if (e->kind() == kind && e->value() == value && std::equal(e->args().begin(), e->args().end(), args.begin(), args.end())) return e;
   }
+  REPRISE_CHECK(args.size() <= UINT16_MAX, "an expression has more than 65535 terms");
+  constexpr std::uint16_t kDeepest = 2000;
+  std::uint16_t depth = 0;
+  for (const Expr* a : args) depth = std::max<std::uint16_t>(depth, Impl::node(a).depth + 1);
+  if (depth > kDeepest) fail(ErrorCode::NotTraceable, "Int", {}, "an integer is computed from sizes in more than ", kDeepest, " dependent steps");
   Expr e;
   e.kind_ = kind;
   e.value_ = value;
@@ -212,38 +312,50 @@ const Expr* ShapeEnv::make_interned(ExprKind kind, std::int64_t value, std::vect
     e.args_ = impl_->arg_lists.back().data();
     e.n_args_ = static_cast<std::uint16_t>(impl_->arg_lists.back().size());
   }
-  impl_->exprs.push_back(e);
+  impl_->exprs.push_back({e, hint_of(e), depth});
   impl_->table.emplace(h, &impl_->exprs.back());
   return &impl_->exprs.back();
 }
 
+const Expr* ShapeEnv::from(const Polynomial& p) { return Maker{*this}.from(p); }
+
 const Expr* ShapeEnv::make(ExprKind kind, std::span<const Expr* const> args) {
-  std::function<const Expr*(ExprKind, std::int64_t, Args)> intern = [this](ExprKind k, std::int64_t v, Args a) { return make_interned(k, v, std::move(a)); };
-  Maker m{*this, intern};
+  if (frozen_ || args.size() > 2) return make_here(kind, args);
+  const Expr *a = args[0], *b = args.size() == 2 ? args[1] : nullptr;
+  std::size_t at = (a->id() * 31u + (b ? b->id() : 0) * 1009u + static_cast<unsigned>(kind) * 97u) % impl_->made.size();
+  Impl::Made& cached = impl_->made[at];
+  if (cached.generation == impl_->generation && cached.kind == kind && cached.a == a && cached.b == b) return cached.result;
+  const Expr* result = make_here(kind, args);
+  impl_->made[at] = {impl_->generation, kind, a, b, result};
+  return result;
+}
+
+const Expr* ShapeEnv::make_here(ExprKind kind, std::span<const Expr* const> args) {
+  Maker m{*this};
   auto difference = [&](std::int64_t extra) {
-    Polynomial d = polynomial_of(args[0]);
-    d.add(polynomial_of(args[1]), -1);
+    Polynomial d = polynomial_of(args[0]).minus(polynomial_of(args[1]));
     d.add(Monomial{}, extra);
     return d;
   };
+  auto is = [&](std::size_t i, std::int64_t v) { return args[i]->is_const() && args[i]->value() == v; };
   switch (kind) {
     case ExprKind::Add: {
       Polynomial p;
       for (const Expr* a : args) p.add(polynomial_of(a), 1);
-      return m.from(p);
+      return m.from(m.undo_divisions(std::move(p)));
     }
-    case ExprKind::Mul: {
-      Polynomial p;
-      p.add(Monomial{}, 1);
-      for (const Expr* a : args) p = p.times(polynomial_of(a));
-      return m.from(p);
-    }
+    case ExprKind::Mul: return m.product(args);
     case ExprKind::Div: return m.div(args[0], args[1]);
     case ExprKind::Mod: return m.mod(args[0], args[1]);
     case ExprKind::Min: case ExprKind::Max: return m.extreme(kind, args[0], args[1]);
     case ExprKind::Eq: case ExprKind::Ne: return m.equal_zero(kind, difference(0));
-    case ExprKind::Lt: return m.at_most_zero(difference(1));
-    case ExprKind::Le: return m.at_most_zero(difference(0));
+    // The ends of the range ("up to INT64_MAX" means no limit) would not survive being moved to the other side.
+    case ExprKind::Lt:
+      if (is(0, INT64_MAX) || is(1, INT64_MIN)) return m.boolean(false);
+      return m.at_most_zero(difference(1));
+    case ExprKind::Le:
+      if (is(0, INT64_MIN) || is(1, INT64_MAX)) return m.boolean(true);
+      return m.at_most_zero(difference(0));
     case ExprKind::And: case ExprKind::Or: return m.logical(kind, args[0], args[1]);
     case ExprKind::Not: return m.negation(args[0]);
     case ExprKind::Const: case ExprKind::Symbol: break;

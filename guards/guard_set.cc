@@ -2,155 +2,284 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
+#include <tuple>
+#include <unordered_map>
 
+#include "base/errors.h"
 #include "guards/shape_env_impl.h"
 
 namespace reprise::guards {
 
 namespace {
 
-enum Kind : std::uint8_t { kEqual, kUnequal, kAtLeast, kAtMost, kSameWords, kDivisible, kGeneral };
+enum Kind : std::uint8_t { kEqual, kUnequal, kAtLeast, kAtMost, kSameWords, kDivisible, kLowBitsZero, kGeneral };
+constexpr std::size_t kSlots = 256;  // of the array on first_miss's stack
 
-void sources_in(const Expr* e, std::vector<Source>& out) {
-  if (e->kind() == ExprKind::Symbol) {
-    const Source& s = e->env().symbols()[e->symbol()].source;
-    for (const Source& have : out)
-      if (have.word == s.word) return;
-    out.push_back(s);
-    return;
+std::uint32_t word(const Expr* symbol) { return symbol->env().symbols()[symbol->symbol()].source.word; }
+bool is_symbol(const Expr* e) { return e->kind() == ExprKind::Symbol; }
+
+template <class F>
+void each_symbol(const Expr* e, const F& f) {
+  if (is_symbol(e)) f(e);
+  for (const Expr* a : e->args()) each_symbol(a, f);
+}
+
+bool divides_by_symbol(const Expr* e) {
+  if ((e->kind() == ExprKind::Div || e->kind() == ExprKind::Mod) && !e->args()[1]->is_const()) return true;
+  return std::any_of(e->args().begin(), e->args().end(), divides_by_symbol);
+}
+
+// Sizes are never negative, whoever passes them.
+bool is_size(const std::string& source) {
+  std::size_t at = source.rfind(".size(");
+  return at != std::string::npos && source.back() == ')';
+}
+
+// An expression of one environment in another that has the same symbols.
+class Copier {
+ public:
+  explicit Copier(ShapeEnv& to, std::vector<const Expr*> symbols) : to_(to), symbols_(std::move(symbols)) {}
+  const Expr* operator()(const Expr* e) {
+    if (e->is_const()) return to_.constant(e->value());
+    if (is_symbol(e)) return symbols_[e->symbol()];
+    if (auto it = done_.find(e); it != done_.end()) return it->second;
+    std::vector<const Expr*> args;
+    for (const Expr* a : e->args()) args.push_back((*this)(a));
+    return done_[e] = to_.make(e->kind(), args);
   }
-  for (const Expr* a : e->args()) sources_in(a, out);
-}
 
-const char* base_name(const char* path) {
-  const char* slash = std::strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
-std::string place(SourceLoc where, const std::string& why) {
-  return where ? std::string(base_name(where.file)) + ":" + std::to_string(where.line) + " (" + why + ")" : why;
-}
+ private:
+  ShapeEnv& to_;
+  std::vector<const Expr*> symbols_;
+  std::unordered_map<const Expr*, const Expr*> done_;
+};
 
 }  // namespace
 
-GuardSet::GuardSet(ShapeEnv& env) {
-  auto say = [&](const Expr* condition, const std::string& text, SourceLoc where, const char* why, const Expr* about) {
-    Said s{text, why, where, {}};
-    sources_in(condition ? condition : about, s.sources);
-    for (Source& source : s.sources) {
-      for (const Symbol& symbol : env.symbols())
-        if (symbol.source.word == source.word) source.name += " (" + to_string(symbol.expr) + ", " + std::to_string(symbol.hint) + " when traced)";
-    }
-    said_.push_back(std::move(s));
-    return static_cast<std::uint32_t>(said_.size() - 1);
-  };
+struct GuardSet::Candidate {
+  const Expr* condition;
+  SourceLoc where;
+  std::string why;
+  bool needed = true;
+};
 
-  // What mark_dynamic and friends declared. A size's own "at least zero" holds by nature.
+GuardSet::GuardSet(ShapeEnv& env) {
+  // What was declared of symbols comes first, then the guards, oldest first.
+  std::vector<Candidate> all;
+  ShapeEnv told;  // knows the candidates that are kept, and nothing else
+  std::vector<const Expr*> told_symbols;
   for (const Symbol& s : env.symbols()) {
     const ShapeEnv::Declared& d = env.declared_[s.expr->symbol()];
-    std::string name = to_string(s.expr);
-    if (d.lo > 0) checks_.push_back({kAtLeast, s.source.word, 0, d.lo, 0, say(nullptr, std::to_string(d.lo) + " <= " + name, {}, "declared", s.expr)});
-    if (d.hi != INT64_MAX) checks_.push_back({kAtMost, s.source.word, 0, d.hi, 0, say(nullptr, name + " <= " + std::to_string(d.hi), {}, "declared", s.expr)});
-    if (d.multiple_of > 1)
-      checks_.push_back({kDivisible, s.source.word, 0, d.multiple_of, 0, say(nullptr, name + " % " + std::to_string(d.multiple_of) + " == 0", {}, "declared", s.expr)});
-  }
-
-  std::vector<Check> general;
-  auto word = [](const Expr* e) { return e->env().symbols()[e->symbol()].source.word; };
-  for (const Guard& g : env.guards()) {
-    const Expr* e = g.condition;
-    std::uint32_t id = say(e, to_string(e), g.where, g.why, nullptr);
-    const Expr* l = e->args().size() == 2 ? e->args()[0] : nullptr;
-    const Expr* r = l ? e->args()[1] : nullptr;
-    bool symbol_left = l && l->kind() == ExprKind::Symbol, symbol_right = r && r->kind() == ExprKind::Symbol;
-    auto simple = [&](Kind kind, const Expr* s, std::int64_t k) { checks_.push_back({kind, word(s), 0, k, 0, id}); };
-    switch (e->kind()) {
-      case ExprKind::Eq:
-        if (symbol_left && symbol_right) { checks_.push_back({kSameWords, word(l), word(r), 0, 0, id}); continue; }
-        if (symbol_left && r->is_const()) { simple(kEqual, l, r->value()); continue; }
-        if (symbol_right && l->is_const()) { simple(kEqual, r, l->value()); continue; }
-        if (l->kind() == ExprKind::Mod && r->is_const() && r->value() == 0 && l->args()[0]->kind() == ExprKind::Symbol && l->args()[1]->is_const() && l->args()[1]->value() > 0) {
-          simple(kDivisible, l->args()[0], l->args()[1]->value());
-          continue;
-        }
-        break;
-      case ExprKind::Ne:
-        if (symbol_left && r->is_const()) { simple(kUnequal, l, r->value()); continue; }
-        if (symbol_right && l->is_const()) { simple(kUnequal, r, l->value()); continue; }
-        break;
-      case ExprKind::Le: case ExprKind::Lt: {
-        std::int64_t strict = e->kind() == ExprKind::Lt;
-        if (symbol_left && r->is_const()) { simple(kAtMost, l, r->value() - strict); continue; }
-        if (symbol_right && l->is_const()) { simple(kAtLeast, r, l->value() + strict); continue; }
-        break;
-      }
-      default: break;
+    told.new_symbol(s.source, s.hint, d.lo, d.hi, d.multiple_of);
+    told_symbols.push_back(told.symbols().back().expr);
+    auto declare = [&](ExprKind kind, const Expr* a, const Expr* b) {
+      const Expr* args[] = {a, b};
+      // Made in `told`, because env may be frozen by now.
+      all.push_back({told.make(kind, args), {}, "declared"});
+    };
+    const Expr* t = told_symbols.back();
+    if (d.lo == d.hi) {
+      declare(ExprKind::Eq, t, told.constant(d.lo));
+      continue;
     }
-    general.push_back({kGeneral, general_.add(e), 0, 0, 0, id});
+    if (d.lo > 0 || (d.lo > INT64_MIN && !is_size(s.source.name))) declare(ExprKind::Le, told.constant(d.lo), t);
+    if (d.hi != INT64_MAX) declare(ExprKind::Le, t, told.constant(d.hi));
+    if (d.multiple_of > 1) {
+      std::vector<const Expr*> args{t, told.constant(d.multiple_of)};
+      all.push_back({told.make_interned(ExprKind::Eq, 0, {told.make_interned(ExprKind::Mod, 0, args), told.constant(0)}), {}, "declared"});
+    }
   }
-  checks_.insert(checks_.end(), general.begin(), general.end());
+  std::size_t declared = all.size();
+  Copier copy(told, told_symbols);
+  for (const Guard& g : env.guards()) all.push_back({g.condition, g.where, g.why});
+
+  // A guard that the others imply is dropped. Equalities are told first, then bounds from the strictest on, then the
+  // newest of the rest, which tend to be stricter. Conditions that divide by a symbol come last and oldest first: only
+  // once the guards that make their divisors nonzero are in may anything be concluded from them.
+  std::vector<std::size_t> order;
+  for (std::size_t i = declared; i < all.size(); ++i) order.push_back(i);
+  auto turn = [&](std::size_t i) {
+    auto age = static_cast<std::int64_t>(i);
+    Check c;
+    if (divides_by_symbol(all[i].condition)) return std::tuple(5, age, age);
+    if (!simple(all[i].condition, c)) return std::tuple(4, -age, age);
+    switch (c.kind) {
+      case kEqual: return std::tuple(0, -age, age);
+      case kSameWords: return std::tuple(1, -age, age);
+      case kAtLeast: return std::tuple(2, ~c.k, age);
+      case kAtMost: return std::tuple(3, c.k, age);
+      default: return std::tuple(4, -age, age);
+    }
+  };
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return turn(a) < turn(b); });
+  for (std::size_t i : order) {
+    const Expr* e = copy(all[i].condition);
+    all[i].needed = told.prove(e) != std::optional<bool>(true);
+    if (all[i].needed) told.learn(told.simplify(e));
+  }
+  // Of several checks of one word only the strictest says something.
+  auto alone = [&](const Candidate& c, Check& out) { return c.needed && simple(c.condition, out) && out.kind != kSameWords; };
+  for (Candidate& a : all)
+    for (Candidate& b : all) {
+      Check x, y;
+      if (&a == &b || !alone(a, x) || !alone(b, y) || x.a != y.a) continue;
+      if ((y.kind == kEqual && x.kind != kEqual) || (x.kind == kAtLeast && y.kind == kAtLeast && (x.k < y.k || (x.k == y.k && &b < &a))) ||
+          (x.kind == kAtMost && y.kind == kAtMost && (x.k > y.k || (x.k == y.k && &b < &a))))
+        a.needed = false;
+    }
+  // Cheap checks first; the order among them is that of the trace.
+  Check c;
+  for (const Candidate& a : all)
+    if (a.needed && simple(a.condition, c)) take(env, a);
+  for (const Candidate& a : all)
+    if (a.needed && !simple(a.condition, c)) take(env, a);
+}
+
+// A condition on one word, or that two are equal.
+bool GuardSet::simple(const Expr* e, Check& out) {
+  if (e->args().size() != 2) return false;
+  const Expr *l = e->args()[0], *r = e->args()[1];
+  auto set = [&](Kind kind, const Expr* s, std::int64_t k) {
+    out = {kind, word(s), 0, k};
+    return true;
+  };
+  std::int64_t strict = e->kind() == ExprKind::Lt;
+  if (e->kind() == ExprKind::Le || e->kind() == ExprKind::Lt) {
+    if (is_symbol(l) && r->is_const() && r->value() > INT64_MIN) return set(kAtMost, l, r->value() - strict);
+    if (is_symbol(r) && l->is_const() && l->value() < INT64_MAX) return set(kAtLeast, r, l->value() + strict);
+    return false;
+  }
+  if (e->kind() != ExprKind::Eq && e->kind() != ExprKind::Ne) return false;
+  bool equal = e->kind() == ExprKind::Eq;
+  if (l->is_const()) std::swap(l, r);
+  if (is_symbol(l) && r->is_const()) return set(equal ? kEqual : kUnequal, l, r->value());
+  if (!equal) return false;
+  if (is_symbol(l) && is_symbol(r)) {
+    out = {kSameWords, word(l), word(r), 0};
+    return true;
+  }
+  if (l->kind() != ExprKind::Mod || !r->is_const() || r->value() != 0) return false;
+  const Expr *s = l->args()[0], *by = l->args()[1];
+  if (!is_symbol(s) || !by->is_const() || by->value() <= 0) return false;
+  bool power_of_two = (by->value() & (by->value() - 1)) == 0;
+  return set(power_of_two ? kLowBitsZero : kDivisible, s, power_of_two ? by->value() - 1 : by->value());
+}
+
+void GuardSet::take(ShapeEnv& env, const Candidate& c) {
+  Check check;
+  if (!simple(c.condition, check)) {
+    if (general_.empty()) general_.emplace_back();
+    // What does not fit the array of first_miss any more goes to a program of its own.
+    ExprProgram longer = general_.back();
+    std::uint32_t slot = longer.add(c.condition);
+    if (longer.size() > kSlots && general_.back().size() > 0) {
+      longer = ExprProgram();
+      slot = longer.add(c.condition);
+      general_.emplace_back();
+    }
+    if (longer.size() > kSlots)
+      fail(ErrorCode::NotTraceable, "", c.where, "a guard of ", longer.size(), " operations; ", kSlots, " are the most");
+    general_.back() = std::move(longer);
+    check = {kGeneral, slot, static_cast<std::uint32_t>(general_.size() - 1), 0};
+  }
+  Said said{to_string(c.condition), c.why, c.where, {}};
+  each_symbol(c.condition, [&](const Expr* e) {
+    const Symbol& s = env.symbols()[e->symbol()];
+    std::string name = to_string(s.expr);
+    for (const Seen& have : said.symbols)
+      if (have.symbol == name) return;
+    said.symbols.push_back({s.source.word, name, s.source.name, s.hint});
+  });
+  checks_.push_back(check);
+  said_.push_back(std::move(said));
 }
 
 std::optional<std::uint32_t> GuardSet::first_miss(const std::int64_t* w) const noexcept {
-  constexpr std::size_t kOnStack = 256;
-  std::int64_t on_stack[kOnStack];
-  std::int64_t* slots = nullptr;
-  static thread_local std::vector<std::int64_t> overflow;  // only for guard sets of more than 256 subexpressions
-  for (const Check& c : checks_) {
-    bool holds = true;
-    switch (c.kind) {
-      case kEqual: holds = w[c.a] == c.k; break;
-      case kUnequal: holds = w[c.a] != c.k; break;
-      case kAtLeast: holds = w[c.a] >= c.k; break;
-      case kAtMost: holds = w[c.a] <= c.k; break;
-      case kSameWords: holds = w[c.a] == w[c.b]; break;
-      case kDivisible: holds = w[c.a] % c.k == 0; break;
-      case kGeneral:
-        if (!slots) {
-          slots = on_stack;
-          if (general_.size() > kOnStack) {
-            if (overflow.size() < general_.size()) overflow.resize(general_.size());
-            slots = overflow.data();
-          }
-          general_.evaluate(w, slots);
-        }
-        holds = slots[c.a] != 0;
-        break;
+  std::int64_t slots[kSlots];
+  std::uint32_t evaluated = 0;  // programs whose results are, or were, in slots
+  const Check *begin = checks_.data(), *end = begin + checks_.size();
+  for (const Check* c = begin; c != end; ++c) {
+    bool holds;
+    switch (c->kind) {
+      case kEqual: holds = w[c->a] == c->k; break;
+      case kUnequal: holds = w[c->a] != c->k; break;
+      case kAtLeast: holds = w[c->a] >= c->k; break;
+      case kAtMost: holds = w[c->a] <= c->k; break;
+      case kSameWords: holds = w[c->a] == w[c->b]; break;
+      case kDivisible: holds = w[c->a] % c->k == 0; break;
+      case kLowBitsZero: holds = (w[c->a] & c->k) == 0; break;
+      default:
+        if (c->b == evaluated) general_[evaluated++].evaluate(w, slots);
+        holds = slots[c->a] != 0;
     }
-    if (!holds) return c.guard;
+    if (!holds) return static_cast<std::uint32_t>(c - begin);
   }
   return std::nullopt;
 }
 
 std::size_t GuardSet::size() const { return checks_.size(); }
 
-std::string GuardSet::explain(std::uint32_t miss, const std::int64_t* words) const {
-  const Said& s = said_[miss];
-  std::string out;
-  for (const Source& source : s.sources) out += (out.empty() ? "" : ", ") + source.name + " is " + std::to_string(words[source.word]);
-  return out + "; wanted " + s.condition + "; guard born at " + place(s.where, s.why);
-}
-
-std::string GuardSet::remedy(std::uint32_t miss) const {
-  const Said& s = said_[miss];
-  if (s.why == "declared") return "the call breaks what mark_dynamic or mark_static declared: pass such sizes, or declare less";
-  if (s.why.rfind("pinned", 0) == 0) return "keep the value an Int (do not convert it to a C++ integer), and one compilation serves all";
-  if (s.why == "broadcast") return "pass equal sizes, or state them with mark_dynamic(x, dim, {.min = 2})";
-  if (s.why == "branch") return "the function branches on this: each side is a compilation of its own";
-  return "sizes on the two sides of this condition need compilations of their own";
-}
-
-std::string GuardSet::text(std::uint32_t i) const {
-  const Said& s = said_[checks_[i].guard];
-  return s.condition + "  ; " + place(s.where, s.why);
-}
-
 std::vector<std::pair<std::uint32_t, std::int64_t>> GuardSet::constants() const {
   std::vector<std::pair<std::uint32_t, std::int64_t>> out;
   for (const Check& c : checks_)
     if (c.kind == kEqual) out.emplace_back(c.a, c.k);
   return out;
+}
+
+// ---- for people
+
+namespace {
+
+std::string place(SourceLoc where) {
+  const char* slash = std::strrchr(where.file, '/');
+  return std::string(slash ? slash + 1 : where.file) + ":" + std::to_string(where.line);
+}
+
+// "arg 0 .size(1)" is dimension 1 of "arg 0".
+std::string dimension(const std::string& source) {
+  std::size_t at = source.rfind(".size(");
+  if (at == std::string::npos) return {};
+  std::size_t end = source[at > 0 && source[at - 1] == ' ' ? at - 1 : at] == ' ' ? at - 1 : at;
+  return source.substr(0, end) + ", " + source.substr(at + 6, source.size() - at - 7);
+}
+
+}  // namespace
+
+std::string GuardSet::explain(std::uint32_t miss, const std::int64_t* words) const {
+  const Said& s = said_[miss];
+  std::string seen, where;
+  for (const Seen& symbol : s.symbols) {
+    seen += (seen.empty() ? "" : ", ") + symbol.name + " is " + std::to_string(words[symbol.word]);
+    where += (where.empty() ? " where " : ", ") + symbol.symbol + " = " + symbol.name + " (" + std::to_string(symbol.hint) + " when traced)";
+  }
+  std::string born = s.where ? "guard born at " + place(s.where) + " (" + s.why + ")" : s.why == "declared" ? "declared by the caller" : "guard: " + s.why;
+  return seen + "; wanted " + s.condition + where + "; " + born;
+}
+
+std::string GuardSet::remedy(std::uint32_t miss) const {
+  const Said& s = said_[miss];
+  const Check& c = checks_[miss];
+  if (s.why == "declared") return "pass sizes that keep what was declared (" + s.condition + "), or declare less";
+  if (s.why.rfind("pinned", 0) == 0)
+    return "keep the value an Int: converted to a C++ integer it becomes a constant, and each value is a compilation of its own";
+  if (s.why == "mark_static") return "mark_static makes each size a compilation of its own; without it the size stays symbolic";
+  if (s.why == "divisor") return "a call that divides by zero fails; pass another value than 0 for " + s.symbols[0].name;
+  std::string dim = dimension(s.symbols[0].name), stated;
+  auto state = [&](const char* what, std::int64_t v) {
+    if (!dim.empty()) stated = "mark_dynamic(" + dim + ", {." + what + " = " + std::to_string(v) + "}) states it, or ";
+  };
+  if (c.kind == kUnequal && (c.k == 0 || c.k == 1)) state("min", c.k + 1);
+  if (c.kind == kAtLeast) state("min", c.k);
+  if (c.kind == kAtMost) state("max", c.k);
+  if (c.kind == kDivisible) state("multiple_of", c.k);
+  if (c.kind == kLowBitsZero) state("multiple_of", c.k + 1);
+  if (s.why == "broadcast" || c.kind == kSameWords) return stated + "pass equal sizes";
+  return stated + "the function branches on this: each side is a compilation of its own";
+}
+
+std::string GuardSet::text(std::uint32_t i) const {
+  const Said& s = said_[i];
+  return s.condition + "  ; " + s.why + (s.where ? ", " + place(s.where) : "");
 }
 
 }  // namespace reprise::guards

@@ -27,11 +27,16 @@ class GuardSet {
   std::vector<std::pair<std::uint32_t, std::int64_t>> constants() const;
 
  private:
-  struct Check { std::uint8_t kind; std::uint32_t a, b; std::int64_t k, m; std::uint32_t guard; };
+  struct Check { std::uint8_t kind; std::uint32_t a, b; std::int64_t k; };
+  /// What one check is about, for people; stands at the check's index.
+  struct Seen { std::uint32_t word; std::string symbol, name; std::int64_t hint; };
+  struct Said { std::string condition, why; SourceLoc where; std::vector<Seen> symbols; };
+  struct Candidate;
+  static bool simple(const Expr* condition, Check& out);
+  void take(ShapeEnv&, const Candidate&);
   std::vector<Check> checks_;
-  ExprProgram general_;
-  struct Said { std::string condition, why; SourceLoc where; std::vector<Source> sources; };
   std::vector<Said> said_;
+  std::vector<ExprProgram> general_;   ///< each fits first_miss's array; a general check names program b and slot a
 };
 
 }  // namespace reprise::guards

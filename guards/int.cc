@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "base/errors.h"
-#include "guards/shape_env.h"
+#include "guards/shape_env_impl.h"
 #include "reprise/scalar.h"
 
 namespace reprise {
@@ -26,12 +26,14 @@ ShapeEnv& env_of(Int a, Int b) {
 const Expr* make(ExprKind kind, Int a, Int b) {
   ShapeEnv& env = env_of(a, b);
   const Expr* args[] = {env.simplify(env.of(a)), env.simplify(env.of(b))};
-  return env.make(kind, args);
+  return env.simplify(env.make(kind, args));
 }
 
-std::int64_t checked_divisor(std::int64_t b) {
-  if (b == 0) fail(ErrorCode::InvalidArgument, "Int", {}, "division by zero");
-  return b;
+// A symbolic divisor that may be zero in another call is guarded against that.
+std::int64_t checked_divisor(Int b) {
+  if (b.hint() == 0) fail(ErrorCode::InvalidArgument, "Int", {}, "division by zero: the divisor ", b, b.is_symbolic() ? " is 0 in this call" : "");
+  if (Bool not_zero = b != 0; not_zero.is_symbolic()) b.expr()->env().require(not_zero.expr(), {}, "divisor");
+  return b.hint();
 }
 
 }  // namespace
@@ -42,7 +44,7 @@ Int::Int(const Expr* e) noexcept {
 }
 
 Int Int::add(Int a, Int b) { return Int(make(ExprKind::Add, a, b)); }
-Int Int::sub(Int a, Int b) { return add(a, mul(Int(-1), b)); }
+Int Int::sub(Int a, Int b) { return a + mul(Int(-1), b); }  // either side may have become a number by now
 
 Int Int::mul(Int a, Int b) {
   if (a.plain(b)) return Int(wrap(u(a) * u(b)));
@@ -50,24 +52,14 @@ Int Int::mul(Int a, Int b) {
 }
 
 Int Int::div(Int a, Int b) {
-  if (a.plain(b)) return b.value_ == -1 ? Int(0) - a : Int(a.value_ / checked_divisor(b.value_));
-  if (!b.expr_) checked_divisor(b.value_);
-  if (b.expr_) {
-    ShapeEnv& env = b.expr_->env();
-    checked_divisor(b.hint());
-    env.require(detail::compare_eq(b, 0, {}).is_symbolic() ? (!detail::compare_eq(b, 0, {})).expr() : env.constant(1), {}, "divisor");
-  }
+  if (a.plain(b)) return Int(guards::quotient(a.value_, checked_divisor(b)));
+  checked_divisor(b);
   return Int(make(ExprKind::Div, a, b));
 }
 
 Int Int::mod(Int a, Int b) {
-  if (a.plain(b)) return b.value_ == -1 ? Int(0) : Int(a.value_ % checked_divisor(b.value_));
-  if (!b.expr_) checked_divisor(b.value_);
-  if (b.expr_) {
-    ShapeEnv& env = b.expr_->env();
-    checked_divisor(b.hint());
-    env.require(detail::compare_eq(b, 0, {}).is_symbolic() ? (!detail::compare_eq(b, 0, {})).expr() : env.constant(1), {}, "divisor");
-  }
+  if (a.plain(b)) return Int(guards::remainder(a.value_, checked_divisor(b)));
+  checked_divisor(b);
   return Int(make(ExprKind::Mod, a, b));
 }
 
@@ -92,6 +84,7 @@ namespace {
 Bool combine(ExprKind kind, Bool a, Bool b, bool absorbing) {
   if (!a.is_symbolic()) return a.hint() == absorbing ? a : b;
   if (!b.is_symbolic()) return b.hint() == absorbing ? b : a;
+  REPRISE_CHECK(&a.expr()->env() == &b.expr()->env(), "a Bool of another trace is used");
   const Expr* args[] = {a.expr(), b.expr()};
   return Bool(a.expr()->env().make(kind, args), a.where());
 }

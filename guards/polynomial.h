@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
 #include <vector>
 
@@ -54,9 +55,17 @@ struct Polynomial {
   std::int64_t content() const {
     std::int64_t g = 0;
     for (const Term& t : terms)
-      if (!t.atoms.empty()) g = std::gcd(g, t.coefficient);
+      if (!t.atoms.empty()) g = gcd(g, t.coefficient);
     return g;
   }
+  Polynomial minus(const Polynomial& p) const {
+    Polynomial out = *this;
+    out.add(p, -1);
+    return out;
+  }
+
+  /// std::gcd without its undefined case: 2^63 is not representable, and 1 divides as well.
+  static std::int64_t gcd(std::int64_t a, std::int64_t b) { return a == INT64_MIN || b == INT64_MIN ? 1 : std::gcd(a, b); }
 
   static std::int64_t wrap_add(std::int64_t a, std::int64_t b) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));

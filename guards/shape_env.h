@@ -15,6 +15,8 @@
 
 namespace reprise::guards {
 
+struct ExprHint;
+struct Maker;
 struct Polynomial;
 
 /// Where a symbol comes from: which 64-bit word of the call signature holds it, and how people name it.
@@ -49,7 +51,7 @@ class ShapeEnv {
   ~ShapeEnv();
   ShapeEnv(const ShapeEnv&) = delete;
 
-  /// A new symbol s<n>. Sizes get lo = 0. `lo == hi` makes a constant.
+  /// A new symbol s<n>. Sizes get lo = 0. `lo == hi` yields a plain number, which a guard set checks all the same.
   Int new_symbol(Source, std::int64_t hint, std::int64_t lo = INT64_MIN, std::int64_t hi = INT64_MAX, std::int64_t multiple_of = 1);
   const std::deque<Symbol>& symbols() const { return symbols_; }
   const std::vector<Guard>& guards() const { return guards_; }
@@ -87,14 +89,24 @@ class ShapeEnv {
  private:
   struct Impl;
   const Expr* make_interned(ExprKind, std::int64_t value, std::vector<const Expr*> args);
+  ExprHint hint_of(const Expr&) const;
+  const Expr* make_here(ExprKind, std::span<const Expr* const>);
+  const Expr* from(const Polynomial&);
+  const Expr* simplify_here(const Expr*);
   void learn(const Expr* condition);   ///< facts that later questions use
-  std::optional<bool> prove_at_most_zero(const Expr* left, const Expr* right, std::int64_t extra);
+  void learn_order(const Expr* condition);
+  void learn_equal(const Expr* condition);
+  void learn_multiple(const Expr* value, std::int64_t by);
+  void substitute(const Expr* from, const Expr* to);
+  void tighten(Symbol&);
+  Range bounds(const Polynomial&) const;
+  bool at_most_zero(const Polynomial&, int facts_left) const;
+  std::optional<bool> prove_order(const Expr* left, const Expr* right, std::int64_t extra) const;
   bool divides(std::int64_t k, const Expr*) const;
+  bool known_multiple(const Expr* value, const Expr* of);
   void record(const Expr* condition, SourceLoc, const char* why);
-  const Expr* make_interned_product(const std::vector<const Expr*>& atoms);
-  static bool mentions(const Expr*, const Expr* symbol);
-  static Polynomial bound(const Expr*, std::int64_t factor, std::int64_t c);
   friend class GuardSet;
+  friend struct Maker;
   std::unique_ptr<Impl> impl_;
   std::deque<Symbol> symbols_;
   struct Declared { std::int64_t lo, hi, multiple_of; };

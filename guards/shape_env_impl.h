@@ -12,23 +12,43 @@
 
 namespace reprise::guards {
 
+/// The value an expression had in the traced call; undefined where that would divide by zero.
+struct ExprHint {
+  std::int64_t value;
+  bool defined;
+};
+
 /// What stands behind a ShapeEnv: the interning table, the facts that guards have taught, and caches of what was derived.
 struct ShapeEnv::Impl {
   // ---- interning
-  std::deque<Expr> exprs;                                  // stable addresses
+  struct Node : Expr {                                     // an Expr and what is computed when it is made
+    ExprHint hint;
+    std::uint16_t depth;                                   // bounded, so that recursion over expressions is
+  };
+  static const Node& node(const Expr* e) { return *static_cast<const Node*>(e); }
+  std::deque<Node> exprs;                                  // stable addresses; an Expr's id is its index
   std::deque<std::vector<const Expr*>> arg_lists;
   std::unordered_multimap<std::uint64_t, const Expr*> table;
-  std::unordered_map<std::string, const Expr*> by_name;    // symbols made by symbol_named
 
   std::mutex after_freeze;                                 // guards the table once the trace is over
 
   // ---- facts, from guards; each is a canonical boolean known to hold
   std::unordered_set<const Expr*> known_true;
+  std::vector<const Expr*> facts;                          // the same, in the order they were learned
   std::vector<Polynomial> nonpositive;                     // p <= 0
   struct Divides { const Expr* value; std::int64_t by; };
   std::vector<Divides> divides;                            // value % by == 0
-  std::unordered_map<const Expr*, const Expr*> substitution;  // symbol -> what it equals
-  std::unordered_map<const Expr*, const Expr*> simplified; // cache; cleared when a substitution is learned
+  std::unordered_map<const Expr*, const Expr*> substitution;  // symbol, or what is not a sum -> what it equals
+
+  // ---- caches of the tracing thread, by id; an entry counts only if it was made with the facts of now
+  std::uint32_t generation = 1;                            // goes up whenever something is learned
+  struct Simplified { std::uint32_t generation = 0; const Expr* expr = nullptr; };
+  std::vector<Simplified> simplified;
+  struct Bounds { std::uint32_t generation = 0; std::int64_t lo = 0, hi = 0; };
+  std::vector<Bounds> bounds;
+  struct Made { std::uint32_t generation = 0; ExprKind kind{}; const Expr *a = nullptr, *b = nullptr, *result = nullptr; };
+  std::vector<Made> made = std::vector<Made>(1024);        // direct-mapped: a trace asks for the same products again and again
+  int simplify_depth = 0;
 };
 
 /// Its sum-of-products form; an atom is itself. (guards/canonical.cc)
@@ -40,5 +60,14 @@ inline std::int64_t saturate(__int128 v) {
   if (v < INT64_MIN) return INT64_MIN;
   return static_cast<std::int64_t>(v);
 }
+inline ShapeEnv::Range operator+(ShapeEnv::Range a, ShapeEnv::Range b) {
+  return {a.lo == INT64_MIN || b.lo == INT64_MIN ? INT64_MIN : saturate(static_cast<__int128>(a.lo) + b.lo),
+          a.hi == INT64_MAX || b.hi == INT64_MAX ? INT64_MAX : saturate(static_cast<__int128>(a.hi) + b.hi)};
+}
+/// An unbounded side stays unbounded unless the other factor is exactly zero.
+ShapeEnv::Range operator*(ShapeEnv::Range a, ShapeEnv::Range b);
+/// x / y and x % y as C++ has them, zero where y is zero, wrapping where the quotient overflows.
+inline std::int64_t quotient(std::int64_t x, std::int64_t y) { return y == 0 ? 0 : y == -1 ? Polynomial::wrap_mul(x, -1) : x / y; }
+inline std::int64_t remainder(std::int64_t x, std::int64_t y) { return y == 0 || y == -1 ? 0 : x % y; }
 
 }  // namespace reprise::guards

@@ -86,9 +86,21 @@ class Parser {
     return true;
   }
   const Expr* make(ExprKind k, const Expr* a, const Expr* b) {
+    bool truths = k == ExprKind::And || k == ExprKind::Or;
+    for (const Expr* e : {a, b})
+      if (e->is_bool() != truths && !(truths && e->is_const())) error(truths ? "a condition is needed before this" : "a number is needed before this");
     const Expr* args[] = {a, b};
     return env_.make(k, args);
   }
+  /// Counts nesting, so that hostile text ends in an error and not in an exhausted stack.
+  struct Deeper {
+    explicit Deeper(Parser& p) : p(p) {
+      constexpr int kDeepest = 200;
+      if (++p.depth_ > kDeepest) p.error("nested too deeply");
+    }
+    ~Deeper() { --p.depth_; }
+    Parser& p;
+  };
   // Precedence climbing over the table below; longer tokens first.
   const Expr* binary(int level) {
     struct Op { const char* token; int level; ExprKind kind; bool swap, negate; };
@@ -114,9 +126,15 @@ class Parser {
     return left;
   }
   const Expr* unary() {
-    if (eat("-")) return make(ExprKind::Mul, env_.constant(-1), unary());
-    if (text_.substr(at_, 2) != "!=" && eat("!")) {
+    Deeper deeper(*this);
+    if (eat("-")) {
+      skip();
+      if (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_]))) return number(true);
+      return make(ExprKind::Mul, env_.constant(-1), unary());
+    }
+    if (eat("!")) {
       const Expr* args[] = {unary()};
+      if (!args[0]->is_bool() && !args[0]->is_const()) error("a condition is needed before this");
       return env_.make(ExprKind::Not, args);
     }
     if (eat("(")) {
@@ -133,26 +151,34 @@ class Parser {
         return make(k, a, b);
       }
     skip();
+    if (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_]))) return number(false);
+    std::string name = word();
+    if (name.empty()) error("expected a number, a symbol or '('");
+    return env_.of(env_.symbol_named(name));
+  }
+  std::string word() {
     std::size_t start = at_;
     while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) ++at_;
-    std::string word(text_.substr(start, at_ - start));
-    if (word.empty()) error("expected a number, a symbol or '('");
-    if (std::isdigit(static_cast<unsigned char>(word[0]))) {
-      std::int64_t v = 0;
-      for (char c : word) {
-        if (!std::isdigit(static_cast<unsigned char>(c)) || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, c - '0', &v)) {
-          at_ = start;
-          error("not a 64-bit number");
-        }
+    return std::string(text_.substr(start, at_ - start));
+  }
+  // Built downwards from zero when negative: the smallest number has no positive counterpart.
+  const Expr* number(bool negative) {
+    std::size_t start = at_;
+    std::int64_t v = 0;
+    for (char c : word()) {
+      std::int64_t digit = negative ? '0' - c : c - '0';
+      if (!std::isdigit(static_cast<unsigned char>(c)) || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, digit, &v)) {
+        at_ = start;
+        error("not a 64-bit number");
       }
-      return env_.constant(v);
     }
-    return env_.of(env_.symbol_named(word));
+    return env_.constant(v);
   }
 
   ShapeEnv& env_;
   std::string_view text_;
   std::size_t at_ = 0;
+  int depth_ = 0;
 };
 
 }  // namespace

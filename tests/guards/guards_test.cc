@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <random>
+#include <thread>
 
 #include "guards/guard_set.h"
 #include "reprise/error.h"
@@ -21,8 +22,14 @@ TEST(Canonical, OneFormForEqualExpressions) {
       {"s0*s1 / s1", "s0"}, {"(4*s0 + 4*s1) / 4", "s0 + s1"}, {"s0*s1 % s1", "0"}, {"6*s0 % 3", "0"}, {"s0 % 1", "0"},
       {"s0 / 1", "s0"}, {"s0 / 2 / 3", "s0 / 6"}, {"min(s0, s0)", "s0"}, {"max(s0, s0 + 1)", "s0 + 1"}, {"-7 / 2", "-3"}, {"-7 % 2", "-1"},
       {"2*s0 == 2*s1", "s0 == s1"}, {"s1 - s0 == 0", "s0 == s1"}, {"2*s0 == 5", "0"}, {"3*s0 < 7", "s0 <= 2"}, {"s0 >= 2", "2 <= s0"},
-      {"!(s0 < s1)", "s1 <= s0"}, {"!(s0 == 1)", "s0 != 1"}, {"s0 + 1 <= s1", "s0 < s1"}, {"(4*s0 + 3) / 4", "s0"}, {"(s0 + s1) - s0", "s1"}};
-  for (auto [a, b] : same) EXPECT_EQ(canonical(a), canonical(b)) << a;
+      {"!(s0 < s1)", "s1 <= s0"}, {"!(s0 == 1)", "s0 != 1"}, {"s0 + 1 <= s1", "s0 < s1"}, {"(4*s0 + 3) / 4", "s0"}, {"s0 < 9223372036854775807", "s0 <= 9223372036854775806"},
+      {"min(s0, 9223372036854775807)", "s0"}, {"s0 <= 9223372036854775807", "1"}, {"min(s2, min(s0, s1))", "min(min(s0, s1), s2)"},
+      {"min(s0, min(s0 + 1, s1))", "min(s0, s1)"}, {"s0 < s1 && s1 <= s0", "0"}, {"s0 == 1 || s0 != 1", "1"},
+      {"(s0 == 1 && s1 == 1) && s2 == 1", "s2 == 1 && (s1 == 1 && s0 == 1)"}, {"!(s0 == 1 && s1 < 2)", "s0 != 1 || 2 <= s1"}, {"0*s0", "0"}, {"(s0 + s1) - s0", "s1"}};
+  ShapeEnv env;
+  for (auto [a, b] : same) EXPECT_EQ(env.parse(a), env.parse(b)) << a << " is " << to_string(env.parse(a)) << ", " << b << " is " << to_string(env.parse(b));
+  for (auto [a, b] : {std::pair("s1 + 2*s0", "2*s0 + s1"), {"s1*s0 - 3 + s0", "s0*s1 + s0 - 3"}, {"3*s0 < 7", "s0 <= 2"}, {"!(s0 == 1)", "s0 != 1"}})
+    EXPECT_EQ(canonical(a), b);
 }
 
 TEST(Canonical, TextReadsBack) {
@@ -35,6 +42,12 @@ TEST(Canonical, TextReadsBack) {
   EXPECT_THROW(env.parse("s0 +"), Error);
   EXPECT_THROW(env.parse("x + 1"), Error);
   EXPECT_THROW(env.parse("99999999999999999999"), Error);
+  EXPECT_THROW(env.parse("(s0 < 1) + 2"), Error);
+  EXPECT_THROW(env.parse("s0 && s1 < 2"), Error);
+  EXPECT_THROW(env.parse("!s0"), Error);
+  EXPECT_THROW(env.parse(std::string(100000, '(')), Error);
+  EXPECT_THROW(env.parse(std::string(100000, '-') + "s0"), Error);
+  EXPECT_EQ(env.parse("-9223372036854775808"), env.constant(INT64_MIN));
 }
 
 // A random expression beside its naive meaning.
@@ -193,6 +206,107 @@ TEST(Facts, PinningGuardsOnce) {
   EXPECT_NE(text.find("guards_test.cc:"), std::string::npos) << text;
 }
 
+TEST(Facts, ExactDivisionsAreUndone) {
+  ShapeEnv env;
+  Int n = env.new_symbol({0, "x .size(0)"}, 64, 0), heads = env.new_symbol({1, "x .size(1)"}, 8, 0);
+  EXPECT_FALSE(identical(n / heads * heads, n));
+  ASSERT_TRUE(static_cast<bool>(n % heads == 0));
+  EXPECT_TRUE(identical(n / heads * heads, n));
+  ASSERT_TRUE(static_cast<bool>(n % 4 == 0));
+  EXPECT_TRUE(identical(n / 4 * 4, n));
+  EXPECT_TRUE(identical(Int::max(n, 0), n));
+}
+
+TEST(Facts, APinnedOperandMakesPlainNumbers) {
+  ShapeEnv env;
+  Int a = env.new_symbol({0, "x .size(0)"}, 8, 0), b = env.new_symbol({1, "x .size(1)"}, 3, 0);
+  ASSERT_TRUE(static_cast<bool>(a == 8));
+  EXPECT_EQ((10 - a).str(), "2");
+  EXPECT_EQ((a - a).str(), "0");
+  EXPECT_EQ((b - a).str(), "s1 - 8");
+  EXPECT_EQ((a / 3).str(), "2");
+  ASSERT_TRUE(static_cast<bool>(a * b == 24));
+  EXPECT_EQ(b.value(), 3);  // follows
+  EXPECT_EQ(env.guards().size(), 2u);
+}
+
+TEST(Facts, DivisionByASymbolIsGuardedAndByZeroRefused) {
+  ShapeEnv env;
+  Int a = env.new_symbol({0, "x .size(0)"}, 8, 0), zero = env.new_symbol({1, "x .size(1)"}, 0, 0), b = env.new_symbol({2, "x .size(2)"}, 2, 0);
+  EXPECT_THROW(a / zero, Error);
+  EXPECT_THROW(a % zero, Error);
+  EXPECT_TRUE(env.guards().empty());
+  EXPECT_EQ((a / b).hint(), 4);
+  ASSERT_EQ(env.guards().size(), 1u);
+  EXPECT_EQ(to_string(env.guards()[0].condition), "s2 != 0");
+}
+
+TEST(Sets, KeepOnlyWhatSaysSomething) {
+  ShapeEnv env;
+  Int a = env.new_symbol({0, "x .size(0)"}, 16, 0), b = env.new_symbol({1, "x .size(1)"}, 16, 0), c = env.new_symbol({2, "n"}, 5, 2, 5);
+  for (Bool condition : {a != 1, a > 3, a < 100, b >= 2, a == b, a + b > 7}) ASSERT_TRUE(static_cast<bool>(condition));
+  ASSERT_TRUE(static_cast<bool>(c == 5));
+  GuardSet set(env);
+  std::vector<std::string> kept;
+  for (std::uint32_t i = 0; i < set.size(); ++i) kept.push_back(set.text(i).substr(0, set.text(i).find("  ;")));
+  EXPECT_EQ(kept, (std::vector<std::string>{"4 <= s0", "s0 <= 99", "s0 == s1", "s2 == 5"}));
+  EXPECT_EQ(set.constants(), (std::vector<std::pair<std::uint32_t, std::int64_t>>{{2, 5}}));
+}
+
+TEST(Sets, ADeclaredConstantIsChecked) {
+  ShapeEnv env;
+  EXPECT_EQ(env.new_symbol({0, "x .size(0)"}, 8, 8, 8).value(), 8);
+  GuardSet set(env);
+  std::int64_t good = 8, bad = 4;
+  EXPECT_FALSE(set.first_miss(&good));
+  EXPECT_TRUE(set.first_miss(&bad));
+  EXPECT_THROW(env.new_symbol({1, "x .size(1)"}, 3, 4, 9), Error);
+}
+
+TEST(Sets, ExplainWhatFailedWhereItWasBornAndWhatToDo) {
+  ShapeEnv env;
+  Int a = env.new_symbol({0, "arg 0 .size(0)"}, 16, 0), b = env.new_symbol({1, "arg 1 .size(2)"}, 4, 0);
+  Bool ask = a != 1;
+  ASSERT_TRUE(env.decide(ask.expr(), {"/home/me/loop.cpp", 41}, "broadcast"));
+  ASSERT_TRUE(env.decide((b % 4 == 0).expr(), {"loop.cpp", 42}, "branch"));
+  GuardSet set(env);
+  std::int64_t words[] = {1, 4};
+  EXPECT_EQ(set.explain(*set.first_miss(words), words),
+            "arg 0 .size(0) is 1; wanted s0 != 1 where s0 = arg 0 .size(0) (16 when traced); guard born at loop.cpp:41 (broadcast)");
+  EXPECT_EQ(set.remedy(*set.first_miss(words)), "mark_dynamic(arg 0, 0, {.min = 2}) states it, or pass equal sizes");
+  EXPECT_EQ(set.text(0), "s0 != 1  ; broadcast, loop.cpp:41");
+  words[0] = 2, words[1] = 6;
+  EXPECT_EQ(set.remedy(*set.first_miss(words)),
+            "mark_dynamic(arg 1, 2, {.multiple_of = 4}) states it, or the function branches on this: each side is a compilation of its own");
+}
+
+TEST(Sets, HundredsOfGeneralGuards) {
+  ShapeEnv env;
+  Int a = env.new_symbol({0, "x .size(0)"}, 7, 0), b = env.new_symbol({1, "x .size(1)"}, 11, 0);
+  for (int i = 2; i < 300; ++i) ASSERT_TRUE(static_cast<bool>(a * a + b * i != 3 * i));
+  GuardSet set(env);
+  EXPECT_EQ(set.size(), 298u);
+  for (std::int64_t w[2] = {0, 0}; w[0] < 30; ++w[0])
+    for (w[1] = 0; w[1] < 4; ++w[1]) {
+      bool holds = true;
+      for (int i = 2; i < 300; ++i) holds = holds && w[0] * w[0] + w[1] * i != 3 * i;
+      EXPECT_EQ(!set.first_miss(w), holds) << w[0] << " " << w[1];
+    }
+}
+
+TEST(Depth, LongChainsAreNoTrouble) {
+  ShapeEnv env;
+  Int a = env.new_symbol({0, "x .size(0)"}, 1 << 20, 0), h = a;
+  for (int i = 0; i < 600; ++i) h = (h + 3) / 2;
+  EXPECT_TRUE((h >= 0).known_true());
+  ASSERT_TRUE(static_cast<bool>(a > 5));
+  EXPECT_EQ((h + 1).hint(), h.hint() + 1);
+  EXPECT_THROW(for (int i = 0; i < 100000; ++i) h = (h + 3) / 2, Error);
+  Int wide = 1;
+  for (std::uint32_t i = 1; i < 40; ++i) wide *= env.new_symbol({i, "y .size(0)"}, 2, 0) + 1;  // 2^39 terms if multiplied out
+  EXPECT_EQ(wide.hint(), 4052555153018976267);  // 3^39
+}
+
 TEST(Facts, ComparisonsCarryTheLineOfTheUser) {
   ShapeEnv env;
   Int a = env.new_symbol({0, "a"}, 8, 0);
@@ -231,6 +345,27 @@ TEST(Frozen, RefusesNewSymbolsAndGuards) {
   EXPECT_EQ((a + 17).str(), "s0 + 17");
   EXPECT_THROW(env.new_symbol({1, "b"}, 2), Error);
   EXPECT_THROW(static_cast<void>(a.value()), Error);
+}
+
+TEST(Frozen, ExpressionsAreBuiltFromManyThreads) {
+  ShapeEnv env;
+  Int a = env.new_symbol({0, "x .size(0)"}, 8, 0), b = env.new_symbol({1, "x .size(1)"}, 5, 0);
+  ASSERT_TRUE(static_cast<bool>(a > b));
+  env.freeze();
+  std::vector<Int> made[4];
+  std::vector<std::thread> threads;
+  for (auto& mine : made)
+    threads.emplace_back([&mine, a, b] {
+      for (int i = 0; i < 500; ++i) {
+        mine.push_back((a * i + b) / 3 + Int::max(a, i));
+        EXPECT_EQ(mine.back().hint(), (8 * i + 5) / 3 + std::max(8, i));
+        EXPECT_TRUE((a >= b).known_true());
+        EXPECT_FALSE(mine.back().str().empty());
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  for (std::size_t i = 0; i < 500; ++i)
+    for (auto& other : made) EXPECT_TRUE(identical(other[i], made[0][i]));
 }
 
 TEST(ScalarText, RoundTrips) {

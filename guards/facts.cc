@@ -1,0 +1,241 @@
+// What guards teach: narrower ranges, equalities to substitute, inequalities, divisors; and the taking of guards.
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/errors.h"
+#include "base/log.h"
+#include "guards/shape_env_impl.h"
+
+namespace reprise::guards {
+
+Int ShapeEnv::new_symbol(Source source, std::int64_t hint, std::int64_t lo, std::int64_t hi, std::int64_t multiple_of) {
+  REPRISE_CHECK(!frozen_, "a symbol is made after the trace ended");
+  REPRISE_CHECK(multiple_of >= 1);
+  if (hint < lo || hint > hi || hint % multiple_of != 0)
+    fail(ErrorCode::InvalidArgument, "mark_dynamic", {}, source.name, " is ", hint, ", which is not what was declared of it: ", lo, " to ", hi,
+         ", a multiple of ", multiple_of);
+  symbols_.push_back({nullptr, std::move(source), hint, lo, hi, multiple_of});
+  declared_.push_back({lo, hi, multiple_of});
+  symbols_.back().expr = make_interned(ExprKind::Symbol, static_cast<std::int64_t>(symbols_.size() - 1), {});
+  tighten(symbols_.back());
+  return lo == hi ? Int(lo) : Int(symbols_.back().expr);
+}
+
+// ---- substitution
+
+const Expr* ShapeEnv::simplify(const Expr* e) {
+  if (e->is_const() || impl_->facts.empty()) return e;
+  std::vector<Impl::Simplified>& cache = impl_->simplified;
+  if (e->id() < cache.size() && cache[e->id()].generation == impl_->generation) return cache[e->id()].expr;
+  // Very deep expressions stay as they are below some depth: right, only less simple.
+  constexpr int kDeepest = 500;
+  if (frozen_ || impl_->simplify_depth >= kDeepest) return e;
+  ++impl_->simplify_depth;
+  const Expr* made = simplify_here(e);
+  --impl_->simplify_depth;
+  if (cache.size() <= e->id()) cache.resize(impl_->exprs.size());
+  cache[e->id()] = {impl_->generation, made};
+  return made;
+}
+
+const Expr* ShapeEnv::simplify_here(const Expr* e) {
+  const Expr* made = e;
+  if (e->kind() != ExprKind::Symbol) {
+    std::vector<const Expr*> args;
+    for (const Expr* a : e->args()) args.push_back(simplify(a));
+    made = make(e->kind(), args);  // made anew even of the same parts: ranges may be narrower by now
+  }
+  auto it = impl_->substitution.find(made);
+  return it == impl_->substitution.end() ? made : simplify(it->second);
+}
+
+void ShapeEnv::substitute(const Expr* from, const Expr* to) {
+  if (from == to || !impl_->substitution.emplace(from, to).second) return;
+  ++impl_->generation;
+  if (from->kind() == ExprKind::Symbol && !to->is_const()) {
+    // What was known of the symbol holds for what replaces it, and the other way round.
+    Symbol& s = symbols_[from->symbol()];
+    auto at_most = [&](const Expr* a, const Expr* b) {
+      const Expr* args[] = {a, b};
+      learn(simplify(make(ExprKind::Le, args)));
+    };
+    Range r = range_of(to);
+    if (s.lo > r.lo) at_most(constant(s.lo), to);
+    if (s.hi < r.hi) at_most(to, constant(s.hi));
+    s.lo = std::max(s.lo, r.lo);
+    s.hi = std::min(s.hi, r.hi);
+    if (s.multiple_of > 1) learn_multiple(to, s.multiple_of);
+  }
+  // Facts told in terms of the old expression, told anew.
+  for (std::size_t i = 0, n = impl_->facts.size(); i < n; ++i) {
+    const Expr* fact = impl_->facts[i];
+    if (const Expr* again = simplify(fact); again != fact) learn(again);
+  }
+}
+
+// ---- learning
+
+void ShapeEnv::learn(const Expr* e) {
+  if (e->is_const() || !impl_->known_true.insert(e).second) return;
+  impl_->facts.push_back(e);
+  ++impl_->generation;
+  switch (e->kind()) {
+    case ExprKind::And:
+      learn(e->args()[0]);
+      learn(e->args()[1]);
+      return;
+    case ExprKind::Lt: case ExprKind::Le: return learn_order(e);
+    case ExprKind::Eq: return learn_equal(e);
+    case ExprKind::Ne:
+      for (const Expr* a : e->args())
+        if (a->kind() == ExprKind::Symbol) tighten(symbols_[a->symbol()]);
+      return;
+    default: return;
+  }
+}
+
+void ShapeEnv::learn_order(const Expr* e) {
+  Polynomial d = polynomial_of(e->args()[0]).minus(polynomial_of(e->args()[1]));
+  if (e->kind() == ExprKind::Lt) d.add(Monomial{}, 1);
+  impl_->nonpositive.push_back(d);
+  // k*s + rest <= 0 bounds s where the rest is bounded from below.
+  for (const Polynomial::Term& t : d.terms) {
+    if (t.atoms.size() != 1 || t.atoms[0]->kind() != ExprKind::Symbol || t.coefficient == INT64_MIN) continue;
+    Polynomial rest = d;
+    rest.add(t.atoms, Polynomial::wrap_mul(t.coefficient, -1));
+    std::int64_t least = bounds(rest).lo, k = std::abs(t.coefficient);
+    if (least == INT64_MIN || least == INT64_MAX) continue;
+    std::int64_t most = -least, q = most / k - (most % k < 0);  // k*|s| <= most, rounded down
+    Symbol& s = symbols_[t.atoms[0]->symbol()];
+    if (t.coefficient > 0) s.hi = std::min(s.hi, q);
+    else s.lo = std::max(s.lo, -q);
+    tighten(s);
+  }
+}
+
+void ShapeEnv::learn_multiple(const Expr* value, std::int64_t by) {
+  impl_->divides.push_back({value, by});
+  ++impl_->generation;
+  Polynomial p = polynomial_of(value);
+  if (value->kind() == ExprKind::Symbol) {
+    Symbol& s = symbols_[value->symbol()];
+    __int128 both = static_cast<__int128>(s.multiple_of) / std::gcd(s.multiple_of, by) * by;
+    if (both <= INT64_MAX) s.multiple_of = static_cast<std::int64_t>(both);
+    tighten(s);
+  } else if (p.terms.size() == 1 && p.terms[0].atoms.size() == 1 && p.terms[0].coefficient != 1) {
+    std::int64_t rest = by / Polynomial::gcd(p.terms[0].coefficient, by);
+    if (rest > 1) learn_multiple(p.terms[0].atoms[0], rest);
+  }
+}
+
+void ShapeEnv::learn_equal(const Expr* e) {
+  const Expr *l = e->args()[0], *r = e->args()[1];
+  if (l->is_const()) std::swap(l, r);
+  if (l->kind() == ExprKind::Mod && r->is_const() && r->value() == 0 && l->args()[1]->is_const()) {
+    std::int64_t by = l->args()[1]->value();
+    if (by != 0 && by != INT64_MIN) learn_multiple(l->args()[0], std::abs(by));
+  }
+  // Solve for the youngest symbol with coefficient one that stands nowhere else.
+  auto mentions = [](auto& self, const Expr* in, const Expr* s) -> bool {
+    if (in == s) return true;
+    return std::any_of(in->args().begin(), in->args().end(), [&](const Expr* a) { return self(self, a, s); });
+  };
+  Polynomial d = polynomial_of(l).minus(polynomial_of(r));
+  const Expr* best = nullptr;
+  std::int64_t sign = 0;
+  for (const Polynomial::Term& t : d.terms) {
+    if (t.atoms.size() != 1 || t.atoms[0]->kind() != ExprKind::Symbol || (t.coefficient != 1 && t.coefficient != -1)) continue;
+    const Expr* s = t.atoms[0];
+    bool elsewhere = false;
+    for (const Polynomial::Term& u : d.terms)
+      for (const Expr* a : u.atoms) elsewhere = elsewhere || (&u != &t && mentions(mentions, a, s));
+    if (!elsewhere && (!best || s->symbol() > best->symbol())) best = s, sign = t.coefficient;
+  }
+  if (best) {
+    Polynomial value;
+    for (const Polynomial::Term& t : d.terms)
+      if (!(t.atoms.size() == 1 && t.atoms[0] == best)) value.add(t.atoms, Polynomial::wrap_mul(t.coefficient, -sign));
+    substitute(best, simplify(from(value)));
+  } else if (r->is_const() && l->kind() != ExprKind::Add) {
+    substitute(l, r);  // s0*s1 == 64, s0 % 8 == 0
+  } else if (!r->is_const() && l->kind() != ExprKind::Add && r->kind() != ExprKind::Add) {
+    if (l->id() < r->id()) std::swap(l, r);
+    if (!mentions(mentions, r, l)) substitute(l, r);  // s0 / 4 == s1 / 4
+  }
+}
+
+// Moves the ends of a symbol's range past values it cannot have; one value left makes it a constant.
+void ShapeEnv::tighten(Symbol& s) {
+  auto excluded = [&](std::int64_t v) {
+    if (impl_->known_true.empty()) return false;
+    const Expr* args[] = {s.expr, constant(v)};
+    return impl_->known_true.count(make(ExprKind::Ne, args)) > 0;
+  };
+  // To the next multiple first, then from multiple to multiple.
+  if (s.multiple_of > 1 && s.lo != INT64_MIN) {
+    std::int64_t over = s.lo % s.multiple_of, up = over > 0 ? s.multiple_of - over : -over;
+    if (s.lo <= INT64_MAX - up) s.lo += up;
+  }
+  if (s.multiple_of > 1 && s.hi != INT64_MAX) {
+    std::int64_t over = s.hi % s.multiple_of, down = over < 0 ? s.multiple_of + over : over;
+    if (s.hi >= INT64_MIN + down) s.hi -= down;
+  }
+  std::int64_t step = s.multiple_of;
+  while (s.lo != INT64_MIN && s.lo < s.hi && s.lo <= INT64_MAX - step && excluded(s.lo)) s.lo += step;
+  while (s.hi != INT64_MAX && s.lo < s.hi && s.hi >= INT64_MIN + step && excluded(s.hi)) s.hi -= step;
+  ++impl_->generation;
+  if (s.lo == s.hi) substitute(s.expr, constant(s.lo));
+}
+
+// ---- taking guards
+
+bool ShapeEnv::decide(const Expr* e, SourceLoc where, const char* why) {
+  if (std::optional<bool> known = prove(e)) return *known;
+  bool value = evaluate_hint(e) != 0;
+  const Expr* args[] = {e};
+  record(value ? e : make(ExprKind::Not, args), where, why);
+  return value;
+}
+
+bool ShapeEnv::require(const Expr* e, SourceLoc where, const char* why) {
+  if (std::optional<bool> known = prove(e)) return *known;
+  if (evaluate_hint(e) == 0) return false;
+  record(e, where, why);
+  return true;
+}
+
+std::int64_t ShapeEnv::pin(const Expr* e, SourceLoc where, const char* why) {
+  e = simplify(e);
+  if (e->is_const()) return e->value();
+  std::int64_t v = evaluate_hint(e);
+  const Expr* args[] = {e, constant(v)};
+  const Expr* condition = make(ExprKind::Eq, args);
+  if (prove(condition) != std::optional<bool>(true)) record(condition, where, why);
+  return v;
+}
+
+void ShapeEnv::record(const Expr* condition, SourceLoc where, const char* why) {
+  REPRISE_CHECK(!frozen_, "a guard is added after the trace ended");
+  if (condition->kind() == ExprKind::And) {  // one check each, and each told by itself
+    for (const Expr* part : condition->args())
+      if (prove(part) != std::optional<bool>(true)) record(part, where, why);
+    return;
+  }
+  guards_.push_back({condition, where, why});
+  learn(simplify(condition));
+  impl_->known_true.insert(condition);
+  if (log::on(log::Channel::Guards)) {
+    std::string text = to_string(condition);
+    log::event(log::Channel::Guards, "guard", "", text + "  (" + why + ")",
+               {{"condition", text}, {"why", why}, {"file", where.file ? where.file : ""}, {"line", where.line}});
+  }
+}
+
+void ShapeEnv::freeze() {
+  // From here other threads ask: what they look up is made now, and nothing but the interning table changes any more.
+  for (std::size_t i = 0; i < impl_->exprs.size(); ++i) range_of(&impl_->exprs[i]);
+  frozen_ = true;
+}
+
+}  // namespace reprise::guards
