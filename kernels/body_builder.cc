@@ -21,7 +21,8 @@ bool same(const Ints& a, const Ints& b) {
 }
 
 bool same(const Access& a, const Access& b) {
-  if (a.buffer != b.buffer || !same(a.strides, b.strides) || !identical(a.offset, b.offset) || a.gathers.size() != b.gathers.size())
+  if (a.buffer != b.buffer || !same(a.strides, b.strides) || !identical(a.offset, b.offset) ||
+      a.gathers.size() != b.gathers.size())
     return false;
   for (std::size_t i = 0; i < a.gathers.size(); ++i) {
     const Access::Gather &x = a.gathers[i], &y = b.gathers[i];
@@ -32,14 +33,16 @@ bool same(const Access& a, const Access& b) {
 
 // Floats by their bits: 0.0 and -0.0 are two constants, and a NaN is itself.
 bool same(const BodyNode& a, const BodyNode& b) {
-  return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.reduce == b.reduce && a.a == b.a && a.b == b.b && a.c == b.c &&
-         a.access == b.access && std::bit_cast<std::uint64_t>(a.fimm) == std::bit_cast<std::uint64_t>(b.fimm) && a.iimm == b.iimm &&
+  return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.reduce == b.reduce && a.a == b.a && a.b == b.b &&
+         a.c == b.c && a.access == b.access &&
+         std::bit_cast<std::uint64_t>(a.fimm) == std::bit_cast<std::uint64_t>(b.fimm) && a.iimm == b.iimm &&
          identical(a.param, b.param);
 }
 
 std::uint64_t hash(const BodyNode& n) {
-  std::uint64_t h = hash_mix(kHashSeed, static_cast<std::uint64_t>(n.kind) | static_cast<std::uint64_t>(n.dtype) << 8 |
-                                            static_cast<std::uint64_t>(n.op) << 16 | static_cast<std::uint64_t>(n.reduce) << 32);
+  std::uint64_t h =
+      hash_mix(kHashSeed, static_cast<std::uint64_t>(n.kind) | static_cast<std::uint64_t>(n.dtype) << 8 |
+                              static_cast<std::uint64_t>(n.op) << 16 | static_cast<std::uint64_t>(n.reduce) << 32);
   h = hash_mix(h, static_cast<std::uint64_t>(n.a) << 32 | n.b);
   h = hash_mix(h, static_cast<std::uint64_t>(n.c) << 32 | n.access);
   h = hash_mix(h, std::bit_cast<std::uint64_t>(n.fimm));
@@ -48,8 +51,16 @@ std::uint64_t hash(const BodyNode& n) {
 
 bool yields_bool(ScalarOp op) {
   switch (op) {
-    case ScalarOp::IsNan: case ScalarOp::IsInf: case ScalarOp::Not: case ScalarOp::Eq: case ScalarOp::Ne:
-    case ScalarOp::Lt: case ScalarOp::Le: case ScalarOp::And: case ScalarOp::Or: case ScalarOp::Xor:
+    case ScalarOp::IsNan:
+    case ScalarOp::IsInf:
+    case ScalarOp::Not:
+    case ScalarOp::Eq:
+    case ScalarOp::Ne:
+    case ScalarOp::Lt:
+    case ScalarOp::Le:
+    case ScalarOp::And:
+    case ScalarOp::Or:
+    case ScalarOp::Xor:
       return true;
     default:
       return false;
@@ -58,20 +69,29 @@ bool yields_bool(ScalarOp op) {
 
 std::int64_t wrapped(std::int64_t v, DType t) {
   switch (t) {
-    case DType::Int8: return static_cast<std::int8_t>(v);
-    case DType::UInt8: return static_cast<std::uint8_t>(v);
-    case DType::Int32: return static_cast<std::int32_t>(v);
-    case DType::Bool: return v != 0;
-    default: return v;
+    case DType::Int8:
+      return static_cast<std::int8_t>(v);
+    case DType::UInt8:
+      return static_cast<std::uint8_t>(v);
+    case DType::Int32:
+      return static_cast<std::int32_t>(v);
+    case DType::Bool:
+      return v != 0;
+    default:
+      return v;
   }
 }
 
 double rounded(double v, DType t) {
   switch (t) {
-    case DType::Float32: return static_cast<float>(v);
-    case DType::Float16: return static_cast<float>(Half(static_cast<float>(v)));
-    case DType::BFloat16: return static_cast<float>(BFloat16(static_cast<float>(v)));
-    default: return v;
+    case DType::Float32:
+      return static_cast<float>(v);
+    case DType::Float16:
+      return static_cast<float>(Half(static_cast<float>(v)));
+    case DType::BFloat16:
+      return static_cast<float>(BFloat16(static_cast<float>(v)));
+    default:
+      return v;
   }
 }
 
@@ -146,14 +166,16 @@ std::uint32_t BodyBuilder::op(ScalarOp op, std::uint32_t a, std::uint32_t b, std
   n.op = op, n.a = a, n.b = b, n.c = c;
   int given = (a != ~0u) + (b != ~0u) + (c != ~0u);
   if (given != scalar_op_arity(op))
-    fail(ErrorCode::Internal, "loop kernel", {}, std::string(scalar_op_name(op)), " takes ", scalar_op_arity(op), " operands, not ", given);
+    fail(ErrorCode::Internal, "loop kernel", {}, std::string(scalar_op_name(op)), " takes ", scalar_op_arity(op),
+         " operands, not ", given);
   DType value = dtype(op == ScalarOp::Where ? b : a);
   for (std::uint32_t o : {a, b, c}) {
     bool condition = op == ScalarOp::Where && o == a;
     DType want = condition ? DType::Bool : value;
     // A node that is both condition and value (where(x, x, y) of bools) is checked as either; both want Bool.
     if (o != ~0u && dtype(o) != want)
-      fail(ErrorCode::Internal, "loop kernel", {}, std::string(scalar_op_name(op)), " of ", dtype(o), " where ", want, " is needed");
+      fail(ErrorCode::Internal, "loop kernel", {}, std::string(scalar_op_name(op)), " of ", dtype(o), " where ", want,
+           " is needed");
   }
   if (!yields_bool(op)) n.dtype = value;
   return add(n);

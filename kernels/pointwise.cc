@@ -20,17 +20,21 @@ bool is_tensor(const RuleArg& a) { return std::holds_alternative<const TensorMet
 /// One operator being written: its arguments, converted on demand to the computation dtype `type`.
 class Emit {
  public:
-  Emit(BodyBuilder& b, OpId op, const std::vector<PointwiseArg>& args, DType type) : b_(b), op_(op), args_(args), type_(type) {}
+  Emit(BodyBuilder& b, OpId op, const std::vector<PointwiseArg>& args, DType type)
+      : b_(b), op_(op), args_(args), type_(type) {}
 
   DType type() const { return type_; }
-  bool has(int i) const { return i < static_cast<int>(args_.size()) && !std::holds_alternative<std::monostate>(arg(i).value); }
+  bool has(int i) const {
+    return i < static_cast<int>(args_.size()) && !std::holds_alternative<std::monostate>(arg(i).value);
+  }
   bool given_number(int i) const { return std::holds_alternative<Scalar>(arg(i).value); }
   Scalar number(int i) const {
     const RuleArg& v = arg(i).value;
     if (auto* s = std::get_if<Scalar>(&v)) return *s;
     if (auto* n = std::get_if<Int>(&v)) return Scalar(*n);
     if (auto* t = std::get_if<bool>(&v)) return Scalar(*t);
-    fail(ErrorCode::Internal, "pointwise", {}, std::string(graph::op(op_).name()), ": argument ", i, " is not a number");
+    fail(ErrorCode::Internal, "pointwise", {}, std::string(graph::op(op_).name()), ": argument ", i,
+         " is not a number");
   }
   std::string_view text(int i) const { return has(i) ? std::get<std::string_view>(arg(i).value) : std::string_view{}; }
 
@@ -151,108 +155,204 @@ N divide(Emit& e) {
 // Rounding leaves integers as they are.
 N rounding(Emit& e, S s) { return e.integral() ? e.x() : e.op(s, e.x()); }
 N of_bool_itself(Emit& e, S s) { return e.type() == DType::Bool ? e.x() : e.op(s, e.x()); }
-N compare(Emit& e, S s, bool swapped = false) { return swapped ? e.op(s, e.exact(1), e.exact(0)) : e.op(s, e.exact(0), e.exact(1)); }
+N compare(Emit& e, S s, bool swapped = false) {
+  return swapped ? e.op(s, e.exact(1), e.exact(0)) : e.op(s, e.exact(0), e.exact(1));
+}
 
 N emit(Emit& e, OpId id) {
   switch (id) {
-    case OpId::add: return e.add(e.x(0), scaled_other(e));
-    case OpId::sub: return e.sub(e.x(0), scaled_other(e));
-    case OpId::mul: return e.mul(e.x(0), e.x(1));
-    case OpId::div: return divide(e);
-    case OpId::floor_divide: return e.op(S::FloorDiv, e.x(0), e.x(1));
-    case OpId::remainder: return e.op(S::Remainder, e.x(0), e.x(1));
-    case OpId::fmod: return e.op(S::Fmod, e.x(0), e.x(1));
-    case OpId::pow: return power(e);
-    case OpId::maximum: return e.max(e.exact(0), e.exact(1));
-    case OpId::minimum: return e.min(e.exact(0), e.exact(1));
-    case OpId::hypot: return e.op(S::Hypot, e.x(0), e.x(1));
-    case OpId::atan2: return e.op(S::Atan2, e.x(0), e.x(1));
-    case OpId::copysign: return e.op(S::CopySign, e.x(0), e.x(1));
-    case OpId::lerp: return lerp(e);
-    case OpId::addcmul: return e.add(e.x(0), e.mul(e.mul(e.c(e.number(3)), e.x(1)), e.x(2)));
-    case OpId::addcdiv: return e.add(e.x(0), e.div(e.mul(e.c(e.number(3)), e.x(1)), e.x(2)));
-    case OpId::neg: return e.op(S::Neg, e.x());
-    case OpId::abs: return of_bool_itself(e, S::Abs);
-    case OpId::sign: return of_bool_itself(e, S::Sign);
-    case OpId::square: return e.mul(e.x(), e.x());
-    case OpId::reciprocal: return e.op(S::Reciprocal, e.x());
-    case OpId::sqrt: return e.op(S::Sqrt, e.x());
-    case OpId::rsqrt: return e.op(S::Rsqrt, e.x());
+    case OpId::add:
+      return e.add(e.x(0), scaled_other(e));
+    case OpId::sub:
+      return e.sub(e.x(0), scaled_other(e));
+    case OpId::mul:
+      return e.mul(e.x(0), e.x(1));
+    case OpId::div:
+      return divide(e);
+    case OpId::floor_divide:
+      return e.op(S::FloorDiv, e.x(0), e.x(1));
+    case OpId::remainder:
+      return e.op(S::Remainder, e.x(0), e.x(1));
+    case OpId::fmod:
+      return e.op(S::Fmod, e.x(0), e.x(1));
+    case OpId::pow:
+      return power(e);
+    case OpId::maximum:
+      return e.max(e.exact(0), e.exact(1));
+    case OpId::minimum:
+      return e.min(e.exact(0), e.exact(1));
+    case OpId::hypot:
+      return e.op(S::Hypot, e.x(0), e.x(1));
+    case OpId::atan2:
+      return e.op(S::Atan2, e.x(0), e.x(1));
+    case OpId::copysign:
+      return e.op(S::CopySign, e.x(0), e.x(1));
+    case OpId::lerp:
+      return lerp(e);
+    case OpId::addcmul:
+      return e.add(e.x(0), e.mul(e.mul(e.c(e.number(3)), e.x(1)), e.x(2)));
+    case OpId::addcdiv:
+      return e.add(e.x(0), e.div(e.mul(e.c(e.number(3)), e.x(1)), e.x(2)));
+    case OpId::neg:
+      return e.op(S::Neg, e.x());
+    case OpId::abs:
+      return of_bool_itself(e, S::Abs);
+    case OpId::sign:
+      return of_bool_itself(e, S::Sign);
+    case OpId::square:
+      return e.mul(e.x(), e.x());
+    case OpId::reciprocal:
+      return e.op(S::Reciprocal, e.x());
+    case OpId::sqrt:
+      return e.op(S::Sqrt, e.x());
+    case OpId::rsqrt:
+      return e.op(S::Rsqrt, e.x());
 
-    case OpId::eq: return compare(e, S::Eq);
-    case OpId::ne: return compare(e, S::Ne);
-    case OpId::lt: return compare(e, S::Lt);
-    case OpId::le: return compare(e, S::Le);
-    case OpId::gt: return compare(e, S::Lt, true);
-    case OpId::ge: return compare(e, S::Le, true);
-    case OpId::isnan: return e.op(S::IsNan, e.x());
-    case OpId::isinf: return e.op(S::IsInf, e.x());
-    case OpId::isfinite: return e.op(S::Not, e.op(S::Or, e.op(S::IsNan, e.x()), e.op(S::IsInf, e.x())));
-    case OpId::logical_and: return e.op(S::And, e.truth(0), e.truth(1));
-    case OpId::logical_or: return e.op(S::Or, e.truth(0), e.truth(1));
-    case OpId::logical_xor: return e.op(S::Xor, e.truth(0), e.truth(1));
-    case OpId::logical_not: return e.op(S::Not, e.truth(0));
-    case OpId::bitwise_and: return e.op(S::BitAnd, e.x(0), e.x(1));
-    case OpId::bitwise_or: return e.op(S::BitOr, e.x(0), e.x(1));
-    case OpId::bitwise_xor: return e.op(S::BitXor, e.x(0), e.x(1));
-    case OpId::bitwise_not: return e.type() == DType::Bool ? e.op(S::Not, e.x()) : e.op(S::BitNot, e.x());
-    case OpId::bitwise_left_shift: return shift(e, true);
-    case OpId::bitwise_right_shift: return shift(e, false);
+    case OpId::eq:
+      return compare(e, S::Eq);
+    case OpId::ne:
+      return compare(e, S::Ne);
+    case OpId::lt:
+      return compare(e, S::Lt);
+    case OpId::le:
+      return compare(e, S::Le);
+    case OpId::gt:
+      return compare(e, S::Lt, true);
+    case OpId::ge:
+      return compare(e, S::Le, true);
+    case OpId::isnan:
+      return e.op(S::IsNan, e.x());
+    case OpId::isinf:
+      return e.op(S::IsInf, e.x());
+    case OpId::isfinite:
+      return e.op(S::Not, e.op(S::Or, e.op(S::IsNan, e.x()), e.op(S::IsInf, e.x())));
+    case OpId::logical_and:
+      return e.op(S::And, e.truth(0), e.truth(1));
+    case OpId::logical_or:
+      return e.op(S::Or, e.truth(0), e.truth(1));
+    case OpId::logical_xor:
+      return e.op(S::Xor, e.truth(0), e.truth(1));
+    case OpId::logical_not:
+      return e.op(S::Not, e.truth(0));
+    case OpId::bitwise_and:
+      return e.op(S::BitAnd, e.x(0), e.x(1));
+    case OpId::bitwise_or:
+      return e.op(S::BitOr, e.x(0), e.x(1));
+    case OpId::bitwise_xor:
+      return e.op(S::BitXor, e.x(0), e.x(1));
+    case OpId::bitwise_not:
+      return e.type() == DType::Bool ? e.op(S::Not, e.x()) : e.op(S::BitNot, e.x());
+    case OpId::bitwise_left_shift:
+      return shift(e, true);
+    case OpId::bitwise_right_shift:
+      return shift(e, false);
 
-    case OpId::floor: return rounding(e, S::Floor);
-    case OpId::ceil: return rounding(e, S::Ceil);
-    case OpId::round: return rounding(e, S::Round);
-    case OpId::trunc: return rounding(e, S::Trunc);
-    case OpId::frac: return e.sub(e.x(), e.op(S::Trunc, e.x()));
-    case OpId::exp: return e.op(S::Exp, e.x());
-    case OpId::exp2: return e.op(S::Exp2, e.x());
-    case OpId::expm1: return e.op(S::Expm1, e.x());
-    case OpId::log: return e.op(S::Log, e.x());
-    case OpId::log2: return e.op(S::Log2, e.x());
-    case OpId::log10: return e.op(S::Log10, e.x());
-    case OpId::log1p: return e.op(S::Log1p, e.x());
-    case OpId::sin: return e.op(S::Sin, e.x());
-    case OpId::cos: return e.op(S::Cos, e.x());
-    case OpId::tan: return e.op(S::Tan, e.x());
-    case OpId::asin: return e.op(S::Asin, e.x());
-    case OpId::acos: return e.op(S::Acos, e.x());
-    case OpId::atan: return e.op(S::Atan, e.x());
-    case OpId::sinh: return e.op(S::Sinh, e.x());
-    case OpId::cosh: return e.op(S::Cosh, e.x());
-    case OpId::tanh: return e.op(S::Tanh, e.x());
-    case OpId::asinh: return e.op(S::Asinh, e.x());
-    case OpId::acosh: return e.op(S::Acosh, e.x());
-    case OpId::atanh: return e.op(S::Atanh, e.x());
-    case OpId::erf: return e.op(S::Erf, e.x());
-    case OpId::erfc: return e.op(S::Erfc, e.x());
-    case OpId::lgamma: return e.op(S::Lgamma, e.x());
-    case OpId::sigmoid: return e.op(S::Sigmoid, e.x());
-    case OpId::logit: return logit(e);
+    case OpId::floor:
+      return rounding(e, S::Floor);
+    case OpId::ceil:
+      return rounding(e, S::Ceil);
+    case OpId::round:
+      return rounding(e, S::Round);
+    case OpId::trunc:
+      return rounding(e, S::Trunc);
+    case OpId::frac:
+      return e.sub(e.x(), e.op(S::Trunc, e.x()));
+    case OpId::exp:
+      return e.op(S::Exp, e.x());
+    case OpId::exp2:
+      return e.op(S::Exp2, e.x());
+    case OpId::expm1:
+      return e.op(S::Expm1, e.x());
+    case OpId::log:
+      return e.op(S::Log, e.x());
+    case OpId::log2:
+      return e.op(S::Log2, e.x());
+    case OpId::log10:
+      return e.op(S::Log10, e.x());
+    case OpId::log1p:
+      return e.op(S::Log1p, e.x());
+    case OpId::sin:
+      return e.op(S::Sin, e.x());
+    case OpId::cos:
+      return e.op(S::Cos, e.x());
+    case OpId::tan:
+      return e.op(S::Tan, e.x());
+    case OpId::asin:
+      return e.op(S::Asin, e.x());
+    case OpId::acos:
+      return e.op(S::Acos, e.x());
+    case OpId::atan:
+      return e.op(S::Atan, e.x());
+    case OpId::sinh:
+      return e.op(S::Sinh, e.x());
+    case OpId::cosh:
+      return e.op(S::Cosh, e.x());
+    case OpId::tanh:
+      return e.op(S::Tanh, e.x());
+    case OpId::asinh:
+      return e.op(S::Asinh, e.x());
+    case OpId::acosh:
+      return e.op(S::Acosh, e.x());
+    case OpId::atanh:
+      return e.op(S::Atanh, e.x());
+    case OpId::erf:
+      return e.op(S::Erf, e.x());
+    case OpId::erfc:
+      return e.op(S::Erfc, e.x());
+    case OpId::lgamma:
+      return e.op(S::Lgamma, e.x());
+    case OpId::sigmoid:
+      return e.op(S::Sigmoid, e.x());
+    case OpId::logit:
+      return logit(e);
 
-    case OpId::relu: return e.max(e.x(), e.c(0));
-    case OpId::relu6: return e.min(e.max(e.x(), e.c(0)), e.c(6));
-    case OpId::leaky_relu: return e.where(e.lt(e.c(0.0), e.x()), e.x(), e.mul(e.x(), e.c(e.number(1))));
-    case OpId::elu: return elu(e, e.c(e.number(1)), e.c(e.number(2)), e.c(e.number(3)));
-    case OpId::selu: return elu(e, e.c(1.6732632423543772848), e.c(1.0507009873554804935), e.c(1.0));
-    case OpId::celu: return elu(e, e.c(e.number(1)), e.c(1.0), e.op(S::Reciprocal, e.c(e.number(1))));
-    case OpId::gelu: return gelu(e);
-    case OpId::silu: return e.mul(e.x(), e.op(S::Sigmoid, e.x()));
-    case OpId::mish: return e.mul(e.x(), e.op(S::Tanh, e.op(S::Log1p, e.op(S::Exp, e.x()))));
-    case OpId::softplus: return softplus(e);
-    case OpId::hardtanh: return e.min(e.max(e.x(), e.c(e.number(1))), e.c(e.number(2)));
-    case OpId::hardsigmoid: return e.div(relu6_of_x_plus_3(e), e.c(6.0));
-    case OpId::hardswish: return e.div(e.mul(e.x(), relu6_of_x_plus_3(e)), e.c(6.0));
-    case OpId::softsign: return e.div(e.x(), e.add(e.op(S::Abs, e.x()), e.c(1.0)));
+    case OpId::relu:
+      return e.max(e.x(), e.c(0));
+    case OpId::relu6:
+      return e.min(e.max(e.x(), e.c(0)), e.c(6));
+    case OpId::leaky_relu:
+      return e.where(e.lt(e.c(0.0), e.x()), e.x(), e.mul(e.x(), e.c(e.number(1))));
+    case OpId::elu:
+      return elu(e, e.c(e.number(1)), e.c(e.number(2)), e.c(e.number(3)));
+    case OpId::selu:
+      return elu(e, e.c(1.6732632423543772848), e.c(1.0507009873554804935), e.c(1.0));
+    case OpId::celu:
+      return elu(e, e.c(e.number(1)), e.c(1.0), e.op(S::Reciprocal, e.c(e.number(1))));
+    case OpId::gelu:
+      return gelu(e);
+    case OpId::silu:
+      return e.mul(e.x(), e.op(S::Sigmoid, e.x()));
+    case OpId::mish:
+      return e.mul(e.x(), e.op(S::Tanh, e.op(S::Log1p, e.op(S::Exp, e.x()))));
+    case OpId::softplus:
+      return softplus(e);
+    case OpId::hardtanh:
+      return e.min(e.max(e.x(), e.c(e.number(1))), e.c(e.number(2)));
+    case OpId::hardsigmoid:
+      return e.div(relu6_of_x_plus_3(e), e.c(6.0));
+    case OpId::hardswish:
+      return e.div(e.mul(e.x(), relu6_of_x_plus_3(e)), e.c(6.0));
+    case OpId::softsign:
+      return e.div(e.x(), e.add(e.op(S::Abs, e.x()), e.c(1.0)));
     case OpId::log_sigmoid:
       return e.sub(e.min(e.x(), e.c(0.0)), e.op(S::Log1p, e.op(S::Exp, e.op(S::Neg, e.op(S::Abs, e.x())))));
-    case OpId::threshold: return e.where(e.le(e.x(), e.c(e.number(1))), e.c(e.number(2)), e.x());
+    case OpId::threshold:
+      return e.where(e.le(e.x(), e.c(e.number(1))), e.c(e.number(2)), e.x());
 
-    case OpId::where: return e.where(e.truth(0), e.exact(1), e.exact(2));
-    case OpId::clamp: return clamp(e);
-    case OpId::masked_fill: return e.where(e.truth(1), e.exact(2), e.exact(0));
-    case OpId::to: case OpId::clone: return e.exact(0);
-    case OpId::copy: case OpId::fill: return e.exact(1);
-    default: fail(ErrorCode::Internal, "pointwise", {}, std::string(graph::op(id).name()), " has no scalar expression");
+    case OpId::where:
+      return e.where(e.truth(0), e.exact(1), e.exact(2));
+    case OpId::clamp:
+      return clamp(e);
+    case OpId::masked_fill:
+      return e.where(e.truth(1), e.exact(2), e.exact(0));
+    case OpId::to:
+    case OpId::clone:
+      return e.exact(0);
+    case OpId::copy:
+    case OpId::fill:
+      return e.exact(1);
+    default:
+      fail(ErrorCode::Internal, "pointwise", {}, std::string(graph::op(id).name()), " has no scalar expression");
   }
 }
 
@@ -260,8 +360,14 @@ N emit(Emit& e, OpId id) {
 
 DType computation_dtype(OpId id, std::span<const RuleArg> args, DType result) {
   switch (id) {
-    case OpId::masked_fill: case OpId::to: case OpId::clone: case OpId::copy: case OpId::fill: return result;
-    default: break;
+    case OpId::masked_fill:
+    case OpId::to:
+    case OpId::clone:
+    case OpId::copy:
+    case OpId::fill:
+      return result;
+    default:
+      break;
   }
   const graph::Schema& schema = graph::op(id).schema;
   std::vector<RuleArg> operands;
@@ -284,15 +390,26 @@ std::uint32_t emit_pointwise(BodyBuilder& b, OpId id, const std::vector<Pointwis
 
 std::string list_computed_by(OpId id) {
   switch (graph::op(id).cls) {
-    case graph::OpClass::Pointwise: case graph::OpClass::Reduction: return "fused loop kernel";
-    case graph::OpClass::Gather: return "fused loop kernel, after a check of the index values";
-    case graph::OpClass::Join: return "fused loop kernels, one for each part";
-    case graph::OpClass::Creation: return "fused loop kernel over the output index";
-    case graph::OpClass::View: return "view: no kernel";
-    case graph::OpClass::Composite: return "composite: rewritten into other operators";
-    case graph::OpClass::Matmul: return "matrix product";
-    case graph::OpClass::Attention: return "attention kernel";
-    case graph::OpClass::Random: case graph::OpClass::Reference: return "reference kernel";
+    case graph::OpClass::Pointwise:
+    case graph::OpClass::Reduction:
+      return "fused loop kernel";
+    case graph::OpClass::Gather:
+      return "fused loop kernel, after a check of the index values";
+    case graph::OpClass::Join:
+      return "fused loop kernels, one for each part";
+    case graph::OpClass::Creation:
+      return "fused loop kernel over the output index";
+    case graph::OpClass::View:
+      return "view: no kernel";
+    case graph::OpClass::Composite:
+      return "composite: rewritten into other operators";
+    case graph::OpClass::Matmul:
+      return "matrix product";
+    case graph::OpClass::Attention:
+      return "attention kernel";
+    case graph::OpClass::Random:
+    case graph::OpClass::Reference:
+      return "reference kernel";
   }
   return "";
 }

@@ -18,8 +18,8 @@ struct PointwiseArg {
 
 /// The lowering of OpClass::Pointwise: writes the scalar expression of an operator into the body and gives the node of
 /// its value, whose register dtype is that of `result`. Operands are converted as ATen does: to the common dtype of the
-/// operands, numbers included; half types compute in Float32. The value of a half result is not rounded (store does it),
-/// except by the operators that only choose or convert (to, copy, where, ...). Throws Internal for other classes.
+/// operands, numbers included; half types compute in Float32. The value of a half result is not rounded (store does
+/// it), except by the operators that only choose or convert (to, copy, where, ...). Throws Internal for other classes.
 std::uint32_t emit_pointwise(BodyBuilder&, graph::OpId, const std::vector<PointwiseArg>& args, DType result);
 
 /// The dtype in which a pointwise operator computes: ATen's promotion of its operands, joined with the result's dtype

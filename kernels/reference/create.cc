@@ -20,7 +20,8 @@ void arange(const NativeArgs& a) {
   bool floating = is_floating(out.dtype);
   if (!floating) start = convert(start, DType::Int64), step = convert(step, DType::Int64);
   for (std::int64_t i = 0; i < out.sizes[0]; ++i) {
-    Value v = floating ? Value::of(start.number() + static_cast<double>(i) * step.number()) : Value::of(start.i + i * step.i);
+    Value v =
+        floating ? Value::of(start.number() + static_cast<double>(i) * step.number()) : Value::of(start.i + i * step.i);
     store(out, i * out.strides[0], v);
   }
 }
@@ -29,10 +30,14 @@ namespace {
 
 int precision(DType t) {
   switch (t) {
-    case DType::Float64: return 53;
-    case DType::Float16: return 11;
-    case DType::BFloat16: return 8;
-    default: return 24;
+    case DType::Float64:
+      return 53;
+    case DType::Float16:
+      return 11;
+    case DType::BFloat16:
+      return 8;
+    default:
+      return 24;
   }
 }
 
@@ -55,10 +60,14 @@ void random(OpId op, const NativeArgs& a) {
   if (contiguous) {
     auto fill = [&](std::int64_t begin, std::int64_t end) {
       float* p = out.dtype == DType::Float32 ? reinterpret_cast<float*>(out.data) : nullptr;
-      for (std::int64_t i = begin; p && i < end; ++i) p[i] = static_cast<float>(draw(op, out.dtype, seed, offset + static_cast<std::uint64_t>(i)));
-      for (std::int64_t i = begin; !p && i < end; ++i) store(out, i, Value::of(draw(op, out.dtype, seed, offset + static_cast<std::uint64_t>(i))));
+      for (std::int64_t i = begin; p && i < end; ++i)
+        p[i] = static_cast<float>(draw(op, out.dtype, seed, offset + static_cast<std::uint64_t>(i)));
+      for (std::int64_t i = begin; !p && i < end; ++i)
+        store(out, i, Value::of(draw(op, out.dtype, seed, offset + static_cast<std::uint64_t>(i))));
     };
-    device::parallel_for(out.numel(), 4096, [](void* f, std::int64_t b, std::int64_t e) { (*static_cast<decltype(fill)*>(f))(b, e); }, &fill);
+    device::parallel_for(
+        out.numel(), 4096, [](void* f, std::int64_t b, std::int64_t e) { (*static_cast<decltype(fill)*>(f))(b, e); },
+        &fill);
     return;
   }
   std::uint64_t i = 0;

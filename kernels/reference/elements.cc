@@ -9,15 +9,19 @@ namespace reprise::kernels::reference {
 
 namespace {
 
-template <class T> T read(const char* p) {
+template <class T>
+T read(const char* p) {
   T v;
   std::memcpy(&v, p, sizeof v);
   return v;
 }
-template <class T> void write(char* p, T v) { std::memcpy(p, &v, sizeof v); }
+template <class T>
+void write(char* p, T v) {
+  std::memcpy(p, &v, sizeof v);
+}
 
-// The float between d and its neighbour with an odd last bit, unless d is a float: rounding that to a half type gives the
-// same as rounding d itself (its 24 bits are at least two more than a half type has).
+// The float between d and its neighbour with an odd last bit, unless d is a float: rounding that to a half type gives
+// the same as rounding d itself (its 24 bits are at least two more than a half type has).
 float round_to_odd(double d) {
   float f = static_cast<float>(d);
   double back = f;
@@ -34,21 +38,31 @@ std::int64_t saturate(double v, double lo, double hi, std::int64_t ilo, std::int
 
 std::int64_t to_integer(double v, DType t) {
   switch (t) {
-    case DType::Int8: return saturate(v, -128, 127, -128, 127);
-    case DType::UInt8: return saturate(v, 0, 255, 0, 255);
-    case DType::Int32: return saturate(v, INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX);
-    case DType::Bool: return v != 0;
-    default: return saturate(v, -0x1p63, 0x1p63, INT64_MIN, INT64_MAX);
+    case DType::Int8:
+      return saturate(v, -128, 127, -128, 127);
+    case DType::UInt8:
+      return saturate(v, 0, 255, 0, 255);
+    case DType::Int32:
+      return saturate(v, INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX);
+    case DType::Bool:
+      return v != 0;
+    default:
+      return saturate(v, -0x1p63, 0x1p63, INT64_MIN, INT64_MAX);
   }
 }
 
 std::int64_t wrapped(std::int64_t v, DType t) {
   switch (t) {
-    case DType::Int8: return static_cast<std::int8_t>(v);
-    case DType::UInt8: return static_cast<std::uint8_t>(v);
-    case DType::Int32: return static_cast<std::int32_t>(v);
-    case DType::Bool: return v != 0;
-    default: return v;
+    case DType::Int8:
+      return static_cast<std::int8_t>(v);
+    case DType::UInt8:
+      return static_cast<std::uint8_t>(v);
+    case DType::Int32:
+      return static_cast<std::int32_t>(v);
+    case DType::Bool:
+      return v != 0;
+    default:
+      return v;
   }
 }
 
@@ -56,10 +70,14 @@ std::int64_t wrapped(std::int64_t v, DType t) {
 
 double round_to(double v, DType t) {
   switch (t) {
-    case DType::Float32: return static_cast<float>(v);
-    case DType::Float16: return static_cast<float>(Half(round_to_odd(v)));
-    case DType::BFloat16: return static_cast<float>(BFloat16(round_to_odd(v)));
-    default: return v;
+    case DType::Float32:
+      return static_cast<float>(v);
+    case DType::Float16:
+      return static_cast<float>(Half(round_to_odd(v)));
+    case DType::BFloat16:
+      return static_cast<float>(BFloat16(round_to_odd(v)));
+    default:
+      return v;
   }
 }
 
@@ -67,22 +85,32 @@ Value convert(Value v, DType t) {
   if (!is_floating(t)) return Value::of(v.is_float ? to_integer(v.f, t) : wrapped(v.i, t));
   if (v.is_float) return Value::of(round_to(v.f, t));
   if (t == DType::Float64) return Value::of(static_cast<double>(v.i));
-  // An int64 does not fit into a double; to float32 it goes in one step (and to the half types, by way of it, as casts do).
+  // An int64 does not fit into a double; to float32 it goes in one step (and to the half types, by way of it, as casts
+  // do).
   return Value::of(round_to(static_cast<float>(v.i), t));
 }
 
 Value load(const TensorView& t, std::int64_t at) {
   const char* p = t.data + at * item_size(t.dtype);
   switch (t.dtype) {
-    case DType::Float32: return Value::of(static_cast<double>(read<float>(p)));
-    case DType::Float64: return Value::of(read<double>(p));
-    case DType::Float16: return Value::of(static_cast<double>(static_cast<float>(read<Half>(p))));
-    case DType::BFloat16: return Value::of(static_cast<double>(static_cast<float>(read<BFloat16>(p))));
-    case DType::Int8: return Value::of(std::int64_t{read<std::int8_t>(p)});
-    case DType::UInt8: return Value::of(std::int64_t{read<std::uint8_t>(p)});
-    case DType::Int32: return Value::of(std::int64_t{read<std::int32_t>(p)});
-    case DType::Int64: return Value::of(read<std::int64_t>(p));
-    case DType::Bool: return Value::of(std::int64_t{read<std::uint8_t>(p) != 0});
+    case DType::Float32:
+      return Value::of(static_cast<double>(read<float>(p)));
+    case DType::Float64:
+      return Value::of(read<double>(p));
+    case DType::Float16:
+      return Value::of(static_cast<double>(static_cast<float>(read<Half>(p))));
+    case DType::BFloat16:
+      return Value::of(static_cast<double>(static_cast<float>(read<BFloat16>(p))));
+    case DType::Int8:
+      return Value::of(std::int64_t{read<std::int8_t>(p)});
+    case DType::UInt8:
+      return Value::of(std::int64_t{read<std::uint8_t>(p)});
+    case DType::Int32:
+      return Value::of(std::int64_t{read<std::int32_t>(p)});
+    case DType::Int64:
+      return Value::of(read<std::int64_t>(p));
+    case DType::Bool:
+      return Value::of(std::int64_t{read<std::uint8_t>(p) != 0});
   }
   return {};
 }
@@ -91,13 +119,22 @@ void store(const TensorView& t, std::int64_t at, Value v) {
   char* p = t.data + at * item_size(t.dtype);
   v = convert(v, t.dtype);
   switch (t.dtype) {
-    case DType::Float32: return write(p, static_cast<float>(v.f));
-    case DType::Float64: return write(p, v.f);
-    case DType::Float16: return write(p, Half(static_cast<float>(v.f)));
-    case DType::BFloat16: return write(p, BFloat16(static_cast<float>(v.f)));
-    case DType::Int8: case DType::UInt8: case DType::Bool: return write(p, static_cast<std::uint8_t>(v.i));
-    case DType::Int32: return write(p, static_cast<std::int32_t>(v.i));
-    case DType::Int64: return write(p, v.i);
+    case DType::Float32:
+      return write(p, static_cast<float>(v.f));
+    case DType::Float64:
+      return write(p, v.f);
+    case DType::Float16:
+      return write(p, Half(static_cast<float>(v.f)));
+    case DType::BFloat16:
+      return write(p, BFloat16(static_cast<float>(v.f)));
+    case DType::Int8:
+    case DType::UInt8:
+    case DType::Bool:
+      return write(p, static_cast<std::uint8_t>(v.i));
+    case DType::Int32:
+      return write(p, static_cast<std::int32_t>(v.i));
+    case DType::Int64:
+      return write(p, v.i);
   }
 }
 
@@ -123,7 +160,8 @@ void fault(const NativeArgs& a, ErrorCode code, std::string message) { *a.fault 
 
 Strides broadcast_strides(const TensorView& t, const TensorView& to) {
   Strides s{};
-  for (int d = 0; d < t.rank; ++d) s[static_cast<std::size_t>(to.rank - t.rank + d)] = t.sizes[d] == 1 ? 0 : t.strides[d];
+  for (int d = 0; d < t.rank; ++d)
+    s[static_cast<std::size_t>(to.rank - t.rank + d)] = t.sizes[d] == 1 ? 0 : t.strides[d];
   return s;
 }
 

@@ -35,8 +35,8 @@ inline double load_number(const TensorView& t, std::int64_t at) { return load(t,
 constexpr DType register_dtype(DType t) { return is_low_precision(t) ? DType::Float32 : t; }
 
 // ---- arguments
-Value number(const NativeArgs&, int i);                                  ///< a Scalar, whatever kind it came as
-std::vector<std::int64_t> ints(const NativeArgs&, int i);                ///< empty when None
+Value number(const NativeArgs&, int i);                    ///< a Scalar, whatever kind it came as
+std::vector<std::int64_t> ints(const NativeArgs&, int i);  ///< empty when None
 inline std::int64_t wrap(std::int64_t dim, int rank) { return dim < 0 ? dim + (rank ? rank : 1) : dim; }
 /// Mask of the dims an int[]? argument means: none or empty is all.
 std::uint32_t dim_mask(const NativeArgs&, int i, int rank);
@@ -44,10 +44,10 @@ void fault(const NativeArgs&, ErrorCode, std::string message);
 
 // ---- views
 Strides broadcast_strides(const TensorView&, const TensorView& to);
-TensorView select(TensorView, int dim, std::int64_t index);              ///< without `dim`; first element moved
-TensorView keep(const TensorView&, std::uint32_t dims);                  ///< only the dims of the mask, in order
-TensorView at_least_1d(TensorView);                                      ///< a 0-dim view as [1]
-std::string position_text(const TensorView&, const std::int64_t* index); ///< "[2, 0]"
+TensorView select(TensorView, int dim, std::int64_t index);               ///< without `dim`; first element moved
+TensorView keep(const TensorView&, std::uint32_t dims);                   ///< only the dims of the mask, in order
+TensorView at_least_1d(TensorView);                                       ///< a 0-dim view as [1]
+std::string position_text(const TensorView&, const std::int64_t* index);  ///< "[2, 0]"
 
 /// Visits every index of `sizes` in row-major order; f(offsets) with the element offset under each of the strides.
 template <std::size_t N, class F>
@@ -68,11 +68,13 @@ void for_each(int rank, const std::int64_t* sizes, const std::array<const std::i
     if (d < 0) return;
   }
 }
-template <class F> void for_each(const TensorView& a, F&& f) {
+template <class F>
+void for_each(const TensorView& a, F&& f) {
   for_each<1>(a.rank, a.sizes, {a.strides}, [&](const auto& at) { f(at[0]); });
 }
 /// Two views of equal sizes.
-template <class F> void for_each(const TensorView& a, const TensorView& b, F&& f) {
+template <class F>
+void for_each(const TensorView& a, const TensorView& b, F&& f) {
   for_each<2>(a.rank, a.sizes, {a.strides, b.strides}, [&](const auto& at) { f(at[0], at[1]); });
 }
 /// Copies with conversion; sizes are those of `to`, `from` broadcasts.
@@ -80,7 +82,7 @@ void copy_into(const TensorView& to, const TensorView& from);
 
 // ---- the kernels, one function per family; each row of the table in reference.cc is one of these
 void pointwise(graph::OpId, const NativeArgs&);
-void reduction(graph::OpId, const NativeArgs&);   ///< sum ... norm: over a set of dims
+void reduction(graph::OpId, const NativeArgs&);  ///< sum ... norm: over a set of dims
 void arg_reduction(graph::OpId, const NativeArgs&);
 void cumsum(const NativeArgs&);
 void softmax(graph::OpId, const NativeArgs&);

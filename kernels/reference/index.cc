@@ -17,17 +17,21 @@ bool in_range(const NativeArgs& a, const TensorView& indices, int dim, std::int6
   std::int64_t index[kMaxRank] = {};
   for (int d = indices.rank - 1; d >= 0; --d) index[d] = bad % indices.sizes[d], bad /= indices.sizes[d];
   fault(a, ErrorCode::IndexOutOfRange,
-        "index " + std::to_string(value) + " at position " + position_text(indices, index) + " is out of range for dimension " +
-            std::to_string(dim) + " of size " + std::to_string(extent));
+        "index " + std::to_string(value) + " at position " + position_text(indices, index) +
+            " is out of range for dimension " + std::to_string(dim) + " of size " + std::to_string(extent));
   return false;
 }
 
-void copy_element(const TensorView& to, std::int64_t at, const TensorView& from, std::int64_t from_at) { store(to, at, load(from, from_at)); }
+void copy_element(const TensorView& to, std::int64_t at, const TensorView& from, std::int64_t from_at) {
+  store(to, at, load(from, from_at));
+}
 
 void add_element(const TensorView& to, std::int64_t at, Value v) {
   Value old = load(to, at);
-  if (old.is_float) old.f += v.number();
-  else old.i = static_cast<std::int64_t>(static_cast<std::uint64_t>(old.i) + static_cast<std::uint64_t>(v.i));
+  if (old.is_float)
+    old.f += v.number();
+  else
+    old.i = static_cast<std::int64_t>(static_cast<std::uint64_t>(old.i) + static_cast<std::uint64_t>(v.i));
   store(to, at, old);
 }
 
@@ -59,9 +63,8 @@ void gather(const NativeArgs& a) {
   if (!in_range(a, indices, dim, self.sizes[dim], false)) return;
   std::int64_t step = self.strides[dim];
   self.strides[dim] = 0;  // the index walks this dim
-  for_each<3>(out.rank, out.sizes, {out.strides, indices.strides, self.strides}, [&](const auto& at) {
-    copy_element(out, at[0], self, at[2] + load(indices, at[1]).i * step);
-  });
+  for_each<3>(out.rank, out.sizes, {out.strides, indices.strides, self.strides},
+              [&](const auto& at) { copy_element(out, at[0], self, at[2] + load(indices, at[1]).i * step); });
 }
 
 void scatter(graph::OpId op, const NativeArgs& a) {
@@ -77,21 +80,23 @@ void scatter(graph::OpId op, const NativeArgs& a) {
   for_each<3>(indices.rank, indices.sizes, {indices.strides, rest.data(), src.strides}, [&](const auto& at) {
     std::int64_t to = at[1] + load(indices, at[0]).i * out.strides[dim];
     Value v = has_tensor ? load(src, at[2]) : one;
-    if (op == graph::OpId::scatter_add) add_element(out, to, v);
-    else store(out, to, v);
+    if (op == graph::OpId::scatter_add)
+      add_element(out, to, v);
+    else
+      store(out, to, v);
   });
 }
 
 namespace {
 
-/// self[indices] as a walk: over sizes in which the broadcast index dims stand where the indexed dims were (adjacent), or
-/// in front. Trailing argument of the launch: which elements of the Tensor?[] are there (reference.cc).
+/// self[indices] as a walk: over sizes in which the broadcast index dims stand where the indexed dims were (adjacent),
+/// or in front. Trailing argument of the launch: which elements of the Tensor?[] are there (reference.cc).
 struct IndexWalk {
   int rank = 0, count = 0;
   std::int64_t sizes[kMaxRank] = {};
-  Strides self_strides{};                       // 0 in the index dims
+  Strides self_strides{};  // 0 in the index dims
   TensorView tensors[kMaxRank];
-  Strides strides[kMaxRank] = {};               // of each index tensor
+  Strides strides[kMaxRank] = {};  // of each index tensor
   std::int64_t step[kMaxRank] = {}, extent[kMaxRank] = {};
   bool ok = true;
 
@@ -121,7 +126,8 @@ struct IndexWalk {
       }
     }
     if (self.rank - count + common.rank > kMaxRank) {
-      fault(a, ErrorCode::InvalidArgument, "the indexed part would have more than " + std::to_string(kMaxRank) + " dimensions");
+      fault(a, ErrorCode::InvalidArgument,
+            "the indexed part would have more than " + std::to_string(kMaxRank) + " dimensions");
       ok = false;
       return;
     }
@@ -130,7 +136,8 @@ struct IndexWalk {
     auto put_common = [&] {
       for (int i = 0; i < count; ++i) {
         Strides s = broadcast_strides(tensors[i], common);
-        for (int d = 0; d < common.rank; ++d) strides[i][static_cast<std::size_t>(rank + d)] = s[static_cast<std::size_t>(d)];
+        for (int d = 0; d < common.rank; ++d)
+          strides[i][static_cast<std::size_t>(rank + d)] = s[static_cast<std::size_t>(d)];
       }
       for (int d = 0; d < common.rank; ++d) sizes[rank++] = common.sizes[d];
       placed = true;
@@ -179,8 +186,10 @@ void index_put(const NativeArgs& a) {
   Strides s = broadcast_strides(values, shape);
   bool accumulate = a.flag(3);
   walk.run(s.data(), [&](std::int64_t to, std::int64_t from) {
-    if (accumulate) add_element(out, to, load(values, from));
-    else copy_element(out, to, values, from);
+    if (accumulate)
+      add_element(out, to, load(values, from));
+    else
+      copy_element(out, to, values, from);
   });
 }
 

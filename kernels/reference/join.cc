@@ -31,7 +31,8 @@ TensorView slice(const NativeArgs& a, const TensorView& t) {
 TensorView diagonal(const NativeArgs& a, const TensorView& t) {
   std::int64_t offset = a.integer(2);
   int d1 = static_cast<int>(wrap(a.integer(3), t.rank)), d2 = static_cast<int>(wrap(a.integer(4), t.rank));
-  std::int64_t length = offset >= 0 ? std::min(t.sizes[d1], t.sizes[d2] - offset) : std::min(t.sizes[d1] + offset, t.sizes[d2]);
+  std::int64_t length =
+      offset >= 0 ? std::min(t.sizes[d1], t.sizes[d2] - offset) : std::min(t.sizes[d1] + offset, t.sizes[d2]);
   TensorView r = keep(t, ((1u << t.rank) - 1) & ~(1u << d1) & ~(1u << d2));
   r.sizes[r.rank] = std::max<std::int64_t>(length, 0);
   r.strides[r.rank++] = t.strides[d1] + t.strides[d2];
@@ -49,7 +50,8 @@ void as_strided_scatter(const NativeArgs& a) {
   strides.resize(kMaxRank);
   program.resize(kMaxRank);
   std::unordered_map<std::int64_t, std::int64_t> element_at;
-  for_each<2>(out.rank, out.sizes, {program.data(), out.strides}, [&](const auto& at) { element_at.emplace(at[0], at[1]); });
+  for_each<2>(out.rank, out.sizes, {program.data(), out.strides},
+              [&](const auto& at) { element_at.emplace(at[0], at[1]); });
   std::int64_t start = a.has(4) ? a.integer(4) - own_offset : 0;
   for_each<2>(src.rank, src.sizes, {strides.data(), src.strides}, [&](const auto& at) {
     auto found = element_at.find(start + at[0]);
@@ -75,14 +77,17 @@ void view_scatter(OpId op, const NativeArgs& a) {
   const TensorView& out = a.result();
   copy_into(out, a.tensor(0));
   switch (op) {
-    case OpId::slice_scatter: return copy_into(slice(a, out), a.tensor(1));
+    case OpId::slice_scatter:
+      return copy_into(slice(a, out), a.tensor(1));
     case OpId::select_scatter: {
       int dim = static_cast<int>(wrap(a.integer(2), out.rank));
       std::int64_t i = a.integer(3);
       return copy_into(select(out, dim, i < 0 ? i + out.sizes[dim] : i), a.tensor(1));
     }
-    case OpId::diagonal_scatter: return copy_into(diagonal(a, out), a.tensor(1));
-    default: return as_strided_scatter(a);
+    case OpId::diagonal_scatter:
+      return copy_into(diagonal(a, out), a.tensor(1));
+    default:
+      return as_strided_scatter(a);
   }
 }
 

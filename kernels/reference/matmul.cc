@@ -19,19 +19,23 @@ struct Product {
       for (std::int64_t n = 0; n < columns; ++n) {
         std::int64_t at_a = m * a.strides[0], at_b = n * b.strides[1];
         std::int64_t at_seed = m * seed_strides[0] + n * seed_strides[1];
-        Value r = is_floating(out.dtype) ? Value::of(floats(a, at_a, b, at_b, inner, at_seed)) : Value::of(integers(a, at_a, b, at_b, inner, at_seed));
+        Value r = is_floating(out.dtype) ? Value::of(floats(a, at_a, b, at_b, inner, at_seed))
+                                         : Value::of(integers(a, at_a, b, at_b, inner, at_seed));
         store(out, m * out.strides[0] + n * out.strides[1], r);
       }
     }
   }
 
  private:
-  double floats(const TensorView& a, std::int64_t at_a, const TensorView& b, std::int64_t at_b, std::int64_t inner, std::int64_t at_seed) const {
+  double floats(const TensorView& a, std::int64_t at_a, const TensorView& b, std::int64_t at_b, std::int64_t inner,
+                std::int64_t at_seed) const {
     double sum = 0;
-    for (std::int64_t k = 0; k < inner; ++k) sum += load_number(a, at_a + k * a.strides[1]) * load_number(b, at_b + k * b.strides[0]);
+    for (std::int64_t k = 0; k < inner; ++k)
+      sum += load_number(a, at_a + k * a.strides[1]) * load_number(b, at_b + k * b.strides[0]);
     return alpha * sum + (seed && beta != 0 ? beta * load_number(*seed, at_seed) : 0);
   }
-  std::int64_t integers(const TensorView& a, std::int64_t at_a, const TensorView& b, std::int64_t at_b, std::int64_t inner, std::int64_t at_seed) const {
+  std::int64_t integers(const TensorView& a, std::int64_t at_a, const TensorView& b, std::int64_t at_b,
+                        std::int64_t inner, std::int64_t at_seed) const {
     auto u = [](const TensorView& t, std::int64_t at) { return static_cast<std::uint64_t>(load(t, at).i); };
     auto factor = [](double v) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(v)); };
     std::uint64_t sum = 0;
@@ -67,9 +71,8 @@ void batched(const Product& p, const TensorView& a, const TensorView& b, const T
   auto batch = [](const TensorView& t) { return keep(t, (1u << (t.rank - 2)) - 1); };
   TensorView to = batch(out);
   Strides sa = broadcast_strides(batch(a), to), sb = broadcast_strides(batch(b), to);
-  for_each<3>(to.rank, to.sizes, {to.strides, sa.data(), sb.data()}, [&](const auto& at) {
-    p.run(matrix(a, at[1]), matrix(b, at[2]), matrix(out, at[0]));
-  });
+  for_each<3>(to.rank, to.sizes, {to.strides, sa.data(), sb.data()},
+              [&](const auto& at) { p.run(matrix(a, at[1]), matrix(b, at[2]), matrix(out, at[0])); });
 }
 
 }  // namespace

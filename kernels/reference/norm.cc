@@ -23,7 +23,8 @@ void softmax(graph::OpId op, const NativeArgs& a) {
     for (double v : row) sum += std::exp(v - top);
     for (std::int64_t i = 0; i < n; ++i) {
       double shifted = row[static_cast<std::size_t>(i)] - top;
-      store(out, to + i * out_step, Value::of(op == graph::OpId::softmax ? std::exp(shifted) / sum : shifted - std::log(sum)));
+      store(out, to + i * out_step,
+            Value::of(op == graph::OpId::softmax ? std::exp(shifted) / sum : shifted - std::log(sum)));
     }
   });
 }
@@ -52,10 +53,14 @@ void normalise(const NativeArgs& a, const TensorView* weight, const TensorView* 
 
 double epsilon_of(DType t) {
   switch (t) {
-    case DType::Float64: return std::numeric_limits<double>::epsilon();
-    case DType::Float16: return 0x1p-10;
-    case DType::BFloat16: return 0x1p-7;
-    default: return std::numeric_limits<float>::epsilon();
+    case DType::Float64:
+      return std::numeric_limits<double>::epsilon();
+    case DType::Float16:
+      return 0x1p-10;
+    case DType::BFloat16:
+      return 0x1p-7;
+    default:
+      return std::numeric_limits<float>::epsilon();
   }
 }
 

@@ -48,7 +48,9 @@ struct Row {
   bool descending;
 
   bool narrow() const { return t->dtype != DType::Float64 && t->dtype != DType::Int64 && n < (std::int64_t{1} << 32); }
-  std::uint64_t flip(std::uint64_t key, bool narrow) const { return !descending ? key : narrow ? key ^ 0xffffffffu : ~key; }
+  std::uint64_t flip(std::uint64_t key, bool narrow) const {
+    return !descending ? key : narrow ? key ^ 0xffffffffu : ~key;
+  }
   /// f(key, place) for every element; keys ascend in the wanted order.
   template <class F>
   void each_narrow(F&& f) const {
@@ -147,8 +149,10 @@ void order(const NativeArgs& a, std::int64_t dim_arg, std::int64_t k, bool desce
         store(places, at[2] + to * places.strides[dim], Value::of(place));
       }
     };
-    if (row.narrow()) write(first_sorted<Narrow>(row.n, k, [&](auto&& f) { row.each_narrow(f); }));
-    else write(first_sorted<Wide>(row.n, k, [&](auto&& f) { row.each_wide(f); }));
+    if (row.narrow())
+      write(first_sorted<Narrow>(row.n, k, [&](auto&& f) { row.each_narrow(f); }));
+    else
+      write(first_sorted<Wide>(row.n, k, [&](auto&& f) { row.each_wide(f); }));
   });
 }
 
@@ -178,12 +182,14 @@ std::vector<double> weights_of(const TensorView& row) {
 std::int64_t where_sum_passes(const std::vector<double>& running, double u) {
   double target = u * running.back();
   auto hit = std::upper_bound(running.begin(), running.end(), target);
-  if (hit == running.end()) hit = std::lower_bound(running.begin(), running.end(), running.back());  // u * total rounded up to it
+  if (hit == running.end())
+    hit = std::lower_bound(running.begin(), running.end(), running.back());  // u * total rounded up to it
   return hit - running.begin();
 }
 
 /// k categories without replacement: those of the smallest exponential arrival times, -log(u) / weight.
-std::vector<std::int64_t> first_arrivals(const std::vector<double>& w, std::int64_t k, std::uint64_t seed, std::uint64_t counter) {
+std::vector<std::int64_t> first_arrivals(const std::vector<double>& w, std::int64_t k, std::uint64_t seed,
+                                         std::uint64_t counter) {
   std::vector<std::pair<double, std::int64_t>> times;
   for (std::size_t i = 0; i < w.size(); ++i) {
     if (w[i] == 0) continue;
@@ -201,18 +207,22 @@ std::string refuse(const std::vector<double>& w, std::int64_t k, bool replacemen
   std::int64_t positive = 0;
   std::string where = " in row " + std::to_string(row);
   for (std::size_t i = 0; i < w.size(); ++i) {
-    if (!(w[i] >= 0) || std::isinf(w[i])) return "weight " + std::to_string(w[i]) + " of category " + std::to_string(i) + where + " is negative or not finite";
+    if (!(w[i] >= 0) || std::isinf(w[i]))
+      return "weight " + std::to_string(w[i]) + " of category " + std::to_string(i) + where +
+             " is negative or not finite";
     positive += w[i] > 0;
   }
   if (positive == 0) return "the weights" + where + " are all zero";
   if (!replacement && positive < k)
-    return "cannot draw " + std::to_string(k) + " samples without replacement from " + std::to_string(positive) + " categories of positive weight" + where;
+    return "cannot draw " + std::to_string(k) + " samples without replacement from " + std::to_string(positive) +
+           " categories of positive weight" + where;
   return "";
 }
 
 }  // namespace
 
-// With replacement (or one sample) sample s of row r uses counter offset + r * samples + s; otherwise one stream for each category.
+// With replacement (or one sample) sample s of row r uses counter offset + r * samples + s; otherwise one stream for
+// each category.
 void multinomial(const NativeArgs& a) {
   TensorView x = a.tensor(0), out = a.result();
   std::int64_t samples = a.integer(1);
@@ -230,7 +240,8 @@ void multinomial(const NativeArgs& a) {
     std::uint64_t counter = offset + static_cast<std::uint64_t>(r * samples);
     if (!replacement && samples > 1) {
       std::vector<std::int64_t> drawn = first_arrivals(w, samples, seed, counter);
-      for (std::int64_t s = 0; s < samples; ++s) store(to, s * to.strides[0], Value::of(drawn[static_cast<std::size_t>(s)]));
+      for (std::int64_t s = 0; s < samples; ++s)
+        store(to, s * to.strides[0], Value::of(drawn[static_cast<std::size_t>(s)]));
       continue;
     }
     double sum = 0;

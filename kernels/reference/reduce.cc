@@ -27,7 +27,8 @@ Split split(const TensorView& input, const TensorView& result, std::uint32_t mas
   return s;
 }
 
-// f(a walk over the elements of one group) -> the group's value. `walk` calls back with each element as `type` holds it.
+// f(a walk over the elements of one group) -> the group's value. `walk` calls back with each element as `type` holds
+// it.
 template <class F>
 void each_group(const TensorView& input, const TensorView& result, std::uint32_t mask, DType type, F&& f) {
   Split s = split(input, result, mask);
@@ -96,10 +97,14 @@ double norm(Walk&& walk, double p) {
   double r = p == -kInf ? kInf : 0;
   walk([&](Value v) {
     double x = std::fabs(v.f);
-    if (p == kInf) r = maximum(x, r);
-    else if (p == -kInf) r = minimum(x, r);
-    else if (p == 0) r += x != 0;
-    else r += std::pow(x, p);
+    if (p == kInf)
+      r = maximum(x, r);
+    else if (p == -kInf)
+      r = minimum(x, r);
+    else if (p == 0)
+      r += x != 0;
+    else
+      r += std::pow(x, p);
   });
   return p == 0 || std::isinf(p) ? r : std::pow(r, 1 / p);
 }
@@ -111,19 +116,27 @@ void reduction(OpId op, const NativeArgs& a) {
   DType result = a.result().dtype;
   std::uint32_t mask = dim_mask(a, op == OpId::norm ? 2 : 1, x.rank);
   switch (op) {
-    case OpId::sum: case OpId::prod:  // ATen: converts to the result's dtype first
-      return each_group(x, a.result(), mask, result, [&](auto& walk, std::int64_t) { return fold(op, is_floating(result), walk); });
-    case OpId::amax: case OpId::amin:
-      return each_group(x, a.result(), mask, x.dtype, [&](auto& walk, std::int64_t) { return extreme(op == OpId::amax, is_floating(x.dtype), walk); });
-    case OpId::any: case OpId::all:
+    case OpId::sum:
+    case OpId::prod:  // ATen: converts to the result's dtype first
+      return each_group(x, a.result(), mask, result,
+                        [&](auto& walk, std::int64_t) { return fold(op, is_floating(result), walk); });
+    case OpId::amax:
+    case OpId::amin:
+      return each_group(x, a.result(), mask, x.dtype, [&](auto& walk, std::int64_t) {
+        return extreme(op == OpId::amax, is_floating(x.dtype), walk);
+      });
+    case OpId::any:
+    case OpId::all:
       return each_group(x, a.result(), mask, DType::Bool, [&](auto& walk, std::int64_t) {
         bool r = op == OpId::all;
         walk([&](Value v) { r = op == OpId::all ? r && v.truth() : r || v.truth(); });
         return Value::of(std::int64_t{r});
       });
     case OpId::mean:
-      return each_group(x, a.result(), mask, result, [&](auto& walk, std::int64_t n) { return Value::of(sum_of(walk) / static_cast<double>(n)); });
-    case OpId::var: case OpId::std: {
+      return each_group(x, a.result(), mask, result,
+                        [&](auto& walk, std::int64_t n) { return Value::of(sum_of(walk) / static_cast<double>(n)); });
+    case OpId::var:
+    case OpId::std: {
       double correction = number(a, 2).number();
       return each_group(x, a.result(), mask, x.dtype, [&](auto& walk, std::int64_t n) {
         double v = variance(walk, n, correction);
@@ -131,18 +144,20 @@ void reduction(OpId op, const NativeArgs& a) {
       });
     }
     case OpId::logsumexp:
-      return each_group(x, a.result(), mask, register_dtype(result), [&](auto& walk, std::int64_t) { return Value::of(logsumexp(walk)); });
+      return each_group(x, a.result(), mask, register_dtype(result),
+                        [&](auto& walk, std::int64_t) { return Value::of(logsumexp(walk)); });
     default: {
       double p = number(a, 1).number();
-      return each_group(x, a.result(), mask, x.dtype, [&](auto& walk, std::int64_t) { return Value::of(norm(walk, p)); });
+      return each_group(x, a.result(), mask, x.dtype,
+                        [&](auto& walk, std::int64_t) { return Value::of(norm(walk, p)); });
     }
   }
 }
 
 namespace {
 
-// Of `n` elements `step` apart: the first NaN, or else the first of the greatest. Blocks without anything that beats the
-// best so far (which is most of them) cost one comparison an element and no branch.
+// Of `n` elements `step` apart: the first NaN, or else the first of the greatest. Blocks without anything that beats
+// the best so far (which is most of them) cost one comparison an element and no branch.
 template <class T>
 std::int64_t first_best(const T* p, std::int64_t n, std::int64_t step, bool max) {
   constexpr std::int64_t kBlock = 64;
@@ -152,8 +167,10 @@ std::int64_t first_best(const T* p, std::int64_t n, std::int64_t step, bool max)
   for (std::int64_t from = 0; from < n && top == top; from += kBlock) {
     std::int64_t end = std::min(from + kBlock, n);
     int any = 0;
-    if (step == 1 && max) for (std::int64_t i = from; i < end; ++i) any |= !(p[i] <= top);
-    else for (std::int64_t i = from; i < end; ++i) any |= beats(p[i * step]);
+    if (step == 1 && max)
+      for (std::int64_t i = from; i < end; ++i) any |= !(p[i] <= top);
+    else
+      for (std::int64_t i = from; i < end; ++i) any |= beats(p[i * step]);
     for (std::int64_t i = from; any && i < end && top == top; ++i)
       if (beats(p[i * step])) top = p[i * step], best = i;
   }
@@ -208,8 +225,10 @@ void cumsum(const NativeArgs& a) {
     }
     for (std::int64_t i = 0; i < n; ++i) {
       Value v = convert(load(x, from + i * step), out.dtype);
-      if (floating) store(out, to + i * out_step, Value::of(sum += v.f));
-      else store(out, to + i * out_step, Value::of(static_cast<std::int64_t>(count += static_cast<std::uint64_t>(v.i))));
+      if (floating)
+        store(out, to + i * out_step, Value::of(sum += v.f));
+      else
+        store(out, to + i * out_step, Value::of(static_cast<std::int64_t>(count += static_cast<std::uint64_t>(v.i))));
     }
   });
 }

@@ -18,9 +18,12 @@ namespace {
 
 /// A family's function as the kernel of one operator.
 template <void (*Family)(OpId, const NativeArgs&), OpId Op>
-void of(const NativeArgs& a) { Family(Op, a); }
+void of(const NativeArgs& a) {
+  Family(Op, a);
+}
 
-template <OpId Op> constexpr NativeFn reduction = of<reference::reduction, Op>;
+template <OpId Op>
+constexpr NativeFn reduction = of<reference::reduction, Op>;
 
 constexpr NativeFn kPointwise[] = {
 #define REPRISE_OP(name, ...) of<reference::pointwise, OpId::name>,
@@ -35,50 +38,94 @@ NativeFn reference_kernel(OpId id) {
   if (cls == OpClass::Pointwise) return kPointwise[static_cast<std::size_t>(id)];
   if (cls == OpClass::View) return nullptr;
   switch (id) {
-    case OpId::sum: return reduction<OpId::sum>;
-    case OpId::prod: return reduction<OpId::prod>;
-    case OpId::amax: return reduction<OpId::amax>;
-    case OpId::amin: return reduction<OpId::amin>;
-    case OpId::any: return reduction<OpId::any>;
-    case OpId::all: return reduction<OpId::all>;
-    case OpId::mean: return reduction<OpId::mean>;
-    case OpId::var: return reduction<OpId::var>;
-    case OpId::std: return reduction<OpId::std>;
-    case OpId::logsumexp: return reduction<OpId::logsumexp>;
-    case OpId::norm: return reduction<OpId::norm>;
-    case OpId::argmax: return of<reference::arg_reduction, OpId::argmax>;
-    case OpId::argmin: return of<reference::arg_reduction, OpId::argmin>;
-    case OpId::cumsum: return reference::cumsum;
-    case OpId::softmax: return of<reference::softmax, OpId::softmax>;
-    case OpId::log_softmax: return of<reference::softmax, OpId::log_softmax>;
-    case OpId::layer_norm: return reference::layer_norm;
-    case OpId::rms_norm: return reference::rms_norm;
-    case OpId::mm: return of<reference::matrix_product, OpId::mm>;
-    case OpId::bmm: return of<reference::matrix_product, OpId::bmm>;
-    case OpId::linear: return of<reference::matrix_product, OpId::linear>;
-    case OpId::matmul: return of<reference::matrix_product, OpId::matmul>;
-    case OpId::addmm: return of<reference::matrix_product, OpId::addmm>;
-    case OpId::scaled_dot_product_attention: return reference::attention;
-    case OpId::embedding: return reference::embedding;
-    case OpId::index_select: return reference::index_select;
-    case OpId::gather: return reference::gather;
-    case OpId::index: return reference::index;
-    case OpId::scatter: return of<reference::scatter, OpId::scatter>;
-    case OpId::scatter_add: return of<reference::scatter, OpId::scatter_add>;
-    case OpId::index_put: return reference::index_put;
-    case OpId::cat: return reference::cat;
-    case OpId::slice_scatter: return of<reference::view_scatter, OpId::slice_scatter>;
-    case OpId::select_scatter: return of<reference::view_scatter, OpId::select_scatter>;
-    case OpId::diagonal_scatter: return of<reference::view_scatter, OpId::diagonal_scatter>;
-    case OpId::as_strided_scatter: return of<reference::view_scatter, OpId::as_strided_scatter>;
-    case OpId::full: return reference::full;
-    case OpId::arange: return reference::arange;
-    case OpId::rand: return of<reference::random, OpId::rand>;
-    case OpId::randn: return of<reference::random, OpId::randn>;
-    case OpId::multinomial: return reference::multinomial;
-    case OpId::topk: return reference::topk;
-    case OpId::sort: return reference::sort;
-    default: return nullptr;  // a new row without a kernel: tests/reference finds it
+    case OpId::sum:
+      return reduction<OpId::sum>;
+    case OpId::prod:
+      return reduction<OpId::prod>;
+    case OpId::amax:
+      return reduction<OpId::amax>;
+    case OpId::amin:
+      return reduction<OpId::amin>;
+    case OpId::any:
+      return reduction<OpId::any>;
+    case OpId::all:
+      return reduction<OpId::all>;
+    case OpId::mean:
+      return reduction<OpId::mean>;
+    case OpId::var:
+      return reduction<OpId::var>;
+    case OpId::std:
+      return reduction<OpId::std>;
+    case OpId::logsumexp:
+      return reduction<OpId::logsumexp>;
+    case OpId::norm:
+      return reduction<OpId::norm>;
+    case OpId::argmax:
+      return of<reference::arg_reduction, OpId::argmax>;
+    case OpId::argmin:
+      return of<reference::arg_reduction, OpId::argmin>;
+    case OpId::cumsum:
+      return reference::cumsum;
+    case OpId::softmax:
+      return of<reference::softmax, OpId::softmax>;
+    case OpId::log_softmax:
+      return of<reference::softmax, OpId::log_softmax>;
+    case OpId::layer_norm:
+      return reference::layer_norm;
+    case OpId::rms_norm:
+      return reference::rms_norm;
+    case OpId::mm:
+      return of<reference::matrix_product, OpId::mm>;
+    case OpId::bmm:
+      return of<reference::matrix_product, OpId::bmm>;
+    case OpId::linear:
+      return of<reference::matrix_product, OpId::linear>;
+    case OpId::matmul:
+      return of<reference::matrix_product, OpId::matmul>;
+    case OpId::addmm:
+      return of<reference::matrix_product, OpId::addmm>;
+    case OpId::scaled_dot_product_attention:
+      return reference::attention;
+    case OpId::embedding:
+      return reference::embedding;
+    case OpId::index_select:
+      return reference::index_select;
+    case OpId::gather:
+      return reference::gather;
+    case OpId::index:
+      return reference::index;
+    case OpId::scatter:
+      return of<reference::scatter, OpId::scatter>;
+    case OpId::scatter_add:
+      return of<reference::scatter, OpId::scatter_add>;
+    case OpId::index_put:
+      return reference::index_put;
+    case OpId::cat:
+      return reference::cat;
+    case OpId::slice_scatter:
+      return of<reference::view_scatter, OpId::slice_scatter>;
+    case OpId::select_scatter:
+      return of<reference::view_scatter, OpId::select_scatter>;
+    case OpId::diagonal_scatter:
+      return of<reference::view_scatter, OpId::diagonal_scatter>;
+    case OpId::as_strided_scatter:
+      return of<reference::view_scatter, OpId::as_strided_scatter>;
+    case OpId::full:
+      return reference::full;
+    case OpId::arange:
+      return reference::arange;
+    case OpId::rand:
+      return of<reference::random, OpId::rand>;
+    case OpId::randn:
+      return of<reference::random, OpId::randn>;
+    case OpId::multinomial:
+      return reference::multinomial;
+    case OpId::topk:
+      return reference::topk;
+    case OpId::sort:
+      return reference::sort;
+    default:
+      return nullptr;  // a new row without a kernel: tests/reference finds it
   }
 }
 
@@ -99,7 +146,10 @@ class ArgWriter {
   }
 
  private:
-  template <class V> static std::uint32_t here(const V& v) { return static_cast<std::uint32_t>(v.size()); }
+  template <class V>
+  static std::uint32_t here(const V& v) {
+    return static_cast<std::uint32_t>(v.size());
+  }
   void one_int(NativeArg::Kind kind, Int v) {
     l_.args.push_back({kind, here(l_.ints), 1});
     l_.ints.push_back(v);
@@ -110,9 +160,15 @@ class ArgWriter {
   }
   static bool is_number(ArgType t) {
     switch (t) {
-      case ArgType::Scalar: case ArgType::OptionalScalar: case ArgType::Float: case ArgType::OptionalFloat:
-      case ArgType::TensorOrScalar: case ArgType::OptionalTensorOrScalar: return true;
-      default: return false;
+      case ArgType::Scalar:
+      case ArgType::OptionalScalar:
+      case ArgType::Float:
+      case ArgType::OptionalFloat:
+      case ArgType::TensorOrScalar:
+      case ArgType::OptionalTensorOrScalar:
+        return true;
+      default:
+        return false;
     }
   }
 
@@ -165,7 +221,8 @@ NativeLaunch reference_launch(const graph::Graph& g, const graph::Node& node, st
   l.first_result = write.tensors();
   l.n_results = static_cast<std::uint32_t>(node.results.size());
   if (operands.size() != l.first_result + l.n_results)
-    fail(ErrorCode::Internal, def.schema.name.c_str(), node.loc, "its launch needs ", l.first_result + l.n_results, " operands, got ", operands.size());
+    fail(ErrorCode::Internal, def.schema.name.c_str(), node.loc, "its launch needs ", l.first_result + l.n_results,
+         " operands, got ", operands.size());
   l.operands = std::move(operands);
   for (std::size_t i = l.first_result; i < l.operands.size(); ++i) l.operands[i].written = true;
   return l;
@@ -238,10 +295,13 @@ std::vector<Tensor> reference_call(OpId id, std::span<const CallArg> args, Sourc
   std::vector<std::int64_t> ints;
   for (Int i : l.ints) ints.push_back(i.value());
   std::vector<Number> numbers;
-  for (const Scalar& s : l.numbers) numbers.push_back(s.is_float() ? Number{true, s.to_double(), 0} : Number{false, 0, s.to_int().value()});
+  for (const Scalar& s : l.numbers)
+    numbers.push_back(s.is_float() ? Number{true, s.to_double(), 0} : Number{false, 0, s.to_int().value()});
   KernelFault fault;
-  NativeArgs native{views.data(), l.args.data(), ints.data(), numbers.data(), l.strings.data(), static_cast<std::uint32_t>(l.args.size()),
-                    l.first_result, l.n_results, nullptr, &fault};
+  NativeArgs native{views.data(),   l.args.data(),    ints.data(),
+                    numbers.data(), l.strings.data(), static_cast<std::uint32_t>(l.args.size()),
+                    l.first_result, l.n_results,      nullptr,
+                    &fault};
   l.fn(native);
   if (fault.failed) fail_text(fault.code, graph::op(id).schema.name.c_str(), loc, fault.message);
   return results;

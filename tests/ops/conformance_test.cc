@@ -1,5 +1,5 @@
-// Every row of the operator table through the front door: eager and compiled results against the reference kernels, over
-// dtypes and over the layouts that operands can have. One case is an operator with arguments; cases.cc lists them.
+// Every row of the operator table through the front door: eager and compiled results against the reference kernels,
+// over dtypes and over the layouts that operands can have. One case is an operator with arguments; cases.cc lists them.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -30,21 +30,31 @@ std::string describe(const OpCase& c) {
   std::string s(graph::op(c.op).name());
   for (const OpArg& a : c.args) {
     s += " ";
-    if (auto* t = std::get_if<Tensor>(&a)) s += t->defined() ? describe(*t) : "None";
-    else if (auto* l = std::get_if<std::vector<Tensor>>(&a)) for (const Tensor& t : *l) s += t.defined() ? describe(t) : "None";
-    else if (auto* i = std::get_if<Int>(&a)) s += i->str();
-    else if (auto* n = std::get_if<Scalar>(&a)) s += n->str();
-    else if (auto* v = std::get_if<std::vector<Int>>(&a)) for (Int i : *v) s += i.str() + ",";
-    else if (auto* b = std::get_if<bool>(&a)) s += *b ? "true" : "false";
-    else if (auto* d = std::get_if<DType>(&a)) s += std::string(dtype_short_name(*d));
-    else if (auto* x = std::get_if<std::string>(&a)) s += "'" + *x + "'";
-    else s += "None";
+    if (auto* t = std::get_if<Tensor>(&a))
+      s += t->defined() ? describe(*t) : "None";
+    else if (auto* l = std::get_if<std::vector<Tensor>>(&a))
+      for (const Tensor& t : *l) s += t.defined() ? describe(t) : "None";
+    else if (auto* i = std::get_if<Int>(&a))
+      s += i->str();
+    else if (auto* n = std::get_if<Scalar>(&a))
+      s += n->str();
+    else if (auto* v = std::get_if<std::vector<Int>>(&a))
+      for (Int i : *v) s += i.str() + ",";
+    else if (auto* b = std::get_if<bool>(&a))
+      s += *b ? "true" : "false";
+    else if (auto* d = std::get_if<DType>(&a))
+      s += std::string(dtype_short_name(*d));
+    else if (auto* x = std::get_if<std::string>(&a))
+      s += "'" + *x + "'";
+    else
+      s += "None";
   }
   return s;
 }
 
 /// The case's arguments with its tensors (in order) replaced by `tensors`.
-std::vector<CallArg> call_args(const OpCase& c, const std::vector<Tensor>& tensors, std::vector<std::vector<Tensor>>& lists) {
+std::vector<CallArg> call_args(const OpCase& c, const std::vector<Tensor>& tensors,
+                               std::vector<std::vector<Tensor>>& lists) {
   std::vector<CallArg> out;
   std::size_t next = 0;
   lists.reserve(c.args.size());
@@ -93,10 +103,14 @@ std::vector<Tensor> call(const OpCase& c, const std::vector<Tensor>& tensors, bo
 
 double tolerance(DType t) {
   switch (t) {
-    case DType::Float64: return 1e-11;
-    case DType::Float16: return 4e-3;
-    case DType::BFloat16: return 3e-2;
-    default: return 2e-5;
+    case DType::Float64:
+      return 1e-11;
+    case DType::Float16:
+      return 4e-3;
+    case DType::BFloat16:
+      return 3e-2;
+    default:
+      return 2e-5;
   }
 }
 
@@ -111,7 +125,8 @@ void expect_equal(const Tensor& got, const Tensor& want, const std::string& what
   std::vector<double> g = got.to_vector<double>(), w = want.to_vector<double>();
   double tol = tolerance(want.dtype());
   for (std::size_t i = 0; i < w.size(); ++i) {
-    bool same = std::isnan(w[i]) ? std::isnan(g[i]) : g[i] == w[i] || std::abs(g[i] - w[i]) <= tol * (1 + std::abs(w[i]));
+    bool same =
+        std::isnan(w[i]) ? std::isnan(g[i]) : g[i] == w[i] || std::abs(g[i] - w[i]) <= tol * (1 + std::abs(w[i]));
     ASSERT_TRUE(same) << what << ": element " << i << " is " << g[i] << ", the reference says " << w[i];
   }
 }
@@ -126,7 +141,8 @@ void expect_same_bits(const Tensor& a, const Tensor& b, const std::string& what)
   if (a.dtype() != DType::Float32) return;
   std::vector<float> x = a.to_vector<float>(), y = b.to_vector<float>();
   for (std::size_t i = 0; i < x.size(); ++i)
-    ASSERT_TRUE(std::bit_cast<std::uint32_t>(x[i]) == std::bit_cast<std::uint32_t>(y[i]) || (std::isnan(x[i]) && std::isnan(y[i])))
+    ASSERT_TRUE(std::bit_cast<std::uint32_t>(x[i]) == std::bit_cast<std::uint32_t>(y[i]) ||
+                (std::isnan(x[i]) && std::isnan(y[i])))
         << what << ": compiled and eager differ at element " << i << ": " << x[i] << " and " << y[i];
 }
 
@@ -158,12 +174,14 @@ TEST_P(Conformance, AgreesWithTheReference) {
     std::vector<Tensor> eager = call(c, tensors);
     expect_equal(eager, want, "eager: " + what);
     for (std::string mode : {"full", "no-fuse", "interpret"}) {
-      auto step = compile([&c](const std::vector<Tensor>& t) { return call(c, t); }, {.name = std::string(graph::op(c.op).name()), .mode = mode});
+      auto step = compile([&c](const std::vector<Tensor>& t) { return call(c, t); },
+                          {.name = std::string(graph::op(c.op).name()), .mode = mode});
       std::vector<Tensor> first = step(tensors);
       expect_equal(first, want, mode + ": " + what);
       expect_equal(step(tensors), want, mode + ", replayed: " + what);
       EXPECT_EQ(step.stats().compilations, 1) << what << " " << step.stats().last_fallback_reason;
-      if (graph::op(c.op).cls == graph::OpClass::Pointwise && mode != "interpret") expect_same_bits(first[0], eager[0], what);
+      if (graph::op(c.op).cls == graph::OpClass::Pointwise && mode != "interpret")
+        expect_same_bits(first[0], eager[0], what);
     }
     if (HasFatalFailure()) return;
   }
@@ -197,7 +215,8 @@ TEST_P(InPlaceConformance, WritesIntoTheFirstArgument) {
     ++run;
     std::vector<Tensor> self = tensors;
     self[0] = same_layout_copy(tensors[0]);
-    auto step = compile([&c](const std::vector<Tensor>& t) { call(c, t, true); }, {.name = std::string(graph::op(c.op).name()) + "_"});
+    auto step = compile([&c](const std::vector<Tensor>& t) { call(c, t, true); },
+                        {.name = std::string(graph::op(c.op).name()) + "_"});
     step(self);
     expect_equal(self[0], want, "compiled: " + what);
     if (HasFatalFailure()) return;

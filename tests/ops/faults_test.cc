@@ -1,5 +1,5 @@
-// What only the elements can tell: index values out of range, weights that are no distribution. Eager and compiled calls
-// throw, name operator, value and bound, and have written nothing.
+// What only the elements can tell: index values out of range, weights that are no distribution. Eager and compiled
+// calls throw, name operator, value and bound, and have written nothing.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -24,7 +24,8 @@ std::vector<Fault> faults() {
       {"index_select", [](const Tensor& x, const Tensor& i) { return index_select(x, 0, i); }, false},
       {"gather", [pair](const Tensor& x, const Tensor& i) { return gather(x, 0, pair(i)); }, false},
       {"scatter", [pair, ones](const Tensor& x, const Tensor& i) { return scatter(x, 0, pair(i), ones); }, false},
-      {"scatter_add", [pair, ones](const Tensor& x, const Tensor& i) { return scatter_add(x, 0, pair(i), ones); }, false},
+      {"scatter_add", [pair, ones](const Tensor& x, const Tensor& i) { return scatter_add(x, 0, pair(i), ones); },
+       false},
       {"index", [](const Tensor& x, const Tensor& i) { return index(x, {i}); }, true},
       {"index_put", [ones](const Tensor& x, const Tensor& i) { return index_put(x, {i}, ones); }, true},
   };
@@ -81,7 +82,8 @@ TEST(Faults, MultinomialWeights) {
   auto draw = [](const Tensor& w) { return multinomial(w, 1); };
   auto step = compile(draw);
   step(ones({3}));
-  for (const std::function<Tensor(const Tensor&)>& f : {std::function<Tensor(const Tensor&)>(draw), std::function<Tensor(const Tensor&)>(step)}) {
+  for (const std::function<Tensor(const Tensor&)>& f :
+       {std::function<Tensor(const Tensor&)>(draw), std::function<Tensor(const Tensor&)>(step)}) {
     expect_fault([&] { f(zeros({3})); }, ErrorCode::InvalidArgument, "multinomial", "all zero");
     expect_fault([&] { f(full({3}, -1.0)); }, ErrorCode::InvalidArgument, "multinomial", "negative");
   }

@@ -1,4 +1,5 @@
 #include "kernels/body_builder.h"
+
 #include "tests/reference/harness.h"
 
 namespace reprise::test {
@@ -56,10 +57,10 @@ TEST_F(Body, CastsThatChangeNothingAreNotWritten) {
   EXPECT_EQ(b.cast(x, DType::Float32), x);
   EXPECT_EQ(b.dtype(h), DType::Float32);
   EXPECT_EQ(b.cast(h, DType::Float32), h);
-  EXPECT_EQ(b.cast(h, DType::Float16), h);          // it came from there
+  EXPECT_EQ(b.cast(h, DType::Float16), h);  // it came from there
   EXPECT_NE(b.cast(h, DType::BFloat16), h);
   std::uint32_t rounded = b.cast(x, DType::Float16);
-  EXPECT_NE(rounded, x);                            // the value changes
+  EXPECT_NE(rounded, x);  // the value changes
   EXPECT_EQ(b.dtype(rounded), DType::Float32);
   EXPECT_EQ(b.cast(rounded, DType::Float16), rounded);
   EXPECT_EQ(b.cast(rounded, DType::Float32), rounded);

@@ -15,7 +15,8 @@ Tensor with_layout(const Tensor& base, const Layout& l) {
   for (Int s : l.strides) strides.push_back(s.value());
   Storage* storage = base.impl()->storage;
   retain(storage);
-  return Tensor::adopt(new_impl(base.dtype(), Device::cpu(), sizes.data(), strides.data(), static_cast<int>(sizes.size()), l.offset.value(), storage));
+  return Tensor::adopt(new_impl(base.dtype(), Device::cpu(), sizes.data(), strides.data(),
+                                static_cast<int>(sizes.size()), l.offset.value(), storage));
 }
 
 /// Runs a graph of concrete sizes node by node.
@@ -90,7 +91,8 @@ void check(OpId op, const std::vector<CallArg>& args, double relative = 2e-6, do
   result.value = g.add(op, std::move(node_args));
   g.outputs.push_back(result);
   EXPECT_TRUE(passes::run_passes("decompose", g).at(0).changed) << name;
-  for (const graph::Node& n : g.nodes) EXPECT_NE(graph::op(n.op).cls, graph::OpClass::Composite) << name << " still has " << graph::op(n.op).name();
+  for (const graph::Node& n : g.nodes)
+    EXPECT_NE(graph::op(n.op).cls, graph::OpClass::Composite) << name << " still has " << graph::op(n.op).name();
   Tensor got = run(g, inputs)[0];
   ASSERT_EQ(got.dtype(), want.dtype()) << name;
   ASSERT_EQ(sizes_of(got), sizes_of(want)) << name;
@@ -113,7 +115,8 @@ TEST_P(Composites, Reductions) {
       check(OpId::var, {&x, d, Scalar(1), keepdim});
       check(OpId::std, {&x, d, Scalar(0.5), keepdim});
       check(OpId::logsumexp, {&x, d, keepdim});
-      for (Scalar p : {Scalar(2), Scalar(1), Scalar(0), Scalar(kInf), Scalar(-kInf), Scalar(3.0)}) check(OpId::norm, {&x, p, d, keepdim});
+      for (Scalar p : {Scalar(2), Scalar(1), Scalar(0), Scalar(kInf), Scalar(-kInf), Scalar(3.0)})
+        check(OpId::norm, {&x, p, d, keepdim});
     }
     check(OpId::mean, {&s, kNone, keepdim, kNone});
     check(OpId::mean, {&t, IntArrayRef(last), keepdim, kNone});
@@ -156,7 +159,8 @@ TEST_P(Composites, Normalisations) {
 }
 
 TEST_P(Composites, Products) {
-  Tensor m = of({3, 4}), n = of({4, 5}), v = of({4}), batch = of({2, 1, 3, 4}), other = of({6, 4, 5}), w = of({5, 4}), bias = of({5}), c = of({1, 5});
+  Tensor m = of({3, 4}), n = of({4, 5}), v = of({4}), batch = of({2, 1, 3, 4}), other = of({6, 4, 5}), w = of({5, 4}),
+         bias = of({5}), c = of({1, 5});
   auto near = [](OpId op, std::vector<CallArg> a) { check(op, a, 1e-5, 1e-5); };
   near(OpId::matmul, {&m, &n});
   near(OpId::matmul, {&v, &n});
@@ -175,7 +179,8 @@ TEST_P(Composites, Products) {
   near(OpId::linear, {&v, &w, &bias});
 }
 
-INSTANTIATE_TEST_SUITE_P(DTypes, Composites, testing::Values(DType::Float32, DType::Float64, DType::Float16, DType::BFloat16),
+INSTANTIATE_TEST_SUITE_P(DTypes, Composites,
+                         testing::Values(DType::Float32, DType::Float64, DType::Float16, DType::BFloat16),
                          [](const auto& i) { return std::string(dtype_name(i.param)); });
 
 }  // namespace

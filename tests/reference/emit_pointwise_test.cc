@@ -35,7 +35,8 @@ Tensor by_loop(OpId op, const std::vector<CallArg>& args, const Tensor& like) {
             buffers.push_back(v->impl()->storage->data ? v->impl()->data() : nullptr);
             int missing = like.dim() - v->dim();
             for (int d = 0; d < like.dim(); ++d)
-              access.strides.push_back(d < missing || v->impl()->sizes[d - missing] == 1 ? Int(0) : Int(v->impl()->strides[d - missing]));
+              access.strides.push_back(
+                  d < missing || v->impl()->sizes[d - missing] == 1 ? Int(0) : Int(v->impl()->strides[d - missing]));
             pointwise[i] = {&metas[i], b.load(access)};
           } else if constexpr (!std::is_same_v<T, TensorArrayRef> && !std::is_same_v<T, IntArrayRef>) {
             pointwise[i].value = v;
@@ -60,10 +61,14 @@ Tensor by_loop(OpId op, const std::vector<CallArg>& args, const Tensor& like) {
 
 double tolerance(DType t) {
   switch (t) {
-    case DType::Float64: return 1e-12;
-    case DType::Float16: return 2e-3;
-    case DType::BFloat16: return 1.6e-2;
-    default: return 4e-6;
+    case DType::Float64:
+      return 1e-12;
+    case DType::Float16:
+      return 2e-3;
+    case DType::BFloat16:
+      return 1.6e-2;
+    default:
+      return 4e-6;
   }
 }
 
@@ -77,7 +82,8 @@ void expect_equal(const Tensor& got, const Tensor& want, const std::string& what
 }
 
 std::string describe(const CallArg& a) {
-  if (auto* t = std::get_if<const Tensor*>(&a)) return std::string(dtype_short_name((*t)->dtype())) + "[" + std::to_string((*t)->dim()) + "d]";
+  if (auto* t = std::get_if<const Tensor*>(&a))
+    return std::string(dtype_short_name((*t)->dtype())) + "[" + std::to_string((*t)->dim()) + "d]";
   if (auto* s = std::get_if<Scalar>(&a)) return s->str();
   if (auto* s = std::get_if<std::string_view>(&a)) return "'" + std::string(*s) + "'";
   if (auto* d = std::get_if<DType>(&a)) return std::string(dtype_short_name(*d));
@@ -111,31 +117,44 @@ std::vector<CallArg> numbers_for(const std::string& name) {
 }
 
 /// What arguments of one kind may be; `operands` lives as long as the run.
-std::vector<CallArg> choices(const graph::ArgDef& a, const std::vector<std::unique_ptr<Operands>>& operands, DType first, std::size_t position) {
-  auto of = [&](DType t) -> const Operands& { return *operands[static_cast<std::size_t>(t) + (position ? kDTypeCount : 0)]; };
+std::vector<CallArg> choices(const graph::ArgDef& a, const std::vector<std::unique_ptr<Operands>>& operands,
+                             DType first, std::size_t position) {
+  auto of = [&](DType t) -> const Operands& {
+    return *operands[static_cast<std::size_t>(t) + (position ? kDTypeCount : 0)];
+  };
   switch (a.type) {
     case ArgType::Tensor:
       if (a.name == "condition" || a.name == "mask") return {&of(DType::Bool).matrix};
-      if (a.name == "src") return {&of(first).row, &of(DType::Float32).matrix, &of(DType::Int64).zero_dim, &of(DType::Float16).row};
+      if (a.name == "src")
+        return {&of(first).row, &of(DType::Float32).matrix, &of(DType::Int64).zero_dim, &of(DType::Float16).row};
       if (position == 0) return {&of(first).matrix};
       return {&of(first).row, &of(first).matrix};
-    case ArgType::TensorOrScalar: case ArgType::OptionalTensorOrScalar: {
+    case ArgType::TensorOrScalar:
+    case ArgType::OptionalTensorOrScalar: {
       std::vector<CallArg> r{&of(first).matrix};
       if (position == 0) return r;
-      r.insert(r.end(), {&of(first).row, &of(DType::Int64).row, &of(DType::Float32).matrix, &of(DType::Float16).row, &of(DType::Bool).row,
-                         &of(DType::Float64).zero_dim, &of(DType::Int32).zero_dim, Scalar(2), Scalar(-1), Scalar(0.5), Scalar(0.1), Scalar(true)});
+      r.insert(r.end(), {&of(first).row, &of(DType::Int64).row, &of(DType::Float32).matrix, &of(DType::Float16).row,
+                         &of(DType::Bool).row, &of(DType::Float64).zero_dim, &of(DType::Int32).zero_dim, Scalar(2),
+                         Scalar(-1), Scalar(0.5), Scalar(0.1), Scalar(true)});
       if (a.type == ArgType::OptionalTensorOrScalar) r.push_back(kNone);
       return r;
     }
-    case ArgType::Scalar: case ArgType::Float: case ArgType::OptionalFloat: return numbers_for(a.name);
-    case ArgType::OptionalStr: return {kNone, std::string_view("floor"), std::string_view("trunc")};
-    case ArgType::Str: return {std::string_view("none"), std::string_view("tanh")};
+    case ArgType::Scalar:
+    case ArgType::Float:
+    case ArgType::OptionalFloat:
+      return numbers_for(a.name);
+    case ArgType::OptionalStr:
+      return {kNone, std::string_view("floor"), std::string_view("trunc")};
+    case ArgType::Str:
+      return {std::string_view("none"), std::string_view("tanh")};
     case ArgType::DType: {
       std::vector<CallArg> r;
       for (int t = 0; t < kDTypeCount; ++t) r.push_back(static_cast<DType>(t));
       return r;
     }
-    default: ADD_FAILURE() << "no choices for argument " << a.name; return {};
+    default:
+      ADD_FAILURE() << "no choices for argument " << a.name;
+      return {};
   }
 }
 
@@ -145,11 +164,13 @@ TEST_P(EmitPointwise, AgreesWithReference) {
   const graph::OpDef& def = graph::op(GetParam());
   std::vector<std::unique_ptr<Operands>> operands;  // two sets, so that x op x is not all that is tried
   for (int set = 0; set < 2; ++set)
-    for (int t = 0; t < kDTypeCount; ++t) operands.push_back(std::make_unique<Operands>(static_cast<DType>(t), static_cast<unsigned>(set * 100 + t)));
+    for (int t = 0; t < kDTypeCount; ++t)
+      operands.push_back(std::make_unique<Operands>(static_cast<DType>(t), static_cast<unsigned>(set * 100 + t)));
   int tried = 0;
   for (int t = 0; t < kDTypeCount; ++t) {
     std::vector<std::vector<CallArg>> all;
-    for (std::size_t i = 0; i < def.schema.args.size(); ++i) all.push_back(choices(def.schema.args[i], operands, static_cast<DType>(t), i));
+    for (std::size_t i = 0; i < def.schema.args.size(); ++i)
+      all.push_back(choices(def.schema.args[i], operands, static_cast<DType>(t), i));
     std::vector<CallArg> args(all.size());
     std::function<void(std::size_t)> each = [&](std::size_t i) {
       if (i < all.size()) {
@@ -165,7 +186,9 @@ TEST_P(EmitPointwise, AgreesWithReference) {
       try {
         want = call(def.id, args);
       } catch (const Error& e) {  // the shape rule refuses these dtypes
-        ASSERT_TRUE(e.code() == ErrorCode::DTypeMismatch || e.code() == ErrorCode::InvalidArgument || e.code() == ErrorCode::ShapeMismatch) << what << e.what();
+        ASSERT_TRUE(e.code() == ErrorCode::DTypeMismatch || e.code() == ErrorCode::InvalidArgument ||
+                    e.code() == ErrorCode::ShapeMismatch)
+            << what << e.what();
         return;
       }
       ++tried;

@@ -26,7 +26,9 @@ inline std::vector<Tensor> calln(OpId op, std::vector<CallArg> args) { return re
 inline Tensor call(OpId op, std::vector<CallArg> args) { return reference_call(op, args)[0]; }
 
 inline Tensor cast(const Tensor& t, DType d) { return call(OpId::to, {&t, d}); }
-inline Tensor make_as(DType d, const std::vector<double>& v, std::vector<Int> sizes) { return cast(tensor_of(v, sizes), d); }
+inline Tensor make_as(DType d, const std::vector<double>& v, std::vector<Int> sizes) {
+  return cast(tensor_of(v, sizes), d);
+}
 inline Tensor make_as(DType d, const std::vector<double>& v) { return cast(tensor_of(v), d); }
 
 inline std::vector<double> values(const Tensor& t) { return t.to_vector<double>(); }
@@ -37,8 +39,8 @@ inline std::vector<std::int64_t> sizes_of(const Tensor& t) {
   return s;
 }
 
-inline void expect_near(const std::vector<double>& got, const std::vector<double>& want, double relative = 1e-6, double absolute = 1e-30,
-                        const std::string& what = "") {
+inline void expect_near(const std::vector<double>& got, const std::vector<double>& want, double relative = 1e-6,
+                        double absolute = 1e-30, const std::string& what = "") {
   ASSERT_EQ(got.size(), want.size()) << what;
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (std::isnan(want[i])) {
@@ -46,12 +48,13 @@ inline void expect_near(const std::vector<double>& got, const std::vector<double
     } else if (std::isinf(want[i]) || std::isinf(got[i])) {
       EXPECT_EQ(got[i], want[i]) << what << " element " << i;
     } else {
-      EXPECT_LE(std::abs(got[i] - want[i]), absolute + relative * std::abs(want[i])) << what << " element " << i << " is " << got[i] << ", wanted " << want[i];
+      EXPECT_LE(std::abs(got[i] - want[i]), absolute + relative * std::abs(want[i]))
+          << what << " element " << i << " is " << got[i] << ", wanted " << want[i];
     }
   }
 }
-inline void expect_near(const Tensor& got, const std::vector<double>& want, double relative = 1e-6, double absolute = 1e-30,
-                        const std::string& what = "") {
+inline void expect_near(const Tensor& got, const std::vector<double>& want, double relative = 1e-6,
+                        double absolute = 1e-30, const std::string& what = "") {
   expect_near(values(got), want, relative, absolute, what);
 }
 
@@ -71,10 +74,12 @@ inline Tensor transposed_memory(const Tensor& t) {  // 2-dim
   return view;
 }
 /// Any view of t's storage.
-inline Tensor view_of(const Tensor& t, std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides, std::int64_t offset = 0) {
+inline Tensor view_of(const Tensor& t, std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides,
+                      std::int64_t offset = 0) {
   Storage* s = t.impl()->storage;
   retain(s);
-  return Tensor::adopt(new_impl(t.dtype(), Device::cpu(), sizes.data(), strides.data(), static_cast<int>(sizes.size()), t.impl()->offset + offset, s));
+  return Tensor::adopt(new_impl(t.dtype(), Device::cpu(), sizes.data(), strides.data(), static_cast<int>(sizes.size()),
+                                t.impl()->offset + offset, s));
 }
 
 inline Tensor random_tensor(std::mt19937& rng, DType d, std::vector<Int> sizes, double lo = -3, double hi = 3) {

@@ -54,31 +54,44 @@ TEST(Index, IndexPutsDimensionsWhereAtenDoes) {
 }
 
 TEST(Index, IndexPut) {
-  Tensor w = table(), rows = make_long({0, -1, 0}), columns = make_long({1, 2, 1}), v = make({5, 6, 7}), one = scalar_tensor(100);
+  Tensor w = table(), rows = make_long({0, -1, 0}), columns = make_long({1, 2, 1}), v = make({5, 6, 7}),
+         one = scalar_tensor(100);
   std::vector<Tensor> both{rows, columns}, by_columns{Tensor(), make_long({0})};
-  expect_near(call(OpId::index_put, {&w, TensorArrayRef(both), &v, false}), {0, 7, 2, 10, 11, 12, 20, 21, 22, 30, 31, 6});
-  expect_near(call(OpId::index_put, {&w, TensorArrayRef(both), &v, true}), {0, 1 + 5 + 7, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32 + 6});
-  expect_near(call(OpId::index_put, {&w, TensorArrayRef(by_columns), &one, false}), {100, 1, 2, 100, 11, 12, 100, 21, 22, 100, 31, 32});
+  expect_near(call(OpId::index_put, {&w, TensorArrayRef(both), &v, false}),
+              {0, 7, 2, 10, 11, 12, 20, 21, 22, 30, 31, 6});
+  expect_near(call(OpId::index_put, {&w, TensorArrayRef(both), &v, true}),
+              {0, 1 + 5 + 7, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32 + 6});
+  expect_near(call(OpId::index_put, {&w, TensorArrayRef(by_columns), &one, false}),
+              {100, 1, 2, 100, 11, 12, 100, 21, 22, 100, 31, 32});
 }
 
 // Every indexing operator: a value out of range is reported with its position and the bound.
 TEST(Index, FaultsNameTheValue) {
-  Tensor w = table(), bad = make_long({0, 4}), low = make_long({1, -1}), grid = make_long({0, 1, 9, 2}, {2, 2}), src = make({1, 2, 3, 4}, {2, 2});
+  Tensor w = table(), bad = make_long({0, 4}), low = make_long({1, -1}), grid = make_long({0, 1, 9, 2}, {2, 2}),
+         src = make({1, 2, 3, 4}, {2, 2});
   std::vector<Tensor> list{bad}, too_low{make_long({-5})};
   auto message = [](const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::IndexOutOfRange);
     return std::string(e.op()) + ": " + e.message();
   };
   auto of = [&](OpId op, std::vector<CallArg> args) { return message(error_of([&] { call(op, args); })); };
-  EXPECT_EQ(of(OpId::embedding, {&w, &bad}), "embedding: index 4 at position [1] is out of range for dimension 0 of size 4");
-  EXPECT_EQ(of(OpId::embedding, {&w, &low}), "embedding: index -1 at position [1] is out of range for dimension 0 of size 4");
-  EXPECT_EQ(of(OpId::index_select, {&w, Int(1), &bad}), "index_select: index 4 at position [1] is out of range for dimension 1 of size 3");
-  EXPECT_EQ(of(OpId::gather, {&w, Int(0), &grid}), "gather: index 9 at position [1, 0] is out of range for dimension 0 of size 4");
-  EXPECT_EQ(of(OpId::scatter, {&w, Int(0), &grid, &src}), "scatter: index 9 at position [1, 0] is out of range for dimension 0 of size 4");
-  EXPECT_EQ(of(OpId::scatter_add, {&w, Int(1), &grid, &src}), "scatter_add: index 9 at position [1, 0] is out of range for dimension 1 of size 3");
-  EXPECT_EQ(of(OpId::index, {&w, TensorArrayRef(list)}), "index: index 4 at position [1] is out of range for dimension 0 of size 4");
+  EXPECT_EQ(of(OpId::embedding, {&w, &bad}),
+            "embedding: index 4 at position [1] is out of range for dimension 0 of size 4");
+  EXPECT_EQ(of(OpId::embedding, {&w, &low}),
+            "embedding: index -1 at position [1] is out of range for dimension 0 of size 4");
+  EXPECT_EQ(of(OpId::index_select, {&w, Int(1), &bad}),
+            "index_select: index 4 at position [1] is out of range for dimension 1 of size 3");
+  EXPECT_EQ(of(OpId::gather, {&w, Int(0), &grid}),
+            "gather: index 9 at position [1, 0] is out of range for dimension 0 of size 4");
+  EXPECT_EQ(of(OpId::scatter, {&w, Int(0), &grid, &src}),
+            "scatter: index 9 at position [1, 0] is out of range for dimension 0 of size 4");
+  EXPECT_EQ(of(OpId::scatter_add, {&w, Int(1), &grid, &src}),
+            "scatter_add: index 9 at position [1, 0] is out of range for dimension 1 of size 3");
+  EXPECT_EQ(of(OpId::index, {&w, TensorArrayRef(list)}),
+            "index: index 4 at position [1] is out of range for dimension 0 of size 4");
   Tensor one = scalar_tensor(1);
-  EXPECT_EQ(of(OpId::index_put, {&w, TensorArrayRef(too_low), &one, false}), "index_put: index -5 at position [0] is out of range for dimension 0 of size 4");
+  EXPECT_EQ(of(OpId::index_put, {&w, TensorArrayRef(too_low), &one, false}),
+            "index_put: index -5 at position [0] is out of range for dimension 0 of size 4");
 }
 
 TEST(Index, AFaultWritesNothing) {
@@ -89,7 +102,8 @@ TEST(Index, AFaultWritesNothing) {
     v.data = static_cast<char*>(p), v.dtype = t, v.rank = 1, v.sizes[0] = 2, v.strides[0] = 1;
     return v;
   };
-  kernels::TensorView tensors[] = {view(self, DType::Float32), view(at, DType::Int64), view(src, DType::Float32), view(out, DType::Float32)};
+  kernels::TensorView tensors[] = {view(self, DType::Float32), view(at, DType::Int64), view(src, DType::Float32),
+                                   view(out, DType::Float32)};
   using K = kernels::NativeArg::Kind;
   kernels::NativeArg args[] = {{K::Tensor, 0, 1}, {K::Int, 0, 1}, {K::Tensor, 1, 1}, {K::Tensor, 2, 1}};
   kernels::KernelFault fault;
@@ -112,23 +126,29 @@ TEST(Join, Cat) {
 }
 
 TEST(Join, ScattersOfViews) {
-  Tensor x = make({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {3, 4}), src = make({1, 2, 3, 4, 5, 6}, {3, 2}), row = make({1, 2, 3, 4});
-  expect_near(call(OpId::slice_scatter, {&x, &src, Int(1), Int(1), kNone, Int(2)}), {0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6});
+  Tensor x = make({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {3, 4}), src = make({1, 2, 3, 4, 5, 6}, {3, 2}),
+         row = make({1, 2, 3, 4});
+  expect_near(call(OpId::slice_scatter, {&x, &src, Int(1), Int(1), kNone, Int(2)}),
+              {0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6});
   Tensor last = make({9, 9, 9, 9}, {1, 4});
-  expect_near(call(OpId::slice_scatter, {&x, &last, Int(0), Int(-1), Int(100), Int(1)}), {0, 0, 0, 0, 0, 0, 0, 0, 9, 9, 9, 9});
+  expect_near(call(OpId::slice_scatter, {&x, &last, Int(0), Int(-1), Int(100), Int(1)}),
+              {0, 0, 0, 0, 0, 0, 0, 0, 9, 9, 9, 9});
   expect_near(call(OpId::select_scatter, {&x, &row, Int(0), Int(-2)}), {0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0});
   Tensor d = make({1, 2, 3});
   expect_near(call(OpId::diagonal_scatter, {&x, &d, Int(1), Int(0), Int(1)}), {0, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3});
   Tensor below = make({1, 2});
-  expect_near(call(OpId::diagonal_scatter, {&x, &below, Int(-1), Int(0), Int(1)}), {0, 0, 0, 0, 1, 0, 0, 0, 0, 2, 0, 0});
+  expect_near(call(OpId::diagonal_scatter, {&x, &below, Int(-1), Int(0), Int(1)}),
+              {0, 0, 0, 0, 1, 0, 0, 0, 0, 2, 0, 0});
   Ints size{2, 2}, stride{5, 1};
   Tensor square = make({1, 2, 3, 4}, {2, 2});
-  expect_near(call(OpId::as_strided_scatter, {&x, &square, IntArrayRef(size), IntArrayRef(stride), Int(1)}), {0, 1, 2, 0, 0, 0, 3, 4, 0, 0, 0, 0});
+  expect_near(call(OpId::as_strided_scatter, {&x, &square, IntArrayRef(size), IntArrayRef(stride), Int(1)}),
+              {0, 1, 2, 0, 0, 0, 3, 4, 0, 0, 0, 0});
   // Over self's own strides: self is the transpose of a [4, 3] block, so storage position 1 is element [1, 0].
   Tensor t = transposed_memory(x);
   Ints two{2}, one{1};
   Tensor pair = make({5, 6});
-  expect_near(call(OpId::as_strided_scatter, {&t, &pair, IntArrayRef(two), IntArrayRef(one), Int(1)}), {0, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0});
+  expect_near(call(OpId::as_strided_scatter, {&t, &pair, IntArrayRef(two), IntArrayRef(one), Int(1)}),
+              {0, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0});
 }
 
 }  // namespace

@@ -35,7 +35,9 @@ TEST(Matmul, BatchesBroadcast) {
       for (int m = 0; m < 3; ++m)
         for (int n = 0; n < 2; ++n) {
           double sum = 0;
-          for (int k = 0; k < 4; ++k) sum += va[static_cast<std::size_t>((i * 3 + m) * 4 + k)] * vb[static_cast<std::size_t>((j * 4 + k) * 2 + n)];
+          for (int k = 0; k < 4; ++k)
+            sum +=
+                va[static_cast<std::size_t>((i * 3 + m) * 4 + k)] * vb[static_cast<std::size_t>((j * 4 + k) * 2 + n)];
           want.push_back(sum);
         }
   expect_near(c, want, 1e-6, 1e-6);
@@ -54,12 +56,13 @@ TEST(Matmul, StridesEmptyIntegers) {
   expect_near(call(OpId::mm, {&none, &none2}), {0, 0, 0, 0, 0, 0});
   Tensor i = make_as(DType::Int8, {100, 100}, {1, 2}), j = make_as(DType::Int8, {1, 1}, {2, 1});
   EXPECT_EQ(longs(call(OpId::mm, {&i, &j})), (L{-56}));
-  Tensor h = make_as(DType::Float16, std::vector<double>(4096, 1.0), {1, 4096}), hw = make_as(DType::Float16, std::vector<double>(4096, 1.0), {1, 4096});
+  Tensor h = make_as(DType::Float16, std::vector<double>(4096, 1.0), {1, 4096}),
+         hw = make_as(DType::Float16, std::vector<double>(4096, 1.0), {1, 4096});
   expect_near(call(OpId::linear, {&h, &hw, kNone}), {4096});  // summed in float16 it would stop at 2048
 }
 
-std::vector<CallArg> attention(const Tensor& q, const Tensor& k, const Tensor& v, CallArg mask = kNone, bool causal = false, CallArg scale = kNone,
-                               bool gqa = false) {
+std::vector<CallArg> attention(const Tensor& q, const Tensor& k, const Tensor& v, CallArg mask = kNone,
+                               bool causal = false, CallArg scale = kNone, bool gqa = false) {
   return {&q, &k, &v, mask, Scalar(0.0), causal, scale, gqa};
 }
 
@@ -80,10 +83,13 @@ Tensor from_parts(const Tensor& q, const Tensor& k, const Tensor& v, const Tenso
 
 TEST(Attention, AgreesWithItsParts) {
   std::mt19937 rng(3);
-  Tensor q = random_tensor(rng, DType::Float64, {2, 3, 4, 8}), k = random_tensor(rng, DType::Float64, {2, 3, 6, 8}), v = random_tensor(rng, DType::Float64, {2, 3, 6, 5});
-  expect_near(call(OpId::scaled_dot_product_attention, attention(q, k, v)), values(from_parts(q, k, v, nullptr)), 1e-12, 1e-12);
+  Tensor q = random_tensor(rng, DType::Float64, {2, 3, 4, 8}), k = random_tensor(rng, DType::Float64, {2, 3, 6, 8}),
+         v = random_tensor(rng, DType::Float64, {2, 3, 6, 5});
+  expect_near(call(OpId::scaled_dot_product_attention, attention(q, k, v)), values(from_parts(q, k, v, nullptr)), 1e-12,
+              1e-12);
   Tensor bias = random_tensor(rng, DType::Float64, {1, 4, 6});
-  expect_near(call(OpId::scaled_dot_product_attention, attention(q, k, v, &bias)), values(from_parts(q, k, v, &bias)), 1e-12, 1e-12);
+  expect_near(call(OpId::scaled_dot_product_attention, attention(q, k, v, &bias)), values(from_parts(q, k, v, &bias)),
+              1e-12, 1e-12);
   // Causal: query i sees keys j <= i, also where there are more keys than queries.
   std::vector<double> lower, allowed;
   for (int i = 0; i < 4; ++i)
@@ -97,20 +103,24 @@ TEST(Attention, AgreesWithItsParts) {
 TEST(Attention, ScaleAndGroupedHeads) {
   Tensor q = make({1, 2}, {1, 2, 1, 1}), k = make({0, 1}, {1, 1, 2, 1}), v = make({10, 20}, {1, 1, 2, 1});
   auto mix = [](double s) { return (10 + 20 * std::exp(s)) / (1 + std::exp(s)); };
-  expect_near(call(OpId::scaled_dot_product_attention, attention(q, k, v, kNone, false, Scalar(0.5), true)), {mix(0.5), mix(1)}, 1e-6);
+  expect_near(call(OpId::scaled_dot_product_attention, attention(q, k, v, kNone, false, Scalar(0.5), true)),
+              {mix(0.5), mix(1)}, 1e-6);
   std::mt19937 rng(4);
-  Tensor q4 = random_tensor(rng, DType::Float64, {1, 4, 2, 3}), k2 = random_tensor(rng, DType::Float64, {1, 2, 5, 3}), v2 = random_tensor(rng, DType::Float64, {1, 2, 5, 3});
+  Tensor q4 = random_tensor(rng, DType::Float64, {1, 4, 2, 3}), k2 = random_tensor(rng, DType::Float64, {1, 2, 5, 3}),
+         v2 = random_tensor(rng, DType::Float64, {1, 2, 5, 3});
   std::vector<double> kk = values(k2), vv = values(v2), k_all, v_all;  // each head twice
   for (int h : {0, 0, 1, 1}) {
     k_all.insert(k_all.end(), kk.begin() + h * 15, kk.begin() + (h + 1) * 15);
     v_all.insert(v_all.end(), vv.begin() + h * 15, vv.begin() + (h + 1) * 15);
   }
   Tensor k4 = make_as(DType::Float64, k_all, {1, 4, 5, 3}), v4 = make_as(DType::Float64, v_all, {1, 4, 5, 3});
-  expect_near(call(OpId::scaled_dot_product_attention, attention(q4, k2, v2, kNone, false, kNone, true)), values(from_parts(q4, k4, v4, nullptr)), 1e-12, 1e-12);
+  expect_near(call(OpId::scaled_dot_product_attention, attention(q4, k2, v2, kNone, false, kNone, true)),
+              values(from_parts(q4, k4, v4, nullptr)), 1e-12, 1e-12);
 }
 
 TEST(Attention, AQueryThatSeesNothingGivesZeros) {
-  Tensor q = make({1, 1}, {2, 1}), k = make({1, 2}, {2, 1}), v = make({5, 7}, {2, 1}), mask = make_as(DType::Bool, {0, 0, 1, 0}, {2, 2});
+  Tensor q = make({1, 1}, {2, 1}), k = make({1, 2}, {2, 1}), v = make({5, 7}, {2, 1}),
+         mask = make_as(DType::Bool, {0, 0, 1, 0}, {2, 2});
   expect_near(call(OpId::scaled_dot_product_attention, attention(q, k, v, &mask)), {0, 5});
   Tensor none = make({}, {0, 1});
   expect_near(call(OpId::scaled_dot_product_attention, attention(q, none, none)), {0, 0});

@@ -70,7 +70,8 @@ TEST(Random, PhiloxKnownAnswers) {
   using W = std::array<std::uint32_t, 4>;
   EXPECT_EQ(kernels::philox(0, 0), (W{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(kernels::philox(~0ull, ~0ull, ~0ull), (W{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-  EXPECT_EQ(kernels::philox(0x299f31d0a4093822ull, 0x85a308d3243f6a88ull, 0x0370734413198a2eull), (W{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+  EXPECT_EQ(kernels::philox(0x299f31d0a4093822ull, 0x85a308d3243f6a88ull, 0x0370734413198a2eull),
+            (W{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
 Tensor random(OpId op, std::vector<Int> sizes, DType t, std::int64_t seed, std::int64_t offset) {
@@ -78,7 +79,8 @@ Tensor random(OpId op, std::vector<Int> sizes, DType t, std::int64_t seed, std::
 }
 
 TEST(Random, ElementsDependOnSeedAndCounterAlone) {
-  std::vector<double> whole = values(random(OpId::rand, {100}, DType::Float32, 7, 0)), tail = values(random(OpId::rand, {10, 5}, DType::Float32, 7, 50));
+  std::vector<double> whole = values(random(OpId::rand, {100}, DType::Float32, 7, 0)),
+                      tail = values(random(OpId::rand, {10, 5}, DType::Float32, 7, 50));
   EXPECT_EQ(std::vector<double>(whole.begin() + 50, whole.end()), tail);
   EXPECT_NE(values(random(OpId::rand, {100}, DType::Float32, 8, 0)), whole);
   int before = device::num_threads();
@@ -101,7 +103,8 @@ TEST(Random, Distributions) {
     EXPECT_NEAR(sum / n, 0.5, 0.01) << t;
     EXPECT_GT(top, 0.99);
     double mean = 0, squares = 0, beyond = 0;
-    for (double v : values(random(OpId::randn, {n}, t, 1, 0))) mean += v / n, squares += v * v / n, beyond += std::abs(v) > 1.96;
+    for (double v : values(random(OpId::randn, {n}, t, 1, 0)))
+      mean += v / n, squares += v * v / n, beyond += std::abs(v) > 1.96;
     EXPECT_NEAR(mean, 0, 0.03) << t;
     EXPECT_NEAR(squares, 1, 0.05) << t;
     EXPECT_NEAR(beyond / n, 0.05, 0.01) << t;
@@ -143,7 +146,8 @@ TEST(Random, MultinomialRefusesWhatIsNoDistribution) {
   EXPECT_EQ(message({0, 0}, 1, true), "the weights in row 0 are all zero");
   EXPECT_NE(message({1, -1}, 1, true).find("weight -1.000000 of category 1 in row 0 is negative"), std::string::npos);
   EXPECT_NE(message({1, kNan}, 1, true).find("of category 1"), std::string::npos);
-  EXPECT_EQ(message({1, 0, 1}, 3, false), "cannot draw 3 samples without replacement from 2 categories of positive weight in row 0");
+  EXPECT_EQ(message({1, 0, 1}, 3, false),
+            "cannot draw 3 samples without replacement from 2 categories of positive weight in row 0");
 }
 
 TEST(Create, FullAndArange) {

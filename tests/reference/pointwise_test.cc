@@ -4,25 +4,70 @@
 namespace reprise::test {
 namespace {
 
-struct Unary { OpId op; double x, y; };
+struct Unary {
+  OpId op;
+  double x, y;
+};
 
 TEST(Pointwise, UnaryValues) {
-  const Unary table[] = {
-      {OpId::neg, 2.5, -2.5}, {OpId::abs, -2.5, 2.5}, {OpId::sign, -3, -1}, {OpId::sign, kNan, 0}, {OpId::square, -3, 9},
-      {OpId::reciprocal, 4, 0.25}, {OpId::sqrt, 9, 3}, {OpId::sqrt, -1, kNan}, {OpId::rsqrt, 4, 0.5}, {OpId::floor, -1.5, -2},
-      {OpId::ceil, -1.5, -1}, {OpId::round, 2.5, 2}, {OpId::round, 3.5, 4}, {OpId::round, -0.5, 0}, {OpId::trunc, -1.7, -1},
-      {OpId::frac, -1.75, -0.75}, {OpId::exp, 1, 2.718281828459045}, {OpId::exp, -kInf, 0}, {OpId::exp2, 10, 1024},
-      {OpId::expm1, 1e-10, 1e-10}, {OpId::log, 10, 2.302585092994046}, {OpId::log, 0, -kInf}, {OpId::log2, 8, 3},
-      {OpId::log10, 1000, 3}, {OpId::log1p, 1e-10, 1e-10}, {OpId::sin, 1, 0.8414709848078965}, {OpId::cos, 1, 0.5403023058681398},
-      {OpId::tan, 1, 1.5574077246549023}, {OpId::asin, 0.5, 0.5235987755982989}, {OpId::acos, 0.5, 1.0471975511965979},
-      {OpId::atan, 1, 0.7853981633974483}, {OpId::sinh, 1, 1.1752011936438014}, {OpId::cosh, 1, 1.5430806348152437},
-      {OpId::tanh, 1, 0.7615941559557649}, {OpId::asinh, 1, 0.881373587019543}, {OpId::acosh, 2, 1.3169578969248166},
-      {OpId::atanh, 0.5, 0.5493061443340549}, {OpId::erf, 1, 0.8427007929497149}, {OpId::erfc, 1, 0.15729920705028513},
-      {OpId::lgamma, 5, 3.1780538303479458}, {OpId::sigmoid, 0, 0.5}, {OpId::sigmoid, 2, 0.8807970779778823}, {OpId::sigmoid, -1000, 0},
-      {OpId::relu, -2, 0}, {OpId::relu, 3, 3}, {OpId::relu, kNan, kNan}, {OpId::relu6, 8, 6}, {OpId::selu, -1, -1.1113307378125625},
-      {OpId::selu, 1, 1.0507009873554805}, {OpId::silu, 1, 0.7310585786300049}, {OpId::mish, 1, 0.8650983882673103},
-      {OpId::hardsigmoid, 1, 2.0 / 3}, {OpId::hardsigmoid, -3, 0}, {OpId::hardswish, 1, 2.0 / 3}, {OpId::hardswish, 4, 4},
-      {OpId::softsign, -3, -0.75}, {OpId::log_sigmoid, 0, -0.6931471805599453}, {OpId::log_sigmoid, -1000, -1000}};
+  const Unary table[] = {{OpId::neg, 2.5, -2.5},
+                         {OpId::abs, -2.5, 2.5},
+                         {OpId::sign, -3, -1},
+                         {OpId::sign, kNan, 0},
+                         {OpId::square, -3, 9},
+                         {OpId::reciprocal, 4, 0.25},
+                         {OpId::sqrt, 9, 3},
+                         {OpId::sqrt, -1, kNan},
+                         {OpId::rsqrt, 4, 0.5},
+                         {OpId::floor, -1.5, -2},
+                         {OpId::ceil, -1.5, -1},
+                         {OpId::round, 2.5, 2},
+                         {OpId::round, 3.5, 4},
+                         {OpId::round, -0.5, 0},
+                         {OpId::trunc, -1.7, -1},
+                         {OpId::frac, -1.75, -0.75},
+                         {OpId::exp, 1, 2.718281828459045},
+                         {OpId::exp, -kInf, 0},
+                         {OpId::exp2, 10, 1024},
+                         {OpId::expm1, 1e-10, 1e-10},
+                         {OpId::log, 10, 2.302585092994046},
+                         {OpId::log, 0, -kInf},
+                         {OpId::log2, 8, 3},
+                         {OpId::log10, 1000, 3},
+                         {OpId::log1p, 1e-10, 1e-10},
+                         {OpId::sin, 1, 0.8414709848078965},
+                         {OpId::cos, 1, 0.5403023058681398},
+                         {OpId::tan, 1, 1.5574077246549023},
+                         {OpId::asin, 0.5, 0.5235987755982989},
+                         {OpId::acos, 0.5, 1.0471975511965979},
+                         {OpId::atan, 1, 0.7853981633974483},
+                         {OpId::sinh, 1, 1.1752011936438014},
+                         {OpId::cosh, 1, 1.5430806348152437},
+                         {OpId::tanh, 1, 0.7615941559557649},
+                         {OpId::asinh, 1, 0.881373587019543},
+                         {OpId::acosh, 2, 1.3169578969248166},
+                         {OpId::atanh, 0.5, 0.5493061443340549},
+                         {OpId::erf, 1, 0.8427007929497149},
+                         {OpId::erfc, 1, 0.15729920705028513},
+                         {OpId::lgamma, 5, 3.1780538303479458},
+                         {OpId::sigmoid, 0, 0.5},
+                         {OpId::sigmoid, 2, 0.8807970779778823},
+                         {OpId::sigmoid, -1000, 0},
+                         {OpId::relu, -2, 0},
+                         {OpId::relu, 3, 3},
+                         {OpId::relu, kNan, kNan},
+                         {OpId::relu6, 8, 6},
+                         {OpId::selu, -1, -1.1113307378125625},
+                         {OpId::selu, 1, 1.0507009873554805},
+                         {OpId::silu, 1, 0.7310585786300049},
+                         {OpId::mish, 1, 0.8650983882673103},
+                         {OpId::hardsigmoid, 1, 2.0 / 3},
+                         {OpId::hardsigmoid, -3, 0},
+                         {OpId::hardswish, 1, 2.0 / 3},
+                         {OpId::hardswish, 4, 4},
+                         {OpId::softsign, -3, -0.75},
+                         {OpId::log_sigmoid, 0, -0.6931471805599453},
+                         {OpId::log_sigmoid, -1000, -1000}};
   for (const Unary& u : table) {
     Tensor x = make_as(DType::Float64, {u.x});
     expect_near(call(u.op, {&x}), {u.y}, 1e-14, 1e-16, std::string(graph::op(u.op).name()));
@@ -38,23 +83,32 @@ TEST(Pointwise, ActivationsWithParameters) {
   expect_near(at(OpId::leaky_relu, {Scalar(0.1)}), {-0.2, 0.5, 3});
   expect_near(at(OpId::elu, {Scalar(2), Scalar(3), Scalar(0.5)}), {2 * 3 * (std::exp(-1) - 1), 1.5, 9});
   expect_near(at(OpId::celu, {Scalar(2.0)}), {2 * (std::exp(-1) - 1), 0.5, 3});
-  expect_near(at(OpId::gelu, {std::string_view("none")}), {-0.04550026389635842, 0.34573123063700656, 2.9959503059051097}, 1e-9);
-  expect_near(at(OpId::gelu, {std::string_view("tanh")}), {-0.04540230591222, 0.34571400982514394, 2.9963626078540194}, 1e-9);
-  expect_near(at(OpId::softplus, {Scalar(2), Scalar(5)}), {std::log1p(std::exp(-4)) / 2, std::log1p(std::exp(1)) / 2, 3});
+  expect_near(at(OpId::gelu, {std::string_view("none")}),
+              {-0.04550026389635842, 0.34573123063700656, 2.9959503059051097}, 1e-9);
+  expect_near(at(OpId::gelu, {std::string_view("tanh")}), {-0.04540230591222, 0.34571400982514394, 2.9963626078540194},
+              1e-9);
+  expect_near(at(OpId::softplus, {Scalar(2), Scalar(5)}),
+              {std::log1p(std::exp(-4)) / 2, std::log1p(std::exp(1)) / 2, 3});
   expect_near(at(OpId::hardtanh, {Scalar(-1), Scalar(1)}), {-1, 0.5, 1});
   expect_near(at(OpId::threshold, {Scalar(0.5), Scalar(20)}), {20, 20, 3});
   expect_near(at(OpId::logit, {Scalar(0.25)}), {std::log(0.25 / 0.75), 0, std::log(0.75 / 0.25)});
   expect_near(at(OpId::logit, {kNone}), {kNan, 0, kNan});
 }
 
-struct Binary { OpId op; double a, b, y; };
+struct Binary {
+  OpId op;
+  double a, b, y;
+};
 
 TEST(Pointwise, BinaryValues) {
-  const Binary table[] = {
-      {OpId::mul, -3, 2.5, -7.5}, {OpId::floor_divide, -7, 2, -4}, {OpId::floor_divide, 7, -2, -4}, {OpId::remainder, -7, 3, 2},
-      {OpId::remainder, 7, -3, -2}, {OpId::fmod, -7, 3, -1}, {OpId::pow, 2, 10, 1024}, {OpId::pow, -8, 1.0 / 3, kNan},
-      {OpId::maximum, 1, kNan, kNan}, {OpId::minimum, kNan, 1, kNan}, {OpId::maximum, 1, 2, 2}, {OpId::minimum, 1, 2, 1},
-      {OpId::hypot, 3, 4, 5}, {OpId::atan2, 1, -1, 2.356194490192345}, {OpId::copysign, 3, -0.0, -3}};
+  const Binary table[] = {{OpId::mul, -3, 2.5, -7.5},      {OpId::floor_divide, -7, 2, -4},
+                          {OpId::floor_divide, 7, -2, -4}, {OpId::remainder, -7, 3, 2},
+                          {OpId::remainder, 7, -3, -2},    {OpId::fmod, -7, 3, -1},
+                          {OpId::pow, 2, 10, 1024},        {OpId::pow, -8, 1.0 / 3, kNan},
+                          {OpId::maximum, 1, kNan, kNan},  {OpId::minimum, kNan, 1, kNan},
+                          {OpId::maximum, 1, 2, 2},        {OpId::minimum, 1, 2, 1},
+                          {OpId::hypot, 3, 4, 5},          {OpId::atan2, 1, -1, 2.356194490192345},
+                          {OpId::copysign, 3, -0.0, -3}};
   for (const Binary& t : table) {
     Tensor a = make_as(DType::Float64, {t.a}), b = make_as(DType::Float64, {t.b});
     expect_near(call(t.op, {&a, &b}), {t.y}, 1e-14, 1e-16, std::string(graph::op(t.op).name()));
@@ -125,7 +179,8 @@ TEST(Pointwise, IntegersWrapAndDivide) {
 }
 
 TEST(Pointwise, PromotesAsAten) {
-  Tensor i = make_long({1, 2}), f = make({1, 2}), h = make_as(DType::Float16, {1, 2}), d0 = make_as(DType::Float64, {3}, {}), b = make_as(DType::Bool, {1, 0});
+  Tensor i = make_long({1, 2}), f = make({1, 2}), h = make_as(DType::Float16, {1, 2}),
+         d0 = make_as(DType::Float64, {3}, {}), b = make_as(DType::Bool, {1, 0});
   EXPECT_EQ(call(OpId::add, {&i, Scalar(0.5), Scalar(1)}).dtype(), DType::Float32);
   EXPECT_EQ(call(OpId::add, {&h, Scalar(0.5), Scalar(1)}).dtype(), DType::Float16);
   EXPECT_EQ(call(OpId::add, {&f, &d0, Scalar(1)}).dtype(), DType::Float32);
@@ -158,8 +213,8 @@ TEST(Pointwise, ChoiceConversionCopies) {
   EXPECT_EQ(longs(cast(make_long({300, -1}), DType::UInt8)), (std::vector<std::int64_t>{44, 255}));
 }
 
-// 1 + 2^-11 + 2^-40 is just above the middle of two float16 numbers; going by way of float32 would lose the last bit and
-// round to even, downward.
+// 1 + 2^-11 + 2^-40 is just above the middle of two float16 numbers; going by way of float32 would lose the last bit
+// and round to even, downward.
 TEST(Pointwise, RoundsOnceToHalfTypes) {
   Tensor x = make_as(DType::Float64, {1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-11, 65520, 65519.99});
   expect_near(cast(x, DType::Float16), {1 + 0x1p-10, 1, kInf, 65504}, 0);
@@ -169,7 +224,8 @@ TEST(Pointwise, RoundsOnceToHalfTypes) {
 
 TEST(Pointwise, AnyStridesBroadcastingEmpty) {
   std::mt19937 rng(5);
-  Tensor a = random_tensor(rng, DType::Float32, {4, 6}), row = random_tensor(rng, DType::Float32, {6}), column = random_tensor(rng, DType::Float32, {4, 1});
+  Tensor a = random_tensor(rng, DType::Float32, {4, 6}), row = random_tensor(rng, DType::Float32, {6}),
+         column = random_tensor(rng, DType::Float32, {4, 1});
   Tensor want = call(OpId::add, {&a, &row, Scalar(1)});
   Tensor t = transposed_memory(a);
   expect_near(call(OpId::add, {&t, &row, Scalar(1)}), values(want), 0);

@@ -110,7 +110,8 @@ TEST(Reduce, Cumsum) {
 TEST(Normalise, Softmax) {
   Tensor x = make({0, std::log(3.0f), 1000, 1000}, {2, 2});
   expect_near(call(OpId::softmax, {&x, Int(1), kNone}), {0.25, 0.75, 0.5, 0.5});
-  expect_near(call(OpId::log_softmax, {&x, Int(-1), kNone}), {std::log(0.25), std::log(0.75), std::log(0.5), std::log(0.5)}, 1e-6);
+  expect_near(call(OpId::log_softmax, {&x, Int(-1), kNone}),
+              {std::log(0.25), std::log(0.75), std::log(0.5), std::log(0.5)}, 1e-6);
   Tensor columns = transposed_memory(x);
   expect_near(call(OpId::softmax, {&columns, Int(0), kNone}), {0, 0, 1, 1}, 1e-6);
   Tensor masked = make({-kInf, 1, -kInf, -kInf}, {2, 2});
@@ -124,10 +125,12 @@ TEST(Normalise, LayerAndRmsNorm) {
   Ints shape{2};
   double r = 0.5 / std::sqrt(0.25 + 1e-5);
   expect_near(call(OpId::layer_norm, {&x, IntArrayRef(shape), kNone, kNone, Scalar(1e-5)}), {-r, r, -r, r}, 1e-6);
-  expect_near(call(OpId::layer_norm, {&x, IntArrayRef(shape), &w, &b, Scalar(1e-5)}), {1 - 2 * r, 10 * r - 1, 1 - 2 * r, 10 * r - 1}, 1e-6);
+  expect_near(call(OpId::layer_norm, {&x, IntArrayRef(shape), &w, &b, Scalar(1e-5)}),
+              {1 - 2 * r, 10 * r - 1, 1 - 2 * r, 10 * r - 1}, 1e-6);
   Ints whole{2, 2};
   double sd = std::sqrt(1.25);
-  expect_near(call(OpId::layer_norm, {&x, IntArrayRef(whole), kNone, kNone, Scalar(0.0)}), {-1.5 / sd, -0.5 / sd, 0.5 / sd, 1.5 / sd}, 1e-6);
+  expect_near(call(OpId::layer_norm, {&x, IntArrayRef(whole), kNone, kNone, Scalar(0.0)}),
+              {-1.5 / sd, -0.5 / sd, 0.5 / sd, 1.5 / sd}, 1e-6);
   double rms = std::sqrt(2.5 + 0.1);
   Tensor first = make({1, 2}, {1, 2});
   expect_near(call(OpId::rms_norm, {&first, IntArrayRef(shape), &w, Scalar(0.1)}), {2 / rms, 20 / rms}, 1e-6);
