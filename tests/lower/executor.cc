@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "guards/expr.h"
+#include "jit/jit.h"
 #include "kernels/temp_plan.h"
 
 namespace reprise::kernels {
@@ -121,7 +122,7 @@ void write(const TensorView& v, const Elements& from) {
 
 class Run {
  public:
-  Run(const graph::Graph& g, const Lowered& l, const Numbers& n) : g_(g), l_(l), n_(n), memory_(l.buffers.size()), at_(l.buffers.size()) {}
+  Run(const graph::Graph& g, const Lowered& l, const Numbers& n, bool jit) : g_(g), l_(l), n_(n), jit_(jit), memory_(l.buffers.size()), at_(l.buffers.size()) {}
 
   Outcome run(const std::vector<Elements>& inputs) {
     Outcome out;
@@ -187,7 +188,11 @@ class Run {
     for (std::uint32_t b : loop.buffers) buffers.push_back(at_[b]);
     std::vector<std::int64_t> params;
     for (Int p : runtime_params(loop.kernel)) params.push_back(number(p, n_));
-    interpret(loop.kernel, buffers.data(), params.data());
+    if (!jit_) return interpret(loop.kernel, buffers.data(), params.data());
+    jit::CodePtr code = jit::compile(loop.kernel);
+    std::int64_t tasks = number(task_count(loop.kernel), n_), half = tasks / 2;
+    code->loop()(buffers.data(), params.data(), half, tasks);
+    code->loop()(buffers.data(), params.data(), 0, half);
   }
 
   std::string run_native(const NativeLaunch& native) {
@@ -200,9 +205,12 @@ class Run {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (!numbers[i].is_float) numbers[i].f = static_cast<double>(numbers[i].i);
     }
+    std::vector<jit::CodePtr> code;
+    std::vector<void*> micro;
+    for (const MicroKernelSpec& spec : native.micro) micro.push_back(code.emplace_back(jit::compile(spec))->entry);
     KernelFault fault;
     NativeArgs args{tensors.data(), native.args.data(), ints.data(), numbers.data(), native.strings.data(),
-                    static_cast<std::uint32_t>(native.args.size()), native.first_result, native.n_results, nullptr, &fault};
+                    static_cast<std::uint32_t>(native.args.size()), native.first_result, native.n_results, micro.data(), &fault};
     native.fn(args);
     return fault.failed ? fault.message : "";
   }
@@ -222,6 +230,7 @@ class Run {
   const graph::Graph& g_;
   const Lowered& l_;
   const Numbers& n_;
+  bool jit_;
   std::vector<Memory> memory_;
   Memory temps_;
   std::vector<char*> at_;
@@ -232,8 +241,8 @@ class Run {
 
 std::int64_t number(Int i, const Numbers& n) { return i.is_symbolic() ? evaluate(i.expr(), n) : i.hint(); }
 
-Outcome execute(const graph::Graph& g, const Lowered& l, const Numbers& n, const std::vector<Elements>& inputs) {
-  return Run(g, l, n).run(inputs);
+Outcome execute(const graph::Graph& g, const Lowered& l, const Numbers& n, const std::vector<Elements>& inputs, bool jit) {
+  return Run(g, l, n, jit).run(inputs);
 }
 
 }  // namespace reprise::kernels

@@ -23,8 +23,9 @@ struct Outcome {
 };
 
 /// Runs a lowered program the slow way: temps share one block by plan_offsets, every buffer is poisoned before the run and
-/// has guard bytes around it (a test failure is added when they change), loop kernels are verified and interpreted, and
-/// the epilogue's copies follow. `inputs` are row-major; they are laid out as the inputs' metas say.
-Outcome execute(const graph::Graph&, const Lowered&, const Numbers&, const std::vector<Elements>& inputs);
+/// has guard bytes around it (a test failure is added when they change), loop kernels are verified and interpreted (or,
+/// with `jit`, compiled and run in two pieces), and the epilogue's copies follow. `inputs` are row-major; they are laid out
+/// as the inputs' metas say.
+Outcome execute(const graph::Graph&, const Lowered&, const Numbers&, const std::vector<Elements>& inputs, bool jit = false);
 
 }  // namespace reprise::kernels
