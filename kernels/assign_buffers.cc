@@ -325,10 +325,11 @@ class Assign {
     Id w = static_cast<Id>(p_.maker[v.v]);
     auto refuse = [&](const char* why) { return p_.outputs[o].why = why, false; };
     const std::vector<Id>& readers = readers_[g_.inputs[i].value.v];
-    if (p_.items[w].kind == Kind::Native && std::find(readers.begin(), readers.end(), w) != readers.end()) {
+    bool native = p_.items[w].kind == Kind::Native;
+    if (native && std::find(readers.begin(), readers.end(), w) != readers.end() && !updates_in_place(w, i)) {
       return refuse("its kernel reads the old value");
     }
-    if (!reads_same_element(w, i)) return refuse("it reads the old value at other indices than it writes");
+    if (!native && !reads_same_element(w, i)) return refuse("it reads the old value at other indices than it writes");
     if (!views_fit(v, input_place(i).layout)) return refuse("the new value is viewed in ways the input's strides do not allow");
     std::vector<Id> before = before_input_write(i, {w});
     if (paths_to_any(w, before)) return refuse("the old value is read, or a kernel may fail, after the new one is known");
@@ -339,6 +340,14 @@ class Assign {
     return true;
   }
 
+  /// Its kernel makes the result from its first operand by changing some elements, and works when both are one memory.
+  bool updates_in_place(Id w, std::uint32_t i) const {
+    const Node& node = g_.nodes[p_.items[w].node];
+    if (node.op != OpId::scatter && node.op != OpId::scatter_add && node.op != OpId::index_put) return false;
+    const std::vector<ValueId>& r = p_.items[w].reads;
+    auto of_input = [&](ValueId v) { return root_[v.v] == g_.inputs[i].value; };
+    return r[0] == g_.inputs[i].value && std::count_if(r.begin(), r.end(), of_input) == 1;
+  }
   /// Whatever item w reads of input i, it reads at the index it writes.
   bool reads_same_element(Id w, std::uint32_t i) const {
     const Place& at = input_place(i);

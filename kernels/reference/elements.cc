@@ -1,5 +1,6 @@
 #include "kernels/reference/elements.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -196,6 +197,7 @@ std::string position_text(const TensorView& t, const std::int64_t* index) {
 
 void copy_into(const TensorView& to, const TensorView& from) {
   Strides s = broadcast_strides(from, to);
+  if (to.data == from.data && to.dtype == from.dtype && std::equal(to.strides, to.strides + to.rank, s.begin())) return;  // in place
   if (to.dtype == from.dtype) {  // bits as they are (a NaN keeps its payload), in runs as long as both sides have them
     std::int64_t size = item_size(to.dtype), run = 1;
     int rank = to.rank;

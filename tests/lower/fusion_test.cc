@@ -242,6 +242,23 @@ TEST(InPlace, OldValueReadAfterTheNewOneIsKnown) {
   EXPECT_EQ(before.names(), (std::vector<std::string>{"sum", "slice_scatter"})) << all(before);
 }
 
+// A cache written at computed places.
+TEST(InPlace, IndexPutUpdatesItsInput) {
+  Program p(R"(graph f(%0 "k": f32[s0, 2] mutates_data, %1 "i": i64[s1], %2 "v": f32[s1, 2]) {
+    %3 = index_put(%0, [%1, None], %2, false) : f32[s0, 2]
+    %4 = sum(%3, None, false, None) : f32[]
+    return user %4, new_value_of 0 %3
+  })");
+  EXPECT_TRUE(p.l.outputs[1].in_place) << all(p);
+  EXPECT_EQ(p.count(Buffer::Kind::Temp), 0) << all(p);
+  Outcome out = execute(p.g, p.l, {3, 2}, {{1, 2, 3, 4, 5, 6}, {2, 0}, {7, 8, 9, 10}});
+  EXPECT_EQ(out.inputs[0], (Elements{9, 10, 3, 4, 7, 8}));
+  EXPECT_EQ(out.outputs[0], (Elements{41}));
+  out = execute(p.g, p.l, {3, 2}, {{1, 2, 3, 4, 5, 6}, {2, 3}, {7, 8, 9, 10}});
+  EXPECT_NE(out.fault, "");
+  EXPECT_EQ(out.inputs[0], (Elements{1, 2, 3, 4, 5, 6}));
+}
+
 // An argument is as it was when a call fails: checks come before the first write.
 TEST(InPlace, ChecksRunBeforeInputsAreWritten) {
   Program p(R"(graph f(%0 "x": f32[s0] mutates_data, %1 "t": f32[s1, 8], %2 "i": i64[s2]) {

@@ -241,6 +241,11 @@ class Generator {
   }
   void native(ValueId x) {
     if (layout(x).dim() == 0) return;
+    if (chance(30)) {
+      ValueId index = add(OpId::full, {layout(x).sizes, Scalar(0), DType::Int64, std::string("cpu")});
+      keep(clamped(keep(add(OpId::scatter_add, {x, Int(0), index, chance(30) ? x : add(OpId::neg, {x})}))));
+      return;
+    }
     if (layout(x).dim() == 2 && chance(60)) keep(clamped(add(OpId::mm, {x, add(OpId::permute, {x, Ints{1, 0}})})));
     else if (chance(50)) keep(clamped(add(OpId::cumsum, {x, Int(0), std::monostate{}})));
     else keep(g_.nodes[static_cast<std::size_t>(g_.values[add(OpId::sort, {x, Int(-1), chance(50)}).v].node)].results[0]);
@@ -314,6 +319,7 @@ void compare(std::uint32_t seed, Tally& tally, bool jit = false) {
   if (g.outputs.empty()) return;
   std::string where = "seed " + std::to_string(seed);
   Lowered reference, apart, full;
+  std::size_t guards = g.env->guards().size();
   try {
     reference = lower(g, "interpret");
     apart = lower(g, "no-fuse");
@@ -321,6 +327,7 @@ void compare(std::uint32_t seed, Tally& tally, bool jit = false) {
   } catch (const Error& e) {
     FAIL() << where << ": " << e.what() << "\n" << graph::print(g, false);
   }
+  ASSERT_EQ(g.env->guards().size(), guards) << where << ": lowering may not add guards";
   for (const Lowered::Out& o : full.outputs) tally.in_place += o.in_place, tally.epilogue += !o.in_place && !o.why.empty();
   for (const Launch& launch : full.launches) {
     const auto* loop = std::get_if<LoopLaunch>(&launch.what);
