@@ -15,11 +15,6 @@ using graph::OpId;
 using graph::OutputSpec;
 using graph::ValueId;
 
-std::uint32_t BufferPlan::add_buffer(Buffer b) {
-  buffers.push_back(std::move(b));
-  return static_cast<std::uint32_t>(buffers.size() - 1);
-}
-
 namespace {
 
 using Kind = Item::Kind;
@@ -66,7 +61,7 @@ class Assign {
       const OutputSpec& spec = g_.outputs[o];
       if (spec.kind == OutputSpec::Kind::AliasOfOutput) p_.outputs[o].buffer = p_.outputs[spec.source].buffer;
     }
-    drop_markers();
+    drop_markers(p_);
     return std::move(p_);
   }
 
@@ -558,34 +553,6 @@ class Assign {
     Id copy = add_copy(p, {at.buffer, part.region}, dtype, p_.items[end].node);
     edge(after, copy, EdgeKind::Memory);
     edge(copy, end, EdgeKind::Memory);
-  }
-
-  /// Begin and End carry order only: each edge into one and out of it becomes a direct edge. An edge from a reader of old
-  /// contents stays Anti, so that the reader may share a kernel with the writer.
-  void drop_markers() {
-    std::vector<std::vector<Edge>> pred(p_.items.size());
-    for (Id i = 0; i < p_.items.size(); ++i) {
-      for (const Edge& e : p_.succ[i]) pred[e.to].push_back({i, e.kind});
-    }
-    for (Id k = 0; k < p_.items.size(); ++k) {
-      if (p_.items[k].kind != Kind::Begin && p_.items[k].kind != Kind::End) continue;
-      for (const Edge& in : pred[k]) {
-        std::erase_if(p_.succ[in.to], [&](const Edge& e) { return e.to == k; });
-        for (const Edge& out : p_.succ[k]) {
-          EdgeKind kind = in.kind == EdgeKind::Anti ? EdgeKind::Anti : EdgeKind::Memory;
-          p_.succ[in.to].push_back({out.to, kind});
-          pred[out.to].push_back({in.to, kind});
-        }
-      }
-      for (const Edge& out : p_.succ[k]) std::erase_if(pred[out.to], [&](const Edge& e) { return e.to == k; });
-      p_.succ[k].clear();
-      pred[k].clear();
-    }
-    for (auto& edges : p_.succ) {
-      auto key = [](const Edge& e) { return std::pair(e.to, static_cast<int>(e.kind)); };
-      std::sort(edges.begin(), edges.end(), [&](const Edge& a, const Edge& b) { return key(a) < key(b); });
-      edges.erase(std::unique(edges.begin(), edges.end(), [&](const Edge& a, const Edge& b) { return key(a) == key(b); }), edges.end());
-    }
   }
 
   const Graph& g_;

@@ -59,4 +59,8 @@ struct BufferPlan {
 /// `fused(node)` says whether a node becomes part of a loop kernel (otherwise its native kernel runs).
 BufferPlan assign_buffers(const graph::Graph&, bool (*fused)(const graph::Graph&, const graph::Node&));
 
+/// Begin and End carry order only: each edge into one and out of it becomes a direct edge. An edge from a reader of old
+/// contents stays Anti, so that the reader may share a kernel with the writer.
+void drop_markers(BufferPlan&);
+
 }  // namespace reprise::kernels
