@@ -177,11 +177,11 @@ std::optional<IndexMap> through_view(const graph::Graph& g, const graph::Node& v
   }
   // Every other view is linear in the strides: with a stride of 1 in dim d alone, the view's strides and offset are how
   // coordinate d moves.
-  graph::NodeRuleArgs args(g, view.args);
+  const Ints& to = g.meta(view.results[0]).layout.sizes;
   for (std::size_t d = 0; d < rank; ++d) {
     Layout unit{in.sizes, Ints(rank, Int(0)), 0};
     unit.strides[d] = 1;
-    Layout moved = graph::apply_view(graph::op(view.op), args.args(), unit, view.loc);
+    Layout moved = known_view_of(g, view.op, view.args, unit, to, view.loc);
     out.dims[d].offset = moved.offset;
     for (std::size_t j = 0; j < moved.strides.size(); ++j) add_scaled(out.dims[d], map.dims[j], moved.strides[j]);
   }

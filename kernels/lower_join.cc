@@ -42,10 +42,10 @@ std::optional<JoinPlan> plan_join(const Graph& g, const Node& node, const Layout
   }
   std::vector<NodeArg> args = node.args;
   args.erase(args.begin() + 1);
-  graph::NodeRuleArgs rule(g, args);
   JoinPlan plan;
   plan.base = std::get<ValueId>(node.args[0]);
-  plan.parts.push_back({std::get<ValueId>(node.args[1]), graph::apply_view(graph::op(view), rule.args(), result, node.loc)});
+  ValueId part = std::get<ValueId>(node.args[1]);
+  plan.parts.push_back({part, known_view_of(g, view, args, result, g.meta(part).layout.sizes, node.loc)});
   return plan;
 }
 

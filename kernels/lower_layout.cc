@@ -122,6 +122,68 @@ bool is_view(const Graph& g, ValueId v) {
   return n >= 0 && graph::op(g.nodes[n].op).cls == OpClass::View;
 }
 
+namespace {
+
+void slice_layout(Layout& out, const std::vector<graph::NodeArg>& args, int d) {
+  auto given = [&](std::size_t i, Int otherwise) { return std::holds_alternative<Int>(args[i]) ? std::get<Int>(args[i]) : otherwise; };
+  Int n = out.sizes[d], start = given(2, 0), end = given(3, n), step = given(4, 1);
+  if (is_number(end, INT64_MAX)) end = n;
+  auto from_front = [&](Int i) {
+    if (identical(i, n) || i.hint() >= 0) return i;
+    return i.hint() + n.hint() >= 0 ? i + n : Int(0);
+  };
+  start = from_front(start);
+  end = from_front(end);
+  if (!identical(end, n) && end.hint() > n.hint()) end = n;
+  if (!is_number(start, 0) && start.hint() > end.hint() && start.hint() > n.hint()) start = n;
+  out.offset = out.offset + start * out.strides[d];
+  out.strides[d] = out.strides[d] * step;
+}
+
+}  // namespace
+
+Layout known_view_of(const Graph& g, OpId op, const std::vector<graph::NodeArg>& args, const Layout& in, const Ints& sizes, SourceLoc loc) {
+  Layout out = in;
+  auto wrap = [&](Int d) { return wrap_dim(d.hint(), in.dim(), "view", loc); };
+  switch (op) {
+    case OpId::slice: slice_layout(out, args, wrap(std::get<Int>(args[1]))); break;
+    case OpId::select: {
+      int d = wrap(std::get<Int>(args[1]));
+      Int i = std::get<Int>(args[2]);
+      if (i.hint() < 0) i = i + in.sizes[d];
+      out.offset = out.offset + i * in.strides[d];
+      out.strides.erase(out.strides.begin() + d);
+      break;
+    }
+    case OpId::squeeze: {
+      unsigned drop = std::holds_alternative<Ints>(args[1]) ? 0 : ~0u;
+      if (!drop) {
+        for (Int d : std::get<Ints>(args[1])) drop |= 1u << wrap(d);
+      }
+      out.strides.clear();
+      for (int d = 0; d < in.dim(); ++d) {
+        if (!(drop >> d & 1) || in.sizes[d].hint() != 1) out.strides.push_back(in.strides[d]);
+      }
+      break;
+    }
+    case OpId::expand: {
+      std::size_t lead = sizes.size() - in.sizes.size();
+      out.strides = Ints(sizes.size(), Int(0));
+      for (std::size_t d = 0; d < in.sizes.size(); ++d) {
+        Int s = in.sizes[d], t = sizes[lead + d];
+        if (identical(s, t) || (!is_number(s, 1) && s.hint() == t.hint())) out.strides[lead + d] = in.strides[d];
+      }
+      break;
+    }
+    default: {  // permute, unsqueeze, diagonal: their rules ask nothing
+      graph::NodeRuleArgs rule(g, args);
+      return graph::apply_view(graph::op(op), rule.args(), in, loc);
+    }
+  }
+  out.sizes = sizes;
+  return out;
+}
+
 ValueId root_of(const Graph& g, ValueId v) {
   while (is_view(g, v)) v = std::get<ValueId>(g.nodes[g.values[v.v].node].args[0]);
   return v;
@@ -144,8 +206,7 @@ std::optional<Layout> layout_from_root(const Graph& g, ValueId v, const Layout& 
   std::optional<Layout> self = layout_from_root(g, std::get<ValueId>(node.args[0]), root);
   if (!self) return std::nullopt;
   if (node.op == OpId::view) return known_view(*self, g.meta(v).layout.sizes);
-  graph::NodeRuleArgs args(g, node.args);
-  return graph::apply_view(graph::op(node.op), args.args(), *self, node.loc);
+  return known_view_of(g, node.op, node.args, *self, g.meta(v).layout.sizes, node.loc);
 }
 
 Layout output_layout(const Graph& g, ValueId v) {

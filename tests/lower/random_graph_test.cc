@@ -327,7 +327,8 @@ void compare(std::uint32_t seed, Tally& tally, bool jit = false) {
   } catch (const Error& e) {
     FAIL() << where << ": " << e.what() << "\n" << graph::print(g, false);
   }
-  ASSERT_EQ(g.env->guards().size(), guards) << where << ": lowering may not add guards";
+  ASSERT_EQ(g.env->guards().size(), guards) 
+      << where << ": lowering may not add guards, but added " << guards::to_string(g.env->guards().back().condition) << "\n" << graph::print(g, false);
   for (const Lowered::Out& o : full.outputs) tally.in_place += o.in_place, tally.epilogue += !o.in_place && !o.why.empty();
   for (const Launch& launch : full.launches) {
     const auto* loop = std::get_if<LoopLaunch>(&launch.what);
