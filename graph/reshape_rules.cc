@@ -113,6 +113,8 @@ std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc 
   };
   auto no = [&] {
     for (const Bool& b : apart) ask(b, "reshape: copies, dimensions do not join up");
+    // A dimension of size 1 joins with anything: that none became one (or ceased to be) is part of the answer.
+    for (Int size : in.sizes) ask(detail::compare_eq(size, 1, loc), "reshape: copies, which dimensions are of size 1");
     return std::nullopt;
   };
   Int elements = product(in.sizes);

@@ -52,6 +52,13 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
       *changed = true;
       continue;
     }
+    // A rule may have put a value of another layout (an expanded or permuted one) where a contiguous one stood; `view` was
+    // accepted on the strength of the old layout.
+    if (node.op == graph::OpId::view || node.op == graph::OpId::as_strided) {
+      ValueId& on = std::get<ValueId>(args[0]);
+      if (known_contiguous(in_.meta(std::get<ValueId>(node.args[0])).layout) && !known_contiguous(out_.meta(on).layout))
+        on = emit(graph::OpId::clone, {on});
+    }
     out_.add(node.op, std::move(args), node.loc);
     const std::vector<ValueId>& results = out_.nodes.back().results;
     for (std::size_t i = 0; i < results.size(); ++i) map_[node.results[i].v] = results[i];

@@ -113,6 +113,21 @@ TEST(EliminateNoops, ReadingBackWhatWasJustWritten) {
 })");
 }
 
+TEST(EliminateNoops, AViewOfACopyThatIsNowAnExpandedValueGetsACopyOfItsOwn) {
+  expect("eliminate_noops,remove_dead",
+         R"(graph f(%0 "x": f32[s0, s1], %1 "y": f32[s1]) {
+  %2 = copy(%0, %1) : f32[s0, s1]
+  %3 = view(%2, [s0*s1]) : f32[s0*s1]
+  return user %3
+})",
+         R"(graph f(%0 "x": f32[s0, s1], %1 "y": f32[s1]) {
+  %2 = expand(%1, [s0, s1]) : f32[s0, s1]{0, 1}
+  %3 = clone(%2) : f32[s0, s1]
+  %4 = view(%3, [s0*s1]) : f32[s0*s1]
+  return user %4
+})");
+}
+
 TEST(FoldConstants, ArithmeticOnFilledTensorsInTheirOwnPrecision) {
   expect("fold_constants,remove_dead",
          R"(graph f(%0 "x": f32[s0]) {

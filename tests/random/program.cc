@@ -38,23 +38,6 @@ Arguments make_arguments(std::mt19937& rng, int n, int m, int k) {
   return a;
 }
 
-Program random_program(std::mt19937& rng, int length) {
-  Program p;
-  // Structure-changing steps are rarer than arithmetic, and writes come often: they are what is hard.
-  static constexpr unsigned weight[Step::kinds] = {6, 8, 4, 2, 4, 2, 2, 3, 3, 5, 2, 2, 2, 1, 3, 1, 5, 4, 4, 2, 2, 2, 1, 1, 1};
-  std::discrete_distribution<int> kinds(std::begin(weight), std::end(weight));
-  for (int i = 0; i < length; ++i) {
-    unsigned pool = static_cast<unsigned>(i) + 4;
-    // Newer tensors twice as often: programs get deep.
-    auto pick = [&] { return rng() % 2 ? static_cast<unsigned>(rng() % pool) : pool - 1 - static_cast<unsigned>(rng() % std::min(pool, 3u)); };
-    p.steps.push_back({static_cast<Step::Kind>(kinds(rng)), pick(), pick(), static_cast<unsigned>(rng() % 64), static_cast<unsigned>(rng() % 64)});
-  }
-  unsigned pool = static_cast<unsigned>(length) + 4;
-  int n = 1 + static_cast<int>(rng() % 3);
-  for (int i = 0; i < n; ++i) p.results.push_back(i == 0 ? pool - 1 : static_cast<unsigned>(rng() % pool));
-  return p;
-}
-
 namespace {
 
 Tensor unary(const Tensor& a, unsigned p) {
@@ -142,6 +125,36 @@ Tensor step(const Step& s, const std::vector<Tensor>& pool, const Arguments& arg
 }
 
 }  // namespace
+
+Program random_program(std::mt19937& rng, int length) {
+  Program p;
+  // Structure-changing steps are rarer than arithmetic, and writes come often: they are what is hard.
+  static constexpr unsigned weight[Step::kinds] = {6, 8, 4, 2, 4, 2, 2, 3, 3, 5, 2, 2, 2, 1, 3, 1, 5, 4, 4, 2, 2, 2, 1, 1, 1};
+  std::discrete_distribution<int> kinds(std::begin(weight), std::end(weight));
+  // Each step is tried on one set of sizes: most programs then work on most sizes, and a few must be refused by both.
+  Arguments trial = make_arguments(rng, 3, 5, 8);
+  std::vector<Tensor> pool{trial.x, trial.y, trial.z, trial.v};
+  for (int i = 0; i < length; ++i) {
+    for (int attempt = 0;; ++attempt) {
+      unsigned n = static_cast<unsigned>(pool.size());
+      // Newer tensors twice as often: programs get deep.
+      auto pick = [&] { return rng() % 2 ? static_cast<unsigned>(rng() % n) : n - 1 - static_cast<unsigned>(rng() % std::min(n, 3u)); };
+      Step s{static_cast<Step::Kind>(kinds(rng)), pick(), pick(), static_cast<unsigned>(rng() % 64), static_cast<unsigned>(rng() % 64)};
+      try {
+        pool.push_back(step(s, pool, trial));
+      } catch (const Error&) {
+        if (attempt < 20) continue;
+        s.kind = Step::kinds;
+        pool.push_back(pool[s.a]);
+      }
+      p.steps.push_back(s);
+      break;
+    }
+  }
+  int n = 1 + static_cast<int>(rng() % 3);
+  for (int i = 0; i < n; ++i) p.results.push_back(static_cast<unsigned>(i == 0 ? pool.size() - 1 : rng() % pool.size()));
+  return p;
+}
 
 std::vector<Tensor> run(const Program& p, Arguments args) {
   std::vector<Tensor> pool{args.x, args.y, args.z, args.v};
