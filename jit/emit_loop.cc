@@ -141,11 +141,20 @@ void LoopEmitter::point() {
     std::vector<Value*> none;
     const std::vector<bool> need = needed_by(inside, info_.max_depth);
     nest(k_.n_kept, need, info_.max_depth, none, [&](std::vector<Value*>&) {
-      for (std::uint32_t s : inside) store(s);
+      store_all(inside);
     });
     stashed_ = kNone;
   }
-  for (std::uint32_t s : here) store(s);
+  store_all(here);
+}
+
+void LoopEmitter::store_all(const std::vector<std::uint32_t>& stores) {
+  for (std::uint32_t s : stores) {
+    const BodyNode& n = k_.body[s];
+    value(n.a);
+    if (n.b != kNone) value(n.b);
+  }
+  for (std::uint32_t s : stores) store(s);
 }
 
 void LoopEmitter::nest(int d, const std::vector<bool>& need, int stage, std::vector<Value*>& carried,

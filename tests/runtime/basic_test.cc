@@ -46,6 +46,21 @@ TEST(Compile, MutationOfAnArgumentThroughAView) {
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
 }
 
+// The kernel that overwrites z in place also computes a result from z's old elements.
+TEST(Compile, AnArgumentOverwrittenInTheKernelThatReadsIt) {
+  auto g = [](Tensor z, Tensor v) {
+    Tensor a = z * 0.5;
+    z.copy_(v);
+    return v + a;
+  };
+  auto f = compile(g, {.name = "overwritten"});
+  for (int n : {2, 17, 40}) {
+    Tensor z = rand({n, 5}), v = rand({5}), z2 = z.clone();
+    EXPECT_EQ(f(z, v).to_vector<float>(), g(z2, v).to_vector<float>());
+    EXPECT_EQ(z.to_vector<float>(), z2.to_vector<float>());
+  }
+}
+
 TEST(Compile, SoftmaxOfAProduct) {
   auto g = [](Tensor x, Tensor w) { return softmax(mm(x, w) * 0.5, -1); };
   auto f = compile(g, {.name = "softmax"});
