@@ -38,4 +38,14 @@ class Expr {
 /// "s0 + 2*s1", "s0 // 4" is written "s0 / 4"; fully parenthesised where precedence needs it; the parser reads it back.
 std::string to_string(const Expr*);
 
+/// While one lives on this thread, Int::str and << show the number an Int has in the call being traced instead of its
+/// expression: what a user's error message must say ("sizes [2, 3] and [2, 4]", not "[s0, s1] and [s2, s3]").
+class ShowHints {
+ public:
+  ShowHints();
+  ~ShowHints();
+  ShowHints(const ShowHints&) = delete;
+};
+bool showing_hints();
+
 }  // namespace reprise::guards

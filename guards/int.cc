@@ -68,7 +68,16 @@ Int Int::max(Int a, Int b) { return a.plain(b) ? Int(a.value_ < b.value_ ? b : a
 
 std::int64_t Int::pin(SourceLoc loc) const { return expr_->env().pin(expr_, loc, "pinned to a number"); }
 std::int64_t Int::hint_slow() const { return expr_->env().evaluate_hint(expr_); }
-std::string Int::str() const { return expr_ ? guards::to_string(expr_) : std::to_string(value_); }
+namespace guards {
+namespace {
+thread_local int t_show_hints = 0;
+}
+ShowHints::ShowHints() { ++t_show_hints; }
+ShowHints::~ShowHints() { --t_show_hints; }
+bool showing_hints() { return t_show_hints > 0; }
+}  // namespace guards
+
+std::string Int::str() const { return expr_ && guards::showing_hints() ? std::to_string(hint()) : expr_ ? guards::to_string(expr_) : std::to_string(value_); }
 std::ostream& operator<<(std::ostream& s, Int i) { return s << i.str(); }
 
 Bool::Bool(const Expr* e, SourceLoc loc) noexcept : loc_(loc) {

@@ -109,6 +109,7 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
   {
     Tracer tracer(name, frame);
     graph::InterpreterScope scope(&tracer);
+    guards::ShowHints numbers;  // errors that the user's function meets name sizes, not symbols
     body(ctx, tracer);
     traced = tracer.finish();
   }

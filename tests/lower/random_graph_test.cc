@@ -169,7 +169,7 @@ class Generator {
     }
   }
   void flatten(ValueId x) {
-    const Ints& s = layout(x).sizes;
+    const Ints s = layout(x).sizes;
     if (s.size() < 2) return;
     if (!known_contiguous(layout(x))) x = add(OpId::clone, {x});
     Ints to{s[0] * s[1]};

@@ -1,0 +1,117 @@
+// Misuse: one exception that names the operator, both sides and the user's line, and everything as it was before.
+#include <gtest/gtest.h>
+
+#include "reprise/reprise.h"
+
+namespace reprise {
+namespace {
+
+template <class F>
+Error caught(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e;
+  }
+  return Error(ErrorCode::Internal, "", "nothing was thrown");
+}
+
+void expect(const Error& e, ErrorCode code, std::initializer_list<const char*> words, std::uint32_t line = 0) {
+  EXPECT_EQ(error_code_name(e.code()), error_code_name(code)) << e.what();
+  for (const char* w : words) EXPECT_NE(std::string(e.what()).find(w), std::string::npos) << "'" << w << "' in: " << e.what();
+  if (line) {
+    EXPECT_EQ(e.where().line, line) << e.what();
+  }
+}
+
+TEST(Misuse, ShapesAndDTypesEagerAndCompiled) {
+  auto add = [](Tensor a, Tensor b) { return a + b; };
+  auto compiled = compile(add, {.name = "add"});
+  Tensor a = ones({2, 3}), b = ones({2, 4});
+  expect(caught([&] { add(a, b); }), ErrorCode::ShapeMismatch, {"add", "[2, 3]", "[2, 4]", "errors_test.cc"});
+  expect(caught([&] { compiled(a, b); }), ErrorCode::ShapeMismatch, {"add", "[2, 3]", "[2, 4]", "errors_test.cc"});
+  EXPECT_EQ(compiled.stats().specializations, 0);
+  EXPECT_EQ(compiled(a, a).sum().item().to_double(), 12);
+  std::uint32_t line = __LINE__ + 1;
+  expect(caught([&] { mm(a, b); }), ErrorCode::ShapeMismatch, {"mm", "3", "2"}, line);
+  expect(caught([&] { mm(a, ones({3, 2}, {.dtype = kFloat64})); }), ErrorCode::DTypeMismatch, {"mm", "float32", "float64"});
+  expect(caught([&] { zeros({2, -3}); }), ErrorCode::InvalidArgument, {"-3"});
+  expect(caught([&] { a.data<double>(); }), ErrorCode::DTypeMismatch, {"float32", "float64"});
+  expect(caught([&] { a.item(); }), ErrorCode::ShapeMismatch, {"item"});
+  expect(caught([&] { ones({3}).add_(ones({2, 3})); }), ErrorCode::ShapeMismatch, {"add"});
+  expect(caught([&] { ones({3}, {.dtype = kInt64}).add_(0.5); }), ErrorCode::DTypeMismatch, {"add"});
+  expect(caught([&] { ones({1, 3}).expand({4, 3}).add_(1); }), ErrorCode::AliasConflict, {"expanded"});
+  expect(caught([&] { Tensor() + 1; }), ErrorCode::InvalidArgument, {"undefined"});
+}
+
+TEST(Misuse, AnIndexOutOfRangeLeavesArgumentsAsTheyWere) {
+  auto f = compile([](Tensor cache, Tensor table, Tensor ids) {
+    cache.slice(0, 0, 1).add_(1);
+    Tensor rows = embedding(table, ids);
+    cache.slice(0, 1, 2).copy_(rows.sum(0, true));
+    return rows;
+  }, {.name = "lookup"});
+  Tensor cache = zeros({3, 2}), table = ones({4, 2});
+  f(cache, table, tensor_of(std::vector<std::int64_t>{0, 3}));
+  std::vector<float> before = cache.to_vector<float>();
+  for (std::int64_t bad : {4, 1000}) {
+    expect(caught([&] { f(cache, table, tensor_of(std::vector<std::int64_t>{1, bad})); }), ErrorCode::IndexOutOfRange, {"embedding", std::to_string(bad).c_str(), "errors_test.cc"});
+    EXPECT_EQ(cache.to_vector<float>(), before);
+  }
+  f(cache, table, tensor_of(std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(f.stats().compilations, 1);
+  expect(caught([&] { embedding(table, tensor_of(std::vector<std::int64_t>{-9})); }), ErrorCode::IndexOutOfRange, {"embedding", "-9"});
+}
+
+TEST(Misuse, ReleasedStorage) {
+  std::vector<float> data(6, 1);
+  int freed = 0;
+  Tensor x = from_blob(data.data(), {2, 3}, kFloat32, [&](void*) { ++freed; });
+  Tensor view = x.slice(0, 1, 2);
+  auto f = compile([](Tensor t) { return t + 1; }, {.name = "released"});
+  f(x);
+  x.release_storage();
+  EXPECT_EQ(freed, 1);
+  expect(caught([&] { view + 1; }), ErrorCode::StorageFreed, {"released"});
+  expect(caught([&] { f(x); }), ErrorCode::StorageFreed, {"released"});
+  expect(caught([&] { x.to_vector<float>(); }), ErrorCode::StorageFreed, {"released"});
+}
+
+TEST(Misuse, SealedFunctionsNameTheGuardThatFailed) {
+  auto f = compile([](Tensor x, Tensor y) { return x + y; }, {.name = "sealed"});
+  f(ones({4}), ones({4}));
+  f.seal();
+  EXPECT_EQ(f(ones({9}), ones({9})).numel().value(), 9);
+  expect(caught([&] { f(ones({4}), ones({1})); }), ErrorCode::Sealed, {"sealed", "s0 == s1", "errors_test.cc"});
+}
+
+TEST(Misuse, AnExceptionOfTheUsersFunctionLeavesNothingBehind) {
+  bool fail = true;
+  auto f = compile([&](Tensor x) {
+    Tensor y = x + 1;
+    if (fail) throw std::runtime_error("mine");
+    return y;
+  }, {.name = "throws"});
+  EXPECT_THROW(f(ones({2})), std::runtime_error);
+  EXPECT_EQ(f.stats().specializations, 0);
+  fail = false;
+  EXPECT_EQ(f(ones({2})).sum().item().to_double(), 4);
+  EXPECT_EQ((ones({2}) + 1).sum().item().to_double(), 4);  // the thread is not left inside the trace
+}
+
+TEST(Misuse, ATensorKeptFromAFinishedTraceIsDeadNotWrong) {
+  Tensor kept;
+  auto f = compile([&](Tensor x) { return kept = x + 1; }, {.name = "keeps"});
+  f(ones({2}));
+  expect(caught([&] { kept + 1; }), ErrorCode::InvalidArgument, {"finished trace"});
+}
+
+TEST(Misuse, MarksThatTheTensorBreaks) {
+  Tensor x = ones({6});
+  expect(caught([&] { mark_dynamic(x, 0, {.min = 8}); }), ErrorCode::InvalidArgument, {"6", "8"});
+  expect(caught([&] { mark_dynamic(x, 3); }), ErrorCode::IndexOutOfRange, {"3"});
+  expect(caught([] { compile([](Tensor t) { return t; }, {.mode = "fast"}); }), ErrorCode::InvalidArgument, {"fast"});
+}
+
+}  // namespace
+}  // namespace reprise

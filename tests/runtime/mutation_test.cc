@@ -1,0 +1,124 @@
+// What a compiled function does to its arguments and what its results share: as eager, call after call.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "reprise/reprise.h"
+
+namespace reprise {
+namespace {
+
+using Body = std::function<std::vector<Tensor>(Tensor, Tensor)>;
+
+std::vector<float> ramp(std::int64_t n) {
+  std::vector<float> v;
+  for (std::int64_t i = 0; i < n; ++i) v.push_back(static_cast<float>(i % 7) - 2.0f);
+  return v;
+}
+
+std::string show(const Tensor& t) {
+  std::string s = t.str() + " strides";
+  for (Int i : t.strides()) s += " " + i.str();
+  return s;
+}
+
+struct Case {
+  const char* name;
+  Body body;
+};
+
+const Case kWrites[] = {
+    {"whole", [](Tensor x, Tensor y) { x.add_(y); return std::vector<Tensor>{x * 2}; }},
+    {"slice", [](Tensor x, Tensor y) { x.slice(0, 1, x.size(0)).mul_(3); return std::vector<Tensor>{x + y}; }},
+    {"select, returned", [](Tensor x, Tensor) { Tensor r = x.select(1, 0); r.fill_(4); return std::vector<Tensor>{r, x}; }},
+    {"through a transpose", [](Tensor x, Tensor y) { x.transpose(0, 1).add_(y.transpose(0, 1)); return std::vector<Tensor>{x.sum()}; }},
+    {"through a view", [](Tensor x, Tensor) { x.view({-1}).slice(0, 0, 3).copy_(x.view({-1}).slice(0, 3, 6).clone()); return std::vector<Tensor>{}; }},
+    {"both", [](Tensor x, Tensor y) { x.copy_(y); y.add_(1); return std::vector<Tensor>{x - y}; }},
+    {"written and read before and after", [](Tensor x, Tensor y) { Tensor before = x + 0.5; x.mul_(y); return std::vector<Tensor>{before, x + before}; }},
+    {"the second only", [](Tensor x, Tensor y) { y.slice(1, 0, 1).add_(x.slice(1, 0, 1)); return std::vector<Tensor>{y.slice(1, 0, 1)}; }},
+    {"two views of an intermediate", [](Tensor x, Tensor y) { Tensor t = x + y; return std::vector<Tensor>{t.slice(0, 0, 1), t.transpose(0, 1)}; }},
+    {"an intermediate written through a view", [](Tensor x, Tensor y) { Tensor t = x * 2; t.slice(0, 0, 1).add_(y.slice(0, 0, 1)); return std::vector<Tensor>{t, t}; }},
+};
+
+TEST(Mutation, TheMatrix) {
+  for (const Case& c : kWrites) {
+    auto f = compile(c.body, {.name = c.name});
+    for (std::int64_t n : {3, 5, 3, 8}) {
+      for (int alias = 0; alias < 4; ++alias) {
+        // 0: apart; 1: the same tensor twice; 2: overlapping rows of one storage; 3: disjoint column blocks of one storage.
+        auto make = [&](Tensor& x, Tensor& y) {
+          Tensor base = tensor_of(ramp((n + 1) * 6), {n + 1, Int(6)});
+          x = alias == 3 ? base.slice(0, 0, n).slice(1, 0, 3) : base.slice(0, 0, n);
+          y = alias == 0 ? tensor_of(ramp(n * 6), {n, Int(6)}) : alias == 1 ? x : alias == 2 ? base.slice(0, 1, n + 1) : base.slice(0, 0, n).slice(1, 3, 6);
+          if (alias == 3 && std::string(c.name) == "through a view") x = x.clone();
+          return base;
+        };
+        Tensor x, y, x2, y2;
+        Tensor base = make(x, y), base2 = make(x2, y2);
+        std::vector<Tensor> want = c.body(x, y), got = f(x2, y2);
+        std::string at = std::string(c.name) + ", n " + std::to_string(n) + ", alias " + std::to_string(alias);
+        ASSERT_EQ(show(base), show(base2)) << at;
+        ASSERT_EQ(show(y), show(y2)) << at;
+        ASSERT_EQ(want.size(), got.size()) << at;
+        for (std::size_t i = 0; i < want.size(); ++i) ASSERT_EQ(want[i].str(), got[i].str()) << at << ", result " << i;
+        for (std::size_t i = 0; i < want.size(); ++i) {  // who shares memory with whom
+          want[i].add_(1);
+          got[i].add_(1);
+          ASSERT_EQ(show(base), show(base2)) << at << ", after a write to result " << i;
+          for (std::size_t j = 0; j < want.size(); ++j) ASSERT_EQ(want[j].str(), got[j].str()) << at << ", result " << j << " after a write to " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(Mutation, MetadataOfArguments) {
+  const std::pair<const char*, std::function<void(Tensor)>> cases[] = {
+      {"t_", [](Tensor x) { x.t_(); }},
+      {"transpose_, then a write", [](Tensor x) { x.transpose_(0, 1); x.slice(0, 0, 1).add_(1); }},
+      {"unsqueeze_", [](Tensor x) { x.unsqueeze_(1); }},
+      {"squeeze_ after unsqueeze_", [](Tensor x) { x.unsqueeze_(0); x.squeeze_(0); }},
+      {"swapaxes_", [](Tensor x) { x.swapaxes_(0, 1); }},
+      {"resize_ to less", [](Tensor x) { x.resize_({2, 2}); }},
+  };
+  for (auto& [name, body] : cases) {
+    auto f = compile(body, {.name = name});
+    for (std::int64_t n : {2, 4, 5}) {
+      Tensor a = tensor_of(ramp(n * 3), {n, Int(3)}), b = a.clone();
+      body(a);
+      f(b);
+      ASSERT_EQ(show(a), show(b)) << name << " n " << n;
+    }
+  }
+}
+
+TEST(Mutation, WritesInPlaceCopyNothing) {
+  auto add = compile([](Tensor x) { x.add_(1); }, {.name = "add"});
+  Tensor x = zeros({100});
+  add(x);
+  add(x);
+  EXPECT_EQ(x.sum().item().to_double(), 200);
+  EXPECT_EQ(add.stats().copied_bytes, 0);
+
+  auto cache = compile([](Tensor k, Tensor row, Int pos) {
+    k.slice(1, pos, pos + 1).copy_(row);
+    return scaled_dot_product_attention(row, k.slice(1, 0, pos + 1), k.slice(1, 0, pos + 1));
+  }, {.name = "cache"});
+  Tensor k = zeros({2, 64, 8});
+  for (int pos = 0; pos < 64; ++pos) cache(k, full({2, 1, 8}, 0.25), pos);
+  EXPECT_EQ(cache.stats().copied_bytes, 0);
+  EXPECT_EQ(cache.stats().eager_fallbacks, 0);
+  EXPECT_LE(cache.stats().compilations, 2);
+}
+
+TEST(Mutation, VersionsCountWrites) {
+  auto f = compile([](Tensor x) { x.add_(1); }, {.name = "version"});
+  Tensor x = zeros({3});
+  f(x);
+  std::uint64_t v = x.version();
+  f(x);
+  EXPECT_GT(x.version(), v);
+}
+
+}  // namespace
+}  // namespace reprise
