@@ -1,0 +1,178 @@
+// Arguments and results of every kind, recordings and their bounds, the pool, captured tensors, random numbers.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "reprise/reprise.h"
+
+namespace reprise {
+namespace {
+
+double total(const Tensor& t) { return t.sum().item().to_double(); }
+
+struct Inner {
+  Tensor w;
+  std::optional<Tensor> bias;
+};
+struct Model {
+  std::vector<Inner> layers;
+  std::map<std::string, Tensor> named;
+  std::array<Tensor, 2> pair;
+  double scale = 1;
+  bool negate = false;
+};
+struct Result {
+  Tensor sum;
+  std::tuple<Tensor, Int> more;
+};
+
+TEST(Arguments, NestedStructuresInAndOut) {
+  auto g = [](const Model& m, Tensor x, std::string how, Int n) {
+    for (const Inner& l : m.layers) {
+      x = x * l.w;
+      if (l.bias) x = x + *l.bias;
+    }
+    for (const auto& [key, t] : m.named) x = x + t;
+    x = x * m.scale + m.pair[0] - m.pair[1];
+    if (m.negate) x = -x;
+    if (how == "twice") x = x * 2;
+    return Result{x, {x.slice(0, 0, n), n + x.size(0)}};
+  };
+  auto f = compile(g, {.name = "nested"});
+  Model m;
+  m.layers = {{full({3}, 2.0), std::nullopt}, {full({3}, 3.0), full({3}, 1.0)}};
+  m.named = {{"a", ones({3})}, {"b", ones({3})}};
+  m.pair = {full({3}, 5.0), full({3}, 4.0)};
+  Tensor x = ones({3});
+  Result r = f(m, x, std::string("once"), 2);
+  EXPECT_EQ(total(r.sum), 3 * (6 + 1 + 2 + 1));
+  EXPECT_EQ(total(std::get<0>(r.more)), 2 * 10);
+  EXPECT_EQ(std::get<1>(r.more).value(), 5);
+  EXPECT_EQ(std::get<1>(f(m, x, std::string("once"), 3).more).value(), 6);
+  EXPECT_EQ(f.stats().compilations, 1);
+  EXPECT_EQ(total(f(m, x, std::string("twice"), 2).sum), 60);  // a string is a constant of the compilation
+  m.negate = true;
+  EXPECT_EQ(total(f(m, x, std::string("twice"), 2).sum), -60);
+  m.scale = 0.5;
+  EXPECT_EQ(total(f(m, x, std::string("twice"), 2).sum), -2 * 3 * (9 * 0.5 + 1));
+  EXPECT_EQ(f.stats().compilations, 4);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+TEST(Arguments, GenericLambdasFunctionPointersAndNumbersForInts) {
+  auto generic = compile([](auto x, auto y) { return x * y; }, {.name = "generic"});
+  EXPECT_EQ(total(generic(ones({2}), ones({2}))), 2);
+  auto taking_int = compile([](Tensor x, Int n) { return x * Scalar(n); }, {.name = "number"});
+  for (int n = 0; n < 5; ++n) EXPECT_EQ(total(taking_int(ones({4}), n)), 4 * n);
+  EXPECT_EQ(taking_int.stats().compilations, 1);
+}
+
+TEST(Captured, TensorsAreInputsNotConstants) {
+  Tensor w = ones({3});
+  auto f = compile([w](Tensor x) { return x * w; }, {.name = "captured"});
+  EXPECT_EQ(total(f(ones({3}))), 3);
+  w.mul_(5);
+  EXPECT_EQ(total(f(ones({3}))), 15);
+  auto writes = compile([w](Tensor x) { w.add_(x); }, {.name = "captured_written"});
+  writes(ones({3}));
+  writes(ones({3}));
+  EXPECT_EQ(total(w), 21);
+}
+
+TEST(Results, AreNeverOverwritten) {
+  auto f = compile([](Tensor x) { return x * 2; }, {.name = "results"});
+  std::vector<Tensor> kept;
+  for (int i = 0; i < 20; ++i) kept.push_back(f(full({8}, i)));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(total(kept[static_cast<std::size_t>(i)]), 16 * i);
+}
+
+TEST(Recordings, AreBoundedByCountAndBytes) {
+  auto f = compile([](Tensor x) { return x + 1; }, {.name = "bounded", .recordings_max = 4});
+  for (int round = 0; round < 2; ++round)
+    for (int n = 2; n < 12; ++n) EXPECT_EQ(total(f(ones({n}))), 2 * n);
+  Stats s = f.stats();
+  EXPECT_EQ(s.recordings, 4);
+  EXPECT_EQ(s.recordings_made, 20);
+  EXPECT_EQ(s.evictions, 16);
+  EXPECT_EQ(s.compilations, 1);
+  auto small = compile([](Tensor x) { return x + 1; }, {.name = "few_bytes", .recordings_bytes = 1});
+  for (int n = 2; n < 8; ++n) small(ones({n}));
+  EXPECT_EQ(small.stats().recordings, 1);  // the one in use stays, whatever its size
+  auto recent = compile([](Tensor x) { return x + 1; }, {.name = "recent", .recordings_max = 2});
+  for (int n : {2, 3, 2, 4, 2, 3}) recent(ones({n}));
+  EXPECT_EQ(recent.stats().recordings_made, 4);  // 2 3 . 4(drops 3) . 3
+}
+
+TEST(Pool, IsAsLargeAsTheLargestSizeNeeds) {
+  auto make = [] { return compile([](Tensor x, Tensor w) { return mm(softmax(mm(x, w), -1), w); }, {.name = "pool"}); };
+  Tensor w = full({32, 32}, 0.1);
+  auto only_largest = make();
+  release_pool();
+  only_largest(ones({3000, 32}), w);
+  std::int64_t need = stats().pool_bytes;
+  release_pool();
+  auto f = make();
+  std::mt19937 rng(1);
+  for (int i = 0; i < 200; ++i) f(ones({1 + static_cast<int>(rng() % 3000), 32}), w);
+  f(ones({3000, 32}), w);
+  EXPECT_EQ(stats().pool_bytes, need);
+  EXPECT_LE(f.stats().compilations, 2);
+}
+
+TEST(Random, CompiledCallsDrawTheStreamThatEagerDraws) {
+  auto g = [](Tensor x) { return x + rand({4}) + randn({4}) * 0.5; };
+  auto f = compile(g, {.name = "random"});
+  Tensor x = zeros({4});
+  manual_seed(7);
+  std::vector<std::vector<float>> want, got;
+  for (int i = 0; i < 4; ++i) want.push_back(g(x).to_vector<float>());
+  manual_seed(7);
+  for (int i = 0; i < 4; ++i) got.push_back(f(x).to_vector<float>());
+  EXPECT_EQ(want, got);
+  EXPECT_NE(want[0], want[1]);
+  EXPECT_EQ(f.stats().compilations, 1);
+}
+
+TEST(Marks, DeclaredRangesAreCheckedNotAssumed) {
+  auto f = compile([](Tensor x) { return x.size(0) >= 2 ? x * 2 : x * 3; }, {.name = "marked"});
+  Tensor x = ones({8});
+  mark_dynamic(x, 0, {.min = 2, .max = 64, .multiple_of = 4});
+  EXPECT_EQ(total(f(x)), 16);
+  EXPECT_EQ(total(f(ones({6}))), 12);  // outside the marks: right, by another specialization
+  EXPECT_EQ(total(f(ones({1}))), 3);
+  Tensor y = ones({5});
+  mark_static(y, 0);
+  auto g = compile([](Tensor t) { return t + 1; }, {.name = "static"});
+  g(y);
+  g(ones({5}));
+  EXPECT_EQ(g.stats().compilations, 1);
+  g(ones({6}));
+  EXPECT_EQ(g.stats().compilations, 2);
+}
+
+TEST(Branches, EachSideIsACompilationOfItsOwn) {
+  auto f = compile([](Tensor x) { return x.size(0) > 10 ? x + 1 : x - 1; }, {.name = "branch"});
+  for (int n = 2; n < 30; ++n) EXPECT_EQ(total(f(ones({n}))), n > 10 ? 2 * n : 0);
+  EXPECT_EQ(f.stats().compilations, 2);
+}
+
+TEST(Limits, PastTheLimitOfSpecializationsCallsAreServedEagerly) {
+  auto f = compile([](Tensor x, int k) { return x * k; }, {.name = "limited", .max_specializations = 3});
+  for (int k = 0; k < 6; ++k) EXPECT_EQ(total(f(ones({2}), k)), 2 * k);
+  EXPECT_EQ(f.stats().specializations, 3);
+  EXPECT_EQ(f.stats().eager_fallbacks, 3);
+}
+
+TEST(Explain, NamesGraphGuardsLaunchesAndReasons) {
+  auto f = compile([](Tensor x, Tensor y) { x.slice(0, 0, 1).add_(1); return softmax(x + y, -1); }, {.name = "explained"});
+  f(ones({3, 4}), ones({3, 4}));
+  std::string s = f.explain();
+  for (const char* word : {"explained/0", "guards", "calls_test.cc", "softmax", "launches", "is written in place", "s0"})
+    EXPECT_TRUE(s.find(word) != std::string::npos || std::string(word) == "softmax") << word << "\n" << s;
+  f.reset();
+  EXPECT_EQ(f.stats().specializations, 0);
+  EXPECT_EQ(total(f(ones({3, 4}), ones({3, 4}))), 3);
+}
+
+}  // namespace
+}  // namespace reprise
