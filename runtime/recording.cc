@@ -170,7 +170,7 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
     switch (buffer.kind) {
       case kernels::Buffer::Kind::Input: inst->base[b] = inputs[buffer.index]->data(); break;
       case kernels::Buffer::Kind::Output: {
-        Storage* s = new_storage(p.graph.inputs.empty() ? Device::cpu() : Device::cpu(), slots_[p.buffer_bytes[b]]);
+        Storage* s = new_storage(p.graph.meta(p.graph.outputs[buffer.index].value).device, slots_[p.buffer_bytes[b]]);
         inst->results[buffer.index] = s;
         inst->base[b] = s->data;
         break;
