@@ -146,7 +146,7 @@ std::vector<Figure> model_figures() {
   std::vector<Figure> out;
   set_num_threads(1);
   llama::Model model = llama::load(REPRISE_LLAMA_MODEL);
-  auto step = compile(llama::forward, {.name = "llama"});
+  auto step = compile(llama::forward, {.name = "llama", .recordings_max = 16});
   llama::Step run = [&](llama::Cache& c, Tensor t, Int pos, bool causal) { return step(model.config, model.weights, c, t, pos, causal); };
   auto quiet = [](char) {};
   llama::generate(model, run, "It is a truth", 32, {}, quiet);

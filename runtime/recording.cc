@@ -19,7 +19,7 @@ namespace reprise::runtime {
 
 using graph::OutputSpec;
 
-Recording::Recording(const Program& p, const std::int64_t* values) : program_(p), slots_(p.exprs.size()) {
+Recording::Recording(const Program& p, const std::int64_t* values, PlanMemory& memory) : program_(p), slots_(p.exprs.size()) {
   p.exprs.evaluate(values, slots_.data());
   std::size_t n = 0;
   for (const Program::LoopStep& s : p.loops) n += s.params.size();
@@ -30,7 +30,12 @@ Recording::Recording(const Program& p, const std::int64_t* values) : program_(p)
   if (!p.lives.empty()) {
     std::vector<std::int64_t> bytes;
     for (const kernels::TempLife& life : p.lives) bytes.push_back(slots_[p.buffer_bytes[life.buffer]]);
-    kernels::TempPlan plan = kernels::plan_offsets(p.lives, bytes);
+    if (!memory.known || memory.bytes != bytes) {
+      memory.plan = kernels::plan_offsets(p.lives, bytes);
+      memory.bytes = std::move(bytes);
+      memory.known = true;
+    }
+    const kernels::TempPlan& plan = memory.plan;
     for (std::size_t i = 0; i < p.lives.size(); ++i) temp_offset_[p.lives[i].buffer] = plan.offsets[i];
     temp_bytes_ = plan.total;
   }
@@ -207,7 +212,7 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
   Entry e;
   e.hash = h;
   for (std::uint32_t w : words) e.key.push_back(values[w]);
-  e.recording = std::make_shared<Recording>(program_, values);
+  e.recording = std::make_shared<Recording>(program_, values, plan_);
   counters().recordings_made.add();
   ++made_;
   bytes_ += e.recording->bytes();

@@ -8,16 +8,25 @@
 #include <vector>
 
 #include "reprise/compile.h"
+#include "kernels/temp_plan.h"
 #include "runtime/call_frame.h"
 #include "runtime/program.h"
 
 namespace reprise::runtime {
 
+/// The latest plan of temporaries: sizes that leave all of them as large as they were share it (a position that moves in
+/// a cache changes no temporary).
+struct PlanMemory {
+  std::vector<std::int64_t> bytes;
+  kernels::TempPlan plan;
+  bool known = false;
+};
+
 /// A program bound to one set of sizes: every size, stride, grid and offset resolved. What still moves from call to call
 /// are the addresses of inputs and results, which a replay fills in.
 class Recording {
  public:
-  Recording(const Program&, const std::int64_t* values);
+  Recording(const Program&, const std::int64_t* values, PlanMemory&);
 
   /// Runs every launch and builds the results. Throws what a kernel reports, with the operator's name and line; then the
   /// arguments are as before (a launch that may fail stands before every write to an argument).
@@ -74,6 +83,7 @@ class RecordingCache {
   mutable std::mutex mu_;
   std::list<Entry> entries_;                                             // guarded by mu_; most recently used first
   std::unordered_multimap<std::uint64_t, std::list<Entry>::iterator> by_hash_;  // guarded by mu_
+  PlanMemory plan_;                                                      // guarded by mu_
   std::int64_t bytes_ = 0, made_ = 0, evicted_ = 0;                      // guarded by mu_
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace llama {
@@ -23,18 +24,29 @@ rp::Tensor token_tensor(const std::string& text, std::size_t first, std::size_t 
 
 int Sampler::operator()(const float* logits, int n) {
   if (options_.temperature <= 0) return static_cast<int>(std::max_element(logits, logits + n) - logits);
-  order_.resize(static_cast<std::size_t>(n));
-  std::iota(order_.begin(), order_.end(), 0);
+  // The k likeliest, in order of their number: a selection is a good deal quicker than sorting, and as deterministic.
   int k = options_.top_k > 0 ? std::min(options_.top_k, n) : n;
-  std::partial_sort(order_.begin(), order_.begin() + k, order_.end(), [&](int a, int b) { return logits[a] > logits[b]; });
-  weight_.resize(static_cast<std::size_t>(k));
+  float least = -INFINITY;
+  if (k < n) {
+    ranked_.assign(logits, logits + n);
+    std::nth_element(ranked_.begin(), ranked_.begin() + (k - 1), ranked_.end(), std::greater<float>());
+    least = ranked_[static_cast<std::size_t>(k - 1)];
+  }
+  float most = *std::max_element(logits, logits + n);
+  kept_.clear();
+  weight_.clear();
   double total = 0;
-  for (int i = 0; i < k; ++i) total += weight_[i] = std::exp((logits[order_[i]] - logits[order_[0]]) / options_.temperature);
+  for (int i = 0; i < n && static_cast<int>(kept_.size()) < k; ++i) {
+    if (!(logits[i] >= least)) continue;
+    kept_.push_back(i);
+    weight_.push_back(std::exp((logits[i] - most) / options_.temperature));
+    total += weight_.back();
+  }
   // 53 random bits: std::uniform_real_distribution may differ between standard libraries.
   double at = static_cast<double>(random_() >> 11) * 0x1p-53 * total;
-  for (int i = 0; i < k; ++i)
-    if ((at -= weight_[i]) < 0) return order_[i];
-  return order_[k - 1];
+  for (std::size_t i = 0; i < kept_.size(); ++i)
+    if ((at -= weight_[i]) < 0) return kept_[i];
+  return kept_.back();
 }
 
 Generated generate(const Model& model, const Step& step, const std::string& prompt, std::int64_t tokens, SamplingOptions options,
@@ -93,13 +105,14 @@ static std::uint64_t sum_words(const std::uint64_t* p, std::int64_t n) {
 double read_bandwidth(std::int64_t bytes) {
   std::vector<std::uint64_t> buffer(static_cast<std::size_t>(bytes) / 8 + 1, 1);
   volatile std::uint64_t sink = 0;
-  double best = 0;
-  for (int pass = 0; pass < 30; ++pass) {
+  std::vector<double> rates;
+  for (int pass = 0; pass < 51; ++pass) {
     auto begin = std::chrono::steady_clock::now();
     sink = sink + sum_words(buffer.data(), static_cast<std::int64_t>(buffer.size()));
-    best = std::max(best, static_cast<double>(buffer.size() * 8) / seconds_since(begin));
+    rates.push_back(static_cast<double>(buffer.size() * 8) / seconds_since(begin));
   }
-  return best;
+  std::nth_element(rates.begin(), rates.begin() + 25, rates.end());
+  return rates[25];
 }
 
 }  // namespace llama

@@ -24,7 +24,8 @@ class Sampler {
  private:
   SamplingOptions options_;
   std::mt19937_64 random_;
-  std::vector<int> order_;
+  std::vector<float> ranked_;
+  std::vector<int> kept_;
   std::vector<double> weight_;
 };
 
@@ -45,8 +46,8 @@ struct Generated {
 Generated generate(const Model& model, const Step& step, const std::string& prompt, std::int64_t tokens, SamplingOptions,
                    const std::function<void(char)>& emit);
 
-/// Bytes per second that one thread reads from a buffer of this size, in a loop that only adds them up: the best of
-/// several passes, the buffer touched before.
+/// Bytes per second that one thread reads from a buffer of this size, in a loop that only adds them up: the median of
+/// 51 passes, as token rates are means over many steps; the buffer is touched before.
 double read_bandwidth(std::int64_t bytes);
 
 }  // namespace llama

@@ -109,7 +109,8 @@ int run(const Options& o) {
   rp::set_num_threads(o.threads);
   llama::Model model = llama::load(o.model);
 
-  auto step = rp::compile(llama::forward, {.name = "llama"});
+  // A position is decoded once: old recordings are not worth keeping.
+  auto step = rp::compile(llama::forward, {.name = "llama", .recordings_max = 16});
   llama::Step eager = [&](llama::Cache& cache, rp::Tensor tokens, rp::Int pos, bool causal) {
     return llama::forward(model.config, model.weights, cache, tokens, pos, causal);
   };
