@@ -90,7 +90,8 @@ Generated generate(const Model& model, const Step& step, const std::string& prom
   return out;
 }
 
-#if defined(__x86_64__)
+// (An ifunc is resolved before ThreadSanitizer is ready for instrumented code.)
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
 static std::uint64_t sum_words(const std::uint64_t* p, std::int64_t n) {
