@@ -76,9 +76,7 @@ Program build_program(graph::Graph graph, std::string_view mode, const std::vect
     bool alias = spec.kind == graph::OutputSpec::Kind::AliasOfInput || spec.kind == graph::OutputSpec::Kind::AliasOfOutput;
     Program::Out o;
     o.layout = b.layout(alias ? spec.layout : out.layout);
-    o.has_target = !out.target.sizes.empty();
-    o.target = o.has_target ? b.layout(out.target)
-               : spec.kind == graph::OutputSpec::Kind::NewValueOfInput ? b.layout(p.graph.meta(p.graph.inputs[spec.source].value).layout) : SlotLayout{};
+    if (spec.kind == graph::OutputSpec::Kind::NewValueOfInput && !out.in_place) o.target = b.layout(out.target);
     p.outputs.push_back(std::move(o));
   }
   for (const graph::MetadataMutation& m : p.graph.metadata_mutations) p.metadata.push_back(b.layout(m.layout));

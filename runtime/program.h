@@ -59,8 +59,7 @@ struct Program {
   std::vector<Slot> buffer_bytes;                  ///< by buffer; 0 for inputs
   std::vector<kernels::TempLife> lives;
   struct Out {
-    SlotLayout layout, target;                     ///< see kernels::Lowered::Out; target: whole input if empty
-    bool has_target = false;
+    SlotLayout layout, target;                     ///< see kernels::Lowered::Out; target: of what the epilogue copies
   };
   std::vector<Out> outputs;                        ///< by graph output
   std::vector<SlotLayout> metadata;                ///< by graph.metadata_mutations

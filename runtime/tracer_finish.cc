@@ -1,4 +1,5 @@
 // The end of a trace: what the graph's values mean to the caller.
+#include <algorithm>
 #include <unordered_map>
 
 #include "base/errors.h"
@@ -17,6 +18,15 @@ bool same_ints(const Ints& a, const Ints& b) {
 }
 bool same_layout(const Layout& a, const Layout& b) {
   return same_ints(a.sizes, b.sizes) && same_ints(a.strides, b.strides) && identical(a.offset, b.offset);
+}
+
+// May one element stand at several indices? Such a result stays a view: written out it would take more memory, and a
+// write to it must be refused as eager refuses it.
+bool may_overlap_itself(const TracedRef& r) {
+  const Layout& l = r.user_meta.layout;
+  for (std::size_t d = 0; d < l.strides.size(); ++d)
+    if (!l.strides[d].is_symbolic() && l.strides[d].hint() == 0 && (l.sizes[d].is_symbolic() || l.sizes[d].hint() > 1)) return true;
+  return std::any_of(r.chain.begin(), r.chain.end(), [](const ViewStep& s) { return s.op == graph::OpId::as_strided; });
 }
 
 }  // namespace
@@ -42,7 +52,7 @@ Traced Tracer::finish() {
       o.kind = OutputSpec::Kind::AliasOfInput;
       o.source = static_cast<std::uint32_t>(s->input);
       o.layout = r->user_meta.layout;
-    } else if (shown[s] == 1) {
+    } else if (shown[s] == 1 && !may_overlap_itself(*r)) {
       o.value = value_of(*r);  // a lone view of an intermediate needs no storage that others share
     } else {
       auto [it, fresh] = base_output.emplace(s, static_cast<std::uint32_t>(g.outputs.size()));

@@ -82,10 +82,14 @@ void Tracer::write(TracedRef& ref, ValueId value, SourceLoc loc) {
   // Several elements at one address: ATen refuses such writes too.
   for (std::size_t d = 0; d < ref.user_meta.layout.strides.size(); ++d) {
     Int stride = ref.user_meta.layout.strides[d], size = ref.user_meta.layout.sizes[d];
-    if (!stride.is_symbolic() && stride.hint() == 0 && !(!size.is_symbolic() && size.hint() <= 1) && size.hint() > 1)
+    if (!stride.is_symbolic() && stride.hint() == 0 && size > 1 && numel(ref.user_meta.layout.sizes) > 0)
       fail(ErrorCode::AliasConflict, "write", loc, "dimension ", d, " of the written tensor is expanded: ", size,
            " elements share one address; clone() it first");
   }
+  // Whether windows over each other are written, and what a write to a part of them leaves, is decided on numbers.
+  for (const ViewStep& step : ref.chain)
+    if (step.op == OpId::as_strided && !known_contiguous({std::get<Ints>(step.args[1]), std::get<Ints>(step.args[2]), 0}))
+      fail(ErrorCode::NotTraceable, "write", loc, "a write through as_strided");
   std::vector<ValueId> parents{ref.storage->base};
   for (const ViewStep& step : ref.chain) parents.push_back(add_view(parents.back(), step, loc));
   if (!same_sizes(g.meta(value).layout.sizes, g.meta(parents.back()).layout.sizes))
@@ -115,10 +119,14 @@ void Tracer::write(TracedRef& ref, ValueId value, SourceLoc loc) {
         now = g.add(OpId::permute, {now, inverse}, loc);
         break;
       }
-      case OpId::expand: break;  // of equal sizes, or the check above has thrown
+      case OpId::expand: {
+        // A part of an expanded view can be written (one row of it is every row), but its inverse is no scatter.
+        if (numel(g.meta(now).layout.sizes) != numel(sizes)) fail(ErrorCode::NotTraceable, "write", loc, "a write to a part of an expanded tensor");
+        if (!same_sizes(g.meta(now).layout.sizes, sizes)) now = g.add(OpId::view, {contiguous(now, loc), sizes}, loc);
+        break;
+      }
       default: now = g.add(OpId::view, {contiguous(now, loc), sizes}, loc);  // view, squeeze, unsqueeze
     }
-    if (step.op == OpId::expand && !same_sizes(g.meta(now).layout.sizes, sizes)) now = g.add(OpId::view, {contiguous(now, loc), sizes}, loc);
   }
   ref.storage->base = now;
   ++ref.storage->generation;
