@@ -33,6 +33,8 @@ std::string_view error_code_name(ErrorCode code) {
       return "OutOfMemory";
     case ErrorCode::DeviceUnavailable:
       return "DeviceUnavailable";
+    case ErrorCode::DeviceFailed:
+      return "DeviceFailed";
     case ErrorCode::NotTraceable:
       return "NotTraceable";
     case ErrorCode::Sealed:

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "device/backend.h"
 #include "graph/graph.h"
 #include "reprise/error.h"
 #include "kernels/loop_ir.h"
@@ -102,14 +103,35 @@ struct NativeLaunch {
   std::vector<MicroKernelSpec> micro;
   Int scratch_bytes = 0;                ///< extra temp the kernel wants: appended by lowering as a last operand of dtype uint8
 };
+/// A kernel written for a device's blocks of threads (kernels/grid.h says what each does). Its arguments are the buffers,
+/// then `ints`; offsets and strides, in elements, are among these.
+struct GridLaunch {
+  MicroKernelSpec code;
+  std::vector<std::uint32_t> buffers;
+  std::vector<bool> written;            ///< by buffers
+  std::vector<Int> ints;
+  device::Dim3 (*grid)(const std::int64_t* ints) = nullptr;  ///< blocks, for the values of `ints`; an empty one: nothing to do
+};
 struct Launch {
-  std::variant<LoopLaunch, NativeLaunch> what;
+  std::variant<LoopLaunch, NativeLaunch, GridLaunch> what;
   std::string name;                     ///< "rms_norm_mul", "linear", "topk"
   SourceLoc loc;                        ///< line of the (first) operator in it
   bool may_fail = false;
   std::vector<std::uint32_t> nodes;     ///< graph nodes it computes, for explain()
   std::string op{};                     ///< the operator that a fault's Error names; empty: `name`
 };
+
+/// f(buffer) for every buffer reference of a launch, as a reference that may be changed.
+template <class L, class F>
+void for_each_buffer(L& launch, F&& f) {
+  if (auto* loop = std::get_if<LoopLaunch>(&launch.what)) {
+    for (auto& b : loop->buffers) f(b);
+  } else if (auto* grid = std::get_if<GridLaunch>(&launch.what)) {
+    for (auto& b : grid->buffers) f(b);
+  } else {
+    for (auto& o : std::get<NativeLaunch>(launch.what).operands) f(o.buffer);
+  }
+}
 
 /// A graph made into launches over buffers: the recipe for every size the guards admit. Launch order is a valid order.
 struct Lowered {

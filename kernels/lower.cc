@@ -71,13 +71,7 @@ void drop_unused_buffers(Lowered& l) {
   std::vector<bool> used(l.buffers.size());
   for (std::size_t b = 0; b < l.buffers.size(); ++b) used[b] = l.buffers[b].kind != Buffer::Kind::Temp;
   auto each = [&](auto&& f) {
-    for (Launch& launch : l.launches) {
-      if (auto* loop = std::get_if<LoopLaunch>(&launch.what)) {
-        for (std::uint32_t& b : loop->buffers) f(b);
-      } else {
-        for (Operand& o : std::get<NativeLaunch>(launch.what).operands) f(o.buffer);
-      }
-    }
+    for (Launch& launch : l.launches) for_each_buffer(launch, f);
   };
   each([&](std::uint32_t& b) { used[b] = true; });
   std::vector<std::uint32_t> to(l.buffers.size());

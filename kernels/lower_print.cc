@@ -50,6 +50,19 @@ void arguments(std::ostream& s, const Lowered& l, const LoopLaunch& n) {
   }
 }
 
+void arguments(std::ostream& s, const Lowered& l, const GridLaunch& n) {
+  for (std::size_t i = 0; i < n.buffers.size(); ++i) {
+    s << (i ? ", " : "") << (n.written[i] ? "-> " : "");
+    buffer(s, l, n.buffers[i]);
+  }
+  s << ") " << n.code.kind << '(';
+  for (std::size_t i = 0; i < n.ints.size(); ++i) s << (i ? ", " : "") << n.ints[i];
+}
+
+constexpr const char* kind_name(const LoopLaunch&) { return "loop "; }
+constexpr const char* kind_name(const NativeLaunch&) { return "native "; }
+constexpr const char* kind_name(const GridLaunch&) { return "grid "; }
+
 }  // namespace
 
 std::string print(const Lowered& l) {
@@ -61,8 +74,7 @@ std::string print(const Lowered& l) {
     s << ": " << l.buffers[i].bytes << " bytes\n";
   }
   for (const Launch& launch : l.launches) {
-    bool loop = std::holds_alternative<LoopLaunch>(launch.what);
-    s << (loop ? "loop " : "native ") << launch.name << '(';
+    s << std::visit([](const auto& what) { return kind_name(what); }, launch.what) << launch.name << '(';
     std::visit([&](const auto& what) { arguments(s, l, what); }, launch.what);
     s << ')' << (launch.may_fail ? " may fail" : "");
     if (launch.loc) s << "  ; " << launch.loc.file << ':' << launch.loc.line;

@@ -4,19 +4,6 @@
 #include <numeric>
 
 namespace reprise::kernels {
-namespace {
-
-template <class F>
-void for_each_buffer(const Launch& launch, F&& f) {
-  if (const auto* loop = std::get_if<LoopLaunch>(&launch.what)) {
-    for (std::uint32_t b : loop->buffers) f(b);
-  } else {
-    for (const Operand& o : std::get<NativeLaunch>(launch.what).operands) f(o.buffer);
-  }
-}
-
-}  // namespace
-
 std::vector<TempLife> temp_lives(const Lowered& l) {
   std::vector<std::int32_t> at(l.buffers.size(), -1);
   std::vector<TempLife> lives;

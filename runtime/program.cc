@@ -36,6 +36,8 @@ class Builder {
     p_.loops.push_back(std::move(step));
   }
 
+  void add(const kernels::GridLaunch&, std::uint32_t) { fail(ErrorCode::Internal, "compile", {}, "the host runs no grid kernels"); }
+
   void add(const kernels::NativeLaunch& n, std::uint32_t launch) {
     Program::NativeStep step;
     step.launch = launch;

@@ -20,6 +20,7 @@ enum class ErrorCode {
   Io,                ///< the operating system refused
   OutOfMemory,       ///< no bytes left, with who holds what
   DeviceUnavailable, ///< no such device, and why
+  DeviceFailed,      ///< a device or its driver reported a failure: its name, and the kernel's
   NotTraceable,      ///< only inside a trace: the call cannot be recorded; `compile` falls back to eager
   Sealed,            ///< a sealed function would have to compile; names the guard that failed
   Internal,          ///< our mistake
