@@ -8,7 +8,6 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
@@ -17,16 +16,12 @@
 #include <llvm/TargetParser/Host.h>
 
 #include <atomic>
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <future>
-#include <mutex>
-#include <unordered_map>
 
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "jit/kernel_cache.h"
+#include "jit/module_tools.h"
 
 namespace reprise::jit {
 
@@ -87,14 +82,9 @@ class LinkedCode final : public Code {
   static inline std::atomic<std::int64_t> live_{0};
 };
 
-/// What one thread compiles with. LLVM's contexts and target machines are not shared between threads.
+/// The target machines of one thread: LLVM's are not shared between threads.
 class ThreadCompiler {
  public:
-  /// The context collects types and constants of every kernel; it is renewed now and then so that it does not grow.
-  llvm::LLVMContext& context() {
-    if (!context_ || ++uses_ % 128 == 0) context_ = std::make_unique<llvm::LLVMContext>();
-    return *context_;
-  }
   llvm::TargetMachine& machine(Effort effort) {
     auto& tm = machines_[static_cast<int>(effort)][host().vector_bits / 256];
     if (!tm) tm = make(effort);
@@ -123,37 +113,13 @@ class ThreadCompiler {
     if (!tm) fail(ErrorCode::Internal, "jit", {}, "no code generator for ", host().cpu);
     return tm;
   }
-  std::unique_ptr<llvm::LLVMContext> context_;
   std::unique_ptr<llvm::TargetMachine> machines_[2][3];  // by effort, and vector width (128, 256, 512)
-  int uses_ = 0;
 };
 
-std::string text_of(const llvm::Module& m) {
-  std::string s;
-  llvm::raw_string_ostream out(s);
-  m.print(out, nullptr);
-  return s;
-}
-
-void write_file(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
-
-std::string assembly_of(llvm::Module& m, llvm::TargetMachine& tm) {
-  llvm::SmallString<0> text;
-  llvm::raw_svector_ostream out(text);
-  llvm::legacy::PassManager passes;
-  if (tm.addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile)) return "";
-  passes.run(m);
-  return std::string(text);
-}
-
 void dump(const std::string& key, llvm::Module& m, llvm::TargetMachine& tm, const std::string& name) {
-  if (knobs().dump.empty()) return;
-  std::error_code ignored;
-  std::filesystem::create_directories(knobs().dump, ignored);
-  const std::string stem = knobs().dump + "/" + name;
-  write_file(stem + ".kernel", key);
-  write_file(stem + ".ll", text_of(m));
-  write_file(stem + ".s", assembly_of(m, tm));
+  dump_file(name + ".kernel", key);
+  dump_file(name + ".ll", text_of(m));
+  dump_file(name + ".s", assembly_of(m, tm));
 }
 
 llvm::SmallVector<char, 0> object_of(llvm::Module& m, llvm::TargetMachine& tm) {
@@ -165,13 +131,6 @@ llvm::SmallVector<char, 0> object_of(llvm::Module& m, llvm::TargetMachine& tm) {
     fail(ErrorCode::Internal, "jit", {}, "no object emission");
   passes.run(m);
   return bytes;
-}
-
-void check_module(const llvm::Module& m, const std::string& key) {
-  if (knobs().verify < 1) return;
-  std::string why;
-  llvm::raw_string_ostream out(why);
-  if (llvm::verifyModule(m, &out)) fail(ErrorCode::Internal, "jit", {}, "invalid IR: ", why, " for\n", key, text_of(m));
 }
 
 CodePtr build(const std::string& key, const EmitFn& emit) {
@@ -187,7 +146,7 @@ CodePtr build(const std::string& key, const EmitFn& emit) {
     m->setDataLayout(tools.machine(effort).createDataLayout());
     return m;
   };
-  llvm::LLVMContext& context = tools.context();
+  llvm::LLVMContext& context = thread_context();
   Effort effort;
   std::unique_ptr<llvm::Module> m = fresh(context, effort);
   check_module(*m, key);
@@ -209,74 +168,24 @@ CodePtr build(const std::string& key, const EmitFn& emit) {
   return std::make_shared<LinkedCode>(symbol->getAddress().toPtr<void*>(), std::move(memory));
 }
 
-/// Kernels by content. An entry is a future: the first asker builds, the others wait; a failure leaves no entry.
-class Cache {
- public:
-  CodePtr get(std::string key, const EmitFn& emit) {
-    key += "; code " + std::to_string(code_key()) + "\n";
-    std::promise<CodePtr> promise;
-    std::shared_future<CodePtr> future;
-    {
-      std::unique_lock lock(mu_);
-      if (auto it = entries_.find(key); it != entries_.end()) {
-        future = it->second;
-        hits_ += 1;
-        lock.unlock();
-        return future.get();
-      }
-      if (entries_.size() >= kMost) drop_unused();
-      entries_.emplace(key, promise.get_future().share());
-    }
-    const auto start = std::chrono::steady_clock::now();
-    try {
-      CodePtr code = build(key, emit);
-      promise.set_value(code);
-      const auto us =
-          std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
-      std::lock_guard lock(mu_);
-      compiled_ += 1, compile_us_ += us;
-      return code;
-    } catch (...) {
-      {
-        std::lock_guard lock(mu_);
-        entries_.erase(key);
-      }
-      promise.set_exception(std::current_exception());
-      throw;
-    }
-  }
-  CacheStats stats() {
-    std::lock_guard lock(mu_);
-    return {compiled_, hits_, LinkedCode::live(), compile_us_};
-  }
-
-  void trim() {
-    std::lock_guard lock(mu_);
-    drop_unused();
-  }
-
- private:
-  static constexpr std::size_t kMost = 8192;  // each kernel costs two memory mappings; the system allows some 65000
-  void drop_unused() {                        // under mu_
-    std::erase_if(entries_, [](const auto& e) {
-      return e.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready && e.second.get().use_count() == 1;
-    });
-  }
-  std::mutex mu_;
-  std::unordered_map<std::string, std::shared_future<CodePtr>> entries_;  // guarded by mu_
-  std::int64_t compiled_ = 0, hits_ = 0, compile_us_ = 0;                 // guarded by mu_
-};
-Cache& cache() {
-  static Cache* c = new Cache;  // never destroyed: see Linker
+KernelCache<Code>& cache() {
+  // Never destroyed: see Linker. Each kernel costs two memory mappings; the system allows some 65000.
+  static auto* c = new KernelCache<Code>(8192);
   return *c;
 }
 
 }  // namespace
 
-CodePtr compile_module(std::string key, const EmitFn& emit) { return cache().get(std::move(key), emit); }
+CodePtr compile_module(std::string key, const EmitFn& emit) {
+  key += "; code " + std::to_string(code_key()) + "\n";
+  return cache().get(key, [&] { return build(key, emit); });
+}
 
-CacheStats cache_stats() { return cache().stats(); }
-void drop_unused_code() { cache().trim(); }
+CacheStats cache_stats() {
+  const auto s = cache().stats();
+  return {s.built, s.hits, LinkedCode::live(), s.build_us};
+}
+void drop_unused_code() { cache().drop_unused(); }
 
 std::string ir_text(const EmitFn& emit) {
   llvm::LLVMContext context;

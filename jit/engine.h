@@ -12,12 +12,14 @@ class Module;
 
 namespace reprise::jit {
 
-/// What the machine can do, asked once. `vector_bits` obeys REPRISE_VECTOR_BITS.
+/// What the machine that code is made for can do: the host's is asked once, and its `vector_bits` obeys
+/// REPRISE_VECTOR_BITS. Other machines (jit/grid_engine.h) have the defaults.
 struct Host {
   std::string cpu, features;  ///< LLVM's names
   int vector_bits = 128;      ///< widest vectors the CPU computes in
   bool avx512 = false;        ///< F, BW, DQ and VL: masks are cheap and every element width has masked memory access
   bool avx512bf16 = false, avx512vnni = false, avx512fp16 = false, fma = false, amx = false;
+  bool runtime_calls = true;  ///< code may call functions of this process; else a library inside its module
 };
 const Host& host();
 

@@ -1,0 +1,80 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace reprise::jit {
+
+/// Kernels by content, one build for each: an entry is a future, so the first asker builds and the others wait. A
+/// failed build leaves no entry. Threads: any.
+template <class T>
+class KernelCache {
+ public:
+  using Ptr = std::shared_ptr<const T>;
+  explicit KernelCache(std::size_t most) : most_(most) {}
+
+  /// `build` makes what `key` stands for; what it throws passes through to everybody who waited.
+  template <class Build>
+  Ptr get(const std::string& key, Build&& build) {
+    std::promise<Ptr> promise;
+    std::shared_future<Ptr> future;
+    {
+      std::unique_lock lock(mu_);
+      if (auto it = entries_.find(key); it != entries_.end()) {
+        future = it->second;
+        hits_ += 1;
+        lock.unlock();
+        return future.get();
+      }
+      if (entries_.size() >= most_) drop_unused_locked();
+      entries_.emplace(key, promise.get_future().share());
+    }
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      Ptr made = build();
+      promise.set_value(made);
+      const auto us =
+          std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+      std::lock_guard lock(mu_);
+      built_ += 1, build_us_ += us;
+      return made;
+    } catch (...) {
+      {
+        std::lock_guard lock(mu_);
+        entries_.erase(key);
+      }
+      promise.set_exception(std::current_exception());
+      throw;
+    }
+  }
+
+  struct Stats {
+    std::int64_t built, hits, build_us;
+  };
+  Stats stats() {
+    std::lock_guard lock(mu_);
+    return {built_, hits_, build_us_};
+  }
+  /// Forgets what nobody else holds.
+  void drop_unused() {
+    std::lock_guard lock(mu_);
+    drop_unused_locked();
+  }
+
+ private:
+  void drop_unused_locked() {
+    std::erase_if(entries_, [](const auto& e) {
+      return e.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready && e.second.get().use_count() == 1;
+    });
+  }
+  const std::size_t most_;
+  std::mutex mu_;
+  std::unordered_map<std::string, std::shared_future<Ptr>> entries_;  // guarded by mu_
+  std::int64_t built_ = 0, hits_ = 0, build_us_ = 0;                  // guarded by mu_
+};
+
+}  // namespace reprise::jit
