@@ -1,6 +1,4 @@
 #pragma once
-#include <llvm/Support/CodeGen.h>
-
 #include <string>
 #include <string_view>
 
