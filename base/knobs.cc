@@ -59,6 +59,7 @@ Knobs knobs_from_environment(std::vector<std::string>* problems) {
     std::string_view entry = *e;
     std::size_t eq = entry.find('=');
     if (!entry.starts_with("REPRISE_") || eq == std::string_view::npos) continue;
+    if (entry.starts_with("REPRISE_TEST_") || entry.starts_with("REPRISE_SIM_")) continue;  // the test suite's own
     std::string variable(entry.substr(0, eq));
     std::string_view value = entry.substr(eq + 1);
     bool found = false;

@@ -25,7 +25,7 @@ struct Dim3 {
 
 /// What code must be made for (jit/grid.h makes it).
 struct CodeTarget {
-  std::string arch;        ///< "sm_90"
+  std::string arch;        ///< "sm_90"; empty: no code is made for this device, the host runs every kernel
   /// Where a kernel's pointer arguments come from. Direct: the argument is the address; a replay whose addresses moved
   /// updates the node. Indirect: the argument is the address of a cell that holds it; a replay uploads the cells.
   bool indirect = false;

@@ -3,8 +3,10 @@
 #include <ostream>
 
 #include "base/errors.h"
+#include "device/backend.h"
 #include "device/device_memory.h"
 #include "device/host_memory.h"
+#include "device/null/null_device.h"
 
 namespace reprise {
 
@@ -23,19 +25,38 @@ std::ostream& operator<<(std::ostream& s, Device d) { return s << d.str(); }
 
 namespace device {
 
+std::string why_unavailable(Device d) {
+  switch (d.type) {
+    case DeviceType::Cpu:
+      return d.index == 0 ? "" : "the host is one device, cpu";
+    case DeviceType::Cuda:
+      return "this build has no CUDA device support";
+    case DeviceType::Null:
+      return "";
+  }
+  return "no such kind of device";
+}
+
+Backend& backend(Device d, const char* op, SourceLoc loc) {
+  require_available(d, op, loc);
+  REPRISE_CHECK(d.type == DeviceType::Null, " the host has no backend");
+  return null_backend();
+}
+
 void require_available(Device d, const char* op, SourceLoc loc) {
-  if (d.type == DeviceType::Cpu && d.index == 0) return;
-  const char* why = d.type == DeviceType::Cpu    ? "the host is one device, cpu"
-                    : d.type == DeviceType::Cuda ? "this build has no CUDA device support"
-                                                 : "this build keeps no tensors on the recording device";
-  fail(ErrorCode::DeviceUnavailable, op, loc, "device ", d.str(), " is not available: ", why);
+  if (d == Device::cpu()) return;
+  std::string why = why_unavailable(d);
+  if (!why.empty()) fail(ErrorCode::DeviceUnavailable, op, loc, "device ", d.str(), " is not available: ", why);
 }
 
 void* allocate(Device d, std::int64_t bytes) {
-  require_available(d, "allocate");
-  return host_allocate(bytes);
+  if (d == Device::cpu()) return host_allocate(bytes);
+  return backend(d, "allocate").allocate(bytes);
 }
-void deallocate(Device, void* p, std::int64_t bytes) noexcept { host_free(p, bytes); }
+void deallocate(Device d, void* p, std::int64_t bytes) noexcept {
+  if (d == Device::cpu()) return host_free(p, bytes);
+  backend(d).deallocate(p, bytes);  // made when the bytes were, so it throws nothing
+}
 
 }  // namespace device
 }  // namespace reprise

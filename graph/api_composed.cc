@@ -1,9 +1,12 @@
 // Functions that are several operators.
 #include "base/errors.h"
+#include "device/backend.h"
+#include "device/device_memory.h"
 #include "graph/api_args.h"
 #include "graph/shape_rules.h"
 #include "reprise/ops.h"
 #include "tensor/impl.h"
+#include "tensor/transfer.h"
 
 namespace reprise {
 
@@ -80,6 +83,22 @@ Tensor to(const Tensor& self, DType dtype, SourceLoc loc) {
   if (checked_meta(self, "to", loc).dtype == dtype) return self;
   return call1(OpId::to, {arg(self), dtype}, loc);
 }
+namespace {
+bool is_dense(const TensorImpl& t) {
+  std::int64_t span = 1;
+  for (int d = 0; d < t.rank; ++d) span += (t.sizes[d] - 1) * t.strides[d];
+  return span == t.numel();
+}
+}  // namespace
+
+Tensor to(const Tensor& self, Device device, SourceLoc loc) {
+  TensorImpl& t = defined_impl(self, "to", loc);
+  if (t.device == device) return self;
+  if (t.trace) t.trace->reads_value("to(device)", loc);
+  device::require_available(device, "to", loc);
+  return transfer(is_dense(t) ? self : contiguous(self, loc), device, "to", loc);
+}
+
 Tensor type_as(const Tensor& self, const Tensor& other, SourceLoc loc) {
   return to(self, checked_meta(other, "type_as", loc).dtype, loc);
 }
@@ -89,6 +108,11 @@ Tensor contiguous(const Tensor& self, SourceLoc loc) {
 }
 
 Tensor Tensor::copy_(const Tensor& src, SourceLoc loc) const {
+  TensorImpl &to = defined_impl(*this, "copy_", loc), &from = defined_impl(src, "copy_", loc);
+  if (to.device != from.device && (src.dim() > 0 || !device::runs_host_code(from.device))) {
+    if (to.trace) to.trace->reads_value("copy_ from another device", loc);
+    return copy_(src.to(to.device, loc), loc);
+  }
   return call1(OpId::copy, {arg(*this), arg(src)}, loc, true);
 }
 Tensor Tensor::fill_(const Operand& value, SourceLoc loc) const {

@@ -302,6 +302,9 @@ Tensor Tensor::masked_fill_(const Tensor& mask, const Operand& value, SourceLoc 
   return call1(OpId::masked_fill, {arg(*this), arg(mask), arg(value)}, loc, true);
 }
 Tensor Tensor::to(DType dtype, SourceLoc loc) const { return reprise::to(*this, dtype, loc); }
+Tensor Tensor::to(Device device, SourceLoc loc) const { return reprise::to(*this, device, loc); }
+Tensor Tensor::cpu(SourceLoc loc) const { return reprise::to(*this, Device::cpu(), loc); }
+Tensor Tensor::cuda(int index, SourceLoc loc) const { return reprise::to(*this, Device::cuda(index), loc); }
 Tensor Tensor::type_as(const Tensor& other, SourceLoc loc) const { return reprise::type_as(*this, other, loc); }
 Tensor Tensor::clone(SourceLoc loc) const { return reprise::clone(*this, loc); }
 Tensor Tensor::contiguous(SourceLoc loc) const { return reprise::contiguous(*this, loc); }

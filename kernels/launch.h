@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
@@ -133,6 +134,14 @@ void for_each_buffer(L& launch, F&& f) {
   }
 }
 
+/// f(buffer, read, written) for every use that a launch makes of a buffer.
+void for_each_use(const Launch&, const std::function<void(std::uint32_t buffer, bool read, bool written)>& f);
+
+/// What a device runs. Calls: loop kernels and native kernels are functions of the host. Grids: loop kernels and grid
+/// kernels are launched on the device, and native kernels are what is left to the host; the epilogue's copies into
+/// written inputs are launches, too, the last ones.
+enum class LaunchStyle : std::uint8_t { Calls, Grids };
+
 /// A graph made into launches over buffers: the recipe for every size the guards admit. Launch order is a valid order.
 struct Lowered {
   std::vector<Buffer> buffers;
@@ -157,7 +166,7 @@ std::vector<TempLife> temp_lives(const Lowered&);
 
 /// kernels/lower.cc: fuses, assigns buffers, builds launches. `mode`: "full", "no-fuse" (one launch a node), "interpret"
 /// (every node through its reference kernel). The graph must be functional and verified.
-Lowered lower(const graph::Graph&, std::string_view mode);
+Lowered lower(const graph::Graph&, std::string_view mode, LaunchStyle style = LaunchStyle::Calls);
 
 /// The reference kernel of an operator (kernels/reference/*.cc): any dtype the schema admits, any strides, slow and right;
 /// null for views and joins that lowering handles itself. Also the oracle of the tests.

@@ -8,7 +8,9 @@
 #include "base/errors.h"
 #include "kernels/attention.h"
 #include "kernels/fuse.h"
+#include "kernels/grid.h"
 #include "kernels/launch.h"
+#include "kernels/lower_epilogue.h"
 #include "kernels/lower_gather.h"
 #include "kernels/lower_interpret.h"
 #include "kernels/lower_kernel.h"
@@ -44,7 +46,8 @@ Operand operand_at(const Graph& g, const BufferPlan& p, ValueId v) {
   return {at.buffer, g.meta(v).dtype, std::move(*layout), false};
 }
 
-Launch native_launch(const Graph& g, const BufferPlan& p, const Item& it) {
+/// Launches of an item that is not part of a loop kernel; several for a device that takes several steps.
+void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle style, std::vector<Launch>& out) {
   const Node& node = g.nodes[it.node];
   const graph::OpDef& def = graph::op(node.op);
   std::string name(def.name());
@@ -52,7 +55,8 @@ Launch native_launch(const Graph& g, const BufferPlan& p, const Item& it) {
     Launch l = check_index_launch(operand_at(g, p, it.from), it.extent, it.dim, it.wraps, node.loc, name + "_check");
     l.nodes = {static_cast<std::uint32_t>(it.node)};
     l.op = name;
-    return l;
+    out.push_back(std::move(l));
+    return;
   }
   std::vector<Operand> operands;
   graph::for_each_value(node, [&](ValueId v) { operands.push_back(operand_at(g, p, v)); });
@@ -60,10 +64,18 @@ Launch native_launch(const Graph& g, const BufferPlan& p, const Item& it) {
     operands.push_back(operand_at(g, p, r));
     operands.back().written = true;
   }
+  std::vector<std::uint32_t> nodes{static_cast<std::uint32_t>(it.node)};
+  if (style == LaunchStyle::Grids) {
+    auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
+    if (auto grids = grid_launches({g, node, operands, scratch})) {
+      for (GridLaunch& grid : *grids) out.push_back({std::move(grid), name, node.loc, false, nodes});
+      return;
+    }
+  }
   NativeLaunch launch = def.cls == OpClass::Matmul      ? matmul_launch(g, node, std::move(operands))
                         : def.cls == OpClass::Attention ? attention_launch(g, node, std::move(operands))
                                                         : reference_launch(g, node, std::move(operands));
-  return {std::move(launch), name, node.loc, def.may_fail, {static_cast<std::uint32_t>(it.node)}};
+  out.push_back({std::move(launch), name, node.loc, def.may_fail, std::move(nodes)});
 }
 
 /// Drops buffers nobody uses (their value was computed inside a kernel) and renumbers.
@@ -89,17 +101,25 @@ void drop_unused_buffers(Lowered& l) {
 
 }  // namespace
 
-Lowered lower(const Graph& g, std::string_view mode) {
-  if (mode == "interpret") return lower_interpret(g);
+Lowered lower(const Graph& g, std::string_view mode, LaunchStyle style) {
+  if (mode == "interpret") {
+    Lowered out = lower_interpret(g);
+    if (style == LaunchStyle::Grids) copy_into_inputs(g, out);
+    return out;
+  }
   if (mode != "no-fuse" && mode != "full") {
     fail(ErrorCode::InvalidArgument, "lower", {}, "no mode \"", std::string(mode), "\"; there are interpret, no-fuse and full");
   }
   BufferPlan plan = assign_buffers(g, in_loops);
   std::vector<Unit> units = fuse(g, plan, mode == "full");
   Lowered out;
-  for (const Unit& u : units) out.launches.push_back(u.loop ? loop_launch(g, plan, u) : native_launch(g, plan, plan.items[u.items[0]]));
+  for (const Unit& u : units) {
+    if (u.loop) out.launches.push_back(loop_launch(g, plan, u));
+    else native_launches(g, plan, plan.items[u.items[0]], style, out.launches);
+  }
   out.buffers = std::move(plan.buffers);
   out.outputs = std::move(plan.outputs);
+  if (style == LaunchStyle::Grids) copy_into_inputs(g, out);
   drop_unused_buffers(out);
   return out;
 }

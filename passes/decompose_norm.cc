@@ -31,7 +31,7 @@ V variance(Build& b, V x, V mean_kept, const Ints& dims, Scalar correction, bool
     Int corrected = correction.is_float() ? n - static_cast<std::int64_t>(c) : n - correction.to_int();
     return b.div(squares, Scalar(Int::max(corrected, 0)));
   }
-  V count = b.emit(OpId::full, {Ints{}, Scalar(n), b.meta(x).dtype, std::string("cpu")});
+  V count = b.emit(OpId::full, {Ints{}, Scalar(n), b.meta(x).dtype, b.meta(x).device.str()});
   V corrected = b.emit(OpId::maximum, {b.sub(count, correction), Scalar(0.0)});
   return b.div(squares, corrected);
 }

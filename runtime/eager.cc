@@ -9,6 +9,7 @@
 #include "graph/interpreter.h"
 #include "runtime/compiled.h"
 #include "tensor/impl.h"
+#include "tensor/transfer.h"
 
 namespace reprise::detail {
 
@@ -287,7 +288,7 @@ class EagerInterpreter final : public graph::Interpreter {
     std::int64_t bytes = (n + t.offset) * item_size(t.dtype);
     if (bytes <= t.storage->bytes) return;
     Storage* larger = new_storage(t.device, bytes);
-    if (t.storage->bytes) std::memcpy(larger->data, t.storage->data, static_cast<std::size_t>(t.storage->bytes));
+    if (t.storage->bytes) copy_bytes(larger->data, t.device, t.storage->data, t.device, t.storage->bytes);
     release(std::exchange(t.storage, larger));
   }
 

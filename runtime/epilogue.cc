@@ -33,6 +33,11 @@ void copy_inner(char* dst, std::int64_t ds, const char* src, std::int64_t ss, st
 struct Concrete {
   std::int64_t sizes[kMaxRank], strides[kMaxRank], offset;
   int rank;
+  std::int64_t numel() const {
+    std::int64_t n = 1;
+    for (int d = 0; d < rank; ++d) n *= sizes[d];
+    return n;
+  }
   Concrete(const SlotLayout& l, const std::int64_t* slots) : offset(slots[l.offset]), rank(static_cast<int>(l.sizes.size())) {
     for (int d = 0; d < rank; ++d) sizes[d] = slots[l.sizes[static_cast<std::size_t>(d)]], strides[d] = slots[l.strides[static_cast<std::size_t>(d)]];
   }
@@ -82,7 +87,7 @@ void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* ba
     if (out.in_place) continue;
     Concrete from(p.outputs[i].layout, slots), to(p.outputs[i].target, slots);
     int item = item_size(input.dtype);
-    std::int64_t n = strided_copy(input.data() + to.offset * item, to.strides, static_cast<char*>(base[out.buffer]) + from.offset * item,
+    std::int64_t n = p.copies_inside ? to.numel() * item : strided_copy(input.data() + to.offset * item, to.strides, static_cast<char*>(base[out.buffer]) + from.offset * item,
                                   from.strides, to.sizes, to.rank, item);
     *copied_bytes += n;
     counters().epilogue_copied_bytes.add(static_cast<std::uint64_t>(n));

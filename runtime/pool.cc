@@ -2,12 +2,15 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "device/backend.h"
+#include "device/host_memory.h"
 
 #include <nlohmann/json.hpp>
 
@@ -28,10 +31,64 @@ std::array<Slot, kLanes>& lanes() {
   return all;
 }
 
+void log_growth(Device d, std::size_t lane, std::int64_t bytes) {
+  if (log::on(log::Channel::Memory))
+    log::event(log::Channel::Memory, "pool_grew", "", "the pool on " + d.str() + " grew to " + std::to_string(bytes) + " bytes (lane " + std::to_string(lane) + ")",
+               {{"device", d.str()}, {"lane", lane}, {"bytes", bytes}});
+}
+
+/// The lanes of one device with streams.
+class DeviceLanes {
+ public:
+  char* lane(Device d, std::int64_t bytes) {
+    device::Backend& backend = device::backend(d);
+    device::Stream* stream = &backend.current_stream();
+    std::lock_guard lock(mu_);
+    auto it = ranges_.find(stream);
+    if (it == ranges_.end()) it = ranges_.emplace(stream, backend.reserve(knobs().pool_reserve)).first;
+    device::MemoryRange& range = *it->second;
+    if (range.backed() < bytes) {
+      range.ensure(bytes);
+      log_growth(d, ranges_.size() - 1, range.backed());
+    }
+    return range.base();
+  }
+  std::int64_t bytes() {
+    std::lock_guard lock(mu_);
+    std::int64_t total = 0;
+    for (const auto& [stream, range] : ranges_) total += range->backed();
+    return total;
+  }
+  void release() {
+    std::lock_guard lock(mu_);
+    for (const auto& [stream, range] : ranges_) stream->synchronize();
+    ranges_.clear();
+  }
+
+ private:
+  std::mutex mu_;
+  std::map<device::Stream*, std::unique_ptr<device::MemoryRange>> ranges_;  // guarded by mu_
+};
+
+std::mutex devices_mu;
+std::map<int, DeviceLanes>& devices() {
+  static auto* all = new std::map<int, DeviceLanes>;  // guarded by devices_mu; never destroyed: as the backends
+  return *all;
+}
+DeviceLanes& lanes_of(Device d) {
+  std::lock_guard lock(devices_mu);
+  return devices()[static_cast<int>(d.type) << 8 | d.index];
+}
+
 }  // namespace
 
-Lane::Lane(std::int64_t bytes) {
+Lane::Lane(Device d, std::int64_t bytes) {
   if (bytes == 0) return;
+  if (device::runs_host_code(d)) take_host(bytes);
+  else base_ = lanes_of(d).lane(d, bytes);
+}
+
+void Lane::take_host(std::int64_t bytes) {
   auto& all = lanes();
   for (int i = 0;; i = (i + 1) % kLanes) {  // more than 64 replays at once wait for a lane
     if (!all[i].taken.load(std::memory_order_relaxed) && !all[i].taken.exchange(true, std::memory_order_acquire)) {
@@ -45,15 +102,13 @@ Lane::Lane(std::int64_t bytes) {
     if (slot.range->backed() < bytes) {
       slot.range->ensure(bytes);
       slot.backed.store(slot.range->backed(), std::memory_order_relaxed);
-      if (log::on(log::Channel::Memory))
-        log::event(log::Channel::Memory, "pool_grew", "", "the pool grew to " + std::to_string(slot.range->backed()) + " bytes (lane " + std::to_string(index_) + ")",
-                   {{"lane", index_}, {"bytes", slot.range->backed()}});
+      log_growth(Device::cpu(), static_cast<std::size_t>(index_), slot.range->backed());
     }
   } catch (...) {
     slot.taken.store(false, std::memory_order_release);
     throw;
   }
-  range_ = slot.range.get();
+  base_ = slot.range->base();
 }
 
 Lane::~Lane() {
@@ -66,7 +121,13 @@ std::int64_t pool_bytes() {
   return total;
 }
 
+std::int64_t pool_bytes(Device d) { return device::runs_host_code(d) ? pool_bytes() : lanes_of(d).bytes(); }
+
 void release_pool_memory() {
+  {
+    std::lock_guard lock(devices_mu);
+    for (auto& [device, lanes] : devices()) lanes.release();
+  }
   for (Slot& s : lanes()) {
     if (s.taken.exchange(true, std::memory_order_acquire)) continue;
     s.range.reset();

@@ -1,25 +1,29 @@
 #pragma once
 #include <cstdint>
 
-#include "device/host_memory.h"
+#include "reprise/device.h"
 
 namespace reprise::runtime {
 
-/// A stretch of the pool that one replay works in. Recordings keep only offsets, so that all of them, of all compiled
-/// functions, stand on the same bytes; two replays at once take two lanes.
+/// A stretch of a device's pool that one replay works in. Recordings keep only offsets, so that all of them, of all
+/// compiled functions, stand on the same bytes. On the host two replays at once take two lanes; on a device with streams
+/// every stream has one, since its work runs in order.
 class Lane {
  public:
-  explicit Lane(std::int64_t bytes);   ///< backs at least so many; throws OutOfMemory
+  Lane(Device, std::int64_t bytes);    ///< backs at least so many; throws OutOfMemory
   ~Lane();
   Lane(const Lane&) = delete;
-  char* base() const { return range_ ? range_->base() : nullptr; }
+  char* base() const { return base_; }
 
  private:
-  device::AddressRange* range_ = nullptr;
-  int index_ = -1;
+  void take_host(std::int64_t bytes);
+
+  char* base_ = nullptr;
+  int index_ = -1;                     // of a lane on the host
 };
 
-std::int64_t pool_bytes();             ///< backed now, all lanes
+std::int64_t pool_bytes();             ///< backed now, all lanes of the host
+std::int64_t pool_bytes(Device);       ///< of one device
 void release_pool_memory();            ///< no replay may be running
 
 }  // namespace reprise::runtime

@@ -1,8 +1,11 @@
 #include "runtime/program.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/errors.h"
+#include "device/backend.h"
 #include "reprise/compile.h"
 #include "runtime/tracer.h"
 
@@ -12,7 +15,9 @@ namespace {
 
 class Builder {
  public:
-  explicit Builder(Program& p) : p_(p) {}
+  explicit Builder(Program& p) : p_(p) {
+    if (!device::runs_host_code(p.device)) target_ = device::backend(p.device).target();
+  }
 
   Slot slot(Int i) { return p_.exprs.add(i); }
   std::vector<Slot> slots(const Ints& list) {
@@ -23,6 +28,16 @@ class Builder {
   SlotLayout layout(const Layout& l) { return {slots(l.sizes), slots(l.strides), slot(l.offset)}; }
 
   void add(const kernels::LoopLaunch& l, std::uint32_t launch) {
+    if (!target_.arch.empty())
+      if (jit::GridKernelPtr code = jit::compile_grid(l.kernel, target_)) {
+        Program::GridStep step;
+        step.launch = launch;
+        step.image = code->image;
+        step.loop = std::move(code);
+        step.buffers = l.buffers;
+        for (Int i : kernels::runtime_params(l.kernel)) step.params.push_back(slot(i));
+        return add_grid(std::move(step));
+      }
     Program::LoopStep step;
     jit::CodePtr code = jit::compile(l.kernel);
     step.fn = code->loop();
@@ -32,11 +47,20 @@ class Builder {
     for (Int i : kernels::runtime_params(l.kernel)) step.params.push_back(slot(i));
     step.tasks = slot(kernels::task_count(l.kernel));
     step.work = slot(kernels::work_per_task(l.kernel));
-    p_.steps.push_back({true, static_cast<std::uint32_t>(p_.loops.size())});
+    step.first_pointer = take(p_.n_pointers, step.buffers.size());
+    step.first_param = take(p_.n_loop_params, step.params.size());
+    p_.steps.push_back({Program::StepKind::Loop, static_cast<std::uint32_t>(p_.loops.size())});
     p_.loops.push_back(std::move(step));
   }
 
-  void add(const kernels::GridLaunch&, std::uint32_t) { fail(ErrorCode::Internal, "compile", {}, "the host runs no grid kernels"); }
+  void add(const kernels::GridLaunch& g, std::uint32_t launch) {
+    Program::GridStep step;
+    step.launch = launch;
+    step.image = jit::compile_grid(g.code, target_);
+    step.buffers = g.buffers;
+    for (Int i : g.ints) step.params.push_back(slot(i));
+    add_grid(std::move(step));
+  }
 
   void add(const kernels::NativeLaunch& n, std::uint32_t launch) {
     Program::NativeStep step;
@@ -52,24 +76,78 @@ class Builder {
       step.micro.push_back(code->entry);
       p_.code.push_back(std::move(code));
     }
-    p_.steps.push_back({false, static_cast<std::uint32_t>(p_.natives.size())});
+    step.first_view = take(p_.n_views, step.views.size());
+    step.first_int = take(p_.n_ints, step.ints.size());
+    step.first_number = take(p_.n_numbers, step.numbers.size());
+    p_.steps.push_back({Program::StepKind::Native, static_cast<std::uint32_t>(p_.natives.size())});
     p_.natives.push_back(std::move(step));
   }
 
+  /// Which buffers each step touches, and how.
+  void add_uses() {
+    std::vector<bool> stored(p_.lowered.buffers.size());
+    for (std::size_t b = 0; b < stored.size(); ++b) stored[b] = p_.lowered.buffers[b].kind == kernels::Buffer::Kind::Input;
+    for (const kernels::Launch& launch : p_.lowered.launches) {
+      std::vector<Program::Use> uses;
+      kernels::for_each_use(launch, [&](std::uint32_t b, bool read, bool written) {
+        auto it = std::find_if(uses.begin(), uses.end(), [&](const Program::Use& u) { return u.buffer == b; });
+        if (it == uses.end()) it = uses.insert(it, {b, false, false, !stored[b]});
+        it->read |= read;
+        it->written |= written;
+      });
+      for (const Program::Use& u : uses)
+        if (u.written) stored[u.buffer] = true;
+      p_.uses.push_back(std::move(uses));
+    }
+  }
+
  private:
+  void add_grid(Program::GridStep step) {
+    step.kernel = device::backend(p_.device).load(step.image);
+    p_.steps.push_back({Program::StepKind::Grid, static_cast<std::uint32_t>(p_.grids.size())});
+    p_.grids.push_back(std::move(step));
+  }
+  static std::uint32_t take(std::uint32_t& total, std::size_t n) { return std::exchange(total, total + static_cast<std::uint32_t>(n)); }
+
+  device::CodeTarget target_;
   Program& p_;
 };
+
+/// The device that a graph's work happens on: that of its tensors. 0-dim tensors of the host may go along anywhere, as
+/// arguments and as values on the way.
+Device device_of(const graph::Graph& g) {
+  std::optional<Device> device;
+  auto see = [&](graph::ValueId v, bool stays) {
+    const TensorMeta& m = g.meta(v);
+    if (!stays && m.dim() == 0 && device::runs_host_code(m.device)) return;
+    if (!device) device = m.device;
+    if (*device != m.device) fail(ErrorCode::NotTraceable, "compile", {}, "the function works on ", device->str(), " and on ", m.device.str(), ": such a function runs operator by operator");
+  };
+  for (const graph::InputSpec& i : g.inputs) see(i.value, i.mutates_data);
+  for (const graph::Node& n : g.nodes)
+    for (graph::ValueId r : n.results) see(r, false);
+  for (const graph::OutputSpec& o : g.outputs)
+    if (o.value) see(o.value, o.kind != graph::OutputSpec::Kind::AliasOfInput);
+  return device.value_or(Device::cpu());
+}
 
 }  // namespace
 
 Program build_program(graph::Graph graph, std::string_view mode, const std::vector<Int>& int_results, bool uses_random, Int random_count) {
   Program p;
-  p.lowered = kernels::lower(graph, mode);
+  p.device = device_of(graph);
+  bool host = device::runs_host_code(p.device);
+  p.lowered = kernels::lower(graph, mode, host ? kernels::LaunchStyle::Calls : kernels::LaunchStyle::Grids);
+  p.copies_inside = !host;
   p.graph = std::move(graph);
   p.n_inputs = static_cast<std::uint32_t>(p.graph.inputs.size());
   Builder b(p);
   for (std::uint32_t i = 0; i < p.lowered.launches.size(); ++i)
     std::visit([&](const auto& what) { b.add(what, i); }, p.lowered.launches[i].what);
+  if (!host) b.add_uses();
+  p.input_buffer.assign(p.graph.inputs.size(), -1);
+  for (std::size_t i = 0; i < p.lowered.buffers.size(); ++i)
+    if (p.lowered.buffers[i].kind == kernels::Buffer::Kind::Input) p.input_buffer[p.lowered.buffers[i].index] = static_cast<std::int32_t>(i);
   for (const kernels::Buffer& buffer : p.lowered.buffers) p.buffer_bytes.push_back(b.slot(buffer.bytes));
   p.lives = kernels::temp_lives(p.lowered);
   for (std::size_t i = 0; i < p.graph.outputs.size(); ++i) {

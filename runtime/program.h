@@ -5,6 +5,7 @@
 
 #include "graph/graph.h"
 #include "guards/shape_env.h"
+#include "jit/grid.h"
 #include "jit/jit.h"
 #include "kernels/launch.h"
 
@@ -29,12 +30,17 @@ struct Program {
   bool uses_random = false;
   Slot random_count = 0;                           ///< numbers taken from the generator by one call
 
+  Device device;                                   ///< where its tensors are and its launches run
+
+  /// Steps that are functions of the host. On a device with memory of its own they stand between two parts of the
+  /// recording and work on copies (runtime/device_replay.h).
   struct LoopStep {
     jit::LoopFn fn;
     std::uint32_t launch;
     std::vector<std::uint32_t> buffers;
     std::vector<Slot> params;
     Slot tasks, work;                              ///< task count, and work of one task (kernels/loop_ir.h)
+    std::uint32_t first_pointer, first_param;      ///< where its parts of HostSteps' arrays begin
   };
   struct NativeStep {
     std::uint32_t launch;
@@ -46,14 +52,34 @@ struct Program {
     std::vector<Slot> ints;
     std::vector<Slot> numbers;                     ///< of the integer ones; unused for floats
     std::vector<void*> micro;
+    std::uint32_t first_view, first_int, first_number;
   };
+  /// A kernel of the device: a node of its graphs.
+  struct GridStep {
+    std::uint32_t launch;
+    device::ImagePtr image;
+    device::KernelPtr kernel;
+    jit::GridKernelPtr loop;                       ///< null for a GridLaunch, which has a grid function of its own
+    std::vector<std::uint32_t> buffers;
+    std::vector<Slot> params;
+  };
+  enum class StepKind : std::uint8_t { Loop, Native, Grid };
   struct Step {
-    bool is_loop;
-    std::uint32_t index;                           ///< into loops or natives
+    StepKind kind;
+    std::uint32_t index;                           ///< into loops, natives or grids
+  };
+  /// A buffer that a step touches.
+  struct Use {
+    std::uint32_t buffer;
+    bool read, written;
+    bool first;                                    ///< nothing has been stored there before this step
   };
   std::vector<LoopStep> loops;
   std::vector<NativeStep> natives;
+  std::vector<GridStep> grids;
   std::vector<Step> steps;                         ///< in launch order
+  std::vector<std::vector<Use>> uses;              ///< by step; filled for devices other than the host
+  std::uint32_t n_pointers = 0, n_loop_params = 0, n_views = 0, n_ints = 0, n_numbers = 0;  ///< of all host steps
   std::vector<jit::CodePtr> code;                  ///< keeps the machine code alive
 
   std::vector<Slot> buffer_bytes;                  ///< by buffer; 0 for inputs
@@ -62,6 +88,8 @@ struct Program {
     SlotLayout layout, target;                     ///< see kernels::Lowered::Out; target: of what the epilogue copies
   };
   std::vector<Out> outputs;                        ///< by graph output
+  bool copies_inside = false;                      ///< the epilogue's copies are steps (devices other than the host)
+  std::vector<std::int32_t> input_buffer;          ///< by graph input: its buffer, or -1
   std::vector<SlotLayout> metadata;                ///< by graph.metadata_mutations
   std::vector<Slot> int_results;
   std::uint32_t n_inputs = 0;

@@ -1,12 +1,9 @@
 #include "runtime/recording.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/counters.h"
-#include "base/errors.h"
 #include "base/log.h"
-#include "device/parallel.h"
 #include "graph/interpreter.h"
 #include "kernels/temp_plan.h"
 #include "runtime/epilogue.h"
@@ -19,7 +16,7 @@ namespace reprise::runtime {
 
 using graph::OutputSpec;
 
-Recording::Recording(const Program& p, const std::int64_t* values, PlanMemory& memory) : program_(p), slots_(p.exprs.size()) {
+Recording::Recording(const Program& p, const std::int64_t* values, PlanMemory& memory, Recording* retired) : program_(p), slots_(p.exprs.size()) {
   p.exprs.evaluate(values, slots_.data());
   std::size_t n = 0;
   for (const Program::LoopStep& s : p.loops) n += s.params.size();
@@ -39,112 +36,26 @@ Recording::Recording(const Program& p, const std::int64_t* values, PlanMemory& m
     for (std::size_t i = 0; i < p.lives.size(); ++i) temp_offset_[p.lives[i].buffer] = plan.offsets[i];
     temp_bytes_ = plan.total;
   }
-  free_.store(make_instance().release());
+  std::unique_ptr<DeviceReplay> reuse;
+  if (retired)
+    if (std::unique_ptr<Instance> old(retired->free_.exchange(nullptr)); old) reuse = std::move(old->device);
+  free_.store(make_instance(std::move(reuse)).release());
   const Instance& i = *free_.load();
+  if (i.device) graph_bytes_ = i.device->graph_bytes();
   bytes_ = static_cast<std::int64_t>(sizeof *this + 8 * (slots_.size() + params_.size() + temp_offset_.size()) + sizeof i +
-                                     8 * (i.base.size() + i.pointers.size() + i.ints.size() + i.slots.size() + i.results.size()) +
-                                     sizeof(kernels::TensorView) * i.views.size() + sizeof(kernels::Number) * i.numbers.size());
+                                     8 * (i.base.size() + i.slots.size() + i.results.size())) +
+           i.host.bytes() + graph_bytes_;
 }
 
-std::unique_ptr<Recording::Instance> Recording::make_instance() const {
-  auto i = std::make_unique<Instance>();
+std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<DeviceReplay> reuse) const {
   const Program& p = program_;
+  auto i = std::make_unique<Instance>(p);
   i->base.assign(p.buffer_bytes.size(), nullptr);
-  std::size_t pointers = 0, views = 0, ints = 0, numbers = 0;
-  for (const Program::LoopStep& s : p.loops) pointers += s.buffers.size();
-  for (const Program::NativeStep& s : p.natives) views += s.views.size(), ints += s.ints.size(), numbers += s.numbers.size();
-  i->pointers.resize(pointers);
-  i->views.resize(views);
-  i->ints.resize(ints);
-  i->numbers.resize(numbers);
   if (p.uses_random) i->slots = slots_;
   i->results.assign(p.outputs.size(), nullptr);
-  resolve_natives(*i);
+  i->host.resolve(slots_.data());
+  if (!device::runs_host_code(p.device)) i->device = std::make_unique<DeviceReplay>(p, slots_.data(), temp_offset_, std::move(reuse));
   return i;
-}
-
-void Recording::resolve_natives(Instance& i) const {
-  const Program& p = program_;
-  const std::int64_t* slots = p.uses_random ? i.slots.data() : slots_.data();
-  std::size_t view = 0, integer = 0, number = 0;
-  for (const Program::NativeStep& s : p.natives) {
-    const auto& launch = std::get<kernels::NativeLaunch>(p.lowered.launches[s.launch].what);
-    for (std::size_t k = 0; k < s.views.size(); ++k) {
-      kernels::TensorView& v = i.views[view++];
-      v.dtype = launch.operands[k].dtype;
-      v.rank = static_cast<int>(s.views[k].layout.sizes.size());
-      for (int d = 0; d < v.rank; ++d) {
-        v.sizes[d] = slots[s.views[k].layout.sizes[static_cast<std::size_t>(d)]];
-        v.strides[d] = slots[s.views[k].layout.strides[static_cast<std::size_t>(d)]];
-      }
-    }
-    for (Slot slot : s.ints) i.ints[integer++] = slots[slot];
-    for (std::size_t k = 0; k < s.numbers.size(); ++k) {
-      const Scalar& scalar = launch.numbers[k];
-      i.numbers[number++] = scalar.is_float() ? kernels::Number{true, scalar.to_double(), 0} : kernels::Number{false, 0, slots[s.numbers[k]]};
-    }
-  }
-}
-
-namespace {
-
-struct LoopRange {
-  jit::LoopFn fn;
-  void* const* pointers;
-  const std::int64_t* params;
-};
-
-// About 10 microseconds of work for one thread, in the unit of work_per_task (body nodes times elements).
-constexpr std::int64_t kGrainWork = 80000;
-
-}  // namespace
-
-void Recording::run_steps(Instance& inst) const {
-  const Program& p = program_;
-  std::size_t pointer = 0, param = 0, view = 0, integer = 0, number = 0;
-  bool threads = device::num_threads() > 1;
-  for (const Program::Step& step : p.steps) {
-    if (step.is_loop) {
-      const Program::LoopStep& s = p.loops[step.index];
-      void** pointers = &inst.pointers[pointer];
-      for (std::size_t k = 0; k < s.buffers.size(); ++k) pointers[k] = inst.base[s.buffers[k]];
-      const std::int64_t* params = params_.data() + param;
-      pointer += s.buffers.size();
-      param += s.params.size();
-      std::int64_t tasks = slots_[s.tasks];
-      if (tasks <= 0) continue;
-      std::int64_t work = std::max<std::int64_t>(slots_[s.work], 1);
-      if (!threads || tasks == 1 || tasks * work < 2 * kGrainWork) {
-        s.fn(pointers, params, 0, tasks);
-      } else {
-        LoopRange range{s.fn, pointers, params};
-        device::parallel_for(tasks, std::max<std::int64_t>(kGrainWork / work, 1),
-                             [](void* ctx, std::int64_t begin, std::int64_t end) {
-                               auto& r = *static_cast<LoopRange*>(ctx);
-                               r.fn(r.pointers, r.params, begin, end);
-                             },
-                             &range);
-      }
-      continue;
-    }
-    const Program::NativeStep& s = p.natives[step.index];
-    const kernels::Launch& launch = p.lowered.launches[s.launch];
-    const auto& native = std::get<kernels::NativeLaunch>(launch.what);
-    const std::int64_t* slots = p.uses_random ? inst.slots.data() : slots_.data();
-    for (std::size_t k = 0; k < s.views.size(); ++k) {
-      kernels::TensorView& v = inst.views[view + k];
-      v.data = static_cast<char*>(inst.base[s.views[k].buffer]) + slots[s.views[k].layout.offset] * item_size(v.dtype);
-    }
-    kernels::KernelFault fault;
-    kernels::NativeArgs args{inst.views.data() + view, native.args.data(), inst.ints.data() + integer, inst.numbers.data() + number, native.strings.data(),
-                             static_cast<std::uint32_t>(native.args.size()), native.first_result, native.n_results, s.micro.data(), &fault};
-    native.fn(args);
-    if (fault.failed) [[unlikely]]
-      throw Error(fault.code, launch.op.empty() ? launch.name : launch.op, fault.message, launch.loc);
-    view += s.views.size();
-    integer += s.ints.size();
-    number += s.numbers.size();
-  }
 }
 
 // Puts the instance back for the next replay, and drops results that nobody has taken when a kernel threw.
@@ -163,13 +74,13 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
                        const std::vector<std::int32_t>& tensor_results, std::int64_t* copied_bytes) {
   const Program& p = program_;
   Instance* inst = free_.exchange(nullptr, std::memory_order_acq_rel);
-  if (!inst) inst = make_instance().release();
+  if (!inst) inst = make_instance(nullptr).release();
   Returner returner{*this, inst};
   if (p.uses_random) {
     p.exprs.evaluate(values, inst->slots.data());
-    resolve_natives(*inst);
+    inst->host.resolve(inst->slots.data());
   }
-  Lane lane(temp_bytes_);
+  Lane lane(p.device, temp_bytes_);
   for (std::size_t b = 0; b < p.lowered.buffers.size(); ++b) {
     const kernels::Buffer& buffer = p.lowered.buffers[b];
     switch (buffer.kind) {
@@ -183,7 +94,9 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
       case kernels::Buffer::Kind::Temp: inst->base[b] = lane.base() + temp_offset_[b]; break;
     }
   }
-  run_steps(*inst);
+  const std::int64_t* slots = p.uses_random ? inst->slots.data() : slots_.data();
+  if (inst->device) inst->device->run(inst->base.data(), inputs, inst->host, params_.data(), slots);
+  else inst->host.run_all(inst->base.data(), params_.data(), slots);
   counters().replays.add();
   apply_epilogue(p, slots_.data(), inst->base.data(), inputs, inst->results.data(), tensor_results, outputs, copied_bytes);
 }
@@ -209,10 +122,14 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
     entries_.splice(entries_.begin(), entries_, it->second);
     return entries_.front().recording;
   }
+  // The one that would have to go gives its executable graphs to the new one, if no replay holds it any more.
+  Recording* retired = nullptr;
+  if (static_cast<std::int64_t>(entries_.size()) >= max_count && entries_.size() > 1 && entries_.back().recording.use_count() == 1)
+    retired = entries_.back().recording.get();
   Entry e;
   e.hash = h;
   for (std::uint32_t w : words) e.key.push_back(values[w]);
-  e.recording = std::make_shared<Recording>(program_, values, plan_);
+  e.recording = std::make_shared<Recording>(program_, values, plan_, retired);
   counters().recordings_made.add();
   ++made_;
   bytes_ += e.recording->bytes();

@@ -10,6 +10,8 @@
 #include "reprise/compile.h"
 #include "kernels/temp_plan.h"
 #include "runtime/call_frame.h"
+#include "runtime/device_replay.h"
+#include "runtime/host_steps.h"
 #include "runtime/program.h"
 
 namespace reprise::runtime {
@@ -26,7 +28,9 @@ struct PlanMemory {
 /// are the addresses of inputs and results, which a replay fills in.
 class Recording {
  public:
-  Recording(const Program&, const std::int64_t* values, PlanMemory&);
+  /// `retired`: a recording of the same program that nobody replays any more, whose executable graphs this one takes
+  /// over; may be null.
+  Recording(const Program&, const std::int64_t* values, PlanMemory&, Recording* retired = nullptr);
 
   /// Runs every launch and builds the results. Throws what a kernel reports, with the operator's name and line; then the
   /// arguments are as before (a launch that may fail stands before every write to an argument).
@@ -36,28 +40,26 @@ class Recording {
 
   std::int64_t bytes() const { return bytes_; }
   std::int64_t temp_bytes() const { return temp_bytes_; }
+  std::int64_t graph_bytes() const { return graph_bytes_; }  ///< device memory of its executable graphs; part of bytes()
 
  private:
-  /// What one replay writes into: pointer tables. Replays at once have one each.
+  /// What one replay writes into. Replays at once have one each.
   struct Instance {
+    explicit Instance(const Program& p) : host(p) {}
+    HostSteps host;
+    std::unique_ptr<DeviceReplay> device;          // null on the host
     std::vector<void*> base;                       // by buffer
-    std::vector<void*> pointers;                   // of loop steps, in a row
-    std::vector<kernels::TensorView> views;        // of native steps, in a row
-    std::vector<std::int64_t> ints;
-    std::vector<kernels::Number> numbers;
-    std::vector<std::int64_t> slots;
+    std::vector<std::int64_t> slots;               // of this call, when the program draws random numbers
     std::vector<Storage*> results;                 // by graph output
   };
-  std::unique_ptr<Instance> make_instance() const;
-  void resolve_natives(Instance&) const;
-  void run_steps(Instance&) const;
+  std::unique_ptr<Instance> make_instance(std::unique_ptr<DeviceReplay> reuse) const;
   struct Returner;
 
   const Program& program_;                         // the specialization outlives its recordings
   std::vector<std::int64_t> slots_;
   std::vector<std::int64_t> params_;               // of loop steps, in a row
   std::vector<std::int64_t> temp_offset_;          // by buffer, -1: not a temp
-  std::int64_t temp_bytes_ = 0, bytes_ = 0;
+  std::int64_t temp_bytes_ = 0, bytes_ = 0, graph_bytes_ = 0;
   std::atomic<Instance*> free_{nullptr};           // one instance waits for the next replay
 
  public:

@@ -5,7 +5,7 @@
 #include "base/counters.h"
 #include "base/errors.h"
 #include "base/log.h"
-#include "device/device_memory.h"
+#include "device/backend.h"
 #include "device/host_memory.h"
 #include "device/parallel.h"
 #include "jit/jit.h"
@@ -52,12 +52,8 @@ std::string why_unavailable(const std::string& device) {
       return "there is no such device: cpu, cuda, cuda:0, ... are known";
     d = Device::cuda(std::stoi(device.substr(5)));
   }
-  try {
-    device::require_available(d, "device");
-    return "available";
-  } catch (const Error& e) {
-    return e.message();
-  }
+  std::string why = device::why_unavailable(d);
+  return why.empty() ? "available" : why;
 }
 
 const char* version() { return "0.1.0"; }

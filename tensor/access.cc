@@ -1,8 +1,10 @@
 #include <cstring>
 
 #include "base/errors.h"
+#include "device/backend.h"
 #include "tensor/impl.h"
 #include "tensor/strided.h"
+#include "tensor/transfer.h"
 
 namespace reprise {
 namespace {
@@ -27,6 +29,7 @@ Scalar Tensor::item(SourceLoc loc) const {
   checked_storage(*this, "item", loc);
   if (impl_->numel() != 1)
     fail(ErrorCode::ShapeMismatch, "item", loc, "wants a tensor of one element, but this one has ", impl_->numel());
+  if (!device::runs_host_code(impl_->device)) return on_host(*this, "item", loc).item(loc);
   return dispatch(impl_->dtype, [&]<class T>(T*) -> Scalar {
     T v = load_element<T>(impl_->data());
     if constexpr (std::is_same_v<T, bool>)
@@ -46,6 +49,7 @@ Tensor::operator bool() const {
 template <class T>
 std::vector<T> Tensor::to_vector(SourceLoc loc) const {
   checked_storage(*this, "to_vector", loc);
+  if (!device::runs_host_code(impl_->device)) return on_host(*this, "to_vector", loc).to_vector<T>(loc);
   std::vector<T> out;
   out.reserve(static_cast<std::size_t>(impl_->numel()));
   dispatch(impl_->dtype, [&]<class From>(From*) {

@@ -30,6 +30,10 @@ std::optional<DType> dtype_from(ElementType e) {
   return std::nullopt;
 }
 
+dlpack::DeviceId device_of(Device d) {
+  return {d.type == DeviceType::Cuda ? dlpack::kCuda : dlpack::kCpu, d.index};
+}
+
 /// One allocation for what the consumer sees: the structure, its sizes and strides, and our hold on the tensor.
 struct Export {
   Managed managed{};
@@ -48,7 +52,7 @@ DLManagedTensor* to_dlpack(const Tensor& t, SourceLoc loc) {
   View& v = e->managed.view;
   // The offset is added to the pointer: some consumers ignore byte_offset.
   v.data = impl.storage->data ? impl.data() : nullptr;
-  v.device = {dlpack::kCpu, 0};
+  v.device = device_of(impl.device);
   v.rank = impl.rank;
   v.type = type_of(impl.dtype);
   v.sizes = e->sizes;
@@ -64,9 +68,12 @@ Tensor from_dlpack(DLManagedTensor* managed, SourceLoc loc) {
   if (!managed) fail(ErrorCode::InvalidArgument, op, loc, "the managed tensor is null");
   Managed* m = reinterpret_cast<Managed*>(managed);
   const View& v = m->view;
-  if (v.device.kind != dlpack::kCpu)
+  Device device = Device::cpu();
+  if (v.device.kind == dlpack::kCuda)
+    device = Device::cuda(v.device.index);
+  else if (v.device.kind != dlpack::kCpu)
     fail(ErrorCode::DeviceUnavailable, op, loc, "the memory is on DLPack device type ", v.device.kind,
-         "; only host memory (type 1) can be taken over");
+         "; only host memory (type 1) and CUDA memory (type 2) can be taken over");
   if (v.type.lanes != 1)
     fail(ErrorCode::InvalidArgument, op, loc, "elements of ", v.type.lanes, " lanes; only 1 lane is supported");
   std::optional<DType> dtype = dtype_from(v.type);
@@ -95,7 +102,7 @@ Tensor from_dlpack(DLManagedTensor* managed, SourceLoc loc) {
       [m](void*) {
         if (m->deleter) m->deleter(m);
       },
-      strides);
+      strides, device);
 }
 
 }  // namespace reprise

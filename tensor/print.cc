@@ -4,8 +4,10 @@
 #include <ostream>
 #include <sstream>
 
+#include "device/backend.h"
 #include "tensor/impl.h"
 #include "tensor/strided.h"
+#include "tensor/transfer.h"
 
 namespace reprise {
 namespace {
@@ -130,6 +132,11 @@ std::string sizes_text(const Ints& sizes) {
 std::string Tensor::str() const {
   if (!defined()) return "tensor(undefined)";
   if (impl_->trace) impl_->trace->reads_value("str", {});
+  if (!device::runs_host_code(impl_->device) && !impl_->storage->released) {
+    std::string s = on_host(*this, "str").str();
+    s.insert(s.size() - 1, ", device=" + impl_->device.str());
+    return s;
+  }
   std::string tail = ", dtype=" + std::string(dtype_name(impl_->dtype)) + ")";
   if (impl_->storage->released) return "tensor(released, size=" + sizes_text(sizes()) + tail;
   if (impl_->numel() == 0) return "tensor([], size=" + sizes_text(sizes()) + tail;

@@ -12,6 +12,7 @@
 #include "tensor/impl.h"
 #include "tensor/safetensors_format.h"
 #include "tensor/strided.h"
+#include "tensor/transfer.h"
 
 namespace reprise {
 namespace {
@@ -89,11 +90,12 @@ void write_tensor(AtomicFile& out, TensorImpl& t) {
 void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
                       const std::map<std::string, std::string>& metadata, SourceLoc loc) {
   std::vector<std::pair<const std::string*, TensorImpl*>> order;
+  std::vector<Tensor> readable;  // copies of tensors of other devices live until the file is written
   for (auto& [name, t] : tensors) {
     if (name == "__metadata__") fail(ErrorCode::InvalidArgument, op, loc, "the name '__metadata__' is reserved");
     if (!t.defined()) fail(ErrorCode::InvalidArgument, op, loc, "tensor '", name, "' is undefined");
-    checked_storage(t, op, loc);
-    order.emplace_back(&name, t.impl());
+    readable.push_back(on_host(t, op, loc));
+    order.emplace_back(&name, readable.back().impl());
   }
   // Wide elements first: with a header of a multiple of 8 bytes all data are aligned.
   std::stable_sort(order.begin(), order.end(),

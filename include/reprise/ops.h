@@ -148,6 +148,10 @@ Tensor clamp_max(const Tensor& self, const Operand& max, SourceLoc loc = SourceL
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Operand& value, SourceLoc loc = SourceLoc::current());
 /// Casts. The same tensor if it has that dtype already.
 Tensor to(const Tensor& self, DType dtype, SourceLoc loc = SourceLoc::current());
+/// The same elements on another device; self when it is there already. Dense tensors keep their strides, others become
+/// row-major. Ordered with the devices' current streams; what the host gets is complete. Inside a trace a move between
+/// devices ends the capture. Throws DeviceUnavailable, OutOfMemory.
+Tensor to(const Tensor& self, Device device, SourceLoc loc = SourceLoc::current());
 Tensor type_as(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
 /// A contiguous copy with its own storage.
 Tensor clone(const Tensor& self, SourceLoc loc = SourceLoc::current());

@@ -233,7 +233,9 @@ TEST(DeviceMemory, OtherDevicesAreRefusedWithAReason) {
     EXPECT_EQ(e.code(), ErrorCode::DeviceUnavailable);
     EXPECT_NE(e.message().find("cuda:1 is not available: "), std::string::npos) << e.message();
   }
-  EXPECT_EQ(code_of([] { allocate(Device::null(), 16); }), ErrorCode::DeviceUnavailable);
+  void* p = allocate(Device::null(), 16);
+  EXPECT_NE(p, nullptr);
+  deallocate(Device::null(), p, 16);
 }
 
 TEST(Accounts, SizesReadWell) {

@@ -1,6 +1,7 @@
 #include "tests/random/program.h"
 
 #include "tests/random/steps.h"
+#include "tests/support/device.h"
 
 namespace reprise::fuzz {
 
@@ -76,6 +77,8 @@ Arguments make_arguments(std::mt19937& rng, int n, int m, int k, Sharing sharing
   a.m = random_tensor(rng, {n, m}) > 0.3;
   a.ids = (abs(random_tensor(rng, {n})) * 8.0).to(kInt64);
   a.n = static_cast<std::int64_t>(rng() % 5);
+  test::Mover move;  // x and w may share storage
+  for (Tensor* t : {&a.x, &a.y, &a.z, &a.v, &a.c, &a.i, &a.m, &a.w, &a.ids}) *t = move(*t);
   return a;
 }
 

@@ -220,14 +220,14 @@ Tensor run_step(const Step& s, const std::vector<Tensor>& pool, const Arguments&
     case Step::k_index_select: return index_select(a, d, rows());
     case Step::k_embedding: d = 0; return embedding(a, rows());
     case Step::k_gather: return gather(a, d, remainder(args.i, Scalar(a.size(d))));
-    case Step::k_fresh: return s.p % 3 == 0 ? arange(a.size(d)) : s.p % 3 == 1 ? full_like(a, 0.25) : zeros({a.size(d), args.n}, {.dtype = kFloat64});
+    case Step::k_fresh: return s.p % 3 == 0 ? arange(a.size(d), {.device = a.device()}) : s.p % 3 == 1 ? full_like(a, 0.25) : zeros({a.size(d), args.n}, {.dtype = kFloat64, .device = a.device()});
     case Step::k_add_: return a.add_(s.p % 3 ? (s.p % 3 == 1 ? tanh(b) : b) : Tensor(a * 0.5));
     case Step::k_mul_: return a.mul_(c);
     case Step::k_copy_: return a.copy_(s.p % 2 ? b : b + 1.0);
     case Step::k_fill_: return s.p % 4 ? a.fill_(c) : a.zero_();
     case Step::k_masked_fill_: return a.masked_fill_(a > c + 0.0013, 0.5);
     case Step::k_unary_: return in_place(a, s.p);
-    case Step::k_scatter_: return s.p % 2 ? a.scatter_(d, remainder(args.ids.unsqueeze(-1), Scalar(a.size(d))), 0.5) : a.index_copy_(d, arange(a.size(d)), clamp(a, -1.0, 1.0));
+    case Step::k_scatter_: return s.p % 2 ? a.scatter_(d, remainder(args.ids.unsqueeze(-1), Scalar(a.size(d))), 0.5) : a.index_copy_(d, arange(a.size(d), {.device = a.device()}), clamp(a, -1.0, 1.0));
     case Step::k_index_put_: return a.index_put_({remainder(args.ids, Scalar(a.size(0)))}, b.select(0, 0), false);
     case Step::k_through_slice: return through_slice(a, b, s.p, d, args.n, c);
     case Step::k_through_select: a.select(d, s.p % 2 ? Int(0) : a.size(d) - 1).add_(c); return a;

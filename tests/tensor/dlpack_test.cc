@@ -107,7 +107,7 @@ TEST(DLPack, RefusalsLeaveTheCallerItsTensor) {
     std::function<void(Foreign&)> spoil;
   };
   const Case cases[] = {
-      {"DLPack device type 2", ErrorCode::DeviceUnavailable, [](Foreign& f) { f.managed.view.device.kind = 2; }},
+      {"DLPack device type 4", ErrorCode::DeviceUnavailable, [](Foreign& f) { f.managed.view.device.kind = 4; }},
       {"4 lanes", ErrorCode::InvalidArgument, [](Foreign& f) { f.managed.view.type.lanes = 4; }},
       {"type code 5 with 64 bits", ErrorCode::InvalidArgument,
        [](Foreign& f) {

@@ -1,0 +1,137 @@
+#include "device/null/null_device.h"
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "device/host_memory.h"
+
+namespace reprise::device {
+namespace {
+
+std::mutex mu;
+NullRecord record;  // guarded by mu
+std::atomic<bool> kernels_on{false};
+
+class NullKernel final : public Kernel {
+ public:
+  explicit NullKernel(ImagePtr image) : image_(std::move(image)) {}
+  Resources resources() const override { return {}; }
+
+ private:
+  ImagePtr image_;
+};
+
+class NullStream final : public Stream {
+ public:
+  void synchronize() override {}
+  bool idle() override { return true; }
+  void* native() const override { return nullptr; }
+};
+
+class NullRange final : public MemoryRange {
+ public:
+  explicit NullRange(std::int64_t bytes) : range_(bytes) {}
+  char* base() const override { return range_.base(); }
+  std::int64_t backed() const override { return range_.backed(); }
+  void ensure(std::int64_t bytes) override { range_.ensure(bytes); }
+
+ private:
+  AddressRange range_;
+};
+
+struct NullNode {
+  KernelNode what;
+  std::vector<std::uint32_t> after;
+};
+
+class NullExec final : public GraphExec {
+ public:
+  explicit NullExec(std::vector<NullNode> nodes) : nodes_(std::move(nodes)) {}
+  void launch(Stream&, void* const* cells) override {
+    std::lock_guard lock(mu);
+    ++record.graph_launches;
+    for (const NullNode& n : nodes_) {
+      if (n.what.grid.count() == 0) continue;
+      NullLaunch l{n.what.name, n.what.grid, n.what.block, {}, n.what.params, n.after};
+      for (std::uint32_t c : n.what.cells) l.pointers.push_back(cells[c]);
+      record.launches.push_back(std::move(l));
+    }
+  }
+  std::int64_t bytes() const override { return static_cast<std::int64_t>(nodes_.size() * 1024); }
+
+ private:
+  std::vector<NullNode> nodes_;
+};
+
+class NullGraph final : public Graph {
+ public:
+  Node add(KernelNode what, std::span<const Node> after) override {
+    nodes_.push_back({std::move(what), {after.begin(), after.end()}});
+    return static_cast<Node>(nodes_.size() - 1);
+  }
+  std::unique_ptr<GraphExec> instantiate(std::unique_ptr<GraphExec> reuse) override {
+    std::lock_guard lock(mu);
+    ++(reuse ? record.reused : record.instantiated);
+    return std::make_unique<NullExec>(std::move(nodes_));
+  }
+
+ private:
+  std::vector<NullNode> nodes_;
+};
+
+thread_local Stream* current = nullptr;
+
+class NullBackend final : public Backend {
+ public:
+  std::string description() const override { return "null: records what it is told, computes nothing"; }
+  CodeTarget target() const override { return {kernels_on ? "sm_80" : "", false, false}; }
+
+  void* allocate(std::int64_t bytes) override { return host_allocate(bytes); }
+  void deallocate(void* p, std::int64_t bytes) noexcept override { host_free(p, bytes); }
+  std::unique_ptr<MemoryRange> reserve(std::int64_t bytes) override { return std::make_unique<NullRange>(bytes); }
+  MemoryStats memory() override {
+    HostMemoryStats m = host_memory_stats();
+    return {m.live_bytes, m.cached_bytes, m.peak_bytes};
+  }
+  void trim() override { host_trim(); }
+  void set_limit(std::int64_t bytes) override { set_host_memory_limit(bytes); }
+
+  Stream& current_stream() override { return current ? *current : default_; }
+  void set_current_stream(Stream* s) override { current = s; }
+  std::unique_ptr<Stream> new_stream(int) override { return std::make_unique<NullStream>(); }
+
+  void copy_from_host(void* to, const void* from, std::int64_t bytes, Stream&) override {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    std::lock_guard lock(mu);
+    record.copied_to += bytes;
+  }
+  void copy_to_host(void* to, const void* from, std::int64_t bytes, Stream&) override {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    std::lock_guard lock(mu);
+    record.copied_from += bytes;
+  }
+  void copy(void* to, const void* from, std::int64_t bytes, Stream&) override { std::memmove(to, from, static_cast<std::size_t>(bytes)); }
+
+  KernelPtr load(const ImagePtr& image) override { return std::make_shared<NullKernel>(image); }
+  std::unique_ptr<Graph> new_graph(std::uint32_t) override { return std::make_unique<NullGraph>(); }
+
+ private:
+  NullStream default_;
+};
+
+}  // namespace
+
+NullRecord take_null_record() {
+  std::lock_guard lock(mu);
+  return std::exchange(record, {});
+}
+void set_null_kernels(bool on) { kernels_on = on; }
+
+Backend& null_backend() {
+  static auto* b = new NullBackend;  // never destroyed: tensors may outlive static objects
+  return *b;
+}
+
+}  // namespace reprise::device

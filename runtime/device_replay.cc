@@ -1,0 +1,210 @@
+#include "runtime/device_replay.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "device/host_memory.h"
+
+namespace reprise::runtime {
+
+namespace {
+
+/// Bytes on the host for one step.
+class HostCopy {
+ public:
+  explicit HostCopy(std::int64_t bytes) : bytes_(bytes), p_(bytes ? device::host_allocate(bytes) : nullptr) {}
+  ~HostCopy() {
+    if (p_) device::host_free(p_, bytes_);
+  }
+  HostCopy(HostCopy&& o) noexcept : bytes_(o.bytes_), p_(std::exchange(o.p_, nullptr)) {}
+  void* get() const { return p_; }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::int64_t bytes_;
+  void* p_;
+};
+
+/// From the tensor's first element to behind its last.
+std::int64_t span_bytes(const TensorImpl& t) {
+  std::int64_t last = 0;
+  for (int d = 0; d < t.rank; ++d) {
+    if (t.sizes[d] == 0) return 0;
+    last += (t.sizes[d] - 1) * t.strides[d];
+  }
+  return (last + 1) * item_size(t.dtype);
+}
+
+/// Which earlier nodes of a graph a node must wait for. Buffers conflict when one of the two steps writes; temps also when
+/// the plan gave them the same bytes one after the other.
+class Dependencies {
+ public:
+  Dependencies(const Program& p, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset) : program_(p), state_(p.buffer_bytes.size()) {
+    for (std::size_t b = 0; b < state_.size(); ++b) {
+      if (temp_offset[b] < 0) continue;
+      state_[b].begin = temp_offset[b];
+      state_[b].end = temp_offset[b] + slots[p.buffer_bytes[b]];
+    }
+  }
+
+  std::vector<device::Graph::Node> of(const std::vector<Program::Use>& uses) {
+    after_.clear();
+    for (const Program::Use& u : uses) {
+      State& s = state_[u.buffer];
+      if (s.end > s.begin && !s.started) take_place(u.buffer);
+      if (s.writer >= 0) after_.push_back(static_cast<device::Graph::Node>(s.writer));
+      if (u.written) after_.insert(after_.end(), s.readers.begin(), s.readers.end());
+    }
+    std::sort(after_.begin(), after_.end());
+    after_.erase(std::unique(after_.begin(), after_.end()), after_.end());
+    return after_;
+  }
+  void add(const std::vector<Program::Use>& uses, device::Graph::Node node) {
+    for (const Program::Use& u : uses) {
+      State& s = state_[u.buffer];
+      if (u.written) {
+        s.writer = node;
+        s.readers.clear();
+      } else {
+        s.readers.push_back(node);
+      }
+    }
+  }
+  /// What came before is over (a step of the host waited for it).
+  void forget() {
+    for (State& s : state_) {
+      s.writer = -1;
+      s.readers.clear();
+    }
+  }
+
+ private:
+  struct State {
+    std::int64_t begin = 0, end = 0;    // of a temp: its bytes in the pool
+    bool started = false;
+    std::int64_t writer = -1;           // last node that wrote it
+    std::vector<device::Graph::Node> readers;  // since then
+  };
+  /// A temp begins: whoever used these bytes before must be done with them.
+  void take_place(std::uint32_t b) {
+    State& s = state_[b];
+    s.started = true;
+    for (std::uint32_t o : live_temps_) {
+      const State& old = state_[o];
+      if (old.begin >= s.end || s.begin >= old.end) continue;
+      if (old.writer >= 0) after_.push_back(static_cast<device::Graph::Node>(old.writer));
+      after_.insert(after_.end(), old.readers.begin(), old.readers.end());
+    }
+    live_temps_.push_back(b);
+  }
+
+  const Program& program_;
+  std::vector<State> state_;              // by buffer
+  std::vector<std::uint32_t> live_temps_; // that have begun
+  std::vector<device::Graph::Node> after_;
+};
+
+}  // namespace
+
+DeviceReplay::DeviceReplay(const Program& p, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse)
+    : program_(p), device_(device::backend(p.device)) {
+  for (std::size_t i = 0; i < p.graph.inputs.size(); ++i)
+    if (p.input_buffer[i] >= 0 && device::runs_host_code(p.graph.meta(p.graph.inputs[i].value).device)) host_inputs_.push_back(static_cast<std::uint32_t>(p.input_buffer[i]));
+  build(slots, temp_offset, reuse ? std::move(reuse->segments_) : std::vector<Segment>());
+}
+
+void DeviceReplay::build(const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse) {
+  const Program& p = program_;
+  Dependencies dependencies(p, slots, temp_offset);
+  std::unique_ptr<device::Graph> graph;
+  std::uint32_t first = 0;
+  auto finish = [&](std::uint32_t last) {
+    if (!graph) return;
+    std::size_t at = segments_.size();
+    segments_.push_back({graph->instantiate(at < reuse.size() ? std::move(reuse[at].exec) : nullptr), first, last});
+    graph = nullptr;
+    dependencies.forget();
+  };
+  std::vector<std::int64_t> params;
+  for (std::uint32_t i = 0; i < p.steps.size(); ++i) {
+    if (p.steps[i].kind != Program::StepKind::Grid) {
+      finish(i);
+      segments_.push_back({nullptr, i, i + 1});
+      continue;
+    }
+    const Program::GridStep& s = p.grids[p.steps[i].index];
+    if (!graph) {
+      graph = device_.new_graph(static_cast<std::uint32_t>(p.buffer_bytes.size()));
+      first = i;
+    }
+    params.clear();
+    for (Slot slot : s.params) params.push_back(slots[slot]);
+    device::KernelNode node;
+    node.kernel = s.kernel;
+    node.name = p.lowered.launches[s.launch].name;
+    node.grid = s.loop ? s.loop->grid(params.data()) : std::get<kernels::GridLaunch>(p.lowered.launches[s.launch].what).grid(params.data());
+    node.block = s.image->block;
+    node.shared_bytes = s.image->shared_bytes;
+    node.cells = s.buffers;
+    node.params = params;
+    std::vector<device::Graph::Node> after = dependencies.of(p.uses[i]);
+    dependencies.add(p.uses[i], graph->add(std::move(node), after));
+  }
+  finish(static_cast<std::uint32_t>(p.steps.size()));
+}
+
+std::int64_t DeviceReplay::graph_bytes() const {
+  std::int64_t n = 0;
+  for (const Segment& s : segments_)
+    if (s.exec) n += s.exec->bytes();
+  return n;
+}
+
+void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& host, const std::int64_t* params, const std::int64_t* slots) {
+  device::Stream& stream = device_.current_stream();
+  // 0-dim tensors of the host go along as a few bytes, in memory that is ordered with the stream.
+  struct Scalars {
+    device::Backend& device;
+    std::vector<std::pair<void*, std::int64_t>> lent;
+    ~Scalars() {
+      for (auto [p, bytes] : lent) device.deallocate(p, bytes);
+    }
+  } scalars{device_, {}};
+  std::vector<void*> moved;
+  void* const* cells = base;
+  if (!host_inputs_.empty()) {
+    moved.assign(base, base + program_.buffer_bytes.size());
+    for (std::uint32_t b : host_inputs_) {
+      std::int64_t bytes = item_size(program_.lowered.buffers[b].dtype);
+      void* at = device_.allocate(bytes);
+      scalars.lent.emplace_back(at, bytes);
+      device_.copy_from_host(at, base[b], bytes, stream);
+      moved[b] = at;
+    }
+    cells = moved.data();
+  }
+  for (Segment& s : segments_) {
+    if (s.exec) s.exec->launch(stream, cells);
+    else run_on_host(program_.steps[s.first], program_.uses[s.first], cells, inputs, host, params, slots, stream);
+  }
+}
+
+void DeviceReplay::run_on_host(const Program::Step& step, const std::vector<Program::Use>& uses, void* const* base, TensorImpl* const* inputs, HostSteps& host,
+                               const std::int64_t* params, const std::int64_t* slots, device::Stream& stream) {
+  const Program& p = program_;
+  std::vector<void*> copies(p.buffer_bytes.size(), nullptr);
+  std::vector<std::pair<const Program::Use*, HostCopy>> taken;
+  for (const Program::Use& u : uses) {
+    const kernels::Buffer& b = p.lowered.buffers[u.buffer];
+    bool input = b.kind == kernels::Buffer::Kind::Input;
+    HostCopy copy(input ? span_bytes(*inputs[b.index]) : slots[p.buffer_bytes[u.buffer]]);
+    copies[u.buffer] = copy.get();
+    if (copy.bytes() && (u.read || !u.first)) device_.copy_to_host(copy.get(), base[u.buffer], copy.bytes(), stream);
+    taken.emplace_back(&u, std::move(copy));
+  }
+  host.run(step, copies.data(), params, slots);
+  for (auto& [use, copy] : taken)
+    if (use->written && copy.bytes()) device_.copy_from_host(base[use->buffer], copy.get(), copy.bytes(), stream);
+}
+
+}  // namespace reprise::runtime

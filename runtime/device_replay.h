@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "runtime/host_steps.h"
+#include "runtime/program.h"
+#include "tensor/impl.h"
+
+namespace reprise::runtime {
+
+/// Replays a recording on a device with graphs of its own (device/backend.h). Runs of grid steps are executable graphs,
+/// made once for these sizes with the dependencies that the steps really have; a step that only the host can run stands
+/// between two of them: what it touches is copied to the host, computed, and copied back. A step that may fail is such a
+/// step and stands before every write to an argument, so that its exception leaves arguments as they were.
+///
+/// One replay at a time; the device orders runs of one executable graph by itself.
+class DeviceReplay {
+ public:
+  /// `slots`, `temp_offset` (by buffer, -1: not a temp) of the recording; `reuse`: executable graphs of another recording
+  /// of the same program, which are changed to these sizes instead of making new ones (may be null; consumed).
+  DeviceReplay(const Program&, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse);
+
+  /// base: by buffer, addresses on the device; inputs on the host have theirs there. Queues the work on the calling
+  /// thread's current stream and returns; waits only for steps of the host.
+  void run(void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params, const std::int64_t* slots);
+
+  std::int64_t graph_bytes() const;   ///< device memory of the executable graphs
+
+ private:
+  struct Segment {
+    std::unique_ptr<device::GraphExec> exec;  ///< null: a step of the host
+    std::uint32_t first = 0, last = 0;        ///< steps [first, last)
+  };
+  void build(const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse);
+  void run_on_host(const Program::Step&, const std::vector<Program::Use>&, void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params,
+                   const std::int64_t* slots, device::Stream&);
+
+  const Program& program_;
+  device::Backend& device_;
+  std::vector<Segment> segments_;
+  std::vector<std::uint32_t> host_inputs_;    ///< buffers of inputs that are on the host: 0-dim tensors, copied at each run
+};
+
+}  // namespace reprise::runtime

@@ -1,0 +1,95 @@
+#include "runtime/host_steps.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "device/parallel.h"
+
+namespace reprise::runtime {
+
+namespace {
+
+struct LoopRange {
+  jit::LoopFn fn;
+  void* const* pointers;
+  const std::int64_t* params;
+};
+
+// About 10 microseconds of work for one thread, in the unit of work_per_task (body nodes times elements).
+constexpr std::int64_t kGrainWork = 80000;
+
+}  // namespace
+
+HostSteps::HostSteps(const Program& p) : program_(p), pointers_(p.n_pointers), views_(p.n_views), ints_(p.n_ints), numbers_(p.n_numbers) {}
+
+std::int64_t HostSteps::bytes() const {
+  return static_cast<std::int64_t>(8 * (pointers_.size() + ints_.size()) + sizeof(kernels::TensorView) * views_.size() + sizeof(kernels::Number) * numbers_.size());
+}
+
+void HostSteps::resolve(const std::int64_t* slots) {
+  for (const Program::NativeStep& s : program_.natives) {
+    const auto& launch = std::get<kernels::NativeLaunch>(program_.lowered.launches[s.launch].what);
+    for (std::size_t k = 0; k < s.views.size(); ++k) {
+      kernels::TensorView& v = views_[s.first_view + k];
+      v.dtype = launch.operands[k].dtype;
+      v.rank = static_cast<int>(s.views[k].layout.sizes.size());
+      for (int d = 0; d < v.rank; ++d) {
+        v.sizes[d] = slots[s.views[k].layout.sizes[static_cast<std::size_t>(d)]];
+        v.strides[d] = slots[s.views[k].layout.strides[static_cast<std::size_t>(d)]];
+      }
+    }
+    for (std::size_t k = 0; k < s.ints.size(); ++k) ints_[s.first_int + k] = slots[s.ints[k]];
+    for (std::size_t k = 0; k < s.numbers.size(); ++k) {
+      const Scalar& scalar = launch.numbers[k];
+      numbers_[s.first_number + k] = scalar.is_float() ? kernels::Number{true, scalar.to_double(), 0} : kernels::Number{false, 0, slots[s.numbers[k]]};
+    }
+  }
+}
+
+inline void HostSteps::run_loop(const Program::LoopStep& s, void* const* base, const std::int64_t* all_params, const std::int64_t* slots) {
+  void** pointers = pointers_.data() + s.first_pointer;
+  for (std::size_t k = 0; k < s.buffers.size(); ++k) pointers[k] = base[s.buffers[k]];
+  const std::int64_t* params = all_params + s.first_param;
+  std::int64_t tasks = slots[s.tasks];
+  if (tasks <= 0) return;
+  std::int64_t work = std::max<std::int64_t>(slots[s.work], 1);
+  if (tasks == 1 || tasks * work < 2 * kGrainWork || device::num_threads() == 1) {
+    s.fn(pointers, params, 0, tasks);
+    return;
+  }
+  LoopRange range{s.fn, pointers, params};
+  device::parallel_for(tasks, std::max<std::int64_t>(kGrainWork / work, 1),
+                       [](void* ctx, std::int64_t begin, std::int64_t end) {
+                         auto& r = *static_cast<LoopRange*>(ctx);
+                         r.fn(r.pointers, r.params, begin, end);
+                       },
+                       &range);
+}
+
+inline void HostSteps::run_native(const Program::NativeStep& s, void* const* base, const std::int64_t* slots) {
+  const kernels::Launch& launch = program_.lowered.launches[s.launch];
+  const auto& native = std::get<kernels::NativeLaunch>(launch.what);
+  kernels::TensorView* views = views_.data() + s.first_view;
+  for (std::size_t k = 0; k < s.views.size(); ++k)
+    views[k].data = static_cast<char*>(base[s.views[k].buffer]) + slots[s.views[k].layout.offset] * item_size(views[k].dtype);
+  kernels::KernelFault fault;
+  kernels::NativeArgs args{views, native.args.data(), ints_.data() + s.first_int, numbers_.data() + s.first_number, native.strings.data(),
+                           static_cast<std::uint32_t>(native.args.size()), native.first_result, native.n_results, s.micro.data(), &fault};
+  native.fn(args);
+  if (fault.failed) [[unlikely]]
+    throw Error(fault.code, launch.op.empty() ? launch.name : launch.op, fault.message, launch.loc);
+}
+
+void HostSteps::run_all(void* const* base, const std::int64_t* params, const std::int64_t* slots) {
+  for (const Program::Step& step : program_.steps) {
+    if (step.kind == Program::StepKind::Loop) run_loop(program_.loops[step.index], base, params, slots);
+    else run_native(program_.natives[step.index], base, slots);
+  }
+}
+
+void HostSteps::run(const Program::Step& step, void* const* base, const std::int64_t* params, const std::int64_t* slots) {
+  if (step.kind == Program::StepKind::Loop) run_loop(program_.loops[step.index], base, params, slots);
+  else run_native(program_.natives[step.index], base, slots);
+}
+
+}  // namespace reprise::runtime

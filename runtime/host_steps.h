@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "runtime/program.h"
+
+namespace reprise::runtime {
+
+/// Runs the steps of a program that are functions of the host, on whatever addresses it is given. One replay at a time.
+class HostSteps {
+ public:
+  explicit HostSteps(const Program&);
+  /// Fills in everything that sizes decide. `slots`: of this recording (of this call when the program draws random numbers).
+  void resolve(const std::int64_t* slots);
+  /// `base`: by buffer; `params`: of all loop steps in a row; `slots` as for resolve(). Throws what a kernel reports.
+  void run(const Program::Step&, void* const* base, const std::int64_t* params, const std::int64_t* slots);
+  void run_all(void* const* base, const std::int64_t* params, const std::int64_t* slots);
+  std::int64_t bytes() const;
+
+ private:
+  void run_loop(const Program::LoopStep&, void* const* base, const std::int64_t* params, const std::int64_t* slots);
+  void run_native(const Program::NativeStep&, void* const* base, const std::int64_t* slots);
+
+  const Program& program_;
+  std::vector<void*> pointers_;              // of loop steps, in a row
+  std::vector<kernels::TensorView> views_;   // of native steps, in a row
+  std::vector<std::int64_t> ints_;
+  std::vector<kernels::Number> numbers_;
+};
+
+}  // namespace reprise::runtime

@@ -1,0 +1,72 @@
+// A device of its own memory, shown on the null device: what is copied, what the host runs, what an exception leaves behind.
+#include <gtest/gtest.h>
+
+#include "device/null/null_device.h"
+#include "reprise/reprise.h"
+
+namespace reprise {
+namespace {
+
+using device::take_null_record;
+
+Tensor on_null(const Tensor& t) { return t.to(Device::null()); }
+
+TEST(OtherDevice, TensorsMoveAndComeBack) {
+  Tensor x = tensor_of(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3});
+  Tensor there = on_null(x);
+  EXPECT_EQ(there.device(), Device::null());
+  EXPECT_EQ(there.cpu().to_vector<float>(), x.to_vector<float>());
+  EXPECT_EQ(on_null(x.transpose(0, 1)).strides(), x.transpose(0, 1).strides()) << "a dense tensor keeps its strides";
+  EXPECT_EQ(on_null(x.slice(1, 0, 2)).strides(), Ints({2, 1})) << "others become row-major";
+  EXPECT_EQ(there.select(0, 1).to_vector<float>(), (std::vector<float>{4, 5, 6}));
+  EXPECT_EQ(there.select(0, 1).select(0, 2).item().to_double(), 6);
+  EXPECT_NE(there.str().find("device=null"), std::string::npos) << there.str();
+  EXPECT_TRUE(there.to(Device::null()).is_same(there));
+  Tensor y = zeros({2, 3});
+  y.copy_(there);
+  EXPECT_EQ(y.to_vector<float>(), x.to_vector<float>());
+}
+
+TEST(OtherDevice, TensorsOfTwoDevicesDoNotMeet) {
+  Tensor x = ones({2, 3});
+  try {
+    add(x, on_null(x));
+    ADD_FAILURE() << "did not throw";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::DeviceMismatch);
+    EXPECT_NE(std::string(e.what()).find("cpu and null"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ((on_null(x) * 2.0).cpu().to_vector<float>(), (x * 2.0).to_vector<float>()) << "numbers go anywhere";
+}
+
+TEST(OtherDevice, AMoveInsideACompiledFunctionIsServedEagerly) {
+  auto f = compile([](Tensor x) { return x.cpu() + 1.0; }, {.name = "moves"});
+  EXPECT_EQ(f(on_null(ones({3}))).to_vector<float>(), (std::vector<float>{2, 2, 2}));
+  EXPECT_EQ(f.stats().eager_fallbacks, 1);
+  EXPECT_NE(f.stats().last_fallback_reason.find("to(device)"), std::string::npos) << f.stats().last_fallback_reason;
+}
+
+TEST(OtherDevice, MutationsReachTheArgument) {
+  auto f = compile(
+      [](Tensor cache, Tensor x, Int pos) {
+        cache.slice(0, pos, pos + 1).copy_(x);
+        return cache.sum();
+      },
+      {.name = "cache"});
+  Tensor cache = on_null(zeros({4, 2}));
+  for (int pos = 0; pos < 4; ++pos) f(cache, on_null(full({1, 2}, pos + 1.0)), pos);
+  EXPECT_EQ(cache.to_vector<float>(), (std::vector<float>{1, 1, 2, 2, 3, 3, 4, 4}));
+  EXPECT_EQ(f.stats().compilations, 1);
+}
+
+TEST(OtherDevice, AFaultLeavesArgumentsAsTheyWere) {
+  auto f = compile([](Tensor x, Tensor table, Tensor ids) { x.add_(embedding(table, ids)); }, {.name = "fault"});
+  Tensor x = on_null(zeros({2, 3})), table = on_null(ones({4, 3}));
+  f(x, table, on_null(tensor_of(std::vector<std::int64_t>{0, 3})));
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(6, 1));
+  EXPECT_THROW(f(x, table, on_null(tensor_of(std::vector<std::int64_t>{0, 4}))), Error);
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(6, 1));
+}
+
+}  // namespace
+}  // namespace reprise
