@@ -109,6 +109,13 @@ void Emitter::store(DType t, Value* v, Value* p, Value* mask) {
     b.CreateAlignedStore(m, p, align);
 }
 
+void Emitter::store_streaming(DType t, Value* v, Value* p) {
+  Value* m = to_memory(t, v);
+  llvm::StoreInst* s = b.CreateAlignedStore(m, p, llvm::Align(static_cast<std::uint64_t>(lanes_of(v) * item_size(t))));
+  s->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                 llvm::MDNode::get(cx.context, llvm::ConstantAsMetadata::get(b.getInt32(1))));
+}
+
 Value* Emitter::gather(DType t, Value* base, Value* offsets, Value* mask) {
   const int lanes = lanes_of(offsets);
   const llvm::Align align(static_cast<std::uint64_t>(item_size(t)));
@@ -208,15 +215,24 @@ void emit_loop(Emitter& e, Value* begin, Value* end, Value* step, std::vector<Va
   b.SetInsertPoint(after);
 }
 
-void emit_if(Emitter& e, Value* condition, const std::function<void()>& body) {
+void emit_if(Emitter& e, Value* condition, const std::function<void()>& body, const std::function<void()>& other) {
   llvm::Function* f = e.b.GetInsertBlock()->getParent();
   llvm::BasicBlock* then = llvm::BasicBlock::Create(e.cx.context, "then", f);
   llvm::BranchInst* branch = e.b.CreateCondBr(condition, then, then);
   e.b.SetInsertPoint(then);
   body();
+  llvm::BranchInst* jump = nullptr;
+  if (other) {
+    llvm::BasicBlock* otherwise = llvm::BasicBlock::Create(e.cx.context, "else", f);
+    jump = e.b.CreateBr(otherwise);
+    branch->setSuccessor(1, otherwise);
+    e.b.SetInsertPoint(otherwise);
+    other();
+  }
   llvm::BasicBlock* after = llvm::BasicBlock::Create(e.cx.context, "endif", f);
   e.b.CreateBr(after);
-  branch->setSuccessor(1, after);
+  if (jump) jump->setSuccessor(0, after);
+  else branch->setSuccessor(1, after);
   e.b.SetInsertPoint(after);
 }
 

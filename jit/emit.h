@@ -58,6 +58,8 @@ class Emitter {
   /// lanes 0: a scalar; mask null: all lanes. Masked-off lanes load as zero.
   llvm::Value* load(DType, llvm::Value* p, int lanes, llvm::Value* mask);
   void store(DType, llvm::Value* v, llvm::Value* p, llvm::Value* mask);
+  /// Past the caches; `p` is aligned to the whole vector. Other threads see it after a store fence only.
+  void store_streaming(DType, llvm::Value* v, llvm::Value* p);
   /// The same at a vector of addresses. A masked-off lane's address must be valid all the same for 8 and 16 bit loads.
   llvm::Value* gather(DType, llvm::Value* base, llvm::Value* offsets, llvm::Value* mask);
   void scatter(DType, llvm::Value* v, llvm::Value* base, llvm::Value* offsets, llvm::Value* mask);
@@ -89,7 +91,8 @@ class Emitter {
 /// and replaces its entries, afterwards they are the final values. The builder ends behind the loop.
 void emit_loop(Emitter&, llvm::Value* begin, llvm::Value* end, llvm::Value* step, std::vector<llvm::Value*>& carried,
                const std::function<void(llvm::Value* iv)>& body, const char* name);
-/// The body only where `condition` (an i1) holds.
-void emit_if(Emitter&, llvm::Value* condition, const std::function<void()>& body);
+/// The body only where `condition` (an i1) holds; otherwise `other`, when there is one.
+void emit_if(Emitter&, llvm::Value* condition, const std::function<void()>& body,
+             const std::function<void()>& other = nullptr);
 
 }  // namespace reprise::jit

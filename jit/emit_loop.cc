@@ -25,7 +25,9 @@ void LoopEmitter::run() {
   b_.CreateCondBr(b_.CreateICmpSLT(begin, end), work, done);  // an empty range may have empty dims: nothing is decoded
   b_.SetInsertPoint(work);
   load_arguments();
+  plan_rows();
   tasks(begin, end);
+  if (streams_) emit_if(e_, streams_, [&] { b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); });
   b_.CreateBr(done);
   b_.SetInsertPoint(done);
   b_.CreateRetVoid();
@@ -134,6 +136,8 @@ void LoopEmitter::point() {
   for (std::uint32_t i = 0; i < k_.body.size(); ++i)
     if (k_.body[i].kind == BodyNode::Kind::Store) (info_.dims[i] & info_.reduced_mask ? inside : here).push_back(i);
   const std::uint32_t stash = v_kept_ ? kNone : node_to_stash(inside);
+  if (stash != kNone && stash_room_)
+    stash_base_ = b_.CreateSelect(streams_, stash_room_, at_.address[k_.body[inside[0]].access]);
   for (int stage = 0; stage < info_.max_depth; ++stage)
     reduce_stage(stage, stage + 1 == info_.max_depth && stash != kNone ? inside[0] : kNone, stash);
   if (!inside.empty()) {
@@ -141,7 +145,10 @@ void LoopEmitter::point() {
     std::vector<Value*> none;
     const std::vector<bool> need = needed_by(inside, info_.max_depth);
     nest(k_.n_kept, need, info_.max_depth, none, [&](std::vector<Value*>&) {
+      if (info_.max_depth == 1) prefetch_rows(need);
+      streaming_ = streams_ != nullptr;
       store_all(inside);
+      streaming_ = false;
     });
     stashed_ = kNone;
   }

@@ -66,7 +66,17 @@ MathEmitter::Split MathEmitter::exp_split(Value* x) {
   return {n, b.CreateFAdd(high, e.fma(b.CreateFMul(r, r), q, low))};
 }
 
-Value* MathEmitter::exp(Value* x, double exponent_offset) {
+/// Here r's own rounding is let into the result, and the polynomial is of e^r itself: a third fewer instructions.
+Value* MathEmitter::exp(Value* x) {
+  x = at_least(at_most(x, 90), -105);
+  Value* n = e.call(Intrinsic::roundeven, b.CreateFMul(x, c(x, kLog2e)));
+  Value* r = e.fma(n, c(x, -kLn2Low), e.fma(n, c(x, -kLn2High), x));
+  return scale(poly(r, {1, 1, 0.49999993439042953, 0.16666520522406432, 0.04166838957111062, 0.008368730025425744,
+                        0.001381456020318495}),
+               n);
+}
+
+Value* MathEmitter::exp_scaled(Value* x, double exponent_offset) {
   const Split s = exp_split(at_least(at_most(x, 90), -105));
   Value* n = exponent_offset == 0 ? s.n : b.CreateFAdd(s.n, c(x, exponent_offset));
   return scale(b.CreateFAdd(s.p, c(x, 1)), n);
@@ -167,7 +177,7 @@ Value* MathEmitter::tanh(Value* x) {
 }
 
 Value* MathEmitter::sigmoid(Value* x) {
-  Value* t = exp(b.CreateFNeg(e.call(Intrinsic::fabs, x)));
+  Value* t = exp_scaled(b.CreateFNeg(e.call(Intrinsic::fabs, x)));
   Value* top = b.CreateSelect(b.CreateFCmpOLT(x, c(x, 0)), t, c(x, 1));
   Value* quotient = b.CreateFDiv(top, b.CreateFAdd(t, c(x, 1)));
   Value* small = e.fma(b.CreateFNeg(t), quotient, t);  // t / (1 + t) where t is small, as in tanh
@@ -202,13 +212,13 @@ Value* MathEmitter::sinh(Value* x) {
   Value* near =
       e.fma(b.CreateFMul(a, z),
             poly(z, {0.1666666648872955, 0.0083333505973472839, 0.00019836066374611401, 2.8174389688726289e-6}), a);
-  Value* t = exp(a, -1);  // e^a / 2
+  Value* t = exp_scaled(a, -1);  // e^a / 2
   Value* far = b.CreateFSub(t, b.CreateFDiv(c(x, 0.25), t));
   return e.call(Intrinsic::copysign, b.CreateSelect(b.CreateFCmpOLT(a, c(x, 1)), near, far), x);
 }
 
 Value* MathEmitter::cosh(Value* x) {
-  Value* t = exp(e.call(Intrinsic::fabs, x), -1);
+  Value* t = exp_scaled(e.call(Intrinsic::fabs, x), -1);
   return b.CreateFAdd(t, b.CreateFDiv(c(x, 0.25), t));
 }
 

@@ -11,7 +11,8 @@ class MathEmitter {
   explicit MathEmitter(Emitter& emitter) : e(emitter), b(emitter.b) {}
   using Value = llvm::Value;
 
-  Value* exp(Value* x, double exponent_offset = 0);  ///< e^x * 2^offset
+  Value* exp(Value* x);
+  Value* exp_scaled(Value* x, double exponent_offset = 0);  ///< e^x * 2^offset, closer than exp and dearer
   Value* exp2(Value* x);
   Value* expm1(Value* x);
   Value* log(Value* x);

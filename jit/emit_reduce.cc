@@ -45,7 +45,9 @@ void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32
         if (!v_kept_) std::rotate(turn, turn + at_.steps, turn + a.count);
         turn += a.count;
       }
-      if (stash_store != kNone) write(k_.body[stash_store], stash, kNone);
+      if (stage == 1) prefetch_rows(need);
+      if (stash_store != kNone)
+        based_at(k_.body[stash_store].access, stash_base_, [&] { write(k_.body[stash_store], stash, kNone); });
     });
     auto from = accs.begin();
     Value** to = carried.data();

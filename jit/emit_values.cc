@@ -38,7 +38,10 @@ void LoopEmitter::evaluate(std::uint32_t i) {
     if (o != ~0u && !stashed) value(o);
   Val v;
   const int steps = is_vector(i) ? at_.steps : 1;
-  for (int s = 0; s < steps; ++s) v.push_back(stashed ? load(stashed_at_, s, plan_.lanes) : compute(i, n, s));
+  for (int s = 0; s < steps; ++s) {
+    if (!stashed) v.push_back(compute(i, n, s));
+    else based_at(stashed_at_, stash_base_, [&] { v.push_back(load(stashed_at_, s, plan_.lanes)); });
+  }
   at_.vals[i] = std::move(v);
 }
 
@@ -128,29 +131,37 @@ void LoopEmitter::write(const BodyNode& n, std::uint32_t from, std::uint32_t pre
       !kernels::is_plain(vdim_ < 0 ? Int(0) : k_.accesses[n.access].strides[static_cast<std::size_t>(vdim_)], 0);
   for (const Access::Gather& g : k_.accesses[n.access].gathers) vector |= is_vector(g.node);
   const int steps = vector ? at_.steps : 1, lanes = vector ? plan_.lanes : 0;
-  for (int s = 0; s < steps; ++s) {
-    Value* mask = vector ? step_mask(s) : nullptr;
-    auto put = [&] {
-      const Place p = place(n.access, s, lanes, mask);
-      Value* v = operand(from, s, lanes);
-      if (!vector && Emitter::lanes_of(v)) v = b_.CreateExtractElement(v, std::uint64_t{0});
-      if (p.offsets)
-        e_.scatter(n.dtype, v, p.base, p.offsets, mask);
-      else
-        e_.store(n.dtype, v, p.base, mask);
-    };
-    if (predicate_node == kNone) {
-      put();
-      continue;
+  auto each_step = [&](bool past_caches) {
+    for (int s = 0; s < steps; ++s) {
+      Value* mask = vector ? step_mask(s) : nullptr;
+      auto put = [&] {
+        const Place p = place(n.access, s, lanes, mask);
+        Value* v = operand(from, s, lanes);
+        if (!vector && Emitter::lanes_of(v)) v = b_.CreateExtractElement(v, std::uint64_t{0});
+        if (past_caches)
+          e_.store_streaming(n.dtype, v, p.base);
+        else if (p.offsets)
+          e_.scatter(n.dtype, v, p.base, p.offsets, mask);
+        else
+          e_.store(n.dtype, v, p.base, mask);
+      };
+      if (predicate_node == kNone) {
+        put();
+        continue;
+      }
+      Value* predicate = operand(predicate_node, s, lanes);
+      if (!vector) {
+        emit_if(e_, predicate, put);
+      } else {
+        mask = mask ? b_.CreateAnd(mask, predicate) : predicate;
+        put();
+      }
     }
-    Value* predicate = operand(predicate_node, s, lanes);
-    if (!vector) {
-      emit_if(e_, predicate, put);
-    } else {
-      mask = mask ? b_.CreateAnd(mask, predicate) : predicate;
-      put();
-    }
-  }
+  };
+  if (streaming_ && vector && at_.masks.empty())
+    emit_if(e_, streams_, [&] { each_step(true); }, [&] { each_step(false); });
+  else
+    each_step(false);
 }
 
 }  // namespace reprise::jit

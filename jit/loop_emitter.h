@@ -78,6 +78,22 @@ class LoopEmitter {
   void vector_loop(const std::vector<bool>& need, Value* begin, Value* end, std::vector<Value*>& carried,
                    const std::function<void(std::vector<Value*>&)>& body);
 
+  // -- the memory that rows come from and go to (emit_rows.cc) --------------------------------------------------------
+  /// What the two notes in emit_rows.cc need, computed once where the kernel begins.
+  void plan_rows();
+  /// Inside the vector loop of the second run over a row: the same places of a row some way ahead.
+  void prefetch_rows(const std::vector<bool>& need);
+  /// Stores of the last run that may pass the caches: their condition is streams_.
+  bool may_stream(std::uint32_t store) const;
+  /// `f` with the access `access` based at `base`, unless that is null.
+  template <class F>
+  void based_at(std::uint32_t access, Value* base, F&& f) {
+    if (!base) return f();
+    std::swap(at_.address[access], base);
+    f();
+    std::swap(at_.address[access], base);
+  }
+
   // -- reductions ----------------------------------------------------------------------------------------------------
   /// Accumulators are several vectors that take turns, so that additions do not wait for each other. Each step works on
   /// the front of the list, which then goes to its end. See Note [Sums do not depend on the code] for the order.
@@ -145,6 +161,11 @@ class LoopEmitter {
   std::uint32_t vbit_ = 0;
   bool v_kept_ = false;
   std::uint32_t stashed_ = kNone, stashed_at_ = kNone;  // during the last run: a node that is loaded, and its access
+  Value* stash_base_ = nullptr;                         // null: the access's own
+  std::vector<Value*> ahead_;                           // by access: elements to where a later row is prefetched, or null
+  Value* streams_ = nullptr;                            // i1: the last run's stores pass the caches; null: never
+  bool streaming_ = false;                              // in the last run, when streams_ is there
+  Value* stash_room_ = nullptr;                         // on the stack, for a row's stash when streams_ holds; or null
   int blocked_dim_ = -1;                                // inside a block of a sum: its dim, and
   std::pair<Value*, Value*> block_;                     // the part of it
   llvm::Function* f_ = nullptr;

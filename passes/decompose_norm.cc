@@ -109,7 +109,8 @@ V decompose_softmax(Build& b, DType result, bool log) {
   V shifted = b.sub(x, b.reduce(OpId::amax, x, dims, true));
   V e = b.unary(OpId::exp, shifted);
   V total = b.reduce(OpId::sum, e, dims, true);
-  return b.to(log ? b.sub(shifted, b.unary(OpId::log, total)) : b.div(e, total), result);
+  // By the reciprocal, one division a row: the total is at least 1, so nothing is lost but half a unit in the last place.
+  return b.to(log ? b.sub(shifted, b.unary(OpId::log, total)) : b.mul(e, b.unary(OpId::reciprocal, total)), result);
 }
 
 V decompose_layer_norm(Build& b, DType result) {

@@ -75,6 +75,45 @@ TEST(Loop, SoftmaxAndRmsNormByRowAndColumn) {
   expect_same(softmax(4, 50, {50, 1}, DType::BFloat16), 3, {2, 0});
 }
 
+/// What `k` leaves in its buffers, which begin on a page.
+std::vector<std::vector<char>> results(const LoopKernel& k, unsigned seed) {
+  std::vector<FencedBuffer> buffers;
+  std::vector<char*> p;
+  std::mt19937 rng(seed);
+  for (std::size_t bytes : buffer_bytes(k)) {
+    buffers.emplace_back(bytes, false);
+    p.push_back(buffers.back().data());
+    fill(k.buffers[p.size() - 1].dtype, p.back(), bytes, rng);
+  }
+  jit::compile(k)->loop()(reinterpret_cast<void* const*>(p.data()), numbers(k).data(), 0, kernels::task_count(k).hint());
+  std::vector<std::vector<char>> out;
+  for (FencedBuffer& b : buffers) out.emplace_back(b.data(), b.data() + b.size());
+  return out;
+}
+
+/// Stores past the caches, and a stash beside the result, give the same bits: where every row is aligned, where only
+/// some are (then nothing streams), where a row is longer than the room for a stash, and in each dtype.
+TEST(Loop, RowsStoredPastTheCachesAreTheSame) {
+  EXPECT_NE(jit::llvm_ir(softmax(5, 64, {64, 1})).find("!nontemporal"), std::string::npos);
+  for (std::int64_t bits : {0, 256, 128}) {
+    Scoped width(knobs().vector_bits, bits);
+    for (std::int64_t cols : {16, 64, 100, 160, 1024, 1040, 4096, 5000, 8192})
+      for (std::int64_t row : {cols, (cols + 31) / 32 * 32, cols + 64}) {
+        for (DType t : {DType::Float32, DType::BFloat16, DType::Float64}) {
+          const LoopKernel soft = softmax(5, cols, {row, 1}, t);
+          const std::vector<std::vector<char>> usual = results(soft, 8);
+          Scoped always(knobs().stream_bytes, 1);
+          EXPECT_EQ(results(soft, 8), usual) << cols << " of " << row;
+          if (cols > 1100) expect_same(soft, 8, t == DType::BFloat16 ? Tolerance{2, 0} : Tolerance{64, 1e-6});
+        }
+        const LoopKernel norm = rms_norm(5, cols, {row, 1});
+        const std::vector<std::vector<char>> usual = results(norm, 9);
+        Scoped always(knobs().stream_bytes, 1);
+        EXPECT_EQ(results(norm, 9), usual) << cols << " of " << row;
+      }
+  }
+}
+
 /// A random kernel: random ranks, extents, strides (0, 1, -1, others), dtypes, reductions, predicates and gathers.
 class RandomKernel {
  public:

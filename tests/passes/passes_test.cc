@@ -151,7 +151,7 @@ TEST(FoldConstants, ArithmeticOnFilledTensorsInTheirOwnPrecision) {
   expect("fold_constants", zero, zero);
 }
 
-TEST(Decompose, SoftmaxIsFivePrimitives) {
+TEST(Decompose, SoftmaxIsSixPrimitives) {
   expect("decompose",
          R"(graph f(%0 "x": f32[4, 8]) {
   %1 = softmax(%0, -1, None) : f32[4, 8]
@@ -162,8 +162,9 @@ TEST(Decompose, SoftmaxIsFivePrimitives) {
   %2 = sub(%0, %1, 1) : f32[4, 8]
   %3 = exp(%2) : f32[4, 8]
   %4 = sum(%3, [1], true, None) : f32[4, 1]
-  %5 = div(%3, %4, None) : f32[4, 8]
-  return user %5
+  %5 = reciprocal(%4) : f32[4, 1]
+  %6 = mul(%3, %5) : f32[4, 8]
+  return user %6
 })");
 }
 
