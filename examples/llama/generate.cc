@@ -14,10 +14,10 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-rp::Tensor token_tensor(const std::string& text, std::size_t first, std::size_t count) {
+rp::Tensor token_tensor(const std::string& text, std::size_t first, std::size_t count, rp::Device device) {
   std::vector<std::int64_t> ids;
   for (std::size_t i = 0; i < count; ++i) ids.push_back(static_cast<unsigned char>(text[first + i]));
-  return rp::tensor_of(ids);
+  return rp::tensor_of(ids).to(device);
 }
 
 }  // namespace
@@ -57,14 +57,15 @@ Generated generate(const Model& model, const Step& step, const std::string& prom
     throw rp::Error(rp::ErrorCode::InvalidArgument, "generate",
                     "the prompt has " + std::to_string(prompt.size()) + " bytes, the cache holds " + std::to_string(context));
 
+  const rp::Device device = model.weights.embedding.device();
   Sampler sample(options);
-  Cache cache = new_cache(model.config, model.weights.embedding.dtype());
+  Cache cache = new_cache(model.config, model.weights.embedding.dtype(), device);
   std::string all = prompt;
   std::size_t start = 0;  // the text position that stands at cache position 0
   Generated out;
 
   auto begin = std::chrono::steady_clock::now();
-  rp::Tensor logits = step(cache, token_tensor(all, 0, all.size()), 0, true);
+  rp::Tensor logits = step(cache, token_tensor(all, 0, all.size(), device), 0, true).cpu();
   out.prefill_seconds = seconds_since(begin);
 
   for (std::int64_t i = 0; i < tokens; ++i) {
@@ -76,11 +77,11 @@ Generated generate(const Model& model, const Step& step, const std::string& prom
     if (i + 1 == tokens) break;
     std::size_t pos = all.size() - 1 - start;
     if (pos < context) {
-      logits = step(cache, token_tensor(all, all.size() - 1, 1), static_cast<std::int64_t>(pos), false);
+      logits = step(cache, token_tensor(all, all.size() - 1, 1, device), static_cast<std::int64_t>(pos), false).cpu();
     } else {
       std::size_t keep = std::max<std::size_t>(context / 2, 1);
       start = all.size() - keep;
-      logits = step(cache, token_tensor(all, start, keep), 0, true);
+      logits = step(cache, token_tensor(all, start, keep, device), 0, true).cpu();
     }
     if (i == 0) continue;
     out.decode_seconds += seconds_since(begin);
@@ -103,7 +104,21 @@ static std::uint64_t sum_words(const std::uint64_t* p, std::int64_t n) {
   return std::accumulate(lanes, lanes + 32, std::uint64_t{0});
 }
 
-double read_bandwidth(std::int64_t bytes) {
+static double device_read_bandwidth(std::int64_t bytes, rp::Device device) {
+  auto add_up = rp::compile([](rp::Tensor t) { return t.sum(); }, {.name = "read"});
+  rp::Tensor buffer = rp::ones({bytes / 4 + 1}, {.device = device});
+  std::vector<double> rates;
+  for (int pass = 0; pass < 51; ++pass) {
+    auto begin = std::chrono::steady_clock::now();
+    add_up(buffer).item();
+    rates.push_back(static_cast<double>(bytes) / seconds_since(begin));
+  }
+  std::nth_element(rates.begin(), rates.begin() + 25, rates.end());
+  return rates[25];
+}
+
+double read_bandwidth(std::int64_t bytes, rp::Device device) {
+  if (device != rp::Device::cpu()) return device_read_bandwidth(bytes, device);
   std::vector<std::uint64_t> buffer(static_cast<std::size_t>(bytes) / 8 + 1, 1);
   volatile std::uint64_t sink = 0;
   std::vector<double> rates;

@@ -46,8 +46,8 @@ struct Generated {
 Generated generate(const Model& model, const Step& step, const std::string& prompt, std::int64_t tokens, SamplingOptions,
                    const std::function<void(char)>& emit);
 
-/// Bytes per second that one thread reads from a buffer of this size, in a loop that only adds them up: the median of
+/// Bytes per second that one thread (or the device) reads from a buffer of this size, in a loop that only adds them up: the median of
 /// 51 passes, as token rates are means over many steps; the buffer is touched before.
-double read_bandwidth(std::int64_t bytes);
+double read_bandwidth(std::int64_t bytes, rp::Device device = rp::Device::cpu());
 
 }  // namespace llama

@@ -102,12 +102,17 @@ std::string json_string(const std::string& s) {
   return out + "\"";
 }
 
+rp::Device device_of(const std::string& name) {
+  if (std::string why = rp::why_unavailable(name); why != "available")
+    throw rp::Error(rp::ErrorCode::DeviceUnavailable, "llama", "device '" + name + "': " + why);
+  if (name == "cpu") return rp::Device::cpu();
+  return rp::Device::cuda(name == "cuda" ? 0 : std::stoi(name.substr(5)));
+}
+
 int run(const Options& o) {
-  if (o.device != "cpu") {
-    throw rp::Error(rp::ErrorCode::DeviceUnavailable, "llama", "device '" + o.device + "': " + rp::why_unavailable(o.device));
-  }
+  rp::Device device = device_of(o.device);
   rp::set_num_threads(o.threads);
-  llama::Model model = llama::load(o.model);
+  llama::Model model = llama::load(o.model, device);
 
   // A position is decoded once: old recordings are not worth keeping.
   auto step = rp::compile(llama::forward, {.name = "llama", .recordings_max = 16});
@@ -136,7 +141,7 @@ int run(const Options& o) {
     std::int64_t n = std::min<std::int64_t>(std::max<std::int64_t>(o.tokens, 32), 128);
     eager_rate = rate(llama::generate(model, eager, o.prompt, n, o.sampling, [](char) {}));
   }
-  double bandwidth = llama::read_bandwidth(model.weight_bytes);
+  double bandwidth = llama::read_bandwidth(model.weight_bytes, device);
   double fraction = rate(g) * static_cast<double>(model.weight_bytes) / bandwidth;
   rp::Stats s = step.stats();
 

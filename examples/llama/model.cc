@@ -32,7 +32,7 @@ double number(const rp::SafeTensors& file, const std::string& path, const std::s
 
 }  // namespace
 
-Model load(const std::string& path) {
+Model load(const std::string& path, rp::Device device) {
   rp::SafeTensors file = rp::load_safetensors(path);
   Model m;
   Config& c = m.config;
@@ -54,7 +54,7 @@ Model load(const std::string& path) {
     for (int d = 0; fits && d < t.dim(); ++d) fits = t.size(d).value() == want[static_cast<std::size_t>(d)];
     if (!fits) bad_file(path, "'" + name + "' does not have the shape that the metadata implies");
     m.weight_bytes += t.numel().value() * rp::item_size(t.dtype());
-    return t;
+    return t.to(device);
   };
   std::int64_t q = c.n_heads * c.head_dim, kv = c.n_kv_heads * c.head_dim;
   m.weights.embedding = take("tok_embeddings.weight", {c.vocab_size, c.dim});
@@ -77,16 +77,16 @@ Model load(const std::string& path) {
       cos.push_back(static_cast<float>(std::cos(angle)));
       sin.push_back(static_cast<float>(std::sin(angle)));
     }
-  m.weights.cos = rp::tensor_of(cos, {c.context, half});
-  m.weights.sin = rp::tensor_of(sin, {c.context, half});
+  m.weights.cos = rp::tensor_of(cos, {c.context, half}).to(device);
+  m.weights.sin = rp::tensor_of(sin, {c.context, half}).to(device);
   return m;
 }
 
-Cache new_cache(const Config& c, rp::DType dtype) {
+Cache new_cache(const Config& c, rp::DType dtype, rp::Device device) {
   Cache cache;
   for (std::int64_t i = 0; i < c.n_layers; ++i) {
-    cache.k.push_back(rp::zeros({c.n_kv_heads, c.context, c.head_dim}, {.dtype = dtype}));
-    cache.v.push_back(rp::zeros({c.n_kv_heads, c.context, c.head_dim}, {.dtype = dtype}));
+    cache.k.push_back(rp::zeros({c.n_kv_heads, c.context, c.head_dim}, {.dtype = dtype, .device = device}));
+    cache.v.push_back(rp::zeros({c.n_kv_heads, c.context, c.head_dim}, {.dtype = dtype, .device = device}));
   }
   return cache;
 }

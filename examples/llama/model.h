@@ -38,9 +38,9 @@ struct Model {
   std::int64_t weight_bytes = 0;              // what one decoded token has to read
 };
 
-/// Reads a safetensors file. Throws rp::Error(FileFormat) naming what is missing or has the wrong shape.
-Model load(const std::string& path);
-Cache new_cache(const Config&, rp::DType dtype);
+/// Reads a safetensors file onto a device. Throws rp::Error(FileFormat) naming what is missing or has the wrong shape.
+Model load(const std::string& path, rp::Device device = rp::Device::cpu());
+Cache new_cache(const Config&, rp::DType dtype, rp::Device device = rp::Device::cpu());
 
 /// Plain eager code: nothing in it knows about compilation. Runs `tokens` [t] (int64) at positions pos .. pos+t-1,
 /// writes their keys and values into the cache, and returns the logits of the last one, [vocab] float32.

@@ -8,13 +8,14 @@
 
 #include "generate.h"
 #include "model.h"
+#include "tests/support/device.h"
 
 namespace {
 
 namespace rp = reprise;
 
 const llama::Model& model() {
-  static const llama::Model m = llama::load(REPRISE_SOURCE_DIR "/examples/llama/model.safetensors");
+  static const llama::Model m = llama::load(REPRISE_SOURCE_DIR "/examples/llama/model.safetensors", rp::test::test_device());
   return m;
 }
 
@@ -28,7 +29,7 @@ rp::Tensor eager(llama::Cache& c, rp::Tensor t, rp::Int pos, bool causal) { retu
 rp::Tensor tokens(const std::string& s) {
   std::vector<std::int64_t> ids;
   for (unsigned char c : s) ids.push_back(c);
-  return rp::tensor_of(ids);
+  return rp::tensor_of(ids).to(rp::test::test_device());
 }
 
 void quiet(char) {}
@@ -38,7 +39,7 @@ TEST(Llama, LogitsAgreeWithAnIndependentImplementation) {
   std::vector<float> want = ref["logits"].get<std::vector<float>>();
   CompiledModel compiled;
   for (bool through_compile : {false, true}) {
-    llama::Cache cache = llama::new_cache(model().config, rp::kFloat16);
+    llama::Cache cache = llama::new_cache(model().config, rp::kFloat16, rp::test::test_device());
     rp::Tensor t = tokens(ref["prompt"].get<std::string>());
     std::vector<float> got = (through_compile ? compiled.run(cache, t, 0, true) : eager(cache, t, 0, true)).to_vector<float>();
     ASSERT_EQ(got.size(), want.size());
@@ -73,7 +74,7 @@ TEST(Llama, CompiledAndEagerWriteTheSameText) {
 TEST(Llama, OneTokenAtATimeGivesWhatThePromptAtOnceGives) {
   CompiledModel compiled;
   std::string text = "She said that she was ";
-  llama::Cache at_once = llama::new_cache(model().config, rp::kFloat16), one_by_one = llama::new_cache(model().config, rp::kFloat16);
+  llama::Cache at_once = llama::new_cache(model().config, rp::kFloat16, rp::test::test_device()), one_by_one = llama::new_cache(model().config, rp::kFloat16, rp::test::test_device());
   std::vector<float> a = compiled.run(at_once, tokens(text), 0, true).to_vector<float>(), b;
   for (std::size_t i = 0; i < text.size(); ++i) b = compiled.run(one_by_one, tokens(text.substr(i, 1)), static_cast<std::int64_t>(i), false).to_vector<float>();
   for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 0.15) << i;
