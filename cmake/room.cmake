@@ -1,4 +1,5 @@
-# reprise_room(name [LIBS ...] [SYSTEM_INCLUDES ...]): one object library per room, from every .cc below its folder.
+# reprise_room(name [LIBS ...] [SYSTEM_INCLUDES ...] [EXCLUDE regex...]): one object library per room, from every .cc
+# below its folder but those whose path from the root begins with a regex of EXCLUDE.
 set_property(GLOBAL PROPERTY REPRISE_ROOMS "")
 
 add_library(reprise_flags INTERFACE)
@@ -11,8 +12,11 @@ if(REPRISE_SANITIZE)
 endif()
 
 function(reprise_room name)
-  cmake_parse_arguments(R "" "" "LIBS;SYSTEM_INCLUDES" ${ARGN})
+  cmake_parse_arguments(R "" "" "LIBS;SYSTEM_INCLUDES;EXCLUDE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cc)
+  foreach(pattern IN LISTS R_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/${pattern}")
+  endforeach()
   if(NOT sources)
     return()
   endif()

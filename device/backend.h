@@ -61,6 +61,7 @@ class Stream {
   virtual void synchronize() = 0;   ///< waits; throws what went wrong in the work before
   virtual bool idle() = 0;          ///< everything in it has run
   virtual void* native() const = 0; ///< the driver's handle (CUstream), for library calls and DLPack
+  virtual std::uint64_t id() const = 0;  ///< unique in the process, never used again
 };
 
 /// A reserved range of device addresses, backed on demand: grows without moving. One lane of the recordings' pool.
@@ -122,6 +123,7 @@ class Backend {
   virtual MemoryStats memory() = 0;
   virtual void trim() = 0;                        ///< gives cached bytes back to the driver
   virtual void set_limit(std::int64_t bytes) = 0; ///< of live and cached bytes; 0: none
+  virtual void synchronize() = 0;                 ///< waits for everything on the device
 
   // ---- streams
   virtual Stream& current_stream() = 0;           ///< of the calling thread; the device's default stream unless set

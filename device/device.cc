@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "device/backend.h"
+#include "device/cuda/cuda.h"
 #include "device/device_memory.h"
 #include "device/host_memory.h"
 #include "device/null/null_device.h"
@@ -30,7 +31,7 @@ std::string why_unavailable(Device d) {
     case DeviceType::Cpu:
       return d.index == 0 ? "" : "the host is one device, cpu";
     case DeviceType::Cuda:
-      return "this build has no CUDA device support";
+      return why_no_cuda(d.index);
     case DeviceType::Null:
       return "";
   }
@@ -39,8 +40,8 @@ std::string why_unavailable(Device d) {
 
 Backend& backend(Device d, const char* op, SourceLoc loc) {
   require_available(d, op, loc);
-  REPRISE_CHECK(d.type == DeviceType::Null, " the host has no backend");
-  return null_backend();
+  REPRISE_CHECK(d.type != DeviceType::Cpu, " the host has no backend");
+  return d.type == DeviceType::Cuda ? cuda_backend(d.index) : null_backend();
 }
 
 void require_available(Device d, const char* op, SourceLoc loc) {

@@ -42,8 +42,9 @@ class DeviceLanes {
  public:
   char* lane(Device d, std::int64_t bytes) {
     device::Backend& backend = device::backend(d);
-    device::Stream* stream = &backend.current_stream();
+    std::uint64_t stream = backend.current_stream().id();
     std::lock_guard lock(mu_);
+    backend_ = &backend;
     auto it = ranges_.find(stream);
     if (it == ranges_.end()) it = ranges_.emplace(stream, backend.reserve(knobs().pool_reserve)).first;
     device::MemoryRange& range = *it->second;
@@ -61,13 +62,14 @@ class DeviceLanes {
   }
   void release() {
     std::lock_guard lock(mu_);
-    for (const auto& [stream, range] : ranges_) stream->synchronize();
+    if (backend_) backend_->synchronize();
     ranges_.clear();
   }
 
  private:
   std::mutex mu_;
-  std::map<device::Stream*, std::unique_ptr<device::MemoryRange>> ranges_;  // guarded by mu_
+  device::Backend* backend_ = nullptr;                                      // guarded by mu_
+  std::map<std::uint64_t, std::unique_ptr<device::MemoryRange>> ranges_;    // guarded by mu_; by stream id
 };
 
 std::mutex devices_mu;

@@ -25,9 +25,17 @@ class NullKernel final : public Kernel {
 
 class NullStream final : public Stream {
  public:
+  NullStream() {
+    static std::atomic<std::uint64_t> next{1};
+    id_ = next++;
+  }
+  std::uint64_t id() const override { return id_; }
   void synchronize() override {}
   bool idle() override { return true; }
   void* native() const override { return nullptr; }
+
+ private:
+  std::uint64_t id_;
 };
 
 class NullRange final : public MemoryRange {
@@ -97,6 +105,7 @@ class NullBackend final : public Backend {
   }
   void trim() override { host_trim(); }
   void set_limit(std::int64_t bytes) override { set_host_memory_limit(bytes); }
+  void synchronize() override {}
 
   Stream& current_stream() override { return current ? *current : default_; }
   void set_current_stream(Stream* s) override { current = s; }

@@ -1,0 +1,37 @@
+#pragma once
+#include <cuda.h>
+
+#include <string>
+#include <string_view>
+
+/// The CUDA driver, opened while the program runs. Nothing links a CUDA library: cuda.h gives the types, and the entry
+/// points are found by name.
+namespace reprise::device::cuda {
+
+struct Driver {
+#define REPRISE_CUDA_NEED(name) decltype(&::name) name = nullptr;
+#define REPRISE_CUDA_MAY(name) decltype(&::name) name = nullptr;
+#include "device/cuda/driver.def"
+#undef REPRISE_CUDA_NEED
+#undef REPRISE_CUDA_MAY
+  int version = 0;         ///< 12030: CUDA 12.3
+  int devices = 0;
+  bool simulated = false;  ///< it runs kernels on the host, from the bitcode that images carry
+};
+
+/// The driver, or null; then driver_problem() says why: no library, a library without a driver behind it, one that is too
+/// old (naming the first missing entry point), no device. Opened once. REPRISE_CUDA_DRIVER names another library.
+const Driver* driver();
+const std::string& driver_problem();
+/// The driver that is known to be there.
+inline const Driver& cu() { return *driver(); }
+
+/// Throws Error(DeviceFailed) unless `r` is success: what was being done, to which kernel, and the driver's name and words
+/// for the failure. A failure that leaves the context unusable is told in full once; every later call says that it is.
+void check(CUresult r, const char* doing, std::string_view kernel = {});
+/// Throws when the context has failed for good.
+void check_usable();
+/// For destructors: a failure is a warning in the log, and none after the context has failed.
+void warn(CUresult r, const char* doing) noexcept;
+
+}  // namespace reprise::device::cuda

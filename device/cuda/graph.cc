@@ -1,0 +1,232 @@
+#include "device/cuda/graph.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/errors.h"
+
+namespace reprise::device::cuda {
+
+namespace {
+
+// What an executable node takes when the driver's own figure cannot be told from what others allocate meanwhile.
+constexpr std::int64_t kNodeBytes = 2048;
+
+const CudaKernel& kernel_of(const KernelNode& n) { return static_cast<const CudaKernel&>(*n.kernel); }
+
+bool same_shape(const GraphNode& a, const GraphNode& b) {
+  return a.what.kernel == b.what.kernel && a.after == b.after && a.what.cells == b.what.cells && a.what.params.size() == b.what.params.size();
+}
+
+std::int64_t free_bytes() {
+  std::size_t free_now = 0, total = 0;
+  check(cu().cuMemGetInfo(&free_now, &total), "measuring memory");
+  return static_cast<std::int64_t>(free_now);
+}
+
+}  // namespace
+
+CudaGraphExec::CudaGraphExec(const GraphHome& home, std::uint32_t cells, std::vector<GraphNode> nodes)
+    : home_(home), n_cells_(cells), nodes_(std::move(nodes)), last_(cells, nullptr) {
+  home_.context.enter();
+  if (home_.indirect) {
+    block_ = home_.allocator.allocate(std::int64_t{8} * std::max<std::uint32_t>(cells, 1), home_.stream, 0);
+  } else {
+    users_.resize(cells);
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i)
+      for (std::uint32_t c : nodes_[i].what.cells)
+        if (users_[c].empty() || users_[c].back() != i) users_[c].push_back(i);
+  }
+  try {
+    check(cu().cuGraphCreate(&graph_, 0), "making a graph");
+    if (home_.indirect) add_upload(uploads_);
+    std::vector<CUgraphNode> after;
+    std::vector<std::uint64_t> values;
+    std::vector<void*> pointers;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      after.clear();
+      for (Graph::Node n : nodes_[i].after) after.push_back(handles_[n]);
+      if (after.empty()) after = uploads_;
+      CUDA_KERNEL_NODE_PARAMS p = params_of(i, values, pointers);
+      CUgraphNode made = nullptr;
+      check(cu().cuGraphAddKernelNode(&made, graph_, after.data(), after.size(), &p), "recording kernel", nodes_[i].what.name);
+      handles_.push_back(made);
+    }
+    std::int64_t before = free_bytes();
+    check(cu().cuGraphInstantiateWithFlags(&exec_, graph_, 0), "instantiating a graph");
+    bytes_ = before - free_bytes();
+    std::int64_t n = static_cast<std::int64_t>(nodes_.size() + uploads_.size());
+    if (bytes_ <= 0 || bytes_ > n * (64 << 10) + (4 << 20)) bytes_ = n * kNodeBytes;
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (nodes_[i].what.grid.count() == 0) check(cu().cuGraphNodeSetEnabled(exec_, handles_[i], 0), "disabling a node of kernel", nodes_[i].what.name);
+  } catch (...) {
+    release();
+    throw;
+  }
+  home_.graph_bytes += bytes_;
+}
+
+CudaGraphExec::~CudaGraphExec() {
+  home_.graph_bytes -= bytes_;
+  release();
+}
+
+void CudaGraphExec::release() noexcept {
+  home_.context.enter_quietly();
+  if (exec_) warn(cu().cuGraphExecDestroy(exec_), "destroying an executable graph");
+  if (graph_) warn(cu().cuGraphDestroy(graph_), "destroying a graph");
+  if (block_) home_.allocator.free(block_, nullptr);  // runs may still read it
+}
+
+CUDA_KERNEL_NODE_PARAMS CudaGraphExec::params_of(std::size_t i, std::vector<std::uint64_t>& values, std::vector<void*>& pointers) const {
+  const KernelNode& n = nodes_[i].what;
+  values.clear();
+  for (std::uint32_t c : n.cells) values.push_back(home_.indirect ? reinterpret_cast<std::uint64_t>(block_) + std::uint64_t{8} * c : reinterpret_cast<std::uint64_t>(last_[c]));
+  for (std::int64_t v : n.params) values.push_back(static_cast<std::uint64_t>(v));
+  pointers.clear();
+  for (std::uint64_t& v : values) pointers.push_back(&v);
+  CUDA_KERNEL_NODE_PARAMS p{};
+  p.func = kernel_of(n).function();
+  Dim3 grid = n.grid.count() == 0 ? Dim3{} : n.grid;  // such a node is disabled
+  p.gridDimX = grid.x, p.gridDimY = grid.y, p.gridDimZ = grid.z;
+  p.blockDimX = n.block.x, p.blockDimY = n.block.y, p.blockDimZ = n.block.z;
+  p.sharedMemBytes = n.shared_bytes;
+  p.kernelParams = pointers.data();
+  return p;
+}
+
+void CudaGraphExec::upload_params(CUDA_KERNEL_NODE_PARAMS& p, std::size_t part, std::uint64_t (&head)[3], void* (&pointers)[4]) const {
+  std::uint32_t first = static_cast<std::uint32_t>(part) * kUploadCells;
+  head[0] = reinterpret_cast<std::uint64_t>(block_);
+  head[1] = first;
+  head[2] = std::min(n_cells_ - first, kUploadCells);
+  // The argument is an array of full length; the driver copies all of it.
+  static thread_local std::uint64_t values[kUploadCells];
+  for (std::uint32_t i = 0; i < kUploadCells; ++i) values[i] = i < head[2] ? reinterpret_cast<std::uint64_t>(last_[first + i]) : 0;
+  for (int i = 0; i < 3; ++i) pointers[i] = &head[i];
+  pointers[3] = values;
+  p = {};
+  p.func = static_cast<const CudaKernel&>(*home_.upload).function();
+  p.gridDimX = p.gridDimY = p.gridDimZ = 1;
+  p.blockDimX = home_.upload ? static_cast<const CudaKernel&>(*home_.upload).image().block.x : 1;
+  p.blockDimY = p.blockDimZ = 1;
+  p.kernelParams = pointers;
+}
+
+void CudaGraphExec::add_upload(std::vector<CUgraphNode>& made) {
+  for (std::size_t part = 0; part * kUploadCells < n_cells_; ++part) {
+    CUDA_KERNEL_NODE_PARAMS p;
+    std::uint64_t head[3];
+    void* pointers[4];
+    upload_params(p, part, head, pointers);
+    CUgraphNode node = nullptr;
+    check(cu().cuGraphAddKernelNode(&node, graph_, nullptr, 0, &p), "recording the upload of addresses");
+    made.push_back(node);
+  }
+}
+
+void CudaGraphExec::set_node(std::size_t i) {
+  std::vector<std::uint64_t> values;
+  std::vector<void*> pointers;
+  CUDA_KERNEL_NODE_PARAMS p = params_of(i, values, pointers);
+  check(cu().cuGraphExecKernelNodeSetParams(exec_, handles_[i], &p), "changing a node of kernel", nodes_[i].what.name);
+}
+
+void CudaGraphExec::launch(Stream& stream, void* const* cells) {
+  home_.context.enter();
+  bool moved = !started_ || std::memcmp(cells, last_.data(), n_cells_ * sizeof(void*)) != 0;
+  if (moved && home_.indirect) {
+    std::copy(cells, cells + n_cells_, last_.begin());
+    for (std::size_t part = 0; part < uploads_.size(); ++part) {
+      CUDA_KERNEL_NODE_PARAMS p;
+      std::uint64_t head[3];
+      void* pointers[4];
+      upload_params(p, part, head, pointers);
+      check(cu().cuGraphExecKernelNodeSetParams(exec_, uploads_[part], &p), "changing the upload of addresses");
+    }
+  } else if (moved) {
+    std::vector<bool> touched(nodes_.size());
+    for (std::uint32_t c = 0; c < n_cells_; ++c) {
+      if (cells[c] == last_[c]) continue;
+      last_[c] = cells[c];
+      for (std::uint32_t n : users_[c]) touched[n] = true;
+    }
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (touched[i]) set_node(i);
+  }
+  started_ = true;
+  check(cu().cuGraphLaunch(exec_, static_cast<CudaStream&>(stream).handle()), "launching a graph whose first kernel is", nodes_.empty() ? std::string_view() : nodes_[0].what.name);
+}
+
+bool CudaGraphExec::change_to(std::uint32_t cells, const std::vector<GraphNode>& nodes) {
+  if (cells != n_cells_ || nodes.size() != nodes_.size()) return false;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (!same_shape(nodes[i], nodes_[i])) return false;
+  home_.context.enter();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    KernelNode& old = nodes_[i].what;
+    const KernelNode& now = nodes[i].what;
+    bool was = old.grid.count() != 0, is = now.grid.count() != 0;
+    bool differs = old.params != now.params || !(old.grid == now.grid) || !(old.block == now.block) || old.shared_bytes != now.shared_bytes;
+    old = now;
+    if (differs) set_node(i);
+    if (was != is) check(cu().cuGraphNodeSetEnabled(exec_, handles_[i], is), "switching a node of kernel", now.name);
+  }
+  return true;
+}
+
+Graph::Node CudaGraph::add(KernelNode what, std::span<const Node> after) {
+  REPRISE_CHECK(what.kernel != nullptr);
+  for (std::uint32_t c : what.cells) REPRISE_CHECK(c < cells_);
+  nodes_.push_back({std::move(what), {after.begin(), after.end()}});
+  return static_cast<Node>(nodes_.size() - 1);
+}
+
+std::unique_ptr<GraphExec> CudaGraph::instantiate(std::unique_ptr<GraphExec> reuse) {
+  if (reuse && static_cast<CudaGraphExec&>(*reuse).change_to(cells_, nodes_)) return reuse;
+  reuse = nullptr;
+  return std::make_unique<CudaGraphExec>(home_, cells_, std::move(nodes_));
+}
+
+ImagePtr upload_image() {
+  static const ImagePtr image = [] {
+    auto i = std::make_shared<Image>();
+    i->entry = "reprise_upload_cells";
+    i->block = {128, 1, 1};
+    i->code = R"(.version 6.3
+.target sm_75
+.address_size 64
+.visible .entry reprise_upload_cells(.param .u64 block, .param .u64 first, .param .u64 count, .param .align 8 .b8 values[3584])
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<2>;
+  .reg .b64 %rd<9>;
+  ld.param.u64 %rd1, [block];
+  ld.param.u64 %rd2, [first];
+  ld.param.u64 %rd3, [count];
+  cvta.to.global.u64 %rd1, %rd1;
+  shl.b64 %rd2, %rd2, 3;
+  add.s64 %rd1, %rd1, %rd2;
+  mov.u64 %rd8, values;
+  mov.u32 %r1, %tid.x;
+  cvt.u64.u32 %rd4, %r1;
+next:
+  setp.ge.u64 %p1, %rd4, %rd3;
+  @%p1 bra done;
+  shl.b64 %rd5, %rd4, 3;
+  add.s64 %rd6, %rd8, %rd5;
+  ld.param.u64 %rd7, [%rd6];
+  add.s64 %rd5, %rd1, %rd5;
+  st.global.u64 [%rd5], %rd7;
+  add.s64 %rd4, %rd4, 128;
+  bra next;
+done:
+  ret;
+}
+)";
+    return ImagePtr(i);
+  }();
+  return image;
+}
+
+}  // namespace reprise::device::cuda

@@ -1,0 +1,82 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "device/backend.h"
+#include "device/cuda/allocator.h"
+#include "device/cuda/context.h"
+#include "device/cuda/module.h"
+
+namespace reprise::device::cuda {
+
+/// What graphs need of their device.
+struct GraphHome {
+  const Context& context;
+  Allocator& allocator;
+  CudaStream& stream;                       ///< the default one: the block of cells belongs to it
+  bool indirect;                            ///< pointers through a block of cells (CodeTarget::indirect)
+  std::atomic<std::int64_t>& graph_bytes;   ///< of all executable graphs
+  KernelPtr upload;                         ///< the kernel that fills the block; null when not indirect
+};
+
+struct GraphNode {
+  KernelNode what;
+  std::vector<Graph::Node> after;
+};
+
+/// An executable CUDA graph of explicit kernel nodes.
+///
+/// Addresses that move from run to run reach the kernels in one of two ways. Direct: they are parameters of the nodes, and
+/// a run changes the nodes whose addresses moved. Indirect: the nodes' parameters are the addresses of cells in a block of
+/// device memory, and the graph's first node, whose own parameters hold the values, writes them there; a run in which
+/// anything moved changes that node alone. Both take effect for the runs launched afterwards and leave earlier ones be.
+class CudaGraphExec final : public GraphExec {
+ public:
+  CudaGraphExec(const GraphHome&, std::uint32_t cells, std::vector<GraphNode>);
+  ~CudaGraphExec() override;
+  void launch(Stream&, void* const* cells) override;
+  std::int64_t bytes() const override { return bytes_; }
+
+  /// Changes sizes and grids to those of `nodes`. False, and nothing has changed, when the graph is of another shape.
+  bool change_to(std::uint32_t cells, const std::vector<GraphNode>& nodes);
+
+ private:
+  void release() noexcept;
+  void add_upload(std::vector<CUgraphNode>& made);
+  void set_node(std::size_t i);             ///< the executable node takes nodes_[i]'s sizes and the latest addresses
+  CUDA_KERNEL_NODE_PARAMS params_of(std::size_t i, std::vector<std::uint64_t>& values, std::vector<void*>& pointers) const;
+  void upload_params(CUDA_KERNEL_NODE_PARAMS&, std::size_t part, std::uint64_t (&head)[3], void* (&pointers)[4]) const;
+
+  GraphHome home_;
+  std::uint32_t n_cells_;
+  std::vector<GraphNode> nodes_;
+  std::vector<std::vector<std::uint32_t>> users_;  // direct: by cell, the nodes that have its address
+  std::vector<void*> last_;                        // cells of the latest run
+  bool started_ = false;
+  CUgraph graph_ = nullptr;                        // lives as long as the executable one: its nodes name those
+  CUgraphExec exec_ = nullptr;
+  std::vector<CUgraphNode> handles_;
+  std::vector<CUgraphNode> uploads_;               // indirect
+  void* block_ = nullptr;                          // indirect: n_cells_ addresses
+  std::int64_t bytes_ = 0;
+};
+
+class CudaGraph final : public Graph {
+ public:
+  CudaGraph(const GraphHome& home, std::uint32_t cells) : home_(home), cells_(cells) {}
+  Node add(KernelNode, std::span<const Node> after) override;
+  std::unique_ptr<GraphExec> instantiate(std::unique_ptr<GraphExec> reuse) override;
+
+ private:
+  GraphHome home_;
+  std::uint32_t cells_;
+  std::vector<GraphNode> nodes_;
+};
+
+/// The kernel of the first node. Arguments: address of the block, index of the first cell, count, then up to kUploadCells
+/// values. Written out, since its last argument is an array and not 8 bytes.
+ImagePtr upload_image();
+inline constexpr std::uint32_t kUploadCells = 448;
+
+}  // namespace reprise::device::cuda

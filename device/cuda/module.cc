@@ -1,0 +1,64 @@
+#include "device/cuda/module.h"
+
+#include <functional>
+
+#include "base/errors.h"
+
+namespace reprise::device::cuda {
+
+namespace {
+constexpr std::uint32_t kSharedWithoutAsking = 48 << 10;
+}
+
+CudaKernel::CudaKernel(const Context& c, ImagePtr image) : context_(c), image_(std::move(image)) {
+  c.enter();
+  char errors[4096] = {};
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void* values[] = {errors, reinterpret_cast<void*>(sizeof errors)};
+  CUresult r = cu().cuModuleLoadDataEx(&module_, image_->code.c_str(), 2, options, values);
+  if (r != CUDA_SUCCESS) {
+    check_usable();
+    const char* name = nullptr;
+    cu().cuGetErrorName(r, &name);
+    fail(ErrorCode::DeviceFailed, "cuda", {}, "the driver refuses the code of kernel ", image_->entry, " (", name ? name : "unknown error", ")", errors[0] ? ": " : "", errors);
+  }
+  r = cu().cuModuleGetFunction(&function_, module_, image_->entry.c_str());
+  if (r == CUDA_SUCCESS && image_->shared_bytes > kSharedWithoutAsking)
+    r = cu().cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(image_->shared_bytes));
+  if (r != CUDA_SUCCESS) {
+    warn(cu().cuModuleUnload(module_), "unloading a kernel");
+    check(r, "preparing kernel", image_->entry);
+  }
+}
+
+CudaKernel::~CudaKernel() {
+  context_.enter_quietly();
+  warn(cu().cuModuleUnload(module_), "unloading a kernel");
+}
+
+Kernel::Resources CudaKernel::resources() const {
+  context_.enter();
+  auto attribute = [&](CUfunction_attribute a) {
+    int v = 0;
+    check(cu().cuFuncGetAttribute(&v, a, function_), "asking about kernel", image_->entry);
+    return v;
+  };
+  return {attribute(CU_FUNC_ATTRIBUTE_NUM_REGS), attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES), attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
+          attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)};
+}
+
+KernelPtr Kernels::load(const ImagePtr& image) {
+  const std::size_t hash = std::hash<std::string>()(image->code);
+  std::lock_guard lock(mu_);
+  auto [it, end] = loaded_.equal_range(hash);
+  while (it != end) {
+    std::shared_ptr<const CudaKernel> k = it->second.lock();
+    if (k && k->image().entry == image->entry && k->image().code == image->code) return k;
+    it = k ? std::next(it) : loaded_.erase(it);
+  }
+  auto made = std::make_shared<const CudaKernel>(context_, image);
+  loaded_.emplace(hash, made);
+  return made;
+}
+
+}  // namespace reprise::device::cuda

@@ -1,0 +1,41 @@
+#pragma once
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "device/backend.h"
+#include "device/cuda/context.h"
+
+namespace reprise::device::cuda {
+
+/// A loaded kernel; unloads with the last reference. Recordings that run it hold one.
+class CudaKernel final : public Kernel {
+ public:
+  CudaKernel(const Context&, ImagePtr);
+  ~CudaKernel() override;
+  Resources resources() const override;
+  CUfunction function() const { return function_; }
+  const Image& image() const { return *image_; }
+
+ private:
+  const Context& context_;
+  ImagePtr image_;
+  CUmodule module_ = nullptr;
+  CUfunction function_ = nullptr;
+};
+
+/// Equal images give one loaded kernel as long as somebody holds it. Any thread; a kernel that another thread loads now is
+/// waited for.
+class Kernels {
+ public:
+  explicit Kernels(const Context& c) : context_(c) {}
+  KernelPtr load(const ImagePtr&);
+
+ private:
+  const Context& context_;
+  std::mutex mu_;
+  std::unordered_multimap<std::size_t, std::weak_ptr<const CudaKernel>> loaded_;  // guarded by mu_; by hash of the code
+};
+
+}  // namespace reprise::device::cuda

@@ -1,0 +1,10 @@
+// In place of device/cuda/ when the build found no cuda.h.
+#include "base/errors.h"
+#include "device/cuda/cuda.h"
+
+namespace reprise::device {
+
+std::string why_no_cuda(int) { return "this build has no CUDA support (no cuda.h was found when it was configured)"; }
+Backend& cuda_backend(int index) { fail(ErrorCode::DeviceUnavailable, "cuda", {}, why_no_cuda(index)); }
+
+}  // namespace reprise::device
