@@ -1,5 +1,6 @@
 #include "jit/emit.h"
 
+#include "jit/emit_library.h"
 #include "kernels/loop_analysis.h"
 
 namespace reprise::jit {
@@ -166,8 +167,10 @@ Value* Emitter::cast(DType from, DType to, Value* v) {
 }
 
 Value* Emitter::call_runtime(const std::string& name, llvm::ArrayRef<Value*> operands) {
-  llvm::Function* f = b.GetInsertBlock()->getParent();
   Type* type = operands[0]->getType();
+  if (!cx.host.runtime_calls)
+    return b.CreateCall(library_function(cx, name, type, static_cast<int>(operands.size())), operands);
+  llvm::Function* f = b.GetInsertBlock()->getParent();
   llvm::IRBuilder<> entry(&f->getEntryBlock(), f->getEntryBlock().begin());
   llvm::SmallVector<Value*, 4> arguments;
   llvm::SmallVector<Type*, 4> types;

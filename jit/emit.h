@@ -71,7 +71,8 @@ class Emitter {
 
   /// Address of element `index` (i64, or a vector of them) after `p`.
   llvm::Value* at(llvm::Type* element, llvm::Value* p, llvm::Value* index) { return b.CreateGEP(element, p, index); }
-  /// Calls the array function `name` (jit/runtime_calls.cc) on one vector or scalar of each operand.
+  /// Calls the array function `name` (jit/runtime_calls.cc) on one vector or scalar of each operand, or the scalar function
+  /// of that name that the module carries (jit/emit_library.h).
   llvm::Value* call_runtime(const std::string& name, llvm::ArrayRef<llvm::Value*> operands);
 
   /// A scalar operation of loop kernels on register values of dtype `operand` (emit_ops.cc); `result` is the node's
@@ -85,6 +86,7 @@ class Emitter {
   llvm::Value* integer_op(kernels::ScalarOp, DType, llvm::Value* a, llvm::Value* c, llvm::Value* d);
   llvm::Value* float_op(kernels::ScalarOp, DType, llvm::Value* a, llvm::Value* c, llvm::Value* d);
   llvm::Value* small_divide(kernels::ScalarOp, DType, llvm::Value* a, llvm::Value* c);
+  llvm::Value* scalar_divide(kernels::ScalarOp, DType, llvm::Value* a, llvm::Value* c);
 };
 
 /// A counted loop: begin; while (iv < end) { body; iv += step }. `carried` holds values that go around: the body reads

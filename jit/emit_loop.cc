@@ -143,7 +143,7 @@ void LoopEmitter::point() {
   if (!inside.empty()) {
     stashed_ = stash, stashed_at_ = stash == kNone ? kNone : k_.body[inside[0]].access;
     std::vector<Value*> none;
-    const std::vector<bool> need = needed_by(inside, info_.max_depth);
+    const std::vector<bool> need = needed_by(k_, info_, inside, info_.max_depth, stashed_);
     nest(k_.n_kept, need, info_.max_depth, none, [&](std::vector<Value*>&) {
       if (info_.max_depth == 1) prefetch_rows(need);
       streaming_ = streams_ != nullptr;

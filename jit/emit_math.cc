@@ -282,7 +282,7 @@ Value* MathEmitter::atan2(Value* y, Value* x) {
 
 Value* Emitter::math_f32(ScalarOp o, Value* a, Value* c) {
   const int lanes = lanes_of(a);
-  if (lanes == 0) {  // one value: as a vector, so that it has the bits it would have in one
+  if (lanes == 0 && cx.host.runtime_calls) {  // one value: as a vector, so that it has the bits it would have in one
     auto first_of_4 = [&](Value* v) { return v ? splat(v, 4) : nullptr; };
     Value* r = math_f32(o, first_of_4(a), first_of_4(c));
     return r ? b.CreateExtractElement(r, std::uint64_t{0}) : nullptr;

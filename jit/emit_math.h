@@ -58,6 +58,8 @@ class MathEmitter {
   Value* exp2_wide(Value* x);
   Value* atan_wide(Value* x);  ///< of doubles in [0, 1]
   Split turns_wide(Value* x);  ///< x = n * pi/2 + p: n's integer in the low bits, p
+  Split turns_of_huge(Value* x);
+  Split turns(Value* x);
   Value* repair(Value* fast, Value* x, const char* call);
 
   Emitter& e;

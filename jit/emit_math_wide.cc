@@ -70,8 +70,61 @@ MathEmitter::Split MathEmitter::turns_wide(Value* x) {
   return {e.bits(t), e.fma(n, c(x, -6.123233995736766e-17), r)};
 }
 
+/// 2/pi in fractions of 64 bits.
+constexpr std::uint64_t kTurns[] = {0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561};
+
+/// n and p of a scalar float with 2^28 <= |x| < inf, after Payne and Hanek: the product of x's 24 bits and those bits
+/// of 2/pi that do not make multiples of four turns, in 128 bits.
+MathEmitter::Split MathEmitter::turns_of_huge(Value* x) {
+  llvm::Type* i64 = b.getInt64Ty();
+  Value* bits = b.CreateZExt(e.bits(x), i64);
+  Value* exponent = b.CreateAnd(b.CreateLShr(bits, 23), 255);
+  Value* mantissa = b.CreateOr(b.CreateAnd(bits, 0x7fffff), 0x800000);
+  Value* from = b.CreateSub(exponent, e.i64(152));  // the first bit of 2/pi that counts; below 128
+  Value* second = b.CreateICmpUGE(from, e.i64(64));
+  auto word = [&](int i) { return b.CreateSelect(second, b.getInt64(kTurns[i + 1]), b.getInt64(kTurns[i])); };
+  Value* shift = b.CreateAnd(from, 63);
+  auto window = [&](Value* high, Value* low) {  // a shift by 64 is none
+    Value* rest = b.CreateLShr(b.CreateLShr(low, 1), b.CreateXor(shift, 63));
+    return b.CreateOr(b.CreateShl(high, shift), rest);
+  };
+  Value *high = window(word(0), word(1)), *low = window(word(1), word(2));
+  llvm::Type* i128 = b.getInt128Ty();
+  Value* carry =
+      b.CreateTrunc(b.CreateLShr(b.CreateMul(b.CreateZExt(mantissa, i128), b.CreateZExt(low, i128)), 64), i64);
+  Value* turns = b.CreateAdd(b.CreateMul(mantissa, high), carry);  // modulo 4, times 2^62
+  Value* n = b.CreateAdd(b.CreateLShr(turns, 62), b.CreateAnd(b.CreateLShr(turns, 61), 1));
+  Value* fraction = b.CreateSIToFP(b.CreateShl(turns, 2), b.getDoubleTy());
+  Value* p = b.CreateFMul(fraction, llvm::ConstantFP::get(b.getDoubleTy(), 1.57079632679489661923 * 0x1p-64));
+  Value* negative = b.CreateFCmpOLT(x, c(x, 0));
+  return {b.CreateSelect(negative, b.CreateNeg(n), n), b.CreateSelect(negative, b.CreateFNeg(p), p)};
+}
+
+/// Right everywhere where `repair` is not to come.
+MathEmitter::Split MathEmitter::turns(Value* x) {
+  const Split near = turns_wide(wide(x));
+  if (e.cx.host.runtime_calls) return near;
+  Value* huge = b.CreateFCmpOGE(e.call(Intrinsic::fabs, x), c(x, 0x1p28));
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  llvm::BasicBlock* inside = nullptr;
+  Split far{};
+  emit_if(e, huge, [&] {
+    far = turns_of_huge(x);
+    Value* infinite = b.CreateFCmpOEQ(e.call(Intrinsic::fabs, x), c(x, kInf));
+    far.p = b.CreateSelect(infinite, c(far.p, kNan), far.p);
+    inside = b.GetInsertBlock();
+  });
+  auto either = [&](Value* a, Value* d) {
+    llvm::PHINode* phi = b.CreatePHI(a->getType(), 2);
+    phi->addIncoming(a, before), phi->addIncoming(d, inside);
+    return phi;
+  };
+  return {either(near.n, far.n), either(near.p, far.p)};
+}
+
 /// Lanes of |x| >= 2^28 (finite) by the runtime's function, which is rare; all others keep `fast`.
 Value* MathEmitter::repair(Value* fast, Value* x, const char* call) {
+  if (!e.cx.host.runtime_calls) return fast;
   Value* a = e.call(Intrinsic::fabs, x);
   Value* huge = b.CreateAnd(b.CreateFCmpOGE(a, c(x, 0x1p28)), b.CreateFCmpOLT(a, c(x, kInf)));
   llvm::BasicBlock* before = nullptr;
@@ -90,7 +143,7 @@ Value* MathEmitter::repair(Value* fast, Value* x, const char* call) {
 }
 
 Value* MathEmitter::sin(Value* x, int quarter_turns) {
-  const Split s = turns_wide(wide(x));
+  const Split s = turns(x);
   Value* r = narrow(s.p);
   Value* n = b.CreateTrunc(s.n, e.like(x, b.getInt32Ty()));
   if (quarter_turns) n = b.CreateAdd(n, e.integer(n, quarter_turns));
@@ -108,7 +161,7 @@ Value* MathEmitter::sin(Value* x, int quarter_turns) {
 }
 
 Value* MathEmitter::tan(Value* x) {
-  const Split s = turns_wide(wide(x));
+  const Split s = turns(x);
   Value *r = s.p, *z = b.CreateFMul(r, r);
   Value* sine = e.fma(b.CreateFMul(r, z),
                       poly(z, {-0.16666666666631176, 0.0083333333251949031, -0.00019841263779894436,

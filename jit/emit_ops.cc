@@ -161,6 +161,7 @@ Value* Emitter::integer_op(ScalarOp o, DType t, Value* a, Value* c, Value* d) {
     case ScalarOp::FloorDiv:
     case ScalarOp::Fmod:
     case ScalarOp::Remainder:
+      if (!cx.host.runtime_calls) return scalar_divide(o, t, a, c);
       if (t != DType::Int64) return small_divide(o, t, a, c);
       break;
     default:
@@ -170,6 +171,37 @@ Value* Emitter::integer_op(ScalarOp o, DType t, Value* a, Value* c, Value* d) {
   Value *wide_a = cast(t, DType::Int64, a), *wide_c = cast(t, DType::Int64, c);
   return cast(DType::Int64, t,
               call_runtime("reprise_" + std::string(kernels::scalar_op_name(o)) + "_i64", {wide_a, wide_c}));
+}
+
+/// Where processors have scalar integer division. By zero gives 0, by -1 a negation that wraps.
+Value* Emitter::scalar_divide(ScalarOp o, DType t, Value* a, Value* c) {
+  const bool u = is_unsigned(t);
+  llvm::Type* whole = item_size(t) == 8 ? b.getInt64Ty() : b.getInt32Ty();
+  auto widen = [&](Value* v) { return u ? b.CreateZExt(v, whole) : b.CreateSExt(v, whole); };
+  Value *x = widen(a), *y = widen(c), *zero = integer(x, 0);
+  Value* none = b.CreateICmpEQ(y, zero);
+  Value* special = u ? none : b.CreateOr(none, b.CreateICmpEQ(y, integer(y, -1)));
+  Value* safe = b.CreateSelect(special, integer(y, 1), y);
+  Value* q = u ? b.CreateUDiv(x, safe) : b.CreateSDiv(x, safe);
+  Value* r = b.CreateSub(x, b.CreateMul(q, safe));
+  if (!u) q = b.CreateSelect(b.CreateICmpEQ(y, integer(y, -1)), b.CreateNeg(x), q);
+  Value* uneven = b.CreateAnd(b.CreateICmpNE(r, zero), b.CreateICmpSLT(b.CreateXor(r, safe), zero));
+  Value* result = nullptr;
+  switch (o) {
+    case ScalarOp::TruncDiv:
+      result = q;
+      break;
+    case ScalarOp::FloorDiv:
+      result = b.CreateSub(q, b.CreateZExt(uneven, whole));
+      break;
+    case ScalarOp::Fmod:
+      result = r;
+      break;
+    default:
+      result = b.CreateSelect(uneven, b.CreateAdd(r, safe), r);
+      break;
+  }
+  return b.CreateTrunc(b.CreateSelect(none, zero, result), a->getType());
 }
 
 /// Division of integers of at most 32 bits through a floating type that holds every quotient exactly enough: vectors

@@ -6,7 +6,6 @@
 namespace reprise::jit {
 
 using kernels::ReduceOp;
-using kernels::ScalarOp;
 
 void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32_t stash) {
   std::vector<std::uint32_t> reduces, operands;
@@ -15,7 +14,7 @@ void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32
     reduces.push_back(i);
     operands.push_back(k_.body[i].a);
   }
-  const std::vector<bool> need = needed_by(operands, stage);
+  const std::vector<bool> need = needed_by(k_, info_, operands, stage);
   std::vector<Accumulators> all;
   std::vector<Value*> carried;  // around the blocks: totals and corrections of sums, accumulators of the others
   for (std::uint32_t r : reduces) {
@@ -25,7 +24,7 @@ void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32
     a.count = !v_kept_ ? plan_.accumulators(n.dtype) : a.lanes ? at_.steps : 1;
     const int totals = a.blocked ? 2 * (v_kept_ ? a.count : 1) : a.count;
     carried.insert(carried.end(), static_cast<std::size_t>(totals),
-                   e_.splat(identity(n), a.blocked && !v_kept_ ? 0 : a.lanes));
+                   e_.splat(identity_of(e_, n), a.blocked && !v_kept_ ? 0 : a.lanes));
     all.push_back(a);
   }
   auto block = [&] {
@@ -33,7 +32,7 @@ void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32
     std::size_t at = 0;
     for (const Accumulators& a : all) {
       if (a.blocked)
-        accs.insert(accs.end(), static_cast<std::size_t>(a.count), e_.splat(identity(k_.body[a.node]), a.lanes));
+        accs.insert(accs.end(), static_cast<std::size_t>(a.count), e_.splat(identity_of(e_, k_.body[a.node]), a.lanes));
       else
         accs.insert(accs.end(), &carried[at], &carried[at] + a.count);
       at += static_cast<std::size_t>(a.blocked ? 2 * (v_kept_ ? a.count : 1) : a.count);
@@ -59,7 +58,7 @@ void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32
         continue;
       }
       if (!v_kept_) part = {fold_lanes(k_.body[a.node], std::move(part))};
-      for (Value* x : part) add_compensated(to[0], to[1], x), to += 2;
+      for (Value* x : part) add_compensated(e_, to[0], to[1], x), to += 2;
     }
   };
   blocks(need, stage, carried, std::any_of(all.begin(), all.end(), [](const Accumulators& a) { return a.blocked; }),
@@ -70,8 +69,7 @@ void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32
     Val result;
     if (a.blocked) {
       for (int s = 0; s < (v_kept_ ? a.count : 1); ++s, from += 2) {
-        Value* sum = b_.CreateFAdd(from[0], from[1]);  // an infinite total has a NaN for its correction
-        result.push_back(b_.CreateSelect(b_.CreateFCmpUNO(from[1], from[1]), from[0], sum));
+        result.push_back(compensated_sum(e_, from[0], from[1]));
       }
     } else {
       std::vector<Value*> accs(from, from + a.count);
@@ -115,14 +113,6 @@ void LoopEmitter::blocks(const std::vector<bool>& need, int stage, std::vector<V
       "block");
 }
 
-void LoopEmitter::add_compensated(Value*& total, Value*& correction, Value* x) {
-  Value* sum = b_.CreateFAdd(total, x);
-  Value* share = b_.CreateFSub(sum, total);
-  Value* lost = b_.CreateFAdd(b_.CreateFSub(total, b_.CreateFSub(sum, share)), b_.CreateFSub(x, share));
-  correction = b_.CreateFAdd(correction, lost);
-  total = sum;
-}
-
 std::uint32_t LoopEmitter::node_to_stash(const std::vector<std::uint32_t>& inside) {
   if (inside.size() != 1 || info_.max_depth == 0) return kNone;
   const BodyNode& s = k_.body[inside[0]];
@@ -131,7 +121,7 @@ std::uint32_t LoopEmitter::node_to_stash(const std::vector<std::uint32_t>& insid
   for (std::uint32_t i = 0; i < k_.body.size(); ++i)
     if (k_.body[i].kind == BodyNode::Kind::Reduce && info_.depth[i] == info_.max_depth)
       operands.push_back(k_.body[i].a);
-  const std::vector<bool> computed = needed_by(operands, info_.max_depth - 1);
+  const std::vector<bool> computed = needed_by(k_, info_, operands, info_.max_depth - 1);
   const std::uint32_t all_dims = info_.dims[inside[0]];
   for (std::uint32_t m = 0; m < k_.body.size(); ++m) {
     const BodyNode& n = k_.body[m];
@@ -139,16 +129,14 @@ std::uint32_t LoopEmitter::node_to_stash(const std::vector<std::uint32_t>& insid
         kernels::register_dtype(n.dtype) != n.dtype || (info_.dims[m] & ~all_dims) != 0 ||
         (info_.dims[m] & info_.reduced_mask) != (all_dims & info_.reduced_mask))
       continue;
-    stashed_ = m;
-    const std::vector<bool> last = needed_by(inside, info_.max_depth);
-    stashed_ = kNone;
+    const std::vector<bool> last = needed_by(k_, info_, inside, info_.max_depth, m);
     bool alone = last[m];
     for (std::uint32_t i = 0; i < k_.body.size(); ++i)
       if (last[i] && i != m && info_.dims[i] & info_.reduced_mask &&
           (k_.body[i].kind == BodyNode::Kind::Load || k_.body[i].kind == BodyNode::Kind::Index))
         alone = false;
     int cost = 0;
-    const std::vector<bool> chain = needed_by({m}, info_.max_depth - 1);
+    const std::vector<bool> chain = needed_by(k_, info_, {m}, info_.max_depth - 1);
     for (std::size_t i = 0; i < k_.body.size(); ++i)
       if (chain[i] && info_.dims[i] & info_.reduced_mask) cost += cost_of(k_, i);
     if (alone && cost >= 12) return m;
@@ -163,16 +151,10 @@ void LoopEmitter::accumulate(std::uint32_t r, Value** accs, int width) {
   for (int s = 0; s < turns; ++s) {
     Value* v = e_.cast(k_.body[n.a].dtype, n.dtype, x[x.size() == 1 ? 0 : static_cast<std::size_t>(s)]);
     if (llvm::isa<llvm::VectorType>(accs[s]->getType())) v = e_.splat(v, plan_.lanes);
-    Value* sum = combine(n, v, accs[s]);
+    Value* sum = combine_into(e_, n, v, accs[s]);
     if (!v_kept_ && !at_.masks.empty()) sum = b_.CreateSelect(at_.masks[static_cast<std::size_t>(s)], sum, accs[s]);
     accs[s] = sum;
   }
-}
-
-Value* LoopEmitter::combine(const BodyNode& n, Value* x, Value* acc) {
-  static constexpr ScalarOp kFold[] = {ScalarOp::Add, ScalarOp::Mul,   ScalarOp::Max,
-                                       ScalarOp::Min, ScalarOp::BitOr, ScalarOp::BitAnd};
-  return e_.op(kFold[static_cast<int>(n.reduce)], n.dtype, n.dtype, x, acc);
 }
 
 // Note [Sums do not depend on the code]
@@ -182,40 +164,19 @@ Value* LoopEmitter::combine(const BodyNode& n, Value* x, Value* acc) {
 // pairs the same ones under every rotation, and addition commutes, so the sum's bits are the same.
 Value* LoopEmitter::fold_lanes(const BodyNode& n, std::vector<Value*> accs) {
   for (std::size_t half = accs.size() / 2; half > 0; half /= 2)
-    for (std::size_t j = 0; j < half; ++j) accs[j] = combine(n, accs[j], accs[j + half]);
+    for (std::size_t j = 0; j < half; ++j) accs[j] = combine_into(e_, n, accs[j], accs[j + half]);
   Value* v = accs[0];
   for (int half = plan_.lanes / 2; half > 0; half /= 2) {
     llvm::SmallVector<int, 32> low, high;
     for (int l = 0; l < half; ++l) low.push_back(l), high.push_back(l + half);
     if (half == 1) {
-      v = combine(n, b_.CreateExtractElement(v, std::uint64_t{0}), b_.CreateExtractElement(v, std::uint64_t{1}));
+      v = combine_into(e_, n, b_.CreateExtractElement(v, std::uint64_t{0}),
+                       b_.CreateExtractElement(v, std::uint64_t{1}));
     } else {
-      v = combine(n, b_.CreateShuffleVector(v, low), b_.CreateShuffleVector(v, high));
+      v = combine_into(e_, n, b_.CreateShuffleVector(v, low), b_.CreateShuffleVector(v, high));
     }
   }
   return v;
-}
-
-Value* LoopEmitter::identity(const BodyNode& n) {
-  llvm::Type* t = e_.register_type(n.dtype);
-  const bool floating = is_floating(n.dtype), top = n.reduce == ReduceOp::Max;
-  switch (n.reduce) {
-    case ReduceOp::Sum:
-    case ReduceOp::Any:
-      return llvm::Constant::getNullValue(t);
-    case ReduceOp::Prod:
-      return floating ? llvm::ConstantFP::get(t, 1) : llvm::ConstantInt::get(t, 1);
-    case ReduceOp::All:
-      return llvm::ConstantInt::getTrue(t);
-    default:
-      break;
-  }
-  if (floating) return llvm::ConstantFP::getInfinity(t, top);
-  const unsigned bits = t->getIntegerBitWidth();
-  const bool is_unsigned = n.dtype == DType::UInt8 || n.dtype == DType::Bool;
-  const llvm::APInt least = is_unsigned ? llvm::APInt::getZero(bits) : llvm::APInt::getSignedMinValue(bits);
-  const llvm::APInt most = is_unsigned ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getSignedMaxValue(bits);
-  return llvm::ConstantInt::get(t, top ? least : most);
 }
 
 }  // namespace reprise::jit

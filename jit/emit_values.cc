@@ -3,20 +3,6 @@
 
 namespace reprise::jit {
 
-std::vector<bool> LoopEmitter::needed_by(const std::vector<std::uint32_t>& roots, int stage) const {
-  std::vector<bool> need(k_.body.size(), false);
-  for (std::uint32_t r : roots) need[r] = true;
-  for (std::uint32_t i = static_cast<std::uint32_t>(k_.body.size()); i-- > 0;) {
-    const BodyNode& n = k_.body[i];
-    if (!need[i] || i == stashed_ || (n.kind == BodyNode::Kind::Reduce && info_.depth[i] <= stage)) continue;
-    for (std::uint32_t o : {n.a, n.b, n.c})
-      if (o != ~0u) need[o] = true;
-    if (n.access != ~0u)
-      for (const Access::Gather& g : k_.accesses[n.access].gathers) need[g.node] = true;
-  }
-  return need;
-}
-
 void LoopEmitter::hoist(const std::vector<bool>& need, std::uint32_t dims, int stage) {
   for (std::uint32_t i = 0; i < k_.body.size(); ++i) {
     const BodyNode::Kind kind = k_.body[i].kind;
@@ -54,13 +40,8 @@ Value* LoopEmitter::compute(std::uint32_t i, const BodyNode& n, int step) {
   const int lanes = is_vector(i) ? plan_.lanes : 0;
   auto get = [&](std::uint32_t o) { return o == ~0u ? nullptr : operand(o, step, lanes); };
   switch (n.kind) {
-    case BodyNode::Kind::Const: {
-      llvm::Type* t = e_.register_type(n.dtype);
-      if (!is_floating(n.dtype)) return llvm::ConstantInt::get(t, static_cast<std::uint64_t>(n.iimm), true);
-      Value* f = n.dtype == DType::Float64 ? llvm::ConstantFP::get(t, n.fimm)
-                                           : llvm::ConstantFP::get(t, static_cast<double>(static_cast<float>(n.fimm)));
-      return is_low_precision(n.dtype) ? e_.cast(DType::Float32, n.dtype, f) : f;
-    }
+    case BodyNode::Kind::Const:
+      return constant_of(e_, n);
     case BodyNode::Kind::Param:
       return e_.cast(DType::Int64, n.dtype, param(slots_.params[i]));
     case BodyNode::Kind::Index: {

@@ -68,6 +68,39 @@ Value* GridEmitter::grid_size(int axis) {
 Value* GridEmitter::lane() { return b.CreateAnd(thread(), i32(kWarp - 1)); }
 Value* GridEmitter::warp() { return b.CreateLShr(thread(), i32(5)); }
 
+GridEmitter::Division GridEmitter::divide(Value* a, Value* c) {
+  if (auto* k = llvm::dyn_cast<llvm::ConstantInt>(c); k && k->getValue().isPowerOf2()) {
+    const std::uint64_t log2 = k->getValue().logBase2();
+    return {b.CreateLShr(a, log2), b.CreateAnd(a, k->getZExtValue() - 1)};
+  }
+  llvm::Type *i32_type = b.getInt32Ty(), *i64_type = b.getInt64Ty();
+  Value* narrow = b.CreateICmpEQ(b.CreateLShr(b.CreateOr(a, c), 32), i64(0));
+  auto in_32 = [&] {
+    Value *x = b.CreateTrunc(a, i32_type), *y = b.CreateTrunc(c, i32_type);
+    Value* q = b.CreateUDiv(x, y);
+    return std::vector<Value*>{index64(q), index64(b.CreateSub(x, b.CreateMul(q, y)))};
+  };
+  // Each step takes 22 bits off the remainder, which may turn negative; three leave less than one divisor.
+  auto in_64 = [&] {
+    Value* inverse = b.CreateIntrinsic(Intrinsic::nvvm_rcp_approx_ftz_f, {}, {b.CreateSIToFP(c, b.getFloatTy())});
+    Value *q = i64(0), *r = a;
+    for (int step = 0; step < 3; ++step) {
+      Value* part = b.CreateFPToSI(b.CreateFMul(b.CreateSIToFP(r, b.getFloatTy()), inverse), i64_type);
+      q = b.CreateAdd(q, part);
+      r = b.CreateSub(r, b.CreateMul(part, c));
+    }
+    auto correct = [&](Value* wrong, Value* by) {
+      q = b.CreateSelect(wrong, b.CreateAdd(q, by), q);
+      r = b.CreateSelect(wrong, b.CreateSub(r, b.CreateMul(by, c)), r);
+    };
+    correct(b.CreateICmpSLT(r, i64(0)), i64(-1));
+    correct(b.CreateICmpSGE(r, c), i64(1));
+    return std::vector<Value*>{q, r};
+  };
+  const std::vector<Value*> v = choose(narrow, in_32, in_64);
+  return {v[0], v[1]};
+}
+
 Value* GridEmitter::shared_array(llvm::Type* element, std::uint64_t count, std::uint64_t align) {
   auto* type = llvm::ArrayType::get(element, count);
   auto* array =
@@ -110,8 +143,8 @@ Value* GridEmitter::shuffle(Value* v, Intrinsic::ID id, Value* lane, int clamp) 
   for (Value*& w : words) w = b.CreateIntrinsic(id, {}, {b.getInt32(kAllLanes), w, lane, i32(clamp)});
   return of_words(words, v->getType());
 }
-Value* GridEmitter::shuffle_xor(Value* v, int mask) {
-  return shuffle(v, Intrinsic::nvvm_shfl_sync_bfly_i32, i32(mask), kWarp - 1);
+Value* GridEmitter::shuffle_xor(Value* v, Value* mask) {
+  return shuffle(v, Intrinsic::nvvm_shfl_sync_bfly_i32, mask, kWarp - 1);
 }
 Value* GridEmitter::shuffle_down(Value* v, int delta) {
   return shuffle(v, Intrinsic::nvvm_shfl_sync_down_i32, i32(delta), kWarp - 1);
@@ -126,14 +159,15 @@ Value* GridEmitter::ballot(Value* condition) {
   return b.CreateIntrinsic(Intrinsic::nvvm_vote_ballot_sync, {}, {b.getInt32(kAllLanes), condition});
 }
 
+Value* GridEmitter::exchange(Value* v, Value* lane_mask, const Combine& combine) {
+  // Ordered by lane: combining need not commute bit for bit (the larger of -0 and 0, the choice between two NaNs).
+  Value* other = shuffle_xor(v, lane_mask);
+  Value* low = b.CreateICmpEQ(b.CreateAnd(lane(), lane_mask), i32(0));
+  return combine(b.CreateSelect(low, v, other), b.CreateSelect(low, other, v));
+}
+
 Value* GridEmitter::warp_reduce(Value* v, const Combine& combine, int width) {
-  // The operands are ordered by lane, so that both of a pair compute the same even where combining does not commute
-  // bit for bit (the choice between two NaNs).
-  for (int step = 1; step < width; step *= 2) {
-    Value* other = shuffle_xor(v, step);
-    Value* low = b.CreateICmpEQ(b.CreateAnd(lane(), i32(step)), i32(0));
-    v = combine(b.CreateSelect(low, v, other), b.CreateSelect(low, other, v));
-  }
+  for (int step = 1; step < width; step *= 2) v = exchange(v, i32(step), combine);
   return v;
 }
 
@@ -243,16 +277,6 @@ std::vector<Value*> GridEmitter::choose(Value* condition, const std::function<st
     r.push_back(phi);
   }
   return r;
-}
-
-void GridEmitter::if_else(Value* condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
-  auto nothing = [](const std::function<void()>& f) {
-    return [&f] {
-      f();
-      return std::vector<Value*>();
-    };
-  };
-  choose(condition, nothing(then), nothing(otherwise));
 }
 
 }  // namespace reprise::jit

@@ -42,6 +42,13 @@ class GridEmitter : public Emitter {
   Value* to_i64(Value* v) { return b.CreateSExt(v, b.getInt64Ty()); }   ///< of a signed i32
   Value* index64(Value* v) { return b.CreateZExt(v, b.getInt64Ty()); }  ///< of an i32 that is not negative
 
+  /// Quotient and remainder of i64 positions: 0 <= a < 2^44, 0 < c. In 32 bits where both fit; no call of the
+  /// assembler's division in 64 bits, around which registers would be spilled.
+  struct Division {
+    Value *quotient, *remainder;
+  };
+  Division divide(Value* a, Value* c);
+
   // ---- shared memory and synchronization
   /// Static shared memory of the block: ptr addrspace(3). Contents are undefined at the start.
   Value* shared_array(llvm::Type* element, std::uint64_t count, std::uint64_t align = 16);
@@ -54,13 +61,17 @@ class GridEmitter : public Emitter {
 
   // ---- between the threads of a warp, all of which must come here. Values of 1 to 64 bits, floats or pointers'
   // integers.
-  Value* shuffle_xor(Value* v, int lane_mask);
+  Value* shuffle_xor(Value* v, Value* lane_mask);
+  Value* shuffle_xor(Value* v, int lane_mask) { return shuffle_xor(v, i32(lane_mask)); }
   Value* shuffle_down(Value* v, int delta);
   Value* shuffle_up(Value* v, int delta);
   Value* shuffle_from(Value* v, Value* lane);
   Value* ballot(Value* condition);  ///< i32 with a bit for each lane
 
   using Combine = std::function<Value*(Value* a, Value* c)>;
+  /// combine(a, c) of this thread's value and that of the lane whose number differs by `lane_mask` (i32, one bit), the
+  /// lower lane's first: both get the same bits.
+  Value* exchange(Value* v, Value* lane_mask, const Combine&);
   /// Over groups of `width` neighbouring lanes (a power of two up to 32); every lane gets the result, and the same
   /// bits.
   Value* warp_reduce(Value* v, const Combine&, int width = kWarp);
@@ -83,7 +94,9 @@ class GridEmitter : public Emitter {
   /// then() or otherwise(); each returns the values that the results are chosen from.
   std::vector<Value*> choose(Value* condition, const std::function<std::vector<Value*>()>& then,
                              const std::function<std::vector<Value*>()>& otherwise);
-  void if_else(Value* condition, const std::function<void()>& then, const std::function<void()>& otherwise);
+  void if_else(Value* condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
+    emit_if(*this, condition, then, otherwise);
+  }
 
  private:
   Value* special(llvm::Intrinsic::ID);

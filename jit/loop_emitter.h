@@ -4,6 +4,7 @@
 
 #include "jit/cost.h"
 #include "jit/emit.h"
+#include "jit/loop_nodes.h"
 #include "kernels/loop_analysis.h"
 
 namespace reprise::jit {
@@ -111,21 +112,15 @@ class LoopEmitter {
               const std::function<void()>& block);
   static constexpr std::int64_t kRowBlock = 8192, kColumnBlock = 256;  // elements, rows
 
-  /// total + correction += x, the correction taking what the addition to the total lost.
-  void add_compensated(Value*& total, Value*& correction, Value* x);
   /// A value worth keeping between the last reduction and the stores instead of computing it twice (softmax: the
   /// exponential, on its way to being divided by its sum). It is kept in the elements that the one store inside the
   /// reduced dims will overwrite, so it must be of their dtype, and the last run may read nothing else that varies over
   /// reduced dims: the store may alias what was loaded.
   std::uint32_t node_to_stash(const std::vector<std::uint32_t>& inside);
   void accumulate(std::uint32_t r, Value** accs, int width);
-  Value* combine(const BodyNode& n, Value* x, Value* acc);
   Value* fold_lanes(const BodyNode& n, std::vector<Value*> accs);
-  Value* identity(const BodyNode& n);
 
   // -- values --------------------------------------------------------------------------------------------------------
-  /// The nodes that `roots` need when the reductions of depth <= stage are finished.
-  std::vector<bool> needed_by(const std::vector<std::uint32_t>& roots, int stage) const;
   /// Computes here what the loops below would compute again and again.
   void hoist(const std::vector<bool>& need, std::uint32_t dims, int stage);
   const Val& value(std::uint32_t node);

@@ -1,0 +1,201 @@
+// A LoopKernel as a kernel of blocks of threads; how they stand is told in grid_schedule.h.
+#include "jit/grid_loop.h"
+
+#include "jit/emit_library.h"
+#include "jit/grid.h"
+
+namespace reprise::jit {
+
+using kernels::is_plain;
+using kernels::LoopKernel;
+using kernels::ScalarOp;
+using llvm::Value;
+namespace Intrinsic = llvm::Intrinsic;
+
+void GridLoopEmitter::run() {
+  std::vector<DType> buffers;
+  for (const kernels::BufferArg& a : k_.buffers) buffers.push_back(a.dtype);
+  e_.begin(buffers, slots_.count, {static_cast<std::uint32_t>(s_.threads), 1, 1});
+  load_arguments();
+  if (s_.run > 1) {
+    e_.if_else(
+        runs_are_aligned(),
+        [&] {
+          aligned_ = true;
+          scope([&] { variant(); });
+          aligned_ = false;
+        },
+        [&] { scope([&] { variant(); }); });
+  } else {
+    variant();
+  }
+  e_.end();
+}
+
+void GridLoopEmitter::variant() {
+  switch (s_.kind) {
+    case GridSchedule::Kind::Pointwise:
+      return pointwise();
+    case GridSchedule::Kind::Rows:
+      return rows();
+    case GridSchedule::Kind::Columns:
+      return columns();
+  }
+}
+
+void GridLoopEmitter::load_arguments() {
+  for (int slot : slots_.extents) extents_.push_back(e_.param(static_cast<std::size_t>(slot)));
+  strides_.resize(k_.accesses.size());
+  gather_strides_.resize(k_.accesses.size());
+  gather_extents_.resize(k_.accesses.size());
+  at_.index.resize(k_.extents.size());
+  at_.vals.resize(k_.body.size());
+  for (std::size_t i = 0; i < k_.accesses.size(); ++i) {
+    const Access& a = k_.accesses[i];
+    const kernels::ParamSlots::OfAccess& s = slots_.accesses[i];
+    Value* p = e_.buffer(a.buffer);
+    if (s.offset >= 0) p = e_.at(element(i), p, number(s.offset, a.offset));
+    at_.address.push_back(p);
+    for (std::size_t d = 0; d < a.strides.size(); ++d) strides_[i].push_back(number(s.strides[d], a.strides[d]));
+    for (std::size_t g = 0; g < a.gathers.size(); ++g) {
+      gather_strides_[i].push_back(number(s.gather_strides[g], a.gathers[g].stride));
+      gather_extents_[i].push_back(number(s.gather_extents[g], a.gathers[g].extent));
+    }
+  }
+  for (std::uint32_t i = 0; i < k_.body.size(); ++i) {
+    const BodyNode::Kind kind = k_.body[i].kind;
+    if (kind == BodyNode::Kind::Const || kind == BodyNode::Kind::Param) evaluate(i);
+  }
+}
+
+Value* GridLoopEmitter::product(int from, int to) {
+  Value* n = e_.i64(1);
+  for (int d = from; d < to; ++d) n = d == from ? extent(d) : b_.CreateMul(n, extent(d));
+  return n;
+}
+
+Value* GridLoopEmitter::runs_are_aligned() {
+  Value* wrong = b_.CreateAnd(extent(vdim_), e_.i64(s_.run - 1));  // any bit: something is not a multiple
+  for (std::size_t i = 0; i < k_.accesses.size(); ++i) {
+    if (!is_run_access(k_, info_, i, vdim_)) continue;
+    const int size = item_size(k_.buffers[k_.accesses[i].buffer].dtype), elements = run_bytes(i) / size;
+    auto check = [&](Value* v, int unit) { wrong = b_.CreateOr(wrong, b_.CreateAnd(v, e_.i64(unit - 1))); };
+    check(b_.CreatePtrToInt(at_.address[i], b_.getInt64Ty()), run_bytes(i));
+    for (int d = 0; d < rank_; ++d)
+      if (d != vdim_) check(strides_[i][static_cast<std::size_t>(d)], elements);
+    for (Value* s : gather_strides_[i]) check(s, elements);
+  }
+  return b_.CreateICmpEQ(wrong, e_.i64(0));
+}
+
+void GridLoopEmitter::enter(int d, Value* index) {
+  at_.dims |= 1u << d;
+  at_.index[static_cast<std::size_t>(d)] = index;
+  for (std::size_t i = 0; i < k_.accesses.size(); ++i)
+    if (!is_plain(k_.accesses[i].strides[static_cast<std::size_t>(d)], 0))
+      at_.address[i] = e_.at(element(i), at_.address[i], b_.CreateMul(index, strides_[i][static_cast<std::size_t>(d)]));
+}
+
+Value* GridLoopEmitter::enter_flat(int from, int to, Value* at, Value* units) {
+  std::vector<int> dims;  // fastest first
+  for (int d = to; d-- > from;)
+    if (d != vdim_) dims.push_back(d);
+  Value* position = units ? at : nullptr;
+  auto split = [&](Value* by) {
+    const GridEmitter::Division d = e_.divide(at, by);
+    at = d.quotient;
+    return d.remainder;
+  };
+  if (units && !dims.empty()) position = split(units);
+  for (std::size_t j = 0; j < dims.size(); ++j) enter(dims[j], j + 1 == dims.size() ? at : split(extent(dims[j])));
+  return position;
+}
+
+void GridLoopEmitter::enter_run(Value* first) {
+  at_.dims |= vbit_;
+  at_.first = first;
+  if (aligned_) return;
+  for (int j = 0; j < s_.run; ++j) at_.masks.push_back(b_.CreateICmpSLT(b_.CreateAdd(first, e_.i64(j)), extent(vdim_)));
+}
+
+void GridLoopEmitter::pointwise() {
+  std::vector<std::uint32_t> stores;
+  for (std::uint32_t i = 0; i < k_.body.size(); ++i)
+    if (k_.body[i].kind == BodyNode::Kind::Store) stores.push_back(i);
+  Value *block = e_.index64(e_.block()), *thread = e_.index64(e_.thread());
+  Value* n = product(0, rank_);
+  if (aligned_) {
+    Value* run = b_.CreateAdd(b_.CreateMul(block, e_.i64(s_.threads)), thread);
+    emit_if(e_, b_.CreateICmpULT(run, b_.CreateLShr(n, __builtin_ctz(static_cast<unsigned>(s_.run)))), [&] {
+      scope([&] {
+        Value* at = enter_flat(0, rank_, run, e_.divide(extent(vdim_), e_.i64(s_.run)).quotient);
+        enter_run(b_.CreateMul(at, e_.i64(s_.run)));
+        store_all(stores);
+      });
+    });
+    return;
+  }
+  auto one = [&](Value* at) {
+    scope([&] {
+      Value* v = enter_flat(0, rank_, at, vdim_ >= 0 ? extent(vdim_) : nullptr);
+      if (vdim_ >= 0) enter(vdim_, v);
+      store_all(stores);
+    });
+  };
+  Value* begin = b_.CreateAdd(b_.CreateMul(block, e_.i64(std::int64_t{s_.threads} * s_.run)), thread);
+  if (s_.run == 1) return emit_if(e_, b_.CreateICmpULT(begin, n), [&] { one(begin); });
+  Value* past = b_.CreateMul(b_.CreateAdd(block, e_.i64(1)), e_.i64(std::int64_t{s_.threads} * s_.run));
+  std::vector<Value*> none;
+  emit_loop(e_, begin, e_.call(Intrinsic::smin, past, n), e_.i64(s_.threads), none, one, "element");
+}
+
+// ---- which kernels there is code for
+// ---------------------------------------------------------------------------------
+
+namespace {
+
+/// Why no code is generated for a node; null when there is. Functions of Float64 (and Lgamma) are the host's library's:
+/// no double-precision versions of them are written here, and devices compute them slowly anyway.
+const char* why_no_code(const kernels::BodyNode& n) {
+  if (n.kind != kernels::BodyNode::Kind::Op) return nullptr;
+  if (n.op == ScalarOp::Lgamma) return "Lgamma";
+  if (n.dtype != DType::Float64) return nullptr;
+  switch (n.op) {
+    case ScalarOp::Pow:
+    case ScalarOp::Atan2:
+    case ScalarOp::Hypot:
+      return "a function of Float64";
+    default:
+      return n.op >= ScalarOp::Exp && n.op <= ScalarOp::Erfc ? "a function of Float64" : nullptr;
+  }
+}
+
+class GridLoop final : public GridKernel {
+ public:
+  GridLoop(const LoopKernel& k, device::ImagePtr made)
+      : kernel_(k), slots_(kernels::param_slots(k)), schedule_(grid_schedule(k)) {
+    image = std::move(made);
+  }
+  device::Dim3 grid(const std::int64_t* params) const override {
+    return grid_blocks(kernel_, slots_, schedule_, params);
+  }
+
+ private:
+  const LoopKernel kernel_;
+  const kernels::ParamSlots slots_;
+  const GridSchedule schedule_;
+};
+
+}  // namespace
+
+GridKernelPtr compile_grid(const LoopKernel& k, const device::CodeTarget& target) {
+  for (const kernels::BodyNode& n : k.body)
+    if (why_no_code(n)) return nullptr;
+  device::ImagePtr image = compile_grid_module(kernels::canonical_text(k), target, [&](GridModule& m) {
+    kernels::verify(k);
+    GridLoopEmitter(m, k).run();
+  });
+  return std::make_shared<GridLoop>(k, std::move(image));
+}
+
+}  // namespace reprise::jit

@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+
+namespace reprise::test {
+
+/// What ptxas says about a kernel.
+struct Assembled {
+  bool ok = false;
+  std::string log;  ///< its words, when it refused
+  int registers = 0, spilled_bytes = 0, stack_bytes = 0, shared_bytes = 0;
+};
+
+/// The path of ptxas: in $CUDA_HOME/bin, in $PATH or in /usr/local/cuda/bin; empty where there is none.
+const std::string& ptxas();
+/// Assembles PTX for "sm_80".
+Assembled assemble(const std::string& ptx, const std::string& arch);
+
+}  // namespace reprise::test
