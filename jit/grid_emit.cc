@@ -30,6 +30,7 @@ void GridEmitter::begin(std::span<const DType> buffers, int params, device::Dim3
                                            llvm::ConstantAsMetadata::get(b.getInt32(n))}));
   };
   annotate("kernel", 1);
+  annotate("minctasm", 1);  // otherwise ptxas spills to fit more blocks than one
   annotate("maxntidx", threads.x), annotate("maxntidy", threads.y), annotate("maxntidz", threads.z);
   b.SetInsertPoint(llvm::BasicBlock::Create(cx.context, "entry", kernel));
   for (std::size_t i = 0; i < buffers.size(); ++i) {
