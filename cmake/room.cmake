@@ -28,20 +28,21 @@ function(reprise_room name)
   set_property(GLOBAL APPEND PROPERTY REPRISE_ROOMS ${name})
 endfunction()
 
-# The library users link: all rooms in one archive, reprise::reprise.
+# The library users link: all rooms in one archive (or one shared object with BUILD_SHARED_LIBS), reprise::reprise.
 function(reprise_library)
   get_property(rooms GLOBAL PROPERTY REPRISE_ROOMS)
   set(objects "")
   foreach(room IN LISTS rooms)
     list(APPEND objects $<TARGET_OBJECTS:reprise_${room}>)
   endforeach()
-  add_library(reprise STATIC ${objects})
+  add_library(reprise ${objects})
   add_library(reprise::reprise ALIAS reprise)
   target_include_directories(reprise PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
   target_compile_features(reprise PUBLIC cxx_std_20)
   if(REPRISE_STATIC_LLVM)
     llvm_map_components_to_libnames(llvm_libs orcjit passes x86codegen x86asmparser x86desc x86info nvptxcodegen nvptxdesc nvptxinfo)
     target_link_libraries(reprise PRIVATE ${llvm_libs})
+    target_link_options(reprise PRIVATE -Wl,--gc-sections -Wl,--exclude-libs,ALL)  # LLVM's names stay inside
   elseif(TARGET reprise_jit)
     target_link_libraries(reprise PRIVATE LLVM)
   endif()

@@ -1,0 +1,113 @@
+#include "bench/device/measure.h"
+#include "jit/grid.h"
+
+namespace reprise::device_figures {
+
+namespace {
+
+/// x += 1 on a few elements: the least that a node can do.
+kernels::LoopKernel small_kernel() {
+  using kernels::BodyNode;
+  kernels::LoopKernel k;
+  k.name = "add_one";
+  k.extents = {256};
+  k.n_kept = 1;
+  k.buffers = {{kFloat32, false}, {kFloat32, true}};
+  kernels::Access read, write;
+  read.strides = {1};
+  write.buffer = 1;
+  write.strides = {1};
+  k.accesses = {read, write};
+  BodyNode load{BodyNode::Kind::Load}, one{BodyNode::Kind::Const}, add{BodyNode::Kind::Op}, store{BodyNode::Kind::Store};
+  load.access = 0;
+  one.fimm = 1;
+  add.op = kernels::ScalarOp::Add;
+  add.a = 0, add.b = 1;
+  store.a = 2, store.access = 1;
+  k.body = {load, one, add, store};
+  return k;
+}
+
+}  // namespace
+
+std::vector<Row> graphs(const Setting& s) {
+  device::Backend& d = device::backend(s.device);
+  kernels::LoopKernel kernel = small_kernel();
+  jit::GridKernelPtr code = jit::compile_grid(kernel, d.target());
+  if (!code) return {};
+  device::KernelPtr loaded = d.load(code->image);
+  std::vector<std::int64_t> params;
+  for (Int i : kernels::runtime_params(kernel)) params.push_back(i.hint());
+  Tensor a = zeros({256}, {.device = s.device}), b = zeros({256}, {.device = s.device}), c = zeros({256}, {.device = s.device});
+  std::vector<Row> out;
+  for (int nodes : s.quick ? std::vector<int>{1, 10} : std::vector<int>{1, 10, 100, 500, 1000, 5000}) {
+    auto build = [&] {
+      auto g = d.new_graph(2);
+      for (int i = 0; i < nodes; ++i) {
+        device::KernelNode n;
+        n.kernel = loaded;
+        n.name = kernel.name;
+        n.grid = code->grid(params.data());
+        n.block = code->image->block;
+        n.shared_bytes = code->image->shared_bytes;
+        n.cells = {0, 1};
+        n.params = params;
+        std::vector<device::Graph::Node> after;
+        if (i > 0) after.push_back(static_cast<device::Graph::Node>(i - 1));
+        g->add(std::move(n), after);
+      }
+      return g;
+    };
+    std::string at = std::to_string(nodes) + " nodes";
+    std::vector<double> times;
+    std::unique_ptr<device::GraphExec> exec;
+    for (int r = 0; r < (s.quick ? 1 : 9); ++r) {
+      exec = nullptr;
+      double t = now();
+      exec = build()->instantiate();
+      times.push_back(now() - t);
+    }
+    out.push_back({"graphs", "build and instantiate, " + at, median(times) * 1e6, "us"});
+    out.push_back({"graphs", "bytes of the executable graph, " + at, static_cast<double>(exec->bytes()), "bytes"});
+    void *same[] = {a.data_ptr(), b.data_ptr()}, *other[] = {a.data_ptr(), c.data_ptr()};
+    out.push_back({"graphs", "launch (host), " + at, host_time(s, [&] { exec->launch(d.current_stream(), same); }) * 1e6, "us"});
+    bool turn = false;
+    out.push_back({"graphs", "launch (host) with addresses that moved, " + at, host_time(s, [&] { exec->launch(d.current_stream(), (turn = !turn) ? other : same); }) * 1e6, "us"});
+    out.push_back({"graphs", "run (device), " + at, device_time(s, [&] { exec->launch(d.current_stream(), same); }) * 1e6, "us"});
+    double t = now();
+    exec = build()->instantiate(std::move(exec));
+    out.push_back({"graphs", "change to another size, " + at, (now() - t) * 1e6, "us"});
+    wait(s.device);
+  }
+  return out;
+}
+
+std::vector<Row> changing_sizes(const Setting& s) {
+  const std::int64_t most = s.quick ? 64 : 4096, width = s.quick ? 64 : 1024;
+  Tensor w1 = randn({width, width}, {}).to(s.device), w2 = randn({width, width}, {}).to(s.device);
+  auto f = compile(
+      [](Tensor x, Tensor a, Tensor b) {
+        Tensor h = x;
+        for (int i = 0; i < 4; ++i) h = softmax(linear(gelu(linear(h, a)), b), -1) + h;
+        return h;
+      },
+      {.name = "sizes"});
+  Tensor x = zeros({most, width}, {.device = s.device});
+  f(x, w1, w2);
+  std::vector<double> fresh;
+  for (std::int64_t n = 1; n <= most; n += s.quick ? 7 : 16) {
+    double t = now();
+    f(x.slice(0, 0, n), w1, w2);
+    fresh.push_back(now() - t);
+  }
+  wait(s.device);
+  Stats stats = f.stats();
+  device::MemoryStats m = device::backend(s.device).memory();
+  return {{"changing sizes", "host time of a call with a size never seen", median(fresh) * 1e6, "us"},
+          {"changing sizes", "compilations", static_cast<double>(stats.compilations), ""},
+          {"changing sizes", "recordings made", static_cast<double>(stats.recordings_made), ""},
+          {"changing sizes", "pool", static_cast<double>(m.range_bytes), "bytes"},
+          {"changing sizes", "executable graphs", static_cast<double>(m.graph_bytes), "bytes"}};
+}
+
+}  // namespace reprise::device_figures

@@ -1,0 +1,55 @@
+#pragma once
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "bench/device/device_figures.h"
+#include "device/backend.h"
+
+namespace reprise::device_figures {
+
+inline double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+inline void wait(Device d) { device::backend(d).synchronize(); }
+
+inline double median(std::vector<double> v) {
+  std::nth_element(v.begin(), v.begin() + static_cast<long>(v.size() / 2), v.end());
+  return v[v.size() / 2];
+}
+
+/// Seconds a call takes on the device: the median over rounds of queueing some and waiting for them all.
+template <class F>
+double device_time(const Setting& s, F&& f) {
+  f();
+  f();
+  wait(s.device);
+  double t = now();
+  f();
+  wait(s.device);
+  t = now() - t;
+  int calls = s.quick ? 1 : std::clamp(static_cast<int>(0.02 / std::max(t, 1e-6)), 3, 2000), rounds = s.quick ? 1 : 11;
+  std::vector<double> means;
+  for (int r = 0; r < rounds; ++r) {
+    t = now();
+    for (int i = 0; i < calls; ++i) f();
+    wait(s.device);
+    means.push_back((now() - t) / calls);
+  }
+  return median(means);
+}
+
+/// Seconds of the host's own time that a call takes, while the device is not waited for.
+template <class F>
+double host_time(const Setting& s, F&& f) {
+  f();
+  wait(s.device);
+  std::vector<double> times;
+  for (int i = 0; i < (s.quick ? 3 : 51); ++i) {
+    double t = now();
+    f();
+    times.push_back(now() - t);
+    wait(s.device);
+  }
+  return median(times);
+}
+
+}  // namespace reprise::device_figures
