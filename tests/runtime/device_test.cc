@@ -68,5 +68,39 @@ TEST(OtherDevice, AFaultLeavesArgumentsAsTheyWere) {
   EXPECT_EQ(x.to_vector<float>(), std::vector<float>(6, 1));
 }
 
+// What a device with code of its own is told: kernels as nodes, with the dependencies that they have and no others.
+TEST(OtherDevice, AGraphHasTheTrueDependencies) {
+  device::set_null_kernels(true);
+  auto f = compile(
+      [](Tensor x, Tensor y) {
+        Tensor a = x.sum({0}), b = y.sum({0});         // independent of each other
+        return (a * b).cumsum(0) + 1.0;                // cumsum may be a step of the host; the product needs both sums
+      },
+      {.name = "branches", .mode = "no-fuse"});
+  Tensor x = on_null(ones({3, 4})), y = on_null(ones({5, 4}));
+  take_null_record();
+  f(x, y);
+  device::NullRecord r = take_null_record();
+  device::set_null_kernels(false);
+  ASSERT_GE(r.launches.size(), 4u);
+  EXPECT_EQ(r.launches[0].after, std::vector<std::uint32_t>());
+  EXPECT_EQ(r.launches[1].after, std::vector<std::uint32_t>()) << "independent branches stay parallel";
+  EXPECT_EQ(r.launches[2].after, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_GE(r.graph_launches, 1);
+  EXPECT_EQ(r.instantiated, r.graph_launches);
+}
+
+TEST(OtherDevice, EvictedRecordingsGiveTheirGraphsToNewSizes) {
+  device::set_null_kernels(true);
+  auto f = compile([](Tensor x) { return softmax(x, -1) * 2.0; }, {.name = "sizes", .recordings_max = 3});
+  take_null_record();
+  for (int n = 1; n <= 10; ++n) f(on_null(ones({n, 8})));
+  device::NullRecord r = take_null_record();
+  device::set_null_kernels(false);
+  EXPECT_EQ(f.stats().recordings_made, 10);
+  EXPECT_EQ(f.stats().compilations, 1);
+  EXPECT_GE(r.reused, 7) << "only the first recordings are instantiated";
+}
+
 }  // namespace
 }  // namespace reprise
