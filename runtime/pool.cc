@@ -60,6 +60,21 @@ class DeviceLanes {
     for (const auto& [stream, range] : ranges_) total += range->backed();
     return total;
   }
+  void release(device::Stream& stream) {
+    std::unique_ptr<device::MemoryRange> range;
+    {
+      std::lock_guard lock(mu_);
+      auto it = ranges_.find(stream.id());
+      if (it == ranges_.end()) return;
+      range = std::move(it->second);
+      ranges_.erase(it);
+    }
+    try {
+      stream.synchronize();
+    } catch (const std::exception& e) {  // the memory goes all the same: nothing runs on a device that has failed
+      log::warn(std::string("the pool of a stream that ends: ") + e.what());
+    }
+  }
   void release() {
     std::lock_guard lock(mu_);
     if (backend_) backend_->synchronize();
@@ -124,6 +139,8 @@ std::int64_t pool_bytes() {
 }
 
 std::int64_t pool_bytes(Device d) { return device::runs_host_code(d) ? pool_bytes() : lanes_of(d).bytes(); }
+
+void release_lane(Device d, device::Stream& stream) noexcept { lanes_of(d).release(stream); }
 
 void release_pool_memory() {
   {

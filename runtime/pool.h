@@ -3,6 +3,10 @@
 
 #include "reprise/device.h"
 
+namespace reprise::device {
+class Stream;
+}
+
 namespace reprise::runtime {
 
 /// A stretch of a device's pool that one replay works in. Recordings keep only offsets, so that all of them, of all
@@ -24,6 +28,8 @@ class Lane {
 
 std::int64_t pool_bytes();             ///< backed now, all lanes of the host
 std::int64_t pool_bytes(Device);       ///< of one device
+/// Gives back the lane of a stream that is about to go, after waiting for what still runs in it.
+void release_lane(Device, device::Stream&) noexcept;
 void release_pool_memory();            ///< no replay may be running
 
 }  // namespace reprise::runtime

@@ -10,4 +10,5 @@
 #include "reprise/safetensors.h"
 #include "reprise/scalar.h"
 #include "reprise/stats.h"
+#include "reprise/stream.h"
 #include "reprise/tensor.h"

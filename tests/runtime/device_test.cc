@@ -102,5 +102,62 @@ TEST(OtherDevice, EvictedRecordingsGiveTheirGraphsToNewSizes) {
   EXPECT_GE(r.reused, 7) << "only the first recordings are instantiated";
 }
 
+TEST(Streams, GuardsNestAndEveryStreamHasItsOwnLane) {
+  Device d = Device::null();
+  auto f = compile([](Tensor x) { return softmax(x, -1).sum({0}).cumsum(0); }, {.name = "lanes", .mode = "no-fuse"});
+  Tensor x = on_null(ones({64, 64}));
+  f(x);
+  std::int64_t one = device_memory(d).pool;
+  EXPECT_GT(one, 0);
+  {
+    Stream passing = Stream::create(d);
+    StreamGuard guard(passing);
+    f(x);
+    EXPECT_EQ(device_memory(d).pool, 2 * one);
+  }
+  EXPECT_EQ(device_memory(d).pool, one) << "a stream takes its lane with it";
+  Stream a = Stream::create(d), b = Stream::create(d, -1);
+  {
+    StreamGuard outer(a);
+    f(x);
+    EXPECT_EQ(device_memory(d).pool, 2 * one);
+    {
+      StreamGuard inner(b);
+      f(x);
+      EXPECT_EQ(device_memory(d).pool, 3 * one);
+    }
+    f(x);
+    EXPECT_EQ(device_memory(d).pool, 3 * one) << "back on the outer stream";
+  }
+  f(x);
+  EXPECT_EQ(device_memory(d).pool, 3 * one);
+  a.synchronize();
+  EXPECT_TRUE(b.idle());
+  synchronize(d);
+  release_pool();
+  EXPECT_EQ(device_memory(d).pool, 0);
+}
+
+TEST(Streams, OfTheHostDoNothing) {
+  Stream s = Stream::create(Device::cpu());
+  StreamGuard guard(s);
+  EXPECT_TRUE(s.idle());
+  EXPECT_EQ(s.native_handle(), nullptr);
+  synchronize(Device::cpu());
+  EXPECT_FALSE(describe(Device::cpu()).empty());
+}
+
+TEST(Streams, OfADeviceThatIsNotThere) {
+  if (cuda_device_count() > 0) GTEST_SKIP() << "there is a CUDA device";
+  for (auto f : {+[] { Stream::create(Device::cuda()); }, +[] { synchronize(Device::cuda()); }, +[] { device_memory(Device::cuda(3)); }}) {
+    try {
+      f();
+      ADD_FAILURE() << "did not throw";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::DeviceUnavailable) << e.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace reprise
