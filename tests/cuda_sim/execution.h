@@ -1,0 +1,55 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/cuda_sim/runtime.h"
+#include "tests/cuda_sim/work.h"
+
+/// The kernel that is running. Its threads run one at a time on stacks of their own and switch where they wait; a kernel
+/// whose threads never wait runs all of them on one stack.
+namespace sim {
+
+struct AsyncCopy { std::uint64_t to, from; std::uint32_t bytes, from_bytes, site; };
+
+struct Thread {
+  enum class State : std::uint8_t { Ready, Barrier, Warp, Done } state = State::Ready;
+  void* stack = nullptr;               ///< pointer where it left off
+  std::uint32_t tid[3] = {0, 0, 0};
+  std::uint32_t lane = 0, warp = 0;
+  std::uint32_t site = kNoSite;        ///< where it waits
+  // At a barrier.
+  std::uint32_t barrier = 0;
+  // In an operation of its warp.
+  std::uint32_t operation = 0, mask = 0;
+  std::uint32_t in[3] = {0, 0, 0};
+  std::uint64_t wide = 0, result = 0;
+  std::vector<std::vector<AsyncCopy>> groups;   ///< cp.async: committed ones, then the open one
+  std::vector<AsyncCopy> open;
+};
+
+struct Execution {
+  const KernelWork* work = nullptr;
+  const Code* code = nullptr;
+  std::vector<void*> params;
+  std::vector<Thread> threads;          ///< of the block; one when they share a stack
+  Thread* current = nullptr;
+  void* scheduler = nullptr;            ///< its stack pointer while a thread runs
+  bool failed = false;
+  bool restart = false;                 ///< a barrier opened: the scheduler starts from its first thread
+  std::uint64_t shared_end = 0;         ///< end of dynamic shared memory
+  struct Barrier { std::uint32_t arrived = 0, expected = 0; } barriers[16];
+};
+extern Execution g_exec;
+
+/// Leaves the running thread; returns when the scheduler picks it again.
+void yield();
+/// Threads of `warp` that wait for each other and are complete go on. Called when one arrives or ends.
+void complete_warp(std::uint32_t warp);
+bool on_kernel_stack(std::uint64_t p, std::uint64_t bytes);
+/// "12 threads wait at ..., 4 have ended": for a block in which nobody can go on.
+std::string describe_waiting();
+/// What instruction a site is, for messages.
+std::string site_text(std::uint32_t site);
+
+}  // namespace sim
