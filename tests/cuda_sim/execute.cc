@@ -59,7 +59,7 @@ char* stacks() {
 using Main = void (*)();
 
 void prepare(Thread& t, std::uint64_t index, Main main) {
-  auto* top = reinterpret_cast<void**>(stacks() + (index + 1) * kStack - 64);
+  auto* top = reinterpret_cast<void**>(stacks() + (index + 1) * kStack - 56);  // 8 past a multiple of 16, as at any function
   top[0] = nullptr;                                 // where `main` would return to
   top[-1] = reinterpret_cast<void*>(main);
   for (int r = 2; r <= 7; ++r) top[-r] = nullptr;   // six registers
