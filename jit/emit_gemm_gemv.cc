@@ -1,4 +1,6 @@
 // Matrix-vector micro-kernels: the weights are read once, in order, and converted in registers.
+#include <algorithm>
+
 #include "jit/emit_micro.h"
 
 namespace reprise::jit {
@@ -7,6 +9,10 @@ using llvm::Value;
 using Values = MicroBuilder::Values;
 
 namespace {
+
+// From this many bytes on, one row of w after the other is quicker than a group at once: a group's rows then lie on too
+// many pages, and powers of two between them meet in few sets of the L1 cache.
+constexpr std::int64_t kByRows = 4096;
 
 /// Sums each of 2^j vectors over its lanes; element i of the result (of as many) is the sum of vector i. Every vector
 /// is summed by the same tree, so a row's result does not depend on its place in the group.
@@ -44,41 +50,107 @@ Value* sum_each(MicroBuilder& g, Values v) {
   return g.shuffle(v[0], v[0], gather);
 }
 
-}  // namespace
+/// One row of x: each row of w is read from its beginning to its end, as it stands in memory, into four sums; groups of
+/// rows are then summed over their lanes at once. A group's sums wait on the stack, so that one loop serves every row.
+void dot_by_rows(MicroBuilder& g, DType w_type, DType y_type) {
+  auto& b = g.b;
+  Value *x = g.arg(0), *w = g.arg(2), *w_row = g.arg(3), *y = g.arg(4), *n = g.arg(6), *k = g.arg(7);
+  constexpr int kSums = 4;
+  const int group = std::min(8, g.lanes);
+  const std::int64_t size = item_size(w_type), step = kSums * g.lanes, step_bytes = step * size;
+  llvm::IRBuilder<> entry(&g.fn->getEntryBlock(), g.fn->getEntryBlock().begin());
+  auto* waiting = entry.CreateAlloca(llvm::ArrayType::get(g.vec, static_cast<std::uint64_t>(group)));
+  waiting->setAlignment(llvm::Align(64));
+  auto slot = [&](Value* i) { return b.CreateGEP(g.vec, waiting, i); };
+  for (int i = 0; i < group; ++i) b.CreateAlignedStore(g.zero(), slot(g.i64(i)), llvm::Align(16));
+  // What is prefetched: the same place some rows later, about 4 KiB away; within the row where rows are long.
+  constexpr std::int64_t kAhead = 4096, kLong = 16384;
+  Value* row_bytes = b.CreateMul(k, g.i64(size));
+  Value* rows_ahead = b.CreateUDiv(g.i64(kAhead), b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, row_bytes, g.i64(1)));
+  rows_ahead = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, rows_ahead, g.i64(1));
+  Value* ahead = b.CreateSelect(b.CreateICmpSLE(row_bytes, g.i64(kLong)), b.CreateMul(w_row, rows_ahead),
+                                g.i64(kAhead / size));
+  Value* whole = b.CreateAnd(k, g.i64(-step));
+  g.loop(g.i64(0), n, group, {w}, [&](Value* j, Values at) -> Values {
+    Value* left = b.CreateSub(n, j);
+    Value* count = g.min(left, g.i64(group));
+    at = g.loop(g.i64(0), count, 1, at, [&](Value* i, Values p) -> Values {
+      Values sums(kSums, g.zero());
+      sums = g.loop(g.i64(0), whole, step, sums, [&](Value* c, Values s) -> Values {
+        for (std::int64_t line = 0; line < step_bytes; line += 64)
+          b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
+                            {g.at(p[0], w_type, b.CreateAdd(b.CreateAdd(c, ahead), g.i64(line / size))), b.getInt32(0),
+                             b.getInt32(3), b.getInt32(1)});
+        for (int v = 0; v < kSums; ++v) {
+          Value* e = b.CreateAdd(c, g.i64(v * g.lanes));
+          s[v] = g.fma(g.load(g.acc, g.at(x, g.acc, e)), g.load(w_type, g.at(p[0], w_type, e)), s[v]);
+        }
+        return s;
+      });
+      Value* sum = b.CreateFAdd(b.CreateFAdd(sums[0], sums[1]), b.CreateFAdd(sums[2], sums[3]));
+      sum = g.loop(whole, k, g.lanes, {sum}, [&](Value* c, Values s) -> Values {
+        Value* mask = g.mask_below(b.CreateSub(k, c));
+        return {g.fma(g.load(g.acc, g.at(x, g.acc, c), mask), g.load(w_type, g.at(p[0], w_type, c), mask), s[0])};
+      })[0];
+      b.CreateAlignedStore(sum, slot(i), llvm::Align(16));
+      return {g.at(p[0], w_type, w_row)};
+    });
+    Values sums;
+    for (int i = 0; i < group; ++i) sums.push_back(b.CreateAlignedLoad(g.vec, slot(g.i64(i)), llvm::Align(16)));
+    Value* out = sum_each(g, sums);
+    Value* to = g.at(y, y_type, j);
+    llvm::BasicBlock* full = llvm::BasicBlock::Create(b.getContext(), "full", g.fn);
+    llvm::BasicBlock* some = llvm::BasicBlock::Create(b.getContext(), "some", g.fn);
+    llvm::BasicBlock* stored = llvm::BasicBlock::Create(b.getContext(), "stored", g.fn);
+    b.CreateCondBr(b.CreateICmpSGE(left, g.i64(group)), full, some);
+    b.SetInsertPoint(full);
+    g.store(y_type, out, to);
+    b.CreateBr(stored);
+    b.SetInsertPoint(some);
+    std::vector<llvm::Constant*> iota;
+    for (int i = 0; i < group; ++i) iota.push_back(b.getInt32(static_cast<std::uint32_t>(i)));
+    Value* rest = b.CreateVectorSplat(static_cast<unsigned>(group), b.CreateTrunc(count, b.getInt32Ty()));
+    g.store(y_type, out, to, b.CreateICmpULT(llvm::ConstantVector::get(iota), rest));
+    b.CreateBr(stored);
+    b.SetInsertPoint(stored);
+    return at;
+  });
+}
 
-llvm::Function* emit_gemv_dot(llvm::Module& m, const std::string& name, const std::vector<std::int64_t>& params) {
-  int bits = static_cast<int>(params[0]), rows = static_cast<int>(params[3]);
-  DType w_type = static_cast<DType>(params[1]), y_type = static_cast<DType>(params[2]),
-        acc = kernels::acc_dtype(w_type);
-  MicroBuilder g(m, name, "pipipiii", bits, acc);
+/// Several rows of x, or short rows of w: a group of w's rows at once, a sum for each row of x and of w.
+void dot_by_groups(MicroBuilder& g, DType w_type, DType y_type, int rows) {
   auto& b = g.b;
   Value *x = g.arg(0), *x_row = g.arg(1), *w = g.arg(2), *w_row = g.arg(3), *y = g.arg(4), *y_row = g.arg(5),
         *n = g.arg(6), *k = g.arg(7);
   // Rows of w at a time: enough chains to hide the latency of an fma, few enough pointers for the registers.
-  int group = bits == 512 ? (rows == 4 ? 4 : 8) : (rows == 4 ? 2 : rows == 2 ? 4 : 8);
+  int group = g.bits == 512 ? (rows == 4 ? 4 : 8) : (rows == 4 ? 2 : rows == 2 ? 4 : 8);
   if (group > g.lanes) group = g.lanes;
-  Value* pairs = b.CreateAnd(k, g.i64(-2 * static_cast<std::int64_t>(g.lanes)));
-  // Where to prefetch: the same place of the next group (the hardware follows few streams, not one for each row), as
-  // long as a group fits the L1 cache beside it; else a little further in the row.
-  Value* ahead = b.CreateSelect(b.CreateICmpSLE(k, g.i64(4096 / item_size(w_type))), b.CreateMul(w_row, g.i64(group)),
-                                g.i64(256 / item_size(w_type)));
+  const std::int64_t step = 2 * g.lanes, size = item_size(w_type);
+  Value* pairs = b.CreateAnd(k, g.i64(-step));
+  // What is prefetched, as long as a group fits the L1 cache beside it: the next group. Where rows follow one another
+  // it is taken in the order of memory, which the hardware's own prefetching then joins; else each row at the place
+  // where it is read. Of longer rows a little further on.
+  Value* next = b.CreateICmpSLE(k, g.i64(4096 / size));
+  Value* dense = b.CreateAnd(next, b.CreateICmpEQ(k, w_row));
+  Value* ahead = b.CreateSelect(next, b.CreateMul(w_row, g.i64(group)), g.i64(256 / size));
+  Value* between = b.CreateSelect(dense, g.i64(step), w_row);
+  Value* stride = b.CreateSelect(dense, g.i64(step * group), g.i64(step));
   Values xp;
-  for (int r = 0; r < rows; ++r) xp.push_back(g.at(x, acc, b.CreateMul(x_row, g.i64(r))));
+  for (int r = 0; r < rows; ++r) xp.push_back(g.at(x, g.acc, b.CreateMul(x_row, g.i64(r))));
   auto pass = [&](Value* from, Value* to, int count) {
     g.loop(from, to, count, {g.at(w, w_type, b.CreateMul(from, w_row))}, [&](Value* j, Values p) -> Values {
       // freeze keeps loop strength reduction from tying the rows' addresses together over the outer loop, which costs a
       // third of the compile time and dozens of spills a group.
-      Values wp{b.CreateFreeze(p[0])};
-      for (int i = 1; i < count; ++i) wp.push_back(b.CreateFreeze(g.at(wp.back(), w_type, w_row)));
-      auto step = [&](Value* at, Values s, Value* mask, bool prefetch) {
+      Values wp{b.CreateFreeze(p[0])}, soon{b.CreateFreeze(g.at(wp[0], w_type, ahead))};
+      for (int i = 1; i < count; ++i) {
+        wp.push_back(b.CreateFreeze(g.at(wp.back(), w_type, w_row)));
+        soon.push_back(b.CreateFreeze(g.at(soon.back(), w_type, between)));
+      }
+      auto add = [&](Value* at, Values s, Value* mask) {
         Values xs;
-        for (int r = 0; r < rows; ++r) xs.push_back(g.load(acc, g.at(xp[r], acc, at), mask));
+        for (int r = 0; r < rows; ++r) xs.push_back(g.load(g.acc, g.at(xp[r], g.acc, at), mask));
         for (int i = 0; i < count; ++i) {
-          Value* address = g.at(wp[i], w_type, at);
-          Value* wi = g.load(w_type, address, mask);
-          if (prefetch)
-            b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                              {g.at(address, w_type, ahead), b.getInt32(0), b.getInt32(3), b.getInt32(1)});
+          Value* wi = g.load(w_type, g.at(wp[i], w_type, at), mask);
           for (int r = 0; r < rows; ++r) {
             auto& t = s[static_cast<std::size_t>(r * count + i)];
             t = g.fma(xs[r], wi, t);
@@ -89,13 +161,25 @@ llvm::Function* emit_gemv_dot(llvm::Module& m, const std::string& name, const st
       Values sums(static_cast<std::size_t>(rows * count), g.zero());
       Value* done = g.i64(0);
       if (count > 1) {
-        sums = g.loop(done, pairs, 2 * g.lanes, sums, [&](Value* i, Values s) {
-          return step(b.CreateAdd(i, g.i64(g.lanes)), step(i, s, nullptr, true), nullptr, item_size(w_type) > 2);
+        Values carried = sums;
+        carried.push_back(g.i64(0));  // where the prefetch is
+        carried = g.loop(done, pairs, step, carried, [&](Value* i, Values s) -> Values {
+          Value* there = s.back();
+          s.pop_back();
+          for (Value* row : soon)
+            for (std::int64_t line = 0; line < step * size; line += 64)
+              b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
+                                {g.at(row, w_type, b.CreateAdd(there, g.i64(line / size))), b.getInt32(0),
+                                 b.getInt32(3), b.getInt32(1)});
+          s = add(b.CreateAdd(i, g.i64(g.lanes)), add(i, s, nullptr), nullptr);
+          s.push_back(b.CreateAdd(there, stride));
+          return s;
         });
+        sums.assign(carried.begin(), carried.end() - 1);
         done = pairs;
       }
       sums = g.loop(done, k, g.lanes, sums,
-                    [&](Value* i, Values s) { return step(i, s, g.mask_below(b.CreateSub(k, i)), false); });
+                    [&](Value* i, Values s) { return add(i, s, g.mask_below(b.CreateSub(k, i))); });
       for (int r = 0; r < rows; ++r) {
         Value* out = sum_each(g, Values(sums.begin() + r * count, sums.begin() + (r + 1) * count));
         g.store(y_type, out, g.at(y, y_type, b.CreateAdd(b.CreateMul(y_row, g.i64(r)), j)));
@@ -106,6 +190,27 @@ llvm::Function* emit_gemv_dot(llvm::Module& m, const std::string& name, const st
   Value* n_whole = b.CreateAnd(n, g.i64(-static_cast<std::int64_t>(group)));
   pass(g.i64(0), n_whole, group);
   pass(n_whole, n, 1);
+}
+
+}  // namespace
+
+llvm::Function* emit_gemv_dot(llvm::Module& m, const std::string& name, const std::vector<std::int64_t>& params) {
+  int bits = static_cast<int>(params[0]), rows = static_cast<int>(params[3]);
+  DType w_type = static_cast<DType>(params[1]), y_type = static_cast<DType>(params[2]);
+  MicroBuilder g(m, name, "pipipiii", bits, kernels::acc_dtype(w_type));
+  if (rows > 1) {
+    dot_by_groups(g, w_type, y_type, rows);
+    return g.finish();
+  }
+  auto& b = g.b;
+  llvm::BasicBlock* brief = llvm::BasicBlock::Create(b.getContext(), "brief", g.fn);
+  llvm::BasicBlock* lengthy = llvm::BasicBlock::Create(b.getContext(), "lengthy", g.fn);
+  b.CreateCondBr(b.CreateICmpSLT(g.arg(7), g.i64(kByRows / item_size(w_type))), brief, lengthy);
+  b.SetInsertPoint(brief);
+  dot_by_groups(g, w_type, y_type, 1);
+  b.CreateRetVoid();
+  b.SetInsertPoint(lengthy);
+  dot_by_rows(g, w_type, y_type);
   return g.finish();
 }
 

@@ -23,8 +23,8 @@ std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / t
 /// Micro-kernels in the order attention_launch asks for them.
 struct Code {
   GemmFn gemm_full, gemm_one;
-  GemvDotFn dot[2];
-  GemvSumFn sum[2];
+  GemvDotFn dot[3];  ///< of 1, 2 and 4 rows
+  GemvSumFn sum[3];
   TransposeFn transpose;
   ConvertFn convert;
   SoftmaxFn softmax, softmax_masked;
@@ -35,9 +35,11 @@ std::vector<MicroKernelSpec> code_specs(int bits, DType t) {
   return {gemm_spec(bits, f, f, gemm_vectors(bits)),
           gemm_spec(bits, f, f, 1),
           gemv_dot_spec(bits, t, f, 1),
-          gemv_dot_spec(bits, t, f, kGemvRows),
+          gemv_dot_spec(bits, t, f, 2),
+          gemv_dot_spec(bits, t, f, 4),
           gemv_sum_spec(bits, t, 1),
-          gemv_sum_spec(bits, t, kGemvRows),
+          gemv_sum_spec(bits, t, 2),
+          gemv_sum_spec(bits, t, 4),
           transpose_spec(bits, t),
           convert_spec(bits, t, f),
           softmax_spec(bits, false),
@@ -48,14 +50,14 @@ std::vector<MicroKernelSpec> code_specs(int bits, DType t) {
 Code code_of(void* const* p) {
   return {reinterpret_cast<GemmFn>(p[0]),
           reinterpret_cast<GemmFn>(p[1]),
-          {reinterpret_cast<GemvDotFn>(p[2]), reinterpret_cast<GemvDotFn>(p[3])},
-          {reinterpret_cast<GemvSumFn>(p[4]), reinterpret_cast<GemvSumFn>(p[5])},
-          reinterpret_cast<TransposeFn>(p[6]),
-          reinterpret_cast<ConvertFn>(p[7]),
-          reinterpret_cast<SoftmaxFn>(p[8]),
-          reinterpret_cast<SoftmaxFn>(p[9]),
-          reinterpret_cast<ScaleFn>(p[10]),
-          reinterpret_cast<ScaleFn>(p[11])};
+          {reinterpret_cast<GemvDotFn>(p[2]), reinterpret_cast<GemvDotFn>(p[3]), reinterpret_cast<GemvDotFn>(p[4])},
+          {reinterpret_cast<GemvSumFn>(p[5]), reinterpret_cast<GemvSumFn>(p[6]), reinterpret_cast<GemvSumFn>(p[7])},
+          reinterpret_cast<TransposeFn>(p[8]),
+          reinterpret_cast<ConvertFn>(p[9]),
+          reinterpret_cast<SoftmaxFn>(p[10]),
+          reinterpret_cast<SoftmaxFn>(p[11]),
+          reinterpret_cast<ScaleFn>(p[12]),
+          reinterpret_cast<ScaleFn>(p[13])};
 }
 
 /// One operator call. A *unit* is what shares keys and values: one batch index and one head of theirs, with the
@@ -190,20 +192,23 @@ class Attention {
     }
   }
 
+  /// log2 of how many query rows share one reading of keys or values: what a head's group has in common.
+  static int rows_at_once(std::int64_t left) { return left >= 4 ? 2 : left >= 2 ? 1 : 0; }
+
   void stream_scores(const float* q, const char* k, std::int64_t k_row, float* s, std::int64_t s_row, std::int64_t rows,
                      std::int64_t n) const {
     for (std::int64_t i = 0; i < rows;) {
-      bool four = rows - i >= kGemvRows;
-      code_.dot[four](q + i * depth_room_, depth_room_, k, k_row, s + i * s_row, s_row, n, depth_);
-      i += four ? kGemvRows : 1;
+      int two_to = rows_at_once(rows - i);
+      code_.dot[two_to](q + i * depth_room_, depth_room_, k, k_row, s + i * s_row, s_row, n, depth_);
+      i += std::int64_t{1} << two_to;
     }
   }
   void stream_values(const float* s, std::int64_t s_row, const char* v, std::int64_t v_row, float* o, std::int64_t rows,
                      std::int64_t n) const {
     for (std::int64_t i = 0; i < rows;) {
-      bool four = rows - i >= kGemvRows;
-      code_.sum[four](s + i * s_row, s_row, v, v_row, o + i * width_room_, width_room_, width_, n);
-      i += four ? kGemvRows : 1;
+      int two_to = rows_at_once(rows - i);
+      code_.sum[two_to](s + i * s_row, s_row, v, v_row, o + i * width_room_, width_room_, width_, n);
+      i += std::int64_t{1} << two_to;
     }
   }
 

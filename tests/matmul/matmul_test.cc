@@ -132,6 +132,30 @@ TEST(Matmul, LinearOfHigherRanksAndExpandedOperands) {
   }
 }
 
+/// Rows of weights too long to be taken in groups (emit_gemm_gemv.cc), and just short enough; dense and sliced; every
+/// remainder of a group of them. Equal rows of x give equal rows of y, wherever they stand.
+TEST(Matmul, FewRowsTimesLongOnes) {
+  std::mt19937 rng(9);
+  for (int bits : {0, 256, 128}) {
+    Scoped<std::int64_t> width(knobs().vector_bits, bits);
+    for (DType t : kFloats) {
+      const std::int64_t limit = 4096 / item_size(t);
+      for (std::int64_t k : {limit - 1, limit, limit + 37, 5 * limit + 3})
+        for (std::int64_t n : {1, 7, 8, 21}) {
+          std::int64_t m = 1 + static_cast<std::int64_t>(rng() % 8);
+          Strided x(t, {m, k}, rng() % 2 ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{}),
+              w(t, {n, k}, rng() % 2 ? std::vector<std::int64_t>{k + 5, 1} : std::vector<std::int64_t>{}), y(t, {m, n});
+          x.fill(rng), w.fill(rng);
+          run_node(OpId::linear, {ValueId{}, ValueId{}, {}}, {&x, &w, &y});
+          expect_product(x, w, y, true, 0, 0, 0, m, n, k);
+          y.expect_sentinels();
+          for (std::int64_t i = n; i < m * n && x.strides[0] == 0; ++i)
+            ASSERT_EQ(y.get(i), y.get(i % n)) << m << "x" << k << "x" << n << " row " << i / n;
+        }
+    }
+  }
+}
+
 TEST(Matmul, EqualBitsForAnyNumberOfThreads) {
   std::mt19937 rng(8);
   int before = device::num_threads();
