@@ -1,7 +1,16 @@
 #include "kernels/grid.h"
 
+#include "kernels/grid_lower.h"
+
 namespace reprise::kernels {
 
-std::optional<std::vector<GridLaunch>> grid_launches(const GridContext&) { return std::nullopt; }
+GridLaunches grid_launches(const GridContext& cx) {
+  switch (graph::op(cx.node.op).cls) {
+    case graph::OpClass::Matmul:
+      return grid_matmul(cx);
+    default:
+      return std::nullopt;
+  }
+}
 
 }  // namespace reprise::kernels

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+
+#include "kernels/launch.h"
+
+namespace reprise::kernels {
+
+/// The kernels of kernels/grid.h by kind: `params` of the code, then buffers and integers in the order in which the code
+/// (jit/grid_*.cc) takes them. Offsets and strides are in elements; a size of 1 that is broadcast has stride 0.
+/// Blocks are one-dimensional and numbered along x alone. A DType among the params is its number.
+///
+/// Everything is deterministic: which thread adds what to what depends on sizes alone.
+
+/// The dtype that products of `t` are summed in. Integers wrap, so 32 bits serve all that are not wider.
+constexpr DType grid_sum_dtype(DType t) {
+  return t == DType::Float64 || t == DType::Int64 ? t : is_floating(t) ? DType::Float32 : DType::Int32;
+}
+
+// ---- matrix products: c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n] (+ bias[m, n])
+
+/// How an operand's lines (rows of a, columns of b) lie in memory, as far as code depends on it.
+enum class GridLines : std::int64_t {
+  Deep,   ///< neighbours along k are neighbours in memory
+  Wide,   ///< neighbouring lines are
+  Any,
+};
+/// A block makes 64 x 64 of c; steps of 16 along k pass through shared memory.
+/// params: dtype, lines of a, lines of b, row dims R, bias (0, 1). R > 1: a's and c's rows are numbered by R dims.
+/// buffers: a, b, [bias], c.
+/// ints: few_m, few_n, batch, m, n, k, a, b, [bias, bias_m, bias_n], c: offsets, batch strides of a, b, c, strides a_k,
+/// b_k, b_n, c_n, then R times size, stride of a, stride of c. m <= few_m or n <= few_n: nothing to do.
+inline constexpr const char* kGridProduct = "product";
+inline constexpr std::int64_t kProductTile = 64, kProductDepth = 16;
+constexpr int kProductThreads = 128;
+
+/// Few rows: m <= kFewRows. b's columns are read once.
+/// "product_dot": along k, neighbours in memory; one or several warps for a column. "product_sum": any strides; a lane for
+/// a column, the block's warps share k.
+/// params: dtype, m if known or 0, bias. buffers as above.
+/// ints: few_n, batch, m, n, k, a, b, [bias, bias_m, bias_n], c: offsets, batch strides of a, b, c, strides a_m, a_k, b_k
+/// (product_sum alone), b_n, c_m, c_n. m > kFewRows or n <= few_n: nothing to do.
+inline constexpr const char *kGridProductDot = "product_dot", *kGridProductSum = "product_sum";
+inline constexpr std::int64_t kFewRows = 8;
+constexpr int kProductDotThreads = 128, kProductSumThreads = 512;
+/// With fewer columns than this a block of product_dot makes one; otherwise each of its 4 warps does.
+inline constexpr std::int64_t kProductDotColumns = 4096;
+
+}  // namespace reprise::kernels

@@ -1,0 +1,43 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "kernels/grid.h"
+#include "kernels/grid_kernels.h"
+
+namespace reprise::kernels {
+
+/// The families of grid_launches(), by file.
+using GridLaunches = std::optional<std::vector<GridLaunch>>;
+GridLaunches grid_matmul(const GridContext&);
+
+/// Collects a launch's buffers; ints follow in the order that kernels/grid_kernels.h gives.
+struct GridLaunchBuilder {
+  GridLaunch launch;
+
+  GridLaunchBuilder(const char* kind, std::vector<std::int64_t> params, device::Dim3 (*grid)(const std::int64_t*)) {
+    launch.code = {kind, std::move(params)};
+    launch.grid = grid;
+  }
+  GridLaunchBuilder& buffer(std::uint32_t b, bool written = false) {
+    launch.buffers.push_back(b);
+    launch.written.push_back(written);
+    return *this;
+  }
+  GridLaunchBuilder& buffer(const Operand& o) { return buffer(o.buffer, o.written); }
+  GridLaunchBuilder& ints(std::initializer_list<Int> v) {
+    launch.ints.insert(launch.ints.end(), v.begin(), v.end());
+    return *this;
+  }
+};
+
+/// Numbers the blocks of a grid along x. More than the device can number is more than any memory holds.
+inline device::Dim3 grid_of(std::int64_t blocks) { return {static_cast<std::uint32_t>(blocks), 1, 1}; }
+inline std::int64_t blocks_for(std::int64_t n, std::int64_t each) { return (n + each - 1) / each; }
+
+/// Is v this number in every call?
+inline bool known_as(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() == k; }
+inline bool known_above(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() > k; }
+inline bool known_at_most(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() <= k; }
+
+}  // namespace reprise::kernels

@@ -1,0 +1,46 @@
+// Every kind of grid kernel, in the forms that lowering asks for, is accepted by the assembler for each architecture and
+// spills nothing.
+#include <gtest/gtest.h>
+
+#include "jit/grid.h"
+#include "kernels/grid_kernels.h"
+#include "ptxas.h"
+
+namespace reprise::kernels::testing {
+namespace {
+
+void expect_assembles(const MicroKernelSpec& spec) {
+  if (ptxas_path().empty()) GTEST_SKIP() << "no ptxas here";
+  std::string name = spec.kind;
+  for (std::int64_t p : spec.params) name += " " + std::to_string(p);
+  for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
+    device::CodeTarget target;
+    target.arch = arch;
+    device::ImagePtr image = jit::compile_grid(spec, target);
+    Assembled a = assemble(*image, arch);
+    ASSERT_TRUE(a.ok) << name << " " << arch << "\n" << a.output;
+    EXPECT_EQ(a.spill_bytes, 0) << name << " " << arch << "\n" << a.output;
+    EXPECT_LE(a.registers * static_cast<std::int64_t>(image->block.count()), 65536) << name << " " << arch;
+    std::cout << name << " " << arch << ": " << a.registers << " registers, " << a.shared_bytes << " bytes shared\n";
+  }
+}
+
+std::int64_t n(DType t) { return static_cast<std::int64_t>(t); }
+
+TEST(GridAssemble, Products) {
+  for (DType t : {DType::Float32, DType::Float16, DType::BFloat16, DType::Float64, DType::Int64, DType::Int32, DType::Int8}) {
+    expect_assembles({kGridProduct, {n(t), 0, 0, 1, 0}});
+    expect_assembles({kGridProduct, {n(t), 1, 1, 2, 1}});
+    expect_assembles({kGridProductDot, {n(t), 0, 1}});
+    expect_assembles({kGridProductSum, {n(t), 0, 1}});
+  }
+  expect_assembles({kGridProduct, {n(DType::Float32), 2, 2, 1, 0}});
+  expect_assembles({kGridProduct, {n(DType::BFloat16), 0, 1, 3, 0}});
+  for (std::int64_t m : {1, 3, 8}) {
+    expect_assembles({kGridProductDot, {n(DType::BFloat16), m, 0}});
+    expect_assembles({kGridProductSum, {n(DType::BFloat16), m, 0}});
+  }
+}
+
+}  // namespace
+}  // namespace reprise::kernels::testing
