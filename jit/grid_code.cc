@@ -97,6 +97,11 @@ void GridCode::finish() {
 V GridCode::i32(const V& x) { return wrap(b.CreateSExtOrTrunc(x.as(b.getInt32Ty()), b.getInt32Ty())); }
 V GridCode::i64(const V& x) { return wrap(b.CreateSExtOrTrunc(x.as(b.getInt64Ty()), b.getInt64Ty())); }
 
+V GridCode::ceil_div(const V& n, const V& by) {
+  V d = wrap(by.as(n.v->getType()));
+  return (n + (d - 1)) / d;
+}
+
 V GridCode::select(const V& condition, const V& yes, const V& no) {
   Pair p(yes, no);
   return wrap(b.CreateSelect(condition.v, p.a, p.c));

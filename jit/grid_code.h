@@ -91,7 +91,7 @@ class GridCode : public GridEmitter {
   V min(const V&, const V&);  ///< integers: signed; floats: a NaN loses against a number
   V max(const V&, const V&);
   V multiply_add(const V& x, const V& y, const V& z);  ///< x * y + z; floats: rounded once
-  V ceil_div(const V& n, const V& by) { return (n + (by - 1)) / by; }
+  V ceil_div(const V& n, const V& by);
   V exp(const V& x);  ///< Float32
 
   // ---- control flow. Barriers must stand where all threads of the block come.

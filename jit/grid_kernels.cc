@@ -17,6 +17,9 @@ constexpr Kind kKinds[] = {
     {kernels::kGridProduct, emit_product},
     {kernels::kGridProductDot, emit_product_dot},
     {kernels::kGridProductSum, emit_product_sum},
+    {kernels::kGridAttention, emit_attention},
+    {kernels::kGridAttentionPart, emit_attention_part},
+    {kernels::kGridAttentionJoin, emit_attention_join},
 };
 
 }  // namespace

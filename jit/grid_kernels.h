@@ -11,5 +11,8 @@ using GridParams = std::vector<std::int64_t>;
 void emit_product(GridModule&, const GridParams&);
 void emit_product_dot(GridModule&, const GridParams&);
 void emit_product_sum(GridModule&, const GridParams&);
+void emit_attention(GridModule&, const GridParams&);
+void emit_attention_part(GridModule&, const GridParams&);
+void emit_attention_join(GridModule&, const GridParams&);
 
 }  // namespace reprise::jit

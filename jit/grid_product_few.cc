@@ -145,7 +145,7 @@ void emit_product_dot(GridModule& module, const GridParams& params) {
 
 // Lanes have neighbouring columns; the 16 warps of a block take every 16th k and add up in shared memory.
 void emit_product_sum(GridModule& module, const GridParams& params) {
-  constexpr int kThreads = kernels::kProductSumThreads, kWarps = kThreads / kWarp, kAhead = 8;
+  constexpr int kThreads = kernels::kProductSumThreads, kWarps = kThreads / kWarp;
   GridCode g(module, std::vector<DType>(params[2] ? 4 : 3, static_cast<DType>(params[0])), FewRows::ints(params, true),
              kThreads);
   FewRows f(g, params, true);
@@ -167,13 +167,14 @@ void emit_product_sum(GridModule& module, const GridParams& params) {
         s = g.multiply_add(f.read(x[static_cast<std::size_t>(r)], k * f.a_k), w, s);
       }
     };
+    const int ahead = rows == 1 ? 16 : rows == 2 ? 8 : 2;
     Var k = g.var(g.i64(g.warp_id));
-    g.loop_while([&] { return k + (kAhead - 1) * kWarps < f.k; },
+    g.loop_while([&] { return k + (ahead - 1) * kWarps < f.k; },
                  [&] {
                    Vs w;
-                   for (int j = 0; j < kAhead; ++j) w.push_back(f.read(line, (k + j * kWarps) * f.b_k));
-                   for (int j = 0; j < kAhead; ++j) add(w[static_cast<std::size_t>(j)], k + j * kWarps);
-                   k = k + kAhead * kWarps;
+                   for (int j = 0; j < ahead; ++j) w.push_back(f.read(line, (k + j * kWarps) * f.b_k));
+                   for (int j = 0; j < ahead; ++j) add(w[static_cast<std::size_t>(j)], k + j * kWarps);
+                   k = k + ahead * kWarps;
                  });
     g.loop_while([&] { return k < f.k; },
                  [&] {

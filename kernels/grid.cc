@@ -8,6 +8,8 @@ GridLaunches grid_launches(const GridContext& cx) {
   switch (graph::op(cx.node.op).cls) {
     case graph::OpClass::Matmul:
       return grid_matmul(cx);
+    case graph::OpClass::Attention:
+      return grid_attention(cx);
     default:
       return std::nullopt;
   }

@@ -45,4 +45,32 @@ constexpr int kProductDotThreads = 128, kProductSumThreads = 512;
 /// With fewer columns than this a block of product_dot makes one; otherwise each of its 4 warps does.
 inline constexpr std::int64_t kProductDotColumns = 4096;
 
+// ---- attention: softmax(q k^T * scale + mask) v of Float32, Float16 or BFloat16, summed in Float32. Two batch dims,
+// "outer" and "head"; a key head serves several query heads.
+
+enum class GridMask : std::int64_t { None, Bool, Added };
+inline constexpr std::int64_t kAttentionDepth = 256;  ///< the most elements of a key or value
+/// "attention": a block for 16, 32 or 64 queries of one head, keys in blocks with a running softmax.
+/// params: dtype, depth, width, mask, causal. buffers: q, k, v, [mask], out.
+/// ints: few, rows (= queries * group), outer, heads, queries, keys, scale (bits of a double), k_group, v_group; then for
+/// q, k, v, [mask], out: offset and strides outer, head, row, column. rows <= few: nothing to do.
+inline constexpr const char* kGridAttention = "attention";
+constexpr int kAttentionThreads = 128;
+constexpr std::int64_t attention_queries(std::int64_t depth, std::int64_t width) {
+  std::int64_t most = depth > width ? depth : width;
+  return most <= 64 ? 64 : most <= 128 ? 32 : 16;
+}
+
+/// "attention_part" and "attention_join": few rows. A unit is a key head with the `group` query heads that it serves; its
+/// rows are numbered (query, head). A block takes R rows of a unit and one of `splits` ranges of the keys, and leaves the
+/// unfinished sums in `parts`: Float32 [units, rows, splits, width + 2], the last two being the greatest score and the sum of
+/// exponentials. The join adds them up.
+/// part: params: dtype, depth, width, mask, causal, R (1, 2, 4). buffers: q, k, v, [mask], parts.
+/// ints: few, rows, outer, units, queries, keys, scale, k_units, v_units, group, splits; then for q, k, v, [mask] as above.
+/// rows > few: nothing to do. k_units: how many units share a key head.
+/// join: params: dtype, width. buffers: parts, out. ints: few, rows, outer, units, group, splits; out as above.
+inline constexpr const char *kGridAttentionPart = "attention_part", *kGridAttentionJoin = "attention_join";
+inline constexpr std::int64_t kAttentionFewRows = 16;
+inline constexpr std::int64_t kAttentionChunk = 128;  ///< keys that a block scores at a time
+
 }  // namespace reprise::kernels

@@ -10,6 +10,7 @@ namespace reprise::kernels {
 /// The families of grid_launches(), by file.
 using GridLaunches = std::optional<std::vector<GridLaunch>>;
 GridLaunches grid_matmul(const GridContext&);
+GridLaunches grid_attention(const GridContext&);
 
 /// Collects a launch's buffers; ints follow in the order that kernels/grid_kernels.h gives.
 struct GridLaunchBuilder {

@@ -42,5 +42,23 @@ TEST(GridAssemble, Products) {
   }
 }
 
+TEST(GridAssemble, Attention) {
+  for (DType t : {DType::Float32, DType::Float16, DType::BFloat16})
+    for (std::int64_t depth : {64, 128, 80}) {
+      expect_assembles({kGridAttention, {n(t), depth, depth, 0, 1}});
+      expect_assembles({kGridAttentionPart, {n(t), depth, depth, 0, 0, 4}});
+      expect_assembles({kGridAttentionJoin, {n(t), depth}});
+    }
+  for (std::int64_t mask : {1, 2}) {
+    expect_assembles({kGridAttention, {n(DType::BFloat16), 256, 256, mask, 0}});
+    expect_assembles({kGridAttention, {n(DType::Float32), 16, 9, mask, 0}});
+    expect_assembles({kGridAttention, {n(DType::Float32), 128, 128, mask, 0}});
+    for (std::int64_t rows : {1, 2, 4}) {
+      expect_assembles({kGridAttentionPart, {n(DType::BFloat16), 256, 256, mask, 0, rows}});
+      expect_assembles({kGridAttentionPart, {n(DType::Float32), 7, 20, mask, 1, rows}});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace reprise::kernels::testing

@@ -1,0 +1,179 @@
+// Attention over many queries. A block of 128 threads has 16, 32 or 64 queries of one head; keys come in blocks of 32 (or 16)
+// with a running softmax, so that scores never leave the block (Milakov and Gimelshein: Online normalizer calculation for
+// softmax, 2018; Dao et al.: FlashAttention, NeurIPS 2022). Thread (y, x) = (tid / 16, tid % 16) owns the queries
+// y * R .. y * R + R - 1: their scores of keys x, x + 16, and of the result the columns 4x .. 4x + 3 of every 64. The
+// running maximum and sum of a query are in the registers of its 16 threads. Shared memory holds the queries, the block of
+// keys or of values (one after the other) and the weights, all in Float32. Tensor cores would replace score() and
+// add_values().
+#include "jit/grid_attention.h"
+
+namespace reprise::jit {
+
+namespace {
+
+constexpr int kThreads = kernels::kAttentionThreads, kAcross = 16;
+
+/// Copies `lines` lines of `n` elements from `first` on into shared memory, `row` floats apart; lines from `end` on and
+/// elements up to a multiple of 4 are zeros.
+void copy_lines(GridCode& g, const AttentionTensor& t, V first, V end, int lines, int n, V to, int row) {
+  const int size = static_cast<int>(item_size(t.dtype)), run = 16 / size, padded = (n + 3) / 4 * 4;
+  V last = g.max(end - 1, g.i64(0));
+  auto line_at = [&](V line) { return g.min(first + g.i64(line), last) * t.row; };
+  V there = end > 0;
+  auto copy_single = [&] {
+    g.loop(g.tid, lines * padded, kThreads, [&](V i) {
+      V line = i / padded, d = i % padded;
+      V inside = (d < n) & (first + g.i64(line) < end) & there;
+      g.when(
+          inside,
+          [&] { g.write(DType::Float32, to, line * row + d, g.read(t.dtype, t.p, line_at(line) + g.i64(d) * t.column)); },
+          [&] { g.write(DType::Float32, to, line * row + d, g.constant(DType::Float32, 0)); });
+    });
+  };
+  if (n % run != 0) return copy_single();
+  V fast = g.aligned(t.p, 16) & (t.column == 1) & (t.row % run == 0) & there;
+  g.when(
+      fast,
+      [&] {
+        const int per_line = n / run, total = lines * per_line, ahead = 4;
+        for (int from = 0; from < total; from += kThreads * ahead) {
+          std::vector<Vs> held;
+          Vs line, d, inside;
+          for (int j = 0; j < ahead && from + j * kThreads < total; ++j) {
+            V i = g.tid + (from + j * kThreads);
+            inside.push_back(i < total);
+            i = g.min(i, total - 1);
+            line.push_back(i / per_line), d.push_back(i % per_line * run);
+            held.push_back(g.read_run(t.dtype, g.at(t.dtype, t.p, line_at(line.back()) + g.i64(d.back())), run));
+          }
+          for (std::size_t j = 0; j < held.size(); ++j)
+            g.when(inside[j], [&] {
+              V real = first + g.i64(line[j]) < end;
+              for (V& v : held[j]) v = g.select(real, v, 0);
+              V at = g.at(DType::Float32, to, line[j] * row + d[j]);
+              for (int part = 0; part < run; part += 4)
+                g.write_run(DType::Float32, g.at(DType::Float32, at, part),
+                            Vs(held[j].begin() + part, held[j].begin() + part + 4));
+            });
+        }
+      },
+      copy_single);
+}
+
+}  // namespace
+
+void emit_attention(GridModule& module, const GridParams& params) {
+  const DType t = static_cast<DType>(params[0]), f = DType::Float32;
+  const int depth = static_cast<int>(params[1]), width = static_cast<int>(params[2]);
+  const auto mask_kind = static_cast<kernels::GridMask>(params[3]);
+  const bool masked = mask_kind != kernels::GridMask::None, causal = params[4] != 0;
+  const DType mask_type = mask_kind == kernels::GridMask::Bool ? DType::Bool : t;
+  const int block_queries = static_cast<int>(kernels::attention_queries(depth, width));
+  const int rows = block_queries / 8, block_keys = block_queries == 16 ? 16 : 32, own_keys = block_keys / kAcross;
+  const int depth_row = (depth + 3) / 4 * 4 + 4, width_row = (width + 3) / 4 * 4 + 4, weight_row = block_keys + 4;
+  const int groups = (width + 63) / 64, columns = 4 * groups;  // of a thread
+
+  std::vector<DType> buffers(3, t);
+  if (masked) buffers.push_back(mask_type);
+  buffers.push_back(t);
+  GridCode g(module, buffers, 9 + 5 * static_cast<int>(buffers.size()), kThreads);
+  g.take(), g.take(), g.take();
+  V heads = g.take(), queries = g.take(), keys = g.take();
+  V scale = g.wrap(g.b.CreateFPTrunc(g.b.CreateBitCast(g.take().v, g.f64()), g.f32()));
+  V k_group = g.take(), v_group = g.take();
+  AttentionTensor q(g, 0, t), k(g, 1, t), v(g, 2, t), mask, out;
+  if (masked) mask = AttentionTensor(g, 3, mask_type);
+  out = AttentionTensor(g, masked ? 4 : 3, t);
+
+  V tiles = g.ceil_div(queries, block_queries);
+  // The last queries first: with a causal mask they have most to do.
+  V first = (tiles - 1 - g.block_id % tiles) * block_queries, unit = g.block_id / tiles;
+  V head = unit % heads, outer = unit / heads;
+  q.select(g, outer, head), out.select(g, outer, head);
+  k.select(g, outer, head / k_group), v.select(g, outer, head / v_group);
+  if (masked) mask.select(g, outer, head);
+  AttentionScores finish{g, mask_kind, causal, scale, mask, keys, queries};
+
+  V shared_q = g.shared(f, block_queries * depth_row), shared_weights = g.shared(f, block_queries * weight_row);
+  V shared_kv = g.shared(f, block_keys * std::max(depth_row, width_row));
+  V x = g.tid % kAcross, y = g.tid / kAcross * rows;
+  Vars most, sum, acc;
+  for (int r = 0; r < rows; ++r) most.push_back(g.var(finish.minus_infinity())), sum.push_back(g.var(f, 0));
+  for (int i = 0; i < rows * columns; ++i) acc.push_back(g.var(f, 0));
+  auto at = [&](int i) { return static_cast<std::size_t>(i); };
+
+  copy_lines(g, q, first, queries, block_queries, depth, shared_q, depth_row);
+  V limit = causal ? g.min(keys, first + block_queries) : keys;
+  g.loop(g.i64(0), limit, block_keys, [&](V key) {
+    g.barrier();  // the values before have been read
+    copy_lines(g, k, key, keys, block_keys, depth, shared_kv, depth_row);
+    g.barrier();
+    Vars score;
+    for (int i = 0; i < rows * own_keys; ++i) score.push_back(g.var(f, 0));
+    g.loop(g.i32(0), (depth + 3) / 4 * 4, 4, [&](V d) {
+      std::vector<Vs> right;
+      for (int j = 0; j < own_keys; ++j)
+        right.push_back(g.read_run(f, g.at(f, shared_kv, (x + j * kAcross) * depth_row + d), 4));
+      for (int r = 0; r < rows; ++r) {
+        Vs left = g.read_run(f, g.at(f, shared_q, (y + r) * depth_row + d), 4);
+        for (int j = 0; j < own_keys; ++j)
+          for (std::size_t i = 0; i < 4; ++i) {
+            Var& s = score[at(r * own_keys + j)];
+            s = g.multiply_add(left[i], right[at(j)][i], s);
+          }
+      }
+    });
+    g.barrier();  // the keys have been read
+    copy_lines(g, v, key, keys, block_keys, width, shared_kv, width_row);
+    for (int r = 0; r < rows; ++r) {
+      V query = first + g.i64(y + r);
+      Vs s;
+      V top = most[at(r)];
+      for (int j = 0; j < own_keys; ++j) {
+        s.push_back(finish(score[at(r * own_keys + j)], query, key + g.i64(x + j * kAcross)));
+        top = g.max(top, s.back());
+      }
+      top = g.max_lanes(top, kAcross);
+      V correction = attention_weight(g, most[at(r)], top), total = g.constant(f, 0);
+      for (int j = 0; j < own_keys; ++j) {
+        V w = attention_weight(g, s[at(j)], top);
+        g.write(f, shared_weights, (y + r) * weight_row + x + j * kAcross, w);
+        total = total + w;
+      }
+      most[at(r)] = top;
+      sum[at(r)] = sum[at(r)] * correction + g.sum_lanes(total, kAcross);
+      for (int c = 0; c < columns; ++c) acc[at(r * columns + c)] = acc[at(r * columns + c)] * correction;
+    }
+    g.barrier();
+    g.loop(g.i32(0), block_keys, 4, [&](V j) {
+      std::vector<Vs> w;
+      for (int r = 0; r < rows; ++r) w.push_back(g.read_run(f, g.at(f, shared_weights, (y + r) * weight_row + j), 4));
+      for (int i = 0; i < 4; ++i)
+        for (int group = 0; group < groups; ++group) {
+          V column = g.min(x * 4 + group * 64, width_row - 8);
+          Vs value = g.read_run(f, g.at(f, shared_kv, (j + i) * width_row + column), 4);
+          for (int r = 0; r < rows; ++r)
+            for (int c = 0; c < 4; ++c) {
+              Var& a = acc[at(r * columns + group * 4 + c)];
+              a = g.multiply_add(w[at(r)][at(i)], value[at(c)], a);
+            }
+        }
+    });
+  });
+  for (int r = 0; r < rows; ++r) {
+    V query = first + g.i64(y + r), total = sum[at(r)];
+    V factor = g.select(total == 0, 0, g.constant(f, 1) / total);
+    g.when(query < queries, [&] {
+      for (int group = 0; group < groups; ++group)
+        for (int c = 0; c < 4; ++c) {
+          V column = x * 4 + (group * 64 + c);
+          g.when(column < width, [&] {
+            g.write(t, out.p, query * out.row + g.i64(column) * out.column, acc[at(r * columns + group * 4 + c)] * factor);
+          });
+        }
+    });
+  }
+  g.finish();
+}
+
+}  // namespace reprise::jit
