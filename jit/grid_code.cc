@@ -81,6 +81,7 @@ Var& Var::operator=(const V& x) {
 Var::operator V() const { return g_->wrap(g_->b.CreateLoad(slot_->getAllocatedType(), slot_)); }
 
 GridCode::GridCode(GridModule& m, std::vector<DType> buffers, int ints, int threads) : GridEmitter(m) {
+  ints_ = ints;
   begin(buffers, ints, {static_cast<std::uint32_t>(threads), 1, 1});
   tid = wrap(thread());
   lane_id = tid & 31;
@@ -89,6 +90,7 @@ GridCode::GridCode(GridModule& m, std::vector<DType> buffers, int ints, int thre
 }
 
 void GridCode::finish() {
+  REPRISE_CHECK(next_ == ints_, " a kernel has ", ints_, " integers and takes ", next_);
   end();
   llvm::DominatorTree tree(*kernel);
   llvm::PromoteMemToReg(slots_, tree);

@@ -124,7 +124,7 @@ class GridCode : public GridEmitter {
 
  private:
   std::vector<llvm::AllocaInst*> slots_;
-  int next_ = 0;
+  int ints_ = 0, next_ = 0;
 };
 
 }  // namespace reprise::jit

@@ -132,7 +132,7 @@ void emit_product(GridModule& m, const GridParams& params) {
   GridLines a_lines = static_cast<GridLines>(params[1]), b_lines = static_cast<GridLines>(params[2]);
   int row_dims = static_cast<int>(params[3]);
   bool biased = params[4] != 0;
-  GridCode g(m, std::vector<DType>(biased ? 4 : 3, t), 17 + (biased ? 3 : 0) + 3 * row_dims, kProductThreads);
+  GridCode g(m, std::vector<DType>(biased ? 4 : 3, t), 16 + (biased ? 3 : 0) + 3 * row_dims, kProductThreads);
   g.take(), g.take(), g.take();  // few_m, few_n, batch: the grid's
   V rows = g.take(), columns = g.take(), depth = g.take(), a_first = g.take(), b_first = g.take();
   V bias_first, bias_m, bias_n;

@@ -1,0 +1,113 @@
+#include "node_run.h"
+
+namespace reprise::kernels::testing {
+namespace {
+
+using graph::NodeArg;
+using graph::OpId;
+using graph::ValueId;
+
+const std::vector<DType> kTypes{DType::Float32, DType::BFloat16, DType::Float16, DType::Float64,
+                                DType::Int64,   DType::Int32,    DType::Int8,    DType::UInt8};
+
+double unit(DType t) {
+  return t == DType::Float64 ? 1e-14 : t == DType::Float32 ? 2e-6 : t == DType::Float16 ? 1.1e-3 : t == DType::BFloat16 ? 8e-3 : 0;
+}
+void expect_product(NodeResults r, DType t, const std::string& what) {
+  expect_close(r, unit(t), is_floating(t) ? 20 * unit(t) * (is_low_precision(t) ? 0.02 : 1) : 0, what);
+}
+
+std::string text(DType t, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return std::string(dtype_name(t)) + " " + std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n);
+}
+
+class GridProduct : public ::testing::Test {
+  void SetUp() override {
+    if (!device_here()) GTEST_SKIP() << "no device here";
+  }
+};
+
+void products(DType t, unsigned seed, const std::vector<std::array<std::int64_t, 3>>& sizes) {
+  std::mt19937 rng(seed);
+  for (auto [m, n, k] : sizes)
+    for (bool linear : {false, true}) {
+      Strided a = any_strides(rng, t, {m, k}), b = any_strides(rng, t, linear ? std::vector{n, k} : std::vector{k, n});
+      a.fill(rng, -2, 2), b.fill(rng, -2, 2);
+      std::vector<Strided> inputs{a, b};
+      std::vector<NodeArg> args{ValueId{}, ValueId{}};
+      if (linear) {
+        bool biased = rng() % 2;
+        args.push_back(biased ? NodeArg(ValueId{}) : NodeArg());
+        if (biased) inputs.push_back(any_strides(rng, t, {n})), inputs.back().fill(rng);
+      }
+      expect_product(run_node(linear ? OpId::linear : OpId::mm, args, inputs, rng() % 2 ? Known::Ones : Known::All,
+                              [&](DType dtype, std::vector<std::int64_t> s) { return any_strides(rng, dtype, s); }),
+                     t, text(t, m, n, k) + (linear ? " linear" : " mm"));
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+}
+
+TEST_F(GridProduct, TiledWithEdges) {
+  for (DType t : kTypes) products(t, 1, {{64, 64, 32}, {65, 70, 33}, {9, 9, 1}, {100, 20, 47}, {17, 130, 16}});
+}
+TEST_F(GridProduct, FewRowsOrColumns) {
+  for (DType t : kTypes)
+    products(t, 2, {{1, 40, 64}, {1, 7, 1000}, {3, 33, 128}, {8, 12, 35}, {5, 1, 9}, {30, 1, 64}, {20, 6, 40}, {2, 64, 600}});
+}
+TEST_F(GridProduct, NothingInIt) {
+  for (DType t : {DType::Float32, DType::BFloat16, DType::Int64})
+    products(t, 3, {{0, 5, 5}, {5, 0, 5}, {5, 5, 0}, {40, 40, 0}, {0, 0, 0}, {1, 1, 1}});
+}
+TEST_F(GridProduct, ManyColumnsFewRows) {
+  products(DType::BFloat16, 4, {{1, 4100, 64}, {2, 4097, 16}});
+}
+
+TEST_F(GridProduct, Batches) {
+  std::mt19937 rng(5);
+  for (DType t : {DType::Float32, DType::Float16, DType::Int32})
+    for (auto [batch, m, n, k] : std::vector<std::array<std::int64_t, 4>>{{3, 5, 7, 9}, {0, 4, 4, 4}, {2, 70, 40, 20}, {4, 1, 33, 20}, {2, 31, 3, 64}}) {
+      Strided a = any_strides(rng, t, {batch, m, k}), b = any_strides(rng, t, {batch, k, n});
+      if (rng() % 2) b = Strided(t, {batch, k, n}, {0, n, 1});  // one matrix for all
+      a.fill(rng), b.fill(rng);
+      expect_product(run_node(OpId::bmm, {ValueId{}, ValueId{}}, {a, b}, rng() % 2 ? Known::Ones : Known::All), t, text(t, m, n, k));
+      if (HasFatalFailure()) return;
+    }
+}
+
+TEST_F(GridProduct, LinearOfHigherRanks) {
+  std::mt19937 rng(6);
+  for (DType t : {DType::Float32, DType::BFloat16})
+    for (Known known : {Known::All, Known::Ones}) {
+      Strided w(t, {33, 24});
+      w.fill(rng);
+      Strided x(t, {2, 3, 5, 24}, {360, 24, 72, 1}), dense(t, {2, 3, 24}), vector(t, {24});
+      x.fill(rng), dense.fill(rng), vector.fill(rng);
+      for (const Strided& s : {x, dense, vector})
+        expect_product(run_node(OpId::linear, {ValueId{}, ValueId{}, {}}, {s, w}, known), t, "linear");
+    }
+}
+
+TEST_F(GridProduct, RowsThatMayBeFewOrMany) {
+  // Launches made for any m: which kernel works is a matter of the grid.
+  std::mt19937 rng(7);
+  for (std::int64_t m : {1, 8, 9, 70}) {
+    Strided x(DType::BFloat16, {m, 64}), w(DType::BFloat16, {48, 64});
+    x.fill(rng), w.fill(rng);
+    NodeResults r = run_node(OpId::linear, {ValueId{}, ValueId{}, {}}, {x, w}, Known::Ones);
+    EXPECT_EQ(r.launched, std::vector<std::string>{m <= 8 ? "product_dot" : "product"}) << m;
+    expect_product(r, DType::BFloat16, "m " + std::to_string(m));
+  }
+}
+
+TEST_F(GridProduct, InfinityAndNan) {
+  for (std::int64_t m : {1, 20}) {
+    Strided a(DType::Float16, {m, 40}), b(DType::Float16, {12, 40});
+    for (std::int64_t i = 0; i < a.numel(); ++i) a.set(i, 1);
+    for (std::int64_t i = 0; i < b.numel(); ++i) b.set(i, i >= 80 && i < 120 ? 60000 : 1);
+    b.set(7, INFINITY), b.set(45, NAN);
+    expect_product(run_node(OpId::linear, {ValueId{}, ValueId{}, {}}, {a, b}, Known::All), DType::Float16, "special values");
+  }
+}
+
+}  // namespace
+}  // namespace reprise::kernels::testing
