@@ -1,10 +1,10 @@
-// Attention over many queries. A block of 128 threads has 16, 32 or 64 queries of one head; keys come in blocks of 32 (or 16)
-// with a running softmax, so that scores never leave the block (Milakov and Gimelshein: Online normalizer calculation for
-// softmax, 2018; Dao et al.: FlashAttention, NeurIPS 2022). Thread (y, x) = (tid / 16, tid % 16) owns the queries
-// y * R .. y * R + R - 1: their scores of keys x, x + 16, and of the result the columns 4x .. 4x + 3 of every 64. The
-// running maximum and sum of a query are in the registers of its 16 threads. Shared memory holds the queries, the block of
-// keys or of values (one after the other) and the weights, all in Float32. Tensor cores would replace score() and
-// add_values().
+// Attention over many queries. A block of 128 threads has 16, 32 or 64 queries of one head; keys come in blocks of 32
+// (or 16) with a running softmax, so that scores never leave the block (Milakov and Gimelshein: Online normalizer
+// calculation for softmax, 2018; Dao et al.: FlashAttention, NeurIPS 2022). Thread (y, x) = (tid / 16, tid % 16) owns
+// the queries y * R .. y * R + R - 1: their scores of keys x, x + 16, and of the result the columns 4x .. 4x + 3 of
+// every 64. The running maximum and sum of a query are in the registers of its 16 threads. Shared memory holds the
+// queries, the block of keys or of values (one after the other) and the weights, all in Float32. Tensor cores would
+// replace score() and add_values().
 #include "jit/grid_attention.h"
 
 namespace reprise::jit {
@@ -26,7 +26,9 @@ void copy_lines(GridCode& g, const AttentionTensor& t, V first, V end, int lines
       V inside = (d < n) & (first + g.i64(line) < end) & there;
       g.when(
           inside,
-          [&] { g.write(DType::Float32, to, line * row + d, g.read(t.dtype, t.p, line_at(line) + g.i64(d) * t.column)); },
+          [&] {
+            g.write(DType::Float32, to, line * row + d, g.read(t.dtype, t.p, line_at(line) + g.i64(d) * t.column));
+          },
           [&] { g.write(DType::Float32, to, line * row + d, g.constant(DType::Float32, 0)); });
     });
   };
@@ -168,7 +170,8 @@ void emit_attention(GridModule& module, const GridParams& params) {
         for (int c = 0; c < 4; ++c) {
           V column = x * 4 + (group * 64 + c);
           g.when(column < width, [&] {
-            g.write(t, out.p, query * out.row + g.i64(column) * out.column, acc[at(r * columns + group * 4 + c)] * factor);
+            g.write(t, out.p, query * out.row + g.i64(column) * out.column,
+                    acc[at(r * columns + group * 4 + c)] * factor);
           });
         }
     });

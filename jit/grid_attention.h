@@ -14,9 +14,7 @@ struct AttentionTensor {
     outer = g.take(), head = g.take(), row = g.take(), column = g.take();
   }
   /// Moves to one matrix.
-  void select(GridCode& g, V outer_index, V head_index) {
-    p = g.at(dtype, p, outer_index * outer + head_index * head);
-  }
+  void select(GridCode& g, V outer_index, V head_index) { p = g.at(dtype, p, outer_index * outer + head_index * head); }
 };
 
 /// What a score becomes: scaled, masked, -inf where the key is not to be seen.

@@ -1,9 +1,9 @@
 // Attention of few queries over many keys: time goes into reading keys and values once, so the keys are divided among
 // blocks, whose unfinished sums a second kernel joins (Dao et al.: Flash-Decoding, 2023).
 //
-// A block of 4 warps has up to 4 rows of a unit. Keys pass in chunks of 128: lanes side by side read a key's elements and
-// fold their products by shuffles; scores meet in shared memory, warp r turns row r's into weights; then lanes side by side
-// read a value's columns, each group of lanes every so-many-th key, and the groups' sums meet at the end.
+// A block of 4 warps has up to 4 rows of a unit. Keys pass in chunks of 128: lanes side by side read a key's elements
+// and fold their products by shuffles; scores meet in shared memory, warp r turns row r's into weights; then lanes side
+// by side read a value's columns, each group of lanes every so-many-th key, and the groups' sums meet at the end.
 #include "jit/grid_attention.h"
 
 namespace reprise::jit {
@@ -114,14 +114,14 @@ void emit_attention_part(GridModule& module, const GridParams& params) {
             for (int i = 0; i < deep.held(); ++i) s = g.multiply_add(left[at(r)][at(i)], right[at(j)][at(i)], s);
             s = g.sum_lanes(s, deep.lanes);
             g.when((g.lane_id % deep.lanes == 0) & (key[at(j)] < n), [&] {
-              g.write(f, scores, key[at(j)] + r * kChunk,
-                      finish[at(r)](s, query[at(r)], chunk + g.i64(key[at(j)])));
+              g.write(f, scores, key[at(j)] + r * kChunk, finish[at(r)](s, query[at(r)], chunk + g.i64(key[at(j)])));
             });
           }
       });
     };
     if (deep.even())
-      g.when(k_fast, [&] { score(true); }, [&] { score(false); });
+      g.when(
+          k_fast, [&] { score(true); }, [&] { score(false); });
     else
       score(false);
     g.barrier();
@@ -180,7 +180,8 @@ void emit_attention_part(GridModule& module, const GridParams& params) {
                    });
     };
     if (wide.even())
-      g.when(v_fast, [&] { add_values(true); }, [&] { add_values(false); });
+      g.when(
+          v_fast, [&] { add_values(true); }, [&] { add_values(false); });
     else
       add_values(false);
     g.barrier();
@@ -191,9 +192,8 @@ void emit_attention_part(GridModule& module, const GridParams& params) {
     for (int i = 0; i < wide.held(); ++i) {
       V x = acc[at(r * wide.held() + i)];
       for (int lanes = wide.lanes; lanes < kWarp; lanes *= 2) x = x + g.from_xor(x, lanes);
-      g.when(g.lane_id < wide.lanes, [&] {
-        g.write(f, meeting, (g.warp_id * rows + r) * line + i * wide.lanes + g.lane_id, x);
-      });
+      g.when(g.lane_id < wide.lanes,
+             [&] { g.write(f, meeting, (g.warp_id * rows + r) * line + i * wide.lanes + g.lane_id, x); });
     }
   g.barrier();
   V row_floats = g.i64(wide.n + 2);
@@ -202,7 +202,8 @@ void emit_attention_part(GridModule& module, const GridParams& params) {
     V r = i / wide.n, column = i % wide.n;
     V lane = column / wide.run % wide.lanes, held = column / (wide.run * wide.lanes) * wide.run + column % wide.run;
     V total = g.constant(f, 0);
-    for (int w = 0; w < kWarps; ++w) total = total + g.read(f, meeting, (r + w * rows) * line + held * wide.lanes + lane);
+    for (int w = 0; w < kWarps; ++w)
+      total = total + g.read(f, meeting, (r + w * rows) * line + held * wide.lanes + lane);
     g.when(first + g.i64(r) < all_rows, [&] { g.write(f, parts, part_of(g.i64(r)) + g.i64(column), total); });
   });
   g.when((g.warp_id < rows) & (g.lane_id == 0) & (first + g.i64(g.warp_id) < all_rows), [&] {

@@ -58,9 +58,9 @@ REPRISE_GRID_OPERATOR(>=, CreateFCmpOGE, CreateICmpSGE)
 REPRISE_GRID_OPERATOR(==, CreateFCmpOEQ, CreateICmpEQ)
 REPRISE_GRID_OPERATOR(!=, CreateFCmpUNE, CreateICmpNE)
 #undef REPRISE_GRID_OPERATOR
-#define REPRISE_GRID_OPERATOR(op, integers)    \
-  V operator op(const V& x, const V& y) {      \
-    Pair p(x, y);                              \
+#define REPRISE_GRID_OPERATOR(op, integers)      \
+  V operator op(const V& x, const V& y) {        \
+    Pair p(x, y);                                \
     return p.g->wrap(p.g->b.integers(p.a, p.c)); \
   }
 REPRISE_GRID_OPERATOR(&, CreateAnd)

@@ -8,15 +8,15 @@ namespace reprise::jit {
 
 class GridCode;
 
-/// A value of the kernel that a GridCode writes: a signed integer, a float, an i1 or a pointer. C's operators emit code;
-/// a plain number takes the type of the value that it meets. Both sides must be of one type otherwise: conversions are
-/// asked for. Shifts to the right are logical; & | ^ serve integers and conditions.
+/// A value of the kernel that a GridCode writes: a signed integer, a float, an i1 or a pointer. C's operators emit
+/// code; a plain number takes the type of the value that it meets. Both sides must be of one type otherwise:
+/// conversions are asked for. Shifts to the right are logical; & | ^ serve integers and conditions.
 class V {
  public:
   V() = default;
-  V(int n) : number_(n), whole_(n) {}                                        // NOLINT: literals are meant to convert
-  V(std::int64_t n) : number_(static_cast<double>(n)), whole_(n) {}          // NOLINT
-  V(double x) : number_(x), whole_(static_cast<std::int64_t>(x)) {}          // NOLINT
+  V(int n) : number_(n), whole_(n) {}                                // NOLINT: literals are meant to convert
+  V(std::int64_t n) : number_(static_cast<double>(n)), whole_(n) {}  // NOLINT
+  V(double x) : number_(x), whole_(static_cast<std::int64_t>(x)) {}  // NOLINT
   V(GridCode* g, llvm::Value* v) : v(v), g(g) {}
   /// As a value of `type`; `type` matters to a plain number only.
   llvm::Value* as(llvm::Type* type) const;
@@ -77,9 +77,9 @@ class GridCode : public GridEmitter {
   V integer(int i) { return wrap(param(static_cast<std::size_t>(i))); }
   /// The integers from `next` on, one after the other.
   V take() { return integer(next_++); }
-  V tid;       ///< i32, in the block
+  V tid;               ///< i32, in the block
   V lane_id, warp_id;  ///< i32
-  V block_id;  ///< i64
+  V block_id;          ///< i64
 
   // ---- values
   V wrap(llvm::Value* v) { return {this, v}; }
@@ -105,7 +105,9 @@ class GridCode : public GridEmitter {
   // ---- memory, global or shared; indices are in elements of `t`, i32 or i64
   V at(DType t, const V& p, const V& index);
   V read(DType t, const V& p, const V& index = 0) { return wrap(load(t, at(t, p, index).v, 0, nullptr)); }
-  void write(DType t, const V& p, const V& index, const V& x) { store(t, x.as(register_type(t)), at(t, p, index).v, nullptr); }
+  void write(DType t, const V& p, const V& index, const V& x) {
+    store(t, x.as(register_type(t)), at(t, p, index).v, nullptr);
+  }
   /// `n` neighbours (a power of two) at p, which is aligned to all of them or 16 bytes.
   Vs read_run(DType t, const V& p, int n);
   void write_run(DType t, const V& p, const Vs& x);

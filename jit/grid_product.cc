@@ -1,8 +1,8 @@
-// The tiled matrix product. A block of 128 threads makes 64 x 64 elements of c: thread (y, x) = (tid / 16, tid % 16) has
-// rows 8y.. and columns 4x.. in registers. Tiles of 16 along k stand in shared memory, k outermost, as the summing type;
-// while one is multiplied the next is on its way from global memory to registers (the usual blocking of Volkov and
-// Demmel: Benchmarking GPUs to tune dense linear algebra, SC 2008). Tensor cores would replace multiply() and the form in
-// which tiles stand in shared memory.
+// The tiled matrix product. A block of 128 threads makes 64 x 64 elements of c: thread (y, x) = (tid / 16, tid % 16)
+// has rows 8y.. and columns 4x.. in registers. Tiles of 16 along k stand in shared memory, k outermost, as the summing
+// type; while one is multiplied the next is on its way from global memory to registers (the usual blocking of Volkov
+// and Demmel: Benchmarking GPUs to tune dense linear algebra, SC 2008). Tensor cores would replace multiply() and the
+// form in which tiles stand in shared memory.
 #include "jit/grid_kernels.h"
 
 namespace reprise::jit {
@@ -61,11 +61,13 @@ class Operand {
   /// Starts the loads of the tile whose first k is `from`; beyond the depth there are zeros.
   void fetch(V from) {
     if (kind_ == GridLines::Any) return fetch_single(from);
-    g_.when(kind_ == GridLines::Deep ? fast_ & (from + kDepth <= depth_) : fast_, [&] { fetch_runs(from); },
-            [&] { fetch_single(from); });
+    g_.when(
+        kind_ == GridLines::Deep ? fast_ & (from + kDepth <= depth_) : fast_, [&] { fetch_runs(from); },
+        [&] { fetch_single(from); });
   }
   void put() {
-    for (int i = 0; i < kEach; ++i) g_.write(sum_, tile_, k_of(i) * kRow + line_of(i), held_[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < kEach; ++i)
+      g_.write(sum_, tile_, k_of(i) * kRow + line_of(i), held_[static_cast<std::size_t>(i)]);
   }
   /// `n` neighbouring lines' elements at k.
   Vs read(V k, V line, int n) {

@@ -23,7 +23,9 @@ struct FewRows {
     b_k = any_strides ? g.take() : g.i64(1);
     b_n = g.take(), c_m = g.take(), c_n = g.take();
   }
-  static int ints(const GridParams& params, bool any_strides) { return 16 + (params[2] ? 3 : 0) + (any_strides ? 1 : 0); }
+  static int ints(const GridParams& params, bool any_strides) {
+    return 16 + (params[2] ? 3 : 0) + (any_strides ? 1 : 0);
+  }
 
   void start(V batch) {
     a = g.at(t, g.pointer(0), a_first + batch * a_batch);
@@ -46,7 +48,8 @@ struct FewRows {
       return body(r);
     }
     if (least == kFewRows) return body(least);
-    g.when(m <= least, [&] { body(least); }, [&] { for_rows(body, least * 2); });
+    g.when(
+        m <= least, [&] { body(least); }, [&] { for_rows(body, least * 2); });
   }
 
   GridCode& g;
@@ -76,7 +79,8 @@ void emit_product_dot(GridModule& module, const GridParams& params) {
   V part = g.select(wide, g.warp_id, g.i32(0));
   const int size = static_cast<int>(item_size(f.t)), run = std::min(8, 16 / size);
   V line = g.at(f.t, f.b, g.min(column, f.n - 1) * f.b_n);
-  V fast = g.aligned(line, run * size) & (f.k % run == 0) & (f.a_k == 1) & g.aligned(f.a, run * size) & (f.a_m % run == 0);
+  V fast =
+      g.aligned(line, run * size) & (f.k % run == 0) & (f.a_k == 1) & g.aligned(f.a, run * size) & (f.a_m % run == 0);
   V start = g.i64(part * kWarp + g.lane_id), step = g.i64(split * kWarp);
 
   f.for_rows([&](int rows) {
@@ -136,8 +140,7 @@ void emit_product_dot(GridModule& module, const GridParams& params) {
   g.when((mine < each) & (g.i64(row) < f.m) & (to < f.n), [&] {
     V at = mine * split * static_cast<int>(kFewRows) + row;
     Var total = g.var(g.read(f.sum, sums, at));
-    g.loop(g.i32(1), split, 1,
-           [&](V i) { total = total + g.read(f.sum, sums, at + i * static_cast<int>(kFewRows)); });
+    g.loop(g.i32(1), split, 1, [&](V i) { total = total + g.read(f.sum, sums, at + i * static_cast<int>(kFewRows)); });
     f.write(g.i64(row), to, total);
   });
   g.finish();

@@ -61,7 +61,9 @@ GridLaunches grid_attention(const GridContext& cx) {
   if (!batches.ok) return std::nullopt;
   if (known_as(width, 0)) return std::vector<GridLaunch>();
 
-  auto flag = [&](std::size_t i) { return std::holds_alternative<bool>(cx.node.args[i]) && std::get<bool>(cx.node.args[i]); };
+  auto flag = [&](std::size_t i) {
+    return std::holds_alternative<bool>(cx.node.args[i]) && std::get<bool>(cx.node.args[i]);
+  };
   const auto* given = std::get_if<Scalar>(&cx.node.args[6]);
   double scale = given ? given->to_double() : 1 / std::sqrt(static_cast<double>(depth.hint()));
   bool masked = o.size() == 5, causal = flag(5), grouped = flag(7);
@@ -71,7 +73,7 @@ GridLaunches grid_attention(const GridContext& cx) {
   // Query heads that share a head of keys, of values.
   Int k_group = 1, v_group = 1;
   if (grouped) {
-    auto share = [&](const Layout& l) { 
+    auto share = [&](const Layout& l) {
       return identical(heads, size_of(l, 3)) ? Int(1) : Int::max(1, heads / Int::max(1, size_of(l, 3)));
     };
     k_group = share(k), v_group = share(v);
@@ -87,8 +89,8 @@ GridLaunches grid_attention(const GridContext& cx) {
   auto inputs = [&](GridLaunchBuilder& l) {
     for (std::size_t i = 0; i + 1 < o.size(); ++i) l.buffer(o[i].buffer);
   };
-  std::vector<std::int64_t> code{static_cast<std::int64_t>(t), depth.hint(), width.hint(), static_cast<std::int64_t>(mask),
-                                 causal ? 1 : 0};
+  std::vector<std::int64_t> code{static_cast<std::int64_t>(t), depth.hint(), width.hint(),
+                                 static_cast<std::int64_t>(mask), causal ? 1 : 0};
 
   std::vector<GridLaunch> launches;
   bool few = !known_above(rows, kAttentionFewRows), many = !known_at_most(rows, kAttentionFewRows);
@@ -97,7 +99,8 @@ GridLaunches grid_attention(const GridContext& cx) {
     at_a_time = at_a_time >= 3 ? 4 : at_a_time == 2 ? 2 : 1;
     Int units = heads / group, least_rows = Int::min(rows, kAttentionFewRows);
     Int blocks = Int::max(1, batches.outer_size * units * Int::ceil_div(least_rows, at_a_time));
-    Int splits = Int::max(1, Int::min(Int::min(kMostSplits, Int::ceil_div(keys, kLeastKeys)), Int::ceil_div(kWantedBlocks, blocks)));
+    Int splits = Int::max(
+        1, Int::min(Int::min(kMostSplits, Int::ceil_div(keys, kLeastKeys)), Int::ceil_div(kWantedBlocks, blocks)));
     std::uint32_t parts =
         cx.scratch(DType::Float32, Int::max(1, batches.outer_size * units * least_rows) * splits * (width + 2) * 4);
     std::vector<std::int64_t> part_code = code;
@@ -122,15 +125,21 @@ GridLaunches grid_attention(const GridContext& cx) {
     launches.push_back(std::move(join.launch));
   }
   if (many) {
-    auto grid = attention_queries(depth.hint(), width.hint()) == 64
-                    ? [](const std::int64_t* i) { return i[1] <= i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * blocks_for(i[4], 64)); }
-                : attention_queries(depth.hint(), width.hint()) == 32
-                    ? [](const std::int64_t* i) { return i[1] <= i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * blocks_for(i[4], 32)); }
-                    : [](const std::int64_t* i) { return i[1] <= i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * blocks_for(i[4], 16)); };
+    auto grid =
+        attention_queries(depth.hint(), width.hint()) == 64
+            ? [](const std::int64_t*
+                     i) { return i[1] <= i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * blocks_for(i[4], 64)); }
+        : attention_queries(depth.hint(), width.hint()) == 32
+            ? [](const std::int64_t*
+                     i) { return i[1] <= i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * blocks_for(i[4], 32)); }
+            : [](const std::int64_t* i) {
+                return i[1] <= i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * blocks_for(i[4], 16));
+              };
     GridLaunchBuilder l(kGridAttention, code, grid);
     inputs(l);
     l.buffer(o.back().buffer, true);
-    l.ints({few ? kAttentionFewRows : 0, rows, batches.outer_size, heads, queries, keys, bits_of(scale), k_group, v_group});
+    l.ints({few ? kAttentionFewRows : 0, rows, batches.outer_size, heads, queries, keys, bits_of(scale), k_group,
+            v_group});
     tensors(l, true);
     launches.push_back(std::move(l.launch));
   }

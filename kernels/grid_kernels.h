@@ -5,8 +5,8 @@
 
 namespace reprise::kernels {
 
-/// The kernels of kernels/grid.h by kind: `params` of the code, then buffers and integers in the order in which the code
-/// (jit/grid_*.cc) takes them. Offsets and strides are in elements; a size of 1 that is broadcast has stride 0.
+/// The kernels of kernels/grid.h by kind: `params` of the code, then buffers and integers in the order in which the
+/// code (jit/grid_*.cc) takes them. Offsets and strides are in elements; a size of 1 that is broadcast has stride 0.
 /// Blocks are one-dimensional and numbered along x alone. A DType among the params is its number.
 ///
 /// Everything is deterministic: which thread adds what to what depends on sizes alone.
@@ -20,8 +20,8 @@ constexpr DType grid_sum_dtype(DType t) {
 
 /// How an operand's lines (rows of a, columns of b) lie in memory, as far as code depends on it.
 enum class GridLines : std::int64_t {
-  Deep,   ///< neighbours along k are neighbours in memory
-  Wide,   ///< neighbouring lines are
+  Deep,  ///< neighbours along k are neighbours in memory
+  Wide,  ///< neighbouring lines are
   Any,
 };
 /// A block makes 64 x 64 of c; steps of 16 along k pass through shared memory.
@@ -34,11 +34,10 @@ inline constexpr std::int64_t kProductTile = 64, kProductDepth = 16;
 constexpr int kProductThreads = 128;
 
 /// Few rows: m <= kFewRows. b's columns are read once.
-/// "product_dot": along k, neighbours in memory; one or several warps for a column. "product_sum": any strides; a lane for
-/// a column, the block's warps share k.
-/// params: dtype, m if known or 0, bias. buffers as above.
-/// ints: few_n, batch, m, n, k, a, b, [bias, bias_m, bias_n], c: offsets, batch strides of a, b, c, strides a_m, a_k, b_k
-/// (product_sum alone), b_n, c_m, c_n. m > kFewRows or n <= few_n: nothing to do.
+/// "product_dot": along k, neighbours in memory; one or several warps for a column. "product_sum": any strides; a lane
+/// for a column, the block's warps share k. params: dtype, m if known or 0, bias. buffers as above. ints: few_n, batch,
+/// m, n, k, a, b, [bias, bias_m, bias_n], c: offsets, batch strides of a, b, c, strides a_m, a_k, b_k (product_sum
+/// alone), b_n, c_m, c_n. m > kFewRows or n <= few_n: nothing to do.
 inline constexpr const char *kGridProductDot = "product_dot", *kGridProductSum = "product_sum";
 inline constexpr std::int64_t kFewRows = 8;
 constexpr int kProductDotThreads = 128, kProductSumThreads = 512;
@@ -52,8 +51,8 @@ enum class GridMask : std::int64_t { None, Bool, Added };
 inline constexpr std::int64_t kAttentionDepth = 256;  ///< the most elements of a key or value
 /// "attention": a block for 16, 32 or 64 queries of one head, keys in blocks with a running softmax.
 /// params: dtype, depth, width, mask, causal. buffers: q, k, v, [mask], out.
-/// ints: few, rows (= queries * group), outer, heads, queries, keys, scale (bits of a double), k_group, v_group; then for
-/// q, k, v, [mask], out: offset and strides outer, head, row, column. rows <= few: nothing to do.
+/// ints: few, rows (= queries * group), outer, heads, queries, keys, scale (bits of a double), k_group, v_group; then
+/// for q, k, v, [mask], out: offset and strides outer, head, row, column. rows <= few: nothing to do.
 inline constexpr const char* kGridAttention = "attention";
 constexpr int kAttentionThreads = 128;
 constexpr std::int64_t attention_queries(std::int64_t depth, std::int64_t width) {
@@ -61,13 +60,12 @@ constexpr std::int64_t attention_queries(std::int64_t depth, std::int64_t width)
   return most <= 64 ? 64 : most <= 128 ? 32 : 16;
 }
 
-/// "attention_part" and "attention_join": few rows. A unit is a key head with the `group` query heads that it serves; its
-/// rows are numbered (query, head). A block takes R rows of a unit and one of `splits` ranges of the keys, and leaves the
-/// unfinished sums in `parts`: Float32 [units, rows, splits, width + 2], the last two being the greatest score and the sum of
-/// exponentials. The join adds them up.
-/// part: params: dtype, depth, width, mask, causal, R (1, 2, 4). buffers: q, k, v, [mask], parts.
-/// ints: few, rows, outer, units, queries, keys, scale, k_units, v_units, group, splits; then for q, k, v, [mask] as above.
-/// rows > few: nothing to do. k_units: how many units share a key head.
+/// "attention_part" and "attention_join": few rows. A unit is a key head with the `group` query heads that it serves;
+/// its rows are numbered (query, head). A block takes R rows of a unit and one of `splits` ranges of the keys, and
+/// leaves the unfinished sums in `parts`: Float32 [units, rows, splits, width + 2], the last two being the greatest
+/// score and the sum of exponentials. The join adds them up. part: params: dtype, depth, width, mask, causal, R (1, 2,
+/// 4). buffers: q, k, v, [mask], parts. ints: few, rows, outer, units, queries, keys, scale, k_units, v_units, group,
+/// splits; then for q, k, v, [mask] as above. rows > few: nothing to do. k_units: how many units share a key head.
 /// join: params: dtype, width. buffers: parts, out. ints: few, rows, outer, units, group, splits; out as above.
 inline constexpr const char *kGridAttentionPart = "attention_part", *kGridAttentionJoin = "attention_join";
 inline constexpr std::int64_t kAttentionFewRows = 16;

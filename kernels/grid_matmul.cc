@@ -1,6 +1,6 @@
-// Matrix products for blocks of threads: mm, bmm, linear with or without bias, of every dtype. Few rows (or few columns:
-// the transposed product) go to kernels that read the large operand once. Which kernel works depends on sizes that may
-// differ between recordings, so all that may are launched, and those that do not apply have an empty grid.
+// Matrix products for blocks of threads: mm, bmm, linear with or without bias, of every dtype. Few rows (or few
+// columns: the transposed product) go to kernels that read the large operand once. Which kernel works depends on sizes
+// that may differ between recordings, so all that may are launched, and those that do not apply have an empty grid.
 #include <algorithm>
 
 #include "kernels/grid_lower.h"
@@ -21,8 +21,8 @@ struct Side {
 struct Product {
   DType dtype = DType::Float32;
   Int batch = 1, m = 1, n = 1, k = 1;
-  Side a, b, c;                ///< c: line is the stride of rows, k that of columns
-  std::optional<Side> bias;    ///< line and k as c's
+  Side a, b, c;              ///< c: line is the stride of rows, k that of columns
+  std::optional<Side> bias;  ///< line and k as c's
   Ints row_sizes, a_rows, c_rows;
 
   /// c's columns as rows and the other way round: c^T = b^T a^T.
@@ -95,14 +95,13 @@ GridLaunch tiled(const Product& p, std::int64_t few_m, std::int64_t few_n) {
   std::int64_t row_dims = static_cast<std::int64_t>(p.row_sizes.size());
   GridLines a = lines_of(p.a);
   if (a == GridLines::Wide && row_dims > 1) a = GridLines::Any;
-  GridLaunchBuilder l(
-      kGridProduct,
-      {static_cast<std::int64_t>(p.dtype), static_cast<std::int64_t>(a), static_cast<std::int64_t>(lines_of(p.b)), row_dims,
-       p.bias ? 1 : 0},
-      [](const std::int64_t* i) {
-        if (i[3] <= i[0] || i[4] <= i[1]) return device::Dim3{0, 1, 1};
-        return grid_of(i[2] * blocks_for(i[3], kProductTile) * blocks_for(i[4], kProductTile));
-      });
+  GridLaunchBuilder l(kGridProduct,
+                      {static_cast<std::int64_t>(p.dtype), static_cast<std::int64_t>(a),
+                       static_cast<std::int64_t>(lines_of(p.b)), row_dims, p.bias ? 1 : 0},
+                      [](const std::int64_t* i) {
+                        if (i[3] <= i[0] || i[4] <= i[1]) return device::Dim3{0, 1, 1};
+                        return grid_of(i[2] * blocks_for(i[3], kProductTile) * blocks_for(i[4], kProductTile));
+                      });
   l.ints({few_m, few_n});
   add_operands(l, p);
   l.ints({p.a.k, p.b.k, p.b.line, p.c.k});
@@ -121,8 +120,8 @@ GridLaunch few_rows(const Product& p, std::int64_t few_n) {
     return grid_of(i[1] * blocks_for(i[3], 32));
   };
   std::int64_t m = p.m.is_symbolic() ? 0 : p.m.hint();
-  GridLaunchBuilder l(dot ? kGridProductDot : kGridProductSum,
-                      {static_cast<std::int64_t>(p.dtype), m, p.bias ? 1 : 0}, grid);
+  GridLaunchBuilder l(dot ? kGridProductDot : kGridProductSum, {static_cast<std::int64_t>(p.dtype), m, p.bias ? 1 : 0},
+                      grid);
   l.ints({few_n});
   add_operands(l, p);
   l.ints({p.a.line, p.a.k});

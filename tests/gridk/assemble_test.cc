@@ -1,5 +1,5 @@
-// Every kind of grid kernel, in the forms that lowering asks for, is accepted by the assembler for each architecture and
-// spills nothing.
+// Every kind of grid kernel, in the forms that lowering asks for, is accepted by the assembler for each architecture
+// and spills nothing.
 #include <gtest/gtest.h>
 
 #include "jit/grid.h"
@@ -28,7 +28,8 @@ void expect_assembles(const MicroKernelSpec& spec) {
 std::int64_t n(DType t) { return static_cast<std::int64_t>(t); }
 
 TEST(GridAssemble, Products) {
-  for (DType t : {DType::Float32, DType::Float16, DType::BFloat16, DType::Float64, DType::Int64, DType::Int32, DType::Int8}) {
+  for (DType t :
+       {DType::Float32, DType::Float16, DType::BFloat16, DType::Float64, DType::Int64, DType::Int32, DType::Int8}) {
     expect_assembles({kGridProduct, {n(t), 0, 0, 1, 0}});
     expect_assembles({kGridProduct, {n(t), 1, 1, 2, 1}});
     expect_assembles({kGridProductDot, {n(t), 0, 1}});

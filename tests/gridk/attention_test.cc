@@ -40,7 +40,8 @@ NodeResults attend(const Case& c, DType t, std::mt19937& rng, Known known) {
     inputs.push_back(Strided(c.mask == 1 ? DType::Bool : t, s));
     Strided& m = inputs.back();
     if (c.mask == 1)
-      for (std::int64_t i = 0; i < m.numel(); ++i) m.set(i, i / c.keys % c.queries != 1 && rng() % 3);  // row 1 sees nothing
+      for (std::int64_t i = 0; i < m.numel(); ++i)
+        m.set(i, i / c.keys % c.queries != 1 && rng() % 3);  // row 1 sees nothing
     else
       m.fill(rng);
   }
@@ -61,10 +62,10 @@ void run_cases(const std::vector<Case>& cases, unsigned seed) {
     for (const Case& c : cases)
       for (Known known : {Known::All, Known::OnesAndLast}) {
         NodeResults r = attend(c, t, rng, known);
-        expect_close(r, unit(t), unit(t), std::string(dtype_name(t)) + " " + std::to_string(c.queries) + " queries, " +
-                                              std::to_string(c.keys) + " keys, depth " + std::to_string(c.depth) + ", width " +
-                                              std::to_string(c.width) + (c.causal ? ", causal" : "") + ", mask " +
-                                              std::to_string(c.mask));
+        expect_close(r, unit(t), unit(t),
+                     std::string(dtype_name(t)) + " " + std::to_string(c.queries) + " queries, " +
+                         std::to_string(c.keys) + " keys, depth " + std::to_string(c.depth) + ", width " +
+                         std::to_string(c.width) + (c.causal ? ", causal" : "") + ", mask " + std::to_string(c.mask));
         if (::testing::Test::HasFatalFailure()) return;
       }
 }
@@ -106,8 +107,9 @@ TEST_F(GridAttention, InfinityAndNan) {
       q.fill(rng), k.fill(rng), v.fill(rng);
       v.set(49 * 16 + 3, special);
       k.set(5, special);
-      NodeResults r = run_node(OpId::scaled_dot_product_attention,
-                               {ValueId{}, ValueId{}, ValueId{}, {}, Scalar(0.0), false, {}, false}, {q, k, v}, Known::All);
+      NodeResults r =
+          run_node(OpId::scaled_dot_product_attention,
+                   {ValueId{}, ValueId{}, ValueId{}, {}, Scalar(0.0), false, {}, false}, {q, k, v}, Known::All);
       expect_close(r, 4e-6, 4e-6, "special values");
     }
 }

@@ -1,8 +1,11 @@
 #include "node_run.h"
 
+#include <dlfcn.h>
+
 #include <cmath>
 #include <cstring>
 
+#include "base/knobs.h"
 #include "device/backend.h"
 #include "guards/shape_env.h"
 #include "jit/grid.h"
@@ -68,7 +71,8 @@ void launch_all(const std::vector<GridLaunch>& launches, const std::vector<std::
   exec->launch(stream, cells.data());
   stream.synchronize();
   for (std::size_t i = 0; i < tensors.size(); ++i)
-    backend.copy_to_host(tensors[i]->bytes.data(), cells[i], static_cast<std::int64_t>(tensors[i]->bytes.size()), stream);
+    backend.copy_to_host(tensors[i]->bytes.data(), cells[i], static_cast<std::int64_t>(tensors[i]->bytes.size()),
+                         stream);
 }
 
 }  // namespace
@@ -154,7 +158,23 @@ Strided any_strides(std::mt19937& rng, DType t, const std::vector<std::int64_t>&
   return Strided(t, sizes, strides);
 }
 
-bool device_here() { return device::why_unavailable(Device::cuda(0)).empty(); }
+bool device_here() {
+#ifdef REPRISE_CUDA_SIM
+  if (knobs().cuda_driver.empty()) knobs().cuda_driver = REPRISE_CUDA_SIM;
+#endif
+  return device::why_unavailable(Device::cuda(0)).empty();
+}
+
+namespace {
+
+/// The orders in which a simulator can run the threads of a block; of a real device there is one.
+using SetOrder = void (*)(const char* order, std::uint64_t seed);
+SetOrder simulator_order() {
+  void* driver = dlopen(knobs().cuda_driver.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  return driver ? reinterpret_cast<SetOrder>(dlsym(driver, "reprise_simulator_set_order")) : nullptr;
+}
+
+}  // namespace
 
 NodeResults run_node(graph::OpId op, std::vector<graph::NodeArg> args, std::vector<Strided> inputs, Known known,
                      const std::function<Strided(DType, std::vector<std::int64_t>)>& make_result) {
@@ -220,11 +240,25 @@ NodeResults run_node(graph::OpId op, std::vector<graph::NodeArg> args, std::vect
   for (const Scalar& s : native.numbers)
     numbers.push_back(s.is_float() ? Number{true, s.to_double(), 0} : Number{false, 0, s.to_int().hint()});
   native.fn({views.data(), native.args.data(), ints.data(), numbers.data(), native.strings.data(),
-             static_cast<std::uint32_t>(native.args.size()), native.first_result, native.n_results, nullptr, &out.fault});
+             static_cast<std::uint32_t>(native.args.size()), native.first_result, native.n_results, nullptr,
+             &out.fault});
 
-  std::vector<Strided*> all;
-  for (Strided& t : device) all.push_back(&t);
-  launch_all(*launches, scratch, all, out);
+  std::vector<Strided> first;
+  SetOrder set_order = simulator_order();
+  for (const char* order : {"forward", "reverse", "random"}) {
+    if (set_order) set_order(order, 1);
+    std::vector<Strided> copy = device;
+    std::vector<Strided*> all;
+    for (Strided& t : copy) all.push_back(&t);
+    out.launched.clear();
+    launch_all(*launches, scratch, all, out);
+    if (first.empty()) first = copy;
+    for (std::size_t i = 0; i < copy.size(); ++i)
+      EXPECT_TRUE(copy[i].bytes == first[i].bytes) << "tensor " << i << " differs when threads run " << order;
+    if (!set_order) break;
+  }
+  if (set_order) set_order("forward", 0);
+  device = first;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     EXPECT_TRUE(device[i].bytes == inputs[i].bytes) << "input " << i << " was written";
   out.device.assign(device.begin() + static_cast<std::ptrdiff_t>(inputs.size()), device.end());
@@ -240,7 +274,8 @@ void expect_close(NodeResults& r, double relative, double absolute, const std::s
     for (std::int64_t i = 0; i < got.numel(); ++i) {
       double a = got.get(i), b = want.get(i);
       bool same = a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= relative * std::abs(b) + absolute;
-      ASSERT_TRUE(same) << what << ", result " << k << ", element " << i << " of " << got.numel() << ": " << a << " for " << b;
+      ASSERT_TRUE(same) << what << ", result " << k << ", element " << i << " of " << got.numel() << ": " << a
+                        << " for " << b;
     }
     // Made equal where elements are, the bytes must be equal everywhere.
     std::vector<char> bytes = got.bytes;

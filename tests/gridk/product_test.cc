@@ -11,7 +11,11 @@ const std::vector<DType> kTypes{DType::Float32, DType::BFloat16, DType::Float16,
                                 DType::Int64,   DType::Int32,    DType::Int8,    DType::UInt8};
 
 double unit(DType t) {
-  return t == DType::Float64 ? 1e-14 : t == DType::Float32 ? 2e-6 : t == DType::Float16 ? 1.1e-3 : t == DType::BFloat16 ? 8e-3 : 0;
+  return t == DType::Float64    ? 1e-14
+         : t == DType::Float32  ? 2e-6
+         : t == DType::Float16  ? 1.1e-3
+         : t == DType::BFloat16 ? 8e-3
+                                : 0;
 }
 void expect_product(NodeResults r, DType t, const std::string& what) {
   expect_close(r, unit(t), is_floating(t) ? 20 * unit(t) * (is_low_precision(t) ? 0.02 : 1) : 0, what);
@@ -52,24 +56,25 @@ TEST_F(GridProduct, TiledWithEdges) {
 }
 TEST_F(GridProduct, FewRowsOrColumns) {
   for (DType t : kTypes)
-    products(t, 2, {{1, 40, 64}, {1, 7, 1000}, {3, 33, 128}, {8, 12, 35}, {5, 1, 9}, {30, 1, 64}, {20, 6, 40}, {2, 64, 600}});
+    products(t, 2,
+             {{1, 40, 64}, {1, 7, 1000}, {3, 33, 128}, {8, 12, 35}, {5, 1, 9}, {30, 1, 64}, {20, 6, 40}, {2, 64, 600}});
 }
 TEST_F(GridProduct, NothingInIt) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Int64})
     products(t, 3, {{0, 5, 5}, {5, 0, 5}, {5, 5, 0}, {40, 40, 0}, {0, 0, 0}, {1, 1, 1}});
 }
-TEST_F(GridProduct, ManyColumnsFewRows) {
-  products(DType::BFloat16, 4, {{1, 4100, 64}, {2, 4097, 16}});
-}
+TEST_F(GridProduct, ManyColumnsFewRows) { products(DType::BFloat16, 4, {{1, 4100, 64}, {2, 4097, 16}}); }
 
 TEST_F(GridProduct, Batches) {
   std::mt19937 rng(5);
   for (DType t : {DType::Float32, DType::Float16, DType::Int32})
-    for (auto [batch, m, n, k] : std::vector<std::array<std::int64_t, 4>>{{3, 5, 7, 9}, {0, 4, 4, 4}, {2, 70, 40, 20}, {4, 1, 33, 20}, {2, 31, 3, 64}}) {
+    for (auto [batch, m, n, k] : std::vector<std::array<std::int64_t, 4>>{
+             {3, 5, 7, 9}, {0, 4, 4, 4}, {2, 70, 40, 20}, {4, 1, 33, 20}, {2, 31, 3, 64}}) {
       Strided a = any_strides(rng, t, {batch, m, k}), b = any_strides(rng, t, {batch, k, n});
       if (rng() % 2) b = Strided(t, {batch, k, n}, {0, n, 1});  // one matrix for all
       a.fill(rng), b.fill(rng);
-      expect_product(run_node(OpId::bmm, {ValueId{}, ValueId{}}, {a, b}, rng() % 2 ? Known::Ones : Known::All), t, text(t, m, n, k));
+      expect_product(run_node(OpId::bmm, {ValueId{}, ValueId{}}, {a, b}, rng() % 2 ? Known::Ones : Known::All), t,
+                     text(t, m, n, k));
       if (HasFatalFailure()) return;
     }
 }
@@ -105,7 +110,8 @@ TEST_F(GridProduct, InfinityAndNan) {
     for (std::int64_t i = 0; i < a.numel(); ++i) a.set(i, 1);
     for (std::int64_t i = 0; i < b.numel(); ++i) b.set(i, i >= 80 && i < 120 ? 60000 : 1);
     b.set(7, INFINITY), b.set(45, NAN);
-    expect_product(run_node(OpId::linear, {ValueId{}, ValueId{}, {}}, {a, b}, Known::All), DType::Float16, "special values");
+    expect_product(run_node(OpId::linear, {ValueId{}, ValueId{}, {}}, {a, b}, Known::All), DType::Float16,
+                   "special values");
   }
 }
 
