@@ -12,10 +12,7 @@ using kernels::BodyNode;
 using kernels::LoopKernel;
 using kernels::ReduceOp;
 using kernels::ScalarOp;
-using test::KernelBuilder;
-
-constexpr DType kAll[] = {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int8,
-                          DType::UInt8,   DType::Int32,   DType::Int64,   DType::Bool};
+using namespace test;
 
 struct Assemble : ::testing::Test {
   void SetUp() override {
@@ -76,78 +73,29 @@ TEST_F(Assemble, EveryOperationOfEveryDtype) {
   }
 }
 
-LoopKernel casts(DType from, Ints extents, Ints strides) {
-  KernelBuilder b(extents, static_cast<int>(extents.size()));
-  const std::uint32_t x = b.input(from, strides);
-  for (const DType to : kAll) b.output(to, b.cast(to, x), strides);
-  return b.k;
-}
-
 TEST_F(Assemble, EveryCast) {
-  for (const DType from : kAll) {
+  for (const DType from : kAllDTypes) {
     check(casts(from, {64, 32}, {32, 1}), "casts from " + std::string(dtype_name(from)));
     check(casts(from, {64}, {Int(1)}), "casts of one dim from " + std::string(dtype_name(from)));
     check(casts(from, {}, {}), "casts of a scalar from " + std::string(dtype_name(from)));
   }
 }
 
-/// Softmax of rows or columns (reduced dim of stride 1, or kept dim).
-LoopKernel softmax(DType t, bool rows) {
-  KernelBuilder b({64, 512}, 1);
-  const Ints strides = rows ? Ints{512, 1} : Ints{1, 64};
-  const std::uint32_t x = b.input(t, strides);
-  const std::uint32_t top = b.reduce(ReduceOp::Max, DType::Float32, x);
-  const std::uint32_t e = b.op(ScalarOp::Exp, DType::Float32, b.op(ScalarOp::Sub, DType::Float32, x, top));
-  const std::uint32_t sum = b.reduce(ReduceOp::Sum, DType::Float32, e);
-  b.output(t, b.op(ScalarOp::Div, DType::Float32, e, sum), strides);
-  return b.k;
-}
-
-/// (x - mean) * rsqrt(variance + eps) * weight + bias over two reduced dims, and the mean.
-LoopKernel layer_norm(DType t, bool rows) {
-  KernelBuilder b({64, 4, 128}, 1);
-  const Ints strides = rows ? Ints{512, 128, 1} : Ints{1, 64, 256};
-  const DType f = DType::Float32;
-  auto number = [&](double v) {
-    BodyNode n{BodyNode::Kind::Const, f};
-    n.fimm = v;
-    return b.add(n);
-  };
-  const std::uint32_t x = b.input(t, strides), w = b.input(t, {0, 128, 1}), bias = b.input(t, {0, 128, 1});
-  const std::uint32_t inverse = number(1.0 / 512);
-  const std::uint32_t mean = b.op(ScalarOp::Mul, f, b.reduce(ReduceOp::Sum, f, x), inverse);
-  const std::uint32_t centred = b.op(ScalarOp::Sub, f, x, mean);
-  const std::uint32_t square = b.op(ScalarOp::Mul, f, centred, centred);
-  const std::uint32_t variance = b.op(ScalarOp::Mul, f, b.reduce(ReduceOp::Sum, f, square), inverse);
-  const std::uint32_t scale = b.op(ScalarOp::Rsqrt, f, b.op(ScalarOp::Add, f, variance, number(1e-5)));
-  b.output(t, b.op(ScalarOp::Fma, f, b.op(ScalarOp::Mul, f, centred, scale), w, bias), strides);
-  b.output(f, mean, {1, 0, 0});
-  return b.k;
-}
-
 TEST_F(Assemble, NormalizationsInOneKernel) {
   for (const DType t : {DType::Float32, DType::BFloat16, DType::Float16})
     for (const bool rows : {true, false}) {
-      check(softmax(t, rows), "softmax of " + std::string(dtype_name(t)), rows);
-      check(layer_norm(t, rows), "layer norm of " + std::string(dtype_name(t)), !rows);
+      check(softmax(t, rows, 64, 512), "softmax of " + std::string(dtype_name(t)), rows);
+      check(layer_norm(t, rows, 64, 128), "layer norm of " + std::string(dtype_name(t)), !rows);
     }
-}
-
-LoopKernel reduction(ReduceOp o, DType t, bool rows) {
-  KernelBuilder b({64, 512}, 1);
-  const DType r = is_low_precision(t) ? DType::Float32 : t;
-  const std::uint32_t x = b.input(t, rows ? Ints{512, 1} : Ints{1, 64});
-  b.output(r, b.reduce(o, r, x), {1, 0});
-  return b.k;
 }
 
 TEST_F(Assemble, EveryReduction) {
   for (const bool rows : {true, false})
-    for (const DType t : kAll)
+    for (const DType t : kAllDTypes)
       for (const ReduceOp o :
            {ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min, ReduceOp::Any, ReduceOp::All}) {
         if ((o == ReduceOp::Any || o == ReduceOp::All) != (t == DType::Bool)) continue;
-        check(reduction(o, t, rows),
+        check(reduction(o, t, rows, 64, 512),
               std::string(dtype_name(t)) + (rows ? " rows " : " columns ") + std::to_string(static_cast<int>(o)));
       }
 }

@@ -52,4 +52,16 @@ struct KernelBuilder {
   }
 };
 
+inline constexpr DType kAllDTypes[] = {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int8,
+                                       DType::UInt8,   DType::Int32,   DType::Int64,   DType::Bool};
+
+/// x of dtype `from` cast to every dtype.
+kernels::LoopKernel casts(DType from, const Ints& extents, const Ints& strides);
+/// Reduction of n x m to n: of rows (the reduced dim has stride 1) or columns (the kept one).
+kernels::LoopKernel reduction(kernels::ReduceOp, DType, bool rows, std::int64_t n, std::int64_t m);
+/// Softmax over the m of n x m, laid out likewise.
+kernels::LoopKernel softmax(DType, bool rows, std::int64_t n, std::int64_t m);
+/// (x - mean) * rsqrt(variance + eps) * weight + bias over the 4 x m of n x 4 x m, and the mean.
+kernels::LoopKernel layer_norm(DType, bool rows, std::int64_t n, std::int64_t m);
+
 }  // namespace reprise::test

@@ -1,0 +1,143 @@
+// Loop kernels run on the device (a GPU, or the simulator of the driver) against kernels::interpret, threads in several
+// orders.
+#include <gtest/gtest.h>
+
+#include "jit/grid.h"
+#include "tests/grid/device_run.h"
+#include "tests/grid/kernels.h"
+
+namespace reprise {
+namespace {
+
+using kernels::BodyNode;
+using kernels::LoopKernel;
+using kernels::ReduceOp;
+using kernels::ScalarOp;
+using namespace test;
+
+struct GridLoops : ::testing::Test {
+  void SetUp() override {
+    const std::string why = why_no_device();
+    if (!why.empty()) GTEST_SKIP() << why;
+  }
+  void TearDown() override {
+    if (why_no_device().empty()) set_thread_order("forward", 0);
+  }
+  /// The same bits in every order and for every alignment, and within `tolerance` of the interpreter's.
+  void check(const LoopKernel& k, const std::string& what, double tolerance, bool specials = false, double scale = 1) {
+    const Arrays arrays = make_arrays(k, rng_, specials ? Values::Specials : Values::Plain);
+    const Arrays expected = interpreted(k, arrays);
+    set_thread_order("forward", 0);
+    const Arrays first = run_on_device(k, arrays);
+    EXPECT_EQ(difference(k, expected, first, tolerance, scale), "") << what << "\n" << kernels::print(k);
+    set_thread_order("reverse", 0);
+    EXPECT_EQ(difference(k, first, run_on_device(k, arrays, 1), 0, 1), "") << what << ", moved by an element";
+    set_thread_order("random", rng_());
+    EXPECT_EQ(difference(k, first, run_on_device(k, arrays), 0, 1), "") << what << ", threads in random order";
+  }
+  std::mt19937 rng_{20261121};
+};
+
+/// Bools have no arithmetic but this (and comparisons).
+bool of_bools(ScalarOp o) {
+  switch (o) {
+    case ScalarOp::Add:
+    case ScalarOp::Sub:
+    case ScalarOp::Mul:
+    case ScalarOp::Max:
+    case ScalarOp::Min:
+    case ScalarOp::BitAnd:
+    case ScalarOp::BitOr:
+    case ScalarOp::BitXor:
+    case ScalarOp::BitNot:
+    case ScalarOp::Where:
+      return true;
+    default:
+      return (o >= ScalarOp::Eq && o <= ScalarOp::Xor) || o == ScalarOp::Not;
+  }
+}
+
+/// One kernel of all operations of a dtype that satisfy `wanted`.
+template <class F>
+LoopKernel operations(DType t, int from, int to, F&& has_code) {
+  KernelBuilder b({7, 24}, 2);
+  const Ints strides{24, 1};
+  const std::uint32_t x = b.input(t, strides), y = b.input(t, strides), z = b.input(t, {0, 1});
+  const std::uint32_t condition = b.input(DType::Bool, {1, 0});
+  for (int o = from; o < to; ++o) {
+    const ScalarOp op = static_cast<ScalarOp>(o);
+    if (t == DType::Bool && !of_bools(op)) continue;
+    const int arity = kernels::scalar_op_arity(op);
+    for (const DType result : {t, DType::Bool}) {
+      KernelBuilder attempt = b;
+      const std::uint32_t v = op == ScalarOp::Where
+                                  ? attempt.op(op, t, condition, x, y)
+                                  : attempt.op(op, result, x, arity > 1 ? y : ~0u, arity > 2 ? z : ~0u);
+      attempt.output(op == ScalarOp::Where ? t : result, v, strides);
+      try {
+        kernels::verify(attempt.k);
+      } catch (const Error&) {
+        continue;
+      }
+      if (has_code(attempt.k)) b = attempt;
+      break;
+    }
+  }
+  return b.k;
+}
+
+TEST_F(GridLoops, OperationsOfEveryDtype) {
+  auto has_code = [](const LoopKernel& k) {
+    device::CodeTarget t;
+    t.arch = "sm_80";
+    return jit::compile_grid(k, t) != nullptr;
+  };
+  for (const DType t :
+       {DType::Float32, DType::Float64, DType::Int8, DType::UInt8, DType::Int32, DType::Int64, DType::Bool})
+    for (int from = 0; from <= static_cast<int>(ScalarOp::Fma); from += 8) {
+      const LoopKernel k = operations(t, from, std::min(from + 8, static_cast<int>(ScalarOp::Fma) + 1), has_code);
+      if (k.buffers.size() > 4)
+        check(k, std::string(dtype_name(t)) + " from operation " + std::to_string(from), 1e-6, true, 1e-30);
+    }
+}
+
+TEST_F(GridLoops, ReductionsOfEveryLength) {
+  for (const bool rows : {true, false})
+    for (const DType t : {DType::Float32, DType::BFloat16, DType::Int8, DType::Int64, DType::Float64})
+      for (const auto& [n, m] :
+           {std::pair{3, 5}, {1, 33}, {37, 64}, {5, 100}, {2, 1111}, {300, 7}, {2, 9000}, {70, 0}, {0, 4}})
+        check(reduction(ReduceOp::Sum, t, rows, n, m),
+              std::string(dtype_name(t)) + " sum of " + std::to_string(n) + " x " + std::to_string(m), 1e-6, false,
+              30.0 + m);
+}
+
+TEST_F(GridLoops, EveryReduction) {
+  for (const bool rows : {true, false})
+    for (const DType t : kAllDTypes)
+      for (const ReduceOp o : {ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min, ReduceOp::Any, ReduceOp::All}) {
+        if ((o == ReduceOp::Any || o == ReduceOp::All) && t != DType::Bool) continue;
+        if (o == ReduceOp::Prod && t == DType::Bool) continue;
+        check(reduction(o, t, rows, 9, 80),
+              std::string(dtype_name(t)) + " reduction " + std::to_string(static_cast<int>(o)), 1e-5,
+              o == ReduceOp::Max || o == ReduceOp::Min, 1e-30);
+      }
+}
+
+TEST_F(GridLoops, NormalizationsInOneKernel) {
+  for (const bool rows : {true, false})
+    for (const DType t : {DType::Float32, DType::Float16, DType::BFloat16})
+      for (const auto& [n, m] : {std::pair{3, 16}, {2, 1000}, {40, 12}, {33, 7}}) {
+        check(softmax(t, rows, n, m), "softmax of " + std::string(dtype_name(t)), 3e-6, false, 1e-2);
+        check(layer_norm(t, rows, n, m), "layer norm of " + std::string(dtype_name(t)), 3e-6);
+      }
+}
+
+TEST_F(GridLoops, CastsOfEveryDtype) {
+  for (const DType from : kAllDTypes) {
+    check(casts(from, {5, 16}, {16, 1}), "casts from " + std::string(dtype_name(from)), 1e-7, true, 1e-30);
+    check(casts(from, {}, {}), "casts of a scalar from " + std::string(dtype_name(from)), 1e-7, true, 1e-30);
+  }
+}
+
+}  // namespace
+}  // namespace reprise
