@@ -15,6 +15,10 @@ Value* Emitter::op(ScalarOp o, DType result, DType operand, Value* a, Value* c, 
   operand = kernels::register_dtype(operand);
   const bool floating = is_floating(operand);
   auto truth = [&](Value* v) { return cast(operand, DType::Bool, v); };
+  if (operand == DType::Bool && (o == ScalarOp::Lt || o == ScalarOp::Le)) {  // NVPTX selects no order of single bits
+    Value* not_a = b.CreateNot(a);
+    return o == ScalarOp::Lt ? b.CreateAnd(not_a, c) : b.CreateOr(not_a, c);
+  }
   switch (o) {
     case ScalarOp::Where:
       return b.CreateSelect(a, c, d);
