@@ -4,11 +4,11 @@
 #include "jit/grid.h"
 #include "tests/grid/assembler.h"
 #include "tests/grid/kernels.h"
+#include "tests/grid/random_loop.h"
 
 namespace reprise {
 namespace {
 
-using kernels::BodyNode;
 using kernels::LoopKernel;
 using kernels::ReduceOp;
 using kernels::ScalarOp;
@@ -39,38 +39,51 @@ struct Assemble : ::testing::Test {
 };
 
 TEST_F(Assemble, EveryOperationOfEveryDtype) {
-  for (const DType t :
-       {DType::Float32, DType::Float64, DType::Int8, DType::UInt8, DType::Int32, DType::Int64, DType::Bool}) {
-    int stored = 0;
+  bool indirect = false;
+  for (const auto& [what, k] : operations()) check(k, what, indirect = !indirect);
+}
+
+TEST_F(Assemble, RandomLoops) {
+  for (std::uint32_t seed = 1; seed <= 25; ++seed) check(random_loop(seed), "seed " + std::to_string(seed), seed % 2);
+}
+
+TEST(GridCode, WhatThereIsNoneForIsSaidBefore) {
+  device::CodeTarget target;
+  target.arch = "sm_90";
+  for (const DType t : {DType::Float32, DType::Float64})
     for (int o = 0; o <= static_cast<int>(ScalarOp::Fma); ++o) {
       const ScalarOp op = static_cast<ScalarOp>(o);
-      KernelBuilder one({64, 32}, 2);
-      const int arity = kernels::scalar_op_arity(op);
-      std::uint32_t in[3] = {~0u, ~0u, ~0u};
-      for (int j = 0; j < arity; ++j) in[j] = one.input(op == ScalarOp::Where && j == 0 ? DType::Bool : t, {32, 1});
-      for (const DType result : {t, DType::Bool}) {
-        KernelBuilder attempt = one;
-        const std::uint32_t v = attempt.op(op, result, in[0], in[1], in[2]);
-        attempt.output(result, v, {32, 1});
-        try {
-          kernels::verify(attempt.k);
-        } catch (const Error&) {
-          continue;
-        }
-        device::CodeTarget target;
-        target.arch = "sm_80";
-        const bool has_code = jit::compile_grid(attempt.k, target) != nullptr;
-        if (!has_code) {
-          EXPECT_TRUE(op == ScalarOp::Lgamma || t == DType::Float64) << kernels::scalar_op_name(op);
-          continue;
-        }
-        check(attempt.k, std::string(kernels::scalar_op_name(op)) + " of " + std::string(dtype_name(t)), o % 2 == 1);
-        ++stored;
-        break;
-      }
+      if (kernels::scalar_op_arity(op) != 1 || op == ScalarOp::BitNot || op == ScalarOp::Not) continue;
+      const bool truth = op == ScalarOp::IsNan || op == ScalarOp::IsInf;
+      KernelBuilder b({8}, 1);
+      b.output(truth ? DType::Bool : t, b.op(op, truth ? DType::Bool : t, b.input(t, {1})), {1});
+      const bool function =
+          (op >= ScalarOp::Exp && op <= ScalarOp::Erfc && t == DType::Float64) || op == ScalarOp::Lgamma;
+      EXPECT_EQ(jit::compile_grid(b.k, target) == nullptr, function) << kernels::scalar_op_name(op);
     }
-    EXPECT_GT(stored, 10);
+}
+
+TEST(GridCode, OfUnknownArchitecturesIsRefused) {
+  const LoopKernel k = reduction(ReduceOp::Sum, DType::Float32, true, 4, 4);
+  for (const char* arch : {"sm_60", "gfx90a", "", "sm_"}) {
+    device::CodeTarget target;
+    target.arch = arch;
+    EXPECT_THROW(jit::compile_grid(k, target), Error) << arch;
   }
+  device::CodeTarget newer, known;
+  newer.arch = "sm_120", known.arch = "sm_90";
+  EXPECT_EQ(jit::compile_grid(k, newer)->image->code, jit::compile_grid(k, known)->image->code);
+}
+
+TEST(GridCode, CarriesItsIrInLinesThatReadersTake) {
+  const LoopKernel k = layer_norm(DType::Float32, true, 4, 4);
+  device::CodeTarget target;
+  target.arch = "sm_90", target.with_ir = true;
+  const std::string code = jit::compile_grid(k, target)->image->code;
+  std::size_t lines = 0;
+  for (std::size_t at = 0; (at = code.find("// reprise-ir ", at)) != code.npos; ++at, ++lines)
+    EXPECT_LE(code.find('\n', at) - at, 4000u);
+  EXPECT_GT(lines, 1u);
 }
 
 TEST_F(Assemble, EveryCast) {

@@ -1,11 +1,79 @@
 #include "tests/grid/kernels.h"
 
+#include "jit/grid.h"
+
 namespace reprise::test {
 
 using kernels::BodyNode;
 using kernels::LoopKernel;
 using kernels::ReduceOp;
 using kernels::ScalarOp;
+
+namespace {
+
+/// Bools have no arithmetic but this (and comparisons).
+bool of_bools(ScalarOp o) {
+  switch (o) {
+    case ScalarOp::Add:
+    case ScalarOp::Sub:
+    case ScalarOp::Mul:
+    case ScalarOp::Max:
+    case ScalarOp::Min:
+    case ScalarOp::BitAnd:
+    case ScalarOp::BitOr:
+    case ScalarOp::BitXor:
+    case ScalarOp::BitNot:
+    case ScalarOp::Where:
+      return true;
+    default:
+      return (o >= ScalarOp::Eq && o <= ScalarOp::Xor) || o == ScalarOp::Not;
+  }
+}
+
+/// Operations from one number to another that there is code for.
+LoopKernel operations(DType t, int from, int to) {
+  device::CodeTarget target;
+  target.arch = "sm_80";
+  KernelBuilder b({7, 24}, 2);
+  const Ints strides{24, 1};
+  const std::uint32_t x = b.input(t, strides), y = b.input(t, strides), z = b.input(t, {0, 1});
+  const std::uint32_t condition = b.input(DType::Bool, {1, 0});
+  for (int o = from; o < to; ++o) {
+    const ScalarOp op = static_cast<ScalarOp>(o);
+    if (t == DType::Bool && !of_bools(op)) continue;
+    const int arity = kernels::scalar_op_arity(op);
+    for (const DType result : {t, DType::Bool}) {
+      KernelBuilder attempt = b;
+      const std::uint32_t v = op == ScalarOp::Where
+                                  ? attempt.op(op, t, condition, x, y)
+                                  : attempt.op(op, result, x, arity > 1 ? y : ~0u, arity > 2 ? z : ~0u);
+      attempt.output(op == ScalarOp::Where ? t : result, v, strides);
+      try {
+        kernels::verify(attempt.k);
+      } catch (const Error&) {
+        continue;
+      }
+      if (jit::compile_grid(attempt.k, target)) b = attempt;
+      break;
+    }
+  }
+  return b.k;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, LoopKernel>> operations() {
+  std::vector<std::pair<std::string, LoopKernel>> out;
+  constexpr int end = static_cast<int>(ScalarOp::Fma) + 1, group = 8;
+  for (const DType t :
+       {DType::Float32, DType::Float64, DType::Int8, DType::UInt8, DType::Int32, DType::Int64, DType::Bool})
+    for (int from = 0; from < end; from += group) {
+      LoopKernel k = operations(t, from, std::min(from + group, end));
+      if (k.buffers.size() > 4)
+        out.emplace_back(std::string(dtype_name(t)) + " from operation " + std::to_string(from), std::move(k));
+    }
+  return out;
+}
 
 LoopKernel casts(DType from, const Ints& extents, const Ints& strides) {
   KernelBuilder b(extents, static_cast<int>(extents.size()));

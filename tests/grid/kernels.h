@@ -1,6 +1,6 @@
 #pragma once
-#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/loop_ir.h"
@@ -55,6 +55,8 @@ struct KernelBuilder {
 inline constexpr DType kAllDTypes[] = {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int8,
                                        DType::UInt8,   DType::Int32,   DType::Int64,   DType::Bool};
 
+/// Every operation of every dtype that there is code for, some in each kernel.
+std::vector<std::pair<std::string, kernels::LoopKernel>> operations();
 /// x of dtype `from` cast to every dtype.
 kernels::LoopKernel casts(DType from, const Ints& extents, const Ints& strides);
 /// Reduction of n x m to n: of rows (the reduced dim has stride 1) or columns (the kept one).

@@ -2,17 +2,14 @@
 // orders.
 #include <gtest/gtest.h>
 
-#include "jit/grid.h"
 #include "tests/grid/device_run.h"
 #include "tests/grid/kernels.h"
 
 namespace reprise {
 namespace {
 
-using kernels::BodyNode;
 using kernels::LoopKernel;
 using kernels::ReduceOp;
-using kernels::ScalarOp;
 using namespace test;
 
 struct GridLoops : ::testing::Test {
@@ -38,67 +35,8 @@ struct GridLoops : ::testing::Test {
   std::mt19937 rng_{20261121};
 };
 
-/// Bools have no arithmetic but this (and comparisons).
-bool of_bools(ScalarOp o) {
-  switch (o) {
-    case ScalarOp::Add:
-    case ScalarOp::Sub:
-    case ScalarOp::Mul:
-    case ScalarOp::Max:
-    case ScalarOp::Min:
-    case ScalarOp::BitAnd:
-    case ScalarOp::BitOr:
-    case ScalarOp::BitXor:
-    case ScalarOp::BitNot:
-    case ScalarOp::Where:
-      return true;
-    default:
-      return (o >= ScalarOp::Eq && o <= ScalarOp::Xor) || o == ScalarOp::Not;
-  }
-}
-
-/// One kernel of all operations of a dtype that satisfy `wanted`.
-template <class F>
-LoopKernel operations(DType t, int from, int to, F&& has_code) {
-  KernelBuilder b({7, 24}, 2);
-  const Ints strides{24, 1};
-  const std::uint32_t x = b.input(t, strides), y = b.input(t, strides), z = b.input(t, {0, 1});
-  const std::uint32_t condition = b.input(DType::Bool, {1, 0});
-  for (int o = from; o < to; ++o) {
-    const ScalarOp op = static_cast<ScalarOp>(o);
-    if (t == DType::Bool && !of_bools(op)) continue;
-    const int arity = kernels::scalar_op_arity(op);
-    for (const DType result : {t, DType::Bool}) {
-      KernelBuilder attempt = b;
-      const std::uint32_t v = op == ScalarOp::Where
-                                  ? attempt.op(op, t, condition, x, y)
-                                  : attempt.op(op, result, x, arity > 1 ? y : ~0u, arity > 2 ? z : ~0u);
-      attempt.output(op == ScalarOp::Where ? t : result, v, strides);
-      try {
-        kernels::verify(attempt.k);
-      } catch (const Error&) {
-        continue;
-      }
-      if (has_code(attempt.k)) b = attempt;
-      break;
-    }
-  }
-  return b.k;
-}
-
 TEST_F(GridLoops, OperationsOfEveryDtype) {
-  auto has_code = [](const LoopKernel& k) {
-    device::CodeTarget t;
-    t.arch = "sm_80";
-    return jit::compile_grid(k, t) != nullptr;
-  };
-  for (const DType t :
-       {DType::Float32, DType::Float64, DType::Int8, DType::UInt8, DType::Int32, DType::Int64, DType::Bool})
-    for (int from = 0; from <= static_cast<int>(ScalarOp::Fma); from += 8) {
-      const LoopKernel k = operations(t, from, std::min(from + 8, static_cast<int>(ScalarOp::Fma) + 1), has_code);
-      if (k.buffers.size() > 4)
-        check(k, std::string(dtype_name(t)) + " from operation " + std::to_string(from), 1e-6, true, 1e-30);
-    }
+  for (const auto& [what, k] : operations()) check(k, what, 1e-6, true, 1e-30);
 }
 
 TEST_F(GridLoops, ReductionsOfEveryLength) {
