@@ -53,7 +53,7 @@ bool in_shared(std::uint64_t p) { return p - g_arena.base < kSharedWindow; }
   if (in_shared(p)) {
     why = shared_range(p, bytes);
   } else {
-    why = memory().why_not(p, bytes, write);
+    why = memory().why_not(p, bytes);
     if (!why.empty()) why += ": " + memory().describe(p, bytes);
   }
   if (!why.empty()) refuse(CUDA_ERROR_ILLEGAL_ADDRESS, p, bytes, write, why, site);

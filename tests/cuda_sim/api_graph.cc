@@ -113,8 +113,8 @@ WorkPtr copy_node_work(const CUDA_MEMCPY3D& p, const char* entry) {
   c.to = base(p.dstMemoryType, p.dstHost, p.dstDevice) + p.dstXInBytes + p.dstY * c.to_pitch + p.dstZ * c.to_slice;
   require(c.from && c.to, CUDA_ERROR_INVALID_VALUE, entry, ": a null address");
   auto whole = [&](std::uint64_t pitch, std::uint64_t slice) { return (c.depth - 1) * slice + (c.height - 1) * pitch + c.width; };
-  if (is_device_address(c.from)) memory().require_range(c.from, whole(c.from_pitch, c.from_slice), false, entry);
-  if (is_device_address(c.to)) memory().require_range(c.to, whole(c.to_pitch, c.to_slice), true, entry);
+  if (is_device_address(c.from)) memory().require_range(c.from, whole(c.from_pitch, c.from_slice), entry);
+  if (is_device_address(c.to)) memory().require_range(c.to, whole(c.to_pitch, c.to_slice), entry);
   return std::make_shared<const Work>(std::move(c));
 }
 

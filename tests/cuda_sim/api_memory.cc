@@ -145,8 +145,8 @@ SIM_ENTRY cuMemSetAccess(CUdeviceptr p, std::size_t bytes, const CUmemAccessDesc
   return api(__func__, kContext, [&] {
     for (std::size_t i = 0; i < n; ++i) {
       require(d[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && d[i].location.id == 0, CUDA_ERROR_INVALID_VALUE);
-      memory().set_access(p, bytes, d[i].flags & CU_MEM_ACCESS_FLAGS_PROT_READ,
-                          d[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+      require(d[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ, CUDA_ERROR_NOT_SUPPORTED, "read-only mappings are not simulated");
+      memory().set_access(p, bytes, d[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     }
   });
 }

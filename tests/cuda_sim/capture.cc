@@ -31,7 +31,8 @@ void leave_capture(Capture& c) {
 void capture_work(Stream& s, WorkPtr w) {
   auto c = s.capture;
   require(!c->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-  auto n = add_node(*c->graph, type_of(*w), std::move(w), unique(c->last[&s]));
+  const CUgraphNodeType type = type_of(*w);
+  auto n = add_node(*c->graph, type, std::move(w), unique(c->last[&s]));
   c->last[&s] = {n->handle};
 }
 

@@ -231,9 +231,9 @@ SIM_CONTROL void reprise_simulator_set_memory(uint64_t bytes) {
 }
 SIM_CONTROL void reprise_simulator_forget(uint64_t address, size_t bytes) {
   std::lock_guard hold(lock());
-  if (memory().why_not(address, bytes, true).empty()) memory().mark(address, bytes, kUnknown);
+  if (memory().why_not(address, bytes).empty()) memory().mark(address, bytes, kUnknown);
 }
 SIM_CONTROL void reprise_simulator_block(uint64_t address, size_t bytes) {
   std::lock_guard hold(lock());
-  if (memory().why_not(address, bytes, true).empty()) memory().mark(address, bytes, kBlocked);
+  if (memory().why_not(address, bytes).empty()) memory().mark(address, bytes, kBlocked);
 }

@@ -196,7 +196,7 @@ std::string site_text(std::uint32_t site) {
 }
 
 void report_kernel_error(int result, const char* what, std::uint32_t site) {
-  report_error(static_cast<CUresult>(result), cat(where(), ": ", what, site_text(site)));
+  if (!g_exec.failed) report_error(static_cast<CUresult>(result), cat(where(), ": ", what, site_text(site)));
   g_exec.failed = true;
 }
 

@@ -202,8 +202,6 @@ void Memory::map(std::uint64_t base, std::uint64_t bytes, std::shared_ptr<Physic
   const bool taken = (after != mappings_.end() && after->first < base + bytes) ||
                      (after != mappings_.begin() && std::prev(after)->first + std::prev(after)->second.bytes > base);
   require(!taken, CUDA_ERROR_INVALID_VALUE, "cuMemMap at ", hex(base), ": memory is mapped there");
-  map_file(g_arena.data(base), bytes, memory->data_file);
-  map_file(g_arena.shadow(base), bytes, memory->shadow_file);
   mappings_[base] = {base, bytes, std::move(memory)};
 }
 
@@ -224,14 +222,21 @@ void Memory::unmap(std::uint64_t base, std::uint64_t bytes) {
   map_nothing(g_arena.shadow(base), bytes, PROT_READ | PROT_WRITE);
 }
 
-void Memory::set_access(std::uint64_t base, std::uint64_t bytes, bool readable, bool writable) {
+void Memory::set_access(std::uint64_t base, std::uint64_t bytes, bool on) {
   for (std::uint64_t at = base; at < base + bytes;) {
     auto it = mappings_.find(at);
     require(it != mappings_.end() && at + it->second.bytes <= base + bytes, CUDA_ERROR_INVALID_VALUE,
             "cuMemSetAccess of ", bytes, " bytes at ", hex(base), ": no mapping starts at ", hex(at));
-    it->second.readable = readable;
-    it->second.writable = writable;
-    at += it->second.bytes;
+    Mapping& m = it->second;
+    if (on && !m.accessible) {
+      map_file(g_arena.data(at), m.bytes, m.memory->data_file);
+      map_file(g_arena.shadow(at), m.bytes, m.memory->shadow_file);
+    } else if (!on) {
+      map_nothing(g_arena.data(at), m.bytes, PROT_READ | PROT_WRITE);
+      map_nothing(g_arena.shadow(at), m.bytes, PROT_READ | PROT_WRITE);
+    }
+    m.accessible = on;
+    at += m.bytes;
   }
 }
 
@@ -251,14 +256,14 @@ const Allocation* Memory::find(std::uint64_t p) const {
   return last_ = &it->second;
 }
 
-std::string Memory::why_not(std::uint64_t p, std::uint64_t bytes, bool write) const {
+std::string Memory::why_not(std::uint64_t p, std::uint64_t bytes) const {
   const Allocation* a = find(p);
   if (!a || bytes > a->base + a->bytes - p) return "out of bounds";
   if (a->what != Allocation::What::Reserved) return {};
   for (std::uint64_t at = p; at < p + bytes;) {
     const Mapping* m = mapping(at);
     if (!m) return "no memory is mapped there";
-    if (!(write ? m->writable : m->readable)) return "cuMemSetAccess gave no such access";
+    if (!m->accessible) return "cuMemSetAccess gave no access";
     at = m->base + m->bytes;
   }
   return {};
@@ -282,8 +287,8 @@ std::string Memory::describe(std::uint64_t p, std::uint64_t bytes) const {
   return cat(hex(p), " is ", to_after, " bytes before ", tell(after->second));
 }
 
-void Memory::require_range(std::uint64_t p, std::uint64_t bytes, bool write, const char* doing) const {
-  if (std::string why = why_not(p, bytes, write); !why.empty())
+void Memory::require_range(std::uint64_t p, std::uint64_t bytes, const char* doing) const {
+  if (std::string why = why_not(p, bytes); !why.empty())
     fail(CUDA_ERROR_INVALID_VALUE, doing, " of ", bytes, " bytes: ", why, ": ", describe(p, bytes));
 }
 

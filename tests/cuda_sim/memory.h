@@ -52,7 +52,7 @@ struct Physical : Object {
 struct Mapping {
   std::uint64_t base = 0, bytes = 0;
   std::shared_ptr<Physical> memory;
-  bool readable = false, writable = false;
+  bool accessible = false;   ///< cuMemSetAccess; the bytes are in the arena from then on
 };
 
 /// Kernel memory ranges and everything that is allocated. Under the lock.
@@ -73,17 +73,17 @@ class Memory {
   std::shared_ptr<Physical> create(std::uint64_t bytes);
   void map(std::uint64_t base, std::uint64_t bytes, std::shared_ptr<Physical>);
   void unmap(std::uint64_t base, std::uint64_t bytes);
-  void set_access(std::uint64_t base, std::uint64_t bytes, bool readable, bool writable);
+  void set_access(std::uint64_t base, std::uint64_t bytes, bool on);
   const Mapping* mapping(std::uint64_t p) const;
 
   /// The live allocation that holds p; null.
   const Allocation* find(std::uint64_t p) const;
   /// What [p, p+bytes) lacks for an access; empty when it may be made. Does not look at what was written.
-  std::string why_not(std::uint64_t p, std::uint64_t bytes, bool write) const;
+  std::string why_not(std::uint64_t p, std::uint64_t bytes) const;
   /// "3.1e8, 16 bytes past the end of allocation 12 (4096 bytes at 0x..., by cuMemAlloc_v2)".
   std::string describe(std::uint64_t p, std::uint64_t bytes) const;
   /// Fails with CUDA_ERROR_INVALID_VALUE unless the whole range is accessible device or pinned memory.
-  void require_range(std::uint64_t p, std::uint64_t bytes, bool write, const char* doing) const;
+  void require_range(std::uint64_t p, std::uint64_t bytes, const char* doing) const;
   bool is_pinned(const void* host) const;
 
   void mark(std::uint64_t p, std::uint64_t bytes, std::uint8_t state);

@@ -17,7 +17,7 @@ void upload_cells(const char* params, std::uint64_t bytes) {
   const auto [block, first, count] = head;
   const std::uint64_t to = block + 8 * first, n = 8 * count;
   if (n == 0) return;
-  std::string why = sizeof head + n > bytes ? std::string("more values than parameters") : memory().why_not(to, n, true);
+  std::string why = sizeof head + n > bytes ? std::string("more values than parameters") : memory().why_not(to, n);
   if (why.empty() && to % 8) why = "misaligned";
   if (!why.empty())
     return report_error(CUDA_ERROR_ILLEGAL_ADDRESS, cat("reprise_upload_cells: writes ", n, " bytes at ", hex(to), ": ", why,

@@ -13,7 +13,7 @@ namespace {
 constexpr char kPoison = '\xff';
 
 bool alive(std::uint64_t p, std::uint64_t bytes, bool write, const char* what) {
-  std::string why = memory().why_not(p, bytes, write);
+  std::string why = memory().why_not(p, bytes);
   if (why.empty()) return true;
   report_error(CUDA_ERROR_ILLEGAL_ADDRESS, cat(what, ": ", write ? "writes " : "reads ", bytes, " bytes at ", hex(p), ": ",
                                               why, ": ", memory().describe(p, bytes)));
@@ -83,8 +83,8 @@ CopyWork make_copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes, co
   CopyWork c{.to = to, .from = from, .width = bytes};
   if (bytes == 0) return c;
   require(to != 0 && from != 0, CUDA_ERROR_INVALID_VALUE, entry, ": a null address");
-  if (is_device_address(to)) memory().require_range(to, bytes, true, entry);
-  if (is_device_address(from)) memory().require_range(from, bytes, false, entry);
+  if (is_device_address(to)) memory().require_range(to, bytes, entry);
+  if (is_device_address(from)) memory().require_range(from, bytes, entry);
   return c;
 }
 
@@ -93,7 +93,7 @@ MemsetWork make_memset(std::uint64_t to, std::uint64_t pitch, std::uint32_t valu
   require(element == 1 || element == 2 || element == 4, CUDA_ERROR_INVALID_VALUE, entry, ": elements of ", element, " bytes");
   require(to % element == 0, CUDA_ERROR_INVALID_VALUE, entry, ": ", hex(to), " is not a multiple of ", element);
   require(height <= 1 || pitch >= width * element, CUDA_ERROR_INVALID_VALUE, entry, ": pitch ", pitch);
-  for (std::uint64_t y = 0; y < height && width; ++y) memory().require_range(to + y * pitch, width * element, true, entry);
+  for (std::uint64_t y = 0; y < height && width; ++y) memory().require_range(to + y * pitch, width * element, entry);
   return {to, pitch, width, height, value, element};
 }
 

@@ -88,4 +88,53 @@ end:
 }
 )";
 
+/// out[warp] = sum over the warp's 32 values with shfl.down, every lane's value also with shfl.bfly into all[i].
+inline const std::string kWarpSum = kThreadRegisters + R"(
+declare float @llvm.nvvm.shfl.sync.down.f32(i32, float, i32, i32)
+declare float @llvm.nvvm.shfl.sync.bfly.f32(i32, float, i32, i32)
+define ptx_kernel void @warp_sum(ptr addrspace(1) %out, ptr addrspace(1) %all, ptr addrspace(1) %in) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %pi = getelementptr float, ptr addrspace(1) %in, i32 %t
+  %v = load float, ptr addrspace(1) %pi, align 4
+  %d16 = call float @llvm.nvvm.shfl.sync.down.f32(i32 -1, float %v, i32 16, i32 31)
+  %s16 = fadd float %v, %d16
+  %d8 = call float @llvm.nvvm.shfl.sync.down.f32(i32 -1, float %s16, i32 8, i32 31)
+  %s8 = fadd float %s16, %d8
+  %d4 = call float @llvm.nvvm.shfl.sync.down.f32(i32 -1, float %s8, i32 4, i32 31)
+  %s4 = fadd float %s8, %d4
+  %d2 = call float @llvm.nvvm.shfl.sync.down.f32(i32 -1, float %s4, i32 2, i32 31)
+  %s2 = fadd float %s4, %d2
+  %d1 = call float @llvm.nvvm.shfl.sync.down.f32(i32 -1, float %s2, i32 1, i32 31)
+  %s1 = fadd float %s2, %d1
+  %x = call float @llvm.nvvm.shfl.sync.bfly.f32(i32 -1, float %v, i32 5, i32 31)
+  %pa = getelementptr float, ptr addrspace(1) %all, i32 %t
+  store float %x, ptr addrspace(1) %pa, align 4
+  %lane = and i32 %t, 31
+  %first = icmp eq i32 %lane, 0
+  br i1 %first, label %write, label %end
+write:
+  %w = lshr i32 %t, 5
+  %po = getelementptr float, ptr addrspace(1) %out, i32 %w
+  store float %s1, ptr addrspace(1) %po, align 4
+  br label %end
+end:
+  ret void
+}
+)";
+
+/// A kernel whose body is `code`; arguments %p, %q (pointers) and %n. %t is the thread's number in the grid.
+inline std::string kernel(const std::string& code, const std::string& declarations = "") {
+  return kThreadRegisters + declarations + R"(
+define ptx_kernel void @k(ptr addrspace(1) %p, ptr addrspace(1) %q, i64 %n) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %ntid = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %ctaid = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %first = mul i32 %ctaid, %ntid
+  %t = add i32 %first, %tid
+)" + code + R"(
+  ret void
+}
+)";
+}
+
 }  // namespace sim_test

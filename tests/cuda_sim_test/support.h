@@ -58,12 +58,10 @@ class Sim : public ::testing::Test {
   std::vector<CUdeviceptr> memory_;
 };
 
-/// Runs a body once in each order of threads.
-#define IN_EVERY_ORDER(body)                                          \
-  for (const char* order : {"forward", "reverse", "random"}) {        \
-    SCOPED_TRACE(order);                                              \
-    CALL(reprise_simulator_set_order)(order, 7);                      \
-    body                                                              \
-  }
+/// Sets the order of threads, for messages and for the simulator.
+#define EACH_ORDER const char* order : {"forward", "reverse", "random"}
+#define USE_ORDER   \
+  SCOPED_TRACE(order); \
+  CALL(reprise_simulator_set_order)(order, 7)
 
 }  // namespace sim_test
