@@ -15,23 +15,24 @@ std::string shared_range(std::uint64_t p, std::uint64_t bytes) {
     if (p >= v.address && p < v.address + v.bytes && p + bytes <= v.address + v.bytes) return {};
   if (p >= code.dynamic_base && p + bytes <= g_exec.shared_end) return {};
   // The variable it is nearest to.
-  std::string text = cat("shared memory: dynamic ", g_exec.shared_end > code.dynamic_base ? g_exec.shared_end - code.dynamic_base : 0,
-                         " bytes");
+  std::string text = cat("shared memory: dynamic ",
+                         g_exec.shared_end > code.dynamic_base ? g_exec.shared_end - code.dynamic_base : 0, " bytes");
   std::uint64_t best = ~std::uint64_t{0};
   if (g_exec.shared_end && p >= code.dynamic_base) text = cat("byte ", p - code.dynamic_base, " of ", text), best = 0;
   for (const SharedVariable& v : code.shared) {
     const std::uint64_t away = p < v.address ? v.address - p : p < v.address + v.bytes ? 0 : p - v.address - v.bytes;
     if (away < best && away < 4096) {
       best = away;
-      text = cat("byte ", static_cast<std::int64_t>(p - v.address), " of shared variable ", v.name, " of ", v.bytes, " bytes");
+      text = cat("byte ", static_cast<std::int64_t>(p - v.address), " of shared variable ", v.name, " of ", v.bytes,
+                 " bytes");
     }
   }
   return "out of bounds: " + text;
 }
 
 /// Composes the message in a scope of its own: kernel_error does not return, so nothing may be left to destroy.
-[[noreturn, gnu::noinline]] void refuse(CUresult r, std::uint64_t p, std::uint64_t bytes, bool write, const std::string& why,
-                                        std::uint32_t site) {
+[[noreturn, gnu::noinline]] void refuse(CUresult r, std::uint64_t p, std::uint64_t bytes, bool write,
+                                        const std::string& why, std::uint32_t site) {
   static std::string line;
   line = cat(write ? "writes " : "reads ", bytes, bytes == 1 ? " byte at " : " bytes at ", hex(p), ": ", why);
   kernel_error(r, line.c_str(), site);
@@ -39,8 +40,9 @@ std::string shared_range(std::uint64_t p, std::uint64_t bytes) {
 
 bool in_shared(std::uint64_t p) { return p - g_arena.base < kSharedWindow; }
 
-[[gnu::noinline]] char* check(std::uint64_t p, std::uint64_t bytes, std::uint32_t align, std::uint32_t site, bool read, bool write) {
-  static std::string why;   // outlives kernel_error
+[[gnu::noinline]] char* check(std::uint64_t p, std::uint64_t bytes, std::uint32_t align, std::uint32_t site, bool read,
+                              bool write) {
+  static std::string why;  // outlives kernel_error
   if (p % align) {
     why = cat("misaligned: the access needs a multiple of ", align);
     refuse(CUDA_ERROR_MISALIGNED_ADDRESS, p, bytes, write, why, site);
@@ -65,8 +67,8 @@ bool in_shared(std::uint64_t p) { return p - g_arena.base < kSharedWindow; }
   if (read) {
     const auto missing = bytes - static_cast<std::uint64_t>(std::count(known, known + bytes, kWritten));
     if (missing) {
-      why = cat("nobody wrote ", missing, " of them: ",
-                in_shared(p) ? std::string("shared memory of this block") : memory().describe(p, bytes));
+      why = cat("nobody wrote ", missing,
+                " of them: ", in_shared(p) ? std::string("shared memory of this block") : memory().describe(p, bytes));
       refuse(CUDA_ERROR_ILLEGAL_ADDRESS, p, bytes, false, why, site);
     }
   }
@@ -74,12 +76,33 @@ bool in_shared(std::uint64_t p) { return p - g_arena.base < kSharedWindow; }
   return g_arena.data(p);
 }
 
-template <int N> struct Word;
-template <> struct Word<1> { using T = std::uint8_t; static constexpr T kAll = 0x01; };
-template <> struct Word<2> { using T = std::uint16_t; static constexpr T kAll = 0x0101; };
-template <> struct Word<4> { using T = std::uint32_t; static constexpr T kAll = 0x01010101; };
-template <> struct Word<8> { using T = std::uint64_t; static constexpr T kAll = 0x0101010101010101; };
-template <> struct Word<16> { using T = unsigned __int128; static constexpr T kAll = (T{0x0101010101010101} << 64) | 0x0101010101010101; };
+template <int N>
+struct Word;
+template <>
+struct Word<1> {
+  using T = std::uint8_t;
+  static constexpr T kAll = 0x01;
+};
+template <>
+struct Word<2> {
+  using T = std::uint16_t;
+  static constexpr T kAll = 0x0101;
+};
+template <>
+struct Word<4> {
+  using T = std::uint32_t;
+  static constexpr T kAll = 0x01010101;
+};
+template <>
+struct Word<8> {
+  using T = std::uint64_t;
+  static constexpr T kAll = 0x0101010101010101;
+};
+template <>
+struct Word<16> {
+  using T = unsigned __int128;
+  static constexpr T kAll = (T{0x0101010101010101} << 64) | 0x0101010101010101;
+};
 
 /// Aligned access of N bytes, all of which somebody wrote before: the common case for stores, too.
 template <int N, bool kWrite>
@@ -88,7 +111,8 @@ char* quick(std::uint64_t p, std::uint32_t site) {
   if (g_arena.holds(p) && p % N == 0) [[likely]] {
     typename W::T known;
     std::memcpy(&known, g_arena.shadow(p), N);
-    if (known == W::kAll) [[likely]] return g_arena.data(p);
+    if (known == W::kAll) [[likely]]
+      return g_arena.data(p);
   }
   return check(p, N, N, site, !kWrite, kWrite);
 }
@@ -112,7 +136,8 @@ void set_bytes(std::uint64_t to, std::uint32_t value, std::uint64_t bytes, std::
   if (bytes) std::memset(check(to, bytes, 1, site, false, true), static_cast<int>(value), bytes);
 }
 
-void async_copy(std::uint64_t to, std::uint64_t from, std::uint32_t bytes, std::uint32_t from_bytes, std::uint32_t site) {
+void async_copy(std::uint64_t to, std::uint64_t from, std::uint32_t bytes, std::uint32_t from_bytes,
+                std::uint32_t site) {
   g_exec.current->open.push_back({to, from, bytes, std::min(bytes, from_bytes), site});
 }
 void finish(const std::vector<AsyncCopy>& group) {
@@ -148,12 +173,25 @@ RuntimeFunction entry(const char* name, F* f) {
 
 std::span<const RuntimeFunction> access_functions() {
   static const RuntimeFunction all[] = {
-      entry("sim_read_1", quick<1, false>), entry("sim_read_2", quick<2, false>), entry("sim_read_4", quick<4, false>),
-      entry("sim_read_8", quick<8, false>), entry("sim_read_16", quick<16, false>), entry("sim_write_1", quick<1, true>),
-      entry("sim_write_2", quick<2, true>), entry("sim_write_4", quick<4, true>), entry("sim_write_8", quick<8, true>),
-      entry("sim_write_16", quick<16, true>), entry("sim_read", read), entry("sim_write", write), entry("sim_update", update),
-      entry("sim_copy_bytes", copy_bytes), entry("sim_set_bytes", set_bytes), entry("sim_async_copy", async_copy),
-      entry("sim_async_commit", async_commit), entry("sim_async_wait", async_wait), entry("sim_trap", trap),
+      entry("sim_read_1", quick<1, false>),
+      entry("sim_read_2", quick<2, false>),
+      entry("sim_read_4", quick<4, false>),
+      entry("sim_read_8", quick<8, false>),
+      entry("sim_read_16", quick<16, false>),
+      entry("sim_write_1", quick<1, true>),
+      entry("sim_write_2", quick<2, true>),
+      entry("sim_write_4", quick<4, true>),
+      entry("sim_write_8", quick<8, true>),
+      entry("sim_write_16", quick<16, true>),
+      entry("sim_read", read),
+      entry("sim_write", write),
+      entry("sim_update", update),
+      entry("sim_copy_bytes", copy_bytes),
+      entry("sim_set_bytes", set_bytes),
+      entry("sim_async_copy", async_copy),
+      entry("sim_async_commit", async_commit),
+      entry("sim_async_wait", async_wait),
+      entry("sim_trap", trap),
   };
   return all;
 }

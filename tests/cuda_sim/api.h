@@ -47,7 +47,7 @@ struct Settings {
 };
 /// Read from the environment when the library is loaded. Under the lock.
 Settings& settings();
-std::uint64_t random_number();   ///< of the sequence that settings().seed starts
+std::uint64_t random_number();  ///< of the sequence that settings().seed starts
 
 /// Held by every entry point while it runs; execution of kernels included. Released while a host function runs.
 std::recursive_mutex& lock();
@@ -59,10 +59,10 @@ void report_error(CUresult sticky, const std::string& line);
 CUresult sticky_error();
 
 enum EntryFlags : unsigned {
-  kContext = 0,        ///< needs cuInit and a current context, fails when the context has failed
-  kNoContext = 1,      ///< works without a current context
-  kNoInit = 2,         ///< works before cuInit
-  kAfterFailure = 4,   ///< works in a failed context
+  kContext = 0,       ///< needs cuInit and a current context, fails when the context has failed
+  kNoContext = 1,     ///< works without a current context
+  kNoInit = 2,        ///< works before cuInit
+  kAfterFailure = 4,  ///< works in a failed context
 };
 
 namespace detail {

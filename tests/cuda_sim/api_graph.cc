@@ -15,8 +15,14 @@ CUDA_MEMCPY3D to_params(const CopyWork& c) {
   const bool from_device = is_device_address(c.from), to_device = is_device_address(c.to);
   p.srcMemoryType = from_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
   p.dstMemoryType = to_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
-  if (from_device) p.srcDevice = c.from; else p.srcHost = reinterpret_cast<const void*>(c.from);
-  if (to_device) p.dstDevice = c.to; else p.dstHost = reinterpret_cast<void*>(c.to);
+  if (from_device)
+    p.srcDevice = c.from;
+  else
+    p.srcHost = reinterpret_cast<const void*>(c.from);
+  if (to_device)
+    p.dstDevice = c.to;
+  else
+    p.dstHost = reinterpret_cast<void*>(c.to);
   p.srcPitch = c.from_pitch, p.dstPitch = c.to_pitch;
   p.srcHeight = c.from_pitch ? c.from_slice / c.from_pitch : 0;
   p.dstHeight = c.to_pitch ? c.to_slice / c.to_pitch : 0;
@@ -64,22 +70,29 @@ void give_list(const std::vector<std::uint64_t>& from, CUgraphNode* to, std::siz
 /// Edges other than plain ones would change what may overlap.
 void refuse_edge_data(const CUgraphEdgeData* data, std::size_t n) {
   for (std::size_t i = 0; data && i < n; ++i)
-    require(!data[i].from_port && !data[i].to_port && !data[i].type, CUDA_ERROR_NOT_SUPPORTED, "edges with ports are not simulated");
+    require(!data[i].from_port && !data[i].to_port && !data[i].type, CUDA_ERROR_NOT_SUPPORTED,
+            "edges with ports are not simulated");
 }
 
 const char* type_name(CUgraphNodeType t) {
   switch (t) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: return "kernel";
-    case CU_GRAPH_NODE_TYPE_MEMCPY: return "memcpy";
-    case CU_GRAPH_NODE_TYPE_MEMSET: return "memset";
-    case CU_GRAPH_NODE_TYPE_HOST: return "host";
-    case CU_GRAPH_NODE_TYPE_GRAPH: return "graph";
-    default: return "empty";
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+      return "kernel";
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+      return "memcpy";
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+      return "memset";
+    case CU_GRAPH_NODE_TYPE_HOST:
+      return "host";
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+      return "graph";
+    default:
+      return "empty";
   }
 }
 
-CUresult add(const char* entry, CUgraphNode* out, CUgraph graph, const CUgraphNode* after, std::size_t count, CUgraphNodeType type,
-             auto&& make) {
+CUresult add(const char* entry, CUgraphNode* out, CUgraph graph, const CUgraphNode* after, std::size_t count,
+             CUgraphNodeType type, auto&& make) {
   return api(entry, kContext, [&] {
     require(out, CUDA_ERROR_INVALID_VALUE);
     auto g = find<Graph>(graph);
@@ -108,11 +121,15 @@ WorkPtr copy_node_work(const CUDA_MEMCPY3D& p, const char* entry) {
   c.to_pitch = p.dstPitch ? p.dstPitch : c.width;
   c.from_slice = c.from_pitch * (p.srcHeight ? p.srcHeight : c.height);
   c.to_slice = c.to_pitch * (p.dstHeight ? p.dstHeight : c.height);
-  require(c.from_pitch >= c.width && c.to_pitch >= c.width, CUDA_ERROR_INVALID_VALUE, entry, ": a pitch smaller than a row");
-  c.from = base(p.srcMemoryType, p.srcHost, p.srcDevice) + p.srcXInBytes + p.srcY * c.from_pitch + p.srcZ * c.from_slice;
+  require(c.from_pitch >= c.width && c.to_pitch >= c.width, CUDA_ERROR_INVALID_VALUE, entry,
+          ": a pitch smaller than a row");
+  c.from =
+      base(p.srcMemoryType, p.srcHost, p.srcDevice) + p.srcXInBytes + p.srcY * c.from_pitch + p.srcZ * c.from_slice;
   c.to = base(p.dstMemoryType, p.dstHost, p.dstDevice) + p.dstXInBytes + p.dstY * c.to_pitch + p.dstZ * c.to_slice;
   require(c.from && c.to, CUDA_ERROR_INVALID_VALUE, entry, ": a null address");
-  auto whole = [&](std::uint64_t pitch, std::uint64_t slice) { return (c.depth - 1) * slice + (c.height - 1) * pitch + c.width; };
+  auto whole = [&](std::uint64_t pitch, std::uint64_t slice) {
+    return (c.depth - 1) * slice + (c.height - 1) * pitch + c.width;
+  };
   if (is_device_address(c.from)) memory().require_range(c.from, whole(c.from_pitch, c.from_slice), entry);
   if (is_device_address(c.to)) memory().require_range(c.to, whole(c.to_pitch, c.to_slice), entry);
   return std::make_shared<const Work>(std::move(c));
@@ -120,12 +137,18 @@ WorkPtr copy_node_work(const CUDA_MEMCPY3D& p, const char* entry) {
 
 WorkPtr node_work(const CUgraphNodeParams& p, const char* entry) {
   switch (p.type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: return kernel_node_work(p.kernel);
-    case CU_GRAPH_NODE_TYPE_MEMCPY: return copy_node_work(p.memcpy.copyParams, entry);
-    case CU_GRAPH_NODE_TYPE_MEMSET: return memset_node_work(p.memset, entry);
-    case CU_GRAPH_NODE_TYPE_HOST: return std::make_shared<const Work>(HostWork{p.host.fn, p.host.userData});
-    case CU_GRAPH_NODE_TYPE_EMPTY: return std::make_shared<const Work>(EmptyWork{});
-    default: fail(CUDA_ERROR_NOT_SUPPORTED, "graph nodes of type ", static_cast<int>(p.type), " are not simulated");
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+      return kernel_node_work(p.kernel);
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+      return copy_node_work(p.memcpy.copyParams, entry);
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+      return memset_node_work(p.memset, entry);
+    case CU_GRAPH_NODE_TYPE_HOST:
+      return std::make_shared<const Work>(HostWork{p.host.fn, p.host.userData});
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+      return std::make_shared<const Work>(EmptyWork{});
+    default:
+      fail(CUDA_ERROR_NOT_SUPPORTED, "graph nodes of type ", static_cast<int>(p.type), " are not simulated");
   }
 }
 
@@ -152,24 +175,32 @@ SIM_ENTRY cuGraphClone(CUgraph* out, CUgraph h) {
   return api(__func__, kContext, [&] { *out = as<CUgraph>(*clone_graph(*find<Graph>(h))); });
 }
 
-SIM_ENTRY cuGraphAddKernelNode(CUgraphNode* out, CUgraph g, const CUgraphNode* after, std::size_t n, const CUDA_KERNEL_NODE_PARAMS* p) {
+SIM_ENTRY cuGraphAddKernelNode(CUgraphNode* out, CUgraph g, const CUgraphNode* after, std::size_t n,
+                               const CUDA_KERNEL_NODE_PARAMS* p) {
   return add(__func__, out, g, after, n, CU_GRAPH_NODE_TYPE_KERNEL, [&] { return kernel_node_work(*p); });
 }
-SIM_ENTRY cuGraphAddMemcpyNode(CUgraphNode* out, CUgraph g, const CUgraphNode* after, std::size_t n, const CUDA_MEMCPY3D* p, CUcontext) {
-  return add(__func__, out, g, after, n, CU_GRAPH_NODE_TYPE_MEMCPY, [&] { return copy_node_work(*p, "cuGraphAddMemcpyNode"); });
+SIM_ENTRY cuGraphAddMemcpyNode(CUgraphNode* out, CUgraph g, const CUgraphNode* after, std::size_t n,
+                               const CUDA_MEMCPY3D* p, CUcontext) {
+  return add(__func__, out, g, after, n, CU_GRAPH_NODE_TYPE_MEMCPY,
+             [&] { return copy_node_work(*p, "cuGraphAddMemcpyNode"); });
 }
-SIM_ENTRY cuGraphAddMemsetNode(CUgraphNode* out, CUgraph g, const CUgraphNode* after, std::size_t n, const CUDA_MEMSET_NODE_PARAMS* p,
-                               CUcontext) {
-  return add(__func__, out, g, after, n, CU_GRAPH_NODE_TYPE_MEMSET, [&] { return memset_node_work(*p, "cuGraphAddMemsetNode"); });
+SIM_ENTRY cuGraphAddMemsetNode(CUgraphNode* out, CUgraph g, const CUgraphNode* after, std::size_t n,
+                               const CUDA_MEMSET_NODE_PARAMS* p, CUcontext) {
+  return add(__func__, out, g, after, n, CU_GRAPH_NODE_TYPE_MEMSET,
+             [&] { return memset_node_work(*p, "cuGraphAddMemsetNode"); });
 }
-SIM_ENTRY cuGraphAddHostNode(CUgraphNode* out, CUgraph g, const CUgraphNode* after, std::size_t n, const CUDA_HOST_NODE_PARAMS* p) {
-  return add(__func__, out, g, after, n, CU_GRAPH_NODE_TYPE_HOST,
-             [&] { return std::make_shared<const Work>(HostWork{p->fn, p->userData}); });
+SIM_ENTRY cuGraphAddHostNode(CUgraphNode* out, CUgraph g, const CUgraphNode* after, std::size_t n,
+                             const CUDA_HOST_NODE_PARAMS* p) {
+  return add(__func__, out, g, after, n, CU_GRAPH_NODE_TYPE_HOST, [&] {
+    return std::make_shared<const Work>(HostWork{p->fn, p->userData});
+  });
 }
 SIM_ENTRY cuGraphAddEmptyNode(CUgraphNode* out, CUgraph g, const CUgraphNode* after, std::size_t n) {
-  return add(__func__, out, g, after, n, CU_GRAPH_NODE_TYPE_EMPTY, [] { return std::make_shared<const Work>(EmptyWork{}); });
+  return add(__func__, out, g, after, n, CU_GRAPH_NODE_TYPE_EMPTY,
+             [] { return std::make_shared<const Work>(EmptyWork{}); });
 }
-SIM_ENTRY cuGraphAddChildGraphNode(CUgraphNode* out, CUgraph h, const CUgraphNode* after, std::size_t n, CUgraph child) {
+SIM_ENTRY cuGraphAddChildGraphNode(CUgraphNode* out, CUgraph h, const CUgraphNode* after, std::size_t n,
+                                   CUgraph child) {
   return api(__func__, kContext, [&] { add_child(out, *find<Graph>(h), after, n, *find<Graph>(child)); });
 }
 SIM_ENTRY cuGraphChildGraphNodeGetGraph(CUgraphNode h, CUgraph* out) {
@@ -181,8 +212,8 @@ SIM_ENTRY cuGraphChildGraphNodeGetGraph(CUgraphNode h, CUgraph* out) {
 }
 
 namespace {
-CUresult add_any(const char* entry, CUgraphNode* out, CUgraph h, const CUgraphNode* after, const CUgraphEdgeData* data, std::size_t n,
-                 CUgraphNodeParams* p) {
+CUresult add_any(const char* entry, CUgraphNode* out, CUgraph h, const CUgraphNode* after, const CUgraphEdgeData* data,
+                 std::size_t n, CUgraphNodeParams* p) {
   return api(entry, kContext, [&] {
     refuse_edge_data(data, n);
     auto g = find<Graph>(h);
@@ -192,16 +223,16 @@ CUresult add_any(const char* entry, CUgraphNode* out, CUgraph h, const CUgraphNo
 }
 }  // namespace
 #if CUDA_VERSION >= 13000
-SIM_ENTRY cuGraphAddNode(CUgraphNode* out, CUgraph g, const CUgraphNode* after, const CUgraphEdgeData* data, std::size_t n,
-                         CUgraphNodeParams* p) {
+SIM_ENTRY cuGraphAddNode(CUgraphNode* out, CUgraph g, const CUgraphNode* after, const CUgraphEdgeData* data,
+                         std::size_t n, CUgraphNodeParams* p) {
   return add_any(__func__, out, g, after, data, n, p);
 }
 #else
 SIM_ENTRY cuGraphAddNode(CUgraphNode* out, CUgraph g, const CUgraphNode* after, std::size_t n, CUgraphNodeParams* p) {
   return add_any(__func__, out, g, after, nullptr, n, p);
 }
-SIM_ENTRY cuGraphAddNode_v2(CUgraphNode* out, CUgraph g, const CUgraphNode* after, const CUgraphEdgeData* data, std::size_t n,
-                            CUgraphNodeParams* p) {
+SIM_ENTRY cuGraphAddNode_v2(CUgraphNode* out, CUgraph g, const CUgraphNode* after, const CUgraphEdgeData* data,
+                            std::size_t n, CUgraphNodeParams* p) {
   return add_any(__func__, out, g, after, data, n, p);
 }
 #endif
@@ -231,7 +262,8 @@ SIM_ENTRY cuGraphMemsetNodeGetParams(CUgraphNode h, CUDA_MEMSET_NODE_PARAMS* p) 
   return api(__func__, kContext, [&] {
     const auto& m = work_of<MemsetWork>(*find<Node>(h));
     *p = {};
-    p->dst = m.to, p->pitch = m.pitch, p->value = m.value, p->elementSize = m.element, p->width = m.width, p->height = m.height;
+    p->dst = m.to, p->pitch = m.pitch, p->value = m.value, p->elementSize = m.element, p->width = m.width,
+    p->height = m.height;
   });
 }
 SIM_ENTRY cuGraphMemsetNodeSetParams(CUgraphNode h, const CUDA_MEMSET_NODE_PARAMS* p) {
@@ -272,27 +304,32 @@ SIM_ENTRY cuGraphDestroyNode(CUgraphNode h) {
 
 namespace {
 
-CUresult add_dependencies(const char* entry, CUgraph h, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* data,
-                          std::size_t n) {
+CUresult add_dependencies(const char* entry, CUgraph h, const CUgraphNode* from, const CUgraphNode* to,
+                          const CUgraphEdgeData* data, std::size_t n) {
   return api(entry, kContext, [&] {
     refuse_edge_data(data, n);
     auto g = find<Graph>(h);
     for (std::size_t i = 0; i < n; ++i) {
       auto a = find<Node>(from[i]), b = find<Node>(to[i]);
-      require(a->graph == g->handle && b->graph == g->handle, CUDA_ERROR_INVALID_VALUE, "an edge between nodes of other graphs");
-      require(std::find(b->after.begin(), b->after.end(), a->handle) == b->after.end(), CUDA_ERROR_INVALID_VALUE, "the edge exists");
+      require(a->graph == g->handle && b->graph == g->handle, CUDA_ERROR_INVALID_VALUE,
+              "an edge between nodes of other graphs");
+      require(std::find(b->after.begin(), b->after.end(), a->handle) == b->after.end(), CUDA_ERROR_INVALID_VALUE,
+              "the edge exists");
       b->after.push_back(a->handle);
     }
   });
 }
-CUresult remove_dependencies(const char* entry, CUgraph h, const CUgraphNode* from, const CUgraphNode* to, std::size_t n) {
+CUresult remove_dependencies(const char* entry, CUgraph h, const CUgraphNode* from, const CUgraphNode* to,
+                             std::size_t n) {
   return api(entry, kContext, [&] {
     find<Graph>(h);
     for (std::size_t i = 0; i < n; ++i)
-      require(std::erase(find<Node>(to[i])->after, find<Node>(from[i])->handle), CUDA_ERROR_INVALID_VALUE, "no such edge");
+      require(std::erase(find<Node>(to[i])->after, find<Node>(from[i])->handle), CUDA_ERROR_INVALID_VALUE,
+              "no such edge");
   });
 }
-CUresult get_edges(const char* entry, CUgraph h, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* data, std::size_t* count) {
+CUresult get_edges(const char* entry, CUgraph h, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* data,
+                   std::size_t* count) {
   return api(entry, kContext, [&] {
     std::vector<std::uint64_t> a, b;
     for (std::uint64_t n : find<Graph>(h)->nodes)
@@ -303,14 +340,16 @@ CUresult get_edges(const char* entry, CUgraph h, CUgraphNode* from, CUgraphNode*
     give_list(b, to, count);
   });
 }
-CUresult get_dependencies(const char* entry, CUgraphNode h, CUgraphNode* list, CUgraphEdgeData* data, std::size_t* count) {
+CUresult get_dependencies(const char* entry, CUgraphNode h, CUgraphNode* list, CUgraphEdgeData* data,
+                          std::size_t* count) {
   return api(entry, kContext, [&] {
     auto n = find<Node>(h);
     if (data) std::memset(data, 0, std::min(*count, n->after.size()) * sizeof *data);
     give_list(n->after, list, count);
   });
 }
-CUresult get_dependents(const char* entry, CUgraphNode h, CUgraphNode* list, CUgraphEdgeData* data, std::size_t* count) {
+CUresult get_dependents(const char* entry, CUgraphNode h, CUgraphNode* list, CUgraphEdgeData* data,
+                        std::size_t* count) {
   return api(entry, kContext, [&] {
     auto n = find<Node>(h);
     std::vector<std::uint64_t> after;
@@ -346,21 +385,24 @@ SIM_ENTRY cuGraphNodeGetDependentNodes(CUgraphNode h, CUgraphNode* list, std::si
   return get_dependents(__func__, h, list, nullptr, n);
 }
 #endif
-SIM_ENTRY SIM_WITH_EDGES(cuGraphAddDependencies)(CUgraph g, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* data,
-                                                 std::size_t n) {
+SIM_ENTRY SIM_WITH_EDGES(cuGraphAddDependencies)(CUgraph g, const CUgraphNode* from, const CUgraphNode* to,
+                                                 const CUgraphEdgeData* data, std::size_t n) {
   return add_dependencies(__func__, g, from, to, data, n);
 }
-SIM_ENTRY SIM_WITH_EDGES(cuGraphRemoveDependencies)(CUgraph g, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData*,
-                                                    std::size_t n) {
+SIM_ENTRY SIM_WITH_EDGES(cuGraphRemoveDependencies)(CUgraph g, const CUgraphNode* from, const CUgraphNode* to,
+                                                    const CUgraphEdgeData*, std::size_t n) {
   return remove_dependencies(__func__, g, from, to, n);
 }
-SIM_ENTRY SIM_WITH_EDGES(cuGraphGetEdges)(CUgraph g, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* data, std::size_t* n) {
+SIM_ENTRY SIM_WITH_EDGES(cuGraphGetEdges)(CUgraph g, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* data,
+                                          std::size_t* n) {
   return get_edges(__func__, g, from, to, data, n);
 }
-SIM_ENTRY SIM_WITH_EDGES(cuGraphNodeGetDependencies)(CUgraphNode h, CUgraphNode* list, CUgraphEdgeData* data, std::size_t* n) {
+SIM_ENTRY SIM_WITH_EDGES(cuGraphNodeGetDependencies)(CUgraphNode h, CUgraphNode* list, CUgraphEdgeData* data,
+                                                     std::size_t* n) {
   return get_dependencies(__func__, h, list, data, n);
 }
-SIM_ENTRY SIM_WITH_EDGES(cuGraphNodeGetDependentNodes)(CUgraphNode h, CUgraphNode* list, CUgraphEdgeData* data, std::size_t* n) {
+SIM_ENTRY SIM_WITH_EDGES(cuGraphNodeGetDependentNodes)(CUgraphNode h, CUgraphNode* list, CUgraphEdgeData* data,
+                                                       std::size_t* n) {
   return get_dependents(__func__, h, list, data, n);
 }
 
@@ -373,7 +415,8 @@ SIM_ENTRY cuGraphDebugDotPrint(CUgraph h, const char* path, unsigned) {
     for (std::uint64_t id : g->nodes) {
       auto n = find<Node>(reinterpret_cast<CUgraphNode>(id));
       const auto* k = n->work ? std::get_if<KernelWork>(n->work.get()) : nullptr;
-      std::fprintf(f, "\"%s\" [label=\"%s %s\"];\n", hex(id).c_str(), type_name(n->type), k ? k->function->name.c_str() : "");
+      std::fprintf(f, "\"%s\" [label=\"%s %s\"];\n", hex(id).c_str(), type_name(n->type),
+                   k ? k->function->name.c_str() : "");
       for (std::uint64_t d : n->after) std::fprintf(f, "\"%s\" -> \"%s\";\n", hex(d).c_str(), hex(id).c_str());
     }
     std::fprintf(f, "}\n");

@@ -25,7 +25,8 @@ CUresult make_exec(const char* entry, CUgraphExec* out, CUgraph h, unsigned long
 GraphRun::Item& item_of(Exec& e, CUgraphNode h) {
   auto n = find<Node>(h);
   auto at = e.index.find(n->handle);
-  require(at != e.index.end(), CUDA_ERROR_INVALID_VALUE, "the node is not of the graph that the executable graph was made from");
+  require(at != e.index.end(), CUDA_ERROR_INVALID_VALUE,
+          "the node is not of the graph that the executable graph was made from");
   // A launch that has not run yet keeps the parameters it was made with.
   if (e.run.use_count() > 1) e.run = std::make_shared<GraphRun>(*e.run);
   return e.run->items[at->second];
@@ -59,12 +60,14 @@ CUgraphExecUpdateResult compare(const GraphRun& from, const GraphRun& to, std::s
       return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
     if (auto* c = std::get_if<CopyWork>(b.work.get())) {
       const auto& o = std::get<CopyWork>(*a.work);
-      if (is_device_address(c->to) != is_device_address(o.to) || is_device_address(c->from) != is_device_address(o.from))
+      if (is_device_address(c->to) != is_device_address(o.to) ||
+          is_device_address(c->from) != is_device_address(o.from))
         return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
     }
     if (auto* c = std::get_if<ChildWork>(b.work.get())) {
       std::size_t inner = 0;
-      if (auto r = compare(*std::get<ChildWork>(*a.work).graph, *c->graph, &inner); r != CU_GRAPH_EXEC_UPDATE_SUCCESS) return r;
+      if (auto r = compare(*std::get<ChildWork>(*a.work).graph, *c->graph, &inner); r != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+        return r;
     }
   }
   return CU_GRAPH_EXEC_UPDATE_SUCCESS;
@@ -125,7 +128,8 @@ SIM_ENTRY cuGraphExecMemsetNodeSetParams(CUgraphExec h, CUgraphNode n, const CUD
   });
 }
 SIM_ENTRY cuGraphExecNodeSetParams(CUgraphExec h, CUgraphNode n, CUgraphNodeParams* p) {
-  return api(__func__, kContext, [&] { update(*find<Exec>(h), n, p->type, node_work(*p, "cuGraphExecNodeSetParams")); });
+  return api(__func__, kContext,
+             [&] { update(*find<Exec>(h), n, p->type, node_work(*p, "cuGraphExecNodeSetParams")); });
 }
 SIM_ENTRY cuGraphExecChildGraphNodeSetParams(CUgraphExec h, CUgraphNode n, CUgraph child) {
   return api(__func__, kContext, [&] {
@@ -142,7 +146,8 @@ SIM_ENTRY cuGraphExecChildGraphNodeSetParams(CUgraphExec h, CUgraphNode n, CUgra
 SIM_ENTRY cuGraphNodeSetEnabled(CUgraphExec h, CUgraphNode n, unsigned on) {
   return api(__func__, kContext, [&] {
     auto& item = item_of(*find<Exec>(h), n);
-    require(item.type == CU_GRAPH_NODE_TYPE_KERNEL || item.type == CU_GRAPH_NODE_TYPE_MEMCPY || item.type == CU_GRAPH_NODE_TYPE_MEMSET,
+    require(item.type == CU_GRAPH_NODE_TYPE_KERNEL || item.type == CU_GRAPH_NODE_TYPE_MEMCPY ||
+                item.type == CU_GRAPH_NODE_TYPE_MEMSET,
             CUDA_ERROR_INVALID_VALUE, "only kernel, memcpy and memset nodes can be disabled");
     item.enabled = on != 0;
     ++counters().node_updates;
@@ -166,7 +171,8 @@ SIM_ENTRY cuGraphExecUpdate(CUgraphExec h, CUgraph g, CUgraphExecUpdateResultInf
       for (auto& [node, i] : index)
         if (r != CU_GRAPH_EXEC_UPDATE_SUCCESS && i == at) info->errorNode = reinterpret_cast<CUgraphNode>(node);
     }
-    require(r == CU_GRAPH_EXEC_UPDATE_SUCCESS, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "result ", static_cast<int>(r), " at node ", at);
+    require(r == CU_GRAPH_EXEC_UPDATE_SUCCESS, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "result ", static_cast<int>(r),
+            " at node ", at);
     for (std::size_t i = 0; i < run->items.size(); ++i) run->items[i].enabled = e->run->items[i].enabled;
     e->run = run;
   });

@@ -25,10 +25,12 @@ SIM_ENTRY cuMemFree(CUdeviceptr p) {
   });
 }
 SIM_ENTRY cuMemAllocHost(void** p, std::size_t bytes) {
-  return api(__func__, kContext, [&] { *p = reinterpret_cast<void*>(memory().allocate_host(bytes, 0, "cuMemAllocHost")); });
+  return api(__func__, kContext,
+             [&] { *p = reinterpret_cast<void*>(memory().allocate_host(bytes, 0, "cuMemAllocHost")); });
 }
 SIM_ENTRY cuMemHostAlloc(void** p, std::size_t bytes, unsigned flags) {
-  return api(__func__, kContext, [&] { *p = reinterpret_cast<void*>(memory().allocate_host(bytes, flags, "cuMemHostAlloc")); });
+  return api(__func__, kContext,
+             [&] { *p = reinterpret_cast<void*>(memory().allocate_host(bytes, flags, "cuMemHostAlloc")); });
 }
 SIM_ENTRY cuMemFreeHost(void* p) {
   return api(__func__, kAfterFailure, [&] {
@@ -68,22 +70,31 @@ void pointer_attribute(void* out, CUpointer_attribute what, CUdeviceptr p) {
   require(a, CUDA_ERROR_INVALID_VALUE);
   auto put = [&](auto v) { std::memcpy(out, &v, sizeof v); };
   switch (what) {
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: return put(a->what == What::Host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return put(p);
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      return put(a->what == What::Host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      return put(p);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       require(a->what == What::Host, CUDA_ERROR_INVALID_VALUE);
       return put(p);
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return put(0);
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return put(0);
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return put(a->base);
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return put(static_cast<std::size_t>(a->bytes));
-    case CU_POINTER_ATTRIBUTE_BUFFER_ID: return put(a->number);
-    default: fail(CUDA_ERROR_NOT_SUPPORTED, "pointer attribute ", static_cast<int>(what), " is not simulated");
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      return put(0);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      return put(0);
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      return put(a->base);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      return put(static_cast<std::size_t>(a->bytes));
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      return put(a->number);
+    default:
+      fail(CUDA_ERROR_NOT_SUPPORTED, "pointer attribute ", static_cast<int>(what), " is not simulated");
   }
 }
 
 CUmemAllocationProp checked(const CUmemAllocationProp* p) {
-  require(p && p->type == CU_MEM_ALLOCATION_TYPE_PINNED && p->location.type == CU_MEM_LOCATION_TYPE_DEVICE && p->location.id == 0,
+  require(p && p->type == CU_MEM_ALLOCATION_TYPE_PINNED && p->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+              p->location.id == 0,
           CUDA_ERROR_INVALID_VALUE, "physical memory of another kind than pinned, on device 0");
   return *p;
 }
@@ -96,18 +107,22 @@ SIM_ENTRY cuPointerGetAttribute(void* out, CUpointer_attribute what, CUdeviceptr
 SIM_ENTRY cuPointerGetAttributes(unsigned n, CUpointer_attribute* what, void** out, CUdeviceptr p) {
   return api(__func__, kContext, [&] {
     for (unsigned i = 0; i < n; ++i) {
-      if (memory().find(p)) pointer_attribute(out[i], what[i], p);
-      else std::memset(out[i], 0, 4);
+      if (memory().find(p))
+        pointer_attribute(out[i], what[i], p);
+      else
+        std::memset(out[i], 0, 4);
     }
   });
 }
 
 // ---- virtual memory
 
-SIM_ENTRY cuMemGetAllocationGranularity(std::size_t* bytes, const CUmemAllocationProp* p, CUmemAllocationGranularity_flags) {
+SIM_ENTRY cuMemGetAllocationGranularity(std::size_t* bytes, const CUmemAllocationProp* p,
+                                        CUmemAllocationGranularity_flags) {
   return api(__func__, kNoContext, [&] { checked(p), *bytes = kGranularity; });
 }
-SIM_ENTRY cuMemAddressReserve(CUdeviceptr* p, std::size_t bytes, std::size_t align, CUdeviceptr wish, unsigned long long flags) {
+SIM_ENTRY cuMemAddressReserve(CUdeviceptr* p, std::size_t bytes, std::size_t align, CUdeviceptr wish,
+                              unsigned long long flags) {
   return api(__func__, kContext, [&] {
     require(flags == 0, CUDA_ERROR_INVALID_VALUE);
     *p = memory().reserve(bytes, align, wish);
@@ -116,7 +131,8 @@ SIM_ENTRY cuMemAddressReserve(CUdeviceptr* p, std::size_t bytes, std::size_t ali
 SIM_ENTRY cuMemAddressFree(CUdeviceptr p, std::size_t bytes) {
   return api(__func__, kAfterFailure, [&] { memory().unreserve(p, bytes); });
 }
-SIM_ENTRY cuMemCreate(CUmemGenericAllocationHandle* h, std::size_t bytes, const CUmemAllocationProp* p, unsigned long long flags) {
+SIM_ENTRY cuMemCreate(CUmemGenericAllocationHandle* h, std::size_t bytes, const CUmemAllocationProp* p,
+                      unsigned long long flags) {
   return api(__func__, kContext, [&] {
     checked(p);
     require(flags == 0, CUDA_ERROR_INVALID_VALUE);
@@ -129,7 +145,8 @@ SIM_ENTRY cuMemRelease(CUmemGenericAllocationHandle h) {
   // The memory stays until the last mapping is gone.
   return api(__func__, kAfterFailure, [&] { find_handle(h, Kind::Physical), remove_handle(h); });
 }
-SIM_ENTRY cuMemMap(CUdeviceptr p, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle h, unsigned long long flags) {
+SIM_ENTRY cuMemMap(CUdeviceptr p, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle h,
+                   unsigned long long flags) {
   return api(__func__, kContext, [&] {
     require(offset == 0 && flags == 0, CUDA_ERROR_INVALID_VALUE, "cuMemMap with an offset");
     memory().map(p, bytes, std::static_pointer_cast<Physical>(find_handle(h, Kind::Physical)));
@@ -145,7 +162,8 @@ SIM_ENTRY cuMemSetAccess(CUdeviceptr p, std::size_t bytes, const CUmemAccessDesc
   return api(__func__, kContext, [&] {
     for (std::size_t i = 0; i < n; ++i) {
       require(d[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && d[i].location.id == 0, CUDA_ERROR_INVALID_VALUE);
-      require(d[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ, CUDA_ERROR_NOT_SUPPORTED, "read-only mappings are not simulated");
+      require(d[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ, CUDA_ERROR_NOT_SUPPORTED,
+              "read-only mappings are not simulated");
       memory().set_access(p, bytes, d[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     }
   });
@@ -196,19 +214,22 @@ SIM_ENTRY cuMemFreeAsync(CUdeviceptr p, CUstream s) {
     auto stream = stream_of(s);
     require(!stream->capture, CUDA_ERROR_NOT_SUPPORTED, "capturing a free is not simulated");
     submit(stream, ActionWork{[p] {
-      const Allocation* a = memory().find(p);
-      if (!a || a->base != p)
-        return report_error(CUDA_ERROR_INVALID_VALUE, cat("cuMemFreeAsync: freed twice: ", memory().describe(p, 1)));
-      if (auto o = find_handle_or_null(a->pool)) std::static_pointer_cast<Pool>(o)->used -= a->bytes;
-      memory().release(p, What::Device, "cuMemFreeAsync");
-    }});
+             const Allocation* a = memory().find(p);
+             if (!a || a->base != p)
+               return report_error(CUDA_ERROR_INVALID_VALUE,
+                                   cat("cuMemFreeAsync: freed twice: ", memory().describe(p, 1)));
+             if (auto o = find_handle_or_null(a->pool)) std::static_pointer_cast<Pool>(o)->used -= a->bytes;
+             memory().release(p, What::Device, "cuMemFreeAsync");
+           }});
   });
 }
 SIM_ENTRY cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice d) {
-  return api(__func__, kNoContext, [&] { require(d == 0, CUDA_ERROR_INVALID_DEVICE), *pool = as<CUmemoryPool>(*default_pool()); });
+  return api(__func__, kNoContext,
+             [&] { require(d == 0, CUDA_ERROR_INVALID_DEVICE), *pool = as<CUmemoryPool>(*default_pool()); });
 }
 SIM_ENTRY cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice d) {
-  return api(__func__, kNoContext, [&] { require(d == 0, CUDA_ERROR_INVALID_DEVICE), *pool = as<CUmemoryPool>(*default_pool()); });
+  return api(__func__, kNoContext,
+             [&] { require(d == 0, CUDA_ERROR_INVALID_DEVICE), *pool = as<CUmemoryPool>(*default_pool()); });
 }
 SIM_ENTRY cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps*) {
   return api(__func__, kContext, [&] {
@@ -273,7 +294,8 @@ CUresult copy_later(const char* entry, std::uint64_t to, std::uint64_t from, std
   });
 }
 
-CUresult memset_any(const char* entry, CUdeviceptr to, std::uint32_t v, std::uint32_t element, std::size_t n, CUstream s) {
+CUresult memset_any(const char* entry, CUdeviceptr to, std::uint32_t v, std::uint32_t element, std::size_t n,
+                    CUstream s) {
   return api(entry, kContext, [&] {
     auto stream = stream_of(s);
     submit(stream, make_memset(to, 0, v, element, n, 1, entry));
@@ -286,7 +308,9 @@ SIM_ENTRY cuMemcpy(CUdeviceptr to, CUdeviceptr from, std::size_t n) { return cop
 SIM_ENTRY cuMemcpyHtoD(CUdeviceptr to, const void* from, std::size_t n) { return copy_now(__func__, to, n64(from), n); }
 SIM_ENTRY cuMemcpyDtoH(void* to, CUdeviceptr from, std::size_t n) { return copy_now(__func__, n64(to), from, n); }
 SIM_ENTRY cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, std::size_t n) { return copy_now(__func__, to, from, n); }
-SIM_ENTRY cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t n, CUstream s) { return copy_later(__func__, to, from, n, s); }
+SIM_ENTRY cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t n, CUstream s) {
+  return copy_later(__func__, to, from, n, s);
+}
 SIM_ENTRY cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t n, CUstream s) {
   return copy_later(__func__, to, n64(from), n, s);
 }
@@ -296,9 +320,19 @@ SIM_ENTRY cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t n, CUstream 
 SIM_ENTRY cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t n, CUstream s) {
   return copy_later(__func__, to, from, n, s);
 }
-SIM_ENTRY cuMemsetD8(CUdeviceptr p, unsigned char v, std::size_t n) { return memset_any(__func__, p, v, 1, n, nullptr); }
-SIM_ENTRY cuMemsetD16(CUdeviceptr p, unsigned short v, std::size_t n) { return memset_any(__func__, p, v, 2, n, nullptr); }
+SIM_ENTRY cuMemsetD8(CUdeviceptr p, unsigned char v, std::size_t n) {
+  return memset_any(__func__, p, v, 1, n, nullptr);
+}
+SIM_ENTRY cuMemsetD16(CUdeviceptr p, unsigned short v, std::size_t n) {
+  return memset_any(__func__, p, v, 2, n, nullptr);
+}
 SIM_ENTRY cuMemsetD32(CUdeviceptr p, unsigned v, std::size_t n) { return memset_any(__func__, p, v, 4, n, nullptr); }
-SIM_ENTRY cuMemsetD8Async(CUdeviceptr p, unsigned char v, std::size_t n, CUstream s) { return memset_any(__func__, p, v, 1, n, s); }
-SIM_ENTRY cuMemsetD16Async(CUdeviceptr p, unsigned short v, std::size_t n, CUstream s) { return memset_any(__func__, p, v, 2, n, s); }
-SIM_ENTRY cuMemsetD32Async(CUdeviceptr p, unsigned v, std::size_t n, CUstream s) { return memset_any(__func__, p, v, 4, n, s); }
+SIM_ENTRY cuMemsetD8Async(CUdeviceptr p, unsigned char v, std::size_t n, CUstream s) {
+  return memset_any(__func__, p, v, 1, n, s);
+}
+SIM_ENTRY cuMemsetD16Async(CUdeviceptr p, unsigned short v, std::size_t n, CUstream s) {
+  return memset_any(__func__, p, v, 2, n, s);
+}
+SIM_ENTRY cuMemsetD32Async(CUdeviceptr p, unsigned v, std::size_t n, CUstream s) {
+  return memset_any(__func__, p, v, 4, n, s);
+}

@@ -25,7 +25,8 @@ void write_log(unsigned n, CUjit_option* options, void** values, const std::stri
 template <class M>
 std::shared_ptr<M> load(const void* image, unsigned n, CUjit_option* options, void** values) {
   require(image, CUDA_ERROR_INVALID_VALUE, "no image");
-  require(std::memcmp(image, "\177ELF", 4) != 0, CUDA_ERROR_NOT_SUPPORTED, "a cubin: the simulator runs PTX with bitcode only");
+  require(std::memcmp(image, "\177ELF", 4) != 0, CUDA_ERROR_NOT_SUPPORTED,
+          "a cubin: the simulator runs PTX with bitcode only");
   auto m = std::make_shared<M>();
   try {
     load_image(*m, static_cast<const char*>(image));
@@ -40,20 +41,28 @@ std::shared_ptr<M> load(const void* image, unsigned n, CUjit_option* options, vo
 
 int attribute_of(const LoadedKernel& f, CUfunction_attribute a) {
   switch (a) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: return f.kernel.max_threads ? static_cast<int>(f.kernel.max_threads) : 1024;
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: return f.code ? static_cast<int>(f.code->static_shared) : 0;
-    case CU_FUNC_ATTRIBUTE_NUM_REGS: return 32;   // not known: no ptxas here
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION: case CU_FUNC_ATTRIBUTE_BINARY_VERSION: return 90;
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: return f.max_dynamic_shared;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return f.carveout;
-    default: return 0;
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      return f.kernel.max_threads ? static_cast<int>(f.kernel.max_threads) : 1024;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+      return f.code ? static_cast<int>(f.code->static_shared) : 0;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS:
+      return 32;  // not known: no ptxas here
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+      return 90;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      return f.max_dynamic_shared;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      return f.carveout;
+    default:
+      return 0;
   }
 }
 void set_attribute(LoadedKernel& f, CUfunction_attribute a, int v) {
   if (a == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
     const int most = (227 << 10) - (f.code ? static_cast<int>(f.code->static_shared) : 0);
-    require(v >= 0 && v <= most, CUDA_ERROR_INVALID_VALUE, "kernel ", f.name, ": ", v, " bytes of dynamic shared memory, at most ",
-            most);
+    require(v >= 0 && v <= most, CUDA_ERROR_INVALID_VALUE, "kernel ", f.name, ": ", v,
+            " bytes of dynamic shared memory, at most ", most);
     f.max_dynamic_shared = v;
   } else if (a == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
     f.carveout = v;

@@ -19,7 +19,8 @@ CUresult create_stream(const char* entry, CUstream* out, unsigned flags, int pri
 }
 
 std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 bool is_over(const Event& e) { return !e.stream || e.stream->done >= e.number; }

@@ -48,10 +48,12 @@ using namespace sim;
 
 namespace {
 
-CUresult begin(const char* entry, CUstream h, CUstreamCaptureMode mode, CUgraph into, const CUgraphNode* after, std::size_t n) {
+CUresult begin(const char* entry, CUstream h, CUstreamCaptureMode mode, CUgraph into, const CUgraphNode* after,
+               std::size_t n) {
   return api(entry, kContext, [&] {
     static std::uint64_t ids = 0;
-    require(h != nullptr && h != CU_STREAM_LEGACY, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the default stream cannot capture");
+    require(h != nullptr && h != CU_STREAM_LEGACY, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+            "the default stream cannot capture");
     auto s = find<Stream>(h);
     require(!s->capture, CUDA_ERROR_ILLEGAL_STATE, "the stream captures already");
     auto c = std::make_shared<Capture>();
@@ -73,9 +75,11 @@ CUresult begin(const char* entry, CUstream h, CUstreamCaptureMode mode, CUgraph 
 
 }  // namespace
 
-SIM_ENTRY cuStreamBeginCapture(CUstream s, CUstreamCaptureMode mode) { return begin(__func__, s, mode, nullptr, nullptr, 0); }
-SIM_ENTRY cuStreamBeginCaptureToGraph(CUstream s, CUgraph g, const CUgraphNode* after, const CUgraphEdgeData*, std::size_t n,
-                                      CUstreamCaptureMode mode) {
+SIM_ENTRY cuStreamBeginCapture(CUstream s, CUstreamCaptureMode mode) {
+  return begin(__func__, s, mode, nullptr, nullptr, 0);
+}
+SIM_ENTRY cuStreamBeginCaptureToGraph(CUstream s, CUgraph g, const CUgraphNode* after, const CUgraphEdgeData*,
+                                      std::size_t n, CUstreamCaptureMode mode) {
   return begin(__func__, s, mode, g, after, n);
 }
 SIM_ENTRY cuStreamEndCapture(CUstream h, CUgraph* out) {
@@ -86,7 +90,8 @@ SIM_ENTRY cuStreamEndCapture(CUstream h, CUgraph* out) {
     auto c = s->capture;
     require(c->origin.lock() == s, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "the capture began in another stream");
     leave_capture(*c);
-    // Every other stream's last node must have a successor: else its work is lost to whoever waits for the graph's origin.
+    // Every other stream's last node must have a successor: else its work is lost to whoever waits for the graph's
+    // origin.
     std::string why;
     for (auto& w : c->streams) {
       auto o = w.lock();
@@ -112,8 +117,9 @@ SIM_ENTRY cuStreamEndCapture(CUstream h, CUgraph* out) {
 SIM_ENTRY cuStreamIsCapturing(CUstream h, CUstreamCaptureStatus* status) {
   return api(__func__, kContext, [&] {
     auto s = stream_of(h);
-    *status = !s->capture ? CU_STREAM_CAPTURE_STATUS_NONE
-              : s->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    *status = !s->capture           ? CU_STREAM_CAPTURE_STATUS_NONE
+              : s->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                    : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   });
 }
 SIM_ENTRY cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
@@ -130,7 +136,9 @@ CUresult capture_info(const char* entry, CUstream h, CUstreamCaptureStatus* stat
   return api(entry, kContext, [&] {
     auto s = stream_of(h);
     auto c = s->capture;
-    *status = !c ? CU_STREAM_CAPTURE_STATUS_NONE : c->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    *status = !c           ? CU_STREAM_CAPTURE_STATUS_NONE
+              : c->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                           : CU_STREAM_CAPTURE_STATUS_ACTIVE;
     if (!c) return;
     if (id) *id = c->id;
     if (graph) *graph = as<CUgraph>(*c->graph);
@@ -166,6 +174,7 @@ SIM_ENTRY cuStreamGetCaptureInfo_v3(CUstream s, CUstreamCaptureStatus* status, c
 SIM_ENTRY cuStreamUpdateCaptureDependencies(CUstream s, CUgraphNode* nodes, std::size_t n, unsigned flags) {
   return set_capture_dependencies(__func__, s, nodes, n, flags);
 }
-SIM_ENTRY cuStreamUpdateCaptureDependencies_v2(CUstream s, CUgraphNode* nodes, const CUgraphEdgeData*, std::size_t n, unsigned flags) {
+SIM_ENTRY cuStreamUpdateCaptureDependencies_v2(CUstream s, CUgraphNode* nodes, const CUgraphEdgeData*, std::size_t n,
+                                               unsigned flags) {
   return set_capture_dependencies(__func__, s, nodes, n, flags);
 }

@@ -11,12 +11,12 @@ namespace sim {
 struct Capture {
   std::shared_ptr<Graph> graph;
   std::uint64_t id = 0;
-  bool to_graph = false;                 ///< into a graph of the caller's
+  bool to_graph = false;  ///< into a graph of the caller's
   bool invalid = false;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   std::weak_ptr<Stream> origin;
   std::vector<std::weak_ptr<Stream>> streams;
-  std::map<const Stream*, std::vector<std::uint64_t>> last;   ///< nodes that the stream's next node depends on
+  std::map<const Stream*, std::vector<std::uint64_t>> last;  ///< nodes that the stream's next node depends on
 };
 
 void capture_work(Stream&, WorkPtr);

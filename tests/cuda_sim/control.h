@@ -10,20 +10,20 @@ extern "C" {
 
 /// Counted since the library was loaded or since reprise_simulator_reset_counters().
 typedef struct {
-  uint64_t calls;             ///< entry points called
-  uint64_t launches;          ///< kernels executed, nodes of graphs included
-  uint64_t threads;           ///< kernel threads executed
+  uint64_t calls;     ///< entry points called
+  uint64_t launches;  ///< kernels executed, nodes of graphs included
+  uint64_t threads;   ///< kernel threads executed
   uint64_t graph_launches;
   uint64_t instantiations;
-  uint64_t graph_updates;     ///< cuGraphExecUpdate
-  uint64_t node_updates;      ///< parameters of nodes of executable graphs set, and enabled or disabled
-  uint64_t bytes_to_device;   ///< copied from the host, by calls and nodes
+  uint64_t graph_updates;    ///< cuGraphExecUpdate
+  uint64_t node_updates;     ///< parameters of nodes of executable graphs set, and enabled or disabled
+  uint64_t bytes_to_device;  ///< copied from the host, by calls and nodes
   uint64_t bytes_to_host;
   uint64_t bytes_on_device;
   uint64_t modules_loaded;
-  uint64_t compile_us;        ///< spent on host code of kernels
-  uint64_t allocations;       ///< device memory allocated by any entry point
-  uint64_t live_allocations, live_bytes;   ///< now; device memory, mapped or not
+  uint64_t compile_us;                    ///< spent on host code of kernels
+  uint64_t allocations;                   ///< device memory allocated by any entry point
+  uint64_t live_allocations, live_bytes;  ///< now; device memory, mapped or not
   uint64_t live_handles;      ///< now: streams, events, modules, graphs, executable graphs, pools, physical memory
   uint64_t live_graph_bytes;  ///< now: what executable graphs are said to hold of the device
 } reprise_simulator_counters;
@@ -36,12 +36,14 @@ void reprise_simulator_reset_counters(void);
 /// Calls of one entry point, by its exported name ("cuMemAlloc_v2") or without the version suffix.
 uint64_t reprise_simulator_calls(const char* entry);
 
-/// The line that was printed for the latest error that a check found, "" when there was none. Valid until the next error.
+/// The line that was printed for the latest error that a check found, "" when there was none. Valid until the next
+/// error.
 const char* reprise_simulator_last_error(void);
 /// Clears the last error and the failed state of the context, which a real driver cannot.
 void reprise_simulator_reset(void);
 
-/// The next call (the one after `skip` further calls) of the entry point fails with this CUresult, before it does anything. Named as above.
+/// The next call (the one after `skip` further calls) of the entry point fails with this CUresult, before it does
+/// anything. Named as above.
 void reprise_simulator_fail_next(const char* entry, int result);
 void reprise_simulator_fail_after(const char* entry, unsigned skip, int result);
 /// No injected failure remains.
@@ -51,7 +53,7 @@ void reprise_simulator_fail_none(void);
 /// order: "forward", "reverse", "random"; seed: of the random order and of deferred work.
 void reprise_simulator_set_order(const char* order, uint64_t seed);
 void reprise_simulator_set_async(int on);
-void reprise_simulator_set_checks(int on);   ///< for kernels loaded from now on
+void reprise_simulator_set_checks(int on);  ///< for kernels loaded from now on
 void reprise_simulator_set_memory(uint64_t bytes);
 
 /// For allocators that hand out parts of what the driver gave them. forget: the bytes count as written by nobody.

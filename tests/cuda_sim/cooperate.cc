@@ -9,7 +9,14 @@ namespace sim {
 
 namespace {
 
-enum Operation : std::uint32_t { kWarpBarrier, kShuffle, kVote, kReduce = kVote + 4, kMatchAny = kReduce + 8, kShuffleLast = 64 };
+enum Operation : std::uint32_t {
+  kWarpBarrier,
+  kShuffle,
+  kVote,
+  kReduce = kVote + 4,
+  kMatchAny = kReduce + 8,
+  kShuffleLast = 64
+};
 
 Thread& self() { return *g_exec.current; }
 std::uint32_t thread_count() { return static_cast<std::uint32_t>(g_exec.threads.size()); }
@@ -30,8 +37,8 @@ void check_alignment(std::uint32_t barrier) {
       const Thread& t = threads[i];
       if (t.state != Thread::State::Barrier || t.barrier != barrier) continue;
       if (seen && seen->site != t.site)
-        refuse(cat("barrier ", barrier, " in divergent code: thread ", seen - threads.data(), " of the same warp waits at",
-                   site_text(seen->site), ", thread ", i, " at"),
+        refuse(cat("barrier ", barrier, " in divergent code: thread ", seen - threads.data(),
+                   " of the same warp waits at", site_text(seen->site), ", thread ", i, " at"),
                t.site);
       seen = &t;
     }
@@ -44,7 +51,8 @@ void wait_at_barrier(std::uint32_t id, std::uint32_t count, std::uint32_t site) 
   const std::uint32_t expected = count ? count : thread_count();
   if (count % 32) refuse(cat("barrier ", id, " for ", count, " threads: no multiple of 32"), site);
   if (bar.arrived && bar.expected != expected)
-    refuse(cat("barrier ", id, " for ", expected, " threads, while ", bar.arrived, " wait at it for ", bar.expected), site);
+    refuse(cat("barrier ", id, " for ", expected, " threads, while ", bar.arrived, " wait at it for ", bar.expected),
+           site);
   Thread& t = self();
   t.state = Thread::State::Barrier;
   t.barrier = id;
@@ -76,7 +84,8 @@ std::uint32_t barrier_reduce(std::uint32_t kind, std::uint32_t predicate, std::u
 /// Waits until every lane of the mask that has not ended does the same; then `result` is set.
 std::uint64_t together(std::uint32_t operation, std::uint32_t mask, std::uint32_t site) {
   Thread& t = self();
-  if (!(mask >> t.lane & 1)) refuse(cat("its lane ", t.lane, " is not in the mask ", hex(mask), " that it gives"), site);
+  if (!(mask >> t.lane & 1))
+    refuse(cat("its lane ", t.lane, " is not in the mask ", hex(mask), " that it gives"), site);
   t.operation = operation;
   t.mask = mask;
   t.site = site;
@@ -89,14 +98,22 @@ std::uint64_t together(std::uint32_t operation, std::uint32_t mask, std::uint32_
 std::uint32_t reduced(std::uint32_t kind, std::uint32_t a, std::uint32_t b) {
   const auto sa = static_cast<std::int32_t>(a), sb = static_cast<std::int32_t>(b);
   switch (kind) {
-    case 0: return a + b;
-    case 1: return std::min(a, b);
-    case 2: return std::max(a, b);
-    case 3: return static_cast<std::uint32_t>(std::min(sa, sb));
-    case 4: return static_cast<std::uint32_t>(std::max(sa, sb));
-    case 5: return a & b;
-    case 6: return a | b;
-    default: return a ^ b;
+    case 0:
+      return a + b;
+    case 1:
+      return std::min(a, b);
+    case 2:
+      return std::max(a, b);
+    case 3:
+      return static_cast<std::uint32_t>(std::min(sa, sb));
+    case 4:
+      return static_cast<std::uint32_t>(std::max(sa, sb));
+    case 5:
+      return a & b;
+    case 6:
+      return a | b;
+    default:
+      return a ^ b;
   }
 }
 
@@ -109,8 +126,9 @@ std::uint64_t shuffled(const Thread& t, std::uint32_t mode, Thread* warp, std::u
   if (!inside) from = lane;
   if (!(members >> from & 1)) {
     // The scheduler may be the one that finds it, when a lane ends: the caller leaves the kernel.
-    report_kernel_error(CUDA_ERROR_LAUNCH_FAILED,
-                        cat("a shuffle in which lane ", lane, " reads from lane ", from, ", which takes no part").c_str(), t.site);
+    report_kernel_error(
+        CUDA_ERROR_LAUNCH_FAILED,
+        cat("a shuffle in which lane ", lane, " reads from lane ", from, ", which takes no part").c_str(), t.site);
     return 0;
   }
   return static_cast<std::uint64_t>(inside) << 32 | warp[from].in[0];
@@ -129,12 +147,18 @@ void perform(Thread* warp, std::uint32_t members) {
   }
   for (std::uint32_t m = members; m; m &= m - 1) {
     Thread& t = warp[std::countr_zero(m)];
-    if (op >= kShuffleLast) t.result = shuffled(t, op - kShuffleLast, warp, members);
-    else if (op == kVote) t.result = ballot;
-    else if (op == kVote + 1) t.result = ballot != 0;
-    else if (op == kVote + 2) t.result = ballot == members;
-    else if (op == kVote + 3) t.result = ballot == members || ballot == 0;
-    else if (op >= kReduce && op < kMatchAny) t.result = sum;
+    if (op >= kShuffleLast)
+      t.result = shuffled(t, op - kShuffleLast, warp, members);
+    else if (op == kVote)
+      t.result = ballot;
+    else if (op == kVote + 1)
+      t.result = ballot != 0;
+    else if (op == kVote + 2)
+      t.result = ballot == members;
+    else if (op == kVote + 3)
+      t.result = ballot == members || ballot == 0;
+    else if (op >= kReduce && op < kMatchAny)
+      t.result = sum;
     else if (op == kMatchAny) {
       t.result = 0;
       for (std::uint32_t o = members; o; o &= o - 1)
@@ -201,7 +225,7 @@ void complete_warp(std::uint32_t w) {
     bool complete = true;
     for (std::uint32_t m = t.mask; m && complete; m &= m - 1) {
       const auto l = static_cast<std::uint32_t>(std::countr_zero(m));
-      if (l >= count || warp[l].state == Thread::State::Done) continue;   // takes no part
+      if (l >= count || warp[l].state == Thread::State::Done) continue;  // takes no part
       complete = warp[l].state == Thread::State::Warp && warp[l].operation == t.operation && warp[l].mask == t.mask;
       members |= 1u << l;
     }
@@ -215,7 +239,10 @@ std::string describe_waiting() {
   std::uint32_t ended = 0;
   for (std::uint32_t i = 0; i < thread_count(); ++i) {
     const Thread& t = g_exec.threads[i];
-    if (t.state == Thread::State::Done) { ++ended; continue; }
+    if (t.state == Thread::State::Done) {
+      ++ended;
+      continue;
+    }
     auto& p = places[{t.site, static_cast<int>(t.state)}];
     if (p.first++ == 0) p.second = i;
   }
@@ -223,7 +250,8 @@ std::string describe_waiting() {
   for (auto& [place, who] : places) {
     const Thread& t = g_exec.threads[who.second];
     s += cat(s.empty() ? "" : "; ", who.first, " threads (thread ", who.second, " the first) wait ",
-             t.state == Thread::State::Barrier ? cat("at barrier ", t.barrier) : cat("for lanes ", hex(t.mask), " of their warp"),
+             t.state == Thread::State::Barrier ? cat("at barrier ", t.barrier)
+                                               : cat("for lanes ", hex(t.mask), " of their warp"),
              site_text(place.first));
   }
   return cat("barrier or warp operation in divergent code: ", s, "; ", ended, " have ended");
@@ -231,11 +259,20 @@ std::string describe_waiting() {
 
 std::span<const RuntimeFunction> cooperation_functions() {
   static const RuntimeFunction all[] = {
-      entry("sim_barrier", barrier), entry("sim_barrier_reduce", barrier_reduce), entry("sim_warp_barrier", warp_barrier),
-      entry("sim_shuffle", shuffle), entry("sim_vote", vote), entry("sim_reduce", reduce),
-      entry("sim_match_any", match_any), entry("sim_exit", end_thread), entry("sim_active_mask", active_mask),
-      entry("sim_lanemask_eq", lanemask_eq), entry("sim_lanemask_lt", lanemask_lt), entry("sim_lanemask_le", lanemask_le),
-      entry("sim_lanemask_gt", lanemask_gt), entry("sim_lanemask_ge", lanemask_ge),
+      entry("sim_barrier", barrier),
+      entry("sim_barrier_reduce", barrier_reduce),
+      entry("sim_warp_barrier", warp_barrier),
+      entry("sim_shuffle", shuffle),
+      entry("sim_vote", vote),
+      entry("sim_reduce", reduce),
+      entry("sim_match_any", match_any),
+      entry("sim_exit", end_thread),
+      entry("sim_active_mask", active_mask),
+      entry("sim_lanemask_eq", lanemask_eq),
+      entry("sim_lanemask_lt", lanemask_lt),
+      entry("sim_lanemask_le", lanemask_le),
+      entry("sim_lanemask_gt", lanemask_gt),
+      entry("sim_lanemask_ge", lanemask_ge),
   };
   return all;
 }

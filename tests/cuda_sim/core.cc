@@ -12,7 +12,10 @@ namespace sim {
 
 namespace {
 
-struct Injection { unsigned skip = 0; CUresult result = CUDA_SUCCESS; };
+struct Injection {
+  unsigned skip = 0;
+  CUresult result = CUDA_SUCCESS;
+};
 
 struct Core {
   std::recursive_mutex lock;
@@ -42,7 +45,10 @@ Order order_of(const std::string& s) {
 
 Settings from_environment() {
   Settings s;
-  auto text = [](const char* n) { const char* v = std::getenv(n); return std::string(v ? v : ""); };
+  auto text = [](const char* n) {
+    const char* v = std::getenv(n);
+    return std::string(v ? v : "");
+  };
   s.order = order_of(text("REPRISE_SIM_ORDER"));
   s.seed = number("REPRISE_SIM_SEED", s.seed);
   s.async = number("REPRISE_SIM_ASYNC", 0) != 0;
@@ -52,7 +58,7 @@ Settings from_environment() {
   s.devices = static_cast<int>(number("REPRISE_SIM_DEVICES", 1));
   s.driver_version = static_cast<int>(number("REPRISE_SIM_DRIVER_VERSION", 13000));
   core().random.seed(s.seed);
-  std::istringstream fails(text("REPRISE_SIM_FAIL"));   // "cuInit=100,cuMemAlloc=2"
+  std::istringstream fails(text("REPRISE_SIM_FAIL"));  // "cuInit=100,cuMemAlloc=2"
   for (std::string one; std::getline(fails, one, ',');)
     if (auto eq = one.find('='); eq != std::string::npos)
       core().injections[one.substr(0, eq)] = {0, static_cast<CUresult>(std::atoi(one.c_str() + eq + 1))};
@@ -118,7 +124,8 @@ CUresult enter(const char* entry, unsigned flags) {
 }
 
 CUresult leave(const char* entry, CUresult r, const std::string& what) {
-  if (r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY && (settings().trace || (!what.empty() && r != CUDA_ERROR_OUT_OF_MEMORY))) {
+  if (r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY &&
+      (settings().trace || (!what.empty() && r != CUDA_ERROR_OUT_OF_MEMORY))) {
     // What the driver only says as a number: printed, since the caller's message cannot hold it.
     std::fprintf(stderr, "cuda simulator: %s: %s%s%s\n", entry, result_name(r), what.empty() ? "" : ": ", what.c_str());
   }
@@ -128,9 +135,9 @@ CUresult leave(const char* entry, CUresult r, const std::string& what) {
 }  // namespace detail
 
 const char* kind_name(Kind k) {
-  static const char* const names[] = {"nothing", "context", "stream", "event", "module", "function", "library",
-                                      "kernel", "graph", "graph node", "executable graph", "memory pool",
-                                      "physical memory"};
+  static const char* const names[] = {"nothing",          "context",     "stream",         "event", "module",
+                                      "function",         "library",     "kernel",         "graph", "graph node",
+                                      "executable graph", "memory pool", "physical memory"};
   return names[static_cast<int>(k)];
 }
 
@@ -145,7 +152,8 @@ std::shared_ptr<Object> find_handle_or_null(std::uint64_t h) {
 }
 std::uint64_t live_handles() {
   std::uint64_t n = 0;
-  for (auto& [h, o] : core().objects) n += o->kind != Kind::Context && o->kind != Kind::Node && o->kind != Kind::Function;
+  for (auto& [h, o] : core().objects)
+    n += o->kind != Kind::Context && o->kind != Kind::Node && o->kind != Kind::Function;
   return n;
 }
 std::shared_ptr<Object> find_handle(std::uint64_t h, Kind kind) {

@@ -48,7 +48,8 @@ constexpr std::uint64_t kStack = 128 << 10, kGuard = 4096, kMaxThreads = 1024;
 /// Stacks of a block's threads. Their pages are touched as they are used.
 char* stacks() {
   static char* const all = [] {
-    void* p = mmap(nullptr, kStack * kMaxThreads, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* p =
+        mmap(nullptr, kStack * kMaxThreads, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) fail(CUDA_ERROR_OUT_OF_MEMORY, "no stacks for the threads of a block");
     for (std::uint64_t i = 0; i < kMaxThreads; ++i) mprotect(static_cast<char*>(p) + i * kStack, kGuard, PROT_NONE);
     return static_cast<char*>(p);
@@ -59,10 +60,11 @@ char* stacks() {
 using Main = void (*)();
 
 void prepare(Thread& t, std::uint64_t index, Main main) {
-  auto* top = reinterpret_cast<void**>(stacks() + (index + 1) * kStack - 56);  // 8 past a multiple of 16, as at any function
-  top[0] = nullptr;                                 // where `main` would return to
+  auto* top =
+      reinterpret_cast<void**>(stacks() + (index + 1) * kStack - 56);  // 8 past a multiple of 16, as at any function
+  top[0] = nullptr;                                                    // where `main` would return to
   top[-1] = reinterpret_cast<void*>(main);
-  for (int r = 2; r <= 7; ++r) top[-r] = nullptr;   // six registers
+  for (int r = 2; r <= 7; ++r) top[-r] = nullptr;  // six registers
   t.stack = top - 7;
 }
 
@@ -165,7 +167,8 @@ void run_block() {
       const Thread* waiting = nullptr;
       for (const Thread& t : g_exec.threads)
         if (t.state != Thread::State::Done && !waiting) waiting = &t;
-      set_thread(waiting->tid[0], waiting->tid[1], waiting->tid[2], static_cast<std::uint32_t>(waiting - g_exec.threads.data()));
+      set_thread(waiting->tid[0], waiting->tid[1], waiting->tid[2],
+                 static_cast<std::uint32_t>(waiting - g_exec.threads.data()));
       g_exec.failed = true;
       report_error(CUDA_ERROR_LAUNCH_FAILED,
                    cat("kernel ", g_exec.work->function->name, ", block (", g_ids.ctaid[0], ",", g_ids.ctaid[1], ",",
@@ -177,8 +180,8 @@ void run_block() {
 }
 
 std::string where() {
-  return cat("kernel ", g_exec.work->function->name, ", block (", g_ids.ctaid[0], ",", g_ids.ctaid[1], ",", g_ids.ctaid[2],
-             "), thread (", g_ids.tid[0], ",", g_ids.tid[1], ",", g_ids.tid[2], ")");
+  return cat("kernel ", g_exec.work->function->name, ", block (", g_ids.ctaid[0], ",", g_ids.ctaid[1], ",",
+             g_ids.ctaid[2], "), thread (", g_ids.tid[0], ",", g_ids.tid[1], ",", g_ids.tid[2], ")");
 }
 
 }  // namespace

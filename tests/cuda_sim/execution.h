@@ -6,25 +6,28 @@
 #include "tests/cuda_sim/runtime.h"
 #include "tests/cuda_sim/work.h"
 
-/// The kernel that is running. Its threads run one at a time on stacks of their own and switch where they wait; a kernel
-/// whose threads never wait runs all of them on one stack.
+/// The kernel that is running. Its threads run one at a time on stacks of their own and switch where they wait; a
+/// kernel whose threads never wait runs all of them on one stack.
 namespace sim {
 
-struct AsyncCopy { std::uint64_t to, from; std::uint32_t bytes, from_bytes, site; };
+struct AsyncCopy {
+  std::uint64_t to, from;
+  std::uint32_t bytes, from_bytes, site;
+};
 
 struct Thread {
   enum class State : std::uint8_t { Ready, Barrier, Warp, Done } state = State::Ready;
-  void* stack = nullptr;               ///< pointer where it left off
+  void* stack = nullptr;  ///< pointer where it left off
   std::uint32_t tid[3] = {0, 0, 0};
   std::uint32_t lane = 0, warp = 0;
-  std::uint32_t site = kNoSite;        ///< where it waits
+  std::uint32_t site = kNoSite;  ///< where it waits
   // At a barrier.
   std::uint32_t barrier = 0;
   // In an operation of its warp.
   std::uint32_t operation = 0, mask = 0;
   std::uint32_t in[3] = {0, 0, 0};
   std::uint64_t wide = 0, result = 0;
-  std::vector<std::vector<AsyncCopy>> groups;   ///< cp.async: committed ones, then the open one
+  std::vector<std::vector<AsyncCopy>> groups;  ///< cp.async: committed ones, then the open one
   std::vector<AsyncCopy> open;
 };
 
@@ -32,13 +35,15 @@ struct Execution {
   const KernelWork* work = nullptr;
   const Code* code = nullptr;
   std::vector<void*> params;
-  std::vector<Thread> threads;          ///< of the block; one when they share a stack
+  std::vector<Thread> threads;  ///< of the block; one when they share a stack
   Thread* current = nullptr;
-  void* scheduler = nullptr;            ///< its stack pointer while a thread runs
+  void* scheduler = nullptr;  ///< its stack pointer while a thread runs
   bool failed = false;
-  bool restart = false;                 ///< a barrier opened: the scheduler starts from its first thread
-  std::uint64_t shared_end = 0;         ///< end of dynamic shared memory
-  struct Barrier { std::uint32_t arrived = 0, expected = 0; } barriers[16];
+  bool restart = false;          ///< a barrier opened: the scheduler starts from its first thread
+  std::uint64_t shared_end = 0;  ///< end of dynamic shared memory
+  struct Barrier {
+    std::uint32_t arrived = 0, expected = 0;
+  } barriers[16];
 };
 extern Execution g_exec;
 

@@ -11,7 +11,9 @@ namespace {
 /// What an executable graph is said to hold of the device: the order of magnitude of real ones.
 constexpr std::uint64_t kBytesPerExec = 64 << 10, kBytesPerNode = 1 << 10;
 
-std::shared_ptr<Node> node_of(std::uint64_t handle) { return std::static_pointer_cast<Node>(find_handle(handle, Kind::Node)); }
+std::shared_ptr<Node> node_of(std::uint64_t handle) {
+  return std::static_pointer_cast<Node>(find_handle(handle, Kind::Node));
+}
 
 /// Node handles so that each comes after what it depends on; among those that could be next, in order of addition.
 std::vector<std::uint64_t> sorted(const Graph& g) {
@@ -50,7 +52,8 @@ std::shared_ptr<Node> add_node(Graph& g, CUgraphNodeType type, WorkPtr work, std
   return n;
 }
 
-std::shared_ptr<Node> add_node(Graph& g, CUgraphNodeType type, WorkPtr work, const CUgraphNode* after, std::size_t count) {
+std::shared_ptr<Node> add_node(Graph& g, CUgraphNodeType type, WorkPtr work, const CUgraphNode* after,
+                               std::size_t count) {
   require(after || count == 0, CUDA_ERROR_INVALID_VALUE, count, " dependencies, and no list of them");
   std::vector<std::uint64_t> handles;
   for (std::size_t i = 0; i < count; ++i) handles.push_back(reinterpret_cast<std::uint64_t>(after[i]));

@@ -13,18 +13,18 @@ struct Graph;
 struct Node : Object {
   static constexpr Kind kKind = Kind::Node;
   Node() : Object(kKind) {}
-  std::uint64_t graph = 0;                     ///< handle
+  std::uint64_t graph = 0;  ///< handle
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
   WorkPtr work;
-  std::vector<std::uint64_t> after;            ///< handles of the nodes it depends on
-  std::shared_ptr<Graph> child;                ///< owned copy
+  std::vector<std::uint64_t> after;  ///< handles of the nodes it depends on
+  std::shared_ptr<Graph> child;      ///< owned copy
 };
 
 struct Graph : Object {
   static constexpr Kind kKind = Kind::Graph;
   Graph() : Object(kKind) {}
-  std::vector<std::uint64_t> nodes;            ///< handles, in the order they were added
-  bool child = false;                          ///< belongs to a node
+  std::vector<std::uint64_t> nodes;  ///< handles, in the order they were added
+  bool child = false;                ///< belongs to a node
 };
 
 /// The nodes of an executable graph in one state: what a launch takes with it.
@@ -33,7 +33,7 @@ struct GraphRun {
     WorkPtr work;
     CUgraphNodeType type;
     bool enabled = true;
-    std::vector<std::uint32_t> after;          ///< indices, smaller than its own
+    std::vector<std::uint32_t> after;  ///< indices, smaller than its own
   };
   std::vector<Item> items;
 };
@@ -42,9 +42,9 @@ struct Exec : Object {
   static constexpr Kind kKind = Kind::Exec;
   Exec() : Object(kKind) {}
   ~Exec() override;
-  std::uint64_t graph = 0;                     ///< handle of the graph it was made from
-  std::shared_ptr<GraphRun> run;               ///< copied before a change when a launch holds it
-  std::unordered_map<std::uint64_t, std::uint32_t> index;   ///< of the node handles of `graph`
+  std::uint64_t graph = 0;                                 ///< handle of the graph it was made from
+  std::shared_ptr<GraphRun> run;                           ///< copied before a change when a launch holds it
+  std::unordered_map<std::uint64_t, std::uint32_t> index;  ///< of the node handles of `graph`
   std::uint64_t bytes = 0;
   bool uploaded = false;
 };

@@ -8,7 +8,18 @@
 namespace sim {
 
 enum class Kind : std::uint8_t {
-  Context = 1, Stream, Event, Module, Function, Library, Kernel, Graph, Node, Exec, Pool, Physical
+  Context = 1,
+  Stream,
+  Event,
+  Module,
+  Function,
+  Library,
+  Kernel,
+  Graph,
+  Node,
+  Exec,
+  Pool,
+  Physical
 };
 const char* kind_name(Kind);
 

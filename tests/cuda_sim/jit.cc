@@ -46,10 +46,11 @@ struct Jit {
   std::unique_ptr<orc::ObjectLinkingLayer> layer;
   orc::JITDylib* runtime = nullptr;
   std::uint64_t modules = 0;
-  std::string trouble;           ///< what the session reported
+  std::string trouble;  ///< what the session reported
 
   Jit() {
-    LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(),
+        LLVMInitializeX86AsmPrinter();
     std::string why;
     const auto triple = llvm::sys::getProcessTriple();
     const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, why);
@@ -57,11 +58,12 @@ struct Jit {
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
     // Conversions to bfloat16 by instruction lose subnormals, which the device keeps.
-    machine.reset(target->createTargetMachine(triple, llvm::sys::getHostCPUName(),
-                                              host_features() + ",-avx512bf16,-avxneconvert", options, llvm::Reloc::PIC_,
-                                              llvm::CodeModel::Small, llvm::CodeGenOptLevel::None, true));
-    auto control = unwrap(orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<orc::InPlaceTaskDispatcher>()),
-                          "starting the simulator's JIT");
+    machine.reset(target->createTargetMachine(
+        triple, llvm::sys::getHostCPUName(), host_features() + ",-avx512bf16,-avxneconvert", options, llvm::Reloc::PIC_,
+        llvm::CodeModel::Small, llvm::CodeGenOptLevel::None, true));
+    auto control =
+        unwrap(orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<orc::InPlaceTaskDispatcher>()),
+               "starting the simulator's JIT");
     session = std::make_unique<orc::ExecutionSession>(std::move(control));
     session->setErrorReporter([this](llvm::Error e) { trouble = llvm::toString(std::move(e)); });
     layer = std::make_unique<orc::ObjectLinkingLayer>(*session, session->getExecutorProcessControl().getMemMgr());
@@ -71,11 +73,13 @@ struct Jit {
       for (const RuntimeFunction& f : list)
         symbols[session->intern(f.name)] = {orc::ExecutorAddr::fromPtr(f.address), llvm::JITSymbolFlags::Exported};
     unwrap(runtime->define(orc::absoluteSymbols(std::move(symbols))), "naming the runtime");
-    runtime->addGenerator(unwrap(orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0'), "opening the process"));
+    runtime->addGenerator(
+        unwrap(orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0'), "opening the process"));
   }
   static std::string host_features() {
     std::string s;
-    for (auto& f : llvm::sys::getHostCPUFeatures()) s += (s.empty() ? "" : ",") + std::string(f.second ? "+" : "-") + f.first().str();
+    for (auto& f : llvm::sys::getHostCPUFeatures())
+      s += (s.empty() ? "" : ",") + std::string(f.second ? "+" : "-") + f.first().str();
     return s;
   }
 };
@@ -128,15 +132,15 @@ std::shared_ptr<Code> compile_bitcode(const std::string& bitcode) {
   }
   code->dylib = &j.session->createBareJITDylib(cat("module", ++j.modules));
   code->dylib->addToLinkOrder(*j.runtime);
-  unwrap(j.layer->add(*code->dylib, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), false)), "linking");
+  unwrap(j.layer->add(*code->dylib, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), false)),
+         "linking");
   auto address_of = [&](const std::string& name) {
     j.trouble.clear();
     auto found = j.session->lookup({code->dylib}, j.session->intern(name));
     if (!found) fail(CUDA_ERROR_INVALID_PTX, "linking ", name, ": ", llvm::toString(found.takeError()), " ", j.trouble);
     return found->getAddress();
   };
-  for (auto& [name, kernel] : code->kernels)
-    kernel.entry = address_of(Rewriter::entry_name(name)).toPtr<Code::Entry>();
+  for (auto& [name, kernel] : code->kernels) kernel.entry = address_of(Rewriter::entry_name(name)).toPtr<Code::Entry>();
   for (const auto& i : rewriter.initials)
     std::memcpy(g_arena.data(i.address), address_of(i.symbol).toPtr<const char*>(), i.bytes);
   counters().compile_us += static_cast<std::uint64_t>(

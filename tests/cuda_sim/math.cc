@@ -26,10 +26,14 @@ float from_small(std::uint32_t v, int exp, int man) {
   const int bias = (1 << (exp - 1)) - 1;
   const std::uint32_t e = v >> man & ((1u << exp) - 1), m = v & ((1u << man) - 1);
   float r;
-  if (exp == 4 && e == 15 && m == 7) r = NAN;
-  else if (exp == 5 && e == 31) r = m ? NAN : INFINITY;
-  else if (e == 0) r = std::ldexp(static_cast<float>(m), 1 - bias - man);
-  else r = std::ldexp(static_cast<float>(m | 1u << man), static_cast<int>(e) - bias - man);
+  if (exp == 4 && e == 15 && m == 7)
+    r = NAN;
+  else if (exp == 5 && e == 31)
+    r = m ? NAN : INFINITY;
+  else if (e == 0)
+    r = std::ldexp(static_cast<float>(m), 1 - bias - man);
+  else
+    r = std::ldexp(static_cast<float>(m | 1u << man), static_cast<int>(e) - bias - man);
   return v >> 7 & 1 ? -r : r;
 }
 
@@ -41,7 +45,7 @@ std::uint32_t to_small(float x, int exp, int man) {
   if (a >= from_small(largest, exp, man)) return sign | largest;
   const int bias = (1 << (exp - 1)) - 1;
   int e = a == 0 ? 1 - bias : std::max(std::ilogb(a), 1 - bias);
-  const float steps = std::nearbyint(std::ldexp(a, man - e));   // [0, 2^(man+1)]
+  const float steps = std::nearbyint(std::ldexp(a, man - e));  // [0, 2^(man+1)]
   const auto m = static_cast<std::uint32_t>(steps);
   return sign | (m + (static_cast<std::uint32_t>(e + bias - 1) << man));
 }
@@ -88,11 +92,23 @@ RuntimeFunction entry(const char* name, F* f) {
 
 std::span<const RuntimeFunction> math_functions() {
   static const RuntimeFunction all[] = {
-      entry("sim_ex2", ex2), entry("sim_lg2", lg2), entry("sim_sin", sine), entry("sim_cos", cosine), entry("sim_rcp", rcp),
-      entry("sim_rsqrt", rsqrt), entry("sim_tanh", tangent_h), entry("sim_ex2_f64", ex2_f64), entry("sim_lg2_f64", lg2_f64),
-      entry("sim_rsqrt_f64", rsqrt_f64), entry("sim_from_e4m3", from_e4m3), entry("sim_from_e5m2", from_e5m2),
-      entry("sim_to_e4m3x2", to_e4m3x2), entry("sim_to_e5m2x2", to_e5m2x2), entry("sim_prmt", prmt),
-      entry("sim_clock", clock_now), entry("__truncsfbf2", truncate_to_bfloat),
+      entry("sim_ex2", ex2),
+      entry("sim_lg2", lg2),
+      entry("sim_sin", sine),
+      entry("sim_cos", cosine),
+      entry("sim_rcp", rcp),
+      entry("sim_rsqrt", rsqrt),
+      entry("sim_tanh", tangent_h),
+      entry("sim_ex2_f64", ex2_f64),
+      entry("sim_lg2_f64", lg2_f64),
+      entry("sim_rsqrt_f64", rsqrt_f64),
+      entry("sim_from_e4m3", from_e4m3),
+      entry("sim_from_e5m2", from_e5m2),
+      entry("sim_to_e4m3x2", to_e4m3x2),
+      entry("sim_to_e5m2x2", to_e5m2x2),
+      entry("sim_prmt", prmt),
+      entry("sim_clock", clock_now),
+      entry("__truncsfbf2", truncate_to_bfloat),
       entry("__truncdfbf2", truncate_double_to_bfloat),
   };
   return all;

@@ -106,8 +106,12 @@ std::uint64_t Memory::allocate(std::uint64_t bytes, const char* from) {
 
 std::uint64_t Memory::allocate_host(std::uint64_t bytes, unsigned flags, const char* from) {
   require(bytes > 0, CUDA_ERROR_INVALID_VALUE, "0 bytes asked");
-  Allocation a{.base = take(bytes, kPage), .bytes = bytes, .what = Allocation::What::Host, .from = from,
-               .number = ++numbers_, .host_flags = flags};
+  Allocation a{.base = take(bytes, kPage),
+               .bytes = bytes,
+               .what = Allocation::What::Host,
+               .from = from,
+               .number = ++numbers_,
+               .host_flags = flags};
   const std::uint64_t whole = round_up(bytes, kPage);
   const int file = memory_file(whole);
   map_file(reinterpret_cast<void*>(a.base), whole, file);
@@ -120,8 +124,8 @@ std::uint64_t Memory::allocate_host(std::uint64_t bytes, unsigned flags, const c
 
 std::uint64_t Memory::allocate_global(std::uint64_t bytes, std::uint64_t align, const std::string& name) {
   bytes = std::max<std::uint64_t>(bytes, 1);
-  Allocation a{.base = take(bytes, align), .bytes = bytes, .what = Allocation::What::Global, .from = name,
-               .number = ++numbers_};
+  Allocation a{
+      .base = take(bytes, align), .bytes = bytes, .what = Allocation::What::Global, .from = name, .number = ++numbers_};
   table_.emplace(a.base, a);
   mark(a.base, bytes, kWritten);
   return a.base;
@@ -157,14 +161,18 @@ void Memory::release(std::uint64_t base, Allocation::What what, const char* doin
 std::uint64_t Memory::reserve(std::uint64_t bytes, std::uint64_t align, std::uint64_t fixed) {
   require(bytes > 0 && bytes % kGranularity == 0, CUDA_ERROR_INVALID_VALUE, "reserving ", bytes,
           " bytes: no multiple of ", kGranularity);
-  (void)fixed;   // a wish, as with the driver
-  Allocation a{.base = 0, .bytes = bytes, .what = Allocation::What::Reserved, .from = "cuMemAddressReserve",
+  (void)fixed;  // a wish, as with the driver
+  Allocation a{.base = 0,
+               .bytes = bytes,
+               .what = Allocation::What::Reserved,
+               .from = "cuMemAddressReserve",
                .number = ++numbers_};
   // A large range is taken again when one of its size is free: address space is finite.
-  if (auto it = std::find_if(freed_.begin(), freed_.end(), [&](const Freed& f) {
-        return f.bytes == bytes && f.was.what == Allocation::What::Reserved && bytes >= (std::uint64_t{1} << 30) &&
-               (align == 0 || f.base % align == 0);
-      });
+  if (auto it = std::find_if(freed_.begin(), freed_.end(),
+                             [&](const Freed& f) {
+                               return f.bytes == bytes && f.was.what == Allocation::What::Reserved &&
+                                      bytes >= (std::uint64_t{1} << 30) && (align == 0 || f.base % align == 0);
+                             });
       it != freed_.end()) {
     a.base = it->base;
     freed_.erase(it);

@@ -19,24 +19,24 @@ constexpr std::uint8_t kUnknown = 0, kWritten = 1, kBlocked = 2;
 constexpr std::uint64_t kArenaBytes = std::uint64_t{4} << 40;
 /// Shared memory of the running block lies at the start of the arena.
 constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 20;
-constexpr std::uint64_t kGranularity = std::uint64_t{2} << 20;   ///< of physical memory
+constexpr std::uint64_t kGranularity = std::uint64_t{2} << 20;  ///< of physical memory
 
 struct Arena {
   std::uint64_t base = 0;
-  std::uint64_t data_delta = 0, shadow_delta = 0;   ///< added to an address (modulo 2^64)
+  std::uint64_t data_delta = 0, shadow_delta = 0;  ///< added to an address (modulo 2^64)
   bool holds(std::uint64_t p) const { return p - base < kArenaBytes; }
   char* data(std::uint64_t p) const { return reinterpret_cast<char*>(p + data_delta); }
   std::uint8_t* shadow(std::uint64_t p) const { return reinterpret_cast<std::uint8_t*>(p + shadow_delta); }
 };
-extern Arena g_arena;   ///< set when the library is loaded, constant then
+extern Arena g_arena;  ///< set when the library is loaded, constant then
 
 struct Allocation {
   std::uint64_t base = 0, bytes = 0;
   enum class What { Device, Host, Reserved, Global } what = What::Device;
-  std::string from;            ///< the entry point that made it
-  std::uint64_t number = 0;    ///< counts allocations
+  std::string from;          ///< the entry point that made it
+  std::uint64_t number = 0;  ///< counts allocations
   bool async = false;
-  std::uint64_t pool = 0;      ///< handle of the pool it came from
+  std::uint64_t pool = 0;  ///< handle of the pool it came from
   unsigned host_flags = 0;
 };
 
@@ -52,7 +52,7 @@ struct Physical : Object {
 struct Mapping {
   std::uint64_t base = 0, bytes = 0;
   std::shared_ptr<Physical> memory;
-  bool accessible = false;   ///< cuMemSetAccess; the bytes are in the arena from then on
+  bool accessible = false;  ///< cuMemSetAccess; the bytes are in the arena from then on
 };
 
 /// Kernel memory ranges and everything that is allocated. Under the lock.
@@ -97,8 +97,11 @@ class Memory {
   void erase(std::uint64_t p, std::uint64_t bytes);
   std::map<std::uint64_t, Allocation> table_;
   std::map<std::uint64_t, Mapping> mappings_;
-  struct Freed { std::uint64_t base, bytes; Allocation was; };
-  std::vector<Freed> freed_;    ///< the latest ones, for messages
+  struct Freed {
+    std::uint64_t base, bytes;
+    Allocation was;
+  };
+  std::vector<Freed> freed_;  ///< the latest ones, for messages
   std::uint64_t next_ = 0, used_ = 0, live_ = 0, numbers_ = 0;
   mutable const Allocation* last_ = nullptr;
   friend struct Physical;

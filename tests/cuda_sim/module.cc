@@ -20,8 +20,8 @@ void upload_cells(const char* params, std::uint64_t bytes) {
   std::string why = sizeof head + n > bytes ? std::string("more values than parameters") : memory().why_not(to, n);
   if (why.empty() && to % 8) why = "misaligned";
   if (!why.empty())
-    return report_error(CUDA_ERROR_ILLEGAL_ADDRESS, cat("reprise_upload_cells: writes ", n, " bytes at ", hex(to), ": ", why,
-                                                        ": ", memory().describe(to, n)));
+    return report_error(CUDA_ERROR_ILLEGAL_ADDRESS, cat("reprise_upload_cells: writes ", n, " bytes at ", hex(to), ": ",
+                                                        why, ": ", memory().describe(to, n)));
   std::memcpy(g_arena.data(to), params + sizeof head, n);
   memory().mark(to, n, kWritten);
 }
@@ -31,8 +31,12 @@ std::string decode_base64(const std::string& text) {
   std::uint32_t bits = 0;
   int have = 0;
   for (char c : text) {
-    int v = c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : c >= '0' && c <= '9' ? c - '0' + 52
-            : c == '+' ? 62 : c == '/' ? 63 : -1;
+    int v = c >= 'A' && c <= 'Z'   ? c - 'A'
+            : c >= 'a' && c <= 'z' ? c - 'a' + 26
+            : c >= '0' && c <= '9' ? c - '0' + 52
+            : c == '+'             ? 62
+            : c == '/'             ? 63
+                                   : -1;
     if (c == '=') break;
     require(v >= 0, CUDA_ERROR_INVALID_PTX, "the bitcode in the image is not base64");
     bits = bits << 6 | static_cast<std::uint32_t>(v);
@@ -42,7 +46,9 @@ std::string decode_base64(const std::string& text) {
 }
 
 /// PTX without comments, and the bitcode of its `// reprise-ir` lines.
-struct Text { std::string ptx, bitcode; };
+struct Text {
+  std::string ptx, bitcode;
+};
 Text split(const std::string& image) {
   static const std::string mark = "// reprise-ir ";
   Text t;
@@ -61,7 +67,11 @@ Text split(const std::string& image) {
   return t;
 }
 
-struct Entry { std::string name; std::vector<Parameter> params; std::uint32_t bytes = 0; };
+struct Entry {
+  std::string name;
+  std::vector<Parameter> params;
+  std::uint32_t bytes = 0;
+};
 
 /// The declarations of kernels: `.entry name(.param .u64 a, .param .align 8 .b8 b[64])`.
 std::vector<Entry> entries_of(const std::string& ptx) {
@@ -80,12 +90,14 @@ std::vector<Entry> entries_of(const std::string& ptx) {
         std::uint32_t size = 0, align = 0, count = 1;
         std::istringstream words(one);
         for (std::string w; words >> w;) {
-          if (w == ".align") words >> align;
-          else if (w == ".ptr" || w == ".param" || w[0] != '.') { /* the name, below */ }
-          else if (w.size() > 2 && std::isdigit(static_cast<unsigned char>(w[2])) && size == 0)
+          if (w == ".align")
+            words >> align;
+          else if (w == ".ptr" || w == ".param" || w[0] != '.') { /* the name, below */
+          } else if (w.size() > 2 && std::isdigit(static_cast<unsigned char>(w[2])) && size == 0)
             size = static_cast<std::uint32_t>(std::stoul(w.substr(2)) / 8);
-          if (w[0] != '.' )
-            if (auto b = w.find('['); b != std::string::npos) count = static_cast<std::uint32_t>(std::stoul(w.substr(b + 1)));
+          if (w[0] != '.')
+            if (auto b = w.find('['); b != std::string::npos)
+              count = static_cast<std::uint32_t>(std::stoul(w.substr(b + 1)));
         }
         if (size == 0) continue;
         // `.ptr .align N` speaks of what the pointer points to.
@@ -132,8 +144,8 @@ void load_image(LoadedModule& m, const std::string& image) {
       const auto& sizes = f->kernel.param_bytes;
       bool same = sizes.size() == e.params.size();
       for (std::size_t i = 0; same && i < sizes.size(); ++i) same = sizes[i] == e.params[i].bytes;
-      require(same, CUDA_ERROR_INVALID_PTX, "kernel ", e.name, ": the parameters of its PTX and of its bitcode differ (",
-              e.params.size(), " and ", sizes.size(), ")");
+      require(same, CUDA_ERROR_INVALID_PTX, "kernel ", e.name,
+              ": the parameters of its PTX and of its bitcode differ (", e.params.size(), " and ", sizes.size(), ")");
     } else if (e.name == "reprise_upload_cells") {
       f->native = upload_cells;
     } else {
@@ -145,7 +157,8 @@ void load_image(LoadedModule& m, const std::string& image) {
   }
   if (code)
     for (auto& [name, k] : code->kernels)
-      require(m.functions.count(name), CUDA_ERROR_INVALID_PTX, "kernel ", name, " is in the bitcode but not in the PTX");
+      require(m.functions.count(name), CUDA_ERROR_INVALID_PTX, "kernel ", name,
+              " is in the bitcode but not in the PTX");
 }
 
 void unload(LoadedModule& m) {

@@ -10,11 +10,13 @@
 /// Loaded images and their kernels.
 namespace sim {
 
-struct Parameter { std::uint32_t offset = 0, bytes = 8; };   ///< within the parameter buffer
+struct Parameter {
+  std::uint32_t offset = 0, bytes = 8;
+};  ///< within the parameter buffer
 
 struct SharedVariable {
   std::string name;
-  std::uint64_t address = 0, bytes = 0;   ///< in the shared window
+  std::uint64_t address = 0, bytes = 0;  ///< in the shared window
 };
 
 /// Host code of a module.
@@ -25,17 +27,19 @@ struct Code {
   struct Kernel {
     Entry entry = nullptr;
     std::vector<std::uint32_t> param_bytes;
-    std::uint32_t max_threads = 0;             ///< launch bound; 0: none
-    std::uint32_t required[3] = {0, 0, 0};     ///< reqntid; 0: none
+    std::uint32_t max_threads = 0;          ///< launch bound; 0: none
+    std::uint32_t required[3] = {0, 0, 0};  ///< reqntid; 0: none
   };
   std::map<std::string, Kernel> kernels;
-  struct Variable { std::uint64_t address = 0, bytes = 0; };
+  struct Variable {
+    std::uint64_t address = 0, bytes = 0;
+  };
   std::map<std::string, Variable> variables;
   std::vector<SharedVariable> shared;
-  std::uint64_t static_shared = 0;             ///< as a device would lay it out
-  std::uint64_t dynamic_base = 0;              ///< where dynamic shared memory starts in the window
-  bool cooperates = false;                     ///< threads wait for each other: each needs a stack of its own
-  std::string bitcode;                         ///< as it came, for messages
+  std::uint64_t static_shared = 0;  ///< as a device would lay it out
+  std::uint64_t dynamic_base = 0;   ///< where dynamic shared memory starts in the window
+  bool cooperates = false;          ///< threads wait for each other: each needs a stack of its own
+  std::string bitcode;              ///< as it came, for messages
 };
 
 /// Compiles bitcode for the host. Fails with CUDA_ERROR_INVALID_PTX and the reason.
@@ -49,7 +53,7 @@ struct LoadedKernel : Object {
   static constexpr Kind kKind = Kind::Function;
   LoadedKernel() : Object(kKind) {}
   std::string name;
-  std::shared_ptr<const Code> code;            ///< null: done by `native`
+  std::shared_ptr<const Code> code;  ///< null: done by `native`
   Code::Kernel kernel;
   void (*native)(const char* params, std::uint64_t bytes) = nullptr;
   std::vector<Parameter> params;
@@ -57,7 +61,7 @@ struct LoadedKernel : Object {
   std::int32_t max_dynamic_shared = 48 << 10;  ///< CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
   std::int32_t carveout = -1;
   bool unloaded = false;
-  std::uint64_t kernel_handle = 0;             ///< of its CUkernel, when it came from a library
+  std::uint64_t kernel_handle = 0;  ///< of its CUkernel, when it came from a library
 };
 
 /// A module or a library.

@@ -16,9 +16,18 @@ namespace sim {
 using namespace llvm;
 
 Rewriter::Rewriter(Module& m, Code& code, bool checks)
-    : m_(m), c_(m.getContext()), code_(code), checks_(checks), i1_(Type::getInt1Ty(c_)), i8_(Type::getInt8Ty(c_)),
-      i16_(Type::getInt16Ty(c_)), i32_(Type::getInt32Ty(c_)), i64_(Type::getInt64Ty(c_)), f32_(Type::getFloatTy(c_)),
-      f64_(Type::getDoubleTy(c_)), ptr_(PointerType::get(c_, 0)) {}
+    : m_(m),
+      c_(m.getContext()),
+      code_(code),
+      checks_(checks),
+      i1_(Type::getInt1Ty(c_)),
+      i8_(Type::getInt8Ty(c_)),
+      i16_(Type::getInt16Ty(c_)),
+      i32_(Type::getInt32Ty(c_)),
+      i64_(Type::getInt64Ty(c_)),
+      f32_(Type::getFloatTy(c_)),
+      f64_(Type::getDoubleTy(c_)),
+      ptr_(PointerType::get(c_, 0)) {}
 
 void Rewriter::run() {
   // Sites count the module's instructions as it came: messages find them again in the bitcode.
@@ -84,11 +93,12 @@ void Rewriter::place_globals() {
   }
   place_shared(shared);
   for (GlobalVariable* g : rest) {
-    require(g->hasInitializer(), CUDA_ERROR_INVALID_PTX, "variable ", g->getName().str(), " is declared but not defined");
+    require(g->hasInitializer(), CUDA_ERROR_INVALID_PTX, "variable ", g->getName().str(),
+            " is declared but not defined");
     const std::uint64_t bytes = dl.getTypeAllocSize(g->getValueType());
     const std::string name = g->getName().str();
-    const std::uint64_t at = memory().allocate_global(bytes, std::max<std::uint64_t>(g->getAlign().valueOrOne().value(), 16),
-                                                      "variable " + name);
+    const std::uint64_t at = memory().allocate_global(
+        bytes, std::max<std::uint64_t>(g->getAlign().valueOrOne().value(), 16), "variable " + name);
     g->replaceAllUsesWith(address(at, g->getType()));
     code_.variables[name] = {at, bytes};
     // The bytes stay in the linked code under another name; they are copied when the module is loaded.
@@ -105,8 +115,8 @@ void Rewriter::place_shared(const std::vector<GlobalVariable*>& shared) {
   std::uint64_t at = g_arena.base + kGap, real = 0;
   auto place = [&](GlobalVariable* g) {
     const std::uint64_t bytes = dl.getTypeAllocSize(g->getValueType());
-    const std::uint64_t align = std::max<std::uint64_t>(
-        {g->getAlign().valueOrOne().value(), dl.getABITypeAlign(g->getValueType()).value(), 1});
+    const std::uint64_t align =
+        std::max<std::uint64_t>({g->getAlign().valueOrOne().value(), dl.getABITypeAlign(g->getValueType()).value(), 1});
     at = (at + align - 1) / align * align;
     real = (real + align - 1) / align * align;
     g->replaceAllUsesWith(address(at, g->getType()));
@@ -147,8 +157,8 @@ void Rewriter::rewrite(Instruction* i, std::uint32_t site) {
   if (auto* s = dyn_cast<StoreInst>(i))
     return access(s, 1, s->getValueOperand()->getType(), s->getAlign(), false, true, site);
   if (auto* r = dyn_cast<AtomicRMWInst>(i))
-    return access(r, 0, r->getType(), std::max(r->getAlign(), Align(m_.getDataLayout().getTypeStoreSize(r->getType()))), true,
-                  true, site);
+    return access(r, 0, r->getType(), std::max(r->getAlign(), Align(m_.getDataLayout().getTypeStoreSize(r->getType()))),
+                  true, true, site);
   if (auto* x = dyn_cast<AtomicCmpXchgInst>(i))
     return access(x, 0, x->getCompareOperand()->getType(), x->getAlign(), true, true, site);
   if (isa<FenceInst>(i)) return replace(i, nullptr);
@@ -184,7 +194,8 @@ void Rewriter::make_entry(Function* k) {
   for (Argument& a : k->args()) {
     Value* slot = b.CreateLoad(ptr_, b.CreateConstGEP1_64(ptr_, entry->getArg(0), a.getArgNo()));
     if (a.hasByValAttr()) {
-      kernel.param_bytes.push_back(static_cast<std::uint32_t>(m_.getDataLayout().getTypeAllocSize(a.getParamByValType())));
+      kernel.param_bytes.push_back(
+          static_cast<std::uint32_t>(m_.getDataLayout().getTypeAllocSize(a.getParamByValType())));
       // The kernel may write its copy; it is the thread's own.
       AllocaInst* copy = b.CreateAlloca(a.getParamByValType());
       copy->setAlignment(Align(16));

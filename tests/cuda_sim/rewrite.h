@@ -10,9 +10,8 @@
 /// A module made for the device becomes one for the host. (The only other file that sees LLVM is jit.cc.)
 ///   special registers    loads from g_ids
 ///   shared memory        fixed addresses in the shared window; global variables: allocations of the arena
-///   loads and stores     a check that returns where the bytes are on the host; atomics: plain, threads run one at a time
-///   barriers, shuffles   calls (cooperate.cc)
-///   approximate math     calls (math.cc)
+///   loads and stores     a check that returns where the bytes are on the host; atomics: plain, threads run one at a
+///   time barriers, shuffles   calls (cooperate.cc) approximate math     calls (math.cc)
 namespace sim {
 
 class Rewriter {
@@ -23,7 +22,10 @@ class Rewriter {
   /// Name of the function that runs one thread of a kernel.
   static std::string entry_name(const std::string& kernel) { return "sim_run_" + kernel; }
   /// Bytes to copy into the arena once the code is linked.
-  struct Initial { std::string symbol; std::uint64_t address, bytes; };
+  struct Initial {
+    std::string symbol;
+    std::uint64_t address, bytes;
+  };
   std::vector<Initial> initials;
 
  private:
@@ -34,9 +36,10 @@ class Rewriter {
   void make_entry(llvm::Function*);
 
   // Memory (rewrite_memory.cc)
-  void access(llvm::Instruction*, unsigned pointer_operand, llvm::Type*, llvm::Align, bool read, bool write, std::uint32_t site);
-  llvm::Value* host_pointer(llvm::IRBuilder<>&, llvm::Value* p, std::uint64_t bytes, std::uint64_t align, const char* what,
-                            std::uint32_t site);
+  void access(llvm::Instruction*, unsigned pointer_operand, llvm::Type*, llvm::Align, bool read, bool write,
+              std::uint32_t site);
+  llvm::Value* host_pointer(llvm::IRBuilder<>&, llvm::Value* p, std::uint64_t bytes, std::uint64_t align,
+                            const char* what, std::uint32_t site);
   void block_access(llvm::CallBase*, std::uint32_t site);
   void load_through_cache(llvm::CallBase*, std::uint32_t site);
 

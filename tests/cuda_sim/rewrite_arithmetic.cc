@@ -21,8 +21,9 @@ void Rewriter::divide(BinaryOperator* o) {
   Value* zero = b.CreateICmpEQ(d, Constant::getNullValue(t));
   Value* safe = b.CreateSelect(zero, ConstantInt::get(t, 1), d);
   if (is_signed) {
-    Value* overflow = b.CreateAnd(b.CreateICmpEQ(d, Constant::getAllOnesValue(t)),
-                                  b.CreateICmpEQ(x, ConstantInt::get(t, APInt::getSignedMinValue(t->getScalarSizeInBits()))));
+    Value* overflow =
+        b.CreateAnd(b.CreateICmpEQ(d, Constant::getAllOnesValue(t)),
+                    b.CreateICmpEQ(x, ConstantInt::get(t, APInt::getSignedMinValue(t->getScalarSizeInBits()))));
     safe = b.CreateSelect(overflow, ConstantInt::get(t, 1), safe);
   }
   Value* r = b.CreateBinOp(op, x, safe);

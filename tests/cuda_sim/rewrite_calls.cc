@@ -73,7 +73,8 @@ bool Rewriter::cooperation(CallBase* c, StringRef n, std::uint32_t site) {
     const bool with_predicate = n.ends_with("p");
     Value* v = arg(1);
     Type* t = v->getType();
-    Value* r = call(b, "sim_shuffle", i64_, {b.getInt32(mode), arg(0), b.CreateBitCast(v, i32_), arg(2), arg(3), where});
+    Value* r =
+        call(b, "sim_shuffle", i64_, {b.getInt32(mode), arg(0), b.CreateBitCast(v, i32_), arg(2), arg(3), where});
     Value* got = b.CreateBitCast(b.CreateTrunc(r, i32_), t);
     if (!with_predicate) return cooperates(got);
     Value* pair = b.CreateInsertValue(PoisonValue::get(c->getType()), got, 0);
@@ -109,27 +110,30 @@ bool Rewriter::memory_intrinsic(CallBase* c, StringRef n, std::uint32_t site) {
   IRBuilder<> b(c);
   auto arg = [&](unsigned i) { return c->getArgOperand(i); };
   if (n.starts_with("ldg.global.") || n.starts_with("ldu.global.")) return load_through_cache(c, site), true;
-  if (n.starts_with("ptr."))   // between address spaces: one and the same address here
+  if (n.starts_with("ptr."))  // between address spaces: one and the same address here
     return replace(c, b.CreateAddrSpaceCast(arg(0), c->getType())), true;
   if (n.starts_with("isspacep.")) {
     Value* offset = b.CreateSub(b.CreatePtrToInt(arg(0), i64_), b.getInt64(g_arena.base));
     Value* shared = b.CreateICmpULT(offset, b.getInt64(kSharedWindow));
     Value* arena = b.CreateICmpULT(offset, b.getInt64(kArenaBytes));
     n.consume_front("isspacep.");
-    Value* r = n.starts_with("shared") ? shared : n == "global" ? b.CreateAnd(arena, b.CreateNot(shared))
-               : n == "local" ? b.CreateNot(arena) : b.getFalse();
+    Value* r = n.starts_with("shared") ? shared
+               : n == "global"         ? b.CreateAnd(arena, b.CreateNot(shared))
+               : n == "local"          ? b.CreateNot(arena)
+                                       : b.getFalse();
     return replace(c, r), true;
   }
   if (n.consume_front("cp.async.")) {
     Type* none = Type::getVoidTy(c_);
     if (n == "commit.group") return call(b, "sim_async_commit", none, {}), replace(c, nullptr), true;
-    if (n == "wait.all") return call(b, "sim_async_wait", none, {b.getInt32(0), b.getInt32(1)}), replace(c, nullptr), true;
+    if (n == "wait.all")
+      return call(b, "sim_async_wait", none, {b.getInt32(0), b.getInt32(1)}), replace(c, nullptr), true;
     if (n == "wait.group") return call(b, "sim_async_wait", none, {arg(0), b.getInt32(0)}), replace(c, nullptr), true;
     if (n.consume_front("ca.shared.global.") || n.consume_front("cg.shared.global.")) {
       const bool sized = n.consume_back(".s");
       unsigned bytes = 0;
       if (n.getAsInteger(10, bytes)) return false;
-      code_.cooperates = true;   // copies wait in the thread's own list
+      code_.cooperates = true;  // copies wait in the thread's own list
       Value* from_bytes = sized ? b.CreateZExtOrTrunc(arg(2), i32_) : b.getInt32(bytes);
       call(b, "sim_async_copy", none,
            {b.CreateAddrSpaceCast(arg(0), ptr_), b.CreateAddrSpaceCast(arg(1), ptr_), b.getInt32(bytes), from_bytes,
@@ -142,7 +146,7 @@ bool Rewriter::memory_intrinsic(CallBase* c, StringRef n, std::uint32_t site) {
 
 void Rewriter::inline_assembly(CallBase* c, std::uint32_t site) {
   auto* text = cast<InlineAsm>(c->getCalledOperand());
-  std::string s;   // without spaces and semicolons at the ends
+  std::string s;  // without spaces and semicolons at the ends
   for (char ch : text->getAsmString())
     if (ch != ';' && !isspace(static_cast<unsigned char>(ch))) s.push_back(ch);
   IRBuilder<> b(c);

@@ -12,7 +12,9 @@ using namespace llvm;
 namespace {
 
 /// "ex2.approx.ftz.f" -> "ex2"; the variants differ in rounding and in subnormals alone.
-StringRef stem(StringRef n) { return n.take_until([](char c) { return c == '.'; }); }
+StringRef stem(StringRef n) {
+  return n.take_until([](char c) { return c == '.'; });
+}
 
 }  // namespace
 
@@ -73,7 +75,9 @@ bool Rewriter::math(CallBase* c, StringRef n) {
   if (op == "fmin" || op == "fmax") {
     require(!n.contains("xorsign"), CUDA_ERROR_INVALID_PTX, "llvm.nvvm.", n.str());
     const bool nan = n.contains(".nan");
-    const auto id = op == "fmin" ? (nan ? Intrinsic::minimum : Intrinsic::minnum) : nan ? Intrinsic::maximum : Intrinsic::maxnum;
+    const auto id = op == "fmin" ? (nan ? Intrinsic::minimum : Intrinsic::minnum)
+                    : nan        ? Intrinsic::maximum
+                                 : Intrinsic::maxnum;
     return replace(c, narrow(b.CreateBinaryIntrinsic(id, widen(arg(0)), widen(arg(1))))), true;
   }
   if (op == "add" && t->isFloatingPointTy()) return replace(c, saturated(b.CreateFAdd(arg(0), arg(1)))), true;
@@ -93,12 +97,14 @@ bool Rewriter::math(CallBase* c, StringRef n) {
   if (n.starts_with("ff2bf16x2.rn") || n.starts_with("ff2f16x2.rn")) {
     Value* v = PoisonValue::get(FixedVectorType::get(f32_, 2));
     v = relu(b.CreateInsertElement(b.CreateInsertElement(v, arg(1), std::uint64_t{0}), arg(0), std::uint64_t{1}));
-    Value* r = op == "ff2f16x2" ? b.CreateFPTrunc(v, FixedVectorType::get(Type::getHalfTy(c_), 2)) : round_to_bfloat(b, v);
+    Value* r =
+        op == "ff2f16x2" ? b.CreateFPTrunc(v, FixedVectorType::get(Type::getHalfTy(c_), 2)) : round_to_bfloat(b, v);
     return replace(c, b.CreateBitCast(r, t)), true;
   }
   if (n.starts_with("ff.to.e4m3x2.rn") || n.starts_with("ff.to.e5m2x2.rn"))
     return replace(c, call(b, n.starts_with("ff.to.e4m3") ? "sim_to_e4m3x2" : "sim_to_e5m2x2", i16_,
-                           {relu(arg(0)), relu(arg(1))})), true;
+                           {relu(arg(0)), relu(arg(1))})),
+           true;
   if (n.starts_with("e4m3x2.to.f16x2") || n.starts_with("e5m2x2.to.f16x2")) {
     const char* f = n.starts_with("e4m3") ? "sim_from_e4m3" : "sim_from_e5m2";
     Value* both = b.CreateZExt(arg(0), i32_);
@@ -113,11 +119,14 @@ bool Rewriter::math(CallBase* c, StringRef n) {
   if (n.starts_with("f2") || n.starts_with("d2")) {
     StringRef to = op.drop_front(2);
     if (to != "i" && to != "ui" && to != "ll" && to != "ull") return false;
-    const auto id = n.contains(".rn") ? Intrinsic::roundeven : n.contains(".rm") ? Intrinsic::floor
-                    : n.contains(".rp") ? Intrinsic::ceil : Intrinsic::trunc;
+    const auto id = n.contains(".rn")   ? Intrinsic::roundeven
+                    : n.contains(".rm") ? Intrinsic::floor
+                    : n.contains(".rp") ? Intrinsic::ceil
+                                        : Intrinsic::trunc;
     Value* v = b.CreateUnaryIntrinsic(id, arg(0));
     return replace(c, b.CreateIntrinsic(to.starts_with("u") ? Intrinsic::fptoui_sat : Intrinsic::fptosi_sat,
-                                        {t, v->getType()}, {v})), true;
+                                        {t, v->getType()}, {v})),
+           true;
   }
   if ((op.ends_with("2f") || op.ends_with("2d")) && t->isFloatingPointTy() && arg(0)->getType()->isIntegerTy())
     return replace(c, op.starts_with("u") ? b.CreateUIToFP(arg(0), t) : b.CreateSIToFP(arg(0), t)), true;

@@ -14,7 +14,8 @@ Value* Rewriter::host_pointer(IRBuilder<>& b, Value* p, std::uint64_t bytes, std
   if (checks_) {
     const bool plain = align == bytes && bytes <= 16 && what != std::string("update");
     if (plain) return call(b, cat("sim_", what, "_", bytes), ptr_, {p, b.getInt32(site)});
-    return call(b, cat("sim_", what), ptr_, {p, b.getInt64(bytes), b.getInt32(static_cast<std::uint32_t>(align)), b.getInt32(site)});
+    return call(b, cat("sim_", what), ptr_,
+                {p, b.getInt64(bytes), b.getInt32(static_cast<std::uint32_t>(align)), b.getInt32(site)});
   }
   Value* n = b.CreatePtrToInt(p, i64_);
   Value* delta = b.getInt64(g_arena.data_delta);
@@ -25,12 +26,17 @@ Value* Rewriter::host_pointer(IRBuilder<>& b, Value* p, std::uint64_t bytes, std
   return b.CreateIntToPtr(b.CreateAdd(n, delta), ptr_);
 }
 
-void Rewriter::access(Instruction* i, unsigned operand, Type* type, Align align, bool read, bool write, std::uint32_t site) {
+void Rewriter::access(Instruction* i, unsigned operand, Type* type, Align align, bool read, bool write,
+                      std::uint32_t site) {
   Value* p = i->getOperand(operand);
   if (!on_stack(p)) {
     IRBuilder<> b(i);
     const std::uint64_t bytes = m_.getDataLayout().getTypeStoreSize(type);
-    i->setOperand(operand, host_pointer(b, p, bytes, align.value(), read && write ? "update" : read ? "read" : "write", site));
+    i->setOperand(operand, host_pointer(b, p, bytes, align.value(),
+                                        read && write ? "update"
+                                        : read        ? "read"
+                                                      : "write",
+                                        site));
   }
   if (auto* l = dyn_cast<LoadInst>(i)) {
     l->setAtomic(AtomicOrdering::NotAtomic);
@@ -55,7 +61,8 @@ void Rewriter::block_access(CallBase* c, std::uint32_t site) {
   Value* to = b.CreateAddrSpaceCast(mem->getRawDest(), ptr_);
   Value* n = b.CreateZExtOrTrunc(mem->getLength(), i64_);
   if (auto* t = dyn_cast<MemTransferInst>(mem)) {
-    call(b, "sim_copy_bytes", Type::getVoidTy(c_), {to, b.CreateAddrSpaceCast(t->getRawSource(), ptr_), n, b.getInt32(site)});
+    call(b, "sim_copy_bytes", Type::getVoidTy(c_),
+         {to, b.CreateAddrSpaceCast(t->getRawSource(), ptr_), n, b.getInt32(site)});
   } else {
     Value* v = b.CreateZExtOrTrunc(cast<MemSetInst>(mem)->getValue(), i32_);
     call(b, "sim_set_bytes", Type::getVoidTy(c_), {to, v, n, b.getInt32(site)});

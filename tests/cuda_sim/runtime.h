@@ -18,9 +18,9 @@ struct RuntimeFunction {
   const char* name;
   void* address;
 };
-std::span<const RuntimeFunction> access_functions();      ///< access.cc
-std::span<const RuntimeFunction> cooperation_functions(); ///< cooperate.cc
-std::span<const RuntimeFunction> math_functions();        ///< math.cc
+std::span<const RuntimeFunction> access_functions();       ///< access.cc
+std::span<const RuntimeFunction> cooperation_functions();  ///< cooperate.cc
+std::span<const RuntimeFunction> math_functions();         ///< math.cc
 
 /// The running kernel is wrong: reports one line that names the kernel, block, thread and instruction, and ends the
 /// kernel. Does not return. `site`: of the instruction, or kNoSite.

@@ -11,7 +11,7 @@ namespace {
 
 struct Streams {
   std::shared_ptr<Stream> legacy = std::make_shared<Stream>();
-  std::vector<std::shared_ptr<Stream>> all;      ///< destroyed ones with work left included
+  std::vector<std::shared_ptr<Stream>> all;  ///< destroyed ones with work left included
   std::condition_variable_any idle;
 };
 Streams& streams() {
@@ -68,8 +68,9 @@ std::shared_ptr<Stream> stream_of(CUstream h) {
 
 void add_stream(const std::shared_ptr<Stream>& s) {
   auto& all = streams().all;
-  all.erase(std::remove_if(all.begin(), all.end(), [](const auto& o) { return o->queue.empty() && o.use_count() == 1; }),
-            all.end());
+  all.erase(
+      std::remove_if(all.begin(), all.end(), [](const auto& o) { return o->queue.empty() && o.use_count() == 1; }),
+      all.end());
   add_handle(s);
   all.push_back(s);
 }
@@ -82,7 +83,8 @@ void submit(Stream& s, const std::shared_ptr<Stream>& self, WorkPtr work) {
   if (&s == streams().legacy.get()) {
     for (auto& o : streams().all) {
       if (o.get() == &s || !o->blocking || o->queue.empty()) continue;
-      require(!o->capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "work in the default stream while a blocking stream captures");
+      require(!o->capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+              "work in the default stream while a blocking stream captures");
       op.after.push_back({o, o->enqueued});
     }
   } else if (s.blocking && !streams().legacy->queue.empty()) {

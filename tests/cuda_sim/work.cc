@@ -15,8 +15,8 @@ constexpr char kPoison = '\xff';
 bool alive(std::uint64_t p, std::uint64_t bytes, bool write, const char* what) {
   std::string why = memory().why_not(p, bytes);
   if (why.empty()) return true;
-  report_error(CUDA_ERROR_ILLEGAL_ADDRESS, cat(what, ": ", write ? "writes " : "reads ", bytes, " bytes at ", hex(p), ": ",
-                                              why, ": ", memory().describe(p, bytes)));
+  report_error(CUDA_ERROR_ILLEGAL_ADDRESS, cat(what, ": ", write ? "writes " : "reads ", bytes, " bytes at ", hex(p),
+                                               ": ", why, ": ", memory().describe(p, bytes)));
   return false;
 }
 
@@ -44,7 +44,8 @@ void run(const CopyWork& c) {
   for (std::uint64_t z = 0; z < c.depth; ++z)
     for (std::uint64_t y = 0; y < c.height; ++y) {
       const std::uint64_t offset = z * c.from_slice + y * c.from_pitch;
-      const std::uint64_t from = c.staged ? reinterpret_cast<std::uint64_t>(c.staged->data()) + offset : c.from + offset;
+      const std::uint64_t from =
+          c.staged ? reinterpret_cast<std::uint64_t>(c.staged->data()) + offset : c.from + offset;
       copy_row(c.to + z * c.to_slice + y * c.to_pitch, from, c.width, to_device, from_device);
     }
   const std::uint64_t bytes = c.width * c.height * c.depth;
@@ -88,9 +89,10 @@ CopyWork make_copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes, co
   return c;
 }
 
-MemsetWork make_memset(std::uint64_t to, std::uint64_t pitch, std::uint32_t value, std::uint32_t element, std::uint64_t width,
-                       std::uint64_t height, const char* entry) {
-  require(element == 1 || element == 2 || element == 4, CUDA_ERROR_INVALID_VALUE, entry, ": elements of ", element, " bytes");
+MemsetWork make_memset(std::uint64_t to, std::uint64_t pitch, std::uint32_t value, std::uint32_t element,
+                       std::uint64_t width, std::uint64_t height, const char* entry) {
+  require(element == 1 || element == 2 || element == 4, CUDA_ERROR_INVALID_VALUE, entry, ": elements of ", element,
+          " bytes");
   require(to % element == 0, CUDA_ERROR_INVALID_VALUE, entry, ": ", hex(to), " is not a multiple of ", element);
   require(height <= 1 || pitch >= width * element, CUDA_ERROR_INVALID_VALUE, entry, ": pitch ", pitch);
   for (std::uint64_t y = 0; y < height && width; ++y) memory().require_range(to + y * pitch, width * element, entry);

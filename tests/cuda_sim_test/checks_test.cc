@@ -13,7 +13,8 @@ class Checks : public Sim {
  protected:
   void expect_error(CUresult got, CUresult wanted, std::initializer_list<const char*> words) {
     EXPECT_EQ(got, wanted);
-    for (const char* w : words) EXPECT_NE(last_error().find(w), std::string::npos) << w << " is not in: " << last_error();
+    for (const char* w : words)
+      EXPECT_NE(last_error().find(w), std::string::npos) << w << " is not in: " << last_error();
     // Every later call fails alike, until the state is reset (which a driver has no way to).
     std::size_t free_bytes = 0, total = 0;
     EXPECT_EQ(CALL(cuMemGetInfo)(&free_bytes, &total), wanted);
@@ -38,7 +39,8 @@ TEST_F(Checks, ReadOutOfBounds) {
   for (EACH_ORDER) {
     USE_ORDER;
     expect_error(run(f, 2, 64, {p, q, 0}), CUDA_ERROR_ILLEGAL_ADDRESS,
-                 {"kernel k", "block (1,0,0)", "reads 4 bytes", "out of bounds", "400 bytes at", "cuMemAlloc", "[%v = load i32"});
+                 {"kernel k", "block (1,0,0)", "reads 4 bytes", "out of bounds", "400 bytes at", "cuMemAlloc",
+                  "[%v = load i32"});
   }
 }
 
@@ -63,7 +65,8 @@ TEST_F(Checks, Misaligned) {
 TEST_F(Checks, ReadsWhatNobodyWrote) {
   const CUdeviceptr fresh = device(256), q = device(256);
   CUfunction f = copy_kernel();
-  expect_error(run(f, 1, 1, {fresh, q, 0}), CUDA_ERROR_ILLEGAL_ADDRESS, {"nobody wrote 4 of them", "byte 0 of allocation"});
+  expect_error(run(f, 1, 1, {fresh, q, 0}), CUDA_ERROR_ILLEGAL_ADDRESS,
+               {"nobody wrote 4 of them", "byte 0 of allocation"});
   OK(CALL(cuMemsetD8)(fresh, 0, 6));
   OK(run(f, 1, 1, {fresh, q, 0}));
   expect_error(run(f, 1, 2, {fresh, q, 0}), CUDA_ERROR_ILLEGAL_ADDRESS, {"thread (1,0,0)", "nobody wrote 2 of them"});
@@ -101,45 +104,55 @@ TEST_F(Checks, PointersThatAreNone) {
   int on_host = 0;
   const CUdeviceptr q = device(256);
   CUfunction f = copy_kernel();
-  expect_error(run(f, 1, 1, {reinterpret_cast<std::uint64_t>(&on_host), q, 0}), CUDA_ERROR_ILLEGAL_ADDRESS, {"host memory"});
+  expect_error(run(f, 1, 1, {reinterpret_cast<std::uint64_t>(&on_host), q, 0}), CUDA_ERROR_ILLEGAL_ADDRESS,
+               {"host memory"});
   expect_error(run(f, 1, 1, {0, q, 0}), CUDA_ERROR_ILLEGAL_ADDRESS, {"null pointer"});
 }
 
 TEST_F(Checks, SharedMemory) {
   const std::string table = "@s = internal addrspace(3) global [32 x i32] undef, align 4\n" + kBarrier;
-  CUfunction beyond = load("k", {8, 8, 8}, kernel(R"(
+  CUfunction beyond = load("k", {8, 8, 8},
+                           kernel(R"(
   %e = getelementptr i32, ptr addrspace(3) @s, i32 %t
   store i32 %t, ptr addrspace(3) %e, align 4
-)", table));
+)",
+                                  table));
   OK(run(beyond, 1, 32, {0, 0, 0}));
-  expect_error(run(beyond, 1, 33, {0, 0, 0}), CUDA_ERROR_ILLEGAL_ADDRESS, {"thread (32,0,0)", "byte 128 of shared variable s of 128 bytes"});
-  CUfunction unwritten = load("k", {8, 8, 8}, kernel(R"(
+  expect_error(run(beyond, 1, 33, {0, 0, 0}), CUDA_ERROR_ILLEGAL_ADDRESS,
+               {"thread (32,0,0)", "byte 128 of shared variable s of 128 bytes"});
+  CUfunction unwritten = load("k", {8, 8, 8},
+                              kernel(R"(
   %e = getelementptr i32, ptr addrspace(3) @s, i32 %t
   %v = load i32, ptr addrspace(3) %e, align 4
-)", table));
+)",
+                                     table));
   // What an earlier block left there does not count.
   OK(run(beyond, 1, 32, {0, 0, 0}));
   expect_error(run(unwritten, 1, 32, {0, 0, 0}), CUDA_ERROR_ILLEGAL_ADDRESS, {"nobody wrote 4 of them: shared memory"});
 }
 
 TEST_F(Checks, BarrierAfterSomeThreadsEnded) {
-  CUfunction f = load("k", {8, 8, 8}, kernel(R"(
+  CUfunction f = load("k", {8, 8, 8},
+                      kernel(R"(
   %early = icmp sge i32 %tid, 40
   br i1 %early, label %end, label %wait
 wait:
   call void @llvm.nvvm.barrier0()
   br label %end
 end:
-)", kBarrier));
+)",
+                             kBarrier));
   for (EACH_ORDER) {
     USE_ORDER;
-    expect_error(run(f, 1, 64, {0, 0, 0}), CUDA_ERROR_LAUNCH_FAILED, {"divergent code", "40 threads", "24 have ended", "barrier 0"});
+    expect_error(run(f, 1, 64, {0, 0, 0}), CUDA_ERROR_LAUNCH_FAILED,
+                 {"divergent code", "40 threads", "24 have ended", "barrier 0"});
   }
   OK(run(f, 1, 40, {0, 0, 0}));
 }
 
 TEST_F(Checks, BarriersAtDifferentPlacesOfOneWarp) {
-  CUfunction f = load("k", {8, 8, 8}, kernel(R"(
+  CUfunction f = load("k", {8, 8, 8},
+                      kernel(R"(
   %odd = trunc i32 %tid to i1
   br i1 %odd, label %one, label %other
 one:
@@ -149,23 +162,28 @@ other:
   call void @llvm.nvvm.barrier0()
   br label %end
 end:
-)", kBarrier));
+)",
+                             kBarrier));
   expect_error(run(f, 1, 64, {0, 0, 0}), CUDA_ERROR_LAUNCH_FAILED, {"divergent code", "same warp"});
 }
 
 TEST_F(Checks, ShuffleInDivergentCode) {
   const std::string shuffle = "declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)\n";
-  CUfunction waits = load("k", {8, 8, 8}, kernel(R"(
+  CUfunction waits = load("k", {8, 8, 8},
+                          kernel(R"(
   %low = icmp slt i32 %tid, 16
   br i1 %low, label %one, label %end
 one:
   %v = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %tid, i32 16, i32 31)
   br label %end
 end:
-)", shuffle));
+)",
+                                 shuffle));
   // The others have ended: the lanes they would have been read from take no part.
   expect_error(run(waits, 1, 32, {0, 0, 0}), CUDA_ERROR_LAUNCH_FAILED, {"shuffle", "takes no part"});
-  CUfunction mask = load("k", {8, 8, 8}, kernel("%v = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 65535, i32 %tid, i32 1, i32 31)", shuffle));
+  CUfunction mask =
+      load("k", {8, 8, 8},
+           kernel("%v = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 65535, i32 %tid, i32 1, i32 31)", shuffle));
   OK(run(mask, 1, 16, {0, 0, 0}));
   expect_error(run(mask, 1, 32, {0, 0, 0}), CUDA_ERROR_LAUNCH_FAILED, {"lane 16 is not in the mask 0xffff"});
 }
@@ -176,7 +194,8 @@ TEST_F(Checks, TrapsAndShapes) {
   EXPECT_EQ(run(f, 0, 1, {0, 0, 0}), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(run(f, 1, 0, {0, 0, 0}), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(run(f, 1, 1025, {0, 0, 0}), CUDA_ERROR_INVALID_VALUE);
-  CUfunction bounded = load("k", {8, 8, 8}, kernel("") + "!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"maxntidx\", i32 64}\n");
+  CUfunction bounded =
+      load("k", {8, 8, 8}, kernel("") + "!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"maxntidx\", i32 64}\n");
   OK(run(bounded, 1, 64, {0, 0, 0}));
   EXPECT_EQ(run(bounded, 1, 128, {0, 0, 0}), CUDA_ERROR_INVALID_VALUE);
 }

@@ -25,8 +25,12 @@ class Graphs : public Sim {
     ASSERT_EQ(CALL(cuGraphCreate)(&graph_, 0), CUDA_SUCCESS);
   }
   void TearDown() override {
-    if (exec_) { EXPECT_EQ(CALL(cuGraphExecDestroy)(exec_), CUDA_SUCCESS); }
-    if (graph_) { EXPECT_EQ(CALL(cuGraphDestroy)(graph_), CUDA_SUCCESS); }
+    if (exec_) {
+      EXPECT_EQ(CALL(cuGraphExecDestroy)(exec_), CUDA_SUCCESS);
+    }
+    if (graph_) {
+      EXPECT_EQ(CALL(cuGraphDestroy)(graph_), CUDA_SUCCESS);
+    }
     Sim::TearDown();
   }
   struct Params {
@@ -48,7 +52,7 @@ class Graphs : public Sim {
     fill(a, n);
     CUgraphNode node = nullptr;
     EXPECT_EQ(CALL(cuGraphAddKernelNode)(&node, g ? g : graph_, after.data(), after.size(), &a.node), CUDA_SUCCESS);
-    a.n = 1000000;   // the node has its own copy by now
+    a.n = 1000000;  // the node has its own copy by now
     return node;
   }
   CUresult set(CUgraphNode node, std::uint64_t n) {
@@ -155,7 +159,7 @@ TEST_F(Graphs, UpdatesFromAnotherGraph) {
   EXPECT_EQ(CALL(cuGraphExecUpdate)(exec_, other_type, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
   EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED);
   EXPECT_EQ(info.errorNode, empty);
-  EXPECT_EQ(launched(), (2 + 3) * 2 + 30);   // as it was
+  EXPECT_EQ(launched(), (2 + 3) * 2 + 30);  // as it was
   for (CUgraph g : {same, wider, other_type}) OK(CALL(cuGraphDestroy)(g));
 }
 
@@ -163,7 +167,7 @@ TEST_F(Graphs, DestroyedHandles) {
   CUgraphNode a = add(1, {});
   OK(CALL(cuGraphInstantiate)(&exec_, graph_, 0));
   CUgraphExec gone = exec_;
-  OK(CALL(cuGraphDestroy)(graph_));           // the executable graph lives on
+  OK(CALL(cuGraphDestroy)(graph_));  // the executable graph lives on
   EXPECT_EQ(launched(), 3);
   EXPECT_EQ(set(a, 2), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(CALL(cuGraphDestroy)(graph_), CUDA_ERROR_INVALID_HANDLE);
@@ -213,7 +217,7 @@ TEST_F(Graphs, ChildGraphsAndCycles) {
   add(7, {}, child);
   CUgraphNode a = add(1, {}), c = nullptr;
   OK(CALL(cuGraphAddChildGraphNode)(&c, graph_, &a, 1, child));
-  OK(CALL(cuGraphDestroy)(child));   // the node has its own copy
+  OK(CALL(cuGraphDestroy)(child));  // the node has its own copy
   CUgraphNode b = add(10, {c});
   OK(CALL(cuGraphInstantiate)(&exec_, graph_, 0));
   EXPECT_EQ(launched(), ((2 + 1) * 2 + 7) * 2 + 10);
@@ -269,12 +273,12 @@ TEST_F(Graphs, CapturedWork) {
   OK(launch(s));
   CUgraph captured = nullptr;
   OK(CALL(cuStreamEndCapture)(s, &captured));
-  EXPECT_EQ(host<int>(p_, 1)[0], 1);   // nothing has run
+  EXPECT_EQ(host<int>(p_, 1)[0], 1);  // nothing has run
   std::size_t nodes = 0, edges = 0;
   OK(CALL(cuGraphGetNodes)(captured, nullptr, &nodes));
   OK(CALL(cuGraphGetEdges)(captured, nullptr, nullptr, nullptr, &edges));
   EXPECT_EQ(nodes, 3u);
-  EXPECT_EQ(edges, 3u);                // the second kernel waits for the first and for the copy
+  EXPECT_EQ(edges, 3u);  // the second kernel waits for the first and for the copy
   OK(CALL(cuGraphInstantiate)(&exec_, captured, 0));
   EXPECT_EQ(launched(), (1 * 2 + 4) * 2 + 4);
   EXPECT_EQ(host<int>(q, 1)[0], 6);

@@ -131,7 +131,8 @@ define ptx_kernel void @k(ptr addrspace(1) %p, ptr addrspace(1) %q, i64 %n) {
   %ctaid = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
   %first = mul i32 %ctaid, %ntid
   %t = add i32 %first, %tid
-)" + code + R"(
+)" + code +
+         R"(
   ret void
 }
 )";

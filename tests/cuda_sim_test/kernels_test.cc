@@ -81,14 +81,17 @@ TEST_F(Sim, Shuffles) {
 
 TEST_F(Sim, ShufflesOfSegmentsAndEdges) {
   // Within segments of 8 lanes: up keeps a lane's own value at the edge, idx wraps to the segment.
-  CUfunction f = load("k", {8, 8, 8}, kernel(R"(
+  CUfunction f = load("k", {8, 8, 8},
+                      kernel(R"(
   %up = call i32 @llvm.nvvm.shfl.sync.up.i32(i32 -1, i32 %t, i32 3, i32 6144)
   %idx = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %t, i32 10, i32 6175)
   %pp = getelementptr i32, ptr addrspace(1) %p, i32 %t
   store i32 %up, ptr addrspace(1) %pp, align 4
   %pq = getelementptr i32, ptr addrspace(1) %q, i32 %t
   store i32 %idx, ptr addrspace(1) %pq, align 4
-)", "declare i32 @llvm.nvvm.shfl.sync.up.i32(i32, i32, i32, i32)\ndeclare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)\n"));
+)",
+                             "declare i32 @llvm.nvvm.shfl.sync.up.i32(i32, i32, i32, i32)\ndeclare i32 "
+                             "@llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)\n"));
   const CUdeviceptr p = device(128), q = device(128);
   OK(run(f, 1, 32, {p, q, 0}));
   const auto up = host<int>(p, 32), idx = host<int>(q, 32);
@@ -99,7 +102,8 @@ TEST_F(Sim, ShufflesOfSegmentsAndEdges) {
 }
 
 TEST_F(Sim, VotesAndReductions) {
-  CUfunction f = load("k", {8, 8, 8}, kernel(R"(
+  CUfunction f = load("k", {8, 8, 8},
+                      kernel(R"(
   %odd = trunc i32 %t to i1
   %ballot = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 %odd)
   %any = call i1 @llvm.nvvm.vote.any.sync(i32 -1, i1 %odd)
@@ -116,7 +120,8 @@ TEST_F(Sim, VotesAndReductions) {
   %s4 = insertelement <4 x i32> %s3, i32 %max, i32 3
   %pp = getelementptr <4 x i32>, ptr addrspace(1) %p, i32 %t
   store <4 x i32> %s4, ptr addrspace(1) %pp, align 16
-)", R"(
+)",
+                             R"(
 declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
 declare i1 @llvm.nvvm.vote.any.sync(i32, i1)
 declare i1 @llvm.nvvm.vote.all.sync(i32, i1)
@@ -154,7 +159,8 @@ TEST_F(Sim, Atomics) {
 }
 
 TEST_F(Sim, DynamicSharedMemory) {
-  const std::string ir = kernel(R"(
+  const std::string ir =
+      kernel(R"(
   %mine = getelementptr i32, ptr addrspace(3) @dynamic, i32 %tid
   store i32 %t, ptr addrspace(3) %mine, align 4
   call void @llvm.nvvm.barrier0()
@@ -164,7 +170,8 @@ TEST_F(Sim, DynamicSharedMemory) {
   %v = load i32, ptr addrspace(3) %theirs, align 4
   %pp = getelementptr i32, ptr addrspace(1) %p, i32 %t
   store i32 %v, ptr addrspace(1) %pp, align 4
-)", "declare void @llvm.nvvm.barrier0()\n@dynamic = external addrspace(3) global [0 x i32], align 16\n");
+)",
+             "declare void @llvm.nvvm.barrier0()\n@dynamic = external addrspace(3) global [0 x i32], align 16\n");
   CUfunction f = load("k", {8, 8, 8}, ir);
   const CUdeviceptr p = device(2 * 64 * 4);
   for (EACH_ORDER) {
@@ -177,12 +184,14 @@ TEST_F(Sim, DynamicSharedMemory) {
   EXPECT_EQ(run(f, 1, 64, {p, 0, 0}, 60000), CUDA_ERROR_INVALID_VALUE);
   OK(CALL(cuFuncSetAttribute)(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 60000));
   OK(run(f, 1, 64, {p, 0, 0}, 60000));
-  EXPECT_EQ(CALL(cuFuncSetAttribute)(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 240000), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CALL(cuFuncSetAttribute)(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 240000),
+            CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(Sim, ArithmeticAsTheDeviceDoesIt) {
   // Conversions saturate, NaN becomes 0, division by zero does not trap, bfloat16 rounds to nearest even.
-  CUfunction f = load("k", {8, 8, 8}, kernel(R"(
+  CUfunction f = load("k", {8, 8, 8},
+                      kernel(R"(
   %px = getelementptr float, ptr addrspace(1) %q, i32 %t
   %x = load float, ptr addrspace(1) %px, align 4
   %i = fptosi float %x to i32
@@ -201,7 +210,8 @@ TEST_F(Sim, ArithmeticAsTheDeviceDoesIt) {
   %s4 = insertelement <4 x i32> %s3, i32 %cb, i32 3
   %pp = getelementptr <4 x i32>, ptr addrspace(1) %p, i32 %t
   store <4 x i32> %s4, ptr addrspace(1) %pp, align 16
-)", "declare <2 x bfloat> @llvm.nvvm.ff2bf16x2.rn(float, float)\n"));
+)",
+                             "declare <2 x bfloat> @llvm.nvvm.ff2bf16x2.rn(float, float)\n"));
   const CUdeviceptr q = device(std::vector<float>{3e9f, -3e9f, NAN, 1.00390625f, 1e-40f}), p = device(5 * 16);
   OK(run(f, 1, 5, {p, q, 5}));
   const auto got = host<std::uint32_t>(p, 20);
@@ -211,18 +221,21 @@ TEST_F(Sim, ArithmeticAsTheDeviceDoesIt) {
   EXPECT_EQ(got[12], 1u);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(got[4 * i + 1], 0xffffffffu);
   EXPECT_EQ(got[8 + 2], 0x7fffu);
-  EXPECT_EQ(got[12 + 2], 0x3f80u);    // halfway: to even
-  EXPECT_EQ(got[16 + 2], 0x0001u);    // subnormal: kept
+  EXPECT_EQ(got[12 + 2], 0x3f80u);  // halfway: to even
+  EXPECT_EQ(got[16 + 2], 0x0001u);  // subnormal: kept
   EXPECT_EQ(got[12 + 3], 0x3f803f80u);
 }
 
 TEST_F(Sim, GlobalTables) {
-  CUfunction f = load("k", {8, 8, 8}, kernel(R"(
+  CUfunction f =
+      load("k", {8, 8, 8},
+           kernel(R"(
   %e = getelementptr [4 x i32], ptr addrspace(4) @table, i32 0, i32 %t
   %v = load i32, ptr addrspace(4) %e, align 4
   %pp = getelementptr i32, ptr addrspace(1) %p, i32 %t
   store i32 %v, ptr addrspace(1) %pp, align 4
-)", "@table = internal addrspace(4) constant [4 x i32] [i32 2, i32 3, i32 5, i32 7], align 4\n"));
+)",
+                  "@table = internal addrspace(4) constant [4 x i32] [i32 2, i32 3, i32 5, i32 7], align 4\n"));
   const CUdeviceptr p = device(64);
   OK(run(f, 1, 4, {p, 0, 0}));
   EXPECT_EQ(host<int>(p, 4), (std::vector<int>{2, 3, 5, 7}));
@@ -242,7 +255,12 @@ define ptx_kernel void @mixed(ptr addrspace(1) %p, i32 %a, i16 %b, i64 %c) {
 }
 )");
   const CUdeviceptr p = device(8);
-  struct { CUdeviceptr p; std::uint32_t a; std::uint16_t b; std::uint64_t c; } args{p, 1000, 200, 30};
+  struct {
+    CUdeviceptr p;
+    std::uint32_t a;
+    std::uint16_t b;
+    std::uint64_t c;
+  } args{p, 1000, 200, 30};
   std::size_t size = sizeof args;
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &args, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
   OK(CALL(cuLaunchKernel)(f, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra));
@@ -255,7 +273,7 @@ TEST_F(Sim, WithoutChecks) {
   CUfunction f = load("block_sum", {8, 8, 8}, with_barrier(kBlockSum, "call void @llvm.nvvm.barrier0()"));
   const CUdeviceptr d = device(in), out = device(4);
   OK(run(f, 1, 256, {out, d, 256}));
-  OK(CALL(cuMemsetD32)(out, 0, 1));   // what kernels write is not seen as written
+  OK(CALL(cuMemsetD32)(out, 0, 1));  // what kernels write is not seen as written
   OK(run(f, 1, 256, {out, d, 256}));
   EXPECT_EQ(host<float>(out, 1)[0], 256.0f);
 }
@@ -267,16 +285,20 @@ TEST_F(Sim, UnknownCodeIsRefusedByName) {
   CUmodule m = nullptr;
   auto load_fails = [&](const std::string& body, const std::string& declarations, const char* word) {
     log[0] = 0;
-    EXPECT_EQ(CALL(cuModuleLoadDataEx)(&m, image("k", {8, 8, 8}, kernel(body, declarations)).c_str(), 2, options, values), CUDA_ERROR_INVALID_PTX);
+    EXPECT_EQ(
+        CALL(cuModuleLoadDataEx)(&m, image("k", {8, 8, 8}, kernel(body, declarations)).c_str(), 2, options, values),
+        CUDA_ERROR_INVALID_PTX);
     EXPECT_NE(std::string(log).find(word), std::string::npos) << log;
   };
   load_fails("call void asm sideeffect \"wgmma.fence.sync.aligned;\", \"\"()", "", "wgmma.fence.sync.aligned");
-  load_fails("%r = call i32 @llvm.nvvm.dp4a.unknown(i32 1)", "declare i32 @llvm.nvvm.dp4a.unknown(i32)\n", "dp4a.unknown");
+  load_fails("%r = call i32 @llvm.nvvm.dp4a.unknown(i32 1)", "declare i32 @llvm.nvvm.dp4a.unknown(i32)\n",
+             "dp4a.unknown");
   load_fails("call void @outside()", "declare void @outside()\n", "outside");
   EXPECT_EQ(CALL(cuModuleLoadData)(&m, "not ptx"), CUDA_ERROR_INVALID_PTX);
   EXPECT_EQ(CALL(cuModuleLoadData)(&m, ".version 7.8\n.target sm_120\n"), CUDA_ERROR_NO_BINARY_FOR_GPU);
   EXPECT_EQ(CALL(cuModuleLoadData)(&m, ".version 12.0\n.target sm_90\n"), CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
-  EXPECT_EQ(CALL(cuModuleLoadData)(&m, ".version 7.8\n.target sm_90\n.visible .entry k(.param .u64 a) { ret; }"), CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(CALL(cuModuleLoadData)(&m, ".version 7.8\n.target sm_90\n.visible .entry k(.param .u64 a) { ret; }"),
+            CUDA_ERROR_INVALID_PTX);
   // The parameters of the text and of the bitcode must agree.
   EXPECT_EQ(CALL(cuModuleLoadData)(&m, image("k", {8, 8}, kernel("")).c_str()), CUDA_ERROR_INVALID_PTX);
 }

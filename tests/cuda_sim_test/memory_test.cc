@@ -94,18 +94,18 @@ TEST_F(Memory, RangesAreBackedPieceByPiece) {
   CUdeviceptr range = 0;
   OK(CALL(cuMemAddressReserve)(&range, std::size_t{64} << 30, 0, 0, 0));
   EXPECT_EQ(free_bytes(), before);
-  EXPECT_EQ(CALL(cuMemsetD8)(range, 0, 4), CUDA_ERROR_INVALID_VALUE);   // nothing is mapped
+  EXPECT_EQ(CALL(cuMemsetD8)(range, 0, 4), CUDA_ERROR_INVALID_VALUE);  // nothing is mapped
   CUmemGenericAllocationHandle piece[2];
   for (int i = 0; i < 2; ++i) {
     OK(CALL(cuMemCreate)(&piece[i], kPiece, &prop_, 0));
     OK(CALL(cuMemMap)(range + i * kPiece, kPiece, 0, piece[i], 0));
-    OK(CALL(cuMemRelease)(piece[i]));                                   // the mapping keeps it
+    OK(CALL(cuMemRelease)(piece[i]));  // the mapping keeps it
   }
   EXPECT_EQ(free_bytes(), before - 2 * kPiece);
-  EXPECT_EQ(CALL(cuMemsetD8)(range, 0, 4), CUDA_ERROR_INVALID_VALUE);   // no access yet
+  EXPECT_EQ(CALL(cuMemsetD8)(range, 0, 4), CUDA_ERROR_INVALID_VALUE);  // no access yet
   const auto rw = access(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
   OK(CALL(cuMemSetAccess)(range, 2 * kPiece, &rw, 1));
-  OK(CALL(cuMemsetD32)(range + kPiece - 64, 5, 32));                    // across both pieces
+  OK(CALL(cuMemsetD32)(range + kPiece - 64, 5, 32));  // across both pieces
   CUfunction f = add_one();
   OK(run(f, 1, 32, {range + kPiece - 64, 0, 0}));
   EXPECT_EQ(host<int>(range + kPiece - 64, 32), std::vector<int>(32, 6));
@@ -113,7 +113,7 @@ TEST_F(Memory, RangesAreBackedPieceByPiece) {
   EXPECT_EQ(run(f, 1, 1, {range + 2 * kPiece, 0, 0}), CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_NE(last_error().find("no memory is mapped there"), std::string::npos) << last_error();
   CALL(reprise_simulator_reset)();
-  EXPECT_EQ(CALL(cuMemAddressFree)(range, std::size_t{64} << 30), CUDA_ERROR_INVALID_VALUE);   // still mapped
+  EXPECT_EQ(CALL(cuMemAddressFree)(range, std::size_t{64} << 30), CUDA_ERROR_INVALID_VALUE);  // still mapped
   EXPECT_EQ(CALL(cuMemUnmap)(range, kPiece / 2), CUDA_ERROR_INVALID_VALUE);
   OK(CALL(cuMemUnmap)(range, 2 * kPiece));
   EXPECT_EQ(free_bytes(), before);
@@ -132,7 +132,7 @@ TEST_F(Memory, OnePieceMappedTwice) {
   const auto rw = access(CU_MEM_ACCESS_FLAGS_PROT_READWRITE), none = access(CU_MEM_ACCESS_FLAGS_PROT_NONE);
   OK(CALL(cuMemSetAccess)(range, 2 * kPiece, &rw, 1));
   OK(CALL(cuMemsetD32)(range, 41, 4));
-  EXPECT_EQ(host<int>(range + kPiece, 4), std::vector<int>(4, 41));     // bytes, and that they were written
+  EXPECT_EQ(host<int>(range + kPiece, 4), std::vector<int>(4, 41));  // bytes, and that they were written
   OK(CALL(cuMemSetAccess)(range + kPiece, kPiece, &none, 1));
   EXPECT_EQ(run(add_one(), 1, 1, {range + kPiece, 0, 0}), CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_NE(last_error().find("cuMemSetAccess"), std::string::npos) << last_error();

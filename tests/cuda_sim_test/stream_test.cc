@@ -82,8 +82,10 @@ TEST_F(Deferred, StreamsAreOrderedByEventsAlone) {
       OK(CALL(cuStreamSynchronize)(a_));
       wrong += host<int>(p_, 1)[0] != 2;
     }
-    if (with_event) EXPECT_EQ(wrong, 0);
-    else EXPECT_GT(wrong, 0);
+    if (with_event)
+      EXPECT_EQ(wrong, 0);
+    else
+      EXPECT_GT(wrong, 0);
   }
 }
 
@@ -114,7 +116,8 @@ TEST_F(Deferred, EventsAndQueriesEndByThemselves) {
 TEST_F(Deferred, HostFunctionsRunInOrderAndMayTakeLocks) {
   OK(CALL(cuMemcpyHtoDAsync)(p_, pinned_, 4, a_));
   static int calls = 0;
-  OK(CALL(cuLaunchHostFunc)(a_, [](void* p) { ++*static_cast<int*>(p); }, &calls));
+  OK(CALL(cuLaunchHostFunc)(
+      a_, [](void* p) { ++*static_cast<int*>(p); }, &calls));
   OK(CALL(cuEventRecord)(event_, a_));
   OK(CALL(cuEventSynchronize)(event_));
   EXPECT_EQ(calls, 1);
@@ -172,7 +175,7 @@ TEST_F(Deferred, LaunchedGraphsKeepTheirParameters) {
   OK(CALL(cuMemcpyDtoHAsync)(pinned_, p_, 4, a_));
   args[2] = 22;
   OK(CALL(cuGraphExecKernelNodeSetParams)(e, node, &p));
-  OK(CALL(cuGraphExecDestroy)(e));   // what was launched still runs
+  OK(CALL(cuGraphExecDestroy)(e));  // what was launched still runs
   OK(CALL(cuGraphDestroy)(g));
   OK(CALL(cuStreamSynchronize)(a_));
   EXPECT_EQ(pinned(), 21);

@@ -14,7 +14,8 @@ std::string image(const std::string& entry, const std::vector<int>& params, cons
   llvm::LLVMContext context;
   llvm::SMDiagnostic why;
   const std::string text =
-      "target datalayout = \"e-i64:64-i128:128-v16:16-v32:32-n16:32:64\"\ntarget triple = \"nvptx64-nvidia-cuda\"\n" + ir;
+      "target datalayout = \"e-i64:64-i128:128-v16:16-v32:32-n16:32:64\"\ntarget triple = \"nvptx64-nvidia-cuda\"\n" +
+      ir;
   auto module = llvm::parseAssemblyString(text, why, context);
   if (!module) {
     std::string message;
@@ -27,7 +28,8 @@ std::string image(const std::string& entry, const std::vector<int>& params, cons
   llvm::raw_string_ostream out(bitcode);
   llvm::WriteBitcodeToFile(*module, out);
   out.flush();
-  std::string ptx = "//\n// Generated\n//\n.version 7.8\n.target sm_90\n.address_size 64\n.visible .entry " + entry + "(\n";
+  std::string ptx =
+      "//\n// Generated\n//\n.version 7.8\n.target sm_90\n.address_size 64\n.visible .entry " + entry + "(\n";
   for (std::size_t i = 0; i < params.size(); ++i)
     ptx += "\t.param .u" + std::to_string(8 * params[i]) + " " + entry + "_param_" + std::to_string(i) +
            (i + 1 < params.size() ? ",\n" : "\n");

@@ -59,8 +59,9 @@ class Sim : public ::testing::Test {
 };
 
 /// Sets the order of threads, for messages and for the simulator.
-#define EACH_ORDER const char* order : {"forward", "reverse", "random"}
-#define USE_ORDER   \
+#define EACH_ORDER \
+  const char* order : { "forward", "reverse", "random" }
+#define USE_ORDER      \
   SCOPED_TRACE(order); \
   CALL(reprise_simulator_set_order)(order, 7)
 
