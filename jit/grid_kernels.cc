@@ -20,9 +20,33 @@ constexpr Kind kKinds[] = {
     {kernels::kGridAttention, emit_attention},
     {kernels::kGridAttentionPart, emit_attention_part},
     {kernels::kGridAttentionJoin, emit_attention_join},
+    {kernels::kGridArgReduce, emit_arg_reduce},
+    {kernels::kGridCumsum, emit_cumsum},
+    {kernels::kGridOrder, emit_order},
 };
 
 }  // namespace
+
+Vs GridWalk::offsets(V index) const {
+  Vs r(strides.size());
+  V rest = index;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    V i = d ? rest % sizes[d] : rest;
+    if (d) rest = rest / sizes[d];
+    for (std::size_t t = 0; t < r.size(); ++t) r[t] = r[t].v ? r[t] + i * strides[t][d] : i * strides[t][d];
+  }
+  return r;
+}
+
+V order_key(GridCode& g, DType t, const V& x) {
+  if (!is_floating(t)) return item_size(t) == 8 ? x : g.convert(t, DType::Int32, x);
+  int top = t == DType::Float64 ? 63 : 31;
+  V zeroless = x + 0.0;  // -0.0 + 0.0 is 0.0
+  V bits = g.wrap(g.bits(zeroless.v));
+  V most = g.wrap(g.b.CreateLShr(llvm::ConstantInt::getAllOnesValue(bits.v->getType()), 1));
+  V sign = g.wrap(g.b.CreateAShr(bits.v, static_cast<std::uint64_t>(top)));
+  return g.select(x != x, most, bits ^ (sign & most));
+}
 
 device::ImagePtr compile_grid(const kernels::MicroKernelSpec& spec, const device::CodeTarget& target) {
   for (const Kind& kind : kKinds) {

@@ -14,5 +14,29 @@ void emit_product_sum(GridModule&, const GridParams&);
 void emit_attention(GridModule&, const GridParams&);
 void emit_attention_part(GridModule&, const GridParams&);
 void emit_attention_join(GridModule&, const GridParams&);
+void emit_arg_reduce(GridModule&, const GridParams&);
+void emit_cumsum(GridModule&, const GridParams&);
+void emit_order(GridModule&, const GridParams&);
+
+/// A walk over dims as a kernel takes it: sizes, then strides by tensor.
+struct GridWalk {
+  GridWalk(GridCode& g, int dims, int tensors) : g(g) {
+    for (int d = 0; d < dims; ++d) sizes.push_back(g.take());
+    for (int t = 0; t < tensors; ++t) {
+      strides.emplace_back();
+      for (int d = 0; d < dims; ++d) strides.back().push_back(g.take());
+    }
+  }
+  static int ints(int dims, int tensors) { return dims * (1 + tensors); }
+  /// Offset of each tensor's element `index` (i64), counted with the last dim fastest.
+  Vs offsets(V index) const;
+
+  GridCode& g;
+  Vs sizes;
+  std::vector<Vs> strides;
+};
+
+/// An integer that orders as elements do, as a signed number; NaN is the greatest. 32 bits, or 64 for types of 64.
+V order_key(GridCode&, DType, const V& element);
 
 }  // namespace reprise::jit

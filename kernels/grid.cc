@@ -11,7 +11,7 @@ GridLaunches grid_launches(const GridContext& cx) {
     case graph::OpClass::Attention:
       return grid_attention(cx);
     default:
-      return std::nullopt;
+      return grid_rows(cx);
   }
 }
 

@@ -71,4 +71,30 @@ inline constexpr const char *kGridAttentionPart = "attention_part", *kGridAttent
 inline constexpr std::int64_t kAttentionFewRows = 16;
 inline constexpr std::int64_t kAttentionChunk = 128;  ///< keys that a block scores at a time
 
+// ---- rows: what is done along one dim, for every index of the others. A walk over dims with T tensors is: R sizes,
+// then R strides for each tensor, dims outermost first.
+
+/// The place of the greatest (least) element of n, the first one of equals; a NaN is greater (less) than everything.
+/// params: dtype, least (0, 1), row dims, dims of n. buffers: x, out (Int64).
+/// ints: rows, n, offsets of x, out; walk of rows (x, out); walk of n (x).
+inline constexpr const char* kGridArgReduce = "arg_reduce";
+constexpr int kArgReduceThreads = 256;
+/// Up to this many elements a warp has a row, then a block.
+inline constexpr std::int64_t kArgReduceWarp = 1024;
+
+/// Running sums, of floats in Float64, each rounded once; of integers in Int64.
+/// params: dtype of x, of out, row dims. buffers: x, out.
+/// ints: rows, n, offsets of x, out, steps along n of x, out; walk of rows (x, out).
+inline constexpr const char* kGridCumsum = "cumsum";
+constexpr int kCumsumThreads = 256;
+
+/// The first k of every row in order, with their places; equals in order of place (kernels/reference/order.cc). A block
+/// has a row. params: dtype, descending (0, 1), row dims. buffers: x, keys, key_places, values, places (Int64). keys
+/// and key_places (Int32): 2 * order_scratch elements for each row. ints: rows, n, k, scratch elements, offsets of x,
+/// values, places, steps along n of these; walk of rows (x, values, places).
+inline constexpr const char* kGridOrder = "order";
+constexpr int kOrderThreads = 256;
+inline constexpr std::int64_t kOrderShared = 1024;  ///< entries that are ordered in shared memory
+constexpr bool order_is_wide(DType t) { return item_size(t) == 8; }
+
 }  // namespace reprise::kernels

@@ -11,6 +11,7 @@ namespace reprise::kernels {
 using GridLaunches = std::optional<std::vector<GridLaunch>>;
 GridLaunches grid_matmul(const GridContext&);
 GridLaunches grid_attention(const GridContext&);
+GridLaunches grid_rows(const GridContext&);
 
 /// Collects a launch's buffers; ints follow in the order that kernels/grid_kernels.h gives.
 struct GridLaunchBuilder {
@@ -30,6 +31,17 @@ struct GridLaunchBuilder {
     launch.ints.insert(launch.ints.end(), v.begin(), v.end());
     return *this;
   }
+};
+
+/// Some dims that tensors share, without those of size 1, neighbours joined where all strides provably allow it; at
+/// least one. As kernels take it: sizes, then strides by tensor.
+struct GridWalkDims {
+  GridWalkDims(const Ints& sizes, const std::vector<Ints>& strides, std::uint32_t dims);
+  Ints sizes;
+  std::vector<Ints> strides;
+  std::int64_t dims() const { return static_cast<std::int64_t>(sizes.size()); }
+  Int count() const;
+  void add_to(GridLaunchBuilder&) const;
 };
 
 /// Numbers the blocks of a grid along x. More than the device can number is more than any memory holds.

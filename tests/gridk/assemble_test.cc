@@ -44,7 +44,7 @@ TEST(GridAssemble, Products) {
 }
 
 TEST(GridAssemble, Attention) {
-  for (DType t : {DType::Float32, DType::Float16, DType::BFloat16})
+  for (DType t : {DType::Float32, DType::BFloat16})
     for (std::int64_t depth : {64, 128, 80}) {
       expect_assembles({kGridAttention, {n(t), depth, depth, 0, 1}});
       expect_assembles({kGridAttentionPart, {n(t), depth, depth, 0, 0, 4}});
@@ -59,6 +59,16 @@ TEST(GridAssemble, Attention) {
       expect_assembles({kGridAttentionPart, {n(DType::Float32), 7, 20, mask, 1, rows}});
     }
   }
+}
+
+TEST(GridAssemble, Rows) {
+  for (DType t : {DType::Float32, DType::BFloat16, DType::Float64, DType::Int64, DType::UInt8, DType::Bool}) {
+    if (t != DType::Bool) expect_assembles({kGridArgReduce, {n(t), 0, 1, 1}});
+    expect_assembles({kGridCumsum, {n(t), n(is_floating(t) ? t : DType::Int64), 1}});
+    expect_assembles({kGridOrder, {n(t), 1, 1}});
+  }
+  expect_assembles({kGridArgReduce, {n(DType::Float32), 1, 2, 3}});
+  expect_assembles({kGridOrder, {n(DType::Float32), 0, 3}});
 }
 
 }  // namespace

@@ -1,0 +1,126 @@
+// What is done along one dim for every index of the others: argmax, argmin, cumsum, topk, sort.
+#include "kernels/grid_lower.h"
+#include "kernels/lower_layout.h"
+
+namespace reprise::kernels {
+
+using graph::OpId;
+
+GridWalkDims::GridWalkDims(const Ints& all_sizes, const std::vector<Ints>& all_strides, std::uint32_t dims) {
+  strides.resize(all_strides.size());
+  for (std::size_t d = 0; d < all_sizes.size(); ++d) {
+    if (!(dims >> d & 1) || known_as(all_sizes[d], 1)) continue;
+    bool joins = !sizes.empty();
+    for (std::size_t t = 0; t < strides.size(); ++t)
+      joins = joins && same_number(strides[t].back(), all_strides[t][d] * all_sizes[d]);
+    if (joins) {
+      sizes.back() = sizes.back() * all_sizes[d];
+      for (std::size_t t = 0; t < strides.size(); ++t) strides[t].back() = all_strides[t][d];
+      continue;
+    }
+    sizes.push_back(all_sizes[d]);
+    for (std::size_t t = 0; t < strides.size(); ++t) strides[t].push_back(all_strides[t][d]);
+  }
+  if (!sizes.empty()) return;
+  sizes.push_back(1);
+  for (Ints& s : strides) s.push_back(0);
+}
+Int GridWalkDims::count() const { return numel(sizes); }
+void GridWalkDims::add_to(GridLaunchBuilder& l) const {
+  l.launch.ints.insert(l.launch.ints.end(), sizes.begin(), sizes.end());
+  for (const Ints& s : strides) l.launch.ints.insert(l.launch.ints.end(), s.begin(), s.end());
+}
+
+namespace {
+
+/// A 0-dim tensor as one of one element.
+Layout at_least_1d(Layout l) {
+  if (l.dim() == 0) l.sizes.push_back(1), l.strides.push_back(1);
+  return l;
+}
+int dim_of(const graph::NodeArg& a, int rank) {
+  std::int64_t d = std::get<Int>(a).hint();
+  return static_cast<int>(d < 0 ? d + rank : d);
+}
+std::uint32_t all_dims(int rank) { return (1u << rank) - 1; }
+std::int64_t number_of(DType t) { return static_cast<std::int64_t>(t); }
+
+GridLaunches arg_reduce(const GridContext& cx) {
+  const Operand &in = cx.operands[0], &result = cx.operands[1];
+  Layout x = at_least_1d(in.layout), out = result.layout;
+  bool one = std::holds_alternative<Int>(cx.node.args[1]) && in.layout.dim() > 0;
+  std::uint32_t reduced = one ? 1u << dim_of(cx.node.args[1], x.dim()) : all_dims(x.dim());
+  // The result's strides by dims of x: it lacks the reduced ones unless it keeps them.
+  Ints to;
+  int next = 0;
+  bool keeps = out.dim() == x.dim();
+  for (int d = 0; d < x.dim(); ++d) {
+    bool gone = reduced >> d & 1;
+    to.push_back(gone ? Int(0) : out.strides[keeps ? d : next]);
+    if (!gone) ++next;
+  }
+  GridWalkDims rows(x.sizes, {x.strides, to}, all_dims(x.dim()) & ~reduced), inner(x.sizes, {x.strides}, reduced);
+  GridLaunchBuilder l(kGridArgReduce,
+                      {number_of(in.dtype), cx.node.op == OpId::argmin ? 1 : 0, rows.dims(), inner.dims()},
+                      [](const std::int64_t* i) {
+                        return grid_of(i[1] <= kArgReduceWarp ? blocks_for(i[0], kArgReduceThreads / 32) : i[0]);
+                      });
+  l.buffer(in.buffer).buffer(result.buffer, true);
+  l.ints({rows.count(), inner.count(), x.offset, out.offset});
+  rows.add_to(l), inner.add_to(l);
+  return std::vector<GridLaunch>{std::move(l.launch)};
+}
+
+GridLaunches cumsum(const GridContext& cx) {
+  const Operand &in = cx.operands[0], &result = cx.operands[1];
+  Layout x = at_least_1d(in.layout), out = at_least_1d(result.layout);
+  int dim = dim_of(cx.node.args[1], x.dim());
+  GridWalkDims rows(x.sizes, {x.strides, out.strides}, all_dims(x.dim()) & ~(1u << dim));
+  GridLaunchBuilder l(kGridCumsum, {number_of(in.dtype), number_of(result.dtype), rows.dims()},
+                      [](const std::int64_t* i) { return grid_of(i[1] == 0 ? 0 : i[0]); });
+  l.buffer(in.buffer).buffer(result.buffer, true);
+  l.ints({rows.count(), x.sizes[dim], x.offset, out.offset, x.strides[dim], out.strides[dim]});
+  rows.add_to(l);
+  return std::vector<GridLaunch>{std::move(l.launch)};
+}
+
+GridLaunches order(const GridContext& cx, const graph::NodeArg& dim_arg, bool descending) {
+  const Operand &in = cx.operands[0], &v = cx.operands[1], &p = cx.operands[2];
+  Layout x = at_least_1d(in.layout), values = at_least_1d(v.layout), places = at_least_1d(p.layout);
+  int dim = dim_of(dim_arg, x.dim());
+  GridWalkDims rows(x.sizes, {x.strides, values.strides, places.strides}, all_dims(x.dim()) & ~(1u << dim));
+  Int n = x.sizes[dim], k = values.sizes[dim];
+  bool wide = order_is_wide(in.dtype);
+  bool shared = !wide && (known_at_most(n, kOrderShared) || known_at_most(k, kOrderShared));
+  Int room = shared ? Int(0) : Int::max(k, Int::min(n, kOrderShared)), all = Int::max(1, rows.count() * room * 2);
+  std::uint32_t keys = cx.scratch(wide ? DType::Int64 : DType::Int32, all * (wide ? 8 : 4)),
+                key_places = cx.scratch(DType::Int32, all * 4);
+  GridLaunchBuilder l(kGridOrder, {number_of(in.dtype), descending ? 1 : 0, rows.dims()},
+                      [](const std::int64_t* i) { return grid_of(i[2] == 0 ? 0 : i[0]); });
+  l.buffer(in.buffer).buffer(keys, true).buffer(key_places, true).buffer(v.buffer, true).buffer(p.buffer, true);
+  l.ints({rows.count(), n, k, room, x.offset, values.offset, places.offset, x.strides[dim], values.strides[dim],
+          places.strides[dim]});
+  rows.add_to(l);
+  return std::vector<GridLaunch>{std::move(l.launch)};
+}
+
+}  // namespace
+
+GridLaunches grid_rows(const GridContext& cx) {
+  auto flag = [&](std::size_t i) { return std::get<bool>(cx.node.args[i]); };
+  switch (cx.node.op) {
+    case OpId::argmax:
+    case OpId::argmin:
+      return arg_reduce(cx);
+    case OpId::cumsum:
+      return cumsum(cx);
+    case OpId::topk:
+      return order(cx, cx.node.args[2], flag(3));
+    case OpId::sort:
+      return order(cx, cx.node.args[1], flag(2));
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace reprise::kernels

@@ -1,0 +1,118 @@
+#include <cmath>
+
+#include "node_run.h"
+
+namespace reprise::kernels::testing {
+namespace {
+
+using graph::NodeArg;
+using graph::OpId;
+using graph::ValueId;
+
+const std::vector<DType> kTypes{DType::Float32, DType::BFloat16, DType::Float16, DType::Float64, DType::Int64,
+                                DType::Int32,   DType::Int8,     DType::UInt8,   DType::Bool};
+
+class GridRows : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!device_here()) GTEST_SKIP() << "no device here";
+  }
+  /// Many equal values; floats have NaN, infinities and both zeros among them.
+  Strided values(DType t, const std::vector<std::int64_t>& sizes) {
+    Strided x = any_strides(rng, t, sizes);
+    for (std::int64_t i = 0; i < x.numel(); ++i) {
+      unsigned kind = rng() % 40;
+      double v = static_cast<double>(rng() % 50) - (t == DType::UInt8 ? 0 : 25);
+      if (is_floating(t) && kind == 0 && special) v = NAN;
+      if (is_floating(t) && kind == 1 && special) v = rng() % 2 ? INFINITY : -INFINITY;
+      if (is_floating(t) && kind == 2) v = -0.0;
+      x.set(i, t == DType::Bool ? rng() % 2 : v);
+    }
+    return x;
+  }
+  NodeResults run(OpId op, std::vector<NodeArg> args, const Strided& x) {
+    args.insert(args.begin(), ValueId{});
+    return run_node(op, args, {x}, rng() % 2 ? Known::All : Known::Ones,
+                    [&](DType t, std::vector<std::int64_t> s) { return any_strides(rng, t, s); });
+  }
+  std::mt19937 rng{7};
+  bool special = true;
+};
+
+std::string text(DType t, const std::vector<std::int64_t>& sizes) {
+  std::string s(dtype_name(t));
+  for (std::int64_t n : sizes) s += " " + std::to_string(n);
+  return s;
+}
+
+TEST_F(GridRows, ArgReductions) {
+  using Shapes = std::vector<std::vector<std::int64_t>>;
+  const Shapes shapes{{7}, {3, 40}, {2, 5, 3}, {2, 1500}, {1, 1}, {0, 4}}, few{{40}, {1100}};
+  for (DType t : kTypes) {
+    if (t == DType::Bool) continue;
+    for (const auto& sizes : t == DType::Float32 || t == DType::Int64 ? shapes : few)
+      for (OpId op : {OpId::argmax, OpId::argmin}) {
+        for (std::int64_t dim = 0; dim < static_cast<std::int64_t>(sizes.size()); ++dim) {
+          if (sizes[static_cast<std::size_t>(dim)] == 0) continue;
+          NodeResults one = run(op, {NodeArg(Int(dim)), rng() % 2 == 0}, values(t, sizes));
+          expect_close(one, 0, 0, text(t, sizes));
+        }
+        if (sizes[0] == 0) continue;
+        NodeResults all = run(op, {NodeArg(), false}, values(t, sizes));
+        expect_close(all, 0, 0, text(t, sizes) + " all");
+        if (HasFatalFailure()) return;
+      }
+  }
+}
+
+TEST_F(GridRows, Cumsum) {
+  using Shapes = std::vector<std::vector<std::int64_t>>;
+  const Shapes shapes{{9}, {2, 1030}, {3, 4, 5}, {0, 3}, {3, 0}, {}}, few{{9}, {3, 50}};
+  for (DType t : kTypes)
+    for (const auto& sizes : t == DType::Float32 || t == DType::Bool ? shapes : few)
+      for (std::int64_t dim = 0; dim < std::max<std::int64_t>(1, static_cast<std::int64_t>(sizes.size())); ++dim) {
+        special = sizes.size() == 1;
+        NodeResults r = run(OpId::cumsum, {NodeArg(Int(dim)), NodeArg()}, values(t, sizes));
+        expect_close(r,
+                     t == DType::BFloat16  ? 4e-3
+                     : t == DType::Float16 ? 5e-4
+                     : is_floating(t)      ? 1e-7
+                                           : 0,
+                     1e-9, text(t, sizes));
+        if (HasFatalFailure()) return;
+      }
+}
+
+TEST_F(GridRows, SortAndTopk) {
+  using Shapes = std::vector<std::vector<std::int64_t>>;
+  const Shapes shapes{{9}, {2, 33}, {3, 4, 5}, {1300}, {2, 0}, {}, {1}}, few{{2, 33}, {1100}};
+  for (DType t : kTypes)
+    for (const auto& sizes : t == DType::Float32 || t == DType::Float64 ? shapes : few)
+      for (bool descending : {false, true}) {
+        std::int64_t rank = static_cast<std::int64_t>(sizes.size()),
+                     dim = rank > 1 ? static_cast<std::int64_t>(rng() % rank) : 0;
+        std::int64_t n = rank ? sizes[static_cast<std::size_t>(dim)] : 1;
+        NodeResults sorted = run(OpId::sort, {NodeArg(Int(dim)), descending}, values(t, sizes));
+        expect_close(sorted, 0, 0, text(t, sizes) + " sort");
+        for (std::int64_t k : {std::int64_t{rank ? 0 : 1}, std::min<std::int64_t>(n, 5)}) {
+          NodeResults best = run(OpId::topk, {NodeArg(Int(k)), NodeArg(Int(dim)), descending, true}, values(t, sizes));
+          expect_close(best, 0, 0, text(t, sizes) + " topk " + std::to_string(k));
+        }
+        if (HasFatalFailure()) return;
+      }
+}
+
+TEST_F(GridRows, TopkOfLongRows) {
+  for (DType t : {DType::Float32, DType::BFloat16, DType::Int64})
+    for (std::int64_t k : {1, 50, 1100}) {
+      NodeResults r = run(OpId::topk, {NodeArg(Int(k)), NodeArg(Int(-1)), true, true}, values(t, {2, 2500}));
+      expect_close(r, 0, 0, text(t, {2, 2500}) + " topk " + std::to_string(k));
+    }
+  Strided same(DType::Float32, {1500});
+  for (std::int64_t i = 0; i < 1500; ++i) same.set(i, 3);
+  NodeResults r = run(OpId::topk, {NodeArg(Int(7)), NodeArg(Int(0)), true, true}, same);
+  expect_close(r, 0, 0, "equal elements");
+}
+
+}  // namespace
+}  // namespace reprise::kernels::testing
