@@ -79,6 +79,8 @@ Value* Emitter::to_memory(DType t, Value* r) {
     case DType::Float16:
       return b.CreateBitCast(b.CreateFPTrunc(r, like(r, b.getHalfTy())), like(r, i(16)));
     case DType::BFloat16: {
+      if (cx.host.rounds_to_bfloat16)
+        return b.CreateBitCast(b.CreateFPTrunc(r, like(r, b.getBFloatTy())), like(r, i(16)));
       // By integer arithmetic, not vcvtneps2bf16: that flushes denormals. Nearest even; a NaN keeps its sign and stays
       // one.
       Value* x = bits(r);

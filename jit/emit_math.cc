@@ -47,8 +47,11 @@ Value* MathEmitter::scale(Value* p, Value* n) {
     if (full) args.push_back(b.getInt32(4));  // rounding as the mode says
     return b.CreateIntrinsic(id, {}, args);
   }
-  // In two factors, because 2^n itself may not be a float. The first product is exact.
-  Value* whole = b.CreateFPToSI(n, e.like(p, b.getInt32Ty()));
+  return scale_by(p, b.CreateFPToSI(n, e.like(p, b.getInt32Ty())));
+}
+
+/// In two factors, because 2^n itself may not be a float. The first product is exact.
+Value* MathEmitter::scale_by(Value* p, Value* whole) {
   Value* half = b.CreateAShr(whole, 1);
   auto power = [&](Value* k) { return e.floats(b.CreateShl(b.CreateAdd(k, e.integer(k, 127)), 23)); };
   return b.CreateFMul(b.CreateFMul(p, power(half)), power(b.CreateSub(whole, half)));
@@ -68,6 +71,7 @@ MathEmitter::Split MathEmitter::exp_split(Value* x) {
 
 /// Here r's own rounding is let into the result, and the polynomial is of e^r itself: a third fewer instructions.
 Value* MathEmitter::exp(Value* x) {
+  if (e.cx.host.approximates) return exp_scaled(x);
   x = at_least(at_most(x, 90), -105);
   Value* n = e.call(Intrinsic::roundeven, b.CreateFMul(x, c(x, kLog2e)));
   Value* r = e.fma(n, c(x, -kLn2Low), e.fma(n, c(x, -kLn2High), x));
@@ -77,6 +81,8 @@ Value* MathEmitter::exp(Value* x) {
 }
 
 Value* MathEmitter::exp_scaled(Value* x, double exponent_offset) {
+  if (e.cx.host.approximates)
+    return exp2_approximate(at_least(at_most(x, 90), -105), kLog2e, static_cast<int>(exponent_offset));
   const Split s = exp_split(at_least(at_most(x, 90), -105));
   Value* n = exponent_offset == 0 ? s.n : b.CreateFAdd(s.n, c(x, exponent_offset));
   return scale(b.CreateFAdd(s.p, c(x, 1)), n);
@@ -84,6 +90,7 @@ Value* MathEmitter::exp_scaled(Value* x, double exponent_offset) {
 
 Value* MathEmitter::exp2(Value* x) {
   x = at_least(at_most(x, 130), -151);
+  if (e.cx.host.approximates) return exp2_approximate(x, 1, 0);
   Value* n = e.call(Intrinsic::roundeven, x);
   Value* r = b.CreateFSub(x, n);
   Value* q = poly(r, {0.69314720625068599, 0.24022651345319045, 0.055503277887586837, 0.0096180039669999055,
@@ -171,7 +178,7 @@ Value* MathEmitter::log1p(Value* x) {
 Value* MathEmitter::tanh(Value* x) {
   Value* a = at_most(e.call(Intrinsic::fabs, x), 10);  // tanh(10) rounds to 1
   Value* y = half_expm1(b.CreateFAdd(a, a));
-  Value* quotient = b.CreateFDiv(y, b.CreateFAdd(y, c(x, 1)));
+  Value* quotient = quotient_of(y, b.CreateFAdd(y, c(x, 1)));
   Value* small = e.fma(b.CreateFNeg(y), quotient, y);
   return e.call(Intrinsic::copysign, b.CreateSelect(b.CreateFCmpOLT(y, c(x, 1)), small, quotient), x);
 }
@@ -179,7 +186,7 @@ Value* MathEmitter::tanh(Value* x) {
 Value* MathEmitter::sigmoid(Value* x) {
   Value* t = exp_scaled(b.CreateFNeg(e.call(Intrinsic::fabs, x)));
   Value* top = b.CreateSelect(b.CreateFCmpOLT(x, c(x, 0)), t, c(x, 1));
-  Value* quotient = b.CreateFDiv(top, b.CreateFAdd(t, c(x, 1)));
+  Value* quotient = quotient_of(top, b.CreateFAdd(t, c(x, 1)));
   Value* small = e.fma(b.CreateFNeg(t), quotient, t);  // t / (1 + t) where t is small, as in tanh
   return b.CreateSelect(b.CreateFCmpOLT(x, c(x, -1.4)), small, quotient);
 }

@@ -45,6 +45,10 @@ class MathEmitter {
   Value* at_most(Value* x, double most);                              ///< a NaN stays
   Value* at_least(Value* x, double least);
   Value* scale(Value* p, Value* n);
+  Value* scale_by(Value* p, Value* whole);  ///< the same for an integer n
+  /// 2^(x * factor + offset) by a processor's approximation of 2^x (emit_math_approximate.cc).
+  Value* exp2_approximate(Value* x, double factor, int offset);
+  Value* quotient_of(Value* a, Value* d);  ///< a / d where neither it nor 1 / d comes near the ends of the range
   Split exp_split(Value* x);
   Value* half_expm1(Value* x);
   Value* scale_exp_of_negative(Value* x);

@@ -19,6 +19,8 @@ struct Host {
   int vector_bits = 128;      ///< widest vectors the CPU computes in
   bool avx512 = false;        ///< F, BW, DQ and VL: masks are cheap and every element width has masked memory access
   bool avx512bf16 = false, avx512vnni = false, avx512fp16 = false, fma = false, amx = false;
+  bool rounds_to_bfloat16 = false;  ///< in one instruction that keeps subnormals
+  bool approximates = false;        ///< has instructions for 2^x and 1/x, right to about an ulp (NVPTX)
   bool runtime_calls = true;  ///< code may call functions of this process; else a library inside its module
 };
 const Host& host();

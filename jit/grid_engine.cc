@@ -62,17 +62,16 @@ device::ImagePtr build(const std::string& key, const device::CodeTarget& target,
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash_text(key)));
   const std::string name = std::string("reprise_grid_") + digits;
-  static const Host grid_host = [] {
-    Host h;
-    h.fma = true, h.runtime_calls = false;
-    return h;
-  }();
+  Host processor;
+  processor.cpu = "sm_" + std::to_string(sm);
+  processor.fma = true, processor.approximates = true, processor.rounds_to_bfloat16 = sm >= 80;
+  processor.runtime_calls = false;
   llvm::LLVMContext& context = thread_context();
   llvm::TargetMachine& tm = machine(sm);
   llvm::Module m(name, context);
   m.setTargetTriple(kTriple);
   m.setDataLayout(tm.createDataLayout());
-  GridModule g{{context, m, grid_host, name.c_str()}, target, sm, {}, 0};
+  GridModule g{{context, m, processor, name.c_str()}, target, sm, {}, 0};
   emit(g);
   check_module(m, key);
   dump_file(name + ".kernel", key);
