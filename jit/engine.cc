@@ -20,6 +20,7 @@
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "jit/grid_engine.h"
 #include "jit/kernel_cache.h"
 #include "jit/module_tools.h"
 
@@ -183,7 +184,8 @@ CodePtr compile_module(std::string key, const EmitFn& emit) {
 
 CacheStats cache_stats() {
   const auto s = cache().stats();
-  return {s.built, s.hits, LinkedCode::live(), s.build_us};
+  const GridCacheStats g = grid_cache_stats();
+  return {s.built + g.built, s.hits + g.hits, LinkedCode::live(), s.build_us + g.build_us};
 }
 void drop_unused_code() { cache().drop_unused(); }
 

@@ -15,6 +15,7 @@
 #include "base/errors.h"
 #include "base/hash.h"
 #include "base/knobs.h"
+#include "jit/disk_cache.h"
 #include "jit/kernel_cache.h"
 #include "jit/module_tools.h"
 
@@ -112,7 +113,21 @@ device::ImagePtr compile_grid_module(const std::string& key, const device::CodeT
   const int sm = grid_architecture(target.arch);
   const std::string whole = key + "; sm_" + std::to_string(sm) + (target.indirect ? " indirect" : "") +
                             (target.with_ir ? " ir" : "") + "; code " + std::to_string(code_key()) + "\n";
-  return cache().get(whole, [&] { return build(whole, target, sm, emit); });
+  return cache().get(whole, [&] {
+    // Images for the simulator stay off the disk: they are large, and their IR is what tests are about. With
+    // REPRISE_DUMP every stage is wanted again.
+    const bool on_disk = !target.with_ir && knobs().dump.empty();
+    if (on_disk)
+      if (device::ImagePtr found = disk_load(whole)) return found;
+    device::ImagePtr made = build(whole, target, sm, emit);
+    if (on_disk) disk_store(whole, *made);
+    return made;
+  });
+}
+
+GridCacheStats grid_cache_stats() {
+  const auto s = cache().stats();
+  return {s.built, s.hits, s.build_us};
 }
 
 }  // namespace reprise::jit

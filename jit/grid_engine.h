@@ -18,11 +18,17 @@ struct GridModule {
 };
 using GridEmitFn = std::function<void(GridModule&)>;
 
-/// Finds `key` in the process's cache or emits and compiles it to PTX. `key` must determine the code (with code_key()
-/// and the target, which are added). Any thread; a key that another thread compiles right now is waited for. An
-/// exception of `emit` passes through and leaves nothing in the cache. With target.with_ir the PTX ends in comment
-/// lines "// reprise-ir <base64>": the module's bitcode as it was before code generation.
+/// Finds `key` in the process's cache or on disk (disk_cache.h), or emits and compiles it to PTX. `key` must determine
+/// the code (with code_key() and the target, which are added). Any thread; a key that another thread compiles right now
+/// is waited for. An exception of `emit` passes through and leaves nothing in the cache. With target.with_ir the PTX
+/// ends in comment lines "// reprise-ir <base64>": the module's bitcode as it was before code generation.
 device::ImagePtr compile_grid_module(const std::string& key, const device::CodeTarget& target, const GridEmitFn& emit);
+
+/// Of this process's cache; what came from the disk counts as built.
+struct GridCacheStats {
+  std::int64_t built, hits, build_us;
+};
+GridCacheStats grid_cache_stats();
 
 /// The architecture that code for "sm_<n>" is generated for: the newest that LLVM knows and that is not newer. Throws
 /// InvalidArgument for what is not of that form or older than sm_70.

@@ -1,6 +1,7 @@
 // Every PTX that loop kernels give is assembled by ptxas for each architecture, without spills.
 #include <gtest/gtest.h>
 
+#include "base/knobs.h"
 #include "jit/grid.h"
 #include "tests/grid/assembler.h"
 #include "tests/grid/kernels.h"
@@ -35,6 +36,7 @@ struct Assemble : ::testing::Test {
       kernels_ += 1, most_ = std::max(most_, a.registers);
     }
   }
+  Scoped<std::string> no_disk_{knobs().cache_dir, "off"};
   int kernels_ = 0, most_ = 0;
 };
 
@@ -47,7 +49,11 @@ TEST_F(Assemble, RandomLoops) {
   for (std::uint32_t seed = 1; seed <= 25; ++seed) check(random_loop(seed), "seed " + std::to_string(seed), seed % 2);
 }
 
-TEST(GridCode, WhatThereIsNoneForIsSaidBefore) {
+struct GridCode : ::testing::Test {
+  Scoped<std::string> no_disk_{knobs().cache_dir, "off"};
+};
+
+TEST_F(GridCode, WhatThereIsNoneForIsSaidBefore) {
   device::CodeTarget target;
   target.arch = "sm_90";
   for (const DType t : {DType::Float32, DType::Float64})
@@ -63,7 +69,7 @@ TEST(GridCode, WhatThereIsNoneForIsSaidBefore) {
     }
 }
 
-TEST(GridCode, OfUnknownArchitecturesIsRefused) {
+TEST_F(GridCode, OfUnknownArchitecturesIsRefused) {
   const LoopKernel k = reduction(ReduceOp::Sum, DType::Float32, true, 4, 4);
   for (const char* arch : {"sm_60", "gfx90a", "", "sm_"}) {
     device::CodeTarget target;
@@ -75,7 +81,7 @@ TEST(GridCode, OfUnknownArchitecturesIsRefused) {
   EXPECT_EQ(jit::compile_grid(k, newer)->image->code, jit::compile_grid(k, known)->image->code);
 }
 
-TEST(GridCode, CarriesItsIrInLinesThatReadersTake) {
+TEST_F(GridCode, CarriesItsIrInLinesThatReadersTake) {
   const LoopKernel k = layer_norm(DType::Float32, true, 4, 4);
   device::CodeTarget target;
   target.arch = "sm_90", target.with_ir = true;
