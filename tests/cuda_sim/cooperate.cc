@@ -81,6 +81,8 @@ std::uint32_t barrier_reduce(std::uint32_t kind, std::uint32_t predicate, std::u
   return kind == 0 ? set : kind == 1 ? set == thread_count() : set != 0;
 }
 
+void complete(std::uint32_t warp, std::uint32_t lane);
+
 /// Waits until every lane of the mask that has not ended does the same; then `result` is set.
 std::uint64_t together(std::uint32_t operation, std::uint32_t mask, std::uint32_t site) {
   Thread& t = self();
@@ -90,7 +92,8 @@ std::uint64_t together(std::uint32_t operation, std::uint32_t mask, std::uint32_
   t.mask = mask;
   t.site = site;
   t.state = Thread::State::Warp;
-  complete_warp(t.warp);
+  g_exec.warps[t.warp].waiting |= 1u << t.lane;
+  complete(t.warp, t.lane);
   if (t.state == Thread::State::Warp || g_exec.failed) yield();
   return t.result;
 }
@@ -168,6 +171,21 @@ void perform(Thread* warp, std::uint32_t members) {
   for (std::uint32_t m = members; m; m &= m - 1) warp[std::countr_zero(m)].state = Thread::State::Ready;
 }
 
+/// The lanes that `lane` waits for go on with it if all of them have arrived. Lanes that have ended take no part.
+void complete(std::uint32_t warp_number, std::uint32_t lane) {
+  Execution::Warp& w = g_exec.warps[warp_number];
+  Thread* warp = &g_exec.threads[warp_number * 32];
+  const Thread& t = warp[lane];
+  const std::uint32_t members = t.mask & w.present & ~w.ended;
+  if (members & ~w.waiting) return;
+  for (std::uint32_t m = members; m; m &= m - 1) {
+    const Thread& o = warp[std::countr_zero(m)];
+    if (o.operation != t.operation || o.mask != t.mask) return;
+  }
+  w.waiting &= ~members;
+  perform(warp, members);
+}
+
 void warp_barrier(std::uint32_t mask, std::uint32_t site) { together(kWarpBarrier, mask, site); }
 std::uint64_t shuffle(std::uint32_t mode, std::uint32_t mask, std::uint32_t value, std::uint32_t b, std::uint32_t c,
                       std::uint32_t site) {
@@ -215,22 +233,11 @@ RuntimeFunction entry(const char* name, F* f) {
 
 }  // namespace
 
-void complete_warp(std::uint32_t w) {
-  const std::uint32_t first = w * 32, count = std::min(32u, thread_count() - first);
-  Thread* warp = &g_exec.threads[first];
-  for (std::uint32_t lane = 0; lane < count; ++lane) {
-    const Thread& t = warp[lane];
-    if (t.state != Thread::State::Warp) continue;
-    std::uint32_t members = 0;
-    bool complete = true;
-    for (std::uint32_t m = t.mask; m && complete; m &= m - 1) {
-      const auto l = static_cast<std::uint32_t>(std::countr_zero(m));
-      if (l >= count || warp[l].state == Thread::State::Done) continue;  // takes no part
-      complete = warp[l].state == Thread::State::Warp && warp[l].operation == t.operation && warp[l].mask == t.mask;
-      members |= 1u << l;
-    }
-    if (complete) perform(warp, members);
-  }
+void end_lane(const Thread& t) {
+  Execution::Warp& w = g_exec.warps[t.warp];
+  w.ended |= 1u << t.lane;
+  for (std::uint32_t lane = 0; lane < 32 && w.waiting; ++lane)
+    if (w.waiting >> lane & 1) complete(t.warp, lane);
 }
 
 std::string describe_waiting() {

@@ -60,9 +60,11 @@ char* stacks() {
 using Main = void (*)();
 
 void prepare(Thread& t, std::uint64_t index, Main main) {
-  auto* top =
-      reinterpret_cast<void**>(stacks() + (index + 1) * kStack - 56);  // 8 past a multiple of 16, as at any function
-  top[0] = nullptr;                                                    // where `main` would return to
+  // 8 past a multiple of 16, as at the start of any function; and not all at the same place of a page, where they would
+  // contend for the same lines of the cache.
+  const std::uint64_t from_end = 56 + index % 61 * 64;
+  auto* top = reinterpret_cast<void**>(stacks() + (index + 1) * kStack - from_end);
+  top[0] = nullptr;  // where `main` would return to
   top[-1] = reinterpret_cast<void*>(main);
   for (int r = 2; r <= 7; ++r) top[-r] = nullptr;  // six registers
   t.stack = top - 7;
@@ -144,6 +146,8 @@ void run_block() {
     t.groups.clear(), t.open.clear();
     prepare(t, i, run_one);
   }
+  g_exec.warps.assign((n + 31) / 32, {~0u, 0, 0});
+  if (n % 32) g_exec.warps.back().present = (1u << n % 32) - 1;
   for (auto& bar : g_exec.barriers) bar = {};
   static std::vector<std::uint32_t> order;
   order_of(order, n);
@@ -158,7 +162,7 @@ void run_block() {
       resume(t);
       if (g_exec.failed) return;
       progress = true;
-      if (t.state == Thread::State::Done) ++ended, complete_warp(t.warp);
+      if (t.state == Thread::State::Done) ++ended, end_lane(t);
       if (g_exec.failed) return;
       if (g_exec.restart) break;
     }

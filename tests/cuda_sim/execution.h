@@ -41,6 +41,10 @@ struct Execution {
   bool failed = false;
   bool restart = false;          ///< a barrier opened: the scheduler starts from its first thread
   std::uint64_t shared_end = 0;  ///< end of dynamic shared memory
+  struct Warp {
+    std::uint32_t present = 0, waiting = 0, ended = 0;  ///< lanes
+  };
+  std::vector<Warp> warps;
   struct Barrier {
     std::uint32_t arrived = 0, expected = 0;
   } barriers[16];
@@ -49,8 +53,8 @@ extern Execution g_exec;
 
 /// Leaves the running thread; returns when the scheduler picks it again.
 void yield();
-/// Threads of `warp` that wait for each other and are complete go on. Called when one arrives or ends.
-void complete_warp(std::uint32_t warp);
+/// A thread ended: those of its warp that waited for it go on.
+void end_lane(const Thread&);
 bool on_kernel_stack(std::uint64_t p, std::uint64_t bytes);
 /// "12 threads wait at ..., 4 have ended": for a block in which nobody can go on.
 std::string describe_waiting();

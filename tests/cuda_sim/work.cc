@@ -14,6 +14,7 @@ constexpr char kPoison = '\xff';
 
 bool alive(std::uint64_t p, std::uint64_t bytes, bool write, const char* what) {
   std::string why = memory().why_not(p, bytes);
+  if (why.empty() && std::memchr(g_arena.shadow(p), kBlocked, bytes)) why = "given back to the allocator";
   if (why.empty()) return true;
   report_error(CUDA_ERROR_ILLEGAL_ADDRESS, cat(what, ": ", write ? "writes " : "reads ", bytes, " bytes at ", hex(p),
                                                ": ", why, ": ", memory().describe(p, bytes)));

@@ -86,6 +86,10 @@ TEST_F(Checks, AllocatorsMayForgetAndBlock) {
   expect_error(run(f, 1, 64, {p, q, 0}), CUDA_ERROR_ILLEGAL_ADDRESS, {"thread (32,0,0)", "nobody wrote"});
   CALL(reprise_simulator_block)(q, 128);
   expect_error(run(f, 1, 1, {p, q, 0}), CUDA_ERROR_ILLEGAL_ADDRESS, {"writes 4 bytes", "given back to the allocator"});
+  int word = 0;
+  OK(CALL(cuMemcpyHtoD)(q + 128, &word, 4));
+  expect_error(CALL(cuMemcpyDtoH)(&word, q + 124, 4), CUDA_ERROR_ILLEGAL_ADDRESS,
+               {"a copy: reads 4 bytes", "given back"});
   CALL(reprise_simulator_forget)(q, 128);
   OK(run(f, 1, 32, {p, q, 0}));
 }
