@@ -16,6 +16,7 @@
 #include "kernels/lower_kernel.h"
 #include "kernels/lower_native.h"
 #include "kernels/matmul.h"
+#include "kernels/split_reduction.h"
 
 namespace reprise::kernels {
 
@@ -78,6 +79,19 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle 
   out.push_back({std::move(launch), name, node.loc, def.may_fail, std::move(nodes)});
 }
 
+void add_loop(Launch launch, BufferPlan& p, LaunchStyle style, std::vector<Launch>& out) {
+  if (style == LaunchStyle::Grids) {
+    auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
+    if (auto split = split_reduction(std::get<LoopLaunch>(launch.what), scratch)) {
+      Launch part = launch;
+      part.what = std::move(split->part), part.name += "_part";
+      launch.what = std::move(split->rest);
+      out.push_back(std::move(part));
+    }
+  }
+  out.push_back(std::move(launch));
+}
+
 /// Drops buffers nobody uses (their value was computed inside a kernel) and renumbers.
 void drop_unused_buffers(Lowered& l) {
   std::vector<bool> used(l.buffers.size());
@@ -114,7 +128,7 @@ Lowered lower(const Graph& g, std::string_view mode, LaunchStyle style) {
   std::vector<Unit> units = fuse(g, plan, mode == "full");
   Lowered out;
   for (const Unit& u : units) {
-    if (u.loop) out.launches.push_back(loop_launch(g, plan, u));
+    if (u.loop) add_loop(loop_launch(g, plan, u), plan, style, out.launches);
     else native_launches(g, plan, plan.items[u.items[0]], style, out.launches);
   }
   out.buffers = std::move(plan.buffers);
