@@ -16,11 +16,16 @@ namespace reprise::runtime {
 
 using graph::OutputSpec;
 
-Recording::Recording(const Program& p, const std::int64_t* values, PlanMemory& memory, Recording* retired) : program_(p), slots_(p.exprs.size()) {
+Recording::Recording(const Program& p, const std::int64_t* values, PlanMemory& memory, Recording* retired) : program_(p) {
+  std::unique_ptr<Instance> old;
+  if (retired) {
+    slots_ = std::move(retired->slots_), params_ = std::move(retired->params_), temp_offset_ = std::move(retired->temp_offset_);
+    old.reset(retired->free_.exchange(nullptr));
+  }
+  slots_.resize(p.exprs.size());
   p.exprs.evaluate(values, slots_.data());
-  std::size_t n = 0;
-  for (const Program::LoopStep& s : p.loops) n += s.params.size();
-  params_.reserve(n);
+  params_.clear();
+  params_.reserve(p.n_loop_params);
   for (const Program::LoopStep& s : p.loops)
     for (Slot slot : s.params) params_.push_back(slots_[slot]);
   temp_offset_.assign(p.buffer_bytes.size(), -1);
@@ -36,10 +41,7 @@ Recording::Recording(const Program& p, const std::int64_t* values, PlanMemory& m
     for (std::size_t i = 0; i < p.lives.size(); ++i) temp_offset_[p.lives[i].buffer] = plan.offsets[i];
     temp_bytes_ = plan.total;
   }
-  std::unique_ptr<DeviceReplay> reuse;
-  if (retired)
-    if (std::unique_ptr<Instance> old(retired->free_.exchange(nullptr)); old) reuse = std::move(old->device);
-  free_.store(make_instance(std::move(reuse)).release());
+  free_.store(make_instance(std::move(old)).release());
   const Instance& i = *free_.load();
   if (i.device) graph_bytes_ = i.device->graph_bytes();
   bytes_ = static_cast<std::int64_t>(sizeof *this + 8 * (slots_.size() + params_.size() + temp_offset_.size()) + sizeof i +
@@ -47,14 +49,14 @@ Recording::Recording(const Program& p, const std::int64_t* values, PlanMemory& m
            i.host.bytes() + graph_bytes_;
 }
 
-std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<DeviceReplay> reuse) const {
+std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<Instance> retired) const {
   const Program& p = program_;
-  auto i = std::make_unique<Instance>(p);
+  std::unique_ptr<Instance> i = retired ? std::move(retired) : std::make_unique<Instance>(p);
   i->base.assign(p.buffer_bytes.size(), nullptr);
   if (p.uses_random) i->slots = slots_;
   i->results.assign(p.outputs.size(), nullptr);
   i->host.resolve(slots_.data());
-  if (!device::runs_host_code(p.device)) i->device = std::make_unique<DeviceReplay>(p, slots_.data(), temp_offset_, std::move(reuse));
+  if (!device::runs_host_code(p.device)) i->device = std::make_unique<DeviceReplay>(p, slots_.data(), temp_offset_, std::move(i->device));
   return i;
 }
 
@@ -129,7 +131,12 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
   Entry e;
   e.hash = h;
   for (std::uint32_t w : words) e.key.push_back(values[w]);
-  e.recording = std::make_shared<Recording>(program_, values, plan_, retired);
+  try {
+    e.recording = std::make_shared<Recording>(program_, values, plan_, retired);
+  } catch (...) {
+    if (retired) drop_last();  // what it was made of is gone
+    throw;
+  }
   counters().recordings_made.add();
   ++made_;
   bytes_ += e.recording->bytes();
@@ -143,24 +150,25 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
                {{"live", entries_.size()}, {"launches", program_.steps.size()}, {"pool_bytes", r.temp_bytes()}, {"bytes", r.bytes()}, {"values", entries_.front().key}});
   }
   while (entries_.size() > 1 && (static_cast<std::int64_t>(entries_.size()) > max_count || bytes_ > max_bytes)) {
-    auto last = std::prev(entries_.end());
-    bytes_ -= last->recording->bytes();
-    ++evicted_;
-    counters().recordings_evicted.add();
     if (log::on(log::Channel::Recordings))
       log::event(log::Channel::Recordings, "recording_evicted", name,
                  "the least recently used recording is dropped: " + std::to_string(entries_.size()) + " of at most " + std::to_string(max_count) + ", " +
-                     std::to_string(bytes_) + " bytes of at most " + std::to_string(max_bytes),
-                 {{"live", entries_.size() - 1}, {"bytes", bytes_}, {"values", last->key}});
-    auto [b, e2] = by_hash_.equal_range(last->hash);
-    for (; b != e2; ++b)
-      if (b->second == last) {
-        by_hash_.erase(b);
-        break;
-      }
-    entries_.erase(last);
+                     std::to_string(bytes_ - entries_.back().recording->bytes()) + " bytes of at most " + std::to_string(max_bytes),
+                 {{"live", entries_.size() - 1}, {"bytes", bytes_ - entries_.back().recording->bytes()}, {"values", entries_.back().key}});
+    drop_last();
   }
   return entries_.front().recording;
+}
+
+void RecordingCache::drop_last() {
+  auto last = std::prev(entries_.end());
+  bytes_ -= last->recording->bytes();
+  ++evicted_;
+  counters().recordings_evicted.add();
+  auto [b, end] = by_hash_.equal_range(last->hash);
+  while (b != end && b->second != last) ++b;
+  if (b != end) by_hash_.erase(b);
+  entries_.erase(last);
 }
 
 RecordingCache::Counts RecordingCache::counts() const {

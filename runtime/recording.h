@@ -28,8 +28,8 @@ struct PlanMemory {
 /// are the addresses of inputs and results, which a replay fills in.
 class Recording {
  public:
-  /// `retired`: a recording of the same program that nobody replays any more, whose executable graphs this one takes
-  /// over; may be null.
+  /// `retired`: a recording of the same program that nobody replays any more, nor will, whatever becomes of this one:
+  /// its memory and executable graphs are taken over. May be null.
   Recording(const Program&, const std::int64_t* values, PlanMemory&, Recording* retired = nullptr);
 
   /// Runs every launch and builds the results. Throws what a kernel reports, with the operator's name and line; then the
@@ -52,7 +52,7 @@ class Recording {
     std::vector<std::int64_t> slots;               // of this call, when the program draws random numbers
     std::vector<Storage*> results;                 // by graph output
   };
-  std::unique_ptr<Instance> make_instance(std::unique_ptr<DeviceReplay> reuse) const;
+  std::unique_ptr<Instance> make_instance(std::unique_ptr<Instance> retired) const;
   struct Returner;
 
   const Program& program_;                         // the specialization outlives its recordings
@@ -76,6 +76,7 @@ class RecordingCache {
   Counts counts() const;
 
  private:
+  void drop_last();  // under mu_
   struct Entry {
     std::vector<std::int64_t> key;
     std::uint64_t hash;

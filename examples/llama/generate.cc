@@ -1,6 +1,7 @@
 #include "generate.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -20,18 +21,33 @@ rp::Tensor token_tensor(const std::string& text, std::size_t first, std::size_t 
   return rp::tensor_of(ids).to(device);
 }
 
+// A number that exactly the k largest of x reach (more where some are equal): -inf when fewer than k are numbers.
+// Bisection over the bits of a float, in the order of its value: each step is one branch-free pass.
+float kth_largest(const float* x, int n, int k) {
+  std::uint32_t key = 0;
+  constexpr std::uint32_t kLowest = 0x007fffff;  // -inf; what lies below and far above are NaNs
+  auto value = [](std::uint32_t of) {
+    return std::bit_cast<float>(of & 0x80000000u ? of ^ 0x80000000u : ~of);
+  };
+  for (std::uint32_t bit = 0x80000000u; bit != 0; bit >>= 1) {
+    const std::uint32_t trial = key | bit;
+    const float least = value(trial);
+    int reached = 0;
+    for (int i = 0; i < n; ++i) reached += x[i] >= least;
+    if (reached == k) return least;
+    if (reached > k || trial <= kLowest) key = trial;
+  }
+  return key <= kLowest ? -INFINITY : value(key);
+}
+
 }  // namespace
 
 int Sampler::operator()(const float* logits, int n) {
   if (options_.temperature <= 0) return static_cast<int>(std::max_element(logits, logits + n) - logits);
-  // The k likeliest, in order of their number: a selection is a good deal quicker than sorting, and as deterministic.
+  // The k likeliest, in order of their number.
   int k = options_.top_k > 0 ? std::min(options_.top_k, n) : n;
   float least = -INFINITY;
-  if (k < n) {
-    ranked_.assign(logits, logits + n);
-    std::nth_element(ranked_.begin(), ranked_.begin() + (k - 1), ranked_.end(), std::greater<float>());
-    least = ranked_[static_cast<std::size_t>(k - 1)];
-  }
+  if (k < n) least = kth_largest(logits, n, k);
   float most = *std::max_element(logits, logits + n);
   kept_.clear();
   weight_.clear();

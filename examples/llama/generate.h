@@ -24,7 +24,6 @@ class Sampler {
  private:
   SamplingOptions options_;
   std::mt19937_64 random_;
-  std::vector<float> ranked_;
   std::vector<int> kept_;
   std::vector<double> weight_;
 };

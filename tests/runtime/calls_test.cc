@@ -103,6 +103,24 @@ TEST(Recordings, AreBoundedByCountAndBytes) {
   EXPECT_EQ(recent.stats().recordings_made, 4);  // 2 3 . 4(drops 3) . 3
 }
 
+TEST(Recordings, MadeOfTheMemoryOfDisplacedOnesAreRight) {
+  auto work = [](Tensor x, Tensor w, Int from) {
+    Tensor y = softmax(mm(x, w), -1) + x.slice(1, from, from + 1);
+    return std::vector<Tensor>{y, cat({y, x}, 0).sum(), mm(y, w)};
+  };
+  auto few = compile(work, {.name = "few", .recordings_max = 2});
+  auto many = compile(work, {.name = "many"});
+  Tensor w = rand({16, 16});
+  for (int round = 0; round < 2; ++round)
+    for (int n : {9, 2, 33, 3, 4, 2, 70, 5}) {
+      Tensor x = rand({n, 16});
+      std::vector<Tensor> a = few(x, w, n % 7), b = many(x, w, n % 7);
+      for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].to_vector<float>(), b[i].to_vector<float>()) << n;
+    }
+  EXPECT_GT(few.stats().evictions, 10);
+  EXPECT_EQ(many.stats().evictions, 0);
+}
+
 TEST(Pool, IsAsLargeAsTheLargestSizeNeeds) {
   auto make = [] { return compile([](Tensor x, Tensor w) { return mm(softmax(mm(x, w), -1), w); }, {.name = "pool"}); };
   Tensor w = full({32, 32}, 0.1);
