@@ -35,6 +35,7 @@ class MathEmitter {
   Value* erfc(Value* x);
   Value* pow(Value* x, Value* y);
   Value* hypot(Value* x, Value* y);
+  Value* log2_wide(Value* x);  ///< of doubles: relative error below 2^-40
 
  private:
   struct Split {
@@ -58,7 +59,6 @@ class MathEmitter {
 
   Value* wide(Value* x) { return b.CreateFPExt(x, e.like(x, b.getDoubleTy())); }
   Value* narrow(Value* x) { return b.CreateFPTrunc(x, e.like(x, b.getFloatTy())); }
-  Value* log2_wide(Value* x);  ///< of doubles: relative error below 2^-40
   Value* exp2_wide(Value* x);
   Value* atan_wide(Value* x);  ///< of doubles in [0, 1]
   Split turns_wide(Value* x);  ///< x = n * pi/2 + p: n's integer in the low bits, p

@@ -23,6 +23,12 @@ constexpr Kind kKinds[] = {
     {kernels::kGridArgReduce, emit_arg_reduce},
     {kernels::kGridCumsum, emit_cumsum},
     {kernels::kGridOrder, emit_order},
+    {kernels::kGridCopy, emit_copy},
+    {kernels::kGridRandom, emit_random},
+    {kernels::kGridScatter, emit_scatter},
+    {kernels::kGridIndexOffsets, emit_index_offsets},
+    {kernels::kGridIndexLast, emit_index_last},
+    {kernels::kGridIndexPut, emit_index_put},
 };
 
 }  // namespace

@@ -17,6 +17,12 @@ void emit_attention_join(GridModule&, const GridParams&);
 void emit_arg_reduce(GridModule&, const GridParams&);
 void emit_cumsum(GridModule&, const GridParams&);
 void emit_order(GridModule&, const GridParams&);
+void emit_copy(GridModule&, const GridParams&);
+void emit_random(GridModule&, const GridParams&);
+void emit_scatter(GridModule&, const GridParams&);
+void emit_index_offsets(GridModule&, const GridParams&);
+void emit_index_last(GridModule&, const GridParams&);
+void emit_index_put(GridModule&, const GridParams&);
 
 /// A walk over dims as a kernel takes it: sizes, then strides by tensor.
 struct GridWalk {

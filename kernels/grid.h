@@ -10,12 +10,14 @@ namespace reprise::kernels {
 /// The launches that compute `node` on a device of blocks of threads, in order, or nothing when no such kernel is there: the
 /// node's native kernel then runs on the host, between two parts of the recording. Operands as for reference_launch.
 /// A launch that needs memory of its own takes it from `scratch`, which adds a Temp buffer and returns its number.
+/// Native launches among them are small steps of the host that must come first: checks of index values, which may fail,
+/// and what changes from call to call.
 struct GridContext {
   const graph::Graph& graph;
   const graph::Node& node;
   std::vector<Operand> operands;                       ///< tensors in schema order, then results
   std::function<std::uint32_t(DType, Int bytes)> scratch;
 };
-std::optional<std::vector<GridLaunch>> grid_launches(const GridContext&);
+std::optional<std::vector<Launch>> grid_launches(const GridContext&);
 
 }  // namespace reprise::kernels

@@ -97,4 +97,37 @@ constexpr int kOrderThreads = 256;
 inline constexpr std::int64_t kOrderShared = 1024;  ///< entries that are ordered in shared memory
 constexpr bool order_is_wide(DType t) { return item_size(t) == 8; }
 
+// ---- single elements; a thread has one, or several that are a block apart. Walks as above.
+
+constexpr int kElementThreads = 256;
+
+/// y = x. params: dtype, dims. buffers: x, y. ints: n, offsets of x, y; walk (x, y).
+inline constexpr const char* kGridCopy = "copy";
+
+/// Random numbers of kernels/philox.h: element i in row-major order uses counter offset + i.
+/// params: dtype, normal (0, 1), dims. buffers: state (Int64: seed, offset), out. ints: n, offset of out; walk (out).
+inline constexpr const char* kGridRandom = "random";
+
+/// out[.., index[.., i, ..], ..] = src[.., i, ..] along one dim. Of equal indices the last one's element stays.
+/// params: dtype, dtype of index, mode, dims of lines. buffers: index, src (GridScatter::Number: none), out.
+/// ints: lines, n, offsets of index, src, out, steps along n of these; walk of lines (index, src, out). Number: without
+/// those of src, but with the number itself before the walk: an Int64, or the bits of a double where dtype is floating.
+inline constexpr const char* kGridScatter = "scatter";
+enum class GridScatter : std::int64_t { Set, Number, Add };
+/// Sums of these are made by atomic additions, which give the same whatever their order; others by one thread for each
+/// line, in order.
+constexpr bool adds_atomically(DType t) { return t == DType::Int32 || t == DType::Int64; }
+
+/// index_put in steps. A position is an element of the broadcast index tensors, a line one of the dims not indexed.
+/// "index_offsets": to[position] = sum over index tensors of value * step. params: dtypes of the index tensors, then
+/// the dims of positions. buffers: index tensors, to (Int64). ints: positions, for each index tensor offset, extent,
+/// step; walk.
+inline constexpr const char* kGridIndexOffsets = "index_offsets";
+/// "index_last": to[position], or -1 where a later position has the same. buffers: to, last (Int64). ints: positions.
+inline constexpr const char* kGridIndexLast = "index_last";
+/// "index_put": out[to[position], line] = (or +=) values. params: dtype, add (0, 1), dims of positions, of lines.
+/// buffers: to or last, values, out. ints: positions, lines, offsets of values, out; walks of positions (values), of
+/// lines (values, out).
+inline constexpr const char* kGridIndexPut = "index_put";
+
 }  // namespace reprise::kernels

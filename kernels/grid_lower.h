@@ -12,6 +12,7 @@ using GridLaunches = std::optional<std::vector<GridLaunch>>;
 GridLaunches grid_matmul(const GridContext&);
 GridLaunches grid_attention(const GridContext&);
 GridLaunches grid_rows(const GridContext&);
+GridLaunches grid_elements(const GridContext&, std::vector<Launch>& before);
 
 /// Collects a launch's buffers; ints follow in the order that kernels/grid_kernels.h gives.
 struct GridLaunchBuilder {

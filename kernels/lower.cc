@@ -69,7 +69,10 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle 
   if (style == LaunchStyle::Grids) {
     auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
     if (auto grids = grid_launches({g, node, operands, scratch})) {
-      for (GridLaunch& grid : *grids) out.push_back({std::move(grid), name, node.loc, false, nodes});
+      for (Launch& l : *grids) {
+        l.nodes = nodes;
+        out.push_back(std::move(l));
+      }
       return;
     }
   }

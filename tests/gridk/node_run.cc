@@ -34,7 +34,34 @@ class OnDevice {
   void* p_;
 };
 
-void launch_all(const std::vector<GridLaunch>& launches, const std::vector<std::int64_t>& scratch,
+/// A step that must come before the kernels: what it reads are inputs, what it writes is scratch.
+void run_on_host(const NativeLaunch& l, const std::vector<Strided*>& tensors, const std::vector<std::int64_t>& scratch,
+                 const std::vector<void*>& cells, KernelFault& fault) {
+  device::Backend& backend = device::backend(Device::cuda(0));
+  std::vector<std::int64_t> ints;
+  for (Int i : l.ints) ints.push_back(i.hint());
+  std::vector<std::vector<char>> bytes;
+  std::vector<TensorView> views;
+  for (const Operand& o : l.operands) {
+    if (o.buffer < tensors.size())
+      bytes.push_back(tensors[o.buffer]->bytes);
+    else
+      bytes.emplace_back(static_cast<std::size_t>(scratch[o.buffer - tensors.size()]));
+    TensorView v;
+    v.data = bytes.back().data() + o.layout.offset.hint() * item_size(o.dtype), v.dtype = o.dtype,
+    v.rank = o.layout.dim();
+    for (int d = 0; d < v.rank; ++d) v.sizes[d] = o.layout.sizes[d].hint(), v.strides[d] = o.layout.strides[d].hint();
+    views.push_back(v);
+  }
+  l.fn({views.data(), l.args.data(), ints.data(), nullptr, nullptr, static_cast<std::uint32_t>(l.args.size()),
+        l.first_result, l.n_results, nullptr, &fault});
+  for (std::size_t i = 0; i < views.size(); ++i)
+    if (l.operands[i].written)
+      backend.copy_from_host(cells[l.operands[i].buffer], bytes[i].data(), static_cast<std::int64_t>(bytes[i].size()),
+                             backend.current_stream());
+}
+
+void launch_all(const std::vector<Launch>& launches, const std::vector<std::int64_t>& scratch,
                 std::vector<Strided*> tensors, NodeResults& out) {
   device::Backend& backend = device::backend(Device::cuda(0));
   device::Stream& stream = backend.current_stream();
@@ -52,7 +79,13 @@ void launch_all(const std::vector<GridLaunch>& launches, const std::vector<std::
   }
   std::unique_ptr<device::Graph> graph = backend.new_graph(static_cast<std::uint32_t>(cells.size()));
   std::vector<device::Graph::Node> before;
-  for (const GridLaunch& l : launches) {
+  for (const Launch& launch : launches) {
+    if (const auto* native = std::get_if<NativeLaunch>(&launch.what)) {
+      run_on_host(*native, tensors, scratch, cells, out.check);
+      if (out.check.failed) return;
+      continue;
+    }
+    const GridLaunch& l = std::get<GridLaunch>(launch.what);
     std::vector<std::int64_t> ints;
     for (Int i : l.ints) ints.push_back(i.hint());
     device::Dim3 grid = l.grid(ints.data());
@@ -177,7 +210,7 @@ SetOrder simulator_order() {
 }  // namespace
 
 NodeResults run_node(graph::OpId op, std::vector<graph::NodeArg> args, std::vector<Strided> inputs, Known known,
-                     const std::function<Strided(DType, std::vector<std::int64_t>)>& make_result) {
+                     const std::function<Strided(DType, std::vector<std::int64_t>)>& make_result, bool in_place) {
   graph::Graph g;
   g.env = std::make_shared<guards::ShapeEnv>();
   std::size_t next = 0;
@@ -201,7 +234,7 @@ NodeResults run_node(graph::OpId op, std::vector<graph::NodeArg> args, std::vect
     const TensorMeta& m = g.meta(r);
     std::vector<std::int64_t> sizes;
     for (Int s : m.layout.sizes) sizes.push_back(s.hint());
-    device.push_back(make_result ? make_result(m.dtype, sizes) : Strided(m.dtype, sizes));
+    device.push_back(in_place ? inputs[0] : make_result ? make_result(m.dtype, sizes) : Strided(m.dtype, sizes));
     host.push_back(device.back());
   }
   std::vector<Operand> operands;
@@ -220,11 +253,12 @@ NodeResults run_node(graph::OpId op, std::vector<graph::NodeArg> args, std::vect
       if (v.hint() > 1) v = unknown(v);
     l.offset = unknown(l.offset);
   }
+  if (in_place) operands[0] = operands.back(), operands[0].written = false;
   GridContext cx{g, node, operands, [&](DType, Int bytes) {
                    scratch.push_back(bytes.hint());
                    return static_cast<std::uint32_t>(device.size() + scratch.size() - 1);
                  }};
-  std::optional<std::vector<GridLaunch>> launches = grid_launches(cx);
+  std::optional<std::vector<Launch>> launches = grid_launches(cx);
   if (!launches) return out;
   out.has_kernels = true;
 
@@ -252,6 +286,7 @@ NodeResults run_node(graph::OpId op, std::vector<graph::NodeArg> args, std::vect
     for (Strided& t : copy) all.push_back(&t);
     out.launched.clear();
     launch_all(*launches, scratch, all, out);
+    if (out.check.failed) return out;
     if (first.empty()) first = copy;
     for (std::size_t i = 0; i < copy.size(); ++i)
       EXPECT_TRUE(copy[i].bytes == first[i].bytes) << "tensor " << i << " differs when threads run " << order;

@@ -44,12 +44,13 @@ struct NodeResults {
   bool has_kernels = false;           ///< false: grid_launches gave nothing
   std::vector<std::string> launched;  ///< kinds of the launches with blocks
   std::vector<Strided> device, host;  ///< results of the grid kernels, of the reference kernel
-  KernelFault fault;                  ///< of the reference kernel
+  KernelFault fault, check;           ///< of the reference kernel; of a step before the grid kernels
 };
 /// Computes one node both ways. `args`: a ValueId stands for the next of `inputs`, also in lists. `make_result`: the
 /// tensor that a result of this dtype and sizes is written to.
 NodeResults run_node(graph::OpId, std::vector<graph::NodeArg> args, std::vector<Strided> inputs, Known,
-                     const std::function<Strided(DType, std::vector<std::int64_t>)>& make_result = {});
+                     const std::function<Strided(DType, std::vector<std::int64_t>)>& make_result = {},
+                     bool in_place = false);
 
 /// Every element within relative * |expected| + absolute; NaN where NaN is expected; nothing written beside the
 /// results.
