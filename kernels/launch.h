@@ -139,8 +139,9 @@ void for_each_use(const Launch&, const std::function<void(std::uint32_t buffer, 
 
 /// What a device runs. Calls: loop kernels and native kernels are functions of the host. Grids: loop kernels and grid
 /// kernels are launched on the device, and native kernels are what is left to the host; the epilogue's copies into
-/// written inputs are launches, too, the last ones.
-enum class LaunchStyle : std::uint8_t { Calls, Grids };
+/// written inputs are launches, too, the last ones. Apart: the host runs everything for a device with memory of its own,
+/// and the epilogue's copies are launches.
+enum class LaunchStyle : std::uint8_t { Calls, Grids, Apart };
 
 /// A graph made into launches over buffers: the recipe for every size the guards admit. Launch order is a valid order.
 struct Lowered {

@@ -121,7 +121,7 @@ void drop_unused_buffers(Lowered& l) {
 Lowered lower(const Graph& g, std::string_view mode, LaunchStyle style) {
   if (mode == "interpret") {
     Lowered out = lower_interpret(g);
-    if (style == LaunchStyle::Grids) copy_into_inputs(g, out);
+    if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
     return out;
   }
   if (mode != "no-fuse" && mode != "full") {
@@ -136,7 +136,7 @@ Lowered lower(const Graph& g, std::string_view mode, LaunchStyle style) {
   }
   out.buffers = std::move(plan.buffers);
   out.outputs = std::move(plan.outputs);
-  if (style == LaunchStyle::Grids) copy_into_inputs(g, out);
+  if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
   drop_unused_buffers(out);
   return out;
 }

@@ -137,7 +137,10 @@ Program build_program(graph::Graph graph, std::string_view mode, const std::vect
   Program p;
   p.device = device_of(graph);
   bool host = device::runs_host_code(p.device);
-  p.lowered = kernels::lower(graph, mode, host ? kernels::LaunchStyle::Calls : kernels::LaunchStyle::Grids);
+  const auto style = host                                          ? kernels::LaunchStyle::Calls
+                     : device::backend(p.device).target().arch.empty() ? kernels::LaunchStyle::Apart
+                                                                   : kernels::LaunchStyle::Grids;
+  p.lowered = kernels::lower(graph, mode, style);
   p.copies_inside = !host;
   p.graph = std::move(graph);
   p.n_inputs = static_cast<std::uint32_t>(p.graph.inputs.size());
