@@ -48,7 +48,8 @@ void HostSteps::resolve(const std::int64_t* slots) {
 
 inline void HostSteps::run_loop(const Program::LoopStep& s, void* const* base, const std::int64_t* all_params, const std::int64_t* slots) {
   void** pointers = pointers_.data() + s.first_pointer;
-  for (std::size_t k = 0; k < s.buffers.size(); ++k) pointers[k] = base[s.buffers[k]];
+  const std::uint32_t* buffers = program_.pointer_buffers.data() + s.first_pointer;
+  for (std::uint32_t k = 0; k < s.n_pointers; ++k) pointers[k] = base[buffers[k]];
   const std::int64_t* params = all_params + s.first_param;
   std::int64_t tasks = slots[s.tasks];
   if (tasks <= 0) return;
@@ -67,17 +68,18 @@ inline void HostSteps::run_loop(const Program::LoopStep& s, void* const* base, c
 }
 
 inline void HostSteps::run_native(const Program::NativeStep& s, void* const* base, const std::int64_t* slots) {
-  const kernels::Launch& launch = program_.lowered.launches[s.launch];
-  const auto& native = std::get<kernels::NativeLaunch>(launch.what);
   kernels::TensorView* views = views_.data() + s.first_view;
-  for (std::size_t k = 0; k < s.views.size(); ++k)
-    views[k].data = static_cast<char*>(base[s.views[k].buffer]) + slots[s.views[k].layout.offset] * item_size(views[k].dtype);
+  const Program::ViewPlace* places = program_.view_places.data() + s.first_view;
+  for (std::uint32_t k = 0; k < s.n_views; ++k)
+    views[k].data = static_cast<char*>(base[places[k].buffer]) + slots[places[k].offset] * places[k].item;
   kernels::KernelFault fault;
-  kernels::NativeArgs args{views, native.args.data(), ints_.data() + s.first_int, numbers_.data() + s.first_number, native.strings.data(),
-                           static_cast<std::uint32_t>(native.args.size()), native.first_result, native.n_results, s.micro.data(), &fault};
-  native.fn(args);
-  if (fault.failed) [[unlikely]]
+  kernels::NativeArgs args = s.call;
+  args.tensors = views, args.ints = ints_.data() + s.first_int, args.numbers = numbers_.data() + s.first_number, args.fault = &fault;
+  s.fn(args);
+  if (fault.failed) [[unlikely]] {
+    const kernels::Launch& launch = program_.lowered.launches[s.launch];
     throw Error(fault.code, launch.op.empty() ? launch.name : launch.op, fault.message, launch.loc);
+  }
 }
 
 void HostSteps::run_all(void* const* base, const std::int64_t* params, const std::int64_t* slots) {

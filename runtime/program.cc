@@ -43,11 +43,12 @@ class Builder {
     step.fn = code->loop();
     p_.code.push_back(std::move(code));
     step.launch = launch;
-    step.buffers = l.buffers;
     for (Int i : kernels::runtime_params(l.kernel)) step.params.push_back(slot(i));
     step.tasks = slot(kernels::task_count(l.kernel));
     step.work = slot(kernels::work_per_task(l.kernel));
-    step.first_pointer = take(p_.n_pointers, step.buffers.size());
+    step.n_pointers = static_cast<std::uint32_t>(l.buffers.size());
+    step.first_pointer = take(p_.n_pointers, l.buffers.size());
+    p_.pointer_buffers.insert(p_.pointer_buffers.end(), l.buffers.begin(), l.buffers.end());
     step.first_param = take(p_.n_loop_params, step.params.size());
     p_.steps.push_back({Program::StepKind::Loop, static_cast<std::uint32_t>(p_.loops.size())});
     p_.loops.push_back(std::move(step));
@@ -68,6 +69,7 @@ class Builder {
     for (const kernels::Operand& o : n.operands) {
       REPRISE_CHECK(o.layout.dim() <= kMaxRank);
       step.views.push_back({o.buffer, layout(o.layout)});
+      p_.view_places.push_back({o.buffer, step.views.back().layout.offset, item_size(o.dtype)});
     }
     for (Int i : n.ints) step.ints.push_back(slot(i));
     for (const Scalar& s : n.numbers) step.numbers.push_back(s.is_float() ? 0 : slot(s.to_int()));
@@ -76,6 +78,11 @@ class Builder {
       step.micro.push_back(code->entry);
       p_.code.push_back(std::move(code));
     }
+    step.n_views = static_cast<std::uint32_t>(step.views.size());
+    step.fn = n.fn;
+    // `n` stays where it is with the program's launches, and so does what its vectors hold when the program is moved.
+    step.call = {nullptr, n.args.data(), nullptr, nullptr, n.strings.data(), static_cast<std::uint32_t>(n.args.size()), n.first_result, n.n_results,
+                 step.micro.data(), nullptr};
     step.first_view = take(p_.n_views, step.views.size());
     step.first_int = take(p_.n_ints, step.ints.size());
     step.first_number = take(p_.n_numbers, step.numbers.size());

@@ -36,11 +36,11 @@ struct Program {
   /// recording and work on copies (runtime/device_replay.h).
   struct LoopStep {
     jit::LoopFn fn;
-    std::uint32_t launch;
-    std::vector<std::uint32_t> buffers;
-    std::vector<Slot> params;
+    std::uint32_t first_pointer, n_pointers;       ///< its buffers in pointer_buffers, and their addresses in HostSteps'
+    std::uint32_t first_param;                     ///< where its part of a recording's params begins
     Slot tasks, work;                              ///< task count, and work of one task (kernels/loop_ir.h)
-    std::uint32_t first_pointer, first_param;      ///< where its parts of HostSteps' arrays begin
+    std::vector<Slot> params;
+    std::uint32_t launch;
   };
   struct NativeStep {
     std::uint32_t launch;
@@ -48,11 +48,13 @@ struct Program {
       std::uint32_t buffer;
       SlotLayout layout;
     };
+    kernels::NativeFn fn;
+    kernels::NativeArgs call;                      ///< all but what HostSteps holds, and the fault
+    std::uint32_t first_view, n_views, first_int, first_number;
     std::vector<View> views;
     std::vector<Slot> ints;
     std::vector<Slot> numbers;                     ///< of the integer ones; unused for floats
     std::vector<void*> micro;
-    std::uint32_t first_view, first_int, first_number;
   };
   /// A kernel of the device: a node of its graphs.
   struct GridStep {
@@ -74,6 +76,14 @@ struct Program {
     bool read, written;
     bool first;                                    ///< nothing has been stored there before this step
   };
+  /// Of a view of a native step: whose address it has, and how many elements further on.
+  struct ViewPlace {
+    std::uint32_t buffer;
+    Slot offset;
+    std::int64_t item;                             ///< bytes of an element
+  };
+  std::vector<std::uint32_t> pointer_buffers;      ///< of loop steps, in a row: small, because a replay finds it in no cache
+  std::vector<ViewPlace> view_places;              ///< of native steps, in a row
   std::vector<LoopStep> loops;
   std::vector<NativeStep> natives;
   std::vector<GridStep> grids;
