@@ -132,13 +132,22 @@ Lane::~Lane() {
   if (index_ >= 0) lanes()[index_].taken.store(false, std::memory_order_release);
 }
 
-std::int64_t pool_bytes() {
+namespace {
+std::int64_t host_pool_bytes() {
   std::int64_t total = 0;
   for (Slot& s : lanes()) total += s.backed.load(std::memory_order_relaxed);
   return total;
 }
+}  // namespace
 
-std::int64_t pool_bytes(Device d) { return device::runs_host_code(d) ? pool_bytes() : lanes_of(d).bytes(); }
+std::int64_t pool_bytes() {
+  std::int64_t total = host_pool_bytes();
+  std::lock_guard lock(devices_mu);
+  for (auto& [device, lanes] : devices()) total += lanes.bytes();
+  return total;
+}
+
+std::int64_t pool_bytes(Device d) { return device::runs_host_code(d) ? host_pool_bytes() : lanes_of(d).bytes(); }
 
 void release_lane(Device d, device::Stream& stream) noexcept { lanes_of(d).release(stream); }
 

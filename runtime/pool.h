@@ -26,7 +26,7 @@ class Lane {
   int index_ = -1;                     // of a lane on the host
 };
 
-std::int64_t pool_bytes();             ///< backed now, all lanes of the host
+std::int64_t pool_bytes();             ///< backed now, all lanes of all devices
 std::int64_t pool_bytes(Device);       ///< of one device
 /// Gives back the lane of a stream that is about to go, after waiting for what still runs in it.
 void release_lane(Device, device::Stream&) noexcept;

@@ -17,11 +17,11 @@ for ((i = ${#rooms[@]} - 1; i >= 0; --i)); do
   above="${above:+$above|}$room"
 done
 
-hits=$(grep -rnE '#include [<"]llvm' --include=*.h --include=*.cc . 2>/dev/null | grep -vE '^\./(jit|tests/cuda_sim(_test)?|build[^/]*)/' || true)
+hits=$(grep -rnE '#include [<"]llvm' --include=*.h --include=*.cc . 2>/dev/null | grep -vE '^\./(jit|tests/cuda(_sim|_sim_test)?|build[^/]*)/' || true)
 [ -z "$hits" ] || report "LLVM is seen outside jit/:" "$hits"
 hits=$(grep -rnE '#include [<"]llvm' jit --include=*.h 2>/dev/null | grep -v 'jit/[a-z_]*internal\|jit/engine.h\|jit/emit' || true)
 [ -z "$hits" ] || report "LLVM is seen in a header that other rooms include:" "$hits"
-hits=$(grep -rnE '#include [<"]cuda(_runtime)?\.h' --include=*.h --include=*.cc . 2>/dev/null | grep -vE '^\./(device/cuda|tests/cuda_sim(_test)?|build[^/]*)/' || true)
+hits=$(grep -rnE '#include [<"]cuda(_runtime)?\.h' --include=*.h --include=*.cc . 2>/dev/null | grep -vE '^\./(device/cuda|tests/cuda(_sim|_sim_test)?|build[^/]*)/' || true)
 [ -z "$hits" ] || report "the CUDA driver is seen outside device/cuda/:" "$hits"
 hits=$(grep -rnE '#include "' include 2>/dev/null | grep -v '#include "reprise/' || true)
 [ -z "$hits" ] || report "a public header includes one that is not installed:" "$hits"

@@ -21,6 +21,13 @@ inline Device test_device() {
   return d;
 }
 
+/// Does the test's device run in the simulator of the driver? It takes a microsecond for each of a kernel's threads, so
+/// tests of long runs take shorter ones there.
+inline bool simulated() {
+  const char* driver = std::getenv("REPRISE_CUDA_DRIVER");
+  return test_device().type == DeviceType::Cuda && driver && std::string(driver).find("cuda_sim") != std::string::npos;
+}
+
 /// The same tensor on the test's device: layout, offset, and sharing of storage with others of the same mover.
 class Mover {
  public:
