@@ -17,6 +17,7 @@ void GridLoopEmitter::run() {
   for (const kernels::BufferArg& a : k_.buffers) buffers.push_back(a.dtype);
   e_.begin(buffers, slots_.count, {static_cast<std::uint32_t>(s_.threads), 1, 1});
   load_arguments();
+  if (s_.kind == GridSchedule::Kind::Pointwise) one_dim_ = all_dims_are_one();
   if (s_.run > 1) {
     e_.if_else(
         runs_are_aligned(),
@@ -75,17 +76,24 @@ Value* GridLoopEmitter::product(int from, int to) {
 }
 
 Value* GridLoopEmitter::runs_are_aligned() {
-  Value* wrong = b_.CreateAnd(extent(vdim_), e_.i64(s_.run - 1));  // any bit: something is not a multiple
+  Value* whole = run_dim();
+  Value* wrong = b_.CreateAnd(whole, e_.i64(s_.run - 1));  // any bit: something is not a multiple
   for (std::size_t i = 0; i < k_.accesses.size(); ++i) {
     if (!is_run_access(k_, info_, i, vdim_)) continue;
     const int size = item_size(k_.buffers[k_.accesses[i].buffer].dtype), elements = run_bytes(i) / size;
     auto check = [&](Value* v, int unit) { wrong = b_.CreateOr(wrong, b_.CreateAnd(v, e_.i64(unit - 1))); };
     check(b_.CreatePtrToInt(at_.address[i], b_.getInt64Ty()), run_bytes(i));
-    for (int d = 0; d < rank_; ++d)
-      if (d != vdim_) check(strides_[i][static_cast<std::size_t>(d)], elements);
+    for (int d = 0; d < rank_; ++d) {
+      Value* stride = strides_[i][static_cast<std::size_t>(d)];
+      if (d != vdim_) check(one_dim_ ? b_.CreateSelect(one_dim_, e_.i64(0), stride) : stride, elements);
+    }
     for (Value* s : gather_strides_[i]) check(s, elements);
   }
   return b_.CreateICmpEQ(wrong, e_.i64(0));
+}
+
+Value* GridLoopEmitter::run_dim() {
+  return one_dim_ ? b_.CreateSelect(one_dim_, product(0, rank_), extent(vdim_)) : extent(vdim_);
 }
 
 void GridLoopEmitter::enter(int d, Value* index) {
@@ -100,15 +108,42 @@ Value* GridLoopEmitter::enter_flat(int from, int to, Value* at, Value* units) {
   std::vector<int> dims;  // fastest first
   for (int d = to; d-- > from;)
     if (d != vdim_) dims.push_back(d);
-  Value* position = units ? at : nullptr;
-  auto split = [&](Value* by) {
-    const GridEmitter::Division d = e_.divide(at, by);
-    at = d.quotient;
-    return d.remainder;
+  auto split_up = [&] {
+    std::vector<Value*> coordinates;  // the vector dim's, then by `dims`
+    auto split = [&](Value* by) {
+      const GridEmitter::Division d = e_.divide(at, by);
+      at = d.quotient;
+      coordinates.push_back(d.remainder);
+    };
+    if (units && !dims.empty()) split(units);
+    for (std::size_t j = 0; j + 1 < dims.size(); ++j) split(extent(dims[j]));
+    coordinates.push_back(at);
+    return coordinates;
   };
-  if (units && !dims.empty()) position = split(units);
-  for (std::size_t j = 0; j < dims.size(); ++j) enter(dims[j], j + 1 == dims.size() ? at : split(extent(dims[j])));
-  return position;
+  auto as_one = [&] {
+    std::vector<Value*> coordinates(dims.size() + 1, e_.i64(0));
+    coordinates[0] = at;
+    return coordinates;
+  };
+  const std::vector<Value*> c = one_dim_ ? e_.choose(one_dim_, as_one, split_up) : split_up();
+  for (std::size_t j = 0; j < dims.size(); ++j) enter(dims[j], c[j + (units ? 1 : 0)]);
+  return units ? c[0] : nullptr;
+}
+
+Value* GridLoopEmitter::all_dims_are_one() {
+  for (const BodyNode& n : k_.body)
+    if (n.kind == BodyNode::Kind::Index) return nullptr;
+  if (rank_ < 2 || vdim_ != rank_ - 1) return nullptr;
+  Value* yes = b_.getTrue();
+  Value* inner = extent(rank_ - 1);
+  for (int d = rank_ - 1; d-- > 0; inner = b_.CreateMul(inner, extent(d))) {
+    Value* single = b_.CreateICmpEQ(extent(d), e_.i64(1));
+    for (std::size_t i = 0; i < k_.accesses.size(); ++i) {
+      Value *stride = strides_[i][static_cast<std::size_t>(d)], *unit = strides_[i][static_cast<std::size_t>(vdim_)];
+      yes = b_.CreateAnd(yes, b_.CreateOr(single, b_.CreateICmpEQ(stride, b_.CreateMul(inner, unit))));
+    }
+  }
+  return yes;
 }
 
 void GridLoopEmitter::enter_run(Value* first) {

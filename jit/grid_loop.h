@@ -55,6 +55,11 @@ class GridLoopEmitter {
   llvm::Type* element(std::size_t access) { return e_.memory_type(k_.buffers[k_.accesses[access].buffer].dtype); }
   Value* extent(int d) { return extents_[static_cast<std::size_t>(d)]; }
   Value* product(int from, int to);
+  /// Pointwise: does every access step through all dims as through one? Null where it cannot be (indices are asked
+  /// for).
+  Value* all_dims_are_one();
+  /// Length of what runs are cut from: the vector dim, or all dims as one.
+  Value* run_dim();
   /// Can every run be accessed at once? The same for all threads.
   Value* runs_are_aligned();
   int run_bytes(std::size_t access) {
@@ -110,8 +115,9 @@ class GridLoopEmitter {
   const GridSchedule s_;
   const int vdim_, rank_;
   const std::uint32_t vbit_;
-  bool aligned_ = false;     // while the variant with wide accesses is emitted
-  Value* writes_ = nullptr;  // i1: may this thread store? Null: it may
+  Value* one_dim_ = nullptr;  // i1: see all_dims_are_one; null: no
+  bool aligned_ = false;      // while the variant with wide accesses is emitted
+  Value* writes_ = nullptr;   // i1: may this thread store? Null: it may
   // Of a reduction: the units of the reduced space, how many members share them and which one this is (i64).
   Value *units_ = nullptr, *team_log2_ = nullptr, *team_ = nullptr, *member_ = nullptr;
   Value* per_row_ = nullptr;  // Rows: runs along the vector dim

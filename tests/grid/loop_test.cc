@@ -2,6 +2,7 @@
 // orders.
 #include <gtest/gtest.h>
 
+#include "tensor/layout.h"
 #include "tests/grid/device_run.h"
 #include "tests/grid/kernels.h"
 
@@ -10,6 +11,7 @@ namespace {
 
 using kernels::LoopKernel;
 using kernels::ReduceOp;
+using kernels::ScalarOp;
 using namespace test;
 
 struct GridLoops : ::testing::Test {
@@ -68,6 +70,24 @@ TEST_F(GridLoops, NormalizationsInOneKernel) {
         check(softmax(t, rows, n, m), "softmax of " + std::string(dtype_name(t)), 3e-6, false, 1e-2);
         check(layer_norm(t, rows, n, m), "layer norm of " + std::string(dtype_name(t)), 3e-6);
       }
+}
+
+TEST_F(GridLoops, DimsThatAreOneInMemory) {
+  for (const Ints& e :
+       {Ints{5, 6, 8}, Ints{3, 3}, Ints{4, 1, 9}, Ints{1, 7, 3}, Ints{12, 1}, Ints{3, 0, 4}, Ints{2, 3, 2, 10}})
+    for (const DType t : {DType::Float32, DType::BFloat16}) {
+      KernelBuilder b(e, static_cast<int>(e.size()));
+      const Ints whole = contiguous_strides(e), none(e.size(), Int(0));
+      Ints padded = whole;
+      padded[0] = whole[0] + 4;
+      const std::uint32_t x = b.input(t, whole), y = b.input(t, whole), z = b.input(DType::Float32, none);
+      const std::uint32_t sum = b.op(ScalarOp::Fma, DType::Float32, x, y, z);
+      KernelBuilder one = b, other = b;
+      one.output(t, sum, whole);
+      check(one.k, "all alike", 1e-6);
+      other.output(t, sum, padded);
+      check(other.k, "padded", 1e-6);
+    }
 }
 
 TEST_F(GridLoops, CastsOfEveryDtype) {
