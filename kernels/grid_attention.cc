@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "kernels/grid_lower.h"
-#include "kernels/lower_layout.h"
 
 namespace reprise::kernels {
 

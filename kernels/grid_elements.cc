@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include "kernels/grid_lower.h"
-#include "kernels/lower_layout.h"
 #include "kernels/lower_native.h"
 
 namespace reprise::kernels {

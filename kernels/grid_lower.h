@@ -4,6 +4,7 @@
 
 #include "kernels/grid.h"
 #include "kernels/grid_kernels.h"
+#include "kernels/lower_layout.h"
 
 namespace reprise::kernels {
 
@@ -49,8 +50,8 @@ struct GridWalkDims {
 inline device::Dim3 grid_of(std::int64_t blocks) { return {static_cast<std::uint32_t>(blocks), 1, 1}; }
 inline std::int64_t blocks_for(std::int64_t n, std::int64_t each) { return (n + each - 1) / each; }
 
-/// Is v this number in every call?
-inline bool known_as(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() == k; }
+/// Is v this number in every call that the guards admit?
+inline bool known_as(Int v, std::int64_t k) { return same_number(v, k); }
 inline bool known_above(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() > k; }
 inline bool known_at_most(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() <= k; }
 

@@ -1,6 +1,5 @@
 // What is done along one dim for every index of the others: argmax, argmin, cumsum, topk, sort.
 #include "kernels/grid_lower.h"
-#include "kernels/lower_layout.h"
 
 namespace reprise::kernels {
 

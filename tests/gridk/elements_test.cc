@@ -107,6 +107,9 @@ TEST_F(GridElements, IndexPut) {
       if (!add || t == DType::Int64)
         check({6, 5}, {std::vector<ValueId>{some, some}},
               {indices(DType::Int64, {40}, 6), indices(DType::Int32, {40}, 5)}, {40});
+      if (!add || t == DType::Int64)
+        check({4, 6}, {std::vector<ValueId>{some, some}},
+              {indices(DType::Int64, {3, 2}, 4, true), indices(DType::Int64, {3, 1}, 6, true)}, {3, 2});
       check({6, 5}, {std::vector<ValueId>{some}}, {indices(DType::Int64, {0}, 6)}, {0, 5});
       if (HasFatalFailure()) return;
     }
