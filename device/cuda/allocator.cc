@@ -11,6 +11,13 @@ namespace reprise::device::cuda {
 
 namespace {
 
+/// Tells the simulator of the driver which bytes are anybody's now, so that it finds what strays within the driver's
+/// allocation. Nothing on a real driver.
+void handed_out(void* p, std::int64_t used, std::int64_t whole, const CudaStream* stream) {
+  if (cu().suballocate)
+    cu().suballocate(reinterpret_cast<std::uint64_t>(p), static_cast<std::size_t>(used), static_cast<std::size_t>(whole), stream ? stream->handle() : nullptr);
+}
+
 /// Multiples of 512 B up to 4 KiB, then eight steps to each power of two.
 std::int64_t class_bytes(std::int64_t bytes) {
   if (bytes <= 4096) return std::max<std::int64_t>((bytes + 511) / 512 * 512, 512);
@@ -64,6 +71,7 @@ void* Allocator::allocate(std::int64_t wanted, CudaStream& stream, std::int64_t 
     check(r, "allocating memory");
     p = reinterpret_cast<void*>(fresh);
   }
+  handed_out(p, wanted, bytes, &stream);
   live_.emplace(p, Block{bytes, stream.id()});
   live_bytes_ += bytes;
   peak_ = std::max(peak_, live_bytes_);
@@ -78,6 +86,7 @@ void Allocator::free(void* p, CudaStream* under) noexcept {
   live_.erase(it);
   live_bytes_ -= block.bytes;
   cached_bytes_ += block.bytes;
+  if (under) handed_out(p, 0, block.bytes, under);
   if (under && under->id() == block.stream) {
     cached_[{block.stream, block.bytes}].push_back(p);
     return;
@@ -90,6 +99,7 @@ void Allocator::free(void* p, CudaStream* under) noexcept {
   }
   if (event) warn(cu().cuEventDestroy(event), "destroying an event");
   warn(cu().cuCtxSynchronize(), "waiting for the device");
+  if (!under) handed_out(p, 0, block.bytes, nullptr);
   cached_[{block.stream, block.bytes}].push_back(p);
 }
 

@@ -61,6 +61,7 @@ std::string open(Driver& d) {
   if (CUresult r = d.cuDeviceGetCount(&d.devices); r != CUDA_SUCCESS) return "the CUDA driver does not count its devices: " + words(d, r);
   if (d.devices == 0) return "there is no CUDA device";
   d.simulated = dlsym(library, "reprise_simulator") != nullptr;
+  d.suballocate = reinterpret_cast<decltype(d.suballocate)>(dlsym(library, "reprise_simulator_suballocate"));
   return "";
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 #include <cuda.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,6 +19,9 @@ struct Driver {
   int version = 0;         ///< 12030: CUDA 12.3
   int devices = 0;
   bool simulated = false;  ///< it runs kernels on the host, from the bitcode that images carry
+  /// The simulator's: of `whole` bytes, `used` are handed out now (0: taken back), in the order of a stream. Null on a
+  /// real driver.
+  void (*suballocate)(std::uint64_t address, std::size_t used, std::size_t whole, void* stream) = nullptr;
 };
 
 /// The driver, or null; then driver_problem() says why: no library, a library without a driver behind it, one that is too

@@ -336,3 +336,18 @@ SIM_ENTRY cuMemsetD16Async(CUdeviceptr p, unsigned short v, std::size_t n, CUstr
 SIM_ENTRY cuMemsetD32Async(CUdeviceptr p, unsigned v, std::size_t n, CUstream s) {
   return memset_any(__func__, p, v, 4, n, s);
 }
+
+extern "C" __attribute__((visibility("default"))) void reprise_simulator_suballocate(uint64_t address, size_t used,
+                                                                                     size_t whole, void* stream) {
+  std::lock_guard hold(lock());
+  auto mark = [=] {
+    if (used > whole || !memory().why_not(address, whole).empty()) return;
+    memory().mark(address, used, kUnknown);
+    memory().mark(address + used, whole - used, kBlocked);
+  };
+  std::shared_ptr<Object> s = find_handle_or_null(reinterpret_cast<std::uint64_t>(stream));
+  if (s && s->kind == Kind::Stream && !std::static_pointer_cast<Stream>(s)->capture)
+    submit(std::static_pointer_cast<Stream>(s), ActionWork{mark});
+  else
+    mark();
+}

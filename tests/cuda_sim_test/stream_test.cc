@@ -144,6 +144,19 @@ TEST_F(Deferred, AFreeInTheStreamsOrder) {
   EXPECT_TRUE(found);
 }
 
+TEST_F(Deferred, PartsOfAnAllocationInTheStreamsOrder) {
+  OK(CALL(cuMemsetD32Async)(p_, 1, 16, a_));
+  CALL(reprise_simulator_suballocate)(p_, 0, 64, a_);  // the memset before it is right
+  CALL(reprise_simulator_suballocate)(p_, 40, 64, a_);
+  OK(CALL(cuMemsetD32Async)(p_, 2, 10, a_));
+  OK(CALL(cuStreamSynchronize)(a_));
+  EXPECT_EQ(host<int>(p_, 10), std::vector<int>(10, 2));
+  OK(CALL(cuMemsetD32Async)(p_, 2, 11, a_));  // one more than was handed out
+  EXPECT_EQ(CALL(cuStreamSynchronize)(a_), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_NE(last_error().find("given back"), std::string::npos) << last_error();
+  CALL(reprise_simulator_reset)();
+}
+
 TEST_F(Deferred, DestroyedStreamsFinishTheirWork) {
   CUstream s = nullptr;
   OK(CALL(cuStreamCreate)(&s, CU_STREAM_NON_BLOCKING));
