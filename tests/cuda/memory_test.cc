@@ -101,7 +101,7 @@ TEST_F(CudaMemory, AThousandSizesShareOnePool) {
   release_pool();
 
   const std::int64_t others = device_memory(d).graphs;  // of operators that ran eagerly
-  auto f = compile(body, {.name = "sizes", .mode = "no-fuse", .recordings_max = 20});
+  auto f = compile(body, {.name = "sizes", .recordings_max = 20, .mode = "no-fuse"});
   std::mt19937 rng(3);
   std::uniform_int_distribution<std::int64_t> size(1, most);
   Tensor x = zeros({most, 8}, {.device = d});
