@@ -83,8 +83,9 @@ class GridLoopEmitter {
   /// At a kept point: all stages, then the stores.
   void point();
   void reduce_stage(int stage);
-  /// This member's part of the reduced space: units from `begin` to `end`, which are the same for all members.
-  void share(Value* begin, Value* end, std::vector<Value*>& carried,
+  /// This member's part of the reduced space: units from `begin` to `end`, which are the same for all members; `unroll`
+  /// of them in one turn of the loop.
+  void share(Value* begin, Value* end, int unroll, std::vector<Value*>& carried,
              const std::function<void(std::vector<Value*>&)>& body);
   void accumulate(std::uint32_t node, Value** accs);
   Value* over_team(const BodyNode& n, Value* v);

@@ -1,6 +1,7 @@
 // Reductions of a loop kernel by teams of threads: see Note [Threads of a loop kernel].
 #include <algorithm>
 
+#include "jit/cost.h"
 #include "jit/grid_loop.h"
 
 namespace reprise::jit {
@@ -77,7 +78,7 @@ void GridLoopEmitter::point() {
   if (!inside.empty()) {
     hoist(needed_by(k_, info_, inside, info_.max_depth), info_.max_depth);
     std::vector<Value*> none;
-    share(e_.i64(0), units_, none, [&](std::vector<Value*>&) { store_all(inside); });
+    share(e_.i64(0), units_, 1, none, [&](std::vector<Value*>&) { store_all(inside); });
   }
   if (here.empty()) return;
   for (std::uint32_t s : here) {
@@ -89,21 +90,36 @@ void GridLoopEmitter::point() {
   store_all(here);
 }
 
-void GridLoopEmitter::share(Value* begin, Value* end, std::vector<Value*>& carried,
+void GridLoopEmitter::share(Value* begin, Value* end, int unroll, std::vector<Value*>& carried,
                             const std::function<void(std::vector<Value*>&)>& body) {
+  auto at_unit = [&](Value* unit, std::vector<Value*>& now) {
+    scope([&] {
+      if (s_.kind == GridSchedule::Kind::Rows) {
+        enter_run(b_.CreateMul(enter_flat(k_.n_kept, rank_, unit, per_row_), e_.i64(s_.run)));
+      } else {
+        enter_flat(k_.n_kept, rank_, unit, nullptr);
+      }
+      body(now);
+    });
+  };
+  Value* from = b_.CreateAdd(begin, member_);
+  if (unroll > 1) {
+    // Several units in one turn, in the same order: their loads do not wait for each other.
+    carried.push_back(from);
+    Value* step = b_.CreateMul(team_, e_.i64(unroll));
+    emit_loop(
+        e_, from, b_.CreateSub(end, b_.CreateSub(step, team_)), step, carried,
+        [&](Value* unit) {
+          carried.pop_back();
+          for (int u = 0; u < unroll; ++u) at_unit(b_.CreateAdd(unit, b_.CreateMul(team_, e_.i64(u))), carried);
+          carried.push_back(b_.CreateAdd(unit, step));
+        },
+        "turn");
+    from = carried.back();
+    carried.pop_back();
+  }
   emit_loop(
-      e_, b_.CreateAdd(begin, member_), end, team_, carried,
-      [&](Value* unit) {
-        scope([&] {
-          if (s_.kind == GridSchedule::Kind::Rows) {
-            enter_run(b_.CreateMul(enter_flat(k_.n_kept, rank_, unit, per_row_), e_.i64(s_.run)));
-          } else {
-            enter_flat(k_.n_kept, rank_, unit, nullptr);
-          }
-          body(carried);
-        });
-      },
-      "share");
+      e_, from, end, team_, carried, [&](Value* unit) { at_unit(unit, carried); }, "share");
 }
 
 void GridLoopEmitter::reduce_stage(int stage) {
@@ -112,7 +128,12 @@ void GridLoopEmitter::reduce_stage(int stage) {
     if (k_.body[i].kind != BodyNode::Kind::Reduce || info_.depth[i] != stage + 1) continue;
     reduces.push_back(i), operands.push_back(k_.body[i].a);
   }
-  hoist(needed_by(k_, info_, operands, stage), stage);
+  const std::vector<bool> need = needed_by(k_, info_, operands, stage);
+  hoist(need, stage);
+  int cost = 0;
+  for (std::size_t i = 0; i < k_.body.size(); ++i)
+    if (need[i] && at_.vals[i].empty()) cost += cost_of(k_, i);
+  const int unroll = cost > 12 ? 1 : s_.run > 1 ? 2 : 4;
   const int each = s_.kind == GridSchedule::Kind::Rows ? s_.run : 1;  // accumulators of a reduction
   auto in_blocks = [&](std::uint32_t r) { return k_.body[r].reduce == ReduceOp::Sum && is_floating(k_.body[r].dtype); };
   auto fold = [&](const BodyNode& n, Value** accs) {
@@ -132,7 +153,7 @@ void GridLoopEmitter::reduce_stage(int stage) {
         accs.insert(accs.end(), at, at + each), at += each;
       }
     }
-    share(begin, end, accs, [&](std::vector<Value*>& now) {
+    share(begin, end, unroll, accs, [&](std::vector<Value*>& now) {
       for (std::size_t j = 0; j < reduces.size(); ++j) accumulate(reduces[j], &now[j * static_cast<std::size_t>(each)]);
     });
     at = outer.data();
