@@ -15,7 +15,7 @@ struct FewRows {
         sum(kernels::grid_sum_dtype(t)),
         known(static_cast<int>(params[1])),
         biased(params[2] != 0) {
-    g.take(), g.take();
+    g.take(), g.take(), g.take(), g.take();  // least_m, most_m, few_n, batch: the grid's
     m = g.take(), n = g.take(), k = g.take(), a_first = g.take(), b_first = g.take();
     if (biased) bias_first = g.take(), bias_m = g.take(), bias_n = g.take();
     c_first = g.take(), a_batch = g.take(), b_batch = g.take(), c_batch = g.take();
@@ -24,7 +24,7 @@ struct FewRows {
     b_n = g.take(), c_m = g.take(), c_n = g.take();
   }
   static int ints(const GridParams& params, bool any_strides) {
-    return 16 + (params[2] ? 3 : 0) + (any_strides ? 1 : 0);
+    return 18 + (params[2] ? 3 : 0) + (any_strides ? 1 : 0);
   }
 
   void start(V batch) {
@@ -104,7 +104,7 @@ void emit_product_dot(GridModule& module, const GridParams& params) {
         fast,
         [&] {
           // Several loads on their way before the first is used.
-          const int ahead = rows <= 2 ? 4 : 2;
+          const int ahead = rows == 1 ? 8 : rows == 2 ? 4 : 2;
           V runs = f.k / run;
           Var i = g.var(start);
           g.loop_while([&] { return i + step * (ahead - 1) < runs; },

@@ -108,20 +108,20 @@ GridLaunch tiled(const Product& p, std::int64_t few_m, std::int64_t few_n) {
   return std::move(l.launch);
 }
 
-/// For m <= kFewRows and n > few_n.
-GridLaunch few_rows(const Product& p, std::int64_t few_n) {
+/// For m in [least_m, most_m] and n > few_n; `known_m`: m if code may rely on it, or 0.
+GridLaunch few_rows(const Product& p, std::int64_t known_m, std::int64_t least_m, std::int64_t most_m,
+                    std::int64_t few_n) {
   bool dot = known_as(p.b.k, 1);
   auto grid = dot ? [](const std::int64_t* i) {
-    if (i[2] > kFewRows || i[2] == 0 || i[3] <= i[0]) return device::Dim3{0, 1, 1};
-    return grid_of(i[1] * blocks_for(i[3], i[3] < kProductDotColumns ? 1 : kProductDotThreads / 32));
+    if (i[4] < i[0] || i[4] > i[1] || i[5] <= i[2]) return device::Dim3{0, 1, 1};
+    return grid_of(i[3] * blocks_for(i[5], i[5] < kProductDotColumns ? 1 : kProductDotThreads / 32));
   } : [](const std::int64_t* i) {
-    if (i[2] > kFewRows || i[2] == 0 || i[3] <= i[0]) return device::Dim3{0, 1, 1};
-    return grid_of(i[1] * blocks_for(i[3], 32));
+    if (i[4] < i[0] || i[4] > i[1] || i[5] <= i[2]) return device::Dim3{0, 1, 1};
+    return grid_of(i[3] * blocks_for(i[5], 32));
   };
-  std::int64_t m = p.m.is_symbolic() ? 0 : p.m.hint();
-  GridLaunchBuilder l(dot ? kGridProductDot : kGridProductSum, {static_cast<std::int64_t>(p.dtype), m, p.bias ? 1 : 0},
-                      grid);
-  l.ints({few_n});
+  GridLaunchBuilder l(dot ? kGridProductDot : kGridProductSum,
+                      {static_cast<std::int64_t>(p.dtype), known_m, p.bias ? 1 : 0}, grid);
+  l.ints({least_m, most_m, few_n});
   add_operands(l, p);
   l.ints({p.a.line, p.a.k});
   if (!dot) l.ints({p.b.k});
@@ -129,18 +129,30 @@ GridLaunch few_rows(const Product& p, std::int64_t few_n) {
   return std::move(l.launch);
 }
 
+/// For m <= kFewRows. Code for a single row needs fewer registers, so more of it waits for memory at a time.
+void add_few_rows(const Product& p, std::int64_t few_n, std::vector<GridLaunch>& out) {
+  if (!p.m.is_symbolic()) {
+    out.push_back(few_rows(p, p.m.hint(), 1, kFewRows, few_n));
+    return;
+  }
+  out.push_back(few_rows(p, 1, 1, 1, few_n));
+  out.push_back(few_rows(p, 0, 2, kFewRows, few_n));
+}
+
 }  // namespace
 
 GridLaunches grid_matmul(const GridContext& cx) {
   Product p = product_of(cx);
+  if (known_as(p.m, 1)) p.m = 1;
+  if (known_as(p.n, 1)) p.n = 1;
   std::vector<GridLaunch> out;
   if (p.row_sizes.size() > 1) {
     out.push_back(tiled(p, 0, 0));
     return out;
   }
   bool rows = !known_above(p.m, kFewRows), columns = !known_at_most(p.m, kFewRows) && !known_above(p.n, kFewRows);
-  if (rows) out.push_back(few_rows(p, 0));
-  if (columns) out.push_back(few_rows(p.transposed(), kFewRows));
+  if (rows) add_few_rows(p, 0, out);
+  if (columns) add_few_rows(p.transposed(), kFewRows, out);
   if (!known_at_most(p.m, kFewRows) && !known_at_most(p.n, kFewRows))
     out.push_back(tiled(p, rows ? kFewRows : 0, columns ? kFewRows : 0));
   return out;
