@@ -61,8 +61,8 @@ void reprise_simulator_set_memory(uint64_t bytes);
 void reprise_simulator_forget(uint64_t address, size_t bytes);
 void reprise_simulator_block(uint64_t address, size_t bytes);
 
-/// In the order of a stream (CUstream; null: at once): of the `whole` bytes at `address`, which an allocator hands out or takes back,
-/// the first `used` are written by nobody and the rest is blocked. used = 0: taken back.
+/// In the order of a stream (CUstream; null: at once): of the `whole` bytes at `address`, which an allocator hands out
+/// or takes back, the first `used` are written by nobody and the rest is blocked. used = 0: taken back.
 void reprise_simulator_suballocate(uint64_t address, size_t used, size_t whole, void* stream);
 
 #ifdef __cplusplus

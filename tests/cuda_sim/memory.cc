@@ -1,6 +1,7 @@
 #include "tests/cuda_sim/memory.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,7 +21,9 @@ constexpr std::size_t kFreedKept = 512;
 std::uint64_t round_up(std::uint64_t v, std::uint64_t to) { return (v + to - 1) / to * to; }
 
 void* map_range(std::uint64_t bytes, int protection) {
-  void* p = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  // Past the sanitizers, whose mmap would note every page of it.
+  void* p = reinterpret_cast<void*>(
+      syscall(SYS_mmap, nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   if (p == MAP_FAILED) {
     std::fprintf(stderr, "cuda simulator: cannot reserve %llu GiB of addresses\n", (unsigned long long)(bytes >> 30));
     std::_Exit(3);
@@ -80,11 +83,28 @@ Physical::~Physical() {
 }
 
 std::uint64_t Memory::take(std::uint64_t bytes, std::uint64_t align) {
-  std::uint64_t at = round_up(next_, std::max(align, kPage));
-  require(bytes <= kArenaBytes && at + bytes + kGap <= g_arena.base + kArenaBytes, CUDA_ERROR_OUT_OF_MEMORY,
-          "the simulator's ", kArenaBytes >> 40, " TiB of addresses are used up");
-  next_ = round_up(at + bytes, kPage) + kGap;
-  return at;
+  require(bytes <= kArenaBytes, CUDA_ERROR_OUT_OF_MEMORY, bytes, " bytes of addresses asked of the simulator's ",
+          kArenaBytes);
+  const std::uint64_t span = round_up(bytes, kPage);
+  auto again = [&](bool exact) -> std::uint64_t {
+    for (auto r = recycled_.begin(); r != recycled_.end(); ++r) {
+      if (r->base % std::max(align, kPage) || (exact ? r->bytes != span : r->bytes < span)) continue;
+      const std::uint64_t base = r->base;
+      recycled_.erase(r);
+      return base;
+    }
+    return 0;
+  };
+  // Addresses are taken again as late as possible, so that the use of freed memory is noticed; large ranges at once.
+  if (std::uint64_t at = span >= std::uint64_t{1} << 30 ? again(true) : 0) return at;
+  const std::uint64_t at = round_up(next_, std::max(align, kPage));
+  if (at + span + kGap <= g_arena.base + kArenaBytes) {
+    next_ = at + span + kGap;
+    return at;
+  }
+  const std::uint64_t old = again(false);
+  require(old, CUDA_ERROR_OUT_OF_MEMORY, "the simulator's ", kArenaBytes >> 30, " GiB of addresses are used up");
+  return old;
 }
 
 void Memory::charge(std::int64_t bytes) {
@@ -97,8 +117,13 @@ std::uint64_t Memory::allocate(std::uint64_t bytes, const char* from) {
   require(bytes > 0, CUDA_ERROR_INVALID_VALUE, "0 bytes asked");
   require(bytes <= settings().memory, CUDA_ERROR_OUT_OF_MEMORY, bytes, " bytes asked of a device with ",
           settings().memory);
-  charge(static_cast<std::int64_t>(round_up(bytes, 512)));
   Allocation a{.base = take(bytes, 512), .bytes = bytes, .from = from, .number = ++numbers_};
+  try {
+    charge(static_cast<std::int64_t>(round_up(bytes, 512)));
+  } catch (...) {
+    recycled_.push_front({a.base, round_up(bytes, kPage)});
+    throw;
+  }
   ++live_;
   ++counters().allocations;
   return table_.emplace(a.base, a).first->first;
@@ -156,29 +181,18 @@ void Memory::release(std::uint64_t base, Allocation::What what, const char* doin
   table_.erase(base);
   if (freed_.size() >= kFreedKept) freed_.erase(freed_.begin(), freed_.begin() + kFreedKept / 2);
   freed_.push_back({a.base, a.bytes, a});
+  recycled_.push_back({a.base, round_up(a.bytes, kPage)});
 }
 
 std::uint64_t Memory::reserve(std::uint64_t bytes, std::uint64_t align, std::uint64_t fixed) {
   require(bytes > 0 && bytes % kGranularity == 0, CUDA_ERROR_INVALID_VALUE, "reserving ", bytes,
           " bytes: no multiple of ", kGranularity);
   (void)fixed;  // a wish, as with the driver
-  Allocation a{.base = 0,
+  Allocation a{.base = take(bytes, std::max(align, kGranularity)),
                .bytes = bytes,
                .what = Allocation::What::Reserved,
                .from = "cuMemAddressReserve",
                .number = ++numbers_};
-  // A large range is taken again when one of its size is free: address space is finite.
-  if (auto it = std::find_if(freed_.begin(), freed_.end(),
-                             [&](const Freed& f) {
-                               return f.bytes == bytes && f.was.what == Allocation::What::Reserved &&
-                                      bytes >= (std::uint64_t{1} << 30) && (align == 0 || f.base % align == 0);
-                             });
-      it != freed_.end()) {
-    a.base = it->base;
-    freed_.erase(it);
-  } else {
-    a.base = take(bytes, std::max(align, kGranularity));
-  }
   table_.emplace(a.base, a);
   return a.base;
 }

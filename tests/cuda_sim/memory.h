@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,7 +17,7 @@
 namespace sim {
 
 constexpr std::uint8_t kUnknown = 0, kWritten = 1, kBlocked = 2;
-constexpr std::uint64_t kArenaBytes = std::uint64_t{4} << 40;
+constexpr std::uint64_t kArenaBytes = std::uint64_t{256} << 30;  ///< three of them fit under ThreadSanitizer
 /// Shared memory of the running block lies at the start of the arena.
 constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 20;
 constexpr std::uint64_t kGranularity = std::uint64_t{2} << 20;  ///< of physical memory
@@ -102,6 +103,10 @@ class Memory {
     Allocation was;
   };
   std::vector<Freed> freed_;  ///< the latest ones, for messages
+  struct Range {
+    std::uint64_t base, bytes;
+  };
+  std::deque<Range> recycled_;  ///< addresses that are free again, the oldest first
   std::uint64_t next_ = 0, used_ = 0, live_ = 0, numbers_ = 0;
   mutable const Allocation* last_ = nullptr;
   friend struct Physical;

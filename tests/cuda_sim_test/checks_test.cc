@@ -204,6 +204,30 @@ TEST_F(Checks, TrapsAndShapes) {
   EXPECT_EQ(run(bounded, 1, 128, {0, 0, 0}), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(Checks, TheKernelThatUploadsCells) {
+  // Written by hand as PTX (device/cuda/graph.cc): it carries no bitcode and is known by its name.
+  CUmodule m = nullptr;
+  CUfunction f = nullptr;
+  OK(CALL(cuModuleLoadData)(&m, R"(.version 6.3
+.target sm_75
+.address_size 64
+.visible .entry reprise_upload_cells(.param .u64 block, .param .u64 first, .param .u64 count, .param .align 8 .b8 values[64])
+{ ret; })"));
+  modules_.push_back(m);
+  OK(CALL(cuModuleGetFunction)(&f, m, "reprise_upload_cells"));
+  const CUdeviceptr cells = device(64);
+  std::uint64_t first = 2, count = 3, values[8] = {11, 12, 13, 14};
+  CUdeviceptr block = cells;
+  void* params[] = {&block, &first, &count, values};
+  auto launch = [&] { return CALL(cuLaunchKernel)(f, 1, 1, 1, 128, 1, 1, 0, nullptr, params, nullptr); };
+  OK(launch());
+  const std::uint64_t none = ~std::uint64_t{0};
+  EXPECT_EQ(host<std::uint64_t>(cells, 8), (std::vector<std::uint64_t>{none, none, 11, 12, 13, none, none, none}));
+  first = 6;
+  OK(launch());
+  expect_error(CALL(cuCtxSynchronize)(), CUDA_ERROR_ILLEGAL_ADDRESS, {"reprise_upload_cells", "8 bytes past the end"});
+}
+
 TEST_F(Checks, DeviceMemoryIsNotTheHosts) {
   const CUdeviceptr p = device(64);
   EXPECT_DEATH({ *reinterpret_cast<volatile int*>(p) = 1; }, "");
