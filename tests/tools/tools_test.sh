@@ -46,7 +46,7 @@ check "a device that is not here" 1 "device 'tpu'" "$llama" hi --device tpu
 if [ -n "${REPRISE_SIMULATOR:-}" ]; then
   check "on CUDA the same text" 0 '^same$' env REPRISE_CUDA_DRIVER="$REPRISE_SIMULATOR" bash -c '[ "$("$0" "It is a" --tokens 20 --temperature 0 | head -1)" = "$("$0" "It is a" --tokens 20 --temperature 0 --device cuda | head -1)" ] && echo same' "$llama"
 fi
-check "no CUDA without a driver, and why" 1 "device 'cuda': no CUDA driver" env REPRISE_CUDA_DRIVER=/nonexistent.so "$llama" hi --device cuda
+check "no CUDA without a driver, and why" 1 "device 'cuda': (no CUDA driver|this build has no CUDA)" env REPRISE_CUDA_DRIVER=/nonexistent.so "$llama" hi --device cuda
 check "a model file that is missing" 1 'none.safetensors' "$llama" hi --model "$work/none.safetensors"
 head -c 1000 "$(dirname "$0")/../../examples/llama/model.safetensors" >"$work/cut.safetensors"
 check "a model file that is cut off" 1 'cut.safetensors' "$llama" hi --model "$work/cut.safetensors"
