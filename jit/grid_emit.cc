@@ -14,7 +14,7 @@ constexpr unsigned kGlobal = 1, kShared = 3;  // address spaces of NVPTX
 constexpr std::uint32_t kAllLanes = ~0u;
 }  // namespace
 
-void GridEmitter::begin(std::span<const DType> buffers, int params, device::Dim3 threads) {
+void GridEmitter::begin(std::span<const DType> buffers, int params, device::Dim3 threads, int resident) {
   grid.block = threads;
   llvm::Type* pointer = b.getPtrTy(kGlobal);
   std::vector<llvm::Type*> types(buffers.size(), pointer);
@@ -30,7 +30,7 @@ void GridEmitter::begin(std::span<const DType> buffers, int params, device::Dim3
                                            llvm::ConstantAsMetadata::get(b.getInt32(n))}));
   };
   annotate("kernel", 1);
-  annotate("minctasm", 1);  // otherwise ptxas spills to fit more blocks than one
+  annotate("minctasm", static_cast<std::uint32_t>(resident));
   annotate("maxntidx", threads.x), annotate("maxntidy", threads.y), annotate("maxntidz", threads.z);
   b.SetInsertPoint(llvm::BasicBlock::Create(cx.context, "entry", kernel));
   for (std::size_t i = 0; i < buffers.size(); ++i) {

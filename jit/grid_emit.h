@@ -20,8 +20,9 @@ class GridEmitter : public Emitter {
   GridModule& grid;
 
   /// Makes the kernel: one pointer for each of `buffers` (aligned to its dtype), then `params` integers, and stands in
-  /// its body. `threads`: of a block, at most; the launch uses exactly grid.block, which is set.
-  void begin(std::span<const DType> buffers, int params, device::Dim3 threads);
+  /// its body. `threads`: of a block, at most; the launch uses exactly grid.block, which is set. `resident`: blocks
+  /// that a processor must have registers for at once; left to itself, ptxas wants more than one and spills for it.
+  void begin(std::span<const DType> buffers, int params, device::Dim3 threads, int resident = 1);
   /// Returns from the kernel at the insertion point.
   void end() { b.CreateRetVoid(); }
   llvm::Function* kernel = nullptr;

@@ -15,7 +15,7 @@ namespace Intrinsic = llvm::Intrinsic;
 void GridLoopEmitter::run() {
   std::vector<DType> buffers;
   for (const kernels::BufferArg& a : k_.buffers) buffers.push_back(a.dtype);
-  e_.begin(buffers, slots_.count, {static_cast<std::uint32_t>(s_.threads), 1, 1});
+  e_.begin(buffers, slots_.count, {static_cast<std::uint32_t>(s_.threads), 1, 1}, s_.resident);
   load_arguments();
   if (s_.kind == GridSchedule::Kind::Pointwise) one_dim_ = all_dims_are_one();
   if (s_.run > 1) {

@@ -133,7 +133,7 @@ void GridLoopEmitter::reduce_stage(int stage) {
   int cost = 0;
   for (std::size_t i = 0; i < k_.body.size(); ++i)
     if (need[i] && at_.vals[i].empty()) cost += cost_of(k_, i);
-  const int unroll = cost > 12 ? 1 : s_.run > 1 ? 2 : 4;
+  const int unroll = cost > 12 ? 1 : s_.run == 1 ? 4 : aligned_ ? 2 : 1;
   const int each = s_.kind == GridSchedule::Kind::Rows ? s_.run : 1;  // accumulators of a reduction
   auto in_blocks = [&](std::uint32_t r) { return k_.body[r].reduce == ReduceOp::Sum && is_floating(k_.body[r].dtype); };
   auto fold = [&](const BodyNode& n, Value** accs) {

@@ -36,6 +36,8 @@ GridSchedule grid_schedule(const LoopKernel& k) {
     const int size = item_size(k.buffers[k.accesses[n.access].buffer].dtype);
     least = std::min(least, size), widest = std::max(widest, size), runs = true;
   }
+  // 64 registers for each thread: enough for few values and few addresses (tests/grid asks ptxas).
+  if (s.kind == GridSchedule::Kind::Rows && cost <= 40 && rank <= 2 && k.accesses.size() <= 2) s.resident = 4;
   if (!runs) return s;
   // All values of a run live at once: long bodies have shorter runs, but no shorter than one access of the widest.
   const int most = cost > 120 ? 2 : cost > 40 ? 4 : 8;

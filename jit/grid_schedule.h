@@ -26,6 +26,7 @@ struct GridSchedule {
   int vector_dim = -1;  ///< -1: there are no dims
   int run = 1;          ///< elements along the vector dim that a thread takes at once; a power of two
   int threads = 256;    ///< of a block
+  int resident = 1;     ///< blocks that a processor holds at once, for bodies that are known to fit into its registers
 };
 GridSchedule grid_schedule(const kernels::LoopKernel&);
 

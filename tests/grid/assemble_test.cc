@@ -46,7 +46,7 @@ TEST_F(Assemble, EveryOperationOfEveryDtype) {
 }
 
 TEST_F(Assemble, RandomLoops) {
-  for (std::uint32_t seed = 1; seed <= 25; ++seed) check(random_loop(seed), "seed " + std::to_string(seed), seed % 2);
+  for (std::uint32_t seed = 1; seed <= 40; ++seed) check(random_loop(seed), "seed " + std::to_string(seed), seed % 2);
 }
 
 struct GridCode : ::testing::Test {
