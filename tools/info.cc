@@ -21,7 +21,7 @@ int info(const std::vector<std::string>& args) {
   std::printf("features  %s\n", cpu.str().c_str());
   std::printf("code      %s\n", jit::host_description().c_str());
   std::printf("threads   %d\n", device::num_threads());
-  std::printf("gpu       %s\n", why_unavailable("cuda").c_str());
+  std::printf("gpu       %s\n", cuda_device_count() > 0 ? describe(Device::cuda(0)).c_str() : why_unavailable("cuda").c_str());
   return 0;
 }
 
