@@ -84,11 +84,7 @@ Tensor to(const Tensor& self, DType dtype, SourceLoc loc) {
   return call1(OpId::to, {arg(self), dtype}, loc);
 }
 namespace {
-bool is_dense(const TensorImpl& t) {
-  std::int64_t span = 1;
-  for (int d = 0; d < t.rank; ++d) span += (t.sizes[d] - 1) * t.strides[d];
-  return span == t.numel();
-}
+bool is_dense(const TensorImpl& t) { return byte_extent(t) == t.numel() * item_size(t.dtype); }
 }  // namespace
 
 Tensor to(const Tensor& self, Device device, SourceLoc loc) {

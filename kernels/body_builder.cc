@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "base/hash.h"
+#include "kernels/reference/elements.h"
 
 namespace reprise::kernels {
 
@@ -47,39 +48,6 @@ std::uint64_t hash(const BodyNode& n) {
   h = hash_mix(h, static_cast<std::uint64_t>(n.c) << 32 | n.access);
   h = hash_mix(h, std::bit_cast<std::uint64_t>(n.fimm));
   return hash_mix(h, static_cast<std::uint64_t>(n.iimm));
-}
-
-bool yields_bool(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::IsNan:
-    case ScalarOp::IsInf:
-    case ScalarOp::Not:
-    case ScalarOp::Eq:
-    case ScalarOp::Ne:
-    case ScalarOp::Lt:
-    case ScalarOp::Le:
-    case ScalarOp::And:
-    case ScalarOp::Or:
-    case ScalarOp::Xor:
-      return true;
-    default:
-      return false;
-  }
-}
-
-std::int64_t wrapped(std::int64_t v, DType t) {
-  switch (t) {
-    case DType::Int8:
-      return static_cast<std::int8_t>(v);
-    case DType::UInt8:
-      return static_cast<std::uint8_t>(v);
-    case DType::Int32:
-      return static_cast<std::int32_t>(v);
-    case DType::Bool:
-      return v != 0;
-    default:
-      return v;
-  }
 }
 
 double rounded(double v, DType t) {
@@ -143,7 +111,7 @@ std::uint32_t BodyBuilder::constant(const Scalar& s, DType t) {
   } else if (t == DType::Bool) {
     n.iimm = s.is_float() ? s.to_double() != 0 : s.to_int().hint() != 0;
   } else {
-    n.iimm = wrapped(s.to_int().hint(), t);
+    n.iimm = reference::wrap_to(s.to_int().hint(), t);
   }
   return add(n);
 }

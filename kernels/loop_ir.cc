@@ -22,24 +22,6 @@ constexpr OpInfo kOps[] = {
 constexpr std::string_view kReduceNames[] = {"sum", "prod", "max", "min", "any", "all"};
 constexpr std::string_view kKindNames[] = {"load", "const", "param", "index", "op", "cast", "reduce", "store"};
 
-bool yields_bool(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::IsNan:
-    case ScalarOp::IsInf:
-    case ScalarOp::Not:
-    case ScalarOp::Eq:
-    case ScalarOp::Ne:
-    case ScalarOp::Lt:
-    case ScalarOp::Le:
-    case ScalarOp::And:
-    case ScalarOp::Or:
-    case ScalarOp::Xor:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool floats_only(ScalarOp op) {
   if (op >= ScalarOp::Sqrt && op <= ScalarOp::Lgamma) return true;
   switch (op) {
@@ -138,6 +120,24 @@ std::string text_of(const LoopKernel& k, Number&& number) {
 }
 
 }  // namespace
+
+bool yields_bool(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::IsNan:
+    case ScalarOp::IsInf:
+    case ScalarOp::Not:
+    case ScalarOp::Eq:
+    case ScalarOp::Ne:
+    case ScalarOp::Lt:
+    case ScalarOp::Le:
+    case ScalarOp::And:
+    case ScalarOp::Or:
+    case ScalarOp::Xor:
+      return true;
+    default:
+      return false;
+  }
+}
 
 std::string_view scalar_op_name(ScalarOp op) { return kOps[static_cast<int>(op)].name; }
 int scalar_op_arity(ScalarOp op) { return kOps[static_cast<int>(op)].arity; }

@@ -18,6 +18,7 @@ enum class ScalarOp : std::uint8_t {
 };
 std::string_view scalar_op_name(ScalarOp);
 int scalar_op_arity(ScalarOp);
+bool yields_bool(ScalarOp);               ///< whatever its operands are
 
 enum class ReduceOp : std::uint8_t { Sum, Prod, Max, Min, Any, All };   ///< Max/Min propagate NaN
 

@@ -25,21 +25,11 @@ class HostCopy {
   void* p_;
 };
 
-/// From the tensor's first element to behind its last.
-std::int64_t span_bytes(const TensorImpl& t) {
-  std::int64_t last = 0;
-  for (int d = 0; d < t.rank; ++d) {
-    if (t.sizes[d] == 0) return 0;
-    last += (t.sizes[d] - 1) * t.strides[d];
-  }
-  return (last + 1) * item_size(t.dtype);
-}
-
 /// Which earlier nodes of a graph a node must wait for. Buffers conflict when one of the two steps writes; temps also when
 /// the plan gave them the same bytes one after the other.
 class Dependencies {
  public:
-  Dependencies(const Program& p, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset) : program_(p), state_(p.buffer_bytes.size()) {
+  Dependencies(const Program& p, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset) : state_(p.buffer_bytes.size()) {
     for (std::size_t b = 0; b < state_.size(); ++b) {
       if (temp_offset[b] < 0) continue;
       state_[b].begin = temp_offset[b];
@@ -98,7 +88,6 @@ class Dependencies {
     live_temps_.push_back(b);
   }
 
-  const Program& program_;
   std::vector<State> state_;              // by buffer
   std::vector<std::uint32_t> live_temps_; // that have begun
   std::vector<device::Graph::Node> after_;
@@ -197,7 +186,7 @@ void DeviceReplay::run_on_host(const Program::Step& step, const std::vector<Prog
   for (const Program::Use& u : uses) {
     const kernels::Buffer& b = p.lowered.buffers[u.buffer];
     bool input = b.kind == kernels::Buffer::Kind::Input;
-    HostCopy copy(input ? span_bytes(*inputs[b.index]) : slots[p.buffer_bytes[u.buffer]]);
+    HostCopy copy(input ? byte_extent(*inputs[b.index]) : slots[p.buffer_bytes[u.buffer]]);
     copies[u.buffer] = copy.get();
     if (copy.bytes() && (u.read || !u.first)) device_.copy_to_host(copy.get(), base[u.buffer], copy.bytes(), stream);
     taken.emplace_back(&u, std::move(copy));

@@ -82,16 +82,17 @@ inline void HostSteps::run_native(const Program::NativeStep& s, void* const* bas
   }
 }
 
+inline void HostSteps::run_step(const Program::Step& step, void* const* base, const std::int64_t* params, const std::int64_t* slots) {
+  if (step.kind == Program::StepKind::Loop) run_loop(program_.loops[step.index], base, params, slots);
+  else run_native(program_.natives[step.index], base, slots);
+}
+
 void HostSteps::run_all(void* const* base, const std::int64_t* params, const std::int64_t* slots) {
-  for (const Program::Step& step : program_.steps) {
-    if (step.kind == Program::StepKind::Loop) run_loop(program_.loops[step.index], base, params, slots);
-    else run_native(program_.natives[step.index], base, slots);
-  }
+  for (const Program::Step& step : program_.steps) run_step(step, base, params, slots);
 }
 
 void HostSteps::run(const Program::Step& step, void* const* base, const std::int64_t* params, const std::int64_t* slots) {
-  if (step.kind == Program::StepKind::Loop) run_loop(program_.loops[step.index], base, params, slots);
-  else run_native(program_.natives[step.index], base, slots);
+  run_step(step, base, params, slots);
 }
 
 }  // namespace reprise::runtime

@@ -18,6 +18,7 @@ class HostSteps {
   std::int64_t bytes() const;
 
  private:
+  void run_step(const Program::Step&, void* const* base, const std::int64_t* params, const std::int64_t* slots);
   void run_loop(const Program::LoopStep&, void* const* base, const std::int64_t* params, const std::int64_t* slots);
   void run_native(const Program::NativeStep&, void* const* base, const std::int64_t* slots);
 

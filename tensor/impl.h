@@ -82,6 +82,8 @@ void check_not_released(const TensorImpl&, const char* what, SourceLoc loc = {})
 /// Uninitialised, contiguous, from the caching allocator. For kernels' results.
 Tensor empty_concrete(const std::int64_t* sizes, int rank, DType, Device);
 
+/// Bytes from the first byte of a view's first element to one past the last byte of its last; 0 when it has none.
+std::int64_t byte_extent(const TensorImpl&);
 /// Exact for strided sets of bytes: do two views touch a common byte? (tensor/overlap.cc) Compares address ranges first;
 /// only ranges that intersect pay for the exact test. Bounded work: past its budget it answers true (may overlap).
 bool overlaps(const TensorImpl& a, const TensorImpl& b);

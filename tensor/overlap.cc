@@ -78,22 +78,23 @@ class BoundedSum {
   int budget_ = 20000;
 };
 
-/// Bytes from the first byte of the first element to one past the last byte of the last.
-std::int64_t extent(const TensorImpl& t) {
+}  // namespace
+
+std::int64_t byte_extent(const TensorImpl& t) {
   std::int64_t n = item_size(t.dtype);
-  for (int i = 0; i < t.rank; ++i)
-    if (t.sizes[i] > 1) n += (t.sizes[i] - 1) * t.strides[i] * item_size(t.dtype);
+  for (int i = 0; i < t.rank; ++i) {
+    if (t.sizes[i] == 0) return 0;
+    n += (t.sizes[i] - 1) * t.strides[i] * item_size(t.dtype);
+  }
   return n;
 }
-
-}  // namespace
 
 bool overlaps(const TensorImpl& a, const TensorImpl& b) {
   if (a.trace || b.trace || !a.storage->data || !b.storage->data || a.numel() == 0 || b.numel() == 0) return false;
   const std::int64_t width_a = item_size(a.dtype), width_b = item_size(b.dtype);
   const std::int64_t at_a = std::bit_cast<std::int64_t>(a.data()), at_b = std::bit_cast<std::int64_t>(b.data());
-  const std::int64_t distance = at_a - at_b, extent_b = extent(b);
-  if (distance >= extent_b || -distance >= extent(a)) return false;
+  const std::int64_t distance = at_a - at_b, extent_b = byte_extent(b);
+  if (distance >= extent_b || -distance >= byte_extent(a)) return false;
   // Elements at a + sum(s*i) and b + sum(t*j) share a byte iff the difference of their addresses is in
   // (-width_a, width_b). Counting j down from its end makes every coefficient positive.
   BoundedSum sum;

@@ -30,12 +30,7 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
 Tensor transfer(const Tensor& t, Device to, const char* what, SourceLoc loc) {
   checked_storage(t, what, loc);
   const TensorImpl& from = *t.impl();
-  std::int64_t elements = 1;
-  for (int d = 0; d < from.rank; ++d) {
-    if (from.sizes[d] == 0) elements = 0;
-    if (elements) elements += (from.sizes[d] - 1) * from.strides[d];
-  }
-  std::int64_t bytes = elements * item_size(from.dtype);
+  const std::int64_t bytes = byte_extent(from);
   Storage* storage = new_storage(to, bytes);
   Tensor out = Tensor::adopt(new_impl(from.dtype, to, from.sizes, from.strides, from.rank, 0, storage));
   if (bytes) copy_bytes(storage->data, to, from.data(), from.device, bytes);

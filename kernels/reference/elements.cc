@@ -52,7 +52,9 @@ std::int64_t to_integer(double v, DType t) {
   }
 }
 
-std::int64_t wrapped(std::int64_t v, DType t) {
+}  // namespace
+
+std::int64_t wrap_to(std::int64_t v, DType t) {
   switch (t) {
     case DType::Int8:
       return static_cast<std::int8_t>(v);
@@ -66,8 +68,6 @@ std::int64_t wrapped(std::int64_t v, DType t) {
       return v;
   }
 }
-
-}  // namespace
 
 double round_to(double v, DType t) {
   switch (t) {
@@ -83,7 +83,7 @@ double round_to(double v, DType t) {
 }
 
 Value convert(Value v, DType t) {
-  if (!is_floating(t)) return Value::of(v.is_float ? to_integer(v.f, t) : wrapped(v.i, t));
+  if (!is_floating(t)) return Value::of(v.is_float ? to_integer(v.f, t) : wrap_to(v.i, t));
   if (v.is_float) return Value::of(round_to(v.f, t));
   if (t == DType::Float64) return Value::of(static_cast<double>(v.i));
   // An int64 does not fit into a double; to float32 it goes in one step (and to the half types, by way of it, as casts

@@ -8,6 +8,8 @@
 #include "device/backend.h"
 #include "reprise/reprise.h"
 #include "tests/cuda_sim/control.h"
+#include "tests/support/error_of.h"
+#include "tests/support/simulator.h"
 
 namespace reprise::test {
 
@@ -38,9 +40,7 @@ struct Simulator {
 class Cuda : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-#ifdef REPRISE_CUDA_SIM
-    if (knobs().cuda_driver.empty()) knobs().cuda_driver = REPRISE_CUDA_SIM;
-#endif
+    take_simulator();
   }
   void SetUp() override {
     if (std::string why = device::why_unavailable(d); !why.empty()) GTEST_SKIP() << why;
@@ -49,16 +49,5 @@ class Cuda : public testing::Test {
 
   const Device d = Device::cuda(0);
 };
-
-template <class F>
-Error error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e;
-  }
-  ADD_FAILURE() << "did not throw";
-  return Error(ErrorCode::Internal, "", "nothing was thrown");
-}
 
 }  // namespace reprise::test

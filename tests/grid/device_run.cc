@@ -13,6 +13,7 @@
 #include "jit/grid.h"
 #include "kernels/loop_analysis.h"
 #include "reprise/dtype.h"
+#include "tests/support/simulator.h"
 
 namespace reprise::test {
 
@@ -20,9 +21,7 @@ using kernels::BodyNode;
 using kernels::LoopKernel;
 
 std::string why_no_device() {
-#ifdef REPRISE_CUDA_SIM
-  if (knobs().cuda_driver.empty()) knobs().cuda_driver = REPRISE_CUDA_SIM;
-#endif
+  take_simulator();
   return device::why_unavailable(Device::cuda(0));
 }
 

@@ -4,22 +4,22 @@
 
 #include "jit/grid.h"
 #include "kernels/grid_kernels.h"
-#include "ptxas.h"
+#include "tests/grid/assembler.h"
 
 namespace reprise::kernels::testing {
 namespace {
 
 void expect_assembles(const MicroKernelSpec& spec) {
-  if (ptxas_path().empty()) GTEST_SKIP() << "no ptxas here";
+  if (test::ptxas().empty()) GTEST_SKIP() << "no ptxas here";
   std::string name = spec.kind;
   for (std::int64_t p : spec.params) name += " " + std::to_string(p);
   for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
     device::CodeTarget target;
     target.arch = arch;
     device::ImagePtr image = jit::compile_grid(spec, target);
-    Assembled a = assemble(*image, arch);
-    ASSERT_TRUE(a.ok) << name << " " << arch << "\n" << a.output;
-    EXPECT_EQ(a.spill_bytes, 0) << name << " " << arch << "\n" << a.output;
+    test::Assembled a = test::assemble(image->code, arch);
+    ASSERT_TRUE(a.ok) << name << " " << arch << "\n" << a.log;
+    EXPECT_EQ(a.spilled_bytes + a.stack_bytes, 0) << name << " " << arch << "\n" << a.log;
     EXPECT_LE(a.registers * static_cast<std::int64_t>(image->block.count()), 65536) << name << " " << arch;
     std::cout << name << " " << arch << ": " << a.registers << " registers, " << a.shared_bytes << " bytes shared\n";
   }

@@ -11,6 +11,7 @@
 #include "jit/grid.h"
 #include "kernels/grid.h"
 #include "kernels/reference/elements.h"
+#include "tests/support/simulator.h"
 
 namespace reprise::kernels::testing {
 
@@ -192,9 +193,7 @@ Strided any_strides(std::mt19937& rng, DType t, const std::vector<std::int64_t>&
 }
 
 bool device_here() {
-#ifdef REPRISE_CUDA_SIM
-  if (knobs().cuda_driver.empty()) knobs().cuda_driver = REPRISE_CUDA_SIM;
-#endif
+  test::take_simulator();
   return device::why_unavailable(Device::cuda(0)).empty();
 }
 

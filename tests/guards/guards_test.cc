@@ -267,7 +267,7 @@ TEST(Sets, ExplainWhatFailedWhereItWasBornAndWhatToDo) {
   ShapeEnv env;
   Int a = env.new_symbol({0, "arg 0 .size(0)"}, 16, 0), b = env.new_symbol({1, "arg 1 .size(2)"}, 4, 0);
   Bool ask = a != 1;
-  ASSERT_TRUE(env.decide(ask.expr(), {"/home/me/loop.cpp", 41}, "broadcast"));
+  ASSERT_TRUE(env.decide(ask.expr(), {"some/folder/loop.cpp", 41}, "broadcast"));
   ASSERT_TRUE(env.decide((b % 4 == 0).expr(), {"loop.cpp", 42}, "branch"));
   GuardSet set(env);
   std::int64_t words[] = {1, 4};

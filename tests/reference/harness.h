@@ -8,6 +8,7 @@
 
 #include "kernels/reference.h"
 #include "tensor/impl.h"
+#include "tests/support/error_of.h"
 
 namespace reprise::test {
 
@@ -89,18 +90,6 @@ inline Tensor random_tensor(std::mt19937& rng, DType d, std::vector<Int> sizes, 
   std::vector<double> v(static_cast<std::size_t>(n));
   for (double& x : v) x = u(rng);
   return make_as(d, v, sizes);
-}
-
-/// The Error a call throws; fails the test if none.
-template <class F>
-Error error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e;
-  }
-  ADD_FAILURE() << "no error was thrown";
-  return Error(ErrorCode::Internal, "", "none");
 }
 
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
