@@ -1,11 +1,14 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reprise/device.h"
+#include "reprise/dtype.h"
 #include "reprise/source_location.h"
 
 /// What a device with memory and code of its own must offer: memory, an ordered queue of work, loaded kernels, and
@@ -83,6 +86,37 @@ struct KernelNode {
   std::vector<std::int64_t> params;     ///< its integers, in order
 };
 
+/// A matrix product as a library may compute it: for every batch c[m, n] = sum over k of a[m, k] * b[k, n] (+ bias[m, n]),
+/// all of `dtype`, summed in Float32 (Float64 where that is the dtype). Offsets (from the buffer's first byte) and strides
+/// are in elements; the stride of a dim of size 1 means nothing. I: std::int64_t, or what stands for it until sizes are known.
+template <class I>
+struct ProductOf {
+  struct Matrix {
+    I offset{}, batch{}, row{}, column{};
+    friend bool operator==(const Matrix&, const Matrix&) = default;
+  };
+  DType dtype = DType::Float32;
+  bool has_bias = false;
+  I batch{}, m{}, n{}, k{};
+  Matrix a, b, bias, c;                 ///< a: rows m, columns k; b: rows k, columns n
+
+  template <class J, class F>
+  ProductOf<J> map(F&& f) const {
+    auto matrix = [&](const Matrix& x) { return typename ProductOf<J>::Matrix{f(x.offset), f(x.batch), f(x.row), f(x.column)}; };
+    return {dtype, has_bias, f(batch), f(m), f(n), f(k), matrix(a), matrix(b), matrix(bias), matrix(c)};
+  }
+  friend bool operator==(const ProductOf&, const ProductOf&) = default;
+};
+using Product = ProductOf<std::int64_t>;
+
+/// A product in a graph, computed by the device's library.
+struct ProductNode {
+  Product what;
+  std::string name;                     ///< for messages: "linear"
+  std::int64_t workspace_bytes = 0;     ///< as Backend::product_workspace said
+  std::vector<std::uint32_t> cells;     ///< a, b, [bias], c, and the workspace (256-byte aligned) where it needs one
+};
+
 /// A graph made ready to run. One thread at a time; launches may overlap on the device only as their stream orders them.
 class GraphExec {
  public:
@@ -99,6 +133,7 @@ class Graph {
   using Node = std::uint32_t;
   virtual ~Graph() = default;
   virtual Node add(KernelNode, std::span<const Node> after) = 0;
+  virtual Node add(ProductNode, std::span<const Node> after) = 0;  ///< of a product that the backend takes
   /// Takes over the executable graph of an earlier graph of the same shape (same kernels and dependencies; sizes and grids
   /// may differ), or makes one. `reuse` may be null; it is consumed either way.
   virtual std::unique_ptr<GraphExec> instantiate(std::unique_ptr<GraphExec> reuse = nullptr) = 0;
@@ -138,6 +173,13 @@ class Backend {
   // ---- code and graphs
   virtual KernelPtr load(const ImagePtr&) = 0;    ///< equal images give one loaded kernel
   virtual std::unique_ptr<Graph> new_graph(std::uint32_t cells) = 0;
+
+  // ---- matrix products by a library
+  /// Bytes of memory that a ProductNode of this product works in; nothing when no library computes it here, or kernels do it
+  /// better. Products of one graph may share these bytes if one waits for the other. `name`: as ProductNode's.
+  virtual std::optional<std::int64_t> product_workspace(const Product&, std::string_view name) = 0;
+  /// "cuBLASLt 13.1.0 (libcublasLt.so.13)", or why there is none. Opens it.
+  virtual std::string product_library() = 0;
 };
 
 /// The backend of a device that is not the host. Throws DeviceUnavailable, naming the device and the reason. Made on first

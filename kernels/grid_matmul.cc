@@ -1,6 +1,7 @@
 // Matrix products for blocks of threads: mm, bmm, linear with or without bias, of every dtype. Few rows (or few
 // columns: the transposed product) go to kernels that read the large operand once. Which kernel works depends on sizes
-// that may differ between recordings, so all that may are launched, and those that do not apply have an empty grid.
+// that may differ between recordings, so there is a launch of each that may, and those that do not apply have an empty
+// grid. The first of them says what the product is, for devices that have a library.
 #include <algorithm>
 
 #include "kernels/grid_lower.h"
@@ -139,6 +140,15 @@ void add_few_rows(const Product& p, std::int64_t few_n, std::vector<GridLaunch>&
   out.push_back(few_rows(p, 0, 2, kFewRows, few_n));
 }
 
+device::ProductOf<Int> described(const Product& p) {
+  device::ProductOf<Int> d{p.dtype, p.bias.has_value(), p.batch, p.m, p.n, p.k, {}, {}, {}, {}};
+  d.a = {p.a.offset, p.a.batch, p.a.line, p.a.k};
+  d.b = {p.b.offset, p.b.batch, p.b.k, p.b.line};
+  if (p.bias) d.bias = {p.bias->offset, 0, p.bias->line, p.bias->k};
+  d.c = {p.c.offset, p.c.batch, p.c.line, p.c.k};
+  return d;
+}
+
 }  // namespace
 
 GridLaunches grid_matmul(const GridContext& cx) {
@@ -155,6 +165,8 @@ GridLaunches grid_matmul(const GridContext& cx) {
   if (columns) add_few_rows(p.transposed(), kFewRows, out);
   if (!known_at_most(p.m, kFewRows) && !known_at_most(p.n, kFewRows))
     out.push_back(tiled(p, rows ? kFewRows : 0, columns ? kFewRows : 0));
+  out[0].product = described(columns && !rows ? p.transposed() : p);
+  for (std::size_t i = 1; i < out.size(); ++i) out[i].alternative = true;
   return out;
 }
 

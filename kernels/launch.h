@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -112,6 +113,10 @@ struct GridLaunch {
   std::vector<bool> written;            ///< by buffers
   std::vector<Int> ints;
   device::Dim3 (*grid)(const std::int64_t* ints) = nullptr;  ///< blocks, for the values of `ints`; an empty one: nothing to do
+  /// What this launch and the alternatives after it compute, if it is a matrix product: a device's library may do that in
+  /// their place. Its buffers are this launch's: a, b, [bias], c.
+  std::optional<device::ProductOf<Int>> product{};
+  bool alternative = false;             ///< computes what the launch before does, for other sizes
 };
 struct Launch {
   std::variant<LoopLaunch, NativeLaunch, GridLaunch> what;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counters.h"
 #include "base/errors.h"
 #include "device/host_memory.h"
 
@@ -26,11 +27,11 @@ class HostCopy {
 };
 
 /// Which earlier nodes of a graph a node must wait for. Buffers conflict when one of the two steps writes; temps also when
-/// the plan gave them the same bytes one after the other.
+/// the plan gave them the same bytes one after the other. Behind the program's buffers stands the workspace of products.
 class Dependencies {
  public:
-  Dependencies(const Program& p, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset) : state_(p.buffer_bytes.size()) {
-    for (std::size_t b = 0; b < state_.size(); ++b) {
+  Dependencies(const Program& p, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset) : state_(p.buffer_bytes.size() + 1) {
+    for (std::size_t b = 0; b < p.buffer_bytes.size(); ++b) {
       if (temp_offset[b] < 0) continue;
       state_[b].begin = temp_offset[b];
       state_[b].end = temp_offset[b] + slots[p.buffer_bytes[b]];
@@ -105,6 +106,7 @@ DeviceReplay::DeviceReplay(const Program& p, const std::int64_t* slots, const st
 void DeviceReplay::build(const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse) {
   const Program& p = program_;
   Dependencies dependencies(p, slots, temp_offset);
+  const std::uint32_t workspace_cell = static_cast<std::uint32_t>(p.buffer_bytes.size());
   std::unique_ptr<device::Graph> graph;
   std::uint32_t first = 0;
   auto finish = [&](std::uint32_t last) {
@@ -114,7 +116,15 @@ void DeviceReplay::build(const std::int64_t* slots, const std::vector<std::int64
     graph = nullptr;
     dependencies.forget();
   };
+  auto graph_at = [&](std::uint32_t i) -> device::Graph& {
+    if (!graph) {
+      graph = device_.new_graph(workspace_cell + 1);
+      first = i;
+    }
+    return *graph;
+  };
   std::vector<std::int64_t> params;
+  bool by_library = false;  // the latest product; its alternatives are not needed then
   for (std::uint32_t i = 0; i < p.steps.size(); ++i) {
     if (p.steps[i].kind != Program::StepKind::Grid) {
       finish(i);
@@ -122,22 +132,41 @@ void DeviceReplay::build(const std::int64_t* slots, const std::vector<std::int64
       continue;
     }
     const Program::GridStep& s = p.grids[p.steps[i].index];
-    if (!graph) {
-      graph = device_.new_graph(static_cast<std::uint32_t>(p.buffer_bytes.size()));
-      first = i;
+    const std::string& name = p.lowered.launches[s.launch].name;
+    if (s.alternative && by_library) continue;
+    by_library = false;
+    if (s.product) {
+      device::Product product = s.product->map<std::int64_t>([&](Slot slot) { return slots[slot]; });
+      if (std::optional<std::int64_t> bytes = device_.product_workspace(product, name)) {
+        by_library = true;
+        counters().library_products.add();
+        device::ProductNode node{product, name, *bytes, s.buffers};
+        std::vector<Program::Use> uses = p.uses[i];
+        if (*bytes > 0) {
+          node.cells.push_back(workspace_cell);
+          uses.push_back({workspace_cell, false, true, false});  // so that one product has it at a time
+          workspace_bytes_ = std::max(workspace_bytes_, *bytes);
+        }
+        std::vector<device::Graph::Node> after = dependencies.of(uses);
+        dependencies.add(uses, graph_at(i).add(std::move(node), after));
+        continue;
+      }
     }
     params.clear();
     for (Slot slot : s.params) params.push_back(slots[slot]);
     device::KernelNode node;
-    node.kernel = s.kernel;
-    node.name = p.lowered.launches[s.launch].name;
     node.grid = s.loop ? s.loop->grid(params.data()) : std::get<kernels::GridLaunch>(p.lowered.launches[s.launch].what).grid(params.data());
+    // What has nothing to do for these sizes is left out. A graph that is reused for sizes at which other kernels work has
+    // another shape then, and is made anew: that is rare, and nodes that are there and disabled cost memory in every graph and time at every run.
+    if (node.grid.count() == 0) continue;
+    node.kernel = s.kernel;
+    node.name = name;
     node.block = s.image->block;
     node.shared_bytes = s.image->shared_bytes;
     node.cells = s.buffers;
     node.params = params;
     std::vector<device::Graph::Node> after = dependencies.of(p.uses[i]);
-    dependencies.add(p.uses[i], graph->add(std::move(node), after));
+    dependencies.add(p.uses[i], graph_at(i).add(std::move(node), after));
   }
   finish(static_cast<std::uint32_t>(p.steps.size()));
 }
@@ -162,7 +191,7 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
   std::vector<void*> moved;
   void* const* cells = base;
   if (!host_inputs_.empty()) {
-    moved.assign(base, base + program_.buffer_bytes.size());
+    moved.assign(base, base + program_.buffer_bytes.size() + 1);
     for (std::uint32_t b : host_inputs_) {
       std::int64_t bytes = item_size(program_.lowered.buffers[b].dtype);
       void* at = device_.allocate(bytes);

@@ -22,10 +22,15 @@ class DeviceReplay {
   /// of the same program, which are changed to these sizes instead of making new ones (may be null; consumed).
   DeviceReplay(const Program&, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse);
 
-  /// base: by buffer, addresses on the device; inputs on the host have theirs there. Queues the work on the calling
+  /// Bytes that it works in besides the buffers: for products of the device's library.
+  std::int64_t workspace_bytes() const { return workspace_bytes_; }
+
+  /// base: by buffer, addresses on the device, and behind them that of the workspace, a multiple of kWorkspaceAlignment; inputs
+  /// on the host have theirs there. Queues the work on the calling
   /// thread's current stream and returns; waits only for steps of the host.
   void run(void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params, const std::int64_t* slots);
 
+  static constexpr std::int64_t kWorkspaceAlignment = 256;
   std::int64_t graph_bytes() const;   ///< device memory of the executable graphs
 
  private:
@@ -40,6 +45,7 @@ class DeviceReplay {
   const Program& program_;
   device::Backend& device_;
   std::vector<Segment> segments_;
+  std::int64_t workspace_bytes_ = 0;
   std::vector<std::uint32_t> host_inputs_;    ///< buffers of inputs that are on the host: 0-dim tensors, copied at each run
 };
 

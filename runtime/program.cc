@@ -60,6 +60,8 @@ class Builder {
     step.image = jit::compile_grid(g.code, target_);
     step.buffers = g.buffers;
     for (Int i : g.ints) step.params.push_back(slot(i));
+    if (g.product) step.product = g.product->map<Slot>([&](Int i) { return slot(i); });
+    step.alternative = g.alternative;
     add_grid(std::move(step));
   }
 

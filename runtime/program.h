@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "graph/graph.h"
@@ -64,6 +65,8 @@ struct Program {
     jit::GridKernelPtr loop;                       ///< null for a GridLaunch, which has a grid function of its own
     std::vector<std::uint32_t> buffers;
     std::vector<Slot> params;
+    std::optional<device::ProductOf<Slot>> product{};  ///< kernels::GridLaunch::product
+    bool alternative = false;
   };
   enum class StepKind : std::uint8_t { Loop, Native, Grid };
   struct Step {

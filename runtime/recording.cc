@@ -52,7 +52,7 @@ Recording::Recording(const Program& p, const std::int64_t* values, PlanMemory& m
 std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<Instance> retired) const {
   const Program& p = program_;
   std::unique_ptr<Instance> i = retired ? std::move(retired) : std::make_unique<Instance>(p);
-  i->base.assign(p.buffer_bytes.size(), nullptr);
+  i->base.assign(p.buffer_bytes.size() + 1, nullptr);  // the last: the workspace
   if (p.uses_random) i->slots = slots_;
   i->results.assign(p.outputs.size(), nullptr);
   i->host.resolve(slots_.data());
@@ -82,7 +82,10 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
     p.exprs.evaluate(values, inst->slots.data());
     inst->host.resolve(inst->slots.data());
   }
-  Lane lane(p.device, temp_bytes_);
+  const std::int64_t workspace = inst->device ? inst->device->workspace_bytes() : 0;
+  const std::int64_t workspace_at = (temp_bytes_ + DeviceReplay::kWorkspaceAlignment - 1) / DeviceReplay::kWorkspaceAlignment * DeviceReplay::kWorkspaceAlignment;
+  Lane lane(p.device, workspace ? workspace_at + workspace : temp_bytes_);
+  inst->base.back() = workspace ? lane.base() + workspace_at : nullptr;
   for (std::size_t b = 0; b < p.lowered.buffers.size(); ++b) {
     const kernels::Buffer& buffer = p.lowered.buffers[b];
     switch (buffer.kind) {

@@ -25,6 +25,8 @@ ProcessStats stats() {
   s.replays = static_cast<std::int64_t>(c.replays);
   s.recordings_made = static_cast<std::int64_t>(c.recordings_made);
   s.eager_calls = static_cast<std::int64_t>(c.eager_calls);
+  s.library_products = static_cast<std::int64_t>(c.library_products);
+  s.product_captures = static_cast<std::int64_t>(c.product_captures);
   s.pool_bytes = runtime::pool_bytes();
   device::HostMemoryStats m = device::host_memory_stats();
   s.result_bytes_live = m.live_bytes;

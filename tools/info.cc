@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "device/backend.h"
 #include "device/cpu_info.h"
 #include "device/parallel.h"
 #include "jit/jit.h"
@@ -21,7 +22,9 @@ int info(const std::vector<std::string>& args) {
   std::printf("features  %s\n", cpu.str().c_str());
   std::printf("code      %s\n", jit::host_description().c_str());
   std::printf("threads   %d\n", device::num_threads());
-  std::printf("gpu       %s\n", cuda_device_count() > 0 ? describe(Device::cuda(0)).c_str() : why_unavailable("cuda").c_str());
+  const bool gpu = cuda_device_count() > 0;
+  std::printf("gpu       %s\n", gpu ? describe(Device::cuda(0)).c_str() : why_unavailable("cuda").c_str());
+  if (gpu) std::printf("products  %s\n", device::backend(Device::cuda(0)).product_library().c_str());
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "device/cuda/allocator.h"
+#include "device/cuda/blaslt.h"
 #include "device/cuda/cuda.h"
 #include "device/cuda/graph.h"
 #include "device/cuda/module.h"
@@ -19,7 +20,7 @@ using namespace cuda;
 
 class CudaBackend final : public Backend {
  public:
-  explicit CudaBackend(int index) : context_(index), allocator_(context_), kernels_(context_), default_(context_, 0) {
+  explicit CudaBackend(int index) : context_(index), allocator_(context_), kernels_(context_), products_(context_), default_(context_, 0) {
     std::string how = knobs().cuda_pointers;
     if (how != "block" && how != "nodes") fail(ErrorCode::InvalidArgument, "REPRISE_CUDA_POINTERS", {}, "\"", how, "\" is neither block nor nodes");
     indirect_ = how == "block";
@@ -80,8 +81,11 @@ class CudaBackend final : public Backend {
 
   KernelPtr load(const ImagePtr& image) override { return kernels_.load(image); }
   std::unique_ptr<Graph> new_graph(std::uint32_t cells) override {
-    return std::make_unique<CudaGraph>(GraphHome{context_, allocator_, default_, indirect_, graph_bytes_, indirect_ ? upload() : nullptr}, cells);
+    return std::make_unique<CudaGraph>(GraphHome{context_, allocator_, products_, default_, indirect_, graph_bytes_, indirect_ ? upload() : nullptr}, cells);
   }
+
+  std::optional<std::int64_t> product_workspace(const Product& p, std::string_view name) override { return products_.workspace(p, name); }
+  std::string product_library() override { return products_.description(); }
 
  private:
   CudaStream& stream() { return cuda::current_stream(context_, default_); }
@@ -95,6 +99,7 @@ class CudaBackend final : public Backend {
   Context context_;
   Allocator allocator_;
   Kernels kernels_;
+  Products products_;
   CudaStream default_;
   bool indirect_ = true;
   std::once_flag upload_once_;

@@ -15,8 +15,12 @@ constexpr std::int64_t kNodeBytes = 2048;
 const CudaKernel& kernel_of(const KernelNode& n) { return static_cast<const CudaKernel&>(*n.kernel); }
 
 bool same_shape(const GraphNode& a, const GraphNode& b) {
-  return a.what.kernel == b.what.kernel && a.after == b.after && a.what.cells == b.what.cells && a.what.params.size() == b.what.params.size();
+  if (a.what.index() != b.what.index() || a.after != b.after || a.cells() != b.cells()) return false;
+  const auto *x = std::get_if<KernelNode>(&a.what), *y = std::get_if<KernelNode>(&b.what);
+  return !x || (x->kernel == y->kernel && x->params.size() == y->params.size());
 }
+
+bool is_product(const GraphNode& n) { return std::holds_alternative<ProductNode>(n.what); }
 
 std::int64_t free_bytes() {
   std::size_t free_now = 0, total = 0;
@@ -27,43 +31,61 @@ std::int64_t free_bytes() {
 }  // namespace
 
 CudaGraphExec::CudaGraphExec(const GraphHome& home, std::uint32_t cells, std::vector<GraphNode> nodes)
-    : home_(home), n_cells_(cells), nodes_(std::move(nodes)), last_(cells, nullptr) {
+    : home_(home), n_cells_(cells), nodes_(std::move(nodes)), users_(cells), last_(cells, nullptr), stale_(nodes_.size()) {
   home_.context.enter();
-  if (home_.indirect) {
-    block_ = home_.allocator.allocate(std::int64_t{8} * std::max<std::uint32_t>(cells, 1), home_.stream, 0);
-  } else {
-    users_.resize(cells);
-    for (std::uint32_t i = 0; i < nodes_.size(); ++i)
-      for (std::uint32_t c : nodes_[i].what.cells)
+  if (home_.indirect) block_ = home_.allocator.allocate(std::int64_t{8} * std::max<std::uint32_t>(cells, 1), home_.stream, 0);
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i)
+    if (!home_.indirect || is_product(nodes_[i]))
+      for (std::uint32_t c : nodes_[i].cells())
         if (users_[c].empty() || users_[c].back() != i) users_[c].push_back(i);
+  // The account of a graph that its first run makes begins with an estimate.
+  bytes_ = static_cast<std::int64_t>(nodes_.size()) * kNodeBytes;
+  home_.graph_bytes += bytes_;
+  try {
+    if (std::none_of(nodes_.begin(), nodes_.end(), is_product)) make();
+  } catch (...) {
+    home_.graph_bytes -= bytes_;
+    release();
+    throw;
   }
+}
+
+void CudaGraphExec::make() {
   try {
     check(cu().cuGraphCreate(&graph_, 0), "making a graph");
     if (home_.indirect) add_upload(uploads_);
     std::vector<CUgraphNode> after;
     std::vector<std::uint64_t> values;
     std::vector<void*> pointers;
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    for (const GraphNode& n : nodes_) {
       after.clear();
-      for (Graph::Node n : nodes_[i].after) after.push_back(handles_[n]);
+      for (Graph::Node before : n.after) after.push_back(handles_[before]);
       if (after.empty()) after = uploads_;
-      CUDA_KERNEL_NODE_PARAMS p = params_of(i, values, pointers);
       CUgraphNode made = nullptr;
-      check(cu().cuGraphAddKernelNode(&made, graph_, after.data(), after.size(), &p), "recording kernel", nodes_[i].what.name);
+      if (const auto* product = std::get_if<ProductNode>(&n.what)) {
+        CUgraph child = capture(*product);
+        CUresult r = cu().cuGraphAddChildGraphNode(&made, graph_, after.data(), after.size(), child);
+        warn(cu().cuGraphDestroy(child), "destroying a graph");
+        check(r, "recording matrix product", n.name());
+      } else {
+        CUDA_KERNEL_NODE_PARAMS p = params_of(std::get<KernelNode>(n.what), values, pointers);
+        check(cu().cuGraphAddKernelNode(&made, graph_, after.data(), after.size(), &p), "recording kernel", n.name());
+      }
       handles_.push_back(made);
     }
     std::int64_t before = free_bytes();
     check(cu().cuGraphInstantiateWithFlags(&exec_, graph_, 0), "instantiating a graph");
-    bytes_ = before - free_bytes();
-    std::int64_t n = static_cast<std::int64_t>(nodes_.size() + uploads_.size());
-    if (bytes_ <= 0 || bytes_ > n * (64 << 10) + (4 << 20)) bytes_ = n * kNodeBytes;
+    std::int64_t bytes = before - free_bytes(), n = static_cast<std::int64_t>(nodes_.size() + uploads_.size());
+    if (bytes <= 0 || bytes > n * (64 << 10) + (4 << 20)) bytes = n * kNodeBytes;
+    home_.graph_bytes += bytes - bytes_;
+    bytes_ = bytes;
     for (std::size_t i = 0; i < nodes_.size(); ++i)
-      if (nodes_[i].what.grid.count() == 0) check(cu().cuGraphNodeSetEnabled(exec_, handles_[i], 0), "disabling a node of kernel", nodes_[i].what.name);
+      if (const auto* k = std::get_if<KernelNode>(&nodes_[i].what); k && k->grid.count() == 0) check(cu().cuGraphNodeSetEnabled(exec_, handles_[i], 0), "disabling a node of kernel", k->name);
   } catch (...) {
-    release();
+    release_graphs();
     throw;
   }
-  home_.graph_bytes += bytes_;
+  stale_.assign(nodes_.size(), false);
 }
 
 CudaGraphExec::~CudaGraphExec() {
@@ -71,15 +93,30 @@ CudaGraphExec::~CudaGraphExec() {
   release();
 }
 
-void CudaGraphExec::release() noexcept {
-  home_.context.enter_quietly();
+void CudaGraphExec::release_graphs() noexcept {
   if (exec_) warn(cu().cuGraphExecDestroy(exec_), "destroying an executable graph");
   if (graph_) warn(cu().cuGraphDestroy(graph_), "destroying a graph");
+  exec_ = nullptr, graph_ = nullptr;
+  handles_.clear(), uploads_.clear();
+}
+
+void CudaGraphExec::release() noexcept {
+  home_.context.enter_quietly();
+  release_graphs();
   if (block_) home_.allocator.free(block_, nullptr);  // runs may still read it
 }
 
-CUDA_KERNEL_NODE_PARAMS CudaGraphExec::params_of(std::size_t i, std::vector<std::uint64_t>& values, std::vector<void*>& pointers) const {
-  const KernelNode& n = nodes_[i].what;
+CUgraph CudaGraphExec::capture(const ProductNode& n) const {
+  auto cell = n.cells.begin();
+  Products::Addresses at{};
+  at.a = last_[*cell++], at.b = last_[*cell++];
+  if (n.what.has_bias) at.bias = last_[*cell++];
+  at.c = last_[*cell++];
+  if (n.workspace_bytes) at.workspace = last_[*cell];
+  return home_.products.capture(n.what, n.name, at, n.workspace_bytes);
+}
+
+CUDA_KERNEL_NODE_PARAMS CudaGraphExec::params_of(const KernelNode& n, std::vector<std::uint64_t>& values, std::vector<void*>& pointers) const {
   values.clear();
   for (std::uint32_t c : n.cells) values.push_back(home_.indirect ? reinterpret_cast<std::uint64_t>(block_) + std::uint64_t{8} * c : reinterpret_cast<std::uint64_t>(last_[c]));
   for (std::int64_t v : n.params) values.push_back(static_cast<std::uint64_t>(v));
@@ -125,47 +162,72 @@ void CudaGraphExec::add_upload(std::vector<CUgraphNode>& made) {
   }
 }
 
-void CudaGraphExec::set_node(std::size_t i) {
-  std::vector<std::uint64_t> values;
-  std::vector<void*> pointers;
-  CUDA_KERNEL_NODE_PARAMS p = params_of(i, values, pointers);
-  check(cu().cuGraphExecKernelNodeSetParams(exec_, handles_[i], &p), "changing a node of kernel", nodes_[i].what.name);
+void CudaGraphExec::set_uploads() {
+  for (std::size_t part = 0; part < uploads_.size(); ++part) {
+    CUDA_KERNEL_NODE_PARAMS p;
+    std::uint64_t head[3];
+    void* pointers[4];
+    upload_params(p, part, head, pointers);
+    check(cu().cuGraphExecKernelNodeSetParams(exec_, uploads_[part], &p), "changing the upload of addresses");
+  }
+}
+
+bool CudaGraphExec::set_node(std::size_t i) {
+  if (const auto* product = std::get_if<ProductNode>(&nodes_[i].what)) {
+    CUgraph child = capture(*product);
+    CUresult r = cu().cuGraphExecChildGraphNodeSetParams(exec_, handles_[i], child);
+    warn(cu().cuGraphDestroy(child), "destroying a graph");
+    // The library may do it in other steps where the alignment or the sizes are others.
+    if (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE || r == CUDA_ERROR_NOT_SUPPORTED) return false;
+    check(r, "changing matrix product", product->name);
+  } else {
+    std::vector<std::uint64_t> values;
+    std::vector<void*> pointers;
+    const KernelNode& kernel = std::get<KernelNode>(nodes_[i].what);
+    CUDA_KERNEL_NODE_PARAMS p = params_of(kernel, values, pointers);
+    check(cu().cuGraphExecKernelNodeSetParams(exec_, handles_[i], &p), "changing a node of kernel", kernel.name);
+  }
+  stale_[i] = false;
+  return true;
 }
 
 void CudaGraphExec::launch(Stream& stream, void* const* cells) {
   home_.context.enter();
-  bool moved = !started_ || std::memcmp(cells, last_.data(), n_cells_ * sizeof(void*)) != 0;
-  if (moved && home_.indirect) {
-    std::copy(cells, cells + n_cells_, last_.begin());
-    for (std::size_t part = 0; part < uploads_.size(); ++part) {
-      CUDA_KERNEL_NODE_PARAMS p;
-      std::uint64_t head[3];
-      void* pointers[4];
-      upload_params(p, part, head, pointers);
-      check(cu().cuGraphExecKernelNodeSetParams(exec_, uploads_[part], &p), "changing the upload of addresses");
-    }
-  } else if (moved) {
-    std::vector<bool> touched(nodes_.size());
+  if (any_stale_ || std::memcmp(cells, last_.data(), n_cells_ * sizeof(void*)) != 0) {
+    any_stale_ = true;  // until everything below is done: what fails half-way is done by the next run
     for (std::uint32_t c = 0; c < n_cells_; ++c) {
       if (cells[c] == last_[c]) continue;
       last_[c] = cells[c];
-      for (std::uint32_t n : users_[c]) touched[n] = true;
+      for (std::uint32_t n : users_[c]) stale_[n] = true;
     }
-    for (std::size_t i = 0; i < nodes_.size(); ++i)
-      if (touched[i]) set_node(i);
+    bool changed = exec_ != nullptr;
+    if (changed) set_uploads();
+    for (std::size_t i = 0; i < nodes_.size() && changed; ++i)
+      if (stale_[i]) changed = set_node(i);
+    if (!changed) {
+      release_graphs();
+      make();
+    }
+    any_stale_ = false;
   }
-  started_ = true;
-  check(cu().cuGraphLaunch(exec_, static_cast<CudaStream&>(stream).handle()), "launching a graph whose first kernel is", nodes_.empty() ? std::string_view() : nodes_[0].what.name);
+  check(cu().cuGraphLaunch(exec_, static_cast<CudaStream&>(stream).handle()), "launching a graph whose first kernel is", nodes_.empty() ? std::string_view() : nodes_[0].name());
 }
 
 bool CudaGraphExec::change_to(std::uint32_t cells, const std::vector<GraphNode>& nodes) {
-  if (cells != n_cells_ || nodes.size() != nodes_.size()) return false;
+  if (!exec_ || cells != n_cells_ || nodes.size() != nodes_.size()) return false;
   for (std::size_t i = 0; i < nodes.size(); ++i)
     if (!same_shape(nodes[i], nodes_[i])) return false;
   home_.context.enter();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    KernelNode& old = nodes_[i].what;
-    const KernelNode& now = nodes[i].what;
+    if (const auto* now = std::get_if<ProductNode>(&nodes[i].what)) {
+      ProductNode& old = std::get<ProductNode>(nodes_[i].what);
+      // The next run captures it, with the addresses that it has then.
+      if (old.what != now->what || old.workspace_bytes != now->workspace_bytes) any_stale_ = stale_[i] = true;
+      old = *now;
+      continue;
+    }
+    KernelNode& old = std::get<KernelNode>(nodes_[i].what);
+    const KernelNode& now = std::get<KernelNode>(nodes[i].what);
     bool was = old.grid.count() != 0, is = now.grid.count() != 0;
     bool differs = old.params != now.params || !(old.grid == now.grid) || !(old.block == now.block) || old.shared_bytes != now.shared_bytes;
     old = now;
@@ -177,6 +239,13 @@ bool CudaGraphExec::change_to(std::uint32_t cells, const std::vector<GraphNode>&
 
 Graph::Node CudaGraph::add(KernelNode what, std::span<const Node> after) {
   REPRISE_CHECK(what.kernel != nullptr);
+  for (std::uint32_t c : what.cells) REPRISE_CHECK(c < cells_);
+  nodes_.push_back({std::move(what), {after.begin(), after.end()}});
+  return static_cast<Node>(nodes_.size() - 1);
+}
+
+Graph::Node CudaGraph::add(ProductNode what, std::span<const Node> after) {
+  REPRISE_CHECK(what.cells.size() == 3u + what.what.has_bias + (what.workspace_bytes > 0));
   for (std::uint32_t c : what.cells) REPRISE_CHECK(c < cells_);
   nodes_.push_back({std::move(what), {after.begin(), after.end()}});
   return static_cast<Node>(nodes_.size() - 1);

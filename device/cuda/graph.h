@@ -1,10 +1,12 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <variant>
 #include <vector>
 
 #include "device/backend.h"
 #include "device/cuda/allocator.h"
+#include "device/cuda/blaslt.h"
 #include "device/cuda/context.h"
 #include "device/cuda/module.h"
 
@@ -14,6 +16,7 @@ namespace reprise::device::cuda {
 struct GraphHome {
   const Context& context;
   Allocator& allocator;
+  Products& products;
   CudaStream& stream;                       ///< the default one: the block of cells belongs to it
   bool indirect;                            ///< pointers through a block of cells (CodeTarget::indirect)
   std::atomic<std::int64_t>& graph_bytes;   ///< of all executable graphs
@@ -21,16 +24,25 @@ struct GraphHome {
 };
 
 struct GraphNode {
-  KernelNode what;
+  std::variant<KernelNode, ProductNode> what;
   std::vector<Graph::Node> after;
+
+  const std::string& name() const {
+    return std::visit([](const auto& n) -> const std::string& { return n.name; }, what);
+  }
+  const std::vector<std::uint32_t>& cells() const {
+    return std::visit([](const auto& n) -> const std::vector<std::uint32_t>& { return n.cells; }, what);
+  }
 };
 
-/// An executable CUDA graph of explicit kernel nodes.
+/// An executable CUDA graph of explicit kernel nodes, and of a library's products as child graphs.
 ///
 /// Addresses that move from run to run reach the kernels in one of two ways. Direct: they are parameters of the nodes, and
 /// a run changes the nodes whose addresses moved. Indirect: the nodes' parameters are the addresses of cells in a block of
 /// device memory, and the graph's first node, whose own parameters hold the values, writes them there; a run in which
 /// anything moved changes that node alone. Both take effect for the runs launched afterwards and leave earlier ones be.
+/// A product has its addresses in what was captured, in either way: where one of them moved it is captured again, and its
+/// child graph changed to that. A graph with products is made by its first run, when addresses are known.
 class CudaGraphExec final : public GraphExec {
  public:
   CudaGraphExec(const GraphHome&, std::uint32_t cells, std::vector<GraphNode>);
@@ -42,18 +54,24 @@ class CudaGraphExec final : public GraphExec {
   bool change_to(std::uint32_t cells, const std::vector<GraphNode>& nodes);
 
  private:
+  void make();                              ///< graph_ and exec_, with the latest addresses
+  void release_graphs() noexcept;
   void release() noexcept;
   void add_upload(std::vector<CUgraphNode>& made);
-  void set_node(std::size_t i);             ///< the executable node takes nodes_[i]'s sizes and the latest addresses
-  CUDA_KERNEL_NODE_PARAMS params_of(std::size_t i, std::vector<std::uint64_t>& values, std::vector<void*>& pointers) const;
+  void set_uploads();
+  /// The executable node takes nodes_[i]'s sizes and the latest addresses. False: it cannot, the graph must be made anew.
+  bool set_node(std::size_t i);
+  CUgraph capture(const ProductNode&) const;
+  CUDA_KERNEL_NODE_PARAMS params_of(const KernelNode&, std::vector<std::uint64_t>& values, std::vector<void*>& pointers) const;
   void upload_params(CUDA_KERNEL_NODE_PARAMS&, std::size_t part, std::uint64_t (&head)[3], void* (&pointers)[4]) const;
 
   GraphHome home_;
   std::uint32_t n_cells_;
   std::vector<GraphNode> nodes_;
-  std::vector<std::vector<std::uint32_t>> users_;  // direct: by cell, the nodes that have its address
+  std::vector<std::vector<std::uint32_t>> users_;  // by cell, the nodes that have its address: all when direct, else products
   std::vector<void*> last_;                        // cells of the latest run
-  bool started_ = false;
+  std::vector<bool> stale_;                        // by node: it has other addresses or sizes than it should
+  bool any_stale_ = true;                          // of the nodes, or the uploads
   CUgraph graph_ = nullptr;                        // lives as long as the executable one: its nodes name those
   CUgraphExec exec_ = nullptr;
   std::vector<CUgraphNode> handles_;
@@ -66,6 +84,7 @@ class CudaGraph final : public Graph {
  public:
   CudaGraph(const GraphHome& home, std::uint32_t cells) : home_(home), cells_(cells) {}
   Node add(KernelNode, std::span<const Node> after) override;
+  Node add(ProductNode, std::span<const Node> after) override;
   std::unique_ptr<GraphExec> instantiate(std::unique_ptr<GraphExec> reuse) override;
 
  private:

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/errors.h"
 #include "device/host_memory.h"
 
 namespace reprise::device {
@@ -79,6 +80,7 @@ class NullGraph final : public Graph {
     nodes_.push_back({std::move(what), {after.begin(), after.end()}});
     return static_cast<Node>(nodes_.size() - 1);
   }
+  Node add(ProductNode what, std::span<const Node>) override { fail(ErrorCode::Internal, what.name.c_str(), {}, "the null device has no library for matrix products"); }
   std::unique_ptr<GraphExec> instantiate(std::unique_ptr<GraphExec> reuse) override {
     std::lock_guard lock(mu);
     ++(reuse ? record.reused : record.instantiated);
@@ -125,6 +127,9 @@ class NullBackend final : public Backend {
 
   KernelPtr load(const ImagePtr& image) override { return std::make_shared<NullKernel>(image); }
   std::unique_ptr<Graph> new_graph(std::uint32_t) override { return std::make_unique<NullGraph>(); }
+
+  std::optional<std::int64_t> product_workspace(const Product&, std::string_view) override { return std::nullopt; }
+  std::string product_library() override { return "none: the null device computes nothing"; }
 
  private:
   NullStream default_;

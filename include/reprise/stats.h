@@ -26,6 +26,8 @@ struct ProcessStats {
   std::int64_t kernels_compiled = 0;     ///< loop kernels and micro-kernels turned into machine code
   std::int64_t kernel_cache_hits = 0;
   std::int64_t traces = 0, replays = 0, recordings_made = 0, eager_calls = 0;
+  std::int64_t library_products = 0;  ///< matrix products recorded as a device library's work (docs/cuda.md)
+  std::int64_t product_captures = 0;  ///< captured from it: once each, and again where an address moved
   std::int64_t pool_bytes = 0;
   std::int64_t result_bytes_live = 0, result_bytes_cached = 0;   ///< the caching allocator's
 };

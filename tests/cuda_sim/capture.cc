@@ -8,7 +8,7 @@ namespace sim {
 namespace {
 
 CUgraphNodeType type_of(const Work& w) {
-  if (std::holds_alternative<KernelWork>(w)) return CU_GRAPH_NODE_TYPE_KERNEL;
+  if (std::holds_alternative<KernelWork>(w) || std::holds_alternative<NativeWork>(w)) return CU_GRAPH_NODE_TYPE_KERNEL;
   if (std::holds_alternative<CopyWork>(w)) return CU_GRAPH_NODE_TYPE_MEMCPY;
   if (std::holds_alternative<MemsetWork>(w)) return CU_GRAPH_NODE_TYPE_MEMSET;
   if (std::holds_alternative<HostWork>(w)) return CU_GRAPH_NODE_TYPE_HOST;

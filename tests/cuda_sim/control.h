@@ -65,6 +65,14 @@ void reprise_simulator_block(uint64_t address, size_t bytes);
 /// or takes back, the first `used` are written by nobody and the rest is blocked. used = 0: taken back.
 void reprise_simulator_suballocate(uint64_t address, size_t used, size_t whole, void* stream);
 
+/// For stand-ins of the libraries that launch kernels of their own (blaslt/): queues work in a stream (CUstream), or adds a
+/// kernel node to the graph that the stream captures. It runs with a copy of `data` in the order of the stream, and must
+/// reach memory through `reach`. Returns a CUresult.
+int reprise_simulator_submit(void* stream, void (*run)(void* data), const void* data, size_t bytes);
+/// From such work alone: where [address, address + bytes) is on the host. Null after an error was reported as of a kernel:
+/// out of bounds, or read before anybody wrote it. What is to be written counts as written.
+void* reprise_simulator_reach(uint64_t address, size_t bytes, int write, const char* what);
+
 #ifdef __cplusplus
 }
 #endif

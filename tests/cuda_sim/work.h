@@ -34,6 +34,11 @@ struct HostWork {
   CUhostFn function = nullptr;
   void* data = nullptr;
 };
+/// Of a stand-in for a library (control.h): a kernel that the host runs.
+struct NativeWork {
+  void (*run)(void* data) = nullptr;
+  std::vector<std::uint64_t> data;
+};
 struct EmptyWork {};
 struct ActionWork {
   std::function<void()> run;
@@ -44,7 +49,7 @@ struct ChildWork {
   std::shared_ptr<const GraphRun> graph;
 };
 
-using Work = std::variant<EmptyWork, KernelWork, CopyWork, MemsetWork, HostWork, ActionWork, ChildWork>;
+using Work = std::variant<EmptyWork, KernelWork, CopyWork, MemsetWork, HostWork, NativeWork, ActionWork, ChildWork>;
 using WorkPtr = std::shared_ptr<const Work>;
 
 /// Does it. Errors of the work make the context fail.

@@ -1,0 +1,85 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "device/backend.h"
+#include "device/cuda/blaslt_api.h"
+#include "device/cuda/context.h"
+#include "device/cuda/stream.h"
+
+namespace reprise::device::cuda {
+
+/// The entry points of one opened library.
+struct BlasLt {
+#define REPRISE_BLASLT_MEMBER(name, result, parameters) lt::name##_t* name = nullptr;
+  REPRISE_BLASLT_FUNCTIONS(REPRISE_BLASLT_MEMBER)
+#undef REPRISE_BLASLT_MEMBER
+  std::string file;
+};
+
+/// A product as cuBLASLt takes it: d = op(a) op(b), columns one after the other. d may be the transpose of c; then a is
+/// b^T.
+struct LtProblem {
+  struct Matrix {
+    std::int64_t rows = 0, columns = 0, ld = 0, batch = 0;
+    bool transposed = false;
+    auto operator<=>(const Matrix&) const = default;
+  };
+  DType dtype = DType::Float32;
+  bool has_bias = false, swapped = false;  ///< bias: one number for each of d's rows
+  std::int64_t batch = 1;
+  Matrix a, b, d;
+  auto operator<=>(const LtProblem&) const = default;
+};
+/// Nothing for layouts that cuBLASLt does not know, and for products without work.
+std::optional<LtProblem> lt_problem(const Product&);
+/// "linear [128, 512] x [512, 2048] float16"
+std::string product_text(const Product&, std::string_view name);
+
+/// Matrix products by cuBLASLt on one device. The library is opened when the first product asks for it
+/// (REPRISE_CUBLASLT); REPRISE_CUDA_PRODUCTS says which products it serves. Threads: any; members lock.
+class Products {
+ public:
+  explicit Products(const Context& c) : context_(c) {}
+  /// Backend::product_workspace. Throws what the library reports, unless it says that it cannot do this one.
+  std::optional<std::int64_t> workspace(const Product&, std::string_view name);
+  std::string description();
+
+  struct Addresses {
+    void *a, *b, *bias, *c, *workspace;  ///< of the buffers; offsets are added here
+  };
+  /// The library's work for a product as a graph of its own, which the caller destroys.
+  CUgraph capture(const Product&, std::string_view name, const Addresses&, std::int64_t workspace_bytes);
+
+ private:
+  struct Choice {
+    bool possible = false;
+    lt::Algo algo{};
+    std::int64_t workspace = 0;
+  };
+  struct Descriptors;
+  bool open();                                   // under mu_
+  bool usable(const BlasLt&, std::string& why);  // under mu_
+  /// What the library would do where every address is a multiple of `alignment`; asked once. Under mu_.
+  const Choice& choose(const LtProblem&, const Product&, std::string_view name, std::int64_t alignment,
+                       std::int64_t most_workspace);
+  void check(lt::Status, const Product&, std::string_view name) const;
+  std::string words(lt::Status) const;
+
+  const Context& context_;
+  std::mutex mu_;
+  bool opened_ = false;         // guarded by mu_, as all below
+  std::unique_ptr<BlasLt> lt_;  // null after opening: there is none, and why_ says why
+  std::string why_;
+  lt::Handle handle_ = nullptr;       // lives as long as the process
+  std::unique_ptr<CudaStream> side_;  // for captures alone: nothing ever runs in it
+  std::map<std::tuple<LtProblem, std::int64_t, std::int64_t>, Choice> choices_;
+};
+
+}  // namespace reprise::device::cuda
