@@ -27,6 +27,7 @@ ProcessStats stats() {
   s.eager_calls = static_cast<std::int64_t>(c.eager_calls);
   s.library_products = static_cast<std::int64_t>(c.library_products);
   s.product_captures = static_cast<std::int64_t>(c.product_captures);
+  s.product_updates = static_cast<std::int64_t>(c.product_updates);
   s.pool_bytes = runtime::pool_bytes();
   device::HostMemoryStats m = device::host_memory_stats();
   s.result_bytes_live = m.live_bytes;

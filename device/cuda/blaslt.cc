@@ -24,7 +24,7 @@ constexpr std::int64_t kWorkspaceSm90 = std::int64_t{32} << 20, kWorkspaceBefore
 /// Alignments that the library is asked about. No kernel loads more than 16 bytes at a time; 256 is what allocators
 /// give.
 constexpr std::int64_t kBestAlignment = 256, kVectorAlignment = 16;
-constexpr std::size_t kChoicesMax = 4096;
+constexpr std::size_t kChoicesMax = 4096, kGraphsMax = 4096;
 
 enum class Who { Own, Library, Auto };
 Who who() {
@@ -259,6 +259,8 @@ const Products::Choice& Products::choose(const LtProblem& q, const Product& p, s
   return choices_[key] = {o.status == lt::kSuccess, result.algo, static_cast<std::int64_t>(result.workspace_bytes)};
 }
 
+std::int64_t Products::most_workspace() const { return context_.major >= 9 ? kWorkspaceSm90 : kWorkspaceBefore; }
+
 std::optional<std::int64_t> Products::workspace(const Product& p, std::string_view name) {
   const Who w = who();
   if (w == Who::Own || (w == Who::Auto && std::min(p.m, p.n) <= kFewRows)) return std::nullopt;
@@ -268,7 +270,7 @@ std::optional<std::int64_t> Products::workspace(const Product& p, std::string_vi
   if (!open()) return std::nullopt;
   // Arguments may lie anywhere, and somewhere else at the next run: whatever their alignment turns out to be, there
   // must be a way, and memory for it.
-  const std::int64_t most = context_.major >= 9 ? kWorkspaceSm90 : kWorkspaceBefore;
+  const std::int64_t most = most_workspace();
   std::uint64_t offsets = static_cast<std::uint64_t>(
       (p.a.offset | p.b.offset | p.c.offset | (p.has_bias ? p.bias.offset : 0)) * item_size(p.dtype));
   std::int64_t bytes = 0;
@@ -280,37 +282,51 @@ std::optional<std::int64_t> Products::workspace(const Product& p, std::string_vi
   return bytes;
 }
 
-CUgraph Products::capture(const Product& p, std::string_view name, const Addresses& base,
-                          std::int64_t workspace_bytes) {
+void Products::capture(const Product& p, std::string_view name, const Addresses& base, std::int64_t workspace_bytes,
+                       const std::function<void(CUgraph)>& use) {
   const LtProblem q = *lt_problem(p);
-  auto at = [&](void* b, std::int64_t offset) { return static_cast<char*>(b) + offset * item_size(p.dtype); };
-  char *a = at(base.a, p.a.offset), *b = at(base.b, p.b.offset), *c = at(base.c, p.c.offset),
-       *bias = p.has_bias ? at(base.bias, p.bias.offset) : nullptr;
-  std::uint64_t bits = 0;
-  for (char* x : {a, b, c, bias}) bits |= reinterpret_cast<std::uint64_t>(x);
+  auto at = [&](void* b, std::int64_t offset) -> void* { return static_cast<char*>(b) + offset * item_size(p.dtype); };
+  const Addresses a{at(base.a, p.a.offset), at(base.b, p.b.offset), p.has_bias ? at(base.bias, p.bias.offset) : nullptr,
+                    at(base.c, p.c.offset), base.workspace};
   std::lock_guard lock(mu_);
   REPRISE_CHECK(lt_ != nullptr);
+  const auto key = std::tuple(q, a, workspace_bytes);
+  auto it = graphs_.find(key);
+  if (it == graphs_.end()) {
+    if (graphs_.size() >= kGraphsMax) {
+      for (auto& [k, graph] : graphs_) cuda::warn(cu().cuGraphDestroy(graph), "destroying a graph");
+      graphs_.clear();
+    }
+    it = graphs_.emplace(key, captured(q, p, name, a, workspace_bytes)).first;
+  }
+  use(it->second);  // under the lock: the driver's graphs are not for two threads at a time
+}
+
+CUgraph Products::captured(const LtProblem& q, const Product& p, std::string_view name, const Addresses& at,
+                           std::int64_t workspace_bytes) {
   context_.enter();
-  const std::int64_t alignment = alignment_class(bits, p.dtype),
-                     most = context_.major >= 9 ? kWorkspaceSm90 : kWorkspaceBefore;
-  const Choice* choice = &choose(q, p, name, alignment, most);
+  std::uint64_t bits = 0;
+  for (void* x : {at.a, at.b, at.bias, at.c}) bits |= reinterpret_cast<std::uint64_t>(x);
+  const std::int64_t alignment = alignment_class(bits, p.dtype);
+  const Choice* choice = &choose(q, p, name, alignment, most_workspace());
   if (!choice->possible || choice->workspace > workspace_bytes)
     choice = &choose(q, p, name, alignment, workspace_bytes);
   if (!choice->possible) check(lt::kNotSupported, p, name);
   Descriptors o(*lt_, q);
-  if (q.has_bias) o.set(lt::kDescBiasPointer, static_cast<const void*>(bias));
+  if (q.has_bias) o.set(lt::kDescBiasPointer, static_cast<const void*>(at.bias));
   check(o.status, p, name);
   const double one = 1, zero = 0;
   const float one32 = 1, zero32 = 0;
   const bool wide = p.dtype == DType::Float64;
-  if (q.swapped) std::swap(a, b);
+  const void *alpha = wide ? static_cast<const void*>(&one) : &one32,
+             *beta = wide ? static_cast<const void*>(&zero) : &zero32;
   // Relaxed: a library that loads its code late may call what the other modes forbid, and nothing else is in this
   // stream.
   cuda::check(cu().cuStreamBeginCapture(side_->handle(), CU_STREAM_CAPTURE_MODE_RELAXED), "capturing matrix product",
               name);
-  lt::Status s = lt_->cublasLtMatmul(handle_, o.desc, wide ? static_cast<const void*>(&one) : &one32, a, o.a, b, o.b,
-                                     wide ? static_cast<const void*>(&zero) : &zero32, c, o.d, c, o.d, &choice->algo,
-                                     base.workspace, static_cast<std::size_t>(workspace_bytes), side_->handle());
+  lt::Status s = lt_->cublasLtMatmul(handle_, o.desc, alpha, q.swapped ? at.b : at.a, o.a, q.swapped ? at.a : at.b, o.b,
+                                     beta, at.c, o.d, at.c, o.d, &choice->algo, at.workspace,
+                                     static_cast<std::size_t>(workspace_bytes), side_->handle());
   CUgraph graph = nullptr;
   CUresult ended = cu().cuStreamEndCapture(side_->handle(), &graph);
   if (s != lt::kSuccess) {

@@ -1,12 +1,13 @@
 #pragma once
-#include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "device/backend.h"
 #include "device/cuda/blaslt_api.h"
@@ -53,9 +54,12 @@ class Products {
 
   struct Addresses {
     void *a, *b, *bias, *c, *workspace;  ///< of the buffers; offsets are added here
+    auto operator<=>(const Addresses&) const = default;
   };
-  /// The library's work for a product as a graph of its own, which the caller destroys.
-  CUgraph capture(const Product&, std::string_view name, const Addresses&, std::int64_t workspace_bytes);
+  /// The library's work for a product as a graph of its own, which belongs to this and lives while `use` runs. Captured
+  /// once for the same problem and addresses, whichever recording asks, and kept as long as there is room.
+  void capture(const Product&, std::string_view name, const Addresses&, std::int64_t workspace_bytes,
+               const std::function<void(CUgraph)>& use);
 
  private:
   struct Choice {
@@ -64,11 +68,14 @@ class Products {
     std::int64_t workspace = 0;
   };
   struct Descriptors;
+  std::int64_t most_workspace() const;
   bool open();                                   // under mu_
   bool usable(const BlasLt&, std::string& why);  // under mu_
   /// What the library would do where every address is a multiple of `alignment`; asked once. Under mu_.
   const Choice& choose(const LtProblem&, const Product&, std::string_view name, std::int64_t alignment,
                        std::int64_t most_workspace);
+  CUgraph captured(const LtProblem&, const Product&, std::string_view name, const Addresses&,
+                   std::int64_t workspace_bytes);  // under mu_
   void check(lt::Status, const Product&, std::string_view name) const;
   std::string words(lt::Status) const;
 
@@ -80,6 +87,7 @@ class Products {
   lt::Handle handle_ = nullptr;       // lives as long as the process
   std::unique_ptr<CudaStream> side_;  // for captures alone: nothing ever runs in it
   std::map<std::tuple<LtProblem, std::int64_t, std::int64_t>, Choice> choices_;
+  std::map<std::tuple<LtProblem, Addresses, std::int64_t>, CUgraph> graphs_;
 };
 
 }  // namespace reprise::device::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/counters.h"
 #include "base/errors.h"
 
 namespace reprise::device::cuda {
@@ -63,10 +64,7 @@ void CudaGraphExec::make() {
       if (after.empty()) after = uploads_;
       CUgraphNode made = nullptr;
       if (const auto* product = std::get_if<ProductNode>(&n.what)) {
-        CUgraph child = capture(*product);
-        CUresult r = cu().cuGraphAddChildGraphNode(&made, graph_, after.data(), after.size(), child);
-        warn(cu().cuGraphDestroy(child), "destroying a graph");
-        check(r, "recording matrix product", n.name());
+        capture(*product, [&](CUgraph child) { check(cu().cuGraphAddChildGraphNode(&made, graph_, after.data(), after.size(), child), "recording matrix product", n.name()); });
       } else {
         CUDA_KERNEL_NODE_PARAMS p = params_of(std::get<KernelNode>(n.what), values, pointers);
         check(cu().cuGraphAddKernelNode(&made, graph_, after.data(), after.size(), &p), "recording kernel", n.name());
@@ -106,14 +104,14 @@ void CudaGraphExec::release() noexcept {
   if (block_) home_.allocator.free(block_, nullptr);  // runs may still read it
 }
 
-CUgraph CudaGraphExec::capture(const ProductNode& n) const {
+void CudaGraphExec::capture(const ProductNode& n, const std::function<void(CUgraph)>& use) const {
   auto cell = n.cells.begin();
   Products::Addresses at{};
   at.a = last_[*cell++], at.b = last_[*cell++];
   if (n.what.has_bias) at.bias = last_[*cell++];
   at.c = last_[*cell++];
   if (n.workspace_bytes) at.workspace = last_[*cell];
-  return home_.products.capture(n.what, n.name, at, n.workspace_bytes);
+  home_.products.capture(n.what, n.name, at, n.workspace_bytes, use);
 }
 
 CUDA_KERNEL_NODE_PARAMS CudaGraphExec::params_of(const KernelNode& n, std::vector<std::uint64_t>& values, std::vector<void*>& pointers) const {
@@ -174,12 +172,12 @@ void CudaGraphExec::set_uploads() {
 
 bool CudaGraphExec::set_node(std::size_t i) {
   if (const auto* product = std::get_if<ProductNode>(&nodes_[i].what)) {
-    CUgraph child = capture(*product);
-    CUresult r = cu().cuGraphExecChildGraphNodeSetParams(exec_, handles_[i], child);
-    warn(cu().cuGraphDestroy(child), "destroying a graph");
+    CUresult r = CUDA_SUCCESS;
+    capture(*product, [&](CUgraph child) { r = cu().cuGraphExecChildGraphNodeSetParams(exec_, handles_[i], child); });
     // The library may do it in other steps where the alignment or the sizes are others.
     if (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE || r == CUDA_ERROR_NOT_SUPPORTED) return false;
     check(r, "changing matrix product", product->name);
+    counters().product_updates.add();
   } else {
     std::vector<std::uint64_t> values;
     std::vector<void*> pointers;

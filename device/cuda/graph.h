@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -41,8 +42,8 @@ struct GraphNode {
 /// a run changes the nodes whose addresses moved. Indirect: the nodes' parameters are the addresses of cells in a block of
 /// device memory, and the graph's first node, whose own parameters hold the values, writes them there; a run in which
 /// anything moved changes that node alone. Both take effect for the runs launched afterwards and leave earlier ones be.
-/// A product has its addresses in what was captured, in either way: where one of them moved it is captured again, and its
-/// child graph changed to that. A graph with products is made by its first run, when addresses are known.
+/// A product has its addresses in what was captured, in either way: where one of them moved its child graph is changed to what
+/// was captured with the new ones. A graph with products is made by its first run, when addresses are known.
 class CudaGraphExec final : public GraphExec {
  public:
   CudaGraphExec(const GraphHome&, std::uint32_t cells, std::vector<GraphNode>);
@@ -61,7 +62,7 @@ class CudaGraphExec final : public GraphExec {
   void set_uploads();
   /// The executable node takes nodes_[i]'s sizes and the latest addresses. False: it cannot, the graph must be made anew.
   bool set_node(std::size_t i);
-  CUgraph capture(const ProductNode&) const;
+  void capture(const ProductNode&, const std::function<void(CUgraph)>& use) const;
   CUDA_KERNEL_NODE_PARAMS params_of(const KernelNode&, std::vector<std::uint64_t>& values, std::vector<void*>& pointers) const;
   void upload_params(CUDA_KERNEL_NODE_PARAMS&, std::size_t part, std::uint64_t (&head)[3], void* (&pointers)[4]) const;
 

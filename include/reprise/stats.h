@@ -27,7 +27,8 @@ struct ProcessStats {
   std::int64_t kernel_cache_hits = 0;
   std::int64_t traces = 0, replays = 0, recordings_made = 0, eager_calls = 0;
   std::int64_t library_products = 0;  ///< matrix products recorded as a device library's work (docs/cuda.md)
-  std::int64_t product_captures = 0;  ///< captured from it: once each, and again where an address moved
+  std::int64_t product_captures = 0;  ///< captured from it: once for the same sizes and addresses
+  std::int64_t product_updates = 0;   ///< nodes of recordings changed since such an address moved, or for other sizes
   std::int64_t pool_bytes = 0;
   std::int64_t result_bytes_live = 0, result_bytes_cached = 0;   ///< the caching allocator's
 };

@@ -123,16 +123,53 @@ Exec::~Exec() {
   counters().live_graph_bytes -= bytes;
 }
 
+namespace {
+
+/// A graph with its child graphs taken apart: their nodes run side by side with those around them, as on a device.
+struct Step {
+  const Work* work;
+  std::vector<std::uint32_t> after;
+};
+/// Adds g's steps, which come after `before`; returns those that nothing in g comes after.
+std::vector<std::uint32_t> take_apart(const GraphRun& g, const std::vector<std::uint32_t>& before,
+                                      std::vector<Step>& out) {
+  std::vector<std::vector<std::uint32_t>> ends(g.items.size());
+  std::vector<bool> last(g.items.size(), true);
+  for (std::size_t i = 0; i < g.items.size(); ++i) {
+    const GraphRun::Item& item = g.items[i];
+    std::vector<std::uint32_t> after = item.after.empty() ? before : std::vector<std::uint32_t>();
+    for (std::uint32_t d : item.after) {
+      after.insert(after.end(), ends[d].begin(), ends[d].end());
+      last[d] = false;
+    }
+    if (auto* child = item.enabled ? std::get_if<ChildWork>(item.work.get()) : nullptr) {
+      ends[i] = take_apart(*child->graph, after, out);
+    } else {
+      ends[i] = {static_cast<std::uint32_t>(out.size())};
+      out.push_back({item.enabled ? item.work.get() : nullptr, std::move(after)});
+    }
+  }
+  if (g.items.empty()) return before;
+  std::vector<std::uint32_t> all;
+  for (std::size_t i = 0; i < g.items.size(); ++i)
+    if (last[i]) all.insert(all.end(), ends[i].begin(), ends[i].end());
+  return all;
+}
+
+}  // namespace
+
 void run_graph(const GraphRun& g) {
   // Any order that the dependencies allow: forward, the reverse of it as far as possible, or random.
-  const std::size_t n = g.items.size();
+  std::vector<Step> steps;
+  take_apart(g, {}, steps);
+  const std::size_t n = steps.size();
   const Order order = settings().order;
   std::vector<std::uint32_t> left(n), ready;
   std::vector<std::vector<std::uint32_t>> before(n);
   if (order != Order::Forward)
     for (std::uint32_t i = 0; i < n; ++i) {
-      left[i] = static_cast<std::uint32_t>(g.items[i].after.size());
-      for (std::uint32_t d : g.items[i].after) before[d].push_back(i);
+      left[i] = static_cast<std::uint32_t>(steps[i].after.size());
+      for (std::uint32_t d : steps[i].after) before[d].push_back(i);
       if (left[i] == 0) ready.push_back(i);
     }
   for (std::uint32_t step = 0; step < n && sticky_error() == CUDA_SUCCESS; ++step) {
@@ -144,7 +181,7 @@ void run_graph(const GraphRun& g) {
       for (std::uint32_t b : before[i])
         if (--left[b] == 0) ready.push_back(b);
     }
-    if (g.items[i].enabled) execute(*g.items[i].work);
+    if (steps[i].work) execute(*steps[i].work);
   }
 }
 
