@@ -140,12 +140,16 @@ void add_few_rows(const Product& p, std::int64_t few_n, std::vector<GridLaunch>&
   out.push_back(few_rows(p, 0, 2, kFewRows, few_n));
 }
 
-device::ProductOf<Int> described(const Product& p) {
+/// Nothing for rows in more dims than a batch and one.
+std::optional<device::ProductOf<Int>> described(const Product& p) {
   device::ProductOf<Int> d{p.dtype, p.bias.has_value(), p.batch, p.m, p.n, p.k, {}, {}, {}, {}};
   d.a = {p.a.offset, p.a.batch, p.a.line, p.a.k};
   d.b = {p.b.offset, p.b.batch, p.b.k, p.b.line};
   if (p.bias) d.bias = {p.bias->offset, 0, p.bias->line, p.bias->k};
   d.c = {p.c.offset, p.c.batch, p.c.line, p.c.k};
+  if (p.row_sizes.size() == 1) return d;
+  if (p.row_sizes.size() > 2) return std::nullopt;
+  d.batch = p.row_sizes[0], d.m = p.row_sizes[1], d.a.batch = p.a_rows[0], d.c.batch = p.c_rows[0];
   return d;
 }
 
@@ -158,6 +162,7 @@ GridLaunches grid_matmul(const GridContext& cx) {
   std::vector<GridLaunch> out;
   if (p.row_sizes.size() > 1) {
     out.push_back(tiled(p, 0, 0));
+    out[0].product = described(p);
     return out;
   }
   bool rows = !known_above(p.m, kFewRows), columns = !known_at_most(p.m, kFewRows) && !known_above(p.n, kFewRows);

@@ -32,7 +32,7 @@ bundle() {
     '-DCMAKE_BUILD_RPATH=$ORIGIN/../lib' >&2
   local targets=(llama reprise_tool reprise_device_figures) t
   for t in "${tests[@]}"; do [ ! -d "tests/$t" ] || targets+=("test_$t"); done
-  [ ! -d tests/cuda_sim ] || targets+=(reprise_cuda_sim)
+  [ ! -d tests/cuda_sim ] || targets+=(reprise_cuda_sim reprise_blaslt_sim)
   cmake --build "$build_dir" -j "${JOBS:-$(nproc)}" --target "${targets[@]}" >&2
   rm -rf "$bundle_dir"
   mkdir -p "$bundle_dir/bin" "$bundle_dir/lib"
@@ -70,6 +70,8 @@ run() {
   local quick=() gpu driver
   if [ -n "$simulator" ]; then
     export REPRISE_CUDA_DRIVER="$PWD/$simulator" FUZZ_PROGRAMS="${FUZZ_PROGRAMS:-100}"
+    REPRISE_CUBLASLT=$(find "$PWD" -name libreprise_blaslt_sim.so -not -path '*/.git/*' | head -1)
+    export REPRISE_CUBLASLT="${REPRISE_CUBLASLT:-off}"
     quick=(--quick)
     gpu=simulator driver=simulator
   else
@@ -94,6 +96,16 @@ run() {
         printf 'test_%-8s FAILED: %s\n' "$t" "$(grep -cE '^\[  FAILED  \] [A-Z]' "$stem.test_$t.log" || true) tests, see $stem.test_$t.log" | tee -a "$stem.txt"
         tail -n 400 "$stem.test_$t.log" > "$stem.tail" && mv "$stem.tail" "$stem.test_$t.log"
         failed+=("$t")
+      fi
+    done
+    for t in own library; do
+      if REPRISE_CUDA_PRODUCTS=$t timeout 300 "$bundle_dir/bin/test_ops" --gtest_brief=1 --gtest_filter='*/mm:*/bmm:*/linear:*/addmm:*/matmul' > "$stem.products.log" 2>&1; then
+        printf 'products by %-8s %s\n' "$t" "$(tail -1 "$stem.products.log")" | tee -a "$stem.txt"
+        rm "$stem.products.log"
+      else
+        printf 'products by %-8s FAILED: see %s\n' "$t" "$stem.products.log" | tee -a "$stem.txt"
+        failed+=("products-$t")
+        break
       fi
     done
     if [ -z "$simulator" ] && command -v compute-sanitizer > /dev/null && compute-sanitizer --tool memcheck true > /dev/null 2>&1; then

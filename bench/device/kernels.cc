@@ -1,3 +1,4 @@
+#include "base/knobs.h"
 #include "bench/device/measure.h"
 
 namespace reprise::device_figures {
@@ -54,12 +55,25 @@ std::vector<Row> products(const Setting& s) {
   for (DType t : {kFloat32, kBFloat16})
     for (Shape shape : shapes) {
       Tensor x = random_on(s, {shape.m, shape.k}, t), w = random_on(s, {shape.n, shape.k}, t);
-      auto f = compile([](Tensor a, Tensor c) { return linear(a, c); }, {.name = "linear"});
-      double seconds = device_time(s, [&] { f(x, w); });
+      auto measure = [&](const char* who) {
+        Scoped<std::string> how(knobs().cuda_products, who);
+        auto f = compile([](Tensor a, Tensor c) { return linear(a, c); }, {.name = "linear"});
+        return device_time(s, [&] { f(x, w); });
+      };
+      const std::int64_t before = stats().library_products;
+      const double theirs = measure("library"), seconds = measure("own");
+      const bool library = stats().library_products > before;
       std::string name = std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " + std::to_string(shape.k) + " " + std::string(dtype_short_name(t));
       double bytes = static_cast<double>(shape.n * shape.k) * item_size(t);
-      if (shape.m == 1) out.push_back({"products", name, bytes / seconds / 1e9, "GB/s", bytes / seconds / s.read_rate, "read"});
-      else out.push_back({"products", name, 2.0 * static_cast<double>(shape.m * shape.n * shape.k) / seconds / 1e12, "Tflop/s"});
+      const double work = shape.m == 1 ? bytes / 1e9 : 2.0 * static_cast<double>(shape.m * shape.n * shape.k) / 1e12;
+      auto row = [&](const std::string& what, double took) {
+        out.push_back({"products", what, work / took, shape.m == 1 ? "GB/s" : "Tflop/s"});
+        if (shape.m == 1) out.back().part = bytes / took / s.read_rate, out.back().of = "read";
+      };
+      row(name, seconds);
+      if (!library) continue;
+      if (shape.m > 1) out.back().part = theirs / seconds, out.back().of = "cuBLASLt";
+      row(name + ", cuBLASLt", theirs);
     }
   return out;
 }

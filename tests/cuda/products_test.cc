@@ -107,6 +107,9 @@ TEST_F(CudaProducts, EveryShapeAndDtypeIsThatOfTheCpu) {
     EXPECT_EQ(compare([](const Args& a) { return linear(a[0], a[1], a[2]); },
                       {x({12, 20}, 1), x({1, 20}, 2), x({1}, 3)}, name + " one column with bias"),
               1);
+    EXPECT_EQ(compare([](const Args& a) { return linear(a[0].slice(1, 1, 11), a[1], a[2]); },
+                      {x({2, 12, 20}, 1), x({10, 20}, 2), x({10}, 3)}, name + " rows in two dims"),
+              1);
     auto bmm_of = [](const Args& a) { return bmm(a[0], a[1]); };
     EXPECT_EQ(compare(bmm_of, {x({3, 12, 20}, 1), x({3, 20, 10}, 2)}, name + " bmm"), 1);
     EXPECT_EQ(compare(bmm_of, {x({3, 12, 300}, 1), x({3, 300, 10}, 2)}, name + " bmm with a long sum"), 1);

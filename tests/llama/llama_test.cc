@@ -83,6 +83,24 @@ TEST(Llama, OneTokenAtATimeGivesWhatThePromptAtOnceGives) {
   for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 0.15) << i;
 }
 
+// Products of a library have addresses in what was captured: weights, temporaries and logits that are read at once stay
+// where they are from token to token.
+TEST(Llama, DecodingCapturesNoProductAgain) {
+  CompiledModel compiled;
+  llama::Cache cache = llama::new_cache(model().config, rp::kFloat16, rp::test::test_device());
+  rp::Tensor t = tokens("a");
+  auto step = [&](std::int64_t pos) { compiled.run(cache, t, pos, false).to_vector<float>(); };
+  const rp::ProcessStats first = rp::stats();
+  step(1), step(2);
+  const rp::ProcessStats before = rp::stats();
+  if (before.library_products == first.library_products) GTEST_SKIP() << "no library serves products";
+  step(1), step(2), step(3), step(4);
+  const rp::ProcessStats after = rp::stats();
+  EXPECT_EQ(after.library_products - before.library_products, before.library_products - first.library_products) << "two more recordings";
+  EXPECT_EQ(after.product_captures, before.product_captures);
+  EXPECT_EQ(after.product_updates, before.product_updates);
+}
+
 TEST(Llama, RefusesBadPromptsAndFiles) {
   auto code = [](auto&& f) {
     try {
