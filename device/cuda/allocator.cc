@@ -98,13 +98,13 @@ void Allocator::free(void* p, CudaStream* under) noexcept {
     return;
   }
   if (event) warn(cu().cuEventDestroy(event), "destroying an event");
-  warn(cu().cuCtxSynchronize(), "waiting for the device");
+  warn(context_.synchronize(), "waiting for the device");
   if (!under) handed_out(p, 0, block.bytes, nullptr);
   cached_[{block.stream, block.bytes}].push_back(p);
 }
 
 void Allocator::trim_locked() {
-  check(cu().cuCtxSynchronize(), "waiting for the device");
+  check(context_.synchronize(), "waiting for the device");
   collect();
   for (auto& [key, blocks] : cached_) {
     for (void* p : blocks) {

@@ -57,7 +57,7 @@ class CudaBackend final : public Backend {
   void set_limit(std::int64_t bytes) override { allocator_.set_limit(bytes); }
   void synchronize() override {
     context_.enter();
-    check(cu().cuCtxSynchronize(), "waiting for the device");
+    check(context_.synchronize(), "waiting for the device");
   }
 
   Stream& current_stream() override { return stream(); }

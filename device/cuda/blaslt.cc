@@ -320,6 +320,7 @@ CUgraph Products::captured(const LtProblem& q, const Product& p, std::string_vie
   const bool wide = p.dtype == DType::Float64;
   const void *alpha = wide ? static_cast<const void*>(&one) : &one32,
              *beta = wide ? static_cast<const void*>(&zero) : &zero32;
+  std::lock_guard capturing(context_.capturing);
   // Relaxed: a library that loads its code late may call what the other modes forbid, and nothing else is in this
   // stream.
   cuda::check(cu().cuStreamBeginCapture(side_->handle(), CU_STREAM_CAPTURE_MODE_RELAXED), "capturing matrix product",

@@ -26,6 +26,10 @@ void Context::enter() const {
   check_usable();
   check(cu().cuCtxSetCurrent(handle), "entering the device's context");
 }
+CUresult Context::synchronize() const {
+  std::shared_lock lock(capturing);
+  return cu().cuCtxSynchronize();
+}
 void Context::enter_quietly() const noexcept { warn(cu().cuCtxSetCurrent(handle), "entering the device's context"); }
 
 }  // namespace reprise::device::cuda

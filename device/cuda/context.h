@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <shared_mutex>
 #include <string>
 
 #include "device/cuda/driver.h"
@@ -14,6 +15,11 @@ class Context {
   /// Makes it the calling thread's, and throws when it has failed for good. Cheap when it is already.
   void enter() const;
   void enter_quietly() const noexcept;  ///< for destructors
+  /// Waits for everything on the device.
+  CUresult synchronize() const;
+
+  /// Held while a stream captures, in which time the driver refuses to wait for the whole device, to any thread.
+  mutable std::shared_mutex capturing;
 
   int index = 0;
   CUdevice device = 0;

@@ -3,6 +3,7 @@
 #include <cuda.h>
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -266,6 +267,26 @@ TEST_F(CudaProducts, OneProductHasTheWorkspaceAtATime) {
     EXPECT_LE(distance(f(x_there, w_there, v_there).cpu(), want), 1e-4 * 300) << seed;
   }
   set_order("forward", 1);
+}
+
+// The driver refuses to wait for the whole device while a stream captures.
+TEST_F(CudaProducts, WaitingForTheDeviceWhileAnotherThreadCaptures) {
+  Scoped<std::string> all(knobs().cuda_products, "library");
+  auto f = compile([](Tensor x, Tensor w) { return linear(x, w); }, {.name = "captures"});
+  Tensor w = numbers({11, 16}, kFloat32, 1).to(d), x = ones({400, 16}, {.device = d});
+  std::atomic<bool> over{false};
+  std::string failure;
+  std::thread waits([&] {
+    try {
+      while (!over) synchronize(d);
+    } catch (const Error& e) {
+      failure = e.what();
+    }
+  });
+  for (Int rows = 1; rows < 300; ++rows) f(x.slice(0, 0, rows), w);
+  over = true;
+  waits.join();
+  EXPECT_EQ(failure, "");
 }
 
 TEST_F(CudaProducts, TheWorkspaceIsOfThePoolAndGraphsAreCounted) {

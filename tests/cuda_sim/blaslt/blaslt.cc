@@ -1,3 +1,4 @@
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -6,6 +7,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "device/cuda/blaslt_api.h"
 #include "tests/cuda_sim/blaslt/control.h"
@@ -185,6 +187,8 @@ Status matmul(Handle h, MatmulDesc e, const void* alpha, const void* a, MatrixLa
     std::memcpy(&x[0], alpha, 4), std::memcpy(&x[1], beta, 4);
     w.alpha = x[0], w.beta = x[1];
   }
+  // It takes a while, in which other threads call the driver.
+  std::this_thread::sleep_for(std::chrono::microseconds(20));
   auto submit = [&](void (*run)(void*)) { return reprise_simulator_submit(stream, run, &w, sizeof w) == 0; };
   bool done = algo->data[2] ? submit(sb::halves) && submit(sb::join) : submit(sb::whole);
   return done ? kSuccess : refuse(kExecutionFailed, "the driver refuses the launch");
