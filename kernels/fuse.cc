@@ -441,17 +441,36 @@ class Fuse {
     return !units_[u].has_reduce();
   }
 
+  /// Of what is read: the roots, and what those that are made on the way read in their turn.
+  std::vector<std::uint32_t> looks_at(const std::vector<ValueId>& read) const {
+    std::vector<std::uint32_t> out;
+    std::vector<ValueId> stack(read);
+    while (!stack.empty()) {
+      ValueId r = root_of(g_, stack.back());
+      stack.pop_back();
+      if (std::find(out.begin(), out.end(), r.v) != out.end()) continue;
+      out.push_back(r.v);
+      if (!fused_maker(r) || p_.must_store[r.v]) continue;
+      const std::vector<ValueId>& more = p_.items[static_cast<std::size_t>(p_.maker[r.v])].reads;
+      stack.insert(stack.end(), more.begin(), more.end());
+    }
+    return out;
+  }
+
   /// A kernel over the same space that reads the same values.
   bool store_beside(Id i) {
     Unit probe = space_of(i);
-    std::vector<std::uint32_t> mine;
-    for (ValueId r : p_.items[i].reads) mine.push_back(root_of(g_, r).v);
+    const std::vector<std::uint32_t> mine = looks_at(p_.items[i].reads);
     const char* why = "";
     for (std::uint32_t n = 0; n < units_.size(); ++n) {
       Unit& u = units_[n];
       if (!u.loop || u.stores.size() >= kMaxStores || u.no_reduce) continue;
-      bool shares = std::any_of(mine.begin(), mine.end(), [&](std::uint32_t r) { return std::find(u.reads.begin(), u.reads.end(), r) != u.reads.end(); });
-      if (!shares || !same_numbers(u.extents, probe.extents)) continue;
+      if (!same_numbers(u.extents, probe.extents)) continue;
+      std::vector<ValueId> read;
+      for (std::uint32_t r : u.reads) read.push_back({r});
+      const std::vector<std::uint32_t> its = looks_at(read);
+      bool shares = std::any_of(mine.begin(), mine.end(), [&](std::uint32_t r) { return std::find(its.begin(), its.end(), r) != its.end(); });
+      if (!shares) continue;
       if (probe.has_reduce() && u.has_reduce() && u.reduced != probe.reduced) continue;
       if (probe.has_reduce() && !u.has_reduce() && !no_input_written(u)) continue;
       IndexMap map = probe.stores[0].map;

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "base/errors.h"
+#include "kernels/lower_layout.h"
 #include "kernels/matmul_product.h"
 
 namespace reprise::kernels {
@@ -21,6 +22,8 @@ bool collapse(const TensorView& v, int n, std::int64_t& size, std::int64_t& stri
   }
   return true;
 }
+
+constexpr std::uint32_t kMostTogether = 8;  // products of one launch
 
 std::int64_t stride_of(const TensorView& v, int d) { return v.strides[d]; }
 
@@ -57,24 +60,44 @@ void into(const TensorView& c, Run&& run) {
   scatter(copy.get(), c);
 }
 
+Product linear_product(const TensorView& x, const TensorView& w) {
+  return {x.dtype,         x.dtype,         1,       w.sizes[0], w.sizes[1], x.data, 0, stride_of(x, x.rank - 1), w.data,
+          stride_of(w, 1), stride_of(w, 0), nullptr, 0};
+}
+
+void linear_into(const MatmulKernels& f, const TensorView& x, const TensorView& w, const TensorView& y) {
+  if (y.numel() == 0) return;
+  Product p = linear_product(x, w);
+  into(y, [&](char* c, std::int64_t c_row) {
+    p.c = c, p.c_row = c_row;
+    if (collapse(x, x.rank - 1, p.m, p.a_row)) return multiply(f, p);
+    DType acc = acc_dtype(x.dtype);
+    Scratch rows(x.numel() * item_size(acc));
+    gather(x, acc, rows.get());
+    p.m = p.k ? x.numel() / p.k : y.numel() / p.n;
+    p.a = rows.get(), p.a_dtype = acc, p.a_row = p.k, p.a_col = 1;
+    multiply(f, p);
+  });
+}
+
+/// Operands: x, the weights, the results.
 void linear_kernel(const NativeArgs& args) {
   reporting(args, [&] {
-    MatmulKernels f = kernels_of(args);
-    const TensorView &x = args.tensors[0], &w = args.tensors[1], &y = args.result();
-    if (y.numel() == 0) return;
-    int last = x.rank - 1;
-    Product p{x.dtype,         x.dtype,         1,       w.sizes[0], w.sizes[1], x.data, 0, stride_of(x, last), w.data,
-              stride_of(w, 1), stride_of(w, 0), nullptr, 0};
-    into(y, [&](char* c, std::int64_t c_row) {
-      p.c = c, p.c_row = c_row;
-      if (collapse(x, last, p.m, p.a_row)) return multiply(f, p);
-      DType acc = acc_dtype(x.dtype);
-      Scratch rows(x.numel() * item_size(acc));
-      gather(x, acc, rows.get());
-      p.m = p.k ? x.numel() / p.k : y.numel() / p.n;
-      p.a = rows.get(), p.a_dtype = acc, p.a_row = p.k, p.a_col = 1;
-      multiply(f, p);
-    });
+    const MatmulKernels f = kernels_of(args);
+    const TensorView& x = args.tensors[0];
+    const TensorView *w = args.tensors + 1, *y = &args.result();
+    if (args.n_results == 1) return linear_into(f, x, w[0], y[0]);
+    std::int64_t m, a_row;
+    Product all[kMostTogether];
+    bool plain = collapse(x, x.rank - 1, m, a_row);
+    for (std::uint32_t i = 0; plain && i < args.n_results; ++i) {
+      all[i] = linear_product(x, w[i]);
+      all[i].m = m, all[i].a_row = a_row, all[i].c = y[i].data;
+      std::int64_t rows, last = y[i].rank - 1;
+      plain = y[i].numel() > 0 && y[i].strides[last] == 1 && collapse(y[i], static_cast<int>(last), rows, all[i].c_row);
+    }
+    if (plain) return multiply(f, {all, args.n_results});
+    for (std::uint32_t i = 0; i < args.n_results; ++i) linear_into(f, x, w[i], y[i]);
   });
 }
 
@@ -177,6 +200,29 @@ NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::
   out.first_result = 2;
   out.n_results = 1;
   return out;
+}
+
+bool join_linears(Launch& first, const Launch& second) {
+  auto* a = std::get_if<NativeLaunch>(&first.what);
+  const auto* b = std::get_if<NativeLaunch>(&second.what);
+  if (!a || !b || a->fn != linear_kernel || b->fn != linear_kernel) return false;
+  if (b->n_results != 1 || a->n_results == kMostTogether || a->micro != b->micro) return false;
+  if (!std::equal(a->ints.begin(), a->ints.end(), b->ints.begin(), same_number)) return false;
+  const Operand &x = a->operands[0], &same = b->operands[0];
+  if (x.buffer != same.buffer || x.dtype != same.dtype || !same_layout(x.layout, same.layout)) return false;
+  // What the first one writes is no operand of the second; nor the other way round.
+  for (std::uint32_t i = 0; i < a->n_results; ++i)
+    if (a->operands[a->first_result + i].buffer == b->operands[1].buffer) return false;
+  for (std::uint32_t i = 0; i < a->first_result; ++i)
+    if (a->operands[i].buffer == b->operands[2].buffer) return false;
+
+  a->operands.insert(a->operands.begin() + a->first_result, b->operands[1]);
+  a->operands.push_back(b->operands[2]);
+  ++a->first_result, ++a->n_results;
+  if (first.op.empty()) first.op = first.name;
+  first.name += "_" + second.name;
+  first.nodes.insert(first.nodes.end(), second.nodes.begin(), second.nodes.end());
+  return true;
 }
 
 }  // namespace reprise::kernels

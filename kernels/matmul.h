@@ -14,4 +14,8 @@ namespace reprise::kernels {
 /// Scratch (packed operands) comes from the host's caching allocator during the call; the launch asks for no operand.
 NativeLaunch matmul_launch(const graph::Graph&, const graph::Node&, std::vector<Operand> tensors_then_results);
 
+/// When `second`, which comes right after `first`, is a linear of the same x: makes it a part of `first`. The weights then
+/// are one stream, and x is converted once.
+bool join_linears(Launch& first, const Launch& second);
+
 }  // namespace reprise::kernels

@@ -77,14 +77,18 @@ void widen(const MatmulKernels& f, DType t, const char* src, std::int64_t row, s
     gather(matrix(src + i * row * item_size(t), t, 1, cols, row, col), acc, out + i * out_row * item_size(acc));
 }
 
-/// m <= kGemvRows times 1 or 4 rows against streamed weights.
+/// m <= kGemvRows times 1 or 4 rows against streamed weights: of one product, or of several with dots (see `dots`).
 class Gemv {
  public:
-  Gemv(const MatmulKernels& f, const Product& p) : f_(f), p_(p), acc_(acc_dtype(p.dtype)), size_(item_size(acc_)) {}
+  Gemv(const MatmulKernels& f, std::span<const Product> all)
+      : f_(f), all_(all), p_(all[0]), acc_(acc_dtype(p_.dtype)), size_(item_size(acc_)), dot_(dots(f, p_)) {}
+
+  /// Are the weights' rows contiguous, and is there code for dots with them?
+  static bool dots(const MatmulKernels& f, const Product& p) { return (p.b_row == 1 || p.k == 1) && f.dot[0]; }
 
   void run() {
     std::int64_t in_rows = p_.a_dtype == acc_ && (p_.a_col == 1 || p_.k <= 1) ? 0 : p_.m;
-    bool direct = p_.dtype == acc_ || dot();
+    bool direct = p_.dtype == acc_ || dot_;
     std::int64_t k_row = round_up(p_.k, 64 / size_), n_row = round_up(p_.n, 64 / size_);
     std::int64_t need = (in_rows * k_row + (direct ? 0 : p_.m * n_row)) * size_;
     // Small products are a microsecond or two: no allocator on their way.
@@ -96,20 +100,18 @@ class Gemv {
       widen_rows(scratch, k_row);
       x_ = scratch, x_row_ = k_row;
     }
-    y_ = p_.c, y_row_ = p_.c_row;
-    if (!direct) y_ = scratch + in_rows * k_row * size_, y_row_ = n_row;
-    std::int64_t line = p_.k * item_size(p_.dtype);
-    if (p_.n * line <= kGrainBytes)
-      columns(0, p_.n);
+    if (!direct) sums_ = scratch + in_rows * k_row * size_, sums_row_ = n_row;
+    std::int64_t line = p_.k * item_size(p_.dtype), n = 0;
+    for (const Product& p : all_) n += p.n;
+    if (n * line <= kGrainBytes)
+      for (const Product& p : all_) columns(p, 0, p.n);
     else
-      parallel(p_.n, std::max<std::int64_t>(64, kGrainBytes / line),
-               [this](std::int64_t begin, std::int64_t end) { columns(begin, end); });
-    if (!direct) f_.convert_out(y_, y_row_, p_.c, p_.c_row, p_.m, p_.n);
+      parallel(n, std::max<std::int64_t>(64, kGrainBytes / line),
+               [this](std::int64_t begin, std::int64_t end) { columns_of_all(begin, end); });
+    if (!direct) f_.convert_out(sums_, sums_row_, p_.c, p_.c_row, p_.m, p_.n);
   }
 
  private:
-  bool dot() const { return (p_.b_row == 1 || p_.k == 1) && f_.dot[0]; }
-
   void widen_rows(char* out, std::int64_t row) {
     if (p_.a_col == 1 && f_.convert_in) return f_.convert_in(p_.a, p_.a_row, out, row, p_.m, p_.k);
     for (std::int64_t i = 0; i < p_.m; ++i)
@@ -117,42 +119,55 @@ class Gemv {
              out + i * row * size_);
   }
 
-  void columns(std::int64_t begin, std::int64_t end) const {
-    // More rows than one call serves: the weights come from memory once, and from the cache after that.
-    std::int64_t chunk = p_.m <= kGemvRows
-                             ? end - begin
-                             : std::max<std::int64_t>(32, kChunkBytes / (p_.k * item_size(p_.dtype)) / 8 * 8);
-    for (; begin < end; begin += chunk) chunk_of_columns(begin, std::min(end, begin + chunk));
+  /// [begin, end) of the products' columns, one product's after the other's.
+  void columns_of_all(std::int64_t begin, std::int64_t end) const {
+    for (const Product& p : all_) {
+      if (end <= 0) return;
+      if (begin < p.n) columns(p, std::max<std::int64_t>(begin, 0), std::min(end, p.n));
+      begin -= p.n, end -= p.n;
+    }
   }
 
-  void chunk_of_columns(std::int64_t begin, std::int64_t end) const {
-    std::int64_t w_size = item_size(p_.dtype), y_size = dot() ? w_size : size_;
-    const char* w = p_.b + begin * p_.b_col * w_size;
-    for (std::int64_t i = 0; i < p_.m;) {
-      bool four = p_.m - i >= kGemvRows && (dot() ? static_cast<bool>(f_.dot[1]) : static_cast<bool>(f_.sum[1]));
+  void columns(const Product& p, std::int64_t begin, std::int64_t end) const {
+    // More rows than one call serves: the weights come from memory once, and from the cache after that.
+    std::int64_t chunk = p.m <= kGemvRows
+                             ? end - begin
+                             : std::max<std::int64_t>(32, kChunkBytes / (p.k * item_size(p.dtype)) / 8 * 8);
+    for (; begin < end; begin += chunk) chunk_of_columns(p, begin, std::min(end, begin + chunk));
+  }
+
+  void chunk_of_columns(const Product& p, std::int64_t begin, std::int64_t end) const {
+    std::int64_t w_size = item_size(p.dtype), y_size = dot_ ? w_size : size_;
+    char* y_first = sums_ ? sums_ : p.c;
+    std::int64_t y_row = sums_ ? sums_row_ : p.c_row;
+    const char* w = p.b + begin * p.b_col * w_size;
+    for (std::int64_t i = 0; i < p.m;) {
+      bool four = p.m - i >= kGemvRows && (dot_ ? static_cast<bool>(f_.dot[1]) : static_cast<bool>(f_.sum[1]));
       // The last rows together with some that are there already (and come out the same): one row alone is summed in
       // another order, and equal rows shall give equal results wherever they stand.
-      if (dot() && f_.dot[1] && p_.m > kGemvRows && !four) i = p_.m - kGemvRows, four = true;
+      if (dot_ && f_.dot[1] && p.m > kGemvRows && !four) i = p.m - kGemvRows, four = true;
       const char* x = x_ + i * x_row_ * size_;
-      char* y = y_ + (i * y_row_ + begin) * y_size;
-      if (dot()) {
-        f_.dot[four](x, x_row_, w, p_.b_col, y, y_row_, end - begin, p_.k);
+      char* y = y_first + (i * y_row + begin) * y_size;
+      if (dot_) {
+        f_.dot[four](x, x_row_, w, p.b_col, y, y_row, end - begin, p.k);
       } else {
         for (int r = 0; r < (four ? kGemvRows : 1); ++r)
-          std::memset(y + r * y_row_ * size_, 0, static_cast<std::size_t>((end - begin) * size_));
-        f_.sum[four](x, x_row_, w, p_.b_row, y, y_row_, end - begin, p_.k);
+          std::memset(y + r * y_row * size_, 0, static_cast<std::size_t>((end - begin) * size_));
+        f_.sum[four](x, x_row_, w, p.b_row, y, y_row, end - begin, p.k);
       }
       i += four ? kGemvRows : 1;
     }
   }
 
   const MatmulKernels& f_;
+  std::span<const Product> all_;
   const Product& p_;
   DType acc_;
   std::int64_t size_;
+  bool dot_;
   const char* x_ = nullptr;
-  char* y_ = nullptr;
-  std::int64_t x_row_ = 0, y_row_ = 0;
+  char* sums_ = nullptr;  // where a product without dots is summed up before it is converted
+  std::int64_t x_row_ = 0, sums_row_ = 0;
 };
 
 /// Blocked product. B is packed into panels of one tile's width, all of k deep, as many panels at a time as
@@ -287,6 +302,8 @@ bool use_gemv(const MatmulKernels& f, const Product& p) {
   return p.m <= kGemvRows && p.b_col == 1 && f.sum[0];
 }
 
+void gemv(const MatmulKernels& f, const Product& p) { Gemv(f, {&p, 1}).run(); }
+
 }  // namespace
 
 void multiply(const MatmulKernels& f, const Product& p) {
@@ -296,18 +313,25 @@ void multiply(const MatmulKernels& f, const Product& p) {
       std::memset(p.c + i * p.c_row * item_size(p.dtype), 0, static_cast<std::size_t>(p.n * item_size(p.dtype)));
     return;
   }
-  if (use_gemv(f, p)) return Gemv(f, p).run();
+  if (use_gemv(f, p)) return gemv(f, p);
   // A matrix times few columns is few rows times its transpose.
   Product t{p.dtype, p.dtype, p.n, p.m, p.k, p.b, p.b_col, p.b_row, p.a, p.a_col, p.a_row, p.c, p.m};
   if (p.n <= kGemvRows && p.a_dtype == p.dtype && use_gemv(f, t)) {
-    if (p.n == 1 && p.c_row == 1) return Gemv(f, t).run();
+    if (p.n == 1 && p.c_row == 1) return gemv(f, t);
     Scratch transposed(p.n * p.m * item_size(p.dtype));
     t.c = transposed.get();
-    Gemv(f, t).run();
+    gemv(f, t);
     TensorView c = matrix(p.c, p.dtype, p.n, p.m, 1, p.c_row);
     return scatter(t.c, c);
   }
   Gemm(f, p).run();
+}
+
+void multiply(const MatmulKernels& f, std::span<const Product> all) {
+  bool together = all.size() > 1 && all[0].k > 0 && all[0].m > 0;
+  for (const Product& p : all) together = together && p.n > 0 && p.b_row == 1 && use_gemv(f, p) && Gemv::dots(f, p);
+  if (together) return Gemv(f, all).run();
+  for (const Product& p : all) multiply(f, p);
 }
 
 }  // namespace reprise::kernels

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "device/host_memory.h"
@@ -39,6 +40,9 @@ struct Product {
 };
 /// May use device::parallel_for. Throws OutOfMemory when there is no room to pack.
 void multiply(const MatmulKernels&, const Product&);
+/// Products of one A (all of a_* and of m, k and the dtypes are the same). Few rows are converted once, and all columns
+/// are shared out among the threads at once.
+void multiply(const MatmulKernels&, std::span<const Product>);
 
 /// Bytes for the time of a scope.
 class Scratch {

@@ -32,9 +32,11 @@ std::vector<PassRecord> run_pipeline(graph::Graph&);
 std::vector<PassRecord> run_passes(std::string_view names, graph::Graph&);
 
 // ---- the passes
+bool use_known_sizes(graph::Graph&);  ///< sizes that guards made equal to a number or to each other are written as one
 bool decompose(graph::Graph&);        ///< composites into primitives (passes/decompose*.cc)
 bool eliminate_noops(graph::Graph&);  ///< views, casts, copies and scatters that change nothing; views of views
 bool fold_constants(graph::Graph&);   ///< operators on `full` values; full operands into scalar arguments
+bool cat_last(graph::Graph&);         ///< an elementwise operator of a cat becomes a cat of what it makes of the parts
 bool merge_equal(graph::Graph&);      ///< CSE; random nodes merge only when seed and offset are the same
 bool remove_dead(graph::Graph&);      ///< DCE; nodes that may fail stay: their error is part of the program's meaning
 

@@ -10,6 +10,8 @@ namespace reprise::passes {
 
 const std::vector<Pass>& pipeline() {
   static const std::vector<Pass> kPipeline = {
+      // What was traced before a guard was taken does not know of it: a `1` decides which views and which code are possible.
+      {"use_known_sizes", use_known_sizes},
       // Replaying views after writes leaves many equal slices: merge first, so that later rules see through them.
       {"merge_equal", merge_equal},
       {"eliminate_noops", eliminate_noops},
@@ -17,6 +19,8 @@ const std::vector<Pass>& pipeline() {
       // After decompose: composites bring constants (1/sqrt(d), eps) and casts of their own.
       {"fold_constants", fold_constants},
       {"eliminate_noops", eliminate_noops},
+      // After the casts that do nothing are gone: what is left is worth doing before the parts are stored.
+      {"cat_last", cat_last},
       {"merge_equal", merge_equal},
       {"remove_dead", remove_dead},
   };

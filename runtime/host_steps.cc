@@ -27,22 +27,29 @@ std::int64_t HostSteps::bytes() const {
 }
 
 void HostSteps::resolve(const std::int64_t* slots) {
-  for (const Program::NativeStep& s : program_.natives) {
-    const auto& launch = std::get<kernels::NativeLaunch>(program_.lowered.launches[s.launch].what);
-    for (std::size_t k = 0; k < s.views.size(); ++k) {
-      kernels::TensorView& v = views_[s.first_view + k];
-      v.dtype = launch.operands[k].dtype;
-      v.rank = static_cast<int>(s.views[k].layout.sizes.size());
-      for (int d = 0; d < v.rank; ++d) {
-        v.sizes[d] = slots[s.views[k].layout.sizes[static_cast<std::size_t>(d)]];
-        v.strides[d] = slots[s.views[k].layout.strides[static_cast<std::size_t>(d)]];
-      }
+  for (const Program::NativeStep& s : program_.natives) resolve_native(s, slots);
+}
+
+void HostSteps::resolve(const std::int64_t* slots, const std::vector<Slot>& changed) {
+  for (Slot slot : changed)
+    for (std::uint32_t i : program_.natives_of[slot]) resolve_native(program_.natives[i], slots);
+}
+
+void HostSteps::resolve_native(const Program::NativeStep& s, const std::int64_t* slots) {
+  const auto& launch = std::get<kernels::NativeLaunch>(program_.lowered.launches[s.launch].what);
+  for (std::size_t k = 0; k < s.views.size(); ++k) {
+    kernels::TensorView& v = views_[s.first_view + k];
+    v.dtype = launch.operands[k].dtype;
+    v.rank = static_cast<int>(s.views[k].layout.sizes.size());
+    for (int d = 0; d < v.rank; ++d) {
+      v.sizes[d] = slots[s.views[k].layout.sizes[static_cast<std::size_t>(d)]];
+      v.strides[d] = slots[s.views[k].layout.strides[static_cast<std::size_t>(d)]];
     }
-    for (std::size_t k = 0; k < s.ints.size(); ++k) ints_[s.first_int + k] = slots[s.ints[k]];
-    for (std::size_t k = 0; k < s.numbers.size(); ++k) {
-      const Scalar& scalar = launch.numbers[k];
-      numbers_[s.first_number + k] = scalar.is_float() ? kernels::Number{true, scalar.to_double(), 0} : kernels::Number{false, 0, slots[s.numbers[k]]};
-    }
+  }
+  for (std::size_t k = 0; k < s.ints.size(); ++k) ints_[s.first_int + k] = slots[s.ints[k]];
+  for (std::size_t k = 0; k < s.numbers.size(); ++k) {
+    const Scalar& scalar = launch.numbers[k];
+    numbers_[s.first_number + k] = scalar.is_float() ? kernels::Number{true, scalar.to_double(), 0} : kernels::Number{false, 0, slots[s.numbers[k]]};
   }
 }
 

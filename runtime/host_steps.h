@@ -12,12 +12,15 @@ class HostSteps {
   explicit HostSteps(const Program&);
   /// Fills in everything that sizes decide. `slots`: of this recording (of this call when the program draws random numbers).
   void resolve(const std::int64_t* slots);
+  /// The same where only these slots have changed since the last time.
+  void resolve(const std::int64_t* slots, const std::vector<Slot>& changed);
   /// `base`: by buffer; `params`: of all loop steps in a row; `slots` as for resolve(). Throws what a kernel reports.
   void run(const Program::Step&, void* const* base, const std::int64_t* params, const std::int64_t* slots);
   void run_all(void* const* base, const std::int64_t* params, const std::int64_t* slots);
   std::int64_t bytes() const;
 
  private:
+  void resolve_native(const Program::NativeStep&, const std::int64_t* slots);
   void run_step(const Program::Step&, void* const* base, const std::int64_t* params, const std::int64_t* slots);
   void run_loop(const Program::LoopStep&, void* const* base, const std::int64_t* params, const std::int64_t* slots);
   void run_native(const Program::NativeStep&, void* const* base, const std::int64_t* slots);

@@ -43,13 +43,13 @@ class Builder {
     step.fn = code->loop();
     p_.code.push_back(std::move(code));
     step.launch = launch;
-    for (Int i : kernels::runtime_params(l.kernel)) step.params.push_back(slot(i));
+    step.first_param = static_cast<std::uint32_t>(p_.param_slots.size());
+    for (Int i : kernels::runtime_params(l.kernel)) p_.param_slots.push_back(slot(i));
     step.tasks = slot(kernels::task_count(l.kernel));
     step.work = slot(kernels::work_per_task(l.kernel));
     step.n_pointers = static_cast<std::uint32_t>(l.buffers.size());
     step.first_pointer = take(p_.n_pointers, l.buffers.size());
     p_.pointer_buffers.insert(p_.pointer_buffers.end(), l.buffers.begin(), l.buffers.end());
-    step.first_param = take(p_.n_loop_params, step.params.size());
     p_.steps.push_back({Program::StepKind::Loop, static_cast<std::uint32_t>(p_.loops.size())});
     p_.loops.push_back(std::move(step));
   }
@@ -90,6 +90,22 @@ class Builder {
     step.first_number = take(p_.n_numbers, step.numbers.size());
     p_.steps.push_back({Program::StepKind::Native, static_cast<std::uint32_t>(p_.natives.size())});
     p_.natives.push_back(std::move(step));
+  }
+
+  /// Which native steps each slot decides about.
+  void add_natives_of() {
+    p_.natives_of.resize(p_.exprs.size());
+    for (std::uint32_t i = 0; i < p_.natives.size(); ++i) {
+      const Program::NativeStep& step = p_.natives[i];
+      auto decides = [&](const std::vector<Slot>& slots) {
+        for (Slot s : slots) {
+          std::vector<std::uint32_t>& its = p_.natives_of[s];
+          if (its.empty() || its.back() != i) its.push_back(i);
+        }
+      };
+      for (const Program::NativeStep::View& v : step.views) decides(v.layout.sizes), decides(v.layout.strides);
+      decides(step.ints), decides(step.numbers);
+    }
   }
 
   /// Which buffers each step touches, and how.
@@ -175,6 +191,7 @@ Program build_program(graph::Graph graph, std::string_view mode, const std::vect
   for (Int i : int_results) p.int_results.push_back(b.slot(i));
   p.uses_random = uses_random;
   p.random_count = b.slot(random_count);
+  b.add_natives_of();
   for (std::uint32_t w : p.exprs.words())
     if (w != detail::kSeedValue && w != detail::kOffsetValue) p.key_words.push_back(w);
   return p;

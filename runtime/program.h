@@ -40,7 +40,6 @@ struct Program {
     std::uint32_t first_pointer, n_pointers;       ///< its buffers in pointer_buffers, and their addresses in HostSteps'
     std::uint32_t first_param;                     ///< where its part of a recording's params begins
     Slot tasks, work;                              ///< task count, and work of one task (kernels/loop_ir.h)
-    std::vector<Slot> params;
     std::uint32_t launch;
   };
   struct NativeStep {
@@ -92,7 +91,9 @@ struct Program {
   std::vector<GridStep> grids;
   std::vector<Step> steps;                         ///< in launch order
   std::vector<std::vector<Use>> uses;              ///< by step; filled for devices other than the host
-  std::uint32_t n_pointers = 0, n_loop_params = 0, n_views = 0, n_ints = 0, n_numbers = 0;  ///< of all host steps
+  std::vector<Slot> param_slots;                   ///< of loop steps' params, in a row
+  std::vector<std::vector<std::uint32_t>> natives_of;  ///< by slot: the native steps that it decides about
+  std::uint32_t n_pointers = 0, n_views = 0, n_ints = 0, n_numbers = 0;  ///< of all host steps
   std::vector<jit::CodePtr> code;                  ///< keeps the machine code alive
 
   std::vector<Slot> buffer_bytes;                  ///< by buffer; 0 for inputs

@@ -16,46 +16,54 @@ namespace reprise::runtime {
 
 using graph::OutputSpec;
 
-Recording::Recording(const Program& p, const std::int64_t* values, PlanMemory& memory, Recording* retired) : program_(p) {
-  std::unique_ptr<Instance> old;
-  if (retired) {
-    slots_ = std::move(retired->slots_), params_ = std::move(retired->params_), temp_offset_ = std::move(retired->temp_offset_);
-    old.reset(retired->free_.exchange(nullptr));
-  }
+void Recording::bind(const std::int64_t* values, PlanMemory& memory) {
+  const Program& p = program_;
+  std::unique_ptr<Instance> old(free_.exchange(nullptr));
+  std::swap(slots_, old_slots_);
   slots_.resize(p.exprs.size());
   p.exprs.evaluate(values, slots_.data());
-  params_.clear();
-  params_.reserve(p.n_loop_params);
-  for (const Program::LoopStep& s : p.loops)
-    for (Slot slot : s.params) params_.push_back(slots_[slot]);
-  temp_offset_.assign(p.buffer_bytes.size(), -1);
-  if (!p.lives.empty()) {
-    std::vector<std::int64_t> bytes;
-    for (const kernels::TempLife& life : p.lives) bytes.push_back(slots_[p.buffer_bytes[life.buffer]]);
-    if (!memory.known || memory.bytes != bytes) {
-      memory.plan = kernels::plan_offsets(p.lives, bytes);
-      memory.bytes = std::move(bytes);
-      memory.known = true;
-    }
-    const kernels::TempPlan& plan = memory.plan;
-    for (std::size_t i = 0; i < p.lives.size(); ++i) temp_offset_[p.lives[i].buffer] = plan.offsets[i];
-    temp_bytes_ = plan.total;
-  }
-  free_.store(make_instance(std::move(old)).release());
+  changed_.clear();
+  for (std::size_t s = 0; old && s < slots_.size(); ++s)
+    if (slots_[s] != old_slots_[s]) changed_.push_back(static_cast<Slot>(s));
+  params_.resize(p.param_slots.size());
+  for (std::size_t i = 0; i < params_.size(); ++i) params_[i] = slots_[p.param_slots[i]];
+  plan_temps(memory);
+  free_.store(make_instance(std::move(old), changed_).release());
   const Instance& i = *free_.load();
-  if (i.device) graph_bytes_ = i.device->graph_bytes();
-  bytes_ = static_cast<std::int64_t>(sizeof *this + 8 * (slots_.size() + params_.size() + temp_offset_.size()) + sizeof i +
+  graph_bytes_ = i.device ? i.device->graph_bytes() : 0;
+  bytes_ = static_cast<std::int64_t>(sizeof *this + 8 * (2 * slots_.size() + params_.size() + temp_offset_.size()) + sizeof i +
                                      8 * (i.base.size() + i.slots.size() + i.results.size())) +
            i.host.bytes() + graph_bytes_;
 }
 
-std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<Instance> retired) const {
+void Recording::plan_temps(PlanMemory& memory) {
   const Program& p = program_;
-  std::unique_ptr<Instance> i = retired ? std::move(retired) : std::make_unique<Instance>(p);
+  auto bytes_of = [&](std::size_t i) { return slots_[p.buffer_bytes[p.lives[i].buffer]]; };
+  bool as_known = memory.version != 0;
+  for (std::size_t i = 0; as_known && i < p.lives.size(); ++i) as_known = memory.bytes[i] == bytes_of(i);
+  if (!as_known) {
+    memory.version = 0;  // until the new plan is whole
+    memory.bytes.clear();
+    for (std::size_t i = 0; i < p.lives.size(); ++i) memory.bytes.push_back(bytes_of(i));
+    memory.plan = kernels::plan_offsets(p.lives, memory.bytes);
+    memory.version = ++memory.plans;
+  }
+  if (plan_version_ == memory.version) return;
+  temp_offset_.assign(p.buffer_bytes.size(), -1);
+  for (std::size_t i = 0; i < p.lives.size(); ++i) temp_offset_[p.lives[i].buffer] = memory.plan.offsets[i];
+  temp_bytes_ = memory.plan.total;
+  plan_version_ = memory.version;
+}
+
+std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<Instance> old, const std::vector<Slot>& changed) const {
+  const Program& p = program_;
+  const bool fresh = !old || p.uses_random;  // what is random has moved on in an instance since it was made
+  std::unique_ptr<Instance> i = old ? std::move(old) : std::make_unique<Instance>(p);
   i->base.assign(p.buffer_bytes.size() + 1, nullptr);  // the last: the workspace
   if (p.uses_random) i->slots = slots_;
   i->results.assign(p.outputs.size(), nullptr);
-  i->host.resolve(slots_.data());
+  if (fresh) i->host.resolve(slots_.data());
+  else i->host.resolve(slots_.data(), changed);
   if (!device::runs_host_code(p.device)) i->device = std::make_unique<DeviceReplay>(p, slots_.data(), temp_offset_, std::move(i->device));
   return i;
 }
@@ -76,7 +84,7 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
                        const std::vector<std::int32_t>& tensor_results, std::int64_t* copied_bytes) {
   const Program& p = program_;
   Instance* inst = free_.exchange(nullptr, std::memory_order_acq_rel);
-  if (!inst) inst = make_instance(nullptr).release();
+  if (!inst) inst = make_instance(nullptr, {}).release();
   Returner returner{*this, inst};
   if (p.uses_random) {
     p.exprs.evaluate(values, inst->slots.data());
@@ -127,24 +135,17 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
     entries_.splice(entries_.begin(), entries_, it->second);
     return entries_.front().recording;
   }
-  // The one that would have to go gives its executable graphs to the new one, if no replay holds it any more.
-  Recording* retired = nullptr;
-  if (static_cast<std::int64_t>(entries_.size()) >= max_count && entries_.size() > 1 && entries_.back().recording.use_count() == 1)
-    retired = entries_.back().recording.get();
-  Entry e;
-  e.hash = h;
-  for (std::uint32_t w : words) e.key.push_back(values[w]);
-  try {
-    e.recording = std::make_shared<Recording>(program_, values, plan_, retired);
-  } catch (...) {
-    if (retired) drop_last();  // what it was made of is gone
-    throw;
+  // The one that would have to go becomes the new one, if no replay holds it any more.
+  bool full = !entries_.empty() && static_cast<std::int64_t>(entries_.size()) >= max_count;
+  if (full && entries_.back().recording.use_count() == 1) {
+    std::atomic_thread_fence(std::memory_order_acquire);  // the last replay's reads are over
+    note_evicted(name, max_count, max_bytes);
+    recycle_last(h, values);
+  } else {
+    add(h, values);
   }
   counters().recordings_made.add();
   ++made_;
-  bytes_ += e.recording->bytes();
-  entries_.push_front(std::move(e));
-  by_hash_.emplace(h, entries_.begin());
   if (log::on(log::Channel::Recordings)) {
     const Recording& r = *entries_.front().recording;
     log::event(log::Channel::Recordings, "recording_made", name,
@@ -153,14 +154,48 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
                {{"live", entries_.size()}, {"launches", program_.steps.size()}, {"pool_bytes", r.temp_bytes()}, {"bytes", r.bytes()}, {"values", entries_.front().key}});
   }
   while (entries_.size() > 1 && (static_cast<std::int64_t>(entries_.size()) > max_count || bytes_ > max_bytes)) {
-    if (log::on(log::Channel::Recordings))
-      log::event(log::Channel::Recordings, "recording_evicted", name,
-                 "the least recently used recording is dropped: " + std::to_string(entries_.size()) + " of at most " + std::to_string(max_count) + ", " +
-                     std::to_string(bytes_ - entries_.back().recording->bytes()) + " bytes of at most " + std::to_string(max_bytes),
-                 {{"live", entries_.size() - 1}, {"bytes", bytes_ - entries_.back().recording->bytes()}, {"values", entries_.back().key}});
+    note_evicted(name, max_count, max_bytes);
     drop_last();
   }
   return entries_.front().recording;
+}
+
+void RecordingCache::add(std::uint64_t hash, const std::int64_t* values) {
+  Entry e;
+  e.hash = hash;
+  for (std::uint32_t w : program_.key_words) e.key.push_back(values[w]);
+  e.recording = std::make_shared<Recording>(program_, values, plan_);
+  entries_.push_front(std::move(e));
+  by_hash_.emplace(hash, entries_.begin());
+  bytes_ += entries_.front().recording->bytes();
+}
+
+void RecordingCache::recycle_last(std::uint64_t hash, const std::int64_t* values) {
+  auto last = std::prev(entries_.end());
+  const std::int64_t before = last->recording->bytes();
+  try {
+    last->recording->rebind(values, plan_);
+  } catch (...) {
+    drop_last();
+    throw;
+  }
+  bytes_ += last->recording->bytes() - before;
+  ++evicted_;
+  counters().recordings_evicted.add();
+  auto handle = by_hash_.extract(position(last));
+  handle.key() = last->hash = hash;
+  by_hash_.insert(std::move(handle));
+  for (std::size_t i = 0; i < last->key.size(); ++i) last->key[i] = values[program_.key_words[i]];
+  entries_.splice(entries_.begin(), entries_, last);
+}
+
+void RecordingCache::note_evicted(const std::string& name, std::int64_t max_count, std::int64_t max_bytes) const {
+  if (!log::on(log::Channel::Recordings)) return;
+  const Entry& last = entries_.back();
+  log::event(log::Channel::Recordings, "recording_evicted", name,
+             "the least recently used recording is dropped: " + std::to_string(entries_.size()) + " of at most " + std::to_string(max_count) + ", " +
+                 std::to_string(bytes_ - last.recording->bytes()) + " bytes of at most " + std::to_string(max_bytes),
+             {{"live", entries_.size() - 1}, {"bytes", bytes_ - last.recording->bytes()}, {"values", last.key}});
 }
 
 void RecordingCache::drop_last() {
@@ -168,10 +203,14 @@ void RecordingCache::drop_last() {
   bytes_ -= last->recording->bytes();
   ++evicted_;
   counters().recordings_evicted.add();
-  auto [b, end] = by_hash_.equal_range(last->hash);
-  while (b != end && b->second != last) ++b;
-  if (b != end) by_hash_.erase(b);
+  by_hash_.erase(position(last));
   entries_.erase(last);
+}
+
+auto RecordingCache::position(Entries::iterator entry) -> ByHash::iterator {
+  auto it = by_hash_.equal_range(entry->hash).first;
+  while (it->second != entry) ++it;
+  return it;
 }
 
 RecordingCache::Counts RecordingCache::counts() const {

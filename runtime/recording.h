@@ -21,16 +21,17 @@ namespace reprise::runtime {
 struct PlanMemory {
   std::vector<std::int64_t> bytes;
   kernels::TempPlan plan;
-  bool known = false;
+  std::uint64_t version = 0, plans = 0;            ///< number of this plan, 0: there is none; how many there were
 };
 
 /// A program bound to one set of sizes: every size, stride, grid and offset resolved. What still moves from call to call
 /// are the addresses of inputs and results, which a replay fills in.
 class Recording {
  public:
-  /// `retired`: a recording of the same program that nobody replays any more, nor will, whatever becomes of this one:
-  /// its memory and executable graphs are taken over. May be null.
-  Recording(const Program&, const std::int64_t* values, PlanMemory&, Recording* retired = nullptr);
+  Recording(const Program& p, const std::int64_t* values, PlanMemory& memory) : program_(p) { bind(values, memory); }
+  /// For other values, with the memory and the executable graphs that are there; only what the values change is resolved
+  /// again. While nobody replays it. After a throw it is of no use any more.
+  void rebind(const std::int64_t* values, PlanMemory& memory) { bind(values, memory); }
 
   /// Runs every launch and builds the results. Throws what a kernel reports, with the operator's name and line; then the
   /// arguments are as before (a launch that may fail stands before every write to an argument).
@@ -52,13 +53,18 @@ class Recording {
     std::vector<std::int64_t> slots;               // of this call, when the program draws random numbers
     std::vector<Storage*> results;                 // by graph output
   };
-  std::unique_ptr<Instance> make_instance(std::unique_ptr<Instance> retired) const;
+  void bind(const std::int64_t* values, PlanMemory&);
+  void plan_temps(PlanMemory&);
+  /// `old`: one for other slots, of which `changed` are different now; or null.
+  std::unique_ptr<Instance> make_instance(std::unique_ptr<Instance> old, const std::vector<Slot>& changed) const;
   struct Returner;
 
   const Program& program_;                         // the specialization outlives its recordings
-  std::vector<std::int64_t> slots_;
+  std::vector<std::int64_t> slots_, old_slots_;    // old_slots_: of the values before; kept for its memory
+  std::vector<Slot> changed_;                      // between the two
   std::vector<std::int64_t> params_;               // of loop steps, in a row
   std::vector<std::int64_t> temp_offset_;          // by buffer, -1: not a temp
+  std::uint64_t plan_version_ = 0;                 // that temp_offset_ is of
   std::int64_t temp_bytes_ = 0, bytes_ = 0, graph_bytes_ = 0;
   std::atomic<Instance*> free_{nullptr};           // one instance waits for the next replay
 
@@ -76,16 +82,24 @@ class RecordingCache {
   Counts counts() const;
 
  private:
-  void drop_last();  // under mu_
   struct Entry {
     std::vector<std::int64_t> key;
     std::uint64_t hash;
     std::shared_ptr<Recording> recording;
   };
+  using Entries = std::list<Entry>;
+  using ByHash = std::unordered_multimap<std::uint64_t, Entries::iterator>;
+  // All under mu_:
+  void add(std::uint64_t hash, const std::int64_t* values);           // in front
+  void recycle_last(std::uint64_t hash, const std::int64_t* values);  // to the front, for these values
+  void drop_last();
+  ByHash::iterator position(Entries::iterator);
+  void note_evicted(const std::string& name, std::int64_t max_count, std::int64_t max_bytes) const;
+
   const Program& program_;
   mutable std::mutex mu_;
-  std::list<Entry> entries_;                                             // guarded by mu_; most recently used first
-  std::unordered_multimap<std::uint64_t, std::list<Entry>::iterator> by_hash_;  // guarded by mu_
+  Entries entries_;                                                      // guarded by mu_; most recently used first
+  ByHash by_hash_;                                                       // guarded by mu_
   PlanMemory plan_;                                                      // guarded by mu_
   std::int64_t bytes_ = 0, made_ = 0, evicted_ = 0;                      // guarded by mu_
 };

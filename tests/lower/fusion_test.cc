@@ -107,6 +107,45 @@ TEST(Fusion, SiblingsOverOneSpaceShareAKernel) {
   EXPECT_EQ(p.l.launches.size(), 1u) << all(p);
 }
 
+// Rotary positions: both halves of the result are made in one kernel, which writes them where they belong.
+TEST(Fusion, SiblingsThatShareWhatTheyAreMadeOf) {
+  Program p(R"(graph f(%0 "x": f16[s0, s1, 64], %1 "cos": f32[s1, 32], %2 "sin": f32[s1, 32]) {
+    %3 = slice(%0, 2, 0, 32, 1) : f16[s0, s1, 32]{64*s1, 64, 1}
+    %4 = slice(%0, 2, 32, 64, 1) : f16[s0, s1, 32]{64*s1, 64, 1}+32
+    %5 = mul(%3, %1) : f32[s0, s1, 32]
+    %6 = mul(%4, %2) : f32[s0, s1, 32]
+    %7 = sub(%5, %6, 1) : f32[s0, s1, 32]
+    %8 = mul(%4, %1) : f32[s0, s1, 32]
+    %9 = mul(%3, %2) : f32[s0, s1, 32]
+    %10 = add(%8, %9, 1) : f32[s0, s1, 32]
+    %11 = cat([%7, %10], 2) : f32[s0, s1, 64]
+    %12 = to(%11, f16) : f16[s0, s1, 64]
+    return user %12
+  })");
+  EXPECT_EQ(p.l.launches.size(), 1u) << all(p);
+  EXPECT_EQ(p.count(Buffer::Kind::Temp), 0) << all(p);
+}
+
+TEST(Products, LinearsOfOneXAreOneLaunch) {
+  Program p(R"(graph f(%0 "x": f32[s0, 8], %1 "q": f32[16, 8], %2 "k": f32[s1, 8], %3 "o": f32[8, 16]) {
+    %4 = linear(%0, %1, None) : f32[s0, 16]
+    %5 = linear(%0, %2, None) : f32[s0, s1]
+    %6 = linear(%4, %3, None) : f32[s0, 8]
+    return user %4, user %5, user %6
+  })");
+  EXPECT_EQ(p.names(), (std::vector<std::string>{"linear_linear", "linear"})) << all(p);
+}
+
+// The second product's weights are what the first one makes.
+TEST(Products, ChainedLinearsStayApart) {
+  Program p(R"(graph f(%0 "x": f32[8, 8], %1 "w": f32[8, 8]) {
+    %2 = linear(%0, %1, None) : f32[8, 8]
+    %3 = linear(%0, %2, None) : f32[8, 8]
+    return user %3
+  })");
+  EXPECT_EQ(p.names(), (std::vector<std::string>{"linear", "linear"})) << all(p);
+}
+
 TEST(Fusion, WorkBetweenTwoUsersKeepsThemApart) {
   // %1 may not be made in the kernel of %3: the product stands between.
   Program p(R"(graph f(%0 "x": f32[s0, s0]) {

@@ -46,6 +46,60 @@ TEST(MergeEqual, DifferentArgumentsStayApart) {
   expect("merge_equal", text, text);
 }
 
+// What a guard says after a size was written down reaches what was written.
+TEST(UseKnownSizes, EqualitiesOfGuards) {
+  graph::Graph g = graph::parse(R"(graph f(%0 "x": f32[s0, s1, s2], %1 "y": f32[s3]) where s0 = 1 {
+  %2 = permute(%0, [1, 0, 2]) : f32[s1, s0, s2]{s2, s1*s2, 1}
+  %3 = add(%2, %1, 1) : f32[s1, s0, s2]
+  return user %3
+})");
+  Int s0 = g.env->symbol_named("s0", 1), s2 = g.env->symbol_named("s2"), s3 = g.env->symbol_named("s3");
+  EXPECT_FALSE(use_known_sizes(g)) << graph::print(g);
+  g.env->decide((s0 == 1).expr(), {}, "branch");
+  g.env->decide((s2 == s3).expr(), {}, "broadcast");
+  EXPECT_TRUE(use_known_sizes(g));
+  for (const graph::Value& v : g.values)
+    for (Int size : v.meta.layout.sizes) EXPECT_FALSE(identical(size, s0) || identical(size, s3)) << graph::print(g);
+  EXPECT_EQ(g.meta({3}).layout.sizes[1].hint(), 1);
+  EXPECT_FALSE(g.meta({3}).layout.sizes[1].is_symbolic());
+  EXPECT_TRUE(identical(g.meta({1}).layout.sizes[0], g.meta({3}).layout.sizes[2])) << graph::print(g);
+  EXPECT_FALSE(use_known_sizes(g)) << "a second run changed something";
+}
+
+TEST(CatLast, ElementwiseOperatorsOfTheWholeAreOfItsParts) {
+  expect("cat_last,remove_dead",
+         R"(graph f(%0 "x": f32[s0, 4], %1 "y": f32[s0, 8]) {
+  %2 = cat([%0, %1], 1) : f32[s0, 12]
+  %3 = mul(%2, 2.0) : f32[s0, 12]
+  %4 = to(%3, f16) : f16[s0, 12]
+  return user %4
+})",
+         R"(graph f(%0 "x": f32[s0, 4], %1 "y": f32[s0, 8]) {
+  %2 = mul(%0, 2.0) : f32[s0, 4]
+  %3 = mul(%1, 2.0) : f32[s0, 8]
+  %4 = to(%2, f16) : f16[s0, 4]
+  %5 = to(%3, f16) : f16[s0, 8]
+  %6 = cat([%4, %5], 1) : f16[s0, 12]
+  return user %6
+})");
+}
+
+// The joined value is wanted as it is, would grow, or the operator sees more than one of its elements.
+TEST(CatLast, StaysWhereItIsWanted) {
+  const char* text = R"(graph f(%0 "x": f32[s0, 4], %1 "y": f32[s0, 8], %2 "w": f32[12]) {
+  %3 = cat([%0, %1], 1) : f32[s0, 12]
+  %4 = neg(%3) : f32[s0, 12]
+  %5 = cat([%0, %0], 1) : f32[s0, 8]
+  %6 = to(%5, f64) : f64[s0, 8]
+  %7 = cat([%1, %1], 1) : f32[s0, 16]
+  %8 = sum(%7, [1], false, None) : f32[s0]
+  %9 = cat([%1, %0], 1) : f32[s0, 12]
+  %10 = mul(%9, %2) : f32[s0, 12]
+  return user %3, user %4, user %6, user %8, user %10
+})";
+  expect("cat_last", text, text);
+}
+
 TEST(RemoveDead, KeepsWhatMayFail) {
   expect("remove_dead",
          R"(graph f(%0 "x": f32[s0, s1], %1 "y": i64[s2]) {

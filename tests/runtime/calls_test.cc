@@ -121,6 +121,34 @@ TEST(Recordings, MadeOfTheMemoryOfDisplacedOnesAreRight) {
   EXPECT_EQ(many.stats().evictions, 0);
 }
 
+// Linears of one x run as one launch; each result is what it is alone, for few rows and many, on one thread and on some.
+TEST(Products, SeveralOfOneX) {
+  auto three = [](Tensor x, Tensor a, Tensor b, Tensor c) {
+    return std::vector<Tensor>{linear(x, a), linear(x, b).transpose(0, 1), linear(x, c) + 1};
+  };
+  const int threads = num_threads();
+  for (DType t : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
+    auto f = compile(three, {.name = "three"});
+    for (int use : {1, 4}) {
+      set_num_threads(use);
+      for (int rows : {1, 2, 5, 16, 17, 100, 0})
+        for (bool strided : {false, true}) {
+          const int k = rows == 1 ? 4096 : 48;  // 4096: enough for several threads
+          Tensor x = (rand({rows, k}) - 0.5).to(t), a = (rand({300, k}) - 0.5).to(t), c = (rand({7, k}) - 0.5).to(t);
+          Tensor b = (rand({k, 40}) - 0.5).to(t).transpose(0, 1);
+          if (strided) x = (rand({rows, 2 * k}) - 0.5).to(t).slice(1, 0, 2 * k, 2);
+          std::vector<Tensor> got = f(x, a, b, c), want = three(x, a, b, c);
+          for (std::size_t i = 0; i < got.size(); ++i) {
+            std::vector<double> g = got[i].to(kFloat64).to_vector<double>(), w = want[i].to(kFloat64).to_vector<double>();
+            ASSERT_EQ(g.size(), w.size());
+            for (std::size_t e = 0; e < g.size(); ++e) ASSERT_EQ(g[e], w[e]) << dtype_name(t) << " " << rows << " rows, result " << i;
+          }
+        }
+    }
+  }
+  set_num_threads(threads);
+}
+
 TEST(Pool, IsAsLargeAsTheLargestSizeNeeds) {
   auto make = [] { return compile([](Tensor x, Tensor w) { return mm(softmax(mm(x, w), -1), w); }, {.name = "pool"}); };
   Tensor w = full({32, 32}, 0.1);
