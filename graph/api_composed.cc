@@ -243,6 +243,7 @@ Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims, SourceLoc 
   Tensor out = self;
   for (std::size_t i = 0; i < shifts.size(); ++i) {
     int d = dims.empty() ? 0 : wrapped(m, dims[i], "roll", loc);
+    if (m.dim() == 0) continue;
     Int n = m.size(d);
     if (graph::ask(detail::compare_eq(n, 0, loc), "roll: empty dimension")) continue;
     Int shift = (shifts[i] % n + n) % n;

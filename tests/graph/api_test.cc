@@ -254,6 +254,8 @@ TEST_F(Api, ComposedFunctionsHaveTheRightSizes) {
   EXPECT_EQ(sizes(x.repeat_interleave(2, 0)), "4,3");
   EXPECT_EQ(sizes(x.roll({1, -1}, {0, 1})), "2,3");
   EXPECT_EQ(sizes(x.roll({1})), "2,3");
+  EXPECT_EQ(sizes(make({}).roll({1}, {0})), "");
+  EXPECT_EQ(sizes(make({}).roll({1})), "");
   EXPECT_EQ(sizes(x.flip({0, 1})), "2,3");
   EXPECT_EQ(sizes(x.tril()), "2,3");
   EXPECT_EQ(make({3, 3}, kBool).triu(1).dtype(), kBool);
