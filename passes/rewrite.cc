@@ -64,8 +64,17 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
     for (std::size_t i = 0; i < results.size(); ++i) map_[node.results[i].v] = results[i];
   }
   out_.outputs = in_.outputs;
-  for (graph::OutputSpec& o : out_.outputs)
-    if (o.value) o.value = mapped(o.value);
+  for (graph::OutputSpec& o : out_.outputs) {
+    if (!o.value) continue;
+    const graph::Value& old = in_.values[o.value.v];
+    o.value = mapped(o.value);
+    // The same for a result: its strides are seen, and aliases of it are given as places in its storage.
+    if (o.kind == graph::OutputSpec::Kind::NewValueOfInput) continue;
+    if (known_contiguous(old.meta.layout) && !known_contiguous(out_.meta(o.value).layout)) {
+      loc_ = old.node < 0 ? SourceLoc{} : in_.nodes[static_cast<std::size_t>(old.node)].loc;
+      o.value = emit(graph::OpId::clone, {o.value});
+    }
+  }
   out_.metadata_mutations = in_.metadata_mutations;
   return std::move(out_);
 }

@@ -54,6 +54,8 @@ Traced Tracer::finish() {
       o.layout = r->user_meta.layout;
     } else if (shown[s] == 1 && !may_overlap_itself(*r)) {
       o.value = value_of(*r);  // a lone view of an intermediate needs no storage that others share
+      // Written through a transposed view, a contiguous tensor is traced as a transposed value.
+      if (known_contiguous(r->user_meta.layout)) o.value = contiguous(o.value, {});
     } else {
       auto [it, fresh] = base_output.emplace(s, static_cast<std::uint32_t>(g.outputs.size()));
       if (fresh) {

@@ -136,12 +136,17 @@ Tensor batched(const Tensor& a, const Tensor& b, unsigned p) {
 }
 
 // Puts a few of the written values next to values that stay: what a wrong recipe mixes up.
+// What may be stored in a: an integer dtype would turn the last bit of a float into a difference of 1.
+Tensor storable(const Tensor& a, const Tensor& b) {
+  return !is_floating(a.dtype()) && is_floating(b.dtype()) ? to_integers(b) : b;
+}
+
 Tensor through_slice(const Tensor& a, const Tensor& b, unsigned p, int d, Int n, double c) {
   Tensor part = slice(a, p, d, n);
   switch (p % 3) {
     case 0: part.mul_(c); break;
     case 1: part.add_(slice(b, p, d, n)); break;
-    default: part.copy_(slice(clamp(b, -1.0, 1.0), p, d, n));
+    default: part.copy_(slice(clamp(storable(a, b), -1.0, 1.0), p, d, n));
   }
   return p % 2 ? a : part;
 }
@@ -223,7 +228,7 @@ Tensor run_step(const Step& s, const std::vector<Tensor>& pool, const Arguments&
     case Step::k_fresh: return s.p % 3 == 0 ? arange(a.size(d), {.device = a.device()}) : s.p % 3 == 1 ? full_like(a, 0.25) : zeros({a.size(d), args.n}, {.dtype = kFloat64, .device = a.device()});
     case Step::k_add_: return a.add_(s.p % 3 ? (s.p % 3 == 1 ? tanh(b) : b) : Tensor(a * 0.5));
     case Step::k_mul_: return a.mul_(c);
-    case Step::k_copy_: return a.copy_(s.p % 2 ? b : b + 1.0);
+    case Step::k_copy_: return a.copy_(s.p % 2 ? storable(a, b) : storable(a, b) + 1.0);
     case Step::k_fill_: return s.p % 4 ? a.fill_(c) : a.zero_();
     case Step::k_masked_fill_: return a.masked_fill_(a > c + 0.0013, 0.5);
     case Step::k_unary_: return in_place(a, s.p);
@@ -231,7 +236,7 @@ Tensor run_step(const Step& s, const std::vector<Tensor>& pool, const Arguments&
     case Step::k_index_put_: return a.index_put_({remainder(args.ids, Scalar(a.size(0)))}, b.select(0, 0), false);
     case Step::k_through_slice: return through_slice(a, b, s.p, d, args.n, c);
     case Step::k_through_select: a.select(d, s.p % 2 ? Int(0) : a.size(d) - 1).add_(c); return a;
-    case Step::k_through_transpose: a.transpose(0, 1).copy_(clamp(b, -1.0, 1.0)); return a;
+    case Step::k_through_transpose: a.transpose(0, 1).copy_(clamp(storable(a, b), -1.0, 1.0)); return a;
     case Step::k_through_view: a.view({-1}).slice(0, 1, std::nullopt, 2).fill_(c); return a;
     case Step::k_metadata_: return metadata(a, s.p);
     case Step::dropped: break;

@@ -120,5 +120,33 @@ TEST(Mutation, VersionsCountWrites) {
   EXPECT_GT(x.version(), v);
 }
 
+
+// All of an intermediate is written through a transposed view: its storage stays row by row, and so do aliases of it.
+TEST(Mutation, OfAllOfAnIntermediateThroughATransposedView) {
+  auto one = [](Tensor x) {
+    Tensor y = x * 1;
+    y.transpose(0, 1).copy_(x.transpose(0, 1) + 1);
+    return y;
+  };
+  auto aliases = [](Tensor x) {
+    Tensor y = x * 2, all = y.slice(1, 0, y.size(1)).transpose(0, 1), part = all.narrow(1, 1, 2);
+    part.mul_(-0.5);
+    return std::vector<Tensor>{part, y, all};
+  };
+  Tensor x = rand({5, 3});
+  auto f = compile(one, {.name = "one"});
+  Tensor got = f(x), want = one(x);
+  EXPECT_EQ(got.to_vector<float>(), want.to_vector<float>());
+  EXPECT_EQ(got.stride(0).value(), 3);
+  for (const char* mode : {"full", "no-fuse", "interpret"}) {
+    auto g = compile(aliases, {.name = "aliases", .mode = mode});
+    std::vector<Tensor> a = g(x), b = aliases(x);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      EXPECT_EQ(a[i].to_vector<float>(), b[i].to_vector<float>()) << mode << " " << i;
+      EXPECT_EQ(a[i].stride(0).value(), b[i].stride(0).value()) << mode << " " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace reprise
