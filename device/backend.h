@@ -9,6 +9,7 @@
 
 #include "reprise/device.h"
 #include "reprise/dtype.h"
+#include "reprise/error.h"
 #include "reprise/source_location.h"
 
 /// What a device with memory and code of its own must offer: memory, an ordered queue of work, loaded kernels, and
@@ -109,6 +110,11 @@ struct ProductOf {
 };
 using Product = ProductOf<std::int64_t>;
 
+class ProductDeclined : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A product in a graph, computed by the device's library.
 struct ProductNode {
   Product what;
@@ -121,6 +127,9 @@ struct ProductNode {
 class GraphExec {
  public:
   virtual ~GraphExec() = default;       ///< waits for nothing; the driver keeps what is still running
+  /// Does what a run with these addresses needs, and starts nothing. Throws ProductDeclined when the library cannot do a
+  /// product after all; the backend does not take it again.
+  virtual void prepare(void* const* cells) = 0;
   /// Starts it. cells[i]: address that cell i stands for in this run. Returns as soon as the work is queued.
   virtual void launch(Stream&, void* const* cells) = 0;
   virtual std::int64_t bytes() const = 0;  ///< device memory that the executable graph holds, as measured when it was made

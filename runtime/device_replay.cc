@@ -178,7 +178,23 @@ std::int64_t DeviceReplay::graph_bytes() const {
   return n;
 }
 
-void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& host, const std::int64_t* params, const std::int64_t* slots) {
+// Everything that may fail on the way to the device comes before the first graph starts. A product that the library refuses when
+// it is told to do it is left to kernels from then on.
+void DeviceReplay::prepare(void* const* cells, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset) {
+  for (;;) {
+    try {
+      for (Segment& s : segments_)
+        if (s.exec) s.exec->prepare(cells);
+      return;
+    } catch (const device::ProductDeclined&) {
+      segments_.clear();
+      workspace_bytes_ = 0;
+      build(slots, temp_offset, {});
+    }
+  }
+}
+
+void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& host, const std::int64_t* params, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset) {
   device::Stream& stream = device_.current_stream();
   // 0-dim tensors of the host go along as a few bytes, in memory that is ordered with the stream.
   struct Scalars {
@@ -201,6 +217,7 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
     }
     cells = moved.data();
   }
+  prepare(cells, slots, temp_offset);
   for (Segment& s : segments_) {
     if (s.exec) s.exec->launch(stream, cells);
     else run_on_host(program_.steps[s.first], program_.uses[s.first], cells, inputs, host, params, slots, stream);

@@ -28,7 +28,7 @@ class DeviceReplay {
   /// base: by buffer, addresses on the device, and behind them that of the workspace, a multiple of kWorkspaceAlignment; inputs
   /// on the host have theirs there. Queues the work on the calling
   /// thread's current stream and returns; waits only for steps of the host.
-  void run(void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params, const std::int64_t* slots);
+  void run(void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset);
 
   static constexpr std::int64_t kWorkspaceAlignment = 256;
   std::int64_t graph_bytes() const;   ///< device memory of the executable graphs
@@ -38,6 +38,7 @@ class DeviceReplay {
     std::unique_ptr<device::GraphExec> exec;  ///< null: a step of the host
     std::uint32_t first = 0, last = 0;        ///< steps [first, last)
   };
+  void prepare(void* const* cells, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset);
   void build(const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse);
   void run_on_host(const Program::Step&, const std::vector<Program::Use>&, void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params,
                    const std::int64_t* slots, device::Stream&);

@@ -108,7 +108,7 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
     }
   }
   const std::int64_t* slots = p.uses_random ? inst->slots.data() : slots_.data();
-  if (inst->device) inst->device->run(inst->base.data(), inputs, inst->host, params_.data(), slots);
+  if (inst->device) inst->device->run(inst->base.data(), inputs, inst->host, params_.data(), slots, temp_offset_);
   else inst->host.run_all(inst->base.data(), params_.data(), slots);
   counters().replays.add();
   apply_epilogue(p, slots_.data(), inst->base.data(), inputs, inst->results.data(), tensor_results, outputs, copied_bytes);

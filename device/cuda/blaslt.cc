@@ -229,6 +229,13 @@ void Products::check(lt::Status s, const Product& p, std::string_view name) cons
        ": ", words(s));
 }
 
+void Products::tell_declined(const Product& p, std::string_view name, lt::Status s) const {
+  if (!log::on(log::Channel::Recordings)) return;
+  const std::string what = product_text(p, name);
+  log::event(log::Channel::Recordings, "product_declined", name, what + ": " + words(s) + "; own kernels serve it",
+             {{"product", what}, {"status", words(s)}});
+}
+
 const Products::Choice& Products::choose(const LtProblem& q, const Product& p, std::string_view name,
                                          std::int64_t alignment, std::int64_t most_workspace) {
   auto key = std::tuple(q, alignment, most_workspace);
@@ -249,12 +256,10 @@ const Products::Choice& Products::choose(const LtProblem& q, const Product& p, s
   if (o.status == lt::kSuccess)
     o.note(lt_->cublasLtMatmulAlgoGetHeuristic(handle_, o.desc, o.a, o.b, o.d, o.d, o.preference, 1, &result, &found));
   if (o.status == lt::kSuccess && (found == 0 || result.state != lt::kSuccess)) o.status = lt::kNotSupported;
-  if (!declines(o.status))
+  if (declines(o.status))
+    tell_declined(p, name, o.status);
+  else
     check(o.status, p, name);
-  else if (log::on(log::Channel::Recordings))
-    log::event(log::Channel::Recordings, "product_declined", name,
-               product_text(p, name) + ": " + words(o.status) + "; own kernels serve it",
-               {{"product", product_text(p, name)}, {"status", words(o.status)}});
   if (choices_.size() >= kChoicesMax) choices_.clear();
   return choices_[key] = {o.status == lt::kSuccess, result.algo, static_cast<std::int64_t>(result.workspace_bytes)};
 }
@@ -267,7 +272,7 @@ std::optional<std::int64_t> Products::workspace(const Product& p, std::string_vi
   const std::optional<LtProblem> q = lt_problem(p);
   if (!q) return std::nullopt;
   std::lock_guard lock(mu_);
-  if (!open()) return std::nullopt;
+  if (!open() || declined_.count(*q)) return std::nullopt;
   // Arguments may lie anywhere, and somewhere else at the next run: whatever their alignment turns out to be, there
   // must be a way, and memory for it.
   const std::int64_t most = most_workspace();
@@ -332,6 +337,11 @@ CUgraph Products::captured(const LtProblem& q, const Product& p, std::string_vie
   CUresult ended = cu().cuStreamEndCapture(side_->handle(), &graph);
   if (s != lt::kSuccess) {
     if (graph) cuda::warn(cu().cuGraphDestroy(graph), "destroying a graph");
+    if (declines(s)) {  // what it said before notwithstanding
+      declined_.insert(q);
+      tell_declined(p, name, s);
+      throw ProductDeclined(ErrorCode::DeviceFailed, "cuda", product_text(p, name) + ": " + words(s));
+    }
     check(s, p, name);
   }
   cuda::check(ended, "capturing matrix product", name);

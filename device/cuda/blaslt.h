@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -76,6 +77,7 @@ class Products {
                        std::int64_t most_workspace);
   CUgraph captured(const LtProblem&, const Product&, std::string_view name, const Addresses&,
                    std::int64_t workspace_bytes);  // under mu_
+  void tell_declined(const Product&, std::string_view name, lt::Status) const;
   void check(lt::Status, const Product&, std::string_view name) const;
   std::string words(lt::Status) const;
 
@@ -87,6 +89,7 @@ class Products {
   lt::Handle handle_ = nullptr;       // lives as long as the process
   std::unique_ptr<CudaStream> side_;  // for captures alone: nothing ever runs in it
   std::map<std::tuple<LtProblem, std::int64_t, std::int64_t>, Choice> choices_;
+  std::set<LtProblem> declined_;  // by the library, when it was told to do them
   std::map<std::tuple<LtProblem, Addresses, std::int64_t>, CUgraph> graphs_;
 };
 

@@ -189,25 +189,28 @@ bool CudaGraphExec::set_node(std::size_t i) {
   return true;
 }
 
-void CudaGraphExec::launch(Stream& stream, void* const* cells) {
+void CudaGraphExec::prepare(void* const* cells) {
   home_.context.enter();
-  if (any_stale_ || std::memcmp(cells, last_.data(), n_cells_ * sizeof(void*)) != 0) {
-    any_stale_ = true;  // until everything below is done: what fails half-way is done by the next run
-    for (std::uint32_t c = 0; c < n_cells_; ++c) {
-      if (cells[c] == last_[c]) continue;
-      last_[c] = cells[c];
-      for (std::uint32_t n : users_[c]) stale_[n] = true;
-    }
-    bool changed = exec_ != nullptr;
-    if (changed) set_uploads();
-    for (std::size_t i = 0; i < nodes_.size() && changed; ++i)
-      if (stale_[i]) changed = set_node(i);
-    if (!changed) {
-      release_graphs();
-      make();
-    }
-    any_stale_ = false;
+  if (!any_stale_ && std::memcmp(cells, last_.data(), n_cells_ * sizeof(void*)) == 0) return;
+  any_stale_ = true;  // until everything below is done: what fails half-way is done by the next run
+  for (std::uint32_t c = 0; c < n_cells_; ++c) {
+    if (cells[c] == last_[c]) continue;
+    last_[c] = cells[c];
+    for (std::uint32_t n : users_[c]) stale_[n] = true;
   }
+  bool changed = exec_ != nullptr;
+  if (changed) set_uploads();
+  for (std::size_t i = 0; i < nodes_.size() && changed; ++i)
+    if (stale_[i]) changed = set_node(i);
+  if (!changed) {
+    release_graphs();
+    make();
+  }
+  any_stale_ = false;
+}
+
+void CudaGraphExec::launch(Stream& stream, void* const* cells) {
+  prepare(cells);
   check(cu().cuGraphLaunch(exec_, static_cast<CudaStream&>(stream).handle()), "launching a graph whose first kernel is", nodes_.empty() ? std::string_view() : nodes_[0].name());
 }
 

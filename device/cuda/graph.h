@@ -48,6 +48,7 @@ class CudaGraphExec final : public GraphExec {
  public:
   CudaGraphExec(const GraphHome&, std::uint32_t cells, std::vector<GraphNode>);
   ~CudaGraphExec() override;
+  void prepare(void* const* cells) override;
   void launch(Stream&, void* const* cells) override;
   std::int64_t bytes() const override { return bytes_; }
 

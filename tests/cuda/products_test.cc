@@ -363,6 +363,27 @@ TEST_F(CudaProducts, FailuresOnTheWayLeaveArgumentsAndTheDeviceAlone) {
   EXPECT_EQ(f(x, w).select(0, 3).to_vector<float>(), std::vector<float>(10, 2));
 }
 
+// Asked, the library takes a product, and told to do it, it does not: own kernels do, and nothing has run twice.
+TEST_F(CudaProducts, AProductThatIsRefusedLate) {
+  if (!stand_in()) GTEST_SKIP() << "nothing fails on request";
+  Scoped<std::string> all(knobs().cuda_products, "library");
+  // lgamma is a step of the host: the recording has two graphs, with a product in each.
+  auto body = [](Tensor x, Tensor w) {
+    x.mul_(2.0);
+    return linear(lgamma(linear(x, w).abs() + 1.0), w);
+  };
+  auto f = compile(body, {.name = "late"});
+  Tensor x = numbers({13, 13}, kFloat32, 1), w = numbers({13, 13}, kFloat32, 2), x_there = x.to(d), w_there = w.to(d);
+  const std::uint64_t told = calls("cublasLtMatmul");
+  for (int run = 0; run < 2; ++run) {
+    if (run == 0) fail_next("cublasLtMatmul", 15);
+    Tensor want = body(x, w);
+    EXPECT_LE(distance(f(x_there, w_there).cpu(), want), 1e-3);
+    EXPECT_EQ(distance(x_there.cpu(), x), 0) << "written once";
+  }
+  EXPECT_EQ(calls("cublasLtMatmul"), told + 1) << "both products are the same problem";
+}
+
 // ---- libraries that are of no use: another process each, since a library is opened once.
 
 std::string output_with(const std::string& environment) {
