@@ -75,6 +75,7 @@ run() {
     quick=(--quick)
     gpu=simulator driver=simulator
   else
+    export REPRISE_CUDA_DRIVER=libcuda.so.1  # tests take the simulator where they are built, unless a driver is named
     "$bundle_dir/bin/reprise" info >&2
     gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -1 | tr ' /' '--')
     driver=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -1)

@@ -169,6 +169,24 @@ TEST_F(CudaProducts, FewRowsAreServedByOwnKernels) {
   EXPECT_NE(e.message().find("\"theirs\" is none of own, library, auto"), std::string::npos) << e.message();
 }
 
+// Rows that may be few or many have several kernels; a recording has the one that works.
+TEST_F(CudaProducts, KernelsWithoutWorkAreNotRecorded) {
+  if (!Simulator::library()) GTEST_SKIP() << "a real driver does not tell its nodes' bytes";
+  Scoped<std::string> own(knobs().cuda_products, "own");
+  auto f = compile([](Tensor x, Tensor w) { return linear(x, w); }, {.name = "rows"});
+  Tensor w = numbers({16, 16}, kFloat32, 1).to(d);
+  auto bytes = [&](Int rows) {
+    const std::int64_t before = device_memory(d).graphs;
+    Tensor x = ones({rows, 16}, {.device = d});
+    const std::int64_t filled = device_memory(d).graphs - before;  // of the operator that made x
+    f(x, w);
+    return device_memory(d).graphs - before - filled;
+  };
+  const std::int64_t first = bytes(20);
+  for (Int rows : {30, 2, 1}) EXPECT_EQ(bytes(rows), first) << rows << " rows";
+  EXPECT_LE(f.stats().compilations, 3);
+}
+
 // Temporaries and weights stay where they are. An argument that moves changes the child graph of its own product, which
 // is captured once for each address, and nothing is instantiated.
 TEST_F(CudaProducts, WhatMovesChangesItsOwnProductAlone) {

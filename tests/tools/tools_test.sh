@@ -44,6 +44,8 @@ check "a negative number" 2 "--tokens is '-3'" "$llama" --tokens -3
 check "two prompts" 2 'one prompt at a time' "$llama" one two
 check "a device that is not here" 1 "device 'tpu'" "$llama" hi --device tpu
 if [ -n "${REPRISE_SIMULATOR:-}" ]; then
+  check "info says who serves matrix products" 0 '^products +cuBLASLt [0-9.]+ \(' env REPRISE_CUDA_DRIVER="$REPRISE_SIMULATOR" REPRISE_CUBLASLT="$(dirname "$REPRISE_SIMULATOR")/blaslt/libreprise_blaslt_sim.so" "$tool" info
+  check "info says why no library serves them" 0 '^products +own kernels \(nothere.so: cannot open' env REPRISE_CUDA_DRIVER="$REPRISE_SIMULATOR" REPRISE_CUBLASLT=nothere.so "$tool" info
   check "on CUDA the same text" 0 '^same$' env REPRISE_CUDA_DRIVER="$REPRISE_SIMULATOR" bash -c '[ "$("$0" "It is a" --tokens 20 --temperature 0 | head -1)" = "$("$0" "It is a" --tokens 20 --temperature 0 --device cuda | head -1)" ] && echo same' "$llama"
 fi
 check "no CUDA without a driver, and why" 1 "device 'cuda': (no CUDA driver|this build has no CUDA)" env REPRISE_CUDA_DRIVER=/nonexistent.so "$llama" hi --device cuda
