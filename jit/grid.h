@@ -20,8 +20,9 @@ using GridKernelPtr = std::shared_ptr<const GridKernel>;
 
 /// Compiles, or finds by content. Null when the kernel has something that no code is generated for on `target`
 /// (Float64 functions, for instance): the caller then runs it on the host. Any thread.
-GridKernelPtr compile_grid(const kernels::LoopKernel&, const device::CodeTarget& target);
+/// `guarded`: with a record of faults (kernels/grid_kernels.h) as one more buffer, after which it does nothing.
+GridKernelPtr compile_grid(const kernels::LoopKernel&, const device::CodeTarget& target, bool guarded = false);
 /// A kernel of kernels/grid.h. Throws Internal for an unknown kind.
-device::ImagePtr compile_grid(const kernels::MicroKernelSpec&, const device::CodeTarget& target);
+device::ImagePtr compile_grid(const kernels::MicroKernelSpec&, const device::CodeTarget& target, bool guarded = false);
 
 }  // namespace reprise::jit

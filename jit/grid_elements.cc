@@ -1,5 +1,6 @@
 // Copies, random numbers, and writes at computed indices.
 #include <cmath>
+#include <limits>
 
 #include "jit/emit_math.h"
 #include "jit/grid_kernels.h"
@@ -25,6 +26,33 @@ void add_element(GridCode& g, DType t, V out, V at, V x, bool atomically) {
 }
 
 }  // namespace
+
+void emit_check_index(GridModule& module, const GridParams& params) {
+  constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+  const DType t = static_cast<DType>(params[0]);
+  const int dims = static_cast<int>(params[2]), threads = static_cast<int>(params[3]);
+  GridCode g(module, {t, DType::Int64}, 5 + GridWalk::ints(dims, 1), threads);
+  V n = g.take(), extent = g.take(), number = g.take(), first = g.take(), index = g.at(t, g.pointer(0), g.take());
+  V record = g.pointer(1);
+  GridWalk walk(g, dims, 1);
+  V least = params[1] ? -extent : g.i64(0);
+  auto value_at = [&](V i) { return g.convert(t, DType::Int64, g.read(t, index, walk.offsets(i)[0])); };
+  Var found = g.var(g.i64(kNone));
+  g.loop(g.i64(g.tid), n, threads, [&](V i) {
+    V value = value_at(i);
+    found = g.select((value < least) | (value >= extent), g.min(found, i), found);
+  });
+  auto less = [&](llvm::Value* a, llvm::Value* c) { return g.call(llvm::Intrinsic::smin, a, c); };
+  V place = g.wrap(g.block_reduce(V(found).v, g.i64(kNone).v, less, threads));
+  g.when(g.tid == 0, [&] {
+    auto note = [&](V who, V where, V what) {
+      g.write(DType::Int64, record, 1, where), g.write(DType::Int64, record, 2, what), g.write(DType::Int64, record, 0, who);
+    };
+    g.when(first != 0, [&] { note(0, 0, 0); });
+    g.when((place != kNone) & (g.read(DType::Int64, record, 0) == 0), [&] { note(number, place, value_at(place)); });
+  });
+  g.finish();
+}
 
 void emit_copy(GridModule& module, const GridParams& params) {
   const DType t = static_cast<DType>(params[0]);

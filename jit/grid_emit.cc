@@ -17,7 +17,9 @@ constexpr std::uint32_t kAllLanes = ~0u;
 void GridEmitter::begin(std::span<const DType> buffers, int params, device::Dim3 threads, int resident) {
   grid.block = threads;
   llvm::Type* pointer = b.getPtrTy(kGlobal);
-  std::vector<llvm::Type*> types(buffers.size(), pointer);
+  std::vector<DType> all(buffers.begin(), buffers.end());
+  if (grid.guarded) all.push_back(DType::Int64);
+  std::vector<llvm::Type*> types(all.size(), pointer);
   types.insert(types.end(), static_cast<std::size_t>(params), b.getInt64Ty());
   kernel = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false), llvm::Function::ExternalLinkage,
                                   cx.entry, cx.module);
@@ -33,8 +35,8 @@ void GridEmitter::begin(std::span<const DType> buffers, int params, device::Dim3
   annotate("minctasm", static_cast<std::uint32_t>(resident));
   annotate("maxntidx", threads.x), annotate("maxntidy", threads.y), annotate("maxntidz", threads.z);
   b.SetInsertPoint(llvm::BasicBlock::Create(cx.context, "entry", kernel));
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const llvm::Align align(static_cast<std::uint64_t>(grid.target.indirect ? 8 : item_size(buffers[i])));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const llvm::Align align(static_cast<std::uint64_t>(grid.target.indirect ? 8 : item_size(all[i])));
     kernel->addParamAttr(static_cast<unsigned>(i), llvm::Attribute::getWithAlignment(cx.context, align));
     Value* p = kernel->getArg(static_cast<unsigned>(i));
     if (grid.target.indirect) {
@@ -45,7 +47,15 @@ void GridEmitter::begin(std::span<const DType> buffers, int params, device::Dim3
     buffers_.push_back(p);
   }
   for (int i = 0; i < params; ++i)
-    params_.push_back(kernel->getArg(static_cast<unsigned>(buffers.size()) + static_cast<unsigned>(i)));
+    params_.push_back(kernel->getArg(static_cast<unsigned>(all.size()) + static_cast<unsigned>(i)));
+  if (!grid.guarded) return;
+  llvm::BasicBlock* over = llvm::BasicBlock::Create(cx.context, "over", kernel);
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(cx.context, "body", kernel);
+  Value* fault = b.CreateAlignedLoad(b.getInt64Ty(), buffers_.back(), llvm::Align(8));
+  b.CreateCondBr(b.CreateICmpNE(fault, i64(0)), over, body);
+  b.SetInsertPoint(over);
+  b.CreateRetVoid();
+  b.SetInsertPoint(body);
 }
 
 Value* GridEmitter::special(Intrinsic::ID id) { return b.CreateIntrinsic(id, {}, {}); }

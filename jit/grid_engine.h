@@ -13,6 +13,7 @@ struct GridModule {
   EmitContext cx;
   const device::CodeTarget& target;
   int sm = 0;                      ///< 75, 80, 90: the architecture that code is generated for
+  bool guarded = false;            ///< behind its buffers the kernel has a record of faults: after one it does nothing
   device::Dim3 block;              ///< threads of a block; set by the emitter
   std::uint32_t shared_bytes = 0;  ///< dynamic shared memory; set by the emitter
 };

@@ -23,6 +23,7 @@ constexpr Kind kKinds[] = {
     {kernels::kGridArgReduce, emit_arg_reduce},
     {kernels::kGridCumsum, emit_cumsum},
     {kernels::kGridOrder, emit_order},
+    {kernels::kGridCheckIndex, emit_check_index},
     {kernels::kGridCopy, emit_copy},
     {kernels::kGridRandom, emit_random},
     {kernels::kGridScatter, emit_scatter},
@@ -54,12 +55,16 @@ V order_key(GridCode& g, DType t, const V& x) {
   return g.select(x != x, most, bits ^ (sign & most));
 }
 
-device::ImagePtr compile_grid(const kernels::MicroKernelSpec& spec, const device::CodeTarget& target) {
+device::ImagePtr compile_grid(const kernels::MicroKernelSpec& spec, const device::CodeTarget& target, bool guarded) {
   for (const Kind& kind : kKinds) {
     if (kind.name != spec.kind) continue;
     std::string key = "grid " + spec.kind;
     for (std::int64_t p : spec.params) key += " " + std::to_string(p);
-    return compile_grid_module(key, target, [&](GridModule& m) { kind.emit(m, spec.params); });
+    if (guarded) key += " guarded";
+    return compile_grid_module(key, target, [&](GridModule& m) {
+      m.guarded = guarded;
+      kind.emit(m, spec.params);
+    });
   }
   fail(ErrorCode::Internal, "jit", {}, "no grid kernel of kind '", spec.kind, "'");
 }

@@ -17,6 +17,7 @@ void emit_attention_join(GridModule&, const GridParams&);
 void emit_arg_reduce(GridModule&, const GridParams&);
 void emit_cumsum(GridModule&, const GridParams&);
 void emit_order(GridModule&, const GridParams&);
+void emit_check_index(GridModule&, const GridParams&);
 void emit_copy(GridModule&, const GridParams&);
 void emit_random(GridModule&, const GridParams&);
 void emit_scatter(GridModule&, const GridParams&);

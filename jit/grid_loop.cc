@@ -223,11 +223,12 @@ class GridLoop final : public GridKernel {
 
 }  // namespace
 
-GridKernelPtr compile_grid(const LoopKernel& k, const device::CodeTarget& target) {
+GridKernelPtr compile_grid(const LoopKernel& k, const device::CodeTarget& target, bool guarded) {
   for (const kernels::BodyNode& n : k.body)
     if (why_no_code(n)) return nullptr;
-  device::ImagePtr image = compile_grid_module(kernels::canonical_text(k), target, [&](GridModule& m) {
+  device::ImagePtr image = compile_grid_module(kernels::canonical_text(k) + (guarded ? "guarded" : ""), target, [&](GridModule& m) {
     kernels::verify(k);
+    m.guarded = guarded;
     GridLoopEmitter(m, k).run();
   });
   return std::make_shared<GridLoop>(k, std::move(image));

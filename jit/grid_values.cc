@@ -78,6 +78,8 @@ Value* GridLoopEmitter::place(std::size_t access, int j) {
     Value* index = e_.cast(k_.body[node].dtype, DType::Int64, operand(node, j));
     Value* wrapped = b_.CreateAdd(index, gather_extents_[access][g]);
     index = b_.CreateSelect(b_.CreateICmpSLT(index, e_.i64(0)), wrapped, index);
+    // A check beside this kernel reports what is out of range; here it must only not be followed.
+    index = b_.CreateSelect(b_.CreateICmpULT(index, gather_extents_[access][g]), index, e_.i64(0));
     p = e_.at(element(access), p, b_.CreateMul(index, gather_strides_[access][g]));
   }
   return p;

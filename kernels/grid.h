@@ -20,4 +20,10 @@ struct GridContext {
 };
 std::optional<std::vector<Launch>> grid_launches(const GridContext&);
 
+/// Makes the checks of index values kernels of the device, so that no step of the host stands in their places. They note the
+/// first fault in a record (kGridCheckIndex), which the host reads when the replay is over. Until then the work goes on, but
+/// launches that would write an argument, or at the indices, are guarded: after a fault they do nothing. (Reads at bad
+/// indices are made at good ones: jit/grid_values.cc.) Launches must be complete.
+void check_on_device(Lowered&);
+
 }  // namespace reprise::kernels

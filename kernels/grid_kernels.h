@@ -112,6 +112,15 @@ constexpr bool order_is_wide(DType t) { return item_size(t) == 8; }
 
 constexpr int kElementThreads = 256;
 
+/// Are all index values within [0, extent), or with `wraps` within [-extent, extent)? The first one that is not is noted
+/// unless there is a note already. One block.
+/// params: dtype, wraps (0, 1), dims, threads.
+/// buffers: index, record (Int64): number of the check that failed or 0, place of its first bad value, the value.
+/// ints: n, extent, number (from 1 on), first (1: the record has not been written before), offset; walk (index).
+inline constexpr const char* kGridCheckIndex = "check_index";
+inline constexpr std::int64_t kFaultRecord = 3;  ///< elements of the record
+inline constexpr std::int64_t kCheckThreads = 1024, kCheckFewThreads = 64;
+
 /// y = x.
 /// params: dtype, dims.
 /// buffers: x, y.

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -118,6 +119,12 @@ struct GridLaunch {
   std::optional<device::ProductOf<Int>> product{};
   bool alternative = false;             ///< computes what the launch before does, for other sizes
 };
+/// What a check of index values on a device knows for its message: the values must be within [0, extent) of `dim`.
+struct IndexCheck {
+  int dim = 0;
+  Int extent = 0;
+  Ints sizes;                           ///< of the tensor of indices
+};
 struct Launch {
   std::variant<LoopLaunch, NativeLaunch, GridLaunch> what;
   std::string name;                     ///< "rms_norm_mul", "linear", "topk"
@@ -125,6 +132,8 @@ struct Launch {
   bool may_fail = false;
   std::vector<std::uint32_t> nodes;     ///< graph nodes it computes, for explain()
   std::string op{};                     ///< the operator that a fault's Error names; empty: `name`
+  std::optional<IndexCheck> check{};    ///< it is such a check on a device (check_on_device)
+  std::optional<std::uint32_t> guard{}; ///< the buffer of the record of faults: on a device, nothing is done after one
 };
 
 /// f(buffer) for every buffer reference of a launch, as a reference that may be changed.
@@ -137,6 +146,7 @@ void for_each_buffer(L& launch, F&& f) {
   } else {
     for (auto& o : std::get<NativeLaunch>(launch.what).operands) f(o.buffer);
   }
+  if (launch.guard) f(*launch.guard);
 }
 
 /// f(buffer, read, written) for every use that a launch makes of a buffer.
@@ -164,6 +174,7 @@ struct Lowered {
     std::string why;                    ///< for the log: why in place, or why not
   };
   std::vector<Out> outputs;
+  std::optional<std::uint32_t> fault_record{};  ///< buffer that checks of index values note faults in; see check_on_device
 };
 
 /// Offsets of temp buffers for one recording: greedy by life time. (passes' memory planning, over concrete sizes.)

@@ -21,6 +21,7 @@ void uses(const GridLaunch& l, const UseFn& f) {
 
 void for_each_use(const Launch& launch, const UseFn& f) {
   std::visit([&](const auto& what) { uses(what, f); }, launch.what);
+  if (launch.guard) f(*launch.guard, true, false);
 }
 
 }  // namespace reprise::kernels

@@ -112,6 +112,7 @@ void drop_unused_buffers(Lowered& l) {
   }
   l.buffers = std::move(kept);
   each([&](std::uint32_t& b) { b = to[b]; });
+  if (l.fault_record) l.fault_record = to[*l.fault_record];
   for (Lowered::Out& o : l.outputs) {
     if (o.buffer >= 0) o.buffer = static_cast<std::int32_t>(to[static_cast<std::size_t>(o.buffer)]);
   }
@@ -138,6 +139,7 @@ Lowered lower(const Graph& g, std::string_view mode, LaunchStyle style) {
   out.buffers = std::move(plan.buffers);
   out.outputs = std::move(plan.outputs);
   if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
+  if (style == LaunchStyle::Grids) check_on_device(out);
   drop_unused_buffers(out);
   return out;
 }

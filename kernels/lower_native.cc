@@ -45,15 +45,6 @@ void copy_kernel(const NativeArgs& a) {
   }
 }
 
-std::string position(const TensorView& t, std::int64_t flat) {
-  std::string s;
-  for (int d = t.rank - 1; d >= 0; --d) {
-    s = std::to_string(flat % t.sizes[d]) + (s.empty() ? "" : ", ") + s;
-    flat /= t.sizes[d];
-  }
-  return "[" + s + "]";
-}
-
 template <class T>
 void check_as(const NativeArgs& a) {
   const TensorView& t = a.tensors[0];
@@ -62,9 +53,7 @@ void check_as(const NativeArgs& a) {
   walk(t, t, [&](std::int64_t i, std::int64_t) {
     auto v = static_cast<std::int64_t>(p[i]);
     if (v >= least && v < extent) return ++flat, true;
-    *a.fault = {true, ErrorCode::IndexOutOfRange,
-                "index " + std::to_string(v) + " at position " + position(t, flat) + " is out of range for dimension " +
-                    std::to_string(dim) + " of size " + std::to_string(extent)};
+    *a.fault = {true, ErrorCode::IndexOutOfRange, index_fault(v, flat, {t.sizes, static_cast<std::size_t>(t.rank)}, extent, dim)};
     return false;
   });
 }
@@ -81,6 +70,18 @@ void check_index_kernel(const NativeArgs& a) {
 }
 
 }  // namespace
+
+bool is_index_check(const Launch& l) {
+  const auto* native = std::get_if<NativeLaunch>(&l.what);
+  return native && native->fn == check_index_kernel;
+}
+
+std::string index_fault(std::int64_t value, std::int64_t position, std::span<const std::int64_t> sizes, std::int64_t extent, std::int64_t dim) {
+  std::string at;
+  for (std::size_t d = sizes.size(); d-- > 0; position /= sizes[d]) at = std::to_string(position % sizes[d]) + (at.empty() ? "" : ", ") + at;
+  return "index " + std::to_string(value) + " at position [" + at + "] is out of range for dimension " + std::to_string(dim) + " of size " +
+         std::to_string(extent);
+}
 
 Launch copy_launch(Operand from, Operand to, std::string name, SourceLoc loc) {
   NativeLaunch n;

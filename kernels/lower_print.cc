@@ -76,7 +76,7 @@ std::string print(const Lowered& l) {
   for (const Launch& launch : l.launches) {
     s << std::visit([](const auto& what) { return kind_name(what); }, launch.what) << launch.name << '(';
     std::visit([&](const auto& what) { arguments(s, l, what); }, launch.what);
-    s << ')' << (launch.may_fail ? " may fail" : "");
+    s << ')' << (launch.may_fail ? " may fail" : "") << (launch.guard ? " unless one failed" : "");
     if (launch.loc) s << "  ; " << launch.loc.file << ':' << launch.loc.line;
     s << '\n';
   }

@@ -17,6 +17,9 @@ std::vector<TempLife> temp_lives(const Lowered& l) {
       lives[static_cast<std::size_t>(at[b])].last = i;
     });
   }
+  // Read by the host when all launches are over.
+  if (l.fault_record)
+    if (std::int32_t record = at[*l.fault_record]; record >= 0) lives[static_cast<std::size_t>(record)].last = static_cast<std::uint32_t>(l.launches.size() - 1);
   return lives;
 }
 

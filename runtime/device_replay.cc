@@ -5,6 +5,8 @@
 #include "base/counters.h"
 #include "base/errors.h"
 #include "device/host_memory.h"
+#include "kernels/grid_kernels.h"
+#include "kernels/lower_native.h"
 
 namespace reprise::runtime {
 
@@ -109,11 +111,13 @@ void DeviceReplay::build(const std::int64_t* slots, const std::vector<std::int64
   const std::uint32_t workspace_cell = static_cast<std::uint32_t>(p.buffer_bytes.size());
   std::unique_ptr<device::Graph> graph;
   std::uint32_t first = 0;
+  bool checks = false;  // since the last graph
   auto finish = [&](std::uint32_t last) {
     if (!graph) return;
     std::size_t at = segments_.size();
-    segments_.push_back({graph->instantiate(at < reuse.size() ? std::move(reuse[at].exec) : nullptr), first, last});
+    segments_.push_back({graph->instantiate(at < reuse.size() ? std::move(reuse[at].exec) : nullptr), first, last, checks});
     graph = nullptr;
+    checks = false;
     dependencies.forget();
   };
   auto graph_at = [&](std::uint32_t i) -> device::Graph& {
@@ -133,6 +137,10 @@ void DeviceReplay::build(const std::int64_t* slots, const std::vector<std::int64
     }
     const Program::GridStep& s = p.grids[p.steps[i].index];
     const std::string& name = p.lowered.launches[s.launch].name;
+    if (s.check) {
+      checks = true;
+      if (slots[s.check->extent] <= 0 && slots[s.check->n] > 0 && sure_fault_ < 0) sure_fault_ = i;
+    }
     if (s.alternative && by_library) continue;
     by_library = false;
     if (s.product) {
@@ -171,6 +179,25 @@ void DeviceReplay::build(const std::int64_t* slots, const std::vector<std::int64
   finish(static_cast<std::uint32_t>(p.steps.size()));
 }
 
+void DeviceReplay::throw_fault(const Program::GridStep& step, const std::string& message) const {
+  const kernels::Launch& launch = program_.lowered.launches[step.launch];
+  throw Error(ErrorCode::IndexOutOfRange, launch.op.empty() ? launch.name : launch.op, message, launch.loc);
+}
+
+void DeviceReplay::read_faults(void* const* base, const std::int64_t* slots, device::Stream& stream) const {
+  const Program& p = program_;
+  std::int64_t record[kernels::kFaultRecord];
+  device_.copy_to_host(record, base[*p.lowered.fault_record], sizeof record, stream);
+  if (record[0] == 0) return;
+  for (const Program::GridStep& step : p.grids) {
+    if (step.launch + 1 != static_cast<std::uint64_t>(record[0])) continue;
+    std::vector<std::int64_t> sizes;
+    for (Slot size : step.check->sizes) sizes.push_back(slots[size]);
+    throw_fault(step, kernels::index_fault(record[2], record[1], sizes, slots[step.check->extent], p.lowered.launches[step.launch].check->dim));
+  }
+  fail(ErrorCode::Internal, "replay", {}, "the record of faults names check ", record[0], ", which there is not");
+}
+
 std::int64_t DeviceReplay::graph_bytes() const {
   std::int64_t n = 0;
   for (const Segment& s : segments_)
@@ -188,6 +215,7 @@ void DeviceReplay::prepare(void* const* cells, const std::int64_t* slots, const 
       return;
     } catch (const device::ProductDeclined&) {
       segments_.clear();
+      sure_fault_ = -1;
       workspace_bytes_ = 0;
       build(slots, temp_offset, {});
     }
@@ -218,10 +246,18 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
     cells = moved.data();
   }
   prepare(cells, slots, temp_offset);
+  if (sure_fault_ >= 0) {
+    const Program::GridStep& step = program_.grids[program_.steps[static_cast<std::size_t>(sure_fault_)].index];
+    throw_fault(step, "there are indices into dimension " + std::to_string(program_.lowered.launches[step.launch].check->dim) + ", which is of size 0");
+  }
+  bool unread = false;  // what checks have noted
   for (Segment& s : segments_) {
+    if (!s.exec && unread) read_faults(cells, slots, stream), unread = false;  // the host's step is not guarded
     if (s.exec) s.exec->launch(stream, cells);
     else run_on_host(program_.steps[s.first], program_.uses[s.first], cells, inputs, host, params, slots, stream);
+    unread = unread || s.checks;
   }
+  if (unread) read_faults(cells, slots, stream);
 }
 
 void DeviceReplay::run_on_host(const Program::Step& step, const std::vector<Program::Use>& uses, void* const* base, TensorImpl* const* inputs, HostSteps& host,

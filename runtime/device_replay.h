@@ -12,8 +12,9 @@ namespace reprise::runtime {
 
 /// Replays a recording on a device with graphs of its own (device/backend.h). Runs of grid steps are executable graphs,
 /// made once for these sizes with the dependencies that the steps really have; a step that only the host can run stands
-/// between two of them: what it touches is copied to the host, computed, and copied back. A step that may fail is such a
-/// step and stands before every write to an argument, so that its exception leaves arguments as they were.
+/// between two of them: what it touches is copied to the host, computed, and copied back. What may fail stands before every
+/// write to an argument, so that its exception leaves arguments as they were: a step of the host throws at its place; a check
+/// of index values is a kernel, whose note keeps guarded kernels from writing and is read at the end (kernels/grid.h).
 ///
 /// One replay at a time; the device orders runs of one executable graph by itself.
 class DeviceReplay {
@@ -27,7 +28,7 @@ class DeviceReplay {
 
   /// base: by buffer, addresses on the device, and behind them that of the workspace, a multiple of kWorkspaceAlignment; inputs
   /// on the host have theirs there. Queues the work on the calling
-  /// thread's current stream and returns; waits only for steps of the host.
+  /// thread's current stream and returns; waits only for steps of the host, and where index values are checked.
   void run(void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset);
 
   static constexpr std::int64_t kWorkspaceAlignment = 256;
@@ -37,7 +38,11 @@ class DeviceReplay {
   struct Segment {
     std::unique_ptr<device::GraphExec> exec;  ///< null: a step of the host
     std::uint32_t first = 0, last = 0;        ///< steps [first, last)
+    bool checks = false;                      ///< index values are checked in it
   };
+  /// Waits for what is queued; throws the fault that a check noted.
+  void read_faults(void* const* base, const std::int64_t* slots, device::Stream&) const;
+  [[noreturn]] void throw_fault(const Program::GridStep&, const std::string& message) const;
   void prepare(void* const* cells, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset);
   void build(const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse);
   void run_on_host(const Program::Step&, const std::vector<Program::Use>&, void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params,
@@ -46,6 +51,7 @@ class DeviceReplay {
   const Program& program_;
   device::Backend& device_;
   std::vector<Segment> segments_;
+  std::int64_t sure_fault_ = -1;              ///< step that checks indices into a dimension of size 0
   std::int64_t workspace_bytes_ = 0;
   std::vector<std::uint32_t> host_inputs_;    ///< buffers of inputs that are on the host: 0-dim tensors, copied at each run
 };

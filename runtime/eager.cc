@@ -96,6 +96,7 @@ struct EagerArgs {
   bool is_number(std::size_t i) const {
     graph::ArgType t = call.op.schema.args[i].type;
     const Scalar* s = std::get_if<Scalar>(&args[i]);
+    if (call.op.id == OpId::scatter) return false;  // a tensor there is one of indices' sizes and self's dtype
     return s && s->is_float() && !stays(i) && (t == graph::ArgType::TensorOrScalar || t == graph::ArgType::OptionalTensorOrScalar);
   }
   /// Numbers that stay constants: pow's exponent, because x ** 2 is x * x to the bit in compiled code too, lerp's weight,

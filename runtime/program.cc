@@ -29,7 +29,7 @@ class Builder {
 
   void add(const kernels::LoopLaunch& l, std::uint32_t launch) {
     if (!target_.arch.empty())
-      if (jit::GridKernelPtr code = jit::compile_grid(l.kernel, target_)) {
+      if (jit::GridKernelPtr code = jit::compile_grid(l.kernel, target_, guard_of(launch).has_value())) {
         Program::GridStep step;
         step.launch = launch;
         step.image = code->image;
@@ -57,10 +57,13 @@ class Builder {
   void add(const kernels::GridLaunch& g, std::uint32_t launch) {
     Program::GridStep step;
     step.launch = launch;
-    step.image = jit::compile_grid(g.code, target_);
+    step.image = jit::compile_grid(g.code, target_, guard_of(launch).has_value());
     step.buffers = g.buffers;
     for (Int i : g.ints) step.params.push_back(slot(i));
-    if (g.product) step.product = g.product->map<Slot>([&](Int i) { return slot(i); });
+    if (const std::optional<kernels::IndexCheck>& check = p_.lowered.launches[launch].check)
+      step.check = {slot(numel(check->sizes)), slot(check->extent), slots(check->sizes)};
+    // A library's kernel knows nothing of guards.
+    if (g.product && !guard_of(launch)) step.product = g.product->map<Slot>([&](Int i) { return slot(i); });
     step.alternative = g.alternative;
     add_grid(std::move(step));
   }
@@ -127,7 +130,10 @@ class Builder {
   }
 
  private:
+  const std::optional<std::uint32_t>& guard_of(std::uint32_t launch) const { return p_.lowered.launches[launch].guard; }
+
   void add_grid(Program::GridStep step) {
+    if (guard_of(step.launch)) step.buffers.push_back(*guard_of(step.launch));
     step.kernel = device::backend(p_.device).load(step.image);
     p_.steps.push_back({Program::StepKind::Grid, static_cast<std::uint32_t>(p_.grids.size())});
     p_.grids.push_back(std::move(step));

@@ -62,8 +62,13 @@ struct Program {
     device::ImagePtr image;
     device::KernelPtr kernel;
     jit::GridKernelPtr loop;                       ///< null for a GridLaunch, which has a grid function of its own
-    std::vector<std::uint32_t> buffers;
+    std::vector<std::uint32_t> buffers;            ///< of a guarded one the last is the record of faults
     std::vector<Slot> params;
+    struct Check {
+      Slot n, extent;                              ///< how many index values there are; what they must be less than
+      std::vector<Slot> sizes;
+    };
+    std::optional<Check> check;                    ///< it checks index values
     std::optional<device::ProductOf<Slot>> product{};  ///< kernels::GridLaunch::product
     bool alternative = false;
   };

@@ -9,14 +9,14 @@
 namespace reprise::kernels::testing {
 namespace {
 
-void expect_assembles(const MicroKernelSpec& spec) {
+void expect_assembles(const MicroKernelSpec& spec, bool guarded = false) {
   if (test::ptxas().empty()) GTEST_SKIP() << "no ptxas here";
   std::string name = spec.kind;
   for (std::int64_t p : spec.params) name += " " + std::to_string(p);
   for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
     device::CodeTarget target;
     target.arch = arch;
-    device::ImagePtr image = jit::compile_grid(spec, target);
+    device::ImagePtr image = jit::compile_grid(spec, target, guarded);
     test::Assembled a = test::assemble(image->code, arch);
     ASSERT_TRUE(a.ok) << name << " " << arch << "\n" << a.log;
     EXPECT_EQ(a.spilled_bytes + a.stack_bytes, 0) << name << " " << arch << "\n" << a.log;
@@ -80,6 +80,10 @@ TEST(GridAssemble, Elements) {
   }
   expect_assembles({kGridIndexOffsets, {n(DType::Int64), n(DType::Int32), 2}});
   expect_assembles({kGridIndexLast, {}});
+  for (DType t : {DType::Int8, DType::UInt8, DType::Int32, DType::Int64})
+    for (std::int64_t threads : {kCheckFewThreads, kCheckThreads}) expect_assembles({kGridCheckIndex, {n(t), 1, 2, threads}});
+  expect_assembles({kGridScatter, {n(DType::Float16), n(DType::Int64), 0, 2}}, true);
+  expect_assembles({kGridProductDot, {n(DType::BFloat16), 1, 0}}, true);
 }
 
 }  // namespace

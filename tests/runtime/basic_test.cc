@@ -5,6 +5,16 @@
 namespace reprise {
 namespace {
 
+TEST(Eager, ScatterOfANumber) {
+  Tensor i = tensor_of(std::vector<std::int64_t>{0, 2, 1, 1}).view({2, 2});
+  for (DType t : {kFloat32, kFloat16, kInt32}) {
+    Tensor x = zeros({3, 2}, {.dtype = t});
+    EXPECT_EQ(scatter(x, 0, i, 2.0).to(kFloat32).to_vector<float>(), (std::vector<float>{2, 0, 2, 2, 0, 2})) << dtype_name(t);
+    x.scatter_(0, i, 3);
+    EXPECT_EQ(x.to(kFloat32).to_vector<float>(), (std::vector<float>{3, 0, 3, 3, 0, 3})) << dtype_name(t);
+  }
+}
+
 TEST(Eager, AddsAndMultiplies) {
   Tensor x = tensor_of(std::vector<float>{1, 2, 3});
   EXPECT_EQ((x + 1).to_vector<float>(), (std::vector<float>{2, 3, 4}));
