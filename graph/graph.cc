@@ -54,7 +54,7 @@ ValueId Graph::insert(std::size_t at, OpId id, std::vector<NodeArg> args, Source
   {
     NodeRuleArgs rule_args(*this, args);
     RuleCtx c{def, rule_args.args(), loc, {}};
-    def.shape(c);
+    infer(c);
     metas = std::move(c.results);
   }
   Node node{id, std::move(args), {}, loc};

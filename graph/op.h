@@ -85,6 +85,8 @@ struct RuleCtx {
   void view(const Layout&);                              ///< a view of operand 0
 };
 using ShapeRule = void (*)(RuleCtx&);
+/// Runs the operator's shape rule, after what holds for all operators: storage-only dtypes are for those that move elements.
+void infer(RuleCtx&);
 
 /// Everything about an operator but how it is computed (kernels/ and passes/ keep their columns by OpId).
 struct OpDef {
@@ -93,6 +95,7 @@ struct OpDef {
   Schema schema;
   ShapeRule shape;
   bool has_inplace;              ///< `name_` exists: same arguments, result written into argument 0 (dtype and sizes kept)
+  bool moves;                    ///< takes storage-only dtypes: moves, makes or casts elements, and computes with none
   bool may_fail;                 ///< can raise at run time (index values); scheduled before writes to inputs
   std::string_view name() const { return schema.name; }
 };

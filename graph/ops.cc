@@ -8,7 +8,7 @@
 namespace reprise::graph {
 namespace {
 
-enum Flags : unsigned { kNone = 0, kInplace = 1, kMayFail = 2 };
+enum Flags : unsigned { kNone = 0, kInplace = 1, kMayFail = 2, kMoves = 4 };
 
 struct Row {
   OpId id;
@@ -31,7 +31,7 @@ struct Table {
     ops.reserve(std::size(kRows));
     for (const Row& r : kRows) {
       ops.push_back(
-          {r.id, r.cls, parse_schema(r.schema), r.rule, (r.flags & kInplace) != 0, (r.flags & kMayFail) != 0});
+          {r.id, r.cls, parse_schema(r.schema), r.rule, (r.flags & kInplace) != 0, (r.flags & kMoves) != 0 || r.cls == OpClass::View, (r.flags & kMayFail) != 0});
     }
     for (const OpDef& o : ops) by_name.emplace(o.schema.name, &o);
   }

@@ -16,7 +16,39 @@ const T& get(const RuleCtx& c, int i, const char* wanted) {
   return *v;
 }
 
+/// f(argument index, metadata) for every defined tensor among the operands.
+template <class F>
+void for_each_tensor(const RuleCtx& c, F&& f) {
+  for (std::size_t i = 0; i < c.args.size(); ++i) {
+    if (auto* m = std::get_if<const TensorMeta*>(&c.args[i]); m && *m) f(i, **m);
+    if (auto* list = std::get_if<std::span<const TensorMeta* const>>(&c.args[i]))
+      for (const TensorMeta* m : *list)
+        if (m) f(i, *m);
+  }
+}
+
+void check_storage_only(const RuleCtx& c) {
+  const char* name = c.op.schema.name.c_str();
+  const TensorMeta* first = nullptr;
+  for_each_tensor(c, [&](std::size_t i, const TensorMeta& m) {
+    if (is_storage_only(m.dtype) && !c.op.moves)
+      fail(ErrorCode::DTypeMismatch, name, c.loc, "'", c.op.schema.args[i].name, "' is ", dtype_name(m.dtype), ", a dtype for storage alone; cast it, for example with to(kFloat32)");
+    if (first && c.op.cls == OpClass::Join && first->dtype != m.dtype && (is_storage_only(first->dtype) || is_storage_only(m.dtype)))
+      fail(ErrorCode::DTypeMismatch, name, c.loc, dtype_name(first->dtype), " and ", dtype_name(m.dtype), " are not promoted to a common dtype; cast one with to()");
+    if (!first) first = &m;
+  });
+}
+
 }  // namespace
+
+void infer(RuleCtx& c) {
+  check_storage_only(c);
+  c.op.shape(c);
+  if (c.op.moves) return;
+  for (const TensorMeta& m : c.results)
+    if (is_storage_only(m.dtype))
+      fail(ErrorCode::DTypeMismatch, c.op.schema.name.c_str(), c.loc, dtype_name(m.dtype), " is a dtype for storage alone: make float32 and cast it with to()");
+}
 
 const TensorMeta& RuleCtx::tensor(int i) const {
   const TensorMeta* m = optional_tensor(i);

@@ -143,7 +143,7 @@ class Verifier {
     NodeRuleArgs args(g_, n.args);
     RuleCtx c{def, args.args(), n.loc, {}};
     try {
-      def.shape(c);
+      infer(c);
     } catch (const Error& e) {
       check(false, "its shape rule refuses: ", e.message());
     }

@@ -22,6 +22,8 @@ Type* Emitter::register_type(DType t, int lanes) {
     case DType::Float32:
     case DType::Float16:
     case DType::BFloat16:
+    case DType::Float8E4M3FN:
+    case DType::Float8E5M2:
       return f32(lanes);
     case DType::Float64:
       return f64(lanes);
@@ -67,6 +69,19 @@ Value* Emitter::to_register(DType t, Value* m) {
       return floats(b.CreateShl(b.CreateZExt(m, like(m, i(32))), 16));
     case DType::Float16:
       return b.CreateFPExt(b.CreateBitCast(m, like(m, b.getHalfTy())), like(m, f32()));
+    case DType::Float8E5M2: {  // the upper half of a float16
+      Value* half = b.CreateShl(b.CreateZExt(m, like(m, i(16))), 8);
+      return b.CreateFPExt(b.CreateBitCast(half, like(m, b.getHalfTy())), like(m, f32()));
+    }
+    case DType::Float8E4M3FN: {
+      // With its fields where a float32 has them the value is 2^-120 of what it should be, denormals included.
+      Value* x = b.CreateZExt(m, like(m, i(32)));
+      Value* count = b.CreateAnd(x, integer(x, 0x7f));
+      Value* sign = b.CreateShl(b.CreateAnd(x, integer(x, 0x80)), 24);
+      Value* small = floats(b.CreateOr(sign, b.CreateShl(count, 20)));
+      Value* value = b.CreateFMul(small, constant(small, 0x1p120));
+      return b.CreateSelect(b.CreateICmpEQ(count, integer(x, 0x7f)), floats(b.CreateOr(sign, integer(x, 0x7fc00000))), value);
+    }
     default:
       return m;
   }
@@ -90,9 +105,34 @@ Value* Emitter::to_memory(DType t, Value* r) {
       Value* chosen = b.CreateSelect(b.CreateFCmpUNO(r, r), nan, rounded);
       return b.CreateTrunc(b.CreateLShr(chosen, 16), like(r, i(16)));
     }
+    case DType::Float8E4M3FN:
+      return to_float8(r, 3, 7, 0x43f00000);  // from 480 on: NaN, which is the number after 448
+    case DType::Float8E5M2:
+      return to_float8(r, 2, 15, 0x47800000);  // from 65536 on: infinite; a NaN is one
     default:
       return r;
   }
+}
+
+Value* Emitter::to_float8(Value* r, int mantissa, int bias, std::uint32_t limit) {
+  const bool infinite = bias == 15;
+  Value* x = bits(r);
+  Value* magnitude = b.CreateAnd(x, integer(x, 0x7fffffff));
+  // Numbers: the exponent counts from another bias, and the mantissa's lower bits are rounded to nearest even.
+  const int drop = 23 - mantissa;
+  Value* odd = b.CreateAnd(b.CreateLShr(magnitude, static_cast<std::uint64_t>(drop)), integer(x, 1));
+  Value* moved = b.CreateSub(magnitude, integer(x, (127 - bias) << 23));
+  Value* rounded = b.CreateAdd(moved, b.CreateAdd(odd, integer(x, (1 << (drop - 1)) - 1)));
+  Value* normal = b.CreateLShr(rounded, static_cast<std::uint64_t>(drop));
+  // Denormals: the addition of a power of two whose last place is their unit rounds them, and leaves their count below it.
+  const int power = (127 + 1 - bias - mantissa + 23) << 23;
+  Value* added = b.CreateFAdd(floats(magnitude), floats(integer(x, power)));
+  Value* denormal = b.CreateSub(bits(added), integer(x, power));
+  Value* count = b.CreateSelect(b.CreateICmpULT(magnitude, integer(x, (128 - bias) << 23)), denormal, normal);
+  Value* beyond = infinite ? b.CreateSelect(b.CreateICmpUGT(magnitude, integer(x, 0x7f800000)), integer(x, 0x7f), integer(x, 0x7c)) : integer(x, 0x7f);
+  count = b.CreateSelect(b.CreateICmpUGE(magnitude, integer(x, limit)), beyond, count);
+  Value* sign = b.CreateAnd(b.CreateLShr(x, 24), integer(x, 0x80));
+  return b.CreateTrunc(b.CreateOr(count, sign), like(r, i(8)));
 }
 
 Value* Emitter::load(DType t, Value* p, int lanes, Value* mask) {

@@ -65,6 +65,8 @@ class Emitter {
   void scatter(DType, llvm::Value* v, llvm::Value* base, llvm::Value* offsets, llvm::Value* mask);
   llvm::Value* to_register(DType, llvm::Value* memory);
   llvm::Value* to_memory(DType, llvm::Value* reg);
+  /// Float32 as a float of 8 bits with such fields; of magnitudes from `limit` (bits of a float32) on, as its dtype has it.
+  llvm::Value* to_float8(llvm::Value* reg, int mantissa, int bias, std::uint32_t limit);
 
   /// Conversion of a register value between dtypes. Float to integer saturates, NaN becomes 0.
   llvm::Value* cast(DType from, DType to, llvm::Value* v);

@@ -58,6 +58,10 @@ double rounded(double v, DType t) {
       return static_cast<float>(Half(static_cast<float>(v)));
     case DType::BFloat16:
       return static_cast<float>(BFloat16(static_cast<float>(v)));
+    case DType::Float8E4M3FN:
+      return static_cast<float>(Float8E4M3FN(static_cast<float>(v)));
+    case DType::Float8E5M2:
+      return static_cast<float>(Float8E5M2(static_cast<float>(v)));
     default:
       return v;
   }

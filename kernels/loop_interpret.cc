@@ -69,7 +69,10 @@ std::int64_t saturate(DType t, T v) {
 Val cast(DType to, DType from, Val v) {
   if (is_low_precision(to)) {
     const float f = cast(DType::Float32, from, v).f;
-    return of_float(to == DType::Float16 ? static_cast<float>(Half(f)) : static_cast<float>(BFloat16(f)));
+    return of_float(to == DType::Float16        ? static_cast<float>(Half(f))
+                    : to == DType::BFloat16     ? static_cast<float>(BFloat16(f))
+                    : to == DType::Float8E4M3FN ? static_cast<float>(Float8E4M3FN(f))
+                                                : static_cast<float>(Float8E5M2(f)));
   }
   from = register_dtype(from);
   if (from == to) return v;
@@ -365,6 +368,10 @@ Val load(DType t, const char* p) {
       return of_float(static_cast<float>(read(Half{})));
     case DType::BFloat16:
       return of_float(static_cast<float>(read(BFloat16{})));
+    case DType::Float8E4M3FN:
+      return of_float(static_cast<float>(read(Float8E4M3FN{})));
+    case DType::Float8E5M2:
+      return of_float(static_cast<float>(read(Float8E5M2{})));
     case DType::Int8:
       return of_int(read(std::int8_t{}));
     case DType::UInt8:
@@ -393,6 +400,12 @@ void store(DType t, char* p, Val v) {
       break;
     case DType::BFloat16:
       write(BFloat16(v.f));
+      break;
+    case DType::Float8E4M3FN:
+      write(Float8E4M3FN(v.f));
+      break;
+    case DType::Float8E5M2:
+      write(Float8E5M2(v.f));
       break;
     case DType::Int8:
     case DType::UInt8:

@@ -110,6 +110,7 @@ Result scatter(Rewriter& rw, Rewriter::Site& s) {
 
 bool preserves_all_values(DType from, DType to) {
   if (from == to || from == DType::Bool) return true;
+  if (is_storage_only(from)) return is_floating(to) && !is_storage_only(to);
   if (from == DType::Float16 || from == DType::BFloat16) return to == DType::Float32 || to == DType::Float64;
   if (from == DType::Float32) return to == DType::Float64;
   if (from == DType::Int8 || from == DType::UInt8) return to == DType::Int32 || to == DType::Int64;

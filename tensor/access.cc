@@ -69,6 +69,8 @@ template std::vector<std::uint8_t> Tensor::to_vector(SourceLoc) const;
 template std::vector<bool> Tensor::to_vector(SourceLoc) const;
 template std::vector<Half> Tensor::to_vector(SourceLoc) const;
 template std::vector<BFloat16> Tensor::to_vector(SourceLoc) const;
+template std::vector<Float8E4M3FN> Tensor::to_vector(SourceLoc) const;
+template std::vector<Float8E5M2> Tensor::to_vector(SourceLoc) const;
 
 template <class T>
 Tensor tensor_of(const std::vector<T>& values, IntArrayRef sizes) {
@@ -93,6 +95,8 @@ template Tensor tensor_of(const std::vector<float>&, IntArrayRef);
 template Tensor tensor_of(const std::vector<double>&, IntArrayRef);
 template Tensor tensor_of(const std::vector<Half>&, IntArrayRef);
 template Tensor tensor_of(const std::vector<BFloat16>&, IntArrayRef);
+template Tensor tensor_of(const std::vector<Float8E4M3FN>&, IntArrayRef);
+template Tensor tensor_of(const std::vector<Float8E5M2>&, IntArrayRef);
 template Tensor tensor_of(const std::vector<std::int8_t>&, IntArrayRef);
 template Tensor tensor_of(const std::vector<std::uint8_t>&, IntArrayRef);
 template Tensor tensor_of(const std::vector<std::int32_t>&, IntArrayRef);

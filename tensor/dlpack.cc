@@ -16,6 +16,8 @@ using dlpack::View;
 
 ElementType type_of(DType t) {
   std::uint8_t code = t == DType::Bool       ? dlpack::kBool
+                      : t == DType::Float8E4M3FN ? dlpack::kFloat8E4M3FN
+                      : t == DType::Float8E5M2   ? dlpack::kFloat8E5M2
                       : t == DType::BFloat16 ? dlpack::kBfloat
                       : is_floating(t)       ? dlpack::kFloat
                       : t == DType::UInt8    ? dlpack::kUInt

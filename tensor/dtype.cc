@@ -1,6 +1,9 @@
 #include "reprise/dtype.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <ostream>
 #include <vector>
 
@@ -18,12 +21,15 @@ struct Names {
 };
 constexpr Names kNames[kDTypeCount] = {{"float32", "f32"},   {"float64", "f64"}, {"float16", "f16"},
                                        {"bfloat16", "bf16"}, {"int8", "i8"},     {"uint8", "u8"},
-                                       {"int32", "i32"},     {"int64", "i64"},   {"bool", "bool"}};
+                                       {"int32", "i32"},     {"int64", "i64"},   {"bool", "bool"},
+                                       {"float8_e4m3fn", "f8e4m3fn"}, {"float8_e5m2", "f8e5m2"}};
 
 constexpr DType f4 = DType::Float32, f8 = DType::Float64, f2 = DType::Float16, bf = DType::BFloat16, i1 = DType::Int8,
                 u1 = DType::UInt8, i4 = DType::Int32, i8 = DType::Int64, b1 = DType::Bool;
 // ATen's table in the order of DType. One entry differs: int8 with uint8 is int16 there, which does not exist here.
-constexpr DType kPromote[kDTypeCount][kDTypeCount] = {
+// Storage-only dtypes have no row: they come last.
+constexpr int kPromoted = static_cast<int>(DType::Bool) + 1;
+constexpr DType kPromote[kPromoted][kPromoted] = {
     /*            f4  f8  f2  bf  i1  u1  i4  i8  b1 */
     /* float32  */ {f4, f8, f4, f4, f4, f4, f4, f4, f4},
     /* float64  */ {f8, f8, f8, f8, f8, f8, f8, f8, f8},
@@ -36,8 +42,8 @@ constexpr DType kPromote[kDTypeCount][kDTypeCount] = {
     /* bool     */ {f4, f8, f2, bf, i1, u1, i4, i8, b1},
 };
 constexpr bool symmetric() {
-  for (int a = 0; a < kDTypeCount; ++a)
-    for (int b = 0; b < kDTypeCount; ++b)
+  for (int a = 0; a < kPromoted; ++a)
+    for (int b = 0; b < kPromoted; ++b)
       if (kPromote[a][b] != kPromote[b][a]) return false;
   return true;
 }
@@ -75,6 +81,23 @@ std::uint16_t half_bits(float f) { return static_cast<std::uint16_t>(_cvtss_sh(f
 float half_value(std::uint16_t h) { return _cvtsh_ss(h); }
 #endif
 
+/// A float of `kMantissa` bits behind the point and exponents from 1 - kBias on, without its sign: the number of the value
+/// among those from 0 on. Values beyond the largest exponent go on counting.
+template <int kMantissa, int kBias>
+int count_of(float magnitude) {
+  if (magnitude == 0) return 0;
+  const int exponent = std::max(std::ilogb(magnitude), 1 - kBias);
+  const int units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, kMantissa - exponent)));  // exact but for the rounding
+  return units + ((exponent + kBias - 1) << kMantissa);
+}
+template <int kMantissa, int kBias>
+float value_of(int count) {
+  const int exponent = count >> kMantissa, mantissa = count & ((1 << kMantissa) - 1);
+  if (exponent == 0) return std::ldexp(static_cast<float>(mantissa), 1 - kBias - kMantissa);
+  return std::ldexp(static_cast<float>(mantissa + (1 << kMantissa)), exponent - kBias - kMantissa);
+}
+std::uint8_t with_sign(int count, float of) { return static_cast<std::uint8_t>(count | (std::signbit(of) ? 0x80 : 0)); }
+
 }  // namespace
 
 std::string_view dtype_name(DType t) { return kNames[static_cast<int>(t)].full; }
@@ -92,7 +115,11 @@ DType dtype_from_name(std::string_view name) {
 
 std::ostream& operator<<(std::ostream& s, DType t) { return s << dtype_name(t); }
 
-DType promote(DType a, DType b) { return kPromote[static_cast<int>(a)][static_cast<int>(b)]; }
+DType promote(DType a, DType b) {
+  if (!is_storage_only(a) && !is_storage_only(b)) return kPromote[static_cast<int>(a)][static_cast<int>(b)];
+  if (a != b) fail(ErrorCode::DTypeMismatch, "", {}, dtype_name(a), " and ", dtype_name(b), " are not promoted to a common dtype; cast with to()");
+  return a;
+}
 
 Half::Half(float f) : bits(half_bits(f)) {}
 Half::operator float() const { return half_value(bits); }
@@ -104,6 +131,29 @@ BFloat16::BFloat16(float f) {
   else
     bits = static_cast<std::uint16_t>((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
+Float8E4M3FN::Float8E4M3FN(float f) {
+  constexpr int kNaN = 0x7f;
+  // 512 is above everything that rounds to a number, and keeps the count small.
+  const int count = std::isnan(f) || std::abs(f) >= 512 ? kNaN : std::min(count_of<3, 7>(std::abs(f)), kNaN);
+  bits = with_sign(count, f);
+}
+Float8E4M3FN::operator float() const {
+  const int count = bits & 0x7f;
+  const float v = count == 0x7f ? std::numeric_limits<float>::quiet_NaN() : value_of<3, 7>(count);
+  return bits & 0x80 ? -v : v;
+}
+
+Float8E5M2::Float8E5M2(float f) {
+  constexpr int kInfinite = 0x7c, kNaN = 0x7f;
+  const int count = std::isnan(f) ? kNaN : std::abs(f) >= 65536 ? kInfinite : count_of<2, 15>(std::abs(f));
+  bits = with_sign(count, f);
+}
+Float8E5M2::operator float() const {
+  const int count = bits & 0x7f;
+  const float v = count > 0x7c ? std::numeric_limits<float>::quiet_NaN() : count == 0x7c ? std::numeric_limits<float>::infinity() : value_of<2, 15>(count);
+  return bits & 0x80 ? -v : v;
+}
+
 BFloat16::operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
 }  // namespace reprise

@@ -47,13 +47,16 @@ T load_element(const char* p) {
   }
 }
 
+template <class T>
+inline constexpr bool kIsNarrow = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16> || std::is_same_v<T, Float8E4M3FN> || std::is_same_v<T, Float8E5M2>;
+
 /// Conversion between element types without undefined behaviour: a float outside an integer's range becomes the nearest
 /// end of the range, nan becomes 0; integers wrap.
 template <class To, class From>
 To convert_element(From v) {
-  if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
+  if constexpr (kIsNarrow<From>) {
     return convert_element<To>(static_cast<float>(v));
-  } else if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
+  } else if constexpr (kIsNarrow<To>) {
     return To(static_cast<float>(v));
   } else if constexpr (std::is_same_v<To, bool>) {
     return v != From(0);
@@ -87,6 +90,10 @@ decltype(auto) dispatch(DType dtype, F&& f) {
       return f(static_cast<std::int32_t*>(nullptr));
     case DType::Int64:
       return f(static_cast<std::int64_t*>(nullptr));
+    case DType::Float8E4M3FN:
+      return f(static_cast<Float8E4M3FN*>(nullptr));
+    case DType::Float8E5M2:
+      return f(static_cast<Float8E5M2*>(nullptr));
     case DType::Bool:
       break;
   }

@@ -48,7 +48,7 @@ std::string accepted_dtypes(const graph::OpDef& def) {
       }
       try {
         graph::RuleCtx c{def, args, {}, {}};
-        def.shape(c);
+        graph::infer(c);
         accepted = true;
       } catch (const Error&) {
       }

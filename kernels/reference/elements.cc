@@ -77,6 +77,10 @@ double round_to(double v, DType t) {
       return static_cast<float>(Half(round_to_odd(v)));
     case DType::BFloat16:
       return static_cast<float>(BFloat16(round_to_odd(v)));
+    case DType::Float8E4M3FN:
+      return static_cast<float>(Float8E4M3FN(static_cast<float>(v)));
+    case DType::Float8E5M2:
+      return static_cast<float>(Float8E5M2(static_cast<float>(v)));
     default:
       return v;
   }
@@ -102,6 +106,10 @@ Value load(const TensorView& t, std::int64_t at) {
       return Value::of(static_cast<double>(static_cast<float>(read<Half>(p))));
     case DType::BFloat16:
       return Value::of(static_cast<double>(static_cast<float>(read<BFloat16>(p))));
+    case DType::Float8E4M3FN:
+      return Value::of(static_cast<double>(static_cast<float>(read<Float8E4M3FN>(p))));
+    case DType::Float8E5M2:
+      return Value::of(static_cast<double>(static_cast<float>(read<Float8E5M2>(p))));
     case DType::Int8:
       return Value::of(std::int64_t{read<std::int8_t>(p)});
     case DType::UInt8:
@@ -128,6 +136,10 @@ void store(const TensorView& t, std::int64_t at, Value v) {
       return write(p, Half(static_cast<float>(v.f)));
     case DType::BFloat16:
       return write(p, BFloat16(static_cast<float>(v.f)));
+    case DType::Float8E4M3FN:
+      return write(p, Float8E4M3FN(static_cast<float>(v.f)));
+    case DType::Float8E5M2:
+      return write(p, Float8E5M2(static_cast<float>(v.f)));
     case DType::Int8:
     case DType::UInt8:
     case DType::Bool:

@@ -95,7 +95,7 @@ class Recorder : public Interpreter {
           a));
     }
     RuleCtx r{c.op, args, c.loc, {}};
-    c.op.shape(r);
+    graph::infer(r);
     return r.results;
   }
   static Tensor make(const TensorMeta& m) {

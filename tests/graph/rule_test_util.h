@@ -32,7 +32,7 @@ inline std::string text(const Ints& v) {
 inline std::string infer(OpId id, std::vector<RuleArg> args) {
   RuleCtx c{op(id), args, SourceLoc{"user.cpp", 7}, {}};
   try {
-    op(id).shape(c);
+    infer(c);
   } catch (const Error& e) {
     if (e.where().line != 7) return "error without the user's line: " + e.message();
     return std::string(error_code_name(e.code())) + ": " + e.message();

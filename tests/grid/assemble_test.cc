@@ -45,6 +45,15 @@ TEST_F(Assemble, EveryOperationOfEveryDtype) {
   for (const auto& [what, k] : operations()) check(k, what, indirect = !indirect);
 }
 
+TEST_F(Assemble, Float8IsReadAndWritten) {
+  for (const DType from : {DType::Float8E4M3FN, DType::Float8E5M2, DType::Float32})
+    for (const DType to : {DType::Float8E4M3FN, DType::Float8E5M2, DType::BFloat16}) {
+      KernelBuilder b({64, 64}, 2);
+      b.output(to, b.op(ScalarOp::Neg, DType::Float32, b.input(from, {64, 1})), {64, 1});
+      check(b.k, std::string(dtype_name(from)) + " to " + std::string(dtype_name(to)));
+    }
+}
+
 TEST_F(Assemble, RandomLoops) {
   for (std::uint32_t seed = 1; seed <= 40; ++seed) check(random_loop(seed), "seed " + std::to_string(seed), seed % 2);
 }

@@ -120,6 +120,10 @@ inline void fill(DType t, char* p, std::size_t bytes, std::mt19937& rng) {
       case DType::BFloat16:
         put(i, BFloat16(static_cast<float>(real(rng))));
         break;
+      case DType::Float8E4M3FN:
+      case DType::Float8E5M2:
+        put(i, static_cast<std::uint8_t>(byte(rng)));  // every code is a value
+        break;
       case DType::Int8:
         put(i, static_cast<std::int8_t>(small(rng)));
         break;
@@ -157,6 +161,18 @@ inline double difference(DType t, const char* got, const char* want) {
     }
     case DType::BFloat16: {
       const BFloat16 g = read(got, BFloat16{}), w = read(want, BFloat16{});
+      return g.bits == w.bits || (std::isnan(static_cast<float>(g)) && std::isnan(static_cast<float>(w)))
+                 ? 0
+                 : std::abs(g.bits - w.bits);
+    }
+    case DType::Float8E4M3FN: {
+      const Float8E4M3FN g = read(got, Float8E4M3FN{}), w = read(want, Float8E4M3FN{});
+      return g.bits == w.bits || (std::isnan(static_cast<float>(g)) && std::isnan(static_cast<float>(w)))
+                 ? 0
+                 : std::abs(g.bits - w.bits);
+    }
+    case DType::Float8E5M2: {
+      const Float8E5M2 g = read(got, Float8E5M2{}), w = read(want, Float8E5M2{});
       return g.bits == w.bits || (std::isnan(static_cast<float>(g)) && std::isnan(static_cast<float>(w)))
                  ? 0
                  : std::abs(g.bits - w.bits);

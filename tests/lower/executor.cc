@@ -75,6 +75,8 @@ double get(DType t, const char* p) {
     case DType::Float64: { double f; std::memcpy(&f, p, 8); return f; }
     case DType::Float16: { Half h; std::memcpy(&h, p, 2); return static_cast<float>(h); }
     case DType::BFloat16: { BFloat16 h; std::memcpy(&h, p, 2); return static_cast<float>(h); }
+    case DType::Float8E4M3FN: { Float8E4M3FN h; std::memcpy(&h, p, 1); return static_cast<float>(h); }
+    case DType::Float8E5M2: { Float8E5M2 h; std::memcpy(&h, p, 1); return static_cast<float>(h); }
     case DType::Int8: return *reinterpret_cast<const std::int8_t*>(p);
     case DType::UInt8: return *reinterpret_cast<const std::uint8_t*>(p);
     case DType::Int32: { std::int32_t i; std::memcpy(&i, p, 4); return i; }
@@ -90,6 +92,8 @@ void put(DType t, char* p, double v) {
     case DType::Float64: std::memcpy(p, &v, 8); break;
     case DType::Float16: { Half h(static_cast<float>(v)); std::memcpy(p, &h, 2); break; }
     case DType::BFloat16: { BFloat16 h(static_cast<float>(v)); std::memcpy(p, &h, 2); break; }
+    case DType::Float8E4M3FN: { Float8E4M3FN h(static_cast<float>(v)); std::memcpy(p, &h, 1); break; }
+    case DType::Float8E5M2: { Float8E5M2 h(static_cast<float>(v)); std::memcpy(p, &h, 1); break; }
     case DType::Int8: *p = static_cast<char>(v); break;
     case DType::UInt8: *p = static_cast<char>(static_cast<std::uint8_t>(v)); break;
     case DType::Int32: { std::int32_t i = static_cast<std::int32_t>(v); std::memcpy(p, &i, 4); break; }

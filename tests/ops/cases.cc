@@ -77,17 +77,19 @@ Tensor indices(const Sizes& sizes, std::int64_t below, unsigned seed, Memory m =
   return random(t, sizes, seed, m, 0, static_cast<double>(below));
 }
 
+bool takes(OpId op, DType t) { return !is_storage_only(t) || graph::op(op).moves; }
+
 struct Variant {
   DType dtype;
   Memory memory;
   Sizes sizes;
 };
 
-/// All dtypes as matrices; every memory for some; empty, one element, 0-dim.
-std::vector<Variant> variants(bool floats_only = false) {
+/// All dtypes that the operator takes as matrices; every memory for some; empty, one element, 0-dim.
+std::vector<Variant> variants(OpId op, bool floats_only = false) {
   std::vector<Variant> v;
   for (int t = 0; t < kDTypeCount; ++t)
-    if (!floats_only || is_floating(static_cast<DType>(t)))
+    if (takes(op, static_cast<DType>(t)) && (!floats_only || is_floating(static_cast<DType>(t))))
       v.push_back({static_cast<DType>(t), Memory::Contiguous, {4, 6}});
   for (Memory m : {Memory::Permuted, Memory::Stepped, Memory::Expanded}) v.push_back({DType::Float32, m, {4, 6}});
   v.push_back({DType::BFloat16, Memory::Permuted, {4, 6}});
@@ -161,7 +163,7 @@ using Cases = std::vector<OpCase>;
 
 Cases pointwise(const graph::OpDef& def) {
   Cases out;
-  for (const Variant& v : variants()) {
+  for (const Variant& v : variants(def.id)) {
     out.push_back({def.id, pointwise_args(def, v, 0)});
     bool main = v.memory == Memory::Contiguous && v.sizes.size() == 2 && v.sizes[1] == 6;
     bool often = v.dtype == DType::Float32 || v.dtype == DType::BFloat16 || v.dtype == DType::Int64;
@@ -175,7 +177,7 @@ Cases pointwise(const graph::OpDef& def) {
 Cases over(OpId op, bool floats_only, const std::function<std::vector<std::vector<OpArg>>(const Sizes&)>& rest,
            double lo = -3, double hi = 3) {
   Cases out;
-  for (const Variant& v : variants(floats_only)) {
+  for (const Variant& v : variants(op, floats_only)) {
     for (std::vector<OpArg>& more : rest(v.sizes)) {
       std::vector<OpArg> args{random(v.dtype, v.sizes, 3, v.memory, lo, hi)};
       args.insert(args.end(), more.begin(), more.end());
@@ -269,7 +271,7 @@ Cases attention() {
 
 Cases indexing(OpId op) {
   Cases out;
-  for (const Variant& v : variants()) {
+  for (const Variant& v : variants(op)) {
     if (v.sizes.size() != 2 || v.sizes[1] < 6) continue;
     Tensor self = random(v.dtype, v.sizes, 1, v.memory);
     for (DType t : {DType::Int64, DType::Int32}) {
@@ -308,14 +310,14 @@ Cases indexing(OpId op) {
 
 Cases joins(OpId op) {
   Cases out;
-  for (const Variant& v : variants()) {
+  for (const Variant& v : variants(op)) {
     if (v.sizes.size() != 2 || v.sizes[1] < 6) continue;
     auto tensor = [&](const Sizes& s, unsigned seed) { return random(v.dtype, s, seed, v.memory); };
     Tensor self = tensor({4, 6}, 1);
     switch (op) {
       case OpId::cat:
         out.push_back({op, {std::vector<Tensor>{self, tensor({2, 6}, 2), tensor({0, 6}, 3)}, Int(0)}});
-        out.push_back({op, {std::vector<Tensor>{self, random(DType::Float32, {4, 3}, 2)}, Int(-1)}});
+        if (!is_storage_only(v.dtype)) out.push_back({op, {std::vector<Tensor>{self, random(DType::Float32, {4, 3}, 2)}, Int(-1)}});
         break;
       case OpId::slice_scatter:
         out.push_back({op, {self, tensor({4, 2}, 2), Int(1), Int(1), Int(5), Int(2)}});
@@ -377,6 +379,7 @@ Cases created(OpId op) {
   std::string cpu = "cpu";
   for (int d = 0; d < kDTypeCount; ++d) {
     DType t = static_cast<DType>(d);
+    if (!takes(op, t)) continue;
     if (op == OpId::full) {
       for (Scalar s : {Scalar(3), Scalar(0.3), Scalar(true)}) out.push_back({op, {Dims{4, 5}, s, t, cpu}});
       out.push_back({op, {Dims{0, 5}, Scalar(1), t, cpu}}), out.push_back({op, {Dims{}, Scalar(1), t, cpu}});

@@ -30,6 +30,7 @@ TEST(Order, TopkTakesTheLowerIndexOfEquals) {
 // Against std::stable_sort, for every dtype, many equal values, sizes of each algorithm.
 TEST(Order, SortAndTopkAgreeWithAStableSort) {
   for (int t = 0; t < kDTypeCount; ++t) {
+    if (is_storage_only(static_cast<DType>(t))) continue;
     for (std::int64_t n : {1, 7, 300, 5000}) {
       std::mt19937 rng(static_cast<unsigned>(t + n));
       Tensor x = random_tensor(rng, static_cast<DType>(t), {n}, -100, 100);
