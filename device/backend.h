@@ -179,6 +179,16 @@ class Backend {
   virtual void copy_to_host(void* to, const void* from, std::int64_t bytes, Stream&) = 0;    ///< complete on return
   virtual void copy(void* to, const void* from, std::int64_t bytes, Stream&) = 0;
 
+  // ---- host memory that the device itself reads and writes (pinned): copies that nobody waits for. Given back, it serves
+  // again when the copies from and to it are over.
+  virtual void* allocate_pinned(std::int64_t bytes) = 0;
+  virtual void deallocate_pinned(void*) noexcept = 0;
+  virtual void copy_from_pinned(void* to, const void* pinned, std::int64_t bytes, Stream&) = 0;
+  virtual void copy_to_pinned(void* pinned, const void* from, std::int64_t bytes, Stream&) = 0;
+
+  /// What is queued from now on in another library's stream (native handle) runs after what `producer` holds now.
+  virtual void order_after(void* native, Stream& producer) = 0;
+
   // ---- code and graphs
   virtual KernelPtr load(const ImagePtr&) = 0;    ///< equal images give one loaded kernel
   virtual std::unique_ptr<Graph> new_graph(std::uint32_t cells) = 0;

@@ -303,6 +303,9 @@ Tensor Tensor::masked_fill_(const Tensor& mask, const Operand& value, SourceLoc 
 }
 Tensor Tensor::to(DType dtype, SourceLoc loc) const { return reprise::to(*this, dtype, loc); }
 Tensor Tensor::to(Device device, SourceLoc loc) const { return reprise::to(*this, device, loc); }
+Tensor Tensor::to(Device device, bool non_blocking, SourceLoc loc) const { return reprise::to(*this, device, non_blocking, loc); }
+Tensor Tensor::pin_memory(Device device, SourceLoc loc) const { return reprise::pin_memory(*this, device, loc); }
+bool Tensor::is_pinned(SourceLoc loc) const { return reprise::is_pinned(*this, loc); }
 Tensor Tensor::cpu(SourceLoc loc) const { return reprise::to(*this, Device::cpu(), loc); }
 Tensor Tensor::cuda(int index, SourceLoc loc) const { return reprise::to(*this, Device::cuda(index), loc); }
 Tensor Tensor::type_as(const Tensor& other, SourceLoc loc) const { return reprise::type_as(*this, other, loc); }

@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "base/errors.h"
+#include "base/log.h"
+#include "device/backend.h"
 #include "tensor/dlpack_abi.h"
 #include "tensor/impl.h"
 
@@ -36,6 +38,16 @@ dlpack::DeviceId device_of(Device d) {
   return {d.type == DeviceType::Cuda ? dlpack::kCuda : dlpack::kCpu, d.index};
 }
 
+/// Work that was queued on lent memory is over when its owner hears of it.
+void wait_for_users(Device device) {
+  if (device::runs_host_code(device)) return;
+  try {
+    device::backend(device).current_stream().synchronize();
+  } catch (const Error& e) {
+    log::warn(std::string("giving back another library's memory: ") + e.what());  // the owner gets it back all the same
+  }
+}
+
 /// One allocation for what the consumer sees: the structure, its sizes and strides, and our hold on the tensor.
 struct Export {
   Managed managed{};
@@ -65,6 +77,17 @@ DLManagedTensor* to_dlpack(const Tensor& t, SourceLoc loc) {
   return reinterpret_cast<DLManagedTensor*>(&e.release()->managed);
 }
 
+DLManagedTensor* to_dlpack(const Tensor& t, std::intptr_t stream, SourceLoc loc) {
+  checked_storage(t, "to_dlpack", loc);
+  const Device device = t.impl()->device;
+  if (stream == 0) fail(ErrorCode::InvalidArgument, "to_dlpack", loc, "stream 0 is ambiguous: 1 is CUDA's legacy default stream, 2 the per-thread one, -1 orders nothing");
+  if (stream != -1 && !device::runs_host_code(device)) {
+    device::Backend& backend = device::backend(device, "to_dlpack", loc);
+    backend.order_after(reinterpret_cast<void*>(stream), backend.current_stream());
+  }
+  return to_dlpack(t, loc);
+}
+
 Tensor from_dlpack(DLManagedTensor* managed, SourceLoc loc) {
   constexpr const char* op = "from_dlpack";
   if (!managed) fail(ErrorCode::InvalidArgument, op, loc, "the managed tensor is null");
@@ -73,9 +96,11 @@ Tensor from_dlpack(DLManagedTensor* managed, SourceLoc loc) {
   Device device = Device::cpu();
   if (v.device.kind == dlpack::kCuda)
     device = Device::cuda(v.device.index);
-  else if (v.device.kind != dlpack::kCpu)
+  else if (v.device.kind == dlpack::kCudaManaged)
+    fail(ErrorCode::DeviceUnavailable, op, loc, "the memory is managed by CUDA (DLPack device type 13), which is neither the host's nor one device's; copy it to one");
+  else if (v.device.kind != dlpack::kCpu && v.device.kind != dlpack::kCudaHost)
     fail(ErrorCode::DeviceUnavailable, op, loc, "the memory is on DLPack device type ", v.device.kind,
-         "; only host memory (type 1) and CUDA memory (type 2) can be taken over");
+         "; only host memory (types 1 and 3) and CUDA memory (type 2) can be taken over");
   if (v.type.lanes != 1)
     fail(ErrorCode::InvalidArgument, op, loc, "elements of ", v.type.lanes, " lanes; only 1 lane is supported");
   std::optional<DType> dtype = dtype_from(v.type);
@@ -101,7 +126,8 @@ Tensor from_dlpack(DLManagedTensor* managed, SourceLoc loc) {
   // from_blob refuses before it takes the deleter over, so a refused tensor stays the caller's.
   return from_blob(
       data, sizes, *dtype,
-      [m](void*) {
+      [m, device](void*) {
+        wait_for_users(device);
         if (m->deleter) m->deleter(m);
       },
       strides, device);

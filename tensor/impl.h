@@ -17,10 +17,12 @@ struct Storage {
   void* data = nullptr;
   std::int64_t bytes = 0;
   std::atomic<std::uint64_t> version{0};     ///< one more for every in-place write
+  Device pinned;                             ///< a device that copies from and to this host memory by itself; else cpu
   std::function<void(void*)> deleter;        ///< of from_blob; else null and the caching allocator owns `data`
 };
 void retain(Storage*) noexcept;
 void release(Storage*) noexcept;             ///< (tensor/storage.cc) frees at zero: deleter, or back to the allocator
+Storage* new_pinned_storage(Device device, std::int64_t bytes);  ///< on the host, for copies that `device` makes
 Storage* new_storage(Device, std::int64_t bytes);  ///< from device's caching allocator; throws OutOfMemory
 
 /// What mark_dynamic or mark_static said of one dimension.

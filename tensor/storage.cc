@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <exception>
 #include <limits>
 #include <memory>
 
 #include "base/errors.h"
 #include "base/log.h"
+#include "device/backend.h"
 #include "device/device_memory.h"
 #include "tensor/impl.h"
 
@@ -43,6 +45,16 @@ Storage* new_storage(Device device, std::int64_t bytes) {
     s->data = device::allocate(device, bytes);
   else
     device::require_available(device, "allocate");
+  s->bytes = bytes;
+  return s.release();
+}
+
+Storage* new_pinned_storage(Device device, std::int64_t bytes) {
+  std::unique_ptr<Storage> s(new Storage);
+  device::Backend& backend = device::backend(device, "pin_memory");
+  s->pinned = device;
+  s->deleter = [&backend](void* p) { backend.deallocate_pinned(p); };
+  s->data = backend.allocate_pinned(std::max<std::int64_t>(bytes, 1));
   s->bytes = bytes;
   return s.release();
 }

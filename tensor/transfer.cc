@@ -27,13 +27,42 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
   }
 }
 
-Tensor transfer(const Tensor& t, Device to, const char* what, SourceLoc loc) {
+bool copy_unwaited(const TensorImpl& to, const TensorImpl& from) {
+  const std::int64_t bytes = byte_extent(from);
+  bool fits = to.dtype == from.dtype && to.rank == from.rank && bytes == from.numel() * item_size(from.dtype);
+  for (int d = 0; fits && d < to.rank; ++d) fits = to.sizes[d] == from.sizes[d] && (to.sizes[d] == 1 || to.strides[d] == from.strides[d]);
+  if (!fits) return false;
+  if (!device::runs_host_code(to.device) && from.storage->pinned == to.device) {
+    device::Backend& d = device::backend(to.device);
+    if (bytes) d.copy_from_pinned(to.data(), from.data(), bytes, d.current_stream());
+    return true;
+  }
+  if (!device::runs_host_code(from.device) && to.storage->pinned == from.device) {
+    device::Backend& d = device::backend(from.device);
+    if (bytes) d.copy_to_pinned(to.data(), from.data(), bytes, d.current_stream());
+    return true;
+  }
+  return false;
+}
+
+Tensor transfer(const Tensor& t, Device to, const char* what, SourceLoc loc, bool non_blocking) {
   checked_storage(t, what, loc);
   const TensorImpl& from = *t.impl();
   const std::int64_t bytes = byte_extent(from);
-  Storage* storage = new_storage(to, bytes);
+  const bool pins = non_blocking && device::runs_host_code(to) && !device::runs_host_code(from.device);
+  Storage* storage = pins ? new_pinned_storage(from.device, bytes) : new_storage(to, bytes);
   Tensor out = Tensor::adopt(new_impl(from.dtype, to, from.sizes, from.strides, from.rank, 0, storage));
+  if (non_blocking && copy_unwaited(*out.impl(), from)) return out;
   if (bytes) copy_bytes(storage->data, to, from.data(), from.device, bytes);
+  return out;
+}
+
+Tensor pinned_copy(const Tensor& t, Device device, SourceLoc loc) {
+  checked_storage(t, "pin_memory", loc);
+  const TensorImpl& from = *t.impl();
+  const std::int64_t bytes = byte_extent(from);
+  Tensor out = Tensor::adopt(new_impl(from.dtype, Device::cpu(), from.sizes, from.strides, from.rank, 0, new_pinned_storage(device, bytes)));
+  if (bytes) std::memcpy(out.impl()->data(), from.data(), static_cast<std::size_t>(bytes));
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "device/cuda/cuda.h"
 #include "device/cuda/graph.h"
 #include "device/cuda/module.h"
+#include "device/cuda/pinned.h"
 #include "device/cuda/range.h"
 #include "device/host_accounts.h"
 
@@ -20,7 +21,7 @@ using namespace cuda;
 
 class CudaBackend final : public Backend {
  public:
-  explicit CudaBackend(int index) : context_(index), allocator_(context_), kernels_(context_), products_(context_), default_(context_, 0) {
+  explicit CudaBackend(int index) : context_(index), allocator_(context_), pinned_(context_), kernels_(context_), products_(context_), default_(context_, 0) {
     std::string how = knobs().cuda_pointers;
     if (how != "block" && how != "nodes") fail(ErrorCode::InvalidArgument, "REPRISE_CUDA_POINTERS", {}, "\"", how, "\" is neither block nor nodes");
     indirect_ = how == "block";
@@ -64,10 +65,11 @@ class CudaBackend final : public Backend {
   void set_current_stream(Stream* s) override { cuda::set_current_stream(context_, static_cast<CudaStream*>(s)); }
   std::unique_ptr<Stream> new_stream(int priority) override { return std::make_unique<CudaStream>(context_, priority); }
 
-  // The driver stages pageable memory before it returns, so `from` is free then.
+  // The driver stages pageable memory before it returns, so `from` is free then; pinned memory (of another library) is waited for.
   void copy_from_host(void* to, const void* from, std::int64_t bytes, Stream& s) override {
     context_.enter();
     check(cu().cuMemcpyHtoDAsync(address(to), from, static_cast<std::size_t>(bytes), handle(s)), "copying to the device");
+    if (is_known_to_driver(from)) check(cu().cuStreamSynchronize(handle(s)), "copying to the device");
   }
   void copy_to_host(void* to, const void* from, std::int64_t bytes, Stream& s) override {
     context_.enter();
@@ -77,6 +79,28 @@ class CudaBackend final : public Backend {
   void copy(void* to, const void* from, std::int64_t bytes, Stream& s) override {
     context_.enter();
     check(cu().cuMemcpyDtoDAsync(address(to), address(from), static_cast<std::size_t>(bytes), handle(s)), "copying on the device");
+  }
+
+  void* allocate_pinned(std::int64_t bytes) override { return pinned_.allocate(bytes); }
+  void deallocate_pinned(void* p) noexcept override { pinned_.free(p); }
+  void copy_from_pinned(void* to, const void* pinned, std::int64_t bytes, Stream& s) override {
+    context_.enter();
+    check(cu().cuMemcpyHtoDAsync(address(to), pinned, static_cast<std::size_t>(bytes), handle(s)), "copying to the device");
+    pinned_.used(pinned, static_cast<CudaStream&>(s));
+  }
+  void copy_to_pinned(void* pinned, const void* from, std::int64_t bytes, Stream& s) override {
+    context_.enter();
+    check(cu().cuMemcpyDtoHAsync(pinned, address(from), static_cast<std::size_t>(bytes), handle(s)), "copying to the host");
+    pinned_.used(pinned, static_cast<CudaStream&>(s));
+  }
+  void order_after(void* native, Stream& producer) override {
+    context_.enter();
+    CUevent event = nullptr;
+    check(cu().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "making an event");
+    CUresult r = cu().cuEventRecord(event, handle(producer));
+    if (r == CUDA_SUCCESS) r = cu().cuStreamWaitEvent(static_cast<CUstream>(native), event, 0);
+    warn(cu().cuEventDestroy(event), "destroying an event");  // the driver keeps it for who waits
+    check(r, "ordering another library's stream");
   }
 
   KernelPtr load(const ImagePtr& image) override { return kernels_.load(image); }
@@ -89,6 +113,11 @@ class CudaBackend final : public Backend {
 
  private:
   CudaStream& stream() { return cuda::current_stream(context_, default_); }
+  /// Pinned, by whomever: pageable memory has no attributes.
+  static bool is_known_to_driver(const void* host) {
+    CUmemorytype type{};
+    return cu().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address(host)) == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST;
+  }
   static CUdeviceptr address(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
   static CUstream handle(Stream& s) { return static_cast<CudaStream&>(s).handle(); }
   KernelPtr upload() {
@@ -98,6 +127,7 @@ class CudaBackend final : public Backend {
 
   Context context_;
   Allocator allocator_;
+  PinnedMemory pinned_;
   Kernels kernels_;
   Products products_;
   CudaStream default_;

@@ -126,6 +126,12 @@ class NullBackend final : public Backend {
   }
   void copy(void* to, const void* from, std::int64_t bytes, Stream&) override { std::memmove(to, from, static_cast<std::size_t>(bytes)); }
 
+  void* allocate_pinned(std::int64_t bytes) override { return ::operator new(static_cast<std::size_t>(bytes), std::align_val_t{64}); }
+  void deallocate_pinned(void* p) noexcept override { ::operator delete(p, std::align_val_t{64}); }
+  void copy_from_pinned(void* to, const void* from, std::int64_t bytes, Stream& s) override { copy_from_host(to, from, bytes, s); }
+  void copy_to_pinned(void* to, const void* from, std::int64_t bytes, Stream& s) override { copy_to_host(to, from, bytes, s); }
+  void order_after(void*, Stream&) override {}
+
   KernelPtr load(const ImagePtr& image) override { return std::make_shared<NullKernel>(image); }
   std::unique_ptr<Graph> new_graph(std::uint32_t) override { return std::make_unique<NullGraph>(); }
 

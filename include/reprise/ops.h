@@ -152,6 +152,14 @@ Tensor to(const Tensor& self, DType dtype, SourceLoc loc = SourceLoc::current())
 /// row-major. Ordered with the devices' current streams; what the host gets is complete. Inside a trace a move between
 /// devices ends the capture. Throws DeviceUnavailable, OutOfMemory.
 Tensor to(const Tensor& self, Device device, SourceLoc loc = SourceLoc::current());
+/// With non_blocking the call returns as soon as the copy is queued: to a device, when self is pinned for it (otherwise it waits
+/// until self may be changed); to the host always, into pinned memory. Then self must stay as it is, and what the host
+/// gets must not be looked at, until the current stream has been waited for (Stream::synchronize).
+Tensor to(const Tensor& self, Device device, bool non_blocking, SourceLoc loc = SourceLoc::current());
+/// A copy in host memory that `device` reads and writes by itself (page-locked); self when it is such already. Its blocks are
+/// kept for reuse, and serve again when copies that were queued on them are over. Throws DeviceUnavailable, OutOfMemory.
+Tensor pin_memory(const Tensor& self, Device device = Device::cuda(0), SourceLoc loc = SourceLoc::current());
+bool is_pinned(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor type_as(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
 /// A contiguous copy with its own storage.
 Tensor clone(const Tensor& self, SourceLoc loc = SourceLoc::current());

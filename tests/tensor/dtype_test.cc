@@ -196,7 +196,8 @@ void check_float8(int e, int m, bool infinities) {
   for (int i = 0; i < 200000; ++i) {
     state = state * 1664525 + 1013904223;
     const float f = std::bit_cast<float>(state);
-    if (!std::isnan(f)) ASSERT_EQ(T(f).bits, nearest(f)) << f;
+    if (std::isnan(f)) continue;
+    ASSERT_EQ(T(f).bits, nearest(f)) << f;
   }
   EXPECT_TRUE(std::isnan(static_cast<float>(T(std::bit_cast<float>(0x7f800001u)))));
   EXPECT_EQ(T(-0.0f).bits, 0x80);
