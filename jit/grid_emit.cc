@@ -85,6 +85,10 @@ GridEmitter::Division GridEmitter::divide(Value* a, Value* c) {
     return {b.CreateLShr(a, log2), b.CreateAnd(a, k->getZExtValue() - 1)};
   }
   llvm::Type *i32_type = b.getInt32Ty(), *i64_type = b.getInt64Ty();
+  if (a->getType() == i32_type) {
+    Value* q = b.CreateUDiv(a, c);
+    return {q, b.CreateSub(a, b.CreateMul(q, c))};
+  }
   Value* narrow = b.CreateICmpEQ(b.CreateLShr(b.CreateOr(a, c), 32), i64(0));
   auto in_32 = [&] {
     Value *x = b.CreateTrunc(a, i32_type), *y = b.CreateTrunc(c, i32_type);

@@ -43,8 +43,8 @@ class GridEmitter : public Emitter {
   Value* to_i64(Value* v) { return b.CreateSExt(v, b.getInt64Ty()); }   ///< of a signed i32
   Value* index64(Value* v) { return b.CreateZExt(v, b.getInt64Ty()); }  ///< of an i32 that is not negative
 
-  /// Quotient and remainder of i64 positions: 0 <= a < 2^44, 0 < c. In 32 bits where both fit; no call of the
-  /// assembler's division in 64 bits, around which registers would be spilled.
+  /// Quotient and remainder of positions, both i32 or both i64: 0 <= a < 2^44, 0 < c. Those of i64 in 32 bits where they
+  /// fit; no call of the assembler's division in 64 bits, around which registers would be spilled.
   struct Division {
     Value *quotient, *remainder;
   };

@@ -45,22 +45,24 @@ void GridLoopEmitter::variant() {
 }
 
 void GridLoopEmitter::load_arguments() {
-  for (int slot : slots_.extents) extents_.push_back(e_.param(static_cast<std::size_t>(slot)));
+  for (int slot : slots_.extents) extents_.push_back(as_index(e_.param(static_cast<std::size_t>(slot))));
   strides_.resize(k_.accesses.size());
   gather_strides_.resize(k_.accesses.size());
   gather_extents_.resize(k_.accesses.size());
   at_.index.resize(k_.extents.size());
+  at_.offset.resize(k_.accesses.size());
   at_.vals.resize(k_.body.size());
   for (std::size_t i = 0; i < k_.accesses.size(); ++i) {
     const Access& a = k_.accesses[i];
     const kernels::ParamSlots::OfAccess& s = slots_.accesses[i];
     Value* p = e_.buffer(a.buffer);
-    if (s.offset >= 0) p = e_.at(element(i), p, number(s.offset, a.offset));
-    at_.address.push_back(p);
+    if (s.offset >= 0) p = e_.at(element(i), p, e_.param(static_cast<std::size_t>(s.offset)));
+    base_.push_back(p);
     for (std::size_t d = 0; d < a.strides.size(); ++d) strides_[i].push_back(number(s.strides[d], a.strides[d]));
     for (std::size_t g = 0; g < a.gathers.size(); ++g) {
       gather_strides_[i].push_back(number(s.gather_strides[g], a.gathers[g].stride));
-      gather_extents_[i].push_back(number(s.gather_extents[g], a.gathers[g].extent));
+      gather_extents_[i].push_back(s.gather_extents[g] < 0 ? e_.i64(a.gathers[g].extent.hint())
+                                                           : e_.param(static_cast<std::size_t>(s.gather_extents[g])));
     }
   }
   for (std::uint32_t i = 0; i < k_.body.size(); ++i) {
@@ -70,22 +72,24 @@ void GridLoopEmitter::load_arguments() {
 }
 
 Value* GridLoopEmitter::product(int from, int to) {
-  Value* n = e_.i64(1);
+  Value* n = idx(1);
   for (int d = from; d < to; ++d) n = d == from ? extent(d) : b_.CreateMul(n, extent(d));
   return n;
 }
 
 Value* GridLoopEmitter::runs_are_aligned() {
   Value* whole = run_dim();
-  Value* wrong = b_.CreateAnd(whole, e_.i64(s_.run - 1));  // any bit: something is not a multiple
+  Value* wrong = b_.CreateZExt(b_.CreateAnd(whole, idx(s_.run - 1)), b_.getInt64Ty());  // any bit: something is not a multiple
   for (std::size_t i = 0; i < k_.accesses.size(); ++i) {
     if (!is_run_access(k_, info_, i, vdim_)) continue;
     const int size = item_size(k_.buffers[k_.accesses[i].buffer].dtype), elements = run_bytes(i) / size;
-    auto check = [&](Value* v, int unit) { wrong = b_.CreateOr(wrong, b_.CreateAnd(v, e_.i64(unit - 1))); };
-    check(b_.CreatePtrToInt(at_.address[i], b_.getInt64Ty()), run_bytes(i));
+    auto check = [&](Value* v, int unit) {
+      wrong = b_.CreateOr(wrong, b_.CreateAnd(b_.CreateZExt(v, b_.getInt64Ty()), e_.i64(unit - 1)));
+    };
+    check(b_.CreatePtrToInt(base_[i], b_.getInt64Ty()), run_bytes(i));
     for (int d = 0; d < rank_; ++d) {
       Value* stride = strides_[i][static_cast<std::size_t>(d)];
-      if (d != vdim_) check(one_dim_ ? b_.CreateSelect(one_dim_, e_.i64(0), stride) : stride, elements);
+      if (d != vdim_) check(one_dim_ ? b_.CreateSelect(one_dim_, idx(0), stride) : stride, elements);
     }
     for (Value* s : gather_strides_[i]) check(s, elements);
   }
@@ -101,7 +105,12 @@ void GridLoopEmitter::enter(int d, Value* index) {
   at_.index[static_cast<std::size_t>(d)] = index;
   for (std::size_t i = 0; i < k_.accesses.size(); ++i)
     if (!is_plain(k_.accesses[i].strides[static_cast<std::size_t>(d)], 0))
-      at_.address[i] = e_.at(element(i), at_.address[i], b_.CreateMul(index, strides_[i][static_cast<std::size_t>(d)]));
+      at_.offset[i] = advance(at_.offset[i], index, strides_[i][static_cast<std::size_t>(d)]);
+}
+
+Value* GridLoopEmitter::advance(Value* offset, Value* index, Value* stride) {
+  Value* step = b_.CreateMul(index, stride);
+  return offset ? b_.CreateAdd(offset, step) : step;
 }
 
 Value* GridLoopEmitter::enter_flat(int from, int to, Value* at, Value* units) {
@@ -121,7 +130,7 @@ Value* GridLoopEmitter::enter_flat(int from, int to, Value* at, Value* units) {
     return coordinates;
   };
   auto as_one = [&] {
-    std::vector<Value*> coordinates(dims.size() + 1, e_.i64(0));
+    std::vector<Value*> coordinates(dims.size() + 1, idx(0));
     coordinates[0] = at;
     return coordinates;
   };
@@ -137,7 +146,7 @@ Value* GridLoopEmitter::all_dims_are_one() {
   Value* yes = b_.getTrue();
   Value* inner = extent(rank_ - 1);
   for (int d = rank_ - 1; d-- > 0; inner = b_.CreateMul(inner, extent(d))) {
-    Value* single = b_.CreateICmpEQ(extent(d), e_.i64(1));
+    Value* single = b_.CreateICmpEQ(extent(d), idx(1));
     for (std::size_t i = 0; i < k_.accesses.size(); ++i) {
       Value *stride = strides_[i][static_cast<std::size_t>(d)], *unit = strides_[i][static_cast<std::size_t>(vdim_)];
       yes = b_.CreateAnd(yes, b_.CreateOr(single, b_.CreateICmpEQ(stride, b_.CreateMul(inner, unit))));
@@ -150,21 +159,21 @@ void GridLoopEmitter::enter_run(Value* first) {
   at_.dims |= vbit_;
   at_.first = first;
   if (aligned_) return;
-  for (int j = 0; j < s_.run; ++j) at_.masks.push_back(b_.CreateICmpSLT(b_.CreateAdd(first, e_.i64(j)), extent(vdim_)));
+  for (int j = 0; j < s_.run; ++j) at_.masks.push_back(b_.CreateICmpSLT(b_.CreateAdd(first, idx(j)), extent(vdim_)));
 }
 
 void GridLoopEmitter::pointwise() {
   std::vector<std::uint32_t> stores;
   for (std::uint32_t i = 0; i < k_.body.size(); ++i)
     if (k_.body[i].kind == BodyNode::Kind::Store) stores.push_back(i);
-  Value *block = e_.index64(e_.block()), *thread = e_.index64(e_.thread());
+  Value *block = position(e_.block()), *thread = position(e_.thread());
   Value* n = product(0, rank_);
   if (aligned_) {
-    Value* run = b_.CreateAdd(b_.CreateMul(block, e_.i64(s_.threads)), thread);
+    Value* run = b_.CreateAdd(b_.CreateMul(block, idx(s_.threads)), thread);
     emit_if(e_, b_.CreateICmpULT(run, b_.CreateLShr(n, __builtin_ctz(static_cast<unsigned>(s_.run)))), [&] {
       scope([&] {
-        Value* at = enter_flat(0, rank_, run, e_.divide(extent(vdim_), e_.i64(s_.run)).quotient);
-        enter_run(b_.CreateMul(at, e_.i64(s_.run)));
+        Value* at = enter_flat(0, rank_, run, e_.divide(extent(vdim_), idx(s_.run)).quotient);
+        enter_run(b_.CreateMul(at, idx(s_.run)));
         store_all(stores);
       });
     });
@@ -177,11 +186,11 @@ void GridLoopEmitter::pointwise() {
       store_all(stores);
     });
   };
-  Value* begin = b_.CreateAdd(b_.CreateMul(block, e_.i64(std::int64_t{s_.threads} * s_.run)), thread);
+  Value* begin = b_.CreateAdd(b_.CreateMul(block, idx(std::int64_t{s_.threads} * s_.run)), thread);
   if (s_.run == 1) return emit_if(e_, b_.CreateICmpULT(begin, n), [&] { one(begin); });
-  Value* past = b_.CreateMul(b_.CreateAdd(block, e_.i64(1)), e_.i64(std::int64_t{s_.threads} * s_.run));
+  Value* past = b_.CreateMul(b_.CreateAdd(block, idx(1)), idx(std::int64_t{s_.threads} * s_.run));
   std::vector<Value*> none;
-  emit_loop(e_, begin, e_.call(Intrinsic::smin, past, n), e_.i64(s_.threads), none, one, "element");
+  emit_loop(e_, begin, e_.call(Intrinsic::smin, past, n), idx(s_.threads), none, one, "element");
 }
 
 // ---- which kernels there is code for
@@ -226,7 +235,7 @@ class GridLoop final : public GridKernel {
 GridKernelPtr compile_grid(const LoopKernel& k, const device::CodeTarget& target, bool guarded) {
   for (const kernels::BodyNode& n : k.body)
     if (why_no_code(n)) return nullptr;
-  device::ImagePtr image = compile_grid_module(kernels::canonical_text(k) + (guarded ? "guarded" : ""), target, [&](GridModule& m) {
+  device::ImagePtr image = compile_grid_module(kernels::canonical_text(k) + (guarded ? "guarded" : "") + (k.narrow ? "narrow" : ""), target, [&](GridModule& m) {
     kernels::verify(k);
     m.guarded = guarded;
     GridLoopEmitter(m, k).run();

@@ -20,6 +20,7 @@ class GridLoopEmitter {
         s_(grid_schedule(k)),
         vdim_(s_.vector_dim),
         rank_(static_cast<int>(k.extents.size())),
+        index_type_(k.narrow ? b_.getInt32Ty() : b_.getInt64Ty()),
         vbit_(vdim_ >= 0 ? 1u << vdim_ : 0) {}
   void run();
 
@@ -34,7 +35,7 @@ class GridLoopEmitter {
   struct Position {
     std::uint32_t dims = 0;              ///< loop dims whose index is known, or known by element
     std::vector<Value*> index;           ///< by dim
-    std::vector<Value*> address;         ///< by access: base + offset + entered dims (but the run's)
+    std::vector<Value*> offset;          ///< by access: elements that entered dims (but the run's) lead to; null: none
     std::vector<Val> vals;               ///< by node; empty: not computed here
     Value* first = nullptr;              ///< inside a run: index of its first element along the vector dim
     llvm::SmallVector<Value*, 8> masks;  ///< by element of a run: is it there? Empty: all are
@@ -49,9 +50,15 @@ class GridLoopEmitter {
   // -- arguments and positions (grid_loop.cc)
   // --------------------------------------------------------------------------
   void load_arguments();
+  // Indices, extents, strides and offsets are of index_type_: i32 where the kernel is narrow, otherwise i64.
+  Value* idx(std::int64_t v) { return llvm::ConstantInt::get(index_type_, static_cast<std::uint64_t>(v), true); }
+  Value* as_index(Value* v) { return b_.CreateSExtOrTrunc(v, index_type_); }
+  Value* position(Value* v) { return b_.CreateZExtOrTrunc(v, index_type_); }  ///< of an i32 that is not negative
   Value* number(int slot, Int baked) {
-    return slot < 0 ? e_.i64(baked.hint()) : e_.param(static_cast<std::size_t>(slot));
+    return slot < 0 ? idx(baked.hint()) : as_index(e_.param(static_cast<std::size_t>(slot)));
   }
+  /// offset + index * stride; null is 0.
+  Value* advance(Value* offset, Value* index, Value* stride);
   llvm::Type* element(std::size_t access) { return e_.memory_type(k_.buffers[k_.accesses[access].buffer].dtype); }
   Value* extent(int d) { return extents_[static_cast<std::size_t>(d)]; }
   Value* product(int from, int to);
@@ -115,16 +122,18 @@ class GridLoopEmitter {
   const kernels::ParamSlots slots_;
   const GridSchedule s_;
   const int vdim_, rank_;
+  llvm::Type* const index_type_;
   const std::uint32_t vbit_;
   Value* one_dim_ = nullptr;  // i1: see all_dims_are_one; null: no
   bool aligned_ = false;      // while the variant with wide accesses is emitted
   Value* writes_ = nullptr;   // i1: may this thread store? Null: it may
-  // Of a reduction: the units of the reduced space, how many members share them and which one this is (i64).
+  // Of a reduction: the units of the reduced space, how many members share them and which one this is.
   Value *units_ = nullptr, *team_log2_ = nullptr, *team_ = nullptr, *member_ = nullptr;
   Value* per_row_ = nullptr;  // Rows: runs along the vector dim
   Value *width_log2_ = nullptr, *scratch_ = nullptr;
   std::vector<Value*> extents_;
-  std::vector<std::vector<Value*>> strides_, gather_strides_, gather_extents_;  // by access
+  std::vector<Value*> base_;                                                    // by access: where its offsets count from
+  std::vector<std::vector<Value*>> strides_, gather_strides_, gather_extents_;  // by access; gather_extents_ are i64
   Position at_;
 };
 

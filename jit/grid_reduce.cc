@@ -20,7 +20,8 @@ constexpr std::int64_t kSumBlock = 64;
 struct CodeMath {
   using N = Value*;
   Emitter& e;
-  N number(std::int64_t v) const { return e.i64(v); }
+  llvm::Type* type;
+  N number(std::int64_t v) const { return llvm::ConstantInt::get(type, static_cast<std::uint64_t>(v), true); }
   N min(N a, N b) const { return e.call(Intrinsic::smin, a, b); }
   N max(N a, N b) const { return e.call(Intrinsic::smax, a, b); }
   N subtract(N a, N b) const { return e.b.CreateSub(a, b); }
@@ -28,7 +29,7 @@ struct CodeMath {
   N select_less(N a, N b, N yes, N no) const { return e.b.CreateSelect(e.b.CreateICmpSLT(a, b), yes, no); }
   N log2_ceil(N a) const {
     N zeros = e.b.CreateBinaryIntrinsic(Intrinsic::ctlz, e.b.CreateSub(max(a, number(1)), number(1)), e.b.getFalse());
-    return subtract(number(64), zeros);
+    return subtract(number(static_cast<std::int64_t>(type->getIntegerBitWidth())), zeros);
   }
 };
 
@@ -37,18 +38,19 @@ struct CodeMath {
 void GridLoopEmitter::rows() {
   scratch_ = e_.shared_array(b_.getInt64Ty(), kWarp);
   Value* kept = product(0, k_.n_kept);
-  per_row_ = e_.divide(b_.CreateAdd(extent(vdim_), e_.i64(s_.run - 1)), e_.i64(s_.run)).quotient;
+  per_row_ = e_.divide(b_.CreateAdd(extent(vdim_), idx(s_.run - 1)), idx(s_.run)).quotient;
   units_ = per_row_;
   for (int d = k_.n_kept; d < rank_; ++d)
     if (d != vdim_) units_ = b_.CreateMul(units_, extent(d));
-  team_log2_ = row_team_log2(CodeMath{e_}, s_, units_, kept);
-  team_ = b_.CreateShl(e_.i64(1), team_log2_);
-  Value* thread = b_.CreateAdd(b_.CreateMul(e_.index64(e_.block()), e_.i64(s_.threads)), e_.index64(e_.thread()));
-  member_ = b_.CreateAnd(thread, b_.CreateSub(team_, e_.i64(1)));
-  Value* row = b_.CreateLShr(thread, team_log2_);
+  team_log2_ = row_team_log2(CodeMath{e_, index_type_}, s_, units_, kept);
+  team_ = b_.CreateShl(idx(1), team_log2_);
+  Value* thread = position(e_.thread());
+  member_ = b_.CreateAnd(thread, b_.CreateSub(team_, idx(1)));
+  Value* row = b_.CreateAdd(b_.CreateMul(position(e_.block()), b_.CreateLShr(idx(s_.threads), team_log2_)),
+                            b_.CreateLShr(thread, team_log2_));
   // Teams beyond the end go along with the last row: all threads meet in shuffles and barriers.
   writes_ = b_.CreateICmpSLT(row, kept);
-  enter_flat(0, k_.n_kept, b_.CreateSelect(writes_, row, b_.CreateSub(kept, e_.i64(1))), nullptr);
+  enter_flat(0, k_.n_kept, b_.CreateSelect(writes_, row, b_.CreateSub(kept, idx(1))), nullptr);
   point();
 }
 
@@ -56,16 +58,16 @@ void GridLoopEmitter::columns() {
   scratch_ = e_.shared_array(b_.getInt64Ty(), static_cast<std::uint64_t>(s_.threads));
   Value* kept = product(0, k_.n_kept);
   units_ = product(k_.n_kept, rank_);
-  width_log2_ = column_width_log2(CodeMath{e_}, s_, units_, kept);
-  Value* thread = e_.index64(e_.thread());
-  Value* width = b_.CreateShl(e_.i64(1), width_log2_);
-  team_log2_ = b_.CreateSub(CodeMath{e_}.log2_ceil(e_.i64(s_.threads)), width_log2_);
-  team_ = b_.CreateShl(e_.i64(1), team_log2_);
+  width_log2_ = column_width_log2(CodeMath{e_, index_type_}, s_, units_, kept);
+  Value* thread = position(e_.thread());
+  Value* width = b_.CreateShl(idx(1), width_log2_);
+  team_log2_ = b_.CreateSub(CodeMath{e_, index_type_}.log2_ceil(idx(s_.threads)), width_log2_);
+  team_ = b_.CreateShl(idx(1), team_log2_);
   member_ = b_.CreateLShr(thread, width_log2_);
-  Value* column = b_.CreateAdd(b_.CreateShl(e_.index64(e_.block()), width_log2_),
-                               b_.CreateAnd(thread, b_.CreateSub(width, e_.i64(1))));
+  Value* column = b_.CreateAdd(b_.CreateShl(position(e_.block()), width_log2_),
+                               b_.CreateAnd(thread, b_.CreateSub(width, idx(1))));
   writes_ = b_.CreateICmpSLT(column, kept);
-  column = b_.CreateSelect(writes_, column, b_.CreateSub(kept, e_.i64(1)));
+  column = b_.CreateSelect(writes_, column, b_.CreateSub(kept, idx(1)));
   enter(vdim_, enter_flat(0, k_.n_kept, column, extent(vdim_)));
   point();
 }
@@ -78,7 +80,7 @@ void GridLoopEmitter::point() {
   if (!inside.empty()) {
     hoist(needed_by(k_, info_, inside, info_.max_depth), info_.max_depth);
     std::vector<Value*> none;
-    share(e_.i64(0), units_, 1, none, [&](std::vector<Value*>&) { store_all(inside); });
+    share(idx(0), units_, 1, none, [&](std::vector<Value*>&) { store_all(inside); });
   }
   if (here.empty()) return;
   for (std::uint32_t s : here) {
@@ -86,7 +88,7 @@ void GridLoopEmitter::point() {
     if (k_.body[s].b != ~0u) value(k_.body[s].b);
   }
   e_.barrier();  // what the first member overwrites, the others have loaded
-  writes_ = b_.CreateAnd(writes_, b_.CreateICmpEQ(member_, e_.i64(0)));
+  writes_ = b_.CreateAnd(writes_, b_.CreateICmpEQ(member_, idx(0)));
   store_all(here);
 }
 
@@ -95,7 +97,7 @@ void GridLoopEmitter::share(Value* begin, Value* end, int unroll, std::vector<Va
   auto at_unit = [&](Value* unit, std::vector<Value*>& now) {
     scope([&] {
       if (s_.kind == GridSchedule::Kind::Rows) {
-        enter_run(b_.CreateMul(enter_flat(k_.n_kept, rank_, unit, per_row_), e_.i64(s_.run)));
+        enter_run(b_.CreateMul(enter_flat(k_.n_kept, rank_, unit, per_row_), idx(s_.run)));
       } else {
         enter_flat(k_.n_kept, rank_, unit, nullptr);
       }
@@ -106,12 +108,12 @@ void GridLoopEmitter::share(Value* begin, Value* end, int unroll, std::vector<Va
   if (unroll > 1) {
     // Several units in one turn, in the same order: their loads do not wait for each other.
     carried.push_back(from);
-    Value* step = b_.CreateMul(team_, e_.i64(unroll));
+    Value* step = b_.CreateMul(team_, idx(unroll));
     emit_loop(
         e_, from, b_.CreateSub(end, b_.CreateSub(step, team_)), step, carried,
         [&](Value* unit) {
           carried.pop_back();
-          for (int u = 0; u < unroll; ++u) at_unit(b_.CreateAdd(unit, b_.CreateMul(team_, e_.i64(u))), carried);
+          for (int u = 0; u < unroll; ++u) at_unit(b_.CreateAdd(unit, b_.CreateMul(team_, idx(u))), carried);
           carried.push_back(b_.CreateAdd(unit, step));
         },
         "turn");
@@ -167,13 +169,13 @@ void GridLoopEmitter::reduce_stage(int stage) {
     }
   };
   if (std::any_of(reduces.begin(), reduces.end(), in_blocks)) {
-    Value* length = b_.CreateMul(team_, e_.i64(kSumBlock));
+    Value* length = b_.CreateMul(team_, idx(kSumBlock));
     emit_loop(
-        e_, e_.i64(0), units_, length, carried,
+        e_, idx(0), units_, length, carried,
         [&](Value* begin) { block(begin, e_.call(Intrinsic::smin, b_.CreateAdd(begin, length), units_), carried); },
         "block");
   } else {
-    block(e_.i64(0), units_, carried);
+    block(idx(0), units_, carried);
   }
   Value** at = carried.data();
   for (std::uint32_t r : reduces) {
@@ -203,13 +205,13 @@ Value* GridLoopEmitter::over_team(const BodyNode& n, Value* v) {
   };
   if (s_.kind == GridSchedule::Kind::Columns) {
     auto of_members = [&] {
-      put(v, e_.index64(e_.thread()));
+      put(v, position(e_.thread()));
       e_.barrier();
       Value* column =
-          b_.CreateAnd(e_.index64(e_.thread()), b_.CreateSub(b_.CreateShl(e_.i64(1), width_log2_), e_.i64(1)));
+          b_.CreateAnd(position(e_.thread()), b_.CreateSub(b_.CreateShl(idx(1), width_log2_), idx(1)));
       std::vector<Value*> acc{get(column)};
       emit_loop(
-          e_, e_.i64(1), team_, e_.i64(1), acc,
+          e_, idx(1), team_, idx(1), acc,
           [&](Value* m) {
             acc[0] = combine_into(e_, n, acc[0], get(b_.CreateAdd(b_.CreateShl(m, width_log2_), column)));
           },
@@ -217,11 +219,11 @@ Value* GridLoopEmitter::over_team(const BodyNode& n, Value* v) {
       e_.barrier();  // before the scratch is written again
       return acc;
     };
-    return e_.choose(b_.CreateICmpSGT(team_, e_.i64(1)), of_members, [&] { return std::vector<Value*>{v}; })[0];
+    return e_.choose(b_.CreateICmpSGT(team_, idx(1)), of_members, [&] { return std::vector<Value*>{v}; })[0];
   }
   std::vector<Value*> acc{v};
   emit_loop(
-      e_, e_.i64(0), e_.call(Intrinsic::smin, team_log2_, e_.i64(5)), e_.i64(1), acc,
+      e_, idx(0), e_.call(Intrinsic::smin, team_log2_, idx(5)), idx(1), acc,
       [&](Value* step) {
         Value* mask = b_.CreateShl(e_.i32(1), b_.CreateTrunc(step, b_.getInt32Ty()));
         acc[0] = e_.exchange(acc[0], mask, [&](Value* a, Value* c) { return combine_into(e_, n, a, c); });
@@ -237,7 +239,7 @@ Value* GridLoopEmitter::over_team(const BodyNode& n, Value* v) {
     e_.barrier();
     return std::vector<Value*>{sum};
   };
-  return e_.choose(b_.CreateICmpSGT(team_log2_, e_.i64(5)), over_warps, [&] { return std::vector<Value*>{v}; })[0];
+  return e_.choose(b_.CreateICmpSGT(team_log2_, idx(5)), over_warps, [&] { return std::vector<Value*>{v}; })[0];
 }
 
 }  // namespace reprise::jit

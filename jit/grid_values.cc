@@ -52,7 +52,9 @@ Value* GridLoopEmitter::compute(std::uint32_t i, int j) {
       return e_.cast(DType::Int64, n.dtype, e_.param(static_cast<std::size_t>(slots_.params[i])));
     case BodyNode::Kind::Index:
       return e_.cast(DType::Int64, n.dtype,
-                     in_run() && n.iimm == vdim_ ? element_index(j) : at_.index[static_cast<std::size_t>(n.iimm)]);
+                     b_.CreateSExt(in_run() && n.iimm == vdim_ ? element_index(j)
+                                                               : at_.index[static_cast<std::size_t>(n.iimm)],
+                                   b_.getInt64Ty()));
     case BodyNode::Kind::Op:
       return e_.op(n.op, n.dtype, k_.body[n.a].dtype, get(n.a), get(n.b), get(n.c));
     case BodyNode::Kind::Cast:
@@ -64,15 +66,15 @@ Value* GridLoopEmitter::compute(std::uint32_t i, int j) {
 
 /// Elements beyond the end stand at the first one: it can be accessed, and nothing is made of them.
 Value* GridLoopEmitter::element_index(int j) {
-  Value* at = j ? b_.CreateAdd(at_.first, e_.i64(j)) : at_.first;
+  Value* at = j ? b_.CreateAdd(at_.first, idx(j)) : at_.first;
   return j && !at_.masks.empty() ? b_.CreateSelect(at_.masks[static_cast<std::size_t>(j)], at, at_.first) : at;
 }
 
 Value* GridLoopEmitter::place(std::size_t access, int j) {
   const Access& a = k_.accesses[access];
-  Value* p = at_.address[access];
+  Value* offset = at_.offset[access];
   if (in_run() && !is_plain(a.strides[static_cast<std::size_t>(vdim_)], 0))
-    p = e_.at(element(access), p, b_.CreateMul(element_index(j), strides_[access][static_cast<std::size_t>(vdim_)]));
+    offset = advance(offset, element_index(j), strides_[access][static_cast<std::size_t>(vdim_)]);
   for (std::size_t g = 0; g < a.gathers.size(); ++g) {
     const std::uint32_t node = a.gathers[g].node;
     Value* index = e_.cast(k_.body[node].dtype, DType::Int64, operand(node, j));
@@ -80,9 +82,9 @@ Value* GridLoopEmitter::place(std::size_t access, int j) {
     index = b_.CreateSelect(b_.CreateICmpSLT(index, e_.i64(0)), wrapped, index);
     // A check beside this kernel reports what is out of range; here it must only not be followed.
     index = b_.CreateSelect(b_.CreateICmpULT(index, gather_extents_[access][g]), index, e_.i64(0));
-    p = e_.at(element(access), p, b_.CreateMul(index, gather_strides_[access][g]));
+    offset = advance(offset, as_index(index), gather_strides_[access][g]);
   }
-  return p;
+  return offset ? e_.at(element(access), base_[access], offset) : base_[access];
 }
 
 GridLoopEmitter::Val GridLoopEmitter::load(std::size_t access) {

@@ -9,6 +9,7 @@
 #include "kernels/attention.h"
 #include "kernels/fuse.h"
 #include "kernels/grid.h"
+#include "kernels/index_width.h"
 #include "kernels/launch.h"
 #include "kernels/lower_epilogue.h"
 #include "kernels/lower_gather.h"
@@ -139,7 +140,11 @@ Lowered lower(const Graph& g, std::string_view mode, LaunchStyle style) {
   out.buffers = std::move(plan.buffers);
   out.outputs = std::move(plan.outputs);
   if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
-  if (style == LaunchStyle::Grids) check_on_device(out);
+  if (style == LaunchStyle::Grids) {
+    check_on_device(out);
+    for (Launch& l : out.launches)
+      if (auto* loop = std::get_if<LoopLaunch>(&l.what)) loop->kernel.narrow = fits_in_32_bits(loop->kernel, l.loc);
+  }
   drop_unused_buffers(out);
   return out;
 }

@@ -23,13 +23,16 @@ TEST(RandomLoops, GiveWhatTheInterpreterGives) {
   const char* first = std::getenv("REPRISE_TEST_FIRST_SEED");
   int compared = 0;
   for (int s = first ? std::atoi(first) : 1, end = s + seeds; s < end; ++s) {
-    const LoopKernel k = random_loop(static_cast<std::uint32_t>(s));
+    LoopKernel k = random_loop(static_cast<std::uint32_t>(s));
     SCOPED_TRACE("seed " + std::to_string(s) + "\n" + kernels::print(k));
     kernels::verify(k);
     std::mt19937 rng(static_cast<std::uint32_t>(s));
     const Arrays arrays = make_arrays(k, rng, Values::Integers), expected = interpreted(k, arrays);
     set_thread_order(s % 3 == 0 ? "forward" : s % 3 == 1 ? "reverse" : "random", static_cast<std::uint64_t>(s));
-    EXPECT_EQ(difference(k, expected, run_on_device(k, arrays, s % 2), 0, 1), "");
+    for (const bool narrow : {false, true}) {
+      k.narrow = narrow;
+      EXPECT_EQ(difference(k, expected, run_on_device(k, arrays, s % 2), 0, 1), "") << (narrow ? "32" : "64") << " bits";
+    }
     ++compared;
     if (::testing::Test::HasFailure()) break;
   }
