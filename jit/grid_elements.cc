@@ -1,8 +1,4 @@
-// Copies, random numbers, and writes at computed indices.
-#include <cmath>
-#include <limits>
-
-#include "jit/emit_math.h"
+// Copies, and writes at computed indices.
 #include "jit/grid_kernels.h"
 
 namespace reprise::jit {
@@ -10,9 +6,6 @@ namespace reprise::jit {
 namespace {
 
 constexpr int kThreads = kernels::kElementThreads;
-
-V thread_of_grid(GridCode& g) { return g.block_id * kThreads + g.i64(g.tid); }
-V zero_extended(GridCode& g, V x) { return g.wrap(g.b.CreateZExt(x.v, g.b.getInt64Ty())); }
 
 /// out[at] += x, alone or together with other threads.
 void add_element(GridCode& g, DType t, V out, V at, V x, bool atomically) {
@@ -27,33 +20,6 @@ void add_element(GridCode& g, DType t, V out, V at, V x, bool atomically) {
 
 }  // namespace
 
-void emit_check_index(GridModule& module, const GridParams& params) {
-  constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
-  const DType t = static_cast<DType>(params[0]);
-  const int dims = static_cast<int>(params[2]), threads = static_cast<int>(params[3]);
-  GridCode g(module, {t, DType::Int64}, 5 + GridWalk::ints(dims, 1), threads);
-  V n = g.take(), extent = g.take(), number = g.take(), first = g.take(), index = g.at(t, g.pointer(0), g.take());
-  V record = g.pointer(1);
-  GridWalk walk(g, dims, 1);
-  V least = params[1] ? -extent : g.i64(0);
-  auto value_at = [&](V i) { return g.convert(t, DType::Int64, g.read(t, index, walk.offsets(i)[0])); };
-  Var found = g.var(g.i64(kNone));
-  g.loop(g.i64(g.tid), n, threads, [&](V i) {
-    V value = value_at(i);
-    found = g.select((value < least) | (value >= extent), g.min(found, i), found);
-  });
-  auto less = [&](llvm::Value* a, llvm::Value* c) { return g.call(llvm::Intrinsic::smin, a, c); };
-  V place = g.wrap(g.block_reduce(V(found).v, g.i64(kNone).v, less, threads));
-  g.when(g.tid == 0, [&] {
-    auto note = [&](V who, V where, V what) {
-      g.write(DType::Int64, record, 1, where), g.write(DType::Int64, record, 2, what), g.write(DType::Int64, record, 0, who);
-    };
-    g.when(first != 0, [&] { note(0, 0, 0); });
-    g.when((place != kNone) & (g.read(DType::Int64, record, 0) == 0), [&] { note(number, place, value_at(place)); });
-  });
-  g.finish();
-}
-
 void emit_copy(GridModule& module, const GridParams& params) {
   const DType t = static_cast<DType>(params[0]);
   const int dims = static_cast<int>(params[1]);
@@ -64,69 +30,6 @@ void emit_copy(GridModule& module, const GridParams& params) {
   g.when(i < n, [&] {
     Vs at = walk.offsets(i);
     g.write(t, to, at[1], g.read(t, from, at[0]));
-  });
-  g.finish();
-}
-
-namespace {
-
-/// Philox4x32-10 (kernels/philox.h), stream 0: its first two words.
-std::pair<V, V> philox(GridCode& g, V seed, V counter) {
-  V c0 = g.i32(counter), c1 = g.i32(counter >> 32), c2 = g.i32(0), c3 = g.i32(0), k0 = g.i32(seed),
-    k1 = g.i32(seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    V p0 = zero_extended(g, c0) * std::int64_t{0xD2511F53}, p1 = zero_extended(g, c2) * std::int64_t{0xCD9E8D57};
-    V n0 = g.i32(p1 >> 32) ^ c1 ^ k0, n2 = g.i32(p0 >> 32) ^ c3 ^ k1;
-    c1 = g.i32(p1), c3 = g.i32(p0), c0 = n0, c2 = n2;
-    k0 = k0 + std::int64_t{0x9E3779B9}, k1 = k1 + std::int64_t{0xBB67AE85};
-  }
-  return {c0, c1};
-}
-
-V unsigned_to_double(GridCode& g, V x) { return g.wrap(g.b.CreateUIToFP(x.v, g.b.getDoubleTy())); }
-
-/// cos(2 pi * w / 2^32) in Float64, by the series at the nearest quarter turn: error below 1e-12.
-V cosine_of_turns(GridCode& g, V w) {
-  V quarter = (w + (std::int64_t{1} << 29)) >> 30, rest = w - (quarter << 30);  // rest: signed, an eighth turn at most
-  V x = g.wrap(g.b.CreateSIToFP(rest.v, g.b.getDoubleTy())) * (6.283185307179586477 / 4294967296.0), z = x * x;
-  auto series = [&](std::initializer_list<double> c) {
-    V r = g.constant(DType::Float64, 0);
-    for (double k : c) r = g.multiply_add(r, z, g.constant(DType::Float64, k));
-    return r;
-  };
-  V sine = x * series({-1.0 / 1307674368000, 1.0 / 6227020800, -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120,
-                       -1.0 / 6, 1});
-  V cosine = series({1.0 / 20922789888000, -1.0 / 87178291200, 1.0 / 479001600, -1.0 / 3628800, 1.0 / 40320, -1.0 / 720,
-                     1.0 / 24, -1.0 / 2, 1});
-  V y = g.select((quarter & 1) == 1, sine, cosine);
-  V negative = ((quarter + 1) & 2) == 2;  // the second and third quarters
-  return g.select(negative, -y, y);
-}
-
-int precision(DType t) { return t == DType::Float64 ? 53 : t == DType::Float16 ? 11 : t == DType::BFloat16 ? 8 : 24; }
-
-}  // namespace
-
-void emit_random(GridModule& module, const GridParams& params) {
-  const DType t = static_cast<DType>(params[0]);
-  const int dims = static_cast<int>(params[2]);
-  GridCode g(module, {DType::Int64, t}, 2 + GridWalk::ints(dims, 1), kThreads);
-  V n = g.take(), out = g.at(t, g.pointer(1), g.take());
-  GridWalk walk(g, dims, 1);
-  V i = thread_of_grid(g);
-  g.when(i < n, [&] {
-    V seed = g.read(DType::Int64, g.pointer(0), 0), offset = g.read(DType::Int64, g.pointer(0), 1);
-    auto [w0, w1] = philox(g, seed, offset + i);
-    V x;
-    if (params[1]) {
-      V u = (unsigned_to_double(g, w0) + 1.0) * 0x1p-32;
-      V log = g.wrap(MathEmitter(g).log2_wide(u.v)) * 0.6931471805599453094;
-      x = g.wrap(g.call(llvm::Intrinsic::sqrt, (log * -2.0).v)) * cosine_of_turns(g, w1);
-    } else {
-      V word = (zero_extended(g, w0) << 32) | zero_extended(g, w1);
-      x = unsigned_to_double(g, word >> (64 - precision(t))) * std::ldexp(1.0, -precision(t));
-    }
-    g.write(t, out, walk.offsets(i)[0], g.convert(DType::Float64, t, x));
   });
   g.finish();
 }

@@ -24,8 +24,11 @@ constexpr Kind kKinds[] = {
     {kernels::kGridCumsum, emit_cumsum},
     {kernels::kGridOrder, emit_order},
     {kernels::kGridCheckIndex, emit_check_index},
+    {kernels::kGridCheckWeights, emit_check_weights},
     {kernels::kGridCopy, emit_copy},
     {kernels::kGridRandom, emit_random},
+    {kernels::kGridArrivals, emit_arrivals},
+    {kernels::kGridDraw, emit_draw},
     {kernels::kGridScatter, emit_scatter},
     {kernels::kGridIndexOffsets, emit_index_offsets},
     {kernels::kGridIndexLast, emit_index_last},
@@ -44,6 +47,8 @@ Vs GridWalk::offsets(V index) const {
   }
   return r;
 }
+
+V thread_of_grid(GridCode& g) { return g.block_id * kernels::kElementThreads + g.i64(g.tid); }
 
 V order_key(GridCode& g, DType t, const V& x) {
   if (!is_floating(t)) return item_size(t) == 8 ? x : g.convert(t, DType::Int32, x);

@@ -18,8 +18,11 @@ void emit_arg_reduce(GridModule&, const GridParams&);
 void emit_cumsum(GridModule&, const GridParams&);
 void emit_order(GridModule&, const GridParams&);
 void emit_check_index(GridModule&, const GridParams&);
+void emit_check_weights(GridModule&, const GridParams&);
 void emit_copy(GridModule&, const GridParams&);
 void emit_random(GridModule&, const GridParams&);
+void emit_arrivals(GridModule&, const GridParams&);
+void emit_draw(GridModule&, const GridParams&);
 void emit_scatter(GridModule&, const GridParams&);
 void emit_index_offsets(GridModule&, const GridParams&);
 void emit_index_last(GridModule&, const GridParams&);
@@ -42,6 +45,9 @@ struct GridWalk {
   Vs sizes;
   std::vector<Vs> strides;
 };
+
+/// Number of this thread in a grid of blocks of kElementThreads (i64).
+V thread_of_grid(GridCode&);
 
 /// An integer that orders as elements do, as a signed number; NaN is the greatest. 32 bits, or 64 for types of 64.
 V order_key(GridCode&, DType, const V& element);

@@ -14,6 +14,7 @@ GridLaunches kernels_of(const GridContext& cx, std::vector<Launch>& before) {
       return grid_attention(cx);
     default:
       if (GridLaunches l = grid_rows(cx)) return l;
+      if (cx.node.op == graph::OpId::multinomial) return grid_multinomial(cx, before);
       return grid_elements(cx, before);
   }
 }

@@ -20,8 +20,12 @@ struct GridContext {
 };
 std::optional<std::vector<Launch>> grid_launches(const GridContext&);
 
-/// Makes the checks of index values kernels of the device, so that no step of the host stands in their places. They note the
-/// first fault in a record (kGridCheckIndex), which the host reads when the replay is over. Until then the work goes on, but
+/// Moves steps of the host that read nothing (they write a generator's state) before all others: what follows them is one
+/// graph then.
+void host_writes_first(Lowered&);
+
+/// Makes the checks of values kernels of the device, so that no step of the host stands in their places. They note the
+/// first fault in a record (kFaultRecord), which the host reads when the replay is over. Until then the work goes on, but
 /// launches that would write an argument, or at the indices, are guarded: after a fault they do nothing. (Reads at bad
 /// indices are made at good ones: jit/grid_values.cc.) Launches must be complete.
 void check_on_device(Lowered&);

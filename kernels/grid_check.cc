@@ -1,4 +1,4 @@
-// Checks of index values as kernels of the device.
+// Checks of values as kernels of the device.
 #include "kernels/grid_lower.h"
 #include "kernels/lower_native.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 device::Dim3 one_block(const std::int64_t*) { return grid_of(1); }
 
-GridLaunch check_kernel(const NativeLaunch& check, std::uint32_t record, std::int64_t number, bool first) {
+GridLaunch indices_kernel(const NativeLaunch& check, std::uint32_t record, std::int64_t number, bool first) {
   const Operand& index = check.operands[0];
   GridWalkDims walk(index.layout.sizes, {index.layout.strides}, (1u << index.layout.sizes.size()) - 1);
   const Int extent = check.ints[0], wraps = check.ints[2], n = walk.count();
@@ -19,6 +19,16 @@ GridLaunch check_kernel(const NativeLaunch& check, std::uint32_t record, std::in
   l.ints({n, extent, number, first ? 1 : 0, index.layout.offset});
   walk.add_to(l);
   return std::move(l.launch);
+}
+
+GridLaunch weights_kernel(const NativeLaunch& check, std::uint32_t record, std::int64_t number, bool first) {
+  const Operand& weights = check.operands[0];
+  const Layout& l = weights.layout;
+  const bool rows = l.dim() == 2;
+  GridLaunchBuilder b(kGridCheckWeights, {static_cast<std::int64_t>(weights.dtype)}, one_block);
+  b.buffer(weights.buffer).buffer(record, true);
+  b.ints({rows ? l.sizes[0] : Int(1), l.sizes.back(), check.ints[0], number, first ? 1 : 0, l.offset, rows ? l.strides[0] : Int(0), l.strides.back()});
+  return std::move(b.launch);
 }
 
 bool writes_input(const Lowered& l, const Launch& launch) {
@@ -38,15 +48,16 @@ void check_on_device(Lowered& l) {
   std::optional<std::uint32_t> record;
   for (std::size_t i = 0; i < l.launches.size(); ++i) {
     Launch& launch = l.launches[i];
-    if (is_index_check(launch)) {
+    if (std::optional<ValueCheck> check = value_check(launch)) {
       const bool first = !record;
       if (first) {
         record = static_cast<std::uint32_t>(l.buffers.size());
         l.buffers.push_back({Buffer::Kind::Temp, 0, DType::Int64, kFaultRecord * 8});
       }
-      const NativeLaunch check = std::get<NativeLaunch>(launch.what);
-      launch.check = {static_cast<int>(check.ints[1].hint()), check.ints[0], check.operands[0].layout.sizes};
-      launch.what = check_kernel(check, *record, static_cast<std::int64_t>(i) + 1, first);
+      const NativeLaunch host = std::get<NativeLaunch>(launch.what);
+      const auto kernel = check->of == ValueCheck::Of::Indices ? indices_kernel : weights_kernel;
+      launch.what = kernel(host, *record, static_cast<std::int64_t>(i) + 1, first);
+      launch.check = std::move(check);
     } else if (record && !std::holds_alternative<NativeLaunch>(launch.what) && (writes_input(l, launch) || writes_at_indices(launch))) {
       launch.guard = record;
     }

@@ -1,4 +1,5 @@
 // Random numbers, and writes at computed indices: scatter, scatter_add, index_put.
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/grid_lower.h"
@@ -47,14 +48,7 @@ GridLaunches random(const GridContext& cx, std::vector<Launch>& before) {
   const Operand& out = cx.operands.back();
   bool normal = cx.node.op == OpId::randn;
   if (normal && out.dtype == DType::Float64) return std::nullopt;
-  Operand state{cx.scratch(DType::Int64, 16), DType::Int64, {{2}, {1}, 0}, true};
-  NativeLaunch seed;
-  seed.fn = write_state;
-  seed.operands = {state};
-  seed.ints = {std::get<Int>(cx.node.args[3]), std::get<Int>(cx.node.args[4])};
-  seed.n_results = 1;
-  before.push_back({std::move(seed), "random_state", cx.node.loc, false, {}});
-
+  Operand state = random_state(cx, std::get<Int>(cx.node.args[3]), std::get<Int>(cx.node.args[4]), before);
   GridWalkDims walk(out.layout.sizes, {out.layout.strides}, all_dims(out.layout.sizes.size()));
   GridLaunchBuilder l(kGridRandom, {number_of(out.dtype), normal ? 1 : 0, walk.dims()}, grid_of_first);
   l.buffer(state.buffer).buffer(out.buffer, true);
@@ -206,6 +200,24 @@ GridLaunches index_put(const GridContext& cx, std::vector<Launch>& before) {
 }
 
 }  // namespace
+
+void host_writes_first(Lowered& l) {
+  std::stable_partition(l.launches.begin(), l.launches.end(), [](const Launch& launch) {
+    const auto* native = std::get_if<NativeLaunch>(&launch.what);
+    return native && native->fn == write_state;
+  });
+}
+
+Operand random_state(const GridContext& cx, Int seed, Int offset, std::vector<Launch>& before) {
+  Operand state{cx.scratch(DType::Int64, 16), DType::Int64, {{2}, {1}, 0}, true};
+  NativeLaunch write;
+  write.fn = write_state;
+  write.operands = {state};
+  write.ints = {seed, offset};
+  write.n_results = 1;
+  before.push_back({std::move(write), "random_state", cx.node.loc, false, {}});
+  return state;
+}
 
 GridLaunches grid_elements(const GridContext& cx, std::vector<Launch>& before) {
   switch (cx.node.op) {

@@ -121,6 +121,14 @@ inline constexpr const char* kGridCheckIndex = "check_index";
 inline constexpr std::int64_t kFaultRecord = 3;  ///< elements of the record
 inline constexpr std::int64_t kCheckThreads = 1024, kCheckFewThreads = 64;
 
+/// Can `wanted` categories be drawn by the weights of each row? They must be finite, not negative, and so many positive.
+/// One block of kCheckThreads.
+/// params: dtype.
+/// buffers: weights, record (Int64): number of the check or 0; row * n + place of the first bad weight, and its bits as
+/// a double; or -1 - row of too few, and how many are positive.
+/// ints: rows, n, wanted, number, first, offset of weights, steps of rows and along n.
+inline constexpr const char* kGridCheckWeights = "check_weights";
+
 /// y = x.
 /// params: dtype, dims.
 /// buffers: x, y.
@@ -132,6 +140,20 @@ inline constexpr const char* kGridCopy = "copy";
 /// buffers: state (Int64: seed, offset), out.
 /// ints: n, offset of out; walk (out).
 inline constexpr const char* kGridRandom = "random";
+
+/// Draws by weights, as kernels/reference/order.cc makes them. "draw": with replacement, or single ones, by the running
+/// sums of the weights: [rows, n], dense.
+/// params: dtype.
+/// buffers: state, weights, running (Float64), out (Int64).
+/// ints: rows, n, samples, single (1: nothing to do for several samples), offset of weights, their steps of rows and
+/// along n; the same of out.
+inline constexpr const char* kGridDraw = "draw";
+/// "arrivals": the time at which each category comes, if they come at random, in the mean as often as they weigh: the
+/// first ones are drawn without replacement. Infinite for a weight of 0. One sample: nothing to do.
+/// params: dtype.
+/// buffers: state, weights, times (Float64): [rows, n], dense.
+/// ints: rows, n, samples, offset of weights, their steps of rows and along n.
+inline constexpr const char* kGridArrivals = "arrivals";
 
 /// out[.., index[.., i, ..], ..] = src[.., i, ..] along one dim. Of equal indices the last one's element stays.
 /// params: dtype, dtype of index, mode, dims of lines.

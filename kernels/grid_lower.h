@@ -14,6 +14,16 @@ GridLaunches grid_matmul(const GridContext&);
 GridLaunches grid_attention(const GridContext&);
 GridLaunches grid_rows(const GridContext&);
 GridLaunches grid_elements(const GridContext&, std::vector<Launch>& before);
+GridLaunches grid_multinomial(const GridContext&, std::vector<Launch>& before);
+
+// Launches that several of them are made of.
+/// Running sums of x along `dim`.
+GridLaunch cumsum_launch(const Operand& x, const Operand& out, int dim);
+/// The first k along `dim` in order; k = 0: nothing to do.
+GridLaunch order_launch(const GridContext&, const Operand& x, const Operand& values, const Operand& places, int dim, Int k,
+                        bool descending);
+/// Where kernels of random numbers find seed and offset: a step of the host writes them.
+Operand random_state(const GridContext&, Int seed, Int offset, std::vector<Launch>& before);
 
 /// Collects a launch's buffers; ints follow in the order that kernels/grid_kernels.h gives.
 struct GridLaunchBuilder {

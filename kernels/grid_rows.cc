@@ -71,24 +71,35 @@ GridLaunches arg_reduce(const GridContext& cx) {
 }
 
 GridLaunches cumsum(const GridContext& cx) {
-  const Operand &in = cx.operands[0], &result = cx.operands[1];
+  const Operand &x = cx.operands[0], &out = cx.operands[1];
+  return std::vector<GridLaunch>{cumsum_launch(x, out, dim_of(cx.node.args[1], at_least_1d(x.layout).dim()))};
+}
+
+GridLaunches order(const GridContext& cx, const graph::NodeArg& dim_arg, bool descending) {
+  const Operand &x = cx.operands[0], &values = cx.operands[1];
+  const int dim = dim_of(dim_arg, at_least_1d(x.layout).dim());
+  return std::vector<GridLaunch>{
+      order_launch(cx, x, values, cx.operands[2], dim, at_least_1d(values.layout).sizes[dim], descending)};
+}
+
+}  // namespace
+
+GridLaunch cumsum_launch(const Operand& in, const Operand& result, int dim) {
   Layout x = at_least_1d(in.layout), out = at_least_1d(result.layout);
-  int dim = dim_of(cx.node.args[1], x.dim());
   GridWalkDims rows(x.sizes, {x.strides, out.strides}, all_dims(x.dim()) & ~(1u << dim));
   GridLaunchBuilder l(kGridCumsum, {number_of(in.dtype), number_of(result.dtype), rows.dims()},
                       [](const std::int64_t* i) { return grid_of(i[1] == 0 ? 0 : i[0]); });
   l.buffer(in.buffer).buffer(result.buffer, true);
   l.ints({rows.count(), x.sizes[dim], x.offset, out.offset, x.strides[dim], out.strides[dim]});
   rows.add_to(l);
-  return std::vector<GridLaunch>{std::move(l.launch)};
+  return std::move(l.launch);
 }
 
-GridLaunches order(const GridContext& cx, const graph::NodeArg& dim_arg, bool descending) {
-  const Operand &in = cx.operands[0], &v = cx.operands[1], &p = cx.operands[2];
+GridLaunch order_launch(const GridContext& cx, const Operand& in, const Operand& v, const Operand& p, int dim, Int k,
+                        bool descending) {
   Layout x = at_least_1d(in.layout), values = at_least_1d(v.layout), places = at_least_1d(p.layout);
-  int dim = dim_of(dim_arg, x.dim());
   GridWalkDims rows(x.sizes, {x.strides, values.strides, places.strides}, all_dims(x.dim()) & ~(1u << dim));
-  Int n = x.sizes[dim], k = values.sizes[dim];
+  Int n = x.sizes[dim];
   bool wide = order_is_wide(in.dtype);
   bool shared = !wide && (known_at_most(n, kOrderShared) || known_at_most(k, kOrderShared));
   Int room = shared ? Int(0) : Int::max(k, Int::min(n, kOrderShared)), all = Int::max(1, rows.count() * room * 2);
@@ -100,10 +111,8 @@ GridLaunches order(const GridContext& cx, const graph::NodeArg& dim_arg, bool de
   l.ints({rows.count(), n, k, room, x.offset, values.offset, places.offset, x.strides[dim], values.strides[dim],
           places.strides[dim]});
   rows.add_to(l);
-  return std::vector<GridLaunch>{std::move(l.launch)};
+  return std::move(l.launch);
 }
-
-}  // namespace
 
 GridLaunches grid_rows(const GridContext& cx) {
   auto flag = [&](std::size_t i) { return std::get<bool>(cx.node.args[i]); };

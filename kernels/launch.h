@@ -119,11 +119,15 @@ struct GridLaunch {
   std::optional<device::ProductOf<Int>> product{};
   bool alternative = false;             ///< computes what the launch before does, for other sizes
 };
-/// What a check of index values on a device knows for its message: the values must be within [0, extent) of `dim`.
-struct IndexCheck {
+/// A check of values on a device, as far as its message needs it (check_fault).
+struct ValueCheck {
+  enum class Of : std::uint8_t {
+    Indices,                            ///< they must be within [0, extent), the size of `dim`
+    Weights,                            ///< [n] or [rows, n]: `extent` categories must be there to draw in each row
+  } of = Of::Indices;
   int dim = 0;
   Int extent = 0;
-  Ints sizes;                           ///< of the tensor of indices
+  Ints sizes;                           ///< of the tensor of values
 };
 struct Launch {
   std::variant<LoopLaunch, NativeLaunch, GridLaunch> what;
@@ -132,7 +136,7 @@ struct Launch {
   bool may_fail = false;
   std::vector<std::uint32_t> nodes;     ///< graph nodes it computes, for explain()
   std::string op{};                     ///< the operator that a fault's Error names; empty: `name`
-  std::optional<IndexCheck> check{};    ///< it is such a check on a device (check_on_device)
+  std::optional<ValueCheck> check{};    ///< it is such a check on a device (check_on_device)
   std::optional<std::uint32_t> guard{}; ///< the buffer of the record of faults: on a device, nothing is done after one
 };
 

@@ -141,6 +141,7 @@ Lowered lower(const Graph& g, std::string_view mode, LaunchStyle style) {
   out.outputs = std::move(plan.outputs);
   if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
   if (style == LaunchStyle::Grids) {
+    host_writes_first(out);
     check_on_device(out);
     for (Launch& l : out.launches)
       if (auto* loop = std::get_if<LoopLaunch>(&l.what)) loop->kernel.narrow = fits_in_32_bits(loop->kernel, l.loc);

@@ -1,6 +1,9 @@
 #include "kernels/lower_native.h"
 
+#include <bit>
 #include <cstring>
+
+#include "kernels/reference/weights.h"
 
 namespace reprise::kernels {
 namespace {
@@ -45,6 +48,13 @@ void copy_kernel(const NativeArgs& a) {
   }
 }
 
+std::string index_fault(std::int64_t value, std::int64_t position, std::span<const std::int64_t> sizes, std::int64_t extent, std::int64_t dim) {
+  std::string at;
+  for (std::size_t d = sizes.size(); d-- > 0; position /= sizes[d]) at = std::to_string(position % sizes[d]) + (at.empty() ? "" : ", ") + at;
+  return "index " + std::to_string(value) + " at position [" + at + "] is out of range for dimension " + std::to_string(dim) + " of size " +
+         std::to_string(extent);
+}
+
 template <class T>
 void check_as(const NativeArgs& a) {
   const TensorView& t = a.tensors[0];
@@ -69,18 +79,29 @@ void check_index_kernel(const NativeArgs& a) {
   }
 }
 
-}  // namespace
-
-bool is_index_check(const Launch& l) {
-  const auto* native = std::get_if<NativeLaunch>(&l.what);
-  return native && native->fn == check_index_kernel;
+void check_weights_kernel(const NativeArgs& a) {
+  std::string why = refuse_weights(a.tensors[0], a.integer(1));
+  if (!why.empty()) *a.fault = {true, ErrorCode::InvalidArgument, std::move(why)};
 }
 
-std::string index_fault(std::int64_t value, std::int64_t position, std::span<const std::int64_t> sizes, std::int64_t extent, std::int64_t dim) {
-  std::string at;
-  for (std::size_t d = sizes.size(); d-- > 0; position /= sizes[d]) at = std::to_string(position % sizes[d]) + (at.empty() ? "" : ", ") + at;
-  return "index " + std::to_string(value) + " at position [" + at + "] is out of range for dimension " + std::to_string(dim) + " of size " +
-         std::to_string(extent);
+}  // namespace
+
+std::optional<ValueCheck> value_check(const Launch& l) {
+  const auto* native = std::get_if<NativeLaunch>(&l.what);
+  if (!native) return std::nullopt;
+  const Ints& sizes = native->operands[0].layout.sizes;
+  if (native->fn == check_index_kernel)
+    return ValueCheck{ValueCheck::Of::Indices, static_cast<int>(native->ints[1].hint()), native->ints[0], sizes};
+  if (native->fn == check_weights_kernel) return ValueCheck{ValueCheck::Of::Weights, 0, native->ints[0], sizes};
+  return std::nullopt;
+}
+
+KernelFault check_fault(ValueCheck::Of of, std::int64_t place, std::int64_t value, std::span<const std::int64_t> sizes,
+                        std::int64_t extent, std::int64_t dim) {
+  if (of == ValueCheck::Of::Indices) return {true, ErrorCode::IndexOutOfRange, index_fault(value, place, sizes, extent, dim)};
+  const std::int64_t n = sizes.back();
+  return {true, ErrorCode::InvalidArgument,
+          place < 0 ? few_weights_fault(value, extent, -1 - place) : weight_fault(std::bit_cast<double>(value), place % n, place / n)};
 }
 
 Launch copy_launch(Operand from, Operand to, std::string name, SourceLoc loc) {
@@ -100,6 +121,16 @@ Launch check_index_launch(Operand index, Int extent, int dim, bool wraps, Source
   n.operands = {std::move(index)};
   n.args = {{NativeArg::Kind::Tensor, 0, 1}, {NativeArg::Kind::Int, 0, 1}, {NativeArg::Kind::Int, 1, 1}, {NativeArg::Kind::Bool, 2, 1}};
   n.ints = {extent, dim, wraps ? 1 : 0};
+  n.first_result = 1;
+  return {std::move(n), std::move(name), loc, true, {}};
+}
+
+Launch check_weights_launch(Operand weights, Int wanted, SourceLoc loc, std::string name) {
+  NativeLaunch n;
+  n.fn = check_weights_kernel;
+  n.operands = {std::move(weights)};
+  n.args = {{NativeArg::Kind::Tensor, 0, 1}, {NativeArg::Kind::Int, 0, 1}};
+  n.ints = {wanted};
   n.first_result = 1;
   return {std::move(n), std::move(name), loc, true, {}};
 }

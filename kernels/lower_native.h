@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,8 +16,14 @@ Launch copy_launch(Operand from, Operand to, std::string name, SourceLoc loc);
 /// operands: an integer tensor. Fails unless every value is within [0, extent), the size of dimension `dim` (or, when
 /// negative values wrap, [-extent, extent)). Writes nothing.
 Launch check_index_launch(Operand index, Int extent, int dim, bool wraps, SourceLoc loc, std::string name);
-bool is_index_check(const Launch&);
-/// What its fault says. `position`: of the value among the indices, counted row by row; `sizes`: of the indices.
-std::string index_fault(std::int64_t value, std::int64_t position, std::span<const std::int64_t> sizes, std::int64_t extent, std::int64_t dim);
+/// operands: weights, [n] or [rows, n]. Fails unless `wanted` categories can be drawn from each row. Writes nothing.
+Launch check_weights_launch(Operand weights, Int wanted, SourceLoc loc, std::string name);
+/// What such a launch checks; null when it is neither of them.
+std::optional<ValueCheck> value_check(const Launch&);
+
+/// What a fault says. `place`, `value`: as the kernels of kernels/grid_kernels.h note them; `sizes`: of the checked
+/// tensor.
+KernelFault check_fault(ValueCheck::Of, std::int64_t place, std::int64_t value, std::span<const std::int64_t> sizes,
+                        std::int64_t extent, std::int64_t dim);
 
 }  // namespace reprise::kernels

@@ -179,9 +179,9 @@ void DeviceReplay::build(const std::int64_t* slots, const std::vector<std::int64
   finish(static_cast<std::uint32_t>(p.steps.size()));
 }
 
-void DeviceReplay::throw_fault(const Program::GridStep& step, const std::string& message) const {
+void DeviceReplay::throw_fault(const Program::GridStep& step, const kernels::KernelFault& fault) const {
   const kernels::Launch& launch = program_.lowered.launches[step.launch];
-  throw Error(ErrorCode::IndexOutOfRange, launch.op.empty() ? launch.name : launch.op, message, launch.loc);
+  throw Error(fault.code, launch.op.empty() ? launch.name : launch.op, fault.message, launch.loc);
 }
 
 void DeviceReplay::read_faults(void* const* base, const std::int64_t* slots, device::Stream& stream) const {
@@ -193,7 +193,8 @@ void DeviceReplay::read_faults(void* const* base, const std::int64_t* slots, dev
     if (step.launch + 1 != static_cast<std::uint64_t>(record[0])) continue;
     std::vector<std::int64_t> sizes;
     for (Slot size : step.check->sizes) sizes.push_back(slots[size]);
-    throw_fault(step, kernels::index_fault(record[2], record[1], sizes, slots[step.check->extent], p.lowered.launches[step.launch].check->dim));
+    const kernels::ValueCheck& check = *p.lowered.launches[step.launch].check;
+    throw_fault(step, kernels::check_fault(check.of, record[1], record[2], sizes, slots[step.check->extent], check.dim));
   }
   fail(ErrorCode::Internal, "replay", {}, "the record of faults names check ", record[0], ", which there is not");
 }
@@ -248,7 +249,7 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
   prepare(cells, slots, temp_offset);
   if (sure_fault_ >= 0) {
     const Program::GridStep& step = program_.grids[program_.steps[static_cast<std::size_t>(sure_fault_)].index];
-    throw_fault(step, "there are indices into dimension " + std::to_string(program_.lowered.launches[step.launch].check->dim) + ", which is of size 0");
+    throw_fault(step, {true, ErrorCode::IndexOutOfRange, "there are indices into dimension " + std::to_string(program_.lowered.launches[step.launch].check->dim) + ", which is of size 0"});
   }
   bool unread = false;  // what checks have noted
   for (Segment& s : segments_) {

@@ -14,7 +14,7 @@ namespace reprise::runtime {
 /// made once for these sizes with the dependencies that the steps really have; a step that only the host can run stands
 /// between two of them: what it touches is copied to the host, computed, and copied back. What may fail stands before every
 /// write to an argument, so that its exception leaves arguments as they were: a step of the host throws at its place; a check
-/// of index values is a kernel, whose note keeps guarded kernels from writing and is read at the end (kernels/grid.h).
+/// of values is a kernel, whose note keeps guarded kernels from writing and is read at the end (kernels/grid.h).
 ///
 /// One replay at a time; the device orders runs of one executable graph by itself.
 class DeviceReplay {
@@ -28,7 +28,7 @@ class DeviceReplay {
 
   /// base: by buffer, addresses on the device, and behind them that of the workspace, a multiple of kWorkspaceAlignment; inputs
   /// on the host have theirs there. Queues the work on the calling
-  /// thread's current stream and returns; waits only for steps of the host, and where index values are checked.
+  /// thread's current stream and returns; waits only for steps of the host, and where values are checked.
   void run(void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset);
 
   static constexpr std::int64_t kWorkspaceAlignment = 256;
@@ -38,11 +38,11 @@ class DeviceReplay {
   struct Segment {
     std::unique_ptr<device::GraphExec> exec;  ///< null: a step of the host
     std::uint32_t first = 0, last = 0;        ///< steps [first, last)
-    bool checks = false;                      ///< index values are checked in it
+    bool checks = false;                      ///< values are checked in it
   };
   /// Waits for what is queued; throws the fault that a check noted.
   void read_faults(void* const* base, const std::int64_t* slots, device::Stream&) const;
-  [[noreturn]] void throw_fault(const Program::GridStep&, const std::string& message) const;
+  [[noreturn]] void throw_fault(const Program::GridStep&, const kernels::KernelFault&) const;
   void prepare(void* const* cells, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset);
   void build(const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse);
   void run_on_host(const Program::Step&, const std::vector<Program::Use>&, void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params,

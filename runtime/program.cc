@@ -60,7 +60,7 @@ class Builder {
     step.image = jit::compile_grid(g.code, target_, guard_of(launch).has_value());
     step.buffers = g.buffers;
     for (Int i : g.ints) step.params.push_back(slot(i));
-    if (const std::optional<kernels::IndexCheck>& check = p_.lowered.launches[launch].check)
+    if (const std::optional<kernels::ValueCheck>& check = p_.lowered.launches[launch].check)
       step.check = {slot(numel(check->sizes)), slot(check->extent), slots(check->sizes)};
     // A library's kernel knows nothing of guards.
     if (g.product && !guard_of(launch)) step.product = g.product->map<Slot>([&](Int i) { return slot(i); });

@@ -65,10 +65,10 @@ struct Program {
     std::vector<std::uint32_t> buffers;            ///< of a guarded one the last is the record of faults
     std::vector<Slot> params;
     struct Check {
-      Slot n, extent;                              ///< how many index values there are; what they must be less than
+      Slot n, extent;                              ///< how many values there are; ValueCheck::extent
       std::vector<Slot> sizes;
     };
-    std::optional<Check> check;                    ///< it checks index values
+    std::optional<Check> check;                    ///< it checks values
     std::optional<device::ProductOf<Slot>> product{};  ///< kernels::GridLaunch::product
     bool alternative = false;
   };

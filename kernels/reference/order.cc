@@ -9,6 +9,7 @@
 
 #include "kernels/philox.h"
 #include "kernels/reference/elements.h"
+#include "kernels/reference/weights.h"
 
 namespace reprise::kernels::reference {
 
@@ -167,17 +168,6 @@ void sort(const NativeArgs& a) {
 
 namespace {
 
-std::vector<double> weights_of(const TensorView& row) {
-  std::vector<double> w(static_cast<std::size_t>(row.sizes[0]));
-  if (row.dtype == DType::Float32) {
-    const float* p = reinterpret_cast<const float*>(row.data);
-    for (std::size_t i = 0; i < w.size(); ++i) w[i] = p[static_cast<std::int64_t>(i) * row.strides[0]];
-  } else {
-    for (std::size_t i = 0; i < w.size(); ++i) w[i] = load_number(row, static_cast<std::int64_t>(i) * row.strides[0]);
-  }
-  return w;
-}
-
 /// The category where the running sum of weights passes u * total; never one of weight 0.
 std::int64_t where_sum_passes(const std::vector<double>& running, double u) {
   double target = u * running.back();
@@ -202,23 +192,6 @@ std::vector<std::int64_t> first_arrivals(const std::vector<double>& w, std::int6
   return r;
 }
 
-/// Empty, or why the weights are no distribution to draw k from.
-std::string refuse(const std::vector<double>& w, std::int64_t k, bool replacement, std::int64_t row) {
-  std::int64_t positive = 0;
-  std::string where = " in row " + std::to_string(row);
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    if (!(w[i] >= 0) || std::isinf(w[i]))
-      return "weight " + std::to_string(w[i]) + " of category " + std::to_string(i) + where +
-             " is negative or not finite";
-    positive += w[i] > 0;
-  }
-  if (positive == 0) return "the weights" + where + " are all zero";
-  if (!replacement && positive < k)
-    return "cannot draw " + std::to_string(k) + " samples without replacement from " + std::to_string(positive) +
-           " categories of positive weight" + where;
-  return "";
-}
-
 }  // namespace
 
 // With replacement (or one sample) sample s of row r uses counter offset + r * samples + s; otherwise one stream for
@@ -229,14 +202,11 @@ void multinomial(const NativeArgs& a) {
   bool replacement = a.flag(2);
   std::uint64_t seed = static_cast<std::uint64_t>(a.integer(3)), offset = static_cast<std::uint64_t>(a.integer(4));
   std::int64_t rows = x.rank == 2 ? x.sizes[0] : 1;
-  auto row = [](const TensorView& t, std::int64_t r) { return t.rank == 2 ? select(t, 0, r) : t; };
+  if (std::string why = refuse_weights(x, replacement ? 1 : samples); !why.empty())
+    return fault(a, ErrorCode::InvalidArgument, why);
   for (std::int64_t r = 0; r < rows; ++r) {
-    std::string why = refuse(weights_of(row(x, r)), samples, replacement, r);
-    if (!why.empty()) return fault(a, ErrorCode::InvalidArgument, why);
-  }
-  for (std::int64_t r = 0; r < rows; ++r) {
-    std::vector<double> w = weights_of(row(x, r));
-    TensorView to = row(out, r);
+    std::vector<double> w = weights_of(row_of(x, r));
+    TensorView to = row_of(out, r);
     std::uint64_t counter = offset + static_cast<std::uint64_t>(r * samples);
     if (!replacement && samples > 1) {
       std::vector<std::int64_t> drawn = first_arrivals(w, samples, seed, counter);

@@ -1,5 +1,7 @@
 // Index values are checked by the device. What the user sees is what the CPU shows: one exception at the call, arguments as
 // they were.
+#include <cmath>
+
 #include "tests/cuda/support.h"
 
 namespace reprise::test {
@@ -37,6 +39,40 @@ TEST_F(CudaChecks, SayWhatTheCpuSays) {
       EXPECT_EQ(message(d, false), want);
       EXPECT_EQ(message(d, true), want);
     }
+}
+
+TEST_F(CudaChecks, WeightsToDrawByToo) {
+  auto weights = [](std::vector<float> v, Device on) { return tensor_of(v).view({2, -1}).to(on); };
+  struct Case {
+    std::vector<float> weights;
+    std::int64_t samples;
+    bool replacement;
+    const char* says;
+  };
+  const Case cases[] = {{{1, 2, 0, 0, 0, 0}, 1, false, "row 1 are all zero"},
+                        {{1, 2, 3, 4, -1, 2}, 2, true, "weight -1.000000 of category 1 in row 1"},
+                        {{1, 2, NAN, 0, 0, 0}, 1, false, "weight nan of category 2 in row 0"},
+                        {{1, 2, 3, 0, 5, 0}, 2, false, "cannot draw 2 samples without replacement from 1 categories"}};
+  for (const Case& c : cases) {
+    auto sample = [&](Tensor w, Tensor count) {
+      count.add_(1.0);
+      return multinomial(w, c.samples, c.replacement);
+    };
+    auto message = [&](Device where, bool compiled) {
+      auto g = compile(sample, {.name = "sample"});
+      Tensor w = weights(c.weights, where), count = zeros({1}).to(where);
+      Error e = error_of([&] { compiled ? g(w, count) : sample(w, count); });
+      EXPECT_EQ(e.code(), ErrorCode::InvalidArgument) << c.says;
+      EXPECT_EQ(count.item().to_double(), compiled ? 0 : 1);
+      Tensor good = weights({1, 0, 2, 0, 3, 1}, where);
+      EXPECT_EQ((compiled ? g(good, count) : sample(good, count)).size(1).value(), c.samples);
+      return e.op() + ": " + e.message();
+    };
+    const std::string want = message(Device::cpu(), false);
+    EXPECT_NE(want.find(c.says), std::string::npos) << want;
+    EXPECT_EQ(message(d, false), want);
+    EXPECT_EQ(message(d, true), want);
+  }
 }
 
 TEST_F(CudaChecks, ArgumentsAreAsBeforeAndLaterCallsAreRight) {

@@ -75,6 +75,7 @@ TEST(GridAssemble, Elements) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Float64, DType::Int64, DType::UInt8}) {
     expect_assembles({kGridCopy, {n(t), 3}});
     if (is_floating(t)) expect_assembles({kGridRandom, {n(t), t == DType::Float64 ? 0 : 1, 1}});
+    if (is_floating(t)) expect_assembles({kGridDraw, {n(t)}}), expect_assembles({kGridArrivals, {n(t)}}), expect_assembles({kGridCheckWeights, {n(t)}});
     for (std::int64_t mode : {0, 1, 2}) expect_assembles({kGridScatter, {n(t), n(DType::Int64), mode, 2}});
     for (std::int64_t add : {0, 1}) expect_assembles({kGridIndexPut, {n(t), add, 1, 2}});
   }

@@ -114,5 +114,29 @@ TEST_F(GridRows, TopkOfLongRows) {
   expect_close(r, 0, 0, "equal elements");
 }
 
+// The categories that the host draws: the sums differ in their last bits only.
+TEST_F(GridRows, DrawsByWeight) {
+  for (DType t : {DType::Float32, DType::BFloat16, DType::Float16, DType::Float64})
+    for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{1}, {50}, {3, 40}, {2, 1500}})
+      for (const auto& [samples, replacement] : {std::pair<std::int64_t, bool>{1, false}, {1, true}, {400, true}, {7, false}}) {
+        if (!replacement && samples > sizes.back()) continue;
+        Strided w = any_strides(rng, t, sizes);
+        for (std::int64_t i = 0; i < w.numel(); ++i) w.set(i, rng() % 3 == 0 && i != 0 && w.numel() > 20 ? 0 : static_cast<double>(rng() % 100) / 16);
+        for (std::int64_t row = 0; row < w.numel(); row += sizes.back()) w.set(row, 1);
+        NodeResults r = run(OpId::multinomial, {NodeArg(Int(samples)), NodeArg(replacement), NodeArg(Int(5 + samples)), NodeArg(Int(77))}, w);
+        expect_close(r, 0, 0, text(t, sizes) + ", samples " + std::to_string(samples));
+        if (HasFatalFailure()) return;
+        for (std::int64_t i = 0; i < r.device[0].numel(); ++i) {
+          const auto category = static_cast<std::int64_t>(r.device[0].get(i));
+          EXPECT_GT(w.get(i / samples * sizes.back() + category), 0) << text(t, sizes);
+        }
+      }
+}
+
+TEST_F(GridRows, DrawsOfNoRows) {
+  NodeResults r = run(OpId::multinomial, {NodeArg(Int(2)), NodeArg(true), NodeArg(Int(1)), NodeArg(Int(0))}, values(DType::Float32, {0, 4}));
+  expect_close(r, 0, 0, "no rows");
+}
+
 }  // namespace
 }  // namespace reprise::kernels::testing
