@@ -7,6 +7,7 @@ namespace reprise::tool {
 /// Each command gets what follows its name and returns the process's exit code; it prints on stdout.
 int info(const std::vector<std::string>& args);     ///< version, CPU, devices
 int ops(const std::vector<std::string>& args);      ///< every operator: schema, dtypes, how it is computed
+int settings(const std::vector<std::string>& args); ///< every environment variable
 int explain(const std::vector<std::string>& args);  ///< a REPRISE_LOG_FILE as a readable account
 
 }  // namespace reprise::tool

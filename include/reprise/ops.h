@@ -36,6 +36,16 @@ Tensor minimum(const Operand& self, const Operand& other, SourceLoc loc = Source
 Tensor hypot(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
 Tensor atan2(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
 Tensor copysign(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+/// The larger / smaller of each pair; NaN only if both are.
+Tensor fmax(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor fmin(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+/// log(exp(self) + exp(other)), and the same to base 2, without overflow. Floats.
+Tensor logaddexp(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor logaddexp2(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+/// self * log(other), 0 where self is 0 (and other no NaN).
+Tensor xlogy(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+/// 0 below 0, `values` at 0, 1 above.
+Tensor heaviside(const Tensor& self, const Operand& values, SourceLoc loc = SourceLoc::current());
 /// self + weight * (end - self).
 Tensor lerp(const Tensor& self, const Tensor& end, const Operand& weight, SourceLoc loc = SourceLoc::current());
 /// self + value * tensor1 * tensor2, and self + value * tensor1 / tensor2.
@@ -63,6 +73,17 @@ Tensor ge(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::
 Tensor isnan(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor isinf(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor isfinite(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor isposinf(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor isneginf(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// Is it negative, or a negative zero?
+Tensor signbit(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// |self - other| <= atol + rtol * |other|, elementwise; equal infinities are close.
+Tensor isclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false,
+               SourceLoc loc = SourceLoc::current());
+/// Of all elements, as a plain bool: they read values, which ends a capture. equal: of sizes, too.
+bool equal(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
+bool allclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false,
+              SourceLoc loc = SourceLoc::current());
 /// Anything but 0 counts as true.
 Tensor logical_and(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
 Tensor logical_or(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
@@ -110,6 +131,13 @@ Tensor sigmoid(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// log(p / (1 - p)); with eps, p is clamped to [eps, 1 - eps] first.
 Tensor logit(const Tensor& self, std::optional<double> eps = std::nullopt, SourceLoc loc = SourceLoc::current());
 
+Tensor deg2rad(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor rad2deg(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// NaN, infinity and negative infinity replaced: by 0 and the dtype's extremes unless given.
+Tensor nan_to_num(const Tensor& self, std::optional<double> nan = std::nullopt,
+                  std::optional<double> posinf = std::nullopt, std::optional<double> neginf = std::nullopt,
+                  SourceLoc loc = SourceLoc::current());
+
 // ---- pointwise: activations
 /// Of floats (relu, relu6, hardtanh, threshold: integers too). Parameters and defaults are ATen's.
 Tensor relu(const Tensor& self, SourceLoc loc = SourceLoc::current());
@@ -131,6 +159,12 @@ Tensor softsign(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor log_sigmoid(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// self where self > threshold, otherwise value.
 Tensor threshold(const Tensor& self, Scalar threshold, Scalar value, SourceLoc loc = SourceLoc::current());
+/// Towards 0: what is within lambd becomes 0 (hardshrink), the rest moves by it (softshrink); self - tanh(self).
+Tensor hardshrink(const Tensor& self, Scalar lambd = 0.5, SourceLoc loc = SourceLoc::current());
+Tensor softshrink(const Tensor& self, Scalar lambd = 0.5, SourceLoc loc = SourceLoc::current());
+Tensor tanhshrink(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// self where positive, otherwise weight * self; weight: one number, or one for each index of dimension 1.
+Tensor prelu(const Tensor& self, const Tensor& weight, SourceLoc loc = SourceLoc::current());
 /// First half times sigmoid of the second half along dim; the size must be even.
 Tensor glu(const Tensor& self, Int dim = -1, SourceLoc loc = SourceLoc::current());
 /// With training: zeroes elements with probability p and scales the others by 1 / (1 - p). Otherwise self.
@@ -142,6 +176,10 @@ Tensor where(const Tensor& condition, const Operand& self, const Operand& other,
 /// Limits to [min, max]; either may be std::nullopt, not both.
 Tensor clamp(const Tensor& self, const OptionalOperand& min = std::nullopt, const OptionalOperand& max = std::nullopt,
              SourceLoc loc = SourceLoc::current());
+inline Tensor clip(const Tensor& self, const OptionalOperand& min = std::nullopt,
+                   const OptionalOperand& max = std::nullopt, SourceLoc loc = SourceLoc::current()) {
+  return clamp(self, min, max, loc);
+}
 Tensor clamp_min(const Tensor& self, const Operand& min, SourceLoc loc = SourceLoc::current());
 Tensor clamp_max(const Tensor& self, const Operand& max, SourceLoc loc = SourceLoc::current());
 /// value (a number or a 0-dim tensor) where mask (bool, broadcast) holds.

@@ -4,12 +4,14 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "reprise/arguments.h"
 #include "reprise/device.h"
 #include "reprise/dtype.h"
+#include "reprise/error.h"
 #include "reprise/int.h"
 #include "reprise/scalar.h"
 #include "reprise/source_location.h"
@@ -84,7 +86,14 @@ class Tensor {
   T* data(SourceLoc loc = SourceLoc::current()) const {        ///< throws DTypeMismatch unless T is the dtype
     return static_cast<T*>(checked_data(dtype_of<T>, loc));
   }
+  template <class T>
+  T* data_ptr(SourceLoc loc = SourceLoc::current()) const { return data<T>(loc); }
   Scalar item(SourceLoc loc = SourceLoc::current()) const;     ///< of one element; throws ShapeMismatch otherwise
+  template <class T>
+  T item(SourceLoc loc = SourceLoc::current()) const {         ///< the same, converted as C++ does
+    const Scalar s = item(loc);
+    return s.is_float() ? static_cast<T>(s.to_double()) : static_cast<T>(s.to_int().value(loc));
+  }
   /// All elements in row-major order, converted. T: float, double, int64_t, int32_t, bool(uint8_t).
   template <class T>
   std::vector<T> to_vector(SourceLoc loc = SourceLoc::current()) const;
@@ -94,6 +103,9 @@ class Tensor {
 
   /// Gives the bytes back now (runs a from_blob deleter); every tensor on this storage then throws StorageFreed when used.
   void release_storage();
+
+  /// x[i]: a view of that index of the first dimension.
+  Tensor operator[](LocInt index) const { return select(0, index.v, index.loc); }
 
 #include "reprise/tensor_methods.inc"
 
@@ -120,6 +132,44 @@ template <class T>
 Tensor tensor_of(const std::vector<T>& values) {
   Int n = static_cast<std::int64_t>(values.size());
   return tensor_of(values, IntArrayRef(&n, 1));
+}
+
+namespace detail {
+/// As in ATen, plain doubles become float32 and plain ints int64.
+template <class T>
+using TensorElement = std::conditional_t<std::is_same_v<T, double>, float, std::conditional_t<std::is_same_v<T, int>, std::int64_t, T>>;
+template <class T>
+Tensor tensor_from(const std::vector<T>& values, IntArrayRef sizes, const TensorOptions& options, SourceLoc loc) {
+  Tensor t = tensor_of(values, sizes);
+  if (options.dtype) t = t.to(*options.dtype, loc);
+  return options.device ? t.to(*options.device, loc) : t;
+}
+}  // namespace detail
+
+/// A tensor of these values: `tensor({1.5, 2.5})`, `tensor({{1, 2}, {3, 4}}, {.dtype = kFloat16})`, `tensor(3)`. The dtype is
+/// float32 for doubles, int64 for ints, otherwise the values' own, unless given.
+template <class T>
+requires(std::is_arithmetic_v<T>) Tensor tensor(T value, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current()) {
+  using E = detail::TensorElement<T>;
+  return detail::tensor_from(std::vector<E>{static_cast<E>(value)}, IntArrayRef(), options, loc);
+}
+template <class T>
+Tensor tensor(std::initializer_list<T> values, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current()) {
+  std::vector<detail::TensorElement<T>> all(values.begin(), values.end());
+  return detail::tensor_from(all, {Int(all.size())}, options, loc);
+}
+/// Throws ShapeMismatch for rows of different lengths.
+template <class T>
+Tensor tensor(std::initializer_list<std::initializer_list<T>> rows, const TensorOptions& options = {},
+              SourceLoc loc = SourceLoc::current()) {
+  std::vector<detail::TensorElement<T>> all;
+  const std::size_t columns = rows.size() ? rows.begin()->size() : 0;
+  for (const std::initializer_list<T>& row : rows) {
+    if (row.size() != columns)
+      throw Error(ErrorCode::ShapeMismatch, "tensor", "rows of " + std::to_string(columns) + " and of " + std::to_string(row.size()) + " elements", loc);
+    all.insert(all.end(), row.begin(), row.end());
+  }
+  return detail::tensor_from(all, {Int(rows.size()), Int(columns)}, options, loc);
 }
 
 }  // namespace reprise

@@ -23,6 +23,9 @@ check "info" 0 '^cpu ' "$tool" info
 check "info says why there is no GPU, or that there is one" 0 '^gpu +.+' "$tool" info
 check "ops lists schemas" 0 '^softmax\(Tensor self' "$tool" ops softmax
 check "ops of nothing" 1 'no operator' "$tool" ops no_such_operator
+check "settings lists variables" 0 '^REPRISE_RECORDINGS_MAX \(int, default 256\)$' "$tool" settings
+check "settings show what is set" 0 '^REPRISE_THREADS .* = 1$' env REPRISE_THREADS=1 "$tool" settings
+check "settings name what is none" 1 'unknown variable REPRISE_MODEL; did you mean REPRISE_MODE' env REPRISE_MODEL=x "$tool" settings
 check "help" 0 'usage: reprise' "$tool" help
 check "unknown command" 2 "unknown command 'frobnicate'" "$tool" frobnicate
 check "no command" 2 'usage: reprise' "$tool"
@@ -43,10 +46,10 @@ check "a number that is none" 2 "--tokens is 'many'" "$llama" --tokens many
 check "a negative number" 2 "--tokens is '-3'" "$llama" --tokens -3
 check "two prompts" 2 'one prompt at a time' "$llama" one two
 check "a device that is not here" 1 "device 'tpu'" "$llama" hi --device tpu
-if [ -n "${REPRISE_SIMULATOR:-}" ]; then
-  check "info says who serves matrix products" 0 '^products +cuBLASLt [0-9.]+ \(' env REPRISE_CUDA_DRIVER="$REPRISE_SIMULATOR" REPRISE_CUBLASLT="$(dirname "$REPRISE_SIMULATOR")/blaslt/libreprise_blaslt_sim.so" "$tool" info
-  check "info says why no library serves them" 0 '^products +own kernels \(nothere.so: cannot open' env REPRISE_CUDA_DRIVER="$REPRISE_SIMULATOR" REPRISE_CUBLASLT=nothere.so "$tool" info
-  check "on CUDA the same text" 0 '^same$' env REPRISE_CUDA_DRIVER="$REPRISE_SIMULATOR" bash -c '[ "$("$0" "It is a" --tokens 20 --temperature 0 | head -1)" = "$("$0" "It is a" --tokens 20 --temperature 0 --device cuda | head -1)" ] && echo same' "$llama"
+if [ -n "${REPRISE_TEST_SIMULATOR:-}" ]; then
+  check "info says who serves matrix products" 0 '^products +cuBLASLt [0-9.]+ \(' env REPRISE_CUDA_DRIVER="$REPRISE_TEST_SIMULATOR" REPRISE_CUBLASLT="$(dirname "$REPRISE_TEST_SIMULATOR")/blaslt/libreprise_blaslt_sim.so" "$tool" info
+  check "info says why no library serves them" 0 '^products +own kernels \(nothere.so: cannot open' env REPRISE_CUDA_DRIVER="$REPRISE_TEST_SIMULATOR" REPRISE_CUBLASLT=nothere.so "$tool" info
+  check "on CUDA the same text" 0 '^same$' env REPRISE_CUDA_DRIVER="$REPRISE_TEST_SIMULATOR" bash -c '[ "$("$0" "It is a" --tokens 20 --temperature 0 | head -1)" = "$("$0" "It is a" --tokens 20 --temperature 0 --device cuda | head -1)" ] && echo same' "$llama"
 fi
 check "no CUDA without a driver, and why" 1 "device 'cuda': (no CUDA driver|this build has no CUDA)" env REPRISE_CUDA_DRIVER=/nonexistent.so "$llama" hi --device cuda
 check "a model file that is missing" 1 'none.safetensors' "$llama" hi --model "$work/none.safetensors"
