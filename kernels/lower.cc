@@ -87,12 +87,14 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle 
 void add_loop(Launch launch, BufferPlan& p, LaunchStyle style, std::vector<Launch>& out) {
   if (style == LaunchStyle::Grids) {
     auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
-    if (auto split = split_reduction(std::get<LoopLaunch>(launch.what), scratch)) {
+    std::vector<LoopLaunch> parts = split_reduction(std::get<LoopLaunch>(launch.what), launch.loc, scratch);
+    for (LoopLaunch& made : parts) {
       Launch part = launch;
-      part.what = std::move(split->part), part.name += "_part";
-      launch.what = std::move(split->rest);
+      part.name = made.kernel.name;
+      part.what = std::move(made);
       out.push_back(std::move(part));
     }
+    if (!parts.empty()) return;
   }
   out.push_back(std::move(launch));
 }

@@ -1,20 +1,21 @@
 #pragma once
 #include <functional>
-#include <optional>
+#include <vector>
 
 #include "kernels/launch.h"
 
 namespace reprise::kernels {
 
-/// A reduction of much to little, as two kernels for a device that runs a kept point on few of its processors: `part`
-/// keeps the outer reduced dims, too, and stores what it has in scratch; `rest` reduces that and does the remainder.
-struct SplitReduction {
-  LoopLaunch part, rest;
-};
-/// Nothing when there is no gain by the sizes at hand (the hints), when reductions depend on each other, when something
-/// is stored for every reduced index, or when there is but one reduced dim. `scratch` adds a Temp buffer and returns
-/// its number.
-std::optional<SplitReduction> split_reduction(const LoopLaunch&,
-                                              const std::function<std::uint32_t(DType, Int bytes)>& scratch);
+/// A reduction of much to little, as several kernels for a device that runs a kept point on few of its processors; for
+/// each depth of reductions
+///   "_part"  for some of the reduced dims, or for chunks of one, what each of them gives, in scratch;
+///   "_tail"  the same for what remains of a dim cut into chunks of one length, where something may remain;
+///   "_rest"  the reduction of these, and at the last depth all that is done once for each kept point.
+/// Where something is stored for every reduced index, "_elements" does that after them, and "_points" then what is done
+/// once for each kept point. The kernels are right for all sizes that the guards admit, whatever the hints were.
+/// Empty when there is no gain by the sizes at hand (the hints). `scratch` adds a Temp buffer and returns its number.
+/// `where`: the line that guards on sizes name.
+std::vector<LoopLaunch> split_reduction(const LoopLaunch&, SourceLoc where,
+                                        const std::function<std::uint32_t(DType, Int bytes)>& scratch);
 
 }  // namespace reprise::kernels

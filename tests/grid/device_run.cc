@@ -34,12 +34,6 @@ void set_thread_order(const char* order, std::uint64_t seed) {
 
 namespace {
 
-std::vector<std::int64_t> numbers_of(const LoopKernel& k) {
-  std::vector<std::int64_t> out;
-  for (Int i : kernels::runtime_params(k)) out.push_back(i.hint());
-  return out;
-}
-
 template <class T>
 T read(const char* p) {
   T v;
@@ -134,18 +128,23 @@ Arrays make_arrays(const LoopKernel& k, std::mt19937& rng, Values values) {
   return out;
 }
 
-Arrays interpreted(const LoopKernel& k, Arrays arrays) {
+Numbers numbers_of(const LoopKernel& k) {
+  Numbers out;
+  for (Int i : kernels::runtime_params(k)) out.push_back(i.hint());
+  return out;
+}
+
+Arrays interpreted(const LoopKernel& k, Arrays arrays, const Numbers& params) {
   std::vector<void*> buffers;
   for (auto& a : arrays) buffers.push_back(a.data());
-  kernels::interpret(k, buffers.data(), numbers_of(k).data());
+  kernels::interpret(k, buffers.data(), params.data());
   return arrays;
 }
 
-Arrays run_on_device(const LoopKernel& k, const Arrays& arrays, int shift) {
+Arrays run_on_device(const LoopKernel& k, const Arrays& arrays, int shift, const Numbers& params) {
   device::Backend& d = device::backend(Device::cuda(0));
   device::Stream& stream = d.current_stream();
   const jit::GridKernelPtr made = jit::compile_grid(k, d.target());
-  const std::vector<std::int64_t> params = numbers_of(k);
   std::vector<void*> memory, cells;
   std::vector<std::int64_t> sizes;
   for (std::size_t i = 0; i < arrays.size(); ++i) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "graph/graph.h"
+#include "guards/guard_set.h"
+#include "guards/shape_env.h"
 #include "kernels/grid_kernels.h"
 #include "kernels/launch.h"
 #include "passes/pass.h"
@@ -48,6 +50,49 @@ TEST(Grids, SamplesWithoutReplacement) {
   ASSERT_TRUE(l.fault_record);
   for (const Launch& x : l.launches)
     EXPECT_TRUE(!x.check || x.check->of == ValueCheck::Of::Weights);
+}
+
+std::string names(const Lowered& l) {
+  std::string out;
+  for (const Launch& x : l.launches) out += (out.empty() ? "" : " ") + x.name;
+  return out;
+}
+
+// One block would do it all: chunks, what remains, and the sum of theirs.
+TEST(Grids, AFullReductionIsMadeOfChunks) {
+  auto lowered = [](const char* sizes, const char* s0, std::vector<std::int64_t> admitted,
+                    std::vector<std::int64_t> refused) {
+    graph::Graph g = graph::parse(std::string("graph f(%0 \"x\": f32[") + sizes + "]) where s0 = " + s0 + R"( {
+      %1 = sum(%0, None, false, None) : f32[]
+      return user %1
+    })");
+    const std::string got = names(lower(g, "full", LaunchStyle::Grids));
+    EXPECT_LE(g.env->guards().size(), 1u) << sizes;
+    const guards::GuardSet guards(*g.env);
+    for (std::int64_t n : admitted) EXPECT_FALSE(guards.first_miss(&n)) << n << " of " << sizes;
+    for (std::int64_t n : refused) EXPECT_TRUE(guards.first_miss(&n)) << n << " of " << sizes;
+    return got;
+  };
+  constexpr std::int64_t kMany = std::int64_t{1} << 31;
+  EXPECT_EQ(lowered("s0", "5000000", {0, 1, 100, 2000000000}, {kMany}), "sum_part sum_tail sum_rest");
+  EXPECT_EQ(lowered("s0, 64", "100000", {0, 1, 30000000}, {kMany / 64}), "sum_part sum_tail sum_rest");
+  EXPECT_EQ(lowered("1048576", "2", {}, {}), "sum_part sum_rest");
+  // One kernel is not for a call of very many.
+  EXPECT_EQ(lowered("s0", "5000", {0, 1, 100000}, {1000000}), "sum");
+}
+
+// Rows of a number that may change: there are as many chunks for each, so that the number is guarded.
+TEST(Grids, FewRowsInChunks) {
+  graph::Graph g = graph::parse(R"(graph f(%0 "x": f32[s0, s1]) where s0 = 3, s1 = 5000000 {
+    %1 = amax(%0, [1], false) : f32[s0]
+    return user %1
+  })");
+  const Lowered l = lower(g, "full", LaunchStyle::Grids);
+  EXPECT_EQ(names(l), "amax_part amax_tail amax_rest");
+  EXPECT_LE(g.env->guards().size(), 4u);
+  EXPECT_TRUE(std::any_of(g.env->guards().begin(), g.env->guards().end(), [](const guards::Guard& guard) {
+    return std::string_view(guard.why) == "a reduction of few in parts";
+  }));
 }
 
 }  // namespace
