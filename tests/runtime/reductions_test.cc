@@ -1,0 +1,80 @@
+// Reductions to few values, whatever sizes come one after another: devices choose how by the sizes of a call.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "reprise/reprise.h"
+#include "tests/support/device.h"
+
+namespace reprise {
+namespace {
+
+using test::on_test_device;
+
+std::vector<float> numbers(std::int64_t n) {
+  std::vector<float> x(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7919 % 1000) / 1000 - 0.3f;
+  return x;
+}
+
+void expect_near(const Tensor& got, const std::vector<double>& expected, const char* what) {
+  const std::vector<float> values = got.cpu().to_vector<float>();
+  ASSERT_EQ(values.size(), expected.size());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    ASSERT_NEAR(values[i], expected[i], 2e-6 * std::max(1.0, std::fabs(expected[i]))) << what << " " << i << " of " << values.size();
+}
+
+struct Expected {
+  double sum = 0, most = -INFINITY, squares = 0, exps = 0;
+  explicit Expected(const std::vector<float>& x) {
+    for (float v : x) sum += v, most = std::max<double>(most, v), exps += std::exp(static_cast<double>(v));
+    for (float v : x) squares += std::pow(v - sum / static_cast<double>(x.size()), 2);
+  }
+};
+
+const std::int64_t kLengths[] = {300, 200000, 40, 300017, 20001};
+
+TEST(Reductions, OfAllElements) {
+  auto f = compile([](Tensor x) { return std::vector<Tensor>{x.sum(), x.mean(), x.amax(), var(x), x.mul(x).sum()}; },
+                   {.name = "reductions"});
+  for (const std::int64_t n : kLengths) {
+    const std::vector<float> x = numbers(n);
+    const Expected e(x);
+    const Tensor there = on_test_device(tensor_of(x));
+    const double count = static_cast<double>(n), mean = e.sum / count;
+    const std::vector<double> expected{e.sum, mean, e.most, e.squares / (count - 1), e.squares + mean * e.sum};
+    std::vector<Tensor> got = f(there);
+    for (std::size_t i = 0; i < expected.size(); ++i) expect_near(got[i], {expected[i]}, "compiled");
+    expect_near(there.sum(), {e.sum}, "eager");
+  }
+  EXPECT_LE(f.stats().compilations, 2);
+}
+
+TEST(Reductions, OfColumns) {
+  auto f = compile([](Tensor x) { return x.sum({0}); }, {.name = "columns"});
+  for (const std::int64_t n : kLengths) {
+    const std::vector<float> x = numbers(n * 3);
+    std::vector<double> sums(3);
+    for (std::size_t i = 0; i < x.size(); ++i) sums[i % 3] += x[i];
+    expect_near(f(on_test_device(tensor_of(x, {n, 3}))), sums, "columns");
+  }
+}
+
+TEST(Reductions, SoftmaxOfLongRowsInPlace) {
+  auto f = compile([](Tensor x) { x.copy_(softmax(x, -1)); }, {.name = "softmax"});
+  for (const std::int64_t n : {300, 100000, 70001, 129}) {
+    const std::vector<float> x = numbers(n);
+    const Expected e(x);
+    std::vector<double> expected;
+    for (int row = 0; row < 2; ++row)
+      for (float v : x) expected.push_back(std::exp(static_cast<double>(v)) / e.exps);
+    std::vector<float> both = x;
+    both.insert(both.end(), x.begin(), x.end());
+    Tensor there = on_test_device(tensor_of(both, {2, n}));
+    f(there);
+    expect_near(there, expected, "softmax");
+  }
+}
+
+}  // namespace
+}  // namespace reprise
