@@ -28,7 +28,7 @@ llama::Model random_model(const Setting& s, const llama::Config& c) {
 
 }  // namespace
 
-std::vector<Row> decode(const Setting& s) {
+void decode(const Setting& s) {
   struct Shape { const char* name; llama::Config c; };
   auto config = [](std::int64_t dim, std::int64_t layers, std::int64_t heads, std::int64_t kv, std::int64_t hidden, std::int64_t vocab, std::int64_t context) {
     llama::Config c;
@@ -37,27 +37,29 @@ std::vector<Row> decode(const Setting& s) {
   };
   std::vector<Shape> shapes = s.quick ? std::vector<Shape>{{"tiny", config(64, 2, 4, 2, 128, 256, 32)}}
                                       : std::vector<Shape>{{"0.1B", config(768, 12, 12, 4, 2048, 32000, 2048)}, {"1B", config(2048, 16, 32, 8, 8192, 128256, 2048)}, {"8B", config(4096, 32, 32, 8, 14336, 128256, 2048)}};
-  std::vector<Row> out;
   for (const Shape& shape : shapes) {
     llama::Model m = random_model(s, shape.c);
     llama::Cache cache = llama::new_cache(m.config, kBFloat16, s.device);
     Tensor token = tensor_of(std::vector<std::int64_t>{7}).to(s.device);
-    auto step = compile(llama::forward, {.name = "decode"});
-    std::int64_t pos = 0, most = s.quick ? 8 : 200;
-    auto next = [&] { step(m.config, m.weights, cache, token, pos++, false).argmax().item(); };
-    for (int i = 0; i < (s.quick ? 2 : 20); ++i) next();
+    // Every position is a new size. With few recordings each is made out of one before it, so that its graph is updated:
+    // what a long text costs once the default bound is reached, too.
+    auto step = compile(llama::forward, {.name = "decode", .recordings_max = 4});
+    auto next = [&](std::int64_t pos) { step(m.config, m.weights, cache, token, pos, false).argmax().item(); };
+    const std::int64_t warm = s.quick ? 2 : 20, most = s.quick ? 8 : 200;
+    for (std::int64_t pos = 0; pos < warm; ++pos) next(pos);
+    double start = now();
+    for (std::int64_t pos = warm; !s.quick && now() - start < 0.12; pos = pos + 1 < most ? pos + 1 : warm) next(pos);
     std::vector<double> times;
-    while (pos < most) {
+    for (std::int64_t pos = warm; pos < most; ++pos) {
       double t = now();
-      next();
+      next(pos);
       times.push_back(now() - t);
     }
     double seconds = median(times), bytes = static_cast<double>(m.weight_bytes);
-    out.push_back({"decode", std::string("Llama ") + shape.name + " bfloat16, batch 1", 1 / seconds, "tokens/s", bytes / seconds / s.read_rate, "read"});
+    s.report({"decode", std::string("Llama ") + shape.name + " bfloat16, batch 1", 1 / seconds, "tokens/s", bytes / seconds / s.read_rate, "read"});
     Stats stats = step.stats();
-    out.push_back({"decode", std::string("compilations of ") + shape.name, static_cast<double>(stats.compilations), ""});
+    s.report({"decode", std::string("compilations of ") + shape.name, static_cast<double>(stats.compilations), ""});
   }
-  return out;
 }
 
 }  // namespace reprise::device_figures

@@ -1,6 +1,6 @@
 #pragma once
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "reprise/reprise.h"
 
@@ -21,13 +21,18 @@ struct Setting {
   Device device = Device::cuda(0);
   bool quick = false;
   double copy_rate = 0, read_rate = 0;  ///< bytes a second, measured first
+  std::function<void(Row)> report;      ///< takes each row as soon as it is measured: a run that is cut off keeps those
 };
 
-std::vector<Row> bandwidth(Setting&);                 ///< fills in the rates
-std::vector<Row> graphs(const Setting&);              ///< launch, update and instantiate cost at 1 to 5,000 nodes
-std::vector<Row> fused_kernels(const Setting&);
-std::vector<Row> products(const Setting&);
-std::vector<Row> decode(const Setting&);              ///< Llama shapes, random bfloat16 weights
-std::vector<Row> changing_sizes(const Setting&);
+/// No cache of a device may hold what a row reads, or its rate would not be the memory's: the largest caches (126 MB) four
+/// times over.
+inline constexpr std::int64_t kPastCaches = std::int64_t{512} << 20;
+
+void bandwidth(Setting&);            ///< fills in the rates
+void graphs(const Setting&);         ///< launch, update and instantiate cost at 1 to 5,000 nodes
+void fused_kernels(const Setting&);
+void products(const Setting&);
+void decode(const Setting&);         ///< Llama shapes, random bfloat16 weights
+void changing_sizes(const Setting&);
 
 }  // namespace reprise::device_figures

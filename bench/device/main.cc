@@ -17,45 +17,53 @@ int main(int argc, char** argv) {
     else if (!std::strcmp(argv[i], "--json") && i + 1 < argc) json = argv[++i];
     else if (!std::strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
     else {
-      std::fprintf(stderr, "usage: reprise_device_figures [--quick] [--only GROUP] [--json FILE]   (groups: graphs kernels products sizes decode)\n");
+      std::fprintf(stderr, "usage: reprise_device_figures [--quick] [--only GROUP] [--json FILE]   (groups: kernels products decode sizes graphs)\n");
       return 2;
     }
   }
-  struct Group { const char* name; std::vector<df::Row> (*run)(const df::Setting&); };
-  const Group groups[] = {{"graphs", df::graphs}, {"kernels", df::fused_kernels}, {"products", df::products}, {"sizes", df::changing_sizes}, {"decode", df::decode}};
-  std::vector<df::Row> rows;
-  int failures = 0;
-  try {
-    std::fprintf(stderr, "device: %s\n", reprise::device::backend(s.device).description().c_str());
-    rows = df::bandwidth(s);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "reprise_device_figures: %s\n", e.what());
-    return 1;
-  }
-  for (const Group& g : groups) {
-    if (!only.empty() && only != g.name) continue;
-    std::fprintf(stderr, "measuring: %s\n", g.name);
-    try {
-      for (df::Row& r : g.run(s)) rows.push_back(std::move(r));
-    } catch (const std::exception& e) {  // what the others measured is worth keeping
-      std::fprintf(stderr, "reprise_device_figures: %s: %s\n", g.name, e.what());
-      ++failures;
-    }
-  }
-  nlohmann::json list = nlohmann::json::array();
+  nlohmann::json all{{"quick", s.quick}, {"failed", nlohmann::json::array()}, {"rows", nlohmann::json::array()}};
+  // After each row, at once in place: what was measured stays when the run is cut off.
+  auto write = [&] {
+    if (json.empty()) return;
+    std::ofstream(json + ".new") << all.dump(1) << "\n";
+    std::rename((json + ".new").c_str(), json.c_str());
+  };
   std::string group;
-  for (const df::Row& r : rows) {
+  s.report = [&](df::Row r) {
     if (r.group != group) std::printf("\n%s\n", (group = r.group).c_str());
     std::printf("  %-58s %14.6g %-9s", r.name.c_str(), r.measured, r.unit.c_str());
     if (r.part > 0) std::printf(" %5.2f of %s", r.part, r.of.c_str());
     std::printf("\n");
+    std::fflush(stdout);
     nlohmann::json o{{"group", r.group}, {"name", r.name}, {"measured", r.measured}, {"unit", r.unit}};
     if (r.part > 0) o["part"] = r.part, o["of"] = r.of;
-    list.push_back(std::move(o));
+    all["rows"].push_back(std::move(o));
+    write();
+  };
+  auto failed = [&](const char* name, const std::exception& e) {
+    std::fprintf(stderr, "reprise_device_figures: %s: %s\n", name, e.what());
+    all["failed"].push_back({{"group", name}, {"why", e.what()}});
+    write();
+  };
+  try {
+    reprise::device::Backend& d = reprise::device::backend(s.device);
+    all["device"] = d.description();
+    all["products"] = d.product_library();
+    std::fprintf(stderr, "device: %s\n", d.description().c_str());
+    df::bandwidth(s);
+  } catch (const std::exception& e) {
+    failed("bandwidth", e);
+    return 1;
   }
-  if (!json.empty()) {
-    nlohmann::json all{{"device", reprise::device::backend(s.device).description()}, {"quick", s.quick}, {"rows", list}};
-    std::ofstream(json) << all.dump(1) << "\n";
+  struct Group { const char* name; void (*run)(const df::Setting&); };
+  for (const Group& g : {Group{"kernels", df::fused_kernels}, {"products", df::products}, {"decode", df::decode}, {"sizes", df::changing_sizes}, {"graphs", df::graphs}}) {
+    if (!only.empty() && only != g.name) continue;
+    std::fprintf(stderr, "measuring: %s\n", g.name);
+    try {
+      g.run(s);
+    } catch (const std::exception& e) {  // what the others measure is worth keeping
+      failed(g.name, e);
+    }
   }
-  return failures ? 1 : 0;
+  return all["failed"].empty() ? 0 : 1;
 }

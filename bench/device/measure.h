@@ -16,20 +16,33 @@ inline double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
+/// Calls until the device has been busy for a while: its clocks rise with load. Gives the seconds of one call.
+template <class F>
+double warm_up(const Setting& s, F&& f) {
+  f();  // compiles
+  f();
+  wait(s.device);
+  double start = now(), took = 0;
+  int calls = 0, batch = 1;
+  do {
+    for (int i = 0; i < batch; ++i) f();
+    wait(s.device);
+    calls += batch;
+    took = now() - start;
+    if (took < 0.02) batch = std::min(batch * 2, 256);
+  } while (!s.quick && took < 0.12);
+  return took / calls;
+}
+
 /// Seconds a call takes on the device: the median over rounds of queueing some and waiting for them all.
 template <class F>
 double device_time(const Setting& s, F&& f) {
-  f();
-  f();
-  wait(s.device);
-  double t = now();
-  f();
-  wait(s.device);
-  t = now() - t;
-  int calls = s.quick ? 1 : std::clamp(static_cast<int>(0.02 / std::max(t, 1e-6)), 3, 2000), rounds = s.quick ? 1 : 11;
+  const double once = std::max(warm_up(s, f), 1e-6);
+  const int calls = s.quick ? 1 : std::clamp(static_cast<int>(0.02 / once), 3, 2000);
+  const int rounds = s.quick ? 1 : std::clamp(static_cast<int>(1.5 / (calls * once)), 3, 11);
   std::vector<double> means;
   for (int r = 0; r < rounds; ++r) {
-    t = now();
+    double t = now();
     for (int i = 0; i < calls; ++i) f();
     wait(s.device);
     means.push_back((now() - t) / calls);
@@ -40,8 +53,7 @@ double device_time(const Setting& s, F&& f) {
 /// Seconds of the host's own time that a call takes, while the device is not waited for.
 template <class F>
 double host_time(const Setting& s, F&& f) {
-  f();
-  wait(s.device);
+  warm_up(s, f);
   std::vector<double> times;
   for (int i = 0; i < (s.quick ? 3 : 51); ++i) {
     double t = now();
