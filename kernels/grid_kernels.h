@@ -81,12 +81,15 @@ inline constexpr std::int64_t kAttentionChunk = 128;  ///< keys that a block sco
 // then R strides for each tensor, dims outermost first.
 
 /// The place of the greatest (least) element of n, the first one of equals; a NaN is greater (less) than everything.
-/// params: dtype, least (0, 1), row dims, dims of n.
-/// buffers: x, out (Int64).
-/// ints: rows, n, offsets of x, out; walk of rows (x, out); walk of n (x).
+/// params: dtype, least (0, 1), row dims, dims of n, step: ArgReduce.
+/// buffers: x, out (Int64), and for Join the places that Chunks has given.
+/// ints: rows, n, offsets of x, out, chunks of a row; walk of rows (x, out); walk of n (x).
 inline constexpr const char* kGridArgReduce = "arg_reduce";
+/// Whole: all of a row at once. Chunks: that of every chunk of a row, as [rows, chunks], places in the row; one that is
+/// out of range for an empty chunk. Join: the best of these.
+enum class ArgReduce : std::uint8_t { Whole, Chunks, Join };
 constexpr int kArgReduceThreads = 256;
-/// Up to this many elements a warp has a row, then a block.
+/// Up to this many elements a warp has a row or a chunk, then a block.
 inline constexpr std::int64_t kArgReduceWarp = 1024;
 
 /// Running sums, of floats in Float64, each rounded once; of integers in Int64.

@@ -1,4 +1,7 @@
 // What is done along one dim for every index of the others: argmax, argmin, cumsum, topk, sort.
+#include <algorithm>
+
+#include "graph/shape_rules.h"
 #include "kernels/grid_lower.h"
 
 namespace reprise::kernels {
@@ -44,6 +47,23 @@ int dim_of(const graph::NodeArg& a, int rank) {
 std::uint32_t all_dims(int rank) { return (1u << rank) - 1; }
 std::int64_t number_of(DType t) { return static_cast<std::int64_t>(t); }
 
+/// Blocks for so many rows (or chunks) of this length.
+device::Dim3 arg_blocks(std::int64_t rows, std::int64_t length) {
+  return grid_of(length <= kArgReduceWarp ? blocks_for(rows, kArgReduceThreads / 32) : rows);
+}
+
+/// How many chunks a row is searched in: several where few rows are long by the sizes at hand.
+std::int64_t arg_chunks(Int rows, Int n, SourceLoc where) {
+  constexpr std::int64_t kFewRows = 64, kBlocks = 512, kChunk = 2048, kFewChunks = 4, kMostInOne = 1 << 18;
+  if (rows.hint() > kFewRows) return 1;
+  if (n.hint() < kChunk * kFewChunks) {
+    // A call of very long rows is worth kernels of its own.
+    graph::require(detail::compare_le(n, kMostInOne, where), "rows that a block searches");
+    return 1;
+  }
+  return std::min(n.hint() / kChunk, kBlocks / std::max<std::int64_t>(1, rows.hint()));
+}
+
 GridLaunches arg_reduce(const GridContext& cx) {
   const Operand &in = cx.operands[0], &result = cx.operands[1];
   Layout x = at_least_1d(in.layout), out = result.layout;
@@ -59,15 +79,35 @@ GridLaunches arg_reduce(const GridContext& cx) {
     if (!gone) ++next;
   }
   GridWalkDims rows(x.sizes, {x.strides, to}, all_dims(x.dim()) & ~reduced), inner(x.sizes, {x.strides}, reduced);
-  GridLaunchBuilder l(kGridArgReduce,
-                      {number_of(in.dtype), cx.node.op == OpId::argmin ? 1 : 0, rows.dims(), inner.dims()},
-                      [](const std::int64_t* i) {
-                        return grid_of(i[1] <= kArgReduceWarp ? blocks_for(i[0], kArgReduceThreads / 32) : i[0]);
-                      });
-  l.buffer(in.buffer).buffer(result.buffer, true);
-  l.ints({rows.count(), inner.count(), x.offset, out.offset});
-  rows.add_to(l), inner.add_to(l);
-  return std::vector<GridLaunch>{std::move(l.launch)};
+  const Int n = inner.count();
+  const std::int64_t chunks = arg_chunks(rows.count(), n, cx.node.loc);
+  auto launch = [&](ArgReduce part, device::Dim3 (*grid)(const std::int64_t*)) {
+    return GridLaunchBuilder(kGridArgReduce,
+                             {number_of(in.dtype), cx.node.op == OpId::argmin ? 1 : 0, rows.dims(), inner.dims(),
+                              static_cast<std::int64_t>(part)},
+                             grid);
+  };
+  auto finish = [&](GridLaunchBuilder& l, Int to_offset) {
+    l.ints({rows.count(), n, x.offset, to_offset, chunks});
+    rows.add_to(l), inner.add_to(l);
+    return std::move(l.launch);
+  };
+  std::vector<GridLaunch> made;
+  if (chunks == 1) {
+    auto l = launch(ArgReduce::Whole, [](const std::int64_t* i) { return arg_blocks(i[0], i[1]); });
+    l.buffer(in.buffer).buffer(result.buffer, true);
+    made.push_back(finish(l, out.offset));
+    return made;
+  }
+  const std::uint32_t found = cx.scratch(DType::Int64, rows.count() * chunks * item_size(DType::Int64));
+  auto l = launch(ArgReduce::Chunks,
+                  [](const std::int64_t* i) { return arg_blocks(i[0] * i[4], blocks_for(i[1], i[4])); });
+  l.buffer(in.buffer).buffer(found, true);
+  made.push_back(finish(l, 0));
+  auto join = launch(ArgReduce::Join, [](const std::int64_t* i) { return arg_blocks(i[0], i[4]); });
+  join.buffer(in.buffer).buffer(result.buffer, true).buffer(found);
+  made.push_back(finish(join, out.offset));
+  return made;
 }
 
 GridLaunches cumsum(const GridContext& cx) {

@@ -63,11 +63,12 @@ TEST(GridAssemble, Attention) {
 
 TEST(GridAssemble, Rows) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Float64, DType::Int64, DType::UInt8, DType::Bool}) {
-    if (t != DType::Bool) expect_assembles({kGridArgReduce, {n(t), 0, 1, 1}});
+    for (std::int64_t part : {0, 1, 2})
+      if (t != DType::Bool) expect_assembles({kGridArgReduce, {n(t), 0, 1, 1, part}});
     expect_assembles({kGridCumsum, {n(t), n(is_floating(t) ? t : DType::Int64), 1}});
     expect_assembles({kGridOrder, {n(t), 1, 1}});
   }
-  expect_assembles({kGridArgReduce, {n(DType::Float32), 1, 2, 3}});
+  for (std::int64_t part : {0, 1, 2}) expect_assembles({kGridArgReduce, {n(DType::Float32), 1, 2, 3, part}});
   expect_assembles({kGridOrder, {n(DType::Float32), 0, 3}});
 }
 

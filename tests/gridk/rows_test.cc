@@ -65,6 +65,29 @@ TEST_F(GridRows, ArgReductions) {
   }
 }
 
+// Few long rows are searched in chunks. Most values are equal, so that the first of equals is in another chunk.
+TEST_F(GridRows, ArgReductionsOfLongRows) {
+  for (DType t : {DType::Float32, DType::BFloat16, DType::Float64, DType::Int64, DType::Int8})
+    for (std::int64_t length : {8192, 10001, 30000})
+      for (OpId op : {OpId::argmax, OpId::argmin})
+        for (int nan = 0; nan <= (is_floating(t) ? 1 : 0); ++nan) {
+          Strided x = any_strides(rng, t, {3, length});
+          for (std::int64_t i = 0; i < x.numel(); ++i) x.set(i, static_cast<double>(i % 3));
+          for (std::int64_t row = 0; row < 3; ++row)
+            for (int k = 0; k < 3; ++k) {
+              const std::int64_t at = row * length + static_cast<std::int64_t>(rng() % static_cast<unsigned>(length));
+              x.set(at, nan && k ? NAN : op == OpId::argmax ? 5 : -5);
+            }
+          NodeResults r = run(op, {NodeArg(Int(1)), false}, x);
+          EXPECT_EQ(r.launched.size(), 2u);
+          expect_close(r, 0, 0, text(t, {3, length}));
+          if (nan) continue;
+          NodeResults all = run(op, {NodeArg(), false}, x);
+          expect_close(all, 0, 0, text(t, {3, length}) + " all");
+          if (HasFatalFailure()) return;
+        }
+}
+
 TEST_F(GridRows, Cumsum) {
   using Shapes = std::vector<std::vector<std::int64_t>>;
   const Shapes shapes{{9}, {2, 1030}, {3, 4, 5}, {0, 3}, {3, 0}, {}}, few{{9}, {3, 50}};

@@ -76,5 +76,17 @@ TEST(Reductions, SoftmaxOfLongRowsInPlace) {
   }
 }
 
+TEST(Reductions, PlacesOfTheGreatest) {
+  auto f = compile([](Tensor x) { return argmax(x, -1); }, {.name = "places"});
+  for (const std::int64_t n : {100000, 3, 60, 20001}) {
+    std::vector<float> x = numbers(2 * n);
+    const std::int64_t first = n / 3, second = n - 1;
+    for (std::int64_t at : {first, n / 2, n + second}) x[static_cast<std::size_t>(at)] = 5;
+    EXPECT_EQ(f(on_test_device(tensor_of(x, {2, n}))).cpu().to_vector<std::int64_t>(),
+              (std::vector<std::int64_t>{first, second})) << n;
+  }
+  EXPECT_EQ(f.stats().compilations, 1);
+}
+
 }  // namespace
 }  // namespace reprise
