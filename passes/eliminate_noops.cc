@@ -30,12 +30,37 @@ bool same_int(const NodeArg& a, const NodeArg& b) {
 
 using Result = std::optional<std::vector<ValueId>>;
 
+// Does a view give back its operand, element for element, at the same indices? Asked of what the operator does to indices:
+// strides cannot tell. Operands have been rewritten by then, and a permuted value may stand where a contiguous one stood;
+// what is known to be square has the same sizes after every permutation.
+bool is_identity(const Rewriter& rw, const Rewriter::Site& s) {
+  const Layout& of = rw.meta(std::get<ValueId>(s.args[0])).layout;
+  if (!same(of.sizes, s.result.layout.sizes)) return false;
+  switch (s.node.op) {
+    // Row-major order and the number of dimensions are kept; a slice as long as its dimension starts at 0.
+    case OpId::view: case OpId::squeeze: case OpId::expand: case OpId::slice: return true;
+    case OpId::permute: {
+      // In order, but for dimensions of size 1.
+      std::int64_t last = -1;
+      for (Int d : std::get<Ints>(s.args[1])) {
+        std::int64_t at = d.hint() < 0 ? d.hint() + of.dim() : d.hint();
+        const Int size = of.sizes[static_cast<std::size_t>(at)];
+        if (!size.is_symbolic() && size.hint() == 1) continue;
+        if (at < last) return false;
+        last = at;
+      }
+      return true;
+    }
+    case OpId::as_strided: return known_contiguous(of) && same_layout(of, s.result.layout);
+    default: return false;  // select, unsqueeze, diagonal: another number of dimensions
+  }
+}
+
 // A view that gives back its operand, or two views that are one.
 Result view(Rewriter& rw, Rewriter::Site& s) {
   ValueId in = std::get<ValueId>(s.args[0]);
-  const TensorMeta& of = rw.meta(in);
   const Node* before = rw.maker(in);
-  if (same_layout(of.layout, s.result.layout)) return {{in}};
+  if (is_identity(rw, s)) return {{in}};
   if (!before) return std::nullopt;
   if (s.node.op == OpId::view && before->op == OpId::view) {
     ValueId base = std::get<ValueId>(before->args[0]);
@@ -60,8 +85,8 @@ Result view(Rewriter& rw, Rewriter::Site& s) {
     return {{identity ? base : rw.emit(OpId::permute, {base, both})}};
   }
   if (s.node.op == OpId::squeeze && before->op == OpId::unsqueeze) {
-    ValueId base = std::get<ValueId>(before->args[0]);
-    if (same_layout(rw.meta(base).layout, s.result.layout)) return {{base}};
+    ValueId base = std::get<ValueId>(before->args[0]);  // both keep the row-major order
+    if (same(rw.meta(base).layout.sizes, s.result.layout.sizes)) return {{base}};
   }
   // Reading back exactly the part that was just written.
   if ((s.node.op == OpId::slice && before->op == OpId::slice_scatter) ||

@@ -134,6 +134,54 @@ TEST(EliminateNoops, ViewsCastsAndCopiesThatChangeNothing) {
 })");
 }
 
+// What stands for the copy is a permuted value with the sizes and strides of what is permuted again.
+TEST(EliminateNoops, APermuteOfASquareStays) {
+  expect("eliminate_noops,remove_dead",
+         R"(graph f(%0 "x": f32[s0, s0], %1 "y": f32[s0, s0]) {
+  %2 = permute(%0, [1, 0]) : f32[s0, s0]{1, s0}
+  %3 = copy(%0, %2) : f32[s0, s0]
+  %4 = permute(%3, [1, 0]) : f32[s0, s0]{1, s0}
+  %5 = add(%4, %1, 1) : f32[s0, s0]
+  %6 = clone(%2) : f32[s0, s0]
+  %7 = copy(%1, %6) : f32[s0, s0]
+  %8 = permute(%7, [1, 0]) : f32[s0, s0]{1, s0}
+  %9 = sub(%8, %7, 1) : f32[s0, s0]
+  return user %5, user %9
+})",
+         R"(graph f(%0 "x": f32[s0, s0], %1 "y": f32[s0, s0]) {
+  %2 = permute(%0, [1, 0]) : f32[s0, s0]{1, s0}
+  %3 = add(%0, %1, 1) : f32[s0, s0]
+  %4 = clone(%2) : f32[s0, s0]
+  %5 = permute(%4, [1, 0]) : f32[s0, s0]{1, s0}
+  %6 = sub(%5, %4, 1) : f32[s0, s0]
+  return user %3, user %6
+})");
+}
+
+// By what they do to indices: also where a rewritten operand has other strides than the old one.
+TEST(EliminateNoops, ViewsOfAPermutedValueThatChangeNothing) {
+  expect("eliminate_noops,remove_dead",
+         R"(graph f(%0 "x": f32[s0, s1], %1 "y": f32[1, s2, 1, s3]) {
+  %2 = permute(%0, [1, 0]) : f32[s1, s0]{1, s1}
+  %3 = to(%2, f32) : f32[s1, s0]
+  %4 = view(%3, [s1, s0]) : f32[s1, s0]
+  %5 = slice(%4, 1, 0, s0, 1) : f32[s1, s0]
+  %6 = expand(%5, [s1, s0]) : f32[s1, s0]
+  %7 = unsqueeze(%6, 1) : f32[s1, 1, s0]
+  %8 = squeeze(%7, [1]) : f32[s1, s0]
+  %9 = exp(%8) : f32[s1, s0]
+  %10 = permute(%1, [2, 1, 0, 3]) : f32[1, s2, 1, s3]
+  %11 = exp(%10) : f32[1, s2, 1, s3]
+  return user %9, user %11
+})",
+         R"(graph f(%0 "x": f32[s0, s1], %1 "y": f32[1, s2, 1, s3]) {
+  %2 = permute(%0, [1, 0]) : f32[s1, s0]{1, s1}
+  %3 = exp(%2) : f32[s1, s0]
+  %4 = exp(%1) : f32[1, s2, 1, s3]
+  return user %3, user %4
+})");
+}
+
 TEST(EliminateNoops, AWideningCastBetweenTwoCastsGoesAndANarrowingOneStays) {
   expect("eliminate_noops,remove_dead",
          R"(graph f(%0 "x": f16[s0]) {

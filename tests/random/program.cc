@@ -96,7 +96,8 @@ Program random_program(std::mt19937& rng, int length) {
     return !adds_up(s.kind) && !jumps(s);
   };
   // Each step is tried on one set of sizes: most programs then work on most sizes, and a few must be refused by both.
-  Arguments trial = make_arguments(rng, 3, 5, 8, Sharing::None);
+  p.square = rng() % 6 == 0;
+  Arguments trial = make_arguments(rng, p.square ? 5 : 3, 5, 8, Sharing::None);
   std::vector<Tensor> pool = trial.pool();
   for (int i = 0; i < length; ++i) {
     for (int attempt = 0;; ++attempt) {
@@ -104,6 +105,7 @@ Program random_program(std::mt19937& rng, int length) {
       // Newer tensors twice as often: programs get deep.
       auto pick = [&] { return rng() % 2 ? static_cast<unsigned>(rng() % n) : n - 1 - static_cast<unsigned>(rng() % std::min(n, 3u)); };
       Step s{static_cast<Step::Kind>(kinds(rng)), pick(), pick(), static_cast<unsigned>(rng() % 64), static_cast<unsigned>(rng() % 64)};
+      if (p.square && i == 0) s.kind = Step::k_symmetric, s.a = rng() % 2 ? 0 : 2;
       if (!fits(s)) {
         --attempt;
         continue;

@@ -20,7 +20,7 @@ namespace reprise::fuzz {
   STEP(pad, 1) STEP(roll, 1) STEP(tril, 1) STEP(index_select, 2) STEP(embedding, 1) STEP(gather, 1) STEP(fresh, 1)      \
   STEP(add_, 5) STEP(mul_, 4) STEP(copy_, 4) STEP(fill_, 2) STEP(masked_fill_, 2) STEP(unary_, 2) STEP(scatter_, 1)     \
   STEP(index_put_, 1) STEP(through_slice, 3) STEP(through_select, 2) STEP(through_transpose, 1) STEP(through_view, 1)   \
-  STEP(metadata_, 1)
+  STEP(metadata_, 1) STEP(symmetric, 1) STEP(transpose_copy_, 1) STEP(t_, 1)
 
 /// One operation of a random program: what to do, on which tensors of the pool, with which small numbers.
 struct Step {
@@ -38,6 +38,7 @@ struct Step {
 struct Program {
   std::vector<Step> steps;
   std::vector<unsigned> results;
+  bool square = false;  ///< begins with x + x.t() or the like, and is called with N = M: sizes are known to be equal
   std::string str() const;
   /// Does anything in it add up floats (reductions, products)? Otherwise compiled results are equal bit for bit.
   bool sums() const;

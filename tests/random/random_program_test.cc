@@ -110,7 +110,10 @@ std::string check(const Program& p, std::uint64_t seed, const std::string& mode,
   auto dim = [&] { return kDims[rng() % 6]; };
   for (int round = 0; round < 4; ++round) {
     int n = dim(), m = dim(), k = dim();
+    if (p.square && rng() % 16) m = n;
     Sharing sharing = rng() % 2 ? Sharing::None : static_cast<Sharing>(rng() % 4);
+    // One handle given twice has one shape; inside the function its two parameters are two handles.
+    if (sharing == Sharing::Same && p.has(Step::k_t_)) sharing = Sharing::Overlapping;
     for (int again = 0; again < 2; ++again)
       if (std::string d = check_call(p, f, tolerance(p, mode), static_cast<unsigned>(rng()), n, m, k, sharing, tally); !d.empty())
         return "N=" + std::to_string(n) + " M=" + std::to_string(m) + " K=" + std::to_string(k) + " sharing " + std::to_string(static_cast<int>(sharing)) + " call " +

@@ -238,6 +238,13 @@ Tensor run_step(const Step& s, const std::vector<Tensor>& pool, const Arguments&
     case Step::k_through_select: a.select(d, s.p % 2 ? Int(0) : a.size(d) - 1).add_(c); return a;
     case Step::k_through_transpose: a.transpose(0, 1).copy_(clamp(storable(a, b), -1.0, 1.0)); return a;
     case Step::k_through_view: a.view({-1}).slice(0, 1, std::nullopt, 2).fill_(c); return a;
+    case Step::k_symmetric: return s.p % 3 == 0 ? maximum(a, a.t()) : s.p % 3 == 1 ? a + a.t() : where(a > a.t(), a, a * 0.5);
+    case Step::k_transpose_copy_: {
+      Tensor to = a.t(), from = storable(a, s.p % 4 < 2 ? a : b);
+      to.copy_(s.p % 4 == 0 ? from.t() : s.p % 4 == 1 ? from.clone() : s.p % 4 == 2 ? from.t() : from);
+      return s.q % 2 ? a : to;
+    }
+    case Step::k_t_: return a.t_();
     case Step::k_metadata_: return metadata(a, s.p);
     case Step::dropped: break;
   }

@@ -72,6 +72,30 @@ TEST(Mutation, TheMatrix) {
   }
 }
 
+// Sizes that are known to be equal make a transposed value look like the value: it is not.
+TEST(Mutation, OfSquaresThroughTransposedViews) {
+  const Case cases[] = {
+      {"copy of itself", [](Tensor x, Tensor) { Tensor y = x.t(); y.copy_(x.t()); return std::vector<Tensor>{x + x.t()}; }},
+      {"of an intermediate", [](Tensor x, Tensor) { Tensor s = x + x.t(), y = x.clone(), z = y.t(); z.copy_(y.t()); return std::vector<Tensor>{s, y}; }},
+      {"into its transposed self", [](Tensor x, Tensor) { Tensor s = x.mm(x), y = x.clone(), z = y.t(); z.copy_(y); return std::vector<Tensor>{s, y}; }},
+      {"after t_", [](Tensor x, Tensor) { Tensor s = x + x.t(), y = x.t(); x.t_(); x.copy_(y); return std::vector<Tensor>{s}; }},
+      {"t_ of what is copied", [](Tensor x, Tensor) { Tensor s = x + x.t(); x.t_(); Tensor m = maximum(x, x); m.t_(); x.copy_(m); return std::vector<Tensor>{s}; }},
+      {"from another", [](Tensor x, Tensor y) { Tensor s = x + x.t() + y; x.t().copy_(y.t()); y.t_(); y.copy_(x + 1); return std::vector<Tensor>{s, x.t()}; }},
+  };
+  for (const Case& c : cases) {
+    auto f = compile(c.body, {.name = c.name});
+    for (std::int64_t n : {2, 3, 1, 5}) {
+      auto make = [&](int shift) { return tensor_of(ramp(n * n + shift), {n * n + shift}).slice(0, shift, n * n + shift).view({n, n}); };
+      Tensor x = make(0), y = make(3), x2 = make(0), y2 = make(3);
+      std::vector<Tensor> want = c.body(x, y), got = f(x2, y2);
+      std::string at = std::string(c.name) + ", n " + std::to_string(n);
+      EXPECT_EQ(show(x), show(x2)) << at;
+      EXPECT_EQ(show(y), show(y2)) << at;
+      for (std::size_t i = 0; i < want.size(); ++i) EXPECT_EQ(want[i].str(), got[i].str()) << at << ", result " << i;
+    }
+  }
+}
+
 TEST(Mutation, MetadataOfArguments) {
   const std::pair<const char*, std::function<void(Tensor)>> cases[] = {
       {"t_", [](Tensor x) { x.t_(); }},
