@@ -40,8 +40,8 @@ llvm::TargetMachine& machine(int sm) {
   }();
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // mul.rn and add.rn: the assembler must not fuse them either
-  // PTX 7.8 is what the first drivers for sm_90 read.
-  tm.reset(target->createTargetMachine(kTriple, "sm_" + std::to_string(sm), "+ptx78", options, llvm::Reloc::PIC_,
+  // PTX 8.1 is the first that gives kernels more than 4 KiB of parameters; drivers of CUDA 12.1 read it.
+  tm.reset(target->createTargetMachine(kTriple, "sm_" + std::to_string(sm), "+ptx81", options, llvm::Reloc::PIC_,
                                        std::nullopt, llvm::CodeGenOptLevel::Default));
   if (!tm) fail(ErrorCode::Internal, "jit", {}, "no code generator for sm_", sm);
   return *tm;

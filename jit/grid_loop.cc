@@ -214,6 +214,9 @@ const char* why_no_code(const kernels::BodyNode& n) {
   }
 }
 
+/// Bytes of arguments that a kernel may have, less a few.
+constexpr std::int64_t kMostArgumentBytes = 32000;
+
 class GridLoop final : public GridKernel {
  public:
   GridLoop(const LoopKernel& k, device::ImagePtr made)
@@ -235,6 +238,7 @@ class GridLoop final : public GridKernel {
 GridKernelPtr compile_grid(const LoopKernel& k, const device::CodeTarget& target, bool guarded) {
   for (const kernels::BodyNode& n : k.body)
     if (why_no_code(n)) return nullptr;
+  if ((static_cast<std::int64_t>(k.buffers.size()) + kernels::param_slots(k).count) * 8 > kMostArgumentBytes) return nullptr;
   device::ImagePtr image = compile_grid_module(kernels::canonical_text(k) + (guarded ? "guarded" : "") + (k.narrow ? "narrow" : ""), target, [&](GridModule& m) {
     kernels::verify(k);
     m.guarded = guarded;

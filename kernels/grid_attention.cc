@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "graph/shape_rules.h"
 #include "kernels/grid_lower.h"
 
 namespace reprise::kernels {
@@ -46,18 +47,26 @@ Int bits_of(double x) {
   return bits;
 }
 
+/// The number that sizes of a head are in the traced call, which the kernels are made for: others are another compilation.
+Int fixed(Int n, SourceLoc where) {
+  const std::int64_t now = n.hint();
+  const bool known = !n.is_symbolic() || (now <= kAttentionDepth && graph::require(detail::compare_eq(n, now, where), "size of a head of attention"));
+  return known ? Int(now) : n;
+}
+
 }  // namespace
 
 GridLaunches grid_attention(const GridContext& cx) {
   const std::vector<Operand>& o = cx.operands;
   const Layout &q = o[0].layout, &k = o[1].layout, &v = o[2].layout, &out = o.back().layout;
   DType t = o.back().dtype;
-  Int depth = size_of(q, 1), width = size_of(out, 1);
-  if (t == DType::Float64 || depth.is_symbolic() || width.is_symbolic() || depth.hint() > kAttentionDepth ||
-      width.hint() > kAttentionDepth || depth.hint() == 0)
-    return std::nullopt;
+  if (t == DType::Float64) return std::nullopt;
   Batches batches(cx);
   if (!batches.ok) return std::nullopt;
+  const Int depth = fixed(size_of(q, 1), cx.node.loc), width = fixed(size_of(out, 1), cx.node.loc);
+  if (depth.is_symbolic() || width.is_symbolic() || depth.hint() > kAttentionDepth ||
+      width.hint() > kAttentionDepth || depth.hint() == 0)
+    return std::nullopt;
   if (known_as(width, 0)) return std::vector<GridLaunch>();
 
   auto flag = [&](std::size_t i) {

@@ -167,7 +167,7 @@ void DeviceReplay::build(const std::int64_t* slots, const std::vector<std::int64
     // What has nothing to do for these sizes is left out. A graph that is reused for sizes at which other kernels work has
     // another shape then, and is made anew: that is rare, and nodes that are there and disabled cost memory in every graph and time at every run.
     if (node.grid.count() == 0) continue;
-    node.kernel = s.kernel;
+    node.kernel = s.kernel->get(device_, s.image);
     node.name = name;
     node.block = s.image->block;
     node.shared_bytes = s.image->shared_bytes;

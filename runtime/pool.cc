@@ -16,6 +16,12 @@
 
 namespace reprise::runtime {
 
+struct Lane::OfStream {
+  std::mutex turn;                                // held by the replay that queues into it
+  std::unique_ptr<device::MemoryRange> range;     // guarded by turn
+  std::atomic<std::int64_t> backed{0};
+};
+
 namespace {
 
 constexpr int kLanes = 64;
@@ -40,34 +46,29 @@ void log_growth(Device d, std::size_t lane, std::int64_t bytes) {
 /// The lanes of one device with streams.
 class DeviceLanes {
  public:
-  char* lane(Device d, std::int64_t bytes) {
+  std::shared_ptr<Lane::OfStream> lane(Device d) {
     device::Backend& backend = device::backend(d);
     std::uint64_t stream = backend.current_stream().id();
     std::lock_guard lock(mu_);
     backend_ = &backend;
-    auto it = ranges_.find(stream);
-    if (it == ranges_.end()) it = ranges_.emplace(stream, backend.reserve(knobs().pool_reserve)).first;
-    device::MemoryRange& range = *it->second;
-    if (range.backed() < bytes) {
-      range.ensure(bytes);
-      log_growth(d, ranges_.size() - 1, range.backed());
-    }
-    return range.base();
+    std::shared_ptr<Lane::OfStream>& lane = lanes_[stream];
+    if (!lane) lane = std::make_shared<Lane::OfStream>();
+    return lane;
   }
   std::int64_t bytes() {
     std::lock_guard lock(mu_);
     std::int64_t total = 0;
-    for (const auto& [stream, range] : ranges_) total += range->backed();
+    for (const auto& [stream, lane] : lanes_) total += lane->backed.load(std::memory_order_relaxed);
     return total;
   }
   void release(device::Stream& stream) {
-    std::unique_ptr<device::MemoryRange> range;
+    std::shared_ptr<Lane::OfStream> lane;
     {
       std::lock_guard lock(mu_);
-      auto it = ranges_.find(stream.id());
-      if (it == ranges_.end()) return;
-      range = std::move(it->second);
-      ranges_.erase(it);
+      auto it = lanes_.find(stream.id());
+      if (it == lanes_.end()) return;
+      lane = std::move(it->second);
+      lanes_.erase(it);
     }
     try {
       stream.synchronize();
@@ -78,13 +79,13 @@ class DeviceLanes {
   void release() {
     std::lock_guard lock(mu_);
     if (backend_) backend_->synchronize();
-    ranges_.clear();
+    lanes_.clear();
   }
 
  private:
   std::mutex mu_;
   device::Backend* backend_ = nullptr;                                      // guarded by mu_
-  std::map<std::uint64_t, std::unique_ptr<device::MemoryRange>> ranges_;    // guarded by mu_; by stream id
+  std::map<std::uint64_t, std::shared_ptr<Lane::OfStream>> lanes_;          // guarded by mu_; by stream id
 };
 
 std::mutex devices_mu;
@@ -101,8 +102,20 @@ DeviceLanes& lanes_of(Device d) {
 
 Lane::Lane(Device d, std::int64_t bytes) {
   if (bytes == 0) return;
-  if (device::runs_host_code(d)) take_host(bytes);
-  else base_ = lanes_of(d).lane(d, bytes);
+  if (device::runs_host_code(d)) {
+    take_host(bytes);
+    return;
+  }
+  of_stream_ = lanes_of(d).lane(d);
+  turn_ = std::unique_lock(of_stream_->turn);
+  std::unique_ptr<device::MemoryRange>& range = of_stream_->range;
+  if (!range) range = device::backend(d).reserve(knobs().pool_reserve);
+  if (range->backed() < bytes) {
+    range->ensure(bytes);
+    of_stream_->backed.store(range->backed(), std::memory_order_relaxed);
+    log_growth(d, 0, range->backed());
+  }
+  base_ = range->base();
 }
 
 void Lane::take_host(std::int64_t bytes) {

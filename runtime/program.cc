@@ -134,7 +134,6 @@ class Builder {
 
   void add_grid(Program::GridStep step) {
     if (guard_of(step.launch)) step.buffers.push_back(*guard_of(step.launch));
-    step.kernel = device::backend(p_.device).load(step.image);
     p_.steps.push_back({Program::StepKind::Grid, static_cast<std::uint32_t>(p_.grids.size())});
     p_.grids.push_back(std::move(step));
   }

@@ -56,11 +56,24 @@ struct Program {
     std::vector<Slot> numbers;                     ///< of the integer ones; unused for floats
     std::vector<void*> micro;
   };
+  /// A kernel that is loaded when a recording first needs it: of alternatives for other sizes many never are.
+  class LazyKernel {
+   public:
+    const device::KernelPtr& get(device::Backend& d, const device::ImagePtr& image) {
+      std::lock_guard lock(mu_);
+      if (!kernel_) kernel_ = d.load(image);
+      return kernel_;
+    }
+
+   private:
+    std::mutex mu_;
+    device::KernelPtr kernel_;                     // guarded by mu_
+  };
   /// A kernel of the device: a node of its graphs.
   struct GridStep {
     std::uint32_t launch;
     device::ImagePtr image;
-    device::KernelPtr kernel;
+    std::shared_ptr<LazyKernel> kernel = std::make_shared<LazyKernel>();
     jit::GridKernelPtr loop;                       ///< null for a GridLaunch, which has a grid function of its own
     std::vector<std::uint32_t> buffers;            ///< of a guarded one the last is the record of faults
     std::vector<Slot> params;

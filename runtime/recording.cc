@@ -4,6 +4,7 @@
 
 #include "base/counters.h"
 #include "base/log.h"
+#include "device/backend.h"
 #include "graph/interpreter.h"
 #include "kernels/temp_plan.h"
 #include "runtime/epilogue.h"
@@ -18,7 +19,8 @@ using graph::OutputSpec;
 
 void Recording::bind(const std::int64_t* values, PlanMemory& memory) {
   const Program& p = program_;
-  std::unique_ptr<Instance> old(free_.exchange(nullptr));
+  std::unique_ptr<Instance> old(take_instance());
+  while (Instance* other = take_instance()) delete other;
   std::swap(slots_, old_slots_);
   slots_.resize(p.exprs.size());
   p.exprs.evaluate(values, slots_.data());
@@ -28,8 +30,8 @@ void Recording::bind(const std::int64_t* values, PlanMemory& memory) {
   params_.resize(p.param_slots.size());
   for (std::size_t i = 0; i < params_.size(); ++i) params_[i] = slots_[p.param_slots[i]];
   plan_temps(memory);
-  free_.store(make_instance(std::move(old), changed_).release());
-  const Instance& i = *free_.load();
+  free_[0].store(make_instance(std::move(old), changed_).release());
+  const Instance& i = *free_[0].load();
   graph_bytes_ = i.device ? i.device->graph_bytes() : 0;
   bytes_ = static_cast<std::int64_t>(sizeof *this + 8 * (2 * slots_.size() + params_.size() + temp_offset_.size()) + sizeof i +
                                      8 * (i.base.size() + i.slots.size() + i.results.size())) +
@@ -68,6 +70,12 @@ std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<In
   return i;
 }
 
+Recording::Instance* Recording::take_instance() {
+  for (std::atomic<Instance*>& f : free_)
+    if (Instance* i = f.exchange(nullptr, std::memory_order_acq_rel)) return i;
+  return nullptr;
+}
+
 // Puts the instance back for the next replay, and drops results that nobody has taken when a kernel threw.
 struct Recording::Returner {
   Recording& recording;
@@ -75,15 +83,18 @@ struct Recording::Returner {
   ~Returner() {
     for (Storage*& s : instance->results)
       if (s) release(std::exchange(s, nullptr));
-    Instance* expected = nullptr;
-    if (!recording.free_.compare_exchange_strong(expected, instance, std::memory_order_acq_rel)) delete instance;
+    for (std::atomic<Instance*>& f : recording.free_) {
+      Instance* expected = nullptr;
+      if (f.compare_exchange_strong(expected, instance, std::memory_order_acq_rel)) return;
+    }
+    delete instance;
   }
 };
 
 void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, detail::Outputs& outputs,
                        const std::vector<std::int32_t>& tensor_results, std::int64_t* copied_bytes) {
   const Program& p = program_;
-  Instance* inst = free_.exchange(nullptr, std::memory_order_acq_rel);
+  Instance* inst = take_instance();
   if (!inst) inst = make_instance(nullptr, {}).release();
   Returner returner{*this, inst};
   if (p.uses_random) {
@@ -128,19 +139,23 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
     return true;
   };
   std::lock_guard lock(mu_);
-  if (!entries_.empty() && same(entries_.front())) return entries_.front().recording;
+  auto serve = [&](Entry& e) {
+    e.hit = true;
+    misses_ = 0;
+    return e.recording;
+  };
+  if (!entries_.empty() && same(entries_.front())) return serve(entries_.front());
   auto [it, end] = by_hash_.equal_range(h);
   for (; it != end; ++it) {
     if (!same(*it->second)) continue;
     entries_.splice(entries_.begin(), entries_, it->second);
-    return entries_.front().recording;
+    return serve(entries_.front());
   }
-  // The one that would have to go becomes the new one, if no replay holds it any more.
-  bool full = !entries_.empty() && static_cast<std::int64_t>(entries_.size()) >= max_count;
-  if (full && entries_.back().recording.use_count() == 1) {
+  ++misses_;
+  if (auto old = spare(max_count); old != entries_.end()) {
     std::atomic_thread_fence(std::memory_order_acquire);  // the last replay's reads are over
-    note_evicted(name, max_count, max_bytes);
-    recycle_last(h, values);
+    note_evicted(*old, name, max_count, max_bytes);
+    recycle(old, h, values);
   } else {
     add(h, values);
   }
@@ -154,10 +169,26 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
                {{"live", entries_.size()}, {"launches", program_.steps.size()}, {"pool_bytes", r.temp_bytes()}, {"bytes", r.bytes()}, {"values", entries_.front().key}});
   }
   while (entries_.size() > 1 && (static_cast<std::int64_t>(entries_.size()) > max_count || bytes_ > max_bytes)) {
-    note_evicted(name, max_count, max_bytes);
-    drop_last();
+    note_evicted(entries_.back(), name, max_count, max_bytes);
+    drop(std::prev(entries_.end()));
   }
   return entries_.front().recording;
+}
+
+// At the bound, the one that would have to go. Before, where sizes are new at every call (a position that grows) and making
+// an executable graph costs much more than changing one: the oldest that served one call alone. In both cases nobody may
+// still replay it.
+RecordingCache::Entries::iterator RecordingCache::spare(std::int64_t max_count) {
+  constexpr std::int64_t kNewInARow = 8;
+  auto is_free = [](const Entry& e) { return e.recording.use_count() == 1; };
+  if (!entries_.empty() && static_cast<std::int64_t>(entries_.size()) >= max_count) {
+    auto last = std::prev(entries_.end());
+    return is_free(*last) ? last : entries_.end();
+  }
+  if (device::runs_host_code(program_.device) || misses_ <= kNewInARow) return entries_.end();
+  for (auto e = entries_.end(); e != entries_.begin();)
+    if (--e; !e->hit && is_free(*e)) return e;
+  return entries_.end();
 }
 
 void RecordingCache::add(std::uint64_t hash, const std::int64_t* values) {
@@ -170,41 +201,42 @@ void RecordingCache::add(std::uint64_t hash, const std::int64_t* values) {
   bytes_ += entries_.front().recording->bytes();
 }
 
-void RecordingCache::recycle_last(std::uint64_t hash, const std::int64_t* values) {
-  auto last = std::prev(entries_.end());
-  const std::int64_t before = last->recording->bytes();
+void RecordingCache::recycle(Entries::iterator old, std::uint64_t hash, const std::int64_t* values) {
+  const std::int64_t before = old->recording->bytes();
   try {
-    last->recording->rebind(values, plan_);
+    old->recording->rebind(values, plan_);
   } catch (...) {
-    drop_last();
+    drop(old);
     throw;
   }
-  bytes_ += last->recording->bytes() - before;
+  bytes_ += old->recording->bytes() - before;
+  old->hit = false;
   ++evicted_;
   counters().recordings_evicted.add();
-  auto handle = by_hash_.extract(position(last));
-  handle.key() = last->hash = hash;
+  auto handle = by_hash_.extract(position(old));
+  handle.key() = old->hash = hash;
   by_hash_.insert(std::move(handle));
-  for (std::size_t i = 0; i < last->key.size(); ++i) last->key[i] = values[program_.key_words[i]];
-  entries_.splice(entries_.begin(), entries_, last);
+  for (std::size_t i = 0; i < old->key.size(); ++i) old->key[i] = values[program_.key_words[i]];
+  entries_.splice(entries_.begin(), entries_, old);
 }
 
-void RecordingCache::note_evicted(const std::string& name, std::int64_t max_count, std::int64_t max_bytes) const {
+void RecordingCache::note_evicted(const Entry& e, const std::string& name, std::int64_t max_count, std::int64_t max_bytes) const {
   if (!log::on(log::Channel::Recordings)) return;
-  const Entry& last = entries_.back();
+  const std::int64_t live = static_cast<std::int64_t>(entries_.size()) - 1, bytes = bytes_ - e.recording->bytes();
+  const bool full = live + 1 >= max_count || bytes_ > max_bytes;
   log::event(log::Channel::Recordings, "recording_evicted", name,
-             "the least recently used recording is dropped: " + std::to_string(entries_.size()) + " of at most " + std::to_string(max_count) + ", " +
-                 std::to_string(bytes_ - last.recording->bytes()) + " bytes of at most " + std::to_string(max_bytes),
-             {{"live", entries_.size() - 1}, {"bytes", bytes_ - last.recording->bytes()}, {"values", last.key}});
+             full ? "the least recently used recording is dropped: " + std::to_string(live + 1) + " of at most " + std::to_string(max_count) + ", " +
+                        std::to_string(bytes) + " bytes of at most " + std::to_string(max_bytes)
+                  : "a recording that served one call is changed to new sizes, which come at every call",
+             {{"live", live}, {"bytes", bytes}, {"values", e.key}});
 }
 
-void RecordingCache::drop_last() {
-  auto last = std::prev(entries_.end());
-  bytes_ -= last->recording->bytes();
+void RecordingCache::drop(Entries::iterator e) {
+  bytes_ -= e->recording->bytes();
   ++evicted_;
   counters().recordings_evicted.add();
-  by_hash_.erase(position(last));
-  entries_.erase(last);
+  by_hash_.erase(position(e));
+  entries_.erase(e);
 }
 
 auto RecordingCache::position(Entries::iterator entry) -> ByHash::iterator {

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <list>
@@ -57,6 +58,7 @@ class Recording {
   void plan_temps(PlanMemory&);
   /// `old`: one for other slots, of which `changed` are different now; or null.
   std::unique_ptr<Instance> make_instance(std::unique_ptr<Instance> old, const std::vector<Slot>& changed) const;
+  Instance* take_instance();                       // one that waits, or null
   struct Returner;
 
   const Program& program_;                         // the specialization outlives its recordings
@@ -66,10 +68,13 @@ class Recording {
   std::vector<std::int64_t> temp_offset_;          // by buffer, -1: not a temp
   std::uint64_t plan_version_ = 0;                 // that temp_offset_ is of
   std::int64_t temp_bytes_ = 0, bytes_ = 0, graph_bytes_ = 0;
-  std::atomic<Instance*> free_{nullptr};           // one instance waits for the next replay
+  /// Instances that wait for the next replays: as many as threads usually overlap.
+  std::array<std::atomic<Instance*>, 4> free_{};
 
  public:
-  ~Recording() { delete free_.load(); }
+  ~Recording() {
+    for (std::atomic<Instance*>& i : free_) delete i.load();
+  }
 };
 
 /// The recordings of one specialization, by the values they depend on.
@@ -86,15 +91,18 @@ class RecordingCache {
     std::vector<std::int64_t> key;
     std::uint64_t hash;
     std::shared_ptr<Recording> recording;
+    bool hit = false;                              // it has served more than the call that it was made for
   };
   using Entries = std::list<Entry>;
   using ByHash = std::unordered_multimap<std::uint64_t, Entries::iterator>;
   // All under mu_:
-  void add(std::uint64_t hash, const std::int64_t* values);           // in front
-  void recycle_last(std::uint64_t hash, const std::int64_t* values);  // to the front, for these values
-  void drop_last();
+  void add(std::uint64_t hash, const std::int64_t* values);                          // in front
+  /// One that a new recording may be made out of rather than anew; end(): none.
+  Entries::iterator spare(std::int64_t max_count);
+  void recycle(Entries::iterator, std::uint64_t hash, const std::int64_t* values);   // to the front, for these values
+  void drop(Entries::iterator);
   ByHash::iterator position(Entries::iterator);
-  void note_evicted(const std::string& name, std::int64_t max_count, std::int64_t max_bytes) const;
+  void note_evicted(const Entry&, const std::string& name, std::int64_t max_count, std::int64_t max_bytes) const;
 
   const Program& program_;
   mutable std::mutex mu_;
@@ -102,6 +110,7 @@ class RecordingCache {
   ByHash by_hash_;                                                       // guarded by mu_
   PlanMemory plan_;                                                      // guarded by mu_
   std::int64_t bytes_ = 0, made_ = 0, evicted_ = 0;                      // guarded by mu_
+  std::int64_t misses_ = 0;                                              // guarded by mu_; since the latest hit
 };
 
 }  // namespace reprise::runtime

@@ -21,7 +21,7 @@ using namespace cuda;
 
 class CudaBackend final : public Backend {
  public:
-  explicit CudaBackend(int index) : context_(index), allocator_(context_), pinned_(context_), kernels_(context_), products_(context_), default_(context_, 0) {
+  explicit CudaBackend(int index) : context_(index), allocator_(context_), pinned_(context_), blocks_(context_), kernels_(context_), products_(context_), default_(context_, 0) {
     std::string how = knobs().cuda_pointers;
     if (how != "block" && how != "nodes") fail(ErrorCode::InvalidArgument, "REPRISE_CUDA_POINTERS", {}, "\"", how, "\" is neither block nor nodes");
     indirect_ = how == "block";
@@ -65,11 +65,12 @@ class CudaBackend final : public Backend {
   void set_current_stream(Stream* s) override { cuda::set_current_stream(context_, static_cast<CudaStream*>(s)); }
   std::unique_ptr<Stream> new_stream(int priority) override { return std::make_unique<CudaStream>(context_, priority); }
 
-  // The driver stages pageable memory before it returns, so `from` is free then; pinned memory (of another library) is waited for.
+  // The driver stages pageable memory before it returns, so `from` is free then. What it reads by itself is waited for: memory that
+  // another library has registered, and all memory where the device shares the host's page tables.
   void copy_from_host(void* to, const void* from, std::int64_t bytes, Stream& s) override {
     context_.enter();
     check(cu().cuMemcpyHtoDAsync(address(to), from, static_cast<std::size_t>(bytes), handle(s)), "copying to the device");
-    if (is_known_to_driver(from)) check(cu().cuStreamSynchronize(handle(s)), "copying to the device");
+    if (context_.reads_pageable || is_known_to_driver(from)) check(cu().cuStreamSynchronize(handle(s)), "copying to the device");
   }
   void copy_to_host(void* to, const void* from, std::int64_t bytes, Stream& s) override {
     context_.enter();
@@ -105,7 +106,7 @@ class CudaBackend final : public Backend {
 
   KernelPtr load(const ImagePtr& image) override { return kernels_.load(image); }
   std::unique_ptr<Graph> new_graph(std::uint32_t cells) override {
-    return std::make_unique<CudaGraph>(GraphHome{context_, allocator_, products_, default_, indirect_, graph_bytes_, indirect_ ? upload() : nullptr}, cells);
+    return std::make_unique<CudaGraph>(GraphHome{context_, blocks_, products_, indirect_, graph_bytes_, indirect_ ? upload() : nullptr}, cells);
   }
 
   std::optional<std::int64_t> product_workspace(const Product& p, std::string_view name) override { return products_.workspace(p, name); }
@@ -113,10 +114,10 @@ class CudaBackend final : public Backend {
 
  private:
   CudaStream& stream() { return cuda::current_stream(context_, default_); }
-  /// Pinned, by whomever: pageable memory has no attributes.
+  /// Pinned or managed, by whomever: pageable memory has no attributes.
   static bool is_known_to_driver(const void* host) {
     CUmemorytype type{};
-    return cu().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address(host)) == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST;
+    return cu().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address(host)) == CUDA_SUCCESS;
   }
   static CUdeviceptr address(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
   static CUstream handle(Stream& s) { return static_cast<CudaStream&>(s).handle(); }
@@ -128,6 +129,7 @@ class CudaBackend final : public Backend {
   Context context_;
   Allocator allocator_;
   PinnedMemory pinned_;
+  CellBlocks blocks_;
   Kernels kernels_;
   Products products_;
   CudaStream default_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/counters.h"
 #include "base/errors.h"
@@ -9,6 +10,9 @@
 namespace reprise::device::cuda {
 
 namespace {
+
+// Runs in which nothing moved after which the uploads are disabled: changing that costs the host some time.
+constexpr int kUnmovedRuns = 2;
 
 // What an executable node takes when the driver's own figure cannot be told from what others allocate meanwhile.
 constexpr std::int64_t kNodeBytes = 2048;
@@ -34,7 +38,7 @@ std::int64_t free_bytes() {
 CudaGraphExec::CudaGraphExec(const GraphHome& home, std::uint32_t cells, std::vector<GraphNode> nodes)
     : home_(home), n_cells_(cells), nodes_(std::move(nodes)), users_(cells), last_(cells, nullptr), stale_(nodes_.size()) {
   home_.context.enter();
-  if (home_.indirect) block_ = home_.allocator.allocate(std::int64_t{8} * std::max<std::uint32_t>(cells, 1), home_.stream, 0);
+  if (home_.indirect) block_ = home_.blocks.take(cells);
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)
     if (!home_.indirect || is_product(nodes_[i]))
       for (std::uint32_t c : nodes_[i].cells())
@@ -84,6 +88,7 @@ void CudaGraphExec::make() {
     throw;
   }
   stale_.assign(nodes_.size(), false);
+  uploads_on_ = true, unmoved_ = 0;
 }
 
 CudaGraphExec::~CudaGraphExec() {
@@ -101,7 +106,7 @@ void CudaGraphExec::release_graphs() noexcept {
 void CudaGraphExec::release() noexcept {
   home_.context.enter_quietly();
   release_graphs();
-  if (block_) home_.allocator.free(block_, nullptr);  // runs may still read it
+  if (block_) home_.blocks.give_back(block_, n_cells_, ran_in_);
 }
 
 void CudaGraphExec::capture(const ProductNode& n, const std::function<void(CUgraph)>& use) const {
@@ -170,6 +175,11 @@ void CudaGraphExec::set_uploads() {
   }
 }
 
+void CudaGraphExec::enable_uploads(bool on) {
+  for (CUgraphNode node : uploads_) check(cu().cuGraphNodeSetEnabled(exec_, node, on), "switching the upload of addresses");
+  uploads_on_ = on;
+}
+
 bool CudaGraphExec::set_node(std::size_t i) {
   if (const auto* product = std::get_if<ProductNode>(&nodes_[i].what)) {
     CUresult r = CUDA_SUCCESS;
@@ -191,7 +201,10 @@ bool CudaGraphExec::set_node(std::size_t i) {
 
 void CudaGraphExec::prepare(void* const* cells) {
   home_.context.enter();
-  if (!any_stale_ && std::memcmp(cells, last_.data(), n_cells_ * sizeof(void*)) == 0) return;
+  if (!any_stale_ && std::memcmp(cells, last_.data(), n_cells_ * sizeof(void*)) == 0) {
+    if (uploads_on_ && unmoved_ > kUnmovedRuns) enable_uploads(false);  // an earlier run has uploaded these very addresses
+    return;
+  }
   any_stale_ = true;  // until everything below is done: what fails half-way is done by the next run
   for (std::uint32_t c = 0; c < n_cells_; ++c) {
     if (cells[c] == last_[c]) continue;
@@ -199,11 +212,20 @@ void CudaGraphExec::prepare(void* const* cells) {
     for (std::uint32_t n : users_[c]) stale_[n] = true;
   }
   bool changed = exec_ != nullptr;
-  if (changed) set_uploads();
+  if (changed) {
+    unmoved_ = 0;
+    if (!uploads_on_) enable_uploads(true);
+    set_uploads();
+  }
   for (std::size_t i = 0; i < nodes_.size() && changed; ++i)
     if (stale_[i]) changed = set_node(i);
   if (!changed) {
     release_graphs();
+    // Runs of the graph that goes may still read its block, and nothing orders them before the new one's.
+    if (block_ && ran_in_) {
+      void* other = home_.blocks.take(n_cells_);
+      home_.blocks.give_back(std::exchange(block_, other), n_cells_, std::exchange(ran_in_, 0));
+    }
     make();
   }
   any_stale_ = false;
@@ -211,7 +233,9 @@ void CudaGraphExec::prepare(void* const* cells) {
 
 void CudaGraphExec::launch(Stream& stream, void* const* cells) {
   prepare(cells);
+  ran_in_ = stream.id();
   check(cu().cuGraphLaunch(exec_, static_cast<CudaStream&>(stream).handle()), "launching a graph whose first kernel is", nodes_.empty() ? std::string_view() : nodes_[0].name());
+  ++unmoved_;
 }
 
 bool CudaGraphExec::change_to(std::uint32_t cells, const std::vector<GraphNode>& nodes) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "device/backend.h"
-#include "device/cuda/allocator.h"
 #include "device/cuda/blaslt.h"
+#include "device/cuda/cells.h"
 #include "device/cuda/context.h"
 #include "device/cuda/module.h"
 
@@ -16,9 +16,8 @@ namespace reprise::device::cuda {
 /// What graphs need of their device.
 struct GraphHome {
   const Context& context;
-  Allocator& allocator;
+  CellBlocks& blocks;
   Products& products;
-  CudaStream& stream;                       ///< the default one: the block of cells belongs to it
   bool indirect;                            ///< pointers through a block of cells (CodeTarget::indirect)
   std::atomic<std::int64_t>& graph_bytes;   ///< of all executable graphs
   KernelPtr upload;                         ///< the kernel that fills the block; null when not indirect
@@ -41,7 +40,8 @@ struct GraphNode {
 /// Addresses that move from run to run reach the kernels in one of two ways. Direct: they are parameters of the nodes, and
 /// a run changes the nodes whose addresses moved. Indirect: the nodes' parameters are the addresses of cells in a block of
 /// device memory, and the graph's first node, whose own parameters hold the values, writes them there; a run in which
-/// anything moved changes that node alone. Both take effect for the runs launched afterwards and leave earlier ones be.
+/// anything moved changes that node alone, and where nothing moves for a while it is disabled. Both take effect for the runs
+/// launched afterwards and leave earlier ones be.
 /// A product has its addresses in what was captured, in either way: where one of them moved its child graph is changed to what
 /// was captured with the new ones. A graph with products is made by its first run, when addresses are known.
 class CudaGraphExec final : public GraphExec {
@@ -61,6 +61,7 @@ class CudaGraphExec final : public GraphExec {
   void release() noexcept;
   void add_upload(std::vector<CUgraphNode>& made);
   void set_uploads();
+  void enable_uploads(bool);
   /// The executable node takes nodes_[i]'s sizes and the latest addresses. False: it cannot, the graph must be made anew.
   bool set_node(std::size_t i);
   void capture(const ProductNode&, const std::function<void(CUgraph)>& use) const;
@@ -78,7 +79,10 @@ class CudaGraphExec final : public GraphExec {
   CUgraphExec exec_ = nullptr;
   std::vector<CUgraphNode> handles_;
   std::vector<CUgraphNode> uploads_;               // indirect
+  bool uploads_on_ = true;
+  int unmoved_ = 0;                                // runs launched since the uploads were changed
   void* block_ = nullptr;                          // indirect: n_cells_ addresses
+  std::uint64_t ran_in_ = 0;                       // id of the stream of the latest run, which earlier ones precede; 0: none
   std::int64_t bytes_ = 0;
 };
 

@@ -33,6 +33,7 @@ CudaKernel::CudaKernel(const Context& c, ImagePtr image) : context_(c), image_(s
 
 CudaKernel::~CudaKernel() {
   context_.enter_quietly();
+  warn(context_.synchronize(), "waiting for the device");  // graphs that run it may have been destroyed while they run
   warn(cu().cuModuleUnload(module_), "unloading a kernel");
 }
 

@@ -61,6 +61,14 @@ CudaStream& current_stream(const Context& context, CudaStream& fallback) {
   return *it->second;
 }
 
+bool with_stream(std::uint64_t id, const std::function<void(CudaStream&)>& f) {
+  std::lock_guard lock(mu);
+  auto it = live().find(id);
+  if (it == live().end()) return false;
+  f(*it->second);
+  return true;
+}
+
 void set_current_stream(const Context& context, CudaStream* s) { current[static_cast<std::size_t>(context.index)] = s ? s->id() : 0; }
 
 }  // namespace reprise::device::cuda

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 
 #include "device/backend.h"
 #include "device/cuda/context.h"
@@ -28,5 +29,7 @@ class CudaStream final : public Stream {
 /// one that was set has been destroyed.
 CudaStream& current_stream(const Context& context, CudaStream& fallback);
 void set_current_stream(const Context&, CudaStream*);
+/// f(stream of that id) while it cannot be destroyed; false when it has been.
+bool with_stream(std::uint64_t id, const std::function<void(CudaStream&)>& f);
 
 }  // namespace reprise::device::cuda

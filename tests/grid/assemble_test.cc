@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/knobs.h"
+#include "guards/shape_env.h"
 #include "jit/grid.h"
 #include "tests/grid/assembler.h"
 #include "tests/grid/kernels.h"
@@ -53,6 +54,26 @@ TEST_F(Assemble, Float8IsReadAndWritten) {
       b.output(to, b.op(ScalarOp::Neg, DType::Float32, b.input(from, {64, 1})), {64, 1});
       check(b.k, std::string(dtype_name(from)) + " to " + std::string(dtype_name(to)));
     }
+}
+
+// More than 4 KiB of arguments: what was written before PTX 8.1 may not have them.
+TEST_F(Assemble, ManyArguments) {
+  auto env = std::make_shared<guards::ShapeEnv>();
+  auto size = [&] {
+    const auto i = static_cast<std::uint32_t>(env->symbols().size());
+    return env->new_symbol({i, "word " + std::to_string(i)}, 7, 0);
+  };
+  auto sum_of = [&](int inputs) {
+    KernelBuilder b({size(), size(), size()}, 3);
+    std::uint32_t sum = b.input(DType::Float32, {size(), size(), 1});
+    for (int i = 1; i < inputs; ++i) sum = b.op(ScalarOp::Add, DType::Float32, sum, b.input(DType::Float32, {size(), size(), 1}));
+    b.output(DType::Float32, sum, {size(), size(), 1});
+    return b.k;
+  };
+  check(sum_of(180), "180 inputs");
+  device::CodeTarget target;
+  target.arch = "sm_90";
+  EXPECT_EQ(jit::compile_grid(sum_of(1400), target), nullptr);  // more than any kernel may have
 }
 
 TEST_F(Assemble, RandomLoops) {
