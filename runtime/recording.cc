@@ -152,7 +152,7 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
     return serve(entries_.front());
   }
   ++misses_;
-  if (auto old = spare(max_count); old != entries_.end()) {
+  if (auto old = spare(max_count, changed_.erase(h) > 0); old != entries_.end()) {
     std::atomic_thread_fence(std::memory_order_acquire);  // the last replay's reads are over
     note_evicted(*old, name, max_count, max_bytes);
     recycle(old, h, values);
@@ -176,18 +176,23 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
 }
 
 // At the bound, the one that would have to go. Before, where sizes are new at every call (a position that grows) and making
-// an executable graph costs much more than changing one: the oldest that served one call alone. In both cases nobody may
-// still replay it.
-RecordingCache::Entries::iterator RecordingCache::spare(std::int64_t max_count) {
+// an executable graph costs much more than changing one: the oldest that served one call alone. Sizes that return after
+// that get recordings of their own, up to the bound. In both cases nobody may still replay it.
+RecordingCache::Entries::iterator RecordingCache::spare(std::int64_t max_count, bool returns) {
   constexpr std::int64_t kNewInARow = 8;
+  constexpr std::size_t kRemembered = 4096;
   auto is_free = [](const Entry& e) { return e.recording.use_count() == 1; };
   if (!entries_.empty() && static_cast<std::int64_t>(entries_.size()) >= max_count) {
     auto last = std::prev(entries_.end());
     return is_free(*last) ? last : entries_.end();
   }
-  if (device::runs_host_code(program_.device) || misses_ <= kNewInARow) return entries_.end();
+  if (device::runs_host_code(program_.device) || returns || misses_ <= kNewInARow) return entries_.end();
   for (auto e = entries_.end(); e != entries_.begin();)
-    if (--e; !e->hit && is_free(*e)) return e;
+    if (--e; !e->hit && is_free(*e)) {
+      if (changed_.size() >= kRemembered) changed_.clear();
+      changed_.insert(e->hash);
+      return e;
+    }
   return entries_.end();
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "reprise/compile.h"
@@ -97,8 +98,8 @@ class RecordingCache {
   using ByHash = std::unordered_multimap<std::uint64_t, Entries::iterator>;
   // All under mu_:
   void add(std::uint64_t hash, const std::int64_t* values);                          // in front
-  /// One that a new recording may be made out of rather than anew; end(): none.
-  Entries::iterator spare(std::int64_t max_count);
+  /// One that a new recording may be made out of rather than anew; end(): none. `returns`: its sizes have been here before.
+  Entries::iterator spare(std::int64_t max_count, bool returns);
   void recycle(Entries::iterator, std::uint64_t hash, const std::int64_t* values);   // to the front, for these values
   void drop(Entries::iterator);
   ByHash::iterator position(Entries::iterator);
@@ -111,6 +112,7 @@ class RecordingCache {
   PlanMemory plan_;                                                      // guarded by mu_
   std::int64_t bytes_ = 0, made_ = 0, evicted_ = 0;                      // guarded by mu_
   std::int64_t misses_ = 0;                                              // guarded by mu_; since the latest hit
+  std::unordered_set<std::uint64_t> changed_;                            // guarded by mu_; hashes of sizes whose recording was changed to others
 };
 
 }  // namespace reprise::runtime
