@@ -24,6 +24,16 @@ int wrapped(const TensorMeta& m, Int dim, const char* op, SourceLoc loc) {
   return wrap_dim(dim.value(loc), m.dim(), op, loc);
 }
 
+/// f(), whose errors name `op` instead of the operators that it is made of.
+template <class F>
+Tensor named(const char* op, F&& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    throw Error(e.code(), op, e.message(), e.where());
+  }
+}
+
 /// Index tensors for index/index_put: `index` at `dim`, every dimension before it kept.
 std::vector<Tensor> indices_at(int dim, const Tensor& index) {
   std::vector<Tensor> list(static_cast<std::size_t>(dim) + 1);
@@ -35,7 +45,7 @@ Tensor index_write(const Tensor& self, Int dim, const Tensor& index, const Tenso
                    bool inplace, const char* op, SourceLoc loc) {
   TensorMeta m = checked_meta(self, op, loc);
   std::vector<Tensor> list = indices_at(wrapped(m, dim, op, loc), index);
-  return call1(OpId::index_put, {arg(self), TensorArrayRef(list), arg(source), accumulate}, loc, inplace);
+  return named(op, [&] { return call1(OpId::index_put, {arg(self), TensorArrayRef(list), arg(source), accumulate}, loc, inplace); });
 }
 
 /// Keeps where `keep` (of column index and row index + diagonal) holds.
@@ -45,6 +55,9 @@ Tensor triangle(const Tensor& self, Int diagonal, bool lower, const char* op, So
     fail(ErrorCode::ShapeMismatch, op, loc, "needs at least 2 dimensions, got sizes ",
          graph::sizes_text(m.layout.sizes));
   TensorOptions o{kInt64, m.device};
+  // No diagonal is further away than this; bounds beyond it may wrap.
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;
+  diagonal = Int::max(Int::min(diagonal, kFar), -kFar);
   Tensor edge = unsqueeze(arange(diagonal, m.size(m.dim() - 2) + diagonal, 1, o, loc), 1, loc);
   Tensor column = arange(m.size(m.dim() - 1), o, loc);
   return where(lower ? le(column, edge, loc) : ge(column, edge, loc), self, zero_of(m.dtype), loc);
@@ -197,10 +210,15 @@ Tensor one_hot(const Tensor& self, Int num_classes, SourceLoc loc) {
   TensorMeta m = checked_meta(self, "one_hot", loc);
   if (!is_integral(m.dtype))
     fail(ErrorCode::DTypeMismatch, "one_hot", loc, "indices must be integers, got ", dtype_name(m.dtype));
-  return to(eq(unsqueeze(self, -1, loc), arange(num_classes, {kInt64, m.device}, loc), loc), kInt64, loc);
+  // Looked up in the classes, so that an index that is none of them is found out where it is read.
+  Tensor classes = arange(num_classes, {kInt64, m.device}, loc);
+  Tensor index = m.dtype == kInt32 || m.dtype == kInt64 ? self : to(self, kInt64, loc);
+  Tensor own = named("one_hot", [&] { return embedding(unsqueeze(classes, 1, loc), index, loc); });
+  return to(eq(own, classes, loc), kInt64, loc);
 }
 
 Tensor stack(TensorArrayRef tensors, Int dim, SourceLoc loc) {
+  if (tensors.size() == 0) fail(ErrorCode::InvalidArgument, "stack", loc, "needs at least one tensor");
   std::vector<Tensor> parts;
   for (const Tensor& t : tensors) {
     TensorMeta m = checked_meta(t, "stack", loc), first = checked_meta(tensors[0], "stack", loc);
@@ -228,6 +246,8 @@ Tensor pad(const Tensor& self, IntArrayRef pad, Scalar value, SourceLoc loc) {
   for (std::size_t i = 0; i < padded; ++i) {
     int d = m.dim() - 1 - static_cast<int>(i);
     Int before = pad[2 * i], after = pad[2 * i + 1];
+    if (std::int64_t n = 0; __builtin_add_overflow(before.hint(), after.hint(), &n) || __builtin_add_overflow(n, sizes[d].hint(), &n))
+      fail(ErrorCode::InvalidArgument, "pad", loc, "padding ", before, " and ", after, " of dimension ", d, " of size ", sizes[d], " does not fit 63 bits");
     sizes[d] = sizes[d] + before + after;
     Int crop = 0;
     if (!graph::ask(detail::compare_le(0, before, loc), "pad: adds in front")) {
@@ -237,9 +257,9 @@ Tensor pad(const Tensor& self, IntArrayRef pad, Scalar value, SourceLoc loc) {
     kept[d] = kept[d] - crop;
     if (!graph::ask(detail::compare_le(0, after, loc), "pad: adds behind")) kept[d] = kept[d] + after;
     front[d] = before;
-    inner = narrow(inner, d, crop, kept[d], loc);
+    inner = named("pad", [&] { return narrow(inner, d, crop, kept[d], loc); });
   }
-  out = full(sizes, value, {m.dtype, m.device}, loc);
+  out = named("pad", [&] { return full(sizes, value, {m.dtype, m.device}, loc); });
   Tensor middle = out;
   for (int d = 0; d < m.dim(); ++d) middle = narrow(middle, d, front[d], kept[d], loc);
   middle.copy_(inner, loc);
@@ -293,6 +313,8 @@ Tensor repeat(const Tensor& self, IntArrayRef repeats, SourceLoc loc) {
          graph::sizes_text(m.layout.sizes));
   }
   std::size_t lead = repeats.size() - m.layout.sizes.size();
+  if (repeats.size() > kMaxRank)
+    fail(ErrorCode::InvalidArgument, "repeat", loc, "got ", repeats.size(), " repeats; at most ", kMaxRank, " dimensions are supported");
   Tensor tiled = self;
   Ints expanded, sizes;
   for (std::size_t i = 0; i < repeats.size(); ++i) {

@@ -22,6 +22,13 @@ struct DeviceName {
   operator std::string_view() const { return text; }
 };
 
+/// Sizes of a tensor that `op` makes: an error names it, not what it is made of.
+void check_made(const Ints& sizes, DType dtype, const char* op, SourceLoc loc) {
+  for (Int s : sizes)
+    if (s.hint() < 0) fail(ErrorCode::InvalidArgument, op, loc, "negative size in ", graph::sizes_text(sizes));
+  graph::check_sizes(sizes, item_size(dtype), op, loc);
+}
+
 TensorOptions like(const Tensor& self, const TensorOptions& o, const char* op, SourceLoc loc) {
   TensorMeta m = checked_meta(self, op, loc);
   return {o.dtype.value_or(m.dtype), o.device.value_or(m.device)};
@@ -36,6 +43,7 @@ Tensor draw(OpId id, IntArrayRef size, const TensorOptions& o, SourceLoc loc) {
            graph::sizes_text(sizes));
     }
   }
+  graph::check_sizes(sizes, item_size(o.dtype.value_or(kFloat32)), id == OpId::rand ? "rand" : "randn", loc);
   auto [seed, offset] = Interpreter::current().next_random(numel(sizes));
   return call1(id, {size, o.dtype.value_or(kFloat32), std::string_view(device), seed, offset}, loc);
 }
@@ -48,13 +56,18 @@ Tensor full(IntArrayRef size, Scalar fill_value, const TensorOptions& options, S
                loc);
 }
 Tensor zeros(IntArrayRef size, const TensorOptions& options, SourceLoc loc) {
+  check_made(size.vec(), options.dtype.value_or(kFloat32), "zeros", loc);
   return full(size, 0, {options.dtype.value_or(kFloat32), options.device}, loc);
 }
 Tensor ones(IntArrayRef size, const TensorOptions& options, SourceLoc loc) {
+  check_made(size.vec(), options.dtype.value_or(kFloat32), "ones", loc);
   return full(size, 1, {options.dtype.value_or(kFloat32), options.device}, loc);
 }
 // Elements have a value even here, so that a compiled function and an eager one agree.
-Tensor empty(IntArrayRef size, const TensorOptions& options, SourceLoc loc) { return zeros(size, options, loc); }
+Tensor empty(IntArrayRef size, const TensorOptions& options, SourceLoc loc) {
+  check_made(size.vec(), options.dtype.value_or(kFloat32), "empty", loc);
+  return zeros(size, options, loc);
+}
 
 Tensor full_like(const Tensor& self, Scalar fill_value, const TensorOptions& options, SourceLoc loc) {
   return full(checked_meta(self, "full_like", loc).layout.sizes, fill_value, like(self, options, "full_like", loc),
@@ -97,6 +110,7 @@ Tensor linspace(Scalar start, Scalar end, Int steps, const TensorOptions& option
 }
 
 Tensor eye(Int n, std::optional<Int> m, const TensorOptions& options, SourceLoc loc) {
+  check_made({n, m.value_or(n)}, options.dtype.value_or(kFloat32), "eye", loc);
   TensorOptions index{kInt64, options.device};
   Tensor rows = unsqueeze(arange(n, index, loc), 1, loc), columns = arange(m.value_or(n), index, loc);
   return to(eq(rows, columns, loc), options.dtype.value_or(kFloat32), loc);

@@ -107,6 +107,7 @@ Tensor narrow(const Tensor& self, Int dim, Int start, Int length, SourceLoc loc)
   if (!graph::ask(detail::compare_le(0, start, loc), "narrow: start counts from the front")) start = start + sizes[d];
   if (!require(detail::compare_le(0, length, loc), "narrow: length not negative") ||
       !require(detail::compare_le(0, start, loc), "narrow: start within the size") ||
+      start.hint() > sizes[d].hint() || length.hint() > sizes[d].hint() ||  // their sum may wrap
       !require(detail::compare_le(start + length, sizes[d], loc), "narrow: end within the size")) {
     fail(ErrorCode::IndexOutOfRange, "narrow", loc, "start ", start, " and length ", length,
          " are out of range for dimension ", d, " of sizes ", sizes_text(sizes));
@@ -163,7 +164,7 @@ std::vector<Tensor> split(const Tensor& self, Int split_size, Int dim, SourceLoc
   if (!require(detail::compare_lt(0, split_size, loc), "split: positive size")) {
     fail(ErrorCode::InvalidArgument, "split", loc, "split_size must be positive, got ", split_size);
   }
-  std::int64_t count = std::max<std::int64_t>(1, Int::ceil_div(sizes[d], split_size).value(loc));
+  std::int64_t count = std::max<std::int64_t>(1, graph::count_steps(sizes[d], split_size).value(loc));
   Ints parts;
   for (std::int64_t i = 0; i + 1 < count; ++i) parts.push_back(split_size);
   parts.push_back(sizes[d] - Int(count - 1) * split_size);
@@ -176,12 +177,15 @@ std::vector<Tensor> chunk(const Tensor& self, Int chunks, Int dim, SourceLoc loc
   int d = wrap(dim, static_cast<int>(sizes.size()), "chunk", loc);
   std::int64_t n = chunks.value(loc);
   if (n < 1) fail(ErrorCode::InvalidArgument, "chunk", loc, "chunks must be positive, got ", n);
+  constexpr std::int64_t kMostEmpty = 1 << 20;  // of a dimension of size 0, which makes as many parts as are asked for
+  if (n > kMostEmpty && sizes[d].hint() == 0)
+    fail(ErrorCode::InvalidArgument, "chunk", loc, n, " chunks of dimension ", d, " of size 0; at most ", kMostEmpty, " are made");
   // Parts of one size are the common case, and then how many there are does not depend on the size.
   if (require(detail::compare_eq(sizes[d] % Int(n), 0, loc), "chunk: divides evenly")) {
     Ints parts(static_cast<std::size_t>(n), sizes[d] / Int(n));
     return split_with_sizes(self, parts, d, loc);
   }
-  return split(self, Int::ceil_div(sizes[d], n), d, loc);
+  return split(self, graph::count_steps(sizes[d], n), d, loc);
 }
 
 std::vector<Tensor> unbind(const Tensor& self, Int dim, SourceLoc loc) {
@@ -216,6 +220,7 @@ Tensor Tensor::unsqueeze_(Int dim, SourceLoc loc) const {
 }
 Tensor Tensor::resize_(IntArrayRef size, SourceLoc loc) const {
   Ints sizes = size.vec();
+  graph::check_sizes(sizes, item_size(checked_meta(*this, "resize_", loc).dtype), "resize_", loc);
   Ints strides = contiguous_strides(sizes);
   call_metadata(OpId::as_strided, {arg(*this), IntArrayRef(sizes), IntArrayRef(strides)}, loc);
   return *this;

@@ -75,6 +75,10 @@ Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc, const char* op
          " elements of sizes ", sizes_text(in));
   };
   bool zero = want.number == 0;
+  if (hole >= 0) {
+    // Even of a size that cancels: what stands for -1 is not decided by 0 elements.
+    for (Int f : want.factors) zero = !require(detail::compare_lt(0, f, loc), "view: -1 beside a size of at least 1") || zero;
+  }
   cancel(have, want);
   Ints out = sizes;
   if (hole < 0) {

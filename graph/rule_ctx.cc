@@ -82,19 +82,25 @@ std::string_view RuleCtx::str(int i) const {
   return has(i) ? get<std::string_view>(*this, i, "a string") : std::string_view{};
 }
 
-namespace {
-
-void check_rank(const RuleCtx& c, std::size_t rank) {
-  if (rank > kMaxRank) {
-    fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "the result would have ", rank,
-         " dimensions; at most ", kMaxRank, " are supported");
+void check_sizes(const Ints& sizes, std::int64_t item_size, const char* op, SourceLoc loc) {
+  if (sizes.size() > kMaxRank) {
+    fail(ErrorCode::InvalidArgument, op, loc, "the result would have ", sizes.size(), " dimensions; at most ", kMaxRank,
+         " are supported");
+  }
+  std::int64_t n = item_size;
+  bool fits = true, none = false;
+  for (Int s : sizes) {
+    fits = !__builtin_mul_overflow(n, s.hint(), &n) && fits;
+    none = none || s.hint() == 0;
+  }
+  if (!fits && !none) {
+    fail(ErrorCode::InvalidArgument, op, loc, "sizes ", sizes_text(sizes), " hold more ",
+         item_size == 1 ? "elements" : "bytes", " than 63 bits can count");
   }
 }
 
-}  // namespace
-
 void RuleCtx::result(DType dtype, const Ints& sizes) {
-  check_rank(*this, sizes.size());
+  check_sizes(sizes, reprise::item_size(dtype), op.schema.name.c_str(), loc);
   TensorMeta m;
   m.dtype = dtype;
   m.device = common_device(args, op.schema.name.c_str(), loc);
@@ -104,7 +110,6 @@ void RuleCtx::result(DType dtype, const Ints& sizes) {
 }
 
 void RuleCtx::view(const Layout& layout) {
-  check_rank(*this, layout.sizes.size());
   const TensorMeta& in = tensor(0);
   results.push_back({in.dtype, in.device, layout});
 }

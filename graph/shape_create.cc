@@ -45,7 +45,7 @@ Int arange_length(const RuleCtx& c) {
     refuse("step leads away from end");
   }
   Int span = up ? b - a : a - b, unit = up ? by : -by;
-  return is_plain(unit, 1) ? span : Int::ceil_div(span, unit);
+  return is_plain(unit, 1) ? span : count_steps(span, unit);
 }
 
 }  // namespace

@@ -125,20 +125,22 @@ void index_put(RuleCtx& c) {
 void cat(RuleCtx& c) {
   auto parts = c.tensors(0);
   if (parts.empty()) fail(ErrorCode::InvalidArgument, "cat", c.loc, "needs at least one tensor");
-  // ATen's old rule: a one-dimensional tensor of no elements joins anything.
-  auto skipped = [](const TensorMeta* t) { return t->dim() == 1 && is_plain(t->size(0), 0); };
   const TensorMeta* first = nullptr;
   for (const TensorMeta* t : parts) {
     if (!t) fail(ErrorCode::InvalidArgument, "cat", c.loc, "an element is an undefined tensor");
-    if (!first || (skipped(first) && !skipped(t))) first = t;
+    if (!first || (first->dim() == 1 && t->dim() != 1)) first = t;
   }
+  // ATen's old rule: a one-dimensional tensor of no elements joins anything.
+  auto skipped = [&](const TensorMeta* t) {
+    return t->dim() == 1 && first->dim() != 1 && require(detail::compare_eq(t->size(0), 0, c.loc), "cat: an empty tensor is skipped");
+  };
   if (first->dim() == 0)
     fail(ErrorCode::ShapeMismatch, "cat", c.loc, "0-dim tensors cannot be concatenated; use stack");
   int d = wrap_dim(c.constant_int(1), first->dim(), "cat", c.loc);
   Ints sizes = first->layout.sizes;
   Int total = 0;
   for (const TensorMeta* t : parts) {
-    if (skipped(t) && first->dim() != 1) continue;
+    if (skipped(t)) continue;
     bool fits = t->dim() == first->dim();
     for (int i = 0; fits && i < first->dim(); ++i) {
       fits = i == d || same(first->size(i), t->size(i), c.loc, "cat: equal sizes");

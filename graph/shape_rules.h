@@ -88,6 +88,16 @@ bool same(Int a, Int b, SourceLoc, const char* why);
 /// A plain number equal to v? Never asks.
 inline bool is_plain(Int a, std::int64_t v) { return !a.is_symbolic() && a.hint() == v; }
 
+/// Throws InvalidArgument, naming `op`, for more dimensions than a tensor may have, and for more elements of `item_size`
+/// bytes than 63 bits count (1: a view, which needs no memory of its own). Symbols count with the value they have in the
+/// call being traced; the sizes of later calls are checked when they are computed (runtime/program.cc).
+void check_sizes(const Ints& sizes, std::int64_t item_size, const char* op, SourceLoc);
+
+/// ceil(n / step) for 0 <= n and 0 < step, also for a step near the end of the range, to which a symbolic n cannot be added.
+inline Int count_steps(Int n, Int step) {
+  return !step.is_symbolic() && step.hint() >= std::int64_t{1} << 62 ? Int::min(n, 1) : Int::ceil_div(n, step);
+}
+
 /// "[2, s0]".
 std::string sizes_text(const Ints&);
 
@@ -104,7 +114,7 @@ Device common_device(std::span<const RuleArg>, const char* op, SourceLoc);
 Device device_from_name(std::string_view, SourceLoc = {});
 
 /// `sizes` with one -1 replaced for `in`'s elements; throws ShapeMismatch when they do not fit. Equal factors of both
-/// sides cancel first, so {b, t, -1} of [b, t, 64] asks nothing.
+/// sides cancel first, so {b, t, -1} of [b, t, 64] asks only that neither b nor t is 0.
 Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc, const char* op = "view");
 /// Strides of `in` seen as `sizes` without a copy; nullopt when no strides do. Known-contiguous input asks nothing.
 std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc);

@@ -74,7 +74,7 @@ Layout slice(const ViewCtx& v) {
   if (!identical(end, n) && !ask(v.le(end, n), "slice: end within the size")) end = n;
   Int length = 0;
   if (identical(start, Int(0)) || ask(v.le(start, end), "slice: start before end")) {
-    length = is_plain(step, 1) ? end - start : Int::ceil_div(end - start, step);
+    length = is_plain(step, 1) ? end - start : count_steps(end - start, step);
   } else if (!ask(v.le(start, n), "slice: start within the size")) {
     start = n;
   }
@@ -213,7 +213,7 @@ Layout diagonal(const ViewCtx& v) {
 
 }  // namespace
 
-Layout apply_view(const OpDef& op, std::span<const RuleArg> args, const Layout& in, SourceLoc loc) {
+static Layout made_by(const OpDef& op, std::span<const RuleArg> args, const Layout& in, SourceLoc loc) {
   ViewCtx v{{op, args, loc, {}}, in};
   switch (op.id) {
     case OpId::view:
@@ -237,6 +237,12 @@ Layout apply_view(const OpDef& op, std::span<const RuleArg> args, const Layout& 
     default:
       fail(ErrorCode::Internal, op.schema.name.c_str(), loc, "is not a view operator");
   }
+}
+
+Layout apply_view(const OpDef& op, std::span<const RuleArg> args, const Layout& in, SourceLoc loc) {
+  Layout made = made_by(op, args, in, loc);
+  check_sizes(made.sizes, 1, op.schema.name.c_str(), loc);
+  return made;
 }
 
 namespace rules {

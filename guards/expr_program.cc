@@ -62,6 +62,27 @@ std::uint32_t ExprProgram::add(const Expr* e) {
   return slot;
 }
 
+void ExprProgram::add_size_check(const Ints& sizes, std::int64_t item_size, std::string op) {
+  SizeCheck check{{}, item_size, std::move(op)};
+  for (Int s : sizes) check.sizes.push_back(add(s));
+  size_checks_.push_back(std::move(check));
+}
+
+void ExprProgram::check_sizes(const std::int64_t* slots) const {
+  for (const SizeCheck& check : size_checks_) {
+    std::int64_t n = check.item_size;
+    bool fits = true, none = false;
+    for (std::uint32_t s : check.sizes) {
+      fits = !__builtin_mul_overflow(n, slots[s], &n) && fits;
+      none = none || slots[s] == 0;
+    }
+    if (fits || none) continue;
+    std::string text;
+    for (std::uint32_t s : check.sizes) text += (text.empty() ? "[" : ", ") + std::to_string(slots[s]);
+    fail(ErrorCode::InvalidArgument, check.op.c_str(), {}, "sizes ", text, "] hold more ", check.item_size == 1 ? "elements" : "bytes", " than 63 bits can count");
+  }
+}
+
 std::vector<std::uint32_t> ExprProgram::words() const {
   std::set<std::uint32_t> found;
   for (const Op& op : ops_)
@@ -94,6 +115,7 @@ void ExprProgram::evaluate(const std::int64_t* words, std::int64_t* s) const {
     }
     s[op.dst] = v;
   }
+  if (!size_checks_.empty()) check_sizes(s);
 }
 
 }  // namespace reprise::guards

@@ -122,6 +122,9 @@ class ExprProgram {
   /// Returns the index in the result array at which this expression's value will stand. Equal expressions share one.
   std::uint32_t add(Int);
   std::uint32_t add(const Expr*);
+  /// From now on evaluate() throws InvalidArgument, naming `op`, where elements of `item_size` bytes with these sizes are
+  /// more bytes than 63 bits count. (Products of sizes wrap otherwise.)
+  void add_size_check(const Ints& sizes, std::int64_t item_size, std::string op);
   /// The call's words that the results depend on, ascending.
   std::vector<std::uint32_t> words() const;
   std::size_t size() const { return n_slots_; }   ///< length of the array evaluate() fills
@@ -131,7 +134,10 @@ class ExprProgram {
 
  private:
   struct Op { std::uint8_t code; std::uint32_t dst, a, b; std::int64_t imm; };
+  struct SizeCheck { std::vector<std::uint32_t> sizes; std::int64_t item_size; std::string op; };
+  void check_sizes(const std::int64_t* slots) const;
   std::vector<Op> ops_;
+  std::vector<SizeCheck> size_checks_;
   std::uint32_t n_slots_ = 0;
   std::unordered_map<const Expr*, std::uint32_t> slot_of_;
   std::unordered_map<std::int64_t, std::uint32_t> const_slot_;

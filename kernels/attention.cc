@@ -60,7 +60,7 @@ Code code_of(void* const* p) {
           reinterpret_cast<ScaleFn>(p[13])};
 }
 
-/// One operator call. A *unit* is what shares keys and values: one batch index and one head of theirs, with the
+/// One operator call with a result of at least one element. A *unit* is what shares keys and values: one batch index and one head of theirs, with the
 /// `group_` query heads that read it. Its query rows stand in the order (position, head), so neighbours see similar
 /// causal ranges.
 class Attention {
@@ -98,7 +98,6 @@ class Attention {
   }
 
   void run() {
-    if (out_.numel() == 0) return;
     std::int64_t work = rows_ * std::max<std::int64_t>(keys_, 1) * (depth_ + width_);
     // Units alone keep the threads busy, or rows are split too; no split changes a bit of the result.
     std::int64_t parts = (rows_ + kRows - 1) / kRows, threads = device::num_threads();
@@ -328,6 +327,7 @@ void attention_kernel(const NativeArgs& args) {
   try {
     const TensorView* mask = args.has(3) ? &args.tensor(3) : nullptr;
     const TensorView& out = args.result();
+    if (out.numel() == 0) return;
     Rows q(args.tensors[0]), k(args.tensors[1]), v(args.tensors[2]), o(out, Rows::Uninitialised{});
     Attention(args, q.view, k.view, v.view, mask, o.view).run();
     if (o.copy.get()) scatter(o.copy.get(), out);

@@ -115,7 +115,7 @@ std::uint32_t BodyBuilder::constant(const Scalar& s, DType t) {
   } else if (t == DType::Bool) {
     n.iimm = s.is_float() ? s.to_double() != 0 : s.to_int().hint() != 0;
   } else {
-    n.iimm = reference::wrap_to(s.to_int().hint(), t);
+    n.iimm = s.is_float() ? reference::convert(reference::Value::of(s.to_double()), t).i : reference::wrap_to(s.to_int().hint(), t);
   }
   return add(n);
 }

@@ -95,6 +95,30 @@ class Builder {
     p_.natives.push_back(std::move(step));
   }
 
+  /// Sizes that the call's numbers make may be more than memory addresses: products of them must not wrap. The elements of
+  /// arguments have been counted, and what has the sizes of a value before it needs no check of its own.
+  void add_size_checks() {
+    const graph::Graph& g = p_.graph;
+    std::vector<std::pair<const Ints*, std::int64_t>> known;  // sizes, and the item size that they are known to fit
+    auto same = [](const Ints& a, const Ints& b) {
+      return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](Int x, Int y) { return identical(x, y); });
+    };
+    auto check = [&](const Ints& sizes, std::int64_t item, std::string_view op) {
+      if (std::none_of(sizes.begin(), sizes.end(), [](Int s) { return s.is_symbolic(); })) return;
+      if (std::any_of(known.begin(), known.end(), [&](const auto& k) { return item <= k.second && same(*k.first, sizes); })) return;
+      known.push_back({&sizes, item});
+      p_.exprs.add_size_check(sizes, item, std::string(op));
+    };
+    for (const graph::InputSpec& i : g.inputs) known.push_back({&g.meta(i.value).layout.sizes, 1});
+    for (const graph::Node& n : g.nodes)
+      for (graph::ValueId r : n.results) {
+        const graph::OpDef& op = graph::op(n.op);
+        check(g.meta(r).layout.sizes, op.cls == graph::OpClass::View ? 1 : item_size(g.meta(r).dtype), op.name());
+      }
+    for (const graph::OutputSpec& o : g.outputs) check(o.layout.sizes, 1, "view");
+    for (const graph::MetadataMutation& m : g.metadata_mutations) check(m.layout.sizes, 1, "view");
+  }
+
   /// Which native steps each slot decides about.
   void add_natives_of() {
     p_.natives_of.resize(p_.exprs.size());
@@ -196,6 +220,7 @@ Program build_program(graph::Graph graph, std::string_view mode, const std::vect
   for (Int i : int_results) p.int_results.push_back(b.slot(i));
   p.uses_random = uses_random;
   p.random_count = b.slot(random_count);
+  b.add_size_checks();
   b.add_natives_of();
   for (std::uint32_t w : p.exprs.words())
     if (w != detail::kSeedValue && w != detail::kOffsetValue) p.key_words.push_back(w);

@@ -5,13 +5,13 @@
 namespace reprise {
 
 Tensor from_blob(void* data, IntArrayRef sizes, DType dtype, std::function<void(void*)> deleter, IntArrayRef strides,
-                 Device device) {
+                 Device device, SourceLoc loc) {
   constexpr const char* op = "from_blob";
-  device::require_available(device, op);
+  device::require_available(device, op, loc);
   if (sizes.size() > kMaxRank)
-    fail(ErrorCode::InvalidArgument, op, {}, "a tensor has at most ", kMaxRank, " dimensions, not ", sizes.size());
+    fail(ErrorCode::InvalidArgument, op, loc, "a tensor has at most ", kMaxRank, " dimensions, not ", sizes.size());
   if (!strides.empty() && strides.size() != sizes.size())
-    fail(ErrorCode::InvalidArgument, op, {}, sizes.size(), " sizes, but ", strides.size(), " strides");
+    fail(ErrorCode::InvalidArgument, op, loc, sizes.size(), " sizes, but ", strides.size(), " strides");
   int rank = static_cast<int>(sizes.size());
   std::int64_t plain_sizes[kMaxRank], plain_strides[kMaxRank];
   // `last`: offset of the last element. The extent in bytes must fit 63 bits, whoever computed the strides.
@@ -19,10 +19,10 @@ Tensor from_blob(void* data, IntArrayRef sizes, DType dtype, std::function<void(
   bool none = false, overflow = false;
   for (int i = rank - 1; i >= 0; --i) {
     std::int64_t size = plain_sizes[i] = sizes[i].value();
-    if (size < 0) fail(ErrorCode::InvalidArgument, op, {}, "size ", size, " of dimension ", i, " is negative");
+    if (size < 0) fail(ErrorCode::InvalidArgument, op, loc, "size ", size, " of dimension ", i, " is negative");
     plain_strides[i] = strides.empty() ? step : strides[i].value();
     if (plain_strides[i] < 0)
-      fail(ErrorCode::InvalidArgument, op, {}, "stride ", plain_strides[i], " of dimension ", i, " is negative");
+      fail(ErrorCode::InvalidArgument, op, loc, "stride ", plain_strides[i], " of dimension ", i, " is negative");
     none |= size == 0;
     if (size == 0) continue;
     overflow |= __builtin_mul_overflow(step, size, &step);
@@ -32,9 +32,9 @@ Tensor from_blob(void* data, IntArrayRef sizes, DType dtype, std::function<void(
   }
   overflow |= __builtin_add_overflow(last, std::int64_t{1}, &last) ||
               __builtin_mul_overflow(last, static_cast<std::int64_t>(item_size(dtype)), &bytes);
-  if (overflow && !none) fail(ErrorCode::InvalidArgument, op, {}, "the sizes and strides reach beyond any memory");
+  if (overflow && !none) fail(ErrorCode::InvalidArgument, op, loc, "the sizes and strides reach beyond any memory");
   if (!data && !none)
-    fail(ErrorCode::InvalidArgument, op, {}, "the pointer is null, but the sizes have ", step, " elements");
+    fail(ErrorCode::InvalidArgument, op, loc, "the pointer is null, but the sizes have ", step, " elements");
   Storage* s = new Storage;
   s->device = device;
   s->data = data;

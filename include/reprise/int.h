@@ -65,7 +65,10 @@ class Int {
   static Int min(Int a, Int b);
   static Int max(Int a, Int b);
   /// ceil(a / b) for a >= 0, b > 0.
-  static Int ceil_div(Int a, Int b) { return (a + b - 1) / b; }
+  static Int ceil_div(Int a, Int b) {
+    if (a.plain(b) && b.value_ > 0) return Int(a.value_ / b.value_ + (a.value_ % b.value_ > 0));  // a + b may wrap
+    return (a + b - 1) / b;
+  }
 
   /// Same number, or the same canonical expression. Never adds a guard: use `==` to ask.
   friend bool identical(Int a, Int b) noexcept { return a.expr_ == b.expr_ && (a.expr_ || a.value_ == b.value_); }

@@ -22,6 +22,7 @@ Tensor add(const Operand& self, const Operand& other, Scalar alpha = 1, SourceLo
 Tensor sub(const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
 Tensor mul(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
 /// True division gives floats (integers become float32). rounding_mode "trunc" or "floor" keeps the promoted dtype.
+/// Integers divided by zero give 0, and so do floor_divide, remainder and fmod of integers by zero.
 Tensor div(const Operand& self, const Operand& other, std::string_view rounding_mode = {},
            SourceLoc loc = SourceLoc::current());
 Tensor floor_divide(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
@@ -184,7 +185,9 @@ Tensor clamp_min(const Tensor& self, const Operand& min, SourceLoc loc = SourceL
 Tensor clamp_max(const Tensor& self, const Operand& max, SourceLoc loc = SourceLoc::current());
 /// value (a number or a 0-dim tensor) where mask (bool, broadcast) holds.
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Operand& value, SourceLoc loc = SourceLoc::current());
-/// Casts. The same tensor if it has that dtype already.
+/// Casts. The same tensor if it has that dtype already. A float becomes the integer it is rounded to towards zero; outside
+/// the integer dtype's range it becomes the nearest bound, and NaN becomes 0 (so does a number that full() is given).
+/// Integers wrap.
 Tensor to(const Tensor& self, DType dtype, SourceLoc loc = SourceLoc::current());
 /// The same elements on another device; self when it is there already. Dense tensors keep their strides, others become
 /// row-major. Ordered with the devices' current streams; what the host gets is complete. Inside a trace a move between
@@ -312,11 +315,12 @@ Tensor index_copy(const Tensor& self, Int dim, const Tensor& index, const Tensor
                   SourceLoc loc = SourceLoc::current());
 Tensor index_add(const Tensor& self, Int dim, const Tensor& index, const Tensor& source,
                  SourceLoc loc = SourceLoc::current());
-/// int64 of indices' sizes + [num_classes].
+/// int64 of indices' sizes + [num_classes]; an index outside [0, num_classes) is an IndexOutOfRange.
 Tensor one_hot(const Tensor& self, Int num_classes, SourceLoc loc = SourceLoc::current());
 
 // ---- joining, and writing a part
-/// Along an existing dimension, and along a new one. All other sizes are equal; dtypes are promoted.
+/// Along an existing dimension, and along a new one. All other sizes are equal; dtypes are promoted. cat skips tensors of
+/// one dimension and no elements beside others: out = zeros({0}); out = cat({out, y}).
 Tensor cat(TensorArrayRef tensors, Int dim = 0, SourceLoc loc = SourceLoc::current());
 Tensor stack(TensorArrayRef tensors, Int dim = 0, SourceLoc loc = SourceLoc::current());
 /// self with src in the place of that view of it: the functional forms of self.slice(...).copy_(src) and so on.
@@ -364,7 +368,8 @@ Tensor randint(Int low, Int high, IntArrayRef size, const TensorOptions& options
                SourceLoc loc = SourceLoc::current());
 Tensor rand_like(const Tensor& self, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
 Tensor randn_like(const Tensor& self, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
-/// 1 with probability self (floats in [0, 1]), otherwise 0.
+/// 1 with probability self, otherwise 0. Probabilities are floats and not looked at: above 1 counts as 1, below 0 and NaN
+/// as 0.
 Tensor bernoulli(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// num_samples category indices (int64) for each row of weights [n] or [m, n].
 Tensor multinomial(const Tensor& self, Int num_samples, bool replacement = false, SourceLoc loc = SourceLoc::current());

@@ -124,7 +124,7 @@ std::ostream& operator<<(std::ostream&, const Tensor&);
 /// tensor on it is gone or `release_storage` is called. Throws InvalidArgument for a null pointer with elements, a
 /// negative size, or a rank over 8. (tensor/from_blob.cc)
 Tensor from_blob(void* data, IntArrayRef sizes, DType dtype, std::function<void(void*)> deleter = {},
-                 IntArrayRef strides = {}, Device device = Device::cpu());
+                 IntArrayRef strides = {}, Device device = Device::cpu(), SourceLoc loc = SourceLoc::current());
 /// Copies a C++ array into a new tensor of shape `sizes` (default: one dimension).
 template <class T>
 Tensor tensor_of(const std::vector<T>& values, IntArrayRef sizes);

@@ -25,7 +25,7 @@ TensorView slice(const NativeArgs& a, const TensorView& t) {
     return std::clamp<std::int64_t>(v < 0 ? v + n : v, 0, n);
   };
   std::int64_t start = bound(3, 0), end = std::max(bound(4, n), start);
-  return narrow(t, dim, start, (end - start + step - 1) / step, step);
+  return narrow(t, dim, start, (end - start) / step + ((end - start) % step != 0), step);
 }
 
 TensorView diagonal(const NativeArgs& a, const TensorView& t) {

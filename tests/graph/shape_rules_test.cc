@@ -270,11 +270,23 @@ TEST(SymbolicRules, ViewOfContiguousAsksNothingWhenFactorsCancel) {
   guards::ShapeEnv env;
   Metas m;
   Int b = size_symbol(env, "b", 2), t = size_symbol(env, "t", 5);
-  EXPECT_EQ(infer(OpId::view, {m({b, t, 64}), Ints{b, t, 8, -1}}), "f32[s0, s1, 8, 8]");
+  EXPECT_EQ(infer(OpId::view, {m({b, t, 64}), Ints{b, t, 8, 8}}), "f32[s0, s1, 8, 8]");
   EXPECT_EQ(infer(OpId::view, {m({b, t, 64}), Ints{b * t, 64}}), "f32[s0*s1, 64]");
   EXPECT_EQ(infer(OpId::view, {m({b, t, 64}), Ints{-1, 64}}), "f32[s0*s1, 64]");
-  EXPECT_EQ(infer(OpId::view, {m({b * t, 64}), Ints{b, t, -1}}), "f32[s0, s1, 64]");
   EXPECT_TRUE(env.guards().empty()) << testing::PrintToString(guards_of(env));
+}
+
+// Beside a 0 the size that -1 stands for would be any: that none is 0 is asked, once.
+TEST(SymbolicRules, ViewWithMinusOneGuardsThatOtherSizesAreNotZero) {
+  guards::ShapeEnv env;
+  Metas m;
+  Int b = size_symbol(env, "b", 2), t = size_symbol(env, "t", 5), none = size_symbol(env, "none", 0);
+  EXPECT_EQ(infer(OpId::view, {m({b, t, 64}), Ints{b, t, 8, -1}}), "f32[s0, s1, 8, 8]");
+  EXPECT_EQ(infer(OpId::view, {m({b * t, 64}), Ints{b, t, -1}}), "f32[s0, s1, 64]");
+  EXPECT_EQ(env.guards().size(), 2u) << testing::PrintToString(guards_of(env));
+  EXPECT_TRUE((0 < b).known_true() && (0 < t).known_true());
+  EXPECT_TRUE(infer(OpId::view, {m({none, 3}), Ints{none, -1}}).starts_with("InvalidArgument: -1 is ambiguous"));
+  EXPECT_EQ(env.guards().size(), 2u);
 }
 
 TEST(SymbolicRules, ViewGuardsDivisibility) {

@@ -1,0 +1,187 @@
+// Sizes at the ends of what a tensor can have: errors and results are the same eagerly and compiled.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+
+#include "reprise/reprise.h"
+
+namespace reprise {
+namespace {
+
+using Body = std::function<Tensor(Tensor)>;
+using Sized = std::function<Tensor(Tensor, Int, Int)>;
+
+struct Case {
+  const char* name;
+  Body body;
+};
+
+/// "<code> <operator>: <message>" of what f throws; "" if nothing.
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return std::string(error_code_name(e.code())) + " " + e.op() + ": " + e.message();
+  }
+  return "";
+}
+
+/// Both throw, and say the same.
+void expect_refused(const Case& c, const Tensor& x, std::string_view code, std::string_view part) {
+  auto f = compile(c.body, {.name = c.name});
+  std::string eager = error_of([&] { c.body(x.clone()); }), compiled = error_of([&] { f(x.clone()); });
+  EXPECT_EQ(eager, compiled) << c.name;
+  EXPECT_TRUE(eager.starts_with(code)) << c.name << ": " << eager;
+  EXPECT_NE(eager.find(part), std::string::npos) << c.name << ": " << eager;
+}
+
+void expect_same(const Case& c, const Tensor& x, const Tensor& want) {
+  auto f = compile(c.body, {.name = c.name});
+  EXPECT_EQ(c.body(x.clone()).str(), want.str()) << c.name;
+  EXPECT_EQ(f(x.clone()).str(), want.str()) << c.name;
+}
+
+constexpr std::int64_t kMax = INT64_MAX, kMin = INT64_MIN;
+
+TEST(Sizes, AtMostEightDimensions) {
+  const std::vector<Int> nine(9, 1), twos{1, 2, 2, 2, 2, 2, 2, 2, 2};
+  const Case cases[] = {
+      {"unsqueeze", [](Tensor x) { return x.unsqueeze(0); }},
+      {"unsqueeze, then summed", [](Tensor x) { return x.unsqueeze(0).sum(0); }},
+      {"expand", [=](Tensor x) { return x.expand(twos); }},
+      {"view", [=](Tensor x) { return x.view(twos); }},
+      {"unflatten", [](Tensor x) { return x.unflatten(0, {1, 2}); }},
+      {"unfold", [](Tensor x) { return x.unfold(0, 1, 1); }},
+      {"as_strided", [=](Tensor x) { return x.as_strided(nine, nine); }},
+      {"unsqueeze_", [](Tensor x) { return x.unsqueeze_(0); }},
+      {"stack", [](Tensor x) { return stack({x, x}); }},
+      {"index", [](Tensor x) { return x.index({zeros({1, 1}, {.dtype = kInt64})}); }},
+      {"repeat", [=](Tensor x) { return x.repeat(nine); }},
+      {"zeros", [=](Tensor x) { return zeros(nine) + x.sum(); }},
+  };
+  Tensor x = arange(256).to(kFloat32).view({2, 2, 2, 2, 2, 2, 2, 2});
+  for (const Case& c : cases) expect_refused(c, x, "InvalidArgument", "at most 8");
+}
+
+TEST(Sizes, ProductsDoNotWrap) {
+  const Case cases[] = {
+      {"view", [](Tensor x) { return x.view({kMax, kMax}); }},
+      {"reshape", [](Tensor x) { return x.reshape({kMax, kMax}); }},
+      {"expand", [](Tensor x) { return x.expand({kMax, kMax}); }},
+      {"zeros", [](Tensor x) { return zeros({kMax, kMax}) + x; }},
+      {"zeros of bytes", [](Tensor x) { return zeros({kMax / 4 + 1}) + x; }},
+      {"ones", [](Tensor x) { return ones({kMax, 2}) + x; }},
+      {"empty", [](Tensor x) { return empty({kMax, 2}) + x; }},
+      {"full", [](Tensor x) { return full({kMax, 8}, 3) + x; }},
+      {"rand", [](Tensor x) { return rand({kMax, 8}) + x; }},
+      {"eye", [](Tensor x) { return eye(kMax) + x; }},
+      {"eye, summed", [](Tensor x) { return eye(kMax).sum() + x; }},
+      {"repeat", [](Tensor x) { return x.repeat({kMax, kMax}); }},
+      {"resize_", [](Tensor x) { return x.resize_({kMax, kMax}); }},
+      {"as_strided", [](Tensor x) { return x.as_strided({kMax, kMax}, {0, 0}); }},
+  };
+  for (const Case& c : cases) expect_refused(c, ones({1}), "InvalidArgument", "63 bits");
+  expect_same({"no elements", [](Tensor x) { return x.view({kMax, kMax, 0}).sum(); }}, zeros({0}), tensor_of(std::vector<float>{0}, {}));
+}
+
+// One specialization serves every size that is a number of the call, and refuses what no memory holds.
+TEST(Sizes, ProductsOfTheCallsNumbersDoNotWrap) {
+  struct {
+    const char* name;
+    Sized body;
+  } const cases[] = {
+      {"zeros", [](Tensor x, Int n, Int m) { return zeros({n, m}) + x; }},
+      {"summed", [](Tensor x, Int n, Int m) { return (zeros({n, m}) + x).sum(); }},
+      {"eye", [](Tensor x, Int n, Int m) { return (eye(n, m) * x).sum(); }},
+      {"view", [](Tensor x, Int n, Int m) { return x.view({n, m}) + 1; }},
+      {"a view that is returned", [](Tensor x, Int n, Int m) { return x.view({n, m}); }},
+      {"expand", [](Tensor x, Int n, Int m) { return x.expand({n, m}).sum(); }},
+  };
+  for (const auto& c : cases) {
+    auto f = compile(c.body, {.name = c.name});
+    EXPECT_EQ(f(ones({1}), 1, 1).str(), c.body(ones({1}), 1, 1).str()) << c.name;
+    for (auto [n, m] : {std::pair{kMax, kMax}, std::pair{std::int64_t{1} << 32, std::int64_t{1} << 32}}) {
+      std::string eager = error_of([&] { c.body(ones({1}), n, m); }), compiled = error_of([&] { f(ones({1}), n, m); });
+      EXPECT_NE(eager, "") << c.name;
+      EXPECT_EQ(eager.substr(0, eager.find(' ')), compiled.substr(0, compiled.find(' '))) << c.name << ": eager " << eager << ", compiled " << compiled;
+    }
+    EXPECT_EQ(f(ones({1}), 1, 1).str(), c.body(ones({1}), 1, 1).str()) << c.name << ", after a refusal";
+  }
+}
+
+TEST(Sizes, BoundsAtTheEndsOfTheRange) {
+  Tensor x = arange(6).to(kFloat32).view({2, 3});
+  expect_refused({"narrow", [](Tensor t) { return t.narrow(0, kMax, 1); }}, x, "IndexOutOfRange", "narrow");
+  expect_refused({"narrow, length", [](Tensor t) { return t.narrow(0, 1, kMax); }}, x, "IndexOutOfRange", "narrow");
+  expect_refused({"pad", [](Tensor t) { return pad(t, {kMax, kMax}); }}, x, "InvalidArgument", "pad");
+  expect_refused({"chunk of nothing", [](Tensor t) { return chunk(t.slice(0, 0, 0), kMax, 0)[0]; }}, x, "InvalidArgument", "chunk");
+  expect_same({"slice", [](Tensor t) { return t.slice(0, kMin, kMax, kMax) + 0; }}, x, x.slice(0, 0, 1));
+  expect_same({"chunk", [](Tensor t) { return chunk(t, kMax, 0)[1] + 0; }}, x, x.slice(0, 1, 2));
+  expect_same({"split", [](Tensor t) { return split(t, kMax, 0)[0] + 0; }}, x, x);
+  for (std::int64_t d : {kMax, kMin, kMax - 1}) {
+    Tensor none = zeros({2, 3});
+    expect_same({"triu", [d](Tensor t) { return triu(t, d); }}, x, d > 0 ? none : x);
+    expect_same({"tril", [d](Tensor t) { return tril(t, d); }}, x, d > 0 ? x : none);
+  }
+}
+
+TEST(Sizes, MinusOneBesideAZeroIsAmbiguous) {
+  Case c{"view", [](Tensor x) { return x.view({x.size(0), -1}); }};
+  expect_refused(c, zeros({0, 3}), "InvalidArgument", "ambiguous");
+  auto f = compile(c.body);
+  EXPECT_EQ(f(ones({2, 3})).str(), ones({2, 3}).str());
+  EXPECT_THROW(f(zeros({0, 3})), Error);
+  EXPECT_EQ(f(ones({4, 3})).str(), ones({4, 3}).str());
+}
+
+TEST(Sizes, CatSkipsTensorsOfNothing) {
+  Tensor x = arange(6).to(kFloat32).view({2, 3});
+  expect_same({"last", [](Tensor t) { return cat({t, zeros({0})}, 1); }}, x, x);
+  expect_same({"first", [](Tensor t) { return cat({zeros({0}), t * 1, t}, 0); }}, x, x.repeat({2, 1}));
+  auto grow = [](Tensor out, Tensor y) { return cat({out, y}); };
+  auto f = compile(grow);
+  Tensor eager = zeros({0}), compiled = zeros({0});
+  for (int i = 0; i < 3; ++i) eager = grow(eager, x + i), compiled = f(compiled, x + i);
+  EXPECT_EQ(eager.str(), compiled.str());
+  EXPECT_EQ(compiled.size(0), 6);
+  expect_refused({"something", [](Tensor t) { return cat({t, zeros({1})}, 0); }}, x, "ShapeMismatch", "cat");
+}
+
+TEST(Sizes, AnIndexThatIsNoClass) {
+  for (std::int64_t bad : {3, -1}) {
+    Tensor ids = tensor_of(std::vector<std::int64_t>{0, bad, 2});
+    auto f = compile([](Tensor i) { return one_hot(i, 3); });
+    EXPECT_TRUE(error_of([&] { one_hot(ids, 3); }).starts_with("IndexOutOfRange one_hot")) << error_of([&] { one_hot(ids, 3); });
+    EXPECT_TRUE(error_of([&] { f(ids); }).starts_with("IndexOutOfRange")) << error_of([&] { f(ids); });
+    EXPECT_EQ(f(arange(3)).str(), eye(3).to(kInt64).str());
+  }
+  EXPECT_EQ(one_hot(tensor_of(std::vector<std::int64_t>{1, 0}).to(kUInt8), 2).str(), tensor_of(std::vector<std::int64_t>{0, 1, 1, 0}, {2, 2}).str());
+  EXPECT_EQ(one_hot(zeros({0}, {.dtype = kInt64}), 0).numel(), 0);
+}
+
+TEST(Sizes, AttentionOfNoHeads) {
+  for (bool causal : {false, true})
+    for (std::vector<Int> q : {std::vector<Int>{2, 0, 0, 8}, {0, 0, 4}, {0, 4, 5, 8}, {2, 4, 0, 8}, {2, 0, 5, 8}}) {
+      auto attend = [causal](Tensor t) { return scaled_dot_product_attention(t, t, t, {}, 0.0, causal); };
+      Tensor t = zeros(q);
+      EXPECT_EQ(attend(t).numel(), 0);
+      EXPECT_EQ(compile(attend)(t).numel(), 0);
+    }
+}
+
+TEST(Sizes, FilledIntegersAreCastAsToCasts) {
+  for (double v : {std::nan(""), 1e30, -1e30, 300.5, -3.75}) {
+    for (DType t : {kInt64, kInt32, kUInt8, kInt8}) {
+      Tensor want = full({2}, v, {.dtype = kFloat64}).to(t);
+      EXPECT_EQ(full({2}, v, {.dtype = t}).str(), want.str()) << v << " " << dtype_name(t);
+      EXPECT_EQ(compile([=](Tensor x) { return full({2}, v, {.dtype = t}) + x; })(zeros({2}, {.dtype = t})).str(), want.str()) << v << " " << dtype_name(t);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace reprise
