@@ -245,8 +245,34 @@ Layout apply_view(const OpDef& op, std::span<const RuleArg> args, const Layout& 
   return made;
 }
 
+namespace {
+
+/// In a graph the operand of as_strided is all of its storage, row-major, and there is nothing beyond it.
+void check_within_storage(const Layout& made, const Layout& storage, SourceLoc loc) {
+  for (Int s : made.sizes)
+    if (ask(detail::compare_eq(s, 0, loc), "as_strided: no elements")) return;
+  Int last = made.offset, have = numel(storage.sizes);
+  std::int64_t reach = made.offset.hint();
+  bool fits = true;
+  for (std::size_t d = 0; d < made.sizes.size(); ++d) {
+    std::int64_t step = 0;
+    fits = !__builtin_mul_overflow(made.sizes[d].hint() - 1, made.strides[d].hint(), &step) && !__builtin_add_overflow(reach, step, &reach) && fits;
+    last = last + (made.sizes[d] - 1) * made.strides[d];
+  }
+  // The guard alone also holds where a later call's sum wraps; the program checks that (runtime/program.cc).
+  if (!fits || !require(detail::compare_lt(last, have, loc), "as_strided: within the storage"))
+    fail(ErrorCode::IndexOutOfRange, "as_strided", loc, "the view reaches element ", fits ? last.str() : "2^63 and more", " of a storage of ", have);
+}
+
+}  // namespace
+
 namespace rules {
-void view_rule(RuleCtx& c) { c.view(apply_view(c.op, c.args, c.tensor(0).layout, c.loc)); }
+void view_rule(RuleCtx& c) {
+  const Layout& in = c.tensor(0).layout;
+  Layout made = apply_view(c.op, c.args, in, c.loc);
+  if (c.op.id == OpId::as_strided) check_within_storage(made, in, c.loc);
+  c.view(made);
+}
 void set_source(RuleCtx& c) { c.results.push_back(c.tensor(1)); }
 }  // namespace rules
 

@@ -83,6 +83,27 @@ void ExprProgram::check_sizes(const std::int64_t* slots) const {
   }
 }
 
+void ExprProgram::add_reach_check(const Ints& sizes, const Ints& strides, Int offset, Int elements, std::string op) {
+  ReachCheck check{{}, {}, add(offset), add(elements), std::move(op)};
+  for (Int s : sizes) check.sizes.push_back(add(s));
+  for (Int s : strides) check.strides.push_back(add(s));
+  reach_checks_.push_back(std::move(check));
+}
+
+void ExprProgram::check_reach(const std::int64_t* slots) const {
+  for (const ReachCheck& check : reach_checks_) {
+    std::int64_t last = slots[check.offset], step = 0;
+    bool fits = last >= 0, none = false;
+    for (std::size_t d = 0; d < check.sizes.size(); ++d) {
+      std::int64_t size = slots[check.sizes[d]];
+      none = none || size == 0;
+      fits = !__builtin_mul_overflow(size - 1, slots[check.strides[d]], &step) && !__builtin_add_overflow(last, step, &last) && fits;
+    }
+    if (!none && (!fits || last >= slots[check.elements]))
+      fail(ErrorCode::IndexOutOfRange, check.op.c_str(), {}, "the view reaches element ", fits ? std::to_string(last) : "2^63 and more", " of a storage of ", slots[check.elements]);
+  }
+}
+
 std::vector<std::uint32_t> ExprProgram::words() const {
   std::set<std::uint32_t> found;
   for (const Op& op : ops_)
@@ -116,6 +137,7 @@ void ExprProgram::evaluate(const std::int64_t* words, std::int64_t* s) const {
     s[op.dst] = v;
   }
   if (!size_checks_.empty()) check_sizes(s);
+  if (!reach_checks_.empty()) check_reach(s);
 }
 
 }  // namespace reprise::guards

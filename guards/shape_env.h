@@ -125,6 +125,8 @@ class ExprProgram {
   /// From now on evaluate() throws InvalidArgument, naming `op`, where elements of `item_size` bytes with these sizes are
   /// more bytes than 63 bits count. (Products of sizes wrap otherwise.)
   void add_size_check(const Ints& sizes, std::int64_t item_size, std::string op);
+  /// The same for a view: IndexOutOfRange where it reaches beyond `elements`.
+  void add_reach_check(const Ints& sizes, const Ints& strides, Int offset, Int elements, std::string op);
   /// The call's words that the results depend on, ascending.
   std::vector<std::uint32_t> words() const;
   std::size_t size() const { return n_slots_; }   ///< length of the array evaluate() fills
@@ -135,8 +137,11 @@ class ExprProgram {
  private:
   struct Op { std::uint8_t code; std::uint32_t dst, a, b; std::int64_t imm; };
   struct SizeCheck { std::vector<std::uint32_t> sizes; std::int64_t item_size; std::string op; };
+  struct ReachCheck { std::vector<std::uint32_t> sizes, strides; std::uint32_t offset, elements; std::string op; };
   void check_sizes(const std::int64_t* slots) const;
+  void check_reach(const std::int64_t* slots) const;
   std::vector<Op> ops_;
+  std::vector<ReachCheck> reach_checks_;
   std::vector<SizeCheck> size_checks_;
   std::uint32_t n_slots_ = 0;
   std::unordered_map<const Expr*, std::uint32_t> slot_of_;

@@ -115,6 +115,11 @@ class Builder {
         const graph::OpDef& op = graph::op(n.op);
         check(g.meta(r).layout.sizes, op.cls == graph::OpClass::View ? 1 : item_size(g.meta(r).dtype), op.name());
       }
+    for (const graph::Node& n : g.nodes) {
+      if (n.op != graph::OpId::as_strided) continue;
+      const Layout& l = g.meta(n.results[0]).layout;
+      p_.exprs.add_reach_check(l.sizes, l.strides, l.offset, numel(g.meta(std::get<graph::ValueId>(n.args[0])).layout.sizes), "as_strided");
+    }
     for (const graph::OutputSpec& o : g.outputs) check(o.layout.sizes, 1, "view");
     for (const graph::MetadataMutation& m : g.metadata_mutations) check(m.layout.sizes, 1, "view");
   }

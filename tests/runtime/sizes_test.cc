@@ -129,6 +129,22 @@ TEST(Sizes, BoundsAtTheEndsOfTheRange) {
   }
 }
 
+TEST(Sizes, StridedViewsStayWithinTheStorage) {
+  Tensor x = arange(6).to(kFloat32).view({2, 3});
+  expect_refused({"strides", [](Tensor t) { return t.as_strided({2}, {kMax}); }}, x, "IndexOutOfRange", "as_strided");
+  expect_refused({"offset", [](Tensor t) { return t.as_strided({1}, {1}, kMax) + 0; }}, x, "IndexOutOfRange", "as_strided");
+  expect_refused({"one too many", [](Tensor t) { return t.as_strided({2, 2}, {3, 2}, 1) + 0; }}, x, "IndexOutOfRange", "element 6 of a storage of 6");
+  expect_refused({"nothing", [](Tensor t) { return t.as_strided({2, 2}, {0, 0}) + 0; }}, x.slice(0, 0, 0), "IndexOutOfRange", "as_strided");
+  expect_same({"the last", [](Tensor t) { return t.as_strided({2, 2}, {3, 2}) + 0; }}, x, tensor_of(std::vector<float>{0, 2, 3, 5}, {2, 2}));
+  expect_same({"none of them", [](Tensor t) { return t.as_strided({0, 2}, {3, 2}, 9).sum(); }}, x, zeros(IntArrayRef()));
+  auto window = [](Tensor t, Int start) { return t.as_strided({2}, {1}, start) + 0; };
+  auto f = compile(window);
+  for (std::int64_t start : {0, 2, 4}) EXPECT_EQ(f(x, start).str(), window(x, start).str());
+  EXPECT_EQ(f.stats().compilations, 1);
+  EXPECT_THROW(f(x, 5), Error);
+  EXPECT_THROW(f(x, kMax), Error);
+}
+
 TEST(Sizes, MinusOneBesideAZeroIsAmbiguous) {
   Case c{"view", [](Tensor x) { return x.view({x.size(0), -1}); }};
   expect_refused(c, zeros({0, 3}), "InvalidArgument", "ambiguous");
