@@ -45,8 +45,15 @@ std::string_view error_code_name(ErrorCode code) {
   return "Unknown";
 }
 
+namespace {
+constinit thread_local std::uint64_t made = 0;
+}
+std::uint64_t errors_made() noexcept { return made; }
+
 Error::Error(ErrorCode code, std::string op, std::string message, SourceLoc loc)
-    : code_(code), op_(std::move(op)), message_(std::move(message)), what_(describe(op_, message_, loc)), loc_(loc) {}
+    : code_(code), op_(std::move(op)), message_(std::move(message)), what_(describe(op_, message_, loc)), loc_(loc) {
+  ++made;
+}
 
 void fail_text(ErrorCode code, const char* op, SourceLoc loc, std::string message) {
   throw Error(code, op ? op : "", std::move(message), loc);

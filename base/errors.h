@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include "reprise/error.h"
@@ -7,6 +8,9 @@ namespace reprise {
 
 /// Throws Error(code, op, message, loc); message parts are streamed: `fail(ErrorCode::X, "add", loc, "sizes ", a, " and ", b)`.
 [[noreturn]] void fail_text(ErrorCode, const char* op, SourceLoc, std::string message);
+
+/// How many Errors this thread has made (copies not counted). A trace asks whether the function has caught one.
+std::uint64_t errors_made() noexcept;
 
 }  // namespace reprise
 

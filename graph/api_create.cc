@@ -118,7 +118,10 @@ Tensor eye(Int n, std::optional<Int> m, const TensorOptions& options, SourceLoc 
 
 // ---- random numbers
 
-void manual_seed(std::uint64_t seed) { graph::seed_generator(seed); }
+void manual_seed(std::uint64_t seed) {
+  if (current_trace) current_trace->not_traceable("manual_seed", "restarts the generator while it is traced", {});
+  graph::seed_generator(seed);
+}
 
 Tensor rand(IntArrayRef size, const TensorOptions& options, SourceLoc loc) {
   return draw(OpId::rand, size, options, loc);

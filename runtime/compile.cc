@@ -4,6 +4,7 @@
 
 #include "base/counters.h"
 #include "base/errors.h"
+#include "base/hash.h"
 #include "base/knobs.h"
 #include "base/log.h"
 #include "graph/interpreter.h"
@@ -182,6 +183,12 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     refuse(c, own, "compile_failed", "the new specialization does not admit the call it was made for");
     return serve_eagerly(c, "the new specialization does not admit the call it was made for");
   }
+  if (!made->kept.empty()) {
+    refuse(c, own, "not_traceable", "the function assigns a tensor to a variable that outlives the call (captured, a member or a global): "
+                                    "pass it as an argument and return it, or write into it with copy_");
+    c.once.push_back(std::move(made));
+    return s;
+  }
   auto table = std::make_unique<Compiled::Table>(*c.table.load());
   table->by_structure[s->hash].push_back(s);
   c.owned.push_back(std::move(made));
@@ -195,6 +202,7 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
 
 void run(Compiled& c, const Specialization& s, CallFrame& f, Outputs& outputs) {
   run_specialization(s, f, outputs, c.options.recordings_max, c.options.recordings_bytes);
+  if (!s.kept.empty()) fill_kept(s, outputs);
 }
 
 const void* result_template(const Specialization& s) { return s.result_template.get(); }
@@ -231,6 +239,7 @@ void reset(Compiled& c) {
   c.tables.clear();
   c.tables.push_back(std::move(empty));
   c.owned.clear();
+  c.once.clear();
   c.refusals.clear();
   c.sealed = c.warned_full = false;
   c.last_fallback_reason.clear();
@@ -261,6 +270,21 @@ void ArgumentTracer::tensor(Tensor& t) {
 }
 
 void ArgumentTracer::integer(Int& i) { i = tracer_.integer_argument(2 + next_value_++, joined(path_)); }
+
+void ArgumentCheck::tensor(const Tensor& t) {
+  if (recording_) tensors_.push_back(t);
+  else compare(at_tensor_ < tensors_.size() && t.is_same(tensors_[at_tensor_++]));
+}
+void ArgumentCheck::integer(const Int& i) {
+  if (recording_) integers_.push_back(i);
+  else compare(at_integer_ < integers_.size() && identical(i, integers_[at_integer_++]));
+}
+void ArgumentCheck::constant(std::uint64_t word) {
+  if (recording_) words_.push_back(word);
+  else compare(at_word_ < words_.size() && words_[at_word_++] == word);
+}
+void ArgumentCheck::text(std::string_view s) { constant(hash_text(s)); }
+void ArgumentCheck::compare(bool same) const { tracer_.check_unchanged(same); }
 
 void ResultTracer::tensor(Tensor& t) {
   tracer_.result(t);

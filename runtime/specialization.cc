@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "base/counters.h"
 #include "base/errors.h"
@@ -60,6 +63,30 @@ bool written_inputs_are_alone(const Specialization& s, const CallFrame& f) {
   return alone;
 }
 
+/// The one handle by which specializations hold this tensor.
+std::shared_ptr<const Tensor> held_once(Tensor t) {
+  static std::mutex mu;
+  static auto* held = new std::unordered_map<const TensorImpl*, std::weak_ptr<const Tensor>>;  // guarded by mu; never destroyed: static functions may be compiled
+  std::lock_guard lock(mu);
+  std::weak_ptr<const Tensor>& known = (*held)[t.impl()];
+  if (std::shared_ptr<const Tensor> already = known.lock()) return already;
+  std::shared_ptr<const Tensor> made(new Tensor(std::move(t)), [](const Tensor* gone) {
+    {
+      std::lock_guard lock(mu);
+      auto it = held->find(gone->impl());
+      if (it != held->end() && it->second.expired()) held->erase(it);
+    }
+    delete gone;
+  });
+  known = made;
+  return made;
+}
+
+bool is_passed_once(const CallFrame& f, std::uint32_t i) {
+  return std::count(f.tensors.begin(), f.tensors.end(), f.tensors[i]) == 1;
+}
+bool covers_its_storage(const TensorImpl& t) { return t.offset == 0 && t.storage->bytes == t.numel() * item_size(t.dtype); }
+
 std::int64_t since(std::chrono::steady_clock::time_point t) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - t).count();
 }
@@ -76,7 +103,10 @@ bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
     f.structure.resize(words);
   };
   if (!s.captured.empty()) {
-    for (const Tensor& t : s.captured) runtime::add_tensor(f, t.impl());
+    // One that only we still hold: the variable it was captured from is another tensor now.
+    for (const auto& t : s.captured)
+      if (s.kept.empty() && t->impl()->refs.load(std::memory_order_relaxed) == 1) return false;
+    for (const auto& t : s.captured) runtime::add_tensor(f, t->impl());
     bool same = std::equal(s.captured_words.begin(), s.captured_words.end(), f.structure.begin() + words, f.structure.end());
     f.structure.resize(words);
     if (!same) {
@@ -89,11 +119,11 @@ bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
     forget_captured();
     return false;
   }
-  if (!s.written_inputs.empty() && !written_inputs_are_alone(s, f)) {
-    forget_captured();
-    return false;
-  }
-  return true;
+  bool fits = s.written_inputs.empty() || written_inputs_are_alone(s, f);
+  for (std::uint32_t i : s.reshaped_inputs) fits = fits && is_passed_once(f, i);
+  for (std::uint32_t i : s.whole_storage) fits = fits && covers_its_storage(*f.tensors[i]);
+  if (!fits) forget_captured();
+  return fits;
 }
 
 std::unique_ptr<Specialization> specialize(const std::string& name, const std::string& mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx) {
@@ -109,6 +139,11 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
   {
     Tracer tracer(name, frame);
     graph::InterpreterScope scope(&tracer);
+    struct Hook {
+      TraceHook* before;
+      explicit Hook(TraceHook* now) : before(std::exchange(current_trace, now)) {}
+      ~Hook() { current_trace = before; }
+    } hook(&tracer);
     guards::ShowHints numbers;  // errors that the user's function meets name sizes, not symbols
     body(ctx, tracer);
     traced = tracer.finish();
@@ -130,10 +165,13 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
   }
   for (std::uint32_t i = 0; i < traced.graph.inputs.size(); ++i)
     if (traced.graph.inputs[i].mutates_data) s->written_inputs.push_back(i);
+  for (const graph::MetadataMutation& m : traced.graph.metadata_mutations) s->reshaped_inputs.push_back(m.input);
+  s->whole_storage = std::move(traced.whole_storage);
+  s->kept = std::move(traced.kept);
   s->program = runtime::build_program(std::move(traced.graph), mode, traced.int_results, traced.uses_random, traced.random_count);
   s->guards = guards::GuardSet(*env);
   env->freeze();
-  s->captured = std::move(traced.captured);
+  for (Tensor& t : traced.captured) s->captured.push_back(held_once(std::move(t)));
   s->tensor_results = std::move(traced.tensor_results);
   s->result_template = std::move(traced.result_template);
   s->recordings = std::make_unique<runtime::RecordingCache>(s->program);
@@ -141,11 +179,25 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
   s->input_values = std::move(traced.input_values);
   CallFrame captured;
   captured.clear();
-  for (const Tensor& t : s->captured) runtime::add_tensor(captured, t.impl());
+  for (const auto& t : s->captured) runtime::add_tensor(captured, t->impl());
   s->captured_words = captured.structure;
   s->build_ns = since(start);
   reprise::counters().compiles.add();
   return s;
+}
+
+void fill_kept(const Specialization& s, Outputs& outputs) {
+  for (std::size_t i = 0; i < s.kept.size(); ++i) {
+    TensorImpl& to = *s.kept[i].impl();
+    TensorImpl& from = *outputs.tensors[outputs.tensors.size() - s.kept.size() + i];
+    delete std::exchange(to.trace, nullptr);
+    to.dtype = from.dtype, to.device = from.device, to.rank = from.rank, to.offset = from.offset;
+    std::copy(std::begin(from.sizes), std::end(from.sizes), to.sizes);
+    std::copy(std::begin(from.strides), std::end(from.strides), to.strides);
+    retain(from.storage);
+    to.storage = from.storage;
+    to.structure_word.store(0, std::memory_order_relaxed);
+  }
 }
 
 void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs, std::int64_t max_recordings, std::int64_t max_recording_bytes) {

@@ -16,13 +16,20 @@ struct Specialization {
   std::string name;                             ///< "attend/2" in logs
   FrameArray<std::uint64_t> structure;          ///< of the frame it was made for: compared word by word
   std::uint64_t hash = 0;
-  std::vector<Tensor> captured;                 ///< implicit inputs, appended to every call's frame
+  /// Implicit inputs, appended to every call's frame. All specializations hold a tensor by one handle, so that its count tells
+  /// whether anybody else still has it.
+  std::vector<std::shared_ptr<const Tensor>> captured;
   FrameArray<std::uint64_t> captured_words;     ///< their structure when traced
   guards::GuardSet guards;
   runtime::Program program;
   std::vector<std::int32_t> tensor_results;
   std::shared_ptr<void> result_template;
   std::vector<std::uint32_t> written_inputs;    ///< must not overlap any other input of the call
+  std::vector<std::uint32_t> reshaped_inputs;   ///< whose sizes or strides are changed: must not be passed twice
+  std::vector<std::uint32_t> whole_storage;     ///< must start and end with their storage
+  /// Tensors that the function assigned to variables of its own while it was traced: the last results. A replay would not
+  /// assign them, so such a specialization serves the call that it was made for, and fills them (fill_kept).
+  std::vector<Tensor> kept;
   std::vector<Traced::ValueRange> input_values; ///< by input: where its sizes stand among the values
   std::vector<passes::PassRecord> passes;
   std::int64_t trace_ns = 0, build_ns = 0;
@@ -38,6 +45,9 @@ bool admits(const Specialization&, CallFrame&, std::uint32_t* miss = nullptr);
 /// Traces `body` for this call and compiles what it did. Throws NotTraceable where the call can only be served eagerly,
 /// Internal where we failed, and whatever `body` throws. Nothing is kept of a build that throws.
 std::unique_ptr<Specialization> specialize(const std::string& name, const std::string& mode, CallFrame&, void (*body)(void*, Tracer&), void* ctx);
+
+/// Makes real tensors of `kept`, of the outputs behind the user's.
+void fill_kept(const Specialization&, Outputs&);
 
 /// Runs it on a frame that admits() has accepted.
 void run_specialization(const Specialization&, CallFrame&, Outputs&, std::int64_t max_recordings, std::int64_t max_recording_bytes);

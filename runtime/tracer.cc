@@ -1,6 +1,8 @@
 // A trace: arguments, captured tensors, operator calls. Functionalization is in tracer_views.cc, results in tracer_finish.cc.
 #include "runtime/tracer.h"
 
+#include <algorithm>
+
 #include "base/errors.h"
 #include "tensor/impl.h"
 
@@ -13,7 +15,17 @@ void TracedRef::reads_value(const char* what, SourceLoc loc) const {
   fail(ErrorCode::NotTraceable, what, loc, "reads the value of a tensor while it is traced");
 }
 
-Tracer::Tracer(std::string name, const CallFrame& frame) : frame_(frame), captured_values_(frame.values.size()) {
+TracedRef::~TracedRef() {
+  if (live_) live_->erase(std::find(live_->begin(), live_->end(), this));
+}
+
+void Tracer::not_traceable(const char* what, const char* why, SourceLoc loc) { fail(ErrorCode::NotTraceable, what, loc, why); }
+
+void Tracer::check_unchanged(bool same) const {
+  if (!same) fail(ErrorCode::NotTraceable, "compile", {}, "the function assigns to an argument that it takes by reference: return it, or write into it with copy_");
+}
+
+Tracer::Tracer(std::string name, const CallFrame& frame) : frame_(frame), errors_before_(errors_made()), captured_values_(frame.values.size()) {
   out_.graph.name = std::move(name);
   out_.graph.env = std::make_shared<guards::ShapeEnv>();
 }
@@ -21,17 +33,18 @@ Tracer::Tracer(std::string name, const CallFrame& frame) : frame_(frame), captur
 Tracer::~Tracer() {
   // The user may have kept a traced tensor (in a captured variable): it is then dead, and says so when used.
   for (auto& s : storages_) s->tracer = nullptr;
+  for (TracedRef* r : live_) r->forget_trace();
 }
 
 Tensor Tracer::fresh(ValueId v) {
-  auto* ref = new TracedRef;
+  auto* ref = new TracedRef(live_);
   ref->user_meta = out_.graph.meta(v);
   ref->storage = std::make_shared<TracedStorage>();
   ref->storage->tracer = this;
   ref->storage->base = v;
   ref->cached = v;
   storages_.push_back(ref->storage);
-  return Tensor::adopt(new_traced_impl(ref));
+  return Tensor::adopt(ref->impl = new_traced_impl(ref));
 }
 
 Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first, const std::string& name,

@@ -8,6 +8,7 @@
 #include "graph/interpreter.h"
 #include "reprise/compile.h"
 #include "runtime/call_frame.h"
+#include "tensor/impl.h"
 
 namespace reprise::detail {
 
@@ -39,16 +40,25 @@ struct TracedRef final : TracedTensor {
   graph::ValueId cached;             ///< this view's value at `cached_generation`
   std::uint64_t cached_generation = 0;
   std::int32_t input = -1;           ///< this very tensor is graph input number ... (metadata mutations matter)
+  TensorImpl* impl = nullptr;        ///< whose it is
 
   const TensorMeta& meta() const override { return user_meta; }
   [[noreturn]] void reads_value(const char* what, SourceLoc loc) const override;
   const void* storage_id() const override { return storage.get(); }
+
+  explicit TracedRef(std::vector<TracedRef*>& live) : live_(&live) { live.push_back(this); }
+  ~TracedRef() override;
+  void forget_trace() { live_ = nullptr; }
+
+ private:
+  std::vector<TracedRef*>* live_;    // the trace's list of them, while it lasts
 };
 
 /// What a trace makes.
 struct Traced {
   graph::Graph graph;
   std::vector<Tensor> captured;                  ///< implicit inputs, after the arguments
+  std::vector<std::uint32_t> whole_storage;      ///< inputs that must start and end with their storage (as_strided)
   /// By input (arguments, then captured): where its sizes and strides stand among the call's values.
   struct ValueRange { std::uint32_t first, count; };
   std::vector<ValueRange> input_values;
@@ -58,11 +68,14 @@ struct Traced {
   bool uses_random = false;
   Int random_count = 0;                          ///< numbers taken from the generator
   std::shared_ptr<void> result_template;
+  /// Tensors made by the function that outlive it (it assigned a captured variable, a member, a global): the last of
+  /// tensor_results. See Specialization::kept.
+  std::vector<Tensor> kept;
 };
 
 /// Runs a function once with tensors that have metadata and no data, and writes down what it does: an interpreter of
 /// operator calls. Functionalizes on the way (TracedStorage). One thread; dies with the trace.
-class Tracer final : public graph::Interpreter {
+class Tracer final : public graph::Interpreter, public TraceHook {
  public:
   /// `frame`: the call being traced; symbols are its values.
   Tracer(std::string name, const CallFrame& frame);
@@ -76,6 +89,10 @@ class Tracer final : public graph::Interpreter {
   void result(const Tensor&);
   void result(Int);
 
+  /// An argument's leaf after the function has run: it must be what the function was given, or the caller would not see what
+  /// was assigned to it. Throws NotTraceable.
+  void check_unchanged(bool same) const;
+
   /// Closes the trace: classifies outputs, adds new values of written inputs. The graph is complete after it.
   Traced finish();
   std::shared_ptr<void> result_template;
@@ -85,7 +102,12 @@ class Tracer final : public graph::Interpreter {
   void mutate_metadata(const graph::OpCall&) override;
   std::pair<Int, Int> next_random(Int count) override;
 
+  // ---- TraceHook
+  [[noreturn]] void not_traceable(const char* what, const char* why, SourceLoc) override;
+  const TensorMeta& meta_of_captured(const Tensor& t) override { return ref_of(t, {}).user_meta; }
+
  private:
+  void add_kept();                                           ///< what outlives the function becomes results
   TracedRef& ref_of(const Tensor&, SourceLoc);               ///< a real tensor becomes a captured input
   graph::ValueId value_of(TracedRef&);                       ///< replays the chain after writes
   void write(TracedRef&, graph::ValueId value, SourceLoc);   ///< new contents of the view
@@ -93,12 +115,15 @@ class Tracer final : public graph::Interpreter {
   graph::ValueId contiguous(graph::ValueId, SourceLoc);
   std::vector<graph::NodeArg> node_args(const graph::OpCall&);
   Tensor make_view(const graph::OpCall&);
+  void check_as_strided(TracedRef& self, const std::vector<graph::NodeArg>& args, SourceLoc);
   Tensor fresh(graph::ValueId);
   Tensor add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first_value, const std::string& name,
                    graph::InputSpec::Kind kind);
   Layout user_layout(const graph::OpDef&, TracedRef& self, const std::vector<graph::NodeArg>& args, SourceLoc);
 
   const CallFrame& frame_;
+  const std::uint64_t errors_before_;
+  std::vector<TracedRef*> live_;     ///< every traced tensor that somebody holds
   Traced out_;
   std::vector<std::shared_ptr<TracedStorage>> storages_;
   struct Input {

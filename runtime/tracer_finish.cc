@@ -31,8 +31,26 @@ bool may_overlap_itself(const TracedRef& r) {
 
 }  // namespace
 
+// A traced tensor that somebody outside still holds has been assigned to a captured variable, a member or a global. What it
+// held before is lost, so the call must go on: its new value becomes a result, with which the tensor is filled.
+void Tracer::add_kept() {
+  std::vector<Tensor> kept;
+  for (TracedRef* r : live_) {
+    std::int32_t ours = 0;
+    for (const Input& i : inputs_) ours += i.tensor.impl() == r->impl;
+    for (const Tensor& t : results_) ours += t.impl() == r->impl;
+    if (r->impl->refs.load(std::memory_order_relaxed) > ours) kept.push_back(Tensor::share(r->impl));
+  }
+  for (Tensor& t : kept) {
+    result(t);
+    out_.kept.push_back(std::move(t));
+  }
+}
+
 Traced Tracer::finish() {
   graph::Graph& g = out_.graph;
+  if (errors_made() != errors_before_) fail(ErrorCode::NotTraceable, "compile", {}, "the function catches an error: whether it is raised may differ at the next call");
+  add_kept();
   std::vector<TracedRef*> refs;
   for (const Tensor& t : results_) refs.push_back(t.defined() ? &ref_of(t, {}) : nullptr);
 
@@ -91,6 +109,9 @@ Traced Tracer::finish() {
           fail(ErrorCode::NotTraceable, "compile", {}, name, " is written and overlaps ", g.values[g.inputs[j].value.v].name);
     }
     if (!same_layout(ref.user_meta.layout, inputs_[i].layout)) {
+      for (std::size_t j = 0; j < inputs_.size(); ++j)
+        if (j != i && inputs_[j].concrete == inputs_[i].concrete)
+          fail(ErrorCode::NotTraceable, "compile", {}, "sizes or strides of ", g.values[spec.value.v].name, " are changed, which is ", g.values[g.inputs[j].value.v].name, ", too");
       spec.mutates_metadata = true;
       g.metadata_mutations.push_back({static_cast<std::uint32_t>(i), ref.user_meta.layout, -1});
     }

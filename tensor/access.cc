@@ -74,6 +74,7 @@ template std::vector<Float8E5M2> Tensor::to_vector(SourceLoc) const;
 
 template <class T>
 Tensor tensor_of(const std::vector<T>& values, IntArrayRef sizes) {
+  not_while_traced("tensor_of");
   std::int64_t plain[kMaxRank];
   if (sizes.size() > kMaxRank)
     fail(ErrorCode::InvalidArgument, "tensor_of", {}, "a tensor has at most ", kMaxRank, " dimensions, not ",

@@ -90,6 +90,7 @@ DLManagedTensor* to_dlpack(const Tensor& t, std::intptr_t stream, SourceLoc loc)
 
 Tensor from_dlpack(DLManagedTensor* managed, SourceLoc loc) {
   constexpr const char* op = "from_dlpack";
+  not_while_traced(op, loc);
   if (!managed) fail(ErrorCode::InvalidArgument, op, loc, "the managed tensor is null");
   Managed* m = reinterpret_cast<Managed*>(managed);
   const View& v = m->view;

@@ -7,6 +7,7 @@ namespace reprise {
 Tensor from_blob(void* data, IntArrayRef sizes, DType dtype, std::function<void(void*)> deleter, IntArrayRef strides,
                  Device device, SourceLoc loc) {
   constexpr const char* op = "from_blob";
+  not_while_traced(op, loc);
   device::require_available(device, op, loc);
   if (sizes.size() > kMaxRank)
     fail(ErrorCode::InvalidArgument, op, loc, "a tensor has at most ", kMaxRank, " dimensions, not ", sizes.size());

@@ -69,6 +69,22 @@ struct TracedTensor {
   virtual const void* storage_id() const = 0;  ///< equal for views of one storage
 };
 
+/// What a trace on this thread wants to know of real tensors (runtime/tracer.h derives from it).
+struct TraceHook {
+  virtual ~TraceHook() = default;
+  /// Throws Error(NotTraceable): `why` continues the name of what was called.
+  [[noreturn]] virtual void not_traceable(const char* what, const char* why, SourceLoc) = 0;
+  /// A real tensor's metadata as the trace sees them: it becomes an implicit input.
+  virtual const TensorMeta& meta_of_captured(const Tensor&) = 0;
+};
+/// Null: nobody traces on this thread.
+extern constinit thread_local TraceHook* current_trace;
+
+/// For functions that make tensors of host memory: what they hold may differ at the next call.
+inline void not_while_traced(const char* what, SourceLoc loc = {}) {
+  if (current_trace) current_trace->not_traceable(what, "makes a tensor of the host's values while it is traced: make it outside", loc);
+}
+
 /// New impl with one reference.
 TensorImpl* new_impl(DType, Device, const std::int64_t* sizes, const std::int64_t* strides, int rank, std::int64_t offset,
                      Storage* storage /* takes over one reference */);

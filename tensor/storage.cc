@@ -129,6 +129,8 @@ Storage& checked_storage(const Tensor& t, const char* what, SourceLoc loc) {
   TensorImpl& impl = defined_impl(t, what, loc);
   if (impl.trace) [[unlikely]]
     impl.trace->reads_value(what, loc);
+  if (current_trace) [[unlikely]]
+    current_trace->not_traceable(what, "reads the value of a captured tensor while it is traced", loc);
   check_not_released(impl, what, loc);
   return *impl.storage;
 }

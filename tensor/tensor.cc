@@ -3,9 +3,19 @@
 
 namespace reprise {
 
+constinit thread_local TraceHook* current_trace = nullptr;
+
+namespace {
+/// Symbolic metadata: of a traced tensor, and of a real one that a function being traced asks.
+const TensorMeta* traced_meta(const Tensor& t, const TensorImpl& impl) {
+  if (impl.trace) return &impl.trace->meta();
+  return current_trace ? &current_trace->meta_of_captured(t) : nullptr;
+}
+}  // namespace
+
 TensorMeta meta_of(const Tensor& tensor) {
   const TensorImpl& t = defined_impl(tensor, "metadata");
-  if (t.trace) return t.trace->meta();
+  if (const TensorMeta* traced = traced_meta(tensor, t)) return *traced;
   TensorMeta m;
   m.dtype = t.dtype;
   m.device = t.device;
@@ -19,7 +29,8 @@ DType Tensor::dtype() const { return defined_impl(*this, "dtype").dtype; }
 Device Tensor::device() const { return defined_impl(*this, "device").device; }
 int Tensor::dim() const {
   const TensorImpl& t = defined_impl(*this, "dim");
-  return t.trace ? t.trace->meta().dim() : t.rank;
+  const TensorMeta* m = traced_meta(*this, t);
+  return m ? m->dim() : t.rank;
 }
 
 namespace {
@@ -32,34 +43,39 @@ int existing_dim(int d, int dim, const char* op, SourceLoc loc) {
 
 Int Tensor::size(int d, SourceLoc loc) const {
   const TensorImpl& t = defined_impl(*this, "size", loc);
-  if (t.trace) return t.trace->meta().layout.sizes[existing_dim(d, t.trace->meta().dim(), "size", loc)];
+  if (const TensorMeta* m = traced_meta(*this, t)) return m->layout.sizes[existing_dim(d, m->dim(), "size", loc)];
   return t.sizes[existing_dim(d, t.rank, "size", loc)];
 }
 Int Tensor::stride(int d, SourceLoc loc) const {
   const TensorImpl& t = defined_impl(*this, "stride", loc);
-  if (t.trace) return t.trace->meta().layout.strides[existing_dim(d, t.trace->meta().dim(), "stride", loc)];
+  if (const TensorMeta* m = traced_meta(*this, t)) return m->layout.strides[existing_dim(d, m->dim(), "stride", loc)];
   return t.strides[existing_dim(d, t.rank, "stride", loc)];
 }
 Ints Tensor::sizes() const {
   const TensorImpl& t = defined_impl(*this, "sizes");
-  return t.trace ? t.trace->meta().layout.sizes : Ints(t.sizes, t.sizes + t.rank);
+  const TensorMeta* m = traced_meta(*this, t);
+  return m ? m->layout.sizes : Ints(t.sizes, t.sizes + t.rank);
 }
 Ints Tensor::strides() const {
   const TensorImpl& t = defined_impl(*this, "strides");
-  return t.trace ? t.trace->meta().layout.strides : Ints(t.strides, t.strides + t.rank);
+  const TensorMeta* m = traced_meta(*this, t);
+  return m ? m->layout.strides : Ints(t.strides, t.strides + t.rank);
 }
 Int Tensor::storage_offset() const {
   const TensorImpl& t = defined_impl(*this, "storage_offset");
-  return t.trace ? t.trace->meta().layout.offset : Int(t.offset);
+  if (t.trace) t.trace->reads_value("storage_offset", {});  // an argument's is another one at every call
+  if (current_trace) current_trace->not_traceable("storage_offset", "is asked for while it is traced", {});
+  return t.offset;
 }
 Int Tensor::numel() const {
   const TensorImpl& t = defined_impl(*this, "numel");
-  return t.trace ? reprise::numel(t.trace->meta().layout.sizes) : Int(t.numel());
+  const TensorMeta* m = traced_meta(*this, t);
+  return m ? reprise::numel(m->layout.sizes) : Int(t.numel());
 }
 
 bool Tensor::is_contiguous() const {
   const TensorImpl& t = defined_impl(*this, "is_contiguous");
-  if (t.trace) return reprise::is_contiguous(t.trace->meta().layout);
+  if (const TensorMeta* m = traced_meta(*this, t)) return reprise::is_contiguous(m->layout);
   std::int64_t expected = 1;
   bool dense = true;
   for (int i = t.rank - 1; i >= 0; --i) {
@@ -73,13 +89,19 @@ bool Tensor::is_contiguous() const {
 
 bool Tensor::shares_storage_with(const Tensor& o) const {
   const TensorImpl &a = defined_impl(*this, "shares_storage_with"), &b = defined_impl(o, "shares_storage_with");
-  if (a.trace || b.trace) return a.trace && b.trace && a.trace->storage_id() == b.trace->storage_id();
+  if (a.trace || b.trace || current_trace) {
+    if (a.trace && b.trace && a.trace->storage_id() == b.trace->storage_id()) return true;
+    // Two arguments may share one at the next call.
+    if (const TracedTensor* t = a.trace ? a.trace : b.trace) t->reads_value("shares_storage_with", {});
+    current_trace->not_traceable("shares_storage_with", "is asked while it is traced", {});
+  }
   return a.storage == b.storage;
 }
 
 std::uint64_t Tensor::version() const {
   const TensorImpl& t = defined_impl(*this, "version");
   if (t.trace) t.trace->reads_value("version", {});
+  if (current_trace) current_trace->not_traceable("version", "is asked for while it is traced", {});
   return t.storage->version.load(std::memory_order_relaxed);
 }
 

@@ -84,6 +84,31 @@ class ArgumentTracer {
   std::vector<std::string> path_;
 };
 
+/// Are the arguments' leaves after the function has run what it was given? Otherwise the caller would not see what it
+/// assigned to them. Walk it over the traced copy before, call done(), and walk it again.
+class ArgumentCheck {
+ public:
+  explicit ArgumentCheck(Tracer& t) : tracer_(t) {}
+  void done() { recording_ = false; }
+  void tensor(const Tensor&);
+  void integer(const Int&);
+  void constant(std::uint64_t);
+  void text(std::string_view);
+  void enter_index(std::size_t) {}
+  void enter_field(std::size_t) {}
+  void enter_key(const std::string&) {}
+  void leave() {}
+
+ private:
+  void compare(bool same) const;
+  Tracer& tracer_;
+  bool recording_ = true;
+  std::vector<Tensor> tensors_;
+  std::vector<Int> integers_;
+  std::vector<std::uint64_t> words_;
+  std::size_t at_tensor_ = 0, at_integer_ = 0, at_word_ = 0;
+};
+
 /// Takes the results out of a traced value and leaves undefined tensors behind: what stays is the template that later
 /// calls copy and fill.
 class ResultTracer {
@@ -131,12 +156,24 @@ template <class F>
   requires requires { &F::operator(); }
 struct parameters<F> : parameters<decltype(&F::operator())> {};
 
-/// A number given where the function takes an Int is an Int (symbolic when traced), not a constant of the compilation.
+/// A number given where the function takes an Int is an Int (symbolic when traced), not a constant of the compilation. What
+/// becomes a string, an optional or another class on the way into the function becomes so here.
 template <class P, class A>
 decltype(auto) adapt(A&& a) {
-  if constexpr (std::is_same_v<std::remove_cvref_t<P>, Int> && IntegralNumber<A>) return Int(a);
+  using To = std::remove_cvref_t<P>;
+  using From = std::remove_cvref_t<A>;
+  if constexpr (std::is_same_v<To, Int> && IntegralNumber<A>) return Int(a);
+  else if constexpr (std::is_class_v<To> && !std::is_same_v<To, From> && std::is_convertible_v<A&&, To>) return To(std::forward<A>(a));
   else return std::forward<A>(a);
 }
+
+/// One address for each list of types: calls with arguments of other types are other structures.
+template <class... A>
+inline constexpr char types_of = 0;
+
+/// What a compiled function gives: values, never references.
+template <class F, class... A>
+using result_of = std::remove_cvref_t<std::invoke_result_t<F, A...>>;
 
 }  // namespace detail
 
@@ -148,10 +185,10 @@ class CompiledFunction {
   CompiledFunction(F f, CompileOptions options) : f_(std::move(f)), state_(detail::new_compiled(std::move(options))) {}
 
   template <class... A>
-  auto operator()(A&&... args) -> std::invoke_result_t<F&, A&&...> {
+  auto operator()(A&&... args) const -> detail::result_of<F&, A&&...> {
     using Parameters = detail::parameters<F>;
     if constexpr (Parameters::known) {
-      return [&]<std::size_t... I>(std::index_sequence<I...>) -> std::invoke_result_t<F&, A&&...> {
+      return [&]<std::size_t... I>(std::index_sequence<I...>) -> detail::result_of<F&, A&&...> {
         return call(detail::adapt<std::tuple_element_t<I, typename Parameters::types>>(std::forward<A>(args))...);
       }(std::index_sequence_for<A...>{});
     } else {
@@ -161,8 +198,8 @@ class CompiledFunction {
 
  private:
   template <class... A>
-  auto call(A&&... args) -> std::invoke_result_t<F&, A&&...> {
-    using R = std::invoke_result_t<F&, A&&...>;
+  auto call(A&&... args) const -> detail::result_of<F&, A&&...> {
+    using R = detail::result_of<F&, A&&...>;
     if (detail::tracing()) return f_(std::forward<A>(args)...);  // inside another trace: part of it
     detail::CallFrame& frame = detail::begin_frame(*state_);
     flatten(frame, args...);
@@ -177,8 +214,7 @@ class CompiledFunction {
     if constexpr (std::is_same_v<R, Tensor>) {
       return Tensor::adopt(std::exchange(outputs.tensors[0], nullptr));
     } else if constexpr (!std::is_void_v<R>) {
-      using V = std::remove_cvref_t<R>;
-      V result = *static_cast<const V*>(detail::result_template(*s));
+      R result = *static_cast<const R*>(detail::result_template(*s));
       detail::ResultFiller filler(outputs);
       detail::walk(result, filler);
       return result;
@@ -208,26 +244,30 @@ class CompiledFunction {
  private:
   template <class... A>
   static void flatten(detail::CallFrame& frame, const A&... args) {
+    frame.constant(reinterpret_cast<std::uintptr_t>(&detail::types_of<A...>));
     (detail::walk(args, frame), ...);
   }
   template <class... A>
-  void trace(detail::Tracer& tracer, detail::CallFrame& frame, const A&... args) {
+  void trace(detail::Tracer& tracer, detail::CallFrame& frame, const A&... args) const {
     std::tuple<std::decay_t<A>...> copy(args...);
     detail::ArgumentTracer replace(tracer, frame);
     detail::walk(copy, replace);
-    using R = std::invoke_result_t<F&, std::decay_t<A>&...>;
+    detail::ArgumentCheck check(tracer);
+    detail::walk(std::as_const(copy), check);
+    check.done();
+    using R = detail::result_of<F&, std::decay_t<A>&...>;
     if constexpr (std::is_void_v<R>) {
       std::apply(f_, copy);
     } else {
-      using V = std::remove_cvref_t<R>;
-      auto result = std::make_shared<V>(std::apply(f_, copy));
+      auto result = std::make_shared<R>(std::apply(f_, copy));
       detail::ResultTracer take(tracer);
       detail::walk(*result, take);
       detail::set_result_template(tracer, std::move(result));
     }
+    detail::walk(std::as_const(copy), check);
   }
 
-  F f_;
+  mutable F f_;  // what it is wrapped for is called as it is; the compiled state is shared and has locks of its own
   std::shared_ptr<detail::Compiled> state_;
 };
 

@@ -99,10 +99,13 @@ TEST(Misuse, AnExceptionOfTheUsersFunctionLeavesNothingBehind) {
   EXPECT_EQ((ones({2}) + 1).sum().item().to_double(), 4);  // the thread is not left inside the trace
 }
 
-TEST(Misuse, ATensorKeptFromAFinishedTraceIsDeadNotWrong) {
+TEST(Misuse, ATensorOfATraceThatThrewIsDeadNotWrong) {
   Tensor kept;
-  auto f = compile([&](Tensor x) { return kept = x + 1; }, {.name = "keeps"});
-  f(ones({2}));
+  auto f = compile([&](Tensor x) {
+    kept = x + 1;
+    return kept.view({7});
+  }, {.name = "keeps"});
+  EXPECT_THROW(f(ones({2})), Error);
   expect(caught([&] { kept + 1; }), ErrorCode::InvalidArgument, {"finished trace"});
 }
 
