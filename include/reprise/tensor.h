@@ -73,12 +73,12 @@ class Tensor {
   Ints sizes() const;
   Int stride(int dim, SourceLoc loc = SourceLoc::current()) const;
   Ints strides() const;
-  Int storage_offset() const;  ///< in elements
+  Int storage_offset() const;  ///< in elements; inside a trace ends the capture
   Int numel() const;
   bool is_contiguous() const;  ///< row-major, ATen's rule (dimensions of size 1 do not count); inside a trace may guard
   bool is_floating_point() const { return is_floating(dtype()); }
-  bool shares_storage_with(const Tensor& o) const;
-  std::uint64_t version() const;  ///< counts the in-place writes to the storage
+  bool shares_storage_with(const Tensor& o) const;  ///< inside a trace ends the capture unless it is sure
+  std::uint64_t version() const;  ///< counts the in-place writes to the storage; inside a trace ends the capture
 
   // ---- elements; inside a trace these end the capture with a reason (tensor/access.cc)
   void* data_ptr(SourceLoc loc = SourceLoc::current()) const;  ///< first element of this view

@@ -60,6 +60,7 @@ TEST_F(CudaStreams, ANewGraphOnAnotherStreamDisturbsNothing) {
 
 TEST_F(CudaStreams, AGraphThatRanInAStreamThatIsGone) {
   Tensor x = ones({100}, {.device = d});
+  synchronize(d);
   for (int i = 0; i < 20; ++i) {
     auto f = compile([](Tensor x) { return x + 1.0; }, {.name = "f"});
     {

@@ -196,13 +196,13 @@ TEST_F(Composed, Rearranging) {
 }
 
 TEST_F(Composed, IndexedWrites) {
-  auto three = [] { return tensor_of(std::vector<std::int64_t>{2, 0, 2}).to(test_device()); };
+  const Tensor three = tensor_of(std::vector<std::int64_t>{2, 0, 2}).to(test_device());
   auto source = [](Tensor x) { return (x.slice(0, 0, 3) * 0 + 3); };
   for (bool add : {false, true})
     for (bool in_place : {false, true})
       check(add ? "index_add" : "index_copy", [=](Tensor x) {
-        if (in_place) return add ? x.clone().index_add_(0, three(), source(x)) : x.clone().index_copy_(0, three(), source(x));
-        return add ? index_add(x, 0, three(), source(x)) : index_copy(x, 0, three(), source(x));
+        if (in_place) return add ? x.clone().index_add_(0, three, source(x)) : x.clone().index_copy_(0, three, source(x));
+        return add ? index_add(x, 0, three, source(x)) : index_copy(x, 0, three, source(x));
       }, each(same, [=](const Values& x, const Index& i) {
         const int times = i[0] == 2 ? 2 : i[0] == 0 ? 1 : 0;
         return add ? x(i) + 3 * times : times ? 3 : x(i);

@@ -226,7 +226,8 @@ TEST(Traced, HasMetadataButNoBytes) {
     EXPECT_EQ(t.numel().value(), 6);
     EXPECT_TRUE(t.is_contiguous());
     EXPECT_TRUE(t.shares_storage_with(u));
-    EXPECT_FALSE(t.shares_storage_with(tensor_of(std::vector<float>{1})));
+    EXPECT_EQ(code_of([&] { t.shares_storage_with(tensor_of(std::vector<float>{1})); }), ErrorCode::NotTraceable);
+    EXPECT_EQ(code_of([&] { t.storage_offset(); }), ErrorCode::NotTraceable);
     EXPECT_EQ(code_of([&] { t.item(); }), ErrorCode::NotTraceable);
     EXPECT_EQ(code_of([&] { t.data_ptr(); }), ErrorCode::NotTraceable);
     EXPECT_EQ(code_of([&] { t.to_vector<float>(); }), ErrorCode::NotTraceable);
