@@ -85,7 +85,6 @@ std::shared_ptr<const Tensor> held_once(Tensor t) {
 bool is_passed_once(const CallFrame& f, std::uint32_t i) {
   return std::count(f.tensors.begin(), f.tensors.end(), f.tensors[i]) == 1;
 }
-bool covers_its_storage(const TensorImpl& t) { return t.offset == 0 && t.storage->bytes == t.numel() * item_size(t.dtype); }
 
 std::int64_t since(std::chrono::steady_clock::time_point t) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - t).count();

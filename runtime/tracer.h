@@ -54,6 +54,9 @@ struct TracedRef final : TracedTensor {
   std::vector<TracedRef*>* live_;    // the trace's list of them, while it lasts
 };
 
+/// Does its storage begin and end with the tensor's elements (if they are row-major)?
+inline bool covers_its_storage(const TensorImpl& t) { return t.offset == 0 && t.storage->bytes == t.numel() * item_size(t.dtype); }
+
 /// What a trace makes.
 struct Traced {
   graph::Graph graph;
@@ -115,7 +118,6 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   graph::ValueId contiguous(graph::ValueId, SourceLoc);
   std::vector<graph::NodeArg> node_args(const graph::OpCall&);
   Tensor make_view(const graph::OpCall&);
-  void check_as_strided(TracedRef& self, const std::vector<graph::NodeArg>& args, SourceLoc);
   Tensor fresh(graph::ValueId);
   Tensor add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first_value, const std::string& name,
                    graph::InputSpec::Kind kind);

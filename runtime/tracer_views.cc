@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "base/errors.h"
-#include "graph/shape_rules.h"
 #include "runtime/tracer.h"
 #include "tensor/impl.h"
 
@@ -53,34 +52,17 @@ Layout Tracer::user_layout(const graph::OpDef& def, TracedRef& self, const std::
   return graph::apply_view(def, with_self, self.user_meta.layout, loc);
 }
 
-// as_strided counts from the start of the storage, of which a traced argument shows only a part: all of it when the argument
-// is row-major and starts there, which is what must hold at every call. Within the storage it must stay, too; otherwise the
-// eager call says what is wrong.
-void Tracer::check_as_strided(TracedRef& self, const std::vector<NodeArg>& args, SourceLoc loc) {
-  const graph::Graph& g = out_.graph;
-  if (self.storage->input >= 0) {
-    const Input& input = inputs_[static_cast<std::size_t>(self.storage->input)];
-    if (!known_contiguous(input.layout) || input.concrete->offset != 0 || input.concrete->storage->bytes != input.concrete->numel() * item_size(input.concrete->dtype))
-      fail(ErrorCode::NotTraceable, "as_strided", loc, "as_strided of an argument that does not cover its storage row-major");
-    out_.whole_storage.push_back(static_cast<std::uint32_t>(self.storage->input));
-  }
-  const Ints &sizes = std::get<Ints>(args[1]), &strides = std::get<Ints>(args[2]);
-  Int first = std::holds_alternative<Int>(args[3]) ? std::get<Int>(args[3]) : self.user_meta.layout.offset, last = first;
-  bool some = true;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    some = some && graph::ask(detail::compare_lt(0, sizes[d], loc), "as_strided: elements");
-    if (d < strides.size()) last = last + (sizes[d] - 1) * strides[d];
-  }
-  const Int have = numel(g.meta(self.storage->base).layout.sizes);
-  if (!graph::require(detail::compare_le(0, first, loc), "as_strided: within the storage") ||
-      (some && !graph::require(detail::compare_lt(last, have, loc), "as_strided: within the storage")))
-    fail(ErrorCode::NotTraceable, "as_strided", loc, "as_strided reaches beyond the storage");
-}
-
 Tensor Tracer::make_view(const graph::OpCall& c) {
   TracedRef& self = ref_of(*std::get<const Tensor*>(c.args[0]), c.loc);
   std::vector<NodeArg> args = node_args(c);
-  if (c.op.id == OpId::as_strided) check_as_strided(self, args, c.loc);
+  if (c.op.id == OpId::as_strided && self.storage->input >= 0) {
+    // It counts from the start of the storage, of which a traced input shows only a part: all of it when the input is
+    // row-major and covers it, as it must at every call then.
+    const Input& input = inputs_[static_cast<std::size_t>(self.storage->input)];
+    if (!known_contiguous(input.layout) || !covers_its_storage(*input.concrete))
+      fail(ErrorCode::NotTraceable, "as_strided", c.loc, "as_strided of an argument that does not cover its storage row-major");
+    out_.whole_storage.push_back(static_cast<std::uint32_t>(self.storage->input));
+  }
   auto ref = std::make_unique<TracedRef>(live_);
   ref->user_meta = self.user_meta;
   ref->user_meta.layout = user_layout(c.op, self, args, c.loc);
