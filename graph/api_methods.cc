@@ -304,6 +304,8 @@ Tensor Tensor::masked_fill_(const Tensor& mask, const Operand& value, SourceLoc 
 Tensor Tensor::to(DType dtype, SourceLoc loc) const { return reprise::to(*this, dtype, loc); }
 Tensor Tensor::to(Device device, SourceLoc loc) const { return reprise::to(*this, device, loc); }
 Tensor Tensor::to(Device device, bool non_blocking, SourceLoc loc) const { return reprise::to(*this, device, non_blocking, loc); }
+Tensor Tensor::to(Device device, DType dtype, SourceLoc loc) const { return reprise::to(reprise::to(*this, dtype, loc), device, loc); }
+Tensor Tensor::to(const Tensor& other, SourceLoc loc) const { return to(other.device(), other.dtype(), loc); }
 Tensor Tensor::pin_memory(Device device, SourceLoc loc) const { return reprise::pin_memory(*this, device, loc); }
 bool Tensor::is_pinned(SourceLoc loc) const { return reprise::is_pinned(*this, loc); }
 Tensor Tensor::cpu(SourceLoc loc) const { return reprise::to(*this, Device::cpu(), loc); }

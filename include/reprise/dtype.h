@@ -19,6 +19,9 @@ inline constexpr DType kFloat32 = DType::Float32, kFloat64 = DType::Float64, kFl
                        kBFloat16 = DType::BFloat16, kInt8 = DType::Int8, kUInt8 = DType::UInt8, kInt32 = DType::Int32,
                        kInt64 = DType::Int64, kBool = DType::Bool, kFloat8E4M3FN = DType::Float8E4M3FN,
                        kFloat8E5M2 = DType::Float8E5M2;
+/// ATen's other names for them.
+inline constexpr DType kFloat = kFloat32, kDouble = kFloat64, kHalf = kFloat16, kChar = kInt8, kByte = kUInt8,
+                       kInt = kInt32, kLong = kInt64;
 
 constexpr int item_size(DType t) {
   constexpr int sizes[] = {4, 8, 2, 2, 1, 1, 4, 8, 1, 1, 1};

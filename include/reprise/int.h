@@ -149,10 +149,18 @@ inline Bool operator>=(LocInt a, LocInt b) { return detail::compare_le(b.v, a.v,
 /// Up to eight without a heap.
 using Ints = SmallVec<Int, 8>;
 
-/// A borrowed list of Ints: what operators take for sizes and dimensions. `x.view({b, -1})` works.
+/// A borrowed list of Ints: what operators take for sizes and dimensions. `x.view({b, -1})` works, and so does a single number:
+/// `x.flip(0)`, `zeros(5)`.
 class IntArrayRef {
  public:
   constexpr IntArrayRef() = default;
+  template <IntegralNumber T>
+  constexpr IntArrayRef(T one) : own_(one), p_(&own_), n_(1) {}
+  constexpr IntArrayRef(const IntArrayRef& o) : own_(o.own_), p_(o.p_ == &o.own_ ? &own_ : o.p_), n_(o.n_) {}
+  constexpr IntArrayRef& operator=(const IntArrayRef& o) {
+    own_ = o.own_, p_ = o.p_ == &o.own_ ? &own_ : o.p_, n_ = o.n_;
+    return *this;
+  }
   constexpr IntArrayRef(const Int* p, std::size_t n) : p_(p), n_(n) {}
   constexpr IntArrayRef(std::initializer_list<Int> l) { p_ = l.begin(), n_ = l.size(); }  // lives as long as the full expression
   IntArrayRef(const Ints& v) : p_(v.data()), n_(v.size()) {}
@@ -166,6 +174,7 @@ class IntArrayRef {
   Ints vec() const { return Ints(begin(), end()); }
 
  private:
+  Int own_;  // the single number, when that is what it is of
   const Int* p_ = nullptr;
   std::size_t n_ = 0;
 };

@@ -244,6 +244,9 @@ Tensor argmin(const Tensor& self, std::optional<Int> dim = std::nullopt, bool ke
 /// (values, indices) along dim.
 TensorPair max(const Tensor& self, Int dim, bool keepdim = false, SourceLoc loc = SourceLoc::current());
 TensorPair min(const Tensor& self, Int dim, bool keepdim = false, SourceLoc loc = SourceLoc::current());
+/// The larger / smaller of each pair: maximum, minimum.
+inline Tensor max(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current()) { return maximum(self, other, loc); }
+inline Tensor min(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current()) { return minimum(self, other, loc); }
 /// Of all elements, as a 0-dim tensor.
 Tensor max(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor min(const Tensor& self, SourceLoc loc = SourceLoc::current());

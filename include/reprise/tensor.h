@@ -67,6 +67,7 @@ class Tensor {
 
   // ---- metadata; symbolic inside a trace (tensor/tensor.cc)
   DType dtype() const;
+  DType scalar_type() const { return dtype(); }
   Device device() const;
   int dim() const;
   Int size(int dim, SourceLoc loc = SourceLoc::current()) const;

@@ -320,6 +320,12 @@ TEST_F(Composed, ElementsOutsideAreReadAsTheyAre) {
   EXPECT_EQ(error_of([] { tensor({{1, 2}, {3}}); }).code(), ErrorCode::ShapeMismatch);
   EXPECT_EQ(error_of([&] { x[2]; }).code(), ErrorCode::IndexOutOfRange);
   EXPECT_EQ(error_of([&] { x.data_ptr<double>(); }).code(), ErrorCode::DTypeMismatch);
+  EXPECT_TRUE(equal(x.flip(0)[0], x[1]));
+  EXPECT_TRUE(equal(roll(x, 1, 0)[0], x[1]));
+  EXPECT_EQ(zeros(5).size(0).value(), 5);
+  EXPECT_TRUE(equal(max(x, zeros({2, 2})), x.clamp_min(0)));
+  EXPECT_EQ(x.to(Device::cpu(), kHalf).scalar_type(), kFloat16);
+  EXPECT_EQ(x.to(tensor(1)).dtype(), kLong);
   EXPECT_TRUE(equal(x, x.clone()));
   EXPECT_FALSE(equal(x, x[0]));
   EXPECT_FALSE(equal(x, x + 1e-6));
