@@ -63,6 +63,7 @@ class Tensor {
 
   bool defined() const noexcept { return impl_ != nullptr; }
   TensorImpl* impl() const noexcept { return impl_; }
+  /// Handles of one tensor? Inside a trace two arguments never are, even if the call was given one tensor twice.
   bool is_same(const Tensor& o) const noexcept { return impl_ == o.impl_; }
 
   // ---- metadata; symbolic inside a trace (tensor/tensor.cc)

@@ -30,6 +30,20 @@ TEST(Captured, ReadingItsValueIsNoConstant) {
   EXPECT_EQ(by_item.stats().eager_fallbacks, 3);
 }
 
+TEST(Captured, PrintingItReadsIt) {
+  Tensor w = full({1}, 2.0);
+  std::string shown;
+  auto f = compile([&](Tensor x) {
+    shown = w.str();
+    return x + w;
+  });
+  for (double v : {2.0, 3.0}) {
+    w.fill_(v);
+    f(ones({1}));
+    EXPECT_EQ(shown, w.str());
+  }
+}
+
 TEST(Captured, ReadingWhatTheFunctionHasWritten) {
   Tensor count = zeros({1});
   auto f = compile([count](Tensor x) {
