@@ -46,7 +46,7 @@ Compiled::Compiled(CompileOptions o) : options(std::move(o)) {
 
 std::shared_ptr<Compiled> new_compiled(CompileOptions o) { return std::make_shared<Compiled>(std::move(o)); }
 
-bool tracing() { return dynamic_cast<Tracer*>(&graph::Interpreter::current()) != nullptr; }
+Tracer* current_tracer() { return dynamic_cast<Tracer*>(&graph::Interpreter::current()); }
 
 CallFrame& begin_frame(Compiled& c) {
   static thread_local CallFrame frame;
@@ -95,8 +95,8 @@ Nearest nearest_miss(const Compiled& c, CallFrame& f) {
     if (miss != ~0u) return {&s, s.guards.explain(miss, f.values.data()), s.guards.remedy(miss)};
     if (n.specialization) continue;
     bool other_structure = !(s.structure == f.structure);
-    n = {&s, other_structure ? "dtype, rank, layout, or a constant argument differs" : "a captured tensor changed, or a written argument overlaps another",
-         other_structure ? "each combination of these is a compilation of its own" : "pass tensors that do not overlap"};
+    n = {&s, other_structure ? "dtype, rank, layout, or a constant argument differs" : "a captured variable is gone or holds a tensor of another dtype, rank or layout, or a written argument overlaps another",
+         other_structure ? "each combination of these is a compilation of its own" : "keep captured variables alive, and pass tensors that do not overlap"};
   }
   return n;
 }
@@ -183,9 +183,8 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     refuse(c, own, "compile_failed", "the new specialization does not admit the call it was made for");
     return serve_eagerly(c, "the new specialization does not admit the call it was made for");
   }
-  if (!made->kept.empty()) {
-    refuse(c, own, "not_traceable", "the function assigns a tensor to a variable that outlives the call (captured, a member or a global): "
-                                    "pass it as an argument and return it, or write into it with copy_");
+  if (made->unrepeatable) {
+    refuse(c, own, "not_traceable", std::string("the function ") + made->unrepeatable);
     c.once.push_back(std::move(made));
     return s;
   }
@@ -270,6 +269,13 @@ void ArgumentTracer::tensor(Tensor& t) {
 }
 
 void ArgumentTracer::integer(Int& i) { i = tracer_.integer_argument(2 + next_value_++, joined(path_)); }
+
+FunctionScope::FunctionScope(Tracer& t, const void* function, std::size_t bytes)
+    : tracer_(t), function_(static_cast<const char*>(function)), before_(function_, function_ + bytes), outer_(t.function_runs(true)) {}
+FunctionScope::~FunctionScope() {
+  tracer_.function_runs(outer_);
+  if (!std::equal(before_.begin(), before_.end(), function_)) tracer_.function_changed_itself();
+}
 
 void ArgumentCheck::tensor(const Tensor& t) {
   if (recording_) tensors_.push_back(t);

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <mutex>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "base/counters.h"
@@ -63,25 +61,6 @@ bool written_inputs_are_alone(const Specialization& s, const CallFrame& f) {
   return alone;
 }
 
-/// The one handle by which specializations hold this tensor.
-std::shared_ptr<const Tensor> held_once(Tensor t) {
-  static std::mutex mu;
-  static auto* held = new std::unordered_map<const TensorImpl*, std::weak_ptr<const Tensor>>;  // guarded by mu; never destroyed: static functions may be compiled
-  std::lock_guard lock(mu);
-  std::weak_ptr<const Tensor>& known = (*held)[t.impl()];
-  if (std::shared_ptr<const Tensor> already = known.lock()) return already;
-  std::shared_ptr<const Tensor> made(new Tensor(std::move(t)), [](const Tensor* gone) {
-    {
-      std::lock_guard lock(mu);
-      auto it = held->find(gone->impl());
-      if (it != held->end() && it->second.expired()) held->erase(it);
-    }
-    delete gone;
-  });
-  known = made;
-  return made;
-}
-
 bool is_passed_once(const CallFrame& f, std::uint32_t i) {
   return std::count(f.tensors.begin(), f.tensors.end(), f.tensors[i]) == 1;
 }
@@ -102,11 +81,12 @@ bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
     f.structure.resize(words);
   };
   if (!s.captured.empty()) {
-    // One that only we still hold: the variable it was captured from is another tensor now.
-    for (const auto& t : s.captured)
-      if (s.kept.empty() && t->impl()->refs.load(std::memory_order_relaxed) == 1) return false;
-    for (const auto& t : s.captured) runtime::add_tensor(f, t->impl());
-    bool same = std::equal(s.captured_words.begin(), s.captured_words.end(), f.structure.begin() + words, f.structure.end());
+    bool same = std::all_of(s.captured.begin(), s.captured.end(), [&](const Captured& c) {
+      TensorImpl* now = c.now();
+      if (now) runtime::add_tensor(f, now);
+      return now != nullptr;
+    });
+    same = same && std::equal(s.captured_words.begin(), s.captured_words.end(), f.structure.begin() + words, f.structure.end());
     f.structure.resize(words);
     if (!same) {
       forget_captured();
@@ -167,10 +147,11 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
   for (const graph::MetadataMutation& m : traced.graph.metadata_mutations) s->reshaped_inputs.push_back(m.input);
   s->whole_storage = std::move(traced.whole_storage);
   s->kept = std::move(traced.kept);
+  s->unrepeatable = traced.unrepeatable;
   s->program = runtime::build_program(std::move(traced.graph), mode, traced.int_results, traced.uses_random, traced.random_count);
   s->guards = guards::GuardSet(*env);
   env->freeze();
-  for (Tensor& t : traced.captured) s->captured.push_back(held_once(std::move(t)));
+  s->captured = std::move(traced.captured);
   s->tensor_results = std::move(traced.tensor_results);
   s->result_template = std::move(traced.result_template);
   s->recordings = std::make_unique<runtime::RecordingCache>(s->program);
@@ -178,10 +159,12 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
   s->input_values = std::move(traced.input_values);
   CallFrame captured;
   captured.clear();
-  for (const auto& t : s->captured) runtime::add_tensor(captured, t->impl());
+  for (const Captured& c : s->captured)
+    if (TensorImpl* now = c.now()) runtime::add_tensor(captured, now);
   s->captured_words = captured.structure;
   s->build_ns = since(start);
   reprise::counters().compiles.add();
+  traced.variables->commit();
   return s;
 }
 

@@ -16,9 +16,7 @@ struct Specialization {
   std::string name;                             ///< "attend/2" in logs
   FrameArray<std::uint64_t> structure;          ///< of the frame it was made for: compared word by word
   std::uint64_t hash = 0;
-  /// Implicit inputs, appended to every call's frame. All specializations hold a tensor by one handle, so that its count tells
-  /// whether anybody else still has it.
-  std::vector<std::shared_ptr<const Tensor>> captured;
+  std::vector<Captured> captured;               ///< implicit inputs: what they are now is appended to every call's frame
   FrameArray<std::uint64_t> captured_words;     ///< their structure when traced
   guards::GuardSet guards;
   runtime::Program program;
@@ -27,9 +25,8 @@ struct Specialization {
   std::vector<std::uint32_t> written_inputs;    ///< must not overlap any other input of the call
   std::vector<std::uint32_t> reshaped_inputs;   ///< whose sizes or strides are changed: must not be passed twice
   std::vector<std::uint32_t> whole_storage;     ///< must start and end with their storage
-  /// Tensors that the function assigned to variables of its own while it was traced: the last results. A replay would not
-  /// assign them, so such a specialization serves the call that it was made for, and fills them (fill_kept).
-  std::vector<Tensor> kept;
+  const char* unrepeatable = nullptr;           ///< why it serves only the call that it was made for; null if it serves all
+  std::vector<Tensor> kept;                     ///< Traced::kept: the last results; such a call fills them (fill_kept)
   std::vector<Traced::ValueRange> input_values; ///< by input: where its sizes stand among the values
   std::vector<passes::PassRecord> passes;
   std::int64_t trace_ns = 0, build_ns = 0;

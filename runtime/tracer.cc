@@ -21,6 +21,22 @@ TracedRef::~TracedRef() {
 
 void Tracer::not_traceable(const char* what, const char* why, SourceLoc loc) { fail(ErrorCode::NotTraceable, what, loc, why); }
 
+// The log's own handles are none of the function's.
+void Tracer::handle_read(const Tensor& from) {
+  if (!std::exchange(in_function_, false)) return;
+  out_.variables->read(from);
+  in_function_ = true;
+}
+void Tracer::handle_assigned(const Tensor& to, TensorImpl* before) {
+  if (!std::exchange(in_function_, false)) return;
+  out_.variables->assigned(to, before);
+  in_function_ = true;
+}
+
+void Tracer::function_changed_itself() {
+  out_.unrepeatable = "changes a value that it holds (in a mutable lambda, or a member of the function object): pass it as an argument and return it";
+}
+
 void Tracer::check_unchanged(bool same) const {
   if (!same) fail(ErrorCode::NotTraceable, "compile", {}, "the function assigns to an argument that it takes by reference: return it, or write into it with copy_");
 }
@@ -28,6 +44,7 @@ void Tracer::check_unchanged(bool same) const {
 Tracer::Tracer(std::string name, const CallFrame& frame) : frame_(frame), errors_before_(errors_made()), captured_values_(frame.values.size()) {
   out_.graph.name = std::move(name);
   out_.graph.env = std::make_shared<guards::ShapeEnv>();
+  out_.variables = std::make_unique<VariableLog>();
 }
 
 Tracer::~Tracer() {
@@ -98,8 +115,8 @@ Int Tracer::integer_argument(std::size_t value, const std::string& name) {
   return out_.graph.env->new_symbol({static_cast<std::uint32_t>(value), name}, frame_.values[value]);
 }
 
-// A real tensor met inside the trace (captured by a lambda, a global): an implicit input, never a constant. It is kept
-// alive by the specialization and its metadata are read again at every call.
+// A real tensor met inside the trace (captured by a lambda, a global): an implicit input, never a constant. Which tensor it is
+// and its metadata are read again at every call, from the variable that the function read it from.
 TracedRef& Tracer::ref_of(const Tensor& t, SourceLoc loc) {
   if (!t.defined()) fail(ErrorCode::InvalidArgument, "trace", loc, "an undefined tensor is used");
   if (TracedTensor* traced = t.impl()->trace) {
@@ -107,14 +124,15 @@ TracedRef& Tracer::ref_of(const Tensor& t, SourceLoc loc) {
     if (ref.storage->tracer != this) fail(ErrorCode::InvalidArgument, "trace", loc, "a tensor of a finished trace is used: it never had data");
     return ref;
   }
+  handle_read(t);
   for (std::size_t i = 0; i < out_.captured.size(); ++i) {
-    if (!out_.captured[i].is_same(t)) continue;
+    if (!out_.captured[i].tensor.is_same(t)) continue;
     return static_cast<TracedRef&>(*inputs_[inputs_.size() - out_.captured.size() + i].tensor.impl()->trace);
   }
   check_not_released(*t.impl(), "a captured tensor", loc);
   std::uint64_t word = runtime::structure_word(*t.impl());
   std::string name = "captured " + std::to_string(out_.captured.size());
-  out_.captured.push_back(t);
+  out_.captured.push_back({t, {}});
   Tensor traced = add_input(t.impl(), word, captured_values_, name, graph::InputSpec::Kind::Captured);
   captured_values_ += runtime::value_count(word);
   return static_cast<TracedRef&>(*traced.impl()->trace);
@@ -183,6 +201,7 @@ std::pair<Int, Int> Tracer::next_random(Int count) {
 
 void Tracer::result(const Tensor& t) {
   if (t.defined()) ref_of(t, {});  // a captured tensor that is returned as it is becomes an input
+  out_.variables->forget(t);
   results_.push_back(t);
 }
 void Tracer::result(Int i) { out_.int_results.push_back(i); }

@@ -2,12 +2,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
 #include "graph/interpreter.h"
 #include "reprise/compile.h"
 #include "runtime/call_frame.h"
+#include "runtime/variables.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {
@@ -60,7 +62,7 @@ inline bool covers_its_storage(const TensorImpl& t) { return t.offset == 0 && t.
 /// What a trace makes.
 struct Traced {
   graph::Graph graph;
-  std::vector<Tensor> captured;                  ///< implicit inputs, after the arguments
+  std::vector<Captured> captured;                ///< implicit inputs, after the arguments
   std::vector<std::uint32_t> whole_storage;      ///< inputs that must start and end with their storage (as_strided)
   /// By input (arguments, then captured): where its sizes and strides stand among the call's values.
   struct ValueRange { std::uint32_t first, count; };
@@ -71,9 +73,13 @@ struct Traced {
   bool uses_random = false;
   Int random_count = 0;                          ///< numbers taken from the generator
   std::shared_ptr<void> result_template;
+  /// The function did what a replay would not do: why, as a message continues. What was made serves this one call, because
+  /// running the function again would do it twice.
+  const char* unrepeatable = nullptr;
   /// Tensors made by the function that outlive it (it assigned a captured variable, a member, a global): the last of
-  /// tensor_results. See Specialization::kept.
+  /// tensor_results. They become real once the call's results are there.
   std::vector<Tensor> kept;
+  std::unique_ptr<VariableLog> variables;        ///< commit() once the call is served
 };
 
 /// Runs a function once with tensors that have metadata and no data, and writes down what it does: an interpreter of
@@ -96,6 +102,10 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   /// was assigned to it. Throws NotTraceable.
   void check_unchanged(bool same) const;
 
+  /// The user's function runs from the one to the other: only what it does with handles counts, not what is done around it.
+  bool function_runs(bool now) { return std::exchange(in_function_, now); }
+  void function_changed_itself();
+
   /// Closes the trace: classifies outputs, adds new values of written inputs. The graph is complete after it.
   Traced finish();
   std::shared_ptr<void> result_template;
@@ -108,6 +118,8 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   // ---- TraceHook
   [[noreturn]] void not_traceable(const char* what, const char* why, SourceLoc) override;
   const TensorMeta& meta_of_captured(const Tensor& t) override { return ref_of(t, {}).user_meta; }
+  void handle_read(const Tensor& from) override;
+  void handle_assigned(const Tensor& to, TensorImpl* before) override;
 
  private:
   void add_kept();                                           ///< what outlives the function becomes results
@@ -127,6 +139,7 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   const std::uint64_t errors_before_;
   std::vector<TracedRef*> live_;     ///< every traced tensor that somebody holds
   Traced out_;
+  bool in_function_ = false;
   std::vector<std::shared_ptr<TracedStorage>> storages_;
   struct Input {
     Tensor tensor;                   ///< traced

@@ -51,6 +51,9 @@ Traced Tracer::finish() {
   graph::Graph& g = out_.graph;
   if (errors_made() != errors_before_) fail(ErrorCode::NotTraceable, "compile", {}, "the function catches an error: whether it is raised may differ at the next call");
   add_kept();
+  if (!out_.kept.empty() || out_.variables->any_assigned())
+    out_.unrepeatable = "assigns a tensor to a variable that outlives the call (captured, a member or a global): pass it as an argument and return it, "
+                        "or write into it with copy_";
   std::vector<TracedRef*> refs;
   for (const Tensor& t : results_) refs.push_back(t.defined() ? &ref_of(t, {}) : nullptr);
 
@@ -116,6 +119,7 @@ Traced Tracer::finish() {
       g.metadata_mutations.push_back({static_cast<std::uint32_t>(i), ref.user_meta.layout, -1});
     }
   }
+  if (!out_.unrepeatable) out_.variables->attach(out_.captured);
   out_.result_template = std::move(result_template);
   return std::move(out_);
 }

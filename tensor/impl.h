@@ -48,6 +48,7 @@ struct TensorImpl {
   Storage* storage = nullptr;                ///< owned reference
   struct TracedTensor* trace = nullptr;      ///< owned; runtime/trace.h defines it. Null for a real tensor
   DimMarks* marks = nullptr;                 ///< owned; null unless marked
+  std::atomic<class Variable*> variables{nullptr};  ///< watched handles that hold it (tensor/variable.h), linked by them
   /// What compiled code is chosen by (runtime/call_frame.h), once somebody has asked; 0: not known. Whoever changes dtype,
   /// rank, sizes or strides sets it to 0.
   mutable std::atomic<std::uint64_t> structure_word{0};
@@ -76,6 +77,8 @@ struct TraceHook {
   [[noreturn]] virtual void not_traceable(const char* what, const char* why, SourceLoc) = 0;
   /// A real tensor's metadata as the trace sees them: it becomes an implicit input.
   virtual const TensorMeta& meta_of_captured(const Tensor&) = 0;
+  virtual void handle_read(const Tensor& from) = 0;  ///< of a real tensor: it is copied
+  virtual void handle_assigned(const Tensor& to, TensorImpl* before) = 0;  ///< or moved from
 };
 /// Null: nobody traces on this thread.
 extern constinit thread_local TraceHook* current_trace;

@@ -49,7 +49,7 @@ struct Outputs {
 };
 
 std::shared_ptr<Compiled> new_compiled(CompileOptions);
-bool tracing();                                             ///< is a trace running on this thread?
+Tracer* current_tracer();                                   ///< of the trace that runs on this thread; null if none does
 CallFrame& begin_frame(Compiled&);                          ///< this thread's, cleared; counts the call, starts the clock
 const Specialization* find(Compiled&, CallFrame&);          ///< whose guards hold, or null
 /// Traces and compiles for this call. `body` runs the user's function on traced arguments (see CompiledFunction).
@@ -107,6 +107,24 @@ class ArgumentCheck {
   std::vector<Int> integers_;
   std::vector<std::uint64_t> words_;
   std::size_t at_tensor_ = 0, at_integer_ = 0, at_word_ = 0;
+};
+
+/// While it lives, the user's function runs in a trace: what is done to handles is the function's doing, and a change of its
+/// own bytes (a counter in a mutable lambda) is noticed, because a replay would not change them.
+class FunctionScope {
+ public:
+  template <class F>
+  FunctionScope(Tracer& t, const F& function) : FunctionScope(t, &function, std::is_empty_v<F> ? 0 : sizeof(F)) {}
+  ~FunctionScope();
+  FunctionScope(const FunctionScope&) = delete;
+  FunctionScope& operator=(const FunctionScope&) = delete;
+
+ private:
+  FunctionScope(Tracer&, const void* function, std::size_t bytes);
+  Tracer& tracer_;
+  const char* function_;
+  std::vector<char> before_;
+  bool outer_;
 };
 
 /// Takes the results out of a traced value and leaves undefined tensors behind: what stays is the template that later
@@ -178,11 +196,11 @@ using result_of = std::remove_cvref_t<std::invoke_result_t<F, A...>>;
 }  // namespace detail
 
 /// A function compiled while it runs. Calling it means what calling the function means; see README.md for what it may do.
-/// Copies share one state. Threads: any number may call at once; a specialization is compiled once, the others wait.
+/// Copies share the function object and one state. Threads: any number may call at once; a specialization is compiled once, the others wait.
 template <class F>
 class CompiledFunction {
  public:
-  CompiledFunction(F f, CompileOptions options) : f_(std::move(f)), state_(detail::new_compiled(std::move(options))) {}
+  CompiledFunction(F f, CompileOptions options) : f_(std::make_shared<F>(std::move(f))), state_(detail::new_compiled(std::move(options))) {}
 
   template <class... A>
   auto operator()(A&&... args) const -> detail::result_of<F&, A&&...> {
@@ -200,14 +218,17 @@ class CompiledFunction {
   template <class... A>
   auto call(A&&... args) const -> detail::result_of<F&, A&&...> {
     using R = detail::result_of<F&, A&&...>;
-    if (detail::tracing()) return f_(std::forward<A>(args)...);  // inside another trace: part of it
+    if (detail::Tracer* outer = detail::current_tracer()) {  // inside another trace: part of it
+      detail::FunctionScope running(*outer, *f_);
+      return (*f_)(std::forward<A>(args)...);
+    }
     detail::CallFrame& frame = detail::begin_frame(*state_);
     flatten(frame, args...);
     const detail::Specialization* s = detail::find(*state_, frame);
     if (!s) {
       auto body = [&](detail::Tracer& tracer) { trace(tracer, frame, args...); };
       s = detail::compile(*state_, frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
-      if (!s) return f_(std::forward<A>(args)...);
+      if (!s) return (*f_)(std::forward<A>(args)...);
     }
     detail::Outputs outputs;
     detail::run(*state_, *s, frame, outputs);
@@ -257,9 +278,9 @@ class CompiledFunction {
     check.done();
     using R = detail::result_of<F&, std::decay_t<A>&...>;
     if constexpr (std::is_void_v<R>) {
-      std::apply(f_, copy);
+      run(tracer, copy);
     } else {
-      auto result = std::make_shared<R>(std::apply(f_, copy));
+      auto result = std::make_shared<R>(run(tracer, copy));
       detail::ResultTracer take(tracer);
       detail::walk(*result, take);
       detail::set_result_template(tracer, std::move(result));
@@ -267,7 +288,13 @@ class CompiledFunction {
     detail::walk(std::as_const(copy), check);
   }
 
-  mutable F f_;  // what it is wrapped for is called as it is; the compiled state is shared and has locks of its own
+  template <class T>
+  decltype(auto) run(detail::Tracer& tracer, T& arguments) const {
+    detail::FunctionScope running(tracer, *f_);
+    return std::apply(*f_, arguments);
+  }
+
+  std::shared_ptr<F> f_;  // never moves: what it holds by value is watched like any variable
   std::shared_ptr<detail::Compiled> state_;
 };
 

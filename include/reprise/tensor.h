@@ -20,13 +20,19 @@ namespace reprise {
 
 inline constexpr int kMaxRank = 8;  ///< tensors have at most 8 dimensions
 
+class Tensor;
 struct TensorImpl;  // tensor/impl.h
 namespace detail {
 void retain(TensorImpl*) noexcept;
 void release(TensorImpl*) noexcept;
+// What becomes of a handle: compiled functions follow the variables that they have read (tensor/variable.h).
+extern std::atomic<int> empty_variables;  ///< followed handles that hold nothing
+TensorImpl* copied(const Tensor& from) noexcept;                      ///< with one reference more
+void moved(const Tensor& from, TensorImpl* value) noexcept;           ///< `value` went elsewhere
+void assigned(const Tensor& to, TensorImpl* before) noexcept;
+void destroyed(const Tensor&) noexcept;                               ///< gives its reference back
 }  // namespace detail
 
-class Tensor;
 /// A borrowed list of tensors: what `cat` and `stack` take.
 class TensorArrayRef {
  public:
@@ -56,10 +62,10 @@ class Tensor {
   /// Takes over one reference. (Internal; users call factories.)
   static Tensor adopt(TensorImpl* p) noexcept { Tensor t; t.impl_ = p; return t; }
   static Tensor share(TensorImpl* p) noexcept { detail::retain(p); return adopt(p); }
-  Tensor(const Tensor& o) noexcept : impl_(o.impl_) { if (impl_) detail::retain(impl_); }
-  Tensor(Tensor&& o) noexcept : impl_(std::exchange(o.impl_, nullptr)) {}
-  Tensor& operator=(Tensor o) noexcept { std::swap(impl_, o.impl_); return *this; }
-  ~Tensor() { if (impl_) detail::release(impl_); }
+  Tensor(const Tensor& o) noexcept : impl_(o.impl_ ? detail::copied(o) : nullptr) {}
+  Tensor(Tensor&& o) noexcept : impl_(std::exchange(o.impl_, nullptr)) { if (impl_) detail::moved(o, impl_); }
+  Tensor& operator=(Tensor o) noexcept { std::swap(impl_, o.impl_); detail::assigned(*this, o.impl_); return *this; }
+  ~Tensor() { if (impl_ || detail::empty_variables.load(std::memory_order_relaxed)) detail::destroyed(*this); }
 
   bool defined() const noexcept { return impl_ != nullptr; }
   TensorImpl* impl() const noexcept { return impl_; }

@@ -100,13 +100,13 @@ TEST(Misuse, AnExceptionOfTheUsersFunctionLeavesNothingBehind) {
 }
 
 TEST(Misuse, ATensorOfATraceThatThrewIsDeadNotWrong) {
-  Tensor kept;
+  std::vector<Tensor> kept;
   auto f = compile([&](Tensor x) {
-    kept = x + 1;
-    return kept.view({7});
+    kept.push_back(x + 1);
+    return kept[0].view({7});
   }, {.name = "keeps"});
   EXPECT_THROW(f(ones({2})), Error);
-  expect(caught([&] { kept + 1; }), ErrorCode::InvalidArgument, {"finished trace"});
+  expect(caught([&] { kept[0] + 1; }), ErrorCode::InvalidArgument, {"finished trace"});
 }
 
 TEST(Misuse, MarksThatTheTensorBreaks) {

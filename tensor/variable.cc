@@ -1,0 +1,115 @@
+#include "tensor/variable.h"
+
+#include <mutex>
+
+namespace reprise {
+
+constinit std::atomic<int> detail::empty_variables{0};
+
+/// The lists that variables are in: one of each tensor, one of those that hold none.
+struct Variables {
+  static constinit std::mutex mu;
+  static constinit std::atomic<Variable*> empty;
+
+  /// Changed under the mutex; read without it only to see that there is none.
+  static std::atomic<Variable*>& list_of(TensorImpl* value) { return value ? value->variables : empty; }
+  static void link(Variable& v, TensorImpl* value) {
+    v.value_.store(value, std::memory_order_release);
+    v.next_ = list_of(value).exchange(&v, std::memory_order_relaxed);
+    if (!value) detail::empty_variables.fetch_add(1, std::memory_order_relaxed);
+  }
+  static void unlink(Variable& v) {
+    TensorImpl* value = v.value_.load(std::memory_order_relaxed);
+    std::atomic<Variable*>& first = list_of(value);
+    if (first.load(std::memory_order_relaxed) == &v) {
+      first.store(v.next_, std::memory_order_relaxed);
+    } else {
+      Variable* before = first.load(std::memory_order_relaxed);
+      while (before->next_ != &v) before = before->next_;
+      before->next_ = v.next_;
+    }
+    if (!value) detail::empty_variables.fetch_sub(1, std::memory_order_relaxed);
+  }
+  /// Of those that hold `value`, the ones at this handle: usually one, two while one of them is being destroyed.
+  template <class F>
+  static void for_each_at(const Tensor* at, TensorImpl* value, F&& f) {
+    for (Variable* v = list_of(value).load(std::memory_order_relaxed); v;) {
+      Variable* next = v->next_;
+      if (v->at_.load(std::memory_order_relaxed) == at) f(*v);
+      v = next;
+    }
+  }
+  static void holds(const Tensor* at, TensorImpl* before, TensorImpl* now) {
+    if (before == now) return;
+    std::lock_guard lock(mu);
+    for_each_at(at, before, [&](Variable& v) {
+      unlink(v);
+      link(v, now);
+    });
+  }
+  static void gone(const Tensor* at, TensorImpl* value) {
+    std::lock_guard lock(mu);
+    for_each_at(at, value, [&](Variable& v) {
+      unlink(v);
+      v.at_.store(nullptr, std::memory_order_release);
+      v.value_.store(nullptr, std::memory_order_release);
+    });
+  }
+};
+constinit std::mutex Variables::mu;
+constinit std::atomic<Variable*> Variables::empty{nullptr};
+
+Variable::Variable(const Tensor* at, TensorImpl* value) : at_(at), value_(nullptr) { Variables::link(*this, value); }
+
+Variable::~Variable() {
+  std::lock_guard lock(Variables::mu);
+  if (at_.load(std::memory_order_relaxed)) Variables::unlink(*this);
+}
+
+std::shared_ptr<Variable> watch(const Tensor& handle) {
+  std::lock_guard lock(Variables::mu);
+  std::shared_ptr<Variable> known;
+  Variables::for_each_at(&handle, handle.impl(), [&](Variable& v) {
+    if (!known) known = v.weak_from_this().lock();
+  });
+  // (A variable whose last owner is gone waits for the mutex in its destructor: it is no longer `known`.)
+  return known ? known : std::make_shared<Variable>(&handle, handle.impl());
+}
+
+namespace detail {
+
+TensorImpl* copied(const Tensor& from) noexcept {
+  TensorImpl* t = from.impl();
+  retain(t);
+  if (current_trace && !t->trace) [[unlikely]]
+    current_trace->handle_read(from);
+  return t;
+}
+
+void moved(const Tensor& from, TensorImpl* value) noexcept {
+  if (value->variables.load(std::memory_order_relaxed)) [[unlikely]]
+    Variables::holds(&from, value, nullptr);
+  if (current_trace) [[unlikely]]
+    current_trace->handle_assigned(from, value);
+}
+
+void assigned(const Tensor& to, TensorImpl* before) noexcept {
+  if (before ? before->variables.load(std::memory_order_relaxed) != nullptr : empty_variables.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    Variables::holds(&to, before, to.impl());
+  if (current_trace) [[unlikely]]
+    current_trace->handle_assigned(to, before);
+}
+
+void destroyed(const Tensor& handle) noexcept {
+  TensorImpl* t = handle.impl();
+  if (!t) {
+    Variables::gone(&handle, nullptr);
+    return;
+  }
+  if (t->variables.load(std::memory_order_relaxed)) [[unlikely]]
+    Variables::gone(&handle, t);
+  release(t);
+}
+
+}  // namespace detail
+}  // namespace reprise

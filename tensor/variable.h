@@ -1,0 +1,39 @@
+#pragma once
+#include <atomic>
+#include <memory>
+
+#include "tensor/impl.h"
+
+namespace reprise {
+
+/// A handle of the user's program (a local that a lambda captured by reference, a member, an element of a vector, a global)
+/// that a traced function has read. A replay does not run the function, but must see the tensor that the function would see
+/// now; so what the handle holds is followed from the trace on: assigning it, moving from it and destroying it tell.
+///
+/// Handles cost nothing until they are watched: a tensor knows which watched handles hold it (TensorImpl::variables).
+/// Threads: links are guarded by one mutex; `value` may be read at any time. Reading it while another thread assigns the handle
+/// is the race that calling the function would be.
+class Variable : public std::enable_shared_from_this<Variable> {
+ public:
+  Variable(const Tensor* at, TensorImpl* value);
+  ~Variable();
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+  /// What it holds: borrowed. Null: nothing, or the handle was destroyed.
+  TensorImpl* value() const { return value_.load(std::memory_order_acquire); }
+  bool is_gone() const { return !at_.load(std::memory_order_acquire); }
+  /// Where it is; null once it was destroyed.
+  Tensor* handle() const { return const_cast<Tensor*>(at_.load(std::memory_order_acquire)); }
+
+ private:
+  friend struct Variables;
+  std::atomic<const Tensor*> at_;
+  std::atomic<TensorImpl*> value_;
+  Variable* next_ = nullptr;  // among those that hold the same tensor, or hold none
+};
+
+/// The variable at this handle, which is watched from now on.
+std::shared_ptr<Variable> watch(const Tensor& handle);
+
+}  // namespace reprise

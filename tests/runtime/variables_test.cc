@@ -1,0 +1,267 @@
+// Captured variables: a compiled function sees at every call what the function would see in them, and what a function does to
+// them is done once.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <random>
+#include <thread>
+#include <unordered_map>
+
+#include "reprise/reprise.h"
+#include "tensor/variable.h"
+#include "tests/support/error_of.h"
+
+namespace reprise::test {
+namespace {
+
+float at(const Tensor& t, int i) { return t.to_vector<float>()[static_cast<std::size_t>(i)]; }
+
+TEST(Variable, FollowsItsHandle) {
+  Tensor a = ones({1}), b = zeros({1});
+  auto handle = std::make_unique<Tensor>(a);
+  std::shared_ptr<Variable> v = watch(*handle);
+  EXPECT_EQ(watch(*handle), v);
+  EXPECT_NE(watch(a), v);
+  *handle = b;
+  EXPECT_EQ(v->value(), b.impl());
+  std::swap(*handle, a);
+  EXPECT_TRUE(handle->is_same(Tensor::share(v->value())));
+  EXPECT_TRUE(a.is_same(b));
+  Tensor taken = std::move(*handle);
+  EXPECT_EQ(v->value(), nullptr);
+  EXPECT_FALSE(v->is_gone());
+  *handle = taken;
+  EXPECT_EQ(v->value(), taken.impl());
+  auto elsewhere = std::make_unique<Tensor>(std::move(*handle));
+  EXPECT_EQ(v->value(), nullptr);
+  handle.reset();  // while it holds nothing
+  EXPECT_TRUE(v->is_gone());
+  v = watch(*elsewhere);
+  elsewhere.reset();
+  EXPECT_TRUE(v->is_gone());
+  EXPECT_EQ(v->value(), nullptr);
+}
+
+TEST(Variable, IsForgottenWithItsLastWatcher) {
+  Tensor a = ones({1});
+  EXPECT_EQ(a.impl()->variables.load(), nullptr);
+  std::shared_ptr<Variable> v = watch(a), w = watch(Tensor(a));
+  EXPECT_TRUE(w->is_gone());
+  EXPECT_EQ(a.impl()->variables.load(), v.get());
+  v.reset();
+  EXPECT_EQ(a.impl()->variables.load(), nullptr);
+}
+
+TEST(CapturedVariable, BuffersThatChangePlaces) {
+  Tensor now = tensor({1.0, 2.0}), next = zeros({2});
+  auto step = compile([&](Tensor x) {
+    next.copy_(now * 2.0 + x);
+    return next.sum();
+  });
+  float a = 1, b = 2;
+  for (int i = 0; i < 6; ++i) {
+    a = 2 * a + 1, b = 2 * b + 1;
+    EXPECT_EQ(step(ones({2})).item<float>(), a + b) << i;
+    std::swap(now, next);
+  }
+  EXPECT_EQ(step.stats().compilations, 1);
+  EXPECT_EQ(step.stats().eager_fallbacks, 0);
+  EXPECT_EQ(step.stats().copied_bytes, 0);
+}
+
+struct Layer {
+  Tensor w;
+  std::optional<Tensor> bias;
+};
+struct Net {
+  std::vector<Layer> layers;
+  std::unordered_map<std::string, Tensor> extra;
+  Tensor operator()(Tensor x) const {
+    for (const Layer& l : layers) {
+      Tensor w = l.w;  // a copy: what counts is where it came from
+      x = x * w;
+      if (l.bias) x = x + *l.bias;
+    }
+    return cat({x, extra.at("tail")});
+  }
+};
+
+TEST(CapturedVariable, OtherWeightsWhileSomebodyHoldsTheOldOnes) {
+  Net net{{{full({2}, 2.0), full({2}, 1.0)}, {full({2}, 3.0), std::nullopt}}, {{"tail", ones({1})}}};
+  const Net first = net, second{{{full({2}, 5.0), full({2}, 0.0)}, {full({2}, 7.0), std::nullopt}}, {{"tail", zeros({1})}}};
+  auto f = compile([&](Tensor x) { return net(x); });
+  for (int i = 0; i < 6; ++i) {
+    net.layers[0] = (i % 2 ? second : first).layers[0];
+    net.layers[1].w = (i % 3 ? second : first).layers[1].w;
+    if (i == 4) net.extra["tail"] = second.extra.at("tail");
+    EXPECT_TRUE(equal(f(ones({2})), net(ones({2})))) << i;
+  }
+  EXPECT_EQ(f.stats().compilations, 1);
+  net.layers[1].w = full({2}, 7.0, {.dtype = kFloat64});  // of another structure
+  EXPECT_TRUE(equal(f(ones({2})), net(ones({2}))));
+  EXPECT_EQ(f.stats().compilations, 2);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+TEST(CapturedVariable, TwoThatHoldOneTensor) {
+  Tensor a = ones({2}), b = a;
+  auto f = compile([&](Tensor x) { return x * a + b * 10.0; });
+  EXPECT_EQ(at(f(ones({2})), 0), 11);
+  b = full({2}, 2.0);
+  EXPECT_EQ(at(f(ones({2})), 0), 21);
+  a = b;
+  EXPECT_EQ(at(f(ones({2})), 0), 22);
+  a = b = full({2}, 3.0);
+  EXPECT_EQ(at(f(ones({2})), 0), 33);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+TEST(CapturedVariable, ThatIsReplacedByAnotherVariable) {
+  auto net = std::make_unique<Layer>(Layer{full({1}, 2.0), {}});
+  auto f = compile([&](Tensor x) { return x * net->w; });
+  EXPECT_EQ(at(f(ones({1})), 0), 2);
+  Tensor held = net->w;
+  net = std::make_unique<Layer>(Layer{full({1}, 3.0), {}});
+  EXPECT_EQ(at(f(ones({1})), 0), 3);
+  std::vector<Tensor> all{full({1}, 2.0)};
+  auto g = compile([&](Tensor x) { return x * all.back(); });
+  EXPECT_EQ(at(g(ones({1})), 0), 2);
+  std::vector<Tensor> kept = all;
+  all.pop_back();
+  all.push_back(full({1}, 5.0));
+  EXPECT_EQ(at(g(ones({1})), 0), 5);
+}
+
+TEST(CapturedVariable, IsNotKeptAlive) {
+  int freed = 0;
+  static float bytes[2] = {1, 2};
+  Tensor w = from_blob(bytes, {2}, kFloat32, [&](void*) { ++freed; });
+  auto f = compile([&](Tensor x) { return x * w; });
+  EXPECT_EQ(at(f(ones({2})), 1), 2);
+  w = ones({2});
+  EXPECT_EQ(freed, 1);
+  EXPECT_EQ(at(f(ones({2})), 1), 1);
+  w = Tensor();
+  EXPECT_EQ(error_of([&] { f(ones({2})); }).code(), ErrorCode::InvalidArgument);
+  w = full({2}, 4.0);
+  EXPECT_EQ(at(f(ones({2})), 1), 4);
+}
+
+TEST(CapturedVariable, GivenBackAsItIs) {
+  Tensor w = ones({2});
+  auto f = compile([&](Tensor x) {
+    std::vector<Tensor> all(2);
+    all[0] = w;
+    all[1] = x + w;
+    return all;
+  });
+  for (int i = 0; i < 3; ++i) {
+    w = full({2}, static_cast<double>(i));
+    std::vector<Tensor> got = f(ones({2}));
+    EXPECT_TRUE(got[0].shares_storage_with(w));
+    EXPECT_EQ(at(got[1], 0), 1.0f + static_cast<float>(i));
+  }
+  EXPECT_EQ(f.stats().compilations, 1);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+TEST(CapturedVariable, OfCopiesOfOneCompiledFunction) {
+  auto make = [] { return compile([w = full({1}, 2.0)](Tensor x) { return x * w; }); };
+  auto f = make();
+  {
+    auto first = f;
+    EXPECT_EQ(at(first(ones({1})), 0), 2);
+  }
+  auto moved = std::move(f);
+  EXPECT_EQ(at(moved(ones({1})), 0), 2);
+  EXPECT_EQ(moved.stats().compilations, 1);
+}
+
+TEST(ChangedVariable, SwappedInside) {
+  Tensor now = tensor({1.0, 2.0}), next = zeros({2});
+  auto step = compile([&](Tensor x) {
+    next.copy_(now * 2.0 + x);
+    std::swap(now, next);
+    return now.sum();
+  });
+  float a = 1, b = 2;
+  for (int i = 0; i < 4; ++i) {
+    a = 2 * a + 1, b = 2 * b + 1;
+    EXPECT_EQ(step(ones({2})).item<float>(), a + b) << i;
+  }
+  EXPECT_NE(step.stats().last_fallback_reason.find("assigns a tensor to a variable"), std::string::npos);
+}
+
+TEST(ChangedVariable, AssignedButNeverRead) {
+  Tensor a = ones({1}), last;
+  auto f = compile([&](Tensor x) {
+    last = a;
+    return x + 1.0;
+  });
+  for (int i = 0; i < 3; ++i) {
+    last = Tensor();
+    f(ones({1}));
+    EXPECT_TRUE(last.is_same(a)) << i;
+  }
+}
+
+TEST(ChangedVariable, IsPutBackBeforeTheFunctionRunsAgain) {
+  Tensor a = full({1}, 1.0), b = full({1}, 2.0), made;
+  auto f = compile([&](Tensor x) {
+    std::swap(a, b);
+    if (!made.defined()) made = x * 3.0;
+    return made * a.item<float>();  // ends the capture
+  });
+  EXPECT_EQ(at(f(ones({1})), 0), 6);
+  EXPECT_EQ(at(a, 0), 2);
+  EXPECT_EQ(at(f(ones({1})), 0), 3);
+  EXPECT_EQ(at(f(zeros({1})), 0), 6);
+  auto g = compile([&](Tensor x) {
+    a = x * 2.0;
+    return x.view({3, 3});
+  });
+  EXPECT_EQ(error_of([&] { g(ones({2})); }).code(), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(at(a, 0), 2) << "as before the call";
+}
+
+TEST(ChangedVariable, HeldByTheFunctionItself) {
+  auto counter = compile([n = 0](Tensor x) mutable { return x * static_cast<double>(++n); });
+  struct Dice {
+    std::minstd_rand engine{7};
+    Tensor operator()(Tensor x) { return x * static_cast<double>(engine() % 1000); }
+  };
+  auto dice = compile(Dice{});
+  Dice twin;
+  for (int i = 1; i < 5; ++i) {
+    EXPECT_EQ(at(counter(ones({1})), 0), static_cast<float>(i));
+    EXPECT_EQ(at(dice(ones({1})), 0), at(twin(ones({1})), 0));
+  }
+  EXPECT_NE(counter.stats().last_fallback_reason.find("changes a value that it holds"), std::string::npos);
+  auto inner = compile([n = 0](Tensor x) mutable { return x * static_cast<double>(++n); });
+  auto outer = compile([&](Tensor x) { return inner(x) + 1.0; });
+  for (int i = 1; i < 4; ++i) EXPECT_EQ(at(outer(ones({1})), 0), 1.0f + static_cast<float>(i));
+}
+
+TEST(CapturedVariable, HandlesComeAndGoInOtherThreads) {
+  Tensor w = full({4}, 2.0);
+  auto f = compile([&](Tensor x) { return x * w; });
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 500; ++i) {
+        if (t % 2) {
+          EXPECT_EQ(at(f(ones({4})), 3), 2);
+        } else {
+          Tensor copy = w, other = std::move(copy);
+          copy = other;
+          EXPECT_TRUE(copy.is_same(w));
+        }
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(f.stats().compilations, 1);
+}
+
+}  // namespace
+}  // namespace reprise::test
