@@ -113,7 +113,7 @@ class Printer {
       for (const NodeArg& a : n.args) {
         if (auto* i = std::get_if<Int>(&a)) one(*i);
         if (auto* l = std::get_if<Ints>(&a)) many(*l);
-        if (auto* s = std::get_if<Scalar>(&a); s && s->is_symbolic()) one(s->to_int());
+        if (auto* s = std::get_if<Scalar>(&a); s && s->is_symbolic()) one(s->word());
       }
     }
     for (const OutputSpec& o : g_.outputs) layout(o.layout);

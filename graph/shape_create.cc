@@ -28,7 +28,7 @@ Int arange_length(const RuleCtx& c) {
   };
   if (start.is_float() || end.is_float() || step.is_float()) {
     auto number = [&](const Scalar& s) {
-      return s.is_float() ? s.to_double() : static_cast<double>(s.to_int().value(c.loc));
+      return s.is_float() ? s.to_double(c.loc) : static_cast<double>(s.to_int().value(c.loc));
     };
     double a = number(start), b = number(end), by = number(step);
     double length = std::ceil((b - a) / by);

@@ -105,7 +105,7 @@ void attention(RuleCtx& c) {
   same_dtype(c, 0, 1);
   same_dtype(c, 0, 2);
   if (!is_floating(q.dtype)) fail(ErrorCode::DTypeMismatch, name(c), c.loc, "not defined for ", dtype_name(q.dtype));
-  if (c.scalar(4).to_double() != 0)
+  if (c.scalar(4).to_double(c.loc) != 0)
     fail(ErrorCode::InvalidArgument, name(c), c.loc, "dropout_p must be 0, got ", c.scalar(4).str());
   int r = q.dim();
   if (r < 2 || k.dim() < 2 || v.dim() < 2) mismatch(c, 0, 1, "query, key and value need at least 2 dimensions");

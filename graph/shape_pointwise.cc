@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "base/errors.h"
 #include "graph/shape_rules.h"
 
@@ -99,6 +101,10 @@ void power(RuleCtx& c) {
     fail(ErrorCode::InvalidArgument, "pow", c.loc, "integers to negative integer powers are not allowed (exponent ",
          s->str(), ")");
   }
+  // Some powers are multiplications and roots (kernels/pointwise.cc), so which one it is must be known.
+  if (auto* s = std::get_if<Scalar>(&c.args[1]); s && s->is_float() && s->is_symbolic())
+    for (double special : {0.5, 2.0, 3.0, -0.5, -1.0, -2.0})
+      if (require(detail::compare_eq(s->word(), std::bit_cast<std::int64_t>(special), c.loc), "power")) break;
   c.result(t, broadcast_args(c, 2));
 }
 

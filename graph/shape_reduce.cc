@@ -78,7 +78,7 @@ void reduce_float(RuleCtx& c) {
 }
 
 void reduce_norm(RuleCtx& c) {
-  if (c.scalar(1).is_symbolic()) c.scalar(1).to_int().value(c.loc);  // which norm it is decides the operators: a constant
+  c.scalar(1).word().value(c.loc);  // which norm it is decides the operators: a constant
   reduce(c, need_float(c, c.tensor(0).dtype), 2, c.flag(3));
 }
 

@@ -111,7 +111,7 @@ class Verifier {
     if (auto* i = std::get_if<Int>(&a)) integer(*i);
     if (auto* l = std::get_if<Ints>(&a))
       for (Int i : *l) integer(i);
-    if (auto* s = std::get_if<Scalar>(&a); s && s->is_symbolic()) integer(s->to_int());
+    if (auto* s = std::get_if<Scalar>(&a); s && s->is_symbolic()) integer(s->word());
   }
 
   void node(std::size_t index) {

@@ -125,6 +125,7 @@ Bool compare_le(Int a, Int b, SourceLoc loc) { return compare(ExprKind::Le, a, b
 std::string Scalar::str() const {
   if (kind_ == Kind::Bool) return i_.hint() ? "true" : "false";
   if (kind_ == Kind::Int) return i_.str();
+  if (is_symbolic()) return guards::showing_hints() ? with_word(i_.hint()).str() : "float(" + i_.str() + ")";
   if (std::isnan(f_)) return "nan";
   if (std::isinf(f_)) return f_ > 0 ? "inf" : "-inf";
   char text[40];

@@ -43,6 +43,7 @@ Value* LoopEmitter::compute(std::uint32_t i, const BodyNode& n, int step) {
     case BodyNode::Kind::Const:
       return constant_of(e_, n);
     case BodyNode::Kind::Param:
+      if (n.bits) return e_.cast(DType::Float64, n.dtype, b_.CreateBitCast(param(slots_.params[i]), b_.getDoubleTy()));
       return e_.cast(DType::Int64, n.dtype, param(slots_.params[i]));
     case BodyNode::Kind::Index: {
       if (n.iimm != vdim_) return e_.cast(DType::Int64, n.dtype, at_.index[static_cast<std::size_t>(n.iimm)]);

@@ -49,6 +49,7 @@ Value* GridLoopEmitter::compute(std::uint32_t i, int j) {
     case BodyNode::Kind::Const:
       return constant_of(e_, n);
     case BodyNode::Kind::Param:
+      if (n.bits) return e_.cast(DType::Float64, n.dtype, b_.CreateBitCast(e_.param(static_cast<std::size_t>(slots_.params[i])), b_.getDoubleTy()));
       return e_.cast(DType::Int64, n.dtype, e_.param(static_cast<std::size_t>(slots_.params[i])));
     case BodyNode::Kind::Index:
       return e_.cast(DType::Int64, n.dtype,

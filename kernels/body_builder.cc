@@ -37,7 +37,7 @@ bool same(const BodyNode& a, const BodyNode& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.reduce == b.reduce && a.a == b.a && a.b == b.b &&
          a.c == b.c && a.access == b.access &&
          std::bit_cast<std::uint64_t>(a.fimm) == std::bit_cast<std::uint64_t>(b.fimm) && a.iimm == b.iimm &&
-         identical(a.param, b.param);
+         identical(a.param, b.param) && a.bits == b.bits;
 }
 
 std::uint64_t hash(const BodyNode& n) {
@@ -106,7 +106,12 @@ std::uint32_t BodyBuilder::load(Access a) {
 }
 
 std::uint32_t BodyBuilder::constant(const Scalar& s, DType t) {
-  if (s.is_symbolic()) return param(s.to_int(), in_register(t));
+  if (s.is_symbolic() && !s.is_float()) return param(s.word(), in_register(t));
+  if (s.is_symbolic()) {
+    BodyNode n{.kind = Kind::Param, .dtype = is_floating(t) ? in_register(t) : DType::Float64};
+    n.param = s.word(), n.bits = true;
+    return cast(add(n), t);
+  }
   BodyNode n{.kind = Kind::Const, .dtype = in_register(t)};
   if (is_floating(t)) {
     // An integer goes to float32 in one rounding, as the casts of the loop do it.

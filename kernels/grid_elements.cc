@@ -72,10 +72,10 @@ GridLaunches scatter(const GridContext& cx, std::vector<Launch>& before) {
     const auto* s = std::get_if<Scalar>(&cx.node.args[3]);
     Scalar given = s ? *s : Scalar(std::get<Int>(cx.node.args[3]));
     if (is_floating(t) != given.is_float()) {
-      if (given.is_float() || given.to_int().is_symbolic()) return std::nullopt;
+      if (given.is_float() || given.is_symbolic()) return std::nullopt;
       value = bits_of(given.to_double());
     } else {
-      value = given.is_float() ? bits_of(given.to_double()) : given.to_int();
+      value = given.word();
     }
   }
   before.push_back(check_index_launch(indices, self.layout.dim() ? self.layout.sizes[dim] : Int(1), dim, false,

@@ -1,3 +1,4 @@
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -498,7 +499,8 @@ struct Interpreter {
                                          : of_int(wrap(n.dtype, static_cast<std::uint64_t>(n.iimm)));
           break;
         case BodyNode::Kind::Param:
-          vals[i] = cast(n.dtype, DType::Int64, of_int(params[slots.params[i]]));
+          vals[i] = n.bits ? cast(n.dtype, DType::Float64, of_double(std::bit_cast<double>(params[slots.params[i]])))
+                           : cast(n.dtype, DType::Int64, of_int(params[slots.params[i]]));
           break;
         case BodyNode::Kind::Index:
           vals[i] = cast(n.dtype, DType::Int64, of_int(index[static_cast<std::size_t>(n.iimm)]));

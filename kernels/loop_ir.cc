@@ -95,7 +95,7 @@ std::string text_of(const LoopKernel& k, Number&& number) {
         }
         break;
       case BodyNode::Kind::Param:
-        s += " " + number(n.param, slots.params[i]);
+        s += (n.bits ? " float " : " ") + number(n.param, slots.params[i]);
         break;
       case BodyNode::Kind::Index:
         s += " " + std::to_string(n.iimm);

@@ -43,6 +43,7 @@ struct BodyNode {
   double fimm = 0;                      ///< Const of a floating dtype
   std::int64_t iimm = 0;                ///< Const of an integer dtype or Bool; Index: the loop dim
   Int param = 0;                        ///< Param: an integer known when the kernel is recorded (converted to dtype)
+  bool bits = false;                    ///< Param: its integer is the bits of a double, which is what is converted
 };
 
 struct BufferArg { DType dtype; bool written = false; };

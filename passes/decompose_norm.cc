@@ -129,8 +129,8 @@ V decompose_rms_norm(Build& b, DType result) {
   DType acc = Build::accumulator(result);
   V x = b.to(b.tensor(0), acc);
   Ints dims = last_dims(b.dim(x), b.ints(1).size());
-  double eps = b.has(3) ? b.scalar(3).to_double() : epsilon(b.meta(b.tensor(0)).dtype);
-  V scale = b.unary(OpId::rsqrt, b.add(mean_of(b, b.mul(x, x), dims, true), Scalar(eps)));
+  Scalar eps = b.has(3) ? b.scalar(3) : Scalar(epsilon(b.meta(b.tensor(0)).dtype));
+  V scale = b.unary(OpId::rsqrt, b.add(mean_of(b, b.mul(x, x), dims, true), eps));
   V y = b.mul(x, scale);
   if (b.has(2)) y = b.mul(y, b.to(b.tensor(2), acc));
   return b.to(y, result);

@@ -29,7 +29,7 @@ std::size_t hash(const NodeArg& a) {
     return h;
   }
   if (auto* s = std::get_if<Scalar>(&a))
-    return mix(h, s->is_float() ? std::bit_cast<std::uint64_t>(s->to_double()) : hash(s->to_int()));
+    return mix(h, hash(s->word()));
   if (auto* b = std::get_if<bool>(&a)) return mix(h, *b);
   if (auto* t = std::get_if<DType>(&a)) return mix(h, static_cast<std::size_t>(*t));
   if (auto* s = std::get_if<std::string>(&a)) return mix(h, std::hash<std::string>()(*s));
@@ -45,10 +45,7 @@ bool equal(const NodeArg& a, const NodeArg& b) {
   }
   // By bits: 0.0 and -0.0 are different programs, and a NaN equals itself.
   if (auto* s = std::get_if<Scalar>(&a)) {
-    const Scalar& t = std::get<Scalar>(b);
-    if (s->kind() != t.kind()) return false;
-    return s->is_float() ? std::bit_cast<std::uint64_t>(s->to_double()) == std::bit_cast<std::uint64_t>(t.to_double())
-                         : identical(s->to_int(), t.to_int());
+    return identical(*s, std::get<Scalar>(b));
   }
   if (auto* v = std::get_if<ValueId>(&a)) return *v == std::get<ValueId>(b);
   if (auto* l = std::get_if<std::vector<ValueId>>(&a)) return *l == std::get<std::vector<ValueId>>(b);

@@ -27,9 +27,9 @@ class KnownSizes {
     if (auto* l = std::get_if<Ints>(&a)) return use(*l);
     auto* s = std::get_if<Scalar>(&a);
     if (!s || !s->is_symbolic()) return;
-    Int i = s->to_int();
+    Int i = s->word();
     use(i);
-    *s = i;
+    *s = s->with_word(i);
   }
 
  private:

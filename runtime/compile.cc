@@ -269,6 +269,9 @@ void ArgumentTracer::tensor(Tensor& t) {
 }
 
 void ArgumentTracer::integer(Int& i) { i = tracer_.integer_argument(2 + next_value_++, joined(path_)); }
+void ArgumentTracer::number(Scalar& s) {
+  if (s.kind() != Scalar::Kind::Bool) s = tracer_.number_argument(s, 2 + next_value_++, joined(path_));
+}
 
 FunctionScope::FunctionScope(Tracer& t, const void* function, std::size_t bytes)
     : tracer_(t), function_(static_cast<const char*>(function)), before_(function_, function_ + bytes), outer_(t.function_runs(true)) {}
@@ -285,6 +288,10 @@ void ArgumentCheck::integer(const Int& i) {
   if (recording_) integers_.push_back(i);
   else compare(at_integer_ < integers_.size() && identical(i, integers_[at_integer_++]));
 }
+void ArgumentCheck::number(const Scalar& s) {
+  if (recording_) numbers_.push_back(s);
+  else compare(at_number_ < numbers_.size() && identical(s, numbers_[at_number_++]));
+}
 void ArgumentCheck::constant(std::uint64_t word) {
   if (recording_) words_.push_back(word);
   else compare(at_word_ < words_.size() && words_[at_word_++] == word);
@@ -299,6 +306,15 @@ void ResultTracer::tensor(Tensor& t) {
 void ResultTracer::integer(Int& i) {
   tracer_.result(i);
   i = 0;
+}
+// An integer may differ at every call. A float that is not known here is one that the function was given: it is pinned.
+void ResultTracer::number(Scalar& s) {
+  if (s.kind() == Scalar::Kind::Int) {
+    tracer_.result(s.word());
+    s = 0;
+  } else {
+    s = s.with_word(s.word().value({}));
+  }
 }
 void set_result_template(Tracer& t, std::shared_ptr<void> p) { t.result_template = std::move(p); }
 

@@ -1,12 +1,16 @@
 // Eager execution: a view is metadata; anything that computes is a compiled function of one operator, found by operator and
 // structure. There is no second implementation of anything.
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <iterator>
 
 #include "base/counters.h"
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
 #include "graph/interpreter.h"
+#include "kernels/reference.h"
 #include "runtime/compiled.h"
 #include "tensor/impl.h"
 #include "tensor/transfer.h"
@@ -23,48 +27,54 @@ using graph::OpId;
 // Eager keeps few recordings of each operator and structure: making one is cheap, and sizes that alternate are few.
 constexpr std::int64_t kEagerRecordings = 16;
 
-/// What an operator's specializations are kept in. Immutable snapshots, as in Compiled.
+/// What operators' specializations are kept in: lists by structure that only grow, so that readers need no lock.
 class EagerTable {
  public:
+  /// Of one structure, beside the first: values that code was made for (a norm's p, what a float range begins with). Past it,
+  /// further ones are served by reference kernels.
+  static constexpr int kMaxOfOneStructure = 64;
+
   static EagerTable& get() {
     static EagerTable* t = new EagerTable;  // never destroyed: tensors may be used by other static objects' destructors
     return *t;
   }
 
-  const Specialization* find(CallFrame& f) {
-    const Table& table = *table_.load(std::memory_order_acquire);
-    auto it = table.find(f.hash());
-    if (it == table.end()) return nullptr;
-    for (const Specialization* s : it->second)
-      if (admits(*s, f)) return s;
+  /// Null: none admits the call. `full` then tells whether there may be no further one.
+  const Specialization* find(CallFrame& f, bool* full) const {
+    const std::uint64_t h = f.hash();
+    int of_structure = 0;
+    for (const Entry* e = bucket(h).load(std::memory_order_acquire); e; e = e->next) {
+      if (e->made->hash != h) continue;
+      if (admits(*e->made, f)) return e->made.get();
+      of_structure += e->made->structure == f.structure;
+    }
+    *full = of_structure >= kMaxOfOneStructure;
     return nullptr;
   }
 
   const Specialization* make(const OpCall& call, CallFrame& f, void (*body)(void*, Tracer&), void* ctx) {
     std::lock_guard lock(mu_);
-    if (const Specialization* s = find(f)) return s;
+    bool full = false;
+    if (const Specialization* s = find(f, &full)) return s;
     std::string mode = knobs().mode == "off" ? "full" : knobs().mode;
     std::unique_ptr<Specialization> made = specialize(std::string(call.op.name()), mode, f, body, ctx);
-    const Specialization* s = made.get();
-    if (!admits(*s, f)) fail(ErrorCode::Internal, std::string(call.op.name()).c_str(), call.loc, "the operator's own guards refuse the call they were made for");
-    auto table = std::make_unique<Table>(*table_.load());
-    (*table)[s->hash].push_back(s);
-    owned_.push_back(std::move(made));
-    tables_.push_back(std::move(table));
-    table_.store(tables_.back().get(), std::memory_order_release);
-    return s;
+    if (!admits(*made, f)) fail(ErrorCode::Internal, std::string(call.op.name()).c_str(), call.loc, "the operator's own guards refuse the call they were made for");
+    std::atomic<const Entry*>& first = bucket(made->hash);
+    auto* entry = new Entry{std::move(made), first.load(std::memory_order_relaxed)};
+    first.store(entry, std::memory_order_release);
+    return entry->made.get();
   }
 
  private:
-  using Table = std::unordered_map<std::uint64_t, std::vector<const Specialization*>>;
-  EagerTable() {
-    tables_.push_back(std::make_unique<Table>());
-    table_.store(tables_.back().get());
-  }
-  std::mutex mu_;
-  std::vector<std::unique_ptr<Table>> tables_;                 // guarded by mu_; old snapshots stay for their readers
-  std::vector<std::unique_ptr<Specialization>> owned_;         // guarded by mu_
-  std::atomic<const Table*> table_;
+  struct Entry {
+    std::unique_ptr<const Specialization> made;
+    const Entry* next;
+  };
+  std::atomic<const Entry*>& bucket(std::uint64_t hash) { return buckets_[hash >> 52]; }
+  const std::atomic<const Entry*>& bucket(std::uint64_t hash) const { return buckets_[hash >> 52]; }
+
+  std::mutex mu_;                                            // held to add
+  std::array<std::atomic<const Entry*>, 4096> buckets_{};
 };
 
 // Arguments of one call, walked twice in the same order: into the frame, and into traced arguments.
@@ -75,7 +85,7 @@ struct EagerArgs {
 
   explicit EagerArgs(const OpCall& c) : call(c), args(c.args.begin(), c.args.end()) {
     // A float where a tensor could stand becomes a 0-dim tensor: it promotes as the number does (a floating operand keeps
-    // its dtype), and a new value needs no new code. An integer tensor would become float64, so there it stays a constant.
+    // its dtype), and a new value needs no new code and, on a device, no new graph. Elsewhere it is a parameter of the kernel.
     bool floating = false;
     for (const CallArg& a : args)
       if (auto* t = std::get_if<const Tensor*>(&a); t && (*t)->defined() && is_floating((*t)->dtype()) && (*t)->dim() > 0) floating = true;
@@ -99,19 +109,22 @@ struct EagerArgs {
     if (call.op.id == OpId::scatter) return false;  // a tensor there is one of indices' sizes and self's dtype
     return s && s->is_float() && !stays(i) && (t == graph::ArgType::TensorOrScalar || t == graph::ArgType::OptionalTensorOrScalar);
   }
-  /// Numbers that stay constants: pow's exponent, because x ** 2 is x * x to the bit in compiled code too, lerp's weight,
-  /// which as a tensor must have self's dtype, and norm's p, which decides the operators.
-  bool stays(std::size_t i) const {
-    OpId id = call.op.id;
-    return ((id == OpId::pow || id == OpId::norm) && i == 1) || (id == OpId::lerp && i == 2);
+  /// Numbers that stay numbers: pow's exponent, because x ** 2 is x * x to the bit in compiled code too, and lerp's weight, which
+  /// as a tensor must have self's dtype.
+  bool stays(std::size_t i) const { return (call.op.id == OpId::pow && i == 1) || (call.op.id == OpId::lerp && i == 2); }
+  /// Which integer power it is decides the operators.
+  bool is_constant(std::size_t i) const {
+    const Scalar* s = std::get_if<Scalar>(&args[i]);
+    return s && (s->kind() == Scalar::Kind::Bool || (s->kind() == Scalar::Kind::Int && call.op.id == OpId::pow && i == 1));
   }
 
   void flatten(CallFrame& f) const {
     f.constant(static_cast<std::uint64_t>(call.op.id) << 1 | call.inplace);
     for (std::size_t i = 0; i < args.size(); ++i) {
       f.constant(args[i].index());
-      if (auto* s = std::get_if<Scalar>(&args[i]); s && s->kind() == Scalar::Kind::Int && stays(i)) {
-        f.constant(static_cast<std::uint64_t>(s->to_int().hint()) * 4 + static_cast<std::uint64_t>(s->kind()));
+      if (is_constant(i)) {
+        const Scalar& s = std::get<Scalar>(args[i]);
+        f.constant(static_cast<std::uint64_t>(s.word().hint()) * 4 + static_cast<std::uint64_t>(s.kind()));
         continue;
       }
       std::visit([&](const auto& v) { flatten_one(f, v); }, args[i]);
@@ -146,8 +159,8 @@ struct EagerArgs {
         ints.emplace_back();
         for (std::size_t i = 0; i < l->size(); ++i) ints.back().push_back(integer());
         out.push_back(IntArrayRef(ints.back()));
-      } else if (auto* s = std::get_if<Scalar>(&a); s && s->kind() == Scalar::Kind::Int && !stays(out.size())) {
-        out.push_back(Scalar(integer()));
+      } else if (auto* s = std::get_if<Scalar>(&a); s && !is_constant(out.size())) {
+        out.push_back(tracer.number_argument(*s, value++, "number " + std::to_string(number++)));
       } else {
         out.push_back(a);
       }
@@ -167,11 +180,7 @@ struct EagerArgs {
     f.constant(l.size());
     for (Int i : l) f.integer(i);
   }
-  void flatten_one(CallFrame& f, const Scalar& s) const {
-    f.constant(static_cast<std::uint64_t>(s.kind()));
-    if (s.kind() == Scalar::Kind::Int) f.integer(s.to_int());
-    else f.constant(std::bit_cast<std::uint64_t>(s.to_double()));
-  }
+  void flatten_one(CallFrame& f, const Scalar& s) const { f.number(s); }
   void flatten_one(CallFrame& f, bool b) const { f.constant(b); }
   void flatten_one(CallFrame& f, DType t) const { f.constant(static_cast<std::uint64_t>(t)); }
   void flatten_one(CallFrame& f, std::string_view s) const { f.text(s); }
@@ -227,7 +236,9 @@ class EagerInterpreter final : public graph::Interpreter {
     args.flatten(f);
     if (c.inplace) check_writable(c);
     EagerTable& table = EagerTable::get();
-    const Specialization* s = table.find(f);
+    bool full = false;
+    const Specialization* s = table.find(f, &full);
+    if (full && by_reference(c, results)) return;
     if (!s) {
       auto body = [&](Tracer& tracer) {
         std::vector<std::vector<Tensor>> tensors;
@@ -302,6 +313,27 @@ class EagerInterpreter final : public graph::Interpreter {
     TensorImpl& t = defined_impl(self, std::string(c.op.name()).c_str(), c.loc);
     if (overlaps_itself(t))
       fail(ErrorCode::AliasConflict, (std::string(c.op.name()) + "_").c_str(), c.loc, "several elements of the written tensor share one address (it is expanded): clone() it first");
+  }
+
+  // For an operator that has code for so many values already. False: its operands are on a device, where it must have code.
+  bool by_reference(const OpCall& c, std::vector<Tensor>& results) {
+    bool on_host = true;
+    auto see = [&](const Tensor& t) { on_host = on_host && (!t.defined() || t.device() == Device::cpu()); };
+    for (const CallArg& a : c.args) {
+      if (auto* t = std::get_if<const Tensor*>(&a)) see(**t);
+      if (auto* list = std::get_if<TensorArrayRef>(&a))
+        for (const Tensor& t : *list) see(t);
+    }
+    if (int d = c.op.schema.find("device"); d >= 0) on_host = on_host && std::get<std::string_view>(c.args[static_cast<std::size_t>(d)]) == "cpu";
+    if (!on_host) return false;
+    std::vector<Tensor> made = kernels::reference_call(c.op.id, c.args, c.loc);
+    if (!c.inplace) {
+      std::move(made.begin(), made.end(), std::back_inserter(results));
+      return true;
+    }
+    const CallArg copy[] = {c.args[0], &made[0]};
+    call({graph::op(OpId::copy), copy, true, c.loc}, results);
+    return true;
   }
 
   // x.add_(x) and the like: exactly the same view is read and written element by element, anything else goes through a copy

@@ -1,6 +1,7 @@
 #include "runtime/host_steps.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/errors.h"
 #include "device/parallel.h"
@@ -48,8 +49,8 @@ void HostSteps::resolve_native(const Program::NativeStep& s, const std::int64_t*
   }
   for (std::size_t k = 0; k < s.ints.size(); ++k) ints_[s.first_int + k] = slots[s.ints[k]];
   for (std::size_t k = 0; k < s.numbers.size(); ++k) {
-    const Scalar& scalar = launch.numbers[k];
-    numbers_[s.first_number + k] = scalar.is_float() ? kernels::Number{true, scalar.to_double(), 0} : kernels::Number{false, 0, slots[s.numbers[k]]};
+    const std::int64_t word = slots[s.numbers[k]];
+    numbers_[s.first_number + k] = launch.numbers[k].is_float() ? kernels::Number{true, std::bit_cast<double>(word), 0} : kernels::Number{false, 0, word};
   }
 }
 

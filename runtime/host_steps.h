@@ -17,6 +17,8 @@ class HostSteps {
   /// `base`: by buffer; `params`: of all loop steps in a row; `slots` as for resolve(). Throws what a kernel reports.
   void run(const Program::Step&, void* const* base, const std::int64_t* params, const std::int64_t* slots);
   void run_all(void* const* base, const std::int64_t* params, const std::int64_t* slots);
+  /// A number of native steps (Program::FloatWord) that is another one in this call.
+  void set_number(std::uint32_t at, double v) { numbers_[at].f = v; }
   std::int64_t bytes() const;
 
  private:

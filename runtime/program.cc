@@ -77,7 +77,7 @@ class Builder {
       p_.view_places.push_back({o.buffer, step.views.back().layout.offset, item_size(o.dtype)});
     }
     for (Int i : n.ints) step.ints.push_back(slot(i));
-    for (const Scalar& s : n.numbers) step.numbers.push_back(s.is_float() ? 0 : slot(s.to_int()));
+    for (const Scalar& s : n.numbers) step.numbers.push_back(slot(s.word()));
     for (const kernels::MicroKernelSpec& m : n.micro) {
       jit::CodePtr code = jit::compile(m);
       step.micro.push_back(code->entry);
@@ -140,6 +140,22 @@ class Builder {
     }
   }
 
+  /// Where float arguments are read.
+  void add_floats(const std::vector<std::pair<std::uint32_t, Int>>& floats) {
+    const std::vector<std::uint32_t> words = p_.exprs.words();
+    for (auto [word, symbol] : floats) {
+      if (!std::binary_search(words.begin(), words.end(), word)) continue;
+      const Slot s = slot(symbol);
+      Program::FloatWord f{word, {}, {}};
+      for (std::uint32_t i = 0; i < p_.param_slots.size(); ++i)
+        if (p_.param_slots[i] == s) f.params.push_back(i);
+      for (const Program::NativeStep& step : p_.natives)
+        for (std::uint32_t i = 0; i < step.numbers.size(); ++i)
+          if (step.numbers[i] == s) f.numbers.push_back(step.first_number + i);
+      p_.floats.push_back(std::move(f));
+    }
+  }
+
   /// Which buffers each step touches, and how.
   void add_uses() {
     std::vector<bool> stored(p_.lowered.buffers.size());
@@ -192,7 +208,8 @@ Device device_of(const graph::Graph& g) {
 
 }  // namespace
 
-Program build_program(graph::Graph graph, std::string_view mode, const std::vector<Int>& int_results, bool uses_random, Int random_count) {
+Program build_program(graph::Graph graph, std::string_view mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
+                      bool uses_random, Int random_count) {
   Program p;
   p.device = device_of(graph);
   bool host = device::runs_host_code(p.device);
@@ -227,8 +244,10 @@ Program build_program(graph::Graph graph, std::string_view mode, const std::vect
   p.random_count = b.slot(random_count);
   b.add_size_checks();
   b.add_natives_of();
+  if (host) b.add_floats(floats);
+  auto is_float = [&](std::uint32_t w) { return std::any_of(p.floats.begin(), p.floats.end(), [&](const auto& f) { return f.word == w; }); };
   for (std::uint32_t w : p.exprs.words())
-    if (w != detail::kSeedValue && w != detail::kOffsetValue) p.key_words.push_back(w);
+    if (w != detail::kSeedValue && w != detail::kOffsetValue && !is_float(w)) p.key_words.push_back(w);
   return p;
 }
 

@@ -27,7 +27,14 @@ struct Program {
   graph::Graph graph;                              ///< after all passes: for explain()
   kernels::Lowered lowered;
   guards::ExprProgram exprs;
-  std::vector<std::uint32_t> key_words;            ///< the call's values that a recording depends on (random numbers left out)
+  std::vector<std::uint32_t> key_words;            ///< the call's values that a recording depends on (random numbers and floats left out)
+  /// A value of the call that is a float's bits, on the host: put where it is read at every replay, so that recordings do not
+  /// depend on it. (Elsewhere it is a key word: what a graph is launched with is part of the graph.)
+  struct FloatWord {
+    std::uint32_t word;
+    std::vector<std::uint32_t> params, numbers;    ///< indices into a recording's params, and into HostSteps' numbers
+  };
+  std::vector<FloatWord> floats;
   bool uses_random = false;
   Slot random_count = 0;                           ///< numbers taken from the generator by one call
 
@@ -53,7 +60,7 @@ struct Program {
     std::uint32_t first_view, n_views, first_int, first_number;
     std::vector<View> views;
     std::vector<Slot> ints;
-    std::vector<Slot> numbers;                     ///< of the integer ones; unused for floats
+    std::vector<Slot> numbers;                     ///< Scalar::word
     std::vector<void*> micro;
   };
   /// A kernel that is loaded when a recording first needs it: of alternatives for other sizes many never are.
@@ -129,6 +136,7 @@ struct Program {
 
 /// Passes have run, guards may still be added by nobody: lowers, compiles every kernel, flattens every expression.
 /// Throws what lowering or the JIT throws; nothing is kept then.
-Program build_program(graph::Graph graph, std::string_view mode, const std::vector<Int>& int_results, bool uses_random, Int random_count);
+Program build_program(graph::Graph graph, std::string_view mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
+                      bool uses_random, Int random_count);
 
 }  // namespace reprise::runtime

@@ -1,6 +1,7 @@
 #include "runtime/recording.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/counters.h"
 #include "base/log.h"
@@ -34,7 +35,7 @@ void Recording::bind(const std::int64_t* values, PlanMemory& memory) {
   const Instance& i = *free_[0].load();
   graph_bytes_ = i.device ? i.device->graph_bytes() : 0;
   bytes_ = static_cast<std::int64_t>(sizeof *this + 8 * (2 * slots_.size() + params_.size() + temp_offset_.size()) + sizeof i +
-                                     8 * (i.base.size() + i.slots.size() + i.results.size())) +
+                                     8 * (i.base.size() + i.slots.size() + i.params.size() + i.results.size())) +
            i.host.bytes() + graph_bytes_;
 }
 
@@ -63,6 +64,7 @@ std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<In
   std::unique_ptr<Instance> i = old ? std::move(old) : std::make_unique<Instance>(p);
   i->base.assign(p.buffer_bytes.size() + 1, nullptr);  // the last: the workspace
   if (p.uses_random) i->slots = slots_;
+  if (!p.floats.empty()) i->params = params_;
   i->results.assign(p.outputs.size(), nullptr);
   if (fresh) i->host.resolve(slots_.data());
   else i->host.resolve(slots_.data(), changed);
@@ -101,6 +103,11 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
     p.exprs.evaluate(values, inst->slots.data());
     inst->host.resolve(inst->slots.data());
   }
+  for (const Program::FloatWord& f : p.floats) {
+    for (std::uint32_t at : f.params) inst->params[at] = values[f.word];
+    for (std::uint32_t at : f.numbers) inst->host.set_number(at, std::bit_cast<double>(values[f.word]));
+  }
+  const std::int64_t* params = p.floats.empty() ? params_.data() : inst->params.data();
   const std::int64_t workspace = inst->device ? inst->device->workspace_bytes() : 0;
   const std::int64_t workspace_at = (temp_bytes_ + DeviceReplay::kWorkspaceAlignment - 1) / DeviceReplay::kWorkspaceAlignment * DeviceReplay::kWorkspaceAlignment;
   Lane lane(p.device, workspace ? workspace_at + workspace : temp_bytes_);
@@ -119,8 +126,8 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
     }
   }
   const std::int64_t* slots = p.uses_random ? inst->slots.data() : slots_.data();
-  if (inst->device) inst->device->run(inst->base.data(), inputs, inst->host, params_.data(), slots, temp_offset_);
-  else inst->host.run_all(inst->base.data(), params_.data(), slots);
+  if (inst->device) inst->device->run(inst->base.data(), inputs, inst->host, params, slots, temp_offset_);
+  else inst->host.run_all(inst->base.data(), params, slots);
   counters().replays.add();
   apply_epilogue(p, slots_.data(), inst->base.data(), inputs, inst->results.data(), tensor_results, outputs, copied_bytes);
 }

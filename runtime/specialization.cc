@@ -148,7 +148,7 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
   s->whole_storage = std::move(traced.whole_storage);
   s->kept = std::move(traced.kept);
   s->unrepeatable = traced.unrepeatable;
-  s->program = runtime::build_program(std::move(traced.graph), mode, traced.int_results, traced.uses_random, traced.random_count);
+  s->program = runtime::build_program(std::move(traced.graph), mode, traced.int_results, traced.floats, traced.uses_random, traced.random_count);
   s->guards = guards::GuardSet(*env);
   env->freeze();
   s->captured = std::move(traced.captured);

@@ -115,6 +115,12 @@ Int Tracer::integer_argument(std::size_t value, const std::string& name) {
   return out_.graph.env->new_symbol({static_cast<std::uint32_t>(value), name}, frame_.values[value]);
 }
 
+Scalar Tracer::number_argument(Scalar given, std::size_t value, const std::string& name) {
+  Int word = integer_argument(value, given.is_float() ? name + " .bits" : name);
+  if (given.is_float()) out_.floats.emplace_back(static_cast<std::uint32_t>(value), word);
+  return given.with_word(word);
+}
+
 // A real tensor met inside the trace (captured by a lambda, a global): an implicit input, never a constant. Which tensor it is
 // and its metadata are read again at every call, from the variable that the function read it from.
 TracedRef& Tracer::ref_of(const Tensor& t, SourceLoc loc) {

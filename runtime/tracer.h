@@ -70,6 +70,8 @@ struct Traced {
   /// Result leaves in order: tensors are graph outputs (-1: undefined), numbers are expressions.
   std::vector<std::int32_t> tensor_results;
   std::vector<Int> int_results;
+  /// Float arguments: which of the call's values has its bits, and the symbol that stands for it.
+  std::vector<std::pair<std::uint32_t, Int>> floats;
   bool uses_random = false;
   Int random_count = 0;                          ///< numbers taken from the generator
   std::shared_ptr<void> result_template;
@@ -93,6 +95,8 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   // ---- arguments, in the frame's order
   Tensor argument(const TensorImpl* concrete, std::uint64_t word, std::size_t first_value, const std::string& name);
   Int integer_argument(std::size_t value, const std::string& name);
+  /// One of the kind of `given`, whose word is that value.
+  Scalar number_argument(Scalar given, std::size_t value, const std::string& name);
 
   // ---- results, in leaf order
   void result(const Tensor&);

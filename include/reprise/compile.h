@@ -70,6 +70,7 @@ class ArgumentTracer {
   ArgumentTracer(Tracer& t, CallFrame& f) : tracer_(t), frame_(f) {}
   void tensor(Tensor&);
   void integer(Int&);
+  void number(Scalar&);
   void constant(std::uint64_t) {}
   void text(std::string_view) {}
   void enter_index(std::size_t i);
@@ -92,6 +93,7 @@ class ArgumentCheck {
   void done() { recording_ = false; }
   void tensor(const Tensor&);
   void integer(const Int&);
+  void number(const Scalar&);
   void constant(std::uint64_t);
   void text(std::string_view);
   void enter_index(std::size_t) {}
@@ -105,8 +107,9 @@ class ArgumentCheck {
   bool recording_ = true;
   std::vector<Tensor> tensors_;
   std::vector<Int> integers_;
+  std::vector<Scalar> numbers_;
   std::vector<std::uint64_t> words_;
-  std::size_t at_tensor_ = 0, at_integer_ = 0, at_word_ = 0;
+  std::size_t at_tensor_ = 0, at_integer_ = 0, at_number_ = 0, at_word_ = 0;
 };
 
 /// While it lives, the user's function runs in a trace: what is done to handles is the function's doing, and a change of its
@@ -134,6 +137,7 @@ class ResultTracer {
   explicit ResultTracer(Tracer& t) : tracer_(t) {}
   void tensor(Tensor&);
   void integer(Int&);
+  void number(Scalar&);
   void constant(std::uint64_t) {}
   void text(std::string_view) {}
   void enter_index(std::size_t) {}
@@ -151,6 +155,9 @@ class ResultFiller {
   explicit ResultFiller(Outputs& o) : outputs_(o) {}
   void tensor(Tensor& t) { t = Tensor::adopt(std::exchange(outputs_.tensors[next_tensor_++], nullptr)); }
   void integer(Int& i) { i = outputs_.ints[next_int_++]; }
+  void number(Scalar& s) {
+    if (s.kind() == Scalar::Kind::Int) s = Int(outputs_.ints[next_int_++]);
+  }
   void constant(std::uint64_t) {}
   void text(std::string_view) {}
   void enter_index(std::size_t) {}

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "reprise/int.h"
+#include "reprise/scalar.h"
 #include "reprise/tensor.h"
 
 namespace reprise::detail {
@@ -92,7 +93,7 @@ void for_each_field(T& v, F&& f) {
 }
 
 /// Walks a value's leaves in a fixed order. The visitor has:
-///   tensor(Tensor&), integer(Int&)      leaves that are inputs or outputs
+///   tensor(Tensor&), integer(Int&), number(Scalar&)  leaves that are inputs or outputs
 ///   constant(std::uint64_t)             what must be equal for the same compilation: numbers, lengths, presence
 ///   text(std::string_view)              a string, likewise
 ///   enter(kind, index or name), leave() the path, for names ("[3]", ".2", "[\"key\"]"); may do nothing
@@ -104,6 +105,8 @@ void walk(T& value, V& visitor) {
     visitor.tensor(value);
   } else if constexpr (std::is_same_v<U, Int>) {
     visitor.integer(value);
+  } else if constexpr (std::is_same_v<U, Scalar>) {
+    visitor.number(value);
   } else if constexpr (std::is_same_v<U, double> || std::is_same_v<U, float>) {
     visitor.constant(std::bit_cast<std::uint64_t>(static_cast<double>(value)));
   } else if constexpr (std::is_integral_v<U> || std::is_enum_v<U>) {
@@ -143,7 +146,7 @@ void walk(T& value, V& visitor) {
     }
   } else {
     static_assert(std::is_aggregate_v<U>,
-                  "compiled functions take and give tensors, Int, numbers, bools, enums, strings, optionals, vectors, arrays, tuples, "
+                  "compiled functions take and give tensors, Int, Scalar, numbers, bools, enums, strings, optionals, vectors, arrays, tuples, "
                   "pairs, maps with string keys, and plain aggregates of these");
     for_each_field(value, [&](auto& x, std::size_t i) {
       visitor.enter_field(i);
@@ -224,6 +227,10 @@ struct CallFrame {
   }
   void constant(std::uint64_t v) { structure.push_back(v); }
   void integer(const Int& i) { values.push_back(i.hint()); }
+  void number(const Scalar& s) {
+    constant(static_cast<std::uint64_t>(s.kind()) << 1 | static_cast<std::uint64_t>(s.kind() == Scalar::Kind::Bool && s.word().hint()));
+    if (s.kind() != Scalar::Kind::Bool) integer(s.word());
+  }
   void text(std::string_view s) {
     constant(s.size());
     for (std::size_t at = 0; at < s.size(); at += 8) {

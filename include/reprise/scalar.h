@@ -1,4 +1,5 @@
 #pragma once
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -10,7 +11,9 @@ namespace reprise {
 
 /// A number that is not a tensor: what `x + 2.5` and `full(sizes, 1)` take. Keeps the kind it came as, because
 /// promotion depends on it: a float Scalar never changes a float tensor's dtype, and turns an integer tensor into float32.
-/// An Int that is symbolic stays symbolic: in the graph it is a run-time value of the kernel.
+///
+/// Inside a trace, Scalar arguments of the function are symbolic: run-time values of the kernels that read them, so that a
+/// new value needs no new code. Asking for the number (`to_double`) makes it a constant of the compilation, guarded.
 class Scalar {
  public:
   enum class Kind : std::uint8_t { Float, Int, Bool };
@@ -25,22 +28,34 @@ class Scalar {
 
   Kind kind() const { return kind_; }
   bool is_float() const { return kind_ == Kind::Float; }
-  bool is_symbolic() const { return kind_ == Kind::Int && i_.is_symbolic(); }
-  /// The value as a double; of a symbolic Int, its hint (no guard).
-  double to_double() const { return kind_ == Kind::Float ? f_ : static_cast<double>(i_.hint()); }
-  /// The value as an Int (a float is truncated).
-  Int to_int() const { return kind_ == Kind::Float ? Int(static_cast<std::int64_t>(f_)) : i_; }
+  bool is_symbolic() const { return i_.is_symbolic(); }
+  /// The value as a double. Of a symbolic float: pins it; of a symbolic Int, its hint (no guard).
+  double to_double(SourceLoc loc = SourceLoc::current()) const {
+    if (kind_ != Kind::Float) return static_cast<double>(i_.hint());
+    return is_symbolic() ? std::bit_cast<double>(i_.value(loc)) : f_;
+  }
+  /// The value as an Int. A float is truncated, a symbolic one pinned.
+  Int to_int(SourceLoc loc = SourceLoc::current()) const { return kind_ == Kind::Float ? Int(static_cast<std::int64_t>(to_double(loc))) : i_; }
+  /// What it is at run time: the integer, or the bits of the double. Symbolic if it is.
+  Int word() const { return kind_ == Kind::Float && !is_symbolic() ? Int(std::bit_cast<std::int64_t>(f_)) : i_; }
+  /// One of the same kind whose word this is.
+  Scalar with_word(Int word) const {
+    Scalar s = *this;
+    s.i_ = word;
+    if (kind_ == Kind::Float && !word.is_symbolic()) s.f_ = std::bit_cast<double>(word.hint()), s.i_ = 0;
+    return s;
+  }
   /// The dtype a 0-dim tensor of it would have: float32, int64 or bool.
   DType dtype() const { return kind_ == Kind::Float ? DType::Float32 : kind_ == Kind::Int ? DType::Int64 : DType::Bool; }
   friend bool identical(const Scalar& a, const Scalar& b) {
-    return a.kind_ == b.kind_ && (a.kind_ == Kind::Float ? a.f_ == b.f_ && (1 / a.f_ == 1 / b.f_ || a.f_ != 0) : identical(a.i_, b.i_));
+    return a.kind_ == b.kind_ && identical(a.word(), b.word());
   }
-  std::string str() const;  ///< round-trips: "2.5", "2", "true", "inf", "nan", "s0 + 1"
+  std::string str() const;  ///< round-trips: "2.5", "2", "true", "inf", "nan", "s0 + 1", "float(s1)"
 
  private:
   Kind kind_;
-  double f_ = 0;
-  Int i_ = 0;
+  double f_ = 0;  // Float that is not symbolic
+  Int i_ = 0;     // Int, Bool; of a symbolic Float its bits
 };
 
 }  // namespace reprise
