@@ -1,6 +1,7 @@
 // The front door: find a specialization for a call, or make one, or say why the call is served eagerly.
+#include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <iterator>
 
 #include "base/counters.h"
 #include "base/errors.h"
@@ -96,7 +97,7 @@ Nearest nearest_miss(const Compiled& c, CallFrame& f) {
     if (n.specialization) continue;
     bool other_structure = !(s.structure == f.structure);
     n = {&s, other_structure ? "dtype, rank, layout, or a constant argument differs" : "a captured variable is gone or holds a tensor of another dtype, rank or layout, or a written argument overlaps another",
-         other_structure ? "each combination of these is a compilation of its own" : "keep captured variables alive, and pass tensors that do not overlap"};
+         other_structure ? "each combination of these is a compilation of its own; take a number that changes as reprise::Int or reprise::Scalar" : "keep captured variables alive, and pass tensors that do not overlap"};
   }
   return n;
 }
@@ -132,6 +133,13 @@ const Specialization* serve_eagerly(Compiled& c, const std::string& reason) {
   return nullptr;
 }
 
+// Those whose variables are gone make room. Readers may be in one: it stays until reset().
+void retire_gone(Compiled& c) {
+  auto gone = std::stable_partition(c.owned.begin(), c.owned.end(), [](const auto& s) { return !is_gone(*s); });
+  std::move(gone, c.owned.end(), std::back_inserter(c.retired));
+  c.owned.erase(gone, c.owned.end());
+}
+
 void refuse(Compiled& c, const CallFrame& f, const std::string& event, const std::string& reason) {
   c.refusals.push_back({f.structure, reason});
   if (log::on(log::Channel::Recompiles))
@@ -140,7 +148,7 @@ void refuse(Compiled& c, const CallFrame& f, const std::string& event, const std
 
 }  // namespace
 
-const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void* ctx) {
+const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void* ctx, std::shared_ptr<const Specialization>& once) {
   if (c.mode == "off") {
     std::lock_guard lock(c.mu);
     return serve_eagerly(c, "mode is off");
@@ -156,41 +164,42 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
   if (c.sealed)
     fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed and no specialization admits this call",
          nearest.specialization ? ": " + nearest.specialization->name + ": " + nearest.failed : " (none was compiled)");
-  if (static_cast<int>(c.owned.size()) >= c.options.max_specializations) {
+  retire_gone(c);
+  if (static_cast<int>(c.owned.size() + c.refusals.size()) >= c.options.max_specializations) {
     if (!c.warned_full) {
       c.warned_full = true;
-      log::warn(c.options.name + " has " + std::to_string(c.owned.size()) + " specializations, its limit: calls that fit none are served eagerly. The latest miss: " +
-                nearest.failed + "; to avoid it: " + nearest.remedy);
+      log::warn(c.options.name + " has " + std::to_string(c.owned.size()) + " specializations" +
+                (c.refusals.empty() ? "" : " and " + std::to_string(c.refusals.size()) + " kinds of calls that cannot be compiled") +
+                ", its limit: calls that fit none are served eagerly. " +
+                (nearest.specialization ? "The latest miss: " + nearest.failed + "; to avoid it: " + nearest.remedy : "Why they cannot: " + c.refusals.back().reason));
     }
     return serve_eagerly(c, "the limit of " + std::to_string(c.options.max_specializations) + " specializations is reached");
   }
 
-  // The frame is this thread's, and the user's function may call compiled functions while it is traced: work on a copy.
-  CallFrame own = f;
   std::unique_ptr<Specialization> made;
   try {
-    made = specialize(c.options.name + "/" + std::to_string(c.owned.size()), c.mode, own, body, ctx);
+    made = specialize(c.options.name + "/" + std::to_string(c.owned.size() + c.retired.size()), c.mode, f, body, ctx);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::NotTraceable && e.code() != ErrorCode::Internal) throw;
     std::string reason = e.code() == ErrorCode::Internal ? "compilation failed: " + std::string(e.what()) : std::string(e.what());
-    refuse(c, own, e.code() == ErrorCode::Internal ? "compile_failed" : "not_traceable", reason);
+    refuse(c, f, e.code() == ErrorCode::Internal ? "compile_failed" : "not_traceable", reason);
     return serve_eagerly(c, reason);
   }
-  CallFrame& frame = f;
-  frame = own;
   const Specialization* s = made.get();
-  if (!admits(*s, frame)) {  // what was just traced must admit the call it was traced for
-    refuse(c, own, "compile_failed", "the new specialization does not admit the call it was made for");
+  if (!admits(*s, f)) {  // what was just traced must admit the call it was traced for
+    refuse(c, f, "compile_failed", "the new specialization does not admit the call it was made for");
     return serve_eagerly(c, "the new specialization does not admit the call it was made for");
   }
-  if (made->unrepeatable) {
-    refuse(c, own, "not_traceable", std::string("the function ") + made->unrepeatable);
-    c.once.push_back(std::move(made));
+  if (made->unrepeatable) {  // to run the function again would do twice what it did: what was made of it serves this call
+    const std::string reason = std::string("the function ") + made->unrepeatable;
+    refuse(c, f, "not_traceable", reason);
+    serve_eagerly(c, reason);
+    once = std::move(made);
     return s;
   }
-  auto table = std::make_unique<Compiled::Table>(*c.table.load());
-  table->by_structure[s->hash].push_back(s);
   c.owned.push_back(std::move(made));
+  auto table = std::make_unique<Compiled::Table>();
+  for (const auto& o : c.owned) table->by_structure[o->hash].push_back(o.get());
   log_compiled(c, *s, nearest);
   c.compilations.fetch_add(1, std::memory_order_relaxed);
   c.tables.push_back(std::move(table));
@@ -201,7 +210,9 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
 
 void run(Compiled& c, const Specialization& s, CallFrame& f, Outputs& outputs) {
   run_specialization(s, f, outputs, c.options.recordings_max, c.options.recordings_bytes);
-  if (!s.kept.empty()) fill_kept(s, outputs);
+  if (!s.unrepeatable) return;
+  fill_kept(s, outputs);
+  s.variables->commit();
 }
 
 const void* result_template(const Specialization& s) { return s.result_template.get(); }
@@ -238,7 +249,7 @@ void reset(Compiled& c) {
   c.tables.clear();
   c.tables.push_back(std::move(empty));
   c.owned.clear();
-  c.once.clear();
+  c.retired.clear();
   c.refusals.clear();
   c.sealed = c.warned_full = false;
   c.last_fallback_reason.clear();

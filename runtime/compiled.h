@@ -29,7 +29,7 @@ struct Compiled {
   std::mutex mu;                                          ///< one compilation at a time; the others wait
   std::vector<std::unique_ptr<Table>> tables;             // guarded by mu
   std::vector<std::unique_ptr<Specialization>> owned;     // guarded by mu
-  std::vector<std::unique_ptr<Specialization>> once;      // guarded by mu; of one call each (Specialization::kept)
+  std::vector<std::unique_ptr<Specialization>> retired;   // guarded by mu; that serve no call any more, but a reader may be in one
   struct Refusal {
     FrameArray<std::uint64_t> structure;
     std::string reason;

@@ -71,6 +71,10 @@ std::int64_t since(std::chrono::steady_clock::time_point t) {
 
 }  // namespace
 
+bool is_gone(const Specialization& s) {
+  return std::any_of(s.captured.begin(), s.captured.end(), [](const Captured& c) { return c.is_gone(); });
+}
+
 bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
   if (miss) *miss = kOtherMiss;
   if (!(s.structure == f.structure)) return false;
@@ -164,7 +168,8 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
   s->captured_words = captured.structure;
   s->build_ns = since(start);
   reprise::counters().compiles.add();
-  traced.variables->commit();
+  if (s->unrepeatable) s->variables = std::move(traced.variables);
+  else traced.variables->commit();
   return s;
 }
 

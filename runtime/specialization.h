@@ -27,6 +27,7 @@ struct Specialization {
   std::vector<std::uint32_t> whole_storage;     ///< must start and end with their storage
   const char* unrepeatable = nullptr;           ///< why it serves only the call that it was made for; null if it serves all
   std::vector<Tensor> kept;                     ///< Traced::kept: the last results; such a call fills them (fill_kept)
+  std::unique_ptr<VariableLog> variables;       ///< of one that serves one call: what to put back if that fails
   std::vector<Traced::ValueRange> input_values; ///< by input: where its sizes stand among the values
   std::vector<passes::PassRecord> passes;
   std::int64_t trace_ns = 0, build_ns = 0;
@@ -34,6 +35,9 @@ struct Specialization {
   mutable std::unique_ptr<runtime::RecordingCache> recordings;
   mutable std::atomic<std::int64_t> copied_bytes{0}, replays{0};
 };
+
+/// Will it never serve a call again, because a variable that the function read is gone?
+bool is_gone(const Specialization&);
 
 /// Does it serve this call? On a miss says which guard failed (`miss` as GuardSet numbers them, or ~0u: structure,
 /// captured metadata or overlap). On a hit the frame has the captured tensors appended.

@@ -96,6 +96,7 @@ Stats stats_of(const Compiled& c) {
   auto& mu = const_cast<std::mutex&>(c.mu);
   std::lock_guard lock(mu);
   s.specializations = static_cast<std::int64_t>(c.owned.size());
+  for (const auto& p : c.retired) s.replays += p->replays;
   for (const auto& p : c.owned) {
     runtime::RecordingCache::Counts r = p->recordings->counts();
     s.recordings += r.live;

@@ -2,6 +2,7 @@
 #include "runtime/tracer.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/errors.h"
 #include "tensor/impl.h"
@@ -22,14 +23,22 @@ TracedRef::~TracedRef() {
 void Tracer::not_traceable(const char* what, const char* why, SourceLoc loc) { fail(ErrorCode::NotTraceable, what, loc, why); }
 
 // The log's own handles are none of the function's.
-void Tracer::handle_read(const Tensor& from) {
+void Tracer::handle_read(const Tensor& from) noexcept {
   if (!std::exchange(in_function_, false)) return;
-  out_.variables->read(from);
+  try {
+    out_.variables->read(from);
+  } catch (const std::bad_alloc&) {
+    lost_track_ = true;
+  }
   in_function_ = true;
 }
-void Tracer::handle_assigned(const Tensor& to, TensorImpl* before) {
+void Tracer::handle_assigned(const Tensor& to, TensorImpl* before) noexcept {
   if (!std::exchange(in_function_, false)) return;
-  out_.variables->assigned(to, before);
+  try {
+    out_.variables->assigned(to, before);
+  } catch (const std::bad_alloc&) {
+    lost_track_ = true;
+  }
   in_function_ = true;
 }
 

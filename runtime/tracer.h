@@ -81,7 +81,7 @@ struct Traced {
   /// Tensors made by the function that outlive it (it assigned a captured variable, a member, a global): the last of
   /// tensor_results. They become real once the call's results are there.
   std::vector<Tensor> kept;
-  std::unique_ptr<VariableLog> variables;        ///< commit() once the call is served
+  std::unique_ptr<VariableLog> variables;        ///< commit() once the function's effects are to stay
 };
 
 /// Runs a function once with tensors that have metadata and no data, and writes down what it does: an interpreter of
@@ -122,8 +122,8 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   // ---- TraceHook
   [[noreturn]] void not_traceable(const char* what, const char* why, SourceLoc) override;
   const TensorMeta& meta_of_captured(const Tensor& t) override { return ref_of(t, {}).user_meta; }
-  void handle_read(const Tensor& from) override;
-  void handle_assigned(const Tensor& to, TensorImpl* before) override;
+  void handle_read(const Tensor& from) noexcept override;
+  void handle_assigned(const Tensor& to, TensorImpl* before) noexcept override;
 
  private:
   void add_kept();                                           ///< what outlives the function becomes results
@@ -143,7 +143,7 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   const std::uint64_t errors_before_;
   std::vector<TracedRef*> live_;     ///< every traced tensor that somebody holds
   Traced out_;
-  bool in_function_ = false;
+  bool in_function_ = false, lost_track_ = false;
   std::vector<std::shared_ptr<TracedStorage>> storages_;
   struct Input {
     Tensor tensor;                   ///< traced

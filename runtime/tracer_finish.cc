@@ -49,6 +49,7 @@ void Tracer::add_kept() {
 
 Traced Tracer::finish() {
   graph::Graph& g = out_.graph;
+  if (lost_track_) fail(ErrorCode::NotTraceable, "compile", {}, "there is no memory to follow the function's variables");
   if (errors_made() != errors_before_) fail(ErrorCode::NotTraceable, "compile", {}, "the function catches an error: whether it is raised may differ at the next call");
   add_kept();
   if (!out_.kept.empty() || out_.variables->any_assigned())
@@ -119,7 +120,8 @@ Traced Tracer::finish() {
       g.metadata_mutations.push_back({static_cast<std::uint32_t>(i), ref.user_meta.layout, -1});
     }
   }
-  if (!out_.unrepeatable) out_.variables->attach(out_.captured);
+  if (!out_.unrepeatable && !out_.variables->attach(out_.captured))
+    out_.unrepeatable = "reads a tensor from a place that is gone when it returns (a queue that it takes from): pass it as an argument";
   out_.result_template = std::move(result_template);
   return std::move(out_);
 }

@@ -9,7 +9,11 @@ TensorImpl* Captured::now() const {
   TensorImpl* value = variables[0]->value();
   for (std::size_t i = 1; i < variables.size(); ++i)
     if (variables[i]->value() != value) return nullptr;
-  return value;
+  return value && !value->trace && !value->storage->released ? value : nullptr;
+}
+
+bool Captured::is_gone() const {
+  return std::any_of(variables.begin(), variables.end(), [](const auto& v) { return v->is_gone(); });
 }
 
 VariableLog::~VariableLog() {
@@ -42,13 +46,17 @@ bool VariableLog::any_assigned() const {
   });
 }
 
-void VariableLog::attach(std::vector<Captured>& captured) const {
+bool VariableLog::attach(std::vector<Captured>& captured) const {
   std::unordered_map<const TensorImpl*, Captured*> by_tensor;
   for (Captured& c : captured) by_tensor.emplace(c.tensor.impl(), &c);
   for (const auto& [at, e] : entries_)
     if (auto it = by_tensor.find(e.before.impl()); it != by_tensor.end() && !e.variable->is_gone()) it->second->variables.push_back(e.variable);
-  for (Captured& c : captured)
-    if (!c.variables.empty()) c.tensor = Tensor();
+  if (std::any_of(captured.begin(), captured.end(), [](const Captured& c) { return c.variables.empty(); })) {
+    for (Captured& c : captured) c.variables.clear();
+    return false;
+  }
+  for (Captured& c : captured) c.tensor = Tensor();
+  return true;
 }
 
 }  // namespace reprise::detail

@@ -12,8 +12,10 @@ struct Captured {
   Tensor tensor;                                      ///< undefined where the variables tell
   std::vector<std::shared_ptr<Variable>> variables;   ///< those it was read from that outlive the function
 
-  /// What it is now. Null: the variable holds nothing any more, or variables that held one tensor hold several.
+  /// What it is now. Null: nothing that could be an input (variables that held one tensor hold several, or one without data).
   TensorImpl* now() const;
+  /// It will never again be what it was: a variable is gone.
+  bool is_gone() const;
 };
 
 /// What a function that is being traced did to handles: the variables that it read real tensors from, and those that it assigned.
@@ -31,8 +33,9 @@ class VariableLog {
   void forget(const Tensor& handle);
   /// Was one that still exists given another tensor?
   bool any_assigned() const;
-  /// Gives each captured tensor the variables it was read from. One without any stays as it is.
-  void attach(std::vector<Captured>&) const;
+  /// Puts each captured tensor's variables in its place. False, and nothing is done, if one has none: what it was read from
+  /// was gone when the function returned.
+  bool attach(std::vector<Captured>&) const;
   void commit() { entries_.clear(); }
 
  private:

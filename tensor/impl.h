@@ -77,8 +77,8 @@ struct TraceHook {
   [[noreturn]] virtual void not_traceable(const char* what, const char* why, SourceLoc) = 0;
   /// A real tensor's metadata as the trace sees them: it becomes an implicit input.
   virtual const TensorMeta& meta_of_captured(const Tensor&) = 0;
-  virtual void handle_read(const Tensor& from) = 0;  ///< of a real tensor: it is copied
-  virtual void handle_assigned(const Tensor& to, TensorImpl* before) = 0;  ///< or moved from
+  virtual void handle_read(const Tensor& from) noexcept = 0;  ///< of a real tensor: it is copied
+  virtual void handle_assigned(const Tensor& to, TensorImpl* before) noexcept = 0;  ///< or moved from
 };
 /// Null: nobody traces on this thread.
 extern constinit thread_local TraceHook* current_trace;

@@ -15,14 +15,14 @@ struct Variables {
   static std::atomic<Variable*>& list_of(TensorImpl* value) { return value ? value->variables : empty; }
   static void link(Variable& v, TensorImpl* value) {
     v.value_.store(value, std::memory_order_release);
-    v.next_ = list_of(value).exchange(&v, std::memory_order_relaxed);
+    v.next_ = list_of(value).exchange(&v, std::memory_order_acq_rel);
     if (!value) detail::empty_variables.fetch_add(1, std::memory_order_relaxed);
   }
   static void unlink(Variable& v) {
     TensorImpl* value = v.value_.load(std::memory_order_relaxed);
     std::atomic<Variable*>& first = list_of(value);
     if (first.load(std::memory_order_relaxed) == &v) {
-      first.store(v.next_, std::memory_order_relaxed);
+      first.store(v.next_, std::memory_order_release);
     } else {
       Variable* before = first.load(std::memory_order_relaxed);
       while (before->next_ != &v) before = before->next_;
@@ -87,14 +87,14 @@ TensorImpl* copied(const Tensor& from) noexcept {
 }
 
 void moved(const Tensor& from, TensorImpl* value) noexcept {
-  if (value->variables.load(std::memory_order_relaxed)) [[unlikely]]
+  if (value->variables.load(std::memory_order_acquire)) [[unlikely]]
     Variables::holds(&from, value, nullptr);
   if (current_trace) [[unlikely]]
     current_trace->handle_assigned(from, value);
 }
 
 void assigned(const Tensor& to, TensorImpl* before) noexcept {
-  if (before ? before->variables.load(std::memory_order_relaxed) != nullptr : empty_variables.load(std::memory_order_relaxed) != 0) [[unlikely]]
+  if (before ? before->variables.load(std::memory_order_acquire) != nullptr : empty_variables.load(std::memory_order_relaxed) != 0) [[unlikely]]
     Variables::holds(&to, before, to.impl());
   if (current_trace) [[unlikely]]
     current_trace->handle_assigned(to, before);
@@ -106,7 +106,7 @@ void destroyed(const Tensor& handle) noexcept {
     Variables::gone(&handle, nullptr);
     return;
   }
-  if (t->variables.load(std::memory_order_relaxed)) [[unlikely]]
+  if (t->variables.load(std::memory_order_acquire)) [[unlikely]]
     Variables::gone(&handle, t);
   release(t);
 }

@@ -1,7 +1,5 @@
 #pragma once
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -53,8 +51,9 @@ Tracer* current_tracer();                                   ///< of the trace th
 CallFrame& begin_frame(Compiled&);                          ///< this thread's, cleared; counts the call, starts the clock
 const Specialization* find(Compiled&, CallFrame&);          ///< whose guards hold, or null
 /// Traces and compiles for this call. `body` runs the user's function on traced arguments (see CompiledFunction).
-/// Null when the call is to be served eagerly; the reason is logged. Throws Sealed, and what the user's function throws.
-const Specialization* compile(Compiled&, CallFrame&, void (*body)(void*, Tracer&), void* ctx);
+/// Null when the call is to be served eagerly; the reason is logged. What serves this call alone is `once`, too. Throws Sealed,
+/// and what the user's function throws.
+const Specialization* compile(Compiled&, CallFrame&, void (*body)(void*, Tracer&), void* ctx, std::shared_ptr<const Specialization>& once);
 void run(Compiled&, const Specialization&, CallFrame&, Outputs&);
 const void* result_template(const Specialization&);
 double measure_dispatch(Compiled&, void (*flatten)(void*, CallFrame&), void* ctx, int times);
@@ -232,9 +231,10 @@ class CompiledFunction {
     detail::CallFrame& frame = detail::begin_frame(*state_);
     flatten(frame, args...);
     const detail::Specialization* s = detail::find(*state_, frame);
+    std::shared_ptr<const detail::Specialization> once;
     if (!s) {
       auto body = [&](detail::Tracer& tracer) { trace(tracer, frame, args...); };
-      s = detail::compile(*state_, frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
+      s = detail::compile(*state_, frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body, once);
       if (!s) return (*f_)(std::forward<A>(args)...);
     }
     detail::Outputs outputs;

@@ -147,7 +147,7 @@ void walk(T& value, V& visitor) {
   } else {
     static_assert(std::is_aggregate_v<U>,
                   "compiled functions take and give tensors, Int, Scalar, numbers, bools, enums, strings, optionals, vectors, arrays, tuples, "
-                  "pairs, maps with string keys, and plain aggregates of these");
+                  "pairs, std::maps with string keys, and plain aggregates (without C arrays) of these");
     for_each_field(value, [&](auto& x, std::size_t i) {
       visitor.enter_field(i);
       walk(x, visitor);
@@ -165,7 +165,7 @@ class FrameArray {
   FrameArray& operator=(const FrameArray& o) {
     if (this != &o) {
       size_ = 0;
-      std::memcpy(extend(o.size_), o.data_.get(), o.size_ * sizeof(T));
+      if (o.size_) std::memcpy(extend(o.size_), o.data_.get(), o.size_ * sizeof(T));
     }
     return *this;
   }
@@ -212,7 +212,7 @@ class FrameArray {
 
 /// The call signature: what a call is, as flat words. `structure` decides which code could serve it (dtypes, ranks, layout
 /// classes, constants), `values` are the numbers that guards look at (sizes, strides, Ints), `tensors` are borrowed.
-/// One per thread and nesting level; clearing keeps the memory, so that a warm call allocates nothing.
+/// One per thread; clearing keeps the memory, so that a warm call allocates nothing.
 struct CallFrame {
   FrameArray<std::uint64_t> structure;
   FrameArray<std::int64_t> values;

@@ -93,6 +93,20 @@ std::vector<Tensor> tensors_of(const OpCase& c) {
   return t;
 }
 
+/// The numbers among a case's arguments (truth values left out), and the case with others in their place.
+std::vector<Scalar> numbers_of(const OpCase& c) {
+  std::vector<Scalar> n;
+  for (const OpArg& a : c.args)
+    if (auto* s = std::get_if<Scalar>(&a); s && s->kind() != Scalar::Kind::Bool) n.push_back(*s);
+  return n;
+}
+OpCase with_numbers(OpCase c, const std::vector<Scalar>& numbers) {
+  std::size_t next = 0;
+  for (OpArg& a : c.args)
+    if (auto* s = std::get_if<Scalar>(&a); s && s->kind() != Scalar::Kind::Bool) a = numbers[next++];
+  return c;
+}
+
 /// Through whoever answers on this thread: eager, or the trace of a compilation.
 std::vector<Tensor> call(const OpCase& c, const std::vector<Tensor>& tensors, bool inplace = false) {
   std::vector<std::vector<Tensor>> lists;
@@ -190,6 +204,38 @@ TEST_P(Conformance, AgreesWithTheReference) {
   EXPECT_GT(run, 0) << "no dtype was admitted";
 }
 
+class NumberConformance : public testing::TestWithParam<graph::OpId> {};
+
+// Numbers that are arguments of the compiled function: the same results as with constants, and other numbers at the next call.
+TEST_P(NumberConformance, NumbersAreArguments) {
+  for (const OpCase& c : cases_of(GetParam())) {
+    std::vector<Scalar> numbers = numbers_of(c), others;
+    if (numbers.empty()) continue;
+    for (const Scalar& s : numbers) others.push_back(s.is_float() ? Scalar(s.to_double() * 0.75) : Scalar(s.to_int() + 1));
+    std::vector<Tensor> tensors = tensors_of(c);
+    const OpCase other = with_numbers(c, others);
+    std::vector<Tensor> want, want_other;
+    try {
+      want = reference(c, tensors);
+      want_other = reference(other, tensors);
+    } catch (const Error&) {  // not defined for this dtype, or not for these numbers
+      continue;
+    }
+    SCOPED_TRACE(describe(c));
+    tensors = Mover()(tensors);
+    for (std::string mode : {"full", "interpret"}) {
+      auto step = compile([&c](const std::vector<Tensor>& t, const std::vector<Scalar>& n) { return call(with_numbers(c, n), t); }, {.mode = mode});
+      std::vector<Tensor> first = step(tensors, numbers);
+      expect_equal(first, want, mode);
+      expect_equal(step(tensors, others), want_other, mode + ", other numbers");
+      expect_equal(step(tensors, numbers), want, mode + ", the first numbers again");
+      EXPECT_EQ(step.stats().eager_fallbacks, 0) << step.stats().last_fallback_reason;
+      if (graph::op(c.op).cls == graph::OpClass::Pointwise && mode != "interpret") expect_same_bits(first[0], call(c, tensors)[0], mode);
+    }
+    if (HasFatalFailure()) return;
+  }
+}
+
 class InPlaceConformance : public testing::TestWithParam<graph::OpId> {};
 
 // `op_`: the result goes into the first argument, in its dtype, also where that is a strided view.
@@ -236,8 +282,17 @@ std::vector<graph::OpId> rows(bool inplace) {
   }
   return r;
 }
+std::vector<graph::OpId> rows_with_numbers() {
+  std::vector<graph::OpId> r;
+  for (graph::OpId id : rows(false)) {
+    std::vector<OpCase> cases = cases_of(id);
+    if (std::any_of(cases.begin(), cases.end(), [](const OpCase& c) { return !numbers_of(c).empty(); })) r.push_back(id);
+  }
+  return r;
+}
 std::string row_name(const testing::TestParamInfo<graph::OpId>& i) { return std::string(graph::op(i.param).name()); }
 INSTANTIATE_TEST_SUITE_P(Table, Conformance, testing::ValuesIn(rows(false)), row_name);
+INSTANTIATE_TEST_SUITE_P(Table, NumberConformance, testing::ValuesIn(rows_with_numbers()), row_name);
 INSTANTIATE_TEST_SUITE_P(Table, InPlaceConformance, testing::ValuesIn(rows(true)), row_name);
 
 }  // namespace

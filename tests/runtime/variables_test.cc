@@ -2,12 +2,14 @@
 // them is done once.
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <random>
 #include <thread>
 #include <unordered_map>
 
+#include "base/counters.h"
 #include "reprise/reprise.h"
 #include "tensor/variable.h"
 #include "tests/support/error_of.h"
@@ -223,6 +225,74 @@ TEST(ChangedVariable, IsPutBackBeforeTheFunctionRunsAgain) {
   });
   EXPECT_EQ(error_of([&] { g(ones({2})); }).code(), ErrorCode::ShapeMismatch);
   EXPECT_EQ(at(a, 0), 2) << "as before the call";
+}
+
+TEST(ChangedVariable, IsPutBackWhenTheReplayThrows) {
+  Tensor last = ones({1}), table = ones({4, 2});
+  auto f = compile([&](Tensor i) {
+    last = embedding(table, i);
+    return last * 2.0;
+  });
+  Tensor before = last;
+  EXPECT_EQ(error_of([&] { f(full({1}, 9, {.dtype = kInt64})); }).code(), ErrorCode::IndexOutOfRange);
+  EXPECT_TRUE(last.is_same(before));
+  EXPECT_EQ(at(f(zeros({1}, {.dtype = kInt64})), 0), 2);
+  EXPECT_EQ(last.dim(), 2);
+}
+
+TEST(ChangedVariable, TakenFromAQueue) {
+  std::deque<Tensor> q{full({1}, 1.0), full({1}, 2.0), full({1}, 3.0)};
+  std::deque<Tensor> all = q;  // somebody else holds them, too
+  auto f = compile([&](Tensor x) {
+    Tensor w = q.front();
+    q.pop_front();
+    return x * w;
+  });
+  for (int i = 1; i < 4; ++i) EXPECT_EQ(at(f(ones({1})), 0), static_cast<float>(i));
+  EXPECT_TRUE(q.empty());
+}
+
+TEST(ChangedVariable, WhatServedOneCallIsFreed) {
+  int freed = 0;
+  static float bytes[2] = {1, 2};
+  {
+    Tensor w = from_blob(bytes, {2}, kFloat32, [&](void*) { ++freed; }), h;
+    auto f = compile([&](Tensor x) { return h = x * w; });
+    EXPECT_EQ(at(f(ones({2})), 1), 2);
+    EXPECT_EQ(f.stats().eager_fallbacks, 1);
+    w = Tensor();
+    EXPECT_EQ(freed, 1) << "while the compiled function lives";
+  }
+  EXPECT_EQ(freed, 1);
+}
+
+TEST(CapturedVariable, ThatAnotherBranchReadsMayBeFreed) {
+  static float bytes[1] = {3};
+  Tensor w = from_blob(bytes, {1}, kFloat32);
+  auto f = compile([&](Tensor x) { return x.size(0) > 4 ? x * w : x; });
+  EXPECT_EQ(at(f(ones({8})), 0), 3);
+  w.release_storage();
+  EXPECT_EQ(at(f(ones({2})), 0), 1);
+  EXPECT_EQ(error_of([&] { f(ones({8})); }).code(), ErrorCode::StorageFreed);
+}
+
+TEST(CapturedVariable, AVectorThatGrowsLeavesRoomForFurtherSpecializations) {
+  std::vector<Tensor> all{full({1}, 2.0)};
+  auto f = compile([&](Tensor x) { return x * all[0]; }, {.max_specializations = 3});
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_EQ(at(f(ones({1})), 0), 2);
+    all.push_back(ones({1}));
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  EXPECT_EQ(f.stats().specializations, 1);
+}
+
+TEST(ChangedVariable, ManyKindsOfCallsThatCannotBeCompiled) {
+  auto f = compile([](Tensor x, double k) { return x * (x.sum().item<double>() + k); }, {.max_specializations = 4});
+  int traces = static_cast<int>(counters().traces.value());
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(at(f(ones({1}), i), 0), 1.0f + static_cast<float>(i));
+  EXPECT_LE(static_cast<int>(counters().traces.value()) - traces, 4 + 8) << "a trace of f for each of the first, and those of eager operators";
+  EXPECT_EQ(f.stats().eager_fallbacks, 20);
 }
 
 TEST(ChangedVariable, HeldByTheFunctionItself) {

@@ -1,0 +1,147 @@
+// Numbers that change from call to call: Scalar arguments of compiled functions, and numbers of eager calls.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "reprise/reprise.h"
+#include "base/counters.h"
+#include "tests/support/error_of.h"
+
+namespace reprise::test {
+namespace {
+
+float at(const Tensor& t, int i) { return t.to_vector<float>()[static_cast<std::size_t>(i)]; }
+
+TEST(ScalarArgument, OneCompilationForAllItsValues) {
+  auto step = compile([](Tensor x, Tensor v, Scalar dt, Scalar gain) {
+    x += v * dt;
+    return clamp(x * gain, 0.0, gain) + where(v > dt, gain, 0.0);
+  });
+  auto plain = [](Tensor x, Tensor v, double dt, double gain) {
+    x += v * dt;
+    return clamp(x * gain, 0.0, gain) + where(v > dt, gain, 0.0);
+  };
+  Tensor x = zeros({5}), y = zeros({5}), v = arange(5, {.dtype = kFloat32});
+  for (double dt : {0.016, 0.017, 0.5, 0.1, -0.0, 1e-30, 0.016}) {
+    EXPECT_TRUE(equal(step(x, v, dt, 3 * dt), plain(y, v, dt, 3 * dt))) << dt;
+    EXPECT_TRUE(equal(x, y)) << dt;
+  }
+  EXPECT_EQ(step.stats().compilations, 1);
+  EXPECT_EQ(step.stats().eager_fallbacks, 0);
+  EXPECT_EQ(step.stats().recordings_made, 1) << "recordings do not depend on floats";
+}
+
+TEST(ScalarArgument, OfAnyKindAndPlace) {
+  struct Params {
+    Scalar gain;
+    std::optional<Scalar> bias;
+    std::map<std::string, Scalar> more;
+  };
+  auto f = compile([](Tensor x, const Params& p) { return p.bias ? x * p.gain + *p.bias : x * p.gain * p.more.at("k"); });
+  Tensor i = full({2}, 3, {.dtype = kInt64});
+  for (int k : {2, 5, -7}) {
+    EXPECT_EQ(f(i, Params{k, k + 1, {}}).to_vector<std::int64_t>()[1], 3 * k + k + 1);
+    EXPECT_EQ(at(f(i, Params{k + 0.5, std::nullopt, {{"k", 2}}}), 0), 6 * (static_cast<float>(k) + 0.5f));
+  }
+  EXPECT_EQ(f(i, Params{true, 1, {}}).to_vector<std::int64_t>()[0], 4);
+  EXPECT_EQ(f(i, Params{false, 1, {}}).to_vector<std::int64_t>()[0], 1);
+  EXPECT_EQ(f.stats().compilations, 4);
+  EXPECT_EQ(f(i, Params{2.5, 1, {}}).dtype(), kFloat32);
+}
+
+TEST(ScalarArgument, PromotesAsTheNumberDoes) {
+  auto mul = compile([](Tensor x, Scalar s) { return std::array{x * s, s - x, x > s, full({2}, s), full({2}, s, {.dtype = kInt32})}; });
+  for (DType t : {kFloat32, kFloat64, kFloat16, kBFloat16, kInt32, kInt64, kUInt8, kBool})
+    for (Ints sizes : {Ints{3}, Ints{}})
+      for (double s : {0.1, -7.3, 1e5}) {
+        Tensor x = ones(sizes, {.dtype = t});
+        auto got = mul(x, s);
+        std::array want{x * s, Scalar(s) - x, x > s, full({2}, s), full({2}, s, {.dtype = kInt32})};
+        for (std::size_t i = 0; i < want.size(); ++i) {
+          EXPECT_EQ(got[i].dtype(), want[i].dtype());
+          EXPECT_TRUE(equal(got[i], want[i])) << i << " " << dtype_name(t) << " " << s;
+        }
+      }
+  EXPECT_LE(mul.stats().compilations, 16);
+}
+
+TEST(ScalarArgument, ABranchOnItMakesItAConstant) {
+  auto f = compile([](Tensor x, Scalar t) { return t.to_double() > 0 ? x * t : x; });
+  EXPECT_EQ(at(f(ones({1}), 2.0), 0), 2);
+  EXPECT_EQ(at(f(ones({1}), -2.0), 0), 1);
+  EXPECT_EQ(at(f(ones({1}), 4.0), 0), 4);
+  EXPECT_EQ(at(f(ones({1}), 2.0), 0), 2);
+  EXPECT_EQ(f.stats().compilations, 3);
+  auto power = compile([](Tensor x, Scalar p) { return pow(x, p); });
+  for (double p : {2.0, 0.5, 1.7, 2.2, -1.0, 2.2, 3.0}) EXPECT_TRUE(equal(power(full({3}, 1.3), p), pow(full({3}, 1.3), p))) << p;
+  EXPECT_EQ(power.stats().compilations, 5);
+}
+
+TEST(ScalarArgument, ComesBack) {
+  auto f = compile([](Tensor x, Scalar s, Scalar n) { return std::tuple(x * s, s, n, Scalar(x.size(0)), Scalar(2.5)); });
+  for (int i = 1; i < 4; ++i) {
+    auto [t, s, n, size, c] = f(ones({i}), 0.5 * i, i);
+    EXPECT_EQ(s.to_double(), 0.5 * i);
+    EXPECT_EQ(n.to_int().value(), i);
+    EXPECT_EQ(size.to_int().value(), i);
+    EXPECT_EQ(c.to_double(), 2.5);
+    EXPECT_EQ(at(t, 0), 0.5f * static_cast<float>(i));
+  }
+  auto assigns = compile([](Tensor x, Scalar& s) {
+    s = 3.0;
+    return x * s;
+  });
+  Scalar s = 1.0;
+  EXPECT_EQ(at(assigns(ones({1}), s), 0), 3);
+  EXPECT_EQ(s.to_double(), 3);
+}
+
+TEST(ScalarArgument, WithRandomNumbersAndNativeKernels) {
+  auto f = compile([](Tensor x, Scalar s) { return rand_like(x) * s + softmax(x * s, -1).cumsum(0) + scatter(x, 0, zeros({2, 3}, {.dtype = kInt64}), s); });
+  auto g = [](Tensor x, Scalar s) { return rand_like(x) * s + softmax(x * s, -1).cumsum(0) + scatter(x, 0, zeros({2, 3}, {.dtype = kInt64}), s); };
+  for (double s : {0.5, 2.0, 8.0}) {
+    Tensor x = arange(6, {.dtype = kFloat32}).view({2, 3});
+    manual_seed(4);
+    Tensor got = f(x, s);
+    manual_seed(4);
+    EXPECT_TRUE(allclose(got, g(x, s))) << s;
+  }
+  EXPECT_EQ(f.stats().compilations, 1);
+}
+
+TEST(ScalarArgument, AttentionsScaleAndANormsEpsilon) {
+  auto f = compile([](Tensor q, double scale) { return scaled_dot_product_attention(q, q, q, {}, 0.0, true, scale); });
+  Tensor q = arange(24, {.dtype = kFloat32}).view({1, 2, 3, 4}) * 0.1;
+  for (double scale : {0.1, 0.7}) EXPECT_TRUE(allclose(f(q, scale), scaled_dot_product_attention(q, q, q, {}, 0.0, true, scale)));
+}
+
+TEST(EagerNumber, ANewOneNeedsNoNewCode) {
+  Tensor x = ones({8}), y = zeros({8}), k = ones({8}, {.dtype = kInt64}), z = ones({});
+  auto all = [&](double v) {
+    return std::vector{full({8}, v), lerp(x, y, v), add(x, y, v), pow(x, v), k * v, z * v, where(x > 0, v, 0.0), leaky_relu(x, v), addcmul(x, x, y, v),
+                       k > v, hardtanh(x, -v, v), threshold(x, v, 0), rms_norm(x, {8}, x, v)};
+  };
+  all(0.3);
+  std::uint64_t before = counters().compiles.value();
+  for (int i = 1; i < 50; ++i) {
+    std::vector<Tensor> r = all(0.3 + 0.01 * i);
+    EXPECT_FLOAT_EQ(at(r[0], 3), static_cast<float>(0.3 + 0.01 * i));
+    EXPECT_FLOAT_EQ(at(r[4], 3), static_cast<float>(0.3 + 0.01 * i));
+  }
+  EXPECT_LE(counters().compiles.value() - before, 1u) << "one of them asks for pow of 0.5";
+}
+
+TEST(EagerNumber, WhatMustBeConstantIsBounded) {
+  Tensor x = full({4}, 2.0);
+  std::uint64_t before = counters().compiles.value();
+  for (int i = 0; i < 200; ++i) {
+    double p = 1.01 + 0.01 * i;
+    EXPECT_NEAR(norm(x, p).item<double>(), 2 * std::pow(4, 1 / p), 1e-5) << p;
+  }
+  EXPECT_LE(counters().compiles.value() - before, 70u);
+}
+
+}  // namespace
+}  // namespace reprise::test
