@@ -293,7 +293,7 @@ Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims, SourceLoc 
     if (graph::is_plain(shift, 0)) continue;
     out = cat({narrow(out, d, n - shift, shift, loc), narrow(out, d, 0, n - shift, loc)}, d, loc);
   }
-  return out.is_same(self) ? clone(self, loc) : out;
+  return out.impl() == self.impl() ? clone(self, loc) : out;
 }
 
 Tensor flip(const Tensor& self, IntArrayRef dims, SourceLoc loc) {
@@ -303,7 +303,7 @@ Tensor flip(const Tensor& self, IntArrayRef dims, SourceLoc loc) {
     int d = wrapped(m, dim, "flip", loc);
     if (m.dim()) out = index_select(out, d, arange(m.size(d) - 1, -1, -1, {kInt64, m.device}, loc), loc);
   }
-  return out.is_same(self) ? clone(self, loc) : out;
+  return out.impl() == self.impl() ? clone(self, loc) : out;
 }
 
 Tensor repeat(const Tensor& self, IntArrayRef repeats, SourceLoc loc) {

@@ -94,6 +94,8 @@ void addmm(RuleCtx& c) {
            "' must not be a float, got ", c.scalar(i).str());
     }
   }
+  // With beta 0 (of either kind the word is 0) self is not read.
+  if (c.scalar(3).is_symbolic()) static_cast<void>(static_cast<bool>(detail::compare_eq(c.scalar(3).word(), 0, c.loc)));
   check_expandable(c.tensor(0).layout.sizes, sizes, "addmm", c.loc);
   c.result(c.tensor(0).dtype, sizes);
 }

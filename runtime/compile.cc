@@ -293,7 +293,7 @@ FunctionScope::~FunctionScope() {
 
 void ArgumentCheck::tensor(const Tensor& t) {
   if (recording_) tensors_.push_back(t);
-  else compare(at_tensor_ < tensors_.size() && t.is_same(tensors_[at_tensor_++]));
+  else compare(at_tensor_ < tensors_.size() && t.impl() == tensors_[at_tensor_++].impl());
 }
 void ArgumentCheck::integer(const Int& i) {
   if (recording_) integers_.push_back(i);

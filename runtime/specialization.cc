@@ -122,11 +122,7 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
   {
     Tracer tracer(name, frame);
     graph::InterpreterScope scope(&tracer);
-    struct Hook {
-      TraceHook* before;
-      explicit Hook(TraceHook* now) : before(std::exchange(current_trace, now)) {}
-      ~Hook() { current_trace = before; }
-    } hook(&tracer);
+    TraceScope hook(&tracer);
     guards::ShowHints numbers;  // errors that the user's function meets name sizes, not symbols
     body(ctx, tracer);
     traced = tracer.finish();

@@ -22,24 +22,29 @@ TracedRef::~TracedRef() {
 
 void Tracer::not_traceable(const char* what, const char* why, SourceLoc loc) { fail(ErrorCode::NotTraceable, what, loc, why); }
 
-// The log's own handles are none of the function's.
-void Tracer::handle_read(const Tensor& from) noexcept {
-  if (!std::exchange(in_function_, false)) return;
+template <class F>
+void Tracer::note(bool now, F&& what) noexcept {
+  if (!now) return;
+  const bool in_function = std::exchange(in_function_, false), noting = std::exchange(noting_, true);
   try {
-    out_.variables->read(from);
+    if (!noting) what(*out_.variables, in_function);
   } catch (const std::bad_alloc&) {
     lost_track_ = true;
   }
-  in_function_ = true;
+  in_function_ = in_function, noting_ = noting;
+}
+void Tracer::handle_read(const Tensor& from) noexcept {
+  note(in_function_, [&](VariableLog& log, bool) { log.read(from); });
+}
+void Tracer::handle_made(const Tensor& at) noexcept {
+  note(in_function_, [&](VariableLog& log, bool) { log.made(at); });
 }
 void Tracer::handle_assigned(const Tensor& to, TensorImpl* before) noexcept {
-  if (!std::exchange(in_function_, false)) return;
-  try {
-    out_.variables->assigned(to, before);
-  } catch (const std::bad_alloc&) {
-    lost_track_ = true;
-  }
-  in_function_ = true;
+  note(in_function_, [&](VariableLog& log, bool) { log.assigned(to, before); });
+}
+// Also after the function: its arguments go then, and a handle that is no more must not be touched.
+void Tracer::handle_destroyed(const Tensor& at) noexcept {
+  note(out_.variables != nullptr, [&](VariableLog& log, bool in_function) { log.destroyed(at, in_function); });
 }
 
 void Tracer::function_changed_itself() {
@@ -139,9 +144,9 @@ TracedRef& Tracer::ref_of(const Tensor& t, SourceLoc loc) {
     if (ref.storage->tracer != this) fail(ErrorCode::InvalidArgument, "trace", loc, "a tensor of a finished trace is used: it never had data");
     return ref;
   }
-  handle_read(t);
+  note(asked_, [&](VariableLog& log, bool) { log.read(t); });
   for (std::size_t i = 0; i < out_.captured.size(); ++i) {
-    if (!out_.captured[i].tensor.is_same(t)) continue;
+    if (out_.captured[i].tensor.impl() != t.impl()) continue;
     return static_cast<TracedRef&>(*inputs_[inputs_.size() - out_.captured.size() + i].tensor.impl()->trace);
   }
   check_not_released(*t.impl(), "a captured tensor", loc);
@@ -179,7 +184,20 @@ std::vector<NodeArg> Tracer::node_args(const graph::OpCall& c) {
   return args;
 }
 
+const TensorMeta& Tracer::meta_of_captured(const Tensor& t) {
+  Work work(*this);
+  return ref_of(t, {}).user_meta;
+}
+
 void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
+  {
+    Work work(*this);
+    record(c, results);
+  }
+  if (c.inplace) results.push_back(*std::get<const Tensor*>(c.args[0]));
+}
+
+void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
   if (c.op.cls == graph::OpClass::View && !c.inplace) {
     results.push_back(make_view(c));
     return;
@@ -198,7 +216,6 @@ void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
   graph::check_inplace(c.op, out_.graph.meta(self_value), out_.graph.meta(made), c.loc);
   if (out_.graph.meta(made).dtype != ref.user_meta.dtype) made = out_.graph.add(graph::OpId::to, {made, ref.user_meta.dtype}, c.loc);
   write(ref, made, c.loc);
-  results.push_back(self);
 }
 
 // The stream goes on where the last call left it: seed and offset are the call's first two values, filled in before a

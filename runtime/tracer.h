@@ -121,13 +121,24 @@ class Tracer final : public graph::Interpreter, public TraceHook {
 
   // ---- TraceHook
   [[noreturn]] void not_traceable(const char* what, const char* why, SourceLoc) override;
-  const TensorMeta& meta_of_captured(const Tensor& t) override { return ref_of(t, {}).user_meta; }
+  const TensorMeta& meta_of_captured(const Tensor& t) override;
   void handle_read(const Tensor& from) noexcept override;
+  void handle_made(const Tensor& at) noexcept override;
   void handle_assigned(const Tensor& to, TensorImpl* before) noexcept override;
+  void handle_destroyed(const Tensor& at) noexcept override;
 
  private:
+  /// While it lives the tracer works, and what is done to handles is not the function's doing; what it asks for still is.
+  struct Work {
+    Tracer& t;
+    const bool in_function, asked;
+    explicit Work(Tracer& tracer) : t(tracer), in_function(std::exchange(t.in_function_, false)), asked(std::exchange(t.asked_, in_function)) {}
+    ~Work() { t.in_function_ = in_function, t.asked_ = asked; }
+  };
+  template <class F> void note(bool now, F&& what) noexcept;  ///< in the log, whose own handles are none of the function's
   void add_kept();                                           ///< what outlives the function becomes results
   TracedRef& ref_of(const Tensor&, SourceLoc);               ///< a real tensor becomes a captured input
+  void record(const graph::OpCall&, std::vector<Tensor>& results);
   graph::ValueId value_of(TracedRef&);                       ///< replays the chain after writes
   void write(TracedRef&, graph::ValueId value, SourceLoc);   ///< new contents of the view
   graph::ValueId add_view(graph::ValueId on, const ViewStep&, SourceLoc);
@@ -143,7 +154,7 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   const std::uint64_t errors_before_;
   std::vector<TracedRef*> live_;     ///< every traced tensor that somebody holds
   Traced out_;
-  bool in_function_ = false, lost_track_ = false;
+  bool in_function_ = false, asked_ = false, noting_ = false, lost_track_ = false;
   std::vector<std::shared_ptr<TracedStorage>> storages_;
   struct Input {
     Tensor tensor;                   ///< traced

@@ -52,9 +52,8 @@ Traced Tracer::finish() {
   if (lost_track_) fail(ErrorCode::NotTraceable, "compile", {}, "there is no memory to follow the function's variables");
   if (errors_made() != errors_before_) fail(ErrorCode::NotTraceable, "compile", {}, "the function catches an error: whether it is raised may differ at the next call");
   add_kept();
-  if (!out_.kept.empty() || out_.variables->any_assigned())
-    out_.unrepeatable = "assigns a tensor to a variable that outlives the call (captured, a member or a global): pass it as an argument and return it, "
-                        "or write into it with copy_";
+  if (const char* why = out_.variables->unrepeatable()) out_.unrepeatable = why;
+  else if (!out_.kept.empty()) out_.unrepeatable = "leaves a tensor in a variable that outlives the call: return it";
   std::vector<TracedRef*> refs;
   for (const Tensor& t : results_) refs.push_back(t.defined() ? &ref_of(t, {}) : nullptr);
 
@@ -121,7 +120,7 @@ Traced Tracer::finish() {
     }
   }
   if (!out_.unrepeatable && !out_.variables->attach(out_.captured))
-    out_.unrepeatable = "reads a tensor from a place that is gone when it returns (a queue that it takes from): pass it as an argument";
+    out_.unrepeatable = "reads a tensor that is in no variable which every call reads (a thread_local one, say): pass it as an argument";
   out_.result_template = std::move(result_template);
   return std::move(out_);
 }

@@ -138,6 +138,7 @@ void Tracer::write(TracedRef& ref, ValueId value, SourceLoc loc) {
 }
 
 void Tracer::mutate_metadata(const graph::OpCall& c) {
+  Work work(*this);
   const Tensor& self = *std::get<const Tensor*>(c.args[0]);
   TracedRef& ref = ref_of(self, c.loc);
   if (c.op.id == OpId::set) fail(ErrorCode::NotTraceable, "set_", c.loc, "set_ while traced");

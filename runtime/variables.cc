@@ -18,39 +18,45 @@ bool Captured::is_gone() const {
 
 VariableLog::~VariableLog() {
   for (auto& [at, e] : entries_)
-    if (Tensor* handle = e.variable->handle(); handle && !handle->is_same(e.before)) *handle = e.before;
+    if (e.changed && !e.own) *const_cast<Tensor*>(at) = e.before;
 }
 
-VariableLog::Entry& VariableLog::entry(const Tensor& at, TensorImpl* before) {
-  std::shared_ptr<Variable> v = watch(at);
-  auto [it, fresh] = entries_.try_emplace(v.get());
-  if (fresh) it->second = {v, before ? Tensor::share(before) : Tensor(), false};
-  return it->second;
-}
+void VariableLog::read(const Tensor& from) { entries_.try_emplace(&from, Entry{from, false, false}); }
 
-void VariableLog::read(const Tensor& from) { entry(from, from.impl()); }
+void VariableLog::made(const Tensor& at) { entries_.insert_or_assign(&at, Entry{Tensor(), true, true}); }
 
 void VariableLog::assigned(const Tensor& to, TensorImpl* before) {
-  if (before && before->trace) return;  // the function's own, or assigned before
-  entry(to, before).assigned = true;
+  auto it = entries_.find(&to);
+  if (it == entries_.end()) {
+    if (before && before->trace) return;  // the function made what it holds, so it made the handle
+    entries_.emplace(&to, Entry{before ? Tensor::share(before) : Tensor(), false, true});
+  } else if (it->second.own && !to.defined()) {
+    entries_.erase(it);  // moved from
+  } else {
+    it->second.changed = true;
+  }
 }
 
-void VariableLog::forget(const Tensor& handle) {
-  std::erase_if(entries_, [&](const auto& e) { return e.second.variable->handle() == &handle; });
+void VariableLog::destroyed(const Tensor& at, bool inside) {
+  auto it = entries_.find(&at);
+  const bool of_others = it != entries_.end() ? !it->second.own && it->second.before.defined() : at.defined() && !at.impl()->trace;
+  destroyed_others_ |= inside && of_others;
+  if (it != entries_.end()) entries_.erase(it);
 }
 
-bool VariableLog::any_assigned() const {
-  return std::any_of(entries_.begin(), entries_.end(), [](const auto& e) {
-    const Entry& entry = e.second;
-    return !entry.variable->is_gone() && (entry.assigned || entry.variable->value() != entry.before.impl());
-  });
+const char* VariableLog::unrepeatable() const {
+  if (destroyed_others_) return "destroys a tensor's variable that is not its own (takes it out of a queue, resets an optional): do that outside";
+  if (std::any_of(entries_.begin(), entries_.end(), [](const auto& e) { return e.second.changed; }))
+    return "assigns a tensor to a variable that outlives the call (captured, a member, an element of a container or a global): pass it as an argument and "
+           "return it, or write into it with copy_";
+  return nullptr;
 }
 
 bool VariableLog::attach(std::vector<Captured>& captured) const {
   std::unordered_map<const TensorImpl*, Captured*> by_tensor;
   for (Captured& c : captured) by_tensor.emplace(c.tensor.impl(), &c);
   for (const auto& [at, e] : entries_)
-    if (auto it = by_tensor.find(e.before.impl()); it != by_tensor.end() && !e.variable->is_gone()) it->second->variables.push_back(e.variable);
+    if (auto it = by_tensor.find(e.before.impl()); it != by_tensor.end() && !e.changed && !is_thread_local(at)) it->second->variables.push_back(watch(*at));
   if (std::any_of(captured.begin(), captured.end(), [](const Captured& c) { return c.variables.empty(); })) {
     for (Captured& c : captured) c.variables.clear();
     return false;

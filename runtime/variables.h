@@ -10,7 +10,7 @@ namespace reprise::detail {
 /// An implicit input of a trace: a real tensor that the function did not get as an argument.
 struct Captured {
   Tensor tensor;                                      ///< undefined where the variables tell
-  std::vector<std::shared_ptr<Variable>> variables;   ///< those it was read from that outlive the function
+  std::vector<std::shared_ptr<Variable>> variables;   ///< those it was read from
 
   /// What it is now. Null: nothing that could be an input (variables that held one tensor hold several, or one without data).
   TensorImpl* now() const;
@@ -18,8 +18,9 @@ struct Captured {
   bool is_gone() const;
 };
 
-/// What a function that is being traced did to handles: the variables that it read real tensors from, and those that it assigned.
-/// Unless committed, destruction puts back what assigned variables held: the function will run again, eagerly.
+/// What a function that is being traced does to handles of real tensors: which it reads, makes, assigns and destroys. Handles
+/// that begin and end within the function are its own; what it does to others a replay would not do.
+/// Unless committed, destruction puts back what others held: the function will run again, eagerly.
 class VariableLog {
  public:
   VariableLog() = default;
@@ -28,11 +29,15 @@ class VariableLog {
   VariableLog& operator=(const VariableLog&) = delete;
 
   void read(const Tensor& from);
+  void made(const Tensor& at);
   void assigned(const Tensor& to, TensorImpl* before);
-  /// No variable of the function's: a place where its result was left.
-  void forget(const Tensor& handle);
-  /// Was one that still exists given another tensor?
-  bool any_assigned() const;
+  /// `inside`: by the function, rather than by what is around it.
+  void destroyed(const Tensor& at, bool inside);
+  /// Not the function's doing: a place where its result was left.
+  void forget(const Tensor& at) { entries_.erase(&at); }
+
+  /// Why running the function again would not be what it was, as a message continues; null if it would.
+  const char* unrepeatable() const;
   /// Puts each captured tensor's variables in its place. False, and nothing is done, if one has none: what it was read from
   /// was gone when the function returned.
   bool attach(std::vector<Captured>&) const;
@@ -40,13 +45,12 @@ class VariableLog {
 
  private:
   struct Entry {
-    std::shared_ptr<Variable> variable;
-    Tensor before;
-    bool assigned = false;
+    Tensor before;       ///< what it held when the function first touched it
+    bool own = false;    ///< made by the function
+    bool changed = false;
   };
-  Entry& entry(const Tensor& at, TensorImpl* before);
-
-  std::unordered_map<const Variable*, Entry> entries_;
+  std::unordered_map<const Tensor*, Entry> entries_;  // of handles that exist
+  bool destroyed_others_ = false;
 };
 
 }  // namespace reprise::detail

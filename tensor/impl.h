@@ -77,11 +77,24 @@ struct TraceHook {
   [[noreturn]] virtual void not_traceable(const char* what, const char* why, SourceLoc) = 0;
   /// A real tensor's metadata as the trace sees them: it becomes an implicit input.
   virtual const TensorMeta& meta_of_captured(const Tensor&) = 0;
-  virtual void handle_read(const Tensor& from) noexcept = 0;  ///< of a real tensor: it is copied
-  virtual void handle_assigned(const Tensor& to, TensorImpl* before) noexcept = 0;  ///< or moved from
+  // What is done to handles (tensor/variable.cc).
+  virtual void handle_read(const Tensor& from) noexcept = 0;                        ///< of a real tensor: it is copied
+  virtual void handle_made(const Tensor&) noexcept = 0;                             ///< of a real tensor, as a copy or by moving one
+  virtual void handle_assigned(const Tensor& to, TensorImpl* before) noexcept = 0;  ///< or moved from; has happened
+  virtual void handle_destroyed(const Tensor&) noexcept = 0;                        ///< about to be; also one that holds nothing
 };
 /// Null: nobody traces on this thread.
 extern constinit thread_local TraceHook* current_trace;
+/// RAII for current_trace.
+class TraceScope {
+ public:
+  explicit TraceScope(TraceHook*);
+  ~TraceScope();
+  TraceScope(const TraceScope&) = delete;
+
+ private:
+  TraceHook* before_;
+};
 
 /// For functions that make tensors of host memory: what they hold may differ at the next call.
 inline void not_while_traced(const char* what, SourceLoc loc = {}) {

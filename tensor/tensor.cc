@@ -98,6 +98,15 @@ bool Tensor::shares_storage_with(const Tensor& o) const {
   return a.storage == b.storage;
 }
 
+bool Tensor::is_same(const Tensor& o) const {
+  if (current_trace && impl_ && o.impl_) {
+    if (impl_ == o.impl_ && impl_->trace) return true;
+    // Variables may hold other tensors at the next call, and two arguments may be one.
+    current_trace->not_traceable("is_same", "is asked while it is traced", {});
+  }
+  return impl_ == o.impl_;
+}
+
 std::uint64_t Tensor::version() const {
   const TensorImpl& t = defined_impl(*this, "version");
   if (t.trace) t.trace->reads_value("version", {});

@@ -1,5 +1,7 @@
 #include "tensor/variable.h"
 
+#include <link.h>
+
 #include <mutex>
 
 namespace reprise {
@@ -76,21 +78,39 @@ std::shared_ptr<Variable> watch(const Tensor& handle) {
   return known ? known : std::make_shared<Variable>(&handle, handle.impl());
 }
 
+bool is_thread_local(const void* address) {
+  auto within = [](dl_phdr_info* module, std::size_t, void* address) -> int {
+    for (int i = 0; i < module->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& segment = module->dlpi_phdr[i];
+      if (segment.p_type != PT_TLS || !module->dlpi_tls_data) continue;
+      const auto begin = reinterpret_cast<std::uintptr_t>(module->dlpi_tls_data), at = reinterpret_cast<std::uintptr_t>(address);
+      if (begin <= at && at < begin + segment.p_memsz) return 1;
+    }
+    return 0;
+  };
+  return dl_iterate_phdr(within, const_cast<void*>(address)) != 0;
+}
+
 namespace detail {
 
-TensorImpl* copied(const Tensor& from) noexcept {
+TensorImpl* copied(const Tensor& from, const Tensor& to) noexcept {
   TensorImpl* t = from.impl();
   retain(t);
-  if (current_trace && !t->trace) [[unlikely]]
+  if (current_trace && !t->trace) [[unlikely]] {
     current_trace->handle_read(from);
+    current_trace->handle_made(to);
+  }
   return t;
 }
 
-void moved(const Tensor& from, TensorImpl* value) noexcept {
-  if (value->variables.load(std::memory_order_acquire)) [[unlikely]]
-    Variables::holds(&from, value, nullptr);
-  if (current_trace) [[unlikely]]
-    current_trace->handle_assigned(from, value);
+void moved(const Tensor& from, const Tensor& to) noexcept {
+  TensorImpl* t = to.impl();
+  if (t->variables.load(std::memory_order_acquire)) [[unlikely]]
+    Variables::holds(&from, t, nullptr);
+  if (current_trace) [[unlikely]] {
+    current_trace->handle_assigned(from, t);
+    if (!t->trace) current_trace->handle_made(to);
+  }
 }
 
 void assigned(const Tensor& to, TensorImpl* before) noexcept {
@@ -102,14 +122,19 @@ void assigned(const Tensor& to, TensorImpl* before) noexcept {
 
 void destroyed(const Tensor& handle) noexcept {
   TensorImpl* t = handle.impl();
-  if (!t) {
-    Variables::gone(&handle, nullptr);
-    return;
-  }
-  if (t->variables.load(std::memory_order_acquire)) [[unlikely]]
+  if (current_trace) [[unlikely]]
+    current_trace->handle_destroyed(handle);
+  if (Variables::list_of(t).load(std::memory_order_acquire)) [[unlikely]]
     Variables::gone(&handle, t);
-  release(t);
+  if (t) release(t);
 }
 
 }  // namespace detail
+
+TraceScope::TraceScope(TraceHook* hook) : before_(std::exchange(current_trace, hook)) { detail::empty_variables.fetch_add(1, std::memory_order_relaxed); }
+TraceScope::~TraceScope() {
+  current_trace = before_;
+  detail::empty_variables.fetch_sub(1, std::memory_order_relaxed);
+}
+
 }  // namespace reprise

@@ -37,5 +37,7 @@ class Variable : public std::enable_shared_from_this<Variable> {
 
 /// The variable at this handle, which is watched from now on.
 std::shared_ptr<Variable> watch(const Tensor& handle);
+/// Is it in the calling thread's own copy of thread_local variables? Other threads have theirs elsewhere.
+bool is_thread_local(const void* address);
 
 }  // namespace reprise

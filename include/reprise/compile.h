@@ -277,7 +277,7 @@ class CompiledFunction {
   }
   template <class... A>
   void trace(detail::Tracer& tracer, detail::CallFrame& frame, const A&... args) const {
-    std::tuple<std::decay_t<A>...> copy(args...);
+    std::tuple<std::decay_t<const A>...> copy(args...);  // of an array of char a const char*
     detail::ArgumentTracer replace(tracer, frame);
     detail::walk(copy, replace);
     detail::ArgumentCheck check(tracer);

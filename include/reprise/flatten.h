@@ -113,6 +113,8 @@ void walk(T& value, V& visitor) {
     visitor.constant(static_cast<std::uint64_t>(value));
   } else if constexpr (std::is_same_v<U, std::string> || std::is_same_v<U, std::string_view> || std::is_same_v<U, const char*>) {
     visitor.text(std::string_view(value));
+  } else if constexpr (std::is_array_v<U> && std::is_same_v<std::remove_cv_t<std::remove_extent_t<U>>, char>) {
+    visitor.text(std::string_view(value));
   } else if constexpr (std::is_same_v<U, std::monostate> || std::is_same_v<U, std::nullptr_t>) {
   } else if constexpr (is_optional<U>::value) {
     visitor.constant(value.has_value());

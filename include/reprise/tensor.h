@@ -26,11 +26,11 @@ namespace detail {
 void retain(TensorImpl*) noexcept;
 void release(TensorImpl*) noexcept;
 // What becomes of a handle: compiled functions follow the variables that they have read (tensor/variable.h).
-extern std::atomic<int> empty_variables;  ///< followed handles that hold nothing
-TensorImpl* copied(const Tensor& from) noexcept;                      ///< with one reference more
-void moved(const Tensor& from, TensorImpl* value) noexcept;           ///< `value` went elsewhere
-void assigned(const Tensor& to, TensorImpl* before) noexcept;
-void destroyed(const Tensor&) noexcept;                               ///< gives its reference back
+extern std::atomic<int> empty_variables;  ///< followed handles that hold nothing, and running traces: not 0 if the end of an empty handle matters
+TensorImpl* copied(const Tensor& from, const Tensor& to) noexcept;  ///< with one reference more; `to` holds nothing yet
+void moved(const Tensor& from, const Tensor& to) noexcept;          ///< has happened
+void assigned(const Tensor& to, TensorImpl* before) noexcept;       ///< has happened
+void destroyed(const Tensor&) noexcept;                             ///< gives its reference back
 }  // namespace detail
 
 /// A borrowed list of tensors: what `cat` and `stack` take.
@@ -62,15 +62,14 @@ class Tensor {
   /// Takes over one reference. (Internal; users call factories.)
   static Tensor adopt(TensorImpl* p) noexcept { Tensor t; t.impl_ = p; return t; }
   static Tensor share(TensorImpl* p) noexcept { detail::retain(p); return adopt(p); }
-  Tensor(const Tensor& o) noexcept : impl_(o.impl_ ? detail::copied(o) : nullptr) {}
-  Tensor(Tensor&& o) noexcept : impl_(std::exchange(o.impl_, nullptr)) { if (impl_) detail::moved(o, impl_); }
+  Tensor(const Tensor& o) noexcept : impl_(o.impl_ ? detail::copied(o, *this) : nullptr) {}
+  Tensor(Tensor&& o) noexcept : impl_(std::exchange(o.impl_, nullptr)) { if (impl_) detail::moved(o, *this); }
   Tensor& operator=(Tensor o) noexcept { std::swap(impl_, o.impl_); detail::assigned(*this, o.impl_); return *this; }
   ~Tensor() { if (impl_ || detail::empty_variables.load(std::memory_order_relaxed)) detail::destroyed(*this); }
 
   bool defined() const noexcept { return impl_ != nullptr; }
   TensorImpl* impl() const noexcept { return impl_; }
-  /// Handles of one tensor? Inside a trace two arguments never are, even if the call was given one tensor twice.
-  bool is_same(const Tensor& o) const noexcept { return impl_ == o.impl_; }
+  bool is_same(const Tensor& o) const;  ///< handles of one tensor? Inside a trace ends the capture unless it is sure
 
   // ---- metadata; symbolic inside a trace (tensor/tensor.cc)
   DType dtype() const;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <fstream>
 #include <iterator>
 
@@ -36,6 +37,21 @@ TEST(GraphText, ParseOfPrintPrintsTheSame) {
   EXPECT_EQ(g.env->symbols()[0].hint, 4);
   EXPECT_EQ(g.inputs[1].kind, InputSpec::Kind::Captured);
   EXPECT_TRUE(g.inputs[2].mutates_data);
+}
+
+TEST(GraphText, FloatsThatAreArguments) {
+  constexpr std::string_view text = R"(graph f(%0 "x": f32[s0]) where s0 = 4, s1 = -4620693217682128896 {
+  %1 = mul(%0, float(s1)) : f32[s0]
+  %2 = add(%1, s0, float(s1)) : f32[s0]
+  return user %2
+}
+)";
+  Graph g = parse(text);
+  EXPECT_EQ(print(g), text);
+  EXPECT_NO_THROW(verify(g, "parse"));
+  const Scalar& s = std::get<Scalar>(g.nodes[0].args[1]);
+  EXPECT_TRUE(s.is_float() && s.is_symbolic());
+  EXPECT_EQ(s.word().hint(), std::bit_cast<std::int64_t>(-0.5));
 }
 
 /// The example of docs/graph_text.md is a graph.

@@ -239,6 +239,12 @@ TEST(Arguments, BecomeWhatTheFunctionTakes) {
   EXPECT_EQ(at(f("add", std::nullopt, ones({1})), 0), 1);
   EXPECT_EQ(at(f("add", ones({1}), ones({1})), 0), 2);
   EXPECT_EQ(at(f("no", ones({1}), ones({1})), 0), 1);
+  auto literal = compile([](Tensor x, const char* how) { return x.gelu(how); });
+  EXPECT_TRUE(equal(literal(ones({1}), "tanh"), ones({1}).gelu("tanh")));
+  EXPECT_TRUE(equal(literal(ones({1}), "none"), ones({1}).gelu("none")));
+  EXPECT_EQ(literal.stats().compilations, 2);
+  auto generic = compile([](auto x, auto how) { return x.gelu(how); });
+  EXPECT_TRUE(equal(generic(ones({1}), "tanh"), ones({1}).gelu("tanh")));
   const auto& constant = f;
   EXPECT_EQ(at(constant("add", ones({1}), ones({1})), 0), 2);
 }

@@ -172,5 +172,45 @@ TEST(Mutation, OfAllOfAnIntermediateThroughATransposedView) {
   }
 }
 
+// The time to compile must not grow out of hand with the number of writes to one tensor.
+TEST(Mutation, ManyPartsOfOneTensor) {
+  constexpr int kRows = 40;
+  auto rows = [](Tensor x) {
+    Tensor o = zeros({kRows, 8});
+    for (int i = 0; i < kRows; ++i) o[i].copy_(x * i);
+    return o;
+  };
+  auto filter = [](Tensor x) {
+    Tensor y = zeros_like(x);
+    for (Int i = 1; i < x.size(0); i += 1) y[i].copy_(x[i] - y[i - 1] * 0.5);
+    return y;
+  };
+  Tensor x = arange(8, {.dtype = kFloat32}), signal = arange(kRows, {.dtype = kFloat32});
+  EXPECT_TRUE(equal(compile(rows)(x), rows(x)));
+  EXPECT_TRUE(equal(compile(filter)(signal), filter(signal)));
+}
+
+TEST(Mutation, OneCacheOfAllLayers) {
+  constexpr int kLayers = 12;
+  auto step = [](Tensor cache, Tensor x, Int pos) {
+    for (int l = 0; l < kLayers; ++l) {
+      Tensor k = cache[l][0], v = cache[l][1];
+      k.slice(0, pos, pos + 1).copy_(x * 2.0);
+      v.slice(0, pos, pos + 1).copy_(x + 1.0);
+      x = x + x.matmul(k.slice(0, 0, pos + 1).t()).softmax(-1).matmul(v.slice(0, 0, pos + 1));
+    }
+    return x * 0.001;
+  };
+  Tensor cache = zeros({kLayers, 2, 16, 8}), twin = zeros({kLayers, 2, 16, 8});
+  auto f = compile(step);
+  for (int pos = 0; pos < 4; ++pos) {
+    Tensor x = full({1, 8}, 0.1 * (pos + 1));
+    EXPECT_TRUE(allclose(f(cache, x, pos), step(twin, x, pos))) << pos;
+    EXPECT_TRUE(allclose(cache, twin)) << pos;
+  }
+  EXPECT_LE(f.stats().compilations, 2);
+  EXPECT_EQ(f.stats().copied_bytes, 0);
+}
+
 }  // namespace
 }  // namespace reprise

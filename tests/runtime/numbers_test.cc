@@ -133,6 +133,17 @@ TEST(EagerNumber, ANewOneNeedsNoNewCode) {
   EXPECT_LE(counters().compiles.value() - before, 1u) << "one of them asks for pow of 0.5";
 }
 
+TEST(EagerNumber, ANothingTimesSelfIsNotRead) {
+  Tensor nan = full({1, 1}, std::nan("")), a = ones({1, 2}), b = ones({2, 1});
+  auto f = compile([](Tensor s, Tensor a, Tensor b, Scalar beta) { return addmm(s, a, b, beta); });
+  for (Scalar beta : {Scalar(0), Scalar(0.0)}) {
+    EXPECT_EQ(at(addmm(nan, a, b, beta), 0), 2);
+    EXPECT_EQ(at(f(nan, a, b, beta), 0), 2);
+  }
+  EXPECT_EQ(at(f(ones({1, 1}), a, b, 0.5), 0), 2.5);
+  EXPECT_EQ(at(f(ones({1, 1}), a, b, 3), 0), 5);
+}
+
 TEST(EagerNumber, WhatMustBeConstantIsBounded) {
   Tensor x = full({4}, 2.0);
   std::uint64_t before = counters().compiles.value();

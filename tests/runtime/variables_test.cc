@@ -252,6 +252,84 @@ TEST(ChangedVariable, TakenFromAQueue) {
   EXPECT_TRUE(q.empty());
 }
 
+TEST(ChangedVariable, HandlesThatTheFunctionMakesAndDestroys) {
+  Tensor w = ones({2});
+  std::deque<Tensor> history;
+  std::optional<Tensor> last, cache;
+  auto remembers = compile([&](Tensor x) {
+    history.push_back(w);
+    return x * w;
+  });
+  auto engages = compile([&](Tensor x) {
+    last = w;
+    return x * w;
+  });
+  auto resets = compile([&](Tensor x) {
+    Tensor y = x * *cache;
+    cache.reset();
+    return y;
+  });
+  auto moves = compile([&](Tensor x) {
+    Tensor copy = w;
+    history.push_back(std::move(copy));
+    return x * w;
+  });
+  for (int i = 1; i < 4; ++i) {
+    w = full({2}, static_cast<double>(i));
+    remembers(ones({2}));
+    EXPECT_EQ(history.size(), static_cast<std::size_t>(2 * i - 1));
+    EXPECT_TRUE(history.back().is_same(w));
+    moves(ones({2}));
+    EXPECT_TRUE(history.back().is_same(w));
+    last.reset();
+    engages(ones({2}));
+    EXPECT_TRUE(last && last->is_same(w));
+    cache = w;
+    EXPECT_EQ(at(resets(ones({2})), 0), static_cast<float>(i));
+    EXPECT_FALSE(cache);
+  }
+  // What the function keeps to itself is nobody's business.
+  auto local = compile([&](Tensor x) {
+    std::vector<Tensor> mine{w, w};
+    Tensor a = mine[0], b;
+    b = a;
+    a = std::move(mine[1]);
+    mine.clear();
+    std::optional<Tensor> maybe = b;
+    return x * a * *maybe;
+  });
+  for (int i = 1; i < 3; ++i) EXPECT_EQ(at(local(ones({2})), 0), 9);
+  EXPECT_EQ(local.stats().eager_fallbacks, 0);
+}
+
+thread_local Tensor t_scratch;
+TEST(CapturedVariable, OfEachThread) {
+  auto f = compile([](Tensor x) {
+    t_scratch.add_(x);
+    return t_scratch.sum();
+  });
+  t_scratch = zeros({2});
+  EXPECT_EQ(f(ones({2})).item<float>(), 2);
+  std::thread([&] {
+    t_scratch = full({2}, 100.0);
+    EXPECT_EQ(f(ones({2})).item<float>(), 202);
+    EXPECT_EQ(at(t_scratch, 0), 101);
+  }).join();
+  EXPECT_EQ(at(t_scratch, 0), 1);
+}
+
+TEST(CapturedVariable, AskedWhetherItIsAnother) {
+  Tensor a = ones({2}), b = full({2}, 3.0), c = a;
+  auto f = compile([&](Tensor x) { return c.is_same(a) ? x * 2.0 : x * 3.0; });
+  for (int i = 0; i < 4; ++i) {
+    c = i % 2 ? a : b;
+    EXPECT_EQ(at(f(ones({2})), 0), i % 2 ? 2 : 3);
+  }
+  auto twice = compile([](Tensor x, Tensor y) { return x.is_same(y) ? x * 2.0 : x; });
+  EXPECT_EQ(at(twice(a, a), 0), 2);
+  EXPECT_EQ(at(twice(a, b), 0), 1);
+}
+
 TEST(ChangedVariable, WhatServedOneCallIsFreed) {
   int freed = 0;
   static float bytes[2] = {1, 2};
