@@ -59,7 +59,7 @@ Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc, const char* op
   Product have, want;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     Int s = sizes[i];
-    if (is_plain(s, -1)) {
+    if (is_to_infer(s, loc)) {
       if (hole >= 0) fail(ErrorCode::InvalidArgument, op, loc, "only one size may be -1 in ", sizes_text(sizes));
       hole = static_cast<int>(i);
       continue;

@@ -87,6 +87,8 @@ bool require(const Bool&, const char* why);
 bool same(Int a, Int b, SourceLoc, const char* why);
 /// A plain number equal to v? Never asks.
 inline bool is_plain(Int a, std::int64_t v) { return !a.is_symbolic() && a.hint() == v; }
+/// The -1 that stands for a size to be found; an argument that is -1 in this call is guarded to be.
+inline bool is_to_infer(Int a, SourceLoc loc) { return a.hint() == -1 && static_cast<bool>(detail::compare_eq(a, -1, loc)); }
 
 /// Throws InvalidArgument, naming `op`, for more dimensions than a tensor may have, and for more elements of `item_size`
 /// bytes than 63 bits count (1: a view, which needs no memory of its own). Symbols count with the value they have in the

@@ -198,7 +198,7 @@ Int ShapeEnv::symbol_named(std::string_view name, std::int64_t hint) {
   if (!numbered) fail(ErrorCode::InvalidArgument, "parse expression", {}, "'", std::string(name), "' is not a symbol: they are named s0, s1, ...");
   while (symbols_.size() <= n) {
     std::uint32_t next = static_cast<std::uint32_t>(symbols_.size());
-    new_symbol({next, "s" + std::to_string(next)}, hint, 0);
+    new_symbol({next, "s" + std::to_string(next)}, hint, hint < 0 ? INT64_MIN : 0);  // a float's bits may be negative, sizes are not
   }
   return Int(symbols_[n].expr);
 }

@@ -9,8 +9,10 @@ void add_tensor(CallFrame& f, const TensorImpl* t) {
     f.constant(0);
     return;
   }
-  if (t->trace) [[unlikely]]
-    fail(ErrorCode::InvalidArgument, "compile", {}, "a tensor of a finished trace is used: it never had data");
+  if (t->trace) [[unlikely]] {
+    if (t->trace->is_live()) fail(ErrorCode::NotTraceable, "compile", {}, "a tensor is used on another thread while it is traced");
+    fail(ErrorCode::InvalidArgument, "compile", {}, "a tensor of a finished trace is used: it never had data (a function whose trace was given up has left it somewhere)");
+  }
   if (t->storage->released) [[unlikely]]
     check_not_released(*t, "an argument of a compiled function");
   // Kept in the tensor: its layout hardly ever changes. Racing threads compute the same word.

@@ -47,6 +47,7 @@ struct TracedRef final : TracedTensor {
   const TensorMeta& meta() const override { return user_meta; }
   [[noreturn]] void reads_value(const char* what, SourceLoc loc) const override;
   const void* storage_id() const override { return storage.get(); }
+  bool is_live() const override { return storage->tracer != nullptr; }
 
   explicit TracedRef(std::vector<TracedRef*>& live) : live_(&live) { live.push_back(this); }
   ~TracedRef() override;

@@ -68,6 +68,7 @@ struct TracedTensor {
   /// Throws Error(NotTraceable) naming what was read and where.
   [[noreturn]] virtual void reads_value(const char* what, SourceLoc loc) const = 0;
   virtual const void* storage_id() const = 0;  ///< equal for views of one storage
+  virtual bool is_live() const = 0;            ///< does the trace still run (on another thread, if this one traces nothing)?
 };
 
 /// What a trace on this thread wants to know of real tensors (runtime/tracer.h derives from it).

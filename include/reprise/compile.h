@@ -176,6 +176,9 @@ template <class F> struct parameters { static constexpr bool known = false; };
 template <class R, class... P> struct parameters<R (*)(P...)> { static constexpr bool known = true; using types = std::tuple<P...>; };
 template <class C, class R, class... P> struct parameters<R (C::*)(P...)> : parameters<R (*)(P...)> {};
 template <class C, class R, class... P> struct parameters<R (C::*)(P...) const> : parameters<R (*)(P...)> {};
+template <class R, class... P> struct parameters<R (*)(P...) noexcept> : parameters<R (*)(P...)> {};
+template <class C, class R, class... P> struct parameters<R (C::*)(P...) noexcept> : parameters<R (*)(P...)> {};
+template <class C, class R, class... P> struct parameters<R (C::*)(P...) const noexcept> : parameters<R (*)(P...)> {};
 template <class F>
   requires requires { &F::operator(); }
 struct parameters<F> : parameters<decltype(&F::operator())> {};

@@ -62,7 +62,7 @@ class Tensor {
   /// Takes over one reference. (Internal; users call factories.)
   static Tensor adopt(TensorImpl* p) noexcept { Tensor t; t.impl_ = p; return t; }
   static Tensor share(TensorImpl* p) noexcept { detail::retain(p); return adopt(p); }
-  Tensor(const Tensor& o) noexcept : impl_(o.impl_ ? detail::copied(o, *this) : nullptr) {}
+  Tensor(const Tensor& o) noexcept { if (o.impl_) impl_ = detail::copied(o, *this); }
   Tensor(Tensor&& o) noexcept : impl_(std::exchange(o.impl_, nullptr)) { if (impl_) detail::moved(o, *this); }
   Tensor& operator=(Tensor o) noexcept { std::swap(impl_, o.impl_); detail::assigned(*this, o.impl_); return *this; }
   ~Tensor() { if (impl_ || detail::empty_variables.load(std::memory_order_relaxed)) detail::destroyed(*this); }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <future>
 #include <memory>
 #include <optional>
 #include <random>
@@ -316,6 +317,18 @@ TEST(CapturedVariable, OfEachThread) {
     EXPECT_EQ(at(t_scratch, 0), 101);
   }).join();
   EXPECT_EQ(at(t_scratch, 0), 1);
+}
+
+TEST(CapturedVariable, ReadInOtherThreads) {
+  Tensor w = ones({2});
+  auto captured = compile([&](Tensor x) { return x + std::async(std::launch::async, [&] { return w * 2.0; }).get(); });
+  auto argument = compile([&](Tensor x) { return x + std::async(std::launch::async, [&] { return x * 2.0; }).get(); });
+  for (int i = 1; i < 4; ++i) {
+    w = full({2}, static_cast<double>(i));
+    EXPECT_EQ(at(captured(ones({2})), 0), 1 + 2 * i);
+    EXPECT_EQ(at(argument(w), 0), 3 * i);
+  }
+  EXPECT_NE(argument.stats().last_fallback_reason.find("another thread"), std::string::npos);
 }
 
 TEST(CapturedVariable, AskedWhetherItIsAnother) {
