@@ -38,7 +38,7 @@ struct Value {
   std::string name;              ///< inputs: "x", "arg0.layers[1].wq"; others: ""
 };
 
-/// What the signature says of an input (design.md, section 4).
+/// What the signature says of an input.
 struct InputSpec {
   ValueId value;
   enum class Kind : std::uint8_t { User, Captured } kind = Kind::User;
