@@ -80,7 +80,6 @@ class Assign {
   }
   void edge(Id a, Id b, EdgeKind k) { p_.succ[a].push_back({b, k}); }
   bool is_join(const Node& n) const { return graph::op(n.op).cls == OpClass::Join && n.op != OpId::as_strided_scatter; }
-  std::int32_t maker_of(ValueId v) const { return p_.maker[root_[v.v].v]; }
   bool computed(ValueId v) const { return root_[v.v] == v && g_.values[v.v].node >= 0; }
   bool placed(ValueId v) const { return p_.place[v.v].buffer != ~0u; }
 
