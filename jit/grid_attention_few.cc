@@ -46,8 +46,8 @@ struct Lanes {
   }
 };
 
-/// The kernel of one part: some rows of a unit and, of its keys, those from `begin` to `end`. Members stand in the order in
-/// which the kernel computes them.
+/// The kernel of one part: some rows of a unit and, of its keys, those from `begin` to `end`. Members stand in the order
+/// in which the kernel computes them.
 struct AttentionPart {
   AttentionPart(GridModule& module, const GridParams& params)
       : t(static_cast<DType>(params[0])),
@@ -157,8 +157,8 @@ struct AttentionPart {
     });
   }
 
-  /// Warp r: the scores of row r become weights; its maximum and sum run on, and `corrections` says what the sums of values
-  /// made so far are to be multiplied by.
+  /// Warp r: the scores of row r become weights; its maximum and sum run on, and `corrections` says what the sums of
+  /// values made so far are to be multiplied by.
   void weigh(V n) {
     g.when(g.warp_id < rows, [&] {
       Vs s;

@@ -4,8 +4,8 @@
 
 namespace reprise::kernels {
 
-/// The work of assign_buffers, in two files: items, order, outputs and results that are no joins in assign_buffers.cc, joins
-/// in assign_joins.cc.
+/// The work of assign_buffers, in two files: items, order, outputs and results that are no joins in assign_buffers.cc,
+/// joins in assign_joins.cc.
 class Assign {
   using Graph = graph::Graph;
   using Node = graph::Node;

@@ -167,7 +167,8 @@ GridLaunches grid_attention(const GridContext& cx) {
 
   const Attention attention(cx, batches, depth.hint(), width.hint());
   std::vector<GridLaunch> launches;
-  const bool few = !known_above(attention.rows, kAttentionFewRows), many = !known_at_most(attention.rows, kAttentionFewRows);
+  const bool few = !known_above(attention.rows, kAttentionFewRows);
+  const bool many = !known_at_most(attention.rows, kAttentionFewRows);
   if (few) attention.few(launches);
   if (many) attention.many(launches, few ? kAttentionFewRows : 0);
   return launches;

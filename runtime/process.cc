@@ -25,11 +25,11 @@ std::string why_unavailable(const std::string& device) {
   if (device == "cpu") return "available";
   Device d = Device::cuda(0);
   if (device != "cuda") {
-    const char *digits = device.data() + 5, *end = device.data() + device.size();
-    const bool numbered = device.starts_with("cuda:") && device.size() > 5 && device.find_first_not_of("0123456789", 5) == std::string::npos;
-    if (!numbered) return "there is no such device: cpu, cuda, cuda:0, ... are known";
+    if (!device.starts_with("cuda:") || device.size() == 5 || device.find_first_not_of("0123456789", 5) != std::string::npos)
+      return "there is no such device: cpu, cuda, cuda:0, ... are known";
     std::uint8_t index = 0;
-    if (std::from_chars(digits, end, index).ec != std::errc{}) return "there is no such device: cuda:255 has the highest number";
+    if (std::from_chars(device.data() + 5, device.data() + device.size(), index).ec != std::errc{})
+      return "there is no such device: cuda:255 has the highest number";
     d = Device::cuda(index);
   }
   std::string why = device::why_unavailable(d);
