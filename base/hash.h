@@ -28,9 +28,4 @@ inline std::uint64_t hash_mix(std::uint64_t h, std::string_view text) {
 
 inline std::uint64_t hash_text(std::string_view text) { return hash_mix(kHashSeed, text); }
 
-inline std::uint64_t hash_words(const std::int64_t* words, std::size_t n, std::uint64_t h = kHashSeed) {
-  for (std::size_t i = 0; i < n; ++i) h = hash_mix(h, static_cast<std::uint64_t>(words[i]));
-  return hash_mix(h, n);
-}
-
 }  // namespace reprise

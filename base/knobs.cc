@@ -40,11 +40,10 @@ std::uint64_t mix(std::uint64_t h, std::int64_t v) { return hash_mix(h, static_c
 [[maybe_unused]] std::uint64_t mix(std::uint64_t h, const std::string& v) { return hash_mix(h, std::string_view(v)); }
 
 template <class T>
-bool set_knob(std::string_view text, T& out, const std::string& variable, const char* type,
+void set_knob(std::string_view text, T& out, const std::string& variable, const char* type,
               std::vector<std::string>* problems) {
-  if (parse(text, out)) return true;
-  if (problems) problems->push_back(variable + "=" + std::string(text) + " is not of type " + type + "; ignored");
-  return true;
+  if (!parse(text, out) && problems)
+    problems->push_back(variable + "=" + std::string(text) + " is not of type " + type + "; ignored");
 }
 
 }  // namespace
@@ -64,7 +63,7 @@ Knobs knobs_from_environment(std::vector<std::string>* problems) {
     std::string_view value = entry.substr(eq + 1);
     bool found = false;
 #define REPRISE_KNOB(name, type, def, code, help) \
-  if (!found && variable == variable_of(#name)) found = set_knob(value, k.name, variable, #type, problems);
+  if (variable == variable_of(#name)) found = true, set_knob(value, k.name, variable, #type, problems);
 #include "base/knobs.def"
 #undef REPRISE_KNOB
     if (!found && problems) {

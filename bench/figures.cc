@@ -1,4 +1,4 @@
-// Measures the figures of the design that this machine can show: ./run bench --figures [--json]
+// Measures the targets that this machine can show: ./run bench --figures [--json]
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>

@@ -4,7 +4,7 @@
 
 namespace reprise::figures {
 
-/// One line of design.md, section 5: what was measured here and now against what is to be reached.
+/// One of the targets: what was measured here and now against what is to be reached.
 struct Figure {
   std::string name;
   double measured = 0;

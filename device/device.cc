@@ -24,6 +24,11 @@ std::string Device::str() const {
 }
 std::ostream& operator<<(std::ostream& s, Device d) { return s << d.str(); }
 
+std::uint8_t detail::no_such_cuda(int index) {
+  fail(ErrorCode::InvalidArgument, "device", {}, "there is no device cuda:", index,
+       "; numbers from 0 to 255 are possible");
+}
+
 namespace device {
 
 std::string why_unavailable(Device d) {

@@ -91,23 +91,6 @@ void map_values(NodeArg& a, F&& f) {
 
 }  // namespace
 
-void Graph::replace_uses(ValueId from, ValueId to) {
-  auto swap = [&](ValueId v) { return v == from ? to : v; };
-  for (Node& n : nodes) {
-    for (NodeArg& a : n.args) map_values(a, swap);
-  }
-  for (OutputSpec& o : outputs) o.value = swap(o.value);
-}
-
-std::vector<std::uint32_t> Graph::use_counts() const {
-  std::vector<std::uint32_t> uses(values.size(), 0);
-  for (const Node& n : nodes) for_each_value(n, [&](ValueId v) { ++uses[v.v]; });
-  for (const OutputSpec& o : outputs) {
-    if (o.value) ++uses[o.value.v];
-  }
-  return uses;
-}
-
 void Graph::erase_nodes(const std::vector<bool>& keep) {
   REPRISE_CHECK(keep.size() == nodes.size());
   std::vector<std::int32_t> moved(nodes.size(), -1);

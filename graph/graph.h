@@ -38,7 +38,7 @@ struct Value {
   std::string name;              ///< inputs: "x", "arg0.layers[1].wq"; others: ""
 };
 
-/// What the signature says of an input (design.md, section 4).
+/// What the signature says of an input.
 struct InputSpec {
   ValueId value;
   enum class Kind : std::uint8_t { User, Captured } kind = Kind::User;
@@ -84,9 +84,6 @@ class Graph {
   ValueId add(OpId, std::vector<NodeArg> args, SourceLoc = {});
   /// The same, inserted before node index `at` (later nodes move; Value::node is kept right).
   ValueId insert(std::size_t at, OpId, std::vector<NodeArg> args, SourceLoc = {});
-  /// Every use of `from` (nodes and outputs) becomes `to`.
-  void replace_uses(ValueId from, ValueId to);
-  std::vector<std::uint32_t> use_counts() const;   ///< by value: uses by nodes and outputs
   /// Removes nodes for which keep[i] is false; their results must be unused.
   void erase_nodes(const std::vector<bool>& keep);
   /// Drops unused values and renumbers in node order.

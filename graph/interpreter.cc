@@ -1,7 +1,6 @@
 #include "graph/interpreter.h"
 
 #include <array>
-#include <atomic>
 #include <cstdlib>
 #include <mutex>
 
@@ -13,18 +12,14 @@
 namespace reprise::graph {
 namespace {
 
-std::atomic<Interpreter*> g_eager{nullptr};
 thread_local Interpreter* t_current = nullptr;
 
 }  // namespace
 
 Interpreter& Interpreter::current() {
-  if (t_current) return *t_current;
-  Interpreter* eager = g_eager.load(std::memory_order_acquire);
-  return eager ? *eager : eager_interpreter();
+  return t_current ? *t_current : eager_interpreter();
 }
 
-void Interpreter::set_eager(Interpreter* i) { g_eager.store(i, std::memory_order_release); }
 Interpreter* Interpreter::exchange(Interpreter* i) { return std::exchange(t_current, i); }
 
 // ---- the generator of random numbers

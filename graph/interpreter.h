@@ -28,8 +28,7 @@ class Interpreter {
   /// RNG: takes `count` numbers of the generator's stream; gives (seed, offset), symbolic inside a trace.
   virtual std::pair<Int, Int> next_random(Int count) = 0;
 
-  static Interpreter& current();                 ///< this thread's; eager if none was set
-  static void set_eager(Interpreter*);           ///< in place of eager_interpreter(), process-wide (tests); null: back to it
+  static Interpreter& current();                 ///< this thread's; eager_interpreter() if none was set
   static Interpreter* exchange(Interpreter*);    ///< sets this thread's (null: eager), returns the one before
 };
 

@@ -103,7 +103,6 @@ struct OpDef {
 const OpDef& op(OpId);
 const OpDef* find_op(std::string_view name);   ///< null when unknown; "add_" finds nothing (twins are not rows)
 std::span<const OpDef> all_ops();
-std::string_view op_class_name(OpClass);
 
 // Rules shared with other rooms.
 Ints broadcast(const Ints& a, const Ints& b, const char* op, SourceLoc);  ///< ATen's; equal first, then "is it 1?"; throws ShapeMismatch

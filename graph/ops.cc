@@ -53,32 +53,4 @@ const OpDef* find_op(std::string_view name) {
 
 std::span<const OpDef> all_ops() { return table().ops; }
 
-std::string_view op_class_name(OpClass c) {
-  switch (c) {
-    case OpClass::Pointwise:
-      return "pointwise";
-    case OpClass::Reduction:
-      return "reduction";
-    case OpClass::View:
-      return "view";
-    case OpClass::Composite:
-      return "composite";
-    case OpClass::Gather:
-      return "gather";
-    case OpClass::Join:
-      return "join";
-    case OpClass::Matmul:
-      return "matmul";
-    case OpClass::Attention:
-      return "attention";
-    case OpClass::Creation:
-      return "creation";
-    case OpClass::Random:
-      return "random";
-    case OpClass::Reference:
-      return "reference";
-  }
-  return "?";
-}
-
 }  // namespace reprise::graph

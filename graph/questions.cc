@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <sstream>
+#include <charconv>
 
 #include "base/errors.h"
 #include "graph/shape_rules.h"
@@ -109,16 +109,9 @@ Device device_from_name(std::string_view name, SourceLoc loc) {
   if (name == "null") return Device::null();
   if (name == "cuda") return Device::cuda(0);
   if (name.starts_with("cuda:") && name.size() > 5) {
-    int index = 0;
-    bool digits = true;
-    for (char c : name.substr(5)) {
-      digits = digits && c >= '0' && c <= '9' && index < 256;
-      index = index * 10 + (c - '0');
-    }
-    if (digits && index < 256) return Device::cuda(index);
-  }
-  for (DeviceType t : {DeviceType::Cpu, DeviceType::Null}) {
-    if (Device d{t, 0}; d.str() == name) return d;
+    std::uint8_t index = 0;
+    auto [end, error] = std::from_chars(name.data() + 5, name.data() + name.size(), index);
+    if (error == std::errc{} && end == name.data() + name.size()) return Device::cuda(index);
   }
   fail(ErrorCode::InvalidArgument, "device", loc, "unknown device '", name, "' (wanted cpu, cuda:<n> or null)");
 }

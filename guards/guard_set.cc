@@ -219,13 +219,6 @@ std::optional<std::uint32_t> GuardSet::first_miss(const std::int64_t* w) const n
 
 std::size_t GuardSet::size() const { return checks_.size(); }
 
-std::vector<std::pair<std::uint32_t, std::int64_t>> GuardSet::constants() const {
-  std::vector<std::pair<std::uint32_t, std::int64_t>> out;
-  for (const Check& c : checks_)
-    if (c.kind == kEqual) out.emplace_back(c.a, c.k);
-  return out;
-}
-
 // ---- for people
 
 namespace {

@@ -23,8 +23,6 @@ class GuardSet {
   std::string remedy(std::uint32_t miss) const;
   /// One guard as text: "s0 != 1  ; broadcast, loop.cpp:41". In order of checking.
   std::string text(std::uint32_t i) const;
-  /// Words that some guard requires to equal a constant: (word, value). Dispatch hashes them.
-  std::vector<std::pair<std::uint32_t, std::int64_t>> constants() const;
 
  private:
   struct Check { std::uint8_t kind; std::uint32_t a, b; std::int64_t k; };

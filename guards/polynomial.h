@@ -50,7 +50,6 @@ struct Polynomial {
     return out;
   }
   std::int64_t constant() const { return !terms.empty() && terms.back().atoms.empty() ? terms.back().coefficient : 0; }
-  bool is_constant() const { return terms.empty() || (terms.size() == 1 && terms[0].atoms.empty()); }
   /// Greatest common divisor of the coefficients of the terms that are not constant; 0 if there are none.
   std::int64_t content() const {
     std::int64_t g = 0;

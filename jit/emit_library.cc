@@ -165,8 +165,6 @@ const std::map<std::string, Make>& functions() {
 
 }  // namespace
 
-bool library_has(const std::string& name) { return functions().count(name) != 0; }
-
 llvm::Function* library_function(EmitContext& cx, const std::string& name, llvm::Type* type, int arity) {
   if (llvm::Function* there = cx.module.getFunction(name)) return there;
   const auto it = functions().find(name);

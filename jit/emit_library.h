@@ -12,8 +12,7 @@ struct EmitContext;
 
 /// A scalar function of `arity` operands of `type` that the module carries itself, made at the first call: what takes
 /// the place of the runtime's functions (jit/runtime_calls.cc, by the same names) in code that cannot call the process.
-/// Throws Internal for a name that is not there; library_has says which are.
+/// Throws Internal for a name that is not there.
 llvm::Function* library_function(EmitContext&, const std::string& name, llvm::Type* type, int arity);
-bool library_has(const std::string& name);
 
 }  // namespace reprise::jit

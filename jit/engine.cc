@@ -17,6 +17,7 @@
 
 #include <atomic>
 
+#include "base/counters.h"
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
@@ -179,7 +180,11 @@ KernelCache<Code>& cache() {
 
 CodePtr compile_module(std::string key, const EmitFn& emit) {
   key += "; code " + std::to_string(code_key()) + "\n";
-  return cache().get(key, [&] { return build(key, emit); });
+  return cache().get(key, [&] {
+    auto made = build(key, emit);
+    counters().kernel_compiles.add();
+    return made;
+  });
 }
 
 CacheStats cache_stats() {

@@ -5,6 +5,8 @@
 // every 64. The running maximum and sum of a query are in the registers of its 16 threads. Shared memory holds the
 // queries, the block of keys or of values (one after the other) and the weights, all in Float32. Tensor cores would
 // replace score() and add_values().
+#include <optional>
+
 #include "jit/grid_attention.h"
 
 namespace reprise::jit {
@@ -62,54 +64,74 @@ void copy_lines(GridCode& g, const AttentionTensor& t, V first, V end, int lines
       copy_single);
 }
 
-}  // namespace
+/// The kernel. Members stand in the order in which it computes them.
+struct Attention {
+  Attention(GridModule& module, const GridParams& params)
+      : t(static_cast<DType>(params[0])),
+        depth(static_cast<int>(params[1])),
+        width(static_cast<int>(params[2])),
+        mask_kind(static_cast<kernels::GridMask>(params[3])),
+        causal(params[4] != 0),
+        block_queries(static_cast<int>(kernels::attention_queries(depth, width))),
+        g(module, buffers(), 9 + 5 * static_cast<int>(buffers().size()), kThreads) {
+    g.take(), g.take(), g.take();
+    V heads = g.take();
+    queries = g.take(), keys = g.take();
+    V scale = g.wrap(g.b.CreateFPTrunc(g.b.CreateBitCast(g.take().v, g.f64()), g.f32()));
+    V k_group = g.take(), v_group = g.take();
+    q = AttentionTensor(g, 0, t), k = AttentionTensor(g, 1, t), v = AttentionTensor(g, 2, t);
+    AttentionTensor mask;
+    if (masked()) mask = AttentionTensor(g, 3, mask_type());
+    out = AttentionTensor(g, masked() ? 4 : 3, t);
 
-void emit_attention(GridModule& module, const GridParams& params) {
-  const DType t = static_cast<DType>(params[0]), f = DType::Float32;
-  const int depth = static_cast<int>(params[1]), width = static_cast<int>(params[2]);
-  const auto mask_kind = static_cast<kernels::GridMask>(params[3]);
-  const bool masked = mask_kind != kernels::GridMask::None, causal = params[4] != 0;
-  const DType mask_type = mask_kind == kernels::GridMask::Bool ? DType::Bool : t;
-  const int block_queries = static_cast<int>(kernels::attention_queries(depth, width));
-  const int rows = block_queries / 8, block_keys = block_queries == 16 ? 16 : 32, own_keys = block_keys / kAcross;
-  const int depth_row = (depth + 3) / 4 * 4 + 4, width_row = (width + 3) / 4 * 4 + 4, weight_row = block_keys + 4;
-  const int groups = (width + 63) / 64, columns = 4 * groups;  // of a thread
+    V tiles = g.ceil_div(queries, block_queries);
+    // The last queries first: with a causal mask they have most to do.
+    first = (tiles - 1 - g.block_id % tiles) * block_queries;
+    V unit = g.block_id / tiles;
+    V head = unit % heads, outer = unit / heads;
+    q.select(g, outer, head), out.select(g, outer, head);
+    k.select(g, outer, head / k_group), v.select(g, outer, head / v_group);
+    if (masked()) mask.select(g, outer, head);
+    finish.emplace(AttentionScores{g, mask_kind, causal, scale, mask, keys, queries});
 
-  std::vector<DType> buffers(3, t);
-  if (masked) buffers.push_back(mask_type);
-  buffers.push_back(t);
-  GridCode g(module, buffers, 9 + 5 * static_cast<int>(buffers.size()), kThreads);
-  g.take(), g.take(), g.take();
-  V heads = g.take(), queries = g.take(), keys = g.take();
-  V scale = g.wrap(g.b.CreateFPTrunc(g.b.CreateBitCast(g.take().v, g.f64()), g.f32()));
-  V k_group = g.take(), v_group = g.take();
-  AttentionTensor q(g, 0, t), k(g, 1, t), v(g, 2, t), mask, out;
-  if (masked) mask = AttentionTensor(g, 3, mask_type);
-  out = AttentionTensor(g, masked ? 4 : 3, t);
+    shared_q = g.shared(f, block_queries * depth_row), shared_weights = g.shared(f, block_queries * weight_row);
+    shared_kv = g.shared(f, block_keys * std::max(depth_row, width_row));
+    x = g.tid % kAcross, y = g.tid / kAcross * rows;
+    for (int r = 0; r < rows; ++r) most.push_back(g.var(finish->minus_infinity())), sum.push_back(g.var(f, 0));
+    for (int i = 0; i < rows * columns; ++i) acc.push_back(g.var(f, 0));
+  }
 
-  V tiles = g.ceil_div(queries, block_queries);
-  // The last queries first: with a causal mask they have most to do.
-  V first = (tiles - 1 - g.block_id % tiles) * block_queries, unit = g.block_id / tiles;
-  V head = unit % heads, outer = unit / heads;
-  q.select(g, outer, head), out.select(g, outer, head);
-  k.select(g, outer, head / k_group), v.select(g, outer, head / v_group);
-  if (masked) mask.select(g, outer, head);
-  AttentionScores finish{g, mask_kind, causal, scale, mask, keys, queries};
+  void run() {
+    copy_lines(g, q, first, queries, block_queries, depth, shared_q, depth_row);
+    V limit = causal ? g.min(keys, first + block_queries) : keys;
+    g.loop(g.i64(0), limit, block_keys, [&](V key) {
+      g.barrier();  // the values before have been read
+      copy_lines(g, k, key, keys, block_keys, depth, shared_kv, depth_row);
+      g.barrier();
+      Vars scores = score();
+      g.barrier();  // the keys have been read
+      copy_lines(g, v, key, keys, block_keys, width, shared_kv, width_row);
+      weigh(scores, key);
+      g.barrier();
+      add_values();
+    });
+    write_result();
+    g.finish();
+  }
 
-  V shared_q = g.shared(f, block_queries * depth_row), shared_weights = g.shared(f, block_queries * weight_row);
-  V shared_kv = g.shared(f, block_keys * std::max(depth_row, width_row));
-  V x = g.tid % kAcross, y = g.tid / kAcross * rows;
-  Vars most, sum, acc;
-  for (int r = 0; r < rows; ++r) most.push_back(g.var(finish.minus_infinity())), sum.push_back(g.var(f, 0));
-  for (int i = 0; i < rows * columns; ++i) acc.push_back(g.var(f, 0));
-  auto at = [&](int i) { return static_cast<std::size_t>(i); };
+ private:
+  bool masked() const { return mask_kind != kernels::GridMask::None; }
+  DType mask_type() const { return mask_kind == kernels::GridMask::Bool ? DType::Bool : t; }
+  std::vector<DType> buffers() const {
+    std::vector<DType> all(3, t);
+    if (masked()) all.push_back(mask_type());
+    all.push_back(t);
+    return all;
+  }
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-  copy_lines(g, q, first, queries, block_queries, depth, shared_q, depth_row);
-  V limit = causal ? g.min(keys, first + block_queries) : keys;
-  g.loop(g.i64(0), limit, block_keys, [&](V key) {
-    g.barrier();  // the values before have been read
-    copy_lines(g, k, key, keys, block_keys, depth, shared_kv, depth_row);
-    g.barrier();
+  /// Of this thread's queries with its keys of the block in shared memory.
+  Vars score() {
     Vars score;
     for (int i = 0; i < rows * own_keys; ++i) score.push_back(g.var(f, 0));
     g.loop(g.i32(0), (depth + 3) / 4 * 4, 4, [&](V d) {
@@ -125,14 +147,17 @@ void emit_attention(GridModule& module, const GridParams& params) {
           }
       }
     });
-    g.barrier();  // the keys have been read
-    copy_lines(g, v, key, keys, block_keys, width, shared_kv, width_row);
+    return score;
+  }
+
+  /// Scores become weights in shared memory; maximum, sum and result of each query run on.
+  void weigh(const Vars& score, V key) {
     for (int r = 0; r < rows; ++r) {
       V query = first + g.i64(y + r);
       Vs s;
       V top = most[at(r)];
       for (int j = 0; j < own_keys; ++j) {
-        s.push_back(finish(score[at(r * own_keys + j)], query, key + g.i64(x + j * kAcross)));
+        s.push_back((*finish)(score[at(r * own_keys + j)], query, key + g.i64(x + j * kAcross)));
         top = g.max(top, s.back());
       }
       top = g.max_lanes(top, kAcross);
@@ -146,7 +171,10 @@ void emit_attention(GridModule& module, const GridParams& params) {
       sum[at(r)] = sum[at(r)] * correction + g.sum_lanes(total, kAcross);
       for (int c = 0; c < columns; ++c) acc[at(r * columns + c)] = acc[at(r * columns + c)] * correction;
     }
-    g.barrier();
+  }
+
+  /// Weights times the block of values.
+  void add_values() {
     g.loop(g.i32(0), block_keys, 4, [&](V j) {
       std::vector<Vs> w;
       for (int r = 0; r < rows; ++r) w.push_back(g.read_run(f, g.at(f, shared_weights, (y + r) * weight_row + j), 4));
@@ -161,22 +189,46 @@ void emit_attention(GridModule& module, const GridParams& params) {
             }
         }
     });
-  });
-  for (int r = 0; r < rows; ++r) {
-    V query = first + g.i64(y + r), total = sum[at(r)];
-    V factor = g.select(total == 0, 0, g.constant(f, 1) / total);
-    g.when(query < queries, [&] {
-      for (int group = 0; group < groups; ++group)
-        for (int c = 0; c < 4; ++c) {
-          V column = x * 4 + (group * 64 + c);
-          g.when(column < width, [&] {
-            g.write(t, out.p, query * out.row + g.i64(column) * out.column,
-                    acc[at(r * columns + group * 4 + c)] * factor);
-          });
-        }
-    });
   }
-  g.finish();
-}
+
+  void write_result() {
+    for (int r = 0; r < rows; ++r) {
+      V query = first + g.i64(y + r), total = sum[at(r)];
+      V factor = g.select(total == 0, 0, g.constant(f, 1) / total);
+      g.when(query < queries, [&] {
+        for (int group = 0; group < groups; ++group)
+          for (int c = 0; c < 4; ++c) {
+            V column = x * 4 + (group * 64 + c);
+            g.when(column < width, [&] {
+              g.write(t, out.p, query * out.row + g.i64(column) * out.column,
+                      acc[at(r * columns + group * 4 + c)] * factor);
+            });
+          }
+      });
+    }
+  }
+
+  static constexpr DType f = DType::Float32;
+  const DType t;
+  const int depth, width;
+  const kernels::GridMask mask_kind;
+  const bool causal;
+  const int block_queries, rows = block_queries / 8;  ///< of a block, of a thread
+  const int block_keys = block_queries == 16 ? 16 : 32, own_keys = block_keys / kAcross;
+  const int depth_row = (depth + 3) / 4 * 4 + 4, width_row = (width + 3) / 4 * 4 + 4, weight_row = block_keys + 4;
+  const int groups = (width + 63) / 64, columns = 4 * groups;  ///< of a thread
+  GridCode g;
+  V queries, keys;
+  AttentionTensor q, k, v, out;
+  V first;
+  std::optional<AttentionScores> finish;
+  V shared_q, shared_weights, shared_kv;
+  V x, y;
+  Vars most, sum, acc;  // by query; by query and column
+};
+
+}  // namespace
+
+void emit_attention(GridModule& module, const GridParams& params) { Attention(module, params).run(); }
 
 }  // namespace reprise::jit

@@ -116,7 +116,6 @@ class GridCode : public GridEmitter {
   V shared(DType t, std::int64_t n) { return wrap(shared_array(memory_type(t), static_cast<std::uint64_t>(n))); }
 
   // ---- between lanes, all of which come here
-  V from_lane(const V& x, const V& lane) { return wrap(shuffle_from(x.v, lane.as(b.getInt32Ty()))); }
   V from_xor(const V& x, int mask) { return wrap(shuffle_xor(x.v, mask)); }
   V from_below(const V& x, int distance) { return wrap(shuffle_up(x.v, distance)); }  ///< the lowest keep their own
   V votes(const V& condition) { return wrap(ballot(condition.v)); }

@@ -70,12 +70,6 @@ Value* GridEmitter::block(int axis) {
                                           Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
   return special(ids[axis]);
 }
-Value* GridEmitter::grid_size(int axis) {
-  static constexpr Intrinsic::ID ids[] = {Intrinsic::nvvm_read_ptx_sreg_nctaid_x,
-                                          Intrinsic::nvvm_read_ptx_sreg_nctaid_y,
-                                          Intrinsic::nvvm_read_ptx_sreg_nctaid_z};
-  return special(ids[axis]);
-}
 Value* GridEmitter::lane() { return b.CreateAnd(thread(), i32(kWarp - 1)); }
 Value* GridEmitter::warp() { return b.CreateLShr(thread(), i32(5)); }
 
@@ -135,7 +129,6 @@ Value* GridEmitter::dynamic_shared() {
 }
 
 void GridEmitter::barrier() { b.CreateIntrinsic(Intrinsic::nvvm_barrier0, {}, {}); }
-void GridEmitter::warp_barrier() { b.CreateIntrinsic(Intrinsic::nvvm_bar_warp_sync, {}, {b.getInt32(kAllLanes)}); }
 
 llvm::SmallVector<Value*, 8> GridEmitter::words_of(Value* v) {
   llvm::Type* t = v->getType();
@@ -161,14 +154,8 @@ Value* GridEmitter::shuffle(Value* v, Intrinsic::ID id, Value* lane, int clamp) 
 Value* GridEmitter::shuffle_xor(Value* v, Value* mask) {
   return shuffle(v, Intrinsic::nvvm_shfl_sync_bfly_i32, mask, kWarp - 1);
 }
-Value* GridEmitter::shuffle_down(Value* v, int delta) {
-  return shuffle(v, Intrinsic::nvvm_shfl_sync_down_i32, i32(delta), kWarp - 1);
-}
 Value* GridEmitter::shuffle_up(Value* v, int delta) {
   return shuffle(v, Intrinsic::nvvm_shfl_sync_up_i32, i32(delta), 0);
-}
-Value* GridEmitter::shuffle_from(Value* v, Value* lane) {
-  return shuffle(v, Intrinsic::nvvm_shfl_sync_idx_i32, lane, kWarp - 1);
 }
 Value* GridEmitter::ballot(Value* condition) {
   return b.CreateIntrinsic(Intrinsic::nvvm_vote_ballot_sync, {}, {b.getInt32(kAllLanes), condition});

@@ -32,15 +32,10 @@ class GridEmitter : public Emitter {
   // ---- where this thread is (axis 0: x, 1: y, 2: z)
   Value* thread(int axis = 0);
   Value* block(int axis = 0);
-  Value* block_size(int axis = 0) {
-    return b.getInt32(axis == 0 ? grid.block.x : axis == 1 ? grid.block.y : grid.block.z);
-  }
-  Value* grid_size(int axis = 0);
   Value* lane();  ///< in its warp, of threads numbered along x (blocks of one axis)
   Value* warp();  ///< of its block
 
   Value* i32(std::int64_t v) { return b.getInt32(static_cast<std::uint32_t>(v)); }
-  Value* to_i64(Value* v) { return b.CreateSExt(v, b.getInt64Ty()); }   ///< of a signed i32
   Value* index64(Value* v) { return b.CreateZExt(v, b.getInt64Ty()); }  ///< of an i32 that is not negative
 
   /// Quotient and remainder of positions, both i32 or both i64: 0 <= a < 2^44, 0 < c. Those of i64 in 32 bits where they
@@ -57,16 +52,12 @@ class GridEmitter : public Emitter {
   Value* dynamic_shared();
   /// Waits for all threads of the block; makes their writes to shared and global memory visible to each other.
   void barrier();
-  /// Of the warp; every thread of it must come here.
-  void warp_barrier();
 
   // ---- between the threads of a warp, all of which must come here. Values of 1 to 64 bits, floats or pointers'
   // integers.
   Value* shuffle_xor(Value* v, Value* lane_mask);
   Value* shuffle_xor(Value* v, int lane_mask) { return shuffle_xor(v, i32(lane_mask)); }
-  Value* shuffle_down(Value* v, int delta);
   Value* shuffle_up(Value* v, int delta);
-  Value* shuffle_from(Value* v, Value* lane);
   Value* ballot(Value* condition);  ///< i32 with a bit for each lane
 
   using Combine = std::function<Value*(Value* a, Value* c)>;

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <map>
 
+#include "base/counters.h"
 #include "base/errors.h"
 #include "base/hash.h"
 #include "base/knobs.h"
@@ -118,8 +119,12 @@ device::ImagePtr compile_grid_module(const std::string& key, const device::CodeT
     // REPRISE_DUMP every stage is wanted again.
     const bool on_disk = !target.with_ir && knobs().dump.empty();
     if (on_disk)
-      if (device::ImagePtr found = disk_load(whole)) return found;
+      if (device::ImagePtr found = disk_load(whole)) {
+        counters().kernel_cache_hits.add();
+        return found;
+      }
     device::ImagePtr made = build(whole, target, sm, emit);
+    counters().kernel_compiles.add();
     if (on_disk) disk_store(whole, *made);
     return made;
   });

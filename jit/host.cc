@@ -56,8 +56,6 @@ const Host& host() {
   return wanted >= 256 ? of_256 : of_128;
 }
 
-int host_vector_bits() { return host().vector_bits; }
-
 std::string host_description() {
   const Host& h = host();
   return h.cpu + ", " +

@@ -32,8 +32,7 @@ CacheStats cache_stats();
 void drop_unused_code();
 /// "znver4, avx512, 512-bit vectors"
 std::string host_description();
-int host_vector_bits();
-/// LLVM IR or assembly of a kernel as text (REPRISE_DUMP, tests).
+/// The LLVM IR of a kernel as text (tests).
 std::string llvm_ir(const kernels::LoopKernel&);
 
 }  // namespace reprise::jit

@@ -7,6 +7,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/counters.h"
+
 namespace reprise::jit {
 
 /// Kernels by content, one build for each: an entry is a future, so the first asker builds and the others wait. A
@@ -27,6 +29,7 @@ class KernelCache {
       if (auto it = entries_.find(key); it != entries_.end()) {
         future = it->second;
         hits_ += 1;
+        counters().kernel_cache_hits.add();
         lock.unlock();
         return future.get();
       }

@@ -54,55 +54,42 @@ Int fixed(Int n, SourceLoc where) {
   return known ? Int(now) : n;
 }
 
-}  // namespace
-
-GridLaunches grid_attention(const GridContext& cx) {
-  const std::vector<Operand>& o = cx.operands;
-  const Layout &q = o[0].layout, &k = o[1].layout, &v = o[2].layout, &out = o.back().layout;
-  DType t = o.back().dtype;
-  if (t == DType::Float64) return std::nullopt;
-  Batches batches(cx);
-  if (!batches.ok) return std::nullopt;
-  const Int depth = fixed(size_of(q, 1), cx.node.loc), width = fixed(size_of(out, 1), cx.node.loc);
-  if (depth.is_symbolic() || width.is_symbolic() || depth.hint() > kAttentionDepth ||
-      width.hint() > kAttentionDepth || depth.hint() == 0)
-    return std::nullopt;
-  if (known_as(width, 0)) return std::vector<GridLaunch>();
-
-  auto flag = [&](std::size_t i) {
-    return std::holds_alternative<bool>(cx.node.args[i]) && std::get<bool>(cx.node.args[i]);
-  };
-  const auto* given = std::get_if<Scalar>(&cx.node.args[6]);
-  double scale = given ? given->to_double() : 1 / std::sqrt(static_cast<double>(depth.hint()));
-  bool masked = o.size() == 5, causal = flag(5), grouped = flag(7);
-  GridMask mask = !masked ? GridMask::None : o[3].dtype == DType::Bool ? GridMask::Bool : GridMask::Added;
-
-  Int heads = size_of(out, 3), queries = size_of(out, 2), keys = size_of(k, 2);
-  // Query heads that share a head of keys, of values.
-  Int k_group = 1, v_group = 1;
-  if (grouped) {
-    auto share = [&](const Layout& l) {
-      return identical(heads, size_of(l, 3)) ? Int(1) : Int::max(1, heads / Int::max(1, size_of(l, 3)));
+/// What the kernels for few rows and for many have in common. A row is a query of one of the heads that share keys and
+/// values.
+struct Attention {
+  Attention(const GridContext& context, const Batches& b, std::int64_t depth, std::int64_t head_width)
+      : cx(context), o(context.operands), batches(b), width(head_width) {
+    auto flag = [&](std::size_t i) {
+      return std::holds_alternative<bool>(cx.node.args[i]) && std::get<bool>(cx.node.args[i]);
     };
-    k_group = share(k), v_group = share(v);
+    const auto* given = std::get_if<Scalar>(&cx.node.args[6]);
+    scale = given ? given->to_double() : 1 / std::sqrt(static_cast<double>(depth));
+    bool masked = o.size() == 5, causal = flag(5), grouped = flag(7);
+    GridMask mask = !masked ? GridMask::None : o[3].dtype == DType::Bool ? GridMask::Bool : GridMask::Added;
+
+    const Layout &k = o[1].layout, &v = o[2].layout, &out = o.back().layout;
+    heads = size_of(out, 3), queries = size_of(out, 2), keys = size_of(k, 2);
+    if (grouped) {
+      auto share = [&](const Layout& l) {
+        return identical(heads, size_of(l, 3)) ? Int(1) : Int::max(1, heads / Int::max(1, size_of(l, 3)));
+      };
+      k_group = share(k), v_group = share(v);
+    }
+    group = same_number(k_group, v_group) ? k_group : Int(1), rows = queries * group;
+    code = {static_cast<std::int64_t>(o.back().dtype), depth, width, static_cast<std::int64_t>(mask), causal ? 1 : 0};
+    queries_of_block = attention_queries(depth, width);
   }
-  Int group = same_number(k_group, v_group) ? k_group : Int(1), rows = queries * group;
-  auto tensor = [&](GridLaunchBuilder& l, std::size_t i) {
+
+  void tensor(GridLaunchBuilder& l, std::size_t i) const {
     const Layout& x = o[i].layout;
     l.ints({x.offset, batches.outer[i], stride_of(x, 3), stride_of(x, 2), stride_of(x, 1)});
-  };
-  auto tensors = [&](GridLaunchBuilder& l, bool with_out) {
-    for (std::size_t i = 0; i + 1 < o.size() || (with_out && i < o.size()); ++i) tensor(l, i);
-  };
-  auto inputs = [&](GridLaunchBuilder& l) {
+  }
+  void inputs(GridLaunchBuilder& l) const {
     for (std::size_t i = 0; i + 1 < o.size(); ++i) l.buffer(o[i].buffer);
-  };
-  std::vector<std::int64_t> code{static_cast<std::int64_t>(t), depth.hint(), width.hint(),
-                                 static_cast<std::int64_t>(mask), causal ? 1 : 0};
+  }
 
-  std::vector<GridLaunch> launches;
-  bool few = !known_above(rows, kAttentionFewRows), many = !known_at_most(rows, kAttentionFewRows);
-  if (few) {
+  /// Parts of the keys, and what joins them. Does nothing for more than kAttentionFewRows.
+  void few(std::vector<GridLaunch>& launches) const {
     std::int64_t at_a_time = rows.is_symbolic() ? (group.is_symbolic() ? 4 : group.hint()) : rows.hint();
     at_a_time = at_a_time >= 3 ? 4 : at_a_time == 2 ? 2 : 1;
     Int units = heads / group, least_rows = Int::min(rows, kAttentionFewRows);
@@ -121,7 +108,7 @@ GridLaunches grid_attention(const GridContext& cx) {
     part.buffer(parts, true);
     part.ints({kAttentionFewRows, rows, batches.outer_size, units, queries, keys, bits_of(scale), k_group / group,
                v_group / group, group, splits});
-    tensors(part, false);
+    for (std::size_t i = 0; i + 1 < o.size(); ++i) tensor(part, i);
     launches.push_back(std::move(part.launch));
 
     GridLaunchBuilder join(kGridAttentionJoin, {code[0], code[2]}, [](const std::int64_t* i) {
@@ -132,12 +119,14 @@ GridLaunches grid_attention(const GridContext& cx) {
     tensor(join, o.size() - 1);
     launches.push_back(std::move(join.launch));
   }
-  if (many) {
+
+  /// Does nothing for at most `but_for` rows.
+  void many(std::vector<GridLaunch>& launches, std::int64_t but_for) const {
     auto grid =
-        attention_queries(depth.hint(), width.hint()) == 64
+        queries_of_block == 64
             ? [](const std::int64_t*
                      i) { return i[1] <= i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * blocks_for(i[4], 64)); }
-        : attention_queries(depth.hint(), width.hint()) == 32
+        : queries_of_block == 32
             ? [](const std::int64_t*
                      i) { return i[1] <= i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * blocks_for(i[4], 32)); }
             : [](const std::int64_t* i) {
@@ -146,11 +135,42 @@ GridLaunches grid_attention(const GridContext& cx) {
     GridLaunchBuilder l(kGridAttention, code, grid);
     inputs(l);
     l.buffer(o.back().buffer, true);
-    l.ints({few ? kAttentionFewRows : 0, rows, batches.outer_size, heads, queries, keys, bits_of(scale), k_group,
-            v_group});
-    tensors(l, true);
+    l.ints({but_for, rows, batches.outer_size, heads, queries, keys, bits_of(scale), k_group, v_group});
+    for (std::size_t i = 0; i < o.size(); ++i) tensor(l, i);
     launches.push_back(std::move(l.launch));
   }
+
+  const GridContext& cx;
+  const std::vector<Operand>& o;
+  const Batches& batches;
+  const std::int64_t width;
+  double scale;
+  Int heads, queries, keys;
+  Int k_group = 1, v_group = 1;  ///< query heads that share a head of keys, of values
+  Int group, rows;
+  std::vector<std::int64_t> code;  ///< the kernels' parameters
+  std::int64_t queries_of_block;
+};
+
+}  // namespace
+
+GridLaunches grid_attention(const GridContext& cx) {
+  const Layout &q = cx.operands[0].layout, &out = cx.operands.back().layout;
+  if (cx.operands.back().dtype == DType::Float64) return std::nullopt;
+  Batches batches(cx);
+  if (!batches.ok) return std::nullopt;
+  const Int depth = fixed(size_of(q, 1), cx.node.loc), width = fixed(size_of(out, 1), cx.node.loc);
+  if (depth.is_symbolic() || width.is_symbolic() || depth.hint() > kAttentionDepth ||
+      width.hint() > kAttentionDepth || depth.hint() == 0)
+    return std::nullopt;
+  if (known_as(width, 0)) return std::vector<GridLaunch>();
+
+  const Attention attention(cx, batches, depth.hint(), width.hint());
+  std::vector<GridLaunch> launches;
+  const bool few = !known_above(attention.rows, kAttentionFewRows);
+  const bool many = !known_at_most(attention.rows, kAttentionFewRows);
+  if (few) attention.few(launches);
+  if (many) attention.many(launches, few ? kAttentionFewRows : 0);
   return launches;
 }
 

@@ -104,7 +104,6 @@ struct NativeLaunch {
   std::vector<std::string> strings;
   std::uint32_t first_result = 0, n_results = 0;
   std::vector<MicroKernelSpec> micro;
-  Int scratch_bytes = 0;                ///< extra temp the kernel wants: appended by lowering as a last operand of dtype uint8
 };
 /// A kernel written for a device's blocks of threads (kernels/grid.h says what each does). Its arguments are the buffers,
 /// then `ints`; offsets and strides, in elements, are among these.
@@ -167,7 +166,7 @@ struct Lowered {
   std::vector<Buffer> buffers;
   std::vector<Launch> launches;
   /// For graph output i: where its bytes are. User/Intermediate/AliasOf*: an Output buffer, or an Input buffer when the
-  /// output is an unmodified input value; NewValueOfInput: `done` when the write happens inside the recording (re-inplaced).
+  /// output is an unmodified input value; NewValueOfInput: `in_place` when the write happens inside the recording (re-inplaced).
   struct Out {
     std::int32_t buffer = -1;
     Layout layout;
@@ -181,7 +180,7 @@ struct Lowered {
   std::optional<std::uint32_t> fault_record{};  ///< buffer that checks of index values note faults in; see check_on_device
 };
 
-/// Offsets of temp buffers for one recording: greedy by life time. (passes' memory planning, over concrete sizes.)
+/// The launches between which a temp holds something.
 struct TempLife { std::uint32_t buffer; std::uint32_t first, last; };  ///< launch indices, inclusive
 std::vector<TempLife> temp_lives(const Lowered&);
 

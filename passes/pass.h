@@ -14,7 +14,7 @@ struct Pass {
   bool (*run)(graph::Graph&);
 };
 
-/// What one pass did, for explain() and REPRISE_DUMP.
+/// What one pass did.
 struct PassRecord {
   std::string_view name;
   bool changed = false;

@@ -41,7 +41,6 @@ inline std::uint64_t structure_word(const TensorImpl& t) {
 }
 inline bool is_row_major_word(std::uint64_t w) { return w >> 12 & 1; }
 inline int rank_of_word(std::uint64_t w) { return static_cast<int>(w >> 8 & 15); }
-inline DType dtype_of_word(std::uint64_t w) { return static_cast<DType>((w & 255) - 1); }
 inline StrideClass stride_class(std::uint64_t w, int d) { return static_cast<StrideClass>(w >> (16 + 2 * d) & 3); }
 /// How many values stand for a tensor of this word.
 inline std::size_t value_count(std::uint64_t w) {

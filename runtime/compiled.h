@@ -26,7 +26,7 @@ struct Compiled {
   std::atomic<const Table*> table;
   std::atomic<const Specialization*> last{nullptr};       ///< the latest hit: tried first
 
-  std::mutex mu;                                          ///< one compilation at a time; the others wait
+  mutable std::mutex mu;                                  ///< one compilation at a time; the others wait
   std::vector<std::unique_ptr<Table>> tables;             // guarded by mu
   std::vector<std::unique_ptr<Specialization>> owned;     // guarded by mu
   std::vector<std::unique_ptr<Specialization>> retired;   // guarded by mu; that serve no call any more, but a reader may be in one

@@ -17,6 +17,8 @@
 namespace reprise::runtime {
 
 struct Lane::OfStream {
+  explicit OfStream(std::uint64_t id) : stream(id) {}
+  const std::uint64_t stream;                     // its id
   std::mutex turn;                                // held by the replay that queues into it
   std::unique_ptr<device::MemoryRange> range;     // guarded by turn
   std::atomic<std::int64_t> backed{0};
@@ -37,7 +39,7 @@ std::array<Slot, kLanes>& lanes() {
   return all;
 }
 
-void log_growth(Device d, std::size_t lane, std::int64_t bytes) {
+void log_growth(Device d, std::uint64_t lane, std::int64_t bytes) {
   if (log::on(log::Channel::Memory))
     log::event(log::Channel::Memory, "pool_grew", "", "the pool on " + d.str() + " grew to " + std::to_string(bytes) + " bytes (lane " + std::to_string(lane) + ")",
                {{"device", d.str()}, {"lane", lane}, {"bytes", bytes}});
@@ -52,7 +54,7 @@ class DeviceLanes {
     std::lock_guard lock(mu_);
     backend_ = &backend;
     std::shared_ptr<Lane::OfStream>& lane = lanes_[stream];
-    if (!lane) lane = std::make_shared<Lane::OfStream>();
+    if (!lane) lane = std::make_shared<Lane::OfStream>(stream);
     return lane;
   }
   std::int64_t bytes() {
@@ -113,7 +115,7 @@ Lane::Lane(Device d, std::int64_t bytes) {
   if (range->backed() < bytes) {
     range->ensure(bytes);
     of_stream_->backed.store(range->backed(), std::memory_order_relaxed);
-    log_growth(d, 0, range->backed());
+    log_growth(d, of_stream_->stream, range->backed());
   }
   base_ = range->base();
 }

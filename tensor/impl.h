@@ -46,7 +46,7 @@ struct TensorImpl {
   std::int64_t strides[kMaxRank] = {};
   std::int64_t offset = 0;                   ///< elements
   Storage* storage = nullptr;                ///< owned reference
-  struct TracedTensor* trace = nullptr;      ///< owned; runtime/trace.h defines it. Null for a real tensor
+  struct TracedTensor* trace = nullptr;      ///< owned; runtime/tracer.h defines it. Null for a real tensor
   DimMarks* marks = nullptr;                 ///< owned; null unless marked
   std::atomic<class Variable*> variables{nullptr};  ///< watched handles that hold it (tensor/variable.h), linked by them
   /// What compiled code is chosen by (runtime/call_frame.h), once somebody has asked; 0: not known. Whoever changes dtype,
@@ -61,7 +61,7 @@ struct TensorImpl {
   }
 };
 
-/// What a traced tensor must answer to tensor/ (which cannot see the runtime). runtime/trace.cc derives from it.
+/// What a traced tensor must answer to tensor/ (which cannot see the runtime). runtime/tracer.h derives from it.
 struct TracedTensor {
   virtual ~TracedTensor() = default;
   virtual const TensorMeta& meta() const = 0;

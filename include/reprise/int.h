@@ -1,5 +1,4 @@
 #pragma once
-#include <compare>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>

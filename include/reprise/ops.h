@@ -363,6 +363,8 @@ Tensor eye(Int n, std::optional<Int> m = std::nullopt, const TensorOptions& opti
            SourceLoc loc = SourceLoc::current());
 
 // ---- random numbers
+/// Restarts the process's generator of random numbers. Inside a trace ends the capture.
+void manual_seed(std::uint64_t seed);
 /// From the process's generator (manual_seed); inside a compiled function every call draws anew.
 /// rand: uniform on [0, 1). randn: normal. randint: integers in [low, high).
 Tensor rand(IntArrayRef size, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
@@ -435,13 +437,6 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes
                                      SourceLoc loc = SourceLoc::current());
 std::vector<Tensor> chunk(const Tensor& self, Int chunks, Int dim = 0, SourceLoc loc = SourceLoc::current());
 std::vector<Tensor> unbind(const Tensor& self, Int dim = 0, SourceLoc loc = SourceLoc::current());
-
-// ---- writing
-
-// ---- changing metadata in place
-
-/// Restarts the process's generator of random numbers.
-void manual_seed(std::uint64_t seed);
 
 // ---- operators; at least one side is a tensor, the other a tensor, a number or an Int
 inline Tensor operator+(TensorOperand a, Operand b) { return add(a, b, 1, a.loc()); }

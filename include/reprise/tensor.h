@@ -101,7 +101,8 @@ class Tensor {
     const Scalar s = item(loc);
     return s.is_float() ? static_cast<T>(s.to_double()) : static_cast<T>(s.to_int().value(loc));
   }
-  /// All elements in row-major order, converted. T: float, double, int64_t, int32_t, bool(uint8_t).
+  /// All elements in row-major order, converted. T: the C++ type of any DType
+  /// (float, double, Half, BFloat16, both float8, int8_t, uint8_t, int32_t, int64_t, bool).
   template <class T>
   std::vector<T> to_vector(SourceLoc loc = SourceLoc::current()) const;
   /// As numpy prints: large tensors are summarised.

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/counters.h"
 #include "base/knobs.h"
 #include "support.h"
 
@@ -41,6 +42,7 @@ void run(const LoopKernel& k, std::vector<void*> buffers) {
 
 TEST(Engine, OneCompilationServesAllSizes) {
   const auto before = jit::cache_stats();
+  const CounterSnapshot counted = counter_snapshot();
   for (std::int64_t n : {5, 100, 9000}) {
     std::vector<float> x(static_cast<std::size_t>(n), 2.0f), z(x.size());
     run(scaled(n, 77.25), {x.data(), z.data()});
@@ -50,6 +52,7 @@ TEST(Engine, OneCompilationServesAllSizes) {
   const auto after = jit::cache_stats();
   EXPECT_EQ(after.compiled - before.compiled, 1);
   EXPECT_EQ(after.hits - before.hits, 2);
+  EXPECT_EQ((counter_snapshot() - counted).str(), "kernel_compiles 1, kernel_cache_hits 2");
 }
 
 TEST(Engine, ThreadsAskingForTheSameKernelCompileItOnce) {

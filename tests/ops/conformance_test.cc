@@ -151,7 +151,7 @@ void expect_equal(const std::vector<Tensor>& got, const std::vector<Tensor>& wan
   for (std::size_t i = 0; i < want.size(); ++i) expect_equal(got[i], want[i], what + " result " + std::to_string(i));
 }
 
-/// What the design promises of pointwise results in float32, between eager and compiled code.
+/// What is promised of pointwise results in float32, between eager and compiled code.
 void expect_same_bits(const Tensor& a, const Tensor& b, const std::string& what) {
   if (a.dtype() != DType::Float32) return;
   std::vector<float> x = a.to_vector<float>(), y = b.to_vector<float>();

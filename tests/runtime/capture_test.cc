@@ -185,6 +185,20 @@ TEST(Storage, QuestionsAboutItAreAnsweredAtTheCall) {
   EXPECT_EQ(at(shared(b, b), 0), 10);
 }
 
+TEST(Storage, WhetherItIsPinnedIsNoConstant) {
+  auto argument = compile([](Tensor x) { return x * (x.is_pinned() ? 10.0 : 2.0); });
+  EXPECT_EQ(at(argument(ones({2})), 0), 2);
+  EXPECT_EQ(argument.stats().eager_fallbacks, 1);
+  Tensor w = ones({2});
+  auto captured = compile([&](Tensor x) { return x * (w.is_pinned() ? 10.0 : 2.0); });
+  EXPECT_EQ(at(captured(ones({2})), 0), 2);
+  EXPECT_EQ(captured.stats().eager_fallbacks, 1);
+  if (cuda_device_count() == 0) return;
+  EXPECT_EQ(at(argument(ones({2}).pin_memory()), 0), 10);
+  w = w.pin_memory();
+  EXPECT_EQ(at(captured(ones({2})), 0), 10);
+}
+
 TEST(Errors, CaughtByTheFunction) {
   auto reads = compile([](Tensor x) {
     double m = -1;

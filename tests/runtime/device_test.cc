@@ -1,8 +1,11 @@
 // A device of its own memory, shown on the null device: what is copied, what the host runs, what an exception leaves behind.
 #include <gtest/gtest.h>
 
+#include <climits>
+
 #include "device/null/null_device.h"
 #include "reprise/reprise.h"
+#include "tests/support/error_of.h"
 
 namespace reprise {
 namespace {
@@ -145,6 +148,19 @@ TEST(Streams, OfTheHostDoNothing) {
   EXPECT_EQ(s.native_handle(), nullptr);
   synchronize(Device::cpu());
   EXPECT_FALSE(describe(Device::cpu()).empty());
+}
+
+TEST(Devices, NumbersThatNoneCanHave) {
+  for (const char* name : {"cuda:256", "cuda:99999999999", "cuda:-1", "cuda:", "cuda:1x", "tpu"})
+    EXPECT_NE(why_unavailable(name).find("there is no such device"), std::string::npos) << name << ": " << why_unavailable(name);
+  EXPECT_EQ(why_unavailable("cuda:255").find("there is no such device: "), std::string::npos);
+  EXPECT_EQ(Device::cuda(255).index, 255);
+  static_assert(Device::cuda(3).index == 3);
+  for (int i : {-1, 256, INT_MAX}) {
+    const Error e = test::error_of([&] { Device::cuda(i); });
+    EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
+    EXPECT_NE(e.message().find("cuda:" + std::to_string(i)), std::string::npos) << e.what();
+  }
 }
 
 TEST(Streams, OfADeviceThatIsNotThere) {

@@ -1,0 +1,33 @@
+#include <sstream>
+
+#include "runtime/compiled.h"
+
+namespace reprise::detail {
+
+std::string explain(const Compiled& c) {
+  Stats s = stats_of(c);
+  std::ostringstream out;
+  out << c.options.name << ": " << s.specializations << " of at most " << c.options.max_specializations << " specializations, " << s.calls << " calls = " << s.replays
+      << " replayed + " << s.eager_fallbacks << " eager\n";
+  out << "  pool " << s.pool_bytes << " bytes; recordings " << s.recordings << " live, " << s.recordings_made << " made, " << s.evictions << " evicted, "
+      << s.recording_bytes << " bytes; copied by epilogues " << s.copied_bytes << " bytes\n";
+  std::lock_guard lock(c.mu);
+  for (const auto& p : c.owned) {
+    runtime::RecordingCache::Counts r = p->recordings->counts();
+    out << "\n" << p->name << ": " << p->replays << " replays, " << r.live << " recordings; traced in " << p->trace_ns / 1000 << " us, compiled in " << p->build_ns / 1000 << " us\n";
+    out << "  guards (" << p->guards.size() << ", beside dtypes, ranks, layouts and constants):\n";
+    for (std::uint32_t i = 0; i < p->guards.size(); ++i) out << "    " << p->guards.text(i) << "\n";
+    const graph::Graph& g = p->program.graph;
+    for (std::size_t i = 0; i < g.outputs.size(); ++i) {
+      const graph::OutputSpec& o = g.outputs[i];
+      if (o.kind != graph::OutputSpec::Kind::NewValueOfInput) continue;
+      out << "  " << g.values[g.inputs[o.source].value.v].name << (p->program.lowered.outputs[i].in_place ? " is written in place" : " is written in the epilogue") << ": "
+          << p->program.lowered.outputs[i].why << "\n";
+    }
+    out << "  graph:\n" << graph::print(g) << "  launches:\n" << kernels::print(p->program.lowered);
+  }
+  for (const Compiled::Refusal& r : c.refusals) out << "\nserved eagerly: " << r.reason << "\n";
+  return out.str();
+}
+
+}  // namespace reprise::detail
