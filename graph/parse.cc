@@ -216,10 +216,7 @@ class Parser {
   Scalar scalar(bool floating) {
     std::string s(in_.until(",)"));
     if (s == "true" || s == "false") return s == "true";
-    if (s.starts_with("float(")) {
-      in_.expect(")");
-      return Scalar(0.0).with_word(integer(std::string_view(s).substr(6)));
-    }
+    if (s.starts_with("float(") && s.ends_with(")")) return Scalar(0.0).with_word(integer(std::string_view(s).substr(6, s.size() - 7)));
     bool number = s.find_first_of("0123456789") == 0 || s.starts_with("-") || s == "inf" || s == "nan";
     if (number && (floating || s.find_first_of(".einf") != std::string::npos)) {
       char* end = nullptr;

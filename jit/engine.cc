@@ -172,7 +172,7 @@ CodePtr build(const std::string& key, const EmitFn& emit) {
 
 KernelCache<Code>& cache() {
   // Never destroyed: see Linker. Each kernel costs two memory mappings; the system allows some 65000.
-  static auto* c = new KernelCache<Code>(8192);
+  static auto* c = new KernelCache<Code>(2048);
   return *c;
 }
 

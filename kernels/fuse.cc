@@ -20,6 +20,9 @@ namespace {
 
 constexpr std::size_t kMaxLoops = 12;
 constexpr std::size_t kMaxStores = 8;            // a kernel with very many outputs runs out of registers
+// Making code takes longer than in proportion to its length, so a kernel's length has a bound.
+constexpr std::size_t kMaxItems = 256;
+constexpr int kMaxReductions = 16;
 constexpr std::int64_t kSerialReduction = 1 << 14;  // elements one task may reduce before its users get their own kernel
 
 class Fuse {
@@ -203,6 +206,7 @@ class Fuse {
     for (const Use& use : uses) {
       const Unit& u = units_[use.unit];
       const IndexMap& map = u.demands[use.demand].map;
+      if (is_full(i, u)) return note(i, uses, "its user's kernel is long already"), false;
       bool again = !is_reduction(i) && !cheap(i) && repeats(u, map, &why) && !of_a_row(i, use.unit, map, 8);
       if (again || (is_reduction(i) && !fits_reduction(i, u, map, &why))) return note(i, uses, why), false;
       if (!legal(i, use.unit, map, true, &why)) return note(i, uses, why), false;
@@ -213,6 +217,12 @@ class Fuse {
     }
     for (const Use& use : uses) demand_operands(i, use.unit, [&]() -> const IndexMap& { return units_[use.unit].demands[use.demand].map; });
     return true;
+  }
+
+  bool is_full(Id i, const Unit& u) const {
+    if (u.has(i)) return false;
+    if (!is_reduction(i)) return u.items.size() >= kMaxItems;
+    return std::count_if(u.items.begin(), u.items.end(), [&](Id o) { return is_reduction(o); }) >= kMaxReductions;
   }
 
   /// Would the item be computed again and again because a kept loop does not move it?
@@ -415,7 +425,7 @@ class Fuse {
       const Unit& u = units_[use.unit];
       const IndexMap map = u.demands[use.demand].map;
       auto same_unit = std::count_if(uses.begin(), uses.end(), [&](const Use& o) { return o.unit == use.unit; });
-      if (same_unit != 1 || u.stores.size() >= kMaxStores) continue;
+      if (same_unit != 1 || u.stores.size() >= kMaxStores || is_full(i, u)) continue;
       if (is_reduction(i)) {
         if (!fits_reduction(i, u, map, &why)) continue;
       } else if (!covers(u, map, sizes_of(v), false) && !(u.has_reduce() && covers(u, map, sizes_of(v), true))) {
@@ -464,7 +474,7 @@ class Fuse {
     const char* why = "";
     for (std::uint32_t n = 0; n < units_.size(); ++n) {
       Unit& u = units_[n];
-      if (!u.loop || u.stores.size() >= kMaxStores || u.no_reduce) continue;
+      if (!u.loop || u.stores.size() >= kMaxStores || u.no_reduce || is_full(i, u)) continue;
       if (!same_numbers(u.extents, probe.extents)) continue;
       std::vector<ValueId> read;
       for (std::uint32_t r : u.reads) read.push_back({r});

@@ -14,7 +14,7 @@ void add_tensor(CallFrame& f, const TensorImpl* t) {
     fail(ErrorCode::InvalidArgument, "compile", {}, "a tensor of a finished trace is used: it never had data (a function whose trace was given up has left it somewhere)");
   }
   if (t->storage->released) [[unlikely]]
-    check_not_released(*t, "an argument of a compiled function");
+    check_not_released(*t, "an argument");
   // Kept in the tensor: its layout hardly ever changes. Racing threads compute the same word.
   std::uint64_t w = t->structure_word.load(std::memory_order_relaxed);
   if (w == 0) [[unlikely]]

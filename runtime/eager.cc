@@ -233,7 +233,11 @@ class EagerInterpreter final : public graph::Interpreter {
     static thread_local CallFrame frame;
     CallFrame& f = frame;
     f.clear();
-    args.flatten(f);
+    try {
+      args.flatten(f);
+    } catch (const Error& e) {  // a released tensor, say: the line is this operator's
+      throw Error(e.code(), std::string(c.op.name()), e.message(), c.loc);
+    }
     if (c.inplace) check_writable(c);
     EagerTable& table = EagerTable::get();
     bool full = false;

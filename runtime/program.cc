@@ -219,7 +219,6 @@ Program build_program(graph::Graph graph, std::string_view mode, const std::vect
   p.lowered = kernels::lower(graph, mode, style);
   p.copies_inside = !host;
   p.graph = std::move(graph);
-  p.n_inputs = static_cast<std::uint32_t>(p.graph.inputs.size());
   Builder b(p);
   for (std::uint32_t i = 0; i < p.lowered.launches.size(); ++i)
     std::visit([&](const auto& what) { b.add(what, i); }, p.lowered.launches[i].what);

@@ -131,7 +131,6 @@ struct Program {
   std::vector<std::int32_t> input_buffer;          ///< by graph input: its buffer, or -1
   std::vector<SlotLayout> metadata;                ///< by graph.metadata_mutations
   std::vector<Slot> int_results;
-  std::uint32_t n_inputs = 0;
 };
 
 /// Passes have run, guards may still be added by nobody: lowers, compiles every kernel, flattens every expression.

@@ -9,6 +9,7 @@
 #include "base/counters.h"
 #include "base/errors.h"
 #include "base/log.h"
+#include "passes/pass.h"
 #include "tensor/impl.h"
 
 #include <nlohmann/json.hpp>
@@ -137,7 +138,7 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
   }
 
   std::shared_ptr<guards::ShapeEnv> env = traced.graph.env;
-  s->passes = passes::run_pipeline(traced.graph);
+  passes::run_pipeline(traced.graph);
   if (log::on(log::Channel::Graph)) {
     std::string text = graph::print(traced.graph);
     log::event(log::Channel::Graph, "optimized", name, "after passes:\n" + text, {{"nodes", traced.graph.nodes.size()}, {"graph", text}});

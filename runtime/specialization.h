@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "guards/guard_set.h"
-#include "passes/pass.h"
 #include "runtime/recording.h"
 #include "runtime/tracer.h"
 
@@ -29,7 +28,6 @@ struct Specialization {
   std::vector<Tensor> kept;                     ///< Traced::kept: the last results; such a call fills them (fill_kept)
   std::unique_ptr<VariableLog> variables;       ///< of one that serves one call: what to put back if that fails
   std::vector<Traced::ValueRange> input_values; ///< by input: where its sizes stand among the values
-  std::vector<passes::PassRecord> passes;
   std::int64_t trace_ns = 0, build_ns = 0;
   std::uint64_t serial = 0;                     ///< unique in the process: keys what threads remember about it
   mutable std::unique_ptr<runtime::RecordingCache> recordings;

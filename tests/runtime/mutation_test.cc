@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <vector>
 
 #include "reprise/reprise.h"
 
@@ -210,6 +211,27 @@ TEST(Mutation, OneCacheOfAllLayers) {
   }
   EXPECT_LE(f.stats().compilations, 2);
   EXPECT_EQ(f.stats().copied_bytes, 0);
+}
+
+// The end of a row is written under a mask: not a byte beyond it.
+TEST(Mutation, RowsEndWhereTheyEnd) {
+  auto f = compile([](Tensor mask, Tensor bytes, Tensor c, Tensor x) {
+    Tensor t = c.logical_not();
+    mask.copy_(eq(x, x).logical_xor(t));
+    bytes.copy_(t);
+    return std::pair((x * x).exp(), remainder(x, x));
+  });
+  for (DType wide : {kFloat64, kInt64, kFloat32, kFloat16})
+    for (DType narrow : {kBool, kUInt8, kInt8, kFloat16})
+      for (int n : {1, 3, 7, 8, 9, 15, 17, 20, 31, 33}) {
+        std::vector<std::uint8_t> memory(256, 77);
+        Tensor mask = from_blob(memory.data(), {n}, narrow), bytes = zeros({n}, {.dtype = kBool});
+        Tensor x = ones({n}, {.dtype = wide}), c = ones({n}, {.dtype = kBool});
+        f(mask, bytes, c, x);
+        EXPECT_TRUE(equal(mask, ones({n}, {.dtype = narrow})));
+        for (std::size_t i = static_cast<std::size_t>(n * item_size(narrow)); i < memory.size(); ++i)
+          ASSERT_EQ(memory[i], 77) << "byte " << i << " beyond " << n << " elements of " << dtype_name(narrow) << ", loop of " << dtype_name(wide);
+      }
 }
 
 }  // namespace

@@ -210,6 +210,7 @@ struct Traced : TracedTensor {
     fail(ErrorCode::NotTraceable, what, loc, "reads a value");
   }
   const void* storage_id() const override { return id; }
+  bool is_live() const override { return true; }
   TensorMeta m;
   int* destroyed;
   const void* id;
