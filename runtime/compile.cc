@@ -140,10 +140,19 @@ void retire_gone(Compiled& c) {
   c.owned.erase(gone, c.owned.end());
 }
 
+Compiled::Refusal* refusal_of(Compiled& c, const CallFrame& f) {
+  auto it = std::find_if(c.refusals.begin(), c.refusals.end(), [&](const Compiled::Refusal& r) { return r.structure == f.structure; });
+  return it == c.refusals.end() ? nullptr : &*it;
+}
+
 void refuse(Compiled& c, const CallFrame& f, const std::string& event, const std::string& reason) {
-  c.refusals.push_back({f.structure, reason});
+  constexpr int kFurtherTries = 2;
+  Compiled::Refusal* r = refusal_of(c, f);
+  if (!r) r = &c.refusals.emplace_back(Compiled::Refusal{f.structure, "", kFurtherTries + 1});
+  r->reason = reason;
+  if (--r->tries_left > 0 && event == "compile_failed") r->tries_left = 0;  // it would fail again
   if (log::on(log::Channel::Recompiles))
-    log::event(log::Channel::Recompiles, event, c.options.name, "served eagerly from now on: " + reason, {{"reason", reason}});
+    log::event(log::Channel::Recompiles, event, c.options.name, (r->tries_left ? "served eagerly: " : "served eagerly from now on: ") + reason, {{"reason", reason}});
 }
 
 }  // namespace
@@ -155,17 +164,17 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
   }
   std::lock_guard lock(c.mu);
   if (const Specialization* s = lookup(c, f)) return s;  // somebody else compiled it meanwhile
-  for (const Compiled::Refusal& r : c.refusals)
-    if (r.structure == f.structure) {
-      if (c.sealed) fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed, and this call could only be served eagerly: ", r.reason);
-      return serve_eagerly(c, r.reason);
-    }
+  const Compiled::Refusal* refused = refusal_of(c, f);
+  if (refused && (c.sealed || !refused->tries_left)) {
+    if (c.sealed) fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed, and this call could only be served eagerly: ", refused->reason);
+    return serve_eagerly(c, refused->reason);
+  }
   Nearest nearest = nearest_miss(c, f);
   if (c.sealed)
     fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed and no specialization admits this call",
          nearest.specialization ? ": " + nearest.specialization->name + ": " + nearest.failed : " (none was compiled)");
   retire_gone(c);
-  if (static_cast<int>(c.owned.size() + c.refusals.size()) >= c.options.max_specializations) {
+  if (!refused && static_cast<int>(c.owned.size() + c.refusals.size()) >= c.options.max_specializations) {
     if (!c.warned_full) {
       c.warned_full = true;
       log::warn(c.options.name + " has " + std::to_string(c.owned.size()) + " specializations" +
@@ -197,6 +206,7 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     once = std::move(made);
     return s;
   }
+  std::erase_if(c.refusals, [&](const Compiled::Refusal& r) { return r.structure == f.structure; });
   c.owned.push_back(std::move(made));
   auto table = std::make_unique<Compiled::Table>();
   for (const auto& o : c.owned) table->by_structure[o->hash].push_back(o.get());

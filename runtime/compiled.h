@@ -30,11 +30,14 @@ struct Compiled {
   std::vector<std::unique_ptr<Table>> tables;             // guarded by mu
   std::vector<std::unique_ptr<Specialization>> owned;     // guarded by mu
   std::vector<std::unique_ptr<Specialization>> retired;   // guarded by mu; that serve no call any more, but a reader may be in one
+  /// Calls of a structure that could not be compiled. Many functions do such things at their first call only (they fill a cache,
+  /// measure a scale), so they are tried again a few times.
   struct Refusal {
     FrameArray<std::uint64_t> structure;
     std::string reason;
+    int tries_left;
   };
-  std::vector<Refusal> refusals;                          // guarded by mu; structures that are served eagerly
+  std::vector<Refusal> refusals;                          // guarded by mu
   bool sealed = false;                                    // guarded by mu
   bool warned_full = false;                               // guarded by mu
   std::string last_fallback_reason;                       // guarded by mu

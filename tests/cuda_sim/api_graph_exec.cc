@@ -107,7 +107,10 @@ SIM_ENTRY cuGraphLaunch(CUgraphExec h, CUstream s) {
     auto stream = stream_of(s);
     refuse_in_capture(*stream, "cuGraphLaunch");
     ++counters().graph_launches;
+    // One run of an executable graph at a time, in the order of their launches.
+    if (e->latest.stream && e->latest.stream != stream && e->latest.stream->done < e->latest.number) stream->waits.push_back(e->latest);
     submit(stream, ChildWork{e->run});
+    e->latest = {stream, stream->enqueued};
   });
 }
 

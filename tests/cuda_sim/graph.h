@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tests/cuda_sim/work.h"
+#include "tests/cuda_sim/stream.h"
 
 namespace sim {
 
@@ -43,6 +43,7 @@ struct Exec : Object {
   Exec() : Object(kKind) {}
   ~Exec() override;
   std::uint64_t graph = 0;                                 ///< handle of the graph it was made from
+  Stream::Need latest;                                     ///< launch: the next one comes after it, in whatever stream
   std::shared_ptr<GraphRun> run;                           ///< copied before a change when a launch holds it
   std::unordered_map<std::uint64_t, std::uint32_t> index;  ///< of the node handles of `graph`
   std::uint64_t bytes = 0;

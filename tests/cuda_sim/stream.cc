@@ -37,8 +37,9 @@ void run_front(const std::shared_ptr<Stream>& s) {
     return;
   }
   const auto needs = s->queue.front().after;
+  const std::uint64_t number = s->queue.front().number;
   for (const Stream::Need& n : needs) run_until(n.stream, n.number);
-  if (s->busy || s->queue.empty() || s->queue.front().number <= s->done) return;
+  if (s->busy || s->queue.empty() || s->queue.front().number != number) return;  // somebody ran it meanwhile
   const WorkPtr work = s->queue.front().work;
   s->busy = true;
   if (sticky_error() == CUDA_SUCCESS || std::holds_alternative<ActionWork>(*work)) {

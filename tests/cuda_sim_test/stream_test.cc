@@ -66,6 +66,27 @@ TEST_F(Deferred, PinnedSourcesAreReadLate) {
   EXPECT_GT(seen_late, 10);
 }
 
+TEST_F(Deferred, RunsOfOneExecutableGraphComeInTheOrderOfTheirLaunches) {
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  CUgraphExec exec = nullptr;
+  OK(CALL(cuGraphCreate)(&graph, 0));
+  OK(CALL(cuGraphAddEmptyNode)(&node, graph, nullptr, 0));
+  OK(CALL(cuGraphInstantiate)(&exec, graph, 0));
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    CALL(reprise_simulator_set_order)("forward", seed);
+    *static_cast<int*>(pinned_) = -1;
+    OK(CALL(cuMemcpyDtoHAsync)(pinned_, p_, 4, a_));
+    OK(CALL(cuGraphLaunch)(exec, a_));
+    OK(CALL(cuGraphLaunch)(exec, b_));  // after the one before, and so after the copy
+    OK(CALL(cuStreamSynchronize)(b_));
+    EXPECT_EQ(pinned(), 1) << seed;
+    OK(CALL(cuStreamSynchronize)(a_));
+  }
+  OK(CALL(cuGraphExecDestroy)(exec));
+  OK(CALL(cuGraphDestroy)(graph));
+}
+
 TEST_F(Deferred, StreamsAreOrderedByEventsAlone) {
   int wrong = 0;
   for (int with_event = 0; with_event < 2; ++with_event) {

@@ -105,6 +105,21 @@ TEST(Assigned, ToAMemberOnceAndMixedWithWrites) {
   EXPECT_EQ(at(f(full({3}, 2.0), log), 0), 32);
   EXPECT_EQ(at(f(full({3}, 3.0), log), 0), 33);
   EXPECT_EQ(at(log, 0), 3);
+  EXPECT_EQ(f.stats().eager_fallbacks, 1) << "what is done at the first call only keeps nobody from compiling the second";
+}
+
+TEST(Assigned, ScalesThatAreMeasuredAtTheFirstCall) {
+  double scale = 0;
+  auto f = compile([&](Tensor x) {
+    if (scale == 0) scale = x.abs().max().item<double>();
+    return x / scale;
+  });
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(at(f(full({2}, 4.0)), 0), 1);
+  EXPECT_EQ(f.stats().eager_fallbacks, 1);
+  EXPECT_EQ(f.stats().compilations, 1);
+  auto always = compile([&](Tensor x) { return x / x.max().item<double>(); });
+  for (int i = 0; i < 8; ++i) always(ones({2}));
+  EXPECT_EQ(always.stats().eager_fallbacks, 8);
 }
 
 struct State {
