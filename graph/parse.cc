@@ -1,3 +1,4 @@
+#include <bit>
 #include <charconv>
 #include <cstdlib>
 #include <mutex>
@@ -78,10 +79,19 @@ class Parser {
     do {
       std::string symbol(ahead.word());
       ahead.expect("=");
-      g_.env->symbol_named(symbol, constant(ahead.until(",{"), ahead));
+      g_.env->symbol_named(symbol, hint(ahead.until(",{"), ahead));
     } while (ahead.take(","));
   }
 
+  /// A float stands for its bits.
+  static std::int64_t hint(std::string_view s, const TextCursor& at) {
+    if (s.find_first_of(".einf") == std::string_view::npos) return constant(s, at);
+    const std::string text(s);
+    char* end = nullptr;
+    const double v = std::strtod(text.c_str(), &end);
+    if (end == text.c_str() || *end != '\0') at.bad("wanted a number, got '" + text + "'");
+    return std::bit_cast<std::int64_t>(v);
+  }
   static std::int64_t constant(std::string_view s, const TextCursor& at) {
     std::int64_t v = 0;
     auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), v);

@@ -95,7 +95,7 @@ class Printer {
 
   /// " where s0 = 5": the values in the traced call of the symbols that occur.
   std::string hints() const {
-    std::set<std::uint32_t> used;
+    std::set<std::uint32_t> used, floats;
     auto expr = [&](auto&& self, const guards::Expr* e) -> void {
       if (e->kind() == guards::ExprKind::Symbol) used.insert(e->symbol());
       for (const guards::Expr* a : e->args()) self(self, a);
@@ -113,14 +113,19 @@ class Printer {
       for (const NodeArg& a : n.args) {
         if (auto* i = std::get_if<Int>(&a)) one(*i);
         if (auto* l = std::get_if<Ints>(&a)) many(*l);
-        if (auto* s = std::get_if<Scalar>(&a); s && s->is_symbolic()) one(s->word());
+        if (auto* s = std::get_if<Scalar>(&a); s && s->is_symbolic()) {
+          one(s->word());
+          if (s->is_float() && s->word().expr()->kind() == guards::ExprKind::Symbol) floats.insert(s->word().expr()->symbol());
+        }
       }
     }
     for (const OutputSpec& o : g_.outputs) layout(o.layout);
     for (const MetadataMutation& m : g_.metadata_mutations) layout(m.layout);
     std::string s;
-    for (std::uint32_t i : used)
-      s += (s.empty() ? " where s" : ", s") + std::to_string(i) + " = " + std::to_string(g_.env->symbols()[i].hint);
+    for (std::uint32_t i : used) {
+      const std::int64_t hint = g_.env->symbols()[i].hint;
+      s += (s.empty() ? " where s" : ", s") + std::to_string(i) + " = " + (floats.count(i) ? Scalar(0.0).with_word(hint).str() : std::to_string(hint));
+    }
     return s;
   }
 

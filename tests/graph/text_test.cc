@@ -40,7 +40,7 @@ TEST(GraphText, ParseOfPrintPrintsTheSame) {
 }
 
 TEST(GraphText, FloatsThatAreArguments) {
-  constexpr std::string_view text = R"(graph f(%0 "x": f32[s0]) where s0 = 4, s1 = -4620693217682128896 {
+  constexpr std::string_view text = R"(graph f(%0 "x": f32[s0]) where s0 = 4, s1 = -0.5 {
   %1 = mul(%0, float(s1)) : f32[s0]
   %2 = add(%1, s0, float(s1)) : f32[s0]
   return user %2
@@ -52,6 +52,11 @@ TEST(GraphText, FloatsThatAreArguments) {
   const Scalar& s = std::get<Scalar>(g.nodes[0].args[1]);
   EXPECT_TRUE(s.is_float() && s.is_symbolic());
   EXPECT_EQ(s.word().hint(), std::bit_cast<std::int64_t>(-0.5));
+  for (const char* v : {"nan", "-inf", "1e-300", "0.1"}) {
+    std::string other(text);
+    other.replace(other.find("-0.5"), 4, v);
+    EXPECT_EQ(print(parse(other)), other);
+  }
 }
 
 /// The example of docs/graph_text.md is a graph.
