@@ -179,7 +179,8 @@ struct Maker {
     return e;
   }
 
-  // d <= 0, written without minus signs: "s0 < s1", "s0 <= 4", "2 <= s0".
+  // d <= 0, written without minus signs: "s0 < s1", "s0 <= 4", "2 <= s0". But a constant alone has a side of its own ("-4 <= s0"),
+  // so that a comparison with a number holds up to the ends of 64 bits, where a sum would wrap.
   const Expr* at_most_zero(Polynomial d) const {
     std::int64_t g = d.content();
     if (g == 0) return boolean(d.constant() <= 0);
@@ -195,6 +196,13 @@ struct Maker {
     bool strict = d.constant() == 1;
     if (strict) d.add(Monomial{}, -1);
     auto [left, right] = sides(d);
+    const std::int64_t c = d.constant();
+    if (c != 0 && c != INT64_MIN && std::all_of(d.terms.begin(), d.terms.end(), [&](const Polynomial::Term& t) { return (t.coefficient > 0) == (c > 0); })) {
+      Polynomial rest = d;
+      rest.add(Monomial{}, -c);
+      auto [positive, negative] = sides(rest);
+      left = c > 0 ? positive : constant(c), right = c > 0 ? constant(-c) : negative;
+    }
     return intern(strict ? ExprKind::Lt : ExprKind::Le, 0, {left, right});
   }
 

@@ -199,6 +199,20 @@ TEST(Sizes, FilledIntegersAreCastAsToCasts) {
   }
 }
 
+TEST(Sizes, ComparedUpToTheEndsOf64Bits) {
+  auto check = [](auto condition) {
+    auto f = compile([&](Tensor x, Int a) { return x * (condition(x.size(0), a) ? 1 : 0); });
+    for (std::int64_t a : {std::int64_t{1}, std::int64_t{-9}, std::int64_t{9}, std::int64_t{INT64_MAX}, std::int64_t{INT64_MIN + 1}})
+      EXPECT_EQ(f(ones({3}), a).sum().template item<int>(), condition(Int(3), Int(a)) ? 3 : 0) << a;
+  };
+  check([](Int, Int a) { return static_cast<bool>(a > -5); });
+  check([](Int, Int a) { return static_cast<bool>(a >= -5); });
+  check([](Int, Int a) { return static_cast<bool>(a < 5); });
+  check([](Int, Int a) { return static_cast<bool>(a != -1); });
+  check([](Int n, Int a) { return static_cast<bool>(a > n); });
+  check([](Int n, Int a) { return static_cast<bool>(Int::min(a, n) == n); });
+}
+
 TEST(Sizes, ToBeInferredThroughAnArgument) {
   auto f = compile([](Tensor x, Int rows, Int wide) noexcept { return x.reshape({rows, 3}).unsqueeze(1).expand({-1, 2, wide}); });
   for (int rows : {2, 4, -1, 2, -1}) {
