@@ -36,7 +36,7 @@ Tensor log_of_sum(const Operand& self, const Operand& other, bool base_two, cons
 Tensor of_numbers(const Operand& self, const Operand& other, bool greater, const char* op, SourceLoc loc) {
   meta_of_either(self, other, op, loc);
   for (const auto& [x, y] : {std::pair(&self, &other), std::pair(&other, &self)})
-    if (!x->tensor() && std::isnan(x->number().to_double())) return mul(*y, 1.0, loc);
+    if (!x->tensor() && x->number().is_float() && std::isnan(x->number().to_double(loc))) return mul(*y, 1.0, loc);
   Tensor r = greater ? maximum(self, other, loc) : minimum(self, other, loc);
   if (!is_floating(r.dtype())) return r;
   if (self.tensor()) r = where(isnan(*self.tensor(), loc), other, r, loc);

@@ -26,8 +26,8 @@ V variance(Build& b, V x, V mean_kept, const Ints& dims, Scalar correction, bool
   V d = b.sub(x, mean_kept);
   V squares = b.reduce(OpId::sum, b.mul(d, d), dims, keepdim);
   Int n = b.count(x, dims);
-  double c = correction.to_double();
-  if (!correction.is_float() || c == std::floor(c)) {
+  const double c = correction.is_float() ? correction.to_double() : 0;
+  if (c == std::floor(c)) {
     Int corrected = correction.is_float() ? n - static_cast<std::int64_t>(c) : n - correction.to_int();
     return b.div(squares, Scalar(Int::max(corrected, 0)));
   }

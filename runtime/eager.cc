@@ -103,6 +103,8 @@ struct EagerArgs {
     }
   }
 
+  static constexpr std::uint64_t kConstantNumber = 0x100;
+
   bool is_number(std::size_t i) const {
     graph::ArgType t = call.op.schema.args[i].type;
     const Scalar* s = std::get_if<Scalar>(&args[i]);
@@ -124,7 +126,8 @@ struct EagerArgs {
       f.constant(args[i].index());
       if (is_constant(i)) {
         const Scalar& s = std::get<Scalar>(args[i]);
-        f.constant(static_cast<std::uint64_t>(s.word().hint()) * 4 + static_cast<std::uint64_t>(s.kind()));
+        f.constant(kConstantNumber + static_cast<std::uint64_t>(s.kind()));  // no number that is a value has this tag
+        f.constant(static_cast<std::uint64_t>(s.word().hint()));
         continue;
       }
       std::visit([&](const auto& v) { flatten_one(f, v); }, args[i]);

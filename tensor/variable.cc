@@ -118,6 +118,7 @@ void assigned(const Tensor& to, TensorImpl* before) noexcept {
     Variables::holds(&to, before, to.impl());
   if (current_trace) [[unlikely]]
     current_trace->handle_assigned(to, before);
+  if (before) release(before);
 }
 
 void destroyed(const Tensor& handle) noexcept {

@@ -29,9 +29,9 @@ class Scalar {
   Kind kind() const { return kind_; }
   bool is_float() const { return kind_ == Kind::Float; }
   bool is_symbolic() const { return i_.is_symbolic(); }
-  /// The value as a double. Of a symbolic float: pins it; of a symbolic Int, its hint (no guard).
+  /// The value as a double. Of a symbolic one: pins it.
   double to_double(SourceLoc loc = SourceLoc::current()) const {
-    if (kind_ != Kind::Float) return static_cast<double>(i_.hint());
+    if (kind_ != Kind::Float) return static_cast<double>(i_.value(loc));
     return is_symbolic() ? std::bit_cast<double>(i_.value(loc)) : f_;
   }
   /// The value as an Int. A float is truncated, a symbolic one pinned.

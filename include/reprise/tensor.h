@@ -29,7 +29,7 @@ void release(TensorImpl*) noexcept;
 extern std::atomic<int> empty_variables;  ///< followed handles that hold nothing, and running traces: not 0 if the end of an empty handle matters
 TensorImpl* copied(const Tensor& from, const Tensor& to) noexcept;  ///< with one reference more; `to` holds nothing yet
 void moved(const Tensor& from, const Tensor& to) noexcept;          ///< has happened
-void assigned(const Tensor& to, TensorImpl* before) noexcept;       ///< has happened
+void assigned(const Tensor& to, TensorImpl* before) noexcept;       ///< has happened; gives back the reference to what it held
 void destroyed(const Tensor&) noexcept;                             ///< gives its reference back
 }  // namespace detail
 
@@ -64,7 +64,7 @@ class Tensor {
   static Tensor share(TensorImpl* p) noexcept { detail::retain(p); return adopt(p); }
   Tensor(const Tensor& o) noexcept { if (o.impl_) impl_ = detail::copied(o, *this); }
   Tensor(Tensor&& o) noexcept : impl_(std::exchange(o.impl_, nullptr)) { if (impl_) detail::moved(o, *this); }
-  Tensor& operator=(Tensor o) noexcept { std::swap(impl_, o.impl_); detail::assigned(*this, o.impl_); return *this; }
+  Tensor& operator=(Tensor o) noexcept { detail::assigned(*this, std::exchange(impl_, std::exchange(o.impl_, nullptr))); return *this; }
   ~Tensor() { if (impl_ || detail::empty_variables.load(std::memory_order_relaxed)) detail::destroyed(*this); }
 
   bool defined() const noexcept { return impl_ != nullptr; }

@@ -1,6 +1,7 @@
 // Numbers that change from call to call: Scalar arguments of compiled functions, and numbers of eager calls.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -131,6 +132,41 @@ TEST(EagerNumber, ANewOneNeedsNoNewCode) {
     EXPECT_FLOAT_EQ(at(r[4], 3), static_cast<float>(0.3 + 0.01 * i));
   }
   EXPECT_LE(counters().compiles.value() - before, 1u) << "one of them asks for pow of 0.5";
+}
+
+// Each of these had its code made for another kind of number before.
+TEST(EagerNumber, OfEveryKind) {
+  Tensor i = ones({3}, {.dtype = kInt32}), b = ones({3}, {.dtype = kBool}), x = tensor({1.0, 2.0});
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_TRUE(equal(full({3}, 7), tensor({7, 7, 7})));
+    EXPECT_TRUE(equal(full({3}, false), tensor({false, false, false})));
+    EXPECT_TRUE(equal(full({3}, true), tensor({true, true, true})));
+    EXPECT_TRUE(equal(i + 3, full({3}, 4, {.dtype = kInt32})));
+    EXPECT_TRUE(equal(i + false, i));
+    EXPECT_TRUE(equal(x.masked_fill(x > 1.0, 9), tensor({1.0, 9.0})));
+    EXPECT_TRUE(equal(x.masked_fill(x > 1.0, false), tensor({1.0, 0.0})));
+    EXPECT_FALSE(b.clone().fill_(false).any().item<bool>());
+    EXPECT_TRUE(b.clone().fill_(1).all().item<bool>());
+    EXPECT_FALSE(eq(b, false).any().item<bool>());
+    EXPECT_TRUE(eq(b, 1).all().item<bool>());
+    EXPECT_TRUE(equal(pow(i, 2), i));
+    EXPECT_TRUE(equal(pow(x, 3), tensor({1.0, 8.0})));
+    EXPECT_TRUE(equal(pow(x, true), x));
+  }
+}
+
+TEST(ScalarArgument, AnIntegerWhoseNumberIsAskedForIsGuarded) {
+  auto lin = compile([](Tensor x) { return linspace(0, x.size(0) - 1, x.size(0)); });
+  auto xl = compile([](Tensor x, Int k) { return xlogy(x, k); });
+  auto as_double = compile([](Tensor x, Scalar k) { return x * k.to_double(); });
+  auto least = compile([](Tensor x, Scalar k) { return fmin(x, k); });
+  for (int n : {2, 5, 1, 2}) {
+    EXPECT_TRUE(equal(lin(zeros({n})), linspace(0, n - 1, n))) << n;
+    EXPECT_TRUE(equal(xl(ones({1}), n), xlogy(ones({1}), n))) << n;
+    EXPECT_EQ(at(as_double(ones({1}), n), 0), static_cast<float>(n));
+    EXPECT_EQ(at(least(full({1}, 3.0), n), 0), std::min(3.0f, static_cast<float>(n)));
+  }
+  EXPECT_EQ(least.stats().compilations, 1);
 }
 
 TEST(EagerNumber, ANothingTimesSelfIsNotRead) {

@@ -301,6 +301,13 @@ TEST(ChangedVariable, HandlesThatTheFunctionMakesAndDestroys) {
   });
   for (int i = 1; i < 3; ++i) EXPECT_EQ(at(local(ones({2})), 0), 9);
   EXPECT_EQ(local.stats().eager_fallbacks, 0);
+  auto recurrent = compile([&](Tensor x) {
+    Tensor h = w;
+    for (int i = 0; i < 3; ++i) h = h * x + w;
+    return h;
+  });
+  for (int i = 1; i < 3; ++i) EXPECT_EQ(at(recurrent(full({2}, 2.0)), 0), 45);
+  EXPECT_EQ(recurrent.stats().eager_fallbacks, 0) << recurrent.stats().last_fallback_reason;
 }
 
 thread_local Tensor t_scratch;
