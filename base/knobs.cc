@@ -75,7 +75,8 @@ Knobs knobs_from_environment(std::vector<std::string>* problems) {
 }
 
 Knobs& knobs() {
-  static Knobs k = knobs_from_environment(nullptr);  // base/log.cc reports the problems
+  // Never destroyed, as nothing that an operator needs: destructors of static objects may use tensors. (base/log.cc reports the problems.)
+  static Knobs& k = *new Knobs(knobs_from_environment(nullptr));
   return k;
 }
 

@@ -89,7 +89,7 @@ std::string CpuInfo::str() const {
 }
 
 const CpuInfo& cpu_info() {
-  static const CpuInfo c = query();
+  static const CpuInfo& c = *new CpuInfo(query());
   return c;
 }
 

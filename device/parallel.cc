@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/knobs.h"
+#include "base/thread_object.h"
 
 namespace reprise::device {
 namespace {
@@ -31,7 +32,7 @@ std::atomic<int>& thread_limit() {
 /// An arena of this calling thread, so that callers do not queue for each other's slots and the limit is ours alone
 /// (tbb::global_control would also bind the rest of the program).
 tbb::task_arena& arena(int threads) {
-  static thread_local std::unique_ptr<tbb::task_arena> mine;
+  auto& mine = thread_object<std::unique_ptr<tbb::task_arena>>();
   if (!mine || mine->max_concurrency() != threads) mine = std::make_unique<tbb::task_arena>(threads);
   return *mine;
 }

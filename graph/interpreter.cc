@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/errors.h"
+#include "base/thread_object.h"
 #include "graph/api_args.h"
 #include "graph/schema.h"
 #include "tensor/impl.h"
@@ -90,7 +91,7 @@ struct Defaults {
 class FilledArgs {
  public:
   FilledArgs(const OpDef& op, std::initializer_list<CallArg> given, SourceLoc loc) {
-    static const Defaults defaults;
+    static const Defaults& defaults = *new Defaults;
     const std::vector<ArgDef>& args = op.schema.args;
     REPRISE_CHECK(given.size() <= args.size());
     for (const CallArg& a : given) {
@@ -129,10 +130,7 @@ class Results {
   std::vector<Tensor> v;
 
  private:
-  static std::vector<Tensor>& spare() {
-    thread_local std::vector<Tensor> s;
-    return s;
-  }
+  static std::vector<Tensor>& spare() { return thread_object<std::vector<Tensor>, Results>(); }
 };
 
 }  // namespace

@@ -38,7 +38,7 @@ struct Table {
 };
 
 const Table& table() {
-  static const Table t;
+  static const Table& t = *new Table;  // never destroyed: destructors of static objects may use tensors
   return t;
 }
 

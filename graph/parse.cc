@@ -14,7 +14,7 @@ namespace {
 /// SourceLoc wants text that is never freed; the few file names of graph texts are kept for good.
 const char* interned(std::string_view file) {
   static std::mutex mutex;
-  static std::set<std::string, std::less<>> names;
+  static auto& names = *new std::set<std::string, std::less<>>;
   std::lock_guard lock(mutex);
   return names.emplace(file).first->c_str();
 }

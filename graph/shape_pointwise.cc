@@ -96,15 +96,19 @@ void division(RuleCtx& c) {
 
 void power(RuleCtx& c) {
   DType t = not_bool(c, promoted(c, 2));
-  if (auto* s = std::get_if<Scalar>(&c.args[1]);
-      s && !s->is_float() && is_integral(t) && !s->is_symbolic() && s->to_double() < 0) {
+  auto* s = std::get_if<Scalar>(&c.args[1]);
+  if (s && !s->is_float() && is_integral(t) && detail::compare_lt(s->word(), 0, c.loc)) {
     fail(ErrorCode::InvalidArgument, "pow", c.loc, "integers to negative integer powers are not allowed (exponent ",
          s->str(), ")");
   }
   // Some powers are multiplications and roots (kernels/pointwise.cc), so which one it is must be known.
-  if (auto* s = std::get_if<Scalar>(&c.args[1]); s && s->is_float() && s->is_symbolic())
-    for (double special : {0.5, 2.0, 3.0, -0.5, -1.0, -2.0})
-      if (detail::compare_eq(s->word(), std::bit_cast<std::int64_t>(special), c.loc)) break;
+  if (s && s->is_symbolic() && is_floating(t))
+    for (double special : {2.0, 3.0, -1.0, -2.0, 0.5, -0.5}) {
+      const bool integer = special == static_cast<double>(static_cast<std::int64_t>(special));
+      if (!s->is_float() && !integer) continue;
+      const std::int64_t word = s->is_float() ? std::bit_cast<std::int64_t>(special) : static_cast<std::int64_t>(special);
+      if (detail::compare_eq(s->word(), word, c.loc)) break;
+    }
   c.result(t, broadcast_args(c, 2));
 }
 

@@ -151,7 +151,7 @@ struct Body {
 
 using Make = Value* (Body::*)(Value*, Value*);
 const std::map<std::string, Make>& functions() {
-  static const std::map<std::string, Make> all = {
+  static const auto& all = *new std::map<std::string, Make>{
       {"reprise_Fmod_f32", &Body::fmod},
       {"reprise_Fmod_f64", &Body::fmod},
       {"reprise_Remainder_f32", &Body::remainder},

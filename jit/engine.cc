@@ -21,6 +21,7 @@
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/thread_object.h"
 #include "jit/grid_engine.h"
 #include "jit/kernel_cache.h"
 #include "jit/module_tools.h"
@@ -92,10 +93,7 @@ class ThreadCompiler {
     if (!tm) tm = make(effort);
     return *tm;
   }
-  static ThreadCompiler& of_this_thread() {
-    static thread_local ThreadCompiler c;
-    return c;
-  }
+  static ThreadCompiler& of_this_thread() { return thread_object<ThreadCompiler>(); }
 
  private:
   static std::unique_ptr<llvm::TargetMachine> make(Effort effort) {
@@ -135,7 +133,14 @@ llvm::SmallVector<char, 0> object_of(llvm::Module& m, llvm::TargetMachine& tm) {
   return bytes;
 }
 
+std::atomic<bool> g_ended{false};
+
 CodePtr build(const std::string& key, const EmitFn& emit) {
+  // Destroyed before what LLVM keeps in static objects, which are older.
+  static const struct End {
+    ~End() { g_ended.store(true, std::memory_order_relaxed); }
+  } end;
+  if (ended()) fail(ErrorCode::Internal, "jit", {}, "the process is ending: no code is made any more");
   static std::atomic<std::uint64_t> serial{0};
   const std::string name = "reprise_kernel_" + std::to_string(serial.fetch_add(1, std::memory_order_relaxed));
   ThreadCompiler& tools = ThreadCompiler::of_this_thread();
@@ -201,5 +206,7 @@ std::string ir_text(const EmitFn& emit) {
   emit(cx);
   return text_of(m);
 }
+
+bool ended() { return g_ended.load(std::memory_order_relaxed); }
 
 }  // namespace reprise::jit

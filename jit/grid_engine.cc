@@ -16,6 +16,7 @@
 #include "base/errors.h"
 #include "base/hash.h"
 #include "base/knobs.h"
+#include "base/thread_object.h"
 #include "jit/disk_cache.h"
 #include "jit/kernel_cache.h"
 #include "jit/module_tools.h"
@@ -28,7 +29,7 @@ constexpr char kTriple[] = "nvptx64-nvidia-cuda";
 constexpr std::size_t kIrLine = 3900;  // characters of one comment line of bitcode
 
 llvm::TargetMachine& machine(int sm) {
-  static thread_local std::map<int, std::unique_ptr<llvm::TargetMachine>> machines;
+  auto& machines = thread_object<std::map<int, std::unique_ptr<llvm::TargetMachine>>>();
   std::unique_ptr<llvm::TargetMachine>& tm = machines[sm];
   if (tm) return *tm;
   static const llvm::Target* target = [] {

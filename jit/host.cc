@@ -49,10 +49,10 @@ Host narrowed(Host h, int bits) {
 }  // namespace
 
 const Host& host() {
-  static const Host asked = ask();
+  static const Host& asked = *new Host(ask());
   const std::int64_t wanted = knobs().vector_bits;
   if (wanted == 0 || wanted >= asked.vector_bits) return asked;
-  static const Host of_128 = narrowed(asked, 128), of_256 = narrowed(asked, 256);
+  static const Host &of_128 = *new Host(narrowed(asked, 128)), &of_256 = *new Host(narrowed(asked, 256));
   return wanted >= 256 ? of_256 : of_128;
 }
 

@@ -24,6 +24,8 @@ using CodePtr = std::shared_ptr<const Code>;
 /// Compiles, or finds by content (canonical_text + code_key + host CPU). Any thread; the same kernel asked for twice at
 /// once is compiled once. Throws Error(Internal) with the kernel's text when LLVM refuses it.
 CodePtr compile(const kernels::LoopKernel&);
+/// Is the process ending? What has code keeps it, but no more is made: compile() throws Internal.
+bool ended();
 CodePtr compile(const kernels::MicroKernelSpec&);
 
 struct CacheStats { std::int64_t compiled, hits, live, compile_us; };

@@ -14,11 +14,12 @@
 
 #include "base/errors.h"
 #include "base/knobs.h"
+#include "base/thread_object.h"
 
 namespace reprise::jit {
 
 llvm::LLVMContext& thread_context() {
-  static thread_local std::unique_ptr<llvm::LLVMContext> context;
+  auto& context = thread_object<std::unique_ptr<llvm::LLVMContext>>();
   static thread_local int uses = 0;
   if (!context || ++uses % 128 == 0) context = std::make_unique<llvm::LLVMContext>();
   return *context;

@@ -131,7 +131,7 @@ std::vector<RuntimeCall> all_calls() {
 }  // namespace
 
 const std::vector<RuntimeCall>& runtime_calls() {
-  static const std::vector<RuntimeCall> calls = all_calls();
+  static const auto& calls = *new std::vector<RuntimeCall>(all_calls());
   return calls;
 }
 

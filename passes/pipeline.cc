@@ -9,7 +9,7 @@
 namespace reprise::passes {
 
 const std::vector<Pass>& pipeline() {
-  static const std::vector<Pass> kPipeline = {
+  static const auto& kPipeline = *new std::vector<Pass>{
       // What was traced before a guard was taken does not know of it: a `1` decides which views and which code are possible.
       {"use_known_sizes", use_known_sizes},
       // Replaying views after writes leaves many equal slices: merge first, so that later rules see through them.

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/thread_object.h"
 #include "graph/interpreter.h"
 #include "runtime/compiled.h"
 #include "tensor/impl.h"
@@ -50,7 +51,7 @@ std::shared_ptr<Compiled> new_compiled(CompileOptions o) { return std::make_shar
 Tracer* current_tracer() { return dynamic_cast<Tracer*>(&graph::Interpreter::current()); }
 
 CallFrame& begin_frame(Compiled& c) {
-  static thread_local CallFrame frame;
+  CallFrame& frame = thread_object<CallFrame, Compiled>();
   frame.clear();
   if (is_sampled(c.calls.fetch_add(1, std::memory_order_relaxed))) {
     t_sampling = true;
@@ -133,7 +134,8 @@ const Specialization* serve_eagerly(Compiled& c, const std::string& reason) {
   return nullptr;
 }
 
-// Those whose variables are gone make room. Readers may be in one: it stays until reset().
+// Those whose variables are gone make room, if they served so many calls at least. Readers may be in one: it stays until reset().
+constexpr std::int64_t kWorthMaking = 16;
 void retire_gone(Compiled& c) {
   auto gone = std::stable_partition(c.owned.begin(), c.owned.end(), [](const auto& s) { return !is_gone(*s); });
   std::move(gone, c.owned.end(), std::back_inserter(c.retired));
@@ -174,13 +176,15 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed and no specialization admits this call",
          nearest.specialization ? ": " + nearest.specialization->name + ": " + nearest.failed : " (none was compiled)");
   retire_gone(c);
-  if (!refused && static_cast<int>(c.owned.size() + c.refusals.size()) >= c.options.max_specializations) {
+  const auto in_vain = std::count_if(c.retired.begin(), c.retired.end(), [](const auto& s) { return s->replays.load(std::memory_order_relaxed) < kWorthMaking; });
+  if (!refused && static_cast<std::int64_t>(c.owned.size() + c.refusals.size()) + in_vain >= c.options.max_specializations) {
     if (!c.warned_full) {
       c.warned_full = true;
       log::warn(c.options.name + " has " + std::to_string(c.owned.size()) + " specializations" +
                 (c.refusals.empty() ? "" : " and " + std::to_string(c.refusals.size()) + " kinds of calls that cannot be compiled") +
+                (in_vain ? " and " + std::to_string(in_vain) + " of captured variables that are gone (pass as arguments what is made anew for every call)" : "") +
                 ", its limit: calls that fit none are served eagerly. " +
-                (nearest.specialization ? "The latest miss: " + nearest.failed + "; to avoid it: " + nearest.remedy : "Why they cannot: " + c.refusals.back().reason));
+                (nearest.specialization ? "The latest miss: " + nearest.failed + "; to avoid it: " + nearest.remedy : c.refusals.empty() ? "" : "Why they cannot: " + c.refusals.back().reason));
     }
     return serve_eagerly(c, "the limit of " + std::to_string(c.options.max_specializations) + " specializations is reached");
   }
@@ -328,14 +332,10 @@ void ResultTracer::integer(Int& i) {
   tracer_.result(i);
   i = 0;
 }
-// An integer may differ at every call. A float that is not known here is one that the function was given: it is pinned.
 void ResultTracer::number(Scalar& s) {
-  if (s.kind() == Scalar::Kind::Int) {
-    tracer_.result(s.word());
-    s = 0;
-  } else {
-    s = s.with_word(s.word().value({}));
-  }
+  if (s.kind() == Scalar::Kind::Bool) return;
+  tracer_.result(s.word());
+  s = s.with_word(0);
 }
 void set_result_template(Tracer& t, std::shared_ptr<void> p) { t.result_template = std::move(p); }
 

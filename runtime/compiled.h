@@ -26,7 +26,8 @@ struct Compiled {
   std::atomic<const Table*> table;
   std::atomic<const Specialization*> last{nullptr};       ///< the latest hit: tried first
 
-  mutable std::mutex mu;                                  ///< one compilation at a time; the others wait
+  /// One compilation at a time; the others wait. Recursive: the function may ask for its own stats() while it is traced.
+  mutable std::recursive_mutex mu;
   std::vector<std::unique_ptr<Table>> tables;             // guarded by mu
   std::vector<std::unique_ptr<Specialization>> owned;     // guarded by mu
   std::vector<std::unique_ptr<Specialization>> retired;   // guarded by mu; that serve no call any more, but a reader may be in one

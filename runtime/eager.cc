@@ -9,7 +9,9 @@
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/thread_object.h"
 #include "graph/interpreter.h"
+#include "jit/jit.h"
 #include "kernels/reference.h"
 #include "runtime/compiled.h"
 #include "tensor/impl.h"
@@ -114,10 +116,9 @@ struct EagerArgs {
   /// Numbers that stay numbers: pow's exponent, because x ** 2 is x * x to the bit in compiled code too, and lerp's weight, which
   /// as a tensor must have self's dtype.
   bool stays(std::size_t i) const { return (call.op.id == OpId::pow && i == 1) || (call.op.id == OpId::lerp && i == 2); }
-  /// Which integer power it is decides the operators.
   bool is_constant(std::size_t i) const {
     const Scalar* s = std::get_if<Scalar>(&args[i]);
-    return s && (s->kind() == Scalar::Kind::Bool || (s->kind() == Scalar::Kind::Int && call.op.id == OpId::pow && i == 1));
+    return s && s->kind() == Scalar::Kind::Bool;
   }
 
   void flatten(CallFrame& f) const {
@@ -231,10 +232,10 @@ class EagerInterpreter final : public graph::Interpreter {
       results.push_back(eager_view(c));
       return;
     }
+    if (call_in_groups(c, results)) return;
     reprise::counters().eager_calls.add();
     EagerArgs args(c);
-    static thread_local CallFrame frame;
-    CallFrame& f = frame;
+    CallFrame& f = thread_object<CallFrame, EagerInterpreter>();
     f.clear();
     try {
       args.flatten(f);
@@ -261,6 +262,7 @@ class EagerInterpreter final : public graph::Interpreter {
       try {
         s = table.make(c, f, [](void* b, Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
       } catch (const Error& e) {
+        if (jit::ended() && by_reference(c, results)) return;  // in the destructor of a static object
         if (e.code() != ErrorCode::NotTraceable || !c.inplace) throw;
         overlapping_inplace(c, results);  // the written tensor overlaps an operand
         return;
@@ -320,6 +322,22 @@ class EagerInterpreter final : public graph::Interpreter {
     TensorImpl& t = defined_impl(self, std::string(c.op.name()).c_str(), c.loc);
     if (overlaps_itself(t))
       fail(ErrorCode::AliasConflict, (std::string(c.op.name()) + "_").c_str(), c.loc, "several elements of the written tensor share one address (it is expanded): clone() it first");
+  }
+
+  // A long list of tensors, joined by groups: what is made for a list of one length is kept, and lists that grow have many.
+  bool call_in_groups(const OpCall& c, std::vector<Tensor>& results) {
+    constexpr std::size_t kMost = 16;
+    if (c.op.id != OpId::cat) return false;
+    const auto& list = std::get<TensorArrayRef>(c.args[0]);
+    if (list.size() <= kMost) return false;
+    std::vector<Tensor> parts;
+    for (std::size_t first = 0; first < list.size(); first += kMost) {
+      const CallArg group[] = {TensorArrayRef(list.begin() + first, std::min(kMost, list.size() - first)), c.args[1]};
+      call({c.op, group, false, c.loc}, parts);
+    }
+    const CallArg joined[] = {TensorArrayRef(parts), c.args[1]};
+    call({c.op, joined, false, c.loc}, results);
+    return true;
   }
 
   // For an operator that has code for so many values already. False: its operands are on a device, where it must have code.

@@ -35,7 +35,7 @@ struct Slot {
 };
 
 std::array<Slot, kLanes>& lanes() {
-  static std::array<Slot, kLanes> all;
+  static auto& all = *new std::array<Slot, kLanes>;
   return all;
 }
 

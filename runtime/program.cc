@@ -146,12 +146,14 @@ class Builder {
     for (auto [word, symbol] : floats) {
       if (!std::binary_search(words.begin(), words.end(), word)) continue;
       const Slot s = slot(symbol);
-      Program::FloatWord f{word, {}, {}};
+      Program::FloatWord f{word, {}, {}, {}};
       for (std::uint32_t i = 0; i < p_.param_slots.size(); ++i)
         if (p_.param_slots[i] == s) f.params.push_back(i);
       for (const Program::NativeStep& step : p_.natives)
         for (std::uint32_t i = 0; i < step.numbers.size(); ++i)
           if (step.numbers[i] == s) f.numbers.push_back(step.first_number + i);
+      for (std::uint32_t i = 0; i < p_.int_results.size(); ++i)
+        if (p_.int_results[i] == s) f.results.push_back(i);
       p_.floats.push_back(std::move(f));
     }
   }

@@ -33,6 +33,7 @@ struct Program {
   struct FloatWord {
     std::uint32_t word;
     std::vector<std::uint32_t> params, numbers;    ///< indices into a recording's params, and into HostSteps' numbers
+    std::vector<std::uint32_t> results;            ///< and into int_results
   };
   std::vector<FloatWord> floats;
   bool uses_random = false;

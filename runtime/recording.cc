@@ -130,6 +130,8 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   else inst->host.run_all(inst->base.data(), params, slots);
   counters().replays.add();
   apply_epilogue(p, slots_.data(), inst->base.data(), inputs, inst->results.data(), tensor_results, outputs, copied_bytes);
+  for (const Program::FloatWord& f : p.floats)
+    for (std::uint32_t at : f.results) outputs.ints[at] = values[f.word];
 }
 
 std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const std::string& name, std::int64_t max_count, std::int64_t max_bytes) {

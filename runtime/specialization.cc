@@ -9,6 +9,7 @@
 #include "base/counters.h"
 #include "base/errors.h"
 #include "base/log.h"
+#include "base/thread_object.h"
 #include "passes/pass.h"
 #include "tensor/impl.h"
 
@@ -29,7 +30,7 @@ struct OverlapMemory {
 };
 
 bool written_inputs_are_alone(const Specialization& s, const CallFrame& f) {
-  static thread_local OverlapMemory memory;
+  OverlapMemory& memory = thread_object<OverlapMemory>();
   std::size_t n = f.tensors.size();
   if (memory.serial != s.serial) {
     memory.serial = 0;

@@ -247,7 +247,7 @@ Tensor SafeTensors::at(std::string_view name, SourceLoc loc) const {
 }
 
 const std::map<std::string, std::string>& SafeTensors::metadata() const {
-  static const std::map<std::string, std::string> none;
+  static const auto& none = *new std::map<std::string, std::string>;
   return file_ ? file_->metadata : none;
 }
 

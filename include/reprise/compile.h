@@ -155,7 +155,7 @@ class ResultFiller {
   void tensor(Tensor& t) { t = Tensor::adopt(std::exchange(outputs_.tensors[next_tensor_++], nullptr)); }
   void integer(Int& i) { i = outputs_.ints[next_int_++]; }
   void number(Scalar& s) {
-    if (s.kind() == Scalar::Kind::Int) s = Int(outputs_.ints[next_int_++]);
+    if (s.kind() != Scalar::Kind::Bool) s = s.with_word(outputs_.ints[next_int_++]);
   }
   void constant(std::uint64_t) {}
   void text(std::string_view) {}
@@ -176,9 +176,6 @@ template <class F> struct parameters { static constexpr bool known = false; };
 template <class R, class... P> struct parameters<R (*)(P...)> { static constexpr bool known = true; using types = std::tuple<P...>; };
 template <class C, class R, class... P> struct parameters<R (C::*)(P...)> : parameters<R (*)(P...)> {};
 template <class C, class R, class... P> struct parameters<R (C::*)(P...) const> : parameters<R (*)(P...)> {};
-template <class R, class... P> struct parameters<R (*)(P...) noexcept> : parameters<R (*)(P...)> {};
-template <class C, class R, class... P> struct parameters<R (C::*)(P...) noexcept> : parameters<R (*)(P...)> {};
-template <class C, class R, class... P> struct parameters<R (C::*)(P...) const noexcept> : parameters<R (*)(P...)> {};
 template <class F>
   requires requires { &F::operator(); }
 struct parameters<F> : parameters<decltype(&F::operator())> {};
@@ -226,6 +223,7 @@ class CompiledFunction {
  private:
   template <class... A>
   auto call(A&&... args) const -> detail::result_of<F&, A&&...> {
+    static_assert(!std::is_nothrow_invocable_v<F&, A&&...>, "a compiled function must let exceptions pass (they end a trace): remove noexcept");
     using R = detail::result_of<F&, A&&...>;
     if (detail::Tracer* outer = detail::current_tracer()) {  // inside another trace: part of it
       detail::FunctionScope running(*outer, *f_);

@@ -3,17 +3,34 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <map>
 #include <optional>
 
-#include "reprise/reprise.h"
 #include "base/counters.h"
+#include "reprise/reprise.h"
 #include "tests/support/error_of.h"
 
 namespace reprise::test {
 namespace {
 
 float at(const Tensor& t, int i) { return t.to_vector<float>()[static_cast<std::size_t>(i)]; }
+
+// Destroyed after everything that operators have made for themselves since main began.
+struct AtExit {
+  Tensor x;
+  ~AtExit() {
+    if (!x.defined()) return;
+    auto f = compile([](Tensor t) { return t * 3.0 + rand_like(t) * 0.0; });
+    const bool right = (x * 2.5).sum().item<float>() == 7.5f && f(x).sum().item<float>() == 9.0f && cat({x, x}).size(0) == 6;
+    if (right) return;
+    std::fputs("a static object's destructor got a wrong result\n", stderr);
+    std::_Exit(1);
+  }
+} g_at_exit;
+TEST(StaticObjects, MayUseTensorsInTheirDestructors) { g_at_exit.x = ones({3}); }
 
 TEST(ScalarArgument, OneCompilationForAllItsValues) {
   auto step = compile([](Tensor x, Tensor v, Scalar dt, Scalar gain) {
@@ -90,6 +107,7 @@ TEST(ScalarArgument, ComesBack) {
     EXPECT_EQ(c.to_double(), 2.5);
     EXPECT_EQ(at(t, 0), 0.5f * static_cast<float>(i));
   }
+  EXPECT_EQ(f.stats().compilations, 1);
   auto assigns = compile([](Tensor x, Scalar& s) {
     s = 3.0;
     return x * s;
@@ -97,6 +115,18 @@ TEST(ScalarArgument, ComesBack) {
   Scalar s = 1.0;
   EXPECT_EQ(at(assigns(ones({1}), s), 0), 3);
   EXPECT_EQ(s.to_double(), 3);
+}
+
+TEST(ScalarArgument, StatsAskedInside) {
+  std::int64_t asked = -1;
+  std::function<std::int64_t()> compilations;
+  auto f = compile([&](Tensor x) {
+    asked = compilations();
+    return x * 2.0;
+  });
+  compilations = [&] { return f.stats().compilations; };
+  EXPECT_EQ(at(f(ones({1})), 0), 2);
+  EXPECT_EQ(asked, 0);
 }
 
 TEST(ScalarArgument, WithRandomNumbersAndNativeKernels) {
@@ -167,6 +197,34 @@ TEST(ScalarArgument, AnIntegerWhoseNumberIsAskedForIsGuarded) {
     EXPECT_EQ(at(least(full({1}, 3.0), n), 0), std::min(3.0f, static_cast<float>(n)));
   }
   EXPECT_EQ(least.stats().compilations, 1);
+}
+
+TEST(EagerNumber, IntegerPowersAndLongLists) {
+  Tensor k = tensor({3, 1, 2}), x = full({3}, 1.001);
+  pow(k, 5), pow(x, 5);
+  const std::uint64_t before = counters().compiles.value();
+  for (int i = 6; i < 40; ++i) {
+    EXPECT_EQ(pow(k, i).to_vector<std::int64_t>()[2], std::int64_t{1} << i);
+    EXPECT_NEAR(at(pow(x, i), 0), std::pow(1.001, i), 1e-5);
+  }
+  EXPECT_EQ(counters().compiles.value(), before);
+  EXPECT_EQ(error_of([&] { pow(k, -1); }).code(), ErrorCode::InvalidArgument);
+  auto f = compile([](Tensor k, Int n) { return pow(k, n); });
+  EXPECT_EQ(f(k, 3).to_vector<std::int64_t>()[0], 27);
+  EXPECT_EQ(error_of([&] { f(k, -1); }).code(), ErrorCode::InvalidArgument);
+  std::vector<Tensor> history;
+  for (int i = 0; i < 300; ++i) history.push_back(full({1, 2}, static_cast<double>(i)));
+  for (std::size_t n : {100u, 150u, 299u, 300u}) {
+    TensorArrayRef list(history.data(), n);
+    Tensor joined = cat(list, 0), stacked = stack(list, -1);
+    EXPECT_EQ(joined.size(0), static_cast<std::int64_t>(n));
+    EXPECT_EQ(stacked.size(2), static_cast<std::int64_t>(n));
+    for (std::size_t i = 0; i < n; i += 37) {
+      EXPECT_EQ(at(joined.select(0, static_cast<std::int64_t>(i)), 1), static_cast<float>(i));
+      EXPECT_EQ(at(stacked.select(2, static_cast<std::int64_t>(i)), 1), static_cast<float>(i));
+    }
+  }
+  EXPECT_LE(counters().compiles.value() - before, 60u);
 }
 
 TEST(EagerNumber, ANothingTimesSelfIsNotRead) {

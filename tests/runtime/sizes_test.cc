@@ -214,16 +214,13 @@ TEST(Sizes, ComparedUpToTheEndsOf64Bits) {
 }
 
 TEST(Sizes, ToBeInferredThroughAnArgument) {
-  auto f = compile([](Tensor x, Int rows, Int wide) noexcept { return x.reshape({rows, 3}).unsqueeze(1).expand({-1, 2, wide}); });
+  auto f = compile([](Tensor x, Int rows, Int wide) { return x.reshape({rows, 3}).unsqueeze(1).expand({-1, 2, wide}); });
   for (int rows : {2, 4, -1, 2, -1}) {
     Tensor y = f(ones({rows == 4 ? 4 : 2, 3}), rows, rows == 4 ? 3 : -1);
     EXPECT_EQ(y.size(0), rows == 4 ? 4 : 2);
     EXPECT_EQ(y.size(2), 3);
   }
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
-  auto numbers = compile([](Tensor x, Int pos) noexcept { return x * pos; });
-  for (int i = 0; i < 5; ++i) numbers(ones({2}), i);
-  EXPECT_EQ(numbers.stats().compilations, 1) << "the parameters of a noexcept function are seen";
 }
 
 }  // namespace

@@ -378,11 +378,21 @@ TEST(CapturedVariable, AVectorThatGrowsLeavesRoomForFurtherSpecializations) {
   std::vector<Tensor> all{full({1}, 2.0)};
   auto f = compile([&](Tensor x) { return x * all[0]; }, {.max_specializations = 3});
   for (int i = 0; i < 40; ++i) {
-    EXPECT_EQ(at(f(ones({1})), 0), 2);
+    for (int n = 0; n < 20; ++n) EXPECT_EQ(at(f(ones({1})), 0), 2);
     all.push_back(ones({1}));
   }
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
   EXPECT_EQ(f.stats().specializations, 1);
+}
+
+TEST(CapturedVariable, MadeAnewForEveryCallIsBounded) {
+  std::vector<Tensor> state{ones({1})};
+  auto f = compile([&](Tensor x) { return std::vector<Tensor>{state[0] + x}; }, {.max_specializations = 5});
+  for (int i = 0; i < 30; ++i) {
+    state = f(ones({1}));
+    EXPECT_EQ(at(state[0], 0), static_cast<float>(i + 2));
+  }
+  EXPECT_LE(f.stats().compilations, 5);
 }
 
 TEST(ChangedVariable, ManyKindsOfCallsThatCannotBeCompiled) {
