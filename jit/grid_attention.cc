@@ -73,7 +73,7 @@ struct Attention {
         mask_kind(static_cast<kernels::GridMask>(params[3])),
         causal(params[4] != 0),
         block_queries(static_cast<int>(kernels::attention_queries(depth, width))),
-        g(module, buffers(), 9 + 5 * static_cast<int>(buffers().size()), kThreads) {
+        g(module, attention_buffers(mask_kind, t, t), 9 + 5 * (masked() ? 5 : 4), kThreads) {
     g.take(), g.take(), g.take();
     V heads = g.take();
     queries = g.take(), keys = g.take();
@@ -81,7 +81,7 @@ struct Attention {
     V k_group = g.take(), v_group = g.take();
     q = AttentionTensor(g, 0, t), k = AttentionTensor(g, 1, t), v = AttentionTensor(g, 2, t);
     AttentionTensor mask;
-    if (masked()) mask = AttentionTensor(g, 3, mask_type());
+    if (masked()) mask = AttentionTensor(g, 3, mask_type(mask_kind, t));
     out = AttentionTensor(g, masked() ? 4 : 3, t);
 
     V tiles = g.ceil_div(queries, block_queries);
@@ -121,13 +121,6 @@ struct Attention {
 
  private:
   bool masked() const { return mask_kind != kernels::GridMask::None; }
-  DType mask_type() const { return mask_kind == kernels::GridMask::Bool ? DType::Bool : t; }
-  std::vector<DType> buffers() const {
-    std::vector<DType> all(3, t);
-    if (masked()) all.push_back(mask_type());
-    all.push_back(t);
-    return all;
-  }
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   /// Of this thread's queries with its keys of the block in shared memory.

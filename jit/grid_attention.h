@@ -17,6 +17,15 @@ struct AttentionTensor {
   void select(GridCode& g, V outer_index, V head_index) { p = g.at(dtype, p, outer_index * outer + head_index * head); }
 };
 
+inline DType mask_type(kernels::GridMask mask, DType t) { return mask == kernels::GridMask::Bool ? DType::Bool : t; }
+/// query, key and value, the mask if there is one, and what is written.
+inline std::vector<DType> attention_buffers(kernels::GridMask mask, DType t, DType written) {
+  std::vector<DType> all(3, t);
+  if (mask != kernels::GridMask::None) all.push_back(mask_type(mask, t));
+  all.push_back(written);
+  return all;
+}
+
 /// What a score becomes: scaled, masked, -inf where the key is not to be seen.
 struct AttentionScores {
   GridCode& g;

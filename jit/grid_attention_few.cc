@@ -56,7 +56,7 @@ struct AttentionPart {
         mask_kind(static_cast<kernels::GridMask>(params[3])),
         causal(params[4] != 0),
         rows(static_cast<int>(params[5])),
-        g(module, buffers(), 11 + 5 * (masked() ? 4 : 3), kThreads) {
+        g(module, attention_buffers(mask_kind, t, f), 11 + 5 * (masked() ? 4 : 3), kThreads) {
     g.take();
     all_rows = g.take();
     g.take();
@@ -67,7 +67,7 @@ struct AttentionPart {
     V k_units = g.take(), v_units = g.take();
     group = g.take(), splits = g.take();
     q = AttentionTensor(g, 0, t), k = AttentionTensor(g, 1, t), v = AttentionTensor(g, 2, t);
-    if (masked()) mask = AttentionTensor(g, 3, mask_type());
+    if (masked()) mask = AttentionTensor(g, 3, mask_type(mask_kind, t));
     parts = g.pointer(masked() ? 4 : 3);
 
     split = g.block_id % splits;
@@ -111,13 +111,6 @@ struct AttentionPart {
 
  private:
   bool masked() const { return mask_kind != kernels::GridMask::None; }
-  DType mask_type() const { return mask_kind == kernels::GridMask::Bool ? DType::Bool : t; }
-  std::vector<DType> buffers() const {
-    std::vector<DType> all(3, t);
-    if (masked()) all.push_back(mask_type());
-    all.push_back(f);
-    return all;
-  }
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   Var& sum_of(int row, int i) { return acc[at(row * wide.held() + i)]; }
 

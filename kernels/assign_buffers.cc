@@ -125,34 +125,23 @@ std::vector<Id> Assign::make_checks(std::uint32_t n, const Node& node) {
   return out;
 }
 
-bool Assign::path(Id from, Id to) const {
-  if (from == to) return true;
-  std::vector<bool> seen(p_.items.size());
+bool Assign::path(Id from, Id to) const { return paths_to_any(from, {to}); }
+
+bool Assign::paths_to_any(Id from, const std::vector<Id>& to) const {
+  std::vector<bool> wanted(p_.items.size()), seen(p_.items.size());
+  for (Id t : to) wanted[t] = true;
+  if (wanted[from]) return true;
   std::vector<Id> stack{from};
   seen[from] = true;
   while (!stack.empty()) {
     Id i = stack.back();
     stack.pop_back();
     for (const Edge& e : p_.succ[i]) {
-      if (e.to == to) return true;
+      if (wanted[e.to]) return true;
       if (!seen[e.to]) seen[e.to] = true, stack.push_back(e.to);
     }
   }
   return false;
-}
-
-bool Assign::paths_to_any(Id from, const std::vector<Id>& to) const {
-  std::vector<bool> seen(p_.items.size());
-  std::vector<Id> stack{from};
-  seen[from] = true;
-  while (!stack.empty()) {
-    Id i = stack.back();
-    stack.pop_back();
-    for (const Edge& e : p_.succ[i]) {
-      if (!seen[e.to]) seen[e.to] = true, stack.push_back(e.to);
-    }
-  }
-  return std::any_of(to.begin(), to.end(), [&](Id t) { return seen[t]; });
 }
 
 std::vector<Id> Assign::before_input_write(std::uint32_t i, const std::vector<Id>& except) const {

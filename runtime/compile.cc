@@ -171,7 +171,9 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     if (c.sealed) fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed, and this call could only be served eagerly: ", refused->reason);
     return serve_eagerly(c, refused->reason);
   }
-  Nearest nearest = nearest_miss(c, f);
+  // Asked for only where somebody reads it: past the limit every call comes here.
+  const bool told = c.sealed || !c.warned_full || log::on(log::Channel::Recompiles);
+  const Nearest nearest = told ? nearest_miss(c, f) : Nearest();
   if (c.sealed)
     fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed and no specialization admits this call",
          nearest.specialization ? ": " + nearest.specialization->name + ": " + nearest.failed : " (none was compiled)");

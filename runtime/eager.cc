@@ -105,8 +105,6 @@ struct EagerArgs {
     }
   }
 
-  static constexpr std::uint64_t kConstantNumber = 0x100;
-
   bool is_number(std::size_t i) const {
     graph::ArgType t = call.op.schema.args[i].type;
     const Scalar* s = std::get_if<Scalar>(&args[i]);
@@ -116,21 +114,11 @@ struct EagerArgs {
   /// Numbers that stay numbers: pow's exponent, because x ** 2 is x * x to the bit in compiled code too, and lerp's weight, which
   /// as a tensor must have self's dtype.
   bool stays(std::size_t i) const { return (call.op.id == OpId::pow && i == 1) || (call.op.id == OpId::lerp && i == 2); }
-  bool is_constant(std::size_t i) const {
-    const Scalar* s = std::get_if<Scalar>(&args[i]);
-    return s && s->kind() == Scalar::Kind::Bool;
-  }
 
   void flatten(CallFrame& f) const {
     f.constant(static_cast<std::uint64_t>(call.op.id) << 1 | call.inplace);
     for (std::size_t i = 0; i < args.size(); ++i) {
       f.constant(args[i].index());
-      if (is_constant(i)) {
-        const Scalar& s = std::get<Scalar>(args[i]);
-        f.constant(kConstantNumber + static_cast<std::uint64_t>(s.kind()));  // no number that is a value has this tag
-        f.constant(static_cast<std::uint64_t>(s.word().hint()));
-        continue;
-      }
       std::visit([&](const auto& v) { flatten_one(f, v); }, args[i]);
     }
   }
@@ -163,7 +151,7 @@ struct EagerArgs {
         ints.emplace_back();
         for (std::size_t i = 0; i < l->size(); ++i) ints.back().push_back(integer());
         out.push_back(IntArrayRef(ints.back()));
-      } else if (auto* s = std::get_if<Scalar>(&a); s && !is_constant(out.size())) {
+      } else if (auto* s = std::get_if<Scalar>(&a); s && s->kind() != Scalar::Kind::Bool) {
         out.push_back(tracer.number_argument(*s, value++, "number " + std::to_string(number++)));
       } else {
         out.push_back(a);

@@ -6,12 +6,11 @@
 #include <optional>
 
 #include "reprise/reprise.h"
+#include "tests/support/element.h"
 #include "tests/support/error_of.h"
 
 namespace reprise::test {
 namespace {
-
-float at(const Tensor& t, int i) { return t.to_vector<float>()[static_cast<std::size_t>(i)]; }
 
 TEST(Captured, ReadingItsValueIsNoConstant) {
   Tensor w = full({1}, 2.0);

@@ -11,12 +11,11 @@
 
 #include "base/counters.h"
 #include "reprise/reprise.h"
+#include "tests/support/element.h"
 #include "tests/support/error_of.h"
 
 namespace reprise::test {
 namespace {
-
-float at(const Tensor& t, int i) { return t.to_vector<float>()[static_cast<std::size_t>(i)]; }
 
 // Destroyed after everything that operators have made for themselves since main began.
 struct AtExit {

@@ -13,12 +13,11 @@
 #include "base/counters.h"
 #include "reprise/reprise.h"
 #include "tensor/variable.h"
+#include "tests/support/element.h"
 #include "tests/support/error_of.h"
 
 namespace reprise::test {
 namespace {
-
-float at(const Tensor& t, int i) { return t.to_vector<float>()[static_cast<std::size_t>(i)]; }
 
 TEST(Variable, FollowsItsHandle) {
   Tensor a = ones({1}), b = zeros({1});
