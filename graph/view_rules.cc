@@ -1,4 +1,5 @@
 // The layouts that view operators make. Formulas over symbolic sizes and strides; see shape_rules.h for how they ask.
+#include "base/checked_math.h"
 #include "base/errors.h"
 #include "graph/shape_rules.h"
 
@@ -252,13 +253,9 @@ void check_within_storage(const Layout& made, const Layout& storage, SourceLoc l
   for (Int s : made.sizes)
     if (ask(detail::compare_eq(s, 0, loc), "as_strided: no elements")) return;
   Int last = made.offset, have = numel(storage.sizes);
-  std::int64_t reach = made.offset.hint();
-  bool fits = true;
-  for (std::size_t d = 0; d < made.sizes.size(); ++d) {
-    std::int64_t step = 0;
-    fits = !__builtin_mul_overflow(made.sizes[d].hint() - 1, made.strides[d].hint(), &step) && !__builtin_add_overflow(reach, step, &reach) && fits;
-    last = last + (made.sizes[d] - 1) * made.strides[d];
-  }
+  for (std::size_t d = 0; d < made.sizes.size(); ++d) last = last + (made.sizes[d] - 1) * made.strides[d];
+  auto hint_of = [](const Ints& list) { return [&](int d) { return list[static_cast<std::size_t>(d)].hint(); }; };
+  const bool fits = last_element(made.dim(), made.offset.hint(), hint_of(made.sizes), hint_of(made.strides)).has_value();
   // The guard alone also holds where a later call's sum wraps; the program checks that (runtime/program.cc).
   if (!fits || !require(detail::compare_lt(last, have, loc), "as_strided: within the storage"))
     fail(ErrorCode::IndexOutOfRange, "as_strided", loc, "the view reaches element ", fits ? last.str() : "2^63 and more", " of a storage of ", have);

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <set>
 
+#include "base/checked_math.h"
 #include "base/errors.h"
 #include "guards/shape_env_impl.h"
 
@@ -92,15 +94,12 @@ void ExprProgram::add_reach_check(const Ints& sizes, const Ints& strides, Int of
 
 void ExprProgram::check_reach(const std::int64_t* slots) const {
   for (const ReachCheck& check : reach_checks_) {
-    std::int64_t last = slots[check.offset], step = 0;
-    bool fits = last >= 0, none = false;
-    for (std::size_t d = 0; d < check.sizes.size(); ++d) {
-      std::int64_t size = slots[check.sizes[d]];
-      none = none || size == 0;
-      fits = !__builtin_mul_overflow(size - 1, slots[check.strides[d]], &step) && !__builtin_add_overflow(last, step, &last) && fits;
-    }
-    if (!none && (!fits || last >= slots[check.elements]))
-      fail(ErrorCode::IndexOutOfRange, check.op.c_str(), {}, "the view reaches element ", fits ? std::to_string(last) : "2^63 and more", " of a storage of ", slots[check.elements]);
+    if (std::any_of(check.sizes.begin(), check.sizes.end(), [&](std::uint32_t s) { return slots[s] == 0; })) continue;
+    auto value_of = [&](const std::vector<std::uint32_t>& list) { return [&](int d) { return slots[list[static_cast<std::size_t>(d)]]; }; };
+    const std::int64_t offset = slots[check.offset];
+    const auto last = last_element(static_cast<int>(check.sizes.size()), offset, value_of(check.sizes), value_of(check.strides));
+    if (offset < 0 || !last || *last >= slots[check.elements])
+      fail(ErrorCode::IndexOutOfRange, check.op.c_str(), {}, "the view reaches element ", element_text(offset < 0 ? std::nullopt : last), " of a storage of ", slots[check.elements]);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/checked_math.h"
 #include "base/counters.h"
 #include "base/errors.h"
 #include "base/knobs.h"
@@ -199,15 +200,11 @@ Tensor eager_view(const OpCall& c) {
   for (int d = 0; d < l.dim(); ++d) sizes[d] = l.sizes[static_cast<std::size_t>(d)].hint(), strides[d] = l.strides[static_cast<std::size_t>(d)].hint();
   if (c.op.id == OpId::as_strided) {
     // It counts from the start of the storage and may name any element of it, but none outside.
-    std::int64_t last = l.offset.hint(), n = 1, step = 0;
-    bool within = true;
-    for (int d = 0; d < l.dim(); ++d) {
-      n *= sizes[d];
-      within = !__builtin_mul_overflow(sizes[d] - 1, strides[d], &step) && !__builtin_add_overflow(last, step, &last) && within;
-    }
-    std::int64_t have = impl.storage->bytes / item_size(impl.dtype);
-    if (n > 0 && (!within || last >= have || l.offset.hint() < 0))
-      fail(ErrorCode::IndexOutOfRange, "as_strided", c.loc, "the view reaches element ", within ? std::to_string(last) : "2^63 and more", " of a storage of ", have);
+    const bool none = std::find(sizes, sizes + l.dim(), 0) != sizes + l.dim();
+    const auto last = last_element(l.dim(), l.offset.hint(), [&](int d) { return sizes[d]; }, [&](int d) { return strides[d]; });
+    const std::int64_t have = impl.storage->bytes / item_size(impl.dtype);
+    if (!none && (!last || *last >= have || l.offset.hint() < 0))
+      fail(ErrorCode::IndexOutOfRange, "as_strided", c.loc, "the view reaches element ", element_text(last), " of a storage of ", have);
   }
   retain(impl.storage);
   return Tensor::adopt(new_impl(impl.dtype, impl.device, sizes, strides, l.dim(), l.offset.hint(), impl.storage));

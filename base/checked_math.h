@@ -1,0 +1,21 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace reprise {
+
+/// Where the last element of a strided view stands: offset + sum over dims of (size(d) - 1) * stride(d). Nothing if a number on the
+/// way does not fit 64 bits. Of a view that has elements.
+template <class Size, class Stride>
+std::optional<std::int64_t> last_element(int rank, std::int64_t offset, Size&& size, Stride&& stride) {
+  std::int64_t step = 0;
+  for (int d = 0; d < rank; ++d)
+    if (__builtin_mul_overflow(size(d) - 1, stride(d), &step) || __builtin_add_overflow(offset, step, &offset)) return std::nullopt;
+  return offset;
+}
+
+/// The same for a message: "the view reaches element 12".
+inline std::string element_text(std::optional<std::int64_t> last) { return last ? std::to_string(*last) : "2^63 and more"; }
+
+}  // namespace reprise
