@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "base/errors.h"
@@ -119,6 +120,10 @@ struct Shared {
   std::int64_t counts[kClasses] = {};
   std::vector<ThreadCache*> threads;
   std::int64_t held = 0, peak = 0, limit = 0, allocations_of_dead = 0, system_allocations = 0;
+  std::int64_t shared_bytes = 0;       // of the blocks in `heads`
+  std::uint64_t asked[kClasses] = {};  // by class: when it was last asked for here, on `clock`
+  std::uint64_t clock = 0;
+  std::int64_t most_now = 0, most_before = 0;  // in use at once, in this stretch of the clock and in the one before
 
   std::int64_t cached() const {
     std::int64_t n = 0;
@@ -131,18 +136,39 @@ struct Shared {
     b->next = heads[c];
     heads[c] = b;
     ++counts[c];
+    shared_bytes += class_bytes(c);
   }
   Block* pop(int c) {
     Block* b = heads[c];
-    if (b) heads[c] = b->next, --counts[c];
+    if (b) heads[c] = b->next, --counts[c], shared_bytes -= class_bytes(c);
     return b;
+  }
+  void drop(int c) {
+    system_free(pop(c), class_bytes(c));
+    held -= class_bytes(c);
+  }
+  // What threads keep for themselves counts as in use: it is bounded by itself.
+  void tick() {
+    constexpr std::uint64_t kStretch = 4096;
+    const std::int64_t in_use = held - shared_bytes;
+    if (++clock % kStretch == 0) most_before = std::exchange(most_now, in_use);
+    most_now = std::max(most_now, in_use);
+  }
+  /// A tensor that grows, or sizes that come once, would leave blocks of every class behind.
+  void keep_within_bounds() {
+    constexpr std::int64_t kAlways = std::int64_t{64} << 20;
+    const std::int64_t most = std::max(most_now, most_before) / 2 + kAlways;
+    while (shared_bytes > most) {
+      int stalest = -1;
+      for (int c = 0; c < kClasses; ++c)
+        if (counts[c] && (stalest < 0 || asked[c] < asked[stalest])) stalest = c;
+      while (counts[stalest] && shared_bytes > most) drop(stalest);
+    }
   }
   void trim() {
     for (int c = 0; c < kClasses; ++c)
-      while (Block* b = pop(c)) {
-        system_free(b, class_bytes(c));
-        held -= class_bytes(c);
-      }
+      while (counts[c]) drop(c);
+    most_now = most_before = held;
   }
 };
 // Never destroyed: results may outlive static destructors.
@@ -192,7 +218,9 @@ void register_thread(Shared& s) {  // s.mu is held
   std::lock_guard lock(s.mu);
   if (!tls.registered && !tls.dead) register_thread(s);
   if (tls.dead) ++s.allocations_of_dead;
+  s.asked[c] = s.clock + 1;
   if (Block* b = s.pop(c)) {
+    s.tick();
     if (c < kThreadClasses && !tls.dead)  // bring some more: the next calls then need no lock
       for (std::uint32_t n = kCapacity[static_cast<std::size_t>(c)] / 2; tls.count(c) < n && s.heads[c];) {
         Block* extra = s.pop(c);
@@ -218,6 +246,7 @@ void register_thread(Shared& s) {  // s.mu is held
   ++s.system_allocations;
   s.held += size;
   s.peak = std::max(s.peak, s.held);
+  s.tick();
   return p;
 }
 
@@ -225,6 +254,8 @@ void register_thread(Shared& s) {  // s.mu is held
   Shared& s = shared();
   std::lock_guard lock(s.mu);
   s.push(c, b);
+  s.tick();
+  s.keep_within_bounds();
   if (c >= kThreadClasses || tls.dead) return;
   if (!tls.registered) register_thread(s);
   for (std::uint32_t keep = kCapacity[static_cast<std::size_t>(c)] / 2; tls.count(c) > keep;) {

@@ -5,8 +5,9 @@
 
 namespace reprise::device {
 
-/// Caching allocator for results on the host. Blocks are 64-byte aligned, size classes per thread first, then shared;
-/// nothing goes back to the system until trim() or exhaustion. Threads: any may free what another allocated.
+/// Caching allocator for results on the host. Blocks are 64-byte aligned, size classes per thread first, then shared. What is
+/// cached stays below half of the most that was lately in use, and 64 MiB: past that the sizes asked for longest ago go back
+/// to the system first. All of it goes on trim() and exhaustion. Threads: any may free what another allocated.
 /// Throws Error(OutOfMemory) naming the request and who holds what.
 void* host_allocate(std::int64_t bytes);
 void host_free(void* p, std::int64_t bytes) noexcept;
@@ -23,6 +24,7 @@ class AddressRange {
   AddressRange(const AddressRange&) = delete;
   char* base() const { return base_; }
   std::int64_t backed() const { return backed_; }
+  std::int64_t reserved() const { return reserved_; }
   void ensure(std::int64_t bytes);                    ///< backs at least [0, bytes); throws OutOfMemory, state unchanged
  private:
   char* base_ = nullptr;

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/counters.h"
+#include "base/epochs.h"
 #include "base/errors.h"
 #include "base/hash.h"
 #include "base/knobs.h"
@@ -42,8 +43,32 @@ Compiled::Compiled(CompileOptions o) : options(std::move(o)) {
   if (options.recordings_max < 0 || options.recordings_bytes < 0) fail(ErrorCode::InvalidArgument, "compile", {}, "a bound on recordings is negative");
   if (options.recordings_max == 0) options.recordings_max = static_cast<int>(knobs().recordings_max);
   if (options.recordings_bytes == 0) options.recordings_bytes = knobs().recordings_bytes;
-  tables.push_back(std::make_unique<Table>());
-  table.store(tables.back().get());
+  published = std::make_unique<Table>();
+  table.store(published.get());
+}
+
+void Compiled::publish(const Specialization* latest, std::vector<std::unique_ptr<Specialization>> gone) {
+  auto next = std::make_unique<Table>();
+  for (const auto& o : owned) next->by_structure[o->hash].push_back(o.get());
+  next->last.store(latest, std::memory_order_relaxed);
+  Retired& out = retired.emplace_back();  // nothing fails from here on
+  table.store(next.get(), std::memory_order_release);
+  out = {epochs::advance(), std::exchange(published, std::move(next)), std::move(gone)};
+}
+
+std::vector<Compiled::Retired> Compiled::take_unread() {
+  if (retired.empty()) return {};
+  const std::uint64_t oldest = epochs::oldest();
+  auto unread = std::stable_partition(retired.begin(), retired.end(), [&](const Retired& r) { return r.epoch >= oldest; });
+  std::vector<Retired> out(std::make_move_iterator(unread), std::make_move_iterator(retired.end()));
+  retired.erase(unread, retired.end());
+  for (const Retired& r : out)
+    for (const auto& s : r.made) {
+      const runtime::RecordingCache::Counts counts = s->recordings->counts();
+      freed.replays += s->replays, freed.copied_bytes += s->copied_bytes;
+      freed.recordings_made += counts.made, freed.evictions += counts.evicted;
+    }
+  return out;
 }
 
 std::shared_ptr<Compiled> new_compiled(CompileOptions o) { return std::make_shared<Compiled>(std::move(o)); }
@@ -61,21 +86,30 @@ CallFrame& begin_frame(Compiled& c) {
 }
 
 const Specialization* lookup(Compiled& c, CallFrame& f) {
-  const Specialization* last = c.last.load(std::memory_order_acquire);
-  if (last && admits(*last, f)) return last;
   const Compiled::Table& table = *c.table.load(std::memory_order_acquire);
+  const Specialization* last = table.last.load(std::memory_order_relaxed);
+  if (last && admits(*last, f)) return last;
   auto it = table.by_structure.find(f.hash());
   if (it == table.by_structure.end()) return nullptr;
   for (const Specialization* s : it->second) {
     if (s == last || !admits(*s, f)) continue;
-    c.last.store(s, std::memory_order_release);
+    table.last.store(s, std::memory_order_relaxed);
     return s;
   }
   return nullptr;
 }
 
 const Specialization* find(Compiled& c, CallFrame& f) {
-  const Specialization* s = lookup(c, f);
+  epochs::Reader& reader = epochs::mine();
+  epochs::begin(reader);
+  const Specialization* s = nullptr;
+  try {
+    s = lookup(c, f);
+  } catch (...) {
+    epochs::end(reader);
+    throw;
+  }
+  if (!s) epochs::end(reader);
   end_sample(c);
   return s;
 }
@@ -134,12 +168,15 @@ const Specialization* serve_eagerly(Compiled& c, const std::string& reason) {
   return nullptr;
 }
 
-// Those whose variables are gone make room, if they served so many calls at least. Readers may be in one: it stays until reset().
+// Those whose variables are gone make room, if they served so many calls at least.
 constexpr std::int64_t kWorthMaking = 16;
 void retire_gone(Compiled& c) {
+  if (std::none_of(c.owned.begin(), c.owned.end(), [](const auto& s) { return is_gone(*s); })) return;
   auto gone = std::stable_partition(c.owned.begin(), c.owned.end(), [](const auto& s) { return !is_gone(*s); });
-  std::move(gone, c.owned.end(), std::back_inserter(c.retired));
+  std::vector<std::unique_ptr<Specialization>> out(std::make_move_iterator(gone), std::make_move_iterator(c.owned.end()));
   c.owned.erase(gone, c.owned.end());
+  c.in_vain += std::count_if(out.begin(), out.end(), [](const auto& s) { return s->replays.load(std::memory_order_relaxed) < kWorthMaking; });
+  c.publish(nullptr, std::move(out));
 }
 
 Compiled::Refusal* refusal_of(Compiled& c, const CallFrame& f) {
@@ -164,8 +201,14 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     std::lock_guard lock(c.mu);
     return serve_eagerly(c, "mode is off");
   }
+  std::vector<Compiled::Retired> unread;  // freed behind the lock
   std::lock_guard lock(c.mu);
-  if (const Specialization* s = lookup(c, f)) return s;  // somebody else compiled it meanwhile
+  // What is given stays while this thread reads. Nothing goes out of sight without the lock, so reading may begin at the end.
+  auto stays = [](const Specialization* s) {
+    epochs::begin(epochs::mine());
+    return s;
+  };
+  if (const Specialization* s = lookup(c, f)) return stays(s);  // somebody else compiled it meanwhile
   const Compiled::Refusal* refused = refusal_of(c, f);
   if (refused && (c.sealed || !refused->tries_left)) {
     if (c.sealed) fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed, and this call could only be served eagerly: ", refused->reason);
@@ -178,13 +221,13 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed and no specialization admits this call",
          nearest.specialization ? ": " + nearest.specialization->name + ": " + nearest.failed : " (none was compiled)");
   retire_gone(c);
-  const auto in_vain = std::count_if(c.retired.begin(), c.retired.end(), [](const auto& s) { return s->replays.load(std::memory_order_relaxed) < kWorthMaking; });
-  if (!refused && static_cast<std::int64_t>(c.owned.size() + c.refusals.size()) + in_vain >= c.options.max_specializations) {
+  unread = c.take_unread();
+  if (!refused && static_cast<std::int64_t>(c.owned.size() + c.refusals.size()) + c.in_vain >= c.options.max_specializations) {
     if (!c.warned_full) {
       c.warned_full = true;
       log::warn(c.options.name + " has " + std::to_string(c.owned.size()) + " specializations" +
                 (c.refusals.empty() ? "" : " and " + std::to_string(c.refusals.size()) + " kinds of calls that cannot be compiled") +
-                (in_vain ? " and " + std::to_string(in_vain) + " of captured variables that are gone (pass as arguments what is made anew for every call)" : "") +
+                (c.in_vain ? " and " + std::to_string(c.in_vain) + " of captured variables that are gone (pass as arguments what is made anew for every call)" : "") +
                 ", its limit: calls that fit none are served eagerly. " +
                 (nearest.specialization ? "The latest miss: " + nearest.failed + "; to avoid it: " + nearest.remedy : c.refusals.empty() ? "" : "Why they cannot: " + c.refusals.back().reason));
     }
@@ -193,7 +236,7 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
 
   std::unique_ptr<Specialization> made;
   try {
-    made = specialize(c.options.name + "/" + std::to_string(c.owned.size() + c.retired.size()), c.mode, f, body, ctx);
+    made = specialize(c.options.name + "/" + std::to_string(c.named++), c.mode, f, body, ctx);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::NotTraceable && e.code() != ErrorCode::Internal) throw;
     std::string reason = e.code() == ErrorCode::Internal ? "compilation failed: " + std::string(e.what()) : std::string(e.what());
@@ -210,21 +253,23 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     refuse(c, f, "not_traceable", reason);
     serve_eagerly(c, reason);
     once = std::move(made);
-    return s;
+    return stays(s);
   }
   std::erase_if(c.refusals, [&](const Compiled::Refusal& r) { return r.structure == f.structure; });
   c.owned.push_back(std::move(made));
-  auto table = std::make_unique<Compiled::Table>();
-  for (const auto& o : c.owned) table->by_structure[o->hash].push_back(o.get());
-  log_compiled(c, *s, nearest);
+  try {
+    c.publish(s, {});
+  } catch (...) {
+    c.owned.pop_back();
+    throw;
+  }
   c.compilations.fetch_add(1, std::memory_order_relaxed);
-  c.tables.push_back(std::move(table));
-  c.last.store(s, std::memory_order_release);
-  c.table.store(c.tables.back().get(), std::memory_order_release);  // the line that publishes
-  return s;
+  log_compiled(c, *s, nearest);
+  return stays(s);
 }
 
 void run(Compiled& c, const Specialization& s, CallFrame& f, Outputs& outputs) {
+  outputs.reading = true;  // as find() and compile() began
   run_specialization(s, f, outputs, c.options.recordings_max, c.options.recordings_bytes);
   if (!s.unrepeatable) return;
   fill_kept(s, outputs);
@@ -236,11 +281,13 @@ const void* result_template(const Specialization& s) { return s.result_template.
 Outputs::~Outputs() {
   for (TensorImpl* t : tensors)
     if (t) release(t);
+  if (reading) epochs::end(epochs::mine());
 }
 
 double measure_dispatch(Compiled& c, void (*flatten)(void*, CallFrame&), void* ctx, int times) {
   CallFrame f;
   const Specialization* s = nullptr;
+  epochs::Reading reading;
   auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < times; ++i) {
     f.clear();
@@ -258,16 +305,14 @@ void seal(Compiled& c) {
 }
 
 void reset(Compiled& c) {
+  std::vector<Compiled::Retired> unread;  // freed behind the lock
   std::lock_guard lock(c.mu);
-  auto empty = std::make_unique<Compiled::Table>();
-  c.last.store(nullptr);
-  c.table.store(empty.get());
-  c.tables.clear();
-  c.tables.push_back(std::move(empty));
-  c.owned.clear();
-  c.retired.clear();
+  c.publish(nullptr, std::exchange(c.owned, {}));
+  unread = c.take_unread();
   c.refusals.clear();
   c.sealed = c.warned_full = false;
+  c.in_vain = c.named = 0;
+  c.freed = {};
   c.last_fallback_reason.clear();
   c.calls = c.fallbacks = c.compilations = c.dispatch_ns = c.dispatch_samples = 0;
 }

@@ -14,23 +14,32 @@ namespace reprise::detail {
 /// One compiled function: its specializations, found by structure and then by guards.
 ///
 /// Threads: find() takes no lock: it reads `table`, an immutable snapshot; whoever compiles holds `mu`, makes a new table
-/// and publishes it last. Old tables are kept until reset(), because a reader may still be in one; there are at most as many
-/// as specializations.
+/// and publishes it last. A call reads (base/epochs.h) from find() until its outputs are gone; old tables, and specializations
+/// that serve no call any more, are freed once no call reads that began before they were replaced.
 struct Compiled {
   CompileOptions options;
   std::string mode;
 
   struct Table {
     std::unordered_map<std::uint64_t, std::vector<const Specialization*>> by_structure;
+    mutable std::atomic<const Specialization*> last{nullptr};  ///< the latest hit: tried first
   };
-  std::atomic<const Table*> table;
-  std::atomic<const Specialization*> last{nullptr};       ///< the latest hit: tried first
+  std::atomic<const Table*> table;                        ///< never null
 
   /// One compilation at a time; the others wait. Recursive: the function may ask for its own stats() while it is traced.
   mutable std::recursive_mutex mu;
-  std::vector<std::unique_ptr<Table>> tables;             // guarded by mu
+  std::unique_ptr<Table> published;                       // guarded by mu; what `table` points to
   std::vector<std::unique_ptr<Specialization>> owned;     // guarded by mu
-  std::vector<std::unique_ptr<Specialization>> retired;   // guarded by mu; that serve no call any more, but a reader may be in one
+  struct Retired {
+    std::uint64_t epoch;                                  ///< that ended when it went out of sight
+    std::unique_ptr<Table> table;
+    std::vector<std::unique_ptr<Specialization>> made;
+  };
+  std::vector<Retired> retired;                           // guarded by mu
+  /// Of specializations that have been freed.
+  struct Freed { std::int64_t replays = 0, recordings_made = 0, evictions = 0, copied_bytes = 0; } freed;  // guarded by mu
+  std::int64_t in_vain = 0;                               // guarded by mu; that retired before they had served some calls
+  std::int64_t named = 0;                                 // guarded by mu; specializations begun: numbers their names
   /// Calls of a structure that could not be compiled. Many functions do such things at their first call only (they fill a cache,
   /// measure a scale), so they are tried again a few times.
   struct Refusal {
@@ -47,6 +56,10 @@ struct Compiled {
   std::atomic<std::int64_t> dispatch_ns{0}, dispatch_samples{0};
 
   explicit Compiled(CompileOptions o);
+  /// With `mu` held: what is owned is what calls find from now on; `gone` is freed when no call can be in one.
+  void publish(const Specialization* latest, std::vector<std::unique_ptr<Specialization>> gone);
+  /// With `mu` held: takes out what nobody reads any more. Destroy it without `mu`: its destructors may run the user's code.
+  std::vector<Retired> take_unread();
 };
 
 /// The candidates of a structure, latest hit first; null if none admits the call. No lock, no allocation.

@@ -7,6 +7,7 @@
 
 #include "base/checked_math.h"
 #include "base/counters.h"
+#include "base/epochs.h"
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
@@ -30,7 +31,9 @@ using graph::OpId;
 // Eager keeps few recordings of each operator and structure: making one is cheap, and sizes that alternate are few.
 constexpr std::int64_t kEagerRecordings = 16;
 
-/// What operators' specializations are kept in: lists by structure that only grow, so that readers need no lock.
+/// What operators' specializations are kept in: lists by structure that readers walk without a lock. It is bounded: past
+/// REPRISE_EAGER_MAX those go that have served no call since the table was last looked through.
+/// Threads: what find() and make() give stays while the caller reads (epochs::Reading).
 class EagerTable {
  public:
   /// Of one structure, beside the first: values that code was made for (a norm's p, what a float range begins with). Past it,
@@ -46,7 +49,7 @@ class EagerTable {
   const Specialization* find(CallFrame& f, bool* full) const {
     const std::uint64_t h = f.hash();
     int of_structure = 0;
-    for (const Entry* e = bucket(h).load(std::memory_order_acquire); e; e = e->next) {
+    for (const Entry* e = bucket(h).load(std::memory_order_acquire); e; e = e->next.load(std::memory_order_acquire)) {
       if (e->made->hash != h) continue;
       if (admits(*e->made, f)) return e->made.get();
       of_structure += e->made->structure == f.structure;
@@ -62,22 +65,68 @@ class EagerTable {
     std::string mode = knobs().mode == "off" ? "full" : knobs().mode;
     std::unique_ptr<Specialization> made = specialize(std::string(call.op.name()), mode, f, body, ctx);
     if (!admits(*made, f)) fail(ErrorCode::Internal, std::string(call.op.name()).c_str(), call.loc, "the operator's own guards refuse the call they were made for");
-    std::atomic<const Entry*>& first = bucket(made->hash);
-    auto* entry = new Entry{std::move(made), first.load(std::memory_order_relaxed)};
-    first.store(entry, std::memory_order_release);
-    return entry->made.get();
+    make_room();
+    std::atomic<Entry*>& first = bucket(made->hash);
+    auto entry = std::make_unique<Entry>(std::move(made), first.load(std::memory_order_relaxed));
+    Entry& e = *entry;
+    entries_.push_back(std::move(entry));
+    first.store(&e, std::memory_order_release);
+    return e.made.get();
   }
 
  private:
   struct Entry {
-    std::unique_ptr<const Specialization> made;
-    const Entry* next;
+    Entry(std::unique_ptr<const Specialization> m, Entry* n) : made(std::move(m)), next(n) {}
+    const std::unique_ptr<const Specialization> made;
+    std::atomic<Entry*> next;
+    std::int64_t replays = 0;                                // guarded by mu_; when the table was last looked through
   };
-  std::atomic<const Entry*>& bucket(std::uint64_t hash) { return buckets_[hash >> 52]; }
-  const std::atomic<const Entry*>& bucket(std::uint64_t hash) const { return buckets_[hash >> 52]; }
+  using Entries = std::vector<std::unique_ptr<Entry>>;
+  std::atomic<Entry*>& bucket(std::uint64_t hash) { return buckets_[hash >> 52]; }
+  const std::atomic<Entry*>& bucket(std::uint64_t hash) const { return buckets_[hash >> 52]; }
+
+  // A part of the table at once, so that the search costs little for each.
+  void make_room() {
+    const std::size_t most = static_cast<std::size_t>(std::max<std::int64_t>(knobs().eager_max, 1));
+    if (entries_.size() < most) return;
+    const std::size_t keep = most - most / 16 - 1;
+    Entries kept, gone;
+    kept.reserve(entries_.capacity()), gone.reserve(entries_.size());
+    retired_.reserve(retired_.size() + 1);
+    std::vector<std::pair<std::int64_t, std::size_t>> served;  // since the last look, and which: of equal ones the oldest goes
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      Entry& e = *entries_[i];
+      const std::int64_t before = std::exchange(e.replays, e.made->replays.load(std::memory_order_relaxed));
+      served.emplace_back(e.replays - before, i);
+    }
+    const auto first_kept = served.end() - static_cast<std::ptrdiff_t>(keep);
+    std::nth_element(served.begin(), first_kept, served.end());
+    std::for_each(served.begin(), first_kept, [&](const auto& s) { gone.push_back(std::move(entries_[s.second])); });
+    std::copy_if(std::make_move_iterator(entries_.begin()), std::make_move_iterator(entries_.end()), std::back_inserter(kept), [](const auto& e) { return e != nullptr; });
+    entries_ = std::move(kept);
+    for (const std::unique_ptr<Entry>& e : gone) unlink(*e);
+    retired_.push_back({epochs::advance(), std::move(gone)});
+    const std::uint64_t oldest = epochs::oldest();
+    std::erase_if(retired_, [&](const Retired& r) { return r.epoch < oldest; });
+  }
+  // A reader that is in it goes on to those behind it.
+  void unlink(Entry& e) {
+    std::atomic<Entry*>* at = &bucket(e.made->hash);
+    while (Entry* there = at->load(std::memory_order_relaxed)) {
+      if (there == &e) break;
+      at = &there->next;
+    }
+    at->store(e.next.load(std::memory_order_relaxed), std::memory_order_release);
+  }
 
   std::mutex mu_;                                            // held to add
-  std::array<std::atomic<const Entry*>, 4096> buckets_{};
+  Entries entries_;                                          // guarded by mu_; oldest first
+  struct Retired {
+    std::uint64_t epoch;
+    Entries entries;
+  };
+  std::vector<Retired> retired_;                             // guarded by mu_
+  std::array<std::atomic<Entry*>, 4096> buckets_{};
 };
 
 // Arguments of one call, walked twice in the same order: into the frame, and into traced arguments.
@@ -229,6 +278,7 @@ class EagerInterpreter final : public graph::Interpreter {
     }
     if (c.inplace) check_writable(c);
     EagerTable& table = EagerTable::get();
+    epochs::Reading reading;
     bool full = false;
     const Specialization* s = table.find(f, &full);
     if (full && by_reference(c, results)) return;

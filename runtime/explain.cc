@@ -11,6 +11,7 @@ std::string explain(const Compiled& c) {
       << " replayed + " << s.eager_fallbacks << " eager\n";
   out << "  pool " << s.pool_bytes << " bytes; recordings " << s.recordings << " live, " << s.recordings_made << " made, " << s.evictions << " evicted, "
       << s.recording_bytes << " bytes; copied by epilogues " << s.copied_bytes << " bytes\n";
+  if (s.retired) out << "  " << s.retired << " retired specializations, until the calls in them end and the next one compiles\n";
   std::lock_guard lock(c.mu);
   for (const auto& p : c.owned) {
     runtime::RecordingCache::Counts r = p->recordings->counts();

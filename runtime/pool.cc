@@ -1,5 +1,6 @@
 #include "runtime/pool.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <map>
@@ -120,6 +121,24 @@ Lane::Lane(Device d, std::int64_t bytes) {
   base_ = range->base();
 }
 
+namespace {
+// All that may ever be needed, unless the process is limited in addresses (ulimit -v, containers): then a little more than is
+// needed now, and a larger one later, as nothing stays in a lane between replays.
+std::unique_ptr<device::AddressRange> reserve_lane(std::int64_t bytes) {
+  constexpr std::int64_t kLeast = std::int64_t{16} << 20;
+  const std::int64_t all = knobs().pool_reserve;
+  for (std::int64_t size : {all, std::clamp(bytes / 2 * 3, std::min(kLeast, all), all)}) {
+    try {
+      return std::make_unique<device::AddressRange>(size);
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::OutOfMemory || bytes > all) throw;
+    }
+  }
+  device::host_trim();
+  return std::make_unique<device::AddressRange>(bytes);
+}
+}  // namespace
+
 void Lane::take_host(std::int64_t bytes) {
   auto& all = lanes();
   for (int i = 0;; i = (i + 1) % kLanes) {  // more than 64 replays at once wait for a lane
@@ -130,7 +149,11 @@ void Lane::take_host(std::int64_t bytes) {
   }
   Slot& slot = all[index_];
   try {
-    if (!slot.range) slot.range = std::make_unique<device::AddressRange>(knobs().pool_reserve);
+    if (slot.range && slot.range->reserved() < std::min(bytes, knobs().pool_reserve)) {
+      slot.backed.store(0, std::memory_order_relaxed);
+      slot.range.reset();
+    }
+    if (!slot.range) slot.range = reserve_lane(bytes);
     if (slot.range->backed() < bytes) {
       slot.range->ensure(bytes);
       slot.backed.store(slot.range->backed(), std::memory_order_relaxed);

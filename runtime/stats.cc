@@ -37,16 +37,25 @@ Stats stats_of(const Compiled& c) {
   s.eager_fallbacks = c.fallbacks;
   std::lock_guard lock(c.mu);
   s.specializations = static_cast<std::int64_t>(c.owned.size());
-  for (const auto& p : c.retired) s.replays += p->replays;
-  for (const auto& p : c.owned) {
-    runtime::RecordingCache::Counts r = p->recordings->counts();
+  s.replays = c.freed.replays;
+  s.recordings_made = c.freed.recordings_made;
+  s.evictions = c.freed.evictions;
+  s.copied_bytes = c.freed.copied_bytes;
+  auto add = [&](const Specialization& p) {
+    runtime::RecordingCache::Counts r = p.recordings->counts();
     s.recordings += r.live;
     s.recordings_made += r.made;
     s.evictions += r.evicted;
     s.recording_bytes += r.bytes;
-    s.replays += p->replays;
-    s.copied_bytes += p->copied_bytes;
-  }
+    s.replays += p.replays;
+    s.copied_bytes += p.copied_bytes;
+  };
+  for (const auto& p : c.owned) add(*p);
+  for (const Compiled::Retired& r : c.retired)
+    for (const auto& p : r.made) {
+      ++s.retired;
+      add(*p);
+    }
   s.pool_bytes = runtime::pool_bytes();
   std::int64_t samples = c.dispatch_samples;
   s.dispatch_ns = samples ? static_cast<double>(c.dispatch_ns) / static_cast<double>(samples) : 0;

@@ -43,15 +43,17 @@ class Tracer;           // runtime/tracer.h
 struct Outputs {
   SmallVec<TensorImpl*, 8> tensors;        ///< owned references, null for an undefined one
   SmallVec<std::int64_t, 8> ints;
+  bool reading = false;                    ///< until it goes, the specialization that serves the call stays (run() sets it)
   ~Outputs();
 };
 
 std::shared_ptr<Compiled> new_compiled(CompileOptions);
 Tracer* current_tracer();                                   ///< of the trace that runs on this thread; null if none does
 CallFrame& begin_frame(Compiled&);                          ///< this thread's, cleared; counts the call, starts the clock
-const Specialization* find(Compiled&, CallFrame&);          ///< whose guards hold, or null
+/// Whose guards hold, or null. One that is found stays until run()'s outputs are gone, whoever retires it meanwhile.
+const Specialization* find(Compiled&, CallFrame&);
 /// Traces and compiles for this call. `body` runs the user's function on traced arguments (see CompiledFunction).
-/// Null when the call is to be served eagerly; the reason is logged. What serves this call alone is `once`, too. Throws Sealed,
+/// Null when the call is to be served eagerly; the reason is logged. What it gives stays as find()'s does. What serves this call alone is `once`, too. Throws Sealed,
 /// and what the user's function throws.
 const Specialization* compile(Compiled&, CallFrame&, void (*body)(void*, Tracer&), void* ctx, std::shared_ptr<const Specialization>& once);
 void run(Compiled&, const Specialization&, CallFrame&, Outputs&);
@@ -253,7 +255,7 @@ class CompiledFunction {
  public:
   /// From here a call that would have to compile throws Sealed, naming the guard that failed.
   void seal() { detail::seal(*state_); }
-  /// Forgets everything compiled; counters start again. No call may be running.
+  /// Forgets everything compiled; counters start again. Calls that are running end with what they have.
   void reset() { detail::reset(*state_); }
   /// Graph, guards and where each came from, launches, recordings, bytes: one readable text.
   std::string explain() const { return detail::explain(*state_); }

@@ -9,7 +9,8 @@ struct Stats {
   std::int64_t calls = 0;
   std::int64_t compilations = 0;         ///< traces that became specializations
   std::int64_t specializations = 0;      ///< live now
-  std::int64_t recordings = 0;           ///< live now
+  std::int64_t retired = 0;              ///< beside them: that serve no further call (a variable is gone), but may still be in one
+  std::int64_t recordings = 0;           ///< live now, with those of retired specializations
   std::int64_t recordings_made = 0;
   std::int64_t evictions = 0;            ///< recordings dropped to stay within the bounds
   std::int64_t replays = 0;

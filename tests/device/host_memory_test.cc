@@ -115,6 +115,27 @@ TEST(HostMemory, LimitThrowsSayingWhoHoldsWhatAndTrimsFirst) {
   EXPECT_EQ(host_memory_stats().live_bytes, live);
 }
 
+TEST(HostMemory, WhatIsCachedIsBoundedByWhatIsInUse) {
+  host_trim();
+  const HostMemoryStats s0 = host_memory_stats();
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20, kEnd = 256 * kMiB;
+  void* p = nullptr;
+  std::int64_t have = 0;
+  for (std::int64_t n = kMiB; n <= kEnd; n += 2 * kMiB) {  // a tensor that grows: the next one is there before the last one goes
+    void* larger = host_allocate(n);
+    host_free(p, have);
+    p = larger, have = n;
+    ASSERT_LE(host_memory_stats().cached_bytes - s0.cached_bytes, n + 70 * kMiB) << n;
+  }
+  host_free(p, have);
+  EXPECT_LE(host_memory_stats().cached_bytes - s0.cached_bytes, kEnd + 70 * kMiB);
+  // What comes again finds its block: the sizes asked for longest ago have gone first.
+  const std::int64_t system = host_memory_stats().system_allocations;
+  for (int i = 0; i < 20; ++i) host_free(host_allocate(have), have);
+  EXPECT_EQ(host_memory_stats().system_allocations, system);
+  host_trim();
+}
+
 TEST(HostMemory, RequestsNoMachineCanServeThrow) {
   EXPECT_EQ(code_of([] { host_allocate(-1); }), ErrorCode::InvalidArgument);
   EXPECT_EQ(code_of([] { host_allocate(INT64_MAX); }), ErrorCode::OutOfMemory);
