@@ -1,9 +1,11 @@
 #include "runtime/epilogue.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/counters.h"
 #include "base/errors.h"
+#include "runtime/tracer.h"
 
 namespace reprise::runtime {
 
@@ -94,12 +96,17 @@ void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* ba
   }
 
   // Results.
-  std::vector<std::int32_t>::const_iterator leaf = tensor_results.begin();
-  for (; leaf != tensor_results.end(); ++leaf) {
-    if (*leaf < 0) {
-      outputs.tensors.push_back(nullptr);
+  std::int32_t next = 0;  // outputs stand in order: one before it has a leaf already
+  for (auto leaf = tensor_results.begin(); leaf != tensor_results.end(); ++leaf) {
+    if (*leaf < next) {
+      TensorImpl* same = *leaf == -1  ? nullptr
+                         : *leaf < -1 ? inputs[detail::input_itself(static_cast<std::size_t>(*leaf))]
+                                      : outputs.tensors[static_cast<std::size_t>(std::find(tensor_results.begin(), leaf, *leaf) - tensor_results.begin())];
+      if (same) detail::retain(same);
+      outputs.tensors.push_back(same);
       continue;
     }
+    next = *leaf + 1;
     std::size_t i = static_cast<std::size_t>(*leaf);
     const OutputSpec& spec = p.graph.outputs[i];
     Concrete l(p.outputs[i].layout, slots);

@@ -60,6 +60,9 @@ struct TracedRef final : TracedTensor {
 /// Does its storage begin and end with the tensor's elements (if they are row-major)?
 inline bool covers_its_storage(const TensorImpl& t) { return t.offset == 0 && t.storage->bytes == t.numel() * item_size(t.dtype); }
 
+/// Among the tensors that a call gives: an input's own handle. The same function takes it back.
+constexpr std::int32_t input_itself(std::size_t i) { return -2 - static_cast<std::int32_t>(i); }
+
 /// What a trace makes.
 struct Traced {
   graph::Graph graph;
@@ -68,7 +71,8 @@ struct Traced {
   /// By input (arguments, then captured): where its sizes and strides stand among the call's values.
   struct ValueRange { std::uint32_t first, count; };
   std::vector<ValueRange> input_values;
-  /// Result leaves in order: tensors are graph outputs (-1: undefined), numbers are expressions.
+  /// Result leaves in order: tensors are graph outputs (-1: undefined; the same twice: one tensor) or inputs (input_itself), numbers
+  /// are expressions.
   std::vector<std::int32_t> tensor_results;
   std::vector<Int> int_results;
   /// Float arguments: which of the call's values has its bits, and the symbol that stands for it.

@@ -1,6 +1,7 @@
 // The end of a trace: what the graph's values mean to the caller.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/errors.h"
 #include "runtime/tracer.h"
@@ -27,6 +28,13 @@ bool may_overlap_itself(const TracedRef& r) {
   for (std::size_t d = 0; d < l.strides.size(); ++d)
     if (!l.strides[d].is_symbolic() && l.strides[d].hint() == 0 && (l.sizes[d].is_symbolic() || l.sizes[d].hint() > 1)) return true;
   return std::any_of(r.chain.begin(), r.chain.end(), [](const ViewStep& s) { return s.op == graph::OpId::as_strided; });
+}
+
+// Does it show only a part of its storage, as far as the operators tell that made it?
+bool is_part(const TracedRef& r) {
+  return std::any_of(r.chain.begin(), r.chain.end(), [](const ViewStep& s) {
+    return s.op != graph::OpId::view && s.op != graph::OpId::permute && s.op != graph::OpId::squeeze && s.op != graph::OpId::unsqueeze;
+  });
 }
 
 }  // namespace
@@ -57,14 +65,23 @@ Traced Tracer::finish() {
   std::vector<TracedRef*> refs;
   for (const Tensor& t : results_) refs.push_back(t.defined() ? &ref_of(t, {}) : nullptr);
 
-  // Results. A storage that several of them show is one output, of which all are views.
+  // Results. An input's own handle comes back as that; a tensor that is returned twice is one result under two names. A storage
+  // that several of them show is one output, of which all are views.
+  std::unordered_map<const TracedRef*, std::int32_t> leaf_of;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) leaf_of.emplace(static_cast<TracedRef*>(inputs_[i].tensor.impl()->trace), input_itself(i));
   std::unordered_map<TracedStorage*, int> shown;
+  std::unordered_set<const TracedRef*> counted;
   for (TracedRef* r : refs)
-    if (r && r->storage->input < 0) ++shown[r->storage.get()];
+    if (r && r->storage->input < 0 && counted.insert(r).second) ++shown[r->storage.get()];
   std::unordered_map<TracedStorage*, std::uint32_t> base_output;
   for (TracedRef* r : refs) {
     if (!r) {
       out_.tensor_results.push_back(-1);
+      continue;
+    }
+    auto [leaf, is_new] = leaf_of.try_emplace(r, 0);
+    if (!is_new) {
+      out_.tensor_results.push_back(leaf->second);
       continue;
     }
     OutputSpec o;
@@ -73,10 +90,11 @@ Traced Tracer::finish() {
       o.kind = OutputSpec::Kind::AliasOfInput;
       o.source = static_cast<std::uint32_t>(s->input);
       o.layout = r->user_meta.layout;
-    } else if (shown[s] == 1 && !may_overlap_itself(*r)) {
-      o.value = value_of(*r);  // a lone view of an intermediate needs no storage that others share
+    } else if (const bool row_major = r->chain.empty() || known_contiguous(r->user_meta.layout);
+               shown[s] == 1 && !may_overlap_itself(*r) && (row_major || is_part(*r))) {
+      o.value = value_of(*r);  // a lone part of an intermediate needs no storage that others share
       // Written through a transposed view, a contiguous tensor is traced as a transposed value.
-      if (known_contiguous(r->user_meta.layout)) o.value = contiguous(o.value, {});
+      if (row_major) o.value = contiguous(o.value, {});
     } else {
       auto [it, fresh] = base_output.emplace(s, static_cast<std::uint32_t>(g.outputs.size()));
       if (fresh) {
@@ -89,7 +107,7 @@ Traced Tracer::finish() {
       o.source = it->second;
       o.layout = r->user_meta.layout;
     }
-    out_.tensor_results.push_back(static_cast<std::int32_t>(g.outputs.size()));
+    out_.tensor_results.push_back(leaf->second = static_cast<std::int32_t>(g.outputs.size()));
     g.outputs.push_back(o);
   }
 

@@ -1,48 +1,39 @@
 #include "tests/random/program.h"
 
-#include "tests/random/steps.h"
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+
 #include "tests/support/device.h"
 
 namespace reprise::fuzz {
 
-std::string Step::str() const {
-#define REPRISE_STEP(name, weight) #name,
-  static const char* const names[] = {REPRISE_FUZZ_STEPS(REPRISE_STEP) "?"};
-#undef REPRISE_STEP
-  return std::string(names[kind]) + "(%" + std::to_string(a) + ", %" + std::to_string(b) + ", " + std::to_string(p) + ", " + std::to_string(q) + ")";
+std::span<const Row> all_rows() {
+  static const std::vector<Row> rows = [] {
+    std::vector<Row> all;
+    for (std::span<const Row> some : {math_rows(), view_rows(), write_rows()}) all.insert(all.end(), some.begin(), some.end());
+    return all;
+  }();
+  return rows;
 }
 
-std::string Program::str() const {
-  std::string s = "  %0 = x [N, M], %1 = y [M, K], %2 = z [N, M] transposed, %3 = v [M] strided, %4 = c [2, N, M], %5 = i int64 [N, M], %6 = m bool [N, M], %7 = w [N, M]\n";
-  for (std::size_t i = 0; i < steps.size(); ++i) s += "  %" + std::to_string(i + Arguments::kPool) + " = " + steps[i].str() + "\n";
-  s += "  return";
-  for (unsigned r : results) s += " %" + std::to_string(r);
-  return s + "\n";
+bool Program::has(unsigned flags) const {
+  return std::any_of(steps.begin(), steps.end(), [&](const Step& s) { return s.row != Step::kDropped && all_rows()[s.row].flags & flags; });
 }
 
-bool Program::has(Step::Kind k) const {
-  for (const Step& s : steps)
-    if (s.kind == k) return true;
+bool Program::may_be_part(unsigned i) const {
+  while (i >= kPool) {
+    const Step& s = steps[i - kPool];
+    i = s.a;
+    if (s.row == Step::kDropped) continue;
+    const std::string_view text = all_rows()[s.row].text;
+    for (const char* cut : {"slice(", "select(", "narrow(", "chunk(", "split(", "unbind(", "diagonal(", "unfold(", "as_strided(", "resize_(", "[0]", "expand"})
+      if (text.find(cut) != std::string_view::npos) return true;
+  }
   return false;
 }
 
 namespace {
-bool adds_up(Step::Kind k) {
-  switch (k) {
-    case Step::k_reduce: case Step::k_softmax: case Step::k_norm: case Step::k_product: case Step::k_batched: case Step::k_attention: case Step::k_cumsum: return true;
-    default: return false;
-  }
-}
-
-// Does a small change of an operand make a large one of the result?
-bool jumps(const Step& s) {
-  switch (s.kind) {
-    case Step::k_compare: case Step::k_logical: case Step::k_where: case Step::k_integer: case Step::k_cast: case Step::k_truncate: case Step::k_argmax:
-    case Step::k_masked_fill_: case Step::k_extreme: case Step::k_gather: return true;
-    case Step::k_unary: return s.p % 12 == 7 || s.p % 12 == 8;
-    default: return false;
-  }
-}
 
 Tensor random_tensor(std::mt19937& rng, std::vector<Int> sizes) {
   std::int64_t n = 1;
@@ -52,24 +43,43 @@ Tensor random_tensor(std::mt19937& rng, std::vector<Int> sizes) {
   for (float& f : values) f = static_cast<float>(static_cast<int>(rng() % 33) - 16) / 8.0f;
   return tensor_of(values, sizes);
 }
-}  // namespace
 
-bool Program::sums() const {
-  for (const Step& s : steps)
-    if (adds_up(s.kind)) return true;
-  return false;
+Tensor with_layout(std::mt19937& rng, int n, int m, XLayout layout) {
+  switch (layout) {
+    case XLayout::Plain: break;
+    case XLayout::Transposed: return random_tensor(rng, {m, n}).t();
+    case XLayout::Part: return random_tensor(rng, {n + 2, m + 1}).slice(0, 1, n + 1).slice(1, 1, m + 1);
+    case XLayout::Stepped: return random_tensor(rng, {n, 2 * m + 1}).slice(1, 1, 2 * m + 1, 2);
+    case XLayout::Expanded: return random_tensor(rng, {m}).expand({n, m});
+  }
+  return random_tensor(rng, {n, m});
 }
 
-Arguments make_arguments(std::mt19937& rng, int n, int m, int k, Sharing sharing) {
-  Arguments a;
+}  // namespace
+
+std::vector<Tensor> Given::all() const {
+  std::vector<Tensor> all = arguments.pool();
+  all.push_back(captured);
+  all.push_back(arguments.ids);
+  return all;
+}
+
+Given make_arguments(const Call& call) {
+  std::mt19937 rng(call.data);
+  const int n = call.n, m = call.m;
+  Given given;
+  Arguments& a = given.arguments;
   Tensor base = random_tensor(rng, {n + 1, 2 * m});
-  switch (sharing) {
-    case Sharing::None: a.x = random_tensor(rng, {n, m}), a.w = random_tensor(rng, {n, m}); break;
-    case Sharing::Same: a.x = a.w = random_tensor(rng, {n, m}); break;
+  given.captured = random_tensor(rng, {n, m});
+  switch (call.sharing) {
+    case Sharing::None: a.x = with_layout(rng, n, m, call.layout), a.w = random_tensor(rng, {n, m}); break;
+    case Sharing::Same: a.x = a.w = with_layout(rng, n, m, call.layout); break;
     case Sharing::Overlapping: a.x = base.slice(1, 0, m).slice(0, 0, n), a.w = base.slice(1, 0, m).slice(0, 1, n + 1); break;
     case Sharing::Disjoint: a.x = base.slice(1, 0, m).slice(0, 0, n), a.w = base.slice(1, m, 2 * m).slice(0, 0, n); break;
+    case Sharing::Captured: a.x = given.captured = with_layout(rng, n, m, call.layout), a.w = random_tensor(rng, {n, m}); break;
+    case Sharing::CapturedPart: a.x = base.slice(1, 0, m).slice(0, 0, n), given.captured = base.slice(1, m, 2 * m).slice(0, 1, n + 1), a.w = random_tensor(rng, {n, m}); break;
   }
-  a.y = random_tensor(rng, {m, k});
+  a.y = random_tensor(rng, {m, call.k});
   a.z = random_tensor(rng, {m, n}).transpose(0, 1);
   a.v = random_tensor(rng, {2 * m}).slice(0, 0, 2 * m, 2);
   a.c = random_tensor(rng, {2, n, m});
@@ -77,58 +87,115 @@ Arguments make_arguments(std::mt19937& rng, int n, int m, int k, Sharing sharing
   a.m = random_tensor(rng, {n, m}) > 0.3;
   a.ids = (abs(random_tensor(rng, {n})) * 8.0).to(kInt64);
   a.n = static_cast<std::int64_t>(rng() % 5);
-  test::Mover move;  // x and w may share storage
-  for (Tensor* t : {&a.x, &a.y, &a.z, &a.v, &a.c, &a.i, &a.m, &a.w, &a.ids}) *t = move(*t);
-  return a;
+  if (test::test_device() != Device::cpu()) {
+    const bool same = a.x.is_same(a.w), captured = a.x.is_same(given.captured);
+    test::Mover move;  // some share storage
+    for (Tensor* t : {&a.x, &a.y, &a.z, &a.v, &a.c, &a.i, &a.m, &a.w, &a.ids, &given.captured}) *t = move(*t);
+    if (same) a.w = a.x;
+    if (captured) given.captured = a.x;
+  }
+  return given;
 }
 
 Program random_program(std::mt19937& rng, int length) {
   Program p;
-#define REPRISE_STEP(name, weight) weight,
-  static constexpr unsigned weight[Step::dropped] = {REPRISE_FUZZ_STEPS(REPRISE_STEP)};
-#undef REPRISE_STEP
-  std::discrete_distribution<int> kinds(std::begin(weight), std::end(weight));
-  // Half of the programs are compared bit for bit, most others add up floats, a few compute in half precision.
-  unsigned flavour = rng() % 8;
-  auto fits = [&](const Step& s) {
-    if (flavour < 4) return !adds_up(s.kind) && s.kind != Step::k_half;
-    if (flavour < 7) return s.kind != Step::k_half;
-    return !adds_up(s.kind) && !jumps(s);
+  const std::span<const Row> rows = all_rows();
+  // Half of the programs are compared bit for bit, most others add up floats, a few compute in half precision. Every other
+  // program is mostly views and writes.
+  const unsigned flavour = rng() % 8;
+  const bool aliasing = rng() % 2;
+  std::vector<double> weights;
+  for (const Row& r : rows) weights.push_back(r.weight * (aliasing && !(r.flags & (kView | kWrites)) ? 0.1 : 1));
+  std::discrete_distribution<unsigned> kinds(weights.begin(), weights.end());
+  static const bool open = std::getenv("FUZZ_OPEN") != nullptr;
+  auto fits = [&](const Row& r) {
+    if (r.flags & kOpen && !open) return false;
+    if (flavour < 4) return !(r.flags & (kSums | kHalf));
+    if (flavour < 7) return !(r.flags & kHalf);
+    return !(r.flags & (kSums | kJumps));
   };
   // Each step is tried on one set of sizes: most programs then work on most sizes, and a few must be refused by both.
   p.square = rng() % 6 == 0;
-  Arguments trial = make_arguments(rng, p.square ? 5 : 3, 5, 8, Sharing::None);
-  std::vector<Tensor> pool = trial.pool();
+  const bool may_fail = rng() % 16 == 0;
+  const Given trial = make_arguments({p.square ? 5 : 3, 5, 8, Sharing::None, XLayout::Plain, static_cast<unsigned>(rng()), false});
+  std::vector<Tensor> pool = trial.arguments.pool();
+  pool.push_back(trial.captured);
   for (int i = 0; i < length; ++i) {
     for (int attempt = 0;; ++attempt) {
-      unsigned n = static_cast<unsigned>(pool.size());
-      // Newer tensors twice as often: programs get deep.
-      auto pick = [&] { return rng() % 2 ? static_cast<unsigned>(rng() % n) : n - 1 - static_cast<unsigned>(rng() % std::min(n, 3u)); };
-      Step s{static_cast<Step::Kind>(kinds(rng)), pick(), pick(), static_cast<unsigned>(rng() % 64), static_cast<unsigned>(rng() % 64)};
-      if (p.square && i == 0) s.kind = Step::k_symmetric, s.a = rng() % 2 ? 0 : 2;
-      if (!fits(s)) {
+      const unsigned n = static_cast<unsigned>(pool.size());
+      // Newer tensors twice as often: programs get deep. Aliasing ones stay with x and what was made of it.
+      auto pick = [&]() -> unsigned {
+        if (aliasing && rng() % 4 == 0) return 0;
+        return rng() % 2 ? static_cast<unsigned>(rng() % n) : n - 1 - static_cast<unsigned>(rng() % std::min(n, 3u));
+      };
+      Step s{kinds(rng), pick(), pick(), static_cast<unsigned>(rng() % 64), static_cast<unsigned>(rng() % 64)};
+      if (p.square && i == 0) {
+        while (rows[s.row].text != std::string("return a + b") && rows[s.row].text != std::string("return maximum(a, b)")) s.row = (s.row + 1) % static_cast<unsigned>(rows.size());
+        s.a = 0, s.b = 2;
+      }
+      if (!fits(rows[s.row])) {
         --attempt;
         continue;
       }
       try {
-        pool.push_back(run_step(s, pool, trial));
+        const Tensor a = pool[s.a], b = pool[s.b];
+        Tensor made = rows[s.row].run(a, b, dim_of(a, s.q), s.number(), trial.arguments.n, trial.arguments);
+        if (made.dim() > 4 || made.numel().value() > 800) continue;
+        pool.push_back(made);
       } catch (const Error&) {
-        if (attempt < 40) continue;
-        s.kind = Step::dropped;
+        if (attempt < 40 && !(may_fail && rng() % 4 == 0)) continue;
+        if (attempt >= 40) s.row = Step::kDropped;
         pool.push_back(pool[s.a]);
       }
       p.steps.push_back(s);
       break;
     }
   }
-  int n = 1 + static_cast<int>(rng() % 3);
+  const int n = 1 + static_cast<int>(rng() % 4);
   for (int i = 0; i < n; ++i) p.results.push_back(static_cast<unsigned>(i == 0 ? pool.size() - 1 : rng() % pool.size()));
   return p;
 }
 
-Outcome run(const Program& p, Arguments args) {
+std::vector<Call> random_calls(std::mt19937& rng, const Program& p) {
+  static constexpr int kDims[] = {1, 2, 3, 5, 8, 17};
+  auto dim = [&] { return rng() % 24 == 0 ? 0 : kDims[rng() % 6]; };
+  std::vector<Call> kinds;
+  for (int i = 0; i < 4; ++i) {
+    Call c{dim(), dim(), dim(), Sharing::None, XLayout::Plain, 0, false};
+    if (p.square && rng() % 16) c.m = c.n;
+    if (rng() % 2) c.sharing = static_cast<Sharing>(rng() % 6);
+    if (c.sharing == Sharing::Captured && p.has(kReshapes)) c.sharing = Sharing::None;
+    if (rng() % 2) c.layout = static_cast<XLayout>(rng() % 5);
+    kinds.push_back(c);
+  }
+  // Sizes alternate, so that each set of guards is asked of calls that it admits and of others; some calls work on what the
+  // one before has left.
+  std::vector<Call> calls;
+  for (int k : {0, 0, 1, 0, 2, 1, 3, 2}) {
+    Call c = kinds[static_cast<std::size_t>(k)];
+    c.data = static_cast<unsigned>(rng());
+    c.again = !calls.empty() && rng() % 8 == 0;
+    if (c.again) {
+      const unsigned data = c.data;
+      c = calls.back(), c.again = true, c.data = data;
+    }
+    calls.push_back(c);
+  }
+  return calls;
+}
+
+Outcome run(const Program& p, const Arguments& args, const Tensor& captured) {
   std::vector<Tensor> pool = args.pool();
-  for (const Step& s : p.steps) pool.push_back(run_step(s, pool, args));
+  pool.push_back(captured);
+  for (const Step& s : p.steps) {
+    const Tensor a = pool[s.a];
+    if (s.row == Step::kDropped) {
+      pool.push_back(a);
+      continue;
+    }
+    const Tensor b = pool[s.b];
+    pool.push_back(all_rows()[s.row].run(a, b, dim_of(a, s.q), s.number(), args.n, args));
+  }
   Outcome o;
   for (unsigned r : p.results) o.tensors.push_back(pool[r]);
   o.number = args.n;

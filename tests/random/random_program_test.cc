@@ -1,157 +1,166 @@
-// Random programs run eagerly and compiled, on sizes that change between calls: results, written arguments, errors and
-// aliasing must be the same. FUZZ_PROGRAMS, FUZZ_SEED and FUZZ_MODE run more, or one again.
+// Random programs run eagerly and compiled, on sizes, layouts and sharing that change between calls. Everything a caller can see must
+// be the same (compare.h): values, strides, who shares storage with whom, handles, versions, errors and what they leave. Then
+// every result and argument is written through, and everything is compared again.
+//
+// FUZZ_PROGRAMS (2,000) and FUZZ_SEED (0) run more, or one again; FUZZ_MODE one rung of the ladder; FUZZ_FAILURES (3) ends after so many;
+// FUZZ_OPEN=1 draws the steps, too, that find what is known and not mended yet (kOpen).
+// 100,000 before a release: FUZZ_PROGRAMS=100000 FUZZ_SEED=1000000 build/tests/test_random. A failing program is shrunk and printed
+// as C++ that compiles on its own.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdlib>
+#include <map>
 #include <optional>
 
+#include "tests/random/compare.h"
 #include "tests/random/program.h"
 
 namespace reprise::fuzz {
 namespace {
 
-std::vector<Tensor> everything(const Outcome& o, const Arguments& a) {
-  std::vector<Tensor> all = o.tensors;
-  for (const Tensor& t : a.pool()) all.push_back(t);
-  return all;
-}
-
 // How far a float may be off, relative to the largest of its tensor. Fused reductions may be added up in another order;
 // everything else is equal bit for bit, but for half precision, where a fused chain keeps float32 between its operators,
 // and the reference interpreter, which takes tanh and the like from the C library.
 double tolerance(const Program& p, const std::string& mode) {
-  return p.sums() ? 2e-5 : p.has(Step::k_half) ? 2e-2 : mode == "interpret" ? 2e-6 : 0;
+  return p.has(kSums) ? 2e-5 : p.has(kHalf) ? 2e-2 : mode == "interpret" ? 2e-6 : 0;
 }
 
-std::string difference(const std::vector<Tensor>& want, const std::vector<Tensor>& got, double tolerance) {
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    std::string at = "tensor " + std::to_string(i);
-    if (want[i].dtype() != got[i].dtype()) return at + ": eager " + std::string(dtype_name(want[i].dtype())) + ", compiled " + std::string(dtype_name(got[i].dtype()));
-    if (want[i].dim() != got[i].dim()) return at + ": ranks differ";
-    for (int d = 0; d < want[i].dim(); ++d)
-      if (want[i].size(d).value() != got[i].size(d).value()) return at + ": sizes differ";
-    std::vector<double> w = want[i].to_vector<double>(), g = got[i].to_vector<double>();
-    double scale = 1;
-    for (double v : w)
-      if (std::isfinite(v)) scale = std::max(scale, std::abs(v));
-    double allowed = is_floating(want[i].dtype()) ? tolerance * scale : tolerance >= 1e-2 ? 1 : 0;  // rounded to an integer beside the halfway point
-    for (std::size_t j = 0; j < w.size(); ++j) {
-      bool same = w[j] == g[j] || (std::isnan(w[j]) && std::isnan(g[j])) || std::abs(w[j] - g[j]) <= allowed;
-      if (!same) return at + " element " + std::to_string(j) + ": eager " + std::to_string(w[j]) + ", compiled " + std::to_string(g[j]) + ", apart by " + std::to_string(std::abs(w[j] - g[j]) / scale);
-    }
-  }
-  return "";
-}
+// What may be served eagerly, and how many of a million calls: a bound on each, so that none grows unseen. Any other reason fails.
+struct Allowance {
+  const char* reason;
+  std::int64_t of_a_million;
+};
+constexpr Allowance kAllowances[] = {
+    {" is written and overlaps itself", 3'000},
+    {" is written and overlaps ", 110'000},
+    {"as_strided of an argument that does not cover its storage row-major", 30'000},
+    {"a write through as_strided", 150'000},
+    {"a write to a part of an expanded tensor", 70'000},
+    {"resize_ beyond the storage while traced", 3'000},
+    {"are changed, which is ", 5'000},
+};
 
-void change(const Tensor& t) {
-  if (t.dtype() == kBool) t.logical_not_();
-  else t.add_(1);
-}
+struct Tally {
+  std::int64_t compared = 0, refused = 0, compilations = 0;
+  std::map<std::string, std::int64_t> fallbacks;  // by reason
+};
 
-struct Tally { std::int64_t fallbacks = 0, compared = 0, refused = 0, compilations = 0; };
+/// One function, called eagerly and compiled with equal arguments.
+class Pair {
+ public:
+  Pair(const Program& p, const std::string& mode, Tally& tally)
+      : p_(p), allowed_(tolerance(p, mode)), tally_(tally),
+        compiled_([&p, this](Arguments a) { return run(p, a, got_.captured); }, {.name = "random", .max_specializations = 64, .mode = mode}) {}
+  ~Pair() { tally_.compilations += compiled_.stats().compilations; }
 
-/// One call, eager and compiled, on equal arguments. Empty when they agree; otherwise what differs.
-template <class F>
-std::string check_call(const Program& p, F& f, double allowed, unsigned data, int n, int m, int k, Sharing sharing, Tally& tally) {
-  auto arguments = [&] {
-    std::mt19937 rng(data);
-    return make_arguments(rng, n, m, k, sharing);
-  };
-  Arguments a = arguments(), b = arguments();
-  Outcome want, got;
-  std::optional<ErrorCode> want_error, got_error;
-  try {
-    want = run(p, a);
-  } catch (const Error& e) {
-    want_error = e.code();
-  }
-  std::int64_t fallbacks = f.stats().eager_fallbacks;
-  try {
-    got = f(b);
-  } catch (const Error& e) {
-    got_error = e.code();
-    if (!want_error) return std::string("only compiled throws: ") + e.what();
-  }
-  if (want_error && !got_error) return "only eager throws";
-  if (want_error) {
-    ++tally.refused;
-    // An index out of range shows only when the program runs; compiled, a later mistake in shapes comes first.
-    // Of one operator's two mistakes eager reports the write to an expanded tensor first, compiled the sizes.
-    if (*want_error != *got_error && *want_error != ErrorCode::IndexOutOfRange && *want_error != ErrorCode::AliasConflict) return "eager throws " + std::string(error_code_name(*want_error)) + ", compiled " + std::string(error_code_name(*got_error));
-    // A program that fails half-way has written some arguments eagerly; compiled, none of them.
-    std::string d = f.stats().eager_fallbacks == fallbacks ? difference(everything({}, arguments()), everything({}, b), 0) : "";
-    return d.empty() ? d : "after an error, argument " + d;
-  }
-  if (std::string d = difference(everything(want, a), everything(got, b), allowed); !d.empty()) return d;
-  if (want.number.value() != got.number.value()) return "number: eager " + want.number.str() + ", compiled " + got.number.str();
-  ++tally.compared;
-  // Who shares memory with whom must agree too: a write to a result shows in the same places.
-  for (std::size_t i = 0; i < want.tensors.size(); ++i) {
+  /// Empty when they agree; otherwise what differs.
+  std::string call(const Call& c) {
+    const bool again = c.again && want_.arguments.x.defined();
+    if (!again) want_ = make_arguments(c), got_ = make_arguments(c);
+    std::optional<Outcome> want, got;
+    std::optional<ErrorCode> want_error;
+    const std::vector<std::uint64_t> want_versions = versions_of(want_.all()), got_versions = versions_of(got_.all());
     try {
-      change(want.tensors[i]);
-    } catch (const Error&) {  // an expanded result cannot be written, then neither can the other
-      try {
-        change(got.tensors[i]);
-      } catch (const Error&) {
-        continue;
-      }
-      return "result " + std::to_string(i) + " can be written only compiled";
+      want = run(p_, want_.arguments, want_.captured);
+    } catch (const Error& e) {
+      want_error = e.code();
     }
-    change(got.tensors[i]);
-    if (std::string d = difference(everything(want, a), everything(got, b), allowed); !d.empty()) return "after a write to result " + std::to_string(i) + ": " + d;
+    const std::int64_t fallbacks = compiled_.stats().eager_fallbacks;
+    try {
+      got = compiled_(got_.arguments);
+    } catch (const Error& e) {
+      if (!want_error) return std::string("only compiled throws: ") + e.what();
+      // An index out of range shows only when the program runs; compiled, a later mistake in shapes comes first.
+      // Of one operator's two mistakes eager reports the write to an expanded tensor first, compiled the sizes.
+      if (*want_error != e.code() && *want_error != ErrorCode::IndexOutOfRange && *want_error != ErrorCode::AliasConflict)
+        return "eager throws " + std::string(error_code_name(*want_error)) + ", compiled " + e.what();
+    }
+    if (want_error && got) return std::string("only eager throws ") + std::string(error_code_name(*want_error));
+    const bool eagerly = compiled_.stats().eager_fallbacks != fallbacks;
+    if (eagerly)
+      if (std::string d = allow(compiled_.stats().last_fallback_reason); !d.empty()) return d;
+    if (want_error) {
+      ++tally_.refused;
+      std::string d;
+      // A program that fails half-way has written some arguments eagerly; compiled, none of them.
+      if (!eagerly && !again) {
+        Given before = make_arguments(c);
+        d = difference(seen({}, before.all(), versions_of(before.all())), seen({}, got_.all(), got_versions), 0);
+      }
+      want_ = got_ = Given();
+      return d.empty() ? d : "after an error, " + d;
+    }
+    ++tally_.compared;
+    std::vector<bool> parts;
+    for (unsigned r : p_.results) parts.push_back(p_.may_be_part(r));
+    const Seen w = seen(want->tensors, want_.all(), want_versions, parts), g = seen(got->tensors, got_.all(), got_versions, parts);
+    if (std::string d = difference(w, g, allowed_); !d.empty()) return d;
+    if (want->number.value() != got->number.value()) return "number: eager " + want->number.str() + ", compiled " + got->number.str();
+    return difference_after_writes(w, g, allowed_, calls_++ == 0);
   }
+
+ private:
+  std::string allow(const std::string& reason) {
+    for (const Allowance& a : kAllowances)
+      if (reason.find(a.reason) != std::string::npos) {
+        ++tally_.fallbacks[a.reason];
+        return "";
+      }
+    return "served eagerly: " + reason;
+  }
+
+  const Program& p_;
+  const double allowed_;
+  Tally& tally_;
+  Given want_, got_;
+  int calls_ = 0;
+  decltype(compile(std::declval<std::function<Outcome(Arguments)>>())) compiled_;
+};
+
+std::string check(const Program& p, const std::vector<Call>& calls, const std::string& mode, Tally& tally) {
+  Pair pair(p, mode, tally);
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    if (std::string d = pair.call(calls[i]); !d.empty()) return "call " + std::to_string(i) + " (" + calls[i].str() + "): " + d;
   return "";
 }
 
-std::string check(const Program& p, std::uint64_t seed, const std::string& mode, Tally& tally) {
-  static constexpr int kDims[] = {1, 2, 3, 5, 8, 17};
-  std::mt19937 rng(static_cast<unsigned>(seed * 2654435761u + 1));
-  auto f = compile([&p](Arguments a) { return run(p, a); }, {.name = "random", .mode = mode});
-  auto dim = [&] { return kDims[rng() % 6]; };
-  for (int round = 0; round < 4; ++round) {
-    int n = dim(), m = dim(), k = dim();
-    if (p.square && rng() % 16) m = n;
-    Sharing sharing = rng() % 2 ? Sharing::None : static_cast<Sharing>(rng() % 4);
-    // One handle given twice has one shape; inside the function its two parameters are two handles.
-    if (sharing == Sharing::Same && p.has(Step::k_t_)) sharing = Sharing::Overlapping;
-    for (int again = 0; again < 2; ++again)
-      if (std::string d = check_call(p, f, tolerance(p, mode), static_cast<unsigned>(rng()), n, m, k, sharing, tally); !d.empty())
-        return "N=" + std::to_string(n) + " M=" + std::to_string(m) + " K=" + std::to_string(k) + " sharing " + std::to_string(static_cast<int>(sharing)) + " call " +
-               std::to_string(again) + ": " + d;
-  }
-  Stats s = f.stats();
-  tally.fallbacks += s.eager_fallbacks;
-  tally.compilations += s.compilations;
-  // The fall-backs that programs have a right to: a written argument that shares memory with another, and as_strided
-  // (here in unfold) of an argument that shows a part of its storage; a write to a part of an expanded tensor.
-  auto because = [&](const char* word) { return s.last_fallback_reason.find(word) != std::string::npos; };
-  if (s.eager_fallbacks && !because("overlaps") && !because("as_strided") && !because("expanded")) return "served eagerly: " + s.last_fallback_reason;
-  return "";
-}
-
-/// Drops steps (a dropped one gives its operand) and results while the program still fails.
-Program shrink(Program p, std::uint64_t seed, const std::string& mode) {
-  auto fails = [&](const Program& q) {
+/// Drops calls, steps (a dropped one gives its operand) and results while the program still fails.
+void shrink(Program& p, std::vector<Call>& calls, const std::string& mode) {
+  auto fails = [&](const Program& q, const std::vector<Call>& c) {
     Tally tally;
     try {
-      return !check(q, seed, mode, tally).empty();
+      return !check(q, c, mode, tally).empty();
     } catch (const std::exception&) {
       return true;
     }
   };
+  for (std::size_t i = calls.size(); i-- > 0;) {
+    std::vector<Call> fewer = calls;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (!fewer.empty() && fails(p, fewer)) calls = fewer;
+  }
   for (std::size_t i = p.steps.size(); i-- > 0;) {
     Program smaller = p;
-    smaller.steps[i].kind = Step::dropped;
-    if (fails(smaller)) p = smaller;
+    smaller.steps[i].row = Step::kDropped;
+    if (fails(smaller, calls)) p = smaller;
   }
-  while (p.results.size() > 1) {
+  for (std::size_t i = p.results.size(); i-- > 0;) {
     Program smaller = p;
-    smaller.results.pop_back();
-    if (!fails(smaller)) break;
-    p = smaller;
+    smaller.results.erase(smaller.results.begin() + static_cast<std::ptrdiff_t>(i));
+    if (fails(smaller, calls)) p = smaller;
   }
-  return p;
+  for (Call& c : calls) {
+    const Call before = c;
+    for (int* size : {&c.n, &c.m, &c.k})
+      for (int smaller : {2, 3})
+        if (const int had = *size; smaller < had) {
+          *size = smaller;
+          if (fails(p, calls)) break;
+          *size = had;
+        }
+    c.again = false;
+    if (!fails(p, calls)) c.again = before.again;
+  }
 }
 
 std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
@@ -160,29 +169,38 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
 }
 
 TEST(RandomPrograms, EagerAndCompiledAgree) {
-  std::uint64_t first = from_environment("FUZZ_SEED", 0), count = from_environment("FUZZ_PROGRAMS", 2000);
+  const std::uint64_t first = from_environment("FUZZ_SEED", 0), count = from_environment("FUZZ_PROGRAMS", 2000);
+  const std::uint64_t most_failures = from_environment("FUZZ_FAILURES", 3);
   // Half of the programs through machine code, the others through the cheaper ladders that share tracing, guards, lowering
   // and epilogues with it.
   static const char* const modes[] = {"full", "interpret", "full", "no-fuse"};
   const char* forced = std::getenv("FUZZ_MODE");
   Tally tally;
-  int failures = 0;
-  for (std::uint64_t seed = first; seed < first + count && failures < 3; ++seed) {
+  std::uint64_t failures = 0;
+  for (std::uint64_t seed = first; seed < first + count && failures < most_failures; ++seed) {
     std::mt19937 rng(static_cast<unsigned>(seed));
     Program p = random_program(rng, 3 + static_cast<int>(seed % 9));
-    std::string mode = forced ? forced : modes[seed % 4];
-    std::string d = check(p, seed, mode, tally);
+    std::vector<Call> calls = random_calls(rng, p);
+    const std::string mode = forced ? forced : modes[seed % 4];
+    const std::string d = check(p, calls, mode, tally);
     if (d.empty()) continue;
     ++failures;
-    Program small = shrink(p, seed, mode);
+    shrink(p, calls, mode);
     Tally again;
-    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d << "\n" << p.str() << "shrunk (dropped steps are '?'): " << check(small, seed, mode, again) << "\n" << small.str();
+    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d << "\nshrunk: " << check(p, calls, mode, again) << "\n" << print(p, calls);
   }
-  std::printf("%lld calls compared, %lld refused by both, %lld served eagerly, %lld compilations\n", static_cast<long long>(tally.compared),
-              static_cast<long long>(tally.refused), static_cast<long long>(tally.fallbacks), static_cast<long long>(tally.compilations));
-  // A generator that writes nonsense, or a compiler that gives up, would make this test pass for nothing.
+  std::printf("%lld calls compared, %lld refused by both, %lld compilations\n", static_cast<long long>(tally.compared), static_cast<long long>(tally.refused),
+              static_cast<long long>(tally.compilations));
+  const std::int64_t calls = tally.compared + tally.refused;
+  for (const Allowance& a : kAllowances) {
+    const std::int64_t n = tally.fallbacks[a.reason];
+    std::printf("%lld served eagerly (%.2f %%):%s%s\n", static_cast<long long>(n), 100.0 * static_cast<double>(n) / static_cast<double>(std::max<std::int64_t>(calls, 1)), *a.reason == ' ' ? "" : " ", a.reason);
+    if (calls >= 2000) {
+      EXPECT_LE(n * 1'000'000, a.of_a_million * calls) << "served eagerly more often than they were:" << a.reason;
+    }
+  }
+  // A generator that writes nonsense would make this test pass for nothing.
   EXPECT_GT(tally.compared, 3 * tally.refused);
-  EXPECT_LT(5 * tally.fallbacks, tally.compared);
 }
 
 }  // namespace

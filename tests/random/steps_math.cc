@@ -1,0 +1,133 @@
+// Steps that compute.
+#include "tests/random/steps.h"
+
+namespace reprise::fuzz {
+
+#define REPRISE_PRELUDE(...) \
+  __VA_ARGS__                \
+  const char* const kPrelude = #__VA_ARGS__;
+
+// integers: off the values that sums of eighths hit, so that the last bit of a sum in another order does not decide; truth: a sum
+// that is 0 but for its last bits is 0; storable: what may be stored in a, where an integer dtype would turn the last bit
+// of a float into a difference of 1; rows_of: valid indices of a along d, whatever its size.
+// clang-format off
+REPRISE_PRELUDE(
+int dim_of(const Tensor& a, unsigned q) { return a.dim() ? static_cast<int>(q % static_cast<unsigned>(a.dim())) : 0; }
+Tensor integers(const Tensor& a) { return is_floating(a.dtype()) ? (clamp(a, -1000.0, 1000.0) * 4.0 + 0.3).to(kInt64) : a.to(kInt64); }
+Tensor truth(const Tensor& a) { return is_floating(a.dtype()) ? trunc(a * 64.0 + 0.3) : a; }
+Tensor storable(const Tensor& a, const Tensor& b) { return !is_floating(a.dtype()) && is_floating(b.dtype()) ? integers(b) : b; }
+Tensor rows_of(const Tensor& a, int d, const Tensor& ids) { return remainder(ids, Scalar(a.size(d))); }
+)
+// clang-format on
+
+std::span<const Row> math_rows() {
+  static const Row rows[] = {
+      REPRISE_ROW(5, 0, return -a)
+      REPRISE_ROW(5, 0, return tanh(a))
+      REPRISE_ROW(5, 0, return relu(a))
+      REPRISE_ROW(5, 0, return abs(a))
+      REPRISE_ROW(5, 0, return sigmoid(a))
+      REPRISE_ROW(5, 0, return exp(clamp(a, -4.0, 4.0)))
+      REPRISE_ROW(5, 0, return sqrt(abs(a) + 1.0))
+      REPRISE_ROW(5, kJumps, return floor(a))
+      REPRISE_ROW(5, kJumps, return sign(a))
+      REPRISE_ROW(5, 0, return sin(a))
+      REPRISE_ROW(5, 0, return square(tanh(a)))
+      REPRISE_ROW(5, 0, return silu(a))
+      REPRISE_ROW(12, 0, return a + b)
+      REPRISE_ROW(11, 0, return a - b)
+      REPRISE_ROW(11, 0, return tanh(a) * b)
+      REPRISE_ROW(11, 0, return maximum(a, b))
+      REPRISE_ROW(11, 0, return minimum(a, b))
+      REPRISE_ROW(11, 0, return a / (abs(b) + 1.0))
+      REPRISE_ROW(11, 0, return add(a, b, 0.5))
+      REPRISE_ROW(13, 0, return a * c)
+      REPRISE_ROW(13, 0, return n + a * 0.5)
+      REPRISE_ROW(13, 0, return a * Scalar(in.x.size(0) + 1))
+      REPRISE_ROW(3, 0, return a * 0.5 + Scalar(a.size(d)))
+      REPRISE_ROW(3, kJumps, return a < b)
+      REPRISE_ROW(3, kJumps, return a >= b)
+      REPRISE_ROW(3, kJumps, return a != b)
+      REPRISE_ROW(3, kJumps, return isfinite(a))
+      REPRISE_ROW(3, kJumps, return a == b)
+      REPRISE_ROW(3, kJumps, return a > 0.013)
+      REPRISE_ROW(4, kJumps, return logical_and(truth(a), truth(b)))
+      REPRISE_ROW(4, kJumps, return logical_or(truth(a), truth(b)))
+      REPRISE_ROW(4, kJumps, return logical_not(truth(a)))
+      REPRISE_ROW(4, kJumps, return (truth(a) > 0.013) & (truth(b) <= 0.513))
+      REPRISE_ROW(4, kJumps, return logical_xor(truth(a), truth(b) > 0.013))
+      REPRISE_ROW(10, kJumps, return where(a > b, a, b * 0.5))
+      REPRISE_ROW(10, kJumps, return where(in.m, a, b * 0.5))
+      REPRISE_ROW(5, 0, return clamp(a, -0.5, 0.5))
+      REPRISE_ROW(5, 0, return clamp_min(a, b))
+      REPRISE_ROW(3, kJumps, return integers(a) + integers(b))
+      REPRISE_ROW(3, kJumps, return integers(a) * integers(b))
+      REPRISE_ROW(3, kJumps, return remainder(integers(a), 7))
+      REPRISE_ROW(3, kJumps, return floor_divide(integers(a), abs(integers(b)) + 1))
+      REPRISE_ROW(3, kJumps, return (integers(a) & 15) | (integers(b) & 3))
+      REPRISE_ROW(3, kJumps, return integers(a) ^ integers(b))
+      REPRISE_ROW(3, kJumps, return fmod(integers(a), 5))
+      REPRISE_ROW(3, kJumps, return bitwise_left_shift(integers(a) & 15, 2))
+      REPRISE_ROW(6, kJumps | kSame, return integers(a).to(kInt32))
+      REPRISE_ROW(6, kJumps | kSame, return a.to(kFloat32))
+      REPRISE_ROW(6, kJumps | kSame, return a.to(kFloat64))
+      REPRISE_ROW(6, kJumps, return (a > 0.013).to(kFloat32))
+      REPRISE_ROW(6, kJumps, return (integers(a) & 127).to(kInt8))
+      REPRISE_ROW(5, 0, return a.to(kFloat16).to(kFloat32))
+      REPRISE_ROW(5, 0, return a.to(kBFloat16).to(kFloat32))
+      REPRISE_ROW(10, kHalf, return a.to(kFloat16))
+      REPRISE_ROW(10, kHalf, return a.to(kBFloat16))
+      REPRISE_ROW(10, kJumps, return trunc(a * 2.0 + 0.013))
+      REPRISE_ROW(7, kSums, return sum(a, {d}, c > 0))
+      REPRISE_ROW(7, kSums, return mean(a.to(kFloat32), {d}, c > 0))
+      REPRISE_ROW(7, kSums, return sum(a))
+      REPRISE_ROW(7, kSums, return var(a.to(kFloat32), {d}, 0, c > 0))
+      REPRISE_ROW(7, kSums, return logsumexp(a.to(kFloat32), {d}, c > 0))
+      REPRISE_ROW(7, kSums, return sum(a, {Int(0), Int(-1)}, c > 0))
+      REPRISE_ROW(6, kJumps, return amax(a, {d}, c > 0))
+      REPRISE_ROW(6, kJumps, return amin(a, {d}, c > 0))
+      REPRISE_ROW(6, kJumps, return any(a, {d}, c > 0))
+      REPRISE_ROW(6, kJumps, return all(a > 0.013, {d}, c > 0))
+      REPRISE_ROW(6, kJumps, return std::get<0>(max(a, d, c > 0)))
+      REPRISE_ROW(5, kJumps, return argmax(round(a * 2.0 + 0.013), d, c > 0))
+      REPRISE_ROW(5, kJumps, return argmin(floor(a * 2.0 + 0.013), d, c > 0))
+      REPRISE_ROW(10, kSums, return softmax(a.to(kFloat32), d))
+      REPRISE_ROW(10, kSums, return log_softmax(a.to(kFloat32), d))
+      REPRISE_ROW(10, kSums, return rms_norm(a.to(kFloat32), {a.size(-1)}, Tensor(), 1e-3))
+      REPRISE_ROW(10, kSums, return layer_norm(a.to(kFloat32), {a.size(-1)}, {}, {}, 1e-1))
+      REPRISE_ROW(6, kSums, return mm(tanh(a).to(kFloat32), tanh(b).to(kFloat32)))
+      REPRISE_ROW(6, kSums, return mm(tanh(a).to(kFloat32), tanh(b).to(kFloat32).transpose(0, 1)))
+      REPRISE_ROW(6, kSums, return mm(tanh(a).to(kFloat32).t(), tanh(b).to(kFloat32)))
+      REPRISE_ROW(6, kSums, return linear(tanh(a).to(kFloat32), tanh(b).to(kFloat32)))
+      REPRISE_ROW(6, kSums, return matmul(tanh(a).to(kFloat32), tanh(b).to(kFloat32)))
+      REPRISE_ROW(10, kSums, return bmm(tanh(a).to(kFloat32), tanh(b).to(kFloat32).transpose(1, 2)))
+      REPRISE_ROW(5, kSums, return scaled_dot_product_attention(tanh(a).to(kFloat32), tanh(b).to(kFloat32), tanh(b).to(kFloat32) * 0.5, {}, 0.0, false))
+      REPRISE_ROW(5, kSums, return scaled_dot_product_attention(tanh(a).to(kFloat32), tanh(b).to(kFloat32), tanh(b).to(kFloat32) * 0.5, {}, 0.0, true))
+      REPRISE_ROW(10, kSums, return cumsum(a, d))
+      REPRISE_ROW(10, 0, return std::get<0>(sort(a, d, c > 0)))
+      REPRISE_ROW(10, 0, return std::get<0>(topk(a, Int::min(2, a.size(d)), d, c > 0)))
+      REPRISE_ROW(10, 0, return cat({a, a}, d))
+      REPRISE_ROW(10, 0, return cat({a, a * 2.0}, d))
+      REPRISE_ROW(10, 0, return cat({a, b}, d))
+      REPRISE_ROW(10, 0, return stack({a, a + 1.0}, d))
+      REPRISE_ROW(5, 0, return pad(a, {1, 0}, 0.5))
+      REPRISE_ROW(5, 0, return pad(a, {1, 1}, 0.5))
+      REPRISE_ROW(5, 0, return roll(a, {n}, {d}))
+      REPRISE_ROW(5, 0, return flip(a, {d}))
+      REPRISE_ROW(5, 0, return tril(a, 0))
+      REPRISE_ROW(5, 0, return triu(a, 1))
+      REPRISE_ROW(20, 0, return index_select(a, d, rows_of(a, d, in.ids)))
+      REPRISE_ROW(10, 0, return embedding(a, rows_of(a, 0, in.ids)))
+      REPRISE_ROW(10, kJumps, return gather(a, d, remainder(in.i, Scalar(a.size(d)))))
+      REPRISE_ROW(4, 0, return arange(a.size(d), {.device = a.device()}))
+      REPRISE_ROW(4, 0, return full_like(a, 0.25))
+      REPRISE_ROW(4, 0, return zeros({a.size(d), n}, {.dtype = kFloat64, .device = a.device()}))
+      REPRISE_ROW(5, 0, return a.clone())
+      REPRISE_ROW(4, kJumps | kOpen, return a.stride(0) == 1 ? a * 2.0 : a + 1.0)
+      REPRISE_ROW(4, kJumps, return a.is_contiguous() ? a * 2.0 : a + 1.0)
+      REPRISE_ROW(4, kJumps, return a.size(d) > b.size(0) ? a * 2.0 : a + 1.0)
+  };
+  return rows;
+}
+
+}  // namespace reprise::fuzz

@@ -1,0 +1,83 @@
+// Steps that write: into the operand, or through a view made for it; and steps that change a handle's metadata.
+#include "tests/random/steps.h"
+
+namespace reprise::fuzz {
+
+std::span<const Row> write_rows() {
+  static const Row rows[] = {
+      REPRISE_ROW(12, kWrites, return a.add_(tanh(b)))
+      REPRISE_ROW(12, kWrites, return a.add_(b))
+      REPRISE_ROW(12, kWrites, return a.add_(a * 0.5))
+      REPRISE_ROW(35, kWrites, return a.mul_(c))
+      REPRISE_ROW(18, kWrites, return a.copy_(storable(a, b)))
+      REPRISE_ROW(18, kWrites, return a.copy_(storable(a, b) + 1.0))
+      REPRISE_ROW(16, kWrites, return a.fill_(c))
+      REPRISE_ROW(5, kWrites, return a.zero_())
+      REPRISE_ROW(18, kWrites | kJumps, return a.masked_fill_(a > c + 0.0013, 0.5))
+      REPRISE_ROW(5, kWrites, return a.neg_())
+      REPRISE_ROW(5, kWrites, return a.tanh_())
+      REPRISE_ROW(5, kWrites, return a.clamp_(-0.513, 0.513))
+      REPRISE_ROW(5, kWrites, return a.abs_())
+      REPRISE_ROW(5, kWrites, return a.scatter_(d, remainder(in.ids.unsqueeze(-1), Scalar(a.size(d))), 0.5))
+      REPRISE_ROW(5, kWrites, return a.index_copy_(d, arange(a.size(d), {.device = a.device()}), clamp(a, -1.0, 1.0)))
+      REPRISE_ROW(10, kWrites, return a.index_put_({rows_of(a, 0, in.ids)}, b.select(0, 0), false))
+      // Through a view: a few of the written values next to values that stay.
+      REPRISE_ROW(5, kWrites, a.slice(d, 0, (a.size(d) + 1) / 2).mul_(c); return a)
+      REPRISE_ROW(5, kWrites, a.slice(d, a.size(d) / 2, a.size(d)).add_(c); return a)
+      REPRISE_ROW(5, kWrites, a.slice(d, 0, a.size(d), 2).fill_(c); return a)
+      REPRISE_ROW(5, kWrites, a.slice(d, Int::min(n, a.size(d) - 1), a.size(d)).copy_(storable(a, b)); return a)
+      REPRISE_ROW(5, kWrites, a.slice(d, 0, n).mul_(c); return a)
+      REPRISE_ROW(5, kWrites, return a.slice(d, -2, std::nullopt).add_(c))
+      REPRISE_ROW(5, kWrites, a.narrow(d, a.size(d) / 3, a.size(d) - a.size(d) / 3).copy_(storable(a, b).select(0, 0)); return a)
+      REPRISE_ROW(5, kWrites, a.slice(d, 0, a.size(d) - 1).copy_(a.slice(d, 1, a.size(d))); return a)
+      REPRISE_ROW(8, kWrites, a.select(d, 0).add_(c); return a)
+      REPRISE_ROW(8, kWrites, a.select(d, a.size(d) - 1).add_(c); return a)
+      REPRISE_ROW(8, kWrites, a.transpose(0, 1).copy_(clamp(storable(a, b), -1.0, 1.0)); return a)
+      REPRISE_ROW(6, kWrites, a.t().mul_(c); return a)
+      REPRISE_ROW(8, kWrites, a.view({-1}).slice(0, 1, std::nullopt, 2).fill_(c); return a)
+      REPRISE_ROW(4, kWrites, a.diagonal().add_(c); return a)
+      REPRISE_ROW(4, kWrites, a.diagonal(1).copy_(storable(a, b).select(0, 0).select(0, 0)); return a)
+      REPRISE_ROW(4, kWrites, a.diagonal(-1, 1, 0).fill_(c); return a)
+      REPRISE_ROW(4, kWrites | kOpen, a.unfold(d, 2, 2).mul_(c); return a)
+      REPRISE_ROW(4, kWrites | kOpen, a.unfold(d, 1, 2).fill_(c); return a)
+      REPRISE_ROW(4, kWrites | kOpen, a.unfold(d, 2, 3).select(-1, 1).add_(c); return a)
+      REPRISE_ROW(4, kWrites | kOpen, a.unfold(d, 2, 1).select(-1, 0).mul_(c); return a)
+      REPRISE_ROW(4, kWrites | kOpen, a.as_strided({a.size(0)}, {1}).mul_(c); return a)
+      REPRISE_ROW(4, kWrites | kOpen, a.as_strided({a.numel() - 1}, {1}, 1).add_(c); return a)
+      REPRISE_ROW(4, kWrites | kOpen, a.as_strided({a.size(0), a.size(1)}, {1, a.size(0)}, 0).mul_(c); return a)
+      REPRISE_ROW(4, kWrites | kOpen, a.as_strided({(a.numel() + 1) / 2}, {2}, 0).fill_(c); return a)
+      REPRISE_ROW(4, kWrites | kOpen, a.as_strided({2}, {2}, n).fill_(c); return a)
+      REPRISE_ROW(3, kWrites | kOpen, a.as_strided({a.size(0)}, {a.stride(0)}).add_(c); return a)
+      REPRISE_ROW(3, kWrites, return a.unsqueeze(0).expand({3, -1, -1}).select(0, 1).mul_(c))
+      REPRISE_ROW(3, kWrites, a.unsqueeze(0).expand({2, -1, -1}).select(0, 1).slice(0, 0, 1).fill_(c); return a)
+      REPRISE_ROW(3, kWrites, a.slice(d, 0, 1).expand(b.sizes()).slice(d, 0, 1).mul_(c); return a)
+      REPRISE_ROW(4, kWrites | kOpen, Tensor part = a.slice(0, a.size(0) / 2, a.size(0)); part.resize_({part.size(0)}); part.mul_(c); return part)
+      REPRISE_ROW(4, kWrites | kOpen, Tensor part = a.slice(0, 1, a.size(0)); part.resize_({1, part.size(0)}); part.fill_(c); return a)
+      REPRISE_ROW(3, kWrites | kOpen, Tensor part = a.slice(0, 0, a.size(0)); part.resize_({a.numel() - 1}).fill_(c); return part)
+      REPRISE_ROW(4, kWrites | kOpen, a.reshape({a.size(1), a.size(0)}).mul_(c); return a)
+      REPRISE_ROW(4, kWrites | kOpen, a.slice(1, 0, a.size(1) - 1).reshape({a.size(1) - 1, a.size(0)}).mul_(c); return a)
+      REPRISE_ROW(3, kWrites | kOpen, a.t().reshape({a.size(0), a.size(1)}).add_(c); return a)
+      REPRISE_ROW(3, kWrites | kOpen, a.reshape({-1}).slice(0, 0, n).mul_(c); return a)
+      REPRISE_ROW(3, kWrites, chunk(a, 2, d).back().mul_(c); return a)
+      REPRISE_ROW(3, kWrites, a[0].fill_(c); return a)
+      // Views that are older than a write.
+      REPRISE_ROW(4, kWrites, Tensor old = a.select(0, 0); a.mul_(c); old.add_(1); return a)
+      REPRISE_ROW(4, kWrites, Tensor old = a.t(); a.select(0, 0).fill_(c); old.select(0, 0).mul_(2); return old)
+      REPRISE_ROW(4, kWrites, Tensor old = a.slice(d, 0, n); a.t().mul_(c); return old + old)
+      // Metadata, of a handle of its own and of the operand itself.
+      REPRISE_ROW(3, kWrites | kView, Tensor t = a.slice(0, 0, a.size(0)); return t.transpose_(0, -1))
+      REPRISE_ROW(3, kWrites | kView, Tensor t = a.slice(0, 0, a.size(0)); return t.unsqueeze_(0))
+      REPRISE_ROW(3, kWrites | kView, Tensor t = a.slice(0, 0, a.size(0)); return t.unsqueeze_(-1).squeeze_(-1))
+      REPRISE_ROW(3, kWrites | kView, Tensor t = a.slice(0, 0, a.size(0)); return t.swapaxes_(-1, 0))
+      REPRISE_ROW(10, kWrites | kReshapes, return a.t_())
+      REPRISE_ROW(3, kWrites | kReshapes, return a.unsqueeze_(d))
+      REPRISE_ROW(3, kWrites | kReshapes | kOpen, return a.resize_({a.size(0) - 1, a.size(1)}))
+      REPRISE_ROW(3, kWrites | kReshapes | kOpen, return a.resize_({a.size(1), a.size(0)}))
+      REPRISE_ROW(5, kWrites, Tensor to = a.t(); return to.copy_(storable(a, a).t()))
+      REPRISE_ROW(5, kWrites, Tensor to = a.t(); to.copy_(storable(a, b).clone()); return a)
+      REPRISE_ROW(5, kWrites, Tensor to = a.t(); to.copy_(storable(a, b).t()); return a)
+  };
+  return rows;
+}
+
+}  // namespace reprise::fuzz
