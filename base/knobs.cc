@@ -1,5 +1,6 @@
 #include "base/knobs.h"
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/nearest.h"
+#include "base/shown.h"
 
 namespace reprise {
 namespace {
@@ -19,14 +21,38 @@ std::string variable_of(std::string_view knob) {
   return s;
 }
 
-bool parse(std::string_view text, std::string& out) {
-  out = text;
-  return true;
+/// What a knob accepts beyond its type; a knob without a row takes every text, or every number from 0.
+struct Range {
+  std::string_view knob;
+  std::vector<std::string_view> texts;
+  std::int64_t most = INT64_MAX;
+};
+const Range& range_of(std::string_view knob) {
+  static const auto& rows = *new std::vector<Range>{{"mode", {"off", "interpret", "no-fuse", "full"}},
+                                                    {"cuda_pointers", {"block", "nodes"}},
+                                                    {"cuda_products", {"own", "library", "auto"}},
+                                                    {"verify", {}, 9},
+                                                    {"threads", {}, 1 << 16},
+                                                    {"vector_bits", {}, 512},
+                                                    {"recordings_max", {}, INT32_MAX}};
+  static const auto& any = *new Range;
+  auto row = std::find_if(rows.begin(), rows.end(), [&](const Range& r) { return r.knob == knob; });
+  return row == rows.end() ? any : *row;
 }
-/// Decimal, with an optional K, M, G suffix (powers of 1024). Empty is 0: off.
+
+/// Empty: taken. Otherwise what was wanted.
+std::string parse(std::string_view text, const Range& range, std::string& out) {
+  if (!range.texts.empty() && std::find(range.texts.begin(), range.texts.end(), text) == range.texts.end()) {
+    std::string wanted;
+    for (std::string_view t : range.texts) wanted.append(wanted.empty() ? "none of " : ", ") += t;
+    return wanted;
+  }
+  out = text;
+  return "";
+}
+/// Decimal, with an optional K, M, G suffix (powers of 1024).
 bool parse(std::string_view text, std::int64_t& out) {
   std::int64_t v = 0;
-  if (text.empty()) return out = 0, true;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
   if (error != std::errc{}) return false;
   std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
@@ -39,17 +65,27 @@ bool parse(std::string_view text, std::int64_t& out) {
 std::uint64_t mix(std::uint64_t h, std::int64_t v) { return hash_mix(h, static_cast<std::uint64_t>(v)); }
 [[maybe_unused]] std::uint64_t mix(std::uint64_t h, const std::string& v) { return hash_mix(h, std::string_view(v)); }
 
+std::string parse(std::string_view text, const Range& range, std::int64_t& out) {
+  std::int64_t v = 0;
+  if (!parse(text, v)) return "not of type int";
+  if (v < 0 || v > range.most) return "not from 0 to " + std::to_string(range.most);
+  out = v;
+  return "";
+}
+
+/// A variable that is set to nothing is as good as not set: scripts write VARIABLE= for that.
 template <class T>
-void set_knob(std::string_view text, T& out, const std::string& variable, const char* type,
-              std::vector<std::string>* problems) {
-  if (!parse(text, out) && problems)
-    problems->push_back(variable + "=" + std::string(text) + " is not of type " + type + "; ignored");
+void set_knob(std::string_view text, T& out, std::string_view knob, const std::string& variable, std::vector<std::string>* problems) {
+  if (text.empty()) return;
+  const std::string wrong = parse(text, range_of(knob), out);
+  if (!wrong.empty() && problems) problems->push_back(variable + "=" + shown(text) + " is " + wrong + "; ignored");
 }
 
 }  // namespace
 
 Knobs knobs_from_environment(std::vector<std::string>* problems) {
   Knobs k;
+  if (getauxval(AT_SECURE) != 0) return k;  // a program with more rights than its caller: settings name files and libraries
   std::vector<std::string> known;
 #define REPRISE_KNOB(name, type, def, code, help) known.push_back(variable_of(#name));
 #include "base/knobs.def"
@@ -63,12 +99,12 @@ Knobs knobs_from_environment(std::vector<std::string>* problems) {
     std::string_view value = entry.substr(eq + 1);
     bool found = false;
 #define REPRISE_KNOB(name, type, def, code, help) \
-  if (variable == variable_of(#name)) found = true, set_knob(value, k.name, variable, #type, problems);
+  if (variable == variable_of(#name)) found = true, set_knob(value, k.name, #name, variable, problems);
 #include "base/knobs.def"
 #undef REPRISE_KNOB
     if (!found && problems) {
       std::vector<std::string_view> names(known.begin(), known.end());
-      problems->push_back("unknown variable " + variable + "; did you mean " + nearest_name(variable, names) + "?");
+      problems->push_back("unknown variable " + shown(variable) + "; did you mean " + nearest_name(variable, names) + "?");
     }
   }
   return k;

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "base/files.h"
 #include "base/knobs.h"
 #include "base/nearest.h"
 
@@ -114,8 +115,16 @@ void configure(std::string_view channels, const std::string& file_path) {
     std::lock_guard lock(s.mu);
     s.text_mask = parse_channels(channels, s, problems);
     if (s.file) std::fclose(s.file);
-    s.file = file_path.empty() ? nullptr : std::fopen(file_path.c_str(), "w");
-    if (!file_path.empty() && !s.file) problems.push_back("REPRISE_LOG_FILE: cannot write '" + file_path + "'");
+    s.file = nullptr;
+    if (!file_path.empty()) {
+      std::string why;
+      files::File opened = files::open_to_write(file_path, why);
+      s.file = opened ? fdopen(opened.fd(), "w") : nullptr;
+      if (s.file)
+        opened.release();
+      else
+        problems.push_back("REPRISE_LOG_FILE: cannot write '" + file_path + "': " + why);
+    }
     s.publish_mask();
   }
   for (const std::string& p : problems) warn(p);

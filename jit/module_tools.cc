@@ -9,10 +9,10 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "base/errors.h"
+#include "base/files.h"
 #include "base/knobs.h"
 #include "base/thread_object.h"
 
@@ -52,7 +52,9 @@ void dump_file(const std::string& name, std::string_view text) {
   if (knobs().dump.empty()) return;
   std::error_code ignored;
   std::filesystem::create_directories(knobs().dump, ignored);
-  std::ofstream(knobs().dump + "/" + name, std::ios::binary) << text;
+  std::string ignored_too;
+  if (files::File f = files::open_to_write(knobs().dump + "/" + name, ignored_too))
+    files::write_all(f, text.data(), static_cast<std::int64_t>(text.size()), ignored_too);
 }
 
 }  // namespace reprise::jit

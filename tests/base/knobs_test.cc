@@ -47,6 +47,42 @@ TEST(Knobs, BadValuesAndUnknownNamesAreReportedAndIgnored) {
   EXPECT_NE(all.find("REPRISE_TREADS; did you mean REPRISE_THREADS?"), std::string::npos) << all;
 }
 
+TEST(Knobs, EmptyIsAsGoodAsNotSet) {
+  std::vector<std::string> problems;
+  const std::vector<KnobInfo> table = knob_table();
+  for (const KnobInfo& k : table) setenv(k.variable.c_str(), "", 1);
+  Knobs k = knobs_from_environment(&problems);
+  for (const KnobInfo& row : table) unsetenv(row.variable.c_str());
+  const Knobs d;
+#define REPRISE_KNOB(name, type, def, code, help) EXPECT_EQ(k.name, d.name) << #name;
+#include "base/knobs.def"
+#undef REPRISE_KNOB
+  EXPECT_TRUE(problems.empty()) << problems[0];
+}
+
+TEST(Knobs, ValuesOutsideWhatAKnobMeansAreReportedAndIgnored) {
+  const std::pair<const char*, const char*> bad[] = {{"REPRISE_MODE", "fast"},        {"REPRISE_MODE", "FULL"},           {"REPRISE_CUDA_POINTERS", "x"},
+                                                     {"REPRISE_CUDA_PRODUCTS", "x"},  {"REPRISE_THREADS", "-1"},          {"REPRISE_THREADS", "9999999"},
+                                                     {"REPRISE_RECORDINGS_MAX", "4G"}, {"REPRISE_RECORDINGS_BYTES", "-1"}, {"REPRISE_CACHE_BYTES", "-5K"},
+                                                     {"REPRISE_VERIFY", "1 "},        {"REPRISE_VERIFY", "0x1"},          {"REPRISE_POOL_RESERVE", "9223372036854775807G"}};
+  const Knobs d;
+  for (auto& [name, value] : bad) {
+    std::vector<std::string> problems;
+    Env e(name, value);
+    Knobs k = knobs_from_environment(&problems);
+    ASSERT_EQ(problems.size(), 1u) << name << "=" << value;
+    EXPECT_EQ(problems[0].rfind(std::string(name) + "=" + value + " is no", 0), 0u) << problems[0];
+    EXPECT_TRUE(problems[0].ends_with("; ignored")) << problems[0];
+#define REPRISE_KNOB(name, type, def, code, help) EXPECT_EQ(k.name, d.name) << #name;
+#include "base/knobs.def"
+#undef REPRISE_KNOB
+  }
+  Env e("REPRISE_MODE", "fast");
+  std::vector<std::string> problems;
+  knobs_from_environment(&problems);
+  EXPECT_EQ(problems[0], "REPRISE_MODE=fast is none of off, interpret, no-fuse, full; ignored");
+}
+
 TEST(Knobs, CodeKeyFollowsTheKnobsThatChangeCodeAlone) {
   std::uint64_t before = code_key();
   {
@@ -97,6 +133,8 @@ TEST(Hash, IsStableAndSeesOrderLengthAndEveryByte) {
 TEST(Nearest, SmallestEditDistanceWins) {
   EXPECT_EQ(nearest_name("flaot32", {"int32", "float32", "bool"}), "float32");
   EXPECT_EQ(nearest_name("x", {}), "");
+  const std::string long_name(1 << 20, 'x');  // names come out of files, too: this takes no time
+  EXPECT_EQ(nearest_name(long_name, {"y", long_name}), long_name);
 }
 
 }  // namespace

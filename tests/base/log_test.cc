@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -110,6 +111,17 @@ TEST_F(Log, TestSinkHearsEverythingUntilReset) {
 TEST_F(Log, FileThatCannotBeWrittenIsAWarningNotAnError) {
   std::string text = captured([] { log::configure("", "/nonexistent/folder/x.jsonl"); });
   EXPECT_NE(text.find("cannot write '/nonexistent/folder/x.jsonl'"), std::string::npos) << text;
+}
+
+TEST_F(Log, FileThatIsNoneIsRefusedWithoutWaiting) {
+  const std::string fifo = ::testing::TempDir() + "reprise_log_fifo_" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  std::string text = captured([&] { log::configure("", fifo); });
+  EXPECT_NE(text.find("cannot write '" + fifo + "': it is a FIFO, not a regular file"), std::string::npos) << text;
+  unlink(fifo.c_str());
+  text = captured([&] { log::configure("", "/dev/full"); });
+  EXPECT_NE(text.find("it is a device"), std::string::npos) << text;
+  EXPECT_FALSE(log::on(Channel::Memory));
 }
 
 }  // namespace

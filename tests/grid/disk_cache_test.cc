@@ -2,6 +2,7 @@
 #include "jit/disk_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -61,8 +62,65 @@ TEST_F(DiskCache, IgnoresWhatIsDamaged) {
   flipped.back() ^= 1;
   EXPECT_FALSE(with(flipped));
   EXPECT_FALSE(with(whole + "x"));
-  EXPECT_FALSE(with("reprise kernel 1\n99999999999999999999 1 1 1 1 1 1 e\n"));
+  EXPECT_FALSE(with("reprise kernel 2\n99999999999999999999 1 1 1 1 1 1 e\n"));
   EXPECT_TRUE(with(whole));
+}
+
+TEST_F(DiskCache, IgnoresAnyChangedByte) {
+  const std::string text = jit::disk_text("key", image);
+  ASSERT_TRUE(jit::disk_parse("key", text));
+  EXPECT_FALSE(jit::disk_parse("kez", text));
+  for (std::size_t at = 0; at < text.size(); ++at)
+    for (char to : {'0', '9', 'x', '\n', '\0'}) {
+      std::string changed = text;
+      changed[at] = to;
+      EXPECT_EQ(jit::disk_parse("key", changed) != nullptr, changed == text) << at << ": the numbers of the header count, too";
+    }
+}
+
+TEST_F(DiskCache, UsesNoFolderThatOthersCanWrite) {
+  jit::disk_store("key", image);
+  ASSERT_EQ(files().size(), 1u);
+  EXPECT_EQ(fs::status(dir).permissions() & fs::perms::all, fs::perms::owner_all);
+  EXPECT_EQ(fs::status(files()[0]).permissions() & fs::perms::all, fs::perms::owner_read | fs::perms::owner_write);
+  for (fs::perms open : {fs::perms::group_write, fs::perms::others_write}) {
+    fs::permissions(dir, fs::perms::owner_all | open);
+    EXPECT_FALSE(jit::disk_load("key"));
+    jit::disk_store("key 2", image);
+    jit::disk_trim(0);
+    EXPECT_EQ(files().size(), 1u);
+    fs::permissions(dir, fs::perms::owner_all);
+    fs::permissions(files()[0], open, fs::perm_options::add);
+    EXPECT_FALSE(jit::disk_load("key"));
+    fs::permissions(files()[0], open, fs::perm_options::remove);
+    EXPECT_TRUE(jit::disk_load("key"));
+  }
+  // Instead of the file a link to one like it, or something that would be waited for.
+  const fs::path name = files()[0];
+  fs::rename(name, dir / "elsewhere");
+  fs::create_symlink("elsewhere", name);
+  EXPECT_FALSE(jit::disk_load("key"));
+  fs::remove(name);
+  ASSERT_EQ(mkfifo(name.c_str(), 0600), 0);
+  EXPECT_FALSE(jit::disk_load("key"));
+  jit::disk_store("key", image);  // a file is not put in its place, either
+  EXPECT_TRUE(fs::is_fifo(name));
+}
+
+TEST_F(DiskCache, LeavesAloneWhatOthersAreWriting) {
+  jit::disk_store("key", image);
+  const auto make = [&](const char* name) {
+    std::ofstream(dir / name) << std::string(1000, 'x');
+    return dir / name;
+  };
+  const fs::path young = make(".reprise-0000000000000001.part"), old = make(".reprise-0000000000000002.part"), foreign = make("mine.part");
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  fs::last_write_time(foreign, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  jit::disk_trim(0);
+  EXPECT_TRUE(fs::exists(young));
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(foreign));
+  EXPECT_EQ(files().size(), 2u);
 }
 
 TEST_F(DiskCache, KeepsWhatWasUsedLast) {
