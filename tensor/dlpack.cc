@@ -111,7 +111,9 @@ Tensor from_dlpack(DLManagedTensor* managed, SourceLoc loc) {
   if (v.rank < 0 || v.rank > kMaxRank)
     fail(ErrorCode::InvalidArgument, op, loc, "a tensor has at most ", kMaxRank, " dimensions, not ", v.rank);
   if (v.rank > 0 && !v.sizes) fail(ErrorCode::InvalidArgument, op, loc, v.rank, " dimensions, but no sizes");
-  char* data = v.data ? static_cast<char*>(v.data) + v.byte_offset : nullptr;
+  if (v.data && v.byte_offset > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(v.data))
+    fail(ErrorCode::InvalidArgument, op, loc, "the byte offset ", v.byte_offset, " reaches beyond any memory");
+  char* data = v.data ? reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(v.data) + v.byte_offset) : nullptr;
   if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(item_size(*dtype)) != 0)
     fail(ErrorCode::InvalidArgument, op, loc, "the data are not aligned to the ", item_size(*dtype), " bytes of ",
          *dtype);

@@ -13,6 +13,7 @@ Tensor from_blob(void* data, IntArrayRef sizes, DType dtype, std::function<void(
     fail(ErrorCode::InvalidArgument, op, loc, "a tensor has at most ", kMaxRank, " dimensions, not ", sizes.size());
   if (!strides.empty() && strides.size() != sizes.size())
     fail(ErrorCode::InvalidArgument, op, loc, sizes.size(), " sizes, but ", strides.size(), " strides");
+  auto beyond = [&] { fail(ErrorCode::InvalidArgument, op, loc, "the sizes and strides reach beyond any memory"); };
   int rank = static_cast<int>(sizes.size());
   std::int64_t plain_sizes[kMaxRank], plain_strides[kMaxRank];
   // `last`: offset of the last element. The extent in bytes must fit 63 bits, whoever computed the strides.
@@ -26,14 +27,17 @@ Tensor from_blob(void* data, IntArrayRef sizes, DType dtype, std::function<void(
       fail(ErrorCode::InvalidArgument, op, loc, "stride ", plain_strides[i], " of dimension ", i, " is negative");
     none |= size == 0;
     if (size == 0) continue;
-    overflow |= __builtin_mul_overflow(step, size, &step);
+    // Also where there are no elements: row-major strides are made of these products.
+    if (__builtin_mul_overflow(step, size, &step)) beyond();
     std::int64_t reach = 0;
     overflow |=
         __builtin_mul_overflow(size - 1, plain_strides[i], &reach) || __builtin_add_overflow(last, reach, &last);
   }
   overflow |= __builtin_add_overflow(last, std::int64_t{1}, &last) ||
               __builtin_mul_overflow(last, static_cast<std::int64_t>(item_size(dtype)), &bytes);
-  if (overflow && !none) fail(ErrorCode::InvalidArgument, op, loc, "the sizes and strides reach beyond any memory");
+  constexpr std::int64_t kMemory = std::int64_t{1} << 57;  // no processor gives a process more addresses
+  if (!none && (overflow || bytes > kMemory)) beyond();
+  if (!none && static_cast<std::uint64_t>(bytes) > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(data)) beyond();
   if (!data && !none)
     fail(ErrorCode::InvalidArgument, op, loc, "the pointer is null, but the sizes have ", step, " elements");
   Storage* s = new Storage;

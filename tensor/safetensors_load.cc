@@ -1,7 +1,4 @@
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,10 +6,11 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "base/errors.h"
+#include "base/files.h"
 #include "base/nearest.h"
+#include "base/shown.h"
 #include "reprise/safetensors.h"
 #include "tensor/impl.h"
 #include "tensor/safetensors_format.h"
@@ -34,21 +32,12 @@ struct Mapping {
   }
 };
 
-std::shared_ptr<Mapping> map_file(const std::string& path, SourceLoc loc) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) fail(ErrorCode::Io, op, loc, "cannot open '", path, "': ", std::strerror(errno));
-  struct stat st {};
+std::shared_ptr<Mapping> map_file(const files::File& file, std::int64_t bytes, const std::string& path, SourceLoc loc) {
   auto map = std::make_shared<Mapping>();
-  int error = fstat(fd, &st) != 0 ? errno : S_ISREG(st.st_mode) ? 0 : EINVAL;
-  if (!error && st.st_size > 0) {
-    void* m = mmap(nullptr, static_cast<std::size_t>(st.st_size), PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-    if (m == MAP_FAILED)
-      error = errno;
-    else
-      map->data = static_cast<char*>(m), map->bytes = st.st_size;
-  }
-  close(fd);
-  if (error) fail(ErrorCode::Io, op, loc, "cannot map '", path, "': ", std::strerror(error));
+  if (bytes == 0) return map;
+  void* m = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE, file.fd(), 0);
+  if (m == MAP_FAILED) fail(ErrorCode::Io, op, loc, "cannot map '", shown(path), "': ", std::strerror(errno));
+  map->data = static_cast<char*>(m), map->bytes = bytes;
   return map;
 }
 
@@ -66,60 +55,112 @@ class Reader {
 
   template <class... Parts>
   [[noreturn]] void bad(const Parts&... parts) const {
-    fail(ErrorCode::FileFormat, op, loc_, "'", path_, "': ", parts...);
+    fail(ErrorCode::FileFormat, op, loc_, "'", shown(path_), "': ", parts...);
   }
 
-  /// Parses and checks; fills the maps. Returns the offset of the data.
-  std::int64_t read(const Mapping& map, std::map<std::string, Entry, std::less<>>& entries,
+  /// Parses and checks a file of that size; fills the maps. Returns the offset of the data. Reads, and does not look at a mapping: a
+  /// file that somebody changes meanwhile may give an error, and nothing worse.
+  std::int64_t read(const files::File& file, std::int64_t bytes, std::map<std::string, Entry, std::less<>>& entries,
                     std::map<std::string, std::string>& metadata) const {
-    if (map.bytes < 8) bad("the file has ", map.bytes, " bytes; the length of the header alone takes 8");
+    if (bytes < 8) bad("the file has ", bytes, " bytes; the length of the header alone takes 8");
+    unsigned char length[8];
+    read_bytes(file, 0, length, 8);
     std::uint64_t n = 0;
-    for (int i = 7; i >= 0; --i) n = n << 8 | static_cast<unsigned char>(map.data[i]);
+    for (int i = 7; i >= 0; --i) n = n << 8 | length[i];
     if (n > static_cast<std::uint64_t>(safetensors::kMaxHeader))
       bad("the header claims ", n, " bytes; at most ", safetensors::kMaxHeader, " are allowed");
     std::int64_t header = static_cast<std::int64_t>(n);
-    if (header > map.bytes - 8) bad("the header claims ", header, " bytes, but ", map.bytes - 8, " follow");
-    json root = parse({map.data + 8, static_cast<std::size_t>(header)});
-    for (auto& [name, value] : root.items()) {
-      if (name == "__metadata__")
-        read_metadata(value, metadata);
-      else
-        entries.emplace(name, read_entry(name, value));
-    }
-    check_ranges(entries, map.bytes - 8 - header);
+    if (header > bytes - 8) bad("the header claims ", header, " bytes, but ", bytes - 8, " follow");
+    std::string text(n, '\0');
+    read_bytes(file, 8, text.data(), header);
+    Events events{*this, entries, metadata};
+    json::sax_parse(text, &events);
+    check_ranges(entries, bytes - 8 - header);
     return 8 + header;
   }
 
  private:
-  json parse(std::string_view text) const {
-    // One set of keys for each object that is open: JSON itself would let the last of two equal keys win.
-    std::vector<std::set<std::string>> open;
-    auto check = [&](int, json::parse_event_t event, json& value) {
-      if (event == json::parse_event_t::object_start) {
-        open.emplace_back();
-      } else if (event == json::parse_event_t::object_end) {
-        open.pop_back();
-      } else if (event == json::parse_event_t::key) {
-        if (!open.back().insert(value.get<std::string>()).second)
-          bad("the key '", value.get<std::string>(), "' occurs twice in the header");
-      }
-      if (open.size() > 2) bad("the header nests deeper than tensors and their fields");
-      return true;
-    };
-    json root;
-    try {
-      root = json::parse(text, check);
-    } catch (const json::exception& e) {
-      bad("the header is not JSON: ", e.what());
-    }
-    if (!root.is_object()) bad("the header is a JSON ", root.type_name(), ", not an object");
-    return root;
+  void read_bytes(const files::File& file, std::int64_t offset, void* to, std::int64_t bytes) const {
+    std::string why;
+    if (!files::read_at(file, offset, to, bytes, why)) fail(ErrorCode::Io, op, loc_, "cannot read '", shown(path_), "': ", why);
   }
+
+  /// Takes the header as it is read, one tensor at a time, so that time and memory follow its length whatever it says: the JSON
+  /// reader's own tree looks through all that came before at the end of each object, and is destroyed by recursion.
+  struct Events {
+    const Reader& reader;
+    std::map<std::string, Entry, std::less<>>& entries;
+    std::map<std::string, std::string>& metadata;
+    int depth = 0;                ///< containers that are open: the header, a tensor's entry, a list in it
+    std::string name{}, field{};  ///< keys of the header and of the entry
+    json entry{};                 ///< what the header's object holds under `name`
+    json* list = nullptr;         ///< the list that is open in `entry`
+    bool had_metadata = false;
+
+    bool null() { return put(nullptr); }
+    bool boolean(bool v) { return put(v); }
+    bool number_integer(std::int64_t v) { return put(v); }
+    bool number_unsigned(std::uint64_t v) { return put(v); }
+    bool number_float(double v, const std::string&) { return put(v); }
+    bool string(std::string& v) { return put(std::move(v)); }
+    bool binary(json::binary_t&) { return put(nullptr); }
+    bool start_object(std::size_t) {
+      if (depth > 1) reader.bad("the header nests deeper than tensors and their fields");
+      if (depth == 1) put(json::object());
+      ++depth;
+      return true;
+    }
+    bool start_array(std::size_t) {
+      if (depth > 2) reader.bad("the header nests deeper than tensors and their fields");
+      put(json::array());
+      if (++depth == 3) list = entry.is_array() ? &entry.back() : &entry[field];
+      return true;
+    }
+    bool end_object() { return end(); }
+    bool end_array() { return end(); }
+    bool key(std::string& k) {
+      if (depth == 1)
+        name = std::move(k);
+      else if (field = std::move(k); entry.contains(field))
+        twice(field);
+      return true;
+    }
+    bool parse_error(std::size_t, const std::string&, const json::exception& e) { reader.bad("the header is not JSON: ", shown(e.what())); }
+
+   private:
+    [[noreturn]] void twice(const std::string& k) const { reader.bad("the key '", shown(k), "' occurs twice in the header"); }
+    bool put(json v) {
+      constexpr std::size_t kLongest = 1000;
+      if (depth == 0) reader.bad("the header is a JSON ", v.type_name(), ", not an object");
+      if (depth == 1) {
+        entry = std::move(v);
+        if (!entry.is_structured()) take();
+        return true;
+      }
+      json& into = depth == 3 ? *list : entry;
+      if (into.is_object()) return into[field] = std::move(v), true;
+      if (into.size() == kLongest) reader.bad("'", shown(name), "' holds a list of more than ", kLongest, " values");
+      into.push_back(std::move(v));
+      return true;
+    }
+    bool end() {
+      if (--depth == 1) take();
+      return true;
+    }
+    void take() {
+      if (name == "__metadata__") {
+        if (std::exchange(had_metadata, true)) twice(name);
+        reader.read_metadata(entry, metadata);
+      } else if (!entries.emplace(name, reader.read_entry(shown(name), entry)).second) {
+        twice(name);
+      }
+    }
+  };
 
   void read_metadata(const json& value, std::map<std::string, std::string>& metadata) const {
     if (!value.is_object()) bad("__metadata__ is a JSON ", value.type_name(), ", not an object");
     for (auto& [key, text] : value.items()) {
-      if (!text.is_string()) bad("__metadata__ '", key, "' is a JSON ", text.type_name(), ", not a string");
+      if (!text.is_string()) bad("__metadata__ '", shown(key), "' is a JSON ", text.type_name(), ", not a string");
       metadata[key] = text.get<std::string>();
     }
   }
@@ -132,21 +173,23 @@ class Reader {
     const json &dtype = value["dtype"], &shape = value["shape"], &offsets = value["data_offsets"];
     if (!dtype.is_string()) bad("tensor '", name, "': dtype is a JSON ", dtype.type_name(), ", not a string");
     std::optional<DType> known = safetensors::dtype_from(dtype.get<std::string>());
-    if (!known) bad("tensor '", name, "' has the unknown dtype '", dtype.get<std::string>(), "'");
+    if (!known) bad("tensor '", name, "' has the unknown dtype '", shown(dtype.get<std::string>()), "'");
     e.dtype = *known;
     if (!shape.is_array()) bad("tensor '", name, "': shape is a JSON ", shape.type_name(), ", not an array");
     if (shape.size() > kMaxRank)
       bad("tensor '", name, "' has ", shape.size(), " dimensions; at most ", kMaxRank, " are supported");
     std::int64_t bytes = item_size(e.dtype);
-    bool overflow = false, none = false;
+    std::int64_t elements = 1;  // of the sizes that are not 0: strides are made of them
+    bool overflow = false, none = false, too_many = false;
     for (const json& s : shape) {
       std::int64_t size = integer(name, "shape", s);
       e.sizes[e.rank++] = size;
       none |= size == 0;
       overflow |= size != 0 && __builtin_mul_overflow(bytes, size, &bytes);
+      too_many |= size != 0 && __builtin_mul_overflow(elements, size, &elements);
     }
-    if (overflow && !none)
-      bad("tensor '", name, "': shape ", shape.dump(), " of ", e.dtype, " overflows 63 bits of bytes");
+    if ((overflow && !none) || too_many)
+      bad("tensor '", name, "': shape ", shown(shape.dump()), " of ", e.dtype, " overflows 63 bits of bytes");
     if (none) bytes = 0;
     if (!offsets.is_array() || offsets.size() != 2)
       bad("tensor '", name, "': data_offsets is not an array of two numbers");
@@ -154,16 +197,16 @@ class Reader {
     e.end = integer(name, "data_offsets", offsets[1]);
     if (e.end < e.begin) bad("tensor '", name, "': data_offsets are reversed, ", e.begin, " to ", e.end);
     if (e.end - e.begin != bytes)
-      bad("tensor '", name, "': data_offsets span ", e.end - e.begin, " bytes, but shape ", shape.dump(), " of ",
+      bad("tensor '", name, "': data_offsets span ", e.end - e.begin, " bytes, but shape ", shown(shape.dump()), " of ",
           e.dtype, " takes ", bytes);
     return e;
   }
 
   std::int64_t integer(const std::string& name, const char* what, const json& v) const {
-    if (!v.is_number_integer()) bad("tensor '", name, "': ", what, " holds ", v.dump(), ", which is not an integer");
+    if (!v.is_number_integer()) bad("tensor '", name, "': ", what, " holds ", shown(v.dump()), ", which is not an integer");
     if (v.is_number_unsigned() ? v.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)
                                : v.get<std::int64_t>() < 0)
-      bad("tensor '", name, "': ", what, " holds ", v.dump(), "; wanted 0 to ", INT64_MAX);
+      bad("tensor '", name, "': ", what, " holds ", shown(v.dump()), "; wanted 0 to ", INT64_MAX);
     return v.get<std::int64_t>();
   }
 
@@ -172,7 +215,7 @@ class Reader {
     std::vector<std::pair<const std::string*, const Entry*>> order;
     for (auto& [name, e] : entries) {
       if (e.end > data_bytes)
-        bad("tensor '", name, "' ends at byte ", e.end, " of the data, but the file has ", data_bytes);
+        bad("tensor '", shown(name), "' ends at byte ", e.end, " of the data, but the file has ", data_bytes);
       order.emplace_back(&name, &e);
     }
     std::sort(order.begin(), order.end(), [](auto& a, auto& b) {
@@ -182,9 +225,9 @@ class Reader {
     const std::string* before = nullptr;
     for (auto [name, e] : order) {
       if (e->begin < at)
-        bad("tensor '", *name, "' begins at byte ", e->begin, " and overlaps tensor '", *before, "', which ends at ",
+        bad("tensor '", shown(*name), "' begins at byte ", e->begin, " and overlaps tensor '", shown(*before), "', which ends at ",
             at);
-      if (e->begin > at) bad("tensor '", *name, "' begins at byte ", e->begin, ", which leaves a hole after byte ", at);
+      if (e->begin > at) bad("tensor '", shown(*name), "' begins at byte ", e->begin, ", which leaves a hole after byte ", at);
       at = e->end;
       before = name;
     }
@@ -199,7 +242,8 @@ class Reader {
 
 struct SafeTensors::File {
   std::string path;
-  std::shared_ptr<Mapping> map;
+  files::File file;
+  std::shared_ptr<Mapping> map;  ///< null: tensors are read
   std::int64_t data_offset = 0;
   std::map<std::string, Entry, std::less<>> entries;
   std::map<std::string, std::string> metadata;
@@ -207,17 +251,25 @@ struct SafeTensors::File {
   std::map<std::string, Tensor, std::less<>> made;  // guarded by mu. They hold the mapping, not this: no cycle
 
   Tensor make(const std::string& name, const Entry& e, SourceLoc loc) const {
-    char* data = map->data + data_offset + e.begin;
+    const std::int64_t begin = data_offset + e.begin, bytes = e.end - e.begin;
+    // Touching a page that the file has no more would end the process.
+    if (std::int64_t now = files::size_of(file); bytes > 0 && now < begin + bytes)
+      fail(ErrorCode::Io, op, loc, "'", shown(path), "' was cut off after it was loaded: tensor '", shown(name), "' ends at byte ", begin + bytes,
+           ", the file has ", now);
+    char* data = map ? map->data + begin : nullptr;
+    const bool mapped = map && reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(item_size(e.dtype)) == 0;
     Ints sizes(e.sizes, e.sizes + e.rank);
+    Tensor t = mapped ? from_blob(data, sizes, e.dtype, [keep = map](void*) {}) : empty_concrete(e.sizes, e.rank, e.dtype, Device::cpu());
+    if (!mapped && bytes > 0) {
+      data = t.impl()->data();
+      std::string why;
+      if (!files::read_at(file, begin, data, bytes, why)) fail(ErrorCode::Io, op, loc, "cannot read tensor '", shown(name), "' of '", shown(path), "': ", why);
+    }
     if (e.dtype == DType::Bool)
-      for (std::int64_t i = 0; i < e.end - e.begin; ++i)
+      for (std::int64_t i = 0; i < bytes; ++i)
         if (static_cast<unsigned char>(data[i]) > 1)
-          fail(ErrorCode::FileFormat, "load_safetensors", loc, "'", path, "': tensor '", name,
-               "' is BOOL, but its byte ", i, " is ", int{static_cast<unsigned char>(data[i])}, ", neither 0 nor 1");
-    if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(item_size(e.dtype)) == 0)
-      return from_blob(data, sizes, e.dtype, [keep = map](void*) {});
-    Tensor t = empty_concrete(e.sizes, e.rank, e.dtype, Device::cpu());
-    if (e.end > e.begin) std::memcpy(t.impl()->data(), data, static_cast<std::size_t>(e.end - e.begin));
+          fail(ErrorCode::FileFormat, op, loc, "'", shown(path), "': tensor '", shown(name), "' is BOOL, but its byte ", i, " is ",
+               int{static_cast<unsigned char>(data[i])}, ", neither 0 nor 1");
     return t;
   }
 };
@@ -237,8 +289,8 @@ Tensor SafeTensors::at(std::string_view name, SourceLoc loc) const {
   if (found == file_->entries.end()) {
     std::vector<std::string_view> names;
     for (auto& [n, e] : file_->entries) names.push_back(n);
-    std::string hint = names.empty() ? "it holds none" : "did you mean '" + nearest_name(name, names) + "'?";
-    fail(ErrorCode::InvalidArgument, "SafeTensors::at", loc, "'", file_->path, "' has no tensor '", name, "'; ", hint);
+    std::string hint = names.empty() ? "it holds none" : "did you mean '" + shown(nearest_name(name, names)) + "'?";
+    fail(ErrorCode::InvalidArgument, "SafeTensors::at", loc, "'", shown(file_->path), "' has no tensor '", shown(name), "'; ", hint);
   }
   std::lock_guard lock(file_->mu);
   Tensor& t = file_->made[found->first];
@@ -251,15 +303,22 @@ const std::map<std::string, std::string>& SafeTensors::metadata() const {
   return file_ ? file_->metadata : none;
 }
 
-SafeTensors load_safetensors(const std::string& path, SourceLoc loc) {
-  not_while_traced("load_safetensors", loc);
+SafeTensors load_safetensors(const std::string& path, Reading how, SourceLoc loc) {
+  not_while_traced(op, loc);
   auto file = std::make_shared<SafeTensors::File>();
   file->path = path;
-  file->map = map_file(path, loc);
-  file->data_offset = Reader(path, loc).read(*file->map, file->entries, file->metadata);
+  std::string why;
+  file->file = files::open_to_read(path, why);
+  if (!file->file) fail(ErrorCode::Io, op, loc, "cannot open '", shown(path), "': ", why);
+  const std::int64_t bytes = files::size_of(file->file);
+  if (bytes < 0) fail(ErrorCode::Io, op, loc, "cannot read '", shown(path), "': ", std::strerror(errno));
+  file->data_offset = Reader(path, loc).read(file->file, bytes, file->entries, file->metadata);
+  if (how == Reading::Mapped) file->map = map_file(file->file, bytes, path, loc);
   SafeTensors s;
   s.file_ = std::move(file);
   return s;
 }
+
+SafeTensors load_safetensors(const std::string& path, SourceLoc loc) { return load_safetensors(path, Reading::Mapped, loc); }
 
 }  // namespace reprise

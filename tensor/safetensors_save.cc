@@ -1,13 +1,11 @@
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/errors.h"
+#include "base/files.h"
+#include "base/shown.h"
 #include "reprise/safetensors.h"
 #include "tensor/impl.h"
 #include "tensor/safetensors_format.h"
@@ -19,49 +17,26 @@ namespace {
 
 constexpr const char* op = "save_safetensors";
 
-/// A file that takes its name only when it is whole; otherwise it is removed.
+/// files::NewFile whose failures are Errors.
 class AtomicFile {
  public:
-  AtomicFile(const std::string& path, SourceLoc loc) : path_(path), loc_(loc) {
-    static std::atomic<unsigned> serial{0};
-    temp_ = path + ".tmp." + std::to_string(getpid()) + "." + std::to_string(serial++);
-    fd_ = open(temp_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd_ < 0) refuse("create");
-  }
-  ~AtomicFile() {
-    if (fd_ >= 0) close(fd_);
-    if (!done_) unlink(temp_.c_str());
-  }
-  AtomicFile(const AtomicFile&) = delete;
-
+  AtomicFile(const std::string& path, SourceLoc loc) : path_(path), loc_(loc), file_(AT_FDCWD, path, 0644) { check(); }
   void write(const char* p, std::int64_t n) {
-    while (n > 0) {
-      ssize_t done = ::write(fd_, p, static_cast<std::size_t>(n));
-      if (done < 0 && errno == EINTR) continue;
-      if (done <= 0) refuse("write");
-      p += done;
-      n -= done;
-    }
+    file_.write(p, n);
+    check();
   }
   void publish() {
-    if (fsync(fd_) != 0) refuse("write");
-    if (close(std::exchange(fd_, -1)) != 0) refuse("write");
-    if (rename(temp_.c_str(), path_.c_str()) != 0) refuse("rename");
-    done_ = true;
+    file_.publish(true);
+    check();
   }
 
  private:
-  [[noreturn]] void refuse(const char* what) {
-    int error = errno;
-    // A constructor that throws runs no destructor.
-    if (fd_ >= 0) close(std::exchange(fd_, -1));
-    unlink(temp_.c_str());
-    fail(ErrorCode::Io, op, loc_, "cannot ", what, " '", path_, "': ", std::strerror(error));
+  void check() const {
+    if (!file_.good()) fail(ErrorCode::Io, op, loc_, "cannot write '", shown(path_), "': ", file_.why());
   }
-  std::string path_, temp_;
+  std::string path_;
   SourceLoc loc_;
-  int fd_ = -1;
-  bool done_ = false;
+  files::NewFile file_;
 };
 
 void write_tensor(AtomicFile& out, TensorImpl& t) {

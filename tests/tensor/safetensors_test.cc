@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -173,14 +174,26 @@ TEST_F(SafeTensorsTest, HeadersThatAreNotWhatTheyShouldBe) {
   hand_made(R"({"a":{"dtype":{"x":{"y":1}},"shape":[],"data_offsets":[0,4]}})", "0000");
   expect_bad({"nests deeper"});
   std::string deep(100'000, '[');
-  hand_made(R"({"a":)" + deep, "");
-  expect_bad({"not JSON"});
+  for (std::string before : {R"({"a":)", R"({"a":{"shape":)", R"({"a":{"dtype":"F32","data_offsets":[0,4],"shape":[1,)", R"({"__metadata__":{"x":)"}) {
+    hand_made(before + deep, "");
+    expect_bad({"nests deeper"});
+    hand_made(before + deep + std::string(100'000, ']') + "}}", "");
+    expect_bad({"nests deeper"});
+  }
+  std::string ones = "1";
+  while (ones.size() < 100'000) ones += ",1";
+  hand_made(R"({"a":{"dtype":"U8","shape":[)" + ones + R"(],"data_offsets":[0,1]}})", "x");
+  expect_bad({"'a'", "more than 1000 values"});
 }
 
 TEST_F(SafeTensorsTest, DuplicateKeys) {
   std::string entry = R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]})";
   hand_made("{" + entry + "," + entry + "}", "x");
   expect_bad({"'a' occurs twice"});
+  hand_made(R"({"__metadata__":{"k":"v"},"__metadata__":{}})", "");
+  expect_bad({"'__metadata__' occurs twice"});
+  hand_made(R"({"__metadata__":{"k":"v","k":"w"}})", "");
+  expect_bad({"'k' occurs twice"});
   hand_made(R"({"a":{"dtype":"U8","shape":[1],"shape":[1],"data_offsets":[0,1]}})", "x");
   expect_bad({"'shape' occurs twice"});
   // The same field in two tensors is no duplicate.
@@ -267,7 +280,86 @@ TEST_F(SafeTensorsTest, AFailedSaveLeavesTheOldFile) {
   fs::create_directories(dir_ / "target" / "inside");
   EXPECT_THROW(save_safetensors(path("target"), {{"a", tensor_of(std::vector<float>{3})}}), Error);
   EXPECT_EQ(load_safetensors(path()).at("a").to_vector<float>(), (std::vector<float>{1, 2}));
-  for (auto& entry : fs::directory_iterator(dir_)) EXPECT_EQ(entry.path().string().find(".tmp."), std::string::npos);
+  for (auto& entry : fs::directory_iterator(dir_)) EXPECT_EQ(entry.path().string().find(".part"), std::string::npos);
+}
+
+TEST_F(SafeTensorsTest, TimeFollowsTheNumberOfTensors) {
+  constexpr int kTensors = 40'000;
+  std::string header = "{";
+  for (int i = 0; i < kTensors; ++i)
+    header += (i ? "," : "") + ("\"t" + std::to_string(i)) + R"(":{"dtype":"U8","shape":[1],"data_offsets":[)" + std::to_string(i) + "," + std::to_string(i + 1) + "]}";
+  hand_made(header + "}", std::string(kTensors, 'x'));
+  const auto begin = std::chrono::steady_clock::now();
+  SafeTensors st = load_safetensors(path());
+  EXPECT_EQ(st.names().size(), static_cast<std::size_t>(kTensors));
+  EXPECT_EQ(st.at("t39999").item().to_int().value(), 'x');
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8)) << "was 30 s when each tensor looked through those before it";
+}
+
+TEST_F(SafeTensorsTest, NoFileIsWaitedFor) {
+  ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
+  for (const std::string& name : {path("fifo"), std::string("/dev/zero"), std::string("/dev/tty"), dir_.string()}) {
+    try {
+      load_safetensors(name);
+      FAIL() << name;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::Io);
+      EXPECT_NE(e.message().find("not a regular file"), std::string::npos) << e.what();
+    }
+  }
+  try {
+    save_safetensors(path("fifo"), {{"a", tensor_of(std::vector<float>{3})}});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::Io);
+    EXPECT_NE(e.message().find("a FIFO, not a regular file"), std::string::npos) << e.what();
+  }
+  EXPECT_TRUE(fs::is_fifo(path("fifo")));
+}
+
+/// Names out of a file stand in messages without their power over a terminal, and not at any length.
+TEST_F(SafeTensorsTest, HostileNamesAreWrittenOut) {
+  hand_made(R"({"\u001b[31mred":{"dtype":"F32","shape":[1],"data_offsets":[0,3]}})", "000");
+  expect_bad({"tensor '\\x1b[31mred'"});
+  hand_made("{\"" + std::string(1 << 20, 'n') + R"(":{"dtype":"F32","shape":[1],"data_offsets":[0,3]}})", "000");
+  try {
+    load_safetensors(path());
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_LT(e.message().size(), 1000u);
+  }
+}
+
+TEST_F(SafeTensorsTest, AFileThatWasCutOffIsAnError) {
+  std::vector<float> v(100'000, 1.0f);
+  for (Reading how : {Reading::Mapped, Reading::Copied}) {
+    save_safetensors(path(), {{"a", tensor_of(v)}, {"b", tensor_of(v)}, {"c", tensor_of(std::vector<float>{1, 2})}});
+    SafeTensors st = load_safetensors(path(), how);
+    Tensor a = st.at("a");
+    fs::resize_file(path(), 500'000);
+    try {
+      st.at("b");
+      FAIL() << "did not throw";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::Io);
+      EXPECT_NE(e.message().find("was cut off after it was loaded: tensor 'b' ends at byte "), std::string::npos) << e.what();
+      EXPECT_NE(e.message().find("the file has 500000"), std::string::npos) << e.what();
+    }
+    fs::resize_file(path(), 10);
+    if (how == Reading::Copied) {
+      EXPECT_EQ(a.to_vector<float>(), v);
+    }
+  }
+}
+
+TEST_F(SafeTensorsTest, CopiedTensorsStandAlone) {
+  save_safetensors(path(), {{"a", tensor_of(std::vector<float>{1, 2, 3})}, {"none", from_blob(nullptr, {0, 2}, kFloat32)}});
+  SafeTensors st = load_safetensors(path(), Reading::Copied);
+  Tensor a = st.at("a");
+  EXPECT_EQ(st.at("none").numel().value(), 0);
+  std::ofstream(path(), std::ios::binary) << std::string(1000, '\xff');
+  EXPECT_EQ(a.to_vector<float>(), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(st.at("a").data_ptr(), a.data_ptr());
 }
 
 }  // namespace
