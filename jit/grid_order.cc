@@ -165,7 +165,8 @@ class Order {
       V equal = there & (key == last);
       auto [tie_rank, tie_count] = rank(equal);
       V keep = (there & unsigned_less(key, last)) | (equal & (equals + g.i64(tie_rank) < ties));
-      auto [place, count] = rank(keep);
+      const auto ranked = rank(keep);  // (clang before 16 captures no structured bindings)
+      V place = ranked.first, count = ranked.second;
       g.when(keep, [&] { put(kept + g.i64(place), key, i); });
       kept = kept + g.i64(count);
       equals = equals + g.i64(tie_count);
