@@ -63,7 +63,7 @@ struct GuardSet::Candidate {
   bool needed = true;
 };
 
-GuardSet::GuardSet(ShapeEnv& env) {
+GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
   // What was declared of symbols comes first, then the guards, oldest first.
   std::vector<Candidate> all;
   ShapeEnv told;  // knows the candidates that are kept, and nothing else
@@ -72,6 +72,7 @@ GuardSet::GuardSet(ShapeEnv& env) {
     const ShapeEnv::Declared& d = env.declared_[s.expr->symbol()];
     told.new_symbol(s.source, s.hint, d.lo, d.hi, d.multiple_of);
     told_symbols.push_back(told.symbols().back().expr);
+    if (s.source.word >= words) continue;
     auto declare = [&](ExprKind kind, const Expr* a, const Expr* b) {
       const Expr* args[] = {a, b};
       // Made in `told`, because env may be frozen by now.
@@ -91,7 +92,11 @@ GuardSet::GuardSet(ShapeEnv& env) {
   }
   std::size_t declared = all.size();
   Copier copy(told, told_symbols);
-  for (const Guard& g : env.guards()) all.push_back({g.condition, g.where, g.why});
+  for (const Guard& g : env.guards()) {
+    bool known = true;
+    if (words != UINT32_MAX) each_symbol(g.condition, [&](const Expr* s) { known = known && word(s) < words; });
+    if (known) all.push_back({g.condition, g.where, g.why});
+  }
 
   // A guard that the others imply is dropped. Equalities are told first, then bounds from the strictest on, then the
   // newest of the rest, which tend to be stricter. Conditions that divide by a symbol come last and oldest first: only

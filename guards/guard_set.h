@@ -13,7 +13,9 @@ namespace reprise::guards {
 class GuardSet {
  public:
   GuardSet() = default;
-  explicit GuardSet(ShapeEnv& env);   ///< takes env's guards and its symbols' ranges; redundant ones are dropped
+  /// Takes env's guards and its symbols' ranges; redundant ones are dropped. Those that ask for a word from number `words`
+  /// on are left out: the set then admits more.
+  explicit GuardSet(ShapeEnv& env, std::uint32_t words = UINT32_MAX);
   /// Index of the first guard that does not hold for this call, or nullopt. No allocation, no text.
   std::optional<std::uint32_t> first_miss(const std::int64_t* words) const noexcept;
   std::size_t size() const;

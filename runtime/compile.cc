@@ -180,14 +180,16 @@ void retire_gone(Compiled& c) {
 }
 
 Compiled::Refusal* refusal_of(Compiled& c, const CallFrame& f) {
-  auto it = std::find_if(c.refusals.begin(), c.refusals.end(), [&](const Compiled::Refusal& r) { return r.structure == f.structure; });
+  auto it = std::find_if(c.refusals.begin(), c.refusals.end(), [&](const Compiled::Refusal& r) { return r.structure == f.structure && r.seen.holds_for(f); });
   return it == c.refusals.end() ? nullptr : &*it;
 }
 
-void refuse(Compiled& c, const CallFrame& f, const std::string& event, const std::string& reason) {
+// `seen` says which calls are meant beside this one.
+void refuse(Compiled& c, const CallFrame& f, Seen seen, const std::string& event, const std::string& reason) {
   constexpr int kFurtherTries = 2;
   Compiled::Refusal* r = refusal_of(c, f);
-  if (!r) r = &c.refusals.emplace_back(Compiled::Refusal{f.structure, "", kFurtherTries + 1});
+  if (!r) r = &c.refusals.emplace_back(Compiled::Refusal{f.structure, {}, "", kFurtherTries + 1});
+  r->seen = std::move(seen);
   r->reason = reason;
   if (--r->tries_left > 0 && event == "compile_failed") r->tries_left = 0;  // it would fail again
   if (log::on(log::Channel::Recompiles))
@@ -235,27 +237,28 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
   }
 
   std::unique_ptr<Specialization> made;
+  Seen seen;
   try {
-    made = specialize(c.options.name + "/" + std::to_string(c.named++), c.mode, f, body, ctx);
+    made = specialize(c.options.name + "/" + std::to_string(c.named++), c.mode, f, body, ctx, &seen);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::NotTraceable && e.code() != ErrorCode::Internal) throw;
     std::string reason = e.code() == ErrorCode::Internal ? "compilation failed: " + std::string(e.what()) : std::string(e.what());
-    refuse(c, f, e.code() == ErrorCode::Internal ? "compile_failed" : "not_traceable", reason);
+    refuse(c, f, std::move(seen), e.code() == ErrorCode::Internal ? "compile_failed" : "not_traceable", reason);
     return serve_eagerly(c, reason);
   }
   const Specialization* s = made.get();
   if (!admits(*s, f)) {  // what was just traced must admit the call it was traced for
-    refuse(c, f, "compile_failed", "the new specialization does not admit the call it was made for");
+    refuse(c, f, Seen(), "compile_failed", "the new specialization does not admit the call it was made for");
     return serve_eagerly(c, "the new specialization does not admit the call it was made for");
   }
   if (made->unrepeatable) {  // to run the function again would do twice what it did: what was made of it serves this call
     const std::string reason = std::string("the function ") + made->unrepeatable;
-    refuse(c, f, "not_traceable", reason);
+    refuse(c, f, std::move(seen), "not_traceable", reason);
     serve_eagerly(c, reason);
     once = std::move(made);
     return stays(s);
   }
-  std::erase_if(c.refusals, [&](const Compiled::Refusal& r) { return r.structure == f.structure; });
+  std::erase_if(c.refusals, [&](const Compiled::Refusal& r) { return r.structure == f.structure && r.seen.holds_for(f); });
   c.owned.push_back(std::move(made));
   try {
     c.publish(s, {});

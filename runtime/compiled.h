@@ -40,10 +40,12 @@ struct Compiled {
   struct Freed { std::int64_t replays = 0, recordings_made = 0, evictions = 0, copied_bytes = 0; } freed;  // guarded by mu
   std::int64_t in_vain = 0;                               // guarded by mu; that retired before they had served some calls
   std::int64_t named = 0;                                 // guarded by mu; specializations begun: numbers their names
-  /// Calls of a structure that could not be compiled. Many functions do such things at their first call only (they fill a cache,
-  /// measure a scale), so they are tried again a few times.
+  /// Calls that could not be compiled: of this structure, as far as all holds of them that the trace had seen when it was given
+  /// up. Many functions do such things at their first call only (they fill a cache, measure a scale), so they are tried again
+  /// a few times.
   struct Refusal {
     FrameArray<std::uint64_t> structure;
+    Seen seen;
     std::string reason;
     int tries_left;
   };

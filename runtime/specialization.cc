@@ -111,7 +111,24 @@ bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
   return fits;
 }
 
-std::unique_ptr<Specialization> specialize(const std::string& name, const std::string& mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx) {
+bool Seen::holds_for(const CallFrame& f) const {
+  if (guards.first_miss(f.values.data())) return false;
+  return std::all_of(tensors.begin(), tensors.end(), [&](const TensorFact& t) {
+    if (t.a >= f.tensors.size() || t.b >= f.tensors.size()) return true;  // a captured one
+    const TensorImpl &a = *f.tensors[t.a], &b = *f.tensors[t.b];
+    switch (t.kind) {
+      case TensorFact::Kind::Overlap: return t.a == t.b ? overlaps_itself(a) : overlaps(a, b);
+      case TensorFact::Kind::Same: return &a == &b;
+      case TensorFact::Kind::PartOfStorage: return !covers_its_storage(a);
+    }
+    return true;
+  });
+}
+
+namespace {
+
+std::unique_ptr<Specialization> trace_and_build(const std::string& name, const std::string& mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx,
+                                                std::shared_ptr<guards::ShapeEnv>& env, std::vector<TensorFact>& tensor_facts) {
   static std::atomic<std::uint64_t> next_serial{1};
   auto start = std::chrono::steady_clock::now();
   auto s = std::make_unique<Specialization>();
@@ -123,11 +140,17 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
   Traced traced;
   {
     Tracer tracer(name, frame);
+    env = tracer.env();
     graph::InterpreterScope scope(&tracer);
     TraceScope hook(&tracer);
     guards::ShowHints numbers;  // errors that the user's function meets name sizes, not symbols
-    body(ctx, tracer);
-    traced = tracer.finish();
+    try {
+      body(ctx, tracer);
+      traced = tracer.finish();
+    } catch (const Error&) {
+      tensor_facts = tracer.tensor_facts();
+      throw;
+    }
   }
   reprise::counters().traces.add();
   s->trace_ns = since(start);
@@ -138,7 +161,6 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
                {{"nodes", traced.graph.nodes.size()}, {"us", s->trace_ns / 1000}, {"graph", text}});
   }
 
-  std::shared_ptr<guards::ShapeEnv> env = traced.graph.env;
   passes::run_pipeline(traced.graph);
   if (log::on(log::Channel::Graph)) {
     std::string text = graph::print(traced.graph);
@@ -169,6 +191,30 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
   if (s->unrepeatable) s->variables = std::move(traced.variables);
   else traced.variables->commit();
   return s;
+}
+
+}  // namespace
+
+std::unique_ptr<Specialization> specialize(const std::string& name, const std::string& mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, Seen* seen) {
+  std::shared_ptr<guards::ShapeEnv> env;
+  std::vector<TensorFact> tensor_facts;
+  const auto words = static_cast<std::uint32_t>(frame.values.size());
+  auto note_seen = [&] {
+    if (!seen || !env) return;
+    seen->tensors = std::move(tensor_facts);
+    try {
+      seen->guards = guards::GuardSet(*env, words);
+    } catch (const Error&) {  // guards too long to be checked: then none of them is
+    }
+  };
+  try {
+    auto made = trace_and_build(name, mode, frame, body, ctx, env, tensor_facts);
+    if (made->unrepeatable) note_seen();
+    return made;
+  } catch (const Error& e) {
+    if (e.code() == ErrorCode::NotTraceable || e.code() == ErrorCode::Internal) note_seen();
+    throw;
+  }
 }
 
 void fill_kept(const Specialization& s, Outputs& outputs) {

@@ -41,9 +41,19 @@ bool is_gone(const Specialization&);
 /// captured metadata or overlap). On a hit the frame has the captured tensors appended.
 bool admits(const Specialization&, CallFrame&, std::uint32_t* miss = nullptr);
 
+/// What a trace that was given up had seen of its call: of calls that differ in it nothing is known. It says nothing of
+/// captured tensors, of which calls may then differ unnoticed.
+struct Seen {
+  guards::GuardSet guards;
+  std::vector<TensorFact> tensors;
+  bool holds_for(const CallFrame&) const;   ///< of a call with the same structure
+};
+
 /// Traces `body` for this call and compiles what it did. Throws NotTraceable where the call can only be served eagerly,
-/// Internal where we failed, and whatever `body` throws. Nothing is kept of a build that throws.
-std::unique_ptr<Specialization> specialize(const std::string& name, const std::string& mode, CallFrame&, void (*body)(void*, Tracer&), void* ctx);
+/// Internal where we failed, and whatever `body` throws. Nothing is kept of a build that throws, but
+/// for the first two what it had `seen`; so has what serves one call only.
+std::unique_ptr<Specialization> specialize(const std::string& name, const std::string& mode, CallFrame&, void (*body)(void*, Tracer&), void* ctx,
+                                           Seen* seen = nullptr);
 
 /// Makes real tensors of `kept`, of the outputs behind the user's.
 void fill_kept(const Specialization&, Outputs&);

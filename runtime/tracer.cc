@@ -55,9 +55,9 @@ void Tracer::check_unchanged(bool same) const {
   if (!same) fail(ErrorCode::NotTraceable, "compile", {}, "the function assigns to an argument that it takes by reference: return it, or write into it with copy_");
 }
 
-Tracer::Tracer(std::string name, const CallFrame& frame) : frame_(frame), errors_before_(errors_made()), captured_values_(frame.values.size()) {
+Tracer::Tracer(std::string name, const CallFrame& frame) : frame_(frame), errors_before_(errors_made()), env_(std::make_shared<guards::ShapeEnv>()), captured_values_(frame.values.size()) {
   out_.graph.name = std::move(name);
-  out_.graph.env = std::make_shared<guards::ShapeEnv>();
+  out_.graph.env = env_;
   out_.variables = std::make_unique<VariableLog>();
 }
 

@@ -63,6 +63,14 @@ inline bool covers_its_storage(const TensorImpl& t) { return t.offset == 0 && t.
 /// Among the tensors that a call gives: an input's own handle. The same function takes it back.
 constexpr std::int32_t input_itself(std::size_t i) { return -2 - static_cast<std::int32_t>(i); }
 
+/// What a trace saw of its call's tensors, beside their structure and sizes, before it was given up: a call of which it is
+/// not true may well be compiled. Tensors are numbered as in the call's frame.
+struct TensorFact {
+  enum class Kind { Overlap, Same, PartOfStorage };  ///< a and b share bytes (a == b: a with itself); a is b; a alone is not all of its storage
+  Kind kind;
+  std::uint32_t a = 0, b = 0;
+};
+
 /// What a trace makes.
 struct Traced {
   graph::Graph graph;
@@ -119,6 +127,10 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   Traced finish();
   std::shared_ptr<void> result_template;
 
+  /// For a trace that is given up: the symbols and guards so far, and what else it depended on.
+  const std::shared_ptr<guards::ShapeEnv>& env() const { return env_; }
+  const std::vector<TensorFact>& tensor_facts() const { return tensor_facts_; }
+
   // ---- Interpreter
   void call(const graph::OpCall&, std::vector<Tensor>& results) override;
   void mutate_metadata(const graph::OpCall&) override;
@@ -157,6 +169,8 @@ class Tracer final : public graph::Interpreter, public TraceHook {
 
   const CallFrame& frame_;
   const std::uint64_t errors_before_;
+  const std::shared_ptr<guards::ShapeEnv> env_;  ///< the graph's
+  std::vector<TensorFact> tensor_facts_;
   std::vector<TracedRef*> live_;     ///< every traced tensor that somebody holds
   Traced out_;
   bool in_function_ = false, asked_ = false, noting_ = false, lost_track_ = false;

@@ -112,6 +112,9 @@ Traced Tracer::finish() {
   }
 
   // Arguments that were written, and those whose sizes or strides were changed.
+  auto depends_on = [&](TensorFact::Kind kind, std::size_t a, std::size_t b) {
+    tensor_facts_.push_back({kind, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)});
+  };
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     auto& ref = static_cast<TracedRef&>(*inputs_[i].tensor.impl()->trace);
     graph::InputSpec& spec = g.inputs[i];
@@ -123,16 +126,22 @@ Traced Tracer::finish() {
       o.value = ref.storage->base;
       g.outputs.push_back(o);
       const std::string& name = g.values[spec.value.v].name;
-      if (overlaps_itself(*inputs_[i].concrete))
+      if (overlaps_itself(*inputs_[i].concrete)) {
+        depends_on(TensorFact::Kind::Overlap, i, i);
         fail(ErrorCode::NotTraceable, "compile", {}, name, " is written and overlaps itself");
-      for (std::size_t j = 0; j < inputs_.size(); ++j)
-        if (j != i && overlaps(*inputs_[i].concrete, *inputs_[j].concrete))
-          fail(ErrorCode::NotTraceable, "compile", {}, name, " is written and overlaps ", g.values[g.inputs[j].value.v].name);
+      }
+      for (std::size_t j = 0; j < inputs_.size(); ++j) {
+        if (j == i || !overlaps(*inputs_[i].concrete, *inputs_[j].concrete)) continue;
+        depends_on(TensorFact::Kind::Overlap, i, j);
+        fail(ErrorCode::NotTraceable, "compile", {}, name, " is written and overlaps ", g.values[g.inputs[j].value.v].name);
+      }
     }
     if (!same_layout(ref.user_meta.layout, inputs_[i].layout)) {
-      for (std::size_t j = 0; j < inputs_.size(); ++j)
-        if (j != i && inputs_[j].concrete == inputs_[i].concrete)
-          fail(ErrorCode::NotTraceable, "compile", {}, "sizes or strides of ", g.values[spec.value.v].name, " are changed, which is ", g.values[g.inputs[j].value.v].name, ", too");
+      for (std::size_t j = 0; j < inputs_.size(); ++j) {
+        if (j == i || inputs_[j].concrete != inputs_[i].concrete) continue;
+        depends_on(TensorFact::Kind::Same, i, j);
+        fail(ErrorCode::NotTraceable, "compile", {}, "sizes or strides of ", g.values[spec.value.v].name, " are changed, which is ", g.values[g.inputs[j].value.v].name, ", too");
+      }
       spec.mutates_metadata = true;
       g.metadata_mutations.push_back({static_cast<std::uint32_t>(i), ref.user_meta.layout, -1});
     }

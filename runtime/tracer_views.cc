@@ -59,6 +59,8 @@ Tensor Tracer::make_view(const graph::OpCall& c) {
     // It counts from the start of the storage, of which a traced input shows only a part: all of it when the input is
     // row-major and covers it, as it must at every call then.
     const Input& input = inputs_[static_cast<std::size_t>(self.storage->input)];
+    if (known_contiguous(input.layout) && !covers_its_storage(*input.concrete))
+      tensor_facts_.push_back({TensorFact::Kind::PartOfStorage, static_cast<std::uint32_t>(self.storage->input)});
     if (!known_contiguous(input.layout) || !covers_its_storage(*input.concrete))
       fail(ErrorCode::NotTraceable, "as_strided", c.loc, "as_strided of an argument that does not cover its storage row-major");
     out_.whole_storage.push_back(static_cast<std::uint32_t>(self.storage->input));

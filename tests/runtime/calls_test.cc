@@ -209,12 +209,83 @@ TEST(Limits, PastTheLimitOfSpecializationsCallsAreServedEagerly) {
   EXPECT_EQ(f.stats().eager_fallbacks, 3);
 }
 
+// What three calls were refused for is no part of the structure: calls of which it is not true are compiled.
+template <class F, class Refused, class Other>
+void expect_compiled_after_refusals(F f, Refused refused, Other other) {
+  auto c = compile(f, {.name = "refused"});
+  for (int i = 0; i < 5; ++i) refused(c);
+  const auto before = c.stats();
+  for (int i = 0; i < 2; ++i) other(c);
+  EXPECT_EQ(c.stats().eager_fallbacks, before.eager_fallbacks) << c.stats().last_fallback_reason;
+  EXPECT_EQ(c.stats().compilations, before.compilations + 1);
+  refused(c);
+}
+
+TEST(Refused, ForAliasesOnly) {
+  auto add = [](Tensor x, Tensor y) {
+    x.add_(y);
+    return x.sum();
+  };
+  expect_compiled_after_refusals(
+      add,
+      [](auto& c) {
+        Tensor a = ones({6});
+        EXPECT_EQ(total(c(a.slice(0, 0, 4), a.slice(0, 2, 6))), 8);
+        EXPECT_EQ(total(c(a.slice(0, 0, 4), a.slice(0, 2, 6))), 14);
+      },
+      [](auto& c) { EXPECT_EQ(total(c(ones({4}), full({4}, 3.0))), 16); });
+  auto turn = [](Tensor x, Tensor y) {
+    x.t_();
+    return x.size(0) + y.size(0);
+  };
+  expect_compiled_after_refusals(
+      turn,
+      [](auto& c) {
+        Tensor a = ones({2, 3});
+        EXPECT_EQ(c(a, a).value(), 6);
+      },
+      [](auto& c) { EXPECT_EQ(c(ones({2, 3}), ones({2, 3})).value(), 5); });
+}
+
+TEST(Refused, ForAPartOfAStorageOnly) {
+  expect_compiled_after_refusals([](Tensor x) { return x.as_strided({2}, {1}) + 1; },
+                                 [](auto& c) { EXPECT_EQ(total(c(arange(8).slice(0, 3, 6))), 3 + 4 + 2); }, [](auto& c) { EXPECT_EQ(total(c(arange(3))), 3); });
+}
+
+TEST(Refused, OnOneSideOfABranchOnly) {
+  expect_compiled_after_refusals([](Tensor x) { return x.size(0) > 10 ? x * x.sum().item().to_double() : x + 1; },
+                                 [](auto& c) { EXPECT_EQ(total(c(ones({20}))), 400); }, [](auto& c) { EXPECT_EQ(total(c(ones({5}))), 10); });
+  // What is done for one side says nothing of the other, either: a call of a mutable function that it changes.
+  int large = 0;
+  expect_compiled_after_refusals(
+      [large](Tensor x) mutable {
+        if (x.size(0) > 10) ++large;
+        return x + 1;
+      },
+      [](auto& c) { EXPECT_EQ(total(c(ones({20}))), 40); }, [](auto& c) { EXPECT_EQ(total(c(ones({5}))), 10); });
+}
+
+TEST(Refused, TheSameCallsStayEager) {
+  int traced = 0;
+  auto c = compile(
+      [&](Tensor x, Tensor y) {
+        ++traced;
+        return x.size(0) > 10 ? x * y.sum().item().to_double() : x + y;
+      },
+      {.name = "stays"});
+  for (int i = 0; i < 8; ++i) c(ones({20}), ones({20}));
+  EXPECT_EQ(traced, 3 + 8) << "three tries, and eight eager calls";
+  for (int n = 11; n < 30; ++n) c(ones({n}), ones({n}));
+  EXPECT_EQ(traced, 11 + 19) << "these are refused for the same reason";
+  EXPECT_EQ(c.stats().eager_fallbacks, 27);
+}
+
 TEST(Explain, NamesGraphGuardsLaunchesAndReasons) {
   auto f = compile([](Tensor x, Tensor y) { x.slice(0, 0, 1).add_(1); return softmax(x + y, -1); }, {.name = "explained"});
   f(ones({3, 4}), ones({3, 4}));
   std::string s = f.explain();
-  for (const char* word : {"explained/0", "guards", "calls_test.cc", "softmax", "launches", "is written in place", "s0"})
-    EXPECT_TRUE(s.find(word) != std::string::npos || std::string(word) == "softmax") << word << "\n" << s;
+  for (const char* word : {"explained/0", "guards", "calls_test.cc", "exp(%", "launches", "is written in place", "s0"})
+    EXPECT_NE(s.find(word), std::string::npos) << word << "\n" << s;
   f.reset();
   EXPECT_EQ(f.stats().specializations, 0);
   EXPECT_EQ(total(f(ones({3, 4}), ones({3, 4}))), 3);
