@@ -1,5 +1,6 @@
 #pragma once
 #include "kernels/assign_buffers.h"
+#include "kernels/kept_order.h"
 #include "kernels/lower_join.h"
 
 namespace reprise::kernels {
@@ -27,7 +28,7 @@ class Assign {
     views_.resize(g.values.size());
     before_.resize(g.values.size());
     overwriters_.resize(g.values.size());
-    root_.resize(g.values.size());
+    root_ = roots_of(g);
   }
 
   BufferPlan run();
@@ -35,8 +36,14 @@ class Assign {
  private:
   // ---- items
   static Item new_item(Kind kind, std::int32_t node);
-  Id add_item(Item it);
-  void edge(Id a, Id b, EdgeKind k) { p_.succ[a].push_back({b, k}); }
+  /// At the end, or right before item `at`.
+  Id add_item(Item it, std::int32_t at = -1);
+  void edge(Id a, Id b, EdgeKind k);
+  auto successors() const {
+    return [this](Id i, auto&& f) {
+      for (const Edge& e : p_.succ[i]) f(e.to);
+    };
+  }
   bool is_join(const Node& n) const { return graph::op(n.op).cls == OpClass::Join && n.op != OpId::as_strided_scatter; }
   bool computed(ValueId v) const { return root_[v.v] == v && g_.values[v.v].node >= 0; }
   bool placed(ValueId v) const { return p_.place[v.v].buffer != ~0u; }
@@ -46,18 +53,23 @@ class Assign {
   std::vector<Id> make_checks(std::uint32_t n, const Node& node);
 
   // ---- order
-  bool path(Id from, Id to) const;
-  bool paths_to_any(Id from, const std::vector<Id>& to) const;
+  bool path(Id from, Id to);
+  bool paths_to_any(Id from, const std::vector<Id>& to);
   /// Everything that must have run before input i's memory is written: readers of the old value and what may still fail.
-  std::vector<Id> before_input_write(std::uint32_t i, const std::vector<Id>& except) const;
+  std::vector<Id> before_input_write(std::uint32_t i, const std::vector<Id>& except);
   void edges_before(const std::vector<Id>& before, Id writer);
+  EdgeKind kind_before(Id r) const { return p_.items[r].may_fail ? EdgeKind::Memory : EdgeKind::Anti; }
+  /// What had to be before `writer` has to be before `earlier`, which leads to it.
+  void move_edges_before(const std::vector<Id>& before, Id writer, Id earlier);
+  /// Removes from `list` what stands in `those`.
+  void take_out(std::vector<Id>& list, const std::vector<Id>& those);
 
   // ---- outputs
   const Place& input_place(std::uint32_t i) const { return p_.place[g_.inputs[i].value.v]; }
   Place output_buffer(std::uint32_t o, DType t, const Ints& sizes);
   void set_out(std::uint32_t o, const Place& at);
   bool views_fit(ValueId v, const Layout& at) const;
-  Id add_copy(ValueId from, Place to, DType dtype, std::int32_t node);
+  Id add_copy(ValueId from, Place to, DType dtype, std::int32_t node, std::int32_t at = -1);
   void make_wishes();
   /// Output o is a copy of its value.
   void copy_out(std::uint32_t o) { finish_copy(o, start_copy(o)); }
@@ -81,10 +93,11 @@ class Assign {
   // ---- joins
   /// Reads of the old contents of `b` by work other than join c. (A join that only holds b as its base and is itself in
   /// c's place does not read.)
-  std::vector<Id> old_readers(ValueId b, const std::vector<Id>& except) const;
+  std::vector<Id> old_readers(ValueId b, const std::vector<Id>& except);
   /// End markers of joins nested in c that write in place inside it: c = select_scatter(b, slice_scatter(select(b), src)).
   void nested_ends(ValueId c, std::vector<Id>& out) const;
   void place_join(const Node& node);
+  void drop_edge(std::int32_t from, Id end);
   bool join_over_input(ValueId c, std::uint32_t o);
   /// Joins whose result becomes c's contents without leaving c's place: c, those nested in it, and those it is based on.
   void chain_ends(ValueId c, std::vector<Id>& out) const;
@@ -109,6 +122,10 @@ class Assign {
   std::vector<std::vector<Id>> before_;                 // by value: what runs before its place may be written
   std::vector<std::vector<Id>> overwriters_;            // by value: Begin markers of joins written over its place
   std::vector<ValueId> root_;
+  KeptOrder order_;                                     // of the items
+  std::vector<Id> may_fail_;                            // items
+  std::vector<std::uint32_t> marked_;                   // by item: the question it was last part of
+  std::uint32_t question_ = 0;
   bool slice_only_ = false;
 };
 

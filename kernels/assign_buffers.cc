@@ -25,7 +25,6 @@ BufferPlan Assign::run() {
     p_.place[g_.inputs[i].value.v] = {p_.add_buffer({Buffer::Kind::Input, i, m.dtype, 0}), l};
   }
   for (std::uint32_t v = 0; v < g_.values.size(); ++v) {
-    root_[v] = root_of(g_, ValueId{v});
     if (root_[v].v != v) views_[root_[v].v].push_back(ValueId{v});
   }
   for (std::uint32_t n = 0; n < g_.nodes.size(); ++n) make_items(n);
@@ -54,10 +53,13 @@ Item Assign::new_item(Kind kind, std::int32_t node) {
   return it;
 }
 
-Id Assign::add_item(Item it) {
+Id Assign::add_item(Item it, std::int32_t at) {
+  Id id = at < 0 ? order_.push_back() : order_.insert_before(static_cast<Id>(at));
+  if (it.may_fail) may_fail_.push_back(id);
   p_.items.push_back(std::move(it));
   p_.succ.emplace_back();
-  return static_cast<Id>(p_.items.size() - 1);
+  marked_.push_back(0);
+  return id;
 }
 
 void Assign::reads(Id item, ValueId v) {
@@ -125,36 +127,52 @@ std::vector<Id> Assign::make_checks(std::uint32_t n, const Node& node) {
   return out;
 }
 
-bool Assign::path(Id from, Id to) const { return paths_to_any(from, {to}); }
-
-bool Assign::paths_to_any(Id from, const std::vector<Id>& to) const {
-  std::vector<bool> wanted(p_.items.size()), seen(p_.items.size());
-  for (Id t : to) wanted[t] = true;
-  if (wanted[from]) return true;
-  std::vector<Id> stack{from};
-  seen[from] = true;
-  while (!stack.empty()) {
-    Id i = stack.back();
-    stack.pop_back();
-    for (const Edge& e : p_.succ[i]) {
-      if (wanted[e.to]) return true;
-      if (!seen[e.to]) seen[e.to] = true, stack.push_back(e.to);
-    }
-  }
-  return false;
+void Assign::edge(Id a, Id b, EdgeKind k) {
+  REPRISE_CHECK(order_.put_before(a, b, successors()), " the order of the work has a cycle");
+  p_.succ[a].push_back({b, k});
 }
 
-std::vector<Id> Assign::before_input_write(std::uint32_t i, const std::vector<Id>& except) const {
-  std::vector<Id> out = readers_[g_.inputs[i].value.v];
-  for (Id k = 0; k < p_.items.size(); ++k) {
-    if (p_.items[k].may_fail) out.push_back(k);
+bool Assign::path(Id from, Id to) { return paths_to_any(from, {to}); }
+
+bool Assign::paths_to_any(Id from, const std::vector<Id>& to) {
+  if (to.empty()) return false;
+  ++question_;
+  Id last = to[0];
+  for (Id t : to) {
+    marked_[t] = question_;
+    if (order_.before(last, t)) last = t;
   }
-  std::erase_if(out, [&](Id r) { return std::find(except.begin(), except.end(), r) != except.end(); });
+  const Id start[] = {from};
+  return order_.reaches(start, last, [&](Id w) { return marked_[w] == question_; }, successors());
+}
+
+void Assign::take_out(std::vector<Id>& list, const std::vector<Id>& those) {
+  ++question_;
+  for (Id i : those) marked_[i] = question_;
+  std::erase_if(list, [&](Id i) { return marked_[i] == question_; });
+}
+
+std::vector<Id> Assign::before_input_write(std::uint32_t i, const std::vector<Id>& except) {
+  std::vector<Id> out = readers_[g_.inputs[i].value.v];
+  out.insert(out.end(), may_fail_.begin(), may_fail_.end());
+  take_out(out, except);
   return out;
 }
 
 void Assign::edges_before(const std::vector<Id>& before, Id writer) {
-  for (Id r : before) edge(r, writer, p_.items[r].may_fail ? EdgeKind::Memory : EdgeKind::Anti);
+  for (Id r : before) edge(r, writer, kind_before(r));
+}
+
+// With many writes over one place, each waiting for all the readers by itself, the edges would be as many as their product.
+void Assign::move_edges_before(const std::vector<Id>& before, Id writer, Id earlier) {
+  constexpr std::ptrdiff_t kMostLookedAt = 16;
+  for (Id r : before) {
+    std::vector<Edge>& all = p_.succ[r];
+    auto end = all.rbegin() + std::min<std::ptrdiff_t>(kMostLookedAt, static_cast<std::ptrdiff_t>(all.size()));
+    auto old = std::find_if(all.rbegin(), end, [&](const Edge& e) { return e.to == writer && e.kind == kind_before(r); });
+    if (old != end) all.erase(std::next(old).base());
+    edge(r, earlier, kind_before(r));
+  }
 }
 
 Place Assign::output_buffer(std::uint32_t o, DType t, const Ints& sizes) {
@@ -173,13 +191,13 @@ bool Assign::views_fit(ValueId v, const Layout& at) const {
   return true;
 }
 
-Id Assign::add_copy(ValueId from, Place to, DType dtype, std::int32_t node) {
+Id Assign::add_copy(ValueId from, Place to, DType dtype, std::int32_t node, std::int32_t at) {
   Item it = new_item(Kind::Copy, node);
   it.from = from;
   it.to = std::move(to);
   it.to_dtype = dtype;
   it.reads = {from};
-  Id id = add_item(std::move(it));
+  Id id = add_item(std::move(it), at);
   reads(id, from);
   return id;
 }

@@ -11,9 +11,9 @@ using graph::ValueId;
 using Kind = Item::Kind;
 using Id = std::uint32_t;
 
-std::vector<Id> Assign::old_readers(ValueId b, const std::vector<Id>& except) const {
+std::vector<Id> Assign::old_readers(ValueId b, const std::vector<Id>& except) {
   std::vector<Id> out = readers_[b.v];
-  std::erase_if(out, [&](Id r) { return std::find(except.begin(), except.end(), r) != except.end(); });
+  take_out(out, except);
   return out;
 }
 
@@ -60,12 +60,22 @@ void Assign::place_join(const Node& node) {
   auto plan = plan_join(g_, node, p_.place[c.v].layout);
   Id after = begin;  // what each part's write comes after
   if (plan->base && !base_in_place(c, plan->base)) {
-    after = add_copy(plan->base, p_.place[c.v], m.dtype, p_.items[end].node);
+    after = add_copy(plan->base, p_.place[c.v], m.dtype, p_.items[end].node, p_.maker[c.v]);
     edge(begin, after, EdgeKind::Memory);
     edge(after, end, EdgeKind::Memory);
+    drop_edge(p_.maker[root_[plan->base.v].v], end);
   }
   for (JoinPlan::Part& part : plan->parts) place_part(c, part, after);
+  if (!plan->parts.empty()) drop_edge(begin_[c.v], end);  // there is a way through what writes the parts
   for (std::uint32_t o : wishes) copy_out(o);
+}
+
+// An edge to a join's end for which there is a longer way now. With it every later use of the place would be tied to all that
+// came before this write, and a chain of writes to the square of its length.
+void Assign::drop_edge(std::int32_t from, Id end) {
+  constexpr std::size_t kMostLookedAt = 256;
+  if (from < 0 || p_.succ[static_cast<Id>(from)].size() > kMostLookedAt) return;
+  std::erase_if(p_.succ[static_cast<Id>(from)], [&](const Edge& e) { return e.to == end; });
 }
 
 bool Assign::join_over_input(ValueId c, std::uint32_t o) {
@@ -90,11 +100,13 @@ bool Assign::join_over_input(ValueId c, std::uint32_t o) {
 }
 
 void Assign::chain_ends(ValueId c, std::vector<Id>& out) const {
-  nested_ends(c, out);
-  const Node& node = g_.nodes[g_.values[c.v].node];
-  if (node.op == OpId::cat) return;
-  ValueId base = std::get<ValueId>(node.args[0]);
-  if (computed(base) && is_join(g_.nodes[g_.values[base.v].node]) && wishes_[base.v].empty() && !placed(base)) chain_ends(base, out);
+  for (;;) {
+    nested_ends(c, out);
+    const Node& node = g_.nodes[g_.values[c.v].node];
+    if (node.op == OpId::cat) return;
+    c = std::get<ValueId>(node.args[0]);
+    if (!computed(c) || !is_join(g_.nodes[g_.values[c.v].node]) || !wishes_[c.v].empty() || placed(c)) return;
+  }
 }
 
 bool Assign::parts_read(const std::vector<Id>& ends, ValueId old) const {
@@ -110,11 +122,13 @@ bool Assign::parts_read(const std::vector<Id>& ends, ValueId old) const {
 }
 
 bool Assign::base_moves(ValueId c, ValueId old) const {
-  const Node& node = g_.nodes[g_.values[c.v].node];
-  if (node.op == OpId::cat) return false;
-  ValueId base = std::get<ValueId>(node.args[0]);
-  if (root_[base.v] == old) return base != old;
-  return computed(base) && is_join(g_.nodes[g_.values[base.v].node]) && base_moves(base, old);
+  for (;;) {
+    const Node& node = g_.nodes[g_.values[c.v].node];
+    if (node.op == OpId::cat) return false;
+    c = std::get<ValueId>(node.args[0]);
+    if (root_[c.v] == old) return c != old;
+    if (!computed(c) || !is_join(g_.nodes[g_.values[c.v].node])) return false;
+  }
 }
 
 bool Assign::slice_in_epilogue(const Node& node, std::uint32_t o) {
@@ -160,8 +174,9 @@ bool Assign::base_in_place(ValueId c, ValueId base) {
   for (Id rd : readers) edge(rd, begin, EdgeKind::Anti);
   overwriters_[base.v] = {begin};
   edge(static_cast<Id>(p_.maker[base.v]), begin, EdgeKind::Memory);
-  edges_before(before_[c.v], base_begin);
-  before_[base.v] = before_[c.v];
+  drop_edge(p_.maker[base.v], static_cast<Id>(p_.maker[c.v]));
+  move_edges_before(before_[c.v], begin, base_begin);
+  before_[base.v] = std::move(before_[c.v]);
   p_.place[base.v] = at;
   p_.must_store[base.v] = true;
   return true;
@@ -182,7 +197,8 @@ void Assign::place_part(ValueId c, JoinPlan::Part& part, Id after) {
   bool direct = computed(p) && !placed(p) && wishes_[p.v].empty() && g_.meta(p).dtype == dtype && views_fit(p, part.region);
   if (direct && p_.items[p_.maker[p.v]].kind == Kind::Native) direct = innermost_contiguous(part.region);
   // Where c is overwritten in place later, so is its part: that waits for the part's other readers, too.
-  std::vector<Id> others = old_readers(p, {end});
+  std::vector<Id> others;
+  if (direct && !overwriters_[c.v].empty()) others = old_readers(p, {end});
   for (Id w : overwriters_[c.v]) direct = direct && !paths_to_any(w, others);
   if (direct && !path(static_cast<Id>(begin_[p.v]), after)) {
     for (Id w : overwriters_[c.v]) {
@@ -195,7 +211,7 @@ void Assign::place_part(ValueId c, JoinPlan::Part& part, Id after) {
     before_[p.v] = {after};
     return;
   }
-  Id copy = add_copy(p, {at.buffer, part.region}, dtype, p_.items[end].node);
+  Id copy = add_copy(p, {at.buffer, part.region}, dtype, p_.items[end].node, p_.maker[c.v]);
   edge(after, copy, EdgeKind::Memory);
   edge(copy, end, EdgeKind::Memory);
 }

@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <queue>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "base/errors.h"
+#include "base/hash.h"
 #include "base/log.h"
+#include "kernels/kept_order.h"
 
 namespace reprise::kernels {
 
@@ -25,9 +30,17 @@ constexpr std::size_t kMaxItems = 256;
 constexpr int kMaxReductions = 16;
 constexpr std::int64_t kSerialReduction = 1 << 14;  // elements one task may reduce before its users get their own kernel
 
+// What is asked for one item has a bound, so that the whole is linear. Where it is reached the item gets a kernel of its own.
+constexpr std::size_t kMostEdges = 2048;         // looked at to find out whether one kernel leads to another
+constexpr std::size_t kMostUnits = 8;            // kernels tried for a store
+constexpr std::size_t kMostBeside = 32;          // kernels over the same space looked at, the latest ones
+constexpr std::size_t kMostRead = 64;            // values followed to see whether two kernels read the same
+constexpr std::size_t kMostCopies = 64;          // kernels that each compute a cheap item for themselves
+
 class Fuse {
  public:
-  Fuse(const Graph& g, BufferPlan& p, bool on) : g_(g), p_(p), on_(on), units_of_(p.items.size()) {}
+  Fuse(const Graph& g, BufferPlan& p, bool on)
+      : g_(g), p_(p), on_(on), units_of_(p.items.size()), uses_(g.values.size()), root_(roots_of(g)), mine_(g.values.size()), its_(g.values.size()) {}
 
   std::vector<Unit> run() {
     sort_items();
@@ -44,6 +57,7 @@ class Fuse {
           if (p_.must_store[it.made.v] || !inline_everywhere(i)) store(i);
           break;
       }
+      connect(i);
     }
     return sorted_units();
   }
@@ -75,44 +89,36 @@ class Fuse {
     for (std::uint32_t k = 0; k < order_.size(); ++k) rank_[order_[k]] = k;
   }
 
-  /// Must unit w, which holds the end of this edge of item i, wait for other units that hold i? Not when w computes i's value
-  /// itself.
-  bool leads_to(Id i, const Edge& e, std::uint32_t w) const {
-    const auto& own = units_of_[i];
-    return e.kind != EdgeKind::Value || std::find(own.begin(), own.end(), w) == own.end();
-  }
-
-  /// Does running `from` lead to `to` through launches in between? Every unit's successors are placed already.
-  bool reaches(std::uint32_t from, std::uint32_t to) const {
-    std::vector<bool> seen(units_.size());
-    std::vector<std::uint32_t> stack{from};
-    seen[from] = true;
-    while (!stack.empty()) {
-      std::uint32_t u = stack.back();
-      stack.pop_back();
-      if (u == to) return true;
-      for (Id i : units_[u].items) {
-        for (const Edge& e : p_.succ[i]) {
-          for (std::uint32_t w : units_of_[e.to]) {
-            if (!seen[w] && leads_to(i, e, w)) seen[w] = true, stack.push_back(w);
-          }
+  /// Item i has its place: notes which units come after those that hold it. (Where several compute it, each of its users does
+  /// so for itself and waits for none.)
+  void connect(Id i) {
+    const std::vector<std::uint32_t>& own = units_of_[i];
+    auto each = [&](std::uint32_t u, auto&& f) { std::for_each(after_[u].begin(), after_[u].end(), f); };
+    for (const Edge& e : p_.succ[i]) {
+      if (e.kind == EdgeKind::Value && own.size() > 1) continue;
+      for (std::uint32_t w : units_of_[e.to]) {
+        for (std::uint32_t u : own) {
+          if (u == w || !edges_.insert(static_cast<std::uint64_t>(u) << 32 | w).second) continue;
+          REPRISE_CHECK(order_of_units_.put_before(u, w, each), " the kernels depend on each other in a cycle");
+          after_[u].push_back(w);
         }
       }
     }
-    return false;
   }
 
   /// May item i, wanted at `map`, be computed in unit u? `everywhere`: each of its users computes it for itself.
-  bool legal(Id i, std::uint32_t u, const IndexMap& map, bool everywhere, const char** why) const {
+  bool legal(Id i, std::uint32_t u, const IndexMap& map, bool everywhere, const char** why) {
     const Item& it = p_.items[i];
     const std::vector<std::uint32_t>& memory = units_[u].from_memory;
     if (it.kind == Item::Kind::Fused && std::find(memory.begin(), memory.end(), it.made.v) != memory.end()) {
       return *why = "a user reads it through a view that merges dimensions", false;
     }
+    starts_.clear();
     for (const Edge& e : p_.succ[i]) {
+      if (everywhere && e.kind == EdgeKind::Value) continue;
       for (std::uint32_t w : units_of_[e.to]) {
         if (w != u) {
-          if (!(everywhere && e.kind == EdgeKind::Value) && reaches(w, u)) return *why = "other work stands between it and its user", false;
+          starts_.push_back(w);
           continue;
         }
         if (e.kind == EdgeKind::Memory) return *why = "its user reads it from memory", false;
@@ -120,6 +126,10 @@ class Fuse {
           return *why = "its user overwrites what it reads, at other indices", false;
         }
       }
+    }
+    auto each = [&](std::uint32_t w, auto&& f) { std::for_each(after_[w].begin(), after_[w].end(), f); };
+    if (order_of_units_.reaches(starts_, u, [&](std::uint32_t w) { return w == u; }, each, kMostEdges)) {
+      return *why = "other work stands between it and its user", false;
     }
     return true;
   }
@@ -135,7 +145,7 @@ class Fuse {
     Access written = access_of(*at, to.layout);
     bool met = false;
     for (const Unit::Demand& d : operand_maps(g_, p_.items[i], map, units_[u])) {
-      ValueId r = root_of(g_, d.value);
+      ValueId r = root_of(d.value);
       const Place& from = p_.place[r.v];
       if (from.buffer != to.buffer) continue;
       auto layout = layout_from_root(g_, d.value, from.layout);
@@ -155,6 +165,7 @@ class Fuse {
   bool is_reduction(Id i) const { return p_.items[i].kind == Item::Kind::Fused && class_of(i) == OpClass::Reduction; }
   bool is_gather(Id i) const { return p_.items[i].kind == Item::Kind::Fused && class_of(i) == OpClass::Gather; }
   bool cheap(Id i) const { return !is_reduction(i) && !is_transcendental(node_of(i).op); }
+  ValueId root_of(ValueId v) const { return root_[v.v]; }
   ValueId value_of(Id i) const { return p_.items[i].kind == Item::Kind::Copy ? p_.items[i].from : p_.items[i].made; }
   const Ints& sizes_of(ValueId v) const { return g_.meta(v).layout.sizes; }
   bool fused_maker(ValueId root) const {
@@ -166,7 +177,7 @@ class Fuse {
     if (!cheap(i) || is_gather(i)) return false;
     int operands = 0;
     for (ValueId v : p_.items[i].reads) {
-      ValueId r = root_of(g_, v);
+      ValueId r = root_of(v);
       if (fused_maker(r) && !p_.must_store[r.v] && class_of(static_cast<Id>(p_.maker[r.v])) != OpClass::Creation) return false;
       operands += class_of_value(r) != OpClass::Creation;
     }
@@ -179,13 +190,10 @@ class Fuse {
 
   // ---- inside the users
   struct Use { std::uint32_t unit; std::size_t demand; };
+  /// In the order of the units.
   std::vector<Use> uses_of(ValueId v) const {
-    std::vector<Use> out;
-    for (std::uint32_t u = 0; u < units_.size(); ++u) {
-      for (std::size_t d = 0; d < units_[u].demands.size(); ++d) {
-        if (units_[u].demands[d].value == v) out.push_back({u, d});
-      }
-    }
+    std::vector<Use> out = uses_[v.v];
+    std::sort(out.begin(), out.end(), [](const Use& a, const Use& b) { return std::pair(a.unit, a.demand) < std::pair(b.unit, b.demand); });
     return out;
   }
 
@@ -193,15 +201,10 @@ class Fuse {
   bool inline_everywhere(Id i) {
     ValueId v = p_.items[i].made;
     std::vector<Use> uses = uses_of(v);
-    if (uses.empty()) {
-      for (const Unit& u : units_) {
-        if (std::find(u.from_memory.begin(), u.from_memory.end(), v.v) != u.from_memory.end()) return false;
-      }
-      return true;
-    }
+    if (uses.empty()) return true;
     if (!on_) return false;
     bool one_unit = std::all_of(uses.begin(), uses.end(), [&](const Use& u) { return u.unit == uses[0].unit; });
-    if (uses.size() > 1 && !(one_unit ? cheap(i) && uses.size() <= 4 : recomputable(i))) return note(i, uses, "several users want it"), false;
+    if (uses.size() > 1 && !(one_unit ? cheap(i) && uses.size() <= 4 : uses.size() <= kMostCopies && recomputable(i))) return note(i, uses, "several users want it"), false;
     const char* why = "";
     for (const Use& use : uses) {
       const Unit& u = units_[use.unit];
@@ -241,7 +244,7 @@ class Fuse {
   bool of_a_row(Id i, std::uint32_t u, const IndexMap& map, int depth) const {
     if (depth == 0) return false;
     for (Unit::Demand d : operand_maps(g_, p_.items[i], map, units_[u])) {
-      ValueId root = root_of(g_, d.value);
+      ValueId root = root_of(d.value);
       if (!fused_maker(root)) continue;
       bool affine = true;
       while (d.value != root && affine) {
@@ -278,7 +281,7 @@ class Fuse {
         }
       }
     }
-    if (is_gather(i)) note_read(u, root_of(g_, std::get<ValueId>(node_of(i).args[0])));
+    if (is_gather(i)) note_read(u, root_of(std::get<ValueId>(node_of(i).args[0])));
   }
   void note_read(std::uint32_t u, ValueId root) {
     auto& reads = units_[u].reads;
@@ -287,7 +290,7 @@ class Fuse {
 
   /// Unit u looks at v's element `map`. True: a loop of the unit was split, maps must be made again.
   bool demand(std::uint32_t u, ValueId v, IndexMap map) {
-    ValueId root = root_of(g_, v);
+    ValueId root = root_of(v);
     note_read(u, root);
     if (!fused_maker(root)) return false;
     while (v != root) {
@@ -298,6 +301,7 @@ class Fuse {
         int l = loop_to_split(g_, view, map, units_[u].extents, into);
         if (on_ && l >= 0 && !units_[u].has_reduce() && units_[u].extents.size() + into.size() <= kMaxLoops) {
           split(units_[u], l, into);
+          note_space(u);
           return true;
         }
         p_.must_store[root.v] = true;
@@ -310,6 +314,7 @@ class Fuse {
     for (const Unit::Demand& d : units_[u].demands) {
       if (d.value == v && identical_maps(d.map, map)) return false;
     }
+    uses_[v.v].push_back({u, units_[u].demands.size()});
     units_[u].demands.push_back({v, std::move(map)});
     return false;
   }
@@ -373,9 +378,14 @@ class Fuse {
   }
 
   // ---- stores
+  void add_unit(Unit unit) {
+    units_.push_back(std::move(unit));
+    after_.emplace_back();
+    order_of_units_.push_front();
+  }
   Unit& new_unit(Id i) {
     units_of_[i] = {static_cast<std::uint32_t>(units_.size())};
-    units_.emplace_back();
+    add_unit({});
     units_.back().items = {i};
     return units_.back();
   }
@@ -421,16 +431,19 @@ class Fuse {
     ValueId v = p_.items[i].made;
     const char* why = "no user runs over exactly its elements";
     std::vector<Use> uses = uses_of(v);
-    for (const Use& use : uses) {
+    std::size_t tried = 0;
+    for (std::size_t k = 0; k < uses.size() && tried < kMostUnits; ++k) {
+      const Use& use = uses[k];
       const Unit& u = units_[use.unit];
+      bool alone = (k == 0 || uses[k - 1].unit != use.unit) && (k + 1 == uses.size() || uses[k + 1].unit != use.unit);
+      if (!alone || u.stores.size() >= kMaxStores || is_full(i, u)) continue;
       const IndexMap map = u.demands[use.demand].map;
-      auto same_unit = std::count_if(uses.begin(), uses.end(), [&](const Use& o) { return o.unit == use.unit; });
-      if (same_unit != 1 || u.stores.size() >= kMaxStores || is_full(i, u)) continue;
       if (is_reduction(i)) {
         if (!fits_reduction(i, u, map, &why)) continue;
       } else if (!covers(u, map, sizes_of(v), false) && !(u.has_reduce() && covers(u, map, sizes_of(v), true))) {
         continue;
       }
+      ++tried;
       if (!legal(i, use.unit, map, false, &why) || !writes_where_nobody_reads(i, use.unit)) continue;
       if (is_reduction(i)) set_reduced(units_[use.unit], map);
       add_store(i, use.unit, map);
@@ -451,41 +464,63 @@ class Fuse {
     return !units_[u].has_reduce();
   }
 
-  /// Of what is read: the roots, and what those that are made on the way read in their turn.
-  std::vector<std::uint32_t> looks_at(const std::vector<ValueId>& read) const {
-    std::vector<std::uint32_t> out;
-    std::vector<ValueId> stack(read);
-    while (!stack.empty()) {
-      ValueId r = root_of(g_, stack.back());
-      stack.pop_back();
-      if (std::find(out.begin(), out.end(), r.v) != out.end()) continue;
-      out.push_back(r.v);
+  /// Values marked one after the other, and all forgotten at once.
+  struct Marked {
+    explicit Marked(std::size_t values) : at(values) {}
+    bool add(ValueId v) { return std::exchange(at[v.v], turn) != turn; }
+    bool has(ValueId v) const { return at[v.v] == turn; }
+    std::vector<std::uint32_t> at;
+    std::uint32_t turn = 0;
+  };
+  /// Of what is read: the roots, and what those that are made on the way read in their turn, the nearest kMostRead. Marks
+  /// them in `seen` until `stop` says so of one; true then.
+  template <class Stop>
+  bool looks_at(std::vector<ValueId> read, Marked& seen, Stop&& stop) const {
+    ++seen.turn;
+    for (std::size_t k = 0; k < read.size() && k < kMostRead; ++k) {
+      ValueId r = root_of(read[k]);
+      if (!seen.add(r)) continue;
+      if (stop(r)) return true;
       if (!fused_maker(r) || p_.must_store[r.v]) continue;
       const std::vector<ValueId>& more = p_.items[static_cast<std::size_t>(p_.maker[r.v])].reads;
-      stack.insert(stack.end(), more.begin(), more.end());
+      read.insert(read.end(), more.begin(), more.end());
     }
-    return out;
+    return false;
   }
+
+  /// Units by the sizes of their loops in the traced call: those over the same space are among them.
+  static std::uint64_t space_key(const Ints& extents) {
+    std::uint64_t h = kHashSeed;
+    for (Int e : extents) h = hash_mix(h, static_cast<std::uint64_t>(e.hint()));
+    return h;
+  }
+  void note_space(std::uint32_t u) { over_[space_key(units_[u].extents)].push_back(u); }
 
   /// A kernel over the same space that reads the same values.
   bool store_beside(Id i) {
     Unit probe = space_of(i);
-    const std::vector<std::uint32_t> mine = looks_at(p_.items[i].reads);
+    auto open = [&](std::uint32_t n) { return units_[n].stores.size() < kMaxStores && !units_[n].no_reduce; };
+    std::vector<std::uint32_t>& all = over_[space_key(probe.extents)];
+    if (all.size() > kMostBeside) std::erase_if(all, [&](std::uint32_t n) { return !open(n); });
+    std::vector<std::uint32_t> candidates(all.end() - static_cast<std::ptrdiff_t>(std::min(all.size(), kMostBeside)), all.end());
+    std::sort(candidates.begin(), candidates.end());
+    looks_at(p_.items[i].reads, mine_, [](ValueId) { return false; });
     const char* why = "";
-    for (std::uint32_t n = 0; n < units_.size(); ++n) {
+    std::size_t tried = 0;
+    for (std::uint32_t n : candidates) {
       Unit& u = units_[n];
-      if (!u.loop || u.stores.size() >= kMaxStores || u.no_reduce || is_full(i, u)) continue;
+      if (tried == kMostUnits) break;
+      if (!open(n) || is_full(i, u)) continue;
       if (!same_numbers(u.extents, probe.extents)) continue;
       std::vector<ValueId> read;
       for (std::uint32_t r : u.reads) read.push_back({r});
-      const std::vector<std::uint32_t> its = looks_at(read);
-      bool shares = std::any_of(mine.begin(), mine.end(), [&](std::uint32_t r) { return std::find(its.begin(), its.end(), r) != its.end(); });
-      if (!shares) continue;
+      if (!looks_at(std::move(read), its_, [&](ValueId r) { return mine_.has(r); })) continue;
       if (probe.has_reduce() && u.has_reduce() && u.reduced != probe.reduced) continue;
       if (probe.has_reduce() && !u.has_reduce() && !no_input_written(u)) continue;
       IndexMap map = probe.stores[0].map;
       bool elsewhere = std::any_of(u.demands.begin(), u.demands.end(), [&](const Unit::Demand& d) { return d.value == p_.items[i].made && !identical_maps(d.map, map); });
       if (elsewhere) continue;  // u also looks at other elements of it than it would make
+      ++tried;
       if (!legal(i, n, map, false, &why) || !writes_where_nobody_reads(i, n)) continue;
       if (probe.has_reduce()) u.reduced = probe.reduced;
       add_store(i, n, map);
@@ -502,8 +537,9 @@ class Fuse {
     IndexMap map = probe.stores[0].map;
     probe.stores.clear();
     probe.items = {};
-    units_.push_back(std::move(probe));
+    add_unit(std::move(probe));
     units_of_[i].clear();
+    note_space(static_cast<std::uint32_t>(units_.size() - 1));
     add_store(i, static_cast<std::uint32_t>(units_.size() - 1), std::move(map));
   }
 
@@ -540,16 +576,9 @@ class Fuse {
 
   // ---- the result
   std::vector<Unit> sorted_units() {
-    std::vector<std::vector<std::uint32_t>> succ(units_.size());
     std::vector<std::uint32_t> waits(units_.size());
-    for (std::uint32_t u = 0; u < units_.size(); ++u) {
-      for (Id i : units_[u].items) {
-        for (const Edge& e : p_.succ[i]) {
-          for (std::uint32_t w : units_of_[e.to]) {
-            if (w != u && leads_to(i, e, w)) succ[u].push_back(w), ++waits[w];
-          }
-        }
-      }
+    for (const std::vector<std::uint32_t>& after : after_) {
+      for (std::uint32_t w : after) ++waits[w];
     }
     std::vector<std::uint32_t> rank(units_.size(), 0);
     for (std::uint32_t u = 0; u < units_.size(); ++u) {
@@ -565,7 +594,7 @@ class Fuse {
     while (!ready.empty()) {
       std::uint32_t u = ready.top();
       ready.pop();
-      for (std::uint32_t w : succ[u]) {
+      for (std::uint32_t w : after_[u]) {
         if (--waits[w] == 0) ready.push(w);
       }
       out.push_back(std::move(units_[u]));
@@ -587,6 +616,14 @@ class Fuse {
   std::vector<std::uint32_t> rank_;                    // by item: position in order_
   std::vector<Unit> units_;
   std::vector<std::vector<std::uint32_t>> units_of_;   // by item
+  KeptOrder order_of_units_;
+  std::vector<std::vector<std::uint32_t>> after_;      // by unit: those that wait for it, each once
+  std::unordered_set<std::uint64_t> edges_;            // the same as pairs
+  std::vector<std::vector<Use>> uses_;                 // by value
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> over_;  // by space_key; a unit may stand under former keys, too
+  std::vector<std::uint32_t> starts_;                  // of a search
+  std::vector<ValueId> root_;                          // by value
+  Marked mine_, its_;
 };
 
 }  // namespace

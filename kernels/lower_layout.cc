@@ -189,6 +189,15 @@ ValueId root_of(const Graph& g, ValueId v) {
   return v;
 }
 
+std::vector<ValueId> roots_of(const Graph& g) {
+  std::vector<ValueId> out(g.values.size());
+  for (std::uint32_t v = 0; v < out.size(); ++v) out[v] = {v};
+  for (const graph::Node& n : g.nodes) {  // operands stand before what is made of them
+    if (graph::op(n.op).cls == OpClass::View) out[n.results[0].v] = out[std::get<ValueId>(n.args[0]).v];
+  }
+  return out;
+}
+
 std::optional<Layout> layout_from_root(const Graph& g, ValueId v, const Layout& root) {
   ValueId r = root_of(g, v);
   const Layout& natural = g.meta(r).layout;

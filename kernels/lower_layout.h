@@ -41,6 +41,8 @@ Layout known_view_of(const graph::Graph&, graph::OpId, const std::vector<graph::
 /// The value that a chain of views ends at: `v` itself when its maker is not a view.
 graph::ValueId root_of(const graph::Graph&, graph::ValueId v);
 bool is_view(const graph::Graph&, graph::ValueId v);
+/// The same for every value of the graph.
+std::vector<graph::ValueId> roots_of(const graph::Graph&);
 
 /// The layout of value `v` when its root stands at `root`; nullopt if a view in between needs strides that the root's
 /// place does not have.

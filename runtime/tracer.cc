@@ -17,7 +17,7 @@ void TracedRef::reads_value(const char* what, SourceLoc loc) const {
 }
 
 TracedRef::~TracedRef() {
-  if (live_) live_->erase(std::find(live_->begin(), live_->end(), this));
+  if (live_) live_->erase(std::next(std::find(live_->rbegin(), live_->rend(), this)).base());  // most are young when they go
 }
 
 void Tracer::not_traceable(const char* what, const char* why, SourceLoc loc) { fail(ErrorCode::NotTraceable, what, loc, why); }
