@@ -4,26 +4,39 @@
 
 #include "base/thread_object.h"
 
-/// When what readers look at without a lock may be freed. A reader marks the time in which it reads; whoever takes something
-/// out of their sight notes the epoch that ends with that, and frees it when nobody reads since that epoch or an earlier one.
+/// What threads are doing, as far as others must know.
 ///
-/// A reader's mark is two plain moves: the fence that it would need is the writer's (membarrier), and where the system
-/// has none, readers take it themselves. Nobody waits for anybody: what cannot be freed yet is freed by a later attempt.
+/// Reading: when what readers look at without a lock may be freed. A reader marks the time in which it reads; whoever takes
+/// something out of their sight notes the epoch that ends with that, and frees it when nobody reads since that epoch or an
+/// earlier one. Nobody waits for that: what cannot be freed yet is freed by a later attempt.
+///
+/// Working: it is amid something that a fork must not interrupt (it holds locks, it is inside LLVM). Reading is working, too.
+/// A fork waits until no other thread is (base/fork.h), and lets none begin meanwhile. The user's code runs outside of both.
+///
+/// A mark is two plain moves: the fence that it would need is taken by whoever asks (membarrier); where the system has no such
+/// thing, by those who mark.
 namespace reprise::epochs {
 
 /// One thread's marks. Never destroyed: threads that end leave theirs to others.
 struct Reader {
-  std::atomic<std::uint64_t> since{0};   ///< the epoch in which it began to read; 0: it does not
+  std::atomic<std::uint64_t> since{0};      ///< the epoch in which it began to read; 0: it does not
+  std::atomic<bool> working{false};
+  std::atomic<bool> tracing{false};         ///< it runs the user's function to write down what it does
+  std::atomic<std::uint64_t> steps{0};      ///< pieces of work it has done: while it traces, a sign that it goes on
   std::atomic<bool> taken{true};
-  int depth = 0;                         ///< its thread's alone
-  Reader* next = nullptr;                ///< in the list of all, which only grows
+  int reading_depth = 0, working_depth = 0; ///< its thread's alone, and:
+  bool for_another = false;                 ///< it works for a thread that waits
+  Reader* next = nullptr;                   ///< in the list of all, which only grows
 };
 
 namespace detail {
 inline constinit std::atomic<std::uint64_t> now{1};
-inline constinit std::atomic<bool> readers_fence{true};  ///< until membarrier is known to be there
+constexpr std::uint32_t kFence = 1, kClosed = 2;
+inline constinit std::atomic<std::uint32_t> care{kFence};  ///< kFence: until membarrier is known to be there; kClosed: a fork waits
 Reader* take();
 void give(Reader*) noexcept;
+void begin_reading_with_care(Reader&) noexcept;
+void begin_working_with_care(Reader&) noexcept;
 struct Mine {
   Reader* const reader = take();
   ~Mine() { give(reader); }
@@ -33,13 +46,13 @@ struct Mine {
 inline Reader& mine() { return *thread_object<detail::Mine>().reader; }
 
 inline void begin(Reader& r) noexcept {
-  if (r.depth++) return;
+  if (r.reading_depth++) return;
   r.since.store(detail::now.load(std::memory_order_acquire), std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (detail::readers_fence.load(std::memory_order_relaxed)) [[unlikely]] std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (detail::care.load(std::memory_order_relaxed)) [[unlikely]] detail::begin_reading_with_care(r);
 }
 inline void end(Reader& r) noexcept {
-  if (--r.depth == 0) r.since.store(0, std::memory_order_release);
+  if (--r.reading_depth == 0) r.since.store(0, std::memory_order_release);
 }
 
 /// While it lives, its thread may look at what is published.
@@ -54,9 +67,42 @@ class Reading {
   Reader& reader_;
 };
 
+class Working {
+ public:
+  Working() : Working(mine(), false) {}
+  /// Of a thread that does a part of what another one, which is working, waits for: a fork that waits does not keep it.
+  struct ForAnother {};
+  explicit Working(ForAnother) : Working(mine(), true) {}
+  ~Working() {
+    reader_.steps.store(reader_.steps.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (--reader_.working_depth == 0) reader_.working.store(false, std::memory_order_release);
+  }
+  Working(const Working&) = delete;
+  Working& operator=(const Working&) = delete;
+
+ private:
+  Working(Reader& r, bool for_another) : reader_(r) {
+    if (r.working_depth++) return;
+    r.for_another = for_another;
+    r.working.store(true, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (!for_another && detail::care.load(std::memory_order_relaxed)) [[unlikely]] detail::begin_working_with_care(r);
+  }
+  Reader& reader_;
+};
+
+/// Between two pieces of long work: lets a fork pass that waits, if this thread holds nothing but one Working.
+void let_fork_pass() noexcept;
+
 /// Ends an epoch and gives its number: what has been taken out of sight before is not seen by who begins to read from now on.
 std::uint64_t advance() noexcept;
 /// What went out of sight in an epoch before this one, nobody looks at any more.
 std::uint64_t oldest() noexcept;
+
+// ---- for base/fork.cc
+/// Lets no thread begin to work, and waits until no other one works. False: one did so for too long.
+bool close() noexcept;
+void open() noexcept;
+void only_this_thread_is_left() noexcept;
 
 }  // namespace reprise::epochs

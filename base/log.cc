@@ -2,12 +2,12 @@
 
 #include <chrono>
 #include <cstdio>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
 #include "base/files.h"
+#include "base/fork.h"
 #include "base/knobs.h"
 #include "base/nearest.h"
 
@@ -24,7 +24,7 @@ constexpr std::uint32_t kAll = (1u << kChannelCount) - 1;
 constexpr std::uint32_t bit(Channel c) { return 1u << static_cast<int>(c); }
 
 struct Sinks {
-  std::mutex mu;
+  ForkMutex mu;
   std::uint32_t text_mask = bit(Channel::Warning);  // guarded by mu, as everything below
   std::FILE* file = nullptr;
   void (*test_sink)(std::string_view) = nullptr;

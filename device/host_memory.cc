@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/fork.h"
 #include "base/knobs.h"
 #include "base/log.h"
 #include "device/host_accounts.h"
@@ -115,7 +116,7 @@ struct ThreadCache {
 constinit thread_local ThreadCache tls{};
 
 struct Shared {
-  std::mutex mu;
+  ForkMutex mu;
   Block* heads[kClasses] = {};  // all guarded by mu
   std::int64_t counts[kClasses] = {};
   std::vector<ThreadCache*> threads;
@@ -174,6 +175,10 @@ struct Shared {
 // Never destroyed: results may outlive static destructors.
 Shared& shared() {
   static Shared* s = new Shared;
+  // In a child the caches of the parent's other threads belong to nobody, and may have been amid a change.
+  static const InForkedChild child([] {
+    std::erase_if(shared().threads, [](const ThreadCache* t) { return t != &tls; });
+  });
   return *s;
 }
 

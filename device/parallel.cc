@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/fork.h"
 #include "base/knobs.h"
 #include "base/thread_object.h"
 
@@ -29,10 +30,15 @@ std::atomic<int>& thread_limit() {
   return n;
 }
 
+// A child of fork() has none of oneTBB's threads, and what its parent's were amid: it works on the thread that asks.
+std::atomic<bool> used{false}, left_behind{false};
+const InForkedChild child([] { left_behind = used.load(); });
+
 /// An arena of this calling thread, so that callers do not queue for each other's slots and the limit is ours alone
 /// (tbb::global_control would also bind the rest of the program).
 tbb::task_arena& arena(int threads) {
   auto& mine = thread_object<std::unique_ptr<tbb::task_arena>>();
+  used.store(true, std::memory_order_relaxed);
   if (!mine || mine->max_concurrency() != threads) mine = std::make_unique<tbb::task_arena>(threads);
   return *mine;
 }
@@ -73,7 +79,7 @@ void parallel_for(std::int64_t n, std::int64_t grain, RangeFn fn, void* ctx) {
   if (n <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
   int threads = num_threads();
-  if (n <= grain || threads == 1 || inside || n / grain < 2) return fn(ctx, 0, n);
+  if (n <= grain || threads == 1 || inside || left_behind.load(std::memory_order_relaxed) || n / grain < 2) return fn(ctx, 0, n);
   // A few chunks for each thread: one that is held up elsewhere then costs little.
   std::int64_t chunks = std::min<std::int64_t>(n / grain, std::int64_t{4} * threads);
   Order order;

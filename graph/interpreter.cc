@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/errors.h"
+#include "base/fork.h"
 #include "base/thread_object.h"
 #include "graph/api_args.h"
 #include "graph/schema.h"
@@ -26,7 +27,7 @@ Interpreter* Interpreter::exchange(Interpreter* i) { return std::exchange(t_curr
 // ---- the generator of random numbers
 
 namespace {
-std::mutex g_generator_mutex;
+constinit ForkMutex g_generator_mutex;
 std::int64_t g_seed = 0, g_offset = 0;  // guarded by g_generator_mutex
 }  // namespace
 

@@ -18,11 +18,13 @@
 #include <atomic>
 
 #include "base/counters.h"
+#include "base/epochs.h"
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/thread_object.h"
 #include "jit/grid_engine.h"
+#include "jit/in_llvm.h"
 #include "jit/kernel_cache.h"
 #include "jit/module_tools.h"
 
@@ -75,7 +77,13 @@ class LinkedCode final : public Code {
     live_.fetch_add(1, std::memory_order_relaxed);
   }
   ~LinkedCode() override {
-    if (auto e = memory_->remove()) log::warn("jit: freeing code: " + llvm::toString(std::move(e)));
+    try {
+      const InLlvm inside;
+      if (auto e = memory_->remove()) log::warn("jit: freeing code: " + llvm::toString(std::move(e)));
+      memory_.reset();
+    } catch (const Error&) {
+      memory_.resetWithoutRelease();  // the process ends: it goes with it
+    }
     live_.fetch_sub(1, std::memory_order_relaxed);
   }
   static std::int64_t live() { return live_.load(std::memory_order_relaxed); }
@@ -133,14 +141,8 @@ llvm::SmallVector<char, 0> object_of(llvm::Module& m, llvm::TargetMachine& tm) {
   return bytes;
 }
 
-std::atomic<bool> g_ended{false};
-
 CodePtr build(const std::string& key, const EmitFn& emit) {
-  // Destroyed before what LLVM keeps in static objects, which are older.
-  static const struct End {
-    ~End() { g_ended.store(true, std::memory_order_relaxed); }
-  } end;
-  if (ended()) fail(ErrorCode::Internal, "jit", {}, "the process is ending: no code is made any more");
+  const InLlvm inside;
   static std::atomic<std::uint64_t> serial{0};
   const std::string name = "reprise_kernel_" + std::to_string(serial.fetch_add(1, std::memory_order_relaxed));
   ThreadCompiler& tools = ThreadCompiler::of_this_thread();
@@ -184,6 +186,7 @@ KernelCache<Code>& cache() {
 }  // namespace
 
 CodePtr compile_module(std::string key, const EmitFn& emit) {
+  epochs::let_fork_pass();
   key += "; code " + std::to_string(code_key()) + "\n";
   return cache().get(key, [&] {
     auto made = build(key, emit);
@@ -206,7 +209,5 @@ std::string ir_text(const EmitFn& emit) {
   emit(cx);
   return text_of(m);
 }
-
-bool ended() { return g_ended.load(std::memory_order_relaxed); }
 
 }  // namespace reprise::jit

@@ -18,6 +18,7 @@
 #include "base/knobs.h"
 #include "base/thread_object.h"
 #include "jit/disk_cache.h"
+#include "jit/in_llvm.h"
 #include "jit/kernel_cache.h"
 #include "jit/module_tools.h"
 
@@ -62,6 +63,7 @@ std::string ir_comments(const llvm::Module& m) {
 }
 
 device::ImagePtr build(const std::string& key, const device::CodeTarget& target, int sm, const GridEmitFn& emit) {
+  const InLlvm inside;
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash_text(key)));
   const std::string name = std::string("reprise_grid_") + digits;

@@ -118,8 +118,8 @@ namespace {
 
 // Which guard of which specialization came closest, in words.
 struct Nearest {
-  const Specialization* specialization = nullptr;
-  std::string failed, remedy;
+  const Specialization* specialization = nullptr;  // while the state is locked
+  std::string name, failed, remedy;
 };
 
 Nearest nearest_miss(const Compiled& c, CallFrame& f) {
@@ -128,10 +128,10 @@ Nearest nearest_miss(const Compiled& c, CallFrame& f) {
     const Specialization& s = **it;
     std::uint32_t miss = ~0u;
     if (admits(s, f, &miss)) continue;
-    if (miss != ~0u) return {&s, s.guards.explain(miss, f.values.data()), s.guards.remedy(miss)};
+    if (miss != ~0u) return {&s, {}, s.guards.explain(miss, f.values.data()), s.guards.remedy(miss)};
     if (n.specialization) continue;
     bool other_structure = !(s.structure == f.structure);
-    n = {&s, other_structure ? "dtype, rank, layout, or a constant argument differs" : "a captured variable is gone or holds a tensor of another dtype, rank or layout, or a written argument overlaps another",
+    n = {&s, {}, other_structure ? "dtype, rank, layout, or a constant argument differs" : "a captured variable is gone or holds a tensor of another dtype, rank or layout, or a written argument overlaps another",
          other_structure ? "each combination of these is a compilation of its own; take a number that changes as reprise::Int or reprise::Scalar" : "keep captured variables alive, and pass tensors that do not overlap"};
   }
   return n;
@@ -143,11 +143,11 @@ void log_compiled(const Compiled& c, const Specialization& s, const Nearest& bef
                "compiled: " + std::to_string(s.guards.size()) + " guards, " + std::to_string(s.program.steps.size()) + " launches; trace " +
                    std::to_string(s.trace_ns / 1000) + " us, passes and code " + std::to_string(s.build_ns / 1000) + " us",
                {{"guards", s.guards.size()}, {"launches", s.program.steps.size()}, {"trace_us", s.trace_ns / 1000}, {"build_us", s.build_ns / 1000}});
-  if (before.specialization && log::on(log::Channel::Recompiles))
+  if (!before.name.empty() && log::on(log::Channel::Recompiles))
     log::event(log::Channel::Recompiles, "recompiled", s.name,
-               "new specialization (" + std::to_string(c.owned.size()) + " of " + std::to_string(c.options.max_specializations) + "): " + before.specialization->name +
+               "new specialization (" + std::to_string(c.owned.size()) + " of " + std::to_string(c.options.max_specializations) + "): " + before.name +
                    " does not fit: " + before.failed + "; to avoid it: " + before.remedy,
-               {{"against", before.specialization->name}, {"failed", before.failed}, {"remedy", before.remedy}, {"specializations", c.owned.size()}});
+               {{"against", before.name}, {"failed", before.failed}, {"remedy", before.remedy}, {"specializations", c.owned.size()}});
   if (log::on(log::Channel::Epilogue))
     for (std::size_t i = 0; i < s.program.graph.outputs.size(); ++i) {
       const graph::OutputSpec& o = s.program.graph.outputs[i];
@@ -200,52 +200,62 @@ void refuse(Compiled& c, const CallFrame& f, Seen seen, const std::string& event
 
 const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void* ctx, std::shared_ptr<const Specialization>& once) {
   if (c.mode == "off") {
-    std::lock_guard lock(c.mu);
+    LockedCompiled lock(c);
     return serve_eagerly(c, "mode is off");
   }
   std::vector<Compiled::Retired> unread;  // freed behind the lock
-  std::lock_guard lock(c.mu);
   // What is given stays while this thread reads. Nothing goes out of sight without the lock, so reading may begin at the end.
   auto stays = [](const Specialization* s) {
     epochs::begin(epochs::mine());
     return s;
   };
-  if (const Specialization* s = lookup(c, f)) return stays(s);  // somebody else compiled it meanwhile
-  const Compiled::Refusal* refused = refusal_of(c, f);
-  if (refused && (c.sealed || !refused->tries_left)) {
-    if (c.sealed) fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed, and this call could only be served eagerly: ", refused->reason);
-    return serve_eagerly(c, refused->reason);
-  }
-  // Asked for only where somebody reads it: past the limit every call comes here.
-  const bool told = c.sealed || !c.warned_full || log::on(log::Channel::Recompiles);
-  const Nearest nearest = told ? nearest_miss(c, f) : Nearest();
-  if (c.sealed)
-    fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed and no specialization admits this call",
-         nearest.specialization ? ": " + nearest.specialization->name + ": " + nearest.failed : " (none was compiled)");
-  retire_gone(c);
-  unread = c.take_unread();
-  if (!refused && static_cast<std::int64_t>(c.owned.size() + c.refusals.size()) + c.in_vain >= c.options.max_specializations) {
-    if (!c.warned_full) {
-      c.warned_full = true;
-      log::warn(c.options.name + " has " + std::to_string(c.owned.size()) + " specializations" +
-                (c.refusals.empty() ? "" : " and " + std::to_string(c.refusals.size()) + " kinds of calls that cannot be compiled") +
-                (c.in_vain ? " and " + std::to_string(c.in_vain) + " of captured variables that are gone (pass as arguments what is made anew for every call)" : "") +
-                ", its limit: calls that fit none are served eagerly. " +
-                (nearest.specialization ? "The latest miss: " + nearest.failed + "; to avoid it: " + nearest.remedy : c.refusals.empty() ? "" : "Why they cannot: " + c.refusals.back().reason));
+  CompileTurn turn(c);
+  Nearest nearest;
+  std::string name;
+  {
+    LockedCompiled lock(c);
+    if (const Specialization* s = lookup(c, f)) return stays(s);  // somebody else compiled it meanwhile
+    if (!turn.taken()) return serve_eagerly(c, "the function is being traced, and the trace does not go on: it may wait for this call");
+    const Compiled::Refusal* refused = refusal_of(c, f);
+    if (refused && (c.sealed || !refused->tries_left)) {
+      if (c.sealed) fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed, and this call could only be served eagerly: ", refused->reason);
+      return serve_eagerly(c, refused->reason);
     }
-    return serve_eagerly(c, "the limit of " + std::to_string(c.options.max_specializations) + " specializations is reached");
+    // Asked for only where somebody reads it: past the limit every call comes here.
+    const bool told = c.sealed || !c.warned_full || log::on(log::Channel::Recompiles);
+    if (told) nearest = nearest_miss(c, f);
+    if (c.sealed)
+      fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed and no specialization admits this call",
+           nearest.specialization ? ": " + nearest.specialization->name + ": " + nearest.failed : " (none was compiled)");
+    if (nearest.specialization) nearest.name = nearest.specialization->name;  // it may be one that goes
+    retire_gone(c);
+    unread = c.take_unread();
+    if (!refused && static_cast<std::int64_t>(c.owned.size() + c.refusals.size()) + c.in_vain >= c.options.max_specializations) {
+      if (!c.warned_full) {
+        c.warned_full = true;
+        log::warn(c.options.name + " has " + std::to_string(c.owned.size()) + " specializations" +
+                  (c.refusals.empty() ? "" : " and " + std::to_string(c.refusals.size()) + " kinds of calls that cannot be compiled") +
+                  (c.in_vain ? " and " + std::to_string(c.in_vain) + " of captured variables that are gone (pass as arguments what is made anew for every call)" : "") +
+                  ", its limit: calls that fit none are served eagerly. " +
+                  (nearest.specialization ? "The latest miss: " + nearest.failed + "; to avoid it: " + nearest.remedy : c.refusals.empty() ? "" : "Why they cannot: " + c.refusals.back().reason));
+      }
+      return serve_eagerly(c, "the limit of " + std::to_string(c.options.max_specializations) + " specializations is reached");
+    }
+    name = c.options.name + "/" + std::to_string(c.named++);
   }
 
   std::unique_ptr<Specialization> made;
   Seen seen;
   try {
-    made = specialize(c.options.name + "/" + std::to_string(c.named++), c.mode, f, body, ctx, &seen);
+    made = specialize(name, c.mode, f, body, ctx, &seen);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::NotTraceable && e.code() != ErrorCode::Internal) throw;
     std::string reason = e.code() == ErrorCode::Internal ? "compilation failed: " + std::string(e.what()) : std::string(e.what());
+    LockedCompiled lock(c);
     refuse(c, f, std::move(seen), e.code() == ErrorCode::Internal ? "compile_failed" : "not_traceable", reason);
     return serve_eagerly(c, reason);
   }
+  LockedCompiled lock(c);
   const Specialization* s = made.get();
   if (!admits(*s, f)) {  // what was just traced must admit the call it was traced for
     refuse(c, f, Seen(), "compile_failed", "the new specialization does not admit the call it was made for");
@@ -303,13 +313,13 @@ double measure_dispatch(Compiled& c, void (*flatten)(void*, CallFrame&), void* c
 }
 
 void seal(Compiled& c) {
-  std::lock_guard lock(c.mu);
+  LockedCompiled lock(c);
   c.sealed = true;
 }
 
 void reset(Compiled& c) {
   std::vector<Compiled::Retired> unread;  // freed behind the lock
-  std::lock_guard lock(c.mu);
+  LockedCompiled lock(c);
   c.publish(nullptr, std::exchange(c.owned, {}));
   unread = c.take_unread();
   c.refusals.clear();

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/epochs.h"
 #include "reprise/compile.h"
 #include "runtime/specialization.h"
 
@@ -26,8 +27,15 @@ struct Compiled {
   };
   std::atomic<const Table*> table;                        ///< never null
 
-  /// One compilation at a time; the others wait. Recursive: the function may ask for its own stats() while it is traced.
-  mutable std::recursive_mutex mu;
+  /// One compilation at a time; the others wait for their turn, and hold nothing meanwhile. The user's function may wait for
+  /// another thread that calls it: who finds that a trace does not go on is served eagerly.
+  std::atomic<std::uint32_t> turn{0};                     ///< 0: free; else who has it is of this fork generation (x 2 + 1)
+  std::atomic<const epochs::Reader*> maker{nullptr};      ///< who has it
+  std::atomic<std::uint64_t> turns{0}, stuck{0};          ///< how many there were; the one that a thread has waited for in vain
+  std::atomic<int> waiting{0};
+
+  /// Of what stands below, held for moments and while its thread is working (LockedCompiled).
+  mutable std::mutex mu;
   std::unique_ptr<Table> published;                       // guarded by mu; what `table` points to
   std::vector<std::unique_ptr<Specialization>> owned;     // guarded by mu
   struct Retired {
@@ -62,6 +70,31 @@ struct Compiled {
   void publish(const Specialization* latest, std::vector<std::unique_ptr<Specialization>> gone);
   /// With `mu` held: takes out what nobody reads any more. Destroy it without `mu`: its destructors may run the user's code.
   std::vector<Retired> take_unread();
+};
+
+/// While it lives, the function's state is this thread's.
+class LockedCompiled {
+ public:
+  explicit LockedCompiled(const Compiled& c) : lock_(c.mu) {}
+
+ private:
+  epochs::Working working_;  // before the lock, and until it is free
+  std::lock_guard<std::mutex> lock_;
+};
+
+/// The turn to compile, waited for. taken() is false where it would perhaps be waited for for ever.
+class CompileTurn {
+ public:
+  explicit CompileTurn(Compiled& c) : c_(c), taken_(take()) {}
+  ~CompileTurn();
+  CompileTurn(const CompileTurn&) = delete;
+  CompileTurn& operator=(const CompileTurn&) = delete;
+  bool taken() const { return taken_; }
+
+ private:
+  bool take();
+  Compiled& c_;
+  const bool taken_;
 };
 
 /// The candidates of a structure, latest hit first; null if none admits the call. No lock, no allocation.

@@ -12,7 +12,7 @@ std::string explain(const Compiled& c) {
   out << "  pool " << s.pool_bytes << " bytes; recordings " << s.recordings << " live, " << s.recordings_made << " made, " << s.evictions << " evicted, "
       << s.recording_bytes << " bytes; copied by epilogues " << s.copied_bytes << " bytes\n";
   if (s.retired) out << "  " << s.retired << " retired specializations, until the calls in them end and the next one compiles\n";
-  std::lock_guard lock(c.mu);
+  LockedCompiled lock(c);
   for (const auto& p : c.owned) {
     runtime::RecordingCache::Counts r = p->recordings->counts();
     out << "\n" << p->name << ": " << p->replays << " replays, " << r.live << " recordings; traced in " << p->trace_ns / 1000 << " us, compiled in " << p->build_ns / 1000 << " us\n";

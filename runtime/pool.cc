@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "base/errors.h"
+#include "base/fork.h"
 #include "base/knobs.h"
 #include "base/log.h"
 #include "device/backend.h"
@@ -91,7 +92,7 @@ class DeviceLanes {
   std::map<std::uint64_t, std::shared_ptr<Lane::OfStream>> lanes_;          // guarded by mu_; by stream id
 };
 
-std::mutex devices_mu;
+constinit ForkMutex devices_mu;
 std::map<int, DeviceLanes>& devices() {
   static auto* all = new std::map<int, DeviceLanes>;  // guarded by devices_mu; never destroyed: as the backends
   return *all;

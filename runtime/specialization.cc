@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "base/counters.h"
+#include "base/epochs.h"
 #include "base/errors.h"
 #include "base/log.h"
+#include "base/stack.h"
 #include "base/thread_object.h"
 #include "passes/pass.h"
 #include "tensor/impl.h"
@@ -66,6 +68,13 @@ bool written_inputs_are_alone(const Specialization& s, const CallFrame& f) {
 bool is_passed_once(const CallFrame& f, std::uint32_t i) {
   return std::count(f.tensors.begin(), f.tensors.end(), f.tensors[i]) == 1;
 }
+
+/// Others see that this thread traces, and whether the trace goes on (epochs::Reader::steps).
+struct Tracing {
+  std::atomic<bool>& mark = epochs::mine().tracing;
+  const bool before = mark.exchange(true);
+  ~Tracing() { mark.store(before); }
+};
 
 std::int64_t since(std::chrono::steady_clock::time_point t) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - t).count();
@@ -143,6 +152,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
     env = tracer.env();
     graph::InterpreterScope scope(&tracer);
     TraceScope hook(&tracer);
+    Tracing mark;
     guards::ShowHints numbers;  // errors that the user's function meets name sizes, not symbols
     try {
       body(ctx, tracer);
@@ -161,18 +171,31 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
                {{"nodes", traced.graph.nodes.size()}, {"us", s->trace_ns / 1000}, {"graph", text}});
   }
 
-  passes::run_pipeline(traced.graph);
-  if (log::on(log::Channel::Graph)) {
+  epochs::Working working;
+  // Passes and LLVM need more stack than threads of a server may have (the user's function has been on its own).
+  constexpr std::size_t kStackForCode = std::size_t{1} << 20;
+  auto on_enough_stack = [caller = &epochs::mine()](auto&& work) {
+    with_stack(kStackForCode, [&] {
+      if (&epochs::mine() == caller) return work();
+      epochs::Working for_caller(epochs::Working::ForAnother{});
+      work();
+    });
+  };
+  on_enough_stack([&] {
+    passes::run_pipeline(traced.graph);
+    if (!log::on(log::Channel::Graph)) return;
     std::string text = graph::print(traced.graph);
     log::event(log::Channel::Graph, "optimized", name, "after passes:\n" + text, {{"nodes", traced.graph.nodes.size()}, {"graph", text}});
-  }
+  });
   for (std::uint32_t i = 0; i < traced.graph.inputs.size(); ++i)
     if (traced.graph.inputs[i].mutates_data) s->written_inputs.push_back(i);
   for (const graph::MetadataMutation& m : traced.graph.metadata_mutations) s->reshaped_inputs.push_back(m.input);
   s->whole_storage = std::move(traced.whole_storage);
   s->kept = std::move(traced.kept);
   s->unrepeatable = traced.unrepeatable;
-  s->program = runtime::build_program(std::move(traced.graph), mode, traced.int_results, traced.floats, traced.uses_random, traced.random_count);
+  on_enough_stack([&] {
+    s->program = runtime::build_program(std::move(traced.graph), mode, traced.int_results, traced.floats, traced.uses_random, traced.random_count);
+  });
   s->guards = guards::GuardSet(*env);
   env->freeze();
   s->captured = std::move(traced.captured);

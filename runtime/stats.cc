@@ -1,6 +1,7 @@
 #include "reprise/stats.h"
 
 #include "base/counters.h"
+#include "base/epochs.h"
 #include "device/host_memory.h"
 #include "jit/jit.h"
 #include "runtime/compiled.h"
@@ -9,6 +10,7 @@
 namespace reprise {
 
 ProcessStats stats() {
+  epochs::Working working;
   ProcessStats s;
   jit::CacheStats code = jit::cache_stats();
   s.kernels_compiled = code.compiled;
@@ -35,7 +37,7 @@ Stats stats_of(const Compiled& c) {
   s.calls = c.calls;
   s.compilations = c.compilations;
   s.eager_fallbacks = c.fallbacks;
-  std::lock_guard lock(c.mu);
+  LockedCompiled lock(c);
   s.specializations = static_cast<std::int64_t>(c.owned.size());
   s.replays = c.freed.replays;
   s.recordings_made = c.freed.recordings_made;

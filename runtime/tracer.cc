@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/epochs.h"
 #include "base/errors.h"
 #include "tensor/impl.h"
 
@@ -191,6 +192,7 @@ const TensorMeta& Tracer::meta_of_captured(const Tensor& t) {
 
 void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
   {
+    epochs::Working working;
     Work work(*this);
     record(c, results);
   }

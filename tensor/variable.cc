@@ -2,7 +2,7 @@
 
 #include <link.h>
 
-#include <mutex>
+#include "base/fork.h"
 
 namespace reprise {
 
@@ -10,7 +10,7 @@ constinit std::atomic<int> detail::empty_variables{0};
 
 /// The lists that variables are in: one of each tensor, one of those that hold none.
 struct Variables {
-  static constinit std::mutex mu;
+  static constinit ForkMutex mu;
   static constinit std::atomic<Variable*> empty;
 
   /// Changed under the mutex; read without it only to see that there is none.
@@ -58,7 +58,7 @@ struct Variables {
     });
   }
 };
-constinit std::mutex Variables::mu;
+constinit ForkMutex Variables::mu;
 constinit std::atomic<Variable*> Variables::empty{nullptr};
 
 Variable::Variable(const Tensor* at, TensorImpl* value) : at_(at), value_(nullptr) { Variables::link(*this, value); }
