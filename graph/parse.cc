@@ -1,3 +1,4 @@
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstdlib>
@@ -6,6 +7,7 @@
 
 #include "graph/graph.h"
 #include "graph/shape_rules.h"
+#include "graph/text.h"
 #include "graph/text_cursor.h"
 
 namespace reprise::graph {
@@ -23,7 +25,23 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : in_(text) { g_.env = std::make_shared<guards::ShapeEnv>(); }
 
+  /// Every error is this parser's, with a place: also what names, devices and expressions say of themselves.
   Graph run() {
+    try {
+      return all();
+    } catch (const Error& e) {
+      if (e.op() == "parse graph") throw;
+      in_.bad(e.message());
+    }
+  }
+
+  [[noreturn]] void bad(const Mistake& m) const {
+    const std::vector<std::size_t>& of = places_[static_cast<std::size_t>(m.in)];
+    in_.bad(m.text, m.index < of.size() ? of[m.index] : in_.at());
+  }
+
+ private:
+  Graph all() {
     hints_first();
     in_.expect("graph");
     g_.name = in_.peek() == '"' ? in_.quoted('"') : std::string(in_.word());
@@ -39,6 +57,7 @@ class Parser {
         output();
       while (in_.take(","));
     while (in_.take_word("metadata_of")) {
+      place(Mistake::In::MetadataMutations);
       MetadataMutation m;
       m.input = in_.number();
       m.layout = layout();
@@ -50,7 +69,8 @@ class Parser {
     return std::move(g_);
   }
 
- private:
+  void place(Mistake::In in) { places_[static_cast<std::size_t>(in)].push_back(in_.at()); }
+
   /// Symbols' hints stand behind the inputs but are needed for them: a symbol keeps the hint it is made with.
   void hints_first() {
     TextCursor ahead = in_;
@@ -177,6 +197,7 @@ class Parser {
 
   void input() {
     define();
+    place(Mistake::In::Inputs);
     std::string name = in_.quoted('"');
     in_.expect(":");
     g_.add_input(type(), name);
@@ -187,6 +208,8 @@ class Parser {
   }
 
   void node() {
+    in_.skip();
+    place(Mistake::In::Nodes);
     std::size_t n_results = 0;
     do {
       pending_ = static_cast<std::uint32_t>(n_results++);
@@ -233,7 +256,9 @@ class Parser {
       double v = std::strtod(s.c_str(), &end);
       if (*end == '\0') return v;
     }
-    return integer(s);
+    const Int i = integer(s);
+    if (floating && !i.is_symbolic()) return static_cast<double>(i.value());
+    return i;
   }
 
   NodeArg argument(const ArgDef& a) {
@@ -284,6 +309,7 @@ class Parser {
 
   void output() {
     std::string kind(in_.word());
+    place(Mistake::In::Outputs);
     OutputSpec o;
     if (kind == "user") {
       o.kind = OutputSpec::Kind::User;
@@ -307,11 +333,20 @@ class Parser {
 
   TextCursor in_;
   Graph g_;
+  std::array<std::vector<std::size_t>, 4> places_;  ///< where each thing that a Mistake can name stands
   std::uint32_t pending_ = 0;  ///< results of the line being read that have no value yet
 };
 
 }  // namespace
 
-Graph parse(std::string_view text) { return Parser(text).run(); }
+Graph parse_unverified(std::string_view text) { return Parser(text).run(); }
+
+Graph parse(std::string_view text) {
+  // The rules note what they ask in the graph's environment, so they are asked of another copy.
+  Parser parser(text);
+  const Graph asked = parser.run();
+  if (std::optional<Mistake> m = first_mistake(asked)) parser.bad(*m);
+  return Parser(text).run();
+}
 
 }  // namespace reprise::graph

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/errors.h"
+#include "base/shown.h"
 
 namespace reprise::graph {
 
@@ -11,13 +12,16 @@ class TextCursor {
  public:
   explicit TextCursor(std::string_view text) : text_(text) {}
 
-  [[noreturn]] void bad(const std::string& what) const {
+  std::size_t at() const { return at_; }
+
+  [[noreturn]] void bad(const std::string& what) const { bad(what, at_); }
+  [[noreturn]] void bad(const std::string& what, std::size_t at) const {
     std::size_t line = 1, column = 1;
-    for (std::size_t i = 0; i < at_ && i < text_.size(); ++i) {
+    for (std::size_t i = 0; i < at && i < text_.size(); ++i) {
       column = text_[i] == '\n' ? 1 : column + 1;
       line += text_[i] == '\n';
     }
-    fail(ErrorCode::InvalidArgument, "parse graph", {}, "line ", line, ", column ", column, ": ", what);
+    fail(ErrorCode::InvalidArgument, "parse graph", {}, "line ", line, ", column ", column, ": ", shown(what, 1000));
   }
 
   void skip() {

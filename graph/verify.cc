@@ -1,17 +1,36 @@
+#include <sstream>
+
 #include "base/errors.h"
 #include "graph/graph.h"
 #include "graph/schema.h"
 #include "graph/shape_rules.h"
+#include "graph/text.h"
 
 namespace reprise::graph {
 namespace {
 
 class Verifier {
  public:
-  Verifier(const Graph& g, std::string_view after) : g_(g), after_(after), defined_(g.values.size(), false) {}
+  explicit Verifier(const Graph& g) : g_(g), defined_(g.values.size(), false) {}
 
-  void run() {
+  std::optional<Mistake> run() {
+    try {
+      all();
+    } catch (Mistake& m) {
+      return std::move(m);
+    } catch (const Error& e) {  // a size that has no value, such as one modulo 0
+      at_.text = where_ + ": " + e.message(), at_.loc = loc_;
+      return at_;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void at(Mistake::In in, std::size_t index) { at_.in = in, at_.index = index; }
+
+  void all() {
     for (std::size_t i = 0; i < g_.inputs.size(); ++i) {
+      at(Mistake::In::Inputs, i);
       where_ = "input " + std::to_string(i);
       ValueId v = g_.inputs[i].value;
       define(v);
@@ -22,6 +41,7 @@ class Verifier {
     for (std::size_t i = 0; i < g_.outputs.size(); ++i) output(i);
     for (std::size_t i = 0; i < g_.metadata_mutations.size(); ++i) {
       const MetadataMutation& m = g_.metadata_mutations[i];
+      at(Mistake::In::MetadataMutations, i);
       where_ = "metadata mutation " + std::to_string(i);
       check(m.input < g_.inputs.size(), "names input ", m.input, " of ", g_.inputs.size());
       check(m.from_output < static_cast<std::int32_t>(g_.outputs.size()), "names output ", m.from_output, " of ",
@@ -30,10 +50,15 @@ class Verifier {
     }
   }
 
- private:
   template <class... Parts>
   void check(bool ok, const Parts&... parts) const {
-    if (!ok) fail(ErrorCode::Internal, "verify", loc_, "after ", after_, ": ", where_, ": ", parts...);
+    if (ok) return;
+    std::ostringstream s;
+    s << where_ << ": ";
+    (s << ... << parts);
+    Mistake m = at_;
+    m.text = s.str(), m.loc = loc_;
+    throw m;
   }
   const Value& value(ValueId v) const { return g_.values[v.v]; }
 
@@ -116,6 +141,7 @@ class Verifier {
 
   void node(std::size_t index) {
     const Node& n = g_.nodes[index];
+    at(Mistake::In::Nodes, index);
     where_ = "node " + std::to_string(index);
     check(n.op < OpId::count_, "has no operator");
     const OpDef& def = op(n.op);
@@ -171,6 +197,7 @@ class Verifier {
 
   void output(std::size_t i) {
     const OutputSpec& o = g_.outputs[i];
+    at(Mistake::In::Outputs, i);
     where_ = "output " + std::to_string(i);
     bool aliases = o.kind == OutputSpec::Kind::AliasOfInput || o.kind == OutputSpec::Kind::AliasOfOutput;
     if (aliases) {
@@ -196,7 +223,7 @@ class Verifier {
   }
 
   const Graph& g_;
-  std::string_view after_;
+  Mistake at_;  ///< no text: where it would be
   std::vector<bool> defined_;
   std::string where_;
   SourceLoc loc_;
@@ -204,6 +231,10 @@ class Verifier {
 
 }  // namespace
 
-void verify(const Graph& g, std::string_view after) { Verifier(g, after).run(); }
+std::optional<Mistake> first_mistake(const Graph& g) { return Verifier(g).run(); }
+
+void verify(const Graph& g, std::string_view after) {
+  if (std::optional<Mistake> m = first_mistake(g)) fail(ErrorCode::Internal, "verify", m->loc, "after ", after, ": ", m->text);
+}
 
 }  // namespace reprise::graph

@@ -1,4 +1,5 @@
 // Expressions as text, and back.
+#include <algorithm>
 #include <cctype>
 
 #include "base/errors.h"
@@ -191,7 +192,7 @@ const Expr* ShapeEnv::parse(std::string_view text) { return Parser(*this, text).
 Int ShapeEnv::symbol_named(std::string_view name, std::int64_t hint) {
   std::size_t n = 0;
   bool numbered = name.size() > 1 && name.size() < 6 && name[0] == 's';
-  for (char c : name.substr(1)) {
+  for (char c : name.substr(std::min<std::size_t>(name.size(), 1))) {
     numbered = numbered && std::isdigit(static_cast<unsigned char>(c));
     n = n * 10 + static_cast<std::size_t>(c - '0');
   }

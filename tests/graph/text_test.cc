@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "graph/text.h"
 #include "tests/graph/rule_test_util.h"
 
 namespace reprise::graph {
@@ -31,7 +32,7 @@ TEST(GraphText, ParseOfPrintPrintsTheSame) {
   Graph g = parse(kStep);
   EXPECT_EQ(print(g), kStep);
   EXPECT_EQ(print(parse(print(g))), print(g));
-  EXPECT_EQ(print(parse(print(g, false)), false), print(g, false));
+  EXPECT_EQ(print(parse_unverified(print(g, false)), false), print(g, false));  // (without hints [s0, 8] does not fit [4, 8])
   EXPECT_EQ(print(g, false).find("loop.cpp"), std::string::npos);
   EXPECT_EQ(g.nodes[0].loc.line, 41u);
   EXPECT_EQ(g.env->symbols()[0].hint, 4);
@@ -99,6 +100,53 @@ TEST(GraphText, ErrorsNameLineAndColumn) {
   EXPECT_TRUE(error("").starts_with("line 1, column 1"));
   EXPECT_TRUE(error("graph f(%0 \"x\": f32[2]").starts_with("line 1"));
   EXPECT_TRUE(error("graph f(%0 \"x").starts_with("line 1"));
+}
+
+/// What the grammar allows and is no graph all the same: the verifier's word, at the line of the node.
+TEST(GraphText, WhatIsReadVerifies) {
+  auto error = [](std::string_view s) -> std::string {
+    try {
+      parse(s);
+      return "accepted";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
+      return e.message();
+    }
+  };
+  const std::string begin = "graph f(%0 \"x\": f32[2, s0]) where s0 = 5 {\n  %1 = exp(%0) : f32[2, s0]\n  ";
+  auto with = [&](const std::string& rest) { return error(begin + rest + "\n}\n"); };
+  EXPECT_EQ(with("return user %1"), "accepted");
+  EXPECT_EQ(with("%2 = exp(%1) : f32[3, s0]\n  return user %1").rfind("line 3, column 3: node 1 (exp): result 0 has sizes", 0), 0u) << with("%2 = exp(%1) : f32[3, s0]\n  return user %1");
+  EXPECT_EQ(with("%2, %3 = exp(%1) : f32[2, s0], f32[2, s0]\n  return user %1"), "line 3, column 3: node 1 (exp): has 2 results");
+  EXPECT_EQ(with("%2 = mm(%1, %1) : f32[2, s0]\n  return user %1").rfind("line 3, column 3: node 1 (mm): its shape rule refuses: ", 0), 0u);
+  EXPECT_EQ(with("%2 = exp(%1) : f32[2, s0%0]\n  return user %1").rfind("line 3, column 3: node 1 (exp): ", 0), 0u) << with("%2 = exp(%1) : f32[2, s0%0]\n  return user %1");
+  EXPECT_NE(with("return new_value_of 7 %1").find("line 3, column"), std::string::npos);
+  EXPECT_NE(with("return new_value_of 7 %1").find("names input 7 of 1"), std::string::npos);
+  EXPECT_NE(with("return user %1\n  metadata_of 3 [2] [1] 0").find("line 4, column 14: metadata mutation 0: names input 3 of 1"), std::string::npos)
+      << with("return user %1\n  metadata_of 3 [2] [1] 0");
+  EXPECT_NE(with("return user %1, alias_of_output 1 [2] [1] 0").find("names output 1 of 2"), std::string::npos);
+  // The grammar alone lets it through.
+  EXPECT_NO_THROW(parse_unverified(begin + "%2 = exp(%1) : f32[3, s0]\n  return user %1\n}\n"));
+}
+
+TEST(GraphText, NamesAndNumbersThatAreNone) {
+  for (const char* s : {"graph f(%0 \"x\": f32[]) where {\n  return user %0\n}", "graph f(%0 \"x\": f32[]) where = 3 {\n  return user %0\n}",
+                        "graph f(%0 \"x\": f32[]) where s = 3 {\n  return user %0\n}", "graph f(%0 \"x\": f32[]@gpu) {\n  return user %0\n}",
+                        "graph f(%0 \"x\": f32[]@cuda:999999) {\n  return user %0\n}", "graph f(%0 \"x\": f32[s99999]) {\n  return user %0\n}",
+                        "graph f(%0 \"x\": f32[-]) {\n  return user %0\n}", "graph f(%0 \"x\": f32[9223372036854775808]) {\n  return user %0\n}"}) {
+    try {
+      parse(s);
+      ADD_FAILURE() << "accepted:\n" << s;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::InvalidArgument) << e.what();
+      EXPECT_EQ(e.message().rfind("line 1, column ", 0), 0u) << e.what();
+    }
+  }
+  // A float argument is one however its number is written.
+  for (const char* one : {"1", "1.0", "(1)", "2 - 1"}) {
+    const std::string text = std::string("graph f(%0 \"x\": f32[2]) {\n  %1 = layer_norm(%0, [2], None, None, ") + one + ") : f32[2]\n  return user %1\n}\n";
+    EXPECT_NE(print(parse(text)).find("None, 1.0)"), std::string::npos) << print(parse(text));
+  }
 }
 
 /// Every prefix and every one-character deletion either parses or says where it is wrong.
