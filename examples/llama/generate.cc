@@ -43,6 +43,12 @@ float kth_largest(const float* x, int n, int k) {
 }  // namespace
 
 int Sampler::operator()(const float* logits, int n) {
+  // Damaged weights give NaNs and infinities; there is no likelihood in them to draw by.
+  int unusable = 0;
+  for (int i = 0; i < n; ++i) unusable += !(logits[i] < INFINITY);
+  if (unusable > 0 || n < 1 || *std::max_element(logits, logits + n) == -INFINITY)
+    throw rp::Error(rp::ErrorCode::InvalidArgument, "sample",
+                    std::to_string(unusable > 0 ? unusable : n) + " of " + std::to_string(n) + " logits are NaN or infinite: the weights are not those of a trained model");
   if (options_.temperature <= 0) return static_cast<int>(std::max_element(logits, logits + n) - logits);
   // The k likeliest, in order of their number.
   int k = options_.top_k > 0 ? std::min(options_.top_k, n) : n;
@@ -72,6 +78,11 @@ Generated generate(const Model& model, const Step& step, const std::string& prom
   if (prompt.size() > context)
     throw rp::Error(rp::ErrorCode::InvalidArgument, "generate",
                     "the prompt has " + std::to_string(prompt.size()) + " bytes, the cache holds " + std::to_string(context));
+
+  for (unsigned char c : prompt)
+    if (c >= model.config.vocab_size)
+      throw rp::Error(rp::ErrorCode::InvalidArgument, "generate",
+                      "the prompt has the byte " + std::to_string(c) + ", the model knows " + std::to_string(model.config.vocab_size) + " of them");
 
   const rp::Device device = model.weights.embedding.device();
   Sampler sample(options);

@@ -19,6 +19,7 @@ struct SamplingOptions {
 class Sampler {
  public:
   explicit Sampler(SamplingOptions o) : options_(o), random_(o.seed) {}
+  /// Throws rp::Error(InvalidArgument) when a logit is NaN or +infinity, or none is a number.
   int operator()(const float* logits, int n);
 
  private:
@@ -41,7 +42,8 @@ struct Generated {
 
 /// Writes `tokens` bytes after `prompt`, giving each to `emit` as it comes. When the cache is full, the newest half of
 /// the text is read again at the start of the cache and writing goes on.
-/// Throws rp::Error(InvalidArgument) for an empty prompt or one longer than the cache.
+/// Throws rp::Error(InvalidArgument) for an empty prompt, one longer than the cache or with bytes that the model does not know, and for
+/// logits that are no numbers.
 Generated generate(const Model& model, const Step& step, const std::string& prompt, std::int64_t tokens, SamplingOptions,
                    const std::function<void(char)>& emit);
 

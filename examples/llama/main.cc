@@ -1,4 +1,6 @@
 // Streams text from a small language model written in plain C++ (model.cc) and compiled while it runs.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -127,9 +129,12 @@ int run(const Options& o) {
     std::fputs(o.prompt.c_str(), stdout);
     std::fflush(stdout);
   }
+  const bool terminal = isatty(STDOUT_FILENO);
   auto emit = [&](char c) {
     if (o.json) return;
-    std::putchar(c);
+    // What a model writes may not steer a terminal.
+    const bool control = (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
+    std::putchar(terminal && control ? '?' : c);
     std::fflush(stdout);
   };
   llama::Generated g = llama::generate(model, o.eager ? eager : compiled, o.prompt, o.tokens, o.sampling, emit);

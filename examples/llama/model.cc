@@ -8,6 +8,8 @@ namespace llama {
 
 namespace {
 
+constexpr std::int64_t kLargestContext = std::int64_t{4} << 30;  ///< bytes of cache and angles that a file may ask for
+
 [[noreturn]] void bad_file(const std::string& path, const std::string& what) {
   throw rp::Error(rp::ErrorCode::FileFormat, "load model", path + ": " + what);
 }
@@ -17,7 +19,9 @@ std::int64_t integer(const rp::SafeTensors& file, const std::string& path, const
   if (it == file.metadata().end()) bad_file(path, "the metadata has no '" + key + "'");
   char* end = nullptr;
   long long v = std::strtoll(it->second.c_str(), &end, 10);
-  if (*end != 0 || v <= 0) bad_file(path, "the metadata '" + key + "' is '" + it->second + "', expected a positive integer");
+  // Products of two of them fit 64 bits.
+  if (end == it->second.c_str() || *end != 0 || v <= 0 || v > INT32_MAX)
+    bad_file(path, "the metadata '" + key + "' is '" + it->second.substr(0, 40) + "', expected an integer from 1 to " + std::to_string(INT32_MAX));
   return v;
 }
 
@@ -26,7 +30,8 @@ double number(const rp::SafeTensors& file, const std::string& path, const std::s
   if (it == file.metadata().end()) bad_file(path, "the metadata has no '" + key + "'");
   char* end = nullptr;
   double v = std::strtod(it->second.c_str(), &end);
-  if (*end != 0 || !(v > 0)) bad_file(path, "the metadata '" + key + "' is '" + it->second + "', expected a positive number");
+  if (end == it->second.c_str() || *end != 0 || !(v > 0) || !std::isfinite(v))
+    bad_file(path, "the metadata '" + key + "' is '" + it->second.substr(0, 40) + "', expected a positive number");
   return v;
 }
 
@@ -47,12 +52,15 @@ Model load(const std::string& path, rp::Device device) {
   c.norm_eps = number(file, path, "norm_eps");
   c.rope_base = number(file, path, "rope_base");
   if (c.n_heads % c.n_kv_heads != 0) bad_file(path, "n_heads is not a multiple of n_kv_heads");
+  if (c.head_dim % 2 != 0) bad_file(path, "head_dim is odd: positions rotate halves");
+  if (c.vocab_size > 256) bad_file(path, "vocab_size is " + std::to_string(c.vocab_size) + "; a byte-level model has at most 256");
 
   auto take = [&](const std::string& name, std::vector<std::int64_t> want) {
     rp::Tensor t = file.at(name);
     bool fits = t.dim() == static_cast<int>(want.size());
     for (int d = 0; fits && d < t.dim(); ++d) fits = t.size(d).value() == want[static_cast<std::size_t>(d)];
     if (!fits) bad_file(path, "'" + name + "' does not have the shape that the metadata implies");
+    if (!rp::is_floating(t.dtype())) bad_file(path, "'" + name + "' does not hold floating-point numbers");
     m.weight_bytes += t.numel().value() * rp::item_size(t.dtype());
     return t.to(device);
   };
@@ -69,6 +77,11 @@ Model load(const std::string& path, rp::Device device) {
                                 take(p + "feed_forward.w3.weight", {c.hidden_dim, c.dim})});
   }
 
+  // The weights are as large as the file; the context is a number that anybody can write into it.
+  std::int64_t position = kv * c.n_layers * 2 * rp::item_size(m.weights.embedding.dtype()) + c.head_dim * 4;
+  if (c.context > kLargestContext / position)
+    bad_file(path, "a context of " + std::to_string(c.context) + " positions takes " + std::to_string(position) + " bytes for each; at most " +
+                       std::to_string(kLargestContext >> 30) + " GiB are taken");
   std::int64_t half = c.head_dim / 2;
   std::vector<float> cos, sin;
   for (std::int64_t p = 0; p < c.context; ++p)

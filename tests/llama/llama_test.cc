@@ -1,6 +1,7 @@
 // The language model end to end. reference.json holds the logits that scripts/train_demo_model.py --reference computed in
 // float32, apart from this library.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <fstream>
@@ -114,6 +115,61 @@ TEST(Llama, RefusesBadPromptsAndFiles) {
   EXPECT_EQ(code([] { llama::generate(model(), eager, std::string(513, 'a'), 3, {}, quiet); }), rp::ErrorCode::InvalidArgument);
   EXPECT_EQ(code([] { llama::load("/nonexistent/model.safetensors"); }), rp::ErrorCode::Io);
   EXPECT_EQ(code([] { llama::load(REPRISE_SOURCE_DIR "/tests/llama/reference.json"); }), rp::ErrorCode::FileFormat);
+}
+
+TEST(Llama, LogitsThatAreNoNumbersAreAnError) {
+  const float inf = INFINITY, nan = NAN;
+  for (double temperature : {0.0, 0.8})
+    for (int top_k : {0, 2, 40}) {
+      llama::Sampler sample({.temperature = temperature, .top_k = top_k, .seed = 1});
+      for (std::vector<float> logits : {std::vector<float>{nan, nan, nan}, {1, nan, 2}, {1, 2, inf}, {-inf, -inf, -inf}, {}, {-nan, -inf, nan}}) {
+        try {
+          sample(logits.data(), static_cast<int>(logits.size()));
+          ADD_FAILURE() << "drew from them";
+        } catch (const rp::Error& e) {
+          EXPECT_EQ(e.code(), rp::ErrorCode::InvalidArgument);
+          EXPECT_NE(e.message().find("logits are NaN or infinite"), std::string::npos) << e.what();
+        }
+      }
+      for (int i = 0; i < 20; ++i) EXPECT_EQ(sample(std::vector<float>{-inf, 3, -inf}.data(), 3), 1);
+      EXPECT_LT(sample(std::vector<float>{3e38f, -3e38f, 3e38f}.data(), 3), 3);
+    }
+}
+
+/// A model file with other metadata or weights is an error that names the file, whatever it says.
+TEST(Llama, HostileModelFilesAreErrors) {
+  const std::string path = ::testing::TempDir() + "reprise_llama_" + std::to_string(getpid()) + ".safetensors";
+  auto outcome = [&](const std::map<std::string, std::string>& other, float weight) -> std::string {
+    std::map<std::string, std::string> config = {{"dim", "8"},        {"n_layers", "1"},    {"n_heads", "2"},  {"n_kv_heads", "1"}, {"head_dim", "4"},
+                                                 {"hidden_dim", "8"}, {"vocab_size", "16"}, {"context", "32"}, {"norm_eps", "1e-5"}, {"rope_base", "1e4"}};
+    for (const auto& [k, v] : other) config[k] = v;
+    std::map<std::string, rp::Tensor> w;
+    auto add = [&](const std::string& name, std::vector<std::int64_t> sizes) { w[name] = rp::full(rp::Ints(sizes.begin(), sizes.end()), weight, {.dtype = rp::kFloat32}); };
+    add("tok_embeddings.weight", {16, 8}), add("norm.weight", {8});
+    const std::string p = "layers.0.";
+    add(p + "attention_norm.weight", {8}), add(p + "attention.wq.weight", {8, 8}), add(p + "attention.wk.weight", {4, 8}), add(p + "attention.wv.weight", {4, 8});
+    add(p + "attention.wo.weight", {8, 8}), add(p + "ffn_norm.weight", {8}), add(p + "feed_forward.w1.weight", {8, 8}), add(p + "feed_forward.w2.weight", {8, 8});
+    add(p + "feed_forward.w3.weight", {8, 8});
+    rp::save_safetensors(path, w, config);
+    try {
+      llama::Model m = llama::load(path, rp::test::test_device());
+      llama::Step step = [&](llama::Cache& c, rp::Tensor t, rp::Int pos, bool causal) { return llama::forward(m.config, m.weights, c, t, pos, causal); };
+      return llama::generate(m, step, "\x01\x02", 3, {}, quiet).text;
+    } catch (const rp::Error& e) {
+      return e.what();
+    }
+  };
+  EXPECT_EQ(outcome({}, 0.5f).size(), 3u);
+  EXPECT_NE(outcome({}, NAN).find("logits are NaN or infinite"), std::string::npos);
+  EXPECT_NE(outcome({}, INFINITY).find("logits are NaN or infinite"), std::string::npos);
+  for (const char* key : {"dim", "n_layers", "n_heads", "n_kv_heads", "head_dim", "hidden_dim", "vocab_size", "context"})
+    for (const char* value : {"9223372036854775807", "9223372036854775808", "2147483648", "2147483646", "0", "-1", "", "x", "1e3"}) {
+      const std::string text = outcome({{key, value}}, 0.5f);
+      EXPECT_GT(text.size(), 20u) << key << " = " << value << " was taken";
+    }
+  for (const char* key : {"norm_eps", "rope_base"})
+    for (const char* value : {"inf", "nan", "0", "-1", "", "1e999"}) EXPECT_NE(outcome({{key, value}}, 0.5f).find(key), std::string::npos) << value;
+  unlink(path.c_str());
 }
 
 TEST(Llama, TheSameSeedGivesTheSameText) {
