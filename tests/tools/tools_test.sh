@@ -32,6 +32,15 @@ check "no command" 2 'usage: reprise' "$tool"
 check "explain a missing file" 1 'cannot read' "$tool" explain "$work/none.jsonl"
 printf 'not json\n' >"$work/bad.jsonl"
 check "explain what is no log" 1 'not JSON objects' "$tool" explain "$work/bad.jsonl"
+check "explain a folder" 1 'cannot read' "$tool" explain "$work"
+printf '%s\n' '{"event":"compiled","function":"f\u001b[31m/1","t_us":1e300,"guards":18446744073709551615}' '{"event":"not_traceable","function":"f/1","reason":"\u001b]0;title\u0007\u009b"}' >"$work/hostile.jsonl"
+check "explain passes no escape on" 0 '^f\\x1b\[31m$' "$tool" explain "$work/hostile.jsonl"
+check "explain passes none of a reason on" 0 'served eagerly: \\x1b\]0;title\\x07\\xc2\\x9b$' "$tool" explain "$work/hostile.jsonl"
+# 8 MB, in which each recompilation once looked through all compilations.
+awk 'BEGIN { for (i = 0; i < 100000; ++i) printf "{\"event\":\"compiled\",\"function\":\"f/%d\"}\n{\"event\":\"recompiled\",\"function\":\"f/%d\"}\n", i, i }' >"$work/long.jsonl"
+check "explain a long log" 0 '100000 compilations' timeout 20 "$tool" explain "$work/long.jsonl"
+check "an empty mode is none" 0 'tokens/s' env REPRISE_MODE= "$llama" "Hello" --tokens 5
+check "a mode that is none" 0 'REPRISE_MODE=fast is none of off, interpret, no-fuse, full; ignored' env REPRISE_MODE=fast "$tool" ops softmax
 REPRISE_LOG_FILE="$work/log.jsonl" "$llama" "Hello" --tokens 4 --json >"$work/out.json" 2>/dev/null
 check "explain a log" 0 'compilations?$' "$tool" explain "$work/log.jsonl"
 check "explain names recompilations" 0 'did not fit' "$tool" explain "$work/log.jsonl"
