@@ -39,6 +39,8 @@ std::string_view error_code_name(ErrorCode code) {
       return "NotTraceable";
     case ErrorCode::Sealed:
       return "Sealed";
+    case ErrorCode::CheckFailed:
+      return "CheckFailed";
     case ErrorCode::Internal:
       return "Internal";
   }

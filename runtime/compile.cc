@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/thread_object.h"
 #include "graph/interpreter.h"
+#include "runtime/check.h"
 #include "runtime/compiled.h"
 #include "tensor/impl.h"
 
@@ -43,6 +44,7 @@ Compiled::Compiled(CompileOptions o) : options(std::move(o)) {
   if (options.recordings_max < 0 || options.recordings_bytes < 0) fail(ErrorCode::InvalidArgument, "compile", {}, "a bound on recordings is negative");
   if (options.recordings_max == 0) options.recordings_max = static_cast<int>(knobs().recordings_max);
   if (options.recordings_bytes == 0) options.recordings_bytes = knobs().recordings_bytes;
+  check = std::max<std::int64_t>(options.check ? options.check : knobs().check, 0);
   published = std::make_unique<Table>();
   table.store(published.get());
 }
@@ -73,12 +75,19 @@ std::vector<Compiled::Retired> Compiled::take_unread() {
 
 std::shared_ptr<Compiled> new_compiled(CompileOptions o) { return std::make_shared<Compiled>(std::move(o)); }
 
-Tracer* current_tracer() { return dynamic_cast<Tracer*>(&graph::Interpreter::current()); }
+Around around() {
+  graph::Interpreter& now = graph::Interpreter::current();
+  if (&now == &graph::eager_interpreter()) [[likely]] return {};
+  auto* tracer = dynamic_cast<Tracer*>(&now);
+  return {tracer, tracer || dynamic_cast<CheckInterpreter*>(&now)};
+}
 
 CallFrame& begin_frame(Compiled& c) {
   CallFrame& frame = thread_object<CallFrame, Compiled>();
   frame.clear();
-  if (is_sampled(c.calls.fetch_add(1, std::memory_order_relaxed))) {
+  const std::int64_t call = c.calls.fetch_add(1, std::memory_order_relaxed);
+  frame.checked = c.check && (call + 1) % c.check == 0;
+  if (is_sampled(call)) {
     t_sampling = true;
     t_sample_start = std::chrono::steady_clock::now();
   }
@@ -128,6 +137,10 @@ Nearest nearest_miss(const Compiled& c, CallFrame& f) {
     const Specialization& s = **it;
     std::uint32_t miss = ~0u;
     if (admits(s, f, &miss)) continue;
+    if (s.structure == f.structure && s.function && !s.function->same())
+      return {&s, {}, "a value that the function object holds has changed (a member, or what a lambda captured by value)", "take it as an argument, reprise::Int or reprise::Scalar"};
+    if (s.structure == f.structure && std::any_of(s.asked.begin(), s.asked.end(), [](const Asked& a) { return !a.holds(); }))
+      return {&s, {}, "a variable that was asked whether it is defined has become defined, undefined, or is gone", "keep such variables alive, and as they are"};
     if (miss != ~0u) return {&s, {}, s.guards.explain(miss, f.values.data()), s.guards.remedy(miss)};
     if (n.specialization) continue;
     bool other_structure = !(s.structure == f.structure);
@@ -179,6 +192,14 @@ void retire_gone(Compiled& c) {
   c.publish(nullptr, std::move(out));
 }
 
+// Bytes of the function object that a trace has meanwhile found to be tensor handles keep nobody from a specialization.
+bool leave_out_handles(const Compiled& c, const CallFrame& f) {
+  bool any = false;
+  for (const auto& s : c.owned)
+    if (s->function && s->structure == f.structure && !s->function->same()) any |= s->function->leave_out(c.handles);
+  return any;
+}
+
 Compiled::Refusal* refusal_of(Compiled& c, const CallFrame& f) {
   auto it = std::find_if(c.refusals.begin(), c.refusals.end(), [&](const Compiled::Refusal& r) { return r.structure == f.structure && r.seen.holds_for(f); });
   return it == c.refusals.end() ? nullptr : &*it;
@@ -212,9 +233,12 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
   CompileTurn turn(c);
   Nearest nearest;
   std::string name;
+  FunctionBytes::Handles handles;
   {
     LockedCompiled lock(c);
     if (const Specialization* s = lookup(c, f)) return stays(s);  // somebody else compiled it meanwhile
+    if (leave_out_handles(c, f))
+      if (const Specialization* s = lookup(c, f)) return stays(s);
     if (!turn.taken()) return serve_eagerly(c, "the function is being traced, and the trace does not go on: it may wait for this call");
     const Compiled::Refusal* refused = refusal_of(c, f);
     if (refused && (c.sealed || !refused->tries_left)) {
@@ -242,20 +266,23 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
       return serve_eagerly(c, "the limit of " + std::to_string(c.options.max_specializations) + " specializations is reached");
     }
     name = c.options.name + "/" + std::to_string(c.named++);
+    handles = c.handles;
   }
 
   std::unique_ptr<Specialization> made;
   Seen seen;
   try {
-    made = specialize(name, c.mode, f, body, ctx, &seen);
+    made = specialize(name, c.mode, f, body, ctx, &seen, &handles);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::NotTraceable && e.code() != ErrorCode::Internal) throw;
     std::string reason = e.code() == ErrorCode::Internal ? "compilation failed: " + std::string(e.what()) : std::string(e.what());
     LockedCompiled lock(c);
+    c.handles.merge(handles);
     refuse(c, f, std::move(seen), e.code() == ErrorCode::Internal ? "compile_failed" : "not_traceable", reason);
     return serve_eagerly(c, reason);
   }
   LockedCompiled lock(c);
+  c.handles.merge(handles);
   const Specialization* s = made.get();
   if (!admits(*s, f)) {  // what was just traced must admit the call it was traced for
     refuse(c, f, Seen(), "compile_failed", "the new specialization does not admit the call it was made for");
@@ -323,11 +350,12 @@ void reset(Compiled& c) {
   c.publish(nullptr, std::exchange(c.owned, {}));
   unread = c.take_unread();
   c.refusals.clear();
+  c.handles.clear();
   c.sealed = c.warned_full = false;
   c.in_vain = c.named = 0;
   c.freed = {};
   c.last_fallback_reason.clear();
-  c.calls = c.fallbacks = c.compilations = c.dispatch_ns = c.dispatch_samples = 0;
+  c.calls = c.fallbacks = c.compilations = c.checks = c.dispatch_ns = c.dispatch_samples = 0;
 }
 
 // ---- the walkers' out-of-line parts
@@ -358,11 +386,15 @@ void ArgumentTracer::number(Scalar& s) {
   if (s.kind() != Scalar::Kind::Bool) s = tracer_.number_argument(s, 2 + next_value_++, joined(path_));
 }
 
-FunctionScope::FunctionScope(Tracer& t, const void* function, std::size_t bytes)
-    : tracer_(t), function_(static_cast<const char*>(function)), before_(function_, function_ + bytes), outer_(t.function_runs(true)) {}
+FunctionScope::FunctionScope(Tracer& t, std::weak_ptr<const void> owner, ObjectBytes o)
+    : tracer_(t), object_(o), before_(static_cast<const char*>(o.at), static_cast<const char*>(o.at) + o.size) {
+  t.function_seen(owner, o, before_);
+  outer_ = t.function_runs(true);
+}
 FunctionScope::~FunctionScope() {
   tracer_.function_runs(outer_);
-  if (!std::equal(before_.begin(), before_.end(), function_)) tracer_.function_changed_itself();
+  tracer_.function_ended(object_);
+  if (!std::equal(before_.begin(), before_.end(), static_cast<const char*>(object_.at))) tracer_.function_changed_itself();
 }
 
 void ArgumentCheck::tensor(const Tensor& t) {

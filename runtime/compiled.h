@@ -58,11 +58,13 @@ struct Compiled {
     int tries_left;
   };
   std::vector<Refusal> refusals;                          // guarded by mu
+  FunctionBytes::Handles handles;                         // guarded by mu; in the function object, as far as traces have met them
+  std::int64_t check = 0;                                 ///< every so many-th replay is checked; 0: none
   bool sealed = false;                                    // guarded by mu
   bool warned_full = false;                               // guarded by mu
   std::string last_fallback_reason;                       // guarded by mu
 
-  std::atomic<std::int64_t> calls{0}, fallbacks{0}, compilations{0};
+  std::atomic<std::int64_t> calls{0}, fallbacks{0}, compilations{0}, checks{0};
   std::atomic<std::int64_t> dispatch_ns{0}, dispatch_samples{0};
 
   explicit Compiled(CompileOptions o);

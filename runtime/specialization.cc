@@ -83,12 +83,16 @@ std::int64_t since(std::chrono::steady_clock::time_point t) {
 }  // namespace
 
 bool is_gone(const Specialization& s) {
-  return std::any_of(s.captured.begin(), s.captured.end(), [](const Captured& c) { return c.is_gone(); });
+  return std::any_of(s.captured.begin(), s.captured.end(), [](const Captured& c) { return c.is_gone(); }) ||
+         std::any_of(s.asked.begin(), s.asked.end(), [](const Asked& a) { return a.variable->is_gone(); }) || (s.function && s.function->is_gone());
 }
 
 bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
   if (miss) *miss = kOtherMiss;
   if (!(s.structure == f.structure)) return false;
+  if (s.function && !s.function->same()) return false;
+  for (const Asked& a : s.asked)
+    if (!a.holds()) return false;
   std::size_t values = f.values.size(), tensors = f.tensors.size(), words = f.structure.size();
   auto forget_captured = [&] {
     f.values.resize(values);
@@ -137,7 +141,7 @@ bool Seen::holds_for(const CallFrame& f) const {
 namespace {
 
 std::unique_ptr<Specialization> trace_and_build(const std::string& name, const std::string& mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx,
-                                                std::shared_ptr<guards::ShapeEnv>& env, std::vector<TensorFact>& tensor_facts) {
+                                                std::shared_ptr<guards::ShapeEnv>& env, std::vector<TensorFact>& tensor_facts, FunctionBytes::Handles* handles) {
   static std::atomic<std::uint64_t> next_serial{1};
   auto start = std::chrono::steady_clock::now();
   auto s = std::make_unique<Specialization>();
@@ -148,7 +152,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
 
   Traced traced;
   {
-    Tracer tracer(name, frame);
+    Tracer tracer(name, frame, handles);
     env = tracer.env();
     graph::InterpreterScope scope(&tracer);
     TraceScope hook(&tracer);
@@ -199,6 +203,8 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
   s->guards = guards::GuardSet(*env);
   env->freeze();
   s->captured = std::move(traced.captured);
+  s->asked = std::move(traced.asked);
+  if (handles && !s->unrepeatable && !traced.functions.empty()) s->function = std::make_unique<FunctionBytes>(std::move(traced.functions), *handles);
   s->tensor_results = std::move(traced.tensor_results);
   s->result_template = std::move(traced.result_template);
   s->recordings = std::make_unique<runtime::RecordingCache>(s->program);
@@ -218,7 +224,8 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
 
 }  // namespace
 
-std::unique_ptr<Specialization> specialize(const std::string& name, const std::string& mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, Seen* seen) {
+std::unique_ptr<Specialization> specialize(const std::string& name, const std::string& mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, Seen* seen,
+                                           FunctionBytes::Handles* handles) {
   std::shared_ptr<guards::ShapeEnv> env;
   std::vector<TensorFact> tensor_facts;
   const auto words = static_cast<std::uint32_t>(frame.values.size());
@@ -231,7 +238,7 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
     }
   };
   try {
-    auto made = trace_and_build(name, mode, frame, body, ctx, env, tensor_facts);
+    auto made = trace_and_build(name, mode, frame, body, ctx, env, tensor_facts, handles);
     if (made->unrepeatable) note_seen();
     return made;
   } catch (const Error& e) {

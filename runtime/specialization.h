@@ -17,6 +17,8 @@ struct Specialization {
   std::uint64_t hash = 0;
   std::vector<Captured> captured;               ///< implicit inputs: what they are now is appended to every call's frame
   FrameArray<std::uint64_t> captured_words;     ///< their structure when traced
+  std::vector<Asked> asked;                     ///< variables that must be defined, or undefined, as they were
+  std::unique_ptr<FunctionBytes> function;      ///< what must be as it was in the function object; null: nothing
   guards::GuardSet guards;
   runtime::Program program;
   std::vector<std::int32_t> tensor_results;
@@ -52,8 +54,9 @@ struct Seen {
 /// Traces `body` for this call and compiles what it did. Throws NotTraceable where the call can only be served eagerly,
 /// Internal where we failed, and whatever `body` throws. Nothing is kept of a build that throws, but
 /// for the first two what it had `seen`; so has what serves one call only.
+/// `handles` collects the tensor handles in function objects, also of a trace that throws.
 std::unique_ptr<Specialization> specialize(const std::string& name, const std::string& mode, CallFrame&, void (*body)(void*, Tracer&), void* ctx,
-                                           Seen* seen = nullptr);
+                                           Seen* seen = nullptr, FunctionBytes::Handles* handles = nullptr);
 
 /// Makes real tensors of `kept`, of the outputs behind the user's.
 void fill_kept(const Specialization&, Outputs&);

@@ -37,6 +37,7 @@ Stats stats_of(const Compiled& c) {
   s.calls = c.calls;
   s.compilations = c.compilations;
   s.eager_fallbacks = c.fallbacks;
+  s.checks = c.checks;
   LockedCompiled lock(c);
   s.specializations = static_cast<std::int64_t>(c.owned.size());
   s.replays = c.freed.replays;

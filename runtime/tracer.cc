@@ -37,8 +37,11 @@ void Tracer::note(bool now, F&& what) noexcept {
 void Tracer::handle_read(const Tensor& from) noexcept {
   note(in_function_, [&](VariableLog& log, bool) { log.read(from); });
 }
-void Tracer::handle_made(const Tensor& at) noexcept {
-  note(in_function_, [&](VariableLog& log, bool) { log.made(at); });
+void Tracer::handle_made(const Tensor& at, const Tensor& from) noexcept {
+  note(in_function_, [&](VariableLog& log, bool) { log.made(at, from); });
+}
+void Tracer::handle_asked(const Tensor& at) noexcept {
+  note(in_function_ && !(at.impl() && at.impl()->trace), [&](VariableLog& log, bool) { log.asked(at); });
 }
 void Tracer::handle_assigned(const Tensor& to, TensorImpl* before) noexcept {
   note(in_function_, [&](VariableLog& log, bool) { log.assigned(to, before); });
@@ -46,6 +49,24 @@ void Tracer::handle_assigned(const Tensor& to, TensorImpl* before) noexcept {
 // Also after the function: its arguments go then, and a handle that is no more must not be touched.
 void Tracer::handle_destroyed(const Tensor& at) noexcept {
   note(out_.variables != nullptr, [&](VariableLog& log, bool in_function) { log.destroyed(at, in_function); });
+}
+
+void Tracer::function_seen(const std::weak_ptr<const void>& owner, ObjectBytes object, const std::vector<char>& bytes) {
+  if (!object.size) return;
+  for (const FunctionSeen& f : out_.functions)
+    if (f.object.at == object.at && f.object.size == object.size) return;
+  out_.functions.push_back({owner, object, bytes});
+}
+
+void Tracer::function_ended(ObjectBytes object) noexcept {
+  if (!handles_ || !object.size) return;
+  note(true, [&](VariableLog& log, bool) {
+    const char* first = static_cast<const char*>(object.at);
+    log.for_each_handle([&](const Tensor* at) {
+      const char* handle = reinterpret_cast<const char*>(at);
+      if (handle >= first && handle + sizeof(Tensor) <= first + object.size) handles_->insert(at);
+    });
+  });
 }
 
 void Tracer::function_changed_itself() {
@@ -56,7 +77,8 @@ void Tracer::check_unchanged(bool same) const {
   if (!same) fail(ErrorCode::NotTraceable, "compile", {}, "the function assigns to an argument that it takes by reference: return it, or write into it with copy_");
 }
 
-Tracer::Tracer(std::string name, const CallFrame& frame) : frame_(frame), errors_before_(errors_made()), env_(std::make_shared<guards::ShapeEnv>()), captured_values_(frame.values.size()) {
+Tracer::Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles* handles)
+    : frame_(frame), handles_(handles), errors_before_(errors_made()), env_(std::make_shared<guards::ShapeEnv>()), captured_values_(frame.values.size()) {
   out_.graph.name = std::move(name);
   out_.graph.env = env_;
   out_.variables = std::make_unique<VariableLog>();

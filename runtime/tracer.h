@@ -9,6 +9,7 @@
 #include "graph/interpreter.h"
 #include "reprise/compile.h"
 #include "runtime/call_frame.h"
+#include "runtime/function_bytes.h"
 #include "runtime/variables.h"
 #include "tensor/impl.h"
 
@@ -95,14 +96,16 @@ struct Traced {
   /// tensor_results. They become real once the call's results are there.
   std::vector<Tensor> kept;
   std::unique_ptr<VariableLog> variables;        ///< commit() once the function's effects are to stay
+  std::vector<Asked> asked;
+  std::vector<FunctionSeen> functions;           ///< the function itself and compiled ones that it calls, each once
 };
 
 /// Runs a function once with tensors that have metadata and no data, and writes down what it does: an interpreter of
 /// operator calls. Functionalizes on the way (TracedStorage). One thread; dies with the trace.
 class Tracer final : public graph::Interpreter, public TraceHook {
  public:
-  /// `frame`: the call being traced; symbols are its values.
-  Tracer(std::string name, const CallFrame& frame);
+  /// `frame`: the call being traced; symbols are its values. `handles`, if not null, is given the handles in function objects.
+  Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles* handles = nullptr);
   ~Tracer() override;
 
   // ---- arguments, in the frame's order
@@ -121,6 +124,9 @@ class Tracer final : public graph::Interpreter, public TraceHook {
 
   /// The user's function runs from the one to the other: only what it does with handles counts, not what is done around it.
   bool function_runs(bool now) { return std::exchange(in_function_, now); }
+  void function_seen(const std::weak_ptr<const void>& owner, ObjectBytes, const std::vector<char>& bytes);
+  /// Which of its bytes are handles is known once it has run.
+  void function_ended(ObjectBytes) noexcept;
   void function_changed_itself();
 
   /// Closes the trace: classifies outputs, adds new values of written inputs. The graph is complete after it.
@@ -140,7 +146,8 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   [[noreturn]] void not_traceable(const char* what, const char* why, SourceLoc) override;
   const TensorMeta& meta_of_captured(const Tensor& t) override;
   void handle_read(const Tensor& from) noexcept override;
-  void handle_made(const Tensor& at) noexcept override;
+  void handle_made(const Tensor& at, const Tensor& from) noexcept override;
+  void handle_asked(const Tensor& at) noexcept override;
   void handle_assigned(const Tensor& to, TensorImpl* before) noexcept override;
   void handle_destroyed(const Tensor& at) noexcept override;
 
@@ -168,6 +175,7 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   Layout user_layout(const graph::OpDef&, TracedRef& self, const std::vector<graph::NodeArg>& args, SourceLoc);
 
   const CallFrame& frame_;
+  FunctionBytes::Handles* const handles_;
   const std::uint64_t errors_before_;
   const std::shared_ptr<guards::ShapeEnv> env_;  ///< the graph's
   std::vector<TensorFact> tensor_facts_;

@@ -146,7 +146,7 @@ Traced Tracer::finish() {
       g.metadata_mutations.push_back({static_cast<std::uint32_t>(i), ref.user_meta.layout, -1});
     }
   }
-  if (!out_.unrepeatable && !out_.variables->attach(out_.captured))
+  if (!out_.unrepeatable && !out_.variables->attach(out_.captured, out_.asked))
     out_.unrepeatable = "reads a tensor that is in no variable which every call reads (a thread_local one, say): pass it as an argument";
   out_.result_template = std::move(result_template);
   return std::move(out_);

@@ -21,15 +21,25 @@ VariableLog::~VariableLog() {
     if (e.changed && !e.own) *const_cast<Tensor*>(at) = e.before;
 }
 
-void VariableLog::read(const Tensor& from) { entries_.try_emplace(&from, Entry{from, false, false}); }
+void VariableLog::read(const Tensor& from) { entries_.try_emplace(&from, Entry{from}); }
 
-void VariableLog::made(const Tensor& at) { entries_.insert_or_assign(&at, Entry{Tensor(), true, true}); }
+void VariableLog::made(const Tensor& at, const Tensor& from) {
+  auto it = entries_.find(&from);
+  const Tensor* first = it != entries_.end() && it->second.own ? it->second.from : &from;
+  entries_.insert_or_assign(&at, Entry{Tensor(), true, true, false, first});
+}
+
+void VariableLog::asked(const Tensor& at) {
+  auto it = entries_.try_emplace(&at, Entry{at}).first;
+  if (it->second.own && it->second.from) it = entries_.find(it->second.from);
+  if (it != entries_.end()) it->second.asked = true;
+}
 
 void VariableLog::assigned(const Tensor& to, TensorImpl* before) {
   auto it = entries_.find(&to);
   if (it == entries_.end()) {
     if (before && before->trace) return;  // the function made what it holds, so it made the handle
-    entries_.emplace(&to, Entry{before ? Tensor::share(before) : Tensor(), false, true});
+    entries_.emplace(&to, Entry{before ? Tensor::share(before) : Tensor(), false, true, false, nullptr});
   } else if (it->second.own && !to.defined()) {
     entries_.erase(it);  // moved from
   } else {
@@ -52,7 +62,7 @@ const char* VariableLog::unrepeatable() const {
   return nullptr;
 }
 
-bool VariableLog::attach(std::vector<Captured>& captured) const {
+bool VariableLog::attach(std::vector<Captured>& captured, std::vector<Asked>& asked) const {
   std::unordered_map<const TensorImpl*, Captured*> by_tensor;
   for (Captured& c : captured) by_tensor.emplace(c.tensor.impl(), &c);
   for (const auto& [at, e] : entries_)
@@ -60,6 +70,15 @@ bool VariableLog::attach(std::vector<Captured>& captured) const {
   if (std::any_of(captured.begin(), captured.end(), [](const Captured& c) { return c.variables.empty(); })) {
     for (Captured& c : captured) c.variables.clear();
     return false;
+  }
+  for (const auto& [at, e] : entries_) {
+    if (!e.asked || e.own || e.changed || by_tensor.count(e.before.impl())) continue;
+    if (is_thread_local(at)) {
+      for (Captured& c : captured) c.variables.clear();
+      asked.clear();
+      return false;
+    }
+    asked.push_back({watch(*at), e.before.defined()});
   }
   for (Captured& c : captured) c.tensor = Tensor();
   return true;

@@ -18,6 +18,13 @@ struct Captured {
   bool is_gone() const;
 };
 
+/// A variable that the function asked whether it is defined, and did not use otherwise.
+struct Asked {
+  std::shared_ptr<Variable> variable;
+  bool defined;
+  bool holds() const { return (variable->value() != nullptr) == defined && !variable->is_gone(); }
+};
+
 /// What a function that is being traced does to handles of real tensors: which it reads, makes, assigns and destroys. Handles
 /// that begin and end within the function are its own; what it does to others a replay would not do.
 /// Unless committed, destruction puts back what others held: the function will run again, eagerly.
@@ -29,7 +36,8 @@ class VariableLog {
   VariableLog& operator=(const VariableLog&) = delete;
 
   void read(const Tensor& from);
-  void made(const Tensor& at);
+  void made(const Tensor& at, const Tensor& from);
+  void asked(const Tensor& at);
   void assigned(const Tensor& to, TensorImpl* before);
   /// `inside`: by the function, rather than by what is around it.
   void destroyed(const Tensor& at, bool inside);
@@ -38,16 +46,20 @@ class VariableLog {
 
   /// Why running the function again would not be what it was, as a message continues; null if it would.
   const char* unrepeatable() const;
-  /// Puts each captured tensor's variables in its place. False, and nothing is done, if one has none: what it was read from
-  /// was gone when the function returned.
-  bool attach(std::vector<Captured>&) const;
+  /// Puts each captured tensor's variables in its place, and those that were only asked into `asked`. False, and nothing is
+  /// done, if a captured tensor has none (what it was read from was gone when the function returned), or one asked is a thread's own.
+  bool attach(std::vector<Captured>&, std::vector<Asked>& asked) const;
   void commit() { entries_.clear(); }
+  /// Calls f(address) for each handle that the function has touched and that still exists.
+  template <class F> void for_each_handle(F&& f) const { for (const auto& [at, e] : entries_) f(at); }
 
  private:
   struct Entry {
     Tensor before;       ///< what it held when the function first touched it
     bool own = false;    ///< made by the function
     bool changed = false;
+    bool asked = false;          ///< whether it holds a tensor
+    const Tensor* from = nullptr;  ///< of its own: the other handle that it is a copy of
   };
   std::unordered_map<const Tensor*, Entry> entries_;  // of handles that exist
   bool destroyed_others_ = false;

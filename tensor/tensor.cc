@@ -104,6 +104,7 @@ bool Tensor::is_same(const Tensor& o) const {
     // Variables may hold other tensors at the next call, and two arguments may be one.
     current_trace->not_traceable("is_same", "is asked while it is traced", {});
   }
+  if (current_trace) detail::asked(*this), detail::asked(o);
   return impl_ == o.impl_;
 }
 

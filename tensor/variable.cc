@@ -6,23 +6,27 @@
 
 namespace reprise {
 
-constinit std::atomic<int> detail::empty_variables{0};
+constinit std::atomic<int> detail::empty_variables{0}, detail::traces{0};
 
-/// The lists that variables are in: one of each tensor, one of those that hold none.
+/// The lists that variables are in: one of each tensor; those that hold none by where they are, because handles that hold
+/// nothing come and go all the time, and models have many that stay empty (biases that are not there).
 struct Variables {
   static constinit ForkMutex mu;
-  static constinit std::atomic<Variable*> empty;
+  static constexpr int kEmptyBits = 10;
+  static constinit std::atomic<Variable*> empty[1 << kEmptyBits];
 
   /// Changed under the mutex; read without it only to see that there is none.
-  static std::atomic<Variable*>& list_of(TensorImpl* value) { return value ? value->variables : empty; }
+  static std::atomic<Variable*>& list_of(TensorImpl* value, const Tensor* at) {
+    return value ? value->variables : empty[reinterpret_cast<std::uintptr_t>(at) / sizeof(Tensor) * 0x9e3779b97f4a7c15u >> (64 - kEmptyBits)];
+  }
   static void link(Variable& v, TensorImpl* value) {
     v.value_.store(value, std::memory_order_release);
-    v.next_ = list_of(value).exchange(&v, std::memory_order_acq_rel);
+    v.next_ = list_of(value, v.at_.load(std::memory_order_relaxed)).exchange(&v, std::memory_order_acq_rel);
     if (!value) detail::empty_variables.fetch_add(1, std::memory_order_relaxed);
   }
   static void unlink(Variable& v) {
     TensorImpl* value = v.value_.load(std::memory_order_relaxed);
-    std::atomic<Variable*>& first = list_of(value);
+    std::atomic<Variable*>& first = list_of(value, v.at_.load(std::memory_order_relaxed));
     if (first.load(std::memory_order_relaxed) == &v) {
       first.store(v.next_, std::memory_order_release);
     } else {
@@ -35,7 +39,7 @@ struct Variables {
   /// Of those that hold `value`, the ones at this handle: usually one, two while one of them is being destroyed.
   template <class F>
   static void for_each_at(const Tensor* at, TensorImpl* value, F&& f) {
-    for (Variable* v = list_of(value).load(std::memory_order_relaxed); v;) {
+    for (Variable* v = list_of(value, at).load(std::memory_order_relaxed); v;) {
       Variable* next = v->next_;
       if (v->at_.load(std::memory_order_relaxed) == at) f(*v);
       v = next;
@@ -59,7 +63,7 @@ struct Variables {
   }
 };
 constinit ForkMutex Variables::mu;
-constinit std::atomic<Variable*> Variables::empty{nullptr};
+constinit std::atomic<Variable*> Variables::empty[1 << kEmptyBits]{};
 
 Variable::Variable(const Tensor* at, TensorImpl* value) : at_(at), value_(nullptr) { Variables::link(*this, value); }
 
@@ -98,9 +102,13 @@ TensorImpl* copied(const Tensor& from, const Tensor& to) noexcept {
   retain(t);
   if (current_trace && !t->trace) [[unlikely]] {
     current_trace->handle_read(from);
-    current_trace->handle_made(to);
+    current_trace->handle_made(to, from);
   }
   return t;
+}
+
+void asked(const Tensor& handle) noexcept {
+  if (current_trace) current_trace->handle_asked(handle);
 }
 
 void moved(const Tensor& from, const Tensor& to) noexcept {
@@ -109,12 +117,12 @@ void moved(const Tensor& from, const Tensor& to) noexcept {
     Variables::holds(&from, t, nullptr);
   if (current_trace) [[unlikely]] {
     current_trace->handle_assigned(from, t);
-    if (!t->trace) current_trace->handle_made(to);
+    if (!t->trace) current_trace->handle_made(to, from);
   }
 }
 
 void assigned(const Tensor& to, TensorImpl* before) noexcept {
-  if (before ? before->variables.load(std::memory_order_acquire) != nullptr : empty_variables.load(std::memory_order_relaxed) != 0) [[unlikely]]
+  if ((before || empty_variables.load(std::memory_order_relaxed)) && Variables::list_of(before, &to).load(std::memory_order_acquire)) [[unlikely]]
     Variables::holds(&to, before, to.impl());
   if (current_trace) [[unlikely]]
     current_trace->handle_assigned(to, before);
@@ -125,17 +133,21 @@ void destroyed(const Tensor& handle) noexcept {
   TensorImpl* t = handle.impl();
   if (current_trace) [[unlikely]]
     current_trace->handle_destroyed(handle);
-  if (Variables::list_of(t).load(std::memory_order_acquire)) [[unlikely]]
+  if (Variables::list_of(t, &handle).load(std::memory_order_acquire)) [[unlikely]]
     Variables::gone(&handle, t);
   if (t) release(t);
 }
 
 }  // namespace detail
 
-TraceScope::TraceScope(TraceHook* hook) : before_(std::exchange(current_trace, hook)) { detail::empty_variables.fetch_add(1, std::memory_order_relaxed); }
+TraceScope::TraceScope(TraceHook* hook) : before_(std::exchange(current_trace, hook)) {
+  detail::empty_variables.fetch_add(1, std::memory_order_relaxed);
+  detail::traces.fetch_add(1, std::memory_order_relaxed);
+}
 TraceScope::~TraceScope() {
   current_trace = before_;
   detail::empty_variables.fetch_sub(1, std::memory_order_relaxed);
+  detail::traces.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace reprise

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -19,6 +20,12 @@ struct CompileOptions {
   int recordings_max = 0;                  ///< recordings kept, least recently used dropped first; 0: REPRISE_RECORDINGS_MAX
   std::int64_t recordings_bytes = 0;       ///< their bytes; 0: REPRISE_RECORDINGS_BYTES
   std::string mode = "";                   ///< "off", "interpret", "no-fuse" or "full"; empty: REPRISE_MODE
+  /// Every n-th replay is checked (1: each): the function runs as well, eagerly, on copies of what it writes, and the first difference
+  /// in results, written tensors or their sizes throws CheckFailed, with everything as before the call. It finds what no guard can
+  /// see: numbers captured by reference, globals, containers. Below 0: never; 0: REPRISE_CHECK. What else the function does (printing,
+  /// counting) it does at a checked call, too. Not checked: calls that are served eagerly, and compiled functions inside others.
+  /// Where results are rounded differently (sums, matrix products, half precision) they may differ by what docs/checks.md says.
+  std::int64_t check = 0;
 };
 
 /// Bounds that calls promise for one dimension of a tensor. Checked, never assumed: they are part of the guards.
@@ -47,8 +54,29 @@ struct Outputs {
   ~Outputs();
 };
 
+/// What a function object holds by value: a change of these bytes is seen, because a replay would not do what it does to them.
+struct ObjectBytes {
+  const void* at = nullptr;
+  std::size_t size = 0;
+};
+template <class F>
+ObjectBytes bytes_of(const F& function) {
+  if constexpr (std::is_empty_v<F> || std::is_pointer_v<F> || std::is_member_pointer_v<F>) return {};
+  else return {&function, sizeof(F)};
+}
+template <class F>
+ObjectBytes bytes_of(const std::reference_wrapper<F>& function) {
+  if constexpr (std::is_function_v<F>) return {};
+  else return bytes_of(function.get());
+}
+
 std::shared_ptr<Compiled> new_compiled(CompileOptions);
-Tracer* current_tracer();                                   ///< of the trace that runs on this thread; null if none does
+/// What a call finds itself in: a trace, of which it becomes a part, or a function that is run to check a replay, where it is a plain call.
+struct Around {
+  Tracer* tracer = nullptr;
+  bool inside = false;
+};
+Around around();
 CallFrame& begin_frame(Compiled&);                          ///< this thread's, cleared; counts the call, starts the clock
 /// Whose guards hold, or null. One that is found stays until run()'s outputs are gone, whoever retires it meanwhile.
 const Specialization* find(Compiled&, CallFrame&);
@@ -113,22 +141,68 @@ class ArgumentCheck {
   std::size_t at_tensor_ = 0, at_integer_ = 0, at_number_ = 0, at_word_ = 0;
 };
 
-/// While it lives, the user's function runs in a trace: what is done to handles is the function's doing, and a change of its
-/// own bytes (a counter in a mutable lambda) is noticed, because a replay would not change them.
+/// While it lives, the user's function runs in a trace: what is done to handles is the function's doing, and its own bytes
+/// are watched: a change (a counter in a mutable lambda) would not be made by a replay, and other bytes are another compilation.
 class FunctionScope {
  public:
   template <class F>
-  FunctionScope(Tracer& t, const F& function) : FunctionScope(t, &function, std::is_empty_v<F> ? 0 : sizeof(F)) {}
+  FunctionScope(Tracer& t, const std::shared_ptr<F>& function) : FunctionScope(t, function, bytes_of(*function)) {}
   ~FunctionScope();
   FunctionScope(const FunctionScope&) = delete;
   FunctionScope& operator=(const FunctionScope&) = delete;
 
  private:
-  FunctionScope(Tracer&, const void* function, std::size_t bytes);
+  FunctionScope(Tracer&, std::weak_ptr<const void> owner, ObjectBytes);
   Tracer& tracer_;
-  const char* function_;
+  ObjectBytes object_;
   std::vector<char> before_;
   bool outer_;
+};
+
+/// The leaves of a value, written down: what a check compares.
+class Leaves {
+ public:
+  struct Leaf {
+    enum class Kind : std::uint8_t { Tensor, Number, Constant, Text } kind;
+    std::string path;
+    Tensor tensor;
+    std::uint64_t word = 0;
+    std::string text;
+  };
+  std::vector<Leaf> all;
+
+  void tensor(const Tensor&);
+  void integer(const Int&);
+  void number(const Scalar&);
+  void constant(std::uint64_t);
+  void text(std::string_view);
+  void enter_index(std::size_t i);
+  void enter_field(std::size_t i);
+  void enter_key(const std::string&);
+  void leave() { path_.pop_back(); }
+
+ private:
+  void add(Leaf::Kind, std::uint64_t word);
+  std::vector<std::string> path_;
+};
+
+/// One call that is checked. First the function runs (`eagerly`), its effects on tensors are noted and undone; then the replay;
+/// then the two are compared.
+class CheckedCall {
+ public:
+  CheckedCall(Compiled&, const Specialization&, const CallFrame&);
+  ~CheckedCall();
+  CheckedCall(const CheckedCall&) = delete;
+  CheckedCall& operator=(const CheckedCall&) = delete;
+  /// `body` runs the function on copies of the arguments' handles and writes down its results, and the arguments before and after.
+  void eagerly(void (*body)(void*, Leaves& results, Leaves& before, Leaves& after), void* ctx);
+  void replay(Outputs&);
+  /// Throws CheckFailed, with every tensor as before the call, unless the replay's results and effects are the function's.
+  void compare(const Leaves& results);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 /// Takes the results out of a traced value and leaves undefined tensors behind: what stays is the template that later
@@ -227,8 +301,9 @@ class CompiledFunction {
   auto call(A&&... args) const -> detail::result_of<F&, A&&...> {
     static_assert(!std::is_nothrow_invocable_v<F&, A&&...>, "a compiled function must let exceptions pass (they end a trace): remove noexcept");
     using R = detail::result_of<F&, A&&...>;
-    if (detail::Tracer* outer = detail::current_tracer()) {  // inside another trace: part of it
-      detail::FunctionScope running(*outer, *f_);
+    if (const detail::Around outer = detail::around(); outer.inside) [[unlikely]] {
+      if (!outer.tracer) return (*f_)(std::forward<A>(args)...);
+      detail::FunctionScope running(*outer.tracer, f_);
       return (*f_)(std::forward<A>(args)...);
     }
     detail::CallFrame& frame = detail::begin_frame(*state_);
@@ -240,16 +315,10 @@ class CompiledFunction {
       s = detail::compile(*state_, frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body, once);
       if (!s) return (*f_)(std::forward<A>(args)...);
     }
+    if (frame.checked && !once) [[unlikely]] return checked<R>(*s, frame, args...);
     detail::Outputs outputs;
     detail::run(*state_, *s, frame, outputs);
-    if constexpr (std::is_same_v<R, Tensor>) {
-      return Tensor::adopt(std::exchange(outputs.tensors[0], nullptr));
-    } else if constexpr (!std::is_void_v<R>) {
-      R result = *static_cast<const R*>(detail::result_template(*s));
-      detail::ResultFiller filler(outputs);
-      detail::walk(result, filler);
-      return result;
-    }
+    return result<R>(*s, outputs);
   }
 
  public:
@@ -300,8 +369,49 @@ class CompiledFunction {
 
   template <class T>
   decltype(auto) run(detail::Tracer& tracer, T& arguments) const {
-    detail::FunctionScope running(tracer, *f_);
+    detail::FunctionScope running(tracer, f_);
     return std::apply(*f_, arguments);
+  }
+
+  template <class R>
+  static R result(const detail::Specialization& s, detail::Outputs& outputs) {
+    if constexpr (std::is_same_v<R, Tensor>) {
+      return Tensor::adopt(std::exchange(outputs.tensors[0], nullptr));
+    } else if constexpr (!std::is_void_v<R>) {
+      R made = *static_cast<const R*>(detail::result_template(s));
+      detail::ResultFiller filler(outputs);
+      detail::walk(made, filler);
+      return made;
+    }
+  }
+
+  template <class R, class... A>
+  R checked(const detail::Specialization& s, const detail::CallFrame& frame, const A&... args) const {
+    detail::Outputs outputs;
+    outputs.reading = true;
+    detail::CheckedCall check(*state_, s, frame);
+    auto body = [&](detail::Leaves& results, detail::Leaves& before, detail::Leaves& after) {
+      std::tuple<std::decay_t<const A>...> copy(args...);  // what the trace was given
+      detail::walk(std::as_const(copy), before);
+      if constexpr (std::is_void_v<R>) {
+        std::apply(*f_, copy);
+      } else {
+        const detail::result_of<F&, std::decay_t<A>&...> made = std::apply(*f_, copy);
+        detail::walk(made, results);
+      }
+      detail::walk(std::as_const(copy), after);
+    };
+    check.eagerly([](void* b, detail::Leaves& r, detail::Leaves& x, detail::Leaves& y) { (*static_cast<decltype(body)*>(b))(r, x, y); }, &body);
+    check.replay(outputs);
+    detail::Leaves found;
+    if constexpr (std::is_void_v<R>) {
+      check.compare(found);
+    } else {
+      R made = result<R>(s, outputs);
+      detail::walk(std::as_const(made), found);
+      check.compare(found);
+      return made;
+    }
   }
 
   std::shared_ptr<F> f_;  // never moves: what it holds by value is watched like any variable

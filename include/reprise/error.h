@@ -24,6 +24,7 @@ enum class ErrorCode {
   NotTraceable,      ///< only inside a trace: the call cannot be recorded; `compile` falls back to eager
   Sealed,            ///< a sealed function would have to compile; names the guard that failed
   Internal,          ///< our mistake
+  CheckFailed,       ///< CompileOptions::check: a replay is not what the function does now; names the first difference
 };
 
 /// "ShapeMismatch", ...: the code's name as a literal.

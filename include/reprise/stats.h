@@ -15,6 +15,7 @@ struct Stats {
   std::int64_t evictions = 0;            ///< recordings dropped to stay within the bounds
   std::int64_t replays = 0;
   std::int64_t eager_fallbacks = 0;      ///< calls served eagerly
+  std::int64_t checks = 0;               ///< calls beside which the function was run (CompileOptions::check)
   std::int64_t recording_bytes = 0;      ///< of the live recordings (not the pool)
   std::int64_t pool_bytes = 0;           ///< the one pool that all recordings of the process share, as backed now
   std::int64_t copied_bytes = 0;         ///< copied by epilogues: what eager would not have copied

@@ -27,6 +27,8 @@ void retain(TensorImpl*) noexcept;
 void release(TensorImpl*) noexcept;
 // What becomes of a handle: compiled functions follow the variables that they have read (tensor/variable.h).
 extern std::atomic<int> empty_variables;  ///< followed handles that hold nothing, and running traces: not 0 if the end of an empty handle matters
+extern std::atomic<int> traces;           ///< running now, in any thread
+void asked(const Tensor&) noexcept;       ///< a trace depends on whether it is defined
 TensorImpl* copied(const Tensor& from, const Tensor& to) noexcept;  ///< with one reference more; `to` holds nothing yet
 void moved(const Tensor& from, const Tensor& to) noexcept;          ///< has happened
 void assigned(const Tensor& to, TensorImpl* before) noexcept;       ///< has happened; gives back the reference to what it held
@@ -62,12 +64,21 @@ class Tensor {
   /// Takes over one reference. (Internal; users call factories.)
   static Tensor adopt(TensorImpl* p) noexcept { Tensor t; t.impl_ = p; return t; }
   static Tensor share(TensorImpl* p) noexcept { detail::retain(p); return adopt(p); }
-  Tensor(const Tensor& o) noexcept { if (o.impl_) impl_ = detail::copied(o, *this); }
-  Tensor(Tensor&& o) noexcept : impl_(std::exchange(o.impl_, nullptr)) { if (impl_) detail::moved(o, *this); }
+  Tensor(const Tensor& o) noexcept {
+    if (o.impl_) impl_ = detail::copied(o, *this);
+    else if (detail::traces.load(std::memory_order_relaxed)) [[unlikely]] detail::asked(o);
+  }
+  Tensor(Tensor&& o) noexcept : impl_(std::exchange(o.impl_, nullptr)) {
+    if (impl_) detail::moved(o, *this);
+    else if (detail::traces.load(std::memory_order_relaxed)) [[unlikely]] detail::asked(o);
+  }
   Tensor& operator=(Tensor o) noexcept { detail::assigned(*this, std::exchange(impl_, std::exchange(o.impl_, nullptr))); return *this; }
   ~Tensor() { if (impl_ || detail::empty_variables.load(std::memory_order_relaxed)) detail::destroyed(*this); }
 
-  bool defined() const noexcept { return impl_ != nullptr; }
+  bool defined() const noexcept {
+    if (detail::traces.load(std::memory_order_relaxed)) [[unlikely]] detail::asked(*this);
+    return impl_ != nullptr;
+  }
   TensorImpl* impl() const noexcept { return impl_; }
   bool is_same(const Tensor& o) const;  ///< handles of one tensor? Inside a trace ends the capture unless it is sure
 

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/check.h"
+
+namespace reprise::detail {
+
+namespace {
+
+// All of a storage, as elements of one dtype (what is left over at its end is no tensor's).
+Tensor whole(Storage* s, DType dtype) {
+  const std::int64_t n = s->bytes / item_size(dtype), one = 1;
+  retain(s);
+  return Tensor::adopt(new_impl(dtype, s->device, &n, &one, 1, 0, s));
+}
+
+CheckInterpreter::Shaped::Metadata metadata_of(const Tensor& tensor) {
+  const TensorImpl& t = *tensor.impl();
+  CheckInterpreter::Shaped::Metadata m;
+  std::copy(std::begin(t.sizes), std::end(t.sizes), m.sizes);
+  std::copy(std::begin(t.strides), std::end(t.strides), m.strides);
+  m.offset = t.offset;
+  m.rank = t.rank;
+  m.storage = whole(t.storage, t.dtype);
+  return m;
+}
+
+void set_metadata(TensorImpl& t, const CheckInterpreter::Shaped::Metadata& m) {
+  std::copy(std::begin(m.sizes), std::end(m.sizes), t.sizes);
+  std::copy(std::begin(m.strides), std::end(m.strides), t.strides);
+  t.offset = m.offset;
+  t.rank = static_cast<std::uint8_t>(m.rank);
+  Storage* s = m.storage.impl()->storage;
+  retain(s);
+  release(std::exchange(t.storage, s));
+  t.structure_word.store(0, std::memory_order_relaxed);
+}
+
+void put_back(CheckInterpreter::Written& w) {
+  Storage& s = *w.all.impl()->storage;
+  if (s.released) return;
+  w.all.copy_(w.before);
+  s.version.store(w.version, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool operator==(const CheckInterpreter::Shaped::Metadata& a, const CheckInterpreter::Shaped::Metadata& b) {
+  return a.rank == b.rank && a.offset == b.offset && a.storage.impl()->storage == b.storage.impl()->storage &&
+         std::equal(a.sizes, a.sizes + a.rank, b.sizes) && std::equal(a.strides, a.strides + a.rank, b.strides);
+}
+
+CheckInterpreter::CheckInterpreter() { std::tie(seed, first_random) = graph::take_random(0); }
+
+void CheckInterpreter::keep_bytes(const Tensor& t) {
+  Storage* s = t.impl()->storage;
+  if (s->released || own_storages_.count(s) || !kept_.insert(s).second) return;
+  graph::InterpreterScope plain(nullptr);
+  Tensor all = whole(s, t.impl()->dtype), before = all.clone();
+  written.push_back({std::move(all), std::move(before), Tensor(), s->version.load(std::memory_order_relaxed)});
+}
+
+void CheckInterpreter::keep_metadata(const Tensor& t) {
+  if (own_tensors_.count(t.impl()) || !kept_tensors_.insert(t.impl()).second) return;
+  auto m = metadata_of(t);
+  shaped.push_back({t, m, m, Tensor()});
+}
+
+CheckInterpreter::Maker CheckInterpreter::maker(const Storage* s) const {
+  auto it = makers_.find(s);
+  return it == makers_.end() ? Maker() : it->second;
+}
+
+void CheckInterpreter::call(const graph::OpCall& c, std::vector<Tensor>& results) {
+  const Tensor* self = c.inplace ? std::get<const Tensor*>(c.args[0]) : nullptr;
+  if (self && self->impl() && !self->impl()->trace) keep_bytes(*self);
+  const std::size_t first = results.size();
+  graph::eager_interpreter().call(c, results);
+  if (self) {
+    makers_[self->impl()->storage] = {&c.op, c.loc};
+    return;
+  }
+  for (std::size_t i = first; i < results.size(); ++i) {
+    if (!results[i].impl()) continue;
+    own_tensors_.insert(results[i].impl());
+    if (c.op.cls == graph::OpClass::View) continue;
+    own_storages_.insert(results[i].impl()->storage);
+    makers_[results[i].impl()->storage] = {&c.op, c.loc};
+  }
+}
+
+void CheckInterpreter::mutate_metadata(const graph::OpCall& c) {
+  const Tensor& self = *std::get<const Tensor*>(c.args[0]);
+  if (self.impl() && !self.impl()->trace) keep_metadata(self);
+  graph::eager_interpreter().mutate_metadata(c);
+}
+
+std::pair<Int, Int> CheckInterpreter::next_random(Int count) {
+  const std::int64_t offset = first_random + random_taken;
+  random_taken += count.hint();
+  return {seed, offset};
+}
+
+void CheckInterpreter::undo() {
+  for (Written& w : written)
+    if (!w.all.impl()->storage->released) w.after = w.all.clone();
+  for (Shaped& t : shaped) {
+    t.after = metadata_of(t.tensor);
+    if (!(t.after == t.before)) t.elements = t.tensor.clone();
+  }
+  restore();
+}
+
+void CheckInterpreter::restore() {
+  for (Shaped& t : shaped)
+    if (!(metadata_of(t.tensor) == t.before)) set_metadata(*t.tensor.impl(), t.before);
+  for (Written& w : written) put_back(w);
+}
+
+}  // namespace reprise::detail
