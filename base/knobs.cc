@@ -33,22 +33,26 @@ const Range& range_of(std::string_view knob) {
                                                     {"cuda_products", {"own", "library", "auto"}},
                                                     {"verify", {}, 9},
                                                     {"threads", {}, 1 << 16},
-                                                    {"vector_bits", {}, 512},
+                                                    {"vector_bits", {"0", "128", "256", "512"}},
                                                     {"recordings_max", {}, INT32_MAX}};
   static const auto& any = *new Range;
   auto row = std::find_if(rows.begin(), rows.end(), [&](const Range& r) { return r.knob == knob; });
   return row == rows.end() ? any : *row;
 }
 
-/// Empty: taken. Otherwise what was wanted.
+/// Empty: it is one of the texts, if there are any. Otherwise what was wanted.
+std::string none_of(std::string_view text, const Range& range) {
+  if (range.texts.empty() || std::find(range.texts.begin(), range.texts.end(), text) != range.texts.end()) return "";
+  std::string wanted;
+  for (std::string_view t : range.texts) wanted.append(wanted.empty() ? "none of " : ", ") += t;
+  return wanted;
+}
+
+/// Empty: taken.
 std::string parse(std::string_view text, const Range& range, std::string& out) {
-  if (!range.texts.empty() && std::find(range.texts.begin(), range.texts.end(), text) == range.texts.end()) {
-    std::string wanted;
-    for (std::string_view t : range.texts) wanted.append(wanted.empty() ? "none of " : ", ") += t;
-    return wanted;
-  }
-  out = text;
-  return "";
+  std::string wrong = none_of(text, range);
+  if (wrong.empty()) out = text;
+  return wrong;
 }
 /// Decimal, with an optional K, M, G suffix (powers of 1024).
 bool parse(std::string_view text, std::int64_t& out) {
@@ -69,8 +73,9 @@ std::string parse(std::string_view text, const Range& range, std::int64_t& out) 
   std::int64_t v = 0;
   if (!parse(text, v)) return "not of type int";
   if (v < 0 || v > range.most) return "not from 0 to " + std::to_string(range.most);
-  out = v;
-  return "";
+  std::string wrong = none_of(std::to_string(v), range);
+  if (wrong.empty()) out = v;
+  return wrong;
 }
 
 /// A variable that is set to nothing is as good as not set: scripts write VARIABLE= for that.
