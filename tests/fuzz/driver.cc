@@ -19,6 +19,9 @@
 
 #include "tests/fuzz/fuzz.h"
 
+/// Of the sanitizers, where they are: called before they end the process.
+extern "C" void __sanitizer_set_death_callback(void (*)()) __attribute__((weak));
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -100,7 +103,11 @@ double number(const char* variable, double otherwise) {
 
 int main(int argc, char** argv) {
   g_kept_as = "fuzz-broken-" + fs::path(argv[0]).filename().string();
-  for (int s : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM}) signal(s, on_signal);
+  for (int s : {SIGABRT, SIGALRM}) signal(s, on_signal);
+  if (__sanitizer_set_death_callback)
+    __sanitizer_set_death_callback(keep_input);  // they tell more of the other signals
+  else
+    for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) signal(s, on_signal);
   std::vector<fs::path> paths;
   for (int i = 1; i < argc; ++i)
     if (fs::is_directory(argv[i]))
