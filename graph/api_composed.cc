@@ -298,12 +298,33 @@ Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims, SourceLoc 
   return out.impl() == self.impl() ? clone(self, loc) : out;
 }
 
+namespace {
+
+Tensor flip_dim(const Tensor& self, int d, Int n, Device device, SourceLoc loc) {
+  return index_select(self, d, arange(n - 1, -1, -1, {kInt64, device}, loc), loc);
+}
+
+// Eagerly the indices are a tensor: of a long dimension it would be larger than what it turns around, so that goes by blocks.
+Tensor flip_in_blocks(const Tensor& self, int d, std::int64_t n, std::int64_t block, Device device, SourceLoc loc) {
+  Tensor out = empty_like(self, {}, loc);
+  for (std::int64_t at = 0; at < n; at += block) {
+    const std::int64_t end = std::min(n, at + block);
+    out.slice(d, at, end, 1, loc).copy_(flip_dim(self.slice(d, n - end, n - at, 1, loc), d, end - at, device, loc), loc);
+  }
+  return out;
+}
+
+}  // namespace
+
 Tensor flip(const Tensor& self, IntArrayRef dims, SourceLoc loc) {
+  constexpr std::int64_t kLong = std::int64_t{1} << 20;
   TensorMeta m = checked_meta(self, "flip", loc);
   Tensor out = self;
   for (Int dim : dims) {
     int d = wrapped(m, dim, "flip", loc);
-    if (m.dim()) out = index_select(out, d, arange(m.size(d) - 1, -1, -1, {kInt64, m.device}, loc), loc);
+    if (m.dim() == 0) continue;
+    const Int n = m.size(d);
+    out = !current_trace && n.hint() > kLong ? flip_in_blocks(out, d, n.hint(), kLong, m.device, loc) : flip_dim(out, d, n, m.device, loc);
   }
   return out.impl() == self.impl() ? clone(self, loc) : out;
 }

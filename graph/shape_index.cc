@@ -89,7 +89,10 @@ void index_select(RuleCtx& c) {
   }
   int d = wrap_dim(c.constant_int(1), self.dim(), "index_select", c.loc);
   Ints sizes = self.layout.sizes;
-  if (self.dim()) sizes[d] = index.dim() ? index.size(0) : Int(1);
+  const Int n = index.dim() ? index.size(0) : Int(1);
+  if (self.dim()) sizes[d] = n;
+  else if (!require(detail::compare_eq(n, 1, c.loc), "index_select: one index for a 0-dim tensor"))
+    fail(ErrorCode::ShapeMismatch, "index_select", c.loc, "a 0-dim tensor takes one index, got ", n);
   c.result(self.dtype, sizes);
 }
 

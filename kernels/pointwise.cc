@@ -50,6 +50,15 @@ class Emit {
   N truth(int i) { return as(i, DType::Bool); }
   N c(Scalar v) { return b_.constant(v, is_low_precision(type_) ? DType::Float32 : type_); }
 
+  /// A bound on values of `type`: of a narrow integer type the nearest value that it has.
+  N bound(int i) {
+    if (!given_number(i) || !integral() || type_ == DType::Bool || type_ == DType::Int64 || number(i).is_float()) return exact(i);
+    const std::int64_t low = type_ == DType::UInt8 ? 0 : -(std::int64_t{1} << (item_size(type_) * 8 - 1));
+    const std::int64_t high = low + (std::int64_t{1} << item_size(type_) * 8) - 1;
+    const N wide = b_.constant(number(i), DType::Int64);
+    return b_.cast(op(S::Min, op(S::Max, wide, b_.constant(low, DType::Int64)), b_.constant(high, DType::Int64)), type_);
+  }
+
   N op(S s, N a, N b = ~0u, N d = ~0u) { return b_.op(s, a, b, d); }
   N add(N a, N b) { return op(S::Add, a, b); }
   N sub(N a, N b) { return op(S::Sub, a, b); }
@@ -87,13 +96,14 @@ N power(Emit& e) {
   return e.op(S::Pow, x, e.x(1));
 }
 
-// A shift by a negative count or by the width or more gives 0 to the left, the sign to the right (ATen); the scalar
-// operations define only counts inside the width.
+// A shift by a negative count or by the width or more gives 0 to the left and, to the right, the sign: 0 for unsigned ones (ATen);
+// the scalar operations define only counts inside the width.
 N shift(Emit& e, bool left) {
   N x = e.x(0), by = e.x(1);
   int bits = item_size(e.type()) * 8;
   N inside = e.op(S::And, e.le(e.c(0), by), e.lt(by, e.c(bits)));
   if (left) return e.where(inside, e.op(S::Shl, x, e.where(inside, by, e.c(0))), e.c(0));
+  if (e.type() == DType::UInt8) return e.where(inside, e.op(S::Shr, x, e.where(inside, by, e.c(0))), e.c(0));
   return e.op(S::Shr, x, e.where(inside, by, e.c(bits - 1)));
 }
 
@@ -127,8 +137,8 @@ N softplus(Emit& e) {
 
 N clamp(Emit& e) {
   N x = e.exact(0);
-  if (e.has(1)) x = e.max(x, e.exact(1));
-  if (e.has(2)) x = e.min(x, e.exact(2));
+  if (e.has(1)) x = e.max(x, e.bound(1));
+  if (e.has(2)) x = e.min(x, e.bound(2));
   return x;
 }
 
@@ -327,7 +337,7 @@ N emit(Emit& e, OpId id) {
     case OpId::softplus:
       return softplus(e);
     case OpId::hardtanh:
-      return e.min(e.max(e.x(), e.c(e.number(1))), e.c(e.number(2)));
+      return e.min(e.max(e.x(), e.integral() ? e.bound(1) : e.c(e.number(1))), e.integral() ? e.bound(2) : e.c(e.number(2)));
     case OpId::hardsigmoid:
       return e.div(relu6_of_x_plus_3(e), e.c(6.0));
     case OpId::hardswish:

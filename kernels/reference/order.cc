@@ -159,7 +159,8 @@ void order(const NativeArgs& a, std::int64_t dim_arg, std::int64_t k, bool desce
 
 }  // namespace
 
-void topk(const NativeArgs& a) { order(a, a.integer(2), a.integer(1), a.flag(3)); }
+// k of a 0-dim tensor's one element: that element, as ATen gives it for k = 0, too.
+void topk(const NativeArgs& a) { order(a, a.integer(2), a.tensor(0).rank ? a.integer(1) : 1, a.flag(3)); }
 
 void sort(const NativeArgs& a) {
   TensorView x = at_least_1d(a.tensor(0));

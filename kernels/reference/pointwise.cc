@@ -271,6 +271,7 @@ std::int64_t of_integers(OpId op, DType t, const Params& p, std::int64_t x, std:
     case OpId::bitwise_left_shift:
       return y < 0 || y >= bits ? 0 : wrap(a << y);
     case OpId::bitwise_right_shift:
+      if (t == DType::UInt8 && (y < 0 || y >= bits)) return 0;
       return x >> (y < 0 || y >= bits ? bits - 1 : y);
     case OpId::floor:
     case OpId::ceil:
@@ -384,6 +385,13 @@ bool rounds_operands(OpId op) {
   }
 }
 
+// A bound on values of `type`: of a narrow integer type the nearest value that it has.
+Value bound(Value v, DType type) {
+  if (v.is_float || is_floating(type) || type == DType::Bool || type == DType::Int64) return convert(v, type);
+  const std::int64_t low = type == DType::UInt8 ? 0 : -(std::int64_t{1} << (item_size(type) * 8 - 1));
+  return Value::of(std::clamp(v.i, low, low + (std::int64_t{1} << item_size(type) * 8) - 1));
+}
+
 DType type_of(OpId op, const NativeArgs& a, std::size_t n) {
   std::vector<TensorMeta> metas(n);
   std::vector<graph::RuleArg> rule(n);
@@ -427,12 +435,12 @@ void pointwise(OpId op, const NativeArgs& a) {
         // Operands nobody reads (copy's self) are of the result's sizes too, so all of them broadcast.
         strides[at] = broadcast_strides(a.tensor(i), out);
       } else {
-        operand[at] = convert(number(a, i), held);
+        operand[at] = op == OpId::clamp ? bound(number(a, i), held) : convert(number(a, i), held);
       }
     } else if (a.args[s].kind == NativeArg::Kind::Str) {
       p.text = a.strings[a.args[s].first];
     } else if (a.args[s].kind == NativeArg::Kind::Number || a.args[s].kind == NativeArg::Kind::Bool) {
-      p.p[n_params] = convert(number(a, i), held).number();
+      p.p[n_params] = (op == OpId::hardtanh ? bound(number(a, i), held) : convert(number(a, i), held)).number();
       if (op == OpId::logit) p.has[n_params] = true;
       ++n_params;
     }

@@ -1,0 +1,89 @@
+// Ends of ranges and tensors of 0 dimensions, eagerly and compiled.
+#include <gtest/gtest.h>
+
+#include "reprise/reprise.h"
+#include "tests/support/device.h"
+#include "tests/support/error_of.h"
+
+namespace reprise::test {
+namespace {
+
+std::vector<std::int64_t> ints(const Tensor& t) { return t.to_vector<std::int64_t>(); }
+using List = std::vector<std::int64_t>;
+
+TEST(Edges, BoundsBeyondANarrowTypeAreItsEnds) {
+  Tensor u = on_test_device(tensor_of(std::vector<std::uint8_t>{0, 5, 128, 255})), s = on_test_device(tensor_of(std::vector<std::int8_t>{-128, -5, 0, 127}));
+  Tensor w = on_test_device(tensor_of(std::vector<std::int32_t>{INT32_MIN, -5, 0, INT32_MAX}));
+  auto f = compile([](Tensor u, Tensor s, Tensor w, Int lo, Int hi) {
+    return std::vector<Tensor>{clamp(u, lo, hi), clamp(s, lo, hi), clamp(w, lo * (std::int64_t{1} << 40), hi * (std::int64_t{1} << 40)), hardtanh(s, lo, hi), clamp_min(u, lo), clamp_max(s, hi)};
+  });
+  for (auto [lo, hi] : {std::pair<int, int>{0, 256}, {-200, 200}, {-3, 130}, {300, 400}}) {
+    auto limited = [lo = lo, hi = hi](const Tensor& t, std::int64_t low, std::int64_t high, std::int64_t factor) {
+      List v = ints(t);
+      for (std::int64_t& i : v) i = std::min(std::max(i, std::clamp(lo * factor, low, high)), std::clamp(hi * factor, low, high));
+      return v;
+    };
+    for (const std::vector<Tensor>& r : {f(u, s, w, lo, hi),
+                                         std::vector<Tensor>{clamp(u, lo, hi), clamp(s, lo, hi), clamp(w, std::int64_t{lo} << 40, std::int64_t{hi} << 40), hardtanh(s, lo, hi), clamp_min(u, lo), clamp_max(s, hi)}}) {
+      EXPECT_EQ(ints(r[0]), limited(u, 0, 255, 1)) << lo << " " << hi;
+      EXPECT_EQ(ints(r[1]), limited(s, -128, 127, 1)) << lo << " " << hi;
+      EXPECT_EQ(ints(r[2]), limited(w, INT32_MIN, INT32_MAX, std::int64_t{1} << 40)) << lo << " " << hi;
+      EXPECT_EQ(ints(r[3]), ints(r[1]));
+      EXPECT_EQ(r[4].dtype(), kUInt8);
+    }
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+TEST(Edges, ShiftsOfUnsignedNumbersByTheirWidthAreZero) {
+  Tensor u = on_test_device(tensor_of(std::vector<std::uint8_t>{1, 128, 255})), s = on_test_device(tensor_of(std::vector<std::int8_t>{1, -128, 127}));
+  auto f = compile([](Tensor u, Tensor s, Int by) { return std::vector<Tensor>{bitwise_right_shift(u, Scalar(by)), bitwise_right_shift(s, Scalar(by))}; });
+  for (int by : {0, 1, 7, 8, 9, 100}) {
+    const List want{by < 8 ? 1 >> by : 0, by < 8 ? 128 >> by : 0, by < 8 ? 255 >> by : 0};
+    EXPECT_EQ(ints(bitwise_right_shift(u, by)), want) << by;
+    std::vector<Tensor> r = f(u, s, by);
+    EXPECT_EQ(ints(r[0]), want) << by;
+    EXPECT_EQ(ints(r[1]), (List{by < 8 ? 1 >> by : 0, -128 >> std::min(by, 31), by < 8 ? 127 >> by : 0})) << by;
+  }
+}
+
+TEST(Edges, TensorsOfNoDimensions) {
+  Tensor x = on_test_device(tensor(2.5));
+  auto select = compile([](Tensor x, Tensor i) { return index_select(x, 0, i); });
+  auto top = compile([](Tensor x, Int k) {
+    auto [values, places] = topk(x, k, 0);
+    return std::vector<Tensor>{values, places};
+  });
+  auto indices = [](std::vector<std::int64_t> v) { return on_test_device(tensor_of(v)); };
+  for (int again = 0; again < 2; ++again) {
+    for (const Tensor& r : {select(x, indices({0})), index_select(x, 0, indices({0}))}) {
+      EXPECT_EQ(r.dim(), 0);
+      EXPECT_EQ(r.item<double>(), 2.5);
+    }
+    for (List wrong : {List{}, List{0, 0}, List{0, 1, 2, 3, 4, 5, 6, 7}}) {
+      EXPECT_EQ(error_of([&] { index_select(x, 0, indices(wrong)); }).code(), ErrorCode::ShapeMismatch);
+      EXPECT_EQ(error_of([&] { select(x, indices(wrong)); }).code(), ErrorCode::ShapeMismatch);
+    }
+    EXPECT_EQ(error_of([&] { index_select(x, 0, indices({1})); }).code(), ErrorCode::IndexOutOfRange);
+    EXPECT_EQ(error_of([&] { select(x, indices({1})); }).code(), ErrorCode::IndexOutOfRange);
+    for (int k : {0, 1}) {
+      auto [values, places] = topk(x, k, 0);
+      std::vector<Tensor> r = top(x, k);
+      EXPECT_EQ(values.item<double>(), 2.5);
+      EXPECT_EQ(places.item<double>(), 0);
+      EXPECT_EQ(r[0].item<double>(), 2.5);
+      EXPECT_EQ(r[1].item<double>(), 0);
+    }
+  }
+}
+
+TEST(Edges, FlipOfALongDimensionGoesByBlocks) {
+  if (simulated()) GTEST_SKIP() << "long";
+  const std::int64_t n = (std::int64_t{5} << 20) / 2 + 3;
+  Tensor x = on_test_device(remainder(arange(2 * n), 251).to(kUInt8).view({n, 2}));
+  const std::vector<std::uint8_t> in = x.to_vector<std::uint8_t>(), out = flip(x, {0, 1}).to_vector<std::uint8_t>();
+  for (std::size_t i = 0; i < in.size(); ++i) ASSERT_EQ(out[i], in[in.size() - 1 - i]) << i;
+}
+
+}  // namespace
+}  // namespace reprise::test
