@@ -9,6 +9,7 @@
 #include "base/counters.h"
 #include "base/epochs.h"
 #include "base/errors.h"
+#include "base/knobs.h"
 #include "base/log.h"
 #include "base/stack.h"
 #include "base/thread_object.h"
@@ -186,6 +187,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
     });
   };
   on_enough_stack([&] {
+    if (knobs().verify >= 2) s->check = CallCheck::make(traced);
     passes::run_pipeline(traced.graph);
     if (!log::on(log::Channel::Graph)) return;
     std::string text = graph::print(traced.graph);
@@ -271,7 +273,11 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs,
   }
   std::shared_ptr<runtime::Recording> r = s.recordings->get(f.values.data(), s.name, max_recordings, max_recording_bytes);
   std::int64_t copied = 0;
-  r->replay(f.values.data(), f.tensors.data(), outputs, s.tensor_results, &copied);
+  auto replay = [&] { r->replay(f.values.data(), f.tensors.data(), outputs, s.tensor_results, &copied); };
+  if (s.check && s.check->wanted()) [[unlikely]]
+    s.check->run(s, f, outputs, [](void* b) { (*static_cast<decltype(replay)*>(b))(); }, &replay);
+  else
+    replay();
   s.replays.fetch_add(1, std::memory_order_relaxed);
   if (copied) s.copied_bytes.fetch_add(copied, std::memory_order_relaxed);
 }

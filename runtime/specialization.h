@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "guards/guard_set.h"
+#include "runtime/call_check.h"
 #include "runtime/recording.h"
 #include "runtime/tracer.h"
 
@@ -33,6 +34,7 @@ struct Specialization {
   std::int64_t trace_ns = 0, build_ns = 0;
   std::uint64_t serial = 0;                     ///< unique in the process: keys what threads remember about it
   mutable std::unique_ptr<runtime::RecordingCache> recordings;
+  std::unique_ptr<CallCheck> check;             ///< what its first calls are compared with (REPRISE_VERIFY=2); null: nothing
   mutable std::atomic<std::int64_t> copied_bytes{0}, replays{0};
 };
 

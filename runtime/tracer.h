@@ -129,6 +129,10 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   void function_ended(ObjectBytes) noexcept;
   void function_changed_itself();
 
+  /// The first operator call that the error names (operator and line) throws it, where it would otherwise be recorded.
+  void raise_at(const Error& e) { raise_ = &e; }
+  bool has_raised() const { return raised_; }
+
   /// Closes the trace: classifies outputs, adds new values of written inputs. The graph is complete after it.
   Traced finish();
   std::shared_ptr<void> result_template;
@@ -174,9 +178,13 @@ class Tracer final : public graph::Interpreter, public TraceHook {
                    graph::InputSpec::Kind kind);
   Layout user_layout(const graph::OpDef&, TracedRef& self, const std::vector<graph::NodeArg>& args, SourceLoc);
 
+  void raise_if_named(const graph::OpCall&);
+
   const CallFrame& frame_;
   FunctionBytes::Handles* const handles_;
   const std::uint64_t errors_before_;
+  const Error* raise_ = nullptr;
+  bool raised_ = false;
   const std::shared_ptr<guards::ShapeEnv> env_;  ///< the graph's
   std::vector<TensorFact> tensor_facts_;
   std::vector<TracedRef*> live_;     ///< every traced tensor that somebody holds

@@ -85,6 +85,8 @@ const Specialization* find(Compiled&, CallFrame&);
 /// and what the user's function throws.
 const Specialization* compile(Compiled&, CallFrame&, void (*body)(void*, Tracer&), void* ctx, std::shared_ptr<const Specialization>& once);
 void run(Compiled&, const Specialization&, CallFrame&, Outputs&);
+/// A replay has thrown, with the arguments as they were. Would the function catch it? Then the call is to be served eagerly.
+bool function_catches(Compiled&, const Error&, CallFrame&, void (*body)(void*, Tracer&), void* ctx);
 const void* result_template(const Specialization&);
 double measure_dispatch(Compiled&, void (*flatten)(void*, CallFrame&), void* ctx, int times);
 
@@ -317,7 +319,12 @@ class CompiledFunction {
     }
     if (frame.checked && !once) [[unlikely]] return checked<R>(*s, frame, args...);
     detail::Outputs outputs;
-    detail::run(*state_, *s, frame, outputs);
+    try {
+      detail::run(*state_, *s, frame, outputs);
+    } catch (const Error& e) {
+      if (once || !catches(e, frame, args...)) throw;
+      return (*f_)(std::forward<A>(args)...);
+    }
     return result<R>(*s, outputs);
   }
 
@@ -365,6 +372,14 @@ class CompiledFunction {
       detail::set_result_template(tracer, std::move(result));
     }
     detail::walk(std::as_const(copy), check);
+  }
+
+  template <class... A>
+  bool catches(const Error& e, detail::CallFrame& frame, const A&... args) const {
+    frame.clear();
+    flatten(frame, args...);
+    auto body = [&](detail::Tracer& tracer) { trace(tracer, frame, args...); };
+    return detail::function_catches(*state_, e, frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
   }
 
   template <class T>
