@@ -1,5 +1,6 @@
 #include "jit/in_llvm.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,6 +15,7 @@ namespace {
 
 constinit std::atomic<bool> has_ended{false}, held{false};
 constinit std::atomic<int> inside{0};
+constinit thread_local int depth = 0;
 constinit std::atomic<std::uint64_t> entered{0}, left{0};
 
 void wait_until_left() {
@@ -49,17 +51,28 @@ void wait_while_held() {
 
 }  // namespace
 
+bool InLlvm::here() noexcept { return depth > 0; }
+
 InLlvm::InLlvm() {
+  // Addresses alone: what is limited is nearly always these (ulimit -v, strict accounting).
+  constexpr std::size_t kHeadroom = std::size_t{16} << 20;
+  void* room = depth ? nullptr : mmap(nullptr, kHeadroom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) fail(ErrorCode::OutOfMemory, "jit", {}, "no memory to make code: ", kHeadroom >> 20, " MiB are wanted for it");
+  if (room) munmap(room, kHeadroom);
   if (entered.fetch_add(1, std::memory_order_relaxed) == 0) std::atexit(end);
   for (;;) {
     inside.fetch_add(1);
-    if (!ended() && (is_loader || !held.load())) return;
+    if (depth || (!ended() && (is_loader || !held.load()))) {
+      ++depth;
+      return;
+    }
     inside.fetch_sub(1);
     if (ended()) fail(ErrorCode::Internal, "jit", {}, "the process is ending: no code is made any more");
     wait_while_held();
   }
 }
 InLlvm::~InLlvm() {
+  --depth;
   const std::uint64_t n = left.fetch_add(1, std::memory_order_relaxed) + 1;
   if ((n & (n - 1)) == 0 && !ended()) std::atexit(end);
   inside.fetch_sub(1);

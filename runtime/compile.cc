@@ -49,13 +49,16 @@ Compiled::Compiled(CompileOptions o) : options(std::move(o)) {
   table.store(published.get());
 }
 
-void Compiled::publish(const Specialization* latest, std::vector<std::unique_ptr<Specialization>> gone) {
+std::unique_ptr<Compiled::Table> Compiled::prepare(std::size_t n) {
   auto next = std::make_unique<Table>();
-  for (const auto& o : owned) next->by_structure[o->hash].push_back(o.get());
-  next->last.store(latest, std::memory_order_relaxed);
-  Retired& out = retired.emplace_back();  // nothing fails from here on
+  for (std::size_t i = 0; i < n; ++i) next->by_structure[owned[i]->hash].push_back(owned[i].get());
+  retired.reserve(retired.size() + 1);
+  return next;
+}
+
+void Compiled::publish(std::unique_ptr<Table> next, std::vector<std::unique_ptr<Specialization>> gone) noexcept {
   table.store(next.get(), std::memory_order_release);
-  out = {epochs::advance(), std::exchange(published, std::move(next)), std::move(gone)};
+  retired.push_back({epochs::advance(), std::exchange(published, std::move(next)), std::move(gone)});
 }
 
 std::vector<Compiled::Retired> Compiled::take_unread() {
@@ -186,10 +189,13 @@ constexpr std::int64_t kWorthMaking = 16;
 void retire_gone(Compiled& c) {
   if (std::none_of(c.owned.begin(), c.owned.end(), [](const auto& s) { return is_gone(*s); })) return;
   auto gone = std::stable_partition(c.owned.begin(), c.owned.end(), [](const auto& s) { return !is_gone(*s); });
-  std::vector<std::unique_ptr<Specialization>> out(std::make_move_iterator(gone), std::make_move_iterator(c.owned.end()));
+  std::unique_ptr<Compiled::Table> next = c.prepare(static_cast<std::size_t>(gone - c.owned.begin()));
+  std::vector<std::unique_ptr<Specialization>> out;
+  out.reserve(static_cast<std::size_t>(c.owned.end() - gone));  // nothing fails from here on
+  std::move(gone, c.owned.end(), std::back_inserter(out));
   c.owned.erase(gone, c.owned.end());
   c.in_vain += std::count_if(out.begin(), out.end(), [](const auto& s) { return s->replays.load(std::memory_order_relaxed) < kWorthMaking; });
-  c.publish(nullptr, std::move(out));
+  c.publish(std::move(next), std::move(out));
 }
 
 // Bytes of the function object that a trace has meanwhile found to be tensor handles keep nobody from a specialization.
@@ -298,8 +304,11 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
   std::erase_if(c.refusals, [&](const Compiled::Refusal& r) { return r.structure == f.structure && r.seen.holds_for(f); });
   c.owned.push_back(std::move(made));
   try {
-    c.publish(s, {});
+    std::unique_ptr<Compiled::Table> next = c.prepare(c.owned.size());
+    next->last.store(s, std::memory_order_relaxed);
+    c.publish(std::move(next), {});
   } catch (...) {
+    made = std::move(c.owned.back());  // goes behind the lock
     c.owned.pop_back();
     throw;
   }
@@ -332,7 +341,7 @@ bool function_catches(Compiled& c, const Error& e, CallFrame& f, void (*body)(vo
   } catch (...) {
   }
   if (!tracer.has_raised()) return false;
-  std::lock_guard lock(c.mu);
+  LockedCompiled lock(c);
   serve_eagerly(c, std::string("the function catches an error: ") + e.what());
   return true;
 }
@@ -368,7 +377,8 @@ void seal(Compiled& c) {
 void reset(Compiled& c) {
   std::vector<Compiled::Retired> unread;  // freed behind the lock
   LockedCompiled lock(c);
-  c.publish(nullptr, std::exchange(c.owned, {}));
+  std::unique_ptr<Compiled::Table> empty = c.prepare(0);  // may fail, and then nothing has happened
+  c.publish(std::move(empty), std::exchange(c.owned, {}));
   unread = c.take_unread();
   c.refusals.clear();
   c.handles.clear();

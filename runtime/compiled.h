@@ -68,8 +68,10 @@ struct Compiled {
   std::atomic<std::int64_t> dispatch_ns{0}, dispatch_samples{0};
 
   explicit Compiled(CompileOptions o);
-  /// With `mu` held: what is owned is what calls find from now on; `gone` is freed when no call can be in one.
-  void publish(const Specialization* latest, std::vector<std::unique_ptr<Specialization>> gone);
+  /// With `mu` held: a table of the first `n` that are owned, and room to retire the one that stands.
+  std::unique_ptr<Table> prepare(std::size_t n);
+  /// With `mu` held: from now on calls find what is in `next`, which is prepared; `gone` is freed when no call can be in one.
+  void publish(std::unique_ptr<Table> next, std::vector<std::unique_ptr<Specialization>> gone) noexcept;
   /// With `mu` held: takes out what nobody reads any more. Destroy it without `mu`: its destructors may run the user's code.
   std::vector<Retired> take_unread();
 };

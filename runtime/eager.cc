@@ -304,6 +304,7 @@ class EagerInterpreter final : public graph::Interpreter {
       }
     }
     Outputs outputs;
+    results.reserve(results.size() + std::max<std::size_t>(s->tensor_results.size(), 1));  // nothing fails once it has run
     run_with_location(*s, f, outputs, c);
     if (c.inplace) results.push_back(*std::get<const Tensor*>(c.args[0]));
     else

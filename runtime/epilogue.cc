@@ -77,25 +77,9 @@ std::int64_t strided_copy(char* dst, const std::int64_t* ds, const char* src, co
   }
 }
 
-void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* base, TensorImpl* const* inputs, Storage** results,
-                    const std::vector<std::int32_t>& tensor_results, detail::Outputs& outputs, std::int64_t* copied_bytes) {
-  // New contents of arguments.
-  for (std::size_t i = 0; i < p.outputs.size(); ++i) {
-    const OutputSpec& spec = p.graph.outputs[i];
-    if (spec.kind != OutputSpec::Kind::NewValueOfInput) continue;
-    TensorImpl& input = *inputs[spec.source];
-    input.storage->version.fetch_add(1, std::memory_order_relaxed);
-    const kernels::Lowered::Out& out = p.lowered.outputs[i];
-    if (out.in_place) continue;
-    Concrete from(p.outputs[i].layout, slots), to(p.outputs[i].target, slots);
-    int item = item_size(input.dtype);
-    std::int64_t n = p.copies_inside ? to.numel() * item : strided_copy(input.data() + to.offset * item, to.strides, static_cast<char*>(base[out.buffer]) + from.offset * item,
-                                  from.strides, to.sizes, to.rank, item);
-    *copied_bytes += n;
-    counters().epilogue_copied_bytes.add(static_cast<std::uint64_t>(n));
-  }
-
-  // Results.
+void build_results(const Program& p, const std::int64_t* slots, TensorImpl* const* inputs, Storage* const* results,
+                   const std::vector<std::int32_t>& tensor_results, detail::Outputs& outputs) {
+  outputs.tensors.reserve(tensor_results.size());
   std::int32_t next = 0;  // outputs stand in order: one before it has a leaf already
   for (auto leaf = tensor_results.begin(); leaf != tensor_results.end(); ++leaf) {
     if (*leaf < next) {
@@ -130,8 +114,26 @@ void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* ba
     outputs.tensors.push_back(new_impl(dtype, device, l.sizes, l.strides, l.rank, l.offset, storage));
   }
   for (Slot s : p.int_results) outputs.ints.push_back(slots[s]);
+}
 
-  // Metadata last: results that are views of an argument count from where it was.
+void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* base, TensorImpl* const* inputs, std::int64_t* copied_bytes) {
+  // New contents of arguments.
+  for (std::size_t i = 0; i < p.outputs.size(); ++i) {
+    const OutputSpec& spec = p.graph.outputs[i];
+    if (spec.kind != OutputSpec::Kind::NewValueOfInput) continue;
+    TensorImpl& input = *inputs[spec.source];
+    input.storage->version.fetch_add(1, std::memory_order_relaxed);
+    const kernels::Lowered::Out& out = p.lowered.outputs[i];
+    if (out.in_place) continue;
+    Concrete from(p.outputs[i].layout, slots), to(p.outputs[i].target, slots);
+    int item = item_size(input.dtype);
+    std::int64_t n = p.copies_inside ? to.numel() * item : strided_copy(input.data() + to.offset * item, to.strides, static_cast<char*>(base[out.buffer]) + from.offset * item,
+                                  from.strides, to.sizes, to.rank, item);
+    *copied_bytes += n;
+    counters().epilogue_copied_bytes.add(static_cast<std::uint64_t>(n));
+  }
+
+  // Results that are views of an argument count from where it was: they are built already.
   for (std::size_t i = 0; i < p.metadata.size(); ++i) {
     TensorImpl& input = *inputs[p.graph.metadata_mutations[i].input];
     Concrete l(p.metadata[i], slots);

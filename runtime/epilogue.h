@@ -8,13 +8,16 @@
 
 namespace reprise::runtime {
 
+/// The results, over storages that the launches will fill (a result that is a view of an argument shares its storage; one that is
+/// an argument or the same as another is that very tensor: `tensor_results` as in Traced), and the numbers. Before anything runs:
+/// it may fail, and then nothing has been written. `results`: by graph output, the fresh storages.
+void build_results(const Program&, const std::int64_t* slots, TensorImpl* const* inputs, Storage* const* results,
+                   const std::vector<std::int32_t>& tensor_results, detail::Outputs&);
+
 /// What may not be inside a functional graph, after the replay: copies into written arguments (only the part that
-/// changed, and only where the write was not done in place), sizes and strides of arguments whose metadata were changed,
-/// results built over their storages (a result that is a view of an argument shares its storage; one that is an argument or the
-/// same as another is that very tensor: `tensor_results` as in Traced).
-/// `results`: by graph output, the fresh storages; those that become results are taken out. `copied_bytes` is added to.
-void apply_epilogue(const Program&, const std::int64_t* slots, void* const* buffer_base, TensorImpl* const* inputs, Storage** results,
-                    const std::vector<std::int32_t>& tensor_results, detail::Outputs&, std::int64_t* copied_bytes);
+/// changed, and only where the write was not done in place), sizes and strides of arguments whose metadata were changed.
+/// `copied_bytes` is added to.
+void apply_epilogue(const Program&, const std::int64_t* slots, void* const* buffer_base, TensorImpl* const* inputs, std::int64_t* copied_bytes);
 
 /// dst and src: same dtype size and sizes, any strides (elements). Returns the bytes written.
 std::int64_t strided_copy(char* dst, const std::int64_t* dst_strides, const char* src, const std::int64_t* src_strides,

@@ -126,10 +126,11 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
     }
   }
   const std::int64_t* slots = p.uses_random ? inst->slots.data() : slots_.data();
+  build_results(p, slots_.data(), inputs, inst->results.data(), tensor_results, outputs);
   if (inst->device) inst->device->run(inst->base.data(), inputs, inst->host, params, slots, temp_offset_);
   else inst->host.run_all(inst->base.data(), params, slots);
   counters().replays.add();
-  apply_epilogue(p, slots_.data(), inst->base.data(), inputs, inst->results.data(), tensor_results, outputs, copied_bytes);
+  apply_epilogue(p, slots_.data(), inst->base.data(), inputs, copied_bytes);
   for (const Program::FloatWord& f : p.floats)
     for (std::uint32_t at : f.results) outputs.ints[at] = values[f.word];
 }
@@ -211,7 +212,12 @@ void RecordingCache::add(std::uint64_t hash, const std::int64_t* values) {
   for (std::uint32_t w : program_.key_words) e.key.push_back(values[w]);
   e.recording = std::make_shared<Recording>(program_, values, plan_);
   entries_.push_front(std::move(e));
-  by_hash_.emplace(hash, entries_.begin());
+  try {
+    by_hash_.emplace(hash, entries_.begin());
+  } catch (...) {
+    entries_.pop_front();  // one that is not found by its hash could not be dropped
+    throw;
+  }
   bytes_ += entries_.front().recording->bytes();
 }
 

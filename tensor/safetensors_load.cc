@@ -41,6 +41,37 @@ std::shared_ptr<Mapping> map_file(const files::File& file, std::int64_t bytes, c
   return map;
 }
 
+/// A value of the header, of at most two containers. (Those of the JSON library allocate where they are destroyed, and end the
+/// process when memory is exhausted.)
+struct Value {
+  enum class Kind : std::uint8_t { Null, Boolean, Number, String, Array, Object };
+  Kind kind = Kind::Null;
+  bool fits = false;               ///< a number: an integer of 0 to INT64_MAX, which is `integer`
+  bool whole = false;              ///< a number: an integer
+  std::int64_t integer = 0;
+  std::string text{};              ///< of a string; of a number or a boolean as JSON writes it
+  std::vector<Value> items{};
+  std::map<std::string, Value, std::less<>> fields{};
+
+  const char* type_name() const {
+    constexpr const char* kNames[] = {"null", "boolean", "number", "string", "array", "object"};
+    return kNames[static_cast<int>(kind)];
+  }
+  std::string dump() const {
+    switch (kind) {
+      case Kind::Null: return "null";
+      case Kind::String: return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+      case Kind::Array: {
+        std::string all = "[";
+        for (const Value& v : items) all += (all.size() > 1 ? "," : "") + v.dump();
+        return all + "]";
+      }
+      case Kind::Object: return "{...}";
+      default: return text;
+    }
+  }
+};
+
 struct Entry {
   DType dtype = DType::Float32;
   int rank = 0;
@@ -93,27 +124,29 @@ class Reader {
     std::map<std::string, std::string>& metadata;
     int depth = 0;                ///< containers that are open: the header, a tensor's entry, a list in it
     std::string name{}, field{};  ///< keys of the header and of the entry
-    json entry{};                 ///< what the header's object holds under `name`
-    json* list = nullptr;         ///< the list that is open in `entry`
+    Value entry{};                ///< what the header's object holds under `name`
+    Value* list = nullptr;        ///< the list that is open in `entry`
     bool had_metadata = false;
 
-    bool null() { return put(nullptr); }
-    bool boolean(bool v) { return put(v); }
-    bool number_integer(std::int64_t v) { return put(v); }
-    bool number_unsigned(std::uint64_t v) { return put(v); }
-    bool number_float(double v, const std::string&) { return put(v); }
-    bool string(std::string& v) { return put(std::move(v)); }
-    bool binary(json::binary_t&) { return put(nullptr); }
+    bool null() { return put({}); }
+    bool boolean(bool v) { return put({.kind = Value::Kind::Boolean, .text = v ? "true" : "false"}); }
+    bool number_integer(std::int64_t v) { return put({.kind = Value::Kind::Number, .fits = v >= 0, .whole = true, .integer = v, .text = std::to_string(v)}); }
+    bool number_unsigned(std::uint64_t v) {
+      return put({.kind = Value::Kind::Number, .fits = v <= static_cast<std::uint64_t>(INT64_MAX), .whole = true, .integer = static_cast<std::int64_t>(v), .text = std::to_string(v)});
+    }
+    bool number_float(double, const std::string& text) { return put({.kind = Value::Kind::Number, .text = text}); }
+    bool string(std::string& v) { return put({.kind = Value::Kind::String, .text = std::move(v)}); }
+    bool binary(json::binary_t&) { return put({}); }
     bool start_object(std::size_t) {
       if (depth > 1) reader.bad("the header nests deeper than tensors and their fields");
-      if (depth == 1) put(json::object());
+      if (depth == 1) put({.kind = Value::Kind::Object});
       ++depth;
       return true;
     }
     bool start_array(std::size_t) {
       if (depth > 2) reader.bad("the header nests deeper than tensors and their fields");
-      put(json::array());
-      if (++depth == 3) list = entry.is_array() ? &entry.back() : &entry[field];
+      put({.kind = Value::Kind::Array});
+      if (++depth == 3) list = entry.kind == Value::Kind::Array ? &entry.items.back() : &entry.fields[field];
       return true;
     }
     bool end_object() { return end(); }
@@ -121,7 +154,7 @@ class Reader {
     bool key(std::string& k) {
       if (depth == 1)
         name = std::move(k);
-      else if (field = std::move(k); entry.contains(field))
+      else if (field = std::move(k); entry.fields.contains(field))
         twice(field);
       return true;
     }
@@ -129,18 +162,18 @@ class Reader {
 
    private:
     [[noreturn]] void twice(const std::string& k) const { reader.bad("the key '", shown(k), "' occurs twice in the header"); }
-    bool put(json v) {
+    bool put(Value v) {
       constexpr std::size_t kLongest = 1000;
       if (depth == 0) reader.bad("the header is a JSON ", v.type_name(), ", not an object");
       if (depth == 1) {
         entry = std::move(v);
-        if (!entry.is_structured()) take();
+        if (entry.kind < Value::Kind::Array) take();
         return true;
       }
-      json& into = depth == 3 ? *list : entry;
-      if (into.is_object()) return into[field] = std::move(v), true;
-      if (into.size() == kLongest) reader.bad("'", shown(name), "' holds a list of more than ", kLongest, " values");
-      into.push_back(std::move(v));
+      Value& into = depth == 3 ? *list : entry;
+      if (into.kind == Value::Kind::Object) return into.fields[field] = std::move(v), true;
+      if (into.items.size() == kLongest) reader.bad("'", shown(name), "' holds a list of more than ", kLongest, " values");
+      into.items.push_back(std::move(v));
       return true;
     }
     bool end() {
@@ -157,31 +190,31 @@ class Reader {
     }
   };
 
-  void read_metadata(const json& value, std::map<std::string, std::string>& metadata) const {
-    if (!value.is_object()) bad("__metadata__ is a JSON ", value.type_name(), ", not an object");
-    for (auto& [key, text] : value.items()) {
-      if (!text.is_string()) bad("__metadata__ '", shown(key), "' is a JSON ", text.type_name(), ", not a string");
-      metadata[key] = text.get<std::string>();
+  void read_metadata(const Value& value, std::map<std::string, std::string>& metadata) const {
+    if (value.kind != Value::Kind::Object) bad("__metadata__ is a JSON ", value.type_name(), ", not an object");
+    for (auto& [key, text] : value.fields) {
+      if (text.kind != Value::Kind::String) bad("__metadata__ '", shown(key), "' is a JSON ", text.type_name(), ", not a string");
+      metadata[key] = text.text;
     }
   }
 
-  Entry read_entry(const std::string& name, const json& value) const {
-    if (!value.is_object()) bad("tensor '", name, "' is a JSON ", value.type_name(), ", not an object");
+  Entry read_entry(const std::string& name, const Value& value) const {
+    if (value.kind != Value::Kind::Object) bad("tensor '", name, "' is a JSON ", value.type_name(), ", not an object");
     for (const char* key : {"dtype", "shape", "data_offsets"})
-      if (!value.contains(key)) bad("tensor '", name, "' has no ", key);
+      if (!value.fields.contains(key)) bad("tensor '", name, "' has no ", key);
     Entry e;
-    const json &dtype = value["dtype"], &shape = value["shape"], &offsets = value["data_offsets"];
-    if (!dtype.is_string()) bad("tensor '", name, "': dtype is a JSON ", dtype.type_name(), ", not a string");
-    std::optional<DType> known = safetensors::dtype_from(dtype.get<std::string>());
-    if (!known) bad("tensor '", name, "' has the unknown dtype '", shown(dtype.get<std::string>()), "'");
+    const Value &dtype = value.fields.find("dtype")->second, &shape = value.fields.find("shape")->second, &offsets = value.fields.find("data_offsets")->second;
+    if (dtype.kind != Value::Kind::String) bad("tensor '", name, "': dtype is a JSON ", dtype.type_name(), ", not a string");
+    std::optional<DType> known = safetensors::dtype_from(dtype.text);
+    if (!known) bad("tensor '", name, "' has the unknown dtype '", shown(dtype.text), "'");
     e.dtype = *known;
-    if (!shape.is_array()) bad("tensor '", name, "': shape is a JSON ", shape.type_name(), ", not an array");
-    if (shape.size() > kMaxRank)
-      bad("tensor '", name, "' has ", shape.size(), " dimensions; at most ", kMaxRank, " are supported");
+    if (shape.kind != Value::Kind::Array) bad("tensor '", name, "': shape is a JSON ", shape.type_name(), ", not an array");
+    if (shape.items.size() > kMaxRank)
+      bad("tensor '", name, "' has ", shape.items.size(), " dimensions; at most ", kMaxRank, " are supported");
     std::int64_t bytes = item_size(e.dtype);
     std::int64_t elements = 1;  // of the sizes that are not 0: strides are made of them
     bool overflow = false, none = false, too_many = false;
-    for (const json& s : shape) {
+    for (const Value& s : shape.items) {
       std::int64_t size = integer(name, "shape", s);
       e.sizes[e.rank++] = size;
       none |= size == 0;
@@ -191,10 +224,10 @@ class Reader {
     if ((overflow && !none) || too_many)
       bad("tensor '", name, "': shape ", shown(shape.dump()), " of ", e.dtype, " overflows 63 bits of bytes");
     if (none) bytes = 0;
-    if (!offsets.is_array() || offsets.size() != 2)
+    if (offsets.kind != Value::Kind::Array || offsets.items.size() != 2)
       bad("tensor '", name, "': data_offsets is not an array of two numbers");
-    e.begin = integer(name, "data_offsets", offsets[0]);
-    e.end = integer(name, "data_offsets", offsets[1]);
+    e.begin = integer(name, "data_offsets", offsets.items[0]);
+    e.end = integer(name, "data_offsets", offsets.items[1]);
     if (e.end < e.begin) bad("tensor '", name, "': data_offsets are reversed, ", e.begin, " to ", e.end);
     if (e.end - e.begin != bytes)
       bad("tensor '", name, "': data_offsets span ", e.end - e.begin, " bytes, but shape ", shown(shape.dump()), " of ",
@@ -202,12 +235,10 @@ class Reader {
     return e;
   }
 
-  std::int64_t integer(const std::string& name, const char* what, const json& v) const {
-    if (!v.is_number_integer()) bad("tensor '", name, "': ", what, " holds ", shown(v.dump()), ", which is not an integer");
-    if (v.is_number_unsigned() ? v.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)
-                               : v.get<std::int64_t>() < 0)
-      bad("tensor '", name, "': ", what, " holds ", shown(v.dump()), "; wanted 0 to ", INT64_MAX);
-    return v.get<std::int64_t>();
+  std::int64_t integer(const std::string& name, const char* what, const Value& v) const {
+    if (!v.whole) bad("tensor '", name, "': ", what, " holds ", shown(v.dump()), ", which is not an integer");
+    if (!v.fits) bad("tensor '", name, "': ", what, " holds ", shown(v.dump()), "; wanted 0 to ", INT64_MAX);
+    return v.integer;
   }
 
   /// The ranges, in order, must tile the data exactly.

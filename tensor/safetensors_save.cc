@@ -75,19 +75,30 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   // Wide elements first: with a header of a multiple of 8 bytes all data are aligned.
   std::stable_sort(order.begin(), order.end(),
                    [](auto& a, auto& b) { return item_size(a.second->dtype) > item_size(b.second->dtype); });
-  nlohmann::json root = nlohmann::json::object();
-  if (!metadata.empty()) root["__metadata__"] = metadata;
-  std::int64_t at = 0;
-  for (auto [name, t] : order) {
-    std::int64_t end = at + t->numel() * item_size(t->dtype);
-    root[*name] = {{"dtype", safetensors::name_of(t->dtype)},
-                   {"shape", std::vector<std::int64_t>(t->sizes, t->sizes + t->rank)},
-                   {"data_offsets", {at, end}}};
-    at = end;
-  }
-  std::string header;
+  // Only texts are values of the JSON library: objects and lists allocate where they are destroyed, and end the process when
+  // memory is exhausted.
+  auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
+  std::string header = "{";
+  auto begin = [&](const std::string& key) { header += (header.back() == '{' ? "" : ",") + quoted(key) + ":"; };
   try {
-    header = root.dump();
+    std::map<std::string, std::string> entries;
+    std::int64_t at = 0;
+    for (auto [name, t] : order) {
+      const std::int64_t end = at + t->numel() * item_size(t->dtype);
+      std::string& e = entries[*name];
+      e = "{\"data_offsets\":[" + std::to_string(at) + "," + std::to_string(end) + "],\"dtype\":\"" + std::string(safetensors::name_of(t->dtype)) + "\",\"shape\":[";
+      for (int d = 0; d < t->rank; ++d) e += (d ? "," : "") + std::to_string(t->sizes[d]);
+      e += "]}";
+      at = end;
+    }
+    if (!metadata.empty()) {
+      begin("__metadata__");
+      header += '{';
+      for (const auto& [key, text] : metadata) begin(key), header += quoted(text);
+      header += '}';
+    }
+    for (const auto& [name, e] : entries) begin(name), header += e;
+    header += '}';
   } catch (const nlohmann::json::exception& e) {
     fail(ErrorCode::InvalidArgument, op, loc, "a name or a metadata text is not UTF-8: ", e.what());
   }

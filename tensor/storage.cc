@@ -71,7 +71,11 @@ void detail::release(TensorImpl* t) noexcept {
 
 TensorImpl* new_impl(DType dtype, Device device, const std::int64_t* sizes, const std::int64_t* strides, int rank,
                      std::int64_t offset, Storage* storage) {
-  TensorImpl* t = new TensorImpl;
+  TensorImpl* t = new (std::nothrow) TensorImpl;
+  if (!t) {
+    if (storage) release(storage);  // it was given
+    throw std::bad_alloc();
+  }
   t->dtype = dtype;
   t->device = device;
   t->rank = static_cast<std::uint8_t>(rank);
