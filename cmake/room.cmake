@@ -22,7 +22,7 @@ if(REPRISE_LIBFUZZER)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "REPRISE_LIBFUZZER needs clang, not ${CMAKE_CXX_COMPILER_ID}")
   endif()
-  target_compile_options(reprise_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_compile_options(reprise_flags INTERFACE -fsanitize=fuzzer-no-link $<$<BOOL:${REPRISE_SANITIZE}>:-fno-sanitize-recover=undefined>)
 endif()
 
 function(reprise_room name)

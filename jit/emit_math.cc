@@ -17,7 +17,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLn2High = 0.693145751953125,
                  kLn2Low = 1.42860682030941723e-6;  // high: 15 bits, so that n * high is exact
-constexpr double kLn2 = 0.69314718055994530942, kLog2e = 1.44269504088896340736;
+constexpr double kLog2e = 1.44269504088896340736;
 }  // namespace
 
 Value* MathEmitter::poly(Value* x, std::initializer_list<double> c) {

@@ -144,7 +144,7 @@ void emit_product(GridModule& m, const GridParams& params) {
   Vs sizes, a_rows, c_rows;
   for (int d = 0; d < row_dims; ++d) sizes.push_back(g.take()), a_rows.push_back(g.take()), c_rows.push_back(g.take());
   auto row_offset = [&](const Vs& strides) {
-    return [&g, &sizes, strides](V row) {
+    return [&sizes, strides](V row) {
       V at = row * strides.back();
       if (strides.size() == 1) return at;
       V rest = row;
