@@ -259,7 +259,38 @@ struct Maker {
       default: return intern(ExprKind::Not, 0, {a});
     }
   }
+
+  // A program may compute with sizes for as long as it likes: past a bound the number that an expression has in the call being
+  // traced takes its place, so that neither the trace nor the text of a guard grows without limit.
+  const Expr* bounded(const Expr* e) const {
+    constexpr std::uint32_t kLongest = 512;        // operations and operands, as the text has them
+    constexpr std::uint32_t kLongestGuard = 1000;  // a guard is evaluated in one piece (GuardSet)
+    constexpr std::size_t kFewSymbols = 8;
+    const ShapeEnv::Impl::Node& n = ShapeEnv::Impl::node(e);
+    if (n.length <= kLongest || env.frozen_ || e->is_bool() || !n.hint.defined) return e;
+    // Where few numbers decide the value, it hardly ever is the same for others of them: those are pinned, which is said in a
+    // line and checked at once.
+    constexpr const char* kWhy = "pinned: a number computed from it grew past 512 operations";
+    const std::int64_t value = n.hint.value;
+    const SourceLoc where = env.impl_->asked;
+    std::unordered_set<const Expr*> seen;
+    Args symbols;
+    collect_symbols(e, seen, symbols);
+    if (symbols.size() <= kFewSymbols || n.length > kLongestGuard) {
+      for (const Expr* s : symbols) env.pin(s, where, kWhy);
+    } else {
+      env.pin(e, where, kWhy);
+    }
+    return constant(value);
+  }
+  static void collect_symbols(const Expr* e, std::unordered_set<const Expr*>& seen, Args& out) {
+    if (!seen.insert(e).second) return;
+    if (e->kind() == ExprKind::Symbol) out.push_back(e);
+    for (const Expr* a : e->args()) collect_symbols(a, seen, out);
+  }
 };
+
+const Expr* bounded(const Expr* e) { return Maker{e->env()}.bounded(e); }
 
 const Expr* ShapeEnv::constant(std::int64_t v) { return make_interned(ExprKind::Const, v, {}); }
 
@@ -308,7 +339,13 @@ const Expr* ShapeEnv::make_interned(ExprKind kind, std::int64_t value, std::vect
   REPRISE_CHECK(args.size() <= UINT16_MAX, "an expression has more than 65535 terms");
   constexpr std::uint16_t kDeepest = 2000;
   std::uint16_t depth = 0;
-  for (const Expr* a : args) depth = std::max<std::uint16_t>(depth, Impl::node(a).depth + 1);
+  std::uint64_t length = 1;
+  bool plain = kind == ExprKind::Const || kind == ExprKind::Symbol || kind == ExprKind::Add || kind == ExprKind::Mul;
+  for (const Expr* a : args) {
+    depth = std::max<std::uint16_t>(depth, Impl::node(a).depth + 1);
+    length += Impl::node(a).length;
+    plain = plain && Impl::node(a).plain;
+  }
   if (depth > kDeepest) fail(ErrorCode::NotTraceable, "Int", {}, "an integer is computed from sizes in more than ", kDeepest, " dependent steps");
   Expr e;
   e.kind_ = kind;
@@ -320,7 +357,7 @@ const Expr* ShapeEnv::make_interned(ExprKind kind, std::int64_t value, std::vect
     e.args_ = impl_->arg_lists.back().data();
     e.n_args_ = static_cast<std::uint16_t>(impl_->arg_lists.back().size());
   }
-  impl_->exprs.push_back({e, hint_of(e), depth});
+  impl_->exprs.push_back({e, hint_of(e), depth, static_cast<std::uint32_t>(std::min<std::uint64_t>(length, UINT32_MAX)), plain});
   impl_->table.emplace(h, &impl_->exprs.back());
   return &impl_->exprs.back();
 }
@@ -348,8 +385,8 @@ const Expr* ShapeEnv::make_here(ExprKind kind, std::span<const Expr* const> args
   auto is = [&](std::size_t i, std::int64_t v) { return args[i]->is_const() && args[i]->value() == v; };
   switch (kind) {
     case ExprKind::Add: {
-      Polynomial p;
-      for (const Expr* a : args) p.add(polynomial_of(a), 1);
+      Polynomial p = polynomial_of(args[0]);
+      for (const Expr* a : args.subspan(1)) p.add(polynomial_of(a), 1);
       return m.from(m.undo_divisions(std::move(p)));
     }
     case ExprKind::Mul: return m.product(args);
@@ -372,23 +409,24 @@ const Expr* ShapeEnv::make_here(ExprKind kind, std::span<const Expr* const> args
 }
 
 Polynomial polynomial_of(const Expr* e) {
-  Polynomial p;
-  switch (e->kind()) {
-    case ExprKind::Const: p.add(Monomial{}, e->value()); return p;
-    case ExprKind::Add:
-      for (const Expr* a : e->args()) p.add(polynomial_of(a), 1);
-      return p;
-    case ExprKind::Mul: {
-      Polynomial::Term t{{}, 1};  // a Mul is [coefficient] atoms..., sorted
-      for (const Expr* a : e->args()) {
-        if (a->is_const()) t.coefficient = a->value();
-        else t.atoms.push_back(a);
-      }
-      p.terms.push_back(std::move(t));
-      return p;
+  auto term = [](const Expr* a) -> Polynomial::Term {
+    if (a->is_const()) return {{}, a->value()};
+    if (a->kind() != ExprKind::Mul) return {{a}, 1};
+    Polynomial::Term t{{}, 1};  // a Mul is [coefficient] atoms..., sorted
+    for (const Expr* b : a->args()) {
+      if (b->is_const()) t.coefficient = b->value();
+      else t.atoms.push_back(b);
     }
-    default: p.terms.push_back({{e}, 1}); return p;
+    return t;
+  };
+  Polynomial p;
+  if (e->kind() == ExprKind::Add) {  // its terms stand in the order of a polynomial's
+    p.terms.reserve(e->args().size() + 1);
+    for (const Expr* a : e->args()) p.terms.push_back(term(a));
+  } else if (!e->is_const() || e->value() != 0) {
+    p.terms.push_back(term(e));
   }
+  return p;
 }
 
 }  // namespace reprise::guards

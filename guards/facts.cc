@@ -44,7 +44,8 @@ const Expr* ShapeEnv::simplify_here(const Expr* e) {
   if (e->kind() != ExprKind::Symbol) {
     std::vector<const Expr*> args;
     for (const Expr* a : e->args()) args.push_back(simplify(a));
-    made = make(e->kind(), args);  // made anew even of the same parts: ranges may be narrower by now
+    // Made anew even of the same parts where ranges, narrower by now, may make another form of it.
+    if (!Impl::node(e).plain || !std::equal(args.begin(), args.end(), e->args().begin())) made = make(e->kind(), args);
   }
   auto it = impl_->substitution.find(made);
   return it == impl_->substitution.end() ? made : simplify(it->second);
@@ -68,18 +69,33 @@ void ShapeEnv::substitute(const Expr* from, const Expr* to) {
     if (s.multiple_of > 1) learn_multiple(to, s.multiple_of);
   }
   // Facts told in terms of the old expression, told anew.
-  for (std::size_t i = 0, n = impl_->facts.size(); i < n; ++i) {
+  const auto with = impl_->facts_with.find(from);
+  if (with == impl_->facts_with.end()) return;
+  for (std::uint32_t i : std::vector<std::uint32_t>(with->second)) {
     const Expr* fact = impl_->facts[i];
     if (const Expr* again = simplify(fact); again != fact) learn(again);
   }
+}
+
+void ShapeEnv::Impl::index_fact(const Expr* part, std::uint32_t fact) {
+  if (part->is_const()) return;
+  std::vector<std::uint32_t>& with = facts_with[part];
+  if (!with.empty() && with.back() == fact) return;
+  with.push_back(fact);
+  for (const Expr* a : part->args()) index_fact(a, fact);
 }
 
 // ---- learning
 
 void ShapeEnv::learn(const Expr* e) {
   if (e->is_const() || !impl_->known_true.insert(e).second) return;
+  impl_->index_fact(e, static_cast<std::uint32_t>(impl_->facts.size()));
   impl_->facts.push_back(e);
   ++impl_->generation;
+  // What a very long sum says of its parts helps nobody, and would be asked for each of them. It is known as it stands.
+  constexpr std::size_t kMostTerms = 32;
+  auto is_long = [](const Expr* a) { return a->kind() == ExprKind::Add && a->args().size() > kMostTerms; };
+  if (std::any_of(e->args().begin(), e->args().end(), is_long)) return;
   switch (e->kind()) {
     case ExprKind::And:
       learn(e->args()[0]);
@@ -98,24 +114,43 @@ void ShapeEnv::learn(const Expr* e) {
 void ShapeEnv::learn_order(const Expr* e) {
   Polynomial d = polynomial_of(e->args()[0]).minus(polynomial_of(e->args()[1]));
   if (e->kind() == ExprKind::Lt) d.add(Monomial{}, 1);
-  impl_->nonpositive.push_back(d);
-  // k*s + rest <= 0 bounds s where the rest is bounded from below.
+  // k*s + rest <= 0 bounds s where the rest is bounded from below. Where the rest is a number, that is all the fact says.
+  bool said = false;
   for (const Polynomial::Term& t : d.terms) {
     if (t.atoms.size() != 1 || t.atoms[0]->kind() != ExprKind::Symbol || t.coefficient == INT64_MIN) continue;
     Polynomial rest = d;
     rest.add(t.atoms, Polynomial::wrap_mul(t.coefficient, -1));
     std::int64_t least = bounds(rest).lo, k = std::abs(t.coefficient);
     if (least == INT64_MIN || least == INT64_MAX) continue;
+    said = rest.terms.empty() || (rest.terms.size() == 1 && rest.terms[0].atoms.empty());
     std::int64_t most = -least, q = most / k - (most % k < 0);  // k*|s| <= most, rounded down
     Symbol& s = symbols_[t.atoms[0]->symbol()];
     if (t.coefficient > 0) s.hi = std::min(s.hi, q);
     else s.lo = std::max(s.lo, -q);
     tighten(s);
   }
+  if (!said) impl_->remember_order(d);
+}
+
+void ShapeEnv::Impl::remember_order(const Polynomial& d) {
+  const std::uint64_t key = hash_of(d);
+  for (auto [it, end] = strictest.equal_range(key); it != end; ++it) {
+    Polynomial& known = nonpositive[it->second];
+    const Polynomial more = d.minus(known);
+    if (!more.terms.empty() && (more.terms.size() > 1 || !more.terms[0].atoms.empty())) continue;
+    if (more.constant() > 0) known = d;
+    return;
+  }
+  const auto at = static_cast<std::uint32_t>(nonpositive.size());
+  nonpositive.push_back(d);
+  strictest.emplace(key, at);
+  for (const Polynomial::Term& t : d.terms)
+    if (!t.atoms.empty()) with_term[hash_of(t)].push_back(at);
 }
 
 void ShapeEnv::learn_multiple(const Expr* value, std::int64_t by) {
-  impl_->divides.push_back({value, by});
+  constexpr std::size_t kMostDivisors = 32;
+  if (std::vector<std::int64_t>& known = impl_->divides[value]; known.size() < kMostDivisors) known.push_back(by);
   ++impl_->generation;
   Polynomial p = polynomial_of(value);
   if (value->kind() == ExprKind::Symbol) {
@@ -137,20 +172,21 @@ void ShapeEnv::learn_equal(const Expr* e) {
     if (by != 0 && by != INT64_MIN) learn_multiple(l->args()[0], std::abs(by));
   }
   // Solve for the youngest symbol with coefficient one that stands nowhere else.
-  auto mentions = [](auto& self, const Expr* in, const Expr* s) -> bool {
-    if (in == s) return true;
-    return std::any_of(in->args().begin(), in->args().end(), [&](const Expr* a) { return self(self, a, s); });
+  auto parts = [](auto& self, const Expr* e, std::unordered_set<const Expr*>& out) -> void {
+    if (!out.insert(e).second) return;
+    for (const Expr* a : e->args()) self(self, a, out);
   };
   Polynomial d = polynomial_of(l).minus(polynomial_of(r));
+  std::unordered_set<const Expr*> inside;  // what the atoms are made of; a symbol that stands alone is no part
+  for (const Polynomial::Term& t : d.terms)
+    for (const Expr* a : t.atoms)
+      if (t.atoms.size() > 1 || a->kind() != ExprKind::Symbol) parts(parts, a, inside);
   const Expr* best = nullptr;
   std::int64_t sign = 0;
   for (const Polynomial::Term& t : d.terms) {
     if (t.atoms.size() != 1 || t.atoms[0]->kind() != ExprKind::Symbol || (t.coefficient != 1 && t.coefficient != -1)) continue;
     const Expr* s = t.atoms[0];
-    bool elsewhere = false;
-    for (const Polynomial::Term& u : d.terms)
-      for (const Expr* a : u.atoms) elsewhere = elsewhere || (&u != &t && mentions(mentions, a, s));
-    if (!elsewhere && (!best || s->symbol() > best->symbol())) best = s, sign = t.coefficient;
+    if (!inside.count(s) && (!best || s->symbol() > best->symbol())) best = s, sign = t.coefficient;
   }
   if (best) {
     Polynomial value;
@@ -161,7 +197,9 @@ void ShapeEnv::learn_equal(const Expr* e) {
     substitute(l, r);  // s0*s1 == 64, s0 % 8 == 0
   } else if (!r->is_const() && l->kind() != ExprKind::Add && r->kind() != ExprKind::Add) {
     if (l->id() < r->id()) std::swap(l, r);
-    if (!mentions(mentions, r, l)) substitute(l, r);  // s0 / 4 == s1 / 4
+    std::unordered_set<const Expr*> of_r;
+    parts(parts, r, of_r);
+    if (!of_r.count(l)) substitute(l, r);  // s0 / 4 == s1 / 4
   }
 }
 
@@ -191,6 +229,7 @@ void ShapeEnv::tighten(Symbol& s) {
 // ---- taking guards
 
 bool ShapeEnv::decide(const Expr* e, SourceLoc where, const char* why) {
+  if (where) impl_->asked = where;
   if (std::optional<bool> known = prove(e)) return *known;
   bool value = evaluate_hint(e) != 0;
   const Expr* args[] = {e};
@@ -199,6 +238,7 @@ bool ShapeEnv::decide(const Expr* e, SourceLoc where, const char* why) {
 }
 
 bool ShapeEnv::require(const Expr* e, SourceLoc where, const char* why) {
+  if (where) impl_->asked = where;
   if (std::optional<bool> known = prove(e)) return *known;
   if (evaluate_hint(e) == 0) return false;
   record(e, where, why);

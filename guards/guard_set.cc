@@ -13,7 +13,8 @@ namespace reprise::guards {
 namespace {
 
 enum Kind : std::uint8_t { kEqual, kUnequal, kAtLeast, kAtMost, kSameWords, kDivisible, kLowBitsZero, kGeneral };
-constexpr std::size_t kSlots = 256;  // of the array on first_miss's stack
+constexpr std::size_t kSlots = 2048;     // of the array on first_miss's stack: what the longest guard may take
+constexpr std::size_t kTogether = 256;   // slots of a program that several guards share
 
 std::uint32_t word(const Expr* symbol) { return symbol->env().symbols()[symbol->symbol()].source.word; }
 bool is_symbol(const Expr* e) { return e->kind() == ExprKind::Symbol; }
@@ -124,14 +125,26 @@ GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
   }
   // Of several checks of one word only the strictest says something.
   auto alone = [&](const Candidate& c, Check& out) { return c.needed && simple(c.condition, out) && out.kind != kSameWords; };
-  for (Candidate& a : all)
-    for (Candidate& b : all) {
-      Check x, y;
-      if (&a == &b || !alone(a, x) || !alone(b, y) || x.a != y.a) continue;
-      if ((y.kind == kEqual && x.kind != kEqual) || (x.kind == kAtLeast && y.kind == kAtLeast && (x.k < y.k || (x.k == y.k && &b < &a))) ||
-          (x.kind == kAtMost && y.kind == kAtMost && (x.k > y.k || (x.k == y.k && &b < &a))))
-        a.needed = false;
-    }
+  struct Strictest {
+    bool equal = false;
+    Candidate *least = nullptr, *most = nullptr;
+    std::int64_t at_least = 0, at_most = 0;
+  };
+  std::unordered_map<std::uint32_t, Strictest> of_word;
+  for (Candidate& a : all) {
+    Check x;
+    if (!alone(a, x)) continue;
+    Strictest& s = of_word[x.a];
+    if (x.kind == kEqual) s.equal = true;
+    if (x.kind == kAtLeast && (!s.least || x.k > s.at_least)) s.least = &a, s.at_least = x.k;
+    if (x.kind == kAtMost && (!s.most || x.k < s.at_most)) s.most = &a, s.at_most = x.k;
+  }
+  for (Candidate& a : all) {
+    Check x;
+    if (!alone(a, x)) continue;
+    const Strictest& s = of_word[x.a];
+    a.needed = x.kind == kEqual || (!s.equal && (x.kind != kAtLeast || s.least == &a) && (x.kind != kAtMost || s.most == &a));
+  }
   // Cheap checks first; the order among them is that of the trace.
   Check c;
   for (const Candidate& a : all)
@@ -177,7 +190,7 @@ void GuardSet::take(ShapeEnv& env, const Candidate& c) {
     // What does not fit the array of first_miss any more goes to a program of its own.
     ExprProgram longer = general_.back();
     std::uint32_t slot = longer.add(c.condition);
-    if (longer.size() > kSlots && general_.back().size() > 0) {
+    if (longer.size() > kTogether && general_.back().size() > 0) {
       longer = ExprProgram();
       slot = longer.add(c.condition);
       general_.emplace_back();
@@ -258,6 +271,7 @@ std::string GuardSet::remedy(std::uint32_t miss) const {
   const Said& s = said_[miss];
   const Check& c = checks_[miss];
   if (s.why == "declared") return "pass sizes that keep what was declared (" + s.condition + "), or declare less";
+  if (s.why.rfind("pinned:", 0) == 0) return "compute such numbers outside of the function and pass them as reprise::Int";
   if (s.why.rfind("pinned", 0) == 0)
     return "keep the value an Int: converted to a C++ integer it becomes a constant, and each value is a compilation of its own";
   if (s.why == "mark_static") return "mark_static makes each size a compilation of its own; without it the size stays symbolic";

@@ -26,7 +26,7 @@ ShapeEnv& env_of(Int a, Int b) {
 const Expr* make(ExprKind kind, Int a, Int b) {
   ShapeEnv& env = env_of(a, b);
   const Expr* args[] = {env.simplify(env.of(a)), env.simplify(env.of(b))};
-  return env.simplify(env.make(kind, args));
+  return guards::bounded(env.simplify(env.make(kind, args)));
 }
 
 // A symbolic divisor that may be zero in another call is guarded against that.

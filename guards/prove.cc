@@ -107,8 +107,8 @@ std::int64_t divisor_of(const Polynomial& p, const std::deque<Symbol>& symbols, 
     std::int64_t d = std::abs(t.coefficient);
     for (const Expr* a : t.atoms) {
       std::int64_t m = a->kind() == ExprKind::Symbol ? symbols[a->symbol()].multiple_of : 1;
-      for (const auto& f : facts)
-        if (f.value == a) m = std::max(m, f.by);
+      if (auto f = facts.find(a); f != facts.end())
+        for (std::int64_t by : f->second) m = std::max(m, by);
       std::int64_t product;
       if (!__builtin_mul_overflow(d, m, &product)) d = product;
     }
@@ -121,8 +121,9 @@ std::int64_t divisor_of(const Polynomial& p, const std::deque<Symbol>& symbols, 
 
 bool ShapeEnv::divides(std::int64_t k, const Expr* e) const {
   if (k == 1) return true;
-  for (const Impl::Divides& d : impl_->divides)
-    if (d.value == e && d.by % k == 0) return true;
+  if (auto it = impl_->divides.find(e); it != impl_->divides.end())
+    for (std::int64_t by : it->second)
+      if (by % k == 0) return true;
   Polynomial p = polynomial_of(e);
   return p.constant() % k == 0 && divisor_of(p, symbols_, impl_->divides) % k == 0;
 }
@@ -140,22 +141,28 @@ bool ShapeEnv::known_multiple(const Expr* value, const Expr* of) {
 
 // ---- order
 
+// Facts that the question being asked may still look at.
+static thread_local int t_tries_left = 0;
+
 bool ShapeEnv::at_most_zero(const Polynomial& d, int facts_left) const {
   if (bounds(d).hi <= 0) return true;
-  if (facts_left == 0) return false;
+  if (facts_left == 0 || impl_->nonpositive.empty()) return false;
   // d = fact + rest with fact <= 0: enough that rest <= 0. Only facts that take away a term of d can help.
-  for (const Polynomial& fact : impl_->nonpositive) {
-    bool helps = false;
-    for (const Polynomial::Term& f : fact.terms)
-      for (const Polynomial::Term& t : d.terms) helps = helps || (!t.atoms.empty() && t.coefficient == f.coefficient && t.atoms == f.atoms);
-    if (helps && at_most_zero(d.minus(fact), facts_left - 1)) return true;
+  for (const Polynomial::Term& t : d.terms) {
+    if (t.atoms.empty()) continue;
+    const auto with = impl_->with_term.find(Impl::hash_of(t));
+    if (with == impl_->with_term.end()) continue;
+    for (std::size_t i = with->second.size(); i-- > 0 && t_tries_left > 0;) {
+      --t_tries_left;
+      if (at_most_zero(d.minus(impl_->nonpositive[with->second[i]]), facts_left - 1)) return true;
+    }
   }
   return false;
 }
 
 // left - right + extra <= 0 ?
 std::optional<bool> ShapeEnv::prove_order(const Expr* left, const Expr* right, std::int64_t extra) const {
-  constexpr int kFactsInAProof = 2;
+  constexpr int kFactsInAProof = 2, kMostTries = 64;
   Polynomial d = polynomial_of(left), r = polynomial_of(right), negated;
   std::int64_t ignored;
   if (__builtin_sub_overflow(d.constant(), r.constant(), &ignored) || __builtin_add_overflow(ignored, extra, &ignored)) return std::nullopt;
@@ -163,7 +170,9 @@ std::optional<bool> ShapeEnv::prove_order(const Expr* left, const Expr* right, s
   d.add(Monomial{}, extra);
   negated.add(Monomial{}, 1);
   negated.add(d, -1);
+  t_tries_left = kMostTries;
   if (at_most_zero(d, kFactsInAProof)) return true;
+  t_tries_left = kMostTries;
   if (at_most_zero(negated, kFactsInAProof)) return false;
   return std::nullopt;
 }

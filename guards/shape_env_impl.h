@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/hash.h"
 #include "guards/polynomial.h"
 #include "guards/shape_env.h"
 
@@ -24,6 +25,8 @@ struct ShapeEnv::Impl {
   struct Node : Expr {                                     // an Expr and what is computed when it is made
     ExprHint hint;
     std::uint16_t depth;                                   // bounded, so that recursion over expressions is
+    std::uint32_t length;                                  // of its text, in leaves and operators, shared parts counted each time
+    bool plain;                                            // sums and products of symbols: its form depends on no range
   };
   static const Node& node(const Expr* e) { return *static_cast<const Node*>(e); }
   std::deque<Node> exprs;                                  // stable addresses; an Expr's id is its index
@@ -35,9 +38,29 @@ struct ShapeEnv::Impl {
   // ---- facts, from guards; each is a canonical boolean known to hold
   std::unordered_set<const Expr*> known_true;
   std::vector<const Expr*> facts;                          // the same, in the order they were learned
-  std::vector<Polynomial> nonpositive;                     // p <= 0
-  struct Divides { const Expr* value; std::int64_t by; };
-  std::vector<Divides> divides;                            // value % by == 0
+  std::unordered_map<const Expr*, std::vector<std::uint32_t>> facts_with;  // by each part of them: which
+
+  // What is asked of one question has a bound: facts are found by what stands in them, the latest first.
+  std::vector<Polynomial> nonpositive;                     // p <= 0; of those that differ by a number, the strictest
+  std::unordered_multimap<std::uint64_t, std::uint32_t> strictest;         // by hash_of() without the constant: which
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> with_term; // by hash_of() of a term
+  std::unordered_map<const Expr*, std::vector<std::int64_t>> divides;      // value -> numbers that divide it
+  SourceLoc asked;                                         // the latest line known to ask something
+
+  void index_fact(const Expr* part, std::uint32_t fact);
+  void remember_order(const Polynomial&);                  // p <= 0
+
+  static std::uint64_t hash_of(const Polynomial::Term& t) {
+    std::uint64_t h = hash_mix(kHashSeed, static_cast<std::uint64_t>(t.coefficient));
+    for (const Expr* a : t.atoms) h = hash_mix(h, a->id());
+    return h;
+  }
+  static std::uint64_t hash_of(const Polynomial& p) {
+    std::uint64_t h = kHashSeed;
+    for (const Polynomial::Term& t : p.terms)
+      if (!t.atoms.empty()) h = hash_mix(h, hash_of(t));
+    return h;
+  }
   std::unordered_map<const Expr*, const Expr*> substitution;  // symbol, or what is not a sum -> what it equals
 
   // ---- caches of the tracing thread, by id; an entry counts only if it was made with the facts of now
@@ -50,6 +73,10 @@ struct ShapeEnv::Impl {
   std::vector<Made> made = std::vector<Made>(1024);        // direct-mapped: a trace asks for the same products again and again
   int simplify_depth = 0;
 };
+
+/// What Ints compute with from here on: e itself, or the number it has in this call where e is very long. What it is made of,
+/// or e, is pinned then. (guards/canonical.cc)
+const Expr* bounded(const Expr* e);
 
 /// Its sum-of-products form; an atom is itself. (guards/canonical.cc)
 Polynomial polynomial_of(const Expr*);
