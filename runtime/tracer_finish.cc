@@ -43,11 +43,12 @@ bool is_part(const TracedRef& r) {
 // held before is lost, so the call must go on: its new value becomes a result, with which the tensor is filled.
 void Tracer::add_kept() {
   std::vector<Tensor> kept;
+  std::unordered_map<const TensorImpl*, std::int32_t> ours;
+  for (const Input& i : inputs_) ++ours[i.tensor.impl()];
+  for (const Tensor& t : results_) ++ours[t.impl()];
   for (TracedRef* r : live_) {
-    std::int32_t ours = 0;
-    for (const Input& i : inputs_) ours += i.tensor.impl() == r->impl;
-    for (const Tensor& t : results_) ours += t.impl() == r->impl;
-    if (r->impl->refs.load(std::memory_order_relaxed) > ours) kept.push_back(Tensor::share(r->impl));
+    auto held = ours.find(r->impl);
+    if (r->impl->refs.load(std::memory_order_relaxed) > (held == ours.end() ? 0 : held->second)) kept.push_back(Tensor::share(r->impl));
   }
   for (Tensor& t : kept) {
     result(t);
