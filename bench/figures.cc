@@ -1,5 +1,6 @@
 // Measures the targets that this machine can show: ./run bench --figures [--json]
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -22,10 +23,11 @@ int main(int argc, char** argv) {
   std::string only;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--child")) return fig::child();
+    if (!std::strcmp(argv[i], "--growth") && i + 2 < argc) return fig::growth_child(argv[i + 1], std::atoi(argv[i + 2]));
     if (!std::strcmp(argv[i], "--json")) json = true;
     else if (!std::strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
     else {
-      std::fprintf(stderr, "usage: figures [--json] [--only GROUP]   (groups: dispatch call kernels matmul model recordings process)\n");
+      std::fprintf(stderr, "usage: figures [--json] [--only GROUP]   (groups: dispatch call kernels matmul model recordings growth process)\n");
       return 2;
     }
   }
@@ -38,6 +40,10 @@ int main(int argc, char** argv) {
       if (!only.empty() && only != g.name) continue;
       std::fprintf(stderr, "measuring: %s\n", g.name);
       for (fig::Figure& f : g.run()) all.push_back(std::move(f));
+    }
+    if (only.empty() || only == "growth") {
+      std::fprintf(stderr, "measuring: growth\n");
+      for (fig::Figure& f : fig::growth_figures(argv[0])) all.push_back(std::move(f));
     }
     if (only.empty() || only == "process")
       for (fig::Figure& f : fig::process_figures(argv[0])) all.push_back(std::move(f));

@@ -28,10 +28,14 @@ std::vector<Figure> matmul_figures();
 std::vector<Figure> model_figures();
 std::vector<Figure> recording_figures();
 std::vector<Figure> process_figures(const char* self);
+/// The time of a first call by the length of the program (bench/figures_growth.cc).
+std::vector<Figure> growth_figures(const char* self);
 std::vector<Figure> other_machines();
 
 /// What the second process does (`reprise_figures --child`): one small program, then "<ms> <kernels compiled>".
 int child();
+/// `reprise_figures --growth SHAPE N`: seconds of one first call.
+int growth_child(const char* shape, int n);
 
 double median(std::vector<double> v);
 /// Seconds a call takes: the median over `rounds` of the mean over as many calls as fill about `round_s` seconds.
