@@ -1,6 +1,7 @@
 #include "tensor/layout.h"
 
 #include "base/errors.h"
+#include "guards/shape_env.h"
 
 namespace reprise {
 
@@ -47,14 +48,22 @@ bool is_contiguous(const Layout& l) {
   return true;
 }
 
+namespace {
+
+// What is known of it by now. Sizes are written down before guards are taken that make them equal, or numbers.
+Int known(Int i) { return i.is_symbolic() ? Int(i.expr()->env().simplify(i.expr())) : i; }
+
+}  // namespace
+
 bool known_contiguous(const Layout& l) {
+  auto is = [](Int i, std::int64_t v) { return !i.is_symbolic() && detail::plain_value(i) == v; };
   for (Int s : l.sizes)
-    if (!s.is_symbolic() && detail::plain_value(s) == 0) return true;
+    if (is(known(s), 0)) return true;
   Int expected = 1;
   for (int i = l.dim() - 1; i >= 0; --i) {
-    Int size = l.sizes[i];
-    if (!size.is_symbolic() && detail::plain_value(size) == 1) continue;
-    if (!identical(l.strides[i], expected)) return false;
+    Int size = known(l.sizes[i]);
+    if (is(size, 1)) continue;
+    if (!identical(l.strides[i], expected) && !identical(known(l.strides[i]), known(expected))) return false;
     expected *= size;
   }
   return true;

@@ -30,7 +30,7 @@ Int numel(const Ints& sizes);
 int wrap_dim(std::int64_t d, int dim, const char* op, SourceLoc loc);
 /// ATen's is_contiguous. On symbolic layouts asks `Bool`s, so it may guard; use the known_ form in passes.
 bool is_contiguous(const Layout&);
-/// True only if provable without a guard (identical canonical expressions; size-1 constants do not count).
+/// True only if it follows from the guards taken so far, without a new one (sizes known to be 1 do not count).
 bool known_contiguous(const Layout&);
 
 }  // namespace reprise

@@ -202,6 +202,32 @@ TEST(Branches, EachSideIsACompilationOfItsOwn) {
   EXPECT_EQ(f.stats().compilations, 2);
 }
 
+// The strides of both are written down before a guard says that their sizes are equal.
+TEST(Branches, RowMajorStaysRowMajorAfterSizesAreFoundEqual) {
+  auto window = [](Tensor x, Tensor y) {
+    Tensor sum = x + y;
+    return y.as_strided({2}, {1}, 1) + sum.sum();
+  };
+  auto turned = [](Tensor x, Tensor y) {
+    Tensor z = y * 1;
+    Tensor sum = x + z;
+    z.transpose(0, 1).mul_(2);
+    z.transpose(1, 2).add_(sum.transpose(1, 2));
+    return z;
+  };
+  auto f = compile(window, {.name = "window"});
+  auto g = compile(turned, {.name = "turned"});
+  for (int n : {4, 5}) {
+    Tensor x = ones({n, 3, 2}), y = arange(n * 6).to(kFloat32).view({n, 3, 2});
+    EXPECT_EQ(total(f(x, y)), total(window(x, y)));
+    Tensor got = g(x, y), want = turned(x, y);
+    EXPECT_TRUE(equal(got, want));
+    EXPECT_EQ(got.strides(), want.strides());
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  EXPECT_EQ(f.stats().compilations, 1);
+}
+
 TEST(Limits, PastTheLimitOfSpecializationsCallsAreServedEagerly) {
   auto f = compile([](Tensor x, int k) { return x * k; }, {.name = "limited", .max_specializations = 3});
   for (int k = 0; k < 6; ++k) EXPECT_EQ(total(f(ones({2}), k)), 2 * k);
