@@ -29,6 +29,21 @@ CallArg arg(const std::optional<T>& o) {
 /// div's rounding_mode: empty means none.
 inline CallArg rounding(std::string_view mode) { return mode.empty() ? CallArg{} : CallArg(mode); }
 
+/// What a function of several operators computes with where an operator would compute in Float32 and round once: operands of
+/// half types widened, and the result in the dtype that the operands' promotion gives. Eager calls would round after each of
+/// the operators otherwise, and compiled ones only where a value is stored.
+class RoundedOnce {
+ public:
+  RoundedOnce(std::initializer_list<const Operand*> operands, const char* op, SourceLoc loc);
+  Operand operator()(const Operand& o);           ///< as it takes part; borrows this object
+  Tensor result(const Tensor& t) const;           ///< rounded
+
+ private:
+  std::optional<DType> half_;                     ///< the result's dtype, if that is a half type
+  std::vector<Tensor> widened_;                   // never grows beyond what the constructor reserves
+  SourceLoc loc_;
+};
+
 /// Metadata of either kind of tensor; throws InvalidArgument naming `op` for an undefined one.
 TensorMeta checked_meta(const Tensor& t, const char* op, SourceLoc loc);
 

@@ -74,8 +74,11 @@ Tensor glu(const Tensor& self, Int dim, SourceLoc loc) {
     fail(ErrorCode::ShapeMismatch, "glu", loc, "dimension ", d, " of sizes ", graph::sizes_text(m.layout.sizes),
          " must be even");
   }
-  std::vector<Tensor> half = chunk(self, 2, d, loc);
-  return mul(half[0], sigmoid(half[1], loc), loc);
+  const Operand given = self;
+  graph::api::RoundedOnce once({&given}, "glu", loc);
+  const Operand x = once(given);
+  std::vector<Tensor> half = chunk(*x.tensor(), 2, d, loc);
+  return once.result(mul(half[0], sigmoid(half[1], loc), loc));
 }
 
 Tensor dropout(const Tensor& self, double p, bool training, SourceLoc loc) {

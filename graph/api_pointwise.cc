@@ -11,6 +11,7 @@
 namespace reprise {
 
 using graph::api::checked_meta;
+using graph::api::RoundedOnce;
 
 namespace {
 
@@ -24,12 +25,14 @@ void check_floating(const TensorMeta& m, const char* op, SourceLoc loc) {
   if (!is_floating(m.dtype)) fail(ErrorCode::DTypeMismatch, op, loc, "not defined for ", dtype_name(m.dtype), " (wanted a floating dtype)");
 }
 
-Tensor log_of_sum(const Operand& self, const Operand& other, bool base_two, const char* op, SourceLoc loc) {
-  check_floating(meta_of_either(self, other, op, loc), op, loc);
+Tensor log_of_sum(const Operand& given_self, const Operand& given_other, bool base_two, const char* op, SourceLoc loc) {
+  check_floating(meta_of_either(given_self, given_other, op, loc), op, loc);
+  RoundedOnce once({&given_self, &given_other}, op, loc);
+  const Operand self = once(given_self), other = once(given_other);
   Tensor greater = maximum(self, other, loc), apart = neg(abs(sub(self, other, 1, loc), loc), loc);
   Tensor rest = base_two ? mul(log1p(exp2(apart, loc), loc), 1.4426950408889634074, loc) : log1p(exp(apart, loc), loc);
   // Equal infinities are apart by NaN.
-  return where(logical_and(isinf(greater, loc), eq(self, other, loc), loc), greater, add(greater, rest, 1, loc), loc);
+  return once.result(where(logical_and(isinf(greater, loc), eq(self, other, loc), loc), greater, add(greater, rest, 1, loc), loc));
 }
 
 /// The extreme of the two, or the one that is a number.
@@ -55,17 +58,48 @@ double largest(DType t) {
 
 }  // namespace
 
+namespace graph::api {
+
+namespace {
+bool is_half(DType t) { return t == DType::Float16 || t == DType::BFloat16; }
+}  // namespace
+
+RoundedOnce::RoundedOnce(std::initializer_list<const Operand*> operands, const char* op, SourceLoc loc) : loc_(loc) {
+  std::vector<TensorMeta> metas(operands.size());
+  std::vector<RuleArg> args;
+  for (const Operand* o : operands) {
+    if (!o->tensor()) {
+      args.push_back(o->number());
+      continue;
+    }
+    TensorMeta& m = metas[args.size()] = checked_meta(*o->tensor(), op, loc);
+    args.push_back(&m);
+  }
+  if (DType t = result_dtype(args); is_half(t)) half_ = t;
+  if (half_) widened_.reserve(operands.size());
+}
+Operand RoundedOnce::operator()(const Operand& o) {
+  if (!half_ || !o.tensor() || !is_half(o.tensor()->dtype())) return o;
+  REPRISE_CHECK(widened_.size() < widened_.capacity());
+  return Operand(widened_.emplace_back(to(*o.tensor(), DType::Float32, loc_)));
+}
+Tensor RoundedOnce::result(const Tensor& t) const { return half_ ? to(t, *half_, loc_) : t; }
+
+}  // namespace graph::api
+
 Tensor logaddexp(const Operand& self, const Operand& other, SourceLoc loc) { return log_of_sum(self, other, false, "logaddexp", loc); }
 Tensor logaddexp2(const Operand& self, const Operand& other, SourceLoc loc) { return log_of_sum(self, other, true, "logaddexp2", loc); }
 
-Tensor xlogy(const Operand& self, const Operand& other, SourceLoc loc) {
-  meta_of_either(self, other, "xlogy", loc);
+Tensor xlogy(const Operand& given_self, const Operand& given_other, SourceLoc loc) {
+  meta_of_either(given_self, given_other, "xlogy", loc);
+  RoundedOnce once({&given_self, &given_other}, "xlogy", loc);
+  const Operand self = once(given_self), other = once(given_other);
   const Tensor *x = self.tensor(), *y = other.tensor();
   Tensor product = y ? mul(self, log(*y, loc), loc) : mul(self, std::log(other.number().to_double()), loc);
-  if (x ? !y && std::isnan(other.number().to_double()) : self.number().to_double() != 0) return product;
+  if (x ? !y && std::isnan(other.number().to_double()) : self.number().to_double() != 0) return once.result(product);
   Tensor zero = x ? eq(*x, 0, loc) : logical_not(isnan(*y, loc), loc);
   if (x && y) zero = logical_and(zero, logical_not(isnan(*y, loc), loc), loc);
-  return where(zero, 0.0, product, loc);
+  return once.result(where(zero, 0.0, product, loc));
 }
 
 Tensor fmax(const Operand& self, const Operand& other, SourceLoc loc) { return of_numbers(self, other, true, "fmax", loc); }
@@ -96,8 +130,11 @@ Tensor signbit(const Tensor& self, SourceLoc loc) {
 
 Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan, SourceLoc loc) {
   if (!(rtol >= 0 && atol >= 0)) fail(ErrorCode::InvalidArgument, "isclose", loc, "rtol is ", rtol, " and atol ", atol, ", expected at least 0");
-  Tensor same = eq(self, other, loc), far = abs(sub(self, other, 1, loc), loc);
-  Tensor close = logical_and(isfinite(far, loc), le(far, add(mul(abs(other, loc), rtol, loc), atol, 1, loc), loc), loc);
+  const Operand given_self = self, given_other = other;
+  RoundedOnce once({&given_self, &given_other}, "isclose", loc);
+  const Operand x = once(given_self), y = once(given_other);
+  Tensor same = eq(self, other, loc), far = abs(sub(x, y, 1, loc), loc);
+  Tensor close = logical_and(isfinite(far, loc), le(far, add(mul(abs(*y.tensor(), loc), rtol, loc), atol, 1, loc), loc), loc);
   close = logical_or(same, close, loc);
   return equal_nan ? logical_or(close, logical_and(isnan(self, loc), isnan(other, loc), loc), loc) : close;
 }
@@ -111,7 +148,12 @@ Tensor softshrink(const Tensor& self, Scalar lambd, SourceLoc loc) {
   if (!(lambd.to_double() >= 0)) fail(ErrorCode::InvalidArgument, "softshrink", loc, "lambd is ", lambd.str(), ", expected at least 0");
   return where(gt(self, lambd, loc), sub(self, lambd, 1, loc), where(lt(self, -lambd.to_double(), loc), add(self, lambd, 1, loc), mul(self, 0.0, loc), loc), loc);
 }
-Tensor tanhshrink(const Tensor& self, SourceLoc loc) { return sub(self, tanh(self, loc), 1, loc); }
+Tensor tanhshrink(const Tensor& self, SourceLoc loc) {
+  const Operand given = self;
+  RoundedOnce once({&given}, "tanhshrink", loc);
+  const Operand x = once(given);
+  return once.result(sub(x, tanh(*x.tensor(), loc), 1, loc));
+}
 
 Tensor prelu(const Tensor& self, const Tensor& weight, SourceLoc loc) {
   TensorMeta m = checked_meta(self, "prelu", loc), w = checked_meta(weight, "prelu", loc);

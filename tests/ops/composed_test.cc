@@ -127,6 +127,31 @@ TEST_F(Composed, Triangles) {
   }
 }
 
+// What is one operator to its caller is rounded once, eagerly and compiled: the same bits as the Float32 result rounded.
+TEST_F(Composed, HalvesAreRoundedOnce) {
+  const std::pair<const char*, Function> functions[] = {
+      {"tanhshrink", [](Tensor x) { return tanhshrink(x); }},
+      {"logaddexp", [](Tensor x) { return logaddexp(x, x * 0.5); }},
+      {"logaddexp of a number", [](Tensor x) { return logaddexp(x, 1.5); }},
+      {"logaddexp2", [](Tensor x) { return logaddexp2(1.5, x); }},
+      {"xlogy", [](Tensor x) { return xlogy(x, x.abs()); }},
+      {"xlogy of a number", [](Tensor x) { return xlogy(3.0, x.abs()); }},
+      {"glu", [](Tensor x) { return glu(x, 0); }},
+  };
+  for (DType t : {kFloat16, kBFloat16}) {
+    // Numbers that are halves, and so are halves of them.
+    Tensor x = ((arange(400).to(kFloat32) - 200) * 0.03125).to(t).to(test_device());
+    for (const auto& [name, f] : functions) {
+      SCOPED_TRACE(std::string(name) + " of " + std::string(dtype_name(t)));
+      auto compiled = compile(f, {.name = name});
+      const Tensor eager = f(x), once = f(x.to(kFloat32)).to(t);
+      EXPECT_EQ(eager.dtype(), t);
+      EXPECT_TRUE(equal(eager, once)) << (eager.to(kFloat64) - once.to(kFloat64)).abs().max().item().to_double();
+      EXPECT_TRUE(equal(compiled(x), eager));
+    }
+  }
+}
+
 TEST_F(Composed, Rearranging) {
   auto wrapped = [](std::int64_t i, std::int64_t n) { return (i % n + n) % n; };
   for (std::int64_t shift : {1, -2, 7})
