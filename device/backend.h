@@ -109,6 +109,9 @@ struct ProductOf {
   friend bool operator==(const ProductOf&, const ProductOf&) = default;
 };
 using Product = ProductOf<std::int64_t>;
+/// Up to so many rows, or columns, of c our own kernels are chosen before a library: they read the large operand once, and
+/// that is all that takes time (kernels/grid_matmul.cc).
+inline constexpr std::int64_t kFewProductRows = 8;
 
 class ProductDeclined : public Error {
  public:

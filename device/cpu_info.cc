@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/knobs.h"
 #include "device/host_accounts.h"
 
 namespace reprise::device {
@@ -91,6 +92,11 @@ std::string CpuInfo::str() const {
 const CpuInfo& cpu_info() {
   static const CpuInfo& c = *new CpuInfo(query());
   return c;
+}
+
+int wanted_vector_bits(int host) {
+  const std::int64_t wanted = knobs().vector_bits;
+  return wanted == 0 || wanted >= host ? host : wanted >= 256 ? 256 : 128;
 }
 
 }  // namespace reprise::device

@@ -17,4 +17,8 @@ struct CpuInfo {
 };
 const CpuInfo& cpu_info();
 
+/// How wide vectors are to be on a machine that has them up to `host` bits: 128, 256 or 512. The one reading of the knob
+/// vector_bits, for loops and micro-kernels alike.
+int wanted_vector_bits(int host);
+
 }  // namespace reprise::device

@@ -20,7 +20,7 @@ int cost_of(const kernels::LoopKernel& k, std::size_t i) {
     return run && a.gathers.empty() ? 1 : 8;
   }
   if (n.kind != BodyNode::Kind::Op) return 1;
-  if (n.op >= ScalarOp::Exp && n.op <= ScalarOp::Lgamma) return n.dtype == DType::Float32 ? 16 : 40;
+  if (kernels::scalar_op_of(n.op) == kernels::ScalarOpOf::Function) return n.dtype == DType::Float32 ? 16 : 40;
   switch (n.op) {
     case ScalarOp::Pow:
     case ScalarOp::Atan2:

@@ -210,7 +210,7 @@ const char* why_no_code(const kernels::BodyNode& n) {
     case ScalarOp::Hypot:
       return "a function of Float64";
     default:
-      return n.op >= ScalarOp::Exp && n.op <= ScalarOp::Erfc ? "a function of Float64" : nullptr;
+      return kernels::scalar_op_of(n.op) == kernels::ScalarOpOf::Function ? "a function of Float64" : nullptr;
   }
 }
 

@@ -3,7 +3,7 @@
 
 namespace reprise::jit {
 
-using kernels::kFewRows;
+using device::kFewProductRows;
 
 namespace {
 
@@ -47,7 +47,7 @@ struct FewRows {
       while (r < known) r *= 2;
       return body(r);
     }
-    if (least == kFewRows) return body(least);
+    if (least == kFewProductRows) return body(least);
     g.when(
         m <= least, [&] { body(least); }, [&] { for_rows(body, least * 2); });
   }
@@ -69,7 +69,7 @@ void emit_product_dot(GridModule& module, const GridParams& params) {
   GridCode g(module, std::vector<DType>(params[2] ? 4 : 3, static_cast<DType>(params[0])), FewRows::ints(params, false),
              kThreads);
   FewRows f(g, params, false);
-  V sums = g.shared(f.sum, kWarps * kFewRows);
+  V sums = g.shared(f.sum, kWarps * kFewProductRows);
   V wide = f.n < kernels::kProductDotColumns;
   V split = g.select(wide, g.i32(4), g.i32(1)), each = g.select(wide, g.i32(1), g.i32(kWarps));  // columns of a block
   V groups = g.ceil_div(f.n, g.i64(each));
@@ -131,16 +131,16 @@ void emit_product_dot(GridModule& module, const GridParams& params) {
         });
     for (int r = 0; r < rows; ++r) {
       V total = g.sum_lanes(acc[static_cast<std::size_t>(r)]);
-      g.when(g.lane_id == 0, [&] { g.write(f.sum, sums, g.warp_id * static_cast<int>(kFewRows) + r, total); });
+      g.when(g.lane_id == 0, [&] { g.write(f.sum, sums, g.warp_id * static_cast<int>(kFewProductRows) + r, total); });
     }
   });
   g.barrier();
-  V mine = g.tid / static_cast<int>(kFewRows), row = g.tid % static_cast<int>(kFewRows);
+  V mine = g.tid / static_cast<int>(kFewProductRows), row = g.tid % static_cast<int>(kFewProductRows);
   V to = first + g.i64(mine);
   g.when((mine < each) & (g.i64(row) < f.m) & (to < f.n), [&] {
-    V at = mine * split * static_cast<int>(kFewRows) + row;
+    V at = mine * split * static_cast<int>(kFewProductRows) + row;
     Var total = g.var(g.read(f.sum, sums, at));
-    g.loop(g.i32(1), split, 1, [&](V i) { total = total + g.read(f.sum, sums, at + i * static_cast<int>(kFewRows)); });
+    g.loop(g.i32(1), split, 1, [&](V i) { total = total + g.read(f.sum, sums, at + i * static_cast<int>(kFewProductRows)); });
     f.write(g.i64(row), to, total);
   });
   g.finish();
@@ -152,7 +152,7 @@ void emit_product_sum(GridModule& module, const GridParams& params) {
   GridCode g(module, std::vector<DType>(params[2] ? 4 : 3, static_cast<DType>(params[0])), FewRows::ints(params, true),
              kThreads);
   FewRows f(g, params, true);
-  V sums = g.shared(f.sum, kWarps * (kWarp + 1) * kFewRows);
+  V sums = g.shared(f.sum, kWarps * (kWarp + 1) * kFewProductRows);
   V groups = g.ceil_div(f.n, kWarp);
   V first = g.block_id % groups * kWarp;
   f.start(g.block_id / groups);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/knobs.h"
+#include "device/cpu_info.h"
 #include "jit/engine.h"
 
 namespace reprise::jit {
@@ -50,10 +50,10 @@ Host narrowed(Host h, int bits) {
 
 const Host& host() {
   static const Host& asked = *new Host(ask());
-  const std::int64_t wanted = knobs().vector_bits;
-  if (wanted == 0 || wanted >= asked.vector_bits) return asked;
+  const int wanted = device::wanted_vector_bits(asked.vector_bits);
+  if (wanted == asked.vector_bits) return asked;
   static const Host &of_128 = *new Host(narrowed(asked, 128)), &of_256 = *new Host(narrowed(asked, 256));
-  return wanted >= 256 ? of_256 : of_128;
+  return wanted == 256 ? of_256 : of_128;
 }
 
 std::string host_description() {

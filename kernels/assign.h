@@ -44,7 +44,7 @@ class Assign {
       for (const Edge& e : p_.succ[i]) f(e.to);
     };
   }
-  bool is_join(const Node& n) const { return graph::op(n.op).cls == OpClass::Join && n.op != OpId::as_strided_scatter; }
+  bool is_join(const Node& n) const { return has_parts(n.op); }
   bool computed(ValueId v) const { return root_[v.v] == v && g_.values[v.v].node >= 0; }
   bool placed(ValueId v) const { return p_.place[v.v].buffer != ~0u; }
   /// `item` reads value v: it comes after v's maker, and counts as a reader of v's storage.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kKeys = 384;   // keys of a block: a multiple of every tile's width
 constexpr std::int64_t kRows = 256;   // query rows of a task at most
-constexpr std::int64_t kFewRows = 8;  // up to here keys and values are streamed, not packed
+constexpr std::int64_t kStreamedRows = 8;  // up to here keys and values are streamed, not packed
 constexpr float kMinusInf = -std::numeric_limits<float>::infinity();
 
 std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
@@ -140,7 +140,7 @@ class Attention {
 
   void part(std::int64_t unit, std::int64_t row, std::int64_t row_end) const {
     std::int64_t rows = row_end - row, s_row = std::min(kKeys, round_up(keys_, tile_width_)) + lanes_;
-    bool few = rows_ <= kFewRows;
+    bool few = rows_ <= kStreamedRows;
     std::int64_t block_keys = std::min(kKeys, keys_);
     std::int64_t floats_q = rows * depth_room_, floats_s = rows * s_row, floats_o = rows * width_room_,
                  floats_m = round_up(block_keys, lanes_), floats_k = few ? 0 : depth_room_ * tile_width_,

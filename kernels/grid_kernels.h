@@ -33,14 +33,13 @@ inline constexpr const char* kGridProduct = "product";
 inline constexpr std::int64_t kProductTile = 64, kProductDepth = 16;
 constexpr int kProductThreads = 128;
 
-/// Few rows: m <= kFewRows. b's columns are read once. "product_dot": along k, neighbours in memory; one or several
+/// Few rows: m <= device::kFewProductRows. b's columns are read once. "product_dot": along k, neighbours in memory; one or several
 /// warps for a column. "product_sum": any strides; a lane for a column, the block's warps share k.
 /// params: dtype, m if known or 0, bias. buffers as above.
 /// ints: least_m, most_m, few_n, batch, m, n, k, a, b, [bias, bias_m, bias_n], c: offsets, batch strides of a, b, c,
 /// strides a_m, a_k, b_k (product_sum alone), b_n, c_m, c_n. m outside [least_m, most_m] or n <= few_n: nothing to
 /// do.
 inline constexpr const char *kGridProductDot = "product_dot", *kGridProductSum = "product_sum";
-inline constexpr std::int64_t kFewRows = 8;
 constexpr int kProductDotThreads = 128, kProductSumThreads = 512;
 /// With fewer columns than this a block of product_dot makes one; otherwise each of its 4 warps does.
 inline constexpr std::int64_t kProductDotColumns = 4096;

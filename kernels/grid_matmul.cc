@@ -8,6 +8,7 @@
 
 namespace reprise::kernels {
 
+using device::kFewProductRows;
 using graph::OpId;
 
 namespace {
@@ -130,14 +131,14 @@ GridLaunch few_rows(const Product& p, std::int64_t known_m, std::int64_t least_m
   return std::move(l.launch);
 }
 
-/// For m <= kFewRows. Code for a single row needs fewer registers, so more of it waits for memory at a time.
+/// For m <= kFewProductRows. Code for a single row needs fewer registers, so more of it waits for memory at a time.
 void add_few_rows(const Product& p, std::int64_t few_n, std::vector<GridLaunch>& out) {
   if (!p.m.is_symbolic()) {
-    out.push_back(few_rows(p, p.m.hint(), 1, kFewRows, few_n));
+    out.push_back(few_rows(p, p.m.hint(), 1, kFewProductRows, few_n));
     return;
   }
   out.push_back(few_rows(p, 1, 1, 1, few_n));
-  out.push_back(few_rows(p, 0, 2, kFewRows, few_n));
+  out.push_back(few_rows(p, 0, 2, kFewProductRows, few_n));
 }
 
 /// Nothing for rows in more dims than a batch and one.
@@ -165,11 +166,11 @@ GridLaunches grid_matmul(const GridContext& cx) {
     out[0].product = described(p);
     return out;
   }
-  bool rows = !known_above(p.m, kFewRows), columns = !known_at_most(p.m, kFewRows) && !known_above(p.n, kFewRows);
+  bool rows = !known_above(p.m, kFewProductRows), columns = !known_at_most(p.m, kFewProductRows) && !known_above(p.n, kFewProductRows);
   if (rows) add_few_rows(p, 0, out);
-  if (columns) add_few_rows(p.transposed(), kFewRows, out);
-  if (!known_at_most(p.m, kFewRows) && !known_at_most(p.n, kFewRows))
-    out.push_back(tiled(p, rows ? kFewRows : 0, columns ? kFewRows : 0));
+  if (columns) add_few_rows(p.transposed(), kFewProductRows, out);
+  if (!known_at_most(p.m, kFewProductRows) && !known_at_most(p.n, kFewProductRows))
+    out.push_back(tiled(p, rows ? kFewProductRows : 0, columns ? kFewProductRows : 0));
   out[0].product = described(columns && !rows ? p.transposed() : p);
   for (std::size_t i = 1; i < out.size(); ++i) out[i].alternative = true;
   return out;

@@ -54,8 +54,8 @@ device::Dim3 arg_blocks(std::int64_t rows, std::int64_t length) {
 
 /// How many chunks a row is searched in: several where few rows are long by the sizes at hand.
 std::int64_t arg_chunks(Int rows, Int n, SourceLoc where) {
-  constexpr std::int64_t kFewRows = 64, kBlocks = 512, kChunk = 2048, kFewChunks = 4, kMostInOne = 1 << 18;
-  if (rows.hint() > kFewRows) return 1;
+  constexpr std::int64_t kMostSplitRows = 64, kBlocks = 512, kChunk = 2048, kFewChunks = 4, kMostInOne = 1 << 18;
+  if (rows.hint() > kMostSplitRows) return 1;
   if (n.hint() < kChunk * kFewChunks) {
     // A call of very long rows is worth kernels of its own.
     graph::require(detail::compare_le(n, kMostInOne, where), "rows that a block searches");

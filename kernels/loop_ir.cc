@@ -13,41 +13,15 @@ namespace {
 struct OpInfo {
   std::string_view name;
   int arity;
+  ScalarOpOf of;
 };
 constexpr OpInfo kOps[] = {
-#define REPRISE_SCALAR_OP(name, arity) {#name, arity},
+#define REPRISE_SCALAR_OP(name, arity, of) {#name, arity, ScalarOpOf::of},
 #include "kernels/scalar_ops.def"
 #undef REPRISE_SCALAR_OP
 };
 constexpr std::string_view kReduceNames[] = {"sum", "prod", "max", "min", "any", "all"};
 constexpr std::string_view kKindNames[] = {"load", "const", "param", "index", "op", "cast", "reduce", "store"};
-
-bool floats_only(ScalarOp op) {
-  if (op >= ScalarOp::Sqrt && op <= ScalarOp::Lgamma) return true;
-  switch (op) {
-    case ScalarOp::Div:
-    case ScalarOp::Atan2:
-    case ScalarOp::Hypot:
-    case ScalarOp::CopySign:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool integers_only(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::BitNot:
-    case ScalarOp::BitAnd:
-    case ScalarOp::BitOr:
-    case ScalarOp::BitXor:
-    case ScalarOp::Shl:
-    case ScalarOp::Shr:
-      return true;
-    default:
-      return false;
-  }
-}
 
 /// The text of a kernel; `number` prints an Int (canonical: its parameter slot, or its baked value).
 template <class Number>
@@ -141,6 +115,7 @@ bool yields_bool(ScalarOp op) {
 
 std::string_view scalar_op_name(ScalarOp op) { return kOps[static_cast<int>(op)].name; }
 int scalar_op_arity(ScalarOp op) { return kOps[static_cast<int>(op)].arity; }
+ScalarOpOf scalar_op_of(ScalarOp op) { return kOps[static_cast<int>(op)].of; }
 
 ParamSlots param_slots(const LoopKernel& k) {
   ParamSlots s;
@@ -333,8 +308,9 @@ void verify(const LoopKernel& k) {
         }
         for (std::uint32_t o : {n.a, n.b, n.c})
           if (o != ~0u && dtype_of_operand(o) != n.dtype) bad(i, "operands differ in dtype");
-        if (floats_only(n.op) && !is_floating(n.dtype)) bad(i, "operation needs a floating dtype");
-        if (integers_only(n.op) && is_floating(n.dtype)) bad(i, "operation needs an integer dtype");
+        const ScalarOpOf of = scalar_op_of(n.op);
+        if ((of == ScalarOpOf::Floats || of == ScalarOpOf::Function) && !is_floating(n.dtype)) bad(i, "operation needs a floating dtype");
+        if (of == ScalarOpOf::Integers && is_floating(n.dtype)) bad(i, "operation needs an integer dtype");
         break;
       }
       default:

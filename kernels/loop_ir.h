@@ -12,12 +12,15 @@ namespace reprise::kernels {
 /// Scalar operations of loop kernels. Types: `Elem` of the operation is its node's dtype. Float32/64, the integers and
 /// Bool are computed in themselves; Float16/BFloat16 exist only at loads and stores (values are Float32 in between).
 enum class ScalarOp : std::uint8_t {
-#define REPRISE_SCALAR_OP(name, arity) name,
+#define REPRISE_SCALAR_OP(name, arity, of) name,
 #include "kernels/scalar_ops.def"
 #undef REPRISE_SCALAR_OP
 };
 std::string_view scalar_op_name(ScalarOp);
 int scalar_op_arity(ScalarOp);
+/// What it is defined for. Function: floats alone, and more than a few instructions (those of libm with one argument).
+enum class ScalarOpOf : std::uint8_t { Any, Floats, Function, Integers };
+ScalarOpOf scalar_op_of(ScalarOp);
 bool yields_bool(ScalarOp);               ///< whatever its operands are
 
 enum class ReduceOp : std::uint8_t { Sum, Prod, Max, Min, Any, All };   ///< Max/Min propagate NaN

@@ -31,6 +31,8 @@ JoinPlan plan_cat(const Graph& g, const Node& node, const Layout& result) {
 
 }  // namespace
 
+bool has_parts(OpId op) { return graph::op(op).cls == graph::OpClass::Join && op != OpId::as_strided_scatter; }
+
 std::optional<JoinPlan> plan_join(const Graph& g, const Node& node, const Layout& result) {
   OpId view;
   switch (node.op) {

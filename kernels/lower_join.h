@@ -17,6 +17,8 @@ struct JoinPlan {
   std::vector<Part> parts;
 };
 
+/// Is it a join that is written part by part? All are but as_strided_scatter, which the reference kernel serves.
+bool has_parts(graph::OpId);
 /// Where the parts go when the result stands at `result`. nullopt: no region form (as_strided_scatter reads the storage of
 /// its operand), the reference kernel serves.
 std::optional<JoinPlan> plan_join(const graph::Graph&, const graph::Node&, const Layout& result);

@@ -24,7 +24,8 @@ ReduceOp reduce_op(OpId op) {
     case OpId::amax: return ReduceOp::Max;
     case OpId::amin: return ReduceOp::Min;
     case OpId::any: return ReduceOp::Any;
-    default: return ReduceOp::All;
+    case OpId::all: return ReduceOp::All;
+    default: fail(ErrorCode::Internal, "loop kernel", {}, std::string(graph::op(op).name()), " reduces by no operation of loop kernels");
   }
 }
 

@@ -1,15 +1,12 @@
 #include "kernels/micro_kernels.h"
 
-#include "base/knobs.h"
 #include "device/cpu_info.h"
 
 namespace reprise::kernels {
 
 int micro_vector_bits() {
   static const int host = device::cpu_info().vector_bits();
-  std::int64_t wanted = knobs().vector_bits;
-  if (wanted == 128 || wanted == 256 || wanted == 512) return wanted < host ? static_cast<int>(wanted) : host;
-  return host;
+  return device::wanted_vector_bits(host);
 }
 
 namespace {

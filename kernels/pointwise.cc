@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "base/errors.h"
+#include "kernels/lower_join.h"
 
 namespace reprise::kernels {
 
@@ -406,7 +407,7 @@ std::string list_computed_by(OpId id) {
     case graph::OpClass::Gather:
       return "fused loop kernel, after a check of the index values";
     case graph::OpClass::Join:
-      return "fused loop kernels, one for each part";
+      return has_parts(id) ? "fused loop kernels, one for each part" : "reference kernel";
     case graph::OpClass::Creation:
       return "fused loop kernel over the output index";
     case graph::OpClass::View:

@@ -16,9 +16,6 @@ namespace reprise::device::cuda {
 
 namespace {
 
-/// Up to so many rows, or columns, our kernels serve a product: they read the large operand once, and that is all that
-/// takes time (kernels/grid_matmul.cc).
-constexpr std::int64_t kFewRows = 8;
 /// What algorithms may ask for: what the library's makers recommend, and what a lane of the pool grows by at most.
 constexpr std::int64_t kWorkspaceSm90 = std::int64_t{32} << 20, kWorkspaceBefore = std::int64_t{4} << 20;
 /// Alignments that the library is asked about. No kernel loads more than 16 bytes at a time; 256 is what allocators
@@ -268,7 +265,7 @@ std::int64_t Products::most_workspace() const { return context_.major >= 9 ? kWo
 
 std::optional<std::int64_t> Products::workspace(const Product& p, std::string_view name) {
   const Who w = who();
-  if (w == Who::Own || (w == Who::Auto && std::min(p.m, p.n) <= kFewRows)) return std::nullopt;
+  if (w == Who::Own || (w == Who::Auto && std::min(p.m, p.n) <= kFewProductRows)) return std::nullopt;
   const std::optional<LtProblem> q = lt_problem(p);
   if (!q) return std::nullopt;
   std::lock_guard lock(mu_);
