@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 
 #include "base/errors.h"
 #include "graph/shape_rules.h"
@@ -19,6 +20,37 @@ bool require(const Bool& b, const char* why) {
 
 bool same(Int a, Int b, SourceLoc loc, const char* why) {
   return identical(a, b) || require(detail::compare_eq(a, b, loc), why);
+}
+
+std::optional<std::vector<Bool>> apart_conditions(const Ints& sizes, const Ints& strides, SourceLoc loc) {
+  std::vector<Bool> out;
+  for (Int s : sizes)
+    if (s.hint() == 0) {
+      if (s.is_symbolic()) out.push_back(detail::compare_eq(s, 0, loc));
+      return out;
+    }
+  std::vector<std::size_t> dims(sizes.size());
+  std::iota(dims.begin(), dims.end(), std::size_t{0});
+  std::stable_sort(dims.begin(), dims.end(), [&](std::size_t a, std::size_t b) { return strides[a].hint() < strides[b].hint(); });
+  Int below = 0;  // where the last element of the dimensions so far stands
+  for (std::size_t d : dims) {
+    if (is_plain(sizes[d], 1)) continue;
+    Bool over = detail::compare_lt(below, strides[d], loc);
+    if (over.hint()) {
+      if (over.is_symbolic()) out.push_back(over);
+      below = below + (sizes[d] - 1) * strides[d];
+    } else if (sizes[d].hint() == 1) {
+      out.push_back(detail::compare_eq(sizes[d], 1, loc));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return out;
+}
+
+bool known_apart(const Ints& sizes, const Ints& strides) {
+  auto conditions = apart_conditions(sizes, strides, {});
+  return conditions && std::all_of(conditions->begin(), conditions->end(), [](const Bool& b) { return b.known_true(); });
 }
 
 std::string sizes_text(const Ints& sizes) {

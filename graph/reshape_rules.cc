@@ -1,4 +1,5 @@
 // Sizes and strides of `view`: inferring -1, matching element counts, and ATen's rule for which strides join up.
+#include <algorithm>
 #include <numeric>
 
 #include "base/errors.h"
@@ -10,13 +11,18 @@ namespace {
 
 /// A product of sizes as a number and symbolic factors, so that equal factors of two products cancel by identity.
 struct Product {
+  /// (-2) * (-3) is a size, -2 is none: such a product is one factor.
+  static bool has_negative_factor(Int v) {
+    const auto factors = v.expr()->args();
+    return std::any_of(factors.begin(), factors.end(), [](const guards::Expr* f) { return Int(f).hint() < 0; });
+  }
   std::int64_t number = 1;
   std::vector<Int> factors;
 
   void multiply(Int v) {
     if (!v.is_symbolic()) {
       number *= v.hint();
-    } else if (v.expr()->kind() == guards::ExprKind::Mul) {
+    } else if (v.expr()->kind() == guards::ExprKind::Mul && !has_negative_factor(v)) {
       for (const guards::Expr* f : v.expr()->args()) multiply(Int(f));
     } else {
       factors.push_back(v);
@@ -106,7 +112,7 @@ Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc, const char* op
 /// ATen's rule: from the last dimension on, input dimensions that join up in memory form a chunk; each chunk must be
 /// filled exactly by some of the new dimensions, which then take its strides. Which dimensions to try is read off the
 /// hints; only the equalities that make the answer right are asked. A "no" asks that what did not join up really does
-/// not, because `reshape` then copies where another call would alias.
+/// not, and that the new dimensions miss the chunk that they missed, because `reshape` then copies where another call would alias.
 std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc loc) {
   if (known_contiguous(in)) return contiguous_strides(sizes);
   std::vector<Bool> apart;
@@ -119,6 +125,7 @@ std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc 
     for (const Bool& b : apart) ask(b, "reshape: copies, dimensions do not join up");
     // A dimension of size 1 joins with anything: that none became one (or ceased to be) is part of the answer.
     for (Int size : in.sizes) ask(detail::compare_eq(size, 1, loc), "reshape: copies, which dimensions are of size 1");
+    ask(detail::compare_eq(product(in.sizes), 0, loc), "reshape: copies, there are elements");
     return std::nullopt;
   };
   Int elements = product(in.sizes);
@@ -137,12 +144,19 @@ std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc 
         d > 0 && (is_plain(in.sizes[d - 1], 1) || holds(in.strides[d - 1], chunk * base, "view: dimensions join up") ||
                   holds(in.sizes[d - 1], 1, "view: size 1"));
     if (joins) continue;
-    while (at >= 0 && (filled.hint() < chunk.hint() || sizes[at].hint() == 1)) {
+    std::vector<Bool> short_of;  // where the new dimensions stood when another one was taken
+    while (at >= 0 && (filled.hint() < chunk.hint() || (filled.hint() == chunk.hint() && sizes[at].hint() == 1))) {
+      if (filled.hint() < chunk.hint()) short_of.push_back(detail::compare_lt(filled, chunk, loc));
       out[at] = filled * base;
       filled = filled * sizes[at];
       --at;
     }
-    if (!holds(filled, chunk, "view: sizes fill the dimension")) return no();
+    if (!holds(filled, chunk, "view: sizes fill the dimension")) {
+      // They passed it in one step, or there are no more: with every step but the last short of it, no other call fills it.
+      apart.insert(apart.end(), short_of.begin(), short_of.end());
+      apart.push_back(detail::compare_lt(filled, chunk, loc));
+      return no();
+    }
     if (d > 0) {
       base = in.strides[d - 1];
       chunk = 1;

@@ -100,6 +100,17 @@ inline Int count_steps(Int n, Int step) {
   return !step.is_symbolic() && step.hint() >= std::int64_t{1} << 62 ? Int::min(n, 1) : Int::ceil_div(n, step);
 }
 
+/// Conditions under which different indices of a view stand at different places: each dimension steps over all that the
+/// dimensions of smaller strides reach. Which dimensions these are is read off the hints. nullopt: it is not so nested in
+/// the call being traced (elements may share a place, or be interleaved).
+std::optional<std::vector<Bool>> apart_conditions(const Ints& sizes, const Ints& strides, SourceLoc);
+/// Are they known to, whatever the symbols are?
+bool known_apart(const Ints& sizes, const Ints& strides);
+
+/// In a graph the operand of as_strided is all of its storage, row-major, and there is nothing beyond it: throws
+/// IndexOutOfRange for a view that reaches beyond.
+void check_within_storage(const Layout& made, const Layout& storage, SourceLoc);
+
 /// "[2, s0]".
 std::string sizes_text(const Ints&);
 

@@ -160,7 +160,13 @@ class Verifier {
       layout(v.meta.layout);
     }
     results_match(n, def);
+    // A storage's value is its elements in order, row by row: what counts from the start of the storage reads it so.
+    if (n.op == OpId::as_strided || n.op == OpId::as_strided_scatter) check(is_storage(std::get<ValueId>(n.args[0])), "its operand is not known to be row-major");
     loc_ = {};
+  }
+  bool is_storage(ValueId v) const {
+    const Layout& l = value(v).meta.layout;
+    return known_contiguous(l) && identical(l.offset, Int(0));
   }
 
   /// The shape rule agrees on dtype, device and sizes. Strides of views are not compared: a pass may have replaced what

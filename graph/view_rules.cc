@@ -246,9 +246,6 @@ Layout apply_view(const OpDef& op, std::span<const RuleArg> args, const Layout& 
   return made;
 }
 
-namespace {
-
-/// In a graph the operand of as_strided is all of its storage, row-major, and there is nothing beyond it.
 void check_within_storage(const Layout& made, const Layout& storage, SourceLoc loc) {
   for (Int s : made.sizes)
     if (ask(detail::compare_eq(s, 0, loc), "as_strided: no elements")) return;
@@ -260,8 +257,6 @@ void check_within_storage(const Layout& made, const Layout& storage, SourceLoc l
   if (!fits || !require(detail::compare_lt(last, have, loc), "as_strided: within the storage"))
     fail(ErrorCode::IndexOutOfRange, "as_strided", loc, "the view reaches element ", fits ? last.str() : "2^63 and more", " of a storage of ", have);
 }
-
-}  // namespace
 
 namespace rules {
 void view_rule(RuleCtx& c) {

@@ -44,7 +44,7 @@ class Assign {
       for (const Edge& e : p_.succ[i]) f(e.to);
     };
   }
-  bool is_join(const Node& n) const { return has_parts(n.op); }
+  bool is_join(const Node& n) const { return has_parts(n.op) || is_region_join(g_, n); }
   bool computed(ValueId v) const { return root_[v.v] == v && g_.values[v.v].node >= 0; }
   bool placed(ValueId v) const { return p_.place[v.v].buffer != ~0u; }
   /// `item` reads value v: it comes after v's maker, and counts as a reader of v's storage.

@@ -185,6 +185,8 @@ void Assign::set_out(std::uint32_t o, const Place& at) {
 }
 
 bool Assign::views_fit(ValueId v, const Layout& at) const {
+  // What counts from the start of a storage is a storage, row by row.
+  if (g_.values[v.v].node >= 0 && g_.nodes[static_cast<std::size_t>(g_.values[v.v].node)].op == OpId::as_strided_scatter && !is_row_major(at)) return false;
   for (ValueId w : views_[v.v]) {
     if (!layout_from_root(g_, w, at)) return false;
   }

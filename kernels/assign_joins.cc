@@ -136,6 +136,7 @@ bool Assign::slice_in_epilogue(const Node& node, std::uint32_t o) {
   if (node.op == OpId::cat || !readers_[node.results[0].v].empty()) return false;
   if (std::get<ValueId>(node.args[0]) != g_.inputs[i].value) return false;
   auto plan = plan_join(g_, node, input_place(i).layout);
+  if (!plan) return false;
   ValueId part = plan->parts[0].value;
   const TensorMeta& m = g_.meta(part);
   Place to = output_buffer(o, g_.meta(node.results[0]).dtype, m.layout.sizes);

@@ -1,5 +1,7 @@
 #include "kernels/lower_join.h"
 
+#include "graph/shape_rules.h"
+
 namespace reprise::kernels {
 
 using graph::Graph;
@@ -33,6 +35,17 @@ JoinPlan plan_cat(const Graph& g, const Node& node, const Layout& result) {
 
 bool has_parts(OpId op) { return graph::op(op).cls == graph::OpClass::Join && op != OpId::as_strided_scatter; }
 
+bool is_region_join(const Graph& g, const Node& node) {
+  return node.op == OpId::as_strided_scatter && graph::known_apart(std::get<Ints>(node.args[2]), std::get<Ints>(node.args[3])) &&
+         std::holds_alternative<Int>(node.args[4]) && known_contiguous(g.meta(std::get<ValueId>(node.args[0])).layout);
+}
+
+bool is_row_major(const Layout& l) {
+  Layout at_start = l;
+  at_start.offset = 0;
+  return same_layout(at_start, contiguous_layout(l.sizes));
+}
+
 std::optional<JoinPlan> plan_join(const Graph& g, const Node& node, const Layout& result) {
   OpId view;
   switch (node.op) {
@@ -40,6 +53,13 @@ std::optional<JoinPlan> plan_join(const Graph& g, const Node& node, const Layout
     case OpId::slice_scatter: view = OpId::slice; break;
     case OpId::select_scatter: view = OpId::select; break;
     case OpId::diagonal_scatter: view = OpId::diagonal; break;
+    case OpId::as_strided_scatter: {
+      if (!is_region_join(g, node) || !is_row_major(result)) return std::nullopt;
+      JoinPlan plan;
+      plan.base = std::get<ValueId>(node.args[0]);
+      plan.parts.push_back({std::get<ValueId>(node.args[1]), {std::get<Ints>(node.args[2]), std::get<Ints>(node.args[3]), result.offset + std::get<Int>(node.args[4])}});
+      return plan;
+    }
     default: return std::nullopt;
   }
   std::vector<NodeArg> args = node.args;

@@ -17,10 +17,15 @@ struct JoinPlan {
   std::vector<Part> parts;
 };
 
-/// Is it a join that is written part by part? All are but as_strided_scatter, which the reference kernel serves.
+/// Is it a join that is written part by part? All are but as_strided_scatter, for which is_region_join tells.
 bool has_parts(graph::OpId);
-/// Where the parts go when the result stands at `result`. nullopt: no region form (as_strided_scatter reads the storage of
-/// its operand), the reference kernel serves.
+/// Does an as_strided_scatter write places of their own in a storage that stands row by row? Then it is a join like others.
+bool is_region_join(const graph::Graph&, const graph::Node&);
+/// Row-major from its offset on.
+bool is_row_major(const Layout&);
+
+/// Where the parts go when the result stands at `result`. nullopt: no region form (an as_strided_scatter that is no region
+/// join), the reference kernel serves.
 std::optional<JoinPlan> plan_join(const graph::Graph&, const graph::Node&, const Layout& result);
 
 }  // namespace reprise::kernels

@@ -1,5 +1,7 @@
 #include "kernels/lower_layout.h"
 
+#include <algorithm>
+
 #include "guards/shape_env.h"
 
 namespace reprise::kernels {
@@ -83,7 +85,8 @@ std::optional<Layout> known_view(const Layout& of, const Ints& sizes) {
   Layout out{sizes, {}, of.offset};
   bool contiguous = true;
   Int expect = 1;
-  for (std::size_t d = of.sizes.size(); d-- > 0;) {
+  const bool empty = std::any_of(of.sizes.begin(), of.sizes.end(), [](Int s) { return same_number(s, 0); });  // then any strides will do
+  for (std::size_t d = of.sizes.size(); d-- > 0 && !empty;) {
     if (is_number(of.sizes[d], 1)) continue;
     contiguous = contiguous && same_number(of.strides[d], expect);
     expect = expect * of.sizes[d];
@@ -211,9 +214,14 @@ std::optional<Layout> layout_from_root(const Graph& g, ValueId v, const Layout& 
     return out;
   }
   const graph::Node& node = g.nodes[g.values[v.v].node];
-  if (node.op == OpId::as_strided) return std::nullopt;
   std::optional<Layout> self = layout_from_root(g, std::get<ValueId>(node.args[0]), root);
   if (!self) return std::nullopt;
+  if (node.op == OpId::as_strided) {  // it names places in its operand, if that stands row by row
+    if (!known_contiguous(*self)) return std::nullopt;
+    Layout out = g.meta(v).layout;
+    out.offset = out.offset + self->offset;
+    return out;
+  }
   if (node.op == OpId::view) return known_view(*self, g.meta(v).layout.sizes);
   return known_view_of(g, node.op, node.args, *self, g.meta(v).layout.sizes, node.loc);
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "graph/shape_rules.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -26,6 +27,11 @@ bool same_int(const NodeArg& a, const NodeArg& b) {
   const Int *x = std::get_if<Int>(&a), *y = std::get_if<Int>(&b);
   if (!x || !y) return std::holds_alternative<std::monostate>(a) && std::holds_alternative<std::monostate>(b);
   return identical(*x, *y);
+}
+
+bool same_argument(const NodeArg& a, const NodeArg& b) {
+  const Ints *x = std::get_if<Ints>(&a), *y = std::get_if<Ints>(&b);
+  return x && y ? same(*x, *y) : !x && !y && same_int(a, b);
 }
 
 using Result = std::optional<std::vector<ValueId>>;
@@ -90,9 +96,10 @@ Result view(Rewriter& rw, Rewriter::Site& s) {
   }
   // Reading back exactly the part that was just written.
   if ((s.node.op == OpId::slice && before->op == OpId::slice_scatter) ||
-      (s.node.op == OpId::select && before->op == OpId::select_scatter)) {
+      (s.node.op == OpId::select && before->op == OpId::select_scatter) ||
+      (s.node.op == OpId::as_strided && before->op == OpId::as_strided_scatter && graph::known_apart(std::get<Ints>(s.args[1]), std::get<Ints>(s.args[2])))) {
     bool equal = true;
-    for (std::size_t i = 1; i < s.args.size(); ++i) equal = equal && same_int(s.args[i], before->args[i + 1]);
+    for (std::size_t i = 1; i < s.args.size(); ++i) equal = equal && same_argument(s.args[i], before->args[i + 1]);
     ValueId src = std::get<ValueId>(before->args[1]);
     if (equal && same(rw.meta(src).layout.sizes, s.result.layout.sizes) && rw.meta(src).dtype == s.result.dtype) return {{src}};
   }
@@ -120,10 +127,7 @@ Result scatter(Rewriter& rw, Rewriter::Site& s) {
   const Node* before = rw.maker(self);
   if (before && before->op == s.node.op && before->args.size() == s.args.size()) {
     bool equal = true;
-    for (std::size_t i = 2; i < s.args.size(); ++i) {
-      const Ints *x = std::get_if<Ints>(&s.args[i]), *y = std::get_if<Ints>(&before->args[i]);
-      equal = equal && (x && y ? same(*x, *y) : !x && !y && same_int(s.args[i], before->args[i]));
-    }
+    for (std::size_t i = 2; i < s.args.size(); ++i) equal = equal && same_argument(s.args[i], before->args[i]);
     if (equal) {
       std::vector<NodeArg> args = s.args;
       args[0] = before->args[0];

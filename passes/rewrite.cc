@@ -54,9 +54,11 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
     }
     // A rule may have put a value of another layout (an expanded or permuted one) where a contiguous one stood; `view` was
     // accepted on the strength of the old layout.
-    if (node.op == graph::OpId::view || node.op == graph::OpId::as_strided) {
+    const bool names_places = node.op == graph::OpId::as_strided || node.op == graph::OpId::as_strided_scatter;
+    if (node.op == graph::OpId::view || names_places) {
       ValueId& on = std::get<ValueId>(args[0]);
-      if (known_contiguous(in_.meta(std::get<ValueId>(node.args[0])).layout) && !known_contiguous(out_.meta(on).layout))
+      const Layout& now = out_.meta(on).layout;
+      if ((known_contiguous(in_.meta(std::get<ValueId>(node.args[0])).layout) && !known_contiguous(now)) || (names_places && !identical(now.offset, Int(0))))
         on = emit(graph::OpId::clone, {on});
     }
     out_.add(node.op, std::move(args), node.loc);

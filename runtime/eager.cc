@@ -12,6 +12,7 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/thread_object.h"
+#include "device/backend.h"
 #include "graph/interpreter.h"
 #include "jit/jit.h"
 #include "kernels/reference.h"
@@ -63,7 +64,7 @@ class EagerTable {
     bool full = false;
     if (const Specialization* s = find(f, &full)) return s;
     std::string mode = knobs().mode == "off" ? "full" : knobs().mode;
-    std::unique_ptr<Specialization> made = specialize(std::string(call.op.name()), mode, f, body, ctx);
+    std::unique_ptr<Specialization> made = specialize(std::string(call.op.name()), mode, f, body, ctx, nullptr, nullptr, !call.inplace);
     if (!admits(*made, f)) fail(ErrorCode::Internal, std::string(call.op.name()).c_str(), call.loc, "the operator's own guards refuse the call they were made for");
     make_room();
     std::atomic<Entry*>& first = bucket(made->hash);
@@ -349,6 +350,7 @@ class EagerInterpreter final : public graph::Interpreter {
     std::int64_t bytes = (n + t.offset) * item_size(t.dtype);
     if (bytes <= t.storage->bytes) return;
     Storage* larger = new_storage(t.device, bytes);
+    if (device::runs_host_code(t.device)) std::memset(static_cast<char*>(larger->data) + t.storage->bytes, 0, static_cast<std::size_t>(bytes - t.storage->bytes));
     if (t.storage->bytes) copy_bytes(larger->data, t.device, t.storage->data, t.device, t.storage->bytes);
     release(std::exchange(t.storage, larger));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/counters.h"
 #include "base/errors.h"
@@ -116,7 +117,7 @@ void build_results(const Program& p, const std::int64_t* slots, TensorImpl* cons
   for (Slot s : p.int_results) outputs.ints.push_back(slots[s]);
 }
 
-void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* base, TensorImpl* const* inputs, std::int64_t* copied_bytes) {
+void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* base, TensorImpl* const* inputs, Storage* const* results, std::int64_t* copied_bytes) {
   // New contents of arguments.
   for (std::size_t i = 0; i < p.outputs.size(); ++i) {
     const OutputSpec& spec = p.graph.outputs[i];
@@ -133,10 +134,28 @@ void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* ba
     counters().epilogue_copied_bytes.add(static_cast<std::uint64_t>(n));
   }
 
-  // Results that are views of an argument count from where it was: they are built already.
+  // Results that are views of an argument count from where it was: they are built already. So does an argument that now is a view
+  // of another one's storage.
+  struct Moved {
+    Storage* storage;
+    std::int64_t offset;
+  };
+  std::vector<Moved> moved;
+  for (const graph::MetadataMutation& m : p.graph.metadata_mutations) {
+    if (m.from_output < 0) continue;
+    const OutputSpec& spec = p.graph.outputs[static_cast<std::size_t>(m.from_output)];
+    if (spec.kind == OutputSpec::Kind::AliasOfInput) moved.push_back({inputs[spec.source]->storage, inputs[spec.source]->offset});
+    else moved.push_back({results[p.lowered.buffers[static_cast<std::size_t>(p.lowered.outputs[spec.source].buffer)].index], 0});
+    retain(moved.back().storage);
+  }
+  std::size_t next_moved = 0;
   for (std::size_t i = 0; i < p.metadata.size(); ++i) {
     TensorImpl& input = *inputs[p.graph.metadata_mutations[i].input];
     Concrete l(p.metadata[i], slots);
+    if (p.graph.metadata_mutations[i].from_output >= 0) {
+      release(std::exchange(input.storage, moved[next_moved].storage));
+      input.offset = moved[next_moved++].offset;
+    }
     input.rank = static_cast<std::uint8_t>(l.rank);
     for (int d = 0; d < l.rank; ++d) input.sizes[d] = l.sizes[d], input.strides[d] = l.strides[d];
     input.offset += l.offset;

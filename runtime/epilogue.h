@@ -15,9 +15,11 @@ void build_results(const Program&, const std::int64_t* slots, TensorImpl* const*
                    const std::vector<std::int32_t>& tensor_results, detail::Outputs&);
 
 /// What may not be inside a functional graph, after the replay: copies into written arguments (only the part that
-/// changed, and only where the write was not done in place), sizes and strides of arguments whose metadata were changed.
+/// changed, and only where the write was not done in place), sizes and strides of arguments whose metadata were changed,
+/// storages of those that have another one now.
 /// `copied_bytes` is added to.
-void apply_epilogue(const Program&, const std::int64_t* slots, void* const* buffer_base, TensorImpl* const* inputs, std::int64_t* copied_bytes);
+void apply_epilogue(const Program&, const std::int64_t* slots, void* const* buffer_base, TensorImpl* const* inputs, Storage* const* results,
+                    std::int64_t* copied_bytes);
 
 /// dst and src: same dtype size and sizes, any strides (elements). Returns the bytes written.
 std::int64_t strided_copy(char* dst, const std::int64_t* dst_strides, const char* src, const std::int64_t* src_strides,

@@ -116,6 +116,9 @@ class Builder {
         check(g.meta(r).layout.sizes, op.cls == graph::OpClass::View ? 1 : item_size(g.meta(r).dtype), op.name());
       }
     for (const graph::Node& n : g.nodes) {
+      if (n.op == graph::OpId::as_strided_scatter && std::holds_alternative<Int>(n.args[4]))
+        p_.exprs.add_reach_check(std::get<Ints>(n.args[2]), std::get<Ints>(n.args[3]), std::get<Int>(n.args[4]),
+                                 numel(g.meta(std::get<graph::ValueId>(n.args[0])).layout.sizes), "as_strided_scatter");
       if (n.op != graph::OpId::as_strided) continue;
       const Layout& l = g.meta(n.results[0]).layout;
       p_.exprs.add_reach_check(l.sizes, l.strides, l.offset, numel(g.meta(std::get<graph::ValueId>(n.args[0])).layout.sizes), "as_strided");

@@ -130,7 +130,7 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   if (inst->device) inst->device->run(inst->base.data(), inputs, inst->host, params, slots, temp_offset_);
   else inst->host.run_all(inst->base.data(), params, slots);
   counters().replays.add();
-  apply_epilogue(p, slots_.data(), inst->base.data(), inputs, copied_bytes);
+  apply_epilogue(p, slots_.data(), inst->base.data(), inputs, inst->results.data(), copied_bytes);
   for (const Program::FloatWord& f : p.floats)
     for (std::uint32_t at : f.results) outputs.ints[at] = values[f.word];
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <tuple>
 #include <utility>
 
@@ -52,10 +53,10 @@ bool written_inputs_are_alone(const Specialization& s, const CallFrame& f) {
     if (written) {
       if (overlaps_itself(*f.tensors[i])) alone = false;
       for (std::size_t j = 0; j < n && alone; ++j)
-        if (j != i && overlaps(*f.tensors[i], *f.tensors[j])) alone = false;
+        if (j != i && !s.are_one_input(i, j) && overlaps(*f.tensors[i], *f.tensors[j])) alone = false;
     } else {
       for (std::uint32_t w : s.written_inputs)
-        if (w != i && overlaps(*f.tensors[i], *f.tensors[w])) alone = false;
+        if (w != i && !s.are_one_input(i, w) && overlaps(*f.tensors[i], *f.tensors[w])) alone = false;
     }
   }
   memory.serial = alone ? s.serial : 0;
@@ -66,8 +67,51 @@ bool written_inputs_are_alone(const Specialization& s, const CallFrame& f) {
   return alone;
 }
 
-bool is_passed_once(const CallFrame& f, std::uint32_t i) {
-  return std::count(f.tensors.begin(), f.tensors.end(), f.tensors[i]) == 1;
+bool is_passed_once(const Specialization& s, const CallFrame& f, std::uint32_t i) {
+  for (std::size_t j = 0; j < f.tensors.size(); ++j)
+    if (j != i && f.tensors[j] == f.tensors[i] && !s.are_one_input(i, j)) return false;
+  return true;
+}
+
+// What stands for whole storages in a frame. They borrow the storages: the call's tensors hold these.
+using Wholes = std::deque<TensorImpl>;
+
+// Arguments have more values than their words tell, and storages are inputs: which, is known when the captured tensors are.
+void add_arguments_extras(const Specialization& s, CallFrame& f) {
+  const std::size_t arguments = f.tensors.size();
+  for (std::size_t i = 0; i < arguments; ++i) add_extra_values(f, *f.tensors[i], s.extra_values[i]);
+  if (s.wholes.empty()) return;
+  std::shared_ptr<Wholes> wholes = std::static_pointer_cast<Wholes>(f.wholes);
+  if (!wholes) f.wholes = wholes = std::make_shared<Wholes>();
+  while (wholes->size() < s.wholes.size()) wholes->emplace_back();
+  for (std::size_t k = 0; k < s.wholes.size(); ++k) {
+    f.tensors.push_back(&(*wholes)[k]);
+    f.values.push_back(0);
+  }
+}
+
+// False: the tensors are not on one storage, as they were when this was traced.
+bool fill_wholes(const Specialization& s, CallFrame& f) {
+  for (const Traced::Whole& w : s.wholes) {
+    TensorImpl& flat = *f.tensors[w.input];
+    const TensorImpl& first = *f.tensors[w.members.front()];
+    for (std::uint32_t i : w.members)
+      if (f.tensors[i]->storage != first.storage) return false;
+    flat.dtype = first.dtype;
+    flat.device = first.storage->device;
+    flat.rank = 1;
+    flat.sizes[0] = first.storage->bytes / item_size(first.dtype);
+    flat.strides[0] = 1;
+    flat.storage = first.storage;
+    f.values[s.input_values[w.input].first] = flat.sizes[0];
+  }
+  return true;
+}
+
+bool are_the_same(const Specialization& s, const CallFrame& f) {
+  for (std::size_t i = 0; i < s.same_as.size(); ++i)
+    if (f.tensors[i] != f.tensors[s.same_as[i]]) return false;
+  return true;
 }
 
 /// Others see that this thread traces, and whether the trace goes on (epochs::Reader::steps).
@@ -82,6 +126,14 @@ std::int64_t since(std::chrono::steady_clock::time_point t) {
 }
 
 }  // namespace
+
+bool Specialization::are_one_input(std::size_t i, std::size_t j) const {
+  if (!same_as.empty() && same_as[i] == same_as[j]) return true;
+  return std::any_of(wholes.begin(), wholes.end(), [&](const Traced::Whole& w) {
+    auto on = [&](std::size_t k) { return k == w.input || std::find(w.members.begin(), w.members.end(), k) != w.members.end(); };
+    return on(i) && on(j);
+  });
+}
 
 bool is_gone(const Specialization& s) {
   return std::any_of(s.captured.begin(), s.captured.end(), [](const Captured& c) { return c.is_gone(); }) ||
@@ -100,10 +152,13 @@ bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
     f.tensors.resize(tensors);
     f.structure.resize(words);
   };
+  const bool extras = !s.extra_values.empty();
+  if (extras) add_arguments_extras(s, f);
   if (!s.captured.empty()) {
     bool same = std::all_of(s.captured.begin(), s.captured.end(), [&](const Captured& c) {
       TensorImpl* now = c.now();
       if (now) runtime::add_tensor(f, now);
+      if (now && extras) add_extra_values(f, *now, s.extra_values[f.tensors.size() - 1]);
       return now != nullptr;
     });
     same = same && std::equal(s.captured_words.begin(), s.captured_words.end(), f.structure.begin() + words, f.structure.end());
@@ -113,14 +168,19 @@ bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
       return false;
     }
   }
+  if (!are_the_same(s, f) || !fill_wholes(s, f)) {
+    forget_captured();
+    return false;
+  }
   if (auto m = s.guards.first_miss(f.values.data())) {
     if (miss) *miss = *m;
     forget_captured();
     return false;
   }
   bool fits = s.written_inputs.empty() || written_inputs_are_alone(s, f);
-  for (std::uint32_t i : s.reshaped_inputs) fits = fits && is_passed_once(f, i);
+  for (std::uint32_t i : s.reshaped_inputs) fits = fits && is_passed_once(s, f, i);
   for (std::uint32_t i : s.whole_storage) fits = fits && covers_its_storage(*f.tensors[i]);
+  for (std::uint32_t i : s.exact_strides) fits = fits && has_exact_strides(*f.tensors[i]);
   if (!fits) forget_captured();
   return fits;
 }
@@ -142,7 +202,7 @@ bool Seen::holds_for(const CallFrame& f) const {
 namespace {
 
 std::unique_ptr<Specialization> trace_and_build(const std::string& name, const std::string& mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx,
-                                                std::shared_ptr<guards::ShapeEnv>& env, std::vector<TensorFact>& tensor_facts, FunctionBytes::Handles* handles) {
+                                                bool may_retrace, std::shared_ptr<guards::ShapeEnv>& env, std::vector<TensorFact>& tensor_facts, FunctionBytes::Handles* handles) {
   static std::atomic<std::uint64_t> next_serial{1};
   auto start = std::chrono::steady_clock::now();
   auto s = std::make_unique<Specialization>();
@@ -152,19 +212,23 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
   s->serial = next_serial++;
 
   Traced traced;
-  {
-    Tracer tracer(name, frame, handles);
+  InputPlan plan;
+  plan.may_grow = may_retrace;
+  for (;;) {
+    Tracer tracer(name, frame, handles, plan);
     env = tracer.env();
-    graph::InterpreterScope scope(&tracer);
-    TraceScope hook(&tracer);
-    Tracing mark;
-    guards::ShowHints numbers;  // errors that the user's function meets name sizes, not symbols
     try {
+      graph::InterpreterScope scope(&tracer);
+      TraceScope hook(&tracer);
+      Tracing mark;
+      guards::ShowHints numbers;  // errors that the user's function meets name sizes, not symbols
       body(ctx, tracer);
       traced = tracer.finish();
-    } catch (const Error&) {
+      break;
+    } catch (const Error& e) {
       tensor_facts = tracer.tensor_facts();
-      throw;
+      if (e.code() != ErrorCode::NotTraceable || tracer.wanted().size() == plan.size()) throw;
+      plan = tracer.wanted();
     }
   }
   reprise::counters().traces.add();
@@ -197,6 +261,11 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
     if (traced.graph.inputs[i].mutates_data) s->written_inputs.push_back(i);
   for (const graph::MetadataMutation& m : traced.graph.metadata_mutations) s->reshaped_inputs.push_back(m.input);
   s->whole_storage = std::move(traced.whole_storage);
+  s->exact_strides = std::move(traced.exact_strides);
+  s->wholes = std::move(traced.wholes);
+  if (std::any_of(traced.extra_values.begin(), traced.extra_values.end(), [](ExtraValues e) { return e.offset || e.strides; })) s->extra_values = std::move(traced.extra_values);
+  s->same_as = std::move(traced.same_as);
+  s->written_anew = std::move(traced.written_anew);
   s->kept = std::move(traced.kept);
   s->unrepeatable = traced.unrepeatable;
   on_enough_stack([&] {
@@ -227,7 +296,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
 }  // namespace
 
 std::unique_ptr<Specialization> specialize(const std::string& name, const std::string& mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, Seen* seen,
-                                           FunctionBytes::Handles* handles) {
+                                           FunctionBytes::Handles* handles, bool may_retrace) {
   std::shared_ptr<guards::ShapeEnv> env;
   std::vector<TensorFact> tensor_facts;
   const auto words = static_cast<std::uint32_t>(frame.values.size());
@@ -240,7 +309,7 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
     }
   };
   try {
-    auto made = trace_and_build(name, mode, frame, body, ctx, env, tensor_facts, handles);
+    auto made = trace_and_build(name, mode, frame, body, ctx, may_retrace, env, tensor_facts, handles);
     if (made->unrepeatable) note_seen();
     return made;
   } catch (const Error& e) {
@@ -278,6 +347,7 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs,
     s.check->run(s, f, outputs, [](void* b) { (*static_cast<decltype(replay)*>(b))(); }, &replay);
   else
     replay();
+  for (std::uint32_t i : s.written_anew) f.tensors[i]->storage->version.fetch_add(1, std::memory_order_relaxed);
   s.replays.fetch_add(1, std::memory_order_relaxed);
   if (copied) s.copied_bytes.fetch_add(copied, std::memory_order_relaxed);
 }

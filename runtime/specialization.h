@@ -27,6 +27,12 @@ struct Specialization {
   std::vector<std::uint32_t> written_inputs;    ///< must not overlap any other input of the call
   std::vector<std::uint32_t> reshaped_inputs;   ///< whose sizes or strides are changed: must not be passed twice
   std::vector<std::uint32_t> whole_storage;     ///< must start and end with their storage
+  std::vector<std::uint32_t> exact_strides;     ///< whose strides must follow from the sizes (has_exact_strides)
+  std::vector<Traced::Whole> wholes;            ///< inputs that are the storages of others
+  std::vector<ExtraValues> extra_values;        ///< by input, where there are any; else empty
+  std::vector<std::uint32_t> same_as;           ///< Traced::same_as
+  std::vector<std::uint32_t> written_anew;      ///< Traced::written_anew
+  bool are_one_input(std::size_t i, std::size_t j) const;  ///< one tensor, or a storage and what is on it
   const char* unrepeatable = nullptr;           ///< why it serves only the call that it was made for; null if it serves all
   std::vector<Tensor> kept;                     ///< Traced::kept: the last results; such a call fills them (fill_kept)
   std::unique_ptr<VariableLog> variables;       ///< of one that serves one call: what to put back if that fails
@@ -57,8 +63,9 @@ struct Seen {
 /// Internal where we failed, and whatever `body` throws. Nothing is kept of a build that throws, but
 /// for the first two what it had `seen`; so has what serves one call only.
 /// `handles` collects the tensor handles in function objects, also of a trace that throws.
+/// `may_retrace`: `body` may run again, with inputs seen in another way (InputPlan).
 std::unique_ptr<Specialization> specialize(const std::string& name, const std::string& mode, CallFrame&, void (*body)(void*, Tracer&), void* ctx,
-                                           Seen* seen = nullptr, FunctionBytes::Handles* handles = nullptr);
+                                           Seen* seen = nullptr, FunctionBytes::Handles* handles = nullptr, bool may_retrace = true);
 
 /// Makes real tensors of `kept`, of the outputs behind the user's.
 void fill_kept(const Specialization&, Outputs&);

@@ -78,8 +78,11 @@ void Tracer::check_unchanged(bool same) const {
   if (!same) fail(ErrorCode::NotTraceable, "compile", {}, "the function assigns to an argument that it takes by reference: return it, or write into it with copy_");
 }
 
-Tracer::Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles* handles)
-    : frame_(frame), handles_(handles), errors_before_(errors_made()), env_(std::make_shared<guards::ShapeEnv>()), captured_values_(frame.values.size()) {
+Tracer::Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles* handles, InputPlan plan)
+    : frame_(frame), handles_(handles), plan_(std::move(plan)), wanted_(plan_), errors_before_(errors_made()), env_(std::make_shared<guards::ShapeEnv>()), captured_values_(frame.values.size()) {
+  auto take = [&](std::size_t n) { return static_cast<std::uint32_t>(std::exchange(captured_values_, captured_values_ + n)); };
+  for (const TensorImpl* t : frame.tensors) extra_at_.push_back(take((plan_.whole_of(*t) >= 0) + (plan_.is_strided(*t) ? t->rank : 0u)));
+  for (std::size_t i = 0; i < plan_.whole.size(); ++i) whole_at_.push_back(take(1));
   out_.graph.name = std::move(name);
   out_.graph.env = env_;
   out_.variables = std::make_unique<VariableLog>();
@@ -91,19 +94,24 @@ Tracer::~Tracer() {
   for (TracedRef* r : live_) r->forget_trace();
 }
 
+std::shared_ptr<TracedStorage> Tracer::new_storage_of(ValueId base) {
+  auto storage = std::make_shared<TracedStorage>();
+  storage->tracer = this;
+  storage->base = base;
+  storages_.push_back(storage);
+  return storage;
+}
+
 Tensor Tracer::fresh(ValueId v) {
   auto* ref = new TracedRef(live_);
   ref->user_meta = out_.graph.meta(v);
-  ref->storage = std::make_shared<TracedStorage>();
-  ref->storage->tracer = this;
-  ref->storage->base = v;
+  ref->storage = new_storage_of(v);
   ref->cached = v;
-  storages_.push_back(ref->storage);
   return Tensor::adopt(ref->impl = new_traced_impl(ref));
 }
 
 Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first, const std::string& name,
-                         graph::InputSpec::Kind kind) {
+                         graph::InputSpec::Kind kind, std::uint32_t extra_at) {
   guards::ShapeEnv& env = *out_.graph.env;
   int rank = runtime::rank_of_word(word);
   TensorMeta meta;
@@ -122,7 +130,13 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
       meta.layout.sizes.push_back(s);
     }
   }
-  if (runtime::is_row_major_word(word)) {
+  const ExtraValues extra{plan_.whole_of(*concrete) >= 0, plan_.is_strided(*concrete)};
+  if (extra.strides) {
+    for (int d = 0; d < rank; ++d) {
+      std::uint32_t at = extra_at + extra.offset + static_cast<std::uint32_t>(d);
+      meta.layout.strides.push_back(env.new_symbol({at, name + " .stride(" + std::to_string(d) + ")"}, concrete->strides[d]));
+    }
+  } else if (runtime::is_row_major_word(word)) {
     meta.layout.strides = contiguous_strides(meta.layout.sizes);
   } else {
     for (int d = 0; d < rank; ++d) {
@@ -139,14 +153,18 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
   Tensor t = fresh(v);
   auto& ref = static_cast<TracedRef&>(*t.impl()->trace);
   ref.input = ref.storage->input = static_cast<std::int32_t>(inputs_.size());
-  inputs_.push_back({t, concrete, meta.layout});
+  inputs_.push_back({t, concrete, meta.layout, ref.storage});
+  out_.extra_values.push_back(extra);
   out_.input_values.push_back({static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(runtime::value_count(word))});
   return t;
 }
 
 Tensor Tracer::argument(const TensorImpl* concrete, std::uint64_t word, std::size_t first, const std::string& name) {
-  // The same tensor passed twice is one input read twice; a write through either is refused in finish().
-  return add_input(concrete, word, first, name, graph::InputSpec::Kind::User);
+  // The same tensor passed twice is two inputs unless that matters: a write through either is found in finish().
+  const std::size_t i = inputs_.size();
+  const std::uint32_t extra_at = i < extra_at_.size() ? extra_at_[i] : 0;
+  Tensor made = add_input(concrete, word, first, name, graph::InputSpec::Kind::User, extra_at);
+  return as_first(i) ? inputs_[i].tensor : made;
 }
 
 Int Tracer::integer_argument(std::size_t value, const std::string& name) {
@@ -163,6 +181,7 @@ Scalar Tracer::number_argument(Scalar given, std::size_t value, const std::strin
 // and its metadata are read again at every call, from the variable that the function read it from.
 TracedRef& Tracer::ref_of(const Tensor& t, SourceLoc loc) {
   if (!t.defined()) fail(ErrorCode::InvalidArgument, "trace", loc, "an undefined tensor is used");
+  bind_wholes();
   if (TracedTensor* traced = t.impl()->trace) {
     auto& ref = static_cast<TracedRef&>(*traced);
     if (ref.storage->tracer != this) fail(ErrorCode::InvalidArgument, "trace", loc, "a tensor of a finished trace is used: it never had data");
@@ -177,9 +196,12 @@ TracedRef& Tracer::ref_of(const Tensor& t, SourceLoc loc) {
   std::uint64_t word = runtime::structure_word(*t.impl());
   std::string name = "captured " + std::to_string(out_.captured.size());
   out_.captured.push_back({t, {}});
-  Tensor traced = add_input(t.impl(), word, captured_values_, name, graph::InputSpec::Kind::Captured);
-  captured_values_ += runtime::value_count(word);
-  return static_cast<TracedRef&>(*traced.impl()->trace);
+  const std::size_t i = inputs_.size(), own = runtime::value_count(word);
+  add_input(t.impl(), word, captured_values_, name, graph::InputSpec::Kind::Captured, static_cast<std::uint32_t>(captured_values_ + own));
+  const int whole = plan_.whole_of(*t.impl());
+  captured_values_ += own + (whole >= 0) + (plan_.is_strided(*t.impl()) ? t.impl()->rank : 0u);
+  if (!as_first(i) && whole >= 0) bind(i, whole);
+  return static_cast<TracedRef&>(*inputs_[i].tensor.impl()->trace);
 }
 
 std::vector<NodeArg> Tracer::node_args(const graph::OpCall& c) {
@@ -208,9 +230,9 @@ std::vector<NodeArg> Tracer::node_args(const graph::OpCall& c) {
   return args;
 }
 
-const TensorMeta& Tracer::meta_of_captured(const Tensor& t) {
+const TracedTensor& Tracer::traced_of_captured(const Tensor& t) {
   Work work(*this);
-  return ref_of(t, {}).user_meta;
+  return ref_of(t, {});
 }
 
 void Tracer::raise_if_named(const graph::OpCall& c) {
@@ -237,6 +259,7 @@ void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
     results.push_back(make_view(c));
     return;
   }
+  if (c.op.id == graph::OpId::as_strided_scatter && scatter_in_storage(c, results)) return;
   if (!c.inplace) {
     ValueId first = out_.graph.add(c.op.id, node_args(c), c.loc);
     std::size_t n = out_.graph.nodes.back().results.size();
@@ -245,6 +268,7 @@ void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
   }
   const Tensor& self = *std::get<const Tensor*>(c.args[0]);
   TracedRef& ref = ref_of(self, c.loc);
+  check_writable(ref, std::string(c.op.name()) + "_", c.loc);
   std::vector<NodeArg> args = node_args(c);
   ValueId self_value = std::get<ValueId>(args[0]);
   ValueId made = out_.graph.add(c.op.id, std::move(args), c.loc);

@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,7 @@ struct TracedRef final : TracedTensor {
   TensorImpl* impl = nullptr;        ///< whose it is
 
   const TensorMeta& meta() const override { return user_meta; }
+  const TensorMeta& meta_with_strides(SourceLoc) const override;
   [[noreturn]] void reads_value(const char* what, SourceLoc loc) const override;
   const void* storage_id() const override { return storage.get(); }
   bool is_live() const override { return storage->tracer != nullptr; }
@@ -57,6 +59,32 @@ struct TracedRef final : TracedTensor {
  private:
   std::vector<TracedRef*>* live_;    // the trace's list of them, while it lasts
 };
+
+/// How the inputs of a trace are seen where the tensors themselves are not enough. A trace that cannot do without says what it
+/// wants (Tracer::wanted), and the function is traced again. Each list only grows.
+struct InputPlan {
+  struct Whole {
+    Storage* storage;
+    DType dtype;
+  };
+  std::vector<Whole> whole;                ///< storages that are an input each, flat; all tensors on them are views of it
+  std::vector<const TensorImpl*> strided;  ///< row-major but for strides of dimensions of size 0 and 1: these count, too
+  bool by_identity = false;                ///< one tensor passed twice is one input
+  bool may_grow = true;                    ///< false: give up instead
+
+  int whole_of(const TensorImpl&) const;   ///< index in `whole`, or -1
+  bool is_strided(const TensorImpl&) const;
+  std::size_t size() const { return whole.size() + strided.size() + by_identity; }
+};
+
+/// The values that stand for an input behind those of its structure word.
+struct ExtraValues {
+  bool offset = false, strides = false;
+};
+/// Do its strides follow from its sizes, also in dimensions of size 0 and 1?
+bool has_exact_strides(const TensorImpl&);
+/// Appends them.
+void add_extra_values(CallFrame&, const TensorImpl&, ExtraValues);
 
 /// Does its storage begin and end with the tensor's elements (if they are row-major)?
 inline bool covers_its_storage(const TensorImpl& t) { return t.offset == 0 && t.storage->bytes == t.numel() * item_size(t.dtype); }
@@ -77,6 +105,16 @@ struct Traced {
   graph::Graph graph;
   std::vector<Captured> captured;                ///< implicit inputs, after the arguments
   std::vector<std::uint32_t> whole_storage;      ///< inputs that must start and end with their storage (as_strided)
+  std::vector<std::uint32_t> exact_strides;      ///< row-major inputs whose strides must follow from the sizes in dimensions of size 0 and 1, too
+  /// A storage that is an input: flat, all of it. `members` are the inputs that are views of it.
+  struct Whole {
+    std::uint32_t input;
+    std::vector<std::uint32_t> members;
+  };
+  std::vector<Whole> wholes;                     ///< their inputs stand between the arguments and the captured
+  std::vector<ExtraValues> extra_values;         ///< by input
+  std::vector<std::uint32_t> written_anew;       ///< inputs that have a storage of their own after the call, to which the function wrote
+  std::vector<std::uint32_t> same_as;            ///< by input, where one tensor may not be two inputs: the first that is it; else empty
   /// By input (arguments, then captured): where its sizes and strides stand among the call's values.
   struct ValueRange { std::uint32_t first, count; };
   std::vector<ValueRange> input_values;
@@ -105,7 +143,7 @@ struct Traced {
 class Tracer final : public graph::Interpreter, public TraceHook {
  public:
   /// `frame`: the call being traced; symbols are its values. `handles`, if not null, is given the handles in function objects.
-  Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles* handles = nullptr);
+  Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles* handles = nullptr, InputPlan plan = {});
   ~Tracer() override;
 
   // ---- arguments, in the frame's order
@@ -123,7 +161,10 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   void check_unchanged(bool same) const;
 
   /// The user's function runs from the one to the other: only what it does with handles counts, not what is done around it.
-  bool function_runs(bool now) { return std::exchange(in_function_, now); }
+  bool function_runs(bool now) {
+    if (now) bind_wholes();
+    return std::exchange(in_function_, now);
+  }
   void function_seen(const std::weak_ptr<const void>& owner, ObjectBytes, const std::vector<char>& bytes);
   /// Which of its bytes are handles is known once it has run.
   void function_ended(ObjectBytes) noexcept;
@@ -132,6 +173,9 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   /// The first operator call that the error names (operator and line) throws it, where it would otherwise be recorded.
   void raise_at(const Error& e) { raise_ = &e; }
   bool has_raised() const { return raised_; }
+
+  /// After a NotTraceable: with which plan the function should be traced again, if with another.
+  const InputPlan& wanted() const { return wanted_; }
 
   /// Closes the trace: classifies outputs, adds new values of written inputs. The graph is complete after it.
   Traced finish();
@@ -148,7 +192,7 @@ class Tracer final : public graph::Interpreter, public TraceHook {
 
   // ---- TraceHook
   [[noreturn]] void not_traceable(const char* what, const char* why, SourceLoc) override;
-  const TensorMeta& meta_of_captured(const Tensor& t) override;
+  const TracedTensor& traced_of_captured(const Tensor& t) override;
   void handle_read(const Tensor& from) noexcept override;
   void handle_made(const Tensor& at, const Tensor& from) noexcept override;
   void handle_asked(const Tensor& at) noexcept override;
@@ -169,19 +213,47 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   void record(const graph::OpCall&, std::vector<Tensor>& results);
   graph::ValueId value_of(TracedRef&);                       ///< replays the chain after writes
   void write(TracedRef&, graph::ValueId value, SourceLoc);   ///< new contents of the view
+  bool write_in_storage(TracedRef&, graph::ValueId value, SourceLoc);  ///< the same, where the places in the storage tell all
+  void check_writable(TracedRef&, const std::string& op, SourceLoc);
+  bool scatter_in_storage(const graph::OpCall&, std::vector<Tensor>& results);
   graph::ValueId add_view(graph::ValueId on, const ViewStep&, SourceLoc);
   graph::ValueId contiguous(graph::ValueId, SourceLoc);
+  graph::ValueId storage_value(TracedStorage&, SourceLoc);   ///< of a storage whose elements' places are known; row by row
+  bool shows_storage(TracedStorage&) const;
+  void grow(TracedRef&, Int elements, SourceLoc);            ///< a larger storage of its own
   std::vector<graph::NodeArg> node_args(const graph::OpCall&);
   Tensor make_view(const graph::OpCall&);
   Tensor fresh(graph::ValueId);
   Tensor add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first_value, const std::string& name,
-                   graph::InputSpec::Kind kind);
+                   graph::InputSpec::Kind kind, std::uint32_t extra_at);
   Layout user_layout(const graph::OpDef&, TracedRef& self, const std::vector<graph::NodeArg>& args, SourceLoc);
 
   void raise_if_named(const graph::OpCall&);
 
+  // ---- inputs that are seen in another way (tracer_inputs.cc)
+  void bind_wholes();
+  void bind(std::size_t input, int whole);
+  bool as_first(std::size_t input);  ///< it is the tensor of an earlier input, and becomes that
+  [[noreturn]] void want_whole(const TensorImpl&, const char* what, SourceLoc, const std::string& why);
+  void strides_are_read(const TracedRef&, SourceLoc);
+  void need_exact_strides(std::uint32_t input, SourceLoc);
+  std::shared_ptr<TracedStorage> new_storage_of(graph::ValueId base);
+
+  // ---- results (tracer_finish.cc)
+  void find_overlaps(std::uint32_t written);
+  void depends_on(TensorFact::Kind kind, std::size_t a, std::size_t b) { tensor_facts_.push_back({kind, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)}); }
+  std::uint32_t storage_output(TracedStorage&);
+
+  friend struct TracedRef;
+
   const CallFrame& frame_;
   FunctionBytes::Handles* const handles_;
+  const InputPlan plan_;
+  InputPlan wanted_;
+  std::vector<std::uint32_t> extra_at_, whole_at_;   ///< by argument, by plan_.whole: where their values stand in the frame
+  std::vector<Tensor> whole_tensors_;                ///< real: what stands for them in this call
+  std::vector<std::shared_ptr<TracedStorage>> whole_storages_;
+  bool bound_ = false;
   const std::uint64_t errors_before_;
   const Error* raise_ = nullptr;
   bool raised_ = false;
@@ -195,9 +267,12 @@ class Tracer final : public graph::Interpreter, public TraceHook {
     Tensor tensor;                   ///< traced
     const TensorImpl* concrete;
     Layout layout;                   ///< at the start
+    std::shared_ptr<TracedStorage> storage;  ///< likewise
+    bool again = false;              ///< the same tensor as an earlier one
   };
   std::vector<Input> inputs_;
   std::vector<Tensor> results_;      ///< traced; undefined where the user's is
+  std::unordered_map<TracedStorage*, std::uint32_t> storage_outputs_;
   std::size_t captured_values_ = 0;  ///< values that captured tensors append after the frame's own
   std::optional<std::pair<Int, Int>> random_;
 };

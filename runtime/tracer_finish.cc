@@ -21,21 +21,8 @@ bool same_layout(const Layout& a, const Layout& b) {
   return same_ints(a.sizes, b.sizes) && same_ints(a.strides, b.strides) && identical(a.offset, b.offset);
 }
 
-// May one element stand at several indices? Such a result stays a view: written out it would take more memory, and a
-// write to it must be refused as eager refuses it.
-bool may_overlap_itself(const TracedRef& r) {
-  const Layout& l = r.user_meta.layout;
-  for (std::size_t d = 0; d < l.strides.size(); ++d)
-    if (!l.strides[d].is_symbolic() && l.strides[d].hint() == 0 && (l.sizes[d].is_symbolic() || l.sizes[d].hint() > 1)) return true;
-  return std::any_of(r.chain.begin(), r.chain.end(), [](const ViewStep& s) { return s.op == graph::OpId::as_strided; });
-}
-
-// Does it show only a part of its storage, as far as the operators tell that made it?
-bool is_part(const TracedRef& r) {
-  return std::any_of(r.chain.begin(), r.chain.end(), [](const ViewStep& s) {
-    return s.op != graph::OpId::view && s.op != graph::OpId::permute && s.op != graph::OpId::squeeze && s.op != graph::OpId::unsqueeze;
-  });
-}
+// Are its strides those of a tensor that is made with its sizes, also in dimensions of size 1?
+bool is_as_made(const Layout& l) { return same_ints(l.strides, contiguous_strides(l.sizes)); }
 
 }  // namespace
 
@@ -56,6 +43,38 @@ void Tracer::add_kept() {
   }
 }
 
+// A written input must be alone in its memory: with what may be another one at the next call, nobody knows whose elements these are.
+void Tracer::find_overlaps(std::uint32_t i) {
+  const graph::Graph& g = out_.graph;
+  auto name = [&](std::size_t of) -> const std::string& { return g.values[g.inputs[of].value.v].name; };
+  const TensorImpl& t = *inputs_[i].concrete;
+  if (overlaps_itself(t)) depends_on(TensorFact::Kind::Overlap, i, i), want_whole(t, "compile", {}, name(i) + " is written and overlaps itself");
+  for (std::size_t j = 0; j < inputs_.size(); ++j) {
+    const TensorImpl& other = *inputs_[j].concrete;
+    if (j == i || inputs_[j].storage == inputs_[i].storage || !overlaps(t, other)) continue;
+    const std::string why = name(i) + " is written and overlaps " + name(j);
+    depends_on(TensorFact::Kind::Overlap, i, j);
+    if (&t == &other && plan_.may_grow && !plan_.by_identity) {
+      wanted_.by_identity = true;
+      fail(ErrorCode::NotTraceable, "compile", {}, why);
+    }
+    if (t.storage == other.storage) want_whole(t, "compile", {}, why);
+    fail(ErrorCode::NotTraceable, "compile", {}, why);
+  }
+}
+
+// The output of which everything that shows a storage is a view.
+std::uint32_t Tracer::storage_output(TracedStorage& s) {
+  auto [it, fresh] = storage_outputs_.emplace(&s, static_cast<std::uint32_t>(out_.graph.outputs.size()));
+  if (fresh) {
+    OutputSpec base;
+    base.kind = OutputSpec::Kind::Intermediate;
+    base.value = contiguous(s.base, {});
+    out_.graph.outputs.push_back(base);
+  }
+  return it->second;
+}
+
 Traced Tracer::finish() {
   graph::Graph& g = out_.graph;
   if (lost_track_) fail(ErrorCode::NotTraceable, "compile", {}, "there is no memory to follow the function's variables");
@@ -74,7 +93,15 @@ Traced Tracer::finish() {
   std::unordered_set<const TracedRef*> counted;
   for (TracedRef* r : refs)
     if (r && r->storage->input < 0 && counted.insert(r).second) ++shown[r->storage.get()];
-  std::unordered_map<TracedStorage*, std::uint32_t> base_output;
+  for (const Input& i : inputs_) ++shown[static_cast<TracedRef&>(*i.tensor.impl()->trace).storage.get()];
+  auto alias = [&](TracedRef& r) {
+    OutputSpec o;
+    o.layout = r.user_meta.layout;
+    o.kind = r.storage->input >= 0 ? OutputSpec::Kind::AliasOfInput : OutputSpec::Kind::AliasOfOutput;
+    o.source = r.storage->input >= 0 ? static_cast<std::uint32_t>(r.storage->input) : storage_output(*r.storage);
+    strides_are_read(r, {});
+    return o;
+  };
   for (TracedRef* r : refs) {
     if (!r) {
       out_.tensor_results.push_back(-1);
@@ -86,67 +113,58 @@ Traced Tracer::finish() {
       continue;
     }
     OutputSpec o;
-    TracedStorage* s = r->storage.get();
-    if (s->input >= 0) {
-      o.kind = OutputSpec::Kind::AliasOfInput;
-      o.source = static_cast<std::uint32_t>(s->input);
-      o.layout = r->user_meta.layout;
-    } else if (const bool row_major = r->chain.empty() || known_contiguous(r->user_meta.layout);
-               shown[s] == 1 && !may_overlap_itself(*r) && (row_major || is_part(*r))) {
-      o.value = value_of(*r);  // a lone part of an intermediate needs no storage that others share
-      // Written through a transposed view, a contiguous tensor is traced as a transposed value.
-      if (row_major) o.value = contiguous(o.value, {});
+    if (r->storage->input < 0 && shown[r->storage.get()] == 1 && (r->chain.empty() || is_as_made(r->user_meta.layout))) {
+      // A lone view of an intermediate needs no storage that others share. Written through a transposed view, a contiguous
+      // tensor is traced as a transposed value.
+      o.value = contiguous(value_of(*r), {});
     } else {
-      auto [it, fresh] = base_output.emplace(s, static_cast<std::uint32_t>(g.outputs.size()));
-      if (fresh) {
-        OutputSpec base;
-        base.kind = OutputSpec::Kind::Intermediate;
-        base.value = contiguous(s->base, {});
-        g.outputs.push_back(base);
-      }
-      o.kind = OutputSpec::Kind::AliasOfOutput;
-      o.source = it->second;
-      o.layout = r->user_meta.layout;
+      o = alias(*r);  // adds the storage's output first
     }
     out_.tensor_results.push_back(leaf->second = static_cast<std::int32_t>(g.outputs.size()));
-    g.outputs.push_back(o);
+    g.outputs.push_back(std::move(o));
   }
 
-  // Arguments that were written, and those whose sizes or strides were changed.
-  auto depends_on = [&](TensorFact::Kind kind, std::size_t a, std::size_t b) {
-    tensor_facts_.push_back({kind, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)});
-  };
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    auto& ref = static_cast<TracedRef&>(*inputs_[i].tensor.impl()->trace);
+  // Arguments that were written, and those that are another view now.
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    const Input& input = inputs_[i];
+    if (input.again) continue;
+    auto& ref = static_cast<TracedRef&>(*input.tensor.impl()->trace);
     graph::InputSpec& spec = g.inputs[i];
-    if (ref.storage->base != spec.value) {
+    if (input.storage->input == static_cast<std::int32_t>(i) && input.storage->base != spec.value) {
       spec.mutates_data = true;
       OutputSpec o;
       o.kind = OutputSpec::Kind::NewValueOfInput;
-      o.source = static_cast<std::uint32_t>(i);
-      o.value = ref.storage->base;
+      o.source = i;
+      o.value = input.storage->base;
       g.outputs.push_back(o);
-      const std::string& name = g.values[spec.value.v].name;
-      if (overlaps_itself(*inputs_[i].concrete)) {
-        depends_on(TensorFact::Kind::Overlap, i, i);
-        fail(ErrorCode::NotTraceable, "compile", {}, name, " is written and overlaps itself");
-      }
-      for (std::size_t j = 0; j < inputs_.size(); ++j) {
-        if (j == i || !overlaps(*inputs_[i].concrete, *inputs_[j].concrete)) continue;
-        depends_on(TensorFact::Kind::Overlap, i, j);
-        fail(ErrorCode::NotTraceable, "compile", {}, name, " is written and overlaps ", g.values[g.inputs[j].value.v].name);
-      }
+      find_overlaps(i);
     }
-    if (!same_layout(ref.user_meta.layout, inputs_[i].layout)) {
-      for (std::size_t j = 0; j < inputs_.size(); ++j) {
-        if (j == i || inputs_[j].concrete != inputs_[i].concrete) continue;
-        depends_on(TensorFact::Kind::Same, i, j);
-        fail(ErrorCode::NotTraceable, "compile", {}, "sizes or strides of ", g.values[spec.value.v].name, " are changed, which is ", g.values[g.inputs[j].value.v].name, ", too");
-      }
-      spec.mutates_metadata = true;
-      g.metadata_mutations.push_back({static_cast<std::uint32_t>(i), ref.user_meta.layout, -1});
+    const bool moved = ref.storage != input.storage;
+    if (!moved && same_layout(ref.user_meta.layout, input.layout)) continue;
+    for (std::size_t j = 0; j < inputs_.size(); ++j) {
+      if (j == i || inputs_[j].concrete != input.concrete || inputs_[j].again) continue;
+      depends_on(TensorFact::Kind::Same, i, j);
+      if (plan_.may_grow) wanted_.by_identity = true;
+      fail(ErrorCode::NotTraceable, "compile", {}, "sizes or strides of ", g.values[spec.value.v].name, " are changed, which is ", g.values[g.inputs[j].value.v].name, ", too");
     }
+    g.inputs[i].mutates_metadata = true;
+    graph::MetadataMutation m{i, ref.user_meta.layout, -1};
+    if (moved) {
+      if (ref.storage->input < 0 && ref.storage->generation > 0) out_.written_anew.push_back(i);
+      OutputSpec o = alias(ref);
+      m.from_output = static_cast<std::int32_t>(g.outputs.size());
+      g.outputs.push_back(std::move(o));
+    } else {
+      m.layout.offset = m.layout.offset - input.layout.offset;
+      strides_are_read(ref, {});
+    }
+    g.metadata_mutations.push_back(std::move(m));
   }
+  for (const Traced::Whole& w : out_.wholes)
+    if (w.members.empty()) fail(ErrorCode::NotTraceable, "compile", {}, "the function uses other captured tensors each time it runs");
+  if (plan_.by_identity)
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      out_.same_as.push_back(static_cast<std::uint32_t>(std::find_if(inputs_.begin(), inputs_.end(), [&](const Input& j) { return j.concrete == inputs_[i].concrete; }) - inputs_.begin()));
   if (!out_.unrepeatable && !out_.variables->attach(out_.captured, out_.asked))
     out_.unrepeatable = "reads a tensor that is in no variable which every call reads (a thread_local one, say): pass it as an argument";
   out_.result_template = std::move(result_template);

@@ -6,9 +6,11 @@
 // scatter (slice -> slice_scatter), giving a new value of what it was cut from, and so on up to a new base. Later reads of
 // any other view of the storage replay their chain on the new base. Nothing in the graph is ever overwritten, and a pass
 // that merges equal nodes removes what was replayed for nothing.
+#include <algorithm>
 #include <numeric>
 
 #include "base/errors.h"
+#include "graph/shape_rules.h"
 #include "runtime/tracer.h"
 #include "tensor/impl.h"
 
@@ -55,15 +57,9 @@ Layout Tracer::user_layout(const graph::OpDef& def, TracedRef& self, const std::
 Tensor Tracer::make_view(const graph::OpCall& c) {
   TracedRef& self = ref_of(*std::get<const Tensor*>(c.args[0]), c.loc);
   std::vector<NodeArg> args = node_args(c);
-  if (c.op.id == OpId::as_strided && self.storage->input >= 0) {
-    // It counts from the start of the storage, of which a traced input shows only a part: all of it when the input is
-    // row-major and covers it, as it must at every call then.
-    const Input& input = inputs_[static_cast<std::size_t>(self.storage->input)];
-    if (known_contiguous(input.layout) && !covers_its_storage(*input.concrete))
-      tensor_facts_.push_back({TensorFact::Kind::PartOfStorage, static_cast<std::uint32_t>(self.storage->input)});
-    if (!known_contiguous(input.layout) || !covers_its_storage(*input.concrete))
-      fail(ErrorCode::NotTraceable, "as_strided", c.loc, "as_strided of an argument that does not cover its storage row-major");
-    out_.whole_storage.push_back(static_cast<std::uint32_t>(self.storage->input));
+  if (c.op.id == OpId::as_strided) {
+    storage_value(*self.storage, c.loc);  // it counts from the start of the storage, of which an input may show only a part
+    if (std::holds_alternative<std::monostate>(args[3])) args[3] = self.user_meta.layout.offset;
   }
   auto ref = std::make_unique<TracedRef>(live_);
   ref->user_meta = self.user_meta;
@@ -73,7 +69,7 @@ Tensor Tracer::make_view(const graph::OpCall& c) {
   if (c.op.id == OpId::as_strided) ref->chain.clear();  // of the storage, not of the view
   ViewStep step{c.op.id, args};
   step.args[0] = std::monostate{};
-  ValueId on = c.op.id == OpId::as_strided ? self.storage->base : std::get<ValueId>(args[0]);
+  ValueId on = c.op.id == OpId::as_strided ? storage_value(*self.storage, c.loc) : std::get<ValueId>(args[0]);
   ref->chain.push_back(step);
   ref->cached = add_view(on, step, c.loc);
   ref->cached_generation = self.storage->generation;
@@ -81,19 +77,82 @@ Tensor Tracer::make_view(const graph::OpCall& c) {
   return Tensor::adopt(made->impl = new_traced_impl(made));
 }
 
-void Tracer::write(TracedRef& ref, ValueId value, SourceLoc loc) {
-  graph::Graph& g = out_.graph;
-  // Several elements at one address: ATen refuses such writes too.
-  for (std::size_t d = 0; d < ref.user_meta.layout.strides.size(); ++d) {
-    Int stride = ref.user_meta.layout.strides[d], size = ref.user_meta.layout.sizes[d];
-    if (!stride.is_symbolic() && stride.hint() == 0 && size > 1 && numel(ref.user_meta.layout.sizes) > 0)
-      fail(ErrorCode::AliasConflict, "write", loc, "dimension ", d, " of the written tensor is expanded: ", size,
+// ATen refuses to write several elements at one address. Only expand and as_strided make such views of what has none; arguments
+// are looked at call by call.
+void Tracer::check_writable(TracedRef& ref, const std::string& op, SourceLoc loc) {
+  const Layout& l = ref.user_meta.layout;
+  for (std::size_t d = 0; d < l.strides.size(); ++d) {
+    Int stride = l.strides[d], size = l.sizes[d];
+    if (!stride.is_symbolic() && stride.hint() == 0 && size > 1 && numel(l.sizes) > 0)
+      fail(ErrorCode::AliasConflict, op.c_str(), loc, "dimension ", d, " of the written tensor is expanded: ", size,
            " elements share one address; clone() it first");
   }
-  // Whether windows over each other are written, and what a write to a part of them leaves, is decided on numbers.
-  for (const ViewStep& step : ref.chain)
-    if (step.op == OpId::as_strided && !known_contiguous({std::get<Ints>(step.args[1]), std::get<Ints>(step.args[2]), 0}))
-      fail(ErrorCode::NotTraceable, "write", loc, "a write through as_strided");
+  const bool may_overlap = std::any_of(ref.chain.begin(), ref.chain.end(), [](const ViewStep& s) { return s.op == OpId::as_strided; });
+  if (!may_overlap || known_contiguous(l)) return;
+  if (auto conditions = graph::apart_conditions(l.sizes, l.strides, loc)) {
+    for (const Bool& b : *conditions) graph::require(b, "write: elements stand apart");
+    return;
+  }
+  // Windows over each other, or interleaved: decided on the numbers.
+  TensorImpl numbers;
+  numbers.rank = static_cast<std::uint8_t>(l.dim());
+  for (int d = 0; d < l.dim(); ++d) {
+    numbers.sizes[d] = l.sizes[static_cast<std::size_t>(d)].value(loc);
+    numbers.strides[d] = l.strides[static_cast<std::size_t>(d)].value(loc);
+  }
+  if (overlaps_itself(numbers))
+    fail(ErrorCode::AliasConflict, op.c_str(), loc, "several elements of the written tensor share one address: clone() it first");
+}
+
+bool Tracer::shows_storage(TracedStorage& s) const {
+  return s.input < 0 || static_cast<std::size_t>(s.input) >= inputs_.size() || known_contiguous(inputs_[static_cast<std::size_t>(s.input)].layout);
+}
+
+// The value in which places in the storage can be named. A traced input shows only its own elements: they are the storage when
+// it is row-major and covers it, as it then must at every call.
+ValueId Tracer::storage_value(TracedStorage& s, SourceLoc loc) {
+  if (s.input >= 0) {
+    const std::uint32_t i = static_cast<std::uint32_t>(s.input);
+    const Input& input = inputs_[i];
+    if (known_contiguous(input.layout) && !covers_its_storage(*input.concrete)) depends_on(TensorFact::Kind::PartOfStorage, i, 0);
+    if (!known_contiguous(input.layout) || !covers_its_storage(*input.concrete))
+      want_whole(*input.concrete, "as_strided", loc, "as_strided of an argument that does not cover its storage row-major");
+    const bool flat = std::any_of(out_.wholes.begin(), out_.wholes.end(), [&](const Traced::Whole& w) { return w.input == i; });
+    if (!flat && std::find(out_.whole_storage.begin(), out_.whole_storage.end(), i) == out_.whole_storage.end()) out_.whole_storage.push_back(i);
+  }
+  return contiguous(s.base, loc);
+}
+
+// A view that as_strided made, or part of an expanded one, has no inverse but the places of its elements in the storage.
+bool Tracer::write_in_storage(TracedRef& ref, ValueId value, SourceLoc loc) {
+  graph::Graph& g = out_.graph;
+  auto has = [&](OpId op) { return std::any_of(ref.chain.begin(), ref.chain.end(), [&](const ViewStep& s) { return s.op == op; }); };
+  bool by_place = has(OpId::as_strided);
+  if (!by_place && has(OpId::expand)) {
+    ValueId at = ref.storage->base;
+    for (const ViewStep& step : ref.chain) {
+      ValueId next = add_view(at, step, loc);
+      by_place = by_place || (step.op == OpId::expand && numel(g.meta(next).layout.sizes) != numel(g.meta(at).layout.sizes));
+      at = next;
+    }
+  }
+  if (!by_place) return false;
+  if (!shows_storage(*ref.storage)) {
+    const Input& input = inputs_[static_cast<std::size_t>(ref.storage->input)];
+    want_whole(*input.concrete, "write", loc, "a write to a part of an expanded tensor");
+  }
+  const Layout& l = ref.user_meta.layout;
+  if (!same_sizes(g.meta(value).layout.sizes, l.sizes)) value = g.add(OpId::expand, {value, l.sizes}, loc);
+  ref.storage->base = g.add(OpId::as_strided_scatter, {contiguous(ref.storage->base, loc), value, l.sizes, l.strides, l.offset}, loc);
+  ++ref.storage->generation;
+  ref.cached = value;
+  ref.cached_generation = ref.storage->generation;
+  return true;
+}
+
+void Tracer::write(TracedRef& ref, ValueId value, SourceLoc loc) {
+  graph::Graph& g = out_.graph;
+  if (write_in_storage(ref, value, loc)) return;
   std::vector<ValueId> parents{ref.storage->base};
   for (const ViewStep& step : ref.chain) parents.push_back(add_view(parents.back(), step, loc));
   if (!same_sizes(g.meta(value).layout.sizes, g.meta(parents.back()).layout.sizes))
@@ -112,7 +171,6 @@ void Tracer::write(TracedRef& ref, ValueId value, SourceLoc loc) {
       case OpId::slice: now = scatter(OpId::slice_scatter); break;
       case OpId::select: now = scatter(OpId::select_scatter); break;
       case OpId::diagonal: now = scatter(OpId::diagonal_scatter); break;
-      case OpId::as_strided: now = scatter(OpId::as_strided_scatter); break;
       case OpId::permute: {
         const Ints& dims = std::get<Ints>(step.args[1]);
         Ints inverse(dims.size(), 0);
@@ -123,13 +181,7 @@ void Tracer::write(TracedRef& ref, ValueId value, SourceLoc loc) {
         now = g.add(OpId::permute, {now, inverse}, loc);
         break;
       }
-      case OpId::expand: {
-        // A part of an expanded view can be written (one row of it is every row), but its inverse is no scatter.
-        if (numel(g.meta(now).layout.sizes) != numel(sizes)) fail(ErrorCode::NotTraceable, "write", loc, "a write to a part of an expanded tensor");
-        if (!same_sizes(g.meta(now).layout.sizes, sizes)) now = g.add(OpId::view, {contiguous(now, loc), sizes}, loc);
-        break;
-      }
-      default: now = g.add(OpId::view, {contiguous(now, loc), sizes}, loc);  // view, squeeze, unsqueeze
+      default: now = g.add(OpId::view, {contiguous(now, loc), sizes}, loc);  // view, squeeze, unsqueeze, expand of nothing
     }
   }
   ref.storage->base = now;
@@ -139,14 +191,63 @@ void Tracer::write(TracedRef& ref, ValueId value, SourceLoc loc) {
   if (ref.chain.empty()) ref.cached = now;
 }
 
+// resize_ to more than the storage holds: a larger one with the old elements first and zeros after them, as eager makes it.
+void Tracer::grow(TracedRef& ref, Int elements, SourceLoc loc) {
+  graph::Graph& g = out_.graph;
+  ValueId old = storage_value(*ref.storage, loc);
+  const TensorMeta& m = g.meta(old);
+  Int have = numel(m.layout.sizes);
+  const DType dtype = m.dtype;
+  const std::string device = m.device.str();
+  ValueId flat = g.add(OpId::view, {old, Ints{have}}, loc);
+  ValueId more = g.add(OpId::full, {Ints{elements - have}, Scalar(0), dtype, device}, loc);
+  ref.storage = new_storage_of(g.add(OpId::cat, {std::vector<ValueId>{flat, more}, Int(0)}, loc));
+  ref.chain = {{OpId::as_strided, {std::monostate{}, ref.user_meta.layout.sizes, ref.user_meta.layout.strides, ref.user_meta.layout.offset}}};
+  ref.cached = {};
+}
+
+// as_strided_scatter names places in self's storage: the storage with the part in its place, seen as self is.
+bool Tracer::scatter_in_storage(const graph::OpCall& c, std::vector<Tensor>& results) {
+  graph::Graph& g = out_.graph;
+  TracedRef& self = ref_of(*std::get<const Tensor*>(c.args[0]), c.loc);
+  const Layout &seen = self.user_meta.layout, &now = g.meta(value_of(self)).layout;
+  if (known_contiguous(seen) && identical(seen.offset, Int(0)) && known_contiguous(now) && identical(now.offset, Int(0))) return false;
+  std::vector<NodeArg> args = node_args(c);
+  if (std::holds_alternative<std::monostate>(args[4])) args[4] = seen.offset;
+  args[0] = storage_value(*self.storage, c.loc);
+  ValueId v = g.add(OpId::as_strided_scatter, std::move(args), c.loc);
+  for (const ViewStep& step : self.chain) v = add_view(v, step, c.loc);
+  results.push_back(fresh(g.add(OpId::clone, {v}, c.loc)));
+  return true;
+}
+
 void Tracer::mutate_metadata(const graph::OpCall& c) {
   Work work(*this);
   const Tensor& self = *std::get<const Tensor*>(c.args[0]);
   TracedRef& ref = ref_of(self, c.loc);
-  if (c.op.id == OpId::set) fail(ErrorCode::NotTraceable, "set_", c.loc, "set_ while traced");
+  // What is passed twice changes under both names: known before the function goes on with the other.
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    for (std::size_t j = 0; inputs_[i].tensor.impl() == ref.impl && j < inputs_.size(); ++j) {
+      if (j == i || inputs_[j].concrete != inputs_[i].concrete || inputs_[j].again || inputs_[i].again) continue;
+      depends_on(TensorFact::Kind::Same, i, j);
+      if (plan_.may_grow) wanted_.by_identity = true;
+      fail(ErrorCode::NotTraceable, "compile", c.loc, "sizes or strides are changed of an argument that is passed twice");
+    }
+  if (c.op.id == OpId::set) {
+    TracedRef& from = ref_of(*std::get<const Tensor*>(c.args[1]), c.loc);
+    if (from.user_meta.dtype != ref.user_meta.dtype)
+      fail(ErrorCode::DTypeMismatch, "set_", c.loc, "self is ", ref.user_meta.dtype, ", the source is ", from.user_meta.dtype);
+    if (from.user_meta.device != ref.user_meta.device) fail(ErrorCode::NotTraceable, "set_", c.loc, "set_ to a tensor of another device while traced");
+    ref.storage = from.storage;
+    ref.user_meta = from.user_meta;
+    ref.chain = from.chain;
+    ref.cached = from.cached;
+    ref.cached_generation = from.cached_generation;
+    return;
+  }
   if (c.op.id == OpId::as_strided) {
-    Int want = numel(std::get<IntArrayRef>(c.args[1]).vec()), have = numel(out_.graph.meta(ref.storage->base).layout.sizes);
-    if (!(want <= have)) fail(ErrorCode::NotTraceable, "resize_", c.loc, "resize_ beyond the storage while traced");
+    Int want = numel(std::get<IntArrayRef>(c.args[1]).vec()) + ref.user_meta.layout.offset;
+    if (!(want <= numel(out_.graph.meta(storage_value(*ref.storage, c.loc)).layout.sizes))) grow(ref, want, c.loc);
   }
   // The handle now is the view: same impl, new chain. On an input finish() sees that its layout has changed.
   Tensor view = make_view(c);

@@ -65,6 +65,8 @@ struct TensorImpl {
 struct TracedTensor {
   virtual ~TracedTensor() = default;
   virtual const TensorMeta& meta() const = 0;
+  /// The same for a program that asks for strides: those of dimensions of size 0 and 1, too, are what eager would give.
+  virtual const TensorMeta& meta_with_strides(SourceLoc) const { return meta(); }
   /// Throws Error(NotTraceable) naming what was read and where.
   [[noreturn]] virtual void reads_value(const char* what, SourceLoc loc) const = 0;
   virtual const void* storage_id() const = 0;  ///< equal for views of one storage
@@ -76,8 +78,8 @@ struct TraceHook {
   virtual ~TraceHook() = default;
   /// Throws Error(NotTraceable): `why` continues the name of what was called.
   [[noreturn]] virtual void not_traceable(const char* what, const char* why, SourceLoc) = 0;
-  /// A real tensor's metadata as the trace sees them: it becomes an implicit input.
-  virtual const TensorMeta& meta_of_captured(const Tensor&) = 0;
+  /// A real tensor as the trace sees it: it becomes an implicit input.
+  virtual const TracedTensor& traced_of_captured(const Tensor&) = 0;
   // What is done to handles (tensor/variable.cc).
   virtual void handle_read(const Tensor& from) noexcept = 0;                        ///< of a real tensor: it is copied
   virtual void handle_made(const Tensor&, const Tensor& from) noexcept = 0;         ///< of a real tensor, as a copy or by moving one

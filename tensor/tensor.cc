@@ -6,10 +6,14 @@ namespace reprise {
 constinit thread_local TraceHook* current_trace = nullptr;
 
 namespace {
-/// Symbolic metadata: of a traced tensor, and of a real one that a function being traced asks.
+/// What a trace sees: of a traced tensor, and of a real one that a function being traced asks. Null: there is no trace.
+const TracedTensor* traced(const Tensor& t, const TensorImpl& impl) {
+  if (impl.trace) return impl.trace;
+  return current_trace ? &current_trace->traced_of_captured(t) : nullptr;
+}
 const TensorMeta* traced_meta(const Tensor& t, const TensorImpl& impl) {
-  if (impl.trace) return &impl.trace->meta();
-  return current_trace ? &current_trace->meta_of_captured(t) : nullptr;
+  const TracedTensor* seen = traced(t, impl);
+  return seen ? &seen->meta() : nullptr;
 }
 }  // namespace
 
@@ -48,7 +52,7 @@ Int Tensor::size(int d, SourceLoc loc) const {
 }
 Int Tensor::stride(int d, SourceLoc loc) const {
   const TensorImpl& t = defined_impl(*this, "stride", loc);
-  if (const TensorMeta* m = traced_meta(*this, t)) return m->layout.strides[existing_dim(d, m->dim(), "stride", loc)];
+  if (const TracedTensor* seen = traced(*this, t)) return seen->meta_with_strides(loc).layout.strides[existing_dim(d, seen->meta().dim(), "stride", loc)];
   return t.strides[existing_dim(d, t.rank, "stride", loc)];
 }
 Ints Tensor::sizes() const {
@@ -58,8 +62,8 @@ Ints Tensor::sizes() const {
 }
 Ints Tensor::strides() const {
   const TensorImpl& t = defined_impl(*this, "strides");
-  const TensorMeta* m = traced_meta(*this, t);
-  return m ? m->layout.strides : Ints(t.strides, t.strides + t.rank);
+  const TracedTensor* seen = traced(*this, t);
+  return seen ? seen->meta_with_strides({}).layout.strides : Ints(t.strides, t.strides + t.rank);
 }
 Int Tensor::storage_offset() const {
   const TensorImpl& t = defined_impl(*this, "storage_offset");

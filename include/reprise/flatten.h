@@ -219,6 +219,7 @@ struct CallFrame {
   FrameArray<std::uint64_t> structure;
   FrameArray<std::int64_t> values;
   FrameArray<TensorImpl*> tensors;
+  std::shared_ptr<void> wholes;       // tensors that stand for the whole storages of others (runtime/specialization.cc)
   bool checked = false;  ///< CompileOptions::check: the function is run beside this call
 
   void clear() {

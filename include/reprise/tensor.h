@@ -72,7 +72,13 @@ class Tensor {
     if (impl_) detail::moved(o, *this);
     else if (detail::traces.load(std::memory_order_relaxed)) [[unlikely]] detail::asked(o);
   }
-  Tensor& operator=(Tensor o) noexcept { detail::assigned(*this, std::exchange(impl_, std::exchange(o.impl_, nullptr))); return *this; }
+  /// `t = u` makes a variable another handle. `x[i] = u`, `x.slice(0, 1, 2) = 3.0`: what stands on the left is a view that nobody
+  /// else holds, and its elements are written (copy_, fill_), as ATen does.
+  Tensor& operator=(Tensor o) & noexcept { detail::assigned(*this, std::exchange(impl_, std::exchange(o.impl_, nullptr))); return *this; }
+  Tensor& operator=(const Operand& o) && {
+    o.tensor() ? copy_(*o.tensor(), o.loc()) : fill_(o, o.loc());
+    return *this;
+  }
   ~Tensor() { if (impl_ || detail::empty_variables.load(std::memory_order_relaxed)) detail::destroyed(*this); }
 
   bool defined() const noexcept {

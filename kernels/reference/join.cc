@@ -49,6 +49,19 @@ void as_strided_scatter(const NativeArgs& a) {
   std::vector<std::int64_t> strides = ints(a, 3);
   strides.resize(kMaxRank);
   program.resize(kMaxRank);
+  std::int64_t row = 1;
+  bool as_stored = own_offset == 0;  // row by row, in the program and here
+  for (int d = out.rank - 1; d >= 0; --d) {
+    as_stored = as_stored && (out.sizes[d] == 1 || (out.strides[d] == row && program[static_cast<std::size_t>(d)] == row));
+    row *= out.sizes[d];
+  }
+  if (as_stored) {
+    TensorView part = out;
+    part.rank = src.rank;
+    for (int d = 0; d < src.rank; ++d) part.sizes[d] = src.sizes[d], part.strides[d] = strides[static_cast<std::size_t>(d)];
+    part.data += (a.has(4) ? a.integer(4) : 0) * item_size(out.dtype);
+    return copy_into(part, src);
+  }
   std::unordered_map<std::int64_t, std::int64_t> element_at;
   for_each<2>(out.rank, out.sizes, {program.data(), out.strides},
               [&](const auto& at) { element_at.emplace(at[0], at[1]); });

@@ -164,7 +164,6 @@ std::vector<Call> random_calls(std::mt19937& rng, const Program& p) {
     Call c{dim(), dim(), dim(), Sharing::None, XLayout::Plain, 0, false};
     if (p.square && rng() % 16) c.m = c.n;
     if (rng() % 2) c.sharing = static_cast<Sharing>(rng() % 6);
-    if (c.sharing == Sharing::Captured && p.has(kReshapes)) c.sharing = Sharing::None;
     if (rng() % 2) c.layout = static_cast<XLayout>(rng() % 5);
     kinds.push_back(c);
   }

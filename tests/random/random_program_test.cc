@@ -31,13 +31,8 @@ struct Allowance {
   std::int64_t of_a_million;
 };
 constexpr Allowance kAllowances[] = {
-    {" is written and overlaps itself", 3'000},
-    {" is written and overlaps ", 110'000},
-    {"as_strided of an argument that does not cover its storage row-major", 30'000},
-    {"a write through as_strided", 150'000},
-    {"a write to a part of an expanded tensor", 70'000},
-    {"resize_ beyond the storage while traced", 3'000},
-    {"are changed, which is ", 5'000},
+    {" is written and overlaps itself", 0},
+    {" is written and overlaps ", 0},
 };
 
 struct Tally {

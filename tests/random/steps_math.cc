@@ -128,7 +128,7 @@ std::span<const Row> math_rows() {
       REPRISE_ROW(4, 0, return full_like(a, 0.25))
       REPRISE_ROW(4, 0, return zeros({a.size(d), n}, {.dtype = kFloat64, .device = a.device()}))
       REPRISE_ROW(5, 0, return a.clone())
-      REPRISE_ROW(4, kJumps | kOpen, return a.stride(0) == 1 ? a * 2.0 : a + 1.0)
+      REPRISE_ROW(4, kJumps, return a.stride(0) == 1 ? a * 2.0 : a + 1.0)
       REPRISE_ROW(4, kJumps, return a.is_contiguous() ? a * 2.0 : a + 1.0)
       REPRISE_ROW(4, kJumps, return a.size(d) > b.size(0) ? a * 2.0 : a + 1.0)
   };

@@ -70,6 +70,7 @@ TEST(Mutation, TheMatrix) {
         }
       }
     }
+    EXPECT_EQ(f.stats().eager_fallbacks, 0) << c.name << ": " << f.stats().last_fallback_reason;
   }
 }
 

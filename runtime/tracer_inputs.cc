@@ -1,0 +1,136 @@
+// Inputs that are seen in another way than as the tensors that they are.
+//
+// Note [Whole storages]
+// A traced argument is a value with the argument's elements, whatever stands between and around them. That is not enough for a
+// program that names places in the storage (as_strided, resize_), writes to a part of what is expanded, or writes to one of two
+// arguments that share memory. Such a storage is then an input itself: flat, all of it, its length a symbol. The arguments on it
+// are views, as_strided at an offset that is a symbol, too; a write names places in the storage (Tracer::write_in_storage). Which
+// tensors are on one storage is part of what the specialization admits (specialization.cc). Nobody knows before the function has
+// run that it is needed: the trace that meets it gives up and says so, and the next one begins with it.
+#include <algorithm>
+
+#include "base/errors.h"
+#include "runtime/tracer.h"
+#include "tensor/impl.h"
+
+namespace reprise::detail {
+
+using graph::OpId;
+using graph::ValueId;
+
+// As a trace computes them: a size of 0 gives strides of 0.
+bool has_exact_strides(const TensorImpl& t) {
+  std::int64_t want = 1;
+  for (int d = t.rank; d-- > 0;) {
+    if (t.strides[d] != want) return false;
+    want *= t.sizes[d];
+  }
+  return true;
+}
+
+int InputPlan::whole_of(const TensorImpl& t) const {
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    if (whole[i].storage == t.storage) return static_cast<int>(i);
+  return -1;
+}
+
+bool InputPlan::is_strided(const TensorImpl& t) const { return std::find(strided.begin(), strided.end(), &t) != strided.end(); }
+
+void add_extra_values(CallFrame& f, const TensorImpl& t, ExtraValues extra) {
+  if (extra.offset) f.values.push_back(t.offset);
+  if (extra.strides) std::copy(t.strides, t.strides + t.rank, f.values.extend(t.rank));
+}
+
+const TensorMeta& TracedRef::meta_with_strides(SourceLoc loc) const {
+  if (storage->tracer) storage->tracer->strides_are_read(*this, loc);
+  return user_meta;
+}
+
+void Tracer::want_whole(const TensorImpl& t, const char* what, SourceLoc loc, const std::string& why) {
+  if (plan_.may_grow && plan_.whole_of(t) < 0) wanted_.whole.push_back({t.storage, t.dtype});
+  fail(ErrorCode::NotTraceable, what, loc, why);
+}
+
+void Tracer::bind_wholes() {
+  if (std::exchange(bound_, true)) return;
+  const std::size_t arguments = inputs_.size();
+  for (std::size_t k = 0; k < plan_.whole.size(); ++k) {
+    const InputPlan::Whole& w = plan_.whole[k];
+    const std::int64_t n = w.storage->bytes / item_size(w.dtype), step = 1;
+    retain(w.storage);
+    whole_tensors_.push_back(Tensor::adopt(new_impl(w.dtype, w.storage->device, &n, &step, 1, 0, w.storage)));
+    std::string name = "storage " + std::to_string(k);
+    TensorMeta meta;
+    meta.dtype = w.dtype;
+    meta.device = w.storage->device;
+    meta.layout.sizes.push_back(out_.graph.env->new_symbol({whole_at_[k], name + " .size(0)"}, n, 0));
+    meta.layout.strides.push_back(1);
+    Tensor t = fresh(out_.graph.add_input(meta, name));
+    auto& ref = static_cast<TracedRef&>(*t.impl()->trace);
+    ref.input = ref.storage->input = static_cast<std::int32_t>(inputs_.size());
+    whole_storages_.push_back(ref.storage);
+    out_.wholes.push_back({static_cast<std::uint32_t>(inputs_.size()), {}});
+    out_.input_values.push_back({whole_at_[k], 1});
+    out_.extra_values.push_back({});
+    inputs_.push_back({t, whole_tensors_.back().impl(), meta.layout, ref.storage});
+  }
+  for (std::size_t i = 0; i < arguments; ++i)
+    if (int whole = plan_.whole_of(*inputs_[i].concrete); whole >= 0) bind(i, whole);
+}
+
+void Tracer::bind(std::size_t i, int whole) {
+  Input& input = inputs_[i];
+  const std::size_t k = static_cast<std::size_t>(whole);
+  if (input.concrete->dtype != plan_.whole[k].dtype) fail(ErrorCode::NotTraceable, "compile", {}, "arguments of two dtypes share a storage that is written");
+  out_.wholes[k].members.push_back(static_cast<std::uint32_t>(i));
+  input.storage = whole_storages_[k];
+  if (input.again) return;
+  const auto [first, count] = out_.input_values[i];
+  const std::uint32_t at = i < extra_at_.size() ? extra_at_[i] : first + count;
+  const std::string& name = out_.graph.values[out_.graph.inputs[i].value.v].name;
+  auto& ref = static_cast<TracedRef&>(*input.tensor.impl()->trace);
+  Layout& l = ref.user_meta.layout;
+  l.offset = out_.graph.env->new_symbol({at, name + " .storage_offset()"}, input.concrete->offset, 0);
+  ref.storage = input.storage;
+  ref.chain = {{OpId::as_strided, {std::monostate{}, l.sizes, l.strides, l.offset}}};
+  ref.cached = {};
+  input.layout = l;
+}
+
+bool Tracer::as_first(std::size_t i) {
+  if (!plan_.by_identity) return false;
+  for (std::size_t j = 0; j < i; ++j) {
+    if (inputs_[j].concrete != inputs_[i].concrete) continue;
+    inputs_[i].tensor = inputs_[j].tensor;
+    inputs_[i].storage = inputs_[j].storage;
+    inputs_[i].again = true;
+    if (int whole = plan_.whole_of(*inputs_[i].concrete); whole >= 0 && bound_) bind(i, whole);
+    return true;
+  }
+  return false;
+}
+
+void Tracer::strides_are_read(const TracedRef& ref, SourceLoc loc) {
+  if (ref.storage->input < 0) return;
+  const std::uint32_t of = static_cast<std::uint32_t>(ref.storage->input);
+  for (const Traced::Whole& w : out_.wholes) {
+    if (w.input != of) continue;
+    for (std::uint32_t i : w.members) need_exact_strides(i, loc);
+    return;
+  }
+  need_exact_strides(of, loc);
+}
+
+// The strides of a row-major input follow from its sizes, but not in dimensions of size 0 and 1, which do not make it another
+// structure: whoever looks at them needs one whose do, or takes them as symbols.
+void Tracer::need_exact_strides(std::uint32_t i, SourceLoc loc) {
+  const TensorImpl& t = *inputs_[i].concrete;
+  if (out_.extra_values[i].strides || !runtime::is_row_major_word(runtime::structure_word(t))) return;
+  if (!has_exact_strides(t)) {
+    if (plan_.may_grow) wanted_.strided.push_back(&t);
+    fail(ErrorCode::NotTraceable, "stride", loc, "strides of dimensions of size 0 or 1 are read");
+  }
+  if (std::find(out_.exact_strides.begin(), out_.exact_strides.end(), i) == out_.exact_strides.end()) out_.exact_strides.push_back(i);
+}
+
+}  // namespace reprise::detail

@@ -1,0 +1,413 @@
+// Writes through every kind of view, and what becomes of the arguments: as eager, compiled, call after call.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "reprise/reprise.h"
+
+namespace reprise {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+/// Arguments on memory that can be looked at as a whole.
+struct Scene {
+  Tensor memory;
+  Tensors args;
+};
+using Make = std::function<Scene(std::int64_t)>;
+using Body = std::function<Tensors(Tensors)>;
+
+template <class F>
+std::optional<Error> caught(F&& f) {
+  try {
+    f();
+    return std::nullopt;
+  } catch (const Error& e) {
+    return e;
+  }
+}
+
+Tensor ramp(std::int64_t n) { return arange(n, {.dtype = kFloat32}); }
+
+std::string show(const Tensor& t) {
+  std::string s = t.str() + " sizes";
+  for (Int i : t.sizes()) s += " " + i.str();
+  s += " strides";
+  for (Int i : t.strides()) s += " " + i.str();
+  return s;
+}
+
+void expect_equal(const Scene& want, const Scene& got, const Tensors& results, const Tensors& compiled, const std::string& at) {
+  ASSERT_EQ(show(want.memory), show(got.memory)) << at;
+  for (std::size_t i = 0; i < want.args.size(); ++i) {
+    ASSERT_EQ(show(want.args[i]), show(got.args[i])) << at << ", argument " << i;
+    ASSERT_EQ(want.args[i].storage_offset().value(), got.args[i].storage_offset().value()) << at << ", argument " << i;
+    ASSERT_EQ(want.args[i].version() > 0, got.args[i].version() > 0) << at << ", argument " << i;
+    ASSERT_EQ(want.args[i].shares_storage_with(want.memory), got.args[i].shares_storage_with(got.memory)) << at << ", argument " << i;
+  }
+  ASSERT_EQ(results.size(), compiled.size()) << at;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    ASSERT_EQ(show(results[i]), show(compiled[i])) << at << ", result " << i;
+    for (std::size_t j = 0; j < results.size(); ++j) {
+      ASSERT_EQ(results[i].is_same(results[j]), compiled[i].is_same(compiled[j])) << at << ", results " << i << ", " << j;
+      ASSERT_EQ(results[i].shares_storage_with(results[j]), compiled[i].shares_storage_with(compiled[j])) << at << ", results " << i << ", " << j;
+    }
+    for (std::size_t j = 0; j < want.args.size(); ++j) {
+      ASSERT_EQ(results[i].is_same(want.args[j]), compiled[i].is_same(got.args[j])) << at << ", result " << i << ", argument " << j;
+      ASSERT_EQ(results[i].shares_storage_with(want.args[j]), compiled[i].shares_storage_with(got.args[j])) << at << ", result " << i << ", argument " << j;
+    }
+  }
+}
+
+/// `fallbacks`: how many of the calls may be served eagerly.
+void check(const std::string& name, const Make& make, const Body& body, std::vector<std::int64_t> ns = {4, 6, 3, 9}, std::int64_t fallbacks = 0) {
+  for (const char* mode : {"full", "interpret"}) {
+    auto f = compile(body, {.name = name, .mode = mode});
+    for (std::int64_t n : ns) {
+      Scene want = make(n), got = make(n);
+      const std::string at = name + " (" + mode + "), n " + std::to_string(n);
+      Tensors results = body(want.args), compiled = f(got.args);
+      expect_equal(want, got, results, compiled, at);
+      if (::testing::Test::HasFatalFailure()) return;
+      for (std::size_t i = 0; i < results.size(); ++i) {  // who shares memory with whom
+        if (caught([&] { results[i].add_(1); }).has_value()) continue;
+        compiled[i].add_(1);
+        expect_equal(want, got, results, compiled, at + ", after a write to result " + std::to_string(i));
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
+    EXPECT_LE(f.stats().eager_fallbacks, fallbacks) << name << ": " << f.stats().last_fallback_reason;
+  }
+}
+
+Scene alone(Tensor x) { return {x, {x}}; }
+Make vector_of(std::int64_t more = 0) {
+  return [=](std::int64_t n) { return alone(ramp(n + more)); };
+}
+Make matrix(std::int64_t columns) {
+  return [=](std::int64_t n) { return alone(ramp(n * columns).view({n, columns})); };
+}
+/// Rows 1 to n of n + 2, columns 1 to 4 of 6: neither the start of its memory nor all of it.
+Scene inner(std::int64_t n) {
+  Tensor memory = ramp((n + 2) * 6);
+  return {memory, {memory.view({n + 2, 6}).slice(0, 1, n + 1).slice(1, 1, 4)}};
+}
+Scene transposed(std::int64_t n) {
+  Tensor memory = ramp(n * 3);
+  return {memory, {memory.view({n, 3}).t()}};
+}
+
+TEST(Views, ResizeKeepsTheOffset) {
+  check("resize_ of a slice", vector_of(2), [](Tensors a) { Tensor r = a[0].slice(0, 3, 6); r.resize_({2}); r.fill_(9); return Tensors{r}; });
+  check("resize_ of an argument that is a slice", [](std::int64_t n) { Tensor m = ramp(n + 4); return Scene{m, {m.slice(0, 3, n + 1)}}; },
+        [](Tensors a) { a[0].resize_({2, 1}); a[0].fill_(9); return Tensors{a[0] * 2}; });
+  check("resize_ beyond the storage", vector_of(), [](Tensors a) {
+    Tensor x = a[0], y = x.slice(0, 1, 3);
+    y.resize_({x.size(0) + 2});
+    y.slice(0, 2, x.size(0) + 2).fill_(1);
+    x.add_(1);
+    return Tensors{y, x};
+  });
+  check("resize_ of an argument beyond its storage", vector_of(), [](Tensors a) {
+    Tensor x = a[0], y = x * 1;
+    x.resize_({x.size(0) + 3});
+    x.copy_(cat({y, y}).slice(0, 0, y.size(0) + 3));
+    return Tensors{y};
+  }, {4, 6, 3, 9});
+}
+
+TEST(Views, AsStridedCountsFromWhereTheViewBegins) {
+  check("as_strided of a slice", vector_of(2), [](Tensors a) { return Tensors{a[0].slice(0, 3, 6).as_strided({2}, {1})}; });
+  check("of an argument that is a slice", inner, [](Tensors a) { return Tensors{a[0].as_strided({2}, {1}), a[0].as_strided({2, 2}, {6, 2}, 0)}; });
+  check("of a clone that is none", inner, [](Tensors a) { return Tensors{a[0].slice(0, 1, 3).clone().as_strided({2}, {1}, 0)}; });
+  check("of rows that are cloned", matrix(3), [](Tensors a) { return Tensors{a[0].slice(0, 1, 3).clone().as_strided({2}, {1}, 0) + 1}; });
+}
+
+TEST(Views, WritesByPlaceAfterWritesThroughOtherViews) {
+  auto then_as_strided = [](Tensors a) { a[0].t().mul_(2); a[0].as_strided({4}, {1}, 1).mul_(10); return Tensors{}; };
+  check("as_strided after t", matrix(3), then_as_strided, {2, 4, 3});
+  check("as_strided after t, intermediate", matrix(3), [](Tensors a) { Tensor y = a[0] + 1; y.t().mul_(2); y.as_strided({4}, {1}, 1).mul_(10); return Tensors{y}; }, {2, 4, 3});
+  check("unfold after t", matrix(4), [](Tensors a) { a[0].t().mul_(2); a[0].unfold(1, 2, 2).mul_(10); return Tensors{a[0]}; });
+  check("resize_ after t", matrix(3), [](Tensors a) { Tensor y = a[0].slice(0, 1, 3); a[0].t().mul_(2); y.resize_({2, 2}); y.mul_(10); return Tensors{y}; });
+  check("t after as_strided", matrix(3), [](Tensors a) { a[0].as_strided({2, 2}, {1, 2}).add_(5); a[0].t().slice(0, 1, 2).mul_(-1); return Tensors{a[0].sum()}; });
+}
+
+TEST(Views, WritesByPlaceToAnyArgument) {
+  const std::pair<const char*, Body> bodies[] = {
+      {"as_strided", [](Tensors a) { a[0].as_strided({2, 2}, {1, 4}, 1).mul_(10); return Tensors{a[0] + 1}; }},
+      {"as_strided, its own offset", [](Tensors a) { a[0].as_strided({2, 2}, {1, 2}).fill_(-1); return Tensors{a[0]}; }},
+      {"unfold", [](Tensors a) { a[0].unfold(0, 2, 2).add_(100); return Tensors{a[0].t()}; }},
+      {"unfold, part", [](Tensors a) { a[0].unfold(1, 2, 3).select(-1, 1).add_(100); return Tensors{}; }},
+      {"diagonal", [](Tensors a) { a[0].diagonal(1).mul_(10); a[0].diagonal(-1).fill_(3); return Tensors{a[0].diagonal()}; }},
+      {"part of expanded", [](Tensors a) { a[0].slice(0, 0, 1).expand({5, a[0].size(1)}).select(0, 3).mul_(10); return Tensors{a[0] * 2}; }},
+      {"part of expanded, view", [](Tensors a) { a[0].slice(1, 1, 2).expand({a[0].size(0), 4}).slice(1, 1, 2).view({a[0].size(0)}).sub_(1); return Tensors{}; }},
+      {"written and read in turns", [](Tensors a) {
+         Tensor x = a[0], w = x.as_strided({3}, {2}, 1), s = x.select(0, 0);
+         w.mul_(2);
+         s.add_(w.sum());
+         w.copy_(s.slice(0, 0, 3) + x.sum());
+         return Tensors{w, s, x * w.sum()};
+       }},
+  };
+  for (auto& [name, body] : bodies)
+    for (auto& [kind, make] : {std::pair<const char*, Make>{"", matrix(3)}, {" of an inner part", inner}, {" of a transposed", transposed}})
+      check(std::string(name) + kind, make, body);
+}
+
+// The same write on one memory: which elements go where is the storage's business, not the view's.
+TEST(Views, WritesToIntermediatesByPlace) {
+  check("windows side by side", matrix(4), [](Tensors a) { Tensor y = a[0] * 2; y.unfold(0, 2, 2).mul_(3); return Tensors{y, y.t()}; });
+  check("a row that stands for all", matrix(4), [](Tensors a) {
+    Tensor y = a[0].select(0, 0) * 2, all = y.expand({a[0].size(0), 4});
+    all.select(0, 1).add_(1);
+    all.slice(0, 2, 3).mul_(2);
+    return Tensors{y, all};
+  });
+  check("set_", matrix(4), [](Tensors a) { Tensor y = a[0] * 2, z = y.t(); z.set_(a[0]); z.add_(1); return Tensors{y, z}; });
+  check("set_ of an argument", matrix(4), [](Tensors a) { Tensor y = a[0] * 2; a[0].add_(3); a[0].set_(y.t()); a[0].add_(1); return Tensors{y}; });
+  check("set_ of an argument to another", [](std::int64_t n) { Tensor m = ramp(n * 3); return Scene{m, {m.view({n, 3}).slice(0, 1, 3), ramp(4)}}; },
+        [](Tensors a) { a[1].set_(a[0].t()); a[1].add_(1); return Tensors{a[1]}; });
+}
+
+TEST(Views, WhatEagerRefusesIsRefused) {
+  const std::pair<const char*, Body> bodies[] = {
+      {"windows over each other", [](Tensors a) { a[0].unfold(0, 2, 1).mul_(2); return Tensors{}; }},
+      {"as_strided over itself", [](Tensors a) { a[0].as_strided({2, 2}, {1, 1}).mul_(2); return Tensors{}; }},
+      {"expanded", [](Tensors a) { a[0].slice(0, 0, 1).expand({4, a[0].size(1)}).mul_(2); return Tensors{}; }},
+      {"part that is expanded still", [](Tensors a) { a[0].slice(0, 0, 1).expand({4, a[0].size(1)}).slice(0, 1, 3).mul_(2); return Tensors{}; }},
+      {"beyond the storage", [](Tensors a) { return Tensors{a[0].as_strided({2}, {1000})}; }},
+  };
+  for (auto& [name, body] : bodies)
+    for (const Make& make : {Make(matrix(3)), Make(inner), Make(transposed)}) {
+      auto f = compile(body, {.name = name});
+      for (std::int64_t n : {4, 6}) {
+        Scene want = make(n), got = make(n);
+        auto eager = caught([&] { body(want.args); }), compiled = caught([&] { f(got.args); });
+        ASSERT_TRUE(eager && compiled) << name;
+        EXPECT_EQ(eager->code(), compiled->code()) << name << ": " << compiled->what();
+        EXPECT_EQ(show(want.memory), show(got.memory)) << name;
+      }
+      EXPECT_EQ(f.stats().eager_fallbacks, 0) << name << ": " << f.stats().last_fallback_reason;
+    }
+}
+
+// Windows that do and do not overlap at different calls: decided for each.
+TEST(Views, WindowsThatComeToOverlap) {
+  auto body = [](Tensor x, Int step) { x.unfold(0, 2, step).add_(1); };
+  auto f = compile(body);
+  for (int step : {2, 3, 1, 2, 4, 1}) {
+    Tensor a = ramp(9), b = ramp(9);
+    auto eager = caught([&] { body(a, step); }), compiled = caught([&] { f(b, step); });
+    EXPECT_EQ(eager.has_value(), compiled.has_value()) << step;
+    EXPECT_TRUE(equal(a, b)) << step;
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  // Interleaved: apart, though neither dimension steps over the other.
+  auto g = compile([](Tensor x, Int a, Int b) { x.as_strided({3, 2}, {a, b}).add_(1); });
+  Tensor x = ramp(12), y = ramp(12);
+  g(x, 2, 3);
+  y.as_strided({3, 2}, {2, 3}).add_(1);
+  EXPECT_TRUE(equal(x, y));
+  EXPECT_TRUE(caught([&] { g(x, 2, 4); }).has_value());
+  EXPECT_EQ(g.stats().eager_fallbacks, 0) << g.stats().last_fallback_reason;
+}
+
+TEST(Views, ArgumentsThatShareMemory) {
+  auto pair = [](auto first, auto second) {
+    return [=](std::int64_t n) {
+      Tensor memory = ramp((n + 2) * 6), m = memory.view({n + 2, 6});
+      Tensor x = first(m, n);
+      return Scene{memory, {x, second(m, n, x)}};
+    };
+  };
+  auto rows = [](Tensor m, std::int64_t n) { return m.slice(0, 0, n); };
+  auto columns = [](Tensor m, std::int64_t n) { return m.slice(0, 0, n).slice(1, 0, 4); };
+  const std::pair<const char*, Make> scenes[] = {
+      {"one tensor twice", pair(rows, [](Tensor, std::int64_t, Tensor x) { return x; })},
+      {"two handles of one view", pair(columns, [](Tensor, std::int64_t n, Tensor x) { return x.slice(0, 0, n); })},
+      {"rows", pair(rows, [](Tensor m, std::int64_t n, Tensor) { return m.slice(0, 1, n + 1); })},
+      {"columns", pair(columns, [](Tensor m, std::int64_t n, Tensor) { return m.slice(0, 0, n).slice(1, 2, 6); })},
+      {"disjoint columns", pair([](Tensor m, std::int64_t n) { return m.slice(0, 0, n).slice(1, 0, 3); }, [](Tensor m, std::int64_t n, Tensor) { return m.slice(0, 0, n).slice(1, 3, 6); })},
+      {"transposed", pair([](Tensor m, std::int64_t) { return m.slice(0, 0, 5).slice(1, 0, 5); }, [](Tensor, std::int64_t, Tensor x) { return x.t(); })},
+  };
+  const std::pair<const char*, Body> bodies[] = {
+      {"read", [](Tensors a) { return Tensors{a[0] + a[1], a[1]}; }},
+      {"add_", [](Tensors a) { a[0].add_(a[1]); return Tensors{a[1] * 2, a[0]}; }},
+      {"in turns", [](Tensors a) { a[0].add_(1); a[1].mul_(2); a[0].sub_(a[1]); return Tensors{a[0].slice(0, 1, 2), a[1].t()}; }},
+      {"t_", [](Tensors a) { Tensor y = a[1].clone(); a[0].t_(); return Tensors{a[0] + 1, a[1] * 2, y}; }},
+      {"t_ and written", [](Tensors a) { a[0].t_(); a[1].slice(0, 1, 2).fill_(7); a[0].add_(1); return Tensors{a[0], a[1]}; }},
+      {"copied over", [](Tensors a) { a[0].copy_(a[1].clone()); a[1].slice(1, 0, 1).fill_(0); return Tensors{}; }},
+      {"by place", [](Tensors a) { a[0].as_strided({4}, {3}, 1).mul_(10); a[1].select(0, 0).add_(1); return Tensors{a[0].sum()}; }},
+  };
+  for (auto& [what, body] : bodies)
+    for (auto& [kind, make] : scenes) check(std::string(what) + ", " + kind, make, body, {5, 6, 8});
+}
+
+TEST(Views, OneTensorTwiceBesideOneThatOverlapsIt) {
+  auto make = [](std::int64_t n) { Tensor m = ramp((n + 1) * 3), x = m.view({n + 1, 3}).slice(0, 0, n); return Scene{m, {x, x, m.view({n + 1, 3}).slice(0, 1, n + 1)}}; };
+  check("three", make, [](Tensors a) { a[0].add_(a[2]); a[2].mul_(2); a[1].t_(); return Tensors{a[0] + a[2].t(), a[1]}; });
+  check("written after resize_", vector_of(), [](Tensors a) { a[0].resize_({a[0].size(0) + 1}); a[0].add_(1); return Tensors{}; });
+}
+
+// One function, called with all of them in turn.
+TEST(Views, SharingIsPartOfTheCall) {
+  auto body = [](Tensor x, Tensor y) { x.t_(); x.add_(1); return x + y.t(); };
+  auto f = compile(body);
+  for (int round = 0; round < 3; ++round)
+    for (int kind = 0; kind < 3; ++kind) {
+      auto make = [&] { Tensor m = ramp(72).view({8, 9}), x = m.slice(0, 0, 4).slice(1, 0, 4); return std::pair(x, kind == 0 ? x : kind == 1 ? m.slice(0, 1, 5).slice(1, 0, 4) : ramp(16).view({4, 4})); };
+      auto [x, y] = make();
+      auto [x2, y2] = make();
+      Tensor want = body(x, y), got = f(x2, y2);
+      EXPECT_EQ(show(want), show(got)) << kind;
+      EXPECT_EQ(show(x), show(x2)) << kind;
+      EXPECT_EQ(show(y), show(y2)) << kind;
+    }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
+TEST(Views, CapturedTensorsThatAreArgumentsToo) {
+  Tensor memory = ramp(24), w = memory.view({4, 6}).slice(1, 0, 3);
+  auto body = [&w](Tensor x) { x.mul_(2); return w + x; };
+  auto f = compile(body);
+  for (int kind = 0; kind < 3; ++kind) {
+    Tensor x = kind == 0 ? w : kind == 1 ? memory.view({4, 6}).slice(1, 1, 4) : ramp(12).view({4, 3});
+    Tensor before = memory.clone(), want = body(x), after = memory.clone();
+    memory.copy_(before);
+    if (kind == 2) x.copy_(ramp(12).view({4, 3}));
+    EXPECT_TRUE(equal(f(x), want)) << kind;
+    EXPECT_TRUE(equal(memory, after)) << kind;
+    memory.copy_(before);
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
+// Strides of dimensions of size 1, which do not make another structure, are what the program would see.
+TEST(Views, StridesOfDimensionsOfSizeOne) {
+  auto make = [](int kind) {
+    Tensor m = ramp(300).view({3, 100});
+    return kind == 0 ? m.slice(0, 1, 2).slice(1, 0, 4) : kind == 1 ? ramp(4).view({1, 4}) : m.slice(0, 0, 2).slice(1, 0, 4);
+  };
+  auto body = [](Tensor x) { return x.stride(0) > 50 ? std::pair(x + 1, x.stride(0)) : std::pair(x * 2, x.stride(0) + 1); };
+  auto f = compile(body);
+  auto views = compile([](Tensor x) { return std::pair(x.t(), x.slice(1, 0, 2)); });
+  auto moved = compile([](Tensor x) { x.t_(); });
+  for (int round = 0; round < 2; ++round)
+    for (int kind : {0, 1, 2, 0}) {
+      auto want = body(make(kind)), got = f(make(kind));
+      EXPECT_TRUE(equal(want.first, got.first)) << kind;
+      EXPECT_EQ(want.second.value(), got.second.value()) << kind;
+      Tensor x = make(kind);
+      auto [a, b] = views(x);
+      EXPECT_EQ(show(a), show(x.t())) << kind;
+      EXPECT_EQ(show(b), show(x.slice(1, 0, 2))) << kind;
+      Tensor t = x.t();
+      moved(x);
+      EXPECT_EQ(show(x), show(t)) << kind;
+    }
+  EXPECT_EQ(f.stats().eager_fallbacks + views.stats().eager_fallbacks + moved.stats().eager_fallbacks, 0);
+}
+
+TEST(Views, StridesOfResults) {
+  const Body body = [](Tensors a) {
+    Tensor y = a[0] + 1;
+    return Tensors{(a[0] * 2).t(), (a[0] * 3).slice(1, 1, 2), (a[0] - 1).select(1, 0), a[0].clone().t(), (a[0] * 4).slice(0, 1, 2), y.t().clone(), (a[0] + 5).expand({2, a[0].size(0), 3}), y};
+  };
+  check("strides of results", matrix(3), body);
+  check("strides of results of an inner part", inner, body);
+  check("written through a transposed view", matrix(3), [](Tensors a) { Tensor y = a[0] * 1; y.t().mul_(2); return Tensors{y.t()}; });
+}
+
+// Whether reshape copies depends on the sizes that are asked for, too.
+TEST(Views, ReshapeCopiesWhenEagerCopies) {
+  using Cut = std::function<Tensor(Tensor)>;
+  const std::pair<const char*, Cut> cuts[] = {
+      {"columns", [](Tensor x) { return x.slice(1, 0, x.size(1) - 1); }},
+      {"transposed", [](Tensor x) { return x.t(); }},
+      {"steps", [](Tensor x) { return x.slice(0, 0, x.size(0), 2); }},
+      {"blocks", [](Tensor x) { return x.view({x.size(0), x.size(1), 1}).expand({x.size(0), x.size(1), 2}).permute({2, 0, 1}).select(0, 0).slice(1, 1, x.size(1)); }},
+  };
+  std::vector<std::array<std::int64_t, 2>> shapes;
+  for (std::int64_t a = 1; a <= 6; ++a)
+    for (std::int64_t b = 2; b <= 6; ++b) shapes.push_back({a, b});
+  int calls = 0;
+  for (auto& [name, cut] : cuts)
+    for (std::size_t first = 0; first < shapes.size(); first += 4) {
+      auto body = [&cut](Tensor x, Int p, Int q) { Tensor y = cut(x).reshape({p, q}); y.mul_(10); return y; };
+      auto f = compile(body, {.max_specializations = 1000, .mode = "interpret"});
+      for (std::size_t k = 0; k < shapes.size(); ++k) {
+        auto [a, b] = shapes[(first + 7 * k) % shapes.size()];
+        Tensor sample = cut(ramp(a * b).view({a, b}));
+        const std::int64_t n = sample.numel().value();
+        for (std::int64_t p = 1; p <= n; ++p) {
+          if (n % p) continue;
+          Tensor x = ramp(a * b).view({a, b}), y = x.clone();
+          Tensor want = body(x, p, n / p), got = f(y, p, n / p);
+          ASSERT_EQ(show(x), show(y)) << name << " of [" << a << ", " << b << "] to " << p;
+          ASSERT_EQ(want.shares_storage_with(x), got.shares_storage_with(y)) << name << " of [" << a << ", " << b << "] to " << p;
+          ASSERT_EQ(want.str(), got.str()) << name << " of [" << a << ", " << b << "] to " << p;
+          ++calls;
+        }
+      }
+      EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+    }
+  EXPECT_GT(calls, 2000);
+}
+
+TEST(Views, SizesThatAreProductsOfNegativeNumbers) {
+  auto f = compile([](Tensor x, Int a, Int b) { return x.view({a * b, -1}); });
+  for (auto [a, b] : {std::pair(-2, -3), {2, 3}, {-3, -2}, {6, 1}}) {
+    Tensor got = f(ramp(12), a, b);
+    EXPECT_EQ(got.size(0).value(), 6);
+    EXPECT_EQ(got.size(1).value(), 2);
+  }
+  EXPECT_TRUE(caught([&] { f(ramp(12), -2, 3); }).has_value());
+}
+
+TEST(Views, UnfoldOfNothing) {
+  auto body = [](Tensor x) { return (x + 1).unfold(0, 1, 2); };
+  auto f = compile(body);
+  for (Ints sizes : {Ints{4, 0}, Ints{0, 3}, Ints{5, 2}, Ints{1, 0}}) {
+    Tensor x = zeros(sizes), want, got;
+    auto eager = caught([&] { want = body(x); }), compiled = caught([&] { got = f(x); });
+    EXPECT_EQ(eager.has_value(), compiled.has_value());
+    if (!eager && !compiled) {
+      EXPECT_EQ(show(want), show(got));
+    }
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
+// x[i] = y writes, as in ATen; t = y makes a variable another handle, and a number is no tensor.
+TEST(Views, AssignmentToAViewWrites) {
+  static_assert(std::is_assignable_v<Tensor&, const Tensor&> && std::is_assignable_v<Tensor, const Tensor&> && std::is_assignable_v<Tensor, double>);
+  static_assert(!std::is_assignable_v<Tensor&, double> && !std::is_assignable_v<Tensor&, int> && std::is_nothrow_move_assignable_v<Tensor>);
+  auto body = [](Tensor x, Tensor y, Int i) {
+    x[0] = y;
+    x.slice(0, 1, 2) = y * 2;
+    x.select(1, i) = 3.5;
+    x[2][1] = i;
+    Tensor z = x[1];
+    z = y;
+    return z;
+  };
+  auto f = compile(body);
+  for (int i : {0, 2, 1}) {
+    Tensor a = ramp(12).view({4, 3}), b = a.clone(), y = ramp(3) - 5;
+    Tensor want = body(a, y, i), got = f(b, y, i);
+    EXPECT_TRUE(equal(a, b));
+    EXPECT_EQ(a[0][i].item<float>(), 3.5f);
+    EXPECT_TRUE(want.is_same(y) && got.is_same(y));
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  EXPECT_EQ(caught([] { ramp(3).slice(0, 0, 2) = ramp(3); })->code(), ErrorCode::ShapeMismatch);
+  EXPECT_NE(std::string(caught([] { ramp(3).slice(0, 0, 2) = ramp(3); })->what()).find("views_test"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace reprise
