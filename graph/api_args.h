@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graph/interpreter.h"
+#include "guards/expr.h"
 #include "reprise/arguments.h"
 #include "tensor/layout.h"
 

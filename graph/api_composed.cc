@@ -216,6 +216,9 @@ Tensor one_hot(const Tensor& self, Int num_classes, SourceLoc loc) {
   if (!is_integral(m.dtype))
     fail(ErrorCode::DTypeMismatch, "one_hot", loc, "indices must be integers, got ", dtype_name(m.dtype));
   // Looked up in the classes, so that an index that is none of them is found out where it is read.
+  Ints sizes = m.layout.sizes;
+  sizes.push_back(num_classes);
+  if (num_classes.hint() >= 0) graph::check_sizes(sizes, item_size(kInt64), "one_hot", loc);
   Tensor classes = arange(num_classes, {kInt64, m.device}, loc);
   Tensor index = m.dtype == kInt32 || m.dtype == kInt64 ? self : to(self, kInt64, loc);
   Tensor own = named("one_hot", [&] { return embedding(unsqueeze(classes, 1, loc), index, loc); });
@@ -244,6 +247,7 @@ Tensor pad(const Tensor& self, IntArrayRef pad, Scalar value, SourceLoc loc) {
     fail(ErrorCode::InvalidArgument, "pad", loc, "wants (front, back) for up to ", m.dim(), " dimensions, got ",
          graph::sizes_text(pad.vec()));
   }
+  guards::LibraryScope operators;
   Ints sizes = m.layout.sizes;
   Tensor inner = self, out;
   std::size_t padded = pad.size() / 2;
@@ -253,6 +257,8 @@ Tensor pad(const Tensor& self, IntArrayRef pad, Scalar value, SourceLoc loc) {
     Int before = pad[2 * i], after = pad[2 * i + 1];
     if (std::int64_t n = 0; __builtin_add_overflow(before.hint(), after.hint(), &n) || __builtin_add_overflow(n, sizes[d].hint(), &n))
       fail(ErrorCode::InvalidArgument, "pad", loc, "padding ", before, " and ", after, " of dimension ", d, " of size ", sizes[d], " does not fit 63 bits");
+    if (before.hint() < -sizes[d].hint() || after.hint() < -sizes[d].hint())
+      fail(ErrorCode::IndexOutOfRange, "pad", loc, before, " and ", after, " take more of dimension ", d, " than its size ", sizes[d]);
     sizes[d] = sizes[d] + before + after;
     Int crop = 0;
     if (!graph::ask(detail::compare_le(0, before, loc), "pad: adds in front")) {
@@ -288,6 +294,7 @@ Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims, SourceLoc 
   if (shifts.size() != (dims.empty() ? 1 : dims.size())) {
     fail(ErrorCode::InvalidArgument, "roll", loc, "got ", shifts.size(), " shifts for ", dims.size(), " dimensions");
   }
+  guards::LibraryScope operators;
   Tensor out = self;
   for (std::size_t i = 0; i < shifts.size(); ++i) {
     int d = dims.empty() ? 0 : wrapped(m, dims[i], "roll", loc);
@@ -322,6 +329,7 @@ Tensor flip_in_blocks(const Tensor& self, int d, std::int64_t n, std::int64_t bl
 Tensor flip(const Tensor& self, IntArrayRef dims, SourceLoc loc) {
   constexpr std::int64_t kLong = std::int64_t{1} << 20;
   TensorMeta m = checked_meta(self, "flip", loc);
+  guards::LibraryScope operators;
   Tensor out = self;
   for (Int dim : dims) {
     int d = wrapped(m, dim, "flip", loc);
@@ -332,6 +340,15 @@ Tensor flip(const Tensor& self, IntArrayRef dims, SourceLoc loc) {
   return out.impl() == self.impl() ? clone(self, loc) : out;
 }
 
+namespace {
+void need_count(Int repeats, const char* op, SourceLoc loc) {
+  if (!graph::require(detail::compare_le(0, repeats, loc), "repeat: how often")) fail(ErrorCode::InvalidArgument, op, loc, "cannot repeat ", repeats, " times");
+}
+[[noreturn]] void too_many(Int repeats, Int size, const char* op, SourceLoc loc) {
+  fail(ErrorCode::InvalidArgument, op, loc, repeats, " repeats of size ", size, " hold more elements than 63 bits can count");
+}
+}  // namespace
+
 Tensor repeat(const Tensor& self, IntArrayRef repeats, SourceLoc loc) {
   TensorMeta m = checked_meta(self, "repeat", loc);
   if (repeats.size() < m.layout.sizes.size()) {
@@ -341,10 +358,13 @@ Tensor repeat(const Tensor& self, IntArrayRef repeats, SourceLoc loc) {
   std::size_t lead = repeats.size() - m.layout.sizes.size();
   if (repeats.size() > kMaxRank)
     fail(ErrorCode::InvalidArgument, "repeat", loc, "got ", repeats.size(), " repeats; at most ", kMaxRank, " dimensions are supported");
+  guards::LibraryScope operators;
   Tensor tiled = self;
   Ints expanded, sizes;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
     Int r = repeats[i], n = i < lead ? Int(1) : m.size(static_cast<int>(i - lead));
+    need_count(r, "repeat", loc);
+    if (i >= lead && !graph::product_now({r, n})) too_many(r, n, "repeat", loc);
     sizes.push_back(i < lead ? r : r * n);
     if (i < lead || !graph::is_plain(r, 1)) {  // a new dimension in front of the repeated one
       tiled = unsqueeze(tiled, static_cast<int>(expanded.size()), loc);
@@ -360,6 +380,9 @@ Tensor repeat_interleave(const Tensor& self, Int repeats, Int dim, SourceLoc loc
   TensorMeta m = checked_meta(self, "repeat_interleave", loc);
   int d = wrapped(m, dim, "repeat_interleave", loc);
   if (m.dim() == 0) fail(ErrorCode::ShapeMismatch, "repeat_interleave", loc, "cannot be applied to a 0-dim tensor");
+  need_count(repeats, "repeat_interleave", loc);
+  if (!graph::product_now({m.size(d), repeats})) too_many(repeats, m.size(d), "repeat_interleave", loc);
+  guards::LibraryScope operators;
   Ints expanded = m.layout.sizes, sizes = m.layout.sizes;
   expanded.insert(expanded.begin() + d + 1, repeats);
   sizes[d] = sizes[d] * repeats;

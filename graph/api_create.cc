@@ -24,6 +24,7 @@ struct DeviceName {
 
 /// Sizes of a tensor that `op` makes: an error names it, not what it is made of.
 void check_made(const Ints& sizes, DType dtype, const char* op, SourceLoc loc) {
+  graph::checked_dtype(dtype, op, loc);
   for (Int s : sizes)
     if (s.hint() < 0) fail(ErrorCode::InvalidArgument, op, loc, "negative size in ", graph::sizes_text(sizes));
   graph::check_sizes(sizes, item_size(dtype), op, loc);
@@ -35,8 +36,10 @@ TensorOptions like(const Tensor& self, const TensorOptions& o, const char* op, S
 }
 
 Tensor draw(OpId id, IntArrayRef size, const TensorOptions& o, SourceLoc loc) {
+  guards::LibraryScope operators;
   DeviceName device(o);
   Ints sizes = size.vec();
+  graph::checked_dtype(o.dtype.value_or(kFloat32), id == OpId::rand ? "rand" : "randn", loc);
   for (Int s : sizes) {
     if (!graph::require(detail::compare_le(0, s, loc), "size not negative")) {
       fail(ErrorCode::InvalidArgument, id == OpId::rand ? "rand" : "randn", loc, "negative size in ",
@@ -102,16 +105,20 @@ Tensor linspace(Scalar start, Scalar end, Int steps, const TensorOptions& option
   if (n < 0) fail(ErrorCode::InvalidArgument, "linspace", loc, "steps must not be negative, got ", n);
   DType dtype = options.dtype.value_or(kFloat32);
   if (!is_floating(dtype)) fail(ErrorCode::DTypeMismatch, "linspace", loc, "not defined for ", dtype_name(dtype));
+  check_made({n}, dtype, "linspace", loc);
   double a = start.to_double(), b = end.to_double(), by = n > 1 ? (b - a) / static_cast<double>(n - 1) : 0;
   // From both ends towards the middle: both bounds come out exactly.
   Tensor i = to(arange(0, n, 1, {kInt64, options.device}, loc), dtype, loc);
   Tensor from_end = sub(b, mul(sub(n - 1, i, 1, loc), by, loc), 1, loc);
-  return where(lt(i, static_cast<double>((n + 1) / 2), loc), add(mul(i, by, loc), a, 1, loc), from_end, loc);
+  return where(lt(i, static_cast<double>(n / 2 + n % 2), loc), add(mul(i, by, loc), a, 1, loc), from_end, loc);
 }
 
 Tensor eye(Int n, std::optional<Int> m, const TensorOptions& options, SourceLoc loc) {
   check_made({n, m.value_or(n)}, options.dtype.value_or(kFloat32), "eye", loc);
   TensorOptions index{kInt64, options.device};
+  // Nothing on the way is larger than what is asked for.
+  if (graph::ask(detail::compare_eq(n, 0, loc), "eye: no rows") || graph::ask(detail::compare_eq(m.value_or(n), 0, loc), "eye: no columns"))
+    return zeros({n, m.value_or(n)}, options, loc);
   Tensor rows = unsqueeze(arange(n, index, loc), 1, loc), columns = arange(m.value_or(n), index, loc);
   return to(eq(rows, columns, loc), options.dtype.value_or(kFloat32), loc);
 }
@@ -140,6 +147,7 @@ Tensor randint(Int low, Int high, IntArrayRef size, const TensorOptions& options
   if (!graph::require(detail::compare_lt(low, high, loc), "randint: low below high")) {
     fail(ErrorCode::InvalidArgument, "randint", loc, "the range [", low, ", ", high, ") is empty");
   }
+  if (!graph::difference_fits(high, low, "randint: the range fits")) fail(ErrorCode::InvalidArgument, "randint", loc, "the range [", low, ", ", high, ") is more than 63 bits count");
   // float64 has 53 random bits: even over every range a tensor can be indexed with.
   Tensor unit = rand(size, {kFloat64, options.device}, loc);
   Tensor steps = to(floor(mul(unit, high - low, loc), loc), kInt64, loc);
@@ -155,6 +163,7 @@ Tensor bernoulli(const Tensor& self, SourceLoc loc) {
 
 Tensor multinomial(const Tensor& self, Int num_samples, bool replacement, SourceLoc loc) {
   TensorMeta m = checked_meta(self, "multinomial", loc);
+  guards::LibraryScope operators;
   auto [seed, offset] = Interpreter::current().next_random(numel(m.layout.sizes) * num_samples);
   return call1(OpId::multinomial, {arg(self), num_samples, replacement, seed, offset}, loc);
 }

@@ -107,6 +107,7 @@ class Einsum {
 
   /// As [batch, rows, columns], each the product of its letters' sizes.
   Tensor matrix(const Term& t, const std::string& batch, const std::string& rows, const std::string& columns) const {
+    guards::LibraryScope operators;
     Ints sizes;
     for (const std::string* group : {&batch, &rows, &columns}) {
       Int n = 1;

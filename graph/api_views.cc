@@ -29,6 +29,12 @@ Ints swapped(int rank, Int a, Int b, const char* op, SourceLoc loc) {
   return dims;
 }
 
+/// Each part is a tensor of its own; a view may have any size.
+void check_count(std::int64_t parts, int dim, Int size, const char* op, SourceLoc loc) {
+  constexpr std::int64_t kMost = 1 << 20;
+  if (parts > kMost) fail(ErrorCode::InvalidArgument, op, loc, parts, " parts of dimension ", dim, " of size ", size, "; at most ", kMost, " are made");
+}
+
 Ints transposed_matrix(const Tensor& self, const char* op, SourceLoc loc) {
   int rank = checked_meta(self, op, loc).dim();
   if (rank > 2)
@@ -39,6 +45,7 @@ Ints transposed_matrix(const Tensor& self, const char* op, SourceLoc loc) {
 }  // namespace
 
 Tensor reshape(const Tensor& self, IntArrayRef shape, SourceLoc loc) {
+  guards::LibraryScope operators;
   TensorMeta m = checked_meta(self, "reshape", loc);
   Ints sizes = graph::infer_size(m.layout.sizes, shape.vec(), loc, "reshape");
   return view(graph::view_strides(m.layout, sizes, loc) ? self : clone(self, loc), sizes, loc);
@@ -59,8 +66,11 @@ Tensor flatten(const Tensor& self, Int start_dim, Int end_dim, SourceLoc loc) {
     fail(ErrorCode::InvalidArgument, "flatten", loc, "start_dim ", start_dim, " comes after end_dim ", end_dim);
   if (rank == 0) return reshape(self, Ints{1}, loc);
   if (start == end) return self;
+  guards::LibraryScope operators;
   Int joined = 1;
   for (int d = start; d <= end; ++d) joined = joined * in[d];
+  if (!graph::product_now(Ints(in.begin() + start, in.begin() + end + 1)))
+    fail(ErrorCode::InvalidArgument, "flatten", loc, "dimensions ", start, " to ", end, " of sizes ", sizes_text(in), " hold more elements than 63 bits can count");
   for (int d = 0; d < rank; ++d) {
     if (d < start || d > end) sizes.push_back(in[d]);
     if (d == start) sizes.push_back(joined);
@@ -72,6 +82,7 @@ Tensor unflatten(const Tensor& self, Int dim, IntArrayRef sizes, SourceLoc loc) 
   Ints in = checked_meta(self, "unflatten", loc).layout.sizes, out;
   int at = wrap(dim, static_cast<int>(in.size()), "unflatten", loc);
   if (in.empty()) fail(ErrorCode::ShapeMismatch, "unflatten", loc, "cannot be applied to a 0-dim tensor");
+  guards::LibraryScope operators;
   Ints parts = graph::infer_size(Ints{in[at]}, sizes.vec(), loc, "unflatten");
   for (int d = 0; d < static_cast<int>(in.size()); ++d) {
     if (d == at) {
@@ -104,6 +115,7 @@ Tensor narrow(const Tensor& self, Int dim, Int start, Int length, SourceLoc loc)
   Ints sizes = checked_meta(self, "narrow", loc).layout.sizes;
   if (sizes.empty()) fail(ErrorCode::ShapeMismatch, "narrow", loc, "cannot be applied to a 0-dim tensor");
   int d = wrap(dim, static_cast<int>(sizes.size()), "narrow", loc);
+  guards::LibraryScope operators;
   if (!graph::ask(detail::compare_le(0, start, loc), "narrow: start counts from the front")) start = start + sizes[d];
   if (!require(detail::compare_le(0, length, loc), "narrow: length not negative") ||
       !require(detail::compare_le(0, start, loc), "narrow: start within the size") ||
@@ -130,9 +142,11 @@ Tensor unfold(const Tensor& self, Int dimension, Int size, Int step, SourceLoc l
     fail(ErrorCode::InvalidArgument, "unfold", loc, "size ", size, " and step ", step, " do not fit dimension ", d,
          " of sizes ", sizes_text(in.sizes));
   }
+  guards::LibraryScope operators;
   Layout out = in;
   out.sizes[d] = (in.sizes[d] - size) / step + 1;
-  out.strides[d] = in.strides[d] * step;
+  // A step that leads beyond all memory makes one window, whose stride is of no use.
+  if (graph::product_fits(in.strides[d], step, "unfold: the windows' stride fits")) out.strides[d] = in.strides[d] * step;
   out.sizes.push_back(size);
   out.strides.push_back(in.strides[d]);
   return as_strided(self, out.sizes, out.strides, in.offset, loc);
@@ -142,9 +156,15 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes
   Ints sizes = checked_meta(self, "split", loc).layout.sizes;
   if (sizes.empty()) fail(ErrorCode::ShapeMismatch, "split", loc, "cannot be applied to a 0-dim tensor");
   int d = wrap(dim, static_cast<int>(sizes.size()), "split", loc);
+  guards::LibraryScope operators;
   Int total = 0;
-  for (Int s : split_sizes) total = total + s;
-  if (!same(total, sizes[d], loc, "split: sizes add up")) {
+  std::int64_t now = 0;
+  bool fits = true;
+  for (Int s : split_sizes) {
+    total = total + s;
+    fits = !__builtin_add_overflow(now, s.hint(), &now) && fits;
+  }
+  if (!fits || !same(total, sizes[d], loc, "split: sizes add up")) {
     fail(ErrorCode::ShapeMismatch, "split", loc, "sizes ", sizes_text(split_sizes.vec()), " do not add up to size ",
          sizes[d], " of dimension ", d);
   }
@@ -164,7 +184,9 @@ std::vector<Tensor> split(const Tensor& self, Int split_size, Int dim, SourceLoc
   if (!require(detail::compare_lt(0, split_size, loc), "split: positive size")) {
     fail(ErrorCode::InvalidArgument, "split", loc, "split_size must be positive, got ", split_size);
   }
+  guards::LibraryScope operators;
   std::int64_t count = std::max<std::int64_t>(1, graph::count_steps(sizes[d], split_size).value(loc));
+  check_count(count, d, sizes[d], "split", loc);
   Ints parts;
   for (std::int64_t i = 0; i + 1 < count; ++i) parts.push_back(split_size);
   parts.push_back(sizes[d] - Int(count - 1) * split_size);
@@ -177,9 +199,8 @@ std::vector<Tensor> chunk(const Tensor& self, Int chunks, Int dim, SourceLoc loc
   int d = wrap(dim, static_cast<int>(sizes.size()), "chunk", loc);
   std::int64_t n = chunks.value(loc);
   if (n < 1) fail(ErrorCode::InvalidArgument, "chunk", loc, "chunks must be positive, got ", n);
-  constexpr std::int64_t kMostEmpty = 1 << 20;  // of a dimension of size 0, which makes as many parts as are asked for
-  if (n > kMostEmpty && sizes[d].hint() == 0)
-    fail(ErrorCode::InvalidArgument, "chunk", loc, n, " chunks of dimension ", d, " of size 0; at most ", kMostEmpty, " are made");
+  guards::LibraryScope operators;
+  if (sizes[d].hint() % n == 0) check_count(n, d, sizes[d], "chunk", loc);  // of size 0, too
   // Parts of one size are the common case, and then how many there are does not depend on the size.
   if (require(detail::compare_eq(sizes[d] % Int(n), 0, loc), "chunk: divides evenly")) {
     Ints parts(static_cast<std::size_t>(n), sizes[d] / Int(n));
@@ -193,7 +214,9 @@ std::vector<Tensor> unbind(const Tensor& self, Int dim, SourceLoc loc) {
   if (sizes.empty()) fail(ErrorCode::ShapeMismatch, "unbind", loc, "cannot be applied to a 0-dim tensor");
   int d = wrap(dim, static_cast<int>(sizes.size()), "unbind", loc);
   std::vector<Tensor> parts;
-  for (std::int64_t i = 0, n = sizes[d].value(loc); i < n; ++i) parts.push_back(select(self, d, i, loc));
+  const std::int64_t n = sizes[d].value(loc);
+  check_count(n, d, sizes[d], "unbind", loc);
+  for (std::int64_t i = 0; i < n; ++i) parts.push_back(select(self, d, i, loc));
   return parts;
 }
 

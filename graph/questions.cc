@@ -23,6 +23,7 @@ bool same(Int a, Int b, SourceLoc loc, const char* why) {
 }
 
 std::optional<std::vector<Bool>> apart_conditions(const Ints& sizes, const Ints& strides, SourceLoc loc) {
+  guards::LibraryScope exact;
   std::vector<Bool> out;
   for (Int s : sizes)
     if (s.hint() == 0) {
@@ -51,6 +52,47 @@ std::optional<std::vector<Bool>> apart_conditions(const Ints& sizes, const Ints&
 bool known_apart(const Ints& sizes, const Ints& strides) {
   auto conditions = apart_conditions(sizes, strides, {});
   return conditions && std::all_of(conditions->begin(), conditions->end(), [](const Bool& b) { return b.known_true(); });
+}
+
+Int count_steps(Int n, Int step) {
+  // A step that leads out of any tensor: x.slice(0, 0, n, INT64_MAX).
+  if (!step.is_symbolic() && n.is_symbolic() && step.hint() >= std::int64_t{1} << 62 && detail::compare_le(n, step, {}).known_true()) return Int::min(n, 1);
+  return Int::ceil_div(n, step);
+}
+
+namespace {
+bool fits(Int result, const char* why) {
+  guards::ShapeEnv& env = result.expr()->env();
+  const guards::Expr* args[] = {result.expr()};
+  return env.decide(env.make(guards::ExprKind::Fits, args), {}, why);
+}
+}  // namespace
+
+bool product_fits(Int a, Int b, const char* why) {
+  if (std::int64_t ignored; !a.is_symbolic() && !b.is_symbolic()) return !__builtin_mul_overflow(a.hint(), b.hint(), &ignored);
+  guards::LibraryScope exact;
+  Int product = a * b;
+  std::int64_t ignored;
+  return product.is_symbolic() ? fits(product, why) : !__builtin_mul_overflow(a.hint(), b.hint(), &ignored);
+}
+
+bool difference_fits(Int a, Int b, const char* why) {
+  if (std::int64_t ignored; !a.is_symbolic() && !b.is_symbolic()) return !__builtin_sub_overflow(a.hint(), b.hint(), &ignored);
+  if (is_plain(b, INT64_MIN)) return ask(detail::compare_lt(a, 0, {}), why);
+  guards::LibraryScope exact;
+  Int difference = a - b;
+  std::int64_t ignored;
+  return difference.is_symbolic() ? fits(difference, why) : !__builtin_sub_overflow(a.hint(), b.hint(), &ignored);
+}
+
+std::optional<std::int64_t> product_now(const Ints& sizes) {
+  std::int64_t n = 1;
+  bool fits = true;
+  for (Int s : sizes) {
+    if (s.hint() == 0) return 0;
+    fits = !__builtin_mul_overflow(n, s.hint(), &n) && fits;
+  }
+  return fits ? std::optional(n) : std::nullopt;
 }
 
 std::string sizes_text(const Ints& sizes) {

@@ -4,29 +4,28 @@
 
 #include "base/errors.h"
 #include "graph/shape_rules.h"
-#include "guards/expr.h"
+#include "guards/shape_env.h"
 
 namespace reprise::graph {
 namespace {
 
 /// A product of sizes as a number and symbolic factors, so that equal factors of two products cancel by identity.
 struct Product {
-  /// (-2) * (-3) is a size, -2 is none: such a product is one factor.
-  static bool has_negative_factor(Int v) {
-    const auto factors = v.expr()->args();
-    return std::any_of(factors.begin(), factors.end(), [](const guards::Expr* f) { return Int(f).hint() < 0; });
-  }
   std::int64_t number = 1;
   std::vector<Int> factors;
 
   void multiply(Int v) {
     if (!v.is_symbolic()) {
-      number *= v.hint();
-    } else if (v.expr()->kind() == guards::ExprKind::Mul && !has_negative_factor(v)) {
+      number = static_cast<std::int64_t>(static_cast<std::uint64_t>(number) * static_cast<std::uint64_t>(v.hint()));  // product_now has been asked
+    } else if (v.expr()->kind() == guards::ExprKind::Mul && has_no_negative(v.expr())) {
       for (const guards::Expr* f : v.expr()->args()) multiply(Int(f));
     } else {
       factors.push_back(v);
     }
+  }
+  /// (-2) * (-3) is a size, -2 is none: of such a product no factor may stand alone.
+  static bool has_no_negative(const guards::Expr* product) {
+    return std::all_of(product->args().begin(), product->args().end(), [](const guards::Expr* f) { return f->env().range_of(f).lo >= 0; });
   }
   Int value() const {
     Int p = number;
@@ -74,6 +73,10 @@ Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc, const char* op
       fail(ErrorCode::InvalidArgument, op, loc, "negative size in ", sizes_text(sizes));
     }
     want.multiply(s);
+  }
+  if (Ints asked = sizes; true) {
+    if (hole >= 0) asked[hole] = 1;
+    if (!product_now(asked)) fail(ErrorCode::InvalidArgument, op, loc, "sizes ", sizes_text(sizes), " hold more elements than 63 bits can count");
   }
   for (Int s : in) have.multiply(s);
   auto mismatch = [&] {

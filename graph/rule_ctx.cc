@@ -76,10 +76,17 @@ Scalar RuleCtx::scalar(int i) const {
 
 bool RuleCtx::flag(int i) const { return get<bool>(*this, i, "a bool"); }
 
-DType RuleCtx::dtype(int i, DType otherwise) const { return has(i) ? get<DType>(*this, i, "a dtype") : otherwise; }
+DType RuleCtx::dtype(int i, DType otherwise) const {
+  return has(i) ? checked_dtype(get<DType>(*this, i, "a dtype"), op.schema.name.c_str(), loc) : otherwise;
+}
 
 std::string_view RuleCtx::str(int i) const {
   return has(i) ? get<std::string_view>(*this, i, "a string") : std::string_view{};
+}
+
+DType checked_dtype(DType t, const char* op, SourceLoc loc) {
+  if (static_cast<int>(t) >= kDTypeCount) fail(ErrorCode::InvalidArgument, op, loc, "there is no dtype ", static_cast<int>(t));
+  return t;
 }
 
 void check_sizes(const Ints& sizes, std::int64_t item_size, const char* op, SourceLoc loc) {
@@ -87,13 +94,9 @@ void check_sizes(const Ints& sizes, std::int64_t item_size, const char* op, Sour
     fail(ErrorCode::InvalidArgument, op, loc, "the result would have ", sizes.size(), " dimensions; at most ", kMaxRank,
          " are supported");
   }
-  std::int64_t n = item_size;
-  bool fits = true, none = false;
-  for (Int s : sizes) {
-    fits = !__builtin_mul_overflow(n, s.hint(), &n) && fits;
-    none = none || s.hint() == 0;
-  }
-  if (!fits && !none) {
+  const std::optional<std::int64_t> n = product_now(sizes);
+  std::int64_t bytes = 0;
+  if (!n || __builtin_mul_overflow(*n, item_size, &bytes)) {
     fail(ErrorCode::InvalidArgument, op, loc, "sizes ", sizes_text(sizes), " hold more ",
          item_size == 1 ? "elements" : "bytes", " than 63 bits can count");
   }

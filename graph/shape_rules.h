@@ -90,15 +90,22 @@ inline bool is_plain(Int a, std::int64_t v) { return !a.is_symbolic() && a.hint(
 /// The -1 that stands for a size to be found; an argument that is -1 in this call is guarded to be.
 inline bool is_to_infer(Int a, SourceLoc loc) { return a.hint() == -1 && static_cast<bool>(detail::compare_eq(a, -1, loc)); }
 
+/// `t`; throws InvalidArgument, naming `op`, for a number that is no dtype's.
+DType checked_dtype(DType t, const char* op, SourceLoc);
+
 /// Throws InvalidArgument, naming `op`, for more dimensions than a tensor may have, and for more elements of `item_size`
 /// bytes than 63 bits count (1: a view, which needs no memory of its own). Symbols count with the value they have in the
 /// call being traced; the sizes of later calls are checked when they are computed (runtime/program.cc).
 void check_sizes(const Ints& sizes, std::int64_t item_size, const char* op, SourceLoc);
 
-/// ceil(n / step) for 0 <= n and 0 < step, also for a step near the end of the range, to which a symbolic n cannot be added.
-inline Int count_steps(Int n, Int step) {
-  return !step.is_symbolic() && step.hint() >= std::int64_t{1} << 62 ? Int::min(n, 1) : Int::ceil_div(n, step);
-}
+/// Do a * b and a - b fit 64 bits? Decided for this trace, like a branch: plain numbers would wrap.
+bool product_fits(Int a, Int b, const char* why);
+bool difference_fits(Int a, Int b, const char* why);
+/// The product of sizes in the call being traced: nothing where 64 bits do not hold it. (A size of 0 makes any product 0.)
+std::optional<std::int64_t> product_now(const Ints& sizes);
+
+/// ceil(n / step) for 0 <= n and 0 < step.
+Int count_steps(Int n, Int step);
 
 /// Conditions under which different indices of a view stand at different places: each dimension steps over all that the
 /// dimensions of smaller strides reach. Which dimensions these are is read off the hints. nullopt: it is not so nested in

@@ -199,6 +199,7 @@ Layout diagonal(const ViewCtx& v) {
   Layout out;
   // An empty diagonal keeps the offset within the tensor, as ATen does; a symbolic one has no element to tell.
   bool empty = is_plain(length, 0);
+  if (offset != 0 && !ask(offset > 0 ? v.lt(offset, n2) : v.lt(-n1, offset), "diagonal: within the tensor")) empty = true, length = 0;
   out.offset = empty         ? v.in.offset
                : offset >= 0 ? v.in.offset + Int(offset) * v.in.strides[d2]
                              : v.in.offset + Int(-offset) * v.in.strides[d1];

@@ -1,13 +1,52 @@
 // Building expressions: simplification and interning.
+#include <atomic>
 #include <cstdlib>
+#include <unordered_set>
 
 #include "base/errors.h"
 #include "guards/shape_env_impl.h"
 
 namespace reprise::guards {
 
-ShapeEnv::ShapeEnv() : impl_(std::make_unique<Impl>()) {}
-ShapeEnv::~ShapeEnv() = default;
+namespace {
+
+// Which traces are still there: an Int that a function has left somewhere may outlive its own.
+struct Living {
+  std::mutex mu;
+  std::unordered_set<std::uint64_t> serials;
+  std::atomic<std::uint64_t> deaths{0};
+  static Living& get() {
+    static Living* l = new Living;  // never destroyed: specializations may be among static objects
+    return *l;
+  }
+};
+
+std::uint64_t new_serial() {
+  static std::atomic<std::uint64_t> next{1};
+  Living& l = Living::get();
+  std::lock_guard lock(l.mu);
+  return *l.serials.insert(next++).first;
+}
+
+}  // namespace
+
+ShapeEnv::ShapeEnv() : impl_(std::make_unique<Impl>()), serial_(new_serial()) {}
+ShapeEnv::~ShapeEnv() {
+  Living& l = Living::get();
+  std::lock_guard lock(l.mu);
+  l.serials.erase(serial_);
+  l.deaths.fetch_add(1, std::memory_order_release);
+}
+
+bool ShapeEnv::is_alive(std::uint64_t serial) {
+  thread_local std::uint64_t known = 0, deaths = 0;  // the last that was asked for, and how many had died by then
+  Living& l = Living::get();
+  if (const std::uint64_t now = l.deaths.load(std::memory_order_acquire); known == serial && deaths == now) return true;
+  std::lock_guard lock(l.mu);
+  if (l.serials.count(serial) == 0) return false;
+  known = serial, deaths = l.deaths.load(std::memory_order_relaxed);
+  return true;
+}
 
 using Args = std::vector<const Expr*>;
 
@@ -34,6 +73,12 @@ struct Maker {
     for (const Polynomial::Term& t : p.terms) args.push_back(term(t));
     return intern(ExprKind::Add, 0, std::move(args));
   }
+  // Of what a sum or a product came to: where a coefficient does not fit, its low bits are all that is known, and where the value
+  // fits they are the value.
+  const Expr* value(const Polynomial& p) const {
+    const Expr* e = from(p);
+    return p.exact || e->is_const() ? e : intern(ExprKind::Wrap, 0, {e});
+  }
 
   // a / b * b is a where b is known to divide a.
   Polynomial undo_divisions(Polynomial p) const {
@@ -50,8 +95,11 @@ struct Maker {
           if (by.terms.size() != 1) continue;
           std::optional<Polynomial> left = exact(around, by.terms[0]);
           if (!left || !env.known_multiple(d->args()[0], d->args()[1])) continue;
-          p.terms.erase(p.terms.begin() + static_cast<std::ptrdiff_t>(i));
-          p.add(left->times(polynomial_of(d->args()[0])), 1);
+          Polynomial undone = p;
+          undone.terms.erase(undone.terms.begin() + static_cast<std::ptrdiff_t>(i));
+          undone.add(left->times(polynomial_of(d->args()[0])), 1);
+          if (!undone.exact) continue;
+          p = std::move(undone);
           changed = true;
         }
       if (!changed) break;
@@ -69,13 +117,13 @@ struct Maker {
       if (p.terms.size() * q.terms.size() > kMostTerms) {
         Monomial sums{from(p), a};
         std::sort(sums.begin(), sums.end(), [](const Expr* x, const Expr* y) { return x->id() < y->id(); });
-        p = Polynomial{};
+        p.terms.clear();
         p.add(sums, 1);
       } else {
         p = p.times(q);
       }
     }
-    return from(undo_divisions(std::move(p)));
+    return value(undo_divisions(std::move(p)));
   }
 
   bool nonnegative(const Expr* e) const { return env.range_of(e).lo >= 0; }
@@ -84,7 +132,7 @@ struct Maker {
   static std::optional<Polynomial> exact(const Polynomial& a, const Polynomial::Term& b) {
     Polynomial q;
     for (const Polynomial::Term& t : a.terms) {
-      if (b.coefficient == 0 || remainder(t.coefficient, b.coefficient) != 0) return std::nullopt;
+      if (b.coefficient == 0 || (b.coefficient == -1 && t.coefficient == INT64_MIN) || remainder(t.coefficient, b.coefficient) != 0) return std::nullopt;
       Monomial rest = t.atoms;
       for (const Expr* atom : b.atoms) {
         auto it = std::find(rest.begin(), rest.end(), atom);
@@ -121,7 +169,7 @@ struct Maker {
         if (nonnegative(w) && nonnegative(r)) {
           Polynomial sum = whole;
           sum.add(polynomial_of(div(r, b)), 1);
-          return from(sum);
+          if (sum.exact) return from(sum);
         }
       }
       ShapeEnv::Range range = env.range_of(a);
@@ -179,6 +227,47 @@ struct Maker {
     return e;
   }
 
+  // Nothing can be moved to the other side where 64 bits do not hold the sum.
+  static bool movable(const Polynomial& d) {
+    return d.exact && std::none_of(d.terms.begin(), d.terms.end(), [](const Polynomial::Term& t) { return t.coefficient == INT64_MIN; });
+  }
+  const Expr* as_written(ExprKind kind, const Expr* a, const Expr* b) const {
+    if (a->is_const() && b->is_const()) {
+      const std::int64_t x = a->value(), y = b->value();
+      return boolean(kind == ExprKind::Eq ? x == y : kind == ExprKind::Ne ? x != y : kind == ExprKind::Lt ? x < y : x <= y);
+    }
+    const bool symmetric = kind == ExprKind::Eq || kind == ExprKind::Ne;
+    if (symmetric && (a->is_const() || (!b->is_const() && b->id() < a->id()))) std::swap(a, b);
+    return intern(kind, 0, {a, b});
+  }
+  const Expr* compare(ExprKind kind, const Expr* a, const Expr* b) const {
+    const bool symmetric = kind == ExprKind::Eq || kind == ExprKind::Ne;
+    Polynomial d = polynomial_of(a).minus(polynomial_of(b));
+    if (kind == ExprKind::Lt) d.add(Monomial{}, 1);
+    if (!movable(d)) return as_written(kind, a, b);
+    return symmetric ? equal_zero(kind, d) : at_most_zero(std::move(d));
+  }
+
+  // MIN <= c*x + k <= MAX are bounds of x; of more than one term it is a question of its own.
+  const Expr* fits(const Expr* e) const {
+    if (env.fits(e)) return boolean(true);
+    if (e->kind() == ExprKind::Div) return intern(ExprKind::Fits, 0, {e});  // -2^63 / -1
+    Polynomial p = polynomial_of(e);
+    Polynomial::Term t = p.terms[0];
+    if (p.terms.size() > 2 || (p.terms.size() == 2 && !p.terms[1].atoms.empty()) || t.atoms.size() != 1) return intern(ExprKind::Fits, 0, {e});
+    const __int128 k = p.constant(), c = t.coefficient;
+    __int128 low = INT64_MIN - k, high = INT64_MAX - k;
+    if (c < 0) std::swap(low, high);
+    auto down = [&](__int128 v) { return v / c - ((v % c != 0) && ((v < 0) != (c < 0))); };
+    auto end = [](__int128 v) { return saturate(v); };
+    const Expr *x = t.atoms[0], *least = constant(end(-down(-low))), *most = constant(end(down(high)));
+    return logical(ExprKind::And, order(least, x), order(x, most));
+  }
+  const Expr* order(const Expr* a, const Expr* b) const {
+    if ((a->is_const() && a->value() == INT64_MIN) || (b->is_const() && b->value() == INT64_MAX)) return boolean(true);
+    return compare(ExprKind::Le, a, b);
+  }
+
   // d <= 0, written without minus signs: "s0 < s1", "s0 <= 4", "2 <= s0". But a constant alone has a side of its own ("-4 <= s0"),
   // so that a comparison with a number holds up to the ends of 64 bits, where a sum would wrap.
   const Expr* at_most_zero(Polynomial d) const {
@@ -212,7 +301,7 @@ struct Maker {
     if (d.constant() % g != 0) return boolean(kind == ExprKind::Ne);
     std::int64_t sign = d.terms[0].coefficient < 0 ? -1 : 1;
     Polynomial reduced;
-    for (const Polynomial::Term& t : d.terms) reduced.add(t.atoms, Polynomial::wrap_mul(t.coefficient / g, sign));
+    for (const Polynomial::Term& t : d.terms) reduced.add(t.atoms, t.coefficient / g * sign);
     auto [left, right] = sides(reduced);
     return intern(kind, 0, {left, right});
   }
@@ -221,7 +310,7 @@ struct Maker {
     Polynomial left, right;
     for (const Polynomial::Term& t : d.terms) {
       if (t.coefficient > 0) left.terms.push_back(t);
-      else right.add(t.atoms, Polynomial::wrap_mul(t.coefficient, -1));
+      else right.add(t.atoms, -t.coefficient);
     }
     return {from(left), from(right)};
   }
@@ -248,10 +337,7 @@ struct Maker {
       case ExprKind::Eq: return intern(ExprKind::Ne, 0, {a->args()[0], a->args()[1]});
       case ExprKind::Ne: return intern(ExprKind::Eq, 0, {a->args()[0], a->args()[1]});
       case ExprKind::Lt: case ExprKind::Le: {  // not (l < r) is r <= l, not (l <= r) is r < l
-        Polynomial d = polynomial_of(a->args()[1]);
-        d.add(polynomial_of(a->args()[0]), -1);
-        if (a->kind() == ExprKind::Le) d.add(Monomial{}, 1);
-        return at_most_zero(d);
+        return compare(a->kind() == ExprKind::Le ? ExprKind::Lt : ExprKind::Le, a->args()[1], a->args()[0]);
       }
       case ExprKind::And: case ExprKind::Or:
         return logical(a->kind() == ExprKind::And ? ExprKind::Or : ExprKind::And, negation(a->args()[0]), negation(a->args()[1]));
@@ -267,11 +353,11 @@ struct Maker {
     constexpr std::uint32_t kLongestGuard = 1000;  // a guard is evaluated in one piece (GuardSet)
     constexpr std::size_t kFewSymbols = 8;
     const ShapeEnv::Impl::Node& n = ShapeEnv::Impl::node(e);
-    if (n.length <= kLongest || env.frozen_ || e->is_bool() || !n.hint.defined) return e;
+    if (n.length <= kLongest || env.frozen_ || e->is_bool() || !n.hint.defined || !in_64_bits(n.hint.value)) return e;
     // Where few numbers decide the value, it hardly ever is the same for others of them: those are pinned, which is said in a
     // line and checked at once.
     constexpr const char* kWhy = "pinned: a number computed from it grew past 512 operations";
-    const std::int64_t value = n.hint.value;
+    const auto value = static_cast<std::int64_t>(n.hint.value);
     const SourceLoc where = env.impl_->asked;
     std::unordered_set<const Expr*> seen;
     Args symbols;
@@ -303,16 +389,18 @@ ExprHint ShapeEnv::hint_of(const Expr& e) const {
   for (const Expr* a : e.args())
     if (!Impl::node(a).hint.defined) return {0, false};
   auto arg = [&](std::size_t i) { return Impl::node(e.args()[i]).hint.value; };
-  std::int64_t v = e.kind() == ExprKind::Mul;
+  __int128 v = e.kind() == ExprKind::Mul;
   switch (e.kind()) {
     case ExprKind::Add:
-      for (std::size_t i = 0; i < e.args().size(); ++i) v = Polynomial::wrap_add(v, arg(i));
+      for (std::size_t i = 0; i < e.args().size(); ++i) __builtin_add_overflow(v, arg(i), &v);
       return {v, true};
     case ExprKind::Mul:
-      for (std::size_t i = 0; i < e.args().size(); ++i) v = Polynomial::wrap_mul(v, arg(i));
+      for (std::size_t i = 0; i < e.args().size(); ++i) __builtin_mul_overflow(v, arg(i), &v);
       return {v, true};
-    case ExprKind::Div: return {quotient(arg(0), arg(1)), arg(1) != 0};
-    case ExprKind::Mod: return {remainder(arg(0), arg(1)), arg(1) != 0};
+    case ExprKind::Div: return {arg(1) == 0 ? 0 : arg(0) / arg(1), arg(1) != 0};
+    case ExprKind::Mod: return {arg(1) == 0 ? 0 : arg(0) % arg(1), arg(1) != 0};
+    case ExprKind::Wrap: return {low_64_bits(arg(0)), true};
+    case ExprKind::Fits: return {in_64_bits(arg(0)), true};
     case ExprKind::Min: return {std::min(arg(0), arg(1)), true};
     case ExprKind::Max: return {std::max(arg(0), arg(1)), true};
     case ExprKind::Eq: return {arg(0) == arg(1), true};
@@ -377,30 +465,27 @@ const Expr* ShapeEnv::make(ExprKind kind, std::span<const Expr* const> args) {
 
 const Expr* ShapeEnv::make_here(ExprKind kind, std::span<const Expr* const> args) {
   Maker m{*this};
-  auto difference = [&](std::int64_t extra) {
-    Polynomial d = polynomial_of(args[0]).minus(polynomial_of(args[1]));
-    d.add(Monomial{}, extra);
-    return d;
-  };
   auto is = [&](std::size_t i, std::int64_t v) { return args[i]->is_const() && args[i]->value() == v; };
   switch (kind) {
     case ExprKind::Add: {
       Polynomial p = polynomial_of(args[0]);
       for (const Expr* a : args.subspan(1)) p.add(polynomial_of(a), 1);
-      return m.from(m.undo_divisions(std::move(p)));
+      return m.value(m.undo_divisions(std::move(p)));
     }
     case ExprKind::Mul: return m.product(args);
     case ExprKind::Div: return m.div(args[0], args[1]);
     case ExprKind::Mod: return m.mod(args[0], args[1]);
     case ExprKind::Min: case ExprKind::Max: return m.extreme(kind, args[0], args[1]);
-    case ExprKind::Eq: case ExprKind::Ne: return m.equal_zero(kind, difference(0));
+    case ExprKind::Wrap: return args[0]->is_const() || fits(args[0]) ? args[0] : m.intern(kind, 0, {args[0]});
+    case ExprKind::Fits: return m.fits(args[0]);
+    case ExprKind::Eq: case ExprKind::Ne: return m.compare(kind, args[0], args[1]);
     // The ends of the range ("up to INT64_MAX" means no limit) would not survive being moved to the other side.
     case ExprKind::Lt:
-      if (is(0, INT64_MAX) || is(1, INT64_MIN)) return m.boolean(false);
-      return m.at_most_zero(difference(1));
+      if ((is(0, INT64_MAX) && fits(args[1])) || (is(1, INT64_MIN) && fits(args[0]))) return m.boolean(false);
+      return m.compare(kind, args[0], args[1]);
     case ExprKind::Le:
-      if (is(0, INT64_MIN) || is(1, INT64_MAX)) return m.boolean(true);
-      return m.at_most_zero(difference(0));
+      if ((is(0, INT64_MIN) && fits(args[1])) || (is(1, INT64_MAX) && fits(args[0]))) return m.boolean(true);
+      return m.compare(kind, args[0], args[1]);
     case ExprKind::And: case ExprKind::Or: return m.logical(kind, args[0], args[1]);
     case ExprKind::Not: return m.negation(args[0]);
     case ExprKind::Const: case ExprKind::Symbol: break;

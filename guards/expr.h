@@ -10,7 +10,15 @@ namespace reprise::guards {
 
 class ShapeEnv;
 
-enum class ExprKind : std::uint8_t { Const, Symbol, Add, Mul, Div, Mod, Min, Max, Eq, Ne, Lt, Le, And, Or, Not };
+/// Wrap: its argument modulo 2^64, as a signed number. Fits: is its argument, a sum or a product, one of 64 bits? (Note [Exact])
+enum class ExprKind : std::uint8_t { Const, Symbol, Add, Mul, Div, Mod, Min, Max, Wrap, Eq, Ne, Lt, Le, And, Or, Not, Fits };
+
+/// Note [Exact]: an expression stands for a mathematical integer. Sums are moved to the other side of a comparison, multiplied out
+/// and divided as integers are, and every evaluation is exact: where a number on the way does not fit 64 bits, it goes on in 128
+/// (guards/expr_program.cc). The program's own arithmetic is that of 64 bits, though, and wraps: its results are expressions only where they
+/// fit, which the guard `fits(e)` says unless the ranges do; in a call where one does not fit it is `wrap(e)` from the beginning.
+/// What operators compute of sizes (LibraryScope) never wraps: it is refused in the call being traced, and in later calls where the
+/// sizes of a value come out (ExprProgram::evaluate).
 
 /// A hash-consed symbolic integer or truth value in canonical form: inside one ShapeEnv, equal expressions are the
 /// same pointer (s0 + s1 and s1 + s0; 2*s0 and s0 + s0; (a+b)*c is multiplied out). Immutable; owned by its ShapeEnv.
@@ -47,5 +55,14 @@ class ShowHints {
   ShowHints(const ShowHints&) = delete;
 };
 bool showing_hints();
+
+/// While one lives on this thread, sums and products of Ints are an operator's, not the program's: see Note [Exact].
+class LibraryScope {
+ public:
+  LibraryScope();
+  ~LibraryScope();
+  LibraryScope(const LibraryScope&) = delete;
+};
+bool in_library();
 
 }  // namespace reprise::guards

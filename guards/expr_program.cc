@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <set>
+#include <type_traits>
 
 #include "base/checked_math.h"
 #include "base/errors.h"
@@ -8,24 +11,42 @@
 namespace reprise::guards {
 
 namespace {
-// Operations of the straight-line code; imm is a constant operand.
-enum Code : std::uint8_t { kConst, kWord, kAdd, kMul, kMulAddImm, kMulImm, kAddImm, kDiv, kMod, kMin, kMax, kEq, kNe, kLt, kLe, kAnd, kOr, kNot };
+// Operations of the straight-line code; imm is a constant operand. The quiet ones are modulo 2^64.
+enum Code : std::uint8_t {
+  kConst, kWord, kAdd, kMul, kMulAddImm, kMulImm, kAddImm, kDiv, kMod, kMin, kMax, kEq, kNe, kLt, kLe, kAnd, kOr, kNot, kFits, kQuietAdd, kQuietMul
+};
+
+Code code_of(ExprKind k) {
+  switch (k) {
+    case ExprKind::Div: return kDiv;
+    case ExprKind::Mod: return kMod;
+    case ExprKind::Min: return kMin;
+    case ExprKind::Max: return kMax;
+    case ExprKind::Eq: return kEq;
+    case ExprKind::Ne: return kNe;
+    case ExprKind::Lt: return kLt;
+    case ExprKind::Le: return kLe;
+    case ExprKind::And: return kAnd;
+    default: return kOr;
+  }
+}
 }  // namespace
+
+std::uint32_t ExprProgram::push(std::uint8_t code, std::uint32_t a, std::uint32_t b, std::int64_t imm) {
+  ops_.push_back({code, n_slots_, a, b, imm});
+  return n_slots_++;
+}
 
 std::uint32_t ExprProgram::add(Int i) {
   if (i.is_symbolic()) return add(i.expr());
   auto [it, fresh] = const_slot_.emplace(i.hint(), n_slots_);
-  if (fresh) ops_.push_back({kConst, n_slots_++, 0, 0, i.hint()});
+  if (fresh) push(kConst, 0, 0, i.hint());
   return it->second;
 }
 
 std::uint32_t ExprProgram::add(const Expr* e) {
   if (e->is_const()) return add(Int(e->value()));
   if (auto it = slot_of_.find(e); it != slot_of_.end()) return it->second;
-  auto push = [&](Code code, std::uint32_t a, std::uint32_t b, std::int64_t imm = 0) {
-    ops_.push_back({code, n_slots_, a, b, imm});
-    return n_slots_++;
-  };
   auto arg = [&](std::size_t i) { return add(e->args()[i]); };
   std::uint32_t slot = 0;
   switch (e->kind()) {
@@ -53,20 +74,35 @@ std::uint32_t ExprProgram::add(const Expr* e) {
       for (; i < e->args().size(); ++i) slot = push(kMul, slot, arg(i));
       break;
     }
+    case ExprKind::Wrap:
+      slot = add_wrapping(e->args()[0]);
+      if (e->args()[0]->kind() == ExprKind::Div) slot = push(kQuietAdd, slot, add(Int(0)));  // -2^63 / -1
+      break;
     case ExprKind::Not: slot = push(kNot, arg(0), 0); break;
+    case ExprKind::Fits: slot = push(kFits, arg(0), 0); break;
     default: {
-      static constexpr Code codes[] = {kConst, kConst, kAdd, kMul, kDiv, kMod, kMin, kMax, kEq, kNe, kLt, kLe, kAnd, kOr, kNot};
       std::uint32_t a = arg(0), b = arg(1);
-      slot = push(codes[static_cast<int>(e->kind())], a, b);
+      slot = push(code_of(e->kind()), a, b);
     }
   }
   slot_of_.emplace(e, slot);
   return slot;
 }
 
+// Modulo 2^64 all the way down to what is no sum or product.
+std::uint32_t ExprProgram::add_wrapping(const Expr* e) {
+  if (e->kind() != ExprKind::Add && e->kind() != ExprKind::Mul) return add(e);
+  std::uint32_t slot = add_wrapping(e->args()[0]);
+  for (const Expr* a : e->args().subspan(1)) {
+    std::uint32_t right = add_wrapping(a);
+    slot = push(e->kind() == ExprKind::Add ? kQuietAdd : kQuietMul, slot, right);
+  }
+  return slot;
+}
+
 void ExprProgram::add_size_check(const Ints& sizes, std::int64_t item_size, std::string op) {
   SizeCheck check{{}, item_size, std::move(op)};
-  for (Int s : sizes) check.sizes.push_back(add(s));
+  for (Int s : sizes) check.sizes.push_back(add(s)), must_fit(check.sizes.back());
   size_checks_.push_back(std::move(check));
 }
 
@@ -75,7 +111,7 @@ void ExprProgram::check_sizes(const std::int64_t* slots) const {
     std::int64_t n = check.item_size;
     bool fits = true, none = false;
     for (std::uint32_t s : check.sizes) {
-      fits = !__builtin_mul_overflow(n, slots[s], &n) && fits;
+      fits = slots[s] >= 0 && !__builtin_mul_overflow(n, slots[s], &n) && fits;
       none = none || slots[s] == 0;
     }
     if (fits || none) continue;
@@ -89,6 +125,9 @@ void ExprProgram::add_reach_check(const Ints& sizes, const Ints& strides, Int of
   ReachCheck check{{}, {}, add(offset), add(elements), std::move(op)};
   for (Int s : sizes) check.sizes.push_back(add(s));
   for (Int s : strides) check.strides.push_back(add(s));
+  for (const auto* list : {&check.sizes, &check.strides})
+    for (std::uint32_t slot : *list) must_fit(slot);
+  must_fit(check.offset), must_fit(check.elements);
   reach_checks_.push_back(std::move(check));
 }
 
@@ -110,19 +149,30 @@ std::vector<std::uint32_t> ExprProgram::words() const {
   return {found.begin(), found.end()};
 }
 
-void ExprProgram::evaluate(const std::int64_t* words, std::int64_t* s) const {
+// True where a number on the way does not fit a T, of which only the low bits are right then. `lost` says of which slots that is so.
+template <class T>
+bool ExprProgram::run(const std::int64_t* words, T* s, bool* lost) const {
+  constexpr bool kWide = !std::is_same_v<T, std::int64_t>;
+  bool over = false;
   for (const Op& op : ops_) {
-    std::int64_t v = 0;
+    T v = 0;
+    bool now = false;
     switch (op.code) {
       case kConst: v = op.imm; break;
       case kWord: v = words[op.a]; break;
-      case kAdd: v = Polynomial::wrap_add(s[op.a], s[op.b]); break;
-      case kMul: v = Polynomial::wrap_mul(s[op.a], s[op.b]); break;
-      case kMulAddImm: v = Polynomial::wrap_add(Polynomial::wrap_mul(s[op.a], op.imm), s[op.b]); break;
-      case kMulImm: v = Polynomial::wrap_mul(s[op.a], op.imm); break;
-      case kAddImm: v = Polynomial::wrap_add(s[op.a], op.imm); break;
-      case kDiv: v = s[op.b] == 0 ? 0 : s[op.b] == -1 ? Polynomial::wrap_mul(s[op.a], -1) : s[op.a] / s[op.b]; break;
-      case kMod: v = s[op.b] == 0 || s[op.b] == -1 ? 0 : s[op.a] % s[op.b]; break;
+      case kAdd: now = __builtin_add_overflow(s[op.a], s[op.b], &v); break;
+      case kMul: now = __builtin_mul_overflow(s[op.a], s[op.b], &v); break;
+      case kMulAddImm:
+        now = __builtin_mul_overflow(s[op.a], T(op.imm), &v);
+        now |= __builtin_add_overflow(v, s[op.b], &v);
+        break;
+      case kMulImm: now = __builtin_mul_overflow(s[op.a], T(op.imm), &v); break;
+      case kAddImm: now = __builtin_add_overflow(s[op.a], T(op.imm), &v); break;
+      case kDiv:
+        if (s[op.b] == -1) now = __builtin_sub_overflow(T(0), s[op.a], &v);
+        else v = s[op.b] == 0 ? T(0) : s[op.a] / s[op.b];
+        break;
+      case kMod: v = s[op.b] == 0 || s[op.b] == -1 ? T(0) : s[op.a] % s[op.b]; break;
       case kMin: v = s[op.a] < s[op.b] ? s[op.a] : s[op.b]; break;
       case kMax: v = s[op.a] < s[op.b] ? s[op.b] : s[op.a]; break;
       case kEq: v = s[op.a] == s[op.b]; break;
@@ -132,11 +182,51 @@ void ExprProgram::evaluate(const std::int64_t* words, std::int64_t* s) const {
       case kAnd: v = s[op.a] && s[op.b]; break;
       case kOr: v = s[op.a] || s[op.b]; break;
       case kNot: v = !s[op.a]; break;
+      case kFits: v = in_64_bits(s[op.a]); break;
+      case kQuietAdd: v = low_64_bits(static_cast<__int128>(low_64_bits(s[op.a])) + low_64_bits(s[op.b])); break;
+      case kQuietMul: v = low_64_bits(static_cast<__int128>(low_64_bits(s[op.a])) * low_64_bits(s[op.b])); break;
     }
+    if constexpr (kWide) {
+      const bool one = op.code == kMulImm || op.code == kAddImm || op.code == kNot || op.code == kFits, none = op.code == kConst || op.code == kWord;
+      now |= !none && (lost[op.a] || (!one && lost[op.b]));
+      // Nothing, however often.
+      if (op.code == kMul && ((s[op.a] == 0 && !lost[op.a]) || (s[op.b] == 0 && !lost[op.b]))) now = false, v = 0;
+      lost[op.dst] = now;
+    }
+    over |= now;
     s[op.dst] = v;
   }
+  return over;
+}
+
+void ExprProgram::evaluate(const std::int64_t* words, std::int64_t* s) const {
+  if (run(words, s, nullptr)) [[unlikely]]
+    return evaluate_wide(words, s);
   if (!size_checks_.empty()) check_sizes(s);
   if (!reach_checks_.empty()) check_reach(s);
+}
+
+// Where 64 bits do not hold all that stands on the way, what comes out may be right all the same.
+void ExprProgram::evaluate_wide(const std::int64_t* words, std::int64_t* s) const {
+  std::vector<__int128> wide(n_slots_);
+  const std::unique_ptr<bool[]> lost(new bool[n_slots_]);
+  run(words, wide.data(), lost.get());
+  for (std::size_t i = 0; i < wide.size(); ++i) s[i] = low_64_bits(wide[i]);
+  bool any = false;
+  for (std::uint32_t slot : must_fit_)
+    if (lost[slot] || !in_64_bits(wide[slot])) s[slot] = wide[slot] < 0 ? INT64_MIN : INT64_MAX, any = true;
+  check_sizes(s);  // these know whose sizes they are
+  check_reach(s);
+  if (any) fail(ErrorCode::InvalidArgument, "compile", {}, "a size that is computed from this call's integers does not fit 63 bits");
+}
+
+void ExprProgram::evaluate_conditions(const std::int64_t* words, std::int64_t* s) const noexcept {
+  if (!run(words, s, nullptr)) [[likely]]
+    return;
+  const std::unique_ptr<__int128[]> wide(new (std::nothrow) __int128[n_slots_]);
+  const std::unique_ptr<bool[]> lost(new (std::nothrow) bool[n_slots_]);
+  if (wide && lost) run(words, wide.get(), lost.get());
+  for (std::size_t i = 0; i < n_slots_; ++i) s[i] = !wide || !lost || lost[i] ? 0 : low_64_bits(wide[i]);
 }
 
 }  // namespace reprise::guards

@@ -10,12 +10,14 @@
 namespace reprise::guards {
 
 Int ShapeEnv::new_symbol(Source source, std::int64_t hint, std::int64_t lo, std::int64_t hi, std::int64_t multiple_of) {
-  REPRISE_CHECK(!frozen_, "a symbol is made after the trace ended");
+  if (frozen_) fail(ErrorCode::InvalidArgument, "Int", {}, "a symbol is made after the trace ended");
   REPRISE_CHECK(multiple_of >= 1);
   if (hint < lo || hint > hi || hint % multiple_of != 0)
     fail(ErrorCode::InvalidArgument, "mark_dynamic", {}, source.name, " is ", hint, ", which is not what was declared of it: ", lo, " to ", hi,
          ", a multiple of ", multiple_of);
-  symbols_.push_back({nullptr, std::move(source), hint, lo, hi, multiple_of});
+  REPRISE_CHECK(hint <= source.at_most);
+  const std::int64_t most = std::min(hi, source.at_most);
+  symbols_.push_back({nullptr, std::move(source), hint, lo, most, multiple_of});
   declared_.push_back({lo, hi, multiple_of});
   symbols_.back().expr = make_interned(ExprKind::Symbol, static_cast<std::int64_t>(symbols_.size() - 1), {});
   tighten(symbols_.back());
@@ -46,6 +48,8 @@ const Expr* ShapeEnv::simplify_here(const Expr* e) {
     for (const Expr* a : e->args()) args.push_back(simplify(a));
     // Made anew even of the same parts where ranges, narrower by now, may make another form of it.
     if (!Impl::node(e).plain || !std::equal(args.begin(), args.end(), e->args().begin())) made = make(e->kind(), args);
+    // A coefficient that does not fit any more would leave the low bits alone.
+    if ((e->kind() == ExprKind::Add || e->kind() == ExprKind::Mul) && made->kind() == ExprKind::Wrap && std::find(args.begin(), args.end(), made) == args.end()) made = e;
   }
   auto it = impl_->substitution.find(made);
   return it == impl_->substitution.end() ? made : simplify(it->second);
@@ -114,6 +118,7 @@ void ShapeEnv::learn(const Expr* e) {
 void ShapeEnv::learn_order(const Expr* e) {
   Polynomial d = polynomial_of(e->args()[0]).minus(polynomial_of(e->args()[1]));
   if (e->kind() == ExprKind::Lt) d.add(Monomial{}, 1);
+  if (!d.exact) return learn_bound(e);
   // k*s + rest <= 0 bounds s where the rest is bounded from below. Where the rest is a number, that is all the fact says.
   bool said = false;
   for (const Polynomial::Term& t : d.terms) {
@@ -121,7 +126,7 @@ void ShapeEnv::learn_order(const Expr* e) {
     Polynomial rest = d;
     rest.add(t.atoms, Polynomial::wrap_mul(t.coefficient, -1));
     std::int64_t least = bounds(rest).lo, k = std::abs(t.coefficient);
-    if (least == INT64_MIN || least == INT64_MAX) continue;
+    if (!rest.exact || least == INT64_MIN || least == INT64_MAX) continue;
     said = rest.terms.empty() || (rest.terms.size() == 1 && rest.terms[0].atoms.empty());
     std::int64_t most = -least, q = most / k - (most % k < 0);  // k*|s| <= most, rounded down
     Symbol& s = symbols_[t.atoms[0]->symbol()];
@@ -137,6 +142,7 @@ void ShapeEnv::Impl::remember_order(const Polynomial& d) {
   for (auto [it, end] = strictest.equal_range(key); it != end; ++it) {
     Polynomial& known = nonpositive[it->second];
     const Polynomial more = d.minus(known);
+    if (!more.exact) continue;
     if (!more.terms.empty() && (more.terms.size() > 1 || !more.terms[0].atoms.empty())) continue;
     if (more.constant() > 0) known = d;
     return;
@@ -146,6 +152,21 @@ void ShapeEnv::Impl::remember_order(const Polynomial& d) {
   strictest.emplace(key, at);
   for (const Polynomial::Term& t : d.terms)
     if (!t.atoms.empty()) with_term[hash_of(t)].push_back(at);
+}
+
+// What is left of a comparison whose difference 64 bits do not hold: the end of a symbol's range.
+void ShapeEnv::learn_bound(const Expr* e) {
+  const Expr *l = e->args()[0], *r = e->args()[1];
+  const std::int64_t strict = e->kind() == ExprKind::Lt;
+  if (l->kind() == ExprKind::Symbol && r->is_const() && r->value() > INT64_MIN) {
+    Symbol& s = symbols_[l->symbol()];
+    s.hi = std::min(s.hi, r->value() - strict);
+    tighten(s);
+  } else if (r->kind() == ExprKind::Symbol && l->is_const() && l->value() < INT64_MAX) {
+    Symbol& s = symbols_[r->symbol()];
+    s.lo = std::max(s.lo, l->value() + strict);
+    tighten(s);
+  }
 }
 
 void ShapeEnv::learn_multiple(const Expr* value, std::int64_t by) {
@@ -177,6 +198,10 @@ void ShapeEnv::learn_equal(const Expr* e) {
     for (const Expr* a : e->args()) self(self, a, out);
   };
   Polynomial d = polynomial_of(l).minus(polynomial_of(r));
+  if (!d.exact) {
+    if (r->is_const() && l->kind() != ExprKind::Add) substitute(l, r);
+    return;
+  }
   std::unordered_set<const Expr*> inside;  // what the atoms are made of; a symbol that stands alone is no part
   for (const Polynomial::Term& t : d.terms)
     for (const Expr* a : t.atoms)
@@ -191,8 +216,8 @@ void ShapeEnv::learn_equal(const Expr* e) {
   if (best) {
     Polynomial value;
     for (const Polynomial::Term& t : d.terms)
-      if (!(t.atoms.size() == 1 && t.atoms[0] == best)) value.add(t.atoms, Polynomial::wrap_mul(t.coefficient, -sign));
-    substitute(best, simplify(from(value)));
+      if (!(t.atoms.size() == 1 && t.atoms[0] == best)) value.add(t.atoms, value.product(t.coefficient, -sign));
+    if (value.exact) substitute(best, simplify(from(value)));
   } else if (r->is_const() && l->kind() != ExprKind::Add) {
     substitute(l, r);  // s0*s1 == 64, s0 % 8 == 0
   } else if (!r->is_const() && l->kind() != ExprKind::Add && r->kind() != ExprKind::Add) {
@@ -256,7 +281,9 @@ std::int64_t ShapeEnv::pin(const Expr* e, SourceLoc where, const char* why) {
 }
 
 void ShapeEnv::record(const Expr* condition, SourceLoc where, const char* why) {
-  REPRISE_CHECK(!frozen_, "a guard is added after the trace ended");
+  if (frozen_)
+    fail(ErrorCode::InvalidArgument, "Int", where, "a compiled function has left ", to_string(condition),
+         " in a variable of its surroundings, and its trace is over: return it, or take its value() inside the function");
   if (condition->kind() == ExprKind::And) {  // one check each, and each told by itself
     for (const Expr* part : condition->args())
       if (prove(part) != std::optional<bool>(true)) record(part, where, why);
@@ -270,6 +297,14 @@ void ShapeEnv::record(const Expr* condition, SourceLoc where, const char* why) {
     log::event(log::Channel::Guards, "guard", "", text + "  (" + why + ")",
                {{"condition", text}, {"why", why}, {"file", where.file ? where.file : ""}, {"line", where.line}});
   }
+}
+
+const Expr* ShapeEnv::own(const Expr* e) {
+  if (frozen_ || in_library() || e->is_const() || fits(e)) return e;
+  const Expr* args[] = {e};
+  if (!in_64_bits(Impl::node(e).hint.value)) return make(ExprKind::Wrap, args);
+  require(make(ExprKind::Fits, args), {}, "no overflow");
+  return simplify(e);
 }
 
 void ShapeEnv::freeze() {

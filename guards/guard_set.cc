@@ -30,10 +30,9 @@ bool divides_by_symbol(const Expr* e) {
   return std::any_of(e->args().begin(), e->args().end(), divides_by_symbol);
 }
 
-// Sizes are never negative, whoever passes them.
+// Sizes and strides are never negative, whoever passes them.
 bool is_size(const std::string& source) {
-  std::size_t at = source.rfind(".size(");
-  return at != std::string::npos && source.back() == ')';
+  return source.ends_with(')') && (source.rfind(".size(") != std::string::npos || source.rfind(".stride(") != std::string::npos);
 }
 
 // An expression of one environment in another that has the same symbols.
@@ -85,7 +84,7 @@ GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
       continue;
     }
     if (d.lo > 0 || (d.lo > INT64_MIN && !is_size(s.source.name))) declare(ExprKind::Le, told.constant(d.lo), t);
-    if (d.hi != INT64_MAX) declare(ExprKind::Le, t, told.constant(d.hi));
+    if (d.hi < s.source.at_most) declare(ExprKind::Le, t, told.constant(d.hi));
     if (d.multiple_of > 1) {
       std::vector<const Expr*> args{t, told.constant(d.multiple_of)};
       all.push_back({told.make_interned(ExprKind::Eq, 0, {told.make_interned(ExprKind::Mod, 0, args), told.constant(0)}), {}, "declared"});
@@ -108,12 +107,15 @@ GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
     auto age = static_cast<std::int64_t>(i);
     Check c;
     if (divides_by_symbol(all[i].condition)) return std::tuple(5, age, age);
+    // That arithmetic does not overflow mostly follows from what the program asks of its results.
+    constexpr std::int64_t kFar = std::int64_t{1} << 48;
+    if (all[i].condition->kind() == ExprKind::Fits) return std::tuple(7, -age, age);
     if (!simple(all[i].condition, c)) return std::tuple(4, -age, age);
     switch (c.kind) {
       case kEqual: return std::tuple(0, -age, age);
       case kSameWords: return std::tuple(1, -age, age);
-      case kAtLeast: return std::tuple(2, ~c.k, age);
-      case kAtMost: return std::tuple(3, c.k, age);
+      case kAtLeast: return std::tuple(c.k <= -kFar ? 6 : 2, ~c.k, age);
+      case kAtMost: return std::tuple(c.k >= kFar ? 6 : 3, c.k, age);
       default: return std::tuple(4, -age, age);
     }
   };
@@ -227,7 +229,7 @@ std::optional<std::uint32_t> GuardSet::first_miss(const std::int64_t* w) const n
       case kDivisible: holds = w[c->a] % c->k == 0; break;
       case kLowBitsZero: holds = (w[c->a] & c->k) == 0; break;
       default:
-        if (c->b == evaluated) general_[evaluated++].evaluate(w, slots);
+        if (c->b == evaluated) general_[evaluated++].evaluate_conditions(w, slots);
         holds = slots[c->a] != 0;
     }
     if (!holds) return static_cast<std::uint32_t>(c - begin);

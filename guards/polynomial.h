@@ -13,13 +13,15 @@ namespace reprise::guards {
 using Monomial = std::vector<const Expr*>;
 
 /// Sum of coefficient * monomial, sorted, no zero coefficients: equal polynomials are equal vectors. This is what makes
-/// the expressions canonical. Coefficients wrap like the integers they stand for.
+/// the expressions canonical. It stands for a mathematical integer, not for one of 64 bits: where a coefficient does not fit
+/// 64 bits, `exact` is false, the coefficient is right modulo 2^64 only, and nothing may be concluded from the polynomial.
 struct Polynomial {
   struct Term {
     Monomial atoms;
     std::int64_t coefficient;
   };
   std::vector<Term> terms;
+  bool exact = true;
 
   static bool before(const Monomial& a, const Monomial& b) {
     // Longer products first, then by age: constants stand last.
@@ -29,23 +31,25 @@ struct Polynomial {
   void add(const Monomial& m, std::int64_t c) {
     auto it = std::lower_bound(terms.begin(), terms.end(), m, [](const Term& t, const Monomial& k) { return before(t.atoms, k); });
     if (it != terms.end() && it->atoms == m) {
-      it->coefficient = wrap_add(it->coefficient, c);
+      exact = !__builtin_add_overflow(it->coefficient, c, &it->coefficient) && exact;
       if (it->coefficient == 0) terms.erase(it);
     } else if (c != 0) {
       terms.insert(it, Term{m, c});
     }
   }
   void add(const Polynomial& p, std::int64_t factor) {
-    for (const Term& t : p.terms) add(t.atoms, wrap_mul(t.coefficient, factor));
+    exact = exact && p.exact;
+    for (const Term& t : p.terms) add(t.atoms, product(t.coefficient, factor));
   }
   Polynomial times(const Polynomial& p) const {
     Polynomial out;
+    out.exact = exact && p.exact;
     for (const Term& a : terms)
       for (const Term& b : p.terms) {
         Monomial m;
         std::merge(a.atoms.begin(), a.atoms.end(), b.atoms.begin(), b.atoms.end(), std::back_inserter(m),
                    [](const Expr* x, const Expr* y) { return x->id() < y->id(); });
-        out.add(m, wrap_mul(a.coefficient, b.coefficient));
+        out.add(m, out.product(a.coefficient, b.coefficient));
       }
     return out;
   }
@@ -61,6 +65,12 @@ struct Polynomial {
     Polynomial out = *this;
     out.add(p, -1);
     return out;
+  }
+
+  /// a * b as a coefficient of this polynomial.
+  std::int64_t product(std::int64_t a, std::int64_t b) {
+    exact = !__builtin_mul_overflow(a, b, &a) && exact;
+    return a;
   }
 
   /// std::gcd without its undefined case: 2^63 is not representable, and 1 divides as well.

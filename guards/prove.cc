@@ -12,17 +12,19 @@ using Range = ShapeEnv::Range;
 std::int64_t ShapeEnv::evaluate_hint(const Expr* e) const {
   const ExprHint& h = Impl::node(e).hint;
   if (!h.defined) fail(ErrorCode::InvalidArgument, "Int", {}, "division by zero in ", to_string(e));
-  return h.value;
+  return low_64_bits(h.value);
 }
 
 Range operator*(Range a, Range b) {
-  auto mul = [](std::int64_t x, std::int64_t y) -> std::int64_t {
-    if (x == 0 || y == 0) return 0;
-    bool infinite = x == INT64_MIN || x == INT64_MAX || y == INT64_MIN || y == INT64_MAX;
-    if (infinite) return (x < 0) != (y < 0) ? INT64_MIN : INT64_MAX;
-    return saturate(static_cast<__int128>(x) * y);
+  // Only a lower end may be without limit below, only an upper end above; the highest number as a lower end is a number.
+  struct End { std::int64_t v; bool infinite; };
+  auto mul = [](End x, End y) -> std::int64_t {
+    if (x.v == 0 || y.v == 0) return 0;
+    if (x.infinite || y.infinite) return (x.v < 0) != (y.v < 0) ? INT64_MIN : INT64_MAX;
+    return saturate(static_cast<__int128>(x.v) * y.v);
   };
-  auto [lo, hi] = std::minmax({mul(a.lo, b.lo), mul(a.lo, b.hi), mul(a.hi, b.lo), mul(a.hi, b.hi)});
+  const End al{a.lo, a.lo == INT64_MIN}, ah{a.hi, a.hi == INT64_MAX}, bl{b.lo, b.lo == INT64_MIN}, bh{b.hi, b.hi == INT64_MAX};
+  auto [lo, hi] = std::minmax({mul(al, bl), mul(al, bh), mul(ah, bl), mul(ah, bh)});
   return {lo, hi};
 }
 
@@ -37,10 +39,11 @@ Range quotient_range(Range a, Range b) {
     if (!finite(a)) return {INT64_MIN, INT64_MAX};
     return {-most(a), most(a)};
   }
-  auto end = [](std::int64_t x, std::int64_t y) { return x == INT64_MIN || x == INT64_MAX ? x : x / y; };
+  auto low = [](std::int64_t x, std::int64_t y) { return x == INT64_MIN ? x : x / y; };
+  auto high = [](std::int64_t x, std::int64_t y) { return x == INT64_MAX ? x : x / y; };
   std::int64_t least = b.hi == INT64_MAX ? 0 : 1;  // an unbounded divisor brings every quotient down to zero
-  std::int64_t lo = a.lo >= 0 ? (least ? end(a.lo, b.hi) : 0) : end(a.lo, b.lo);
-  std::int64_t hi = a.hi >= 0 ? end(a.hi, b.lo) : (least ? end(a.hi, b.hi) : 0);
+  std::int64_t lo = a.lo >= 0 ? (least ? low(a.lo, b.hi) : 0) : low(a.lo, b.lo);
+  std::int64_t hi = a.hi >= 0 ? high(a.hi, b.lo) : (least ? high(a.hi, b.hi) : 0);
   return {lo, hi};
 }
 
@@ -65,6 +68,7 @@ Range ShapeEnv::range_of(const Expr* e) const {
     case ExprKind::Div: r = quotient_range(arg(0), arg(1)); break;
     case ExprKind::Mod: r = remainder_range(arg(0), arg(1)); break;
     case ExprKind::Min: r = {std::min(arg(0).lo, arg(1).lo), std::min(arg(0).hi, arg(1).hi)}; break;
+    case ExprKind::Wrap: r = {INT64_MIN, INT64_MAX}; break;
     default: r = {std::max(arg(0).lo, arg(1).lo), std::max(arg(0).hi, arg(1).hi)}; break;
   }
   if (!frozen_) {  // after that, other threads read the cache
@@ -74,7 +78,24 @@ Range ShapeEnv::range_of(const Expr* e) const {
   return r;
 }
 
+namespace {
+
+// Sizes of one tensor, each at most once: their product is at most what each of them is (Source::group).
+bool of_one_group(const Monomial& atoms, const std::deque<Symbol>& symbols) {
+  std::uint32_t group = 0;
+  for (std::size_t i = 0; i < atoms.size(); ++i) {
+    if (atoms[i]->kind() != ExprKind::Symbol || (i && atoms[i] == atoms[i - 1])) return false;
+    const std::uint32_t its = symbols[atoms[i]->symbol()].source.group;
+    if (its == 0 || (i && its != group)) return false;
+    group = its;
+  }
+  return group != 0;
+}
+
+}  // namespace
+
 Range ShapeEnv::bounds(const Polynomial& p) const {
+  if (!p.exact) return {INT64_MIN, INT64_MAX};
   Range sum{0, 0};
   for (const Polynomial::Term& t : p.terms) {
     Range product{t.coefficient, t.coefficient};
@@ -87,6 +108,7 @@ Range ShapeEnv::bounds(const Polynomial& p) const {
       }
       product = product * x;
     }
+    if (t.atoms.size() > 1 && t.coefficient > 0 && of_one_group(t.atoms, symbols_)) product.hi = std::min(product.hi, (Range{t.coefficient, t.coefficient} * Range{0, symbols_[t.atoms[0]->symbol()].source.at_most}).hi);
     // A coefficient at the very end of the range is a number, not "unbounded".
     if (t.atoms.empty() && (t.coefficient == INT64_MIN || t.coefficient == INT64_MAX)) product = {INT64_MIN, INT64_MAX};
     sum = sum + product;
@@ -145,6 +167,7 @@ bool ShapeEnv::known_multiple(const Expr* value, const Expr* of) {
 static thread_local int t_tries_left = 0;
 
 bool ShapeEnv::at_most_zero(const Polynomial& d, int facts_left) const {
+  if (!d.exact) return false;
   if (bounds(d).hi <= 0) return true;
   if (facts_left == 0 || impl_->nonpositive.empty()) return false;
   // d = fact + rest with fact <= 0: enough that rest <= 0. Only facts that take away a term of d can help.
@@ -195,7 +218,7 @@ std::optional<bool> ShapeEnv::prove(const Expr* e) {
       if (prove_order(l, r, 1) == yes || prove_order(r, l, 1) == yes) return !is_eq;
       if (prove_order(l, r, 0) == yes && prove_order(r, l, 0) == yes) return is_eq;
       Polynomial d = polynomial_of(l).minus(polynomial_of(r));
-      std::int64_t k = divisor_of(d, symbols_, impl_->divides);
+      std::int64_t k = d.exact ? divisor_of(d, symbols_, impl_->divides) : 0;
       if (k > 1 && d.constant() % k != 0) return !is_eq;
       return std::nullopt;
     }
@@ -209,8 +232,18 @@ std::optional<bool> ShapeEnv::prove(const Expr* e) {
     case ExprKind::Not:
       if (std::optional<bool> a = prove(e->args()[0])) return !*a;
       return std::nullopt;
+    case ExprKind::Fits:
+      if (fits(e->args()[0])) return true;
+      return std::nullopt;
     default: return std::nullopt;
   }
+}
+
+// An end of a range may stand for "further out", but for a symbol's.
+bool ShapeEnv::fits(const Expr* e) const {
+  if (e->kind() != ExprKind::Add && e->kind() != ExprKind::Mul && e->kind() != ExprKind::Div) return true;
+  const Range r = range_of(e);
+  return r.lo > INT64_MIN && r.hi < INT64_MAX;
 }
 
 }  // namespace reprise::guards

@@ -23,6 +23,10 @@ struct Polynomial;
 struct Source {
   std::uint32_t word = 0;       ///< index into the CallSignature's words
   std::string name;             ///< "arg 0 .size(1)", "arg 3", "captured 1 .stride(0)", "rng seed"
+  /// What the structure of the call makes sure of, and no guard checks: it is at most this, and so is the product of all
+  /// symbols of one nonzero `group`, zeros taken as ones.
+  std::int64_t at_most = INT64_MAX;
+  std::uint32_t group = 0;
 };
 
 struct Symbol {
@@ -78,7 +82,14 @@ class ShapeEnv {
   /// Adds `e == hint` and returns the hint. Logged on channel `guards`.
   std::int64_t pin(const Expr* e, SourceLoc, const char* why);
 
-  void freeze();  ///< no more symbols and guards (Internal otherwise); expressions may still be built, from any thread
+  /// Makes sure that a result of the program's own arithmetic is what 64 bits hold: e where that is known or becomes a guard,
+  /// wrap(e) where it is not so in the call being traced. See Note [Exact].
+  const Expr* own(const Expr* e);
+
+  void freeze();  ///< no more symbols and guards (InvalidArgument otherwise); expressions may still be built, from any thread
+  bool frozen() const { return frozen_; }
+  std::uint64_t serial() const { return serial_; }             ///< of this trace alone
+  static bool is_alive(std::uint64_t serial);
 
   // ---- text
   /// Reads what to_string writes, with this env's symbols by name; throws InvalidArgument at the offending column.
@@ -95,11 +106,13 @@ class ShapeEnv {
   const Expr* simplify_here(const Expr*);
   void learn(const Expr* condition);   ///< facts that later questions use
   void learn_order(const Expr* condition);
+  void learn_bound(const Expr* condition);
   void learn_equal(const Expr* condition);
   void learn_multiple(const Expr* value, std::int64_t by);
   void substitute(const Expr* from, const Expr* to);
   void tighten(Symbol&);
   Range bounds(const Polynomial&) const;
+  bool fits(const Expr*) const;
   bool at_most_zero(const Polynomial&, int facts_left) const;
   std::optional<bool> prove_order(const Expr* left, const Expr* right, std::int64_t extra) const;
   bool divides(std::int64_t k, const Expr*) const;
@@ -112,18 +125,22 @@ class ShapeEnv {
   struct Declared { std::int64_t lo, hi, multiple_of; };
   std::vector<Declared> declared_;     ///< by symbol: what new_symbol was told, before guards narrowed it
   std::vector<Guard> guards_;
+  const std::uint64_t serial_;
   bool frozen_ = false;
 };
 
 /// Expressions flattened to straight-line code over numbered slots: common subexpressions once, no recursion.
-/// Immutable after build(); evaluate() is thread-safe, does not allocate, and costs about a nanosecond an operation.
+/// Immutable after build(); evaluate() is thread-safe, does not allocate, and costs about a nanosecond an operation; where a number
+/// does not fit 64 bits, it is done again in 128.
 class ExprProgram {
  public:
   /// Returns the index in the result array at which this expression's value will stand. Equal expressions share one.
   std::uint32_t add(Int);
   std::uint32_t add(const Expr*);
+  /// From now on evaluate() throws InvalidArgument where the value does not fit 64 bits. (Of other values the low 64 bits stand then.)
+  void must_fit(std::uint32_t slot) { must_fit_.push_back(slot); }
   /// From now on evaluate() throws InvalidArgument, naming `op`, where elements of `item_size` bytes with these sizes are
-  /// more bytes than 63 bits count. (Products of sizes wrap otherwise.)
+  /// more bytes than 63 bits count.
   void add_size_check(const Ints& sizes, std::int64_t item_size, std::string op);
   /// The same for a view: IndexOutOfRange where it reaches beyond `elements`.
   void add_reach_check(const Ints& sizes, const Ints& strides, Int offset, Int elements, std::string op);
@@ -133,14 +150,22 @@ class ExprProgram {
   /// `words`: the call signature (symbols read `words[source.word]`). `slots`: size() values are written.
   /// Division by zero yields 0 (a guard excludes it wherever the result is used).
   void evaluate(const std::int64_t* words, std::int64_t* slots) const;
+  /// The same for conditions: one that cannot be evaluated in 128 bits does not hold. Needs slots[kMostConditions].
+  void evaluate_conditions(const std::int64_t* words, std::int64_t* slots) const noexcept;
+  static constexpr std::size_t kMostConditions = 256;
 
  private:
   struct Op { std::uint8_t code; std::uint32_t dst, a, b; std::int64_t imm; };
   struct SizeCheck { std::vector<std::uint32_t> sizes; std::int64_t item_size; std::string op; };
   struct ReachCheck { std::vector<std::uint32_t> sizes, strides; std::uint32_t offset, elements; std::string op; };
+  template <class T> bool run(const std::int64_t* words, T* slots, bool* lost) const;
+  std::uint32_t push(std::uint8_t code, std::uint32_t a, std::uint32_t b, std::int64_t imm = 0);
+  std::uint32_t add_wrapping(const Expr*);
   void check_sizes(const std::int64_t* slots) const;
   void check_reach(const std::int64_t* slots) const;
+  void evaluate_wide(const std::int64_t* words, std::int64_t* slots) const;
   std::vector<Op> ops_;
+  std::vector<std::uint32_t> must_fit_;
   std::vector<ReachCheck> reach_checks_;
   std::vector<SizeCheck> size_checks_;
   std::uint32_t n_slots_ = 0;

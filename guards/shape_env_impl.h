@@ -13,9 +13,9 @@
 
 namespace reprise::guards {
 
-/// The value an expression had in the traced call; undefined where that would divide by zero.
+/// The value an expression had in the traced call, exact where 128 bits hold it; undefined where that would divide by zero.
 struct ExprHint {
-  std::int64_t value;
+  __int128 value;
   bool defined;
 };
 
@@ -96,5 +96,8 @@ ShapeEnv::Range operator*(ShapeEnv::Range a, ShapeEnv::Range b);
 /// x / y and x % y as C++ has them, zero where y is zero, wrapping where the quotient overflows.
 inline std::int64_t quotient(std::int64_t x, std::int64_t y) { return y == 0 ? 0 : y == -1 ? Polynomial::wrap_mul(x, -1) : x / y; }
 inline std::int64_t remainder(std::int64_t x, std::int64_t y) { return y == 0 || y == -1 ? 0 : x % y; }
+inline bool in_64_bits(__int128 v) { return v >= INT64_MIN && v <= INT64_MAX; }
+/// Modulo 2^64, as a signed number.
+inline std::int64_t low_64_bits(__int128 v) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(v)); }
 
 }  // namespace reprise::guards

@@ -52,6 +52,8 @@ std::string write(const Expr* e, int outer) {
     case ExprKind::Mod: infix(" % ", 1); break;
     case ExprKind::Min: return "min(" + write(e->args()[0], 0) + ", " + write(e->args()[1], 0) + ")";
     case ExprKind::Max: return "max(" + write(e->args()[0], 0) + ", " + write(e->args()[1], 0) + ")";
+    case ExprKind::Wrap: return "wrap(" + write(e->args()[0], 0) + ")";
+    case ExprKind::Fits: return "fits(" + write(e->args()[0], 0) + ")";
     case ExprKind::Eq: infix(" == ", 1); break;
     case ExprKind::Ne: infix(" != ", 1); break;
     case ExprKind::Lt: infix(" < ", 1); break;
@@ -143,6 +145,13 @@ class Parser {
       if (!eat(")")) error("expected ')'");
       return e;
     }
+    for (ExprKind k : {ExprKind::Wrap, ExprKind::Fits})
+      if (eat(k == ExprKind::Wrap ? "wrap(" : "fits(")) {
+        const Expr* args[] = {binary(1)};
+        if (args[0]->is_bool()) error("a number is needed before this");
+        if (!eat(")")) error("expected ')'");
+        return env_.make(k, args);
+      }
     for (ExprKind k : {ExprKind::Min, ExprKind::Max})
       if (eat(k == ExprKind::Min ? "min(" : "max(")) {
         const Expr* a = binary(1);

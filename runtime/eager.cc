@@ -345,9 +345,13 @@ class EagerInterpreter final : public graph::Interpreter {
 
   // resize_ to more elements than the storage holds: a larger storage with the old bytes first.
   static void grow(TensorImpl& t, const IntArrayRef& sizes) {
-    std::int64_t n = 1;
-    for (Int s : sizes) n *= s.hint();
-    std::int64_t bytes = (n + t.offset) * item_size(t.dtype);
+    std::int64_t n = 1, bytes = 0;
+    for (Int s : sizes) {
+      if (s.hint() == 0) return;
+      if (__builtin_mul_overflow(n, s.hint(), &n)) n = INT64_MAX;  // beside a size of 0 (resize_ has asked)
+    }
+    if (__builtin_add_overflow(n, t.offset, &n) || __builtin_mul_overflow(n, item_size(t.dtype), &bytes))
+      fail(ErrorCode::InvalidArgument, "resize_", {}, "element ", t.offset, " and those after it take more bytes than 63 bits can count");
     if (bytes <= t.storage->bytes) return;
     Storage* larger = new_storage(t.device, bytes);
     if (device::runs_host_code(t.device)) std::memset(static_cast<char*>(larger->data) + t.storage->bytes, 0, static_cast<std::size_t>(bytes - t.storage->bytes));

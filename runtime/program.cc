@@ -231,7 +231,10 @@ Program build_program(graph::Graph graph, std::string_view mode, const std::vect
   p.input_buffer.assign(p.graph.inputs.size(), -1);
   for (std::size_t i = 0; i < p.lowered.buffers.size(); ++i)
     if (p.lowered.buffers[i].kind == kernels::Buffer::Kind::Input) p.input_buffer[p.lowered.buffers[i].index] = static_cast<std::int32_t>(i);
-  for (const kernels::Buffer& buffer : p.lowered.buffers) p.buffer_bytes.push_back(b.slot(buffer.bytes));
+  for (const kernels::Buffer& buffer : p.lowered.buffers) {
+    p.buffer_bytes.push_back(b.slot(buffer.bytes));
+    p.exprs.must_fit(p.buffer_bytes.back());
+  }
   p.lives = kernels::temp_lives(p.lowered);
   for (std::size_t i = 0; i < p.graph.outputs.size(); ++i) {
     const graph::OutputSpec& spec = p.graph.outputs[i];

@@ -245,6 +245,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
   constexpr std::size_t kStackForCode = std::size_t{1} << 20;
   auto on_enough_stack = [caller = &epochs::mine()](auto&& work) {
     with_stack(kStackForCode, [&] {
+      guards::LibraryScope operators;  // the program's own arithmetic is over
       if (&epochs::mine() == caller) return work();
       epochs::Working for_caller(epochs::Working::ForAnother{});
       work();

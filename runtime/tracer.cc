@@ -112,8 +112,12 @@ Tensor Tracer::fresh(ValueId v) {
 
 Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first, const std::string& name,
                          graph::InputSpec::Kind kind, std::uint32_t extra_at) {
+  guards::LibraryScope operators;
   guards::ShapeEnv& env = *out_.graph.env;
   int rank = runtime::rank_of_word(word);
+  const bool large = runtime::is_large_word(word);
+  const std::int64_t at_most = large ? INT64_MAX : runtime::kModestElements;
+  const std::uint32_t group = large ? 0 : static_cast<std::uint32_t>(inputs_.size() + 1);
   TensorMeta meta;
   meta.dtype = concrete->dtype;
   meta.device = concrete->device;
@@ -123,9 +127,9 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
     std::int64_t size = concrete->sizes[d];
     const DimMark* mark = concrete->marks && (concrete->marks->set >> d & 1) ? &concrete->marks->dims[d] : nullptr;
     if (mark && !mark->is_static) {
-      meta.layout.sizes.push_back(env.new_symbol({at, source}, size, std::max<std::int64_t>(mark->min, 0), mark->max, mark->multiple_of));
+      meta.layout.sizes.push_back(env.new_symbol({at, source, at_most, group}, size, std::max<std::int64_t>(mark->min, 0), mark->max, mark->multiple_of));
     } else {
-      Int s = env.new_symbol({at, source}, size, 0);
+      Int s = env.new_symbol({at, source, at_most, group}, size, 0);
       if (mark) s = Int(env.pin(s.expr(), {}, "mark_static"));
       meta.layout.sizes.push_back(s);
     }
@@ -146,7 +150,7 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
         continue;
       }
       std::uint32_t at = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(rank + d);
-      meta.layout.strides.push_back(env.new_symbol({at, name + " .stride(" + std::to_string(d) + ")"}, concrete->strides[d]));
+      meta.layout.strides.push_back(env.new_symbol({at, name + " .stride(" + std::to_string(d) + ")", at_most}, concrete->strides[d], 0));
     }
   }
   ValueId v = out_.graph.add_input(meta, name, kind);
@@ -246,6 +250,7 @@ void Tracer::raise_if_named(const graph::OpCall& c) {
 
 void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
   if (raise_) raise_if_named(c);
+  check_own(c);
   {
     epochs::Working working;
     Work work(*this);
@@ -285,6 +290,7 @@ std::pair<Int, Int> Tracer::next_random(Int count) {
     random_.emplace(env.new_symbol({kSeedValue, "rng seed"}, 0), env.new_symbol({kOffsetValue, "rng offset"}, 0));
   }
   out_.uses_random = true;
+  guards::LibraryScope operators;
   Int offset = random_->second + out_.random_count;
   out_.random_count += count;
   return {random_->first, offset};
@@ -295,6 +301,23 @@ void Tracer::result(const Tensor& t) {
   out_.variables->forget(t);
   results_.push_back(t);
 }
-void Tracer::result(Int i) { out_.int_results.push_back(i); }
+void Tracer::result(Int i) {
+  check_own(i, {});
+  out_.int_results.push_back(i);
+}
+
+// An Int may have been left in a variable by another trace, which may be gone.
+void Tracer::check_own(Int i, SourceLoc loc) const {
+  if (const guards::Expr* e = i.living(); e && &e->env() != out_.graph.env.get())
+    fail(ErrorCode::InvalidArgument, "Int", loc, "a compiled function has left it in a variable of its surroundings, and its trace is over: return it, or take its value() inside the function");
+}
+void Tracer::check_own(const graph::OpCall& c) const {
+  for (const graph::CallArg& a : c.args) {
+    if (auto* i = std::get_if<Int>(&a)) check_own(*i, c.loc);
+    if (auto* s = std::get_if<Scalar>(&a); s && s->kind() != Scalar::Kind::Bool) check_own(s->word(), c.loc);
+    if (auto* l = std::get_if<IntArrayRef>(&a))
+      for (Int i : *l) check_own(i, c.loc);
+  }
+}
 
 }  // namespace reprise::detail

@@ -8,6 +8,7 @@
 
 #include "graph/graph.h"
 #include "graph/interpreter.h"
+#include "guards/expr.h"
 #include "reprise/compile.h"
 #include "runtime/call_frame.h"
 #include "runtime/function_bytes.h"
@@ -204,6 +205,7 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   struct Work {
     Tracer& t;
     const bool in_function, asked;
+    guards::LibraryScope operators;
     explicit Work(Tracer& tracer) : t(tracer), in_function(std::exchange(t.in_function_, false)), asked(std::exchange(t.asked_, in_function)) {}
     ~Work() { t.in_function_ = in_function, t.asked_ = asked; }
   };
@@ -222,6 +224,8 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   bool shows_storage(TracedStorage&) const;
   void grow(TracedRef&, Int elements, SourceLoc);            ///< a larger storage of its own
   std::vector<graph::NodeArg> node_args(const graph::OpCall&);
+  void check_own(Int, SourceLoc) const;
+  void check_own(const graph::OpCall&) const;
   Tensor make_view(const graph::OpCall&);
   Tensor fresh(graph::ValueId);
   Tensor add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first_value, const std::string& name,

@@ -76,6 +76,7 @@ std::uint32_t Tracer::storage_output(TracedStorage& s) {
 }
 
 Traced Tracer::finish() {
+  guards::LibraryScope operators;
   graph::Graph& g = out_.graph;
   if (lost_track_) fail(ErrorCode::NotTraceable, "compile", {}, "there is no memory to follow the function's variables");
   if (errors_made() != errors_before_) fail(ErrorCode::NotTraceable, "compile", {}, "the function catches an error: whether it is raised may differ at the next call");

@@ -222,6 +222,7 @@ bool Tracer::scatter_in_storage(const graph::OpCall& c, std::vector<Tensor>& res
 }
 
 void Tracer::mutate_metadata(const graph::OpCall& c) {
+  check_own(c);
   Work work(*this);
   const Tensor& self = *std::get<const Tensor*>(c.args[0]);
   TracedRef& ref = ref_of(self, c.loc);

@@ -55,9 +55,9 @@ struct TensorImpl {
 
   char* data() const { return static_cast<char*>(storage->data) + offset * item_size(dtype); }
   std::int64_t numel() const {
-    std::int64_t n = 1;
-    for (int i = 0; i < rank; ++i) n *= sizes[i];
-    return n;
+    std::uint64_t n = 1;  // beside a size of 0, others may be anything
+    for (int i = 0; i < rank; ++i) n *= static_cast<std::uint64_t>(sizes[i]);
+    return static_cast<std::int64_t>(n);
   }
 };
 

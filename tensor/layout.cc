@@ -1,11 +1,13 @@
 #include "tensor/layout.h"
 
 #include "base/errors.h"
+#include "guards/expr.h"
 #include "guards/shape_env.h"
 
 namespace reprise {
 
 Ints contiguous_strides(const Ints& sizes) {
+  guards::LibraryScope operators;
   Ints strides(sizes.size(), Int(1));
   Int step = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
@@ -17,6 +19,7 @@ Ints contiguous_strides(const Ints& sizes) {
 }
 
 Int numel(const Ints& sizes) {
+  guards::LibraryScope operators;
   Int n = 1;
   for (Int s : sizes) n *= s;
   return n;
@@ -31,6 +34,7 @@ int wrap_dim(std::int64_t d, int dim, const char* op, SourceLoc loc) {
 }
 
 bool is_contiguous(const Layout& l) {
+  guards::LibraryScope operators;
   for (Int s : l.sizes)
     if (!s.is_symbolic() && detail::plain_value(s) == 0) return true;
   Int expected = 1;
@@ -56,6 +60,7 @@ Int known(Int i) { return i.is_symbolic() ? Int(i.expr()->env().simplify(i.expr(
 }  // namespace
 
 bool known_contiguous(const Layout& l) {
+  guards::LibraryScope operators;
   auto is = [](Int i, std::int64_t v) { return !i.is_symbolic() && detail::plain_value(i) == v; };
   for (Int s : l.sizes)
     if (is(known(s), 0)) return true;

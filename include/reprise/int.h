@@ -26,8 +26,9 @@ concept IntegralNumber = std::integral<std::remove_cvref_t<T>> && !std::same_as<
 /// (`arg 0 .size(1)`); arithmetic stays symbolic, a comparison yields a `Bool`, and converting to
 /// `std::int64_t` pins the value: it adds the guard "this expression equals what it was", logged with its line.
 ///
-/// Division and remainder follow C++ (`/` truncates). Trivially copyable; a symbolic Int is valid as long as the
-/// trace (later: the graph) that made it.
+/// Division and remainder follow C++ (`/` truncates), and sums, differences and products wrap modulo 2^64, the same outside a
+/// trace and inside. Trivially copyable; a symbolic Int is valid as long as its trace: used later (a compiled function has left it in
+/// a variable of its surroundings), it throws InvalidArgument.
 class Int {
  public:
   constexpr Int() noexcept = default;
@@ -39,6 +40,7 @@ class Int {
   bool is_symbolic() const noexcept { return expr_ != nullptr; }
   /// The expression, or null for a plain number.
   const guards::Expr* expr() const noexcept { return expr_; }
+  const guards::Expr* living() const;  ///< the same; throws InvalidArgument where its trace is gone
 
   /// The number. Of a symbolic Int: pins it (adds a guard) and returns the value seen while tracing.
   std::int64_t value(SourceLoc loc = SourceLoc::current()) const { return expr_ ? pin(loc) : value_; }
@@ -63,10 +65,10 @@ class Int {
 
   static Int min(Int a, Int b);
   static Int max(Int a, Int b);
-  /// ceil(a / b) for a >= 0, b > 0.
+  /// ceil(a / b) for b > 0; (a + b - 1) / b otherwise.
   static Int ceil_div(Int a, Int b) {
     if (a.plain(b) && b.value_ > 0) return Int(a.value_ / b.value_ + (a.value_ % b.value_ > 0));  // a + b may wrap
-    return (a + b - 1) / b;
+    return ceil_div_slow(a, b);
   }
 
   /// Same number, or the same canonical expression. Never adds a guard: use `==` to ask.
@@ -84,10 +86,11 @@ class Int {
   static Int mul(Int, Int);
   static Int div(Int, Int);
   static Int mod(Int, Int);
+  static Int ceil_div_slow(Int, Int);
   std::int64_t pin(SourceLoc) const;
   std::int64_t hint_slow() const;
 
-  std::int64_t value_ = 0;
+  std::int64_t value_ = 0;             ///< of a symbolic one, the number of its trace
   const guards::Expr* expr_ = nullptr;
 };
 
@@ -105,6 +108,7 @@ class Bool {
   bool hint() const { return expr_ ? hint_slow() : value_; }
   /// True only if it must hold whatever the symbols are, under the guards taken so far. Adds no guard.
   bool known_true() const;
+  const guards::Expr* living() const;  ///< the expression; throws InvalidArgument where its trace is gone
   friend Bool operator&(Bool a, Bool b);
   friend Bool operator|(Bool a, Bool b);
   friend Bool operator!(Bool a);
@@ -113,6 +117,7 @@ class Bool {
   bool decide() const;
   bool hint_slow() const;
   bool value_ = false;
+  std::uint32_t trace_ = 0;
   const guards::Expr* expr_ = nullptr;
   SourceLoc loc_;
 };

@@ -30,6 +30,7 @@ inline std::string text(const Ints& v) {
 
 /// "f32[2, 3]" of each result, or "ErrorCode: message" when the rule throws.
 inline std::string infer(OpId id, std::vector<RuleArg> args) {
+  guards::LibraryScope operators;  // as in a trace
   RuleCtx c{op(id), args, SourceLoc{"user.cpp", 7}, {}};
   try {
     infer(c);
@@ -50,8 +51,10 @@ inline std::vector<std::string> guards_of(const guards::ShapeEnv& env) {
   return out;
 }
 
+/// A size of the one tensor that a call has, with as many elements at most as a tensor has that is not called large.
 inline Int size_symbol(guards::ShapeEnv& env, const std::string& name, std::int64_t hint) {
-  return env.new_symbol({static_cast<std::uint32_t>(env.symbols().size()), name}, hint, 0);
+  constexpr std::int64_t kModest = std::int64_t{1} << 44;
+  return env.new_symbol({static_cast<std::uint32_t>(env.symbols().size()), name, kModest, 1}, hint, 0, kModest);
 }
 
 }  // namespace reprise::graph
