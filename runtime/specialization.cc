@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "base/counters.h"
@@ -15,6 +16,7 @@
 #include "base/stack.h"
 #include "base/thread_object.h"
 #include "passes/pass.h"
+#include "runtime/written_memory.h"
 #include "tensor/impl.h"
 
 #include <nlohmann/json.hpp>
@@ -31,6 +33,8 @@ struct OverlapMemory {
   std::uint64_t serial = 0;
   std::vector<const void*> data;
   std::vector<std::int64_t> values;
+  std::vector<char> moved;
+  WrittenMemory written;
 };
 
 bool written_inputs_are_alone(const Specialization& s, const CallFrame& f) {
@@ -46,17 +50,28 @@ bool written_inputs_are_alone(const Specialization& s, const CallFrame& f) {
     auto [first, count] = s.input_values[i];
     return !std::equal(f.values.begin() + first, f.values.begin() + first + count, memory.values.begin() + first);
   };
+  auto is_written = [&](std::size_t i) { return std::binary_search(s.written_inputs.begin(), s.written_inputs.end(), i); };
+  memory.moved.assign(n, 0);
+  std::size_t tests = 0;
   bool alone = true;
   for (std::size_t i = 0; i < n && alone; ++i) {
     if (!moved(i)) continue;
-    bool written = std::find(s.written_inputs.begin(), s.written_inputs.end(), i) != s.written_inputs.end();
-    if (written) {
-      if (overlaps_itself(*f.tensors[i])) alone = false;
-      for (std::size_t j = 0; j < n && alone; ++j)
-        if (j != i && !s.are_one_input(i, j) && overlaps(*f.tensors[i], *f.tensors[j])) alone = false;
-    } else {
-      for (std::uint32_t w : s.written_inputs)
-        if (w != i && !s.are_one_input(i, w) && overlaps(*f.tensors[i], *f.tensors[w])) alone = false;
+    memory.moved[i] = 1;
+    const bool written = is_written(i);
+    tests += written ? n : s.written_inputs.size();
+    if (written && overlaps_itself(*f.tensors[i])) alone = false;
+  }
+  auto meet = [&](std::size_t i, std::size_t w) { return i != w && (memory.moved[i] || memory.moved[w]) && !s.are_one_input(i, w) && overlaps(*f.tensors[i], *f.tensors[w]); };
+  if (alone && tests > 16 * n + 64) {  // to sort them is less
+    memory.written.assign(f.tensors, s.written_inputs);
+    for (std::size_t i = 0; i < n && alone; ++i) alone = !memory.written.any_near(*f.tensors[i], [&](std::uint32_t w) { return meet(i, w); });
+  } else if (tests) {
+    for (std::size_t i = 0; i < n && alone; ++i) {
+      if (!memory.moved[i]) continue;
+      if (is_written(i))
+        for (std::size_t j = 0; j < n && alone; ++j) alone = !meet(i, j);
+      else
+        for (std::uint32_t w : s.written_inputs) alone = alone && !meet(i, w);
     }
   }
   memory.serial = alone ? s.serial : 0;
@@ -71,6 +86,15 @@ bool is_passed_once(const Specialization& s, const CallFrame& f, std::uint32_t i
   for (std::size_t j = 0; j < f.tensors.size(); ++j)
     if (j != i && f.tensors[j] == f.tensors[i] && !s.are_one_input(i, j)) return false;
   return true;
+}
+
+bool are_passed_once(const Specialization& s, const CallFrame& f, const std::vector<std::uint32_t>& some) {
+  constexpr std::size_t kFew = 8;
+  if (some.size() <= kFew || !s.wholes.empty() || !s.same_as.empty())
+    return std::all_of(some.begin(), some.end(), [&](std::uint32_t i) { return is_passed_once(s, f, i); });
+  std::unordered_map<const TensorImpl*, int> times;
+  for (const TensorImpl* t : f.tensors) ++times[t];
+  return std::all_of(some.begin(), some.end(), [&](std::uint32_t i) { return times[f.tensors[i]] == 1; });
 }
 
 // What stands for whole storages in a frame. They borrow the storages: the call's tensors hold these.
@@ -178,7 +202,7 @@ bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
     return false;
   }
   bool fits = s.written_inputs.empty() || written_inputs_are_alone(s, f);
-  for (std::uint32_t i : s.reshaped_inputs) fits = fits && is_passed_once(s, f, i);
+  fits = fits && are_passed_once(s, f, s.reshaped_inputs);
   for (std::uint32_t i : s.whole_storage) fits = fits && covers_its_storage(*f.tensors[i]);
   for (std::uint32_t i : s.exact_strides) fits = fits && has_exact_strides(*f.tensors[i]);
   if (!fits) forget_captured();

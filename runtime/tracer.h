@@ -18,6 +18,7 @@
 namespace reprise::detail {
 
 class Tracer;
+class WrittenMemory;
 
 /// The first two values of every call: where the random numbers stand. Filled in only for programs that draw some.
 inline constexpr std::uint32_t kSeedValue = 0, kOffsetValue = 1;
@@ -244,7 +245,7 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   std::shared_ptr<TracedStorage> new_storage_of(graph::ValueId base);
 
   // ---- results (tracer_finish.cc)
-  void find_overlaps(std::uint32_t written);
+  void find_overlaps(std::uint32_t written, const WrittenMemory& of_inputs);
   void depends_on(TensorFact::Kind kind, std::size_t a, std::size_t b) { tensor_facts_.push_back({kind, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)}); }
   std::uint32_t storage_output(TracedStorage&);
 

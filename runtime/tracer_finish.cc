@@ -1,10 +1,13 @@
 // The end of a trace: what the graph's values mean to the caller.
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/errors.h"
 #include "runtime/tracer.h"
+#include "runtime/written_memory.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {
@@ -44,14 +47,14 @@ void Tracer::add_kept() {
 }
 
 // A written input must be alone in its memory: with what may be another one at the next call, nobody knows whose elements these are.
-void Tracer::find_overlaps(std::uint32_t i) {
+void Tracer::find_overlaps(std::uint32_t i, const WrittenMemory& memory) {
   const graph::Graph& g = out_.graph;
   auto name = [&](std::size_t of) -> const std::string& { return g.values[g.inputs[of].value.v].name; };
   const TensorImpl& t = *inputs_[i].concrete;
   if (overlaps_itself(t)) depends_on(TensorFact::Kind::Overlap, i, i), want_whole(t, "compile", {}, name(i) + " is written and overlaps itself");
-  for (std::size_t j = 0; j < inputs_.size(); ++j) {
+  memory.any_near(t, [&](std::uint32_t j) -> bool {
     const TensorImpl& other = *inputs_[j].concrete;
-    if (j == i || inputs_[j].storage == inputs_[i].storage || !overlaps(t, other)) continue;
+    if (j == i || inputs_[j].storage == inputs_[i].storage || !overlaps(t, other)) return false;
     const std::string why = name(i) + " is written and overlaps " + name(j);
     depends_on(TensorFact::Kind::Overlap, i, j);
     if (&t == &other && plan_.may_grow && !plan_.by_identity) {
@@ -60,7 +63,7 @@ void Tracer::find_overlaps(std::uint32_t i) {
     }
     if (t.storage == other.storage) want_whole(t, "compile", {}, why);
     fail(ErrorCode::NotTraceable, "compile", {}, why);
-  }
+  });
 }
 
 // The output of which everything that shows a storage is a view.
@@ -126,6 +129,7 @@ Traced Tracer::finish() {
   }
 
   // Arguments that were written, and those that are another view now.
+  std::optional<WrittenMemory> memory;  // of all inputs
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
     const Input& input = inputs_[i];
     if (input.again) continue;
@@ -138,7 +142,14 @@ Traced Tracer::finish() {
       o.source = i;
       o.value = input.storage->base;
       g.outputs.push_back(o);
-      find_overlaps(i);
+      if (!memory) {
+        std::vector<const TensorImpl*> tensors;
+        for (const Input& of : inputs_) tensors.push_back(of.concrete);
+        std::vector<std::uint32_t> all(tensors.size());
+        std::iota(all.begin(), all.end(), 0u);
+        memory.emplace().assign(tensors, all);
+      }
+      find_overlaps(i, *memory);
     }
     const bool moved = ref.storage != input.storage;
     if (!moved && same_layout(ref.user_meta.layout, input.layout)) continue;

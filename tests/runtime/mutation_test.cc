@@ -235,5 +235,38 @@ TEST(Mutation, RowsEndWhereTheyEnd) {
       }
 }
 
+// So many that they are put in order before they are compared: other memory at each call, parts of one storage that
+// interleave, and ones that meet.
+TEST(Mutation, ManyWrittenArgumentsElsewhereAtEachCall) {
+  constexpr int n = 60;
+  auto f = compile([](const std::vector<Tensor>& written, const std::vector<Tensor>& read) {
+    for (std::size_t i = 0; i < written.size(); ++i) written[i].add_(read[i]);
+  });
+  auto parts_of = [](const Tensor& all) {  // columns of one matrix: their addresses interleave
+    std::vector<Tensor> parts;
+    for (int i = 0; i < n; ++i) parts.push_back(all.select(1, i));
+    return parts;
+  };
+  const std::vector<Tensor> read = parts_of(arange(4 * n, {.dtype = kFloat32}).view({4, n}));
+  for (int call = 0; call < 4; ++call) {
+    Tensor written = zeros({4, n});
+    f(parts_of(written), read);
+    EXPECT_TRUE(equal(written, arange(4 * n, {.dtype = kFloat32}).view({4, n}))) << call;
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  for (auto [i, j] : {std::pair(3, 50), std::pair(50, 3), std::pair(58, 59)}) {
+    Tensor compiled = zeros({4, n}), eager = zeros({4, n});
+    std::vector<Tensor> c = parts_of(compiled), e = parts_of(eager);
+    c[static_cast<std::size_t>(i)] = c[static_cast<std::size_t>(j)], e[static_cast<std::size_t>(i)] = e[static_cast<std::size_t>(j)];
+    f(c, read);
+    for (std::size_t k = 0; k < n; ++k) e[k].add_(read[k]);
+    EXPECT_TRUE(equal(compiled, eager)) << i << " is " << j;
+    std::vector<Tensor> given = parts_of(zeros({4, n})), looked = read;
+    looked[static_cast<std::size_t>(i)] = given[static_cast<std::size_t>(j)];
+    f(given, looked);
+    EXPECT_TRUE(equal(given[static_cast<std::size_t>(i)], i < j ? zeros({4}) : read[static_cast<std::size_t>(j)])) << i << " reads " << j;
+  }
+}
+
 }  // namespace
 }  // namespace reprise
