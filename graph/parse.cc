@@ -9,6 +9,7 @@
 #include "graph/shape_rules.h"
 #include "graph/text.h"
 #include "graph/text_cursor.h"
+#include "guards/expr.h"
 
 namespace reprise::graph {
 namespace {
@@ -339,9 +340,13 @@ class Parser {
 
 }  // namespace
 
-Graph parse_unverified(std::string_view text) { return Parser(text).run(); }
+Graph parse_unverified(std::string_view text) {
+  guards::LibraryScope exact;  // what it says of sizes is no program's arithmetic
+  return Parser(text).run();
+}
 
 Graph parse(std::string_view text) {
+  guards::LibraryScope exact;
   // The rules note what they ask in the graph's environment, so they are asked of another copy.
   Parser parser(text);
   const Graph asked = parser.run();

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "guards/expr.h"
 #include "kernels/attention.h"
 #include "kernels/fuse.h"
 #include "kernels/grid.h"
@@ -124,6 +125,7 @@ void drop_unused_buffers(Lowered& l) {
 }  // namespace
 
 Lowered lower(const Graph& g, std::string_view mode, LaunchStyle style) {
+  guards::LibraryScope operators;
   if (mode == "interpret") {
     Lowered out = lower_interpret(g);
     if (style != LaunchStyle::Calls) copy_into_inputs(g, out);

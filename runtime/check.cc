@@ -305,9 +305,12 @@ void CheckedCall::compare(const Leaves& found) {
 
   const graph::Graph& g = p.graph;
   const std::vector<Level> levels = levels_of(g, st.c.mode == "interpret");
-  std::vector<Level> of_input(st.inputs.size(), Exact), of_output(g.outputs.size(), Exact);
+  std::vector<Level> of_input(std::max(st.inputs.size(), g.inputs.size()), Exact), of_output(g.outputs.size(), Exact);
   for (const graph::OutputSpec& o : g.outputs)
     if (o.kind == graph::OutputSpec::Kind::NewValueOfInput) of_input[o.source] = levels[o.value.v];
+  for (const Traced::Whole& w : st.s.wholes)  // what is on a storage holds what was written to it
+    for (std::uint32_t i : w.members) of_input[i] = std::max(of_input[i], of_input[w.input]);
+  for (std::size_t i = 0; i < st.s.same_as.size(); ++i) of_input[i] = std::max(of_input[i], of_input[st.s.same_as[i]]);
   for (std::size_t i = 0; i < g.outputs.size(); ++i) {
     const graph::OutputSpec& o = g.outputs[i];
     if (o.kind == graph::OutputSpec::Kind::AliasOfInput) of_output[i] = of_input[o.source];

@@ -353,8 +353,14 @@ class EagerInterpreter final : public graph::Interpreter {
     if (__builtin_add_overflow(n, t.offset, &n) || __builtin_mul_overflow(n, item_size(t.dtype), &bytes))
       fail(ErrorCode::InvalidArgument, "resize_", {}, "element ", t.offset, " and those after it take more bytes than 63 bits can count");
     if (bytes <= t.storage->bytes) return;
+    // What a program sees of memory is the same at every call, and what a compiled function makes of it (Tracer::grow).
+    const bool on_host = device::runs_host_code(t.device);
+    const auto more = static_cast<std::size_t>(bytes - t.storage->bytes);
+    const std::vector<char> zeros(on_host ? 0 : more);
     Storage* larger = new_storage(t.device, bytes);
-    if (device::runs_host_code(t.device)) std::memset(static_cast<char*>(larger->data) + t.storage->bytes, 0, static_cast<std::size_t>(bytes - t.storage->bytes));
+    char* tail = static_cast<char*>(larger->data) + t.storage->bytes;
+    if (on_host) std::memset(tail, 0, more);
+    else copy_bytes(tail, t.device, zeros.data(), Device::cpu(), static_cast<std::int64_t>(more));
     if (t.storage->bytes) copy_bytes(larger->data, t.device, t.storage->data, t.device, t.storage->bytes);
     release(std::exchange(t.storage, larger));
   }

@@ -82,15 +82,16 @@ bool written_inputs_are_alone(const Specialization& s, const CallFrame& f) {
   return alone;
 }
 
+// Two handles on one storage are none: what changes the sizes of the one leaves the other's.
 bool is_passed_once(const Specialization& s, const CallFrame& f, std::uint32_t i) {
   for (std::size_t j = 0; j < f.tensors.size(); ++j)
-    if (j != i && f.tensors[j] == f.tensors[i] && !s.are_one_input(i, j)) return false;
+    if (j != i && f.tensors[j] == f.tensors[i] && (s.same_as.empty() || s.same_as[i] != s.same_as[j])) return false;
   return true;
 }
 
 bool are_passed_once(const Specialization& s, const CallFrame& f, const std::vector<std::uint32_t>& some) {
   constexpr std::size_t kFew = 8;
-  if (some.size() <= kFew || !s.wholes.empty() || !s.same_as.empty())
+  if (some.size() <= kFew || !s.same_as.empty())
     return std::all_of(some.begin(), some.end(), [&](std::uint32_t i) { return is_passed_once(s, f, i); });
   std::unordered_map<const TensorImpl*, int> times;
   for (const TensorImpl* t : f.tensors) ++times[t];

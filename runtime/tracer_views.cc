@@ -247,8 +247,9 @@ void Tracer::mutate_metadata(const graph::OpCall& c) {
     return;
   }
   if (c.op.id == OpId::as_strided) {
-    Int want = numel(std::get<IntArrayRef>(c.args[1]).vec()) + ref.user_meta.layout.offset;
-    if (!(want <= numel(out_.graph.meta(storage_value(*ref.storage, c.loc)).layout.sizes))) grow(ref, want, c.loc);
+    const Int elements = numel(std::get<IntArrayRef>(c.args[1]).vec()), want = elements + ref.user_meta.layout.offset;
+    // Nothing fits anywhere, wherever the view begins.
+    if (!(want <= numel(out_.graph.meta(storage_value(*ref.storage, c.loc)).layout.sizes)) && elements > 0) grow(ref, want, c.loc);
   }
   // The handle now is the view: same impl, new chain. On an input finish() sees that its layout has changed.
   Tensor view = make_view(c);

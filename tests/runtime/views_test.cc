@@ -121,6 +121,32 @@ TEST(Views, ResizeKeepsTheOffset) {
   }, {4, 6, 3, 9});
 }
 
+TEST(Views, ResizeToNothingNeedsNoStorage) {
+  check("an empty view behind the end", matrix(2), [](Tensors a) {
+    Tensor r = a[0].select(1, 1).slice(0, a[0].size(0), a[0].size(0));
+    r.resize_({1, r.size(0)});
+    r.fill_(9);
+    return Tensors{r};
+  });
+}
+
+// Traced with two handles on one storage, then called with one handle twice: its sizes change under both names.
+TEST(Views, TwoHandlesOnAStorageAreNotOneHandleTwice) {
+  auto body = [](Tensor x, Tensor w) { w.resize_({w.size(0) - 1, w.size(1)}), x.clamp_(-0.5, 0.5); };
+  auto f = compile(body, {.name = "handles"});
+  auto memory = [] { return arange(Int(24)).to(kFloat32) + 1.0; };
+  for (bool twice : {false, true, false, true}) {
+    Tensor want = memory(), got = memory();
+    auto call = [&](auto& function, Tensor m) {
+      Tensor x = m.as_strided({3, 2}, {3, 1}, 4), w = twice ? x : m.as_strided({3, 2}, {3, 1}, 13);
+      function(x, w);
+    };
+    call(body, want), call(f, got);
+    EXPECT_EQ(want.to_vector<float>(), got.to_vector<float>()) << twice;
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
 TEST(Views, AsStridedCountsFromWhereTheViewBegins) {
   check("as_strided of a slice", vector_of(2), [](Tensors a) { return Tensors{a[0].slice(0, 3, 6).as_strided({2}, {1})}; });
   check("of an argument that is a slice", inner, [](Tensors a) { return Tensors{a[0].as_strided({2}, {1}), a[0].as_strided({2, 2}, {6, 2}, 0)}; });

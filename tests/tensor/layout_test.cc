@@ -20,7 +20,7 @@ TEST(Layout, ContiguousStridesAndNumel) {
 
 TEST(Layout, SymbolicContiguityIsKnownWithoutAGuard) {
   ShapeEnv env;
-  Int s0 = env.new_symbol({0, "arg 0 .size(0)"}, 5, 0), s1 = env.new_symbol({1, "arg 0 .size(1)"}, 7, 0);
+  Int s0 = env.new_symbol({0, "arg 0 .size(0)"}, 5, 0), s1 = env.new_symbol({1, "arg 0 .size(1)"}, 7, 0, 1 << 20);
   Layout l{{s0, s1, 8}, contiguous_strides({s0, s1, 8}), 0};
   EXPECT_TRUE(identical(l.strides[0], s1 * 8));
   EXPECT_TRUE(known_contiguous(l));
