@@ -77,16 +77,18 @@ TEST(GraphText, ParsedGraphVerifies) {
   EXPECT_NO_THROW(verify(g, "parse"));
 }
 
+/// What the parser says of a text, or "accepted".
+std::string error(std::string_view s) {
+  try {
+    parse(s);
+    return "accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
+    return e.message();
+  }
+}
+
 TEST(GraphText, ErrorsNameLineAndColumn) {
-  auto error = [](std::string_view s) -> std::string {
-    try {
-      parse(s);
-      return "accepted";
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
-      return e.message();
-    }
-  };
   EXPECT_EQ(error("graph f(%0 \"x\": f32[2]) {\n  %1 = nope(%0) : f32[2]\n  return user %1\n}"),
             "line 2, column 12: unknown operator 'nope'");
   EXPECT_EQ(error("graph f(%0 \"x\": f32[2]) {\n  %1 = exp(%3) : f32[2]\n  return user %1\n}"),
@@ -104,15 +106,6 @@ TEST(GraphText, ErrorsNameLineAndColumn) {
 
 /// What the grammar allows and is no graph all the same: the verifier's word, at the line of the node.
 TEST(GraphText, WhatIsReadVerifies) {
-  auto error = [](std::string_view s) -> std::string {
-    try {
-      parse(s);
-      return "accepted";
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
-      return e.message();
-    }
-  };
   const std::string begin = "graph f(%0 \"x\": f32[2, s0]) where s0 = 5 {\n  %1 = exp(%0) : f32[2, s0]\n  ";
   auto with = [&](const std::string& rest) { return error(begin + rest + "\n}\n"); };
   EXPECT_EQ(with("return user %1"), "accepted");
