@@ -9,6 +9,9 @@ target_include_directories(reprise_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJE
 if(REPRISE_SANITIZE)
   target_compile_options(reprise_flags INTERFACE -fsanitize=${REPRISE_SANITIZE} -fno-omit-frame-pointer -g1)
   target_link_options(reprise_flags INTERFACE -fsanitize=${REPRISE_SANITIZE})
+  if(REPRISE_SANITIZE MATCHES "undefined")
+    target_compile_options(reprise_flags INTERFACE -fno-sanitize-recover=undefined)  # what is found ends the program
+  endif()
 endif()
 # The library and the programs that are delivered; what tests and benchmarks take of the public headers is compiled as a user's is.
 add_library(reprise_harden INTERFACE)
@@ -23,7 +26,7 @@ if(REPRISE_LIBFUZZER)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "REPRISE_LIBFUZZER needs clang, not ${CMAKE_CXX_COMPILER_ID}")
   endif()
-  target_compile_options(reprise_flags INTERFACE -fsanitize=fuzzer-no-link $<$<BOOL:${REPRISE_SANITIZE}>:-fno-sanitize-recover=undefined>)
+  target_compile_options(reprise_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 function(reprise_room name)
