@@ -2,6 +2,7 @@
 
 #include "kernels/loop_analysis.h"
 #include "kernels/loop_ir.h"
+#include "kernels/reference/elements.h"
 #include "kernels/scalar_eval.h"
 
 namespace reprise::kernels {
@@ -45,7 +46,7 @@ struct Interpreter {
           break;
         case BodyNode::Kind::Const:
           vals[i] = is_floating(n.dtype) ? scalar::cast(n.dtype, DType::Float64, scalar::of_double(n.fimm))
-                                         : scalar::of_int(scalar::wrap(n.dtype, static_cast<std::uint64_t>(n.iimm)));
+                                         : scalar::of_int(reference::wrap_to(n.iimm, n.dtype));
           break;
         case BodyNode::Kind::Param:
           vals[i] = n.bits ? scalar::cast(n.dtype, DType::Float64, scalar::of_double(std::bit_cast<double>(params[slots.params[i]])))

@@ -6,25 +6,13 @@
 
 #include "base/errors.h"
 #include "kernels/loop_analysis.h"
+#include "kernels/reference/elements.h"
 
 namespace reprise::kernels::scalar {
 
-std::int64_t wrap(DType t, std::uint64_t v) {
-  switch (t) {
-    case DType::Int8:
-      return static_cast<std::int8_t>(v);
-    case DType::UInt8:
-      return static_cast<std::uint8_t>(v);
-    case DType::Int32:
-      return static_cast<std::int32_t>(v);
-    case DType::Bool:
-      return (v & 1) != 0;
-    default:
-      return static_cast<std::int64_t>(v);
-  }
-}
-
 namespace {
+
+std::int64_t wrap(DType t, std::uint64_t v) { return reference::wrap_to(static_cast<std::int64_t>(v), t); }
 
 template <class T>
 std::int64_t saturate(DType t, T v) {
@@ -67,7 +55,7 @@ Val cast(DType to, DType from, Val v) {
   }
   if (to == DType::Float32) return of_float(static_cast<float>(v.i));
   if (to == DType::Float64) return of_double(static_cast<double>(v.i));
-  return of_int(to == DType::Bool ? v.i != 0 : wrap(to, static_cast<std::uint64_t>(v.i)));
+  return of_int(reference::wrap_to(v.i, to));
 }
 
 namespace {
@@ -79,6 +67,31 @@ T fold_max(T a, T b) {
 template <class T>
 T fold_min(T a, T b) {
   return a < b || a != a ? a : b;
+}
+
+// Quotients, remainders and powers are computed here in another way than by generated code and by what it calls
+// (jit/emit_library.cc, jit/runtime_calls.cc): in numbers so wide that nothing is rounded and nothing overflows.
+template <class T>
+T floored_remainder(T a, T b) {
+  const long double r = std::fmod(static_cast<long double>(a), static_cast<long double>(b));  // exact
+  return r != 0 && std::signbit(r) != std::signbit(b) ? static_cast<T>(static_cast<__float128>(r) + b) : static_cast<T>(r);
+}
+template <class T>
+T floored_quotient(T a, T b) {
+  if (b == 0 || std::isnan(a) || std::isnan(b)) return a / b;
+  if (std::isinf(a)) return std::numeric_limits<T>::quiet_NaN();
+  if (a == 0 || (std::isinf(b) && std::signbit(a) == std::signbit(b))) return std::copysign(T(0), a / b);
+  if (std::isinf(b)) return -1;
+  // Of quotients so large that T hardly holds the integers beside them it is the rounding that is defined (ATen's).
+  if (std::fabs(static_cast<long double>(a) / b) >= std::ldexp(1.0L, std::numeric_limits<T>::digits - 2)) {
+    const T rest = std::fmod(a, b), large = (a - rest) / b;
+    return std::floor(rest != 0 && std::signbit(rest) != std::signbit(b) ? large - 1 : large);
+  }
+  const long double r = std::fmod(static_cast<long double>(a), static_cast<long double>(b));
+  __float128 below = r;  // what a is above a multiple of b, on b's side
+  if (r != 0 && std::signbit(r) != std::signbit(b)) below += b;
+  const T q = static_cast<T>((static_cast<__float128>(a) - below) / b);  // an integer, exactly
+  return q == 0 ? std::copysign(T(0), a / b) : q;
 }
 
 template <class T>
@@ -160,21 +173,10 @@ T float_op(ScalarOp op, T a, T b, T c) {
       return a / b;
     case ScalarOp::TruncDiv:
       return std::trunc(a / b);
-    case ScalarOp::FloorDiv: {
-      if (b == 0) return a / b;
-      const T mod = std::fmod(a, b);
-      T div = (a - mod) / b;
-      if (mod != 0 && (b < 0) != (mod < 0)) div -= 1;
-      if (div == 0) return std::copysign(T(0), a / b);
-      T floored = std::floor(div);
-      if (div - floored > T(0.5)) floored += 1;
-      return floored;
-    }
-    case ScalarOp::Remainder: {
-      T mod = std::fmod(a, b);
-      if (mod != 0 && (b < 0) != (mod < 0)) mod += b;
-      return mod;
-    }
+    case ScalarOp::FloorDiv:
+      return floored_quotient(a, b);
+    case ScalarOp::Remainder:
+      return floored_remainder(a, b);
     case ScalarOp::Fmod:
       return std::fmod(a, b);
     case ScalarOp::Pow:
@@ -197,11 +199,14 @@ T float_op(ScalarOp op, T a, T b, T c) {
   }
 }
 
+// Low 64 bits of a^b; of a negative power the fraction's integer part. From the highest bit of b down.
 std::int64_t int_pow(std::int64_t a, std::int64_t b) {
-  if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
-  std::uint64_t r = 1, x = static_cast<std::uint64_t>(a);
-  for (; b; b >>= 1, x *= x)
-    if (b & 1) r *= x;
+  if (b < 0) return a == 1 || a == -1 ? int_pow(a, b & 1) : 0;
+  std::uint64_t r = 1;
+  for (int bit = 62; bit >= 0; --bit) {
+    r *= r;
+    if (b >> bit & 1) r *= static_cast<std::uint64_t>(a);
+  }
   return static_cast<std::int64_t>(r);
 }
 
@@ -228,7 +233,8 @@ std::int64_t int_op(DType t, ScalarOp op, std::int64_t a, std::int64_t b, std::i
         return 0;
     }
   }
-  auto remainder = [&](std::int64_t x, std::int64_t y) -> std::int64_t { return y == 0 || y == -1 ? 0 : x % y; };
+  const __int128 wide = a, by = b;  // the quotient of the least number and -1 is one more than 64 bits hold
+  auto low = [&](__int128 v) { return wrap(t, static_cast<std::uint64_t>(v)); };
   switch (op) {
     case ScalarOp::Neg:
       return wrap(t, 0 - ua);
@@ -250,19 +256,13 @@ std::int64_t int_op(DType t, ScalarOp op, std::int64_t a, std::int64_t b, std::i
     case ScalarOp::Mul:
       return wrap(t, ua * ub);
     case ScalarOp::TruncDiv:
-      return b == 0 ? 0 : b == -1 ? wrap(t, 0 - ua) : a / b;
-    case ScalarOp::FloorDiv: {
-      if (b == 0) return 0;
-      if (b == -1) return wrap(t, 0 - ua);
-      const std::int64_t q = a / b;
-      return a % b != 0 && ((a < 0) != (b < 0)) ? q - 1 : q;
-    }
-    case ScalarOp::Remainder: {
-      const std::int64_t r = remainder(a, b);
-      return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
-    }
+      return b == 0 ? 0 : low(wide / by);
+    case ScalarOp::FloorDiv:
+      return b == 0 ? 0 : low((wide - (wide % by + by) % by) / by);
+    case ScalarOp::Remainder:
+      return b == 0 ? 0 : low((wide % by + by) % by);
     case ScalarOp::Fmod:
-      return remainder(a, b);
+      return b == 0 ? 0 : low(wide % by);
     case ScalarOp::Pow:
       return wrap(t, static_cast<std::uint64_t>(int_pow(a, b)));
     case ScalarOp::Max:

@@ -3,7 +3,9 @@
 
 #include "kernels/loop_ir.h"
 
-/// What the nodes of a loop kernel mean, one element at a time. Generated code is compared with this.
+/// What the nodes of a loop kernel mean, one element at a time. Generated code is compared with this, so nothing is computed as
+/// it is there, but for the functions of libm: generated code calls them, too, where it has no code of its own (Float64, lgamma,
+/// sines of very large numbers), and there both are what libm makes of them.
 namespace reprise::kernels::scalar {
 
 /// A value of one node: integers and Bool in `i` (wrapped to their dtype), floats in the member of their width.
@@ -28,8 +30,6 @@ inline Val of_double(double v) {
   return r;
 }
 
-/// An integer's low bits as a value of dtype t.
-std::int64_t wrap(DType t, std::uint64_t v);
 /// Float to integer saturates, NaN becomes 0; to Bool: is it not 0?
 Val cast(DType to, DType from, Val);
 /// Of an Op node; `operand`: the dtype of a, where n's own does not say how to read it (comparisons, truth values).

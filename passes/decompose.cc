@@ -1,4 +1,5 @@
 #include "base/errors.h"
+#include "device/backend.h"
 #include "passes/decompose_builder.h"
 #include "passes/pass.h"
 
@@ -32,7 +33,9 @@ Build::V Build::reshape(V v, const Ints& to) {
 bool decompose(graph::Graph& g) {
   return rewrite(g, [](Rewriter& rw, Rewriter::Site& site) -> std::optional<std::vector<ValueId>> {
     const graph::OpDef& def = graph::op(site.node.op);
-    bool with_bias = site.node.op == OpId::linear && !std::holds_alternative<std::monostate>(site.args[2]);
+    // On the host the addition becomes part of what follows, or reads a result that is still in the caches; where each launch
+    // goes over memory, the product's kernels add the bias themselves.
+    bool with_bias = site.node.op == OpId::linear && !std::holds_alternative<std::monostate>(site.args[2]) && device::runs_host_code(site.result.device);
     if (def.cls != graph::OpClass::Composite && !with_bias) return std::nullopt;
 
     // The composite's own rule decides the result dtype; it has run on the old graph, whose metas are the same.

@@ -14,24 +14,29 @@ std::string accepted_dtypes(const graph::OpDef& def) {
   std::string out;
   for (int t = 0; t < kDTypeCount; ++t) {
     bool accepted = false;
-    for (int rank = 0; rank <= 4 && !accepted; ++rank) {
-      TensorMeta first{static_cast<DType>(t), Device::cpu(), {}}, index{DType::Int64, Device::cpu(), {}}, mask{DType::Bool, Device::cpu(), {}};
-      for (TensorMeta* m : {&first, &index, &mask}) {
-        for (int d = 0; d < rank; ++d) m->layout.sizes.push_back(1);
+    // A part that is written has as many dims as the first tensor, or (of what select and diagonal give) one less.
+    for (int form = 0; form < 10 && !accepted; ++form) {
+      const int rank = form / 2;
+      TensorMeta first{static_cast<DType>(t), Device::cpu(), {}}, index{DType::Int64, Device::cpu(), {}}, mask{DType::Bool, Device::cpu(), {}}, part = first;
+      for (TensorMeta* m : {&first, &index, &mask, &part}) {
+        for (int d = m == &part ? form % 2 : 0; d < rank; ++d) m->layout.sizes.push_back(1);
         m->layout.strides = contiguous_strides(m->layout.sizes);
       }
       const TensorMeta* list[] = {&first};
       const TensorMeta* indices[] = {&index};
       std::vector<graph::RuleArg> args;
       for (const graph::ArgDef& a : def.schema.args) {
-        bool is_index = a.name == "index" || a.name == "indices", is_mask = a.name == "mask" || a.name == "condition";
+        bool is_index = a.name == "index" || a.name == "indices", is_mask = a.name == "mask" || a.name == "condition", is_part = a.name == "src";
         using T = graph::ArgType;
         switch (a.type) {
-          case T::Tensor: args.push_back(is_index ? &index : is_mask ? &mask : &first); break;
-          case T::TensorOrScalar: args.push_back(&first); break;
+          case T::Tensor: args.push_back(is_index ? &index : is_mask ? &mask : is_part ? &part : &first); break;
+          case T::TensorOrScalar: case T::OptionalTensorOrScalar: args.push_back(is_part ? &part : &first); break;
           case T::TensorList: args.push_back(std::span<const TensorMeta* const>(list)); break;
           case T::OptionalTensorList: args.push_back(std::span<const TensorMeta* const>(indices)); break;
-          case T::Int: args.push_back(a.name == "step" || a.name == "k" || a.name == "num_samples" ? Int(1) : Int(0)); break;
+          case T::Int:
+            // Of two dims that must differ one is 1 by default.
+            args.push_back(a.name == "step" || a.name == "k" || a.name == "num_samples" || a.default_text == "1" ? Int(1) : Int(0));
+            break;
           case T::Ints: {
             Ints ones(a.name == "normalized_shape" ? 1u : static_cast<unsigned>(rank), 1);
             if (a.name == "dims") for (int d = 0; d < rank; ++d) ones[static_cast<std::size_t>(d)] = d;

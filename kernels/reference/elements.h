@@ -29,7 +29,7 @@ void store(const TensorView&, std::int64_t at, Value);  ///< converts
 /// As `t` holds it: rounded once to nearest even, wrapped; a float outside an integer's range saturates, NaN is 0.
 Value convert(Value, DType t);
 double round_to(double, DType t);
-std::int64_t wrap_to(std::int64_t, DType t);
+std::int64_t wrap_to(std::int64_t, DType t);  ///< its low bits as a value of t; as Bool: is it not 0?
 inline double load_number(const TensorView& t, std::int64_t at) { return load(t, at).number(); }
 
 /// Half types compute in Float32.

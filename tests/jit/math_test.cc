@@ -1,3 +1,4 @@
+#include "jit/engine.h"
 #include "support.h"
 
 namespace reprise::testing {
@@ -178,7 +179,7 @@ TEST(Math, BinaryFunctionsAreWithinTheirBound) {
 }
 
 bool has_bounded_error(ScalarOp op) {
-  return (op >= ScalarOp::Exp && op <= ScalarOp::Lgamma) || op == ScalarOp::Pow || op == ScalarOp::Atan2 ||
+  return kernels::scalar_op_of(op) == kernels::ScalarOpOf::Function || op == ScalarOp::Pow || op == ScalarOp::Atan2 ||
          op == ScalarOp::Hypot;
 }
 
@@ -243,6 +244,60 @@ TEST(Math, EveryOperationOfEveryDTypeMatchesTheInterpreter) {
       ++kernels_run;
     }
   EXPECT_GT(kernels_run, 250);
+}
+
+// What generated code calls for the divisions of floats and of 64-bit integers, against the definitions: the largest multiple
+// of b that a is not below (of positive b), and what is left. Numbers whose every step is exact in long double or 128 bits.
+TEST(Math, DivisionsThatAreCalledAreTheirDefinitions) {
+  auto called = [](std::string_view name) -> void* {
+    for (const jit::RuntimeCall& c : jit::runtime_calls())
+      if (name == c.name) return c.address;
+    ADD_FAILURE() << name;
+    return nullptr;
+  };
+  std::mt19937 rng(5);
+  std::uniform_int_distribution<int> numerator(-4000, 4000), shift(0, 8);
+  std::vector<float> a, b, q(1), r(1);
+  auto floats = reinterpret_cast<void (*)(const float*, const float*, float*, std::int64_t)>(called("reprise_FloorDiv_f32"));
+  auto rests = reinterpret_cast<void (*)(const float*, const float*, float*, std::int64_t)>(called("reprise_Remainder_f32"));
+  ASSERT_TRUE(floats && rests);
+  for (int i = 0; i < 20000; ++i) {
+    const float x = std::ldexp(static_cast<float>(numerator(rng)), -shift(rng)), y = std::ldexp(static_cast<float>(numerator(rng)), -shift(rng));
+    if (y == 0) continue;
+    floats(&x, &y, q.data(), 1), rests(&x, &y, r.data(), 1);
+    // Both scaled to integers.
+    const auto n = static_cast<std::int64_t>(std::ldexp(x, 8)), d = static_cast<std::int64_t>(std::ldexp(y, 8));
+    std::int64_t want = 0;
+    while ((want + 1) * std::abs(d) <= (d < 0 ? -n : n)) want += std::max<std::int64_t>(1, ((d < 0 ? -n : n) - want * std::abs(d)) / std::abs(d));
+    while (want * std::abs(d) > (d < 0 ? -n : n)) --want;
+    ASSERT_EQ(q[0], static_cast<float>(want)) << x << " by " << y;
+    ASSERT_EQ(r[0], std::ldexp(static_cast<float>(n - want * d), -8)) << x << " by " << y;
+  }
+  using Integers = void (*)(const std::int64_t*, const std::int64_t*, std::int64_t*, std::int64_t);
+  auto trunc_div = reinterpret_cast<Integers>(called("reprise_TruncDiv_i64")), floor_div = reinterpret_cast<Integers>(called("reprise_FloorDiv_i64")),
+       rest = reinterpret_cast<Integers>(called("reprise_Remainder_i64")), power = reinterpret_cast<Integers>(called("reprise_Pow_i64"));
+  ASSERT_TRUE(trunc_div && floor_div && rest && power);
+  const std::int64_t ends[] = {INT64_MIN, INT64_MIN + 1, -7, -2, -1, 0, 1, 2, 3, 10, INT64_MAX - 1, INT64_MAX};
+  for (std::int64_t x : ends)
+    for (std::int64_t y : ends) {
+      std::int64_t t, f, m, p;
+      trunc_div(&x, &y, &t, 1), floor_div(&x, &y, &f, 1), rest(&x, &y, &m, 1), power(&x, &y, &p, 1);
+      auto low = [](__int128 v) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(v)); };
+      const __int128 wide = x, by = y;
+      if (y == 0) {
+        EXPECT_TRUE(t == 0 && f == 0 && m == 0) << x;
+      } else {
+        const __int128 left = (wide % by + by) % by;
+        EXPECT_EQ(t, low(wide / by)) << x << " by " << y;
+        EXPECT_EQ(m, low(left)) << x << " by " << y;
+        EXPECT_EQ(f, low((wide - left) / by)) << x << " by " << y;
+      }
+      if (y >= 0 && y <= 10) {
+        std::uint64_t want = 1;
+        for (std::int64_t i = 0; i < y; ++i) want *= static_cast<std::uint64_t>(x);
+        EXPECT_EQ(p, static_cast<std::int64_t>(want)) << x << " to the " << y;
+      }
+    }
 }
 
 TEST(Math, CastsSaturateAndRoundToEven) {

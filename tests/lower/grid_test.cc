@@ -34,6 +34,28 @@ TEST(Grids, SamplingEndsInOneGraph) {
   EXPECT_EQ(std::find_if(first_grid, l.launches.end(), is_native), l.launches.end()) << print(l);
 }
 
+// A bias is added by the product's own kernels; nothing goes over the result again. On the host it becomes part of what follows.
+TEST(Grids, ABiasIsPartOfTheProduct) {
+  auto text = [](const std::string& device) {
+    return "graph f(%0 \"x\": f32[s0, 64]" + device + ", %1 \"w\": f32[32, 64]" + device + ", %2 \"b\": f32[32]" + device + R"() {
+      %3 = linear(%0, %1, %2) : f32[s0, 32])" + device + R"(
+      return user %3
+    })";
+  };
+  Lowered l = for_grids(text("@cuda:0"));
+  ASSERT_FALSE(l.launches.empty());
+  int described = 0;
+  for (const Launch& x : l.launches) {
+    const auto* grid = std::get_if<GridLaunch>(&x.what);
+    ASSERT_TRUE(grid) << print(l);
+    described += grid->product && grid->product->has_bias;
+  }
+  EXPECT_EQ(described, 1) << "a library is told of the bias\n" << print(l);
+  graph::Graph host = graph::parse(text(""));
+  passes::run_pipeline(host);
+  EXPECT_EQ(lower(host, "full").launches.size(), 2u);
+}
+
 // Which way several samples are drawn depends on how many there are: both are there, and the check of weights.
 TEST(Grids, SamplesWithoutReplacement) {
   Lowered l = for_grids(R"(graph f(%0 "x": f32[s0], %1 "k": i64[s1]) {

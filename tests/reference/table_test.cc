@@ -17,6 +17,8 @@ TEST(ReferenceTable, SaysHowEachIsComputed) {
   EXPECT_EQ(kernels::list_computed_by(OpId::mm), "matrix product");
   EXPECT_EQ(kernels::list_computed_by(OpId::topk), "reference kernel");
   EXPECT_EQ(kernels::list_computed_by(OpId::permute), "view: no kernel");
+  EXPECT_EQ(kernels::list_computed_by(OpId::slice_scatter), "fused loop kernels, one for each part");
+  EXPECT_EQ(kernels::list_computed_by(OpId::as_strided_scatter), "reference kernel");
 }
 
 TEST(ReferenceLaunch, RefusesAWrongNumberOfOperands) {
