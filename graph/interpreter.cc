@@ -44,6 +44,11 @@ std::pair<std::int64_t, std::int64_t> take_random(std::int64_t count) {
   return r;
 }
 
+void give_back_random(std::int64_t offset, std::int64_t count) noexcept {
+  std::lock_guard lock(g_generator_mutex);
+  if (g_offset == offset + count) g_offset = offset;
+}
+
 // ---- calls
 
 namespace {

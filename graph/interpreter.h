@@ -55,5 +55,7 @@ void call_metadata(OpId, std::initializer_list<CallArg>, SourceLoc);
 /// The process's generator, which eager answers next_random from (a trace makes seed and offset symbols). Any thread.
 void seed_generator(std::uint64_t seed);                                   ///< manual_seed: offset back to 0
 std::pair<std::int64_t, std::int64_t> take_random(std::int64_t count);     ///< (seed, offset); the offset moves on by count
+/// Nothing came of the `count` numbers from `offset` on: the generator stands there again, unless it has moved on meanwhile.
+void give_back_random(std::int64_t offset, std::int64_t count) noexcept;
 
 }  // namespace reprise::graph

@@ -1,15 +1,15 @@
 #include "runtime/call_check.h"
 
-#include <cmath>
+#include <cstring>
 #include <map>
 #include <optional>
 
 #include "base/errors.h"
 #include "device/backend.h"
+#include "runtime/compare.h"
 #include "runtime/recording.h"
 #include "runtime/specialization.h"
 #include "tensor/impl.h"
-#include "tensor/strided.h"
 
 namespace reprise::detail {
 
@@ -39,43 +39,17 @@ class Copies {
   std::map<const TensorImpl*, Tensor> tensors_;
 };
 
-/// How far apart floats may be, relative to the largest of the tensor.
-double tolerance(DType t) {
-  switch (t) {
-    case DType::Float64: return 1e-9;
-    case DType::Float32: return 1e-4;
-    case DType::Float16: return 1e-2;
-    case DType::BFloat16: return 5e-2;
-    case DType::Float8E4M3FN: case DType::Float8E5M2: return 0.25;
-    default: return 0;
-  }
-}
-
-std::vector<double> elements(const TensorImpl& t) {
-  std::vector<double> out;
-  dispatch(t.dtype, [&](auto* p) {
-    using T = std::remove_pointer_t<decltype(p)>;
-    for_each_offset(t, [&](std::int64_t at) { out.push_back(convert_element<double>(load_element<T>(t.data() + at * item_size(t.dtype)))); });
-  });
-  return out;
-}
-
-void compare(const std::string& name, const std::string& what, const TensorImpl* compiled, const TensorImpl* traced) {
+void compare(const std::string& name, const std::string& what, TensorImpl* compiled, TensorImpl* traced, Closeness level) {
   auto differ = [&](const auto&... parts) { fail(ErrorCode::Internal, name.c_str(), {}, "REPRISE_VERIFY: ", what, parts...); };
   if (!compiled || !traced) {
     if (compiled != traced) differ(" is ", compiled ? "defined" : "undefined", ", by the traced program it is not so");
     return;
   }
   if (compiled->dtype != traced->dtype) differ(" is ", compiled->dtype, ", by the traced program ", traced->dtype);
-  if (compiled->rank != traced->rank || !std::equal(compiled->sizes, compiled->sizes + compiled->rank, traced->sizes)) differ(": sizes differ from the traced program's");
-  const std::vector<double> got = elements(*compiled), want = elements(*traced);
-  double scale = 1;
-  for (double v : want)
-    if (std::isfinite(v)) scale = std::max(scale, std::abs(v));
-  const double allowed = tolerance(traced->dtype) * scale;
-  for (std::size_t i = 0; i < want.size(); ++i)
-    if (got[i] != want[i] && !(std::isnan(got[i]) && std::isnan(want[i])) && !(std::abs(got[i] - want[i]) <= allowed))
-      differ(", element ", i, " is ", got[i], ", by the traced program ", want[i]);
+  constexpr Runs kRuns{"compiled", "by the traced program"};
+  auto difference = shape_difference(traced->sizes, traced->strides, traced->rank, compiled->sizes, compiled->strides, compiled->rank, kRuns);
+  if (!difference) difference = element_difference(Tensor::share(traced), Tensor::share(compiled), level, kRuns);
+  if (difference) differ(": ", *difference);
 }
 
 }  // namespace
@@ -110,11 +84,13 @@ void CallCheck::run(const Specialization& s, CallFrame& f, Outputs& outputs, voi
     fail(ErrorCode::Internal, s.name.c_str(), {}, "REPRISE_VERIFY: the call throws '", e.what(), "', the traced program ", error ? error->what() : "does not");
   }
   if (error) fail(ErrorCode::Internal, s.name.c_str(), {}, "REPRISE_VERIFY: only the traced program throws: ", error->what());
-  for (std::size_t i = 0; i < outputs.tensors.size(); ++i) compare(s.name, "result " + std::to_string(i), outputs.tensors[i], expected.tensors[i]);
+  const CallCloseness close(program_.graph, s, inputs.size(), true);
+  for (std::size_t i = 0; i < outputs.tensors.size(); ++i)
+    compare(s.name, "result " + std::to_string(i), outputs.tensors[i], expected.tensors[i], close.of_result(s.tensor_results[i]));
   for (std::size_t i = 0; i < outputs.ints.size(); ++i)
     if (outputs.ints[i] != expected.ints[i]) fail(ErrorCode::Internal, s.name.c_str(), {}, "REPRISE_VERIFY: number ", i, " of the results is ", outputs.ints[i], ", by the traced program ", expected.ints[i]);
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    compare(s.name, "the argument " + s.program.graph.values[s.program.graph.inputs[i].value.v].name + " after the call", f.tensors[i], inputs[i]);
+    compare(s.name, "the argument " + s.program.graph.values[s.program.graph.inputs[i].value.v].name + " after the call", f.tensors[i], inputs[i], close.of_input[i]);
 }
 
 }  // namespace reprise::detail

@@ -23,8 +23,8 @@ class CallCheck {
   bool wanted() { return left_.load(std::memory_order_relaxed) > 0 && left_.fetch_sub(1, std::memory_order_relaxed) > 0; }
   /// Runs the call by `compiled` and by the interpreter. Throws Internal, naming the first result or argument and element that
   /// differ (arguments then hold what was compiled); what both throw passes.
-  /// Floats may differ as sums in another order do. Where the last bit of a float decides (argmax, a comparison of sums)
-  /// both may be right.
+  /// What is rounded may differ by the tolerances of runtime/compare.h. Where the last bit of a float decides (argmax, a comparison of
+  /// sums) both may be right.
   void run(const Specialization&, CallFrame&, Outputs&, void (*compiled)(void*), void* context);
 
  private:

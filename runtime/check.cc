@@ -2,117 +2,11 @@
 #include "runtime/check.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <sstream>
 
 #include "base/errors.h"
+#include "runtime/compare.h"
 
 namespace reprise::detail {
-
-namespace {
-
-// How closely a value can be compared. Fused code adds up in another order than operators one by one, and keeps float32 between
-// operators of half precision; what depends on such a value is as inexact. Everything else is equal bit for bit.
-enum Level : std::uint8_t { Exact, Double, Single, Half };
-double allowed(Level l) {
-  switch (l) {
-    case Exact:
-      return 0;
-    case Double:
-      return 1e-9;
-    case Single:
-      return 1e-3;
-    case Half:
-      return 5e-2;
-  }
-  return 0;
-}
-Level level_of(DType d) { return d == kFloat64 ? Double : d == kFloat32 ? Single : is_floating(d) ? Half : Exact; }
-
-std::vector<Level> levels_of(const graph::Graph& g, bool interpreted) {
-  std::vector<Level> levels(g.values.size(), Exact);
-  for (const graph::Node& n : g.nodes) {
-    Level operands = Exact, types = Exact;
-    graph::for_each_value(n, [&](graph::ValueId v) {
-      operands = std::max(operands, levels[v.v]);
-      types = std::max(types, level_of(g.meta(v).dtype));
-    });
-    const graph::OpClass cls = graph::op(n.op).cls;
-    using graph::OpClass;
-    const bool sums = cls == OpClass::Reduction || cls == OpClass::Composite || cls == OpClass::Matmul || cls == OpClass::Attention;
-    const bool moves = cls == OpClass::View || cls == OpClass::Join || cls == OpClass::Gather;
-    for (graph::ValueId r : n.results) {
-      const Level own = std::max(types, level_of(g.meta(r).dtype));
-      levels[r.v] = sums || (!moves && (own == Half || interpreted)) ? std::max(operands, own) : operands;
-    }
-  }
-  return levels;
-}
-
-struct Difference {
-  std::string what;  ///< continues the name of a result or of a tensor that was written
-};
-
-std::string place(const Tensor& t, std::int64_t flat) {
-  const TensorImpl& i = *t.impl();
-  std::int64_t index[kMaxRank] = {};
-  for (int d = i.rank - 1; d >= 0; --d) index[d] = flat % i.sizes[d], flat /= i.sizes[d];
-  std::string s = "[";
-  for (int d = 0; d < i.rank; ++d) s += (d ? ", " : "") + std::to_string(index[d]);
-  return s + "]";
-}
-
-template <class T>
-std::optional<Difference> first_difference(const Tensor& eager, const Tensor& replay, const std::vector<T>& want, const std::vector<T>& got, Level level) {
-  auto same = [](T a, T b) { return a == b || (a != a && b != b); };
-  double scale = 1;
-  if (is_floating(eager.dtype()) && level != Exact)
-    for (T v : want)
-      if (std::isfinite(static_cast<double>(v))) scale = std::max(scale, std::abs(static_cast<double>(v)));
-  std::size_t different = 0, first = 0;
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    if (same(want[i], got[i])) continue;
-    if (is_floating(eager.dtype()) && std::abs(static_cast<double>(want[i]) - static_cast<double>(got[i])) <= allowed(level) * scale) continue;
-    if (!different++) first = i;
-  }
-  // Integers and flags that come from rounded numbers: a few may be on the other side of a boundary.
-  if (!different || (!is_floating(eager.dtype()) && level != Exact && different <= want.size() / 16)) return {};
-  std::ostringstream s;
-  s.precision(9);
-  s << "element " << place(replay, static_cast<std::int64_t>(first)) << " is " << +got[first] << " in the replay and " << +want[first] << " when the function runs";
-  if (different > 1) s << " (and " << different - 1 << " more)";
-  return Difference{s.str()};
-}
-
-std::optional<Difference> compare_elements(const Tensor& eager, const Tensor& replay, Level level) {
-  if (replay.device() == Device::null()) return {};  // it computes nothing
-  const Tensor e = eager.to(Device::cpu()).contiguous(), r = replay.to(Device::cpu()).contiguous();
-  const std::int64_t bytes = e.impl()->numel() * item_size(e.dtype());
-  if (bytes == 0 || std::memcmp(e.impl()->data(), r.impl()->data(), static_cast<std::size_t>(bytes)) == 0) return {};
-  if (is_floating(e.dtype())) return first_difference(e, r, e.to_vector<double>(), r.to_vector<double>(), level);
-  return first_difference(e, r, e.to_vector<std::int64_t>(), r.to_vector<std::int64_t>(), level);
-}
-
-std::string shape(const std::int64_t* n, int rank) {
-  std::string s = "[";
-  for (int d = 0; d < rank; ++d) s += (d ? ", " : "") + std::to_string(n[d]);
-  return s + "]";
-}
-
-// Sizes, and strides where they tell something.
-std::optional<Difference> compare_shape(const std::int64_t* want, const std::int64_t* want_strides, int want_rank, const std::int64_t* got, const std::int64_t* got_strides,
-                                        int got_rank) {
-  if (want_rank != got_rank || !std::equal(want, want + want_rank, got))
-    return Difference{"its sizes are " + shape(got, got_rank) + " in the replay and " + shape(want, want_rank) + " when the function runs"};
-  if (std::find(want, want + want_rank, 0) != want + want_rank) return {};
-  for (int d = 0; d < want_rank; ++d)
-    if (want[d] > 1 && want_strides[d] != got_strides[d])
-      return Difference{"its strides are " + shape(got_strides, got_rank) + " in the replay and " + shape(want_strides, want_rank) + " when the function runs"};
-  return {};
-}
-
-}  // namespace
 
 void Leaves::add(Leaf::Kind kind, std::uint64_t word) {
   std::string path;
@@ -156,7 +50,7 @@ struct CheckedCall::State {
     CheckInterpreter::Maker maker;
   };
   std::vector<Made> made;
-  bool threw = false;
+  bool threw = false, caught = false;   // caught: an error that it did not let out
   std::optional<ErrorCode> code;        // of what it threw, if that is an Error
   std::string thrown;
 
@@ -191,8 +85,8 @@ struct CheckedCall::State {
 
   static std::string from(const CheckInterpreter::Maker& m, const char* how) { return m.op ? std::string("; ") + how + " by " + std::string(m.op->name()) : ""; }
 
-  void compare_results(const Leaves& found, const std::vector<Level>& of_input, const std::vector<Level>& of_output);
-  void compare_effects(const std::vector<Level>& of_input);
+  void compare_results(const Leaves& found, const CallCloseness&);
+  void compare_effects(const CallCloseness&);
 };
 
 CheckedCall::CheckedCall(Compiled& c, const Specialization& s, const CallFrame& f) : state_(std::make_unique<State>(c, s, f)) {}
@@ -202,9 +96,11 @@ void CheckedCall::eagerly(void (*body)(void*, Leaves&, Leaves&, Leaves&), void* 
   State& st = *state_;
   for (std::uint32_t i : st.s.written_inputs) st.run.keep_bytes(st.inputs[i]);
   for (const Tensor& t : st.inputs) st.run.keep_metadata(t);
+  const std::uint64_t errors = errors_made();
   try {
     graph::InterpreterScope scope(&st.run);
     body(ctx, st.results, st.before, st.after);
+    st.caught = errors_made() != errors;
   } catch (const Error& e) {
     st.threw = true, st.code = e.code(), st.thrown = e.what();
   } catch (const std::exception& e) {
@@ -231,7 +127,7 @@ void CheckedCall::replay(Outputs& outputs) {
   try {
     run(st.c, st.s, st.frame, outputs);
   } catch (const Error& e) {
-    if (st.threw && st.code == e.code()) throw;
+    if (st.caught || (st.threw && st.code == e.code())) throw;
     if (e.code() == ErrorCode::OutOfMemory) throw;
     st.differs(std::string("it throws '") + e.what() + "' where the function " + (st.threw ? "throws '" + st.thrown + "'" : "throws nothing"), e.where());
   }
@@ -239,7 +135,9 @@ void CheckedCall::replay(Outputs& outputs) {
   if (st.threw) st.differs("the function throws '" + st.thrown + "', the replay nothing");
 }
 
-void CheckedCall::State::compare_results(const Leaves& found, const std::vector<Level>& of_input, const std::vector<Level>& of_output) {
+bool CheckedCall::function_catches() const { return state_->caught; }
+
+void CheckedCall::State::compare_results(const Leaves& found, const CallCloseness& close) {
   using Kind = Leaves::Leaf::Kind;
   const std::vector<Common> common = common_of(found);
   std::size_t tensors = 0;
@@ -263,24 +161,22 @@ void CheckedCall::State::compare_results(const Leaves& found, const std::vector<
     // What the function makes and shows once, a replay gives in row-major order.
     const Common& c = made[i].common;
     const bool lone = c.storage >= 0 && std::none_of(made.begin(), made.end(), [&](const Made& m) { return m.common.storage == c.storage && m.common.handle != c.handle; });
-    if (auto d = compare_shape(w.sizes, lone ? g.strides : made[i].strides, w.rank, g.sizes, g.strides, g.rank)) differs(what + ": " + d->what + from(maker, "made"), maker.loc);
+    if (auto d = shape_difference(w.sizes, lone ? g.strides : made[i].strides, w.rank, g.sizes, g.strides, g.rank)) differs(what + ": " + *d + from(maker, "made"), maker.loc);
     if (c != common[i]) differs(what + " is, or shares memory with, another tensor when the function runs than in the replay" + from(maker, "made"), maker.loc);
-    const std::int32_t leaf = s.tensor_results[at];
-    const Level level = leaf >= 0 ? of_output[static_cast<std::size_t>(leaf)] : leaf < -1 ? of_input[static_cast<std::size_t>(input_itself(static_cast<std::size_t>(leaf)))] : Exact;
-    if (auto d = compare_elements(want.tensor, got.tensor, level)) differs(what + ": " + d->what + from(maker, "made"), maker.loc);
+    if (auto d = element_difference(want.tensor, got.tensor, close.of_result(s.tensor_results[at]))) differs(what + ": " + *d + from(maker, "made"), maker.loc);
   }
 }
 
-void CheckedCall::State::compare_effects(const std::vector<Level>& of_input) {
+void CheckedCall::State::compare_effects(const CallCloseness& close) {
   auto input_of = [&](auto&& is) { return static_cast<std::size_t>(std::find_if(inputs.begin(), inputs.end(), is) - inputs.begin()); };
   for (const CheckInterpreter::Shaped& t : run.shaped) {
     const std::size_t i = input_of([&](const Tensor& x) { return x.impl() == t.tensor.impl(); });
     const std::string what = i < inputs.size() ? name(i) : "a tensor that the replay does not know";
     const TensorImpl& now = *t.tensor.impl();
-    if (auto d = compare_shape(t.after.sizes, t.after.strides, t.after.rank, now.sizes, now.strides, now.rank)) differs(what + ": " + d->what);
+    if (auto d = shape_difference(t.after.sizes, t.after.strides, t.after.rank, now.sizes, now.strides, now.rank)) differs(what + ": " + *d);
     if (t.after.offset != now.offset) differs(what + " begins elsewhere in its storage when the function runs");
     if (t.elements.impl())
-      if (auto d = compare_elements(t.elements, t.tensor, i < inputs.size() ? of_input[i] : Exact)) differs(what + ": " + d->what);
+      if (auto d = element_difference(t.elements, t.tensor, i < inputs.size() ? close.of_input[i] : Closeness::Bits)) differs(what + ": " + *d);
   }
   for (const CheckInterpreter::Written& w : run.written) {
     const Storage* storage = w.all.impl()->storage;
@@ -288,10 +184,10 @@ void CheckedCall::State::compare_effects(const std::vector<Level>& of_input) {
     const std::size_t i = input_of([&](const Tensor& x) { return x.impl()->storage == storage; });
     const CheckInterpreter::Maker maker = run.maker(storage);
     const std::string what = i < inputs.size() ? name(i) : "a tensor that the replay does not know";
-    Level level = Exact;
+    Closeness level = Closeness::Bits;
     for (std::size_t j = 0; j < inputs.size(); ++j)
-      if (inputs[j].impl()->storage == storage) level = std::max(level, of_input[j]);
-    if (auto d = compare_elements(w.after, w.all, level)) differs("what is written to " + what + ": " + d->what + " (counted from the start of its storage)" + from(maker, "written"), maker.loc);
+      if (inputs[j].impl()->storage == storage) level = std::max(level, close.of_input[j]);
+    if (auto d = element_difference(w.after, w.all, level)) differs("what is written to " + what + ": " + *d + " (counted from the start of its storage)" + from(maker, "written"), maker.loc);
   }
 }
 
@@ -303,28 +199,15 @@ void CheckedCall::compare(const Leaves& found) {
   if (p.uses_random && (st.frame.values[kSeedValue] != st.run.seed || st.frame.values[kOffsetValue] != st.run.first_random)) return;
   if (!p.uses_random && st.run.random_taken) st.differs("the function takes random numbers, the replay none");
 
-  const graph::Graph& g = p.graph;
-  const std::vector<Level> levels = levels_of(g, st.c.mode == "interpret");
-  std::vector<Level> of_input(std::max(st.inputs.size(), g.inputs.size()), Exact), of_output(g.outputs.size(), Exact);
-  for (const graph::OutputSpec& o : g.outputs)
-    if (o.kind == graph::OutputSpec::Kind::NewValueOfInput) of_input[o.source] = levels[o.value.v];
-  for (const Traced::Whole& w : st.s.wholes)  // what is on a storage holds what was written to it
-    for (std::uint32_t i : w.members) of_input[i] = std::max(of_input[i], of_input[w.input]);
-  for (std::size_t i = 0; i < st.s.same_as.size(); ++i) of_input[i] = std::max(of_input[i], of_input[st.s.same_as[i]]);
-  for (std::size_t i = 0; i < g.outputs.size(); ++i) {
-    const graph::OutputSpec& o = g.outputs[i];
-    if (o.kind == graph::OutputSpec::Kind::AliasOfInput) of_output[i] = of_input[o.source];
-    else if (o.kind == graph::OutputSpec::Kind::AliasOfOutput) of_output[i] = levels[g.outputs[o.source].value.v];
-    else of_output[i] = levels[o.value.v];
-  }
   for (std::size_t i = 0; i < std::max(st.before.all.size(), st.after.all.size()); ++i) {
     const Leaves::Leaf* b = i < st.before.all.size() ? &st.before.all[i] : nullptr;
     const Leaves::Leaf* a = i < st.after.all.size() ? &st.after.all[i] : nullptr;
     if (!a || !b || a->kind != b->kind || a->word != b->word || a->text != b->text || a->tensor.impl() != b->tensor.impl())
       st.differs("the function assigns to an argument" + (b ? " (" + b->path + ")" : ""));
   }
-  st.compare_results(found, of_input, of_output);
-  st.compare_effects(of_input);
+  const CallCloseness close(p.graph, st.s, st.inputs.size(), st.c.mode == "interpret");
+  st.compare_results(found, close);
+  st.compare_effects(close);
 }
 
 }  // namespace reprise::detail

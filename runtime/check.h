@@ -11,12 +11,14 @@
 
 namespace reprise::detail {
 
-/// Runs a function eagerly beside a replay, so that its effects on tensors can be told and undone: the bytes of a storage are
-/// kept before it is first written, the sizes of a tensor before they are first changed. Storages that the function makes
-/// itself are its own. Random numbers are those that the replay will take. One thread, like any interpreter.
+/// Runs a function eagerly, so that its effects on tensors can be told and undone: the bytes of a storage are kept before it is
+/// first written, the sizes of a tensor before they are first changed. Storages that the function makes itself are its own.
+/// One thread, like any interpreter.
 class CheckInterpreter final : public graph::Interpreter {
  public:
-  CheckInterpreter();
+  /// Beside a replay the function gets the random numbers that the replay will take; otherwise it takes its own.
+  enum class Random { OfReplay, Own };
+  explicit CheckInterpreter(Random = Random::OfReplay);
 
   /// A storage that is written, as it was before and as the function left it.
   struct Written {
@@ -48,7 +50,7 @@ class CheckInterpreter final : public graph::Interpreter {
   Maker maker(const Storage* s) const;
   /// Notes what was done, and undoes it.
   void undo();
-  /// All of it is as before the call: also what a replay did.
+  /// All of it is as before the call: also what a replay did. Random numbers that were taken are given back.
   void restore();
 
   std::vector<Written> written;
@@ -60,6 +62,7 @@ class CheckInterpreter final : public graph::Interpreter {
   std::pair<Int, Int> next_random(Int count) override;
 
  private:
+  const Random random_;
   std::unordered_map<const Storage*, Maker> makers_;
   std::unordered_set<const Storage*> own_storages_, kept_;
   std::unordered_set<const TensorImpl*> own_tensors_, kept_tensors_;

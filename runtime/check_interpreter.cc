@@ -50,7 +50,7 @@ bool operator==(const CheckInterpreter::Shaped::Metadata& a, const CheckInterpre
          std::equal(a.sizes, a.sizes + a.rank, b.sizes) && std::equal(a.strides, a.strides + a.rank, b.strides);
 }
 
-CheckInterpreter::CheckInterpreter() { std::tie(seed, first_random) = graph::take_random(0); }
+CheckInterpreter::CheckInterpreter(Random random) : random_(random) { std::tie(seed, first_random) = graph::take_random(0); }
 
 void CheckInterpreter::keep_bytes(const Tensor& t) {
   Storage* s = t.impl()->storage;
@@ -98,7 +98,9 @@ void CheckInterpreter::mutate_metadata(const graph::OpCall& c) {
 std::pair<Int, Int> CheckInterpreter::next_random(Int count) {
   const std::int64_t offset = first_random + random_taken;
   random_taken += count.hint();
-  return {seed, offset};
+  if (random_ == Random::OfReplay) return {seed, offset};
+  auto [own_seed, own_offset] = graph::take_random(count.hint());
+  return {own_seed, own_offset};
 }
 
 void CheckInterpreter::undo() {
@@ -115,6 +117,7 @@ void CheckInterpreter::restore() {
   for (Shaped& t : shaped)
     if (!(metadata_of(t.tensor) == t.before)) set_metadata(*t.tensor.impl(), t.before);
   for (Written& w : written) put_back(w);
+  if (random_ == Random::Own) graph::give_back_random(first_random, random_taken);
 }
 
 }  // namespace reprise::detail

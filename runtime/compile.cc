@@ -325,25 +325,19 @@ void run(Compiled& c, const Specialization& s, CallFrame& f, Outputs& outputs) {
   s.variables->commit();
 }
 
-// The function is traced once more, and the operator that the error names throws it: what becomes of it tells, and nothing that the
-// function was given changes. Only what does not come out as it went in has been caught.
-bool function_catches(Compiled& c, const Error& e, CallFrame& f, void (*body)(void*, Tracer&), void* ctx) {
-  if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory) return false;
-  Tracer tracer(c.options.name, f);
-  tracer.raise_at(e);
-  graph::InterpreterScope scope(&tracer);
-  TraceScope hook(&tracer);
-  guards::ShowHints numbers;
+void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx) {
+  if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory) throw;
+  CheckInterpreter run(CheckInterpreter::Random::Own);
+  const std::uint64_t errors = errors_made();
   try {
-    body(ctx, tracer);
-  } catch (const Error& out) {
-    if (!tracer.has_raised() || std::string_view(out.what()) == e.what()) return false;
+    graph::InterpreterScope scope(&run);
+    function(ctx);
   } catch (...) {
+    run.restore();
+    throw;
   }
-  if (!tracer.has_raised()) return false;
   LockedCompiled lock(c);
-  serve_eagerly(c, std::string("the function catches an error: ") + e.what());
-  return true;
+  serve_eagerly(c, (errors_made() != errors ? "the function catches an error: " : "only the replay throws: ") + std::string(e.what()));
 }
 
 const void* result_template(const Specialization& s) { return s.result_template.get(); }

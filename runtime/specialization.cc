@@ -359,12 +359,18 @@ void fill_kept(const Specialization& s, Outputs& outputs) {
 }
 
 void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs, std::int64_t max_recordings, std::int64_t max_recording_bytes) {
+  struct Numbers {
+    std::int64_t offset = 0, count = 0;
+    ~Numbers() {
+      if (count) graph::give_back_random(offset, count);
+    }
+  } numbers;
   if (s.program.uses_random) {
-    std::int64_t count = 0;
     std::vector<std::int64_t> slots(s.program.exprs.size());
     s.program.exprs.evaluate(f.values.data(), slots.data());
-    count = slots[s.program.random_count];
+    const std::int64_t count = slots[s.program.random_count];
     std::tie(f.values[kSeedValue], f.values[kOffsetValue]) = graph::take_random(count);
+    numbers.offset = f.values[kOffsetValue], numbers.count = count;
   }
   std::shared_ptr<runtime::Recording> r = s.recordings->get(f.values.data(), s.name, max_recordings, max_recording_bytes);
   std::int64_t copied = 0;
@@ -373,6 +379,7 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs,
     s.check->run(s, f, outputs, [](void* b) { (*static_cast<decltype(replay)*>(b))(); }, &replay);
   else
     replay();
+  numbers.count = 0;  // they are used
   for (std::uint32_t i : s.written_anew) f.tensors[i]->storage->version.fetch_add(1, std::memory_order_relaxed);
   s.replays.fetch_add(1, std::memory_order_relaxed);
   if (copied) s.copied_bytes.fetch_add(copied, std::memory_order_relaxed);

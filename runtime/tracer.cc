@@ -2,7 +2,6 @@
 #include "runtime/tracer.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 #include "base/epochs.h"
@@ -239,17 +238,7 @@ const TracedTensor& Tracer::traced_of_captured(const Tensor& t) {
   return ref_of(t, {});
 }
 
-void Tracer::raise_if_named(const graph::OpCall& c) {
-  const SourceLoc at = raise_->where();
-  if (at && (at.line != c.loc.line || !c.loc || std::strcmp(at.file, c.loc.file) != 0)) return;
-  const std::string_view name = c.op.name(), named = raise_->op();
-  if (named != name && !(named.size() == name.size() + 1 && named.starts_with(name) && named.back() == '_')) return;
-  raised_ = true;
-  throw Error(*std::exchange(raise_, nullptr));
-}
-
 void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
-  if (raise_) raise_if_named(c);
   check_own(c);
   {
     epochs::Working working;

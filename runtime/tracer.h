@@ -172,10 +172,6 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   void function_ended(ObjectBytes) noexcept;
   void function_changed_itself();
 
-  /// The first operator call that the error names (operator and line) throws it, where it would otherwise be recorded.
-  void raise_at(const Error& e) { raise_ = &e; }
-  bool has_raised() const { return raised_; }
-
   /// After a NotTraceable: with which plan the function should be traced again, if with another.
   const InputPlan& wanted() const { return wanted_; }
 
@@ -233,8 +229,6 @@ class Tracer final : public graph::Interpreter, public TraceHook {
                    graph::InputSpec::Kind kind, std::uint32_t extra_at);
   Layout user_layout(const graph::OpDef&, TracedRef& self, const std::vector<graph::NodeArg>& args, SourceLoc);
 
-  void raise_if_named(const graph::OpCall&);
-
   // ---- inputs that are seen in another way (tracer_inputs.cc)
   void bind_wholes();
   void bind(std::size_t input, int whole);
@@ -260,8 +254,6 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   std::vector<std::shared_ptr<TracedStorage>> whole_storages_;
   bool bound_ = false;
   const std::uint64_t errors_before_;
-  const Error* raise_ = nullptr;
-  bool raised_ = false;
   const std::shared_ptr<guards::ShapeEnv> env_;  ///< the graph's
   std::vector<TensorFact> tensor_facts_;
   std::vector<TracedRef*> live_;     ///< every traced tensor that somebody holds

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -85,8 +86,10 @@ const Specialization* find(Compiled&, CallFrame&);
 /// and what the user's function throws.
 const Specialization* compile(Compiled&, CallFrame&, void (*body)(void*, Tracer&), void* ctx, std::shared_ptr<const Specialization>& once);
 void run(Compiled&, const Specialization&, CallFrame&, Outputs&);
-/// A replay has thrown, with the arguments as they were. Would the function catch it? Then the call is to be served eagerly.
-bool function_catches(Compiled&, const Error&, CallFrame&, void (*body)(void*, Tracer&), void* ctx);
+/// While the error of a replay is handled, which has left the arguments as they were. The function runs eagerly: it may catch such an
+/// error, or throw another one first, and what comes of it is what calling it means. Where it throws, tensors are as before the call.
+/// Throws what the function throws, and our own mistakes and want of memory as they are.
+void serve_again(Compiled&, const Error&, void (*function)(void*), void* ctx);
 const void* result_template(const Specialization&);
 double measure_dispatch(Compiled&, void (*flatten)(void*, CallFrame&), void* ctx, int times);
 
@@ -199,6 +202,8 @@ class CheckedCall {
   /// `body` runs the function on copies of the arguments' handles and writes down its results, and the arguments before and after.
   void eagerly(void (*body)(void*, Leaves& results, Leaves& before, Leaves& after), void* ctx);
   void replay(Outputs&);
+  /// Has the function caught an error that it did not let out? Then a replay that throws is no difference.
+  bool function_catches() const;
   /// Throws CheckFailed, with every tensor as before the call, unless the replay's results and effects are the function's.
   void compare(const Leaves& results);
 
@@ -322,8 +327,8 @@ class CompiledFunction {
     try {
       detail::run(*state_, *s, frame, outputs);
     } catch (const Error& e) {
-      if (once || !catches(e, frame, args...)) throw;
-      return (*f_)(std::forward<A>(args)...);
+      if (once) throw;
+      return again<R>(e, std::forward<A>(args)...);
     }
     return result<R>(*s, outputs);
   }
@@ -374,12 +379,17 @@ class CompiledFunction {
     detail::walk(std::as_const(copy), check);
   }
 
-  template <class... A>
-  bool catches(const Error& e, detail::CallFrame& frame, const A&... args) const {
-    frame.clear();
-    flatten(frame, args...);
-    auto body = [&](detail::Tracer& tracer) { trace(tracer, frame, args...); };
-    return detail::function_catches(*state_, e, frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
+  template <class R, class... A>
+  R again(const Error& e, A&&... args) const {
+    if constexpr (std::is_void_v<R>) {
+      auto function = [&] { (*f_)(std::forward<A>(args)...); };
+      detail::serve_again(*state_, e, [](void* b) { (*static_cast<decltype(function)*>(b))(); }, &function);
+    } else {
+      std::optional<R> made;
+      auto function = [&] { made.emplace((*f_)(std::forward<A>(args)...)); };
+      detail::serve_again(*state_, e, [](void* b) { (*static_cast<decltype(function)*>(b))(); }, &function);
+      return std::move(*made);
+    }
   }
 
   template <class T>
@@ -401,7 +411,7 @@ class CompiledFunction {
   }
 
   template <class R, class... A>
-  R checked(const detail::Specialization& s, const detail::CallFrame& frame, const A&... args) const {
+  R checked(const detail::Specialization& s, const detail::CallFrame& frame, A&... args) const {
     detail::Outputs outputs;
     outputs.reading = true;
     detail::CheckedCall check(*state_, s, frame);
@@ -417,7 +427,12 @@ class CompiledFunction {
       detail::walk(std::as_const(copy), after);
     };
     check.eagerly([](void* b, detail::Leaves& r, detail::Leaves& x, detail::Leaves& y) { (*static_cast<decltype(body)*>(b))(r, x, y); }, &body);
-    check.replay(outputs);
+    try {
+      check.replay(outputs);
+    } catch (const Error& e) {
+      if (!check.function_catches()) throw;
+      return again<R>(e, args...);
+    }
     detail::Leaves found;
     if constexpr (std::is_void_v<R>) {
       check.compare(found);

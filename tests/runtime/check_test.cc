@@ -69,6 +69,118 @@ TEST(CaughtErrors, OthersLeaveArgumentsAsTheyWere) {
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
 }
 
+// Which of two calls on one line has failed, and what stands behind the catch, only running the function tells.
+TEST(CaughtErrors, AreToldFromOthersOfTheSameLine) {
+  auto take = [](const Tensor& x, const Tensor& i) { return x.index_select(0, i); };
+  auto second = compile([take](Tensor x, Tensor i, Tensor j) {
+    Tensor y = take(x, i);
+    try {
+      return y + take(x, j);
+    } catch (const Error&) {
+      return y * 10;
+    }
+  });
+  Tensor x = arange(3, {.dtype = kFloat32}), fine = indices({2}), bad = indices({3});
+  EXPECT_EQ(test::at(second(x, fine, fine), 0), 4.0f);
+  EXPECT_EQ(test::at(second(x, fine, bad), 0), 20.0f);
+  EXPECT_EQ(test::error_of([&] { second(x, bad, fine); }).code(), ErrorCode::IndexOutOfRange);
+  EXPECT_EQ(second.stats().eager_fallbacks, 1);
+
+  auto longer = compile([](Tensor x, Tensor i, Tensor j) {
+    Tensor y;
+    try {
+      y = x.index_select(0, i);
+    } catch (const Error&) {
+      y = arange(10, {.dtype = kFloat32});
+    }
+    return y.index_select(0, j);
+  });
+  EXPECT_EQ(test::at(longer(x, fine, indices({0})), 0), 2.0f);
+  EXPECT_EQ(test::at(longer(x, bad, indices({9})), 0), 9.0f);
+  EXPECT_EQ(test::error_of([&] { longer(x, bad, indices({10})); }).code(), ErrorCode::IndexOutOfRange);
+  EXPECT_EQ(test::error_of([&] { longer(x, fine, indices({9})); }).code(), ErrorCode::IndexOutOfRange);
+  EXPECT_EQ(longer.stats().eager_fallbacks, 1);
+}
+
+TEST(CaughtErrors, WithStoragesAsInputs) {
+  auto body = [](Tensor x, Tensor i) {
+    x.t().mul_(2);
+    x.as_strided({4}, {1}, 1).mul_(10);  // traced with the storage as an input
+    try {
+      return x.index_select(0, i);
+    } catch (const Error&) {
+      return x.slice(0, 0, 1);
+    }
+  };
+  auto f = compile(body);
+  for (int index : {1, 5, 0, -9}) {
+    Tensor x = arange(6, {.dtype = kFloat32}).view({2, 3}), y = x.clone();
+    Tensor got = f(x, indices({index})), want = body(y, indices({index}));
+    EXPECT_EQ(got.str(), want.str());
+    EXPECT_EQ(x.str(), y.str());
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 2);
+}
+
+// What leaves the function unseen leaves tensors, their sizes and the generator as they were; what is caught takes the random numbers that
+// the function takes.
+TEST(CaughtErrors, StateIsTheFunctions) {
+  auto body = [](Tensor x, Tensor y, Tensor i, Tensor j) {
+    x.add_(1);
+    y.t_();
+    Tensor r = rand({2}), taken;
+    try {
+      taken = x.index_select(0, i);
+    } catch (const Error&) {
+      x.mul_(3);
+      taken = x.slice(0, 0, 1) + rand({1});
+    }
+    return taken.index_select(0, j) + r.sum();
+  };
+  auto f = compile(body);
+  auto g = compile(body, {.check = 1});
+  for (auto [i, j] : {std::pair{1, 0}, {7, 0}, {1, 5}, {7, 5}, {2, 0}}) {
+    auto run = [&, i = i, j = j](auto& function) {
+      Tensor x = arange(4, {.dtype = kFloat32}), y = zeros({2, 3});
+      manual_seed(5);
+      std::string text;
+      try {
+        text = function(x, y, indices({i}), indices({j})).str();
+      } catch (const Error& e) {
+        EXPECT_EQ(x.str(), arange(4, {.dtype = kFloat32}).str()) << "after an error";
+        EXPECT_EQ(y.size(0).value(), 2) << "after an error";
+        return std::string(error_code_name(e.code()));
+      }
+      return text + x.str() + y.str() + rand({2}).str();
+    };
+    auto want = [&, i = i, j = j] {
+      Tensor x = arange(4, {.dtype = kFloat32}), y = zeros({2, 3});
+      manual_seed(5);
+      try {
+        std::string text = body(x, y, indices({i}), indices({j})).str();
+        return text + x.str() + y.str() + rand({2}).str();
+      } catch (const Error& e) {
+        return std::string(error_code_name(e.code()));
+      }
+    }();
+    EXPECT_EQ(run(f), want) << i << " " << j;
+    EXPECT_EQ(run(g), want) << i << " " << j << ", checked";
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 1);
+  EXPECT_EQ(g.stats().eager_fallbacks, 1);
+}
+
+TEST(CaughtErrors, AFailedReplayGivesItsRandomNumbersBack) {
+  auto f = compile([](Tensor x, Tensor i) { return x.index_select(0, i) + rand({3}).sum(); });
+  Tensor x = ones({4});
+  f(x, indices({1}));
+  manual_seed(9);
+  const std::string first = rand({2}).str();
+  manual_seed(9);
+  EXPECT_EQ(test::error_of([&] { f(x, indices({4})); }).code(), ErrorCode::IndexOutOfRange);
+  EXPECT_EQ(rand({2}).str(), first);
+}
+
 /// REPRISE_VERIFY=2 while it lives.
 struct Verifying {
   Verifying() { knobs().verify = 2; }
@@ -134,9 +246,52 @@ TEST(Verify, NamesWhatDiffers) {
   };
   EXPECT_EQ(message(right, 1), "");
   x.sub_(1);
-  EXPECT_NE(message(wrong, 1).find("twice: REPRISE_VERIFY: result 0, element 1 is 2.5, by the traced program 2"), std::string::npos);
+  EXPECT_NE(message(wrong, 1).find("twice: REPRISE_VERIFY: result 0: element [1] is 2.5 compiled and 2 by the traced program"), std::string::npos);
   x.sub_(1);
-  EXPECT_NE(message(right, 2).find("after the call, element 0 is 2, by the traced program 1"), std::string::npos);
+  EXPECT_NE(message(right, 2).find("after the call: element [0] is 2 compiled and 1 by the traced program"), std::string::npos);
+}
+
+// How closely follows from what a value is made of, not from its dtype.
+TEST(Verify, WhatIsOnlyMovedIsEqualBitForBit) {
+  Verifying on;
+  Tensor x = tensor({1.0, 2.0, 4.0});
+  detail::CallFrame frame;
+  frame.clear();
+  detail::walk(x, frame);
+  auto body = [&](detail::Tracer& tracer) {
+    detail::ArgumentTracer arguments(tracer, frame);
+    Tensor a = x;
+    arguments.tensor(a);
+    tracer.result(a.index_select(0, arange(3)));
+    tracer.result(a.cumsum(0));
+  };
+  auto s = detail::specialize("moved", "full", frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
+  ASSERT_TRUE(s->check);
+  ASSERT_TRUE(detail::admits(*s, frame));
+  auto differs = [&](Tensor moved, Tensor summed) {
+    struct Replay {
+      Tensor moved, summed;
+      detail::Outputs outputs;
+    } replay{moved, summed, {}};
+    try {
+      s->check->run(*s, frame, replay.outputs, [](void* p) {
+        auto& r = *static_cast<Replay*>(p);
+        for (Tensor* t : {&r.moved, &r.summed}) {
+          detail::retain(t->impl());
+          r.outputs.tensors.push_back(t->impl());
+        }
+      }, &replay);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const Tensor sums = tensor({1.0, 3.0, 7.0});
+  EXPECT_EQ(differs(x, sums), "");
+  EXPECT_EQ(differs(x, sums * 1.00001), "");
+  EXPECT_NE(differs(x, sums * 1.01).find("result 1: element"), std::string::npos);
+  EXPECT_NE(differs(x * 1.000001, sums).find("result 0: element"), std::string::npos);
+  EXPECT_NE(differs(tensor({1.0, 0.0, 2.0, 0.0, 4.0}).slice(0, 0, 5, 2), sums).find("result 0: its strides are [2] compiled and [1]"), std::string::npos);
 }
 
 }  // namespace
