@@ -134,6 +134,7 @@ Tensor broadcast_to(const Tensor& self, IntArrayRef size, SourceLoc loc) { retur
 
 Tensor unfold(const Tensor& self, Int dimension, Int size, Int step, SourceLoc loc) {
   Layout in = checked_meta(self, "unfold", loc).layout;
+  in.strides = self.strides();
   if (in.dim() == 0) fail(ErrorCode::ShapeMismatch, "unfold", loc, "cannot be applied to a 0-dim tensor");
   int d = wrap(dimension, in.dim(), "unfold", loc);
   if (!require(detail::compare_lt(0, step, loc), "unfold: positive step") ||
@@ -149,7 +150,7 @@ Tensor unfold(const Tensor& self, Int dimension, Int size, Int step, SourceLoc l
   if (graph::product_fits(in.strides[d], step, "unfold: the windows' stride fits")) out.strides[d] = in.strides[d] * step;
   out.sizes.push_back(size);
   out.strides.push_back(in.strides[d]);
-  return as_strided(self, out.sizes, out.strides, in.offset, loc);
+  return as_strided(self, out.sizes, out.strides, std::nullopt, loc);
 }
 
 std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes, Int dim, SourceLoc loc) {
@@ -244,7 +245,8 @@ Tensor Tensor::unsqueeze_(Int dim, SourceLoc loc) const {
 Tensor Tensor::resize_(IntArrayRef size, SourceLoc loc) const {
   Ints sizes = size.vec();
   graph::check_sizes(sizes, item_size(checked_meta(*this, "resize_", loc).dtype), "resize_", loc);
-  Ints strides = contiguous_strides(sizes);
+  for (std::size_t d = 1; d < sizes.size(); ++d) graph::ask(detail::compare_eq(sizes[d], 0, loc), "resize_: a size of 0");  // the strides tell
+  Ints strides = graph::made_strides(sizes);
   call_metadata(OpId::as_strided, {arg(*this), IntArrayRef(sizes), IntArrayRef(strides)}, loc);
   return *this;
 }

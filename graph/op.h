@@ -110,7 +110,10 @@ DType result_dtype(std::span<const RuleArg> tensors_and_scalars);         ///< A
 /// What an in-place twin must satisfy before anything is written: the twin exists, the result's dtype may be cast to
 /// self's (no float into integers), and its sizes equal self's. Throws otherwise.
 void check_inplace(const OpDef&, const TensorMeta& self, const TensorMeta& result, SourceLoc);
+/// How much of a view's layout must be right. Strides of dimensions of size 0 and 1 lead nowhere: only who reads them (and where a
+/// view of nothing begins) needs them, and then each call must be told from those that make others.
+enum class Strides { OfElements, All };
 /// The layout a view operator makes of `in`. Throws as the rule does. `in`'s strides may be anything.
-Layout apply_view(const OpDef&, std::span<const RuleArg> args_with_self_first, const Layout& in, SourceLoc);
+Layout apply_view(const OpDef&, std::span<const RuleArg> args_with_self_first, const Layout& in, SourceLoc, Strides = Strides::OfElements);
 
 }  // namespace reprise::graph

@@ -57,7 +57,22 @@ Int product(const Ints& sizes) {
   return p;
 }
 
+bool has_made_strides(const Layout& l) {
+  Int expected = 1;
+  for (std::size_t d = l.sizes.size(); d-- > 0;) {
+    if (!identical(l.strides[d], expected)) return false;
+    if (d > 0) expected = expected * Int::max(l.sizes[d], 1);
+  }
+  return true;
+}
+
 }  // namespace
+
+Ints made_strides(const Ints& sizes) {
+  Ints strides(sizes.size(), Int(1));
+  for (std::size_t d = sizes.size(); d-- > 1;) strides[d - 1] = strides[d] * Int::max(sizes[d], 1);
+  return strides;
+}
 
 Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc, const char* op) {
   int hole = -1;
@@ -116,13 +131,15 @@ Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc, const char* op
 /// filled exactly by some of the new dimensions, which then take its strides. Which dimensions to try is read off the
 /// hints; only the equalities that make the answer right are asked. A "no" asks that what did not join up really does
 /// not, and that the new dimensions miss the chunk that they missed, because `reshape` then copies where another call would alias.
-std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc loc) {
-  if (known_contiguous(in)) return contiguous_strides(sizes);
+std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc loc, Strides wanted) {
+  const bool all = wanted == Strides::All;
+  if (!all && known_contiguous(in)) return contiguous_strides(sizes);
+  if (all && has_made_strides(in)) return made_strides(sizes);
   std::vector<Bool> apart;
   auto holds = [&](Int a, Int b, const char* why) {
     if (same(a, b, loc, why)) return true;
     apart.push_back(detail::compare_eq(a, b, loc));
-    return false;
+    return all && ask(apart.back(), why);
   };
   auto no = [&] {
     for (const Bool& b : apart) ask(b, "reshape: copies, dimensions do not join up");
@@ -134,9 +151,11 @@ std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc 
   Int elements = product(in.sizes);
   if (elements.hint() == 0 && require(detail::compare_eq(elements, 0, loc), "view: no elements")) {
     bool unchanged = in.sizes.size() == sizes.size();
-    for (std::size_t i = 0; unchanged && i < sizes.size(); ++i) unchanged = identical(in.sizes[i], sizes[i]);
-    return unchanged ? in.strides : contiguous_strides(sizes);
+    for (std::size_t i = 0; unchanged && i < sizes.size(); ++i)
+      unchanged = identical(in.sizes[i], sizes[i]) || (all && ask(detail::compare_eq(in.sizes[i], sizes[i], loc), "view: no elements, sizes as they were"));
+    return unchanged ? in.strides : all ? made_strides(sizes) : contiguous_strides(sizes);
   }
+  if (all) ask(detail::compare_eq(elements, 0, loc), "view: strides of a tensor that has elements");
   Ints out(sizes.size(), Int(1));
   if (in.dim() == 0) return out;
   int at = static_cast<int>(sizes.size()) - 1;
@@ -148,7 +167,12 @@ std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc 
                   holds(in.sizes[d - 1], 1, "view: size 1"));
     if (joins) continue;
     std::vector<Bool> short_of;  // where the new dimensions stood when another one was taken
-    while (at >= 0 && (filled.hint() < chunk.hint() || (filled.hint() == chunk.hint() && sizes[at].hint() == 1))) {
+    auto takes_next = [&] {
+      const bool takes = filled.hint() < chunk.hint() || (filled.hint() == chunk.hint() && sizes[at].hint() == 1);
+      if (all && !ask(detail::compare_lt(filled, chunk, loc), "view: a dimension is filled")) ask(detail::compare_eq(sizes[at], 1, loc), "view: size 1");
+      return takes;
+    };
+    while (at >= 0 && takes_next()) {
       if (filled.hint() < chunk.hint()) short_of.push_back(detail::compare_lt(filled, chunk, loc));
       out[at] = filled * base;
       filled = filled * sizes[at];

@@ -136,7 +136,10 @@ Device device_from_name(std::string_view, SourceLoc = {});
 /// `sizes` with one -1 replaced for `in`'s elements; throws ShapeMismatch when they do not fit. Equal factors of both
 /// sides cancel first, so {b, t, -1} of [b, t, 64] asks only that neither b nor t is 0.
 Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc, const char* op = "view");
-/// Strides of `in` seen as `sizes` without a copy; nullopt when no strides do. Known-contiguous input asks nothing.
-std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc);
+/// Strides of a tensor that is made with these sizes, also where one of them is 0: like contiguous_strides, which takes a symbolic
+/// size for no 0.
+Ints made_strides(const Ints& sizes);
+/// Strides of `in` seen as `sizes` without a copy; nullopt when no strides do. Known-contiguous input asks nothing (of elements).
+std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc, Strides = Strides::OfElements);
 
 }  // namespace reprise::graph

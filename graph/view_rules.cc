@@ -10,6 +10,7 @@ namespace {
 struct ViewCtx {
   RuleCtx c;
   const Layout& in;
+  const Strides wanted;
   const char* name() const { return c.op.schema.name.c_str(); }
   int wrap(std::int64_t d, int rank) const { return wrap_dim(d, rank, name(), c.loc); }
   Bool eq(Int a, Int b) const { return detail::compare_eq(a, b, c.loc); }
@@ -20,7 +21,7 @@ struct ViewCtx {
 Layout view_as(const ViewCtx& v) {
   Layout out;
   out.sizes = infer_size(v.in.sizes, v.c.ints(1), v.c.loc);
-  std::optional<Ints> strides = view_strides(v.in, out.sizes, v.c.loc);
+  std::optional<Ints> strides = view_strides(v.in, out.sizes, v.c.loc, v.wanted);
   if (!strides) {
     fail(ErrorCode::ShapeMismatch, "view", v.c.loc, "sizes ", sizes_text(out.sizes),
          " are not a view of a tensor of sizes ", sizes_text(v.in.sizes), " and strides ", sizes_text(v.in.strides),
@@ -154,8 +155,9 @@ Layout expand(const ViewCtx& v) {
       out.strides.push_back(stride);
     } else if (is_plain(s, 1)) {
       if (!require(v.le(0, t), "expand: size not negative")) mismatch();
+      const bool stays = v.wanted == Strides::All && ask(v.eq(t, 1), "expand: to size 1");
       out.sizes.push_back(t);
-      out.strides.push_back(0);
+      out.strides.push_back(stays ? stride : Int(0));
     } else if (require(v.eq(s, t), "expand: equal sizes")) {
       out.sizes.push_back(t.is_symbolic() ? s : t);
       out.strides.push_back(stride);
@@ -197,9 +199,10 @@ Layout diagonal(const ViewCtx& v) {
   Int length = identical(a, b) ? a : Int::min(a, b);
   if (offset != 0) length = Int::max(length, 0);
   Layout out;
-  // An empty diagonal keeps the offset within the tensor, as ATen does; a symbolic one has no element to tell.
+  // An empty diagonal keeps the offset within the tensor, as ATen does; a symbolic one has no element to tell, unless all is asked.
   bool empty = is_plain(length, 0);
   if (offset != 0 && !ask(offset > 0 ? v.lt(offset, n2) : v.lt(-n1, offset), "diagonal: within the tensor")) empty = true, length = 0;
+  if (v.wanted == Strides::All && !empty) empty = ask(v.eq(length, 0), "diagonal: has no element");
   out.offset = empty         ? v.in.offset
                : offset >= 0 ? v.in.offset + Int(offset) * v.in.strides[d2]
                              : v.in.offset + Int(-offset) * v.in.strides[d1];
@@ -215,8 +218,8 @@ Layout diagonal(const ViewCtx& v) {
 
 }  // namespace
 
-static Layout made_by(const OpDef& op, std::span<const RuleArg> args, const Layout& in, SourceLoc loc) {
-  ViewCtx v{{op, args, loc, {}}, in};
+static Layout made_by(const OpDef& op, std::span<const RuleArg> args, const Layout& in, SourceLoc loc, Strides wanted) {
+  ViewCtx v{{op, args, loc, {}}, in, wanted};
   switch (op.id) {
     case OpId::view:
       return view_as(v);
@@ -241,8 +244,8 @@ static Layout made_by(const OpDef& op, std::span<const RuleArg> args, const Layo
   }
 }
 
-Layout apply_view(const OpDef& op, std::span<const RuleArg> args, const Layout& in, SourceLoc loc) {
-  Layout made = made_by(op, args, in, loc);
+Layout apply_view(const OpDef& op, std::span<const RuleArg> args, const Layout& in, SourceLoc loc, Strides wanted) {
+  Layout made = made_by(op, args, in, loc, wanted);
   check_sizes(made.sizes, 1, op.schema.name.c_str(), loc);
   return made;
 }

@@ -245,7 +245,7 @@ Tensor eager_view(const OpCall& c) {
         },
         c.args[i]));
   }
-  Layout l = graph::apply_view(c.op, args, meta.layout, c.loc);
+  Layout l = graph::apply_view(c.op, args, meta.layout, c.loc, graph::Strides::All);
   std::int64_t sizes[kMaxRank], strides[kMaxRank];
   for (int d = 0; d < l.dim(); ++d) sizes[d] = l.sizes[static_cast<std::size_t>(d)].hint(), strides[d] = l.strides[static_cast<std::size_t>(d)].hint();
   if (c.op.id == OpId::as_strided) {

@@ -41,6 +41,10 @@ struct Concrete {
     for (int d = 0; d < rank; ++d) n *= sizes[d];
     return n;
   }
+  /// Of what is made, which stands row by row: also those of dimensions of size 0 and 1, with which a value may be traced otherwise.
+  void make_strides() {
+    for (std::int64_t d = rank, step = 1; d-- > 0; step *= std::max<std::int64_t>(sizes[d], 1)) strides[d] = step;
+  }
   Concrete(const SlotLayout& l, const std::int64_t* slots) : offset(slots[l.offset]), rank(static_cast<int>(l.sizes.size())) {
     for (int d = 0; d < rank; ++d) sizes[d] = slots[l.sizes[static_cast<std::size_t>(d)]], strides[d] = slots[l.strides[static_cast<std::size_t>(d)]];
   }
@@ -110,6 +114,7 @@ void build_results(const Program& p, const std::int64_t* slots, TensorImpl* cons
       const TensorMeta& meta = p.graph.meta(p.graph.outputs[from].value);
       device = meta.device;
       dtype = meta.dtype;
+      if (from == i) l.make_strides();
     }
     retain(storage);
     outputs.tensors.push_back(new_impl(dtype, device, l.sizes, l.strides, l.rank, l.offset, storage));
@@ -117,7 +122,8 @@ void build_results(const Program& p, const std::int64_t* slots, TensorImpl* cons
   for (Slot s : p.int_results) outputs.ints.push_back(slots[s]);
 }
 
-void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* base, TensorImpl* const* inputs, Storage* const* results, std::int64_t* copied_bytes) {
+void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* base, TensorImpl* const* inputs, Storage* const* results, std::int64_t* copied_bytes,
+                    std::vector<MovedStorage>& moved) noexcept {
   // New contents of arguments.
   for (std::size_t i = 0; i < p.outputs.size(); ++i) {
     const OutputSpec& spec = p.graph.outputs[i];
@@ -136,11 +142,7 @@ void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* ba
 
   // Results that are views of an argument count from where it was: they are built already. So does an argument that now is a view
   // of another one's storage.
-  struct Moved {
-    Storage* storage;
-    std::int64_t offset;
-  };
-  std::vector<Moved> moved;
+  moved.clear();
   for (const graph::MetadataMutation& m : p.graph.metadata_mutations) {
     if (m.from_output < 0) continue;
     const OutputSpec& spec = p.graph.outputs[static_cast<std::size_t>(m.from_output)];

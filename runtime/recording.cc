@@ -66,6 +66,7 @@ std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<In
   if (p.uses_random) i->slots = slots_;
   if (!p.floats.empty()) i->params = params_;
   i->results.assign(p.outputs.size(), nullptr);
+  i->moved.reserve(p.metadata.size());
   if (fresh) i->host.resolve(slots_.data());
   else i->host.resolve(slots_.data(), changed);
   if (!device::runs_host_code(p.device)) i->device = std::make_unique<DeviceReplay>(p, slots_.data(), temp_offset_, std::move(i->device));
@@ -130,7 +131,7 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   if (inst->device) inst->device->run(inst->base.data(), inputs, inst->host, params, slots, temp_offset_);
   else inst->host.run_all(inst->base.data(), params, slots);
   counters().replays.add();
-  apply_epilogue(p, slots_.data(), inst->base.data(), inputs, inst->results.data(), copied_bytes);
+  apply_epilogue(p, slots_.data(), inst->base.data(), inputs, inst->results.data(), copied_bytes, inst->moved);
   for (const Program::FloatWord& f : p.floats)
     for (std::uint32_t at : f.results) outputs.ints[at] = values[f.word];
 }

@@ -13,6 +13,7 @@
 #include "kernels/temp_plan.h"
 #include "runtime/call_frame.h"
 #include "runtime/device_replay.h"
+#include "runtime/epilogue.h"
 #include "runtime/host_steps.h"
 #include "runtime/program.h"
 
@@ -55,6 +56,7 @@ class Recording {
     std::vector<std::int64_t> slots;               // of this call, when the program draws random numbers
     std::vector<std::int64_t> params;              // of this call, when floats are among them
     std::vector<Storage*> results;                 // by graph output
+    std::vector<MovedStorage> moved;               // room for the epilogue, which may not allocate
   };
   void bind(const std::int64_t* values, PlanMemory&);
   void plan_temps(PlanMemory&);

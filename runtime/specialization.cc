@@ -206,6 +206,7 @@ bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
   fits = fits && are_passed_once(s, f, s.reshaped_inputs);
   for (std::uint32_t i : s.whole_storage) fits = fits && covers_its_storage(*f.tensors[i]);
   for (std::uint32_t i : s.exact_strides) fits = fits && has_exact_strides(*f.tensors[i]);
+  for (const Relation& r : s.relations) fits = fits && r.holds(*f.tensors[r.a], *f.tensors[r.b]);
   if (!fits) forget_captured();
   return fits;
 }
@@ -291,6 +292,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
   s->wholes = std::move(traced.wholes);
   if (std::any_of(traced.extra_values.begin(), traced.extra_values.end(), [](ExtraValues e) { return e.offset || e.strides; })) s->extra_values = std::move(traced.extra_values);
   s->same_as = std::move(traced.same_as);
+  s->relations = std::move(traced.relations);
   s->written_anew = std::move(traced.written_anew);
   s->kept = std::move(traced.kept);
   s->unrepeatable = traced.unrepeatable;

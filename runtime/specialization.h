@@ -30,6 +30,7 @@ struct Specialization {
   std::vector<std::uint32_t> exact_strides;     ///< whose strides must follow from the sizes (has_exact_strides)
   std::vector<Traced::Whole> wholes;            ///< inputs that are the storages of others
   std::vector<ExtraValues> extra_values;        ///< by input, where there are any; else empty
+  std::vector<Relation> relations;              ///< Traced::relations
   std::vector<std::uint32_t> same_as;           ///< Traced::same_as
   std::vector<std::uint32_t> written_anew;      ///< Traced::written_anew
   bool are_one_input(std::size_t i, std::size_t j) const;  ///< one tensor, or a storage and what is on it

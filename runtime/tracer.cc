@@ -97,6 +97,7 @@ std::shared_ptr<TracedStorage> Tracer::new_storage_of(ValueId base) {
   auto storage = std::make_shared<TracedStorage>();
   storage->tracer = this;
   storage->base = base;
+  storage->made = out_.graph.meta(base).layout;
   storages_.push_back(storage);
   return storage;
 }
@@ -155,7 +156,7 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
   ValueId v = out_.graph.add_input(meta, name, kind);
   Tensor t = fresh(v);
   auto& ref = static_cast<TracedRef&>(*t.impl()->trace);
-  ref.input = ref.storage->input = static_cast<std::int32_t>(inputs_.size());
+  ref.input = ref.origin = ref.storage->input = static_cast<std::int32_t>(inputs_.size());
   inputs_.push_back({t, concrete, meta.layout, ref.storage});
   out_.extra_values.push_back(extra);
   out_.input_values.push_back({static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(runtime::value_count(word))});
@@ -253,7 +254,10 @@ void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
     results.push_back(make_view(c));
     return;
   }
-  if (c.op.id == graph::OpId::as_strided_scatter && scatter_in_storage(c, results)) return;
+  if (c.op.id == graph::OpId::as_strided_scatter && !c.inplace) {
+    scatter_in_storage(c, results);
+    return;
+  }
   if (!c.inplace) {
     ValueId first = out_.graph.add(c.op.id, node_args(c), c.loc);
     std::size_t n = out_.graph.nodes.back().results.size();

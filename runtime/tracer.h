@@ -14,6 +14,7 @@
 #include "runtime/function_bytes.h"
 #include "runtime/variables.h"
 #include "tensor/impl.h"
+#include "tensor/trace_questions.h"
 
 namespace reprise::detail {
 
@@ -36,6 +37,7 @@ struct TracedStorage {
   graph::ValueId base;               ///< current value of the whole storage
   std::uint64_t generation = 0;      ///< one more for each write
   std::int32_t input = -1;           ///< the graph input whose storage this is, or -1
+  Layout made;                       ///< of the first base: as the storage's own tensor is laid out eagerly
 };
 
 /// A tensor inside a trace: a chain of views on a traced storage.
@@ -47,6 +49,12 @@ struct TracedRef final : TracedTensor {
   std::uint64_t cached_generation = 0;
   std::int32_t input = -1;           ///< this very tensor is graph input number ... (metadata mutations matter)
   TensorImpl* impl = nullptr;        ///< whose it is
+  /// The input at which the chain begins, after its first `at_origin` steps, which say where that stands; -1: at the storage.
+  std::int32_t origin = -1;
+  std::size_t at_origin = 0;
+  std::unique_ptr<TensorMeta> exact; ///< user_meta, but the strides are right in dimensions of size 0 and 1, too; null: nobody has asked
+
+  void take(const TracedRef& other); ///< becomes that view of that storage
 
   const TensorMeta& meta() const override { return user_meta; }
   const TensorMeta& meta_with_strides(SourceLoc) const override;
@@ -102,6 +110,15 @@ struct TensorFact {
   std::uint32_t a = 0, b = 0;
 };
 
+/// What a program asked of two inputs, and must be true of them again.
+struct Relation {
+  enum class Kind { NotSame, SameStorage, OtherStorage } kind;
+  std::uint32_t a, b;
+  bool holds(const TensorImpl& x, const TensorImpl& y) const {
+    return kind == Kind::NotSame ? &x != &y : (x.storage == y.storage) == (kind == Kind::SameStorage);
+  }
+};
+
 /// What a trace makes.
 struct Traced {
   graph::Graph graph;
@@ -116,6 +133,7 @@ struct Traced {
   std::vector<Whole> wholes;                     ///< their inputs stand between the arguments and the captured
   std::vector<ExtraValues> extra_values;         ///< by input
   std::vector<std::uint32_t> written_anew;       ///< inputs that have a storage of their own after the call, to which the function wrote
+  std::vector<Relation> relations;               ///< of inputs, that the program asked for
   std::vector<std::uint32_t> same_as;            ///< by input, where one tensor may not be two inputs: the first that is it; else empty
   /// By input (arguments, then captured): where its sizes and strides stand among the call's values.
   struct ValueRange { std::uint32_t first, count; };
@@ -142,7 +160,7 @@ struct Traced {
 
 /// Runs a function once with tensors that have metadata and no data, and writes down what it does: an interpreter of
 /// operator calls. Functionalizes on the way (TracedStorage). One thread; dies with the trace.
-class Tracer final : public graph::Interpreter, public TraceHook {
+class Tracer final : public graph::Interpreter, public TraceHook, public TraceQuestions {
  public:
   /// `frame`: the call being traced; symbols are its values. `handles`, if not null, is given the handles in function objects.
   Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles* handles = nullptr, InputPlan plan = {});
@@ -188,6 +206,11 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   void mutate_metadata(const graph::OpCall&) override;
   std::pair<Int, Int> next_random(Int count) override;
 
+  // ---- TraceQuestions (tracer_inputs.cc)
+  bool are_same(const Tensor&, const Tensor&) override;
+  bool share_storage(const Tensor&, const Tensor&) override;
+  Int storage_offset_of(const Tensor&) override;
+
   // ---- TraceHook
   [[noreturn]] void not_traceable(const char* what, const char* why, SourceLoc) override;
   const TracedTensor& traced_of_captured(const Tensor& t) override;
@@ -214,7 +237,7 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   void write(TracedRef&, graph::ValueId value, SourceLoc);   ///< new contents of the view
   bool write_in_storage(TracedRef&, graph::ValueId value, SourceLoc);  ///< the same, where the places in the storage tell all
   void check_writable(TracedRef&, const std::string& op, SourceLoc);
-  bool scatter_in_storage(const graph::OpCall&, std::vector<Tensor>& results);
+  void scatter_in_storage(const graph::OpCall&, std::vector<Tensor>& results);
   graph::ValueId add_view(graph::ValueId on, const ViewStep&, SourceLoc);
   graph::ValueId contiguous(graph::ValueId, SourceLoc);
   graph::ValueId storage_value(TracedStorage&, SourceLoc);   ///< of a storage whose elements' places are known; row by row
@@ -234,7 +257,8 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   void bind(std::size_t input, int whole);
   bool as_first(std::size_t input);  ///< it is the tensor of an earlier input, and becomes that
   [[noreturn]] void want_whole(const TensorImpl&, const char* what, SourceLoc, const std::string& why);
-  void strides_are_read(const TracedRef&, SourceLoc);
+  const TensorMeta& exact_meta(TracedRef&, SourceLoc, bool read = false);
+  Layout start_of(const TracedRef&, SourceLoc, bool read);
   void need_exact_strides(std::uint32_t input, SourceLoc);
   std::shared_ptr<TracedStorage> new_storage_of(graph::ValueId base);
 
@@ -242,6 +266,7 @@ class Tracer final : public graph::Interpreter, public TraceHook {
   void find_overlaps(std::uint32_t written, const WrittenMemory& of_inputs);
   void depends_on(TensorFact::Kind kind, std::size_t a, std::size_t b) { tensor_facts_.push_back({kind, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)}); }
   std::uint32_t storage_output(TracedStorage&);
+  int input_of(const TracedRef&) const;  ///< whose own handle it is, or -1
 
   friend struct TracedRef;
 

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/errors.h"
+#include "graph/shape_rules.h"
 #include "runtime/tracer.h"
 #include "runtime/written_memory.h"
 #include "tensor/impl.h"
@@ -24,8 +25,8 @@ bool same_layout(const Layout& a, const Layout& b) {
   return same_ints(a.sizes, b.sizes) && same_ints(a.strides, b.strides) && identical(a.offset, b.offset);
 }
 
-// Are its strides those of a tensor that is made with its sizes, also in dimensions of size 1?
-bool is_as_made(const Layout& l) { return same_ints(l.strides, contiguous_strides(l.sizes)); }
+// Are its strides those of a tensor that is made with its sizes, also in dimensions of size 0 and 1?
+bool is_as_made(const Layout& l) { return same_ints(l.strides, graph::made_strides(l.sizes)); }
 
 }  // namespace
 
@@ -100,10 +101,9 @@ Traced Tracer::finish() {
   for (const Input& i : inputs_) ++shown[static_cast<TracedRef&>(*i.tensor.impl()->trace).storage.get()];
   auto alias = [&](TracedRef& r) {
     OutputSpec o;
-    o.layout = r.user_meta.layout;
+    o.layout = exact_meta(r, {}).layout;
     o.kind = r.storage->input >= 0 ? OutputSpec::Kind::AliasOfInput : OutputSpec::Kind::AliasOfOutput;
     o.source = r.storage->input >= 0 ? static_cast<std::uint32_t>(r.storage->input) : storage_output(*r.storage);
-    strides_are_read(r, {});
     return o;
   };
   for (TracedRef* r : refs) {
@@ -117,7 +117,7 @@ Traced Tracer::finish() {
       continue;
     }
     OutputSpec o;
-    if (r->storage->input < 0 && shown[r->storage.get()] == 1 && (r->chain.empty() || is_as_made(r->user_meta.layout))) {
+    if (r->storage->input < 0 && shown[r->storage.get()] == 1 && (r->chain.empty() || is_as_made(exact_meta(*r, {}).layout))) {
       // A lone view of an intermediate needs no storage that others share. Written through a transposed view, a contiguous
       // tensor is traced as a transposed value.
       o.value = contiguous(value_of(*r), {});
@@ -152,7 +152,12 @@ Traced Tracer::finish() {
       find_overlaps(i, *memory);
     }
     const bool moved = ref.storage != input.storage;
-    if (!moved && same_layout(ref.user_meta.layout, input.layout)) continue;
+    if (!moved && ref.chain.size() == ref.at_origin && ref.origin == static_cast<std::int32_t>(i)) continue;
+    TracedRef start(live_);
+    start.origin = static_cast<std::int32_t>(i);
+    start.storage = input.storage;
+    start.user_meta = ref.user_meta;
+    if (!moved && same_layout(exact_meta(ref, {}).layout, exact_meta(start, {}).layout)) continue;
     for (std::size_t j = 0; j < inputs_.size(); ++j) {
       if (j == i || inputs_[j].concrete != input.concrete || inputs_[j].again) continue;
       depends_on(TensorFact::Kind::Same, i, j);
@@ -160,7 +165,7 @@ Traced Tracer::finish() {
       fail(ErrorCode::NotTraceable, "compile", {}, "sizes or strides of ", g.values[spec.value.v].name, " are changed, which is ", g.values[g.inputs[j].value.v].name, ", too");
     }
     g.inputs[i].mutates_metadata = true;
-    graph::MetadataMutation m{i, ref.user_meta.layout, -1};
+    graph::MetadataMutation m{i, exact_meta(ref, {}).layout, -1};
     if (moved) {
       if (ref.storage->input < 0 && ref.storage->generation > 0) out_.written_anew.push_back(i);
       OutputSpec o = alias(ref);
@@ -168,7 +173,6 @@ Traced Tracer::finish() {
       g.outputs.push_back(std::move(o));
     } else {
       m.layout.offset = m.layout.offset - input.layout.offset;
-      strides_are_read(ref, {});
     }
     g.metadata_mutations.push_back(std::move(m));
   }

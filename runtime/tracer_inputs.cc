@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "graph/shape_rules.h"
 #include "runtime/tracer.h"
 #include "tensor/impl.h"
 
@@ -18,12 +19,11 @@ namespace reprise::detail {
 using graph::OpId;
 using graph::ValueId;
 
-// As a trace computes them: a size of 0 gives strides of 0.
 bool has_exact_strides(const TensorImpl& t) {
   std::int64_t want = 1;
   for (int d = t.rank; d-- > 0;) {
     if (t.strides[d] != want) return false;
-    want *= t.sizes[d];
+    want *= std::max<std::int64_t>(t.sizes[d], 1);
   }
   return true;
 }
@@ -42,8 +42,7 @@ void add_extra_values(CallFrame& f, const TensorImpl& t, ExtraValues extra) {
 }
 
 const TensorMeta& TracedRef::meta_with_strides(SourceLoc loc) const {
-  if (storage->tracer) storage->tracer->strides_are_read(*this, loc);
-  return user_meta;
+  return storage->tracer ? storage->tracer->exact_meta(const_cast<TracedRef&>(*this), loc, true) : user_meta;
 }
 
 void Tracer::want_whole(const TensorImpl& t, const char* what, SourceLoc loc, const std::string& why) {
@@ -93,7 +92,9 @@ void Tracer::bind(std::size_t i, int whole) {
   l.offset = out_.graph.env->new_symbol({at, name + " .storage_offset()"}, input.concrete->offset, 0);
   ref.storage = input.storage;
   ref.chain = {{OpId::as_strided, {std::monostate{}, l.sizes, l.strides, l.offset}}};
+  ref.at_origin = 1;
   ref.cached = {};
+  ref.exact = nullptr;
   input.layout = l;
 }
 
@@ -110,15 +111,80 @@ bool Tracer::as_first(std::size_t i) {
   return false;
 }
 
-void Tracer::strides_are_read(const TracedRef& ref, SourceLoc loc) {
-  if (ref.storage->input < 0) return;
-  const std::uint32_t of = static_cast<std::uint32_t>(ref.storage->input);
-  for (const Traced::Whole& w : out_.wholes) {
-    if (w.input != of) continue;
-    for (std::uint32_t i : w.members) need_exact_strides(i, loc);
-    return;
+int Tracer::input_of(const TracedRef& ref) const {
+  return ref.input >= 0 && inputs_[static_cast<std::size_t>(ref.input)].tensor.impl() == ref.impl ? ref.input : -1;
+}
+
+bool Tracer::are_same(const Tensor& a, const Tensor& b) {
+  Work work(*this);
+  TracedRef &x = ref_of(a, {}), &y = ref_of(b, {});
+  if (&x == &y) return true;
+  const int i = input_of(x), j = input_of(y);
+  if (i < 0 || j < 0) return false;
+  if (inputs_[static_cast<std::size_t>(i)].concrete == inputs_[static_cast<std::size_t>(j)].concrete) {
+    if (plan_.may_grow) wanted_.by_identity = true;
+    fail(ErrorCode::NotTraceable, "is_same", {}, "asks of an argument that is passed twice");
   }
-  need_exact_strides(of, loc);
+  out_.relations.push_back({Relation::Kind::NotSame, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j)});
+  return false;
+}
+
+bool Tracer::share_storage(const Tensor& a, const Tensor& b) {
+  Work work(*this);
+  TracedRef &x = ref_of(a, {}), &y = ref_of(b, {});
+  if (x.storage == y.storage) return true;
+  const int i = x.storage->input, j = y.storage->input;
+  if (i < 0 || j < 0) return false;
+  const bool shared = inputs_[static_cast<std::size_t>(i)].concrete->storage == inputs_[static_cast<std::size_t>(j)].concrete->storage;
+  out_.relations.push_back({shared ? Relation::Kind::SameStorage : Relation::Kind::OtherStorage, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j)});
+  return shared;
+}
+
+// An argument is a value that begins with its own first element: where that stands is known of storages that are inputs.
+Int Tracer::storage_offset_of(const Tensor& t) {
+  Work work(*this);
+  TracedRef& ref = ref_of(t, {});
+  if (const int i = ref.storage->input; i >= 0 && std::none_of(out_.wholes.begin(), out_.wholes.end(), [&](const Traced::Whole& w) { return w.input == static_cast<std::uint32_t>(i); }))
+    want_whole(*inputs_[static_cast<std::size_t>(i)].concrete, "storage_offset", {}, "is asked of an argument");
+  return exact_meta(ref, {}, true).layout.offset;
+}
+
+// Where a chain of views begins, with all its strides. They may be `read` by the program, which then computes with plain products of
+// sizes: which of these are 0 is part of what it sees. What only the caller sees costs no guard.
+Layout Tracer::start_of(const TracedRef& ref, SourceLoc loc, bool read) {
+  Layout l = ref.storage->made;
+  if (ref.origin >= 0) {
+    const std::uint32_t i = static_cast<std::uint32_t>(ref.origin);
+    need_exact_strides(i, loc);
+    l = inputs_[i].layout;
+    if (out_.extra_values[i].strides || !runtime::is_row_major_word(runtime::structure_word(*inputs_[i].concrete))) return l;
+  } else if (!known_contiguous(l)) {
+    return l;
+  }
+  if (read)
+    for (std::size_t d = 1; d < l.sizes.size(); ++d) graph::ask(detail::compare_eq(l.sizes[d], 0, loc), "stride: a size of 0");
+  l.strides = graph::made_strides(l.sizes);
+  return l;
+}
+
+// What a view's layout is eagerly: its operators' rules once more, now asking what decides the strides that lead nowhere.
+const TensorMeta& Tracer::exact_meta(TracedRef& ref, SourceLoc loc, bool read) {
+  if (ref.exact) return *ref.exact;
+  guards::LibraryScope operators;
+  auto exact = std::make_unique<TensorMeta>(ref.user_meta);
+  Layout& l = exact->layout;
+  l = start_of(ref, loc, read);
+  TensorMeta self = ref.user_meta;
+  for (std::size_t i = ref.origin >= 0 ? ref.at_origin : 0; i < ref.chain.size(); ++i) {
+    const ViewStep& step = ref.chain[i];
+    graph::NodeRuleArgs rest(out_.graph, step.args);
+    std::vector<graph::RuleArg> args(rest.args().begin(), rest.args().end());
+    self.layout = l;
+    args[0] = &self;
+    l = graph::apply_view(graph::op(step.op), args, self.layout, loc, graph::Strides::All);
+  }
+  ref.exact = std::move(exact);
+  return *ref.exact;
 }
 
 // The strides of a row-major input follow from its sizes, but not in dimensions of size 0 and 1, which do not make it another

@@ -38,6 +38,16 @@ ValueId Tracer::add_view(ValueId on, const ViewStep& step, SourceLoc loc) {
   return out_.graph.add(step.op, std::move(args), loc);
 }
 
+void TracedRef::take(const TracedRef& other) {
+  user_meta = other.user_meta;
+  chain = other.chain;
+  origin = other.origin;
+  at_origin = other.at_origin;
+  cached = other.cached;
+  cached_generation = other.cached_generation;
+  exact = nullptr;
+}
+
 ValueId Tracer::value_of(TracedRef& ref) {
   if (ref.cached_generation == ref.storage->generation && ref.cached) return ref.cached;
   ValueId v = ref.storage->base;
@@ -59,14 +69,17 @@ Tensor Tracer::make_view(const graph::OpCall& c) {
   std::vector<NodeArg> args = node_args(c);
   if (c.op.id == OpId::as_strided) {
     storage_value(*self.storage, c.loc);  // it counts from the start of the storage, of which an input may show only a part
-    if (std::holds_alternative<std::monostate>(args[3])) args[3] = self.user_meta.layout.offset;
+    if (std::holds_alternative<std::monostate>(args[3])) args[3] = exact_meta(self, c.loc).layout.offset;
   }
   auto ref = std::make_unique<TracedRef>(live_);
   ref->user_meta = self.user_meta;
   ref->user_meta.layout = user_layout(c.op, self, args, c.loc);
   ref->storage = self.storage;
-  ref->chain = self.chain;
-  if (c.op.id == OpId::as_strided) ref->chain.clear();  // of the storage, not of the view
+  if (c.op.id != OpId::as_strided) {  // which is of the storage, not of the view
+    ref->chain = self.chain;
+    ref->origin = self.origin;
+    ref->at_origin = self.at_origin;
+  }
   ViewStep step{c.op.id, args};
   step.args[0] = std::monostate{};
   ValueId on = c.op.id == OpId::as_strided ? storage_value(*self.storage, c.loc) : std::get<ValueId>(args[0]);
@@ -202,23 +215,43 @@ void Tracer::grow(TracedRef& ref, Int elements, SourceLoc loc) {
   ValueId flat = g.add(OpId::view, {old, Ints{have}}, loc);
   ValueId more = g.add(OpId::full, {Ints{elements - have}, Scalar(0), dtype, device}, loc);
   ref.storage = new_storage_of(g.add(OpId::cat, {std::vector<ValueId>{flat, more}, Int(0)}, loc));
-  ref.chain = {{OpId::as_strided, {std::monostate{}, ref.user_meta.layout.sizes, ref.user_meta.layout.strides, ref.user_meta.layout.offset}}};
+  const Layout& l = exact_meta(ref, loc).layout;  // whose origin it leaves
+  ref.chain = {{OpId::as_strided, {std::monostate{}, l.sizes, l.strides, l.offset}}};
+  ref.origin = -1;
+  ref.at_origin = 0;
   ref.cached = {};
 }
 
-// as_strided_scatter names places in self's storage: the storage with the part in its place, seen as self is.
-bool Tracer::scatter_in_storage(const graph::OpCall& c, std::vector<Tensor>& results) {
+// as_strided_scatter names places in self's storage: a copy of the storage with the part in its place, seen as self is. Of an
+// expanded self ATen copies the elements instead, and names places in that copy.
+void Tracer::scatter_in_storage(const graph::OpCall& c, std::vector<Tensor>& results) {
   graph::Graph& g = out_.graph;
   TracedRef& self = ref_of(*std::get<const Tensor*>(c.args[0]), c.loc);
-  const Layout &seen = self.user_meta.layout, &now = g.meta(value_of(self)).layout;
-  if (known_contiguous(seen) && identical(seen.offset, Int(0)) && known_contiguous(now) && identical(now.offset, Int(0))) return false;
   std::vector<NodeArg> args = node_args(c);
-  if (std::holds_alternative<std::monostate>(args[4])) args[4] = seen.offset;
+  const Layout seen = exact_meta(self, c.loc).layout;
+  bool expanded = false;
+  for (std::size_t d = 0; d < seen.sizes.size(); ++d) {
+    const bool may = seen.strides[d].hint() == 0 && seen.sizes[d].hint() > 1;
+    expanded = expanded || (may && graph::ask(detail::compare_eq(seen.strides[d], 0, c.loc), "as_strided_scatter: expanded") &&
+                            graph::ask(detail::compare_lt(1, seen.sizes[d], c.loc), "as_strided_scatter: expanded"));
+  }
+  const bool no_offset = std::holds_alternative<std::monostate>(args[4]);
+  if (expanded) {
+    args[0] = contiguous(std::get<ValueId>(args[0]), c.loc);
+    if (no_offset) args[4] = Int(0);
+    results.push_back(fresh(g.add(OpId::as_strided_scatter, std::move(args), c.loc)));
+    return;
+  }
+  for (std::size_t d = 0; d < seen.sizes.size(); ++d)  // that it is none is part of the answer
+    if (seen.strides[d].hint() == 0 || seen.strides[d].is_symbolic()) {
+      if (!graph::ask(!detail::compare_eq(seen.strides[d], 0, c.loc), "as_strided_scatter: not expanded")) graph::ask(detail::compare_le(seen.sizes[d], 1, c.loc), "as_strided_scatter: not expanded");
+    }
+  if (no_offset) args[4] = seen.offset;
   args[0] = storage_value(*self.storage, c.loc);
   ValueId v = g.add(OpId::as_strided_scatter, std::move(args), c.loc);
+  if (self.chain.empty()) return results.push_back(fresh(v));
   for (const ViewStep& step : self.chain) v = add_view(v, step, c.loc);
   results.push_back(fresh(g.add(OpId::clone, {v}, c.loc)));
-  return true;
 }
 
 void Tracer::mutate_metadata(const graph::OpCall& c) {
@@ -240,24 +273,18 @@ void Tracer::mutate_metadata(const graph::OpCall& c) {
       fail(ErrorCode::DTypeMismatch, "set_", c.loc, "self is ", ref.user_meta.dtype, ", the source is ", from.user_meta.dtype);
     if (from.user_meta.device != ref.user_meta.device) fail(ErrorCode::NotTraceable, "set_", c.loc, "set_ to a tensor of another device while traced");
     ref.storage = from.storage;
-    ref.user_meta = from.user_meta;
-    ref.chain = from.chain;
-    ref.cached = from.cached;
-    ref.cached_generation = from.cached_generation;
+    ref.take(from);
     return;
   }
   if (c.op.id == OpId::as_strided) {
-    const Int elements = numel(std::get<IntArrayRef>(c.args[1]).vec()), want = elements + ref.user_meta.layout.offset;
+    const Int elements = numel(std::get<IntArrayRef>(c.args[1]).vec()), want = elements + exact_meta(ref, c.loc).layout.offset;
     // Nothing fits anywhere, wherever the view begins.
     if (!(want <= numel(out_.graph.meta(storage_value(*ref.storage, c.loc)).layout.sizes)) && elements > 0) grow(ref, want, c.loc);
   }
   // The handle now is the view: same impl, new chain. On an input finish() sees that its layout has changed.
   Tensor view = make_view(c);
   auto& made = static_cast<TracedRef&>(*view.impl()->trace);
-  ref.user_meta = made.user_meta;
-  ref.chain = made.chain;
-  ref.cached = made.cached;
-  ref.cached_generation = made.cached_generation;
+  ref.take(made);
 }
 
 }  // namespace reprise::detail

@@ -1,5 +1,6 @@
 #include "base/errors.h"
 #include "tensor/impl.h"
+#include "tensor/trace_questions.h"
 
 namespace reprise {
 
@@ -38,6 +39,9 @@ int Tensor::dim() const {
 }
 
 namespace {
+/// Who answers for tensors that are traced on this thread; null: nothing is.
+TraceQuestions* questions() { return current_trace ? dynamic_cast<TraceQuestions*>(current_trace) : nullptr; }
+
 /// ATen: a 0-dim tensor has no dimension to ask for, though operators treat it as 1-dim.
 int existing_dim(int d, int dim, const char* op, SourceLoc loc) {
   if (dim == 0) fail(ErrorCode::IndexOutOfRange, op, loc, "dimension ", d, " of a tensor that has no dimensions");
@@ -67,8 +71,8 @@ Ints Tensor::strides() const {
 }
 Int Tensor::storage_offset() const {
   const TensorImpl& t = defined_impl(*this, "storage_offset");
-  if (t.trace) t.trace->reads_value("storage_offset", {});  // an argument's is another one at every call
-  if (current_trace) current_trace->not_traceable("storage_offset", "is asked for while it is traced", {});
+  if (TraceQuestions* trace = questions()) return trace->storage_offset_of(*this);
+  if (t.trace) t.trace->reads_value("storage_offset", {});
   return t.offset;
 }
 Int Tensor::numel() const {
@@ -93,21 +97,14 @@ bool Tensor::is_contiguous() const {
 
 bool Tensor::shares_storage_with(const Tensor& o) const {
   const TensorImpl &a = defined_impl(*this, "shares_storage_with"), &b = defined_impl(o, "shares_storage_with");
-  if (a.trace || b.trace || current_trace) {
-    if (a.trace && b.trace && a.trace->storage_id() == b.trace->storage_id()) return true;
-    // Two arguments may share one at the next call.
-    if (const TracedTensor* t = a.trace ? a.trace : b.trace) t->reads_value("shares_storage_with", {});
-    current_trace->not_traceable("shares_storage_with", "is asked while it is traced", {});
-  }
+  if (TraceQuestions* trace = questions()) return trace->share_storage(*this, o);
+  if (const TracedTensor* t = a.trace ? a.trace : b.trace) t->reads_value("shares_storage_with", {});
   return a.storage == b.storage;
 }
 
 bool Tensor::is_same(const Tensor& o) const {
-  if (current_trace && impl_ && o.impl_) {
-    if (impl_ == o.impl_ && impl_->trace) return true;
-    // Variables may hold other tensors at the next call, and two arguments may be one.
-    current_trace->not_traceable("is_same", "is asked while it is traced", {});
-  }
+  if (impl_ && o.impl_)
+    if (TraceQuestions* trace = questions()) return trace->are_same(*this, o);
   if (current_trace) detail::asked(*this), detail::asked(o);
   return impl_ == o.impl_;
 }

@@ -86,7 +86,7 @@ class Tensor {
     return impl_ != nullptr;
   }
   TensorImpl* impl() const noexcept { return impl_; }
-  bool is_same(const Tensor& o) const;  ///< handles of one tensor? Inside a trace ends the capture unless it is sure
+  bool is_same(const Tensor& o) const;  ///< handles of one tensor? Inside a trace a guard
 
   // ---- metadata; symbolic inside a trace (tensor/tensor.cc)
   DType dtype() const;
@@ -97,11 +97,11 @@ class Tensor {
   Ints sizes() const;
   Int stride(int dim, SourceLoc loc = SourceLoc::current()) const;
   Ints strides() const;
-  Int storage_offset() const;  ///< in elements; inside a trace ends the capture
+  Int storage_offset() const;  ///< in elements
   Int numel() const;
   bool is_contiguous() const;  ///< row-major, ATen's rule (dimensions of size 1 do not count); inside a trace may guard
   bool is_floating_point() const { return is_floating(dtype()); }
-  bool shares_storage_with(const Tensor& o) const;  ///< inside a trace ends the capture unless it is sure
+  bool shares_storage_with(const Tensor& o) const;  ///< inside a trace a guard
   std::uint64_t version() const;  ///< counts the in-place writes to the storage; inside a trace ends the capture
 
   // ---- elements; inside a trace these end the capture with a reason (tensor/access.cc)

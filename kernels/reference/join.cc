@@ -50,12 +50,16 @@ void as_strided_scatter(const NativeArgs& a) {
   strides.resize(kMaxRank);
   program.resize(kMaxRank);
   std::int64_t row = 1;
+  bool expanded = false;
   bool as_stored = own_offset == 0;  // row by row, in the program and here
+  // Of an expanded self it is the places in a row-major copy that are named.
+  for (int d = 0; d < out.rank; ++d)
+    if (program[static_cast<std::size_t>(d)] == 0 && out.sizes[d] > 1) expanded = true;
   for (int d = out.rank - 1; d >= 0; --d) {
     as_stored = as_stored && (out.sizes[d] == 1 || (out.strides[d] == row && program[static_cast<std::size_t>(d)] == row));
     row *= out.sizes[d];
   }
-  if (as_stored) {
+  if (as_stored || expanded) {
     TensorView part = out;
     part.rank = src.rank;
     for (int d = 0; d < src.rank; ++d) part.sizes[d] = src.sizes[d], part.strides[d] = strides[static_cast<std::size_t>(d)];

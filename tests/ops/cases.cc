@@ -329,8 +329,9 @@ Cases joins(OpId op) {
       case OpId::diagonal_scatter:
         out.push_back({op, {self, tensor({4}, 2), Int(1), Int(0), Int(1)}});
         break;
-      default:  // it names places in self's storage, which the oracle's row-major copy does not have
-        if (v.memory == Memory::Contiguous) out.push_back({op, {self, tensor({2, 2}, 2), Dims{2, 2}, Dims{7, 1}, kNone}});
+      default:  // it names places in self's storage
+        out.push_back({op, {self, tensor({2, 2}, 2), Dims{2, 2}, Dims{7, 1}, kNone}});
+        out.push_back({op, {self, tensor({3, 2}, 2), Dims{3, 2}, Dims{2, 1}, Int(2)}});
     }
   }
   return out;

@@ -48,8 +48,8 @@ std::string text(const std::int64_t* v, int n) {
 bool same_storage(const Tensor& a, const Tensor& b) { return a.impl()->storage == b.impl()->storage; }
 
 // A result that alone shows a part of a storage which the function made (by a slice, say, even if it is all of it with these
-// sizes): eager keeps all of that storage, compiled makes the part, row-major (README, "Limits").
-// Sizes and values are the same.
+// sizes) and is laid out as what is made: eager keeps all of that storage, compiled makes the part (README, "Limits"). Where it
+// begins differs; sizes, strides and values are the same.
 bool is_lone_part(const Seen& s, std::size_t i) {
   if (i >= s.results || !s.parts[i]) return false;
   for (std::size_t j = 0; j < s.tensors.size(); ++j)
@@ -64,13 +64,9 @@ std::string name_of(const Seen& s, std::size_t i) {
 
 std::string difference_of_layouts(const Seen& want, const Seen& got, std::size_t i) {
   const TensorImpl &w = *want.tensors[i].impl(), &g = *got.tensors[i].impl();
-  // Where a tensor without elements would begin, and how far a step would be along a dimension that has none, is nothing that
-  // anybody could see in memory.
-  if (w.numel() > 0 && !is_lone_part(want, i)) {
-    for (int d = 0; d < w.rank; ++d)
-      if (w.sizes[d] > 1 && w.strides[d] != g.strides[d]) return "sizes " + text(w.sizes, w.rank) + ", strides: eager " + text(w.strides, w.rank) + ", compiled " + text(g.strides, w.rank);
-    if (w.offset != g.offset) return "offset: eager " + std::to_string(w.offset) + ", compiled " + std::to_string(g.offset);
-  }
+  for (int d = 0; d < w.rank; ++d)
+    if (w.strides[d] != g.strides[d]) return "sizes " + text(w.sizes, w.rank) + ", strides: eager " + text(w.strides, w.rank) + ", compiled " + text(g.strides, w.rank);
+  if (w.offset != g.offset && !is_lone_part(want, i)) return "offset: eager " + std::to_string(w.offset) + ", compiled " + std::to_string(g.offset);
   for (std::size_t j = 0; j < i; ++j) {
     const bool shared = same_storage(want.tensors[i], want.tensors[j]), one = want.tensors[i].is_same(want.tensors[j]);
     if (shared != same_storage(got.tensors[i], got.tensors[j])) return std::string(shared ? "only eager" : "only compiled") + " shares storage with " + name_of(want, j);

@@ -350,6 +350,113 @@ TEST(Views, StridesOfResults) {
 }
 
 // Whether reshape copies depends on the sizes that are asked for, too.
+// Strides of dimensions of size 0 and 1 lead nowhere, but a caller reads them, and a view of nothing begins where they say.
+TEST(Views, StridesThatLeadNowhere) {
+  auto of = [](std::int64_t rows, std::int64_t columns, std::int64_t s0, std::int64_t s1) {
+    return [=](std::int64_t n) { Tensor m = ramp(64); return Scene{m, {m.as_strided({rows ? rows : n, columns ? columns : n}, {s0, s1})}}; };
+  };
+  const std::vector<std::pair<std::string, Body>> bodies = {
+      {"expand to what may be 1", [](Tensors a) { return Tensors{a[0].slice(0, 0, 1).expand({a[0].size(1), -1}), a[0].slice(1, 0, 1).expand({-1, a[0].size(0)})}; }},
+      {"view", [](Tensors a) { return Tensors{a[0].t().reshape({-1, a[0].size(0)}), a[0].reshape({a[0].size(0), a[0].size(1)}), a[0].reshape({1, a[0].numel()})}; }},
+      {"a view of nothing that grows", [](Tensors a) {
+         Tensor r = a[0].slice(0, 1, a[0].size(0)).slice(1, 1, 1);
+         r.resize_({a[0].size(0), 2});
+         return Tensors{r.fill_(3)};
+       }},
+      {"as_strided from where a view begins", [](Tensors a) { return Tensors{a[0].slice(0, 1, 2).as_strided({2}, {1})}; }},
+      {"intermediates", [](Tensors a) {
+         Tensor y = a[0] * 2, z = y.t();
+         z.reshape({a[0].size(0), a[0].size(1)}).add_(1);
+         Tensor w = (a[0] + 1).reshape({1, -1});
+         w.t().add_(1);
+         return Tensors{y, z, y.slice(0, 0, 1).expand({a[0].size(1), -1}), w, (a[0] * 3).t().reshape({1, -1}).t()};
+       }},
+      {"diagonal", [](Tensors a) { return Tensors{a[0].diagonal(1), a[0].diagonal(-1), a[0].diagonal()}; }},
+      {"resize_", [](Tensors a) { a[0].resize_({a[0].size(1), a[0].size(0)}); return Tensors{a[0].t()}; }},
+      {"back and forth", [](Tensors a) { a[0].unsqueeze_(0).squeeze_(0).t_().t_(); return Tensors{a[0].slice(0, 0, 1)}; }},
+      {"unfold", [](Tensors a) { return Tensors{a[0].unfold(0, 1, 2), a[0].unfold(1, 1, 1).select(0, 0)}; }},
+  };
+  for (const auto& [name, body] : bodies) {
+    const bool windows = name == "unfold" || name.starts_with("expand"), begins = name.starts_with("as_strided");
+    if (!windows) check(name + ", [n, 1]", of(0, 1, 1, 1), body, {4, 1, 2});
+    check(name + ", [2, n] of strides 1 and 1", of(2, 0, windows || begins ? 9 : 1, 1), body, windows ? std::vector<std::int64_t>{1, 3} : std::vector<std::int64_t>{1, 0});
+    check(name + ", [n, 1] of odd strides", of(0, 1, 1, 7), body, {2, 1, 5});
+    check(name + ", [1, n] of odd strides", of(1, 0, 5, 1), body, {2, 1, 4});
+    check(name + ", made", [](std::int64_t n) { return alone(ramp(3 * n).view({3, n})); }, body, windows || begins ? std::vector<std::int64_t>{4, 1, 2} : std::vector<std::int64_t>{4, 0, 1, 2, 0});
+  }
+}
+
+// ATen: a copy of self's storage with the part in its place, seen as self is; of an expanded self, a copy of its elements.
+TEST(Views, AsStridedScatterNamesPlacesOfTheStorage) {
+  const std::vector<std::pair<std::string, Make>> selves = {
+      {"row-major", matrix(4)},
+      {"inner", inner},
+      {"transposed", transposed},
+      {"at the start", [](std::int64_t n) { Tensor m = ramp(n * 4 + 8); return Scene{m, {m.as_strided({n, 4}, {4, 1})}}; }},
+      {"expanded", [](std::int64_t n) { Tensor m = ramp(8); return Scene{m, {m.slice(0, 1, 5).unsqueeze(0).expand({n, 4})}}; }},
+      {"expanded to 1", [](std::int64_t) { Tensor m = ramp(12); return Scene{m, {m.slice(0, 1, 5).unsqueeze(0)}}; }},
+  };
+  for (const auto& [name, make] : selves) {
+    check(name, make, [](Tensors a) { return Tensors{a[0].as_strided_scatter(zeros({2, 2}) - 5, {2, 2}, {3, 1})}; });
+    check(name + ", at a place", make, [](Tensors a) { return Tensors{a[0].as_strided_scatter(zeros({3}) - 5, {3}, {2}, 2), a[0] + 1}; });
+    check(name + ", after a write", make, [](Tensors a) { Tensor y = a[0] * 2; y.t().add_(1); return Tensors{y.t().as_strided_scatter(zeros({2}) - 5, {2}, {2}, 1)}; });
+  }
+  // By the definition, in numbers.
+  Tensor m = ramp(12), self = m.as_strided({2, 3}, {1, 4}, 1), row = m.slice(0, 2, 5).unsqueeze(0).expand({2, 3});
+  auto f = compile([](Tensor x, Tensor y) { return std::vector<Tensor>{x.as_strided_scatter(zeros({3}) - 5, {3}, {1}), x.as_strided_scatter(zeros({2}) - 5, {2}, {7}, 0), y.as_strided_scatter(zeros({2}) - 5, {2}, {2})}; });
+  for (const std::vector<Tensor>& r : {f(self, row), std::vector<Tensor>{self.as_strided_scatter(zeros({3}) - 5, {3}, {1}), self.as_strided_scatter(zeros({2}) - 5, {2}, {7}, 0), row.as_strided_scatter(zeros({2}) - 5, {2}, {2})}}) {
+    EXPECT_EQ(r[0].to_vector<float>(), (std::vector<float>{-5, 5, 9, -5, 6, 10}));
+    EXPECT_EQ(r[1].to_vector<float>(), (std::vector<float>{1, 5, 9, 2, 6, 10}));  // 0 is before self, 7 after it: in its storage only
+    EXPECT_EQ(r[2].to_vector<float>(), (std::vector<float>{-5, 3, -5, 2, 3, 4}));
+  }
+  for (bool compiled : {false, true}) {  // the storage ends before
+    auto beyond = [](Tensor x) { return x.as_strided_scatter(zeros({2}), {2}, {9}, 3); };
+    const auto e = caught([&] { compiled ? compile(beyond)(self) : beyond(self); });
+    ASSERT_TRUE(e.has_value());
+    EXPECT_EQ(e->code(), ErrorCode::IndexOutOfRange);
+  }
+}
+
+// Who is who, who shares memory and where a view begins are answers that are right at each call.
+TEST(Views, QuestionsOfHandlesAndStorages) {
+  Tensor captured = ramp(4);
+  auto f = compile([&](Tensor x, Tensor y) {
+    Tensor z = x.slice(0, 1, 3), w = x * 2;
+    EXPECT_TRUE(x.is_same(x) && z.shares_storage_with(x) && !z.is_same(x) && !w.is_same(x) && !w.shares_storage_with(x));
+    EXPECT_TRUE(w.slice(0, 1, 2).shares_storage_with(w));
+    return x * ((x.is_same(y) ? 2 : 1) + (x.shares_storage_with(y) ? 10 : 0) + (y.shares_storage_with(captured) ? 100 : 0) + (y.is_same(captured) ? 1000 : 0));
+  });
+  for (int round = 0; round < 2; ++round) {
+    Tensor x = ramp(4), other = ramp(4);
+    EXPECT_EQ(f(x, other).to_vector<float>()[1], 1);
+    EXPECT_EQ(f(x, x).to_vector<float>()[1], 12);
+    EXPECT_EQ(f(x, x.slice(0, 0, 4)).to_vector<float>()[1], 11);
+    EXPECT_EQ(f(x, captured).to_vector<float>()[1], 1101);
+    EXPECT_EQ(f(x, captured.slice(0, 0, 4)).to_vector<float>()[1], 101);
+    EXPECT_EQ(f(captured, captured).to_vector<float>()[1], 1112);
+    captured = ramp(4);
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  EXPECT_LE(f.stats().compilations, 6);
+
+  auto offset = compile([](Tensor x) { return x + (x.storage_offset() + 10 * x.slice(0, 1, 3).storage_offset() + 100 * (x * 2).slice(0, 2, 3).storage_offset()); });
+  Tensor memory = ramp(16);
+  for (std::int64_t at : {0, 3, 5, 1}) {
+    Tensor x = memory.slice(0, at, at + 4);
+    EXPECT_EQ(offset(x).to_vector<float>()[0], static_cast<float>(at + at + 10 * (at + 1) + 200));
+  }
+  EXPECT_EQ(offset.stats().eager_fallbacks, 0) << offset.stats().last_fallback_reason;
+  EXPECT_EQ(offset.stats().compilations, 1);
+
+  check("moved by resize_ and set_", vector_of(3), [](Tensors a) {
+    Tensor x = a[0], y = x.slice(0, 1, 3), z = zeros({3});
+    const bool before = y.shares_storage_with(x);
+    y.resize_({x.size(0) + 9});
+    z.set_(x.slice(0, 2, 3));
+    return Tensors{x * (before ? 2 : 3) * (y.shares_storage_with(x) ? 5 : 7) * (z.shares_storage_with(x) ? 11 : 13) + z.storage_offset() + y.storage_offset()};
+  });
+}
+
 TEST(Views, ReshapeCopiesWhenEagerCopies) {
   using Cut = std::function<Tensor(Tensor)>;
   const std::pair<const char*, Cut> cuts[] = {
