@@ -204,7 +204,10 @@ TracedRef& Tracer::ref_of(const Tensor& t, SourceLoc loc) {
   add_input(t.impl(), word, captured_values_, name, graph::InputSpec::Kind::Captured, static_cast<std::uint32_t>(captured_values_ + own));
   const int whole = plan_.whole_of(*t.impl());
   captured_values_ += own + (whole >= 0) + (plan_.is_strided(*t.impl()) ? t.impl()->rank : 0u);
-  if (!as_first(i) && whole >= 0) bind(i, whole);
+  if (!as_first(i)) {
+    if (whole >= 0) bind(i, whole);
+    check_not_reshaped(i, loc);
+  }
   return static_cast<TracedRef&>(*inputs_[i].tensor.impl()->trace);
 }
 

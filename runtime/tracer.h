@@ -241,7 +241,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   graph::ValueId add_view(graph::ValueId on, const ViewStep&, SourceLoc);
   graph::ValueId contiguous(graph::ValueId, SourceLoc);
   graph::ValueId storage_value(TracedStorage&, SourceLoc);   ///< of a storage whose elements' places are known; row by row
-  bool shows_storage(TracedStorage&) const;
+  bool shows_storage(const TracedStorage&) const;
+  bool is_part_of_another_shape(const TracedRef&) const;
   void grow(TracedRef&, Int elements, SourceLoc);            ///< a larger storage of its own
   std::vector<graph::NodeArg> node_args(const graph::OpCall&);
   void check_own(Int, SourceLoc) const;
@@ -255,6 +256,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   // ---- inputs that are seen in another way (tracer_inputs.cc)
   void bind_wholes();
   void bind(std::size_t input, int whole);
+  void check_not_reshaped(std::size_t input, SourceLoc);
+  [[noreturn]] void want_identity(std::size_t input, std::size_t other, SourceLoc);
   bool as_first(std::size_t input);  ///< it is the tensor of an earlier input, and becomes that
   [[noreturn]] void want_whole(const TensorImpl&, const char* what, SourceLoc, const std::string& why);
   const TensorMeta& exact_meta(TracedRef&, SourceLoc, bool read = false);
@@ -277,7 +280,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   std::vector<std::uint32_t> extra_at_, whole_at_;   ///< by argument, by plan_.whole: where their values stand in the frame
   std::vector<Tensor> whole_tensors_;                ///< real: what stands for them in this call
   std::vector<std::shared_ptr<TracedStorage>> whole_storages_;
-  bool bound_ = false;
+  bool bound_ = false, reshapes_ = false;            // an input has had its sizes or strides changed
   const std::uint64_t errors_before_;
   const std::shared_ptr<guards::ShapeEnv> env_;  ///< the graph's
   std::vector<TensorFact> tensor_facts_;

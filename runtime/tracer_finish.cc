@@ -160,9 +160,7 @@ Traced Tracer::finish() {
     if (!moved && same_layout(exact_meta(ref, {}).layout, exact_meta(start, {}).layout)) continue;
     for (std::size_t j = 0; j < inputs_.size(); ++j) {
       if (j == i || inputs_[j].concrete != input.concrete || inputs_[j].again) continue;
-      depends_on(TensorFact::Kind::Same, i, j);
-      if (plan_.may_grow) wanted_.by_identity = true;
-      fail(ErrorCode::NotTraceable, "compile", {}, "sizes or strides of ", g.values[spec.value.v].name, " are changed, which is ", g.values[g.inputs[j].value.v].name, ", too");
+      want_identity(i, j, {});
     }
     g.inputs[i].mutates_metadata = true;
     graph::MetadataMutation m{i, exact_meta(ref, {}).layout, -1};

@@ -149,6 +149,24 @@ Int Tracer::storage_offset_of(const Tensor& t) {
   return exact_meta(ref, {}, true).layout.offset;
 }
 
+void Tracer::want_identity(std::size_t i, std::size_t j, SourceLoc loc) {
+  depends_on(TensorFact::Kind::Same, i, j);
+  if (plan_.may_grow) wanted_.by_identity = true;
+  const graph::Graph& g = out_.graph;
+  auto name = [&](std::size_t k) { return g.values[g.inputs[k].value.v].name; };
+  fail(ErrorCode::NotTraceable, "compile", loc, "sizes or strides of ", name(i), " are changed, which is ", name(j), ", too");
+}
+
+// A captured tensor that is an argument, too, is met under its other name after the one was changed.
+void Tracer::check_not_reshaped(std::size_t i, SourceLoc loc) {
+  if (!reshapes_) return;
+  for (std::size_t j = 0; j < i; ++j) {
+    if (inputs_[j].concrete != inputs_[i].concrete || inputs_[j].again) continue;
+    const auto& ref = static_cast<TracedRef&>(*inputs_[j].tensor.impl()->trace);
+    if (ref.storage != inputs_[j].storage || ref.origin != static_cast<std::int32_t>(j) || ref.chain.size() != ref.at_origin) want_identity(j, i, loc);
+  }
+}
+
 // Where a chain of views begins, with all its strides. They may be `read` by the program, which then computes with plain products of
 // sizes: which of these are 0 is part of what it sees. What only the caller sees costs no guard.
 Layout Tracer::start_of(const TracedRef& ref, SourceLoc loc, bool read) {

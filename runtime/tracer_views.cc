@@ -117,7 +117,7 @@ void Tracer::check_writable(TracedRef& ref, const std::string& op, SourceLoc loc
     fail(ErrorCode::AliasConflict, op.c_str(), loc, "several elements of the written tensor share one address: clone() it first");
 }
 
-bool Tracer::shows_storage(TracedStorage& s) const {
+bool Tracer::shows_storage(const TracedStorage& s) const {
   return s.input < 0 || static_cast<std::size_t>(s.input) >= inputs_.size() || known_contiguous(inputs_[static_cast<std::size_t>(s.input)].layout);
 }
 
@@ -136,6 +136,16 @@ ValueId Tracer::storage_value(TracedStorage& s, SourceLoc loc) {
   return contiguous(s.base, loc);
 }
 
+// A part of what is seen in another shape or order: the inverses would make all of the storage anew, in that order and then in its
+// own, where only the part is written. Its places are few and known, where the storage stands row by row.
+bool Tracer::is_part_of_another_shape(const TracedRef& ref) const {
+  auto cuts = [](const ViewStep& s) { return s.op == OpId::slice || s.op == OpId::select || s.op == OpId::diagonal; };
+  const auto other = std::find_if_not(ref.chain.begin(), ref.chain.end(), cuts);
+  if (std::none_of(other, ref.chain.end(), cuts) || !shows_storage(*ref.storage)) return false;
+  const Layout &base = out_.graph.meta(ref.storage->base).layout, &l = ref.user_meta.layout;
+  return known_contiguous(base) && identical(base.offset, Int(0)) && graph::known_apart(l.sizes, l.strides);
+}
+
 // A view that as_strided made, or part of an expanded one, has no inverse but the places of its elements in the storage.
 bool Tracer::write_in_storage(TracedRef& ref, ValueId value, SourceLoc loc) {
   graph::Graph& g = out_.graph;
@@ -149,6 +159,7 @@ bool Tracer::write_in_storage(TracedRef& ref, ValueId value, SourceLoc loc) {
       at = next;
     }
   }
+  by_place = by_place || is_part_of_another_shape(ref);
   if (!by_place) return false;
   if (!shows_storage(*ref.storage)) {
     const Input& input = inputs_[static_cast<std::size_t>(ref.storage->input)];
@@ -263,10 +274,9 @@ void Tracer::mutate_metadata(const graph::OpCall& c) {
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     for (std::size_t j = 0; inputs_[i].tensor.impl() == ref.impl && j < inputs_.size(); ++j) {
       if (j == i || inputs_[j].concrete != inputs_[i].concrete || inputs_[j].again || inputs_[i].again) continue;
-      depends_on(TensorFact::Kind::Same, i, j);
-      if (plan_.may_grow) wanted_.by_identity = true;
-      fail(ErrorCode::NotTraceable, "compile", c.loc, "sizes or strides are changed of an argument that is passed twice");
+      want_identity(i, j, c.loc);
     }
+  reshapes_ = reshapes_ || input_of(ref) >= 0;
   if (c.op.id == OpId::set) {
     TracedRef& from = ref_of(*std::get<const Tensor*>(c.args[1]), c.loc);
     if (from.user_meta.dtype != ref.user_meta.dtype)

@@ -117,6 +117,9 @@ std::span<const Row> math_rows() {
       REPRISE_ROW(5, 0, return tril(a, 0))
       REPRISE_ROW(5, 0, return triu(a, 1))
       REPRISE_ROW(20, 0, return index_select(a, d, rows_of(a, d, in.ids)))
+      // Indices that are out of range at some calls: caught.
+      REPRISE_ROW(3, 0, try { index_select(a, d, in.ids); } catch (const Error&) { return a * 2.0; } return a * 3.0)
+      REPRISE_ROW(2, kWrites, try { a.select(0, 0).copy_(index_select(a, 0, in.ids).select(0, 0)); } catch (const Error&) { a.abs_(); } return a)
       REPRISE_ROW(4, kSums, return index_select(sum(a), 0, zeros({1}, {.dtype = kInt64, .device = a.device()})))
       REPRISE_ROW(4, kSums, return std::get<0>(topk(sum(a), Int::min(n, 1), 0)))
       REPRISE_ROW(4, kJumps, return clamp((integers(a) & 127).to(kUInt8), n * 90 - 300, n * 200))

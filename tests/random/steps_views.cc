@@ -68,6 +68,12 @@ std::span<const Row> view_rows() {
       REPRISE_ROW(3, kView, return a.view({a.size(-1), a.size(0)}))
       REPRISE_ROW(3, kView, return a.view({-1, a.size(-1)}))
       REPRISE_ROW(3, kView, return a[0])
+      REPRISE_ROW(4, 0, return a.as_strided_scatter(a.reshape({-1}).slice(0, 0, 2), {2}, {2}, n))
+      REPRISE_ROW(4, 0, return a.t().as_strided_scatter(a.select(0, 0), {a.size(1)}, {1}))
+      // Who is who.
+      REPRISE_ROW(3, 0, return a.shares_storage_with(b) ? a * 2.0 : a + 1.0)
+      REPRISE_ROW(3, 0, return a.is_same(b) ? a * 2.0 : a + 1.0)
+      REPRISE_ROW(3, 0, return a + a.storage_offset())
   };
   return rows;
 }

@@ -73,6 +73,8 @@ std::span<const Row> write_rows() {
       REPRISE_ROW(3, kWrites | kReshapes, return a.unsqueeze_(d))
       REPRISE_ROW(3, kWrites | kReshapes, return a.resize_({a.size(0) - 1, a.size(1)}))
       REPRISE_ROW(3, kWrites | kReshapes, return a.resize_({a.size(1), a.size(0)}))
+      REPRISE_ROW(3, kWrites, Tensor t = a.slice(0, 0, 1); t.set_(a.slice(0, 1, a.size(0))); t.mul_(c); return t)
+      REPRISE_ROW(3, kWrites | kReshapes, return a.set_(a.clone()).mul_(c))
       REPRISE_ROW(5, kWrites, Tensor to = a.t(); return to.copy_(storable(a, a).t()))
       REPRISE_ROW(5, kWrites, Tensor to = a.t(); to.copy_(storable(a, b).clone()); return a)
       REPRISE_ROW(5, kWrites, Tensor to = a.t(); to.copy_(storable(a, b).t()); return a)

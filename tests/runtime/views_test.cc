@@ -297,6 +297,33 @@ TEST(Views, SharingIsPartOfTheCall) {
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
 }
 
+TEST(Views, ACapturedArgumentIsMetAfterItWasReshaped) {
+  for (bool resized : {true, false}) {
+    Tensor captured;
+    auto body = [&](Tensor x) {
+      if (resized) x.resize_({x.size(0) - 1, x.size(1)});
+      else x.t_();
+      captured.mul_(3);
+      return captured + 1;
+    };
+    auto f = compile(body);
+    for (std::int64_t n : {2, 3, 2}) {
+      auto make = [n] { return ramp(4).slice(0, 0, 2).unsqueeze(0).expand({n, 2}).clone(); };
+      Tensor x = captured = make(), want = body(x), y = captured = make(), got = f(y);
+      EXPECT_EQ(show(want), show(got));
+      EXPECT_EQ(show(x), show(y));
+    }
+    EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  }
+  // Expanded, it may be written once the program has given it a row of its own.
+  Tensor captured;
+  auto f = compile([&](Tensor x) { x.resize_({x.size(0) - 1, x.size(1)}); captured.mul_(3); });
+  Tensor memory = ramp(8);
+  captured = memory.slice(0, 0, 2).unsqueeze(0).expand({3, 2});
+  f(captured);
+  EXPECT_EQ(memory.to_vector<float>(), (std::vector<float>{0, 3, 6, 9, 4, 5, 6, 7}));
+}
+
 TEST(Views, CapturedTensorsThatAreArgumentsToo) {
   Tensor memory = ramp(24), w = memory.view({4, 6}).slice(1, 0, 3);
   auto body = [&w](Tensor x) { x.mul_(2); return w + x; };
@@ -414,6 +441,27 @@ TEST(Views, AsStridedScatterNamesPlacesOfTheStorage) {
     const auto e = caught([&] { compiled ? compile(beyond)(self) : beyond(self); });
     ASSERT_TRUE(e.has_value());
     EXPECT_EQ(e->code(), ErrorCode::IndexOutOfRange);
+  }
+}
+
+// Through whatever view a row is written, nothing is made of the size of the storage.
+TEST(Views, APartIsWrittenInItsPlace) {
+  const std::vector<std::pair<std::string, std::function<void(Tensor, Int)>>> bodies = {
+      {"as_strided", [](Tensor x, Int i) { x.as_strided({x.size(1)}, {1}, i * x.size(1)).add_(1); }},
+      {"a transposed column", [](Tensor x, Int i) { x.t().select(1, i).add_(1); }},
+      {"another shape", [](Tensor x, Int i) { x.view({512, 2, 256}).select(0, i).add_(1); x.select(0, i).mul_(2); }},
+      {"heads of a cache", [](Tensor x, Int i) { x.view({512, 8, 64}).transpose(0, 1).slice(1, i, i + 1).fill_(2); }},
+      {"a part of a transposed diagonal", [](Tensor x, Int i) { x.t().diagonal(1).slice(0, i, i + 1).fill_(2); }},
+      {"unsqueeze", [](Tensor x, Int i) { x.unsqueeze(1).select(0, i).fill_(2); x.select(0, i).mul_(2); }},
+  };
+  for (const auto& [name, body] : bodies) {
+    auto f = compile(body);
+    Tensor want = ramp(512 * 512).view({512, 512}), got = want.clone();
+    release_pool();
+    for (Int i : {Int(0), Int(7), Int(300)}) body(want, i), f(got, i);
+    EXPECT_TRUE(equal(want, got)) << name;
+    EXPECT_LT(stats().pool_bytes, 512 * 512) << name;
+    EXPECT_EQ(f.stats().copied_bytes + f.stats().eager_fallbacks, 0) << name;
   }
 }
 
