@@ -327,6 +327,7 @@ void run(Compiled& c, const Specialization& s, CallFrame& f, Outputs& outputs) {
 
 void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx) {
   if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory) throw;
+  std::string caught = std::string("the function catches an error: ") + e.what(), alone = std::string("only the replay throws: ") + e.what();
   CheckInterpreter run(CheckInterpreter::Random::Own);
   const std::uint64_t errors = errors_made();
   try {
@@ -336,8 +337,10 @@ void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx
     run.restore();
     throw;
   }
-  LockedCompiled lock(c);
-  serve_eagerly(c, (errors_made() != errors ? "the function catches an error: " : "only the replay throws: ") + std::string(e.what()));
+  LockedCompiled lock(c);  // nothing fails from here on: what the function did stays
+  c.fallbacks.fetch_add(1, std::memory_order_relaxed);
+  reprise::counters().eager_fallbacks.add();
+  c.last_fallback_reason.swap(errors_made() != errors ? caught : alone);
 }
 
 const void* result_template(const Specialization& s) { return s.result_template.get(); }

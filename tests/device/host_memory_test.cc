@@ -15,15 +15,12 @@
 #include "base/knobs.h"
 #include "device/device_memory.h"
 #include "device/host_accounts.h"
+#include "tests/support/sanitized.h"
 
 namespace reprise::device {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
+using test::kSanitized;
 
 ErrorCode code_of(auto&& f) {
   try {

@@ -22,6 +22,7 @@
 #include "jit/in_llvm.h"
 #include "reprise/reprise.h"
 #include "reprise/safetensors.h"
+#include "tests/support/sanitized.h"
 
 namespace {
 
@@ -77,11 +78,7 @@ int mprotect(void* at, std::size_t n, int protection) noexcept {
 namespace reprise {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // which have an operator new of their own
-#else
-constexpr bool kSanitized = false;
-#endif
+using test::kSanitized;
 
 /// Calls f with the n-th allocation failing. `failed`: it came to that; then f must have thrown.
 struct Outcome {
@@ -198,6 +195,55 @@ TEST(Exhaustion, AWarmCall) {
   float through = 1;
   every_failure("warm", [&] { f(x, y), ++through; }, [&] { return is(y, 3, through) && is(f(x, y), 4, 8) && is(y, 3, ++through); });
   EXPECT_EQ(f.stats().compilations, 1);
+}
+
+TEST(Exhaustion, WhatAnEpilogueDoes) {
+  // Sizes and strides of an argument, one that becomes shorter and longer, one that is written by place, results that are views.
+  auto f = compile([](Tensor x, Tensor y, Tensor z) {
+    x.t_();
+    y.resize_({9 - y.size(0)});
+    y.fill_(Scalar(y.size(0)));
+    z.t().add_(1);
+    z.as_strided({4}, {1}, 1).add_(0);
+    return std::pair<Tensor, Tensor>(z.select(0, 1), x.slice(0, 0, 1));
+  }, {.name = "epilogue"});
+  Tensor x = zeros({2, 3}), y = zeros({5}), z = zeros({2, 3});
+  int through = 0;
+  auto as_it_was = [&] {
+    const bool odd = through % 2 == 1;
+    const std::int64_t n = odd ? 4 : 5;
+    return x.size(0).value() == (odd ? 3 : 2) && y.size(0).value() == n && (through == 0 || is(y, n, static_cast<float>(n))) && is(z.contiguous(), 6, static_cast<float>(through));
+  };
+  auto call = [&] {
+    auto [row, first] = f(x, y, z);
+    ++through;
+    return is(row, 3, static_cast<float>(through)) && first.shares_storage_with(x);
+  };
+  for (int k = 0; k < 4; ++k) ASSERT_TRUE(call());
+  every_failure("epilogue", [&] { call(); }, [&] { return as_it_was() && call() && as_it_was(); });
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+TEST(Exhaustion, AnErrorThatTheFunctionCatches) {
+  auto f = compile([](Tensor x, Tensor i) {
+    x.add_(1);
+    try {
+      return x.index_select(0, i) + 0;
+    } catch (const Error& e) {
+      if (e.code() == ErrorCode::OutOfMemory) throw;
+      return x * 0;
+    }
+  }, {.name = "catches"});
+  Tensor x = zeros({4}), fine = zeros({2}, {.dtype = kInt64}), bad = full({2}, 7, {.dtype = kInt64});
+  float through = 0;
+  auto right = [&] { return is(x, 4, through); };
+  f(x, fine), f(x, bad), through = 2;
+  auto catching = [&](bool leaves_nothing) {
+    every_failure("catches", [&] { f(x, bad), ++through; }, [&] { return right() && (f(x, bad), ++through, right()); }, leaves_nothing);
+  };
+  catching(false);  // kinds of eager calls that were not begun anew after a failure come to be
+  catching(true);
+  every_failure("does not catch", [&] { f(x, fine), ++through; }, [&] { return right() && (f(x, fine), ++through, right()); });
 }
 
 TEST(Exhaustion, ANewSize) {

@@ -5,11 +5,17 @@
 #include <sys/resource.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <random>
+#include <string>
 
 #include "reprise/reprise.h"
+#include "tests/support/sanitized.h"
+
+/// AddressSanitizer, where it is: refuses what is too large as the system does.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 
 namespace reprise {
 namespace {
@@ -249,6 +255,14 @@ void check(unsigned seed, Tally& tally) {
   if (s.eager_fallbacks && std::getenv("HOSTILE_SHOW")) std::fprintf(stderr, "seed %u: %s: %s\n", seed, program.text().c_str(), s.last_fallback_reason.c_str());
 }
 
+/// Of this process, as RLIMIT_DATA counts them.
+rlim_t data_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmData:")) return static_cast<rlim_t>(std::strtoull(line.c_str() + 7, nullptr, 10)) << 10;
+  return 0;
+}
+
 // What is too large for this machine's tests is refused as memory that ends.
 struct LittleMemory {
   rlimit before{};
@@ -256,7 +270,8 @@ struct LittleMemory {
     compile([](Tensor x) { return (x * 2).sum() + 1; })(ones({8}));  // the pool's addresses are taken by now
     getrlimit(RLIMIT_DATA, &before);
     rlimit little = before;
-    little.rlim_cur = rlim_t{1} << 30;
+    // Beyond what is there: a sanitizer's shadow counts, and it keeps freed blocks for a while.
+    little.rlim_cur = data_bytes() + (rlim_t{test::kSanitized ? 3 : 1} << 30);
     setrlimit(RLIMIT_DATA, &little);
   }
   ~LittleMemory() { setrlimit(RLIMIT_DATA, &before); }

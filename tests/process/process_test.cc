@@ -17,15 +17,12 @@
 #include <vector>
 
 #include "reprise/reprise.h"
+#include "tests/support/sanitized.h"
 
 namespace reprise {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
+using test::kSanitized;
 
 /// A function that nobody has compiled yet: its numbers are constants of its code.
 Tensor fresh_work(Tensor x, std::int64_t seed) {

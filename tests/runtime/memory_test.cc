@@ -9,15 +9,12 @@
 
 #include "base/knobs.h"
 #include "reprise/reprise.h"
+#include "tests/support/sanitized.h"
 
 namespace reprise {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // freed memory is kept for a while
-#else
-constexpr bool kSanitized = false;
-#endif
+using test::kSanitized;
 
 std::int64_t resident_bytes() {
   std::int64_t pages = 0, resident = 0;
