@@ -120,11 +120,17 @@ CallCloseness::CallCloseness(const graph::Graph& g, const Specialization& s, std
     if (o.kind == Kind::NewValueOfInput) of_input[o.source] = values[o.value.v];
   for (const Traced::Whole& w : s.wholes)  // what is on a storage holds what was written to it
     for (std::uint32_t i : w.members) of_input[i] = std::max(of_input[i], of_input[w.input]);
-  for (std::size_t i = 0; i < s.same_as.size(); ++i) of_input[i] = std::max(of_input[i], of_input[s.same_as[i]]);
+  auto of_one_tensor = [&] {
+    for (std::size_t i = 0; i < s.same_as.size(); ++i) of_input[i] = std::max(of_input[i], of_input[s.same_as[i]]);
+  };
+  of_one_tensor();
   for (std::size_t i = 0; i < g.outputs.size(); ++i) {
     const graph::OutputSpec& o = g.outputs[i];
     of_output[i] = o.kind == Kind::AliasOfInput ? of_input[o.source] : values[o.kind == Kind::AliasOfOutput ? g.outputs[o.source].value.v : o.value.v];
   }
+  for (const graph::MetadataMutation& m : g.metadata_mutations)  // set_ to, or grown into, what was computed
+    if (m.from_output >= 0) of_input[m.input] = std::max(of_input[m.input], of_output[static_cast<std::size_t>(m.from_output)]);
+  of_one_tensor();
 }
 
 Closeness CallCloseness::of_result(std::int32_t leaf) const {
