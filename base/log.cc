@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <vector>
 
 #include "base/files.h"
@@ -22,6 +23,17 @@ constexpr std::string_view kNames[kChannelCount] = {"trace",      "guards", "rec
                                                     "recordings", "memory", "epilogue",   "compile", "warning"};
 constexpr std::uint32_t kAll = (1u << kChannelCount) - 1;
 constexpr std::uint32_t bit(Channel c) { return 1u << static_cast<int>(c); }
+
+struct EventRow {
+  std::string_view name;
+  Channel channel;
+  std::string_view fields, when;
+};
+constexpr EventRow kEvents[] = {
+#define REPRISE_EVENT(name, channel, fields, when) {#name, Channel::channel, fields, when},
+#include "base/log_events.def"
+#undef REPRISE_EVENT
+};
 
 struct Sinks {
   ForkMutex mu;
@@ -76,8 +88,35 @@ std::uint32_t parse_channels(std::string_view list, Sinks& s, std::vector<std::s
 
 std::string_view channel_name(Channel c) { return kNames[static_cast<int>(c)]; }
 
-void event(Channel channel, std::string_view name, std::string_view function, std::string_view text,
-           const nlohmann::json& fields) {
+Channel channel_of(Event e) { return kEvents[static_cast<int>(e)].channel; }
+
+std::string schema() {
+  using nlohmann::json;
+  auto only = [](std::string_view value) { return json{{"const", value}}; };
+  json events = json::array();
+  for (const EventRow& row : kEvents) {
+    json properties = {{"event", only(row.name)}, {"channel", only(channel_name(row.channel))}}, required = json::array();
+    std::istringstream fields{std::string(row.fields)};
+    for (std::string field; fields >> field;) {
+      const std::size_t colon = field.find(':');
+      required.push_back(field.substr(0, colon));
+      properties[field.substr(0, colon)] = {{"type", field.substr(colon + 1)}};
+    }
+    events.push_back({{"description", row.when}, {"properties", properties}, {"required", required}});
+  }
+  const json text = {{"type", "string"}};
+  return json{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+              {"title", "A line of REPRISE_LOG_FILE"},
+              {"type", "object"},
+              {"properties", {{"t_us", {{"type", "integer"}}}, {"channel", text}, {"event", text}, {"function", text}, {"text", text}}},
+              {"required", {"t_us", "channel", "event", "function", "text"}},
+              {"oneOf", events},
+              {"unevaluatedProperties", false}}
+      .dump(2);
+}
+
+void event(Event e, std::string_view function, std::string_view text, const nlohmann::json& fields) {
+  const auto& [name, channel, declared, when] = kEvents[static_cast<int>(e)];
   Sinks& s = sinks();
   std::lock_guard lock(s.mu);
   if (s.text_mask & bit(channel)) {
@@ -105,7 +144,7 @@ void event(Channel channel, std::string_view name, std::string_view function, st
 }
 
 void warn(std::string_view text) {
-  if (on(Channel::Warning)) event(Channel::Warning, "warning", "", text, nlohmann::json::object());
+  if (on(Channel::Warning)) event(Event::warning, "", text, nlohmann::json::object());
 }
 
 void configure(std::string_view channels, const std::string& file_path) {

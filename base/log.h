@@ -16,10 +16,20 @@ namespace detail { extern std::atomic<std::uint32_t> enabled_mask; }  // bit per
 /// One relaxed load: cheap enough for warm paths. Guards every construction of an event.
 inline bool on(Channel c) { return (detail::enabled_mask.load(std::memory_order_relaxed) >> static_cast<int>(c)) & 1; }
 
+/// What is told (log_events.def); each is of one channel.
+enum class Event : std::uint8_t {
+#define REPRISE_EVENT(name, channel, fields, when) name,
+#include "base/log_events.def"
+#undef REPRISE_EVENT
+};
+Channel channel_of(Event);
+/// The JSON Schema (draft 2020-12) that every line of REPRISE_LOG_FILE keeps.
+std::string schema();
+
 /// One event: printed for people as "[channel] function/specialization: text" when REPRISE_LOG names the channel, and
 /// written as one JSON object a line {"t_us", "channel", "event", "function", "text", ...fields} to REPRISE_LOG_FILE.
-/// `event` is a stable snake_case name (docs/logs.md lists each with its fields). Threads: any; a line is written whole.
-void event(Channel, std::string_view event, std::string_view function, std::string_view text, const nlohmann::json& fields);
+/// The fields are those of the event's row. Threads: any; a line is written whole.
+void event(Event, std::string_view function, std::string_view text, const nlohmann::json& fields);
 void warn(std::string_view text);
 
 /// Rereads the environment (tests), or sets the sinks directly. Channels: comma-separated names, "all", or "".

@@ -294,7 +294,7 @@ void ShapeEnv::record(const Expr* condition, SourceLoc where, const char* why) {
   impl_->known_true.insert(condition);
   if (log::on(log::Channel::Guards)) {
     std::string text = to_string(condition);
-    log::event(log::Channel::Guards, "guard", "", text + "  (" + why + ")",
+    log::event(log::Event::guard, function, text + "  (" + why + ")",
                {{"condition", text}, {"why", why}, {"file", where.file ? where.file : ""}, {"line", where.line}});
   }
 }

@@ -51,6 +51,7 @@ struct Guard {
 /// Ownership: owns every Expr; Graphs share it. Threads: one thread while tracing; any after freeze().
 class ShapeEnv {
  public:
+  std::string function;                                        ///< whose trace it is, in logs
   ShapeEnv();
   ~ShapeEnv();
   ShapeEnv(const ShapeEnv&) = delete;

@@ -606,7 +606,7 @@ class Fuse {
   void note(Id i, const std::vector<Use>& uses, const char* why) const {
     if (uses.empty() || !log::on(log::Channel::Fusion)) return;
     std::string name(graph::op(node_of(i).op).name());
-    log::event(log::Channel::Fusion, "not_fused", g_.name, name + " is stored: " + why, {{"op", name}, {"why", why}, {"users", uses.size()}});
+    log::event(log::Event::not_fused, g_.name, name + " is stored: " + why, {{"op", name}, {"why", why}, {"users", uses.size()}});
   }
 
   const Graph& g_;

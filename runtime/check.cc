@@ -9,9 +9,7 @@
 namespace reprise::detail {
 
 void Leaves::add(Leaf::Kind kind, std::uint64_t word) {
-  std::string path;
-  for (const std::string& p : path_) path += p;
-  all.push_back({kind, std::move(path), Tensor(), word, ""});
+  all.push_back({kind, path_.text(), Tensor(), word, ""});
 }
 void Leaves::tensor(const Tensor& t) {
   add(Leaf::Kind::Tensor, 0);
@@ -22,14 +20,11 @@ void Leaves::number(const Scalar& s) {
   add(Leaf::Kind::Number, static_cast<std::uint64_t>(s.word().hint()));
   all.back().text = s.str();
 }
-void Leaves::constant(std::uint64_t v) { add(Leaf::Kind::Constant, v); }
+void Leaves::constant(std::uint64_t v, ConstantKind) { add(Leaf::Kind::Constant, v); }
 void Leaves::text(std::string_view s) {
   add(Leaf::Kind::Text, s.size());
   all.back().text = s;
 }
-void Leaves::enter_index(std::size_t i) { path_.push_back("[" + std::to_string(i) + "]"); }
-void Leaves::enter_field(std::size_t i) { path_.push_back("." + std::to_string(i)); }
-void Leaves::enter_key(const std::string& key) { path_.push_back("[\"" + key + "\"]"); }
 
 struct CheckedCall::State {
   Compiled& c;
@@ -54,7 +49,8 @@ struct CheckedCall::State {
   std::optional<ErrorCode> code;        // of what it threw, if that is an Error
   std::string thrown;
 
-  State(Compiled& c, const Specialization& s, const CallFrame& f) : c(c), s(s), frame(f) {
+  State(Compiled& c, const Specialization& s, const CallFrame& f)
+      : c(c), s(s), frame(f), before(Path::of_arguments(c.options.arguments)), after(Path::of_arguments(c.options.arguments)) {
     for (TensorImpl* t : frame.tensors) inputs.push_back(Tensor::share(t));
   }
 

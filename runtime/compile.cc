@@ -13,6 +13,7 @@
 #include "graph/interpreter.h"
 #include "runtime/check.h"
 #include "runtime/compiled.h"
+#include "runtime/structure_names.h"
 #include "tensor/impl.h"
 
 #include <nlohmann/json.hpp>
@@ -134,33 +135,41 @@ struct Nearest {
   std::string name, failed, remedy;
 };
 
-Nearest nearest_miss(const Compiled& c, CallFrame& f) {
+// Of other structures the one that differs in the fewest arguments, the latest first.
+Nearest nearest_miss(const Compiled& c, CallFrame& f, const StructureNames& names) {
   Nearest n;
+  std::size_t differ = ~std::size_t{0};
   for (auto it = c.owned.rbegin(); it != c.owned.rend(); ++it) {
     const Specialization& s = **it;
+    if (!(s.structure == f.structure)) {
+      if (differ == 0) continue;
+      StructureDifference d = difference_of(*s.names, s.structure, names, f.structure);
+      if (d.arguments < differ) differ = d.arguments, n = {&s, {}, std::move(d.failed), std::move(d.remedy)};
+      continue;
+    }
     std::uint32_t miss = ~0u;
     if (admits(s, f, &miss)) continue;
-    if (s.structure == f.structure && s.function && !s.function->same())
+    if (s.function && !s.function->same())
       return {&s, {}, "a value that the function object holds has changed (a member, or what a lambda captured by value)", "take it as an argument, reprise::Int or reprise::Scalar"};
-    if (s.structure == f.structure && std::any_of(s.asked.begin(), s.asked.end(), [](const Asked& a) { return !a.holds(); }))
+    if (std::any_of(s.asked.begin(), s.asked.end(), [](const Asked& a) { return !a.holds(); }))
       return {&s, {}, "a variable that was asked whether it is defined has become defined, undefined, or is gone", "keep such variables alive, and as they are"};
     if (miss != ~0u) return {&s, {}, s.guards.explain(miss, f.values.data()), s.guards.remedy(miss)};
-    if (n.specialization) continue;
-    bool other_structure = !(s.structure == f.structure);
-    n = {&s, {}, other_structure ? "dtype, rank, layout, or a constant argument differs" : "a captured variable is gone or holds a tensor of another dtype, rank or layout, or a written argument overlaps another",
-         other_structure ? "each combination of these is a compilation of its own; take a number that changes as reprise::Int or reprise::Scalar" : "keep captured variables alive, and pass tensors that do not overlap"};
+    if (differ == 0) continue;
+    differ = 0;
+    n = {&s, {}, "a captured variable is gone or holds a tensor of another dtype, rank or layout, or a written argument overlaps another",
+         "keep captured variables alive, and pass tensors that do not overlap"};
   }
   return n;
 }
 
 void log_compiled(const Compiled& c, const Specialization& s, const Nearest& before) {
   if (log::on(log::Channel::Compile))
-    log::event(log::Channel::Compile, "compiled", s.name,
+    log::event(log::Event::compiled, s.name,
                "compiled: " + std::to_string(s.guards.size()) + " guards, " + std::to_string(s.program.steps.size()) + " launches; trace " +
                    std::to_string(s.trace_ns / 1000) + " us, passes and code " + std::to_string(s.build_ns / 1000) + " us",
                {{"guards", s.guards.size()}, {"launches", s.program.steps.size()}, {"trace_us", s.trace_ns / 1000}, {"build_us", s.build_ns / 1000}});
   if (!before.name.empty() && log::on(log::Channel::Recompiles))
-    log::event(log::Channel::Recompiles, "recompiled", s.name,
+    log::event(log::Event::recompiled, s.name,
                "new specialization (" + std::to_string(c.owned.size()) + " of " + std::to_string(c.options.max_specializations) + "): " + before.name +
                    " does not fit: " + before.failed + "; to avoid it: " + before.remedy,
                {{"against", before.name}, {"failed", before.failed}, {"remedy", before.remedy}, {"specializations", c.owned.size()}});
@@ -170,11 +179,11 @@ void log_compiled(const Compiled& c, const Specialization& s, const Nearest& bef
       if (o.kind != graph::OutputSpec::Kind::NewValueOfInput) continue;
       const std::string& input = s.program.graph.values[s.program.graph.inputs[o.source].value.v].name;
       bool in_place = s.program.lowered.outputs[i].in_place;
-      log::event(log::Channel::Epilogue, "mutation", s.name, input + (in_place ? " is written in place: " : " is written in the epilogue: ") + s.program.lowered.outputs[i].why,
+      log::event(log::Event::mutation, s.name, input + (in_place ? " is written in place: " : " is written in the epilogue: ") + s.program.lowered.outputs[i].why,
                  {{"input", input}, {"in_place", in_place}, {"why", s.program.lowered.outputs[i].why}});
     }
   if (log::on(log::Channel::Fusion))
-    log::event(log::Channel::Fusion, "launches", s.name, kernels::print(s.program.lowered), {{"launches", s.program.steps.size()}});
+    log::event(log::Event::launches, s.name, kernels::print(s.program.lowered), {{"launches", s.program.steps.size()}});
 }
 
 const Specialization* serve_eagerly(Compiled& c, const std::string& reason) {
@@ -212,20 +221,21 @@ Compiled::Refusal* refusal_of(Compiled& c, const CallFrame& f) {
 }
 
 // `seen` says which calls are meant beside this one.
-void refuse(Compiled& c, const CallFrame& f, Seen seen, const std::string& event, const std::string& reason) {
+void refuse(Compiled& c, const CallFrame& f, Seen seen, log::Event event, const std::string& reason) {
   constexpr int kFurtherTries = 2;
   Compiled::Refusal* r = refusal_of(c, f);
   if (!r) r = &c.refusals.emplace_back(Compiled::Refusal{f.structure, {}, "", kFurtherTries + 1});
   r->seen = std::move(seen);
   r->reason = reason;
-  if (--r->tries_left > 0 && event == "compile_failed") r->tries_left = 0;  // it would fail again
+  if (--r->tries_left > 0 && event == log::Event::compile_failed) r->tries_left = 0;  // it would fail again
   if (log::on(log::Channel::Recompiles))
-    log::event(log::Channel::Recompiles, event, c.options.name, (r->tries_left ? "served eagerly: " : "served eagerly from now on: ") + reason, {{"reason", reason}});
+    log::event(event, c.options.name, (r->tries_left ? "served eagerly: " : "served eagerly from now on: ") + reason, {{"reason", reason}});
 }
 
 }  // namespace
 
-const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void* ctx, std::shared_ptr<const Specialization>& once) {
+const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (*name_words)(void*, StructureNames&), void* ctx,
+                              std::shared_ptr<const Specialization>& once) {
   if (c.mode == "off") {
     LockedCompiled lock(c);
     return serve_eagerly(c, "mode is off");
@@ -237,6 +247,11 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     return s;
   };
   CompileTurn turn(c);
+  std::shared_ptr<StructureNames> known_names;
+  auto names = [&] {
+    if (!known_names) name_words(ctx, *(known_names = std::make_shared<StructureNames>(c.options.arguments)));
+    return known_names;
+  };
   Nearest nearest;
   std::string name;
   FunctionBytes::Handles handles;
@@ -253,7 +268,7 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     }
     // Asked for only where somebody reads it: past the limit every call comes here.
     const bool told = c.sealed || !c.warned_full || log::on(log::Channel::Recompiles);
-    if (told) nearest = nearest_miss(c, f);
+    if (told) nearest = nearest_miss(c, f, *names());
     if (c.sealed)
       fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed and no specialization admits this call",
            nearest.specialization ? ": " + nearest.specialization->name + ": " + nearest.failed : " (none was compiled)");
@@ -284,24 +299,27 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     std::string reason = e.code() == ErrorCode::Internal ? "compilation failed: " + std::string(e.what()) : std::string(e.what());
     LockedCompiled lock(c);
     c.handles.merge(handles);
-    refuse(c, f, std::move(seen), e.code() == ErrorCode::Internal ? "compile_failed" : "not_traceable", reason);
+    refuse(c, f, std::move(seen), e.code() == ErrorCode::Internal ? log::Event::compile_failed : log::Event::not_traceable, reason);
     return serve_eagerly(c, reason);
   }
   LockedCompiled lock(c);
   c.handles.merge(handles);
   const Specialization* s = made.get();
   if (!admits(*s, f)) {  // what was just traced must admit the call it was traced for
-    refuse(c, f, Seen(), "compile_failed", "the new specialization does not admit the call it was made for");
+    refuse(c, f, Seen(), log::Event::compile_failed, "the new specialization does not admit the call it was made for");
     return serve_eagerly(c, "the new specialization does not admit the call it was made for");
   }
   if (made->unrepeatable) {  // to run the function again would do twice what it did: what was made of it serves this call
     const std::string reason = std::string("the function ") + made->unrepeatable;
-    refuse(c, f, std::move(seen), "not_traceable", reason);
+    refuse(c, f, std::move(seen), log::Event::not_traceable, reason);
     serve_eagerly(c, reason);
     once = std::move(made);
     return stays(s);
   }
   std::erase_if(c.refusals, [&](const Compiled::Refusal& r) { return r.structure == f.structure && r.seen.holds_for(f); });
+  made->names = names();
+  for (const auto& other : c.owned)
+    if (other->names->leaves == made->names->leaves) made->names = other->names;
   c.owned.push_back(std::move(made));
   try {
     std::unique_ptr<Compiled::Table> next = c.prepare(c.owned.size());
@@ -344,6 +362,7 @@ void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx
 }
 
 const void* result_template(const Specialization& s) { return s.result_template.get(); }
+const std::vector<std::string>& argument_names(const Compiled& c) { return c.options.arguments; }
 
 Outputs::~Outputs() {
   for (TensorImpl* t : tensors)
@@ -388,30 +407,17 @@ void reset(Compiled& c) {
 
 // ---- the walkers' out-of-line parts
 
-namespace {
-std::string joined(const std::vector<std::string>& path) {
-  std::string s;
-  for (const std::string& p : path) s += p;
-  return s;
-}
-}  // namespace
-
-void ArgumentTracer::enter_index(std::size_t i) { path_.push_back("[" + std::to_string(i) + "]"); }
-void ArgumentTracer::enter_field(std::size_t i) { path_.push_back(path_.empty() ? "arg " + std::to_string(i) : "." + std::to_string(i)); }
-void ArgumentTracer::enter_key(const std::string& key) { path_.push_back("[\"" + key + "\"]"); }
-void ArgumentTracer::leave() { path_.pop_back(); }
-
 void ArgumentTracer::tensor(Tensor& t) {
   if (!t.defined()) return;
   const TensorImpl* concrete = frame_.tensors[next_tensor_++];
   std::uint64_t word = runtime::structure_word(*concrete);
-  t = tracer_.argument(concrete, word, 2 + next_value_, joined(path_));
+  t = tracer_.argument(concrete, word, 2 + next_value_, path_.text());
   next_value_ += runtime::value_count(word);
 }
 
-void ArgumentTracer::integer(Int& i) { i = tracer_.integer_argument(2 + next_value_++, joined(path_)); }
+void ArgumentTracer::integer(Int& i) { i = tracer_.integer_argument(2 + next_value_++, path_.text()); }
 void ArgumentTracer::number(Scalar& s) {
-  if (s.kind() != Scalar::Kind::Bool) s = tracer_.number_argument(s, 2 + next_value_++, joined(path_));
+  if (s.kind() != Scalar::Kind::Bool) s = tracer_.number_argument(s, 2 + next_value_++, path_.text());
 }
 
 FunctionScope::FunctionScope(Tracer& t, std::weak_ptr<const void> owner, ObjectBytes o)
@@ -437,7 +443,7 @@ void ArgumentCheck::number(const Scalar& s) {
   if (recording_) numbers_.push_back(s);
   else compare(at_number_ < numbers_.size() && identical(s, numbers_[at_number_++]));
 }
-void ArgumentCheck::constant(std::uint64_t word) {
+void ArgumentCheck::constant(std::uint64_t word, ConstantKind) {
   if (recording_) words_.push_back(word);
   else compare(at_word_ < words_.size() && words_[at_word_++] == word);
 }

@@ -43,7 +43,7 @@ std::array<Slot, kLanes>& lanes() {
 
 void log_growth(Device d, std::uint64_t lane, std::int64_t bytes) {
   if (log::on(log::Channel::Memory))
-    log::event(log::Channel::Memory, "pool_grew", "", "the pool on " + d.str() + " grew to " + std::to_string(bytes) + " bytes (lane " + std::to_string(lane) + ")",
+    log::event(log::Event::pool_grew, "", "the pool on " + d.str() + " grew to " + std::to_string(bytes) + " bytes (lane " + std::to_string(lane) + ")",
                {{"device", d.str()}, {"lane", lane}, {"bytes", bytes}});
 }
 

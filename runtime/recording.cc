@@ -174,7 +174,7 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
   ++made_;
   if (log::on(log::Channel::Recordings)) {
     const Recording& r = *entries_.front().recording;
-    log::event(log::Channel::Recordings, "recording_made", name,
+    log::event(log::Event::recording_made, name,
                "recording " + std::to_string(entries_.size()) + ": " + std::to_string(program_.steps.size()) + " launches, " + std::to_string(r.temp_bytes()) +
                    " bytes of the pool, " + std::to_string(r.bytes()) + " bytes of its own",
                {{"live", entries_.size()}, {"launches", program_.steps.size()}, {"pool_bytes", r.temp_bytes()}, {"bytes", r.bytes()}, {"values", entries_.front().key}});
@@ -245,7 +245,7 @@ void RecordingCache::note_evicted(const Entry& e, const std::string& name, std::
   if (!log::on(log::Channel::Recordings)) return;
   const std::int64_t live = static_cast<std::int64_t>(entries_.size()) - 1, bytes = bytes_ - e.recording->bytes();
   const bool full = live + 1 >= max_count || bytes_ > max_bytes;
-  log::event(log::Channel::Recordings, "recording_evicted", name,
+  log::event(log::Event::recording_evicted, name,
              full ? "the least recently used recording is dropped: " + std::to_string(live + 1) + " of at most " + std::to_string(max_count) + ", " +
                         std::to_string(bytes) + " bytes of at most " + std::to_string(max_bytes)
                   : "a recording that served one call is changed to new sizes, which come at every call",

@@ -262,7 +262,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
   start = std::chrono::steady_clock::now();
   if (log::on(log::Channel::Trace)) {
     std::string text = graph::print(traced.graph);
-    log::event(log::Channel::Trace, "traced", name, "traced " + std::to_string(traced.graph.nodes.size()) + " operators in " + std::to_string(s->trace_ns / 1000) + " us\n" + text,
+    log::event(log::Event::traced, name, "traced " + std::to_string(traced.graph.nodes.size()) + " operators in " + std::to_string(s->trace_ns / 1000) + " us\n" + text,
                {{"nodes", traced.graph.nodes.size()}, {"us", s->trace_ns / 1000}, {"graph", text}});
   }
 
@@ -282,7 +282,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
     passes::run_pipeline(traced.graph);
     if (!log::on(log::Channel::Graph)) return;
     std::string text = graph::print(traced.graph);
-    log::event(log::Channel::Graph, "optimized", name, "after passes:\n" + text, {{"nodes", traced.graph.nodes.size()}, {"graph", text}});
+    log::event(log::Event::optimized, name, "after passes:\n" + text, {{"nodes", traced.graph.nodes.size()}, {"graph", text}});
   });
   for (std::uint32_t i = 0; i < traced.graph.inputs.size(); ++i)
     if (traced.graph.inputs[i].mutates_data) s->written_inputs.push_back(i);

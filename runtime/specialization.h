@@ -16,6 +16,7 @@ struct Specialization {
   std::string name;                             ///< "attend/2" in logs
   FrameArray<std::uint64_t> structure;          ///< of the frame it was made for: compared word by word
   std::uint64_t hash = 0;
+  std::shared_ptr<const StructureNames> names;  ///< of the structure's words; shared by those of a function that have the same
   std::vector<Captured> captured;               ///< implicit inputs: what they are now is appended to every call's frame
   FrameArray<std::uint64_t> captured_words;     ///< their structure when traced
   std::vector<Asked> asked;                     ///< variables that must be defined, or undefined, as they were

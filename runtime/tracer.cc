@@ -82,6 +82,7 @@ Tracer::Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles*
   auto take = [&](std::size_t n) { return static_cast<std::uint32_t>(std::exchange(captured_values_, captured_values_ + n)); };
   for (const TensorImpl* t : frame.tensors) extra_at_.push_back(take((plan_.whole_of(*t) >= 0) + (plan_.is_strided(*t) ? t->rank : 0u)));
   for (std::size_t i = 0; i < plan_.whole.size(); ++i) whole_at_.push_back(take(1));
+  env_->function = name;
   out_.graph.name = std::move(name);
   out_.graph.env = env_;
   out_.variables = std::make_unique<VariableLog>();

@@ -8,6 +8,7 @@ namespace reprise::tool {
 int info(const std::vector<std::string>& args);     ///< version, CPU, devices
 int ops(const std::vector<std::string>& args);      ///< every operator: schema, dtypes, how it is computed
 int settings(const std::vector<std::string>& args); ///< every environment variable
+int log_schema(const std::vector<std::string>& args);  ///< the JSON Schema of a REPRISE_LOG_FILE's lines
 int explain(const std::vector<std::string>& args);  ///< a REPRISE_LOG_FILE as a readable account
 
 }  // namespace reprise::tool

@@ -12,6 +12,7 @@ constexpr const char* kHelp = R"(usage: reprise COMMAND [ARGUMENTS]
   info                 version, CPU and its features, threads, GPU found or why not
   ops [NAME...]        operators with schema, dtypes and how each is computed (all, or those whose name contains NAME)
   settings             every environment variable REPRISE_...: what it is for, its default, what it is now
+  log-schema           the JSON Schema that every line of a REPRISE_LOG_FILE keeps
   explain LOG.jsonl    a readable account of what REPRISE_LOG_FILE recorded: compilations, recompilations with their
                        reasons, recordings, memory ("-" reads standard input)
   help                 this text
@@ -31,6 +32,7 @@ int main(int argc, char** argv) {
     if (command == "info") return reprise::tool::info(args);
     if (command == "ops") return reprise::tool::ops(args);
     if (command == "settings") return reprise::tool::settings(args);
+    if (command == "log-schema") return reprise::tool::log_schema(args);
     if (command == "explain") return reprise::tool::explain(args);
     if (command == "help" || command == "--help" || command == "-h") {
       std::fputs(kHelp, stdout);

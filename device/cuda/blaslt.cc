@@ -229,7 +229,7 @@ void Products::check(lt::Status s, const Product& p, std::string_view name) cons
 void Products::tell_declined(const Product& p, std::string_view name, lt::Status s) const {
   if (!log::on(log::Channel::Recordings)) return;
   const std::string what = product_text(p, name);
-  log::event(log::Channel::Recordings, "product_declined", name, what + ": " + words(s) + "; own kernels serve it",
+  log::event(log::Event::product_declined, name, what + ": " + words(s) + "; own kernels serve it",
              {{"product", what}, {"status", words(s)}});
 }
 

@@ -117,7 +117,7 @@ int run(const Options& o) {
   llama::Model model = llama::load(o.model, device);
 
   // A position is decoded once: old recordings are not worth keeping.
-  auto step = rp::compile(llama::forward, {.name = "llama", .recordings_max = 16});
+  auto step = rp::compile(llama::forward, {.name = "llama", .recordings_max = 16, .arguments = {"config", "weights", "cache", "tokens", "pos", "causal"}});
   llama::Step eager = [&](llama::Cache& cache, rp::Tensor tokens, rp::Int pos, bool causal) {
     return llama::forward(model.config, model.weights, cache, tokens, pos, causal);
   };

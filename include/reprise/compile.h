@@ -27,6 +27,9 @@ struct CompileOptions {
   /// counting) it does at a checked call, too. Not checked: calls that are served eagerly, and compiled functions inside others.
   /// Where results are rounded differently (sums, matrix products, half precision) they may differ by what docs/checks.md says.
   std::int64_t check = 0;
+  /// What the function calls its arguments, in order, for logs, explain() and errors ("causal is true, was false"); those without
+  /// are "arg 0", "arg 1", .... Fields of structures are called by their names.
+  std::vector<std::string> arguments = {};
 };
 
 /// Bounds that calls promise for one dimension of a tensor. Checked, never assumed: they are part of the guards.
@@ -46,6 +49,7 @@ namespace detail {
 struct Compiled;        // runtime/compiled.h: one compiled function's state
 struct Specialization;  // runtime/specialization.h: guards and the program for the calls they admit
 class Tracer;           // runtime/tracer.h
+class StructureNames;
 
 /// What a replay gives: results in leaf order.
 struct Outputs {
@@ -84,13 +88,16 @@ const Specialization* find(Compiled&, CallFrame&);
 /// Traces and compiles for this call. `body` runs the user's function on traced arguments (see CompiledFunction).
 /// Null when the call is to be served eagerly; the reason is logged. What it gives stays as find()'s does. What serves this call alone is `once`, too. Throws Sealed,
 /// and what the user's function throws.
-const Specialization* compile(Compiled&, CallFrame&, void (*body)(void*, Tracer&), void* ctx, std::shared_ptr<const Specialization>& once);
+/// `names` says what the words of the call's structure are.
+const Specialization* compile(Compiled&, CallFrame&, void (*body)(void*, Tracer&), void (*names)(void*, StructureNames&), void* ctx,
+                              std::shared_ptr<const Specialization>& once);
 void run(Compiled&, const Specialization&, CallFrame&, Outputs&);
 /// While the error of a replay is handled, which has left the arguments as they were. The function runs eagerly: it may catch such an
 /// error, or throw another one first, and what comes of it is what calling it means. Where it throws, tensors are as before the call.
 /// Throws what the function throws, and our own mistakes and want of memory as they are.
 void serve_again(Compiled&, const Error&, void (*function)(void*), void* ctx);
 const void* result_template(const Specialization&);
+const std::vector<std::string>& argument_names(const Compiled&);
 double measure_dispatch(Compiled&, void (*flatten)(void*, CallFrame&), void* ctx, int times);
 
 std::string explain(const Compiled&);
@@ -101,22 +108,46 @@ void reset(Compiled&);
 /// Replaces the leaves of the arguments' copy by traced tensors and symbols, in the order of the frame.
 class ArgumentTracer {
  public:
-  ArgumentTracer(Tracer& t, CallFrame& f) : tracer_(t), frame_(f) {}
+  ArgumentTracer(Tracer& t, CallFrame& f, const std::vector<std::string>& names) : tracer_(t), frame_(f), path_(Path::of_arguments(names)) {}
   void tensor(Tensor&);
   void integer(Int&);
   void number(Scalar&);
-  void constant(std::uint64_t) {}
+  void constant(std::uint64_t, ConstantKind) {}
   void text(std::string_view) {}
-  void enter_index(std::size_t i);
-  void enter_field(std::size_t i);
-  void enter_key(const std::string&);
-  void leave();
+  Path& path() { return path_; }
 
  private:
   Tracer& tracer_;
   CallFrame& frame_;
   std::size_t next_tensor_ = 0, next_value_ = 0;
-  std::vector<std::string> path_;
+  Path path_;
+};
+
+/// What the words of a call's structure are, in the user's words: made when a function is traced and when a call fits nothing
+/// that was compiled, so that the difference can be told (runtime/structure_names.cc).
+class StructureNames {
+ public:
+  enum class Kind : std::uint8_t { Number, Integer, Flag, Enum, Length, Presence, Tensor, Int, Scalar, Text };
+  struct Leaf {
+    std::string path;
+    std::uint32_t argument;
+    Kind kind;
+    std::uint32_t words;                  ///< that it takes: none of an Int
+    friend bool operator==(const Leaf&, const Leaf&) = default;
+  };
+  std::vector<Leaf> leaves;               ///< in the frame's order, from its second word on
+
+  explicit StructureNames(const std::vector<std::string>& argument_names) : path_(Path::of_arguments(argument_names)) {}
+  void tensor(const reprise::Tensor&) { add(Kind::Tensor, 1); }
+  void integer(const reprise::Int&) { add(Kind::Int, 0); }
+  void number(const reprise::Scalar&) { add(Kind::Scalar, 1); }
+  void constant(std::uint64_t, ConstantKind k) { add(static_cast<Kind>(k), 1); }
+  void text(std::string_view s) { add(Kind::Text, 1 + static_cast<std::uint32_t>((s.size() + 7) / 8)); }
+  Path& path() { return path_; }
+
+ private:
+  void add(Kind, std::uint32_t words);
+  Path path_;
 };
 
 /// Are the arguments' leaves after the function has run what it was given? Otherwise the caller would not see what it
@@ -128,12 +159,8 @@ class ArgumentCheck {
   void tensor(const Tensor&);
   void integer(const Int&);
   void number(const Scalar&);
-  void constant(std::uint64_t);
+  void constant(std::uint64_t, ConstantKind = {});
   void text(std::string_view);
-  void enter_index(std::size_t) {}
-  void enter_field(std::size_t) {}
-  void enter_key(const std::string&) {}
-  void leave() {}
 
  private:
   void compare(bool same) const;
@@ -176,19 +203,18 @@ class Leaves {
   };
   std::vector<Leaf> all;
 
+  Leaves() = default;
+  explicit Leaves(Path path) : path_(std::move(path)) {}
   void tensor(const Tensor&);
   void integer(const Int&);
   void number(const Scalar&);
-  void constant(std::uint64_t);
+  void constant(std::uint64_t, ConstantKind);
   void text(std::string_view);
-  void enter_index(std::size_t i);
-  void enter_field(std::size_t i);
-  void enter_key(const std::string&);
-  void leave() { path_.pop_back(); }
+  Path& path() { return path_; }
 
  private:
   void add(Leaf::Kind, std::uint64_t word);
-  std::vector<std::string> path_;
+  Path path_;
 };
 
 /// One call that is checked. First the function runs (`eagerly`), its effects on tensors are noted and undone; then the replay;
@@ -220,12 +246,8 @@ class ResultTracer {
   void tensor(Tensor&);
   void integer(Int&);
   void number(Scalar&);
-  void constant(std::uint64_t) {}
+  void constant(std::uint64_t, ConstantKind) {}
   void text(std::string_view) {}
-  void enter_index(std::size_t) {}
-  void enter_field(std::size_t) {}
-  void enter_key(const std::string&) {}
-  void leave() {}
 
  private:
   Tracer& tracer_;
@@ -240,12 +262,8 @@ class ResultFiller {
   void number(Scalar& s) {
     if (s.kind() != Scalar::Kind::Bool) s = s.with_word(outputs_.ints[next_int_++]);
   }
-  void constant(std::uint64_t) {}
+  void constant(std::uint64_t, ConstantKind) {}
   void text(std::string_view) {}
-  void enter_index(std::size_t) {}
-  void enter_field(std::size_t) {}
-  void enter_key(const std::string&) {}
-  void leave() {}
 
  private:
   Outputs& outputs_;
@@ -318,8 +336,16 @@ class CompiledFunction {
     const detail::Specialization* s = detail::find(*state_, frame);
     std::shared_ptr<const detail::Specialization> once;
     if (!s) {
-      auto body = [&](detail::Tracer& tracer) { trace(tracer, frame, args...); };
-      s = detail::compile(*state_, frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body, once);
+      auto body = [&]<class T>(T& t) {
+        if constexpr (std::is_same_v<T, detail::Tracer>) {
+          trace(t, frame, args...);
+        } else {
+          std::tuple<const A&...> all(args...);
+          detail::walk(all, t);
+        }
+      };
+      s = detail::compile(*state_, frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); },
+                          [](void* b, detail::StructureNames& n) { (*static_cast<decltype(body)*>(b))(n); }, &body, once);
       if (!s) return (*f_)(std::forward<A>(args)...);
     }
     if (frame.checked && !once) [[unlikely]] return checked<R>(*s, frame, args...);
@@ -362,7 +388,7 @@ class CompiledFunction {
   template <class... A>
   void trace(detail::Tracer& tracer, detail::CallFrame& frame, const A&... args) const {
     std::tuple<std::decay_t<const A>...> copy(args...);  // of an array of char a const char*
-    detail::ArgumentTracer replace(tracer, frame);
+    detail::ArgumentTracer replace(tracer, frame, detail::argument_names(*state_));
     detail::walk(copy, replace);
     detail::ArgumentCheck check(tracer);
     detail::walk(std::as_const(copy), check);

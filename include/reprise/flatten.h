@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "reprise/int.h"
+#include "reprise/paths.h"
 #include "reprise/scalar.h"
 #include "reprise/tensor.h"
 
@@ -48,15 +49,13 @@ constexpr std::size_t field_count() {
   else return field_count<T, N + 1>();
 }
 
-/// Calls f(field, index) for each field of an aggregate of up to 32 fields.
+/// f(fields...) of an aggregate of up to 32 fields.
 template <class T, class F>
-void for_each_field(T& v, F&& f) {
+constexpr auto with_fields(T& v, F&& f) {
   constexpr std::size_t n = field_count<std::remove_const_t<T>>();
   static_assert(n <= 32, "arguments and results may be aggregates of at most 32 fields");
-  std::size_t i = 0;
-  auto all = [&](auto&... x) { (f(x, i++), ...); };
-#define REPRISE_FIELDS(N, ...) else if constexpr (n == N) { auto& [__VA_ARGS__] = v; all(__VA_ARGS__); }
-  if constexpr (n == 0) {}
+#define REPRISE_FIELDS(N, ...) else if constexpr (n == N) { auto& [__VA_ARGS__] = v; return f(__VA_ARGS__); }
+  if constexpr (n == 0) return f();
   REPRISE_FIELDS(1, a)
   REPRISE_FIELDS(2, a, b)
   REPRISE_FIELDS(3, a, b, c)
@@ -92,15 +91,45 @@ void for_each_field(T& v, F&& f) {
 #undef REPRISE_FIELDS
 }
 
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wundefined-var-template"
+#endif
+template <class T, std::size_t I>
+constexpr auto field_part() {
+  return Part{std::get<I>(with_fields(example_of<T>.value, [](auto&... x) { return std::tuple(&x...); }))};
+}
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
+/// The name of a field, or "" where the compiler does not tell (a reference, say).
+template <class T, std::size_t I>
+constexpr std::string_view field_name() {
+  if constexpr (requires { typename std::bool_constant<(field_part<T, I>(), true)>; }) return last_name(part_as_text<field_part<T, I>()>());
+  else return {};
+}
+
+/// What a word of a call's structure says, beside those of tensors, Scalars and strings.
+enum class ConstantKind : std::uint8_t { Number, Integer, Flag, Enum, Length, Presence };
+
+/// Has it a path() (a Path) that is to say where the walk is?
+template <class V>
+concept KnowsPath = requires(V& v) { v.path().leave(); };
+
 /// Walks a value's leaves in a fixed order. The visitor has:
 ///   tensor(Tensor&), integer(Int&), number(Scalar&)  leaves that are inputs or outputs
-///   constant(std::uint64_t)             what must be equal for the same compilation: numbers, lengths, presence
-///   text(std::string_view)              a string, likewise
-///   enter(kind, index or name), leave() the path, for names ("[3]", ".2", "[\"key\"]"); may do nothing
+///   constant(std::uint64_t, ConstantKind)  what must be equal for the same compilation: numbers, lengths, presence
+///   text(std::string_view)                 a string, likewise
+///   path()                                 if it wants to know where it is
 /// const values are walked with const leaves.
 template <class T, class V>
 void walk(T& value, V& visitor) {
   using U = std::remove_const_t<T>;
+  auto part = [&](auto& x, auto&&... where) {
+    if constexpr (KnowsPath<V>) visitor.path().enter(where...);
+    walk(x, visitor);
+    if constexpr (KnowsPath<V>) visitor.path().leave();
+  };
   if constexpr (std::is_same_v<U, Tensor>) {
     visitor.tensor(value);
   } else if constexpr (std::is_same_v<U, Int>) {
@@ -108,52 +137,44 @@ void walk(T& value, V& visitor) {
   } else if constexpr (std::is_same_v<U, Scalar>) {
     visitor.number(value);
   } else if constexpr (std::is_same_v<U, double> || std::is_same_v<U, float>) {
-    visitor.constant(std::bit_cast<std::uint64_t>(static_cast<double>(value)));
+    visitor.constant(std::bit_cast<std::uint64_t>(static_cast<double>(value)), ConstantKind::Number);
   } else if constexpr (std::is_integral_v<U> || std::is_enum_v<U>) {
-    visitor.constant(static_cast<std::uint64_t>(value));
+    visitor.constant(static_cast<std::uint64_t>(value), std::is_same_v<U, bool> ? ConstantKind::Flag : std::is_enum_v<U> ? ConstantKind::Enum : ConstantKind::Integer);
   } else if constexpr (std::is_same_v<U, std::string> || std::is_same_v<U, std::string_view> || std::is_same_v<U, const char*>) {
     visitor.text(std::string_view(value));
   } else if constexpr (std::is_array_v<U> && std::is_same_v<std::remove_cv_t<std::remove_extent_t<U>>, char>) {
     visitor.text(std::string_view(value));
   } else if constexpr (std::is_same_v<U, std::monostate> || std::is_same_v<U, std::nullptr_t>) {
   } else if constexpr (is_optional<U>::value) {
-    visitor.constant(value.has_value());
+    visitor.constant(value.has_value(), ConstantKind::Presence);
     if (value) walk(*value, visitor);
   } else if constexpr (is_vector<U>::value || is_array<U>::value) {
-    if constexpr (is_vector<U>::value) visitor.constant(value.size());
-    if constexpr (std::is_same_v<U, std::vector<bool>>) {
-      for (bool b : value) visitor.constant(b);
-    } else {
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        visitor.enter_index(i);
-        walk(value[i], visitor);
-        visitor.leave();
+    if constexpr (is_vector<U>::value) visitor.constant(value.size(), ConstantKind::Length);
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if constexpr (std::is_same_v<U, std::vector<bool>>) {
+        const bool b = value[i];
+        part(b, i);
+      } else {
+        part(value[i], i);
       }
     }
   } else if constexpr (is_tuple<U>::value) {
-    std::size_t i = 0;
-    auto one = [&](auto& x) {
-      visitor.enter_field(i++);
-      walk(x, visitor);
-      visitor.leave();
-    };
-    std::apply([&](auto&... x) { (one(x), ...); }, value);
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (part(std::get<I>(value), std::string_view(), I), ...); }(std::make_index_sequence<std::tuple_size_v<U>>{});
   } else if constexpr (is_string_map<U>::value) {
-    visitor.constant(value.size());
+    visitor.constant(value.size(), ConstantKind::Length);
     for (auto& [key, x] : value) {
       visitor.text(key);
-      visitor.enter_key(key);
-      walk(x, visitor);
-      visitor.leave();
+      part(x, key);
     }
   } else {
     static_assert(std::is_aggregate_v<U>,
                   "compiled functions take and give tensors, Int, Scalar, numbers, bools, enums, strings, optionals, vectors, arrays, tuples, "
                   "pairs, std::maps with string keys, and plain aggregates (without C arrays) of these");
-    for_each_field(value, [&](auto& x, std::size_t i) {
-      visitor.enter_field(i);
-      walk(x, visitor);
-      visitor.leave();
+    with_fields(value, [&](auto&... x) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        if constexpr (KnowsPath<V>) (part(x, field_name<U, I>(), I), ...);
+        else (walk(x, visitor), ...);
+      }(std::index_sequence_for<decltype(x)...>{});
     });
   }
 }
@@ -229,7 +250,7 @@ struct CallFrame {
     std::int64_t* random = values.extend(2);  // the random numbers' seed and offset
     random[0] = random[1] = 0;
   }
-  void constant(std::uint64_t v) { structure.push_back(v); }
+  void constant(std::uint64_t v, ConstantKind = {}) { structure.push_back(v); }
   void integer(const Int& i) { values.push_back(i.hint()); }
   void number(const Scalar& s) {
     constant(static_cast<std::uint64_t>(s.kind()) << 1 | static_cast<std::uint64_t>(s.kind() == Scalar::Kind::Bool && s.word().hint()));
@@ -245,10 +266,6 @@ struct CallFrame {
   }
   void tensor(const Tensor& t);       // runtime/call_frame.cc
   std::uint64_t hash() const;         // of the structure (runtime/call_frame.cc)
-  void enter_index(std::size_t) {}
-  void enter_field(std::size_t) {}
-  void enter_key(const std::string&) {}
-  void leave() {}
 };
 
 }  // namespace reprise::detail

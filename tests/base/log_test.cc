@@ -14,6 +14,7 @@ namespace reprise {
 namespace {
 
 using log::Channel;
+using log::Event;
 using nlohmann::json;
 
 std::vector<std::string> seen;
@@ -49,8 +50,8 @@ TEST_F(Log, ChannelsAreOffUnlessNamed) {
 TEST_F(Log, TextGoesToStderrForNamedChannelsAlone) {
   log::configure("guards", "");
   std::string text = captured([] {
-    log::event(Channel::Guards, "guard_added", "step/3", "s0 != 1", json::object());
-    log::event(Channel::Fusion, "fused", "step/3", "not asked for", json::object());
+    log::event(Event::guard, "step/3", "s0 != 1", json::object());
+    log::event(Event::launches, "step/3", "not asked for", json::object());
     log::warn("mind the gap");
   });
   EXPECT_EQ(text, "[guards] step/3: s0 != 1\n[warning] mind the gap\n");
@@ -65,7 +66,7 @@ TEST_F(Log, FileGetsOneJsonObjectALine) {
   for (int t = 0; t < kThreads; ++t)
     threads.emplace_back([t] {
       for (int i = 0; i < kEach; ++i)
-        log::event(Channel::Memory, "grew", "f", std::string(100, 'x'), json{{"thread", t}, {"i", i}});
+        log::event(Event::pool_grew, "f", std::string(100, 'x'), json{{"thread", t}, {"i", i}});
     });
   for (std::thread& t : threads) t.join();
   log::configure("", "");
@@ -74,7 +75,7 @@ TEST_F(Log, FileGetsOneJsonObjectALine) {
   for (std::string line; std::getline(in, line);) {
     json j = json::parse(line);
     EXPECT_EQ(j["channel"], "memory");
-    EXPECT_EQ(j["event"], "grew");
+    EXPECT_EQ(j["event"], "pool_grew");
     EXPECT_EQ(j["function"], "f");
     EXPECT_GE(j["t_us"].get<std::int64_t>(), 0);
     got.emplace(j["thread"].get<int>(), j["i"].get<int>());
@@ -100,10 +101,10 @@ TEST_F(Log, TestSinkHearsEverythingUntilReset) {
   log::configure("", "");
   log::set_test_sink(remember);
   EXPECT_TRUE(log::on(Channel::Epilogue));
-  log::event(Channel::Epilogue, "copied", "f", "text \xff not utf-8", json{{"bytes", 12}});
+  log::event(Event::mutation, "f", "text \xff not utf-8", json{{"bytes", 12}});
   log::set_test_sink(nullptr);
   EXPECT_FALSE(log::on(Channel::Epilogue));
-  log::event(Channel::Epilogue, "copied", "f", "later", json::object());
+  log::event(Event::mutation, "f", "later", json::object());
   ASSERT_EQ(seen.size(), 1u);
   EXPECT_EQ(json::parse(seen[0])["bytes"], 12);
 }

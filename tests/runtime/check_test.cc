@@ -215,7 +215,8 @@ TEST(Verify, NamesWhatDiffers) {
   frame.clear();
   detail::walk(x, frame);
   auto body = [&](detail::Tracer& tracer) {
-    detail::ArgumentTracer arguments(tracer, frame);
+    const std::vector<std::string> no_names;
+    detail::ArgumentTracer arguments(tracer, frame, no_names);
     Tensor a = x;
     arguments.tensor(a);
     tracer.result(a * 2);
@@ -259,7 +260,8 @@ TEST(Verify, WhatIsOnlyMovedIsEqualBitForBit) {
   frame.clear();
   detail::walk(x, frame);
   auto body = [&](detail::Tracer& tracer) {
-    detail::ArgumentTracer arguments(tracer, frame);
+    const std::vector<std::string> no_names;
+    detail::ArgumentTracer arguments(tracer, frame, no_names);
     Tensor a = x;
     arguments.tensor(a);
     tracer.result(a.index_select(0, arange(3)));

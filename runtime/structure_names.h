@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+
+#include "reprise/compile.h"
+
+namespace reprise::detail {
+
+/// How a call differs in structure from the one that something was compiled for.
+struct StructureDifference {
+  std::string failed;        ///< the first difference: "causal (arg 5) is false, was true"
+  std::string remedy;        ///< what its user can do
+  std::size_t arguments = 0; ///< how many differ
+};
+StructureDifference difference_of(const StructureNames& made, const FrameArray<std::uint64_t>& made_words, const StructureNames& call,
+                                  const FrameArray<std::uint64_t>& call_words);
+
+}  // namespace reprise::detail

@@ -1,0 +1,17 @@
+#pragma once
+// Where public headers are included base/log.h cannot be: reprise::log is an operator there.
+#include <string>
+#include <vector>
+
+namespace reprise::testing {
+
+/// Every event until it goes, as one JSON object a line.
+struct LogLines {
+  LogLines();
+  ~LogLines();
+  std::vector<std::string> lines() const;
+};
+std::string log_schema();
+void log_warning(const char* text);
+
+}  // namespace reprise::testing
