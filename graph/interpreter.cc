@@ -29,6 +29,12 @@ Interpreter* Interpreter::exchange(Interpreter* i) { return std::exchange(t_curr
 namespace {
 constinit ForkMutex g_generator_mutex;
 std::int64_t g_seed = 0, g_offset = 0;  // guarded by g_generator_mutex
+
+// The stream is a ring, so that a call which asks for absurdly many and fails leaves no offset that others cannot count from.
+std::int64_t after(std::int64_t offset, std::int64_t count) {
+  constexpr std::uint64_t kRing = std::uint64_t{1} << 62;
+  return static_cast<std::int64_t>((static_cast<std::uint64_t>(offset) + static_cast<std::uint64_t>(count)) % kRing);
+}
 }  // namespace
 
 void seed_generator(std::uint64_t seed) {
@@ -40,13 +46,13 @@ void seed_generator(std::uint64_t seed) {
 std::pair<std::int64_t, std::int64_t> take_random(std::int64_t count) {
   std::lock_guard lock(g_generator_mutex);
   std::pair<std::int64_t, std::int64_t> r{g_seed, g_offset};
-  g_offset += count;
+  g_offset = after(g_offset, count);
   return r;
 }
 
 void give_back_random(std::int64_t offset, std::int64_t count) noexcept {
   std::lock_guard lock(g_generator_mutex);
-  if (g_offset == offset + count) g_offset = offset;
+  if (g_offset == after(offset, count)) g_offset = offset;
 }
 
 // ---- calls

@@ -69,7 +69,8 @@ class Printer {
   }
 
  private:
-  std::int64_t step(int d) const { return t_.strides[d] * item_size(t_.dtype); }
+  // The stride of a single row may be any number: nobody goes along it.
+  std::int64_t step(int d) const { return t_.sizes[d] > 1 ? t_.strides[d] * item_size(t_.dtype) : 0; }
   bool done(int d) const { return d == t_.rank || d == kMaxRank; }  // the latter tells the compiler the bound
   bool skips(int d) const { return summarise_ && t_.sizes[d] > 2 * kEdge; }
 

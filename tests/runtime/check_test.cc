@@ -170,6 +170,20 @@ TEST(CaughtErrors, StateIsTheFunctions) {
   EXPECT_EQ(g.stats().eager_fallbacks, 1);
 }
 
+// A stream's offset that other calls cannot count from would be an overflow in each of them.
+TEST(CaughtErrors, AbsurdlyManyRandomNumbersEndNothing) {
+  auto f = compile([](Tensor x) { return x + rand({3}); });
+  for (std::int64_t n : {INT64_MAX - 6, std::int64_t{1} << 62, INT64_MAX}) {
+    manual_seed(3);
+    test::error_of([&] { multinomial(ones({4}), n, true); });
+    const Tensor eager = zeros({3}) + rand({3});
+    manual_seed(3);
+    test::error_of([&] { multinomial(ones({4}), n, true); });
+    EXPECT_EQ(f(zeros({3})).str(), eager.str()) << n;
+  }
+  EXPECT_EQ(f.stats().compilations, 1);
+}
+
 TEST(CaughtErrors, AFailedReplayGivesItsRandomNumbersBack) {
   auto f = compile([](Tensor x, Tensor i) { return x.index_select(0, i) + rand({3}).sum(); });
   Tensor x = ones({4});

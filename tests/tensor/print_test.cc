@@ -56,6 +56,10 @@ TEST(Print, LargeTensorsAreSummarised) {
             "        [5, 5, 5, 5],\n        [5, 5, 5, 5]], dtype=int64)");
 }
 
+TEST(Print, StridesOfSingleRowsMayBeAnything) {
+  EXPECT_EQ(tensor_of(std::vector<std::int64_t>{1, 2, 3}).as_strided({1, 3}, {INT64_MAX, 1}).str(), "tensor([[1, 2, 3]], dtype=int64)");
+}
+
 TEST(Print, LongRowsAreWrapped) {
   std::string s = tensor_of(std::vector<std::int64_t>(60, 1)).str();
   std::istringstream lines(s);
