@@ -57,7 +57,19 @@ Int product(const Ints& sizes) {
   return p;
 }
 
+bool is_plain_list(const Ints& list) {
+  return std::none_of(list.begin(), list.end(), [](Int i) { return i.is_symbolic(); });
+}
+
 bool has_made_strides(const Layout& l) {
+  if (is_plain_list(l.sizes) && is_plain_list(l.strides)) {  // an eager view: numbers are quick
+    std::uint64_t expected = 1;
+    for (std::size_t d = l.sizes.size(); d-- > 0;) {
+      if (static_cast<std::uint64_t>(l.strides[d].hint()) != expected) return false;
+      if (l.sizes[d].hint() != 0) expected *= static_cast<std::uint64_t>(l.sizes[d].hint());
+    }
+    return true;
+  }
   Int expected = 1;
   for (std::size_t d = l.sizes.size(); d-- > 0;) {
     if (!identical(l.strides[d], expected)) return false;
@@ -69,6 +81,7 @@ bool has_made_strides(const Layout& l) {
 }  // namespace
 
 Ints made_strides(const Ints& sizes) {
+  if (is_plain_list(sizes)) return contiguous_strides(sizes);
   Ints strides(sizes.size(), Int(1));
   for (std::size_t d = sizes.size(); d-- > 1;) strides[d - 1] = strides[d] * Int::max(sizes[d], 1);
   return strides;
@@ -135,11 +148,12 @@ std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc 
   const bool all = wanted == Strides::All;
   if (!all && known_contiguous(in)) return contiguous_strides(sizes);
   if (all && has_made_strides(in)) return made_strides(sizes);
+  const bool asks = all && !(is_plain_list(in.sizes) && is_plain_list(in.strides) && is_plain_list(sizes));  // numbers say it themselves
   std::vector<Bool> apart;
   auto holds = [&](Int a, Int b, const char* why) {
     if (same(a, b, loc, why)) return true;
     apart.push_back(detail::compare_eq(a, b, loc));
-    return all && ask(apart.back(), why);
+    return asks && ask(apart.back(), why);
   };
   auto no = [&] {
     for (const Bool& b : apart) ask(b, "reshape: copies, dimensions do not join up");
@@ -152,10 +166,10 @@ std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc 
   if (elements.hint() == 0 && require(detail::compare_eq(elements, 0, loc), "view: no elements")) {
     bool unchanged = in.sizes.size() == sizes.size();
     for (std::size_t i = 0; unchanged && i < sizes.size(); ++i)
-      unchanged = identical(in.sizes[i], sizes[i]) || (all && ask(detail::compare_eq(in.sizes[i], sizes[i], loc), "view: no elements, sizes as they were"));
+      unchanged = identical(in.sizes[i], sizes[i]) || (asks && ask(detail::compare_eq(in.sizes[i], sizes[i], loc), "view: no elements, sizes as they were"));
     return unchanged ? in.strides : all ? made_strides(sizes) : contiguous_strides(sizes);
   }
-  if (all) ask(detail::compare_eq(elements, 0, loc), "view: strides of a tensor that has elements");
+  if (asks) ask(detail::compare_eq(elements, 0, loc), "view: strides of a tensor that has elements");
   Ints out(sizes.size(), Int(1));
   if (in.dim() == 0) return out;
   int at = static_cast<int>(sizes.size()) - 1;
@@ -169,7 +183,7 @@ std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc 
     std::vector<Bool> short_of;  // where the new dimensions stood when another one was taken
     auto takes_next = [&] {
       const bool takes = filled.hint() < chunk.hint() || (filled.hint() == chunk.hint() && sizes[at].hint() == 1);
-      if (all && !ask(detail::compare_lt(filled, chunk, loc), "view: a dimension is filled")) ask(detail::compare_eq(sizes[at], 1, loc), "view: size 1");
+      if (asks && !ask(detail::compare_lt(filled, chunk, loc), "view: a dimension is filled")) ask(detail::compare_eq(sizes[at], 1, loc), "view: size 1");
       return takes;
     };
     while (at >= 0 && takes_next()) {
