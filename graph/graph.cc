@@ -57,23 +57,33 @@ ValueId Graph::insert(std::size_t at, OpId id, std::vector<NodeArg> args, Source
     infer(c);
     metas = std::move(c.results);
   }
+  if (at < nodes.size()) {
+    for (Value& v : values) {
+      if (v.node >= static_cast<std::int32_t>(at)) ++v.node;
+    }
+  }
   Node node{id, std::move(args), {}, loc};
+  add_results(node, at, std::move(metas));
+  ValueId first = node.results.front();
+  nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(at), std::move(node));
+  return first;
+}
+
+ValueId Graph::append(OpId id, std::vector<NodeArg> args, std::vector<TensorMeta> results, SourceLoc loc) {
+  nodes.push_back({id, std::move(args), {}, loc});
+  add_results(nodes.back(), nodes.size() - 1, std::move(results));
+  return nodes.back().results.front();
+}
+
+void Graph::add_results(Node& node, std::size_t at, std::vector<TensorMeta> metas) {
+  node.results.reserve(metas.size());
   for (std::size_t i = 0; i < metas.size(); ++i) {
     node.results.push_back({static_cast<std::uint32_t>(values.size())});
-    Value v;
+    Value& v = values.emplace_back();
     v.meta = std::move(metas[i]);
     v.node = static_cast<std::int32_t>(at);
     v.result = static_cast<std::uint32_t>(i);
-    values.push_back(std::move(v));
   }
-  ValueId first = node.results.front();
-  if (at < nodes.size()) {
-    for (std::size_t i = 0; i + metas.size() < values.size(); ++i) {
-      if (values[i].node >= static_cast<std::int32_t>(at)) ++values[i].node;
-    }
-  }
-  nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(at), std::move(node));
-  return first;
 }
 
 namespace {

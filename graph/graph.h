@@ -82,12 +82,17 @@ class Graph {
   ValueId add_input(TensorMeta, std::string name, InputSpec::Kind = InputSpec::Kind::User);
   /// Appends a node; result types come from the operator's shape rule. Returns the first result.
   ValueId add(OpId, std::vector<NodeArg> args, SourceLoc = {});
-  /// The same, inserted before node index `at` (later nodes move; Value::node is kept right).
+  /// The same, of which the results are known: copies of nodes need not ask the shape rule again.
+  ValueId append(OpId, std::vector<NodeArg> args, std::vector<TensorMeta> results, SourceLoc = {});
+  /// As add(), inserted before node index `at` (later nodes move; Value::node is kept right).
   ValueId insert(std::size_t at, OpId, std::vector<NodeArg> args, SourceLoc = {});
   /// Removes nodes for which keep[i] is false; their results must be unused.
   void erase_nodes(const std::vector<bool>& keep);
   /// Drops unused values and renumbers in node order.
   void compact();
+
+ private:
+  void add_results(Node&, std::size_t at, std::vector<TensorMeta>);
 };
 
 /// Visits the values among a node's arguments; missing elements of a Tensor?[] are passed over.

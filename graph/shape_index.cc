@@ -142,6 +142,7 @@ void cat(RuleCtx& c) {
   int d = wrap_dim(c.constant_int(1), first->dim(), "cat", c.loc);
   Ints sizes = first->layout.sizes;
   Int total = 0;
+  std::vector<const TensorMeta*> joined;
   for (const TensorMeta* t : parts) {
     if (skipped(t)) continue;
     bool fits = t->dim() == first->dim();
@@ -153,8 +154,10 @@ void cat(RuleCtx& c) {
       fail(ErrorCode::ShapeMismatch, "cat", c.loc, "sizes ", sizes_text(first->layout.sizes), " and ",
            sizes_text(t->layout.sizes), " must agree but for dimension ", d);
     }
-    total = total + t->size(d);
+    joined.push_back(t);
   }
+  // After all was asked: what an answer teaches would have every sum so far looked at again.
+  for (const TensorMeta* t : joined) total = total + t->size(d);
   sizes[d] = total;
   c.result(result_dtype(c.args.first(1)), sizes);
 }

@@ -80,6 +80,25 @@ struct Maker {
     return p.exact || e->is_const() ? e : intern(ExprKind::Wrap, 0, {e});
   }
 
+  // A sum and one term more, which it has not yet and which nothing cancels: how lists of sizes are added up. Null where it is not that.
+  const Expr* with_term(const Expr* sum, const Expr* t) const {
+    const bool one = t->kind() == ExprKind::Symbol || t->kind() == ExprKind::Mul || (t->is_const() && t->value() != 0);
+    if (!one || sum->kind() != ExprKind::Add || !ShapeEnv::Impl::node(sum).plain || !ShapeEnv::Impl::node(t).plain) return nullptr;
+    auto atoms = [](const Expr* const& e) -> std::span<const Expr* const> {
+      if (e->is_const()) return {};
+      return e->kind() == ExprKind::Mul ? e->args().subspan(e->args()[0]->is_const()) : std::span(&e, 1);
+    };
+    auto at = std::lower_bound(sum->args().begin(), sum->args().end(), t,
+                               [&](const Expr* const& a, const Expr* const& b) { return Polynomial::before(atoms(a), atoms(b)); });
+    if (at != sum->args().end() && std::ranges::equal(atoms(*at), atoms(t))) return nullptr;
+    Args args;
+    args.reserve(sum->args().size() + 1);
+    args.insert(args.end(), sum->args().begin(), at);
+    args.push_back(t);
+    args.insert(args.end(), at, sum->args().end());
+    return intern(ExprKind::Add, 0, std::move(args));
+  }
+
   // a / b * b is a where b is known to divide a.
   Polynomial undo_divisions(Polynomial p) const {
     for (int turns = 0; turns < 16; ++turns) {
@@ -419,11 +438,10 @@ const Expr* ShapeEnv::make_interned(ExprKind kind, std::int64_t value, std::vect
   // After freeze() other threads may print or explain: they may build expressions, one at a time.
   std::unique_lock lock(impl_->after_freeze, std::defer_lock);
   if (frozen_) lock.lock();
-  auto [it, end] = impl_->table.equal_range(h);
-  for (; it != end; ++it) {
-    const Expr* e = it->second;
-    if (e->kind() == kind && e->value() == value && std::equal(e->args().begin(), e->args().end(), args.begin(), args.end())) return e;
-  }
+  const Expr* known = impl_->table.find(h, [&](const Expr* e) {
+    return e->kind() == kind && e->value() == value && std::equal(e->args().begin(), e->args().end(), args.begin(), args.end());
+  });
+  if (known) return known;
   REPRISE_CHECK(args.size() <= UINT16_MAX, "an expression has more than 65535 terms");
   constexpr std::uint16_t kDeepest = 2000;
   std::uint16_t depth = 0;
@@ -446,7 +464,7 @@ const Expr* ShapeEnv::make_interned(ExprKind kind, std::int64_t value, std::vect
     e.n_args_ = static_cast<std::uint16_t>(impl_->arg_lists.back().size());
   }
   impl_->exprs.push_back({e, hint_of(e), depth, static_cast<std::uint32_t>(std::min<std::uint64_t>(length, UINT32_MAX)), plain});
-  impl_->table.emplace(h, &impl_->exprs.back());
+  impl_->table.add(h, &impl_->exprs.back());
   return &impl_->exprs.back();
 }
 
@@ -468,6 +486,10 @@ const Expr* ShapeEnv::make_here(ExprKind kind, std::span<const Expr* const> args
   auto is = [&](std::size_t i, std::int64_t v) { return args[i]->is_const() && args[i]->value() == v; };
   switch (kind) {
     case ExprKind::Add: {
+      if (args.size() == 2)
+        if (const Expr* sum = m.with_term(args[0], args[1])) return sum;
+      if (args.size() == 2)
+        if (const Expr* sum = m.with_term(args[1], args[0])) return sum;
       Polynomial p = polynomial_of(args[0]);
       for (const Expr* a : args.subspan(1)) p.add(polynomial_of(a), 1);
       return m.value(m.undo_divisions(std::move(p)));

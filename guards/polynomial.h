@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "guards/expr.h"
+#include "reprise/small_vector.h"
 
 namespace reprise::guards {
 
 /// A product of atoms (symbols, divisions, minima ...), sorted by id; empty is the number one.
-using Monomial = std::vector<const Expr*>;
+using Monomial = SmallVec<const Expr*, 2>;
 
 /// Sum of coefficient * monomial, sorted, no zero coefficients: equal polynomials are equal vectors. This is what makes
 /// the expressions canonical. It stands for a mathematical integer, not for one of 64 bits: where a coefficient does not fit
@@ -23,7 +24,7 @@ struct Polynomial {
   std::vector<Term> terms;
   bool exact = true;
 
-  static bool before(const Monomial& a, const Monomial& b) {
+  template <class Atoms> static bool before(const Atoms& a, const Atoms& b) {
     // Longer products first, then by age: constants stand last.
     if (a.size() != b.size()) return a.size() > b.size();
     return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](const Expr* x, const Expr* y) { return x->id() < y->id(); });

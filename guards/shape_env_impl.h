@@ -19,6 +19,42 @@ struct ExprHint {
   bool defined;
 };
 
+/// The expressions by their hashes: one array, probed from the place that a hash names to the first that is free. A trace of a long
+/// program looks up millions of them, of which hardly any is near: with a list for each hash that is three misses of the cache and not one.
+class InterningTable {
+ public:
+  /// The first expression of this hash for which `is(e)`, or null.
+  template <class Is> const Expr* find(std::uint64_t hash, Is&& is) const {
+    if (slots_.empty()) return nullptr;
+    for (std::size_t at = start(hash); slots_[at].expr; at = (at + 1) & (slots_.size() - 1))
+      if (slots_[at].hash == hash && is(slots_[at].expr)) return slots_[at].expr;
+    return nullptr;
+  }
+  void add(std::uint64_t hash, const Expr* e) {
+    if ((count_ + 1) * 2 > slots_.size()) grow();
+    ++count_;
+    put({hash, e});
+  }
+
+ private:
+  struct Slot { std::uint64_t hash = 0; const Expr* expr = nullptr; };
+  /// Hashes of numbers that follow each other follow each other, too: spread, or they would stand in one long run.
+  std::size_t start(std::uint64_t hash) const { return ((hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull >> 32) & (slots_.size() - 1); }
+  void put(Slot s) {
+    std::size_t at = start(s.hash);
+    while (slots_[at].expr) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = s;
+  }
+  void grow() {
+    std::vector<Slot> old(slots_.empty() ? 256 : slots_.size() * 2);
+    old.swap(slots_);
+    for (const Slot& s : old)
+      if (s.expr) put(s);
+  }
+  std::vector<Slot> slots_;                                // a power of two of them, at least half of them free
+  std::size_t count_ = 0;
+};
+
 /// What stands behind a ShapeEnv: the interning table, the facts that guards have taught, and caches of what was derived.
 struct ShapeEnv::Impl {
   // ---- interning
@@ -31,7 +67,7 @@ struct ShapeEnv::Impl {
   static const Node& node(const Expr* e) { return *static_cast<const Node*>(e); }
   std::deque<Node> exprs;                                  // stable addresses; an Expr's id is its index
   std::deque<std::vector<const Expr*>> arg_lists;
-  std::unordered_multimap<std::uint64_t, const Expr*> table;
+  InterningTable table;
 
   std::mutex after_freeze;                                 // guards the table once the trace is over
 

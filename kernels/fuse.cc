@@ -511,10 +511,10 @@ class Fuse {
       Unit& u = units_[n];
       if (tried == kMostUnits) break;
       if (!open(n) || is_full(i, u)) continue;
-      if (!same_numbers(u.extents, probe.extents)) continue;
       std::vector<ValueId> read;
       for (std::uint32_t r : u.reads) read.push_back({r});
       if (!looks_at(std::move(read), its_, [&](ValueId r) { return mine_.has(r); })) continue;
+      if (!same_numbers(u.extents, probe.extents)) continue;  // last of what costs something: it is a proof
       if (probe.has_reduce() && u.has_reduce() && u.reduced != probe.reduced) continue;
       if (probe.has_reduce() && !u.has_reduce() && !no_input_written(u)) continue;
       IndexMap map = probe.stores[0].map;

@@ -11,12 +11,25 @@ using graph::Node;
 using graph::NodeArg;
 using graph::ValueId;
 
-Rewriter::Rewriter(const Graph& in) : in_(in), map_(in.values.size()) {
+namespace {
+
+bool identical(const Ints& a, const Ints& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](Int x, Int y) { return identical(x, y); });
+}
+bool identical(const TensorMeta& a, const TensorMeta& b) {
+  return a.dtype == b.dtype && a.device == b.device && identical(a.layout.sizes, b.layout.sizes) &&
+         identical(a.layout.strides, b.layout.strides) && identical(a.layout.offset, b.layout.offset);
+}
+
+}  // namespace
+
+Rewriter::Rewriter(const Graph& in) : in_(in), map_(in.values.size()), same_(in.values.size()) {
   out_.name = in.name;
   out_.env = in.env;
   for (const graph::InputSpec& spec : in.inputs) {
     const graph::Value& v = in.values[spec.value.v];
     map_[spec.value.v] = out_.add_input(v.meta, v.name, spec.kind);
+    same_[spec.value.v] = true;
     out_.inputs.back().mutates_data = spec.mutates_data;
     out_.inputs.back().mutates_metadata = spec.mutates_metadata;
   }
@@ -29,7 +42,19 @@ const Node* Rewriter::maker(ValueId v) const {
   return n < 0 ? nullptr : &out_.nodes[static_cast<std::size_t>(n)];
 }
 
+/// Of operands before and after: has each value the metadata that it had?
+bool Rewriter::same_metas(const NodeArg& was, const NodeArg& is) const {
+  auto same = [&](ValueId a, ValueId b) { return !a || (same_[a.v] && map_[a.v] == b) || identical(in_.meta(a), out_.meta(b)); };
+  if (auto* v = std::get_if<ValueId>(&was)) return same(*v, std::get<ValueId>(is));
+  auto* list = std::get_if<std::vector<ValueId>>(&was);
+  if (!list) return true;
+  const auto& now = std::get<std::vector<ValueId>>(is);
+  return std::equal(list->begin(), list->end(), now.begin(), now.end(), same);
+}
+
 Graph Rewriter::run(const Rule& rule, bool* changed) {
+  out_.values.reserve(in_.values.size());
+  out_.nodes.reserve(in_.nodes.size());
   auto mapped = [&](ValueId v) {
     REPRISE_CHECK(bool(map_[v.v]));
     return map_[v.v];
@@ -61,9 +86,22 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
       if ((known_contiguous(in_.meta(std::get<ValueId>(node.args[0])).layout) && !known_contiguous(now)) || (names_places && !identical(now.offset, Int(0))))
         on = emit(graph::OpId::clone, {on});
     }
-    out_.add(node.op, std::move(args), node.loc);
+    // What stands for an operand is nearly always what the operand was: then the results are, too.
+    bool same_operands = true;
+    for (std::size_t a = 0; a < args.size() && same_operands; ++a) same_operands = same_metas(node.args[a], args[a]);
+    if (same_operands) {
+      std::vector<TensorMeta> metas;
+      metas.reserve(node.results.size());
+      for (ValueId r : node.results) metas.push_back(in_.meta(r));
+      out_.append(node.op, std::move(args), std::move(metas), node.loc);
+    } else {
+      out_.add(node.op, std::move(args), node.loc);
+    }
     const std::vector<ValueId>& results = out_.nodes.back().results;
-    for (std::size_t i = 0; i < results.size(); ++i) map_[node.results[i].v] = results[i];
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      map_[node.results[i].v] = results[i];
+      same_[node.results[i].v] = same_operands;
+    }
   }
   out_.outputs = in_.outputs;
   for (graph::OutputSpec& o : out_.outputs) {

@@ -36,9 +36,12 @@ class Rewriter {
   const graph::Node* maker(graph::ValueId) const;
 
  private:
+  bool same_metas(const graph::NodeArg& was, const graph::NodeArg& is) const;
+
   const graph::Graph& in_;
   graph::Graph out_;
   std::vector<graph::ValueId> map_;
+  std::vector<bool> same_;  ///< by value of the old graph: a copy stands for it, with its metadata
   SourceLoc loc_;
 };
 
