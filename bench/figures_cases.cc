@@ -54,7 +54,7 @@ std::vector<Figure> dispatch_figures() {
   double one = median(means);
   out.push_back({"flatten, guards, dispatch: 32 tensor arguments", one, "ns", 150, Better::Lower, true, "median of 15 rounds"});
 
-  // 64 specializations: the dtype of one argument and the layout of others differ.
+  // 64 specializations: the dtypes of three arguments differ. Each lookup comes after one that another of them served.
   auto g = compile(sum, {.name = "dispatch64", .max_specializations = 128});
   std::vector<std::vector<Tensor>> calls;
   const DType dtypes[] = {kFloat32, kFloat64, kInt32, kInt64};
@@ -74,6 +74,24 @@ std::vector<Figure> dispatch_figures() {
   }
   out.push_back({"the same among 64 specializations", median(means) / one, "ratio", 1.5, Better::Lower, true,
                  std::to_string(g.stats().specializations) + " specializations"});
+
+  // Told apart by guards alone: a number that the function pins.
+  double alone = 0;
+  for (int many : {1, 8, 64, 512}) {
+    auto h = compile([](Tensor x, Int n) { return n.value() % 2 ? x + 1 : x * 2; }, {.name = "dispatch_guards", .max_specializations = 1024});
+    for (int i = 0; i < many; ++i) h(args[0], Int(i));
+    means.clear();
+    for (int r = 0; r < 15; ++r) {
+      double total = 0;
+      for (int i = 0; i < many; ++i) total += h.measure_dispatch_ns(std::make_tuple(args[0], Int(i)), 20000 / many);
+      means.push_back(total / many);
+    }
+    const double ns = median(means);
+    if (many == 1) alone = ns;
+    else
+      out.push_back({"among " + std::to_string(many) + " specializations told apart by guards", ns / alone, "ratio", 2.5, Better::Lower, true,
+                     std::to_string(static_cast<int>(ns)) + " ns, alone " + std::to_string(static_cast<int>(alone)) + " ns; each after one that another served"});
+  }
   return out;
 }
 

@@ -239,6 +239,22 @@ std::optional<std::uint32_t> GuardSet::first_miss(const std::int64_t* w) const n
 
 std::size_t GuardSet::size() const { return checks_.size(); }
 
+std::vector<GuardSet::WordRange> GuardSet::word_ranges(std::size_t most) const {
+  std::vector<WordRange> out;
+  std::unordered_map<std::uint32_t, std::size_t> at;
+  for (const Check& c : checks_) {
+    if (c.kind != kEqual && c.kind != kAtLeast && c.kind != kAtMost) continue;
+    if (most-- == 0) break;
+    const auto [it, first] = at.emplace(c.a, out.size());
+    if (first) out.push_back({c.a, INT64_MIN, INT64_MAX});
+    WordRange& r = out[it->second];
+    if (c.kind != kAtMost) r.lo = std::max(r.lo, c.k);
+    if (c.kind != kAtLeast) r.hi = std::min(r.hi, c.k);
+  }
+  std::erase_if(out, [](const WordRange& r) { return r.lo > r.hi; });  // admits nothing; admits() says why
+  return out;
+}
+
 // ---- for people
 
 namespace {

@@ -19,6 +19,9 @@ class GuardSet {
   /// Index of the first guard that does not hold for this call, or nullopt. No allocation, no text.
   std::optional<std::uint32_t> first_miss(const std::int64_t* words) const noexcept;
   std::size_t size() const;
+  /// What the call's words must at least be, one range for each word of which a check asks for one; of `most` such checks, the first ones.
+  struct WordRange { std::uint32_t word; std::int64_t lo, hi; };
+  std::vector<WordRange> word_ranges(std::size_t most) const;
   /// "arg 0 .size(0) is 1, wanted s0 != 1; guard born at loop.cpp:41 (broadcast)". Cold.
   std::string explain(std::uint32_t miss, const std::int64_t* words) const;
   /// What the user can do about it, one phrase. Cold.

@@ -8,6 +8,7 @@
 
 #include "base/epochs.h"
 #include "reprise/compile.h"
+#include "runtime/candidates.h"
 #include "runtime/specialization.h"
 
 namespace reprise::detail {
@@ -22,7 +23,7 @@ struct Compiled {
   std::string mode;
 
   struct Table {
-    std::unordered_map<std::uint64_t, std::vector<const Specialization*>> by_structure;
+    std::unordered_map<std::uint64_t, Candidates> by_structure;
     mutable std::atomic<const Specialization*> last{nullptr};  ///< the latest hit: tried first
   };
   std::atomic<const Table*> table;                        ///< never null

@@ -193,16 +193,15 @@ TracedRef& Tracer::ref_of(const Tensor& t, SourceLoc loc) {
     return ref;
   }
   note(asked_, [&](VariableLog& log, bool) { log.read(t); });
-  for (std::size_t i = 0; i < out_.captured.size(); ++i) {
-    if (out_.captured[i].tensor.impl() != t.impl()) continue;
-    return static_cast<TracedRef&>(*inputs_[inputs_.size() - out_.captured.size() + i].tensor.impl()->trace);
-  }
+  if (auto known = captured_inputs_.find(t.impl()); known != captured_inputs_.end())
+    return static_cast<TracedRef&>(*inputs_[known->second].tensor.impl()->trace);
   check_not_released(*t.impl(), "a captured tensor", loc);
   std::uint64_t word = runtime::structure_word(*t.impl());
   std::string name = "captured " + std::to_string(out_.captured.size());
   out_.captured.push_back({t, {}});
   const std::size_t i = inputs_.size(), own = runtime::value_count(word);
   add_input(t.impl(), word, captured_values_, name, graph::InputSpec::Kind::Captured, static_cast<std::uint32_t>(captured_values_ + own));
+  captured_inputs_.emplace(t.impl(), i);
   const int whole = plan_.whole_of(*t.impl());
   captured_values_ += own + (whole >= 0) + (plan_.is_strided(*t.impl()) ? t.impl()->rank : 0u);
   if (!as_first(i)) {

@@ -298,6 +298,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   std::vector<Input> inputs_;
   std::vector<Tensor> results_;      ///< traced; undefined where the user's is
   std::unordered_map<TracedStorage*, std::uint32_t> storage_outputs_;
+  std::unordered_map<const TensorImpl*, std::size_t> captured_inputs_;  ///< which input a captured tensor is
   std::size_t captured_values_ = 0;  ///< values that captured tensors append after the frame's own
   std::optional<std::pair<Int, Int>> random_;
 };
