@@ -11,6 +11,15 @@ using graph::api::arg;
 using graph::api::pair;
 using graph::api::rounding;
 
+// ---- pointwise: operators of one tensor, and of two operands
+#define REPRISE_UNARY(name, rule, twin) \
+  Tensor name(const Tensor& self, SourceLoc loc) { return call1(OpId::name, {arg(self)}, loc); }
+#define REPRISE_BINARY(name, rule, twin) \
+  Tensor name(const Operand& self, const Operand& other, SourceLoc loc) { return call1(OpId::name, {arg(self), arg(other)}, loc); }
+#include "reprise/elementwise_ops.inc"
+#undef REPRISE_UNARY
+#undef REPRISE_BINARY
+
 // ---- pointwise: arithmetic
 Tensor add(const Operand& self, const Operand& other, Scalar alpha, SourceLoc loc) {
   return call1(OpId::add, {arg(self), arg(other), arg(alpha)}, loc);
@@ -18,38 +27,11 @@ Tensor add(const Operand& self, const Operand& other, Scalar alpha, SourceLoc lo
 Tensor sub(const Operand& self, const Operand& other, Scalar alpha, SourceLoc loc) {
   return call1(OpId::sub, {arg(self), arg(other), arg(alpha)}, loc);
 }
-Tensor mul(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::mul, {arg(self), arg(other)}, loc);
-}
 Tensor div(const Operand& self, const Operand& other, std::string_view rounding_mode, SourceLoc loc) {
   return call1(OpId::div, {arg(self), arg(other), rounding(rounding_mode)}, loc);
 }
-Tensor floor_divide(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::floor_divide, {arg(self), arg(other)}, loc);
-}
-Tensor remainder(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::remainder, {arg(self), arg(other)}, loc);
-}
-Tensor fmod(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::fmod, {arg(self), arg(other)}, loc);
-}
 Tensor pow(const Operand& self, const Operand& exponent, SourceLoc loc) {
   return call1(OpId::pow, {arg(self), arg(exponent)}, loc);
-}
-Tensor maximum(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::maximum, {arg(self), arg(other)}, loc);
-}
-Tensor minimum(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::minimum, {arg(self), arg(other)}, loc);
-}
-Tensor hypot(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::hypot, {arg(self), arg(other)}, loc);
-}
-Tensor atan2(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::atan2, {arg(self), arg(other)}, loc);
-}
-Tensor copysign(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::copysign, {arg(self), arg(other)}, loc);
 }
 Tensor lerp(const Tensor& self, const Tensor& end, const Operand& weight, SourceLoc loc) {
   return call1(OpId::lerp, {arg(self), arg(end), arg(weight)}, loc);
@@ -60,122 +42,29 @@ Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
 Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, Scalar value, SourceLoc loc) {
   return call1(OpId::addcdiv, {arg(self), arg(tensor1), arg(tensor2), arg(value)}, loc);
 }
-Tensor neg(const Tensor& self, SourceLoc loc) { return call1(OpId::neg, {arg(self)}, loc); }
-Tensor abs(const Tensor& self, SourceLoc loc) { return call1(OpId::abs, {arg(self)}, loc); }
-Tensor sign(const Tensor& self, SourceLoc loc) { return call1(OpId::sign, {arg(self)}, loc); }
-Tensor square(const Tensor& self, SourceLoc loc) { return call1(OpId::square, {arg(self)}, loc); }
-Tensor reciprocal(const Tensor& self, SourceLoc loc) { return call1(OpId::reciprocal, {arg(self)}, loc); }
-Tensor sqrt(const Tensor& self, SourceLoc loc) { return call1(OpId::sqrt, {arg(self)}, loc); }
-Tensor rsqrt(const Tensor& self, SourceLoc loc) { return call1(OpId::rsqrt, {arg(self)}, loc); }
-
-// ---- pointwise: comparison, logical, bitwise
-Tensor eq(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::eq, {arg(self), arg(other)}, loc);
-}
-Tensor ne(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::ne, {arg(self), arg(other)}, loc);
-}
-Tensor lt(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::lt, {arg(self), arg(other)}, loc);
-}
-Tensor le(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::le, {arg(self), arg(other)}, loc);
-}
-Tensor gt(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::gt, {arg(self), arg(other)}, loc);
-}
-Tensor ge(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::ge, {arg(self), arg(other)}, loc);
-}
-Tensor isnan(const Tensor& self, SourceLoc loc) { return call1(OpId::isnan, {arg(self)}, loc); }
-Tensor isinf(const Tensor& self, SourceLoc loc) { return call1(OpId::isinf, {arg(self)}, loc); }
-Tensor isfinite(const Tensor& self, SourceLoc loc) { return call1(OpId::isfinite, {arg(self)}, loc); }
-Tensor logical_and(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::logical_and, {arg(self), arg(other)}, loc);
-}
-Tensor logical_or(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::logical_or, {arg(self), arg(other)}, loc);
-}
-Tensor logical_xor(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::logical_xor, {arg(self), arg(other)}, loc);
-}
-Tensor logical_not(const Tensor& self, SourceLoc loc) { return call1(OpId::logical_not, {arg(self)}, loc); }
-Tensor bitwise_and(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::bitwise_and, {arg(self), arg(other)}, loc);
-}
-Tensor bitwise_or(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::bitwise_or, {arg(self), arg(other)}, loc);
-}
-Tensor bitwise_xor(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::bitwise_xor, {arg(self), arg(other)}, loc);
-}
-Tensor bitwise_not(const Tensor& self, SourceLoc loc) { return call1(OpId::bitwise_not, {arg(self)}, loc); }
-Tensor bitwise_left_shift(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::bitwise_left_shift, {arg(self), arg(other)}, loc);
-}
-Tensor bitwise_right_shift(const Operand& self, const Operand& other, SourceLoc loc) {
-  return call1(OpId::bitwise_right_shift, {arg(self), arg(other)}, loc);
-}
 
 // ---- pointwise: rounding, exponentials, trigonometry, special functions
-Tensor floor(const Tensor& self, SourceLoc loc) { return call1(OpId::floor, {arg(self)}, loc); }
-Tensor ceil(const Tensor& self, SourceLoc loc) { return call1(OpId::ceil, {arg(self)}, loc); }
-Tensor round(const Tensor& self, SourceLoc loc) { return call1(OpId::round, {arg(self)}, loc); }
-Tensor trunc(const Tensor& self, SourceLoc loc) { return call1(OpId::trunc, {arg(self)}, loc); }
-Tensor frac(const Tensor& self, SourceLoc loc) { return call1(OpId::frac, {arg(self)}, loc); }
-Tensor exp(const Tensor& self, SourceLoc loc) { return call1(OpId::exp, {arg(self)}, loc); }
-Tensor exp2(const Tensor& self, SourceLoc loc) { return call1(OpId::exp2, {arg(self)}, loc); }
-Tensor expm1(const Tensor& self, SourceLoc loc) { return call1(OpId::expm1, {arg(self)}, loc); }
-Tensor log(const Tensor& self, SourceLoc loc) { return call1(OpId::log, {arg(self)}, loc); }
-Tensor log2(const Tensor& self, SourceLoc loc) { return call1(OpId::log2, {arg(self)}, loc); }
-Tensor log10(const Tensor& self, SourceLoc loc) { return call1(OpId::log10, {arg(self)}, loc); }
-Tensor log1p(const Tensor& self, SourceLoc loc) { return call1(OpId::log1p, {arg(self)}, loc); }
-Tensor sin(const Tensor& self, SourceLoc loc) { return call1(OpId::sin, {arg(self)}, loc); }
-Tensor cos(const Tensor& self, SourceLoc loc) { return call1(OpId::cos, {arg(self)}, loc); }
-Tensor tan(const Tensor& self, SourceLoc loc) { return call1(OpId::tan, {arg(self)}, loc); }
-Tensor asin(const Tensor& self, SourceLoc loc) { return call1(OpId::asin, {arg(self)}, loc); }
-Tensor acos(const Tensor& self, SourceLoc loc) { return call1(OpId::acos, {arg(self)}, loc); }
-Tensor atan(const Tensor& self, SourceLoc loc) { return call1(OpId::atan, {arg(self)}, loc); }
-Tensor sinh(const Tensor& self, SourceLoc loc) { return call1(OpId::sinh, {arg(self)}, loc); }
-Tensor cosh(const Tensor& self, SourceLoc loc) { return call1(OpId::cosh, {arg(self)}, loc); }
-Tensor tanh(const Tensor& self, SourceLoc loc) { return call1(OpId::tanh, {arg(self)}, loc); }
-Tensor asinh(const Tensor& self, SourceLoc loc) { return call1(OpId::asinh, {arg(self)}, loc); }
-Tensor acosh(const Tensor& self, SourceLoc loc) { return call1(OpId::acosh, {arg(self)}, loc); }
-Tensor atanh(const Tensor& self, SourceLoc loc) { return call1(OpId::atanh, {arg(self)}, loc); }
-Tensor erf(const Tensor& self, SourceLoc loc) { return call1(OpId::erf, {arg(self)}, loc); }
-Tensor erfc(const Tensor& self, SourceLoc loc) { return call1(OpId::erfc, {arg(self)}, loc); }
-Tensor lgamma(const Tensor& self, SourceLoc loc) { return call1(OpId::lgamma, {arg(self)}, loc); }
-Tensor sigmoid(const Tensor& self, SourceLoc loc) { return call1(OpId::sigmoid, {arg(self)}, loc); }
 Tensor logit(const Tensor& self, std::optional<double> eps, SourceLoc loc) {
   return call1(OpId::logit, {arg(self), arg(eps)}, loc);
 }
 
 // ---- pointwise: activations
-Tensor relu(const Tensor& self, SourceLoc loc) { return call1(OpId::relu, {arg(self)}, loc); }
-Tensor relu6(const Tensor& self, SourceLoc loc) { return call1(OpId::relu6, {arg(self)}, loc); }
 Tensor leaky_relu(const Tensor& self, Scalar negative_slope, SourceLoc loc) {
   return call1(OpId::leaky_relu, {arg(self), arg(negative_slope)}, loc);
 }
 Tensor elu(const Tensor& self, Scalar alpha, Scalar scale, Scalar input_scale, SourceLoc loc) {
   return call1(OpId::elu, {arg(self), arg(alpha), arg(scale), arg(input_scale)}, loc);
 }
-Tensor selu(const Tensor& self, SourceLoc loc) { return call1(OpId::selu, {arg(self)}, loc); }
 Tensor celu(const Tensor& self, Scalar alpha, SourceLoc loc) { return call1(OpId::celu, {arg(self), arg(alpha)}, loc); }
 Tensor gelu(const Tensor& self, std::string_view approximate, SourceLoc loc) {
   return call1(OpId::gelu, {arg(self), arg(approximate)}, loc);
 }
-Tensor silu(const Tensor& self, SourceLoc loc) { return call1(OpId::silu, {arg(self)}, loc); }
-Tensor mish(const Tensor& self, SourceLoc loc) { return call1(OpId::mish, {arg(self)}, loc); }
 Tensor softplus(const Tensor& self, Scalar beta, Scalar threshold, SourceLoc loc) {
   return call1(OpId::softplus, {arg(self), arg(beta), arg(threshold)}, loc);
 }
 Tensor hardtanh(const Tensor& self, Scalar min_val, Scalar max_val, SourceLoc loc) {
   return call1(OpId::hardtanh, {arg(self), arg(min_val), arg(max_val)}, loc);
 }
-Tensor hardsigmoid(const Tensor& self, SourceLoc loc) { return call1(OpId::hardsigmoid, {arg(self)}, loc); }
-Tensor hardswish(const Tensor& self, SourceLoc loc) { return call1(OpId::hardswish, {arg(self)}, loc); }
-Tensor softsign(const Tensor& self, SourceLoc loc) { return call1(OpId::softsign, {arg(self)}, loc); }
-Tensor log_sigmoid(const Tensor& self, SourceLoc loc) { return call1(OpId::log_sigmoid, {arg(self)}, loc); }
 Tensor threshold(const Tensor& self, Scalar threshold, Scalar value, SourceLoc loc) {
   return call1(OpId::threshold, {arg(self), arg(threshold), arg(value)}, loc);
 }
@@ -193,27 +82,17 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Operand& value,
 Tensor clone(const Tensor& self, SourceLoc loc) { return call1(OpId::clone, {arg(self)}, loc); }
 
 // ---- reductions
-Tensor sum(const Tensor& self, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype, SourceLoc loc) {
-  return call1(OpId::sum, {arg(self), arg(dim), arg(keepdim), arg(dtype)}, loc);
-}
-Tensor prod(const Tensor& self, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype, SourceLoc loc) {
-  return call1(OpId::prod, {arg(self), arg(dim), arg(keepdim), arg(dtype)}, loc);
-}
-Tensor mean(const Tensor& self, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype, SourceLoc loc) {
-  return call1(OpId::mean, {arg(self), arg(dim), arg(keepdim), arg(dtype)}, loc);
-}
-Tensor amax(const Tensor& self, const OptionalDims& dim, bool keepdim, SourceLoc loc) {
-  return call1(OpId::amax, {arg(self), arg(dim), arg(keepdim)}, loc);
-}
-Tensor amin(const Tensor& self, const OptionalDims& dim, bool keepdim, SourceLoc loc) {
-  return call1(OpId::amin, {arg(self), arg(dim), arg(keepdim)}, loc);
-}
-Tensor any(const Tensor& self, const OptionalDims& dim, bool keepdim, SourceLoc loc) {
-  return call1(OpId::any, {arg(self), arg(dim), arg(keepdim)}, loc);
-}
-Tensor all(const Tensor& self, const OptionalDims& dim, bool keepdim, SourceLoc loc) {
-  return call1(OpId::all, {arg(self), arg(dim), arg(keepdim)}, loc);
-}
+#define REPRISE_REDUCTION(name, cls, rule)                                                       \
+  Tensor name(const Tensor& self, const OptionalDims& dim, bool keepdim, SourceLoc loc) {        \
+    return call1(OpId::name, {arg(self), arg(dim), arg(keepdim)}, loc);                          \
+  }
+#define REPRISE_REDUCTION_AS(name, cls, rule)                                                                              \
+  Tensor name(const Tensor& self, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype, SourceLoc loc) {      \
+    return call1(OpId::name, {arg(self), arg(dim), arg(keepdim), arg(dtype)}, loc);                                        \
+  }
+#include "reprise/reduction_ops.inc"
+#undef REPRISE_REDUCTION
+#undef REPRISE_REDUCTION_AS
 Tensor var(const Tensor& self, const OptionalDims& dim, Scalar correction, bool keepdim, SourceLoc loc) {
   return call1(OpId::var, {arg(self), arg(dim), arg(correction), arg(keepdim)}, loc);
 }

@@ -9,6 +9,20 @@ using graph::OpId;
 using graph::api::arg;
 using graph::api::rounding;
 
+#define REPRISE_TWIN_Inplace(...) __VA_ARGS__
+#define REPRISE_TWIN_None(...)
+#define REPRISE_UNARY(name, rule, twin)                                              \
+  Tensor Tensor::name(SourceLoc loc) const { return reprise::name(*this, loc); }     \
+  REPRISE_TWIN_##twin(Tensor Tensor::name##_(SourceLoc loc) const { return call1(OpId::name, {arg(*this)}, loc, true); })
+#define REPRISE_BINARY(name, rule, twin)                                                                         \
+  Tensor Tensor::name(const Operand& other, SourceLoc loc) const { return reprise::name(*this, other, loc); }    \
+  REPRISE_TWIN_##twin(Tensor Tensor::name##_(const Operand& other, SourceLoc loc) const { return call1(OpId::name, {arg(*this), arg(other)}, loc, true); })
+#include "reprise/elementwise_ops.inc"
+#undef REPRISE_UNARY
+#undef REPRISE_BINARY
+#undef REPRISE_TWIN_Inplace
+#undef REPRISE_TWIN_None
+
 Tensor Tensor::add(const Operand& other, Scalar alpha, SourceLoc loc) const {
   return reprise::add(*this, other, alpha, loc);
 }
@@ -21,47 +35,15 @@ Tensor Tensor::sub(const Operand& other, Scalar alpha, SourceLoc loc) const {
 Tensor Tensor::sub_(const Operand& other, Scalar alpha, SourceLoc loc) const {
   return call1(OpId::sub, {arg(*this), arg(other), arg(alpha)}, loc, true);
 }
-Tensor Tensor::mul(const Operand& other, SourceLoc loc) const { return reprise::mul(*this, other, loc); }
-Tensor Tensor::mul_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::mul, {arg(*this), arg(other)}, loc, true);
-}
 Tensor Tensor::div(const Operand& other, std::string_view rounding_mode, SourceLoc loc) const {
   return reprise::div(*this, other, rounding_mode, loc);
 }
 Tensor Tensor::div_(const Operand& other, std::string_view rounding_mode, SourceLoc loc) const {
   return call1(OpId::div, {arg(*this), arg(other), rounding(rounding_mode)}, loc, true);
 }
-Tensor Tensor::floor_divide(const Operand& other, SourceLoc loc) const {
-  return reprise::floor_divide(*this, other, loc);
-}
-Tensor Tensor::floor_divide_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::floor_divide, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::remainder(const Operand& other, SourceLoc loc) const { return reprise::remainder(*this, other, loc); }
-Tensor Tensor::remainder_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::remainder, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::fmod(const Operand& other, SourceLoc loc) const { return reprise::fmod(*this, other, loc); }
-Tensor Tensor::fmod_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::fmod, {arg(*this), arg(other)}, loc, true);
-}
 Tensor Tensor::pow(const Operand& exponent, SourceLoc loc) const { return reprise::pow(*this, exponent, loc); }
 Tensor Tensor::pow_(const Operand& exponent, SourceLoc loc) const {
   return call1(OpId::pow, {arg(*this), arg(exponent)}, loc, true);
-}
-Tensor Tensor::maximum(const Operand& other, SourceLoc loc) const { return reprise::maximum(*this, other, loc); }
-Tensor Tensor::minimum(const Operand& other, SourceLoc loc) const { return reprise::minimum(*this, other, loc); }
-Tensor Tensor::hypot(const Operand& other, SourceLoc loc) const { return reprise::hypot(*this, other, loc); }
-Tensor Tensor::hypot_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::hypot, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::atan2(const Operand& other, SourceLoc loc) const { return reprise::atan2(*this, other, loc); }
-Tensor Tensor::atan2_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::atan2, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::copysign(const Operand& other, SourceLoc loc) const { return reprise::copysign(*this, other, loc); }
-Tensor Tensor::copysign_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::copysign, {arg(*this), arg(other)}, loc, true);
 }
 Tensor Tensor::lerp(const Tensor& end, const Operand& weight, SourceLoc loc) const {
   return reprise::lerp(*this, end, weight, loc);
@@ -81,159 +63,10 @@ Tensor Tensor::addcdiv(const Tensor& tensor1, const Tensor& tensor2, Scalar valu
 Tensor Tensor::addcdiv_(const Tensor& tensor1, const Tensor& tensor2, Scalar value, SourceLoc loc) const {
   return call1(OpId::addcdiv, {arg(*this), arg(tensor1), arg(tensor2), arg(value)}, loc, true);
 }
-Tensor Tensor::neg(SourceLoc loc) const { return reprise::neg(*this, loc); }
-Tensor Tensor::neg_(SourceLoc loc) const { return call1(OpId::neg, {arg(*this)}, loc, true); }
-Tensor Tensor::abs(SourceLoc loc) const { return reprise::abs(*this, loc); }
-Tensor Tensor::abs_(SourceLoc loc) const { return call1(OpId::abs, {arg(*this)}, loc, true); }
-Tensor Tensor::sign(SourceLoc loc) const { return reprise::sign(*this, loc); }
-Tensor Tensor::sign_(SourceLoc loc) const { return call1(OpId::sign, {arg(*this)}, loc, true); }
-Tensor Tensor::square(SourceLoc loc) const { return reprise::square(*this, loc); }
-Tensor Tensor::square_(SourceLoc loc) const { return call1(OpId::square, {arg(*this)}, loc, true); }
-Tensor Tensor::reciprocal(SourceLoc loc) const { return reprise::reciprocal(*this, loc); }
-Tensor Tensor::reciprocal_(SourceLoc loc) const { return call1(OpId::reciprocal, {arg(*this)}, loc, true); }
-Tensor Tensor::sqrt(SourceLoc loc) const { return reprise::sqrt(*this, loc); }
-Tensor Tensor::sqrt_(SourceLoc loc) const { return call1(OpId::sqrt, {arg(*this)}, loc, true); }
-Tensor Tensor::rsqrt(SourceLoc loc) const { return reprise::rsqrt(*this, loc); }
-Tensor Tensor::rsqrt_(SourceLoc loc) const { return call1(OpId::rsqrt, {arg(*this)}, loc, true); }
-Tensor Tensor::eq(const Operand& other, SourceLoc loc) const { return reprise::eq(*this, other, loc); }
-Tensor Tensor::eq_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::eq, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::ne(const Operand& other, SourceLoc loc) const { return reprise::ne(*this, other, loc); }
-Tensor Tensor::ne_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::ne, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::lt(const Operand& other, SourceLoc loc) const { return reprise::lt(*this, other, loc); }
-Tensor Tensor::lt_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::lt, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::le(const Operand& other, SourceLoc loc) const { return reprise::le(*this, other, loc); }
-Tensor Tensor::le_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::le, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::gt(const Operand& other, SourceLoc loc) const { return reprise::gt(*this, other, loc); }
-Tensor Tensor::gt_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::gt, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::ge(const Operand& other, SourceLoc loc) const { return reprise::ge(*this, other, loc); }
-Tensor Tensor::ge_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::ge, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::isnan(SourceLoc loc) const { return reprise::isnan(*this, loc); }
-Tensor Tensor::isinf(SourceLoc loc) const { return reprise::isinf(*this, loc); }
-Tensor Tensor::isfinite(SourceLoc loc) const { return reprise::isfinite(*this, loc); }
-Tensor Tensor::logical_and(const Operand& other, SourceLoc loc) const {
-  return reprise::logical_and(*this, other, loc);
-}
-Tensor Tensor::logical_and_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::logical_and, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::logical_or(const Operand& other, SourceLoc loc) const { return reprise::logical_or(*this, other, loc); }
-Tensor Tensor::logical_or_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::logical_or, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::logical_xor(const Operand& other, SourceLoc loc) const {
-  return reprise::logical_xor(*this, other, loc);
-}
-Tensor Tensor::logical_xor_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::logical_xor, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::logical_not(SourceLoc loc) const { return reprise::logical_not(*this, loc); }
-Tensor Tensor::logical_not_(SourceLoc loc) const { return call1(OpId::logical_not, {arg(*this)}, loc, true); }
-Tensor Tensor::bitwise_and(const Operand& other, SourceLoc loc) const {
-  return reprise::bitwise_and(*this, other, loc);
-}
-Tensor Tensor::bitwise_and_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::bitwise_and, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::bitwise_or(const Operand& other, SourceLoc loc) const { return reprise::bitwise_or(*this, other, loc); }
-Tensor Tensor::bitwise_or_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::bitwise_or, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::bitwise_xor(const Operand& other, SourceLoc loc) const {
-  return reprise::bitwise_xor(*this, other, loc);
-}
-Tensor Tensor::bitwise_xor_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::bitwise_xor, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::bitwise_not(SourceLoc loc) const { return reprise::bitwise_not(*this, loc); }
-Tensor Tensor::bitwise_not_(SourceLoc loc) const { return call1(OpId::bitwise_not, {arg(*this)}, loc, true); }
-Tensor Tensor::bitwise_left_shift(const Operand& other, SourceLoc loc) const {
-  return reprise::bitwise_left_shift(*this, other, loc);
-}
-Tensor Tensor::bitwise_left_shift_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::bitwise_left_shift, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::bitwise_right_shift(const Operand& other, SourceLoc loc) const {
-  return reprise::bitwise_right_shift(*this, other, loc);
-}
-Tensor Tensor::bitwise_right_shift_(const Operand& other, SourceLoc loc) const {
-  return call1(OpId::bitwise_right_shift, {arg(*this), arg(other)}, loc, true);
-}
-Tensor Tensor::floor(SourceLoc loc) const { return reprise::floor(*this, loc); }
-Tensor Tensor::floor_(SourceLoc loc) const { return call1(OpId::floor, {arg(*this)}, loc, true); }
-Tensor Tensor::ceil(SourceLoc loc) const { return reprise::ceil(*this, loc); }
-Tensor Tensor::ceil_(SourceLoc loc) const { return call1(OpId::ceil, {arg(*this)}, loc, true); }
-Tensor Tensor::round(SourceLoc loc) const { return reprise::round(*this, loc); }
-Tensor Tensor::round_(SourceLoc loc) const { return call1(OpId::round, {arg(*this)}, loc, true); }
-Tensor Tensor::trunc(SourceLoc loc) const { return reprise::trunc(*this, loc); }
-Tensor Tensor::trunc_(SourceLoc loc) const { return call1(OpId::trunc, {arg(*this)}, loc, true); }
-Tensor Tensor::frac(SourceLoc loc) const { return reprise::frac(*this, loc); }
-Tensor Tensor::frac_(SourceLoc loc) const { return call1(OpId::frac, {arg(*this)}, loc, true); }
-Tensor Tensor::exp(SourceLoc loc) const { return reprise::exp(*this, loc); }
-Tensor Tensor::exp_(SourceLoc loc) const { return call1(OpId::exp, {arg(*this)}, loc, true); }
-Tensor Tensor::exp2(SourceLoc loc) const { return reprise::exp2(*this, loc); }
-Tensor Tensor::exp2_(SourceLoc loc) const { return call1(OpId::exp2, {arg(*this)}, loc, true); }
-Tensor Tensor::expm1(SourceLoc loc) const { return reprise::expm1(*this, loc); }
-Tensor Tensor::expm1_(SourceLoc loc) const { return call1(OpId::expm1, {arg(*this)}, loc, true); }
-Tensor Tensor::log(SourceLoc loc) const { return reprise::log(*this, loc); }
-Tensor Tensor::log_(SourceLoc loc) const { return call1(OpId::log, {arg(*this)}, loc, true); }
-Tensor Tensor::log2(SourceLoc loc) const { return reprise::log2(*this, loc); }
-Tensor Tensor::log2_(SourceLoc loc) const { return call1(OpId::log2, {arg(*this)}, loc, true); }
-Tensor Tensor::log10(SourceLoc loc) const { return reprise::log10(*this, loc); }
-Tensor Tensor::log10_(SourceLoc loc) const { return call1(OpId::log10, {arg(*this)}, loc, true); }
-Tensor Tensor::log1p(SourceLoc loc) const { return reprise::log1p(*this, loc); }
-Tensor Tensor::log1p_(SourceLoc loc) const { return call1(OpId::log1p, {arg(*this)}, loc, true); }
-Tensor Tensor::sin(SourceLoc loc) const { return reprise::sin(*this, loc); }
-Tensor Tensor::sin_(SourceLoc loc) const { return call1(OpId::sin, {arg(*this)}, loc, true); }
-Tensor Tensor::cos(SourceLoc loc) const { return reprise::cos(*this, loc); }
-Tensor Tensor::cos_(SourceLoc loc) const { return call1(OpId::cos, {arg(*this)}, loc, true); }
-Tensor Tensor::tan(SourceLoc loc) const { return reprise::tan(*this, loc); }
-Tensor Tensor::tan_(SourceLoc loc) const { return call1(OpId::tan, {arg(*this)}, loc, true); }
-Tensor Tensor::asin(SourceLoc loc) const { return reprise::asin(*this, loc); }
-Tensor Tensor::asin_(SourceLoc loc) const { return call1(OpId::asin, {arg(*this)}, loc, true); }
-Tensor Tensor::acos(SourceLoc loc) const { return reprise::acos(*this, loc); }
-Tensor Tensor::acos_(SourceLoc loc) const { return call1(OpId::acos, {arg(*this)}, loc, true); }
-Tensor Tensor::atan(SourceLoc loc) const { return reprise::atan(*this, loc); }
-Tensor Tensor::atan_(SourceLoc loc) const { return call1(OpId::atan, {arg(*this)}, loc, true); }
-Tensor Tensor::sinh(SourceLoc loc) const { return reprise::sinh(*this, loc); }
-Tensor Tensor::sinh_(SourceLoc loc) const { return call1(OpId::sinh, {arg(*this)}, loc, true); }
-Tensor Tensor::cosh(SourceLoc loc) const { return reprise::cosh(*this, loc); }
-Tensor Tensor::cosh_(SourceLoc loc) const { return call1(OpId::cosh, {arg(*this)}, loc, true); }
-Tensor Tensor::tanh(SourceLoc loc) const { return reprise::tanh(*this, loc); }
-Tensor Tensor::tanh_(SourceLoc loc) const { return call1(OpId::tanh, {arg(*this)}, loc, true); }
-Tensor Tensor::asinh(SourceLoc loc) const { return reprise::asinh(*this, loc); }
-Tensor Tensor::asinh_(SourceLoc loc) const { return call1(OpId::asinh, {arg(*this)}, loc, true); }
-Tensor Tensor::acosh(SourceLoc loc) const { return reprise::acosh(*this, loc); }
-Tensor Tensor::acosh_(SourceLoc loc) const { return call1(OpId::acosh, {arg(*this)}, loc, true); }
-Tensor Tensor::atanh(SourceLoc loc) const { return reprise::atanh(*this, loc); }
-Tensor Tensor::atanh_(SourceLoc loc) const { return call1(OpId::atanh, {arg(*this)}, loc, true); }
-Tensor Tensor::erf(SourceLoc loc) const { return reprise::erf(*this, loc); }
-Tensor Tensor::erf_(SourceLoc loc) const { return call1(OpId::erf, {arg(*this)}, loc, true); }
-Tensor Tensor::erfc(SourceLoc loc) const { return reprise::erfc(*this, loc); }
-Tensor Tensor::erfc_(SourceLoc loc) const { return call1(OpId::erfc, {arg(*this)}, loc, true); }
-Tensor Tensor::lgamma(SourceLoc loc) const { return reprise::lgamma(*this, loc); }
-Tensor Tensor::lgamma_(SourceLoc loc) const { return call1(OpId::lgamma, {arg(*this)}, loc, true); }
-Tensor Tensor::sigmoid(SourceLoc loc) const { return reprise::sigmoid(*this, loc); }
-Tensor Tensor::sigmoid_(SourceLoc loc) const { return call1(OpId::sigmoid, {arg(*this)}, loc, true); }
 Tensor Tensor::logit(std::optional<double> eps, SourceLoc loc) const { return reprise::logit(*this, eps, loc); }
 Tensor Tensor::logit_(std::optional<double> eps, SourceLoc loc) const {
   return call1(OpId::logit, {arg(*this), arg(eps)}, loc, true);
 }
-Tensor Tensor::relu(SourceLoc loc) const { return reprise::relu(*this, loc); }
-Tensor Tensor::relu_(SourceLoc loc) const { return call1(OpId::relu, {arg(*this)}, loc, true); }
-Tensor Tensor::relu6(SourceLoc loc) const { return reprise::relu6(*this, loc); }
-Tensor Tensor::relu6_(SourceLoc loc) const { return call1(OpId::relu6, {arg(*this)}, loc, true); }
 Tensor Tensor::leaky_relu(Scalar negative_slope, SourceLoc loc) const {
   return reprise::leaky_relu(*this, negative_slope, loc);
 }
@@ -246,8 +79,6 @@ Tensor Tensor::elu(Scalar alpha, Scalar scale, Scalar input_scale, SourceLoc loc
 Tensor Tensor::elu_(Scalar alpha, Scalar scale, Scalar input_scale, SourceLoc loc) const {
   return call1(OpId::elu, {arg(*this), arg(alpha), arg(scale), arg(input_scale)}, loc, true);
 }
-Tensor Tensor::selu(SourceLoc loc) const { return reprise::selu(*this, loc); }
-Tensor Tensor::selu_(SourceLoc loc) const { return call1(OpId::selu, {arg(*this)}, loc, true); }
 Tensor Tensor::celu(Scalar alpha, SourceLoc loc) const { return reprise::celu(*this, alpha, loc); }
 Tensor Tensor::celu_(Scalar alpha, SourceLoc loc) const {
   return call1(OpId::celu, {arg(*this), arg(alpha)}, loc, true);
@@ -258,10 +89,6 @@ Tensor Tensor::gelu(std::string_view approximate, SourceLoc loc) const {
 Tensor Tensor::gelu_(std::string_view approximate, SourceLoc loc) const {
   return call1(OpId::gelu, {arg(*this), arg(approximate)}, loc, true);
 }
-Tensor Tensor::silu(SourceLoc loc) const { return reprise::silu(*this, loc); }
-Tensor Tensor::silu_(SourceLoc loc) const { return call1(OpId::silu, {arg(*this)}, loc, true); }
-Tensor Tensor::mish(SourceLoc loc) const { return reprise::mish(*this, loc); }
-Tensor Tensor::mish_(SourceLoc loc) const { return call1(OpId::mish, {arg(*this)}, loc, true); }
 Tensor Tensor::softplus(Scalar beta, Scalar threshold, SourceLoc loc) const {
   return reprise::softplus(*this, beta, threshold, loc);
 }
@@ -271,12 +98,6 @@ Tensor Tensor::hardtanh(Scalar min_val, Scalar max_val, SourceLoc loc) const {
 Tensor Tensor::hardtanh_(Scalar min_val, Scalar max_val, SourceLoc loc) const {
   return call1(OpId::hardtanh, {arg(*this), arg(min_val), arg(max_val)}, loc, true);
 }
-Tensor Tensor::hardsigmoid(SourceLoc loc) const { return reprise::hardsigmoid(*this, loc); }
-Tensor Tensor::hardsigmoid_(SourceLoc loc) const { return call1(OpId::hardsigmoid, {arg(*this)}, loc, true); }
-Tensor Tensor::hardswish(SourceLoc loc) const { return reprise::hardswish(*this, loc); }
-Tensor Tensor::hardswish_(SourceLoc loc) const { return call1(OpId::hardswish, {arg(*this)}, loc, true); }
-Tensor Tensor::softsign(SourceLoc loc) const { return reprise::softsign(*this, loc); }
-Tensor Tensor::log_sigmoid(SourceLoc loc) const { return reprise::log_sigmoid(*this, loc); }
 Tensor Tensor::threshold(Scalar threshold, Scalar value, SourceLoc loc) const {
   return reprise::threshold(*this, threshold, value, loc);
 }
@@ -313,27 +134,15 @@ Tensor Tensor::cuda(int index, SourceLoc loc) const { return reprise::to(*this, 
 Tensor Tensor::type_as(const Tensor& other, SourceLoc loc) const { return reprise::type_as(*this, other, loc); }
 Tensor Tensor::clone(SourceLoc loc) const { return reprise::clone(*this, loc); }
 Tensor Tensor::contiguous(SourceLoc loc) const { return reprise::contiguous(*this, loc); }
-Tensor Tensor::sum(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype, SourceLoc loc) const {
-  return reprise::sum(*this, dim, keepdim, dtype, loc);
-}
-Tensor Tensor::prod(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype, SourceLoc loc) const {
-  return reprise::prod(*this, dim, keepdim, dtype, loc);
-}
-Tensor Tensor::mean(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype, SourceLoc loc) const {
-  return reprise::mean(*this, dim, keepdim, dtype, loc);
-}
-Tensor Tensor::amax(const OptionalDims& dim, bool keepdim, SourceLoc loc) const {
-  return reprise::amax(*this, dim, keepdim, loc);
-}
-Tensor Tensor::amin(const OptionalDims& dim, bool keepdim, SourceLoc loc) const {
-  return reprise::amin(*this, dim, keepdim, loc);
-}
-Tensor Tensor::any(const OptionalDims& dim, bool keepdim, SourceLoc loc) const {
-  return reprise::any(*this, dim, keepdim, loc);
-}
-Tensor Tensor::all(const OptionalDims& dim, bool keepdim, SourceLoc loc) const {
-  return reprise::all(*this, dim, keepdim, loc);
-}
+#define REPRISE_REDUCTION(name, cls, rule) \
+  Tensor Tensor::name(const OptionalDims& dim, bool keepdim, SourceLoc loc) const { return reprise::name(*this, dim, keepdim, loc); }
+#define REPRISE_REDUCTION_AS(name, cls, rule)                                                                    \
+  Tensor Tensor::name(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype, SourceLoc loc) const { \
+    return reprise::name(*this, dim, keepdim, dtype, loc);                                                       \
+  }
+#include "reprise/reduction_ops.inc"
+#undef REPRISE_REDUCTION
+#undef REPRISE_REDUCTION_AS
 Tensor Tensor::var(const OptionalDims& dim, Scalar correction, bool keepdim, SourceLoc loc) const {
   return reprise::var(*this, dim, correction, keepdim, loc);
 }

@@ -1,7 +1,6 @@
 #include "graph/interpreter.h"
 
 #include <array>
-#include <cstdlib>
 #include <mutex>
 
 #include "base/errors.h"
@@ -59,51 +58,11 @@ void give_back_random(std::int64_t offset, std::int64_t count) noexcept {
 
 namespace {
 
-/// The value a schema's default text stands for. Strings point into the schema, which lives for ever.
-CallArg default_value(const ArgDef& a, const OpDef& op) {
-  const std::string& t = a.default_text;
-  if (t == "None") return {};
-  switch (a.type) {
-    case ArgType::Bool:
-      return t == "True";
-    case ArgType::Int:
-      return Int(std::strtoll(t.c_str(), nullptr, 10));
-    case ArgType::Float:
-      return Scalar(std::strtod(t.c_str(), nullptr));
-    case ArgType::Scalar:
-      if (t.find_first_of(".e") != std::string::npos) return Scalar(std::strtod(t.c_str(), nullptr));
-      return Scalar(std::strtoll(t.c_str(), nullptr, 10));
-    case ArgType::Str:
-    case ArgType::OptionalStr:
-      return std::string_view(t).substr(1, t.size() - 2);
-    case ArgType::Ints:
-      if (t == "[]") return IntArrayRef();
-      [[fallthrough]];
-    default:
-      fail(ErrorCode::Internal, op.schema.name.c_str(), {}, "unreadable default '", t, "' of '", a.name, "'");
-  }
-}
-
-constexpr std::size_t kMaxArgs = 12;
-
-struct Defaults {
-  std::vector<std::vector<CallArg>> of;
-  Defaults() {
-    for (const OpDef& o : all_ops()) {
-      REPRISE_CHECK(o.schema.args.size() <= kMaxArgs);
-      std::vector<CallArg> row;
-      for (const ArgDef& a : o.schema.args) row.push_back(a.default_text.empty() ? CallArg{} : default_value(a, o));
-      of.push_back(std::move(row));
-    }
-  }
-};
-
 /// The arguments of one call on the stack: given ones, then defaults; undefined tensors become None where None is
 /// allowed.
 class FilledArgs {
  public:
   FilledArgs(const OpDef& op, std::initializer_list<CallArg> given, SourceLoc loc) {
-    static const Defaults& defaults = *new Defaults;
     const std::vector<ArgDef>& args = op.schema.args;
     REPRISE_CHECK(given.size() <= args.size());
     for (const CallArg& a : given) {
@@ -122,7 +81,7 @@ class FilledArgs {
       }
       values_[n_++] = missing ? CallArg{} : a;
     }
-    for (; n_ < args.size(); ++n_) values_[n_] = defaults.of[static_cast<std::size_t>(op.id)][n_];
+    for (; n_ < args.size(); ++n_) values_[n_] = op.defaults[n_];
   }
   std::span<const CallArg> span() const { return {values_.data(), n_}; }
 

@@ -7,9 +7,6 @@
 
 namespace reprise::graph {
 
-/// An argument of an operator call as the user gives it. Borrows: valid while the call runs.
-using CallArg = std::variant<std::monostate, const Tensor*, TensorArrayRef, Int, IntArrayRef, Scalar, bool, DType, std::string_view>;
-
 struct OpCall {
   const OpDef& op;
   std::span<const CallArg> args;   ///< one for each schema argument, in order, defaults filled in

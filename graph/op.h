@@ -1,5 +1,7 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,22 +19,29 @@ enum class OpClass : std::uint8_t {
   Pointwise,   ///< one scalar expression over broadcast operands (kernels/pointwise.cc); fuses
   Reduction,   ///< sum amax amin prod any all over dims: one Reduce node of a loop kernel; fuses
   View,        ///< metadata only: a rule from layout to layout; costs nothing
-  Composite,   ///< rewritten into other operators by passes/decompose.cc (softmax, rms_norm, var, linear with bias, ...)
+  Composite,   ///< rewritten into other operators by passes/decompose.cc (softmax, rms_norm, var; on the host linear with bias)
   Gather,      ///< embedding, index_select: a load at a computed index; fuses; may fail (index out of range)
   Join,        ///< cat, stack, *_scatter: parts written into their place in one buffer
-  Matmul,      ///< mm, bmm, linear without bias: kernels/matmul
+  Matmul,      ///< mm, bmm, linear: kernels/matmul; with bias on devices alone
   Attention,   ///< scaled_dot_product_attention: kernels/attention
   Creation,    ///< full, arange, ...: no tensor operand; a loop kernel over the output index
   Random,      ///< takes (seed, offset) as its last two arguments
   Reference,   ///< rare: the reference kernel (kernels/reference) serves eager and compiled alike
 };
 
+/// A handle into the table of operators. The enumerators are the built-in ones (rows of ops.def); what is registered while the
+/// program runs gets the next numbers (register_op.h). Numbers are of this process alone and never used again.
 enum class OpId : std::uint16_t {
 #define REPRISE_OP(name, ...) name,
 #include "graph/ops.def"
 #undef REPRISE_OP
-  count_
 };
+/// How many are built in: their ids are below.
+inline constexpr std::size_t kBuiltinOps = 0
+#define REPRISE_OP(...) +1
+#include "graph/ops.def"
+#undef REPRISE_OP
+    ;
 
 enum class ArgType : std::uint8_t {
   Tensor, OptionalTensor, TensorList, OptionalTensorList,  ///< lists of Tensor?: a missing one is an undefined Tensor, a null meta, an unset ValueId
@@ -40,21 +49,37 @@ enum class ArgType : std::uint8_t {
   Int, OptionalInt, Ints, OptionalInts, Scalar, OptionalScalar,
   Float, OptionalFloat,                                    ///< held as Scalar
   Bool, DType, OptionalDType, Str, OptionalStr,
+  OptionalGenerator,                                       ///< always None: random operators take seed and offset
 };
 
+/// What a schema says of the memory of a tensor, or of the tensors of a list: `(a)` shares it with what else is in set a, `(a!)` is
+/// written, `(a -> *)` is in set a before the call and may be in any afterwards, `(a|b)` is in either, `()` is in none.
+struct AliasSet {
+  std::vector<std::string> before, after;  ///< set names, "*" for any; equal without "->"
+  bool written = false;
+};
 /// One argument as a schema declares it.
 struct ArgDef {
   ArgType type;
   std::string name;
-  bool written = false;          ///< Tensor(a!)
+  std::optional<AliasSet> alias;  ///< nothing: only read, and shared with no result
   bool keyword_only = false;
   std::string default_text;      ///< "" when required
+  Ints default_ints;             ///< of a list: what default_text says
+  int length = 0;                ///< int[2]: as a default one number stands for so many; 0: of any length
+};
+struct ResultDef {
+  ArgType type;                  ///< Tensor or TensorList
+  std::string name;              ///< "" if it has none
+  std::optional<AliasSet> alias; ///< nothing: new memory
 };
 /// An ATen-style schema, parsed once at start-up: "add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor".
 struct Schema {
-  std::string name;
+  std::string name;              ///< "ns::name" where a namespace is given
+  std::string overload;          ///< what follows the dot of "add.Tensor"
   std::vector<ArgDef> args;
-  int n_results = 1;             ///< "-> (Tensor, Tensor)" is 2, "-> Tensor[]" is -1
+  std::vector<ResultDef> results;
+  int n_results = 1;             ///< "-> (Tensor, Tensor)" is 2, "-> ()" is 0, "-> Tensor[]" is -1
   std::string text;
   int find(std::string_view arg) const;  ///< index, or -1
 };
@@ -85,10 +110,31 @@ struct RuleCtx {
   void view(const Layout&);                              ///< a view of operand 0
 };
 using ShapeRule = void (*)(RuleCtx&);
-/// Runs the operator's shape rule, after what holds for all operators: storage-only dtypes are for those that move elements.
+/// Runs the operator's shape rule and what holds for all operators: storage-only dtypes are for those that move elements, and
+/// there are as many results as the schema says (throws InvalidArgument).
 void infer(RuleCtx&);
 
-/// Everything about an operator but how it is computed (kernels/ and passes/ keep their columns by OpId).
+/// What a call does beside computing its results.
+struct Effects {
+  bool may_fail = false;    ///< can raise at run time (index values)
+  bool exit = false;        ///< can end the call without raising
+  bool opaque = false;      ///< its results do not follow from its arguments
+  std::uint8_t lane = 0;    ///< not 0: it happens in the order of the program with all else of this lane
+  /// Happens though nobody reads its results: dead-code elimination keeps it.
+  constexpr bool any() const { return may_fail || exit || opaque || lane != 0; }
+  /// Calls of equal arguments may become one.
+  constexpr bool repeatable() const { return !opaque && lane == 0; }
+  /// Writes to inputs wait until it is over.
+  constexpr bool may_end_call() const { return may_fail || exit; }
+};
+
+/// An argument of an operator call as the user gives it. Borrows: valid while the call runs.
+using CallArg = std::variant<std::monostate, const Tensor*, TensorArrayRef, Int, IntArrayRef, Scalar, bool, DType, std::string_view>;
+/// Arguments that an operator may have at most.
+inline constexpr std::size_t kMaxArgs = 12;
+
+/// Everything about an operator but how it is computed (kernels/ and passes/ keep their columns by OpId, op_column.h).
+/// Never moves, never goes away.
 struct OpDef {
   OpId id;
   OpClass cls;
@@ -96,13 +142,30 @@ struct OpDef {
   ShapeRule shape;
   bool has_inplace;              ///< `name_` exists: same arguments, result written into argument 0 (dtype and sizes kept)
   bool moves;                    ///< takes storage-only dtypes: moves, makes or casts elements, and computes with none
-  bool may_fail;                 ///< can raise at run time (index values); scheduled before writes to inputs
+  Effects effects;
+  std::vector<CallArg> defaults; ///< one for each argument, None where it is required; borrow from `schema`
   std::string_view name() const { return schema.name; }
 };
 
+// The table. Any thread, without a lock; what is registered meanwhile appears whole.
 const OpDef& op(OpId);
 const OpDef* find_op(std::string_view name);   ///< null when unknown; "add_" finds nothing (twins are not rows)
-std::span<const OpDef> all_ops();
+std::size_t op_count();                        ///< ids below are operators
+inline bool is_op(OpId id) { return static_cast<std::size_t>(id) < op_count(); }
+/// All operators there are now: `for (const OpDef& o : all_ops())`.
+struct AllOps {
+  struct iterator {
+    std::size_t id;
+    const OpDef& operator*() const { return op(static_cast<OpId>(id)); }
+    iterator& operator++() { return ++id, *this; }
+    bool operator==(const iterator&) const = default;
+  };
+  std::size_t n;
+  iterator begin() const { return {0}; }
+  iterator end() const { return {n}; }
+  std::size_t size() const { return n; }
+};
+inline AllOps all_ops() { return {op_count()}; }
 
 // Rules shared with other rooms.
 Ints broadcast(const Ints& a, const Ints& b, const char* op, SourceLoc);  ///< ATen's; equal first, then "is it 1?"; throws ShapeMismatch
@@ -115,5 +178,11 @@ void check_inplace(const OpDef&, const TensorMeta& self, const TensorMeta& resul
 enum class Strides { OfElements, All };
 /// The layout a view operator makes of `in`. Throws as the rule does. `in`'s strides may be anything.
 Layout apply_view(const OpDef&, std::span<const RuleArg> args_with_self_first, const Layout& in, SourceLoc, Strides = Strides::OfElements);
+/// slice of slice_scatter, and so on: the view whose place a scatter writes its `src` into (arguments: self, src, then the view's).
+/// Nothing for other operators.
+std::optional<OpId> view_of_scatter(OpId);
+/// slice_scatter of slice, and so on: the inverse of a view by which one part of a value is replaced. Nothing for views
+/// that reach all elements, and other operators.
+std::optional<OpId> scatter_of_view(OpId);
 
 }  // namespace reprise::graph

@@ -1,7 +1,13 @@
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
 #include <unordered_map>
 
 #include "base/errors.h"
+#include "base/fork.h"
 #include "graph/op.h"
+#include "graph/register_op.h"
 #include "graph/schema.h"
 #include "graph/shape_rules.h"
 
@@ -23,34 +29,125 @@ constexpr Row kRows[] = {
 #include "graph/ops.def"
 #undef REPRISE_OP
 };
+static_assert(std::size(kRows) == kBuiltinOps);
 
-struct Table {
-  std::vector<OpDef> ops;
-  std::unordered_map<std::string_view, const OpDef*> by_name;
+/// What a class asks of a schema. Operators are functions: what they write is the business of their in-place twins.
+void check_schema(const Schema& s, OpClass cls, bool inplace, Effects effects) {
+  auto bad = [&](auto&&... what) { fail(ErrorCode::InvalidArgument, s.name.c_str(), {}, what..., ": \"", s.text, "\""); };
+  if (s.args.empty()) bad("has no arguments");
+  if (s.args.size() > kMaxArgs) bad("has ", s.args.size(), " arguments, more than ", kMaxArgs);
+  if (s.n_results <= 0) bad("must have results");
+  for (const ArgDef& a : s.args)
+    if (a.alias && a.alias->written) bad("writes '", a.name, "'; the row of an operator is a function, and its twin writes");
+  bool shares = false;
+  for (const ResultDef& r : s.results) shares = shares || (r.alias && !r.alias->before.empty());
+  if (shares != (cls == OpClass::View)) bad(cls == OpClass::View ? "is a view, and no result shares an argument's alias set" : "is no view, and a result is in an alias set");
+  // Elementwise operators move with what they are fused into, and views happen nowhere.
+  if (cls != OpClass::Reference && (effects.exit || effects.opaque || effects.lane)) bad("has effects that only operators of class Reference may have");
+  const ArgType first = s.args[0].type;
+  if (inplace && first != ArgType::Tensor && first != ArgType::TensorOrScalar) bad("has a twin, and no tensor that it could write");
+}
+
+/// The table: built-in operators from the first use on, then what is registered. Operators stay where they are.
+class Table {
+ public:
   Table() {
-    ops.reserve(std::size(kRows));
-    for (const Row& r : kRows) {
-      ops.push_back(
-          {r.id, r.cls, parse_schema(r.schema), r.rule, (r.flags & kInplace) != 0, (r.flags & kMoves) != 0 || r.cls == OpClass::View, (r.flags & kMayFail) != 0});
+    built_in_.reserve(kBuiltinOps);
+    for (const Row& r : kRows)
+      built_in_.push_back(make(r.id, parse_schema(r.schema), r.cls, r.rule, (r.flags & kInplace) != 0, (r.flags & kMoves) != 0, {.may_fail = (r.flags & kMayFail) != 0}));
+    for (OpDef& o : built_in_) {
+      fill_defaults(o);
+      by_name_.emplace(o.schema.name, &o);
     }
-    for (const OpDef& o : ops) by_name.emplace(o.schema.name, &o);
   }
+
+  const OpDef& at(std::size_t i) const {
+    if (i < kBuiltinOps) [[likely]] return built_in_[i];
+    REPRISE_CHECK(i < count());
+    return *(*chunks_[i / kChunk].load(std::memory_order_acquire))[i % kChunk];
+  }
+  std::size_t count() const { return count_.load(std::memory_order_acquire); }
+
+  const OpDef* find(std::string_view name) const {
+    if (auto it = by_name_.find(name); it != by_name_.end()) return it->second;
+    for (const Named* n = bucket(name).load(std::memory_order_acquire); n; n = n->next)
+      if (n->def->schema.name == name) return n->def;
+    return nullptr;
+  }
+
+  OpId add(NewOp&& n, const std::vector<OpFact>& facts) {
+    Schema schema = parse_schema(n.schema);
+    const char* name = schema.name.c_str();
+    if (!n.shape) fail(ErrorCode::InvalidArgument, name, {}, "has no shape rule");
+    if (!schema.overload.empty()) fail(ErrorCode::InvalidArgument, name, {}, "an operator is one of its name; overload '", schema.overload, "' needs a name of its own");
+    check_schema(schema, n.cls, n.inplace, n.effects);
+    for (std::size_t i = 0; i < facts.size(); ++i)
+      for (std::size_t k = 0; k < i; ++k)
+        if (facts[i].column == facts[k].column) fail(ErrorCode::InvalidArgument, name, {}, "is told its ", facts[i].column->name(), " twice");
+
+    std::lock_guard lock(mu_);
+    if (find(schema.name)) fail(ErrorCode::InvalidArgument, name, {}, "there is an operator of this name");
+    if (schema.name.ends_with('_'))
+      if (const OpDef* o = find(std::string_view(schema.name).substr(0, schema.name.size() - 1)); o && o->has_inplace)
+        fail(ErrorCode::InvalidArgument, name, {}, "is the twin of '", o->schema.name, "'");
+    const std::size_t i = count_.load(std::memory_order_relaxed);
+    if (i > UINT16_MAX) fail(ErrorCode::InvalidArgument, name, {}, "there is no room for more than ", UINT16_MAX + 1, " operators");
+    // All that may throw happens before anything is visible.
+    const OpId id = static_cast<OpId>(i);
+    auto def = std::make_unique<OpDef>(make(id, std::move(schema), n.cls, n.shape, n.inplace, n.moves, n.effects));
+    fill_defaults(*def);
+    std::atomic<Chunk*>& chunk = chunks_[i / kChunk];
+    if (!chunk.load(std::memory_order_relaxed)) chunk.store(new Chunk{}, std::memory_order_release);
+    auto named = std::make_unique<Named>(Named{def.get(), bucket(def->schema.name).load(std::memory_order_relaxed)});
+    std::size_t told = 0;
+    try {
+      for (; told < facts.size(); ++told) facts[told].tell(id);
+    } catch (...) {
+      while (told > 0) facts[--told].forget(id);
+      throw;
+    }
+    (*chunk.load(std::memory_order_relaxed))[i % kChunk] = def.get();
+    count_.store(i + 1, std::memory_order_release);
+    bucket(def.release()->schema.name).store(named.release(), std::memory_order_release);
+    return id;
+  }
+
+ private:
+  static constexpr std::size_t kChunk = 256, kBuckets = 512;
+  using Chunk = std::array<const OpDef*, kChunk>;
+  struct Named {
+    const OpDef* def;
+    Named* next;
+  };
+
+  static OpDef make(OpId id, Schema schema, OpClass cls, ShapeRule rule, bool inplace, bool moves, Effects effects) {
+    return {id, cls, std::move(schema), rule, inplace, moves || cls == OpClass::View, effects, {}};
+  }
+  // Defaults borrow from the schema: filled in where it stays.
+  static void fill_defaults(OpDef& o) {
+    for (const ArgDef& a : o.schema.args) o.defaults.push_back(default_value(a));
+  }
+  std::atomic<Named*>& bucket(std::string_view name) const { return buckets_[std::hash<std::string_view>()(name) % kBuckets]; }
+
+  std::vector<OpDef> built_in_;
+  std::unordered_map<std::string_view, const OpDef*> by_name_;  // built-in ones
+  std::array<std::atomic<Chunk*>, 65536 / kChunk> chunks_{};
+  mutable std::array<std::atomic<Named*>, kBuckets> buckets_{};  // registered ones; lists grow at their heads
+  std::atomic<std::size_t> count_{kBuiltinOps};
+  ForkMutex mu_;  // of those who register
 };
 
-const Table& table() {
-  static const Table& t = *new Table;  // never destroyed: destructors of static objects may use tensors
+Table& table() {
+  static Table& t = *new Table;  // never destroyed: destructors of static objects may use tensors
   return t;
 }
 
 }  // namespace
 
-const OpDef& op(OpId id) { return table().ops[static_cast<std::size_t>(id)]; }
+const OpDef& op(OpId id) { return table().at(static_cast<std::size_t>(id)); }
+const OpDef* find_op(std::string_view name) { return table().find(name); }
+std::size_t op_count() { return table().count(); }
 
-const OpDef* find_op(std::string_view name) {
-  auto it = table().by_name.find(name);
-  return it == table().by_name.end() ? nullptr : it->second;
-}
-
-std::span<const OpDef> all_ops() { return table().ops; }
+OpId register_op(NewOp n, const std::vector<OpFact>& facts) { return table().add(std::move(n), facts); }
 
 }  // namespace reprise::graph

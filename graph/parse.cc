@@ -304,6 +304,8 @@ class Parser {
       case ArgType::Str:
       case ArgType::OptionalStr:
         return in_.quoted('\'');
+      case ArgType::OptionalGenerator:
+        break;  // None is its only value
     }
     in_.bad("unreadable argument");
   }

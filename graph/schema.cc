@@ -1,6 +1,9 @@
 #include "graph/schema.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdlib>
 #include <utility>
 
 #include "base/errors.h"
@@ -8,109 +11,348 @@
 namespace reprise::graph {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ArgType>, 24> kTypes = {{
+struct Type {
+  std::string_view name;
+  ArgType type;
+  bool none = false;
+};
+// The first of a type is how it is written in messages.
+constexpr Type kTypes[] = {
     {"Tensor", ArgType::Tensor},
-    {"Tensor?", ArgType::OptionalTensor},
+    {"Tensor?", ArgType::OptionalTensor, true},
     {"Tensor[]", ArgType::TensorList},
     {"Tensor?[]", ArgType::OptionalTensorList},
     {"Any", ArgType::TensorOrScalar},
-    {"Any?", ArgType::OptionalTensorOrScalar},
+    {"Any?", ArgType::OptionalTensorOrScalar, true},
     {"SymInt", ArgType::Int},
     {"int", ArgType::Int},
-    {"SymInt?", ArgType::OptionalInt},
-    {"int?", ArgType::OptionalInt},
+    {"SymInt?", ArgType::OptionalInt, true},
+    {"int?", ArgType::OptionalInt, true},
     {"SymInt[]", ArgType::Ints},
     {"int[]", ArgType::Ints},
-    {"SymInt[]?", ArgType::OptionalInts},
-    {"int[]?", ArgType::OptionalInts},
+    {"SymInt[]?", ArgType::OptionalInts, true},
+    {"int[]?", ArgType::OptionalInts, true},
     {"Scalar", ArgType::Scalar},
-    {"Scalar?", ArgType::OptionalScalar},
+    {"Scalar?", ArgType::OptionalScalar, true},
     {"float", ArgType::Float},
-    {"float?", ArgType::OptionalFloat},
+    {"float?", ArgType::OptionalFloat, true},
     {"bool", ArgType::Bool},
     {"ScalarType", ArgType::DType},
-    {"ScalarType?", ArgType::OptionalDType},
+    {"ScalarType?", ArgType::OptionalDType, true},
     {"str", ArgType::Str},
-    {"str?", ArgType::OptionalStr},
+    {"str?", ArgType::OptionalStr, true},
     {"Device", ArgType::Str},
-}};
+    {"Device?", ArgType::OptionalStr, true},
+    {"Generator?", ArgType::OptionalGenerator, true},
+};
 
-std::string_view trim(std::string_view s) {
-  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
-  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
-  return s;
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool holds_tensors(ArgType t) {
+  return t == ArgType::Tensor || t == ArgType::OptionalTensor || t == ArgType::TensorList || t == ArgType::OptionalTensorList;
 }
 
-[[noreturn]] void bad(std::string_view text, const char* what, std::string_view where) {
-  fail(ErrorCode::Internal, "schema", {}, what, " at '", where, "' in \"", text, "\"");
-}
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
 
-/// "Tensor(a!)[]" is type "Tensor[]", annotation "a!".
-ArgDef parse_arg(std::string_view piece, std::string_view text) {
-  ArgDef arg;
-  std::size_t space = piece.find(' ');
-  if (space == std::string_view::npos) bad(text, "an argument needs a type and a name", piece);
-  std::string type(piece.substr(0, space));
-  if (std::size_t open = type.find('('); open != std::string::npos) {
-    std::size_t close = type.find(')', open);
-    if (close == std::string::npos) bad(text, "unclosed alias annotation", piece);
-    arg.written = type.find('!', open) < close;
-    type.erase(open, close - open + 1);
+  Schema run() {
+    Schema s;
+    s.text = std::string(text_);
+    s.name = word("an operator's name");
+    if (accept("::")) s.name += "::" + word("a name after '::'");
+    if (peek() == '.') {
+      ++at_;
+      s.overload = word("an overload's name after '.'");
+    }
+    expect("(", "the arguments");
+    arguments(s);
+    expect("->", "the results");
+    results(s);
+    spaces();
+    if (at_ < text_.size()) bad("nothing more is expected");
+    check_sets(s);
+    return s;
   }
-  std::string_view rest = trim(piece.substr(space));
-  std::size_t eq = rest.find('=');
-  arg.name = std::string(trim(rest.substr(0, eq)));
-  if (eq != std::string_view::npos) arg.default_text = std::string(trim(rest.substr(eq + 1)));
-  if (arg.name.empty()) bad(text, "an argument without a name", piece);
-  for (const auto& [name, id] : kTypes) {
-    if (name == type) {
-      arg.type = id;
-      return arg;
+
+ private:
+  [[noreturn]] void bad(const std::string& what, std::size_t at) const {
+    const std::string_view rest = text_.substr(std::min(at, text_.size())).substr(0, 16);
+    fail(ErrorCode::InvalidArgument, "schema", {}, "column ", at + 1, ": ", what, ", got ", rest.empty() ? "the end" : "'" + std::string(rest) + "'", " in \"", text_, "\"");
+  }
+  [[noreturn]] void bad(const std::string& what) const { bad(what, at_); }
+
+  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  void spaces() {
+    while (peek() == ' ') ++at_;
+  }
+  bool accept(std::string_view token) {
+    spaces();
+    if (!text_.substr(at_).starts_with(token)) return false;
+    at_ += token.size();
+    return true;
+  }
+  void expect(std::string_view token, const char* for_what) {
+    if (!accept(token)) bad("wanted '" + std::string(token) + "' (" + for_what + ")");
+  }
+  std::string word(const char* what) {
+    spaces();
+    const std::size_t from = at_;
+    if (!is_letter(peek())) bad(std::string("wanted ") + what);
+    while (is_letter(peek()) || is_digit(peek())) ++at_;
+    return std::string(text_.substr(from, at_ - from));
+  }
+
+  // ---- types
+
+  std::vector<std::string> sets() {
+    std::vector<std::string> names;
+    do {
+      names.push_back(accept("*") ? "*" : word("an alias set (a letter or '*')"));
+    } while (accept("|"));
+    return names;
+  }
+  std::optional<AliasSet> alias() {
+    if (peek() != '(') return std::nullopt;
+    ++at_;
+    AliasSet a;
+    if (accept(")")) return a;
+    a.before = sets();
+    a.written = accept("!");
+    a.after = accept("->") ? sets() : a.before;
+    expect(")", "the end of an alias set");
+    return a;
+  }
+
+  struct Typed {
+    ArgType type;
+    std::optional<AliasSet> alias;
+    int length;
+  };
+  Typed type() {
+    spaces();
+    const std::size_t from = at_;
+    std::string name = word("a type");
+    Typed t{{}, alias(), 0};
+    while (peek() == '[' || peek() == '?') {
+      if (text_[at_++] == '?') {
+        name += '?';
+        continue;
+      }
+      const std::size_t digits = at_;
+      while (is_digit(peek())) ++at_;
+      if (at_ > digits && (at_ - digits > 2 || (t.length = std::atoi(text_.data() + digits)) == 0 || t.length > static_cast<int>(kMaxRank)))
+        bad("a list's length is between 1 and " + std::to_string(kMaxRank), digits);
+      if (peek() != ']') bad("wanted ']'");
+      ++at_, name += "[]";
+    }
+    for (const Type& known : kTypes) {
+      if (known.name != name) continue;
+      t.type = known.type;
+      if (t.alias && !holds_tensors(t.type)) bad("only tensors have alias sets", from);
+      if (t.length && t.type != ArgType::Ints && t.type != ArgType::OptionalInts) bad("only lists of integers have a length", from);
+      return t;
+    }
+    bad("there is no type '" + name + "'", from);
+  }
+
+  // ---- arguments
+
+  void arguments(Schema& s) {
+    if (accept(")")) return;
+    bool keyword_only = false, defaulted = false;
+    do {
+      spaces();
+      const std::size_t from = at_;
+      if (accept("*")) {
+        if (keyword_only) bad("'*' stands twice", from);
+        keyword_only = true;
+        spaces();
+        if (peek() != ',') bad("wanted arguments after '*'");
+        continue;
+      }
+      Typed t = type();
+      ArgDef a{t.type, {}, std::move(t.alias), keyword_only, {}, {}, t.length};
+      spaces();
+      const std::size_t name_at = at_;
+      a.name = word("the argument's name");
+      if (s.find(a.name) >= 0) bad("a second argument '" + a.name + "'", name_at);
+      if (accept("=")) {
+        spaces();
+        const std::size_t value_at = at_;
+        a.default_text = value();
+        if (!read_default(a)) bad("the default is no " + std::string(arg_type_name(a.type)), value_at);
+      } else if (defaulted && !keyword_only) {
+        bad("'" + a.name + "' needs a default, as the one before has", name_at);
+      }
+      defaulted = defaulted || !a.default_text.empty();
+      s.args.push_back(std::move(a));
+    } while (accept(","));
+    expect(")", "the end of the arguments");
+  }
+
+  std::string value() {
+    const std::size_t from = at_;
+    if (char quote = peek(); quote == '\'' || quote == '"') {
+      const std::size_t end = text_.find(quote, at_ + 1);
+      if (end == std::string_view::npos) bad("the string has no end");
+      at_ = end + 1;
+    } else if (quote == '[') {
+      const std::size_t end = text_.find(']', at_);
+      if (end == std::string_view::npos) bad("the list has no end");
+      at_ = end + 1;
+    } else {
+      while (peek() && peek() != ',' && peek() != ')' && peek() != ' ') ++at_;
+    }
+    if (at_ == from) bad("wanted a default");
+    return std::string(text_.substr(from, at_ - from));
+  }
+
+  template <class T>
+  static bool is_number(std::string_view t) {
+    T v;
+    const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), v);
+    return error == std::errc() && end == t.data() + t.size();
+  }
+  static bool is_integer(std::string_view t) { return is_number<std::int64_t>(t); }
+
+  /// "[]", "[1, 2]"; of lists with a length also one number for all.
+  static bool read_list(ArgDef& a, std::string_view t) {
+    if (!t.starts_with('[')) {
+      if (a.length == 0 || !is_integer(t)) return false;
+      a.default_ints = Ints(static_cast<std::size_t>(a.length), Int(std::strtoll(a.default_text.c_str(), nullptr, 10)));
+      return true;
+    }
+    t = t.substr(1, t.size() - 2);
+    while (!t.empty()) {
+      const std::size_t end = std::min(t.find(','), t.size());
+      std::string one(t.substr(0, end));
+      one.erase(std::remove(one.begin(), one.end(), ' '), one.end());
+      if (!is_integer(one)) return false;
+      a.default_ints.push_back(Int(std::strtoll(one.c_str(), nullptr, 10)));
+      t.remove_prefix(std::min(end + 1, t.size()));
+    }
+    return a.length == 0 || a.default_ints.size() == static_cast<std::size_t>(a.length);
+  }
+
+  static bool read_default(ArgDef& a) {
+    const std::string_view t = a.default_text;
+    if (t == "None") return accepts_none(a.type);
+    switch (a.type) {
+      case ArgType::Bool:
+        return t == "True" || t == "False";
+      case ArgType::Int:
+      case ArgType::OptionalInt:
+        return is_integer(t);
+      case ArgType::Float:
+      case ArgType::OptionalFloat:
+      case ArgType::Scalar:
+      case ArgType::OptionalScalar:
+      case ArgType::TensorOrScalar:
+      case ArgType::OptionalTensorOrScalar:
+        return is_number<double>(t);
+      case ArgType::Str:
+      case ArgType::OptionalStr:
+        return t.front() == '\'' || t.front() == '"';
+      case ArgType::Ints:
+      case ArgType::OptionalInts:
+        return read_list(a, t);
+      // Values of these have no text.
+      case ArgType::Tensor:
+      case ArgType::OptionalTensor:
+      case ArgType::TensorList:
+      case ArgType::OptionalTensorList:
+      case ArgType::DType:
+      case ArgType::OptionalDType:
+      case ArgType::OptionalGenerator:
+        return false;
+    }
+    return false;
+  }
+
+  // ---- results
+
+  ResultDef result() {
+    spaces();
+    const std::size_t from = at_;
+    Typed t = type();
+    if (t.type != ArgType::Tensor && t.type != ArgType::TensorList) bad("results are Tensor or Tensor[]", from);
+    ResultDef r{t.type, {}, std::move(t.alias)};
+    spaces();
+    if (is_letter(peek())) r.name = word("the result's name");
+    return r;
+  }
+  void results(Schema& s) {
+    spaces();
+    results_at_ = at_;
+    if (!accept("(")) {
+      s.results.push_back(result());
+    } else if (!accept(")")) {
+      do s.results.push_back(result());
+      while (accept(","));
+      expect(")", "the end of the results");
+    }
+    const bool list = std::any_of(s.results.begin(), s.results.end(), [](const ResultDef& r) { return r.type == ArgType::TensorList; });
+    if (list && s.results.size() > 1) bad("a list of tensors is the only result", results_at_);
+    s.n_results = list ? -1 : static_cast<int>(s.results.size());
+  }
+
+  // What a result may share is what an argument has.
+  void check_sets(const Schema& s) const {
+    for (const ResultDef& r : s.results) {
+      if (!r.alias) continue;
+      for (const std::string& set : r.alias->before) {
+        const bool named = set == "*" || std::any_of(s.args.begin(), s.args.end(), [&](const ArgDef& a) {
+                             return a.alias && std::find(a.alias->before.begin(), a.alias->before.end(), set) != a.alias->before.end();
+                           });
+        if (!named) bad("a result is in alias set '" + set + "', and no argument is", results_at_);
+      }
     }
   }
-  bad(text, "unknown type", type);
-}
+
+  std::string_view text_;
+  std::size_t at_ = 0, results_at_ = 0;
+};
 
 }  // namespace
 
-Schema parse_schema(std::string_view text) {
-  Schema s;
-  s.text = std::string(text);
-  std::size_t open = text.find('('), arrow = text.find(") -> ");
-  if (open == std::string_view::npos || arrow == std::string_view::npos)
-    bad(text, "wanted name(arguments) -> results", text);
-  s.name = std::string(text.substr(0, open));
-  std::string_view body = text.substr(open + 1, arrow - open - 1);
-  bool keyword_only = false;
-  while (!body.empty()) {
-    std::size_t end = 0;
-    for (int depth = 0; end < body.size(); ++end) {
-      char c = body[end];
-      if (c == '(' || c == '[') ++depth;
-      if (c == ')' || c == ']') --depth;
-      if (c == ',' && depth == 0) break;
-    }
-    std::string_view piece = trim(body.substr(0, end));
-    body = end < body.size() ? body.substr(end + 1) : std::string_view{};
-    if (piece == "*") {
-      keyword_only = true;
-      continue;
-    }
-    s.args.push_back(parse_arg(piece, text));
-    s.args.back().keyword_only = keyword_only;
+Schema parse_schema(std::string_view text) { return Parser(text).run(); }
+
+CallArg default_value(const ArgDef& a) {
+  const std::string& t = a.default_text;
+  if (t.empty() || t == "None") return {};
+  switch (a.type) {
+    case ArgType::Bool:
+      return t == "True";
+    case ArgType::Int:
+    case ArgType::OptionalInt:
+      return Int(std::strtoll(t.c_str(), nullptr, 10));
+    case ArgType::Float:
+    case ArgType::OptionalFloat:
+      return Scalar(std::strtod(t.c_str(), nullptr));
+    case ArgType::Scalar:
+    case ArgType::OptionalScalar:
+    case ArgType::TensorOrScalar:
+    case ArgType::OptionalTensorOrScalar:
+      if (t.find_first_of(".e") != std::string::npos) return Scalar(std::strtod(t.c_str(), nullptr));
+      return Scalar(std::strtoll(t.c_str(), nullptr, 10));
+    case ArgType::Str:
+    case ArgType::OptionalStr:
+      return std::string_view(t).substr(1, t.size() - 2);
+    case ArgType::Ints:
+    case ArgType::OptionalInts:
+      return IntArrayRef(a.default_ints);
+    // parse_schema lets no default of these pass but None.
+    case ArgType::Tensor:
+    case ArgType::OptionalTensor:
+    case ArgType::TensorList:
+    case ArgType::OptionalTensorList:
+    case ArgType::DType:
+    case ArgType::OptionalDType:
+    case ArgType::OptionalGenerator:
+      break;
   }
-  std::string_view results = text.substr(arrow + 5);
-  if (results == "Tensor[]") {
-    s.n_results = -1;
-  } else if (results.starts_with("Tensor")) {
-    s.n_results = 1;
-  } else if (results.starts_with('(')) {
-    s.n_results = 1;
-    for (char c : results) s.n_results += c == ',';
-  } else {
-    bad(text, "unknown results", results);
-  }
-  return s;
+  return {};
 }
 
 int Schema::find(std::string_view arg) const {
@@ -121,24 +363,17 @@ int Schema::find(std::string_view arg) const {
 }
 
 bool accepts_none(ArgType t) {
-  switch (t) {
-    case ArgType::OptionalTensor:
-    case ArgType::OptionalTensorOrScalar:
-    case ArgType::OptionalInt:
-    case ArgType::OptionalInts:
-    case ArgType::OptionalScalar:
-    case ArgType::OptionalFloat:
-    case ArgType::OptionalDType:
-    case ArgType::OptionalStr:
-      return true;
-    default:
-      return false;
-  }
+  static constexpr auto kNone = [] {
+    std::array<bool, static_cast<std::size_t>(ArgType::OptionalGenerator) + 1> none{};
+    for (const Type& x : kTypes) none[static_cast<std::size_t>(x.type)] = x.none;
+    return none;
+  }();
+  return kNone[static_cast<std::size_t>(t)];
 }
 
 std::string_view arg_type_name(ArgType t) {
-  for (const auto& [name, id] : kTypes) {
-    if (id == t) return name;
+  for (const Type& x : kTypes) {
+    if (x.type == t) return x.name;
   }
   return "?";
 }

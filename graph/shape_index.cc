@@ -166,10 +166,9 @@ void cat(RuleCtx& c) {
 void view_scatter(RuleCtx& c) {
   const TensorMeta &self = c.tensor(0), &src = c.tensor(1);
   need_same_dtype(c, self.dtype, src.dtype, "src");
-  OpId id = c.op.id == OpId::slice_scatter      ? OpId::slice
-            : c.op.id == OpId::select_scatter   ? OpId::select
-            : c.op.id == OpId::diagonal_scatter ? OpId::diagonal
-                                                : OpId::as_strided;
+  const std::optional<OpId> view = view_of_scatter(c.op.id);
+  REPRISE_CHECK(view);
+  const OpId id = *view;
   std::vector<RuleArg> args(c.args.begin(), c.args.end());
   args.erase(args.begin() + 1);
   Layout part = apply_view(op(id), args, self.layout, c.loc);

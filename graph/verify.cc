@@ -127,6 +127,8 @@ class Verifier {
       case ArgType::OptionalStr:
         ok = ok || holds(std::string{});
         break;
+      case ArgType::OptionalGenerator:
+        break;
     }
     check(ok, "argument '", def.name, "' is no ", arg_type_name(def.type));
     if (auto* list = std::get_if<std::vector<ValueId>>(&a); list && def.type == ArgType::TensorList) {
@@ -143,7 +145,7 @@ class Verifier {
     const Node& n = g_.nodes[index];
     at(Mistake::In::Nodes, index);
     where_ = "node " + std::to_string(index);
-    check(n.op < OpId::count_, "has no operator");
+    check(is_op(n.op), "has no operator");
     const OpDef& def = op(n.op);
     where_ += " (" + def.schema.name + ")";
     loc_ = n.loc;

@@ -1,9 +1,11 @@
 // The layouts that view operators make. Formulas over symbolic sizes and strides; see shape_rules.h for how they ask.
 #include "base/checked_math.h"
 #include "base/errors.h"
+#include "graph/op_column.h"
 #include "graph/shape_rules.h"
 
 namespace reprise::graph {
+namespace views {
 namespace {
 
 /// One view being made: the rule arguments with checked access, and the input's layout.
@@ -18,7 +20,7 @@ struct ViewCtx {
   Bool le(Int a, Int b) const { return detail::compare_le(a, b, c.loc); }
 };
 
-Layout view_as(const ViewCtx& v) {
+Layout view(const ViewCtx& v) {
   Layout out;
   out.sizes = infer_size(v.in.sizes, v.c.ints(1), v.c.loc);
   std::optional<Ints> strides = view_strides(v.in, out.sizes, v.c.loc, v.wanted);
@@ -216,36 +218,45 @@ Layout diagonal(const ViewCtx& v) {
   return out;
 }
 
-}  // namespace
+using Rule = Layout (*)(const ViewCtx&);
+constexpr Rule set = nullptr;  // its layout is its source's
 
-static Layout made_by(const OpDef& op, std::span<const RuleArg> args, const Layout& in, SourceLoc loc, Strides wanted) {
-  ViewCtx v{{op, args, loc, {}}, in, wanted};
-  switch (op.id) {
-    case OpId::view:
-      return view_as(v);
-    case OpId::permute:
-      return permute(v);
-    case OpId::slice:
-      return slice(v);
-    case OpId::select:
-      return select(v);
-    case OpId::squeeze:
-      return squeeze(v);
-    case OpId::unsqueeze:
-      return unsqueeze(v);
-    case OpId::expand:
-      return expand(v);
-    case OpId::as_strided:
-      return as_strided(v);
-    case OpId::diagonal:
-      return diagonal(v);
-    default:
-      fail(ErrorCode::Internal, op.schema.name.c_str(), loc, "is not a view operator");
-  }
+constinit const OpColumn<Rule> kRules("rule for layouts",
+                                      {
+#define REPRISE_ROW_View(id) {OpId::id, id},
+#include "graph/op_rows.inc"
+                                      },
+                                      is_of<OpClass::View>);
+
+// Views by which one part of a value is replaced, and how.
+struct Pair {
+  OpId view, scatter;
+};
+constexpr Pair kPairs[] = {
+    {OpId::slice, OpId::slice_scatter},
+    {OpId::select, OpId::select_scatter},
+    {OpId::diagonal, OpId::diagonal_scatter},
+    {OpId::as_strided, OpId::as_strided_scatter},
+};
+
+}  // namespace
+}  // namespace views
+
+std::optional<OpId> view_of_scatter(OpId scatter) {
+  for (const views::Pair& p : views::kPairs)
+    if (p.scatter == scatter) return p.view;
+  return std::nullopt;
+}
+std::optional<OpId> scatter_of_view(OpId view) {
+  for (const views::Pair& p : views::kPairs)
+    if (p.view == view) return p.scatter;
+  return std::nullopt;
 }
 
 Layout apply_view(const OpDef& op, std::span<const RuleArg> args, const Layout& in, SourceLoc loc, Strides wanted) {
-  Layout made = made_by(op, args, in, loc, wanted);
+  const views::Rule* rule = views::kRules.find(op.id);
+  if (!rule || !*rule) fail(ErrorCode::Internal, op.schema.name.c_str(), loc, "is not a view operator");
+  Layout made = (*rule)({{op, args, loc, {}}, in, wanted});
   check_sizes(made.sizes, 1, op.schema.name.c_str(), loc);
   return made;
 }

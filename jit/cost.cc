@@ -7,7 +7,6 @@
 namespace reprise::jit {
 
 using kernels::BodyNode;
-using kernels::ScalarOp;
 
 int cost_of(const kernels::LoopKernel& k, std::size_t i) {
   const BodyNode& n = k.body[i];
@@ -20,19 +19,16 @@ int cost_of(const kernels::LoopKernel& k, std::size_t i) {
     return run && a.gathers.empty() ? 1 : 8;
   }
   if (n.kind != BodyNode::Kind::Op) return 1;
-  if (kernels::scalar_op_of(n.op) == kernels::ScalarOpOf::Function) return n.dtype == DType::Float32 ? 16 : 40;
-  switch (n.op) {
-    case ScalarOp::Pow:
-    case ScalarOp::Atan2:
-    case ScalarOp::Hypot:
-    case ScalarOp::FloorDiv:
-    case ScalarOp::Remainder:
-    case ScalarOp::Fmod:
-    case ScalarOp::TruncDiv:
-      return 30;
-    default:
+  switch (kernels::scalar_op(n.op).cost) {
+    case kernels::ScalarCost::Simple:
       return 1;
+    case kernels::ScalarCost::Division:
+    case kernels::ScalarCost::Function2:
+      return 30;
+    case kernels::ScalarCost::Function:
+      return n.dtype == DType::Float32 ? 16 : 40;
   }
+  return 1;
 }
 
 Steps LoopPlan::steps(int cost) const {

@@ -202,16 +202,16 @@ namespace {
 /// no double-precision versions of them are written here, and devices compute them slowly anyway.
 const char* why_no_code(const kernels::BodyNode& n) {
   if (n.kind != kernels::BodyNode::Kind::Op) return nullptr;
-  if (n.op == ScalarOp::Lgamma) return "Lgamma";
-  if (n.dtype != DType::Float64) return nullptr;
-  switch (n.op) {
-    case ScalarOp::Pow:
-    case ScalarOp::Atan2:
-    case ScalarOp::Hypot:
-      return "a function of Float64";
-    default:
-      return kernels::scalar_op_of(n.op) == kernels::ScalarOpOf::Function ? "a function of Float64" : nullptr;
+  const kernels::ScalarOpInfo& info = kernels::scalar_op(n.op);
+  switch (info.device) {
+    case kernels::ScalarDevice::All:
+      return nullptr;
+    case kernels::ScalarDevice::NotFloat64:
+      return n.dtype == DType::Float64 ? "a function of Float64" : nullptr;
+    case kernels::ScalarDevice::None:
+      return info.name.data();  // of a literal
   }
+  return nullptr;
 }
 
 /// Bytes of arguments that a kernel may have, less a few.

@@ -10,13 +10,13 @@ namespace reprise::jit {
 
 namespace {
 
-template <class T, T (*F)(T)>
+template <class T, class F>
 void unary(const T* a, T* out, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = F(a[i]);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = F::of(a[i]);
 }
-template <class T, T (*F)(T, T)>
+template <class T, class F>
 void binary(const T* a, const T* b, T* out, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = F(a[i], b[i]);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = F::of(a[i], b[i]);
 }
 
 template <class T>
@@ -78,54 +78,85 @@ void* address(F* f) {
   return reinterpret_cast<void*>(f);
 }
 
-#define REPRISE_UNARY(name, fn)                                                          \
-  {"reprise_" name "_f32", address(&unary<float, static_cast<float (*)(float)>(fn)>)}, { \
-    "reprise_" name "_f64", address(&unary<double, static_cast<double (*)(double)>(fn)>) \
+// The functions that rows of scalar_ops.def name.
+namespace called {
+struct none {};
+#define REPRISE_OF_ONE(name, function)  \
+  struct name {                         \
+    template <class T>                  \
+    static T of(T x) {                  \
+      return static_cast<T>(function(x)); \
+    }                                   \
+  };
+#define REPRISE_OF_TWO(name, floats, integers)                                     \
+  struct name {                                                                    \
+    static float of(float x, float y) { return floats(x, y); }                     \
+    static double of(double x, double y) { return floats(x, y); }                  \
+    static std::int64_t of(std::int64_t x, std::int64_t y) { return integers(x, y); } \
+  };
+#define REPRISE_OF_TWO_FLOATS(name, function)         \
+  struct name {                                       \
+    template <class T>                                \
+    static T of(T x, T y) {                           \
+      return function(x, y);                          \
+    }                                                 \
+  };
+REPRISE_OF_ONE(exp, std::exp)
+REPRISE_OF_ONE(exp2, std::exp2)
+REPRISE_OF_ONE(expm1, std::expm1)
+REPRISE_OF_ONE(log, std::log)
+REPRISE_OF_ONE(log2, std::log2)
+REPRISE_OF_ONE(log10, std::log10)
+REPRISE_OF_ONE(log1p, std::log1p)
+REPRISE_OF_ONE(sin, std::sin)
+REPRISE_OF_ONE(cos, std::cos)
+REPRISE_OF_ONE(tan, std::tan)
+REPRISE_OF_ONE(asin, std::asin)
+REPRISE_OF_ONE(acos, std::acos)
+REPRISE_OF_ONE(atan, std::atan)
+REPRISE_OF_ONE(sinh, std::sinh)
+REPRISE_OF_ONE(cosh, std::cosh)
+REPRISE_OF_ONE(tanh, std::tanh)
+REPRISE_OF_ONE(asinh, std::asinh)
+REPRISE_OF_ONE(acosh, std::acosh)
+REPRISE_OF_ONE(atanh, std::atanh)
+REPRISE_OF_ONE(sigmoid, jit::sigmoid)
+REPRISE_OF_ONE(erf, std::erf)
+REPRISE_OF_ONE(erfc, std::erfc)
+REPRISE_OF_ONE(log_gamma, jit::log_gamma)
+REPRISE_OF_TWO(floor_div, jit::floor_div, floor_div_int)
+REPRISE_OF_TWO(remainder, jit::remainder, remainder_int)
+REPRISE_OF_TWO(fmod, std::fmod, fmod_int)
+REPRISE_OF_TWO(pow, std::pow, pow_int)
+REPRISE_OF_TWO_FLOATS(atan2, std::atan2)
+REPRISE_OF_TWO_FLOATS(hypot, std::hypot)
+struct trunc_div {
+  static std::int64_t of(std::int64_t x, std::int64_t y) { return jit::trunc_div(x, y); }
+};
+#undef REPRISE_OF_ONE
+#undef REPRISE_OF_TWO
+#undef REPRISE_OF_TWO_FLOATS
+}  // namespace called
+
+template <int Arity, class F, class T>
+void add(std::vector<RuntimeCall>& to, const char* name) {
+  if constexpr (std::is_same_v<F, called::none>) {
+  } else if constexpr (Arity == 1) {
+    to.push_back({name, address(&unary<T, F>)});
+  } else {
+    to.push_back({name, address(&binary<T, F>)});
   }
-#define REPRISE_BINARY(name, fn)                                                                  \
-  {"reprise_" name "_f32", address(&binary<float, static_cast<float (*)(float, float)>(fn)>)}, {  \
-    "reprise_" name "_f64", address(&binary<double, static_cast<double (*)(double, double)>(fn)>) \
-  }
-#define REPRISE_INTEGER(name, fn) \
-  { "reprise_" name "_i64", address(&binary<std::int64_t, fn>) }
+}
 
 std::vector<RuntimeCall> all_calls() {
-  return {
-      REPRISE_UNARY("Exp", std::exp),
-      REPRISE_UNARY("Exp2", std::exp2),
-      REPRISE_UNARY("Expm1", std::expm1),
-      REPRISE_UNARY("Log", std::log),
-      REPRISE_UNARY("Log2", std::log2),
-      REPRISE_UNARY("Log10", std::log10),
-      REPRISE_UNARY("Log1p", std::log1p),
-      REPRISE_UNARY("Sin", std::sin),
-      REPRISE_UNARY("Cos", std::cos),
-      REPRISE_UNARY("Tan", std::tan),
-      REPRISE_UNARY("Asin", std::asin),
-      REPRISE_UNARY("Acos", std::acos),
-      REPRISE_UNARY("Atan", std::atan),
-      REPRISE_UNARY("Sinh", std::sinh),
-      REPRISE_UNARY("Cosh", std::cosh),
-      REPRISE_UNARY("Tanh", std::tanh),
-      REPRISE_UNARY("Asinh", std::asinh),
-      REPRISE_UNARY("Acosh", std::acosh),
-      REPRISE_UNARY("Atanh", std::atanh),
-      REPRISE_UNARY("Sigmoid", sigmoid),
-      REPRISE_UNARY("Erf", std::erf),
-      REPRISE_UNARY("Erfc", std::erfc),
-      REPRISE_UNARY("Lgamma", log_gamma),
-      REPRISE_BINARY("FloorDiv", floor_div),
-      REPRISE_BINARY("Remainder", remainder),
-      REPRISE_BINARY("Fmod", std::fmod),
-      REPRISE_BINARY("Pow", std::pow),
-      REPRISE_BINARY("Atan2", std::atan2),
-      REPRISE_BINARY("Hypot", std::hypot),
-      REPRISE_INTEGER("TruncDiv", trunc_div),
-      REPRISE_INTEGER("Fmod", fmod_int),
-      REPRISE_INTEGER("FloorDiv", floor_div_int),
-      REPRISE_INTEGER("Remainder", remainder_int),
-      REPRISE_INTEGER("Pow", pow_int),
-  };
+  std::vector<RuntimeCall> calls;
+#define REPRISE_SCALAR_OP(name, arity, yields, domain, cost, device, floats, integers) \
+  add<arity, called::floats, float>(calls, "reprise_" #name "_f32");                   \
+  add<arity, called::floats, double>(calls, "reprise_" #name "_f64");                  \
+  add<arity, called::integers, std::int64_t>(calls, "reprise_" #name "_i64");
+#include "kernels/scalar_ops.def"
+#undef REPRISE_SCALAR_OP
+  return calls;
 }
 
 }  // namespace

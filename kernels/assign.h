@@ -1,4 +1,7 @@
 #pragma once
+#include <cstdint>
+#include <map>
+
 #include "kernels/assign_buffers.h"
 #include "kernels/kept_order.h"
 #include "kernels/lower_join.h"
@@ -124,6 +127,7 @@ class Assign {
   std::vector<ValueId> root_;
   KeptOrder order_;                                     // of the items
   std::vector<Id> may_fail_;                            // items
+  std::map<std::uint8_t, Id> lanes_;                    // Effects::lane -> the last item of it
   std::vector<std::uint32_t> marked_;                   // by item: the question it was last part of
   std::uint32_t question_ = 0;
   bool slice_only_ = false;

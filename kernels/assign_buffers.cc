@@ -1,10 +1,11 @@
 #include "kernels/assign_buffers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/errors.h"
 #include "kernels/assign.h"
-#include "kernels/lower_gather.h"
+#include "kernels/columns.h"
 
 namespace reprise::kernels {
 
@@ -86,18 +87,22 @@ void Assign::make_items(std::uint32_t n) {
     return;
   }
   Item it = new_item(fused_(g_, node) ? Kind::Fused : Kind::Native, static_cast<std::int32_t>(n));
-  it.may_fail = def.may_fail && it.kind == Kind::Native;
-  bool first_unread = node.op == OpId::copy || node.op == OpId::fill;
-  for (std::size_t a = first_unread ? 1 : 0; a < node.args.size(); ++a) {
+  it.may_fail = def.effects.may_end_call() && it.kind == Kind::Native;
+  const std::uint32_t unread = unread_operands(node.op);
+  for (std::size_t a = 0; a < node.args.size(); ++a) {
+    if (unread >> a & 1) continue;
     graph::for_each_value(node.args[a], [&](ValueId v) { it.reads.push_back(v); });
   }
   std::vector<Id> checks;
   if (it.kind == Kind::Fused) it.made = node.results[0];
-  if (it.kind == Kind::Fused && def.may_fail) checks = make_checks(n, node);
+  if (it.kind == Kind::Fused && def.effects.may_fail) checks = make_checks(n, node);
   std::vector<ValueId> in = it.reads;
   bool fused = it.kind == Kind::Fused;
   Id id = add_item(std::move(it));
   for (Id check : checks) edge(check, id, EdgeKind::Memory);
+  if (const std::uint8_t lane = def.effects.lane) {  // these are of OpClass::Reference: not fused
+    if (auto [before, first] = lanes_.try_emplace(lane, id); !first) edge(std::exchange(before->second, id), id, EdgeKind::Memory);
+  }
   for (ValueId r : node.results) p_.maker[r.v] = static_cast<std::int32_t>(id), begin_[r.v] = static_cast<std::int32_t>(id);
   for (ValueId v : in) reads(id, v);
   if (fused && def.cls == OpClass::Gather) {  // its table is read at computed places: from memory
@@ -318,7 +323,8 @@ bool Assign::write_over_input(ValueId v, std::uint32_t o) {
 
 bool Assign::updates_in_place(Id w, std::uint32_t i) const {
   const Node& node = g_.nodes[p_.items[w].node];
-  if (node.op != OpId::scatter && node.op != OpId::scatter_add && node.op != OpId::index_put) return false;
+  const HostKernel* kernel = reference_kernels().find(node.op);
+  if (!kernel || !kernel->over_self) return false;
   const std::vector<ValueId>& r = p_.items[w].reads;
   auto of_input = [&](ValueId v) { return root_[v.v] == g_.inputs[i].value; };
   return r[0] == g_.inputs[i].value && std::count_if(r.begin(), r.end(), of_input) == 1;

@@ -154,7 +154,7 @@ std::uint32_t BodyBuilder::op(ScalarOp op, std::uint32_t a, std::uint32_t b, std
       fail(ErrorCode::Internal, "loop kernel", {}, std::string(scalar_op_name(op)), " of ", dtype(o), " where ", want,
            " is needed");
   }
-  if (!yields_bool(op)) n.dtype = value;
+  if (scalar_op(op).yields == ScalarYields::Same) n.dtype = value;
   return add(n);
 }
 

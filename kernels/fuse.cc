@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "kernels/kept_order.h"
+#include "kernels/pointwise.h"
 
 namespace reprise::kernels {
 
@@ -164,7 +165,7 @@ class Fuse {
   OpClass class_of(Id i) const { return graph::op(node_of(i).op).cls; }
   bool is_reduction(Id i) const { return p_.items[i].kind == Item::Kind::Fused && class_of(i) == OpClass::Reduction; }
   bool is_gather(Id i) const { return p_.items[i].kind == Item::Kind::Fused && class_of(i) == OpClass::Gather; }
-  bool cheap(Id i) const { return !is_reduction(i) && !is_transcendental(node_of(i).op); }
+  bool cheap(Id i) const { return !is_reduction(i) && !is_costly(node_of(i).op); }
   ValueId root_of(ValueId v) const { return root_[v.v]; }
   ValueId value_of(Id i) const { return p_.items[i].kind == Item::Kind::Copy ? p_.items[i].from : p_.items[i].made; }
   const Ints& sizes_of(ValueId v) const { return g_.meta(v).layout.sizes; }

@@ -28,19 +28,6 @@ std::vector<bool> reduced_dims(const Graph& g, const Node& node) {
 
 bool keeps_dims(const Node& node) { return std::get<bool>(node.args[2]); }
 
-bool is_transcendental(OpId op) {
-  switch (op) {
-    case OpId::pow: case OpId::atan2: case OpId::hypot: case OpId::exp: case OpId::exp2: case OpId::expm1: case OpId::log:
-    case OpId::log2: case OpId::log10: case OpId::log1p: case OpId::sin: case OpId::cos: case OpId::tan: case OpId::asin:
-    case OpId::acos: case OpId::atan: case OpId::sinh: case OpId::cosh: case OpId::tanh: case OpId::asinh: case OpId::acosh:
-    case OpId::atanh: case OpId::erf: case OpId::erfc: case OpId::lgamma: case OpId::sigmoid: case OpId::logit: case OpId::elu:
-    case OpId::selu: case OpId::celu: case OpId::gelu: case OpId::silu: case OpId::mish: case OpId::softplus: case OpId::log_sigmoid:
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::vector<Unit::Demand> operand_maps(const Graph& g, const Item& item, const IndexMap& map, const Unit& unit) {
   if (item.kind == Item::Kind::Copy) return {{item.from, map}};
   const Node& node = g.nodes[item.node];

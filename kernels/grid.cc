@@ -1,29 +1,40 @@
 #include "kernels/grid.h"
 
+#include "kernels/columns.h"
 #include "kernels/grid_lower.h"
 
 namespace reprise::kernels {
 
+using graph::OpId;
+
 namespace {
 
-GridLaunches kernels_of(const GridContext& cx, std::vector<Launch>& before) {
-  switch (graph::op(cx.node.op).cls) {
-    case graph::OpClass::Matmul:
-      return grid_matmul(cx);
-    case graph::OpClass::Attention:
-      return grid_attention(cx);
-    default:
-      if (GridLaunches l = grid_rows(cx)) return l;
-      if (cx.node.op == graph::OpId::multinomial) return grid_multinomial(cx, before);
-      return grid_elements(cx, before);
-  }
-}
+constinit graph::OpColumn<GridRule> g_column("kernels of devices", {
+                                                                       {OpId::mm, grid_matmul},
+                                                                       {OpId::bmm, grid_matmul},
+                                                                       {OpId::linear, grid_matmul},
+                                                                       {OpId::scaled_dot_product_attention, grid_attention},
+                                                                       {OpId::argmax, grid_argmax},
+                                                                       {OpId::argmin, grid_argmin},
+                                                                       {OpId::cumsum, grid_cumsum},
+                                                                       {OpId::topk, grid_topk},
+                                                                       {OpId::sort, grid_sort},
+                                                                       {OpId::rand, grid_rand},
+                                                                       {OpId::randn, grid_randn},
+                                                                       {OpId::multinomial, grid_multinomial},
+                                                                       {OpId::scatter, grid_scatter},
+                                                                       {OpId::scatter_add, grid_scatter_add},
+                                                                       {OpId::index_put, grid_index_put},
+                                                                   });
 
 }  // namespace
 
+graph::OpColumn<GridRule>& grid_rules() { return g_column; }
+
 std::optional<std::vector<Launch>> grid_launches(const GridContext& cx) {
   std::vector<Launch> out;
-  GridLaunches grids = kernels_of(cx, out);
+  const GridRule* rule = g_column.find(cx.node.op);
+  GridLaunches grids = rule ? (*rule)(cx, out) : std::nullopt;
   if (!grids) return std::nullopt;
   for (GridLaunch& l : *grids) out.push_back({std::move(l), "", cx.node.loc, false, {}});
   std::string name(graph::op(cx.node.op).name());

@@ -154,7 +154,7 @@ struct Attention {
 
 }  // namespace
 
-GridLaunches grid_attention(const GridContext& cx) {
+GridLaunches grid_attention(const GridContext& cx, std::vector<Launch>&) {
   const Layout &q = cx.operands[0].layout, &out = cx.operands.back().layout;
   if (cx.operands.back().dtype == DType::Float64) return std::nullopt;
   Batches batches(cx);

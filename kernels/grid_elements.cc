@@ -44,9 +44,8 @@ void write_state(const NativeArgs& a) {
   to[0] = a.ints[0], to[1] = a.ints[1];
 }
 
-GridLaunches random(const GridContext& cx, std::vector<Launch>& before) {
+GridLaunches random(const GridContext& cx, std::vector<Launch>& before, bool normal) {
   const Operand& out = cx.operands.back();
-  bool normal = cx.node.op == OpId::randn;
   if (normal && out.dtype == DType::Float64) return std::nullopt;
   Operand state = random_state(cx, std::get<Int>(cx.node.args[3]), std::get<Int>(cx.node.args[4]), before);
   GridWalkDims walk(out.layout.sizes, {out.layout.strides}, all_dims(out.layout.sizes.size()));
@@ -57,9 +56,9 @@ GridLaunches random(const GridContext& cx, std::vector<Launch>& before) {
   return std::vector<GridLaunch>{std::move(l.launch)};
 }
 
-GridLaunches scatter(const GridContext& cx, std::vector<Launch>& before) {
+GridLaunches scatter(const GridContext& cx, std::vector<Launch>& before, bool add) {
   const Operand &self = cx.operands[0], &indices = cx.operands[1], &result = cx.operands.back();
-  bool add = cx.node.op == OpId::scatter_add, number = cx.operands.size() == 3;
+  bool number = cx.operands.size() == 3;
   DType t = result.dtype;
   Layout index = at_least_1d(indices.layout), out = at_least_1d(result.layout);
   std::int64_t d = std::get<Int>(cx.node.args[1]).hint();
@@ -219,19 +218,10 @@ Operand random_state(const GridContext& cx, Int seed, Int offset, std::vector<La
   return state;
 }
 
-GridLaunches grid_elements(const GridContext& cx, std::vector<Launch>& before) {
-  switch (cx.node.op) {
-    case OpId::rand:
-    case OpId::randn:
-      return random(cx, before);
-    case OpId::scatter:
-    case OpId::scatter_add:
-      return scatter(cx, before);
-    case OpId::index_put:
-      return index_put(cx, before);
-    default:
-      return std::nullopt;
-  }
-}
+GridLaunches grid_rand(const GridContext& cx, std::vector<Launch>& before) { return random(cx, before, false); }
+GridLaunches grid_randn(const GridContext& cx, std::vector<Launch>& before) { return random(cx, before, true); }
+GridLaunches grid_scatter(const GridContext& cx, std::vector<Launch>& before) { return scatter(cx, before, false); }
+GridLaunches grid_scatter_add(const GridContext& cx, std::vector<Launch>& before) { return scatter(cx, before, true); }
+GridLaunches grid_index_put(const GridContext& cx, std::vector<Launch>& before) { return index_put(cx, before); }
 
 }  // namespace reprise::kernels

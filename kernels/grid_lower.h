@@ -8,12 +8,20 @@
 
 namespace reprise::kernels {
 
-/// The families of grid_launches(), by file.
+// What rows of the column in grid.cc name (GridRule, columns.h).
 using GridLaunches = std::optional<std::vector<GridLaunch>>;
-GridLaunches grid_matmul(const GridContext&);
-GridLaunches grid_attention(const GridContext&);
-GridLaunches grid_rows(const GridContext&);
-GridLaunches grid_elements(const GridContext&, std::vector<Launch>& before);
+GridLaunches grid_matmul(const GridContext&, std::vector<Launch>& before);
+GridLaunches grid_attention(const GridContext&, std::vector<Launch>& before);
+GridLaunches grid_argmax(const GridContext&, std::vector<Launch>& before);
+GridLaunches grid_argmin(const GridContext&, std::vector<Launch>& before);
+GridLaunches grid_cumsum(const GridContext&, std::vector<Launch>& before);
+GridLaunches grid_topk(const GridContext&, std::vector<Launch>& before);
+GridLaunches grid_sort(const GridContext&, std::vector<Launch>& before);
+GridLaunches grid_rand(const GridContext&, std::vector<Launch>& before);
+GridLaunches grid_randn(const GridContext&, std::vector<Launch>& before);
+GridLaunches grid_scatter(const GridContext&, std::vector<Launch>& before);
+GridLaunches grid_scatter_add(const GridContext&, std::vector<Launch>& before);
+GridLaunches grid_index_put(const GridContext&, std::vector<Launch>& before);
 GridLaunches grid_multinomial(const GridContext&, std::vector<Launch>& before);
 
 // Launches that several of them are made of.

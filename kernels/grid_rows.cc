@@ -64,7 +64,7 @@ std::int64_t arg_chunks(Int rows, Int n, SourceLoc where) {
   return std::min(n.hint() / kChunk, kBlocks / std::max<std::int64_t>(1, rows.hint()));
 }
 
-GridLaunches arg_reduce(const GridContext& cx) {
+GridLaunches arg_reduce(const GridContext& cx, bool least) {
   const Operand &in = cx.operands[0], &result = cx.operands[1];
   Layout x = at_least_1d(in.layout), out = result.layout;
   bool one = std::holds_alternative<Int>(cx.node.args[1]) && in.layout.dim() > 0;
@@ -83,7 +83,7 @@ GridLaunches arg_reduce(const GridContext& cx) {
   const std::int64_t chunks = arg_chunks(rows.count(), n, cx.node.loc);
   auto launch = [&](ArgReduce part, device::Dim3 (*grid)(const std::int64_t*)) {
     return GridLaunchBuilder(kGridArgReduce,
-                             {number_of(in.dtype), cx.node.op == OpId::argmin ? 1 : 0, rows.dims(), inner.dims(),
+                             {number_of(in.dtype), least ? 1 : 0, rows.dims(), inner.dims(),
                               static_cast<std::int64_t>(part)},
                              grid);
   };
@@ -154,21 +154,10 @@ GridLaunch order_launch(const GridContext& cx, const Operand& in, const Operand&
   return std::move(l.launch);
 }
 
-GridLaunches grid_rows(const GridContext& cx) {
-  auto flag = [&](std::size_t i) { return std::get<bool>(cx.node.args[i]); };
-  switch (cx.node.op) {
-    case OpId::argmax:
-    case OpId::argmin:
-      return arg_reduce(cx);
-    case OpId::cumsum:
-      return cumsum(cx);
-    case OpId::topk:
-      return order(cx, cx.node.args[2], flag(3));
-    case OpId::sort:
-      return order(cx, cx.node.args[1], flag(2));
-    default:
-      return std::nullopt;
-  }
-}
+GridLaunches grid_argmax(const GridContext& cx, std::vector<Launch>&) { return arg_reduce(cx, false); }
+GridLaunches grid_argmin(const GridContext& cx, std::vector<Launch>&) { return arg_reduce(cx, true); }
+GridLaunches grid_cumsum(const GridContext& cx, std::vector<Launch>&) { return cumsum(cx); }
+GridLaunches grid_topk(const GridContext& cx, std::vector<Launch>&) { return order(cx, cx.node.args[2], std::get<bool>(cx.node.args[3])); }
+GridLaunches grid_sort(const GridContext& cx, std::vector<Launch>&) { return order(cx, cx.node.args[1], std::get<bool>(cx.node.args[2])); }
 
 }  // namespace reprise::kernels

@@ -10,13 +10,11 @@ namespace reprise::kernels {
 
 namespace {
 
-struct OpInfo {
-  std::string_view name;
-  int arity;
-  ScalarOpOf of;
-};
-constexpr OpInfo kOps[] = {
-#define REPRISE_SCALAR_OP(name, arity, of) {#name, arity, ScalarOpOf::of},
+/// Does a row name something to call?
+constexpr bool is_called(std::string_view function) { return function != "none"; }
+constexpr ScalarOpInfo kOps[] = {
+#define REPRISE_SCALAR_OP(name, arity, yields, domain, cost, device, floats, integers) \
+  {#name, arity, ScalarYields::yields, ScalarDomain::domain, ScalarCost::cost, ScalarDevice::device, is_called(#floats), is_called(#integers)},
 #include "kernels/scalar_ops.def"
 #undef REPRISE_SCALAR_OP
 };
@@ -95,27 +93,8 @@ std::string text_of(const LoopKernel& k, Number&& number) {
 
 }  // namespace
 
-bool yields_bool(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::IsNan:
-    case ScalarOp::IsInf:
-    case ScalarOp::Not:
-    case ScalarOp::Eq:
-    case ScalarOp::Ne:
-    case ScalarOp::Lt:
-    case ScalarOp::Le:
-    case ScalarOp::And:
-    case ScalarOp::Or:
-    case ScalarOp::Xor:
-      return true;
-    default:
-      return false;
-  }
-}
-
-std::string_view scalar_op_name(ScalarOp op) { return kOps[static_cast<int>(op)].name; }
-int scalar_op_arity(ScalarOp op) { return kOps[static_cast<int>(op)].arity; }
-ScalarOpOf scalar_op_of(ScalarOp op) { return kOps[static_cast<int>(op)].of; }
+const ScalarOpInfo& scalar_op(ScalarOp op) { return kOps[static_cast<int>(op)]; }
+std::span<const ScalarOpInfo> scalar_ops() { return kOps; }
 
 ParamSlots param_slots(const LoopKernel& k) {
   ParamSlots s;
@@ -292,13 +271,13 @@ void verify(const LoopKernel& k) {
         if (is_low_precision(n.dtype)) bad(i, "reduction in a half type");
         break;
       case BodyNode::Kind::Op: {
-        const int arity = scalar_op_arity(n.op);
+        const ScalarOpInfo& info = scalar_op(n.op);
         const int given = (n.a != ~0u) + (n.b != ~0u) + (n.c != ~0u);
-        if (given != arity) bad(i, "operand count differs from the operation's");
+        if (given != info.arity) bad(i, "operand count differs from the operation's");
         if (is_low_precision(n.dtype)) bad(i, "arithmetic in a half type");
-        if (yields_bool(n.op)) {
+        if (info.yields == ScalarYields::Truth) {
           if (n.dtype != DType::Bool) bad(i, "a truth value must be bool");
-          if (arity == 2 && dtype_of_operand(n.a) != dtype_of_operand(n.b)) bad(i, "operands differ in dtype");
+          if (info.arity == 2 && dtype_of_operand(n.a) != dtype_of_operand(n.b)) bad(i, "operands differ in dtype");
           break;
         }
         if (n.op == ScalarOp::Where) {
@@ -308,9 +287,8 @@ void verify(const LoopKernel& k) {
         }
         for (std::uint32_t o : {n.a, n.b, n.c})
           if (o != ~0u && dtype_of_operand(o) != n.dtype) bad(i, "operands differ in dtype");
-        const ScalarOpOf of = scalar_op_of(n.op);
-        if ((of == ScalarOpOf::Floats || of == ScalarOpOf::Function) && !is_floating(n.dtype)) bad(i, "operation needs a floating dtype");
-        if (of == ScalarOpOf::Integers && is_floating(n.dtype)) bad(i, "operation needs an integer dtype");
+        if (info.domain == ScalarDomain::Floats && !is_floating(n.dtype)) bad(i, "operation needs a floating dtype");
+        if (info.domain == ScalarDomain::Integers && is_floating(n.dtype)) bad(i, "operation needs an integer dtype");
         break;
       }
       default:

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,16 +13,30 @@ namespace reprise::kernels {
 /// Scalar operations of loop kernels. Types: `Elem` of the operation is its node's dtype. Float32/64, the integers and
 /// Bool are computed in themselves; Float16/BFloat16 exist only at loads and stores (values are Float32 in between).
 enum class ScalarOp : std::uint8_t {
-#define REPRISE_SCALAR_OP(name, arity, of) name,
+#define REPRISE_SCALAR_OP(name, ...) name,
 #include "kernels/scalar_ops.def"
 #undef REPRISE_SCALAR_OP
 };
-std::string_view scalar_op_name(ScalarOp);
-int scalar_op_arity(ScalarOp);
-/// What it is defined for. Function: floats alone, and more than a few instructions (those of libm with one argument).
-enum class ScalarOpOf : std::uint8_t { Any, Floats, Function, Integers };
-ScalarOpOf scalar_op_of(ScalarOp);
-bool yields_bool(ScalarOp);               ///< whatever its operands are
+enum class ScalarYields : std::uint8_t { Same, Truth };
+enum class ScalarDomain : std::uint8_t { Any, Floats, Integers };
+enum class ScalarCost : std::uint8_t { Simple, Division, Function, Function2 };
+enum class ScalarDevice : std::uint8_t { All, NotFloat64, None };
+/// All that is known of a scalar operation but what it means (scalar_eval.cc) and the code that computes it (jit/emit_ops.cc):
+/// a row of scalar_ops.def, which says what the fields are.
+struct ScalarOpInfo {
+  std::string_view name;
+  int arity;
+  ScalarYields yields;
+  ScalarDomain domain;
+  ScalarCost cost;
+  ScalarDevice device;
+  bool called_for_floats, called_for_integers;
+};
+const ScalarOpInfo& scalar_op(ScalarOp);
+std::span<const ScalarOpInfo> scalar_ops();   ///< by ScalarOp
+inline std::string_view scalar_op_name(ScalarOp op) { return scalar_op(op).name; }
+inline int scalar_op_arity(ScalarOp op) { return scalar_op(op).arity; }
+inline bool is_function(ScalarOp op) { return scalar_op(op).cost == ScalarCost::Function || scalar_op(op).cost == ScalarCost::Function2; }
 
 enum class ReduceOp : std::uint8_t { Sum, Prod, Max, Min, Any, All };   ///< Max/Min propagate NaN
 

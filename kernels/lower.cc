@@ -81,7 +81,7 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle 
   NativeLaunch launch = def.cls == OpClass::Matmul      ? matmul_launch(g, node, std::move(operands))
                         : def.cls == OpClass::Attention ? attention_launch(g, node, std::move(operands))
                                                         : reference_launch(g, node, std::move(operands));
-  Launch made{std::move(launch), name, node.loc, def.may_fail, std::move(nodes)};
+  Launch made{std::move(launch), name, node.loc, def.effects.may_end_call(), std::move(nodes)};
   if (out.empty() || !join_linears(out.back(), made)) out.push_back(std::move(made));
 }
 

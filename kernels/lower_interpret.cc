@@ -72,7 +72,7 @@ class Interpret {
     std::vector<Operand> operands;
     graph::for_each_value(node, [&](ValueId v) { operands.push_back(operand(v)); });
     for (ValueId r : node.results) operands.push_back(fresh(r));
-    out_.launches.push_back({reference_launch(g_, node, std::move(operands)), name, node.loc, def.may_fail, {n}});
+    out_.launches.push_back({reference_launch(g_, node, std::move(operands)), name, node.loc, def.effects.may_end_call(), {n}});
   }
 
   void join(std::uint32_t n, const std::string& name) {

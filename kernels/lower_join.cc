@@ -1,6 +1,7 @@
 #include "kernels/lower_join.h"
 
 #include "graph/shape_rules.h"
+#include "kernels/columns.h"
 
 namespace reprise::kernels {
 
@@ -12,7 +13,7 @@ using graph::ValueId;
 
 namespace {
 
-JoinPlan plan_cat(const Graph& g, const Node& node, const Layout& result) {
+std::optional<JoinPlan> plan_cat(const Graph& g, const Node& node, const Layout& result) {
   JoinPlan plan;
   const auto& parts = std::get<std::vector<ValueId>>(node.args[0]);
   int rank = result.dim();
@@ -33,8 +34,6 @@ JoinPlan plan_cat(const Graph& g, const Node& node, const Layout& result) {
 
 }  // namespace
 
-bool has_parts(OpId op) { return graph::op(op).cls == graph::OpClass::Join && op != OpId::as_strided_scatter; }
-
 bool is_region_join(const Graph& g, const Node& node) {
   return node.op == OpId::as_strided_scatter && graph::known_apart(std::get<Ints>(node.args[2]), std::get<Ints>(node.args[3])) &&
          std::holds_alternative<Int>(node.args[4]) && known_contiguous(g.meta(std::get<ValueId>(node.args[0])).layout);
@@ -46,29 +45,51 @@ bool is_row_major(const Layout& l) {
   return same_layout(at_start, contiguous_layout(l.sizes));
 }
 
-std::optional<JoinPlan> plan_join(const Graph& g, const Node& node, const Layout& result) {
-  OpId view;
-  switch (node.op) {
-    case OpId::cat: return plan_cat(g, node, result);
-    case OpId::slice_scatter: view = OpId::slice; break;
-    case OpId::select_scatter: view = OpId::select; break;
-    case OpId::diagonal_scatter: view = OpId::diagonal; break;
-    case OpId::as_strided_scatter: {
-      if (!is_region_join(g, node) || !is_row_major(result)) return std::nullopt;
-      JoinPlan plan;
-      plan.base = std::get<ValueId>(node.args[0]);
-      plan.parts.push_back({std::get<ValueId>(node.args[1]), {std::get<Ints>(node.args[2]), std::get<Ints>(node.args[3]), result.offset + std::get<Int>(node.args[4])}});
-      return plan;
-    }
-    default: return std::nullopt;
-  }
+namespace {
+
+/// The part goes where the view of the same arguments is.
+std::optional<JoinPlan> part_at_view(const Graph& g, const Node& node, const Layout& result) {
+  const std::optional<OpId> view = graph::view_of_scatter(node.op);
+  REPRISE_CHECK(view);
   std::vector<NodeArg> args = node.args;
   args.erase(args.begin() + 1);
   JoinPlan plan;
   plan.base = std::get<ValueId>(node.args[0]);
   ValueId part = std::get<ValueId>(node.args[1]);
-  plan.parts.push_back({part, known_view_of(g, view, args, result, g.meta(part).layout.sizes, node.loc)});
+  plan.parts.push_back({part, known_view_of(g, *view, args, result, g.meta(part).layout.sizes, node.loc)});
   return plan;
+}
+
+std::optional<JoinPlan> part_at_place(const Graph& g, const Node& node, const Layout& result) {
+  if (!is_region_join(g, node) || !is_row_major(result)) return std::nullopt;
+  JoinPlan plan;
+  plan.base = std::get<ValueId>(node.args[0]);
+  plan.parts.push_back({std::get<ValueId>(node.args[1]), {std::get<Ints>(node.args[2]), std::get<Ints>(node.args[3]), result.offset + std::get<Int>(node.args[4])}});
+  return plan;
+}
+
+constinit graph::OpColumn<JoinRule> g_column("plan of its parts",
+                                             {
+                                                 {OpId::cat, {plan_cat}},
+                                                 {OpId::slice_scatter, {part_at_view}},
+                                                 {OpId::select_scatter, {part_at_view}},
+                                                 {OpId::diagonal_scatter, {part_at_view}},
+                                                 {OpId::as_strided_scatter, {part_at_place, false}},
+                                             },
+                                             graph::is_of<graph::OpClass::Join>);
+
+}  // namespace
+
+graph::OpColumn<JoinRule>& join_rules() { return g_column; }
+
+bool has_parts(OpId op) {
+  const JoinRule* rule = g_column.find(op);
+  return rule && rule->always;
+}
+
+std::optional<JoinPlan> plan_join(const Graph& g, const Node& node, const Layout& result) {
+  const JoinRule* rule = g_column.find(node.op);
+  return rule ? rule->plan(g, node, result) : std::nullopt;
 }
 
 }  // namespace reprise::kernels

@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "kernels/lower_gather.h"
-#include "kernels/pointwise.h"
+#include "kernels/columns.h"
 
 namespace reprise::kernels {
 
@@ -17,17 +16,30 @@ using N = std::uint32_t;
 
 namespace {
 
-ReduceOp reduce_op(OpId op) {
-  switch (op) {
-    case OpId::sum: return ReduceOp::Sum;
-    case OpId::prod: return ReduceOp::Prod;
-    case OpId::amax: return ReduceOp::Max;
-    case OpId::amin: return ReduceOp::Min;
-    case OpId::any: return ReduceOp::Any;
-    case OpId::all: return ReduceOp::All;
-    default: fail(ErrorCode::Internal, "loop kernel", {}, std::string(graph::op(op).name()), " reduces by no operation of loop kernels");
-  }
+constinit graph::OpColumn<Fold> g_folds("fold of loop kernels",
+                                        {
+                                            {OpId::sum, {ReduceOp::Sum, true}},
+                                            {OpId::prod, {ReduceOp::Prod, true}},
+                                            {OpId::amax, {ReduceOp::Max}},
+                                            {OpId::amin, {ReduceOp::Min}},
+                                            {OpId::any, {ReduceOp::Any}},
+                                            {OpId::all, {ReduceOp::All}},
+                                        },
+                                        graph::is_of<OpClass::Reduction>);
+
+N full(BodyBuilder& b, const Node& node, DType t, const std::function<N(int)>&) { return b.constant(std::get<Scalar>(node.args[1]), t); }
+N arange(BodyBuilder& b, const Node& node, DType t, const std::function<N(int)>& index) {
+  const DType in = is_floating(t) ? DType::Float64 : DType::Int64;
+  const N start = b.constant(std::get<Scalar>(node.args[0]), in), step = b.constant(std::get<Scalar>(node.args[2]), in);
+  const N i = b.cast(index(0), in);
+  return b.cast(b.op(ScalarOp::Add, start, b.op(ScalarOp::Mul, i, step)), t);
 }
+constinit graph::OpColumn<CreationFormula> g_creation("formula of an element",
+                                                      {
+#define REPRISE_ROW_Creation(id) {OpId::id, {id}},
+#include "graph/op_rows.inc"
+                                                      },
+                                                      graph::is_of<OpClass::Creation>);
 
 /// Kept loops before reduced ones; a nest without loops gets one of extent 1.
 Unit in_kernel_order(const Unit& u) {
@@ -136,9 +148,9 @@ class Emit {
     for (const graph::RuleArg& a : rule.args()) args.push_back({a, ~0u});
     std::vector<Unit::Demand> operands = operand_maps(g_, it, map, u_);
     std::size_t next = 0;
-    bool first_unread = node.op == OpId::copy || node.op == OpId::fill;
-    for (std::size_t i = first_unread ? 1 : 0; i < args.size(); ++i) {
-      if (!std::holds_alternative<ValueId>(node.args[i])) continue;
+    const std::uint32_t unread = unread_operands(node.op);
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (unread >> i & 1 || !std::holds_alternative<ValueId>(node.args[i])) continue;
       args[i].node = value(operands[next].value, operands[next].map);
       ++next;
     }
@@ -149,9 +161,10 @@ class Emit {
     std::vector<Unit::Demand> operands = operand_maps(g_, it, map, u_);
     N x = value(operands[0].value, operands[0].map);
     DType result = g_.meta(it.made).dtype;
-    // sum(dtype=...) converts before it adds.
-    if (node.op == OpId::sum || node.op == OpId::prod) x = b_.cast(x, is_low_precision(result) ? DType::Float32 : result);
-    return b_.cast(b_.reduce(reduce_op(node.op), x), is_low_precision(result) ? DType::Float32 : result);
+    const DType held = is_low_precision(result) ? DType::Float32 : result;
+    const Fold& fold = g_folds.at(node.op);
+    if (fold.casts_first) x = b_.cast(x, held);
+    return b_.cast(b_.reduce(fold.op, x), held);
   }
 
   N gather(const Item& it, const Node& node, const IndexMap& map) {
@@ -182,12 +195,7 @@ class Emit {
   }
 
   N creation(const Item& it, const Node& node, const IndexMap& map) {
-    DType t = g_.meta(it.made).dtype;
-    if (node.op == OpId::full) return b_.constant(std::get<Scalar>(node.args[1]), t);
-    DType in = is_floating(t) ? DType::Float64 : DType::Int64;
-    N start = b_.constant(std::get<Scalar>(node.args[0]), in), step = b_.constant(std::get<Scalar>(node.args[2]), in);
-    N i = b_.cast(coordinate(map.dims[0]), in);
-    return b_.cast(b_.op(ScalarOp::Add, start, b_.op(ScalarOp::Mul, i, step)), t);
+    return g_creation.at(node.op).write(b_, node, g_.meta(it.made).dtype, [&](int d) { return coordinate(map.dims[static_cast<std::size_t>(d)]); });
   }
 
   /// Loops that every access steps through as one become one.
@@ -231,6 +239,9 @@ class Emit {
 };
 
 }  // namespace
+
+graph::OpColumn<Fold>& folds() { return g_folds; }
+graph::OpColumn<CreationFormula>& creation_formulas() { return g_creation; }
 
 std::string launch_name(const Graph& g, const BufferPlan& p, const std::vector<std::uint32_t>& items) {
   std::vector<std::uint32_t> order = items;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/op_column.h"
 #include "guards/shape_env.h"
 
 namespace reprise::kernels {
@@ -143,48 +144,70 @@ void slice_layout(Layout& out, const std::vector<graph::NodeArg>& args, int d) {
   out.strides[d] = out.strides[d] * step;
 }
 
+/// One view whose sizes are decided: strides and offset of `out`, which is `in` so far.
+struct KnownView {
+  const Graph& g;
+  OpId op;
+  const std::vector<graph::NodeArg>& args;
+  const Layout& in;
+  const Ints& sizes;
+  SourceLoc loc;
+  Layout out;
+  int wrap(Int d) const { return wrap_dim(d.hint(), in.dim(), "view", loc); }
+};
+
+void slice(KnownView& v) { slice_layout(v.out, v.args, v.wrap(std::get<Int>(v.args[1]))); }
+
+void select(KnownView& v) {
+  int d = v.wrap(std::get<Int>(v.args[1]));
+  Int i = std::get<Int>(v.args[2]);
+  if (i.hint() < 0) i = i + v.in.sizes[d];
+  v.out.offset = v.out.offset + i * v.in.strides[d];
+  v.out.strides.erase(v.out.strides.begin() + d);
+}
+
+void squeeze(KnownView& v) {
+  unsigned drop = std::holds_alternative<Ints>(v.args[1]) ? 0 : ~0u;
+  if (!drop) {
+    for (Int d : std::get<Ints>(v.args[1])) drop |= 1u << v.wrap(d);
+  }
+  v.out.strides.clear();
+  for (int d = 0; d < v.in.dim(); ++d) {
+    if (!(drop >> d & 1) || v.in.sizes[d].hint() != 1) v.out.strides.push_back(v.in.strides[d]);
+  }
+}
+
+void expand(KnownView& v) {
+  std::size_t lead = v.sizes.size() - v.in.sizes.size();
+  v.out.strides = Ints(v.sizes.size(), Int(0));
+  for (std::size_t d = 0; d < v.in.sizes.size(); ++d) {
+    Int s = v.in.sizes[d], t = v.sizes[lead + d];
+    if (identical(s, t) || (!is_number(s, 1) && s.hint() == t.hint())) v.out.strides[lead + d] = v.in.strides[d];
+  }
+}
+
+void by_rule(KnownView& v) {  // that asks nothing
+  graph::NodeRuleArgs rule(v.g, v.args);
+  v.out = graph::apply_view(graph::op(v.op), rule.args(), v.in, v.loc);
+}
+
+constinit const graph::OpColumn<void (*)(KnownView&)> kKnownViews("known layout", {
+                                                                                      {OpId::slice, slice},
+                                                                                      {OpId::select, select},
+                                                                                      {OpId::squeeze, squeeze},
+                                                                                      {OpId::expand, expand},
+                                                                                      {OpId::permute, by_rule},
+                                                                                      {OpId::unsqueeze, by_rule},
+                                                                                      {OpId::diagonal, by_rule},
+                                                                                  });
+
 }  // namespace
 
 Layout known_view_of(const Graph& g, OpId op, const std::vector<graph::NodeArg>& args, const Layout& in, const Ints& sizes, SourceLoc loc) {
-  Layout out = in;
-  auto wrap = [&](Int d) { return wrap_dim(d.hint(), in.dim(), "view", loc); };
-  switch (op) {
-    case OpId::slice: slice_layout(out, args, wrap(std::get<Int>(args[1]))); break;
-    case OpId::select: {
-      int d = wrap(std::get<Int>(args[1]));
-      Int i = std::get<Int>(args[2]);
-      if (i.hint() < 0) i = i + in.sizes[d];
-      out.offset = out.offset + i * in.strides[d];
-      out.strides.erase(out.strides.begin() + d);
-      break;
-    }
-    case OpId::squeeze: {
-      unsigned drop = std::holds_alternative<Ints>(args[1]) ? 0 : ~0u;
-      if (!drop) {
-        for (Int d : std::get<Ints>(args[1])) drop |= 1u << wrap(d);
-      }
-      out.strides.clear();
-      for (int d = 0; d < in.dim(); ++d) {
-        if (!(drop >> d & 1) || in.sizes[d].hint() != 1) out.strides.push_back(in.strides[d]);
-      }
-      break;
-    }
-    case OpId::expand: {
-      std::size_t lead = sizes.size() - in.sizes.size();
-      out.strides = Ints(sizes.size(), Int(0));
-      for (std::size_t d = 0; d < in.sizes.size(); ++d) {
-        Int s = in.sizes[d], t = sizes[lead + d];
-        if (identical(s, t) || (!is_number(s, 1) && s.hint() == t.hint())) out.strides[lead + d] = in.strides[d];
-      }
-      break;
-    }
-    default: {  // permute, unsqueeze, diagonal: their rules ask nothing
-      graph::NodeRuleArgs rule(g, args);
-      return graph::apply_view(graph::op(op), rule.args(), in, loc);
-    }
-  }
-  out.sizes = sizes;
-  return out;
+  KnownView v{g, op, args, in, sizes, loc, in};
+  kKnownViews.at(op)(v);
+  v.out.sizes = sizes;
+  return std::move(v.out);
 }
 
 ValueId root_of(const Graph& g, ValueId v) {

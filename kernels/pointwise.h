@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/op.h"
+#include "graph/op_column.h"
 #include "kernels/body_builder.h"
 
 namespace reprise::kernels {
@@ -15,6 +15,22 @@ struct PointwiseArg {
   graph::RuleArg value;
   std::uint32_t node = ~0u;
 };
+
+class FormulaWriter;  // kernels/formula_writer.h
+
+/// How a pointwise operator is computed: its value is a scalar expression of its operands' elements.
+struct Formula {
+  std::uint32_t (*write)(FormulaWriter&) = nullptr;  ///< writes the expression, gives its node
+  bool costly = false;                      ///< more than a few instructions for an element: better computed once than again
+  bool as_result = false;                   ///< computed in the result's dtype (it only chooses or converts), not in the operands' common one
+  std::uint32_t apart = 0;                  ///< operands that take no part in the common dtype, a bit each
+  std::uint32_t unread = 0;                 ///< operands whose elements are not read (their sizes and dtype say what is made), a bit each
+};
+graph::OpColumn<Formula>& pointwise_formulas();
+/// Is computing it again for an element more than a few instructions?
+bool is_costly(graph::OpId);
+/// Formula::unread; 0 for operators of other classes.
+std::uint32_t unread_operands(graph::OpId);
 
 /// The lowering of OpClass::Pointwise: writes the scalar expression of an operator into the body and gives the node of
 /// its value, whose register dtype is that of `result`. Operands are converted as ATen does: to the common dtype of the

@@ -30,32 +30,35 @@ Build::V Build::reshape(V v, const Ints& to) {
   return emit(OpId::view, {v, to});
 }
 
+namespace {
+
+constinit graph::OpColumn<Decomposition> g_column(
+    "decomposition",
+    {
+#define REPRISE_ROW_Composite(id) {OpId::id, {decompose_##id}},
+#include "graph/op_rows.inc"
+        // On the host the addition becomes part of what follows, or reads a result that is still in the caches; where each launch
+        // goes over memory, the product's kernels add the bias themselves.
+        {OpId::linear, {decompose_linear_with_bias, [](const Build& b, Device d) { return b.has(2) && device::runs_host_code(d); }}},
+    },
+    graph::is_of<graph::OpClass::Composite>);
+
+}  // namespace
+
+graph::OpColumn<Decomposition>& decompositions() { return g_column; }
+
 bool decompose(graph::Graph& g) {
   return rewrite(g, [](Rewriter& rw, Rewriter::Site& site) -> std::optional<std::vector<ValueId>> {
-    const graph::OpDef& def = graph::op(site.node.op);
-    // On the host the addition becomes part of what follows, or reads a result that is still in the caches; where each launch
-    // goes over memory, the product's kernels add the bias themselves.
-    bool with_bias = site.node.op == OpId::linear && !std::holds_alternative<std::monostate>(site.args[2]) && device::runs_host_code(site.result.device);
-    if (def.cls != graph::OpClass::Composite && !with_bias) return std::nullopt;
-
+    const Decomposition* d = g_column.find(site.node.op);
+    if (!d) {
+      const graph::OpDef& def = graph::op(site.node.op);
+      if (def.cls == graph::OpClass::Composite) fail(ErrorCode::InvalidArgument, def.schema.name.c_str(), site.node.loc, "has no ", g_column.name());
+      return std::nullopt;
+    }
     // The composite's own rule decides the result dtype; it has run on the old graph, whose metas are the same.
     Build b(rw, site.node, site.args);
-    DType result = site.result.dtype;
-    switch (site.node.op) {
-      case OpId::mean: return {{decompose_mean(b, result)}};
-      case OpId::var: return {{decompose_var(b, result, false)}};
-      case OpId::std: return {{decompose_var(b, result, true)}};
-      case OpId::logsumexp: return {{decompose_logsumexp(b, result)}};
-      case OpId::norm: return {{decompose_norm(b, result)}};
-      case OpId::softmax: return {{decompose_softmax(b, result, false)}};
-      case OpId::log_softmax: return {{decompose_softmax(b, result, true)}};
-      case OpId::layer_norm: return {{decompose_layer_norm(b, result)}};
-      case OpId::rms_norm: return {{decompose_rms_norm(b, result)}};
-      case OpId::matmul: return {{decompose_matmul(b)}};
-      case OpId::addmm: return {{decompose_addmm(b)}};
-      case OpId::linear: return {{decompose_linear_with_bias(b)}};
-      default: fail(ErrorCode::Internal, "decompose", site.node.loc, "no decomposition for the composite ", std::string(def.name()));
-    }
+    if (d->applies && !d->applies(b, site.result.device)) return std::nullopt;
+    return {{d->write(b, site.result.dtype)}};
   });
 }
 

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/op_column.h"
 #include "passes/rewrite.h"
 
 namespace reprise::passes {
@@ -57,16 +58,16 @@ class Build {
   const std::vector<graph::NodeArg>& args_;
 };
 
-// The formulas, by family. Each gives the value of the composite's one result, in the dtype `result`.
-Build::V decompose_mean(Build&, DType result);
-Build::V decompose_var(Build&, DType result, bool root);
-Build::V decompose_logsumexp(Build&, DType result);
-Build::V decompose_norm(Build&, DType result);
-Build::V decompose_softmax(Build&, DType result, bool log);
-Build::V decompose_layer_norm(Build&, DType result);
-Build::V decompose_rms_norm(Build&, DType result);
-Build::V decompose_matmul(Build&);
-Build::V decompose_addmm(Build&);
-Build::V decompose_linear_with_bias(Build&);
+/// How an operator is taken apart: the value of its one result, in the dtype `result`.
+struct Decomposition {
+  Build::V (*write)(Build&, DType result) = nullptr;
+  bool (*applies)(const Build&, Device) = nullptr;  ///< null: always
+};
+graph::OpColumn<Decomposition>& decompositions();
+
+// By the composites' names (decompose_norm.cc, decompose_matmul.cc).
+#define REPRISE_ROW_Composite(id) Build::V decompose_##id(Build&, DType result);
+#include "graph/op_rows.inc"
+Build::V decompose_linear_with_bias(Build&, DType result);
 
 }  // namespace reprise::passes

@@ -33,7 +33,7 @@ V flat_batch(Build& b, V v, const Ints& batch) {
 }  // namespace
 
 // ATen's rule: a vector on the left is a row, on the right a column, and the dimension that was added goes again.
-V decompose_matmul(Build& b) {
+V decompose_matmul(Build& b, DType) {
   V x = b.tensor(0), y = b.tensor(1);
   bool row = b.dim(x) == 1, column = b.dim(y) == 1;
   if (row) x = b.emit(OpId::unsqueeze, {x, Int(0)});
@@ -60,7 +60,7 @@ V decompose_matmul(Build& b) {
   return row || column ? b.emit(OpId::view, {z, final_sizes}) : z;
 }
 
-V decompose_addmm(Build& b) {
+V decompose_addmm(Build& b, DType) {
   V product = b.emit(OpId::mm, {b.tensor(1), b.tensor(2)});
   Scalar beta = b.scalar(3), alpha = b.scalar(4);
   auto is = [](const Scalar& s, double v) { return !s.is_symbolic() && s.to_double() == v; };
@@ -69,7 +69,7 @@ V decompose_addmm(Build& b) {
   return b.add(product, is(beta, 1) ? b.tensor(0) : b.mul(b.tensor(0), beta));
 }
 
-V decompose_linear_with_bias(Build& b) {
+V decompose_linear_with_bias(Build& b, DType) {
   return b.add(b.emit(OpId::linear, {b.tensor(0), b.tensor(1), std::monostate{}}), b.tensor(2));
 }
 

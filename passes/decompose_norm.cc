@@ -58,12 +58,16 @@ V decompose_mean(Build& b, DType result) {
   return b.to(mean_of(b, x, b.reduced_dims(1, x), b.flag(2)), result);
 }
 
-V decompose_var(Build& b, DType result, bool root) {
+namespace {
+V var_or_root(Build& b, DType result, bool root) {
   V x = b.to(b.tensor(0), Build::accumulator(result));
   Ints dims = b.reduced_dims(1, x);
   V v = variance(b, x, mean_of(b, x, dims, true), dims, b.scalar(2), b.flag(3));
   return b.to(root ? b.unary(OpId::sqrt, v) : v, result);
 }
+}  // namespace
+V decompose_var(Build& b, DType result) { return var_or_root(b, result, false); }
+V decompose_std(Build& b, DType result) { return var_or_root(b, result, true); }
 
 // log(sum(exp(x - m))) + m with m = max(x), so that nothing overflows; an infinite maximum is not subtracted
 // (inf - inf), which leaves log(sum(exp(x))) = +-inf, as it should be.
@@ -100,7 +104,8 @@ V decompose_norm(Build& b, DType result) {
   return b.to(made, result);
 }
 
-V decompose_softmax(Build& b, DType result, bool log) {
+namespace {
+V softmax_or_log(Build& b, DType result, bool log) {
   V x = b.to(b.tensor(0), Build::accumulator(result));
   int rank = b.dim(x);
   Ints dims;
@@ -112,6 +117,9 @@ V decompose_softmax(Build& b, DType result, bool log) {
   // By the reciprocal, one division a row: the total is at least 1, so nothing is lost but half a unit in the last place.
   return b.to(log ? b.sub(shifted, b.unary(OpId::log, total)) : b.mul(e, b.unary(OpId::reciprocal, total)), result);
 }
+}  // namespace
+V decompose_softmax(Build& b, DType result) { return softmax_or_log(b, result, false); }
+V decompose_log_softmax(Build& b, DType result) { return softmax_or_log(b, result, true); }
 
 V decompose_layer_norm(Build& b, DType result) {
   DType acc = Build::accumulator(result);

@@ -66,6 +66,7 @@ struct Seen {
 bool merge_equal(graph::Graph& g) {
   std::unordered_multimap<std::size_t, Seen> seen;
   return rewrite(g, [&](Rewriter& rw, Rewriter::Site& site) -> std::optional<std::vector<ValueId>> {
+    if (!graph::op(site.node.op).effects.repeatable()) return std::nullopt;
     std::size_t h = static_cast<std::size_t>(site.node.op);
     for (const NodeArg& a : site.args) h = mix(h, hash(a));
     auto [first, last] = seen.equal_range(h);

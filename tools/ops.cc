@@ -1,7 +1,8 @@
 #include <cstdio>
 
 #include "graph/op.h"
-#include "kernels/pointwise.h"
+#include "kernels/columns.h"
+#include "passes/decompose_builder.h"
 #include "reprise/error.h"
 #include "tools/commands.h"
 
@@ -67,6 +68,8 @@ std::string accepted_dtypes(const graph::OpDef& def) {
 
 int ops(const std::vector<std::string>& args) {
   int shown = 0;
+  std::vector<const graph::OpColumnBase*> columns = kernels::op_columns();
+  columns.push_back(&passes::decompositions());
   for (const graph::OpDef& def : graph::all_ops()) {
     bool wanted = args.empty();
     for (const std::string& a : args) wanted = wanted || def.name().find(a) != std::string_view::npos;
@@ -74,9 +77,13 @@ int ops(const std::vector<std::string>& args) {
     ++shown;
     std::printf("%s\n", def.schema.text.c_str());
     std::printf("    %s%s%s\n", kernels::list_computed_by(def.id).c_str(), def.has_inplace ? "; in-place twin" : "",
-                def.may_fail ? "; may raise on index values" : "");
+                def.effects.may_fail ? "; may raise on index values" : "");
     std::string dtypes = accepted_dtypes(def);
     std::printf("    dtypes: %s\n", dtypes.c_str());
+    std::string told;
+    for (const graph::OpColumnBase* c : columns)
+      if (c->has(def.id)) told += (told.empty() ? "" : ", ") + std::string(c->name());
+    if (!told.empty()) std::printf("    known: %s\n", told.c_str());
   }
   if (shown == 0) {
     std::fprintf(stderr, "reprise: no operator's name contains what was asked for; 'reprise ops' lists all\n");

@@ -13,6 +13,14 @@
 /// Arguments of type Int may be symbolic inside a trace; dimensions, flags and the like are constants of a trace.
 namespace reprise {
 
+// ---- pointwise: operators of one tensor, and of two operands
+// reprise/elementwise_ops.inc lists them, with what is particular to each.
+#define REPRISE_UNARY(name, rule, twin) Tensor name(const Tensor& self, SourceLoc loc = SourceLoc::current());
+#define REPRISE_BINARY(name, rule, twin) Tensor name(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+#include "reprise/elementwise_ops.inc"
+#undef REPRISE_UNARY
+#undef REPRISE_BINARY
+
 // ---- pointwise: arithmetic
 /// Elementwise with ATen's broadcasting and type promotion; operands are tensors or numbers (at least one tensor).
 /// The result is row-major contiguous. `name_` writes the result into self: its dtype and sizes stay, so a float result
@@ -20,23 +28,11 @@ namespace reprise {
 /// add: self + alpha * other. sub: self - alpha * other (not for two bools).
 Tensor add(const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
 Tensor sub(const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
-Tensor mul(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
 /// True division gives floats (integers become float32). rounding_mode "trunc" or "floor" keeps the promoted dtype.
 /// Integers divided by zero give 0, and so do floor_divide, remainder and fmod of integers by zero.
 Tensor div(const Operand& self, const Operand& other, std::string_view rounding_mode = {},
            SourceLoc loc = SourceLoc::current());
-Tensor floor_divide(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-/// remainder has the sign of the divisor, fmod that of the dividend.
-Tensor remainder(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor fmod(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
 Tensor pow(const Operand& self, const Operand& exponent, SourceLoc loc = SourceLoc::current());
-/// The larger / smaller of each pair; NaN if either is.
-Tensor maximum(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor minimum(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-/// Floats (atan2 and copysign: integers become float32).
-Tensor hypot(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor atan2(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor copysign(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
 /// The larger / smaller of each pair; NaN only if both are.
 Tensor fmax(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
 Tensor fmin(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
@@ -54,26 +50,8 @@ Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                SourceLoc loc = SourceLoc::current());
 Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, Scalar value = 1,
                SourceLoc loc = SourceLoc::current());
-Tensor neg(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor abs(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor sign(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor square(const Tensor& self, SourceLoc loc = SourceLoc::current());
-/// Floats; integers become float32.
-Tensor reciprocal(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor sqrt(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor rsqrt(const Tensor& self, SourceLoc loc = SourceLoc::current());
 
 // ---- pointwise: comparison, logical, bitwise
-/// Bool results, broadcast. The operators < <= > >= == != on tensors are these.
-Tensor eq(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor ne(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor lt(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor le(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor gt(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor ge(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor isnan(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor isinf(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor isfinite(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor isposinf(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor isneginf(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// Is it negative, or a negative zero?
@@ -85,50 +63,8 @@ Tensor isclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, doub
 bool equal(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
 bool allclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false,
               SourceLoc loc = SourceLoc::current());
-/// Anything but 0 counts as true.
-Tensor logical_and(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor logical_or(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor logical_xor(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor logical_not(const Tensor& self, SourceLoc loc = SourceLoc::current());
-/// Integers and bool; shifts: integers.
-Tensor bitwise_and(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor bitwise_or(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor bitwise_xor(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor bitwise_not(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor bitwise_left_shift(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor bitwise_right_shift(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
 
 // ---- pointwise: rounding, exponentials, trigonometry, special functions
-/// Integers pass unchanged; round goes to even at halves. frac is for floats.
-Tensor floor(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor ceil(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor round(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor trunc(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor frac(const Tensor& self, SourceLoc loc = SourceLoc::current());
-/// Floats; integers and bools become float32.
-Tensor exp(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor exp2(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor expm1(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor log(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor log2(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor log10(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor log1p(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor sin(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor cos(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor tan(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor asin(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor acos(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor atan(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor sinh(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor cosh(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor tanh(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor asinh(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor acosh(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor atanh(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor erf(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor erfc(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor lgamma(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor sigmoid(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// log(p / (1 - p)); with eps, p is clamped to [eps, 1 - eps] first.
 Tensor logit(const Tensor& self, std::optional<double> eps = std::nullopt, SourceLoc loc = SourceLoc::current());
 
@@ -141,23 +77,14 @@ Tensor nan_to_num(const Tensor& self, std::optional<double> nan = std::nullopt,
 
 // ---- pointwise: activations
 /// Of floats (relu, relu6, hardtanh, threshold: integers too). Parameters and defaults are ATen's.
-Tensor relu(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor relu6(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor leaky_relu(const Tensor& self, Scalar negative_slope = 0.01, SourceLoc loc = SourceLoc::current());
 Tensor elu(const Tensor& self, Scalar alpha = 1, Scalar scale = 1, Scalar input_scale = 1,
            SourceLoc loc = SourceLoc::current());
-Tensor selu(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor celu(const Tensor& self, Scalar alpha = 1.0, SourceLoc loc = SourceLoc::current());
 /// approximate: "none" (erf) or "tanh".
 Tensor gelu(const Tensor& self, std::string_view approximate = "none", SourceLoc loc = SourceLoc::current());
-Tensor silu(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor mish(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor softplus(const Tensor& self, Scalar beta = 1, Scalar threshold = 20, SourceLoc loc = SourceLoc::current());
 Tensor hardtanh(const Tensor& self, Scalar min_val = -1, Scalar max_val = 1, SourceLoc loc = SourceLoc::current());
-Tensor hardsigmoid(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor hardswish(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor softsign(const Tensor& self, SourceLoc loc = SourceLoc::current());
-Tensor log_sigmoid(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// self where self > threshold, otherwise value.
 Tensor threshold(const Tensor& self, Scalar threshold, Scalar value, SourceLoc loc = SourceLoc::current());
 /// Towards 0: what is within lambd becomes 0 (hardshrink), the rest moves by it (softshrink); self - tanh(self).
@@ -208,24 +135,16 @@ Tensor clone(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor contiguous(const Tensor& self, SourceLoc loc = SourceLoc::current());
 
 // ---- reductions
-/// `dim`: none or {} for all dimensions, one, or several; negative counts from the end. keepdim leaves size 1.
-/// sum and prod of integers and bools are int64; mean, var, std and norm want floats. `dtype` casts first.
-Tensor sum(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false,
-           std::optional<DType> dtype = std::nullopt, SourceLoc loc = SourceLoc::current());
-Tensor prod(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false,
-            std::optional<DType> dtype = std::nullopt, SourceLoc loc = SourceLoc::current());
-Tensor mean(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false,
-            std::optional<DType> dtype = std::nullopt, SourceLoc loc = SourceLoc::current());
-/// Largest and smallest; NaN if there is one. An empty dimension is an error.
-Tensor amax(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false,
-            SourceLoc loc = SourceLoc::current());
-Tensor amin(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false,
-            SourceLoc loc = SourceLoc::current());
-/// Is any / are all elements nonzero? Bool.
-Tensor any(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false,
-           SourceLoc loc = SourceLoc::current());
-Tensor all(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false,
-           SourceLoc loc = SourceLoc::current());
+// reprise/reduction_ops.inc lists those that take dimensions and nothing else but keepdim and a dtype.
+#define REPRISE_REDUCTION(name, cls, rule) \
+  Tensor name(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false, SourceLoc loc = SourceLoc::current());
+#define REPRISE_REDUCTION_AS(name, cls, rule)                                                                                       \
+  Tensor name(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = std::nullopt, \
+              SourceLoc loc = SourceLoc::current());
+#include "reprise/reduction_ops.inc"
+#undef REPRISE_REDUCTION
+#undef REPRISE_REDUCTION_AS
+/// `dim`: none or {} for all dimensions, one, or several; negative counts from the end. keepdim leaves size 1. All want floats.
 /// Divides by n - correction.
 Tensor var(const Tensor& self, const OptionalDims& dim = {}, Scalar correction = 1, bool keepdim = false,
            SourceLoc loc = SourceLoc::current());

@@ -2,6 +2,7 @@
 #include "kernels/reference.h"
 
 #include "base/errors.h"
+#include "kernels/columns.h"
 #include "kernels/reference/elements.h"
 #include "tensor/impl.h"
 
@@ -11,6 +12,7 @@ using graph::ArgType;
 using graph::CallArg;
 using graph::NodeArg;
 using graph::OpClass;
+using graph::OpColumn;
 using graph::OpId;
 using graph::ValueId;
 
@@ -25,108 +27,63 @@ void of(const NativeArgs& a) {
 template <OpId Op>
 constexpr NativeFn reduction = of<reference::reduction, Op>;
 
-constexpr NativeFn kPointwise[] = {
-#define REPRISE_OP(name, ...) of<reference::pointwise, OpId::name>,
-#include "graph/ops.def"
-#undef REPRISE_OP
-};
+constinit OpColumn<HostKernel> g_column("reference kernel",
+                                        {
+#define REPRISE_ROW_Pointwise(id) {OpId::id, of<reference::pointwise, OpId::id>},
+#include "graph/op_rows.inc"
+                                          {OpId::sum, reduction<OpId::sum>},
+                                          {OpId::prod, reduction<OpId::prod>},
+                                          {OpId::amax, reduction<OpId::amax>},
+                                          {OpId::amin, reduction<OpId::amin>},
+                                          {OpId::any, reduction<OpId::any>},
+                                          {OpId::all, reduction<OpId::all>},
+                                          {OpId::mean, reduction<OpId::mean>},
+                                          {OpId::var, reduction<OpId::var>},
+                                          {OpId::std, reduction<OpId::std>},
+                                          {OpId::logsumexp, reduction<OpId::logsumexp>},
+                                          {OpId::norm, reduction<OpId::norm>},
+                                          {OpId::argmax, of<reference::arg_reduction, OpId::argmax>},
+                                          {OpId::argmin, of<reference::arg_reduction, OpId::argmin>},
+                                          {OpId::cumsum, reference::cumsum},
+                                          {OpId::softmax, of<reference::softmax, OpId::softmax>},
+                                          {OpId::log_softmax, of<reference::softmax, OpId::log_softmax>},
+                                          {OpId::layer_norm, reference::layer_norm},
+                                          {OpId::rms_norm, reference::rms_norm},
+                                          {OpId::mm, of<reference::matrix_product, OpId::mm>},
+                                          {OpId::bmm, of<reference::matrix_product, OpId::bmm>},
+                                          {OpId::linear, of<reference::matrix_product, OpId::linear>},
+                                          {OpId::matmul, of<reference::matrix_product, OpId::matmul>},
+                                          {OpId::addmm, of<reference::matrix_product, OpId::addmm>},
+                                          {OpId::scaled_dot_product_attention, reference::attention},
+                                          {OpId::embedding, reference::embedding},
+                                          {OpId::index_select, reference::index_select},
+                                          {OpId::gather, reference::gather},
+                                          {OpId::index, reference::index},
+                                          {OpId::scatter, {of<reference::scatter, OpId::scatter>, true}},
+                                          {OpId::scatter_add, {of<reference::scatter, OpId::scatter_add>, true}},
+                                          {OpId::index_put, {reference::index_put, true}},
+                                          {OpId::cat, reference::cat},
+                                          {OpId::slice_scatter, of<reference::view_scatter, OpId::slice_scatter>},
+                                          {OpId::select_scatter, of<reference::view_scatter, OpId::select_scatter>},
+                                          {OpId::diagonal_scatter, of<reference::view_scatter, OpId::diagonal_scatter>},
+                                          {OpId::as_strided_scatter, of<reference::view_scatter, OpId::as_strided_scatter>},
+                                          {OpId::full, reference::full},
+                                          {OpId::arange, reference::arange},
+                                          {OpId::rand, of<reference::random, OpId::rand>},
+                                          {OpId::randn, of<reference::random, OpId::randn>},
+                                          {OpId::multinomial, reference::multinomial},
+                                          {OpId::topk, reference::topk},
+                                          {OpId::sort, reference::sort},
+                                      },
+                                      [](const graph::OpDef& o) { return o.cls != OpClass::View; });
 
 }  // namespace
 
+OpColumn<HostKernel>& reference_kernels() { return g_column; }
+
 NativeFn reference_kernel(OpId id) {
-  OpClass cls = graph::op(id).cls;
-  if (cls == OpClass::Pointwise) return kPointwise[static_cast<std::size_t>(id)];
-  if (cls == OpClass::View) return nullptr;
-  switch (id) {
-    case OpId::sum:
-      return reduction<OpId::sum>;
-    case OpId::prod:
-      return reduction<OpId::prod>;
-    case OpId::amax:
-      return reduction<OpId::amax>;
-    case OpId::amin:
-      return reduction<OpId::amin>;
-    case OpId::any:
-      return reduction<OpId::any>;
-    case OpId::all:
-      return reduction<OpId::all>;
-    case OpId::mean:
-      return reduction<OpId::mean>;
-    case OpId::var:
-      return reduction<OpId::var>;
-    case OpId::std:
-      return reduction<OpId::std>;
-    case OpId::logsumexp:
-      return reduction<OpId::logsumexp>;
-    case OpId::norm:
-      return reduction<OpId::norm>;
-    case OpId::argmax:
-      return of<reference::arg_reduction, OpId::argmax>;
-    case OpId::argmin:
-      return of<reference::arg_reduction, OpId::argmin>;
-    case OpId::cumsum:
-      return reference::cumsum;
-    case OpId::softmax:
-      return of<reference::softmax, OpId::softmax>;
-    case OpId::log_softmax:
-      return of<reference::softmax, OpId::log_softmax>;
-    case OpId::layer_norm:
-      return reference::layer_norm;
-    case OpId::rms_norm:
-      return reference::rms_norm;
-    case OpId::mm:
-      return of<reference::matrix_product, OpId::mm>;
-    case OpId::bmm:
-      return of<reference::matrix_product, OpId::bmm>;
-    case OpId::linear:
-      return of<reference::matrix_product, OpId::linear>;
-    case OpId::matmul:
-      return of<reference::matrix_product, OpId::matmul>;
-    case OpId::addmm:
-      return of<reference::matrix_product, OpId::addmm>;
-    case OpId::scaled_dot_product_attention:
-      return reference::attention;
-    case OpId::embedding:
-      return reference::embedding;
-    case OpId::index_select:
-      return reference::index_select;
-    case OpId::gather:
-      return reference::gather;
-    case OpId::index:
-      return reference::index;
-    case OpId::scatter:
-      return of<reference::scatter, OpId::scatter>;
-    case OpId::scatter_add:
-      return of<reference::scatter, OpId::scatter_add>;
-    case OpId::index_put:
-      return reference::index_put;
-    case OpId::cat:
-      return reference::cat;
-    case OpId::slice_scatter:
-      return of<reference::view_scatter, OpId::slice_scatter>;
-    case OpId::select_scatter:
-      return of<reference::view_scatter, OpId::select_scatter>;
-    case OpId::diagonal_scatter:
-      return of<reference::view_scatter, OpId::diagonal_scatter>;
-    case OpId::as_strided_scatter:
-      return of<reference::view_scatter, OpId::as_strided_scatter>;
-    case OpId::full:
-      return reference::full;
-    case OpId::arange:
-      return reference::arange;
-    case OpId::rand:
-      return of<reference::random, OpId::rand>;
-    case OpId::randn:
-      return of<reference::random, OpId::randn>;
-    case OpId::multinomial:
-      return reference::multinomial;
-    case OpId::topk:
-      return reference::topk;
-    case OpId::sort:
-      return reference::sort;
-    default:
-      return nullptr;  // a new row without a kernel: tests/reference finds it
-  }
+  const HostKernel* k = g_column.find(id);
+  return k ? k->fn : nullptr;
 }
 
 namespace {
@@ -202,8 +159,7 @@ class ArgWriter {
 NativeLaunch reference_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
   const graph::OpDef& def = graph::op(node.op);
   NativeLaunch l;
-  l.fn = reference_kernel(node.op);
-  if (!l.fn) fail(ErrorCode::Internal, def.schema.name.c_str(), node.loc, "has no reference kernel");
+  l.fn = g_column.at(node.op).fn;
   ArgWriter write(l);
   for (std::size_t i = 0; i < node.args.size(); ++i) write(def.schema.args[i].type, node.args[i]);
   for (std::size_t i = 0; i < node.args.size(); ++i) {

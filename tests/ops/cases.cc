@@ -193,7 +193,7 @@ const OpArg kNone = std::monostate{};
 bool empty(const Sizes& s) { return std::find(s.begin(), s.end(), 0) != s.end(); }
 
 Cases reduction(OpId op) {
-  bool has_dtype = op == OpId::sum || op == OpId::prod || op == OpId::mean,
+  bool has_dtype = graph::op(op).schema.find("dtype") >= 0,
        extreme = op == OpId::amax || op == OpId::amin;
   double bound = op == OpId::prod ? 1.5 : 3;
   return over(

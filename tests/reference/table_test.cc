@@ -1,4 +1,5 @@
-#include "kernels/pointwise.h"
+#include "kernels/columns.h"
+#include "passes/decompose_builder.h"
 #include "tests/reference/harness.h"
 
 namespace reprise::test {
@@ -8,6 +9,51 @@ TEST(ReferenceTable, EveryOperatorThatComputesHasAKernel) {
   for (const graph::OpDef& d : graph::all_ops()) {
     bool view = d.cls == graph::OpClass::View;
     EXPECT_EQ(kernels::reference_kernel(d.id) == nullptr, view) << d.name();
+  }
+}
+
+// Every column has the facts of the operators that need them, and each says which those are.
+TEST(OpColumns, AreTotal) {
+  std::vector<const graph::OpColumnBase*> columns = kernels::op_columns();
+  columns.push_back(&passes::decompositions());
+  for (const graph::OpColumnBase* c : columns) {
+    int needed = 0;
+    for (const graph::OpDef& d : graph::all_ops()) {
+      if (static_cast<std::size_t>(d.id) >= graph::kBuiltinOps) continue;
+      needed += c->needed_by(d);
+      EXPECT_TRUE(c->has(d.id) || !c->needed_by(d)) << d.name() << ": " << c->name();
+    }
+    EXPECT_TRUE(needed > 0 || c == &kernels::grid_rules()) << c->name();  // what has no kernel for devices runs on the host
+  }
+}
+
+// What is costly to compute again is said of an operator; what its formula consists of agrees.
+TEST(OpColumns, CostlyFormulasAreThoseWithFunctions) {
+  for (const graph::OpDef& d : graph::all_ops()) {
+    if (d.cls != graph::OpClass::Pointwise || static_cast<std::size_t>(d.id) >= graph::kBuiltinOps) continue;
+    kernels::LoopKernel k;
+    kernels::BodyBuilder b(k);
+    std::vector<kernels::PointwiseArg> args;
+    TensorMeta m;
+    m.dtype = d.name().starts_with("bitwise") ? DType::Int64 : DType::Float32;
+    for (const graph::ArgDef& a : d.schema.args) {
+      using T = graph::ArgType;
+      const bool tensor = a.type == T::Tensor || a.type == T::TensorOrScalar || a.type == T::OptionalTensorOrScalar;
+      if (tensor) {
+        args.push_back({&m, b.constant(Scalar(1.0), m.dtype)});
+      } else if (a.type == T::Scalar) {
+        args.push_back({Scalar(1.0), ~0u});
+      } else if (a.type == T::Str) {
+        args.push_back({std::string_view("none"), ~0u});
+      } else {
+        args.push_back({std::monostate{}, ~0u});
+      }
+    }
+    kernels::emit_pointwise(b, d.id, args, m.dtype);
+    bool function = false;
+    for (const kernels::BodyNode& n : k.body)
+      function = function || (n.kind == kernels::BodyNode::Kind::Op && kernels::is_function(n.op));
+    EXPECT_EQ(kernels::is_costly(d.id), function) << d.name();
   }
 }
 

@@ -23,6 +23,7 @@ check "info" 0 '^cpu ' "$tool" info
 check "info says why there is no GPU, or that there is one" 0 '^gpu +.+' "$tool" info
 check "ops lists schemas" 0 '^softmax\(Tensor self' "$tool" ops softmax
 check "every operator of tensors has dtypes" 0 '^none$' bash -c '"$0" ops | grep -B2 "dtypes: $" | grep "Tensor.*self" || echo none' "$tool"
+check "ops lists columns" 0 'known: reference kernel, pointwise formula' "$tool" ops expm1
 check "ops of nothing" 1 'no operator' "$tool" ops no_such_operator
 check "settings lists variables" 0 '^REPRISE_RECORDINGS_MAX \(int, default 256\)$' "$tool" settings
 check "settings show what is set" 0 '^REPRISE_THREADS .* = 1$' env REPRISE_THREADS=1 "$tool" settings

@@ -1,0 +1,24 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "graph/op_column.h"
+
+namespace reprise::graph {
+
+/// An operator that is not in ops.def.
+struct NewOp {
+  std::string schema;            ///< ATen's language; its name must be free (built-in operators' names and their twins' are taken)
+  OpClass cls = OpClass::Reference;
+  ShapeRule shape = nullptr;
+  bool inplace = false;          ///< the twin `name_` exists
+  bool moves = false;            ///< takes storage-only dtypes; views always do
+  Effects effects = {};
+};
+
+/// Adds an operator with the facts that rooms need of its class. Its id is published last: other threads see all of it or nothing, and
+/// graphs, eager calls and compiled functions may use it at once. Throws InvalidArgument, and nothing is registered, for a
+/// schema that does not parse or does not fit the class, a name that is taken, a missing shape rule, a column told twice.
+OpId register_op(NewOp, const std::vector<OpFact>& facts = {});
+
+}  // namespace reprise::graph

@@ -1,0 +1,163 @@
+#include "graph/register_op.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <new>
+#include <thread>
+
+#include "graph/graph.h"
+#include "graph/interpreter.h"
+#include "graph/shape_rules.h"
+#include "graph/text.h"
+#include "reprise/error.h"
+
+namespace reprise::graph {
+namespace {
+
+constinit OpColumn<int> g_numbers("number", {{OpId::add, 7}, {OpId::mul, 8}});
+constinit OpColumn<const char*> g_words("word", {{OpId::exp, "e"}}, is_of<OpClass::Random>);
+
+std::string message_of(NewOp n, const std::vector<OpFact>& facts = {}) {
+  const std::size_t before = op_count();
+  std::string text;
+  try {
+    register_op(std::move(n), facts);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::InvalidArgument) << e.what();
+    text = e.what();
+  }
+  EXPECT_EQ(op_count(), before);
+  return text;
+}
+void expect_refused(NewOp n, const char* why, const std::vector<OpFact>& facts = {}) {
+  const std::string text = message_of(std::move(n), facts);
+  EXPECT_NE(text.find(why), std::string::npos) << "wanted: " << why << "\ngot: " << text;
+}
+
+NewOp new_op(std::string schema) { return {.schema = std::move(schema), .shape = rules::unary}; }
+
+TEST(OpColumn, HoldsFactsOfBuiltInOperators) {
+  EXPECT_EQ(*g_numbers.find(OpId::add), 7);
+  EXPECT_EQ(g_numbers.at(OpId::mul), 8);
+  EXPECT_EQ(g_numbers.find(OpId::sub), nullptr);
+  EXPECT_TRUE(g_words.has(OpId::exp));
+  EXPECT_FALSE(g_words.has(static_cast<OpId>(60000)));
+  EXPECT_TRUE(g_words.needed_by(op(OpId::rand)));
+  EXPECT_FALSE(g_words.needed_by(op(OpId::exp)));
+  try {
+    g_words.at(OpId::rand);
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
+    EXPECT_STREQ(e.what(), "rand: has no word");
+  }
+}
+
+TEST(RegisterOp, IsAnOperatorLikeOthers) {
+  const std::size_t before = op_count();
+  const OpId id = register_op({.schema = "test::twice(Tensor self, Scalar by=2, int[2] at=3) -> Tensor", .shape = rules::unary, .inplace = true}, {g_numbers.fact(42)});
+  EXPECT_EQ(static_cast<std::size_t>(id), before);
+  EXPECT_EQ(op_count(), before + 1);
+  EXPECT_TRUE(is_op(id));
+  const OpDef& o = op(id);
+  EXPECT_EQ(o.name(), "test::twice");
+  EXPECT_EQ(find_op("test::twice"), &o);
+  EXPECT_EQ(g_numbers.at(id), 42);
+  EXPECT_EQ(g_words.find(id), nullptr);
+  EXPECT_EQ(std::get<Scalar>(o.defaults[1]).to_int().value(), 2);
+  EXPECT_EQ(std::get<IntArrayRef>(o.defaults[2]).vec(), (Ints{3, 3}));
+  bool listed = false;
+  for (const OpDef& d : all_ops()) listed = listed || &d == &o;
+  EXPECT_TRUE(listed);
+
+  Graph g;
+  TensorMeta m;
+  m.layout = {Ints{2, 3}, Ints{3, 1}, 0};
+  ValueId x = g.add_input(m, "x");
+  ValueId y = g.add(id, {x, Scalar(3), Ints{1, 1}});
+  EXPECT_EQ(g.meta(y).layout.sizes, (Ints{2, 3}));
+  OutputSpec out;
+  out.value = y;
+  g.outputs.push_back(out);
+  EXPECT_FALSE(first_mistake(g));
+}
+
+TEST(RegisterOp, RefusesWhatDoesNotFitAndLeavesNothing) {
+  expect_refused(new_op("f(Tensr x) -> Tensor"), "column 3");
+  expect_refused(new_op("add(Tensor self) -> Tensor"), "add: there is an operator of this name");
+  expect_refused(new_op("add_(Tensor self) -> Tensor"), "is the twin of 'add'");
+  expect_refused({.schema = "test::no_rule(Tensor self) -> Tensor"}, "has no shape rule");
+  expect_refused(new_op("test::over.Tensor(Tensor self) -> Tensor"), "overload 'Tensor' needs a name of its own");
+  expect_refused(new_op("test::none() -> Tensor"), "has no arguments");
+  expect_refused(new_op("test::none(Tensor x) -> ()"), "must have results");
+  expect_refused(new_op("test::many(Tensor a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k, int l, int m) -> Tensor"), "has 13 arguments, more than 12");
+  expect_refused(new_op("test::writes(Tensor(a!) x) -> Tensor"), "writes 'x'");
+  expect_refused(new_op("test::shares(Tensor(a) x) -> Tensor(a)"), "is no view");
+  expect_refused({.schema = "test::views(Tensor x) -> Tensor", .cls = OpClass::View, .shape = rules::unary}, "is a view, and no result shares");
+  expect_refused({.schema = "test::twin(int n) -> Tensor", .shape = rules::unary, .inplace = true}, "has a twin, and no tensor");
+  expect_refused({.schema = "test::prints(Tensor x) -> Tensor", .cls = OpClass::Pointwise, .shape = rules::unary, .effects = {.lane = 1}}, "only operators of class Reference");
+  expect_refused(new_op("test::twice_told(Tensor x) -> Tensor"), "is told its number twice", {g_numbers.fact(1), g_numbers.fact(2)});
+
+  // The second of its facts cannot be told: the first is forgotten, and the name stays free.
+  OpFact fails = g_words.fact("w");
+  fails.tell = [](OpId) { throw std::bad_alloc(); };
+  EXPECT_THROW(register_op(new_op("test::half(Tensor x) -> Tensor"), {g_numbers.fact(5), fails}), std::bad_alloc);
+  EXPECT_EQ(find_op("test::half"), nullptr);
+  EXPECT_EQ(g_numbers.find(static_cast<OpId>(op_count())), nullptr);
+  const OpId id = register_op(new_op("test::half(Tensor x) -> Tensor"));
+  EXPECT_EQ(g_numbers.find(id), nullptr);
+  expect_refused(new_op("test::half(Tensor x, int n) -> Tensor"), "test::half: there is an operator of this name");
+}
+
+TEST(RegisterOp, ARuleThatGivesAnotherNumberOfResultsIsAnError) {
+  const OpId id = register_op({.schema = "test::two(Tensor self) -> (Tensor, Tensor)", .shape = rules::unary});
+  Graph g;
+  TensorMeta m;
+  m.layout = {Ints{2}, Ints{1}, 0};
+  ValueId x = g.add_input(m, "x");
+  try {
+    g.add(id, {x});
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
+    EXPECT_NE(std::string(e.what()).find("its shape rule gives 1 results; its schema says 2"), std::string::npos) << e.what();
+  }
+  EXPECT_TRUE(g.nodes.empty());
+}
+
+// Readers see an operator and its facts whole, or not at all, while others register.
+TEST(RegisterOp, ReadersTakeNoLock) {
+  constexpr int kEach = 300;
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0};
+  auto read = [&] {
+    while (!stop.load()) {
+      const std::size_t n = op_count();
+      for (std::size_t i = kBuiltinOps; i < n; ++i) {
+        const OpDef& o = op(static_cast<OpId>(i));
+        if (!o.name().starts_with("test::many_")) continue;
+        const int* fact = g_numbers.find(o.id);
+        if (!fact || "test::many_" + std::to_string(*fact) != o.name()) ++wrong;
+      }
+      if (const OpDef* o = find_op("test::many_17"); o && g_numbers.at(o->id) != 17) ++wrong;
+    }
+  };
+  auto write = [](int first) {
+    for (int i = 0; i < kEach; ++i)
+      register_op(new_op("test::many_" + std::to_string(first + i) + "(Tensor self) -> Tensor"), {g_numbers.fact(first + i)});
+  };
+  std::thread reader(read), one(write, 0), other(write, kEach);
+  one.join(), other.join();
+  stop = true;
+  reader.join();
+  EXPECT_EQ(wrong.load(), 0);
+  for (int i = 0; i < 2 * kEach; ++i) {
+    const OpDef* o = find_op("test::many_" + std::to_string(i));
+    ASSERT_TRUE(o) << i;
+    EXPECT_EQ(g_numbers.at(o->id), i);
+  }
+}
+
+}  // namespace
+}  // namespace reprise::graph
