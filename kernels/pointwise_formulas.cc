@@ -76,6 +76,14 @@ N write_clamp(FormulaWriter& e) {
   return x;
 }
 
+// With n the integer nearest to x: sin(pi x) is sin(pi (x - n)), negated for an odd n. The difference is exact, so nothing is lost near the
+// zeros and for large x.
+N write_sinc(FormulaWriter& e) {
+  N x = e.x(), n = e.op(S::Round, x), half = e.mul(n, e.c(0.5)), odd = e.sub(half, e.op(S::Floor, half));
+  N sine = e.mul(e.op(S::Sin, e.mul(e.sub(x, n), e.c(std::numbers::pi))), e.sub(e.c(1.0), e.mul(odd, e.c(4.0))));
+  return e.where(e.op(S::Eq, x, e.c(0.0)), e.c(1.0), e.div(sine, e.mul(x, e.c(std::numbers::pi))));
+}
+
 N write_logit(FormulaWriter& e) {
   N x = e.x();
   if (e.has(1)) {
@@ -179,6 +187,7 @@ constexpr Formula erf = function<S::Erf>;
 constexpr Formula erfc = function<S::Erfc>;
 constexpr Formula lgamma = function<S::Lgamma>;
 constexpr Formula sigmoid = function<S::Sigmoid>;
+constexpr Formula sinc = {.write = write_sinc, .costly = true};
 constexpr Formula logit = {.write = write_logit, .costly = true};
 
 constexpr Formula relu = {.write = [](FormulaWriter& e) { return e.max(e.x(), e.c(0)); }};

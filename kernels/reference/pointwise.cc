@@ -166,6 +166,7 @@ constexpr Meaning erf = {.floats = F(std::erf(x))};
 constexpr Meaning erfc = {.floats = F(std::erfc(x))};
 constexpr Meaning lgamma = {.floats = F(std::lgamma(x))};
 constexpr Meaning sigmoid = {.floats = F(real::sigmoid(x))};
+constexpr Meaning sinc = {.floats = F(x == 0 ? 1 : std::sin(std::numbers::pi * std::remainder(x, 2)) / (std::numbers::pi * x))};
 constexpr Meaning logit = {.floats = F(real::logit(x, p))};
 
 constexpr Meaning relu = {.floats = F(real::maximum(x, 0)), .integers = I(x > 0 ? x : 0)};
