@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <numbers>
 
 #include "jit/engine.h"
 
@@ -61,6 +62,22 @@ std::int64_t pow_int(std::int64_t a, std::int64_t b) {
   for (; b; b >>= 1, x *= x)
     if (b & 1) r *= x;
   return static_cast<std::int64_t>(r);
+}
+
+// The power series, of which all terms are positive; beyond 20 the asymptotic one, whose least term is then e^-40. e^x in two factors:
+// it overflows before the product does.
+double bessel_i0(double x) {
+  x = std::fabs(x);
+  double term = 1, sum = 1;
+  if (x <= 20) {
+    const double q = x * x / 4;
+    for (int k = 1; term > sum * 1e-17; ++k) term *= q / (static_cast<double>(k) * k), sum += term;
+    return sum;
+  }
+  if (std::isinf(x)) return x;
+  for (int k = 1; k < 60 && std::fabs(term) > 1e-17; ++k) term *= (2.0 * k - 1) * (2.0 * k - 1) / (8 * x * k), sum += term;
+  const double half = std::exp(x / 2);
+  return half * (sum / std::sqrt(2 * std::numbers::pi * x)) * half;
 }
 
 // lgamma of libm writes the global signgam: the reentrant form does not race.
@@ -124,6 +141,7 @@ REPRISE_OF_ONE(sigmoid, jit::sigmoid)
 REPRISE_OF_ONE(erf, std::erf)
 REPRISE_OF_ONE(erfc, std::erfc)
 REPRISE_OF_ONE(log_gamma, jit::log_gamma)
+REPRISE_OF_ONE(i0, bessel_i0)
 REPRISE_OF_TWO(floor_div, jit::floor_div, floor_div_int)
 REPRISE_OF_TWO(remainder, jit::remainder, remainder_int)
 REPRISE_OF_TWO(fmod, std::fmod, fmod_int)

@@ -186,6 +186,7 @@ constexpr Formula atanh = function<S::Atanh>;
 constexpr Formula erf = function<S::Erf>;
 constexpr Formula erfc = function<S::Erfc>;
 constexpr Formula lgamma = function<S::Lgamma>;
+constexpr Formula i0 = function<S::I0>;
 constexpr Formula sigmoid = function<S::Sigmoid>;
 constexpr Formula sinc = {.write = write_sinc, .costly = true};
 constexpr Formula logit = {.write = write_logit, .costly = true};

@@ -155,6 +155,8 @@ T float_op(ScalarOp op, T a, T b, T c) {
       return std::erfc(a);
     case ScalarOp::Lgamma:
       return std::lgamma(a);
+    case ScalarOp::I0:  // beyond 1000 no float holds it (and no library computes it)
+      return std::fabs(a) > 1000 ? std::numeric_limits<T>::infinity() : static_cast<T>(std::cyl_bessel_i(0.0L, std::fabs(static_cast<long double>(a))));
     case ScalarOp::Floor:
       return std::floor(a);
     case ScalarOp::Ceil:

@@ -165,6 +165,7 @@ constexpr Meaning atanh = {.floats = F(std::atanh(x))};
 constexpr Meaning erf = {.floats = F(std::erf(x))};
 constexpr Meaning erfc = {.floats = F(std::erfc(x))};
 constexpr Meaning lgamma = {.floats = F(std::lgamma(x))};
+constexpr Meaning i0 = {.floats = F(std::fabs(x) > 1000 ? std::fabs(x) * HUGE_VAL : static_cast<double>(std::cyl_bessel_i(0.0L, std::fabs(static_cast<long double>(x)))))};
 constexpr Meaning sigmoid = {.floats = F(real::sigmoid(x))};
 constexpr Meaning sinc = {.floats = F(x == 0 ? 1 : std::sin(std::numbers::pi * std::remainder(x, 2)) / (std::numbers::pi * x))};
 constexpr Meaning logit = {.floats = F(real::logit(x, p))};
