@@ -53,6 +53,12 @@ Ints last_dims(int rank, std::size_t k) {
 
 }  // namespace
 
+V decompose_nansum(Build& b, DType result) {
+  V x = b.tensor(0);
+  if (is_floating(b.meta(x).dtype)) x = b.emit(OpId::where, {b.unary(OpId::isnan, x), Scalar(0.0), x});
+  return b.emit(OpId::sum, {x, b.reduced_dims(1, x), b.flag(2), result});
+}
+
 V decompose_mean(Build& b, DType result) {
   V x = b.to(b.tensor(0), Build::accumulator(result));
   return b.to(mean_of(b, x, b.reduced_dims(1, x), b.flag(2)), result);

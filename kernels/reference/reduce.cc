@@ -132,6 +132,15 @@ void reduction(OpId op, const NativeArgs& a) {
         walk([&](Value v) { r = op == OpId::all ? r && v.truth() : r || v.truth(); });
         return Value::of(std::int64_t{r});
       });
+    case OpId::nansum:
+      return each_group(x, a.result(), mask, x.dtype, [&](auto& walk, std::int64_t) {
+        auto numbers = [&](auto&& element) {
+          walk([&](Value v) {
+            if (!v.is_float || !std::isnan(v.f)) element(convert(v, result));
+          });
+        };
+        return fold(OpId::sum, is_floating(result), numbers);
+      });
     case OpId::mean:
       return each_group(x, a.result(), mask, result,
                         [&](auto& walk, std::int64_t n) { return Value::of(sum_of(walk) / static_cast<double>(n)); });

@@ -33,6 +33,7 @@ constinit OpColumn<HostKernel> g_column("reference kernel",
 #include "graph/op_rows.inc"
                                           {OpId::sum, reduction<OpId::sum>},
                                           {OpId::prod, reduction<OpId::prod>},
+                                          {OpId::nansum, reduction<OpId::nansum>},
                                           {OpId::amax, reduction<OpId::amax>},
                                           {OpId::amin, reduction<OpId::amin>},
                                           {OpId::any, reduction<OpId::any>},

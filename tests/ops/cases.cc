@@ -400,6 +400,7 @@ Cases others(OpId op) {
   switch (op) {
     case OpId::sum:
     case OpId::prod:
+    case OpId::nansum:
     case OpId::mean:
     case OpId::amax:
     case OpId::amin:

@@ -16,6 +16,11 @@ TEST(Reduce, SumsProductsOverDims) {
   expect_near(call(OpId::sum, {&x, kNone, false, kNone}), {21});
   expect_near(call(OpId::sum, {&x, IntArrayRef(kEmpty), false, kNone}), {21});
   expect_near(call(OpId::prod, {&x, IntArrayRef(kDim1), false, kNone}), {6, 120});
+  Tensor holes = make({1, kNan, 3, kNan, kNan, kNan}, {2, 3}), none = make({}, {0, 3});
+  expect_near(call(OpId::nansum, {&holes, IntArrayRef(kDim1), false, kNone}), {4, 0});
+  expect_near(call(OpId::nansum, {&holes, kNone, false, kNone}), {4});
+  expect_near(call(OpId::nansum, {&none, IntArrayRef(kDim0), true, kNone}), {0, 0, 0});
+  EXPECT_EQ(longs(call(OpId::nansum, {&holes, IntArrayRef(kLast), true, DType::Int64})), (L{4, 0}));
   expect_near(call(OpId::mean, {&x, IntArrayRef(kBoth), false, kNone}), {3.5});
   Tensor b = make_as(DType::Bool, {1, 1, 0, 1}), u = make_as(DType::UInt8, {200, 100});
   EXPECT_EQ(longs(call(OpId::sum, {&b, kNone, false, kNone})), (L{3}));
