@@ -205,6 +205,22 @@ Value* MathEmitter::erf(Value* x) {
   return e.call(Intrinsic::copysign, b.CreateSelect(b.CreateFCmpOLT(a, c(x, 0.921875)), near, far), x);
 }
 
+/// Near 0 a polynomial in x^2, of which all terms are positive; beyond 8 one in 1/x, times e^x / sqrt(x), with e^x in two factors: the
+/// product is a float where e^x is none any more.
+Value* MathEmitter::i0(Value* x) {
+  Value* a = at_most(e.call(Intrinsic::fabs, x), 200);  // infinite from 92 on
+  Value* z = b.CreateFMul(a, a);
+  Value* near = poly(z, {0.99999999974312994, 0.25000000115556306, 0.015624999140668473, 0.00043402802769973268, 6.781646537440732e-6,
+                         6.7820151766668828e-8, 4.7076534453422448e-10, 2.4095807854096086e-12, 9.221437658211749e-15,
+                         3.1582716592600752e-17, 4.6607544536723803e-20, 2.8886773392558601e-22});
+  Value* outer = b.CreateSelect(b.CreateFCmpOLT(a, c(x, 8)), c(x, 8), a);
+  Value* tail = poly(b.CreateFDiv(c(x, 1), outer), {0.39894227792863345, 0.049869199160201675, 0.02792353413438354, 0.033233373132995291,
+                                                    -0.008832300376870341, 0.37199492750211111});
+  Value* half = exp_scaled(b.CreateFMul(a, c(x, 0.5)));
+  Value* far = b.CreateFMul(b.CreateFMul(half, b.CreateFDiv(tail, e.call(Intrinsic::sqrt, outer))), half);
+  return b.CreateSelect(b.CreateFCmpOGT(a, c(x, 8)), far, near);
+}
+
 /// e^x for x in [-20, 0.5], where 2^n is a float: 1 + e^r * 2^n by an addition to the exponent.
 Value* MathEmitter::scale_exp_of_negative(Value* x) {
   const Split s = exp_split(x);
@@ -338,6 +354,8 @@ Value* Emitter::math_f32(ScalarOp o, Value* a, Value* c) {
       return m.sigmoid(a);
     case ScalarOp::Erf:
       return m.erf(a);
+    case ScalarOp::I0:
+      return m.i0(a);
     case ScalarOp::Erfc:
       return m.erfc(a);
     case ScalarOp::Pow:

@@ -14,6 +14,7 @@ class MathEmitter {
   Value* exp(Value* x);
   Value* exp_scaled(Value* x, double exponent_offset = 0);  ///< e^x * 2^offset, closer than exp and dearer
   Value* exp2(Value* x);
+  Value* i0(Value* x);
   Value* expm1(Value* x);
   Value* log(Value* x);
   Value* log_base(Value* x, double octave_high, double octave_low, double per_e);

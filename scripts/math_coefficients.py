@@ -81,3 +81,18 @@ fit("asin: (asin(x)/x - 1)/x^2 in x^2", near(lambda z: (mp.asin(mp.sqrt(z)) / mp
 fit("erfc: e^(t^2) erfc(t) in u = 1/(1 + t/2)", lambda u: mp.exp((2 / u - 2)**2) * mp.erfc(2 / u - 2), lambda u: 1 / (mp.exp((2 / u - 2)**2) * mp.erfc(2 / u - 2)), mp.mpf(1) / mp.mpf("6.2"), 1, 12)
 fit("sin double: (sin r - r) / r^3 in r^2", near(lambda z: (mp.sin(mp.sqrt(z)) - mp.sqrt(z)) / mp.sqrt(z)**3, lambda z: -mp.mpf(1) / 6 + z / 120), lambda z: z, 0, q, 4)
 fit("cos double: (cos r - 1 + r^2/2) / r^4 in r^2", near(lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, lambda z: mp.mpf(1) / 24 - z / 720), lambda z: z**2 + mp.mpf(10)**-9, 0, q, 4)
+
+
+def interpolate(name, f, lo, hi, degree):
+    """Coefficients of the polynomial through Chebyshev's nodes: close to the best where f is that smooth."""
+    mid, half = (mp.mpf(lo) + hi) / 2, (mp.mpf(hi) - lo) / 2
+    xs = [mid + half * mp.cos(mp.pi * (2 * k + 1) / (2 * degree + 2)) for k in range(degree + 1)]
+    c = mp.lu_solve(mp.matrix([[x**k for k in range(degree + 1)] for x in xs]), mp.matrix([f(x) for x in xs]))
+    points = [lo + (mp.mpf(hi) - lo) * i / 400 for i in range(401)]
+    worst = max(abs(sum(c[k] * x**k for k in range(degree + 1)) / f(x) - 1) for x in points)
+    print(name, "relative error", mp.nstr(worst, 3))
+    print("   ", ", ".join(mp.nstr(c[k], 17) for k in range(degree + 1)))
+
+
+interpolate("i0: I0(x) in x^2", lambda z: mp.besseli(0, mp.sqrt(z)), 0, 64, 11)
+interpolate("i0: sqrt(x) e^-x I0(x) in 1/x", near(lambda t: mp.besseli(0, 1 / t) * mp.exp(-1 / t) / mp.sqrt(t), lambda t: (1 + t / 8) / mp.sqrt(2 * mp.pi)), 0, mp.mpf(1) / 8, 5)

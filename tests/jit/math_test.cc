@@ -107,6 +107,8 @@ struct Function {
 };
 double sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 
+double bessel_i0(double x) { return std::fabs(x) > 1000 ? std::fabs(x) * HUGE_VAL : std::cyl_bessel_i(0.0, std::fabs(x)); }
+
 const Function kFunctions[] = {
     {ScalarOp::Exp, std::exp, 2},     {ScalarOp::Exp2, std::exp2, 2},   {ScalarOp::Expm1, std::expm1, 2},
     {ScalarOp::Log, std::log, 2},     {ScalarOp::Log2, std::log2, 2},   {ScalarOp::Log10, std::log10, 2},
@@ -115,7 +117,7 @@ const Function kFunctions[] = {
     {ScalarOp::Atan, std::atan, 3},   {ScalarOp::Sinh, std::sinh, 3},   {ScalarOp::Cosh, std::cosh, 3},
     {ScalarOp::Tanh, std::tanh, 2},   {ScalarOp::Asinh, std::asinh, 2}, {ScalarOp::Acosh, std::acosh, 2},
     {ScalarOp::Atanh, std::atanh, 2}, {ScalarOp::Sigmoid, sigmoid, 2},  {ScalarOp::Erf, std::erf, 2},
-    {ScalarOp::Erfc, std::erfc, 2},
+    {ScalarOp::Erfc, std::erfc, 2},   {ScalarOp::I0, bessel_i0, 5},
 };
 
 TEST(Math, UnaryFunctionsAreWithinTheirBound) {
