@@ -39,6 +39,23 @@ class Copies {
   std::map<const TensorImpl*, Tensor> tensors_;
 };
 
+/// A call may give its arguments other storages (set_, a growing resize_): those that they came with are compared, too.
+class Held {
+ public:
+  explicit Held(const CallFrame& f) {
+    storages_.reserve(f.tensors.size());
+    for (const TensorImpl* t : f.tensors) retain(storages_.emplace_back(t->storage));
+  }
+  ~Held() {
+    for (Storage* s : storages_) release(s);
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  std::vector<Storage*> storages_;
+};
+
 void compare(const std::string& name, const std::string& what, TensorImpl* compiled, TensorImpl* traced, Closeness level) {
   auto differ = [&](const auto&... parts) { fail(ErrorCode::Internal, name.c_str(), {}, "REPRISE_VERIFY: ", what, parts...); };
   if (!compiled || !traced) {
@@ -64,6 +81,7 @@ std::unique_ptr<CallCheck> CallCheck::make(const Traced& t) {
 }
 
 void CallCheck::run(const Specialization& s, CallFrame& f, Outputs& outputs, void (*compiled)(void*), void* context) {
+  const Held held(f);
   Copies copies;
   std::vector<TensorImpl*> inputs;
   for (TensorImpl* t : f.tensors) inputs.push_back(copies.of(*t));

@@ -318,8 +318,7 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
   }
   std::erase_if(c.refusals, [&](const Compiled::Refusal& r) { return r.structure == f.structure && r.seen.holds_for(f); });
   made->names = names();
-  for (const auto& other : c.owned)
-    if (other->names->leaves == made->names->leaves) made->names = other->names;
+  if (!c.owned.empty() && c.owned.back()->names->leaves == made->names->leaves) made->names = c.owned.back()->names;
   c.owned.push_back(std::move(made));
   try {
     std::unique_ptr<Compiled::Table> next = c.prepare(c.owned.size());

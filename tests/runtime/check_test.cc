@@ -222,6 +222,22 @@ TEST(Verify, ComparesTheFirstCallsWithTheTracedProgram) {
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
 }
 
+TEST(Verify, StoragesThatTheCallGivesAwayAreCompared) {
+  Verifying on;
+  auto f = compile([](Tensor x) {
+    x.as_strided({2}, {2}, 1).mul_(10);
+    x.set_(x.clone());
+    return x + 1;
+  });
+  for (int n : {4, 4, 6}) {
+    Tensor x = arange(n, {.dtype = kFloat32}).slice(0, 0, n - 1);
+    Tensor r = f(x);
+    EXPECT_EQ(test::at(x, 1), 10);
+    EXPECT_EQ(test::at(r, 1), 11);
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
 TEST(Verify, NamesWhatDiffers) {
   Verifying on;
   Tensor x = arange(3, {.dtype = kFloat32}), right = tensor({0.0, 2.0, 4.0}), wrong = tensor({0.0, 2.5, 4.0});
