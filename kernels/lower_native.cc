@@ -12,19 +12,21 @@ namespace {
 template <class F>
 bool walk(const TensorView& a, const TensorView& b, F&& f) {
   if (a.numel() == 0) return true;
-  std::int64_t index[kMaxRank] = {}, at_a = 0, at_b = 0;
+  auto any = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };  // strides of single rows may be absurd
+  std::int64_t index[kMaxRank] = {};
+  std::uint64_t at_a = 0, at_b = 0;
   int rank = a.rank, last = rank - 1;
   if (rank == 0) return f(std::int64_t{0}, std::int64_t{0});
   for (;;) {
-    std::int64_t x = at_a, y = at_b;
-    for (std::int64_t i = 0; i < a.sizes[last]; ++i, x += a.strides[last], y += b.strides[last]) {
-      if (!f(x, y)) return false;
+    std::uint64_t x = at_a, y = at_b;
+    for (std::int64_t i = 0; i < a.sizes[last]; ++i, x += any(a.strides[last]), y += any(b.strides[last])) {
+      if (!f(static_cast<std::int64_t>(x), static_cast<std::int64_t>(y))) return false;
     }
     int d = last - 1;
     for (; d >= 0; --d) {
-      at_a += a.strides[d], at_b += b.strides[d];
+      at_a += any(a.strides[d]), at_b += any(b.strides[d]);
       if (++index[d] < a.sizes[d]) break;
-      at_a -= a.strides[d] * a.sizes[d], at_b -= b.strides[d] * b.sizes[d];
+      at_a -= any(a.strides[d]) * any(a.sizes[d]), at_b -= any(b.strides[d]) * any(b.sizes[d]);
       index[d] = 0;
     }
     if (d < 0) return true;

@@ -9,14 +9,16 @@ namespace {
 template <class F>
 void each_offset(const TensorView& t, F&& f) {
   if (t.numel() == 0) return;
-  std::int64_t index[kMaxRank] = {}, offset = 0;
+  auto any = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };  // strides of single rows may be absurd
+  std::int64_t index[kMaxRank] = {};
+  std::uint64_t offset = 0;
   for (;;) {
-    f(offset);
+    f(static_cast<std::int64_t>(offset));
     int d = t.rank - 1;
     for (; d >= 0; --d) {
-      offset += t.strides[d];
+      offset += any(t.strides[d]);
       if (++index[d] < t.sizes[d]) break;
-      offset -= t.strides[d] * t.sizes[d];
+      offset -= any(t.strides[d]) * any(t.sizes[d]);
       index[d] = 0;
     }
     if (d < 0) return;

@@ -53,7 +53,10 @@ struct TensorImpl {
   /// rank, sizes or strides sets it to 0.
   mutable std::atomic<std::uint64_t> structure_word{0};
 
-  char* data() const { return static_cast<char*>(storage->data) + offset * item_size(dtype); }
+  /// The first element's address; of a view of nothing, whose offset may be any number, one that is not to be read.
+  char* data() const {
+    return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(storage->data) + static_cast<std::uintptr_t>(offset) * static_cast<std::uintptr_t>(item_size(dtype)));
+  }
   std::int64_t numel() const {
     std::uint64_t n = 1;  // beside a size of 0, others may be anything
     for (int i = 0; i < rank; ++i) n *= static_cast<std::uint64_t>(sizes[i]);

@@ -13,18 +13,20 @@ namespace reprise {
 /// element.
 template <class F>
 void for_each_offset(const std::int64_t* sizes, const std::int64_t* strides, int rank, F&& f) {
-  std::int64_t at[kMaxRank] = {}, offset = 0;
+  auto any = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };  // strides of single rows may be absurd
+  std::int64_t at[kMaxRank] = {};
+  std::uint64_t offset = 0;
   for (int i = 0; i < rank; ++i)
     if (sizes[i] == 0) return;
   if (rank == 0) return f(std::int64_t{0});
   const int last = rank - 1;
   for (;;) {
-    for (std::int64_t i = 0; i < sizes[last]; ++i) f(offset + i * strides[last]);
+    for (std::int64_t i = 0; i < sizes[last]; ++i) f(static_cast<std::int64_t>(offset) + i * strides[last]);
     int d = last - 1;
     for (; d >= 0; --d) {
-      offset += strides[d];
+      offset += any(strides[d]);
       if (++at[d] < sizes[d]) break;
-      offset -= strides[d] * sizes[d];
+      offset -= any(strides[d]) * any(sizes[d]);
       at[d] = 0;
     }
     if (d < 0) return;
