@@ -1,6 +1,7 @@
 #include "graph/graph.h"
 
 #include "base/errors.h"
+#include "graph/text.h"
 
 namespace reprise::graph {
 
@@ -42,27 +43,44 @@ ValueId Graph::add(OpId id, std::vector<NodeArg> args, SourceLoc loc) {
   return insert(nodes.size(), id, std::move(args), loc);
 }
 
-ValueId Graph::insert(std::size_t at, OpId id, std::vector<NodeArg> args, SourceLoc loc) {
-  const OpDef& def = op(id);
-  REPRISE_CHECK(at <= nodes.size());
+std::vector<TensorMeta> result_metas(const Graph& g, const OpDef& def, const std::vector<NodeArg>& args, SourceLoc loc) {
+  NodeRuleArgs rule_args(g, args);
+  RuleCtx c{def, rule_args.args(), loc, {}, g.form == Form::Functional};
+  infer(c);
+  return std::move(c.results);
+}
+
+namespace {
+void check_arguments(const Graph& g, const OpDef& def, const std::vector<NodeArg>& args, SourceLoc loc) {
   if (args.size() != def.schema.args.size()) {
     fail(ErrorCode::Internal, def.schema.name.c_str(), loc, "a node needs ", def.schema.args.size(), " arguments (",
          def.schema.text, "), got ", args.size());
   }
-  for (const NodeArg& a : args) for_each_value(a, [&](ValueId v) { REPRISE_CHECK(v.v < values.size()); });
-  std::vector<TensorMeta> metas;
-  {
-    NodeRuleArgs rule_args(*this, args);
-    RuleCtx c{def, rule_args.args(), loc, {}};
-    infer(c);
-    metas = std::move(c.results);
-  }
+  for (const NodeArg& a : args) for_each_value(a, [&](ValueId v) { REPRISE_CHECK(v.v < g.values.size()); });
+}
+}  // namespace
+
+void Graph::add_inplace(OpId id, std::vector<NodeArg> args, SourceLoc loc) {
+  const OpDef& def = op(id);
+  REPRISE_CHECK(form == Form::Traced);
+  check_arguments(*this, def, args, loc);
+  const ValueId* self = std::get_if<ValueId>(&args[0]);
+  if (!self) fail(ErrorCode::Internal, def.schema.name.c_str(), loc, "an in-place node needs a tensor that it writes");
+  check_inplace(def, meta(*self), result_metas(*this, def, args, loc).front(), loc);
+  nodes.push_back({id, std::move(args), {}, loc, true});
+}
+
+ValueId Graph::insert(std::size_t at, OpId id, std::vector<NodeArg> args, SourceLoc loc) {
+  const OpDef& def = op(id);
+  REPRISE_CHECK(at <= nodes.size());
+  check_arguments(*this, def, args, loc);
+  std::vector<TensorMeta> metas = result_metas(*this, def, args, loc);
   if (at < nodes.size()) {
     for (Value& v : values) {
       if (v.node >= static_cast<std::int32_t>(at)) ++v.node;
     }
   }
-  Node node{id, std::move(args), {}, loc};
+  Node node{id, std::move(args), {}, loc, false};
   add_results(node, at, std::move(metas));
   ValueId first = node.results.front();
   nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(at), std::move(node));
@@ -70,7 +88,7 @@ ValueId Graph::insert(std::size_t at, OpId id, std::vector<NodeArg> args, Source
 }
 
 ValueId Graph::append(OpId id, std::vector<NodeArg> args, std::vector<TensorMeta> results, SourceLoc loc) {
-  nodes.push_back({id, std::move(args), {}, loc});
+  nodes.push_back({id, std::move(args), {}, loc, false});
   add_results(nodes.back(), nodes.size() - 1, std::move(results));
   return nodes.back().results.front();
 }

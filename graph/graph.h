@@ -26,11 +26,13 @@ struct Node {
   std::vector<NodeArg> args;
   std::vector<ValueId> results;
   SourceLoc loc;
+  bool inplace = false;          ///< the `name_` twin, which writes into its first argument and has no result (traced graphs only)
 };
 
 inline constexpr std::int32_t kErasedNode = -2;   ///< Value::node of a result whose node was erased (until compact())
 
-/// A tensor value. `meta.layout` is the layout the user's program would see (contiguous but for views and inputs).
+/// A tensor value. `meta.layout` is the layout the user's program would see (contiguous but for views and inputs), counted from the first
+/// element of its storage; of an input from its own.
 struct Value {
   TensorMeta meta;
   std::int32_t node = -1;        ///< index into Graph::nodes of its maker, -1: graph input, kErasedNode: no longer made
@@ -53,6 +55,7 @@ struct OutputSpec {
     AliasOfOutput,       ///< user result: view `layout` of the buffer of output `source`
     NewValueOfInput,     ///< new contents of input `source`; `value` has the input's sizes
     Intermediate,        ///< a base that only aliases of it are returned from
+    HandleOfInput,       ///< traced graphs: what the handle that was given as input `source` is after the call, where it is another view
   } kind = Kind::User;
   ValueId value;                       ///< unset for AliasOfInput / AliasOfOutput
   std::uint32_t source = 0;            ///< input or output index
@@ -66,10 +69,17 @@ struct MetadataMutation {
   std::int32_t from_output = -1;       ///< set_/resize_: the input now shares this output's storage
 };
 
-/// The functional IR: SSA, no mutation, no aliasing a pass needs to know of. Nodes stand in a valid order.
-/// Values are never removed, only unused; compact() renumbers. Copyable (shares the ShapeEnv).
+/// What a graph can say; verify() knows the rules of each.
+enum class Form : std::uint8_t {
+  Traced,      ///< calls as the program made them: a view shares its operand's storage, in-place nodes write through it, as_strided names
+               ///< any place of the storage. Outputs are User and HandleOfInput. passes/functionalize.h makes the other form of it
+  Functional,  ///< SSA: no mutation, no aliasing a pass needs to know of
+};
+
+/// The IR. Nodes stand in a valid order. Values are never removed, only unused; compact() renumbers. Copyable (shares the ShapeEnv).
 class Graph {
  public:
+  Form form = Form::Functional;
   std::string name = "f";
   std::shared_ptr<guards::ShapeEnv> env;
   std::vector<Value> values;
@@ -84,6 +94,8 @@ class Graph {
   ValueId add(OpId, std::vector<NodeArg> args, SourceLoc = {});
   /// The same, of which the results are known: copies of nodes need not ask the shape rule again.
   ValueId append(OpId, std::vector<NodeArg> args, std::vector<TensorMeta> results, SourceLoc = {});
+  /// Appends an in-place node to a traced graph. Throws what the call would (check_inplace), and then adds nothing.
+  void add_inplace(OpId, std::vector<NodeArg> args, SourceLoc = {});
   /// As add(), inserted before node index `at` (later nodes move; Value::node is kept right).
   ValueId insert(std::size_t at, OpId, std::vector<NodeArg> args, SourceLoc = {});
   /// Removes nodes for which keep[i] is false; their results must be unused.
@@ -117,6 +129,7 @@ class NodeRuleArgs {
 ///     %2 = add(%0, %1, 1)  : f32[s0, 8]   ; loop.cpp:41
 ///     return user %2, new_value_of 0 %2, alias_of_input 0 [s0] [1] 0
 ///   }
+/// A traced graph: `graph step(...) traced {`, `add_(%0, %1, 1)`, `return user %2, handle_of 0 %3`.
 /// Numbered in order; non-contiguous layouts are written `f32[s0, 8]{1, s0}` (+offset); never an address.
 std::string print(const Graph&, bool with_locations = true);
 Graph parse(std::string_view text);              ///< throws InvalidArgument with line and column

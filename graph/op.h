@@ -94,6 +94,7 @@ struct RuleCtx {
   std::span<const RuleArg> args;
   SourceLoc loc;
   std::vector<TensorMeta> results;     ///< non-view results: contiguous strides, offset 0
+  bool shows_storage = true;           ///< operand 0 is all of its storage: what names places in it stays within (not so in a traced graph)
 
   const TensorMeta& tensor(int i) const;                 ///< throws InvalidArgument when undefined
   const TensorMeta* optional_tensor(int i) const;

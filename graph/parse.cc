@@ -43,7 +43,7 @@ class Parser {
 
  private:
   Graph all() {
-    hints_first();
+    ahead_first();
     in_.expect("graph");
     g_.name = in_.peek() == '"' ? in_.quoted('"') : std::string(in_.word());
     in_.expect("(");
@@ -51,13 +51,15 @@ class Parser {
       if (!g_.inputs.empty()) in_.expect(",");
       input();
     }
-    if (in_.take_word("where")) in_.until("{");  // read by hints_first
+    in_.take_word("traced");                     // read by ahead_first, as the next
+    if (in_.take_word("where")) in_.until("{");
     in_.expect("{");
     while (!in_.take_word("return")) node();
     if (in_.peek() != '}' && in_.peek() != 'm') do
         output();
       while (in_.take(","));
     while (in_.take_word("metadata_of")) {
+      if (traced()) in_.bad("a traced graph says 'handle_of', not 'metadata_of'");
       place(Mistake::In::MetadataMutations);
       MetadataMutation m;
       m.input = in_.number();
@@ -72,8 +74,10 @@ class Parser {
 
   void place(Mistake::In in) { places_[static_cast<std::size_t>(in)].push_back(in_.at()); }
 
-  /// Symbols' hints stand behind the inputs but are needed for them: a symbol keeps the hint it is made with.
-  void hints_first() {
+  bool traced() const { return g_.form == Form::Traced; }
+
+  /// The form and symbols' hints stand behind the inputs but are needed for them: a symbol keeps the hint it is made with.
+  void ahead_first() {
     TextCursor ahead = in_;
     ahead.expect("graph");
     if (ahead.peek() == '"')
@@ -96,6 +100,7 @@ class Parser {
         ahead.take(std::string_view(std::string(1, ahead.peek())));
       }
     }
+    if (ahead.take_word("traced")) g_.form = Form::Traced;
     if (!ahead.take_word("where")) return;
     do {
       std::string symbol(ahead.word());
@@ -204,6 +209,7 @@ class Parser {
     g_.add_input(type(), name);
     InputSpec& spec = g_.inputs.back();
     if (in_.take_word("captured")) spec.kind = InputSpec::Kind::Captured;
+    if (traced() && in_.peek() == 'm') in_.bad("a traced graph says what it writes by its nodes, not of its inputs");
     if (in_.take_word("mutates_data")) spec.mutates_data = true;
     if (in_.take_word("mutates_metadata")) spec.mutates_metadata = true;
   }
@@ -212,23 +218,35 @@ class Parser {
     in_.skip();
     place(Mistake::In::Nodes);
     std::size_t n_results = 0;
-    do {
-      pending_ = static_cast<std::uint32_t>(n_results++);
-      define();
-    } while (in_.take(","));
-    pending_ = 0;
-    in_.expect("=");
+    const bool inplace = std::isalpha(static_cast<unsigned char>(in_.peek()));
+    if (!inplace) {
+      do {
+        pending_ = static_cast<std::uint32_t>(n_results++);
+        define();
+      } while (in_.take(","));
+      pending_ = 0;
+      in_.expect("=");
+    }
+    const std::size_t at = in_.at();
     std::string name(in_.word());
     const OpDef* def = find_op(name);
+    if (const OpDef* twin = def || !name.ends_with('_') ? nullptr : find_op(std::string_view(name).substr(0, name.size() - 1))) {
+      if (!traced()) in_.bad("'" + name + "' writes in place, and only a traced graph may ('traced' stands behind the inputs)", at);
+      if (!inplace) in_.bad("'" + name + "' writes in place and has no result");
+      if (!twin->has_inplace) in_.bad("'" + name + "': the operator has no in-place form");
+      def = twin;
+    } else if (def && inplace) {
+      in_.bad("'" + name + "' has results: wanted '%'", at);
+    }
     if (!def) in_.bad("unknown operator '" + name + "'");
-    Node node{def->id, {}, {}, {}};
+    Node node{def->id, {}, {}, {}, inplace};
     in_.expect("(");
     for (const ArgDef& a : def->schema.args) {
       if (!node.args.empty()) in_.expect(",");
       node.args.push_back(argument(a));
     }
     in_.expect(")");
-    in_.expect(":");
+    if (!inplace) in_.expect(":");
     for (std::size_t i = 0; i < n_results; ++i) {
       if (i) in_.expect(",");
       Value v;
@@ -314,14 +332,18 @@ class Parser {
     std::string kind(in_.word());
     place(Mistake::In::Outputs);
     OutputSpec o;
+    const bool of_traced = kind == "handle_of";
+    if (traced() && (kind == "alias_of_input" || kind == "alias_of_output" || kind == "new_value_of" || kind == "intermediate"))
+      in_.bad("a traced graph has 'user' and 'handle_of' outputs, no '" + kind + "'");
+    if (of_traced && !traced()) in_.bad("only a traced graph has 'handle_of' outputs ('traced' stands behind the inputs)");
     if (kind == "user") {
       o.kind = OutputSpec::Kind::User;
       o.value = use();
     } else if (kind == "intermediate") {
       o.kind = OutputSpec::Kind::Intermediate;
       o.value = use();
-    } else if (kind == "new_value_of") {
-      o.kind = OutputSpec::Kind::NewValueOfInput;
+    } else if (kind == "new_value_of" || of_traced) {
+      o.kind = of_traced ? OutputSpec::Kind::HandleOfInput : OutputSpec::Kind::NewValueOfInput;
       o.source = in_.number();
       o.value = use();
     } else if (kind == "alias_of_input" || kind == "alias_of_output") {

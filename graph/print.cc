@@ -82,6 +82,7 @@ class Printer {
       if (in.mutates_metadata) text_ += " mutates_metadata";
     }
     text_ += ")";
+    if (g_.form == Form::Traced) text_ += " traced";
     if (with_locations_) text_ += hints();
     text_ += " {\n";
   }
@@ -158,7 +159,7 @@ class Printer {
   void node(const Node& n) {
     text_ += "  ";
     for (std::size_t i = 0; i < n.results.size(); ++i) text_ += (i ? ", " : "") + name(n.results[i]);
-    text_ += " = " + op(n.op).schema.name + "(";
+    text_ += (n.inplace ? "" : " = ") + op(n.op).schema.name + (n.inplace ? "_(" : "(");
     for (std::size_t i = 0; i < n.args.size(); ++i) text_ += (i ? ", " : "") + argument(n.args[i]);
     text_ += ")";
     for (std::size_t i = 0; i < n.results.size(); ++i)
@@ -191,6 +192,9 @@ class Printer {
           break;
         case OutputSpec::Kind::Intermediate:
           text_ += "intermediate " + name(o.value);
+          break;
+        case OutputSpec::Kind::HandleOfInput:
+          text_ += "handle_of " + std::to_string(o.source) + " " + name(o.value);
           break;
       }
     }

@@ -17,6 +17,9 @@ struct Mistake {
 /// The first one that `verify` would throw.
 std::optional<Mistake> first_mistake(const Graph&);
 
+/// What the operator's shape rule gives for a node in a graph of this form: what names places in a traced graph may name any of its operand's storage.
+std::vector<TensorMeta> result_metas(const Graph&, const OpDef&, const std::vector<NodeArg>& args, SourceLoc);
+
 /// Reads what the grammar allows and does not ask whether the shape rules agree: for texts without the hints that they need (printed
 /// without locations). The rest of what `parse` promises holds: an error is InvalidArgument with line and column.
 Graph parse_unverified(std::string_view text);

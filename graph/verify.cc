@@ -39,6 +39,8 @@ class Verifier {
     }
     for (std::size_t i = 0; i < g_.nodes.size(); ++i) node(i);
     for (std::size_t i = 0; i < g_.outputs.size(); ++i) output(i);
+    for (const InputSpec& in : g_.inputs) check(!traced() || !(in.mutates_data || in.mutates_metadata), "a traced graph says what it writes by its nodes");
+    check(!traced() || g_.metadata_mutations.empty(), "a traced graph has no metadata mutations");
     for (std::size_t i = 0; i < g_.metadata_mutations.size(); ++i) {
       const MetadataMutation& m = g_.metadata_mutations[i];
       at(Mistake::In::MetadataMutations, i);
@@ -152,8 +154,9 @@ class Verifier {
     check(n.args.size() == def.schema.args.size(), "has ", n.args.size(), " arguments, the schema is ",
           def.schema.text);
     for (std::size_t i = 0; i < n.args.size(); ++i) argument(def.schema.args[i], n.args[i]);
-    check(def.schema.n_results < 0 || static_cast<int>(n.results.size()) == def.schema.n_results, "has ",
-          n.results.size(), " results");
+    check(!n.inplace || traced(), "writes in place, in a graph that is not traced");
+    if (n.inplace) check(n.results.empty() && def.has_inplace && std::holds_alternative<ValueId>(n.args[0]), "is no in-place call");
+    else check(def.schema.n_results < 0 || static_cast<int>(n.results.size()) == def.schema.n_results, "has ", n.results.size(), " results");
     for (std::size_t i = 0; i < n.results.size(); ++i) {
       define(n.results[i]);
       const Value& v = value(n.results[i]);
@@ -163,7 +166,7 @@ class Verifier {
     }
     results_match(n, def);
     // A storage's value is its elements in order, row by row: what counts from the start of the storage reads it so.
-    if (n.op == OpId::as_strided || n.op == OpId::as_strided_scatter) check(is_storage(std::get<ValueId>(n.args[0])), "its operand is not known to be row-major");
+    if (!traced() && (n.op == OpId::as_strided || n.op == OpId::as_strided_scatter)) check(is_storage(std::get<ValueId>(n.args[0])), "its operand is not known to be row-major");
     loc_ = {};
   }
   bool is_storage(ValueId v) const {
@@ -171,19 +174,31 @@ class Verifier {
     return known_contiguous(l) && identical(l.offset, Int(0));
   }
 
-  /// The shape rule agrees on dtype, device and sizes. Strides of views are not compared: a pass may have replaced what
-  /// is viewed by an equal value with another layout; that the view is still possible the rule itself checks.
+  bool traced() const { return g_.form == Form::Traced; }
+
+  /// Of elements: strides of dimensions of size 0 and 1 lead nowhere, and what is known of sizes may have grown since the rule was asked.
+  static bool same_places(const Layout& a, const Layout& b) {
+    for (Int n : a.sizes)
+      if (n.hint() == 0) return true;
+    for (std::size_t d = 0; d < a.sizes.size(); ++d)
+      if (a.sizes[d].hint() > 1 && !equal_sizes(a.strides[d], b.strides[d])) return false;
+    return equal_sizes(a.offset, b.offset);
+  }
+
+  /// The shape rule agrees on dtype, device and sizes. Strides of views are not compared in a functional graph: a pass may have
+  /// replaced what is viewed by an equal value with another layout; that the view is still possible the rule itself checks.
   void results_match(const Node& n, const OpDef& def) const {
-    NodeRuleArgs args(g_, n.args);
-    RuleCtx c{def, args.args(), n.loc, {}};
+    std::vector<TensorMeta> made;
     try {
-      infer(c);
+      made = result_metas(g_, def, n.args, n.loc);
+      if (n.inplace) check_inplace(def, g_.meta(std::get<ValueId>(n.args[0])), made.at(0), n.loc);
     } catch (const Error& e) {
       check(false, "its shape rule refuses: ", e.message());
     }
-    check(c.results.size() == n.results.size(), "its shape rule gives ", c.results.size(), " results");
+    if (n.inplace) return;
+    check(made.size() == n.results.size(), "its shape rule gives ", made.size(), " results");
     for (std::size_t i = 0; i < n.results.size(); ++i) {
-      const TensorMeta &want = c.results[i], &have = g_.meta(n.results[i]);
+      const TensorMeta &want = made[i], &have = g_.meta(n.results[i]);
       check(want.dtype == have.dtype, "result ", i, " is ", dtype_name(have.dtype), ", its shape rule gives ",
             dtype_name(want.dtype));
       check(want.device == have.device, "result ", i, " is on ", have.device.str(), ", its shape rule gives ",
@@ -192,6 +207,9 @@ class Verifier {
       for (int d = 0; equal && d < want.dim(); ++d) equal = equal_sizes(want.size(d), have.size(d));
       check(equal, "result ", i, " has sizes ", sizes_text(have.layout.sizes), ", its shape rule gives ",
             sizes_text(want.layout.sizes));
+      if (traced())
+        check(same_places(want.layout, have.layout), "result ", i, " has strides ",
+              sizes_text(have.layout.strides), " and offset ", have.layout.offset, ", its rule gives ", sizes_text(want.layout.strides), " and ", want.layout.offset);
     }
   }
 
@@ -207,6 +225,8 @@ class Verifier {
     const OutputSpec& o = g_.outputs[i];
     at(Mistake::In::Outputs, i);
     where_ = "output " + std::to_string(i);
+    const bool handle = o.kind == OutputSpec::Kind::HandleOfInput;
+    check(traced() ? handle || o.kind == OutputSpec::Kind::User : !handle, traced() ? "is no output of a traced graph" : "is one of a traced graph");
     bool aliases = o.kind == OutputSpec::Kind::AliasOfInput || o.kind == OutputSpec::Kind::AliasOfOutput;
     if (aliases) {
       check(!o.value, "an alias has a value");
@@ -214,8 +234,15 @@ class Verifier {
     } else {
       use(o.value);
     }
-    if (o.kind == OutputSpec::Kind::AliasOfInput || o.kind == OutputSpec::Kind::NewValueOfInput) {
+    if (o.kind == OutputSpec::Kind::AliasOfInput || o.kind == OutputSpec::Kind::NewValueOfInput || handle) {
       check(o.source < g_.inputs.size(), "names input ", o.source, " of ", g_.inputs.size());
+    }
+    if (handle) {
+      const TensorMeta &now = g_.meta(o.value), &before = g_.meta(g_.inputs[o.source].value);
+      check(now.dtype == before.dtype && now.device == before.device, "the handle of input ", o.source, " cannot be ", dtype_name(now.dtype), " on ", now.device.str());
+      handles_.resize(g_.inputs.size());
+      check(!handles_[o.source], "says again what the handle of input ", o.source, " is");
+      handles_[o.source] = true;
     }
     if (o.kind == OutputSpec::Kind::AliasOfOutput) {
       check(o.source < g_.outputs.size() && o.source != i, "names output ", o.source, " of ", g_.outputs.size());
@@ -232,7 +259,7 @@ class Verifier {
 
   const Graph& g_;
   Mistake at_;  ///< no text: where it would be
-  std::vector<bool> defined_;
+  std::vector<bool> defined_, handles_;
   std::string where_;
   SourceLoc loc_;
 };

@@ -7,7 +7,7 @@
 
 namespace reprise::passes {
 
-/// One step of the pipeline: graph to graph, both functional (graph/graph.h). Returns whether anything changed; running
+/// One step of the pipeline: graph to graph, both functional (functionalize.h makes a traced one so). Returns whether anything changed; running
 /// a pass twice in a row changes nothing the second time.
 struct Pass {
   std::string_view name;

@@ -51,7 +51,8 @@ PassRecord run_one(const Pass& pass, graph::Graph& g, std::int64_t level) {
 
 std::vector<PassRecord> run_pipeline(graph::Graph& g) {
   std::int64_t level = knobs().verify;
-  if (level >= 1) graph::verify(g, "trace");
+  REPRISE_CHECK(g.form == graph::Form::Functional);
+  if (level >= 1) graph::verify(g, "functionalize");
   std::vector<PassRecord> records;
   for (const Pass& pass : pipeline()) records.push_back(run_one(pass, g, level));
   return records;

@@ -260,10 +260,12 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
   reprise::counters().traces.add();
   s->trace_ns = since(start);
   start = std::chrono::steady_clock::now();
-  if (log::on(log::Channel::Trace)) {
+  if (log::on(log::Channel::Trace))
+    log::event(log::Event::traced, name, "traced " + std::to_string(traced.operators) + " operators in " + std::to_string(s->trace_ns / 1000) + " us\n" + traced.traced_text,
+               {{"nodes", traced.operators}, {"us", s->trace_ns / 1000}, {"graph", traced.traced_text}});
+  if (log::on(log::Channel::Graph)) {
     std::string text = graph::print(traced.graph);
-    log::event(log::Event::traced, name, "traced " + std::to_string(traced.graph.nodes.size()) + " operators in " + std::to_string(s->trace_ns / 1000) + " us\n" + text,
-               {{"nodes", traced.graph.nodes.size()}, {"us", s->trace_ns / 1000}, {"graph", text}});
+    log::event(log::Event::functionalized, name, "functionalized:\n" + text, {{"nodes", traced.graph.nodes.size()}, {"graph", text}});
   }
 
   epochs::Working working;

@@ -1,4 +1,4 @@
-// A trace: arguments, captured tensors, operator calls. Functionalization is in tracer_views.cc, results in tracer_finish.cc.
+// A trace: arguments, captured tensors, operator calls. Views and changed metadata are in tracer_views.cc, results in tracer_finish.cc.
 #include "runtime/tracer.h"
 
 #include <algorithm>
@@ -83,6 +83,7 @@ Tracer::Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles*
   for (const TensorImpl* t : frame.tensors) extra_at_.push_back(take((plan_.whole_of(*t) >= 0) + (plan_.is_strided(*t) ? t->rank : 0u)));
   for (std::size_t i = 0; i < plan_.whole.size(); ++i) whole_at_.push_back(take(1));
   env_->function = name;
+  out_.graph.form = graph::Form::Traced;
   out_.graph.name = std::move(name);
   out_.graph.env = env_;
   out_.variables = std::make_unique<VariableLog>();
@@ -94,11 +95,10 @@ Tracer::~Tracer() {
   for (TracedRef* r : live_) r->forget_trace();
 }
 
-std::shared_ptr<TracedStorage> Tracer::new_storage_of(ValueId base) {
+std::shared_ptr<TracedStorage> Tracer::new_storage_of(ValueId whole) {
   auto storage = std::make_shared<TracedStorage>();
   storage->tracer = this;
-  storage->base = base;
-  storage->made = out_.graph.meta(base).layout;
+  storage->whole = whole;
   storages_.push_back(storage);
   return storage;
 }
@@ -107,7 +107,7 @@ Tensor Tracer::fresh(ValueId v) {
   auto* ref = new TracedRef(live_);
   ref->user_meta = out_.graph.meta(v);
   ref->storage = new_storage_of(v);
-  ref->cached = v;
+  ref->value = v;
   return Tensor::adopt(ref->impl = new_traced_impl(ref));
 }
 
@@ -158,7 +158,7 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
   Tensor t = fresh(v);
   auto& ref = static_cast<TracedRef&>(*t.impl()->trace);
   ref.input = ref.origin = ref.storage->input = static_cast<std::int32_t>(inputs_.size());
-  inputs_.push_back({t, concrete, meta.layout, ref.storage});
+  inputs_.push_back({t, concrete, meta.layout, ref.storage, v});
   out_.extra_values.push_back(extra);
   out_.input_values.push_back({static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(runtime::value_count(word))});
   return t;
@@ -257,12 +257,10 @@ void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
     results.push_back(make_view(c));
     return;
   }
-  if (c.op.id == graph::OpId::as_strided_scatter && !c.inplace) {
-    scatter_in_storage(c, results);
-    return;
-  }
   if (!c.inplace) {
-    ValueId first = out_.graph.add(c.op.id, node_args(c), c.loc);
+    std::vector<NodeArg> args = node_args(c);
+    if (c.op.id == graph::OpId::as_strided_scatter) prepare_scatter(c, args);
+    ValueId first = out_.graph.add(c.op.id, std::move(args), c.loc);
     std::size_t n = out_.graph.nodes.back().results.size();
     for (std::uint32_t i = 0; i < n; ++i) results.push_back(fresh({first.v + i}));
     return;
@@ -270,12 +268,7 @@ void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
   const Tensor& self = *std::get<const Tensor*>(c.args[0]);
   TracedRef& ref = ref_of(self, c.loc);
   check_writable(ref, std::string(c.op.name()) + "_", c.loc);
-  std::vector<NodeArg> args = node_args(c);
-  ValueId self_value = std::get<ValueId>(args[0]);
-  ValueId made = out_.graph.add(c.op.id, std::move(args), c.loc);
-  graph::check_inplace(c.op, out_.graph.meta(self_value), out_.graph.meta(made), c.loc);
-  if (out_.graph.meta(made).dtype != ref.user_meta.dtype) made = out_.graph.add(graph::OpId::to, {made, ref.user_meta.dtype}, c.loc);
-  write(ref, made, c.loc);
+  out_.graph.add_inplace(c.op.id, node_args(c), c.loc);
 }
 
 // The stream goes on where the last call left it: seed and offset are the call's first two values, filled in before a

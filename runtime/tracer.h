@@ -24,34 +24,22 @@ class WrittenMemory;
 /// The first two values of every call: where the random numbers stand. Filled in only for programs that draw some.
 inline constexpr std::uint32_t kSeedValue = 0, kOffsetValue = 1;
 
-/// One step from a tensor to a view of it: a View operator with its arguments (the first, self, left empty).
-struct ViewStep {
-  graph::OpId op;
-  std::vector<graph::NodeArg> args;
-};
-
-/// What views of one storage share while traced. The graph has no mutation: a write makes a new value of the whole
-/// storage (`base`) and a new generation; a view made before the write is replayed on the new base when it is next read.
+/// What views of one storage share while traced: its identity.
 struct TracedStorage {
   Tracer* tracer = nullptr;          ///< null once the trace is over
-  graph::ValueId base;               ///< current value of the whole storage
-  std::uint64_t generation = 0;      ///< one more for each write
+  graph::ValueId whole;              ///< the value that it was made with, which shows all of it
   std::int32_t input = -1;           ///< the graph input whose storage this is, or -1
-  Layout made;                       ///< of the first base: as the storage's own tensor is laid out eagerly
 };
 
-/// A tensor inside a trace: a chain of views on a traced storage.
+/// A tensor inside a trace.
 struct TracedRef final : TracedTensor {
   TensorMeta user_meta;              ///< as the user's program sees it: layout relative to the storage's first element
   std::shared_ptr<TracedStorage> storage;
-  std::vector<ViewStep> chain;
-  graph::ValueId cached;             ///< this view's value at `cached_generation`
-  std::uint64_t cached_generation = 0;
+  graph::ValueId value;              ///< in the traced graph; unset for an argument on a storage that is an input, until it is used
+  bool by_place = false;             ///< as_strided made it, or what it is a view of: elements may share a place
   std::int32_t input = -1;           ///< this very tensor is graph input number ... (metadata mutations matter)
   TensorImpl* impl = nullptr;        ///< whose it is
-  /// The input at which the chain begins, after its first `at_origin` steps, which say where that stands; -1: at the storage.
-  std::int32_t origin = -1;
-  std::size_t at_origin = 0;
+  std::int32_t origin = -1;          ///< the input at which its chain of views begins; -1: at the storage
   std::unique_ptr<TensorMeta> exact; ///< user_meta, but the strides are right in dimensions of size 0 and 1, too; null: nobody has asked
 
   void take(const TracedRef& other); ///< becomes that view of that storage
@@ -121,7 +109,9 @@ struct Relation {
 
 /// What a trace makes.
 struct Traced {
-  graph::Graph graph;
+  graph::Graph graph;                            ///< functional
+  std::size_t operators = 0;                     ///< nodes of the traced graph
+  std::string traced_text;                       ///< that graph, if somebody reads logs
   std::vector<Captured> captured;                ///< implicit inputs, after the arguments
   std::vector<std::uint32_t> whole_storage;      ///< inputs that must start and end with their storage (as_strided)
   std::vector<std::uint32_t> exact_strides;      ///< row-major inputs whose strides must follow from the sizes in dimensions of size 0 and 1, too
@@ -158,8 +148,8 @@ struct Traced {
   std::vector<FunctionSeen> functions;           ///< the function itself and compiled ones that it calls, each once
 };
 
-/// Runs a function once with tensors that have metadata and no data, and writes down what it does: an interpreter of
-/// operator calls. Functionalizes on the way (TracedStorage). One thread; dies with the trace.
+/// Runs a function once with tensors that have metadata and no data, and writes down what it does (graph::Form::Traced): an
+/// interpreter of operator calls. What that means to the caller, passes/functionalize finds out in the end. One thread; dies with the trace.
 class Tracer final : public graph::Interpreter, public TraceHook, public TraceQuestions {
  public:
   /// `frame`: the call being traced; symbols are its values. `handles`, if not null, is given the handles in function objects.
@@ -193,7 +183,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// After a NotTraceable: with which plan the function should be traced again, if with another.
   const InputPlan& wanted() const { return wanted_; }
 
-  /// Closes the trace: classifies outputs, adds new values of written inputs. The graph is complete after it.
+  /// Closes the trace and functionalizes it.
   Traced finish();
   std::shared_ptr<void> result_template;
 
@@ -233,17 +223,11 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void add_kept();                                           ///< what outlives the function becomes results
   TracedRef& ref_of(const Tensor&, SourceLoc);               ///< a real tensor becomes a captured input
   void record(const graph::OpCall&, std::vector<Tensor>& results);
-  graph::ValueId value_of(TracedRef&);                       ///< replays the chain after writes
-  void write(TracedRef&, graph::ValueId value, SourceLoc);   ///< new contents of the view
-  bool write_in_storage(TracedRef&, graph::ValueId value, SourceLoc);  ///< the same, where the places in the storage tell all
+  graph::ValueId value_of(TracedRef&);
   void check_writable(TracedRef&, const std::string& op, SourceLoc);
-  void scatter_in_storage(const graph::OpCall&, std::vector<Tensor>& results);
-  graph::ValueId add_view(graph::ValueId on, const ViewStep&, SourceLoc);
-  graph::ValueId contiguous(graph::ValueId, SourceLoc);
-  graph::ValueId storage_value(TracedStorage&, SourceLoc);   ///< of a storage whose elements' places are known; row by row
-  bool shows_storage(const TracedStorage&) const;
-  bool is_part_of_another_shape(const TracedRef&) const;
-  void grow(TracedRef&, Int elements, SourceLoc);            ///< a larger storage of its own
+  void prepare_scatter(const graph::OpCall& as_strided_scatter, std::vector<graph::NodeArg>& args);
+  Int storage_elements(TracedStorage&, SourceLoc);           ///< of one whose elements' places are known, or the trace is given up
+  void grow(TracedRef&, Int have, Int want, SourceLoc);      ///< a larger storage of its own
   std::vector<graph::NodeArg> node_args(const graph::OpCall&);
   void check_own(Int, SourceLoc) const;
   void check_own(const graph::OpCall&) const;
@@ -251,7 +235,6 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   Tensor fresh(graph::ValueId);
   Tensor add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first_value, const std::string& name,
                    graph::InputSpec::Kind kind, std::uint32_t extra_at);
-  Layout user_layout(const graph::OpDef&, TracedRef& self, const std::vector<graph::NodeArg>& args, SourceLoc);
 
   // ---- inputs that are seen in another way (tracer_inputs.cc)
   void bind_wholes();
@@ -260,16 +243,21 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   [[noreturn]] void want_identity(std::size_t input, std::size_t other, SourceLoc);
   bool as_first(std::size_t input);  ///< it is the tensor of an earlier input, and becomes that
   [[noreturn]] void want_whole(const TensorImpl&, const char* what, SourceLoc, const std::string& why);
+  [[noreturn]] void want_covering(std::uint32_t input, const char* what, SourceLoc, const std::string& why);
   const TensorMeta& exact_meta(TracedRef&, SourceLoc, bool read = false);
   Layout start_of(const TracedRef&, SourceLoc, bool read);
+  bool strides_from_sizes(std::uint32_t input) const;
   void need_exact_strides(std::uint32_t input, SourceLoc);
-  std::shared_ptr<TracedStorage> new_storage_of(graph::ValueId base);
+  std::shared_ptr<TracedStorage> new_storage_of(graph::ValueId whole);
 
   // ---- results (tracer_finish.cc)
+  void add_results();
+  void functionalize();
+  void check_written();
   void find_overlaps(std::uint32_t written, const WrittenMemory& of_inputs);
-  void depends_on(TensorFact::Kind kind, std::size_t a, std::size_t b) { tensor_facts_.push_back({kind, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)}); }
-  std::uint32_t storage_output(TracedStorage&);
+  void check_passed_once(std::uint32_t input);
   int input_of(const TracedRef&) const;  ///< whose own handle it is, or -1
+  void depends_on(TensorFact::Kind kind, std::size_t a, std::size_t b) { tensor_facts_.push_back({kind, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)}); }
 
   friend struct TracedRef;
 
@@ -293,11 +281,11 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
     const TensorImpl* concrete;
     Layout layout;                   ///< at the start
     std::shared_ptr<TracedStorage> storage;  ///< likewise
+    graph::ValueId value;            ///< likewise, as TracedRef::value
     bool again = false;              ///< the same tensor as an earlier one
   };
   std::vector<Input> inputs_;
   std::vector<Tensor> results_;      ///< traced; undefined where the user's is
-  std::unordered_map<TracedStorage*, std::uint32_t> storage_outputs_;
   std::unordered_map<const TensorImpl*, std::size_t> captured_inputs_;  ///< which input a captured tensor is
   std::size_t captured_values_ = 0;  ///< values that captured tensors append after the frame's own
   std::optional<std::pair<Int, Int>> random_;

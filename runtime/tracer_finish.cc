@@ -1,12 +1,12 @@
-// The end of a trace: what the graph's values mean to the caller.
+// The end of a trace: its results, and what the caller must know of the arguments.
 #include <algorithm>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/errors.h"
-#include "graph/shape_rules.h"
+#include "base/log.h"
+#include "passes/functionalize.h"
 #include "runtime/tracer.h"
 #include "runtime/written_memory.h"
 #include "tensor/impl.h"
@@ -14,21 +14,6 @@
 namespace reprise::detail {
 
 using graph::OutputSpec;
-using graph::ValueId;
-
-namespace {
-
-bool same_ints(const Ints& a, const Ints& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](Int x, Int y) { return identical(x, y); });
-}
-bool same_layout(const Layout& a, const Layout& b) {
-  return same_ints(a.sizes, b.sizes) && same_ints(a.strides, b.strides) && identical(a.offset, b.offset);
-}
-
-// Are its strides those of a tensor that is made with its sizes, also in dimensions of size 0 and 1?
-bool is_as_made(const Layout& l) { return same_ints(l.strides, graph::made_strides(l.sizes)); }
-
-}  // namespace
 
 // A traced tensor that somebody outside still holds has been assigned to a captured variable, a member or a global. What it
 // held before is lost, so the call must go on: its new value becomes a result, with which the tensor is filled.
@@ -67,81 +52,69 @@ void Tracer::find_overlaps(std::uint32_t i, const WrittenMemory& memory) {
   });
 }
 
-// The output of which everything that shows a storage is a view.
-std::uint32_t Tracer::storage_output(TracedStorage& s) {
-  auto [it, fresh] = storage_outputs_.emplace(&s, static_cast<std::uint32_t>(out_.graph.outputs.size()));
-  if (fresh) {
-    OutputSpec base;
-    base.kind = OutputSpec::Kind::Intermediate;
-    base.value = contiguous(s.base, {});
-    out_.graph.outputs.push_back(base);
-  }
-  return it->second;
-}
-
-Traced Tracer::finish() {
-  guards::LibraryScope operators;
+// The traced graph's outputs. An input's own handle comes back as that; a tensor that is returned twice is one result under two names.
+void Tracer::add_results() {
   graph::Graph& g = out_.graph;
-  if (lost_track_) fail(ErrorCode::NotTraceable, "compile", {}, "there is no memory to follow the function's variables");
-  if (errors_made() != errors_before_) fail(ErrorCode::NotTraceable, "compile", {}, "the function catches an error: whether it is raised may differ at the next call");
-  add_kept();
-  if (const char* why = out_.variables->unrepeatable()) out_.unrepeatable = why;
-  else if (!out_.kept.empty()) out_.unrepeatable = "leaves a tensor in a variable that outlives the call: return it";
-  std::vector<TracedRef*> refs;
-  for (const Tensor& t : results_) refs.push_back(t.defined() ? &ref_of(t, {}) : nullptr);
-
-  // Results. An input's own handle comes back as that; a tensor that is returned twice is one result under two names. A storage
-  // that several of them show is one output, of which all are views.
   std::unordered_map<const TracedRef*, std::int32_t> leaf_of;
   for (std::size_t i = 0; i < inputs_.size(); ++i) leaf_of.emplace(static_cast<TracedRef*>(inputs_[i].tensor.impl()->trace), input_itself(i));
-  std::unordered_map<TracedStorage*, int> shown;
-  std::unordered_set<const TracedRef*> counted;
-  for (TracedRef* r : refs)
-    if (r && r->storage->input < 0 && counted.insert(r).second) ++shown[r->storage.get()];
-  for (const Input& i : inputs_) ++shown[static_cast<TracedRef&>(*i.tensor.impl()->trace).storage.get()];
-  auto alias = [&](TracedRef& r) {
+  auto output = [&](OutputSpec::Kind kind, TracedRef& ref, std::size_t source) {
     OutputSpec o;
-    o.layout = exact_meta(r, {}).layout;
-    o.kind = r.storage->input >= 0 ? OutputSpec::Kind::AliasOfInput : OutputSpec::Kind::AliasOfOutput;
-    o.source = r.storage->input >= 0 ? static_cast<std::uint32_t>(r.storage->input) : storage_output(*r.storage);
-    return o;
+    o.kind = kind;
+    o.value = value_of(ref);
+    o.source = static_cast<std::uint32_t>(source);
+    g.outputs.push_back(std::move(o));
   };
-  for (TracedRef* r : refs) {
-    if (!r) {
+  for (const Tensor& t : results_) {
+    if (!t.defined()) {
       out_.tensor_results.push_back(-1);
       continue;
     }
-    auto [leaf, is_new] = leaf_of.try_emplace(r, 0);
-    if (!is_new) {
-      out_.tensor_results.push_back(leaf->second);
-      continue;
-    }
-    OutputSpec o;
-    if (r->storage->input < 0 && shown[r->storage.get()] == 1 && (r->chain.empty() || is_as_made(exact_meta(*r, {}).layout))) {
-      // A lone view of an intermediate needs no storage that others share. Written through a transposed view, a contiguous
-      // tensor is traced as a transposed value.
-      o.value = contiguous(value_of(*r), {});
-    } else {
-      o = alias(*r);  // adds the storage's output first
-    }
-    out_.tensor_results.push_back(leaf->second = static_cast<std::int32_t>(g.outputs.size()));
-    g.outputs.push_back(std::move(o));
+    TracedRef& ref = ref_of(t, {});
+    auto [leaf, is_new] = leaf_of.try_emplace(&ref, static_cast<std::int32_t>(g.outputs.size()));
+    if (is_new) output(OutputSpec::Kind::User, ref, 0);
+    out_.tensor_results.push_back(leaf->second);
   }
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    auto& ref = static_cast<TracedRef&>(*inputs_[i].tensor.impl()->trace);
+    if (!inputs_[i].again && ref.value != inputs_[i].value) output(OutputSpec::Kind::HandleOfInput, ref, i);
+  }
+}
 
-  // Arguments that were written, and those that are another view now.
+void Tracer::functionalize() {
+  out_.operators = out_.graph.nodes.size();
+  if (log::on(log::Channel::Trace)) out_.traced_text = graph::print(out_.graph);
+  std::vector<passes::TracedInput> facts(inputs_.size());
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    facts[i].covers_storage = covers_its_storage(*inputs_[i].concrete);
+    facts[i].strides_from_sizes = strides_from_sizes(static_cast<std::uint32_t>(i));
+    facts[i].layout = inputs_[i].layout;
+    facts[i].handle = inputs_[i].value;
+  }
+  for (const Traced::Whole& w : out_.wholes) {
+    facts[w.input].is_storage = true;
+    for (std::uint32_t i : w.members) facts[i].storage = static_cast<std::int32_t>(w.input);
+  }
+  passes::Functionalized made = passes::functionalize(std::move(out_.graph), facts);
+  out_.graph = std::move(made.graph);
+  if (const auto& w = made.wanted) want_covering(w->input, w->op, w->loc, w->why);
+  for (std::int32_t& leaf : out_.tensor_results)
+    if (leaf >= 0) leaf = made.outputs[static_cast<std::size_t>(leaf)];
+  for (std::uint32_t i : made.strides_read) need_exact_strides(i, {});
+  out_.whole_storage = std::move(made.cover_storage);
+  out_.written_anew = std::move(made.written_anew);
+}
+
+void Tracer::check_passed_once(std::uint32_t i) {
+  for (std::size_t j = 0; j < inputs_.size(); ++j)
+    if (j != i && inputs_[j].concrete == inputs_[i].concrete && !inputs_[j].again) want_identity(i, j, {});
+}
+
+// Of arguments that were written, or are another view now.
+void Tracer::check_written() {
   std::optional<WrittenMemory> memory;  // of all inputs
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-    const Input& input = inputs_[i];
-    if (input.again) continue;
-    auto& ref = static_cast<TracedRef&>(*input.tensor.impl()->trace);
-    graph::InputSpec& spec = g.inputs[i];
-    if (input.storage->input == static_cast<std::int32_t>(i) && input.storage->base != spec.value) {
-      spec.mutates_data = true;
-      OutputSpec o;
-      o.kind = OutputSpec::Kind::NewValueOfInput;
-      o.source = i;
-      o.value = input.storage->base;
-      g.outputs.push_back(o);
+    const graph::InputSpec& spec = out_.graph.inputs[i];
+    if (spec.mutates_data) {
       if (!memory) {
         std::vector<const TensorImpl*> tensors;
         for (const Input& of : inputs_) tensors.push_back(of.concrete);
@@ -151,29 +124,20 @@ Traced Tracer::finish() {
       }
       find_overlaps(i, *memory);
     }
-    const bool moved = ref.storage != input.storage;
-    if (!moved && ref.chain.size() == ref.at_origin && ref.origin == static_cast<std::int32_t>(i)) continue;
-    TracedRef start(live_);
-    start.origin = static_cast<std::int32_t>(i);
-    start.storage = input.storage;
-    start.user_meta = ref.user_meta;
-    if (!moved && same_layout(exact_meta(ref, {}).layout, exact_meta(start, {}).layout)) continue;
-    for (std::size_t j = 0; j < inputs_.size(); ++j) {
-      if (j == i || inputs_[j].concrete != input.concrete || inputs_[j].again) continue;
-      want_identity(i, j, {});
-    }
-    g.inputs[i].mutates_metadata = true;
-    graph::MetadataMutation m{i, exact_meta(ref, {}).layout, -1};
-    if (moved) {
-      if (ref.storage->input < 0 && ref.storage->generation > 0) out_.written_anew.push_back(i);
-      OutputSpec o = alias(ref);
-      m.from_output = static_cast<std::int32_t>(g.outputs.size());
-      g.outputs.push_back(std::move(o));
-    } else {
-      m.layout.offset = m.layout.offset - input.layout.offset;
-    }
-    g.metadata_mutations.push_back(std::move(m));
+    if (spec.mutates_metadata) check_passed_once(i);
   }
+}
+
+Traced Tracer::finish() {
+  guards::LibraryScope operators;
+  if (lost_track_) fail(ErrorCode::NotTraceable, "compile", {}, "there is no memory to follow the function's variables");
+  if (errors_made() != errors_before_) fail(ErrorCode::NotTraceable, "compile", {}, "the function catches an error: whether it is raised may differ at the next call");
+  add_kept();
+  if (const char* why = out_.variables->unrepeatable()) out_.unrepeatable = why;
+  else if (!out_.kept.empty()) out_.unrepeatable = "leaves a tensor in a variable that outlives the call: return it";
+  add_results();
+  functionalize();
+  check_written();
   for (const Traced::Whole& w : out_.wholes)
     if (w.members.empty()) fail(ErrorCode::NotTraceable, "compile", {}, "the function uses other captured tensors each time it runs");
   if (plan_.by_identity)

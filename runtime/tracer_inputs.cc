@@ -4,20 +4,19 @@
 // A traced argument is a value with the argument's elements, whatever stands between and around them. That is not enough for a
 // program that names places in the storage (as_strided, resize_), writes to a part of what is expanded, or writes to one of two
 // arguments that share memory. Such a storage is then an input itself: flat, all of it, its length a symbol. The arguments on it
-// are views, as_strided at an offset that is a symbol, too; a write names places in the storage (Tracer::write_in_storage). Which
+// are views, as_strided at an offset that is a symbol, too; a write names places in the storage (passes/functionalize.h). Which
 // tensors are on one storage is part of what the specialization admits (specialization.cc). Nobody knows before the function has
-// run that it is needed: the trace that meets it gives up and says so, and the next one begins with it.
+// run that it is needed: the trace that meets it gives up and says so (also where functionalization does), and the next one begins
+// with it.
 #include <algorithm>
 
 #include "base/errors.h"
 #include "graph/shape_rules.h"
+#include "passes/functionalize.h"
 #include "runtime/tracer.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {
-
-using graph::OpId;
-using graph::ValueId;
 
 bool has_exact_strides(const TensorImpl& t) {
   std::int64_t want = 1;
@@ -50,6 +49,12 @@ void Tracer::want_whole(const TensorImpl& t, const char* what, SourceLoc loc, co
   fail(ErrorCode::NotTraceable, what, loc, why);
 }
 
+void Tracer::want_covering(std::uint32_t i, const char* what, SourceLoc loc, const std::string& why) {
+  const Input& input = inputs_[i];
+  if (known_contiguous(input.layout) && !covers_its_storage(*input.concrete)) depends_on(TensorFact::Kind::PartOfStorage, i, 0);
+  want_whole(*input.concrete, what, loc, why);
+}
+
 void Tracer::bind_wholes() {
   if (std::exchange(bound_, true)) return;
   const std::size_t arguments = inputs_.size();
@@ -71,7 +76,7 @@ void Tracer::bind_wholes() {
     out_.wholes.push_back({static_cast<std::uint32_t>(inputs_.size()), {}});
     out_.input_values.push_back({whole_at_[k], 1});
     out_.extra_values.push_back({});
-    inputs_.push_back({t, whole_tensors_.back().impl(), meta.layout, ref.storage});
+    inputs_.push_back({t, whole_tensors_.back().impl(), meta.layout, ref.storage, ref.value});
   }
   for (std::size_t i = 0; i < arguments; ++i)
     if (int whole = plan_.whole_of(*inputs_[i].concrete); whole >= 0) bind(i, whole);
@@ -91,9 +96,8 @@ void Tracer::bind(std::size_t i, int whole) {
   Layout& l = ref.user_meta.layout;
   l.offset = out_.graph.env->new_symbol({at, name + " .storage_offset()"}, input.concrete->offset, 0);
   ref.storage = input.storage;
-  ref.chain = {{OpId::as_strided, {std::monostate{}, l.sizes, l.strides, l.offset}}};
-  ref.at_origin = 1;
-  ref.cached = {};
+  ref.value = input.value = {};
+  ref.by_place = true;
   ref.exact = nullptr;
   input.layout = l;
 }
@@ -162,22 +166,26 @@ void Tracer::check_not_reshaped(std::size_t i, SourceLoc loc) {
   if (!reshapes_) return;
   for (std::size_t j = 0; j < i; ++j) {
     if (inputs_[j].concrete != inputs_[i].concrete || inputs_[j].again) continue;
-    const auto& ref = static_cast<TracedRef&>(*inputs_[j].tensor.impl()->trace);
-    if (ref.storage != inputs_[j].storage || ref.origin != static_cast<std::int32_t>(j) || ref.chain.size() != ref.at_origin) want_identity(j, i, loc);
+    if (static_cast<TracedRef&>(*inputs_[j].tensor.impl()->trace).value != inputs_[j].value) want_identity(j, i, loc);
   }
+}
+
+bool Tracer::strides_from_sizes(std::uint32_t i) const {
+  return !out_.extra_values[i].strides && runtime::is_row_major_word(runtime::structure_word(*inputs_[i].concrete));
 }
 
 // Where a chain of views begins, with all its strides. They may be `read` by the program, which then computes with plain products of
 // sizes: which of these are 0 is part of what it sees. What only the caller sees costs no guard.
 Layout Tracer::start_of(const TracedRef& ref, SourceLoc loc, bool read) {
-  Layout l = ref.storage->made;
+  Layout l;
   if (ref.origin >= 0) {
     const std::uint32_t i = static_cast<std::uint32_t>(ref.origin);
     need_exact_strides(i, loc);
     l = inputs_[i].layout;
-    if (out_.extra_values[i].strides || !runtime::is_row_major_word(runtime::structure_word(*inputs_[i].concrete))) return l;
-  } else if (!known_contiguous(l)) {
-    return l;
+    if (!strides_from_sizes(i)) return l;
+  } else {
+    l = out_.graph.meta(ref.storage->whole).layout;
+    if (!known_contiguous(l)) return l;
   }
   if (read)
     for (std::size_t d = 1; d < l.sizes.size(); ++d) graph::ask(detail::compare_eq(l.sizes[d], 0, loc), "stride: a size of 0");
@@ -190,17 +198,8 @@ const TensorMeta& Tracer::exact_meta(TracedRef& ref, SourceLoc loc, bool read) {
   if (ref.exact) return *ref.exact;
   guards::LibraryScope operators;
   auto exact = std::make_unique<TensorMeta>(ref.user_meta);
-  Layout& l = exact->layout;
-  l = start_of(ref, loc, read);
-  TensorMeta self = ref.user_meta;
-  for (std::size_t i = ref.origin >= 0 ? ref.at_origin : 0; i < ref.chain.size(); ++i) {
-    const ViewStep& step = ref.chain[i];
-    graph::NodeRuleArgs rest(out_.graph, step.args);
-    std::vector<graph::RuleArg> args(rest.args().begin(), rest.args().end());
-    self.layout = l;
-    args[0] = &self;
-    l = graph::apply_view(graph::op(step.op), args, self.layout, loc, graph::Strides::All);
-  }
+  exact->layout = start_of(ref, loc, read);
+  if (ref.value) exact->layout = passes::replay_layout(out_.graph, ref.value, ref.origin >= 0 ? inputs_[static_cast<std::size_t>(ref.origin)].value : graph::ValueId{}, exact->layout, loc);
   ref.exact = std::move(exact);
   return *ref.exact;
 }
@@ -209,7 +208,7 @@ const TensorMeta& Tracer::exact_meta(TracedRef& ref, SourceLoc loc, bool read) {
 // structure: whoever looks at them needs one whose do, or takes them as symbols.
 void Tracer::need_exact_strides(std::uint32_t i, SourceLoc loc) {
   const TensorImpl& t = *inputs_[i].concrete;
-  if (out_.extra_values[i].strides || !runtime::is_row_major_word(runtime::structure_word(t))) return;
+  if (!strides_from_sizes(i)) return;
   if (!has_exact_strides(t)) {
     if (plan_.may_grow) wanted_.strided.push_back(&t);
     fail(ErrorCode::NotTraceable, "stride", loc, "strides of dimensions of size 0 or 1 are read");

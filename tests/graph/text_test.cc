@@ -60,16 +60,20 @@ TEST(GraphText, FloatsThatAreArguments) {
   }
 }
 
-/// The example of docs/graph_text.md is a graph.
+/// The examples of docs/graph_text.md are graphs.
 TEST(GraphText, DocumentedExampleReadsPrintsAndVerifies) {
   std::ifstream in(std::string(REPRISE_SOURCE_DIR) + "/docs/graph_text.md");
   std::string page((std::istreambuf_iterator<char>(in)), {});
-  std::size_t begin = page.find("graph step("), end = page.find("```", begin);
-  ASSERT_NE(end, std::string::npos);
-  std::string example = page.substr(begin, end - begin);
-  Graph g = parse(example);
-  EXPECT_EQ(print(g), example);
-  EXPECT_NO_THROW(verify(g, "parse"));
+  int examples = 0;
+  for (std::size_t begin = 0; (begin = page.find("\ngraph step(", begin)) != std::string::npos; ++examples) {
+    std::size_t end = page.find("```", ++begin);
+    ASSERT_NE(end, std::string::npos);
+    std::string example = page.substr(begin, end - begin);
+    Graph g = parse(example);
+    EXPECT_EQ(print(g), example);
+    EXPECT_NO_THROW(verify(g, "parse"));
+  }
+  EXPECT_EQ(examples, 2);
 }
 
 TEST(GraphText, ParsedGraphVerifies) {
@@ -120,6 +124,64 @@ TEST(GraphText, WhatIsReadVerifies) {
   EXPECT_NE(with("return user %1, alias_of_output 1 [2] [1] 0").find("names output 1 of 2"), std::string::npos);
   // The grammar alone lets it through.
   EXPECT_NO_THROW(parse_unverified(begin + "%2 = exp(%1) : f32[3, s0]\n  return user %1\n}\n"));
+}
+
+/// What a program did, as it did it: in-place nodes, views over the storage, handles that become other views.
+constexpr std::string_view kTraced = R"(graph step(%0 "x": f32[s0, 8], %1 "y": f32[8] captured) traced where s0 = 4 {
+  %2 = select(%0, 0, 1) : f32[8]+8  ; loop.cpp:3
+  add_(%2, %1, 1)  ; loop.cpp:4
+  %3 = as_strided(%2, [3], [9], 2) : f32[3]{9}+2
+  neg_(%3)
+  %4 = permute(%0, [1, 0]) : f32[8, s0]{1, 8}
+  return user %3, handle_of 0 %4
+}
+)";
+std::string traced(std::string_view from = {}, std::string_view to = {}) {
+  std::string text(kTraced);
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(GraphText, TracedForm) {
+  Graph g = parse(traced());
+  EXPECT_EQ(print(g), traced());
+  EXPECT_EQ(print(parse_unverified(print(g, false)), false), print(g, false));
+  EXPECT_EQ(g.form, Form::Traced);
+  EXPECT_TRUE(g.nodes[1].inplace && g.nodes[1].results.empty());
+  EXPECT_EQ(g.nodes[1].loc.line, 4u);
+  EXPECT_EQ(parse("graph traced(%0 \"x\": f32[2]) {\n  return user %0\n}").form, Form::Functional);
+  const std::size_t nodes = g.nodes.size();
+  EXPECT_THROW(g.add_inplace(OpId::add, {ValueId{1}, ValueId{0}, Scalar(1)}), Error);  // [8] holds no [s0, 8]
+  EXPECT_THROW(g.add_inplace(OpId::cat, {std::vector<ValueId>{ValueId{0}}, Int(0)}), Error);
+  EXPECT_EQ(g.nodes.size(), nodes);
+}
+
+/// Each form refuses what only the other may say, at its place.
+TEST(GraphText, FormsDoNotMix) {
+  const std::string begin = "graph f(%0 \"x\": f32[2]) {\n  ", of_traced = "graph f(%0 \"x\": f32[2]) traced {\n  ";
+  EXPECT_EQ(error(begin + "neg_(%0)\n  return\n}"), "line 2, column 3: 'neg_' writes in place, and only a traced graph may ('traced' stands behind the inputs)");
+  EXPECT_EQ(error(begin + "return handle_of 0 %0\n}"), "line 2, column 19: only a traced graph has 'handle_of' outputs ('traced' stands behind the inputs)");
+  EXPECT_EQ(error(of_traced + "%1 = neg_(%0) : f32[2]\n  return\n}"), "line 2, column 12: 'neg_' writes in place and has no result");
+  EXPECT_EQ(error(of_traced + "neg(%0)\n  return\n}"), "line 2, column 3: 'neg' has results: wanted '%'");
+  EXPECT_EQ(error(of_traced + "cat_([%0], 0)\n  return\n}"), "line 2, column 7: 'cat_': the operator has no in-place form");
+  EXPECT_EQ(error(of_traced + "nope_(%0)\n  return\n}"), "line 2, column 8: unknown operator 'nope_'");
+  for (const char* output : {"new_value_of 0 %0", "alias_of_input 0 [2] [1] 0", "intermediate %0"})
+    EXPECT_EQ(error(of_traced + "return " + output + "\n}").rfind("line 2, column ", 0), 0u) << output;
+  EXPECT_NE(error(of_traced + "return intermediate %0\n}").find("has 'user' and 'handle_of' outputs, no 'intermediate'"), std::string::npos);
+  EXPECT_EQ(error(of_traced + "return\n  metadata_of 0 [2] [1] 0\n}"), "line 3, column 14: a traced graph says 'handle_of', not 'metadata_of'");
+  EXPECT_EQ(error("graph f(%0 \"x\": f32[2] mutates_data) traced {\n  return\n}"), "line 1, column 24: a traced graph says what it writes by its nodes, not of its inputs");
+}
+
+/// Verification knows a traced graph's rules.
+TEST(GraphText, TracedGraphsVerify) {
+  auto of = [&](std::string_view from, std::string_view to) { return error(traced(from, to)); };
+  EXPECT_EQ(of("f32[8, s0]{1, 8}", "f32[8, s0]").rfind("line 6, column 3: node 4 (permute): result 0 has strides [s0, 1]", 0), 0u) << of("f32[8, s0]{1, 8}", "f32[8, s0]");
+  EXPECT_EQ(of("f32[8]+8", "f32[8]").rfind("line 2, column 3: node 0 (select): result 0 has strides [1] and offset 0, its rule gives [1] and 8", 0), 0u);
+  EXPECT_EQ(of("[3], [9], 2) : f32[3]{9}+2", "[3], [900], 2) : f32[3]{900}+2"), "accepted") << "any place of the storage";
+  EXPECT_EQ(of("add_(%2, %1, 1)", "add_(%1, %0, 1)").rfind("line 3, column 3: node 1 (add): its shape rule refuses: ", 0), 0u);
+  EXPECT_EQ(of("handle_of 0 %4", "handle_of 0 %4, handle_of 0 %4").rfind("line 7, column", 0), 0u);
+  EXPECT_NE(of("handle_of 0 %4", "handle_of 2 %4").find("names input 2 of 2"), std::string::npos);
+  // A functional graph's as_strided counts from the first element of its operand.
+  EXPECT_NE(error("graph f(%0 \"x\": f32[4]+2) {\n  %1 = as_strided(%0, [2], [1], 0) : f32[2]\n  return user %1\n}").find("is not known to be row-major"), std::string::npos);
 }
 
 TEST(GraphText, NamesAndNumbersThatAreNone) {

@@ -1,0 +1,414 @@
+#include "passes/functionalize.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "base/errors.h"
+#include "base/knobs.h"
+#include "graph/shape_rules.h"
+
+namespace reprise::passes {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeArg;
+using graph::OpClass;
+using graph::OpId;
+using graph::OutputSpec;
+using graph::ValueId;
+
+namespace {
+
+bool same(const Ints& a, const Ints& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](Int x, Int y) { return identical(x, y); });
+}
+bool same_layout(const Layout& a, const Layout& b) { return same(a.sizes, b.sizes) && same(a.strides, b.strides) && identical(a.offset, b.offset); }
+/// Are its strides those of a tensor that is made with its sizes, also in dimensions of size 0 and 1?
+bool is_as_made(const Layout& l) { return same(l.strides, graph::made_strides(l.sizes)); }
+
+bool is_view(const Node& n) { return !n.inplace && graph::op(n.op).cls == OpClass::View; }
+ValueId operand(const Node& n) { return std::get<ValueId>(n.args[0]); }
+/// The view operator that made it; null: it is all that its storage shows.
+const Node* view_of(const Graph& g, ValueId v) {
+  const std::int32_t n = g.values[v.v].node;
+  return n >= 0 && is_view(g.nodes[static_cast<std::size_t>(n)]) ? &g.nodes[static_cast<std::size_t>(n)] : nullptr;
+}
+/// The views from `from`, or from the storage, to v, v last; what comes before as_strided does not count.
+std::vector<ValueId> chain_of(const Graph& g, ValueId v, ValueId from = {}) {
+  std::vector<ValueId> views;
+  for (const Node* n; v != from && (n = view_of(g, v)); v = operand(*n)) {
+    views.push_back(v);
+    if (n->op == OpId::as_strided) break;
+  }
+  std::reverse(views.begin(), views.end());
+  return views;
+}
+
+class Functionalizer {
+ public:
+  Functionalizer(Graph traced, std::span<const TracedInput> facts) : in_(std::move(traced)), facts_(facts), of_(in_.values.size()), out_(made_.graph) {
+    out_.name = in_.name;
+    out_.env = in_.env;
+    for (std::size_t i = 0; i < in_.inputs.size(); ++i) {
+      const graph::Value& v = in_.values[in_.inputs[i].value.v];
+      new_storage(in_.inputs[i].value, out_.add_input(v.meta, v.name, in_.inputs[i].kind), static_cast<std::int32_t>(i));
+      origins_.emplace(facts_[i].handle ? facts_[i].handle.v : in_.inputs[i].value.v, static_cast<std::uint32_t>(i));
+    }
+  }
+
+  Functionalized run() {
+    try {
+      for (Node& n : in_.nodes) node(n);
+      results();
+      inputs_after();
+    } catch (Functionalized::Wanted& w) {
+      made_.wanted = std::move(w);
+    }
+    return std::move(made_);
+  }
+
+ private:
+  struct Storage {
+    ValueId base;                   ///< its current value
+    std::uint64_t generation = 0;   ///< one more for each write
+    std::int32_t input = -1;        ///< the input that it belongs to, or -1
+  };
+  /// A traced value.
+  struct State {
+    std::uint32_t storage = 0;
+    ValueId value;                  ///< in the functional graph; as of `generation` of the storage
+    std::uint64_t generation = 0;
+  };
+
+  // ---- values
+  const TensorMeta& seen(ValueId v) const { return in_.meta(v); }  ///< as the program sees it
+  Storage& storage(ValueId v) { return storages_[of_[v.v].storage]; }
+  bool is_current(ValueId v) { return of_[v.v].value && of_[v.v].generation == storage(v).generation; }
+  void set(ValueId v, ValueId value) { of_[v.v].value = value, of_[v.v].generation = storage(v).generation; }
+
+  void new_storage(ValueId v, ValueId base, std::int32_t input = -1) {
+    of_[v.v] = {static_cast<std::uint32_t>(storages_.size()), base, 0};
+    storages_.push_back({base, 0, input});
+  }
+
+  const Node* view_of(ValueId v) const { return passes::view_of(in_, v); }
+  std::vector<ValueId> chain(ValueId v) const { return chain_of(in_, v); }
+
+  ValueId contiguous(ValueId v, SourceLoc loc) { return known_contiguous(out_.meta(v).layout) ? v : out_.add(OpId::clone, {v}, loc); }
+
+  /// Adds a node whose results are known to have these metadata.
+  ValueId add_as(OpId op, std::vector<NodeArg> args, SourceLoc loc, const std::vector<ValueId>& traced_results) {
+    std::vector<TensorMeta> metas;
+    metas.reserve(traced_results.size());
+    for (ValueId r : traced_results) metas.push_back(seen(r));
+    return out_.append(op, std::move(args), std::move(metas), loc);
+  }
+
+  ValueId replay_view(ValueId on, ValueId v) {
+    const Node& n = *view_of(v);
+    // `view` was possible on the strides that the user's tensor had; a value made by a write is laid out otherwise.
+    if (n.op == OpId::view || n.op == OpId::as_strided) on = contiguous(on, n.loc);
+    std::vector<NodeArg> args = n.args;
+    args[0] = on;
+    if (n.op == OpId::as_strided) {
+      const Layout &place = seen(v).layout, &whole = out_.meta(on).layout;
+      args[3] = place.offset;
+      // All of it in order (a storage that grows).
+      if (place.dim() == 1 && identical(place.strides[0], Int(1)) && identical(place.offset, Int(0)) && identical(place.sizes[0], numel(whole.sizes)))
+        return whole.dim() == 1 ? on : out_.add(OpId::view, {on, place.sizes}, n.loc);
+    } else if (same_layout(out_.meta(on).layout, seen(operand(n)).layout)) {
+      return add_as(n.op, std::move(args), n.loc, n.results);
+    }
+    return out_.add(n.op, std::move(args), n.loc);
+  }
+
+  /// Its current value: its chain replayed after writes.
+  ValueId value(ValueId v) {
+    if (is_current(v)) return of_[v.v].value;
+    std::vector<ValueId> stale;
+    const Node* n = nullptr;
+    for (ValueId at = v;; at = operand(*n)) {
+      stale.push_back(at);
+      n = view_of(at);
+      if (!n || n->op == OpId::as_strided || is_current(operand(*n))) break;
+    }
+    for (; !stale.empty(); stale.pop_back()) {
+      const ValueId at = stale.back();
+      n = view_of(at);
+      set(at, !n ? storage(at).base : replay_view(n->op == OpId::as_strided ? storage(at).base : value(operand(*n)), at));
+    }
+    return of_[v.v].value;
+  }
+
+  std::vector<NodeArg> values_of(std::vector<NodeArg> args) {
+    for (NodeArg& a : args) {
+      if (auto* v = std::get_if<ValueId>(&a)) *v = value(*v);
+      else if (auto* list = std::get_if<std::vector<ValueId>>(&a))
+        for (ValueId& x : *list)
+          if (x) x = value(x);
+    }
+    return args;
+  }
+
+  // ---- storages of inputs
+  const Layout& layout_of_input(std::int32_t i) const { return seen(in_.inputs[static_cast<std::size_t>(i)].value).layout; }
+  /// Its elements, in order, are the storage's.
+  bool shows_storage(const Storage& s) const { return s.input < 0 || known_contiguous(layout_of_input(s.input)); }
+  /// Throws Wanted.
+  [[noreturn]] void want(std::int32_t input, const char* op, SourceLoc loc, const char* why) const {
+    throw Functionalized::Wanted{static_cast<std::uint32_t>(input), op, loc, why};
+  }
+  /// Places in the storage are named. An input shows only its own elements: they are the storage when it is row-major and covers it, as
+  /// it then must at every call.
+  void need_places(const Storage& s, SourceLoc loc) {
+    if (s.input < 0) return;
+    const TracedInput& of = facts_[static_cast<std::size_t>(s.input)];
+    if (!of.covers_storage || !known_contiguous(layout_of_input(s.input)))
+      want(s.input, "as_strided", loc, "as_strided of an argument that does not cover its storage row-major");
+    const std::uint32_t i = static_cast<std::uint32_t>(s.input);
+    std::vector<std::uint32_t>& list = made_.cover_storage;
+    if (!of.is_storage && std::find(list.begin(), list.end(), i) == list.end()) list.push_back(i);
+  }
+
+  /// As it is before the call, to the last stride.
+  Layout layout_of_handle(std::uint32_t i) {
+    made_.strides_read.push_back(i);
+    const TracedInput& fact = facts_[i];
+    Layout l = fact.layout ? *fact.layout : seen(in_.inputs[i].value).layout;
+    if (fact.strides_from_sizes) l.strides = graph::made_strides(l.sizes);
+    return l;
+  }
+  /// What the caller gets to see of a value.
+  Layout exact_layout(ValueId v) {
+    ValueId from = v;
+    for (const Node* n; !origins_.contains(from.v) && (n = view_of(from)) && n->op != OpId::as_strided;) from = operand(*n);
+    Layout start;
+    if (auto origin = origins_.find(from.v); origin != origins_.end()) {
+      start = layout_of_handle(origin->second);
+    } else {
+      start = seen(from).layout;
+      if (!view_of(from) && known_contiguous(start)) start.strides = graph::made_strides(start.sizes);
+      from = {};
+    }
+    return replay_layout(in_, v, from, std::move(start), {});
+  }
+
+  // ---- nodes
+  void node(Node& n) {
+    if (n.inplace) return write(n);
+    if (is_view(n)) {
+      if (n.op == OpId::as_strided) need_places(storage(operand(n)), n.loc);
+      of_[n.results[0].v].storage = of_[operand(n).v].storage;  // its value is made when it is read
+      return;
+    }
+    if (n.op == OpId::as_strided_scatter) return scatter_in_storage(n);
+    ValueId first = add_as(n.op, values_of(std::move(n.args)), n.loc, n.results);
+    for (std::uint32_t i = 0; i < n.results.size(); ++i) new_storage(n.results[i], {first.v + i});
+  }
+
+  void write(Node& n) {
+    const ValueId self = operand(n);
+    ValueId made = out_.add(n.op, values_of(std::move(n.args)), n.loc);
+    if (out_.meta(made).dtype != seen(self).dtype) made = out_.add(OpId::to, {made, seen(self).dtype}, n.loc);
+    write(self, made, n.loc);
+  }
+
+  void write(ValueId v, ValueId value, SourceLoc loc) {
+    if (!same(out_.meta(value).layout.sizes, seen(v).layout.sizes)) value = out_.add(OpId::expand, {value, seen(v).layout.sizes}, loc);
+    const std::vector<ValueId> views = chain(v);
+    const ValueId base = names_places(views) || is_part_of_another_shape(v, views) ? put_in_places(v, value, loc) : put_back(views, value, loc);
+    Storage& s = storage(v);
+    s.base = base;
+    ++s.generation;
+    for (auto [view, now] : written_) set(view, now);
+    written_.clear();
+    set(v, views.empty() ? base : value);
+  }
+
+  /// A view that as_strided made, or part of an expanded one, has no inverse but the places of its elements in the storage.
+  bool names_places(const std::vector<ValueId>& views) const {
+    if (!views.empty() && view_of(views[0])->op == OpId::as_strided) return true;
+    return std::any_of(views.begin(), views.end(), [&](ValueId v) {
+      const Node& n = *view_of(v);
+      return n.op == OpId::expand && numel(seen(v).layout.sizes) != numel(seen(operand(n)).layout.sizes);
+    });
+  }
+  /// A part of what is seen in another shape or order: the inverses would make all of the storage anew, in that order and then in its
+  /// own, where only the part is written. Its places are few and known, where the storage stands row by row.
+  bool is_part_of_another_shape(ValueId v, const std::vector<ValueId>& views) {
+    auto cuts = [&](ValueId x) { return graph::scatter_of_view(view_of(x)->op).has_value(); };
+    const auto other = std::find_if_not(views.begin(), views.end(), cuts);
+    if (std::none_of(other, views.end(), cuts) || !shows_storage(storage(v))) return false;
+    const Layout &base = out_.meta(storage(v).base).layout, &l = seen(v).layout;
+    return known_contiguous(base) && identical(base.offset, Int(0)) && graph::known_apart(l.sizes, l.strides);
+  }
+  ValueId put_in_places(ValueId v, ValueId value, SourceLoc loc) {
+    const Storage& s = storage(v);
+    if (!shows_storage(s)) want(s.input, "write", loc, "a write to a part of an expanded tensor");
+    const Layout& l = seen(v).layout;
+    return out_.add(OpId::as_strided_scatter, {contiguous(s.base, loc), value, l.sizes, l.strides, l.offset}, loc);
+  }
+  ValueId put_back(const std::vector<ValueId>& views, ValueId now, SourceLoc loc) {
+    for (std::size_t i = views.size(); i-- > 0;) {
+      const Node& n = *view_of(views[i]);
+      auto scatter = [&](OpId op) {
+        std::vector<NodeArg> args{value(operand(n)), now};
+        args.insert(args.end(), n.args.begin() + 1, n.args.end());
+        return out_.add(op, std::move(args), loc);
+      };
+      if (const std::optional<OpId> of_part = graph::scatter_of_view(n.op)) {
+        now = scatter(*of_part);
+      } else if (n.op == OpId::permute) {
+        const Ints& dims = std::get<Ints>(n.args[1]);
+        Ints inverse(dims.size(), 0);
+        for (std::size_t d = 0; d < dims.size(); ++d) {
+          std::int64_t to = dims[d].value(loc);
+          inverse[static_cast<std::size_t>(to < 0 ? to + static_cast<std::int64_t>(dims.size()) : to)] = static_cast<std::int64_t>(d);
+        }
+        now = out_.add(OpId::permute, {now, inverse}, loc);
+      } else {  // view, squeeze, unsqueeze, expand of nothing
+        now = out_.add(OpId::view, {contiguous(now, loc), seen(operand(n)).layout.sizes}, loc);
+      }
+      written_.emplace_back(operand(n), now);
+    }
+    return now;
+  }
+
+  /// as_strided_scatter names places in self's storage: the storage with the part in its place, seen as self is.
+  void scatter_in_storage(const Node& n) {
+    const ValueId self = operand(n);
+    need_places(storage(self), n.loc);
+    std::vector<NodeArg> args = values_of(n.args);
+    if (std::holds_alternative<std::monostate>(args[4])) args[4] = seen(self).layout.offset;
+    args[0] = contiguous(storage(self).base, n.loc);
+    ValueId v = out_.add(n.op, std::move(args), n.loc);
+    const std::vector<ValueId> views = chain(self);
+    for (ValueId view : views) v = replay_view(v, view);
+    new_storage(n.results[0], views.empty() ? v : out_.add(OpId::clone, {v}, n.loc));
+  }
+
+  // ---- outputs
+  /// The output of which everything that shows a storage is a view.
+  std::uint32_t storage_output(std::uint32_t of) {
+    storage_outputs_.resize(storages_.size(), -1);
+    std::int32_t& at = storage_outputs_[of];
+    if (at < 0) {
+      OutputSpec base;
+      base.kind = OutputSpec::Kind::Intermediate;
+      base.value = contiguous(storages_[of].base, {});
+      at = static_cast<std::int32_t>(out_.outputs.size());
+      out_.outputs.push_back(std::move(base));
+    }
+    return static_cast<std::uint32_t>(at);
+  }
+  OutputSpec alias(ValueId v) {
+    OutputSpec o;
+    o.layout = exact_layout(v);
+    const std::int32_t input = storage(v).input;
+    o.kind = input >= 0 ? OutputSpec::Kind::AliasOfInput : OutputSpec::Kind::AliasOfOutput;
+    o.source = input >= 0 ? static_cast<std::uint32_t>(input) : storage_output(of_[v.v].storage);
+    return o;
+  }
+
+  /// What the caller gets. A storage that several tensors show, of which the caller has the handles, is one output, of which all are views.
+  void results() {
+    handles_.resize(in_.inputs.size());
+    std::vector<std::uint32_t> shown(storages_.size(), 0);
+    for (const OutputSpec& o : in_.outputs) {
+      ++shown[of_[o.value.v].storage];
+      if (o.kind == OutputSpec::Kind::HandleOfInput) handles_[o.source] = o.value;
+    }
+    for (const OutputSpec& traced : in_.outputs) {
+      if (traced.kind != OutputSpec::Kind::User) continue;
+      const ValueId v = traced.value;
+      OutputSpec o;
+      if (storage(v).input < 0 && shown[of_[v.v].storage] == 1 && (!view_of(v) || is_as_made(exact_layout(v)))) {
+        // A lone view of an intermediate needs no storage that others share. Written through a transposed view, a contiguous tensor is
+        // a transposed value.
+        o.value = contiguous(value(v), {});
+      } else {
+        o = alias(v);  // adds the storage's output first
+      }
+      made_.outputs.push_back(static_cast<std::int32_t>(out_.outputs.size()));
+      out_.outputs.push_back(std::move(o));
+    }
+  }
+
+  /// Inputs that were written, and those whose handles are another view now.
+  void inputs_after() {
+    for (std::uint32_t i = 0; i < in_.inputs.size(); ++i) {
+      const ValueId input = in_.inputs[i].value;
+      if (storage(input).base != out_.inputs[i].value) {
+        out_.inputs[i].mutates_data = true;
+        OutputSpec o;
+        o.kind = OutputSpec::Kind::NewValueOfInput;
+        o.source = i;
+        o.value = storage(input).base;
+        out_.outputs.push_back(std::move(o));
+      }
+      const ValueId now = handles_[i];
+      if (!now) continue;
+      const TracedInput& fact = facts_[i];
+      const Layout before = layout_of_handle(i);
+      const bool moved = of_[now.v].storage != (fact.storage >= 0 ? static_cast<std::uint32_t>(fact.storage) : i);
+      graph::MetadataMutation m{i, exact_layout(now), -1};
+      if (!moved && same_layout(m.layout, before)) continue;
+      out_.inputs[i].mutates_metadata = true;
+      if (moved) {
+        if (storage(now).input < 0 && storage(now).generation > 0) made_.written_anew.push_back(i);
+        OutputSpec o = alias(now);
+        m.from_output = static_cast<std::int32_t>(out_.outputs.size());
+        out_.outputs.push_back(std::move(o));
+      } else {
+        m.layout.offset = m.layout.offset - before.offset;
+      }
+      out_.metadata_mutations.push_back(std::move(m));
+    }
+  }
+
+  Graph in_;
+  std::span<const TracedInput> facts_;
+  std::vector<State> of_;                                   ///< by traced value
+  std::vector<Storage> storages_;                           ///< those of inputs first
+  std::vector<std::pair<ValueId, ValueId>> written_;        ///< what the write at hand makes of the views that it goes through
+  std::unordered_map<std::uint32_t, std::uint32_t> origins_;  ///< inputs by the value that their handles have before the call
+  std::vector<ValueId> handles_;                            ///< by input: what its handle is at the end, if another view
+  std::vector<std::int32_t> storage_outputs_;               ///< by storage
+  Functionalized made_;
+  Graph& out_;
+};
+
+}  // namespace
+
+Layout replay_layout(const Graph& g, ValueId v, ValueId from, Layout l, SourceLoc loc) {
+  for (ValueId view : chain_of(g, v, from)) {
+    const Node& n = *view_of(g, view);
+    graph::NodeRuleArgs rest(g, n.args);
+    std::vector<graph::RuleArg> args(rest.args().begin(), rest.args().end());
+    TensorMeta self = g.meta(operand(n));
+    self.layout = std::move(l);
+    args[0] = &self;
+    l = graph::apply_view(graph::op(n.op), args, self.layout, loc, graph::Strides::All);
+  }
+  return l;
+}
+
+Functionalized functionalize(Graph traced, std::span<const TracedInput> inputs) {
+  REPRISE_CHECK(traced.form == graph::Form::Traced && inputs.size() == traced.inputs.size());
+  if (knobs().verify >= 1) graph::verify(traced, "trace");
+  const bool only_values = std::none_of(traced.nodes.begin(), traced.nodes.end(), [](const Node& n) { return n.inplace || is_view(n) || n.op == OpId::as_strided_scatter; });
+  std::vector<bool> taken(traced.values.size());
+  auto is_first = [&](ValueId v) { return taken[v.v] ? false : taken[v.v] = true; };
+  const bool own_results = std::all_of(traced.outputs.begin(), traced.outputs.end(), [&](const OutputSpec& o) {
+    return o.kind == OutputSpec::Kind::User && traced.values[o.value.v].node >= 0 && is_first(o.value);
+  });
+  if (!only_values || !own_results) return Functionalizer(std::move(traced), inputs).run();
+  Functionalized made;
+  for (std::size_t i = 0; i < traced.outputs.size(); ++i) made.outputs.push_back(static_cast<std::int32_t>(i));
+  made.graph = std::move(traced);
+  made.graph.form = graph::Form::Functional;
+  return made;
+}
+
+}  // namespace reprise::passes

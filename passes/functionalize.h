@@ -1,0 +1,66 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace reprise::passes {
+
+/// What the caller of a traced graph knows of an input's memory.
+struct TracedInput {
+  /// Is it, in the traced call, row by row all of its storage?
+  bool covers_storage = true;
+  /// It stands for a storage: flat, all of it. Others' elements are places in it.
+  bool is_storage = false;
+  /// The input that is its storage; -1: what it shows is all that is seen of its storage.
+  std::int32_t storage = -1;
+  /// How its handle is laid out before the call, counted from the start of the storage. Unset: as the input's value.
+  std::optional<Layout> layout;
+  /// Do its strides follow from its sizes? `layout` then tells those of elements alone: in dimensions of size 0 and 1 they may be others.
+  bool strides_from_sizes = false;
+  /// The value that its handle has before the call: the input's own, or a view of its storage. Unset: the input's own, or none has it.
+  graph::ValueId handle;
+};
+
+/// What a traced graph means, and what must be true of the inputs for it.
+struct Functionalized {
+  graph::Graph graph;                        ///< Form::Functional, with the signature of what is written and what is another view
+  std::vector<std::int32_t> outputs;         ///< by User output of the traced graph: the functional graph's output that it is
+  std::vector<std::uint32_t> cover_storage;  ///< inputs that must, at every call, be row by row all of their storage
+  std::vector<std::uint32_t> strides_read;   ///< inputs whose strides, in all dimensions, decide what the caller sees (maybe repeated)
+  std::vector<std::uint32_t> written_anew;   ///< inputs whose handles have another storage after the call, to which was written
+
+  /// Set where an input's elements are not enough, and its storage must be an input itself; `graph` then is none.
+  struct Wanted {
+    std::uint32_t input;
+    const char* op;                          ///< what needs it, where, and how a message goes on
+    SourceLoc loc;
+    std::string why;
+  };
+  std::optional<Wanted> wanted;
+};
+
+/// Traced -> Functional. `inputs`: one for each of the graph's. Verifies the traced graph when REPRISE_VERIFY >= 1; the result is
+/// run_pipeline's to verify. A graph without views and writes is given back as it is.
+///
+/// Note [Writes through views]
+/// A storage has one current value, its base. A view of it is a chain of view operators. To write `v` into the view c1(c2(...)), the
+/// inverses are applied from the inside out: what the innermost operator cut out is put back with its scatter (slice ->
+/// slice_scatter), giving a new value of what it was cut from, and so on up to a new base. Later reads of any other view of the storage
+/// replay their chain on the new base. Nothing in the functional graph is ever overwritten, and a pass that merges equal nodes removes
+/// what was replayed for nothing.
+///
+/// as_strided and a part of what is expanded have no such inverse, and a part of what is seen in another shape or order has a dear one.
+/// They name places in the storage (as_strided_scatter), which must be seen for that: an
+/// input is its storage if it covers it row by row, or its storage is an input itself (Note [Whole storages] in
+/// runtime/tracer_inputs.cc).
+Functionalized functionalize(graph::Graph traced, std::span<const TracedInput> inputs);
+
+/// The layout that `v` has eagerly, also in dimensions of size 0 and 1, where the layouts in a traced graph are those of elements alone:
+/// the rules of its chain of views once more, beginning with `start` at the value `from` (unset: where the storage begins).
+Layout replay_layout(const graph::Graph& traced, graph::ValueId v, graph::ValueId from, Layout start, SourceLoc);
+
+}  // namespace reprise::passes
