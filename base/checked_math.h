@@ -15,7 +15,10 @@ std::optional<std::int64_t> last_element(int rank, std::int64_t offset, Size&& s
   return offset;
 }
 
-/// The same for a message: "the view reaches element 12".
+/// A product of sizes, modulo 2^64: beside a size of 0 others may be anything, and strides of what has no elements, too.
+inline std::int64_t times(std::int64_t a, std::int64_t b) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b)); }
+
+/// last_element for a message: "the view reaches element 12".
 inline std::string element_text(std::optional<std::int64_t> last) { return last ? std::to_string(*last) : "2^63 and more"; }
 
 }  // namespace reprise

@@ -3,11 +3,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "base/checked_math.h"
 #include "device/backend.h"
 #include "graph/graph.h"
 #include "reprise/error.h"
@@ -38,7 +38,7 @@ struct TensorView {
   DType dtype = DType::Float32;
   int rank = 0;
   std::int64_t sizes[kMaxRank], strides[kMaxRank];
-  std::int64_t numel() const { std::int64_t n = 1; for (int i = 0; i < rank; ++i) n *= sizes[i]; return n; }
+  std::int64_t numel() const { std::int64_t n = 1; for (int i = 0; i < rank; ++i) n = times(n, sizes[i]); return n; }
 };
 
 /// What went wrong inside a launch; turned into an Error with the operator's name and line by the runtime.

@@ -343,7 +343,7 @@ void run(Compiled& c, const Specialization& s, CallFrame& f, Outputs& outputs) {
 }
 
 void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx) {
-  if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory) throw;
+  if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory || e.code() == ErrorCode::DeviceFailed) throw;
   std::string caught = std::string("the function catches an error: ") + e.what(), alone = std::string("only the replay throws: ") + e.what();
   CheckInterpreter run(CheckInterpreter::Random::Own);
   const std::uint64_t errors = errors_made();

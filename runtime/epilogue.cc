@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/checked_math.h"
 #include "base/counters.h"
 #include "base/errors.h"
 #include "runtime/tracer.h"
@@ -38,12 +39,12 @@ struct Concrete {
   int rank;
   std::int64_t numel() const {
     std::int64_t n = 1;
-    for (int d = 0; d < rank; ++d) n *= sizes[d];
+    for (int d = 0; d < rank; ++d) n = times(n, sizes[d]);
     return n;
   }
   /// Of what is made, which stands row by row: also those of dimensions of size 0 and 1, with which a value may be traced otherwise.
   void make_strides() {
-    for (std::int64_t d = rank, step = 1; d-- > 0; step *= std::max<std::int64_t>(sizes[d], 1)) strides[d] = step;
+    for (std::int64_t d = rank, step = 1; d-- > 0; step = times(step, std::max<std::int64_t>(sizes[d], 1))) strides[d] = step;
   }
   Concrete(const SlotLayout& l, const std::int64_t* slots) : offset(slots[l.offset]), rank(static_cast<int>(l.sizes.size())) {
     for (int d = 0; d < rank; ++d) sizes[d] = slots[l.sizes[static_cast<std::size_t>(d)]], strides[d] = slots[l.strides[static_cast<std::size_t>(d)]];
@@ -54,7 +55,7 @@ struct Concrete {
 
 std::int64_t strided_copy(char* dst, const std::int64_t* ds, const char* src, const std::int64_t* ss, const std::int64_t* sizes, int rank, int item) {
   std::int64_t n = 1;
-  for (int d = 0; d < rank; ++d) n *= sizes[d];
+  for (int d = 0; d < rank; ++d) n = times(n, sizes[d]);
   if (n == 0) return 0;
   // Trailing dims that are row-major on both sides are one.
   int last = rank;

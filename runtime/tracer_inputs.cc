@@ -10,6 +10,7 @@
 // with it.
 #include <algorithm>
 
+#include "base/checked_math.h"
 #include "base/errors.h"
 #include "graph/shape_rules.h"
 #include "passes/functionalize.h"
@@ -22,7 +23,7 @@ bool has_exact_strides(const TensorImpl& t) {
   std::int64_t want = 1;
   for (int d = t.rank; d-- > 0;) {
     if (t.strides[d] != want) return false;
-    want *= std::max<std::int64_t>(t.sizes[d], 1);
+    want = times(want, std::max<std::int64_t>(t.sizes[d], 1));
   }
   return true;
 }

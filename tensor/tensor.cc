@@ -1,3 +1,4 @@
+#include "base/checked_math.h"
 #include "base/errors.h"
 #include "tensor/impl.h"
 #include "tensor/trace_questions.h"
@@ -90,7 +91,7 @@ bool Tensor::is_contiguous() const {
     if (t.sizes[i] == 0) return true;
     if (t.sizes[i] == 1) continue;
     dense &= t.strides[i] == expected;
-    expected *= t.sizes[i];
+    expected = times(expected, t.sizes[i]);
   }
   return dense;
 }

@@ -94,7 +94,7 @@ const Specialization* compile(Compiled&, CallFrame&, void (*body)(void*, Tracer&
 void run(Compiled&, const Specialization&, CallFrame&, Outputs&);
 /// While the error of a replay is handled, which has left the arguments as they were. The function runs eagerly: it may catch such an
 /// error, or throw another one first, and what comes of it is what calling it means. Where it throws, tensors are as before the call.
-/// Throws what the function throws, and our own mistakes and want of memory as they are.
+/// Throws what the function throws; our own mistakes, want of memory and failures of a device as they are.
 void serve_again(Compiled&, const Error&, void (*function)(void*), void* ctx);
 const void* result_template(const Specialization&);
 const std::vector<std::string>& argument_names(const Compiled&);

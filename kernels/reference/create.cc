@@ -1,6 +1,7 @@
 // full, arange and random tensors.
 #include <cmath>
 
+#include "base/checked_math.h"
 #include "device/parallel.h"
 #include "kernels/philox.h"
 #include "kernels/reference/elements.h"
@@ -55,7 +56,7 @@ void random(OpId op, const NativeArgs& a) {
   bool contiguous = true;
   for (int d = out.rank - 1; d >= 0; --d) {
     contiguous = contiguous && (out.sizes[d] == 1 || out.strides[d] == dense);
-    dense *= out.sizes[d];
+    dense = times(dense, out.sizes[d]);
   }
   if (contiguous) {
     auto fill = [&](std::int64_t begin, std::int64_t end) {

@@ -214,7 +214,7 @@ void copy_into(const TensorView& to, const TensorView& from) {
     std::int64_t size = item_size(to.dtype), run = 1;
     int rank = to.rank;
     auto dense = [&](int d) { return to.strides[d] == run && s[static_cast<std::size_t>(d)] == run; };
-    while (rank > 0 && (to.sizes[rank - 1] == 1 || dense(rank - 1))) run *= to.sizes[--rank];
+    while (rank > 0 && (to.sizes[rank - 1] == 1 || dense(rank - 1))) run = times(run, to.sizes[--rank]);
     if (run == 0) return;
     for_each<2>(rank, to.sizes, {to.strides, s.data()}, [&](const auto& at) {
       std::memmove(to.data + at[0] * size, from.data + at[1] * size, static_cast<std::size_t>(run * size));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/checked_math.h"
 #include "kernels/reference/elements.h"
 
 namespace reprise::kernels::reference {
@@ -57,7 +58,7 @@ void as_strided_scatter(const NativeArgs& a) {
     if (program[static_cast<std::size_t>(d)] == 0 && out.sizes[d] > 1) expanded = true;
   for (int d = out.rank - 1; d >= 0; --d) {
     as_stored = as_stored && (out.sizes[d] == 1 || (out.strides[d] == row && program[static_cast<std::size_t>(d)] == row));
-    row *= out.sizes[d];
+    row = times(row, out.sizes[d]);
   }
   if (as_stored || expanded) {
     TensorView part = out;
