@@ -92,7 +92,12 @@ void CheckInterpreter::call(const graph::OpCall& c, std::vector<Tensor>& results
 void CheckInterpreter::mutate_metadata(const graph::OpCall& c) {
   const Tensor& self = *std::get<const Tensor*>(c.args[0]);
   if (self.impl() && !self.impl()->trace) keep_metadata(self);
+  const Storage* before = self.impl() ? self.impl()->storage : nullptr;
   graph::eager_interpreter().mutate_metadata(c);
+  const Storage* now = self.impl() ? self.impl()->storage : nullptr;
+  if (now == before || c.op.id == graph::OpId::set) return;  // set_ takes another tensor's
+  own_storages_.insert(now);                                 // a larger one
+  makers_[now] = {&c.op, c.loc};
 }
 
 std::pair<Int, Int> CheckInterpreter::next_random(Int count) {

@@ -202,6 +202,22 @@ struct Verifying {
   std::int64_t before = knobs().verify;
 };
 
+TEST(Check, AStorageThatAResizeMakesIsTheFunctionsOwn) {
+  auto f = compile([](Tensor x) {
+    Tensor part = x.slice(0, 1, 2);
+    part.resize_({4});
+    part.mul_(2);
+    part.select(0, 0).add_(1);
+    return part + 1;
+  }, {.check = 1});
+  for (int i = 0; i < 4; ++i) {
+    Tensor x = ones({2});
+    EXPECT_EQ(test::at(f(x), 0), 4);
+    EXPECT_EQ(test::at(x, 1), 1);
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
 TEST(Verify, ComparesTheFirstCallsWithTheTracedProgram) {
   Verifying on;
   Tensor captured = ones({3});
