@@ -88,8 +88,6 @@ std::uint32_t parse_channels(std::string_view list, Sinks& s, std::vector<std::s
 
 std::string_view channel_name(Channel c) { return kNames[static_cast<int>(c)]; }
 
-Channel channel_of(Event e) { return kEvents[static_cast<int>(e)].channel; }
-
 std::string schema() {
   using nlohmann::json;
   auto only = [](std::string_view value) { return json{{"const", value}}; };

@@ -22,7 +22,6 @@ enum class Event : std::uint8_t {
 #include "base/log_events.def"
 #undef REPRISE_EVENT
 };
-Channel channel_of(Event);
 /// The JSON Schema (draft 2020-12) that every line of REPRISE_LOG_FILE keeps.
 std::string schema();
 

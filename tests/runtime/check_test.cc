@@ -254,10 +254,9 @@ TEST(Verify, StoragesThatTheCallGivesAwayAreCompared) {
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
 }
 
-TEST(Verify, NamesWhatDiffers) {
-  Verifying on;
-  Tensor x = arange(3, {.dtype = kFloat32}), right = tensor({0.0, 2.0, 4.0}), wrong = tensor({0.0, 2.5, 4.0});
-  detail::CallFrame frame;
+/// What is compiled of a function of one tensor, given to it as a trace sees it; `frame` becomes the call with x.
+template <class F>
+std::unique_ptr<detail::Specialization> specialized(const char* name, const Tensor& x, detail::CallFrame& frame, F function) {
   frame.clear();
   detail::walk(x, frame);
   auto body = [&](detail::Tracer& tracer) {
@@ -265,10 +264,19 @@ TEST(Verify, NamesWhatDiffers) {
     detail::ArgumentTracer arguments(tracer, frame, no_names);
     Tensor a = x;
     arguments.tensor(a);
+    function(tracer, a);
+  };
+  return detail::specialize(name, "full", frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
+}
+
+TEST(Verify, NamesWhatDiffers) {
+  Verifying on;
+  Tensor x = arange(3, {.dtype = kFloat32}), right = tensor({0.0, 2.0, 4.0}), wrong = tensor({0.0, 2.5, 4.0});
+  detail::CallFrame frame;
+  auto s = specialized("twice", x, frame, [](detail::Tracer& tracer, Tensor a) {
     tracer.result(a * 2);
     a.add_(1);
-  };
-  auto s = detail::specialize("twice", "full", frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
+  });
   ASSERT_TRUE(s->check);
   // What a replay would do, with one mistake or none.
   struct Replay {
@@ -303,17 +311,10 @@ TEST(Verify, WhatIsOnlyMovedIsEqualBitForBit) {
   Verifying on;
   Tensor x = tensor({1.0, 2.0, 4.0});
   detail::CallFrame frame;
-  frame.clear();
-  detail::walk(x, frame);
-  auto body = [&](detail::Tracer& tracer) {
-    const std::vector<std::string> no_names;
-    detail::ArgumentTracer arguments(tracer, frame, no_names);
-    Tensor a = x;
-    arguments.tensor(a);
+  auto s = specialized("moved", x, frame, [](detail::Tracer& tracer, Tensor a) {
     tracer.result(a.index_select(0, arange(3)));
     tracer.result(a.cumsum(0));
-  };
-  auto s = detail::specialize("moved", "full", frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
+  });
   ASSERT_TRUE(s->check);
   ASSERT_TRUE(detail::admits(*s, frame));
   auto differs = [&](Tensor moved, Tensor summed) {
