@@ -17,10 +17,6 @@ void TracedRef::reads_value(const char* what, SourceLoc loc) const {
   fail(ErrorCode::NotTraceable, what, loc, "reads the value of a tensor while it is traced");
 }
 
-TracedRef::~TracedRef() {
-  if (live_) live_->erase(std::next(std::find(live_->rbegin(), live_->rend(), this)).base());  // most are young when they go
-}
-
 void Tracer::not_traceable(const char* what, const char* why, SourceLoc loc) { fail(ErrorCode::NotTraceable, what, loc, why); }
 
 template <class F>
@@ -247,6 +243,8 @@ void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
   {
     epochs::Working working;
     Work work(*this);
+    if (out_.graph.nodes.size() >= kMostOperators)
+      fail(ErrorCode::NotTraceable, std::string(c.op.name()).c_str(), c.loc, "the function has run ", kMostOperators, " operators, and more are not compiled as one: compile what its loop repeats");
     record(c, results);
   }
   if (c.inplace) results.push_back(*std::get<const Tensor*>(c.args[0]));

@@ -1,4 +1,5 @@
 #pragma once
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,12 +51,15 @@ struct TracedRef final : TracedTensor {
   const void* storage_id() const override { return storage.get(); }
   bool is_live() const override { return storage->tracer != nullptr; }
 
-  explicit TracedRef(std::vector<TracedRef*>& live) : live_(&live) { live.push_back(this); }
-  ~TracedRef() override;
+  explicit TracedRef(std::list<TracedRef*>& live) : live_(&live), place_(live.insert(live.end(), this)) {}
+  ~TracedRef() override {
+    if (live_) live_->erase(place_);
+  }
   void forget_trace() { live_ = nullptr; }
 
  private:
-  std::vector<TracedRef*>* live_;    // the trace's list of them, while it lasts
+  std::list<TracedRef*>* live_;      // the trace's list of them in the order they were made, while it lasts
+  std::list<TracedRef*>::iterator place_;
 };
 
 /// How the inputs of a trace are seen where the tensors themselves are not enough. A trace that cannot do without says what it
@@ -86,6 +90,9 @@ void add_extra_values(CallFrame&, const TensorImpl&, ExtraValues);
 
 /// Does its storage begin and end with the tensor's elements (if they are row-major)?
 inline bool covers_its_storage(const TensorImpl& t) { return t.offset == 0 && t.storage->bytes == t.numel() * item_size(t.dtype); }
+
+/// A trace that has this many operators is given up: what goes on so long is a loop over data, and would be compiled for minutes.
+constexpr std::size_t kMostOperators = std::size_t{1} << 17;
 
 /// Among the tensors that a call gives: an input's own handle. The same function takes it back.
 constexpr std::int32_t input_itself(std::size_t i) { return -2 - static_cast<std::int32_t>(i); }
@@ -272,7 +279,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   const std::uint64_t errors_before_;
   const std::shared_ptr<guards::ShapeEnv> env_;  ///< the graph's
   std::vector<TensorFact> tensor_facts_;
-  std::vector<TracedRef*> live_;     ///< every traced tensor that somebody holds
+  std::list<TracedRef*> live_;       ///< every traced tensor that somebody holds
   Traced out_;
   bool in_function_ = false, asked_ = false, noting_ = false, lost_track_ = false;
   std::vector<std::shared_ptr<TracedStorage>> storages_;

@@ -355,6 +355,18 @@ TEST(Hostile, ACapturedIntThatTheFunctionAssigns) {
   EXPECT_EQ(code_of([&] { g(ones({3, 3})); }), ErrorCode::InvalidArgument);
 }
 
+TEST(Hostile, ALoopThatRunsTooLongIsNotCompiled) {
+  auto count = [](Tensor t, Int n) {
+    for (Int i = 0; i < n; i += 1) t = t + 1;
+    return t;
+  };
+  auto f = compile([=](Tensor t) { return count(t, 200'000); });
+  EXPECT_EQ(f(zeros({1})).item<float>(), 200'000);
+  EXPECT_EQ(f(zeros({1})).item<float>(), 200'000);
+  EXPECT_NE(f.stats().last_fallback_reason.find("131072 operators"), std::string::npos) << f.stats().last_fallback_reason;
+  EXPECT_EQ(f.stats().compilations, 0);
+}
+
 TEST(Hostile, PartsOfAHugeViewAreBounded) {
   const Tensor x = ones({1});
   for (bool compiled : {false, true}) {
