@@ -124,7 +124,7 @@ Tensor pin_memory(const Tensor& self, Device device, SourceLoc loc) {
 bool is_pinned(const Tensor& self, SourceLoc loc) {
   const TensorImpl& t = defined_impl(self, "is_pinned", loc);
   if (t.trace) t.trace->reads_value("is_pinned", loc);
-  if (current_trace) current_trace->not_traceable("is_pinned", "is asked while it is traced", loc);
+  if (current_trace) current_trace->not_traceable(Bail::asks_state, "is_pinned", loc);
   return !device::runs_host_code(t.storage->pinned);
 }
 

@@ -126,7 +126,7 @@ Tensor eye(Int n, std::optional<Int> m, const TensorOptions& options, SourceLoc 
 // ---- random numbers
 
 void manual_seed(std::uint64_t seed) {
-  if (current_trace) current_trace->not_traceable("manual_seed", "restarts the generator while it is traced", {});
+  if (current_trace) current_trace->not_traceable(Bail::seeds_generator, "manual_seed", {});
   graph::seed_generator(seed);
 }
 

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <unordered_set>
 
+#include "base/bail.h"
 #include "base/errors.h"
 #include "guards/shape_env_impl.h"
 
@@ -452,7 +453,7 @@ const Expr* ShapeEnv::make_interned(ExprKind kind, std::int64_t value, std::vect
     length += Impl::node(a).length;
     plain = plain && Impl::node(a).plain;
   }
-  if (depth > kDeepest) fail(ErrorCode::NotTraceable, "Int", {}, "an integer is computed from sizes in more than ", kDeepest, " dependent steps");
+  if (depth > kDeepest) bail(Bail::deep_integer, "Int", {}, "an integer is computed from sizes in more than ", kDeepest, " dependent steps");
   Expr e;
   e.kind_ = kind;
   e.value_ = value;

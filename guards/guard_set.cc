@@ -5,6 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "base/bail.h"
 #include "base/errors.h"
 #include "guards/shape_env_impl.h"
 
@@ -198,7 +199,7 @@ void GuardSet::take(ShapeEnv& env, const Candidate& c) {
       general_.emplace_back();
     }
     if (longer.size() > kSlots)
-      fail(ErrorCode::NotTraceable, "", c.where, "a guard of ", longer.size(), " operations; ", kSlots, " are the most");
+      bail(Bail::long_guard, "", c.where, "a guard of ", longer.size(), " operations; ", kSlots, " are the most");
     general_.back() = std::move(longer);
     check = {kGeneral, slot, static_cast<std::uint32_t>(general_.size() - 1), 0};
   }

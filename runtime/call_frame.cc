@@ -1,5 +1,6 @@
 #include "runtime/call_frame.h"
 
+#include "base/bail.h"
 #include "base/errors.h"
 
 namespace reprise::runtime {
@@ -10,7 +11,7 @@ void add_tensor(CallFrame& f, const TensorImpl* t) {
     return;
   }
   if (t->trace) [[unlikely]] {
-    if (t->trace->is_live()) fail(ErrorCode::NotTraceable, "compile", {}, "a tensor is used on another thread while it is traced");
+    if (t->trace->is_live()) bail(Bail::other_thread, "compile", {});
     fail(ErrorCode::InvalidArgument, "compile", {}, "a tensor of a finished trace is used: it never had data (a function whose trace was given up has left it somewhere)");
   }
   if (t->storage->released) [[unlikely]]

@@ -186,9 +186,13 @@ void log_compiled(const Compiled& c, const Specialization& s, const Nearest& bef
     log::event(log::Event::launches, s.name, kernels::print(s.program.lowered), {{"launches", s.program.steps.size()}});
 }
 
-const Specialization* serve_eagerly(Compiled& c, const std::string& reason) {
-  c.fallbacks.fetch_add(1, std::memory_order_relaxed);
+// With `mu` held.
+void count_fallback(Compiled& c, Bail bail) noexcept {
+  ++c.fallbacks[static_cast<std::size_t>(bail)];
   reprise::counters().eager_fallbacks.add();
+}
+const Specialization* serve_eagerly(Compiled& c, Bail bail, const std::string& reason) {
+  count_fallback(c, bail);
   c.last_fallback_reason = reason;
   return nullptr;
 }
@@ -221,15 +225,16 @@ Compiled::Refusal* refusal_of(Compiled& c, const CallFrame& f) {
 }
 
 // `seen` says which calls are meant beside this one.
-void refuse(Compiled& c, const CallFrame& f, Seen seen, log::Event event, const std::string& reason) {
+void refuse(Compiled& c, const CallFrame& f, Seen seen, Bail bail, const std::string& reason) {
   constexpr int kFurtherTries = 2;
   Compiled::Refusal* r = refusal_of(c, f);
-  if (!r) r = &c.refusals.emplace_back(Compiled::Refusal{f.structure, {}, "", kFurtherTries + 1});
+  if (!r) r = &c.refusals.emplace_back(Compiled::Refusal{f.structure, {}, bail, "", kFurtherTries + 1});
   r->seen = std::move(seen);
+  r->bail = bail;
   r->reason = reason;
-  if (--r->tries_left > 0 && event == log::Event::compile_failed) r->tries_left = 0;  // it would fail again
+  if (--r->tries_left > 0 && bail == Bail::compile_failed) r->tries_left = 0;  // it would fail again
   if (log::on(log::Channel::Recompiles))
-    log::event(event, c.options.name, (r->tries_left ? "served eagerly: " : "served eagerly from now on: ") + reason, {{"reason", reason}});
+    log::event(bail == Bail::compile_failed ? log::Event::compile_failed : log::Event::not_traceable, c.options.name, (r->tries_left ? "served eagerly: " : "served eagerly from now on: ") + reason, {{"kind", bail_name(bail)}, {"reason", reason}});
 }
 
 }  // namespace
@@ -238,7 +243,7 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
                               std::shared_ptr<const Specialization>& once) {
   if (c.mode == "off") {
     LockedCompiled lock(c);
-    return serve_eagerly(c, "mode is off");
+    return serve_eagerly(c, Bail::mode_off, bail_text(Bail::mode_off));
   }
   std::vector<Compiled::Retired> unread;  // freed behind the lock
   // What is given stays while this thread reads. Nothing goes out of sight without the lock, so reading may begin at the end.
@@ -260,11 +265,11 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     if (const Specialization* s = lookup(c, f)) return stays(s);  // somebody else compiled it meanwhile
     if (leave_out_handles(c, f))
       if (const Specialization* s = lookup(c, f)) return stays(s);
-    if (!turn.taken()) return serve_eagerly(c, "the function is being traced, and the trace does not go on: it may wait for this call");
+    if (!turn.taken()) return serve_eagerly(c, Bail::waits_for_trace, bail_text(Bail::waits_for_trace));
     const Compiled::Refusal* refused = refusal_of(c, f);
     if (refused && (c.sealed || !refused->tries_left)) {
       if (c.sealed) fail(ErrorCode::Sealed, c.options.name.c_str(), {}, "the function is sealed, and this call could only be served eagerly: ", refused->reason);
-      return serve_eagerly(c, refused->reason);
+      return serve_eagerly(c, refused->bail, refused->reason);
     }
     // Asked for only where somebody reads it: past the limit every call comes here.
     const bool told = c.sealed || !c.warned_full || log::on(log::Channel::Recompiles);
@@ -284,7 +289,7 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
                   ", its limit: calls that fit none are served eagerly. " +
                   (nearest.specialization ? "The latest miss: " + nearest.failed + "; to avoid it: " + nearest.remedy : c.refusals.empty() ? "" : "Why they cannot: " + c.refusals.back().reason));
       }
-      return serve_eagerly(c, "the limit of " + std::to_string(c.options.max_specializations) + " specializations is reached");
+      return serve_eagerly(c, Bail::specialization_limit, "the limit of " + std::to_string(c.options.max_specializations) + " specializations is reached");
     }
     name = c.options.name + "/" + std::to_string(c.named++);
     handles = c.handles;
@@ -299,20 +304,21 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     std::string reason = e.code() == ErrorCode::Internal ? "compilation failed: " + std::string(e.what()) : std::string(e.what());
     LockedCompiled lock(c);
     c.handles.merge(handles);
-    refuse(c, f, std::move(seen), e.code() == ErrorCode::Internal ? log::Event::compile_failed : log::Event::not_traceable, reason);
-    return serve_eagerly(c, reason);
+    refuse(c, f, std::move(seen), bail_of(e), reason);
+    return serve_eagerly(c, bail_of(e), reason);
   }
   LockedCompiled lock(c);
   c.handles.merge(handles);
   const Specialization* s = made.get();
   if (!admits(*s, f)) {  // what was just traced must admit the call it was traced for
-    refuse(c, f, Seen(), log::Event::compile_failed, "the new specialization does not admit the call it was made for");
-    return serve_eagerly(c, "the new specialization does not admit the call it was made for");
+    const std::string reason = "the new specialization does not admit the call it was made for";
+    refuse(c, f, Seen(), Bail::compile_failed, reason);
+    return serve_eagerly(c, Bail::compile_failed, reason);
   }
   if (made->unrepeatable) {  // to run the function again would do twice what it did: what was made of it serves this call
-    const std::string reason = std::string("the function ") + made->unrepeatable;
-    refuse(c, f, std::move(seen), log::Event::not_traceable, reason);
-    serve_eagerly(c, reason);
+    const std::string reason = std::string("the function ") + bail_text(*made->unrepeatable);
+    refuse(c, f, std::move(seen), *made->unrepeatable, reason);
+    serve_eagerly(c, *made->unrepeatable, reason);
     once = std::move(made);
     return stays(s);
   }
@@ -355,9 +361,9 @@ void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx
     throw;
   }
   LockedCompiled lock(c);  // nothing fails from here on: what the function did stays
-  c.fallbacks.fetch_add(1, std::memory_order_relaxed);
-  reprise::counters().eager_fallbacks.add();
-  c.last_fallback_reason.swap(errors_made() != errors ? caught : alone);
+  const bool catches = errors_made() != errors;
+  count_fallback(c, catches ? Bail::catches_error : Bail::replay_throws);
+  c.last_fallback_reason.swap(catches ? caught : alone);
 }
 
 const void* result_template(const Specialization& s) { return s.result_template.get(); }
@@ -411,7 +417,8 @@ void reset(Compiled& c) {
   c.in_vain = c.named = 0;
   c.freed = {};
   c.last_fallback_reason.clear();
-  c.calls = c.fallbacks = c.compilations = c.checks = c.dispatch_ns = c.dispatch_samples = 0;
+  c.fallbacks = {};
+  c.calls = c.compilations = c.checks = c.dispatch_ns = c.dispatch_samples = 0;
 }
 
 // ---- the walkers' out-of-line parts

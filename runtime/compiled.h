@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -6,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/bail.h"
 #include "base/epochs.h"
 #include "reprise/compile.h"
 #include "runtime/candidates.h"
@@ -55,6 +57,7 @@ struct Compiled {
   struct Refusal {
     FrameArray<std::uint64_t> structure;
     Seen seen;
+    Bail bail;
     std::string reason;
     int tries_left;
   };
@@ -64,8 +67,9 @@ struct Compiled {
   bool sealed = false;                                    // guarded by mu
   bool warned_full = false;                               // guarded by mu
   std::string last_fallback_reason;                       // guarded by mu
+  std::array<std::int64_t, kBails> fallbacks{};           // guarded by mu; calls served eagerly, by reason
 
-  std::atomic<std::int64_t> calls{0}, fallbacks{0}, compilations{0}, checks{0};
+  std::atomic<std::int64_t> calls{0}, compilations{0}, checks{0};
   std::atomic<std::int64_t> dispatch_ns{0}, dispatch_samples{0};
 
   explicit Compiled(CompileOptions o);

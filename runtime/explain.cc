@@ -8,7 +8,9 @@ std::string explain(const Compiled& c) {
   Stats s = stats_of(c);
   std::ostringstream out;
   out << c.options.name << ": " << s.specializations << " of at most " << c.options.max_specializations << " specializations, " << s.calls << " calls = " << s.replays
-      << " replayed + " << s.eager_fallbacks << " eager\n";
+      << " replayed + " << s.eager_fallbacks << " eager";
+  for (const Stats::Fallback& f : s.fallbacks) out << (&f == &s.fallbacks.front() ? " (" : ", ") << f.reason << " " << f.calls << (&f == &s.fallbacks.back() ? ")" : "");
+  out << "\n";
   out << "  pool " << s.pool_bytes << " bytes; recordings " << s.recordings << " live, " << s.recordings_made << " made, " << s.evictions << " evicted, "
       << s.recording_bytes << " bytes; copied by epilogues " << s.copied_bytes << " bytes\n";
   if (s.retired) out << "  " << s.retired << " retired specializations, until the calls in them end and the next one compiles\n";

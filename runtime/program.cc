@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/bail.h"
 #include "base/errors.h"
 #include "device/backend.h"
 #include "reprise/compile.h"
@@ -201,7 +202,7 @@ Device device_of(const graph::Graph& g) {
     const TensorMeta& m = g.meta(v);
     if (!stays && m.dim() == 0 && device::runs_host_code(m.device)) return;
     if (!device) device = m.device;
-    if (*device != m.device) fail(ErrorCode::NotTraceable, "compile", {}, "the function works on ", device->str(), " and on ", m.device.str(), ": such a function runs operator by operator");
+    if (*device != m.device) bail(Bail::several_devices, "compile", {}, "the function works on ", device->str(), " and on ", m.device.str(), ": such a function runs operator by operator");
   };
   for (const graph::InputSpec& i : g.inputs) see(i.value, i.mutates_data);
   for (const graph::Node& n : g.nodes)

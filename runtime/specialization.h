@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bail.h"
 #include "guards/guard_set.h"
 #include "runtime/call_check.h"
 #include "runtime/recording.h"
@@ -35,7 +36,7 @@ struct Specialization {
   std::vector<std::uint32_t> same_as;           ///< Traced::same_as
   std::vector<std::uint32_t> written_anew;      ///< Traced::written_anew
   bool are_one_input(std::size_t i, std::size_t j) const;  ///< one tensor, or a storage and what is on it
-  const char* unrepeatable = nullptr;           ///< why it serves only the call that it was made for; null if it serves all
+  std::optional<Bail> unrepeatable;             ///< why it serves only the call that it was made for; none if it serves all
   std::vector<Tensor> kept;                     ///< Traced::kept: the last results; such a call fills them (fill_kept)
   std::unique_ptr<VariableLog> variables;       ///< of one that serves one call: what to put back if that fails
   std::vector<Traced::ValueRange> input_values; ///< by input: where its sizes stand among the values

@@ -1,5 +1,7 @@
 #include "reprise/stats.h"
 
+#include <algorithm>
+
 #include "base/counters.h"
 #include "base/epochs.h"
 #include "device/host_memory.h"
@@ -36,9 +38,13 @@ Stats stats_of(const Compiled& c) {
   Stats s;
   s.calls = c.calls;
   s.compilations = c.compilations;
-  s.eager_fallbacks = c.fallbacks;
   s.checks = c.checks;
   LockedCompiled lock(c);
+  for (std::size_t i = 0; i < kBails; ++i) {
+    s.eager_fallbacks += c.fallbacks[i];
+    if (c.fallbacks[i]) s.fallbacks.push_back({bail_name(static_cast<Bail>(i)), c.fallbacks[i]});
+  }
+  std::stable_sort(s.fallbacks.begin(), s.fallbacks.end(), [](const Stats::Fallback& a, const Stats::Fallback& b) { return a.calls > b.calls; });
   s.specializations = static_cast<std::int64_t>(c.owned.size());
   s.replays = c.freed.replays;
   s.recordings_made = c.freed.recordings_made;

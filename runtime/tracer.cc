@@ -14,10 +14,10 @@ using graph::NodeArg;
 using graph::ValueId;
 
 void TracedRef::reads_value(const char* what, SourceLoc loc) const {
-  fail(ErrorCode::NotTraceable, what, loc, "reads the value of a tensor while it is traced");
+  bail(Bail::reads_value, what, loc);
 }
 
-void Tracer::not_traceable(const char* what, const char* why, SourceLoc loc) { fail(ErrorCode::NotTraceable, what, loc, why); }
+void Tracer::not_traceable(Bail reason, const char* what, SourceLoc loc) { bail(reason, what, loc); }
 
 template <class F>
 void Tracer::note(bool now, F&& what) noexcept {
@@ -66,11 +66,11 @@ void Tracer::function_ended(ObjectBytes object) noexcept {
 }
 
 void Tracer::function_changed_itself() {
-  out_.unrepeatable = "changes a value that it holds (in a mutable lambda, or a member of the function object): pass it as an argument and return it";
+  out_.unrepeatable = Bail::changes_itself;
 }
 
 void Tracer::check_unchanged(bool same) const {
-  if (!same) fail(ErrorCode::NotTraceable, "compile", {}, "the function assigns to an argument that it takes by reference: return it, or write into it with copy_");
+  if (!same) bail(Bail::assigns_argument, "compile", {});
 }
 
 Tracer::Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles* handles, InputPlan plan)
@@ -244,7 +244,7 @@ void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
     epochs::Working working;
     Work work(*this);
     if (out_.graph.nodes.size() >= kMostOperators)
-      fail(ErrorCode::NotTraceable, std::string(c.op.name()).c_str(), c.loc, "the function has run ", kMostOperators, " operators, and more are not compiled as one: compile what its loop repeats");
+      bail(Bail::too_many_operators, std::string(c.op.name()).c_str(), c.loc, "the function has run ", kMostOperators, " operators, and more are not compiled as one: compile what its loop repeats");
     record(c, results);
   }
   if (c.inplace) results.push_back(*std::get<const Tensor*>(c.args[0]));

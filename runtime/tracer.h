@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bail.h"
 #include "graph/graph.h"
 #include "graph/interpreter.h"
 #include "guards/expr.h"
@@ -146,7 +147,7 @@ struct Traced {
   std::shared_ptr<void> result_template;
   /// The function did what a replay would not do: why, as a message continues. What was made serves this one call, because
   /// running the function again would do it twice.
-  const char* unrepeatable = nullptr;
+  std::optional<Bail> unrepeatable;
   /// Tensors made by the function that outlive it (it assigned a captured variable, a member, a global): the last of
   /// tensor_results. They become real once the call's results are there.
   std::vector<Tensor> kept;
@@ -209,7 +210,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   Int storage_offset_of(const Tensor&) override;
 
   // ---- TraceHook
-  [[noreturn]] void not_traceable(const char* what, const char* why, SourceLoc) override;
+  [[noreturn]] void not_traceable(Bail, const char* what, SourceLoc) override;
   const TracedTensor& traced_of_captured(const Tensor& t) override;
   void handle_read(const Tensor& from) noexcept override;
   void handle_made(const Tensor& at, const Tensor& from) noexcept override;
@@ -249,7 +250,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void check_not_reshaped(std::size_t input, SourceLoc);
   [[noreturn]] void want_identity(std::size_t input, std::size_t other, SourceLoc);
   bool as_first(std::size_t input);  ///< it is the tensor of an earlier input, and becomes that
-  [[noreturn]] void want_whole(const TensorImpl&, const char* what, SourceLoc, const std::string& why);
+  [[noreturn]] void want_whole(const TensorImpl&, Bail, const char* what, SourceLoc, const std::string& why);
   [[noreturn]] void want_covering(std::uint32_t input, const char* what, SourceLoc, const std::string& why);
   const TensorMeta& exact_meta(TracedRef&, SourceLoc, bool read = false);
   Layout start_of(const TracedRef&, SourceLoc, bool read);

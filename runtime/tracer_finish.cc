@@ -37,7 +37,7 @@ void Tracer::find_overlaps(std::uint32_t i, const WrittenMemory& memory) {
   const graph::Graph& g = out_.graph;
   auto name = [&](std::size_t of) -> const std::string& { return g.values[g.inputs[of].value.v].name; };
   const TensorImpl& t = *inputs_[i].concrete;
-  if (overlaps_itself(t)) depends_on(TensorFact::Kind::Overlap, i, i), want_whole(t, "compile", {}, name(i) + " is written and overlaps itself");
+  if (overlaps_itself(t)) depends_on(TensorFact::Kind::Overlap, i, i), want_whole(t, Bail::overlap, "compile", {}, name(i) + " is written and overlaps itself");
   memory.any_near(t, [&](std::uint32_t j) -> bool {
     const TensorImpl& other = *inputs_[j].concrete;
     if (j == i || inputs_[j].storage == inputs_[i].storage || !overlaps(t, other)) return false;
@@ -45,10 +45,10 @@ void Tracer::find_overlaps(std::uint32_t i, const WrittenMemory& memory) {
     depends_on(TensorFact::Kind::Overlap, i, j);
     if (&t == &other && plan_.may_grow && !plan_.by_identity) {
       wanted_.by_identity = true;
-      fail(ErrorCode::NotTraceable, "compile", {}, why);
+      bail(Bail::overlap, "compile", {}, why);
     }
-    if (t.storage == other.storage) want_whole(t, "compile", {}, why);
-    fail(ErrorCode::NotTraceable, "compile", {}, why);
+    if (t.storage == other.storage) want_whole(t, Bail::overlap, "compile", {}, why);
+    bail(Bail::overlap, "compile", {}, why);
   });
 }
 
@@ -130,21 +130,21 @@ void Tracer::check_written() {
 
 Traced Tracer::finish() {
   guards::LibraryScope operators;
-  if (lost_track_) fail(ErrorCode::NotTraceable, "compile", {}, "there is no memory to follow the function's variables");
-  if (errors_made() != errors_before_) fail(ErrorCode::NotTraceable, "compile", {}, "the function catches an error: whether it is raised may differ at the next call");
+  if (lost_track_) bail(Bail::no_memory, "compile", {});
+  if (errors_made() != errors_before_) bail(Bail::catches_error, "compile", {});
   add_kept();
-  if (const char* why = out_.variables->unrepeatable()) out_.unrepeatable = why;
-  else if (!out_.kept.empty()) out_.unrepeatable = "leaves a tensor in a variable that outlives the call: return it";
+  if (std::optional<Bail> why = out_.variables->unrepeatable()) out_.unrepeatable = why;
+  else if (!out_.kept.empty()) out_.unrepeatable = Bail::leaves_tensor;
   add_results();
   functionalize();
   check_written();
   for (const Traced::Whole& w : out_.wholes)
-    if (w.members.empty()) fail(ErrorCode::NotTraceable, "compile", {}, "the function uses other captured tensors each time it runs");
+    if (w.members.empty()) bail(Bail::captures_differ, "compile", {});
   if (plan_.by_identity)
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       out_.same_as.push_back(static_cast<std::uint32_t>(std::find_if(inputs_.begin(), inputs_.end(), [&](const Input& j) { return j.concrete == inputs_[i].concrete; }) - inputs_.begin()));
   if (!out_.unrepeatable && !out_.variables->attach(out_.captured, out_.asked))
-    out_.unrepeatable = "reads a tensor that is in no variable which every call reads (a thread_local one, say): pass it as an argument";
+    out_.unrepeatable = Bail::reads_unnamed;
   out_.result_template = std::move(result_template);
   return std::move(out_);
 }

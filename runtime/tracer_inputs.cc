@@ -45,15 +45,15 @@ const TensorMeta& TracedRef::meta_with_strides(SourceLoc loc) const {
   return storage->tracer ? storage->tracer->exact_meta(const_cast<TracedRef&>(*this), loc, true) : user_meta;
 }
 
-void Tracer::want_whole(const TensorImpl& t, const char* what, SourceLoc loc, const std::string& why) {
+void Tracer::want_whole(const TensorImpl& t, Bail reason, const char* what, SourceLoc loc, const std::string& why) {
   if (plan_.may_grow && plan_.whole_of(t) < 0) wanted_.whole.push_back({t.storage, t.dtype});
-  fail(ErrorCode::NotTraceable, what, loc, why);
+  bail(reason, what, loc, why);
 }
 
 void Tracer::want_covering(std::uint32_t i, const char* what, SourceLoc loc, const std::string& why) {
   const Input& input = inputs_[i];
   if (known_contiguous(input.layout) && !covers_its_storage(*input.concrete)) depends_on(TensorFact::Kind::PartOfStorage, i, 0);
-  want_whole(*input.concrete, what, loc, why);
+  want_whole(*input.concrete, Bail::part_of_storage, what, loc, why);
 }
 
 void Tracer::bind_wholes() {
@@ -86,7 +86,7 @@ void Tracer::bind_wholes() {
 void Tracer::bind(std::size_t i, int whole) {
   Input& input = inputs_[i];
   const std::size_t k = static_cast<std::size_t>(whole);
-  if (input.concrete->dtype != plan_.whole[k].dtype) fail(ErrorCode::NotTraceable, "compile", {}, "arguments of two dtypes share a storage that is written");
+  if (input.concrete->dtype != plan_.whole[k].dtype) bail(Bail::two_dtypes, "compile", {});
   out_.wholes[k].members.push_back(static_cast<std::uint32_t>(i));
   input.storage = whole_storages_[k];
   if (input.again) return;
@@ -128,7 +128,7 @@ bool Tracer::are_same(const Tensor& a, const Tensor& b) {
   if (i < 0 || j < 0) return false;
   if (inputs_[static_cast<std::size_t>(i)].concrete == inputs_[static_cast<std::size_t>(j)].concrete) {
     if (plan_.may_grow) wanted_.by_identity = true;
-    fail(ErrorCode::NotTraceable, "is_same", {}, "asks of an argument that is passed twice");
+    bail(Bail::passed_twice, "is_same", {}, "asks of an argument that is passed twice");
   }
   out_.relations.push_back({Relation::Kind::NotSame, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j)});
   return false;
@@ -150,7 +150,7 @@ Int Tracer::storage_offset_of(const Tensor& t) {
   Work work(*this);
   TracedRef& ref = ref_of(t, {});
   if (const int i = ref.storage->input; i >= 0 && std::none_of(out_.wholes.begin(), out_.wholes.end(), [&](const Traced::Whole& w) { return w.input == static_cast<std::uint32_t>(i); }))
-    want_whole(*inputs_[static_cast<std::size_t>(i)].concrete, "storage_offset", {}, "is asked of an argument");
+    want_whole(*inputs_[static_cast<std::size_t>(i)].concrete, Bail::part_of_storage, "storage_offset", {}, "is asked of an argument");
   return exact_meta(ref, {}, true).layout.offset;
 }
 
@@ -159,7 +159,7 @@ void Tracer::want_identity(std::size_t i, std::size_t j, SourceLoc loc) {
   if (plan_.may_grow) wanted_.by_identity = true;
   const graph::Graph& g = out_.graph;
   auto name = [&](std::size_t k) { return g.values[g.inputs[k].value.v].name; };
-  fail(ErrorCode::NotTraceable, "compile", loc, "sizes or strides of ", name(i), " are changed, which is ", name(j), ", too");
+  bail(Bail::passed_twice, "compile", loc, "sizes or strides of ", name(i), " are changed, which is ", name(j), ", too");
 }
 
 // A captured tensor that is an argument, too, is met under its other name after the one was changed.
@@ -212,7 +212,7 @@ void Tracer::need_exact_strides(std::uint32_t i, SourceLoc loc) {
   if (!strides_from_sizes(i)) return;
   if (!has_exact_strides(t)) {
     if (plan_.may_grow) wanted_.strided.push_back(&t);
-    fail(ErrorCode::NotTraceable, "stride", loc, "strides of dimensions of size 0 or 1 are read");
+    bail(Bail::small_strides, "stride", loc);
   }
   if (std::find(out_.exact_strides.begin(), out_.exact_strides.end(), i) == out_.exact_strides.end()) out_.exact_strides.push_back(i);
 }

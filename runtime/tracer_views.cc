@@ -142,7 +142,7 @@ void Tracer::mutate_metadata(const graph::OpCall& c) {
     TracedRef& from = ref_of(*std::get<const Tensor*>(c.args[1]), c.loc);
     if (from.user_meta.dtype != ref.user_meta.dtype)
       fail(ErrorCode::DTypeMismatch, "set_", c.loc, "self is ", ref.user_meta.dtype, ", the source is ", from.user_meta.dtype);
-    if (from.user_meta.device != ref.user_meta.device) fail(ErrorCode::NotTraceable, "set_", c.loc, "set_ to a tensor of another device while traced");
+    if (from.user_meta.device != ref.user_meta.device) bail(Bail::several_devices, "set_", c.loc, "set_ to a tensor of another device while traced");
     value_of(from);
     ref.take(from);
     return;

@@ -54,12 +54,10 @@ void VariableLog::destroyed(const Tensor& at, bool inside) {
   if (it != entries_.end()) entries_.erase(it);
 }
 
-const char* VariableLog::unrepeatable() const {
-  if (destroyed_others_) return "destroys a tensor's variable that is not its own (takes it out of a queue, resets an optional): do that outside";
-  if (std::any_of(entries_.begin(), entries_.end(), [](const auto& e) { return e.second.changed; }))
-    return "assigns a tensor to a variable that outlives the call (captured, a member, an element of a container or a global): pass it as an argument and "
-           "return it, or write into it with copy_";
-  return nullptr;
+std::optional<Bail> VariableLog::unrepeatable() const {
+  if (destroyed_others_) return Bail::destroys_variable;
+  if (std::any_of(entries_.begin(), entries_.end(), [](const auto& e) { return e.second.changed; })) return Bail::assigns_variable;
+  return std::nullopt;
 }
 
 bool VariableLog::attach(std::vector<Captured>& captured, std::vector<Asked>& asked) const {

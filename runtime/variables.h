@@ -1,8 +1,10 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "base/bail.h"
 #include "tensor/variable.h"
 
 namespace reprise::detail {
@@ -45,7 +47,7 @@ class VariableLog {
   void forget(const Tensor& at) { entries_.erase(&at); }
 
   /// Why running the function again would not be what it was, as a message continues; null if it would.
-  const char* unrepeatable() const;
+  std::optional<Bail> unrepeatable() const;
   /// Puts each captured tensor's variables in its place, and those that were only asked into `asked`. False, and nothing is
   /// done, if a captured tensor has none (what it was read from was gone when the function returned), or one asked is a thread's own.
   bool attach(std::vector<Captured>&, std::vector<Asked>& asked) const;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/bail.h"
 #include "reprise/tensor.h"
 #include "tensor/layout.h"
 
@@ -79,8 +80,8 @@ struct TracedTensor {
 /// What a trace on this thread wants to know of real tensors (runtime/tracer.h derives from it).
 struct TraceHook {
   virtual ~TraceHook() = default;
-  /// Throws Error(NotTraceable): `why` continues the name of what was called.
-  [[noreturn]] virtual void not_traceable(const char* what, const char* why, SourceLoc) = 0;
+  /// Throws Error(NotTraceable) for what was called.
+  [[noreturn]] virtual void not_traceable(Bail, const char* what, SourceLoc) = 0;
   /// A real tensor as the trace sees it: it becomes an implicit input.
   virtual const TracedTensor& traced_of_captured(const Tensor&) = 0;
   // What is done to handles (tensor/variable.cc).
@@ -105,7 +106,7 @@ class TraceScope {
 
 /// For functions that make tensors of host memory: what they hold may differ at the next call.
 inline void not_while_traced(const char* what, SourceLoc loc = {}) {
-  if (current_trace) current_trace->not_traceable(what, "makes a tensor of the host's values while it is traced: make it outside", loc);
+  if (current_trace) current_trace->not_traceable(Bail::makes_from_host, what, loc);
 }
 
 /// New impl with one reference.

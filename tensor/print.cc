@@ -133,7 +133,7 @@ std::string sizes_text(const Ints& sizes) {
 std::string Tensor::str() const {
   if (!defined()) return "tensor(undefined)";
   if (impl_->trace) impl_->trace->reads_value("str", {});
-  if (current_trace) current_trace->not_traceable("str", "reads the value of a captured tensor while it is traced", {});
+  if (current_trace) current_trace->not_traceable(Bail::reads_value, "str", {});
   if (!device::runs_host_code(impl_->device) && !impl_->storage->released) {
     std::string s = on_host(*this, "str").str();
     s.insert(s.size() - 1, ", device=" + impl_->device.str());

@@ -134,7 +134,7 @@ Storage& checked_storage(const Tensor& t, const char* what, SourceLoc loc) {
   if (impl.trace) [[unlikely]]
     impl.trace->reads_value(what, loc);
   if (current_trace) [[unlikely]]
-    current_trace->not_traceable(what, "reads the value of a captured tensor while it is traced", loc);
+    current_trace->not_traceable(Bail::reads_value, what, loc);
   check_not_released(impl, what, loc);
   return *impl.storage;
 }

@@ -113,7 +113,7 @@ bool Tensor::is_same(const Tensor& o) const {
 std::uint64_t Tensor::version() const {
   const TensorImpl& t = defined_impl(*this, "version");
   if (t.trace) t.trace->reads_value("version", {});
-  if (current_trace) current_trace->not_traceable("version", "is asked for while it is traced", {});
+  if (current_trace) current_trace->not_traceable(Bail::asks_state, "version", {});
   return t.storage->version.load(std::memory_order_relaxed);
 }
 

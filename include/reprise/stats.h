@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace reprise {
 
@@ -20,6 +21,12 @@ struct Stats {
   std::int64_t pool_bytes = 0;           ///< the one pool that all recordings of the process share, as backed now
   std::int64_t copied_bytes = 0;         ///< copied by epilogues: what eager would not have copied
   double dispatch_ns = 0;                ///< flattening, guards and lookup of a call: average over sampled calls
+  /// Those by reason, the most frequent first; docs/logs.md lists the reasons.
+  struct Fallback {
+    const char* reason;
+    std::int64_t calls;
+  };
+  std::vector<Fallback> fallbacks;
   std::string last_fallback_reason;      ///< why the latest call was served eagerly; empty if none was
 };
 

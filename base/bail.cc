@@ -1,0 +1,25 @@
+#include "base/bail.h"
+
+namespace reprise {
+
+namespace {
+struct Row {
+  const char *name, *text;
+};
+constexpr Row kRows[] = {
+#define REPRISE_BAIL(name, text) {#name, text},
+#include "base/bail_reasons.def"
+#undef REPRISE_BAIL
+};
+}  // namespace
+
+const char* bail_name(Bail b) noexcept { return kRows[static_cast<std::size_t>(b)].name; }
+const char* bail_text(Bail b) noexcept { return kRows[static_cast<std::size_t>(b)].text; }
+
+Bail bail_of(const Error& e) noexcept {
+  if (e.code() == ErrorCode::Internal) return Bail::compile_failed;
+  const auto* bailed = dynamic_cast<const Bailed*>(&e);
+  return bailed ? bailed->reason() : Bail::said_so;
+}
+
+}  // namespace reprise
