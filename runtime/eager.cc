@@ -65,7 +65,7 @@ class EagerTable {
     if (const Specialization* s = find(f, &full)) return s;
     std::string mode = knobs().mode == "off" ? "full" : knobs().mode;
     std::unique_ptr<Specialization> made = specialize(std::string(call.op.name()), mode, f, body, ctx, nullptr, nullptr, !call.inplace);
-    if (!admits(*made, f)) fail(ErrorCode::Internal, std::string(call.op.name()).c_str(), call.loc, "the operator's own guards refuse the call they were made for");
+    if (!admits(*made, f)) fail(ErrorCode::Internal, call.op.schema.name.c_str(), call.loc, "the operator's own guards refuse the call they were made for");
     make_room();
     std::atomic<Entry*>& first = bucket(made->hash);
     auto entry = std::make_unique<Entry>(std::move(made), first.load(std::memory_order_relaxed));
@@ -134,25 +134,29 @@ class EagerTable {
 struct EagerArgs {
   const OpCall& call;
   std::vector<Tensor> made;       // 0-dim tensors that stand for float numbers
-  std::vector<CallArg> args;
+  std::vector<CallArg> own;       // with those; empty where there are none
+  std::span<const CallArg> args;
 
-  explicit EagerArgs(const OpCall& c) : call(c), args(c.args.begin(), c.args.end()) {
+  explicit EagerArgs(const OpCall& c) : call(c), args(c.args) {
     // A float where a tensor could stand becomes a 0-dim tensor: it promotes as the number does (a floating operand keeps
     // its dtype), and a new value needs no new code and, on a device, no new graph. Elsewhere it is a parameter of the kernel.
     bool floating = false;
     for (const CallArg& a : args)
-      if (auto* t = std::get_if<const Tensor*>(&a); t && (*t)->defined() && is_floating((*t)->dtype()) && (*t)->dim() > 0) floating = true;
+      if (auto* t = std::get_if<const Tensor*>(&a); t && (*t)->defined() && is_floating((*t)->impl()->dtype) && (*t)->impl()->rank > 0) floating = true;
     if (!floating) return;
     std::size_t n = 0;
     for (std::size_t i = 0; i < args.size(); ++i) n += is_number(i);
+    if (n == 0) return;
     made.reserve(n);
+    own.assign(c.args.begin(), c.args.end());
+    args = own;
     for (std::size_t i = 0; i < args.size(); ++i) {
       if (!is_number(i)) continue;
       Tensor t = empty_concrete(nullptr, 0, DType::Float64, Device::cpu());
       double v = std::get<Scalar>(args[i]).to_double();
       std::memcpy(t.impl()->data(), &v, sizeof v);
       made.push_back(std::move(t));
-      args[i] = &made.back();
+      own[i] = &made.back();
     }
   }
 
@@ -231,10 +235,12 @@ struct EagerArgs {
 
 Tensor eager_view(const OpCall& c) {
   const Tensor& self = *std::get<const Tensor*>(c.args[0]);
-  TensorImpl& impl = defined_impl(self, std::string(c.op.name()).c_str(), c.loc);
-  check_not_released(impl, std::string(c.op.name()).c_str(), c.loc);
+  TensorImpl& impl = defined_impl(self, c.op.schema.name.c_str(), c.loc);
+  check_not_released(impl, c.op.schema.name.c_str(), c.loc);
   TensorMeta meta = meta_of(self);
-  std::vector<graph::RuleArg> args{&meta};
+  std::vector<graph::RuleArg> args;
+  args.reserve(c.args.size());
+  args.push_back(&meta);
   for (std::size_t i = 1; i < c.args.size(); ++i) {
     args.push_back(std::visit(
         [](const auto& v) -> graph::RuleArg {
@@ -314,7 +320,7 @@ class EagerInterpreter final : public graph::Interpreter {
 
   void mutate_metadata(const OpCall& c) override {
     const Tensor& self = *std::get<const Tensor*>(c.args[0]);
-    TensorImpl& t = defined_impl(self, std::string(c.op.name()).c_str(), c.loc);
+    TensorImpl& t = defined_impl(self, c.op.schema.name.c_str(), c.loc);
     if (c.op.id == OpId::set) {
       const TensorImpl& from = defined_impl(*std::get<const Tensor*>(c.args[1]), "set_", c.loc);
       if (from.trace) fail(ErrorCode::InvalidArgument, "set_", c.loc, "the source is a tensor of a trace");
@@ -367,7 +373,7 @@ class EagerInterpreter final : public graph::Interpreter {
 
   static void check_writable(const OpCall& c) {
     const Tensor& self = *std::get<const Tensor*>(c.args[0]);
-    TensorImpl& t = defined_impl(self, std::string(c.op.name()).c_str(), c.loc);
+    TensorImpl& t = defined_impl(self, c.op.schema.name.c_str(), c.loc);
     if (overlaps_itself(t))
       fail(ErrorCode::AliasConflict, (std::string(c.op.name()) + "_").c_str(), c.loc, "several elements of the written tensor share one address (it is expanded): clone() it first");
   }

@@ -83,7 +83,7 @@ std::int64_t strided_copy(char* dst, const std::int64_t* ds, const char* src, co
   }
 }
 
-void build_results(const Program& p, const std::int64_t* slots, TensorImpl* const* inputs, Storage* const* results,
+void build_results(const Program& p, const std::int64_t* slots, TensorImpl* const* inputs, Storage** results,
                    const std::vector<std::int32_t>& tensor_results, detail::Outputs& outputs) {
   outputs.tensors.reserve(tensor_results.size());
   std::int32_t next = 0;  // outputs stand in order: one before it has a leaf already
@@ -106,18 +106,21 @@ void build_results(const Program& p, const std::int64_t* slots, TensorImpl* cons
     if (spec.kind == OutputSpec::Kind::AliasOfInput) {
       TensorImpl& input = *inputs[spec.source];
       storage = input.storage;
+      retain(storage);
       l.offset += input.offset;
       device = input.device;
       dtype = input.dtype;
     } else {
       std::size_t from = spec.kind == OutputSpec::Kind::AliasOfOutput ? spec.source : i;
-      storage = results[p.lowered.buffers[static_cast<std::size_t>(p.lowered.outputs[from].buffer)].index];
+      Storage*& made = results[p.lowered.buffers[static_cast<std::size_t>(p.lowered.outputs[from].buffer)].index];
+      storage = made;
+      if (p.gives_away) made = nullptr;
+      else retain(storage);
       const TensorMeta& meta = p.graph.meta(p.graph.outputs[from].value);
       device = meta.device;
       dtype = meta.dtype;
       if (from == i) l.make_strides();
     }
-    retain(storage);
     outputs.tensors.push_back(new_impl(dtype, device, l.sizes, l.strides, l.rank, l.offset, storage));
   }
   for (Slot s : p.int_results) outputs.ints.push_back(slots[s]);

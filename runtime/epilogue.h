@@ -10,8 +10,9 @@ namespace reprise::runtime {
 
 /// The results, over storages that the launches will fill (a result that is a view of an argument shares its storage; one that is
 /// an argument or the same as another is that very tensor: `tensor_results` as in Traced), and the numbers. Before anything runs:
-/// it may fail, and then nothing has been written. `results`: by graph output, the fresh storages.
-void build_results(const Program&, const std::int64_t* slots, TensorImpl* const* inputs, Storage* const* results,
+/// it may fail, and then nothing has been written. `results`: by graph output, the fresh storages; where the program gives them away
+/// (Program::gives_away), those that become results' are taken out.
+void build_results(const Program&, const std::int64_t* slots, TensorImpl* const* inputs, Storage** results,
                    const std::vector<std::int32_t>& tensor_results, detail::Outputs&);
 
 /// A storage that an argument has after the call, and where its elements were counted from.

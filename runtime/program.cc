@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "base/bail.h"
 #include "base/errors.h"
+#include "base/hash.h"
 #include "device/backend.h"
 #include "reprise/compile.h"
 #include "runtime/tracer.h"
@@ -100,17 +102,25 @@ class Builder {
   /// arguments have been counted, and what has the sizes of a value before it needs no check of its own.
   void add_size_checks() {
     const graph::Graph& g = p_.graph;
-    std::vector<std::pair<const Ints*, std::int64_t>> known;  // sizes, and the item size that they are known to fit
-    auto same = [](const Ints& a, const Ints& b) {
-      return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](Int x, Int y) { return identical(x, y); });
+    struct Hash {
+      std::size_t operator()(const Ints* sizes) const {
+        std::uint64_t h = kHashSeed;
+        for (Int s : *sizes) h = hash_mix(h, s.is_symbolic() ? reinterpret_cast<std::uintptr_t>(s.expr()) : static_cast<std::uint64_t>(s.hint()));
+        return h;
+      }
     };
+    struct Same {
+      bool operator()(const Ints* a, const Ints* b) const { return std::equal(a->begin(), a->end(), b->begin(), b->end(), [](Int x, Int y) { return identical(x, y); }); }
+    };
+    std::unordered_map<const Ints*, std::int64_t, Hash, Same> known;  // sizes, and the item size that they are known to fit
     auto check = [&](const Ints& sizes, std::int64_t item, std::string_view op) {
       if (std::none_of(sizes.begin(), sizes.end(), [](Int s) { return s.is_symbolic(); })) return;
-      if (std::any_of(known.begin(), known.end(), [&](const auto& k) { return item <= k.second && same(*k.first, sizes); })) return;
-      known.push_back({&sizes, item});
+      auto [it, is_new] = known.try_emplace(&sizes, item);
+      if (!is_new && item <= it->second) return;
+      it->second = item;
       p_.exprs.add_size_check(sizes, item, std::string(op));
     };
-    for (const graph::InputSpec& i : g.inputs) known.push_back({&g.meta(i.value).layout.sizes, 1});
+    for (const graph::InputSpec& i : g.inputs) known.try_emplace(&g.meta(i.value).layout.sizes, 1);
     for (const graph::Node& n : g.nodes)
       for (graph::ValueId r : n.results) {
         const graph::OpDef& op = graph::op(n.op);
@@ -159,6 +169,37 @@ class Builder {
       for (std::uint32_t i = 0; i < p_.int_results.size(); ++i)
         if (p_.int_results[i] == s) f.results.push_back(i);
       p_.floats.push_back(std::move(f));
+    }
+  }
+
+  /// What a replay has to fill in, when all steps are there.
+  void add_places() {
+    using Kind = kernels::Buffer::Kind;
+    const kernels::Lowered& l = p_.lowered;
+    std::vector<bool> read(l.buffers.size(), p_.copies_inside);  // a device's kernels have tables of their own
+    for (std::uint32_t b : p_.pointer_buffers) read[b] = true;
+    for (const Program::ViewPlace& v : p_.view_places) read[v.buffer] = true;
+    for (const kernels::Lowered::Out& o : l.outputs)
+      if (o.buffer >= 0) read[static_cast<std::size_t>(o.buffer)] = true;
+    for (std::uint32_t b = 0; b < l.buffers.size(); ++b) switch (l.buffers[b].kind) {
+        case Kind::Input:
+          if (read[b]) p_.inputs_read.push_back({b, l.buffers[b].index});
+          break;
+        case Kind::Output: p_.outputs_made.push_back({b, l.buffers[b].index}); break;
+        case Kind::Temp: p_.temps.push_back(b); break;
+      }
+    const graph::Graph& g = p_.graph;
+    p_.has_epilogue = !g.metadata_mutations.empty();
+    p_.gives_away = std::all_of(g.metadata_mutations.begin(), g.metadata_mutations.end(), [](const graph::MetadataMutation& m) { return m.from_output < 0; });
+    std::vector<bool> taken(l.buffers.size());
+    for (std::size_t i = 0; i < g.outputs.size(); ++i) {
+      const graph::OutputSpec::Kind kind = g.outputs[i].kind;
+      p_.has_epilogue |= kind == graph::OutputSpec::Kind::NewValueOfInput;
+      p_.gives_away &= kind != graph::OutputSpec::Kind::AliasOfOutput;
+      if (l.outputs[i].buffer < 0) continue;
+      const auto b = static_cast<std::size_t>(l.outputs[i].buffer);
+      p_.gives_away &= !taken[b];
+      taken[b] = true;
     }
   }
 
@@ -237,6 +278,7 @@ Program build_program(graph::Graph graph, std::string_view mode, const std::vect
     p.exprs.must_fit(p.buffer_bytes.back());
   }
   p.lives = kernels::temp_lives(p.lowered);
+  b.add_places();
   for (std::size_t i = 0; i < p.graph.outputs.size(); ++i) {
     const graph::OutputSpec& spec = p.graph.outputs[i];
     const kernels::Lowered::Out& out = p.lowered.outputs[i];

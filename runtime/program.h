@@ -130,6 +130,12 @@ struct Program {
   std::vector<Out> outputs;                        ///< by graph output
   bool copies_inside = false;                      ///< the epilogue's copies are steps (devices other than the host)
   std::vector<std::int32_t> input_buffer;          ///< by graph input: its buffer, or -1
+  /// What a replay fills in, by kind of buffer. Of inputs, those whose address somebody reads: a function may be given many more.
+  struct Place { std::uint32_t buffer, index; };   ///< index: of the input, or the output
+  std::vector<Place> inputs_read, outputs_made;
+  std::vector<std::uint32_t> temps;
+  bool gives_away = false;                         ///< each storage that is made is one result's, which may take it over
+  bool has_epilogue = false;                       ///< arguments are changed behind the last launch
   std::vector<SlotLayout> metadata;                ///< by graph.metadata_mutations
   std::vector<Slot> int_results;
 };

@@ -113,25 +113,20 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   const std::int64_t workspace_at = (temp_bytes_ + DeviceReplay::kWorkspaceAlignment - 1) / DeviceReplay::kWorkspaceAlignment * DeviceReplay::kWorkspaceAlignment;
   Lane lane(p.device, workspace ? workspace_at + workspace : temp_bytes_);
   inst->base.back() = workspace ? lane.base() + workspace_at : nullptr;
-  for (std::size_t b = 0; b < p.lowered.buffers.size(); ++b) {
-    const kernels::Buffer& buffer = p.lowered.buffers[b];
-    switch (buffer.kind) {
-      case kernels::Buffer::Kind::Input: inst->base[b] = inputs[buffer.index]->data(); break;
-      case kernels::Buffer::Kind::Output: {
-        Storage* s = new_storage(p.graph.meta(p.graph.outputs[buffer.index].value).device, slots_[p.buffer_bytes[b]]);
-        inst->results[buffer.index] = s;
-        inst->base[b] = s->data;
-        break;
-      }
-      case kernels::Buffer::Kind::Temp: inst->base[b] = lane.base() + temp_offset_[b]; break;
-    }
+  void** const base = inst->base.data();
+  for (const Program::Place& i : p.inputs_read) base[i.buffer] = inputs[i.index]->data();
+  for (const Program::Place& o : p.outputs_made) {
+    Storage* s = new_storage(p.graph.meta(p.graph.outputs[o.index].value).device, slots_[p.buffer_bytes[o.buffer]]);
+    inst->results[o.index] = s;
+    base[o.buffer] = s->data;
   }
+  for (std::uint32_t b : p.temps) base[b] = lane.base() + temp_offset_[b];
   const std::int64_t* slots = p.uses_random ? inst->slots.data() : slots_.data();
   build_results(p, slots_.data(), inputs, inst->results.data(), tensor_results, outputs);
-  if (inst->device) inst->device->run(inst->base.data(), inputs, inst->host, params, slots, temp_offset_);
-  else inst->host.run_all(inst->base.data(), params, slots);
+  if (inst->device) inst->device->run(base, inputs, inst->host, params, slots, temp_offset_);
+  else inst->host.run_all(base, params, slots);
   counters().replays.add();
-  apply_epilogue(p, slots_.data(), inst->base.data(), inputs, inst->results.data(), copied_bytes, inst->moved);
+  if (p.has_epilogue) apply_epilogue(p, slots_.data(), base, inputs, inst->results.data(), copied_bytes, inst->moved);
   for (const Program::FloatWord& f : p.floats)
     for (std::uint32_t at : f.results) outputs.ints[at] = values[f.word];
 }

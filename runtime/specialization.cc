@@ -165,9 +165,15 @@ bool is_gone(const Specialization& s) {
          std::any_of(s.asked.begin(), s.asked.end(), [](const Asked& a) { return a.variable->is_gone(); }) || (s.function && s.function->is_gone());
 }
 
-bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
-  if (miss) *miss = kOtherMiss;
-  if (!(s.structure == f.structure)) return false;
+namespace {
+
+bool asks_only_guards(const Specialization& s) {
+  return !s.function && s.asked.empty() && s.extra_values.empty() && s.captured.empty() && s.same_as.empty() && s.wholes.empty() && s.written_inputs.empty() &&
+         s.reshaped_inputs.empty() && s.whole_storage.empty() && s.exact_strides.empty() && s.relations.empty();
+}
+
+// All that a call is asked, in order; the structure is the same.
+bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
   if (s.function && !s.function->same()) return false;
   for (const Asked& a : s.asked)
     if (!a.holds()) return false;
@@ -209,6 +215,17 @@ bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
   for (const Relation& r : s.relations) fits = fits && r.holds(*f.tensors[r.a], *f.tensors[r.b]);
   if (!fits) forget_captured();
   return fits;
+}
+
+}  // namespace
+
+bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
+  if (miss) *miss = kOtherMiss;
+  if (!(s.structure == f.structure)) return false;
+  if (!s.only_guards) return admits_in_full(s, f, miss);
+  const std::optional<std::uint32_t> missed = s.guards.first_miss(f.values.data());
+  if (missed && miss) *miss = *missed;
+  return !missed;
 }
 
 bool Seen::holds_for(const CallFrame& f) const {
@@ -316,6 +333,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
   for (const Captured& c : s->captured)
     if (TensorImpl* now = c.now()) runtime::add_tensor(captured, now);
   s->captured_words = captured.structure;
+  s->only_guards = asks_only_guards(*s);
   s->build_ns = since(start);
   reprise::counters().compiles.add();
   if (s->unrepeatable) s->variables = std::move(traced.variables);
