@@ -61,15 +61,59 @@ bool is_plain_list(const Ints& list) {
   return std::none_of(list.begin(), list.end(), [](Int i) { return i.is_symbolic(); });
 }
 
-bool has_made_strides(const Layout& l) {
-  if (is_plain_list(l.sizes) && is_plain_list(l.strides)) {  // an eager view: numbers are quick
-    std::uint64_t expected = 1;
-    for (std::size_t d = l.sizes.size(); d-- > 0;) {
-      if (static_cast<std::uint64_t>(l.strides[d].hint()) != expected) return false;
-      if (l.sizes[d].hint() != 0) expected *= static_cast<std::uint64_t>(l.sizes[d].hint());
-    }
-    return true;
+std::uint64_t bits(Int number) { return static_cast<std::uint64_t>(detail::plain_value(number)); }
+
+/// infer_size of plain numbers, as every eager view has them. Nothing: there is a symbol among them, or they are wrong.
+std::optional<Ints> infer_from_numbers(const Ints& in, const Ints& sizes) {
+  std::int64_t have = 1, want = 1;
+  std::size_t hole = sizes.size();
+  for (Int s : in)
+    if (s.is_symbolic() || __builtin_mul_overflow(have, detail::plain_value(s), &have)) return std::nullopt;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].is_symbolic()) return std::nullopt;
+    const std::int64_t s = detail::plain_value(sizes[i]);
+    if (s == -1 && hole == sizes.size()) hole = i;
+    else if (s < 0 || __builtin_mul_overflow(want, s, &want)) return std::nullopt;
   }
+  std::optional<Ints> out(sizes);
+  if (hole == sizes.size()) return have == want ? out : std::nullopt;
+  if (want == 0 || have % want != 0) return std::nullopt;
+  (*out)[hole] = have / want;
+  return out;
+}
+
+bool numbers_are_made_strides(const Layout& l) {
+  std::uint64_t expected = 1;
+  for (std::size_t d = l.sizes.size(); d-- > 0;) {
+    if (bits(l.strides[d]) != expected) return false;
+    if (bits(l.sizes[d]) != 0) expected *= bits(l.sizes[d]);
+  }
+  return true;
+}
+
+/// view_strides of plain numbers: they say everything themselves, and nothing is asked.
+std::optional<Ints> strides_from_numbers(const Layout& in, const Ints& sizes, Strides wanted) {
+  if (wanted == Strides::All ? numbers_are_made_strides(in) : known_contiguous(in)) return contiguous_strides(sizes);
+  std::uint64_t elements = 1;
+  for (Int s : in.sizes) elements *= bits(s);
+  if (elements == 0) {
+    bool unchanged = in.sizes.size() == sizes.size();
+    for (std::size_t i = 0; unchanged && i < sizes.size(); ++i) unchanged = identical(in.sizes[i], sizes[i]);
+    return unchanged ? in.strides : contiguous_strides(sizes);
+  }
+  std::optional<Ints> out(std::in_place, sizes.size(), Int(1));
+  std::size_t at = sizes.size();  // those before it are still to be placed
+  for (int d = in.dim(); d > 0;) {
+    const std::uint64_t base = bits(in.strides[--d]);
+    std::uint64_t chunk = bits(in.sizes[d]), filled = 1;
+    for (; d > 0 && (bits(in.sizes[d - 1]) == 1 || bits(in.strides[d - 1]) == chunk * base); --d) chunk *= bits(in.sizes[d - 1]);
+    for (; at > 0 && (filled < chunk || (filled == chunk && bits(sizes[at - 1]) == 1)); filled *= bits(sizes[--at])) (*out)[at - 1] = static_cast<std::int64_t>(filled * base);
+    if (filled != chunk) return std::nullopt;
+  }
+  return at == 0 || in.dim() == 0 ? out : std::nullopt;
+}
+
+bool has_made_strides(const Layout& l) {
   Int expected = 1;
   for (std::size_t d = l.sizes.size(); d-- > 0;) {
     if (!identical(l.strides[d], expected)) return false;
@@ -88,6 +132,7 @@ Ints made_strides(const Ints& sizes) {
 }
 
 Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc, const char* op) {
+  if (std::optional<Ints> found = infer_from_numbers(in, sizes)) return *std::move(found);
   int hole = -1;
   Product have, want;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -145,10 +190,10 @@ Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc, const char* op
 /// hints; only the equalities that make the answer right are asked. A "no" asks that what did not join up really does
 /// not, and that the new dimensions miss the chunk that they missed, because `reshape` then copies where another call would alias.
 std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc loc, Strides wanted) {
-  const bool all = wanted == Strides::All;
+  if (is_plain_list(in.sizes) && is_plain_list(in.strides) && is_plain_list(sizes)) return strides_from_numbers(in, sizes, wanted);
+  const bool all = wanted == Strides::All, asks = all;
   if (!all && known_contiguous(in)) return contiguous_strides(sizes);
   if (all && has_made_strides(in)) return made_strides(sizes);
-  const bool asks = all && !(is_plain_list(in.sizes) && is_plain_list(in.strides) && is_plain_list(sizes));  // numbers say it themselves
   std::vector<Bool> apart;
   auto holds = [&](Int a, Int b, const char* why) {
     if (same(a, b, loc, why)) return true;

@@ -183,15 +183,13 @@ Bool operator!(Bool a) {
 namespace detail {
 
 namespace {
-Bool compare(ExprKind kind, Int a, Int b, SourceLoc loc, bool plain) {
-  if (!a.living() && !b.living()) return Bool(plain);
-  return Bool(make(kind, a, b), loc);
-}
+bool are_numbers(Int a, Int b) { return !a.is_symbolic() && !b.is_symbolic(); }
+Bool compare(ExprKind kind, Int a, Int b, SourceLoc loc) { return a.living(), b.living(), Bool(make(kind, a, b), loc); }
 }  // namespace
 
-Bool compare_eq(Int a, Int b, SourceLoc loc) { return compare(ExprKind::Eq, a, b, loc, !a.is_symbolic() && !b.is_symbolic() && a.hint() == b.hint()); }
-Bool compare_lt(Int a, Int b, SourceLoc loc) { return compare(ExprKind::Lt, a, b, loc, !a.is_symbolic() && !b.is_symbolic() && a.hint() < b.hint()); }
-Bool compare_le(Int a, Int b, SourceLoc loc) { return compare(ExprKind::Le, a, b, loc, !a.is_symbolic() && !b.is_symbolic() && a.hint() <= b.hint()); }
+Bool compare_eq(Int a, Int b, SourceLoc loc) { return are_numbers(a, b) ? Bool(plain_value(a) == plain_value(b)) : compare(ExprKind::Eq, a, b, loc); }
+Bool compare_lt(Int a, Int b, SourceLoc loc) { return are_numbers(a, b) ? Bool(plain_value(a) < plain_value(b)) : compare(ExprKind::Lt, a, b, loc); }
+Bool compare_le(Int a, Int b, SourceLoc loc) { return are_numbers(a, b) ? Bool(plain_value(a) <= plain_value(b)) : compare(ExprKind::Le, a, b, loc); }
 
 }  // namespace detail
 

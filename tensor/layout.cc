@@ -7,10 +7,17 @@
 namespace reprise {
 
 Ints contiguous_strides(const Ints& sizes) {
-  guards::LibraryScope operators;
   Ints strides(sizes.size(), Int(1));
-  Int step = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
+  std::size_t i = sizes.size();
+  std::uint64_t number = 1;  // of eager tensors there is nothing else
+  for (; i > 0 && !sizes[i - 1].is_symbolic(); --i) {
+    strides[i - 1] = static_cast<std::int64_t>(number);
+    if (const std::int64_t size = detail::plain_value(sizes[i - 1])) number *= static_cast<std::uint64_t>(size);
+  }
+  if (i == 0) return strides;
+  guards::LibraryScope operators;
+  Int step = static_cast<std::int64_t>(number);
+  while (i-- > 0) {
     strides[i] = step;
     // Whether a symbolic size is 0 is no question worth a guard: the strides of an empty tensor are never used.
     if (sizes[i].is_symbolic() || detail::plain_value(sizes[i]) != 0) step *= sizes[i];

@@ -45,6 +45,13 @@ TEST(Allocations, AWarmCallMakesItsResultAndNothingElse) {
   EXPECT_LE(call, 2.0) << "a view alone takes " << result;
 }
 
+TEST(Allocations, AnEagerCallMakesItsResultAndLittleElse) {
+  Tensor x = ones({16}), y = ones({16}), flat = ones({4, 6, 8}), turned = flat.transpose(0, 1);
+  EXPECT_LE(per_call([&] { x + y; }), 2.0);
+  EXPECT_LE(per_call([&] { flat.reshape({24, 8}); }), 2.0);      // the handle's impl, and the list of the rule's arguments
+  EXPECT_LE(per_call([&] { turned.reshape({6, 32}); }), 4.0);    // a copy, and a view of it
+}
+
 TEST(Allocations, AWriteInPlaceAllocatesNothing) {
   auto f = compile([](Tensor t, Tensor u) { t.add_(u); }, {.name = "in_place"});
   Tensor t = zeros({16}), u = ones({16});

@@ -230,6 +230,40 @@ TEST(ViewRules, ViewSucceedsExactlyWhenStridesExist) {
   EXPECT_GT(no, 500);
 }
 
+// Numbers are answered apart, because eager views are made of nothing else: what a trace asks and finds must be the same.
+TEST(ViewRules, NumbersGiveTheStridesThatSymbolsGive) {
+  Random r;
+  int yes = 0, no = 0;
+  for (int n = 0; n < 3000; ++n) {
+    const Layout in = r.layout(static_cast<int>(r(0, 4)));
+    Ints sizes;
+    std::int64_t left = numel(in.sizes).value();
+    for (std::int64_t k = r(0, 3); k > 0; --k) {
+      const std::int64_t f = r(1, 4);
+      sizes.push_back(left % f ? 1 : f);
+      left /= left % f ? 1 : f;
+    }
+    const bool hole = numel(sizes).value() * left != 0 && r(0, 2) == 0;
+    sizes.push_back(hole ? -1 : left);
+    guards::ShapeEnv env;
+    Layout symbols = in;
+    for (std::size_t d = 0; d < in.sizes.size(); ++d) {
+      symbols.sizes[d] = size_symbol(env, "n" + std::to_string(d), in.sizes[d].value());
+      symbols.strides[d] = size_symbol(env, "t" + std::to_string(d), in.strides[d].value());
+    }
+    const Ints asked = infer_size(in.sizes, sizes, {}), traced = infer_size(symbols.sizes, sizes, {});
+    for (std::size_t d = 0; d < asked.size(); ++d) ASSERT_EQ(asked[d].value(), traced[d].hint()) << text(in) << " as " << graph::text(sizes);
+    const std::optional<Ints> numbers = view_strides(in, asked, {}, Strides::All), found = view_strides(symbols, traced, {}, Strides::All);
+    ASSERT_EQ(numbers.has_value(), found.has_value()) << text(in) << " as " << graph::text(sizes);
+    (numbers ? yes : no)++;
+    if (!numbers) continue;
+    for (std::size_t d = 0; d < asked.size(); ++d)
+      ASSERT_EQ((*numbers)[d].value(), (*found)[d].hint()) << text(in) << " as " << graph::text(sizes) << ": " << graph::text(*numbers);
+  }
+  EXPECT_GT(yes, 500);
+  EXPECT_GT(no, 500);
+}
+
 TEST(ViewRules, Errors) {
   Metas m;
   const TensorMeta *x = m({2, 3}), *t = m({3, 2}, kFloat32, {1, 3});
