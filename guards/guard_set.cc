@@ -102,8 +102,6 @@ GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
   // A guard that the others imply is dropped. Equalities are told first, then bounds from the strictest on, then the
   // newest of the rest, which tend to be stricter. Conditions that divide by a symbol come last and oldest first: only
   // once the guards that make their divisors nonzero are in may anything be concluded from them.
-  std::vector<std::size_t> order;
-  for (std::size_t i = declared; i < all.size(); ++i) order.push_back(i);
   auto turn = [&](std::size_t i) {
     auto age = static_cast<std::int64_t>(i);
     Check c;
@@ -120,8 +118,11 @@ GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
       default: return std::tuple(4, -age, age);
     }
   };
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return turn(a) < turn(b); });
-  for (std::size_t i : order) {
+  std::vector<std::tuple<int, std::int64_t, std::int64_t>> order;
+  for (std::size_t i = declared; i < all.size(); ++i) order.push_back(turn(i));
+  std::sort(order.begin(), order.end());
+  for (const auto& told_when : order) {
+    const auto i = static_cast<std::size_t>(std::get<2>(told_when));
     const Expr* e = copy(all[i].condition);
     all[i].needed = told.prove(e) != std::optional<bool>(true);
     if (all[i].needed) told.learn(told.simplify(e));

@@ -501,8 +501,11 @@ class Fuse {
   bool store_beside(Id i) {
     Unit probe = space_of(i);
     auto open = [&](std::uint32_t n) { return units_[n].stores.size() < kMaxStores && !units_[n].no_reduce; };
+    // The latest that are open; those met on the way that are not are forgotten, so that nobody meets them again.
     std::vector<std::uint32_t>& all = over_[space_key(probe.extents)];
-    if (all.size() > kMostBeside) std::erase_if(all, [&](std::uint32_t n) { return !open(n); });
+    auto first = all.end();
+    for (std::size_t n = 0; n < kMostBeside && first != all.begin();) n += open(*--first);
+    all.erase(std::remove_if(first, all.end(), [&](std::uint32_t n) { return !open(n); }), all.end());
     std::vector<std::uint32_t> candidates(all.end() - static_cast<std::ptrdiff_t>(std::min(all.size(), kMostBeside)), all.end());
     std::sort(candidates.begin(), candidates.end());
     looks_at(p_.items[i].reads, mine_, [](ValueId) { return false; });
