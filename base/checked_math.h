@@ -15,8 +15,12 @@ std::optional<std::int64_t> last_element(int rank, std::int64_t offset, Size&& s
   return offset;
 }
 
-/// A product of sizes, modulo 2^64: beside a size of 0 others may be anything, and strides of what has no elements, too.
-inline std::int64_t times(std::int64_t a, std::int64_t b) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b)); }
+/// A number for arithmetic modulo 2^64: strides that nothing steps along, of single rows and of what has no elements, may be anything.
+inline std::uint64_t wrapping(std::int64_t n) { return static_cast<std::uint64_t>(n); }
+/// A product of sizes, modulo 2^64: beside a size of 0 others may be anything.
+inline std::int64_t times(std::int64_t a, std::int64_t b) { return static_cast<std::int64_t>(wrapping(a) * wrapping(b)); }
+/// A sum, modulo 2^64.
+inline std::int64_t plus(std::int64_t a, std::int64_t b) { return static_cast<std::int64_t>(wrapping(a) + wrapping(b)); }
 
 /// last_element for a message: "the view reaches element 12".
 inline std::string element_text(std::optional<std::int64_t> last) { return last ? std::to_string(*last) : "2^63 and more"; }

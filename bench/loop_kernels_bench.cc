@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "jit/jit.h"
-#include "kernels/body_builder.h"
+#include "jit/cpu/loop/compile.h"
+#include "kernels/loop/body_builder.h"
 
 namespace reprise {
 namespace {

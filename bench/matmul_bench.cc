@@ -11,10 +11,10 @@
 
 #include "device/parallel.h"
 #include "graph/graph.h"
-#include "jit/jit.h"
-#include "kernels/attention.h"
-#include "kernels/matmul.h"
-#include "kernels/micro_kernels.h"
+#include "jit/cpu/micro/compile.h"
+#include "kernels/cpu/attention.h"
+#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/micro_kernels.h"
 
 namespace reprise::kernels {
 namespace {

@@ -27,7 +27,7 @@ struct Dim3 {
   friend bool operator==(const Dim3&, const Dim3&) = default;
 };
 
-/// What code must be made for (jit/grid.h makes it).
+/// What code must be made for (jit/gpu/loop/compile.h makes it).
 struct CodeTarget {
   std::string arch;        ///< "sm_90"; empty: no code is made for this device, the host runs every kernel
   /// Where a kernel's pointer arguments come from. Direct: the argument is the address; a replay whose addresses moved
@@ -110,7 +110,7 @@ struct ProductOf {
 };
 using Product = ProductOf<std::int64_t>;
 /// Up to so many rows, or columns, of c our own kernels are chosen before a library: they read the large operand once, and
-/// that is all that takes time (kernels/grid_matmul.cc).
+/// that is all that takes time (kernels/gpu/matmul.cc).
 inline constexpr std::int64_t kFewProductRows = 8;
 
 class ProductDeclined : public Error {

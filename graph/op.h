@@ -16,7 +16,7 @@ namespace reprise::graph {
 
 /// How an operator is computed; `reprise ops` prints it. One row of graph/ops.def per operator says it.
 enum class OpClass : std::uint8_t {
-  Pointwise,   ///< one scalar expression over broadcast operands (kernels/pointwise.cc); fuses
+  Pointwise,   ///< one scalar expression over broadcast operands (kernels/loop/pointwise.cc); fuses
   Reduction,   ///< sum amax amin prod any all over dims: one Reduce node of a loop kernel; fuses
   View,        ///< metadata only: a rule from layout to layout; costs nothing
   Composite,   ///< rewritten into other operators by passes/decompose.cc (softmax, rms_norm, var; on the host linear with bias)

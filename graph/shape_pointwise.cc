@@ -101,7 +101,7 @@ void power(RuleCtx& c) {
     fail(ErrorCode::InvalidArgument, "pow", c.loc, "integers to negative integer powers are not allowed (exponent ",
          s->str(), ")");
   }
-  // Some powers are multiplications and roots (kernels/pointwise.cc), so which one it is must be known.
+  // Some powers are multiplications and roots (kernels/loop/pointwise.cc), so which one it is must be known.
   if (s && s->is_symbolic() && is_floating(t))
     for (double special : {2.0, 3.0, -1.0, -2.0, 0.5, -0.5}) {
       const bool integer = special == static_cast<double>(static_cast<std::int64_t>(special));

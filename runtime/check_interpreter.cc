@@ -102,9 +102,8 @@ void CheckInterpreter::mutate_metadata(const graph::OpCall& c) {
 
 std::pair<Int, Int> CheckInterpreter::next_random(Int count) {
   // More than there are of a number fail, but only where memory is asked for.
-  auto sum = [](std::int64_t a, std::int64_t b) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b)); };
-  const std::int64_t offset = sum(first_random, random_taken);
-  random_taken = sum(random_taken, count.hint());
+  const std::int64_t offset = plus(first_random, random_taken);
+  random_taken = plus(random_taken, count.hint());
   if (random_ == Random::OfReplay) return {seed, offset};
   auto [own_seed, own_offset] = graph::take_random(count.hint());
   return {own_seed, own_offset};

@@ -5,8 +5,8 @@
 #include "base/counters.h"
 #include "base/errors.h"
 #include "device/host_memory.h"
-#include "kernels/grid_kernels.h"
-#include "kernels/lower_native.h"
+#include "kernels/gpu/kernels.h"
+#include "kernels/reference/native_launches.h"
 
 namespace reprise::runtime {
 

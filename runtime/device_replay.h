@@ -14,7 +14,7 @@ namespace reprise::runtime {
 /// made once for these sizes with the dependencies that the steps really have; a step that only the host can run stands
 /// between two of them: what it touches is copied to the host, computed, and copied back. What may fail stands before every
 /// write to an argument, so that its exception leaves arguments as they were: a step of the host throws at its place; a check
-/// of values is a kernel, whose note keeps guarded kernels from writing and is read at the end (kernels/grid.h).
+/// of values is a kernel, whose note keeps guarded kernels from writing and is read at the end (kernels/gpu/launches.h).
 ///
 /// One replay at a time; the device orders runs of one executable graph by itself.
 class DeviceReplay {

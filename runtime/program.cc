@@ -9,6 +9,11 @@
 #include "base/errors.h"
 #include "base/hash.h"
 #include "device/backend.h"
+#include "jit/cpu/loop/compile.h"
+#include "jit/cpu/micro/compile.h"
+#include "jit/gpu/kernels/compile.h"
+#include "kernels/plan/lower.h"
+#include "kernels/plan/temp_plan.h"
 #include "reprise/compile.h"
 #include "runtime/tracer.h"
 

@@ -6,9 +6,10 @@
 
 #include "graph/graph.h"
 #include "guards/shape_env.h"
-#include "jit/grid.h"
-#include "jit/jit.h"
-#include "kernels/launch.h"
+#include "jit/engine/code.h"
+#include "jit/gpu/loop/compile.h"
+#include "kernels/launch/launch.h"
+#include "kernels/plan/temp_plan.h"
 
 namespace reprise::runtime {
 
@@ -47,7 +48,7 @@ struct Program {
     jit::LoopFn fn;
     std::uint32_t first_pointer, n_pointers;       ///< its buffers in pointer_buffers, and their addresses in HostSteps'
     std::uint32_t first_param;                     ///< where its part of a recording's params begins
-    Slot tasks, work;                              ///< task count, and work of one task (kernels/loop_ir.h)
+    Slot tasks, work;                              ///< task count, and work of one task (kernels/loop/ir.h)
     std::uint32_t launch;
   };
   struct NativeStep {

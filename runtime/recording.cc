@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "device/backend.h"
 #include "graph/interpreter.h"
-#include "kernels/temp_plan.h"
+#include "kernels/plan/temp_plan.h"
 #include "runtime/epilogue.h"
 #include "runtime/pool.h"
 #include "runtime/tracer.h"

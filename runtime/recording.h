@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "reprise/compile.h"
-#include "kernels/temp_plan.h"
+#include "kernels/plan/temp_plan.h"
 #include "runtime/call_frame.h"
 #include "runtime/device_replay.h"
 #include "runtime/epilogue.h"

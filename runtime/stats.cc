@@ -5,7 +5,7 @@
 #include "base/counters.h"
 #include "base/epochs.h"
 #include "device/host_memory.h"
-#include "jit/jit.h"
+#include "jit/engine/code.h"
 #include "runtime/compiled.h"
 #include "runtime/pool.h"
 

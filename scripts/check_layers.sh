@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Holds the floor plan of docs/map.md: a file includes only from its own room and from the rooms before it; LLVM is seen
-# in jit/ alone, the CUDA driver in device/cuda/ alone (both also in their simulator, tests/cuda_sim), and the public headers include nothing but public headers.
+# Holds the floor plan of docs/map.md: a file includes only from its own room and from the rooms before it, and inside the large rooms
+# only from the rooms that the table below names; LLVM is seen in jit/ alone, the CUDA driver in device/cuda/ alone (both also in
+# their simulator, tests/cuda_sim), and the public headers include nothing but public headers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 fail=0
@@ -17,10 +18,48 @@ for ((i = ${#rooms[@]} - 1; i >= 0; --i)); do
   above="${above:+$above|}$room"
 done
 
+# The rooms inside kernels/ and jit/: each, and those inside the same room that it may include from besides itself.
+inside=(
+  'kernels/loop:'
+  'kernels/launch:    kernels/loop'
+  'kernels/reference: kernels/loop kernels/launch'
+  'kernels/cpu:       kernels/loop kernels/launch kernels/reference'
+  'kernels/gpu:       kernels/loop kernels/launch kernels/reference'
+  'kernels/plan:      kernels/loop kernels/launch kernels/reference kernels/cpu kernels/gpu'
+  'jit/engine:'
+  'jit/emit:          jit/engine'
+  'jit/cpu/loop:      jit/engine jit/emit'
+  'jit/cpu/micro:     jit/engine jit/emit'
+  'jit/gpu:           jit/engine jit/emit'
+  'jit/gpu/loop:      jit/engine jit/emit jit/gpu'
+  'jit/gpu/kernels:   jit/engine jit/emit jit/gpu'
+)
+known=" "
+for line in "${inside[@]}"; do
+  sub=${line%%:*} allowed=${line#*:}
+  known+="$sub "
+  for file in "$sub"/*.h "$sub"/*.cc "$sub"/*.def "$sub"/*.inc; do
+    [ -e "$file" ] || continue
+    for path in $(sed -nE 's,^ *#include "((kernels|jit)/[^"]+)".*,\1,p' "$file"); do
+      from=${path%/*}
+      [ "$from" = "$sub" ] || [ "${from%%/*}" != "${sub%%/*}" ] || [[ " $allowed " = *" $from "* ]] ||
+        report "$sub/ includes from a room inside ${sub%%/*}/ that it must not know:" "$file: $path"
+    done
+  done
+done
+for file in $(find kernels jit -name '*.*' -type f); do
+  [[ "$known" = *" ${file%/*} "* ]] || report "a file stands in no room of the table:" "$file"
+done
+
 hits=$(grep -rnE '#include [<"]llvm' --include=*.h --include=*.cc . 2>/dev/null | grep -vE '^\./(jit|tests/cuda(_sim|_sim_test)?|build[^/]*)/' || true)
 [ -z "$hits" ] || report "LLVM is seen outside jit/:" "$hits"
-hits=$(grep -rnE '#include [<"]llvm' jit --include=*.h 2>/dev/null | grep -v 'jit/engine.h\|jit/emit' || true)
-[ -z "$hits" ] || report "LLVM is seen in a header that other rooms include:" "$hits"
+# What others see of jit/: its engine, and a compile.h for each kind of kernel. These are free of LLVM, so that nobody else compiles it.
+hits=$(grep -rnE '#include "jit/' --include=*.h --include=*.cc --include=*.inc . 2>/dev/null | grep -vE '^\./(jit|build[^/]*)/|"jit/engine/|"jit/[^"]*/compile\.h"' || true)
+[ -z "$hits" ] || report "of jit/ others include engine/ and compile.h alone:" "$hits"
+seen=$(find jit/engine -name '*.h'; find jit -name compile.h)
+# shellcheck disable=SC2086
+hits=$(grep -nE '#include ([<"]llvm|"jit/([^e]|e[^n]))' $seen 2>/dev/null || true)
+[ -z "$hits" ] || report "LLVM, or an emitter, is seen in a header of jit/ that other rooms include:" "$hits"
 hits=$(grep -rnE '#include [<"]cuda(_runtime)?\.h' --include=*.h --include=*.cc . 2>/dev/null | grep -vE '^\./(device/cuda|tests/cuda(_sim|_sim_test)?|build[^/]*)/' || true)
 [ -z "$hits" ] || report "the CUDA driver is seen outside device/cuda/:" "$hits"
 hits=$(grep -rnE '#include "' include 2>/dev/null | grep -v '#include "reprise/' || true)

@@ -8,7 +8,7 @@
 #
 # Options of run:
 #   --tests, --bench   only the one or the other
-#   --suite NAME       only this suite of tests: cuda llama runtime gridk grid random ops products-own products-library
+#   --suite NAME       only this suite of tests: cuda llama runtime gpu_kernels gpu_loop random ops products-own products-library
 #                      demo sanitizer
 #   --seconds N        what the tests may take in all, and the measurements likewise (default 540; 3600 with --simulator). A
 #                      suite at its limit is stopped and reported, and the next one runs.
@@ -28,7 +28,7 @@ cd "$(dirname "$0")/.."
 bundle_dir=gpu-bundle
 build_dir="${BUILD_DIR:-build-gpu}"
 most_bytes=$((60 << 20))
-tests=(cuda llama runtime gridk grid random ops)  # long ones last
+tests=(cuda llama runtime gpu_kernels gpu_loop random ops)  # long ones last
 
 say() { printf 'gpu.sh: %s\n' "$*" >&2; }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Polynomials of jit/emit_math.cc: weighted minimax fits (Remez exchange by iterated reweighting) in 60 digits.
+"""Polynomials of jit/emit/math.cc: weighted minimax fits (Remez exchange by iterated reweighting) in 60 digits.
 
 Prints each polynomial's coefficients, lowest degree first, and the largest weighted error of the exact polynomial.
 Needs mpmath and numpy."""

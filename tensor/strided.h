@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/checked_math.h"
 #include "tensor/impl.h"
 
 namespace reprise {
@@ -13,7 +14,6 @@ namespace reprise {
 /// element.
 template <class F>
 void for_each_offset(const std::int64_t* sizes, const std::int64_t* strides, int rank, F&& f) {
-  auto any = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };  // strides of single rows may be absurd
   std::int64_t at[kMaxRank] = {};
   std::uint64_t offset = 0;
   for (int i = 0; i < rank; ++i)
@@ -24,9 +24,9 @@ void for_each_offset(const std::int64_t* sizes, const std::int64_t* strides, int
     for (std::int64_t i = 0; i < sizes[last]; ++i) f(static_cast<std::int64_t>(offset) + i * strides[last]);
     int d = last - 1;
     for (; d >= 0; --d) {
-      offset += any(strides[d]);
+      offset += wrapping(strides[d]);
       if (++at[d] < sizes[d]) break;
-      offset -= any(strides[d]) * any(sizes[d]);
+      offset -= wrapping(strides[d]) * wrapping(sizes[d]);
       at[d] = 0;
     }
     if (d < 0) return;

@@ -3,7 +3,7 @@
 #include "device/backend.h"
 #include "device/cpu_info.h"
 #include "device/parallel.h"
-#include "jit/jit.h"
+#include "jit/engine/code.h"
 #include "reprise/reprise.h"
 #include "tools/commands.h"
 

@@ -1,7 +1,7 @@
 #include <cstdio>
 
 #include "graph/op.h"
-#include "kernels/columns.h"
+#include "kernels/plan/columns.h"
 #include "passes/decompose_builder.h"
 #include "reprise/error.h"
 #include "tools/commands.h"

@@ -1,5 +1,5 @@
 #include "bench/device/measure.h"
-#include "jit/grid.h"
+#include "jit/gpu/loop/compile.h"
 
 namespace reprise::device_figures {
 

@@ -3,8 +3,8 @@
 
 #include "base/checked_math.h"
 #include "device/parallel.h"
-#include "kernels/philox.h"
 #include "kernels/reference/elements.h"
+#include "kernels/reference/philox.h"
 
 namespace reprise::kernels::reference {
 

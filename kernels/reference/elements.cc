@@ -54,21 +54,6 @@ std::int64_t to_integer(double v, DType t) {
 
 }  // namespace
 
-std::int64_t wrap_to(std::int64_t v, DType t) {
-  switch (t) {
-    case DType::Int8:
-      return static_cast<std::int8_t>(v);
-    case DType::UInt8:
-      return static_cast<std::uint8_t>(v);
-    case DType::Int32:
-      return static_cast<std::int32_t>(v);
-    case DType::Bool:
-      return v != 0;
-    default:
-      return v;
-  }
-}
-
 double round_to(double v, DType t) {
   switch (t) {
     case DType::Float32:

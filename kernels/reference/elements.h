@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch.h"
+#include "kernels/launch/launch.h"
+#include "kernels/loop/registers.h"
 
 /// What the reference kernels stand on: elements of any dtype as a Value, walks over any strides. Written for being
 /// plainly right; nothing here is fast. Floats are computed in double and rounded once, integers in int64 and wrapped.
@@ -29,11 +30,7 @@ void store(const TensorView&, std::int64_t at, Value);  ///< converts
 /// As `t` holds it: rounded once to nearest even, wrapped; a float outside an integer's range saturates, NaN is 0.
 Value convert(Value, DType t);
 double round_to(double, DType t);
-std::int64_t wrap_to(std::int64_t, DType t);  ///< its low bits as a value of t; as Bool: is it not 0?
 inline double load_number(const TensorView& t, std::int64_t at) { return load(t, at).number(); }
-
-/// Half types compute in Float32.
-constexpr DType register_dtype(DType t) { return is_low_precision(t) ? DType::Float32 : t; }
 
 // ---- arguments
 Value number(const NativeArgs&, int i);                    ///< a Scalar, whatever kind it came as

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/philox.h"
 #include "kernels/reference/elements.h"
+#include "kernels/reference/philox.h"
 #include "kernels/reference/weights.h"
 
 namespace reprise::kernels::reference {

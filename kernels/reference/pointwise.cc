@@ -1,5 +1,5 @@
 // Pointwise operators: one broadcasting driver, one function of doubles and one of integers.
-#include "kernels/pointwise.h"
+#include "kernels/loop/pointwise.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,7 @@
 // The table of the reference kernels, and launches of them.
-#include "kernels/reference.h"
+#include "kernels/reference/reference.h"
 
 #include "base/errors.h"
-#include "kernels/columns.h"
 #include "kernels/reference/elements.h"
 #include "tensor/impl.h"
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch.h"
+#include "kernels/launch/launch.h"
 
 namespace reprise::kernels {
 

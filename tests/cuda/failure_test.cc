@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "jit/grid.h"
+#include "jit/gpu/loop/compile.h"
 #include "tests/cuda/support.h"
 
 namespace reprise::test {

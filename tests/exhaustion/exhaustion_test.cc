@@ -1,6 +1,6 @@
 // Every allocation of the library may fail: that is one exception, nothing is lost or half done, and the same call works when
 // there is memory again. This executable's own operator new, aligned_alloc, mmap and mprotect fail when they are told to.
-// LLVM's allocations are left out: it is built without exceptions (jit/in_llvm.h).
+// LLVM's allocations are left out: it is built without exceptions (jit/engine/in_llvm.h).
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <sys/mman.h>
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "device/host_memory.h"
-#include "jit/in_llvm.h"
+#include "jit/engine/in_llvm.h"
 #include "reprise/reprise.h"
 #include "reprise/safetensors.h"
 #include "tests/support/sanitized.h"

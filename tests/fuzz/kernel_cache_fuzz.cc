@@ -1,5 +1,5 @@
 // A file of the kernel cache: as it is, and with the digest of what it says, so that the reading behind it is reached.
-#include "jit/disk_cache.h"
+#include "jit/engine/disk_cache.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace reprise;

@@ -4,6 +4,7 @@
 
 #include "base/counters.h"
 #include "base/knobs.h"
+#include "reprise/error.h"
 #include "support.h"
 
 namespace reprise::testing {

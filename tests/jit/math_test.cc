@@ -1,4 +1,5 @@
-#include "jit/engine.h"
+#include "jit/engine/engine.h"
+#include "reprise/error.h"
 #include "support.h"
 
 namespace reprise::testing {

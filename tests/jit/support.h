@@ -10,10 +10,10 @@
 #include <random>
 #include <vector>
 
-#include "jit/jit.h"
-#include "kernels/body_builder.h"
-#include "kernels/loop_analysis.h"
-#include "kernels/loop_ir.h"
+#include "jit/cpu/loop/compile.h"
+#include "kernels/loop/analysis.h"
+#include "kernels/loop/body_builder.h"
+#include "kernels/loop/ir.h"
 
 namespace reprise::testing {
 

@@ -5,8 +5,9 @@
 #include <cstring>
 
 #include "guards/expr.h"
-#include "jit/jit.h"
-#include "kernels/temp_plan.h"
+#include "jit/cpu/loop/compile.h"
+#include "jit/cpu/micro/compile.h"
+#include "kernels/plan/temp_plan.h"
 
 namespace reprise::kernels {
 

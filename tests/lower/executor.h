@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "kernels/launch.h"
+#include "kernels/launch/launch.h"
 
 namespace reprise::kernels {
 

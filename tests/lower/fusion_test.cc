@@ -2,7 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "executor.h"
-#include "kernels/temp_plan.h"
+#include "kernels/plan/lower.h"
+#include "kernels/plan/temp_plan.h"
 #include "passes/pass.h"
 
 namespace reprise::kernels {

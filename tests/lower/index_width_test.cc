@@ -4,7 +4,8 @@
 #include "graph/graph.h"
 #include "guards/guard_set.h"
 #include "guards/shape_env.h"
-#include "kernels/launch.h"
+#include "kernels/launch/launch.h"
+#include "kernels/plan/lower.h"
 #include "passes/pass.h"
 
 namespace reprise::kernels {

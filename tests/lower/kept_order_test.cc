@@ -1,4 +1,4 @@
-#include "kernels/kept_order.h"
+#include "kernels/plan/kept_order.h"
 
 #include <gtest/gtest.h>
 

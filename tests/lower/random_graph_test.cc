@@ -8,6 +8,7 @@
 
 #include "executor.h"
 #include "guards/shape_env.h"
+#include "kernels/plan/lower.h"
 
 namespace reprise::kernels {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "device/parallel.h"
 #include "graph/graph.h"
-#include "jit/jit.h"
-#include "kernels/attention.h"
-#include "kernels/matmul.h"
+#include "jit/cpu/micro/compile.h"
+#include "kernels/cpu/attention.h"
+#include "kernels/cpu/matmul.h"
 
 namespace reprise::kernels::testing {
 

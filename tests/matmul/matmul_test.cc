@@ -132,7 +132,7 @@ TEST(Matmul, LinearOfHigherRanksAndExpandedOperands) {
   }
 }
 
-/// Rows of weights too long to be taken in groups (emit_gemm_gemv.cc), and just short enough; dense and sliced; every
+/// Rows of weights too long to be taken in groups (jit/cpu/micro/gemv.cc), and just short enough; dense and sliced; every
 /// remainder of a group of them. Equal rows of x give equal rows of y, wherever they stand.
 TEST(Matmul, FewRowsTimesLongOnes) {
   std::mt19937 rng(9);

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "base/errors.h"
-#include "kernels/reference.h"
+#include "kernels/reference/reference.h"
 #include "tensor/impl.h"
 
 namespace reprise::test {

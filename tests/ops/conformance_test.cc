@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "graph/interpreter.h"
-#include "kernels/reference.h"
+#include "kernels/reference/reference.h"
 #include "reprise/compile.h"
 #include "reprise/ops.h"
 #include "tensor/impl.h"

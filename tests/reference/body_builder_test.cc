@@ -1,4 +1,4 @@
-#include "kernels/body_builder.h"
+#include "kernels/loop/body_builder.h"
 
 #include "tests/reference/harness.h"
 

@@ -2,8 +2,8 @@
 // loop interpreter, against the reference kernel.
 #include <functional>
 
-#include "kernels/loop_ir.h"
-#include "kernels/pointwise.h"
+#include "kernels/loop/ir.h"
+#include "kernels/loop/pointwise.h"
 #include "tests/reference/harness.h"
 
 namespace reprise::test {

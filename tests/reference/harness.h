@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/reference.h"
+#include "kernels/reference/reference.h"
 #include "tensor/impl.h"
 #include "tests/support/error_of.h"
 

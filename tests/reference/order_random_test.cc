@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "device/parallel.h"
-#include "kernels/philox.h"
+#include "kernels/reference/philox.h"
 #include "tests/reference/harness.h"
 
 namespace reprise::test {

@@ -1,4 +1,4 @@
-#include "kernels/columns.h"
+#include "kernels/plan/columns.h"
 #include "passes/decompose_builder.h"
 #include "tests/reference/harness.h"
 

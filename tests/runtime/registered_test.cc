@@ -4,8 +4,8 @@
 #include "graph/interpreter.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
-#include "kernels/columns.h"
-#include "kernels/formula_writer.h"
+#include "kernels/loop/formula_writer.h"
+#include "kernels/plan/columns.h"
 #include "passes/decompose_builder.h"
 #include "reprise/reprise.h"
 

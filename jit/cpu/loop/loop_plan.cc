@@ -1,0 +1,45 @@
+#include "jit/cpu/loop/loop_plan.h"
+
+#include <algorithm>
+
+#include "jit/emit/cost.h"
+#include "kernels/loop/analysis.h"
+
+namespace reprise::jit {
+
+using kernels::BodyNode;
+
+Steps LoopPlan::steps(int cost) const {
+  Steps s;
+  s.unroll = std::min(most_unroll, cost <= 12 ? 4 : cost <= 24 ? 2 : 1);
+  s.masked_only = s.unroll == 1;
+  return s;
+}
+
+int LoopPlan::accumulators(DType t) const {
+  const int virtual_lanes = t == DType::Float64 ? 32 : is_floating(t) ? 64 : 4 * lanes;
+  return std::max(1, virtual_lanes / lanes);
+}
+
+LoopPlan plan_of(const kernels::LoopKernel& k, const Host& host) {
+  LoopPlan p;
+  int cost = 0;
+  bool reduces = false, any4 = false, any8 = false;
+  for (std::size_t i = 0; i < k.body.size(); ++i) {
+    const BodyNode& n = k.body[i];
+    cost += cost_of(k, i);
+    reduces |= n.kind == BodyNode::Kind::Reduce;
+    if (n.kind == BodyNode::Kind::Const || n.kind == BodyNode::Kind::Param) continue;
+    const int size = item_size(kernels::register_dtype(n.dtype));
+    any4 |= size == 4, any8 |= size == 8;
+  }
+  // One count of lanes for all: that of 4-byte elements, unless everything is wider or narrower.
+  const int element = any4 ? 4 : any8 ? 8 : 1;
+  p.lanes = std::min(host.vector_bits / 8 / element, 32);
+  for (const BodyNode& n : k.body)
+    if (n.kind == BodyNode::Kind::Reduce) p.most_unroll = std::min(p.most_unroll, p.accumulators(n.dtype));
+  p.effort = cost <= 24 && !reduces ? Effort::Fast : Effort::Full;
+  return p;
+}
+
+}  // namespace reprise::jit

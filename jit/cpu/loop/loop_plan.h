@@ -1,0 +1,25 @@
+#pragma once
+#include "jit/engine/engine.h"
+#include "kernels/loop/ir.h"
+
+namespace reprise::jit {
+
+/// How a loop over the vector dim steps.
+struct Steps {
+  int unroll = 1;            ///< vectors of an unmasked step
+  bool masked_only = false;  ///< one body, each step under a mask: half the code, where the body is long
+};
+
+/// How a loop kernel is emitted: how wide, with how much effort. A function of the kernel's text and the host alone.
+struct LoopPlan {
+  int lanes = 16;       ///< elements of a vector, the same for all dtypes of the kernel
+  int most_unroll = 4;  ///< divides every count of accumulators
+  Effort effort = Effort::Full;
+  /// Of a loop whose body costs `cost`.
+  Steps steps(int cost) const;
+  /// Vectors that take turns in a reduction along the vector dim; see Note [Sums do not depend on the code].
+  int accumulators(DType) const;
+};
+LoopPlan plan_of(const kernels::LoopKernel&, const Host&);
+
+}  // namespace reprise::jit

@@ -1,0 +1,182 @@
+// Reductions of a loop kernel.
+#include <algorithm>
+
+#include "jit/cpu/loop/emitter.h"
+
+namespace reprise::jit {
+
+using kernels::ReduceOp;
+
+void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32_t stash) {
+  std::vector<std::uint32_t> reduces, operands;
+  for (std::uint32_t i = 0; i < k_.body.size(); ++i) {
+    if (k_.body[i].kind != BodyNode::Kind::Reduce || info_.depth[i] != stage + 1) continue;
+    reduces.push_back(i);
+    operands.push_back(k_.body[i].a);
+  }
+  const std::vector<bool> need = needed_by(k_, info_, operands, stage);
+  std::vector<Accumulators> all;
+  std::vector<Value*> carried;  // around the blocks: totals and corrections of sums, accumulators of the others
+  for (std::uint32_t r : reduces) {
+    const BodyNode& n = k_.body[r];
+    Accumulators a{r, 1, info_.dims[r] & vbit_ || !v_kept_ ? plan_.lanes : 0,
+                   n.reduce == ReduceOp::Sum && is_floating(n.dtype)};
+    a.count = !v_kept_ ? plan_.accumulators(n.dtype) : a.lanes ? at_.steps : 1;
+    const int totals = a.blocked ? 2 * (v_kept_ ? a.count : 1) : a.count;
+    carried.insert(carried.end(), static_cast<std::size_t>(totals),
+                   e_.splat(identity_of(e_, n), a.blocked && !v_kept_ ? 0 : a.lanes));
+    all.push_back(a);
+  }
+  auto block = [&] {
+    std::vector<Value*> accs;
+    std::size_t at = 0;
+    for (const Accumulators& a : all) {
+      if (a.blocked)
+        accs.insert(accs.end(), static_cast<std::size_t>(a.count), e_.splat(identity_of(e_, k_.body[a.node]), a.lanes));
+      else
+        accs.insert(accs.end(), &carried[at], &carried[at] + a.count);
+      at += static_cast<std::size_t>(a.blocked ? 2 * (v_kept_ ? a.count : 1) : a.count);
+    }
+    nest(k_.n_kept, need, stage, accs, [&](std::vector<Value*>& now) {
+      auto turn = now.begin();
+      for (const Accumulators& a : all) {
+        accumulate(a.node, &*turn, a.count);
+        if (!v_kept_) std::rotate(turn, turn + at_.steps, turn + a.count);
+        turn += a.count;
+      }
+      if (stage == 1) prefetch_rows(need);
+      if (stash_store != kNone)
+        based_at(k_.body[stash_store].access, stash_base_, [&] { write(k_.body[stash_store], stash, kNone); });
+    });
+    auto from = accs.begin();
+    Value** to = carried.data();
+    for (const Accumulators& a : all) {
+      std::vector<Value*> part(from, from + a.count);
+      from += a.count;
+      if (!a.blocked) {
+        std::copy(part.begin(), part.end(), to), to += a.count;
+        continue;
+      }
+      if (!v_kept_) part = {fold_lanes(k_.body[a.node], std::move(part))};
+      for (Value* x : part) add_compensated(e_, to[0], to[1], x), to += 2;
+    }
+  };
+  blocks(need, stage, carried, std::any_of(all.begin(), all.end(), [](const Accumulators& a) { return a.blocked; }),
+         block);
+
+  Value** from = carried.data();
+  for (const Accumulators& a : all) {
+    Val result;
+    if (a.blocked) {
+      for (int s = 0; s < (v_kept_ ? a.count : 1); ++s, from += 2) {
+        result.push_back(compensated_sum(e_, from[0], from[1]));
+      }
+    } else {
+      std::vector<Value*> accs(from, from + a.count);
+      from += a.count;
+      result = v_kept_ ? Val(accs.begin(), accs.end()) : Val{fold_lanes(k_.body[a.node], std::move(accs))};
+    }
+    at_.vals[a.node] = std::move(result);
+  }
+}
+
+void LoopEmitter::blocks(const std::vector<bool>& need, int stage, std::vector<Value*>& carried, bool blocked,
+                         const std::function<void()>& block) {
+  if (!blocked || rank_ == k_.n_kept) return block();
+  hoist(need, at_.dims | (v_kept_ ? vbit_ : 0), stage);
+  if (rank_ - k_.n_kept == 1) {
+    const int d = k_.n_kept;
+    const std::int64_t length = v_kept_ ? kColumnBlock : kRowBlock;
+    Value* extent = extents_[static_cast<std::size_t>(d)];
+    emit_loop(
+        e_, e_.i64(0), extent, e_.i64(length), carried,
+        [&](Value* begin) {
+          scope([&] {
+            blocked_dim_ = d;
+            block_ = {begin, e_.call(llvm::Intrinsic::smin, b_.CreateAdd(begin, e_.i64(length)), extent)};
+            block();
+            blocked_dim_ = -1;
+          });
+        },
+        "block");
+    return;
+  }
+  const int d = k_.n_kept == vdim_ ? k_.n_kept + 1 : k_.n_kept;
+  emit_loop(
+      e_, e_.i64(0), extents_[static_cast<std::size_t>(d)], e_.i64(1), carried,
+      [&](Value* index) {
+        scope([&] {
+          enter(d, index);
+          block();
+        });
+      },
+      "block");
+}
+
+std::uint32_t LoopEmitter::node_to_stash(const std::vector<std::uint32_t>& inside) {
+  if (inside.size() != 1 || info_.max_depth == 0) return kNone;
+  const BodyNode& s = k_.body[inside[0]];
+  if (s.b != ~0u || !k_.accesses[s.access].gathers.empty() || !(info_.dims[inside[0]] & vbit_)) return kNone;
+  std::vector<std::uint32_t> operands;
+  for (std::uint32_t i = 0; i < k_.body.size(); ++i)
+    if (k_.body[i].kind == BodyNode::Kind::Reduce && info_.depth[i] == info_.max_depth)
+      operands.push_back(k_.body[i].a);
+  const std::vector<bool> computed = needed_by(k_, info_, operands, info_.max_depth - 1);
+  const std::uint32_t all_dims = info_.dims[inside[0]];
+  for (std::uint32_t m = 0; m < k_.body.size(); ++m) {
+    const BodyNode& n = k_.body[m];
+    if (!computed[m] || n.kind != BodyNode::Kind::Op || n.dtype != s.dtype ||
+        kernels::register_dtype(n.dtype) != n.dtype || (info_.dims[m] & ~all_dims) != 0 ||
+        (info_.dims[m] & info_.reduced_mask) != (all_dims & info_.reduced_mask))
+      continue;
+    const std::vector<bool> last = needed_by(k_, info_, inside, info_.max_depth, m);
+    bool alone = last[m];
+    for (std::uint32_t i = 0; i < k_.body.size(); ++i)
+      if (last[i] && i != m && info_.dims[i] & info_.reduced_mask &&
+          (k_.body[i].kind == BodyNode::Kind::Load || k_.body[i].kind == BodyNode::Kind::Index))
+        alone = false;
+    int cost = 0;
+    const std::vector<bool> chain = needed_by(k_, info_, {m}, info_.max_depth - 1);
+    for (std::size_t i = 0; i < k_.body.size(); ++i)
+      if (chain[i] && info_.dims[i] & info_.reduced_mask) cost += cost_of(k_, i);
+    if (alone && cost >= 12) return m;
+  }
+  return kNone;
+}
+
+void LoopEmitter::accumulate(std::uint32_t r, Value** accs, int width) {
+  const BodyNode& n = k_.body[r];
+  const Val& x = value(n.a);
+  const int turns = v_kept_ ? width : at_.steps;
+  for (int s = 0; s < turns; ++s) {
+    Value* v = e_.cast(k_.body[n.a].dtype, n.dtype, x[x.size() == 1 ? 0 : static_cast<std::size_t>(s)]);
+    if (llvm::isa<llvm::VectorType>(accs[s]->getType())) v = e_.splat(v, plan_.lanes);
+    Value* sum = combine_into(e_, n, v, accs[s]);
+    if (!v_kept_ && !at_.masks.empty()) sum = b_.CreateSelect(at_.masks[static_cast<std::size_t>(s)], sum, accs[s]);
+    accs[s] = sum;
+  }
+}
+
+// Note [Sums do not depend on the code]
+// Element j of a row goes to virtual lane j mod 64 (Float32), whatever the vector width and the unrolling: with
+// vectors of 16 there are 4 accumulators, with 8 there are 8. The lanes are then folded in halves: lane l with l + 32,
+// then l + 16, down to 1. Accumulators that took turns stand rotated by the number of steps; folding a list in halves
+// pairs the same ones under every rotation, and addition commutes, so the sum's bits are the same.
+Value* LoopEmitter::fold_lanes(const BodyNode& n, std::vector<Value*> accs) {
+  for (std::size_t half = accs.size() / 2; half > 0; half /= 2)
+    for (std::size_t j = 0; j < half; ++j) accs[j] = combine_into(e_, n, accs[j], accs[j + half]);
+  Value* v = accs[0];
+  for (int half = plan_.lanes / 2; half > 0; half /= 2) {
+    llvm::SmallVector<int, 32> low, high;
+    for (int l = 0; l < half; ++l) low.push_back(l), high.push_back(l + half);
+    if (half == 1) {
+      v = combine_into(e_, n, b_.CreateExtractElement(v, std::uint64_t{0}),
+                       b_.CreateExtractElement(v, std::uint64_t{1}));
+    } else {
+      v = combine_into(e_, n, b_.CreateShuffleVector(v, low), b_.CreateShuffleVector(v, high));
+    }
+  }
+  return v;
+}
+
+}  // namespace reprise::jit

@@ -1,0 +1,149 @@
+// Values and memory accesses of a loop kernel's body.
+#include "jit/cpu/loop/emitter.h"
+
+namespace reprise::jit {
+
+void LoopEmitter::hoist(const std::vector<bool>& need, std::uint32_t dims, int stage) {
+  for (std::uint32_t i = 0; i < k_.body.size(); ++i) {
+    const BodyNode::Kind kind = k_.body[i].kind;
+    if (need[i] && kind != BodyNode::Kind::Reduce && kind != BodyNode::Kind::Store && at_.vals[i].empty() &&
+        info_.depth[i] <= stage && (info_.dims[i] & ~dims) == 0)
+      evaluate(i);
+  }
+}
+
+const Val& LoopEmitter::value(std::uint32_t node) {
+  if (at_.vals[node].empty()) evaluate(node);
+  return at_.vals[node];
+}
+
+void LoopEmitter::evaluate(std::uint32_t i) {
+  const BodyNode& n = k_.body[i];
+  const bool stashed = i == stashed_;
+  for (std::uint32_t o : {n.a, n.b, n.c})
+    if (o != ~0u && !stashed) value(o);
+  Val v;
+  const int steps = is_vector(i) ? at_.steps : 1;
+  for (int s = 0; s < steps; ++s) {
+    if (!stashed) v.push_back(compute(i, n, s));
+    else based_at(stashed_at_, stash_base_, [&] { v.push_back(load(stashed_at_, s, plan_.lanes)); });
+  }
+  at_.vals[i] = std::move(v);
+}
+
+Value* LoopEmitter::operand(std::uint32_t node, int step, int lanes) {
+  const Val& v = at_.vals[node];
+  return e_.splat(v[v.size() == 1 ? 0 : static_cast<std::size_t>(step)], lanes);
+}
+
+Value* LoopEmitter::compute(std::uint32_t i, const BodyNode& n, int step) {
+  const int lanes = is_vector(i) ? plan_.lanes : 0;
+  auto get = [&](std::uint32_t o) { return o == ~0u ? nullptr : operand(o, step, lanes); };
+  switch (n.kind) {
+    case BodyNode::Kind::Const:
+      return constant_of(e_, n);
+    case BodyNode::Kind::Param:
+      if (n.bits) return e_.cast(DType::Float64, n.dtype, b_.CreateBitCast(param(slots_.params[i]), b_.getDoubleTy()));
+      return e_.cast(DType::Int64, n.dtype, param(slots_.params[i]));
+    case BodyNode::Kind::Index: {
+      if (n.iimm != vdim_) return e_.cast(DType::Int64, n.dtype, at_.index[static_cast<std::size_t>(n.iimm)]);
+      Value* first = b_.CreateAdd(at_.vector_index, e_.i64(step * plan_.lanes));
+      llvm::Type* t = e_.register_type(n.dtype);
+      return b_.CreateAdd(e_.splat(b_.CreateTrunc(first, t), lanes), e_.iota(t, lanes));
+    }
+    case BodyNode::Kind::Load:
+      return load(n.access, step, lanes);
+    case BodyNode::Kind::Op:
+      return e_.op(n.op, n.dtype, k_.body[n.a].dtype, get(n.a), get(n.b), get(n.c));
+    case BodyNode::Kind::Cast:
+      return e_.cast(k_.body[n.a].dtype, n.dtype, get(n.a));
+    default:
+      return nullptr;  // Reduce is set by its stage, Store by store()
+  }
+}
+
+LoopEmitter::Place LoopEmitter::place(std::uint32_t access, int step, int lanes, Value* mask) {
+  const Access& a = k_.accesses[access];
+  Place p{at_.address[access]};
+  const Int stride = lanes ? a.strides[static_cast<std::size_t>(vdim_)] : Int(0);
+  const bool moves = !kernels::is_plain(stride, 0);
+  if (moves) {
+    Value* first = b_.CreateMul(at_.vector_index, strides_[access][static_cast<std::size_t>(vdim_)]);
+    p.base = e_.at(element(access), p.base, first);
+    if (step > 0) {
+      Value* ahead = b_.CreateMul(e_.i64(step * plan_.lanes), strides_[access][static_cast<std::size_t>(vdim_)]);
+      p.base = e_.at(element(access), p.base, ahead);
+    }
+    if (!kernels::is_plain(stride, 1)) p.offsets = lane_offsets_[access];
+  }
+  for (std::size_t g = 0; g < a.gathers.size(); ++g) {
+    const std::uint32_t node = a.gathers[g].node;
+    Value* index = operand(node, step, 0);
+    index = e_.cast(k_.body[node].dtype, DType::Int64, index);
+    auto shaped = [&](Value* v) { return e_.splat(v, Emitter::lanes_of(index)); };
+    Value* wrapped = b_.CreateAdd(index, shaped(gather_extents_[access][g]));
+    index = b_.CreateSelect(b_.CreateICmpSLT(index, e_.integer(index, 0)), wrapped, index);
+    index = b_.CreateMul(index, shaped(gather_strides_[access][g]));
+    if (!Emitter::lanes_of(index)) {
+      p.base = e_.at(element(access), p.base, index);
+    } else {
+      if (!p.offsets)
+        p.offsets = moves ? e_.iota(b_.getInt64Ty(), lanes) : llvm::Constant::getNullValue(e_.i(64, lanes));
+      p.offsets = b_.CreateAdd(p.offsets, index);
+    }
+  }
+  if (p.offsets && mask)  // lanes beyond the end: the first lane's address, which is one
+    p.offsets = b_.CreateSelect(mask, p.offsets, e_.splat(b_.CreateExtractElement(p.offsets, std::uint64_t{0}), lanes));
+  return p;
+}
+
+Value* LoopEmitter::load(std::uint32_t access, int step, int lanes) {
+  for (const Access::Gather& g : k_.accesses[access].gathers) value(g.node);
+  const DType memory = k_.buffers[k_.accesses[access].buffer].dtype;
+  Value* mask = lanes ? step_mask(step) : nullptr;
+  const Place p = place(access, step, lanes, mask);
+  return p.offsets ? e_.gather(memory, p.base, p.offsets, mask) : e_.load(memory, p.base, lanes, mask);
+}
+
+void LoopEmitter::write(const BodyNode& n, std::uint32_t from, std::uint32_t predicate_node) {
+  value(from);
+  if (predicate_node != kNone) value(predicate_node);
+  for (const Access::Gather& g : k_.accesses[n.access].gathers) value(g.node);
+  bool vector =
+      !kernels::is_plain(vdim_ < 0 ? Int(0) : k_.accesses[n.access].strides[static_cast<std::size_t>(vdim_)], 0);
+  for (const Access::Gather& g : k_.accesses[n.access].gathers) vector |= is_vector(g.node);
+  const int steps = vector ? at_.steps : 1, lanes = vector ? plan_.lanes : 0;
+  auto each_step = [&](bool past_caches) {
+    for (int s = 0; s < steps; ++s) {
+      Value* mask = vector ? step_mask(s) : nullptr;
+      auto put = [&] {
+        const Place p = place(n.access, s, lanes, mask);
+        Value* v = operand(from, s, lanes);
+        if (!vector && Emitter::lanes_of(v)) v = b_.CreateExtractElement(v, std::uint64_t{0});
+        if (past_caches)
+          e_.store_streaming(n.dtype, v, p.base);
+        else if (p.offsets)
+          e_.scatter(n.dtype, v, p.base, p.offsets, mask);
+        else
+          e_.store(n.dtype, v, p.base, mask);
+      };
+      if (predicate_node == kNone) {
+        put();
+        continue;
+      }
+      Value* predicate = operand(predicate_node, s, lanes);
+      if (!vector) {
+        emit_if(e_, predicate, put);
+      } else {
+        mask = mask ? b_.CreateAnd(mask, predicate) : predicate;
+        put();
+      }
+    }
+  };
+  if (streaming_ && vector && at_.masks.empty())
+    emit_if(e_, streams_, [&] { each_step(true); }, [&] { each_step(false); });
+  else
+    each_step(false);
+}
+
+}  // namespace reprise::jit

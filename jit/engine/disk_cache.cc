@@ -1,0 +1,221 @@
+#include "jit/engine/disk_cache.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <sstream>
+#include <vector>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/knobs.h"
+#include "base/log.h"
+
+namespace reprise::jit {
+
+namespace {
+
+constexpr std::string_view kMagic = "reprise kernel 2\n";
+constexpr std::string_view kSuffix = ".kernel";
+constexpr std::int64_t kLargest = std::int64_t{64} << 20;  ///< of one file; a kernel's text is well below a megabyte
+
+/// Empty: there is none.
+std::string folder_name() {
+  const std::string& wanted = knobs().cache_dir;
+  if (wanted == "off") return {};
+  if (!wanted.empty()) return wanted;
+  if (const char* cache = secure_getenv("XDG_CACHE_HOME"); cache && *cache == '/') return std::string(cache) + "/reprise";
+  if (const char* home = secure_getenv("HOME"); home && *home) return std::string(home) + "/.cache/reprise";
+  return {};
+}
+
+files::PrivateFolder folder(bool create) {
+  const std::string name = folder_name();
+  if (name.empty()) return {};
+  std::string why;
+  bool unsafe = false;
+  files::PrivateFolder in = files::PrivateFolder::open(name, create, why, unsafe);
+  static std::atomic<bool> said{false};
+  if (unsafe && !said.exchange(true)) log::warn("kernels are not kept on disk: '" + name + "': " + why);
+  return in;
+}
+
+struct Loaded {
+  std::string id;
+  bool found = false;
+};
+
+/// dl_iterate_phdr's: the object that holds this code.
+int identify(dl_phdr_info* object, std::size_t, void* out) {
+  Loaded& loaded = *static_cast<Loaded*>(out);
+  const auto here = reinterpret_cast<std::uintptr_t>(&disk_load);
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = object->dlpi_phdr[i];
+    loaded.found |= part.p_type == PT_LOAD && here >= object->dlpi_addr + part.p_vaddr && here - object->dlpi_addr - part.p_vaddr < part.p_memsz;
+  }
+  if (!loaded.found) return 0;
+  std::ostringstream s;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = object->dlpi_phdr[i];
+    if (part.p_type != PT_NOTE) continue;
+    const char *at = reinterpret_cast<const char*>(object->dlpi_addr + part.p_vaddr), *end = at + part.p_memsz;
+    while (end - at >= static_cast<std::ptrdiff_t>(sizeof(ElfW(Nhdr)))) {
+      ElfW(Nhdr) note;
+      std::memcpy(&note, at, sizeof note);
+      const std::size_t name = (note.n_namesz + 3u) & ~3u, text = (note.n_descsz + 3u) & ~3u;
+      if (static_cast<std::size_t>(end - at) - sizeof note < name + text) break;
+      if (note.n_type == NT_GNU_BUILD_ID) s << hash_text({at + sizeof note + name, note.n_descsz}) << ' ';
+      at += sizeof note + name + text;
+    }
+  }
+  // The program itself has no name here, and its first argument need not be one.
+  struct stat file {};
+  if (stat(object->dlpi_name && *object->dlpi_name ? object->dlpi_name : "/proc/self/exe", &file) == 0)
+    s << file.st_size << ' ' << file.st_mtim.tv_sec << ' ' << file.st_mtim.tv_nsec;
+  loaded.id = s.str();
+  return 1;
+}
+
+/// Empty: nobody knows.
+const std::string& build_identity() {
+  static const std::string& identity = *new std::string([] {
+    Loaded loaded;
+    dl_iterate_phdr(&identify, &loaded);
+    return loaded.id;
+  }());
+  return identity;
+}
+
+std::string whole_key(const std::string& key) { return key + "; build " + build_identity() + "\n"; }
+
+/// Two independent hashes: 128 bits against damage and chance. Against people it is the folder's owner that counts.
+std::string digest(std::string_view text) {
+  char digits[33];
+  std::snprintf(digits, sizeof digits, "%016llx%016llx", static_cast<unsigned long long>(hash_text(text)),
+                static_cast<unsigned long long>(hash_mix(0x1db6f50c2ae9387bull, text)));
+  return digits;
+}
+
+std::string name_of(const std::string& key) { return digest(key) + std::string(kSuffix); }
+
+/// The next word of a line, up to the blank or the line's end.
+std::string_view word(std::string_view& text) {
+  const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
+  std::string_view w = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return w;
+}
+
+template <class T>
+bool number(std::string_view& text, T& out) {
+  const std::string_view w = word(text);
+  auto [end, error] = std::from_chars(w.data(), w.data() + w.size(), out);
+  return error == std::errc{} && end == w.data() + w.size();
+}
+
+}  // namespace
+
+std::string disk_text(const std::string& key, const device::Image& i) {
+  std::ostringstream s;
+  s << key.size() << ' ' << i.code.size() << ' ' << i.block.x << ' ' << i.block.y << ' ' << i.block.z << ' ' << i.shared_bytes << ' '
+    << i.entry << '\n'
+    << key << i.code;
+  return disk_sealed(s.str());
+}
+
+std::string disk_sealed(std::string_view body) { return (std::string(kMagic) + digest(body) + '\n').append(body); }
+
+device::ImagePtr disk_parse(const std::string& key, std::string_view text) {
+  if (!text.starts_with(kMagic)) return nullptr;
+  text.remove_prefix(kMagic.size());
+  const std::string_view sum = word(text);
+  if (sum != digest(text)) return nullptr;
+  std::size_t key_bytes = 0, code_bytes = 0;
+  auto image = std::make_shared<device::Image>();
+  if (!number(text, key_bytes) || !number(text, code_bytes) || !number(text, image->block.x) || !number(text, image->block.y) ||
+      !number(text, image->block.z) || !number(text, image->shared_bytes))
+    return nullptr;
+  image->entry = word(text);
+  if (key_bytes != key.size() || text.size() < key_bytes || text.size() - key_bytes != code_bytes || !text.starts_with(key)) return nullptr;
+  image->code = text.substr(key_bytes);
+  return image;
+}
+
+device::ImagePtr disk_load(const std::string& key) {
+  if (build_identity().empty()) return nullptr;
+  const files::PrivateFolder in = folder(false);
+  if (!in) return nullptr;
+  const std::string whole = whole_key(key), name = name_of(whole);
+  const std::optional<std::string> text = in.read(name, kLargest);
+  device::ImagePtr image = text ? disk_parse(whole, *text) : nullptr;
+  if (image) in.touch(name);  // used: the last to be deleted
+  return image;
+}
+
+void disk_store(const std::string& key, const device::Image& image) {
+  if (build_identity().empty()) return;
+  const files::PrivateFolder in = folder(true);
+  if (!in) return;
+  static std::atomic<std::uint32_t> serial{0};
+  const std::uint32_t mine = serial.fetch_add(1, std::memory_order_relaxed);
+  const std::string whole = whole_key(key), text = disk_text(whole, image);
+  if (static_cast<std::int64_t>(text.size()) > kLargest) return;
+  {
+    files::NewFile file(in.fd(), name_of(whole), 0600);
+    file.write(text.data(), static_cast<std::int64_t>(text.size()));
+    file.publish(false);  // a file that the power took is not whole, and that is seen
+  }
+  if (mine % 256 == 0) disk_trim(knobs().cache_bytes);
+}
+
+void disk_trim(std::int64_t bytes) {
+  const files::PrivateFolder in = folder(false);
+  if (!in) return;
+  struct Entry {
+    timespec used;
+    std::int64_t bytes;
+    std::string name;
+  };
+  std::vector<Entry> entries;
+  std::int64_t total = 0;
+  const int fd = openat(in.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  std::unique_ptr<DIR, int (*)(DIR*)> list(fd < 0 ? nullptr : fdopendir(fd), &closedir);
+  if (!list) {
+    if (fd >= 0) close(fd);
+    return;
+  }
+  const std::time_t now = std::time(nullptr);
+  while (const dirent* e = readdir(list.get())) {
+    const std::string name = e->d_name;
+    const bool unfinished = files::is_unfinished(name);
+    if (!unfinished && !name.ends_with(kSuffix)) continue;
+    struct stat st {};  // another process may delete it meanwhile
+    if (fstatat(in.fd(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode)) continue;
+    if (unfinished) {
+      // Somebody is writing it, or died over it: nobody takes an hour.
+      if (now - st.st_mtim.tv_sec > 3600) unlinkat(in.fd(), name.c_str(), 0);
+      continue;
+    }
+    entries.push_back({st.st_mtim, static_cast<std::int64_t>(st.st_size), name});
+    total += st.st_size;
+  }
+  if (total <= bytes) return;
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec); });
+  for (const Entry& e : entries) {
+    if (total <= bytes / 4 * 3) break;
+    if (unlinkat(in.fd(), e.name.c_str(), 0) == 0) total -= e.bytes;
+  }
+}
+
+}  // namespace reprise::jit

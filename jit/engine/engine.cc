@@ -1,0 +1,211 @@
+#include "jit/engine/engine.h"
+
+#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
+#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <atomic>
+
+#include "base/counters.h"
+#include "base/epochs.h"
+#include "base/errors.h"
+#include "base/knobs.h"
+#include "base/log.h"
+#include "base/thread_object.h"
+#include "jit/engine/in_llvm.h"
+#include "jit/engine/kernel_cache.h"
+#include "jit/engine/module_tools.h"
+
+namespace reprise::jit {
+
+namespace orc = llvm::orc;
+
+namespace {
+
+[[noreturn]] void refuse(llvm::Error e, std::string_view doing) {
+  fail(ErrorCode::Internal, "jit", {}, doing, ": ", llvm::toString(std::move(e)));
+}
+template <class T>
+T unwrap(llvm::Expected<T> v, std::string_view doing) {
+  if (!v) refuse(v.takeError(), doing);
+  return std::move(*v);
+}
+
+/// Links objects into this process. One for the process, never destroyed: code may outlive every static object.
+/// Threads: ORC's session locks.
+struct Linker {
+  std::unique_ptr<orc::ExecutionSession> session;
+  std::unique_ptr<orc::ObjectLinkingLayer> layer;
+  orc::JITDylib* dylib = nullptr;
+
+  Linker() {
+    auto control =
+        unwrap(orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<orc::InPlaceTaskDispatcher>()),
+               "starting the JIT");
+    session = std::make_unique<orc::ExecutionSession>(std::move(control));
+    session->setErrorReporter([](llvm::Error e) { log::warn("jit: " + llvm::toString(std::move(e))); });
+    layer = std::make_unique<orc::ObjectLinkingLayer>(*session, session->getExecutorProcessControl().getMemMgr());
+    dylib = &session->createBareJITDylib("reprise");
+    orc::SymbolMap calls;
+    for (const RuntimeCall& c : runtime_calls())
+      calls[session->intern(c.name)] = {orc::ExecutorAddr::fromPtr(c.address), llvm::JITSymbolFlags::Exported};
+    if (auto e = dylib->define(orc::absoluteSymbols(std::move(calls)))) refuse(std::move(e), "naming runtime calls");
+    dylib->addGenerator(unwrap(orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0'), "opening the process"));
+  }
+};
+Linker& linker() {
+  static Linker* l = new Linker;
+  return *l;
+}
+
+class LinkedCode final : public Code {
+ public:
+  LinkedCode(void* at, orc::ResourceTrackerSP memory) : memory_(std::move(memory)) {
+    entry = at;
+    live_.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~LinkedCode() override {
+    try {
+      const InLlvm inside;
+      if (auto e = memory_->remove()) log::warn("jit: freeing code: " + llvm::toString(std::move(e)));
+      memory_.reset();
+    } catch (const Error&) {
+      memory_.resetWithoutRelease();  // the process ends: it goes with it
+    }
+    live_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  static std::int64_t live() { return live_.load(std::memory_order_relaxed); }
+
+ private:
+  orc::ResourceTrackerSP memory_;
+  static inline std::atomic<std::int64_t> live_{0};
+};
+
+/// The target machines of one thread: LLVM's are not shared between threads.
+class ThreadCompiler {
+ public:
+  llvm::TargetMachine& machine(Effort effort) {
+    auto& tm = machines_[static_cast<int>(effort)][host().vector_bits / 256];
+    if (!tm) tm = make(effort);
+    return *tm;
+  }
+  static ThreadCompiler& of_this_thread() { return thread_object<ThreadCompiler>(); }
+
+ private:
+  static std::unique_ptr<llvm::TargetMachine> make(Effort effort) {
+    static const llvm::Target* target = [] {
+      LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(),
+          LLVMInitializeX86AsmPrinter();
+      std::string why;
+      const llvm::Target* t = llvm::TargetRegistry::lookupTarget(llvm::sys::getProcessTriple(), why);
+      if (!t) fail(ErrorCode::Internal, "jit", {}, why);
+      return t;
+    }();
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+    std::unique_ptr<llvm::TargetMachine> tm(target->createTargetMachine(
+        llvm::sys::getProcessTriple(), host().cpu, host().features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+        effort == Effort::Fast ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Less, /*JIT=*/true));
+    if (!tm) fail(ErrorCode::Internal, "jit", {}, "no code generator for ", host().cpu);
+    return tm;
+  }
+  std::unique_ptr<llvm::TargetMachine> machines_[2][3];  // by effort, and vector width (128, 256, 512)
+};
+
+void dump(const std::string& key, llvm::Module& m, llvm::TargetMachine& tm, const std::string& name) {
+  dump_file(name + ".kernel", key);
+  dump_file(name + ".ll", text_of(m));
+  dump_file(name + ".s", assembly_of(m, tm));
+}
+
+llvm::SmallVector<char, 0> object_of(llvm::Module& m, llvm::TargetMachine& tm) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::legacy::PassManager passes;
+  llvm::MCContext* mc = nullptr;
+  if (tm.addPassesToEmitMC(passes, mc, out, /*DisableVerify=*/true))
+    fail(ErrorCode::Internal, "jit", {}, "no object emission");
+  passes.run(m);
+  return bytes;
+}
+
+CodePtr build(const std::string& key, const EmitFn& emit) {
+  const InLlvm inside;
+  static std::atomic<std::uint64_t> serial{0};
+  const std::string name = "reprise_kernel_" + std::to_string(serial.fetch_add(1, std::memory_order_relaxed));
+  ThreadCompiler& tools = ThreadCompiler::of_this_thread();
+  auto fresh = [&](llvm::LLVMContext& context, Effort& effort) {
+    auto m = std::make_unique<llvm::Module>(name, context);
+    EmitContext cx{context, *m, host(), name.c_str()};
+    emit(cx);
+    effort = cx.effort;
+    m->setTargetTriple(llvm::sys::getProcessTriple());
+    m->setDataLayout(tools.machine(effort).createDataLayout());
+    return m;
+  };
+  llvm::LLVMContext& context = thread_context();
+  Effort effort;
+  std::unique_ptr<llvm::Module> m = fresh(context, effort);
+  check_module(*m, key);
+  if (!knobs().dump.empty()) {
+    Effort same;
+    dump(key, *fresh(context, same), tools.machine(effort), name);
+  }
+  auto object = std::make_unique<llvm::SmallVectorMemoryBuffer>(object_of(*m, tools.machine(effort)), name, false);
+
+  Linker& l = linker();
+  orc::ResourceTrackerSP memory = l.dylib->createResourceTracker();
+  if (auto e = l.layer->add(memory, std::move(object))) refuse(std::move(e), key);
+  auto symbol = l.session->lookup({l.dylib}, name);
+  if (!symbol) {
+    llvm::Error failure = symbol.takeError();
+    llvm::consumeError(memory->remove());
+    refuse(std::move(failure), key);
+  }
+  return std::make_shared<LinkedCode>(symbol->getAddress().toPtr<void*>(), std::move(memory));
+}
+
+KernelCache<Code>& cache() {
+  // Never destroyed: see Linker. Each kernel costs two memory mappings; the system allows some 65000.
+  static auto* c = new KernelCache<Code>(2048);
+  return *c;
+}
+
+}  // namespace
+
+CodePtr compile_module(std::string key, const EmitFn& emit) {
+  epochs::let_fork_pass();
+  key += "; code " + std::to_string(code_key()) + "\n";
+  return cache().get(key, [&] {
+    auto made = build(key, emit);
+    counters().kernel_compiles.add();
+    return made;
+  });
+}
+
+CacheStats cache_stats() {
+  const KernelCounts& all = KernelCounts::all();
+  return {all.built, all.hits, LinkedCode::live(), all.build_us};
+}
+void drop_unused_code() { cache().drop_unused(); }
+
+std::string ir_text(const EmitFn& emit) {
+  llvm::LLVMContext context;
+  llvm::Module m("kernel", context);
+  EmitContext cx{context, m, host(), "kernel"};
+  emit(cx);
+  return text_of(m);
+}
+
+}  // namespace reprise::jit

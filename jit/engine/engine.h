@@ -1,0 +1,58 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "jit/engine/code.h"
+
+namespace llvm {
+class LLVMContext;
+class Module;
+}  // namespace llvm
+
+namespace reprise::jit {
+
+/// What the machine that code is made for can do: the host's is asked once, and its `vector_bits` obeys
+/// REPRISE_VECTOR_BITS. Other machines (jit/gpu/module.h) have the defaults.
+struct Host {
+  std::string cpu, features;  ///< LLVM's names
+  int vector_bits = 128;      ///< widest vectors the CPU computes in
+  bool avx512 = false;        ///< F, BW, DQ and VL: masks are cheap and every element width has masked memory access
+  bool avx512bf16 = false, avx512vnni = false, avx512fp16 = false, fma = false, amx = false;
+  bool rounds_to_bfloat16 = false;  ///< in one instruction that keeps subnormals
+  bool approximates = false;        ///< has instructions for 2^x and 1/x, right to about an ulp (NVPTX)
+  bool runtime_calls = true;  ///< code may call functions of this process; else a library inside its module
+};
+const Host& host();
+
+/// How hard code generation tries. Fast: a third of the time, right for code that waits for memory; Full: everything
+/// with values carried around loops (fast register allocation would spill them at each turn).
+enum class Effort : std::uint8_t { Fast, Full };
+
+/// What an emitter fills: a module with one external function named `entry`. Lives during one compilation, on one
+/// thread.
+struct EmitContext {
+  llvm::LLVMContext& context;
+  llvm::Module& module;
+  const Host& host;
+  const char* entry;
+  Effort effort = Effort::Full;
+};
+using EmitFn = std::function<void(EmitContext&)>;
+
+/// Finds `key` in the process's cache or emits, compiles and links it. Any thread; a key that another thread compiles
+/// right now is waited for. `key` must determine the code (with code_key() and the host, which are added). An exception
+/// of `emit` passes through and leaves nothing in the cache.
+CodePtr compile_module(std::string key, const EmitFn& emit);
+
+/// The IR that `emit` builds, as text.
+std::string ir_text(const EmitFn& emit);
+
+/// C functions that generated code may call by name (jit/engine/runtime_calls.cc), beside the process's own symbols.
+struct RuntimeCall {
+  const char* name;
+  void* address;
+};
+const std::vector<RuntimeCall>& runtime_calls();
+
+}  // namespace reprise::jit

@@ -1,0 +1,139 @@
+// Arg-reductions and running sums.
+#include "jit/gpu/kernels/kernels.h"
+
+namespace reprise::jit {
+
+// Every thread keeps the best of its elements, as (key, place); then lanes and, where a block has a row or a chunk of
+// one, its 8 warps. A thread asks for several elements before it looks at them: a row alone has few threads to wait.
+void emit_arg_reduce(GridModule& module, const GridParams& params) {
+  constexpr int kThreads = kernels::kArgReduceThreads, kWarps = kThreads / kWarp, kAhead = 4;
+  const DType t = static_cast<DType>(params[0]);
+  const bool least = params[1] != 0;
+  const int row_dims = static_cast<int>(params[2]), dims = static_cast<int>(params[3]);
+  const auto part = static_cast<kernels::ArgReduce>(params[4]);
+  const bool chunked = part == kernels::ArgReduce::Chunks, joins = part == kernels::ArgReduce::Join;
+  std::vector<DType> buffers{t, DType::Int64};
+  if (joins) buffers.push_back(DType::Int64);
+  GridCode g(module, buffers, 5 + GridWalk::ints(row_dims, 2) + GridWalk::ints(dims, 1), kThreads);
+  V rows = g.take(), n = g.take();
+  V px = g.at(t, g.pointer(0), g.take()), out = g.at(DType::Int64, g.pointer(1), g.take()), chunks = g.take();
+  GridWalk row_walk(g, row_dims, 2), walk(g, dims, 1);
+  const DType key_type = item_size(t) == 8 ? DType::Int64 : DType::Int32;
+  V keys = g.shared(key_type, kWarps), places = g.shared(DType::Int64, kWarps);
+
+  V length = chunked ? g.ceil_div(n, chunks) : joins ? chunks : n, teams = chunked ? rows * chunks : rows;
+  V by_warp = length <= kernels::kArgReduceWarp;
+  V team = g.select(by_warp, g.block_id * kWarps + g.i64(g.warp_id), g.block_id), there = g.min(team, teams - 1);
+  V row = chunked ? there / chunks : there, begin = chunked ? there % chunks * length : g.i64(0);
+  V end = chunked ? g.min(begin + length, n) : length;
+  Vs at = row_walk.offsets(row);
+  V x = g.at(t, px, at[0]);
+  llvm::Type* key_llvm = g.register_type(key_type);
+  V least_key =
+      g.wrap(llvm::ConstantInt::get(key_llvm, llvm::APInt::getSignedMinValue(key_llvm->getIntegerBitWidth())));
+  Var key = g.var(least_key), place = g.var(g.wrap(g.b.getInt64(INT64_MAX)));
+  auto take = [&](V other, V other_place) {
+    V better = (other > key) | ((other == key) & (other_place < place));
+    V k = g.select(better, other, key), p = g.select(better, other_place, place);
+    key = k, place = p;
+  };
+  V stride = g.i64(g.select(by_warp, g.i32(kWarp), g.i32(kThreads)));
+  g.loop(begin + g.i64(g.select(by_warp, g.lane_id, g.tid)), end, stride * kAhead, [&](V first) {
+    Vs found, values;
+    for (int u = 0; u < kAhead; ++u) {
+      V i = g.min(first + stride * u, end - 1);  // beyond the end: the last one once more
+      if (joins) {
+        i = g.read(DType::Int64, g.pointer(2), row * chunks + i);
+        i = g.select(i < n, i, g.i64(0));  // of an empty chunk: any other one of the row
+      }
+      found.push_back(i);
+    }
+    for (const V& i : found) values.push_back(g.read(t, x, walk.offsets(i)[0]));
+    for (int u = 0; u < kAhead; ++u) {
+      V v = values[static_cast<std::size_t>(u)], k = order_key(g, t, v);
+      if (least) {
+        V flipped = k ^ -1;
+        k = is_floating(t) ? g.select(v == v, flipped, k) : flipped;
+      }
+      take(k, found[static_cast<std::size_t>(u)]);
+    }
+  });
+  auto fold = [&](int width) {
+    for (int step = width / 2; step >= 1; step /= 2) {
+      V k = g.from_xor(key, step), p = g.from_xor(place, step);
+      take(k, p);
+    }
+  };
+  fold(kWarp);
+  auto write = [&] { g.write(DType::Int64, out, chunked ? team : at[1], place); };
+  g.when(g.lane_id == 0, [&] {
+    g.write(key_type, keys, g.warp_id, key);
+    g.write(DType::Int64, places, g.warp_id, place);
+  });
+  g.barrier();
+  g.when(
+      by_warp, [&] { g.when((g.lane_id == 0) & (team < teams), write); },
+      [&] {
+        g.when(g.warp_id == 0, [&] {
+          V slot = g.lane_id & (kWarps - 1);
+          key = g.read(key_type, keys, slot);
+          place = g.read(DType::Int64, places, slot);
+          fold(kWarps);
+          g.when(g.lane_id == 0, write);
+        });
+      });
+  g.finish();
+}
+
+// A block has a row, in chunks of 4 elements a thread: sums within a thread, over lanes (Hillis and Steele), over
+// warps, and what came before the chunk.
+void emit_cumsum(GridModule& module, const GridParams& params) {
+  constexpr int kThreads = kernels::kCumsumThreads, kWarps = kThreads / kWarp, kEach = 4;
+  const DType from = static_cast<DType>(params[0]), to = static_cast<DType>(params[1]);
+  const DType sum = is_floating(to) ? DType::Float64 : DType::Int64;
+  const int row_dims = static_cast<int>(params[2]);
+  GridCode g(module, {from, to}, 6 + GridWalk::ints(row_dims, 2), kThreads);
+  g.take();
+  V n = g.take(), px = g.at(from, g.pointer(0), g.take()), pout = g.at(to, g.pointer(1), g.take());
+  V x_step = g.take(), out_step = g.take();
+  Vs at = GridWalk(g, row_dims, 2).offsets(g.block_id);
+  V x = g.at(from, px, at[0]), out = g.at(to, pout, at[1]);
+  V totals = g.shared(sum, kWarps);
+  Var before = g.var(sum, 0);
+  g.loop(g.i64(0), n, kThreads * kEach, [&](V chunk) {
+    V first = chunk + g.i64(g.tid * kEach);
+    Vs own;
+    V running = g.constant(sum, 0);
+    for (int i = 0; i < kEach; ++i) {
+      V there = first + i < n;
+      V v = g.read(from, x, g.min(first + i, n - 1) * x_step);
+      v = g.convert(to, sum, g.convert(from, to, v));
+      running = running + g.select(there, v, 0);
+      own.push_back(running);
+    }
+    V lanes = running;
+    for (int step = 1; step < kWarp; step *= 2) {
+      V below = g.from_below(lanes, step);
+      lanes = g.select(g.lane_id >= step, lanes + below, lanes);
+    }
+    g.when(g.lane_id == kWarp - 1, [&] { g.write(sum, totals, g.warp_id, lanes); });
+    g.barrier();
+    V start = before, all = before;
+    for (int w = 0; w < kWarps; ++w) {
+      V total = g.read(sum, totals, w);
+      start = g.select(g.warp_id > w, start + total, start);
+      all = all + total;
+    }
+    before = all;
+    V below = g.from_below(lanes, 1);
+    start = g.select(g.lane_id > 0, start + below, start);
+    for (int i = 0; i < kEach; ++i)
+      g.when(first + i < n, [&] {
+        g.write(to, out, (first + i) * out_step, g.convert(sum, to, start + own[static_cast<std::size_t>(i)]));
+      });
+    g.barrier();
+  });
+  g.finish();
+}
+
+}  // namespace reprise::jit

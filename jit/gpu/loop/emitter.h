@@ -1,0 +1,140 @@
+#pragma once
+#include <vector>
+
+#include "jit/emit/loop_nodes.h"
+#include "jit/gpu/emitter.h"
+#include "jit/gpu/loop/schedule.h"
+#include "kernels/loop/analysis.h"
+
+namespace reprise::jit {
+
+/// Emits one LoopKernel for blocks of threads: see Note [Threads of a loop kernel].
+class GridLoopEmitter {
+ public:
+  GridLoopEmitter(GridModule& m, const kernels::LoopKernel& k)
+      : e_(m),
+        b_(e_.b),
+        k_(k),
+        info_(kernels::analyse(k)),
+        slots_(kernels::param_slots(k)),
+        s_(grid_schedule(k)),
+        vdim_(s_.vector_dim),
+        rank_(static_cast<int>(k.extents.size())),
+        index_type_(k.narrow ? b_.getInt32Ty() : b_.getInt64Ty()),
+        vbit_(vdim_ >= 0 ? 1u << vdim_ : 0) {}
+  void run();
+
+ private:
+  using Value = llvm::Value;
+  using Access = kernels::Access;
+  using BodyNode = kernels::BodyNode;
+  /// The value of a node here: one, or one for each element of the run.
+  using Val = llvm::SmallVector<Value*, 8>;
+
+  /// What encloses the insertion point. Copied at the start of a scope, restored at its end.
+  struct Position {
+    std::uint32_t dims = 0;              ///< loop dims whose index is known, or known by element
+    std::vector<Value*> index;           ///< by dim
+    std::vector<Value*> offset;          ///< by access: elements that entered dims (but the run's) lead to; null: none
+    std::vector<Val> vals;               ///< by node; empty: not computed here
+    Value* first = nullptr;              ///< inside a run: index of its first element along the vector dim
+    llvm::SmallVector<Value*, 8> masks;  ///< by element of a run: is it there? Empty: all are
+  };
+  template <class F>
+  void scope(F&& f) {
+    Position saved = at_;
+    f();
+    at_ = std::move(saved);
+  }
+
+  // -- arguments and positions (emitter.cc)
+  // --------------------------------------------------------------------------
+  void load_arguments();
+  // Indices, extents, strides and offsets are of index_type_: i32 where the kernel is narrow, otherwise i64.
+  Value* idx(std::int64_t v) { return llvm::ConstantInt::get(index_type_, static_cast<std::uint64_t>(v), true); }
+  Value* as_index(Value* v) { return b_.CreateSExtOrTrunc(v, index_type_); }
+  Value* position(Value* v) { return b_.CreateZExtOrTrunc(v, index_type_); }  ///< of an i32 that is not negative
+  Value* number(int slot, Int baked) {
+    return slot < 0 ? idx(baked.hint()) : as_index(e_.param(static_cast<std::size_t>(slot)));
+  }
+  /// offset + index * stride; null is 0.
+  Value* advance(Value* offset, Value* index, Value* stride);
+  llvm::Type* element(std::size_t access) { return e_.memory_type(k_.buffers[k_.accesses[access].buffer].dtype); }
+  Value* extent(int d) { return extents_[static_cast<std::size_t>(d)]; }
+  Value* product(int from, int to);
+  /// Pointwise: does every access step through all dims as through one? Null where it cannot be (indices are asked
+  /// for).
+  Value* all_dims_are_one();
+  /// Length of what runs are cut from: the vector dim, or all dims as one.
+  Value* run_dim();
+  /// Can every run be accessed at once? The same for all threads.
+  Value* runs_are_aligned();
+  int run_bytes(std::size_t access) {
+    return std::min(16, s_.run * item_size(k_.buffers[k_.accesses[access].buffer].dtype));
+  }
+  void enter(int d, Value* index);
+  /// Enters the dims [from, to) but the vector dim, the last fastest, at the flat index `at`. With `units`, the vector
+  /// dim is the fastest of all and has so many positions; returns the one at hand.
+  Value* enter_flat(int from, int to, Value* at, Value* units);
+  void enter_run(Value* first);
+  bool in_run() const { return at_.first != nullptr; }
+  int count() const { return in_run() ? s_.run : 1; }
+
+  void variant();
+  void pointwise();
+
+  // -- reductions (reduce.cc)
+  // -------------------------------------------------------------------------------------
+  void rows();
+  void columns();
+  /// At a kept point: all stages, then the stores.
+  void point();
+  void reduce_stage(int stage);
+  /// This member's part of the reduced space: units from `begin` to `end`, which are the same for all members; `unroll`
+  /// of them in one turn of the loop.
+  void share(Value* begin, Value* end, int unroll, std::vector<Value*>& carried,
+             const std::function<void(std::vector<Value*>&)>& body);
+  void accumulate(std::uint32_t node, Value** accs);
+  Value* over_team(const BodyNode& n, Value* v);
+
+  // -- values (values.cc)
+  // -----------------------------------------------------------------------------------------
+  void hoist(const std::vector<bool>& need, int stage);
+  const Val& value(std::uint32_t node);
+  bool varies(std::uint32_t node) const { return in_run() && info_.dims[node] & vbit_; }
+  bool access_varies(std::size_t access) const;
+  void evaluate(std::uint32_t node);
+  Value* operand(std::uint32_t node, int j) const {
+    const Val& v = at_.vals[node];
+    return v[v.size() == 1 ? 0 : static_cast<std::size_t>(j)];
+  }
+  Value* compute(std::uint32_t node, int j);
+  Value* element_index(int j);
+  Value* place(std::size_t access, int j);
+  Val load(std::size_t access);
+  void store_all(const std::vector<std::uint32_t>& stores);
+  void store(const BodyNode& n);
+
+  GridEmitter e_;
+  llvm::IRBuilder<>& b_;
+  const kernels::LoopKernel& k_;
+  const kernels::LoopAnalysis info_;
+  const kernels::ParamSlots slots_;
+  const GridSchedule s_;
+  const int vdim_, rank_;
+  llvm::Type* const index_type_;
+  const std::uint32_t vbit_;
+  Value* one_dim_ = nullptr;  // i1: see all_dims_are_one; null: no
+  bool aligned_ = false;      // while the variant with wide accesses is emitted
+  Value* writes_ = nullptr;   // i1: may this thread store? Null: it may
+  // Of a reduction: the units of the reduced space, how many members share them and which one this is.
+  Value *units_ = nullptr, *team_log2_ = nullptr, *team_ = nullptr, *member_ = nullptr;
+  Value* per_row_ = nullptr;  // Rows: runs along the vector dim
+  Value *width_log2_ = nullptr, *scratch_ = nullptr;
+  std::vector<Value*> extents_;
+  std::vector<Value*> base_;                                                    // by access: where its offsets count from
+  std::vector<std::vector<Value*>> strides_, gather_strides_, gather_extents_;  // by access; gather_extents_ are i64
+  Position at_;
+};
+
+}  // namespace reprise::jit

@@ -1,0 +1,70 @@
+#pragma once
+#include <cstdint>
+
+#include "device/backend.h"
+#include "kernels/loop/analysis.h"
+
+namespace reprise::jit {
+
+// Note [Threads of a loop kernel]
+// Pointwise (nothing is reduced): a thread computes a run of `run` neighbouring elements along the vector dim, with
+//   accesses as wide as the run, where all extents, strides and addresses are multiples of it. Where they are not, the
+//   same threads take single elements of the flat index space, neighbours next to each other in each step.
+// Rows (the vector dim is reduced): a team of threads computes one kept point. The reduced space is cut into runs along
+// the
+//   vector dim; run c belongs to member c mod team. A team is a part of a warp, a warp, or the whole block, by the
+//   number of runs.
+// Columns (the vector dim is kept): `width` neighbouring threads stand at neighbouring kept points, and the rest of the
+//   block's threads above them share the reduced space: index r belongs to member r mod team.
+//
+// Which element is added where depends on sizes only, not on how memory is aligned: results are the same bits.
+
+/// How a loop kernel is spread over threads: a function of its structure. What depends on sizes is computed from them
+/// by the functions below, on the host for the grid and in the code for the rest.
+struct GridSchedule {
+  enum class Kind : std::uint8_t { Pointwise, Rows, Columns } kind = Kind::Pointwise;
+  int vector_dim = -1;  ///< -1: there are no dims
+  int run = 1;          ///< elements along the vector dim that a thread takes at once; a power of two
+  int threads = 256;    ///< of a block
+  int resident = 1;     ///< blocks that a processor holds at once, for bodies that are known to fit into its registers
+};
+GridSchedule grid_schedule(const kernels::LoopKernel&);
+
+/// Does the access step by single elements along `dim`, wherever else it goes?
+bool is_run_access(const kernels::LoopKernel&, const kernels::LoopAnalysis&, std::size_t access, int dim);
+
+/// log2 of the threads of a team: Rows. M: arithmetic on the host or in code.
+template <class M>
+typename M::N row_team_log2(M m, const GridSchedule& s, typename M::N runs, typename M::N kept) {
+  const auto narrow = m.min(m.log2_ceil(runs), m.number(5));
+  const auto many =
+      m.min(m.number(256), m.max(m.number(64), m.shift_right(kept, 4)));  // few rows: more threads for each
+  return m.select_less(many, runs, m.log2_ceil(m.number(s.threads)), narrow);
+}
+/// log2 of the kept points that threads of a block stand at side by side: Columns.
+template <class M>
+typename M::N column_width_log2(M m, const GridSchedule& s, typename M::N reduced, typename M::N kept) {
+  const auto all = m.log2_ceil(m.number(s.threads));
+  const auto share = m.min(all, m.log2_ceil(m.max(m.number(1), m.shift_right(reduced, 2))));  // members that have work
+  const auto least = m.select_less(m.number(8191), kept, m.number(5), m.number(4));
+  return m.max(m.subtract(all, share), m.min(least, m.log2_ceil(m.max(m.number(1), kept))));
+}
+
+/// The arithmetic of the host.
+struct HostMath {
+  using N = std::int64_t;
+  N number(std::int64_t v) const { return v; }
+  N min(N a, N b) const { return a < b ? a : b; }
+  N max(N a, N b) const { return a > b ? a : b; }
+  N subtract(N a, N b) const { return a - b; }
+  N shift_right(N a, int by) const { return a >> by; }
+  N select_less(N a, N b, N yes, N no) const { return a < b ? yes : no; }
+  /// Of what is at least 0; 0 for 0.
+  N log2_ceil(N a) const { return a <= 1 ? 0 : 64 - __builtin_clzll(static_cast<unsigned long long>(a - 1)); }
+};
+
+/// Blocks for these sizes.
+device::Dim3 grid_blocks(const kernels::LoopKernel&, const kernels::ParamSlots&, const GridSchedule&,
+                         const std::int64_t* params);
+
+}  // namespace reprise::jit

@@ -1,0 +1,136 @@
+#include "jit/gpu/module.h"
+
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/Base64.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <charconv>
+#include <map>
+
+#include "base/counters.h"
+#include "base/errors.h"
+#include "base/hash.h"
+#include "base/knobs.h"
+#include "base/thread_object.h"
+#include "jit/engine/disk_cache.h"
+#include "jit/engine/in_llvm.h"
+#include "jit/engine/kernel_cache.h"
+#include "jit/engine/module_tools.h"
+
+namespace reprise::jit {
+
+namespace {
+
+constexpr char kTriple[] = "nvptx64-nvidia-cuda";
+constexpr std::size_t kIrLine = 3900;  // characters of one comment line of bitcode
+
+llvm::TargetMachine& machine(int sm) {
+  auto& machines = thread_object<std::map<int, std::unique_ptr<llvm::TargetMachine>>>();
+  std::unique_ptr<llvm::TargetMachine>& tm = machines[sm];
+  if (tm) return *tm;
+  static const llvm::Target* target = [] {
+    LLVMInitializeNVPTXTargetInfo(), LLVMInitializeNVPTXTarget(), LLVMInitializeNVPTXTargetMC(),
+        LLVMInitializeNVPTXAsmPrinter();
+    std::string why;
+    const llvm::Target* t = llvm::TargetRegistry::lookupTarget(kTriple, why);
+    if (!t) fail(ErrorCode::Internal, "jit", {}, why);
+    return t;
+  }();
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // mul.rn and add.rn: the assembler must not fuse them either
+  // PTX 8.1 is the first that gives kernels more than 4 KiB of parameters; drivers of CUDA 12.1 read it.
+  tm.reset(target->createTargetMachine(kTriple, "sm_" + std::to_string(sm), "+ptx81", options, llvm::Reloc::PIC_,
+                                       std::nullopt, llvm::CodeGenOptLevel::Default));
+  if (!tm) fail(ErrorCode::Internal, "jit", {}, "no code generator for sm_", sm);
+  return *tm;
+}
+
+/// The module's bitcode as comment lines of PTX.
+std::string ir_comments(const llvm::Module& m) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::WriteBitcodeToFile(m, out);
+  const std::string text = llvm::encodeBase64(bytes);
+  std::string lines;
+  for (std::size_t at = 0; at < text.size(); at += kIrLine)
+    lines.append("// reprise-ir ").append(text, at, kIrLine).append("\n");
+  return lines;
+}
+
+device::ImagePtr build(const std::string& key, const device::CodeTarget& target, int sm, const GridEmitFn& emit) {
+  const InLlvm inside;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash_text(key)));
+  const std::string name = std::string("reprise_grid_") + digits;
+  Host processor;
+  processor.cpu = "sm_" + std::to_string(sm);
+  processor.fma = true, processor.approximates = true, processor.rounds_to_bfloat16 = sm >= 80;
+  processor.runtime_calls = false;
+  llvm::LLVMContext& context = thread_context();
+  llvm::TargetMachine& tm = machine(sm);
+  llvm::Module m(name, context);
+  m.setTargetTriple(kTriple);
+  m.setDataLayout(tm.createDataLayout());
+  GridModule g{{context, m, processor, name.c_str()}, target, sm, {}, 0};
+  emit(g);
+  check_module(m, key);
+  dump_file(name + ".kernel", key);
+  if (!knobs().dump.empty()) dump_file(name + ".ll", text_of(m));
+  const std::string ir = target.with_ir ? ir_comments(m) : std::string();
+  auto image = std::make_shared<device::Image>();
+  image->code = assembly_of(m, tm);
+  if (image->code.empty()) fail(ErrorCode::Internal, "jit", {}, "no PTX emission");
+  dump_file(name + ".ptx", image->code);
+  image->code += ir;
+  image->entry = name;
+  image->block = g.block;
+  image->shared_bytes = g.shared_bytes;
+  return image;
+}
+
+KernelCache<device::Image>& cache() {
+  static auto* c = new KernelCache<device::Image>(16384);  // never destroyed: static objects may ask late
+  return *c;
+}
+
+}  // namespace
+
+int grid_architecture(const std::string& arch) {
+  int n = 0;
+  const char* end = arch.data() + arch.size();
+  if (arch.rfind("sm_", 0) != 0 || std::from_chars(arch.data() + 3, end, n).ec != std::errc{} || n < 70)
+    fail(ErrorCode::InvalidArgument, "jit", {}, "no code can be made for the architecture '", arch,
+         "'; sm_70 is the oldest");
+  // What LLVM does not know it would take for something very old.
+  int best = 70;
+  for (int known : {70, 72, 75, 80, 86, 87, 89, 90})
+    if (known <= n) best = known;
+  return best;
+}
+
+device::ImagePtr compile_grid_module(const std::string& key, const device::CodeTarget& target, const GridEmitFn& emit) {
+  const int sm = grid_architecture(target.arch);
+  const std::string whole = key + "; sm_" + std::to_string(sm) + (target.indirect ? " indirect" : "") +
+                            (target.with_ir ? " ir" : "") + "; code " + std::to_string(code_key()) + "\n";
+  return cache().get(whole, [&] {
+    // Images for the simulator stay off the disk: they are large, and their IR is what tests are about. With
+    // REPRISE_DUMP every stage is wanted again.
+    const bool on_disk = !target.with_ir && knobs().dump.empty();
+    if (on_disk)
+      if (device::ImagePtr found = disk_load(whole)) {
+        counters().kernel_cache_hits.add();
+        return found;
+      }
+    device::ImagePtr made = build(whole, target, sm, emit);
+    counters().kernel_compiles.add();
+    if (on_disk) disk_store(whole, *made);
+    return made;
+  });
+}
+
+}  // namespace reprise::jit

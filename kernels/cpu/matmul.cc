@@ -1,0 +1,229 @@
+#include "kernels/cpu/matmul.h"
+
+#include <mutex>
+
+#include "base/errors.h"
+#include "kernels/cpu/matmul_product.h"
+#include "kernels/launch/layout.h"
+#include "kernels/reference/reference.h"
+
+namespace reprise::kernels {
+namespace {
+
+/// Dims [0, n) of `v` as one dim: its size and stride. False when no single stride reaches all.
+bool collapse(const TensorView& v, int n, std::int64_t& size, std::int64_t& stride) {
+  size = 1, stride = 0;
+  for (int d = n - 1; d >= 0; --d) {
+    if (v.sizes[d] == 1) continue;
+    if (size == 1)
+      stride = v.strides[d];
+    else if (v.strides[d] != stride * size)
+      return false;
+    size *= v.sizes[d];
+  }
+  return true;
+}
+
+constexpr std::uint32_t kMostTogether = 8;  // products of one launch
+
+std::int64_t stride_of(const TensorView& v, int d) { return v.strides[d]; }
+
+void report(const NativeArgs& args, ErrorCode code, std::string message) {
+  static std::mutex mu;  // two batches may fail at once
+  std::lock_guard lock(mu);
+  *args.fault = {true, code, std::move(message)};
+}
+
+/// Runs one launch's products; what goes wrong becomes the launch's fault.
+template <class F>
+void reporting(const NativeArgs& args, F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    report(args, e.code(), e.message());
+  } catch (const std::exception& e) {
+    report(args, ErrorCode::OutOfMemory, e.what());
+  }
+}
+
+MatmulKernels kernels_of(const NativeArgs& args) {
+  return matmul_kernels(static_cast<int>(args.ints[0]), static_cast<unsigned>(args.ints[1]), args.micro);
+}
+
+/// A product whose result has any strides: straight into it, or by way of a row-major copy.
+template <class Run>
+void into(const TensorView& c, Run&& run) {
+  int last = c.rank - 1;
+  std::int64_t rows, stride;
+  if ((c.strides[last] == 1 || c.sizes[last] <= 1) && collapse(c, last, rows, stride)) return run(c.data, stride);
+  Scratch copy(c.numel() * item_size(c.dtype));
+  run(copy.get(), c.sizes[last]);
+  scatter(copy.get(), c);
+}
+
+Product linear_product(const TensorView& x, const TensorView& w) {
+  return {x.dtype,         x.dtype,         1,       w.sizes[0], w.sizes[1], x.data, 0, stride_of(x, x.rank - 1), w.data,
+          stride_of(w, 1), stride_of(w, 0), nullptr, 0};
+}
+
+void linear_into(const MatmulKernels& f, const TensorView& x, const TensorView& w, const TensorView& y) {
+  if (y.numel() == 0) return;
+  Product p = linear_product(x, w);
+  into(y, [&](char* c, std::int64_t c_row) {
+    p.c = c, p.c_row = c_row;
+    if (collapse(x, x.rank - 1, p.m, p.a_row)) return multiply(f, p);
+    DType acc = acc_dtype(x.dtype);
+    Scratch rows(x.numel() * item_size(acc));
+    gather(x, acc, rows.get());
+    p.m = p.k ? x.numel() / p.k : y.numel() / p.n;
+    p.a = rows.get(), p.a_dtype = acc, p.a_row = p.k, p.a_col = 1;
+    multiply(f, p);
+  });
+}
+
+/// Operands: x, the weights, the results.
+void linear_kernel(const NativeArgs& args) {
+  reporting(args, [&] {
+    const MatmulKernels f = kernels_of(args);
+    const TensorView& x = args.tensors[0];
+    const TensorView *w = args.tensors + 1, *y = &args.result();
+    if (args.n_results == 1) return linear_into(f, x, w[0], y[0]);
+    std::int64_t m, a_row;
+    Product all[kMostTogether];
+    bool plain = collapse(x, x.rank - 1, m, a_row);
+    for (std::uint32_t i = 0; plain && i < args.n_results; ++i) {
+      all[i] = linear_product(x, w[i]);
+      all[i].m = m, all[i].a_row = a_row, all[i].c = y[i].data;
+      std::int64_t rows, last = y[i].rank - 1;
+      plain = y[i].numel() > 0 && y[i].strides[last] == 1 && collapse(y[i], static_cast<int>(last), rows, all[i].c_row);
+    }
+    if (plain) return multiply(f, {all, args.n_results});
+    for (std::uint32_t i = 0; i < args.n_results; ++i) linear_into(f, x, w[i], y[i]);
+  });
+}
+
+/// mm is a bmm of one.
+void bmm_kernel(const NativeArgs& args) {
+  reporting(args, [&] {
+    MatmulKernels f = kernels_of(args);
+    const TensorView &a = args.tensors[0], &b = args.tensors[1], &c = args.result();
+    if (c.numel() == 0) return;
+    int r = c.rank - 2;
+    std::int64_t batch = r ? c.sizes[0] : 1, size = item_size(c.dtype);
+    auto one = [&](std::int64_t i) {
+      TensorView ci = c;
+      ci.rank = 2;
+      for (int d = 0; d < 2; ++d) ci.sizes[d] = c.sizes[r + d], ci.strides[d] = c.strides[r + d];
+      if (r) ci.data += i * c.strides[0] * size;
+      Product p{c.dtype,
+                c.dtype,
+                c.sizes[r],
+                c.sizes[r + 1],
+                a.sizes[r + 1],
+                a.data + (r ? i * a.strides[0] * size : 0),
+                stride_of(a, r),
+                stride_of(a, r + 1),
+                b.data + (r ? i * b.strides[0] * size : 0),
+                stride_of(b, r),
+                stride_of(b, r + 1),
+                nullptr,
+                0};
+      into(ci, [&](char* out, std::int64_t row) {
+        p.c = out, p.c_row = row;
+        multiply(f, p);
+      });
+    };
+    std::int64_t fmas = c.sizes[r] * c.sizes[r + 1] * a.sizes[r + 1];
+    if (batch < 2 || fmas > std::int64_t{64} << 20) {  // large products are parallel inside
+      for (std::int64_t i = 0; i < batch; ++i) one(i);
+      return;
+    }
+    parallel(batch, std::max<std::int64_t>(1, (std::int64_t{1} << 20) / (fmas + 1)),
+             [&](std::int64_t begin, std::int64_t end) {
+               reporting(args, [&] {
+                 for (std::int64_t i = begin; i < end; ++i) one(i);
+               });
+             });
+  });
+}
+
+bool surely(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() == k; }
+
+/// The slots that the operands' known sizes and strides leave possible; the run-time choice of multiply() stays within
+/// them.
+unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
+  using K = MatmulKernels;
+  auto bit = [](K::Slot s) { return 1u << s; };
+  const Layout &a = operands[0].layout, &b = operands[1].layout, &c = operands[2].layout;
+  bool half = is_low_precision(operands[2].dtype);
+  int r = b.dim() - 2;
+  Int k_stride = b.strides[r + (linear ? 1 : 0)], n_stride = b.strides[r + (linear ? 0 : 1)];
+  Int n = c.sizes[c.dim() - 1];
+  std::int64_t m = 1;
+  bool m_known = true;
+  for (int d = linear ? 0 : c.dim() - 2; d < c.dim() - 1; ++d)
+    m_known = m_known && !c.sizes[d].is_symbolic(), m *= c.sizes[d].hint();
+  bool rows = surely(k_stride, 1), columns = surely(n_stride, 1) && !rows, a_rows = surely(a.strides[a.dim() - 1], 1);
+  if (rows && m_known && m <= kDotRows) {
+    return bit(K::kDot1) | (m >= kGemvRows ? bit(K::kDot4) : 0) | (half ? bit(K::kConvertIn) : 0);
+  }
+  if (columns && m_known && m <= kGemvRows) {
+    return bit(K::kSum1) | (m == kGemvRows ? bit(K::kSum4) : 0) | (half ? bit(K::kConvertIn) | bit(K::kConvertOut) : 0);
+  }
+  unsigned which = bit(K::kGemmFull) | bit(K::kGemmOne);
+  if (!columns || !a_rows) which |= bit(K::kTranspose);
+  if (half || !rows) which |= bit(K::kConvertIn);
+  if (m_known && m > kDotRows && !n.is_symbolic() && n.hint() > kGemvRows) return which;
+  if (!columns || a_rows) which |= bit(K::kDot1);  // a matrix times a column reads A's rows
+  if (!columns) which |= bit(K::kDot4);
+  if (!rows) which |= bit(K::kSum1) | bit(K::kSum4);
+  if (half && !rows) which |= bit(K::kConvertOut);
+  return which;
+}
+
+}  // namespace
+
+NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
+  bool linear = node.op == graph::OpId::linear;
+  DType dtype = operands.back().dtype;
+  if (!is_floating(dtype) || operands.size() != 3) return reference_launch(g, node, std::move(operands));
+  NativeLaunch out;
+  out.fn = linear ? linear_kernel : bmm_kernel;
+  for (std::uint32_t i = 0; i < 2; ++i) out.args.push_back({NativeArg::Kind::Tensor, i, 1});
+  if (linear) out.args.push_back({});
+
+  int bits = micro_vector_bits();
+  unsigned which = needed_kernels(operands, linear);
+  out.ints = {bits, static_cast<std::int64_t>(which)};
+  out.micro = matmul_specs(bits, dtype, which);
+  operands.back().written = true;
+  out.operands = std::move(operands);
+  out.first_result = 2;
+  out.n_results = 1;
+  return out;
+}
+
+bool join_linears(Launch& first, const Launch& second) {
+  auto* a = std::get_if<NativeLaunch>(&first.what);
+  const auto* b = std::get_if<NativeLaunch>(&second.what);
+  if (!a || !b || a->fn != linear_kernel || b->fn != linear_kernel) return false;
+  if (b->n_results != 1 || a->n_results == kMostTogether || a->micro != b->micro) return false;
+  if (!std::equal(a->ints.begin(), a->ints.end(), b->ints.begin(), same_number)) return false;
+  const Operand &x = a->operands[0], &same = b->operands[0];
+  if (x.buffer != same.buffer || x.dtype != same.dtype || !same_layout(x.layout, same.layout)) return false;
+  // What the first one writes is no operand of the second; nor the other way round.
+  for (std::uint32_t i = 0; i < a->n_results; ++i)
+    if (a->operands[a->first_result + i].buffer == b->operands[1].buffer) return false;
+  for (std::uint32_t i = 0; i < a->first_result; ++i)
+    if (a->operands[i].buffer == b->operands[2].buffer) return false;
+
+  a->operands.insert(a->operands.begin() + a->first_result, b->operands[1]);
+  a->operands.push_back(b->operands[2]);
+  ++a->first_result, ++a->n_results;
+  if (first.op.empty()) first.op = first.name;
+  first.name += "_" + second.name;
+  first.nodes.insert(first.nodes.end(), second.nodes.begin(), second.nodes.end());
+  return true;
+}
+
+}  // namespace reprise::kernels

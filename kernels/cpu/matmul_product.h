@@ -1,0 +1,81 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "device/host_memory.h"
+#include "device/parallel.h"
+#include "kernels/cpu/micro_kernels.h"
+
+namespace reprise::kernels {
+
+/// The micro-kernels of one launch, by slot. What the operands' known strides rule out is null: see matmul_specs.
+struct MatmulKernels {
+  enum Slot { kGemmFull, kGemmOne, kDot1, kDot4, kSum1, kSum4, kTranspose, kConvertIn, kConvertOut, kSlots };
+  int bits;
+  GemmFn gemm_full, gemm_one;  ///< gemm_vectors(bits) vectors, one vector
+  GemvDotFn dot[2];            ///< 1 and 4 rows
+  GemvSumFn sum[2];
+  TransposeFn transpose;              ///< operand dtype to accumulator
+  ConvertFn convert_in, convert_out;  ///< operand dtype to accumulator, accumulator to operand dtype
+};
+/// `which`: bit s set asks for slot s. The specs come in slot order.
+std::vector<MicroKernelSpec> matmul_specs(int bits, DType dtype, unsigned which);
+MatmulKernels matmul_kernels(int bits, unsigned which, void* const* micro);
+
+/// Up to this many rows dots are faster than packing by transposition; sums, up to kGemvRows.
+inline constexpr std::int64_t kDotRows = 16;
+
+/// C[m, n] = A[m, k] * B[k, n]. Strides in elements; C's columns have stride 1. A is of `a_dtype`: the operands' dtype,
+/// or the accumulator's when it was widened before.
+struct Product {
+  DType dtype, a_dtype;
+  std::int64_t m, n, k;
+  const char* a;
+  std::int64_t a_row, a_col;
+  const char* b;
+  std::int64_t b_row, b_col;
+  char* c;
+  std::int64_t c_row;
+};
+/// May use device::parallel_for. Throws OutOfMemory when there is no room to pack.
+void multiply(const MatmulKernels&, const Product&);
+/// Products of one A (all of a_* and of m, k and the dtypes are the same). Few rows are converted once, and all columns
+/// are shared out among the threads at once.
+void multiply(const MatmulKernels&, std::span<const Product>);
+
+/// Bytes for the time of a scope.
+class Scratch {
+ public:
+  explicit Scratch(std::int64_t bytes)
+      : bytes_(bytes), p_(bytes ? static_cast<char*>(device::host_allocate(bytes)) : nullptr) {}
+  ~Scratch() {
+    if (p_) device::host_free(p_, bytes_);
+  }
+  Scratch(const Scratch&) = delete;
+  char* get() const { return p_; }
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(p_);
+  }
+
+ private:
+  std::int64_t bytes_;
+  char* p_;
+};
+
+/// device::parallel_for over a callable (begin, end).
+template <class F>
+void parallel(std::int64_t n, std::int64_t grain, F&& f) {
+  device::parallel_for(
+      n, grain,
+      [](void* ctx, std::int64_t b, std::int64_t e) { (*static_cast<std::remove_reference_t<F>*>(ctx))(b, e); }, &f);
+}
+
+/// Copies any strided view, converting: to a row-major array of `to` (widening), or from one.
+void gather(const TensorView& from, DType to, char* out);
+void scatter(const char* in, const TensorView& to);
+/// The same elements as a row-major array of the same dtype.
+void compact(const TensorView& from, char* out);
+
+}  // namespace reprise::kernels

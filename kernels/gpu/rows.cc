@@ -1,0 +1,163 @@
+// What is done along one dim for every index of the others: argmax, argmin, cumsum, topk, sort.
+#include <algorithm>
+
+#include "graph/shape_rules.h"
+#include "kernels/gpu/rules.h"
+
+namespace reprise::kernels {
+
+using graph::OpId;
+
+GridWalkDims::GridWalkDims(const Ints& all_sizes, const std::vector<Ints>& all_strides, std::uint32_t dims) {
+  strides.resize(all_strides.size());
+  for (std::size_t d = 0; d < all_sizes.size(); ++d) {
+    if (!(dims >> d & 1) || known_as(all_sizes[d], 1)) continue;
+    bool joins = !sizes.empty();
+    for (std::size_t t = 0; t < strides.size(); ++t)
+      joins = joins && same_number(strides[t].back(), all_strides[t][d] * all_sizes[d]);
+    if (joins) {
+      sizes.back() = sizes.back() * all_sizes[d];
+      for (std::size_t t = 0; t < strides.size(); ++t) strides[t].back() = all_strides[t][d];
+      continue;
+    }
+    sizes.push_back(all_sizes[d]);
+    for (std::size_t t = 0; t < strides.size(); ++t) strides[t].push_back(all_strides[t][d]);
+  }
+  if (!sizes.empty()) return;
+  sizes.push_back(1);
+  for (Ints& s : strides) s.push_back(0);
+}
+Int GridWalkDims::count() const { return numel(sizes); }
+void GridWalkDims::add_to(GridLaunchBuilder& l) const {
+  l.launch.ints.insert(l.launch.ints.end(), sizes.begin(), sizes.end());
+  for (const Ints& s : strides) l.launch.ints.insert(l.launch.ints.end(), s.begin(), s.end());
+}
+
+namespace {
+
+/// A 0-dim tensor as one of one element.
+Layout at_least_1d(Layout l) {
+  if (l.dim() == 0) l.sizes.push_back(1), l.strides.push_back(1);
+  return l;
+}
+int dim_of(const graph::NodeArg& a, int rank) {
+  std::int64_t d = std::get<Int>(a).hint();
+  return static_cast<int>(d < 0 ? d + rank : d);
+}
+std::uint32_t all_dims(int rank) { return (1u << rank) - 1; }
+std::int64_t number_of(DType t) { return static_cast<std::int64_t>(t); }
+
+/// Blocks for so many rows (or chunks) of this length.
+device::Dim3 arg_blocks(std::int64_t rows, std::int64_t length) {
+  return grid_of(length <= kArgReduceWarp ? blocks_for(rows, kArgReduceThreads / 32) : rows);
+}
+
+/// How many chunks a row is searched in: several where few rows are long by the sizes at hand.
+std::int64_t arg_chunks(Int rows, Int n, SourceLoc where) {
+  constexpr std::int64_t kMostSplitRows = 64, kBlocks = 512, kChunk = 2048, kFewChunks = 4, kMostInOne = 1 << 18;
+  if (rows.hint() > kMostSplitRows) return 1;
+  if (n.hint() < kChunk * kFewChunks) {
+    // A call of very long rows is worth kernels of its own.
+    graph::require(detail::compare_le(n, kMostInOne, where), "rows that a block searches");
+    return 1;
+  }
+  return std::min(n.hint() / kChunk, kBlocks / std::max<std::int64_t>(1, rows.hint()));
+}
+
+GridLaunches arg_reduce(const GridContext& cx, bool least) {
+  const Operand &in = cx.operands[0], &result = cx.operands[1];
+  Layout x = at_least_1d(in.layout), out = result.layout;
+  bool one = std::holds_alternative<Int>(cx.node.args[1]) && in.layout.dim() > 0;
+  std::uint32_t reduced = one ? 1u << dim_of(cx.node.args[1], x.dim()) : all_dims(x.dim());
+  // The result's strides by dims of x: it lacks the reduced ones unless it keeps them.
+  Ints to;
+  int next = 0;
+  bool keeps = out.dim() == x.dim();
+  for (int d = 0; d < x.dim(); ++d) {
+    bool gone = reduced >> d & 1;
+    to.push_back(gone ? Int(0) : out.strides[keeps ? d : next]);
+    if (!gone) ++next;
+  }
+  GridWalkDims rows(x.sizes, {x.strides, to}, all_dims(x.dim()) & ~reduced), inner(x.sizes, {x.strides}, reduced);
+  const Int n = inner.count();
+  const std::int64_t chunks = arg_chunks(rows.count(), n, cx.node.loc);
+  auto launch = [&](ArgReduce part, device::Dim3 (*grid)(const std::int64_t*)) {
+    return GridLaunchBuilder(kGridArgReduce,
+                             {number_of(in.dtype), least ? 1 : 0, rows.dims(), inner.dims(),
+                              static_cast<std::int64_t>(part)},
+                             grid);
+  };
+  auto finish = [&](GridLaunchBuilder& l, Int to_offset) {
+    l.ints({rows.count(), n, x.offset, to_offset, chunks});
+    rows.add_to(l), inner.add_to(l);
+    return std::move(l.launch);
+  };
+  std::vector<GridLaunch> made;
+  if (chunks == 1) {
+    auto l = launch(ArgReduce::Whole, [](const std::int64_t* i) { return arg_blocks(i[0], i[1]); });
+    l.buffer(in.buffer).buffer(result.buffer, true);
+    made.push_back(finish(l, out.offset));
+    return made;
+  }
+  const std::uint32_t found = cx.scratch(DType::Int64, rows.count() * chunks * item_size(DType::Int64));
+  auto l = launch(ArgReduce::Chunks,
+                  [](const std::int64_t* i) { return arg_blocks(i[0] * i[4], blocks_for(i[1], i[4])); });
+  l.buffer(in.buffer).buffer(found, true);
+  made.push_back(finish(l, 0));
+  auto join = launch(ArgReduce::Join, [](const std::int64_t* i) { return arg_blocks(i[0], i[4]); });
+  join.buffer(in.buffer).buffer(result.buffer, true).buffer(found);
+  made.push_back(finish(join, out.offset));
+  return made;
+}
+
+GridLaunches cumsum(const GridContext& cx) {
+  const Operand &x = cx.operands[0], &out = cx.operands[1];
+  return std::vector<GridLaunch>{cumsum_launch(x, out, dim_of(cx.node.args[1], at_least_1d(x.layout).dim()))};
+}
+
+GridLaunches order(const GridContext& cx, const graph::NodeArg& dim_arg, bool descending) {
+  const Operand &x = cx.operands[0], &values = cx.operands[1];
+  const int dim = dim_of(dim_arg, at_least_1d(x.layout).dim());
+  return std::vector<GridLaunch>{
+      order_launch(cx, x, values, cx.operands[2], dim, at_least_1d(values.layout).sizes[dim], descending)};
+}
+
+}  // namespace
+
+GridLaunch cumsum_launch(const Operand& in, const Operand& result, int dim) {
+  Layout x = at_least_1d(in.layout), out = at_least_1d(result.layout);
+  GridWalkDims rows(x.sizes, {x.strides, out.strides}, all_dims(x.dim()) & ~(1u << dim));
+  GridLaunchBuilder l(kGridCumsum, {number_of(in.dtype), number_of(result.dtype), rows.dims()},
+                      [](const std::int64_t* i) { return grid_of(i[1] == 0 ? 0 : i[0]); });
+  l.buffer(in.buffer).buffer(result.buffer, true);
+  l.ints({rows.count(), x.sizes[dim], x.offset, out.offset, x.strides[dim], out.strides[dim]});
+  rows.add_to(l);
+  return std::move(l.launch);
+}
+
+GridLaunch order_launch(const GridContext& cx, const Operand& in, const Operand& v, const Operand& p, int dim, Int k,
+                        bool descending) {
+  Layout x = at_least_1d(in.layout), values = at_least_1d(v.layout), places = at_least_1d(p.layout);
+  GridWalkDims rows(x.sizes, {x.strides, values.strides, places.strides}, all_dims(x.dim()) & ~(1u << dim));
+  Int n = x.sizes[dim];
+  bool wide = order_is_wide(in.dtype);
+  bool shared = !wide && (known_at_most(n, kOrderShared) || known_at_most(k, kOrderShared));
+  Int room = shared ? Int(0) : Int::max(k, Int::min(n, kOrderShared)), all = Int::max(1, rows.count() * room * 2);
+  std::uint32_t keys = cx.scratch(wide ? DType::Int64 : DType::Int32, all * (wide ? 8 : 4)),
+                key_places = cx.scratch(DType::Int32, all * 4);
+  GridLaunchBuilder l(kGridOrder, {number_of(in.dtype), descending ? 1 : 0, rows.dims()},
+                      [](const std::int64_t* i) { return grid_of(i[2] == 0 ? 0 : i[0]); });
+  l.buffer(in.buffer).buffer(keys, true).buffer(key_places, true).buffer(v.buffer, true).buffer(p.buffer, true);
+  l.ints({rows.count(), n, k, room, x.offset, values.offset, places.offset, x.strides[dim], values.strides[dim],
+          places.strides[dim]});
+  rows.add_to(l);
+  return std::move(l.launch);
+}
+
+GridLaunches grid_argmax(const GridContext& cx, std::vector<Launch>&) { return arg_reduce(cx, false); }
+GridLaunches grid_argmin(const GridContext& cx, std::vector<Launch>&) { return arg_reduce(cx, true); }
+GridLaunches grid_cumsum(const GridContext& cx, std::vector<Launch>&) { return cumsum(cx); }
+GridLaunches grid_topk(const GridContext& cx, std::vector<Launch>&) { return order(cx, cx.node.args[2], std::get<bool>(cx.node.args[3])); }
+GridLaunches grid_sort(const GridContext& cx, std::vector<Launch>&) { return order(cx, cx.node.args[1], std::get<bool>(cx.node.args[2])); }
+
+}  // namespace reprise::kernels

@@ -1,0 +1,180 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/checked_math.h"
+#include "device/backend.h"
+#include "graph/graph.h"
+#include "reprise/error.h"
+#include "kernels/loop/ir.h"
+
+namespace reprise::kernels {
+
+/// Bytes a program touches. Temps and outputs are sized per recording.
+struct Buffer {
+  enum class Kind : std::uint8_t { Input, Output, Temp } kind;
+  std::uint32_t index = 0;       ///< Input: graph input; Output: graph output whose storage this is
+  DType dtype = DType::Float32;
+  Int bytes = 0;                 ///< Temp, Output
+};
+
+/// A view of a buffer as a launch uses it. Layout offset is in elements from the buffer's first byte
+/// (for an Input: from the tensor's first element, i.e. the tensor's own storage offset is not included).
+struct Operand {
+  std::uint32_t buffer = 0;
+  DType dtype = DType::Float32;
+  Layout layout;
+  bool written = false;
+};
+
+/// An operand at run time: what native kernels see. Strides in elements.
+struct TensorView {
+  char* data = nullptr;
+  DType dtype = DType::Float32;
+  int rank = 0;
+  std::int64_t sizes[kMaxRank], strides[kMaxRank];
+  std::int64_t numel() const { std::int64_t n = 1; for (int i = 0; i < rank; ++i) n = times(n, sizes[i]); return n; }
+};
+
+/// What went wrong inside a launch; turned into an Error with the operator's name and line by the runtime.
+struct KernelFault {
+  bool failed = false;
+  ErrorCode code = ErrorCode::IndexOutOfRange;
+  std::string message;
+};
+
+/// One argument of a native kernel, in schema order: a kind and a range of the array that holds it.
+struct NativeArg {
+  enum class Kind : std::uint8_t { None, Tensor, TensorList, Int, Ints, Number, Bool, DType, Str } kind = Kind::None;
+  std::uint32_t first = 0, count = 0;   ///< into tensors (Tensor*), ints (Int, Ints, Bool, DType) or strings (Str); Number: see `Number`
+};
+/// A Scalar at run time. `is_float` tells which of the two holds it.
+struct Number {
+  bool is_float = false;
+  double f = 0;
+  std::int64_t i = 0;
+};
+
+/// What a native kernel is called with. All arrays live for the call only. It may use device::parallel_for; it must not
+/// throw: it reports through `fault` and returns. Writing nothing before a fault is part of its contract.
+struct NativeArgs {
+  const TensorView* tensors;            ///< inputs in schema order (lists flattened), then results
+  const NativeArg* args;                ///< one for each schema argument
+  const std::int64_t* ints;
+  const Number* numbers;
+  const std::string* strings;
+  std::uint32_t n_args, first_result, n_results;
+  void* const* micro;                   ///< entry points of the launch's micro-kernels, in order
+  KernelFault* fault;
+
+  bool has(int i) const { return args[i].kind != NativeArg::Kind::None; }
+  const TensorView& tensor(int i) const { return tensors[args[i].first]; }
+  std::int64_t integer(int i) const { return ints[args[i].first]; }
+  bool flag(int i) const { return ints[args[i].first] != 0; }
+  const Number& number(int i) const { return numbers[args[i].first]; }
+  const TensorView& result(int i = 0) const { return tensors[first_result + static_cast<std::uint32_t>(i)]; }
+};
+using NativeFn = void (*)(const NativeArgs&);
+
+/// Machine code a native kernel asks the JIT for (matrix products, attention): jit/cpu/micro turns it into a function.
+/// Identity is (kind, params); the function's C signature is documented beside each kind in kernels/cpu/micro_kernels.h.
+struct MicroKernelSpec {
+  std::string kind;                     ///< "gemm", "gemv", "pack_b", ...
+  std::vector<std::int64_t> params;
+  friend bool operator==(const MicroKernelSpec&, const MicroKernelSpec&) = default;
+};
+
+/// A loop kernel with the buffers it runs on (kernel.buffers[i] is program buffer `buffers[i]`; accesses hold the layouts).
+struct LoopLaunch {
+  LoopKernel kernel;
+  std::vector<std::uint32_t> buffers;
+};
+/// A C++ kernel with resolved views.
+struct NativeLaunch {
+  NativeFn fn = nullptr;
+  std::vector<Operand> operands;        ///< tensors, then results
+  std::vector<NativeArg> args;
+  std::vector<Int> ints;
+  std::vector<Scalar> numbers;
+  std::vector<std::string> strings;
+  std::uint32_t first_result = 0, n_results = 0;
+  std::vector<MicroKernelSpec> micro;
+};
+/// A kernel written for a device's blocks of threads (kernels/gpu/kernels.h says what each does). Its arguments are the buffers,
+/// then `ints`; offsets and strides, in elements, are among these.
+struct GridLaunch {
+  MicroKernelSpec code;
+  std::vector<std::uint32_t> buffers;
+  std::vector<bool> written;            ///< by buffers
+  std::vector<Int> ints;
+  device::Dim3 (*grid)(const std::int64_t* ints) = nullptr;  ///< blocks, for the values of `ints`; an empty one: nothing to do
+  /// What this launch and the alternatives after it compute, if it is a matrix product: a device's library may do that in
+  /// their place. Its buffers are this launch's: a, b, [bias], c.
+  std::optional<device::ProductOf<Int>> product{};
+  bool alternative = false;             ///< computes what the launch before does, for other sizes
+};
+/// A check of values on a device, as far as its message needs it (check_fault).
+struct ValueCheck {
+  enum class Of : std::uint8_t {
+    Indices,                            ///< they must be within [0, extent), the size of `dim`
+    Weights,                            ///< [n] or [rows, n]: `extent` categories must be there to draw in each row
+  } of = Of::Indices;
+  int dim = 0;
+  Int extent = 0;
+  Ints sizes;                           ///< of the tensor of values
+};
+struct Launch {
+  std::variant<LoopLaunch, NativeLaunch, GridLaunch> what;
+  std::string name;                     ///< "rms_norm_mul", "linear", "topk"
+  SourceLoc loc;                        ///< line of the (first) operator in it
+  bool may_fail = false;
+  std::vector<std::uint32_t> nodes;     ///< graph nodes it computes, for explain()
+  std::string op{};                     ///< the operator that a fault's Error names; empty: `name`
+  std::optional<ValueCheck> check{};    ///< it is such a check on a device (check_on_device)
+  std::optional<std::uint32_t> guard{}; ///< the buffer of the record of faults: on a device, nothing is done after one
+};
+
+/// f(buffer) for every buffer reference of a launch, as a reference that may be changed.
+template <class L, class F>
+void for_each_buffer(L& launch, F&& f) {
+  if (auto* loop = std::get_if<LoopLaunch>(&launch.what)) {
+    for (auto& b : loop->buffers) f(b);
+  } else if (auto* grid = std::get_if<GridLaunch>(&launch.what)) {
+    for (auto& b : grid->buffers) f(b);
+  } else {
+    for (auto& o : std::get<NativeLaunch>(launch.what).operands) f(o.buffer);
+  }
+  if (launch.guard) f(*launch.guard);
+}
+
+/// f(buffer, read, written) for every use that a launch makes of a buffer.
+void for_each_use(const Launch&, const std::function<void(std::uint32_t buffer, bool read, bool written)>& f);
+
+/// A graph made into launches over buffers: the recipe for every size the guards admit. Launch order is a valid order.
+struct Lowered {
+  std::vector<Buffer> buffers;
+  std::vector<Launch> launches;
+  /// For graph output i: where its bytes are. User/Intermediate/AliasOf*: an Output buffer, or an Input buffer when the
+  /// output is an unmodified input value; NewValueOfInput: `in_place` when the write happens inside the recording (re-inplaced).
+  struct Out {
+    std::int32_t buffer = -1;
+    Layout layout;
+    bool in_place = false;              ///< NewValueOfInput written inside the recording
+    /// NewValueOfInput, not in place, and only a slice changed: the epilogue copies just this part: `layout` of the new
+    /// value's buffer into `target` (relative to the input's first element). Otherwise target is the whole input.
+    Layout target;
+    std::string why;                    ///< for the log: why in place, or why not
+  };
+  std::vector<Out> outputs;
+  std::optional<std::uint32_t> fault_record{};  ///< buffer that checks of index values note faults in; see check_on_device
+};
+
+/// For people (print.cc).
+std::string print(const Lowered&);
+
+}  // namespace reprise::kernels

@@ -1,0 +1,100 @@
+#include <sstream>
+
+#include "kernels/launch/launch.h"
+
+namespace reprise::kernels {
+namespace {
+
+void list(std::ostream& s, const Ints& v) {
+  s << '[';
+  for (std::size_t i = 0; i < v.size(); ++i) s << (i ? ", " : "") << v[i];
+  s << ']';
+}
+
+void layout(std::ostream& s, const Layout& l) {
+  list(s, l.sizes);
+  s << '{';
+  for (std::size_t i = 0; i < l.strides.size(); ++i) s << (i ? ", " : "") << l.strides[i];
+  s << '}';
+  if (l.offset.is_symbolic() || l.offset.hint() != 0) s << '+' << l.offset;
+}
+
+void buffer(std::ostream& s, const Lowered& l, std::uint32_t i) {
+  const Buffer& b = l.buffers[i];
+  switch (b.kind) {
+    case Buffer::Kind::Input: s << "in" << b.index; break;
+    case Buffer::Kind::Output: s << "out" << b.index; break;
+    case Buffer::Kind::Temp: s << 't' << i; break;
+  }
+}
+
+void arguments(std::ostream& s, const Lowered& l, const NativeLaunch& n) {
+  for (std::size_t i = 0; i < n.operands.size(); ++i) {
+    const Operand& o = n.operands[i];
+    s << (i ? ", " : "") << (o.written ? "-> " : "");
+    buffer(s, l, o.buffer);
+    s << ' ' << dtype_short_name(o.dtype);
+    layout(s, o.layout);
+  }
+}
+
+void arguments(std::ostream& s, const Lowered& l, const LoopLaunch& n) {
+  for (std::size_t i = 0; i < n.buffers.size(); ++i) {
+    s << (i ? ", " : "") << (n.kernel.buffers[i].written ? "-> " : "");
+    buffer(s, l, n.buffers[i]);
+    s << ' ' << dtype_short_name(n.kernel.buffers[i].dtype);
+  }
+  s << ") over (";
+  for (std::size_t d = 0; d < n.kernel.extents.size(); ++d) {
+    s << (d ? (static_cast<int>(d) == n.kernel.n_kept ? " | " : ", ") : n.kernel.n_kept == 0 ? "| " : "") << n.kernel.extents[d];
+  }
+}
+
+void arguments(std::ostream& s, const Lowered& l, const GridLaunch& n) {
+  for (std::size_t i = 0; i < n.buffers.size(); ++i) {
+    s << (i ? ", " : "") << (n.written[i] ? "-> " : "");
+    buffer(s, l, n.buffers[i]);
+  }
+  s << ") " << n.code.kind << '(';
+  for (std::size_t i = 0; i < n.ints.size(); ++i) s << (i ? ", " : "") << n.ints[i];
+}
+
+constexpr const char* kind_name(const LoopLaunch&) { return "loop "; }
+constexpr const char* kind_name(const NativeLaunch&) { return "native "; }
+constexpr const char* kind_name(const GridLaunch&) { return "grid "; }
+
+}  // namespace
+
+std::string print(const Lowered& l) {
+  std::ostringstream s;
+  for (std::uint32_t i = 0; i < l.buffers.size(); ++i) {
+    if (l.buffers[i].kind == Buffer::Kind::Input) continue;
+    s << "buffer ";
+    buffer(s, l, i);
+    s << ": " << l.buffers[i].bytes << " bytes\n";
+  }
+  for (const Launch& launch : l.launches) {
+    s << std::visit([](const auto& what) { return kind_name(what); }, launch.what) << launch.name << '(';
+    std::visit([&](const auto& what) { arguments(s, l, what); }, launch.what);
+    s << ')' << (launch.may_fail ? " may fail" : "") << (launch.guard ? " unless one failed" : "");
+    if (launch.loc) s << "  ; " << launch.loc.file << ':' << launch.loc.line;
+    s << '\n';
+  }
+  for (std::size_t i = 0; i < l.outputs.size(); ++i) {
+    const Lowered::Out& o = l.outputs[i];
+    s << "output " << i << ": ";
+    if (o.buffer >= 0) buffer(s, l, static_cast<std::uint32_t>(o.buffer));
+    s << ' ';
+    layout(s, o.layout);
+    if (o.in_place) s << " in place";
+    else if (!o.why.empty()) {
+      s << " epilogue copies to ";
+      layout(s, o.target);
+    }
+    if (!o.why.empty()) s << " (" << o.why << ')';
+    s << '\n';
+  }
+  return s.str();
+}
+
+}  // namespace reprise::kernels

@@ -1,0 +1,36 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "kernels/loop/ir.h"
+#include "kernels/loop/registers.h"
+
+namespace reprise::kernels {
+
+/// What the emitter and the interpreter must agree on about a kernel, derived from its structure alone.
+struct LoopAnalysis {
+  std::vector<std::uint32_t>
+      dims;  ///< by node: bit d is set when its value (Store: its address or value) varies over loop dim d
+  std::vector<int> depth;  ///< by node: how many reductions lie on the longest path to it
+  int max_depth = 0;       ///< the reduced loops run max_depth times, plus once for stores that vary over them
+  std::uint32_t kept_mask = 0, reduced_mask = 0;
+};
+LoopAnalysis analyse(const LoopKernel&);
+
+/// Where each run-time Int of a kernel stands in runtime_params; -1 for one that the code has baked in.
+struct ParamSlots {
+  struct OfAccess {
+    int offset = -1;
+    std::vector<int> strides;  ///< by loop dim
+    std::vector<int> gather_strides, gather_extents;
+  };
+  std::vector<int> extents;
+  std::vector<OfAccess> accesses;
+  std::vector<int> params;  ///< by body node; -1 unless a Param
+  int count = 0;
+};
+ParamSlots param_slots(const LoopKernel&);
+
+inline bool is_plain(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() == k; }
+
+}  // namespace reprise::kernels

@@ -1,0 +1,352 @@
+#include "kernels/plan/assign_buffers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/errors.h"
+#include "kernels/loop/pointwise.h"
+#include "kernels/plan/assign.h"
+#include "kernels/plan/gather.h"
+#include "kernels/reference/reference.h"
+
+namespace reprise::kernels {
+
+using graph::Graph;
+using graph::Node;
+using graph::OpClass;
+using graph::OpId;
+using graph::OutputSpec;
+using graph::ValueId;
+using Kind = Item::Kind;
+using Id = std::uint32_t;
+
+BufferPlan Assign::run() {
+  for (std::uint32_t i = 0; i < g_.inputs.size(); ++i) {
+    const TensorMeta& m = g_.meta(g_.inputs[i].value);
+    Layout l = m.layout;
+    l.offset = 0;
+    p_.place[g_.inputs[i].value.v] = {p_.add_buffer({Buffer::Kind::Input, i, m.dtype, 0}), l};
+  }
+  for (std::uint32_t v = 0; v < g_.values.size(); ++v) {
+    if (root_[v].v != v) views_[root_[v].v].push_back(ValueId{v});
+  }
+  for (std::uint32_t n = 0; n < g_.nodes.size(); ++n) make_items(n);
+  make_wishes();
+  for (std::size_t n = g_.nodes.size(); n-- > 0;) {
+    const Node& node = g_.nodes[n];
+    if (graph::op(node.op).cls == OpClass::View) continue;
+    if (is_join(node)) {
+      place_join(node);
+    } else {
+      for (ValueId v : node.results) place_result(v);
+    }
+  }
+  for (std::uint32_t o = 0; o < g_.outputs.size(); ++o) {
+    const OutputSpec& spec = g_.outputs[o];
+    if (spec.kind == OutputSpec::Kind::AliasOfOutput) p_.outputs[o].buffer = p_.outputs[spec.source].buffer;
+  }
+  drop_markers(p_);
+  return std::move(p_);
+}
+
+Item Assign::new_item(Kind kind, std::int32_t node) {
+  Item it;
+  it.kind = kind;
+  it.node = node;
+  return it;
+}
+
+Id Assign::add_item(Item it, std::int32_t at) {
+  Id id = at < 0 ? order_.push_back() : order_.insert_before(static_cast<Id>(at));
+  if (it.may_fail) may_fail_.push_back(id);
+  p_.items.push_back(std::move(it));
+  p_.succ.emplace_back();
+  marked_.push_back(0);
+  return id;
+}
+
+void Assign::reads(Id item, ValueId v) {
+  ValueId r = root_[v.v];
+  readers_[r.v].push_back(item);
+  std::int32_t m = p_.maker[r.v];
+  if (m < 0) return;
+  bool in_register = p_.items[m].kind == Kind::Fused && (p_.items[item].kind == Kind::Fused || p_.items[item].kind == Kind::Copy);
+  if (p_.items[m].kind == Kind::Fused && !in_register && p_.items[item].kind != Kind::End) p_.must_store[r.v] = true;
+  edge(static_cast<Id>(m), item, in_register ? EdgeKind::Value : EdgeKind::Memory);
+}
+
+void Assign::make_items(std::uint32_t n) {
+  const Node& node = g_.nodes[n];
+  const graph::OpDef& def = graph::op(node.op);
+  if (def.cls == OpClass::View) return;
+  if (is_join(node)) {
+    ValueId c = node.results[0];
+    begin_[c.v] = static_cast<std::int32_t>(add_item(new_item(Kind::Begin, static_cast<std::int32_t>(n))));
+    Id end = add_item(new_item(Kind::End, static_cast<std::int32_t>(n)));
+    p_.maker[c.v] = static_cast<std::int32_t>(end);
+    edge(static_cast<Id>(begin_[c.v]), end, EdgeKind::Memory);
+    graph::for_each_value(node, [&](ValueId v) { reads(end, v); });
+    return;
+  }
+  Item it = new_item(fused_(g_, node) ? Kind::Fused : Kind::Native, static_cast<std::int32_t>(n));
+  it.may_fail = def.effects.may_end_call() && it.kind == Kind::Native;
+  const std::uint32_t unread = unread_operands(node.op);
+  for (std::size_t a = 0; a < node.args.size(); ++a) {
+    if (unread >> a & 1) continue;
+    graph::for_each_value(node.args[a], [&](ValueId v) { it.reads.push_back(v); });
+  }
+  std::vector<Id> checks;
+  if (it.kind == Kind::Fused) it.made = node.results[0];
+  if (it.kind == Kind::Fused && def.effects.may_fail) checks = make_checks(n, node);
+  std::vector<ValueId> in = it.reads;
+  bool fused = it.kind == Kind::Fused;
+  Id id = add_item(std::move(it));
+  for (Id check : checks) edge(check, id, EdgeKind::Memory);
+  if (const std::uint8_t lane = def.effects.lane) {  // these are of OpClass::Reference: not fused
+    if (auto [before, first] = lanes_.try_emplace(lane, id); !first) edge(std::exchange(before->second, id), id, EdgeKind::Memory);
+  }
+  for (ValueId r : node.results) p_.maker[r.v] = static_cast<std::int32_t>(id), begin_[r.v] = static_cast<std::int32_t>(id);
+  for (ValueId v : in) reads(id, v);
+  if (fused && def.cls == OpClass::Gather) {  // its table is read at computed places: from memory
+    ValueId table = root_[std::get<ValueId>(node.args[0]).v];
+    if (p_.maker[table.v] >= 0 && p_.items[p_.maker[table.v]].kind == Kind::Fused) {
+      p_.must_store[table.v] = true;
+      edge(static_cast<Id>(p_.maker[table.v]), id, EdgeKind::Memory);
+    }
+  }
+}
+
+std::vector<Id> Assign::make_checks(std::uint32_t n, const Node& node) {
+  std::vector<Id> out;
+  auto form = gather_form(g_, node);
+  for (const GatherForm::Index& index : form->indices) {
+    Item it = new_item(Kind::Check, static_cast<std::int32_t>(n));
+    it.from = index.value;
+    it.reads = {index.value};
+    it.dim = index.dim;
+    it.extent = g_.meta(form->table).size(index.dim);
+    it.wraps = form->wraps;
+    it.may_fail = true;
+    Id id = add_item(std::move(it));
+    reads(id, index.value);
+    out.push_back(id);
+  }
+  return out;
+}
+
+void Assign::edge(Id a, Id b, EdgeKind k) {
+  REPRISE_CHECK(order_.put_before(a, b, successors()), " the order of the work has a cycle");
+  p_.succ[a].push_back({b, k});
+}
+
+bool Assign::path(Id from, Id to) { return paths_to_any(from, {to}); }
+
+bool Assign::paths_to_any(Id from, const std::vector<Id>& to) {
+  if (to.empty()) return false;
+  ++question_;
+  Id last = to[0];
+  for (Id t : to) {
+    marked_[t] = question_;
+    if (order_.before(last, t)) last = t;
+  }
+  const Id start[] = {from};
+  return order_.reaches(start, last, [&](Id w) { return marked_[w] == question_; }, successors());
+}
+
+void Assign::take_out(std::vector<Id>& list, const std::vector<Id>& those) {
+  ++question_;
+  for (Id i : those) marked_[i] = question_;
+  std::erase_if(list, [&](Id i) { return marked_[i] == question_; });
+}
+
+std::vector<Id> Assign::before_input_write(std::uint32_t i, const std::vector<Id>& except) {
+  std::vector<Id> out = readers_[g_.inputs[i].value.v];
+  out.insert(out.end(), may_fail_.begin(), may_fail_.end());
+  take_out(out, except);
+  return out;
+}
+
+void Assign::edges_before(const std::vector<Id>& before, Id writer) {
+  for (Id r : before) edge(r, writer, kind_before(r));
+}
+
+// With many writes over one place, each waiting for all the readers by itself, the edges would be as many as their product.
+void Assign::move_edges_before(const std::vector<Id>& before, Id writer, Id earlier) {
+  constexpr std::ptrdiff_t kMostLookedAt = 16;
+  for (Id r : before) {
+    std::vector<Edge>& all = p_.succ[r];
+    auto end = all.rbegin() + std::min<std::ptrdiff_t>(kMostLookedAt, static_cast<std::ptrdiff_t>(all.size()));
+    auto old = std::find_if(all.rbegin(), end, [&](const Edge& e) { return e.to == writer && e.kind == kind_before(r); });
+    if (old != end) all.erase(std::next(old).base());
+    edge(r, earlier, kind_before(r));
+  }
+}
+
+Place Assign::output_buffer(std::uint32_t o, DType t, const Ints& sizes) {
+  return {p_.add_buffer({Buffer::Kind::Output, o, t, bytes_of(sizes, t)}), contiguous_layout(sizes)};
+}
+
+void Assign::set_out(std::uint32_t o, const Place& at) {
+  p_.outputs[o].buffer = static_cast<std::int32_t>(at.buffer);
+  p_.outputs[o].layout = at.layout;
+}
+
+bool Assign::views_fit(ValueId v, const Layout& at) const {
+  // What counts from the start of a storage is a storage, row by row.
+  if (g_.values[v.v].node >= 0 && g_.nodes[static_cast<std::size_t>(g_.values[v.v].node)].op == OpId::as_strided_scatter && !is_row_major(at)) return false;
+  for (ValueId w : views_[v.v]) {
+    if (!layout_from_root(g_, w, at)) return false;
+  }
+  return true;
+}
+
+Id Assign::add_copy(ValueId from, Place to, DType dtype, std::int32_t node, std::int32_t at) {
+  Item it = new_item(Kind::Copy, node);
+  it.from = from;
+  it.to = std::move(to);
+  it.to_dtype = dtype;
+  it.reads = {from};
+  Id id = add_item(std::move(it), at);
+  reads(id, from);
+  return id;
+}
+
+void Assign::make_wishes() {
+  std::vector<std::pair<std::uint32_t, Id>> copies;
+  p_.outputs.resize(g_.outputs.size());
+  for (std::uint32_t o = 0; o < g_.outputs.size(); ++o) {
+    const OutputSpec& spec = g_.outputs[o];
+    if (spec.kind == OutputSpec::Kind::AliasOfInput) {
+      p_.outputs[o].buffer = static_cast<std::int32_t>(input_place(spec.source).buffer);
+      p_.outputs[o].layout = spec.layout;
+      continue;
+    }
+    if (spec.kind == OutputSpec::Kind::AliasOfOutput) {
+      p_.outputs[o].layout = spec.layout;
+      continue;
+    }
+    bool of_input = spec.kind == OutputSpec::Kind::NewValueOfInput;
+    if (of_input) p_.outputs[o].target = input_place(spec.source).layout;
+    if (computed(spec.value)) {
+      wishes_[spec.value.v].push_back(o);
+      continue;
+    }
+    ValueId r = root_[spec.value.v];
+    if (!of_input && computed(r) && wishes_[r.v].empty()) {
+      Layout l = output_layout(g_, spec.value);
+      if (same_layout(l, g_.meta(spec.value).layout) && same_number(numel(l.sizes), numel(g_.meta(r).layout.sizes))) {
+        wishes_[r.v].push_back(o);
+        continue;
+      }
+    }
+    copies.push_back({o, start_copy(o)});
+  }
+  // All copies exist before the first is put in place: two inputs may swap their values.
+  for (auto [o, id] : copies) finish_copy(o, id);
+}
+
+Id Assign::start_copy(std::uint32_t o) {
+  ValueId v = g_.outputs[o].value;
+  return add_copy(v, {}, g_.meta(v).dtype, -1);
+}
+
+void Assign::finish_copy(std::uint32_t o, Id id) {
+  const OutputSpec& spec = g_.outputs[o];
+  const TensorMeta& m = g_.meta(spec.value);
+  if (spec.kind == OutputSpec::Kind::NewValueOfInput) {
+    std::vector<Id> before = before_input_write(spec.source, {id});
+    bool moves_itself = root_[spec.value.v] == g_.inputs[spec.source].value;
+    if (!moves_itself && !paths_to_any(id, before)) {
+      edges_before(before, id);
+      p_.items[id].to = input_place(spec.source);
+      return in_place(o, "a copy after the last read of the old value");
+    }
+    p_.items[id].to = output_buffer(o, m.dtype, m.layout.sizes);
+    set_out(o, p_.items[id].to);
+    p_.outputs[o].why = "the old value is read after the new one is known";
+    return;
+  }
+  Place to = output_buffer(o, m.dtype, m.layout.sizes);
+  to.layout = output_layout(g_, spec.value);
+  p_.items[id].to = to;
+  set_out(o, to);
+}
+
+void Assign::in_place(std::uint32_t o, std::string why) {
+  set_out(o, input_place(g_.outputs[o].source));
+  p_.outputs[o].in_place = true;
+  p_.outputs[o].why = std::move(why);
+}
+
+void Assign::put_in_output(ValueId v, std::uint32_t o) {
+  const TensorMeta& m = g_.meta(v);
+  p_.place[v.v] = output_buffer(o, m.dtype, m.layout.sizes);
+  p_.must_store[v.v] = true;
+  set_out(o, p_.place[v.v]);
+  if (g_.outputs[o].value != v) p_.outputs[o].layout = g_.meta(g_.outputs[o].value).layout;
+}
+
+void Assign::place_result(ValueId v) {
+  std::vector<std::uint32_t> wishes = wishes_[v.v];
+  bool native = p_.items[p_.maker[v.v]].kind == Kind::Native;
+  if (!placed(v) && !wishes.empty()) {
+    auto first = std::find_if(wishes.begin(), wishes.end(), [&](std::uint32_t o) { return !is_new_value(o); });
+    if (first == wishes.end()) first = wishes.begin();
+    std::uint32_t o = *first;
+    wishes.erase(first);
+    if (!is_new_value(o) || !write_over_input(v, o)) put_in_output(v, o);
+  }
+  if (!placed(v) && native) {
+    const TensorMeta& m = g_.meta(v);
+    p_.place[v.v] = {p_.add_buffer({Buffer::Kind::Temp, 0, m.dtype, bytes_of(m.layout.sizes, m.dtype)}), contiguous_layout(m.layout.sizes)};
+  }
+  for (std::uint32_t o : wishes) copy_out(o);
+}
+
+bool Assign::write_over_input(ValueId v, std::uint32_t o) {
+  std::uint32_t i = g_.outputs[o].source;
+  Id w = static_cast<Id>(p_.maker[v.v]);
+  auto refuse = [&](const char* why) { return p_.outputs[o].why = why, false; };
+  const std::vector<Id>& readers = readers_[g_.inputs[i].value.v];
+  bool native = p_.items[w].kind == Kind::Native;
+  if (native && std::find(readers.begin(), readers.end(), w) != readers.end() && !updates_in_place(w, i)) {
+    return refuse("its kernel reads the old value");
+  }
+  if (!native && !reads_same_element(w, i)) return refuse("it reads the old value at other indices than it writes");
+  if (!views_fit(v, input_place(i).layout)) return refuse("the new value is viewed in ways the input's strides do not allow");
+  std::vector<Id> before = before_input_write(i, {w});
+  if (paths_to_any(w, before)) return refuse("the old value is read, or a kernel may fail, after the new one is known");
+  edges_before(before, w);
+  p_.place[v.v] = input_place(i);
+  p_.must_store[v.v] = true;
+  in_place(o, "written over the old value by the kernel that makes the new one");
+  return true;
+}
+
+bool Assign::updates_in_place(Id w, std::uint32_t i) const {
+  const Node& node = g_.nodes[p_.items[w].node];
+  const HostKernel* kernel = reference_kernels().find(node.op);
+  if (!kernel || !kernel->over_self) return false;
+  const std::vector<ValueId>& r = p_.items[w].reads;
+  auto of_input = [&](ValueId v) { return root_[v.v] == g_.inputs[i].value; };
+  return r[0] == g_.inputs[i].value && std::count_if(r.begin(), r.end(), of_input) == 1;
+}
+
+bool Assign::reads_same_element(Id w, std::uint32_t i) const {
+  const Place& at = input_place(i);
+  for (ValueId r : p_.items[w].reads) {
+    if (root_[r.v] != g_.inputs[i].value) continue;
+    auto l = layout_from_root(g_, r, at.layout);
+    if (!l || !same_layout(*l, at.layout)) return false;
+  }
+  return graph::op(g_.nodes[p_.items[w].node].op).cls == OpClass::Pointwise || !reads_input(w, i);
+}
+
+bool Assign::reads_input(Id w, std::uint32_t i) const {
+  const std::vector<ValueId>& r = p_.items[w].reads;
+  return std::any_of(r.begin(), r.end(), [&](ValueId v) { return root_[v.v] == g_.inputs[i].value; });
+}
+
+BufferPlan assign_buffers(const Graph& g, bool (*fused)(const Graph&, const Node&)) { return Assign(g, fused).run(); }
+
+}  // namespace reprise::kernels

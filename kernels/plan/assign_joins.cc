@@ -1,0 +1,220 @@
+// Where the parts of joins and what they are based on stand (assign_buffers.h).
+#include <algorithm>
+
+#include "kernels/plan/assign.h"
+
+namespace reprise::kernels {
+
+using graph::Node;
+using graph::OpId;
+using graph::ValueId;
+using Kind = Item::Kind;
+using Id = std::uint32_t;
+
+std::vector<Id> Assign::old_readers(ValueId b, const std::vector<Id>& except) {
+  std::vector<Id> out = readers_[b.v];
+  take_out(out, except);
+  return out;
+}
+
+void Assign::nested_ends(ValueId c, std::vector<Id>& out) const {
+  const Node& node = g_.nodes[g_.values[c.v].node];
+  out.push_back(static_cast<Id>(p_.maker[c.v]));
+  if (node.op == OpId::cat) return;
+  ValueId part = std::get<ValueId>(node.args[1]), base = std::get<ValueId>(node.args[0]);
+  if (!computed(part) || readers_[part.v].size() != 1 || !wishes_[part.v].empty() || placed(part)) return;
+  const Node& inner = g_.nodes[g_.values[part.v].node];
+  if (!is_join(inner) || inner.op == OpId::cat) return;
+  // The inner base must be the very region that c fills with it.
+  auto whole = contiguous_layout(g_.meta(c).layout.sizes);
+  auto plan = plan_join(g_, node, whole);
+  ValueId inner_base = std::get<ValueId>(inner.args[0]);
+  if (root_[inner_base.v] != root_[base.v] || root_[base.v] != base) return;
+  auto at = layout_from_root(g_, inner_base, whole);
+  if (at && same_layout(*at, plan->parts[0].region)) nested_ends(part, out);
+}
+
+void Assign::place_join(const Node& node) {
+  ValueId c = node.results[0];
+  Id begin = static_cast<Id>(begin_[c.v]), end = static_cast<Id>(p_.maker[c.v]);
+  const TensorMeta& m = g_.meta(c);
+  std::vector<std::uint32_t> wishes = wishes_[c.v];
+  if (!placed(c)) {
+    auto first = std::find_if(wishes.begin(), wishes.end(), [&](std::uint32_t o) { return is_new_value(o); });
+    if (first != wishes.end()) {
+      std::uint32_t o = *first;
+      if (join_over_input(c, o) || (wishes.size() == 1 && slice_in_epilogue(node, o))) wishes.erase(first);
+      if (slice_only_) {
+        slice_only_ = false;
+        return;
+      }
+    }
+    if (!placed(c) && !wishes.empty()) {
+      put_in_output(c, wishes.front());
+      wishes.erase(wishes.begin());
+    }
+    if (!placed(c)) {
+      p_.place[c.v] = {p_.add_buffer({Buffer::Kind::Temp, 0, m.dtype, bytes_of(m.layout.sizes, m.dtype)}), contiguous_layout(m.layout.sizes)};
+    }
+  }
+  auto plan = plan_join(g_, node, p_.place[c.v].layout);
+  Id after = begin;  // what each part's write comes after
+  if (plan->base && !base_in_place(c, plan->base)) {
+    after = add_copy(plan->base, p_.place[c.v], m.dtype, p_.items[end].node, p_.maker[c.v]);
+    edge(begin, after, EdgeKind::Memory);
+    edge(after, end, EdgeKind::Memory);
+    drop_edge(p_.maker[root_[plan->base.v].v], end);
+  }
+  for (JoinPlan::Part& part : plan->parts) place_part(c, part, after);
+  if (!plan->parts.empty()) drop_edge(begin_[c.v], end);  // there is a way through what writes the parts
+  for (std::uint32_t o : wishes) copy_out(o);
+}
+
+// An edge to a join's end for which there is a longer way now. With it every later use of the place would be tied to all that
+// came before this write, and a chain of writes to the square of its length.
+void Assign::drop_edge(std::int32_t from, Id end) {
+  constexpr std::size_t kMostLookedAt = 256;
+  if (from < 0 || p_.succ[static_cast<Id>(from)].size() > kMostLookedAt) return;
+  std::erase_if(p_.succ[static_cast<Id>(from)], [&](const Edge& e) { return e.to == end; });
+}
+
+bool Assign::join_over_input(ValueId c, std::uint32_t o) {
+  std::uint32_t i = g_.outputs[o].source;
+  Id begin = static_cast<Id>(begin_[c.v]);
+  if (!views_fit(c, input_place(i).layout)) {
+    p_.outputs[o].why = "the new value is viewed in ways the input's strides do not allow";
+    return false;
+  }
+  std::vector<Id> nested;
+  chain_ends(c, nested);
+  std::vector<Id> before = before_input_write(i, nested);
+  if (parts_read(nested, g_.inputs[i].value) || base_moves(c, g_.inputs[i].value) || paths_to_any(begin, before)) {
+    p_.outputs[o].why = "the old value is read, or a kernel may fail, after the new one is known";
+    return false;
+  }
+  edges_before(before, begin);
+  before_[c.v] = before;
+  p_.place[c.v] = input_place(i);
+  in_place(o, "only the parts that change are written, after the last read of the old value");
+  return true;
+}
+
+void Assign::chain_ends(ValueId c, std::vector<Id>& out) const {
+  for (;;) {
+    nested_ends(c, out);
+    const Node& node = g_.nodes[g_.values[c.v].node];
+    if (node.op == OpId::cat) return;
+    c = std::get<ValueId>(node.args[0]);
+    if (!computed(c) || !is_join(g_.nodes[g_.values[c.v].node]) || !wishes_[c.v].empty() || placed(c)) return;
+  }
+}
+
+bool Assign::parts_read(const std::vector<Id>& ends, ValueId old) const {
+  for (Id e : ends) {
+    const Node& node = g_.nodes[p_.items[e].node];
+    bool found = false;
+    for (std::size_t a = node.op == OpId::cat ? 0 : 1; a < node.args.size(); ++a) {
+      graph::for_each_value(node.args[a], [&](ValueId v) { found = found || root_[v.v] == old; });
+    }
+    if (found) return true;
+  }
+  return false;
+}
+
+bool Assign::base_moves(ValueId c, ValueId old) const {
+  for (;;) {
+    const Node& node = g_.nodes[g_.values[c.v].node];
+    if (node.op == OpId::cat) return false;
+    c = std::get<ValueId>(node.args[0]);
+    if (root_[c.v] == old) return c != old;
+    if (!computed(c) || !is_join(g_.nodes[g_.values[c.v].node])) return false;
+  }
+}
+
+bool Assign::slice_in_epilogue(const Node& node, std::uint32_t o) {
+  std::uint32_t i = g_.outputs[o].source;
+  if (node.op == OpId::cat || !readers_[node.results[0].v].empty()) return false;
+  if (std::get<ValueId>(node.args[0]) != g_.inputs[i].value) return false;
+  auto plan = plan_join(g_, node, input_place(i).layout);
+  if (!plan) return false;
+  ValueId part = plan->parts[0].value;
+  const TensorMeta& m = g_.meta(part);
+  Place to = output_buffer(o, g_.meta(node.results[0]).dtype, m.layout.sizes);
+  if (computed(part) && !placed(part) && wishes_[part.v].empty() && m.dtype == g_.meta(node.results[0]).dtype) {
+    p_.place[part.v] = to;
+    p_.must_store[part.v] = true;
+  } else {
+    add_copy(part, to, g_.meta(node.results[0]).dtype, g_.values[node.results[0].v].node);
+  }
+  set_out(o, to);
+  p_.outputs[o].target = plan->parts[0].region;
+  slice_only_ = true;
+  return true;
+}
+
+bool Assign::base_in_place(ValueId c, ValueId base) {
+  const Place& at = p_.place[c.v];
+  ValueId r = root_[base.v];
+  if (g_.meta(base).dtype != g_.meta(c).dtype) return false;
+  if (placed(r)) {
+    if (p_.place[r.v].buffer != at.buffer) return false;
+    auto l = layout_from_root(g_, base, p_.place[r.v].layout);
+    return l && same_layout(*l, at.layout);
+  }
+  if (r != base || !wishes_[base.v].empty() || !views_fit(base, at.layout)) return false;
+  Id begin = static_cast<Id>(begin_[c.v]), base_begin = static_cast<Id>(begin_[base.v]);
+  std::vector<Id> nested;
+  nested_ends(c, nested);
+  std::vector<Id> readers = old_readers(base, nested);
+  if (parts_read(nested, base)) return false;
+  if (paths_to_any(begin, readers) || paths_to_any(base_begin, before_[c.v])) return false;
+  if (p_.items[p_.maker[base.v]].kind == Kind::Native && !innermost_contiguous(at.layout)) return false;
+  for (Id b : before_[c.v]) {
+    if (b == static_cast<Id>(p_.maker[base.v])) return false;
+  }
+  for (Id rd : readers) edge(rd, begin, EdgeKind::Anti);
+  overwriters_[base.v] = {begin};
+  edge(static_cast<Id>(p_.maker[base.v]), begin, EdgeKind::Memory);
+  drop_edge(p_.maker[base.v], static_cast<Id>(p_.maker[c.v]));
+  move_edges_before(before_[c.v], begin, base_begin);
+  before_[base.v] = std::move(before_[c.v]);
+  p_.place[base.v] = at;
+  p_.must_store[base.v] = true;
+  return true;
+}
+
+bool Assign::innermost_contiguous(const Layout& l) {
+  for (std::size_t d = l.sizes.size(); d-- > 0;) {
+    if (!is_number(l.sizes[d], 1)) return is_number(l.strides[d], 1);
+  }
+  return true;
+}
+
+void Assign::place_part(ValueId c, JoinPlan::Part& part, Id after) {
+  const Place& at = p_.place[c.v];
+  ValueId p = part.value;
+  Id end = static_cast<Id>(p_.maker[c.v]);
+  DType dtype = g_.meta(c).dtype;
+  bool direct = computed(p) && !placed(p) && wishes_[p.v].empty() && g_.meta(p).dtype == dtype && views_fit(p, part.region);
+  if (direct && p_.items[p_.maker[p.v]].kind == Kind::Native) direct = innermost_contiguous(part.region);
+  // Where c is overwritten in place later, so is its part: that waits for the part's other readers, too.
+  std::vector<Id> others;
+  if (direct && !overwriters_[c.v].empty()) others = old_readers(p, {end});
+  for (Id w : overwriters_[c.v]) direct = direct && !paths_to_any(w, others);
+  if (direct && !path(static_cast<Id>(begin_[p.v]), after)) {
+    for (Id w : overwriters_[c.v]) {
+      for (Id r : others) edge(r, w, EdgeKind::Anti);
+    }
+    overwriters_[p.v] = overwriters_[c.v];
+    p_.place[p.v] = {at.buffer, part.region};
+    p_.must_store[p.v] = true;
+    edge(after, static_cast<Id>(begin_[p.v]), EdgeKind::Memory);
+    before_[p.v] = {after};
+    return;
+  }
+  Id copy = add_copy(p, {at.buffer, part.region}, dtype, p_.items[end].node, p_.maker[c.v]);
+  edge(after, copy, EdgeKind::Memory);
+  edge(copy, end, EdgeKind::Memory);
+}
+
+}  // namespace reprise::kernels

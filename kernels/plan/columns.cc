@@ -1,0 +1,35 @@
+#include "kernels/plan/columns.h"
+
+namespace reprise::kernels {
+
+std::vector<const graph::OpColumnBase*> op_columns() {
+  return {&reference_kernels(), &pointwise_formulas(), &folds(), &creation_formulas(), &gather_rules(), &join_rules(), &grid_rules()};
+}
+
+std::string list_computed_by(graph::OpId id) {
+  switch (graph::op(id).cls) {
+    case graph::OpClass::Pointwise:
+    case graph::OpClass::Reduction:
+      return "fused loop kernel";
+    case graph::OpClass::Gather:
+      return "fused loop kernel, after a check of the index values";
+    case graph::OpClass::Join:
+      return has_parts(id) ? "fused loop kernels, one for each part" : "reference kernel";
+    case graph::OpClass::Creation:
+      return "fused loop kernel over the output index";
+    case graph::OpClass::View:
+      return "view: no kernel";
+    case graph::OpClass::Composite:
+      return "composite: rewritten into other operators";
+    case graph::OpClass::Matmul:
+      return "matrix product";
+    case graph::OpClass::Attention:
+      return "attention kernel";
+    case graph::OpClass::Random:
+    case graph::OpClass::Reference:
+      return "reference kernel";
+  }
+  return "";
+}
+
+}  // namespace reprise::kernels

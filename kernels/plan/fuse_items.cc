@@ -1,0 +1,68 @@
+// What fusion asks of single items: the elements their operands are read at, the loops they reduce over, their cost.
+#include <algorithm>
+
+#include "kernels/plan/fuse.h"
+#include "kernels/plan/gather.h"
+
+namespace reprise::kernels {
+
+using graph::Graph;
+using graph::Node;
+using graph::OpClass;
+using graph::OpId;
+using graph::ValueId;
+using Id = std::uint32_t;
+
+bool Unit::has_reduce() const { return std::find(reduced.begin(), reduced.end(), true) != reduced.end(); }
+bool Unit::has(Id item) const { return std::find(items.begin(), items.end(), item) != items.end(); }
+
+std::vector<bool> reduced_dims(const Graph& g, const Node& node) {
+  int rank = g.meta(std::get<ValueId>(node.args[0])).dim();
+  const Ints* dims = std::get_if<Ints>(&node.args[1]);
+  std::vector<bool> out(static_cast<std::size_t>(rank), !dims || dims->empty());
+  if (dims && rank > 0) {
+    for (Int d : *dims) out[static_cast<std::size_t>(wrap_dim(d.hint(), rank, "reduction", node.loc))] = true;
+  }
+  return out;
+}
+
+bool keeps_dims(const Node& node) { return std::get<bool>(node.args[2]); }
+
+std::vector<Unit::Demand> operand_maps(const Graph& g, const Item& item, const IndexMap& map, const Unit& unit) {
+  if (item.kind == Item::Kind::Copy) return {{item.from, map}};
+  const Node& node = g.nodes[item.node];
+  std::vector<Unit::Demand> out;
+  const Ints& sizes = g.meta(item.made).layout.sizes;
+  switch (graph::op(node.op).cls) {
+    case OpClass::Reduction: {
+      ValueId x = std::get<ValueId>(node.args[0]);
+      std::vector<bool> reduced = reduced_dims(g, node);
+      const Ints& in = g.meta(x).layout.sizes;
+      IndexMap m;
+      m.loops = map.loops;
+      std::size_t kept = 0, l = 0;
+      bool keep = keeps_dims(node);
+      for (std::size_t d = 0; d < in.size(); ++d) {
+        if (!reduced[d]) {
+          m.dims.push_back(map.dims[kept++]);
+          continue;
+        }
+        if (keep) ++kept;
+        while (!is_number(in[d], 1) && l < unit.reduced.size() && !unit.reduced[l]) ++l;
+        m.dims.push_back(is_number(in[d], 1) ? constant_coord(0, m.loops) : loop_coord(l++, m.loops));
+      }
+      out.push_back({x, std::move(m)});
+      return out;
+    }
+    case OpClass::Gather: {
+      auto form = gather_form(g, node);
+      for (const GatherForm::Index& i : form->indices) out.push_back({i.value, index_map(g, node, i, map)});
+      return out;
+    }
+    default:
+      for (ValueId r : item.reads) out.push_back({r, through_broadcast(map, sizes, g.meta(r).layout.sizes)});
+      return out;
+  }
+}
+
+}  // namespace reprise::kernels

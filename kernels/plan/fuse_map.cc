@@ -1,0 +1,212 @@
+#include "kernels/plan/fuse_map.h"
+
+#include <algorithm>
+
+namespace reprise::kernels {
+
+using graph::OpId;
+using graph::ValueId;
+
+Coord constant_coord(Int at, std::size_t loops) { return {at, Ints(loops, Int(0))}; }
+
+Coord loop_coord(std::size_t loop, std::size_t loops) {
+  Coord c = constant_coord(0, loops);
+  c.coefs[loop] = 1;
+  return c;
+}
+
+bool identical_maps(const IndexMap& a, const IndexMap& b) {
+  if (a.dims.size() != b.dims.size()) return false;
+  for (std::size_t d = 0; d < a.dims.size(); ++d) {
+    if (!identical(a.dims[d].offset, b.dims[d].offset)) return false;
+    for (std::size_t l = 0; l < a.dims[d].coefs.size(); ++l) {
+      if (!identical(a.dims[d].coefs[l], b.dims[d].coefs[l])) return false;
+    }
+  }
+  return true;
+}
+
+int single_loop(const Coord& c) {
+  if (!is_number(c.offset, 0)) return -1;
+  int found = -1;
+  for (std::size_t l = 0; l < c.coefs.size(); ++l) {
+    if (is_number(c.coefs[l], 0)) continue;
+    if (found >= 0 || !is_number(c.coefs[l], 1)) return -1;
+    found = static_cast<int>(l);
+  }
+  return found;
+}
+
+bool is_zero(const Coord& c) {
+  if (!is_number(c.offset, 0)) return false;
+  for (Int k : c.coefs) {
+    if (!is_number(k, 0)) return false;
+  }
+  return true;
+}
+
+IndexMap through_broadcast(const IndexMap& map, const Ints& from, const Ints& to) {
+  IndexMap out;
+  out.loops = map.loops;
+  std::size_t lead = from.size() - to.size();
+  for (std::size_t d = 0; d < to.size(); ++d) {
+    Int s = from[lead + d], t = to[d];
+    // The shape rule asked "equal?" before "is it 1?", so where the traced sizes agree a guard holds them equal, and where
+    // they do not the operand's is guarded to be 1. A plain 1 was broadcast without a question.
+    bool same = identical(s, t) || (!is_number(t, 1) && s.hint() == t.hint());
+    out.dims.push_back(same ? map.dims[lead + d] : constant_coord(0, map.loops));
+  }
+  return out;
+}
+
+namespace {
+
+void add_scaled(Coord& to, const Coord& c, Int k) {
+  if (is_number(k, 0)) return;
+  to.offset = to.offset + c.offset * k;
+  for (std::size_t l = 0; l < c.coefs.size(); ++l) {
+    if (!is_number(c.coefs[l], 0)) to.coefs[l] = to.coefs[l] + c.coefs[l] * k;
+  }
+}
+
+/// The coordinates of the dims `sizes` that were merged into the dim whose coordinate is c, when c counts through loops in
+/// mixed radix and some of them cover each size. Empty: they do not.
+std::vector<Coord> unmerged(const Coord& c, const Ints& sizes, const Ints& extents) {
+  std::vector<Coord> out(sizes.size(), constant_coord(0, c.coefs.size()));
+  if (!is_number(c.offset, 0)) return {};
+  std::vector<bool> used(c.coefs.size());
+  Int step = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    Int covered = 1;
+    while (!same_number(covered, sizes[i])) {
+      std::size_t l = 0;
+      while (l < used.size() && (used[l] || is_number(c.coefs[l], 0) || !same_number(c.coefs[l], step))) ++l;
+      if (l == used.size()) return {};
+      used[l] = true;
+      out[i].coefs[l] = covered;
+      covered = covered * extents[l];
+      step = step * extents[l];
+    }
+  }
+  for (std::size_t l = 0; l < used.size(); ++l) {
+    if (!used[l] && !is_number(c.coefs[l], 0)) return {};
+  }
+  return out;
+}
+
+/// The dims of a match on the operand's side that have extent.
+std::vector<int> wide_dims(const DimMatch& m, const Ints& sizes) {
+  std::vector<int> out;
+  for (int d = m.old_begin; d < m.old_end; ++d) {
+    if (!is_number(sizes[d], 1)) out.push_back(d);
+  }
+  return out;
+}
+
+Ints sizes_of(const std::vector<int>& dims, const Ints& sizes) {
+  Ints out;
+  for (int d : dims) out.push_back(sizes[d]);
+  return out;
+}
+
+}  // namespace
+
+int loop_to_split(const graph::Graph& g, const graph::Node& view, const IndexMap& map, const Ints& extents, Ints& into) {
+  if (view.op != OpId::view) return -1;
+  const Ints& from = g.meta(std::get<ValueId>(view.args[0])).layout.sizes;
+  auto matches = match_dims(from, g.meta(view.results[0]).layout.sizes);
+  if (!matches) return -1;
+  for (const DimMatch& m : *matches) {
+    std::vector<int> wide = wide_dims(m, from);
+    if (wide.size() < 2 || m.new_end - m.new_begin != 1) continue;
+    into = sizes_of(wide, from);
+    const Coord& c = map.dims[m.new_begin];
+    if (!unmerged(c, into, extents).empty()) continue;
+    int l = single_loop(c);
+    if (l >= 0 && same_number(extents[l], numel(into))) return l;
+  }
+  return -1;
+}
+
+void split_loop(IndexMap& map, int l, const Ints& into) {
+  map.loops += into.size() - 1;
+  for (Coord& c : map.dims) {
+    Int k = c.coefs[l];
+    Ints coefs;
+    for (int i = 0; i < l; ++i) coefs.push_back(c.coefs[i]);
+    Int step = k;
+    Ints parts(into.size(), Int(0));
+    for (std::size_t i = into.size(); i-- > 0;) {
+      parts[i] = step;
+      if (!is_number(k, 0)) step = step * into[i];
+    }
+    for (Int p : parts) coefs.push_back(p);
+    for (std::size_t i = static_cast<std::size_t>(l) + 1; i < c.coefs.size(); ++i) coefs.push_back(c.coefs[i]);
+    c.coefs = std::move(coefs);
+  }
+}
+
+std::optional<IndexMap> through_view(const graph::Graph& g, const graph::Node& view, const IndexMap& map, const Ints& extents) {
+  const Layout& in = g.meta(std::get<ValueId>(view.args[0])).layout;
+  std::size_t rank = in.sizes.size();
+  IndexMap out;
+  out.loops = map.loops;
+  out.dims.assign(rank, constant_coord(0, map.loops));
+  if (view.op == OpId::as_strided) return std::nullopt;
+  if (view.op == OpId::view) {
+    const Ints& to = g.meta(view.results[0]).layout.sizes;
+    auto matches = match_dims(in.sizes, to);
+    if (!matches) return std::nullopt;
+    for (const DimMatch& m : *matches) {
+      std::vector<int> wide = wide_dims(m, in.sizes);
+      if (wide.empty()) continue;
+      if (wide.size() > 1) {
+        if (m.new_end - m.new_begin != 1) return std::nullopt;
+        std::vector<Coord> coords = unmerged(map.dims[m.new_begin], sizes_of(wide, in.sizes), extents);
+        if (coords.empty()) return std::nullopt;
+        for (std::size_t i = 0; i < wide.size(); ++i) out.dims[wide[i]] = std::move(coords[i]);
+        continue;
+      }
+      Int step = 1;
+      for (int d = m.new_end - 1; d >= m.new_begin; --d) {
+        add_scaled(out.dims[wide[0]], map.dims[d], step);
+        step = step * to[d];
+      }
+    }
+    return out;
+  }
+  // Every other view is linear in the strides: with a stride of 1 in dim d alone, the view's strides and offset are how
+  // coordinate d moves.
+  const Ints& to = g.meta(view.results[0]).layout.sizes;
+  for (std::size_t d = 0; d < rank; ++d) {
+    Layout unit{in.sizes, Ints(rank, Int(0)), 0};
+    unit.strides[d] = 1;
+    Layout moved = known_view_of(g, view.op, view.args, unit, to, view.loc);
+    out.dims[d].offset = moved.offset;
+    for (std::size_t j = 0; j < moved.strides.size(); ++j) add_scaled(out.dims[d], map.dims[j], moved.strides[j]);
+  }
+  return out;
+}
+
+Access access_of(const IndexMap& map, const Layout& layout) {
+  Access a;
+  std::size_t loops = map.loops;
+  a.strides = Ints(loops, Int(0));
+  a.offset = layout.offset;
+  for (std::size_t d = 0; d < map.dims.size(); ++d) {
+    Int s = layout.strides[d];
+    if (is_number(s, 0)) continue;
+    a.offset = a.offset + map.dims[d].offset * s;
+    for (std::size_t l = 0; l < loops; ++l) {
+      Int k = map.dims[d].coefs[l];
+      if (!is_number(k, 0)) a.strides[l] = a.strides[l] + k * s;
+    }
+  }
+  return a;
+}
+
+bool same_access(const Access& a, const Access& b) {
+  return a.buffer == b.buffer && a.gathers.empty() && b.gathers.empty() && same_numbers(a.strides, b.strides) && same_number(a.offset, b.offset);
+}
+
+}  // namespace reprise::kernels

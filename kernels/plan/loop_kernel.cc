@@ -1,0 +1,279 @@
+#include "kernels/plan/loop_kernel.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "kernels/loop/pointwise.h"
+#include "kernels/plan/gather.h"
+
+namespace reprise::kernels {
+
+using graph::Graph;
+using graph::Node;
+using graph::OpClass;
+using graph::OpId;
+using graph::ValueId;
+using N = std::uint32_t;
+
+namespace {
+
+constinit graph::OpColumn<Fold> g_folds("fold of loop kernels",
+                                        {
+                                            {OpId::sum, {ReduceOp::Sum, true}},
+                                            {OpId::prod, {ReduceOp::Prod, true}},
+                                            {OpId::amax, {ReduceOp::Max}},
+                                            {OpId::amin, {ReduceOp::Min}},
+                                            {OpId::any, {ReduceOp::Any}},
+                                            {OpId::all, {ReduceOp::All}},
+                                        },
+                                        graph::is_of<OpClass::Reduction>);
+
+N full(BodyBuilder& b, const Node& node, DType t, const std::function<N(int)>&) { return b.constant(std::get<Scalar>(node.args[1]), t); }
+N arange(BodyBuilder& b, const Node& node, DType t, const std::function<N(int)>& index) {
+  const DType in = is_floating(t) ? DType::Float64 : DType::Int64;
+  const N start = b.constant(std::get<Scalar>(node.args[0]), in), step = b.constant(std::get<Scalar>(node.args[2]), in);
+  const N i = b.cast(index(0), in);
+  return b.cast(b.op(ScalarOp::Add, start, b.op(ScalarOp::Mul, i, step)), t);
+}
+constinit graph::OpColumn<CreationFormula> g_creation("formula of an element",
+                                                      {
+#define REPRISE_ROW_Creation(id) {OpId::id, {id}},
+#include "graph/op_rows.inc"
+                                                      },
+                                                      graph::is_of<OpClass::Creation>);
+
+/// Kept loops before reduced ones; a nest without loops gets one of extent 1.
+Unit in_kernel_order(const Unit& u) {
+  std::vector<std::size_t> order;
+  for (bool reduced : {false, true}) {
+    for (std::size_t l = 0; l < u.extents.size(); ++l) {
+      if (u.reduced[l] == reduced) order.push_back(l);
+    }
+  }
+  bool empty = order.empty();
+  Unit out;
+  out.items = u.items;
+  for (std::size_t l : order) {
+    out.extents.push_back(u.extents[l]);
+    out.reduced.push_back(u.reduced[l]);
+  }
+  if (empty) out.extents.push_back(1), out.reduced.push_back(false);
+  for (const Unit::Store& s : u.stores) {
+    IndexMap map;
+    map.loops = out.extents.size();
+    for (const Coord& c : s.map.dims) {
+      Coord moved = constant_coord(c.offset, map.loops);
+      for (std::size_t k = 0; k < order.size(); ++k) moved.coefs[k] = c.coefs[order[k]];
+      map.dims.push_back(std::move(moved));
+    }
+    out.stores.push_back({s.item, std::move(map)});
+  }
+  return out;
+}
+
+class Emit {
+ public:
+  Emit(const Graph& g, const BufferPlan& p, const Unit& u) : g_(g), p_(p), u_(in_kernel_order(u)), b_(launch_.kernel) {
+    launch_.kernel.extents = u_.extents;
+    launch_.kernel.n_kept = static_cast<int>(std::count(u_.reduced.begin(), u_.reduced.end(), false));
+  }
+
+  LoopLaunch run() {
+    std::vector<N> values;
+    for (const Unit::Store& s : u_.stores) {
+      const Item& it = p_.items[s.item];
+      values.push_back(value(it.kind == Item::Kind::Copy ? it.from : it.made, s.map));
+    }
+    for (std::size_t i = 0; i < u_.stores.size(); ++i) {
+      const Item& it = p_.items[u_.stores[i].item];
+      bool copy = it.kind == Item::Kind::Copy;
+      const Place& to = copy ? it.to : p_.place[it.made.v];
+      Access a = access_of(u_.stores[i].map, to.layout);
+      a.buffer = buffer(to.buffer, copy ? it.to_dtype : g_.meta(it.made).dtype);
+      b_.store(std::move(a), values[i]);
+    }
+    merge_loops();
+    return std::move(launch_);
+  }
+
+ private:
+  std::uint32_t buffer(std::uint32_t program_buffer, DType t) {
+    for (std::uint32_t i = 0; i < launch_.buffers.size(); ++i) {
+      if (launch_.buffers[i] == program_buffer && launch_.kernel.buffers[i].dtype == t) return i;
+    }
+    launch_.buffers.push_back(program_buffer);
+    return b_.buffer(t);
+  }
+
+  /// The node of v's element at `map`: computed here when this kernel makes it, loaded otherwise.
+  N value(ValueId v, IndexMap map) {
+    ValueId root = root_of(g_, v);
+    std::int32_t maker = p_.maker[root.v];
+    if (maker < 0 || p_.items[maker].kind != Item::Kind::Fused || !u_.has(static_cast<std::uint32_t>(maker))) {
+      const Place& at = p_.place[root.v];
+      REPRISE_CHECK(at.buffer != ~0u, " a value that is read was not stored");
+      auto layout = layout_from_root(g_, v, at.layout);
+      REPRISE_CHECK(layout.has_value());
+      Access a = access_of(map, *layout);
+      a.buffer = buffer(at.buffer, g_.meta(v).dtype);
+      return b_.load(std::move(a));
+    }
+    while (v != root) {
+      const Node& view = g_.nodes[g_.values[v.v].node];
+      auto inner = through_view(g_, view, map, u_.extents);
+      REPRISE_CHECK(inner.has_value());
+      map = std::move(*inner);
+      v = std::get<ValueId>(view.args[0]);
+    }
+    for (const Known& k : known_) {
+      if (k.value == v && identical_maps(k.map, map)) return k.node;
+    }
+    N n = expression(p_.items[maker], map);
+    known_.push_back({v, std::move(map), n});
+    return n;
+  }
+
+  N expression(const Item& it, const IndexMap& map) {
+    const Node& node = g_.nodes[it.node];
+    switch (graph::op(node.op).cls) {
+      case OpClass::Reduction: return reduction(it, node, map);
+      case OpClass::Gather: return gather(it, node, map);
+      case OpClass::Creation: return creation(it, node, map);
+      default: return pointwise(it, node, map);
+    }
+  }
+
+  N pointwise(const Item& it, const Node& node, const IndexMap& map) {
+    graph::NodeRuleArgs rule(g_, node.args);
+    std::vector<PointwiseArg> args;
+    for (const graph::RuleArg& a : rule.args()) args.push_back({a, ~0u});
+    std::vector<Unit::Demand> operands = operand_maps(g_, it, map, u_);
+    std::size_t next = 0;
+    const std::uint32_t unread = unread_operands(node.op);
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (unread >> i & 1 || !std::holds_alternative<ValueId>(node.args[i])) continue;
+      args[i].node = value(operands[next].value, operands[next].map);
+      ++next;
+    }
+    return emit_pointwise(b_, node.op, args, g_.meta(it.made).dtype);
+  }
+
+  N reduction(const Item& it, const Node& node, const IndexMap& map) {
+    std::vector<Unit::Demand> operands = operand_maps(g_, it, map, u_);
+    N x = value(operands[0].value, operands[0].map);
+    DType result = g_.meta(it.made).dtype;
+    const DType held = is_low_precision(result) ? DType::Float32 : result;
+    const Fold& fold = g_folds.at(node.op);
+    if (fold.casts_first) x = b_.cast(x, held);
+    return b_.cast(b_.reduce(fold.op, x), held);
+  }
+
+  N gather(const Item& it, const Node& node, const IndexMap& map) {
+    auto form = gather_form(g_, node);
+    std::vector<N> indices;
+    for (const Unit::Demand& d : operand_maps(g_, it, map, u_)) indices.push_back(value(d.value, d.map));
+    const Place& place = p_.place[root_of(g_, form->table).v];
+    auto layout = layout_from_root(g_, form->table, place.layout);
+    REPRISE_CHECK(layout.has_value());
+    Access a = access_of(table_map(*form, map), *layout);
+    a.buffer = buffer(place.buffer, g_.meta(form->table).dtype);
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      int dim = form->indices[i].dim;
+      a.gathers.push_back({indices[i], layout->strides[dim], layout->sizes[dim]});
+    }
+    return b_.load(std::move(a));
+  }
+
+  N coordinate(const Coord& c) {
+    N sum = b_.constant(Scalar(c.offset), DType::Int64);
+    for (std::size_t l = 0; l < c.coefs.size(); ++l) {
+      if (is_number(c.coefs[l], 0)) continue;
+      N term = b_.index(static_cast<int>(l));
+      if (!is_number(c.coefs[l], 1)) term = b_.op(ScalarOp::Mul, term, b_.constant(Scalar(c.coefs[l]), DType::Int64));
+      sum = is_number(c.offset, 0) && l == 0 ? term : b_.op(ScalarOp::Add, sum, term);
+    }
+    return sum;
+  }
+
+  N creation(const Item& it, const Node& node, const IndexMap& map) {
+    return g_creation.at(node.op).write(b_, node, g_.meta(it.made).dtype, [&](int d) { return coordinate(map.dims[static_cast<std::size_t>(d)]); });
+  }
+
+  /// Loops that every access steps through as one become one.
+  void merge_loops() {
+    LoopKernel& k = launch_.kernel;
+    std::vector<bool> indexed(k.extents.size());
+    for (const BodyNode& n : k.body) {
+      if (n.kind == BodyNode::Kind::Index) indexed[static_cast<std::size_t>(n.iimm)] = true;
+    }
+    for (std::size_t d = k.extents.size(); d-- > 1;) {
+      std::size_t o = d - 1;
+      if (static_cast<int>(d) == k.n_kept || indexed[o] || indexed[d]) continue;
+      bool joined = std::all_of(k.accesses.begin(), k.accesses.end(),
+                                [&](const Access& a) { return same_number(a.strides[o], a.strides[d] * k.extents[d]); });
+      if (!joined) continue;
+      k.extents[o] = k.extents[o] * k.extents[d];
+      k.extents.erase(k.extents.begin() + static_cast<std::ptrdiff_t>(d));
+      indexed.erase(indexed.begin() + static_cast<std::ptrdiff_t>(d));
+      for (Access& a : k.accesses) {
+        a.strides[o] = a.strides[d];
+        a.strides.erase(a.strides.begin() + static_cast<std::ptrdiff_t>(d));
+      }
+      if (static_cast<int>(d) < k.n_kept) --k.n_kept;
+      for (BodyNode& n : k.body) {
+        if (n.kind == BodyNode::Kind::Index && n.iimm > static_cast<std::int64_t>(d)) --n.iimm;
+      }
+    }
+  }
+
+  struct Known {
+    ValueId value;
+    IndexMap map;
+    N node;
+  };
+  const Graph& g_;
+  const BufferPlan& p_;
+  Unit u_;
+  LoopLaunch launch_;
+  BodyBuilder b_;
+  std::vector<Known> known_;
+};
+
+}  // namespace
+
+graph::OpColumn<Fold>& folds() { return g_folds; }
+graph::OpColumn<CreationFormula>& creation_formulas() { return g_creation; }
+
+std::string launch_name(const Graph& g, const BufferPlan& p, const std::vector<std::uint32_t>& items) {
+  std::vector<std::uint32_t> order = items;
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    auto key = [&](std::uint32_t i) { return std::pair(p.items[i].node < 0 ? INT32_MAX : p.items[i].node, i); };
+    return key(a) < key(b);
+  });
+  std::string out, last;
+  for (std::uint32_t i : order) {
+    std::string name = p.items[i].node < 0 ? "copy" : std::string(graph::op(g.nodes[p.items[i].node].op).name());
+    if (name == last) continue;
+    if (out.size() + name.size() > 56) return out + "_...";
+    out += (out.empty() ? "" : "_") + name;
+    last = std::move(name);
+  }
+  return out;
+}
+
+Launch loop_launch(const Graph& g, const BufferPlan& p, const Unit& u) {
+  Launch out;
+  LoopLaunch loop = Emit(g, p, u).run();
+  out.name = launch_name(g, p, u.items);
+  loop.kernel.name = out.name;
+  out.what = std::move(loop);
+  for (std::uint32_t i : u.items) {
+    if (p.items[i].node >= 0) out.nodes.push_back(static_cast<std::uint32_t>(p.items[i].node));
+  }
+  std::sort(out.nodes.begin(), out.nodes.end());
+  out.nodes.erase(std::unique(out.nodes.begin(), out.nodes.end()), out.nodes.end());
+  if (!out.nodes.empty()) out.loc = g.nodes[out.nodes[0]].loc;
+  return out;
+}
+
+}  // namespace reprise::kernels

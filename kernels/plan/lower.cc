@@ -1,0 +1,160 @@
+// From a functional graph to launches over buffers. The steps, each a file:
+//   assign_buffers   which values share memory, what is written in place, what must come before what
+//   fuse             which operators become one loop kernel; an order of the launches
+//   lower_kernel     the body of each loop kernel
+// and here: the native launches and the outcome.
+#include "kernels/plan/lower.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "guards/expr.h"
+#include "kernels/cpu/attention.h"
+#include "kernels/cpu/matmul.h"
+#include "kernels/gpu/index_width.h"
+#include "kernels/gpu/launches.h"
+#include "kernels/gpu/split_reduction.h"
+#include "kernels/launch/launch.h"
+#include "kernels/plan/epilogue.h"
+#include "kernels/plan/fuse.h"
+#include "kernels/plan/gather.h"
+#include "kernels/plan/interpret.h"
+#include "kernels/plan/loop_kernel.h"
+#include "kernels/reference/native_launches.h"
+#include "kernels/reference/reference.h"
+
+namespace reprise::kernels {
+
+using graph::Graph;
+using graph::Node;
+using graph::OpClass;
+using graph::OpId;
+using graph::ValueId;
+
+namespace {
+
+/// Is this node part of a loop kernel? Otherwise its native kernel runs.
+bool in_loops(const Graph& g, const Node& node) {
+  switch (graph::op(node.op).cls) {
+    case OpClass::Pointwise:
+    case OpClass::Reduction:
+    case OpClass::Creation: return true;
+    case OpClass::Gather: return gather_form(g, node).has_value();
+    default: return false;
+  }
+}
+
+Operand operand_at(const Graph& g, const BufferPlan& p, ValueId v) {
+  const Place& at = p.place[root_of(g, v).v];
+  REPRISE_CHECK(at.buffer != ~0u, " a native kernel's operand was not stored");
+  auto layout = layout_from_root(g, v, at.layout);
+  REPRISE_CHECK(layout.has_value());
+  return {at.buffer, g.meta(v).dtype, std::move(*layout), false};
+}
+
+/// Launches of an item that is not part of a loop kernel; several for a device that takes several steps.
+void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle style, std::vector<Launch>& out) {
+  const Node& node = g.nodes[it.node];
+  const graph::OpDef& def = graph::op(node.op);
+  std::string name(def.name());
+  if (it.kind == Item::Kind::Check) {
+    Launch l = check_index_launch(operand_at(g, p, it.from), it.extent, it.dim, it.wraps, node.loc, name + "_check");
+    l.nodes = {static_cast<std::uint32_t>(it.node)};
+    l.op = name;
+    out.push_back(std::move(l));
+    return;
+  }
+  std::vector<Operand> operands;
+  graph::for_each_value(node, [&](ValueId v) { operands.push_back(operand_at(g, p, v)); });
+  for (ValueId r : node.results) {
+    operands.push_back(operand_at(g, p, r));
+    operands.back().written = true;
+  }
+  std::vector<std::uint32_t> nodes{static_cast<std::uint32_t>(it.node)};
+  if (style == LaunchStyle::Grids) {
+    auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
+    if (auto grids = grid_launches({g, node, operands, scratch})) {
+      for (Launch& l : *grids) {
+        l.nodes = nodes;
+        out.push_back(std::move(l));
+      }
+      return;
+    }
+  }
+  NativeLaunch launch = def.cls == OpClass::Matmul      ? matmul_launch(g, node, std::move(operands))
+                        : def.cls == OpClass::Attention ? attention_launch(g, node, std::move(operands))
+                                                        : reference_launch(g, node, std::move(operands));
+  Launch made{std::move(launch), name, node.loc, def.effects.may_end_call(), std::move(nodes)};
+  if (out.empty() || !join_linears(out.back(), made)) out.push_back(std::move(made));
+}
+
+void add_loop(Launch launch, BufferPlan& p, LaunchStyle style, std::vector<Launch>& out) {
+  if (style == LaunchStyle::Grids) {
+    auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
+    std::vector<LoopLaunch> parts = split_reduction(std::get<LoopLaunch>(launch.what), launch.loc, scratch);
+    for (LoopLaunch& made : parts) {
+      Launch part = launch;
+      part.name = made.kernel.name;
+      part.what = std::move(made);
+      out.push_back(std::move(part));
+    }
+    if (!parts.empty()) return;
+  }
+  out.push_back(std::move(launch));
+}
+
+/// Drops buffers nobody uses (their value was computed inside a kernel) and renumbers.
+void drop_unused_buffers(Lowered& l) {
+  std::vector<bool> used(l.buffers.size());
+  for (std::size_t b = 0; b < l.buffers.size(); ++b) used[b] = l.buffers[b].kind != Buffer::Kind::Temp;
+  auto each = [&](auto&& f) {
+    for (Launch& launch : l.launches) for_each_buffer(launch, f);
+  };
+  each([&](std::uint32_t& b) { used[b] = true; });
+  std::vector<std::uint32_t> to(l.buffers.size());
+  std::vector<Buffer> kept;
+  for (std::size_t b = 0; b < l.buffers.size(); ++b) {
+    to[b] = static_cast<std::uint32_t>(kept.size());
+    if (used[b]) kept.push_back(std::move(l.buffers[b]));
+  }
+  l.buffers = std::move(kept);
+  each([&](std::uint32_t& b) { b = to[b]; });
+  if (l.fault_record) l.fault_record = to[*l.fault_record];
+  for (Lowered::Out& o : l.outputs) {
+    if (o.buffer >= 0) o.buffer = static_cast<std::int32_t>(to[static_cast<std::size_t>(o.buffer)]);
+  }
+}
+
+}  // namespace
+
+Lowered lower(const Graph& g, std::string_view mode, LaunchStyle style) {
+  guards::LibraryScope operators;
+  if (mode == "interpret") {
+    Lowered out = lower_interpret(g);
+    if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
+    return out;
+  }
+  if (mode != "no-fuse" && mode != "full") {
+    fail(ErrorCode::InvalidArgument, "lower", {}, "no mode \"", std::string(mode), "\"; there are interpret, no-fuse and full");
+  }
+  BufferPlan plan = assign_buffers(g, in_loops);
+  std::vector<Unit> units = fuse(g, plan, mode == "full");
+  Lowered out;
+  for (const Unit& u : units) {
+    if (u.loop) add_loop(loop_launch(g, plan, u), plan, style, out.launches);
+    else native_launches(g, plan, plan.items[u.items[0]], style, out.launches);
+  }
+  out.buffers = std::move(plan.buffers);
+  out.outputs = std::move(plan.outputs);
+  if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
+  if (style == LaunchStyle::Grids) {
+    host_writes_first(out);
+    check_on_device(out);
+    for (Launch& l : out.launches)
+      if (auto* loop = std::get_if<LoopLaunch>(&l.what)) loop->kernel.narrow = fits_in_32_bits(loop->kernel, l.loc);
+  }
+  drop_unused_buffers(out);
+  return out;
+}
+
+}  // namespace reprise::kernels
