@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <queue>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "base/errors.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "kernels/loop/pointwise.h"
-#include "kernels/plan/kept_order.h"
+#include "kernels/plan/fuse_order.h"
 
 namespace reprise::kernels {
 
@@ -32,7 +30,6 @@ constexpr int kMaxReductions = 16;
 constexpr std::int64_t kSerialReduction = 1 << 14;  // elements one task may reduce before its users get their own kernel
 
 // What is asked for one item has a bound, so that the whole is linear. Where it is reached the item gets a kernel of its own.
-constexpr std::size_t kMostEdges = 2048;         // looked at to find out whether one kernel leads to another
 constexpr std::size_t kMostUnits = 8;            // kernels tried for a store
 constexpr std::size_t kMostBeside = 32;          // kernels over the same space looked at, the latest ones
 constexpr std::size_t kMostRead = 64;            // values followed to see whether two kernels read the same
@@ -41,12 +38,11 @@ constexpr std::size_t kMostCopies = 64;          // kernels that each compute a 
 class Fuse {
  public:
   Fuse(const Graph& g, BufferPlan& p, bool on)
-      : g_(g), p_(p), on_(on), units_of_(p.items.size()), uses_(g.values.size()), root_(roots_of(g)), mine_(g.values.size()), its_(g.values.size()) {}
+      : g_(g), p_(p), on_(on), order_(p), uses_(g.values.size()), root_(roots_of(g)), mine_(g.values.size()), its_(g.values.size()) {}
 
   std::vector<Unit> run() {
-    sort_items();
-    for (std::size_t k = order_.size(); k-- > 0;) {
-      Id i = order_[k];
+    for (std::size_t k = order_.items().size(); k-- > 0;) {
+      Id i = order_.items()[k];
       const Item& it = p_.items[i];
       switch (it.kind) {
         case Item::Kind::Begin:
@@ -58,55 +54,13 @@ class Fuse {
           if (p_.must_store[it.made.v] || !inline_everywhere(i)) store(i);
           break;
       }
-      connect(i);
+      order_.connect(i);
     }
-    return sorted_units();
+    return order_.sorted(std::move(units_));
   }
 
  private:
   // ---- order
-  void sort_items() {
-    std::vector<std::uint32_t> waits(p_.items.size());
-    for (const auto& edges : p_.succ) {
-      for (const Edge& e : edges) ++waits[e.to];
-    }
-    // The program's own order where nothing forbids it: copies come right after what made them possible.
-    auto rank = [&](Id i) { return std::pair(p_.items[i].node < 0 ? INT32_MAX : p_.items[i].node, i); };
-    auto later = [&](Id a, Id b) { return rank(a) > rank(b); };
-    std::priority_queue<Id, std::vector<Id>, decltype(later)> ready(later);
-    for (Id i = 0; i < p_.items.size(); ++i) {
-      if (waits[i] == 0) ready.push(i);
-    }
-    while (!ready.empty()) {
-      Id i = ready.top();
-      ready.pop();
-      order_.push_back(i);
-      for (const Edge& e : p_.succ[i]) {
-        if (--waits[e.to] == 0) ready.push(e.to);
-      }
-    }
-    REPRISE_CHECK(order_.size() == p_.items.size(), " the order of the work has a cycle");
-    rank_.resize(order_.size());
-    for (std::uint32_t k = 0; k < order_.size(); ++k) rank_[order_[k]] = k;
-  }
-
-  /// Item i has its place: notes which units come after those that hold it. (Where several compute it, each of its users does
-  /// so for itself and waits for none.)
-  void connect(Id i) {
-    const std::vector<std::uint32_t>& own = units_of_[i];
-    auto each = [&](std::uint32_t u, auto&& f) { std::for_each(after_[u].begin(), after_[u].end(), f); };
-    for (const Edge& e : p_.succ[i]) {
-      if (e.kind == EdgeKind::Value && own.size() > 1) continue;
-      for (std::uint32_t w : units_of_[e.to]) {
-        for (std::uint32_t u : own) {
-          if (u == w || !edges_.insert(static_cast<std::uint64_t>(u) << 32 | w).second) continue;
-          REPRISE_CHECK(order_of_units_.put_before(u, w, each), " the kernels depend on each other in a cycle");
-          after_[u].push_back(w);
-        }
-      }
-    }
-  }
-
   /// May item i, wanted at `map`, be computed in unit u? `everywhere`: each of its users computes it for itself.
   bool legal(Id i, std::uint32_t u, const IndexMap& map, bool everywhere, const char** why) {
     const Item& it = p_.items[i];
@@ -117,7 +71,7 @@ class Fuse {
     starts_.clear();
     for (const Edge& e : p_.succ[i]) {
       if (everywhere && e.kind == EdgeKind::Value) continue;
-      for (std::uint32_t w : units_of_[e.to]) {
+      for (std::uint32_t w : order_.units_of(e.to)) {
         if (w != u) {
           starts_.push_back(w);
           continue;
@@ -128,10 +82,7 @@ class Fuse {
         }
       }
     }
-    auto each = [&](std::uint32_t w, auto&& f) { std::for_each(after_[w].begin(), after_[w].end(), f); };
-    if (order_of_units_.reaches(starts_, u, [&](std::uint32_t w) { return w == u; }, each, kMostEdges)) {
-      return *why = "other work stands between it and its user", false;
-    }
+    if (order_.leads_to(starts_, u)) return *why = "other work stands between it and its user", false;
     return true;
   }
 
@@ -264,7 +215,7 @@ class Fuse {
 
   void join_unit(Id i, std::uint32_t u) {
     units_[u].items.push_back(i);
-    units_of_[i].push_back(u);
+    order_.units_of(i).push_back(u);
     for (const Edge& e : p_.succ[i]) {
       if (e.kind == EdgeKind::Anti && units_[u].has(e.to)) units_[u].no_reduce = true;
     }
@@ -381,11 +332,10 @@ class Fuse {
   // ---- stores
   void add_unit(Unit unit) {
     units_.push_back(std::move(unit));
-    after_.emplace_back();
-    order_of_units_.push_front();
+    order_.add_unit();
   }
   Unit& new_unit(Id i) {
-    units_of_[i] = {static_cast<std::uint32_t>(units_.size())};
+    order_.units_of(i) = {static_cast<std::uint32_t>(units_.size())};
     add_unit({});
     units_.back().items = {i};
     return units_.back();
@@ -542,7 +492,7 @@ class Fuse {
     probe.stores.clear();
     probe.items = {};
     add_unit(std::move(probe));
-    units_of_[i].clear();
+    order_.units_of(i).clear();
     note_space(static_cast<std::uint32_t>(units_.size() - 1));
     add_store(i, static_cast<std::uint32_t>(units_.size() - 1), std::move(map));
   }
@@ -578,35 +528,7 @@ class Fuse {
     return u;
   }
 
-  // ---- the result
-  std::vector<Unit> sorted_units() {
-    std::vector<std::uint32_t> waits(units_.size());
-    for (const std::vector<std::uint32_t>& after : after_) {
-      for (std::uint32_t w : after) ++waits[w];
-    }
-    std::vector<std::uint32_t> rank(units_.size(), 0);
-    for (std::uint32_t u = 0; u < units_.size(); ++u) {
-      rank[u] = rank_[units_[u].items[0]];
-      for (const Unit::Store& s : units_[u].stores) rank[u] = std::min(rank[u], rank_[s.item]);
-    }
-    auto later = [&](std::uint32_t a, std::uint32_t b) { return std::pair(rank[a], a) > std::pair(rank[b], b); };
-    std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, decltype(later)> ready(later);
-    for (std::uint32_t u = 0; u < units_.size(); ++u) {
-      if (waits[u] == 0) ready.push(u);
-    }
-    std::vector<Unit> out;
-    while (!ready.empty()) {
-      std::uint32_t u = ready.top();
-      ready.pop();
-      for (std::uint32_t w : after_[u]) {
-        if (--waits[w] == 0) ready.push(w);
-      }
-      out.push_back(std::move(units_[u]));
-    }
-    REPRISE_CHECK(out.size() == units_.size(), " the kernels depend on each other in a cycle");
-    return out;
-  }
-
+  // ---- the log
   void note(Id i, const std::vector<Use>& uses, const char* why) const {
     if (uses.empty() || !log::on(log::Channel::Fusion)) return;
     std::string name(graph::op(node_of(i).op).name());
@@ -616,13 +538,8 @@ class Fuse {
   const Graph& g_;
   BufferPlan& p_;
   bool on_;
-  std::vector<Id> order_;
-  std::vector<std::uint32_t> rank_;                    // by item: position in order_
+  FuseOrder order_;
   std::vector<Unit> units_;
-  std::vector<std::vector<std::uint32_t>> units_of_;   // by item
-  KeptOrder order_of_units_;
-  std::vector<std::vector<std::uint32_t>> after_;      // by unit: those that wait for it, each once
-  std::unordered_set<std::uint64_t> edges_;            // the same as pairs
   std::vector<std::vector<Use>> uses_;                 // by value
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> over_;  // by space_key; a unit may stand under former keys, too
   std::vector<std::uint32_t> starts_;                  // of a search

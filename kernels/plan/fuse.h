@@ -46,6 +46,5 @@ std::vector<Unit::Demand> operand_maps(const graph::Graph&, const Item& item, co
 /// Dims that a Reduction node reduces.
 std::vector<bool> reduced_dims(const graph::Graph&, const graph::Node&);
 bool keeps_dims(const graph::Node&);
-/// Costs many times a multiplication: not worth computing twice.
 
 }  // namespace reprise::kernels
