@@ -130,12 +130,12 @@ void DeviceReplay::build(const std::int64_t* slots, const std::vector<std::int64
   std::vector<std::int64_t> params;
   bool by_library = false;  // the latest product; its alternatives are not needed then
   for (std::uint32_t i = 0; i < p.steps.size(); ++i) {
-    if (p.steps[i].kind != Program::StepKind::Grid) {
+    if (p.steps[i].kind != Program::StepKind::Gpu) {
       finish(i);
       segments_.push_back({nullptr, i, i + 1});
       continue;
     }
-    const Program::GridStep& s = p.grids[p.steps[i].index];
+    const Program::GpuStep& s = p.gpu_steps[p.steps[i].index];
     const std::string& name = p.lowered.launches[s.launch].name;
     if (s.check) {
       checks = true;
@@ -163,7 +163,7 @@ void DeviceReplay::build(const std::int64_t* slots, const std::vector<std::int64
     params.clear();
     for (Slot slot : s.params) params.push_back(slots[slot]);
     device::KernelNode node;
-    node.grid = s.loop ? s.loop->grid(params.data()) : std::get<kernels::GridLaunch>(p.lowered.launches[s.launch].what).grid(params.data());
+    node.grid = s.loop ? s.loop->grid(params.data()) : std::get<kernels::GpuLaunch>(p.lowered.launches[s.launch].what).grid(params.data());
     // What has nothing to do for these sizes is left out. A graph that is reused for sizes at which other kernels work has
     // another shape then, and is made anew: that is rare, and nodes that are there and disabled cost memory in every graph and time at every run.
     if (node.grid.count() == 0) continue;
@@ -179,7 +179,7 @@ void DeviceReplay::build(const std::int64_t* slots, const std::vector<std::int64
   finish(static_cast<std::uint32_t>(p.steps.size()));
 }
 
-void DeviceReplay::throw_fault(const Program::GridStep& step, const kernels::KernelFault& fault) const {
+void DeviceReplay::throw_fault(const Program::GpuStep& step, const kernels::KernelFault& fault) const {
   const kernels::Launch& launch = program_.lowered.launches[step.launch];
   throw Error(fault.code, launch.op.empty() ? launch.name : launch.op, fault.message, launch.loc);
 }
@@ -189,7 +189,7 @@ void DeviceReplay::read_faults(void* const* base, const std::int64_t* slots, dev
   std::int64_t record[kernels::kFaultRecord];
   device_.copy_to_host(record, base[*p.lowered.fault_record], sizeof record, stream);
   if (record[0] == 0) return;
-  for (const Program::GridStep& step : p.grids) {
+  for (const Program::GpuStep& step : p.gpu_steps) {
     if (step.launch + 1 != static_cast<std::uint64_t>(record[0])) continue;
     std::vector<std::int64_t> sizes;
     for (Slot size : step.check->sizes) sizes.push_back(slots[size]);
@@ -248,7 +248,7 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
   }
   prepare(cells, slots, temp_offset);
   if (sure_fault_ >= 0) {
-    const Program::GridStep& step = program_.grids[program_.steps[static_cast<std::size_t>(sure_fault_)].index];
+    const Program::GpuStep& step = program_.gpu_steps[program_.steps[static_cast<std::size_t>(sure_fault_)].index];
     throw_fault(step, {true, ErrorCode::IndexOutOfRange, "there are indices into dimension " + std::to_string(program_.lowered.launches[step.launch].check->dim) + ", which is of size 0"});
   }
   bool unread = false;  // what checks have noted

@@ -10,7 +10,7 @@
 
 namespace reprise::runtime {
 
-/// Replays a recording on a device with graphs of its own (device/backend.h). Runs of grid steps are executable graphs,
+/// Replays a recording on a device with graphs of its own (device/backend.h). Runs of GPU steps are executable graphs,
 /// made once for these sizes with the dependencies that the steps really have; a step that only the host can run stands
 /// between two of them: what it touches is copied to the host, computed, and copied back. What may fail stands before every
 /// write to an argument, so that its exception leaves arguments as they were: a step of the host throws at its place; a check
@@ -42,7 +42,7 @@ class DeviceReplay {
   };
   /// Waits for what is queued; throws the fault that a check noted.
   void read_faults(void* const* base, const std::int64_t* slots, device::Stream&) const;
-  [[noreturn]] void throw_fault(const Program::GridStep&, const kernels::KernelFault&) const;
+  [[noreturn]] void throw_fault(const Program::GpuStep&, const kernels::KernelFault&) const;
   void prepare(void* const* cells, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset);
   void build(const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse);
   void run_on_host(const Program::Step&, const std::vector<Program::Use>&, void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params,

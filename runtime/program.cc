@@ -37,14 +37,14 @@ class Builder {
 
   void add(const kernels::LoopLaunch& l, std::uint32_t launch) {
     if (!target_.arch.empty())
-      if (jit::GridKernelPtr code = jit::compile_grid(l.kernel, target_, guard_of(launch).has_value())) {
-        Program::GridStep step;
+      if (jit::GpuKernelPtr code = jit::compile_gpu(l.kernel, target_, guard_of(launch).has_value())) {
+        Program::GpuStep step;
         step.launch = launch;
         step.image = code->image;
         step.loop = std::move(code);
         step.buffers = l.buffers;
         for (Int i : kernels::runtime_params(l.kernel)) step.params.push_back(slot(i));
-        return add_grid(std::move(step));
+        return add_gpu(std::move(step));
       }
     Program::LoopStep step;
     jit::CodePtr code = jit::compile(l.kernel);
@@ -62,10 +62,10 @@ class Builder {
     p_.loops.push_back(std::move(step));
   }
 
-  void add(const kernels::GridLaunch& g, std::uint32_t launch) {
-    Program::GridStep step;
+  void add(const kernels::GpuLaunch& g, std::uint32_t launch) {
+    Program::GpuStep step;
     step.launch = launch;
-    step.image = jit::compile_grid(g.code, target_, guard_of(launch).has_value());
+    step.image = jit::compile_gpu(g.code, target_, guard_of(launch).has_value());
     step.buffers = g.buffers;
     for (Int i : g.ints) step.params.push_back(slot(i));
     if (const std::optional<kernels::ValueCheck>& check = p_.lowered.launches[launch].check)
@@ -73,7 +73,7 @@ class Builder {
     // A library's kernel knows nothing of guards.
     if (g.product && !guard_of(launch)) step.product = g.product->map<Slot>([&](Int i) { return slot(i); });
     step.alternative = g.alternative;
-    add_grid(std::move(step));
+    add_gpu(std::move(step));
   }
 
   void add(const kernels::NativeLaunch& n, std::uint32_t launch) {
@@ -229,10 +229,10 @@ class Builder {
  private:
   const std::optional<std::uint32_t>& guard_of(std::uint32_t launch) const { return p_.lowered.launches[launch].guard; }
 
-  void add_grid(Program::GridStep step) {
+  void add_gpu(Program::GpuStep step) {
     if (guard_of(step.launch)) step.buffers.push_back(*guard_of(step.launch));
-    p_.steps.push_back({Program::StepKind::Grid, static_cast<std::uint32_t>(p_.grids.size())});
-    p_.grids.push_back(std::move(step));
+    p_.steps.push_back({Program::StepKind::Gpu, static_cast<std::uint32_t>(p_.gpu_steps.size())});
+    p_.gpu_steps.push_back(std::move(step));
   }
   static std::uint32_t take(std::uint32_t& total, std::size_t n) { return std::exchange(total, total + static_cast<std::uint32_t>(n)); }
 
@@ -267,7 +267,7 @@ Program build_program(graph::Graph graph, std::string_view mode, const std::vect
   bool host = device::runs_host_code(p.device);
   const auto style = host                                          ? kernels::LaunchStyle::Calls
                      : device::backend(p.device).target().arch.empty() ? kernels::LaunchStyle::Apart
-                                                                   : kernels::LaunchStyle::Grids;
+                                                                   : kernels::LaunchStyle::Gpu;
   p.lowered = kernels::lower(graph, mode, style);
   p.copies_inside = !host;
   p.graph = std::move(graph);

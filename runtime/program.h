@@ -79,11 +79,11 @@ struct Program {
     device::KernelPtr kernel_;                     // guarded by mu_
   };
   /// A kernel of the device: a node of its graphs.
-  struct GridStep {
+  struct GpuStep {
     std::uint32_t launch;
     device::ImagePtr image;
     std::shared_ptr<LazyKernel> kernel = std::make_shared<LazyKernel>();
-    jit::GridKernelPtr loop;                       ///< null for a GridLaunch, which has a grid function of its own
+    jit::GpuKernelPtr loop;                       ///< null for a GpuLaunch, which has a grid function of its own
     std::vector<std::uint32_t> buffers;            ///< of a guarded one the last is the record of faults
     std::vector<Slot> params;
     struct Check {
@@ -91,13 +91,13 @@ struct Program {
       std::vector<Slot> sizes;
     };
     std::optional<Check> check;                    ///< it checks values
-    std::optional<device::ProductOf<Slot>> product{};  ///< kernels::GridLaunch::product
+    std::optional<device::ProductOf<Slot>> product{};  ///< kernels::GpuLaunch::product
     bool alternative = false;
   };
-  enum class StepKind : std::uint8_t { Loop, Native, Grid };
+  enum class StepKind : std::uint8_t { Loop, Native, Gpu };
   struct Step {
     StepKind kind;
-    std::uint32_t index;                           ///< into loops, natives or grids
+    std::uint32_t index;                           ///< into loops, natives or gpu_steps
   };
   /// A buffer that a step touches.
   struct Use {
@@ -115,7 +115,7 @@ struct Program {
   std::vector<ViewPlace> view_places;              ///< of native steps, in a row
   std::vector<LoopStep> loops;
   std::vector<NativeStep> natives;
-  std::vector<GridStep> grids;
+  std::vector<GpuStep> gpu_steps;
   std::vector<Step> steps;                         ///< in launch order
   std::vector<std::vector<Use>> uses;              ///< by step; filled for devices other than the host
   std::vector<Slot> param_slots;                   ///< of loop steps' params, in a row

@@ -33,7 +33,7 @@ kernels::LoopKernel small_kernel() {
 void graphs(const Setting& s) {
   device::Backend& d = device::backend(s.device);
   kernels::LoopKernel kernel = small_kernel();
-  jit::GridKernelPtr code = jit::compile_grid(kernel, d.target());
+  jit::GpuKernelPtr code = jit::compile_gpu(kernel, d.target());
   if (!code) return;
   device::KernelPtr loaded = d.load(code->image);
   std::vector<std::int64_t> params;

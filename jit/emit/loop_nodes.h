@@ -11,7 +11,7 @@ namespace reprise::jit {
 
 class Emitter;
 
-// What the emitters of loop kernels for the host and for grids share: questions about a body's nodes, and their values
+// What the emitters of loop kernels for the host and for GPUs share: questions about a body's nodes, and their values
 // that do not depend on how the loops stand.
 
 /// The nodes that `roots` need when the reductions of depth <= stage are finished; what `stashed` needs is left out.

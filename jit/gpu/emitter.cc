@@ -14,11 +14,11 @@ constexpr unsigned kGlobal = 1, kShared = 3;  // address spaces of NVPTX
 constexpr std::uint32_t kAllLanes = ~0u;
 }  // namespace
 
-void GridEmitter::begin(std::span<const DType> buffers, int params, device::Dim3 threads, int resident) {
-  grid.block = threads;
+void GpuEmitter::begin(std::span<const DType> buffers, int params, device::Dim3 threads, int resident) {
+  gpu.block = threads;
   llvm::Type* pointer = b.getPtrTy(kGlobal);
   std::vector<DType> all(buffers.begin(), buffers.end());
-  if (grid.guarded) all.push_back(DType::Int64);
+  if (gpu.guarded) all.push_back(DType::Int64);
   std::vector<llvm::Type*> types(all.size(), pointer);
   types.insert(types.end(), static_cast<std::size_t>(params), b.getInt64Ty());
   kernel = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false), llvm::Function::ExternalLinkage,
@@ -36,10 +36,10 @@ void GridEmitter::begin(std::span<const DType> buffers, int params, device::Dim3
   annotate("maxntidx", threads.x), annotate("maxntidy", threads.y), annotate("maxntidz", threads.z);
   b.SetInsertPoint(llvm::BasicBlock::Create(cx.context, "entry", kernel));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const llvm::Align align(static_cast<std::uint64_t>(grid.target.indirect ? 8 : item_size(all[i])));
+    const llvm::Align align(static_cast<std::uint64_t>(gpu.target.indirect ? 8 : item_size(all[i])));
     kernel->addParamAttr(static_cast<unsigned>(i), llvm::Attribute::getWithAlignment(cx.context, align));
     Value* p = kernel->getArg(static_cast<unsigned>(i));
-    if (grid.target.indirect) {
+    if (gpu.target.indirect) {
       auto* cell = b.CreateAlignedLoad(pointer, p, llvm::Align(8));
       cell->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(cx.context, {}));
       p = cell;
@@ -48,7 +48,7 @@ void GridEmitter::begin(std::span<const DType> buffers, int params, device::Dim3
   }
   for (int i = 0; i < params; ++i)
     params_.push_back(kernel->getArg(static_cast<unsigned>(all.size()) + static_cast<unsigned>(i)));
-  if (!grid.guarded) return;
+  if (!gpu.guarded) return;
   llvm::BasicBlock* over = llvm::BasicBlock::Create(cx.context, "over", kernel);
   llvm::BasicBlock* body = llvm::BasicBlock::Create(cx.context, "body", kernel);
   Value* fault = b.CreateAlignedLoad(b.getInt64Ty(), buffers_.back(), llvm::Align(8));
@@ -58,22 +58,22 @@ void GridEmitter::begin(std::span<const DType> buffers, int params, device::Dim3
   b.SetInsertPoint(body);
 }
 
-Value* GridEmitter::special(Intrinsic::ID id) { return b.CreateIntrinsic(id, {}, {}); }
+Value* GpuEmitter::special(Intrinsic::ID id) { return b.CreateIntrinsic(id, {}, {}); }
 
-Value* GridEmitter::thread(int axis) {
+Value* GpuEmitter::thread(int axis) {
   static constexpr Intrinsic::ID ids[] = {Intrinsic::nvvm_read_ptx_sreg_tid_x, Intrinsic::nvvm_read_ptx_sreg_tid_y,
                                           Intrinsic::nvvm_read_ptx_sreg_tid_z};
   return special(ids[axis]);
 }
-Value* GridEmitter::block(int axis) {
+Value* GpuEmitter::block(int axis) {
   static constexpr Intrinsic::ID ids[] = {Intrinsic::nvvm_read_ptx_sreg_ctaid_x, Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
                                           Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
   return special(ids[axis]);
 }
-Value* GridEmitter::lane() { return b.CreateAnd(thread(), i32(kWarp - 1)); }
-Value* GridEmitter::warp() { return b.CreateLShr(thread(), i32(5)); }
+Value* GpuEmitter::lane() { return b.CreateAnd(thread(), i32(kWarp - 1)); }
+Value* GpuEmitter::warp() { return b.CreateLShr(thread(), i32(5)); }
 
-GridEmitter::Division GridEmitter::divide(Value* a, Value* c) {
+GpuEmitter::Division GpuEmitter::divide(Value* a, Value* c) {
   if (auto* k = llvm::dyn_cast<llvm::ConstantInt>(c); k && k->getValue().isPowerOf2()) {
     const std::uint64_t log2 = k->getValue().logBase2();
     return {b.CreateLShr(a, log2), b.CreateAnd(a, k->getZExtValue() - 1)};
@@ -110,7 +110,7 @@ GridEmitter::Division GridEmitter::divide(Value* a, Value* c) {
   return {v[0], v[1]};
 }
 
-Value* GridEmitter::shared_array(llvm::Type* element, std::uint64_t count, std::uint64_t align) {
+Value* GpuEmitter::shared_array(llvm::Type* element, std::uint64_t count, std::uint64_t align) {
   auto* type = llvm::ArrayType::get(element, count);
   auto* array =
       new llvm::GlobalVariable(cx.module, type, false, llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(type),
@@ -119,7 +119,7 @@ Value* GridEmitter::shared_array(llvm::Type* element, std::uint64_t count, std::
   return array;
 }
 
-Value* GridEmitter::dynamic_shared() {
+Value* GpuEmitter::dynamic_shared() {
   if (auto* there = cx.module.getNamedGlobal("dynamic_shared")) return there;
   auto* array = new llvm::GlobalVariable(cx.module, llvm::ArrayType::get(b.getInt8Ty(), 0), false,
                                          llvm::GlobalValue::ExternalLinkage, nullptr, "dynamic_shared", nullptr,
@@ -128,9 +128,9 @@ Value* GridEmitter::dynamic_shared() {
   return array;
 }
 
-void GridEmitter::barrier() { b.CreateIntrinsic(Intrinsic::nvvm_barrier0, {}, {}); }
+void GpuEmitter::barrier() { b.CreateIntrinsic(Intrinsic::nvvm_barrier0, {}, {}); }
 
-llvm::SmallVector<Value*, 8> GridEmitter::words_of(Value* v) {
+llvm::SmallVector<Value*, 8> GpuEmitter::words_of(Value* v) {
   llvm::Type* t = v->getType();
   if (t->isFloatingPointTy()) v = b.CreateBitCast(v, b.getIntNTy(t->getScalarSizeInBits()));
   const unsigned bits = v->getType()->getIntegerBitWidth();
@@ -138,7 +138,7 @@ llvm::SmallVector<Value*, 8> GridEmitter::words_of(Value* v) {
   return {b.CreateTrunc(v, b.getInt32Ty()), b.CreateTrunc(b.CreateLShr(v, 32), b.getInt32Ty())};
 }
 
-Value* GridEmitter::of_words(llvm::ArrayRef<Value*> words, llvm::Type* t) {
+Value* GpuEmitter::of_words(llvm::ArrayRef<Value*> words, llvm::Type* t) {
   const unsigned bits = t->getScalarSizeInBits();
   Value* v = words[0];
   if (bits < 32) v = b.CreateTrunc(v, b.getIntNTy(bits));
@@ -146,34 +146,34 @@ Value* GridEmitter::of_words(llvm::ArrayRef<Value*> words, llvm::Type* t) {
   return t->isFloatingPointTy() ? b.CreateBitCast(v, t) : v;
 }
 
-Value* GridEmitter::shuffle(Value* v, Intrinsic::ID id, Value* lane, int clamp) {
+Value* GpuEmitter::shuffle(Value* v, Intrinsic::ID id, Value* lane, int clamp) {
   llvm::SmallVector<Value*, 8> words = words_of(v);
   for (Value*& w : words) w = b.CreateIntrinsic(id, {}, {b.getInt32(kAllLanes), w, lane, i32(clamp)});
   return of_words(words, v->getType());
 }
-Value* GridEmitter::shuffle_xor(Value* v, Value* mask) {
+Value* GpuEmitter::shuffle_xor(Value* v, Value* mask) {
   return shuffle(v, Intrinsic::nvvm_shfl_sync_bfly_i32, mask, kWarp - 1);
 }
-Value* GridEmitter::shuffle_up(Value* v, int delta) {
+Value* GpuEmitter::shuffle_up(Value* v, int delta) {
   return shuffle(v, Intrinsic::nvvm_shfl_sync_up_i32, i32(delta), 0);
 }
-Value* GridEmitter::ballot(Value* condition) {
+Value* GpuEmitter::ballot(Value* condition) {
   return b.CreateIntrinsic(Intrinsic::nvvm_vote_ballot_sync, {}, {b.getInt32(kAllLanes), condition});
 }
 
-Value* GridEmitter::exchange(Value* v, Value* lane_mask, const Combine& combine) {
+Value* GpuEmitter::exchange(Value* v, Value* lane_mask, const Combine& combine) {
   // Ordered by lane: combining need not commute bit for bit (the larger of -0 and 0, the choice between two NaNs).
   Value* other = shuffle_xor(v, lane_mask);
   Value* low = b.CreateICmpEQ(b.CreateAnd(lane(), lane_mask), i32(0));
   return combine(b.CreateSelect(low, v, other), b.CreateSelect(low, other, v));
 }
 
-Value* GridEmitter::warp_reduce(Value* v, const Combine& combine, int width) {
+Value* GpuEmitter::warp_reduce(Value* v, const Combine& combine, int width) {
   for (int step = 1; step < width; step *= 2) v = exchange(v, i32(step), combine);
   return v;
 }
 
-Value* GridEmitter::block_reduce(Value* v, Value* identity, const Combine& combine, int threads) {
+Value* GpuEmitter::block_reduce(Value* v, Value* identity, const Combine& combine, int threads) {
   REPRISE_CHECK(threads % kWarp == 0 && threads <= kWarp * kWarp, "block of whole warps");
   v = warp_reduce(v, combine);
   const int warps = threads / kWarp;
@@ -195,11 +195,11 @@ Value* GridEmitter::block_reduce(Value* v, Value* identity, const Combine& combi
   return v;
 }
 
-Value* GridEmitter::is_aligned(Value* p, int bytes) {
+Value* GpuEmitter::is_aligned(Value* p, int bytes) {
   return b.CreateICmpEQ(b.CreateAnd(b.CreatePtrToInt(p, b.getInt64Ty()), i64(bytes - 1)), i64(0));
 }
 
-llvm::SmallVector<Value*, 16> GridEmitter::load_run(DType t, Value* p, int count, int bytes) {
+llvm::SmallVector<Value*, 16> GpuEmitter::load_run(DType t, Value* p, int count, int bytes) {
   const int size = item_size(t);
   llvm::SmallVector<Value*, 16> out;
   const int wide = std::min({16, bytes, size * count});  // of one access
@@ -227,7 +227,7 @@ llvm::SmallVector<Value*, 16> GridEmitter::load_run(DType t, Value* p, int count
   return out;
 }
 
-void GridEmitter::store_run(DType t, llvm::ArrayRef<Value*> values, Value* p, int bytes) {
+void GpuEmitter::store_run(DType t, llvm::ArrayRef<Value*> values, Value* p, int bytes) {
   const int size = item_size(t), count = static_cast<int>(values.size());
   const int wide = std::min({16, bytes, size * count});
   if (wide <= size) {
@@ -254,7 +254,7 @@ void GridEmitter::store_run(DType t, llvm::ArrayRef<Value*> values, Value* p, in
   }
 }
 
-std::vector<Value*> GridEmitter::choose(Value* condition, const std::function<std::vector<Value*>()>& then,
+std::vector<Value*> GpuEmitter::choose(Value* condition, const std::function<std::vector<Value*>()>& then,
                                         const std::function<std::vector<Value*>()>& otherwise) {
   auto block = [&](const char* name) {
     return llvm::BasicBlock::Create(cx.context, name, b.GetInsertBlock()->getParent());

@@ -12,15 +12,15 @@ inline constexpr int kWarp = 32;  ///< threads that run in step
 
 /// Helpers for kernels that run as blocks of threads. Everything is a scalar of one thread (lanes 0 of Emitter);
 /// vectors exist only at memory. Positions inside a grid and a block are i32.
-class GridEmitter : public Emitter {
+class GpuEmitter : public Emitter {
  public:
   using Value = llvm::Value;
-  explicit GridEmitter(GridModule& m) : Emitter(m.cx), grid(m) {}
+  explicit GpuEmitter(GpuModule& m) : Emitter(m.cx), gpu(m) {}
 
-  GridModule& grid;
+  GpuModule& gpu;
 
   /// Makes the kernel: one pointer for each of `buffers` (aligned to its dtype), then `params` integers, and stands in
-  /// its body. `threads`: of a block, at most; the launch uses exactly grid.block, which is set. `resident`: blocks
+  /// its body. `threads`: of a block, at most; the launch uses exactly gpu.block, which is set. `resident`: blocks
   /// that a processor must have registers for at once; left to itself, ptxas wants more than one and spills for it.
   void begin(std::span<const DType> buffers, int params, device::Dim3 threads, int resident = 1);
   /// Returns from the kernel at the insertion point.
@@ -48,7 +48,7 @@ class GridEmitter : public Emitter {
   // ---- shared memory and synchronization
   /// Static shared memory of the block: ptr addrspace(3). Contents are undefined at the start.
   Value* shared_array(llvm::Type* element, std::uint64_t count, std::uint64_t align = 16);
-  /// The block's dynamic shared memory (grid.shared_bytes, or what the launch says), aligned to 16.
+  /// The block's dynamic shared memory (gpu.shared_bytes, or what the launch says), aligned to 16.
   Value* dynamic_shared();
   /// Waits for all threads of the block; makes their writes to shared and global memory visible to each other.
   void barrier();

@@ -62,7 +62,7 @@ std::string ir_comments(const llvm::Module& m) {
   return lines;
 }
 
-device::ImagePtr build(const std::string& key, const device::CodeTarget& target, int sm, const GridEmitFn& emit) {
+device::ImagePtr build(const std::string& key, const device::CodeTarget& target, int sm, const GpuEmitFn& emit) {
   const InLlvm inside;
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash_text(key)));
@@ -76,7 +76,7 @@ device::ImagePtr build(const std::string& key, const device::CodeTarget& target,
   llvm::Module m(name, context);
   m.setTargetTriple(kTriple);
   m.setDataLayout(tm.createDataLayout());
-  GridModule g{{context, m, processor, name.c_str()}, target, sm, {}, 0};
+  GpuModule g{{context, m, processor, name.c_str()}, target, sm, {}, 0};
   emit(g);
   check_module(m, key);
   dump_file(name + ".kernel", key);
@@ -100,7 +100,7 @@ KernelCache<device::Image>& cache() {
 
 }  // namespace
 
-int grid_architecture(const std::string& arch) {
+int gpu_architecture(const std::string& arch) {
   int n = 0;
   const char* end = arch.data() + arch.size();
   if (arch.rfind("sm_", 0) != 0 || std::from_chars(arch.data() + 3, end, n).ec != std::errc{} || n < 70)
@@ -113,8 +113,8 @@ int grid_architecture(const std::string& arch) {
   return best;
 }
 
-device::ImagePtr compile_grid_module(const std::string& key, const device::CodeTarget& target, const GridEmitFn& emit) {
-  const int sm = grid_architecture(target.arch);
+device::ImagePtr compile_gpu_module(const std::string& key, const device::CodeTarget& target, const GpuEmitFn& emit) {
+  const int sm = gpu_architecture(target.arch);
   const std::string whole = key + "; sm_" + std::to_string(sm) + (target.indirect ? " indirect" : "") +
                             (target.with_ir ? " ir" : "") + "; code " + std::to_string(code_key()) + "\n";
   return cache().get(whole, [&] {

@@ -7,9 +7,9 @@
 
 namespace reprise::jit {
 
-/// What an emitter of a grid kernel fills: a module with one kernel named cx.entry (GridEmitter::begin makes it), and
+/// What an emitter of a GPU kernel fills: a module with one kernel named cx.entry (GpuEmitter::begin makes it), and
 /// how its blocks look. Lives during one compilation, on one thread.
-struct GridModule {
+struct GpuModule {
   EmitContext cx;
   const device::CodeTarget& target;
   int sm = 0;                      ///< 75, 80, 90: the architecture that code is generated for
@@ -17,16 +17,16 @@ struct GridModule {
   device::Dim3 block;              ///< threads of a block; set by the emitter
   std::uint32_t shared_bytes = 0;  ///< dynamic shared memory; set by the emitter
 };
-using GridEmitFn = std::function<void(GridModule&)>;
+using GpuEmitFn = std::function<void(GpuModule&)>;
 
 /// Finds `key` in the process's cache or on disk (disk_cache.h), or emits and compiles it to PTX. `key` must determine
 /// the code (with code_key() and the target, which are added). Any thread; a key that another thread compiles right now
 /// is waited for; what comes from the disk counts as built. An exception of `emit` passes through and leaves nothing in the cache. With target.with_ir the PTX
 /// ends in comment lines "// reprise-ir <base64>": the module's bitcode as it was before code generation.
-device::ImagePtr compile_grid_module(const std::string& key, const device::CodeTarget& target, const GridEmitFn& emit);
+device::ImagePtr compile_gpu_module(const std::string& key, const device::CodeTarget& target, const GpuEmitFn& emit);
 
 /// The architecture that code for "sm_<n>" is generated for: the newest that LLVM knows and that is not newer. Throws
 /// InvalidArgument for what is not of that form or older than sm_70.
-int grid_architecture(const std::string& arch);
+int gpu_architecture(const std::string& arch);
 
 }  // namespace reprise::jit

@@ -20,7 +20,7 @@ Int stride_of(const Layout& l, int from_right) {
 
 /// The operands with dims outer, head, row, column; false when there are more dims than provably fall together.
 struct Batches {
-  explicit Batches(const GridContext& cx) : result(cx.operands.back().layout) {
+  explicit Batches(const GpuContext& cx) : result(cx.operands.back().layout) {
     for (const Operand& o : cx.operands) outer.push_back(stride_of(o.layout, 4));
     outer_size = size_of(result, 4);
     for (int d = 5; d <= result.dim(); ++d) {
@@ -57,7 +57,7 @@ Int fixed(Int n, SourceLoc where) {
 /// What the kernels for few rows and for many have in common. A row is a query of one of the heads that share keys and
 /// values.
 struct Attention {
-  Attention(const GridContext& context, const Batches& b, std::int64_t depth, std::int64_t head_width)
+  Attention(const GpuContext& context, const Batches& b, std::int64_t depth, std::int64_t head_width)
       : cx(context), o(context.operands), batches(b), width(head_width) {
     auto flag = [&](std::size_t i) {
       return std::holds_alternative<bool>(cx.node.args[i]) && std::get<bool>(cx.node.args[i]);
@@ -65,7 +65,7 @@ struct Attention {
     const auto* given = std::get_if<Scalar>(&cx.node.args[6]);
     scale = given ? given->to_double() : 1 / std::sqrt(static_cast<double>(depth));
     bool masked = o.size() == 5, causal = flag(5), grouped = flag(7);
-    GridMask mask = !masked ? GridMask::None : o[3].dtype == DType::Bool ? GridMask::Bool : GridMask::Added;
+    GpuMask mask = !masked ? GpuMask::None : o[3].dtype == DType::Bool ? GpuMask::Bool : GpuMask::Added;
 
     const Layout &k = o[1].layout, &v = o[2].layout, &out = o.back().layout;
     heads = size_of(out, 3), queries = size_of(out, 2), keys = size_of(k, 2);
@@ -80,16 +80,16 @@ struct Attention {
     queries_of_block = attention_queries(depth, width);
   }
 
-  void tensor(GridLaunchBuilder& l, std::size_t i) const {
+  void tensor(GpuLaunchBuilder& l, std::size_t i) const {
     const Layout& x = o[i].layout;
     l.ints({x.offset, batches.outer[i], stride_of(x, 3), stride_of(x, 2), stride_of(x, 1)});
   }
-  void inputs(GridLaunchBuilder& l) const {
+  void inputs(GpuLaunchBuilder& l) const {
     for (std::size_t i = 0; i + 1 < o.size(); ++i) l.buffer(o[i].buffer);
   }
 
   /// Parts of the keys, and what joins them. Does nothing for more than kAttentionFewRows.
-  void few(std::vector<GridLaunch>& launches) const {
+  void few(std::vector<GpuLaunch>& launches) const {
     std::int64_t at_a_time = rows.is_symbolic() ? (group.is_symbolic() ? 4 : group.hint()) : rows.hint();
     at_a_time = at_a_time >= 3 ? 4 : at_a_time == 2 ? 2 : 1;
     Int units = heads / group, least_rows = Int::min(rows, kAttentionFewRows);
@@ -103,7 +103,7 @@ struct Attention {
     auto part_grid = at_a_time == 4   ? [](const std::int64_t* i) { return i[1] > i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * i[10] * blocks_for(i[1], 4)); }
                      : at_a_time == 2 ? [](const std::int64_t* i) { return i[1] > i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * i[10] * blocks_for(i[1], 2)); }
                                       : [](const std::int64_t* i) { return i[1] > i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * i[10] * i[1]); };
-    GridLaunchBuilder part(kGridAttentionPart, part_code, part_grid);
+    GpuLaunchBuilder part(kGpuAttentionPart, part_code, part_grid);
     inputs(part);
     part.buffer(parts, true);
     part.ints({kAttentionFewRows, rows, batches.outer_size, units, queries, keys, bits_of(scale), k_group / group,
@@ -111,7 +111,7 @@ struct Attention {
     for (std::size_t i = 0; i + 1 < o.size(); ++i) tensor(part, i);
     launches.push_back(std::move(part.launch));
 
-    GridLaunchBuilder join(kGridAttentionJoin, {code[0], code[2]}, [](const std::int64_t* i) {
+    GpuLaunchBuilder join(kGpuAttentionJoin, {code[0], code[2]}, [](const std::int64_t* i) {
       return i[1] > i[0] ? device::Dim3{0, 1, 1} : grid_of(blocks_for(i[1] * i[2] * i[3], kAttentionThreads / 32));
     });
     join.buffer(parts).buffer(o.back().buffer, true);
@@ -121,7 +121,7 @@ struct Attention {
   }
 
   /// Does nothing for at most `but_for` rows.
-  void many(std::vector<GridLaunch>& launches, std::int64_t but_for) const {
+  void many(std::vector<GpuLaunch>& launches, std::int64_t but_for) const {
     auto grid =
         queries_of_block == 64
             ? [](const std::int64_t*
@@ -132,7 +132,7 @@ struct Attention {
             : [](const std::int64_t* i) {
                 return i[1] <= i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * blocks_for(i[4], 16));
               };
-    GridLaunchBuilder l(kGridAttention, code, grid);
+    GpuLaunchBuilder l(kGpuAttention, code, grid);
     inputs(l);
     l.buffer(o.back().buffer, true);
     l.ints({but_for, rows, batches.outer_size, heads, queries, keys, bits_of(scale), k_group, v_group});
@@ -140,7 +140,7 @@ struct Attention {
     launches.push_back(std::move(l.launch));
   }
 
-  const GridContext& cx;
+  const GpuContext& cx;
   const std::vector<Operand>& o;
   const Batches& batches;
   const std::int64_t width;
@@ -154,7 +154,7 @@ struct Attention {
 
 }  // namespace
 
-GridLaunches grid_attention(const GridContext& cx, std::vector<Launch>&) {
+GpuLaunches gpu_attention(const GpuContext& cx, std::vector<Launch>&) {
   const Layout &q = cx.operands[0].layout, &out = cx.operands.back().layout;
   if (cx.operands.back().dtype == DType::Float64) return std::nullopt;
   Batches batches(cx);
@@ -163,10 +163,10 @@ GridLaunches grid_attention(const GridContext& cx, std::vector<Launch>&) {
   if (depth.is_symbolic() || width.is_symbolic() || depth.hint() > kAttentionDepth ||
       width.hint() > kAttentionDepth || depth.hint() == 0)
     return std::nullopt;
-  if (known_as(width, 0)) return std::vector<GridLaunch>();
+  if (known_as(width, 0)) return std::vector<GpuLaunch>();
 
   const Attention attention(cx, batches, depth.hint(), width.hint());
-  std::vector<GridLaunch> launches;
+  std::vector<GpuLaunch> launches;
   const bool few = !known_above(attention.rows, kAttentionFewRows);
   const bool many = !known_at_most(attention.rows, kAttentionFewRows);
   if (few) attention.few(launches);

@@ -8,11 +8,11 @@ namespace {
 
 device::Dim3 one_block(const std::int64_t*) { return grid_of(1); }
 
-GridLaunch indices_kernel(const NativeLaunch& check, std::uint32_t record, std::int64_t number, bool first) {
+GpuLaunch indices_kernel(const NativeLaunch& check, std::uint32_t record, std::int64_t number, bool first) {
   const Operand& index = check.operands[0];
-  GridWalkDims walk(index.layout.sizes, {index.layout.strides}, (1u << index.layout.sizes.size()) - 1);
+  GpuWalkDims walk(index.layout.sizes, {index.layout.strides}, (1u << index.layout.sizes.size()) - 1);
   const Int extent = check.ints[0], wraps = check.ints[2], n = walk.count();
-  GridLaunchBuilder l(kGridCheckIndex,
+  GpuLaunchBuilder l(kGpuCheckIndex,
                       {static_cast<std::int64_t>(index.dtype), wraps.hint(), walk.dims(), known_at_most(n, kCheckFewThreads) ? kCheckFewThreads : kCheckThreads},
                       one_block);
   l.buffer(index.buffer).buffer(record, true);
@@ -21,11 +21,11 @@ GridLaunch indices_kernel(const NativeLaunch& check, std::uint32_t record, std::
   return std::move(l.launch);
 }
 
-GridLaunch weights_kernel(const NativeLaunch& check, std::uint32_t record, std::int64_t number, bool first) {
+GpuLaunch weights_kernel(const NativeLaunch& check, std::uint32_t record, std::int64_t number, bool first) {
   const Operand& weights = check.operands[0];
   const Layout& l = weights.layout;
   const bool rows = l.dim() == 2;
-  GridLaunchBuilder b(kGridCheckWeights, {static_cast<std::int64_t>(weights.dtype)}, one_block);
+  GpuLaunchBuilder b(kGpuCheckWeights, {static_cast<std::int64_t>(weights.dtype)}, one_block);
   b.buffer(weights.buffer).buffer(record, true);
   b.ints({rows ? l.sizes[0] : Int(1), l.sizes.back(), check.ints[0], number, first ? 1 : 0, l.offset, rows ? l.strides[0] : Int(0), l.strides.back()});
   return std::move(b.launch);
@@ -38,8 +38,8 @@ bool writes_input(const Lowered& l, const Launch& launch) {
 }
 
 bool writes_at_indices(const Launch& launch) {
-  const auto* grid = std::get_if<GridLaunch>(&launch.what);
-  return grid && (grid->code.kind == kGridScatter || grid->code.kind == kGridIndexPut);
+  const auto* gpu = std::get_if<GpuLaunch>(&launch.what);
+  return gpu && (gpu->code.kind == kGpuScatter || gpu->code.kind == kGpuIndexPut);
 }
 
 }  // namespace

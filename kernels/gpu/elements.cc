@@ -28,10 +28,10 @@ Int bits_of(double x) {
 }
 
 /// out = self, unless they are one memory already.
-void add_copy(const Operand& self, const Operand& out, std::vector<GridLaunch>& launches) {
+void add_copy(const Operand& self, const Operand& out, std::vector<GpuLaunch>& launches) {
   if (self.buffer == out.buffer) return;
-  GridWalkDims walk(out.layout.sizes, {self.layout.strides, out.layout.strides}, all_dims(out.layout.sizes.size()));
-  GridLaunchBuilder l(kGridCopy, {number_of(out.dtype), walk.dims()}, grid_of_first);
+  GpuWalkDims walk(out.layout.sizes, {self.layout.strides, out.layout.strides}, all_dims(out.layout.sizes.size()));
+  GpuLaunchBuilder l(kGpuCopy, {number_of(out.dtype), walk.dims()}, grid_of_first);
   l.buffer(self.buffer).buffer(out.buffer, true);
   l.ints({walk.count(), self.layout.offset, out.layout.offset});
   walk.add_to(l);
@@ -44,26 +44,26 @@ void write_state(const NativeArgs& a) {
   to[0] = a.ints[0], to[1] = a.ints[1];
 }
 
-GridLaunches random(const GridContext& cx, std::vector<Launch>& before, bool normal) {
+GpuLaunches random(const GpuContext& cx, std::vector<Launch>& before, bool normal) {
   const Operand& out = cx.operands.back();
   if (normal && out.dtype == DType::Float64) return std::nullopt;
   Operand state = random_state(cx, std::get<Int>(cx.node.args[3]), std::get<Int>(cx.node.args[4]), before);
-  GridWalkDims walk(out.layout.sizes, {out.layout.strides}, all_dims(out.layout.sizes.size()));
-  GridLaunchBuilder l(kGridRandom, {number_of(out.dtype), normal ? 1 : 0, walk.dims()}, grid_of_first);
+  GpuWalkDims walk(out.layout.sizes, {out.layout.strides}, all_dims(out.layout.sizes.size()));
+  GpuLaunchBuilder l(kGpuRandom, {number_of(out.dtype), normal ? 1 : 0, walk.dims()}, grid_of_first);
   l.buffer(state.buffer).buffer(out.buffer, true);
   l.ints({walk.count(), out.layout.offset});
   walk.add_to(l);
-  return std::vector<GridLaunch>{std::move(l.launch)};
+  return std::vector<GpuLaunch>{std::move(l.launch)};
 }
 
-GridLaunches scatter(const GridContext& cx, std::vector<Launch>& before, bool add) {
+GpuLaunches scatter(const GpuContext& cx, std::vector<Launch>& before, bool add) {
   const Operand &self = cx.operands[0], &indices = cx.operands[1], &result = cx.operands.back();
   bool number = cx.operands.size() == 3;
   DType t = result.dtype;
   Layout index = at_least_1d(indices.layout), out = at_least_1d(result.layout);
   std::int64_t d = std::get<Int>(cx.node.args[1]).hint();
   int dim = static_cast<int>(d < 0 ? d + out.dim() : d);
-  GridScatter mode = add ? GridScatter::Add : number ? GridScatter::Number : GridScatter::Set;
+  GpuScatter mode = add ? GpuScatter::Add : number ? GpuScatter::Number : GpuScatter::Set;
   // One line of floats would be one thread's work.
   if (t == DType::Bool || (add && !adds_atomically(t) && out.dim() == 1)) return std::nullopt;
   Int value = 0;
@@ -79,17 +79,17 @@ GridLaunches scatter(const GridContext& cx, std::vector<Launch>& before, bool ad
   }
   before.push_back(check_index_launch(indices, self.layout.dim() ? self.layout.sizes[dim] : Int(1), dim, false,
                                       cx.node.loc, "scatter_check"));
-  std::vector<GridLaunch> launches;
+  std::vector<GpuLaunch> launches;
   add_copy(self, result, launches);
 
   std::vector<Ints> strides{index.strides};
   Layout src;
   if (!number) src = at_least_1d(cx.operands[2].layout), strides.push_back(src.strides);
   strides.push_back(out.strides);
-  GridWalkDims lines(index.sizes, strides, all_dims(index.sizes.size()) & ~(1u << dim));
+  GpuWalkDims lines(index.sizes, strides, all_dims(index.sizes.size()) & ~(1u << dim));
   bool serial = add && !adds_atomically(t);
-  GridLaunchBuilder l(
-      kGridScatter, {number_of(t), number_of(indices.dtype), static_cast<std::int64_t>(mode), lines.dims()},
+  GpuLaunchBuilder l(
+      kGpuScatter, {number_of(t), number_of(indices.dtype), static_cast<std::int64_t>(mode), lines.dims()},
       serial ? grid_of_first : [](const std::int64_t* i) { return grid_of(blocks_for(i[0] * i[1], kElementThreads)); });
   l.buffer(indices.buffer);
   if (!number) l.buffer(cx.operands[2].buffer);
@@ -117,7 +117,7 @@ Ints strides_over(const Layout& l, std::size_t rank) {
   return r;
 }
 
-GridLaunches index_put(const GridContext& cx, std::vector<Launch>& before) {
+GpuLaunches index_put(const GpuContext& cx, std::vector<Launch>& before) {
   const Operand &self = cx.operands[0], &values = cx.operands[cx.operands.size() - 2], &result = cx.operands.back();
   const auto& given = std::get<std::vector<graph::ValueId>>(cx.node.args[1]);
   bool add = std::get<bool>(cx.node.args[3]);
@@ -155,19 +155,19 @@ GridLaunches index_put(const GridContext& cx, std::vector<Launch>& before) {
   for (std::size_t k = 0; k < dims.size(); ++k)
     before.push_back(check_index_launch(cx.operands[1 + k], self.layout.sizes[dims[k]], dims[k], true, cx.node.loc,
                                         "index_put_check"));
-  std::vector<GridLaunch> launches;
+  std::vector<GpuLaunch> launches;
   add_copy(self, result, launches);
 
   std::vector<Ints> of_index;
   for (std::size_t k = 0; k < dims.size(); ++k)
     of_index.push_back(strides_over(cx.operands[1 + k].layout, common.size()));
-  GridWalkDims index_walk(common, of_index, all_dims(common.size()));
+  GpuWalkDims index_walk(common, of_index, all_dims(common.size()));
   Int positions = index_walk.count();
   std::uint32_t to = cx.scratch(DType::Int64, Int::max(1, positions) * 8);
   std::vector<std::int64_t> code;
   for (std::size_t k = 0; k < dims.size(); ++k) code.push_back(number_of(cx.operands[1 + k].dtype));
   code.push_back(index_walk.dims());
-  GridLaunchBuilder offsets(kGridIndexOffsets, code, grid_of_first);
+  GpuLaunchBuilder offsets(kGpuIndexOffsets, code, grid_of_first);
   for (std::size_t k = 0; k < dims.size(); ++k) offsets.buffer(cx.operands[1 + k].buffer);
   offsets.buffer(to, true);
   offsets.ints({positions});
@@ -178,17 +178,17 @@ GridLaunches index_put(const GridContext& cx, std::vector<Launch>& before) {
 
   if (!add && !known_at_most(positions, 1)) {
     std::uint32_t last = cx.scratch(DType::Int64, Int::max(1, positions) * 8);
-    GridLaunchBuilder l(kGridIndexLast, {}, grid_of_first);
+    GpuLaunchBuilder l(kGpuIndexLast, {}, grid_of_first);
     l.buffer(to).buffer(last, true);
     l.ints({positions});
     launches.push_back(std::move(l.launch));
     to = last;
   }
-  GridWalkDims position_walk(sizes, {of_values}, position_dims),
+  GpuWalkDims position_walk(sizes, {of_values}, position_dims),
       lines(sizes, {of_values, of_out}, all_dims(sizes.size()) & ~position_dims);
   bool serial = add && !adds_atomically(t);
-  GridLaunchBuilder put(
-      kGridIndexPut, {number_of(t), add ? 1 : 0, position_walk.dims(), lines.dims()},
+  GpuLaunchBuilder put(
+      kGpuIndexPut, {number_of(t), add ? 1 : 0, position_walk.dims(), lines.dims()},
       serial ? [](const std::int64_t* i) { return grid_of(i[0] ? blocks_for(i[1], kElementThreads) : 0); }
              : [](const std::int64_t* i) { return grid_of(blocks_for(i[0] * i[1], kElementThreads)); });
   put.buffer(to).buffer(values.buffer).buffer(result.buffer, true);
@@ -207,7 +207,7 @@ void host_writes_first(Lowered& l) {
   });
 }
 
-Operand random_state(const GridContext& cx, Int seed, Int offset, std::vector<Launch>& before) {
+Operand random_state(const GpuContext& cx, Int seed, Int offset, std::vector<Launch>& before) {
   Operand state{cx.scratch(DType::Int64, 16), DType::Int64, {{2}, {1}, 0}, true};
   NativeLaunch write;
   write.fn = write_state;
@@ -218,10 +218,10 @@ Operand random_state(const GridContext& cx, Int seed, Int offset, std::vector<La
   return state;
 }
 
-GridLaunches grid_rand(const GridContext& cx, std::vector<Launch>& before) { return random(cx, before, false); }
-GridLaunches grid_randn(const GridContext& cx, std::vector<Launch>& before) { return random(cx, before, true); }
-GridLaunches grid_scatter(const GridContext& cx, std::vector<Launch>& before) { return scatter(cx, before, false); }
-GridLaunches grid_scatter_add(const GridContext& cx, std::vector<Launch>& before) { return scatter(cx, before, true); }
-GridLaunches grid_index_put(const GridContext& cx, std::vector<Launch>& before) { return index_put(cx, before); }
+GpuLaunches gpu_rand(const GpuContext& cx, std::vector<Launch>& before) { return random(cx, before, false); }
+GpuLaunches gpu_randn(const GpuContext& cx, std::vector<Launch>& before) { return random(cx, before, true); }
+GpuLaunches gpu_scatter(const GpuContext& cx, std::vector<Launch>& before) { return scatter(cx, before, false); }
+GpuLaunches gpu_scatter_add(const GpuContext& cx, std::vector<Launch>& before) { return scatter(cx, before, true); }
+GpuLaunches gpu_index_put(const GpuContext& cx, std::vector<Launch>& before) { return index_put(cx, before); }
 
 }  // namespace reprise::kernels

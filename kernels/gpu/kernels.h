@@ -12,14 +12,14 @@ namespace reprise::kernels {
 /// Everything is deterministic: which thread adds what to what depends on sizes alone.
 
 /// The dtype that products of `t` are summed in. Integers wrap, so 32 bits serve all that are not wider.
-constexpr DType grid_sum_dtype(DType t) {
+constexpr DType gpu_sum_dtype(DType t) {
   return t == DType::Float64 || t == DType::Int64 ? t : is_floating(t) ? DType::Float32 : DType::Int32;
 }
 
 // ---- matrix products: c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n] (+ bias[m, n])
 
 /// How an operand's lines (rows of a, columns of b) lie in memory, as far as code depends on it.
-enum class GridLines : std::int64_t {
+enum class GpuLines : std::int64_t {
   Deep,  ///< neighbours along k are neighbours in memory
   Wide,  ///< neighbouring lines are
   Any,
@@ -29,7 +29,7 @@ enum class GridLines : std::int64_t {
 /// buffers: a, b, [bias], c.
 /// ints: few_m, few_n, batch, m, n, k, a, b, [bias, bias_m, bias_n], c: offsets, batch strides of a, b, c, strides
 /// a_k, b_k, b_n, c_n, then R times size, stride of a, stride of c. m <= few_m or n <= few_n: nothing to do.
-inline constexpr const char* kGridProduct = "product";
+inline constexpr const char* kGpuProduct = "product";
 inline constexpr std::int64_t kProductTile = 64, kProductDepth = 16;
 constexpr int kProductThreads = 128;
 
@@ -39,7 +39,7 @@ constexpr int kProductThreads = 128;
 /// ints: least_m, most_m, few_n, batch, m, n, k, a, b, [bias, bias_m, bias_n], c: offsets, batch strides of a, b, c,
 /// strides a_m, a_k, b_k (product_sum alone), b_n, c_m, c_n. m outside [least_m, most_m] or n <= few_n: nothing to
 /// do.
-inline constexpr const char *kGridProductDot = "product_dot", *kGridProductSum = "product_sum";
+inline constexpr const char *kGpuProductDot = "product_dot", *kGpuProductSum = "product_sum";
 constexpr int kProductDotThreads = 128, kProductSumThreads = 512;
 /// With fewer columns than this a block of product_dot makes one; otherwise each of its 4 warps does.
 inline constexpr std::int64_t kProductDotColumns = 4096;
@@ -47,14 +47,14 @@ inline constexpr std::int64_t kProductDotColumns = 4096;
 // ---- attention: softmax(q k^T * scale + mask) v of Float32, Float16 or BFloat16, summed in Float32. Two batch dims,
 // "outer" and "head"; a key head serves several query heads.
 
-enum class GridMask : std::int64_t { None, Bool, Added };
+enum class GpuMask : std::int64_t { None, Bool, Added };
 inline constexpr std::int64_t kAttentionDepth = 256;  ///< the most elements of a key or value
 /// "attention": a block for 16, 32 or 64 queries of one head, keys in blocks with a running softmax.
 /// params: dtype, depth, width, mask, causal.
 /// buffers: q, k, v, [mask], out.
 /// ints: few, rows (= queries * group), outer, heads, queries, keys, scale (bits of a double), k_group, v_group; then
 /// for q, k, v, [mask], out: offset and strides outer, head, row, column. rows <= few: nothing to do.
-inline constexpr const char* kGridAttention = "attention";
+inline constexpr const char* kGpuAttention = "attention";
 constexpr int kAttentionThreads = 128;
 constexpr std::int64_t attention_queries(std::int64_t depth, std::int64_t width) {
   std::int64_t most = depth > width ? depth : width;
@@ -72,7 +72,7 @@ constexpr std::int64_t attention_queries(std::int64_t depth, std::int64_t width)
 /// join: params: dtype, width.
 /// buffers: parts, out.
 /// ints: few, rows, outer, units, group, splits; out as above.
-inline constexpr const char *kGridAttentionPart = "attention_part", *kGridAttentionJoin = "attention_join";
+inline constexpr const char *kGpuAttentionPart = "attention_part", *kGpuAttentionJoin = "attention_join";
 inline constexpr std::int64_t kAttentionFewRows = 16;
 inline constexpr std::int64_t kAttentionChunk = 128;  ///< keys that a block scores at a time
 
@@ -83,7 +83,7 @@ inline constexpr std::int64_t kAttentionChunk = 128;  ///< keys that a block sco
 /// params: dtype, least (0, 1), row dims, dims of n, step: ArgReduce.
 /// buffers: x, out (Int64), and for Join the places that Chunks has given.
 /// ints: rows, n, offsets of x, out, chunks of a row; walk of rows (x, out); walk of n (x).
-inline constexpr const char* kGridArgReduce = "arg_reduce";
+inline constexpr const char* kGpuArgReduce = "arg_reduce";
 /// Whole: all of a row at once. Chunks: that of every chunk of a row, as [rows, chunks], places in the row; one that is
 /// out of range for an empty chunk. Join: the best of these.
 enum class ArgReduce : std::uint8_t { Whole, Chunks, Join };
@@ -95,7 +95,7 @@ inline constexpr std::int64_t kArgReduceWarp = 1024;
 /// params: dtype of x, of out, row dims.
 /// buffers: x, out.
 /// ints: rows, n, offsets of x, out, steps along n of x, out; walk of rows (x, out).
-inline constexpr const char* kGridCumsum = "cumsum";
+inline constexpr const char* kGpuCumsum = "cumsum";
 constexpr int kCumsumThreads = 256;
 
 /// The first k of every row in order, with their places; equals in order of place (kernels/reference/order.cc). A
@@ -105,7 +105,7 @@ constexpr int kCumsumThreads = 256;
 /// each row.
 /// ints: rows, n, k, scratch elements, offsets of x, values, places, steps along n of these; walk of rows (x, values,
 /// places).
-inline constexpr const char* kGridOrder = "order";
+inline constexpr const char* kGpuOrder = "order";
 constexpr int kOrderThreads = 256;
 inline constexpr std::int64_t kOrderShared = 1024;  ///< entries that are ordered in shared memory
 constexpr bool order_is_wide(DType t) { return item_size(t) == 8; }
@@ -119,7 +119,7 @@ constexpr int kElementThreads = 256;
 /// params: dtype, wraps (0, 1), dims, threads.
 /// buffers: index, record (Int64): number of the check that failed or 0, place of its first bad value, the value.
 /// ints: n, extent, number (from 1 on), first (1: the record has not been written before), offset; walk (index).
-inline constexpr const char* kGridCheckIndex = "check_index";
+inline constexpr const char* kGpuCheckIndex = "check_index";
 inline constexpr std::int64_t kFaultRecord = 3;  ///< elements of the record
 inline constexpr std::int64_t kCheckThreads = 1024, kCheckFewThreads = 64;
 
@@ -129,19 +129,19 @@ inline constexpr std::int64_t kCheckThreads = 1024, kCheckFewThreads = 64;
 /// buffers: weights, record (Int64): number of the check or 0; row * n + place of the first bad weight, and its bits as
 /// a double; or -1 - row of too few, and how many are positive.
 /// ints: rows, n, wanted, number, first, offset of weights, steps of rows and along n.
-inline constexpr const char* kGridCheckWeights = "check_weights";
+inline constexpr const char* kGpuCheckWeights = "check_weights";
 
 /// y = x.
 /// params: dtype, dims.
 /// buffers: x, y.
 /// ints: n, offsets of x, y; walk (x, y).
-inline constexpr const char* kGridCopy = "copy";
+inline constexpr const char* kGpuCopy = "copy";
 
 /// Random numbers of kernels/reference/philox.h: element i in row-major order uses counter offset + i.
 /// params: dtype, normal (0, 1), dims.
 /// buffers: state (Int64: seed, offset), out.
 /// ints: n, offset of out; walk (out).
-inline constexpr const char* kGridRandom = "random";
+inline constexpr const char* kGpuRandom = "random";
 
 /// Draws by weights, as kernels/reference/order.cc makes them. "draw": with replacement, or single ones, by the running
 /// sums of the weights: [rows, n], dense.
@@ -149,22 +149,22 @@ inline constexpr const char* kGridRandom = "random";
 /// buffers: state, weights, running (Float64), out (Int64).
 /// ints: rows, n, samples, single (1: nothing to do for several samples), offset of weights, their steps of rows and
 /// along n; the same of out.
-inline constexpr const char* kGridDraw = "draw";
+inline constexpr const char* kGpuDraw = "draw";
 /// "arrivals": the time at which each category comes, if they come at random, in the mean as often as they weigh: the
 /// first ones are drawn without replacement. Infinite for a weight of 0. One sample: nothing to do.
 /// params: dtype.
 /// buffers: state, weights, times (Float64): [rows, n], dense.
 /// ints: rows, n, samples, offset of weights, their steps of rows and along n.
-inline constexpr const char* kGridArrivals = "arrivals";
+inline constexpr const char* kGpuArrivals = "arrivals";
 
 /// out[.., index[.., i, ..], ..] = src[.., i, ..] along one dim. Of equal indices the last one's element stays.
 /// params: dtype, dtype of index, mode, dims of lines.
-/// buffers: index, src (GridScatter::Number: none), out.
+/// buffers: index, src (GpuScatter::Number: none), out.
 /// ints: lines, n, offsets of index, src, out, steps along n of these; walk of lines (index, src, out). Number:
 /// without those of src, but with the number itself before the walk: an Int64, or the bits of a double where dtype is
 /// floating.
-inline constexpr const char* kGridScatter = "scatter";
-enum class GridScatter : std::int64_t { Set, Number, Add };
+inline constexpr const char* kGpuScatter = "scatter";
+enum class GpuScatter : std::int64_t { Set, Number, Add };
 /// Sums of these are made by atomic additions, which give the same whatever their order; others by one thread for
 /// each line, in order.
 constexpr bool adds_atomically(DType t) { return t == DType::Int32 || t == DType::Int64; }
@@ -174,15 +174,15 @@ constexpr bool adds_atomically(DType t) { return t == DType::Int32 || t == DType
 /// params: dtypes of the index tensors, then the dims of positions.
 /// buffers: index tensors, to (Int64).
 /// ints: positions, for each index tensor offset, extent, step; walk.
-inline constexpr const char* kGridIndexOffsets = "index_offsets";
+inline constexpr const char* kGpuIndexOffsets = "index_offsets";
 /// "index_last": to[position], or -1 where a later position has the same.
 /// buffers: to, last (Int64).
 /// ints: positions.
-inline constexpr const char* kGridIndexLast = "index_last";
+inline constexpr const char* kGpuIndexLast = "index_last";
 /// "index_put": out[to[position], line] = (or +=) values.
 /// params: dtype, add (0, 1), dims of positions, of lines.
 /// buffers: to or last, values, out.
 /// ints: positions, lines, offsets of values, out; walks of positions (values), of lines (values, out).
-inline constexpr const char* kGridIndexPut = "index_put";
+inline constexpr const char* kGpuIndexPut = "index_put";
 
 }  // namespace reprise::kernels

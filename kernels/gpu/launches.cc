@@ -8,34 +8,34 @@ using graph::OpId;
 
 namespace {
 
-constinit graph::OpColumn<GridRule> g_column("kernels of devices", {
-                                                                       {OpId::mm, grid_matmul},
-                                                                       {OpId::bmm, grid_matmul},
-                                                                       {OpId::linear, grid_matmul},
-                                                                       {OpId::scaled_dot_product_attention, grid_attention},
-                                                                       {OpId::argmax, grid_argmax},
-                                                                       {OpId::argmin, grid_argmin},
-                                                                       {OpId::cumsum, grid_cumsum},
-                                                                       {OpId::topk, grid_topk},
-                                                                       {OpId::sort, grid_sort},
-                                                                       {OpId::rand, grid_rand},
-                                                                       {OpId::randn, grid_randn},
-                                                                       {OpId::multinomial, grid_multinomial},
-                                                                       {OpId::scatter, grid_scatter},
-                                                                       {OpId::scatter_add, grid_scatter_add},
-                                                                       {OpId::index_put, grid_index_put},
+constinit graph::OpColumn<GpuRule> g_column("kernels of devices", {
+                                                                       {OpId::mm, gpu_matmul},
+                                                                       {OpId::bmm, gpu_matmul},
+                                                                       {OpId::linear, gpu_matmul},
+                                                                       {OpId::scaled_dot_product_attention, gpu_attention},
+                                                                       {OpId::argmax, gpu_argmax},
+                                                                       {OpId::argmin, gpu_argmin},
+                                                                       {OpId::cumsum, gpu_cumsum},
+                                                                       {OpId::topk, gpu_topk},
+                                                                       {OpId::sort, gpu_sort},
+                                                                       {OpId::rand, gpu_rand},
+                                                                       {OpId::randn, gpu_randn},
+                                                                       {OpId::multinomial, gpu_multinomial},
+                                                                       {OpId::scatter, gpu_scatter},
+                                                                       {OpId::scatter_add, gpu_scatter_add},
+                                                                       {OpId::index_put, gpu_index_put},
                                                                    });
 
 }  // namespace
 
-graph::OpColumn<GridRule>& grid_rules() { return g_column; }
+graph::OpColumn<GpuRule>& gpu_rules() { return g_column; }
 
-std::optional<std::vector<Launch>> grid_launches(const GridContext& cx) {
+std::optional<std::vector<Launch>> gpu_launches(const GpuContext& cx) {
   std::vector<Launch> out;
-  const GridRule* rule = g_column.find(cx.node.op);
-  GridLaunches grids = rule ? (*rule)(cx, out) : std::nullopt;
-  if (!grids) return std::nullopt;
-  for (GridLaunch& l : *grids) out.push_back({std::move(l), "", cx.node.loc, false, {}});
+  const GpuRule* rule = g_column.find(cx.node.op);
+  GpuLaunches made = rule ? (*rule)(cx, out) : std::nullopt;
+  if (!made) return std::nullopt;
+  for (GpuLaunch& l : *made) out.push_back({std::move(l), "", cx.node.loc, false, {}});
   std::string name(graph::op(cx.node.op).name());
   for (Launch& l : out) {
     if (l.name.empty()) l.name = name;

@@ -13,18 +13,18 @@ namespace reprise::kernels {
 /// A launch that needs memory of its own takes it from `scratch`, which adds a Temp buffer and returns its number.
 /// Native launches among them are small steps of the host that must come first: checks of index values, which may fail,
 /// and what changes from call to call.
-struct GridContext {
+struct GpuContext {
   const graph::Graph& graph;
   const graph::Node& node;
   std::vector<Operand> operands;                       ///< tensors in schema order, then results
   std::function<std::uint32_t(DType, Int bytes)> scratch;
 };
-std::optional<std::vector<Launch>> grid_launches(const GridContext&);
+std::optional<std::vector<Launch>> gpu_launches(const GpuContext&);
 
 /// Kernels on devices of blocks of threads: launches in order, those of the host that must come first in `before`; nothing where
 /// none serves this node. An operator without a row runs on the host.
-using GridRule = std::optional<std::vector<GridLaunch>> (*)(const GridContext&, std::vector<Launch>& before);
-graph::OpColumn<GridRule>& grid_rules();
+using GpuRule = std::optional<std::vector<GpuLaunch>> (*)(const GpuContext&, std::vector<Launch>& before);
+graph::OpColumn<GpuRule>& gpu_rules();
 
 /// Moves steps of the host that read nothing (they write a generator's state) before all others: what follows them is one
 /// graph then.

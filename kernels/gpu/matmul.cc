@@ -57,7 +57,7 @@ void rows_of(Product& p, const Layout& x, const Layout& y, int dims) {
   p.a.line = p.a_rows.back(), p.c.line = p.c_rows.back();
 }
 
-Product product_of(const GridContext& cx) {
+Product product_of(const GpuContext& cx) {
   const std::vector<Operand>& o = cx.operands;
   Product p;
   const Operand& result = o.back();
@@ -79,11 +79,11 @@ Product product_of(const GridContext& cx) {
   return p;
 }
 
-GridLines lines_of(const Side& s) {
-  return known_as(s.k, 1) ? GridLines::Deep : known_as(s.line, 1) ? GridLines::Wide : GridLines::Any;
+GpuLines lines_of(const Side& s) {
+  return known_as(s.k, 1) ? GpuLines::Deep : known_as(s.line, 1) ? GpuLines::Wide : GpuLines::Any;
 }
 
-void add_operands(GridLaunchBuilder& l, const Product& p) {
+void add_operands(GpuLaunchBuilder& l, const Product& p) {
   l.buffer(p.a.buffer).buffer(p.b.buffer);
   if (p.bias) l.buffer(p.bias->buffer);
   l.buffer(p.c.buffer, true);
@@ -92,11 +92,11 @@ void add_operands(GridLaunchBuilder& l, const Product& p) {
   l.ints({p.c.offset, p.a.batch, p.b.batch, p.c.batch});
 }
 
-GridLaunch tiled(const Product& p, std::int64_t few_m, std::int64_t few_n) {
+GpuLaunch tiled(const Product& p, std::int64_t few_m, std::int64_t few_n) {
   std::int64_t row_dims = static_cast<std::int64_t>(p.row_sizes.size());
-  GridLines a = lines_of(p.a);
-  if (a == GridLines::Wide && row_dims > 1) a = GridLines::Any;
-  GridLaunchBuilder l(kGridProduct,
+  GpuLines a = lines_of(p.a);
+  if (a == GpuLines::Wide && row_dims > 1) a = GpuLines::Any;
+  GpuLaunchBuilder l(kGpuProduct,
                       {static_cast<std::int64_t>(p.dtype), static_cast<std::int64_t>(a),
                        static_cast<std::int64_t>(lines_of(p.b)), row_dims, p.bias ? 1 : 0},
                       [](const std::int64_t* i) {
@@ -111,7 +111,7 @@ GridLaunch tiled(const Product& p, std::int64_t few_m, std::int64_t few_n) {
 }
 
 /// For m in [least_m, most_m] and n > few_n; `known_m`: m if code may rely on it, or 0.
-GridLaunch few_rows(const Product& p, std::int64_t known_m, std::int64_t least_m, std::int64_t most_m,
+GpuLaunch few_rows(const Product& p, std::int64_t known_m, std::int64_t least_m, std::int64_t most_m,
                     std::int64_t few_n) {
   bool dot = known_as(p.b.k, 1);
   auto grid = dot ? [](const std::int64_t* i) {
@@ -121,7 +121,7 @@ GridLaunch few_rows(const Product& p, std::int64_t known_m, std::int64_t least_m
     if (i[4] < i[0] || i[4] > i[1] || i[5] <= i[2]) return device::Dim3{0, 1, 1};
     return grid_of(i[3] * blocks_for(i[5], 32));
   };
-  GridLaunchBuilder l(dot ? kGridProductDot : kGridProductSum,
+  GpuLaunchBuilder l(dot ? kGpuProductDot : kGpuProductSum,
                       {static_cast<std::int64_t>(p.dtype), known_m, p.bias ? 1 : 0}, grid);
   l.ints({least_m, most_m, few_n});
   add_operands(l, p);
@@ -132,7 +132,7 @@ GridLaunch few_rows(const Product& p, std::int64_t known_m, std::int64_t least_m
 }
 
 /// For m <= kFewProductRows. Code for a single row needs fewer registers, so more of it waits for memory at a time.
-void add_few_rows(const Product& p, std::int64_t few_n, std::vector<GridLaunch>& out) {
+void add_few_rows(const Product& p, std::int64_t few_n, std::vector<GpuLaunch>& out) {
   if (!p.m.is_symbolic()) {
     out.push_back(few_rows(p, p.m.hint(), 1, kFewProductRows, few_n));
     return;
@@ -156,11 +156,11 @@ std::optional<device::ProductOf<Int>> described(const Product& p) {
 
 }  // namespace
 
-GridLaunches grid_matmul(const GridContext& cx, std::vector<Launch>&) {
+GpuLaunches gpu_matmul(const GpuContext& cx, std::vector<Launch>&) {
   Product p = product_of(cx);
   if (known_as(p.m, 1)) p.m = 1;
   if (known_as(p.n, 1)) p.n = 1;
-  std::vector<GridLaunch> out;
+  std::vector<GpuLaunch> out;
   if (p.row_sizes.size() > 1) {
     out.push_back(tiled(p, 0, 0));
     out[0].product = described(p);

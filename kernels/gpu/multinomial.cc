@@ -14,7 +14,7 @@ Layout as_rows(const Layout& l) {
 
 }  // namespace
 
-GridLaunches grid_multinomial(const GridContext& cx, std::vector<Launch>& before) {
+GpuLaunches gpu_multinomial(const GpuContext& cx, std::vector<Launch>& before) {
   const Operand &given = cx.operands[0], &result = cx.operands[1];
   const Layout x = as_rows(given.layout), out = as_rows(result.layout);
   const Int rows = x.sizes[0], n = x.sizes[1], samples = out.sizes[1];
@@ -26,14 +26,14 @@ GridLaunches grid_multinomial(const GridContext& cx, std::vector<Launch>& before
   const Operand made{cx.scratch(DType::Float64, rows * n * 8), DType::Float64, {{rows, n}, {n, 1}, 0}, true};
   const bool may_be_single = replacement || !known_above(samples, 1), may_be_several = !replacement && !known_as(samples, 1);
 
-  std::vector<GridLaunch> launches;
+  std::vector<GpuLaunch> launches;
   if (may_be_single) {
     const Operand weights{given.buffer, given.dtype, x, false};
-    GridLaunch running = cumsum_launch(weights, made, 1);
+    GpuLaunch running = cumsum_launch(weights, made, 1);
     // Of several samples without replacement it has no rows to do.
     if (may_be_several) running.ints[0] = rows * (2 - Int::min(samples, 2));
     launches.push_back(std::move(running));
-    GridLaunchBuilder l(kGridDraw, {dtype}, [](const std::int64_t* i) {
+    GpuLaunchBuilder l(kGpuDraw, {dtype}, [](const std::int64_t* i) {
       return grid_of(i[1] == 0 || (i[3] && i[2] != 1) ? 0 : blocks_for(i[0] * i[2], kElementThreads));
     });
     l.buffer(state.buffer).buffer(given.buffer).buffer(made.buffer).buffer(result.buffer, true);
@@ -41,7 +41,7 @@ GridLaunches grid_multinomial(const GridContext& cx, std::vector<Launch>& before
     launches.push_back(std::move(l.launch));
   }
   if (may_be_several) {
-    GridLaunchBuilder l(kGridArrivals, {dtype}, [](const std::int64_t* i) {
+    GpuLaunchBuilder l(kGpuArrivals, {dtype}, [](const std::int64_t* i) {
       return grid_of(i[2] == 1 ? 0 : blocks_for(i[0] * i[1], kElementThreads));
     });
     l.buffer(state.buffer).buffer(given.buffer).buffer(made.buffer, true);

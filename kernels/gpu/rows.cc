@@ -8,7 +8,7 @@ namespace reprise::kernels {
 
 using graph::OpId;
 
-GridWalkDims::GridWalkDims(const Ints& all_sizes, const std::vector<Ints>& all_strides, std::uint32_t dims) {
+GpuWalkDims::GpuWalkDims(const Ints& all_sizes, const std::vector<Ints>& all_strides, std::uint32_t dims) {
   strides.resize(all_strides.size());
   for (std::size_t d = 0; d < all_sizes.size(); ++d) {
     if (!(dims >> d & 1) || known_as(all_sizes[d], 1)) continue;
@@ -27,8 +27,8 @@ GridWalkDims::GridWalkDims(const Ints& all_sizes, const std::vector<Ints>& all_s
   sizes.push_back(1);
   for (Ints& s : strides) s.push_back(0);
 }
-Int GridWalkDims::count() const { return numel(sizes); }
-void GridWalkDims::add_to(GridLaunchBuilder& l) const {
+Int GpuWalkDims::count() const { return numel(sizes); }
+void GpuWalkDims::add_to(GpuLaunchBuilder& l) const {
   l.launch.ints.insert(l.launch.ints.end(), sizes.begin(), sizes.end());
   for (const Ints& s : strides) l.launch.ints.insert(l.launch.ints.end(), s.begin(), s.end());
 }
@@ -64,7 +64,7 @@ std::int64_t arg_chunks(Int rows, Int n, SourceLoc where) {
   return std::min(n.hint() / kChunk, kBlocks / std::max<std::int64_t>(1, rows.hint()));
 }
 
-GridLaunches arg_reduce(const GridContext& cx, bool least) {
+GpuLaunches arg_reduce(const GpuContext& cx, bool least) {
   const Operand &in = cx.operands[0], &result = cx.operands[1];
   Layout x = at_least_1d(in.layout), out = result.layout;
   bool one = std::holds_alternative<Int>(cx.node.args[1]) && in.layout.dim() > 0;
@@ -78,21 +78,21 @@ GridLaunches arg_reduce(const GridContext& cx, bool least) {
     to.push_back(gone ? Int(0) : out.strides[keeps ? d : next]);
     if (!gone) ++next;
   }
-  GridWalkDims rows(x.sizes, {x.strides, to}, all_dims(x.dim()) & ~reduced), inner(x.sizes, {x.strides}, reduced);
+  GpuWalkDims rows(x.sizes, {x.strides, to}, all_dims(x.dim()) & ~reduced), inner(x.sizes, {x.strides}, reduced);
   const Int n = inner.count();
   const std::int64_t chunks = arg_chunks(rows.count(), n, cx.node.loc);
   auto launch = [&](ArgReduce part, device::Dim3 (*grid)(const std::int64_t*)) {
-    return GridLaunchBuilder(kGridArgReduce,
+    return GpuLaunchBuilder(kGpuArgReduce,
                              {number_of(in.dtype), least ? 1 : 0, rows.dims(), inner.dims(),
                               static_cast<std::int64_t>(part)},
                              grid);
   };
-  auto finish = [&](GridLaunchBuilder& l, Int to_offset) {
+  auto finish = [&](GpuLaunchBuilder& l, Int to_offset) {
     l.ints({rows.count(), n, x.offset, to_offset, chunks});
     rows.add_to(l), inner.add_to(l);
     return std::move(l.launch);
   };
-  std::vector<GridLaunch> made;
+  std::vector<GpuLaunch> made;
   if (chunks == 1) {
     auto l = launch(ArgReduce::Whole, [](const std::int64_t* i) { return arg_blocks(i[0], i[1]); });
     l.buffer(in.buffer).buffer(result.buffer, true);
@@ -110,24 +110,24 @@ GridLaunches arg_reduce(const GridContext& cx, bool least) {
   return made;
 }
 
-GridLaunches cumsum(const GridContext& cx) {
+GpuLaunches cumsum(const GpuContext& cx) {
   const Operand &x = cx.operands[0], &out = cx.operands[1];
-  return std::vector<GridLaunch>{cumsum_launch(x, out, dim_of(cx.node.args[1], at_least_1d(x.layout).dim()))};
+  return std::vector<GpuLaunch>{cumsum_launch(x, out, dim_of(cx.node.args[1], at_least_1d(x.layout).dim()))};
 }
 
-GridLaunches order(const GridContext& cx, const graph::NodeArg& dim_arg, bool descending) {
+GpuLaunches order(const GpuContext& cx, const graph::NodeArg& dim_arg, bool descending) {
   const Operand &x = cx.operands[0], &values = cx.operands[1];
   const int dim = dim_of(dim_arg, at_least_1d(x.layout).dim());
-  return std::vector<GridLaunch>{
+  return std::vector<GpuLaunch>{
       order_launch(cx, x, values, cx.operands[2], dim, at_least_1d(values.layout).sizes[dim], descending)};
 }
 
 }  // namespace
 
-GridLaunch cumsum_launch(const Operand& in, const Operand& result, int dim) {
+GpuLaunch cumsum_launch(const Operand& in, const Operand& result, int dim) {
   Layout x = at_least_1d(in.layout), out = at_least_1d(result.layout);
-  GridWalkDims rows(x.sizes, {x.strides, out.strides}, all_dims(x.dim()) & ~(1u << dim));
-  GridLaunchBuilder l(kGridCumsum, {number_of(in.dtype), number_of(result.dtype), rows.dims()},
+  GpuWalkDims rows(x.sizes, {x.strides, out.strides}, all_dims(x.dim()) & ~(1u << dim));
+  GpuLaunchBuilder l(kGpuCumsum, {number_of(in.dtype), number_of(result.dtype), rows.dims()},
                       [](const std::int64_t* i) { return grid_of(i[1] == 0 ? 0 : i[0]); });
   l.buffer(in.buffer).buffer(result.buffer, true);
   l.ints({rows.count(), x.sizes[dim], x.offset, out.offset, x.strides[dim], out.strides[dim]});
@@ -135,17 +135,17 @@ GridLaunch cumsum_launch(const Operand& in, const Operand& result, int dim) {
   return std::move(l.launch);
 }
 
-GridLaunch order_launch(const GridContext& cx, const Operand& in, const Operand& v, const Operand& p, int dim, Int k,
+GpuLaunch order_launch(const GpuContext& cx, const Operand& in, const Operand& v, const Operand& p, int dim, Int k,
                         bool descending) {
   Layout x = at_least_1d(in.layout), values = at_least_1d(v.layout), places = at_least_1d(p.layout);
-  GridWalkDims rows(x.sizes, {x.strides, values.strides, places.strides}, all_dims(x.dim()) & ~(1u << dim));
+  GpuWalkDims rows(x.sizes, {x.strides, values.strides, places.strides}, all_dims(x.dim()) & ~(1u << dim));
   Int n = x.sizes[dim];
   bool wide = order_is_wide(in.dtype);
   bool shared = !wide && (known_at_most(n, kOrderShared) || known_at_most(k, kOrderShared));
   Int room = shared ? Int(0) : Int::max(k, Int::min(n, kOrderShared)), all = Int::max(1, rows.count() * room * 2);
   std::uint32_t keys = cx.scratch(wide ? DType::Int64 : DType::Int32, all * (wide ? 8 : 4)),
                 key_places = cx.scratch(DType::Int32, all * 4);
-  GridLaunchBuilder l(kGridOrder, {number_of(in.dtype), descending ? 1 : 0, rows.dims()},
+  GpuLaunchBuilder l(kGpuOrder, {number_of(in.dtype), descending ? 1 : 0, rows.dims()},
                       [](const std::int64_t* i) { return grid_of(i[2] == 0 ? 0 : i[0]); });
   l.buffer(in.buffer).buffer(keys, true).buffer(key_places, true).buffer(v.buffer, true).buffer(p.buffer, true);
   l.ints({rows.count(), n, k, room, x.offset, values.offset, places.offset, x.strides[dim], values.strides[dim],
@@ -154,10 +154,10 @@ GridLaunch order_launch(const GridContext& cx, const Operand& in, const Operand&
   return std::move(l.launch);
 }
 
-GridLaunches grid_argmax(const GridContext& cx, std::vector<Launch>&) { return arg_reduce(cx, false); }
-GridLaunches grid_argmin(const GridContext& cx, std::vector<Launch>&) { return arg_reduce(cx, true); }
-GridLaunches grid_cumsum(const GridContext& cx, std::vector<Launch>&) { return cumsum(cx); }
-GridLaunches grid_topk(const GridContext& cx, std::vector<Launch>&) { return order(cx, cx.node.args[2], std::get<bool>(cx.node.args[3])); }
-GridLaunches grid_sort(const GridContext& cx, std::vector<Launch>&) { return order(cx, cx.node.args[1], std::get<bool>(cx.node.args[2])); }
+GpuLaunches gpu_argmax(const GpuContext& cx, std::vector<Launch>&) { return arg_reduce(cx, false); }
+GpuLaunches gpu_argmin(const GpuContext& cx, std::vector<Launch>&) { return arg_reduce(cx, true); }
+GpuLaunches gpu_cumsum(const GpuContext& cx, std::vector<Launch>&) { return cumsum(cx); }
+GpuLaunches gpu_topk(const GpuContext& cx, std::vector<Launch>&) { return order(cx, cx.node.args[2], std::get<bool>(cx.node.args[3])); }
+GpuLaunches gpu_sort(const GpuContext& cx, std::vector<Launch>&) { return order(cx, cx.node.args[1], std::get<bool>(cx.node.args[2])); }
 
 }  // namespace reprise::kernels

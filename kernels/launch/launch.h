@@ -107,7 +107,7 @@ struct NativeLaunch {
 };
 /// A kernel written for a device's blocks of threads (kernels/gpu/kernels.h says what each does). Its arguments are the buffers,
 /// then `ints`; offsets and strides, in elements, are among these.
-struct GridLaunch {
+struct GpuLaunch {
   MicroKernelSpec code;
   std::vector<std::uint32_t> buffers;
   std::vector<bool> written;            ///< by buffers
@@ -129,7 +129,7 @@ struct ValueCheck {
   Ints sizes;                           ///< of the tensor of values
 };
 struct Launch {
-  std::variant<LoopLaunch, NativeLaunch, GridLaunch> what;
+  std::variant<LoopLaunch, NativeLaunch, GpuLaunch> what;
   std::string name;                     ///< "rms_norm_mul", "linear", "topk"
   SourceLoc loc;                        ///< line of the (first) operator in it
   bool may_fail = false;
@@ -144,8 +144,8 @@ template <class L, class F>
 void for_each_buffer(L& launch, F&& f) {
   if (auto* loop = std::get_if<LoopLaunch>(&launch.what)) {
     for (auto& b : loop->buffers) f(b);
-  } else if (auto* grid = std::get_if<GridLaunch>(&launch.what)) {
-    for (auto& b : grid->buffers) f(b);
+  } else if (auto* gpu = std::get_if<GpuLaunch>(&launch.what)) {
+    for (auto& b : gpu->buffers) f(b);
   } else {
     for (auto& o : std::get<NativeLaunch>(launch.what).operands) f(o.buffer);
   }

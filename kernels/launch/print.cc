@@ -50,7 +50,7 @@ void arguments(std::ostream& s, const Lowered& l, const LoopLaunch& n) {
   }
 }
 
-void arguments(std::ostream& s, const Lowered& l, const GridLaunch& n) {
+void arguments(std::ostream& s, const Lowered& l, const GpuLaunch& n) {
   for (std::size_t i = 0; i < n.buffers.size(); ++i) {
     s << (i ? ", " : "") << (n.written[i] ? "-> " : "");
     buffer(s, l, n.buffers[i]);
@@ -61,7 +61,7 @@ void arguments(std::ostream& s, const Lowered& l, const GridLaunch& n) {
 
 constexpr const char* kind_name(const LoopLaunch&) { return "loop "; }
 constexpr const char* kind_name(const NativeLaunch&) { return "native "; }
-constexpr const char* kind_name(const GridLaunch&) { return "grid "; }
+constexpr const char* kind_name(const GpuLaunch&) { return "grid "; }
 
 }  // namespace
 

@@ -13,7 +13,7 @@ void uses(const LoopLaunch& l, const UseFn& f) {
 void uses(const NativeLaunch& l, const UseFn& f) {
   for (const Operand& o : l.operands) f(o.buffer, !o.written, o.written);
 }
-void uses(const GridLaunch& l, const UseFn& f) {
+void uses(const GpuLaunch& l, const UseFn& f) {
   for (std::size_t i = 0; i < l.buffers.size(); ++i) f(l.buffers[i], !l.written[i], l.written[i]);
 }
 

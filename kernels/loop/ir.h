@@ -79,7 +79,7 @@ struct LoopKernel {
   std::vector<BufferArg> buffers;
   std::vector<Access> accesses;
   std::vector<BodyNode> body;
-  bool narrow = false;                  ///< 32 bits are enough for its indices (index_width.h): grids make use of it, hosts do not
+  bool narrow = false;                  ///< 32 bits are enough for its indices (kernels/gpu/index_width.h): GPUs make use of it, hosts do not
 };
 
 /// The Ints that a kernel reads at run time, in the order its code expects them: extents, then each access's offset,

@@ -14,7 +14,7 @@
 /// a node is in any other way than by its column, but for rewrites of one operator's own form (fuse_map.cc: view and as_strided).
 namespace reprise::kernels {
 
-/// reference_kernels, pointwise_formulas, folds, creation_formulas, gather_rules, join_rules, grid_rules.
+/// reference_kernels, pointwise_formulas, folds, creation_formulas, gather_rules, join_rules, gpu_rules.
 std::vector<const graph::OpColumnBase*> op_columns();
 
 /// "fused loop kernel", "matrix product", "reference kernel", "view: no kernel", "composite: ...": how an operator is

@@ -71,10 +71,10 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle 
     operands.back().written = true;
   }
   std::vector<std::uint32_t> nodes{static_cast<std::uint32_t>(it.node)};
-  if (style == LaunchStyle::Grids) {
+  if (style == LaunchStyle::Gpu) {
     auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
-    if (auto grids = grid_launches({g, node, operands, scratch})) {
-      for (Launch& l : *grids) {
+    if (auto made = gpu_launches({g, node, operands, scratch})) {
+      for (Launch& l : *made) {
         l.nodes = nodes;
         out.push_back(std::move(l));
       }
@@ -89,7 +89,7 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle 
 }
 
 void add_loop(Launch launch, BufferPlan& p, LaunchStyle style, std::vector<Launch>& out) {
-  if (style == LaunchStyle::Grids) {
+  if (style == LaunchStyle::Gpu) {
     auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
     std::vector<LoopLaunch> parts = split_reduction(std::get<LoopLaunch>(launch.what), launch.loc, scratch);
     for (LoopLaunch& made : parts) {
@@ -147,7 +147,7 @@ Lowered lower(const Graph& g, std::string_view mode, LaunchStyle style) {
   out.buffers = std::move(plan.buffers);
   out.outputs = std::move(plan.outputs);
   if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
-  if (style == LaunchStyle::Grids) {
+  if (style == LaunchStyle::Gpu) {
     host_writes_first(out);
     check_on_device(out);
     for (Launch& l : out.launches)

@@ -50,7 +50,7 @@ NodeResults attend(const Case& c, DType t, std::mt19937& rng, Known known) {
                   [&](DType dtype, std::vector<std::int64_t> s) { return any_strides(rng, dtype, s); });
 }
 
-class GridAttention : public ::testing::Test {
+class GpuAttention : public ::testing::Test {
   void SetUp() override {
     if (!device_here()) GTEST_SKIP() << "no device here";
   }
@@ -70,7 +70,7 @@ void run_cases(const std::vector<Case>& cases, unsigned seed) {
       }
 }
 
-TEST_F(GridAttention, ManyQueries) {
+TEST_F(GpuAttention, ManyQueries) {
   run_cases({{{2, 2}, 40, 50, 16, 16},
              {{1, 2}, 33, 70, 8, 20, true},
              {{3}, 20, 33, 128, 100},
@@ -80,7 +80,7 @@ TEST_F(GridAttention, ManyQueries) {
              {{2, 3}, 20, 40, 32, 32, false, 2}},
             1);
 }
-TEST_F(GridAttention, FewQueries) {
+TEST_F(GpuAttention, FewQueries) {
   run_cases({{{2, 3}, 1, 300, 64, 64},
              {{1, 2}, 3, 700, 16, 24, true},
              {{2}, 2, 65, 128, 128, false, 1},
@@ -88,18 +88,18 @@ TEST_F(GridAttention, FewQueries) {
              {{1, 1}, 4, 10, 256, 130}},
             2);
 }
-TEST_F(GridAttention, GroupedHeads) {
+TEST_F(GpuAttention, GroupedHeads) {
   run_cases({{{2, 4}, 1, 200, 32, 32, false, 0, 2},
              {{1, 6}, 2, 100, 16, 16, true, 0, 2},
              {{1, 4}, 40, 40, 16, 16, true, 0, 1},
              {{2, 4}, 1, 90, 32, 32, false, 1, 4}},
             3);
 }
-TEST_F(GridAttention, NothingToSee) {
+TEST_F(GpuAttention, NothingToSee) {
   run_cases({{{1, 2}, 3, 0, 16, 16}, {{1, 2}, 30, 0, 16, 16}, {{0, 2}, 3, 5, 16, 16}, {{1, 1}, 0, 5, 16, 16}}, 4);
 }
 
-TEST_F(GridAttention, InfinityAndNan) {
+TEST_F(GpuAttention, InfinityAndNan) {
   std::mt19937 rng(5);
   for (std::int64_t queries : {1, 40})
     for (double special : {static_cast<double>(NAN), static_cast<double>(INFINITY)}) {

@@ -9,7 +9,7 @@ using graph::NodeArg;
 using graph::OpId;
 using graph::ValueId;
 
-class GridElements : public ::testing::Test {
+class GpuElements : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!device_here()) GTEST_SKIP() << "no device here";
@@ -36,7 +36,7 @@ class GridElements : public ::testing::Test {
   std::mt19937 rng{11};
 };
 
-TEST_F(GridElements, Random) {
+TEST_F(GpuElements, Random) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Float16, DType::Float64})
     for (OpId op : {OpId::rand, OpId::randn})
       for (const Ints& sizes : {Ints{1000}, Ints{3, 5, 7}, Ints{0}, Ints{}}) {
@@ -53,7 +53,7 @@ TEST_F(GridElements, Random) {
       }
 }
 
-TEST_F(GridElements, Scatter) {
+TEST_F(GpuElements, Scatter) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Float64, DType::Int64, DType::Int32, DType::UInt8})
     for (OpId op : {OpId::scatter, OpId::scatter_add})
       for (std::int64_t dim : {0, 1, 2}) {
@@ -72,7 +72,7 @@ TEST_F(GridElements, Scatter) {
       }
 }
 
-TEST_F(GridElements, ScatterOfOneDimAndNone) {
+TEST_F(GpuElements, ScatterOfOneDimAndNone) {
   for (DType t : {DType::Float32, DType::Int32}) {
     NodeResults one = run(OpId::scatter, {ValueId{}, NodeArg(Int(0)), ValueId{}, ValueId{}},
                           {numbers(t, {30}), indices(DType::Int64, {300}, 30), numbers(t, {300})});
@@ -83,7 +83,7 @@ TEST_F(GridElements, ScatterOfOneDimAndNone) {
   }
 }
 
-TEST_F(GridElements, IndexPut) {
+TEST_F(GpuElements, IndexPut) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Int64, DType::Int8})
     for (bool add : {false, true}) {
       auto check = [&](const std::vector<std::int64_t>& sizes, std::vector<NodeArg> list, std::vector<Strided> tensors,
@@ -115,7 +115,7 @@ TEST_F(GridElements, IndexPut) {
     }
 }
 
-TEST_F(GridElements, IndicesAreChecked) {
+TEST_F(GpuElements, IndicesAreChecked) {
   Strided index = indices(DType::Int64, {9}, 6);
   index.set(4, 6);
   NodeResults r = run(OpId::index_put, {ValueId{}, std::vector<ValueId>{ValueId{1}}, ValueId{}, false},

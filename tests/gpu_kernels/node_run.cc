@@ -87,13 +87,13 @@ void launch_all(const std::vector<Launch>& launches, const std::vector<std::int6
       if (out.check.failed) return;
       continue;
     }
-    const GridLaunch& l = std::get<GridLaunch>(launch.what);
+    const GpuLaunch& l = std::get<GpuLaunch>(launch.what);
     std::vector<std::int64_t> ints;
     for (Int i : l.ints) ints.push_back(i.hint());
     device::Dim3 grid = l.grid(ints.data());
     if (grid.count() == 0) continue;
     out.launched.push_back(l.code.kind);
-    device::ImagePtr image = jit::compile_grid(l.code, backend.target());
+    device::ImagePtr image = jit::compile_gpu(l.code, backend.target());
     device::KernelNode node;
     node.kernel = backend.load(image);
     node.name = l.code.kind;
@@ -254,11 +254,11 @@ NodeResults run_node(graph::OpId op, std::vector<graph::NodeArg> args, std::vect
     l.offset = unknown(l.offset);
   }
   if (in_place) operands[0] = operands.back(), operands[0].written = false;
-  GridContext cx{g, node, operands, [&](DType, Int bytes) {
+  GpuContext cx{g, node, operands, [&](DType, Int bytes) {
                    scratch.push_back(bytes.hint());
                    return static_cast<std::uint32_t>(device.size() + scratch.size() - 1);
                  }};
-  std::optional<std::vector<Launch>> launches = grid_launches(cx);
+  std::optional<std::vector<Launch>> launches = gpu_launches(cx);
   if (!launches) return out;
   out.has_kernels = true;
 

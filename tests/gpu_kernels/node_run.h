@@ -41,10 +41,10 @@ bool device_here();
 enum class Known { All, Ones, OnesAndLast };
 
 struct NodeResults {
-  bool has_kernels = false;           ///< false: grid_launches gave nothing
+  bool has_kernels = false;           ///< false: gpu_launches gave nothing
   std::vector<std::string> launched;  ///< kinds of the launches with blocks
-  std::vector<Strided> device, host;  ///< results of the grid kernels, of the reference kernel
-  KernelFault fault, check;           ///< of the reference kernel; of a step before the grid kernels
+  std::vector<Strided> device, host;  ///< results of the GPU kernels, of the reference kernel
+  KernelFault fault, check;           ///< of the reference kernel; of a step before the GPU kernels
 };
 /// Computes one node both ways. `args`: a ValueId stands for the next of `inputs`, also in lists. `make_result`: the
 /// tensor that a result of this dtype and sizes is written to.

@@ -25,7 +25,7 @@ std::string text(DType t, std::int64_t m, std::int64_t n, std::int64_t k) {
   return std::string(dtype_name(t)) + " " + std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n);
 }
 
-class GridProduct : public ::testing::Test {
+class GpuProduct : public ::testing::Test {
   void SetUp() override {
     if (!device_here()) GTEST_SKIP() << "no device here";
   }
@@ -51,21 +51,21 @@ void products(DType t, unsigned seed, const std::vector<std::array<std::int64_t,
     }
 }
 
-TEST_F(GridProduct, TiledWithEdges) {
+TEST_F(GpuProduct, TiledWithEdges) {
   for (DType t : kTypes) products(t, 1, {{64, 64, 32}, {65, 70, 33}, {9, 9, 1}, {100, 20, 47}, {17, 130, 16}});
 }
-TEST_F(GridProduct, FewRowsOrColumns) {
+TEST_F(GpuProduct, FewRowsOrColumns) {
   for (DType t : kTypes)
     products(t, 2,
              {{1, 40, 64}, {1, 7, 1000}, {3, 33, 128}, {8, 12, 35}, {5, 1, 9}, {30, 1, 64}, {20, 6, 40}, {2, 64, 600}});
 }
-TEST_F(GridProduct, NothingInIt) {
+TEST_F(GpuProduct, NothingInIt) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Int64})
     products(t, 3, {{0, 5, 5}, {5, 0, 5}, {5, 5, 0}, {40, 40, 0}, {0, 0, 0}, {1, 1, 1}});
 }
-TEST_F(GridProduct, ManyColumnsFewRows) { products(DType::BFloat16, 4, {{1, 4100, 64}, {2, 4097, 16}}); }
+TEST_F(GpuProduct, ManyColumnsFewRows) { products(DType::BFloat16, 4, {{1, 4100, 64}, {2, 4097, 16}}); }
 
-TEST_F(GridProduct, Batches) {
+TEST_F(GpuProduct, Batches) {
   std::mt19937 rng(5);
   for (DType t : {DType::Float32, DType::Float16, DType::Int32})
     for (auto [batch, m, n, k] : std::vector<std::array<std::int64_t, 4>>{
@@ -79,7 +79,7 @@ TEST_F(GridProduct, Batches) {
     }
 }
 
-TEST_F(GridProduct, LinearOfHigherRanks) {
+TEST_F(GpuProduct, LinearOfHigherRanks) {
   std::mt19937 rng(6);
   for (DType t : {DType::Float32, DType::BFloat16})
     for (Known known : {Known::All, Known::Ones}) {
@@ -92,7 +92,7 @@ TEST_F(GridProduct, LinearOfHigherRanks) {
     }
 }
 
-TEST_F(GridProduct, RowsThatMayBeFewOrMany) {
+TEST_F(GpuProduct, RowsThatMayBeFewOrMany) {
   // Launches made for any m: which kernel works is a matter of the grid.
   std::mt19937 rng(7);
   for (std::int64_t m : {1, 8, 9, 70}) {
@@ -104,7 +104,7 @@ TEST_F(GridProduct, RowsThatMayBeFewOrMany) {
   }
 }
 
-TEST_F(GridProduct, InfinityAndNan) {
+TEST_F(GpuProduct, InfinityAndNan) {
   for (std::int64_t m : {1, 20}) {
     Strided a(DType::Float16, {m, 40}), b(DType::Float16, {12, 40});
     for (std::int64_t i = 0; i < a.numel(); ++i) a.set(i, 1);

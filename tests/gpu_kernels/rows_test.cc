@@ -12,7 +12,7 @@ using graph::ValueId;
 const std::vector<DType> kTypes{DType::Float32, DType::BFloat16, DType::Float16, DType::Float64, DType::Int64,
                                 DType::Int32,   DType::Int8,     DType::UInt8,   DType::Bool};
 
-class GridRows : public ::testing::Test {
+class GpuRows : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!device_here()) GTEST_SKIP() << "no device here";
@@ -45,7 +45,7 @@ std::string text(DType t, const std::vector<std::int64_t>& sizes) {
   return s;
 }
 
-TEST_F(GridRows, ArgReductions) {
+TEST_F(GpuRows, ArgReductions) {
   using Shapes = std::vector<std::vector<std::int64_t>>;
   const Shapes shapes{{7}, {3, 40}, {2, 5, 3}, {2, 1500}, {1, 1}, {0, 4}}, few{{40}, {1100}};
   for (DType t : kTypes) {
@@ -66,7 +66,7 @@ TEST_F(GridRows, ArgReductions) {
 }
 
 // Few long rows are searched in chunks. Most values are equal, so that the first of equals is in another chunk.
-TEST_F(GridRows, ArgReductionsOfLongRows) {
+TEST_F(GpuRows, ArgReductionsOfLongRows) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Float64, DType::Int64, DType::Int8})
     for (std::int64_t length : {8192, 10001, 30000})
       for (OpId op : {OpId::argmax, OpId::argmin})
@@ -88,7 +88,7 @@ TEST_F(GridRows, ArgReductionsOfLongRows) {
         }
 }
 
-TEST_F(GridRows, Cumsum) {
+TEST_F(GpuRows, Cumsum) {
   using Shapes = std::vector<std::vector<std::int64_t>>;
   const Shapes shapes{{9}, {2, 1030}, {3, 4, 5}, {0, 3}, {3, 0}, {}}, few{{9}, {3, 50}};
   for (DType t : kTypes)
@@ -106,7 +106,7 @@ TEST_F(GridRows, Cumsum) {
       }
 }
 
-TEST_F(GridRows, SortAndTopk) {
+TEST_F(GpuRows, SortAndTopk) {
   using Shapes = std::vector<std::vector<std::int64_t>>;
   const Shapes shapes{{9}, {2, 33}, {3, 4, 5}, {1300}, {2, 0}, {}, {1}}, few{{2, 33}, {1100}};
   for (DType t : kTypes)
@@ -125,7 +125,7 @@ TEST_F(GridRows, SortAndTopk) {
       }
 }
 
-TEST_F(GridRows, TopkOfLongRows) {
+TEST_F(GpuRows, TopkOfLongRows) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Int64})
     for (std::int64_t k : {1, 50, 1100}) {
       NodeResults r = run(OpId::topk, {NodeArg(Int(k)), NodeArg(Int(-1)), true, true}, values(t, {2, 2500}));
@@ -138,7 +138,7 @@ TEST_F(GridRows, TopkOfLongRows) {
 }
 
 // The categories that the host draws: the sums differ in their last bits only.
-TEST_F(GridRows, DrawsByWeight) {
+TEST_F(GpuRows, DrawsByWeight) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Float16, DType::Float64})
     for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{1}, {50}, {3, 40}, {2, 1500}})
       for (const auto& [samples, replacement] : {std::pair<std::int64_t, bool>{1, false}, {1, true}, {400, true}, {7, false}}) {
@@ -156,7 +156,7 @@ TEST_F(GridRows, DrawsByWeight) {
       }
 }
 
-TEST_F(GridRows, DrawsOfNoRows) {
+TEST_F(GpuRows, DrawsOfNoRows) {
   NodeResults r = run(OpId::multinomial, {NodeArg(Int(2)), NodeArg(true), NodeArg(Int(1)), NodeArg(Int(0))}, values(DType::Float32, {0, 4}));
   expect_close(r, 0, 0, "no rows");
 }

@@ -30,7 +30,7 @@ struct Assemble : ::testing::Test {
     for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
       device::CodeTarget target;
       target.arch = arch, target.indirect = indirect;
-      const jit::GridKernelPtr made = jit::compile_grid(k, target);
+      const jit::GpuKernelPtr made = jit::compile_gpu(k, target);
       ASSERT_TRUE(made) << what;
       const test::Assembled a = test::assemble(made->image->code, arch);
       EXPECT_TRUE(a.ok) << what << " for " << arch << ": " << a.log << made->image->code;
@@ -73,7 +73,7 @@ TEST_F(Assemble, ManyArguments) {
   check(sum_of(180), "180 inputs");
   device::CodeTarget target;
   target.arch = "sm_90";
-  EXPECT_EQ(jit::compile_grid(sum_of(1400), target), nullptr);  // more than any kernel may have
+  EXPECT_EQ(jit::compile_gpu(sum_of(1400), target), nullptr);  // more than any kernel may have
 }
 
 TEST_F(Assemble, RandomLoops) {
@@ -81,11 +81,11 @@ TEST_F(Assemble, RandomLoops) {
     check(random_loop(seed), "seed " + std::to_string(seed), seed % 2, seed % 4 < 2);
 }
 
-struct GridCode : ::testing::Test {
+struct GpuCode : ::testing::Test {
   Scoped<std::string> no_disk_{knobs().cache_dir, "off"};
 };
 
-TEST_F(GridCode, WhatThereIsNoneForIsSaidBefore) {
+TEST_F(GpuCode, WhatThereIsNoneForIsSaidBefore) {
   device::CodeTarget target;
   target.arch = "sm_90";
   for (const DType t : {DType::Float32, DType::Float64})
@@ -97,27 +97,27 @@ TEST_F(GridCode, WhatThereIsNoneForIsSaidBefore) {
       b.output(truth ? DType::Bool : t, b.op(op, truth ? DType::Bool : t, b.input(t, {1})), {1});
       const bool function =
           (kernels::is_function(op) && t == DType::Float64) || kernels::scalar_op(op).device == kernels::ScalarDevice::None;
-      EXPECT_EQ(jit::compile_grid(b.k, target) == nullptr, function) << kernels::scalar_op_name(op);
+      EXPECT_EQ(jit::compile_gpu(b.k, target) == nullptr, function) << kernels::scalar_op_name(op);
     }
 }
 
-TEST_F(GridCode, OfUnknownArchitecturesIsRefused) {
+TEST_F(GpuCode, OfUnknownArchitecturesIsRefused) {
   const LoopKernel k = reduction(ReduceOp::Sum, DType::Float32, true, 4, 4);
   for (const char* arch : {"sm_60", "gfx90a", "", "sm_"}) {
     device::CodeTarget target;
     target.arch = arch;
-    EXPECT_THROW(jit::compile_grid(k, target), Error) << arch;
+    EXPECT_THROW(jit::compile_gpu(k, target), Error) << arch;
   }
   device::CodeTarget newer, known;
   newer.arch = "sm_120", known.arch = "sm_90";
-  EXPECT_EQ(jit::compile_grid(k, newer)->image->code, jit::compile_grid(k, known)->image->code);
+  EXPECT_EQ(jit::compile_gpu(k, newer)->image->code, jit::compile_gpu(k, known)->image->code);
 }
 
-TEST_F(GridCode, CarriesItsIrInLinesThatReadersTake) {
+TEST_F(GpuCode, CarriesItsIrInLinesThatReadersTake) {
   const LoopKernel k = layer_norm(DType::Float32, true, 4, 4);
   device::CodeTarget target;
   target.arch = "sm_90", target.with_ir = true;
-  const std::string code = jit::compile_grid(k, target)->image->code;
+  const std::string code = jit::compile_gpu(k, target)->image->code;
   std::size_t lines = 0;
   for (std::size_t at = 0; (at = code.find("// reprise-ir ", at)) != code.npos; ++at, ++lines)
     EXPECT_LE(code.find('\n', at) - at, 4000u);

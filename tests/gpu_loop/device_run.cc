@@ -144,7 +144,7 @@ Arrays interpreted(const LoopKernel& k, Arrays arrays, const Numbers& params) {
 Arrays run_on_device(const LoopKernel& k, const Arrays& arrays, int shift, const Numbers& params) {
   device::Backend& d = device::backend(Device::cuda(0));
   device::Stream& stream = d.current_stream();
-  const jit::GridKernelPtr made = jit::compile_grid(k, d.target());
+  const jit::GpuKernelPtr made = jit::compile_gpu(k, d.target());
   std::vector<void*> memory, cells;
   std::vector<std::int64_t> sizes;
   for (std::size_t i = 0; i < arrays.size(); ++i) {

@@ -151,10 +151,10 @@ TEST_F(DiskCache, IsNotThereWhereItCannotBe) {
 TEST_F(DiskCache, HoldsKernelsOfDevicesButNotOfTheSimulator) {
   device::CodeTarget target;
   target.arch = "sm_86", target.with_ir = true;
-  jit::compile_grid(test::reduction(kernels::ReduceOp::Sum, DType::Int8, true, 3, 5), target);
+  jit::compile_gpu(test::reduction(kernels::ReduceOp::Sum, DType::Int8, true, 3, 5), target);
   EXPECT_TRUE(files().empty());
   target.with_ir = false;
-  jit::compile_grid(test::reduction(kernels::ReduceOp::Sum, DType::Int8, true, 3, 5), target);
+  jit::compile_gpu(test::reduction(kernels::ReduceOp::Sum, DType::Int8, true, 3, 5), target);
   EXPECT_EQ(files().size(), 1u);
 }
 

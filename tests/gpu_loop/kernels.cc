@@ -53,7 +53,7 @@ LoopKernel operations(DType t, int from, int to) {
       } catch (const Error&) {
         continue;
       }
-      if (jit::compile_grid(attempt.k, target)) b = attempt;
+      if (jit::compile_gpu(attempt.k, target)) b = attempt;
       break;
     }
   }

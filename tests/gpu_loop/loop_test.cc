@@ -14,7 +14,7 @@ using kernels::ReduceOp;
 using kernels::ScalarOp;
 using namespace test;
 
-struct GridLoops : ::testing::Test {
+struct GpuLoops : ::testing::Test {
   void SetUp() override {
     const std::string why = why_no_device();
     if (!why.empty()) GTEST_SKIP() << why;
@@ -40,11 +40,11 @@ struct GridLoops : ::testing::Test {
   std::mt19937 rng_{20261121};
 };
 
-TEST_F(GridLoops, OperationsOfEveryDtype) {
+TEST_F(GpuLoops, OperationsOfEveryDtype) {
   for (const auto& [what, k] : operations()) check(k, what, 1e-6, true, 1e-30);
 }
 
-TEST_F(GridLoops, ReductionsOfEveryLength) {
+TEST_F(GpuLoops, ReductionsOfEveryLength) {
   for (const bool rows : {true, false})
     for (const DType t : {DType::Float32, DType::BFloat16, DType::Int8, DType::Int64, DType::Float64})
       for (const auto& [n, m] :
@@ -54,7 +54,7 @@ TEST_F(GridLoops, ReductionsOfEveryLength) {
               30.0 + m);
 }
 
-TEST_F(GridLoops, EveryReduction) {
+TEST_F(GpuLoops, EveryReduction) {
   for (const bool rows : {true, false})
     for (const DType t : kAllDTypes)
       for (const ReduceOp o : {ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min, ReduceOp::Any, ReduceOp::All}) {
@@ -66,7 +66,7 @@ TEST_F(GridLoops, EveryReduction) {
       }
 }
 
-TEST_F(GridLoops, NormalizationsInOneKernel) {
+TEST_F(GpuLoops, NormalizationsInOneKernel) {
   for (const bool rows : {true, false})
     for (const DType t : {DType::Float32, DType::Float16, DType::BFloat16})
       for (const auto& [n, m] : {std::pair{3, 16}, {2, 1000}, {40, 12}, {33, 7}}) {
@@ -75,7 +75,7 @@ TEST_F(GridLoops, NormalizationsInOneKernel) {
       }
 }
 
-TEST_F(GridLoops, DimsThatAreOneInMemory) {
+TEST_F(GpuLoops, DimsThatAreOneInMemory) {
   for (const Ints& e :
        {Ints{5, 6, 8}, Ints{3, 3}, Ints{4, 1, 9}, Ints{1, 7, 3}, Ints{12, 1}, Ints{3, 0, 4}, Ints{2, 3, 2, 10}})
     for (const DType t : {DType::Float32, DType::BFloat16}) {
@@ -93,7 +93,7 @@ TEST_F(GridLoops, DimsThatAreOneInMemory) {
     }
 }
 
-TEST_F(GridLoops, CastsOfEveryDtype) {
+TEST_F(GpuLoops, CastsOfEveryDtype) {
   for (const DType from : kAllDTypes) {
     check(casts(from, {5, 16}, {16, 1}), "casts from " + std::string(dtype_name(from)), 1e-7, true, 1e-30);
     check(casts(from, {}, {}), "casts of a scalar from " + std::string(dtype_name(from)), 1e-7, true, 1e-30);

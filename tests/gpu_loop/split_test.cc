@@ -304,7 +304,7 @@ TEST_P(Split, AssemblesWithoutSpills) {
         for (const char* arch : {"sm_80", "sm_90"}) {
           device::CodeTarget target;
           target.arch = arch;
-          const jit::GridKernelPtr made = jit::compile_grid(l.kernel, target);
+          const jit::GpuKernelPtr made = jit::compile_gpu(l.kernel, target);
           ASSERT_TRUE(made);
           const test::Assembled a = test::assemble(made->image->code, arch);
           EXPECT_TRUE(a.ok) << l.kernel.name << " for " << arch << ": " << a.log;

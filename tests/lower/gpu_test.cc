@@ -14,42 +14,42 @@
 namespace reprise::kernels {
 namespace {
 
-Lowered for_grids(std::string_view text) {
+Lowered for_gpu(std::string_view text) {
   graph::Graph g = graph::parse(text);
   passes::run_pipeline(g);
-  return lower(g, "full", LaunchStyle::Grids);
+  return lower(g, "full", LaunchStyle::Gpu);
 }
 
 bool is_native(const Launch& l) { return std::holds_alternative<NativeLaunch>(l.what); }
 
 // The host has one step, before everything: one graph follows.
-TEST(Grids, SamplingEndsInOneGraph) {
-  Lowered l = for_grids(R"(graph f(%0 "x": f32[s0, s1]) {
+TEST(GpuLowering, SamplingEndsInOneGraph) {
+  Lowered l = for_gpu(R"(graph f(%0 "x": f32[s0, s1]) {
     %1 = softmax(%0, -1, None) : f32[s0, s1]
     %2 = multinomial(%1, 1, false, 7, 0) : i64[s0, 1]
     %3 = rand([s0, 1], float32, 'cpu', 7, 9) : f32[s0, 1]
     return user %2, user %3
   })");
-  auto first_grid = std::find_if_not(l.launches.begin(), l.launches.end(), is_native);
-  EXPECT_EQ(first_grid - l.launches.begin(), 2) << print(l);
-  EXPECT_EQ(std::find_if(first_grid, l.launches.end(), is_native), l.launches.end()) << print(l);
+  auto first_gpu = std::find_if_not(l.launches.begin(), l.launches.end(), is_native);
+  EXPECT_EQ(first_gpu - l.launches.begin(), 2) << print(l);
+  EXPECT_EQ(std::find_if(first_gpu, l.launches.end(), is_native), l.launches.end()) << print(l);
 }
 
 // A bias is added by the product's own kernels; nothing goes over the result again. On the host it becomes part of what follows.
-TEST(Grids, ABiasIsPartOfTheProduct) {
+TEST(GpuLowering, ABiasIsPartOfTheProduct) {
   auto text = [](const std::string& device) {
     return "graph f(%0 \"x\": f32[s0, 64]" + device + ", %1 \"w\": f32[32, 64]" + device + ", %2 \"b\": f32[32]" + device + R"() {
       %3 = linear(%0, %1, %2) : f32[s0, 32])" + device + R"(
       return user %3
     })";
   };
-  Lowered l = for_grids(text("@cuda:0"));
+  Lowered l = for_gpu(text("@cuda:0"));
   ASSERT_FALSE(l.launches.empty());
   int described = 0;
   for (const Launch& x : l.launches) {
-    const auto* grid = std::get_if<GridLaunch>(&x.what);
-    ASSERT_TRUE(grid) << print(l);
-    described += grid->product && grid->product->has_bias;
+    const auto* gpu = std::get_if<GpuLaunch>(&x.what);
+    ASSERT_TRUE(gpu) << print(l);
+    described += gpu->product && gpu->product->has_bias;
   }
   EXPECT_EQ(described, 1) << "a library is told of the bias\n" << print(l);
   graph::Graph host = graph::parse(text(""));
@@ -58,18 +58,18 @@ TEST(Grids, ABiasIsPartOfTheProduct) {
 }
 
 // Which way several samples are drawn depends on how many there are: both are there, and the check of weights.
-TEST(Grids, SamplesWithoutReplacement) {
-  Lowered l = for_grids(R"(graph f(%0 "x": f32[s0], %1 "k": i64[s1]) {
+TEST(GpuLowering, SamplesWithoutReplacement) {
+  Lowered l = for_gpu(R"(graph f(%0 "x": f32[s0], %1 "k": i64[s1]) {
     %2 = multinomial(%0, s1, false, 7, 0) : i64[s1]
     return user %2
   })");
   auto launches_of = [&](std::string_view kind) {
     return std::count_if(l.launches.begin(), l.launches.end(), [&](const Launch& x) {
-      const auto* grid = std::get_if<GridLaunch>(&x.what);
-      return grid && grid->code.kind == kind;
+      const auto* gpu = std::get_if<GpuLaunch>(&x.what);
+      return gpu && gpu->code.kind == kind;
     });
   };
-  for (const char* kind : {kGridCheckWeights, kGridCumsum, kGridDraw, kGridArrivals, kGridOrder}) EXPECT_EQ(launches_of(kind), 1) << kind << "\n" << print(l);
+  for (const char* kind : {kGpuCheckWeights, kGpuCumsum, kGpuDraw, kGpuArrivals, kGpuOrder}) EXPECT_EQ(launches_of(kind), 1) << kind << "\n" << print(l);
   ASSERT_TRUE(l.fault_record);
   for (const Launch& x : l.launches)
     EXPECT_TRUE(!x.check || x.check->of == ValueCheck::Of::Weights);
@@ -82,14 +82,14 @@ std::string names(const Lowered& l) {
 }
 
 // One block would do it all: chunks, what remains, and the sum of theirs.
-TEST(Grids, AFullReductionIsMadeOfChunks) {
+TEST(GpuLowering, AFullReductionIsMadeOfChunks) {
   auto lowered = [](const char* sizes, const char* s0, std::vector<std::int64_t> admitted,
                     std::vector<std::int64_t> refused) {
     graph::Graph g = graph::parse(std::string("graph f(%0 \"x\": f32[") + sizes + "]) where s0 = " + s0 + R"( {
       %1 = sum(%0, None, false, None) : f32[]
       return user %1
     })");
-    const std::string got = names(lower(g, "full", LaunchStyle::Grids));
+    const std::string got = names(lower(g, "full", LaunchStyle::Gpu));
     EXPECT_LE(g.env->guards().size(), 1u) << sizes;
     const guards::GuardSet guards(*g.env);
     for (std::int64_t n : admitted) EXPECT_FALSE(guards.first_miss(&n)) << n << " of " << sizes;
@@ -105,12 +105,12 @@ TEST(Grids, AFullReductionIsMadeOfChunks) {
 }
 
 // Rows of a number that may change: there are as many chunks for each, so that the number is guarded.
-TEST(Grids, FewRowsInChunks) {
+TEST(GpuLowering, FewRowsInChunks) {
   graph::Graph g = graph::parse(R"(graph f(%0 "x": f32[s0, s1]) where s0 = 3, s1 = 5000000 {
     %1 = amax(%0, [1], false) : f32[s0]
     return user %1
   })");
-  const Lowered l = lower(g, "full", LaunchStyle::Grids);
+  const Lowered l = lower(g, "full", LaunchStyle::Gpu);
   EXPECT_EQ(names(l), "amax_part amax_tail amax_rest");
   EXPECT_LE(g.env->guards().size(), 4u);
   EXPECT_TRUE(std::any_of(g.env->guards().begin(), g.env->guards().end(), [](const guards::Guard& guard) {

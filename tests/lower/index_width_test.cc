@@ -12,7 +12,7 @@ namespace reprise::kernels {
 namespace {
 
 struct Lowering {
-  explicit Lowering(const std::string& text, LaunchStyle style = LaunchStyle::Grids) : graph(graph::parse(text)) {
+  explicit Lowering(const std::string& text, LaunchStyle style = LaunchStyle::Gpu) : graph(graph::parse(text)) {
     const std::size_t before = graph.env->guards().size();
     lowered = lower(graph, "full", style);
     taken = graph.env->guards().size() - before;

@@ -23,7 +23,7 @@ TEST(OpColumns, AreTotal) {
       needed += c->needed_by(d);
       EXPECT_TRUE(c->has(d.id) || !c->needed_by(d)) << d.name() << ": " << c->name();
     }
-    EXPECT_TRUE(needed > 0 || c == &kernels::grid_rules()) << c->name();  // what has no kernel for devices runs on the host
+    EXPECT_TRUE(needed > 0 || c == &kernels::gpu_rules()) << c->name();  // what has no kernel for devices runs on the host
   }
 }
 

@@ -17,7 +17,7 @@ constexpr int kThreads = kernels::kAttentionThreads, kAcross = 16;
 
 /// Copies `lines` lines of `n` elements from `first` on into shared memory, `row` floats apart; lines from `end` on and
 /// elements up to a multiple of 4 are zeros.
-void copy_lines(GridCode& g, const AttentionTensor& t, V first, V end, int lines, int n, V to, int row) {
+void copy_lines(GpuCode& g, const AttentionTensor& t, V first, V end, int lines, int n, V to, int row) {
   const int size = static_cast<int>(item_size(t.dtype)), run = 16 / size, padded = (n + 3) / 4 * 4;
   V last = g.max(end - 1, g.i64(0));
   auto line_at = [&](V line) { return g.min(first + g.i64(line), last) * t.row; };
@@ -66,11 +66,11 @@ void copy_lines(GridCode& g, const AttentionTensor& t, V first, V end, int lines
 
 /// The kernel. Members stand in the order in which it computes them.
 struct Attention {
-  Attention(GridModule& module, const GridParams& params)
+  Attention(GpuModule& module, const GpuParams& params)
       : t(static_cast<DType>(params[0])),
         depth(static_cast<int>(params[1])),
         width(static_cast<int>(params[2])),
-        mask_kind(static_cast<kernels::GridMask>(params[3])),
+        mask_kind(static_cast<kernels::GpuMask>(params[3])),
         causal(params[4] != 0),
         block_queries(static_cast<int>(kernels::attention_queries(depth, width))),
         g(module, attention_buffers(mask_kind, t, t), 9 + 5 * (masked() ? 5 : 4), kThreads) {
@@ -120,7 +120,7 @@ struct Attention {
   }
 
  private:
-  bool masked() const { return mask_kind != kernels::GridMask::None; }
+  bool masked() const { return mask_kind != kernels::GpuMask::None; }
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   /// Of this thread's queries with its keys of the block in shared memory.
@@ -204,13 +204,13 @@ struct Attention {
   static constexpr DType f = DType::Float32;
   const DType t;
   const int depth, width;
-  const kernels::GridMask mask_kind;
+  const kernels::GpuMask mask_kind;
   const bool causal;
   const int block_queries, rows = block_queries / 8;  ///< of a block, of a thread
   const int block_keys = block_queries == 16 ? 16 : 32, own_keys = block_keys / kAcross;
   const int depth_row = (depth + 3) / 4 * 4 + 4, width_row = (width + 3) / 4 * 4 + 4, weight_row = block_keys + 4;
   const int groups = (width + 63) / 64, columns = 4 * groups;  ///< of a thread
-  GridCode g;
+  GpuCode g;
   V queries, keys;
   AttentionTensor q, k, v, out;
   V first;
@@ -222,6 +222,6 @@ struct Attention {
 
 }  // namespace
 
-void emit_attention(GridModule& module, const GridParams& params) { Attention(module, params).run(); }
+void emit_attention(GpuModule& module, const GpuParams& params) { Attention(module, params).run(); }
 
 }  // namespace reprise::jit

@@ -25,11 +25,11 @@ struct Lanes {
   int lines() const { return kWarp / lanes; }  ///< at a time
   int held() const { return runs * run; }      ///< elements of a lane
   /// Element i of this lane, in the line.
-  V element(GridCode& g, int i) const { return (g.lane_id % lanes + i / run * lanes) * run + i % run; }
+  V element(GpuCode& g, int i) const { return (g.lane_id % lanes + i / run * lanes) * run + i % run; }
   bool even() const { return n % run == 0; }
 
   /// This lane's elements of the line at `p`; what is beyond n is 0.
-  Vs read(GridCode& g, const AttentionTensor& t, V p, bool fast) const {
+  Vs read(GpuCode& g, const AttentionTensor& t, V p, bool fast) const {
     Vs r;
     for (int i = 0; i < held(); i += fast ? run : 1) {
       V at = element(g, i), inside = at < n;
@@ -41,7 +41,7 @@ struct Lanes {
     return r;
   }
   /// May lines be read in runs (if even())?
-  V fast(GridCode& g, const AttentionTensor& t) const {
+  V fast(GpuCode& g, const AttentionTensor& t) const {
     return g.aligned(t.p, 16) & (t.column == 1) & (t.row % run == 0);
   }
 };
@@ -49,11 +49,11 @@ struct Lanes {
 /// The kernel of one part: some rows of a unit and, of its keys, those from `begin` to `end`. Members stand in the order
 /// in which the kernel computes them.
 struct AttentionPart {
-  AttentionPart(GridModule& module, const GridParams& params)
+  AttentionPart(GpuModule& module, const GpuParams& params)
       : t(static_cast<DType>(params[0])),
         deep(static_cast<int>(params[1]), t),
         wide(static_cast<int>(params[2]), t),
-        mask_kind(static_cast<kernels::GridMask>(params[3])),
+        mask_kind(static_cast<kernels::GpuMask>(params[3])),
         causal(params[4] != 0),
         rows(static_cast<int>(params[5])),
         g(module, attention_buffers(mask_kind, t, f), 11 + 5 * (masked() ? 4 : 3), kThreads) {
@@ -110,7 +110,7 @@ struct AttentionPart {
   }
 
  private:
-  bool masked() const { return mask_kind != kernels::GridMask::None; }
+  bool masked() const { return mask_kind != kernels::GpuMask::None; }
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   Var& sum_of(int row, int i) { return acc[at(row * wide.held() + i)]; }
 
@@ -243,10 +243,10 @@ struct AttentionPart {
   static constexpr DType f = DType::Float32;
   const DType t;
   const Lanes deep, wide;  ///< of queries and keys, of values
-  const kernels::GridMask mask_kind;
+  const kernels::GpuMask mask_kind;
   const bool causal;
   const int rows;
-  GridCode g;
+  GpuCode g;
   V all_rows, queries, scale, group, splits;
   AttentionTensor q, k, v, mask;
   V parts;
@@ -261,13 +261,13 @@ struct AttentionPart {
 
 }  // namespace
 
-void emit_attention_part(GridModule& module, const GridParams& params) { AttentionPart(module, params).run(); }
+void emit_attention_part(GpuModule& module, const GpuParams& params) { AttentionPart(module, params).run(); }
 
 // A warp joins the parts of a row; lanes have its columns.
-void emit_attention_join(GridModule& module, const GridParams& params) {
+void emit_attention_join(GpuModule& module, const GpuParams& params) {
   const DType t = static_cast<DType>(params[0]), f = DType::Float32;
   const int width = static_cast<int>(params[1]);
-  GridCode g(module, {f, t}, 6 + 5, kThreads);
+  GpuCode g(module, {f, t}, 6 + 5, kThreads);
   g.take();
   V rows = g.take(), outer_size = g.take(), units = g.take(), group = g.take(), splits = g.take();
   AttentionTensor out(g, 1, t);

@@ -12,7 +12,7 @@ constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 /// The record of faults as one thread writes it (kernels::kFaultRecord).
 class Record {
  public:
-  Record(GridCode& g, V memory, V number, V first) : g_(g), memory_(memory), number_(number) {
+  Record(GpuCode& g, V memory, V number, V first) : g_(g), memory_(memory), number_(number) {
     g.when(first != 0, [&] { write(0, 0, 0); });
   }
   /// Where `failed` holds and nothing has been noted before.
@@ -25,18 +25,18 @@ class Record {
     g_.write(DType::Int64, memory_, 1, place), g_.write(DType::Int64, memory_, 2, value);
     g_.write(DType::Int64, memory_, 0, number);
   }
-  GridCode& g_;
+  GpuCode& g_;
   V memory_, number_;
 };
 
 }  // namespace
 
-void emit_check_index(GridModule& module, const GridParams& params) {
+void emit_check_index(GpuModule& module, const GpuParams& params) {
   const DType t = static_cast<DType>(params[0]);
   const int dims = static_cast<int>(params[2]), threads = static_cast<int>(params[3]);
-  GridCode g(module, {t, DType::Int64}, 5 + GridWalk::ints(dims, 1), threads);
+  GpuCode g(module, {t, DType::Int64}, 5 + GpuWalk::ints(dims, 1), threads);
   V n = g.take(), extent = g.take(), number = g.take(), first = g.take(), index = g.at(t, g.pointer(0), g.take());
-  GridWalk walk(g, dims, 1);
+  GpuWalk walk(g, dims, 1);
   V least = params[1] ? -extent : g.i64(0);
   auto value_at = [&](V i) { return g.convert(t, DType::Int64, g.read(t, index, walk.offsets(i)[0])); };
   Var found = g.var(g.i64(kNone));
@@ -53,10 +53,10 @@ void emit_check_index(GridModule& module, const GridParams& params) {
 }
 
 // Row by row: its first bad weight, and how many are positive.
-void emit_check_weights(GridModule& module, const GridParams& params) {
+void emit_check_weights(GpuModule& module, const GpuParams& params) {
   constexpr int kThreads = kernels::kCheckThreads;
   const DType t = static_cast<DType>(params[0]);
-  GridCode g(module, {t, DType::Int64}, 8, kThreads);
+  GpuCode g(module, {t, DType::Int64}, 8, kThreads);
   V rows = g.take(), n = g.take(), wanted = g.take(), number = g.take(), first = g.take();
   V weights = g.at(t, g.pointer(0), g.take()), row_step = g.take(), step = g.take();
   auto weight_at = [&](V row, V i) {

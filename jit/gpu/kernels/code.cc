@@ -27,7 +27,7 @@ struct Pair {
     REPRISE_CHECK(a->getType() == c->getType(), " operands of two types");
     floats = a->getType()->isFloatingPointTy();
   }
-  GridCode* g;
+  GpuCode* g;
   Value *a, *c;
   bool floats;
 };
@@ -80,7 +80,7 @@ Var& Var::operator=(const V& x) {
 }
 Var::operator V() const { return g_->wrap(g_->b.CreateLoad(slot_->getAllocatedType(), slot_)); }
 
-GridCode::GridCode(GridModule& m, std::vector<DType> buffers, int ints, int threads) : GridEmitter(m) {
+GpuCode::GpuCode(GpuModule& m, std::vector<DType> buffers, int ints, int threads) : GpuEmitter(m) {
   ints_ = ints;
   begin(buffers, ints, {static_cast<std::uint32_t>(threads), 1, 1});
   tid = wrap(thread());
@@ -89,39 +89,39 @@ GridCode::GridCode(GridModule& m, std::vector<DType> buffers, int ints, int thre
   block_id = wrap(index64(block()));
 }
 
-void GridCode::finish() {
+void GpuCode::finish() {
   REPRISE_CHECK(next_ == ints_, " a kernel has ", ints_, " integers and takes ", next_);
   end();
   llvm::DominatorTree tree(*kernel);
   llvm::PromoteMemToReg(slots_, tree);
 }
 
-V GridCode::i32(const V& x) { return wrap(b.CreateSExtOrTrunc(x.as(b.getInt32Ty()), b.getInt32Ty())); }
-V GridCode::i64(const V& x) { return wrap(b.CreateSExtOrTrunc(x.as(b.getInt64Ty()), b.getInt64Ty())); }
+V GpuCode::i32(const V& x) { return wrap(b.CreateSExtOrTrunc(x.as(b.getInt32Ty()), b.getInt32Ty())); }
+V GpuCode::i64(const V& x) { return wrap(b.CreateSExtOrTrunc(x.as(b.getInt64Ty()), b.getInt64Ty())); }
 
-V GridCode::ceil_div(const V& n, const V& by) {
+V GpuCode::ceil_div(const V& n, const V& by) {
   V d = wrap(by.as(n.v->getType()));
   return (n + (d - 1)) / d;
 }
 
-V GridCode::select(const V& condition, const V& yes, const V& no) {
+V GpuCode::select(const V& condition, const V& yes, const V& no) {
   Pair p(yes, no);
   return wrap(b.CreateSelect(condition.v, p.a, p.c));
 }
-V GridCode::min(const V& x, const V& y) {
+V GpuCode::min(const V& x, const V& y) {
   Pair p(x, y);
   return wrap(call(p.floats ? llvm::Intrinsic::minnum : llvm::Intrinsic::smin, p.a, p.c));
 }
-V GridCode::max(const V& x, const V& y) {
+V GpuCode::max(const V& x, const V& y) {
   Pair p(x, y);
   return wrap(call(p.floats ? llvm::Intrinsic::maxnum : llvm::Intrinsic::smax, p.a, p.c));
 }
-V GridCode::multiply_add(const V& x, const V& y, const V& z) {
+V GpuCode::multiply_add(const V& x, const V& y, const V& z) {
   return x.v->getType()->isFloatingPointTy() ? wrap(fma(x.v, y.v, z.v)) : x * y + z;
 }
-V GridCode::exp(const V& x) { return wrap(MathEmitter(*this).exp(x.v)); }
+V GpuCode::exp(const V& x) { return wrap(MathEmitter(*this).exp(x.v)); }
 
-Var GridCode::var(const V& initial) {
+Var GpuCode::var(const V& initial) {
   llvm::IRBuilder<> entry(&kernel->getEntryBlock(), kernel->getEntryBlock().begin());
   slots_.push_back(entry.CreateAlloca(initial.v->getType()));
   Var r(this, slots_.back());
@@ -129,7 +129,7 @@ Var GridCode::var(const V& initial) {
   return r;
 }
 
-void GridCode::when(const V& condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
+void GpuCode::when(const V& condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
   auto block = [&](const char* name) { return llvm::BasicBlock::Create(cx.context, name, kernel); };
   llvm::BasicBlock *yes = block("then"), *no = otherwise ? block("else") : nullptr, *after = block("endif");
   b.CreateCondBr(condition.v, yes, no ? no : after);
@@ -144,7 +144,7 @@ void GridCode::when(const V& condition, const std::function<void()>& then, const
   b.SetInsertPoint(after);
 }
 
-void GridCode::loop_while(const std::function<V()>& condition, const std::function<void()>& body) {
+void GpuCode::loop_while(const std::function<V()>& condition, const std::function<void()>& body) {
   auto block = [&](const char* name) { return llvm::BasicBlock::Create(cx.context, name, kernel); };
   llvm::BasicBlock *head = block("head"), *inside = block("loop"), *after = block("endloop");
   b.CreateBr(head);
@@ -156,7 +156,7 @@ void GridCode::loop_while(const std::function<V()>& condition, const std::functi
   b.SetInsertPoint(after);
 }
 
-void GridCode::loop(const V& begin, const V& end, const V& step, const std::function<void(V)>& body) {
+void GpuCode::loop(const V& begin, const V& end, const V& step, const std::function<void(V)>& body) {
   llvm::Type* type = begin.v ? begin.v->getType() : end.v ? end.v->getType() : step.v->getType();
   Var i = var(wrap(begin.as(type)));
   V last = wrap(end.as(type)), by = wrap(step.as(type));
@@ -168,26 +168,26 @@ void GridCode::loop(const V& begin, const V& end, const V& step, const std::func
              });
 }
 
-V GridCode::at(DType t, const V& p, const V& index) {
-  return wrap(GridEmitter::at(memory_type(t), p.v, index.as(b.getInt32Ty())));
+V GpuCode::at(DType t, const V& p, const V& index) {
+  return wrap(GpuEmitter::at(memory_type(t), p.v, index.as(b.getInt32Ty())));
 }
-Vs GridCode::read_run(DType t, const V& p, int n) {
+Vs GpuCode::read_run(DType t, const V& p, int n) {
   Vs r;
   for (Value* x : load_run(t, p.v, n, std::min(16, n * static_cast<int>(item_size(t))))) r.push_back(wrap(x));
   return r;
 }
-void GridCode::write_run(DType t, const V& p, const Vs& x) {
+void GpuCode::write_run(DType t, const V& p, const Vs& x) {
   std::vector<Value*> values;
   for (const V& v : x) values.push_back(v.v);
   store_run(t, values, p.v, std::min(16, static_cast<int>(x.size()) * static_cast<int>(item_size(t))));
 }
 
-V GridCode::sum_lanes(const V& x, int width) {
+V GpuCode::sum_lanes(const V& x, int width) {
   V r = x;
   for (int step = width / 2; step >= 1; step /= 2) r = r + from_xor(r, step);
   return r;
 }
-V GridCode::max_lanes(const V& x, int width) {
+V GpuCode::max_lanes(const V& x, int width) {
   V r = x;
   for (int step = width / 2; step >= 1; step /= 2) r = max(r, from_xor(r, step));
   return r;

@@ -6,9 +6,9 @@
 
 namespace reprise::jit {
 
-class GridCode;
+class GpuCode;
 
-/// A value of the kernel that a GridCode writes: a signed integer, a float, an i1 or a pointer. C's operators emit
+/// A value of the kernel that a GpuCode writes: a signed integer, a float, an i1 or a pointer. C's operators emit
 /// code; a plain number takes the type of the value that it meets. Both sides must be of one type otherwise:
 /// conversions are asked for. Shifts to the right are logical; & | ^ serve integers and conditions.
 class V {
@@ -17,12 +17,12 @@ class V {
   V(int n) : number_(n), whole_(n) {}                                // NOLINT: literals are meant to convert
   V(std::int64_t n) : number_(static_cast<double>(n)), whole_(n) {}  // NOLINT
   V(double x) : number_(x), whole_(static_cast<std::int64_t>(x)) {}  // NOLINT
-  V(GridCode* g, llvm::Value* v) : v(v), g(g) {}
+  V(GpuCode* g, llvm::Value* v) : v(v), g(g) {}
   /// As a value of `type`; `type` matters to a plain number only.
   llvm::Value* as(llvm::Type* type) const;
 
   llvm::Value* v = nullptr;  ///< null: a plain number
-  GridCode* g = nullptr;
+  GpuCode* g = nullptr;
 
  private:
   double number_ = 0;
@@ -47,18 +47,18 @@ V operator!=(const V&, const V&);
 V operator!(const V&);
 V operator-(const V&);
 
-/// A variable: assignments change it, wherever control flow comes from. Lives in a register (see GridCode::finish).
+/// A variable: assignments change it, wherever control flow comes from. Lives in a register (see GpuCode::finish).
 class Var {
  public:
   Var() = default;
-  Var(GridCode* g, llvm::AllocaInst* slot) : g_(g), slot_(slot) {}
+  Var(GpuCode* g, llvm::AllocaInst* slot) : g_(g), slot_(slot) {}
   Var(const Var&) = default;  ///< the same variable
   Var& operator=(const V& x);
   Var& operator=(const Var& x) { return *this = static_cast<V>(x); }
   operator V() const;  // NOLINT: reads it
 
  private:
-  GridCode* g_ = nullptr;
+  GpuCode* g_ = nullptr;
   llvm::AllocaInst* slot_ = nullptr;
 };
 using Vs = std::vector<V>;
@@ -66,10 +66,10 @@ using Vars = std::vector<Var>;
 
 /// Writes one kernel of one-dimensional blocks and grid: what CUDA C++ would say, as calls that emit LLVM IR. No inline
 /// assembly, so that the simulator of the driver can run the same module.
-class GridCode : public GridEmitter {
+class GpuCode : public GpuEmitter {
  public:
   /// Stands in the body of a kernel with these buffers and this many integers. `threads`: of a block.
-  GridCode(GridModule&, std::vector<DType> buffers, int ints, int threads);
+  GpuCode(GpuModule&, std::vector<DType> buffers, int ints, int threads);
   /// Ends the function and makes registers of its variables. Nothing may be emitted after it.
   void finish();
 

@@ -11,33 +11,33 @@ namespace {
 
 struct Kind {
   std::string_view name;
-  void (*emit)(GridModule&, const GridParams&);
+  void (*emit)(GpuModule&, const GpuParams&);
 };
 constexpr Kind kKinds[] = {
-    {kernels::kGridProduct, emit_product},
-    {kernels::kGridProductDot, emit_product_dot},
-    {kernels::kGridProductSum, emit_product_sum},
-    {kernels::kGridAttention, emit_attention},
-    {kernels::kGridAttentionPart, emit_attention_part},
-    {kernels::kGridAttentionJoin, emit_attention_join},
-    {kernels::kGridArgReduce, emit_arg_reduce},
-    {kernels::kGridCumsum, emit_cumsum},
-    {kernels::kGridOrder, emit_order},
-    {kernels::kGridCheckIndex, emit_check_index},
-    {kernels::kGridCheckWeights, emit_check_weights},
-    {kernels::kGridCopy, emit_copy},
-    {kernels::kGridRandom, emit_random},
-    {kernels::kGridArrivals, emit_arrivals},
-    {kernels::kGridDraw, emit_draw},
-    {kernels::kGridScatter, emit_scatter},
-    {kernels::kGridIndexOffsets, emit_index_offsets},
-    {kernels::kGridIndexLast, emit_index_last},
-    {kernels::kGridIndexPut, emit_index_put},
+    {kernels::kGpuProduct, emit_product},
+    {kernels::kGpuProductDot, emit_product_dot},
+    {kernels::kGpuProductSum, emit_product_sum},
+    {kernels::kGpuAttention, emit_attention},
+    {kernels::kGpuAttentionPart, emit_attention_part},
+    {kernels::kGpuAttentionJoin, emit_attention_join},
+    {kernels::kGpuArgReduce, emit_arg_reduce},
+    {kernels::kGpuCumsum, emit_cumsum},
+    {kernels::kGpuOrder, emit_order},
+    {kernels::kGpuCheckIndex, emit_check_index},
+    {kernels::kGpuCheckWeights, emit_check_weights},
+    {kernels::kGpuCopy, emit_copy},
+    {kernels::kGpuRandom, emit_random},
+    {kernels::kGpuArrivals, emit_arrivals},
+    {kernels::kGpuDraw, emit_draw},
+    {kernels::kGpuScatter, emit_scatter},
+    {kernels::kGpuIndexOffsets, emit_index_offsets},
+    {kernels::kGpuIndexLast, emit_index_last},
+    {kernels::kGpuIndexPut, emit_index_put},
 };
 
 }  // namespace
 
-Vs GridWalk::offsets(V index) const {
+Vs GpuWalk::offsets(V index) const {
   Vs r(strides.size());
   V rest = index;
   for (std::size_t d = sizes.size(); d-- > 0;) {
@@ -48,9 +48,9 @@ Vs GridWalk::offsets(V index) const {
   return r;
 }
 
-V thread_of_grid(GridCode& g) { return g.block_id * kernels::kElementThreads + g.i64(g.tid); }
+V thread_of_grid(GpuCode& g) { return g.block_id * kernels::kElementThreads + g.i64(g.tid); }
 
-V order_key(GridCode& g, DType t, const V& x) {
+V order_key(GpuCode& g, DType t, const V& x) {
   if (!is_floating(t)) return item_size(t) == 8 ? x : g.convert(t, DType::Int32, x);
   int top = t == DType::Float64 ? 63 : 31;
   V zeroless = x + 0.0;  // -0.0 + 0.0 is 0.0
@@ -60,13 +60,13 @@ V order_key(GridCode& g, DType t, const V& x) {
   return g.select(x != x, most, bits ^ (sign & most));
 }
 
-device::ImagePtr compile_grid(const kernels::MicroKernelSpec& spec, const device::CodeTarget& target, bool guarded) {
+device::ImagePtr compile_gpu(const kernels::MicroKernelSpec& spec, const device::CodeTarget& target, bool guarded) {
   for (const Kind& kind : kKinds) {
     if (kind.name != spec.kind) continue;
     std::string key = "grid " + spec.kind;
     for (std::int64_t p : spec.params) key += " " + std::to_string(p);
     if (guarded) key += " guarded";
-    return compile_grid_module(key, target, [&](GridModule& m) {
+    return compile_gpu_module(key, target, [&](GpuModule& m) {
       m.guarded = guarded;
       kind.emit(m, spec.params);
     });

@@ -21,19 +21,19 @@ constexpr DType kPlace = DType::Int32;
 
 class Order {
  public:
-  Order(GridModule& module, const GridParams& params)
+  Order(GpuModule& module, const GpuParams& params)
       : t(static_cast<DType>(params[0])),
         wide(kernels::order_is_wide(t)),
         key_type(wide ? DType::Int64 : DType::Int32),
         bits(wide ? 64 : 32),
         descending(params[1] != 0),
-        g(module, {t, key_type, kPlace, t, DType::Int64}, 10 + GridWalk::ints(static_cast<int>(params[2]), 3),
+        g(module, {t, key_type, kPlace, t, DType::Int64}, 10 + GpuWalk::ints(static_cast<int>(params[2]), 3),
           kThreads) {
     g.take();
     n = g.take(), k = g.take(), room = g.take();
     V x_offset = g.take(), values_offset = g.take(), places_offset = g.take();
     x_step = g.take(), values_step = g.take(), places_step = g.take();
-    Vs at = GridWalk(g, static_cast<int>(params[2]), 3).offsets(g.block_id);
+    Vs at = GpuWalk(g, static_cast<int>(params[2]), 3).offsets(g.block_id);
     x = g.at(t, g.pointer(0), x_offset + at[0]);
     keys = g.at(key_type, g.pointer(1), g.block_id * room * 2);
     places = g.at(kPlace, g.pointer(2), g.block_id * room * 2);
@@ -265,13 +265,13 @@ class Order {
   DType key_type;
   int bits;
   bool descending;
-  GridCode g;
+  GpuCode g;
   V n, k, room, x_step, values_step, places_step, x, keys, places, values, out_places, histogram, counts, found,
       entries, in_shared;
 };
 
 }  // namespace
 
-void emit_order(GridModule& module, const GridParams& params) { Order(module, params).run(); }
+void emit_order(GpuModule& module, const GpuParams& params) { Order(module, params).run(); }
 
 }  // namespace reprise::jit

@@ -9,10 +9,10 @@ namespace {
 
 /// The arguments that both kernels share, and their way of naming elements.
 struct FewRows {
-  FewRows(GridCode& g, const GridParams& params, bool any_strides)
+  FewRows(GpuCode& g, const GpuParams& params, bool any_strides)
       : g(g),
         t(static_cast<DType>(params[0])),
-        sum(kernels::grid_sum_dtype(t)),
+        sum(kernels::gpu_sum_dtype(t)),
         known(static_cast<int>(params[1])),
         biased(params[2] != 0) {
     g.take(), g.take(), g.take(), g.take();  // least_m, most_m, few_n, batch: the grid's
@@ -23,7 +23,7 @@ struct FewRows {
     b_k = any_strides ? g.take() : g.i64(1);
     b_n = g.take(), c_m = g.take(), c_n = g.take();
   }
-  static int ints(const GridParams& params, bool any_strides) {
+  static int ints(const GpuParams& params, bool any_strides) {
     return 18 + (params[2] ? 3 : 0) + (any_strides ? 1 : 0);
   }
 
@@ -52,7 +52,7 @@ struct FewRows {
         m <= least, [&] { body(least); }, [&] { for_rows(body, least * 2); });
   }
 
-  GridCode& g;
+  GpuCode& g;
   DType t, sum;
   int known;
   bool biased;
@@ -64,9 +64,9 @@ struct FewRows {
 
 // A warp reads a column of b in runs of 16 bytes, lanes side by side, and folds its lanes' sums. With few columns the
 // block's 4 warps share one, else each has its own; either way the sums meet in shared memory.
-void emit_product_dot(GridModule& module, const GridParams& params) {
+void emit_product_dot(GpuModule& module, const GpuParams& params) {
   constexpr int kThreads = kernels::kProductDotThreads, kWarps = kThreads / kWarp;
-  GridCode g(module, std::vector<DType>(params[2] ? 4 : 3, static_cast<DType>(params[0])), FewRows::ints(params, false),
+  GpuCode g(module, std::vector<DType>(params[2] ? 4 : 3, static_cast<DType>(params[0])), FewRows::ints(params, false),
              kThreads);
   FewRows f(g, params, false);
   V sums = g.shared(f.sum, kWarps * kFewProductRows);
@@ -147,9 +147,9 @@ void emit_product_dot(GridModule& module, const GridParams& params) {
 }
 
 // Lanes have neighbouring columns; the 16 warps of a block take every 16th k and add up in shared memory.
-void emit_product_sum(GridModule& module, const GridParams& params) {
+void emit_product_sum(GpuModule& module, const GpuParams& params) {
   constexpr int kThreads = kernels::kProductSumThreads, kWarps = kThreads / kWarp;
-  GridCode g(module, std::vector<DType>(params[2] ? 4 : 3, static_cast<DType>(params[0])), FewRows::ints(params, true),
+  GpuCode g(module, std::vector<DType>(params[2] ? 4 : 3, static_cast<DType>(params[0])), FewRows::ints(params, true),
              kThreads);
   FewRows f(g, params, true);
   V sums = g.shared(f.sum, kWarps * (kWarp + 1) * kFewProductRows);

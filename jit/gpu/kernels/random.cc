@@ -11,10 +11,10 @@ namespace {
 
 constexpr int kThreads = kernels::kElementThreads, kDrawBits = 53;
 
-V zero_extended(GridCode& g, V x) { return g.wrap(g.b.CreateZExt(x.v, g.b.getInt64Ty())); }
+V zero_extended(GpuCode& g, V x) { return g.wrap(g.b.CreateZExt(x.v, g.b.getInt64Ty())); }
 
 /// Philox4x32-10 (kernels/reference/philox.h): its first two words as one.
-V philox(GridCode& g, V seed, V counter, V stream) {
+V philox(GpuCode& g, V seed, V counter, V stream) {
   V c0 = g.i32(counter), c1 = g.i32(counter >> 32), c2 = g.i32(stream), c3 = g.i32(stream >> 32), k0 = g.i32(seed),
     k1 = g.i32(seed >> 32);
   for (int round = 0; round < 10; ++round) {
@@ -28,20 +28,20 @@ V philox(GridCode& g, V seed, V counter, V stream) {
 
 /// Seed and offset of a call, as its first step wrote them.
 struct State {
-  State(GridCode& g, V memory) : g(g), seed(g.read(DType::Int64, memory, 0)), offset(g.read(DType::Int64, memory, 1)) {}
+  State(GpuCode& g, V memory) : g(g), seed(g.read(DType::Int64, memory, 0)), offset(g.read(DType::Int64, memory, 1)) {}
   V words(V counter, V stream) { return philox(g, seed, offset + counter, stream); }
-  GridCode& g;
+  GpuCode& g;
   V seed, offset;
 };
 
-V unsigned_to_double(GridCode& g, V x) { return g.wrap(g.b.CreateUIToFP(x.v, g.b.getDoubleTy())); }
+V unsigned_to_double(GpuCode& g, V x) { return g.wrap(g.b.CreateUIToFP(x.v, g.b.getDoubleTy())); }
 
 /// In [0, 1), with so many bits (kernels/reference/philox.h).
-V uniform(GridCode& g, V words, int bits) { return unsigned_to_double(g, words >> (64 - bits)) * std::ldexp(1.0, -bits); }
-V natural_log(GridCode& g, V x) { return g.wrap(MathEmitter(g).log2_wide(x.v)) * 0.6931471805599453094; }
+V uniform(GpuCode& g, V words, int bits) { return unsigned_to_double(g, words >> (64 - bits)) * std::ldexp(1.0, -bits); }
+V natural_log(GpuCode& g, V x) { return g.wrap(MathEmitter(g).log2_wide(x.v)) * 0.6931471805599453094; }
 
 /// cos(2 pi * w / 2^32) in Float64, by the series at the nearest quarter turn: error below 1e-12.
-V cosine_of_turns(GridCode& g, V w) {
+V cosine_of_turns(GpuCode& g, V w) {
   V quarter = (w + (std::int64_t{1} << 29)) >> 30, rest = w - (quarter << 30);  // rest: signed, an eighth turn at most
   V x = g.wrap(g.b.CreateSIToFP(rest.v, g.b.getDoubleTy())) * (6.283185307179586477 / 4294967296.0), z = x * x;
   auto series = [&](std::initializer_list<double> c) {
@@ -62,12 +62,12 @@ int precision(DType t) { return t == DType::Float64 ? 53 : t == DType::Float16 ?
 
 }  // namespace
 
-void emit_random(GridModule& module, const GridParams& params) {
+void emit_random(GpuModule& module, const GpuParams& params) {
   const DType t = static_cast<DType>(params[0]);
   const int dims = static_cast<int>(params[2]);
-  GridCode g(module, {DType::Int64, t}, 2 + GridWalk::ints(dims, 1), kThreads);
+  GpuCode g(module, {DType::Int64, t}, 2 + GpuWalk::ints(dims, 1), kThreads);
   V n = g.take(), out = g.at(t, g.pointer(1), g.take());
-  GridWalk walk(g, dims, 1);
+  GpuWalk walk(g, dims, 1);
   V i = thread_of_grid(g);
   g.when(i < n, [&] {
     V words = State(g, g.pointer(0)).words(i, g.i64(0)), x;
@@ -82,10 +82,10 @@ void emit_random(GridModule& module, const GridParams& params) {
   g.finish();
 }
 
-void emit_arrivals(GridModule& module, const GridParams& params) {
+void emit_arrivals(GpuModule& module, const GpuParams& params) {
   constexpr double kNever = std::numeric_limits<double>::infinity(), kLate = std::numeric_limits<double>::max();
   const DType t = static_cast<DType>(params[0]);
-  GridCode g(module, {DType::Int64, t, DType::Float64}, 6, kThreads);
+  GpuCode g(module, {DType::Int64, t, DType::Float64}, 6, kThreads);
   V rows = g.take(), n = g.take(), samples = g.take(), weights = g.at(t, g.pointer(1), g.take());
   V row_step = g.take(), step = g.take(), id = thread_of_grid(g);
   g.when(id < rows * n, [&] {
@@ -98,9 +98,9 @@ void emit_arrivals(GridModule& module, const GridParams& params) {
   g.finish();
 }
 
-void emit_draw(GridModule& module, const GridParams& params) {
+void emit_draw(GpuModule& module, const GpuParams& params) {
   const DType t = static_cast<DType>(params[0]);
-  GridCode g(module, {DType::Int64, t, DType::Float64, DType::Int64}, 10, kThreads);
+  GpuCode g(module, {DType::Int64, t, DType::Float64, DType::Int64}, 10, kThreads);
   V rows = g.take(), n = g.take(), samples = g.take();
   g.take();
   V weights = g.at(t, g.pointer(1), g.take()), row_step = g.take(), step = g.take();

@@ -5,7 +5,7 @@ namespace reprise::jit {
 
 // Every thread keeps the best of its elements, as (key, place); then lanes and, where a block has a row or a chunk of
 // one, its 8 warps. A thread asks for several elements before it looks at them: a row alone has few threads to wait.
-void emit_arg_reduce(GridModule& module, const GridParams& params) {
+void emit_arg_reduce(GpuModule& module, const GpuParams& params) {
   constexpr int kThreads = kernels::kArgReduceThreads, kWarps = kThreads / kWarp, kAhead = 4;
   const DType t = static_cast<DType>(params[0]);
   const bool least = params[1] != 0;
@@ -14,10 +14,10 @@ void emit_arg_reduce(GridModule& module, const GridParams& params) {
   const bool chunked = part == kernels::ArgReduce::Chunks, joins = part == kernels::ArgReduce::Join;
   std::vector<DType> buffers{t, DType::Int64};
   if (joins) buffers.push_back(DType::Int64);
-  GridCode g(module, buffers, 5 + GridWalk::ints(row_dims, 2) + GridWalk::ints(dims, 1), kThreads);
+  GpuCode g(module, buffers, 5 + GpuWalk::ints(row_dims, 2) + GpuWalk::ints(dims, 1), kThreads);
   V rows = g.take(), n = g.take();
   V px = g.at(t, g.pointer(0), g.take()), out = g.at(DType::Int64, g.pointer(1), g.take()), chunks = g.take();
-  GridWalk row_walk(g, row_dims, 2), walk(g, dims, 1);
+  GpuWalk row_walk(g, row_dims, 2), walk(g, dims, 1);
   const DType key_type = item_size(t) == 8 ? DType::Int64 : DType::Int32;
   V keys = g.shared(key_type, kWarps), places = g.shared(DType::Int64, kWarps);
 
@@ -87,16 +87,16 @@ void emit_arg_reduce(GridModule& module, const GridParams& params) {
 
 // A block has a row, in chunks of 4 elements a thread: sums within a thread, over lanes (Hillis and Steele), over
 // warps, and what came before the chunk.
-void emit_cumsum(GridModule& module, const GridParams& params) {
+void emit_cumsum(GpuModule& module, const GpuParams& params) {
   constexpr int kThreads = kernels::kCumsumThreads, kWarps = kThreads / kWarp, kEach = 4;
   const DType from = static_cast<DType>(params[0]), to = static_cast<DType>(params[1]);
   const DType sum = is_floating(to) ? DType::Float64 : DType::Int64;
   const int row_dims = static_cast<int>(params[2]);
-  GridCode g(module, {from, to}, 6 + GridWalk::ints(row_dims, 2), kThreads);
+  GpuCode g(module, {from, to}, 6 + GpuWalk::ints(row_dims, 2), kThreads);
   g.take();
   V n = g.take(), px = g.at(from, g.pointer(0), g.take()), pout = g.at(to, g.pointer(1), g.take());
   V x_step = g.take(), out_step = g.take();
-  Vs at = GridWalk(g, row_dims, 2).offsets(g.block_id);
+  Vs at = GpuWalk(g, row_dims, 2).offsets(g.block_id);
   V x = g.at(from, px, at[0]), out = g.at(to, pout, at[1]);
   V totals = g.shared(sum, kWarps);
   Var before = g.var(sum, 0);

@@ -8,18 +8,18 @@ namespace reprise::jit {
 
 /// A loop kernel made for a device that runs blocks of threads. The image's arguments are the kernel's buffers, then its
 /// runtime_params (kernels/loop/ir.h).
-class GridKernel {
+class GpuKernel {
  public:
-  virtual ~GridKernel() = default;
+  virtual ~GpuKernel() = default;
   device::ImagePtr image;
   /// Blocks for these sizes; params as runtime_params evaluates to. An empty grid: nothing to do.
   virtual device::Dim3 grid(const std::int64_t* params) const = 0;
 };
-using GridKernelPtr = std::shared_ptr<const GridKernel>;
+using GpuKernelPtr = std::shared_ptr<const GpuKernel>;
 
 /// Compiles, or finds by content. Null when the kernel has something that no code is generated for on `target`
 /// (Float64 functions, for instance): the caller then runs it on the host. Any thread.
 /// `guarded`: with a record of faults (kernels/gpu/kernels.h) as one more buffer, after which it does nothing.
-GridKernelPtr compile_grid(const kernels::LoopKernel&, const device::CodeTarget& target, bool guarded = false);
+GpuKernelPtr compile_gpu(const kernels::LoopKernel&, const device::CodeTarget& target, bool guarded = false);
 
 }  // namespace reprise::jit

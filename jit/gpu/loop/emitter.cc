@@ -12,12 +12,12 @@ using kernels::ScalarOp;
 using llvm::Value;
 namespace Intrinsic = llvm::Intrinsic;
 
-void GridLoopEmitter::run() {
+void GpuLoopEmitter::run() {
   std::vector<DType> buffers;
   for (const kernels::BufferArg& a : k_.buffers) buffers.push_back(a.dtype);
   e_.begin(buffers, slots_.count, {static_cast<std::uint32_t>(s_.threads), 1, 1}, s_.resident);
   load_arguments();
-  if (s_.kind == GridSchedule::Kind::Pointwise) one_dim_ = all_dims_are_one();
+  if (s_.kind == GpuSchedule::Kind::Pointwise) one_dim_ = all_dims_are_one();
   if (s_.run > 1) {
     e_.if_else(
         runs_are_aligned(),
@@ -33,18 +33,18 @@ void GridLoopEmitter::run() {
   e_.end();
 }
 
-void GridLoopEmitter::variant() {
+void GpuLoopEmitter::variant() {
   switch (s_.kind) {
-    case GridSchedule::Kind::Pointwise:
+    case GpuSchedule::Kind::Pointwise:
       return pointwise();
-    case GridSchedule::Kind::Rows:
+    case GpuSchedule::Kind::Rows:
       return rows();
-    case GridSchedule::Kind::Columns:
+    case GpuSchedule::Kind::Columns:
       return columns();
   }
 }
 
-void GridLoopEmitter::load_arguments() {
+void GpuLoopEmitter::load_arguments() {
   for (int slot : slots_.extents) extents_.push_back(as_index(e_.param(static_cast<std::size_t>(slot))));
   strides_.resize(k_.accesses.size());
   gather_strides_.resize(k_.accesses.size());
@@ -71,13 +71,13 @@ void GridLoopEmitter::load_arguments() {
   }
 }
 
-Value* GridLoopEmitter::product(int from, int to) {
+Value* GpuLoopEmitter::product(int from, int to) {
   Value* n = idx(1);
   for (int d = from; d < to; ++d) n = d == from ? extent(d) : b_.CreateMul(n, extent(d));
   return n;
 }
 
-Value* GridLoopEmitter::runs_are_aligned() {
+Value* GpuLoopEmitter::runs_are_aligned() {
   Value* whole = run_dim();
   Value* wrong = b_.CreateZExt(b_.CreateAnd(whole, idx(s_.run - 1)), b_.getInt64Ty());  // any bit: something is not a multiple
   for (std::size_t i = 0; i < k_.accesses.size(); ++i) {
@@ -96,11 +96,11 @@ Value* GridLoopEmitter::runs_are_aligned() {
   return b_.CreateICmpEQ(wrong, e_.i64(0));
 }
 
-Value* GridLoopEmitter::run_dim() {
+Value* GpuLoopEmitter::run_dim() {
   return one_dim_ ? b_.CreateSelect(one_dim_, product(0, rank_), extent(vdim_)) : extent(vdim_);
 }
 
-void GridLoopEmitter::enter(int d, Value* index) {
+void GpuLoopEmitter::enter(int d, Value* index) {
   at_.dims |= 1u << d;
   at_.index[static_cast<std::size_t>(d)] = index;
   for (std::size_t i = 0; i < k_.accesses.size(); ++i)
@@ -108,19 +108,19 @@ void GridLoopEmitter::enter(int d, Value* index) {
       at_.offset[i] = advance(at_.offset[i], index, strides_[i][static_cast<std::size_t>(d)]);
 }
 
-Value* GridLoopEmitter::advance(Value* offset, Value* index, Value* stride) {
+Value* GpuLoopEmitter::advance(Value* offset, Value* index, Value* stride) {
   Value* step = b_.CreateMul(index, stride);
   return offset ? b_.CreateAdd(offset, step) : step;
 }
 
-Value* GridLoopEmitter::enter_flat(int from, int to, Value* at, Value* units) {
+Value* GpuLoopEmitter::enter_flat(int from, int to, Value* at, Value* units) {
   std::vector<int> dims;  // fastest first
   for (int d = to; d-- > from;)
     if (d != vdim_) dims.push_back(d);
   auto split_up = [&] {
     std::vector<Value*> coordinates;  // the vector dim's, then by `dims`
     auto split = [&](Value* by) {
-      const GridEmitter::Division d = e_.divide(at, by);
+      const GpuEmitter::Division d = e_.divide(at, by);
       at = d.quotient;
       coordinates.push_back(d.remainder);
     };
@@ -139,7 +139,7 @@ Value* GridLoopEmitter::enter_flat(int from, int to, Value* at, Value* units) {
   return units ? c[0] : nullptr;
 }
 
-Value* GridLoopEmitter::all_dims_are_one() {
+Value* GpuLoopEmitter::all_dims_are_one() {
   for (const BodyNode& n : k_.body)
     if (n.kind == BodyNode::Kind::Index) return nullptr;
   if (rank_ < 2 || vdim_ != rank_ - 1) return nullptr;
@@ -155,14 +155,14 @@ Value* GridLoopEmitter::all_dims_are_one() {
   return yes;
 }
 
-void GridLoopEmitter::enter_run(Value* first) {
+void GpuLoopEmitter::enter_run(Value* first) {
   at_.dims |= vbit_;
   at_.first = first;
   if (aligned_) return;
   for (int j = 0; j < s_.run; ++j) at_.masks.push_back(b_.CreateICmpSLT(b_.CreateAdd(first, idx(j)), extent(vdim_)));
 }
 
-void GridLoopEmitter::pointwise() {
+void GpuLoopEmitter::pointwise() {
   std::vector<std::uint32_t> stores;
   for (std::uint32_t i = 0; i < k_.body.size(); ++i)
     if (k_.body[i].kind == BodyNode::Kind::Store) stores.push_back(i);
@@ -217,10 +217,10 @@ const char* why_no_code(const kernels::BodyNode& n) {
 /// Bytes of arguments that a kernel may have, less a few.
 constexpr std::int64_t kMostArgumentBytes = 32000;
 
-class GridLoop final : public GridKernel {
+class GpuLoop final : public GpuKernel {
  public:
-  GridLoop(const LoopKernel& k, device::ImagePtr made)
-      : kernel_(k), slots_(kernels::param_slots(k)), schedule_(grid_schedule(k)) {
+  GpuLoop(const LoopKernel& k, device::ImagePtr made)
+      : kernel_(k), slots_(kernels::param_slots(k)), schedule_(gpu_schedule(k)) {
     image = std::move(made);
   }
   device::Dim3 grid(const std::int64_t* params) const override {
@@ -230,21 +230,21 @@ class GridLoop final : public GridKernel {
  private:
   const LoopKernel kernel_;
   const kernels::ParamSlots slots_;
-  const GridSchedule schedule_;
+  const GpuSchedule schedule_;
 };
 
 }  // namespace
 
-GridKernelPtr compile_grid(const LoopKernel& k, const device::CodeTarget& target, bool guarded) {
+GpuKernelPtr compile_gpu(const LoopKernel& k, const device::CodeTarget& target, bool guarded) {
   for (const kernels::BodyNode& n : k.body)
     if (why_no_code(n)) return nullptr;
   if ((static_cast<std::int64_t>(k.buffers.size()) + kernels::param_slots(k).count) * 8 > kMostArgumentBytes) return nullptr;
-  device::ImagePtr image = compile_grid_module(kernels::canonical_text(k) + (guarded ? "guarded" : "") + (k.narrow ? "narrow" : ""), target, [&](GridModule& m) {
+  device::ImagePtr image = compile_gpu_module(kernels::canonical_text(k) + (guarded ? "guarded" : "") + (k.narrow ? "narrow" : ""), target, [&](GpuModule& m) {
     kernels::verify(k);
     m.guarded = guarded;
-    GridLoopEmitter(m, k).run();
+    GpuLoopEmitter(m, k).run();
   });
-  return std::make_shared<GridLoop>(k, std::move(image));
+  return std::make_shared<GpuLoop>(k, std::move(image));
 }
 
 }  // namespace reprise::jit

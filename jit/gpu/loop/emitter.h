@@ -9,15 +9,15 @@
 namespace reprise::jit {
 
 /// Emits one LoopKernel for blocks of threads: see Note [Threads of a loop kernel].
-class GridLoopEmitter {
+class GpuLoopEmitter {
  public:
-  GridLoopEmitter(GridModule& m, const kernels::LoopKernel& k)
+  GpuLoopEmitter(GpuModule& m, const kernels::LoopKernel& k)
       : e_(m),
         b_(e_.b),
         k_(k),
         info_(kernels::analyse(k)),
         slots_(kernels::param_slots(k)),
-        s_(grid_schedule(k)),
+        s_(gpu_schedule(k)),
         vdim_(s_.vector_dim),
         rank_(static_cast<int>(k.extents.size())),
         index_type_(k.narrow ? b_.getInt32Ty() : b_.getInt64Ty()),
@@ -115,12 +115,12 @@ class GridLoopEmitter {
   void store_all(const std::vector<std::uint32_t>& stores);
   void store(const BodyNode& n);
 
-  GridEmitter e_;
+  GpuEmitter e_;
   llvm::IRBuilder<>& b_;
   const kernels::LoopKernel& k_;
   const kernels::LoopAnalysis info_;
   const kernels::ParamSlots slots_;
-  const GridSchedule s_;
+  const GpuSchedule s_;
   const int vdim_, rank_;
   llvm::Type* const index_type_;
   const std::uint32_t vbit_;

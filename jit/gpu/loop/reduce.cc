@@ -35,7 +35,7 @@ struct CodeMath {
 
 }  // namespace
 
-void GridLoopEmitter::rows() {
+void GpuLoopEmitter::rows() {
   scratch_ = e_.shared_array(b_.getInt64Ty(), kWarp);
   Value* kept = product(0, k_.n_kept);
   per_row_ = e_.divide(b_.CreateAdd(extent(vdim_), idx(s_.run - 1)), idx(s_.run)).quotient;
@@ -54,7 +54,7 @@ void GridLoopEmitter::rows() {
   point();
 }
 
-void GridLoopEmitter::columns() {
+void GpuLoopEmitter::columns() {
   scratch_ = e_.shared_array(b_.getInt64Ty(), static_cast<std::uint64_t>(s_.threads));
   Value* kept = product(0, k_.n_kept);
   units_ = product(k_.n_kept, rank_);
@@ -72,7 +72,7 @@ void GridLoopEmitter::columns() {
   point();
 }
 
-void GridLoopEmitter::point() {
+void GpuLoopEmitter::point() {
   std::vector<std::uint32_t> inside, here;
   for (std::uint32_t i = 0; i < k_.body.size(); ++i)
     if (k_.body[i].kind == BodyNode::Kind::Store) (info_.dims[i] & info_.reduced_mask ? inside : here).push_back(i);
@@ -92,11 +92,11 @@ void GridLoopEmitter::point() {
   store_all(here);
 }
 
-void GridLoopEmitter::share(Value* begin, Value* end, int unroll, std::vector<Value*>& carried,
+void GpuLoopEmitter::share(Value* begin, Value* end, int unroll, std::vector<Value*>& carried,
                             const std::function<void(std::vector<Value*>&)>& body) {
   auto at_unit = [&](Value* unit, std::vector<Value*>& now) {
     scope([&] {
-      if (s_.kind == GridSchedule::Kind::Rows) {
+      if (s_.kind == GpuSchedule::Kind::Rows) {
         enter_run(b_.CreateMul(enter_flat(k_.n_kept, rank_, unit, per_row_), idx(s_.run)));
       } else {
         enter_flat(k_.n_kept, rank_, unit, nullptr);
@@ -124,7 +124,7 @@ void GridLoopEmitter::share(Value* begin, Value* end, int unroll, std::vector<Va
       e_, from, end, team_, carried, [&](Value* unit) { at_unit(unit, carried); }, "share");
 }
 
-void GridLoopEmitter::reduce_stage(int stage) {
+void GpuLoopEmitter::reduce_stage(int stage) {
   std::vector<std::uint32_t> reduces, operands;
   for (std::uint32_t i = 0; i < k_.body.size(); ++i) {
     if (k_.body[i].kind != BodyNode::Kind::Reduce || info_.depth[i] != stage + 1) continue;
@@ -136,7 +136,7 @@ void GridLoopEmitter::reduce_stage(int stage) {
   for (std::size_t i = 0; i < k_.body.size(); ++i)
     if (need[i] && at_.vals[i].empty()) cost += cost_of(k_, i);
   const int unroll = cost > 12 ? 1 : s_.run == 1 ? 4 : aligned_ ? 2 : 1;
-  const int each = s_.kind == GridSchedule::Kind::Rows ? s_.run : 1;  // accumulators of a reduction
+  const int each = s_.kind == GpuSchedule::Kind::Rows ? s_.run : 1;  // accumulators of a reduction
   auto in_blocks = [&](std::uint32_t r) { return k_.body[r].reduce == ReduceOp::Sum && is_floating(k_.body[r].dtype); };
   auto fold = [&](const BodyNode& n, Value** accs) {
     for (int half = each / 2; half > 0; half /= 2)
@@ -186,7 +186,7 @@ void GridLoopEmitter::reduce_stage(int stage) {
   }
 }
 
-void GridLoopEmitter::accumulate(std::uint32_t r, Value** accs) {
+void GpuLoopEmitter::accumulate(std::uint32_t r, Value** accs) {
   const BodyNode& n = k_.body[r];
   value(n.a);
   for (int j = 0; j < count(); ++j) {
@@ -195,7 +195,7 @@ void GridLoopEmitter::accumulate(std::uint32_t r, Value** accs) {
   }
 }
 
-Value* GridLoopEmitter::over_team(const BodyNode& n, Value* v) {
+Value* GpuLoopEmitter::over_team(const BodyNode& n, Value* v) {
   llvm::Type* type = v->getType()->isIntegerTy(1) ? b_.getInt8Ty() : v->getType();
   auto slot = [&](Value* i) { return b_.CreateGEP(type, scratch_, i); };
   auto put = [&](Value* x, Value* i) { b_.CreateStore(type == x->getType() ? x : b_.CreateZExt(x, type), slot(i)); };
@@ -203,7 +203,7 @@ Value* GridLoopEmitter::over_team(const BodyNode& n, Value* v) {
     Value* x = b_.CreateLoad(type, slot(i));
     return type == v->getType() ? x : b_.CreateTrunc(x, v->getType());
   };
-  if (s_.kind == GridSchedule::Kind::Columns) {
+  if (s_.kind == GpuSchedule::Kind::Columns) {
     auto of_members = [&] {
       put(v, position(e_.thread()));
       e_.barrier();

@@ -17,15 +17,15 @@ bool is_run_access(const LoopKernel& k, const kernels::LoopAnalysis& info, std::
   return std::none_of(a.gathers.begin(), a.gathers.end(), [&](const auto& g) { return info.dims[g.node] >> dim & 1; });
 }
 
-GridSchedule grid_schedule(const LoopKernel& k) {
-  GridSchedule s;
+GpuSchedule gpu_schedule(const LoopKernel& k) {
+  GpuSchedule s;
   s.vector_dim = kernels::vector_dim(k);
   const int rank = static_cast<int>(k.extents.size());
-  s.kind = k.n_kept == rank           ? GridSchedule::Kind::Pointwise
-           : s.vector_dim >= k.n_kept ? GridSchedule::Kind::Rows
-                                      : GridSchedule::Kind::Columns;
-  s.threads = s.kind == GridSchedule::Kind::Pointwise ? 128 : 256;
-  if (s.kind == GridSchedule::Kind::Columns || s.vector_dim < 0) return s;
+  s.kind = k.n_kept == rank           ? GpuSchedule::Kind::Pointwise
+           : s.vector_dim >= k.n_kept ? GpuSchedule::Kind::Rows
+                                      : GpuSchedule::Kind::Columns;
+  s.threads = s.kind == GpuSchedule::Kind::Pointwise ? 128 : 256;
+  if (s.kind == GpuSchedule::Kind::Columns || s.vector_dim < 0) return s;
   const kernels::LoopAnalysis info = kernels::analyse(k);
   int least = 16, cost = 0, widest = 1;
   bool runs = false;
@@ -37,7 +37,7 @@ GridSchedule grid_schedule(const LoopKernel& k) {
     least = std::min(least, size), widest = std::max(widest, size), runs = true;
   }
   // 64 registers for each thread: enough for few values and few addresses (tests/gpu_loop asks ptxas).
-  if (s.kind == GridSchedule::Kind::Rows && cost <= 40 && rank <= 2 && k.accesses.size() <= 2) s.resident = 4;
+  if (s.kind == GpuSchedule::Kind::Rows && cost <= 40 && rank <= 2 && k.accesses.size() <= 2) s.resident = 4;
   if (!runs) return s;
   // All values of a run live at once: long bodies have shorter runs, but no shorter than one access of the widest.
   const int most = cost > 120 ? 2 : cost > 40 ? 4 : 8;
@@ -45,7 +45,7 @@ GridSchedule grid_schedule(const LoopKernel& k) {
   return s;
 }
 
-device::Dim3 grid_blocks(const LoopKernel& k, const kernels::ParamSlots& slots, const GridSchedule& s,
+device::Dim3 grid_blocks(const LoopKernel& k, const kernels::ParamSlots& slots, const GpuSchedule& s,
                          const std::int64_t* params) {
   std::int64_t kept = 1, reduced = 1;
   auto extent = [&](std::size_t d) { return params[slots.extents[d]]; };
@@ -54,16 +54,16 @@ device::Dim3 grid_blocks(const LoopKernel& k, const kernels::ParamSlots& slots, 
   auto ceil = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   std::int64_t blocks = 0;
   switch (s.kind) {
-    case GridSchedule::Kind::Pointwise:
+    case GpuSchedule::Kind::Pointwise:
       blocks = ceil(kept, std::int64_t{s.threads} * s.run);
       break;
-    case GridSchedule::Kind::Rows: {
+    case GpuSchedule::Kind::Rows: {
       const std::int64_t v = extent(static_cast<std::size_t>(s.vector_dim));
       const std::int64_t runs = v == 0 ? 0 : reduced / v * ceil(v, s.run);
       blocks = ceil(kept << row_team_log2(HostMath{}, s, runs, kept), s.threads);
       break;
     }
-    case GridSchedule::Kind::Columns:
+    case GpuSchedule::Kind::Columns:
       blocks = ceil(kept, std::int64_t{1} << column_width_log2(HostMath{}, s, reduced, kept));
       break;
   }

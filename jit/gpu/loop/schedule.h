@@ -21,21 +21,21 @@ namespace reprise::jit {
 
 /// How a loop kernel is spread over threads: a function of its structure. What depends on sizes is computed from them
 /// by the functions below, on the host for the grid and in the code for the rest.
-struct GridSchedule {
+struct GpuSchedule {
   enum class Kind : std::uint8_t { Pointwise, Rows, Columns } kind = Kind::Pointwise;
   int vector_dim = -1;  ///< -1: there are no dims
   int run = 1;          ///< elements along the vector dim that a thread takes at once; a power of two
   int threads = 256;    ///< of a block
   int resident = 1;     ///< blocks that a processor holds at once, for bodies that are known to fit into its registers
 };
-GridSchedule grid_schedule(const kernels::LoopKernel&);
+GpuSchedule gpu_schedule(const kernels::LoopKernel&);
 
 /// Does the access step by single elements along `dim`, wherever else it goes?
 bool is_run_access(const kernels::LoopKernel&, const kernels::LoopAnalysis&, std::size_t access, int dim);
 
 /// log2 of the threads of a team: Rows. M: arithmetic on the host or in code.
 template <class M>
-typename M::N row_team_log2(M m, const GridSchedule& s, typename M::N runs, typename M::N kept) {
+typename M::N row_team_log2(M m, const GpuSchedule& s, typename M::N runs, typename M::N kept) {
   const auto narrow = m.min(m.log2_ceil(runs), m.number(5));
   const auto many =
       m.min(m.number(256), m.max(m.number(64), m.shift_right(kept, 4)));  // few rows: more threads for each
@@ -43,7 +43,7 @@ typename M::N row_team_log2(M m, const GridSchedule& s, typename M::N runs, type
 }
 /// log2 of the kept points that threads of a block stand at side by side: Columns.
 template <class M>
-typename M::N column_width_log2(M m, const GridSchedule& s, typename M::N reduced, typename M::N kept) {
+typename M::N column_width_log2(M m, const GpuSchedule& s, typename M::N reduced, typename M::N kept) {
   const auto all = m.log2_ceil(m.number(s.threads));
   const auto share = m.min(all, m.log2_ceil(m.max(m.number(1), m.shift_right(reduced, 2))));  // members that have work
   const auto least = m.select_less(m.number(8191), kept, m.number(5), m.number(4));
@@ -64,7 +64,7 @@ struct HostMath {
 };
 
 /// Blocks for these sizes.
-device::Dim3 grid_blocks(const kernels::LoopKernel&, const kernels::ParamSlots&, const GridSchedule&,
+device::Dim3 grid_blocks(const kernels::LoopKernel&, const kernels::ParamSlots&, const GpuSchedule&,
                          const std::int64_t* params);
 
 }  // namespace reprise::jit

@@ -6,7 +6,7 @@ namespace reprise::jit {
 using kernels::is_plain;
 using llvm::Value;
 
-bool GridLoopEmitter::access_varies(std::size_t access) const {
+bool GpuLoopEmitter::access_varies(std::size_t access) const {
   if (!in_run()) return false;
   const Access& a = k_.accesses[access];
   bool r = !is_plain(a.strides[static_cast<std::size_t>(vdim_)], 0);
@@ -14,7 +14,7 @@ bool GridLoopEmitter::access_varies(std::size_t access) const {
   return r;
 }
 
-void GridLoopEmitter::hoist(const std::vector<bool>& need, int stage) {
+void GpuLoopEmitter::hoist(const std::vector<bool>& need, int stage) {
   for (std::uint32_t i = 0; i < k_.body.size(); ++i) {
     const BodyNode::Kind kind = k_.body[i].kind;
     if (need[i] && kind != BodyNode::Kind::Reduce && kind != BodyNode::Kind::Store && at_.vals[i].empty() &&
@@ -23,12 +23,12 @@ void GridLoopEmitter::hoist(const std::vector<bool>& need, int stage) {
   }
 }
 
-const GridLoopEmitter::Val& GridLoopEmitter::value(std::uint32_t node) {
+const GpuLoopEmitter::Val& GpuLoopEmitter::value(std::uint32_t node) {
   if (at_.vals[node].empty()) evaluate(node);
   return at_.vals[node];
 }
 
-void GridLoopEmitter::evaluate(std::uint32_t i) {
+void GpuLoopEmitter::evaluate(std::uint32_t i) {
   const BodyNode& n = k_.body[i];
   for (std::uint32_t o : {n.a, n.b, n.c})
     if (o != ~0u) value(o);
@@ -42,7 +42,7 @@ void GridLoopEmitter::evaluate(std::uint32_t i) {
   at_.vals[i] = std::move(v);
 }
 
-Value* GridLoopEmitter::compute(std::uint32_t i, int j) {
+Value* GpuLoopEmitter::compute(std::uint32_t i, int j) {
   const BodyNode& n = k_.body[i];
   auto get = [&](std::uint32_t o) { return o == ~0u ? nullptr : operand(o, j); };
   switch (n.kind) {
@@ -66,12 +66,12 @@ Value* GridLoopEmitter::compute(std::uint32_t i, int j) {
 }
 
 /// Elements beyond the end stand at the first one: it can be accessed, and nothing is made of them.
-Value* GridLoopEmitter::element_index(int j) {
+Value* GpuLoopEmitter::element_index(int j) {
   Value* at = j ? b_.CreateAdd(at_.first, idx(j)) : at_.first;
   return j && !at_.masks.empty() ? b_.CreateSelect(at_.masks[static_cast<std::size_t>(j)], at, at_.first) : at;
 }
 
-Value* GridLoopEmitter::place(std::size_t access, int j) {
+Value* GpuLoopEmitter::place(std::size_t access, int j) {
   const Access& a = k_.accesses[access];
   Value* offset = at_.offset[access];
   if (in_run() && !is_plain(a.strides[static_cast<std::size_t>(vdim_)], 0))
@@ -88,7 +88,7 @@ Value* GridLoopEmitter::place(std::size_t access, int j) {
   return offset ? e_.at(element(access), base_[access], offset) : base_[access];
 }
 
-GridLoopEmitter::Val GridLoopEmitter::load(std::size_t access) {
+GpuLoopEmitter::Val GpuLoopEmitter::load(std::size_t access) {
   for (const Access::Gather& g : k_.accesses[access].gathers) value(g.node);
   const DType memory = k_.buffers[k_.accesses[access].buffer].dtype;
   Val v;
@@ -105,7 +105,7 @@ GridLoopEmitter::Val GridLoopEmitter::load(std::size_t access) {
 
 /// Every value first, then the stores: a store may overwrite, at this very index, what another one's value still has to
 /// load (an argument written in place).
-void GridLoopEmitter::store_all(const std::vector<std::uint32_t>& stores) {
+void GpuLoopEmitter::store_all(const std::vector<std::uint32_t>& stores) {
   for (std::uint32_t s : stores) {
     const BodyNode& n = k_.body[s];
     value(n.a);
@@ -115,7 +115,7 @@ void GridLoopEmitter::store_all(const std::vector<std::uint32_t>& stores) {
   for (std::uint32_t s : stores) store(k_.body[s]);
 }
 
-void GridLoopEmitter::store(const BodyNode& n) {
+void GpuLoopEmitter::store(const BodyNode& n) {
   const bool several = access_varies(n.access);
   auto guarded = [&](Value* condition, const std::function<void()>& write) {
     if (writes_) condition = condition ? b_.CreateAnd(condition, writes_) : writes_;
