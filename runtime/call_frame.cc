@@ -1,35 +1,52 @@
 #include "runtime/call_frame.h"
 
+#include <cstring>
+
 #include "base/bail.h"
 #include "base/errors.h"
 
 namespace reprise::runtime {
 
+namespace {
+
+// Apart from the way of most calls, which then saves no registers.
+[[gnu::noinline, gnu::cold, noreturn]] void refuse_traced(const TensorImpl& t) {
+  if (t.trace->is_live()) fail(ErrorCode::NotTraceable, "compile", {}, "a tensor is used on another thread while it is traced");
+  fail(ErrorCode::InvalidArgument, "compile", {}, "a tensor of a finished trace is used: it never had data (a function whose trace was given up has left it somewhere)");
+}
+
+// Kept in the tensor: its layout hardly ever changes. Racing threads compute the same word.
+[[gnu::noinline, gnu::cold]] std::uint64_t make_word(const TensorImpl& t) {
+  if (t.trace) refuse_traced(t);
+  check_not_released(t, "an argument");
+  std::uint64_t w = t.structure_word.load(std::memory_order_relaxed);
+  if (w == 0) t.structure_word.store(w = structure_word(t), std::memory_order_relaxed);
+  return w;
+}
+
+}  // namespace
+
 void add_tensor(CallFrame& f, const TensorImpl* t) {
-  if (!t) [[unlikely]] {
-    f.constant(0);
-    return;
-  }
-  if (t->trace) [[unlikely]] {
-    if (t->trace->is_live()) bail(Bail::other_thread, "compile", {});
-    fail(ErrorCode::InvalidArgument, "compile", {}, "a tensor of a finished trace is used: it never had data (a function whose trace was given up has left it somewhere)");
-  }
-  if (t->storage->released) [[unlikely]]
-    check_not_released(*t, "an argument");
-  // Kept in the tensor: its layout hardly ever changes. Racing threads compute the same word.
+  if (!t) [[unlikely]]
+    return f.constant(0);
   std::uint64_t w = t->structure_word.load(std::memory_order_relaxed);
-  if (w == 0) [[unlikely]]
-    t->structure_word.store(w = structure_word(*t), std::memory_order_relaxed);
+  if (w == 0 || t->trace || t->storage->released) [[unlikely]]
+    w = make_word(*t);
   f.structure.push_back(w);
   f.tensors.push_back(const_cast<TensorImpl*>(t));
-  std::size_t rank = t->rank;
-  if (is_row_major_word(w)) {
-    std::int64_t* at = f.values.extend(rank);
-    for (std::size_t d = 0; d < rank; ++d) at[d] = t->sizes[d];
-  } else {
-    std::int64_t* at = f.values.extend(2 * rank);
-    for (std::size_t d = 0; d < rank; ++d) at[d] = t->sizes[d], at[rank + d] = t->strides[d];
-  }
+  // More is copied than counts: a few words at once are quicker than a loop over as many as there are.
+  constexpr std::size_t kFew = 4;
+  const std::size_t rank = t->rank, before = f.values.size();
+  std::int64_t* at = f.values.extend(2 * kMaxRank);
+  auto copy = [rank](std::int64_t* to, const std::int64_t* from) {
+    std::memcpy(to, from, kFew * sizeof *to);
+    if (rank > kFew) [[unlikely]]
+      std::memcpy(to + kFew, from + kFew, (kMaxRank - kFew) * sizeof *to);
+  };
+  copy(at, t->sizes);
+  if (is_row_major_word(w)) return f.values.resize(before + rank);
+  copy(at + rank, t->strides);
+  f.values.resize(before + 2 * rank);
 }
 
 }  // namespace reprise::runtime

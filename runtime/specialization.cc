@@ -37,19 +37,28 @@ struct OverlapMemory {
   WrittenMemory written;
 };
 
+// Of the specialization that the memory is about.
+bool has_moved(const OverlapMemory& memory, const Specialization& s, const CallFrame& f, std::size_t i) {
+  if (memory.data[i] != f.tensors[i]->data()) return true;
+  const auto [first, count] = s.input_values[i];
+  for (std::uint32_t k = first; k < first + count; ++k)
+    if (f.values[k] != memory.values[k]) return true;
+  return false;
+}
+
 bool written_inputs_are_alone(const Specialization& s, const CallFrame& f) {
   OverlapMemory& memory = thread_object<OverlapMemory>();
-  std::size_t n = f.tensors.size();
-  if (memory.serial != s.serial) {
+  const std::size_t n = f.tensors.size();
+  if (memory.serial == s.serial) {
+    std::size_t i = 0;
+    while (i < n && !has_moved(memory, s, f, i)) ++i;
+    if (i == n) return true;
+  } else {
     memory.serial = 0;
     memory.data.assign(n, nullptr);
     memory.values.assign(f.values.begin(), f.values.end());
   }
-  auto moved = [&](std::size_t i) {
-    if (memory.serial != s.serial || memory.data[i] != f.tensors[i]->data()) return true;
-    auto [first, count] = s.input_values[i];
-    return !std::equal(f.values.begin() + first, f.values.begin() + first + count, memory.values.begin() + first);
-  };
+  auto moved = [&](std::size_t i) { return memory.serial != s.serial || has_moved(memory, s, f, i); };
   auto is_written = [&](std::size_t i) { return std::binary_search(s.written_inputs.begin(), s.written_inputs.end(), i); };
   memory.moved.assign(n, 0);
   std::size_t tests = 0;
@@ -167,9 +176,9 @@ bool is_gone(const Specialization& s) {
 
 namespace {
 
-bool asks_only_guards(const Specialization& s) {
-  return !s.function && s.asked.empty() && s.extra_values.empty() && s.captured.empty() && s.same_as.empty() && s.wholes.empty() && s.written_inputs.empty() &&
-         s.reshaped_inputs.empty() && s.whole_storage.empty() && s.exact_strides.empty() && s.relations.empty();
+bool is_plain(const Specialization& s) {
+  return !s.function && s.asked.empty() && s.extra_values.empty() && s.captured.empty() && s.same_as.empty() && s.wholes.empty() && s.reshaped_inputs.empty() &&
+         s.whole_storage.empty() && s.exact_strides.empty() && s.relations.empty();
 }
 
 // All that a call is asked, in order; the structure is the same.
@@ -222,10 +231,12 @@ bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) 
 bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
   if (miss) *miss = kOtherMiss;
   if (!(s.structure == f.structure)) return false;
-  if (!s.only_guards) return admits_in_full(s, f, miss);
-  const std::optional<std::uint32_t> missed = s.guards.first_miss(f.values.data());
-  if (missed && miss) *miss = *missed;
-  return !missed;
+  if (!s.plain) return admits_in_full(s, f, miss);
+  if (const std::optional<std::uint32_t> missed = s.guards.first_miss(f.values.data())) {
+    if (miss) *miss = *missed;
+    return false;
+  }
+  return s.written_inputs.empty() || written_inputs_are_alone(s, f);
 }
 
 bool Seen::holds_for(const CallFrame& f) const {
@@ -333,7 +344,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
   for (const Captured& c : s->captured)
     if (TensorImpl* now = c.now()) runtime::add_tensor(captured, now);
   s->captured_words = captured.structure;
-  s->only_guards = asks_only_guards(*s);
+  s->plain = is_plain(*s);
   s->build_ns = since(start);
   reprise::counters().compiles.add();
   if (s->unrepeatable) s->variables = std::move(traced.variables);

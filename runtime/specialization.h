@@ -35,9 +35,9 @@ struct Specialization {
   std::vector<Relation> relations;              ///< Traced::relations
   std::vector<std::uint32_t> same_as;           ///< Traced::same_as
   std::vector<std::uint32_t> written_anew;      ///< Traced::written_anew
-  /// The structure and the guards decide alone: nothing of what stands above and below is asked of a call, so that most calls are
-  /// admitted in one look. Set last.
-  bool only_guards = false;
+  /// Beside the structure, the guards and the memory of written inputs, nothing of what stands here is asked of a call, so that most
+  /// calls are admitted in one look. Set last.
+  bool plain = false;
   bool are_one_input(std::size_t i, std::size_t j) const;  ///< one tensor, or a storage and what is on it
   std::optional<Bail> unrepeatable;             ///< why it serves only the call that it was made for; none if it serves all
   std::vector<Tensor> kept;                     ///< Traced::kept: the last results; such a call fills them (fill_kept)

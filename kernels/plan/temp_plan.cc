@@ -26,32 +26,45 @@ std::vector<TempLife> temp_lives(const Lowered& l) {
 namespace {
 
 /// Lives that are placed, found by what they have in common with another: they begin during it, or last when it begins.
+/// Lists of few hang on many launches: they are links in one array, because a plan is made at every new size.
 class Placed {
  public:
   explicit Placed(const std::vector<TempLife>& lives) : lives_(lives) {
     for (const TempLife& l : lives) launches_ = std::max<std::size_t>(launches_, l.last + 1);
-    begin_at_.resize(launches_);
-    last_over_.resize(2 * launches_);
+    first_.assign(3 * launches_, kNone);
+    links_.reserve(3 * lives.size());
   }
-  void add(std::size_t i) {
-    begin_at_[lives_[i].first].push_back(i);
+  void add(std::uint32_t i) {
+    hang(i, begins_at(lives_[i].first));
     // A tree over the launches: node n stands for those of nodes 2n and 2n + 1. A life is noted at the fewest that make it up.
     std::size_t from = lives_[i].first + launches_, to = lives_[i].last + launches_ + 1;
     for (; from < to; from /= 2, to /= 2) {
-      if (from % 2) last_over_[from++].push_back(i);
-      if (to % 2) last_over_[--to].push_back(i);
+      if (from % 2) hang(i, from++);
+      if (to % 2) hang(i, --to);
     }
   }
-  void meeting(std::size_t i, std::vector<std::size_t>& out) const {
+  void meeting(std::size_t i, std::vector<std::uint32_t>& out) const {
     out.clear();
-    for (std::size_t n = lives_[i].first + launches_; n > 0; n /= 2) out.insert(out.end(), last_over_[n].begin(), last_over_[n].end());
-    for (std::size_t l = lives_[i].first + 1; l <= lives_[i].last; ++l) out.insert(out.end(), begin_at_[l].begin(), begin_at_[l].end());
+    for (std::size_t n = lives_[i].first + launches_; n > 0; n /= 2) append(out, n);
+    for (std::size_t l = lives_[i].first + 1; l <= lives_[i].last; ++l) append(out, begins_at(l));
   }
 
  private:
+  static constexpr std::uint32_t kNone = ~0u;
+  struct Link { std::uint32_t life, next; };
+  std::size_t begins_at(std::size_t launch) const { return 2 * launches_ + launch; }
+  void hang(std::uint32_t life, std::size_t list) {
+    links_.push_back({life, first_[list]});
+    first_[list] = static_cast<std::uint32_t>(links_.size() - 1);
+  }
+  void append(std::vector<std::uint32_t>& out, std::size_t list) const {
+    for (std::uint32_t k = first_[list]; k != kNone; k = links_[k].next) out.push_back(links_[k].life);
+  }
+
   const std::vector<TempLife>& lives_;
   std::size_t launches_ = 0;
-  std::vector<std::vector<std::size_t>> begin_at_, last_over_;
+  std::vector<std::uint32_t> first_;   ///< by node of the tree, then by launch that lives begin at
+  std::vector<Link> links_;
 };
 
 }  // namespace
@@ -59,18 +72,18 @@ class Placed {
 TempPlan plan_offsets(const std::vector<TempLife>& lives, const std::vector<std::int64_t>& bytes, std::int64_t alignment) {
   TempPlan plan;
   plan.offsets.assign(lives.size(), 0);
-  std::vector<std::size_t> order(lives.size()), in_the_way;
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
+  std::vector<std::uint32_t> order(lives.size()), in_the_way;
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return bytes[a] != bytes[b] ? bytes[a] > bytes[b] : a < b; });
   auto round_up = [&](std::int64_t n) { return (n + alignment - 1) / alignment * alignment; };
   Placed placed(lives);
-  for (std::size_t i : order) {
+  for (std::uint32_t i : order) {
     if (bytes[i] <= 0) continue;
     // Past every neighbour in time that is in the way, from the lowest on.
     placed.meeting(i, in_the_way);
-    std::sort(in_the_way.begin(), in_the_way.end(), [&](std::size_t a, std::size_t b) { return plan.offsets[a] < plan.offsets[b]; });
+    std::sort(in_the_way.begin(), in_the_way.end(), [&](std::uint32_t a, std::uint32_t b) { return plan.offsets[a] < plan.offsets[b]; });
     std::int64_t at = 0;
-    for (std::size_t p : in_the_way) {
+    for (std::uint32_t p : in_the_way) {
       if (plan.offsets[p] >= at + bytes[i]) break;
       at = std::max(at, round_up(plan.offsets[p] + bytes[p]));
     }
