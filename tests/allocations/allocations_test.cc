@@ -58,6 +58,18 @@ TEST(Allocations, AWriteInPlaceAllocatesNothing) {
   EXPECT_EQ(per_call([&] { f(t, u); }), 0.0);
 }
 
+TEST(Allocations, ANewSizeAllocatesNothingForEachKernel) {
+  auto f = compile([](Tensor x, Tensor w) {
+    for (int i = 0; i < 20; ++i) x = relu(mm(x, w));
+    return x;
+  }, {.name = "new_size", .recordings_max = 4});
+  Tensor w = zeros({8, 8});
+  std::vector<Tensor> all;
+  for (int i = 0; i < 64; ++i) all.push_back(ones({2 + i, 8}));
+  std::size_t next = 0;
+  EXPECT_LE(per_call([&] { f(all[next++ % all.size()], w); }), 16.0);  // forty kernels and as many temporaries
+}
+
 TEST(Allocations, ManyArgumentsAllocateNoMore) {
   auto f = compile([](const std::vector<Tensor>& t, Int n) { return t.front() * Scalar(n) + t.back(); }, {.name = "many"});
   std::vector<Tensor> args;
