@@ -66,7 +66,12 @@ void Graph::add_inplace(OpId id, std::vector<NodeArg> args, SourceLoc loc) {
   check_arguments(*this, def, args, loc);
   const ValueId* self = std::get_if<ValueId>(&args[0]);
   if (!self) fail(ErrorCode::Internal, def.schema.name.c_str(), loc, "an in-place node needs a tensor that it writes");
-  check_inplace(def, meta(*self), result_metas(*this, def, args, loc).front(), loc);
+  try {
+    check_inplace(def, meta(*self), result_metas(*this, def, args, loc).front(), loc);
+  } catch (const Error& e) {  // the rule knows the operator by the other twin's name
+    if (e.code() == ErrorCode::NotTraceable || e.op() != def.schema.name) throw;
+    throw Error(e.code(), def.schema.name + "_", e.message(), e.where());
+  }
   nodes.push_back({id, std::move(args), {}, loc, true});
 }
 

@@ -34,11 +34,7 @@ std::string offset_text(Int i) { return i.is_symbolic() ? "(" + i.str() + ")" : 
 std::string type_text(const TensorMeta& m) {
   std::string s = std::string(dtype_short_name(m.dtype)) + list(m.layout.sizes, '[', ']');
   bool offset = !identical(m.layout.offset, Int(0));
-  Ints row_major = contiguous_strides(m.layout.sizes);
-  bool contiguous = true;
-  for (std::size_t d = 0; d < row_major.size(); ++d)
-    contiguous = contiguous && identical(row_major[d], m.layout.strides[d]);
-  if (!contiguous) s += list(m.layout.strides, '{', '}');
+  if (!known_row_major(m.layout)) s += list(m.layout.strides, '{', '}');
   if (offset) s += "+" + offset_text(m.layout.offset);
   if (m.device != Device::cpu()) s += "@" + m.device.str();
   return s;
@@ -50,6 +46,7 @@ class Printer {
       : g_(g), with_locations_(with_locations), number_(g.values.size(), ~0u) {}
 
   std::string run() {
+    guards::ShowExpressions symbols;
     for (const InputSpec& in : g_.inputs) define(in.value);
     for (const Node& n : g_.nodes)
       for (ValueId r : n.results) define(r);

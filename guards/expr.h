@@ -55,6 +55,16 @@ class ShowHints {
   ShowHints(const ShowHints&) = delete;
 };
 bool showing_hints();
+/// While one lives on this thread, they show expressions, whoever shows hints around it: a graph's text means the same at every call.
+class ShowExpressions {
+ public:
+  ShowExpressions();
+  ~ShowExpressions();
+  ShowExpressions(const ShowExpressions&) = delete;
+
+ private:
+  int before_;
+};
 
 /// While one lives on this thread, sums and products of Ints are an operator's, not the program's: see Note [Exact].
 class LibraryScope {

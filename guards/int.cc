@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <ostream>
+#include <utility>
 
 #include "base/errors.h"
 #include "guards/shape_env_impl.h"
@@ -140,6 +141,8 @@ bool in_library() { return t_library > 0; }
 ShowHints::ShowHints() { ++t_show_hints; }
 ShowHints::~ShowHints() { --t_show_hints; }
 bool showing_hints() { return t_show_hints > 0; }
+ShowExpressions::ShowExpressions() : before_(std::exchange(t_show_hints, 0)) {}
+ShowExpressions::~ShowExpressions() { t_show_hints = before_; }
 }  // namespace guards
 
 std::string Int::str() const { return living() && guards::showing_hints() ? std::to_string(hint()) : expr_ ? guards::to_string(expr_) : std::to_string(value_); }

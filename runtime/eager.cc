@@ -374,8 +374,12 @@ class EagerInterpreter final : public graph::Interpreter {
   static void check_writable(const OpCall& c) {
     const Tensor& self = *std::get<const Tensor*>(c.args[0]);
     TensorImpl& t = defined_impl(self, c.op.schema.name.c_str(), c.loc);
-    if (overlaps_itself(t))
-      fail(ErrorCode::AliasConflict, (std::string(c.op.name()) + "_").c_str(), c.loc, "several elements of the written tensor share one address (it is expanded): clone() it first");
+    if (!overlaps_itself(t)) return;
+    const std::string name = std::string(c.op.name()) + "_";
+    for (int d = 0; d < t.rank; ++d)
+      if (t.strides[d] == 0 && t.sizes[d] > 1)
+        fail(ErrorCode::AliasConflict, name.c_str(), c.loc, "dimension ", d, " of the written tensor is expanded: ", t.sizes[d], " elements share one address; clone() it first");
+    fail(ErrorCode::AliasConflict, name.c_str(), c.loc, "several elements of the written tensor share one address: clone() it first");
   }
 
   // A long list of tensors, joined by groups: what is made for a list of one length is kept, and lists that grow have many.

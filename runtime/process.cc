@@ -1,6 +1,7 @@
 // What a program asks of the process as a whole: threads, the pool, devices, logging.
 #include <charconv>
 
+#include "base/errors.h"
 #include "base/log.h"
 #include "device/backend.h"
 #include "device/parallel.h"
@@ -11,7 +12,10 @@ namespace reprise {
 
 void release_pool() { runtime::release_pool_memory(); }
 int num_threads() { return device::num_threads(); }
-void set_num_threads(int n) { device::set_num_threads(n); }
+void set_num_threads(int n) {
+  if (n < 1) fail(ErrorCode::InvalidArgument, "set_num_threads", {}, "wants at least 1, got ", n);
+  device::set_num_threads(n);
+}
 
 int default_num_threads() {
   static const int n = device::num_threads();

@@ -81,4 +81,12 @@ bool known_contiguous(const Layout& l) {
   return true;
 }
 
+bool known_row_major(const Layout& l) {
+  guards::LibraryScope operators;
+  const Ints strides = contiguous_strides(l.sizes);
+  for (int i = 0; i < l.dim(); ++i)
+    if (!identical(l.strides[i], strides[i]) && !identical(known(l.strides[i]), known(strides[i]))) return false;
+  return true;
+}
+
 }  // namespace reprise

@@ -32,5 +32,7 @@ int wrap_dim(std::int64_t d, int dim, const char* op, SourceLoc loc);
 bool is_contiguous(const Layout&);
 /// True only if it follows from the guards taken so far, without a new one (sizes known to be 1 do not count).
 bool known_contiguous(const Layout&);
+/// The same of all strides, also those of dimensions of size 0 and 1: they are what contiguous_strides() gives.
+bool known_row_major(const Layout&);
 
 }  // namespace reprise

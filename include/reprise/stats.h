@@ -47,7 +47,7 @@ ProcessStats stats();
 void release_pool();
 
 int num_threads();
-/// Threads that kernels may use, the caller included; n >= 1.
+/// Threads that kernels may use, the caller included; at most the machine has. Throws InvalidArgument below 1.
 void set_num_threads(int n);
 int default_num_threads();
 
