@@ -54,7 +54,7 @@ class Pair {
     if (!again) want_ = make_arguments(c), got_ = make_arguments(c);
     std::optional<Outcome> want, got;
     std::optional<ErrorCode> want_error;
-    const std::vector<std::uint64_t> want_versions = versions_of(want_.all()), got_versions = versions_of(got_.all());
+    const std::vector<Version> want_versions = versions_of(want_.all()), got_versions = versions_of(got_.all());
     try {
       want = run(p_, want_.arguments, want_.captured);
     } catch (const Error& e) {
