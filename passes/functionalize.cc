@@ -252,10 +252,15 @@ class Functionalizer {
   ValueId put_back(const std::vector<ValueId>& views, ValueId now, SourceLoc loc) {
     for (std::size_t i = views.size(); i-- > 0;) {
       const Node& n = *view_of(views[i]);
+      // What the view cut out is as large as what it cut from says: the rule would ask the trace's questions once more.
       auto scatter = [&](OpId op) {
-        std::vector<NodeArg> args{value(operand(n)), now};
+        const ValueId whole = value(operand(n));
+        std::vector<NodeArg> args{whole, now};
         args.insert(args.end(), n.args.begin() + 1, n.args.end());
-        return out_.add(op, std::move(args), loc);
+        TensorMeta made = out_.meta(whole);
+        made.layout.offset = 0;
+        made.layout.strides = contiguous_strides(made.layout.sizes);
+        return out_.append(op, std::move(args), {std::move(made)}, loc);
       };
       if (const std::optional<OpId> of_part = graph::scatter_of_view(n.op)) {
         now = scatter(*of_part);
