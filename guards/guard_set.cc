@@ -4,6 +4,7 @@
 #include <cstring>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/bail.h"
 #include "base/errors.h"
@@ -205,12 +206,10 @@ void GuardSet::take(ShapeEnv& env, const Candidate& c) {
     check = {kGeneral, slot, static_cast<std::uint32_t>(general_.size() - 1), 0};
   }
   Said said{to_string(c.condition), c.why, c.where, {}};
+  std::unordered_set<const Expr*> names;  // a sum may be of thousands
   each_symbol(c.condition, [&](const Expr* e) {
     const Symbol& s = env.symbols()[e->symbol()];
-    std::string name = to_string(s.expr);
-    for (const Seen& have : said.symbols)
-      if (have.symbol == name) return;
-    said.symbols.push_back({s.source.word, name, s.source.name, s.hint});
+    if (names.insert(s.expr).second) said.symbols.push_back({s.source.word, to_string(s.expr), s.source.name, s.hint});
   });
   checks_.push_back(check);
   said_.push_back(std::move(said));
