@@ -34,19 +34,17 @@ void add_tensor(CallFrame& f, const TensorImpl* t) {
     w = make_word(*t);
   f.structure.push_back(w);
   f.tensors.push_back(const_cast<TensorImpl*>(t));
-  // More is copied than counts: a few words at once are quicker than a loop over as many as there are.
-  constexpr std::size_t kFew = 4;
-  const std::size_t rank = t->rank, before = f.values.size();
-  std::int64_t* at = f.values.extend(2 * kMaxRank);
+  const std::size_t rank = t->rank;
+  const bool row_major = is_row_major_word(w);
+  std::int64_t* at = f.values.extend(row_major ? rank : 2 * rank);
+  // Two at once, and no loop that the compiler makes ready for hundreds.
   auto copy = [rank](std::int64_t* to, const std::int64_t* from) {
-    std::memcpy(to, from, kFew * sizeof *to);
-    if (rank > kFew) [[unlikely]]
-      std::memcpy(to + kFew, from + kFew, (kMaxRank - kFew) * sizeof *to);
+    std::size_t left = rank;
+    if (left % 2) --left, to[left] = from[left];
+    for (; left > 0; left -= 2) std::memcpy(to + left - 2, from + left - 2, 2 * sizeof *to);
   };
   copy(at, t->sizes);
-  if (is_row_major_word(w)) return f.values.resize(before + rank);
-  copy(at + rank, t->strides);
-  f.values.resize(before + 2 * rank);
+  if (!row_major) copy(at + rank, t->strides);
 }
 
 }  // namespace reprise::runtime
