@@ -89,7 +89,7 @@ TEST(Float8, ComputesNothing) {
          f = ones({2, 2}, {.device = test_device()});
   const std::pair<const char*, std::function<void()>> refused[] = {
       {"add", [&] { x + x; }},          {"mul", [&] { f * x; }},       {"sum", [&] { x.sum(); }},        {"linear", [&] { linear(f, x); }},
-      {"softmax", [&] { softmax(x, 0); }}, {"add", [&] { x.add_(1.0); }}, {"cat", [&] { cat({x, f}, 0); }},  {"cat", [&] { cat({x, y}, 0); }},
+      {"softmax", [&] { softmax(x, 0); }}, {"add_", [&] { x.add_(1.0); }}, {"cat", [&] { cat({x, f}, 0); }},  {"cat", [&] { cat({x, y}, 0); }},
       {"sort", [&] { sort(x, 0); }},     {"eq", [&] { x == x; }},       {"rand", [&] { rand({2}, {.dtype = kFloat8E5M2}); }}};
   for (const auto& [op, call] : refused) {
     Error e = error_of(call);
