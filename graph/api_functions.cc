@@ -217,6 +217,8 @@ Tensor slice(const Tensor& self, Int dim, std::optional<Int> start, std::optiona
 Tensor select(const Tensor& self, Int dim, Int index, SourceLoc loc) {
   return call1(OpId::select, {arg(self), arg(dim), arg(index)}, loc);
 }
+Tensor alias(const Tensor& self, SourceLoc loc) { return call1(OpId::alias, {arg(self)}, loc); }
+Tensor detach(const Tensor& self, SourceLoc loc) { return call1(OpId::detach, {arg(self)}, loc); }
 Tensor squeeze(const Tensor& self, const OptionalDims& dim, SourceLoc loc) {
   return call1(OpId::squeeze, {arg(self), arg(dim)}, loc);
 }

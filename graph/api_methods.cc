@@ -278,6 +278,8 @@ Tensor Tensor::narrow(Int dim, Int start, Int length, SourceLoc loc) const {
   return reprise::narrow(*this, dim, start, length, loc);
 }
 Tensor Tensor::select(Int dim, Int index, SourceLoc loc) const { return reprise::select(*this, dim, index, loc); }
+Tensor Tensor::alias(SourceLoc loc) const { return reprise::alias(*this, loc); }
+Tensor Tensor::detach(SourceLoc loc) const { return reprise::detach(*this, loc); }
 Tensor Tensor::squeeze(const OptionalDims& dim, SourceLoc loc) const { return reprise::squeeze(*this, dim, loc); }
 Tensor Tensor::unsqueeze(Int dim, SourceLoc loc) const { return reprise::unsqueeze(*this, dim, loc); }
 Tensor Tensor::expand(IntArrayRef size, SourceLoc loc) const { return reprise::expand(*this, size, loc); }

@@ -124,6 +124,9 @@ Layout squeeze(const ViewCtx& v) {
   return out;
 }
 
+Layout alias(const ViewCtx& v) { return v.in; }
+Layout detach(const ViewCtx& v) { return v.in; }
+
 Layout unsqueeze(const ViewCtx& v) {
   int d = v.wrap(v.c.constant_int(1), v.in.dim() + 1);
   Layout out = v.in;

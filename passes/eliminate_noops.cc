@@ -44,7 +44,7 @@ bool is_identity(const Rewriter& rw, const Rewriter::Site& s) {
   if (!same(of.sizes, s.result.layout.sizes)) return false;
   switch (s.node.op) {
     // Row-major order and the number of dimensions are kept; a slice as long as its dimension starts at 0.
-    case OpId::view: case OpId::squeeze: case OpId::expand: case OpId::slice: return true;
+    case OpId::alias: case OpId::detach: case OpId::view: case OpId::squeeze: case OpId::expand: case OpId::slice: return true;
     case OpId::permute: {
       // In order, but for dimensions of size 1.
       std::int64_t last = -1;

@@ -272,7 +272,7 @@ class Functionalizer {
           inverse[static_cast<std::size_t>(to < 0 ? to + static_cast<std::int64_t>(dims.size()) : to)] = static_cast<std::int64_t>(d);
         }
         now = out_.add(OpId::permute, {now, inverse}, loc);
-      } else {  // view, squeeze, unsqueeze, expand of nothing
+      } else if (n.op != OpId::alias && n.op != OpId::detach) {  // view, squeeze, unsqueeze, expand of nothing
         now = out_.add(OpId::view, {contiguous(now, loc), seen(operand(n)).layout.sizes}, loc);
       }
       written_.emplace_back(operand(n), now);

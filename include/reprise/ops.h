@@ -337,6 +337,10 @@ Tensor slice(const Tensor& self, Int dim = 0, std::optional<Int> start = std::nu
 /// [start, start + length), which must lie within the size.
 Tensor narrow(const Tensor& self, Int dim, Int start, Int length, SourceLoc loc = SourceLoc::current());
 Tensor select(const Tensor& self, Int dim, Int index, SourceLoc loc = SourceLoc::current());
+/// The same elements under another handle (is_same() tells them apart): metadata that one changes are not the other's.
+Tensor alias(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// alias(), where derivatives end.
+Tensor detach(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// Drops dimensions of size 1 (all, or of those given).
 Tensor squeeze(const Tensor& self, const OptionalDims& dim = {}, SourceLoc loc = SourceLoc::current());
 Tensor unsqueeze(const Tensor& self, Int dim, SourceLoc loc = SourceLoc::current());

@@ -192,6 +192,8 @@ void by_rule(KnownView& v) {  // that asks nothing
 }
 
 constinit const graph::OpColumn<void (*)(KnownView&)> kKnownViews("known layout", {
+                                                                                      {OpId::alias, by_rule},
+                                                                                      {OpId::detach, by_rule},
                                                                                       {OpId::slice, slice},
                                                                                       {OpId::select, select},
                                                                                       {OpId::squeeze, squeeze},

@@ -343,6 +343,10 @@ Cases views(OpId op) {
     for (DType t : {DType::Float32, DType::Int8}) {
       Tensor x = random(t, {2, 3, 4}, 1, m), one = random(t, {2, 1, 4}, 2, m);
       switch (op) {
+        case OpId::alias:
+        case OpId::detach:
+          out.push_back({op, {x}});
+          break;
         case OpId::view:
           if (m == Memory::Contiguous) out.push_back({op, {x, Dims{6, -1}}});
           break;

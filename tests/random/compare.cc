@@ -79,7 +79,7 @@ std::string difference_of_layouts(const Seen& want, const Seen& got, std::size_t
 
 std::vector<Version> versions_of(const std::vector<Tensor>& tensors) {
   std::vector<Version> versions;
-  for (const Tensor& t : tensors) versions.push_back({t.unsqueeze(0), t.version()});
+  for (const Tensor& t : tensors) versions.push_back({t.alias(), t.version()});
   return versions;
 }
 

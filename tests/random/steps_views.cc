@@ -21,6 +21,8 @@ std::span<const Row> view_rows() {
       REPRISE_ROW(6, kView, return a.slice(d, 0, a.size(d)))
       REPRISE_ROW(9, kView, return a.select(d, -1))
       REPRISE_ROW(9, kView, return a.select(d, a.size(d) / 2))
+      REPRISE_ROW(6, kView | kSame, return a.alias())
+      REPRISE_ROW(8, kView | kSame, return a.detach())
       REPRISE_ROW(14, kView, return a.unsqueeze(d))
       REPRISE_ROW(6, kView, return a.unsqueeze(-1))
       REPRISE_ROW(4, kView | kSame, return a.squeeze())

@@ -590,5 +590,32 @@ TEST(Views, AssignmentToAViewWrites) {
   EXPECT_NE(std::string(caught([] { ramp(3).slice(0, 0, 2) = ramp(3); })->what()).find("views_test"), std::string::npos);
 }
 
+// Another handle on the same elements: what is written through one shows through the other, what it looks like is its own.
+TEST(Views, AliasAndDetachAreOtherHandles) {
+  auto body = [](Tensor x) {
+    Tensor y = x * 2, z = y.detach();
+    z.add_(1);
+    Tensor a = x.alias();
+    a.t_().select(0, 0).mul_(10);
+    return std::tuple(y, z, a, x.detach().slice(0, 1), y.is_same(z), x.is_same(a), x.shares_storage_with(a));
+  };
+  auto f = compile(body);
+  for (int n : {2, 3, 5}) {
+    Tensor e = ramp(3 * n).view({n, 3}), c = e.clone();
+    auto [y, z, a, part, same, again, shared] = body(e);
+    auto [fy, fz, fa, fpart, fsame, fagain, fshared] = f(c);
+    EXPECT_TRUE(equal(e, c) && equal(y, fy) && equal(z, fz) && equal(a, fa) && equal(part, fpart));
+    EXPECT_TRUE(fz.shares_storage_with(fy) && !fz.is_same(fy) && fa.shares_storage_with(c) && fpart.shares_storage_with(c) && !fa.is_same(c));
+    EXPECT_EQ(fa.stride(0).value(), 1);
+    EXPECT_EQ(c.stride(0).value(), 3);
+    EXPECT_TRUE(!same && !again && shared && !fsame && !fagain && fshared);
+    fz.fill_(7), fa.fill_(8);
+    EXPECT_EQ(fy.sum().item<float>(), 21.0f * static_cast<float>(n));
+    EXPECT_EQ(c.sum().item<float>(), 24.0f * static_cast<float>(n));
+  }
+  EXPECT_EQ(f.stats().compilations, 1);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
 }  // namespace
 }  // namespace reprise
