@@ -43,8 +43,9 @@ Compiled::Compiled(CompileOptions o) : options(std::move(o)) {
     fail(ErrorCode::InvalidArgument, "compile", {}, "mode is '", mode, "', expected off, interpret, no-fuse or full");
   if (options.max_specializations < 1) fail(ErrorCode::InvalidArgument, "compile", {}, "max_specializations is ", options.max_specializations, ", expected at least 1");
   if (options.recordings_max < 0 || options.recordings_bytes < 0) fail(ErrorCode::InvalidArgument, "compile", {}, "a bound on recordings is negative");
-  if (options.recordings_max == 0) options.recordings_max = static_cast<int>(knobs().recordings_max);
+  if (options.recordings_max == 0) options.recordings_max = std::max(static_cast<int>(knobs().recordings_max), options.max_specializations);  // each may keep one
   if (options.recordings_bytes == 0) options.recordings_bytes = knobs().recordings_bytes;
+  recordings = std::make_shared<runtime::RecordingBudget>(options.recordings_max, options.recordings_bytes);
   check = std::max<std::int64_t>(options.check ? options.check : knobs().check, 0);
   published = std::make_unique<Table>();
   table.store(published.get());
@@ -307,6 +308,7 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     refuse(c, f, std::move(seen), bail_of(e), reason);
     return serve_eagerly(c, bail_of(e), reason);
   }
+  made->recordings->keep_within(c.recordings);
   LockedCompiled lock(c);
   c.handles.merge(handles);
   const Specialization* s = made.get();
@@ -340,9 +342,9 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
   return stays(s);
 }
 
-void run(Compiled& c, const Specialization& s, CallFrame& f, Outputs& outputs) {
+void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
   outputs.reading = true;  // as find() and compile() began
-  run_specialization(s, f, outputs, c.options.recordings_max, c.options.recordings_bytes);
+  run_specialization(s, f, outputs);
   if (!s.unrepeatable) return;
   fill_kept(s, outputs);
   s.variables->commit();

@@ -11,6 +11,7 @@
 #include "base/epochs.h"
 #include "reprise/compile.h"
 #include "runtime/candidates.h"
+#include "runtime/recording_budget.h"
 #include "runtime/specialization.h"
 
 namespace reprise::detail {
@@ -29,6 +30,7 @@ struct Compiled {
     mutable std::atomic<const Specialization*> last{nullptr};  ///< the latest hit: tried first
   };
   std::atomic<const Table*> table;                        ///< never null
+  std::shared_ptr<runtime::RecordingBudget> recordings;   ///< what all specializations keep together
 
   /// One compilation at a time; the others wait for their turn, and hold nothing meanwhile. The user's function may wait for
   /// another thread that calls it: who finds that a trace does not go on is served eagerly.

@@ -65,6 +65,7 @@ class EagerTable {
     if (const Specialization* s = find(f, &full)) return s;
     std::string mode = knobs().mode == "off" ? "full" : knobs().mode;
     std::unique_ptr<Specialization> made = specialize(std::string(call.op.name()), mode, f, body, ctx, nullptr, nullptr, !call.inplace);
+    made->recordings->keep_within(std::make_shared<runtime::RecordingBudget>(kEagerRecordings, INT64_MAX));
     if (!admits(*made, f)) fail(ErrorCode::Internal, call.op.schema.name.c_str(), call.loc, "the operator's own guards refuse the call they were made for");
     make_room();
     std::atomic<Entry*>& first = bucket(made->hash);
@@ -442,7 +443,7 @@ class EagerInterpreter final : public graph::Interpreter {
   // The code is shared by every call of this operator and structure; an error names this call's line.
   static void run_with_location(const Specialization& s, CallFrame& f, Outputs& outputs, const OpCall& c) {
     try {
-      run_specialization(s, f, outputs, kEagerRecordings, INT64_MAX);
+      run_specialization(s, f, outputs);
     } catch (const Error& e) {
       throw Error(e.code(), e.op(), e.message(), c.loc);
     }

@@ -131,7 +131,18 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
     for (std::uint32_t at : f.results) outputs.ints[at] = values[f.word];
 }
 
-std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const std::string& name, std::int64_t max_count, std::int64_t max_bytes) {
+RecordingCache::~RecordingCache() {
+  if (!budget_) return;
+  budget_->add(-static_cast<std::int64_t>(entries_.size()), -bytes_);
+  budget_->leave(*this);
+}
+
+void RecordingCache::keep_within(std::shared_ptr<RecordingBudget> budget) {
+  budget->join(*this);
+  budget_ = std::move(budget);
+}
+
+std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const std::string& name) {
   const std::vector<std::uint32_t>& words = program_.key_words;
   std::uint64_t h = 0x9e3779b97f4a7c15ull;
   for (std::uint32_t w : words) {
@@ -144,10 +155,11 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
       if (e.key[i] != values[words[i]]) return false;
     return true;
   };
-  std::lock_guard lock(mu_);
+  std::unique_lock lock(mu_);
   auto serve = [&](Entry& e) {
     e.hit = true;
     misses_ = 0;
+    if (const std::uint64_t now = budget_->now(); e.used != now) e.used = now, publish_oldest();
     return e.recording;
   };
   if (!entries_.empty() && same(entries_.front())) return serve(entries_.front());
@@ -155,42 +167,67 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
   for (; it != end; ++it) {
     if (!same(*it->second)) continue;
     entries_.splice(entries_.begin(), entries_, it->second);
-    return serve(entries_.front());
+    std::shared_ptr<Recording> found = serve(entries_.front());
+    publish_oldest();  // it may have been the last
+    return found;
   }
   ++misses_;
-  if (auto old = spare(max_count, changed_.erase(h) > 0); old != entries_.end()) {
-    std::atomic_thread_fence(std::memory_order_acquire);  // the last replay's reads are over
-    note_evicted(*old, name, max_count, max_bytes);
-    recycle(old, h, values);
-  } else {
-    add(h, values);
+  if (name_.empty()) name_ = name;
+  {
+    struct Account {  // also where making one fails
+      RecordingCache& c;
+      const std::size_t count = c.entries_.size();
+      const std::int64_t bytes = c.bytes_;
+      ~Account() {
+        c.budget_->add(static_cast<std::int64_t>(c.entries_.size()) - static_cast<std::int64_t>(count), c.bytes_ - bytes);
+        c.publish_oldest();
+      }
+    } account{*this};
+    budget_->tick();
+    if (auto old = spare(changed_.erase(h) > 0); old != entries_.end()) {
+      std::atomic_thread_fence(std::memory_order_acquire);  // the last replay's reads are over
+      note_evicted(*old);
+      recycle(old, h, values);
+    } else {
+      add(h, values);
+    }
+    entries_.front().used = budget_->now();
   }
   counters().recordings_made.add();
   ++made_;
+  std::shared_ptr<Recording> made = entries_.front().recording;
   if (log::on(log::Channel::Recordings)) {
-    const Recording& r = *entries_.front().recording;
     log::event(log::Event::recording_made, name,
-               "recording " + std::to_string(entries_.size()) + ": " + std::to_string(program_.steps.size()) + " launches, " + std::to_string(r.temp_bytes()) +
-                   " bytes of the pool, " + std::to_string(r.bytes()) + " bytes of its own",
-               {{"live", entries_.size()}, {"launches", program_.steps.size()}, {"pool_bytes", r.temp_bytes()}, {"bytes", r.bytes()}, {"values", entries_.front().key}});
+               "recording " + std::to_string(entries_.size()) + ": " + std::to_string(program_.steps.size()) + " launches, " + std::to_string(made->temp_bytes()) +
+                   " bytes of the pool, " + std::to_string(made->bytes()) + " bytes of its own",
+               {{"live", entries_.size()}, {"launches", program_.steps.size()}, {"pool_bytes", made->temp_bytes()}, {"bytes", made->bytes()}, {"values", entries_.front().key}});
   }
-  while (entries_.size() > 1 && (static_cast<std::int64_t>(entries_.size()) > max_count || bytes_ > max_bytes)) {
-    note_evicted(entries_.back(), name, max_count, max_bytes);
-    drop(std::prev(entries_.end()));
-  }
-  return entries_.front().recording;
+  lock.unlock();
+  budget_->trim();
+  return made;
 }
 
-// At the bound, the one that would have to go. Before, where sizes are new at every call (a position that grows) and making
+bool RecordingCache::try_drop_oldest() {
+  std::unique_lock lock(mu_, std::try_to_lock);
+  if (!lock || entries_.empty()) return false;
+  note_evicted(entries_.back());
+  const std::int64_t bytes = bytes_;
+  drop(std::prev(entries_.end()));
+  budget_->add(-1, bytes_ - bytes);
+  publish_oldest();
+  return true;
+}
+
+// At the bound, the one that would have to go, if it is of this specialization. Before, where sizes are new at every call (a position that grows) and making
 // an executable graph costs much more than changing one: the oldest that served one call alone. Sizes that return after
 // that get recordings of their own, up to the bound. In both cases nobody may still replay it.
-RecordingCache::Entries::iterator RecordingCache::spare(std::int64_t max_count, bool returns) {
+RecordingCache::Entries::iterator RecordingCache::spare(bool returns) {
   constexpr std::int64_t kNewInARow = 8;
   constexpr std::size_t kRemembered = 4096;
   auto is_free = [](const Entry& e) { return e.recording.use_count() == 1; };
-  if (!entries_.empty() && static_cast<std::int64_t>(entries_.size()) >= max_count) {
+  if (!entries_.empty() && budget_->is_full()) {
     auto last = std::prev(entries_.end());
-    return is_free(*last) ? last : entries_.end();
+    return is_free(*last) && budget_->is_oldest(*this) ? last : entries_.end();
   }
   if (device::runs_host_code(program_.device) || returns || misses_ <= kNewInARow) return entries_.end();
   for (auto e = entries_.end(); e != entries_.begin();)
@@ -236,13 +273,13 @@ void RecordingCache::recycle(Entries::iterator old, std::uint64_t hash, const st
   entries_.splice(entries_.begin(), entries_, old);
 }
 
-void RecordingCache::note_evicted(const Entry& e, const std::string& name, std::int64_t max_count, std::int64_t max_bytes) const {
+void RecordingCache::note_evicted(const Entry& e) const {
   if (!log::on(log::Channel::Recordings)) return;
-  const std::int64_t live = static_cast<std::int64_t>(entries_.size()) - 1, bytes = bytes_ - e.recording->bytes();
-  const bool full = live + 1 >= max_count || bytes_ > max_bytes;
-  log::event(log::Event::recording_evicted, name,
-             full ? "the least recently used recording is dropped: " + std::to_string(live + 1) + " of at most " + std::to_string(max_count) + ", " +
-                        std::to_string(bytes) + " bytes of at most " + std::to_string(max_bytes)
+  const std::int64_t live = budget_->count() - 1, bytes = budget_->bytes() - e.recording->bytes();
+  const bool full = live + 1 >= budget_->max_count || budget_->bytes() > budget_->max_bytes;
+  log::event(log::Event::recording_evicted, name_,
+             full ? "the least recently used recording is dropped: " + std::to_string(live + 1) + " of at most " + std::to_string(budget_->max_count) + ", " +
+                        std::to_string(bytes) + " bytes of at most " + std::to_string(budget_->max_bytes)
                   : "a recording that served one call is changed to new sizes, which come at every call",
              {{"live", live}, {"bytes", bytes}, {"values", e.key}});
 }

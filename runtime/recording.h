@@ -5,6 +5,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "runtime/epilogue.h"
 #include "runtime/host_steps.h"
 #include "runtime/program.h"
+#include "runtime/recording_budget.h"
 
 namespace reprise::runtime {
 
@@ -85,16 +87,26 @@ class Recording {
 class RecordingCache {
  public:
   explicit RecordingCache(const Program& p) : program_(p) {}
+  ~RecordingCache();
+  /// Once, before the first get().
+  void keep_within(std::shared_ptr<RecordingBudget>);
   /// Finds or makes. The pointer keeps an evicted recording alive until its replay is over.
-  std::shared_ptr<Recording> get(const std::int64_t* values, const std::string& name, std::int64_t max_count, std::int64_t max_bytes);
+  std::shared_ptr<Recording> get(const std::int64_t* values, const std::string& name);
   struct Counts { std::int64_t live, made, evicted, bytes; };
   Counts counts() const;
+
+  // For the budget.
+  static constexpr std::uint64_t kNone = UINT64_MAX;
+  std::uint64_t oldest() const { return oldest_.load(std::memory_order_relaxed); }  ///< when it was used; kNone: there is none
+  /// False where another thread has the lock.
+  bool try_drop_oldest();
 
  private:
   struct Entry {
     std::vector<std::int64_t> key;
     std::uint64_t hash;
     std::shared_ptr<Recording> recording;
+    std::uint64_t used = 0;                        // when (RecordingBudget::now)
     bool hit = false;                              // it has served more than the call that it was made for
   };
   using Entries = std::list<Entry>;
@@ -102,14 +114,18 @@ class RecordingCache {
   // All under mu_:
   void add(std::uint64_t hash, const std::int64_t* values);                          // in front
   /// One that a new recording may be made out of rather than anew; end(): none. `returns`: its sizes have been here before.
-  Entries::iterator spare(std::int64_t max_count, bool returns);
+  Entries::iterator spare(bool returns);
   void recycle(Entries::iterator, std::uint64_t hash, const std::int64_t* values);   // to the front, for these values
   void drop(Entries::iterator);
   ByHash::iterator position(Entries::iterator);
-  void note_evicted(const Entry&, const std::string& name, std::int64_t max_count, std::int64_t max_bytes) const;
+  void note_evicted(const Entry&) const;
+  void publish_oldest() { oldest_.store(entries_.empty() ? kNone : entries_.back().used, std::memory_order_relaxed); }
 
   const Program& program_;
+  std::shared_ptr<RecordingBudget> budget_;
+  std::atomic<std::uint64_t> oldest_{kNone};                             // written under mu_
   mutable std::mutex mu_;
+  std::string name_;                                                     // guarded by mu_; whose recordings they are, for the log
   Entries entries_;                                                      // guarded by mu_; most recently used first
   ByHash by_hash_;                                                       // guarded by mu_
   PlanMemory plan_;                                                      // guarded by mu_

@@ -391,7 +391,7 @@ void fill_kept(const Specialization& s, Outputs& outputs) {
   }
 }
 
-void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs, std::int64_t max_recordings, std::int64_t max_recording_bytes) {
+void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs) {
   struct Numbers {
     std::int64_t offset = 0, count = 0;
     ~Numbers() {
@@ -405,7 +405,7 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs,
     std::tie(f.values[kSeedValue], f.values[kOffsetValue]) = graph::take_random(count);
     numbers.offset = f.values[kOffsetValue], numbers.count = count;
   }
-  std::shared_ptr<runtime::Recording> r = s.recordings->get(f.values.data(), s.name, max_recordings, max_recording_bytes);
+  std::shared_ptr<runtime::Recording> r = s.recordings->get(f.values.data(), s.name);
   std::int64_t copied = 0;
   auto replay = [&] { r->replay(f.values.data(), f.tensors.data(), outputs, s.tensor_results, &copied); };
   if (s.check && s.check->wanted()) [[unlikely]]

@@ -77,6 +77,6 @@ std::unique_ptr<Specialization> specialize(const std::string& name, const std::s
 void fill_kept(const Specialization&, Outputs&);
 
 /// Runs it on a frame that admits() has accepted.
-void run_specialization(const Specialization&, CallFrame&, Outputs&, std::int64_t max_recordings, std::int64_t max_recording_bytes);
+void run_specialization(const Specialization&, CallFrame&, Outputs&);
 
 }  // namespace reprise::detail

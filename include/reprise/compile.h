@@ -18,7 +18,7 @@ namespace reprise {
 struct CompileOptions {
   std::string name = "f";                  ///< in logs, explain() and kernels' names
   int max_specializations = 64;            ///< past it, calls that fit none are served eagerly, with a warning once
-  int recordings_max = 0;                  ///< recordings kept, least recently used dropped first; 0: REPRISE_RECORDINGS_MAX
+  int recordings_max = 0;                  ///< recordings kept by all specializations together, least recently used dropped first; 0: REPRISE_RECORDINGS_MAX, or one a specialization
   std::int64_t recordings_bytes = 0;       ///< their bytes; 0: REPRISE_RECORDINGS_BYTES
   std::string mode = "";                   ///< "off", "interpret", "no-fuse" or "full"; empty: REPRISE_MODE
   /// Every n-th replay is checked (1: each): the function runs as well, eagerly, on copies of what it writes, and the first difference
@@ -91,7 +91,7 @@ const Specialization* find(Compiled&, CallFrame&);
 /// `names` says what the words of the call's structure are.
 const Specialization* compile(Compiled&, CallFrame&, void (*body)(void*, Tracer&), void (*names)(void*, StructureNames&), void* ctx,
                               std::shared_ptr<const Specialization>& once);
-void run(Compiled&, const Specialization&, CallFrame&, Outputs&);
+void run(const Specialization&, CallFrame&, Outputs&);
 /// While the error of a replay is handled, which has left the arguments as they were. The function runs eagerly: it may catch such an
 /// error, or throw another one first, and what comes of it is what calling it means. Where it throws, tensors are as before the call.
 /// Throws what the function throws; our own mistakes, want of memory and failures of a device as they are.
@@ -351,7 +351,7 @@ class CompiledFunction {
     if (frame.checked && !once) [[unlikely]] return checked<R>(*s, frame, args...);
     detail::Outputs outputs;
     try {
-      detail::run(*state_, *s, frame, outputs);
+      detail::run(*s, frame, outputs);
     } catch (const Error& e) {
       if (once) throw;
       return again<R>(e, std::forward<A>(args)...);

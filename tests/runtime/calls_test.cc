@@ -86,6 +86,28 @@ TEST(Results, AreNeverOverwritten) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(total(kept[static_cast<std::size_t>(i)]), 16 * i);
 }
 
+// All specializations of a function share the bounds: the recording that goes is the oldest of any.
+TEST(Recordings, AreBoundedForTheFunctionAsAWhole) {
+  auto f = compile([](Tensor x) { return x + 1; }, {.name = "together", .recordings_max = 4});
+  const DType dtypes[] = {kFloat32, kInt32, kFloat64};
+  for (int n = 2; n < 12; ++n)
+    for (DType t : dtypes) f(ones({n}, {.dtype = t}));
+  Stats s = f.stats();
+  EXPECT_EQ(s.specializations, 3);
+  EXPECT_EQ(s.recordings, 4);
+  EXPECT_EQ(s.recordings_made, 30);
+  EXPECT_EQ(s.evictions, 26);
+  f(ones({11})), f(ones({11}, {.dtype = kFloat64}));  // which are among the latest
+  EXPECT_EQ(f.stats().recordings_made, 30);
+  f(ones({40}, {.dtype = kInt32})), f(ones({41}, {.dtype = kInt32}));  // the latest of each stay
+  f(ones({11})), f(ones({11}, {.dtype = kFloat64}));
+  EXPECT_EQ(f.stats().recordings_made, 32);
+  EXPECT_EQ(f.stats().recordings, 4);
+  auto bytes = compile([](Tensor x) { return x + 1; }, {.name = "bytes", .recordings_bytes = 1});
+  for (DType t : dtypes) bytes(ones({2}, {.dtype = t}));
+  EXPECT_EQ(bytes.stats().recordings, 1);
+}
+
 TEST(Recordings, AreBoundedByCountAndBytes) {
   auto f = compile([](Tensor x) { return x + 1; }, {.name = "bounded", .recordings_max = 4});
   for (int round = 0; round < 2; ++round)
