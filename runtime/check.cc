@@ -121,7 +121,7 @@ void CheckedCall::replay(Outputs& outputs) {
   State& st = *state_;
   st.c.checks.fetch_add(1, std::memory_order_relaxed);
   try {
-    run(st.c, st.s, st.frame, outputs);
+    run(st.s, st.frame, outputs);
   } catch (const Error& e) {
     if (st.caught || (st.threw && st.code == e.code())) throw;
     if (e.code() == ErrorCode::OutOfMemory) throw;
