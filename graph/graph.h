@@ -27,6 +27,9 @@ struct Node {
   std::vector<ValueId> results;
   SourceLoc loc;
   bool inplace = false;          ///< the `name_` twin, which writes into its first argument and has no result (traced graphs only)
+  // Of what functionalization makes of writes, for the account of copies (kernels::Copy); neither identity nor printed.
+  bool keeps_self = false;       ///< eager copies nothing of the first operand: that is written into, or only seen in another way
+  bool keeps_part = false;       ///< a join beside that: eager makes the part in its place (any write but copy_)
 };
 
 inline constexpr std::int32_t kErasedNode = -2;   ///< Value::node of a result whose node was erased (until compact())
@@ -60,6 +63,7 @@ struct OutputSpec {
   ValueId value;                       ///< unset for AliasOfInput / AliasOfOutput
   std::uint32_t source = 0;            ///< input or output index
   Layout layout;                       ///< aliases: relative to the source's storage
+  bool is_view = false;                ///< User: eager returns a view of an intermediate, which nothing else shows
 };
 
 /// Metadata an input has after the call (transpose_ and friends).

@@ -49,9 +49,29 @@ std::optional<std::vector<Bool>> apart_conditions(const Ints& sizes, const Ints&
   return out;
 }
 
+namespace {
+/// Each stride is known to be a multiple of the next smaller one, by at least that dimension's size, as in a part of what stands row by row.
+/// Sums of products, which the conditions are about, are proved more rarely.
+bool strides_nest(const Ints& sizes, const Ints& strides) {
+  guards::LibraryScope exact;
+  std::vector<std::size_t> dims;
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    if (!is_plain(sizes[d], 1)) dims.push_back(d);
+  std::stable_sort(dims.begin(), dims.end(), [&](std::size_t a, std::size_t b) { return strides[a].hint() < strides[b].hint(); });
+  if (dims.empty() || !detail::compare_le(1, strides[dims[0]], {}).known_true()) return dims.empty();
+  for (std::size_t i = 1; i < dims.size(); ++i) {
+    const Int inner = strides[dims[i - 1]], outer = strides[dims[i]];
+    const Int steps = identical(inner, Int(1)) ? outer : inner.hint() == 0 ? Int(0) : outer / inner;
+    if (!identical(steps * inner, outer) || !detail::compare_le(sizes[dims[i - 1]], steps, {}).known_true()) return false;
+  }
+  return true;
+}
+}  // namespace
+
 bool known_apart(const Ints& sizes, const Ints& strides) {
   auto conditions = apart_conditions(sizes, strides, {});
-  return conditions && std::all_of(conditions->begin(), conditions->end(), [](const Bool& b) { return b.known_true(); });
+  if (conditions && std::all_of(conditions->begin(), conditions->end(), [](const Bool& b) { return b.known_true(); })) return true;
+  return strides_nest(sizes, strides);
 }
 
 Int count_steps(Int n, Int step) {

@@ -131,7 +131,10 @@ Result scatter(Rewriter& rw, Rewriter::Site& s) {
     if (equal) {
       std::vector<NodeArg> args = s.args;
       args[0] = before->args[0];
-      return {{rw.emit(s.node.op, std::move(args))}};
+      const bool keeps_self = s.node.keeps_self && before->keeps_self;
+      const ValueId made = rw.emit(s.node.op, std::move(args));
+      rw.copies_as(made, keeps_self, s.node.keeps_part);
+      return {{made}};
     }
   }
   return std::nullopt;

@@ -29,6 +29,19 @@ bool is_as_made(const Layout& l) { return same(l.strides, graph::made_strides(l.
 
 bool is_view(const Node& n) { return !n.inplace && graph::op(n.op).cls == OpClass::View; }
 ValueId operand(const Node& n) { return std::get<ValueId>(n.args[0]); }
+/// Does a view of these sizes only split dimensions, in order? That is possible whatever the strides are.
+bool only_splits(const Ints& of, const Ints& to) {
+  std::size_t at = 0;
+  for (Int size : of) {
+    Int made = 1;
+    do {
+      if (at == to.size()) return false;
+      made = made * to[at++];
+    } while (!identical(made, size) && at < to.size());
+    if (!identical(made, size)) return false;
+  }
+  return at == to.size();
+}
 /// The view operator that made it; null: it is all that its storage shows.
 const Node* view_of(const Graph& g, ValueId v) {
   const std::int32_t n = g.values[v.v].node;
@@ -95,7 +108,12 @@ class Functionalizer {
   const Node* view_of(ValueId v) const { return passes::view_of(in_, v); }
   std::vector<ValueId> chain(ValueId v) const { return chain_of(in_, v); }
 
-  ValueId contiguous(ValueId v, SourceLoc loc) { return known_contiguous(out_.meta(v).layout) ? v : out_.add(OpId::clone, {v}, loc); }
+  ValueId contiguous(ValueId v, SourceLoc loc) {
+    if (known_contiguous(out_.meta(v).layout)) return v;
+    v = out_.add(OpId::clone, {v}, loc);
+    out_.nodes.back().keeps_self = true;
+    return v;
+  }
 
   /// Adds a node whose results are known to have these metadata.
   ValueId add_as(OpId op, std::vector<NodeArg> args, SourceLoc loc, const std::vector<ValueId>& traced_results) {
@@ -108,7 +126,8 @@ class Functionalizer {
   ValueId replay_view(ValueId on, ValueId v) {
     const Node& n = *view_of(v);
     // `view` was possible on the strides that the user's tensor had; a value made by a write is laid out otherwise.
-    if (n.op == OpId::view || n.op == OpId::as_strided) on = contiguous(on, n.loc);
+    const bool as_seen = same_layout(out_.meta(on).layout, seen(operand(n)).layout);
+    if (n.op == OpId::as_strided || (n.op == OpId::view && !(as_seen && only_splits(seen(operand(n)).layout.sizes, seen(v).layout.sizes)))) on = contiguous(on, n.loc);
     std::vector<NodeArg> args = n.args;
     args[0] = on;
     if (n.op == OpId::as_strided) {
@@ -210,6 +229,8 @@ class Functionalizer {
   void write(Node& n) {
     const ValueId self = operand(n);
     ValueId made = out_.add(n.op, values_of(std::move(n.args)), n.loc);
+    out_.nodes.back().keeps_self = true;
+    part_is_copied_ = n.op == OpId::copy;
     if (out_.meta(made).dtype != seen(self).dtype) made = out_.add(OpId::to, {made, seen(self).dtype}, n.loc);
     write(self, made, n.loc);
   }
@@ -235,11 +256,13 @@ class Functionalizer {
     });
   }
   /// A part of what is seen in another shape or order: the inverses would make all of the storage anew, in that order and then in its
-  /// own, where only the part is written. Its places are few and known, where the storage stands row by row.
+  /// own, where only the part is written. Of a part of a part they would make the part around it, and parts beside it wait for one another.
+  /// Its places are few and known, where the storage stands row by row.
   bool is_part_of_another_shape(ValueId v, const std::vector<ValueId>& views) {
     auto cuts = [&](ValueId x) { return graph::scatter_of_view(view_of(x)->op).has_value(); };
     const auto other = std::find_if_not(views.begin(), views.end(), cuts);
-    if (std::none_of(other, views.end(), cuts) || !shows_storage(storage(v))) return false;
+    const bool nested = std::count_if(views.begin(), other, cuts) > 1;
+    if ((!nested && std::none_of(other, views.end(), cuts)) || !shows_storage(storage(v))) return false;
     const Layout &base = out_.meta(storage(v).base).layout, &l = seen(v).layout;
     return known_contiguous(base) && identical(base.offset, Int(0)) && graph::known_apart(l.sizes, l.strides);
   }
@@ -247,7 +270,14 @@ class Functionalizer {
     const Storage& s = storage(v);
     if (!shows_storage(s)) want(s.input, "write", loc, "a write to a part of an expanded tensor");
     const Layout& l = seen(v).layout;
-    return out_.add(OpId::as_strided_scatter, {contiguous(s.base, loc), value, l.sizes, l.strides, l.offset}, loc);
+    value = out_.add(OpId::as_strided_scatter, {contiguous(s.base, loc), value, l.sizes, l.strides, l.offset}, loc);
+    note_write();
+    return value;
+  }
+  /// The last node is a join that stands for a write.
+  void note_write() {
+    out_.nodes.back().keeps_self = true;
+    out_.nodes.back().keeps_part = !std::exchange(part_is_copied_, false);  // the part of a join around it is that join
   }
   ValueId put_back(const std::vector<ValueId>& views, ValueId now, SourceLoc loc) {
     for (std::size_t i = views.size(); i-- > 0;) {
@@ -260,7 +290,9 @@ class Functionalizer {
         TensorMeta made = out_.meta(whole);
         made.layout.offset = 0;
         made.layout.strides = contiguous_strides(made.layout.sizes);
-        return out_.append(op, std::move(args), {std::move(made)}, loc);
+        const ValueId joined = out_.append(op, std::move(args), {std::move(made)}, loc);
+        note_write();
+        return joined;
       };
       if (const std::optional<OpId> of_part = graph::scatter_of_view(n.op)) {
         now = scatter(*of_part);
@@ -332,6 +364,7 @@ class Functionalizer {
         // A lone view of an intermediate needs no storage that others share. Written through a transposed view, a contiguous tensor is
         // a transposed value.
         o.value = contiguous(value(v), {});
+        o.is_view = view_of(v) != nullptr;
       } else {
         o = alias(v);  // adds the storage's output first
       }
@@ -376,6 +409,7 @@ class Functionalizer {
   std::span<const TracedInput> facts_;
   std::vector<State> of_;                                   ///< by traced value
   std::vector<Storage> storages_;                           ///< those of inputs first
+  bool part_is_copied_ = false;                             ///< by the write at hand: it is copy_
   std::vector<std::pair<ValueId, ValueId>> written_;        ///< what the write at hand makes of the views that it goes through
   std::unordered_map<std::uint32_t, std::uint32_t> origins_;  ///< inputs by the value that their handles have before the call
   std::vector<ValueId> handles_;                            ///< by input: what its handle is at the end, if another view

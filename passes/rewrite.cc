@@ -23,7 +23,7 @@ bool identical(const TensorMeta& a, const TensorMeta& b) {
 
 }  // namespace
 
-Rewriter::Rewriter(const Graph& in) : in_(in), map_(in.values.size()), same_(in.values.size()) {
+Rewriter::Rewriter(const Graph& in) : in_(in), map_(in.values.size()), same_(in.values.size()), copied_(in.values.size()) {
   out_.name = in.name;
   out_.env = in.env;
   for (const graph::InputSpec& spec : in.inputs) {
@@ -35,7 +35,18 @@ Rewriter::Rewriter(const Graph& in) : in_(in), map_(in.values.size()), same_(in.
   }
 }
 
-ValueId Rewriter::emit(graph::OpId op, std::vector<NodeArg> args) { return out_.add(op, std::move(args), loc_); }
+ValueId Rewriter::emit(graph::OpId op, std::vector<NodeArg> args) {
+  const ValueId* self = args.empty() ? nullptr : std::get_if<ValueId>(&args[0]);
+  const bool keeps_self = self && self_ && *self == self_;
+  const ValueId made = out_.add(op, std::move(args), loc_);
+  out_.nodes.back().keeps_self = keeps_self;
+  return made;
+}
+
+void Rewriter::copies_as(ValueId v, bool keeps_self, bool keeps_part) {
+  Node& n = out_.nodes[static_cast<std::size_t>(out_.values[v.v].node)];
+  n.keeps_self = keeps_self, n.keeps_part = keeps_part;
+}
 
 const Node* Rewriter::maker(ValueId v) const {
   std::int32_t n = out_.values[v.v].node;
@@ -70,20 +81,24 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
       }
     }
     loc_ = node.loc;
+    // A write into a copy that was the program's: what copies for it now is that copy.
+    const ValueId* self = node.keeps_self ? std::get_if<ValueId>(&node.args[0]) : nullptr;
+    self_ = self && !copied_[self->v] ? map_[self->v] : ValueId{};
     Site site{node, args, in_.meta(node.results.at(0))};
     if (std::optional<std::vector<ValueId>> made = rule(*this, site)) {
       REPRISE_CHECK(made->size() == node.results.size());
       for (std::size_t i = 0; i < made->size(); ++i) map_[node.results[i].v] = (*made)[i];
+      copied_[node.results[0].v] = node.op == graph::OpId::clone && !node.keeps_self;
       *changed = true;
       continue;
     }
-    // A rule may have put a value of another layout (an expanded or permuted one) where a contiguous one stood; `view` was
-    // accepted on the strength of the old layout.
+    // A rule may have put a value of another layout (an expanded or permuted one) where another one stood; `view` was accepted on the
+    // strength of the old layout.
     const bool names_places = node.op == graph::OpId::as_strided || node.op == graph::OpId::as_strided_scatter;
     if (node.op == graph::OpId::view || names_places) {
       ValueId& on = std::get<ValueId>(args[0]);
       const Layout& now = out_.meta(on).layout;
-      if ((known_contiguous(in_.meta(std::get<ValueId>(node.args[0])).layout) && !known_contiguous(now)) || (names_places && !identical(now.offset, Int(0))))
+      if ((!known_contiguous(now) && !identical(in_.meta(std::get<ValueId>(node.args[0])), out_.meta(on))) || (names_places && !identical(now.offset, Int(0))))
         on = emit(graph::OpId::clone, {on});
     }
     // What stands for an operand is nearly always what the operand was: then the results are, too.
@@ -97,6 +112,8 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
     } else {
       out_.add(node.op, std::move(args), node.loc);
     }
+    out_.nodes.back().keeps_self = bool(self_);
+    out_.nodes.back().keeps_part = node.keeps_part;
     const std::vector<ValueId>& results = out_.nodes.back().results;
     for (std::size_t i = 0; i < results.size(); ++i) {
       map_[node.results[i].v] = results[i];

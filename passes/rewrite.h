@@ -30,8 +30,11 @@ class Rewriter {
   guards::ShapeEnv* env() const { return out_.env.get(); }
   /// The id the next value of the new graph will have.
   graph::ValueId next_value() const { return {static_cast<std::uint32_t>(out_.values.size())}; }
-  /// Emits a node at the current place, with the current node's line.
+  /// Emits a node at the current place, with the current node's line. Where that writes in place, so does what is emitted with the
+  /// same first operand.
   graph::ValueId emit(graph::OpId, std::vector<graph::NodeArg> args);
+  /// Says of the maker of v what eager copies there (Node::keeps_self).
+  void copies_as(graph::ValueId v, bool keeps_self, bool keeps_part);
   /// The node of the new graph that makes a value, or null for an input.
   const graph::Node* maker(graph::ValueId) const;
 
@@ -42,6 +45,8 @@ class Rewriter {
   graph::Graph out_;
   std::vector<graph::ValueId> map_;
   std::vector<bool> same_;  ///< by value of the old graph: a copy stands for it, with its metadata
+  std::vector<bool> copied_;  ///< by value of the old graph: the program's copy, of which no node is left
+  graph::ValueId self_;       ///< what the current node writes into, if eager copies nothing there
   SourceLoc loc_;
 };
 

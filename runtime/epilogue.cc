@@ -126,7 +126,7 @@ void build_results(const Program& p, const std::int64_t* slots, TensorImpl* cons
   for (Slot s : p.int_results) outputs.ints.push_back(slots[s]);
 }
 
-void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* base, TensorImpl* const* inputs, Storage* const* results, std::int64_t* copied_bytes,
+void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* base, TensorImpl* const* inputs, Storage* const* results,
                     std::vector<MovedStorage>& moved) noexcept {
   // New contents of arguments.
   for (std::size_t i = 0; i < p.outputs.size(); ++i) {
@@ -140,7 +140,6 @@ void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* ba
     int item = item_size(input.dtype);
     std::int64_t n = p.copies_inside ? to.numel() * item : strided_copy(input.data() + to.offset * item, to.strides, static_cast<char*>(base[out.buffer]) + from.offset * item,
                                   from.strides, to.sizes, to.rank, item);
-    *copied_bytes += n;
     counters().epilogue_copied_bytes.add(static_cast<std::uint64_t>(n));
   }
 

@@ -12,7 +12,7 @@ std::string explain(const Compiled& c) {
   for (const Stats::Fallback& f : s.fallbacks) out << (&f == &s.fallbacks.front() ? " (" : ", ") << f.reason << " " << f.calls << (&f == &s.fallbacks.back() ? ")" : "");
   out << "\n";
   out << "  pool " << s.pool_bytes << " bytes; recordings " << s.recordings << " live, " << s.recordings_made << " made, " << s.evictions << " evicted, "
-      << s.recording_bytes << " bytes; copied by epilogues " << s.copied_bytes << " bytes\n";
+      << s.recording_bytes << " bytes; copied beyond eager " << s.copied_bytes << " bytes\n";
   if (s.retired) out << "  " << s.retired << " retired specializations, until the calls in them end and the next one compiles\n";
   LockedCompiled lock(c);
   for (const auto& p : c.owned) {

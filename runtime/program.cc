@@ -297,6 +297,7 @@ Program build_program(graph::Graph graph, std::string_view mode, const std::vect
   for (Int i : int_results) p.int_results.push_back(b.slot(i));
   p.uses_random = uses_random;
   p.random_count = b.slot(random_count);
+  p.copied_bytes = b.slot(kernels::copied_beyond_eager(p.lowered));
   b.add_size_checks();
   b.add_natives_of();
   if (host) b.add_floats(floats);

@@ -38,6 +38,7 @@ struct Program {
   };
   std::vector<FloatWord> floats;
   bool uses_random = false;
+  Slot copied_bytes = 0;                           ///< kernels::copied_beyond_eager
   Slot random_count = 0;                           ///< numbers taken from the generator by one call
 
   Device device;                                   ///< where its tensors are and its launches run

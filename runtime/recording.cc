@@ -126,7 +126,8 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   if (inst->device) inst->device->run(base, inputs, inst->host, params, slots, temp_offset_);
   else inst->host.run_all(base, params, slots);
   counters().replays.add();
-  if (p.has_epilogue) apply_epilogue(p, slots_.data(), base, inputs, inst->results.data(), copied_bytes, inst->moved);
+  *copied_bytes = slots_[p.copied_bytes];
+  if (p.has_epilogue) apply_epilogue(p, slots_.data(), base, inputs, inst->results.data(), inst->moved);
   for (const Program::FloatWord& f : p.floats)
     for (std::uint32_t at : f.results) outputs.ints[at] = values[f.word];
 }

@@ -19,7 +19,7 @@ struct Stats {
   std::int64_t checks = 0;               ///< calls beside which the function was run (CompileOptions::check)
   std::int64_t recording_bytes = 0;      ///< of the live recordings (not the pool)
   std::int64_t pool_bytes = 0;           ///< the one pool that all recordings of the process share, as backed now
-  std::int64_t copied_bytes = 0;         ///< copied by epilogues: what eager would not have copied
+  std::int64_t copied_bytes = 0;         ///< by launches and epilogues where eager copies nothing
   double dispatch_ns = 0;                ///< flattening, guards and lookup of a call: average over sampled calls
   /// Those by reason, the most frequent first; docs/logs.md lists the reasons.
   struct Fallback {

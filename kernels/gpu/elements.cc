@@ -29,7 +29,7 @@ Int bits_of(double x) {
 
 /// out = self, unless they are one memory already.
 void add_copy(const Operand& self, const Operand& out, std::vector<GpuLaunch>& launches) {
-  if (self.buffer == out.buffer) return;
+  if (self.buffer == out.buffer && same_layout(self.layout, out.layout)) return;
   GpuWalkDims walk(out.layout.sizes, {self.layout.strides, out.layout.strides}, all_dims(out.layout.sizes.size()));
   GpuLaunchBuilder l(kGpuCopy, {number_of(out.dtype), walk.dims()}, grid_of_first);
   l.buffer(self.buffer).buffer(out.buffer, true);

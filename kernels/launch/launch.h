@@ -128,6 +128,15 @@ struct ValueCheck {
   Int extent = 0;
   Ints sizes;                           ///< of the tensor of values
 };
+/// Bytes that a launch copies, beside or in place of computing: lowering's choice.
+struct Copy {
+  enum class Of : std::uint8_t {
+    EagerToo,                           ///< the program says so: cat, copy_, clone, a scatter
+    Ours,                               ///< eager writes in place, or returns a view
+  } of = Of::EagerToo;
+  const char* why = "";                 ///< static
+  Int bytes = 0;
+};
 struct Launch {
   std::variant<LoopLaunch, NativeLaunch, GpuLaunch> what;
   std::string name;                     ///< "rms_norm_mul", "linear", "topk"
@@ -137,6 +146,7 @@ struct Launch {
   std::string op{};                     ///< the operator that a fault's Error names; empty: `name`
   std::optional<ValueCheck> check{};    ///< it is such a check on a device (check_on_device)
   std::optional<std::uint32_t> guard{}; ///< the buffer of the record of faults: on a device, nothing is done after one
+  std::vector<Copy> copies{};
 };
 
 /// f(buffer) for every buffer reference of a launch, as a reference that may be changed.
@@ -169,6 +179,7 @@ struct Lowered {
     /// value's buffer into `target` (relative to the input's first element). Otherwise target is the whole input.
     Layout target;
     std::string why;                    ///< for the log: why in place, or why not
+    Int copied = 0;                     ///< bytes that the runtime's epilogue copies: all of them ours
   };
   std::vector<Out> outputs;
   std::optional<std::uint32_t> fault_record{};  ///< buffer that checks of index values note faults in; see check_on_device
@@ -176,5 +187,10 @@ struct Lowered {
 
 /// For people (print.cc).
 std::string print(const Lowered&);
+
+/// Bytes that a call copies and eager would not: Copy::Of::Ours of all launches, and the epilogue's (copies.cc).
+Int copied_beyond_eager(const Lowered&);
+/// Notes what the host's epilogue copies.
+void note_epilogue_copies(const graph::Graph&, Lowered&);
 
 }  // namespace reprise::kernels

@@ -59,6 +59,10 @@ void arguments(std::ostream& s, const Lowered& l, const GpuLaunch& n) {
   for (std::size_t i = 0; i < n.ints.size(); ++i) s << (i ? ", " : "") << n.ints[i];
 }
 
+void copies(std::ostream& s, const Launch& l) {
+  for (const Copy& c : l.copies) s << " copies " << c.bytes << (c.of == Copy::Of::Ours ? " bytes beyond eager (" : " bytes as eager (") << c.why << ')';
+}
+
 constexpr const char* kind_name(const LoopLaunch&) { return "loop "; }
 constexpr const char* kind_name(const NativeLaunch&) { return "native "; }
 constexpr const char* kind_name(const GpuLaunch&) { return "grid "; }
@@ -77,6 +81,7 @@ std::string print(const Lowered& l) {
     s << std::visit([](const auto& what) { return kind_name(what); }, launch.what) << launch.name << '(';
     std::visit([&](const auto& what) { arguments(s, l, what); }, launch.what);
     s << ')' << (launch.may_fail ? " may fail" : "") << (launch.guard ? " unless one failed" : "");
+    copies(s, launch);
     if (launch.loc) s << "  ; " << launch.loc.file << ':' << launch.loc.line;
     s << '\n';
   }

@@ -72,7 +72,14 @@ class Assign {
   Place output_buffer(std::uint32_t o, DType t, const Ints& sizes);
   void set_out(std::uint32_t o, const Place& at);
   bool views_fit(ValueId v, const Layout& at) const;
-  Id add_copy(ValueId from, Place to, DType dtype, std::int32_t node, std::int32_t at = -1);
+  /// Who wants a copy, and why.
+  struct Wanted {
+    Copy::Of of;
+    const char* why;
+  };
+  Id add_copy(ValueId from, Place to, DType dtype, Wanted, std::int32_t node, std::int32_t at = -1);
+  static Wanted base_of(const Node& join);
+  static Wanted part_of(const Node& join);
   void make_wishes();
   /// Output o is a copy of its value.
   void copy_out(std::uint32_t o) { finish_copy(o, start_copy(o)); }

@@ -200,8 +200,9 @@ bool Assign::views_fit(ValueId v, const Layout& at) const {
   return true;
 }
 
-Id Assign::add_copy(ValueId from, Place to, DType dtype, std::int32_t node, std::int32_t at) {
+Id Assign::add_copy(ValueId from, Place to, DType dtype, Wanted wanted, std::int32_t node, std::int32_t at) {
   Item it = new_item(Kind::Copy, node);
+  it.of = wanted.of, it.why = wanted.why;
   it.from = from;
   it.to = std::move(to);
   it.to_dtype = dtype;
@@ -246,8 +247,11 @@ void Assign::make_wishes() {
 }
 
 Id Assign::start_copy(std::uint32_t o) {
-  ValueId v = g_.outputs[o].value;
-  return add_copy(v, {}, g_.meta(v).dtype, -1);
+  const OutputSpec& spec = g_.outputs[o];
+  const Wanted wanted = spec.is_view          ? Wanted{Copy::Of::Ours, "a view is returned as a tensor of its own"}
+                        : is_new_value(o) ? Wanted{Copy::Of::EagerToo, "copy_"}
+                                              : Wanted{Copy::Of::EagerToo, "a result of its own"};
+  return add_copy(spec.value, {}, g_.meta(spec.value).dtype, wanted, -1);
 }
 
 void Assign::finish_copy(std::uint32_t o, Id id) {

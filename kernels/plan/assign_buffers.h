@@ -27,6 +27,8 @@ struct Item {
   DType to_dtype = DType::Float32;        ///< Copy
   Int extent = 0;                         ///< Check: the size of `dim`, the dimension that is indexed
   int dim = 0;
+  Copy::Of of = Copy::Of::EagerToo;       ///< Copy: who wants it
+  const char* why = "";                   ///< Copy
   bool wraps = false;                     ///< Check: negative values count from the end
   std::vector<graph::ValueId> reads;      ///< values whose elements it reads (of `copy` and `fill` not the first operand)
   bool may_fail = false;

@@ -17,6 +17,18 @@ std::vector<Id> Assign::old_readers(ValueId b, const std::vector<Id>& except) {
   return out;
 }
 
+// A write in place makes a join of what it writes into and the part; other joins are operators of the program, or what is
+// written into is a copy that the program made (passes/rewrite.h).
+Assign::Wanted Assign::base_of(const Node& join) {
+  if (join.keeps_self) return {Copy::Of::Ours, "a part is written where the old value cannot be overwritten"};
+  return {Copy::Of::EagerToo, "a copy is written into"};
+}
+
+Assign::Wanted Assign::part_of(const Node& join) {
+  if (join.keeps_part) return {Copy::Of::Ours, "a part is made elsewhere"};
+  return {Copy::Of::EagerToo, join.op == OpId::cat ? "cat" : "copy_"};
+}
+
 void Assign::nested_ends(ValueId c, std::vector<Id>& out) const {
   const Node& node = g_.nodes[g_.values[c.v].node];
   out.push_back(static_cast<Id>(p_.maker[c.v]));
@@ -60,7 +72,7 @@ void Assign::place_join(const Node& node) {
   auto plan = plan_join(g_, node, p_.place[c.v].layout);
   Id after = begin;  // what each part's write comes after
   if (plan->base && !base_in_place(c, plan->base)) {
-    after = add_copy(plan->base, p_.place[c.v], m.dtype, p_.items[end].node, p_.maker[c.v]);
+    after = add_copy(plan->base, p_.place[c.v], m.dtype, base_of(node), p_.items[end].node, p_.maker[c.v]);
     edge(begin, after, EdgeKind::Memory);
     edge(after, end, EdgeKind::Memory);
     drop_edge(p_.maker[root_[plan->base.v].v], end);
@@ -144,7 +156,7 @@ bool Assign::slice_in_epilogue(const Node& node, std::uint32_t o) {
     p_.place[part.v] = to;
     p_.must_store[part.v] = true;
   } else {
-    add_copy(part, to, g_.meta(node.results[0]).dtype, g_.values[node.results[0].v].node);
+    add_copy(part, to, g_.meta(node.results[0]).dtype, part_of(node), g_.values[node.results[0].v].node);
   }
   set_out(o, to);
   p_.outputs[o].target = plan->parts[0].region;
@@ -212,7 +224,7 @@ void Assign::place_part(ValueId c, JoinPlan::Part& part, Id after) {
     before_[p.v] = {after};
     return;
   }
-  Id copy = add_copy(p, {at.buffer, part.region}, dtype, p_.items[end].node, p_.maker[c.v]);
+  Id copy = add_copy(p, {at.buffer, part.region}, dtype, part_of(g_.nodes[p_.items[end].node]), p_.items[end].node, p_.maker[c.v]);
   edge(after, copy, EdgeKind::Memory);
   edge(copy, end, EdgeKind::Memory);
 }

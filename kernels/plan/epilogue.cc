@@ -1,6 +1,7 @@
 #include "kernels/plan/epilogue.h"
 
 #include "base/errors.h"
+#include "kernels/launch/layout.h"
 
 namespace reprise::kernels {
 
@@ -52,6 +53,7 @@ void copy_into_inputs(const graph::Graph& g, Lowered& l) {
     REPRISE_CHECK(out.buffer >= 0);
     std::uint32_t to = input_buffer(g, l, spec.source);
     l.launches.push_back({copy_loop(static_cast<std::uint32_t>(out.buffer), out.layout, to, out.target, g.meta(g.inputs[spec.source].value).dtype), "epilogue_copy", {}, false, {}});
+    l.launches.back().copies = {Copy{Copy::Of::Ours, "an argument is written last", bytes_of(out.target.sizes, g.meta(g.inputs[spec.source].value).dtype)}};
   }
 }
 

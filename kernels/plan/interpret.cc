@@ -81,15 +81,16 @@ class Interpret {
     Operand to = fresh(node.results[0]);
     auto plan = plan_join(g_, node, to.layout);
     REPRISE_CHECK(plan.has_value());
-    auto copy = [&](ValueId from, Layout region) {
+    auto copy = [&](ValueId from, Layout region, bool ours) {
       Operand part = to;
       part.layout = std::move(region);
       Launch l = copy_launch(operand(from), part, name, node.loc);
+      l.copies = {Copy{ours ? Copy::Of::Ours : Copy::Of::EagerToo, "a join", bytes_of(part.layout.sizes, part.dtype)}};
       l.nodes = {n};
       out_.launches.push_back(std::move(l));
     };
-    if (plan->base) copy(plan->base, to.layout);
-    for (JoinPlan::Part& p : plan->parts) copy(p.value, p.region);
+    if (plan->base) copy(plan->base, to.layout, node.keeps_self);
+    for (JoinPlan::Part& p : plan->parts) copy(p.value, p.region, node.keeps_part);
   }
 
   void outputs() {
@@ -110,6 +111,7 @@ class Interpret {
         Layout l = output_layout(g_, spec.value);
         std::uint32_t b = add_buffer({Buffer::Kind::Output, o, m.dtype, bytes_of(m.layout.sizes, m.dtype)});
         out_.launches.push_back(copy_launch(operand(spec.value), {b, m.dtype, l, true}, "copy", {}));
+        out_.launches.back().copies = {Copy{spec.is_view ? Copy::Of::Ours : Copy::Of::EagerToo, "a result of its own", bytes_of(l.sizes, m.dtype)}};
         out.buffer = static_cast<std::int32_t>(b);
         out.layout = l;
       }

@@ -6,6 +6,7 @@
 #include "kernels/plan/lower.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/errors.h"
 #include "guards/expr.h"
@@ -52,6 +53,34 @@ Operand operand_at(const Graph& g, const BufferPlan& p, ValueId v) {
   return {at.buffer, g.meta(v).dtype, std::move(*layout), false};
 }
 
+/// What a loop kernel copies: stores of what stands in memory elsewhere, by itself.
+std::vector<Copy> copies_of(const Graph& g, const BufferPlan& p, const Unit& u) {
+  std::vector<Copy> out;
+  auto stands = [&](ValueId v) { return p.place[root_of(g, v).v].buffer != ~0u; };
+  for (const Unit::Store& s : u.stores) {
+    const Item& it = p.items[s.item];
+    if (it.kind == Item::Kind::Copy) {
+      if (stands(it.from)) out.push_back({it.of, it.why, bytes_of(it.to.layout.sizes, it.to_dtype)});
+    } else if (const Node& node = g.nodes[it.node]; node.op == OpId::clone && node.keeps_self && stands(std::get<ValueId>(node.args[0]))) {
+      const TensorMeta& m = g.meta(it.made);
+      out.push_back({Copy::Of::Ours, "seen in a shape that its strides do not allow", bytes_of(m.layout.sizes, m.dtype)});
+    }
+  }
+  return out;
+}
+
+/// A kernel that changes elements of its first operand copies the rest, unless it lies over that.
+std::vector<Copy> copies_of(const Graph& g, const Node& node, const std::vector<Operand>& operands) {
+  const HostKernel* kernel = reference_kernels().find(node.op);
+  if (!kernel || !kernel->over_self) return {};
+  const Operand &self = operands[0], &result = operands.back();
+  if (self.buffer == result.buffer && same_layout(self.layout, result.layout)) return {};
+  const TensorMeta& m = g.meta(node.results[0]);
+  const Int bytes = bytes_of(m.layout.sizes, m.dtype);
+  if (node.keeps_self) return {Copy{Copy::Of::Ours, "elements are written where the old value cannot be overwritten", bytes}};
+  return {Copy{Copy::Of::EagerToo, "a result of its own", bytes}};
+}
+
 /// Launches of an item that is not part of a loop kernel; several for a device that takes several steps.
 void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle style, std::vector<Launch>& out) {
   const Node& node = g.nodes[it.node];
@@ -71,11 +100,13 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle 
     operands.back().written = true;
   }
   std::vector<std::uint32_t> nodes{static_cast<std::uint32_t>(it.node)};
+  std::vector<Copy> copies = copies_of(g, node, operands);
   if (style == LaunchStyle::Gpu) {
     auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
     if (auto made = gpu_launches({g, node, operands, scratch})) {
       for (Launch& l : *made) {
         l.nodes = nodes;
+        l.copies = std::exchange(copies, {});
         out.push_back(std::move(l));
       }
       return;
@@ -85,6 +116,7 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle 
                         : def.cls == OpClass::Attention ? attention_launch(g, node, std::move(operands))
                                                         : reference_launch(g, node, std::move(operands));
   Launch made{std::move(launch), name, node.loc, def.effects.may_end_call(), std::move(nodes)};
+  made.copies = std::move(copies);
   if (out.empty() || !join_linears(out.back(), made)) out.push_back(std::move(made));
 }
 
@@ -96,6 +128,7 @@ void add_loop(Launch launch, BufferPlan& p, LaunchStyle style, std::vector<Launc
       Launch part = launch;
       part.name = made.kernel.name;
       part.what = std::move(made);
+      launch.copies.clear();  // the first part's
       out.push_back(std::move(part));
     }
     if (!parts.empty()) return;
@@ -132,6 +165,7 @@ Lowered lower(const Graph& g, std::string_view mode, LaunchStyle style) {
   if (mode == "interpret") {
     Lowered out = lower_interpret(g);
     if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
+    else note_epilogue_copies(g, out);
     return out;
   }
   if (mode != "no-fuse" && mode != "full") {
@@ -141,12 +175,18 @@ Lowered lower(const Graph& g, std::string_view mode, LaunchStyle style) {
   std::vector<Unit> units = fuse(g, plan, mode == "full");
   Lowered out;
   for (const Unit& u : units) {
-    if (u.loop) add_loop(loop_launch(g, plan, u), plan, style, out.launches);
-    else native_launches(g, plan, plan.items[u.items[0]], style, out.launches);
+    if (u.loop) {
+      Launch made = loop_launch(g, plan, u);
+      made.copies = copies_of(g, plan, u);
+      add_loop(std::move(made), plan, style, out.launches);
+    } else {
+      native_launches(g, plan, plan.items[u.items[0]], style, out.launches);
+    }
   }
   out.buffers = std::move(plan.buffers);
   out.outputs = std::move(plan.outputs);
   if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
+  else note_epilogue_copies(g, out);
   if (style == LaunchStyle::Gpu) {
     host_writes_first(out);
     check_on_device(out);

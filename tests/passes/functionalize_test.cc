@@ -83,10 +83,10 @@ TEST(Functionalize, ThroughSliceAndSelect) {
   %2 = select(%0, 0, 1) : f32[8]+8
   %3 = slice(%2, 0, 2, 6, 1) : f32[4]+10
   %4 = copy(%3, %1) : f32[4]
-  %5 = slice_scatter(%2, %4, 0, 2, 6, 1) : f32[8]
-  %6 = select_scatter(%0, %5, 0, 1) : f32[s0, 8]
-  %7 = exp(%5) : f32[8]
-  return user %7, new_value_of 0 %6
+  %5 = as_strided_scatter(%0, %4, [4], [1], 10) : f32[s0, 8]
+  %6 = select(%5, 0, 1) : f32[8]+8
+  %7 = exp(%6) : f32[8]
+  return user %7, new_value_of 0 %5
 })");
 }
 

@@ -1,0 +1,251 @@
+// stats().copied_bytes: what is copied where eager copies nothing. Programs as models and optimizers are written copy nothing.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "reprise/reprise.h"
+
+namespace reprise {
+namespace {
+
+using Program = std::function<std::vector<Tensor>(std::vector<Tensor>, Int)>;
+
+/// The last of a few calls copies `bytes` beyond eager, and all of them do as eager does: results and written arguments.
+void expect_copied(const char* name, const Program& program, const std::function<std::vector<Tensor>(std::int64_t n)>& make, std::vector<std::int64_t> numbers,
+                   std::int64_t bytes = 0) {
+  auto f = compile(program, {.name = name});
+  std::int64_t last = 0;
+  for (std::int64_t n : {6, 8, 6}) {
+    std::vector<Tensor> a = make(n), b;
+    for (const Tensor& t : a) b.push_back(t.clone());
+    for (std::int64_t at : numbers) {
+      const std::int64_t before = f.stats().copied_bytes;
+      std::vector<Tensor> got = f(a, Int(at)), want = program(b, Int(at));
+      last = f.stats().copied_bytes - before;
+      EXPECT_EQ(got.size(), want.size());
+      for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(allclose(got[i], want[i], 1e-4, 1e-5)) << name << ": result " << i << ", n " << n << ", at " << at;
+      for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(allclose(a[i], b[i], 1e-4, 1e-5)) << name << ": argument " << i << ", n " << n << ", at " << at;
+    }
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << name << ": " << f.stats().last_fallback_reason;
+  EXPECT_EQ(last, bytes) << f.explain();
+}
+
+Tensor norm(Tensor x, Tensor w) { return x * rsqrt((x * x).mean(-1, true) + 1e-5) * w; }
+
+Tensor random_of(Ints sizes) { return randn(sizes); }
+
+// ---- rotary embedding of slices of one projection
+
+std::pair<Tensor, Tensor> halves(Tensor x) {
+  Int d = x.size(-1) / 2;
+  return {x.slice(-1, 0, d), x.slice(-1, d, 2 * d)};
+}
+Tensor rotated(Tensor x, Tensor cos, Tensor sin) {
+  auto [a, b] = halves(x);
+  return cat({a * cos - b * sin, b * cos + a * sin}, -1);
+}
+void rotate_in_place(Tensor x, Tensor cos, Tensor sin) {
+  auto [a, b] = halves(x);
+  Tensor first = a * cos - b * sin, second = b * cos + a * sin;
+  a.copy_(first);
+  b.copy_(second);
+}
+Tensor heads_of(Tensor qkv, Int from, Int dim) { return qkv.slice(-1, from * dim, (from + 1) * dim).view({qkv.size(0), 4, dim / 4}).transpose(0, 1); }
+
+std::vector<Tensor> rope_arguments(std::int64_t n) { return {random_of({n, 16}), random_of({48, 16}), random_of({n, 2}), random_of({n, 2})}; }
+
+TEST(Copies, RotaryOnSlicesOfAFusedProjection) {
+  Program joined = [](std::vector<Tensor> a, Int) {
+    Tensor qkv = linear(a[0], a[1]);
+    Tensor q = rotated(heads_of(qkv, 0, 16), a[2], a[3]), k = rotated(heads_of(qkv, 1, 16), a[2], a[3]), v = heads_of(qkv, 2, 16);
+    return std::vector{scaled_dot_product_attention(q, k, v)};
+  };
+  Program written = [](std::vector<Tensor> a, Int) {
+    Tensor qkv = linear(a[0], a[1]);
+    Tensor q = heads_of(qkv, 0, 16), k = heads_of(qkv, 1, 16), v = heads_of(qkv, 2, 16);
+    rotate_in_place(q, a[2], a[3]);
+    rotate_in_place(k, a[2], a[3]);
+    return std::vector{scaled_dot_product_attention(q, k, v)};
+  };
+  expect_copied("rope_joined", joined, rope_arguments, {0});
+  expect_copied("rope_written", written, rope_arguments, {0});
+}
+
+// ---- writes of whole arguments
+
+TEST(Copies, ResidualInPlaceThenANorm) {
+  Program program = [](std::vector<Tensor> a, Int) {
+    a[0].add_(a[1]);
+    return std::vector{norm(a[0], a[2])};
+  };
+  expect_copied("residual", program, [](std::int64_t n) { return std::vector{random_of({n, 16}), random_of({n, 16}), random_of({16})}; }, {0});
+  Program twice = [](std::vector<Tensor> a, Int) {
+    a[0].add_(a[1]);
+    Tensor h = norm(a[0], a[2]).matmul(a[3]);
+    a[0].add_(h);
+    return std::vector{norm(a[0], a[2])};
+  };
+  expect_copied("residual_twice", twice, [](std::int64_t n) { return std::vector{random_of({n, 16}), random_of({n, 16}), random_of({16}), random_of({16, 16})}; }, {0});
+}
+
+TEST(Copies, OptimizerStep) {
+  Program adam = [](std::vector<Tensor> a, Int) {
+    for (std::size_t i = 0; i < a.size(); i += 4) {
+      Tensor w = a[i], g = a[i + 1], m = a[i + 2], v = a[i + 3];
+      m.mul_(0.9).add_(g, 0.1);
+      v.mul_(0.99).addcmul_(g, g, 0.01);
+      w.addcdiv_(m, v.sqrt().add_(1e-8), -0.01);
+    }
+    return std::vector<Tensor>{};
+  };
+  Program plain = [](std::vector<Tensor> a, Int) {
+    for (std::size_t i = 0; i < a.size(); i += 4) {
+      a[i + 2].mul_(0.9).add_(a[i + 1]);
+      a[i].sub_(a[i + 2] * 0.01);
+    }
+    return std::vector<Tensor>{};
+  };
+  auto parameters = [](std::int64_t n) {
+    std::vector<Tensor> a;
+    for (Ints sizes : {Ints{n, 16}, Ints{16}, Ints{n, n}}) a.insert(a.end(), {random_of(sizes), random_of(sizes), random_of(sizes), rand(sizes)});
+    return a;
+  };
+  expect_copied("adam", adam, parameters, {0});
+  expect_copied("momentum", plain, parameters, {0});
+}
+
+// ---- buffers and caches
+
+TEST(Copies, RingBuffer) {
+  Program program = [](std::vector<Tensor> a, Int at) {
+    Tensor buf = a[0], x = a[1], row = a[2];
+    buf.slice(0, at, at + x.size(0)).copy_(x);
+    buf.select(0, at).copy_(row);
+    return std::vector{buf.slice(0, at, at + x.size(0)).mean(0), buf.slice(0, 0, at + 1) * 2};
+  };
+  expect_copied("ring", program, [](std::int64_t n) { return std::vector{random_of({3 * n, 5}), random_of({n, 5}), random_of({5})}; }, {2, 3, 4});
+}
+
+// [layers, 2, heads, n, d], written layer by layer, each read by the attention of its layer.
+TEST(Copies, CacheOfAllLayersInOneTensor) {
+  Program program = [](std::vector<Tensor> a, Int at) {
+    Tensor cache = a[0], x = a[1];
+    for (int layer = 0; layer < 3; ++layer) {
+      Tensor k = cache[layer][0], v = cache[layer][1];
+      k.slice(1, at, at + x.size(1)).copy_(x * 2.0);
+      v.slice(1, at, at + x.size(1)).copy_(x + 1.0);
+      x = x + scaled_dot_product_attention(x, k.slice(1, 0, at + x.size(1)), v.slice(1, 0, at + x.size(1)));
+    }
+    return std::vector{x};
+  };
+  expect_copied("cache_of_layers", program, [](std::int64_t n) { return std::vector{random_of({3, 2, 2, 4 * n, 8}), random_of({2, 1, 8})}; }, {3, 4, 5});
+}
+
+TEST(Copies, QuantisedCacheWithScales) {
+  Program program = [](std::vector<Tensor> a, Int at) {
+    Tensor cache = a[0], scales = a[1], x = a[2];
+    Tensor scale = x.abs().amax(-1, true) / 127.0;
+    cache.slice(0, at, at + x.size(0)).copy_((x / scale).round());
+    scales.slice(0, at, at + x.size(0)).copy_(scale);
+    Tensor k = cache.slice(0, 0, at + x.size(0)).to(kFloat32) * scales.slice(0, 0, at + x.size(0));
+    return std::vector{x.matmul(k.t()).softmax(-1).matmul(k)};
+  };
+  auto make = [](std::int64_t n) { return std::vector{zeros({4 * n, 16}, {.dtype = kInt8}), zeros({4 * n, 1}), random_of({2, 16})}; };
+  expect_copied("int8_cache", program, make, {3, 4, 5});
+}
+
+// ---- parts
+
+TEST(Copies, ThroughATransposedView) {
+  Program all = [](std::vector<Tensor> a, Int) {
+    a[0].t().add_(a[1]);
+    return std::vector{a[0].sum(0)};
+  };
+  Program rows = [](std::vector<Tensor> a, Int at) {
+    a[0].t().slice(0, 0, at).mul_(2);
+    a[0].t().select(0, at).copy_(a[1].select(0, 0));
+    return std::vector{a[0].sum(1)};
+  };
+  auto make = [](std::int64_t n) { return std::vector{random_of({n, 9}), random_of({9, n})}; };
+  expect_copied("transposed", all, make, {0});
+  expect_copied("transposed_rows", rows, make, {3, 4});
+}
+
+TEST(Copies, DisjointColumnBlocks) {
+  Program arguments = [](std::vector<Tensor> a, Int at) {
+    a[0].slice(1, 0, at).add_(a[0].slice(1, at, 2 * at));
+    a[0].slice(1, at, 2 * at).mul_(0.5);
+    return std::vector{a[0].sum(0)};
+  };
+  Program inside = [](std::vector<Tensor> a, Int at) {
+    Tensor y = a[0].matmul(a[1]);
+    y.slice(1, 0, at).add_(1);
+    y.slice(1, at, 2 * at).copy_(a[0].slice(1, 0, at));
+    return std::vector{y};
+  };
+  auto make = [](std::int64_t n) { return std::vector{random_of({n, 12}), random_of({12, 12})}; };
+  // What is added stands in the argument beside what is written: the sum is made elsewhere first, and copied.
+  expect_copied("column_blocks", arguments, make, {4, 5}, 4 * 6 * 5);
+  expect_copied("column_blocks_inside", inside, make, {4, 5});
+}
+
+TEST(Copies, ElementByElement) {
+  Program program = [](std::vector<Tensor> a, Int) {
+    Tensor x = a[0], o = zeros_like(x);
+    for (int i = 1; i < 5; ++i) x[i] = a[1] * static_cast<double>(i);
+    for (int i = 1; i < 5; ++i) o[i] = x[i] - o[i - 1] * 0.5;
+    return std::vector{o, x * 2};
+  };
+  expect_copied("rows", program, [](std::int64_t n) { return std::vector{random_of({n, 7}), random_of({7})}; }, {0});
+}
+
+TEST(Copies, PartOfACapturedTensor) {
+  Tensor state = zeros({20, 4});
+  auto f = compile([state](Tensor x, Int at) mutable {
+    state.slice(0, at, at + x.size(0)).copy_(x);
+    return state.slice(0, 0, at + x.size(0)).sum(0);
+  }, {.name = "captured"});
+  Tensor twin = zeros({20, 4});
+  for (std::int64_t at : {0, 3, 6, 2}) {
+    Tensor x = randn({3, 4});
+    twin.slice(0, at, at + 3).copy_(x);
+    EXPECT_TRUE(allclose(f(x, at), twin.slice(0, 0, at + 3).sum(0), 1e-5, 1e-5));
+    EXPECT_TRUE(equal(state, twin));
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  EXPECT_EQ(f.stats().copied_bytes, 0) << f.explain();
+}
+
+// ---- what counts
+
+// Whose copy it is: the program's own, or what keeps a value that a write would destroy.
+TEST(Copies, WhoseTheyAre) {
+  auto cloned = compile([](Tensor x) {
+    Tensor old = x.matmul(x), changed = old.clone();
+    changed.slice(0, 0, 1).fill_(7);
+    return std::pair(old, changed);
+  }, {.name = "cloned"});
+  // A lookup that may fail comes after the write: the argument is written when it has not failed.
+  auto held = compile([](Tensor x, Tensor i) {
+    x.add_(1);
+    return x.index_select(0, (x.sum() * 0).to(kInt64) + i);
+  }, {.name = "held"});
+  auto viewed = compile([](Tensor x) { return x.matmul(x).slice(0, 0, 2); }, {.name = "viewed"});
+  for (int times = 1; times <= 3; ++times) {
+    cloned(ones({4, 4}));
+    EXPECT_EQ(cloned.stats().copied_bytes, 0) << cloned.explain();
+    Tensor x = ones({4, 6});
+    held(x, zeros({2}, {.dtype = kInt64}));
+    EXPECT_TRUE(equal(x, full({4, 6}, 2.0)));
+    EXPECT_EQ(held.stats().copied_bytes, times * 4 * 6 * 4) << held.explain();
+    viewed(ones({4, 4}));
+    EXPECT_EQ(viewed.stats().copied_bytes, times * 2 * 4 * 4) << viewed.explain();
+  }
+  // By the sizes of each call.
+  viewed(ones({5, 5}));
+  EXPECT_EQ(viewed.stats().copied_bytes, 3 * 2 * 4 * 4 + 2 * 5 * 4);
+}
+
+}  // namespace
+}  // namespace reprise
