@@ -86,7 +86,8 @@ class Fuse {
     return true;
   }
 
-  /// Item i reads, at `map`, contents that item w (stored in unit u) overwrites: is it the same element each time?
+  /// Item i reads, at `map`, contents that item w (stored in unit u) overwrites: is it the same element each time, or one that w does not
+  /// write at all? What else writes there in u is asked for itself.
   bool overwrites_same_element(Id i, const IndexMap& map, std::uint32_t u, Id w) const {
     const Place& to = store_place(w);
     const IndexMap* at = nullptr;
@@ -95,13 +96,14 @@ class Fuse {
     }
     if (!at || to.buffer == ~0u || is_reduction(i) || is_gather(i)) return false;
     Access written = access_of(*at, to.layout);
+    const DType to_dtype = p_.items[w].kind == Item::Kind::Copy ? p_.items[w].to_dtype : g_.meta(p_.items[w].made).dtype;
     bool met = false;
     for (const Unit::Demand& d : operand_maps(g_, p_.items[i], map, units_[u])) {
       ValueId r = root_of(d.value);
       const Place& from = p_.place[r.v];
       if (from.buffer != to.buffer) continue;
       auto layout = layout_from_root(g_, d.value, from.layout);
-      if (!layout || !same_access(access_of(d.map, *layout), written)) return false;
+      if (!layout || (!same_access(access_of(d.map, *layout), written) && !(g_.meta(d.value).dtype == to_dtype && known_disjoint(*layout, to.layout)))) return false;
       met = true;
     }
     return met;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "guards/expr.h"
+
 namespace reprise::kernels {
 
 using graph::OpId;
@@ -203,6 +205,59 @@ Access access_of(const IndexMap& map, const Layout& layout) {
     }
   }
   return a;
+}
+
+namespace {
+
+bool known_le(Int a, Int b) { return detail::compare_le(a, b, {}).known_true(); }
+
+/// Elements from the first to the last; nullopt where a stride may be negative.
+std::optional<Int> span_of(const Layout& l) {
+  Int span = 1;
+  for (std::size_t d = 0; d < l.sizes.size(); ++d) {
+    if (!known_le(0, l.strides[d])) return std::nullopt;
+    span = span + (l.sizes[d] - 1) * l.strides[d];
+  }
+  return span;
+}
+
+/// How many steps of `step` make `stride`, where that is a whole number of them.
+std::optional<Int> steps_of(Int stride, Int step) {
+  if (step.hint() == 0) return std::nullopt;
+  const Int n = is_number(step, 1) ? stride : stride / step;
+  return same_number(n * step, stride) ? std::optional(n) : std::nullopt;
+}
+
+/// Blocks of equal strides, `b` further on by a number of steps in dimension d, both within one step of the dimensions around d.
+bool beside(const Layout& a, const Layout& b, Int distance, std::size_t d) {
+  const auto k = steps_of(distance, a.strides[d]);
+  if (!k || !known_le(a.sizes[d], *k)) return false;
+  std::vector<std::size_t> order;
+  for (std::size_t e = 0; e < a.sizes.size(); ++e)
+    if (e == d || !is_number(a.sizes[e], 1) || !is_number(b.sizes[e], 1)) order.push_back(e);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return a.strides[x].hint() < a.strides[y].hint(); });
+  if (!known_le(1, a.strides[order[0]])) return false;
+  for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+    const std::size_t e = order[i];
+    const auto steps = steps_of(a.strides[order[i + 1]], a.strides[e]);
+    if (!steps || !known_le(a.sizes[e], *steps) || !known_le(e == d ? *k + b.sizes[e] : b.sizes[e], *steps)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// Each stride is a multiple of the smaller ones, and no dimension reaches into the next step of one around it: then a place's coordinate in
+// dimension d is the same whichever of the parts it is counted in, below a.sizes[d] in one and from there on in the other.
+bool known_disjoint(const Layout& a, const Layout& b) {
+  guards::LibraryScope exact;
+  if (b.offset.hint() < a.offset.hint()) return known_disjoint(b, a);
+  const Int distance = b.offset - a.offset;
+  if (auto span = span_of(a); span && span_of(b) && known_le(*span, distance)) return true;
+  if (!same_numbers(a.strides, b.strides)) return false;
+  for (std::size_t d = 0; d < a.sizes.size(); ++d)
+    if (beside(a, b, distance, d)) return true;
+  return false;
 }
 
 bool same_access(const Access& a, const Access& b) {

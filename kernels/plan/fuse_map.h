@@ -38,5 +38,8 @@ void split_loop(IndexMap& map, int l, const Ints& into);
 /// The same element as an access of `layout` (strides by loop and offset; buffer left 0).
 Access access_of(const IndexMap& map, const Layout& layout);
 bool same_access(const Access& a, const Access& b);
+/// Do these parts of one buffer share no element, whatever the sizes are? One ends before the other begins, or they are blocks of the same
+/// shape beside each other in one dimension (two column blocks of a matrix).
+bool known_disjoint(const Layout& a, const Layout& b);
 
 }  // namespace reprise::kernels

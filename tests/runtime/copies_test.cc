@@ -72,6 +72,14 @@ TEST(Copies, RotaryOnSlicesOfAFusedProjection) {
   expect_copied("rope_written", written, rope_arguments, {0});
 }
 
+TEST(Copies, RotaryOfAnArgumentInPlace) {
+  Program program = [](std::vector<Tensor> a, Int) {
+    rotate_in_place(a[0], a[1], a[2]);
+    return std::vector{a[0].sum(-1)};
+  };
+  expect_copied("rope_argument", program, [](std::int64_t n) { return std::vector{random_of({3, n, 8}), random_of({n, 4}), random_of({n, 4})}; }, {0});
+}
+
 // ---- writes of whole arguments
 
 TEST(Copies, ResidualInPlaceThenANorm) {
@@ -185,8 +193,20 @@ TEST(Copies, DisjointColumnBlocks) {
     return std::vector{y};
   };
   auto make = [](std::int64_t n) { return std::vector{random_of({n, 12}), random_of({12, 12})}; };
-  // What is added stands in the argument beside what is written: the sum is made elsewhere first, and copied.
-  expect_copied("column_blocks", arguments, make, {4, 5}, 4 * 6 * 5);
+  expect_copied("column_blocks", arguments, make, {4, 5});
+  Program rows = [](std::vector<Tensor> a, Int at) {
+    a[0].slice(0, 0, at - 2).copy_(a[0].slice(0, at - 2, 2 * at - 4) * 2.0 + a[0].slice(0, 0, at - 2));
+    a[0][0].sub_(a[0][1]);
+    return std::vector{a[0].sum(0)};
+  };
+  // Blocks that meet: what one gives the other must be read before it is written.
+  Program meeting = [](std::vector<Tensor> a, Int at) {
+    a[0].slice(1, 0, at).add_(a[0].slice(1, 1, at + 1));
+    a[0].slice(1, at, 12).mul_(a[0].slice(1, 0, 12 - at));
+    return std::vector{a[0].sum(0)};
+  };
+  expect_copied("row_blocks", rows, make, {4, 5});
+  expect_copied("blocks_that_meet", meeting, make, {4, 5}, 4 * 6 * 5 + 4 * 6 * 7);
   expect_copied("column_blocks_inside", inside, make, {4, 5});
 }
 
