@@ -48,6 +48,54 @@ constexpr Type kTypes[] = {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+template <class T>
+std::optional<T> number(std::string_view t) {
+  T v;
+  const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), v);
+  return error == std::errc() && end == t.data() + t.size() ? std::optional<T>(v) : std::nullopt;
+}
+bool is_list_of_integers(ArgType t) { return t == ArgType::Ints || t == ArgType::OptionalInts; }
+
+/// What a default's text stands for; nothing where it is no value of the type. Lists have been read into default_ints. Borrows from `a`.
+std::optional<CallArg> value_of(const ArgDef& a) {
+  const std::string_view t = a.default_text;
+  if (t == "None") return accepts_none(a.type) ? std::optional<CallArg>(CallArg()) : std::nullopt;
+  auto integer = number<std::int64_t>(t);
+  auto real = number<double>(t);
+  switch (a.type) {
+    case ArgType::Bool:
+      return t == "True" || t == "False" ? std::optional<CallArg>(t == "True") : std::nullopt;
+    case ArgType::Int:
+    case ArgType::OptionalInt:
+      return integer ? std::optional<CallArg>(Int(*integer)) : std::nullopt;
+    case ArgType::Float:
+    case ArgType::OptionalFloat:
+      return real ? std::optional<CallArg>(Scalar(*real)) : std::nullopt;
+    case ArgType::Scalar:
+    case ArgType::OptionalScalar:
+    case ArgType::TensorOrScalar:
+    case ArgType::OptionalTensorOrScalar:
+      if (integer) return Scalar(*integer);
+      return real ? std::optional<CallArg>(Scalar(*real)) : std::nullopt;
+    case ArgType::Str:
+    case ArgType::OptionalStr:
+      return t.front() == '\'' || t.front() == '"' ? std::optional<CallArg>(t.substr(1, t.size() - 2)) : std::nullopt;
+    case ArgType::Ints:
+    case ArgType::OptionalInts:
+      return IntArrayRef(a.default_ints);
+    // Values of these have no text.
+    case ArgType::Tensor:
+    case ArgType::OptionalTensor:
+    case ArgType::TensorList:
+    case ArgType::OptionalTensorList:
+    case ArgType::DType:
+    case ArgType::OptionalDType:
+    case ArgType::OptionalGenerator:
+      break;
+  }
+  return std::nullopt;
+}
+
 bool holds_tensors(ArgType t) {
   return t == ArgType::Tensor || t == ArgType::OptionalTensor || t == ArgType::TensorList || t == ArgType::OptionalTensorList;
 }
@@ -208,19 +256,12 @@ class Parser {
     return std::string(text_.substr(from, at_ - from));
   }
 
-  template <class T>
-  static bool is_number(std::string_view t) {
-    T v;
-    const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), v);
-    return error == std::errc() && end == t.data() + t.size();
-  }
-  static bool is_integer(std::string_view t) { return is_number<std::int64_t>(t); }
-
   /// "[]", "[1, 2]"; of lists with a length also one number for all.
   static bool read_list(ArgDef& a, std::string_view t) {
     if (!t.starts_with('[')) {
-      if (a.length == 0 || !is_integer(t)) return false;
-      a.default_ints = Ints(static_cast<std::size_t>(a.length), Int(std::strtoll(a.default_text.c_str(), nullptr, 10)));
+      const auto all = number<std::int64_t>(t);
+      if (a.length == 0 || !all) return false;
+      a.default_ints = Ints(static_cast<std::size_t>(a.length), Int(*all));
       return true;
     }
     t = t.substr(1, t.size() - 2);
@@ -228,46 +269,17 @@ class Parser {
       const std::size_t end = std::min(t.find(','), t.size());
       std::string one(t.substr(0, end));
       one.erase(std::remove(one.begin(), one.end(), ' '), one.end());
-      if (!is_integer(one)) return false;
-      a.default_ints.push_back(Int(std::strtoll(one.c_str(), nullptr, 10)));
+      const auto value = number<std::int64_t>(one);
+      if (!value) return false;
+      a.default_ints.push_back(Int(*value));
       t.remove_prefix(std::min(end + 1, t.size()));
     }
     return a.length == 0 || a.default_ints.size() == static_cast<std::size_t>(a.length);
   }
 
   static bool read_default(ArgDef& a) {
-    const std::string_view t = a.default_text;
-    if (t == "None") return accepts_none(a.type);
-    switch (a.type) {
-      case ArgType::Bool:
-        return t == "True" || t == "False";
-      case ArgType::Int:
-      case ArgType::OptionalInt:
-        return is_integer(t);
-      case ArgType::Float:
-      case ArgType::OptionalFloat:
-      case ArgType::Scalar:
-      case ArgType::OptionalScalar:
-      case ArgType::TensorOrScalar:
-      case ArgType::OptionalTensorOrScalar:
-        return is_number<double>(t);
-      case ArgType::Str:
-      case ArgType::OptionalStr:
-        return t.front() == '\'' || t.front() == '"';
-      case ArgType::Ints:
-      case ArgType::OptionalInts:
-        return read_list(a, t);
-      // Values of these have no text.
-      case ArgType::Tensor:
-      case ArgType::OptionalTensor:
-      case ArgType::TensorList:
-      case ArgType::OptionalTensorList:
-      case ArgType::DType:
-      case ArgType::OptionalDType:
-      case ArgType::OptionalGenerator:
-        return false;
-    }
-    return false;
+    if (is_list_of_integers(a.type) && a.default_text != "None" && !read_list(a, a.default_text)) return false;
+    return value_of(a).has_value();
   }
 
   // ---- results
@@ -318,42 +330,7 @@ class Parser {
 
 Schema parse_schema(std::string_view text) { return Parser(text).run(); }
 
-CallArg default_value(const ArgDef& a) {
-  const std::string& t = a.default_text;
-  if (t.empty() || t == "None") return {};
-  switch (a.type) {
-    case ArgType::Bool:
-      return t == "True";
-    case ArgType::Int:
-    case ArgType::OptionalInt:
-      return Int(std::strtoll(t.c_str(), nullptr, 10));
-    case ArgType::Float:
-    case ArgType::OptionalFloat:
-      return Scalar(std::strtod(t.c_str(), nullptr));
-    case ArgType::Scalar:
-    case ArgType::OptionalScalar:
-    case ArgType::TensorOrScalar:
-    case ArgType::OptionalTensorOrScalar:
-      if (t.find_first_of(".e") != std::string::npos) return Scalar(std::strtod(t.c_str(), nullptr));
-      return Scalar(std::strtoll(t.c_str(), nullptr, 10));
-    case ArgType::Str:
-    case ArgType::OptionalStr:
-      return std::string_view(t).substr(1, t.size() - 2);
-    case ArgType::Ints:
-    case ArgType::OptionalInts:
-      return IntArrayRef(a.default_ints);
-    // parse_schema lets no default of these pass but None.
-    case ArgType::Tensor:
-    case ArgType::OptionalTensor:
-    case ArgType::TensorList:
-    case ArgType::OptionalTensorList:
-    case ArgType::DType:
-    case ArgType::OptionalDType:
-    case ArgType::OptionalGenerator:
-      break;
-  }
-  return {};
-}
+CallArg default_value(const ArgDef& a) { return a.default_text.empty() ? CallArg() : value_of(a).value(); }
 
 int Schema::find(std::string_view arg) const {
   for (std::size_t i = 0; i < args.size(); ++i) {

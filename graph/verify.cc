@@ -5,6 +5,7 @@
 #include "graph/schema.h"
 #include "graph/shape_rules.h"
 #include "graph/text.h"
+#include "graph/view_column.h"
 
 namespace reprise::graph {
 namespace {
@@ -166,7 +167,7 @@ class Verifier {
     }
     results_match(n, def);
     // A storage's value is its elements in order, row by row: what counts from the start of the storage reads it so.
-    if (!traced() && (n.op == OpId::as_strided || n.op == OpId::as_strided_scatter)) check(is_storage(std::get<ValueId>(n.args[0])), "its operand is not known to be row-major");
+    if (!traced() && graph::names_places(n.op)) check(is_storage(std::get<ValueId>(n.args[0])), "its operand is not known to be row-major");
     loc_ = {};
   }
   bool is_storage(ValueId v) const {

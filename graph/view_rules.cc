@@ -1,24 +1,12 @@
 // The layouts that view operators make. Formulas over symbolic sizes and strides; see shape_rules.h for how they ask.
 #include "base/checked_math.h"
 #include "base/errors.h"
-#include "graph/op_column.h"
 #include "graph/shape_rules.h"
+#include "graph/view_column.h"
 
 namespace reprise::graph {
 namespace views {
 namespace {
-
-/// One view being made: the rule arguments with checked access, and the input's layout.
-struct ViewCtx {
-  RuleCtx c;
-  const Layout& in;
-  const Strides wanted;
-  const char* name() const { return c.op.schema.name.c_str(); }
-  int wrap(std::int64_t d, int rank) const { return wrap_dim(d, rank, name(), c.loc); }
-  Bool eq(Int a, Int b) const { return detail::compare_eq(a, b, c.loc); }
-  Bool lt(Int a, Int b) const { return detail::compare_lt(a, b, c.loc); }
-  Bool le(Int a, Int b) const { return detail::compare_le(a, b, c.loc); }
-};
 
 Layout view(const ViewCtx& v) {
   Layout out;
@@ -221,45 +209,65 @@ Layout diagonal(const ViewCtx& v) {
   return out;
 }
 
-using Rule = Layout (*)(const ViewCtx&);
-constexpr Rule set = nullptr;  // its layout is its source's
-
-constinit const OpColumn<Rule> kRules("rule for layouts",
-                                      {
-#define REPRISE_ROW_View(id) {OpId::id, id},
-#include "graph/op_rows.inc"
-                                      },
-                                      is_of<OpClass::View>);
-
-// Views by which one part of a value is replaced, and how.
-struct Pair {
-  OpId view, scatter;
+using Row = OpColumn<ViewFacts>::Row;
+constexpr Row kRows[] = {
+    {OpId::alias, {alias, PutBack::Same}},
+    {OpId::detach, {detach, PutBack::Same}},
+    {OpId::view, {view, PutBack::Reshape, ViewOf::JoinedDims}},
+    {OpId::permute, {permute, PutBack::Permute}},
+    {OpId::slice, {slice, PutBack::Scatter, ViewOf::Operand, OpId::slice_scatter}},
+    {OpId::select, {select, PutBack::Scatter, ViewOf::Operand, OpId::select_scatter}},
+    {OpId::squeeze, {squeeze, PutBack::Reshape}},
+    {OpId::unsqueeze, {unsqueeze, PutBack::Reshape}},
+    {OpId::expand, {expand, PutBack::Repeats}},
+    {OpId::as_strided, {as_strided, PutBack::Places, ViewOf::Storage, OpId::as_strided_scatter}},
+    {OpId::diagonal, {diagonal, PutBack::Scatter, ViewOf::Operand, OpId::diagonal_scatter}},
+    {OpId::set, {nullptr, PutBack::Nowhere, ViewOf::Source}},
 };
-constexpr Pair kPairs[] = {
-    {OpId::slice, OpId::slice_scatter},
-    {OpId::select, OpId::select_scatter},
-    {OpId::diagonal, OpId::diagonal_scatter},
-    {OpId::as_strided, OpId::as_strided_scatter},
+constinit OpColumn<ViewFacts> g_column("rule for layouts", kRows, is_of<OpClass::View>);
+
+// The views of the scatters, out of the same rows.
+constexpr std::size_t kScatters = [] {
+  std::size_t n = 0;
+  for (const Row& r : kRows) n += r.fact.scatter.has_value();
+  return n;
+}();
+struct Scatters {
+  OpColumn<OpId>::Row rows[kScatters] = {};
+  constexpr Scatters() {
+    std::size_t n = 0;
+    for (const Row& r : kRows)
+      if (r.fact.scatter) rows[n++] = {*r.fact.scatter, r.op};
+  }
 };
+constinit const OpColumn<OpId> kViewOfScatter("view of its part", Scatters().rows);
 
 }  // namespace
 }  // namespace views
 
+OpColumn<ViewFacts>& view_facts() { return views::g_column; }
+
 std::optional<OpId> view_of_scatter(OpId scatter) {
-  for (const views::Pair& p : views::kPairs)
-    if (p.scatter == scatter) return p.view;
-  return std::nullopt;
+  const OpId* view = views::kViewOfScatter.find(scatter);
+  return view ? std::optional(*view) : std::nullopt;
 }
 std::optional<OpId> scatter_of_view(OpId view) {
-  for (const views::Pair& p : views::kPairs)
-    if (p.view == view) return p.scatter;
-  return std::nullopt;
+  const ViewFacts* facts = views::g_column.find(view);
+  return facts ? facts->scatter : std::nullopt;
+}
+bool is_view_of_storage(OpId op) {
+  const ViewFacts* facts = views::g_column.find(op);
+  return facts && facts->of == ViewOf::Storage;
+}
+bool is_scatter_in_storage(OpId op) {
+  const OpId* view = views::kViewOfScatter.find(op);
+  return view && is_view_of_storage(*view);
 }
 
 Layout apply_view(const OpDef& op, std::span<const RuleArg> args, const Layout& in, SourceLoc loc, Strides wanted) {
-  const views::Rule* rule = views::kRules.find(op.id);
-  if (!rule || !*rule) fail(ErrorCode::Internal, op.schema.name.c_str(), loc, "is not a view operator");
-  Layout made = (*rule)({{op, args, loc, {}}, in, wanted});
+  const ViewFacts& facts = views::g_column.at(op.id);
+  if (!facts.layout) fail(ErrorCode::Internal, op.schema.name.c_str(), loc, "makes no layout of its operand's");
+  Layout made = facts.layout({{op, args, loc, {}}, in, wanted});
   check_sizes(made.sizes, 1, op.schema.name.c_str(), loc);
   return made;
 }
@@ -280,7 +288,7 @@ namespace rules {
 void view_rule(RuleCtx& c) {
   const Layout& in = c.tensor(0).layout;
   Layout made = apply_view(c.op, c.args, in, c.loc);
-  if (c.op.id == OpId::as_strided && c.shows_storage) check_within_storage(made, in, c.loc);
+  if (c.shows_storage && is_view_of_storage(c.op.id)) check_within_storage(made, in, c.loc);
   c.view(made);
 }
 void set_source(RuleCtx& c) { c.results.push_back(c.tensor(1)); }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "graph/op_column.h"
 #include "graph/shape_rules.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -36,75 +37,87 @@ bool same_argument(const NodeArg& a, const NodeArg& b) {
 
 using Result = std::optional<std::vector<ValueId>>;
 
-// Does a view give back its operand, element for element, at the same indices? Asked of what the operator does to indices:
+// ---- views: a view that gives back its operand, or two views that are one.
+//
+// Whether a view gives back its operand, element for element, at the same indices, is asked of what the operator does to indices:
 // strides cannot tell. Operands have been rewritten by then, and a permuted value may stand where a contiguous one stood;
 // what is known to be square has the same sizes after every permutation.
-bool is_identity(const Rewriter& rw, const Rewriter::Site& s) {
-  const Layout& of = rw.meta(std::get<ValueId>(s.args[0])).layout;
-  if (!same(of.sizes, s.result.layout.sizes)) return false;
-  switch (s.node.op) {
-    // Row-major order and the number of dimensions are kept; a slice as long as its dimension starts at 0.
-    case OpId::alias: case OpId::detach: case OpId::view: case OpId::squeeze: case OpId::expand: case OpId::slice: return true;
-    case OpId::permute: {
-      // In order, but for dimensions of size 1.
-      std::int64_t last = -1;
-      for (Int d : std::get<Ints>(s.args[1])) {
-        std::int64_t at = d.hint() < 0 ? d.hint() + of.dim() : d.hint();
-        const Int size = of.sizes[static_cast<std::size_t>(at)];
-        if (!size.is_symbolic() && size.hint() == 1) continue;
-        if (at < last) return false;
-        last = at;
-      }
-      return true;
-    }
-    case OpId::as_strided: return known_contiguous(of) && same_layout(of, s.result.layout);
-    default: return false;  // select, unsqueeze, diagonal: another number of dimensions
-  }
+ValueId operand(const Rewriter::Site& s) { return std::get<ValueId>(s.args[0]); }
+bool same_sizes(const Rewriter& rw, const Rewriter::Site& s) { return same(rw.meta(operand(s)).layout.sizes, s.result.layout.sizes); }
+
+// Of views that keep row-major order and the number of dimensions.
+Result same_indices(Rewriter& rw, Rewriter::Site& s) { return same_sizes(rw, s) ? Result{{operand(s)}} : std::nullopt; }
+
+Result view(Rewriter& rw, Rewriter::Site& s) {
+  if (same_sizes(rw, s)) return {{operand(s)}};
+  const Node* before = rw.maker(operand(s));
+  if (!before || before->op != s.node.op) return std::nullopt;
+  // Through a contiguous base any sizes will do; otherwise the middle view may be what makes the last one possible.
+  ValueId base = std::get<ValueId>(before->args[0]);
+  if (!known_contiguous(rw.meta(base).layout)) return std::nullopt;
+  if (same(rw.meta(base).layout.sizes, s.result.layout.sizes)) return {{base}};
+  return {{rw.emit(s.node.op, {base, s.args[1]})}};
 }
 
-// A view that gives back its operand, or two views that are one.
-Result view(Rewriter& rw, Rewriter::Site& s) {
-  ValueId in = std::get<ValueId>(s.args[0]);
-  const Node* before = rw.maker(in);
-  if (is_identity(rw, s)) return {{in}};
-  if (!before) return std::nullopt;
-  if (s.node.op == OpId::view && before->op == OpId::view) {
-    ValueId base = std::get<ValueId>(before->args[0]);
-    // Through a contiguous base any sizes will do; otherwise the middle view may be what makes the last one possible.
-    if (known_contiguous(rw.meta(base).layout)) {
-      if (same(rw.meta(base).layout.sizes, s.result.layout.sizes)) return {{base}};
-      return {{rw.emit(OpId::view, {base, s.args[1]})}};
-    }
-  }
-  if (s.node.op == OpId::permute && before->op == OpId::permute) {
-    const Ints &outer = std::get<Ints>(s.args[1]), &inner = std::get<Ints>(before->args[1]);
-    int rank = static_cast<int>(inner.size());
-    Ints both;
+Result permute(Rewriter& rw, Rewriter::Site& s) {
+  const Ints& outer = std::get<Ints>(s.args[1]);
+  const Layout& of = rw.meta(operand(s)).layout;
+  auto wrapped = [&](Int d) { return d.hint() < 0 ? d.hint() + of.dim() : d.hint(); };
+  if (same_sizes(rw, s)) {  // in order, but for dimensions of size 1
+    std::int64_t last = -1;
+    bool in_order = true;
     for (Int d : outer) {
-      std::int64_t at = d.hint() < 0 ? d.hint() + rank : d.hint();
-      std::int64_t to = inner[static_cast<std::size_t>(at)].hint();
-      both.push_back(to < 0 ? to + rank : to);
+      const std::int64_t at = wrapped(d);
+      const Int size = of.sizes[static_cast<std::size_t>(at)];
+      if (!size.is_symbolic() && size.hint() == 1) continue;
+      in_order = in_order && at >= last;
+      last = at;
     }
-    ValueId base = std::get<ValueId>(before->args[0]);
-    bool identity = true;
-    for (int d = 0; d < rank; ++d) identity = identity && both[static_cast<std::size_t>(d)].hint() == d;
-    return {{identity ? base : rw.emit(OpId::permute, {base, both})}};
+    if (in_order) return {{operand(s)}};
   }
-  if (s.node.op == OpId::squeeze && before->op == OpId::unsqueeze) {
-    ValueId base = std::get<ValueId>(before->args[0]);  // both keep the row-major order
-    if (same(rw.meta(base).layout.sizes, s.result.layout.sizes)) return {{base}};
+  const Node* before = rw.maker(operand(s));
+  if (!before || before->op != s.node.op) return std::nullopt;
+  const Ints& inner = std::get<Ints>(before->args[1]);
+  Ints both;
+  bool identity = true;
+  for (Int d : outer) {
+    const std::int64_t at = wrapped(inner[static_cast<std::size_t>(wrapped(d))]);
+    identity = identity && at == static_cast<std::int64_t>(both.size());
+    both.push_back(at);
   }
-  // Reading back exactly the part that was just written.
-  if ((s.node.op == OpId::slice && before->op == OpId::slice_scatter) ||
-      (s.node.op == OpId::select && before->op == OpId::select_scatter) ||
-      (s.node.op == OpId::as_strided && before->op == OpId::as_strided_scatter && graph::known_apart(std::get<Ints>(s.args[1]), std::get<Ints>(s.args[2])))) {
-    bool equal = true;
-    for (std::size_t i = 1; i < s.args.size(); ++i) equal = equal && same_argument(s.args[i], before->args[i + 1]);
-    ValueId src = std::get<ValueId>(before->args[1]);
-    if (equal && same(rw.meta(src).layout.sizes, s.result.layout.sizes) && rw.meta(src).dtype == s.result.dtype) return {{src}};
-  }
-  return std::nullopt;
+  ValueId base = std::get<ValueId>(before->args[0]);
+  return {{identity ? base : rw.emit(s.node.op, {base, both})}};
 }
+
+Result squeeze(Rewriter& rw, Rewriter::Site& s) {
+  if (same_sizes(rw, s)) return {{operand(s)}};
+  const Node* before = rw.maker(operand(s));
+  if (!before || before->op != OpId::unsqueeze) return std::nullopt;
+  ValueId base = std::get<ValueId>(before->args[0]);  // both keep the row-major order
+  return same(rw.meta(base).layout.sizes, s.result.layout.sizes) ? Result{{base}} : std::nullopt;
+}
+
+// Reading back exactly the part that was just written.
+Result read_back(Rewriter& rw, Rewriter::Site& s) {
+  const Node* before = rw.maker(operand(s));
+  if (!before || before->op != graph::scatter_of_view(s.node.op)) return std::nullopt;
+  for (std::size_t i = 1; i < s.args.size(); ++i)
+    if (!same_argument(s.args[i], before->args[i + 1])) return std::nullopt;
+  ValueId src = std::get<ValueId>(before->args[1]);
+  return same(rw.meta(src).layout.sizes, s.result.layout.sizes) && rw.meta(src).dtype == s.result.dtype ? Result{{src}} : std::nullopt;
+}
+
+Result slice(Rewriter& rw, Rewriter::Site& s) {  // as long as its dimension it starts at 0
+  return same_sizes(rw, s) ? Result{{operand(s)}} : read_back(rw, s);
+}
+
+Result as_strided(Rewriter& rw, Rewriter::Site& s) {
+  const Layout& of = rw.meta(operand(s)).layout;
+  if (known_contiguous(of) && same_layout(of, s.result.layout)) return {{operand(s)}};
+  return graph::known_apart(std::get<Ints>(s.args[1]), std::get<Ints>(s.args[2])) ? read_back(rw, s) : std::nullopt;
+}
+
+// ---- copies, casts, scatters
 
 // copy(self, src) is src in self's dtype and sizes; only self's metadata counts, so self becomes dead.
 Result copy(Rewriter& rw, Rewriter::Site& s) {
@@ -117,27 +130,26 @@ Result copy(Rewriter& rw, Rewriter::Site& s) {
   return {{src}};
 }
 
-// The whole of self is overwritten: the new value is src.
+// A write that an equal write follows at once is lost.
 Result scatter(Rewriter& rw, Rewriter::Site& s) {
-  ValueId self = std::get<ValueId>(s.args[0]), src = std::get<ValueId>(s.args[1]);
-  if (s.node.op == OpId::slice_scatter && is_int(s.args[5], 1) && rw.meta(self).dtype == rw.meta(src).dtype &&
-      same(rw.meta(self).layout.sizes, rw.meta(src).layout.sizes))
-    return {{src}};
-  // A write that an equal write follows at once is lost.
-  const Node* before = rw.maker(self);
-  if (before && before->op == s.node.op && before->args.size() == s.args.size()) {
-    bool equal = true;
-    for (std::size_t i = 2; i < s.args.size(); ++i) equal = equal && same_argument(s.args[i], before->args[i]);
-    if (equal) {
-      std::vector<NodeArg> args = s.args;
-      args[0] = before->args[0];
-      const bool keeps_self = s.node.keeps_self && before->keeps_self;
-      const ValueId made = rw.emit(s.node.op, std::move(args));
-      rw.copies_as(made, keeps_self, s.node.keeps_part);
-      return {{made}};
-    }
-  }
-  return std::nullopt;
+  const Node* before = rw.maker(operand(s));
+  if (!before || before->op != s.node.op || before->args.size() != s.args.size()) return std::nullopt;
+  for (std::size_t i = 2; i < s.args.size(); ++i)
+    if (!same_argument(s.args[i], before->args[i])) return std::nullopt;
+  std::vector<NodeArg> args = s.args;
+  args[0] = before->args[0];
+  const bool keeps_self = s.node.keeps_self && before->keeps_self;
+  const ValueId made = rw.emit(s.node.op, std::move(args));
+  rw.copies_as(made, keeps_self, s.node.keeps_part);
+  return {{made}};
+}
+
+// The whole of self is overwritten: the new value is src.
+Result slice_scatter(Rewriter& rw, Rewriter::Site& s) {
+  const TensorMeta& self = rw.meta(operand(s));
+  ValueId src = std::get<ValueId>(s.args[1]);
+  if (is_int(s.args[5], 1) && self.dtype == rw.meta(src).dtype && same(self.layout.sizes, rw.meta(src).layout.sizes)) return {{src}};
+  return scatter(rw, s);
 }
 
 bool preserves_all_values(DType from, DType to) {
@@ -165,22 +177,35 @@ Result cast(Rewriter& rw, Rewriter::Site& s) {
   return std::nullopt;
 }
 
+// In a functional graph a copy of a contiguous value is the value; of a strided one it is a change of layout.
+Result clone(Rewriter& rw, Rewriter::Site& s) { return known_contiguous(rw.meta(operand(s)).layout) ? Result{{operand(s)}} : std::nullopt; }
+
+// Nothing is told of operators that always do something.
+constinit const graph::OpColumn<Result (*)(Rewriter&, Rewriter::Site&)> kRules("when it does nothing", {
+                                                                                                            {OpId::alias, same_indices},
+                                                                                                            {OpId::detach, same_indices},
+                                                                                                            {OpId::expand, same_indices},
+                                                                                                            {OpId::view, view},
+                                                                                                            {OpId::permute, permute},
+                                                                                                            {OpId::squeeze, squeeze},
+                                                                                                            {OpId::slice, slice},
+                                                                                                            {OpId::select, read_back},
+                                                                                                            {OpId::as_strided, as_strided},
+                                                                                                            {OpId::to, cast},
+                                                                                                            {OpId::copy, copy},
+                                                                                                            {OpId::clone, clone},
+                                                                                                            {OpId::slice_scatter, slice_scatter},
+                                                                                                            {OpId::select_scatter, scatter},
+                                                                                                            {OpId::diagonal_scatter, scatter},
+                                                                                                            {OpId::as_strided_scatter, scatter},
+                                                                                                        });
+
 }  // namespace
 
 bool eliminate_noops(graph::Graph& g) {
   return rewrite(g, [](Rewriter& rw, Rewriter::Site& s) -> Result {
-    switch (s.node.op) {
-      case OpId::to: return cast(rw, s);
-      case OpId::copy: return copy(rw, s);
-      case OpId::clone: {
-        // In a functional graph a copy of a contiguous value is the value; of a strided one it is a change of layout.
-        ValueId in = std::get<ValueId>(s.args[0]);
-        return known_contiguous(rw.meta(in).layout) ? Result{{in}} : std::nullopt;
-      }
-      case OpId::slice_scatter: case OpId::select_scatter: case OpId::diagonal_scatter: case OpId::as_strided_scatter:
-        return scatter(rw, s);
-      default: return graph::op(s.node.op).cls == graph::OpClass::View ? view(rw, s) : std::nullopt;
-    }
+    const auto* rule = kRules.find(s.node.op);
+    return rule ? (*rule)(rw, s) : std::nullopt;
   });
 }
 

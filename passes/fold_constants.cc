@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "graph/op_column.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -35,34 +36,35 @@ std::optional<Scalar> as_dtype(Scalar s, DType t) {
 }
 
 // Views and casts of a filled value are filled values.
-Result of_full(Rewriter& rw, Rewriter::Site& s) {
-  const ValueId* in = s.args.empty() ? nullptr : std::get_if<ValueId>(&s.args[0]);
-  const Scalar* fill = in ? filled_with(rw, *in) : nullptr;
+Result view(Rewriter& rw, Rewriter::Site& s) {
+  const Scalar* fill = filled_with(rw, std::get<ValueId>(s.args[0]));
+  // An expanded constant keeps no strides of zero: it is as cheap to make in full, and nobody may write to it.
+  return fill ? Result{{full(rw, s.result, *fill)}} : std::nullopt;
+}
+
+struct Fold;
+Result cast(Rewriter& rw, Rewriter::Site& s, const Fold&) {
+  const ValueId in = std::get<ValueId>(s.args[0]);
+  const Scalar* fill = filled_with(rw, in);
   if (!fill) return std::nullopt;
-  if (graph::op(s.node.op).cls == graph::OpClass::View) {
-    // An expanded constant keeps no strides of zero: it is as cheap to make in full, and nobody may write to it.
-    return {{full(rw, s.result, *fill)}};
-  }
-  if (s.node.op == OpId::to)
-    if (std::optional<Scalar> v = as_dtype(*fill, rw.meta(*in).dtype); v && (v = as_dtype(*v, s.result.dtype))) return {{full(rw, s.result, *v)}};
+  if (std::optional<Scalar> v = as_dtype(*fill, rw.meta(in).dtype); v && (v = as_dtype(*v, s.result.dtype))) return {{full(rw, s.result, *v)}};
   return std::nullopt;
 }
 
-std::optional<double> compute(OpId op, double a, double b) {
-  switch (op) {
-    case OpId::add: return a + b;
-    case OpId::sub: return a - b;
-    case OpId::mul: return a * b;
-    case OpId::div: return a / b;
-    default: return std::nullopt;
-  }
-}
+/// How an operator folds, and of arithmetic what it computes.
+struct Fold {
+  Result (*rule)(Rewriter&, Rewriter::Site&, const Fold&) = nullptr;
+  double (*compute)(double, double) = nullptr;
+  double neutral = 0;          ///< as a number on the right it changes nothing; of a factored one only integers, or
+  bool neutral_plus = false;   ///< the positive zero: x - (+0.0) is x, -0.0 too (x + 0.0 would turn -0.0 into 0.0)
+  bool factored = false;       ///< argument 2 is a factor of the right side; else it is a rounding, or there is none
+};
+bool rounds(const Rewriter::Site& s, const Fold& f) { return !f.factored && s.args.size() > 2 && !std::holds_alternative<std::monostate>(s.args[2]); }
 
 // Arithmetic on two filled operands (or one and a number), in the dtype's own precision.
-Result arithmetic(Rewriter& rw, Rewriter::Site& s) {
+Result compute(Rewriter& rw, Rewriter::Site& s, const Fold& f) {
   if (s.result.dtype != DType::Float32 && s.result.dtype != DType::Float64) return std::nullopt;
-  if (s.node.op == OpId::div && !std::holds_alternative<std::monostate>(s.args[2])) return std::nullopt;
-  if (s.node.op == OpId::add || s.node.op == OpId::sub) {
+  if (f.factored) {
     const Scalar& alpha = std::get<Scalar>(s.args[2]);
     if (alpha.is_symbolic() || alpha.to_double() != 1) return std::nullopt;
   }
@@ -79,35 +81,43 @@ Result arithmetic(Rewriter& rw, Rewriter::Site& s) {
     if (!held) return std::nullopt;
     v[i] = held->to_double();
   }
-  std::optional<double> r = compute(s.node.op, v[0], v[1]);
-  if (!r) return std::nullopt;
+  double r = f.compute(v[0], v[1]);
   // Rounding a float32 operation done in double once more is exact for + - * / (double has over 2p + 2 bits).
-  if (s.result.dtype == DType::Float32) r = static_cast<double>(static_cast<float>(*r));
-  return {{full(rw, s.result, Scalar(*r))}};
+  if (s.result.dtype == DType::Float32) r = static_cast<double>(static_cast<float>(r));
+  return {{full(rw, s.result, Scalar(r))}};
 }
 
-// Integers: what changes nothing. (x + 0.0 would turn -0.0 into 0.0; x * 1 is exact for every dtype.)
-Result identity(Rewriter& rw, Rewriter::Site& s) {
+// What changes nothing: x * 1 is exact for every dtype.
+Result identity(Rewriter& rw, Rewriter::Site& s, const Fold& f) {
   const ValueId* x = std::get_if<ValueId>(&s.args[0]);
-  const Scalar* n = s.args.size() > 1 ? std::get_if<Scalar>(&s.args[1]) : nullptr;
-  if (!x || !n || n->is_symbolic() || rw.meta(*x).dtype != s.result.dtype) return std::nullopt;
-  bool unit = (s.node.op == OpId::mul || (s.node.op == OpId::div && std::holds_alternative<std::monostate>(s.args[2]))) && n->to_double() == 1;
-  bool zero = (s.node.op == OpId::add || s.node.op == OpId::sub) && is_integral(s.result.dtype) && n->to_double() == 0;
-  if (s.node.op == OpId::sub && n->to_double() == 0 && !std::signbit(n->to_double())) zero = true;  // x - (+0.0) is x, -0.0 too
-  return unit || zero ? Result{{*x}} : std::nullopt;
+  const Scalar* n = std::get_if<Scalar>(&s.args[1]);
+  if (!x || !n || n->is_symbolic() || rw.meta(*x).dtype != s.result.dtype || n->to_double() != f.neutral) return std::nullopt;
+  const bool exact = !f.factored || is_integral(s.result.dtype) || (f.neutral_plus && !std::signbit(n->to_double()));
+  return exact ? Result{{*x}} : std::nullopt;
 }
+
+Result arithmetic(Rewriter& rw, Rewriter::Site& s, const Fold& f) {
+  if (rounds(s, f)) return std::nullopt;
+  if (Result r = identity(rw, s, f)) return r;
+  return compute(rw, s, f);
+}
+
+constinit const graph::OpColumn<Fold> kFolds("fold of constants",
+                                             {
+                                                 {OpId::to, {cast}},
+                                                 {OpId::add, {arithmetic, [](double a, double b) { return a + b; }, 0, false, true}},
+                                                 {OpId::sub, {arithmetic, [](double a, double b) { return a - b; }, 0, true, true}},
+                                                 {OpId::mul, {arithmetic, [](double a, double b) { return a * b; }, 1}},
+                                                 {OpId::div, {arithmetic, [](double a, double b) { return a / b; }, 1}},
+                                             });
 
 }  // namespace
 
 bool fold_constants(graph::Graph& g) {
   return rewrite(g, [](Rewriter& rw, Rewriter::Site& s) -> Result {
-    if (Result r = of_full(rw, s)) return r;
-    switch (s.node.op) {
-      case OpId::add: case OpId::sub: case OpId::mul: case OpId::div:
-        if (Result r = identity(rw, s)) return r;
-        return arithmetic(rw, s);
-      default: return std::nullopt;
-    }
+    if (graph::op(s.node.op).cls == graph::OpClass::View) return view(rw, s);
+    const Fold* fold = kFolds.find(s.node.op);
+    return fold ? fold->rule(rw, s, *fold) : std::nullopt;
   });
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/errors.h"
 #include "base/knobs.h"
-#include "graph/shape_rules.h"
+#include "graph/view_column.h"
 
 namespace reprise::passes {
 
@@ -16,7 +16,9 @@ using graph::NodeArg;
 using graph::OpClass;
 using graph::OpId;
 using graph::OutputSpec;
+using graph::PutBack;
 using graph::ValueId;
+using graph::ViewOf;
 
 namespace {
 
@@ -52,7 +54,7 @@ std::vector<ValueId> chain_of(const Graph& g, ValueId v, ValueId from = {}) {
   std::vector<ValueId> views;
   for (const Node* n; v != from && (n = view_of(g, v)); v = operand(*n)) {
     views.push_back(v);
-    if (n->op == OpId::as_strided) break;
+    if (graph::is_view_of_storage(n->op)) break;
   }
   std::reverse(views.begin(), views.end());
   return views;
@@ -125,12 +127,13 @@ class Functionalizer {
 
   ValueId replay_view(ValueId on, ValueId v) {
     const Node& n = *view_of(v);
-    // `view` was possible on the strides that the user's tensor had; a value made by a write is laid out otherwise.
+    // It was possible on the strides that the user's tensor had; a value made by a write is laid out otherwise.
+    const ViewOf of = graph::view_facts_of(n.op).of;
     const bool as_seen = same_layout(out_.meta(on).layout, seen(operand(n)).layout);
-    if (n.op == OpId::as_strided || (n.op == OpId::view && !(as_seen && only_splits(seen(operand(n)).layout.sizes, seen(v).layout.sizes)))) on = contiguous(on, n.loc);
+    if (of == ViewOf::Storage || (of == ViewOf::JoinedDims && !(as_seen && only_splits(seen(operand(n)).layout.sizes, seen(v).layout.sizes)))) on = contiguous(on, n.loc);
     std::vector<NodeArg> args = n.args;
     args[0] = on;
-    if (n.op == OpId::as_strided) {
+    if (of == ViewOf::Storage) {
       const Layout &place = seen(v).layout, &whole = out_.meta(on).layout;
       args[3] = place.offset;
       // All of it in order (a storage that grows).
@@ -150,12 +153,12 @@ class Functionalizer {
     for (ValueId at = v;; at = operand(*n)) {
       stale.push_back(at);
       n = view_of(at);
-      if (!n || n->op == OpId::as_strided || is_current(operand(*n))) break;
+      if (!n || graph::is_view_of_storage(n->op) || is_current(operand(*n))) break;
     }
     for (; !stale.empty(); stale.pop_back()) {
       const ValueId at = stale.back();
       n = view_of(at);
-      set(at, !n ? storage(at).base : replay_view(n->op == OpId::as_strided ? storage(at).base : value(operand(*n)), at));
+      set(at, !n ? storage(at).base : replay_view(graph::is_view_of_storage(n->op) ? storage(at).base : value(operand(*n)), at));
     }
     return of_[v.v].value;
   }
@@ -201,7 +204,7 @@ class Functionalizer {
   /// What the caller gets to see of a value.
   Layout exact_layout(ValueId v) {
     ValueId from = v;
-    for (const Node* n; !origins_.contains(from.v) && (n = view_of(from)) && n->op != OpId::as_strided;) from = operand(*n);
+    for (const Node* n; !origins_.contains(from.v) && (n = view_of(from)) && !graph::is_view_of_storage(n->op);) from = operand(*n);
     Layout start;
     if (auto origin = origins_.find(from.v); origin != origins_.end()) {
       start = layout_of_handle(origin->second);
@@ -217,11 +220,11 @@ class Functionalizer {
   void node(Node& n) {
     if (n.inplace) return write(n);
     if (is_view(n)) {
-      if (n.op == OpId::as_strided) need_places(storage(operand(n)), n.loc);
+      if (graph::is_view_of_storage(n.op)) need_places(storage(operand(n)), n.loc);
       of_[n.results[0].v].storage = of_[operand(n).v].storage;  // its value is made when it is read
       return;
     }
-    if (n.op == OpId::as_strided_scatter) return scatter_in_storage(n);
+    if (graph::is_scatter_in_storage(n.op)) return scatter_in_storage(n);
     ValueId first = add_as(n.op, values_of(std::move(n.args)), n.loc, n.results);
     for (std::uint32_t i = 0; i < n.results.size(); ++i) new_storage(n.results[i], {first.v + i});
   }
@@ -249,10 +252,10 @@ class Functionalizer {
 
   /// A view that as_strided made, or part of an expanded one, has no inverse but the places of its elements in the storage.
   bool names_places(const std::vector<ValueId>& views) const {
-    if (!views.empty() && view_of(views[0])->op == OpId::as_strided) return true;
     return std::any_of(views.begin(), views.end(), [&](ValueId v) {
       const Node& n = *view_of(v);
-      return n.op == OpId::expand && numel(seen(v).layout.sizes) != numel(seen(operand(n)).layout.sizes);
+      const PutBack back = graph::view_facts_of(n.op).back;
+      return back == PutBack::Places || (back == PutBack::Repeats && numel(seen(v).layout.sizes) != numel(seen(operand(n)).layout.sizes));
     });
   }
   /// A part of what is seen in another shape or order: the inverses would make all of the storage anew, in that order and then in its
@@ -282,34 +285,47 @@ class Functionalizer {
   ValueId put_back(const std::vector<ValueId>& views, ValueId now, SourceLoc loc) {
     for (std::size_t i = views.size(); i-- > 0;) {
       const Node& n = *view_of(views[i]);
-      // What the view cut out is as large as what it cut from says: the rule would ask the trace's questions once more.
-      auto scatter = [&](OpId op) {
-        const ValueId whole = value(operand(n));
-        std::vector<NodeArg> args{whole, now};
-        args.insert(args.end(), n.args.begin() + 1, n.args.end());
-        TensorMeta made = out_.meta(whole);
-        made.layout.offset = 0;
-        made.layout.strides = contiguous_strides(made.layout.sizes);
-        const ValueId joined = out_.append(op, std::move(args), {std::move(made)}, loc);
-        note_write();
-        return joined;
-      };
-      if (const std::optional<OpId> of_part = graph::scatter_of_view(n.op)) {
-        now = scatter(*of_part);
-      } else if (n.op == OpId::permute) {
+      now = put_back(n, now, loc);
+      written_.emplace_back(operand(n), now);
+    }
+    return now;
+  }
+
+  /// The value of n's operand that shows `now` through n.
+  ValueId put_back(const Node& n, ValueId now, SourceLoc loc) {
+    const graph::ViewFacts& facts = graph::view_facts_of(n.op);
+    switch (facts.back) {
+      case PutBack::Same:
+        return now;
+      case PutBack::Reshape:
+      case PutBack::Repeats:
+        return out_.add(OpId::view, {contiguous(now, loc), seen(operand(n)).layout.sizes}, loc);
+      case PutBack::Permute: {
         const Ints& dims = std::get<Ints>(n.args[1]);
         Ints inverse(dims.size(), 0);
         for (std::size_t d = 0; d < dims.size(); ++d) {
           std::int64_t to = dims[d].value(loc);
           inverse[static_cast<std::size_t>(to < 0 ? to + static_cast<std::int64_t>(dims.size()) : to)] = static_cast<std::int64_t>(d);
         }
-        now = out_.add(OpId::permute, {now, inverse}, loc);
-      } else if (n.op != OpId::alias && n.op != OpId::detach) {  // view, squeeze, unsqueeze, expand of nothing
-        now = out_.add(OpId::view, {contiguous(now, loc), seen(operand(n)).layout.sizes}, loc);
+        return out_.add(OpId::permute, {now, inverse}, loc);
       }
-      written_.emplace_back(operand(n), now);
+      case PutBack::Scatter: {
+        // What the view cut out is as large as what it cut from says: the rule would ask the trace's questions once more.
+        const ValueId whole = value(operand(n));
+        std::vector<NodeArg> args{whole, now};
+        args.insert(args.end(), n.args.begin() + 1, n.args.end());
+        TensorMeta made = out_.meta(whole);
+        made.layout.offset = 0;
+        made.layout.strides = contiguous_strides(made.layout.sizes);
+        const ValueId joined = out_.append(facts.scatter.value(), std::move(args), {std::move(made)}, loc);
+        note_write();
+        return joined;
+      }
+      case PutBack::Places:   // put_in_places
+      case PutBack::Nowhere:  // the tracer refuses it
+        break;
     }
-    return now;
+    fail(ErrorCode::Internal, graph::op(n.op).schema.name.c_str(), loc, "a write through it has no inverse");
   }
 
   /// as_strided_scatter names places in self's storage: the storage with the part in its place, seen as self is.
@@ -436,7 +452,7 @@ Layout replay_layout(const Graph& g, ValueId v, ValueId from, Layout l, SourceLo
 Functionalized functionalize(Graph traced, std::span<const TracedInput> inputs) {
   REPRISE_CHECK(traced.form == graph::Form::Traced && inputs.size() == traced.inputs.size());
   if (knobs().verify >= 1) graph::verify(traced, "trace");
-  const bool only_values = std::none_of(traced.nodes.begin(), traced.nodes.end(), [](const Node& n) { return n.inplace || is_view(n) || n.op == OpId::as_strided_scatter; });
+  const bool only_values = std::none_of(traced.nodes.begin(), traced.nodes.end(), [](const Node& n) { return n.inplace || is_view(n) || graph::is_scatter_in_storage(n.op); });
   std::vector<bool> taken(traced.values.size());
   auto is_first = [&](ValueId v) { return taken[v.v] ? false : taken[v.v] = true; };
   const bool own_results = std::all_of(traced.outputs.begin(), traced.outputs.end(), [&](const OutputSpec& o) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "graph/view_column.h"
 
 namespace reprise::passes {
 
@@ -92,10 +93,11 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
       *changed = true;
       continue;
     }
-    // A rule may have put a value of another layout (an expanded or permuted one) where another one stood; `view` was accepted on the
-    // strength of the old layout.
-    const bool names_places = node.op == graph::OpId::as_strided || node.op == graph::OpId::as_strided_scatter;
-    if (node.op == graph::OpId::view || names_places) {
+    // A rule may have put a value of another layout (an expanded or permuted one) where another one stood; a view that needs certain
+    // strides was accepted on the strength of the old layout.
+    const bool names_places = graph::names_places(node.op);
+    const graph::ViewFacts* view = names_places ? nullptr : graph::view_facts().find(node.op);
+    if (names_places || (view && view->of == graph::ViewOf::JoinedDims)) {
       ValueId& on = std::get<ValueId>(args[0]);
       const Layout& now = out_.meta(on).layout;
       if ((!known_contiguous(now) && !identical(in_.meta(std::get<ValueId>(node.args[0])), out_.meta(on))) || (names_places && !identical(now.offset, Int(0))))

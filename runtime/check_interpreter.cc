@@ -3,6 +3,8 @@
 
 #include "runtime/check.h"
 
+#include "graph/view_column.h"
+
 namespace reprise::detail {
 
 namespace {
@@ -95,7 +97,7 @@ void CheckInterpreter::mutate_metadata(const graph::OpCall& c) {
   const Storage* before = self.impl() ? self.impl()->storage : nullptr;
   graph::eager_interpreter().mutate_metadata(c);
   const Storage* now = self.impl() ? self.impl()->storage : nullptr;
-  if (now == before || c.op.id == graph::OpId::set) return;  // set_ takes another tensor's
+  if (now == before || graph::view_facts_of(c.op.id).of == graph::ViewOf::Source) return;  // set_ takes another tensor's
   own_storages_.insert(now);                                 // a larger one
   makers_[now] = {&c.op, c.loc};
 }

@@ -14,9 +14,11 @@
 #include "base/thread_object.h"
 #include "device/backend.h"
 #include "graph/interpreter.h"
+#include "graph/view_column.h"
 #include "jit/engine/code.h"
 #include "kernels/reference/reference.h"
 #include "runtime/compiled.h"
+#include "runtime/eager_forms.h"
 #include "tensor/impl.h"
 #include "tensor/transfer.h"
 
@@ -164,12 +166,12 @@ struct EagerArgs {
   bool is_number(std::size_t i) const {
     graph::ArgType t = call.op.schema.args[i].type;
     const Scalar* s = std::get_if<Scalar>(&args[i]);
-    if (call.op.id == OpId::scatter) return false;  // a tensor there is one of indices' sizes and self's dtype
     return s && s->is_float() && !stays(i) && (t == graph::ArgType::TensorOrScalar || t == graph::ArgType::OptionalTensorOrScalar);
   }
-  /// Numbers that stay numbers: pow's exponent, because x ** 2 is x * x to the bit in compiled code too, and lerp's weight, which
-  /// as a tensor must have self's dtype.
-  bool stays(std::size_t i) const { return (call.op.id == OpId::pow && i == 1) || (call.op.id == OpId::lerp && i == 2); }
+  bool stays(std::size_t i) const {
+    const runtime::EagerForm* form = runtime::eager_forms().find(call.op.id);
+    return form && form->numbers >> i & 1;
+  }
 
   void flatten(CallFrame& f) const {
     f.constant(static_cast<std::uint64_t>(call.op.id) << 1 | call.inplace);
@@ -255,7 +257,7 @@ Tensor eager_view(const OpCall& c) {
   Layout l = graph::apply_view(c.op, args, meta.layout, c.loc, graph::Strides::All);
   std::int64_t sizes[kMaxRank], strides[kMaxRank];
   for (int d = 0; d < l.dim(); ++d) sizes[d] = l.sizes[static_cast<std::size_t>(d)].hint(), strides[d] = l.strides[static_cast<std::size_t>(d)].hint();
-  if (c.op.id == OpId::as_strided) {
+  if (graph::is_view_of_storage(c.op.id)) {
     // It counts from the start of the storage and may name any element of it, but none outside.
     const bool none = std::find(sizes, sizes + l.dim(), 0) != sizes + l.dim();
     const auto last = last_element(l.dim(), l.offset.hint(), [&](int d) { return sizes[d]; }, [&](int d) { return strides[d]; });
@@ -322,7 +324,8 @@ class EagerInterpreter final : public graph::Interpreter {
   void mutate_metadata(const OpCall& c) override {
     const Tensor& self = *std::get<const Tensor*>(c.args[0]);
     TensorImpl& t = defined_impl(self, c.op.schema.name.c_str(), c.loc);
-    if (c.op.id == OpId::set) {
+    const graph::ViewOf of = graph::view_facts_of(c.op.id).of;
+    if (of == graph::ViewOf::Source) {
       const TensorImpl& from = defined_impl(*std::get<const Tensor*>(c.args[1]), "set_", c.loc);
       if (from.trace) fail(ErrorCode::InvalidArgument, "set_", c.loc, "the source is a tensor of a trace");
       if (from.dtype != t.dtype) fail(ErrorCode::DTypeMismatch, "set_", c.loc, "self is ", t.dtype, ", the source is ", from.dtype);
@@ -331,7 +334,7 @@ class EagerInterpreter final : public graph::Interpreter {
       take_layout(t, from);
       return;
     }
-    if (c.op.id == OpId::as_strided) grow(t, std::get<IntArrayRef>(c.args[1]));
+    if (of == graph::ViewOf::Storage) grow(t, std::get<IntArrayRef>(c.args[1]));
     Tensor view = eager_view(c);
     take_layout(t, *view.impl());
   }
@@ -386,7 +389,8 @@ class EagerInterpreter final : public graph::Interpreter {
   // A long list of tensors, joined by groups: what is made for a list of one length is kept, and lists that grow have many.
   bool call_in_groups(const OpCall& c, std::vector<Tensor>& results) {
     constexpr std::size_t kMost = 16;
-    if (c.op.id != OpId::cat) return false;
+    const runtime::EagerForm* form = runtime::eager_forms().find(c.op.id);
+    if (!form || !form->in_groups) return false;
     const auto& list = std::get<TensorArrayRef>(c.args[0]);
     if (list.size() <= kMost) return false;
     std::vector<Tensor> parts;

@@ -7,6 +7,7 @@
 
 #include "base/bail.h"
 #include "base/errors.h"
+#include "graph/view_column.h"
 #include "base/hash.h"
 #include "device/backend.h"
 #include "jit/cpu/loop/compile.h"
@@ -132,12 +133,15 @@ class Builder {
         check(g.meta(r).layout.sizes, op.cls == graph::OpClass::View ? 1 : item_size(g.meta(r).dtype), op.name());
       }
     for (const graph::Node& n : g.nodes) {
-      if (n.op == graph::OpId::as_strided_scatter && std::holds_alternative<Int>(n.args[4]))
-        p_.exprs.add_reach_check(std::get<Ints>(n.args[2]), std::get<Ints>(n.args[3]), std::get<Int>(n.args[4]),
-                                 numel(g.meta(std::get<graph::ValueId>(n.args[0])).layout.sizes), "as_strided_scatter");
-      if (n.op != graph::OpId::as_strided) continue;
-      const Layout& l = g.meta(n.results[0]).layout;
-      p_.exprs.add_reach_check(l.sizes, l.strides, l.offset, numel(g.meta(std::get<graph::ValueId>(n.args[0])).layout.sizes), "as_strided");
+      if (!graph::names_places(n.op)) continue;
+      const std::string name(graph::op(n.op).name());
+      const Int have = numel(g.meta(std::get<graph::ValueId>(n.args[0])).layout.sizes);
+      if (graph::op(n.op).cls == graph::OpClass::View) {
+        const Layout& l = g.meta(n.results[0]).layout;
+        p_.exprs.add_reach_check(l.sizes, l.strides, l.offset, have, name);
+      } else if (std::holds_alternative<Int>(n.args[4])) {
+        p_.exprs.add_reach_check(std::get<Ints>(n.args[2]), std::get<Ints>(n.args[3]), std::get<Int>(n.args[4]), have, name);
+      }
     }
     for (const graph::OutputSpec& o : g.outputs) check(o.layout.sizes, 1, "view");
     for (const graph::MetadataMutation& m : g.metadata_mutations) check(m.layout.sizes, 1, "view");

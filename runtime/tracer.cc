@@ -6,6 +6,7 @@
 
 #include "base/epochs.h"
 #include "base/errors.h"
+#include "graph/view_column.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {
@@ -257,7 +258,7 @@ void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
   }
   if (!c.inplace) {
     std::vector<NodeArg> args = node_args(c);
-    if (c.op.id == graph::OpId::as_strided_scatter) prepare_scatter(c, args);
+    if (c.op.cls == graph::OpClass::Join && graph::is_scatter_in_storage(c.op.id)) prepare_scatter(c, args);
     ValueId first = out_.graph.add(c.op.id, std::move(args), c.loc);
     std::size_t n = out_.graph.nodes.back().results.size();
     for (std::uint32_t i = 0; i < n; ++i) results.push_back(fresh({first.v + i}));

@@ -39,6 +39,7 @@ struct TracedRef final : TracedTensor {
   std::shared_ptr<TracedStorage> storage;
   graph::ValueId value;              ///< in the traced graph; unset for an argument on a storage that is an input, until it is used
   bool by_place = false;             ///< as_strided made it, or what it is a view of: elements may share a place
+  const graph::OpDef* one_way = nullptr;  ///< a view it was made by that was not told how a write is put back
   std::int32_t input = -1;           ///< this very tensor is graph input number ... (metadata mutations matter)
   TensorImpl* impl = nullptr;        ///< whose it is
   std::int32_t origin = -1;          ///< the input at which its chain of views begins; -1: at the storage

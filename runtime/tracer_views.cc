@@ -5,6 +5,7 @@
 #include "base/errors.h"
 #include "graph/shape_rules.h"
 #include "graph/text.h"
+#include "graph/view_column.h"
 #include "runtime/tracer.h"
 #include "tensor/impl.h"
 
@@ -28,6 +29,7 @@ void TracedRef::take(const TracedRef& other) {
   storage = other.storage;
   value = other.value;
   by_place = other.by_place;
+  one_way = other.one_way;
   origin = other.origin;
   exact = nullptr;
 }
@@ -35,7 +37,9 @@ void TracedRef::take(const TracedRef& other) {
 Tensor Tracer::make_view(const graph::OpCall& c) {
   TracedRef& self = ref_of(*std::get<const Tensor*>(c.args[0]), c.loc);
   std::vector<NodeArg> args = node_args(c);
-  if (c.op.id == OpId::as_strided) {
+  const graph::ViewFacts& view = graph::view_facts_of(c.op.id);
+  const bool of_storage = view.of == graph::ViewOf::Storage;
+  if (of_storage) {
     // It counts from the start of the storage, of which an input may show only a part.
     const Int have = storage_elements(*self.storage, c.loc);
     if (std::holds_alternative<std::monostate>(args[3])) args[3] = exact_meta(self, c.loc).layout.offset;
@@ -46,15 +50,17 @@ Tensor Tracer::make_view(const graph::OpCall& c) {
   ref->value = out_.graph.add(c.op.id, std::move(args), c.loc);
   ref->user_meta = out_.graph.meta(ref->value);
   ref->storage = self.storage;
-  ref->by_place = self.by_place || c.op.id == OpId::as_strided;
-  if (c.op.id != OpId::as_strided) ref->origin = self.origin;  // which is of the storage, not of the view
+  ref->by_place = self.by_place || view.back == graph::PutBack::Places;
+  ref->one_way = of_storage ? nullptr : view.back == graph::PutBack::Nowhere ? &c.op : self.one_way;
+  if (!of_storage) ref->origin = self.origin;  // which is of the storage, not of the view
   TracedRef* made = ref.release();
   return Tensor::adopt(made->impl = new_traced_impl(made));
 }
 
-// ATen refuses to write several elements at one address. Only expand and as_strided make such views of what has none; arguments
-// are looked at call by call.
+// ATen refuses to write several elements at one address. Only expand and views that are put back by places make such views of what has
+// none; arguments are looked at call by call.
 void Tracer::check_writable(TracedRef& ref, const std::string& op, SourceLoc loc) {
+  if (ref.one_way) bail(Bail::no_inverse, op.c_str(), loc, "writes through a view that ", ref.one_way->name(), " made, which was not told how a write is put back");
   const Layout& l = ref.user_meta.layout;
   for (std::size_t d = 0; d < l.strides.size(); ++d) {
     Int stride = l.strides[d], size = l.sizes[d];
@@ -138,7 +144,8 @@ void Tracer::mutate_metadata(const graph::OpCall& c) {
       want_identity(i, j, c.loc);
     }
   reshapes_ = reshapes_ || input_of(ref) >= 0;
-  if (c.op.id == OpId::set) {
+  const graph::ViewOf of = graph::view_facts_of(c.op.id).of;
+  if (of == graph::ViewOf::Source) {
     TracedRef& from = ref_of(*std::get<const Tensor*>(c.args[1]), c.loc);
     if (from.user_meta.dtype != ref.user_meta.dtype)
       fail(ErrorCode::DTypeMismatch, "set_", c.loc, "self is ", ref.user_meta.dtype, ", the source is ", from.user_meta.dtype);
@@ -147,7 +154,7 @@ void Tracer::mutate_metadata(const graph::OpCall& c) {
     ref.take(from);
     return;
   }
-  if (c.op.id == OpId::as_strided) {
+  if (of == graph::ViewOf::Storage) {
     const Int elements = numel(std::get<IntArrayRef>(c.args[1]).vec()), want = elements + exact_meta(ref, c.loc).layout.offset;
     const Int have = storage_elements(*ref.storage, c.loc);
     // Nothing fits anywhere, wherever the view begins.

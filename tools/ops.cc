@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "graph/op.h"
+#include "graph/view_column.h"
 #include "kernels/plan/columns.h"
 #include "passes/decompose_builder.h"
 #include "reprise/error.h"
@@ -70,6 +71,7 @@ int ops(const std::vector<std::string>& args) {
   int shown = 0;
   std::vector<const graph::OpColumnBase*> columns = kernels::op_columns();
   columns.push_back(&passes::decompositions());
+  columns.push_back(&graph::view_facts());
   for (const graph::OpDef& def : graph::all_ops()) {
     bool wanted = args.empty();
     for (const std::string& a : args) wanted = wanted || def.name().find(a) != std::string_view::npos;

@@ -5,6 +5,7 @@
 #include "base/errors.h"
 #include "kernels/cpu/matmul_product.h"
 #include "kernels/launch/layout.h"
+#include "kernels/launch/product.h"
 #include "kernels/reference/reference.h"
 
 namespace reprise::kernels {
@@ -184,7 +185,7 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
 }  // namespace
 
 NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
-  bool linear = node.op == graph::OpId::linear;
+  bool linear = product_forms().at(node.op) == ProductForm::Rows;
   DType dtype = operands.back().dtype;
   if (!is_floating(dtype) || operands.size() != 3) return reference_launch(g, node, std::move(operands));
   NativeLaunch out;

@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "kernels/gpu/rules.h"
+#include "kernels/launch/product.h"
 
 namespace reprise::kernels {
 
 using device::kFewProductRows;
-using graph::OpId;
 
 namespace {
 
@@ -63,7 +63,8 @@ Product product_of(const GpuContext& cx) {
   const Operand& result = o.back();
   const Layout &a = o[0].layout, &b = o[1].layout, &c = result.layout;
   p.dtype = result.dtype;
-  if (cx.node.op == OpId::linear) {
+  const ProductForm form = product_forms().at(cx.node.op);
+  if (form == ProductForm::Rows) {
     int last = a.dim() - 1;
     p.a = side(o[0], last, last), p.b = side(o[1], 0, 1), p.c = side(result, last, last);
     rows_of(p, a, c, last);
@@ -71,7 +72,7 @@ Product product_of(const GpuContext& cx) {
     if (o.size() == 4) p.bias = Side{o[2].buffer, o[2].layout.offset, 0, 0, o[2].layout.strides[0]};
     return p;
   }
-  int batch = cx.node.op == OpId::bmm ? 0 : -1, r = batch + 1;
+  int batch = form == ProductForm::Batched ? 0 : -1, r = batch + 1;
   p.a = side(o[0], r, r + 1, batch), p.b = side(o[1], r + 1, r, batch), p.c = side(result, r, r + 1, batch);
   if (batch == 0) p.batch = c.sizes[0];
   p.m = c.sizes[r], p.n = c.sizes[r + 1], p.k = a.sizes[r + 1];

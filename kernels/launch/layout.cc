@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "graph/op_column.h"
+#include "graph/view_column.h"
 #include "guards/shape_env.h"
 
 namespace reprise::kernels {
@@ -186,28 +186,26 @@ void expand(KnownView& v) {
   }
 }
 
-void by_rule(KnownView& v) {  // that asks nothing
+// A rule that asks nothing, or only what is known by now.
+void by_rule(KnownView& v) {
   graph::NodeRuleArgs rule(v.g, v.args);
   v.out = graph::apply_view(graph::op(v.op), rule.args(), v.in, v.loc);
 }
 
+// Views whose rules ask. (`view` and as_strided have no layout of strides alone: known_view, layout_from_root.)
 constinit const graph::OpColumn<void (*)(KnownView&)> kKnownViews("known layout", {
-                                                                                      {OpId::alias, by_rule},
-                                                                                      {OpId::detach, by_rule},
                                                                                       {OpId::slice, slice},
                                                                                       {OpId::select, select},
                                                                                       {OpId::squeeze, squeeze},
                                                                                       {OpId::expand, expand},
-                                                                                      {OpId::permute, by_rule},
-                                                                                      {OpId::unsqueeze, by_rule},
-                                                                                      {OpId::diagonal, by_rule},
                                                                                   });
 
 }  // namespace
 
 Layout known_view_of(const Graph& g, OpId op, const std::vector<graph::NodeArg>& args, const Layout& in, const Ints& sizes, SourceLoc loc) {
   KnownView v{g, op, args, in, sizes, loc, in};
-  kKnownViews.at(op)(v);
+  const auto* known = kKnownViews.find(op);
+  (known ? *known : by_rule)(v);
   v.out.sizes = sizes;
   return std::move(v.out);
 }
@@ -241,13 +239,14 @@ std::optional<Layout> layout_from_root(const Graph& g, ValueId v, const Layout& 
   const graph::Node& node = g.nodes[g.values[v.v].node];
   std::optional<Layout> self = layout_from_root(g, std::get<ValueId>(node.args[0]), root);
   if (!self) return std::nullopt;
-  if (node.op == OpId::as_strided) {  // it names places in its operand, if that stands row by row
+  const graph::ViewOf of = graph::view_facts_of(node.op).of;
+  if (of == graph::ViewOf::Storage) {  // it names places in its operand, if that stands row by row
     if (!known_contiguous(*self)) return std::nullopt;
     Layout out = g.meta(v).layout;
     out.offset = out.offset + self->offset;
     return out;
   }
-  if (node.op == OpId::view) return known_view(*self, g.meta(v).layout.sizes);
+  if (of == graph::ViewOf::JoinedDims) return known_view(*self, g.meta(v).layout.sizes);
   return known_view_of(g, node.op, node.args, *self, g.meta(v).layout.sizes, node.loc);
 }
 

@@ -33,7 +33,7 @@ std::optional<std::vector<DimMatch>> match_dims(const Ints& old_sizes, const Int
 /// `of` seen with other sizes, if the strides provably join up where dims are merged.
 std::optional<Layout> known_view(const Layout& of, const Ints& sizes);
 
-/// graph::apply_view for any view but `view` and `as_strided`, without asking: what the shape rule asked while tracing was
+/// graph::apply_view for any view of its operand (ViewOf::Operand), without asking: what the shape rule asked while tracing was
 /// decided by the traced sizes and is guarded, so those sizes decide it again here and no guard is added. `args`: the view's
 /// arguments with self first; `sizes`: of the result.
 Layout known_view_of(const graph::Graph&, graph::OpId, const std::vector<graph::NodeArg>& args, const Layout& in, const Ints& sizes, SourceLoc);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "graph/view_column.h"
 #include "kernels/loop/pointwise.h"
 #include "kernels/plan/assign.h"
 #include "kernels/plan/gather.h"
@@ -14,7 +15,6 @@ namespace reprise::kernels {
 using graph::Graph;
 using graph::Node;
 using graph::OpClass;
-using graph::OpId;
 using graph::OutputSpec;
 using graph::ValueId;
 using Kind = Item::Kind;
@@ -193,7 +193,7 @@ void Assign::set_out(std::uint32_t o, const Place& at) {
 
 bool Assign::views_fit(ValueId v, const Layout& at) const {
   // What counts from the start of a storage is a storage, row by row.
-  if (g_.values[v.v].node >= 0 && g_.nodes[static_cast<std::size_t>(g_.values[v.v].node)].op == OpId::as_strided_scatter && !is_row_major(at)) return false;
+  if (g_.values[v.v].node >= 0 && graph::is_scatter_in_storage(g_.nodes[static_cast<std::size_t>(g_.values[v.v].node)].op) && !is_row_major(at)) return false;
   for (ValueId w : views_[v.v]) {
     if (!layout_from_root(g_, w, at)) return false;
   }

@@ -6,7 +6,6 @@
 namespace reprise::kernels {
 
 using graph::Node;
-using graph::OpId;
 using graph::ValueId;
 using Kind = Item::Kind;
 using Id = std::uint32_t;
@@ -26,17 +25,17 @@ Assign::Wanted Assign::base_of(const Node& join) {
 
 Assign::Wanted Assign::part_of(const Node& join) {
   if (join.keeps_part) return {Copy::Of::Ours, "a part is made elsewhere"};
-  return {Copy::Of::EagerToo, join.op == OpId::cat ? "cat" : "copy_"};
+  return {Copy::Of::EagerToo, has_base(join.op) ? "copy_" : "cat"};
 }
 
 void Assign::nested_ends(ValueId c, std::vector<Id>& out) const {
   const Node& node = g_.nodes[g_.values[c.v].node];
   out.push_back(static_cast<Id>(p_.maker[c.v]));
-  if (node.op == OpId::cat) return;
+  if (!has_base(node.op)) return;
   ValueId part = std::get<ValueId>(node.args[1]), base = std::get<ValueId>(node.args[0]);
   if (!computed(part) || readers_[part.v].size() != 1 || !wishes_[part.v].empty() || placed(part)) return;
   const Node& inner = g_.nodes[g_.values[part.v].node];
-  if (!is_join(inner) || inner.op == OpId::cat) return;
+  if (!is_join(inner) || !has_base(inner.op)) return;
   // The inner base must be the very region that c fills with it.
   auto whole = contiguous_layout(g_.meta(c).layout.sizes);
   auto plan = plan_join(g_, node, whole);
@@ -115,7 +114,7 @@ void Assign::chain_ends(ValueId c, std::vector<Id>& out) const {
   for (;;) {
     nested_ends(c, out);
     const Node& node = g_.nodes[g_.values[c.v].node];
-    if (node.op == OpId::cat) return;
+    if (!has_base(node.op)) return;
     c = std::get<ValueId>(node.args[0]);
     if (!computed(c) || !is_join(g_.nodes[g_.values[c.v].node]) || !wishes_[c.v].empty() || placed(c)) return;
   }
@@ -125,7 +124,7 @@ bool Assign::parts_read(const std::vector<Id>& ends, ValueId old) const {
   for (Id e : ends) {
     const Node& node = g_.nodes[p_.items[e].node];
     bool found = false;
-    for (std::size_t a = node.op == OpId::cat ? 0 : 1; a < node.args.size(); ++a) {
+    for (std::size_t a = has_base(node.op) ? 1 : 0; a < node.args.size(); ++a) {
       graph::for_each_value(node.args[a], [&](ValueId v) { found = found || root_[v.v] == old; });
     }
     if (found) return true;
@@ -136,7 +135,7 @@ bool Assign::parts_read(const std::vector<Id>& ends, ValueId old) const {
 bool Assign::base_moves(ValueId c, ValueId old) const {
   for (;;) {
     const Node& node = g_.nodes[g_.values[c.v].node];
-    if (node.op == OpId::cat) return false;
+    if (!has_base(node.op)) return false;
     c = std::get<ValueId>(node.args[0]);
     if (root_[c.v] == old) return c != old;
     if (!computed(c) || !is_join(g_.nodes[g_.values[c.v].node])) return false;
@@ -145,7 +144,7 @@ bool Assign::base_moves(ValueId c, ValueId old) const {
 
 bool Assign::slice_in_epilogue(const Node& node, std::uint32_t o) {
   std::uint32_t i = g_.outputs[o].source;
-  if (node.op == OpId::cat || !readers_[node.results[0].v].empty()) return false;
+  if (!has_base(node.op) || !readers_[node.results[0].v].empty()) return false;
   if (std::get<ValueId>(node.args[0]) != g_.inputs[i].value) return false;
   auto plan = plan_join(g_, node, input_place(i).layout);
   if (!plan) return false;

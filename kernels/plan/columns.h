@@ -4,6 +4,7 @@
 
 #include "graph/op_column.h"
 #include "kernels/gpu/launches.h"
+#include "kernels/launch/product.h"
 #include "kernels/loop/pointwise.h"
 #include "kernels/plan/gather.h"
 #include "kernels/plan/join.h"
@@ -11,10 +12,10 @@
 #include "kernels/reference/reference.h"
 
 /// What this room knows of operators, a column each (graph/op_column.h), which stands beside its rows. Nothing here asks which operator
-/// a node is in any other way than by its column, but for rewrites of one operator's own form (fuse_map.cc: view and as_strided).
+/// a node is in any other way than by its column.
 namespace reprise::kernels {
 
-/// reference_kernels, pointwise_formulas, folds, creation_formulas, gather_rules, join_rules, gpu_rules.
+/// reference_kernels, pointwise_formulas, folds, creation_formulas, gather_rules, join_rules, product_forms, gpu_rules.
 std::vector<const graph::OpColumnBase*> op_columns();
 
 /// "fused loop kernel", "matrix product", "reference kernel", "view: no kernel", "composite: ...": how an operator is

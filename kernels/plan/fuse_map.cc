@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "graph/view_column.h"
 #include "guards/expr.h"
 
 namespace reprise::kernels {
 
-using graph::OpId;
 using graph::ValueId;
 
 Coord constant_coord(Int at, std::size_t loops) { return {at, Ints(loops, Int(0))}; }
@@ -114,7 +114,7 @@ Ints sizes_of(const std::vector<int>& dims, const Ints& sizes) {
 }  // namespace
 
 int loop_to_split(const graph::Graph& g, const graph::Node& view, const IndexMap& map, const Ints& extents, Ints& into) {
-  if (view.op != OpId::view) return -1;
+  if (graph::view_facts_of(view.op).of != graph::ViewOf::JoinedDims) return -1;
   const Ints& from = g.meta(std::get<ValueId>(view.args[0])).layout.sizes;
   auto matches = match_dims(from, g.meta(view.results[0]).layout.sizes);
   if (!matches) return -1;
@@ -154,8 +154,9 @@ std::optional<IndexMap> through_view(const graph::Graph& g, const graph::Node& v
   IndexMap out;
   out.loops = map.loops;
   out.dims.assign(rank, constant_coord(0, map.loops));
-  if (view.op == OpId::as_strided) return std::nullopt;
-  if (view.op == OpId::view) {
+  const graph::ViewOf of = graph::view_facts_of(view.op).of;
+  if (of == graph::ViewOf::Storage) return std::nullopt;
+  if (of == graph::ViewOf::JoinedDims) {
     const Ints& to = g.meta(view.results[0]).layout.sizes;
     auto matches = match_dims(in.sizes, to);
     if (!matches) return std::nullopt;

@@ -1,6 +1,6 @@
 #include "kernels/plan/join.h"
 
-#include "graph/shape_rules.h"
+#include "graph/view_column.h"
 
 namespace reprise::kernels {
 
@@ -34,7 +34,7 @@ std::optional<JoinPlan> plan_cat(const Graph& g, const Node& node, const Layout&
 }  // namespace
 
 bool is_region_join(const Graph& g, const Node& node) {
-  return node.op == OpId::as_strided_scatter && graph::known_apart(std::get<Ints>(node.args[2]), std::get<Ints>(node.args[3])) &&
+  return graph::is_scatter_in_storage(node.op) && graph::known_apart(std::get<Ints>(node.args[2]), std::get<Ints>(node.args[3])) &&
          std::holds_alternative<Int>(node.args[4]) && known_contiguous(g.meta(std::get<ValueId>(node.args[0])).layout);
 }
 
@@ -69,7 +69,7 @@ std::optional<JoinPlan> part_at_place(const Graph& g, const Node& node, const La
 
 constinit graph::OpColumn<JoinRule> g_column("plan of its parts",
                                              {
-                                                 {OpId::cat, {plan_cat}},
+                                                 {OpId::cat, {plan_cat, true, false}},
                                                  {OpId::slice_scatter, {part_at_view}},
                                                  {OpId::select_scatter, {part_at_view}},
                                                  {OpId::diagonal_scatter, {part_at_view}},
@@ -85,6 +85,8 @@ bool has_parts(OpId op) {
   const JoinRule* rule = g_column.find(op);
   return rule && rule->always;
 }
+
+bool has_base(OpId op) { return g_column.at(op).base; }
 
 std::optional<JoinPlan> plan_join(const Graph& g, const Node& node, const Layout& result) {
   const JoinRule* rule = g_column.find(node.op);

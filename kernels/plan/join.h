@@ -20,6 +20,8 @@ struct JoinPlan {
 
 /// Is it a join that is written part by part? All are but as_strided_scatter, for which is_region_join tells.
 bool has_parts(graph::OpId);
+/// Are its parts (arguments from 1 on) written over argument 0? Otherwise they cover the result.
+bool has_base(graph::OpId);
 /// Does an as_strided_scatter write places of their own in a storage that stands row by row? Then it is a join like others.
 bool is_region_join(const graph::Graph&, const graph::Node&);
 /// Row-major from its offset on.
@@ -32,6 +34,7 @@ std::optional<JoinPlan> plan_join(const graph::Graph&, const graph::Node&, const
 struct JoinRule {
   std::optional<JoinPlan> (*plan)(const graph::Graph&, const graph::Node&, const Layout& result) = nullptr;
   bool always = true;         ///< false: only where is_region_join
+  bool base = true;           ///< has_base
 };
 graph::OpColumn<JoinRule>& join_rules();
 

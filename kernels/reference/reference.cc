@@ -66,7 +66,7 @@ constinit OpColumn<HostKernel> g_column("reference kernel",
                                           {OpId::slice_scatter, of<reference::view_scatter, OpId::slice_scatter>},
                                           {OpId::select_scatter, of<reference::view_scatter, OpId::select_scatter>},
                                           {OpId::diagonal_scatter, of<reference::view_scatter, OpId::diagonal_scatter>},
-                                          {OpId::as_strided_scatter, of<reference::view_scatter, OpId::as_strided_scatter>},
+                                          {OpId::as_strided_scatter, {of<reference::view_scatter, OpId::as_strided_scatter>, false, true}},
                                           {OpId::full, reference::full},
                                           {OpId::arange, reference::arange},
                                           {OpId::rand, of<reference::random, OpId::rand>},
@@ -168,7 +168,7 @@ NativeLaunch reference_launch(const graph::Graph& g, const graph::Node& node, st
     for (ValueId v : std::get<std::vector<ValueId>>(node.args[i])) there.push_back(v ? 1 : 0);
     write.write_ints(there);
   }
-  if (node.op == OpId::as_strided_scatter) {
+  if (g_column.at(node.op).self_layout) {
     const Layout& self = g.meta(std::get<ValueId>(node.args[0])).layout;
     Ints program = self.strides;
     program.push_back(self.offset);

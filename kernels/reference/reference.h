@@ -12,9 +12,10 @@ namespace reprise::kernels {
 /// The kernel that computes an operator on the host in any dtype its shape rule admits and over any strides.
 struct HostKernel {
   constexpr HostKernel() = default;
-  constexpr HostKernel(NativeFn f, bool over_self = false) : fn(f), over_self(over_self) {}
+  constexpr HostKernel(NativeFn f, bool over_self = false, bool self_layout = false) : fn(f), over_self(over_self), self_layout(self_layout) {}
   NativeFn fn = nullptr;
   bool over_self = false;     ///< its result may lie over its first operand, of which it then writes what changes
+  bool self_layout = false;   ///< its launches say self's strides and offset in the user's program
 };
 graph::OpColumn<HostKernel>& reference_kernels();
 

@@ -1,3 +1,4 @@
+#include "graph/view_column.h"
 #include "kernels/plan/columns.h"
 #include "passes/decompose_builder.h"
 #include "tests/reference/harness.h"
@@ -16,6 +17,7 @@ TEST(ReferenceTable, EveryOperatorThatComputesHasAKernel) {
 TEST(OpColumns, AreTotal) {
   std::vector<const graph::OpColumnBase*> columns = kernels::op_columns();
   columns.push_back(&passes::decompositions());
+  columns.push_back(&graph::view_facts());
   for (const graph::OpColumnBase* c : columns) {
     int needed = 0;
     for (const graph::OpDef& d : graph::all_ops()) {

@@ -1,9 +1,13 @@
 // Operators that are registered while the program runs, eagerly and compiled.
 #include <gtest/gtest.h>
 
+#include <functional>
+
+#include "base/errors.h"
 #include "graph/interpreter.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
+#include "graph/view_column.h"
 #include "kernels/loop/formula_writer.h"
 #include "kernels/plan/columns.h"
 #include "passes/decompose_builder.h"
@@ -89,6 +93,145 @@ TEST(Registered, EffectsOfALaneKeepTheirOrder) {
   }
   EXPECT_EQ(f.stats().compilations, 1);
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+// ---- views
+
+// Without the first and the last row.
+Layout middle_layout(const graph::ViewCtx& v) {
+  const Int n = v.in.sizes[0];
+  if (!graph::require(v.le(2, n), "middle: two rows")) fail(ErrorCode::ShapeMismatch, v.name(), v.c.loc, "needs two rows, got ", n);
+  Layout l = v.in;
+  l.sizes[0] = n - 2;
+  l.offset = l.offset + v.in.strides[0];
+  return l;
+}
+OpId view_op(const char* schema, graph::ViewFacts facts) {
+  return graph::register_op({.schema = schema, .cls = OpClass::View, .shape = graph::rules::view_rule}, {graph::view_facts().fact(facts)});
+}
+
+using Middle = std::function<Tensor(Tensor)>;
+// Writes through it alone, over and under other views, reads of what it shares, a handle that stays.
+std::vector<Tensor> write_through(const Middle& middle, Tensor x) {
+  Tensor m = middle(x);
+  m.mul_(2);                                        // an argument
+  middle(x.t()).add_(m.t().sum());                  // under a permutation
+  middle(x.slice(0, 1)).select(1, 0).add_(1);       // of a part, and of it a part
+  Tensor y = x * 3;
+  middle(middle(y)).copy_(x.slice(0, 2, -2) + 0.5);  // twice
+  middle(y.view({-1, 1})).sub_(0.25);               // of another shape
+  middle(y).unsqueeze(0).mul_(m);
+  return {m + 0, y, middle(y)};
+}
+
+TEST(Registered, AWriteThroughAViewIsPutBackAsItsColumnSays) {
+  const OpId scatter = graph::register_op(
+      {.schema = "test::middle_scatter(Tensor self, Tensor src) -> Tensor", .cls = OpClass::Composite, .shape = [](graph::RuleCtx& c) { c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes); }},
+      {passes::decompositions().fact({[](passes::Build& b, DType) {
+        auto self = b.tensor(0);
+        const Int n = b.meta(self).layout.sizes[0];
+        return b.emit(OpId::slice_scatter, {self, b.tensor(1), Int(0), Int(1), n - 1, Int(1)});
+      }})});
+  const OpId by_scatter = view_op("test::middle(Tensor(a) self) -> Tensor(a)", {middle_layout, graph::PutBack::Scatter, graph::ViewOf::Operand, scatter});
+  const OpId by_places = view_op("test::middle_places(Tensor(a) self) -> Tensor(a)", {middle_layout, graph::PutBack::Places});
+  for (OpId op : {by_scatter, by_places}) {
+    SCOPED_TRACE(graph::op(op).name());
+    auto registered = [&](Tensor t) { return call(op, {&t}); };
+    auto sliced = [](Tensor t) { return t.slice(0, 1, -1); };
+    auto f = compile([&](Tensor x) { return write_through(registered, x); });
+    for (std::int64_t n : {5, 6, 9, 40}) {
+      Tensor x = arange(0, n * 7, 1, {.dtype = kFloat32}).view({n, 7}) * 0.125;
+      Tensor eager = x.clone(), plain = x.clone();
+      const std::vector<Tensor> got = f(x), want = write_through(registered, eager), same = write_through(sliced, plain);
+      EXPECT_TRUE(equal(x, eager)) << n;
+      EXPECT_TRUE(equal(x, plain)) << n;
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        EXPECT_TRUE(equal(got[i], want[i])) << n << " " << i;
+        EXPECT_TRUE(equal(got[i], same[i])) << n << " " << i;
+        EXPECT_EQ(got[i].strides(), want[i].strides()) << n << " " << i;
+      }
+      Tensor again = got[1], shown = got[2];
+      again.fill_(7);
+      EXPECT_TRUE(equal(shown, full({n - 2, 7}, 7.0, {.dtype = kFloat32}))) << "the view shows its storage";
+    }
+    EXPECT_EQ(f.stats().eager_fallbacks, 0);
+    EXPECT_EQ(f.stats().compilations, 1);
+    // A part of an expanded tensor would write one element several times.
+    auto repeated = [&](Tensor x) { registered(x.expand({4, 3})).mul_(2); };
+    for (int how = 0; how < 2; ++how) {
+      Tensor one = ones({1, 3});
+      try {
+        how ? compile(repeated)(one) : repeated(one);
+        ADD_FAILURE();
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), ErrorCode::AliasConflict) << e.what();
+      }
+      EXPECT_TRUE(equal(one, ones({1, 3})));
+    }
+  }
+}
+
+TEST(Registered, ViewsOfAllElementsArePutBack) {
+  const OpId turn = view_op("test::turn(Tensor(a) self, int[] dims) -> Tensor(a)", {[](const graph::ViewCtx& v) {
+                                                                                      Layout l = v.in;
+                                                                                      for (std::size_t i = 0; i < l.sizes.size(); ++i) {
+                                                                                        const auto d = static_cast<std::size_t>(v.c.ints(1)[i].value(v.c.loc));
+                                                                                        l.sizes[i] = v.in.sizes[d], l.strides[i] = v.in.strides[d];
+                                                                                      }
+                                                                                      return l;
+                                                                                    },
+                                                                                    graph::PutBack::Permute});
+  const OpId row = view_op("test::as_row(Tensor(a) self) -> Tensor(a)", {[](const graph::ViewCtx& v) {
+                                                                          Layout l = v.in;
+                                                                          l.sizes.insert(l.sizes.begin(), Int(1));
+                                                                          l.strides.insert(l.strides.begin(), Int(1));
+                                                                          return l;
+                                                                        },
+                                                                        graph::PutBack::Reshape});
+  const OpId same = view_op("test::same(Tensor(a) self) -> Tensor(a)", {[](const graph::ViewCtx& v) { return v.in; }, graph::PutBack::Same});
+  auto g = [&](Tensor x) {
+    Tensor t = call(turn, {&x, IntArrayRef({2, 0, 1})}), s = call(same, {&t}), r = call(row, {&s});
+    r.select(1, 1).add_(5);
+    s.mul_(2);
+    r.slice(3, 1).sub_(x.sum());
+    return r * 2;
+  };
+  auto f = compile(g);
+  for (std::int64_t n : {2, 3, 8}) {
+    Tensor x = arange(0, n * 20, 1, {.dtype = kFloat32}).view({n, 4, 5}), y = x.clone();
+    EXPECT_TRUE(equal(f(x), g(y))) << n;
+    EXPECT_TRUE(equal(x, y)) << n;
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  EXPECT_EQ(f.stats().compilations, 1);
+}
+
+TEST(Registered, AWriteThroughAViewWithoutAWayBackIsNotCompiled) {
+  const OpId op = view_op("test::middle_one_way(Tensor(a) self) -> Tensor(a)", {middle_layout});
+  auto reads = compile([&](Tensor x) {
+    Tensor m = call(op, {&x});
+    x.add_(1);
+    return m * 2;
+  });
+  Tensor x = ones({4, 2});
+  EXPECT_TRUE(equal(reads(x), full({2, 2}, 4.0)));
+  EXPECT_EQ(reads.stats().eager_fallbacks, 0);
+  auto writes = compile([&](Tensor x) { call(op, {&x}).t().mul_(3); });
+  writes(x);
+  EXPECT_TRUE(equal(x, cat({full({1, 2}, 2.0), full({2, 2}, 6.0), full({1, 2}, 2.0)}, 0)));
+  ASSERT_EQ(writes.stats().fallbacks.size(), 1u);
+  EXPECT_STREQ(writes.stats().fallbacks[0].reason, "no_inverse");
+  const OpId none = graph::register_op({.schema = "test::lacks_layout(Tensor(a) self) -> Tensor(a)", .cls = OpClass::View, .shape = graph::rules::view_rule});
+  for (int how = 0; how < 2; ++how) {
+    try {
+      how ? compile([&](Tensor a) { return call(none, {&a}) + 1; })(x) : call(none, {&x});
+      ADD_FAILURE();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::InvalidArgument) << e.what();
+      EXPECT_NE(std::string(e.what()).find("test::lacks_layout"), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("has no rule for layouts"), std::string::npos) << e.what();
+    }
+  }
 }
 
 TEST(Registered, AMissingFactIsAnErrorThatNamesTheColumn) {

@@ -1,0 +1,15 @@
+#pragma once
+#include "graph/op_column.h"
+
+namespace reprise::kernels {
+
+/// Which dimensions of a matrix product's operands are its rows, its columns, and what is summed.
+enum class ProductForm : std::uint8_t {
+  Matrix,    ///< [m, k] x [k, n]
+  Batched,   ///< the same after one leading dimension
+  Rows,      ///< [..., k] x [n, k]: any number of leading dimensions, the second operand by rows; a bias may come third
+};
+/// "form of a product", of operators of class Matmul.
+graph::OpColumn<ProductForm>& product_forms();
+
+}  // namespace reprise::kernels
