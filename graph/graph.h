@@ -50,6 +50,12 @@ struct InputSpec {
   bool mutates_data = false, mutates_metadata = false;
 };
 
+/// One view after another: an operator and what it takes behind the tensor.
+struct ViewStep {
+  OpId op;
+  std::vector<NodeArg> args;
+};
+
 /// What the signature says of an output of the graph.
 struct OutputSpec {
   enum class Kind : std::uint8_t {
@@ -64,6 +70,7 @@ struct OutputSpec {
   std::uint32_t source = 0;            ///< input or output index
   Layout layout;                       ///< aliases: relative to the source's storage
   bool is_view = false;                ///< User: eager returns a view of an intermediate, which nothing else shows
+  std::vector<ViewStep> recipe;        ///< aliases: the views that lead from the source to it, as the program made them
 };
 
 /// Metadata an input has after the call (transpose_ and friends).

@@ -265,6 +265,21 @@ class Parser {
     g_.nodes.push_back(std::move(node));
   }
 
+  /// One of an alias' recipe: `slice(1, 0, s2, 1)`.
+  ViewStep view_step() {
+    const std::string name(in_.word());
+    const OpDef* def = find_op(name);
+    if (!def || def->cls != OpClass::View) in_.bad("'" + name + "' is no view operator");
+    ViewStep step{def->id, {}};
+    in_.expect("(");
+    for (std::size_t i = 1; i < def->schema.args.size(); ++i) {
+      if (i > 1) in_.expect(",");
+      step.args.push_back(argument(def->schema.args[i]));
+    }
+    in_.expect(")");
+    return step;
+  }
+
   Scalar scalar(bool floating) {
     std::string s(in_.until(",)"));
     if (s == "true" || s == "false") return s == "true";
@@ -336,8 +351,9 @@ class Parser {
     if (traced() && (kind == "alias_of_input" || kind == "alias_of_output" || kind == "new_value_of" || kind == "intermediate"))
       in_.bad("a traced graph has 'user' and 'handle_of' outputs, no '" + kind + "'");
     if (of_traced && !traced()) in_.bad("only a traced graph has 'handle_of' outputs ('traced' stands behind the inputs)");
-    if (kind == "user") {
+    if (kind == "user" || (kind == "user_view" && !traced())) {
       o.kind = OutputSpec::Kind::User;
+      o.is_view = kind == "user_view";
       o.value = use();
     } else if (kind == "intermediate") {
       o.kind = OutputSpec::Kind::Intermediate;
@@ -350,6 +366,9 @@ class Parser {
       o.kind = kind == "alias_of_input" ? OutputSpec::Kind::AliasOfInput : OutputSpec::Kind::AliasOfOutput;
       o.source = in_.number();
       o.layout = layout();
+      if (in_.take_word("by")) do
+          o.recipe.push_back(view_step());
+        while (in_.take("."));
     } else {
       in_.bad("unknown kind of output '" + kind + "'");
     }

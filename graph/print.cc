@@ -106,9 +106,8 @@ class Printer {
     };
     auto layout = [&](const Layout& l) { many(l.sizes), many(l.strides), one(l.offset); };
     for (const InputSpec& in : g_.inputs) layout(g_.values[in.value.v].meta.layout);
-    for (const Node& n : g_.nodes) {
-      for (ValueId r : n.results) layout(g_.values[r.v].meta.layout);
-      for (const NodeArg& a : n.args) {
+    auto arguments = [&](const std::vector<NodeArg>& args) {
+      for (const NodeArg& a : args) {
         if (auto* i = std::get_if<Int>(&a)) one(*i);
         if (auto* l = std::get_if<Ints>(&a)) many(*l);
         if (auto* s = std::get_if<Scalar>(&a); s && s->is_symbolic()) {
@@ -116,8 +115,15 @@ class Printer {
           if (s->is_float() && s->word().expr()->kind() == guards::ExprKind::Symbol) floats.insert(s->word().expr()->symbol());
         }
       }
+    };
+    for (const Node& n : g_.nodes) {
+      for (ValueId r : n.results) layout(g_.values[r.v].meta.layout);
+      arguments(n.args);
     }
-    for (const OutputSpec& o : g_.outputs) layout(o.layout);
+    for (const OutputSpec& o : g_.outputs) {
+      layout(o.layout);
+      for (const ViewStep& step : o.recipe) arguments(step.args);
+    }
     for (const MetadataMutation& m : g_.metadata_mutations) layout(m.layout);
     std::string s;
     for (std::uint32_t i : used) {
@@ -169,6 +175,16 @@ class Printer {
     return list(l.sizes, '[', ']') + " " + list(l.strides, '[', ']') + " " + offset_text(l.offset);
   }
 
+  std::string recipe(const OutputSpec& o) const {
+    std::string s;
+    for (const ViewStep& step : o.recipe) {
+      s += (s.empty() ? " by " : ".") + op(step.op).schema.name + "(";
+      for (std::size_t i = 0; i < step.args.size(); ++i) s += (i ? ", " : "") + argument(step.args[i]);
+      s += ")";
+    }
+    return s;
+  }
+
   void returns() {
     text_ += "  return";
     for (std::size_t i = 0; i < g_.outputs.size(); ++i) {
@@ -176,13 +192,13 @@ class Printer {
       text_ += i ? ", " : " ";
       switch (o.kind) {
         case OutputSpec::Kind::User:
-          text_ += "user " + name(o.value);
+          text_ += (o.is_view ? "user_view " : "user ") + name(o.value);
           break;
         case OutputSpec::Kind::AliasOfInput:
-          text_ += "alias_of_input " + std::to_string(o.source) + " " + layout(o.layout);
+          text_ += "alias_of_input " + std::to_string(o.source) + " " + layout(o.layout) + recipe(o);
           break;
         case OutputSpec::Kind::AliasOfOutput:
-          text_ += "alias_of_output " + std::to_string(o.source) + " " + layout(o.layout);
+          text_ += "alias_of_output " + std::to_string(o.source) + " " + layout(o.layout) + recipe(o);
           break;
         case OutputSpec::Kind::NewValueOfInput:
           text_ += "new_value_of " + std::to_string(o.source) + " " + name(o.value);

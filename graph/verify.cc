@@ -232,6 +232,8 @@ class Verifier {
     if (aliases) {
       check(!o.value, "an alias has a value");
       layout(o.layout);
+      check(o.recipe.empty() || o.source < (o.kind == OutputSpec::Kind::AliasOfInput ? g_.inputs.size() : g_.outputs.size()), "aliases what is not there");
+      if (!o.recipe.empty()) recipe(o);
     } else {
       use(o.value);
     }
@@ -256,6 +258,35 @@ class Verifier {
       check(equal, "the new value has sizes ", sizes_text(have.layout.sizes), " (", dtype_name(have.dtype), "), input ",
             o.source, " has ", sizes_text(want.layout.sizes), " (", dtype_name(want.dtype), ")");
     }
+  }
+
+  /// The views of the recipe, one after another, give the alias' sizes. (Its strides are what is known of them in all dimensions; a rule
+  /// tells those of elements.)
+  void recipe(const OutputSpec& o) {
+    const ValueId source = o.kind == OutputSpec::Kind::AliasOfInput ? g_.inputs[o.source].value : g_.outputs[o.source].value;
+    check(bool(source), "aliases what has no buffer");
+    TensorMeta at = g_.meta(source);
+    for (const ViewStep& step : o.recipe) {
+      check(is_op(step.op) && op(step.op).cls == OpClass::View, "its recipe has a step that is no view");
+      const OpDef& def = op(step.op);
+      check(step.args.size() + 1 == def.schema.args.size(), "its recipe's ", def.schema.name, " has ", step.args.size(), " arguments behind the tensor");
+      for (std::size_t i = 0; i < step.args.size(); ++i) {
+        argument(def.schema.args[i + 1], step.args[i]);
+        for_each_value(step.args[i], [&](ValueId) { check(false, "its recipe's ", def.schema.name, " takes a second tensor"); });
+      }
+      NodeRuleArgs rest(g_, step.args);
+      std::vector<RuleArg> args{&at};
+      args.insert(args.end(), rest.args().begin(), rest.args().end());
+      try {
+        Layout made = apply_view(def, args, at.layout, {});
+        at.layout = std::move(made);
+      } catch (const Error& e) {
+        check(false, "its recipe's ", def.schema.name, " refuses: ", e.message());
+      }
+    }
+    bool equal = at.dim() == o.layout.dim();
+    for (int d = 0; equal && d < at.dim(); ++d) equal = equal_sizes(at.size(d), o.layout.sizes[static_cast<std::size_t>(d)]);
+    check(equal, "its recipe gives sizes ", sizes_text(at.layout.sizes), ", not ", sizes_text(o.layout.sizes));
   }
 
   const Graph& g_;

@@ -361,6 +361,12 @@ class Functionalizer {
     const std::int32_t input = storage(v).input;
     o.kind = input >= 0 ? OutputSpec::Kind::AliasOfInput : OutputSpec::Kind::AliasOfOutput;
     o.source = input >= 0 ? static_cast<std::uint32_t>(input) : storage_output(of_[v.v].storage);
+    for (ValueId view : chain(v)) {
+      const Node& n = *view_of(view);
+      graph::ViewStep step{n.op, {n.args.begin() + 1, n.args.end()}};
+      if (n.op == OpId::as_strided) step.args.back() = seen(view).layout.offset;
+      o.recipe.push_back(std::move(step));
+    }
     return o;
   }
 

@@ -45,7 +45,11 @@ bool use_known_sizes(graph::Graph& g) {
   for (graph::Value& v : g.values) known.use(v.meta.layout);
   for (graph::Node& node : g.nodes)
     for (NodeArg& a : node.args) known.use(a);
-  for (graph::OutputSpec& o : g.outputs) known.use(o.layout);
+  for (graph::OutputSpec& o : g.outputs) {
+    known.use(o.layout);
+    for (graph::ViewStep& step : o.recipe)
+      for (NodeArg& a : step.args) known.use(a);
+  }
   for (graph::MetadataMutation& m : g.metadata_mutations) known.use(m.layout);
   return known.changed();
 }

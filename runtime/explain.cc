@@ -1,6 +1,9 @@
+#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "graph/signature.h"
 #include "runtime/compiled.h"
+#include "runtime/tracer.h"
 
 namespace reprise::detail {
 
@@ -31,6 +34,25 @@ std::string explain(const Compiled& c) {
   }
   for (const Compiled::Refusal& r : c.refusals) out << "\nserved eagerly: " << r.reason << "\n";
   return out.str();
+}
+
+std::string signature(const Compiled& c) {
+  nlohmann::json all{{"function", c.options.name}, {"specializations", nlohmann::json::array()}};
+  LockedCompiled lock(c);
+  for (const auto& p : c.owned) {
+    nlohmann::json one = graph::signature(p->program.graph);
+    one["name"] = p->name;
+    one["guards"] = nlohmann::json::array();
+    for (std::uint32_t i = 0; i < p->guards.size(); ++i) one["guards"].push_back(p->guards.condition(i));
+    for (std::size_t i = 0; i < p->program.graph.outputs.size(); ++i)
+      if (p->program.graph.outputs[i].kind == graph::OutputSpec::Kind::NewValueOfInput) one["outputs"][i]["in_place"] = p->program.lowered.outputs[i].in_place;
+    // What the function returns, in order: an output of the list, an input's own handle, or nothing.
+    one["results"] = nlohmann::json::array();
+    for (std::int32_t r : p->tensor_results)
+      one["results"].push_back(r == -1 ? nlohmann::json(nullptr) : r < -1 ? nlohmann::json{{"input", input_itself(static_cast<std::size_t>(r))}} : nlohmann::json{{"output", r}});
+    all["specializations"].push_back(std::move(one));
+  }
+  return all.dump(2);
 }
 
 }  // namespace reprise::detail

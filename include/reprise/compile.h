@@ -101,6 +101,7 @@ const std::vector<std::string>& argument_names(const Compiled&);
 double measure_dispatch(Compiled&, void (*flatten)(void*, CallFrame&), void* ctx, int times);
 
 std::string explain(const Compiled&);
+std::string signature(const Compiled&);
 Stats stats_of(const Compiled&);
 void seal(Compiled&);
 void reset(Compiled&);
@@ -366,6 +367,8 @@ class CompiledFunction {
   void reset() { detail::reset(*state_); }
   /// Graph, guards and where each came from, launches, recordings, bytes: one readable text.
   std::string explain() const { return detail::explain(*state_); }
+  /// What every specialization takes, writes and gives, as JSON: {"function", "specializations": [...]} (docs/graph_text.md, "The signature").
+  std::string signature() const { return detail::signature(*state_); }
   Stats stats() const { return detail::stats_of(*state_); }
 
   /// Nanoseconds that flattening, guards and lookup of this call take: the mean of `times` repetitions, nothing run.

@@ -40,6 +40,31 @@ TEST(GraphText, ParseOfPrintPrintsTheSame) {
   EXPECT_TRUE(g.inputs[2].mutates_data);
 }
 
+TEST(GraphText, RecipesOfAliases) {
+  constexpr std::string_view text = R"(graph f(%0 "x": f32[s0, 8]) where s0 = 4, s1 = 1 {
+  %1 = add(%0, %0, 1) : f32[s0, 8]
+  return intermediate %1, alias_of_output 0 [s0] [8] s1 by permute([1, 0]).select(0, s1), alias_of_input 0 [s0, 8] [8, 1] 0 by detach(), user_view %1
+}
+)";
+  Graph g = parse(std::string(text).replace(text.find("s1 by"), 2, "(s1)"));
+  EXPECT_EQ(print(parse(print(g))), print(g));
+  ASSERT_EQ(g.outputs[1].recipe.size(), 2u);
+  EXPECT_EQ(g.outputs[1].recipe[1].op, OpId::select);
+  auto with = [&](std::string_view was, std::string_view is) {
+    std::string other = print(g);
+    other.replace(other.find(was), was.size(), is);
+    try {
+      parse(other);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("parses");
+  };
+  EXPECT_NE(with("select(0, s1)", "relu()").find("'relu' is no view operator"), std::string::npos);
+  EXPECT_NE(with("select(0, s1)", "slice(0, 0, 2, 1)").find("its recipe gives sizes [2, s0], not [s0]"), std::string::npos) << with("select(0, s1)", "slice(0, 0, 2, 1)");
+  EXPECT_NE(with("permute([1, 0])", "permute([0, 0])").find("its recipe's permute refuses"), std::string::npos);
+}
+
 TEST(GraphText, FloatsThatAreArguments) {
   constexpr std::string_view text = R"(graph f(%0 "x": f32[s0]) where s0 = 4, s1 = -0.5 {
   %1 = mul(%0, float(s1)) : f32[s0]

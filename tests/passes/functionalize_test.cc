@@ -268,7 +268,7 @@ TEST(Functionalize, AHandleOnAStorageThatIsAnInput) {
   const Functionalized made = functionalize(std::move(g), facts);
   ASSERT_FALSE(made.wanted);
   EXPECT_EQ(graph::print(made.graph), R"(graph f(%0 "x": f32[4] mutates_metadata, %1 "storage 0": f32[s0]) where s0 = 9, s1 = 3 {
-  return alias_of_input 1 [4] [1] (s1)
+  return alias_of_input 1 [4] [1] (s1) by as_strided([4], [1], s1)
   metadata_of 0 [2] [1] 1
 }
 )");
@@ -300,7 +300,7 @@ TEST(Functionalize, TwoViewsOfAnInput) {
 })",
                                      R"(graph f(%0 "x": f32[s0, 3] mutates_data) where s0 = 4 {
   %1 = neg(%0) : f32[s0, 3]
-  return alias_of_input 0 [3, s0] [1, 3] 0, alias_of_input 0 [3] [1] 3, new_value_of 0 %1
+  return alias_of_input 0 [3, s0] [1, 3] 0 by permute([1, 0]), alias_of_input 0 [3] [1] 3 by select(0, 1), new_value_of 0 %1
 })");
   EXPECT_EQ(made.strides_read, (std::vector<std::uint32_t>{0, 0}));
 }
@@ -315,7 +315,7 @@ TEST(Functionalize, ViewsOfAnIntermediate) {
                                      R"(graph f(%0 "x": f32[s0]) where s0 = 4 {
   %1 = exp(%0) : f32[s0]
   %2 = slice(%1, 0, 0, 2, 1) : f32[2]
-  return user %2
+  return user_view %2
 })");
   EXPECT_EQ(lone.outputs, std::vector<std::int32_t>{0});
   const Functionalized both = expect(R"(graph f(%0 "x": f32[s0]) traced where s0 = 4 {
@@ -325,7 +325,7 @@ TEST(Functionalize, ViewsOfAnIntermediate) {
 })",
                                      R"(graph f(%0 "x": f32[s0]) where s0 = 4 {
   %1 = exp(%0) : f32[s0]
-  return intermediate %1, alias_of_output 0 [s0] [1] 0, alias_of_output 0 [2] [1] 1
+  return intermediate %1, alias_of_output 0 [s0] [1] 0, alias_of_output 0 [2] [1] 1 by slice(0, 1, 3, 1)
 })");
   EXPECT_EQ(both.outputs, (std::vector<std::int32_t>{1, 2}));
   // One value under two handles (set_): two tensors on one storage.
@@ -400,7 +400,7 @@ TEST(Functionalize, AStorageThatGrows) {
   %1 = full([2], 0, f32, 'cpu') : f32[2]
   %2 = view(%0, [6]) : f32[6]
   %3 = cat([%2, %1], 0) : f32[8]
-  return intermediate %3, alias_of_output 0 [2, 4] [4, 1] 0
+  return intermediate %3, alias_of_output 0 [2, 4] [4, 1] 0 by as_strided([2, 4], [4, 1], 0)
   metadata_of 0 [2, 4] [4, 1] 0 from_output 1
 })");
 }

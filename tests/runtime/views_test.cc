@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "reprise/reprise.h"
 
 namespace reprise {
@@ -615,6 +617,42 @@ TEST(Views, AliasAndDetachAreOtherHandles) {
   }
   EXPECT_EQ(f.stats().compilations, 1);
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
+// What a caller must know, as data: a wrapper of a compiled function has nothing else.
+TEST(Views, TheSignatureTellsThem) {
+  auto f = compile([](Tensor x, Tensor y, Int at) {
+    x.select(0, at).add_(1);
+    y.t_();
+    Tensor z = x * 2;
+    return std::tuple(x.t().slice(0, 1), z, z.detach(), y);
+  }, {.name = "told", .arguments = {"x", "y", "at"}});
+  f(ones({4, 5}), ones({2, 3}), 1);
+  const auto all = nlohmann::json::parse(f.signature());
+  EXPECT_EQ(all["function"], "told");
+  ASSERT_EQ(all["specializations"].size(), 1u);
+  const auto s = all["specializations"][0];
+  ASSERT_EQ(s["inputs"].size(), 2u);
+  const auto x = s["inputs"][0], y = s["inputs"][1];
+  EXPECT_EQ(x["name"], "x");
+  EXPECT_TRUE(x["mutates_data"] == true && x["mutates_metadata"] == false && y["mutates_data"] == false && y["mutates_metadata"] == true);
+  EXPECT_EQ(y["after"]["sizes"], nlohmann::json({y["sizes"][1], y["sizes"][0]}));
+  EXPECT_EQ(s["symbols"][x["sizes"][1].get<std::string>()], "x .size(1)");
+  ASSERT_EQ(s["results"].size(), 4u);
+  const auto part = s["outputs"][s["results"][0]["output"].get<int>()];
+  EXPECT_EQ(part["kind"], "alias_of_input");
+  EXPECT_EQ(part["source"], 0);
+  EXPECT_EQ(part["recipe"][0]["op"], "permute");
+  EXPECT_EQ(part["recipe"][1]["op"], "slice");
+  EXPECT_EQ(part["recipe"][1]["args"]["start"], 1);
+  const auto same = s["outputs"][s["results"][2]["output"].get<int>()];
+  EXPECT_EQ(same["kind"], "alias_of_output");
+  EXPECT_EQ(same["recipe"][0]["op"], "detach");
+  EXPECT_EQ(s["results"][3]["input"], 1);
+  bool in_place = false;
+  for (const auto& o : s["outputs"]) in_place |= o["kind"] == "new_value_of_input" && o["in_place"] == true;
+  EXPECT_TRUE(in_place) << f.signature();
+  EXPECT_FALSE(s["guards"].empty());
 }
 
 }  // namespace

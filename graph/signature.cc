@@ -1,0 +1,125 @@
+#include "graph/signature.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/errors.h"
+#include "tensor/layout.h"
+
+namespace reprise::graph {
+
+namespace {
+
+using nlohmann::json;
+
+json number(Int i) { return i.is_symbolic() ? json(i.str()) : json(i.hint()); }
+json numbers(const Ints& l) {
+  json out = json::array();
+  for (Int i : l) out.push_back(number(i));
+  return out;
+}
+void add_layout(json& to, const Layout& l) {
+  to["sizes"] = numbers(l.sizes);
+  to["strides"] = numbers(l.strides);
+  to["offset"] = number(l.offset);
+}
+json type(const TensorMeta& m) {
+  json t{{"dtype", dtype_name(m.dtype)}, {"device", m.device.str()}};
+  add_layout(t, m.layout);
+  return t;
+}
+
+json argument(const NodeArg& a) {
+  return std::visit(
+      [](const auto& v) -> json {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, std::monostate>) return nullptr;
+        else if constexpr (std::is_same_v<T, Int>) return number(v);
+        else if constexpr (std::is_same_v<T, Ints>) return numbers(v);
+        else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) return v;
+        else if constexpr (std::is_same_v<T, DType>) return dtype_name(v);
+        else if constexpr (std::is_same_v<T, Scalar>) return v.str();
+        else fail(ErrorCode::Internal, "signature", {}, "a view's recipe names a value");
+      },
+      a);
+}
+json recipe(const std::vector<ViewStep>& steps) {
+  json out = json::array();
+  for (const ViewStep& s : steps) {
+    json args = json::object();
+    const std::vector<ArgDef>& defs = op(s.op).schema.args;
+    for (std::size_t i = 0; i < s.args.size(); ++i) args[defs[i + 1].name] = argument(s.args[i]);
+    out.push_back({{"op", op(s.op).schema.name}, {"args", std::move(args)}});
+  }
+  return out;
+}
+
+const char* kind_name(InputSpec::Kind k) { return k == InputSpec::Kind::Captured ? "captured" : "user"; }
+const char* kind_name(OutputSpec::Kind k) {
+  switch (k) {
+    case OutputSpec::Kind::User: return "user";
+    case OutputSpec::Kind::AliasOfInput: return "alias_of_input";
+    case OutputSpec::Kind::AliasOfOutput: return "alias_of_output";
+    case OutputSpec::Kind::NewValueOfInput: return "new_value_of_input";
+    case OutputSpec::Kind::Intermediate: return "intermediate";
+    case OutputSpec::Kind::HandleOfInput: break;
+  }
+  fail(ErrorCode::Internal, "signature", {}, "the graph is a traced one");
+}
+
+}  // namespace
+
+json signature(const Graph& g) {
+  REPRISE_CHECK(g.form == Form::Functional);
+  guards::ShowExpressions symbols;
+  json out{{"name", g.name}, {"inputs", json::array()}, {"outputs", json::array()}, {"symbols", json::object()}};
+  for (const InputSpec& in : g.inputs) {
+    json i = type(g.meta(in.value));
+    i["name"] = g.values[in.value.v].name;
+    i["kind"] = kind_name(in.kind);
+    i["mutates_data"] = in.mutates_data;
+    i["mutates_metadata"] = in.mutates_metadata;
+    out["inputs"].push_back(std::move(i));
+  }
+  for (const OutputSpec& spec : g.outputs) {
+    json o{{"kind", kind_name(spec.kind)}};
+    const bool of_input = spec.kind == OutputSpec::Kind::AliasOfInput || spec.kind == OutputSpec::Kind::NewValueOfInput;
+    const bool alias = spec.kind == OutputSpec::Kind::AliasOfInput || spec.kind == OutputSpec::Kind::AliasOfOutput;
+    if (alias) {
+      const TensorMeta& source = g.meta(of_input ? g.inputs[spec.source].value : g.outputs[spec.source].value);
+      o["dtype"] = dtype_name(source.dtype), o["device"] = source.device.str();
+      add_layout(o, spec.layout);
+      o["recipe"] = recipe(spec.recipe);
+    } else {
+      o.update(type(g.meta(spec.value)));
+    }
+    if (alias || of_input) o["source"] = spec.source;
+    if (spec.is_view) o["is_view"] = true;
+    out["outputs"].push_back(std::move(o));
+  }
+  for (const MetadataMutation& m : g.metadata_mutations) {
+    json after;
+    add_layout(after, m.layout);
+    if (m.from_output >= 0) after["from_output"] = m.from_output;
+    out["inputs"][m.input]["after"] = std::move(after);
+  }
+  // What the symbols are that are spoken of.
+  std::set<std::uint32_t> used;
+  auto note = [&](auto&& self, const guards::Expr* e) -> void {
+    if (e->kind() == guards::ExprKind::Symbol) used.insert(e->symbol());
+    for (const guards::Expr* a : e->args()) self(self, a);
+  };
+  auto note_all = [&](const Layout& l) {
+    for (const Ints* list : {&l.sizes, &l.strides})
+      for (Int i : *list)
+        if (i.is_symbolic()) note(note, i.expr());
+    if (l.offset.is_symbolic()) note(note, l.offset.expr());
+  };
+  for (const InputSpec& in : g.inputs) note_all(g.meta(in.value).layout);
+  for (const OutputSpec& o : g.outputs) note_all(o.value ? g.meta(o.value).layout : o.layout);
+  for (const MetadataMutation& m : g.metadata_mutations) note_all(m.layout);
+  for (std::uint32_t s : used) out["symbols"]["s" + std::to_string(s)] = g.env->symbols()[s].source.name;
+  return out;
+}
+
+}  // namespace reprise::graph
