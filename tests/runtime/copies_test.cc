@@ -239,6 +239,28 @@ TEST(Copies, PartOfACapturedTensor) {
 
 // ---- what counts
 
+// Kernels that write at computed places lie over a whole argument. Over a part of one, or over an intermediate, they do not yet: they copy
+// what they leave as it is, and the part is put in its place then.
+TEST(Copies, AtComputedPlaces) {
+  auto make = [](std::int64_t n) { return std::vector{random_of({3, n, 4}), (arange(2) + 3), random_of({2, 4})}; };
+  Program argument = [](std::vector<Tensor> a, Int) {
+    a[0].index_copy_(1, a[1], a[2].unsqueeze(0).expand({3, 2, 4}));
+    return std::vector{a[0].sum(0)};
+  };
+  Program part = [](std::vector<Tensor> a, Int) {
+    a[0][1].index_copy_(0, a[1], a[2]);
+    return std::vector{a[0].sum(0)};
+  };
+  Program intermediate = [](std::vector<Tensor> a, Int) {
+    Tensor t = a[0][0].matmul(a[0][1].t());
+    t.index_copy_(0, a[1], t.slice(0, 0, 2) * 2.0);
+    return std::vector{t};
+  };
+  expect_copied("at_places", argument, make, {0});
+  expect_copied("at_places_of_a_part", part, make, {0}, 2 * 6 * 4 * 4);
+  expect_copied("at_places_of_an_intermediate", intermediate, make, {0}, 6 * 6 * 4);
+}
+
 // Whose copy it is: the program's own, or what keeps a value that a write would destroy.
 TEST(Copies, WhoseTheyAre) {
   auto cloned = compile([](Tensor x) {
