@@ -49,7 +49,8 @@ struct Functionalized {
 /// Note [Writes through views]
 /// A storage has one current value, its base. A view of it is a chain of view operators. To write `v` into the view c1(c2(...)), the
 /// inverses are applied from the inside out: what the innermost operator cut out is put back with its scatter (slice ->
-/// slice_scatter), giving a new value of what it was cut from, and so on up to a new base. Later reads of any other view of the storage
+/// slice_scatter), giving a new value of what it was cut from, and so on up to a new base; each view's column says how (graph/view_column.h;
+/// the tracer refuses writes through views that were not told). Later reads of any other view of the storage
 /// replay their chain on the new base. Nothing in the functional graph is ever overwritten, and a pass that merges equal nodes removes
 /// what was replayed for nothing.
 ///
