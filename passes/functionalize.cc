@@ -364,7 +364,7 @@ class Functionalizer {
     for (ValueId view : chain(v)) {
       const Node& n = *view_of(view);
       graph::ViewStep step{n.op, {n.args.begin() + 1, n.args.end()}};
-      if (n.op == OpId::as_strided) step.args.back() = seen(view).layout.offset;
+      if (graph::is_view_of_storage(n.op)) step.args.back() = seen(view).layout.offset;
       o.recipe.push_back(std::move(step));
     }
     return o;
