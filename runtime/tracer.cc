@@ -101,11 +101,12 @@ std::shared_ptr<TracedStorage> Tracer::new_storage_of(ValueId whole) {
 }
 
 Tensor Tracer::fresh(ValueId v) {
-  auto* ref = new TracedRef(live_);
+  auto ref = std::make_unique<TracedRef>(live_);
   ref->user_meta = out_.graph.meta(v);
   ref->storage = new_storage_of(v);
   ref->value = v;
-  return Tensor::adopt(ref->impl = new_traced_impl(ref));
+  TracedRef* made = ref.release();
+  return Tensor::adopt(made->impl = new_traced_impl(made));
 }
 
 Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first, const std::string& name,
