@@ -31,6 +31,9 @@ class Bailed final : public Error {
 /// Of an error that made a trace end: its row; Internal ones are compile_failed.
 Bail bail_of(const Error&) noexcept;
 
+/// The error under the name of the operator that the user called, at that line. What ended a trace keeps its row.
+[[noreturn]] void throw_as(const Error&, std::string op, SourceLoc);
+
 /// Throws Bailed: "what: parts (at loc)", or with the row's text if there are no parts.
 template <class... Parts>
 [[noreturn]] void bail(Bail reason, const char* what, SourceLoc loc, const Parts&... parts) {

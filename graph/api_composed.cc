@@ -1,4 +1,5 @@
 // Functions that are several operators.
+#include "base/bail.h"
 #include "base/errors.h"
 #include "device/backend.h"
 #include "device/device_memory.h"
@@ -30,7 +31,7 @@ Tensor named(const char* op, F&& f) {
   try {
     return f();
   } catch (const Error& e) {
-    throw Error(e.code(), op, e.message(), e.where());
+    throw_as(e, op, e.where());
   }
 }
 

@@ -1,5 +1,6 @@
 #include "graph/graph.h"
 
+#include "base/bail.h"
 #include "base/errors.h"
 #include "graph/text.h"
 
@@ -70,7 +71,7 @@ void Graph::add_inplace(OpId id, std::vector<NodeArg> args, SourceLoc loc) {
     check_inplace(def, meta(*self), result_metas(*this, def, args, loc).front(), loc);
   } catch (const Error& e) {  // the rule knows the operator by the other twin's name
     if (e.code() == ErrorCode::NotTraceable || e.op() != def.schema.name) throw;
-    throw Error(e.code(), def.schema.name + "_", e.message(), e.where());
+    throw_as(e, def.schema.name + "_", e.where());
   }
   nodes.push_back({id, std::move(args), {}, loc, true});
 }

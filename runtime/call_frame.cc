@@ -11,7 +11,7 @@ namespace {
 
 // Apart from the way of most calls, which then saves no registers.
 [[gnu::noinline, gnu::cold, noreturn]] void refuse_traced(const TensorImpl& t) {
-  if (t.trace->is_live()) fail(ErrorCode::NotTraceable, "compile", {}, "a tensor is used on another thread while it is traced");
+  if (t.trace->is_live()) bail(Bail::other_thread, "compile", {});
   fail(ErrorCode::InvalidArgument, "compile", {}, "a tensor of a finished trace is used: it never had data (a function whose trace was given up has left it somewhere)");
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/bail.h"
 #include "base/checked_math.h"
 #include "base/counters.h"
 #include "base/epochs.h"
@@ -284,7 +285,7 @@ class EagerInterpreter final : public graph::Interpreter {
     try {
       args.flatten(f);
     } catch (const Error& e) {  // a released tensor, say: the line is this operator's
-      throw Error(e.code(), std::string(c.op.name()), e.message(), c.loc);
+      throw_as(e, std::string(c.op.name()), c.loc);
     }
     if (c.inplace) check_writable(c);
     EagerTable& table = EagerTable::get();
@@ -449,7 +450,7 @@ class EagerInterpreter final : public graph::Interpreter {
     try {
       run_specialization(s, f, outputs);
     } catch (const Error& e) {
-      throw Error(e.code(), e.op(), e.message(), c.loc);
+      throw_as(e, e.op(), c.loc);
     }
   }
 };

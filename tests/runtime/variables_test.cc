@@ -335,6 +335,8 @@ TEST(CapturedVariable, ReadInOtherThreads) {
     EXPECT_EQ(at(argument(w), 0), 3 * i);
   }
   EXPECT_NE(argument.stats().last_fallback_reason.find("another thread"), std::string::npos);
+  ASSERT_EQ(argument.stats().fallbacks.size(), 1u);
+  EXPECT_STREQ(argument.stats().fallbacks[0].reason, "other_thread");
 }
 
 TEST(CapturedVariable, AskedWhetherItIsAnother) {
