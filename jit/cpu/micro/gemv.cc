@@ -1,12 +1,9 @@
 // Matrix-vector micro-kernels: the weights are read once, in order, and converted in registers.
 #include <algorithm>
 
-#include "jit/cpu/micro/builder.h"
+#include "jit/cpu/micro/code.h"
 
 namespace reprise::jit {
-
-using llvm::Value;
-using Values = MicroBuilder::Values;
 
 namespace {
 
@@ -16,13 +13,13 @@ constexpr std::int64_t kByRows = 4096;
 
 /// Sums each of 2^j vectors over its lanes; element i of the result (of as many) is the sum of vector i. Every vector
 /// is summed by the same tree, so a row's result does not depend on its place in the group.
-Value* sum_each(MicroBuilder& g, Values v) {
+V sum_each(MicroCode& g, Vs v) {
   int n = g.lanes, count = static_cast<int>(v.size());
   std::vector<std::vector<int>> held(v.size());  // held[i]: which vectors' partial sums vector i holds, block by block
   for (int i = 0; i < count; ++i) held[i] = {i};
   int half = n / 2;
   while (v.size() > 1 && half >= 1) {
-    Values next;
+    Vs next;
     std::vector<std::vector<int>> next_held;
     for (std::size_t i = 0; i + 1 < v.size(); i += 2) {
       std::vector<int> low, high, order;
@@ -34,7 +31,7 @@ Value* sum_each(MicroBuilder& g, Values v) {
           }
         order.push_back(held[i][block]), order.push_back(held[i + 1][block]);
       }
-      next.push_back(g.b.CreateFAdd(g.shuffle(v[i], v[i + 1], low), g.shuffle(v[i], v[i + 1], high)));
+      next.push_back(g.shuffle(v[i], v[i + 1], low) + g.shuffle(v[i], v[i + 1], high));
       next_held.push_back(order);
     }
     v = next, held = next_held, half /= 2;
@@ -42,7 +39,7 @@ Value* sum_each(MicroBuilder& g, Values v) {
   for (; half >= 1; half /= 2) {
     std::vector<int> swap;
     for (int l = 0; l < n; ++l) swap.push_back(l ^ half);
-    v[0] = g.b.CreateFAdd(v[0], g.shuffle(v[0], v[0], swap));
+    v[0] = v[0] + g.shuffle(v[0], v[0], swap);
   }
   std::vector<int> gather(static_cast<std::size_t>(count), 0);
   for (std::size_t block = 0; block < held[0].size(); ++block)
@@ -52,208 +49,169 @@ Value* sum_each(MicroBuilder& g, Values v) {
 
 /// One row of x: each row of w is read from its beginning to its end, as it stands in memory, into four sums; groups of
 /// rows are then summed over their lanes at once. A group's sums wait on the stack, so that one loop serves every row.
-void dot_by_rows(MicroBuilder& g, DType w_type, DType y_type) {
+void dot_by_rows(MicroCode& g, DType w_type, DType y_type) {
   auto& b = g.b;
-  Value *x = g.arg(0), *w = g.arg(2), *w_row = g.arg(3), *y = g.arg(4), *n = g.arg(6), *k = g.arg(7);
+  const V x = g.arg(0), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), n = g.arg(6), k = g.arg(7);
   constexpr int kSums = 4;
   const int group = std::min(8, g.lanes);
   const std::int64_t size = item_size(w_type), step = kSums * g.lanes, step_bytes = step * size;
-  llvm::IRBuilder<> entry(&g.fn->getEntryBlock(), g.fn->getEntryBlock().begin());
-  auto* waiting = entry.CreateAlloca(llvm::ArrayType::get(g.vec, static_cast<std::uint64_t>(group)));
+  llvm::BasicBlock& first = b.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> entry(&first, first.begin());
+  auto* waiting = entry.CreateAlloca(llvm::ArrayType::get(g.vector(), static_cast<std::uint64_t>(group)));
   waiting->setAlignment(llvm::Align(64));
-  auto slot = [&](Value* i) { return b.CreateGEP(g.vec, waiting, i); };
-  for (int i = 0; i < group; ++i) b.CreateAlignedStore(g.zero(), slot(g.i64(i)), llvm::Align(16));
+  auto slot = [&](V i) { return b.CreateGEP(g.vector(), waiting, g.i64(i).v); };
+  for (int i = 0; i < group; ++i) b.CreateAlignedStore(g.zero().v, slot(i), llvm::Align(16));
   // What is prefetched: the same place some rows later, about 4 KiB away; within the row where rows are long.
   constexpr std::int64_t kAhead = 4096, kLong = 16384;
-  Value* row_bytes = b.CreateMul(k, g.i64(size));
-  Value* rows_ahead = b.CreateUDiv(g.i64(kAhead), b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, row_bytes, g.i64(1)));
-  rows_ahead = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, rows_ahead, g.i64(1));
-  Value* ahead = b.CreateSelect(b.CreateICmpSLE(row_bytes, g.i64(kLong)), b.CreateMul(w_row, rows_ahead),
-                                g.i64(kAhead / size));
-  Value* whole = b.CreateAnd(k, g.i64(-step));
-  g.loop(g.i64(0), n, group, {w}, [&](Value* j, Values at) -> Values {
-    Value* left = b.CreateSub(n, j);
-    Value* count = g.min(left, g.i64(group));
-    at = g.loop(g.i64(0), count, 1, at, [&](Value* i, Values p) -> Values {
-      Values sums(kSums, g.zero());
-      sums = g.loop(g.i64(0), whole, step, sums, [&](Value* c, Values s) -> Values {
-        for (std::int64_t line = 0; line < step_bytes; line += 64)
-          b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                            {g.at(p[0], w_type, b.CreateAdd(b.CreateAdd(c, ahead), g.i64(line / size))), b.getInt32(0),
-                             b.getInt32(3), b.getInt32(1)});
+  const V row_bytes = k * size, rows_ahead = g.max(g.i64(kAhead) / g.max(row_bytes, 1), 1);
+  const V ahead = g.select(row_bytes <= kLong, w_row * rows_ahead, kAhead / size);
+  const V whole = g.whole(k, step);
+  g.carry(0, n, group, {w}, [&](V j, Vs at) -> Vs {
+    const V left = n - j, count = g.min(left, group);
+    at = g.carry(0, count, 1, at, [&](V i, Vs p) -> Vs {
+      Vs sums(kSums, g.zero());
+      sums = g.carry(0, whole, step, sums, [&](V c, Vs s) -> Vs {
+        for (std::int64_t line = 0; line < step_bytes; line += 64) g.prefetch(g.at(p[0], w_type, c + ahead + line / size));
         for (int v = 0; v < kSums; ++v) {
-          Value* e = b.CreateAdd(c, g.i64(v * g.lanes));
-          s[v] = g.fma(g.load(g.acc, g.at(x, g.acc, e)), g.load(w_type, g.at(p[0], w_type, e)), s[v]);
+          const V e = c + v * g.lanes;
+          s[v] = g.multiply_add(g.load(g.acc, g.at(x, g.acc, e)), g.load(w_type, g.at(p[0], w_type, e)), s[v]);
         }
         return s;
       });
-      Value* sum = b.CreateFAdd(b.CreateFAdd(sums[0], sums[1]), b.CreateFAdd(sums[2], sums[3]));
-      sum = g.loop(whole, k, g.lanes, {sum}, [&](Value* c, Values s) -> Values {
-        Value* mask = g.mask_below(b.CreateSub(k, c));
-        return {g.fma(g.load(g.acc, g.at(x, g.acc, c), mask), g.load(w_type, g.at(p[0], w_type, c), mask), s[0])};
+      V sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+      sum = g.carry(whole, k, g.lanes, {sum}, [&](V c, Vs s) -> Vs {
+        const V mask = g.mask_below(k - c);
+        return {g.multiply_add(g.load(g.acc, g.at(x, g.acc, c), mask), g.load(w_type, g.at(p[0], w_type, c), mask), s[0])};
       })[0];
-      b.CreateAlignedStore(sum, slot(i), llvm::Align(16));
+      b.CreateAlignedStore(sum.v, slot(i), llvm::Align(16));
       return {g.at(p[0], w_type, w_row)};
     });
-    Values sums;
-    for (int i = 0; i < group; ++i) sums.push_back(b.CreateAlignedLoad(g.vec, slot(g.i64(i)), llvm::Align(16)));
-    Value* out = sum_each(g, sums);
-    Value* to = g.at(y, y_type, j);
-    llvm::BasicBlock* full = llvm::BasicBlock::Create(b.getContext(), "full", g.fn);
-    llvm::BasicBlock* some = llvm::BasicBlock::Create(b.getContext(), "some", g.fn);
-    llvm::BasicBlock* stored = llvm::BasicBlock::Create(b.getContext(), "stored", g.fn);
-    b.CreateCondBr(b.CreateICmpSGE(left, g.i64(group)), full, some);
-    b.SetInsertPoint(full);
-    g.store(y_type, out, to);
-    b.CreateBr(stored);
-    b.SetInsertPoint(some);
-    std::vector<llvm::Constant*> iota;
-    for (int i = 0; i < group; ++i) iota.push_back(b.getInt32(static_cast<std::uint32_t>(i)));
-    Value* rest = b.CreateVectorSplat(static_cast<unsigned>(group), b.CreateTrunc(count, b.getInt32Ty()));
-    g.store(y_type, out, to, b.CreateICmpULT(llvm::ConstantVector::get(iota), rest));
-    b.CreateBr(stored);
-    b.SetInsertPoint(stored);
+    Vs sums;
+    for (int i = 0; i < group; ++i) sums.push_back(g.wrap(b.CreateAlignedLoad(g.vector(), slot(i), llvm::Align(16))));
+    const V out = sum_each(g, sums), to = g.at(y, y_type, j);
+    g.when(left >= group, [&] { g.store(y_type, out, to); }, [&] { g.store(y_type, out, to, g.mask_below(count, group)); });
     return at;
   });
 }
 
 /// Several rows of x, or short rows of w: a group of w's rows at once, a sum for each row of x and of w.
-void dot_by_groups(MicroBuilder& g, DType w_type, DType y_type, int rows) {
-  auto& b = g.b;
-  Value *x = g.arg(0), *x_row = g.arg(1), *w = g.arg(2), *w_row = g.arg(3), *y = g.arg(4), *y_row = g.arg(5),
-        *n = g.arg(6), *k = g.arg(7);
+void dot_by_groups(MicroCode& g, DType w_type, DType y_type, int rows) {
+  const V x = g.arg(0), x_row = g.arg(1), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), y_row = g.arg(5), n = g.arg(6), k = g.arg(7);
   // Rows of w at a time: enough chains to hide the latency of an fma, few enough pointers for the registers.
   int group = g.bits == 512 ? (rows == 4 ? 4 : 8) : (rows == 4 ? 2 : rows == 2 ? 4 : 8);
   if (group > g.lanes) group = g.lanes;
   const std::int64_t step = 2 * g.lanes, size = item_size(w_type);
-  Value* pairs = b.CreateAnd(k, g.i64(-step));
+  const V pairs = g.whole(k, step);
   // What is prefetched, as long as a group fits the L1 cache beside it: the next group. Where rows follow one another
   // it is taken in the order of memory, which the hardware's own prefetching then joins; else each row at the place
   // where it is read. Of longer rows a little further on.
-  Value* next = b.CreateICmpSLE(k, g.i64(4096 / size));
-  Value* dense = b.CreateAnd(next, b.CreateICmpEQ(k, w_row));
-  Value* ahead = b.CreateSelect(next, b.CreateMul(w_row, g.i64(group)), g.i64(256 / size));
-  Value* between = b.CreateSelect(dense, g.i64(step), w_row);
-  Value* stride = b.CreateSelect(dense, g.i64(step * group), g.i64(step));
-  Values xp;
-  for (int r = 0; r < rows; ++r) xp.push_back(g.at(x, g.acc, b.CreateMul(x_row, g.i64(r))));
-  auto pass = [&](Value* from, Value* to, int count) {
-    g.loop(from, to, count, {g.at(w, w_type, b.CreateMul(from, w_row))}, [&](Value* j, Values p) -> Values {
+  const V next = k <= 4096 / size, dense = next & (k == w_row);
+  const V ahead = g.select(next, w_row * group, 256 / size);
+  const V between = g.select(dense, step, w_row);
+  const V stride = g.select(dense, g.i64(step * group), step);
+  Vs xp;
+  for (int r = 0; r < rows; ++r) xp.push_back(g.at(x, g.acc, x_row * r));
+  auto pass = [&](V from, V to, int count) {
+    g.carry(from, to, count, {g.at(w, w_type, from * w_row)}, [&](V j, Vs p) -> Vs {
       // freeze keeps loop strength reduction from tying the rows' addresses together over the outer loop, which costs a
       // third of the compile time and dozens of spills a group.
-      Values wp{b.CreateFreeze(p[0])}, soon{b.CreateFreeze(g.at(wp[0], w_type, ahead))};
+      auto freeze = [&](V v) { return g.wrap(g.b.CreateFreeze(v.v)); };
+      Vs wp{freeze(p[0])}, soon{freeze(g.at(wp[0], w_type, ahead))};
       for (int i = 1; i < count; ++i) {
-        wp.push_back(b.CreateFreeze(g.at(wp.back(), w_type, w_row)));
-        soon.push_back(b.CreateFreeze(g.at(soon.back(), w_type, between)));
+        wp.push_back(freeze(g.at(wp.back(), w_type, w_row)));
+        soon.push_back(freeze(g.at(soon.back(), w_type, between)));
       }
-      auto add = [&](Value* at, Values s, Value* mask) {
-        Values xs;
+      auto add = [&](V at, Vs s, V mask) {
+        Vs xs;
         for (int r = 0; r < rows; ++r) xs.push_back(g.load(g.acc, g.at(xp[r], g.acc, at), mask));
         for (int i = 0; i < count; ++i) {
-          Value* wi = g.load(w_type, g.at(wp[i], w_type, at), mask);
+          const V wi = g.load(w_type, g.at(wp[i], w_type, at), mask);
           for (int r = 0; r < rows; ++r) {
-            auto& t = s[static_cast<std::size_t>(r * count + i)];
-            t = g.fma(xs[r], wi, t);
+            V& t = s[static_cast<std::size_t>(r * count + i)];
+            t = g.multiply_add(xs[r], wi, t);
           }
         }
         return s;
       };
-      Values sums(static_cast<std::size_t>(rows * count), g.zero());
-      Value* done = g.i64(0);
+      Vs sums(static_cast<std::size_t>(rows * count), g.zero());
+      V done = 0;
       if (count > 1) {
-        Values carried = sums;
+        Vs carried = sums;
         carried.push_back(g.i64(0));  // where the prefetch is
-        carried = g.loop(done, pairs, step, carried, [&](Value* i, Values s) -> Values {
-          Value* there = s.back();
+        carried = g.carry(done, pairs, step, carried, [&](V i, Vs s) -> Vs {
+          const V there = s.back();
           s.pop_back();
-          for (Value* row : soon)
-            for (std::int64_t line = 0; line < step * size; line += 64)
-              b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                                {g.at(row, w_type, b.CreateAdd(there, g.i64(line / size))), b.getInt32(0),
-                                 b.getInt32(3), b.getInt32(1)});
-          s = add(b.CreateAdd(i, g.i64(g.lanes)), add(i, s, nullptr), nullptr);
-          s.push_back(b.CreateAdd(there, stride));
+          for (const V& row : soon)
+            for (std::int64_t line = 0; line < step * size; line += 64) g.prefetch(g.at(row, w_type, there + line / size));
+          s = add(i + g.lanes, add(i, s, {}), {});
+          s.push_back(there + stride);
           return s;
         });
         sums.assign(carried.begin(), carried.end() - 1);
         done = pairs;
       }
-      sums = g.loop(done, k, g.lanes, sums,
-                    [&](Value* i, Values s) { return add(i, s, g.mask_below(b.CreateSub(k, i))); });
+      sums = g.carry(done, k, g.lanes, sums, [&](V i, Vs s) { return add(i, s, g.mask_below(k - i)); });
       for (int r = 0; r < rows; ++r) {
-        Value* out = sum_each(g, Values(sums.begin() + r * count, sums.begin() + (r + 1) * count));
-        g.store(y_type, out, g.at(y, y_type, b.CreateAdd(b.CreateMul(y_row, g.i64(r)), j)));
+        const V out = sum_each(g, Vs(sums.begin() + r * count, sums.begin() + (r + 1) * count));
+        g.store(y_type, out, g.at(y, y_type, y_row * r + j));
       }
       return {g.at(wp.back(), w_type, w_row)};
     });
   };
-  Value* n_whole = b.CreateAnd(n, g.i64(-static_cast<std::int64_t>(group)));
-  pass(g.i64(0), n_whole, group);
+  const V n_whole = g.whole(n, group);
+  pass(0, n_whole, group);
   pass(n_whole, n, 1);
 }
 
 }  // namespace
 
-llvm::Function* emit_gemv_dot(llvm::Module& m, const std::string& name, const std::vector<std::int64_t>& params) {
-  int bits = static_cast<int>(params[0]), rows = static_cast<int>(params[3]);
-  DType w_type = static_cast<DType>(params[1]), y_type = static_cast<DType>(params[2]);
-  MicroBuilder g(m, name, "pipipiii", bits, kernels::acc_dtype(w_type));
-  if (rows > 1) {
+void emit_gemv_dot(EmitContext& cx, const MicroParams& params) {
+  const int rows = static_cast<int>(params[3]);
+  const DType w_type = static_cast<DType>(params[1]), y_type = static_cast<DType>(params[2]);
+  MicroCode g = MicroCode::of<kernels::GemvDotFn>(cx, params[0], kernels::acc_dtype(w_type));
+  if (rows > 1)
     dot_by_groups(g, w_type, y_type, rows);
-    return g.finish();
-  }
-  auto& b = g.b;
-  llvm::BasicBlock* brief = llvm::BasicBlock::Create(b.getContext(), "brief", g.fn);
-  llvm::BasicBlock* lengthy = llvm::BasicBlock::Create(b.getContext(), "lengthy", g.fn);
-  b.CreateCondBr(b.CreateICmpSLT(g.arg(7), g.i64(kByRows / item_size(w_type))), brief, lengthy);
-  b.SetInsertPoint(brief);
-  dot_by_groups(g, w_type, y_type, 1);
-  b.CreateRetVoid();
-  b.SetInsertPoint(lengthy);
-  dot_by_rows(g, w_type, y_type);
-  return g.finish();
+  else
+    g.when(g.arg(7) < kByRows / item_size(w_type), [&] { dot_by_groups(g, w_type, y_type, 1); }, [&] { dot_by_rows(g, w_type, y_type); });
+  g.finish();
 }
 
-llvm::Function* emit_gemv_sum(llvm::Module& m, const std::string& name, const std::vector<std::int64_t>& params) {
-  int bits = static_cast<int>(params[0]), rows = static_cast<int>(params[2]);
-  DType w_type = static_cast<DType>(params[1]), acc = kernels::acc_dtype(w_type);
-  MicroBuilder g(m, name, "pipipiii", bits, acc);
-  auto& b = g.b;
-  Value *x = g.arg(0), *x_row = g.arg(1), *w = g.arg(2), *w_row = g.arg(3), *y = g.arg(4), *y_row = g.arg(5),
-        *n = g.arg(6), *k = g.arg(7);
-  Value *n_whole = b.CreateAnd(n, g.i64(-static_cast<std::int64_t>(g.lanes))),
-        *tail = g.mask_below(b.CreateSub(n, n_whole));
-  Values yp;
-  for (int r = 0; r < rows; ++r) yp.push_back(g.at(y, acc, b.CreateMul(y_row, g.i64(r))));
+void emit_gemv_sum(EmitContext& cx, const MicroParams& params) {
+  const int rows = static_cast<int>(params[2]);
+  const DType w_type = static_cast<DType>(params[1]), acc = kernels::acc_dtype(w_type);
+  MicroCode g = MicroCode::of<kernels::GemvSumFn>(cx, params[0], acc);
+  const V x = g.arg(0), x_row = g.arg(1), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), y_row = g.arg(5), n = g.arg(6), k = g.arg(7);
+  const V n_whole = g.whole(n, g.lanes), tail = g.mask_below(n - n_whole);
+  Vs yp;
+  for (int r = 0; r < rows; ++r) yp.push_back(g.at(y, acc, y_row * r));
   // `depth` rows of w for one pass over y, which stays in the L1 cache.
-  auto pass = [&](Value* from, Value* to, int depth) {
-    g.loop(from, to, depth, {}, [&](Value* j, Values) -> Values {
-      Values wp, factor;
+  auto pass = [&](V from, V to, int depth) {
+    g.carry(from, to, depth, {}, [&](V j, Vs) -> Vs {
+      Vs wp, factor;
       for (int i = 0; i < depth; ++i) {
-        Value* ji = b.CreateAdd(j, g.i64(i));
-        wp.push_back(g.at(w, w_type, b.CreateMul(ji, w_row)));
-        for (int r = 0; r < rows; ++r)
-          factor.push_back(g.load_splat(g.at(x, acc, b.CreateAdd(ji, b.CreateMul(x_row, g.i64(r))))));
+        const V ji = j + i;
+        wp.push_back(g.at(w, w_type, ji * w_row));
+        for (int r = 0; r < rows; ++r) factor.push_back(g.load_splat(g.at(x, acc, ji + x_row * r)));
       }
-      auto step = [&](Value* at, Value* mask) {
-        Values s;
+      auto step = [&](V at, V mask) {
+        Vs s;
         for (int r = 0; r < rows; ++r) s.push_back(g.load(acc, g.at(yp[r], acc, at), mask));
         for (int i = 0; i < depth; ++i) {
-          Value* wi = g.load(w_type, g.at(wp[i], w_type, at), mask);
-          for (int r = 0; r < rows; ++r) s[r] = g.fma(factor[static_cast<std::size_t>(i * rows + r)], wi, s[r]);
+          const V wi = g.load(w_type, g.at(wp[i], w_type, at), mask);
+          for (int r = 0; r < rows; ++r) s[r] = g.multiply_add(factor[static_cast<std::size_t>(i * rows + r)], wi, s[r]);
         }
         for (int r = 0; r < rows; ++r) g.store(acc, s[r], g.at(yp[r], acc, at), mask);
       };
-      g.loop(g.i64(0), n_whole, g.lanes, {}, [&](Value* i, Values) -> Values { return step(i, nullptr), Values{}; });
-      g.loop(n_whole, n, g.lanes, {}, [&](Value* i, Values) -> Values { return step(i, tail), Values{}; });
+      g.carry(0, n_whole, g.lanes, {}, [&](V i, Vs) -> Vs { return step(i, {}), Vs{}; });
+      g.carry(n_whole, n, g.lanes, {}, [&](V i, Vs) -> Vs { return step(i, tail), Vs{}; });
       return {};
     });
   };
-  int depth = bits == 512 ? (rows == 4 ? 4 : 8) : (rows == 4 ? 2 : 4);
-  Value* k_whole = b.CreateAnd(k, g.i64(-static_cast<std::int64_t>(depth)));
-  pass(g.i64(0), k_whole, depth);
+  const int depth = g.bits == 512 ? (rows == 4 ? 4 : 8) : (rows == 4 ? 2 : 4);
+  const V k_whole = g.whole(k, depth);
+  pass(0, k_whole, depth);
   pass(k_whole, k, 1);
-  return g.finish();
+  g.finish();
 }
 
 }  // namespace reprise::jit

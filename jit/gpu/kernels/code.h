@@ -2,71 +2,14 @@
 #include <functional>
 #include <vector>
 
+#include "jit/emit/writer.h"
 #include "jit/gpu/emitter.h"
 
 namespace reprise::jit {
 
-class GpuCode;
-
-/// A value of the kernel that a GpuCode writes: a signed integer, a float, an i1 or a pointer. C's operators emit
-/// code; a plain number takes the type of the value that it meets. Both sides must be of one type otherwise:
-/// conversions are asked for. Shifts to the right are logical; & | ^ serve integers and conditions.
-class V {
- public:
-  V() = default;
-  V(int n) : number_(n), whole_(n) {}                                // NOLINT: literals are meant to convert
-  V(std::int64_t n) : number_(static_cast<double>(n)), whole_(n) {}  // NOLINT
-  V(double x) : number_(x), whole_(static_cast<std::int64_t>(x)) {}  // NOLINT
-  V(GpuCode* g, llvm::Value* v) : v(v), g(g) {}
-  /// As a value of `type`; `type` matters to a plain number only.
-  llvm::Value* as(llvm::Type* type) const;
-
-  llvm::Value* v = nullptr;  ///< null: a plain number
-  GpuCode* g = nullptr;
-
- private:
-  double number_ = 0;
-  std::int64_t whole_ = 0;
-};
-V operator+(const V&, const V&);
-V operator-(const V&, const V&);
-V operator*(const V&, const V&);
-V operator/(const V&, const V&);
-V operator%(const V&, const V&);
-V operator&(const V&, const V&);
-V operator|(const V&, const V&);
-V operator^(const V&, const V&);
-V operator<<(const V&, const V&);
-V operator>>(const V&, const V&);
-V operator<(const V&, const V&);
-V operator<=(const V&, const V&);
-V operator>(const V&, const V&);
-V operator>=(const V&, const V&);
-V operator==(const V&, const V&);
-V operator!=(const V&, const V&);
-V operator!(const V&);
-V operator-(const V&);
-
-/// A variable: assignments change it, wherever control flow comes from. Lives in a register (see GpuCode::finish).
-class Var {
- public:
-  Var() = default;
-  Var(GpuCode* g, llvm::AllocaInst* slot) : g_(g), slot_(slot) {}
-  Var(const Var&) = default;  ///< the same variable
-  Var& operator=(const V& x);
-  Var& operator=(const Var& x) { return *this = static_cast<V>(x); }
-  operator V() const;  // NOLINT: reads it
-
- private:
-  GpuCode* g_ = nullptr;
-  llvm::AllocaInst* slot_ = nullptr;
-};
-using Vs = std::vector<V>;
-using Vars = std::vector<Var>;
-
 /// Writes one kernel of one-dimensional blocks and grid: what CUDA C++ would say, as calls that emit LLVM IR. No inline
-/// assembly, so that the simulator of the driver can run the same module.
-class GpuCode : public GpuEmitter {
+/// assembly, so that the simulator of the driver can run the same module. Barriers must stand where all threads of the block come.
+class GpuCode : public GpuEmitter, public Writer {
  public:
   /// Stands in the body of a kernel with these buffers and this many integers. `threads`: of a block.
   GpuCode(GpuModule&, std::vector<DType> buffers, int ints, int threads);
@@ -81,26 +24,12 @@ class GpuCode : public GpuEmitter {
   V lane_id, warp_id;  ///< i32
   V block_id;          ///< i64
 
-  // ---- values
-  V wrap(llvm::Value* v) { return {this, v}; }
+  using Writer::i32;
+  using Writer::i64;
   V constant(DType t, double x) { return wrap(V(x).as(register_type(t))); }  ///< of the register type
-  V i32(const V& x);
-  V i64(const V& x);
   V convert(DType from, DType to, const V& x) { return wrap(cast(from, to, x.v)); }
-  V select(const V& condition, const V& yes, const V& no);
-  V min(const V&, const V&);  ///< integers: signed; floats: a NaN loses against a number
-  V max(const V&, const V&);
-  V multiply_add(const V& x, const V& y, const V& z);  ///< x * y + z; floats: rounded once
-  V ceil_div(const V& n, const V& by);
-  V exp(const V& x);  ///< Float32
-
-  // ---- control flow. Barriers must stand where all threads of the block come.
-  Var var(const V& initial);
+  using Writer::var;
   Var var(DType t, double initial) { return var(constant(t, initial)); }
-  void when(const V& condition, const std::function<void()>& then, const std::function<void()>& otherwise = {});
-  /// for (i = begin; i < end; i += step)
-  void loop(const V& begin, const V& end, const V& step, const std::function<void(V)>& body);
-  void loop_while(const std::function<V()>& condition, const std::function<void()>& body);
 
   // ---- memory, global or shared; indices are in elements of `t`, i32 or i64
   V at(DType t, const V& p, const V& index);
@@ -124,7 +53,6 @@ class GpuCode : public GpuEmitter {
   V count_bits(const V& x) { return wrap(b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, x.v)); }
 
  private:
-  std::vector<llvm::AllocaInst*> slots_;
   int ints_ = 0, next_ = 0;
 };
 

@@ -1,0 +1,63 @@
+#include "jit/cpu/micro/code.h"
+
+#include "base/errors.h"
+#include "jit/cpu/micro/compile.h"
+
+namespace reprise::jit {
+
+MicroCode::MicroCode(EmitContext& cx, int bits, DType acc, const std::vector<Kind>& parameters)
+    : Emitter(cx), Writer(static_cast<Emitter&>(*this)), bits(bits), lanes(kernels::micro_lanes(bits, acc)), acc(acc) {
+  std::vector<llvm::Type*> types;
+  for (Kind k : parameters) types.push_back(k == Kind::Pointer ? b.getPtrTy() : k == Kind::Float ? f32() : i(64));
+  fn_ = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false), llvm::Function::ExternalLinkage, cx.entry, cx.module);
+  fn_->addFnAttr(llvm::Attribute::NoUnwind);
+  // Without these LLVM splits 512-bit vectors in two on CPUs it thinks prefer 256.
+  fn_->addFnAttr("prefer-vector-width", std::to_string(bits));
+  fn_->addFnAttr("min-legal-vector-width", std::to_string(bits));
+  b.SetInsertPoint(llvm::BasicBlock::Create(cx.context, "entry", fn_));
+}
+
+V MicroCode::load(DType t, const V& p, const V& mask) {
+  return wrap(cast(t == DType::Float64 ? t : DType::Float32, acc, Emitter::load(t, p.v, lanes, mask.v)));
+}
+
+void MicroCode::store(DType t, const V& x, const V& p, const V& mask) {
+  Emitter::store(t, cast(acc, t == DType::Float64 ? t : DType::Float32, x.v), p.v, mask.v);
+}
+
+void MicroCode::prefetch(const V& p, bool to_write) {
+  b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()}, {p.v, b.getInt32(to_write), b.getInt32(3), b.getInt32(1)});
+}
+
+V MicroCode::fold(V x, const std::function<V(V, V)>& op) {
+  for (int d = lanes / 2; d > 0; d /= 2) {
+    std::vector<int> m;
+    for (int l = 0; l < lanes; ++l) m.push_back(l ^ d);
+    x = op(x, shuffle(x, x, m));
+  }
+  return x;
+}
+
+namespace {
+
+void emit(EmitContext& cx, const kernels::MicroKernelSpec& spec) {
+  if (spec.kind == "gemm") return emit_gemm(cx, spec.params);
+  if (spec.kind == "gemv_dot") return emit_gemv_dot(cx, spec.params);
+  if (spec.kind == "gemv_sum") return emit_gemv_sum(cx, spec.params);
+  if (spec.kind == "convert") return emit_convert(cx, spec.params);
+  if (spec.kind == "transpose") return emit_transpose(cx, spec.params);
+  if (spec.kind == "softmax") return emit_softmax(cx, spec.params);
+  if (spec.kind == "scale") return emit_scale(cx, spec.params);
+  fail(ErrorCode::Internal, "jit", {}, "unknown micro-kernel kind '", spec.kind, "'");
+}
+
+}  // namespace
+
+CodePtr compile(const kernels::MicroKernelSpec& spec) {
+  std::string key = "micro ";
+  key += spec.kind;
+  for (std::int64_t p : spec.params) key += ' ', key += std::to_string(p);
+  return compile_module(key, [&](EmitContext& cx) { emit(cx, spec); });
+}
+
+}  // namespace reprise::jit

@@ -1,0 +1,71 @@
+#pragma once
+#include <type_traits>
+#include <vector>
+
+#include "jit/emit/writer.h"
+#include "kernels/cpu/micro_kernels.h"
+
+namespace reprise::jit {
+
+/// Writes one micro-kernel: vectors of `lanes` elements of the accumulator's dtype, conversions at loads and stores (half types
+/// exist in memory only), masks for what is left over.
+class MicroCode : public Emitter, public Writer {
+ public:
+  /// Stands in the body of a function with the parameters of `Fn`, a pointer to a C function.
+  template <class Fn>
+  static MicroCode of(EmitContext& cx, std::int64_t bits, DType acc) {
+    return MicroCode(cx, static_cast<int>(bits), acc, kinds(Fn{}));
+  }
+  void finish() { b.CreateRetVoid(); }
+
+  const int bits, lanes;
+  const DType acc;
+
+  V arg(unsigned i) { return wrap(fn_->getArg(i)); }
+  using Writer::i64;
+  V zero() { return wrap(llvm::Constant::getNullValue(vector())); }
+  V constant(double x) { return wrap(llvm::ConstantFP::get(vector(), x)); }
+  V splat(const V& x) { return wrap(Emitter::splat(x.v, lanes)); }
+  /// n & -step: how much of n whole steps (a power of two) are.
+  V whole(const V& n, std::int64_t step) { return n & -step; }
+
+  /// The address of element `index` of an array of `t`.
+  V at(const V& p, DType t, const V& index) { return wrap(Emitter::at(memory_type(t), p.v, i64(index).v)); }
+  /// Lanes l < n (n may be anything), of `lanes` or of `count`.
+  V mask_below(const V& n, int count = 0) { return wrap(lane_mask(max(n, 0).v, count ? count : lanes)); }
+  /// `lanes` elements of `t`, widened; lanes outside `mask` (none: all) are 0 and not touched in memory.
+  V load(DType t, const V& p, const V& mask = {});
+  /// All elements of `x` (any number), rounded once to `t`.
+  void store(DType t, const V& x, const V& p, const V& mask = {});
+  /// One accumulator-typed element in all lanes.
+  V load_splat(const V& p) { return splat(wrap(Emitter::load(acc, p.v, 0, nullptr))); }
+  /// To the caches: the line at `p`, which need not be memory of ours.
+  void prefetch(const V& p, bool to_write = false);
+
+  V shuffle(const V& x, const V& y, const std::vector<int>& m) { return wrap(b.CreateShuffleVector(x.v, y.v, m)); }
+  /// One value in every lane: op over all lanes, as a fixed tree.
+  V fold(V x, const std::function<V(V, V)>& op);
+
+  llvm::Type* vector() { return register_type(acc, lanes); }
+
+ private:
+  enum class Kind { Pointer, Integer, Float };
+  template <class R, class... P>
+  static std::vector<Kind> kinds(R (*)(P...)) {
+    return {(std::is_pointer_v<P> ? Kind::Pointer : std::is_same_v<P, float> ? Kind::Float : Kind::Integer)...};
+  }
+  MicroCode(EmitContext&, int bits, DType acc, const std::vector<Kind>& parameters);
+
+  llvm::Function* fn_;
+};
+
+using MicroParams = std::vector<std::int64_t>;
+void emit_gemm(EmitContext&, const MicroParams&);
+void emit_gemv_dot(EmitContext&, const MicroParams&);
+void emit_gemv_sum(EmitContext&, const MicroParams&);
+void emit_convert(EmitContext&, const MicroParams&);
+void emit_transpose(EmitContext&, const MicroParams&);
+void emit_softmax(EmitContext&, const MicroParams&);
+void emit_scale(EmitContext&, const MicroParams&);
+
+}  // namespace reprise::jit
