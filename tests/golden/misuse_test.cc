@@ -2,18 +2,15 @@
 // compiled, with the same words, and leaves its arguments as they were.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <regex>
 #include <sstream>
 
+#include "golden.h"
 #include "reprise/reprise.h"
 
 namespace reprise::golden {
 namespace {
-
-const std::string kFile = REPRISE_SOURCE_DIR "/tests/golden/misuse.txt";
 
 struct Misuse {
   const char* source;  ///< the program, as it stands in the file
@@ -115,14 +112,7 @@ TEST(Misuse, IsToldAsCommitted) {
   now << "\n\nof the library\n";
   for (const Other& o : kOfTheLibrary) now << "\n" << o.source << "\n    " << message(o.run) << "\n";
   EXPECT_EQ(now.str().find("NOTHING IS THROWN"), std::string::npos);
-  if (std::getenv("GOLDEN_WRITE")) {
-    std::ofstream(kFile) << now.str();
-    return;
-  }
-  std::ifstream in(kFile);
-  std::ostringstream kept;
-  kept << in.rdbuf();
-  EXPECT_EQ(kept.str(), now.str()) << "If this is meant: ./run golden, and read the difference.";
+  expect_golden("misuse.txt", now.str());
 }
 
 }  // namespace
