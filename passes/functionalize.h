@@ -19,7 +19,7 @@ struct TracedInput {
   std::int32_t storage = -1;
   /// How its handle is laid out before the call, counted from the start of the storage. Unset: as the input's value.
   std::optional<Layout> layout;
-  /// Do its strides follow from its sizes? `layout` then tells those of elements alone: in dimensions of size 0 and 1 they may be others.
+  /// Do its strides follow from its sizes, row-major? `layout` then tells those of elements alone: in dimensions of size 0 and 1 they may be others.
   bool strides_from_sizes = false;
   /// The value that its handle has before the call: the input's own, or a view of its storage. Unset: the input's own, or none has it.
   graph::ValueId handle;

@@ -24,7 +24,25 @@ namespace {
   return w;
 }
 
+[[gnu::always_inline]] inline void append(CallFrame& f, const TensorImpl& t, std::uint64_t w) {
+  f.structure.push_back(w);
+  f.tensors.push_back(const_cast<TensorImpl*>(&t));
+  const std::size_t rank = t.rank;
+  const bool strided = has_strides(w);
+  std::int64_t* at = f.values.extend(strided ? 2 * rank : rank);
+  // Two at once, and no loop that the compiler makes ready for hundreds.
+  auto copy = [rank](std::int64_t* to, const std::int64_t* from) {
+    std::size_t left = rank;
+    if (left % 2) --left, to[left] = from[left];
+    for (; left > 0; left -= 2) std::memcpy(to + left - 2, from + left - 2, 2 * sizeof *to);
+  };
+  copy(at, t.sizes);
+  if (strided) copy(at + rank, t.strides);
+}
+
 }  // namespace
+
+void add_tensor_as(CallFrame& f, const TensorImpl& t, std::uint64_t w) { append(f, t, w); }
 
 void add_tensor(CallFrame& f, const TensorImpl* t) {
   if (!t) [[unlikely]]
@@ -32,19 +50,7 @@ void add_tensor(CallFrame& f, const TensorImpl* t) {
   std::uint64_t w = t->structure_word.load(std::memory_order_relaxed);
   if (w == 0 || t->trace || t->storage->released) [[unlikely]]
     w = make_word(*t);
-  f.structure.push_back(w);
-  f.tensors.push_back(const_cast<TensorImpl*>(t));
-  const std::size_t rank = t->rank;
-  const bool row_major = is_row_major_word(w);
-  std::int64_t* at = f.values.extend(row_major ? rank : 2 * rank);
-  // Two at once, and no loop that the compiler makes ready for hundreds.
-  auto copy = [rank](std::int64_t* to, const std::int64_t* from) {
-    std::size_t left = rank;
-    if (left % 2) --left, to[left] = from[left];
-    for (; left > 0; left -= 2) std::memcpy(to + left - 2, from + left - 2, 2 * sizeof *to);
-  };
-  copy(at, t->sizes);
-  if (!row_major) copy(at + rank, t->strides);
+  append(f, *t, w);
 }
 
 }  // namespace reprise::runtime

@@ -13,6 +13,7 @@
 #include "graph/interpreter.h"
 #include "runtime/check.h"
 #include "runtime/compiled.h"
+#include "runtime/seen_as.h"
 #include "runtime/structure_names.h"
 #include "tensor/impl.h"
 
@@ -55,7 +56,10 @@ std::unique_ptr<Compiled::Table> Compiled::prepare(std::size_t n) {
   auto next = std::make_unique<Table>();
   std::unordered_map<std::uint64_t, std::vector<const Specialization*>> all;
   for (std::size_t i = 0; i < n; ++i) all[owned[i]->hash].push_back(owned[i].get());
-  for (auto& [hash, those] : all) next->by_structure.emplace(hash, Candidates(std::move(those)));
+  for (auto& [hash, those] : all) {
+    const Specialization* one = those.front();
+    next->structures.emplace_back(one, &next->by_structure.emplace(hash, Candidates(std::move(those))).first->second);
+  }
   retired.reserve(retired.size() + 1);
   return next;
 }
@@ -101,16 +105,44 @@ CallFrame& begin_frame(Compiled& c) {
   return frame;
 }
 
+namespace {
+
+const Specialization* first_of(const Candidates& all, CallFrame& f, const Specialization* but = nullptr) {
+  return all.first([&](std::uint32_t i) { return f.values[i]; }, f.values.size(), [&](const Specialization& tried) { return &tried != but && admits(tried, f); });
+}
+
+// A call that would have had another structure but for dimensions of size 0 and 1. Its frame becomes one of that structure.
+[[gnu::noinline]] const Specialization* lookup_in_other_classes(const Compiled::Table& table, CallFrame& f) {
+  if (!has_small_dims(f)) return nullptr;
+  auto try_one = [&](const Specialization& s, auto&& find) -> const Specialization* {
+    SeenAs seen(s, f);
+    const Specialization* found = seen ? find() : nullptr;
+    if (found) seen.keep();
+    return found;
+  };
+  if (const Specialization* last = table.last_other.load(std::memory_order_relaxed))
+    if (try_one(*last, [&] { return admits(*last, f) ? last : nullptr; })) return last;
+  for (const auto& [like, candidates] : table.structures)
+    if (const Specialization* s = try_one(*like, [&, all = candidates] { return first_of(*all, f); })) {
+      table.last_other.store(s, std::memory_order_relaxed);
+      return s;
+    }
+  return nullptr;
+}
+
+}  // namespace
+
 const Specialization* lookup(Compiled& c, CallFrame& f) {
   const Compiled::Table& table = *c.table.load(std::memory_order_acquire);
   const Specialization* last = table.last.load(std::memory_order_relaxed);
   if (last && admits(*last, f)) return last;
   auto it = table.by_structure.find(f.hash());
-  if (it == table.by_structure.end()) return nullptr;
-  const Specialization* s = it->second.first([&](std::uint32_t i) { return f.values[i]; }, f.values.size(),
-                                             [&](const Specialization& tried) { return &tried != last && admits(tried, f); });
-  if (s) table.last.store(s, std::memory_order_relaxed);
-  return s;
+  if (it != table.by_structure.end())
+    if (const Specialization* s = first_of(it->second, f, last)) {
+      table.last.store(s, std::memory_order_relaxed);
+      return s;
+    }
+  return lookup_in_other_classes(table, f);
 }
 
 const Specialization* find(Compiled& c, CallFrame& f) {
@@ -142,7 +174,8 @@ Nearest nearest_miss(const Compiled& c, CallFrame& f, const StructureNames& name
   std::size_t differ = ~std::size_t{0};
   for (auto it = c.owned.rbegin(); it != c.owned.rend(); ++it) {
     const Specialization& s = **it;
-    if (!(s.structure == f.structure)) {
+    const SeenAs seen(s, f);
+    if (!seen && !(s.structure == f.structure)) {
       if (differ == 0) continue;
       StructureDifference d = difference_of(*s.names, s.structure, names, f.structure);
       if (d.arguments < differ) differ = d.arguments, n = {&s, {}, std::move(d.failed), std::move(d.remedy)};
@@ -326,6 +359,7 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
   }
   std::erase_if(c.refusals, [&](const Compiled::Refusal& r) { return r.structure == f.structure && r.seen.holds_for(f); });
   made->names = names();
+  made->tensor_words = tensor_words_of(*made->names);
   if (!c.owned.empty() && c.owned.back()->names->leaves == made->names->leaves) made->names = c.owned.back()->names;
   c.owned.push_back(std::move(made));
   try {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/bail.h"
@@ -27,7 +28,10 @@ struct Compiled {
 
   struct Table {
     std::unordered_map<std::uint64_t, Candidates> by_structure;
+    /// One of each structure. Calls may fit another than their own (Note [Layout classes]).
+    std::vector<std::pair<const Specialization*, const Candidates*>> structures;
     mutable std::atomic<const Specialization*> last{nullptr};  ///< the latest hit: tried first
+    mutable std::atomic<const Specialization*> last_other{nullptr};  ///< the latest hit of a call with another structure
   };
   std::atomic<const Table*> table;                        ///< never null
   std::shared_ptr<runtime::RecordingBudget> recordings;   ///< what all specializations keep together

@@ -42,6 +42,7 @@ std::string signature(const Compiled& c) {
   for (const auto& p : c.owned) {
     nlohmann::json one = graph::signature(p->program.graph);
     one["name"] = p->name;
+    for (std::size_t i = 0; i < p->input_words.size(); ++i) one["inputs"][i]["layout"] = runtime::layout_name(p->input_words[i]);
     one["guards"] = nlohmann::json::array();
     for (std::uint32_t i = 0; i < p->guards.size(); ++i) one["guards"].push_back(p->guards.condition(i));
     for (std::size_t i = 0; i < p->program.graph.outputs.size(); ++i)

@@ -181,6 +181,21 @@ bool is_plain(const Specialization& s) {
          s.whole_storage.empty() && s.exact_strides.empty() && s.relations.empty();
 }
 
+// False: it has another structure than the one that was captured, and does not fit that.
+bool add_captured(CallFrame& f, const TensorImpl& t, std::uint64_t word) {
+  const std::size_t values = f.values.size(), words = f.structure.size(), tensors = f.tensors.size();
+  runtime::add_tensor(f, &t);
+  const std::uint64_t own = f.structure[words];
+  if (own == word) [[likely]]
+    return true;
+  if (((own ^ word) & ~runtime::kLayoutBits) || !runtime::fits(t, word)) return false;
+  f.values.resize(values);
+  f.structure.resize(words);
+  f.tensors.resize(tensors);
+  runtime::add_tensor_as(f, t, word);
+  return true;
+}
+
 // All that a call is asked, in order; the structure is the same.
 bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
   if (s.function && !s.function->same()) return false;
@@ -195,13 +210,13 @@ bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) 
   const bool extras = !s.extra_values.empty();
   if (extras) add_arguments_extras(s, f);
   if (!s.captured.empty()) {
-    bool same = std::all_of(s.captured.begin(), s.captured.end(), [&](const Captured& c) {
-      TensorImpl* now = c.now();
-      if (now) runtime::add_tensor(f, now);
-      if (now && extras) add_extra_values(f, *now, s.extra_values[f.tensors.size() - 1]);
-      return now != nullptr;
+    const bool same = std::all_of(s.captured.begin(), s.captured.end(), [&](const Captured& c) {
+      const TensorImpl* now = c.now();
+      const std::size_t i = f.tensors.size();
+      if (!now || !add_captured(f, *now, s.input_words[i])) return false;
+      if (extras) add_extra_values(f, *now, s.extra_values[i]);
+      return true;
     });
-    same = same && std::equal(s.captured_words.begin(), s.captured_words.end(), f.structure.begin() + words, f.structure.end());
     f.structure.resize(words);
     if (!same) {
       forget_captured();
@@ -220,7 +235,7 @@ bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) 
   bool fits = s.written_inputs.empty() || written_inputs_are_alone(s, f);
   fits = fits && are_passed_once(s, f, s.reshaped_inputs);
   for (std::uint32_t i : s.whole_storage) fits = fits && covers_its_storage(*f.tensors[i]);
-  for (std::uint32_t i : s.exact_strides) fits = fits && has_exact_strides(*f.tensors[i]);
+  for (std::uint32_t i : s.exact_strides) fits = fits && runtime::has_strides_of(*f.tensors[i], s.input_words[i]);
   for (const Relation& r : s.relations) fits = fits && r.holds(*f.tensors[r.a], *f.tensors[r.b]);
   if (!fits) forget_captured();
   return fits;
@@ -339,11 +354,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
   s->recordings = std::make_unique<runtime::RecordingCache>(s->program);
 
   s->input_values = std::move(traced.input_values);
-  CallFrame captured;
-  captured.clear();
-  for (const Captured& c : s->captured)
-    if (TensorImpl* now = c.now()) runtime::add_tensor(captured, now);
-  s->captured_words = captured.structure;
+  s->input_words = std::move(traced.input_words);
   s->plain = is_plain(*s);
   s->build_ns = since(start);
   reprise::counters().compiles.add();

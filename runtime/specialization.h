@@ -18,8 +18,9 @@ struct Specialization {
   FrameArray<std::uint64_t> structure;          ///< of the frame it was made for: compared word by word
   std::uint64_t hash = 0;
   std::shared_ptr<const StructureNames> names;  ///< of the structure's words; shared by those of a function that have the same
+  std::vector<std::uint32_t> tensor_words;      ///< where those of tensors, or undefined ones, stand among them; empty: nobody has told
   std::vector<Captured> captured;               ///< implicit inputs: what they are now is appended to every call's frame
-  FrameArray<std::uint64_t> captured_words;     ///< their structure when traced
+  std::vector<std::uint64_t> input_words;       ///< Traced::input_words: of captured tensors what they must be
   std::vector<Asked> asked;                     ///< variables that must be defined, or undefined, as they were
   std::unique_ptr<FunctionBytes> function;      ///< what must be as it was in the function object; null: nothing
   guards::GuardSet guards;
@@ -29,7 +30,7 @@ struct Specialization {
   std::vector<std::uint32_t> written_inputs;    ///< must not overlap any other input of the call
   std::vector<std::uint32_t> reshaped_inputs;   ///< whose sizes or strides are changed: must not be passed twice
   std::vector<std::uint32_t> whole_storage;     ///< must start and end with their storage
-  std::vector<std::uint32_t> exact_strides;     ///< whose strides must follow from the sizes (has_exact_strides)
+  std::vector<std::uint32_t> exact_strides;     ///< whose strides must follow from the sizes (runtime::has_strides_of)
   std::vector<Traced::Whole> wholes;            ///< inputs that are the storages of others
   std::vector<ExtraValues> extra_values;        ///< by input, where there are any; else empty
   std::vector<Relation> relations;              ///< Traced::relations

@@ -19,17 +19,6 @@ using Leaf = StructureNames::Leaf;
 
 constexpr const char* kOfItsOwn = "each is a compilation of its own";
 
-std::string strides_of(std::uint64_t word) {
-  std::string s = "[";
-  for (int d = 0; d < runtime::rank_of_word(word); ++d) {
-    const runtime::StrideClass c = runtime::stride_class(word, d);
-    s += (d ? ", " : "") + std::string(c == runtime::StrideClass::One ? "1" : c == runtime::StrideClass::Zero ? "0" : "any");
-  }
-  return s + "]";
-}
-
-std::string layout_of(std::uint64_t word) { return runtime::is_row_major_word(word) ? "contiguous" : "strided " + strides_of(word); }
-
 std::string device_of(std::uint64_t word) {
   Device d;
   d.type = static_cast<decltype(d.type)>(word >> 32 & 0xff);
@@ -48,7 +37,8 @@ Told tensors(std::uint64_t now, std::uint64_t before) {
   if (dtype(now) != dtype(before)) return {dtype(now), dtype(before), "each dtype is a compilation of its own: convert with to() before the call, or let there be few"};
   if (device_of(now) != device_of(before)) return {"on " + device_of(now), "on " + device_of(before), "each device is a compilation of its own"};
   if (rank(now) != rank(before)) return {rank(now), rank(before), "each number of dimensions is a compilation of its own: view() or unsqueeze() before the call"};
-  if (layout_of(now) != layout_of(before)) return {layout_of(now), layout_of(before), "each class of strides is a compilation of its own: call contiguous() before, where the layout does not matter"};
+  if ((now ^ before) & runtime::kLayoutBits)
+    return {runtime::layout_name(now), runtime::layout_name(before), "each class of layouts is a compilation of its own: call contiguous() before, where the layout does not matter"};
   return {"of more than 2^44 elements, or with a larger or a negative stride", "smaller", kOfItsOwn};
 }
 
@@ -120,6 +110,16 @@ Told difference_of(const Leaf& call, const std::uint64_t* now, const Leaf& made,
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> tensor_words_of(const StructureNames& names) {
+  std::vector<std::uint32_t> at;
+  std::uint32_t word = 1;
+  for (const Leaf& l : names.leaves) {
+    if (l.kind == Kind::Tensor) at.push_back(word);
+    word += l.words;
+  }
+  return at;
+}
 
 void StructureNames::add(Kind kind, std::uint32_t words) { leaves.push_back({path_.text(), static_cast<std::uint32_t>(path_.argument()), kind, words}); }
 

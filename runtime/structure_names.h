@@ -1,9 +1,14 @@
 #pragma once
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "reprise/compile.h"
 
 namespace reprise::detail {
+
+/// Where the words of tensors, or undefined ones, stand in a frame's structure.
+std::vector<std::uint32_t> tensor_words_of(const StructureNames&);
 
 /// How a call differs in structure from the one that something was compiled for.
 struct StructureDifference {

@@ -139,8 +139,8 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
       std::uint32_t at = extra_at + extra.offset + static_cast<std::uint32_t>(d);
       meta.layout.strides.push_back(env.new_symbol({at, name + " .stride(" + std::to_string(d) + ")"}, concrete->strides[d]));
     }
-  } else if (runtime::is_row_major_word(word)) {
-    meta.layout.strides = contiguous_strides(meta.layout.sizes);
+  } else if (!runtime::has_strides(word)) {
+    meta.layout.strides = runtime::strides_in(runtime::order_of(word), meta.layout.sizes, contiguous_strides);
   } else {
     for (int d = 0; d < rank; ++d) {
       runtime::StrideClass c = runtime::stride_class(word, d);
@@ -158,6 +158,7 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
   ref.input = ref.origin = ref.storage->input = static_cast<std::int32_t>(inputs_.size());
   inputs_.push_back({t, concrete, meta.layout, ref.storage, v});
   out_.extra_values.push_back(extra);
+  out_.input_words.push_back(word);
   out_.input_values.push_back({static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(runtime::value_count(word))});
   return t;
 }

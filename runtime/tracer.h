@@ -72,7 +72,7 @@ struct InputPlan {
     DType dtype;
   };
   std::vector<Whole> whole;                ///< storages that are an input each, flat; all tensors on them are views of it
-  std::vector<const TensorImpl*> strided;  ///< row-major but for strides of dimensions of size 0 and 1: these count, too
+  std::vector<const TensorImpl*> strided;  ///< row-major or dense but for strides of dimensions of size 0 and 1: these count, too
   bool by_identity = false;                ///< one tensor passed twice is one input
   bool may_grow = true;                    ///< false: give up instead
 
@@ -85,8 +85,6 @@ struct InputPlan {
 struct ExtraValues {
   bool offset = false, strides = false;
 };
-/// Do its strides follow from its sizes, also in dimensions of size 0 and 1?
-bool has_exact_strides(const TensorImpl&);
 /// Appends them.
 void add_extra_values(CallFrame&, const TensorImpl&, ExtraValues);
 
@@ -123,13 +121,14 @@ struct Traced {
   std::string traced_text;                       ///< that graph, if somebody reads logs
   std::vector<Captured> captured;                ///< implicit inputs, after the arguments
   std::vector<std::uint32_t> whole_storage;      ///< inputs that must start and end with their storage (as_strided)
-  std::vector<std::uint32_t> exact_strides;      ///< row-major inputs whose strides must follow from the sizes in dimensions of size 0 and 1, too
+  std::vector<std::uint32_t> exact_strides;      ///< row-major and dense inputs whose strides must follow from the sizes in dimensions of size 0 and 1, too
   /// A storage that is an input: flat, all of it. `members` are the inputs that are views of it.
   struct Whole {
     std::uint32_t input;
     std::vector<std::uint32_t> members;
   };
   std::vector<Whole> wholes;                     ///< their inputs stand between the arguments and the captured
+  std::vector<std::uint64_t> input_words;        ///< by input: its structure word
   std::vector<ExtraValues> extra_values;         ///< by input
   std::vector<std::uint32_t> written_anew;       ///< inputs that have a storage of their own after the call, to which the function wrote
   std::vector<Relation> relations;               ///< of inputs, that the program asked for
@@ -256,6 +255,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   const TensorMeta& exact_meta(TracedRef&, SourceLoc, bool read = false);
   Layout start_of(const TracedRef&, SourceLoc, bool read);
   bool strides_from_sizes(std::uint32_t input) const;
+  Ints made_strides(std::uint32_t input, const Ints& sizes) const;  ///< of one whose do, also where a size is 0
   void need_exact_strides(std::uint32_t input, SourceLoc);
   std::shared_ptr<TracedStorage> new_storage_of(graph::ValueId whole);
 

@@ -88,6 +88,10 @@ void Tracer::functionalize() {
     facts[i].covers_storage = covers_its_storage(*inputs_[i].concrete);
     facts[i].strides_from_sizes = strides_from_sizes(static_cast<std::uint32_t>(i));
     facts[i].layout = inputs_[i].layout;
+    if (facts[i].strides_from_sizes && runtime::layout_class(out_.input_words[i]) == runtime::LayoutClass::Dense) {
+      facts[i].layout->strides = made_strides(static_cast<std::uint32_t>(i), inputs_[i].layout.sizes);
+      facts[i].strides_from_sizes = false;  // that is, row-major from them
+    }
     facts[i].handle = inputs_[i].value;
   }
   for (const Traced::Whole& w : out_.wholes) {

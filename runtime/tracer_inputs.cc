@@ -19,15 +19,6 @@
 
 namespace reprise::detail {
 
-bool has_exact_strides(const TensorImpl& t) {
-  std::int64_t want = 1;
-  for (int d = t.rank; d-- > 0;) {
-    if (t.strides[d] != want) return false;
-    want = times(want, std::max<std::int64_t>(t.sizes[d], 1));
-  }
-  return true;
-}
-
 int InputPlan::whole_of(const TensorImpl& t) const {
   for (std::size_t i = 0; i < whole.size(); ++i)
     if (whole[i].storage == t.storage) return static_cast<int>(i);
@@ -77,6 +68,7 @@ void Tracer::bind_wholes() {
     out_.wholes.push_back({static_cast<std::uint32_t>(inputs_.size()), {}});
     out_.input_values.push_back({whole_at_[k], 1});
     out_.extra_values.push_back({});
+    out_.input_words.push_back(runtime::structure_word(*whole_tensors_.back().impl()));
     inputs_.push_back({t, whole_tensors_.back().impl(), meta.layout, ref.storage, ref.value});
   }
   for (std::size_t i = 0; i < arguments; ++i)
@@ -172,25 +164,31 @@ void Tracer::check_not_reshaped(std::size_t i, SourceLoc loc) {
 }
 
 bool Tracer::strides_from_sizes(std::uint32_t i) const {
-  return !out_.extra_values[i].strides && runtime::is_row_major_word(runtime::structure_word(*inputs_[i].concrete));
+  return !out_.extra_values[i].strides && !runtime::has_strides(out_.input_words[i]);
 }
+
+Ints Tracer::made_strides(std::uint32_t i, const Ints& sizes) const { return runtime::strides_in(runtime::order_of(out_.input_words[i]), sizes, graph::made_strides); }
 
 // Where a chain of views begins, with all its strides. They may be `read` by the program, which then computes with plain products of
 // sizes: which of these are 0 is part of what it sees. What only the caller sees costs no guard.
 Layout Tracer::start_of(const TracedRef& ref, SourceLoc loc, bool read) {
-  Layout l;
-  if (ref.origin >= 0) {
-    const std::uint32_t i = static_cast<std::uint32_t>(ref.origin);
-    need_exact_strides(i, loc);
-    l = inputs_[i].layout;
-    if (!strides_from_sizes(i)) return l;
-  } else {
-    l = out_.graph.meta(ref.storage->whole).layout;
+  auto ask_sizes = [&](const Ints& sizes, std::size_t outermost) {
+    for (std::size_t d = 0; read && d < sizes.size(); ++d)
+      if (d != outermost) graph::ask(detail::compare_eq(sizes[d], 0, loc), "stride: a size of 0");
+  };
+  if (ref.origin < 0) {
+    Layout l = out_.graph.meta(ref.storage->whole).layout;
     if (!known_contiguous(l)) return l;
+    ask_sizes(l.sizes, 0);
+    l.strides = graph::made_strides(l.sizes);
+    return l;
   }
-  if (read)
-    for (std::size_t d = 1; d < l.sizes.size(); ++d) graph::ask(detail::compare_eq(l.sizes[d], 0, loc), "stride: a size of 0");
-  l.strides = graph::made_strides(l.sizes);
+  const std::uint32_t i = static_cast<std::uint32_t>(ref.origin);
+  need_exact_strides(i, loc);
+  Layout l = inputs_[i].layout;
+  if (!strides_from_sizes(i)) return l;
+  ask_sizes(l.sizes, runtime::order_of(out_.input_words[i]).dims[0]);
+  l.strides = made_strides(i, l.sizes);
   return l;
 }
 
@@ -205,12 +203,12 @@ const TensorMeta& Tracer::exact_meta(TracedRef& ref, SourceLoc loc, bool read) {
   return *ref.exact;
 }
 
-// The strides of a row-major input follow from its sizes, but not in dimensions of size 0 and 1, which do not make it another
+// The strides of a row-major or dense input follow from its sizes, but not in dimensions of size 0 and 1, which do not make it another
 // structure: whoever looks at them needs one whose do, or takes them as symbols.
 void Tracer::need_exact_strides(std::uint32_t i, SourceLoc loc) {
   const TensorImpl& t = *inputs_[i].concrete;
   if (!strides_from_sizes(i)) return;
-  if (!has_exact_strides(t)) {
+  if (!runtime::has_strides_of(t, out_.input_words[i])) {
     if (plan_.may_grow) wanted_.strided.push_back(&t);
     bail(Bail::small_strides, "stride", loc);
   }

@@ -47,7 +47,7 @@ TEST(Names, AMissNamesTheArgumentOrFieldAndBothValues) {
   expect_says(miss(f, model(), x, true, 3, "a text of more than one word"), "arg 4 is 'a text of more than one word', was 'mean'");
   expect_says(miss(f, model(), x.to(kFloat64), true, 3, "mean"), "tokens (arg 1) is float64, was float32");
   expect_says(miss(f, model(), x.select(0, 0), true, 3, "mean"), "tokens (arg 1) is 1-dimensional, was 2-dimensional");
-  expect_says(miss(f, model(), x.t(), true, 3, "mean"), "tokens (arg 1) is strided [1, any], was contiguous");
+  expect_says(miss(f, model(), x.t(), true, 3, "mean"), "tokens (arg 1) is dense in order [1, 0], was row-major");
   expect_says(miss(f, model(), Tensor(), true, 3, "mean"), "tokens (arg 1) is undefined, was a tensor");
 
   Model m = model();

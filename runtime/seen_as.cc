@@ -1,0 +1,81 @@
+#include "runtime/seen_as.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/thread_object.h"
+
+namespace reprise::detail {
+
+namespace {
+
+bool fit(const Specialization& s, const CallFrame& f) {
+  const FrameArray<std::uint64_t>&made = s.structure, &own = f.structure;
+  if (made.size() != own.size()) return false;
+  auto same = [&](std::size_t from, std::size_t to) { return from == to || std::memcmp(made.begin() + from, own.begin() + from, (to - from) * sizeof(std::uint64_t)) == 0; };
+  std::size_t from = 0, tensor = 0;
+  bool differ = false;
+  for (std::uint32_t at : s.tensor_words) {
+    if (!same(from, at)) return false;
+    from = at + 1;
+    if (made[at] == own[at]) {
+      tensor += own[at] != 0;
+      continue;
+    }
+    if (!made[at] || !own[at] || ((made[at] ^ own[at]) & ~runtime::kLayoutBits) || !runtime::fits(*f.tensors[tensor], made[at])) return false;
+    differ = true;
+    ++tensor;
+  }
+  return differ && same(from, own.size());
+}
+
+// The frame's own words and values, while it is seen as another's.
+struct Own {
+  FrameArray<std::uint64_t> structure;
+  FrameArray<std::int64_t> values;
+};
+
+}  // namespace
+
+bool has_small_dims(const CallFrame& f) {
+  return std::any_of(f.tensors.begin(), f.tensors.end(), [](const TensorImpl* t) { return std::any_of(t->sizes, t->sizes + t->rank, [](std::int64_t n) { return n <= 1; }); });
+}
+
+SeenAs::SeenAs(const Specialization& s, CallFrame& f) : frame_(f) {
+  if (!fit(s, f)) return;
+  Own& own = thread_object<Own>();
+  own.structure = f.structure;
+  own.values = f.values;
+  seen_ = true;
+  f.structure = s.structure;
+  f.values.clear();
+  const std::int64_t* from = own.values.begin();
+  auto take = [&](std::size_t n) {
+    if (n) std::memcpy(f.values.extend(n), from, n * sizeof *from);
+    from += n;
+  };
+  std::size_t tensor = 0;
+  for (std::uint32_t at : s.tensor_words) {
+    if (!s.structure[at]) continue;
+    const TensorImpl& t = *f.tensors[tensor];
+    take(s.input_values[tensor++].first - f.values.size());
+    take(t.rank);
+    const bool strides = runtime::has_strides(s.structure[at]);
+    if (runtime::has_strides(own.structure[at])) {
+      if (strides) take(t.rank);
+      else from += t.rank;
+    } else if (strides) {
+      std::copy(t.strides, t.strides + t.rank, f.values.extend(t.rank));
+    }
+  }
+  take(static_cast<std::size_t>(own.values.end() - from));
+}
+
+SeenAs::~SeenAs() {
+  if (!seen_) return;
+  const Own& own = thread_object<Own>();
+  frame_.structure = own.structure;
+  frame_.values = own.values;
+}
+
+}  // namespace reprise::detail

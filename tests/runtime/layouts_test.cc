@@ -1,0 +1,188 @@
+// Classes of layouts: what is known of a call's strides, and calls whose dimensions of size 0 and 1 fit several of them.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reprise/reprise.h"
+
+namespace reprise {
+namespace {
+
+std::vector<double> values(const Tensor& t) {
+  std::vector<double> out;
+  Tensor flat = t.reshape({-1});
+  for (std::int64_t i = 0; i < flat.numel(); ++i) out.push_back(flat.select(0, i).item().to_double());
+  return out;
+}
+std::vector<std::int64_t> numbers(const Ints& l) {
+  std::vector<std::int64_t> out;
+  for (Int i : l) out.push_back(i.value());
+  return out;
+}
+std::vector<std::int64_t> strides(const Tensor& t) {
+  std::vector<std::int64_t> out;
+  for (int d = 0; d < t.dim(); ++d) out.push_back(t.stride(d).value());
+  return out;
+}
+void expect_same(const Tensor& made, const Tensor& eagerly, const std::string& what) {
+  EXPECT_EQ(numbers(made.sizes()), numbers(eagerly.sizes())) << what;
+  EXPECT_EQ(strides(made), strides(eagerly)) << what;
+  EXPECT_EQ(values(made), values(eagerly)) << what;
+}
+
+Tensor numbered(std::vector<Int> sizes) {
+  Int n = 1;
+  for (Int s : sizes) n = n * s;
+  return arange(n).to(kFloat32).reshape(Ints(sizes.begin(), sizes.end()));
+}
+
+/// How a batch may be laid out, and with how many dimensions it arrives.
+struct Way {
+  const char* name;
+  Tensor (*make)(std::int64_t batch);
+};
+const Way kWays[] = {
+    {"row-major", [](std::int64_t b) { return numbered({b, 5}); }},
+    {"transposed", [](std::int64_t b) { return numbered({b, 5}).t(); }},
+    {"transposed of one", [](std::int64_t b) { return numbered({b, 1, 5}).transpose(0, 2); }},
+    {"heads", [](std::int64_t b) { return numbered({b, 3, 2, 4}).permute({0, 2, 1, 3}); }},
+    {"time of one", [](std::int64_t b) { return numbered({3, b, 2, 4}).permute({0, 2, 1, 3}); }},
+    {"channels last", [](std::int64_t b) { return numbered({b, 3, 2, 4}).permute({0, 3, 1, 2}); }},
+    {"batch within", [](std::int64_t b) { return numbered({3, b, 2}).permute({2, 0, 1}); }},
+    {"slice", [](std::int64_t b) { return numbered({b, 8}).slice(1, 1, 6); }},
+    {"every second", [](std::int64_t b) { return numbered({b, 8}).slice(1, 0, 8, 2); }},
+    {"slice, transposed", [](std::int64_t b) { return numbered({b, 8}).slice(1, 1, 6).t(); }},
+    {"slice of heads", [](std::int64_t b) { return numbered({b, 6, 2, 4}).slice(1, 1, 4).transpose(1, 2); }},
+    {"slice of the batch", [](std::int64_t b) { return numbered({9, 2, 3}).slice(0, 1, b + 1).slice(2, 0, 2); }},
+};
+
+using Program = std::function<std::vector<Tensor>(Tensor)>;
+struct Named {
+  const char* name;
+  Program run;
+};
+std::vector<Named> programs() {
+  return {
+      {"pointwise", [](Tensor x) { return std::vector<Tensor>{x * 2 + 1}; }},
+      {"views", [](Tensor x) { return std::vector<Tensor>{x.transpose(0, -1), x.unsqueeze(-1), x}; }},
+      {"reduced", [](Tensor x) { return std::vector<Tensor>{x.sum(0), x.sum(-1, true) + x}; }},
+      {"copies", [](Tensor x) { return std::vector<Tensor>{x.transpose(0, -1).clone() + 1}; }},
+      {"written", [](Tensor x) {
+         x.add_(1);
+         return std::vector<Tensor>{x * x};
+       }},
+  };
+}
+
+// "slice" and its like have strides among the values; the others have none.
+TEST(Layouts, BatchesOfOneAndNoneFitTheClassOfOthers) {
+  for (const Way& way : kWays)
+    for (Named& program : programs()) {
+      auto f = compile(program.run, {.name = std::string(program.name) + " of " + way.name});
+      for (std::int64_t batch : {7, 2, 1, 0, 7, 1}) {
+        const std::string what = std::string(program.name) + " of " + way.name + ", " + std::to_string(batch);
+        Tensor x = way.make(batch), same = way.make(batch);
+        ASSERT_EQ(strides(x), strides(same));
+        std::vector<Tensor> made = f(x), eagerly = program.run(same);
+        ASSERT_EQ(made.size(), eagerly.size());
+        for (std::size_t i = 0; i < made.size(); ++i) expect_same(made[i], eagerly[i], what + ", result " + std::to_string(i));
+        expect_same(x, same, what + ", argument");
+      }
+      EXPECT_EQ(f.stats().specializations, 1) << f.explain();
+      EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.explain();
+    }
+}
+
+TEST(Layouts, WhateverComesFirstIsRight) {
+  for (const Way& way : kWays)
+    for (Named& program : programs())
+      for (std::int64_t first : {1, 0}) {
+        auto f = compile(program.run);
+        for (std::int64_t batch : {first, std::int64_t{7}, std::int64_t{2}, std::int64_t{1}, std::int64_t{0}, std::int64_t{7}}) {
+          const std::string what = std::string(program.name) + " of " + way.name + ", " + std::to_string(batch) + " after " + std::to_string(first);
+          Tensor x = way.make(batch), same = way.make(batch);
+          std::vector<Tensor> made = f(x), eagerly = program.run(same);
+          for (std::size_t i = 0; i < made.size(); ++i) expect_same(made[i], eagerly[i], what + ", result " + std::to_string(i));
+          expect_same(x, same, what + ", argument");
+        }
+        EXPECT_LE(f.stats().specializations, 3) << f.explain();
+        EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.explain();
+      }
+}
+
+// One call shows tensors of several classes; another order of strides is still another structure.
+TEST(Layouts, EachTensorOfACallFitsByItself) {
+  auto f = compile([](Tensor x, Int n, Tensor y, std::vector<Tensor> more) { return x.sum() * n + y.t() + more[0] + more[1]; });
+  auto run = [&](std::int64_t b, Tensor x) {
+    const std::vector<Tensor> more{numbered({b, 5}), numbered({b, 10}).slice(1, 2, 7)};
+    Tensor y = numbered({5, b});
+    Tensor made = f(x, Int(3), y, more);
+    expect_same(made, x.sum() * 3 + y.t() + more[0] + more[1], std::to_string(b));
+  };
+  for (std::int64_t b : {7, 1, 0, 3}) run(b, numbered({b, 4}).t());
+  EXPECT_EQ(f.stats().specializations, 1) << f.explain();
+  run(1, numbered({1, 4}));
+  run(3, numbered({4, 1}));
+  EXPECT_EQ(f.stats().specializations, 1) << f.explain();
+  run(3, numbered({4, 3}));
+  EXPECT_EQ(f.stats().specializations, 2) << f.explain();
+}
+
+// What the caller sees of strides that lead nowhere are those of its own tensor.
+TEST(Layouts, StridesOfSmallDimensionsAreTheCallersOwn) {
+  auto f = compile([](Tensor x) { return x.t(); });
+  for (const Tensor& x : {numbered({7, 5}), numbered({1, 5}), numbered({1, 8}).slice(1, 0, 5), numbered({0, 8}).slice(1, 0, 5), numbered({5, 1}).t(), numbered({5, 0}).t()}) expect_same(f(x), x.t(), "of x");
+  auto g = compile([](Tensor x) { return x * x.stride(0) + x.stride(1); });
+  for (const Tensor& x : {numbered({7, 5}).t(), numbered({1, 5}).t(), numbered({5, 7}), numbered({5, 1}), numbered({5, 8}).slice(1, 0, 1), numbered({1, 5, 1}).select(2, 0)})
+    expect_same(g(x), x * x.stride(0) + x.stride(1), "with strides");
+}
+
+TEST(Layouts, CapturedTensorsFitToo) {
+  Tensor w = numbered({7, 5}).t();
+  auto f = compile([&w](Tensor x) { return x + w.t(); });
+  for (std::int64_t b : {7, 1, 0}) {
+    w = numbered({b, 5}).t();
+    expect_same(f(numbered({b, 5})), numbered({b, 5}) + w.t(), "captured");
+    w = numbered({5, b});
+    if (b < 2) expect_same(f(numbered({b, 5})), numbered({b, 5}) + w.t(), "captured in another way");
+  }
+  EXPECT_EQ(f.stats().specializations, 1) << f.explain();
+}
+
+TEST(Layouts, ATransposeOfATransposeIsKnownToBeRowMajor) {
+  auto f = compile([](Tensor w) { return w.t().reshape({-1}) + 1; }, {.name = "back"});
+  f(numbered({7, 5}).t());
+  const std::string s = f.signature();
+  EXPECT_NE(s.find("\"layout\": \"dense in order [1, 0]\""), std::string::npos) << s;
+  EXPECT_EQ(s.find("stride("), std::string::npos) << s;
+  EXPECT_NE(s.find("\"guards\": []"), std::string::npos) << s;
+  EXPECT_EQ(f.explain().find("clone"), std::string::npos) << f.explain();
+  auto g = compile([](Tensor x) { return x.permute({0, 2, 3, 1}).reshape({x.size(0), -1}) * 2; });
+  g(numbered({2, 3, 4, 5}).permute({0, 3, 1, 2}));
+  expect_same(g(numbered({1, 3, 1, 5}).permute({0, 3, 1, 2})), numbered({1, 15}) * 2, "channels last");
+  EXPECT_EQ(g.stats().specializations, 1) << g.explain();
+}
+
+TEST(Layouts, AMissNamesTheClasses) {
+  auto f = compile([](Tensor x) { return x + 1; });
+  f(numbered({4, 5}));
+  f.seal();
+  auto says = [&](const Tensor& x, const char* what) {
+    try {
+      f(x);
+      ADD_FAILURE() << "admitted: " << what;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(what), std::string::npos) << e.what();
+    }
+  };
+  says(numbered({4, 5}).t(), "is dense in order [1, 0], was row-major");
+  says(numbered({4, 5}).slice(1, 0, 3), "is strided [any, 1], was row-major");
+  says(numbered({5}).expand({4, 5}), "is strided [0, 1], was row-major");
+  EXPECT_NO_THROW(f(numbered({1, 5}).t()));
+  EXPECT_NO_THROW(f(numbered({1, 8}).slice(1, 0, 3)));
+}
+
+}  // namespace
+}  // namespace reprise
