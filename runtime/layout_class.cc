@@ -95,24 +95,15 @@ std::uint64_t structure_word(const TensorImpl& t) {
   return of(LayoutClass::Strided, classes);
 }
 
-bool fits(const TensorImpl& t, std::uint64_t w) {
+bool fits(const TensorImpl& t, std::uint64_t w, bool shown) {
   if (!has_strides(w)) return is_dense(t, order_of(w));
   bool any_small = false;
   for (int d = 0; d < t.rank; ++d) {
     const std::int64_t stride = t.strides[d];
+    const StrideClass own = stride == 1 ? StrideClass::One : stride == 0 ? StrideClass::Zero : StrideClass::Other, made = stride_class(w, d);
     const bool is_small = t.sizes[d] <= 1;
     any_small = any_small || is_small;
-    switch (stride_class(w, d)) {
-      case StrideClass::One:
-        if (stride != 1) return false;
-        break;
-      case StrideClass::Zero:
-        if (stride != 0) return false;
-        break;
-      case StrideClass::Other:
-        if (!is_small && (stride == 0 || stride == 1)) return false;
-        break;
-    }
+    if (own != made && !(is_small && (made == StrideClass::Other || !shown))) return false;
   }
   return any_small;
 }

@@ -55,8 +55,9 @@ std::string layout_name(std::uint64_t w);
 constexpr std::int64_t kModestElements = std::int64_t{1} << 44;
 
 /// May code for this word, which differs from the tensor's own in kLayoutBits alone, serve it because of its dimensions of size 0 and 1?
-/// Strides that follow from the sizes may then be others in such dimensions (has_strides_of); those that are values are what they are.
-bool fits(const TensorImpl&, std::uint64_t w);
+/// Strides that follow from the sizes may then be others in such dimensions (has_strides_of), and so may those that are 1 or 0 by
+/// their class, unless somebody is `shown` them.
+bool fits(const TensorImpl&, std::uint64_t w, bool shown);
 /// Are its strides, also in dimensions of size 0 and 1, those that follow from its sizes in this row-major or dense word?
 bool has_strides_of(const TensorImpl&, std::uint64_t w);
 

@@ -22,7 +22,7 @@ bool fit(const Specialization& s, const CallFrame& f) {
       tensor += own[at] != 0;
       continue;
     }
-    if (!made[at] || !own[at] || ((made[at] ^ own[at]) & ~runtime::kLayoutBits) || !runtime::fits(*f.tensors[tensor], made[at])) return false;
+    if (!made[at] || !own[at] || ((made[at] ^ own[at]) & ~runtime::kLayoutBits) || !runtime::fits(*f.tensors[tensor], made[at], s.shows_strides_of(tensor))) return false;
     differ = true;
     ++tensor;
   }

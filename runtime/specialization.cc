@@ -169,6 +169,8 @@ bool Specialization::are_one_input(std::size_t i, std::size_t j) const {
   });
 }
 
+bool Specialization::shows_strides_of(std::size_t i) const { return std::find(shown_strides.begin(), shown_strides.end(), i) != shown_strides.end(); }
+
 bool is_gone(const Specialization& s) {
   return std::any_of(s.captured.begin(), s.captured.end(), [](const Captured& c) { return c.is_gone(); }) ||
          std::any_of(s.asked.begin(), s.asked.end(), [](const Asked& a) { return a.variable->is_gone(); }) || (s.function && s.function->is_gone());
@@ -182,13 +184,13 @@ bool is_plain(const Specialization& s) {
 }
 
 // False: it has another structure than the one that was captured, and does not fit that.
-bool add_captured(CallFrame& f, const TensorImpl& t, std::uint64_t word) {
+bool add_captured(CallFrame& f, const TensorImpl& t, std::uint64_t word, bool shown) {
   const std::size_t values = f.values.size(), words = f.structure.size(), tensors = f.tensors.size();
   runtime::add_tensor(f, &t);
   const std::uint64_t own = f.structure[words];
   if (own == word) [[likely]]
     return true;
-  if (((own ^ word) & ~runtime::kLayoutBits) || !runtime::fits(t, word)) return false;
+  if (((own ^ word) & ~runtime::kLayoutBits) || !runtime::fits(t, word, shown)) return false;
   f.values.resize(values);
   f.structure.resize(words);
   f.tensors.resize(tensors);
@@ -213,7 +215,7 @@ bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) 
     const bool same = std::all_of(s.captured.begin(), s.captured.end(), [&](const Captured& c) {
       const TensorImpl* now = c.now();
       const std::size_t i = f.tensors.size();
-      if (!now || !add_captured(f, *now, s.input_words[i])) return false;
+      if (!now || !add_captured(f, *now, s.input_words[i], s.shows_strides_of(i))) return false;
       if (extras) add_extra_values(f, *now, s.extra_values[i]);
       return true;
     });
@@ -334,6 +336,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
   for (const graph::MetadataMutation& m : traced.graph.metadata_mutations) s->reshaped_inputs.push_back(m.input);
   s->whole_storage = std::move(traced.whole_storage);
   s->exact_strides = std::move(traced.exact_strides);
+  s->shown_strides = std::move(traced.shown_strides);
   s->wholes = std::move(traced.wholes);
   if (std::any_of(traced.extra_values.begin(), traced.extra_values.end(), [](ExtraValues e) { return e.offset || e.strides; })) s->extra_values = std::move(traced.extra_values);
   s->same_as = std::move(traced.same_as);

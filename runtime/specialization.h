@@ -31,6 +31,8 @@ struct Specialization {
   std::vector<std::uint32_t> reshaped_inputs;   ///< whose sizes or strides are changed: must not be passed twice
   std::vector<std::uint32_t> whole_storage;     ///< must start and end with their storage
   std::vector<std::uint32_t> exact_strides;     ///< whose strides must follow from the sizes (runtime::has_strides_of)
+  std::vector<std::uint32_t> shown_strides;     ///< Traced::shown_strides
+  bool shows_strides_of(std::size_t input) const;
   std::vector<Traced::Whole> wholes;            ///< inputs that are the storages of others
   std::vector<ExtraValues> extra_values;        ///< by input, where there are any; else empty
   std::vector<Relation> relations;              ///< Traced::relations

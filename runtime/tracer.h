@@ -122,6 +122,7 @@ struct Traced {
   std::vector<Captured> captured;                ///< implicit inputs, after the arguments
   std::vector<std::uint32_t> whole_storage;      ///< inputs that must start and end with their storage (as_strided)
   std::vector<std::uint32_t> exact_strides;      ///< row-major and dense inputs whose strides must follow from the sizes in dimensions of size 0 and 1, too
+  std::vector<std::uint32_t> shown_strides;      ///< strided inputs whose strides the function or its caller sees, also those that their class says
   /// A storage that is an input: flat, all of it. `members` are the inputs that are views of it.
   struct Whole {
     std::uint32_t input;

@@ -207,12 +207,15 @@ const TensorMeta& Tracer::exact_meta(TracedRef& ref, SourceLoc loc, bool read) {
 // structure: whoever looks at them needs one whose do, or takes them as symbols.
 void Tracer::need_exact_strides(std::uint32_t i, SourceLoc loc) {
   const TensorImpl& t = *inputs_[i].concrete;
-  if (!strides_from_sizes(i)) return;
+  auto note = [i](std::vector<std::uint32_t>& in) {
+    if (std::find(in.begin(), in.end(), i) == in.end()) in.push_back(i);
+  };
+  if (!strides_from_sizes(i)) return note(out_.shown_strides);
   if (!runtime::has_strides_of(t, out_.input_words[i])) {
     if (plan_.may_grow) wanted_.strided.push_back(&t);
     bail(Bail::small_strides, "stride", loc);
   }
-  if (std::find(out_.exact_strides.begin(), out_.exact_strides.end(), i) == out_.exact_strides.end()) out_.exact_strides.push_back(i);
+  note(out_.exact_strides);
 }
 
 }  // namespace reprise::detail
