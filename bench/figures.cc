@@ -24,6 +24,14 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--child")) return fig::child();
     if (!std::strcmp(argv[i], "--growth") && i + 2 < argc) return fig::growth_child(argv[i + 1], std::atoi(argv[i + 2]));
+    if (!std::strcmp(argv[i], "--since") && i + 2 < argc) {
+      try {
+        return fig::since(argv[i + 1], argv[i + 2]);
+      } catch (const std::exception& e) {
+        std::fprintf(stderr, "figures: %s\n", e.what());
+        return 2;
+      }
+    }
     if (!std::strcmp(argv[i], "--json")) json = true;
     else if (!std::strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
     else {
@@ -57,7 +65,7 @@ int main(int argc, char** argv) {
   if (json) {
     nlohmann::json list = nlohmann::json::array();
     for (const fig::Figure& f : all) {
-      nlohmann::json o{{"name", f.name}, {"unit", f.unit}, {"target", f.target}, {"verdict", f.verdict()}, {"note", f.note}};
+      nlohmann::json o{{"name", f.name}, {"unit", f.unit}, {"target", f.target}, {"better", f.better == fig::Figure::Better::Lower ? "lower" : "higher"}, {"verdict", f.verdict()}, {"note", f.note}};
       if (f.measurable) o["measured"] = f.measured;
       else o["measured"] = nullptr;
       list.push_back(std::move(o));

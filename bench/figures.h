@@ -37,6 +37,10 @@ int child();
 /// `reprise_figures --growth SHAPE N`: seconds of one first call.
 int growth_child(const char* shape, int n);
 
+/// `reprise_figures --since BEFORE NOW`: prints what differs between two folders of figures as JSON, one file for each round, by
+/// more than it varies. 1 if something has become worse.
+int since(const char* before, const char* now);
+
 double median(std::vector<double> v);
 /// Seconds a call takes: the median over `rounds` of the mean over as many calls as fill about `round_s` seconds.
 template <class F>
