@@ -8,12 +8,14 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 
 #include "base/errors.h"
 #include "base/files.h"
 #include "base/knobs.h"
+#include "base/log.h"
 #include "base/thread_object.h"
 
 namespace reprise::jit {
@@ -49,12 +51,14 @@ void check_module(const llvm::Module& m, std::string_view key) {
 }
 
 void dump_file(const std::string& name, std::string_view text) {
-  if (knobs().dump.empty()) return;
-  std::error_code ignored;
-  std::filesystem::create_directories(knobs().dump, ignored);
-  std::string ignored_too;
-  if (files::File f = files::open_to_write(knobs().dump + "/" + name, ignored_too))
-    files::write_all(f, text.data(), static_cast<std::int64_t>(text.size()), ignored_too);
+  const std::string& folder = knobs().dump;
+  if (folder.empty()) return;
+  std::error_code ignored;  // what stands in the way is said when the file is opened
+  std::filesystem::create_directories(folder, ignored);
+  std::string why;
+  if (files::File f = files::open_to_write(folder + "/" + name, why); f && files::write_all(f, text.data(), static_cast<std::int64_t>(text.size()), why)) return;
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true)) log::warn("REPRISE_DUMP: cannot write '" + folder + "/" + name + "': " + why);
 }
 
 }  // namespace reprise::jit

@@ -200,6 +200,17 @@ TEST(Engine, DumpsKernelIrAndAssembly) {
   EXPECT_EQ(s, 1);
 }
 
+TEST(Engine, SaysOnceThatItCannotDump) {
+  ::testing::internal::CaptureStderr();
+  {
+    Scoped dump(knobs().dump, std::string("/proc/none/of/these"));
+    jit::compile(scaled(8, 9877.5));
+  }
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("REPRISE_DUMP: cannot write '/proc/none/of/these/"), std::string::npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
 TEST(LoopIr, CanonicalTextTellsStructureFromNumbers) {
   EXPECT_EQ(kernels::canonical_text(scaled(8, 2)), kernels::canonical_text(scaled(9, 2)));
   EXPECT_NE(kernels::canonical_text(scaled(8, 2)), kernels::canonical_text(scaled(8, -2)));
