@@ -72,7 +72,7 @@ void compare(const std::string& name, const std::string& what, TensorImpl* compi
 }  // namespace
 
 CallCheck::CallCheck(graph::Graph graph, const Traced& t)
-    : program_(runtime::build_program(std::move(graph), "interpret", t.int_results, t.floats, t.uses_random, t.random_count)) {}
+    : program_(runtime::build_program(std::move(graph), kernels::Mode::Interpret, t.int_results, t.floats, t.uses_random, t.random_count)) {}
 
 std::unique_ptr<CallCheck> CallCheck::make(const Traced& t) {
   for (const graph::Value& v : t.graph.values)

@@ -201,7 +201,7 @@ void CheckedCall::compare(const Leaves& found) {
     if (!a || !b || a->kind != b->kind || a->word != b->word || a->text != b->text || a->tensor.impl() != b->tensor.impl())
       st.differs("the function assigns to an argument" + (b ? " (" + b->path + ")" : ""));
   }
-  const CallCloseness close(p.graph, st.s, st.inputs.size(), st.c.mode == "interpret");
+  const CallCloseness close(p.graph, st.s, st.inputs.size(), st.c.mode == kernels::Mode::Interpret);
   st.compare_results(found, close);
   st.compare_effects(close);
 }

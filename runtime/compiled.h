@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "base/bail.h"
 #include "base/epochs.h"
+#include "kernels/plan/lower.h"
 #include "reprise/compile.h"
 #include "runtime/candidates.h"
 #include "runtime/recording_budget.h"
@@ -24,7 +26,7 @@ namespace reprise::detail {
 /// that serve no call any more, are freed once no call reads that began before they were replaced.
 struct Compiled {
   CompileOptions options;
-  std::string mode;
+  std::optional<kernels::Mode> mode;                       ///< none: off, every call is served eagerly
 
   struct Table {
     std::unordered_map<std::uint64_t, Candidates> by_structure;
@@ -69,22 +71,38 @@ struct Compiled {
   };
   std::vector<Refusal> refusals;                          // guarded by mu
   FunctionBytes::Handles handles;                         // guarded by mu; in the function object, as far as traces have met them
-  std::int64_t check = 0;                                 ///< every so many-th replay is checked; 0: none
   bool sealed = false;                                    // guarded by mu
   bool warned_full = false;                               // guarded by mu
   std::string last_fallback_reason;                       // guarded by mu
   std::array<std::int64_t, kBails> fallbacks{};           // guarded by mu; calls served eagerly, by reason
 
+  const std::int64_t check;                               ///< every so many-th replay is checked; 0: none
   std::atomic<std::int64_t> calls{0}, compilations{0}, checks{0};
   std::atomic<std::int64_t> dispatch_ns{0}, dispatch_samples{0};
 
-  explicit Compiled(CompileOptions o);
+  /// Of options that new_compiled() has looked at.
+  Compiled(CompileOptions o, std::optional<kernels::Mode>);
+
   /// With `mu` held: a table of the first `n` that are owned, and room to retire the one that stands.
   std::unique_ptr<Table> prepare(std::size_t n);
   /// With `mu` held: from now on calls find what is in `next`, which is prepared; `gone` is freed when no call can be in one.
   void publish(std::unique_ptr<Table> next, std::vector<std::unique_ptr<Specialization>> gone) noexcept;
   /// With `mu` held: takes out what nobody reads any more. Destroy it without `mu`: its destructors may run the user's code.
   std::vector<Retired> take_unread();
+
+  // With `mu` held:
+  /// From now on calls find it, too. What throws leaves it with the caller, who destroys it without `mu`.
+  void add(std::unique_ptr<Specialization>& made);
+  /// Specializations whose variables are gone make room; those that served few calls still count against the limit.
+  void retire_gone();
+  /// Bytes of the function object that a trace has meanwhile found to be tensor handles keep nobody from a specialization. Is there one
+  /// that they kept the call from?
+  bool leave_out_handles(const CallFrame&) const;
+  Refusal* refusal_of(const CallFrame&);                  ///< or null
+  /// `seen` says which calls are meant beside this one.
+  void refuse(const CallFrame&, Seen seen, Bail, const std::string& reason);
+  void count_fallback(Bail) noexcept;
+  const Specialization* serve_eagerly(Bail, const std::string& reason);  ///< null
 };
 
 /// While it lives, the function's state is this thread's.

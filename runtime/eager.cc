@@ -20,6 +20,7 @@
 #include "kernels/reference/reference.h"
 #include "runtime/compiled.h"
 #include "runtime/eager_forms.h"
+#include "runtime/written_memory.h"
 #include "tensor/impl.h"
 #include "tensor/transfer.h"
 
@@ -66,7 +67,7 @@ class EagerTable {
     std::lock_guard lock(mu_);
     bool full = false;
     if (const Specialization* s = find(f, &full)) return s;
-    std::string mode = knobs().mode == "off" ? "full" : knobs().mode;
+    const kernels::Mode mode = kernels::mode_named(knobs().mode).value_or(kernels::Mode::Full);
     std::unique_ptr<Specialization> made = specialize(std::string(call.op.name()), mode, f, body, ctx, nullptr, nullptr, !call.inplace);
     made->recordings->keep_within(std::make_shared<runtime::RecordingBudget>(kEagerRecordings, INT64_MAX));
     if (!admits(*made, f)) fail(ErrorCode::Internal, call.op.schema.name.c_str(), call.loc, "the operator's own guards refuse the call they were made for");
@@ -383,8 +384,8 @@ class EagerInterpreter final : public graph::Interpreter {
     const std::string name = std::string(c.op.name()) + "_";
     for (int d = 0; d < t.rank; ++d)
       if (t.strides[d] == 0 && t.sizes[d] > 1)
-        fail(ErrorCode::AliasConflict, name.c_str(), c.loc, "dimension ", d, " of the written tensor is expanded: ", t.sizes[d], " elements share one address; clone() it first");
-    fail(ErrorCode::AliasConflict, name.c_str(), c.loc, "several elements of the written tensor share one address: clone() it first");
+        refuse_expanded(name, c.loc, d, t.sizes[d]);
+    refuse_shared_places(name, c.loc);
   }
 
   // A long list of tensors, joined by groups: what is made for a list of one length is kept, and lists that grow have many.

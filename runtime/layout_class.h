@@ -19,7 +19,7 @@ namespace reprise::runtime {
 // strides fit exactly is taken first: the transpose of a batch of one is dense in the order in which that of a batch of seven is.
 // Nevertheless a call may have another class only because of them, a slice of a batch of one, say, which is row-major. Such a call
 // is looked at a second time, in the classes that something was compiled for (runtime/seen_as.h).
-enum class LayoutClass : std::uint8_t { RowMajor = 1, Dense = 2, Strided = 3 };
+enum class LayoutClass : std::uint8_t { RowMajor = 0, Strided = 1, Dense = 2 };
 enum class StrideClass : std::uint8_t { Other = 0, One = 1, Zero = 2 };
 
 /// Dimensions, the outermost in memory first.
@@ -38,7 +38,7 @@ std::uint64_t structure_word(const TensorImpl&);
 constexpr std::uint64_t kLayoutBits = std::uint64_t{0xffff} << 16 | std::uint64_t{3} << 12;
 
 inline LayoutClass layout_class(std::uint64_t w) { return static_cast<LayoutClass>(w >> 12 & 3); }
-inline bool has_strides(std::uint64_t w) { return layout_class(w) == LayoutClass::Strided; }
+inline bool has_strides(std::uint64_t w) { return w >> 12 & 1; }
 inline bool is_large_word(std::uint64_t w) { return w >> 14 & 1; }
 inline int rank_of_word(std::uint64_t w) { return static_cast<int>(w >> 8 & 15); }
 inline StrideClass stride_class(std::uint64_t w, int d) { return static_cast<StrideClass>(w >> (16 + 2 * d) & 3); }

@@ -13,7 +13,6 @@
 #include "jit/cpu/loop/compile.h"
 #include "jit/cpu/micro/compile.h"
 #include "jit/gpu/kernels/compile.h"
-#include "kernels/plan/lower.h"
 #include "kernels/plan/temp_plan.h"
 #include "reprise/compile.h"
 #include "runtime/tracer.h"
@@ -264,7 +263,7 @@ Device device_of(const graph::Graph& g) {
 
 }  // namespace
 
-Program build_program(graph::Graph graph, std::string_view mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
+Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
                       bool uses_random, Int random_count) {
   Program p;
   p.device = device_of(graph);

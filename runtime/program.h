@@ -9,6 +9,7 @@
 #include "jit/engine/code.h"
 #include "jit/gpu/loop/compile.h"
 #include "kernels/launch/launch.h"
+#include "kernels/plan/lower.h"
 #include "kernels/plan/temp_plan.h"
 
 namespace reprise::runtime {
@@ -142,9 +143,9 @@ struct Program {
   std::vector<Slot> int_results;
 };
 
-/// Passes have run, guards may still be added by nobody: lowers, compiles every kernel, flattens every expression.
+/// Of a graph behind its passes: lowers, which may still add guards to its environment, compiles every kernel, flattens every expression.
 /// Throws what lowering or the JIT throws; nothing is kept then.
-Program build_program(graph::Graph graph, std::string_view mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
+Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
                       bool uses_random, Int random_count);
 
 }  // namespace reprise::runtime

@@ -134,7 +134,9 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
 
 RecordingCache::~RecordingCache() {
   if (!budget_) return;
-  budget_->add(-static_cast<std::int64_t>(entries_.size()), -bytes_);
+  const auto count = static_cast<std::int64_t>(entries_.size());
+  entries_.clear();
+  account(-count, -bytes_);
   budget_->leave(*this);
 }
 
@@ -174,25 +176,13 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
   }
   ++misses_;
   if (name_.empty()) name_ = name;
-  {
-    struct Account {  // also where making one fails
-      RecordingCache& c;
-      const std::size_t count = c.entries_.size();
-      const std::int64_t bytes = c.bytes_;
-      ~Account() {
-        c.budget_->add(static_cast<std::int64_t>(c.entries_.size()) - static_cast<std::int64_t>(count), c.bytes_ - bytes);
-        c.publish_oldest();
-      }
-    } account{*this};
-    budget_->tick();
-    if (auto old = spare(changed_.erase(h) > 0); old != entries_.end()) {
-      std::atomic_thread_fence(std::memory_order_acquire);  // the last replay's reads are over
-      note_evicted(*old);
-      recycle(old, h, values);
-    } else {
-      add(h, values);
-    }
-    entries_.front().used = budget_->now();
+  budget_->tick();
+  if (auto old = spare(changed_.erase(h) > 0); old != entries_.end()) {
+    std::atomic_thread_fence(std::memory_order_acquire);  // the last replay's reads are over
+    note_evicted(*old);
+    recycle(old, h, values);
+  } else {
+    add(h, values);
   }
   counters().recordings_made.add();
   ++made_;
@@ -212,10 +202,7 @@ bool RecordingCache::try_drop_oldest() {
   std::unique_lock lock(mu_, std::try_to_lock);
   if (!lock || entries_.empty()) return false;
   note_evicted(entries_.back());
-  const std::int64_t bytes = bytes_;
   drop(std::prev(entries_.end()));
-  budget_->add(-1, bytes_ - bytes);
-  publish_oldest();
   return true;
 }
 
@@ -243,6 +230,7 @@ RecordingCache::Entries::iterator RecordingCache::spare(bool returns) {
 void RecordingCache::add(std::uint64_t hash, const std::int64_t* values) {
   Entry e;
   e.hash = hash;
+  e.used = budget_->now();
   for (std::uint32_t w : program_.key_words) e.key.push_back(values[w]);
   e.recording = std::make_shared<Recording>(program_, values, plan_);
   entries_.push_front(std::move(e));
@@ -252,7 +240,7 @@ void RecordingCache::add(std::uint64_t hash, const std::int64_t* values) {
     entries_.pop_front();  // one that is not found by its hash could not be dropped
     throw;
   }
-  bytes_ += entries_.front().recording->bytes();
+  account(1, entries_.front().recording->bytes());
 }
 
 void RecordingCache::recycle(Entries::iterator old, std::uint64_t hash, const std::int64_t* values) {
@@ -263,8 +251,8 @@ void RecordingCache::recycle(Entries::iterator old, std::uint64_t hash, const st
     drop(old);
     throw;
   }
-  bytes_ += old->recording->bytes() - before;
   old->hit = false;
+  old->used = budget_->now();
   ++evicted_;
   counters().recordings_evicted.add();
   auto handle = by_hash_.extract(position(old));
@@ -272,6 +260,13 @@ void RecordingCache::recycle(Entries::iterator old, std::uint64_t hash, const st
   by_hash_.insert(std::move(handle));
   for (std::size_t i = 0; i < old->key.size(); ++i) old->key[i] = values[program_.key_words[i]];
   entries_.splice(entries_.begin(), entries_, old);
+  account(0, old->recording->bytes() - before);
+}
+
+void RecordingCache::account(std::int64_t count, std::int64_t bytes) {
+  bytes_ += bytes;
+  budget_->add(count, bytes);
+  publish_oldest();
 }
 
 void RecordingCache::note_evicted(const Entry& e) const {
@@ -286,11 +281,12 @@ void RecordingCache::note_evicted(const Entry& e) const {
 }
 
 void RecordingCache::drop(Entries::iterator e) {
-  bytes_ -= e->recording->bytes();
+  const std::int64_t bytes = e->recording->bytes();
   ++evicted_;
   counters().recordings_evicted.add();
   by_hash_.erase(position(e));
   entries_.erase(e);
+  account(-1, -bytes);
 }
 
 auto RecordingCache::position(Entries::iterator entry) -> ByHash::iterator {

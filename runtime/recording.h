@@ -118,6 +118,8 @@ class RecordingCache {
   void recycle(Entries::iterator, std::uint64_t hash, const std::int64_t* values);   // to the front, for these values
   void drop(Entries::iterator);
   ByHash::iterator position(Entries::iterator);
+  /// So many more entries are there, of so many bytes more; or fewer. The one place where that is counted.
+  void account(std::int64_t count, std::int64_t bytes);
   void note_evicted(const Entry&) const;
   void publish_oldest() { oldest_.store(entries_.empty() ? kNone : entries_.back().used, std::memory_order_relaxed); }
 
@@ -129,7 +131,7 @@ class RecordingCache {
   Entries entries_;                                                      // guarded by mu_; most recently used first
   ByHash by_hash_;                                                       // guarded by mu_
   PlanMemory plan_;                                                      // guarded by mu_
-  std::int64_t bytes_ = 0, made_ = 0, evicted_ = 0;                      // guarded by mu_
+  std::int64_t bytes_ = 0, made_ = 0, evicted_ = 0;                      // guarded by mu_; bytes_ by account()
   std::int64_t misses_ = 0;                                              // guarded by mu_; since the latest hit
   std::unordered_set<std::uint64_t> changed_;                            // guarded by mu_; hashes of sizes whose recording was changed to others
 };

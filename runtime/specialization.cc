@@ -272,7 +272,7 @@ bool Seen::holds_for(const CallFrame& f) const {
 
 namespace {
 
-std::unique_ptr<Specialization> trace_and_build(const std::string& name, const std::string& mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx,
+std::unique_ptr<Specialization> trace_and_build(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx,
                                                 bool may_retrace, std::shared_ptr<guards::ShapeEnv>& env, std::vector<TensorFact>& tensor_facts, FunctionBytes::Handles* handles) {
   static std::atomic<std::uint64_t> next_serial{1};
   auto start = std::chrono::steady_clock::now();
@@ -368,7 +368,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, const s
 
 }  // namespace
 
-std::unique_ptr<Specialization> specialize(const std::string& name, const std::string& mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, Seen* seen,
+std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, Seen* seen,
                                            FunctionBytes::Handles* handles, bool may_retrace) {
   std::shared_ptr<guards::ShapeEnv> env;
   std::vector<TensorFact> tensor_facts;

@@ -73,7 +73,7 @@ struct Seen {
 /// for the first two what it had `seen`; so has what serves one call only.
 /// `handles` collects the tensor handles in function objects, also of a trace that throws.
 /// `may_retrace`: `body` may run again, with inputs seen in another way (InputPlan).
-std::unique_ptr<Specialization> specialize(const std::string& name, const std::string& mode, CallFrame&, void (*body)(void*, Tracer&), void* ctx,
+std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mode mode, CallFrame&, void (*body)(void*, Tracer&), void* ctx,
                                            Seen* seen = nullptr, FunctionBytes::Handles* handles = nullptr, bool may_retrace = true);
 
 /// Makes real tensors of `kept`, of the outputs behind the user's.

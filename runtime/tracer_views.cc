@@ -7,6 +7,7 @@
 #include "graph/text.h"
 #include "graph/view_column.h"
 #include "runtime/tracer.h"
+#include "runtime/written_memory.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {
@@ -65,8 +66,7 @@ void Tracer::check_writable(TracedRef& ref, const std::string& op, SourceLoc loc
   for (std::size_t d = 0; d < l.strides.size(); ++d) {
     Int stride = l.strides[d], size = l.sizes[d];
     if (!stride.is_symbolic() && stride.hint() == 0 && size > 1 && numel(l.sizes) > 0)
-      fail(ErrorCode::AliasConflict, op.c_str(), loc, "dimension ", d, " of the written tensor is expanded: ", size,
-           " elements share one address; clone() it first");
+      refuse_expanded(op, loc, static_cast<int>(d), size);
   }
   if (!ref.by_place || known_contiguous(l)) return;
   if (auto conditions = graph::apart_conditions(l.sizes, l.strides, loc)) {
@@ -80,8 +80,7 @@ void Tracer::check_writable(TracedRef& ref, const std::string& op, SourceLoc loc
     numbers.sizes[d] = l.sizes[static_cast<std::size_t>(d)].value(loc);
     numbers.strides[d] = l.strides[static_cast<std::size_t>(d)].value(loc);
   }
-  if (overlaps_itself(numbers))
-    fail(ErrorCode::AliasConflict, op.c_str(), loc, "several elements of the written tensor share one address: clone() it first");
+  if (overlaps_itself(numbers)) refuse_shared_places(op, loc);
 }
 
 // How many elements it has. A traced input shows only its own: they are the storage when it is row-major and covers it, as it then must

@@ -1,11 +1,21 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "base/errors.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {
+
+/// A write to a view that shows one element several times: along a dimension of stride 0, or otherwise.
+[[noreturn]] inline void refuse_expanded(const std::string& op, SourceLoc loc, int dim, Int size) {
+  fail(ErrorCode::AliasConflict, op.c_str(), loc, "dimension ", dim, " of the written tensor is expanded: ", size, " elements share one address; clone() it first");
+}
+[[noreturn]] inline void refuse_shared_places(const std::string& op, SourceLoc loc) {
+  fail(ErrorCode::AliasConflict, op.c_str(), loc, "several elements of the written tensor share one address: clone() it first");
+}
 
 /// Which of some tensors may touch another one: their address ranges in order, so that thousands of inputs are not
 /// compared each with each. Memory is kept from one call to the next.

@@ -160,19 +160,23 @@ void drop_unused_buffers(Lowered& l) {
 
 }  // namespace
 
-Lowered lower(const Graph& g, std::string_view mode, LaunchStyle style) {
+std::optional<Mode> mode_named(std::string_view name) {
+  if (name == "interpret") return Mode::Interpret;
+  if (name == "no-fuse") return Mode::NoFuse;
+  if (name == "full") return Mode::Full;
+  return std::nullopt;
+}
+
+Lowered lower(const Graph& g, Mode mode, LaunchStyle style) {
   guards::LibraryScope operators;
-  if (mode == "interpret") {
+  if (mode == Mode::Interpret) {
     Lowered out = lower_interpret(g);
     if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
     else note_epilogue_copies(g, out);
     return out;
   }
-  if (mode != "no-fuse" && mode != "full") {
-    fail(ErrorCode::InvalidArgument, "lower", {}, "no mode \"", std::string(mode), "\"; there are interpret, no-fuse and full");
-  }
   BufferPlan plan = assign_buffers(g, in_loops);
-  std::vector<Unit> units = fuse(g, plan, mode == "full");
+  std::vector<Unit> units = fuse(g, plan, mode == Mode::Full);
   Lowered out;
   for (const Unit& u : units) {
     if (u.loop) {

@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "kernels/launch/launch.h"
@@ -11,8 +13,12 @@ namespace reprise::kernels {
 /// and the epilogue's copies are launches.
 enum class LaunchStyle : std::uint8_t { Calls, Gpu, Apart };
 
-/// Fuses, assigns buffers, builds launches. `mode`: "full", "no-fuse" (one launch a node), "interpret"
-/// (every node through its reference kernel). The graph must be functional and verified.
-Lowered lower(const graph::Graph&, std::string_view mode, LaunchStyle style = LaunchStyle::Calls);
+/// A ladder for bisecting a wrong result: every node through its reference kernel; one launch a node; all that is there.
+enum class Mode : std::uint8_t { Interpret, NoFuse, Full };
+/// "interpret", "no-fuse", "full".
+std::optional<Mode> mode_named(std::string_view);
+
+/// Fuses, assigns buffers, builds launches. May add guards to the graph's environment. The graph must be functional and verified.
+Lowered lower(const graph::Graph&, Mode, LaunchStyle style = LaunchStyle::Calls);
 
 }  // namespace reprise::kernels

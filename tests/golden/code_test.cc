@@ -32,7 +32,7 @@ std::string comment(const std::string& text, const char* mark) {
   return out;
 }
 
-kernels::Lowered lowered(const Program& p, kernels::LaunchStyle style) { return kernels::lower(graph::parse(stages_of(p)["optimized"]), "full", style); }
+kernels::Lowered lowered(const Program& p, kernels::LaunchStyle style) { return kernels::lower(graph::parse(stages_of(p)["optimized"]), kernels::Mode::Full, style); }
 
 // The order of arguments' evaluation is the compiler's choice, and with it that of instructions: the files are g++'s.
 class Code : public ::testing::TestWithParam<Program> {

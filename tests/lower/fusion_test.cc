@@ -12,7 +12,7 @@ namespace {
 struct Program {
   graph::Graph g;
   Lowered l;
-  explicit Program(std::string_view text, std::string_view mode = "full") : g(graph::parse(text)) {
+  explicit Program(std::string_view text, Mode mode = Mode::Full) : g(graph::parse(text)) {
     passes::run_pipeline(g);
     l = lower(g, mode);
   }
@@ -173,7 +173,7 @@ TEST(Fusion, NoFuseGivesOneLaunchANode) {
     %1 = exp(%0) : f32[s0]
     %2 = neg(%1) : f32[s0]
     return user %2
-  })", "no-fuse");
+  })", Mode::NoFuse);
   EXPECT_EQ(p.names(), (std::vector<std::string>{"exp", "neg"}));
 }
 

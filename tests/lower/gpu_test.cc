@@ -17,7 +17,7 @@ namespace {
 Lowered for_gpu(std::string_view text) {
   graph::Graph g = graph::parse(text);
   passes::run_pipeline(g);
-  return lower(g, "full", LaunchStyle::Gpu);
+  return lower(g, Mode::Full, LaunchStyle::Gpu);
 }
 
 bool is_native(const Launch& l) { return std::holds_alternative<NativeLaunch>(l.what); }
@@ -54,7 +54,7 @@ TEST(GpuLowering, ABiasIsPartOfTheProduct) {
   EXPECT_EQ(described, 1) << "a library is told of the bias\n" << print(l);
   graph::Graph host = graph::parse(text(""));
   passes::run_pipeline(host);
-  EXPECT_EQ(lower(host, "full").launches.size(), 2u);
+  EXPECT_EQ(lower(host, Mode::Full).launches.size(), 2u);
 }
 
 // Which way several samples are drawn depends on how many there are: both are there, and the check of weights.
@@ -89,7 +89,7 @@ TEST(GpuLowering, AFullReductionIsMadeOfChunks) {
       %1 = sum(%0, None, false, None) : f32[]
       return user %1
     })");
-    const std::string got = names(lower(g, "full", LaunchStyle::Gpu));
+    const std::string got = names(lower(g, Mode::Full, LaunchStyle::Gpu));
     EXPECT_LE(g.env->guards().size(), 1u) << sizes;
     const guards::GuardSet guards(*g.env);
     for (std::int64_t n : admitted) EXPECT_FALSE(guards.first_miss(&n)) << n << " of " << sizes;
@@ -110,7 +110,7 @@ TEST(GpuLowering, FewRowsInChunks) {
     %1 = amax(%0, [1], false) : f32[s0]
     return user %1
   })");
-  const Lowered l = lower(g, "full", LaunchStyle::Gpu);
+  const Lowered l = lower(g, Mode::Full, LaunchStyle::Gpu);
   EXPECT_EQ(names(l), "amax_part amax_tail amax_rest");
   EXPECT_LE(g.env->guards().size(), 4u);
   EXPECT_TRUE(std::any_of(g.env->guards().begin(), g.env->guards().end(), [](const guards::Guard& guard) {

@@ -14,7 +14,7 @@ namespace {
 struct Lowering {
   explicit Lowering(const std::string& text, LaunchStyle style = LaunchStyle::Gpu) : graph(graph::parse(text)) {
     const std::size_t before = graph.env->guards().size();
-    lowered = lower(graph, "full", style);
+    lowered = lower(graph, Mode::Full, style);
     taken = graph.env->guards().size() - before;
     guards = guards::GuardSet(*graph.env);
   }

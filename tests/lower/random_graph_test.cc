@@ -322,9 +322,9 @@ void compare(std::uint32_t seed, Tally& tally, bool jit = false) {
   Lowered reference, apart, full;
   std::size_t guards = g.env->guards().size();
   try {
-    reference = lower(g, "interpret");
-    apart = lower(g, "no-fuse");
-    full = lower(g, "full");
+    reference = lower(g, Mode::Interpret);
+    apart = lower(g, Mode::NoFuse);
+    full = lower(g, Mode::Full);
   } catch (const Error& e) {
     FAIL() << where << ": " << e.what() << "\n" << graph::print(g, false);
   }

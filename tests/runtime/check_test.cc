@@ -266,7 +266,7 @@ std::unique_ptr<detail::Specialization> specialized(const char* name, const Tens
     arguments.tensor(a);
     function(tracer, a);
   };
-  return detail::specialize(name, "full", frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
+  return detail::specialize(name, kernels::Mode::Full, frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
 }
 
 TEST(Verify, NamesWhatDiffers) {

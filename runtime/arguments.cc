@@ -1,0 +1,69 @@
+// What a first call does with the leaves of its arguments and results: they become traced ones, and are compared with what the function made of them.
+#include <algorithm>
+
+#include "base/hash.h"
+#include "reprise/compile.h"
+#include "runtime/layout_class.h"
+#include "runtime/tracer.h"
+
+namespace reprise::detail {
+
+void ArgumentTracer::tensor(Tensor& t) {
+  if (!t.defined()) return;
+  const TensorImpl* concrete = frame_.tensors[next_tensor_++];
+  std::uint64_t word = runtime::structure_word(*concrete);
+  t = tracer_.argument(concrete, word, 2 + next_value_, path_.text());
+  next_value_ += runtime::value_count(word);
+}
+
+void ArgumentTracer::integer(Int& i) { i = tracer_.integer_argument(2 + next_value_++, path_.text()); }
+void ArgumentTracer::number(Scalar& s) {
+  if (s.kind() != Scalar::Kind::Bool) s = tracer_.number_argument(s, 2 + next_value_++, path_.text());
+}
+
+FunctionScope::FunctionScope(Tracer& t, std::weak_ptr<const void> owner, ObjectBytes o)
+    : tracer_(t), object_(o), before_(static_cast<const char*>(o.at), static_cast<const char*>(o.at) + o.size) {
+  t.function_seen(owner, o, before_);
+  outer_ = t.function_runs(true);
+}
+FunctionScope::~FunctionScope() {
+  tracer_.function_runs(outer_);
+  tracer_.function_ended(object_);
+  if (!std::equal(before_.begin(), before_.end(), static_cast<const char*>(object_.at))) tracer_.function_changed_itself();
+}
+
+void ArgumentCheck::tensor(const Tensor& t) {
+  if (recording_) tensors_.push_back(t);
+  else compare(at_tensor_ < tensors_.size() && t.impl() == tensors_[at_tensor_++].impl());
+}
+void ArgumentCheck::integer(const Int& i) {
+  if (recording_) integers_.push_back(i);
+  else compare(at_integer_ < integers_.size() && identical(i, integers_[at_integer_++]));
+}
+void ArgumentCheck::number(const Scalar& s) {
+  if (recording_) numbers_.push_back(s);
+  else compare(at_number_ < numbers_.size() && identical(s, numbers_[at_number_++]));
+}
+void ArgumentCheck::constant(std::uint64_t word, ConstantKind) {
+  if (recording_) words_.push_back(word);
+  else compare(at_word_ < words_.size() && words_[at_word_++] == word);
+}
+void ArgumentCheck::text(std::string_view s) { constant(hash_text(s)); }
+void ArgumentCheck::compare(bool same) const { tracer_.check_unchanged(same); }
+
+void ResultTracer::tensor(Tensor& t) {
+  tracer_.result(t);
+  t = Tensor();
+}
+void ResultTracer::integer(Int& i) {
+  tracer_.result(i);
+  i = 0;
+}
+void ResultTracer::number(Scalar& s) {
+  if (s.kind() == Scalar::Kind::Bool) return;
+  tracer_.result(s.word());
+  s = s.with_word(0);
+}
+void set_result_template(Tracer& t, std::shared_ptr<void> p) { t.result_template = std::move(p); }
+
+}  // namespace reprise::detail

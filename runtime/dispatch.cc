@@ -1,0 +1,123 @@
+// A call that something was compiled for: its frame, and the specialization that admits it.
+#include <algorithm>
+#include <chrono>
+
+#include "base/epochs.h"
+#include "base/errors.h"
+#include "base/thread_object.h"
+#include "runtime/compiled.h"
+#include "runtime/seen_as.h"
+#include "tensor/impl.h"
+
+namespace reprise::detail {
+
+namespace {
+
+// The second to eighth call and then every 64th is timed: reading the clock twice costs about as much as a dispatch.
+bool is_sampled(std::int64_t call) { return (call >= 1 && call < 8) || call % 64 == 63; }
+thread_local std::chrono::steady_clock::time_point t_sample_start;
+thread_local bool t_sampling = false;
+
+void end_sample(Compiled& c) {
+  if (!t_sampling) return;
+  t_sampling = false;
+  auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - t_sample_start).count();
+  c.dispatch_ns.fetch_add(ns, std::memory_order_relaxed);
+  c.dispatch_samples.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+CallFrame& begin_frame(Compiled& c) {
+  CallFrame& frame = thread_object<CallFrame, Compiled>();
+  frame.clear();
+  const std::int64_t call = c.calls.fetch_add(1, std::memory_order_relaxed);
+  frame.checked = c.check && (call + 1) % c.check == 0;
+  if (is_sampled(call)) {
+    t_sampling = true;
+    t_sample_start = std::chrono::steady_clock::now();
+  }
+  return frame;
+}
+
+namespace {
+
+const Specialization* first_of(const Candidates& all, CallFrame& f, const Specialization* but = nullptr) {
+  return all.first([&](std::uint32_t i) { return f.values[i]; }, f.values.size(), [&](const Specialization& tried) { return &tried != but && admits(tried, f); });
+}
+
+// A call that would have had another structure but for dimensions of size 0 and 1. Its frame becomes one of that structure.
+[[gnu::noinline]] const Specialization* lookup_in_other_classes(const Compiled::Table& table, CallFrame& f) {
+  if (!has_small_dims(f)) return nullptr;
+  auto try_one = [&](const Specialization& s, auto&& find) -> const Specialization* {
+    SeenAs seen(s, f);
+    const Specialization* found = seen ? find() : nullptr;
+    if (found) seen.keep();
+    return found;
+  };
+  if (const Specialization* last = table.last_other.load(std::memory_order_relaxed))
+    if (try_one(*last, [&] { return admits(*last, f) ? last : nullptr; })) return last;
+  for (const auto& [like, candidates] : table.structures)
+    if (const Specialization* s = try_one(*like, [&, all = candidates] { return first_of(*all, f); })) {
+      table.last_other.store(s, std::memory_order_relaxed);
+      return s;
+    }
+  return nullptr;
+}
+
+}  // namespace
+
+const Specialization* lookup(Compiled& c, CallFrame& f) {
+  const Compiled::Table& table = *c.table.load(std::memory_order_acquire);
+  const Specialization* last = table.last.load(std::memory_order_relaxed);
+  if (last && admits(*last, f)) return last;
+  auto it = table.by_structure.find(f.hash());
+  if (it != table.by_structure.end())
+    if (const Specialization* s = first_of(it->second, f, last)) {
+      table.last.store(s, std::memory_order_relaxed);
+      return s;
+    }
+  return lookup_in_other_classes(table, f);
+}
+
+const Specialization* find(Compiled& c, CallFrame& f) {
+  epochs::Reader& reader = epochs::mine();
+  epochs::begin(reader);
+  const Specialization* s = nullptr;
+  try {
+    s = lookup(c, f);
+  } catch (...) {
+    epochs::end(reader);
+    throw;
+  }
+  if (!s) epochs::end(reader);
+  end_sample(c);
+  return s;
+}
+
+double measure_dispatch(Compiled& c, void (*flatten)(void*, CallFrame&), void* ctx, int times) {
+  CallFrame f;
+  const Specialization* s = nullptr;
+  epochs::Reading reading;
+  // Of several specializations another has served the call before: the latest hit is tried in vain.
+  const Specialization* other = nullptr;
+  flatten(ctx, f);
+  {
+    LockedCompiled lock(c);
+    s = lookup(c, f);
+    for (const auto& o : c.owned)
+      if (o.get() != s) other = o.get();
+  }
+  auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < times; ++i) {
+    if (other) c.table.load(std::memory_order_acquire)->last.store(other, std::memory_order_relaxed);
+    f.clear();
+    flatten(ctx, f);
+    s = lookup(c, f);
+  }
+  auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
+  if (!s) fail(ErrorCode::InvalidArgument, "measure_dispatch", {}, "no specialization admits this call: make it once first");
+  return static_cast<double>(ns) / std::max(times, 1);
+}
+
+}  // namespace reprise::detail
