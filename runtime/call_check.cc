@@ -71,13 +71,10 @@ void compare(const std::string& name, const std::string& what, TensorImpl* compi
 
 }  // namespace
 
-CallCheck::CallCheck(graph::Graph graph, const Traced& t)
-    : program_(runtime::build_program(std::move(graph), kernels::Mode::Interpret, t.int_results, t.floats, t.uses_random, t.random_count)) {}
-
 std::unique_ptr<CallCheck> CallCheck::make(const Traced& t) {
   for (const graph::Value& v : t.graph.values)
     if (!device::runs_host_code(v.meta.device)) return nullptr;
-  return std::unique_ptr<CallCheck>(new CallCheck(t.graph, t));
+  return std::unique_ptr<CallCheck>(new CallCheck(runtime::build_program(t.graph, kernels::Mode::Interpret, t.int_results, t.floats, t.uses_random, t.random_count)));
 }
 
 void CallCheck::run(const Specialization& s, CallFrame& f, Outputs& outputs, void (*compiled)(void*), void* context) {
@@ -89,9 +86,9 @@ void CallCheck::run(const Specialization& s, CallFrame& f, Outputs& outputs, voi
   std::optional<Error> error;
   try {
     runtime::PlanMemory memory;
-    runtime::Recording once(program_, f.values.data(), memory);
+    const std::shared_ptr<runtime::Recording> once = runtime::Recording::make(program_, f.values.data(), memory);
     std::int64_t copied = 0;
-    once.replay(f.values.data(), inputs.data(), expected, s.tensor_results, &copied);
+    once->replay(f.values.data(), inputs.data(), expected, s.tensor_results, &copied);
   } catch (const Error& e) {
     error = e;
   }

@@ -28,7 +28,7 @@ class CallCheck {
   void run(const Specialization&, CallFrame&, Outputs&, void (*compiled)(void*), void* context);
 
  private:
-  CallCheck(graph::Graph, const Traced&);
+  explicit CallCheck(runtime::Program p) : program_(std::move(p)) {}
   runtime::Program program_;
   std::atomic<int> left_{kCalls};
 };

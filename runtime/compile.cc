@@ -140,7 +140,7 @@ void Miss::warn_full() {
 std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
   try {
     auto made = detail::specialize(name_, *c_.mode, frame_, body, ctx_, &seen_, &handles_);
-    made->recordings->keep_within(c_.recordings);
+    made->recordings.keep_within(c_.recordings);
     return made;
   } catch (const Error& e) {
     if (e.code() != ErrorCode::NotTraceable && e.code() != ErrorCode::Internal) throw;

@@ -68,7 +68,7 @@ std::vector<Compiled::Retired> Compiled::take_unread() {
   retired.erase(unread, retired.end());
   for (const Retired& r : out)
     for (const auto& s : r.made) {
-      const runtime::RecordingCache::Counts counts = s->recordings->counts();
+      const runtime::RecordingCache::Counts counts = s->recordings.counts();
       freed.replays += s->replays, freed.copied_bytes += s->copied_bytes;
       freed.recordings_made += counts.made, freed.evictions += counts.evicted;
     }

@@ -32,7 +32,7 @@ class HostCopy {
 /// the plan gave them the same bytes one after the other. Behind the program's buffers stands the workspace of products.
 class Dependencies {
  public:
-  Dependencies(const Program& p, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset) : state_(p.buffer_bytes.size() + 1) {
+  Dependencies(const Program& p, SlotValues slots, const std::vector<std::int64_t>& temp_offset) : state_(p.buffer_bytes.size() + 1) {
     for (std::size_t b = 0; b < p.buffer_bytes.size(); ++b) {
       if (temp_offset[b] < 0) continue;
       state_[b].begin = temp_offset[b];
@@ -98,14 +98,18 @@ class Dependencies {
 
 }  // namespace
 
-DeviceReplay::DeviceReplay(const Program& p, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse)
-    : program_(p), device_(device::backend(p.device)) {
+DeviceReplay::DeviceReplay(const Program& p) : program_(p), device_(device::backend(p.device)) {
   for (std::size_t i = 0; i < p.graph.inputs.size(); ++i)
     if (p.input_buffer[i] >= 0 && device::runs_host_code(p.graph.meta(p.graph.inputs[i].value).device)) host_inputs_.push_back(static_cast<std::uint32_t>(p.input_buffer[i]));
-  build(slots, temp_offset, reuse ? std::move(reuse->segments_) : std::vector<Segment>());
 }
 
-void DeviceReplay::build(const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse) {
+std::unique_ptr<DeviceReplay> DeviceReplay::make(const Program& p, SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse) {
+  std::unique_ptr<DeviceReplay> made(new DeviceReplay(p));
+  made->build(slots, temp_offset, reuse ? std::move(reuse->segments_) : std::vector<Segment>());
+  return made;
+}
+
+void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse) {
   const Program& p = program_;
   Dependencies dependencies(p, slots, temp_offset);
   const std::uint32_t workspace_cell = static_cast<std::uint32_t>(p.buffer_bytes.size());
@@ -130,16 +134,17 @@ void DeviceReplay::build(const std::int64_t* slots, const std::vector<std::int64
   std::vector<std::int64_t> params;
   bool by_library = false;  // the latest product; its alternatives are not needed then
   for (std::uint32_t i = 0; i < p.steps.size(); ++i) {
-    if (p.steps[i].kind != Program::StepKind::Gpu) {
+    const auto* gpu = std::get_if<Program::GpuId>(&p.steps[i]);
+    if (!gpu) {
       finish(i);
       segments_.push_back({nullptr, i, i + 1});
       continue;
     }
-    const Program::GpuStep& s = p.gpu_steps[p.steps[i].index];
+    const Program::GpuStep& s = p.gpu_step(*gpu);
     const std::string& name = p.lowered.launches[s.launch].name;
     if (s.check) {
       checks = true;
-      if (slots[s.check->extent] <= 0 && slots[s.check->n] > 0 && sure_fault_ < 0) sure_fault_ = i;
+      if (slots[s.check->extent] <= 0 && slots[s.check->n] > 0 && !sure_fault_) sure_fault_ = *gpu;
     }
     if (s.alternative && by_library) continue;
     by_library = false;
@@ -184,7 +189,7 @@ void DeviceReplay::throw_fault(const Program::GpuStep& step, const kernels::Kern
   throw Error(fault.code, launch.op.empty() ? launch.name : launch.op, fault.message, launch.loc);
 }
 
-void DeviceReplay::read_faults(void* const* base, const std::int64_t* slots, device::Stream& stream) const {
+void DeviceReplay::read_faults(void* const* base, SlotValues slots, device::Stream& stream) const {
   const Program& p = program_;
   std::int64_t record[kernels::kFaultRecord];
   device_.copy_to_host(record, base[*p.lowered.fault_record], sizeof record, stream);
@@ -208,7 +213,7 @@ std::int64_t DeviceReplay::graph_bytes() const {
 
 // Everything that may fail on the way to the device comes before the first graph starts. A product that the library refuses when
 // it is told to do it is left to kernels from then on.
-void DeviceReplay::prepare(void* const* cells, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset) {
+void DeviceReplay::prepare(void* const* cells, SlotValues slots, const std::vector<std::int64_t>& temp_offset) {
   for (;;) {
     try {
       for (Segment& s : segments_)
@@ -216,14 +221,14 @@ void DeviceReplay::prepare(void* const* cells, const std::int64_t* slots, const 
       return;
     } catch (const device::ProductDeclined&) {
       segments_.clear();
-      sure_fault_ = -1;
+      sure_fault_.reset();
       workspace_bytes_ = 0;
       build(slots, temp_offset, {});
     }
   }
 }
 
-void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& host, const std::int64_t* params, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset) {
+void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& host, const std::int64_t* params, SlotValues slots, const std::vector<std::int64_t>& temp_offset) {
   device::Stream& stream = device_.current_stream();
   // 0-dim tensors of the host go along as a few bytes, in memory that is ordered with the stream.
   struct Scalars {
@@ -247,8 +252,8 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
     cells = moved.data();
   }
   prepare(cells, slots, temp_offset);
-  if (sure_fault_ >= 0) {
-    const Program::GpuStep& step = program_.gpu_steps[program_.steps[static_cast<std::size_t>(sure_fault_)].index];
+  if (sure_fault_) {
+    const Program::GpuStep& step = program_.gpu_step(*sure_fault_);
     throw_fault(step, {true, ErrorCode::IndexOutOfRange, "there are indices into dimension " + std::to_string(program_.lowered.launches[step.launch].check->dim) + ", which is of size 0"});
   }
   bool unread = false;  // what checks have noted
@@ -262,7 +267,7 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
 }
 
 void DeviceReplay::run_on_host(const Program::Step& step, const std::vector<Program::Use>& uses, void* const* base, TensorImpl* const* inputs, HostSteps& host,
-                               const std::int64_t* params, const std::int64_t* slots, device::Stream& stream) {
+                               const std::int64_t* params, SlotValues slots, device::Stream& stream) {
   const Program& p = program_;
   std::vector<void*> copies(p.buffer_bytes.size(), nullptr);
   std::vector<std::pair<const Program::Use*, HostCopy>> taken;

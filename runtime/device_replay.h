@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <variant>
+#include <optional>
 #include <vector>
 
 #include "runtime/host_steps.h"
@@ -21,7 +21,7 @@ class DeviceReplay {
  public:
   /// `slots`, `temp_offset` (by buffer, -1: not a temp) of the recording; `reuse`: executable graphs of another recording
   /// of the same program, which are changed to these sizes instead of making new ones (may be null; consumed).
-  DeviceReplay(const Program&, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse);
+  static std::unique_ptr<DeviceReplay> make(const Program&, SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse);
 
   /// Bytes that it works in besides the buffers: for products of the device's library.
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
@@ -29,29 +29,30 @@ class DeviceReplay {
   /// base: by buffer, addresses on the device, and behind them that of the workspace, a multiple of kWorkspaceAlignment; inputs
   /// on the host have theirs there. Queues the work on the calling
   /// thread's current stream and returns; waits only for steps of the host, and where values are checked.
-  void run(void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset);
+  void run(void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params, SlotValues slots, const std::vector<std::int64_t>& temp_offset);
 
   static constexpr std::int64_t kWorkspaceAlignment = 256;
   std::int64_t graph_bytes() const;   ///< device memory of the executable graphs
 
  private:
+  explicit DeviceReplay(const Program&);
   struct Segment {
     std::unique_ptr<device::GraphExec> exec;  ///< null: a step of the host
     std::uint32_t first = 0, last = 0;        ///< steps [first, last)
     bool checks = false;                      ///< values are checked in it
   };
   /// Waits for what is queued; throws the fault that a check noted.
-  void read_faults(void* const* base, const std::int64_t* slots, device::Stream&) const;
+  void read_faults(void* const* base, SlotValues slots, device::Stream&) const;
   [[noreturn]] void throw_fault(const Program::GpuStep&, const kernels::KernelFault&) const;
-  void prepare(void* const* cells, const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset);
-  void build(const std::int64_t* slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse);
+  void prepare(void* const* cells, SlotValues slots, const std::vector<std::int64_t>& temp_offset);
+  void build(SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse);
   void run_on_host(const Program::Step&, const std::vector<Program::Use>&, void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params,
-                   const std::int64_t* slots, device::Stream&);
+                   SlotValues slots, device::Stream&);
 
   const Program& program_;
   device::Backend& device_;
   std::vector<Segment> segments_;
-  std::int64_t sure_fault_ = -1;              ///< step that checks indices into a dimension of size 0
+  std::optional<Program::GpuId> sure_fault_;  ///< it checks indices into a dimension of size 0
   std::int64_t workspace_bytes_ = 0;
   std::vector<std::uint32_t> host_inputs_;    ///< buffers of inputs that are on the host: 0-dim tensors, copied at each run
 };

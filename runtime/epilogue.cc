@@ -46,7 +46,7 @@ struct Concrete {
   void make_strides() {
     for (std::int64_t d = rank, step = 1; d-- > 0; step = times(step, std::max<std::int64_t>(sizes[d], 1))) strides[d] = step;
   }
-  Concrete(const SlotLayout& l, const std::int64_t* slots) : offset(slots[l.offset]), rank(static_cast<int>(l.sizes.size())) {
+  Concrete(const SlotLayout& l, SlotValues slots) : offset(slots[l.offset]), rank(static_cast<int>(l.sizes.size())) {
     for (int d = 0; d < rank; ++d) sizes[d] = slots[l.sizes[static_cast<std::size_t>(d)]], strides[d] = slots[l.strides[static_cast<std::size_t>(d)]];
   }
 };
@@ -83,7 +83,7 @@ std::int64_t strided_copy(char* dst, const std::int64_t* ds, const char* src, co
   }
 }
 
-void build_results(const Program& p, const std::int64_t* slots, TensorImpl* const* inputs, Storage** results,
+void build_results(const Program& p, SlotValues slots, TensorImpl* const* inputs, Storage** results,
                    const std::vector<std::int32_t>& tensor_results, detail::Outputs& outputs) {
   outputs.tensors.reserve(tensor_results.size());
   std::int32_t next = 0;  // outputs stand in order: one before it has a leaf already
@@ -126,7 +126,7 @@ void build_results(const Program& p, const std::int64_t* slots, TensorImpl* cons
   for (Slot s : p.int_results) outputs.ints.push_back(slots[s]);
 }
 
-void apply_epilogue(const Program& p, const std::int64_t* slots, void* const* base, TensorImpl* const* inputs, Storage* const* results,
+void apply_epilogue(const Program& p, SlotValues slots, void* const* base, TensorImpl* const* inputs, Storage* const* results,
                     std::vector<MovedStorage>& moved) noexcept {
   // New contents of arguments.
   for (std::size_t i = 0; i < p.outputs.size(); ++i) {

@@ -12,7 +12,7 @@ namespace reprise::runtime {
 /// an argument or the same as another is that very tensor: `tensor_results` as in Traced), and the numbers. Before anything runs:
 /// it may fail, and then nothing has been written. `results`: by graph output, the fresh storages; where the program gives them away
 /// (Program::gives_away), those that become results' are taken out.
-void build_results(const Program&, const std::int64_t* slots, TensorImpl* const* inputs, Storage** results,
+void build_results(const Program&, SlotValues slots, TensorImpl* const* inputs, Storage** results,
                    const std::vector<std::int32_t>& tensor_results, detail::Outputs&);
 
 /// A storage that an argument has after the call, and where its elements were counted from.
@@ -25,7 +25,7 @@ struct MovedStorage {
 /// changed, and only where the write was not done in place), sizes and strides of arguments whose metadata were changed,
 /// storages of those that have another one now.
 /// Nothing fails here: arguments are written already. `moved` has room for an entry a metadata mutation.
-void apply_epilogue(const Program&, const std::int64_t* slots, void* const* buffer_base, TensorImpl* const* inputs, Storage* const* results,
+void apply_epilogue(const Program&, SlotValues slots, void* const* buffer_base, TensorImpl* const* inputs, Storage* const* results,
                     std::vector<MovedStorage>& moved) noexcept;
 
 /// dst and src: same dtype size and sizes, any strides (elements). Returns the bytes written.

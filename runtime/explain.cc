@@ -19,7 +19,7 @@ std::string explain(const Compiled& c) {
   if (s.retired) out << "  " << s.retired << " retired specializations, until the calls in them end and the next one compiles\n";
   LockedCompiled lock(c);
   for (const auto& p : c.owned) {
-    runtime::RecordingCache::Counts r = p->recordings->counts();
+    runtime::RecordingCache::Counts r = p->recordings.counts();
     out << "\n" << p->name << ": " << p->replays << " replays, " << r.live << " recordings; traced in " << p->trace_ns / 1000 << " us, compiled in " << p->build_ns / 1000 << " us\n";
     out << "  guards (" << p->guards.size() << ", beside dtypes, ranks, layouts and constants):\n";
     for (std::uint32_t i = 0; i < p->guards.size(); ++i) out << "    " << p->guards.text(i) << "\n";

@@ -27,16 +27,16 @@ std::int64_t HostSteps::bytes() const {
   return static_cast<std::int64_t>(8 * (pointers_.size() + ints_.size()) + sizeof(kernels::TensorView) * views_.size() + sizeof(kernels::Number) * numbers_.size());
 }
 
-void HostSteps::resolve(const std::int64_t* slots) {
+void HostSteps::resolve(SlotValues slots) {
   for (const Program::NativeStep& s : program_.natives) resolve_native(s, slots);
 }
 
-void HostSteps::resolve(const std::int64_t* slots, const std::vector<Slot>& changed) {
+void HostSteps::resolve(SlotValues slots, const std::vector<Slot>& changed) {
   for (Slot slot : changed)
-    for (std::uint32_t i : program_.natives_of[slot]) resolve_native(program_.natives[i], slots);
+    for (Program::NativeId i : program_.natives_of[static_cast<std::uint32_t>(slot)]) resolve_native(program_.native(i), slots);
 }
 
-void HostSteps::resolve_native(const Program::NativeStep& s, const std::int64_t* slots) {
+void HostSteps::resolve_native(const Program::NativeStep& s, SlotValues slots) {
   const auto& launch = std::get<kernels::NativeLaunch>(program_.lowered.launches[s.launch].what);
   for (std::size_t k = 0; k < s.views.size(); ++k) {
     kernels::TensorView& v = views_[s.first_view + k];
@@ -54,7 +54,7 @@ void HostSteps::resolve_native(const Program::NativeStep& s, const std::int64_t*
   }
 }
 
-inline void HostSteps::run_loop(const Program::LoopStep& s, void* const* base, const std::int64_t* all_params, const std::int64_t* slots) {
+inline void HostSteps::run_loop(const Program::LoopStep& s, void* const* base, const std::int64_t* all_params, SlotValues slots) {
   void** pointers = pointers_.data() + s.first_pointer;
   const std::uint32_t* buffers = program_.pointer_buffers.data() + s.first_pointer;
   for (std::uint32_t k = 0; k < s.n_pointers; ++k) pointers[k] = base[buffers[k]];
@@ -75,7 +75,7 @@ inline void HostSteps::run_loop(const Program::LoopStep& s, void* const* base, c
                        &range);
 }
 
-inline void HostSteps::run_native(const Program::NativeStep& s, void* const* base, const std::int64_t* slots) {
+inline void HostSteps::run_native(const Program::NativeStep& s, void* const* base, SlotValues slots) {
   kernels::TensorView* views = views_.data() + s.first_view;
   const Program::ViewPlace* places = program_.view_places.data() + s.first_view;
   for (std::uint32_t k = 0; k < s.n_views; ++k)
@@ -90,16 +90,16 @@ inline void HostSteps::run_native(const Program::NativeStep& s, void* const* bas
   }
 }
 
-inline void HostSteps::run_step(const Program::Step& step, void* const* base, const std::int64_t* params, const std::int64_t* slots) {
-  if (step.kind == Program::StepKind::Loop) run_loop(program_.loops[step.index], base, params, slots);
-  else run_native(program_.natives[step.index], base, slots);
+inline void HostSteps::run_step(const Program::Step& step, void* const* base, const std::int64_t* params, SlotValues slots) {
+  if (const auto* loop = std::get_if<Program::LoopStep>(&step)) run_loop(*loop, base, params, slots);
+  else run_native(program_.native(*std::get_if<Program::NativeId>(&step)), base, slots);
 }
 
-void HostSteps::run_all(void* const* base, const std::int64_t* params, const std::int64_t* slots) {
+void HostSteps::run_all(void* const* base, const std::int64_t* params, SlotValues slots) {
   for (const Program::Step& step : program_.steps) run_step(step, base, params, slots);
 }
 
-void HostSteps::run(const Program::Step& step, void* const* base, const std::int64_t* params, const std::int64_t* slots) {
+void HostSteps::run(const Program::Step& step, void* const* base, const std::int64_t* params, SlotValues slots) {
   run_step(step, base, params, slots);
 }
 

@@ -11,21 +11,21 @@ class HostSteps {
  public:
   explicit HostSteps(const Program&);
   /// Fills in everything that sizes decide. `slots`: of this recording (of this call when the program draws random numbers).
-  void resolve(const std::int64_t* slots);
+  void resolve(SlotValues slots);
   /// The same where only these slots have changed since the last time.
-  void resolve(const std::int64_t* slots, const std::vector<Slot>& changed);
+  void resolve(SlotValues slots, const std::vector<Slot>& changed);
   /// `base`: by buffer; `params`: of all loop steps in a row; `slots` as for resolve(). Throws what a kernel reports.
-  void run(const Program::Step&, void* const* base, const std::int64_t* params, const std::int64_t* slots);
-  void run_all(void* const* base, const std::int64_t* params, const std::int64_t* slots);
+  void run(const Program::Step&, void* const* base, const std::int64_t* params, SlotValues slots);
+  void run_all(void* const* base, const std::int64_t* params, SlotValues slots);
   /// A number of native steps (Program::FloatWord) that is another one in this call.
   void set_number(std::uint32_t at, double v) { numbers_[at].f = v; }
   std::int64_t bytes() const;
 
  private:
-  void resolve_native(const Program::NativeStep&, const std::int64_t* slots);
-  void run_step(const Program::Step&, void* const* base, const std::int64_t* params, const std::int64_t* slots);
-  void run_loop(const Program::LoopStep&, void* const* base, const std::int64_t* params, const std::int64_t* slots);
-  void run_native(const Program::NativeStep&, void* const* base, const std::int64_t* slots);
+  void resolve_native(const Program::NativeStep&, SlotValues slots);
+  void run_step(const Program::Step&, void* const* base, const std::int64_t* params, SlotValues slots);
+  void run_loop(const Program::LoopStep&, void* const* base, const std::int64_t* params, SlotValues slots);
+  void run_native(const Program::NativeStep&, void* const* base, SlotValues slots);
 
   const Program& program_;
   std::vector<void*> pointers_;              // of loop steps, in a row

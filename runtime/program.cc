@@ -27,7 +27,7 @@ class Builder {
     if (!device::runs_host_code(p.device)) target_ = device::backend(p.device).target();
   }
 
-  Slot slot(Int i) { return p_.exprs.add(i); }
+  Slot slot(Int i) { return Slot{p_.exprs.add(i)}; }
   std::vector<Slot> slots(const Ints& list) {
     std::vector<Slot> out;
     for (Int i : list) out.push_back(slot(i));
@@ -58,8 +58,7 @@ class Builder {
     step.n_pointers = static_cast<std::uint32_t>(l.buffers.size());
     step.first_pointer = take(p_.n_pointers, l.buffers.size());
     p_.pointer_buffers.insert(p_.pointer_buffers.end(), l.buffers.begin(), l.buffers.end());
-    p_.steps.push_back({Program::StepKind::Loop, static_cast<std::uint32_t>(p_.loops.size())});
-    p_.loops.push_back(std::move(step));
+    p_.steps.push_back(step);
   }
 
   void add(const kernels::GpuLaunch& g, std::uint32_t launch) {
@@ -99,7 +98,7 @@ class Builder {
     step.first_view = take(p_.n_views, step.views.size());
     step.first_int = take(p_.n_ints, step.ints.size());
     step.first_number = take(p_.n_numbers, step.numbers.size());
-    p_.steps.push_back({Program::StepKind::Native, static_cast<std::uint32_t>(p_.natives.size())});
+    p_.steps.push_back(static_cast<Program::NativeId>(p_.natives.size()));
     p_.natives.push_back(std::move(step));
   }
 
@@ -151,10 +150,10 @@ class Builder {
     p_.natives_of.resize(p_.exprs.size());
     for (std::uint32_t i = 0; i < p_.natives.size(); ++i) {
       const Program::NativeStep& step = p_.natives[i];
-      auto decides = [&](const std::vector<Slot>& slots) {
+      auto decides = [&, id = static_cast<Program::NativeId>(i)](const std::vector<Slot>& slots) {
         for (Slot s : slots) {
-          std::vector<std::uint32_t>& its = p_.natives_of[s];
-          if (its.empty() || its.back() != i) its.push_back(i);
+          std::vector<Program::NativeId>& its = p_.natives_of[static_cast<std::uint32_t>(s)];
+          if (its.empty() || its.back() != id) its.push_back(id);
         }
       };
       for (const Program::NativeStep::View& v : step.views) decides(v.layout.sizes), decides(v.layout.strides);
@@ -234,7 +233,7 @@ class Builder {
 
   void add_gpu(Program::GpuStep step) {
     if (guard_of(step.launch)) step.buffers.push_back(*guard_of(step.launch));
-    p_.steps.push_back({Program::StepKind::Gpu, static_cast<std::uint32_t>(p_.gpu_steps.size())});
+    p_.steps.push_back(static_cast<Program::GpuId>(p_.gpu_steps.size()));
     p_.gpu_steps.push_back(std::move(step));
   }
   static std::uint32_t take(std::uint32_t& total, std::size_t n) { return std::exchange(total, total + static_cast<std::uint32_t>(n)); }
@@ -283,7 +282,7 @@ Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<
     if (p.lowered.buffers[i].kind == kernels::Buffer::Kind::Input) p.input_buffer[p.lowered.buffers[i].index] = static_cast<std::int32_t>(i);
   for (const kernels::Buffer& buffer : p.lowered.buffers) {
     p.buffer_bytes.push_back(b.slot(buffer.bytes));
-    p.exprs.must_fit(p.buffer_bytes.back());
+    p.exprs.must_fit(static_cast<std::uint32_t>(p.buffer_bytes.back()));
   }
   p.lives = kernels::temp_lives(p.lowered);
   b.add_places();
@@ -308,6 +307,15 @@ Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<
   for (std::uint32_t w : p.exprs.words())
     if (w != detail::kSeedValue && w != detail::kOffsetValue && !is_float(w)) p.key_words.push_back(w);
   return p;
+}
+
+GuardedProgram build_guarded(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
+                             bool uses_random, Int random_count) {
+  const std::shared_ptr<guards::ShapeEnv> env = graph.env;
+  Program program = build_program(std::move(graph), mode, int_results, floats, uses_random, random_count);
+  GuardedProgram made{std::move(program), guards::GuardSet(*env)};
+  env->freeze();
+  return made;
 }
 
 }  // namespace reprise::runtime

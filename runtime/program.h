@@ -2,9 +2,11 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "graph/graph.h"
+#include "guards/guard_set.h"
 #include "guards/shape_env.h"
 #include "jit/engine/code.h"
 #include "jit/gpu/loop/compile.h"
@@ -15,12 +17,21 @@
 namespace reprise::runtime {
 
 /// Index into the numbers that a program computes for a call (Program::exprs).
-using Slot = std::uint32_t;
+enum class Slot : std::uint32_t {};
+/// Those numbers.
+class SlotValues {
+ public:
+  explicit SlotValues(const std::int64_t* values) : values_(values) {}
+  std::int64_t operator[](Slot s) const { return values_[static_cast<std::uint32_t>(s)]; }
+
+ private:
+  const std::int64_t* values_;
+};
 
 /// A layout whose numbers are slots.
 struct SlotLayout {
   std::vector<Slot> sizes, strides;
-  Slot offset = 0;
+  Slot offset{};
 };
 
 /// The recipe: launches with code, and the expressions of everything in them that depends on sizes. Immutable after
@@ -39,8 +50,8 @@ struct Program {
   };
   std::vector<FloatWord> floats;
   bool uses_random = false;
-  Slot copied_bytes = 0;                           ///< kernels::copied_beyond_eager
-  Slot random_count = 0;                           ///< numbers taken from the generator by one call
+  Slot copied_bytes{};                             ///< kernels::copied_beyond_eager
+  Slot random_count{};                             ///< numbers taken from the generator by one call
 
   Device device;                                   ///< where its tensors are and its launches run
 
@@ -96,11 +107,10 @@ struct Program {
     std::optional<device::ProductOf<Slot>> product{};  ///< kernels::GpuLaunch::product
     bool alternative = false;
   };
-  enum class StepKind : std::uint8_t { Loop, Native, Gpu };
-  struct Step {
-    StepKind kind;
-    std::uint32_t index;                           ///< into loops, natives or gpu_steps
-  };
+  /// Which of `natives`, of `gpu_steps`: they are large, and a replay goes through the steps in order.
+  enum class NativeId : std::uint32_t {};
+  enum class GpuId : std::uint32_t {};
+  using Step = std::variant<LoopStep, NativeId, GpuId>;
   /// A buffer that a step touches.
   struct Use {
     std::uint32_t buffer;
@@ -115,13 +125,14 @@ struct Program {
   };
   std::vector<std::uint32_t> pointer_buffers;      ///< of loop steps, in a row: small, because a replay finds it in no cache
   std::vector<ViewPlace> view_places;              ///< of native steps, in a row
-  std::vector<LoopStep> loops;
   std::vector<NativeStep> natives;
   std::vector<GpuStep> gpu_steps;
   std::vector<Step> steps;                         ///< in launch order
   std::vector<std::vector<Use>> uses;              ///< by step; filled for devices other than the host
   std::vector<Slot> param_slots;                   ///< of loop steps' params, in a row
-  std::vector<std::vector<std::uint32_t>> natives_of;  ///< by slot: the native steps that it decides about
+  std::vector<std::vector<NativeId>> natives_of;   ///< by slot: the native steps that it decides about
+  const NativeStep& native(NativeId i) const { return natives[static_cast<std::uint32_t>(i)]; }
+  const GpuStep& gpu_step(GpuId i) const { return gpu_steps[static_cast<std::uint32_t>(i)]; }
   std::uint32_t n_pointers = 0, n_views = 0, n_ints = 0, n_numbers = 0;  ///< of all host steps
   std::vector<jit::CodePtr> code;                  ///< keeps the machine code alive
 
@@ -134,8 +145,10 @@ struct Program {
   bool copies_inside = false;                      ///< the epilogue's copies are steps (devices other than the host)
   std::vector<std::int32_t> input_buffer;          ///< by graph input: its buffer, or -1
   /// What a replay fills in, by kind of buffer. Of inputs, those whose address somebody reads: a function may be given many more.
-  struct Place { std::uint32_t buffer, index; };   ///< index: of the input, or the output
-  std::vector<Place> inputs_read, outputs_made;
+  struct InputPlace { std::uint32_t buffer, input; };
+  struct OutputPlace { std::uint32_t buffer, output; };
+  std::vector<InputPlace> inputs_read;
+  std::vector<OutputPlace> outputs_made;
   std::vector<std::uint32_t> temps;
   bool gives_away = false;                         ///< each storage that is made is one result's, which may take it over
   bool has_epilogue = false;                       ///< arguments are changed behind the last launch
@@ -147,5 +160,14 @@ struct Program {
 /// Throws what lowering or the JIT throws; nothing is kept then.
 Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
                       bool uses_random, Int random_count);
+
+/// A program, and the guards under which it is right.
+struct GuardedProgram {
+  Program program;
+  guards::GuardSet guards;
+};
+/// build_program(), and behind it the guards of the graph's environment, which takes no further ones.
+GuardedProgram build_guarded(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
+                             bool uses_random, Int random_count);
 
 }  // namespace reprise::runtime

@@ -16,7 +16,11 @@
 
 namespace reprise::runtime {
 
-using graph::OutputSpec;
+std::shared_ptr<Recording> Recording::make(const Program& p, const std::int64_t* values, PlanMemory& memory) {
+  std::shared_ptr<Recording> made(new Recording(p));
+  made->bind(values, memory);
+  return made;
+}
 
 void Recording::bind(const std::int64_t* values, PlanMemory& memory) {
   const Program& p = program_;
@@ -29,7 +33,7 @@ void Recording::bind(const std::int64_t* values, PlanMemory& memory) {
   for (std::size_t s = 0; old && s < slots_.size(); ++s)
     if (slots_[s] != old_slots_[s]) changed_.push_back(static_cast<Slot>(s));
   params_.resize(p.param_slots.size());
-  for (std::size_t i = 0; i < params_.size(); ++i) params_[i] = slots_[p.param_slots[i]];
+  for (std::size_t i = 0; i < params_.size(); ++i) params_[i] = slots()[p.param_slots[i]];
   plan_temps(memory);
   free_[0].store(make_instance(std::move(old), changed_).release());
   const Instance& i = *free_[0].load();
@@ -41,7 +45,7 @@ void Recording::bind(const std::int64_t* values, PlanMemory& memory) {
 
 void Recording::plan_temps(PlanMemory& memory) {
   const Program& p = program_;
-  auto bytes_of = [&](std::size_t i) { return slots_[p.buffer_bytes[p.lives[i].buffer]]; };
+  auto bytes_of = [&](std::size_t i) { return slots()[p.buffer_bytes[p.lives[i].buffer]]; };
   bool as_known = memory.version != 0;
   for (std::size_t i = 0; as_known && i < p.lives.size(); ++i) as_known = memory.bytes[i] == bytes_of(i);
   if (!as_known) {
@@ -67,9 +71,9 @@ std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<In
   if (!p.floats.empty()) i->params = params_;
   i->results.assign(p.outputs.size(), nullptr);
   i->moved.reserve(p.metadata.size());
-  if (fresh) i->host.resolve(slots_.data());
-  else i->host.resolve(slots_.data(), changed);
-  if (!device::runs_host_code(p.device)) i->device = std::make_unique<DeviceReplay>(p, slots_.data(), temp_offset_, std::move(i->device));
+  if (fresh) i->host.resolve(slots());
+  else i->host.resolve(slots(), changed);
+  if (!device::runs_host_code(p.device)) i->device = DeviceReplay::make(p, slots(), temp_offset_, std::move(i->device));
   return i;
 }
 
@@ -102,7 +106,7 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   Returner returner{*this, inst};
   if (p.uses_random) {
     p.exprs.evaluate(values, inst->slots.data());
-    inst->host.resolve(inst->slots.data());
+    inst->host.resolve(SlotValues(inst->slots.data()));
   }
   for (const Program::FloatWord& f : p.floats) {
     for (std::uint32_t at : f.params) inst->params[at] = values[f.word];
@@ -114,20 +118,20 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   Lane lane(p.device, workspace ? workspace_at + workspace : temp_bytes_);
   inst->base.back() = workspace ? lane.base() + workspace_at : nullptr;
   void** const base = inst->base.data();
-  for (const Program::Place& i : p.inputs_read) base[i.buffer] = inputs[i.index]->data();
-  for (const Program::Place& o : p.outputs_made) {
-    Storage* s = new_storage(p.graph.meta(p.graph.outputs[o.index].value).device, slots_[p.buffer_bytes[o.buffer]]);
-    inst->results[o.index] = s;
+  for (const Program::InputPlace& i : p.inputs_read) base[i.buffer] = inputs[i.input]->data();
+  for (const Program::OutputPlace& o : p.outputs_made) {
+    Storage* s = new_storage(p.graph.meta(p.graph.outputs[o.output].value).device, slots()[p.buffer_bytes[o.buffer]]);
+    inst->results[o.output] = s;
     base[o.buffer] = s->data;
   }
   for (std::uint32_t b : p.temps) base[b] = lane.base() + temp_offset_[b];
-  const std::int64_t* slots = p.uses_random ? inst->slots.data() : slots_.data();
-  build_results(p, slots_.data(), inputs, inst->results.data(), tensor_results, outputs);
-  if (inst->device) inst->device->run(base, inputs, inst->host, params, slots, temp_offset_);
-  else inst->host.run_all(base, params, slots);
+  const SlotValues now = p.uses_random ? SlotValues(inst->slots.data()) : slots();
+  build_results(p, slots(), inputs, inst->results.data(), tensor_results, outputs);
+  if (inst->device) inst->device->run(base, inputs, inst->host, params, now, temp_offset_);
+  else inst->host.run_all(base, params, now);
   counters().replays.add();
-  *copied_bytes = slots_[p.copied_bytes];
-  if (p.has_epilogue) apply_epilogue(p, slots_.data(), base, inputs, inst->results.data(), inst->moved);
+  *copied_bytes = slots()[p.copied_bytes];
+  if (p.has_epilogue) apply_epilogue(p, slots(), base, inputs, inst->results.data(), inst->moved);
   for (const Program::FloatWord& f : p.floats)
     for (std::uint32_t at : f.results) outputs.ints[at] = values[f.word];
 }
@@ -232,7 +236,7 @@ void RecordingCache::add(std::uint64_t hash, const std::int64_t* values) {
   e.hash = hash;
   e.used = budget_->now();
   for (std::uint32_t w : program_.key_words) e.key.push_back(values[w]);
-  e.recording = std::make_shared<Recording>(program_, values, plan_);
+  e.recording = Recording::make(program_, values, plan_);
   entries_.push_front(std::move(e));
   try {
     by_hash_.emplace(hash, entries_.begin());

@@ -33,7 +33,7 @@ struct PlanMemory {
 /// are the addresses of inputs and results, which a replay fills in.
 class Recording {
  public:
-  Recording(const Program& p, const std::int64_t* values, PlanMemory& memory) : program_(p) { bind(values, memory); }
+  static std::shared_ptr<Recording> make(const Program&, const std::int64_t* values, PlanMemory&);
   /// For other values, with the memory and the executable graphs that are there; only what the values change is resolved
   /// again. While nobody replays it. After a throw it is of no use any more.
   void rebind(const std::int64_t* values, PlanMemory& memory) { bind(values, memory); }
@@ -60,7 +60,9 @@ class Recording {
     std::vector<Storage*> results;                 // by graph output
     std::vector<MovedStorage> moved;               // room for the epilogue, which may not allocate
   };
+  explicit Recording(const Program& p) : program_(p) {}
   void bind(const std::int64_t* values, PlanMemory&);
+  SlotValues slots() const { return SlotValues(slots_.data()); }
   void plan_temps(PlanMemory&);
   /// `old`: one for other slots, of which `changed` are different now; or null.
   std::unique_ptr<Instance> make_instance(std::unique_ptr<Instance> old, const std::vector<Slot>& changed) const;

@@ -169,6 +169,40 @@ bool Specialization::are_one_input(std::size_t i, std::size_t j) const {
   });
 }
 
+namespace {
+
+std::vector<std::uint32_t> written_inputs_of(const graph::Graph& g) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t i = 0; i < g.inputs.size(); ++i)
+    if (g.inputs[i].mutates_data) out.push_back(i);
+  return out;
+}
+
+std::vector<std::uint32_t> reshaped_inputs_of(const graph::Graph& g) {
+  std::vector<std::uint32_t> out;
+  for (const graph::MetadataMutation& m : g.metadata_mutations) out.push_back(m.input);
+  return out;
+}
+
+std::vector<ExtraValues> where_any(std::vector<ExtraValues> extra) {
+  if (std::none_of(extra.begin(), extra.end(), [](ExtraValues e) { return e.offset || e.strides; })) extra.clear();
+  return extra;
+}
+
+std::atomic<std::uint64_t> g_serials{0};
+
+}  // namespace
+
+Specialization::Specialization(std::string its_name, const CallFrame& frame, Traced&& t, runtime::GuardedProgram&& built, std::unique_ptr<FunctionBytes> f)
+    : name(std::move(its_name)), structure(frame.structure), hash(frame.hash()), captured(std::move(t.captured)), input_words(std::move(t.input_words)),
+      asked(std::move(t.asked)), function(std::move(f)), guards(std::move(built.guards)), program(std::move(built.program)), tensor_results(std::move(t.tensor_results)),
+      result_template(std::move(t.result_template)), written_inputs(written_inputs_of(program.graph)), reshaped_inputs(reshaped_inputs_of(program.graph)),
+      whole_storage(std::move(t.whole_storage)), exact_strides(std::move(t.exact_strides)), shown_strides(std::move(t.shown_strides)), wholes(std::move(t.wholes)),
+      extra_values(where_any(std::move(t.extra_values))), relations(std::move(t.relations)), same_as(std::move(t.same_as)), written_anew(std::move(t.written_anew)),
+      plain(!function && asked.empty() && extra_values.empty() && captured.empty() && same_as.empty() && wholes.empty() && reshaped_inputs.empty() &&
+            whole_storage.empty() && exact_strides.empty() && relations.empty()),
+      unrepeatable(t.unrepeatable), kept(std::move(t.kept)), input_values(std::move(t.input_values)), serial(++g_serials), recordings(program) {}
+
 bool Specialization::shows_strides_of(std::size_t i) const { return std::find(shown_strides.begin(), shown_strides.end(), i) != shown_strides.end(); }
 
 bool is_gone(const Specialization& s) {
@@ -177,11 +211,6 @@ bool is_gone(const Specialization& s) {
 }
 
 namespace {
-
-bool is_plain(const Specialization& s) {
-  return !s.function && s.asked.empty() && s.extra_values.empty() && s.captured.empty() && s.same_as.empty() && s.wholes.empty() && s.reshaped_inputs.empty() &&
-         s.whole_storage.empty() && s.exact_strides.empty() && s.relations.empty();
-}
 
 // False: it has another structure than the one that was captured, and does not fit that.
 bool add_captured(CallFrame& f, const TensorImpl& t, std::uint64_t word, bool shown) {
@@ -272,97 +301,75 @@ bool Seen::holds_for(const CallFrame& f) const {
 
 namespace {
 
-std::unique_ptr<Specialization> trace_and_build(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx,
-                                                bool may_retrace, std::shared_ptr<guards::ShapeEnv>& env, std::vector<TensorFact>& tensor_facts, FunctionBytes::Handles* handles) {
-  static std::atomic<std::uint64_t> next_serial{1};
-  auto start = std::chrono::steady_clock::now();
-  auto s = std::make_unique<Specialization>();
-  s->name = name;
-  s->structure = frame.structure;
-  s->hash = frame.hash();
-  s->serial = next_serial++;
+/// What stays of a trace that was given up.
+struct TraceFacts {
+  std::shared_ptr<guards::ShapeEnv> env;
+  std::vector<TensorFact> tensors;
+};
 
-  Traced traced;
+Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, bool may_retrace, TraceFacts& facts, FunctionBytes::Handles* handles) {
   InputPlan plan;
   plan.may_grow = may_retrace;
   for (;;) {
     Tracer tracer(name, frame, handles, plan);
-    env = tracer.env();
+    facts.env = tracer.env();
     try {
       graph::InterpreterScope scope(&tracer);
       TraceScope hook(&tracer);
       Tracing mark;
       guards::ShowHints numbers;  // errors that the user's function meets name sizes, not symbols
       body(ctx, tracer);
-      traced = tracer.finish();
-      break;
+      return tracer.finish();
     } catch (const Error& e) {
-      tensor_facts = tracer.tensor_facts();
+      facts.tensors = tracer.tensor_facts();
       if (e.code() != ErrorCode::NotTraceable || tracer.wanted().size() == plan.size()) throw;
       plan = tracer.wanted();
     }
   }
+}
+
+void log_graph(log::Event event, const std::string& name, const char* what, const graph::Graph& g) {
+  if (!log::on(log::Channel::Graph)) return;
+  std::string text = graph::print(g);
+  log::event(event, name, what + text, {{"nodes", g.nodes.size()}, {"graph", text}});
+}
+
+std::unique_ptr<Specialization> trace_and_build(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx,
+                                                bool may_retrace, TraceFacts& facts, FunctionBytes::Handles* handles) {
+  const auto begin = std::chrono::steady_clock::now();
+  Traced traced = trace(name, frame, body, ctx, may_retrace, facts, handles);
   reprise::counters().traces.add();
-  s->trace_ns = since(start);
-  start = std::chrono::steady_clock::now();
+  const std::int64_t trace_ns = since(begin);
+  const auto traced_at = std::chrono::steady_clock::now();
   if (log::on(log::Channel::Trace))
-    log::event(log::Event::traced, name, "traced " + std::to_string(traced.operators) + " operators in " + std::to_string(s->trace_ns / 1000) + " us\n" + traced.traced_text,
-               {{"nodes", traced.operators}, {"us", s->trace_ns / 1000}, {"graph", traced.traced_text}});
-  if (log::on(log::Channel::Graph)) {
-    std::string text = graph::print(traced.graph);
-    log::event(log::Event::functionalized, name, "functionalized:\n" + text, {{"nodes", traced.graph.nodes.size()}, {"graph", text}});
-  }
+    log::event(log::Event::traced, name, "traced " + std::to_string(traced.operators) + " operators in " + std::to_string(trace_ns / 1000) + " us\n" + traced.traced_text,
+               {{"nodes", traced.operators}, {"us", trace_ns / 1000}, {"graph", traced.traced_text}});
+  log_graph(log::Event::functionalized, name, "functionalized:\n", traced.graph);
 
   epochs::Working working;
+  std::unique_ptr<CallCheck> check;
+  std::optional<runtime::GuardedProgram> built;
   // Passes and LLVM need more stack than threads of a server may have (the user's function has been on its own).
   constexpr std::size_t kStackForCode = std::size_t{1} << 20;
-  auto on_enough_stack = [caller = &epochs::mine()](auto&& work) {
-    with_stack(kStackForCode, [&] {
-      guards::LibraryScope operators;  // the program's own arithmetic is over
-      if (&epochs::mine() == caller) return work();
-      epochs::Working for_caller(epochs::Working::ForAnother{});
-      work();
-    });
-  };
-  on_enough_stack([&] {
-    if (knobs().verify >= 2) s->check = CallCheck::make(traced);
+  with_stack(kStackForCode, [&, caller = &epochs::mine()] {
+    guards::LibraryScope operators;  // the program's own arithmetic is over
+    std::optional<epochs::Working> for_caller;
+    if (&epochs::mine() != caller) for_caller.emplace(epochs::Working::ForAnother{});
+    if (knobs().verify >= 2) check = CallCheck::make(traced);
     passes::run_pipeline(traced.graph);
-    if (!log::on(log::Channel::Graph)) return;
-    std::string text = graph::print(traced.graph);
-    log::event(log::Event::optimized, name, "after passes:\n" + text, {{"nodes", traced.graph.nodes.size()}, {"graph", text}});
+    log_graph(log::Event::optimized, name, "after passes:\n", traced.graph);
+    built = runtime::build_guarded(std::move(traced.graph), mode, traced.int_results, traced.floats, traced.uses_random, traced.random_count);
   });
-  for (std::uint32_t i = 0; i < traced.graph.inputs.size(); ++i)
-    if (traced.graph.inputs[i].mutates_data) s->written_inputs.push_back(i);
-  for (const graph::MetadataMutation& m : traced.graph.metadata_mutations) s->reshaped_inputs.push_back(m.input);
-  s->whole_storage = std::move(traced.whole_storage);
-  s->exact_strides = std::move(traced.exact_strides);
-  s->shown_strides = std::move(traced.shown_strides);
-  s->wholes = std::move(traced.wholes);
-  if (std::any_of(traced.extra_values.begin(), traced.extra_values.end(), [](ExtraValues e) { return e.offset || e.strides; })) s->extra_values = std::move(traced.extra_values);
-  s->same_as = std::move(traced.same_as);
-  s->relations = std::move(traced.relations);
-  s->written_anew = std::move(traced.written_anew);
-  s->kept = std::move(traced.kept);
-  s->unrepeatable = traced.unrepeatable;
-  on_enough_stack([&] {
-    s->program = runtime::build_program(std::move(traced.graph), mode, traced.int_results, traced.floats, traced.uses_random, traced.random_count);
-  });
-  s->guards = guards::GuardSet(*env);
-  env->freeze();
-  s->captured = std::move(traced.captured);
-  s->asked = std::move(traced.asked);
-  if (handles && !s->unrepeatable && !traced.functions.empty()) s->function = std::make_unique<FunctionBytes>(std::move(traced.functions), *handles);
-  s->tensor_results = std::move(traced.tensor_results);
-  s->result_template = std::move(traced.result_template);
-  s->recordings = std::make_unique<runtime::RecordingCache>(s->program);
-
-  s->input_values = std::move(traced.input_values);
-  s->input_words = std::move(traced.input_words);
-  s->plain = is_plain(*s);
-  s->build_ns = since(start);
+  std::unique_ptr<FunctionBytes> function;
+  if (handles && !traced.unrepeatable && !traced.functions.empty()) function = std::make_unique<FunctionBytes>(std::move(traced.functions), *handles);
+  std::unique_ptr<VariableLog> variables = std::move(traced.variables);
+  auto s = std::make_unique<Specialization>(name, frame, std::move(traced), *std::move(built), std::move(function));
+  s->check = std::move(check);
+  s->trace_ns = trace_ns;
+  s->build_ns = since(traced_at);
   reprise::counters().compiles.add();
-  if (s->unrepeatable) s->variables = std::move(traced.variables);
-  else traced.variables->commit();
+  if (s->unrepeatable) s->variables = std::move(variables);
+  else variables->commit();
   return s;
 }
 
@@ -370,19 +377,18 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, kernels
 
 std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, Seen* seen,
                                            FunctionBytes::Handles* handles, bool may_retrace) {
-  std::shared_ptr<guards::ShapeEnv> env;
-  std::vector<TensorFact> tensor_facts;
+  TraceFacts facts;
   const auto words = static_cast<std::uint32_t>(frame.values.size());
   auto note_seen = [&] {
-    if (!seen || !env) return;
-    seen->tensors = std::move(tensor_facts);
+    if (!seen || !facts.env) return;
+    seen->tensors = std::move(facts.tensors);
     try {
-      seen->guards = guards::GuardSet(*env, words);
+      seen->guards = guards::GuardSet(*facts.env, words);
     } catch (const Error&) {  // guards too long to be checked: then none of them is
     }
   };
   try {
-    auto made = trace_and_build(name, mode, frame, body, ctx, may_retrace, env, tensor_facts, handles);
+    auto made = trace_and_build(name, mode, frame, body, ctx, may_retrace, facts, handles);
     if (made->unrepeatable) note_seen();
     return made;
   } catch (const Error& e) {
@@ -415,11 +421,11 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
   if (s.program.uses_random) {
     std::vector<std::int64_t> slots(s.program.exprs.size());
     s.program.exprs.evaluate(f.values.data(), slots.data());
-    const std::int64_t count = slots[s.program.random_count];
+    const std::int64_t count = runtime::SlotValues(slots.data())[s.program.random_count];
     std::tie(f.values[kSeedValue], f.values[kOffsetValue]) = graph::take_random(count);
     numbers.offset = f.values[kOffsetValue], numbers.count = count;
   }
-  std::shared_ptr<runtime::Recording> r = s.recordings->get(f.values.data(), s.name);
+  std::shared_ptr<runtime::Recording> r = s.recordings.get(f.values.data(), s.name);
   std::int64_t copied = 0;
   auto replay = [&] { r->replay(f.values.data(), f.tensors.data(), outputs, s.tensor_results, &copied); };
   if (s.check && s.check->wanted()) [[unlikely]]

@@ -12,43 +12,49 @@
 
 namespace reprise::detail {
 
-/// Guards, and the program for every call that they admit. Immutable but for its recordings; never moves.
+/// Guards, and the program for every call that they admit. Immutable but for its recordings and what is set before it is published;
+/// never moves.
 struct Specialization {
-  std::string name;                             ///< "attend/2" in logs
-  FrameArray<std::uint64_t> structure;          ///< of the frame it was made for: compared word by word
-  std::uint64_t hash = 0;
+  /// Of a call's frame, what was traced of it, and what was built of that. `function`: may be null.
+  Specialization(std::string name, const CallFrame&, Traced&&, runtime::GuardedProgram&&, std::unique_ptr<FunctionBytes> function);
+  Specialization(const Specialization&) = delete;
+  Specialization& operator=(const Specialization&) = delete;
+
+  const std::string name;                       ///< "attend/2" in logs
+  const FrameArray<std::uint64_t> structure;    ///< of the frame it was made for: compared word by word
+  const std::uint64_t hash;
   std::shared_ptr<const StructureNames> names;  ///< of the structure's words; shared by those of a function that have the same
   std::vector<std::uint32_t> tensor_words;      ///< where those of tensors, or undefined ones, stand among them; empty: nobody has told
-  std::vector<Captured> captured;               ///< implicit inputs: what they are now is appended to every call's frame
-  std::vector<std::uint64_t> input_words;       ///< Traced::input_words: of captured tensors what they must be
-  std::vector<Asked> asked;                     ///< variables that must be defined, or undefined, as they were
-  std::unique_ptr<FunctionBytes> function;      ///< what must be as it was in the function object; null: nothing
-  guards::GuardSet guards;
-  runtime::Program program;
-  std::vector<std::int32_t> tensor_results;
-  std::shared_ptr<void> result_template;
-  std::vector<std::uint32_t> written_inputs;    ///< must not overlap any other input of the call
-  std::vector<std::uint32_t> reshaped_inputs;   ///< whose sizes or strides are changed: must not be passed twice
-  std::vector<std::uint32_t> whole_storage;     ///< must start and end with their storage
-  std::vector<std::uint32_t> exact_strides;     ///< whose strides must follow from the sizes (runtime::has_strides_of)
-  std::vector<std::uint32_t> shown_strides;     ///< Traced::shown_strides
+  const std::vector<Captured> captured;               ///< implicit inputs: what they are now is appended to every call's frame
+  const std::vector<std::uint64_t> input_words;       ///< Traced::input_words: of captured tensors what they must be
+  const std::vector<Asked> asked;                     ///< variables that must be defined, or undefined, as they were
+  const std::unique_ptr<FunctionBytes> function;      ///< what must be as it was in the function object; null: nothing
+  const guards::GuardSet guards;
+  const runtime::Program program;
+  const std::vector<std::int32_t> tensor_results;
+  const std::shared_ptr<void> result_template;
+  const std::vector<std::uint32_t> written_inputs;  ///< must not overlap any other input of the call
+  const std::vector<std::uint32_t> reshaped_inputs; ///< whose sizes or strides are changed: must not be passed twice
+  const std::vector<std::uint32_t> whole_storage;   ///< must start and end with their storage
+  const std::vector<std::uint32_t> exact_strides;   ///< whose strides must follow from the sizes (runtime::has_strides_of)
+  const std::vector<std::uint32_t> shown_strides;   ///< Traced::shown_strides
   bool shows_strides_of(std::size_t input) const;
-  std::vector<Traced::Whole> wholes;            ///< inputs that are the storages of others
-  std::vector<ExtraValues> extra_values;        ///< by input, where there are any; else empty
-  std::vector<Relation> relations;              ///< Traced::relations
-  std::vector<std::uint32_t> same_as;           ///< Traced::same_as
-  std::vector<std::uint32_t> written_anew;      ///< Traced::written_anew
+  const std::vector<Traced::Whole> wholes;      ///< inputs that are the storages of others
+  const std::vector<ExtraValues> extra_values;  ///< by input, where there are any; else empty
+  const std::vector<Relation> relations;        ///< Traced::relations
+  const std::vector<std::uint32_t> same_as;     ///< Traced::same_as
+  const std::vector<std::uint32_t> written_anew;  ///< Traced::written_anew
   /// Beside the structure, the guards and the memory of written inputs, nothing of what stands here is asked of a call, so that most
-  /// calls are admitted in one look. Set last.
-  bool plain = false;
+  /// calls are admitted in one look.
+  const bool plain;
   bool are_one_input(std::size_t i, std::size_t j) const;  ///< one tensor, or a storage and what is on it
-  std::optional<Bail> unrepeatable;             ///< why it serves only the call that it was made for; none if it serves all
-  std::vector<Tensor> kept;                     ///< Traced::kept: the last results; such a call fills them (fill_kept)
+  const std::optional<Bail> unrepeatable;       ///< why it serves only the call that it was made for; none if it serves all
+  const std::vector<Tensor> kept;               ///< Traced::kept: the last results; such a call fills them (fill_kept)
   std::unique_ptr<VariableLog> variables;       ///< of one that serves one call: what to put back if that fails
-  std::vector<Traced::ValueRange> input_values; ///< by input: where its sizes stand among the values
+  const std::vector<Traced::ValueRange> input_values;  ///< by input: where its sizes stand among the values
   std::int64_t trace_ns = 0, build_ns = 0;
-  std::uint64_t serial = 0;                     ///< unique in the process: keys what threads remember about it
-  mutable std::unique_ptr<runtime::RecordingCache> recordings;
+  const std::uint64_t serial;                   ///< unique in the process: keys what threads remember about it
+  mutable runtime::RecordingCache recordings;
   std::unique_ptr<CallCheck> check;             ///< what its first calls are compared with (REPRISE_VERIFY=2); null: nothing
   mutable std::atomic<std::int64_t> copied_bytes{0}, replays{0};
 };

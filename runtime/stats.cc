@@ -51,7 +51,7 @@ Stats stats_of(const Compiled& c) {
   s.evictions = c.freed.evictions;
   s.copied_bytes = c.freed.copied_bytes;
   auto add = [&](const Specialization& p) {
-    runtime::RecordingCache::Counts r = p.recordings->counts();
+    runtime::RecordingCache::Counts r = p.recordings.counts();
     s.recordings += r.live;
     s.recordings_made += r.made;
     s.evictions += r.evicted;
