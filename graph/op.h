@@ -58,14 +58,15 @@ struct AliasSet {
   std::vector<std::string> before, after;  ///< set names, "*" for any; equal without "->"
   bool written = false;
 };
+/// What an argument is when it is left out. An optional one may be left out as None.
+using ArgDefault = std::variant<std::monostate, Int, Ints, Scalar, bool, std::string>;
 /// One argument as a schema declares it.
 struct ArgDef {
   ArgType type;
   std::string name;
   std::optional<AliasSet> alias;  ///< nothing: only read, and shared with no result
   bool keyword_only = false;
-  std::string default_text;      ///< "" when required
-  Ints default_ints;             ///< of a list: what default_text says
+  std::optional<ArgDefault> otherwise;  ///< its default; nothing: required
   int length = 0;                ///< int[2]: as a default one number stands for so many; 0: of any length
 };
 struct ResultDef {
@@ -169,6 +170,8 @@ struct AllOps {
 inline AllOps all_ops() { return {op_count()}; }
 
 // Rules shared with other rooms.
+/// Does it only copy its operand (clone)? So does a pointwise operator that takes one tensor and nothing else, and computes with none of it.
+bool is_copy(OpId);
 Ints broadcast(const Ints& a, const Ints& b, const char* op, SourceLoc);  ///< ATen's; equal first, then "is it 1?"; throws ShapeMismatch
 DType result_dtype(std::span<const RuleArg> tensors_and_scalars);         ///< ATen's promotion over categories (dim, 0-dim, scalar)
 /// What an in-place twin must satisfy before anything is written: the twin exists, the result's dtype may be cast to

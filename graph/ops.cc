@@ -148,6 +148,11 @@ const OpDef& op(OpId id) { return table().at(static_cast<std::size_t>(id)); }
 const OpDef* find_op(std::string_view name) { return table().find(name); }
 std::size_t op_count() { return table().count(); }
 
+bool is_copy(OpId id) {
+  const OpDef& o = op(id);
+  return o.cls == OpClass::Pointwise && o.moves && o.schema.args.size() == 1;
+}
+
 OpId register_op(NewOp n, const std::vector<OpFact>& facts) { return table().add(std::move(n), facts); }
 
 }  // namespace reprise::graph

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <type_traits>
 #include <utility>
 
 #include "base/errors.h"
@@ -54,35 +55,56 @@ std::optional<T> number(std::string_view t) {
   const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), v);
   return error == std::errc() && end == t.data() + t.size() ? std::optional<T>(v) : std::nullopt;
 }
-bool is_list_of_integers(ArgType t) { return t == ArgType::Ints || t == ArgType::OptionalInts; }
 
-/// What a default's text stands for; nothing where it is no value of the type. Lists have been read into default_ints. Borrows from `a`.
-std::optional<CallArg> value_of(const ArgDef& a) {
-  const std::string_view t = a.default_text;
-  if (t == "None") return accepts_none(a.type) ? std::optional<CallArg>(CallArg()) : std::nullopt;
+/// "[]", "[1, 2]"; of lists with a length also one number for all.
+std::optional<ArgDefault> read_list(std::string_view t, int length) {
+  if (!t.starts_with('[')) {
+    const auto all = number<std::int64_t>(t);
+    if (length == 0 || !all) return std::nullopt;
+    return Ints(static_cast<std::size_t>(length), Int(*all));
+  }
+  Ints list;
+  t = t.substr(1, t.size() - 2);
+  while (!t.empty()) {
+    const std::size_t end = std::min(t.find(','), t.size());
+    std::string one(t.substr(0, end));
+    one.erase(std::remove(one.begin(), one.end(), ' '), one.end());
+    const auto value = number<std::int64_t>(one);
+    if (!value) return std::nullopt;
+    list.push_back(Int(*value));
+    t.remove_prefix(std::min(end + 1, t.size()));
+  }
+  if (length != 0 && list.size() != static_cast<std::size_t>(length)) return std::nullopt;
+  return list;
+}
+
+/// What a default's text (not empty) stands for; nothing where it is no value of the type.
+std::optional<ArgDefault> read_default(const ArgDef& a, std::string_view t) {
+  using Default = std::optional<ArgDefault>;
+  if (t == "None") return accepts_none(a.type) ? Default(std::monostate()) : std::nullopt;
   auto integer = number<std::int64_t>(t);
   auto real = number<double>(t);
   switch (a.type) {
     case ArgType::Bool:
-      return t == "True" || t == "False" ? std::optional<CallArg>(t == "True") : std::nullopt;
+      return t == "True" || t == "False" ? Default(t == "True") : std::nullopt;
     case ArgType::Int:
     case ArgType::OptionalInt:
-      return integer ? std::optional<CallArg>(Int(*integer)) : std::nullopt;
+      return integer ? Default(Int(*integer)) : std::nullopt;
     case ArgType::Float:
     case ArgType::OptionalFloat:
-      return real ? std::optional<CallArg>(Scalar(*real)) : std::nullopt;
+      return real ? Default(Scalar(*real)) : std::nullopt;
     case ArgType::Scalar:
     case ArgType::OptionalScalar:
     case ArgType::TensorOrScalar:
     case ArgType::OptionalTensorOrScalar:
       if (integer) return Scalar(*integer);
-      return real ? std::optional<CallArg>(Scalar(*real)) : std::nullopt;
+      return real ? Default(Scalar(*real)) : std::nullopt;
     case ArgType::Str:
     case ArgType::OptionalStr:
-      return t.front() == '\'' || t.front() == '"' ? std::optional<CallArg>(t.substr(1, t.size() - 2)) : std::nullopt;
+      return t.front() == '\'' || t.front() == '"' ? Default(std::string(t.substr(1, t.size() - 2))) : std::nullopt;
     case ArgType::Ints:
     case ArgType::OptionalInts:
-      return IntArrayRef(a.default_ints);
+      return read_list(t, a.length);
     // Values of these have no text.
     case ArgType::Tensor:
     case ArgType::OptionalTensor:
@@ -220,7 +242,7 @@ class Parser {
         continue;
       }
       Typed t = type();
-      ArgDef a{t.type, {}, std::move(t.alias), keyword_only, {}, {}, t.length};
+      ArgDef a{t.type, {}, std::move(t.alias), keyword_only, {}, t.length};
       spaces();
       const std::size_t name_at = at_;
       a.name = word("the argument's name");
@@ -228,12 +250,12 @@ class Parser {
       if (accept("=")) {
         spaces();
         const std::size_t value_at = at_;
-        a.default_text = value();
-        if (!read_default(a)) bad("the default is no " + std::string(arg_type_name(a.type)), value_at);
+        a.otherwise = read_default(a, value());
+        if (!a.otherwise) bad("the default is no " + std::string(arg_type_name(a.type)), value_at);
       } else if (defaulted && !keyword_only) {
         bad("'" + a.name + "' needs a default, as the one before has", name_at);
       }
-      defaulted = defaulted || !a.default_text.empty();
+      defaulted = defaulted || a.otherwise;
       s.args.push_back(std::move(a));
     } while (accept(","));
     expect(")", "the end of the arguments");
@@ -254,32 +276,6 @@ class Parser {
     }
     if (at_ == from) bad("wanted a default");
     return std::string(text_.substr(from, at_ - from));
-  }
-
-  /// "[]", "[1, 2]"; of lists with a length also one number for all.
-  static bool read_list(ArgDef& a, std::string_view t) {
-    if (!t.starts_with('[')) {
-      const auto all = number<std::int64_t>(t);
-      if (a.length == 0 || !all) return false;
-      a.default_ints = Ints(static_cast<std::size_t>(a.length), Int(*all));
-      return true;
-    }
-    t = t.substr(1, t.size() - 2);
-    while (!t.empty()) {
-      const std::size_t end = std::min(t.find(','), t.size());
-      std::string one(t.substr(0, end));
-      one.erase(std::remove(one.begin(), one.end(), ' '), one.end());
-      const auto value = number<std::int64_t>(one);
-      if (!value) return false;
-      a.default_ints.push_back(Int(*value));
-      t.remove_prefix(std::min(end + 1, t.size()));
-    }
-    return a.length == 0 || a.default_ints.size() == static_cast<std::size_t>(a.length);
-  }
-
-  static bool read_default(ArgDef& a) {
-    if (is_list_of_integers(a.type) && a.default_text != "None" && !read_list(a, a.default_text)) return false;
-    return value_of(a).has_value();
   }
 
   // ---- results
@@ -330,7 +326,17 @@ class Parser {
 
 Schema parse_schema(std::string_view text) { return Parser(text).run(); }
 
-CallArg default_value(const ArgDef& a) { return a.default_text.empty() ? CallArg() : value_of(a).value(); }
+CallArg default_value(const ArgDef& a) {
+  if (!a.otherwise) return {};
+  return std::visit(
+      [](const auto& v) -> CallArg {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, Ints>) return IntArrayRef(v);
+        else if constexpr (std::is_same_v<T, std::string>) return std::string_view(v);
+        else return v;
+      },
+      *a.otherwise);
+}
 
 int Schema::find(std::string_view arg) const {
   for (std::size_t i = 0; i < args.size(); ++i) {

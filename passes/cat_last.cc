@@ -29,6 +29,11 @@ bool is_elementwise_of_one(const Node& node) {
   return tensors == 1 && std::holds_alternative<ValueId>(node.args[0]);
 }
 
+/// A join of a list has nothing but the list's elements in it.
+bool joins_all(const Node& node) {
+  return graph::op(node.op).cls == OpClass::Join && std::holds_alternative<std::vector<ValueId>>(node.args[0]);
+}
+
 }  // namespace
 
 bool cat_last(graph::Graph& g) {
@@ -36,12 +41,13 @@ bool cat_last(graph::Graph& g) {
   return rewrite(g, [&](Rewriter& rw, Rewriter::Site& s) -> std::optional<std::vector<ValueId>> {
     if (!is_elementwise_of_one(s.node) || uses[std::get<ValueId>(s.node.args[0]).v] != 1) return std::nullopt;
     const Node* cat = rw.maker(std::get<ValueId>(s.args[0]));
-    if (!cat || cat->op != OpId::cat) return std::nullopt;
+    if (!cat || !joins_all(*cat)) return std::nullopt;
     const TensorMeta whole = rw.meta(cat->results[0]);
     // The joined values are what memory holds: they must not grow.
     if (item_size(s.result.dtype) > item_size(whole.dtype)) return std::nullopt;
-    const std::vector<NodeArg> cat_args = cat->args;  // emitting moves the nodes
-    std::vector<ValueId> parts = std::get<std::vector<ValueId>>(cat_args[0]);
+    const OpId join = cat->op;
+    std::vector<NodeArg> joined = cat->args;  // emitting moves the nodes
+    auto& parts = std::get<std::vector<ValueId>>(joined[0]);
     for (ValueId p : parts) {
       // A part of another dtype is converted by the cat, before the operator.
       if (rw.meta(p).dtype != whole.dtype || rw.meta(p).dim() != whole.dim()) return std::nullopt;
@@ -51,7 +57,7 @@ bool cat_last(graph::Graph& g) {
       args[0] = p;
       p = rw.emit(s.node.op, std::move(args));
     }
-    return {{rw.emit(OpId::cat, {parts, cat_args[1]})}};
+    return {{rw.emit(join, std::move(joined))}};
   });
 }
 

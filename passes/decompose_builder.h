@@ -35,7 +35,7 @@ class Build {
   /// sum or prod (which take a dtype) or amax, amin, any, all.
   V reduce(graph::OpId op, V v, const Ints& dims, bool keepdim) {
     std::vector<graph::NodeArg> a{v, dims, keepdim};
-    if (op == graph::OpId::sum || op == graph::OpId::prod) a.push_back(std::monostate{});
+    a.resize(graph::op(op).schema.args.size());  // dtype=None, where there is one
     return emit(op, std::move(a));
   }
   /// view, after a copy where the layout does not allow it for certain.

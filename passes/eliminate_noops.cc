@@ -2,6 +2,7 @@
 
 #include "graph/op_column.h"
 #include "graph/shape_rules.h"
+#include "graph/view_column.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -92,7 +93,8 @@ Result permute(Rewriter& rw, Rewriter::Site& s) {
 Result squeeze(Rewriter& rw, Rewriter::Site& s) {
   if (same_sizes(rw, s)) return {{operand(s)}};
   const Node* before = rw.maker(operand(s));
-  if (!before || before->op != OpId::unsqueeze) return std::nullopt;
+  const graph::ViewFacts* view = before ? graph::view_facts().find(before->op) : nullptr;
+  if (!view || view->back != graph::PutBack::Reshape) return std::nullopt;
   ValueId base = std::get<ValueId>(before->args[0]);  // both keep the row-major order
   return same(rw.meta(base).layout.sizes, s.result.layout.sizes) ? Result{{base}} : std::nullopt;
 }
@@ -167,11 +169,11 @@ Result cast(Rewriter& rw, Rewriter::Site& s) {
   if (rw.meta(in).dtype == to) return {{in}};
   // to(to(x, wider), y) is to(x, y): the middle step lost nothing.
   const Node* before = rw.maker(in);
-  if (before && before->op == OpId::to) {
+  if (before && before->op == s.node.op) {
     ValueId base = std::get<ValueId>(before->args[0]);
     if (preserves_all_values(rw.meta(base).dtype, rw.meta(in).dtype)) {
       if (rw.meta(base).dtype == to) return {{base}};
-      return {{rw.emit(OpId::to, {base, to})}};
+      return {{rw.emit(s.node.op, {base, to})}};
     }
   }
   return std::nullopt;

@@ -15,10 +15,14 @@ namespace {
 
 using Result = std::optional<std::vector<ValueId>>;
 
-// The number a value is filled with, when a `full` makes it.
+// Which argument is the number that all elements of the result are.
+constinit const graph::OpColumn<int> kFills("constant of one number", {{OpId::full, 1}});
+
+// The number a value is filled with, when it is such a constant.
 const Scalar* filled_with(Rewriter& rw, ValueId v) {
   const Node* n = rw.maker(v);
-  return n && n->op == OpId::full ? &std::get<Scalar>(n->args[1]) : nullptr;
+  const int* number = n ? kFills.find(n->op) : nullptr;
+  return number ? &std::get<Scalar>(n->args[static_cast<std::size_t>(*number)]) : nullptr;
 }
 
 ValueId full(Rewriter& rw, const TensorMeta& like, Scalar value) {

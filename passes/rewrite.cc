@@ -89,7 +89,7 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
     if (std::optional<std::vector<ValueId>> made = rule(*this, site)) {
       REPRISE_CHECK(made->size() == node.results.size());
       for (std::size_t i = 0; i < made->size(); ++i) map_[node.results[i].v] = (*made)[i];
-      copied_[node.results[0].v] = node.op == graph::OpId::clone && !node.keeps_self;
+      copied_[node.results[0].v] = graph::is_copy(node.op) && !node.keeps_self;
       *changed = true;
       continue;
     }

@@ -51,6 +51,13 @@ for file in $(find kernels jit -name '*.*' -type f); do
   [[ "$known" = *" ${file%/*} "* ]] || report "a file stands in no room of the table:" "$file"
 done
 
+# What is asked of an operator that a node has stands in a column (graph/op_column.h) or in its class: nobody compares it with operators by
+# name. What a pass or a trace makes it may name. The exception: whether a write was the program's own copy (copy_) is asked of the traced
+# graph, where that is the call.
+hits=$(grep -rnE '([=!]= *|case +|switch *\(.*)(graph::)?OpId::|OpId::[a-z_0-9]+ *[=!]=' passes kernels jit runtime --include=*.h --include=*.cc --include=*.inc 2>/dev/null |
+  grep -vE '^passes/functionalize[a-z_]*\.cc:[0-9]+: .*= n\.op == OpId::copy;' || true)
+[ -z "$hits" ] || report "an operator is asked for by its name:" "$hits"
+
 hits=$(grep -rnE '#include [<"]llvm' --include=*.h --include=*.cc . 2>/dev/null | grep -vE '^\./(jit|tests/cuda(_sim|_sim_test)?|build[^/]*)/' || true)
 [ -z "$hits" ] || report "LLVM is seen outside jit/:" "$hits"
 # What others see of jit/: its engine, and a compile.h for each kind of kernel. These are free of LLVM, so that nobody else compiles it.

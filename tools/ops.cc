@@ -37,7 +37,7 @@ std::string accepted_dtypes(const graph::OpDef& def) {
           case T::OptionalTensorList: args.push_back(std::span<const TensorMeta* const>(indices)); break;
           case T::Int:
             // Of two dims that must differ one is 1 by default.
-            args.push_back(a.name == "step" || a.name == "k" || a.name == "num_samples" || a.default_text == "1" ? Int(1) : Int(0));
+            args.push_back(a.name == "step" || a.name == "k" || a.name == "num_samples" ? Int(1) : a.otherwise ? std::get<Int>(*a.otherwise) : Int(0));
             break;
           case T::Ints: {
             Ints ones(a.name == "normalized_shape" ? 1u : static_cast<unsigned>(rank), 1);

@@ -29,7 +29,6 @@ namespace reprise::kernels {
 using graph::Graph;
 using graph::Node;
 using graph::OpClass;
-using graph::OpId;
 using graph::ValueId;
 
 namespace {
@@ -61,7 +60,7 @@ std::vector<Copy> copies_of(const Graph& g, const BufferPlan& p, const Unit& u) 
     const Item& it = p.items[s.item];
     if (it.kind == Item::Kind::Copy) {
       if (stands(it.from)) out.push_back({it.of, it.why, bytes_of(it.to.layout.sizes, it.to_dtype)});
-    } else if (const Node& node = g.nodes[it.node]; node.op == OpId::clone && node.keeps_self && stands(std::get<ValueId>(node.args[0]))) {
+    } else if (const Node& node = g.nodes[it.node]; graph::is_copy(node.op) && node.keeps_self && stands(std::get<ValueId>(node.args[0]))) {
       const TensorMeta& m = g.meta(it.made);
       out.push_back({Copy::Of::Ours, "seen in a shape that its strides do not allow", bytes_of(m.layout.sizes, m.dtype)});
     }

@@ -8,8 +8,6 @@
 
 namespace reprise::kernels::reference {
 
-using graph::OpId;
-
 void full(const NativeArgs& a) {
   Value v = number(a, 1);
   for_each(a.result(), [&](std::int64_t at) { store(a.result(), at, v); });
@@ -42,14 +40,9 @@ int precision(DType t) {
   }
 }
 
-double draw(OpId op, DType t, std::uint64_t seed, std::uint64_t counter) {
-  auto words = philox(seed, counter);
-  return op == OpId::rand ? uniform(words, precision(t)) : normal(words);
-}
-
-}  // namespace
-
-void random(OpId op, const NativeArgs& a) {
+// draw(the dtype, the words of an element): its value
+template <class F>
+void random(const NativeArgs& a, F&& draw) {
   const TensorView& out = a.result();
   std::uint64_t seed = static_cast<std::uint64_t>(a.integer(3)), offset = static_cast<std::uint64_t>(a.integer(4));
   std::int64_t dense = 1;
@@ -62,9 +55,9 @@ void random(OpId op, const NativeArgs& a) {
     auto fill = [&](std::int64_t begin, std::int64_t end) {
       float* p = out.dtype == DType::Float32 ? reinterpret_cast<float*>(out.data) : nullptr;
       for (std::int64_t i = begin; p && i < end; ++i)
-        p[i] = static_cast<float>(draw(op, out.dtype, seed, offset + static_cast<std::uint64_t>(i)));
+        p[i] = static_cast<float>(draw(out.dtype, philox(seed, offset + static_cast<std::uint64_t>(i))));
       for (std::int64_t i = begin; !p && i < end; ++i)
-        store(out, i, Value::of(draw(op, out.dtype, seed, offset + static_cast<std::uint64_t>(i))));
+        store(out, i, Value::of(draw(out.dtype, philox(seed, offset + static_cast<std::uint64_t>(i)))));
     };
     device::parallel_for(
         out.numel(), 4096, [](void* f, std::int64_t b, std::int64_t e) { (*static_cast<decltype(fill)*>(f))(b, e); },
@@ -72,7 +65,16 @@ void random(OpId op, const NativeArgs& a) {
     return;
   }
   std::uint64_t i = 0;
-  for_each(out, [&](std::int64_t at) { store(out, at, Value::of(draw(op, out.dtype, seed, offset + i++))); });
+  for_each(out, [&](std::int64_t at) { store(out, at, Value::of(draw(out.dtype, philox(seed, offset + i++)))); });
+}
+
+}  // namespace
+
+void rand(const NativeArgs& a) {
+  random(a, [](DType t, const auto& words) { return uniform(words, precision(t)); });
+}
+void randn(const NativeArgs& a) {
+  random(a, [](DType, const auto& words) { return normal(words); });
 }
 
 }  // namespace reprise::kernels::reference

@@ -78,27 +78,48 @@ void for_each(const TensorView& a, const TensorView& b, F&& f) {
 /// Copies with conversion; sizes are those of `to`, `from` broadcasts.
 void copy_into(const TensorView& to, const TensorView& from);
 
-// ---- the kernels, one function per family; each row of the table in reference.cc is one of these
+// ---- the kernels, one function per row of the table in reference.cc (of pointwise operators it is their meaning, pointwise.cc)
 void pointwise(graph::OpId, const NativeArgs&);
-void reduction(graph::OpId, const NativeArgs&);  ///< sum ... norm: over a set of dims
-void arg_reduction(graph::OpId, const NativeArgs&);
+void sum(const NativeArgs&);  // ... norm: over a set of dims
+void prod(const NativeArgs&);
+void nansum(const NativeArgs&);
+void amax(const NativeArgs&);
+void amin(const NativeArgs&);
+void any(const NativeArgs&);
+void all(const NativeArgs&);
+void mean(const NativeArgs&);
+void variance(const NativeArgs&);
+void deviation(const NativeArgs&);
+void logsumexp(const NativeArgs&);
+void norm(const NativeArgs&);
+void argmax(const NativeArgs&);
+void argmin(const NativeArgs&);
 void cumsum(const NativeArgs&);
-void softmax(graph::OpId, const NativeArgs&);
+void softmax(const NativeArgs&);
+void log_softmax(const NativeArgs&);
 void layer_norm(const NativeArgs&);
 void rms_norm(const NativeArgs&);
-void matrix_product(graph::OpId, const NativeArgs&);
+void batched_product(const NativeArgs&);  ///< mm, bmm
+void linear(const NativeArgs&);
+void matmul(const NativeArgs&);
+void addmm(const NativeArgs&);
 void attention(const NativeArgs&);
 void embedding(const NativeArgs&);
 void index_select(const NativeArgs&);
 void gather(const NativeArgs&);
 void index(const NativeArgs&);
-void scatter(graph::OpId, const NativeArgs&);
+void scatter(const NativeArgs&);
+void scatter_add(const NativeArgs&);
 void index_put(const NativeArgs&);
 void cat(const NativeArgs&);
-void view_scatter(graph::OpId, const NativeArgs&);
+void slice_scatter(const NativeArgs&);
+void select_scatter(const NativeArgs&);
+void diagonal_scatter(const NativeArgs&);
+void as_strided_scatter(const NativeArgs&);
 void full(const NativeArgs&);
 void arange(const NativeArgs&);
-void random(graph::OpId, const NativeArgs&);
+void rand(const NativeArgs&);
+void randn(const NativeArgs&);
 void multinomial(const NativeArgs&);
 void topk(const NativeArgs&);
 void sort(const NativeArgs&);

@@ -35,6 +35,23 @@ void add_element(const TensorView& to, std::int64_t at, Value v) {
   store(to, at, old);
 }
 
+// write(result, where, value)
+template <class F>
+void scatter_by(const NativeArgs& a, F&& write) {
+  TensorView self = at_least_1d(a.tensor(0)), indices = at_least_1d(a.tensor(2)), out = at_least_1d(a.result());
+  int dim = static_cast<int>(wrap(a.integer(1), self.rank));
+  if (!in_range(a, indices, dim, self.sizes[dim], false)) return;
+  copy_into(out, self);
+  bool has_tensor = a.args[3].kind == NativeArg::Kind::Tensor;
+  TensorView src = has_tensor ? at_least_1d(a.tensor(3)) : TensorView{};
+  Value one = has_tensor ? Value{} : number(a, 3);
+  Strides rest{};
+  for (int d = 0; d < out.rank; ++d) rest[static_cast<std::size_t>(d)] = d == dim ? 0 : out.strides[d];
+  for_each<3>(indices.rank, indices.sizes, {indices.strides, rest.data(), src.strides}, [&](const auto& at) {
+    write(out, at[1] + load(indices, at[0]).i * out.strides[dim], has_tensor ? load(src, at[2]) : one);
+  });
+}
+
 }  // namespace
 
 void embedding(const NativeArgs& a) {
@@ -67,25 +84,8 @@ void gather(const NativeArgs& a) {
               [&](const auto& at) { copy_element(out, at[0], self, at[2] + load(indices, at[1]).i * step); });
 }
 
-void scatter(graph::OpId op, const NativeArgs& a) {
-  TensorView self = at_least_1d(a.tensor(0)), indices = at_least_1d(a.tensor(2)), out = at_least_1d(a.result());
-  int dim = static_cast<int>(wrap(a.integer(1), self.rank));
-  if (!in_range(a, indices, dim, self.sizes[dim], false)) return;
-  copy_into(out, self);
-  bool has_tensor = a.args[3].kind == NativeArg::Kind::Tensor;
-  TensorView src = has_tensor ? at_least_1d(a.tensor(3)) : TensorView{};
-  Value one = has_tensor ? Value{} : number(a, 3);
-  Strides rest{};
-  for (int d = 0; d < out.rank; ++d) rest[static_cast<std::size_t>(d)] = d == dim ? 0 : out.strides[d];
-  for_each<3>(indices.rank, indices.sizes, {indices.strides, rest.data(), src.strides}, [&](const auto& at) {
-    std::int64_t to = at[1] + load(indices, at[0]).i * out.strides[dim];
-    Value v = has_tensor ? load(src, at[2]) : one;
-    if (op == graph::OpId::scatter_add)
-      add_element(out, to, v);
-    else
-      store(out, to, v);
-  });
-}
+void scatter(const NativeArgs& a) { scatter_by(a, store); }
+void scatter_add(const NativeArgs& a) { scatter_by(a, add_element); }
 
 namespace {
 

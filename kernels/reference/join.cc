@@ -7,8 +7,6 @@
 
 namespace reprise::kernels::reference {
 
-using graph::OpId;
-
 namespace {
 
 TensorView narrow(TensorView t, int dim, std::int64_t start, std::int64_t size, std::int64_t step = 1) {
@@ -43,7 +41,7 @@ TensorView diagonal(const NativeArgs& a, const TensorView& t) {
 
 // The part is given over the storage that self has in the user's program; the launch's trailing argument holds self's
 // strides there. So element positions are looked up; a position that is no element of self is not written.
-void as_strided_scatter(const NativeArgs& a) {
+void write_places(const NativeArgs& a) {
   const TensorView &src = a.tensor(1), &out = a.result();
   std::vector<std::int64_t> program = ints(a, static_cast<int>(a.n_args) - 1);
   std::int64_t own_offset = program.back();
@@ -91,22 +89,27 @@ void cat(const NativeArgs& a) {
   }
 }
 
-void view_scatter(OpId op, const NativeArgs& a) {
+void slice_scatter(const NativeArgs& a) {
+  copy_into(a.result(), a.tensor(0));
+  copy_into(slice(a, a.result()), a.tensor(1));
+}
+
+void select_scatter(const NativeArgs& a) {
   const TensorView& out = a.result();
   copy_into(out, a.tensor(0));
-  switch (op) {
-    case OpId::slice_scatter:
-      return copy_into(slice(a, out), a.tensor(1));
-    case OpId::select_scatter: {
-      int dim = static_cast<int>(wrap(a.integer(2), out.rank));
-      std::int64_t i = a.integer(3);
-      return copy_into(select(out, dim, i < 0 ? i + out.sizes[dim] : i), a.tensor(1));
-    }
-    case OpId::diagonal_scatter:
-      return copy_into(diagonal(a, out), a.tensor(1));
-    default:
-      return as_strided_scatter(a);
-  }
+  const int dim = static_cast<int>(wrap(a.integer(2), out.rank));
+  const std::int64_t i = a.integer(3);
+  copy_into(select(out, dim, i < 0 ? i + out.sizes[dim] : i), a.tensor(1));
+}
+
+void diagonal_scatter(const NativeArgs& a) {
+  copy_into(a.result(), a.tensor(0));
+  copy_into(diagonal(a, a.result()), a.tensor(1));
+}
+
+void as_strided_scatter(const NativeArgs& a) {
+  copy_into(a.result(), a.tensor(0));
+  write_places(a);
 }
 
 }  // namespace reprise::kernels::reference

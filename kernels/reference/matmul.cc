@@ -3,8 +3,6 @@
 
 namespace reprise::kernels::reference {
 
-using graph::OpId;
-
 namespace {
 
 /// out[m, n] = scale * sum over k of a[m, k] b[k, n] + (seed ? beta * seed[m, n] : 0), all rank 2.
@@ -77,33 +75,37 @@ void batched(const Product& p, const TensorView& a, const TensorView& b, const T
 
 }  // namespace
 
-void matrix_product(OpId op, const NativeArgs& args) {
+void batched_product(const NativeArgs& args) { batched({}, args.tensor(0), args.tensor(1), args.result()); }
+
+void addmm(const NativeArgs& args) {
   Product p;
-  bool addmm = op == OpId::addmm;
-  TensorView a = args.tensor(addmm ? 1 : 0), b = args.tensor(addmm ? 2 : 1), out = args.result();
-  if (addmm) {
-    p.seed = &args.tensor(0);
-    p.seed_strides = broadcast_strides(*p.seed, out);
-    p.beta = number(args, 3).number();
-    p.alpha = number(args, 4).number();
-  }
+  p.seed = &args.tensor(0);
+  p.seed_strides = broadcast_strides(*p.seed, args.result());
+  p.beta = number(args, 3).number();
+  p.alpha = number(args, 4).number();
+  batched(p, args.tensor(1), args.tensor(2), args.result());
+}
+
+void linear(const NativeArgs& args) {
+  TensorView a = args.tensor(0), out = args.result();
+  if (a.rank == 1) a = with_dim(a, 0), out = with_dim(out, 0);
+  Product p;
   TensorView bias;
-  if (op == OpId::linear) {
-    b = transposed(b);
-    if (a.rank == 1) a = with_dim(a, 0), out = with_dim(out, 0);
-    if (args.has(2)) {
-      bias = args.tensor(2);
-      p.seed = &bias;
-      p.seed_strides[1] = bias.strides[0];
-    }
+  if (args.has(2)) {
+    bias = args.tensor(2);
+    p.seed = &bias;
+    p.seed_strides[1] = bias.strides[0];
   }
-  if (op == OpId::matmul) {
-    // A vector is a row on the left, a column on the right; the result does not show the dimension that was added.
-    bool row = a.rank == 1, column = b.rank == 1;
-    if (row) a = with_dim(a, 0), out = with_dim(out, column ? out.rank : out.rank - 1);
-    if (column) b = with_dim(b, 1), out = with_dim(out, out.rank);
-  }
-  batched(p, a, b, out);
+  batched(p, a, transposed(args.tensor(1)), out);
+}
+
+// A vector is a row on the left, a column on the right; the result does not show the dimension that was added.
+void matmul(const NativeArgs& args) {
+  TensorView a = args.tensor(0), b = args.tensor(1), out = args.result();
+  const bool row = a.rank == 1, column = b.rank == 1;
+  if (row) a = with_dim(a, 0), out = with_dim(out, column ? out.rank : out.rank - 1);
+  if (column) b = with_dim(b, 1), out = with_dim(out, out.rank);
+  batched({}, a, b, out);
 }
 
 }  // namespace reprise::kernels::reference

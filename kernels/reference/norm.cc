@@ -6,7 +6,11 @@
 
 namespace reprise::kernels::reference {
 
-void softmax(graph::OpId op, const NativeArgs& a) {
+namespace {
+
+// result(shifted by the greatest, sum of the exponentials of what is shifted)
+template <class F>
+void softmax_by(const NativeArgs& a, F&& result) {
   TensorView x = at_least_1d(a.tensor(0)), out = at_least_1d(a.result());
   int dim = static_cast<int>(wrap(a.integer(1), x.rank));
   std::int64_t n = x.sizes[dim], step = x.strides[dim], out_step = out.strides[dim];
@@ -23,13 +27,10 @@ void softmax(graph::OpId op, const NativeArgs& a) {
     for (double v : row) sum += std::exp(v - top);
     for (std::int64_t i = 0; i < n; ++i) {
       double shifted = row[static_cast<std::size_t>(i)] - top;
-      store(out, to + i * out_step,
-            Value::of(op == graph::OpId::softmax ? std::exp(shifted) / sum : shifted - std::log(sum)));
+      store(out, to + i * out_step, Value::of(result(shifted, sum)));
     }
   });
 }
-
-namespace {
 
 /// f(elements of one group as doubles) -> the same, normalised; then weight and bias, which have the group's sizes.
 template <class F>
@@ -65,6 +66,13 @@ double epsilon_of(DType t) {
 }
 
 }  // namespace
+
+void softmax(const NativeArgs& a) {
+  softmax_by(a, [](double shifted, double sum) { return std::exp(shifted) / sum; });
+}
+void log_softmax(const NativeArgs& a) {
+  softmax_by(a, [](double shifted, double sum) { return shifted - std::log(sum); });
+}
 
 void layer_norm(const NativeArgs& a) {
   double eps = number(a, 4).number();

@@ -7,8 +7,6 @@
 
 namespace reprise::kernels::reference {
 
-using graph::OpId;
-
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -50,9 +48,11 @@ double sum_of(Walk&& walk) {
   return s;
 }
 
+enum class Fold { Sum, Prod };
+
 template <class Walk>
-Value fold(OpId op, bool floating, Walk&& walk) {
-  bool sum = op == OpId::sum;
+Value fold(Fold f, bool floating, Walk&& walk) {
+  const bool sum = f == Fold::Sum;
   if (floating) {
     double r = sum ? 0 : 1;
     walk([&](Value v) { r = sum ? r + v.f : r * v.f; });
@@ -77,14 +77,14 @@ Value extreme(bool max, bool floating, Walk&& walk) {
 
 // In two passes: the mean first, then the squared distances from it.
 template <class Walk>
-double variance(Walk&& walk, std::int64_t n, double correction) {
+double variance_of(Walk&& walk, std::int64_t n, double correction) {
   double mean = sum_of(walk) / static_cast<double>(n), squares = 0;
   walk([&](Value v) { squares += (v.f - mean) * (v.f - mean); });
   return squares / std::max(static_cast<double>(n) - correction, 0.0);
 }
 
 template <class Walk>
-double logsumexp(Walk&& walk) {
+double logsumexp_of(Walk&& walk) {
   double top = -kInf, s = 0;
   walk([&](Value v) { top = maximum(v.f, top); });
   double shift = std::isinf(top) ? 0 : top;  // inf - inf is no number
@@ -93,7 +93,7 @@ double logsumexp(Walk&& walk) {
 }
 
 template <class Walk>
-double norm(Walk&& walk, double p) {
+double norm_of(Walk&& walk, double p) {
   double r = p == -kInf ? kInf : 0;
   walk([&](Value v) {
     double x = std::fabs(v.f);
@@ -109,58 +109,77 @@ double norm(Walk&& walk, double p) {
   return p == 0 || std::isinf(p) ? r : std::pow(r, 1 / p);
 }
 
+// ATen: converts to the result's dtype first.
+void fold_groups(Fold f, const NativeArgs& a) {
+  const TensorView& x = a.tensor(0);
+  const DType result = a.result().dtype;
+  each_group(x, a.result(), dim_mask(a, 1, x.rank), result, [&](auto& walk, std::int64_t) { return fold(f, is_floating(result), walk); });
+}
+
+void extreme_of_groups(bool max, const NativeArgs& a) {
+  const TensorView& x = a.tensor(0);
+  each_group(x, a.result(), dim_mask(a, 1, x.rank), x.dtype, [&](auto& walk, std::int64_t) { return extreme(max, is_floating(x.dtype), walk); });
+}
+
+// Of no elements: `none`. The other truth, found once, is the answer.
+void truth_of_groups(bool none, const NativeArgs& a) {
+  const TensorView& x = a.tensor(0);
+  each_group(x, a.result(), dim_mask(a, 1, x.rank), DType::Bool, [&](auto& walk, std::int64_t) {
+    bool r = none;
+    walk([&](Value v) { r = v.truth() == none ? r : !none; });
+    return Value::of(std::int64_t{r});
+  });
+}
+
+void variance_of_groups(bool root, const NativeArgs& a) {
+  const TensorView& x = a.tensor(0);
+  const double correction = number(a, 2).number();
+  each_group(x, a.result(), dim_mask(a, 1, x.rank), x.dtype, [&](auto& walk, std::int64_t n) {
+    const double v = variance_of(walk, n, correction);
+    return Value::of(root ? std::sqrt(v) : v);
+  });
+}
+
 }  // namespace
 
-void reduction(OpId op, const NativeArgs& a) {
+void sum(const NativeArgs& a) { fold_groups(Fold::Sum, a); }
+void prod(const NativeArgs& a) { fold_groups(Fold::Prod, a); }
+void amax(const NativeArgs& a) { extreme_of_groups(true, a); }
+void amin(const NativeArgs& a) { extreme_of_groups(false, a); }
+void any(const NativeArgs& a) { truth_of_groups(false, a); }
+void all(const NativeArgs& a) { truth_of_groups(true, a); }
+void variance(const NativeArgs& a) { variance_of_groups(false, a); }
+void deviation(const NativeArgs& a) { variance_of_groups(true, a); }
+
+void nansum(const NativeArgs& a) {
   const TensorView& x = a.tensor(0);
-  DType result = a.result().dtype;
-  std::uint32_t mask = dim_mask(a, op == OpId::norm ? 2 : 1, x.rank);
-  switch (op) {
-    case OpId::sum:
-    case OpId::prod:  // ATen: converts to the result's dtype first
-      return each_group(x, a.result(), mask, result,
-                        [&](auto& walk, std::int64_t) { return fold(op, is_floating(result), walk); });
-    case OpId::amax:
-    case OpId::amin:
-      return each_group(x, a.result(), mask, x.dtype, [&](auto& walk, std::int64_t) {
-        return extreme(op == OpId::amax, is_floating(x.dtype), walk);
+  const DType result = a.result().dtype;
+  each_group(x, a.result(), dim_mask(a, 1, x.rank), x.dtype, [&](auto& walk, std::int64_t) {
+    auto numbers = [&](auto&& element) {
+      walk([&](Value v) {
+        if (!v.is_float || !std::isnan(v.f)) element(convert(v, result));
       });
-    case OpId::any:
-    case OpId::all:
-      return each_group(x, a.result(), mask, DType::Bool, [&](auto& walk, std::int64_t) {
-        bool r = op == OpId::all;
-        walk([&](Value v) { r = op == OpId::all ? r && v.truth() : r || v.truth(); });
-        return Value::of(std::int64_t{r});
-      });
-    case OpId::nansum:
-      return each_group(x, a.result(), mask, x.dtype, [&](auto& walk, std::int64_t) {
-        auto numbers = [&](auto&& element) {
-          walk([&](Value v) {
-            if (!v.is_float || !std::isnan(v.f)) element(convert(v, result));
-          });
-        };
-        return fold(OpId::sum, is_floating(result), numbers);
-      });
-    case OpId::mean:
-      return each_group(x, a.result(), mask, result,
-                        [&](auto& walk, std::int64_t n) { return Value::of(sum_of(walk) / static_cast<double>(n)); });
-    case OpId::var:
-    case OpId::std: {
-      double correction = number(a, 2).number();
-      return each_group(x, a.result(), mask, x.dtype, [&](auto& walk, std::int64_t n) {
-        double v = variance(walk, n, correction);
-        return Value::of(op == OpId::std ? std::sqrt(v) : v);
-      });
-    }
-    case OpId::logsumexp:
-      return each_group(x, a.result(), mask, register_dtype(result),
-                        [&](auto& walk, std::int64_t) { return Value::of(logsumexp(walk)); });
-    default: {
-      double p = number(a, 1).number();
-      return each_group(x, a.result(), mask, x.dtype,
-                        [&](auto& walk, std::int64_t) { return Value::of(norm(walk, p)); });
-    }
-  }
+    };
+    return fold(Fold::Sum, is_floating(result), numbers);
+  });
+}
+
+void mean(const NativeArgs& a) {
+  const TensorView& x = a.tensor(0);
+  each_group(x, a.result(), dim_mask(a, 1, x.rank), a.result().dtype,
+             [&](auto& walk, std::int64_t n) { return Value::of(sum_of(walk) / static_cast<double>(n)); });
+}
+
+void logsumexp(const NativeArgs& a) {
+  const TensorView& x = a.tensor(0);
+  each_group(x, a.result(), dim_mask(a, 1, x.rank), register_dtype(a.result().dtype),
+             [&](auto& walk, std::int64_t) { return Value::of(logsumexp_of(walk)); });
+}
+
+void norm(const NativeArgs& a) {
+  const TensorView& x = a.tensor(0);
+  const double p = number(a, 1).number();
+  each_group(x, a.result(), dim_mask(a, 2, x.rank), x.dtype, [&](auto& walk, std::int64_t) { return Value::of(norm_of(walk, p)); });
 }
 
 namespace {
@@ -206,16 +225,19 @@ std::int64_t first_best(const TensorView& x, const TensorView& reduced, std::int
   return best;
 }
 
-}  // namespace
-
-void arg_reduction(OpId op, const NativeArgs& a) {
+void position_of_best(bool max, const NativeArgs& a) {
   const TensorView& x = a.tensor(0);
   std::uint32_t all = (1u << x.rank) - 1, mask = a.has(1) && x.rank ? 1u << wrap(a.integer(1), x.rank) : all;
   Split s = split(x, a.result(), mask);
   for_each(s.kept, s.out, [&](std::int64_t from, std::int64_t to) {
-    store(a.result(), to, Value::of(first_best(x, s.reduced, from, op == OpId::argmax)));
+    store(a.result(), to, Value::of(first_best(x, s.reduced, from, max)));
   });
 }
+
+}  // namespace
+
+void argmax(const NativeArgs& a) { position_of_best(true, a); }
+void argmin(const NativeArgs& a) { position_of_best(false, a); }
 
 void cumsum(const NativeArgs& a) {
   TensorView x = at_least_1d(a.tensor(0)), out = at_least_1d(a.result());

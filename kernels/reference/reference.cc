@@ -17,60 +17,57 @@ using graph::ValueId;
 
 namespace {
 
-/// A family's function as the kernel of one operator.
-template <void (*Family)(OpId, const NativeArgs&), OpId Op>
-void of(const NativeArgs& a) {
-  Family(Op, a);
-}
-
+/// A pointwise operator's kernel: one function for all of them, which asks the column of meanings.
 template <OpId Op>
-constexpr NativeFn reduction = of<reference::reduction, Op>;
+void pointwise(const NativeArgs& a) {
+  reference::pointwise(Op, a);
+}
 
 constinit OpColumn<HostKernel> g_column("reference kernel",
                                         {
-#define REPRISE_ROW_Pointwise(id) {OpId::id, of<reference::pointwise, OpId::id>},
+#define REPRISE_ROW_Pointwise(id) {OpId::id, pointwise<OpId::id>},
 #include "graph/op_rows.inc"
-                                          {OpId::sum, reduction<OpId::sum>},
-                                          {OpId::prod, reduction<OpId::prod>},
-                                          {OpId::nansum, reduction<OpId::nansum>},
-                                          {OpId::amax, reduction<OpId::amax>},
-                                          {OpId::amin, reduction<OpId::amin>},
-                                          {OpId::any, reduction<OpId::any>},
-                                          {OpId::all, reduction<OpId::all>},
-                                          {OpId::mean, reduction<OpId::mean>},
-                                          {OpId::var, reduction<OpId::var>},
-                                          {OpId::std, reduction<OpId::std>},
-                                          {OpId::logsumexp, reduction<OpId::logsumexp>},
-                                          {OpId::norm, reduction<OpId::norm>},
-                                          {OpId::argmax, of<reference::arg_reduction, OpId::argmax>},
-                                          {OpId::argmin, of<reference::arg_reduction, OpId::argmin>},
+                                          {OpId::sum, reference::sum},
+                                          {OpId::prod, reference::prod},
+                                          {OpId::nansum, reference::nansum},
+                                          {OpId::amax, reference::amax},
+                                          {OpId::amin, reference::amin},
+                                          {OpId::any, reference::any},
+                                          {OpId::all, reference::all},
+                                          {OpId::mean, reference::mean},
+                                          {OpId::var, reference::variance},
+                                          {OpId::std, reference::deviation},
+                                          {OpId::logsumexp, reference::logsumexp},
+                                          {OpId::norm, reference::norm},
+                                          {OpId::argmax, reference::argmax},
+                                          {OpId::argmin, reference::argmin},
                                           {OpId::cumsum, reference::cumsum},
-                                          {OpId::softmax, of<reference::softmax, OpId::softmax>},
-                                          {OpId::log_softmax, of<reference::softmax, OpId::log_softmax>},
+                                          {OpId::softmax, reference::softmax},
+                                          {OpId::log_softmax, reference::log_softmax},
                                           {OpId::layer_norm, reference::layer_norm},
                                           {OpId::rms_norm, reference::rms_norm},
-                                          {OpId::mm, of<reference::matrix_product, OpId::mm>},
-                                          {OpId::bmm, of<reference::matrix_product, OpId::bmm>},
-                                          {OpId::linear, of<reference::matrix_product, OpId::linear>},
-                                          {OpId::matmul, of<reference::matrix_product, OpId::matmul>},
-                                          {OpId::addmm, of<reference::matrix_product, OpId::addmm>},
+                                          {OpId::mm, reference::batched_product},
+                                          {OpId::bmm, reference::batched_product},
+                                          {OpId::linear, reference::linear},
+                                          {OpId::matmul, reference::matmul},
+                                          {OpId::addmm, reference::addmm},
                                           {OpId::scaled_dot_product_attention, reference::attention},
                                           {OpId::embedding, reference::embedding},
                                           {OpId::index_select, reference::index_select},
                                           {OpId::gather, reference::gather},
                                           {OpId::index, reference::index},
-                                          {OpId::scatter, {of<reference::scatter, OpId::scatter>, true}},
-                                          {OpId::scatter_add, {of<reference::scatter, OpId::scatter_add>, true}},
+                                          {OpId::scatter, {reference::scatter, true}},
+                                          {OpId::scatter_add, {reference::scatter_add, true}},
                                           {OpId::index_put, {reference::index_put, true}},
                                           {OpId::cat, reference::cat},
-                                          {OpId::slice_scatter, of<reference::view_scatter, OpId::slice_scatter>},
-                                          {OpId::select_scatter, of<reference::view_scatter, OpId::select_scatter>},
-                                          {OpId::diagonal_scatter, of<reference::view_scatter, OpId::diagonal_scatter>},
-                                          {OpId::as_strided_scatter, {of<reference::view_scatter, OpId::as_strided_scatter>, false, true}},
+                                          {OpId::slice_scatter, reference::slice_scatter},
+                                          {OpId::select_scatter, reference::select_scatter},
+                                          {OpId::diagonal_scatter, reference::diagonal_scatter},
+                                          {OpId::as_strided_scatter, {reference::as_strided_scatter, false, true}},
                                           {OpId::full, reference::full},
                                           {OpId::arange, reference::arange},
-                                          {OpId::rand, of<reference::random, OpId::rand>},
-                                          {OpId::randn, of<reference::random, OpId::randn>},
+                                          {OpId::rand, reference::rand},
+                                          {OpId::randn, reference::randn},
                                           {OpId::multinomial, reference::multinomial},
                                           {OpId::topk, reference::topk},
                                           {OpId::sort, reference::sort},

@@ -27,9 +27,9 @@ TEST(Schema, EveryRowParsesAndNamesItself) {
     bool defaulted = false;
     for (const ArgDef& a : o.schema.args) {
       if (!a.keyword_only) {
-        EXPECT_TRUE(!defaulted || !a.default_text.empty()) << o.name() << " " << a.name;
+        EXPECT_TRUE(!defaulted || a.otherwise) << o.name() << " " << a.name;
       }
-      defaulted = defaulted || !a.default_text.empty();
+      defaulted = defaulted || a.otherwise;
     }
     if (o.cls == OpClass::Random) {
       EXPECT_EQ(o.schema.args[o.schema.args.size() - 2].name, "seed");
@@ -54,10 +54,13 @@ TEST(Schema, ReadsTypesDefaultsAndAnnotations) {
   EXPECT_TRUE(s.args[0].alias->written);
   EXPECT_FALSE(s.args[0].keyword_only);
   EXPECT_EQ(s.args[1].type, ArgType::OptionalTensorOrScalar);
-  EXPECT_EQ(s.args[1].default_text, "None");
+  ASSERT_TRUE(s.args[1].otherwise);
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(*s.args[1].otherwise));
+  EXPECT_FALSE(s.args[2].otherwise);
   EXPECT_EQ(s.args[2].type, ArgType::Ints);
   EXPECT_TRUE(s.args[2].keyword_only);
-  EXPECT_EQ(s.args[3].default_text, "1e-05");
+  EXPECT_EQ(std::get<Scalar>(s.args[3].otherwise.value()).to_double(), 1e-05);
+  EXPECT_EQ(std::get<std::string>(s.args[4].otherwise.value()), "x");
   EXPECT_EQ(s.n_results, 2);
   EXPECT_EQ(s.find("eps"), 3);
   EXPECT_EQ(s.find("nothing"), -1);
