@@ -2,9 +2,10 @@
 
 #include "base/errors.h"
 #include "kernels/launch/layout.h"
-#include "kernels/plan/join.h"
+#include "kernels/plan/lower.h"
 #include "kernels/reference/native_launches.h"
 #include "kernels/reference/reference.h"
+#include "passes/pass.h"
 
 namespace reprise::kernels {
 
@@ -47,14 +48,22 @@ class Interpret {
     const Place& p = place_[v.v];
     return {p.buffer, g_.meta(v).dtype, p.layout, false};
   }
-  Operand fresh(ValueId v) {
+  /// Row by row in a buffer of its own: an output's (-1: a temporary).
+  Place new_place(ValueId v, std::int32_t o) {
     const TensorMeta& m = g_.meta(v);
-    std::int32_t o = output_of_[v.v];
     Buffer b{o >= 0 ? Buffer::Kind::Output : Buffer::Kind::Temp, static_cast<std::uint32_t>(o >= 0 ? o : 0), m.dtype, bytes_of(m.layout.sizes, m.dtype)};
-    place_[v.v] = {add_buffer(b), contiguous_layout(m.layout.sizes)};
+    return {add_buffer(b), contiguous_layout(m.layout.sizes)};
+  }
+  Operand fresh(ValueId v) {
+    place_[v.v] = new_place(v, output_of_[v.v]);
     Operand r = operand(v);
     r.written = true;
     return r;
+  }
+  Place copied(ValueId v, std::int32_t o, SourceLoc loc) {
+    Place to = new_place(v, o);
+    out_.launches.push_back(copy_launch(operand(v), {to.buffer, g_.meta(v).dtype, to.layout, true}, "copy", loc));
+    return to;
   }
 
   void node(std::uint32_t n) {
@@ -69,28 +78,74 @@ class Interpret {
       return;
     }
     std::string name(def.name());
-    if (def.cls == OpClass::Join && !reference_kernel(node.op)) return join(n, name);
+    if (!reference_kernel(node.op)) return by_what_it_has(n);
     std::vector<Operand> operands;
     graph::for_each_value(node, [&](ValueId v) { operands.push_back(operand(v)); });
     for (ValueId r : node.results) operands.push_back(fresh(r));
     out_.launches.push_back({reference_launch(g_, node, std::move(operands)), name, node.loc, def.effects.may_end_call(), {n}});
   }
 
-  void join(std::uint32_t n, const std::string& name) {
+  /// Operators that are registered need not have a reference kernel: a decomposition, a formula, a fold do. What lowering makes of the
+  /// call alone stands here, over its operands.
+  void by_what_it_has(std::uint32_t n) {
     const Node& node = g_.nodes[n];
-    Operand to = fresh(node.results[0]);
-    auto plan = plan_join(g_, node, to.layout);
-    REPRISE_CHECK(plan.has_value());
-    auto copy = [&](ValueId from, Layout region, bool ours) {
-      Operand part = to;
-      part.layout = std::move(region);
-      Launch l = copy_launch(operand(from), part, name, node.loc);
-      l.copies = {Copy{ours ? Copy::Of::Ours : Copy::Of::EagerToo, "a join", bytes_of(part.layout.sizes, part.dtype)}};
-      l.nodes = {n};
-      out_.launches.push_back(std::move(l));
+    Graph one;
+    one.env = g_.env;
+    std::vector<Place> operands;  // by the inputs of `one`
+    auto input = [&](ValueId& v) {
+      TensorMeta m = g_.meta(v);
+      Place at = place_[v.v];
+      if (!identical(at.layout.offset, Int(0))) at = copied(v, -1, node.loc);
+      m.layout = at.layout;
+      operands.push_back(at);
+      v = one.add_input(std::move(m), "arg" + std::to_string(operands.size()));
     };
-    if (plan->base) copy(plan->base, to.layout, node.keeps_self);
-    for (JoinPlan::Part& p : plan->parts) copy(p.value, p.region, node.keeps_part);
+    std::vector<graph::NodeArg> args = node.args;
+    for (graph::NodeArg& a : args) {
+      if (auto* v = std::get_if<ValueId>(&a)) input(*v);
+      else if (auto* list = std::get_if<std::vector<ValueId>>(&a))
+        for (ValueId& v : *list)
+          if (v) input(v);
+    }
+    std::vector<TensorMeta> metas;
+    for (ValueId r : node.results) metas.push_back(g_.meta(r));
+    const ValueId first = one.append(node.op, std::move(args), std::move(metas), node.loc);
+    for (std::uint32_t r = 0; r < node.results.size(); ++r) {
+      OutputSpec result;
+      result.value = {first.v + r};
+      one.outputs.push_back(std::move(result));
+    }
+    passes::decompose(one);
+    Lowered made = lower(one, Mode::NoFuse);
+
+    std::vector<std::uint32_t> to;  // by the buffers of `made`
+    for (Buffer& b : made.buffers) {
+      if (b.kind == Buffer::Kind::Input) {
+        to.push_back(operands[b.index].buffer);
+        continue;
+      }
+      const std::int32_t o = b.kind == Buffer::Kind::Output ? output_of_[node.results[b.index].v] : -1;
+      b.kind = o >= 0 ? Buffer::Kind::Output : Buffer::Kind::Temp;
+      b.index = static_cast<std::uint32_t>(o >= 0 ? o : 0);
+      to.push_back(add_buffer(std::move(b)));
+    }
+    for (Launch& l : made.launches) {
+      for_each_buffer(l, [&](std::uint32_t& b) { b = to[b]; });
+      l.nodes = {n};
+      l.op = graph::op(node.op).name();
+      out_.launches.push_back(std::move(l));
+    }
+    for (std::size_t r = 0; r < node.results.size(); ++r) {
+      const ValueId v = node.results[r];
+      const std::int32_t o = output_of_[v.v];
+      place_[v.v] = {to[static_cast<std::size_t>(made.outputs[r].buffer)], std::move(made.outputs[r].layout)};
+      // Views of it are made as of what stands row by row. And an operand may have come back, or one value as two results.
+      Buffer& b = out_.buffers[place_[v.v].buffer];
+      const bool in_output = b.kind == Buffer::Kind::Output && o >= 0 && b.index == static_cast<std::uint32_t>(o);
+      if (in_output == (o >= 0) && same_layout(place_[v.v].layout, contiguous_layout(g_.meta(v).layout.sizes))) continue;
+      if (in_output) b.kind = Buffer::Kind::Temp, b.index = 0;
+      place_[v.v] = copied(v, o, node.loc);
+    }
   }
 
   void outputs() {

@@ -13,7 +13,8 @@ namespace reprise::kernels {
 /// and the epilogue's copies are launches.
 enum class LaunchStyle : std::uint8_t { Calls, Gpu, Apart };
 
-/// A ladder for bisecting a wrong result: every node through its reference kernel; one launch a node; all that is there.
+/// A ladder for bisecting a wrong result: every node through its reference kernel (what has none by what it
+/// has); one launch a node; all that is there.
 enum class Mode : std::uint8_t { Interpret, NoFuse, Full };
 /// "interpret", "no-fuse", "full".
 std::optional<Mode> mode_named(std::string_view);

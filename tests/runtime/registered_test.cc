@@ -57,6 +57,64 @@ TEST(Registered, ACompositeIsTakenApart) {
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
 }
 
+// mode "interpret" and REPRISE_VERIFY=2 run every operator by its reference kernel; what is registered need not have one.
+TEST(Registered, WhatHasNoReferenceKernelIsInterpretedByWhatItHas) {
+  const OpId cube = graph::register_op({.schema = "test::cube_alone(Tensor self) -> Tensor", .cls = OpClass::Pointwise, .shape = graph::rules::unary_float, .inplace = true},
+                                       {kernels::pointwise_formulas().fact({.write = [](kernels::FormulaWriter& e) { return e.mul(e.mul(e.x(), e.x()), e.x()); }})});
+  const OpId greatest = graph::register_op({.schema = "test::greatest(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", .cls = OpClass::Reduction, .shape = graph::rules::reduce_extreme},
+                                           {kernels::folds().fact({kernels::ReduceOp::Max})});
+  auto composite = [](const char* schema, graph::ShapeRule shape, graph::ValueId (*write)(passes::Build&, DType)) {
+    return graph::register_op({.schema = schema, .cls = OpClass::Composite, .shape = shape}, {passes::decompositions().fact({write})});
+  };
+  const OpId scaled = composite("test::scaled(Tensor self) -> Tensor", graph::rules::unary_float, [](passes::Build& b, DType) {
+    auto x = b.tensor(0);
+    return b.div(x, b.reduce(OpId::amax, x, {0}, true));
+  });
+  const OpId itself = composite("test::itself(Tensor self) -> Tensor", graph::rules::unary, [](passes::Build& b, DType) { return b.tensor(0); });
+  const OpId turned = composite("test::turned(Tensor self) -> Tensor", [](graph::RuleCtx& c) { c.result(c.tensor(0).dtype, {c.tensor(0).size(1), c.tensor(0).size(0)}); },
+                                [](passes::Build& b, DType) { return b.emit(OpId::permute, {b.tensor(0), Ints{1, 0}}); });
+  struct Program {
+    const char* name;
+    std::function<std::vector<Tensor>(Tensor)> run;
+  };
+  const Program programs[] = {
+      {"in a row", [&](Tensor x) { return std::vector<Tensor>{call(cube, {&x}) + call(scaled, {&x}), call(greatest, {&x})}; }},
+      {"of views", [&](Tensor x) {
+         Tensor row = x.select(0, 1), column = x.t().slice(0, 1);
+         return std::vector<Tensor>{call(cube, {&row}), call(scaled, {&column}), call(greatest, {&column, IntArrayRef({1})})};
+       }},
+      {"what comes back", [&](Tensor x) {
+         Tensor a = call(itself, {&x}), b = call(itself, {&a}), c = call(turned, {&x}), flat = call(turned, {&c}).view({-1});
+         a.add_(1);
+         return std::vector<Tensor>{a, b, c, flat, c.view({-1})};
+       }},
+      {"written", [&](Tensor x) {
+         Tensor part = x.slice(0, 1), y = x * 2;
+         call(cube, {&part}, true);
+         call(cube, {&y}, true);
+         Tensor z = call(itself, {&y});
+         y.mul_(0.5);
+         return std::vector<Tensor>{y, z};
+       }},
+  };
+  for (const Program& p : programs)
+    for (const char* mode : {"interpret", "no-fuse", "full"}) {
+      SCOPED_TRACE(std::string(p.name) + ", " + mode);
+      auto f = compile([&](Tensor x) { return p.run(x); }, {.mode = mode});
+      for (std::int64_t n : {3, 4, 17}) {
+        Tensor x = (arange(0, n * 5, 1, {.dtype = kFloat32}) * 0.25 - 3.1).view({n, 5}), y = x.clone();
+        const std::vector<Tensor> got = f(x), want = p.run(y);
+        EXPECT_TRUE(allclose(x, y)) << n;
+        for (std::size_t i = 0; i < want.size(); ++i) {
+          EXPECT_TRUE(allclose(got[i], want[i])) << n << " " << i;
+          for (std::size_t j = 0; j < i; ++j) EXPECT_EQ(got[i].shares_storage_with(got[j]), want[i].shares_storage_with(want[j])) << i << " " << j;
+        }
+      }
+      EXPECT_EQ(f.stats().eager_fallbacks, 0);
+      EXPECT_EQ(f.stats().compilations, 1);
+    }
+}
+
 int g_order[8];
 int g_calls = 0;
 template <int Which>
