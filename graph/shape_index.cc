@@ -173,7 +173,7 @@ void view_scatter(RuleCtx& c) {
   std::vector<RuleArg> args(c.args.begin(), c.args.end());
   args.erase(args.begin() + 1);
   Layout part = apply_view(op(id), args, self.layout, c.loc);
-  if (is_view_of_storage(id) && c.shows_storage && known_contiguous(self.layout) && identical(self.layout.offset, Int(0))) check_within_storage(part, self.layout, c.loc);
+  if (is_view_of_storage(id) && c.shows_storage && known_contiguous(self.layout) && identical(self.layout.offset, Int(0))) check_within_storage(part, self.layout, c.op.schema.name.c_str(), c.loc);
   bool fits = part.sizes.size() == src.layout.sizes.size();
   for (std::size_t d = 0; fits && d < part.sizes.size(); ++d)
     fits = same(part.sizes[d], src.layout.sizes[d], c.loc, "scatter: equal sizes");

@@ -115,8 +115,11 @@ std::optional<std::vector<Bool>> apart_conditions(const Ints& sizes, const Ints&
 bool known_apart(const Ints& sizes, const Ints& strides);
 
 /// In a graph the operand of as_strided is all of its storage, row-major, and there is nothing beyond it: throws
-/// IndexOutOfRange for a view that reaches beyond.
-void check_within_storage(const Layout& made, const Layout& storage, SourceLoc);
+/// IndexOutOfRange, naming `op`, for a view that reaches beyond.
+void check_within_storage(const Layout& made, const Layout& storage, const char* op, SourceLoc);
+/// The layout that a registered view's rule made of `in` shows elements of its operand alone (IndexOutOfRange otherwise), whatever its
+/// strides are (InvalidArgument for a rule that says otherwise). Nothing is asked of built-in views, nor of views of a storage.
+void check_within_operand(const OpDef&, std::span<const RuleArg> args, const Layout& in, const Layout& made, SourceLoc);
 
 /// "[2, s0]".
 std::string sizes_text(const Ints&);

@@ -272,23 +272,12 @@ Layout apply_view(const OpDef& op, std::span<const RuleArg> args, const Layout& 
   return made;
 }
 
-void check_within_storage(const Layout& made, const Layout& storage, SourceLoc loc) {
-  for (Int s : made.sizes)
-    if (ask(detail::compare_eq(s, 0, loc), "as_strided: no elements")) return;
-  Int last = made.offset, have = numel(storage.sizes);
-  for (std::size_t d = 0; d < made.sizes.size(); ++d) last = last + (made.sizes[d] - 1) * made.strides[d];
-  auto hint_of = [](const Ints& list) { return [&](int d) { return list[static_cast<std::size_t>(d)].hint(); }; };
-  const bool fits = last_element(made.dim(), made.offset.hint(), hint_of(made.sizes), hint_of(made.strides)).has_value();
-  // The guard alone also holds where a later call's sum wraps; the program checks that (runtime/program.cc).
-  if (!fits || !require(detail::compare_lt(last, have, loc), "as_strided: within the storage"))
-    fail(ErrorCode::IndexOutOfRange, "as_strided", loc, "the view reaches element ", fits ? last.str() : "2^63 and more", " of a storage of ", have);
-}
-
 namespace rules {
 void view_rule(RuleCtx& c) {
   const Layout& in = c.tensor(0).layout;
   Layout made = apply_view(c.op, c.args, in, c.loc);
-  if (c.shows_storage && is_view_of_storage(c.op.id)) check_within_storage(made, in, c.loc);
+  if (c.shows_storage && is_view_of_storage(c.op.id)) check_within_storage(made, in, c.op.schema.name.c_str(), c.loc);
+  check_within_operand(c.op, c.args, in, made, c.loc);
   c.view(made);
 }
 void set_source(RuleCtx& c) { c.results.push_back(c.tensor(1)); }

@@ -257,6 +257,7 @@ Tensor eager_view(const OpCall& c) {
         c.args[i]));
   }
   Layout l = graph::apply_view(c.op, args, meta.layout, c.loc, graph::Strides::All);
+  graph::check_within_operand(c.op, args, meta.layout, l, c.loc);
   std::int64_t sizes[kMaxRank], strides[kMaxRank];
   for (int d = 0; d < l.dim(); ++d) sizes[d] = l.sizes[static_cast<std::size_t>(d)].hint(), strides[d] = l.strides[static_cast<std::size_t>(d)].hint();
   if (graph::is_view_of_storage(c.op.id)) {
@@ -265,7 +266,7 @@ Tensor eager_view(const OpCall& c) {
     const auto last = last_element(l.dim(), l.offset.hint(), [&](int d) { return sizes[d]; }, [&](int d) { return strides[d]; });
     const std::int64_t have = impl.storage->bytes / item_size(impl.dtype);
     if (!none && (!last || *last >= have || l.offset.hint() < 0))
-      fail(ErrorCode::IndexOutOfRange, "as_strided", c.loc, "the view reaches element ", element_text(last), " of a storage of ", have);
+      fail(ErrorCode::IndexOutOfRange, c.op.schema.name.c_str(), c.loc, "the view reaches element ", element_text(last), " of a storage of ", have);
   }
   retain(impl.storage);
   return Tensor::adopt(new_impl(impl.dtype, impl.device, sizes, strides, l.dim(), l.offset.hint(), impl.storage));

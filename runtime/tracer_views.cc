@@ -45,7 +45,7 @@ Tensor Tracer::make_view(const graph::OpCall& c) {
     const Int have = storage_elements(*self.storage, c.loc);
     if (std::holds_alternative<std::monostate>(args[3])) args[3] = exact_meta(self, c.loc).layout.offset;
     graph::NodeRuleArgs rule_args(out_.graph, args);
-    graph::check_within_storage(graph::apply_view(c.op, rule_args.args(), self.user_meta.layout, c.loc), Layout{Ints{have}, Ints{1}}, c.loc);
+    graph::check_within_storage(graph::apply_view(c.op, rule_args.args(), self.user_meta.layout, c.loc), Layout{Ints{have}, Ints{1}}, c.op.schema.name.c_str(), c.loc);
   }
   auto ref = std::make_unique<TracedRef>(live_);
   ref->value = out_.graph.add(c.op.id, std::move(args), c.loc);
@@ -118,7 +118,7 @@ void Tracer::prepare_scatter(const graph::OpCall& c, std::vector<NodeArg>& args)
     have = storage_elements(*self.storage, c.loc);
   }
   graph::result_metas(out_.graph, c.op, args, c.loc);  // for what it throws
-  graph::check_within_storage({std::get<Ints>(args[2]), std::get<Ints>(args[3]), std::get<Int>(args[4])}, Layout{Ints{have}, Ints{1}}, c.loc);
+  graph::check_within_storage({std::get<Ints>(args[2]), std::get<Ints>(args[3]), std::get<Int>(args[4])}, Layout{Ints{have}, Ints{1}}, c.op.schema.name.c_str(), c.loc);
 }
 
 // resize_ to more than the storage holds: a larger one with the old elements first and zeros after them, as eager makes it.

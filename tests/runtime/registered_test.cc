@@ -292,6 +292,84 @@ TEST(Registered, AWriteThroughAViewWithoutAWayBackIsNotCompiled) {
   }
 }
 
+// A rule that is wrong for some calls is an error of these calls, before anything is read or written there.
+TEST(Registered, AViewStaysWithinItsOperand) {
+  const OpId rows = view_op("test::rows(Tensor(a) self, SymInt from, SymInt count) -> Tensor(a)", {[](const graph::ViewCtx& v) {
+                                                                                                     Layout l = v.in;
+                                                                                                     l.sizes[0] = v.c.integer(2);
+                                                                                                     l.offset = l.offset + v.c.integer(1) * v.in.strides[0];
+                                                                                                     return l;
+                                                                                                   },
+                                                                                                   graph::PutBack::Places});
+  auto g = [&](Tensor x, Int from, Int count) {
+    Tensor r = call(rows, {&x, from, count});
+    r.mul_(2);
+    return r + 1;
+  };
+  auto f = compile(g);
+  auto same = [&](Tensor x, Int from, Int count) {
+    Tensor y = x.clone(), all = x.clone();
+    EXPECT_TRUE(equal(f(x, from, count), g(y, from, count)));
+    EXPECT_TRUE(equal(x, y));
+    all.slice(0, from, from + count).mul_(2);
+    EXPECT_TRUE(equal(x, all));
+  };
+  auto refused = [&](auto&& run, ErrorCode code, const char* op, const char* what) {
+    for (int how = 0; how < 2; ++how) {
+      Tensor memory = ones({12, 4}), x = memory.slice(0, 2, 7);
+      try {
+        run(x, how == 1);
+        ADD_FAILURE() << op << " " << what;
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), code) << e.what();
+        EXPECT_EQ(std::string(e.what()).find(op), 0u) << e.what();
+        EXPECT_NE(std::string(e.what()).find(what), std::string::npos) << e.what();
+      }
+      EXPECT_TRUE(equal(memory, ones({12, 4})));
+    }
+  };
+  auto beyond = [&](Int from, Int count, const char* what) {
+    refused([&](Tensor x, bool compiled) { compiled ? f(x, from, count) : g(x, from, count); }, ErrorCode::IndexOutOfRange, "test::rows", what);
+  };
+  for (std::int64_t n : {5, 6, 8}) same(arange(0, n * 4, 1, {.dtype = kFloat32}).view({n, 4}), 1, n - 2);
+  same(ones({5, 4}), 0, 5);
+  EXPECT_EQ(f.stats().compilations, 1);
+  // What stands in memory behind x is no element of it.
+  beyond(1, 5, "reaches element 5 of dimension 0, which has 5");
+  beyond(5, 1, "reaches element 5 of dimension 0, which has 5");
+  beyond(-1, 2, "begins at element -1 of dimension 0");
+  beyond(2, std::int64_t{1} << 40, "of dimension 0, which has 5");
+  same(ones({5, 4}), 3, 2);
+  same(ones({5, 4}), 7, 0);  // nothing, wherever it begins
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+
+  struct Wrong {
+    const char* schema;
+    graph::ViewFacts facts;
+    ErrorCode code;
+    const char* what;
+  };
+  const Wrong wrong[] = {
+      {"test::wide(Tensor(a) self) -> Tensor(a)", {[](const graph::ViewCtx& v) { Layout l = v.in; l.sizes[1] = l.sizes[1] + 1; return l; }}, ErrorCode::IndexOutOfRange,
+       "reaches element 4 of dimension 1, which has 4"},
+      {"test::dense(Tensor(a) self) -> Tensor(a)", {[](const graph::ViewCtx& v) { Layout l = v.in; l.strides = contiguous_strides(l.sizes); return l; }}, ErrorCode::InvalidArgument,
+       "strides that do not follow"},
+      {"test::backwards(Tensor(a) self) -> Tensor(a)", {[](const graph::ViewCtx& v) { Layout l = v.in; l.offset = l.offset + (l.sizes[0] - 1) * l.strides[0]; l.strides[0] = 0 - l.strides[0]; return l; }},
+       ErrorCode::InvalidArgument, "negative stride"},
+      {"test::more(Tensor(a) self) -> Tensor(a)", {[](const graph::ViewCtx& v) { return Layout{{numel(v.in.sizes) + 1}, {1}, v.in.offset}; }, graph::PutBack::Reshape, graph::ViewOf::JoinedDims},
+       ErrorCode::ShapeMismatch, "has 21 elements, its operand 20"},
+      {"test::apart(Tensor(a) self) -> Tensor(a)", {[](const graph::ViewCtx& v) { return Layout{{numel(v.in.sizes)}, {2}, v.in.offset}; }, graph::PutBack::Reshape, graph::ViewOf::JoinedDims},
+       ErrorCode::IndexOutOfRange, "of the storage, its operand"},
+      {"test::anywhere(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
+       {[](const graph::ViewCtx& v) { return Layout{{8}, {8}, 0}; }, graph::PutBack::Places, graph::ViewOf::Storage}, ErrorCode::IndexOutOfRange, "reaches element 56 of a storage of 48"},
+  };
+  for (const Wrong& w : wrong) {
+    const OpId op = view_op(w.schema, w.facts);
+    auto reads = [&](Tensor x) { return w.facts.of == graph::ViewOf::Storage ? call(op, {&x, IntArrayRef({8}), IntArrayRef({8}), Int(0)}) * 2 : call(op, {&x}) * 2; };
+    refused([&](Tensor x, bool compiled) { compiled ? compile(reads)(x) : reads(x); }, w.code, std::string(w.schema).substr(0, std::string(w.schema).find('(')).c_str(), w.what);
+  }
+}
+
 TEST(Registered, AMissingFactIsAnErrorThatNamesTheColumn) {
   struct Lack {
     OpClass cls;
