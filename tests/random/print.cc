@@ -76,7 +76,7 @@ void print_arguments(std::ostream& out, const Call& call) {
 
 std::string Call::str() const {
   static const char* const sharing_names[] = {"none", "same", "overlapping", "disjoint", "captured", "captured part"};
-  static const char* const layouts[] = {"plain", "transposed", "part", "stepped", "expanded"};
+  static const char* const layouts[] = {"plain", "transposed", "part", "stepped", "expanded", "transposed part"};
   return "N=" + std::to_string(n) + " M=" + std::to_string(m) + " K=" + std::to_string(k) + " sharing " + sharing_names[static_cast<int>(sharing)] + ", x " +
          layouts[static_cast<int>(layout)] + (again ? ", on what the call before left" : "");
 }

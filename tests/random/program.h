@@ -29,7 +29,7 @@ struct Program {
 
 /// How w, and what the program captures, stand to x.
 enum class Sharing { None, Same, Overlapping, Disjoint, Captured, CapturedPart };
-enum class XLayout { Plain, Transposed, Part, Stepped, Expanded };  ///< of x
+enum class XLayout { Plain, Transposed, Part, Stepped, Expanded, TransposedPart };  ///< of x; c is dense in another order where x is not plain
 
 /// One call's arguments, described: they can be made again.
 struct Call {
