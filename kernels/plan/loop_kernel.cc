@@ -92,6 +92,7 @@ class Emit {
       a.buffer = buffer(to.buffer, copy ? it.to_dtype : g_.meta(it.made).dtype);
       b_.store(std::move(a), values[i]);
     }
+    walk_in_memory_order();
     merge_loops();
     return std::move(launch_);
   }
@@ -197,6 +198,40 @@ class Emit {
 
   N creation(const Item& it, const Node& node, const IndexMap& map) {
     return g_creation.at(node.op).write(b_, node, g_.meta(it.made).dtype, [&](int d) { return coordinate(map.dims[static_cast<std::size_t>(d)]); });
+  }
+
+  /// Loops stand in the order of a value's dimensions. Where all that is read and written stands in memory in another one (arguments that
+  /// are transposed, channels-last), they are taken in that: every index is computed by itself, so any order is right. The sizes of the traced
+  /// call say which; it costs no guard. Sums add up in the order of the loops, and keep theirs.
+  void walk_in_memory_order() {
+    LoopKernel& k = launch_.kernel;
+    if (k.n_kept < static_cast<int>(k.extents.size())) return;
+    // Does some access step further in b than in a, and none less far? Of equal steps the dimension of size 1 is inside.
+    auto belongs_outside = [&](std::size_t b, std::size_t a) {
+      bool any = false;
+      for (const Access& x : k.accesses) {
+        const std::int64_t in_a = x.strides[a].hint(), in_b = x.strides[b].hint();
+        if (in_a == 0 || in_b == 0) continue;
+        if (in_b < in_a || (in_b == in_a && k.extents[b].hint() <= 1)) return false;
+        any = any || in_b > in_a || k.extents[a].hint() <= 1;
+      }
+      return any;
+    };
+    std::vector<std::size_t> order;
+    for (std::size_t d = 0; d < k.extents.size(); ++d) {
+      std::size_t at = order.size();
+      while (at > 0 && belongs_outside(d, order[at - 1])) --at;
+      order.insert(order.begin() + static_cast<std::ptrdiff_t>(at), d);
+    }
+    auto in_order = [&](const Ints& by_loop) {
+      Ints out;
+      for (std::size_t d : order) out.push_back(by_loop[d]);
+      return out;
+    };
+    k.extents = in_order(k.extents);
+    for (Access& a : k.accesses) a.strides = in_order(a.strides);
+    for (BodyNode& n : k.body)
+      if (n.kind == BodyNode::Kind::Index) n.iimm = std::find(order.begin(), order.end(), static_cast<std::size_t>(n.iimm)) - order.begin();
   }
 
   /// Loops that every access steps through as one become one.

@@ -181,6 +181,31 @@ TEST(Layouts, ATransposeOfATransposeIsKnownToBeRowMajor) {
   EXPECT_EQ(g.stats().specializations, 1) << g.explain();
 }
 
+// Loops of work in place are those of the memory: one, where it is dense. Elements that are made of their index are not moved by that.
+TEST(Layouts, WorkInPlaceWalksTheMemoryInItsOrder) {
+  auto channels_last = [](std::int64_t b) { return numbered({b, 3, 2, 5}).permute({0, 3, 1, 2}); };
+  auto f = compile([](Tensor x) { x.mul_(2).add_(1); }, {.name = "scale"});
+  auto indexed = [](Tensor x, Tensor bias) {
+    x.mul_(3).add_(arange(x.size(3)) + arange(x.size(2)).unsqueeze(1) * 10 + bias.view({-1, 1, 1}));
+    return x.sum({1, 3});
+  };
+  auto g = compile(indexed, {.name = "indexed"});
+  auto both = compile([](Tensor x, Tensor y) { x.add_(y); }, {.name = "two orders"});
+  for (std::int64_t b : {4, 1, 0, 2}) {
+    Tensor x = channels_last(b), same = channels_last(b);
+    f(x);
+    expect_same(x, same.mul_(2).add_(1), "scaled");
+    const Tensor made = g(x, numbered({5}));
+    expect_same(made, indexed(same, numbered({5})), "with indices");
+    both(x, numbered({b, 5, 3, 2}));
+    expect_same(x, same.add_(numbered({b, 5, 3, 2})), "of two orders");
+  }
+  EXPECT_NE(f.explain().find("over (s0*s1*s2*s3)"), std::string::npos) << f.explain();
+  EXPECT_EQ(f.stats().specializations, 1);
+  EXPECT_EQ(g.stats().specializations, 1) << g.explain();
+  EXPECT_NE(g.explain().find("over (s0, s2, s3, s1)"), std::string::npos) << g.explain();
+}
+
 TEST(Layouts, AMissNamesTheClasses) {
   auto f = compile([](Tensor x) { return x + 1; });
   f(numbered({4, 5}));
