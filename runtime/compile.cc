@@ -5,7 +5,8 @@
 //   compile.cc             one that nothing admits: what becomes of it, and what is served by the function itself
 //   nearest_miss.cc        why nothing did
 //   compiled.cc            the state of a compiled function
-//   specialization.cc      traces a call, compiles what it did, and says which calls that admits
+//   specialization.cc      traces a call, compiles what it did, and runs that
+//   admits.cc              which calls a specialization serves
 #include "base/epochs.h"
 #include "base/errors.h"
 #include "base/log.h"
