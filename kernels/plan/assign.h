@@ -53,7 +53,11 @@ class Assign {
   /// `item` reads value v: it comes after v's maker, and counts as a reader of v's storage.
   void reads(Id item, ValueId v);
   void make_items(std::uint32_t n);
-  std::vector<Id> make_checks(std::uint32_t n, const Node& node);
+  Id make_check(std::uint32_t n, ValueId index, int dim, ValueId of, bool wraps);
+  /// Its kernel makes the result from its first operand by changing some elements, and works when both are one memory.
+  bool updates(const Node& node) const;
+  /// What c is but for some elements: a join's base, what an update works over. Unset: c is made anew.
+  ValueId old_of(ValueId c) const;
 
   // ---- order
   bool path(Id from, Id to);
@@ -94,7 +98,7 @@ class Assign {
   void place_result(ValueId v);
   /// v is the new value of an input: written into the input's memory by the kernel that makes it, if nothing forbids.
   bool write_over_input(ValueId v, std::uint32_t o);
-  /// Its kernel makes the result from its first operand by changing some elements, and works when both are one memory.
+  /// It is an update of all of input i, which it reads in no other way.
   bool updates_in_place(Id w, std::uint32_t i) const;
   /// Whatever item w reads of input i, it reads at the index it writes.
   bool reads_same_element(Id w, std::uint32_t i) const;
@@ -104,12 +108,12 @@ class Assign {
   /// Reads of the old contents of `b` by work other than join c. (A join that only holds b as its base and is itself in
   /// c's place does not read.)
   std::vector<Id> old_readers(ValueId b, const std::vector<Id>& except);
-  /// End markers of joins nested in c that write in place inside it: c = select_scatter(b, slice_scatter(select(b), src)).
+  /// c's end, and those of joins and updates nested in c that write in place inside it: c = select_scatter(b, slice_scatter(select(b), src)).
   void nested_ends(ValueId c, std::vector<Id>& out) const;
   void place_join(const Node& node);
   void drop_edge(std::int32_t from, Id end);
   bool join_over_input(ValueId c, std::uint32_t o);
-  /// Joins whose result becomes c's contents without leaving c's place: c, those nested in it, and those it is based on.
+  /// Joins and updates whose result becomes c's contents without leaving c's place: c, those nested in it, and those it is based on.
   void chain_ends(ValueId c, std::vector<Id>& out) const;
   /// A part of one of these joins is `old` itself or a view of it: copying it while `old` is overwritten is not safe.
   bool parts_read(const std::vector<Id>& ends, ValueId old) const;
@@ -138,6 +142,7 @@ class Assign {
   std::vector<std::uint32_t> marked_;                   // by item: the question it was last part of
   std::uint32_t question_ = 0;
   bool slice_only_ = false;
+  bool alone_ = false;                                  // there is one item of work: if it fails, nothing else has happened
 };
 
 }  // namespace reprise::kernels

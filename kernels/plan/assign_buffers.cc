@@ -8,6 +8,7 @@
 #include "kernels/loop/pointwise.h"
 #include "kernels/plan/assign.h"
 #include "kernels/plan/gather.h"
+#include "kernels/plan/places.h"
 #include "kernels/reference/reference.h"
 
 namespace reprise::kernels {
@@ -30,6 +31,7 @@ BufferPlan Assign::run() {
   for (std::uint32_t v = 0; v < g_.values.size(); ++v) {
     if (root_[v].v != v) views_[root_[v].v].push_back(ValueId{v});
   }
+  alone_ = std::count_if(g_.nodes.begin(), g_.nodes.end(), [](const Node& n) { return graph::op(n.op).cls != OpClass::View; }) == 1;
   for (std::uint32_t n = 0; n < g_.nodes.size(); ++n) make_items(n);
   make_wishes();
   for (std::size_t n = g_.nodes.size(); n-- > 0;) {
@@ -97,7 +99,17 @@ void Assign::make_items(std::uint32_t n) {
   }
   std::vector<Id> checks;
   if (it.kind == Kind::Fused) it.made = node.results[0];
-  if (it.kind == Kind::Fused && def.effects.may_fail) checks = make_checks(n, node);
+  if (it.kind == Kind::Fused && def.effects.may_fail) {
+    const std::optional<GatherForm> form = gather_form(g_, node);
+    for (const GatherForm::Index& index : form->indices) checks.push_back(make_check(n, index.value, index.dim, form->table, form->wraps));
+  }
+  if (it.may_fail && !alone_ && !def.effects.exit && updates(node)) {
+    if (const std::optional<PlaceIndices> places = place_indices(g_, node)) {
+      for (const PlaceIndices::Index& index : places->all) checks.push_back(make_check(n, index.value, index.dim, std::get<ValueId>(node.args[0]), places->wraps));
+      it.may_fail = false;
+      it.checked = true;
+    }
+  }
   std::vector<ValueId> in = it.reads;
   bool fused = it.kind == Kind::Fused;
   Id id = add_item(std::move(it));
@@ -116,22 +128,29 @@ void Assign::make_items(std::uint32_t n) {
   }
 }
 
-std::vector<Id> Assign::make_checks(std::uint32_t n, const Node& node) {
-  std::vector<Id> out;
-  auto form = gather_form(g_, node);
-  for (const GatherForm::Index& index : form->indices) {
-    Item it = new_item(Kind::Check, static_cast<std::int32_t>(n));
-    it.from = index.value;
-    it.reads = {index.value};
-    it.dim = index.dim;
-    it.extent = g_.meta(form->table).size(index.dim);
-    it.wraps = form->wraps;
-    it.may_fail = true;
-    Id id = add_item(std::move(it));
-    reads(id, index.value);
-    out.push_back(id);
-  }
-  return out;
+Id Assign::make_check(std::uint32_t n, ValueId index, int dim, ValueId of, bool wraps) {
+  Item it = new_item(Kind::Check, static_cast<std::int32_t>(n));
+  it.from = index;
+  it.reads = {index};
+  it.dim = dim;
+  it.extent = g_.meta(of).size(dim);
+  it.wraps = wraps;
+  it.may_fail = true;
+  const Id id = add_item(std::move(it));
+  reads(id, index);
+  return id;
+}
+
+bool Assign::updates(const Node& node) const {
+  if (is_join(node) || fused_(g_, node)) return false;
+  const HostKernel* kernel = reference_kernels().find(node.op);
+  return kernel && kernel->over_self;
+}
+
+ValueId Assign::old_of(ValueId c) const {
+  if (!computed(c)) return {};
+  const Node& node = g_.nodes[g_.values[c.v].node];
+  return (is_join(node) ? has_base(node.op) : updates(node)) ? std::get<ValueId>(node.args[0]) : ValueId{};
 }
 
 void Assign::edge(Id a, Id b, EdgeKind k) {
@@ -304,6 +323,7 @@ void Assign::place_result(ValueId v) {
     const TensorMeta& m = g_.meta(v);
     p_.place[v.v] = {p_.add_buffer({Buffer::Kind::Temp, 0, m.dtype, bytes_of(m.layout.sizes, m.dtype)}), contiguous_layout(m.layout.sizes)};
   }
+  if (ValueId old = old_of(v)) base_in_place(v, old);  // otherwise its kernel copies
   for (std::uint32_t o : wishes) copy_out(o);
 }
 
@@ -318,9 +338,15 @@ bool Assign::write_over_input(ValueId v, std::uint32_t o) {
   }
   if (!native && !reads_same_element(w, i)) return refuse("it reads the old value at other indices than it writes");
   if (!views_fit(v, input_place(i).layout)) return refuse("the new value is viewed in ways the input's strides do not allow");
-  std::vector<Id> before = before_input_write(i, {w});
+  std::vector<Id> mine{w};  // what was made of the input in its place needs not be over before w
+  if (old_of(v)) {
+    chain_ends(v, mine);
+    if (parts_read(mine, g_.inputs[i].value) || base_moves(v, g_.inputs[i].value)) mine = {w};
+  }
+  std::vector<Id> before = before_input_write(i, mine);
   if (paths_to_any(w, before)) return refuse("the old value is read, or a kernel may fail, after the new one is known");
   edges_before(before, w);
+  before_[v.v] = before;
   p_.place[v.v] = input_place(i);
   p_.must_store[v.v] = true;
   in_place(o, "written over the old value by the kernel that makes the new one");
@@ -329,8 +355,7 @@ bool Assign::write_over_input(ValueId v, std::uint32_t o) {
 
 bool Assign::updates_in_place(Id w, std::uint32_t i) const {
   const Node& node = g_.nodes[p_.items[w].node];
-  const HostKernel* kernel = reference_kernels().find(node.op);
-  if (!kernel || !kernel->over_self) return false;
+  if (!updates(node)) return false;
   const std::vector<ValueId>& r = p_.items[w].reads;
   auto of_input = [&](ValueId v) { return root_[v.v] == g_.inputs[i].value; };
   return r[0] == g_.inputs[i].value && std::count_if(r.begin(), r.end(), of_input) == 1;

@@ -10,7 +10,7 @@
 namespace reprise::kernels {
 
 /// One piece of work before fusion. A node is one item, except that views are none, a join is a copy for each part that is
-/// not written into its place by its maker, and a fused gather has a check of its index values beside it.
+/// not written into its place by its maker, and a fused gather, and what writes at computed places, has a check of its index values beside it.
 struct Item {
   enum class Kind : std::uint8_t {
     Fused,   ///< pointwise, creation, gather load or reduction: part of a loop kernel
@@ -30,6 +30,7 @@ struct Item {
   Copy::Of of = Copy::Of::EagerToo;       ///< Copy: who wants it
   const char* why = "";                   ///< Copy
   bool wraps = false;                     ///< Check: negative values count from the end
+  bool checked = false;                   ///< Native: its index values have been checked when it runs, by Check items
   std::vector<graph::ValueId> reads;      ///< values whose elements it reads (of `copy` and `fill` not the first operand)
   bool may_fail = false;
 };

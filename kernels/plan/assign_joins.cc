@@ -31,18 +31,27 @@ Assign::Wanted Assign::part_of(const Node& join) {
 void Assign::nested_ends(ValueId c, std::vector<Id>& out) const {
   const Node& node = g_.nodes[g_.values[c.v].node];
   out.push_back(static_cast<Id>(p_.maker[c.v]));
-  if (!has_base(node.op)) return;
-  ValueId part = std::get<ValueId>(node.args[1]), base = std::get<ValueId>(node.args[0]);
-  if (!computed(part) || readers_[part.v].size() != 1 || !wishes_[part.v].empty() || placed(part)) return;
-  const Node& inner = g_.nodes[g_.values[part.v].node];
-  if (!is_join(inner) || !has_base(inner.op)) return;
-  // The inner base must be the very region that c fills with it.
-  auto whole = contiguous_layout(g_.meta(c).layout.sizes);
-  auto plan = plan_join(g_, node, whole);
-  ValueId inner_base = std::get<ValueId>(inner.args[0]);
-  if (root_[inner_base.v] != root_[base.v] || root_[base.v] != base) return;
-  auto at = layout_from_root(g_, inner_base, whole);
-  if (at && same_layout(*at, plan->parts[0].region)) nested_ends(part, out);
+  if (!is_join(node) || !has_base(node.op)) return;
+  const ValueId base = std::get<ValueId>(node.args[0]);
+  if (root_[base.v] != base) return;
+  std::vector<Id> inside;
+  for (ValueId part = std::get<ValueId>(node.args[1]);;) {
+    if (!computed(part) || !wishes_[part.v].empty() || placed(part)) return;
+    const ValueId old = old_of(part);
+    if (!old || p_.items[p_.maker[part.v]].may_fail) return;
+    if (is_join(g_.nodes[g_.values[part.v].node]) && readers_[part.v].size() != 1) return;
+    nested_ends(part, inside);
+    if (root_[old.v] != base) {  // made of what was made of it, one update after another
+      part = old;
+      continue;
+    }
+    // The old value must be the very region that c fills with it.
+    const Layout whole = contiguous_layout(g_.meta(c).layout.sizes);
+    const auto plan = plan_join(g_, node, whole);
+    const auto at = layout_from_root(g_, old, whole);
+    if (at && same_layout(*at, plan->parts[0].region)) out.insert(out.end(), inside.begin(), inside.end());
+    return;
+  }
 }
 
 void Assign::place_join(const Node& node) {
@@ -113,10 +122,10 @@ bool Assign::join_over_input(ValueId c, std::uint32_t o) {
 void Assign::chain_ends(ValueId c, std::vector<Id>& out) const {
   for (;;) {
     nested_ends(c, out);
+    c = old_of(c);
+    if (!c || !computed(c) || !wishes_[c.v].empty() || placed(c)) return;
     const Node& node = g_.nodes[g_.values[c.v].node];
-    if (!has_base(node.op)) return;
-    c = std::get<ValueId>(node.args[0]);
-    if (!computed(c) || !is_join(g_.nodes[g_.values[c.v].node]) || !wishes_[c.v].empty() || placed(c)) return;
+    if (!is_join(node) && (!updates(node) || p_.items[p_.maker[c.v]].may_fail)) return;
   }
 }
 
@@ -124,7 +133,7 @@ bool Assign::parts_read(const std::vector<Id>& ends, ValueId old) const {
   for (Id e : ends) {
     const Node& node = g_.nodes[p_.items[e].node];
     bool found = false;
-    for (std::size_t a = has_base(node.op) ? 1 : 0; a < node.args.size(); ++a) {
+    for (std::size_t a = updates(node) || has_base(node.op) ? 1 : 0; a < node.args.size(); ++a) {
       graph::for_each_value(node.args[a], [&](ValueId v) { found = found || root_[v.v] == old; });
     }
     if (found) return true;
@@ -133,13 +142,11 @@ bool Assign::parts_read(const std::vector<Id>& ends, ValueId old) const {
 }
 
 bool Assign::base_moves(ValueId c, ValueId old) const {
-  for (;;) {
-    const Node& node = g_.nodes[g_.values[c.v].node];
-    if (!has_base(node.op)) return false;
-    c = std::get<ValueId>(node.args[0]);
-    if (root_[c.v] == old) return c != old;
-    if (!computed(c) || !is_join(g_.nodes[g_.values[c.v].node])) return false;
+  while (ValueId base = old_of(c)) {
+    if (root_[base.v] == old) return base != old;
+    c = base;
   }
+  return false;
 }
 
 bool Assign::slice_in_epilogue(const Node& node, std::uint32_t o) {
@@ -186,7 +193,7 @@ bool Assign::base_in_place(ValueId c, ValueId base) {
   for (Id rd : readers) edge(rd, begin, EdgeKind::Anti);
   overwriters_[base.v] = {begin};
   edge(static_cast<Id>(p_.maker[base.v]), begin, EdgeKind::Memory);
-  drop_edge(p_.maker[base.v], static_cast<Id>(p_.maker[c.v]));
+  if (begin_[c.v] != p_.maker[c.v]) drop_edge(p_.maker[base.v], static_cast<Id>(p_.maker[c.v]));
   move_edges_before(before_[c.v], begin, base_begin);
   before_[base.v] = std::move(before_[c.v]);
   p_.place[base.v] = at;
