@@ -59,7 +59,7 @@ class Call {
     launch_ = op == OpId::scaled_dot_product_attention ? attention_launch(graph_, node, operands)
                                                        : matmul_launch(graph_, node, operands);
     for (Int i : launch_.ints) ints_.push_back(i.hint());
-    for (const MicroKernelSpec& s : launch_.micro)
+    for (const KernelCode& s : launch_.micro)
       code_.push_back(jit::compile(s)), micro_.push_back(code_.back()->entry);
   }
   void run(std::initializer_list<void*> data) {
@@ -107,10 +107,10 @@ void bytes(benchmark::State& s, double per_call) {
 /// The micro-kernel on operands in the L1 cache: what the core can do.
 void Peak(benchmark::State& s) {
   int bits = micro_vector_bits(), n = gemm_vectors(bits) * micro_lanes(bits, DType::Float32), m = gemm_rows(bits);
-  auto code = jit::compile(gemm_spec(bits, DType::Float32, DType::Float32, gemm_vectors(bits)));
+  auto code = jit::compile(micro::Gemm{bits, DType::Float32, DType::Float32, gemm_vectors(bits)});
   Bytes a(m * 128, DType::Float32), b(n * 128, DType::Float32), c(m * n, DType::Float32);
-  GemmTile t{a.p, 128, 1, b.p, n, c.p, n, c.p, n, m, n, 128, 1, 1};
-  for (auto _ : s) reinterpret_cast<GemmFn>(code->entry)(&t), benchmark::ClobberMemory();
+  micro::GemmTile t{a.p, 128, 1, b.p, n, c.p, n, c.p, n, m, n, 128, 1, 1};
+  for (auto _ : s) reinterpret_cast<micro::GemmFn>(code->entry)(&t), benchmark::ClobberMemory();
   flops(s, 2.0 * m * n * 128);
 }
 BENCHMARK(Peak);

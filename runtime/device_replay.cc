@@ -168,7 +168,7 @@ void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp
     params.clear();
     for (Slot slot : s.params) params.push_back(slots[slot]);
     device::KernelNode node;
-    node.grid = s.loop ? s.loop->grid(params.data()) : std::get<kernels::GpuLaunch>(p.lowered.launches[s.launch].what).grid(params.data());
+    node.grid = s.loop ? s.loop->grid(params.data()) : device::Dim3{static_cast<std::uint32_t>(slots[s.blocks]), 1, 1};  // more than there are numbers for, no memory holds
     // What has nothing to do for these sizes is left out. A graph that is reused for sizes at which other kernels work has
     // another shape then, and is made anew: that is rare, and nodes that are there and disabled cost memory in every graph and time at every run.
     if (node.grid.count() == 0) continue;

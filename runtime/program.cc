@@ -67,6 +67,7 @@ class Builder {
     step.image = jit::compile_gpu(g.code, target_, guard_of(launch).has_value());
     step.buffers = g.buffers;
     for (Int i : g.ints) step.params.push_back(slot(i));
+    step.blocks = slot(g.blocks);
     if (const std::optional<kernels::ValueCheck>& check = p_.lowered.launches[launch].check)
       step.check = {slot(numel(check->sizes)), slot(check->extent), slots(check->sizes)};
     // A library's kernel knows nothing of guards.
@@ -85,7 +86,7 @@ class Builder {
     }
     for (Int i : n.ints) step.ints.push_back(slot(i));
     for (const Scalar& s : n.numbers) step.numbers.push_back(slot(s.word()));
-    for (const kernels::MicroKernelSpec& m : n.micro) {
+    for (const kernels::KernelCode& m : n.micro) {
       jit::CodePtr code = jit::compile(m);
       step.micro.push_back(code->entry);
       p_.code.push_back(std::move(code));

@@ -96,7 +96,8 @@ struct Program {
     std::uint32_t launch;
     device::ImagePtr image;
     std::shared_ptr<LazyKernel> kernel = std::make_shared<LazyKernel>();
-    jit::GpuKernelPtr loop;                       ///< null for a GpuLaunch, which has a grid function of its own
+    jit::GpuKernelPtr loop;                       ///< null for a GpuLaunch
+    Slot blocks{};                                ///< of a GpuLaunch
     std::vector<std::uint32_t> buffers;            ///< of a guarded one the last is the record of faults
     std::vector<Slot> params;
     struct Check {

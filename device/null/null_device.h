@@ -23,7 +23,7 @@ struct NullRecord {
 };
 /// What was told since the last call. Threads: any.
 NullRecord take_null_record();
-/// Whether loop and grid kernels are generated for it (sm_80's code, never run), or everything runs on the host (default).
+/// Whether loop kernels and kernels of devices are generated for it (sm_80's code, never run), or everything runs on the host (default).
 void set_null_kernels(bool on);
 
 Backend& null_backend();

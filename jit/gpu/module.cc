@@ -66,7 +66,7 @@ device::ImagePtr build(const std::string& key, const device::CodeTarget& target,
   const InLlvm inside;
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash_text(key)));
-  const std::string name = std::string("reprise_grid_") + digits;
+  const std::string name = std::string("reprise_gpu_") + digits;
   Host processor;
   processor.cpu = "sm_" + std::to_string(sm);
   processor.fma = true, processor.approximates = true, processor.rounds_to_bfloat16 = sm >= 80;

@@ -23,50 +23,50 @@ std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / t
 
 /// Micro-kernels in the order attention_launch asks for them.
 struct Code {
-  GemmFn gemm_full, gemm_one;
-  GemvDotFn dot[3];  ///< of 1, 2 and 4 rows
-  GemvSumFn sum[3];
-  TransposeFn transpose;
-  ConvertFn convert;
-  SoftmaxFn softmax, softmax_masked;
-  ScaleFn scale, round;
+  micro::GemmFn gemm_full, gemm_one;
+  micro::GemvDotFn dot[3];  ///< of 1, 2 and 4 rows
+  micro::GemvSumFn sum[3];
+  micro::TransposeFn transpose;
+  micro::ConvertFn convert;
+  micro::SoftmaxFn softmax, softmax_masked;
+  micro::ScaleFn scale, round;
 };
-std::vector<MicroKernelSpec> code_specs(int bits, DType t) {
+std::vector<KernelCode> code_specs(int bits, DType t) {
   constexpr DType f = DType::Float32;
-  return {gemm_spec(bits, f, f, gemm_vectors(bits)),
-          gemm_spec(bits, f, f, 1),
-          gemv_dot_spec(bits, t, f, 1),
-          gemv_dot_spec(bits, t, f, 2),
-          gemv_dot_spec(bits, t, f, 4),
-          gemv_sum_spec(bits, t, 1),
-          gemv_sum_spec(bits, t, 2),
-          gemv_sum_spec(bits, t, 4),
-          transpose_spec(bits, t),
-          convert_spec(bits, t, f),
-          softmax_spec(bits, false),
-          softmax_spec(bits, true),
-          scale_spec(bits, f),
-          scale_spec(bits, t)};
+  return {micro::Gemm{bits, f, f, gemm_vectors(bits)},
+          micro::Gemm{bits, f, f, 1},
+          micro::GemvDot{bits, t, f, 1},
+          micro::GemvDot{bits, t, f, 2},
+          micro::GemvDot{bits, t, f, 4},
+          micro::GemvSum{bits, t, 1},
+          micro::GemvSum{bits, t, 2},
+          micro::GemvSum{bits, t, 4},
+          micro::Transpose{bits, t},
+          micro::Convert{bits, t, f},
+          micro::Softmax{bits, false},
+          micro::Softmax{bits, true},
+          micro::Scale{bits, f},
+          micro::Scale{bits, t}};
 }
 Code code_of(void* const* p) {
-  return {reinterpret_cast<GemmFn>(p[0]),
-          reinterpret_cast<GemmFn>(p[1]),
-          {reinterpret_cast<GemvDotFn>(p[2]), reinterpret_cast<GemvDotFn>(p[3]), reinterpret_cast<GemvDotFn>(p[4])},
-          {reinterpret_cast<GemvSumFn>(p[5]), reinterpret_cast<GemvSumFn>(p[6]), reinterpret_cast<GemvSumFn>(p[7])},
-          reinterpret_cast<TransposeFn>(p[8]),
-          reinterpret_cast<ConvertFn>(p[9]),
-          reinterpret_cast<SoftmaxFn>(p[10]),
-          reinterpret_cast<SoftmaxFn>(p[11]),
-          reinterpret_cast<ScaleFn>(p[12]),
-          reinterpret_cast<ScaleFn>(p[13])};
+  return {reinterpret_cast<micro::GemmFn>(p[0]),
+          reinterpret_cast<micro::GemmFn>(p[1]),
+          {reinterpret_cast<micro::GemvDotFn>(p[2]), reinterpret_cast<micro::GemvDotFn>(p[3]), reinterpret_cast<micro::GemvDotFn>(p[4])},
+          {reinterpret_cast<micro::GemvSumFn>(p[5]), reinterpret_cast<micro::GemvSumFn>(p[6]), reinterpret_cast<micro::GemvSumFn>(p[7])},
+          reinterpret_cast<micro::TransposeFn>(p[8]),
+          reinterpret_cast<micro::ConvertFn>(p[9]),
+          reinterpret_cast<micro::SoftmaxFn>(p[10]),
+          reinterpret_cast<micro::SoftmaxFn>(p[11]),
+          reinterpret_cast<micro::ScaleFn>(p[12]),
+          reinterpret_cast<micro::ScaleFn>(p[13])};
 }
 
 /// One operator call with a result of at least one element. A *unit* is what shares keys and values: one batch index and one head of theirs, with the
 /// `group_` query heads that read it. Its query rows stand in the order (position, head), so neighbours see similar
 /// causal ranges.
-class Attention {
+class AttentionCall {
  public:
-  Attention(const NativeArgs& args, const TensorView& q, const TensorView& k, const TensorView& v,
+  AttentionCall(const NativeArgs& args, const TensorView& q, const TensorView& k, const TensorView& v,
             const TensorView* mask, const TensorView& out)
       : code_(code_of(args.micro)),
         q_(q),
@@ -222,7 +222,7 @@ class Attention {
       std::int64_t step = full ? tile_width_ : lanes_;
       for (std::int64_t i = 0; i < rows; i += tile_rows_) {
         float* to = c + i * c_row + col;
-        GemmTile t{a + i * a_row,
+        micro::GemmTile t{a + i * a_row,
                    a_row,
                    1,
                    b + col,
@@ -330,7 +330,7 @@ void attention_kernel(const NativeArgs& args) {
     const TensorView& out = args.result();
     if (out.numel() == 0) return;
     Rows q(args.tensors[0]), k(args.tensors[1]), v(args.tensors[2]), o(out, Rows::Uninitialised{});
-    Attention(args, q.view, k.view, v.view, mask, o.view).run();
+    AttentionCall(args, q.view, k.view, v.view, mask, o.view).run();
     if (o.copy.get()) scatter(o.copy.get(), out);
   } catch (const Error& e) {
     *args.fault = {true, e.code(), e.message()};

@@ -62,14 +62,14 @@ void into(const TensorView& c, Run&& run) {
   scatter(copy.get(), c);
 }
 
-Product linear_product(const TensorView& x, const TensorView& w) {
+ProductCall linear_product(const TensorView& x, const TensorView& w) {
   return {x.dtype,         x.dtype,         1,       w.sizes[0], w.sizes[1], x.data, 0, stride_of(x, x.rank - 1), w.data,
           stride_of(w, 1), stride_of(w, 0), nullptr, 0};
 }
 
 void linear_into(const MatmulKernels& f, const TensorView& x, const TensorView& w, const TensorView& y) {
   if (y.numel() == 0) return;
-  Product p = linear_product(x, w);
+  ProductCall p = linear_product(x, w);
   into(y, [&](char* c, std::int64_t c_row) {
     p.c = c, p.c_row = c_row;
     if (collapse(x, x.rank - 1, p.m, p.a_row)) return multiply(f, p);
@@ -90,7 +90,7 @@ void linear_kernel(const NativeArgs& args) {
     const TensorView *w = args.tensors + 1, *y = &args.result();
     if (args.n_results == 1) return linear_into(f, x, w[0], y[0]);
     std::int64_t m, a_row;
-    Product all[kMostTogether];
+    ProductCall all[kMostTogether];
     bool plain = collapse(x, x.rank - 1, m, a_row);
     for (std::uint32_t i = 0; plain && i < args.n_results; ++i) {
       all[i] = linear_product(x, w[i]);
@@ -116,7 +116,7 @@ void bmm_kernel(const NativeArgs& args) {
       ci.rank = 2;
       for (int d = 0; d < 2; ++d) ci.sizes[d] = c.sizes[r + d], ci.strides[d] = c.strides[r + d];
       if (r) ci.data += i * c.strides[0] * size;
-      Product p{c.dtype,
+      ProductCall p{c.dtype,
                 c.dtype,
                 c.sizes[r],
                 c.sizes[r + 1],

@@ -7,18 +7,18 @@
 
 namespace reprise::kernels {
 
-std::vector<MicroKernelSpec> matmul_specs(int bits, DType t, unsigned which) {
+std::vector<KernelCode> matmul_specs(int bits, DType t, unsigned which) {
   DType acc = acc_dtype(t);
-  const MicroKernelSpec all[MatmulKernels::kSlots] = {gemm_spec(bits, acc, t, gemm_vectors(bits)),
-                                                      gemm_spec(bits, acc, t, 1),
-                                                      gemv_dot_spec(bits, t, t, 1),
-                                                      gemv_dot_spec(bits, t, t, kGemvRows),
-                                                      gemv_sum_spec(bits, t, 1),
-                                                      gemv_sum_spec(bits, t, kGemvRows),
-                                                      transpose_spec(bits, t),
-                                                      convert_spec(bits, t, acc),
-                                                      convert_spec(bits, acc, t)};
-  std::vector<MicroKernelSpec> out;
+  const KernelCode all[MatmulKernels::kSlots] = {micro::Gemm{bits, acc, t, gemm_vectors(bits)},
+                                                      micro::Gemm{bits, acc, t, 1},
+                                                      micro::GemvDot{bits, t, t, 1},
+                                                      micro::GemvDot{bits, t, t, kGemvRows},
+                                                      micro::GemvSum{bits, t, 1},
+                                                      micro::GemvSum{bits, t, kGemvRows},
+                                                      micro::Transpose{bits, t},
+                                                      micro::Convert{bits, t, acc},
+                                                      micro::Convert{bits, acc, t}};
+  std::vector<KernelCode> out;
   for (int s = 0; s < MatmulKernels::kSlots; ++s)
     if (which >> s & 1) out.push_back(all[s]);
   return out;
@@ -29,13 +29,13 @@ MatmulKernels matmul_kernels(int bits, unsigned which, void* const* micro) {
   for (int s = 0; s < MatmulKernels::kSlots; ++s) f[s] = which >> s & 1 ? *micro++ : nullptr;
   using K = MatmulKernels;
   return {bits,
-          reinterpret_cast<GemmFn>(f[K::kGemmFull]),
-          reinterpret_cast<GemmFn>(f[K::kGemmOne]),
-          {reinterpret_cast<GemvDotFn>(f[K::kDot1]), reinterpret_cast<GemvDotFn>(f[K::kDot4])},
-          {reinterpret_cast<GemvSumFn>(f[K::kSum1]), reinterpret_cast<GemvSumFn>(f[K::kSum4])},
-          reinterpret_cast<TransposeFn>(f[K::kTranspose]),
-          reinterpret_cast<ConvertFn>(f[K::kConvertIn]),
-          reinterpret_cast<ConvertFn>(f[K::kConvertOut])};
+          reinterpret_cast<micro::GemmFn>(f[K::kGemmFull]),
+          reinterpret_cast<micro::GemmFn>(f[K::kGemmOne]),
+          {reinterpret_cast<micro::GemvDotFn>(f[K::kDot1]), reinterpret_cast<micro::GemvDotFn>(f[K::kDot4])},
+          {reinterpret_cast<micro::GemvSumFn>(f[K::kSum1]), reinterpret_cast<micro::GemvSumFn>(f[K::kSum4])},
+          reinterpret_cast<micro::TransposeFn>(f[K::kTranspose]),
+          reinterpret_cast<micro::ConvertFn>(f[K::kConvertIn]),
+          reinterpret_cast<micro::ConvertFn>(f[K::kConvertOut])};
 }
 
 namespace {
@@ -80,11 +80,11 @@ void widen(const MatmulKernels& f, DType t, const char* src, std::int64_t row, s
 /// m <= kGemvRows times 1 or 4 rows against streamed weights: of one product, or of several with dots (see `dots`).
 class Gemv {
  public:
-  Gemv(const MatmulKernels& f, std::span<const Product> all)
+  Gemv(const MatmulKernels& f, std::span<const ProductCall> all)
       : f_(f), all_(all), p_(all[0]), acc_(acc_dtype(p_.dtype)), size_(item_size(acc_)), dot_(dots(f, p_)) {}
 
   /// Are the weights' rows contiguous, and is there code for dots with them?
-  static bool dots(const MatmulKernels& f, const Product& p) { return (p.b_row == 1 || p.k == 1) && f.dot[0]; }
+  static bool dots(const MatmulKernels& f, const ProductCall& p) { return (p.b_row == 1 || p.k == 1) && f.dot[0]; }
 
   void run() {
     std::int64_t in_rows = p_.a_dtype == acc_ && (p_.a_col == 1 || p_.k <= 1) ? 0 : p_.m;
@@ -102,9 +102,9 @@ class Gemv {
     }
     if (!direct) sums_ = scratch + in_rows * k_row * size_, sums_row_ = n_row;
     std::int64_t line = p_.k * item_size(p_.dtype), n = 0;
-    for (const Product& p : all_) n += p.n;
+    for (const ProductCall& p : all_) n += p.n;
     if (n * line <= kGrainBytes)
-      for (const Product& p : all_) columns(p, 0, p.n);
+      for (const ProductCall& p : all_) columns(p, 0, p.n);
     else
       parallel(n, std::max<std::int64_t>(64, kGrainBytes / line),
                [this](std::int64_t begin, std::int64_t end) { columns_of_all(begin, end); });
@@ -121,14 +121,14 @@ class Gemv {
 
   /// [begin, end) of the products' columns, one product's after the other's.
   void columns_of_all(std::int64_t begin, std::int64_t end) const {
-    for (const Product& p : all_) {
+    for (const ProductCall& p : all_) {
       if (end <= 0) return;
       if (begin < p.n) columns(p, std::max<std::int64_t>(begin, 0), std::min(end, p.n));
       begin -= p.n, end -= p.n;
     }
   }
 
-  void columns(const Product& p, std::int64_t begin, std::int64_t end) const {
+  void columns(const ProductCall& p, std::int64_t begin, std::int64_t end) const {
     // More rows than one call serves: the weights come from memory once, and from the cache after that.
     std::int64_t chunk = p.m <= kGemvRows
                              ? end - begin
@@ -136,7 +136,7 @@ class Gemv {
     for (; begin < end; begin += chunk) chunk_of_columns(p, begin, std::min(end, begin + chunk));
   }
 
-  void chunk_of_columns(const Product& p, std::int64_t begin, std::int64_t end) const {
+  void chunk_of_columns(const ProductCall& p, std::int64_t begin, std::int64_t end) const {
     std::int64_t w_size = item_size(p.dtype), y_size = dot_ ? w_size : size_;
     char* y_first = sums_ ? sums_ : p.c;
     std::int64_t y_row = sums_ ? sums_row_ : p.c_row;
@@ -160,8 +160,8 @@ class Gemv {
   }
 
   const MatmulKernels& f_;
-  std::span<const Product> all_;
-  const Product& p_;
+  std::span<const ProductCall> all_;
+  const ProductCall& p_;
   DType acc_;
   std::int64_t size_;
   bool dot_;
@@ -176,7 +176,7 @@ class Gemv {
 /// gives equal bits.
 class Gemm {
  public:
-  Gemm(const MatmulKernels& f, const Product& p)
+  Gemm(const MatmulKernels& f, const ProductCall& p)
       : f_(f),
         p_(p),
         acc_(acc_dtype(p.dtype)),
@@ -253,7 +253,7 @@ class Gemm {
     for (std::int64_t k = 0; k < p_.k; k += depth_) {
       std::int64_t deep = std::min(depth_, p_.k - k);
       const char* a = p_.a + (row * p_.a_row + k * p_.a_col) * a_size;
-      GemmTile t;
+      micro::GemmTile t;
       t.a_row = p_.a_row, t.a_col = 1, t.b_row = width_, t.c_row = p_.c_row, t.k = deep;
       t.first = k == 0, t.last = k + depth_ >= p_.k;
       if (!a_in_place_) {
@@ -287,7 +287,7 @@ class Gemm {
   }
 
   const MatmulKernels& f_;
-  const Product& p_;
+  const ProductCall& p_;
   DType acc_;
   std::int64_t size_, lanes_, width_, tile_rows_, block_rows_, blocks_, depth_, k_room_, first_ = 0;
   bool a_in_place_;
@@ -297,16 +297,16 @@ class Gemm {
 };
 
 /// Is the matrix-vector form worth it, and does it have the code it needs?
-bool use_gemv(const MatmulKernels& f, const Product& p) {
+bool use_gemv(const MatmulKernels& f, const ProductCall& p) {
   if (p.b_row == 1 && f.dot[0]) return p.m <= kDotRows;
   return p.m <= kGemvRows && p.b_col == 1 && f.sum[0];
 }
 
-void gemv(const MatmulKernels& f, const Product& p) { Gemv(f, {&p, 1}).run(); }
+void gemv(const MatmulKernels& f, const ProductCall& p) { Gemv(f, {&p, 1}).run(); }
 
 }  // namespace
 
-void multiply(const MatmulKernels& f, const Product& p) {
+void multiply(const MatmulKernels& f, const ProductCall& p) {
   if (p.m == 0 || p.n == 0) return;
   if (p.k == 0) {
     for (std::int64_t i = 0; i < p.m; ++i)
@@ -315,7 +315,7 @@ void multiply(const MatmulKernels& f, const Product& p) {
   }
   if (use_gemv(f, p)) return gemv(f, p);
   // A matrix times few columns is few rows times its transpose.
-  Product t{p.dtype, p.dtype, p.n, p.m, p.k, p.b, p.b_col, p.b_row, p.a, p.a_col, p.a_row, p.c, p.m};
+  ProductCall t{p.dtype, p.dtype, p.n, p.m, p.k, p.b, p.b_col, p.b_row, p.a, p.a_col, p.a_row, p.c, p.m};
   if (p.n <= kGemvRows && p.a_dtype == p.dtype && use_gemv(f, t)) {
     if (p.n == 1 && p.c_row == 1) return gemv(f, t);
     Scratch transposed(p.n * p.m * item_size(p.dtype));
@@ -327,11 +327,11 @@ void multiply(const MatmulKernels& f, const Product& p) {
   Gemm(f, p).run();
 }
 
-void multiply(const MatmulKernels& f, std::span<const Product> all) {
+void multiply(const MatmulKernels& f, std::span<const ProductCall> all) {
   bool together = all.size() > 1 && all[0].k > 0 && all[0].m > 0;
-  for (const Product& p : all) together = together && p.n > 0 && p.b_row == 1 && use_gemv(f, p) && Gemv::dots(f, p);
+  for (const ProductCall& p : all) together = together && p.n > 0 && p.b_row == 1 && use_gemv(f, p) && Gemv::dots(f, p);
   if (together) return Gemv(f, all).run();
-  for (const Product& p : all) multiply(f, p);
+  for (const ProductCall& p : all) multiply(f, p);
 }
 
 }  // namespace reprise::kernels

@@ -6,6 +6,7 @@
 #include "device/host_memory.h"
 #include "device/parallel.h"
 #include "kernels/cpu/micro_kernels.h"
+#include "kernels/launch/launch.h"
 
 namespace reprise::kernels {
 
@@ -13,14 +14,14 @@ namespace reprise::kernels {
 struct MatmulKernels {
   enum Slot { kGemmFull, kGemmOne, kDot1, kDot4, kSum1, kSum4, kTranspose, kConvertIn, kConvertOut, kSlots };
   int bits;
-  GemmFn gemm_full, gemm_one;  ///< gemm_vectors(bits) vectors, one vector
-  GemvDotFn dot[2];            ///< 1 and 4 rows
-  GemvSumFn sum[2];
-  TransposeFn transpose;              ///< operand dtype to accumulator
-  ConvertFn convert_in, convert_out;  ///< operand dtype to accumulator, accumulator to operand dtype
+  micro::GemmFn gemm_full, gemm_one;  ///< gemm_vectors(bits) vectors, one vector
+  micro::GemvDotFn dot[2];            ///< 1 and 4 rows
+  micro::GemvSumFn sum[2];
+  micro::TransposeFn transpose;              ///< operand dtype to accumulator
+  micro::ConvertFn convert_in, convert_out;  ///< operand dtype to accumulator, accumulator to operand dtype
 };
 /// `which`: bit s set asks for slot s. The specs come in slot order.
-std::vector<MicroKernelSpec> matmul_specs(int bits, DType dtype, unsigned which);
+std::vector<KernelCode> matmul_specs(int bits, DType dtype, unsigned which);
 MatmulKernels matmul_kernels(int bits, unsigned which, void* const* micro);
 
 /// Up to this many rows dots are faster than packing by transposition; sums, up to kGemvRows.
@@ -28,7 +29,7 @@ inline constexpr std::int64_t kDotRows = 16;
 
 /// C[m, n] = A[m, k] * B[k, n]. Strides in elements; C's columns have stride 1. A is of `a_dtype`: the operands' dtype,
 /// or the accumulator's when it was widened before.
-struct Product {
+struct ProductCall {
   DType dtype, a_dtype;
   std::int64_t m, n, k;
   const char* a;
@@ -39,10 +40,10 @@ struct Product {
   std::int64_t c_row;
 };
 /// May use device::parallel_for. Throws OutOfMemory when there is no room to pack.
-void multiply(const MatmulKernels&, const Product&);
+void multiply(const MatmulKernels&, const ProductCall&);
 /// Products of one A (all of a_* and of m, k and the dtypes are the same). Few rows are converted once, and all columns
 /// are shared out among the threads at once.
-void multiply(const MatmulKernels&, std::span<const Product>);
+void multiply(const MatmulKernels&, std::span<const ProductCall>);
 
 /// Bytes for the time of a scope.
 class Scratch {

@@ -1,5 +1,5 @@
 // scaled_dot_product_attention for blocks of threads. Few rows (decoding) and many take different kernels; see
-// kernels/gpu/matmul.cc for how the choice is left to the grids. Float64 stays with the host.
+// kernels/gpu/matmul.cc for how the choice is left to the numbers of blocks. Float64 stays with the host.
 #include <cmath>
 #include <cstring>
 
@@ -54,18 +54,18 @@ Int fixed(Int n, SourceLoc where) {
   return known ? Int(now) : n;
 }
 
-/// What the kernels for few rows and for many have in common. A row is a query of one of the heads that share keys and
-/// values.
-struct Attention {
-  Attention(const GpuContext& context, const Batches& b, std::int64_t depth, std::int64_t head_width)
-      : cx(context), o(context.operands), batches(b), width(head_width) {
+/// The launches for few rows and for many. A row is a query of one of the heads that share keys and values.
+struct AttentionLaunches {
+  AttentionLaunches(const GpuContext& context, const Batches& b, int depth_, int width_)
+      : cx(context), o(context.operands), batches(b), depth(depth_), width(width_) {
     auto flag = [&](std::size_t i) {
       return std::holds_alternative<bool>(cx.node.args[i]) && std::get<bool>(cx.node.args[i]);
     };
     const auto* given = std::get_if<Scalar>(&cx.node.args[6]);
     scale = given ? given->to_double() : 1 / std::sqrt(static_cast<double>(depth));
-    bool masked = o.size() == 5, causal = flag(5), grouped = flag(7);
-    GpuMask mask = !masked ? GpuMask::None : o[3].dtype == DType::Bool ? GpuMask::Bool : GpuMask::Added;
+    const bool masked = o.size() == 5, grouped = flag(7);
+    causal = flag(5);
+    mask = !masked ? gpu::Mask::None : o[3].dtype == DType::Bool ? gpu::Mask::Bool : gpu::Mask::Added;
 
     const Layout &k = o[1].layout, &v = o[2].layout, &out = o.back().layout;
     heads = size_of(out, 3), queries = size_of(out, 2), keys = size_of(k, 2);
@@ -76,19 +76,9 @@ struct Attention {
       k_group = share(k), v_group = share(v);
     }
     group = same_number(k_group, v_group) ? k_group : Int(1), rows = queries * group;
-    code = {static_cast<std::int64_t>(o.back().dtype), depth, width, static_cast<std::int64_t>(mask), causal ? 1 : 0};
-    queries_of_block = attention_queries(depth, width);
   }
 
-  void tensor(GpuLaunchBuilder& l, std::size_t i) const {
-    const Layout& x = o[i].layout;
-    l.ints({x.offset, batches.outer[i], stride_of(x, 3), stride_of(x, 2), stride_of(x, 1)});
-  }
-  void inputs(GpuLaunchBuilder& l) const {
-    for (std::size_t i = 0; i + 1 < o.size(); ++i) l.buffer(o[i].buffer);
-  }
-
-  /// Parts of the keys, and what joins them. Does nothing for more than kAttentionFewRows.
+  /// Parts of the keys, and what joins them. Nothing to do for more than kAttentionFewRows.
   void few(std::vector<GpuLaunch>& launches) const {
     std::int64_t at_a_time = rows.is_symbolic() ? (group.is_symbolic() ? 4 : group.hint()) : rows.hint();
     at_a_time = at_a_time >= 3 ? 4 : at_a_time == 2 ? 2 : 1;
@@ -98,58 +88,53 @@ struct Attention {
         1, Int::min(Int::min(kMostSplits, Int::ceil_div(keys, kLeastKeys)), Int::ceil_div(kWantedBlocks, blocks)));
     std::uint32_t parts =
         cx.scratch(DType::Float32, Int::max(1, batches.outer_size * units * least_rows) * splits * (width + 2) * 4);
-    std::vector<std::int64_t> part_code = code;
-    part_code.push_back(at_a_time);
-    auto part_grid = at_a_time == 4   ? [](const std::int64_t* i) { return i[1] > i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * i[10] * blocks_for(i[1], 4)); }
-                     : at_a_time == 2 ? [](const std::int64_t* i) { return i[1] > i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * i[10] * blocks_for(i[1], 2)); }
-                                      : [](const std::int64_t* i) { return i[1] > i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * i[10] * i[1]); };
-    GpuLaunchBuilder part(kGpuAttentionPart, part_code, part_grid);
-    inputs(part);
-    part.buffer(parts, true);
-    part.ints({kAttentionFewRows, rows, batches.outer_size, units, queries, keys, bits_of(scale), k_group / group,
-               v_group / group, group, splits});
-    for (std::size_t i = 0; i + 1 < o.size(); ++i) tensor(part, i);
-    launches.push_back(std::move(part.launch));
+    const Int where = where_at_most(rows, kAttentionFewRows), all_units = batches.outer_size * units;
 
-    GpuLaunchBuilder join(kGpuAttentionJoin, {code[0], code[2]}, [](const std::int64_t* i) {
-      return i[1] > i[0] ? device::Dim3{0, 1, 1} : grid_of(blocks_for(i[1] * i[2] * i[3], kAttentionThreads / 32));
-    });
-    join.buffer(parts).buffer(o.back().buffer, true);
-    join.ints({kAttentionFewRows, rows, batches.outer_size, units, group, splits});
-    tensor(join, o.size() - 1);
-    launches.push_back(std::move(join.launch));
+    LaunchOf part(gpu::AttentionPart{dtype(), depth, width, mask, causal, static_cast<int>(at_a_time)});
+    part->rows = rows, part->units = units, part->queries = queries, part->keys = keys, part->scale = bits_of(scale);
+    part->k_units = k_group / group, part->v_units = v_group / group, part->group = group, part->splits = splits;
+    tell_inputs(part);
+    part->parts = parts;
+    launches.push_back(part.in(where * all_units * splits * blocks_for(rows, at_a_time)));
+
+    LaunchOf join(gpu::AttentionJoin{dtype(), width});
+    join->parts = parts, join->rows = rows, join->outer = batches.outer_size, join->units = units, join->group = group, join->splits = splits;
+    join->out = heads_of<InLaunch::Target>(o.size() - 1);
+    launches.push_back(join.in(where * blocks_for(rows * all_units, kAttentionThreads / 32)));
   }
 
-  /// Does nothing for at most `but_for` rows.
+  /// Nothing to do for at most `but_for` rows.
   void many(std::vector<GpuLaunch>& launches, std::int64_t but_for) const {
-    auto grid =
-        queries_of_block == 64
-            ? [](const std::int64_t*
-                     i) { return i[1] <= i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * blocks_for(i[4], 64)); }
-        : queries_of_block == 32
-            ? [](const std::int64_t*
-                     i) { return i[1] <= i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * blocks_for(i[4], 32)); }
-            : [](const std::int64_t* i) {
-                return i[1] <= i[0] ? device::Dim3{0, 1, 1} : grid_of(i[2] * i[3] * blocks_for(i[4], 16));
-              };
-    GpuLaunchBuilder l(kGpuAttention, code, grid);
-    inputs(l);
-    l.buffer(o.back().buffer, true);
-    l.ints({but_for, rows, batches.outer_size, heads, queries, keys, bits_of(scale), k_group, v_group});
-    for (std::size_t i = 0; i < o.size(); ++i) tensor(l, i);
-    launches.push_back(std::move(l.launch));
+    const gpu::AttentionTiles code{dtype(), depth, width, mask, causal};
+    LaunchOf l(code);
+    l->heads = heads, l->queries = queries, l->keys = keys, l->scale = bits_of(scale), l->k_group = k_group, l->v_group = v_group;
+    tell_inputs(l);
+    l->out = heads_of<InLaunch::Target>(o.size() - 1);
+    launches.push_back(l.in(where_more(rows, but_for) * batches.outer_size * heads * blocks_for(queries, code.block_queries())));
+  }
+
+  DType dtype() const { return o.back().dtype; }
+  template <class Buffer>
+  gpu::Heads<InLaunch, Buffer> heads_of(std::size_t i) const {
+    const Layout& x = o[i].layout;
+    return {.buffer = o[i], .offset = x.offset, .outer = batches.outer[i], .head = stride_of(x, 3), .row = stride_of(x, 2), .column = stride_of(x, 1)};
+  }
+  template <class K>
+  void tell_inputs(LaunchOf<K>& l) const {
+    l->q = heads_of<InLaunch::Source>(0), l->k = heads_of<InLaunch::Source>(1), l->v = heads_of<InLaunch::Source>(2);
+    if (mask != gpu::Mask::None) l->mask = heads_of<InLaunch::Source>(3);
   }
 
   const GpuContext& cx;
   const std::vector<Operand>& o;
   const Batches& batches;
-  const std::int64_t width;
-  double scale;
+  const int depth, width;
+  gpu::Mask mask = gpu::Mask::None;
+  bool causal = false;
+  double scale = 1;
   Int heads, queries, keys;
   Int k_group = 1, v_group = 1;  ///< query heads that share a head of keys, of values
   Int group, rows;
-  std::vector<std::int64_t> code;  ///< the kernels' parameters
-  std::int64_t queries_of_block;
 };
 
 }  // namespace
@@ -165,7 +150,7 @@ GpuLaunches gpu_attention(const GpuContext& cx, std::vector<Launch>&) {
     return std::nullopt;
   if (known_as(width, 0)) return std::vector<GpuLaunch>();
 
-  const Attention attention(cx, batches, depth.hint(), width.hint());
+  const AttentionLaunches attention(cx, batches, static_cast<int>(depth.hint()), static_cast<int>(width.hint()));
   std::vector<GpuLaunch> launches;
   const bool few = !known_above(attention.rows, kAttentionFewRows);
   const bool many = !known_at_most(attention.rows, kAttentionFewRows);

@@ -6,29 +6,28 @@ namespace reprise::kernels {
 
 namespace {
 
-device::Dim3 one_block(const std::int64_t*) { return grid_of(1); }
-
 GpuLaunch indices_kernel(const NativeLaunch& check, std::uint32_t record, std::int64_t number, bool first) {
   const Operand& index = check.operands[0];
   GpuWalkDims walk(index.layout.sizes, {index.layout.strides}, (1u << index.layout.sizes.size()) - 1);
   const Int extent = check.ints[0], wraps = check.ints[2], n = walk.count();
-  GpuLaunchBuilder l(kGpuCheckIndex,
-                      {static_cast<std::int64_t>(index.dtype), wraps.hint(), walk.dims(), known_at_most(n, kCheckFewThreads) ? kCheckFewThreads : kCheckThreads},
-                      one_block);
-  l.buffer(index.buffer).buffer(record, true);
-  l.ints({n, extent, number, first ? 1 : 0, index.layout.offset});
-  walk.add_to(l);
-  return std::move(l.launch);
+  LaunchOf l(gpu::CheckIndex{index.dtype, wraps.hint() != 0, walk.dims(), known_at_most(n, kCheckFewThreads) ? kCheckFewThreads : kCheckThreads});
+  l->n = n, l->extent = extent, l->number = number, l->first = first ? 1 : 0;
+  l->sizes = walk.sizes_told();
+  l->index = {.buffer = index, .offset = index.layout.offset, .strides = walk.strides_told(0)};
+  l->record = record;
+  return l.in(1);
 }
 
 GpuLaunch weights_kernel(const NativeLaunch& check, std::uint32_t record, std::int64_t number, bool first) {
   const Operand& weights = check.operands[0];
-  const Layout& l = weights.layout;
-  const bool rows = l.dim() == 2;
-  GpuLaunchBuilder b(kGpuCheckWeights, {static_cast<std::int64_t>(weights.dtype)}, one_block);
-  b.buffer(weights.buffer).buffer(record, true);
-  b.ints({rows ? l.sizes[0] : Int(1), l.sizes.back(), check.ints[0], number, first ? 1 : 0, l.offset, rows ? l.strides[0] : Int(0), l.strides.back()});
-  return std::move(b.launch);
+  const Layout& w = weights.layout;
+  const bool rows = w.dim() == 2;
+  LaunchOf l(gpu::CheckWeights{weights.dtype});
+  l->rows = rows ? w.sizes[0] : Int(1), l->n = w.sizes.back(), l->wanted = check.ints[0];
+  l->number = number, l->first = first ? 1 : 0;
+  l->weights = weights, l->offset = w.offset, l->row_step = rows ? w.strides[0] : Int(0), l->step = w.strides.back();
+  l->record = record;
+  return l.in(1);
 }
 
 bool writes_input(const Lowered& l, const Launch& launch) {
@@ -38,8 +37,8 @@ bool writes_input(const Lowered& l, const Launch& launch) {
 }
 
 bool writes_at_indices(const Launch& launch) {
-  const auto* gpu = std::get_if<GpuLaunch>(&launch.what);
-  return gpu && (gpu->code.kind == kGpuScatter || gpu->code.kind == kGpuIndexPut);
+  const auto* launched = std::get_if<GpuLaunch>(&launch.what);
+  return launched && (launched->code.as<gpu::Scatter>() || launched->code.as<gpu::IndexPut>());
 }
 
 }  // namespace

@@ -12,14 +12,11 @@ using graph::OpId;
 namespace {
 
 std::uint32_t all_dims(std::size_t rank) { return (1u << rank) - 1; }
-std::int64_t number_of(DType t) { return static_cast<std::int64_t>(t); }
 
 Layout at_least_1d(Layout l) {
   if (l.dim() == 0) l.sizes.push_back(1), l.strides.push_back(1);
   return l;
 }
-
-device::Dim3 grid_of_first(const std::int64_t* ints) { return grid_of(blocks_for(ints[0], kElementThreads)); }
 
 Int bits_of(double x) {
   std::int64_t bits;
@@ -31,11 +28,11 @@ Int bits_of(double x) {
 void add_copy(const Operand& self, const Operand& out, std::vector<GpuLaunch>& launches) {
   if (self.buffer == out.buffer && same_layout(self.layout, out.layout)) return;
   GpuWalkDims walk(out.layout.sizes, {self.layout.strides, out.layout.strides}, all_dims(out.layout.sizes.size()));
-  GpuLaunchBuilder l(kGpuCopy, {number_of(out.dtype), walk.dims()}, grid_of_first);
-  l.buffer(self.buffer).buffer(out.buffer, true);
-  l.ints({walk.count(), self.layout.offset, out.layout.offset});
-  walk.add_to(l);
-  launches.push_back(std::move(l.launch));
+  LaunchOf l(gpu::CopyElements{out.dtype, walk.dims()});
+  l->n = walk.count(), l->sizes = walk.sizes_told();
+  l->x = {.buffer = self, .offset = self.layout.offset, .strides = walk.strides_told(0)};
+  l->y = {.buffer = out, .offset = out.layout.offset, .strides = walk.strides_told(1)};
+  launches.push_back(l.in(blocks_for(walk.count(), kElementThreads)));
 }
 
 // The generator's state changes with each call, launches do not: it goes through memory.
@@ -49,11 +46,10 @@ GpuLaunches random(const GpuContext& cx, std::vector<Launch>& before, bool norma
   if (normal && out.dtype == DType::Float64) return std::nullopt;
   Operand state = random_state(cx, std::get<Int>(cx.node.args[3]), std::get<Int>(cx.node.args[4]), before);
   GpuWalkDims walk(out.layout.sizes, {out.layout.strides}, all_dims(out.layout.sizes.size()));
-  GpuLaunchBuilder l(kGpuRandom, {number_of(out.dtype), normal ? 1 : 0, walk.dims()}, grid_of_first);
-  l.buffer(state.buffer).buffer(out.buffer, true);
-  l.ints({walk.count(), out.layout.offset});
-  walk.add_to(l);
-  return std::vector<GpuLaunch>{std::move(l.launch)};
+  LaunchOf l(gpu::Random{out.dtype, normal, walk.dims()});
+  l->n = walk.count(), l->state = state, l->sizes = walk.sizes_told();
+  l->out = {.buffer = out, .offset = out.layout.offset, .strides = walk.strides_told(0)};
+  return std::vector<GpuLaunch>{l.in(blocks_for(walk.count(), kElementThreads))};
 }
 
 GpuLaunches scatter(const GpuContext& cx, std::vector<Launch>& before, bool add) {
@@ -63,7 +59,8 @@ GpuLaunches scatter(const GpuContext& cx, std::vector<Launch>& before, bool add)
   Layout index = at_least_1d(indices.layout), out = at_least_1d(result.layout);
   std::int64_t d = std::get<Int>(cx.node.args[1]).hint();
   int dim = static_cast<int>(d < 0 ? d + out.dim() : d);
-  GpuScatter mode = add ? GpuScatter::Add : number ? GpuScatter::Number : GpuScatter::Set;
+  using Mode = gpu::Scatter::Mode;
+  const Mode mode = add ? Mode::Add : number ? Mode::Number : Mode::Set;
   // One line of floats would be one thread's work.
   if (t == DType::Bool || (add && !adds_atomically(t) && out.dim() == 1)) return std::nullopt;
   Int value = 0;
@@ -88,20 +85,14 @@ GpuLaunches scatter(const GpuContext& cx, std::vector<Launch>& before, bool add)
   strides.push_back(out.strides);
   GpuWalkDims lines(index.sizes, strides, all_dims(index.sizes.size()) & ~(1u << dim));
   bool serial = add && !adds_atomically(t);
-  GpuLaunchBuilder l(
-      kGpuScatter, {number_of(t), number_of(indices.dtype), static_cast<std::int64_t>(mode), lines.dims()},
-      serial ? grid_of_first : [](const std::int64_t* i) { return grid_of(blocks_for(i[0] * i[1], kElementThreads)); });
-  l.buffer(indices.buffer);
-  if (!number) l.buffer(cx.operands[2].buffer);
-  l.buffer(result.buffer, true);
-  l.ints({lines.count(), index.sizes[dim], index.offset});
-  if (!number) l.ints({src.offset});
-  l.ints({out.offset, index.strides[dim]});
-  if (!number) l.ints({src.strides[dim]});
-  l.ints({out.strides[dim]});
-  if (number) l.ints({value});
-  lines.add_to(l);
-  launches.push_back(std::move(l.launch));
+  LaunchOf l(gpu::Scatter{t, indices.dtype, mode, lines.dims()});
+  const Int n = index.sizes[dim];
+  l->lines = lines.count(), l->n = n, l->line_sizes = lines.sizes_told();
+  l->index = {.buffer = indices, .offset = index.offset, .step = index.strides[dim], .rows = lines.strides_told(0)};
+  if (number) l->value = value;
+  else l->src = {.buffer = cx.operands[2], .offset = src.offset, .step = src.strides[dim], .rows = lines.strides_told(1)};
+  l->out = {.buffer = result, .offset = out.offset, .step = out.strides[dim], .rows = lines.strides_told(number ? 1 : 2)};
+  launches.push_back(l.in(blocks_for(serial ? lines.count() : lines.count() * n, kElementThreads)));
   return launches;
 }
 
@@ -164,37 +155,33 @@ GpuLaunches index_put(const GpuContext& cx, std::vector<Launch>& before) {
   GpuWalkDims index_walk(common, of_index, all_dims(common.size()));
   Int positions = index_walk.count();
   std::uint32_t to = cx.scratch(DType::Int64, Int::max(1, positions) * 8);
-  std::vector<std::int64_t> code;
-  for (std::size_t k = 0; k < dims.size(); ++k) code.push_back(number_of(cx.operands[1 + k].dtype));
-  code.push_back(index_walk.dims());
-  GpuLaunchBuilder offsets(kGpuIndexOffsets, code, grid_of_first);
-  for (std::size_t k = 0; k < dims.size(); ++k) offsets.buffer(cx.operands[1 + k].buffer);
-  offsets.buffer(to, true);
-  offsets.ints({positions});
-  for (std::size_t k = 0; k < dims.size(); ++k)
-    offsets.ints({cx.operands[1 + k].layout.offset, out.sizes[dims[k]], out.strides[dims[k]]});
-  index_walk.add_to(offsets);
-  launches.push_back(std::move(offsets.launch));
+  gpu::IndexOffsets code{{}, index_walk.dims()};
+  for (std::size_t k = 0; k < dims.size(); ++k) code.indices.push_back(cx.operands[1 + k].dtype);
+  LaunchOf offsets(code);
+  offsets->positions = positions, offsets->sizes = index_walk.sizes_told(), offsets->to = to;
+  for (std::size_t k = 0; k < dims.size(); ++k) {
+    const Operand& index = cx.operands[1 + k];
+    offsets->indices[k] = {.buffer = index, .offset = index.layout.offset, .extent = out.sizes[dims[k]], .step = out.strides[dims[k]], .strides = index_walk.strides_told(k)};
+  }
+  launches.push_back(offsets.in(blocks_for(positions, kElementThreads)));
 
   if (!add && !known_at_most(positions, 1)) {
     std::uint32_t last = cx.scratch(DType::Int64, Int::max(1, positions) * 8);
-    GpuLaunchBuilder l(kGpuIndexLast, {}, grid_of_first);
-    l.buffer(to).buffer(last, true);
-    l.ints({positions});
-    launches.push_back(std::move(l.launch));
+    LaunchOf l(gpu::IndexLast{});
+    l->positions = positions, l->to = to, l->last = last;
+    launches.push_back(l.in(blocks_for(positions, kElementThreads)));
     to = last;
   }
   GpuWalkDims position_walk(sizes, {of_values}, position_dims),
       lines(sizes, {of_values, of_out}, all_dims(sizes.size()) & ~position_dims);
   bool serial = add && !adds_atomically(t);
-  GpuLaunchBuilder put(
-      kGpuIndexPut, {number_of(t), add ? 1 : 0, position_walk.dims(), lines.dims()},
-      serial ? [](const std::int64_t* i) { return grid_of(i[0] ? blocks_for(i[1], kElementThreads) : 0); }
-             : [](const std::int64_t* i) { return grid_of(blocks_for(i[0] * i[1], kElementThreads)); });
-  put.buffer(to).buffer(values.buffer).buffer(result.buffer, true);
-  put.ints({positions, lines.count(), values.layout.offset, out.offset});
-  position_walk.add_to(put), lines.add_to(put);
-  launches.push_back(std::move(put.launch));
+  LaunchOf put(gpu::IndexPut{t, add, position_walk.dims(), lines.dims()});
+  put->positions = positions, put->lines = lines.count();
+  put->to = to, put->values = values, put->out = result;
+  put->values_offset = values.layout.offset, put->out_offset = out.offset;
+  put->position_sizes = position_walk.sizes_told(), put->values_positions = position_walk.strides_told(0);
+  put->line_sizes = lines.sizes_told(), put->values_lines = lines.strides_told(0), put->out_lines = lines.strides_told(1);
+  launches.push_back(put.in(serial ? where_more(positions, 0) * blocks_for(lines.count(), kElementThreads) : blocks_for(positions * lines.count(), kElementThreads)));
   return launches;
 }
 

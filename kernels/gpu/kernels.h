@@ -1,188 +1,569 @@
 #pragma once
 #include <cstdint>
+#include <optional>
+#include <vector>
 
-#include "kernels/launch/launch.h"
+#include "kernels/launch/code.h"
 
 namespace reprise::kernels {
 
-/// The kernels of launches.h by kind: `params` of the code, then buffers and integers in the order in which the
-/// code (jit/gpu/kernels) takes them. Offsets and strides are in elements; a size of 1 that is broadcast has stride 0.
-/// Blocks are one-dimensional and numbered along x alone. A DType among the params is its number.
-///
-/// Everything is deterministic: which thread adds what to what depends on sizes alone.
+// The kernels of launches.h. Each kind is told once, here: a struct of the parameters of its code, and in it `Args`, what a kernel takes.
+// Whoever makes a launch (LaunchOf in rules.h), the code (InCode in jit/gpu/kernels/code.h), a name for the code or a text of a launch
+// goes by these structs. `As` says what stands for a number and for a buffer there: As::Number, As::Source (read), As::Target (written).
+// shape() gives the arguments of some code their dtypes and the lengths of their lists.
+//
+// Offsets (from a buffer's first byte) and strides are in elements; a size of 1 that is broadcast has stride 0. Blocks are numbered along
+// x alone; how many there are is the launch's.
+//
+// Everything is deterministic: which thread adds what to what depends on sizes alone.
 
 /// The dtype that products of `t` are summed in. Integers wrap, so 32 bits serve all that are not wider.
 constexpr DType gpu_sum_dtype(DType t) {
   return t == DType::Float64 || t == DType::Int64 ? t : is_floating(t) ? DType::Float32 : DType::Int32;
 }
 
-// ---- matrix products: c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n] (+ bias[m, n])
-
-/// How an operand's lines (rows of a, columns of b) lie in memory, as far as code depends on it.
-enum class GpuLines : std::int64_t {
-  Deep,  ///< neighbours along k are neighbours in memory
-  Wide,  ///< neighbouring lines are
-  Any,
-};
-/// A block makes 64 x 64 of c; steps of 16 along k pass through shared memory.
-/// params: dtype, lines of a, lines of b, row dims R, bias (0, 1). R > 1: a's and c's rows are numbered by R dims.
-/// buffers: a, b, [bias], c.
-/// ints: few_m, few_n, batch, m, n, k, a, b, [bias, bias_m, bias_n], c: offsets, batch strides of a, b, c, strides
-/// a_k, b_k, b_n, c_n, then R times size, stride of a, stride of c. m <= few_m or n <= few_n: nothing to do.
-inline constexpr const char* kGpuProduct = "product";
 inline constexpr std::int64_t kProductTile = 64, kProductDepth = 16;
-constexpr int kProductThreads = 128;
-
-/// Few rows: m <= device::kFewProductRows. b's columns are read once. "product_dot": along k, neighbours in memory; one or several
-/// warps for a column. "product_sum": any strides; a lane for a column, the block's warps share k.
-/// params: dtype, m if known or 0, bias. buffers as above.
-/// ints: least_m, most_m, few_n, batch, m, n, k, a, b, [bias, bias_m, bias_n], c: offsets, batch strides of a, b, c,
-/// strides a_m, a_k, b_k (product_sum alone), b_n, c_m, c_n. m outside [least_m, most_m] or n <= few_n: nothing to
-/// do.
-inline constexpr const char *kGpuProductDot = "product_dot", *kGpuProductSum = "product_sum";
-constexpr int kProductDotThreads = 128, kProductSumThreads = 512;
+constexpr int kProductThreads = 128, kProductDotThreads = 128, kProductSumThreads = 512;
 /// With fewer columns than this a block of product_dot makes one; otherwise each of its 4 warps does.
 inline constexpr std::int64_t kProductDotColumns = 4096;
 
-// ---- attention: softmax(q k^T * scale + mask) v of Float32, Float16 or BFloat16, summed in Float32. Two batch dims,
-// "outer" and "head"; a key head serves several query heads.
-
-enum class GpuMask : std::int64_t { None, Bool, Added };
 inline constexpr std::int64_t kAttentionDepth = 256;  ///< the most elements of a key or value
-/// "attention": a block for 16, 32 or 64 queries of one head, keys in blocks with a running softmax.
-/// params: dtype, depth, width, mask, causal.
-/// buffers: q, k, v, [mask], out.
-/// ints: few, rows (= queries * group), outer, heads, queries, keys, scale (bits of a double), k_group, v_group; then
-/// for q, k, v, [mask], out: offset and strides outer, head, row, column. rows <= few: nothing to do.
-inline constexpr const char* kGpuAttention = "attention";
 constexpr int kAttentionThreads = 128;
-constexpr std::int64_t attention_queries(std::int64_t depth, std::int64_t width) {
-  std::int64_t most = depth > width ? depth : width;
-  return most <= 64 ? 64 : most <= 128 ? 32 : 16;
-}
-
-/// "attention_part" and "attention_join": few rows. A unit is a key head with the `group` query heads that it serves;
-/// its rows are numbered (query, head). A block takes R rows of a unit and one of `splits` ranges of the keys, and
-/// leaves the unfinished sums in `parts`: Float32 [units, rows, splits, width + 2], the last two being the greatest
-/// score and the sum of exponentials. The join adds them up.
-/// part: params: dtype, depth, width, mask, causal, R (1, 2, 4).
-/// buffers: q, k, v, [mask], parts.
-/// ints: few, rows, outer, units, queries, keys, scale, k_units, v_units, group, splits; then for q, k, v, [mask] as
-/// above. rows > few: nothing to do. k_units: how many units share a key head.
-/// join: params: dtype, width.
-/// buffers: parts, out.
-/// ints: few, rows, outer, units, group, splits; out as above.
-inline constexpr const char *kGpuAttentionPart = "attention_part", *kGpuAttentionJoin = "attention_join";
 inline constexpr std::int64_t kAttentionFewRows = 16;
-inline constexpr std::int64_t kAttentionChunk = 128;  ///< keys that a block scores at a time
+inline constexpr std::int64_t kAttentionChunk = 128;  ///< keys that a block of attention_part scores at a time
 
-// ---- rows: what is done along one dim, for every index of the others. A walk over dims with T tensors is: R sizes,
-// then R strides for each tensor, dims outermost first.
-
-/// The place of the greatest (least) element of n, the first one of equals; a NaN is greater (less) than everything.
-/// params: dtype, least (0, 1), row dims, dims of n, step: ArgReduce.
-/// buffers: x, out (Int64), and for Join the places that Chunks has given.
-/// ints: rows, n, offsets of x, out, chunks of a row; walk of rows (x, out); walk of n (x).
-inline constexpr const char* kGpuArgReduce = "arg_reduce";
-/// Whole: all of a row at once. Chunks: that of every chunk of a row, as [rows, chunks], places in the row; one that is
-/// out of range for an empty chunk. Join: the best of these.
-enum class ArgReduce : std::uint8_t { Whole, Chunks, Join };
 constexpr int kArgReduceThreads = 256;
 /// Up to this many elements a warp has a row or a chunk, then a block.
 inline constexpr std::int64_t kArgReduceWarp = 1024;
-
-/// Running sums, of floats in Float64, each rounded once; of integers in Int64.
-/// params: dtype of x, of out, row dims.
-/// buffers: x, out.
-/// ints: rows, n, offsets of x, out, steps along n of x, out; walk of rows (x, out).
-inline constexpr const char* kGpuCumsum = "cumsum";
 constexpr int kCumsumThreads = 256;
-
-/// The first k of every row in order, with their places; equals in order of place (kernels/reference/order.cc). A
-/// block has a row.
-/// params: dtype, descending (0, 1), row dims.
-/// buffers: x, keys, key_places, values, places (Int64). keys and key_places (Int32): 2 * order_scratch elements for
-/// each row.
-/// ints: rows, n, k, scratch elements, offsets of x, values, places, steps along n of these; walk of rows (x, values,
-/// places).
-inline constexpr const char* kGpuOrder = "order";
 constexpr int kOrderThreads = 256;
 inline constexpr std::int64_t kOrderShared = 1024;  ///< entries that are ordered in shared memory
 constexpr bool order_is_wide(DType t) { return item_size(t) == 8; }
 
-// ---- single elements; a thread has one, or several that are a block apart. Walks as above.
-
 constexpr int kElementThreads = 256;
-
-/// Are all index values within [0, extent), or with `wraps` within [-extent, extent)? The first one that is not is noted
-/// unless there is a note already. One block.
-/// params: dtype, wraps (0, 1), dims, threads.
-/// buffers: index, record (Int64): number of the check that failed or 0, place of its first bad value, the value.
-/// ints: n, extent, number (from 1 on), first (1: the record has not been written before), offset; walk (index).
-inline constexpr const char* kGpuCheckIndex = "check_index";
-inline constexpr std::int64_t kFaultRecord = 3;  ///< elements of the record
-inline constexpr std::int64_t kCheckThreads = 1024, kCheckFewThreads = 64;
-
-/// Can `wanted` categories be drawn by the weights of each row? They must be finite, not negative, and so many positive.
-/// One block of kCheckThreads.
-/// params: dtype.
-/// buffers: weights, record (Int64): number of the check or 0; row * n + place of the first bad weight, and its bits as
-/// a double; or -1 - row of too few, and how many are positive.
-/// ints: rows, n, wanted, number, first, offset of weights, steps of rows and along n.
-inline constexpr const char* kGpuCheckWeights = "check_weights";
-
-/// y = x.
-/// params: dtype, dims.
-/// buffers: x, y.
-/// ints: n, offsets of x, y; walk (x, y).
-inline constexpr const char* kGpuCopy = "copy";
-
-/// Random numbers of kernels/reference/philox.h: element i in row-major order uses counter offset + i.
-/// params: dtype, normal (0, 1), dims.
-/// buffers: state (Int64: seed, offset), out.
-/// ints: n, offset of out; walk (out).
-inline constexpr const char* kGpuRandom = "random";
-
-/// Draws by weights, as kernels/reference/order.cc makes them. "draw": with replacement, or single ones, by the running
-/// sums of the weights: [rows, n], dense.
-/// params: dtype.
-/// buffers: state, weights, running (Float64), out (Int64).
-/// ints: rows, n, samples, single (1: nothing to do for several samples), offset of weights, their steps of rows and
-/// along n; the same of out.
-inline constexpr const char* kGpuDraw = "draw";
-/// "arrivals": the time at which each category comes, if they come at random, in the mean as often as they weigh: the
-/// first ones are drawn without replacement. Infinite for a weight of 0. One sample: nothing to do.
-/// params: dtype.
-/// buffers: state, weights, times (Float64): [rows, n], dense.
-/// ints: rows, n, samples, offset of weights, their steps of rows and along n.
-inline constexpr const char* kGpuArrivals = "arrivals";
-
-/// out[.., index[.., i, ..], ..] = src[.., i, ..] along one dim. Of equal indices the last one's element stays.
-/// params: dtype, dtype of index, mode, dims of lines.
-/// buffers: index, src (GpuScatter::Number: none), out.
-/// ints: lines, n, offsets of index, src, out, steps along n of these; walk of lines (index, src, out). Number:
-/// without those of src, but with the number itself before the walk: an Int64, or the bits of a double where dtype is
-/// floating.
-inline constexpr const char* kGpuScatter = "scatter";
-enum class GpuScatter : std::int64_t { Set, Number, Add };
+inline constexpr std::int64_t kFaultRecord = 3;  ///< elements of the record of faults
+constexpr int kCheckThreads = 1024, kCheckFewThreads = 64;
 /// Sums of these are made by atomic additions, which give the same whatever their order; others by one thread for
 /// each line, in order.
 constexpr bool adds_atomically(DType t) { return t == DType::Int32 || t == DType::Int64; }
 
-/// index_put in steps. A position is an element of the broadcast index tensors, a line one of the dims not indexed.
-/// "index_offsets": to[position] = sum over index tensors of value * step.
-/// params: dtypes of the index tensors, then the dims of positions.
-/// buffers: index tensors, to (Int64).
-/// ints: positions, for each index tensor offset, extent, step; walk.
-inline constexpr const char* kGpuIndexOffsets = "index_offsets";
-/// "index_last": to[position], or -1 where a later position has the same.
-/// buffers: to, last (Int64).
-/// ints: positions.
-inline constexpr const char* kGpuIndexLast = "index_last";
-/// "index_put": out[to[position], line] = (or +=) values.
-/// params: dtype, add (0, 1), dims of positions, of lines.
-/// buffers: to or last, values, out.
-/// ints: positions, lines, offsets of values, out; walks of positions (values), of lines (values, out).
-inline constexpr const char* kGpuIndexPut = "index_put";
+namespace gpu {
+
+/// The arguments of this code, empty.
+template <class As, class K>
+typename K::template Args<As> shaped(const K& code) {
+  typename K::template Args<As> args;
+  args.shape(code);
+  return args;
+}
+
+// ---- matrix products: c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n] (+ bias[m, n])
+
+/// How an operand's lines (rows of a, columns of b) lie in memory, as far as code depends on it.
+enum class Lines : std::uint8_t {
+  Deep,  ///< neighbours along k are neighbours in memory
+  Wide,  ///< neighbouring lines are
+  Any,
+};
+constexpr std::string_view name_of(Lines l) { return l == Lines::Deep ? "deep" : l == Lines::Wide ? "wide" : "any"; }
+
+template <class As>
+struct Bias {
+  typename As::Source buffer;
+  typename As::Number offset, m, n;  ///< strides of rows and columns
+  REPRISE_DESCRIBE(buffer, offset, m, n)
+};
+
+/// A block makes kProductTile x kProductTile of c; steps of kProductDepth along k pass through shared memory.
+struct ProductTiles {
+  static constexpr std::string_view kKind = "product";
+  DType dtype;
+  Lines a_lines, b_lines;
+  int row_dims;  ///< rows of a and c are numbered by so many dims
+  bool bias;
+  REPRISE_DESCRIBE(dtype, a_lines, b_lines, row_dims, bias)
+
+  template <class As>
+  struct Row {
+    typename As::Number size, a, c;  ///< strides of a and of c
+    REPRISE_DESCRIBE(size, a, c)
+  };
+  template <class As>
+  struct Args {
+    typename As::Number m, n, k;
+    typename As::Source a, b;
+    typename As::Number a_offset, b_offset;
+    std::optional<Bias<As>> bias;
+    typename As::Target c;
+    typename As::Number c_offset, a_batch, b_batch, c_batch, a_k, b_k, b_n, c_n;
+    std::vector<Row<As>> rows;
+    REPRISE_DESCRIBE(m, n, k, a, b, a_offset, b_offset, bias, c, c_offset, a_batch, b_batch, c_batch, a_k, b_k, b_n, c_n, rows)
+    void shape(const ProductTiles& code) {
+      a.dtype = b.dtype = c.dtype = code.dtype;
+      if (code.bias) bias.emplace().buffer.dtype = code.dtype;
+      rows.resize(static_cast<std::size_t>(code.row_dims));
+    }
+  };
+};
+
+/// Few rows: m <= device::kFewProductRows. b's columns are read once.
+template <class As>
+struct FewRowsArgs {
+  typename As::Number m, n, k;
+  typename As::Source a, b;
+  typename As::Number a_offset, b_offset;
+  std::optional<Bias<As>> bias;
+  typename As::Target c;
+  typename As::Number c_offset, a_batch, b_batch, c_batch, a_m, a_k;
+  std::optional<typename As::Number> b_k;  ///< without: 1
+  typename As::Number b_n, c_m, c_n;
+  REPRISE_DESCRIBE(m, n, k, a, b, a_offset, b_offset, bias, c, c_offset, a_batch, b_batch, c_batch, a_m, a_k, b_k, b_n, c_m, c_n)
+  template <class K>
+  void shape(const K& code) {
+    a.dtype = b.dtype = c.dtype = code.dtype;
+    if (code.bias) bias.emplace().buffer.dtype = code.dtype;
+    if (K::kAnyStrides) b_k.emplace();
+  }
+};
+/// Along k elements of b are neighbours in memory; one or several warps for a column.
+struct ProductDot {
+  static constexpr std::string_view kKind = "product_dot";
+  static constexpr bool kAnyStrides = false;
+  DType dtype;
+  int m;  ///< 0: not known
+  bool bias;
+  REPRISE_DESCRIBE(dtype, m, bias)
+  template <class As>
+  using Args = FewRowsArgs<As>;
+};
+/// Any strides; a lane for a column, the block's warps share k.
+struct ProductSum {
+  static constexpr std::string_view kKind = "product_sum";
+  static constexpr bool kAnyStrides = true;
+  DType dtype;
+  int m;  ///< 0: not known
+  bool bias;
+  REPRISE_DESCRIBE(dtype, m, bias)
+  template <class As>
+  using Args = FewRowsArgs<As>;
+};
+
+// ---- attention: softmax(q k^T * scale + mask) v of Float32, Float16 or BFloat16, summed in Float32. Two batch dims,
+// "outer" and "head"; a key head serves several query heads.
+
+enum class Mask : std::uint8_t { None, Bool, Added };
+constexpr std::string_view name_of(Mask m) { return m == Mask::None ? "none" : m == Mask::Bool ? "bool" : "added"; }
+constexpr DType mask_dtype(Mask m, DType t) { return m == Mask::Bool ? DType::Bool : t; }
+
+template <class As, class Buffer>
+struct Heads {
+  Buffer buffer;
+  typename As::Number offset, outer, head, row, column;
+  REPRISE_DESCRIBE(buffer, offset, outer, head, row, column)
+};
+
+/// A block for block_queries() of one head, keys in blocks with a running softmax.
+struct AttentionTiles {
+  static constexpr std::string_view kKind = "attention";
+  DType dtype;
+  int depth, width;  ///< elements of a key, of a value
+  Mask mask;
+  bool causal;
+  REPRISE_DESCRIBE(dtype, depth, width, mask, causal)
+
+  constexpr int block_queries() const {
+    const int most = depth > width ? depth : width;
+    return most <= 64 ? 64 : most <= 128 ? 32 : 16;
+  }
+  template <class As>
+  struct Args {
+    typename As::Number heads, queries, keys;
+    typename As::Number scale;             ///< bits of a double
+    typename As::Number k_group, v_group;  ///< query heads that share a head of keys, of values
+    Heads<As, typename As::Source> q, k, v;
+    std::optional<Heads<As, typename As::Source>> mask;
+    Heads<As, typename As::Target> out;
+    REPRISE_DESCRIBE(heads, queries, keys, scale, k_group, v_group, q, k, v, mask, out)
+    void shape(const AttentionTiles& code) {
+      q.buffer.dtype = k.buffer.dtype = v.buffer.dtype = out.buffer.dtype = code.dtype;
+      if (code.mask != Mask::None) mask.emplace().buffer.dtype = mask_dtype(code.mask, code.dtype);
+    }
+  };
+};
+
+/// Few rows. A unit is a key head with the `group` query heads that it serves; its rows are numbered (query, head). A block takes `rows`
+/// rows of a unit and one of `splits` ranges of the keys, and leaves the unfinished sums in `parts`: [units, rows, splits, width + 2],
+/// the last two being the greatest score and the sum of exponentials. AttentionJoin adds them up.
+struct AttentionPart {
+  static constexpr std::string_view kKind = "attention_part";
+  DType dtype;
+  int depth, width;
+  Mask mask;
+  bool causal;
+  int rows;  ///< 1, 2, 4
+  REPRISE_DESCRIBE(dtype, depth, width, mask, causal, rows)
+
+  template <class As>
+  struct Args {
+    typename As::Number rows, units, queries, keys;
+    typename As::Number scale;             ///< bits of a double
+    typename As::Number k_units, v_units;  ///< units that share a head of keys, of values
+    typename As::Number group, splits;
+    Heads<As, typename As::Source> q, k, v;
+    std::optional<Heads<As, typename As::Source>> mask;
+    typename As::Target parts;
+    REPRISE_DESCRIBE(rows, units, queries, keys, scale, k_units, v_units, group, splits, q, k, v, mask, parts)
+    void shape(const AttentionPart& code) {
+      q.buffer.dtype = k.buffer.dtype = v.buffer.dtype = code.dtype;
+      if (code.mask != Mask::None) mask.emplace().buffer.dtype = mask_dtype(code.mask, code.dtype);
+      parts.dtype = DType::Float32;
+    }
+  };
+};
+struct AttentionJoin {
+  static constexpr std::string_view kKind = "attention_join";
+  DType dtype;
+  int width;
+  REPRISE_DESCRIBE(dtype, width)
+
+  template <class As>
+  struct Args {
+    typename As::Source parts;
+    typename As::Number rows, outer, units, group, splits;
+    Heads<As, typename As::Target> out;
+    REPRISE_DESCRIBE(parts, rows, outer, units, group, splits, out)
+    void shape(const AttentionJoin& code) { parts.dtype = DType::Float32, out.buffer.dtype = code.dtype; }
+  };
+};
+
+// ---- rows: what is done along one dim, for every index of the others, whose sizes are a list, outermost first; a tensor has a list of
+// strides for it.
+
+template <class As, class Buffer>
+struct Along {
+  Buffer buffer;
+  typename As::Number offset, step;          ///< step: along the dim
+  std::vector<typename As::Number> rows;     ///< strides of the others
+  REPRISE_DESCRIBE(buffer, offset, step, rows)
+  void shape(DType t, int row_dims) { buffer.dtype = t, rows.resize(static_cast<std::size_t>(row_dims)); }
+};
+
+/// The place of the greatest (least) element of n, the first one of equals; a NaN is greater (less) than everything.
+struct ArgReduce {
+  static constexpr std::string_view kKind = "arg_reduce";
+  /// Whole: all of a row at once. Chunks: that of every chunk of a row, as [rows, chunks], places in the row; one that is
+  /// out of range for an empty chunk. Join: the best of these.
+  enum class Step : std::uint8_t { Whole, Chunks, Join };
+  DType dtype;
+  bool least;
+  int row_dims, dims;  ///< dims: of what is reduced
+  Step step;
+  REPRISE_DESCRIBE(dtype, least, row_dims, dims, step)
+
+  template <class As>
+  struct Args {
+    typename As::Number rows, n, chunks;
+    typename As::Source x;
+    typename As::Target out;                 ///< Int64
+    std::optional<typename As::Source> found;  ///< Join: what Chunks has given
+    typename As::Number x_offset, out_offset;
+    std::vector<typename As::Number> row_sizes, x_rows, out_rows, sizes, strides;  ///< the last two: of what is reduced
+    REPRISE_DESCRIBE(rows, n, chunks, x, out, found, x_offset, out_offset, row_sizes, x_rows, out_rows, sizes, strides)
+    void shape(const ArgReduce& code) {
+      x.dtype = code.dtype, out.dtype = DType::Int64;
+      if (code.step == Step::Join) found.emplace().dtype = DType::Int64;
+      for (auto* list : {&row_sizes, &x_rows, &out_rows}) list->resize(static_cast<std::size_t>(code.row_dims));
+      for (auto* list : {&sizes, &strides}) list->resize(static_cast<std::size_t>(code.dims));
+    }
+  };
+};
+constexpr std::string_view name_of(ArgReduce::Step s) { return s == ArgReduce::Step::Whole ? "whole" : s == ArgReduce::Step::Chunks ? "chunks" : "join"; }
+
+/// Running sums, of floats in Float64, each rounded once; of integers in Int64. A block has a row.
+struct Cumsum {
+  static constexpr std::string_view kKind = "cumsum";
+  DType from, to;
+  int row_dims;
+  REPRISE_DESCRIBE(from, to, row_dims)
+
+  template <class As>
+  struct Args {
+    typename As::Number n;
+    std::vector<typename As::Number> row_sizes;
+    Along<As, typename As::Source> x;
+    Along<As, typename As::Target> out;
+    REPRISE_DESCRIBE(n, row_sizes, x, out)
+    void shape(const Cumsum& code) {
+      row_sizes.resize(static_cast<std::size_t>(code.row_dims));
+      x.shape(code.from, code.row_dims), out.shape(code.to, code.row_dims);
+    }
+  };
+};
+
+/// The first k of every row in order, with their places; equals in order of place (kernels/reference/order.cc). A
+/// block has a row.
+struct Order {
+  static constexpr std::string_view kKind = "order";
+  DType dtype;
+  bool descending;
+  int row_dims;
+  REPRISE_DESCRIBE(dtype, descending, row_dims)
+
+  template <class As>
+  struct Args {
+    typename As::Number n, k;
+    typename As::Number room;               ///< each row has twice so many elements of `keys` and `key_places`
+    typename As::Target keys, key_places;   ///< Int64 where order_is_wide, else Int32; Int32
+    std::vector<typename As::Number> row_sizes;
+    Along<As, typename As::Source> x;
+    Along<As, typename As::Target> values, places;  ///< places: Int64
+    REPRISE_DESCRIBE(n, k, room, keys, key_places, row_sizes, x, values, places)
+    void shape(const Order& code) {
+      keys.dtype = order_is_wide(code.dtype) ? DType::Int64 : DType::Int32, key_places.dtype = DType::Int32;
+      row_sizes.resize(static_cast<std::size_t>(code.row_dims));
+      x.shape(code.dtype, code.row_dims), values.shape(code.dtype, code.row_dims), places.shape(DType::Int64, code.row_dims);
+    }
+  };
+};
+
+// ---- single elements; a thread has one, or several that are a block apart. Tensors have strides for a common list of sizes.
+
+template <class As, class Buffer>
+struct Elements {
+  Buffer buffer;
+  typename As::Number offset;
+  std::vector<typename As::Number> strides;
+  REPRISE_DESCRIBE(buffer, offset, strides)
+  void shape(DType t, int dims) { buffer.dtype = t, strides.resize(static_cast<std::size_t>(dims)); }
+};
+
+/// Are all index values within [0, extent), or with `wraps` within [-extent, extent)? The first one that is not is noted
+/// unless there is a note already. One block.
+struct CheckIndex {
+  static constexpr std::string_view kKind = "check_index";
+  DType dtype;
+  bool wraps;
+  int dims, threads;
+  REPRISE_DESCRIBE(dtype, wraps, dims, threads)
+
+  template <class As>
+  struct Args {
+    typename As::Number n, extent;
+    typename As::Number number, first;  ///< of the check, from 1 on; 1: the record has not been written before
+    std::vector<typename As::Number> sizes;
+    Elements<As, typename As::Source> index;
+    typename As::Target record;         ///< Int64: number of the check that failed or 0, place of its first bad value, the value
+    REPRISE_DESCRIBE(n, extent, number, first, sizes, index, record)
+    void shape(const CheckIndex& code) {
+      sizes.resize(static_cast<std::size_t>(code.dims));
+      index.shape(code.dtype, code.dims), record.dtype = DType::Int64;
+    }
+  };
+};
+
+/// Can `wanted` categories be drawn by the weights of each row? They must be finite, not negative, and so many positive.
+/// One block of kCheckThreads.
+struct CheckWeights {
+  static constexpr std::string_view kKind = "check_weights";
+  DType dtype;
+  REPRISE_DESCRIBE(dtype)
+
+  template <class As>
+  struct Args {
+    typename As::Number rows, n, wanted;
+    typename As::Number number, first;  ///< as CheckIndex's
+    typename As::Source weights;
+    typename As::Number offset, row_step, step;
+    /// Int64: number of the check or 0; row * n + place of the first bad weight, and its bits as a double; or -1 - row of too few, and how
+    /// many are positive.
+    typename As::Target record;
+    REPRISE_DESCRIBE(rows, n, wanted, number, first, weights, offset, row_step, step, record)
+    void shape(const CheckWeights& code) { weights.dtype = code.dtype, record.dtype = DType::Int64; }
+  };
+};
+
+/// y = x.
+struct CopyElements {
+  static constexpr std::string_view kKind = "copy";
+  DType dtype;
+  int dims;
+  REPRISE_DESCRIBE(dtype, dims)
+
+  template <class As>
+  struct Args {
+    typename As::Number n;
+    std::vector<typename As::Number> sizes;
+    Elements<As, typename As::Source> x;
+    Elements<As, typename As::Target> y;
+    REPRISE_DESCRIBE(n, sizes, x, y)
+    void shape(const CopyElements& code) {
+      sizes.resize(static_cast<std::size_t>(code.dims));
+      x.shape(code.dtype, code.dims), y.shape(code.dtype, code.dims);
+    }
+  };
+};
+
+/// Random numbers of kernels/reference/philox.h: element i in row-major order uses counter offset + i.
+struct Random {
+  static constexpr std::string_view kKind = "random";
+  DType dtype;
+  bool normal;
+  int dims;
+  REPRISE_DESCRIBE(dtype, normal, dims)
+
+  template <class As>
+  struct Args {
+    typename As::Number n;
+    typename As::Source state;  ///< Int64: seed, offset
+    std::vector<typename As::Number> sizes;
+    Elements<As, typename As::Target> out;
+    REPRISE_DESCRIBE(n, state, sizes, out)
+    void shape(const Random& code) {
+      state.dtype = DType::Int64;
+      sizes.resize(static_cast<std::size_t>(code.dims));
+      out.shape(code.dtype, code.dims);
+    }
+  };
+};
+
+/// Draws by weights, as kernels/reference/order.cc makes them: with replacement, or single ones, by the running sums of the weights.
+struct Draw {
+  static constexpr std::string_view kKind = "draw";
+  DType dtype;
+  REPRISE_DESCRIBE(dtype)
+
+  template <class As>
+  struct Args {
+    typename As::Number rows, n, samples;
+    typename As::Source state, weights, running;  ///< running: Float64 [rows, n], dense
+    typename As::Target out;                      ///< Int64
+    typename As::Number weights_offset, weights_row, weights_step, out_offset, out_row, out_step;
+    REPRISE_DESCRIBE(rows, n, samples, state, weights, running, out, weights_offset, weights_row, weights_step, out_offset, out_row, out_step)
+    void shape(const Draw& code) {
+      state.dtype = DType::Int64, weights.dtype = code.dtype, running.dtype = DType::Float64, out.dtype = DType::Int64;
+    }
+  };
+};
+/// The time at which each category comes, if they come at random, in the mean as often as they weigh: the first ones are drawn without
+/// replacement. Infinite for a weight of 0.
+struct Arrivals {
+  static constexpr std::string_view kKind = "arrivals";
+  DType dtype;
+  REPRISE_DESCRIBE(dtype)
+
+  template <class As>
+  struct Args {
+    typename As::Number rows, n, samples;
+    typename As::Source state, weights;
+    typename As::Target times;  ///< Float64 [rows, n], dense
+    typename As::Number weights_offset, weights_row, weights_step;
+    REPRISE_DESCRIBE(rows, n, samples, state, weights, times, weights_offset, weights_row, weights_step)
+    void shape(const Arrivals& code) { state.dtype = DType::Int64, weights.dtype = code.dtype, times.dtype = DType::Float64; }
+  };
+};
+
+/// out[.., index[.., i, ..], ..] = src[.., i, ..] along one dim, for every line of the others. Of equal indices the last one's element
+/// stays.
+struct Scatter {
+  static constexpr std::string_view kKind = "scatter";
+  enum class Mode : std::uint8_t {
+    Set,
+    Number,  ///< one number instead of src
+    Add,
+  };
+  DType dtype, index;
+  Mode mode;
+  int line_dims;
+  REPRISE_DESCRIBE(dtype, index, mode, line_dims)
+
+  template <class As>
+  struct Args {
+    typename As::Number lines, n;
+    std::vector<typename As::Number> line_sizes;
+    Along<As, typename As::Source> index;
+    std::optional<Along<As, typename As::Source>> src;
+    Along<As, typename As::Target> out;
+    std::optional<typename As::Number> value;  ///< an Int64, or the bits of a double where dtype is floating
+    REPRISE_DESCRIBE(lines, n, line_sizes, index, src, out, value)
+    void shape(const Scatter& code) {
+      line_sizes.resize(static_cast<std::size_t>(code.line_dims));
+      index.shape(code.index, code.line_dims), out.shape(code.dtype, code.line_dims);
+      if (code.mode == Mode::Number) value.emplace();
+      else src.emplace().shape(code.dtype, code.line_dims);
+    }
+  };
+};
+constexpr std::string_view name_of(Scatter::Mode m) { return m == Scatter::Mode::Set ? "set" : m == Scatter::Mode::Number ? "number" : "add"; }
+
+// index_put in steps. A position is an element of the broadcast index tensors, a line one of the dims not indexed.
+
+/// to[position] = sum over index tensors of value * step.
+struct IndexOffsets {
+  static constexpr std::string_view kKind = "index_offsets";
+  std::vector<DType> indices;
+  int dims;  ///< of positions
+  REPRISE_DESCRIBE(indices, dims)
+
+  template <class As>
+  struct Index {
+    typename As::Source buffer;
+    typename As::Number offset, extent, step;
+    std::vector<typename As::Number> strides;
+    REPRISE_DESCRIBE(buffer, offset, extent, step, strides)
+  };
+  template <class As>
+  struct Args {
+    typename As::Number positions;
+    std::vector<typename As::Number> sizes;
+    std::vector<Index<As>> indices;
+    typename As::Target to;  ///< Int64
+    REPRISE_DESCRIBE(positions, sizes, indices, to)
+    void shape(const IndexOffsets& code) {
+      sizes.resize(static_cast<std::size_t>(code.dims));
+      indices.resize(code.indices.size());
+      for (std::size_t i = 0; i < indices.size(); ++i) indices[i].buffer.dtype = code.indices[i], indices[i].strides.resize(sizes.size());
+      to.dtype = DType::Int64;
+    }
+  };
+};
+/// last[position] = to[position], or -1 where a later position has the same.
+struct IndexLast {
+  static constexpr std::string_view kKind = "index_last";
+  REPRISE_DESCRIBE()
+
+  template <class As>
+  struct Args {
+    typename As::Number positions;
+    typename As::Source to;
+    typename As::Target last;
+    REPRISE_DESCRIBE(positions, to, last)
+    void shape(const IndexLast&) { to.dtype = last.dtype = DType::Int64; }
+  };
+};
+/// out[to[position], line] = (or +=) values.
+struct IndexPut {
+  static constexpr std::string_view kKind = "index_put";
+  DType dtype;
+  bool add;
+  int position_dims, line_dims;
+  REPRISE_DESCRIBE(dtype, add, position_dims, line_dims)
+
+  template <class As>
+  struct Args {
+    typename As::Number positions, lines;
+    typename As::Source to, values;
+    typename As::Target out;
+    typename As::Number values_offset, out_offset;
+    std::vector<typename As::Number> position_sizes, values_positions, line_sizes, values_lines, out_lines;
+    REPRISE_DESCRIBE(positions, lines, to, values, out, values_offset, out_offset, position_sizes, values_positions, line_sizes, values_lines, out_lines)
+    void shape(const IndexPut& code) {
+      to.dtype = DType::Int64, values.dtype = out.dtype = code.dtype;
+      for (auto* list : {&position_sizes, &values_positions}) list->resize(static_cast<std::size_t>(code.position_dims));
+      for (auto* list : {&line_sizes, &values_lines, &out_lines}) list->resize(static_cast<std::size_t>(code.line_dims));
+    }
+  };
+};
+
+}  // namespace gpu
 
 }  // namespace reprise::kernels

@@ -1,7 +1,7 @@
 // Matrix products for blocks of threads: mm, bmm, linear with or without bias, of every dtype. Few rows (or few
 // columns: the transposed product) go to kernels that read the large operand once. Which kernel works depends on sizes
-// that may differ between recordings, so there is a launch of each that may, and those that do not apply have an empty
-// grid. The first of them says what the product is, for devices that have a library.
+// that may differ between recordings, so there is a launch of each that may, and those that do not apply have no
+// blocks. The first of them says what the product is, for devices that have a library.
 #include <algorithm>
 
 #include "kernels/gpu/rules.h"
@@ -19,7 +19,8 @@ struct Side {
   Int offset = 0, batch = 0, line = 0, k = 0;
 };
 
-struct Product {
+/// The operands of a product as kernels take them.
+struct ProductOperands {
   DType dtype = DType::Float32;
   Int batch = 1, m = 1, n = 1, k = 1;
   Side a, b, c;              ///< c: line is the stride of rows, k that of columns
@@ -27,8 +28,8 @@ struct Product {
   Ints row_sizes, a_rows, c_rows;
 
   /// c's columns as rows and the other way round: c^T = b^T a^T.
-  Product transposed() const {
-    Product p = *this;
+  ProductOperands transposed() const {
+    ProductOperands p = *this;
     std::swap(p.m, p.n), std::swap(p.a, p.b), std::swap(p.c.line, p.c.k);
     if (p.bias) std::swap(p.bias->line, p.bias->k);
     return p;
@@ -41,7 +42,7 @@ Side side(const Operand& o, int line, int k, int batch = -1) {
 }
 
 /// Leading dims of x and y as few as they provably are; at least one.
-void rows_of(Product& p, const Layout& x, const Layout& y, int dims) {
+void rows_of(ProductOperands& p, const Layout& x, const Layout& y, int dims) {
   for (int d = 0; d < dims; ++d) {
     if (known_as(y.sizes[d], 1)) continue;
     Int size = y.sizes[d], a = x.strides[d], c = y.strides[d];
@@ -57,9 +58,9 @@ void rows_of(Product& p, const Layout& x, const Layout& y, int dims) {
   p.a.line = p.a_rows.back(), p.c.line = p.c_rows.back();
 }
 
-Product product_of(const GpuContext& cx) {
+ProductOperands product_of(const GpuContext& cx) {
   const std::vector<Operand>& o = cx.operands;
-  Product p;
+  ProductOperands p;
   const Operand& result = o.back();
   const Layout &a = o[0].layout, &b = o[1].layout, &c = result.layout;
   p.dtype = result.dtype;
@@ -80,60 +81,52 @@ Product product_of(const GpuContext& cx) {
   return p;
 }
 
-GpuLines lines_of(const Side& s) {
-  return known_as(s.k, 1) ? GpuLines::Deep : known_as(s.line, 1) ? GpuLines::Wide : GpuLines::Any;
+gpu::Lines lines_of(const Side& s) {
+  return known_as(s.k, 1) ? gpu::Lines::Deep : known_as(s.line, 1) ? gpu::Lines::Wide : gpu::Lines::Any;
 }
 
-void add_operands(GpuLaunchBuilder& l, const Product& p) {
-  l.buffer(p.a.buffer).buffer(p.b.buffer);
-  if (p.bias) l.buffer(p.bias->buffer);
-  l.buffer(p.c.buffer, true);
-  l.ints({p.batch, p.m, p.n, p.k, p.a.offset, p.b.offset});
-  if (p.bias) l.ints({p.bias->offset, p.bias->line, p.bias->k});
-  l.ints({p.c.offset, p.a.batch, p.b.batch, p.c.batch});
+/// What all kinds of products take.
+template <class K>
+void tell_operands(LaunchOf<K>& l, const ProductOperands& p) {
+  l->m = p.m, l->n = p.n, l->k = p.k;
+  l->a = p.a.buffer, l->a_offset = p.a.offset, l->a_batch = p.a.batch, l->a_k = p.a.k;
+  l->b = p.b.buffer, l->b_offset = p.b.offset, l->b_batch = p.b.batch, l->b_n = p.b.line;
+  if (p.bias) l->bias = {.buffer = p.bias->buffer, .offset = p.bias->offset, .m = p.bias->line, .n = p.bias->k};
+  l->c = p.c.buffer, l->c_offset = p.c.offset, l->c_batch = p.c.batch, l->c_n = p.c.k;
 }
 
-GpuLaunch tiled(const Product& p, std::int64_t few_m, std::int64_t few_n) {
-  std::int64_t row_dims = static_cast<std::int64_t>(p.row_sizes.size());
-  GpuLines a = lines_of(p.a);
-  if (a == GpuLines::Wide && row_dims > 1) a = GpuLines::Any;
-  GpuLaunchBuilder l(kGpuProduct,
-                      {static_cast<std::int64_t>(p.dtype), static_cast<std::int64_t>(a),
-                       static_cast<std::int64_t>(lines_of(p.b)), row_dims, p.bias ? 1 : 0},
-                      [](const std::int64_t* i) {
-                        if (i[3] <= i[0] || i[4] <= i[1]) return device::Dim3{0, 1, 1};
-                        return grid_of(i[2] * blocks_for(i[3], kProductTile) * blocks_for(i[4], kProductTile));
-                      });
-  l.ints({few_m, few_n});
-  add_operands(l, p);
-  l.ints({p.a.k, p.b.k, p.b.line, p.c.k});
-  for (std::size_t d = 0; d < p.row_sizes.size(); ++d) l.ints({p.row_sizes[d], p.a_rows[d], p.c_rows[d]});
-  return std::move(l.launch);
+/// For m > few_m and n > few_n.
+GpuLaunch tiled(const ProductOperands& p, std::int64_t few_m, std::int64_t few_n) {
+  const int row_dims = static_cast<int>(p.row_sizes.size());
+  gpu::Lines a = lines_of(p.a);
+  if (a == gpu::Lines::Wide && row_dims > 1) a = gpu::Lines::Any;
+  LaunchOf l(gpu::ProductTiles{p.dtype, a, lines_of(p.b), row_dims, p.bias.has_value()});
+  tell_operands(l, p);
+  l->b_k = p.b.k;
+  for (std::size_t d = 0; d < p.row_sizes.size(); ++d) l->rows[d] = {.size = p.row_sizes[d], .a = p.a_rows[d], .c = p.c_rows[d]};
+  return l.in(where_more(p.m, few_m) * where_more(p.n, few_n) * p.batch * blocks_for(p.m, kProductTile) * blocks_for(p.n, kProductTile));
 }
 
 /// For m in [least_m, most_m] and n > few_n; `known_m`: m if code may rely on it, or 0.
-GpuLaunch few_rows(const Product& p, std::int64_t known_m, std::int64_t least_m, std::int64_t most_m,
+GpuLaunch few_rows(const ProductOperands& p, std::int64_t known_m, std::int64_t least_m, std::int64_t most_m,
                     std::int64_t few_n) {
-  bool dot = known_as(p.b.k, 1);
-  auto grid = dot ? [](const std::int64_t* i) {
-    if (i[4] < i[0] || i[4] > i[1] || i[5] <= i[2]) return device::Dim3{0, 1, 1};
-    return grid_of(i[3] * blocks_for(i[5], i[5] < kProductDotColumns ? 1 : kProductDotThreads / 32));
-  } : [](const std::int64_t* i) {
-    if (i[4] < i[0] || i[4] > i[1] || i[5] <= i[2]) return device::Dim3{0, 1, 1};
-    return grid_of(i[3] * blocks_for(i[5], 32));
+  const Int where = where_more(p.m, least_m - 1) * where_at_most(p.m, most_m) * where_more(p.n, few_n);
+  auto tell = [&](auto l) {
+    tell_operands(l, p);
+    l->a_m = p.a.line, l->c_m = p.c.line;
+    return l;
   };
-  GpuLaunchBuilder l(dot ? kGpuProductDot : kGpuProductSum,
-                      {static_cast<std::int64_t>(p.dtype), known_m, p.bias ? 1 : 0}, grid);
-  l.ints({least_m, most_m, few_n});
-  add_operands(l, p);
-  l.ints({p.a.line, p.a.k});
-  if (!dot) l.ints({p.b.k});
-  l.ints({p.b.line, p.c.line, p.c.k});
-  return std::move(l.launch);
+  if (known_as(p.b.k, 1)) {
+    auto l = tell(LaunchOf(gpu::ProductDot{p.dtype, static_cast<int>(known_m), p.bias.has_value()}));
+    return l.in(where * p.batch * choose(where_more(kProductDotColumns, p.n), p.n, blocks_for(p.n, kProductDotThreads / 32)));
+  }
+  auto l = tell(LaunchOf(gpu::ProductSum{p.dtype, static_cast<int>(known_m), p.bias.has_value()}));
+  l->b_k = p.b.k;
+  return l.in(where * p.batch * blocks_for(p.n, 32));
 }
 
 /// For m <= kFewProductRows. Code for a single row needs fewer registers, so more of it waits for memory at a time.
-void add_few_rows(const Product& p, std::int64_t few_n, std::vector<GpuLaunch>& out) {
+void add_few_rows(const ProductOperands& p, std::int64_t few_n, std::vector<GpuLaunch>& out) {
   if (!p.m.is_symbolic()) {
     out.push_back(few_rows(p, p.m.hint(), 1, kFewProductRows, few_n));
     return;
@@ -143,7 +136,7 @@ void add_few_rows(const Product& p, std::int64_t few_n, std::vector<GpuLaunch>& 
 }
 
 /// Nothing for rows in more dims than a batch and one.
-std::optional<device::ProductOf<Int>> described(const Product& p) {
+std::optional<device::ProductOf<Int>> described(const ProductOperands& p) {
   device::ProductOf<Int> d{p.dtype, p.bias.has_value(), p.batch, p.m, p.n, p.k, {}, {}, {}, {}};
   d.a = {p.a.offset, p.a.batch, p.a.line, p.a.k};
   d.b = {p.b.offset, p.b.batch, p.b.k, p.b.line};
@@ -158,7 +151,7 @@ std::optional<device::ProductOf<Int>> described(const Product& p) {
 }  // namespace
 
 GpuLaunches gpu_matmul(const GpuContext& cx, std::vector<Launch>&) {
-  Product p = product_of(cx);
+  ProductOperands p = product_of(cx);
   if (known_as(p.m, 1)) p.m = 1;
   if (known_as(p.n, 1)) p.n = 1;
   std::vector<GpuLaunch> out;

@@ -28,10 +28,6 @@ GpuWalkDims::GpuWalkDims(const Ints& all_sizes, const std::vector<Ints>& all_str
   for (Ints& s : strides) s.push_back(0);
 }
 Int GpuWalkDims::count() const { return numel(sizes); }
-void GpuWalkDims::add_to(GpuLaunchBuilder& l) const {
-  l.launch.ints.insert(l.launch.ints.end(), sizes.begin(), sizes.end());
-  for (const Ints& s : strides) l.launch.ints.insert(l.launch.ints.end(), s.begin(), s.end());
-}
 
 namespace {
 
@@ -45,12 +41,9 @@ int dim_of(const graph::NodeArg& a, int rank) {
   return static_cast<int>(d < 0 ? d + rank : d);
 }
 std::uint32_t all_dims(int rank) { return (1u << rank) - 1; }
-std::int64_t number_of(DType t) { return static_cast<std::int64_t>(t); }
 
 /// Blocks for so many rows (or chunks) of this length.
-device::Dim3 arg_blocks(std::int64_t rows, std::int64_t length) {
-  return grid_of(length <= kArgReduceWarp ? blocks_for(rows, kArgReduceThreads / 32) : rows);
-}
+Int arg_blocks(Int rows, Int length) { return choose(where_at_most(length, kArgReduceWarp), blocks_for(rows, kArgReduceThreads / 32), rows); }
 
 /// How many chunks a row is searched in: several where few rows are long by the sizes at hand.
 std::int64_t arg_chunks(Int rows, Int n, SourceLoc where) {
@@ -81,32 +74,25 @@ GpuLaunches arg_reduce(const GpuContext& cx, bool least) {
   GpuWalkDims rows(x.sizes, {x.strides, to}, all_dims(x.dim()) & ~reduced), inner(x.sizes, {x.strides}, reduced);
   const Int n = inner.count();
   const std::int64_t chunks = arg_chunks(rows.count(), n, cx.node.loc);
-  auto launch = [&](ArgReduce part, device::Dim3 (*grid)(const std::int64_t*)) {
-    return GpuLaunchBuilder(kGpuArgReduce,
-                             {number_of(in.dtype), least ? 1 : 0, rows.dims(), inner.dims(),
-                              static_cast<std::int64_t>(part)},
-                             grid);
-  };
-  auto finish = [&](GpuLaunchBuilder& l, Int to_offset) {
-    l.ints({rows.count(), n, x.offset, to_offset, chunks});
-    rows.add_to(l), inner.add_to(l);
-    return std::move(l.launch);
+  using Step = gpu::ArgReduce::Step;
+  auto launch = [&](Step step, std::uint32_t to, Int to_offset) {
+    LaunchOf l(gpu::ArgReduce{in.dtype, least, rows.dims(), inner.dims(), step});
+    l->rows = rows.count(), l->n = n, l->chunks = chunks;
+    l->x = in, l->x_offset = x.offset, l->out = to, l->out_offset = to_offset;
+    l->row_sizes = rows.sizes_told(), l->x_rows = rows.strides_told(0), l->out_rows = rows.strides_told(1);
+    l->sizes = inner.sizes_told(), l->strides = inner.strides_told(0);
+    return l;
   };
   std::vector<GpuLaunch> made;
   if (chunks == 1) {
-    auto l = launch(ArgReduce::Whole, [](const std::int64_t* i) { return arg_blocks(i[0], i[1]); });
-    l.buffer(in.buffer).buffer(result.buffer, true);
-    made.push_back(finish(l, out.offset));
+    made.push_back(launch(Step::Whole, result.buffer, out.offset).in(arg_blocks(rows.count(), n)));
     return made;
   }
   const std::uint32_t found = cx.scratch(DType::Int64, rows.count() * chunks * item_size(DType::Int64));
-  auto l = launch(ArgReduce::Chunks,
-                  [](const std::int64_t* i) { return arg_blocks(i[0] * i[4], blocks_for(i[1], i[4])); });
-  l.buffer(in.buffer).buffer(found, true);
-  made.push_back(finish(l, 0));
-  auto join = launch(ArgReduce::Join, [](const std::int64_t* i) { return arg_blocks(i[0], i[4]); });
-  join.buffer(in.buffer).buffer(result.buffer, true).buffer(found);
-  made.push_back(finish(join, out.offset));
+  made.push_back(launch(Step::Chunks, found, 0).in(arg_blocks(rows.count() * chunks, blocks_for(n, chunks))));
+  auto join = launch(Step::Join, result.buffer, out.offset);
+  join->found = found;
+  made.push_back(join.in(arg_blocks(rows.count(), chunks)));
   return made;
 }
 
@@ -124,15 +110,15 @@ GpuLaunches order(const GpuContext& cx, const graph::NodeArg& dim_arg, bool desc
 
 }  // namespace
 
-GpuLaunch cumsum_launch(const Operand& in, const Operand& result, int dim) {
+GpuLaunch cumsum_launch(const Operand& in, const Operand& result, int dim, Int where) {
   Layout x = at_least_1d(in.layout), out = at_least_1d(result.layout);
   GpuWalkDims rows(x.sizes, {x.strides, out.strides}, all_dims(x.dim()) & ~(1u << dim));
-  GpuLaunchBuilder l(kGpuCumsum, {number_of(in.dtype), number_of(result.dtype), rows.dims()},
-                      [](const std::int64_t* i) { return grid_of(i[1] == 0 ? 0 : i[0]); });
-  l.buffer(in.buffer).buffer(result.buffer, true);
-  l.ints({rows.count(), x.sizes[dim], x.offset, out.offset, x.strides[dim], out.strides[dim]});
-  rows.add_to(l);
-  return std::move(l.launch);
+  LaunchOf l(gpu::Cumsum{in.dtype, result.dtype, rows.dims()});
+  const Int n = x.sizes[dim];
+  l->n = n, l->row_sizes = rows.sizes_told();
+  l->x = {.buffer = in, .offset = x.offset, .step = x.strides[dim], .rows = rows.strides_told(0)};
+  l->out = {.buffer = result, .offset = out.offset, .step = out.strides[dim], .rows = rows.strides_told(1)};
+  return l.in(rows.count() * where_more(n, 0) * where);
 }
 
 GpuLaunch order_launch(const GpuContext& cx, const Operand& in, const Operand& v, const Operand& p, int dim, Int k,
@@ -145,13 +131,13 @@ GpuLaunch order_launch(const GpuContext& cx, const Operand& in, const Operand& v
   Int room = shared ? Int(0) : Int::max(k, Int::min(n, kOrderShared)), all = Int::max(1, rows.count() * room * 2);
   std::uint32_t keys = cx.scratch(wide ? DType::Int64 : DType::Int32, all * (wide ? 8 : 4)),
                 key_places = cx.scratch(DType::Int32, all * 4);
-  GpuLaunchBuilder l(kGpuOrder, {number_of(in.dtype), descending ? 1 : 0, rows.dims()},
-                      [](const std::int64_t* i) { return grid_of(i[2] == 0 ? 0 : i[0]); });
-  l.buffer(in.buffer).buffer(keys, true).buffer(key_places, true).buffer(v.buffer, true).buffer(p.buffer, true);
-  l.ints({rows.count(), n, k, room, x.offset, values.offset, places.offset, x.strides[dim], values.strides[dim],
-          places.strides[dim]});
-  rows.add_to(l);
-  return std::move(l.launch);
+  LaunchOf l(gpu::Order{in.dtype, descending, rows.dims()});
+  l->n = n, l->k = k, l->room = room, l->keys = keys, l->key_places = key_places;
+  l->row_sizes = rows.sizes_told();
+  l->x = {.buffer = in, .offset = x.offset, .step = x.strides[dim], .rows = rows.strides_told(0)};
+  l->values = {.buffer = v, .offset = values.offset, .step = values.strides[dim], .rows = rows.strides_told(1)};
+  l->places = {.buffer = p, .offset = places.offset, .step = places.strides[dim], .rows = rows.strides_told(2)};
+  return l.in(rows.count() * where_more(k, 0));
 }
 
 GpuLaunches gpu_argmax(const GpuContext& cx, std::vector<Launch>&) { return arg_reduce(cx, false); }

@@ -1,7 +1,10 @@
 #pragma once
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "base/errors.h"
 #include "kernels/gpu/kernels.h"
 #include "kernels/gpu/launches.h"
 #include "kernels/launch/layout.h"
@@ -25,48 +28,98 @@ GpuLaunches gpu_index_put(const GpuContext&, std::vector<Launch>& before);
 GpuLaunches gpu_multinomial(const GpuContext&, std::vector<Launch>& before);
 
 // Launches that several of them are made of.
-/// Running sums of x along `dim`.
-GpuLaunch cumsum_launch(const Operand& x, const Operand& out, int dim);
+/// Running sums of x along `dim`. `where`: 1, or 0 where there is nothing to do.
+GpuLaunch cumsum_launch(const Operand& x, const Operand& out, int dim, Int where = 1);
 /// The first k along `dim` in order; k = 0: nothing to do.
 GpuLaunch order_launch(const GpuContext&, const Operand& x, const Operand& values, const Operand& places, int dim, Int k,
                         bool descending);
 /// Where kernels of random numbers find seed and offset: a step of the host writes them.
 Operand random_state(const GpuContext&, Int seed, Int offset, std::vector<Launch>& before);
 
-/// Collects a launch's buffers; ints follow in the order that kernels/gpu/kernels.h gives.
-struct GpuLaunchBuilder {
-  GpuLaunch launch;
+/// What a launch's arguments are told with. Each must be told.
+struct InLaunch {
+  struct Number {
+    Number() = default;
+    Number(Int v) : value(v), told(true) {}  // NOLINT: numbers are meant to convert
+    template <IntegralNumber T>
+    Number(T v) : Number(Int(v)) {}  // NOLINT
+    Int value;
+    bool told = false;
+  };
+  struct Buffer {
+    Buffer() = default;
+    Buffer(std::uint32_t b) : index(b) {}          // NOLINT: and so are buffers
+    Buffer(const Operand& o) : index(o.buffer) {}  // NOLINT
+    DType dtype = DType::Float32;                  ///< as the code has it
+    std::uint32_t index = ~0u;
+  };
+  struct Source : Buffer {
+    using Buffer::Buffer;
+    static constexpr bool kWritten = false;
+  };
+  struct Target : Buffer {
+    using Buffer::Buffer;
+    static constexpr bool kWritten = true;
+  };
+};
+using Numbers = std::vector<InLaunch::Number>;
 
-  GpuLaunchBuilder(const char* kind, std::vector<std::int64_t> params, device::Dim3 (*grid)(const std::int64_t*)) {
-    launch.code = {kind, std::move(params)};
-    launch.grid = grid;
+/// Makes the launch of some code: its arguments are told by name.
+template <KernelKind K>
+class LaunchOf {
+ public:
+  explicit LaunchOf(K code) : code_(std::move(code)), args_(gpu::shaped<InLaunch>(code_)) {}
+  typename K::template Args<InLaunch>* operator->() { return &args_; }
+
+  /// blocks: 0 where there is nothing to do.
+  GpuLaunch in(Int blocks) {
+    std::vector<std::string> numbers;
+    std::size_t wanted = 0;
+    GpuLaunch l{code_, {}, {}, {}, {}, blocks};
+    for_each_leaf("", args_, [&](const std::string& name, const auto& leaf) {
+      if constexpr (requires { leaf.index; }) {
+        REPRISE_CHECK(leaf.index != ~0u, " ", K::kKind, " was not told its buffer ", name);
+        l.buffers.push_back(leaf.index), l.written.push_back(leaf.kWritten), l.names.push_back(name);
+      } else {
+        REPRISE_CHECK(leaf.told, " ", K::kKind, " was not told ", name);
+        l.ints.push_back(leaf.value), numbers.push_back(name);
+      }
+    });
+    const auto as_code_has_them = gpu::shaped<InLaunch>(code_);
+    for_each_leaf("", as_code_has_them, [&](const std::string&, const auto&) { ++wanted; });
+    REPRISE_CHECK(l.buffers.size() + l.ints.size() == wanted, " ", K::kKind, " has ", wanted, " arguments, and was told ", l.buffers.size() + l.ints.size());
+    l.names.insert(l.names.end(), numbers.begin(), numbers.end());
+    return l;
   }
-  GpuLaunchBuilder& buffer(std::uint32_t b, bool written = false) {
-    launch.buffers.push_back(b);
-    launch.written.push_back(written);
-    return *this;
-  }
-  GpuLaunchBuilder& buffer(const Operand& o) { return buffer(o.buffer, o.written); }
-  GpuLaunchBuilder& ints(std::initializer_list<Int> v) {
-    launch.ints.insert(launch.ints.end(), v.begin(), v.end());
-    return *this;
-  }
+
+ private:
+  K code_;
+  typename K::template Args<InLaunch> args_;
 };
 
 /// Some dims that tensors share, without those of size 1, neighbours joined where all strides provably allow it; at
-/// least one. As kernels take it: sizes, then strides by tensor.
+/// least one.
 struct GpuWalkDims {
   GpuWalkDims(const Ints& sizes, const std::vector<Ints>& strides, std::uint32_t dims);
   Ints sizes;
-  std::vector<Ints> strides;
-  std::int64_t dims() const { return static_cast<std::int64_t>(sizes.size()); }
+  std::vector<Ints> strides;             ///< by tensor
+  int dims() const { return static_cast<int>(sizes.size()); }
   Int count() const;
-  void add_to(GpuLaunchBuilder&) const;
+  /// As arguments.
+  Numbers sizes_told() const { return {sizes.begin(), sizes.end()}; }
+  Numbers strides_told(std::size_t tensor) const { return {strides[tensor].begin(), strides[tensor].end()}; }
 };
 
-/// Numbers the blocks of a grid along x. More than the device can number is more than any memory holds.
-inline device::Dim3 grid_of(std::int64_t blocks) { return {static_cast<std::uint32_t>(blocks), 1, 1}; }
-inline std::int64_t blocks_for(std::int64_t n, std::int64_t each) { return (n + each - 1) / each; }
+// How many blocks, as an expression.
+/// 1 where a > b, else 0.
+inline Int where_more(Int a, Int b) { return Int::max(0, Int::min(1, a - b)); }
+inline Int where_at_most(Int a, Int b) { return 1 - where_more(a, b); }
+/// 1 where a is the number k, else 0.
+inline Int where_is(Int a, std::int64_t k) { return where_more(a, k - 1) * where_at_most(a, k); }
+/// `where`: 1 or 0.
+inline Int choose(Int where, Int yes, Int no) { return same_number(where, 1) ? yes : same_number(where, 0) ? no : where * yes + (1 - where) * no; }
+/// Blocks that have `each` of n.
+inline Int blocks_for(Int n, std::int64_t each) { return Int::ceil_div(n, each); }
 
 /// Is v this number in every call that the guards admit?
 inline bool known_as(Int v, std::int64_t k) { return same_number(v, k); }

@@ -11,6 +11,7 @@
 #include "device/backend.h"
 #include "graph/graph.h"
 #include "reprise/error.h"
+#include "kernels/launch/code.h"
 #include "kernels/loop/ir.h"
 
 namespace reprise::kernels {
@@ -81,14 +82,6 @@ struct NativeArgs {
 };
 using NativeFn = void (*)(const NativeArgs&);
 
-/// Machine code a native kernel asks the JIT for (matrix products, attention): jit/cpu/micro turns it into a function.
-/// Identity is (kind, params); the function's C signature is documented beside each kind in kernels/cpu/micro_kernels.h.
-struct MicroKernelSpec {
-  std::string kind;                     ///< "gemm", "gemv", "pack_b", ...
-  std::vector<std::int64_t> params;
-  friend bool operator==(const MicroKernelSpec&, const MicroKernelSpec&) = default;
-};
-
 /// A loop kernel with the buffers it runs on (kernel.buffers[i] is program buffer `buffers[i]`; accesses hold the layouts).
 struct LoopLaunch {
   LoopKernel kernel;
@@ -103,16 +96,17 @@ struct NativeLaunch {
   std::vector<Scalar> numbers;
   std::vector<std::string> strings;
   std::uint32_t first_result = 0, n_results = 0;
-  std::vector<MicroKernelSpec> micro;
+  std::vector<KernelCode> micro;        ///< machine code that it asks the JIT for (kernels/cpu/micro_kernels.h)
 };
 /// A kernel written for a device's blocks of threads (kernels/gpu/kernels.h says what each does). Its arguments are the buffers,
-/// then `ints`; offsets and strides, in elements, are among these.
+/// then `ints`; offsets and strides, in elements, are among these. LaunchOf in kernels/gpu/rules.h makes it.
 struct GpuLaunch {
-  MicroKernelSpec code;
+  KernelCode code;
   std::vector<std::uint32_t> buffers;
   std::vector<bool> written;            ///< by buffers
   std::vector<Int> ints;
-  device::Dim3 (*grid)(const std::int64_t* ints) = nullptr;  ///< blocks, for the values of `ints`; an empty one: nothing to do
+  std::vector<std::string> names;       ///< of the buffers, then of `ints`: for people
+  Int blocks;                           ///< along x; 0: nothing to do
   /// What this launch and the alternatives after it compute, if it is a matrix product: a device's library may do that in
   /// their place. Its buffers are this launch's: a, b, [bias], c.
   std::optional<device::ProductOf<Int>> product{};

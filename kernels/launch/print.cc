@@ -52,11 +52,12 @@ void arguments(std::ostream& s, const Lowered& l, const LoopLaunch& n) {
 
 void arguments(std::ostream& s, const Lowered& l, const GpuLaunch& n) {
   for (std::size_t i = 0; i < n.buffers.size(); ++i) {
-    s << (i ? ", " : "") << (n.written[i] ? "-> " : "");
+    s << (i ? ", " : "") << (n.written[i] ? "-> " : "") << n.names[i] << '=';
     buffer(s, l, n.buffers[i]);
   }
-  s << ") " << n.code.kind << '(';
-  for (std::size_t i = 0; i < n.ints.size(); ++i) s << (i ? ", " : "") << n.ints[i];
+  s << ") as " << n.code.text() << " of (";
+  for (std::size_t i = 0; i < n.ints.size(); ++i) s << (i ? ", " : "") << n.names[n.buffers.size() + i] << '=' << n.ints[i];
+  s << ") in " << n.blocks << " blocks";
 }
 
 void copies(std::ostream& s, const Launch& l) {
@@ -65,7 +66,7 @@ void copies(std::ostream& s, const Launch& l) {
 
 constexpr const char* kind_name(const LoopLaunch&) { return "loop "; }
 constexpr const char* kind_name(const NativeLaunch&) { return "native "; }
-constexpr const char* kind_name(const GpuLaunch&) { return "grid "; }
+constexpr const char* kind_name(const GpuLaunch&) { return "gpu "; }
 
 }  // namespace
 
@@ -80,7 +81,7 @@ std::string print(const Lowered& l) {
   for (const Launch& launch : l.launches) {
     s << std::visit([](const auto& what) { return kind_name(what); }, launch.what) << launch.name << '(';
     std::visit([&](const auto& what) { arguments(s, l, what); }, launch.what);
-    s << ')' << (launch.may_fail ? " may fail" : "") << (launch.guard ? " unless one failed" : "");
+    s << (std::holds_alternative<GpuLaunch>(launch.what) ? "" : ")") << (launch.may_fail ? " may fail" : "") << (launch.guard ? " unless one failed" : "");
     copies(s, launch);
     if (launch.loc) s << "  ; " << launch.loc.file << ':' << launch.loc.line;
     s << '\n';

@@ -6,7 +6,7 @@ namespace reprise::kernels::reference {
 namespace {
 
 /// out[m, n] = scale * sum over k of a[m, k] b[k, n] + (seed ? beta * seed[m, n] : 0), all rank 2.
-struct Product {
+struct RowsTimesColumns {
   double alpha = 1, beta = 1;
   const TensorView* seed = nullptr;
   Strides seed_strides{};
@@ -65,7 +65,7 @@ TensorView matrix(const TensorView& t, std::int64_t offset) {
   return m;
 }
 
-void batched(const Product& p, const TensorView& a, const TensorView& b, const TensorView& out) {
+void batched(const RowsTimesColumns& p, const TensorView& a, const TensorView& b, const TensorView& out) {
   auto batch = [](const TensorView& t) { return keep(t, (1u << (t.rank - 2)) - 1); };
   TensorView to = batch(out);
   Strides sa = broadcast_strides(batch(a), to), sb = broadcast_strides(batch(b), to);
@@ -78,7 +78,7 @@ void batched(const Product& p, const TensorView& a, const TensorView& b, const T
 void batched_product(const NativeArgs& args) { batched({}, args.tensor(0), args.tensor(1), args.result()); }
 
 void addmm(const NativeArgs& args) {
-  Product p;
+  RowsTimesColumns p;
   p.seed = &args.tensor(0);
   p.seed_strides = broadcast_strides(*p.seed, args.result());
   p.beta = number(args, 3).number();
@@ -89,7 +89,7 @@ void addmm(const NativeArgs& args) {
 void linear(const NativeArgs& args) {
   TensorView a = args.tensor(0), out = args.result();
   if (a.rank == 1) a = with_dim(a, 0), out = with_dim(out, 0);
-  Product p;
+  RowsTimesColumns p;
   TensorView bias;
   if (args.has(2)) {
     bias = args.tensor(2);

@@ -90,13 +90,13 @@ void launch_all(const std::vector<Launch>& launches, const std::vector<std::int6
     const GpuLaunch& l = std::get<GpuLaunch>(launch.what);
     std::vector<std::int64_t> ints;
     for (Int i : l.ints) ints.push_back(i.hint());
-    device::Dim3 grid = l.grid(ints.data());
+    const device::Dim3 grid{static_cast<std::uint32_t>(l.blocks.hint()), 1, 1};
     if (grid.count() == 0) continue;
-    out.launched.push_back(l.code.kind);
+    out.launched.push_back(std::string(l.code.kind()));
     device::ImagePtr image = jit::compile_gpu(l.code, backend.target());
     device::KernelNode node;
     node.kernel = backend.load(image);
-    node.name = l.code.kind;
+    node.name = l.code.kind();
     node.grid = grid, node.block = image->block, node.shared_bytes = image->shared_bytes;
     node.cells = l.buffers, node.params = ints;
     device::Graph::Node made = graph->add(std::move(node), before);

@@ -214,7 +214,7 @@ class Run {
     }
     std::vector<jit::CodePtr> code;
     std::vector<void*> micro;
-    for (const MicroKernelSpec& spec : native.micro) micro.push_back(code.emplace_back(jit::compile(spec))->entry);
+    for (const KernelCode& spec : native.micro) micro.push_back(code.emplace_back(jit::compile(spec))->entry);
     KernelFault fault;
     NativeArgs args{tensors.data(), native.args.data(), ints.data(), numbers.data(), native.strings.data(),
                     static_cast<std::uint32_t>(native.args.size()), native.first_result, native.n_results, micro.data(), &fault};

@@ -6,10 +6,11 @@
 #include "graph/graph.h"
 #include "guards/guard_set.h"
 #include "guards/shape_env.h"
-#include "kernels/gpu/kernels.h"
+#include "kernels/gpu/rules.h"
 #include "kernels/launch/launch.h"
 #include "kernels/plan/lower.h"
 #include "passes/pass.h"
+#include "tests/support/error_of.h"
 
 namespace reprise::kernels {
 namespace {
@@ -66,13 +67,87 @@ TEST(GpuLowering, SamplesWithoutReplacement) {
   auto launches_of = [&](std::string_view kind) {
     return std::count_if(l.launches.begin(), l.launches.end(), [&](const Launch& x) {
       const auto* gpu = std::get_if<GpuLaunch>(&x.what);
-      return gpu && gpu->code.kind == kind;
+      return gpu && gpu->code.kind() == kind;
     });
   };
-  for (const char* kind : {kGpuCheckWeights, kGpuCumsum, kGpuDraw, kGpuArrivals, kGpuOrder}) EXPECT_EQ(launches_of(kind), 1) << kind << "\n" << print(l);
+  for (std::string_view kind : {gpu::CheckWeights::kKind, gpu::Cumsum::kKind, gpu::Draw::kKind, gpu::Arrivals::kKind, gpu::Order::kKind}) EXPECT_EQ(launches_of(kind), 1) << kind << "\n" << print(l);
   ASSERT_TRUE(l.fault_record);
   for (const Launch& x : l.launches)
     EXPECT_TRUE(!x.check || x.check->of == ValueCheck::Of::Weights);
+}
+
+// A launch is read by the names of its kernel's arguments; how many blocks work is an expression as sizes are.
+TEST(GpuLowering, LaunchesSayTheirArgumentsByName) {
+  graph::Graph g = graph::parse(R"(graph f(%0 "x": f32[s0, 64], %1 "w": f32[32, 64]) where s0 = 3 {
+    %2 = linear(%0, %1, None) : f32[s0, 32]
+    %3 = argmax(%2, -1, false) : i64[s0]
+    return user %3
+  })");
+  passes::run_pipeline(g);
+  const std::string text = print(lower(g, Mode::Full, LaunchStyle::Gpu));
+  for (const char* part : {"gpu linear(a=in0, b=in1, -> c=t", ") as product_dot(dtype=f32, m=1, bias=0) of (m=s0, n=32, k=64, a_offset=0,",
+                           ") as product(dtype=f32, a_lines=deep, b_lines=deep, row_dims=1, bias=0) of (m=s0,", "rows[0].size=s0",
+                           "as arg_reduce(dtype=f32, least=0, row_dims=1, dims=1, step=whole) of (rows=s0, n=32, chunks=1"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+// Blocks as the kernels were given them before there were expressions of them: by the sizes of a call.
+TEST(GpuLowering, BlocksFollowSizes) {
+  for (std::int64_t m : {0, 1, 5, 8, 9, 200}) {
+    graph::Graph g = graph::parse("graph f(%0 \"x\": f32[s0, 64], %1 \"w\": f32[s1, 64]) where s0 = " + std::to_string(m) + R"(, s1 = 130 {
+      %2 = linear(%0, %1, None) : f32[s0, s1]
+      return user %2
+    })");
+    passes::run_pipeline(g);
+    const Lowered l = lower(g, Mode::Full, LaunchStyle::Gpu);
+    int working = 0;
+    for (const Launch& x : l.launches) {
+      const auto& launched = std::get<GpuLaunch>(x.what);
+      const std::int64_t blocks = launched.blocks.hint();
+      working += blocks > 0;
+      if (const auto* dot = launched.code.as<gpu::ProductDot>(); dot && blocks > 0) {
+        EXPECT_EQ(blocks, 130) << "a block makes a column";
+        EXPECT_EQ(dot->m, m == 1 ? 1 : 0);
+      } else if (launched.code.as<gpu::ProductTiles>() && blocks > 0) {
+        EXPECT_GT(m, 8);
+        EXPECT_EQ(blocks, (m + 63) / 64 * 3);
+      }
+    }
+    EXPECT_EQ(working, m == 0 ? 0 : 1) << print(l);
+  }
+}
+
+TEST(LaunchOf, WantsEveryArgument) {
+  auto copy = [](bool all) {
+    LaunchOf l(gpu::CopyElements{DType::Float32, 1});
+    l->n = 5, l->sizes = {5};
+    l->x = {.buffer = 0, .offset = 0, .strides = {1}};
+    if (all) l->y = {.buffer = 1, .offset = 0, .strides = {1}};
+    return l.in(1);
+  };
+  EXPECT_EQ(copy(true).ints.size(), 6u);
+  EXPECT_EQ(copy(true).written, (std::vector<bool>{false, true}));
+  EXPECT_NE(test::error_of([&] { copy(false); }).message().find("copy was not told its buffer y.buffer"), std::string::npos);
+  auto longer = [] {
+    LaunchOf l(gpu::CopyElements{DType::Float32, 1});
+    l->n = 5, l->sizes = {5, 1};
+    l->x = {.buffer = 0, .offset = 0, .strides = {1, 0}}, l->y = {.buffer = 1, .offset = 0, .strides = {1, 0}};
+    return l.in(1);
+  };
+  EXPECT_NE(test::error_of(longer).message().find("copy has 8 arguments, and was told 11"), std::string::npos) << test::error_of(longer).message();
+}
+
+// What code is has one text: equal parameters of another kind, or in other places, are other code.
+TEST(KernelCode, IsItsText) {
+  const KernelCode dot = gpu::ProductDot{DType::BFloat16, 4, true};
+  EXPECT_EQ(dot.text(), "product_dot(dtype=bf16, m=4, bias=1)");
+  EXPECT_EQ(dot, KernelCode(gpu::ProductDot{DType::BFloat16, 4, true}));
+  EXPECT_FALSE(dot == KernelCode(gpu::ProductSum{DType::BFloat16, 4, true}));
+  ASSERT_TRUE(dot.as<gpu::ProductDot>());
+  EXPECT_EQ(dot.as<gpu::ProductDot>()->m, 4);
+  EXPECT_FALSE(dot.as<gpu::ProductSum>());
+  EXPECT_EQ(KernelCode(gpu::IndexOffsets{{DType::Int64, DType::Int32}, 2}).text(), "index_offsets(indices=[i64, i32], dims=2)");
+  EXPECT_EQ(KernelCode(gpu::IndexLast{}).text(), "index_last()");
 }
 
 std::string names(const Lowered& l) {

@@ -170,7 +170,7 @@ inline KernelFault run_node(graph::OpId op, std::vector<graph::NodeArg> args, st
     numbers.push_back({s.is_float(), s.to_double(), s.is_float() ? 0 : s.to_int().hint()});
   std::vector<jit::CodePtr> code;
   std::vector<void*> micro;
-  for (const MicroKernelSpec& s : launch.micro) code.push_back(jit::compile(s)), micro.push_back(code.back()->entry);
+  for (const KernelCode& s : launch.micro) code.push_back(jit::compile(s)), micro.push_back(code.back()->entry);
   KernelFault fault;
   launch.fn({views.data(), launch.args.data(), ints.data(), numbers.data(), launch.strings.data(),
              static_cast<std::uint32_t>(launch.args.size()), launch.first_result, launch.n_results, micro.data(),

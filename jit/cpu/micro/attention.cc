@@ -5,10 +5,10 @@
 
 namespace reprise::jit {
 
-void emit_softmax(EmitContext& cx, const MicroParams& params) {
+void emit(EmitContext& cx, const micro::Softmax& code) {
   constexpr DType f32 = DType::Float32;
-  const bool has_mask = params[1] != 0;
-  MicroCode g = MicroCode::of<kernels::SoftmaxFn>(cx, params[0], f32);
+  const bool has_mask = code.has_mask;
+  MicroCode g(cx, code, f32);
   const V s = g.arg(0), n = g.arg(1), n_zero = g.arg(2), bias = g.arg(3), scale = g.splat(g.arg(4)), state = g.arg(5);
   const V whole = g.whole(n, g.lanes), tail = g.mask_below(n - whole);
   const V minus_inf = g.constant(-std::numeric_limits<double>::infinity());
@@ -48,9 +48,9 @@ void emit_softmax(EmitContext& cx, const MicroParams& params) {
   g.finish();
 }
 
-void emit_scale(EmitContext& cx, const MicroParams& params) {
-  const DType src = DType::Float32, dst = static_cast<DType>(params[1]);
-  MicroCode g = MicroCode::of<kernels::ScaleFn>(cx, params[0], src);
+void emit(EmitContext& cx, const micro::Scale& code) {
+  const DType src = DType::Float32, dst = code.dst;
+  MicroCode g(cx, code, src);
   const V from = g.arg(0), factor = g.splat(g.arg(1)), to = g.arg(2), n = g.arg(3), whole = g.whole(n, g.lanes);
   auto step = [&](V i, V mask) { g.store(dst, g.load(src, g.at(from, src, i), mask) * factor, g.at(to, dst, i), mask); };
   const V tail = g.mask_below(n - whole);

@@ -40,24 +40,19 @@ V MicroCode::fold(V x, const std::function<V(V, V)>& op) {
 
 namespace {
 
-void emit(EmitContext& cx, const kernels::MicroKernelSpec& spec) {
-  if (spec.kind == "gemm") return emit_gemm(cx, spec.params);
-  if (spec.kind == "gemv_dot") return emit_gemv_dot(cx, spec.params);
-  if (spec.kind == "gemv_sum") return emit_gemv_sum(cx, spec.params);
-  if (spec.kind == "convert") return emit_convert(cx, spec.params);
-  if (spec.kind == "transpose") return emit_transpose(cx, spec.params);
-  if (spec.kind == "softmax") return emit_softmax(cx, spec.params);
-  if (spec.kind == "scale") return emit_scale(cx, spec.params);
-  fail(ErrorCode::Internal, "jit", {}, "unknown micro-kernel kind '", spec.kind, "'");
+/// Emits code of one of these kinds. False where it is of none.
+template <class... Kinds>
+bool emit_any(EmitContext& cx, const kernels::KernelCode& code) {
+  return ((code.as<Kinds>() && (emit(cx, *code.as<Kinds>()), true)) || ...);
 }
 
 }  // namespace
 
-CodePtr compile(const kernels::MicroKernelSpec& spec) {
-  std::string key = "micro ";
-  key += spec.kind;
-  for (std::int64_t p : spec.params) key += ' ', key += std::to_string(p);
-  return compile_module(key, [&](EmitContext& cx) { emit(cx, spec); });
+CodePtr compile(const kernels::KernelCode& code) {
+  return compile_module("micro " + code.text(), [&](EmitContext& cx) {
+    if (!emit_any<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose, micro::Softmax, micro::Scale>(cx, code))
+      fail(ErrorCode::Internal, "jit", {}, "no micro-kernel of kind '", code.kind(), "'");
+  });
 }
 
 }  // namespace reprise::jit

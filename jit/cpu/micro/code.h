@@ -11,11 +11,9 @@ namespace reprise::jit {
 /// exist in memory only), masks for what is left over.
 class MicroCode : public Emitter, public Writer {
  public:
-  /// Stands in the body of a function with the parameters of `Fn`, a pointer to a C function.
-  template <class Fn>
-  static MicroCode of(EmitContext& cx, std::int64_t bits, DType acc) {
-    return MicroCode(cx, static_cast<int>(bits), acc, kinds(Fn{}));
-  }
+  /// Stands in the body of a function with the parameters of `K::Fn`.
+  template <kernels::KernelKind K>
+  MicroCode(EmitContext& cx, const K& code, DType acc) : MicroCode(cx, code.bits, acc, kinds(typename K::Fn())) {}
   void finish() { b.CreateRetVoid(); }
 
   const int bits, lanes;
@@ -59,13 +57,14 @@ class MicroCode : public Emitter, public Writer {
   llvm::Function* fn_;
 };
 
-using MicroParams = std::vector<std::int64_t>;
-void emit_gemm(EmitContext&, const MicroParams&);
-void emit_gemv_dot(EmitContext&, const MicroParams&);
-void emit_gemv_sum(EmitContext&, const MicroParams&);
-void emit_convert(EmitContext&, const MicroParams&);
-void emit_transpose(EmitContext&, const MicroParams&);
-void emit_softmax(EmitContext&, const MicroParams&);
-void emit_scale(EmitContext&, const MicroParams&);
+// Emitters of the kernels in kernels/cpu/micro_kernels.h, which says what they compute and take.
+namespace micro = kernels::micro;
+void emit(EmitContext&, const micro::Gemm&);
+void emit(EmitContext&, const micro::GemvDot&);
+void emit(EmitContext&, const micro::GemvSum&);
+void emit(EmitContext&, const micro::Convert&);
+void emit(EmitContext&, const micro::Transpose&);
+void emit(EmitContext&, const micro::Softmax&);
+void emit(EmitContext&, const micro::Scale&);
 
 }  // namespace reprise::jit

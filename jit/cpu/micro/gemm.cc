@@ -5,18 +5,17 @@
 
 namespace reprise::jit {
 
-void emit_gemm(EmitContext& cx, const MicroParams& params) {
-  const int bits = static_cast<int>(params[0]);
-  const DType acc = static_cast<DType>(params[1]), c_type = static_cast<DType>(params[2]);
-  const int nv = static_cast<int>(params[3]), mr = kernels::gemm_rows(bits);
-  MicroCode g = MicroCode::of<kernels::GemmFn>(cx, bits, acc);
+void emit(EmitContext& cx, const micro::Gemm& code) {
+  const int bits = code.bits, nv = code.vectors, mr = kernels::gemm_rows(bits);
+  const DType acc = code.acc, c_type = code.c;
+  MicroCode g(cx, code, acc);
   auto& b = g.b;
   auto field = [&](std::size_t offset, llvm::Type* type) {
     llvm::Value* p = b.CreateConstGEP1_64(b.getInt8Ty(), g.arg(0).v, offset);
     return g.wrap(b.CreateAlignedLoad(type, p, llvm::Align(8)));
   };
-#define REPRISE_POINTER(name) field(offsetof(kernels::GemmTile, name), b.getPtrTy())
-#define REPRISE_INTEGER(name) field(offsetof(kernels::GemmTile, name), b.getInt64Ty())
+#define REPRISE_POINTER(name) field(offsetof(micro::GemmTile, name), b.getPtrTy())
+#define REPRISE_INTEGER(name) field(offsetof(micro::GemmTile, name), b.getInt64Ty())
   const V a = REPRISE_POINTER(a), a_row = REPRISE_INTEGER(a_row), a_col = REPRISE_INTEGER(a_col), bp = REPRISE_POINTER(b), b_row = REPRISE_INTEGER(b_row),
           accp = REPRISE_POINTER(acc), acc_row = REPRISE_INTEGER(acc_row), c = REPRISE_POINTER(c), c_row = REPRISE_INTEGER(c_row), rows = REPRISE_INTEGER(m),
           n = REPRISE_INTEGER(n), k = REPRISE_INTEGER(k), first = REPRISE_INTEGER(first), last = REPRISE_INTEGER(last);
@@ -72,10 +71,10 @@ void emit_gemm(EmitContext& cx, const MicroParams& params) {
   g.finish();
 }
 
-void emit_convert(EmitContext& cx, const MicroParams& params) {
-  const DType src = static_cast<DType>(params[1]), dst = static_cast<DType>(params[2]);
+void emit(EmitContext& cx, const micro::Convert& code) {
+  const DType src = code.src, dst = code.dst;
   const DType acc = src == DType::Float64 || dst == DType::Float64 ? DType::Float64 : DType::Float32;
-  MicroCode g = MicroCode::of<kernels::ConvertFn>(cx, params[0], acc);
+  MicroCode g(cx, code, acc);
   const V from = g.arg(0), from_row = g.arg(1), to = g.arg(2), to_row = g.arg(3), rows = g.arg(4), n = g.arg(5), whole = g.whole(n, g.lanes);
   g.carry(0, rows, 1, {from, to}, [&](V, Vs p) -> Vs {
     auto step = [&](V i, V mask) { g.store(dst, g.load(src, g.at(p[0], src, i), mask), g.at(p[1], dst, i), mask); };
@@ -146,9 +145,9 @@ Vs transpose(MicroCode& g, Vs r) {
 
 }  // namespace
 
-void emit_transpose(EmitContext& cx, const MicroParams& params) {
-  const DType src = static_cast<DType>(params[1]), acc = kernels::acc_dtype(src);
-  MicroCode g = MicroCode::of<kernels::TransposeFn>(cx, params[0], acc);
+void emit(EmitContext& cx, const micro::Transpose& code) {
+  const DType src = code.src, acc = kernels::acc_dtype(src);
+  MicroCode g(cx, code, acc);
   const V from = g.arg(0), from_row = g.arg(1), to = g.arg(2), to_row = g.arg(3), rows = g.arg(4), n = g.arg(5);
   Vs p;
   for (int i = 0; i < g.lanes; ++i) p.push_back(g.at(from, src, g.min(i, rows - 1) * from_row));

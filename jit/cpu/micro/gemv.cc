@@ -165,10 +165,10 @@ void dot_by_groups(MicroCode& g, DType w_type, DType y_type, int rows) {
 
 }  // namespace
 
-void emit_gemv_dot(EmitContext& cx, const MicroParams& params) {
-  const int rows = static_cast<int>(params[3]);
-  const DType w_type = static_cast<DType>(params[1]), y_type = static_cast<DType>(params[2]);
-  MicroCode g = MicroCode::of<kernels::GemvDotFn>(cx, params[0], kernels::acc_dtype(w_type));
+void emit(EmitContext& cx, const micro::GemvDot& code) {
+  const int rows = code.rows;
+  const DType w_type = code.w, y_type = code.y;
+  MicroCode g(cx, code, kernels::acc_dtype(w_type));
   if (rows > 1)
     dot_by_groups(g, w_type, y_type, rows);
   else
@@ -176,10 +176,10 @@ void emit_gemv_dot(EmitContext& cx, const MicroParams& params) {
   g.finish();
 }
 
-void emit_gemv_sum(EmitContext& cx, const MicroParams& params) {
-  const int rows = static_cast<int>(params[2]);
-  const DType w_type = static_cast<DType>(params[1]), acc = kernels::acc_dtype(w_type);
-  MicroCode g = MicroCode::of<kernels::GemvSumFn>(cx, params[0], acc);
+void emit(EmitContext& cx, const micro::GemvSum& code) {
+  const int rows = code.rows;
+  const DType w_type = code.w, acc = kernels::acc_dtype(w_type);
+  MicroCode g(cx, code, acc);
   const V x = g.arg(0), x_row = g.arg(1), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), y_row = g.arg(5), n = g.arg(6), k = g.arg(7);
   const V n_whole = g.whole(n, g.lanes), tail = g.mask_below(n - n_whole);
   Vs yp;

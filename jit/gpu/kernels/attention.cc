@@ -65,34 +65,24 @@ void copy_lines(GpuCode& g, const AttentionTensor& t, V first, V end, int lines,
 }
 
 /// The kernel. Members stand in the order in which it computes them.
-struct Attention {
-  Attention(GpuModule& module, const GpuParams& params)
-      : t(static_cast<DType>(params[0])),
-        depth(static_cast<int>(params[1])),
-        width(static_cast<int>(params[2])),
-        mask_kind(static_cast<kernels::GpuMask>(params[3])),
-        causal(params[4] != 0),
-        block_queries(static_cast<int>(kernels::attention_queries(depth, width))),
-        g(module, attention_buffers(mask_kind, t, t), 9 + 5 * (masked() ? 5 : 4), kThreads) {
-    g.take(), g.take(), g.take();
-    V heads = g.take();
-    queries = g.take(), keys = g.take();
-    V scale = g.wrap(g.b.CreateFPTrunc(g.b.CreateBitCast(g.take().v, g.f64()), g.f32()));
-    V k_group = g.take(), v_group = g.take();
-    q = AttentionTensor(g, 0, t), k = AttentionTensor(g, 1, t), v = AttentionTensor(g, 2, t);
+struct AttentionTilesCode {
+  AttentionTilesCode(GpuModule& module, const gpu::AttentionTiles& made)
+      : code(made), in(gpu::shaped<InCode>(code)), g(module, in, kThreads), queries(in.queries), keys(in.keys) {
+    V scale = attention_scale(g, in.scale);
+    q = AttentionTensor(g, in.q), k = AttentionTensor(g, in.k), v = AttentionTensor(g, in.v);
     AttentionTensor mask;
-    if (masked()) mask = AttentionTensor(g, 3, mask_type(mask_kind, t));
-    out = AttentionTensor(g, masked() ? 4 : 3, t);
+    if (in.mask) mask = AttentionTensor(g, *in.mask);
+    out = AttentionTensor(g, in.out);
 
     V tiles = g.ceil_div(queries, block_queries);
     // The last queries first: with a causal mask they have most to do.
     first = (tiles - 1 - g.block_id % tiles) * block_queries;
     V unit = g.block_id / tiles;
-    V head = unit % heads, outer = unit / heads;
+    V head = unit % in.heads, outer = unit / in.heads;
     q.select(g, outer, head), out.select(g, outer, head);
-    k.select(g, outer, head / k_group), v.select(g, outer, head / v_group);
-    if (masked()) mask.select(g, outer, head);
-    finish.emplace(AttentionScores{g, mask_kind, causal, scale, mask, keys, queries});
+    k.select(g, outer, head / in.k_group), v.select(g, outer, head / in.v_group);
+    if (in.mask) mask.select(g, outer, head);
+    finish.emplace(AttentionScores{g, code.mask, code.causal, scale, mask, keys, queries});
 
     shared_q = g.shared(f, block_queries * depth_row), shared_weights = g.shared(f, block_queries * weight_row);
     shared_kv = g.shared(f, block_keys * std::max(depth_row, width_row));
@@ -103,7 +93,7 @@ struct Attention {
 
   void run() {
     copy_lines(g, q, first, queries, block_queries, depth, shared_q, depth_row);
-    V limit = causal ? g.min(keys, first + block_queries) : keys;
+    V limit = code.causal ? g.min(keys, first + block_queries) : keys;
     g.loop(g.i64(0), limit, block_keys, [&](V key) {
       g.barrier();  // the values before have been read
       copy_lines(g, k, key, keys, block_keys, depth, shared_kv, depth_row);
@@ -120,7 +110,6 @@ struct Attention {
   }
 
  private:
-  bool masked() const { return mask_kind != kernels::GpuMask::None; }
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   /// Of this thread's queries with its keys of the block in shared memory.
@@ -202,14 +191,14 @@ struct Attention {
   }
 
   static constexpr DType f = DType::Float32;
-  const DType t;
-  const int depth, width;
-  const kernels::GpuMask mask_kind;
-  const bool causal;
-  const int block_queries, rows = block_queries / 8;  ///< of a block, of a thread
+  const gpu::AttentionTiles code;
+  const DType t = code.dtype;
+  const int depth = code.depth, width = code.width;
+  const int block_queries = code.block_queries(), rows = block_queries / 8;  ///< of a block, of a thread
   const int block_keys = block_queries == 16 ? 16 : 32, own_keys = block_keys / kAcross;
   const int depth_row = (depth + 3) / 4 * 4 + 4, width_row = (width + 3) / 4 * 4 + 4, weight_row = block_keys + 4;
   const int groups = (width + 63) / 64, columns = 4 * groups;  ///< of a thread
+  gpu::AttentionTiles::Args<InCode> in;
   GpuCode g;
   V queries, keys;
   AttentionTensor q, k, v, out;
@@ -222,6 +211,6 @@ struct Attention {
 
 }  // namespace
 
-void emit_attention(GpuModule& module, const GpuParams& params) { Attention(module, params).run(); }
+void emit(GpuModule& module, const gpu::AttentionTiles& code) { AttentionTilesCode(module, code).run(); }
 
 }  // namespace reprise::jit

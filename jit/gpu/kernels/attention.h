@@ -3,33 +3,24 @@
 
 namespace reprise::jit {
 
-/// A tensor of attention as the kernels take it: its strides by batch dim, row and column.
+/// A tensor of attention: one matrix of it, or all of them; its strides by batch dim, row and column.
 struct AttentionTensor {
   V p, outer, head, row, column;
   DType dtype;
   AttentionTensor() = default;
-  AttentionTensor(GpuCode& g, int buffer, DType t) : dtype(t) {
-    V offset = g.take();
-    p = g.at(t, g.pointer(buffer), offset);
-    outer = g.take(), head = g.take(), row = g.take(), column = g.take();
-  }
+  AttentionTensor(GpuCode& g, const gpu::Heads<InCode, InCode::Source>& in)
+      : p(g.at(in.buffer.dtype, in.buffer, in.offset)), outer(in.outer), head(in.head), row(in.row), column(in.column), dtype(in.buffer.dtype) {}
   /// Moves to one matrix.
   void select(GpuCode& g, V outer_index, V head_index) { p = g.at(dtype, p, outer_index * outer + head_index * head); }
 };
 
-inline DType mask_type(kernels::GpuMask mask, DType t) { return mask == kernels::GpuMask::Bool ? DType::Bool : t; }
-/// query, key and value, the mask if there is one, and what is written.
-inline std::vector<DType> attention_buffers(kernels::GpuMask mask, DType t, DType written) {
-  std::vector<DType> all(3, t);
-  if (mask != kernels::GpuMask::None) all.push_back(mask_type(mask, t));
-  all.push_back(written);
-  return all;
-}
+/// Of a double's bits.
+inline V attention_scale(GpuCode& g, V bits) { return g.wrap(g.b.CreateFPTrunc(g.b.CreateBitCast(bits.v, g.f64()), g.f32())); }
 
 /// What a score becomes: scaled, masked, -inf where the key is not to be seen.
 struct AttentionScores {
   GpuCode& g;
-  kernels::GpuMask mask_kind;
+  gpu::Mask mask_kind;
   bool causal;
   V scale;
   AttentionTensor mask;  ///< of this block's matrix
@@ -40,10 +31,10 @@ struct AttentionScores {
   V operator()(V score, V query, V key) const {
     V s = score * scale, seen = key < keys;
     if (causal) seen = seen & (key <= query);
-    if (mask_kind != kernels::GpuMask::None) {
+    if (mask_kind != gpu::Mask::None) {
       V at = g.min(query, queries - 1) * mask.row + g.min(key, keys - 1) * mask.column;
       V m = g.read(mask.dtype, mask.p, at);
-      if (mask_kind == kernels::GpuMask::Bool)
+      if (mask_kind == gpu::Mask::Bool)
         seen = seen & m;
       else
         s = s + m;

@@ -48,27 +48,13 @@ struct Lanes {
 
 /// The kernel of one part: some rows of a unit and, of its keys, those from `begin` to `end`. Members stand in the order
 /// in which the kernel computes them.
-struct AttentionPart {
-  AttentionPart(GpuModule& module, const GpuParams& params)
-      : t(static_cast<DType>(params[0])),
-        deep(static_cast<int>(params[1]), t),
-        wide(static_cast<int>(params[2]), t),
-        mask_kind(static_cast<kernels::GpuMask>(params[3])),
-        causal(params[4] != 0),
-        rows(static_cast<int>(params[5])),
-        g(module, attention_buffers(mask_kind, t, f), 11 + 5 * (masked() ? 4 : 3), kThreads) {
-    g.take();
-    all_rows = g.take();
-    g.take();
-    V units = g.take();
-    queries = g.take();
-    V keys = g.take();
-    scale = g.wrap(g.b.CreateFPTrunc(g.b.CreateBitCast(g.take().v, g.f64()), g.f32()));
-    V k_units = g.take(), v_units = g.take();
-    group = g.take(), splits = g.take();
-    q = AttentionTensor(g, 0, t), k = AttentionTensor(g, 1, t), v = AttentionTensor(g, 2, t);
-    if (masked()) mask = AttentionTensor(g, 3, mask_type(mask_kind, t));
-    parts = g.pointer(masked() ? 4 : 3);
+struct AttentionPartCode {
+  AttentionPartCode(GpuModule& module, const gpu::AttentionPart& made)
+      : code(made), in(gpu::shaped<InCode>(code)), g(module, in, kThreads), all_rows(in.rows), queries(in.queries), group(in.group), splits(in.splits), parts(in.parts) {
+    V units = in.units, keys = in.keys;
+    scale = attention_scale(g, in.scale);
+    q = AttentionTensor(g, in.q), k = AttentionTensor(g, in.k), v = AttentionTensor(g, in.v);
+    if (in.mask) mask = AttentionTensor(g, *in.mask);
 
     split = g.block_id % splits;
     V rest = g.block_id / splits, tiles = g.ceil_div(all_rows, rows);
@@ -76,7 +62,7 @@ struct AttentionPart {
     V unit = place % units, outer = place / units;
     V range = g.ceil_div(g.ceil_div(keys, splits), kWarp) * kWarp;
     begin = split * range, end = g.min(keys, begin + range);
-    k.select(g, outer, unit / k_units), v.select(g, outer, unit / v_units);
+    k.select(g, outer, unit / in.k_units), v.select(g, outer, unit / in.v_units);
     read_rows(outer, unit);
 
     scores = g.shared(f, rows * kChunk), corrections = g.shared(f, rows);
@@ -110,7 +96,6 @@ struct AttentionPart {
   }
 
  private:
-  bool masked() const { return mask_kind != kernels::GpuMask::None; }
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   Var& sum_of(int row, int i) { return acc[at(row * wide.held() + i)]; }
 
@@ -121,9 +106,9 @@ struct AttentionPart {
       query.push_back(row / group);
       AttentionTensor own_q = q, own_mask = mask;
       own_q.select(g, outer, head);
-      if (masked()) own_mask.select(g, outer, head);
+      if (in.mask) own_mask.select(g, outer, head);
       left.push_back(deep.read(g, own_q, g.at(t, own_q.p, query.back() * q.row), false));
-      finish.push_back({g, mask_kind, causal, scale, own_mask, end, queries});
+      finish.push_back({g, code.mask, code.causal, scale, own_mask, end, queries});
     }
   }
 
@@ -241,15 +226,14 @@ struct AttentionPart {
   }
 
   static constexpr DType f = DType::Float32;
-  const DType t;
-  const Lanes deep, wide;  ///< of queries and keys, of values
-  const kernels::GpuMask mask_kind;
-  const bool causal;
-  const int rows;
+  const gpu::AttentionPart code;
+  const DType t = code.dtype;
+  const Lanes deep{code.depth, t}, wide{code.width, t};  ///< of queries and keys, of values
+  const int rows = code.rows;
+  gpu::AttentionPart::Args<InCode> in;
   GpuCode g;
-  V all_rows, queries, scale, group, splits;
+  V all_rows, queries, group, splits, parts, scale;
   AttentionTensor q, k, v, mask;
-  V parts;
   V split, first, place, begin, end;
   Vs query;                             // by row, as the next two
   std::vector<AttentionScores> finish;
@@ -261,21 +245,21 @@ struct AttentionPart {
 
 }  // namespace
 
-void emit_attention_part(GpuModule& module, const GpuParams& params) { AttentionPart(module, params).run(); }
+void emit(GpuModule& module, const gpu::AttentionPart& code) { AttentionPartCode(module, code).run(); }
 
 // A warp joins the parts of a row; lanes have its columns.
-void emit_attention_join(GpuModule& module, const GpuParams& params) {
-  const DType t = static_cast<DType>(params[0]), f = DType::Float32;
-  const int width = static_cast<int>(params[1]);
-  GpuCode g(module, {f, t}, 6 + 5, kThreads);
-  g.take();
-  V rows = g.take(), outer_size = g.take(), units = g.take(), group = g.take(), splits = g.take();
-  AttentionTensor out(g, 1, t);
+void emit(GpuModule& module, const gpu::AttentionJoin& code) {
+  const DType t = code.dtype, f = DType::Float32;
+  const int width = code.width;
+  auto in = gpu::shaped<InCode>(code);
+  GpuCode g(module, in, kThreads);
+  V rows = in.rows, units = in.units, group = in.group, splits = in.splits;
+  AttentionTensor out(g, in.out);
   V number = g.block_id * kWarps + g.i64(g.warp_id);
-  g.when(number < rows * units * outer_size, [&] {
+  g.when(number < rows * units * in.outer, [&] {
     V row = number % rows, place = number / rows;
     out.select(g, place / units, place % units * group + row % group);
-    V parts = g.at(f, g.pointer(0), number * splits * (width + 2));
+    V parts = g.at(f, in.parts, number * splits * (width + 2));
     V minus_infinity = g.constant(f, -std::numeric_limits<double>::infinity());
     Var most = g.var(minus_infinity), sum = g.var(f, 0);
     g.loop(g.i64(0), splits, 1, [&](V s) {

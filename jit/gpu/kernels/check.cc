@@ -31,14 +31,14 @@ class Record {
 
 }  // namespace
 
-void emit_check_index(GpuModule& module, const GpuParams& params) {
-  const DType t = static_cast<DType>(params[0]);
-  const int dims = static_cast<int>(params[2]), threads = static_cast<int>(params[3]);
-  GpuCode g(module, {t, DType::Int64}, 5 + GpuWalk::ints(dims, 1), threads);
-  V n = g.take(), extent = g.take(), number = g.take(), first = g.take(), index = g.at(t, g.pointer(0), g.take());
-  GpuWalk walk(g, dims, 1);
-  V least = params[1] ? -extent : g.i64(0);
-  auto value_at = [&](V i) { return g.convert(t, DType::Int64, g.read(t, index, walk.offsets(i)[0])); };
+void emit(GpuModule& module, const gpu::CheckIndex& code) {
+  const DType t = code.dtype;
+  const int threads = code.threads;
+  auto in = gpu::shaped<InCode>(code);
+  GpuCode g(module, in, threads);
+  V n = in.n, extent = in.extent, index = g.at(t, in.index.buffer, in.index.offset);
+  V least = code.wraps ? -extent : g.i64(0);
+  auto value_at = [&](V i) { return g.convert(t, DType::Int64, g.read(t, index, offsets(in.sizes, {&in.index.strides}, i)[0])); };
   Var found = g.var(g.i64(kNone));
   g.loop(g.i64(g.tid), n, threads, [&](V i) {
     V value = value_at(i);
@@ -47,20 +47,21 @@ void emit_check_index(GpuModule& module, const GpuParams& params) {
   auto less = [&](llvm::Value* a, llvm::Value* c) { return g.call(llvm::Intrinsic::smin, a, c); };
   V place = g.wrap(g.block_reduce(V(found).v, g.i64(kNone).v, less, threads));
   g.when(g.tid == 0, [&] {
-    Record(g, g.pointer(1), number, first).note(place != kNone, place, [&] { return value_at(place); });
+    Record(g, in.record, in.number, in.first).note(place != kNone, place, [&] { return value_at(place); });
   });
   g.finish();
 }
 
 // Row by row: its first bad weight, and how many are positive.
-void emit_check_weights(GpuModule& module, const GpuParams& params) {
+void emit(GpuModule& module, const gpu::CheckWeights& code) {
   constexpr int kThreads = kernels::kCheckThreads;
-  const DType t = static_cast<DType>(params[0]);
-  GpuCode g(module, {t, DType::Int64}, 8, kThreads);
-  V rows = g.take(), n = g.take(), wanted = g.take(), number = g.take(), first = g.take();
-  V weights = g.at(t, g.pointer(0), g.take()), row_step = g.take(), step = g.take();
+  const DType t = code.dtype;
+  auto in = gpu::shaped<InCode>(code);
+  GpuCode g(module, in, kThreads);
+  V rows = in.rows, n = in.n, wanted = in.wanted;
+  V weights = g.at(t, in.weights, in.offset);
   auto weight_at = [&](V row, V i) {
-    return g.convert(t, DType::Float64, g.read(t, weights, row * row_step + i * step));
+    return g.convert(t, DType::Float64, g.read(t, weights, row * in.row_step + i * in.step));
   };
   auto less = [&](llvm::Value* a, llvm::Value* c) { return g.call(llvm::Intrinsic::smin, a, c); };
   auto sum = [&](llvm::Value* a, llvm::Value* c) { return g.b.CreateAdd(a, c); };
@@ -84,7 +85,7 @@ void emit_check_weights(GpuModule& module, const GpuParams& params) {
   g.when(g.tid == 0, [&] {
     V where = place;
     g.when((where >= 0) & (where != kNone), [&] { value = g.wrap(g.bits(weight_at(where / n, where % n).v)); });
-    Record(g, g.pointer(1), number, first).note(where != kNone, where, [&] { return V(value); });
+    Record(g, in.record, in.number, in.first).note(where != kNone, where, [&] { return V(value); });
   });
   g.finish();
 }

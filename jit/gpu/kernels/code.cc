@@ -1,14 +1,15 @@
 #include "jit/gpu/kernels/code.h"
 
-#include "base/errors.h"
-
 namespace reprise::jit {
 
 using llvm::Value;
 
-GpuCode::GpuCode(GpuModule& m, std::vector<DType> buffers, int ints, int threads) : GpuEmitter(m), Writer(static_cast<Emitter&>(*this)) {
-  ints_ = ints;
-  begin(buffers, ints, {static_cast<std::uint32_t>(threads), 1, 1});
+void GpuCode::start(const std::vector<InCode::Source*>& buffers, const std::vector<V*>& numbers, int threads) {
+  std::vector<DType> types;
+  for (const InCode::Source* s : buffers) types.push_back(s->dtype);
+  begin(types, static_cast<int>(numbers.size()), {static_cast<std::uint32_t>(threads), 1, 1});
+  for (std::size_t i = 0; i < buffers.size(); ++i) static_cast<V&>(*buffers[i]) = wrap(buffer(i));
+  for (std::size_t i = 0; i < numbers.size(); ++i) *numbers[i] = wrap(param(i));
   tid = wrap(thread());
   lane_id = tid & 31;
   warp_id = tid >> 5;
@@ -16,7 +17,6 @@ GpuCode::GpuCode(GpuModule& m, std::vector<DType> buffers, int ints, int threads
 }
 
 void GpuCode::finish() {
-  REPRISE_CHECK(next_ == ints_, " a kernel has ", ints_, " integers and takes ", next_);
   end();
   promote();
 }

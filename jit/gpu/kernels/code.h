@@ -4,22 +4,37 @@
 
 #include "jit/emit/writer.h"
 #include "jit/gpu/emitter.h"
+#include "kernels/launch/fields.h"
 
 namespace reprise::jit {
+
+/// What a kernel's arguments are to its code (kernels/gpu/kernels.h): values, and pointers that know their dtype.
+struct InCode {
+  using Number = V;
+  struct Source : V {
+    DType dtype = DType::Float32;
+  };
+  using Target = Source;
+};
 
 /// Writes one kernel of one-dimensional blocks and grid: what CUDA C++ would say, as calls that emit LLVM IR. No inline
 /// assembly, so that the simulator of the driver can run the same module. Barriers must stand where all threads of the block come.
 class GpuCode : public GpuEmitter, public Writer {
  public:
-  /// Stands in the body of a kernel with these buffers and this many integers. `threads`: of a block.
-  GpuCode(GpuModule&, std::vector<DType> buffers, int ints, int threads);
+  /// Stands in the body of a kernel that takes `args`, which have their shape and are given their values here. `threads`: of a block.
+  template <class Args>
+  GpuCode(GpuModule& m, Args& args, int threads) : GpuEmitter(m), Writer(static_cast<Emitter&>(*this)) {
+    std::vector<InCode::Source*> buffers;
+    std::vector<V*> numbers;
+    kernels::for_each_leaf("", args, [&](const std::string&, auto& leaf) {
+      if constexpr (requires { leaf.dtype; }) buffers.push_back(&leaf);
+      else numbers.push_back(&leaf);
+    });
+    start(buffers, numbers, threads);
+  }
   /// Ends the function and makes registers of its variables. Nothing may be emitted after it.
   void finish();
 
-  V pointer(int i) { return wrap(buffer(static_cast<std::size_t>(i))); }
-  V integer(int i) { return wrap(param(static_cast<std::size_t>(i))); }
-  /// The integers from `next` on, one after the other.
-  V take() { return integer(next_++); }
   V tid;               ///< i32, in the block
   V lane_id, warp_id;  ///< i32
   V block_id;          ///< i64
@@ -53,7 +68,7 @@ class GpuCode : public GpuEmitter, public Writer {
   V count_bits(const V& x) { return wrap(b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, x.v)); }
 
  private:
-  int ints_ = 0, next_ = 0;
+  void start(const std::vector<InCode::Source*>& buffers, const std::vector<V*>& numbers, int threads);
 };
 
 }  // namespace reprise::jit

@@ -1,7 +1,5 @@
 #include "jit/gpu/kernels/kernels.h"
 
-#include <string_view>
-
 #include "base/errors.h"
 #include "jit/gpu/kernels/compile.h"
 
@@ -9,46 +7,26 @@ namespace reprise::jit {
 
 namespace {
 
-struct Kind {
-  std::string_view name;
-  void (*emit)(GpuModule&, const GpuParams&);
-};
-constexpr Kind kKinds[] = {
-    {kernels::kGpuProduct, emit_product},
-    {kernels::kGpuProductDot, emit_product_dot},
-    {kernels::kGpuProductSum, emit_product_sum},
-    {kernels::kGpuAttention, emit_attention},
-    {kernels::kGpuAttentionPart, emit_attention_part},
-    {kernels::kGpuAttentionJoin, emit_attention_join},
-    {kernels::kGpuArgReduce, emit_arg_reduce},
-    {kernels::kGpuCumsum, emit_cumsum},
-    {kernels::kGpuOrder, emit_order},
-    {kernels::kGpuCheckIndex, emit_check_index},
-    {kernels::kGpuCheckWeights, emit_check_weights},
-    {kernels::kGpuCopy, emit_copy},
-    {kernels::kGpuRandom, emit_random},
-    {kernels::kGpuArrivals, emit_arrivals},
-    {kernels::kGpuDraw, emit_draw},
-    {kernels::kGpuScatter, emit_scatter},
-    {kernels::kGpuIndexOffsets, emit_index_offsets},
-    {kernels::kGpuIndexLast, emit_index_last},
-    {kernels::kGpuIndexPut, emit_index_put},
-};
+/// Emits code of one of these kinds. False where it is of none.
+template <class... Kinds>
+bool emit_any(GpuModule& m, const kernels::KernelCode& code) {
+  return ((code.as<Kinds>() && (emit(m, *code.as<Kinds>()), true)) || ...);
+}
 
 }  // namespace
 
-Vs GpuWalk::offsets(V index) const {
+Vs offsets(const Vs& sizes, const std::vector<const Vs*>& strides, V index) {
   Vs r(strides.size());
   V rest = index;
   for (std::size_t d = sizes.size(); d-- > 0;) {
     V i = d ? rest % sizes[d] : rest;
     if (d) rest = rest / sizes[d];
-    for (std::size_t t = 0; t < r.size(); ++t) r[t] = r[t].v ? r[t] + i * strides[t][d] : i * strides[t][d];
+    for (std::size_t t = 0; t < r.size(); ++t) r[t] = r[t].v ? r[t] + i * (*strides[t])[d] : i * (*strides[t])[d];
   }
   return r;
 }
 
-V thread_of_grid(GpuCode& g) { return g.block_id * kernels::kElementThreads + g.i64(g.tid); }
+V thread_of_all(GpuCode& g) { return g.block_id * kernels::kElementThreads + g.i64(g.tid); }
 
 V order_key(GpuCode& g, DType t, const V& x) {
   if (!is_floating(t)) return item_size(t) == 8 ? x : g.convert(t, DType::Int32, x);
@@ -60,18 +38,14 @@ V order_key(GpuCode& g, DType t, const V& x) {
   return g.select(x != x, most, bits ^ (sign & most));
 }
 
-device::ImagePtr compile_gpu(const kernels::MicroKernelSpec& spec, const device::CodeTarget& target, bool guarded) {
-  for (const Kind& kind : kKinds) {
-    if (kind.name != spec.kind) continue;
-    std::string key = "grid " + spec.kind;
-    for (std::int64_t p : spec.params) key += " " + std::to_string(p);
-    if (guarded) key += " guarded";
-    return compile_gpu_module(key, target, [&](GpuModule& m) {
-      m.guarded = guarded;
-      kind.emit(m, spec.params);
-    });
-  }
-  fail(ErrorCode::Internal, "jit", {}, "no grid kernel of kind '", spec.kind, "'");
+device::ImagePtr compile_gpu(const kernels::KernelCode& code, const device::CodeTarget& target, bool guarded) {
+  return compile_gpu_module("gpu " + code.text() + (guarded ? " guarded" : ""), target, [&](GpuModule& m) {
+    m.guarded = guarded;
+    const bool made = emit_any<gpu::ProductTiles, gpu::ProductDot, gpu::ProductSum, gpu::AttentionTiles, gpu::AttentionPart, gpu::AttentionJoin, gpu::ArgReduce,
+                               gpu::Cumsum, gpu::Order, gpu::CheckIndex, gpu::CheckWeights, gpu::CopyElements, gpu::Random, gpu::Draw, gpu::Arrivals, gpu::Scatter,
+                               gpu::IndexOffsets, gpu::IndexLast, gpu::IndexPut>(m, code);
+    if (!made) fail(ErrorCode::Internal, "jit", {}, "no kernel of devices of kind '", code.kind(), "'");
+  });
 }
 
 }  // namespace reprise::jit

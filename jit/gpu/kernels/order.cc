@@ -19,26 +19,23 @@ namespace {
 constexpr int kThreads = kernels::kOrderThreads, kWarps = kThreads / kWarp, kDigits = 256;
 constexpr DType kPlace = DType::Int32;
 
-class Order {
+class OrderCode {
  public:
-  Order(GpuModule& module, const GpuParams& params)
-      : t(static_cast<DType>(params[0])),
+  OrderCode(GpuModule& module, const gpu::Order& code)
+      : t(code.dtype),
         wide(kernels::order_is_wide(t)),
         key_type(wide ? DType::Int64 : DType::Int32),
         bits(wide ? 64 : 32),
-        descending(params[1] != 0),
-        g(module, {t, key_type, kPlace, t, DType::Int64}, 10 + GpuWalk::ints(static_cast<int>(params[2]), 3),
-          kThreads) {
-    g.take();
-    n = g.take(), k = g.take(), room = g.take();
-    V x_offset = g.take(), values_offset = g.take(), places_offset = g.take();
-    x_step = g.take(), values_step = g.take(), places_step = g.take();
-    Vs at = GpuWalk(g, static_cast<int>(params[2]), 3).offsets(g.block_id);
-    x = g.at(t, g.pointer(0), x_offset + at[0]);
-    keys = g.at(key_type, g.pointer(1), g.block_id * room * 2);
-    places = g.at(kPlace, g.pointer(2), g.block_id * room * 2);
-    values = g.at(t, g.pointer(3), values_offset + at[1]);
-    out_places = g.at(DType::Int64, g.pointer(4), places_offset + at[2]);
+        descending(code.descending),
+        in(gpu::shaped<InCode>(code)),
+        g(module, in, kThreads) {
+    n = in.n, k = in.k, room = in.room;
+    Vs at = offsets(in.row_sizes, {&in.x.rows, &in.values.rows, &in.places.rows}, g.block_id);
+    x = g.at(t, in.x.buffer, in.x.offset + at[0]);
+    keys = g.at(key_type, in.keys, g.block_id * room * 2);
+    places = g.at(kPlace, in.key_places, g.block_id * room * 2);
+    values = g.at(t, in.values.buffer, in.values.offset + at[1]);
+    out_places = g.at(DType::Int64, in.places.buffer, in.places.offset + at[2]);
     histogram = g.shared(DType::Int32, kDigits);
     counts = g.shared(DType::Int32, kWarps * kDigits);
     found = g.shared(DType::Int64, 4);
@@ -72,7 +69,7 @@ class Order {
   V unsigned_less(V a, V c) { return g.wrap(g.b.CreateICmpULT(a.v, c.as(a.v->getType()))); }
 
   V key_at(V i) {
-    V v = order_key(g, t, g.read(t, x, i * x_step));
+    V v = order_key(g, t, g.read(t, x, i * in.x.step));
     v = v ^ g.wrap(llvm::ConstantInt::get(v.v->getType(), llvm::APInt::getSignMask(static_cast<unsigned>(bits))));
     return descending ? v ^ -1 : v;
   }
@@ -87,8 +84,8 @@ class Order {
         in_shared, [&] { g.write(DType::Int64, entries, position, entry(key, place)); }, to_scratch);
   }
   void result(V i, V place) {
-    g.write(t, values, i * values_step, g.read(t, x, place * x_step));
-    g.write(DType::Int64, out_places, i * places_step, place);
+    g.write(t, values, i * in.values.step, g.read(t, x, place * in.x.step));
+    g.write(DType::Int64, out_places, i * in.places.step, place);
   }
 
   V digit(V key, V shift) {
@@ -265,13 +262,14 @@ class Order {
   DType key_type;
   int bits;
   bool descending;
+  gpu::Order::Args<InCode> in;
   GpuCode g;
-  V n, k, room, x_step, values_step, places_step, x, keys, places, values, out_places, histogram, counts, found,
+  V n, k, room, x, keys, places, values, out_places, histogram, counts, found,
       entries, in_shared;
 };
 
 }  // namespace
 
-void emit_order(GpuModule& module, const GpuParams& params) { Order(module, params).run(); }
+void emit(GpuModule& module, const gpu::Order& code) { OrderCode(module, code).run(); }
 
 }  // namespace reprise::jit

@@ -7,7 +7,7 @@
 
 namespace reprise::jit {
 
-using kernels::GpuLines;
+using gpu::Lines;
 using kernels::kProductDepth;
 using kernels::kProductThreads;
 using kernels::kProductTile;
@@ -23,7 +23,7 @@ constexpr int kEach = kTile * kDepth / kProductThreads;  // elements of a tile t
 class Operand {
  public:
   /// `offset_of`: of a line, in elements. `lines`: how many there are.
-  Operand(GpuCode& g, GpuLines kind, DType t, V p, V first, V lines, V depth, V k_stride,
+  Operand(GpuCode& g, Lines kind, DType t, V p, V first, V lines, V depth, V k_stride,
           const std::function<V(V)>& offset_of, const Vs& line_strides)
       : g_(g), kind_(kind), t_(t), sum_(kernels::gpu_sum_dtype(t)), p_(p), depth_(depth), k_stride_(k_stride) {
     tile_ = g.shared(sum_, kDepth * kRow);
@@ -31,7 +31,7 @@ class Operand {
     V last = lines - 1;
     auto offset = [&](V line) { return offset_of(g.min(first + g.i64(line), last)); };
     switch (kind) {
-      case GpuLines::Deep: {  // runs of k; kDepth / run_ threads for a line
+      case Lines::Deep: {  // runs of k; kDepth / run_ threads for a line
         int across = kDepth / run_;
         k_ = (g.tid % across) * run_;
         for (int i = 0; i < kEach / run_; ++i) {
@@ -42,7 +42,7 @@ class Operand {
         for (const V& s : line_strides) fast_ = fast_ & (s % run_ == 0);
         break;
       }
-      case GpuLines::Wide: {  // runs of lines; kTile / run_ threads for a k
+      case Lines::Wide: {  // runs of lines; kTile / run_ threads for a k
         int across = kTile / run_;
         V line = (g.tid % across) * run_;
         k_ = g.tid / across;
@@ -50,7 +50,7 @@ class Operand {
         fast_ = g.aligned(p, run_ * static_cast<int>(item_size(t))) & (k_stride % run_ == 0) & (first + kTile <= lines);
         break;
       }
-      case GpuLines::Any:
+      case Lines::Any:
         lines_ = {g.tid % kTile};
         k_ = g.tid / kTile;
         offsets_ = {offset(lines_[0])};
@@ -60,9 +60,9 @@ class Operand {
 
   /// Starts the loads of the tile whose first k is `from`; beyond the depth there are zeros.
   void fetch(V from) {
-    if (kind_ == GpuLines::Any) return fetch_single(from);
+    if (kind_ == Lines::Any) return fetch_single(from);
     g_.when(
-        kind_ == GpuLines::Deep ? fast_ & (from + kDepth <= depth_) : fast_, [&] { fetch_runs(from); },
+        kind_ == Lines::Deep ? fast_ & (from + kDepth <= depth_) : fast_, [&] { fetch_runs(from); },
         [&] { fetch_single(from); });
   }
   void put() {
@@ -82,16 +82,16 @@ class Operand {
   // Element i of this thread: its k and line in the tile.
   V k_of(int i) const {
     switch (kind_) {
-      case GpuLines::Deep:
+      case Lines::Deep:
         return k_ + i % run_;
-      case GpuLines::Wide:
+      case Lines::Wide:
         return k_ + i / run_ * (kProductThreads / (kTile / run_));
       default:
         return k_ + i * (kProductThreads / kTile);
     }
   }
   std::size_t index_of(int i) const {
-    return static_cast<std::size_t>(kind_ == GpuLines::Deep ? i / run_ : kind_ == GpuLines::Wide ? i % run_ : 0);
+    return static_cast<std::size_t>(kind_ == Lines::Deep ? i / run_ : kind_ == Lines::Wide ? i % run_ : 0);
   }
   V line_of(int i) const { return lines_[index_of(i)]; }
 
@@ -109,17 +109,17 @@ class Operand {
     V last = depth_ - 1;
     for (int i = 0; i < kEach; i += run_) {
       V k = from + g_.i64(k_of(i));
-      V at = kind_ == GpuLines::Deep ? offsets_[index_of(i)] + k : offsets_[0] + g_.min(k, last) * k_stride_;
+      V at = kind_ == Lines::Deep ? offsets_[index_of(i)] + k : offsets_[0] + g_.min(k, last) * k_stride_;
       Vs x = g_.read_run(t_, g_.at(t_, p_, at), run_);
       for (int j = 0; j < run_; ++j) {
         V v = element(x[static_cast<std::size_t>(j)]);
-        held_[static_cast<std::size_t>(i + j)] = kind_ == GpuLines::Deep ? v : g_.select(k < depth_, v, 0);
+        held_[static_cast<std::size_t>(i + j)] = kind_ == Lines::Deep ? v : g_.select(k < depth_, v, 0);
       }
     }
   }
 
   GpuCode& g_;
-  GpuLines kind_;
+  Lines kind_;
   DType t_, sum_;
   V p_, depth_, k_stride_, tile_, k_, fast_;
   int run_;
@@ -129,20 +129,13 @@ class Operand {
 
 }  // namespace
 
-void emit_product(GpuModule& m, const GpuParams& params) {
-  DType t = static_cast<DType>(params[0]), sum = kernels::gpu_sum_dtype(t);
-  GpuLines a_lines = static_cast<GpuLines>(params[1]), b_lines = static_cast<GpuLines>(params[2]);
-  int row_dims = static_cast<int>(params[3]);
-  bool biased = params[4] != 0;
-  GpuCode g(m, std::vector<DType>(biased ? 4 : 3, t), 16 + (biased ? 3 : 0) + 3 * row_dims, kProductThreads);
-  g.take(), g.take(), g.take();  // few_m, few_n, batch: the grid's
-  V rows = g.take(), columns = g.take(), depth = g.take(), a_first = g.take(), b_first = g.take();
-  V bias_first, bias_m, bias_n;
-  if (biased) bias_first = g.take(), bias_m = g.take(), bias_n = g.take();
-  V c_first = g.take(), a_batch = g.take(), b_batch = g.take(), c_batch = g.take();
-  V a_k = g.take(), b_k = g.take(), b_n = g.take(), c_n = g.take();
+void emit(GpuModule& m, const gpu::ProductTiles& code) {
+  const DType t = code.dtype, sum = kernels::gpu_sum_dtype(t);
+  auto in = gpu::shaped<InCode>(code);
+  GpuCode g(m, in, kProductThreads);
+  V rows = in.m, columns = in.n, depth = in.k;
   Vs sizes, a_rows, c_rows;
-  for (int d = 0; d < row_dims; ++d) sizes.push_back(g.take()), a_rows.push_back(g.take()), c_rows.push_back(g.take());
+  for (const auto& r : in.rows) sizes.push_back(r.size), a_rows.push_back(r.a), c_rows.push_back(r.c);
   auto row_offset = [&](const Vs& strides) {
     return [&sizes, strides](V row) {
       V at = row * strides.back();
@@ -160,12 +153,12 @@ void emit_product(GpuModule& m, const GpuParams& params) {
   // Tiles of a column of tiles are neighbours: they share b's tile.
   V down = g.ceil_div(rows, kTile), across = g.ceil_div(columns, kTile);
   V row = g.block_id % down * kTile, rest = g.block_id / down, column = rest % across * kTile, batch = rest / across;
-  V pa = g.at(t, g.pointer(0), a_first + batch * a_batch), pb = g.at(t, g.pointer(1), b_first + batch * b_batch);
-  V pc = g.at(t, g.pointer(biased ? 3 : 2), c_first + batch * c_batch);
-  Operand a(g, a_lines, t, pa, row, rows, depth, a_lines == GpuLines::Deep ? g.i64(1) : a_k, row_offset(a_rows),
+  V pa = g.at(t, in.a, in.a_offset + batch * in.a_batch), pb = g.at(t, in.b, in.b_offset + batch * in.b_batch);
+  V pc = g.at(t, in.c, in.c_offset + batch * in.c_batch);
+  Operand a(g, code.a_lines, t, pa, row, rows, depth, code.a_lines == Lines::Deep ? g.i64(1) : in.a_k, row_offset(a_rows),
             a_rows);
-  Operand b(g, b_lines, t, pb, column, columns, depth, b_lines == GpuLines::Deep ? g.i64(1) : b_k,
-            [&](V n) { return n * b_n; }, {b_n});
+  Operand b(g, code.b_lines, t, pb, column, columns, depth, code.b_lines == Lines::Deep ? g.i64(1) : in.b_k,
+            [&](V n) { return n * in.b_n; }, {in.b_n});
 
   Vars acc;
   for (int i = 0; i < kRows * kColumns; ++i) acc.push_back(g.var(sum, 0));
@@ -198,16 +191,16 @@ void emit_product(GpuModule& m, const GpuParams& params) {
   for (int r = 0; r < kRows; ++r) {
     V i = row + g.i64(y + r);
     g.when(i < rows, [&] {
-      V at = offset(i) + left * c_n;
+      V at = offset(i) + left * in.c_n;
       for (int c = 0; c < kColumns; ++c) {
         V j = left + c;
         g.when(j < columns, [&] {
           V v = acc[static_cast<std::size_t>(r * kColumns + c)];
-          if (biased) {
-            V bias = g.read(t, g.pointer(2), bias_first + i * bias_m + j * bias_n);
+          if (in.bias) {
+            V bias = g.read(t, in.bias->buffer, in.bias->offset + i * in.bias->m + j * in.bias->n);
             v = v + (is_low_precision(t) ? bias : g.convert(t, sum, bias));
           }
-          g.write(t, pc, at + c_n * c, is_low_precision(t) ? v : g.convert(sum, t, v));
+          g.write(t, pc, at + in.c_n * c, is_low_precision(t) ? v : g.convert(sum, t, v));
         });
       }
     });

@@ -7,41 +7,27 @@ using device::kFewProductRows;
 
 namespace {
 
-/// The arguments that both kernels share, and their way of naming elements.
+/// What both kernels share: their arguments, and their way of naming elements.
 struct FewRows {
-  FewRows(GpuCode& g, const GpuParams& params, bool any_strides)
-      : g(g),
-        t(static_cast<DType>(params[0])),
-        sum(kernels::gpu_sum_dtype(t)),
-        known(static_cast<int>(params[1])),
-        biased(params[2] != 0) {
-    g.take(), g.take(), g.take(), g.take();  // least_m, most_m, few_n, batch: the grid's
-    m = g.take(), n = g.take(), k = g.take(), a_first = g.take(), b_first = g.take();
-    if (biased) bias_first = g.take(), bias_m = g.take(), bias_n = g.take();
-    c_first = g.take(), a_batch = g.take(), b_batch = g.take(), c_batch = g.take();
-    a_m = g.take(), a_k = g.take();
-    b_k = any_strides ? g.take() : g.i64(1);
-    b_n = g.take(), c_m = g.take(), c_n = g.take();
-  }
-  static int ints(const GpuParams& params, bool any_strides) {
-    return 18 + (params[2] ? 3 : 0) + (any_strides ? 1 : 0);
-  }
+  template <class K>
+  FewRows(GpuModule& module, const K& code, int threads)
+      : in(gpu::shaped<InCode>(code)), g(module, in, threads), t(code.dtype), sum(kernels::gpu_sum_dtype(t)), known(code.m), m(in.m), n(in.n), k(in.k) {}
 
   void start(V batch) {
-    a = g.at(t, g.pointer(0), a_first + batch * a_batch);
-    b = g.at(t, g.pointer(1), b_first + batch * b_batch);
-    c = g.at(t, g.pointer(biased ? 3 : 2), c_first + batch * c_batch);
+    a = g.at(t, in.a, in.a_offset + batch * in.a_batch);
+    b = g.at(t, in.b, in.b_offset + batch * in.b_batch);
+    c = g.at(t, in.c, in.c_offset + batch * in.c_batch);
   }
-  V element(V x) const { return is_low_precision(t) ? x : g.convert(t, sum, x); }
-  V read(V p, V index) const { return element(g.read(t, p, index)); }
+  V element(V x) { return is_low_precision(t) ? x : g.convert(t, sum, x); }
+  V read(V p, V index) { return element(g.read(t, p, index)); }
   /// Rows beyond m read the last one's.
-  V row_of_a(int r) const { return g.at(t, a, g.min(g.i64(r), m - 1) * a_m); }
-  void write(V row, V column, V value) const {
-    if (biased) value = value + element(g.read(t, g.pointer(2), bias_first + row * bias_m + column * bias_n));
-    g.write(t, c, row * c_m + column * c_n, is_low_precision(t) ? value : g.convert(sum, t, value));
+  V row_of_a(int r) { return g.at(t, a, g.min(g.i64(r), m - 1) * in.a_m); }
+  void write(V row, V column, V value) {
+    if (in.bias) value = value + element(g.read(t, in.bias->buffer, in.bias->offset + row * in.bias->m + column * in.bias->n));
+    g.write(t, c, row * in.c_m + column * in.c_n, is_low_precision(t) ? value : g.convert(sum, t, value));
   }
   /// body(R) for the least power of two R that holds all rows.
-  void for_rows(const std::function<void(int)>& body, int least = 1) const {
+  void for_rows(const std::function<void(int)>& body, int least = 1) {
     if (known > 0) {
       int r = 1;
       while (r < known) r *= 2;
@@ -52,23 +38,21 @@ struct FewRows {
         m <= least, [&] { body(least); }, [&] { for_rows(body, least * 2); });
   }
 
-  GpuCode& g;
-  DType t, sum;
-  int known;
-  bool biased;
-  V m, n, k, a_first, b_first, bias_first, bias_m, bias_n, c_first, a_batch, b_batch, c_batch, a_m, a_k, b_k, b_n, c_m,
-      c_n, a, b, c;
+  gpu::FewRowsArgs<InCode> in;
+  GpuCode g;
+  const DType t, sum;
+  const int known;
+  V m, n, k, a, b, c;
 };
 
 }  // namespace
 
 // A warp reads a column of b in runs of 16 bytes, lanes side by side, and folds its lanes' sums. With few columns the
 // block's 4 warps share one, else each has its own; either way the sums meet in shared memory.
-void emit_product_dot(GpuModule& module, const GpuParams& params) {
+void emit(GpuModule& module, const gpu::ProductDot& code) {
   constexpr int kThreads = kernels::kProductDotThreads, kWarps = kThreads / kWarp;
-  GpuCode g(module, std::vector<DType>(params[2] ? 4 : 3, static_cast<DType>(params[0])), FewRows::ints(params, false),
-             kThreads);
-  FewRows f(g, params, false);
+  FewRows f(module, code, kThreads);
+  GpuCode& g = f.g;
   V sums = g.shared(f.sum, kWarps * kFewProductRows);
   V wide = f.n < kernels::kProductDotColumns;
   V split = g.select(wide, g.i32(4), g.i32(1)), each = g.select(wide, g.i32(1), g.i32(kWarps));  // columns of a block
@@ -78,9 +62,9 @@ void emit_product_dot(GpuModule& module, const GpuParams& params) {
   V column = first + g.i64(g.select(wide, g.i32(0), g.warp_id));
   V part = g.select(wide, g.warp_id, g.i32(0));
   const int size = static_cast<int>(item_size(f.t)), run = std::min(8, 16 / size);
-  V line = g.at(f.t, f.b, g.min(column, f.n - 1) * f.b_n);
+  V line = g.at(f.t, f.b, g.min(column, f.n - 1) * f.in.b_n);
   V fast =
-      g.aligned(line, run * size) & (f.k % run == 0) & (f.a_k == 1) & g.aligned(f.a, run * size) & (f.a_m % run == 0);
+      g.aligned(line, run * size) & (f.k % run == 0) & (f.in.a_k == 1) & g.aligned(f.a, run * size) & (f.in.a_m % run == 0);
   V start = g.i64(part * kWarp + g.lane_id), step = g.i64(split * kWarp);
 
   f.for_rows([&](int rows) {
@@ -125,7 +109,7 @@ void emit_product_dot(GpuModule& module, const GpuParams& params) {
             V w = f.read(line, i);
             for (int r = 0; r < rows; ++r) {
               Var& s = acc[static_cast<std::size_t>(r)];
-              s = g.multiply_add(f.read(x[static_cast<std::size_t>(r)], i * f.a_k), w, s);
+              s = g.multiply_add(f.read(x[static_cast<std::size_t>(r)], i * f.in.a_k), w, s);
             }
           });
         });
@@ -147,17 +131,16 @@ void emit_product_dot(GpuModule& module, const GpuParams& params) {
 }
 
 // Lanes have neighbouring columns; the 16 warps of a block take every 16th k and add up in shared memory.
-void emit_product_sum(GpuModule& module, const GpuParams& params) {
+void emit(GpuModule& module, const gpu::ProductSum& code) {
   constexpr int kThreads = kernels::kProductSumThreads, kWarps = kThreads / kWarp;
-  GpuCode g(module, std::vector<DType>(params[2] ? 4 : 3, static_cast<DType>(params[0])), FewRows::ints(params, true),
-             kThreads);
-  FewRows f(g, params, true);
+  FewRows f(module, code, kThreads);
+  GpuCode& g = f.g;
   V sums = g.shared(f.sum, kWarps * (kWarp + 1) * kFewProductRows);
   V groups = g.ceil_div(f.n, kWarp);
   V first = g.block_id % groups * kWarp;
   f.start(g.block_id / groups);
   V column = g.min(first + g.i64(g.lane_id), f.n - 1);
-  V line = g.at(f.t, f.b, column * f.b_n);
+  V line = g.at(f.t, f.b, column * f.in.b_n);
   const int stripe = kWarps * (kWarp + 1);  // of a row's sums
   f.for_rows([&](int rows) {
     Vs x;
@@ -167,7 +150,7 @@ void emit_product_sum(GpuModule& module, const GpuParams& params) {
     auto add = [&](V w, V k) {
       for (int r = 0; r < rows; ++r) {
         Var& s = acc[static_cast<std::size_t>(r)];
-        s = g.multiply_add(f.read(x[static_cast<std::size_t>(r)], k * f.a_k), w, s);
+        s = g.multiply_add(f.read(x[static_cast<std::size_t>(r)], k * f.in.a_k), w, s);
       }
     };
     const int ahead = rows == 1 ? 16 : rows == 2 ? 8 : 2;
@@ -175,13 +158,13 @@ void emit_product_sum(GpuModule& module, const GpuParams& params) {
     g.loop_while([&] { return k + (ahead - 1) * kWarps < f.k; },
                  [&] {
                    Vs w;
-                   for (int j = 0; j < ahead; ++j) w.push_back(f.read(line, (k + j * kWarps) * f.b_k));
+                   for (int j = 0; j < ahead; ++j) w.push_back(f.read(line, (k + j * kWarps) * *f.in.b_k));
                    for (int j = 0; j < ahead; ++j) add(w[static_cast<std::size_t>(j)], k + j * kWarps);
                    k = k + ahead * kWarps;
                  });
     g.loop_while([&] { return k < f.k; },
                  [&] {
-                   add(f.read(line, k * f.b_k), k);
+                   add(f.read(line, k * *f.in.b_k), k);
                    k = k + kWarps;
                  });
     for (int r = 0; r < rows; ++r)

@@ -62,54 +62,52 @@ int precision(DType t) { return t == DType::Float64 ? 53 : t == DType::Float16 ?
 
 }  // namespace
 
-void emit_random(GpuModule& module, const GpuParams& params) {
-  const DType t = static_cast<DType>(params[0]);
-  const int dims = static_cast<int>(params[2]);
-  GpuCode g(module, {DType::Int64, t}, 2 + GpuWalk::ints(dims, 1), kThreads);
-  V n = g.take(), out = g.at(t, g.pointer(1), g.take());
-  GpuWalk walk(g, dims, 1);
-  V i = thread_of_grid(g);
-  g.when(i < n, [&] {
-    V words = State(g, g.pointer(0)).words(i, g.i64(0)), x;
-    if (params[1]) {
+void emit(GpuModule& module, const gpu::Random& code) {
+  const DType t = code.dtype;
+  auto in = gpu::shaped<InCode>(code);
+  GpuCode g(module, in, kThreads);
+  V out = g.at(t, in.out.buffer, in.out.offset);
+  V i = thread_of_all(g);
+  g.when(i < in.n, [&] {
+    V words = State(g, in.state).words(i, g.i64(0)), x;
+    if (code.normal) {
       V u = (unsigned_to_double(g, words >> 32) + 1.0) * 0x1p-32;
       x = g.wrap(g.call(llvm::Intrinsic::sqrt, (natural_log(g, u) * -2.0).v)) * cosine_of_turns(g, g.i32(words));
     } else {
       x = uniform(g, words, precision(t));
     }
-    g.write(t, out, walk.offsets(i)[0], g.convert(DType::Float64, t, x));
+    g.write(t, out, offsets(in.sizes, {&in.out.strides}, i)[0], g.convert(DType::Float64, t, x));
   });
   g.finish();
 }
 
-void emit_arrivals(GpuModule& module, const GpuParams& params) {
+void emit(GpuModule& module, const gpu::Arrivals& code) {
   constexpr double kNever = std::numeric_limits<double>::infinity(), kLate = std::numeric_limits<double>::max();
-  const DType t = static_cast<DType>(params[0]);
-  GpuCode g(module, {DType::Int64, t, DType::Float64}, 6, kThreads);
-  V rows = g.take(), n = g.take(), samples = g.take(), weights = g.at(t, g.pointer(1), g.take());
-  V row_step = g.take(), step = g.take(), id = thread_of_grid(g);
+  const DType t = code.dtype;
+  auto in = gpu::shaped<InCode>(code);
+  GpuCode g(module, in, kThreads);
+  V rows = in.rows, n = in.n, weights = g.at(t, in.weights, in.weights_offset), id = thread_of_all(g);
   g.when(id < rows * n, [&] {
     V row = id / n, i = id % n;
-    V w = g.convert(t, DType::Float64, g.read(t, weights, row * row_step + i * step));
-    V u = uniform(g, State(g, g.pointer(0)).words(row * samples, i + 1), kDrawBits);
+    V w = g.convert(t, DType::Float64, g.read(t, weights, row * in.weights_row + i * in.weights_step));
+    V u = uniform(g, State(g, in.state).words(row * in.samples, i + 1), kDrawBits);
     V time = g.min(-natural_log(g, g.constant(DType::Float64, 1) - u) / w, g.constant(DType::Float64, kLate));
-    g.write(DType::Float64, g.pointer(2), id, g.select(w > 0.0, time, kNever));
+    g.write(DType::Float64, in.times, id, g.select(w > 0.0, time, kNever));
   });
   g.finish();
 }
 
-void emit_draw(GpuModule& module, const GpuParams& params) {
-  const DType t = static_cast<DType>(params[0]);
-  GpuCode g(module, {DType::Int64, t, DType::Float64, DType::Int64}, 10, kThreads);
-  V rows = g.take(), n = g.take(), samples = g.take();
-  g.take();
-  V weights = g.at(t, g.pointer(1), g.take()), row_step = g.take(), step = g.take();
-  V out = g.at(DType::Int64, g.pointer(3), g.take()), out_row_step = g.take(), out_step = g.take();
-  V id = thread_of_grid(g);
+void emit(GpuModule& module, const gpu::Draw& code) {
+  const DType t = code.dtype;
+  auto in = gpu::shaped<InCode>(code);
+  GpuCode g(module, in, kThreads);
+  V rows = in.rows, n = in.n, samples = in.samples;
+  V weights = g.at(t, in.weights, in.weights_offset), out = g.at(DType::Int64, in.out, in.out_offset);
+  V id = thread_of_all(g);
   g.when(id < rows * samples, [&] {
     V row = id / samples, sample = id % samples;
-    V running = g.at(DType::Float64, g.pointer(2), row * n), total = g.read(DType::Float64, running, n - 1);
-    V target = uniform(g, State(g, g.pointer(0)).words(id, g.i64(0)), kDrawBits) * total;
+    V running = g.at(DType::Float64, in.running, row * n), total = g.read(DType::Float64, running, n - 1);
+    V target = uniform(g, State(g, in.state).words(id, g.i64(0)), kDrawBits) * total;
     // The first place where the sum is greater than `target`, or at least the total.
     Var low = g.var(g.i64(0)), high = g.var(n - 1);
     g.loop_while([&] { return low < high; }, [&] {
@@ -119,12 +117,12 @@ void emit_draw(GpuModule& module, const GpuParams& params) {
       low = g.select(passed, low, middle + 1);
     });
     // A sum that is made in parts may rise by a rounding where a weight is 0: the category before it is meant.
-    auto is_zero = [&](V i) { return g.read(t, weights, row * row_step + i * step); };
+    auto is_zero = [&](V i) { return g.read(t, weights, row * in.weights_row + i * in.weights_step); };
     V zero = g.constant(t, 0);
     Var found = g.var(V(low));
     g.loop_while([&] { return (found > 0) & (is_zero(g.max(found, 0)) == zero); }, [&] { found = found - 1; });
     g.loop_while([&] { return (found < n - 1) & (is_zero(found) == zero); }, [&] { found = found + 1; });
-    g.write(DType::Int64, out, row * out_row_step + sample * out_step, found);
+    g.write(DType::Int64, out, row * in.out_row + sample * in.out_step, found);
   });
   g.finish();
 }

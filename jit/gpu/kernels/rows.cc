@@ -5,28 +5,24 @@ namespace reprise::jit {
 
 // Every thread keeps the best of its elements, as (key, place); then lanes and, where a block has a row or a chunk of
 // one, its 8 warps. A thread asks for several elements before it looks at them: a row alone has few threads to wait.
-void emit_arg_reduce(GpuModule& module, const GpuParams& params) {
+void emit(GpuModule& module, const gpu::ArgReduce& code) {
+  using Step = gpu::ArgReduce::Step;
   constexpr int kThreads = kernels::kArgReduceThreads, kWarps = kThreads / kWarp, kAhead = 4;
-  const DType t = static_cast<DType>(params[0]);
-  const bool least = params[1] != 0;
-  const int row_dims = static_cast<int>(params[2]), dims = static_cast<int>(params[3]);
-  const auto part = static_cast<kernels::ArgReduce>(params[4]);
-  const bool chunked = part == kernels::ArgReduce::Chunks, joins = part == kernels::ArgReduce::Join;
-  std::vector<DType> buffers{t, DType::Int64};
-  if (joins) buffers.push_back(DType::Int64);
-  GpuCode g(module, buffers, 5 + GpuWalk::ints(row_dims, 2) + GpuWalk::ints(dims, 1), kThreads);
-  V rows = g.take(), n = g.take();
-  V px = g.at(t, g.pointer(0), g.take()), out = g.at(DType::Int64, g.pointer(1), g.take()), chunks = g.take();
-  GpuWalk row_walk(g, row_dims, 2), walk(g, dims, 1);
+  const DType t = code.dtype;
+  const bool least = code.least, chunked = code.step == Step::Chunks;
+  auto in = gpu::shaped<InCode>(code);
+  GpuCode g(module, in, kThreads);
+  V rows = in.rows, n = in.n, chunks = in.chunks;
+  V px = g.at(t, in.x, in.x_offset), out = g.at(DType::Int64, in.out, in.out_offset);
   const DType key_type = item_size(t) == 8 ? DType::Int64 : DType::Int32;
   V keys = g.shared(key_type, kWarps), places = g.shared(DType::Int64, kWarps);
 
-  V length = chunked ? g.ceil_div(n, chunks) : joins ? chunks : n, teams = chunked ? rows * chunks : rows;
+  V length = chunked ? g.ceil_div(n, chunks) : in.found ? chunks : n, teams = chunked ? rows * chunks : rows;
   V by_warp = length <= kernels::kArgReduceWarp;
   V team = g.select(by_warp, g.block_id * kWarps + g.i64(g.warp_id), g.block_id), there = g.min(team, teams - 1);
   V row = chunked ? there / chunks : there, begin = chunked ? there % chunks * length : g.i64(0);
   V end = chunked ? g.min(begin + length, n) : length;
-  Vs at = row_walk.offsets(row);
+  Vs at = offsets(in.row_sizes, {&in.x_rows, &in.out_rows}, row);
   V x = g.at(t, px, at[0]);
   llvm::Type* key_llvm = g.register_type(key_type);
   V least_key =
@@ -42,13 +38,13 @@ void emit_arg_reduce(GpuModule& module, const GpuParams& params) {
     Vs found, values;
     for (int u = 0; u < kAhead; ++u) {
       V i = g.min(first + stride * u, end - 1);  // beyond the end: the last one once more
-      if (joins) {
-        i = g.read(DType::Int64, g.pointer(2), row * chunks + i);
+      if (in.found) {
+        i = g.read(DType::Int64, *in.found, row * chunks + i);
         i = g.select(i < n, i, g.i64(0));  // of an empty chunk: any other one of the row
       }
       found.push_back(i);
     }
-    for (const V& i : found) values.push_back(g.read(t, x, walk.offsets(i)[0]));
+    for (const V& i : found) values.push_back(g.read(t, x, offsets(in.sizes, {&in.strides}, i)[0]));
     for (int u = 0; u < kAhead; ++u) {
       V v = values[static_cast<std::size_t>(u)], k = order_key(g, t, v);
       if (least) {
@@ -87,16 +83,14 @@ void emit_arg_reduce(GpuModule& module, const GpuParams& params) {
 
 // A block has a row, in chunks of 4 elements a thread: sums within a thread, over lanes (Hillis and Steele), over
 // warps, and what came before the chunk.
-void emit_cumsum(GpuModule& module, const GpuParams& params) {
+void emit(GpuModule& module, const gpu::Cumsum& code) {
   constexpr int kThreads = kernels::kCumsumThreads, kWarps = kThreads / kWarp, kEach = 4;
-  const DType from = static_cast<DType>(params[0]), to = static_cast<DType>(params[1]);
+  const DType from = code.from, to = code.to;
   const DType sum = is_floating(to) ? DType::Float64 : DType::Int64;
-  const int row_dims = static_cast<int>(params[2]);
-  GpuCode g(module, {from, to}, 6 + GpuWalk::ints(row_dims, 2), kThreads);
-  g.take();
-  V n = g.take(), px = g.at(from, g.pointer(0), g.take()), pout = g.at(to, g.pointer(1), g.take());
-  V x_step = g.take(), out_step = g.take();
-  Vs at = GpuWalk(g, row_dims, 2).offsets(g.block_id);
+  auto in = gpu::shaped<InCode>(code);
+  GpuCode g(module, in, kThreads);
+  V n = in.n, px = g.at(from, in.x.buffer, in.x.offset), pout = g.at(to, in.out.buffer, in.out.offset);
+  Vs at = offsets(in.row_sizes, {&in.x.rows, &in.out.rows}, g.block_id);
   V x = g.at(from, px, at[0]), out = g.at(to, pout, at[1]);
   V totals = g.shared(sum, kWarps);
   Var before = g.var(sum, 0);
@@ -106,7 +100,7 @@ void emit_cumsum(GpuModule& module, const GpuParams& params) {
     V running = g.constant(sum, 0);
     for (int i = 0; i < kEach; ++i) {
       V there = first + i < n;
-      V v = g.read(from, x, g.min(first + i, n - 1) * x_step);
+      V v = g.read(from, x, g.min(first + i, n - 1) * in.x.step);
       v = g.convert(to, sum, g.convert(from, to, v));
       running = running + g.select(there, v, 0);
       own.push_back(running);
@@ -129,7 +123,7 @@ void emit_cumsum(GpuModule& module, const GpuParams& params) {
     start = g.select(g.lane_id > 0, start + below, start);
     for (int i = 0; i < kEach; ++i)
       g.when(first + i < n, [&] {
-        g.write(to, out, (first + i) * out_step, g.convert(sum, to, start + own[static_cast<std::size_t>(i)]));
+        g.write(to, out, (first + i) * in.out.step, g.convert(sum, to, start + own[static_cast<std::size_t>(i)]));
       });
     g.barrier();
   });
