@@ -240,8 +240,9 @@ struct Maker {
     if (e->kind() != kind) return out.push_back(e);
     for (const Expr* a : e->args()) flatten(kind, a, out);
   }
+  // A number comes last: whether it was met before the symbols is no part of what is said.
   const Expr* fold(ExprKind kind, Args& members) const {
-    std::sort(members.begin(), members.end(), [](const Expr* x, const Expr* y) { return x->id() < y->id(); });
+    std::sort(members.begin(), members.end(), [](const Expr* x, const Expr* y) { return std::pair(x->is_const(), x->id()) < std::pair(y->is_const(), y->id()); });
     const Expr* e = members[0];
     for (std::size_t i = 1; i < members.size(); ++i) e = intern(kind, 0, {e, members[i]});
     return e;

@@ -208,6 +208,15 @@ TEST(Facts, PinningGuardsOnce) {
   EXPECT_NE(text.find("guards_test.cc:"), std::string::npos) << text;
 }
 
+TEST(Canonical, NumbersComeLastWheneverTheyWereMet) {
+  ShapeEnv env;
+  Int a = env.new_symbol({0, "x .size(0)"}, 8, 0);
+  EXPECT_EQ(to_string(Int::max(a, 1).expr()), "max(s0, 1)");
+  Int b = env.new_symbol({1, "x .size(1)"}, 8, 0);
+  EXPECT_EQ(to_string(Int::max(1, b).expr()), "max(s1, 1)");
+  EXPECT_EQ(to_string(Int::min(5, Int::min(b, a)).expr()), "min(min(s0, s1), 5)");
+}
+
 TEST(Facts, ExactDivisionsAreUndone) {
   ShapeEnv env;
   Int n = env.new_symbol({0, "x .size(0)"}, 64, 0), heads = env.new_symbol({1, "x .size(1)"}, 8, 0);
