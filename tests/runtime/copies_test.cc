@@ -200,7 +200,8 @@ TEST(Copies, DisjointColumnBlocks) {
     a[0][0].sub_(a[0][1]);
     return std::vector{a[0].sum(0)};
   };
-  // Blocks that meet: what one gives the other must be read before it is written.
+  // Blocks that meet: what one gives the other must be read before it is written. Eager copies the operand for the same reason, where
+  // they do meet: for other numbers they would not, so this counts.
   Program meeting = [](std::vector<Tensor> a, Int at) {
     a[0].slice(1, 0, at).add_(a[0].slice(1, 1, at + 1));
     a[0].slice(1, at, 12).mul_(a[0].slice(1, 0, 12 - at));
@@ -377,11 +378,13 @@ TEST(Copies, WhoseTheyAre) {
     changed.slice(0, 0, 1).fill_(7);
     return std::pair(old, changed);
   }, {.name = "cloned"});
-  // A lookup that may fail comes after the write: the argument is written when it has not failed.
+  // A lookup that may fail comes after the write: the argument is written when it has not failed. What is looked up is made of the new
+  // value, so it cannot be checked before.
   auto held = compile([](Tensor x, Tensor i) {
     x.add_(1);
     return x.index_select(0, (x.sum() * 0).to(kInt64) + i);
   }, {.name = "held"});
+  // A part of a product is a tensor of its own: the product stands in the pool, and eagerly the part keeps all of it alive.
   auto viewed = compile([](Tensor x) { return x.matmul(x).slice(0, 0, 2); }, {.name = "viewed"});
   for (int times = 1; times <= 3; ++times) {
     cloned(ones({4, 4}));

@@ -51,6 +51,12 @@ TEST(Growth, WritesIntoPartsOfATensor) {
     for (int i = 0; i < kWrites; ++i) y.slice(0, i % 7, i % 7 + 2).mul_(-1);
     return y;
   }, x, 0);
+  expect_quick("computed places", 6, [](Tensor t, Int) {
+    Tensor at = arange(1), one = ones({1});
+    for (int i = 0; i < kWrites; ++i) t.select(0, i).index_add_(0, at, one);
+    t.select(0, 1).index_copy_(0, at + 1, one);
+    return t * 2;
+  }, x, 0);
 }
 
 TEST(Growth, ManyOperators) {

@@ -42,6 +42,27 @@ TEST(Registered, APointwiseOperatorFusesAndHasATwin) {
   EXPECT_TRUE(allclose(y, x * x * x + 1));
 }
 
+// The shape rule speaks when an operator is compiled, not at every call.
+TEST(Registered, ARepeatedCallAsksNoShapeRule) {
+  static int asked;
+  asked = 0;
+  const OpId op = graph::register_op({.schema = "test::asked(Tensor self, Tensor other) -> Tensor",
+                                      .cls = OpClass::Pointwise,
+                                      .shape = [](graph::RuleCtx& c) { ++asked, graph::rules::arithmetic_no_bool(c); },
+                                      .inplace = true},
+                                     {kernels::pointwise_formulas().fact({.write = [](kernels::FormulaWriter& e) { return e.add(e.x(0), e.x(1)); }})});
+  Tensor x = ones({4, 3}), y = ones({4, 3});
+  for (bool inplace : {true, false}) {
+    for (int i = 0; i < 2; ++i) call(op, {&x, &y}, inplace);
+    const int once = asked;
+    for (std::int64_t n : {4, 5, 9, 4}) {
+      Tensor a = ones({n, 3}), b = ones({n, 3});
+      for (int i = 0; i < 5; ++i) call(op, {&a, &b}, inplace);
+    }
+    EXPECT_EQ(asked, once) << inplace;
+  }
+}
+
 TEST(Registered, ACompositeIsTakenApart) {
   const OpId op = graph::register_op({.schema = "test::mean_square(Tensor self) -> Tensor", .cls = OpClass::Composite, .shape = [](graph::RuleCtx& c) { c.result(c.tensor(0).dtype, {}); }},
                                      {passes::decompositions().fact({[](passes::Build& b, DType t) {
