@@ -100,35 +100,6 @@ Tensor to(const Tensor& self, DType dtype, SourceLoc loc) {
   if (checked_meta(self, "to", loc).dtype == dtype) return self;
   return call1(OpId::to, {arg(self), dtype}, loc);
 }
-namespace {
-bool is_dense(const TensorImpl& t) { return byte_extent(t) == t.numel() * item_size(t.dtype); }
-}  // namespace
-
-Tensor to(const Tensor& self, Device device, SourceLoc loc) { return to(self, device, false, loc); }
-Tensor to(const Tensor& self, Device device, bool non_blocking, SourceLoc loc) {
-  TensorImpl& t = defined_impl(self, "to", loc);
-  if (t.device == device) return self;
-  if (t.trace) t.trace->reads_value("to(device)", loc);
-  device::require_available(device, "to", loc);
-  return transfer(is_dense(t) ? self : contiguous(self, loc), device, "to", loc, non_blocking);
-}
-
-Tensor pin_memory(const Tensor& self, Device device, SourceLoc loc) {
-  TensorImpl& t = defined_impl(self, "pin_memory", loc);
-  if (t.trace) t.trace->reads_value("pin_memory", loc);
-  if (!device::runs_host_code(t.device)) fail(ErrorCode::DeviceMismatch, "pin_memory", loc, "the tensor is on ", t.device.str(), "; only memory of the host is pinned");
-  if (device::runs_host_code(device)) fail(ErrorCode::InvalidArgument, "pin_memory", loc, "memory is pinned for a device that copies from and to it, which ", device.str(), " is not");
-  device::require_available(device, "pin_memory", loc);
-  if (t.storage->pinned == device) return self;
-  return pinned_copy(is_dense(t) ? self : contiguous(self, loc), device, loc);
-}
-bool is_pinned(const Tensor& self, SourceLoc loc) {
-  const TensorImpl& t = defined_impl(self, "is_pinned", loc);
-  if (t.trace) t.trace->reads_value("is_pinned", loc);
-  if (current_trace) current_trace->not_traceable(Bail::asks_state, "is_pinned", loc);
-  return !device::runs_host_code(t.storage->pinned);
-}
-
 Tensor type_as(const Tensor& self, const Tensor& other, SourceLoc loc) {
   return to(self, checked_meta(other, "type_as", loc).dtype, loc);
 }
@@ -137,22 +108,6 @@ Tensor contiguous(const Tensor& self, SourceLoc loc) {
   return is_contiguous(checked_meta(self, "contiguous", loc).layout) ? self : clone(self, loc);
 }
 
-Tensor Tensor::copy_(const Tensor& src, SourceLoc loc) const { return copy_(src, false, loc); }
-Tensor Tensor::copy_(const Tensor& src, bool non_blocking, SourceLoc loc) const {
-  TensorImpl &to = defined_impl(*this, "copy_", loc), &from = defined_impl(src, "copy_", loc);
-  if (non_blocking && !to.trace && !from.trace && to.device != from.device) {
-    checked_storage(*this, "copy_", loc), checked_storage(src, "copy_", loc);
-    if (copy_unwaited(to, from)) {
-      to.storage->version.fetch_add(1, std::memory_order_relaxed);
-      return *this;
-    }
-  }
-  if (to.device != from.device && (src.dim() > 0 || !device::runs_host_code(from.device))) {
-    if (to.trace) to.trace->reads_value("copy_ from another device", loc);
-    return copy_(src.to(to.device, loc), loc);
-  }
-  return call1(OpId::copy, {arg(*this), arg(src)}, loc, true);
-}
 Tensor Tensor::fill_(const Operand& value, SourceLoc loc) const {
   return call1(OpId::fill, {arg(*this), arg(value)}, loc, true);
 }

@@ -8,7 +8,6 @@
 namespace reprise {
 
 using graph::call1;
-using graph::Interpreter;
 using graph::OpId;
 using graph::api::arg;
 using graph::api::checked_meta;
@@ -47,7 +46,7 @@ Tensor draw(OpId id, IntArrayRef size, const TensorOptions& o, SourceLoc loc) {
     }
   }
   graph::check_sizes(sizes, item_size(o.dtype.value_or(kFloat32)), id == OpId::rand ? "rand" : "randn", loc);
-  auto [seed, offset] = Interpreter::current().next_random(numel(sizes));
+  auto [seed, offset] = graph::next_random(numel(sizes));
   return call1(id, {size, o.dtype.value_or(kFloat32), std::string_view(device), seed, offset}, loc);
 }
 
@@ -164,7 +163,7 @@ Tensor bernoulli(const Tensor& self, SourceLoc loc) {
 Tensor multinomial(const Tensor& self, Int num_samples, bool replacement, SourceLoc loc) {
   TensorMeta m = checked_meta(self, "multinomial", loc);
   guards::LibraryScope operators;
-  auto [seed, offset] = Interpreter::current().next_random(numel(m.layout.sizes) * num_samples);
+  auto [seed, offset] = graph::next_random(numel(m.layout.sizes) * num_samples);
   return call1(OpId::multinomial, {arg(self), num_samples, replacement, seed, offset}, loc);
 }
 

@@ -26,6 +26,7 @@ enum class OpClass : std::uint8_t {
   Attention,   ///< scaled_dot_product_attention: kernels/attention
   Creation,    ///< full, arange, ...: no tensor operand; a loop kernel over the output index
   Random,      ///< takes (seed, offset) as its last two arguments
+  Transfer,    ///< to another device, or to the program: served as it is called (graph/transfer_call.h), and in no graph
   Reference,   ///< rare: the reference kernel (kernels/reference) serves eager and compiled alike
 };
 

@@ -75,6 +75,10 @@ void full(RuleCtx&);
 void arange(RuleCtx&);
 void random(RuleCtx&);
 void multinomial(RuleCtx&);
+// shape_transfer.cc
+void to_device(RuleCtx&);
+void copy_from(RuleCtx&);
+void item(RuleCtx&);
 }  // namespace rules
 
 // ---- questions of shape rules (questions.cc). They never ask what is known, and record what they ask with the user's line.

@@ -152,6 +152,7 @@ class Verifier {
     const OpDef& def = op(n.op);
     where_ += " (" + def.schema.name + ")";
     loc_ = n.loc;
+    check(def.cls != OpClass::Transfer, "is in no graph: it is done as it is called");
     check(n.args.size() == def.schema.args.size(), "has ", n.args.size(), " arguments, the schema is ",
           def.schema.text);
     for (std::size_t i = 0; i < n.args.size(); ++i) argument(def.schema.args[i], n.args[i]);

@@ -218,7 +218,7 @@ bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) 
 
 bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
   if (miss) *miss = kOtherMiss;
-  if (!(s.structure == f.structure)) return false;
+  if (!(s.structure == f.structure) || !s.settings.hold()) return false;
   if (!s.plain) return admits_in_full(s, f, miss);
   if (const std::optional<std::uint32_t> missed = s.guards.first_miss(f.values.data())) {
     if (miss) *miss = *missed;
@@ -228,7 +228,7 @@ bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
 }
 
 bool Seen::holds_for(const CallFrame& f) const {
-  if (guards.first_miss(f.values.data())) return false;
+  if (!settings.hold() || guards.first_miss(f.values.data())) return false;
   return std::all_of(tensors.begin(), tensors.end(), [&](const TensorFact& t) {
     if (t.a >= f.tensors.size() || t.b >= f.tensors.size()) return true;  // a captured one
     const TensorImpl &a = *f.tensors[t.a], &b = *f.tensors[t.b];

@@ -1,6 +1,7 @@
 // What a first call does with the leaves of its arguments and results: they become traced ones, and are compared with what the function made of them.
 #include <algorithm>
 
+#include "base/bail.h"
 #include "base/hash.h"
 #include "reprise/compile.h"
 #include "runtime/layout_class.h"
@@ -11,6 +12,7 @@ namespace reprise::detail {
 void ArgumentTracer::tensor(Tensor& t) {
   if (!t.defined()) return;
   const TensorImpl* concrete = frame_.tensors[next_tensor_++];
+  if (concrete->keys & kWrappedKey) bail(Bail::wrapped, "compile", {});
   std::uint64_t word = runtime::structure_word(*concrete);
   t = tracer_.argument(concrete, word, 2 + next_value_, path_.text());
   next_value_ += runtime::value_count(word);

@@ -20,7 +20,9 @@ namespace {
   if (t.trace) refuse_traced(t);
   check_not_released(t, "an argument");
   std::uint64_t w = t.structure_word.load(std::memory_order_relaxed);
-  if (w == 0) t.structure_word.store(w = structure_word(t), std::memory_order_relaxed);
+  if (w == 0) w = structure_word(t);
+  if (t.keys & kWrappedKey) return w | kWrappedWord;  // not kept: every call of it comes here
+  t.structure_word.store(w, std::memory_order_relaxed);
   return w;
 }
 

@@ -94,7 +94,7 @@ void CheckedCall::eagerly(void (*body)(void*, Leaves&, Leaves&, Leaves&), void* 
   for (const Tensor& t : st.inputs) st.run.keep_metadata(t);
   const std::uint64_t errors = errors_made();
   try {
-    graph::InterpreterScope scope(&st.run);
+    graph::ModeScope scope(st.run);
     body(ctx, st.results, st.before, st.after);
     st.caught = errors_made() != errors;
   } catch (const Error& e) {
@@ -104,6 +104,7 @@ void CheckedCall::eagerly(void (*body)(void*, Leaves&, Leaves&, Leaves&), void* 
   } catch (...) {
     st.threw = true, st.thrown = "an exception";
   }
+  graph::PlainScope plain;
   const std::vector<State::Common> common = st.common_of(st.results);
   for (std::size_t i = 0; i < common.size(); ++i) {
     State::Made m{common[i], {}, {}};

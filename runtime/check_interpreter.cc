@@ -52,12 +52,12 @@ bool operator==(const CheckInterpreter::Shaped::Metadata& a, const CheckInterpre
          std::equal(a.sizes, a.sizes + a.rank, b.sizes) && std::equal(a.strides, a.strides + a.rank, b.strides);
 }
 
-CheckInterpreter::CheckInterpreter(Random random) : random_(random) { std::tie(seed, first_random) = graph::take_random(0); }
+CheckInterpreter::CheckInterpreter(Random random) : Interpreter(graph::Key::Trace), random_(random) { std::tie(seed, first_random) = graph::take_random(0); }
 
 void CheckInterpreter::keep_bytes(const Tensor& t) {
   Storage* s = t.impl()->storage;
   if (s->released || own_storages_.count(s) || !kept_.insert(s).second) return;
-  graph::InterpreterScope plain(nullptr);
+  graph::PlainScope plain;
   Tensor all = whole(s, t.impl()->dtype), before = all.clone();
   written.push_back({std::move(all), std::move(before), Tensor(), s->version.load(std::memory_order_relaxed)});
 }
@@ -77,7 +77,7 @@ void CheckInterpreter::call(const graph::OpCall& c, std::vector<Tensor>& results
   const Tensor* self = c.inplace ? std::get<const Tensor*>(c.args[0]) : nullptr;
   if (self && self->impl() && !self->impl()->trace) keep_bytes(*self);
   const std::size_t first = results.size();
-  graph::eager_interpreter().call(c, results);
+  graph::forward(c, results);
   if (self) {
     makers_[self->impl()->storage] = {&c.op, c.loc};
     return;
@@ -95,7 +95,7 @@ void CheckInterpreter::mutate_metadata(const graph::OpCall& c) {
   const Tensor& self = *std::get<const Tensor*>(c.args[0]);
   if (self.impl() && !self.impl()->trace) keep_metadata(self);
   const Storage* before = self.impl() ? self.impl()->storage : nullptr;
-  graph::eager_interpreter().mutate_metadata(c);
+  graph::forward_metadata(c);
   const Storage* now = self.impl() ? self.impl()->storage : nullptr;
   if (now == before || graph::view_facts_of(c.op.id).of == graph::ViewOf::Source) return;  // set_ takes another tensor's
   own_storages_.insert(now);                                 // a larger one
@@ -112,6 +112,7 @@ std::pair<Int, Int> CheckInterpreter::next_random(Int count) {
 }
 
 void CheckInterpreter::undo() {
+  graph::PlainScope plain;
   for (Written& w : written)
     if (!w.all.impl()->storage->released) w.after = w.all.clone();
   for (Shaped& t : shaped) {
@@ -122,6 +123,7 @@ void CheckInterpreter::undo() {
 }
 
 void CheckInterpreter::restore() {
+  graph::PlainScope plain;
   for (Shaped& t : shaped)
     if (!(metadata_of(t.tensor) == t.before)) set_metadata(*t.tensor.impl(), t.before);
   for (Written& w : written) put_back(w);

@@ -11,6 +11,7 @@
 #include "runtime/specialization.h"
 #include "tensor/impl.h"
 #include "tensor/strided.h"
+#include "tensor/transfer.h"
 
 namespace reprise::detail {
 
@@ -152,7 +153,7 @@ std::optional<std::string> shape_difference(const std::int64_t* want, const std:
 
 std::optional<std::string> element_difference(const Tensor& want, const Tensor& got, Closeness level, Runs runs) {
   if (got.device() == Device::null()) return {};  // it computes nothing
-  auto on_host = [](const Tensor& t) { return device::runs_host_code(t.device()) ? t : t.to(Device::cpu()); };
+  auto on_host = [](const Tensor& t) { return reprise::on_host(t, "compare"); };
   const Tensor w = on_host(want), g = on_host(got);
   const TensorImpl& shape = *w.impl();
   const std::int64_t bytes = shape.numel() * item_size(shape.dtype);

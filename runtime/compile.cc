@@ -22,10 +22,9 @@
 namespace reprise::detail {
 
 Around around() {
-  graph::Interpreter& now = graph::Interpreter::current();
-  if (&now == &graph::eager_interpreter()) [[likely]] return {};
-  auto* tracer = dynamic_cast<Tracer*>(&now);
-  return {tracer, tracer || dynamic_cast<CheckInterpreter*>(&now)};
+  const graph::ThreadState& t = graph::thread_state;
+  if (!(t.modes & bit(graph::Key::Trace))) [[likely]] return {};
+  return {dynamic_cast<Tracer*>(t.top[static_cast<std::size_t>(graph::Key::Trace)]->by), true};
 }
 
 namespace {
@@ -208,7 +207,7 @@ void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx
   CheckInterpreter run(CheckInterpreter::Random::Own);
   const std::uint64_t errors = errors_made();
   try {
-    graph::InterpreterScope scope(&run);
+    graph::ModeScope scope(run);
     function(ctx);
   } catch (...) {
     run.restore();

@@ -274,12 +274,13 @@ Tensor eager_view(const OpCall& c) {
 
 class EagerInterpreter final : public graph::Interpreter {
  public:
+  EagerInterpreter() : Interpreter(graph::Key::Trace) {}  // below whom all others stand: no mode
   void call(const OpCall& c, std::vector<Tensor>& results) override {
     if (c.op.cls == graph::OpClass::View && !c.inplace) {
       results.push_back(eager_view(c));
       return;
     }
-    if (call_in_groups(c, results)) return;
+    if (call_in_own_form(c, results)) return;
     reprise::counters().eager_calls.add();
     EagerArgs args(c);
     CallFrame& f = thread_object<CallFrame, EagerInterpreter>();
@@ -389,11 +390,19 @@ class EagerInterpreter final : public graph::Interpreter {
     refuse_shared_places(name, c.loc);
   }
 
+  bool call_in_own_form(const OpCall& c, std::vector<Tensor>& results) {
+    const runtime::EagerForm* form = runtime::eager_forms().find(c.op.id);
+    if (!form) return false;
+    if (form->direct) {
+      form->direct(c, results);
+      return true;
+    }
+    return form->in_groups && call_in_groups(c, results);
+  }
+
   // A long list of tensors, joined by groups: what is made for a list of one length is kept, and lists that grow have many.
   bool call_in_groups(const OpCall& c, std::vector<Tensor>& results) {
     constexpr std::size_t kMost = 16;
-    const runtime::EagerForm* form = runtime::eager_forms().find(c.op.id);
-    if (!form || !form->in_groups) return false;
     const auto& list = std::get<TensorArrayRef>(c.args[0]);
     if (list.size() <= kMost) return false;
     std::vector<Tensor> parts;

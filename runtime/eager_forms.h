@@ -1,4 +1,7 @@
 #pragma once
+#include <vector>
+
+#include "graph/interpreter.h"
 #include "graph/op_column.h"
 
 namespace reprise::runtime {
@@ -10,6 +13,8 @@ struct EagerForm {
   unsigned numbers = 0;
   /// Argument 0 is a list, argument 1 all else: a long list is done by groups, and then their results.
   bool in_groups = false;
+  /// Does the call, in place of code that is made for it; null: code is made.
+  void (*direct)(const graph::OpCall&, std::vector<Tensor>& results) = nullptr;
 };
 /// "eager form"; for most operators nothing is told.
 graph::OpColumn<EagerForm>& eager_forms();

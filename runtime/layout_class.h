@@ -29,10 +29,13 @@ struct DimOrder {
 };
 
 /// The structure word of a tensor: everything about it that code is compiled for. 0 is an undefined tensor.
-///   bits 0-7 dtype + 1 | 8-11 rank | 12-13 LayoutClass | 14 more than kModestElements
+///   bits 0-7 dtype + 1 | 8-11 rank | 12-13 LayoutClass | 14 more than kModestElements | 15 kWrappedWord
 ///   16-31 of a dense tensor the number of its order; of a strided one two bits a dim, its StrideClass | 32-47 device
 /// Only a strided tensor has strides among the values of a call, after its sizes.
 std::uint64_t structure_word(const TensorImpl&);
+
+/// In words of calls: it has an interpreter of its own (wrap). structure_word() leaves it out.
+constexpr std::uint64_t kWrappedWord = 1u << 15;
 
 /// The bits of a word that may differ because of dimensions of size 0 and 1.
 constexpr std::uint64_t kLayoutBits = std::uint64_t{0xffff} << 16 | std::uint64_t{3} << 12;

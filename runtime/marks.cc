@@ -14,18 +14,18 @@ void mark_dynamic(const Tensor& x, int dim, DynamicRange r, SourceLoc loc) {
   std::int64_t n = t.sizes[d];
   if (n < r.min || n > r.max || n % r.multiple_of != 0)
     fail(ErrorCode::InvalidArgument, "mark_dynamic", loc, "size ", n, " of dimension ", d, " is not in [", r.min, ", ", r.max, "] in steps of ", r.multiple_of);
-  if (!t.marks) t.marks = new DimMarks;
-  t.marks->dims[d] = {r.min, r.max, r.multiple_of, false};
-  t.marks->set = static_cast<std::uint8_t>(t.marks->set | 1 << d);
+  if (!t.notes) t.notes = new TensorNotes;
+  t.notes->marks.dims[d] = {r.min, r.max, r.multiple_of, false};
+  t.notes->marks.set = static_cast<std::uint8_t>(t.notes->marks.set | 1 << d);
 }
 
 void mark_static(const Tensor& x, int dim, SourceLoc loc) {
   TensorImpl& t = defined_impl(x, "mark_static", loc);
   if (t.trace) fail(ErrorCode::InvalidArgument, "mark_static", loc, "a traced tensor cannot be marked: mark the argument before the call");
   int d = wrap_dim(dim, t.rank, "mark_static", loc);
-  if (!t.marks) t.marks = new DimMarks;
-  t.marks->dims[d] = {t.sizes[d], t.sizes[d], 1, true};
-  t.marks->set = static_cast<std::uint8_t>(t.marks->set | 1 << d);
+  if (!t.notes) t.notes = new TensorNotes;
+  t.notes->marks.dims[d] = {t.sizes[d], t.sizes[d], 1, true};
+  t.notes->marks.set = static_cast<std::uint8_t>(t.notes->marks.set | 1 << d);
 }
 
 }  // namespace reprise

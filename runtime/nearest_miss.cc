@@ -21,6 +21,11 @@ NearestMiss nearest_miss(const Compiled& c, CallFrame& f, const StructureNames& 
     }
     std::uint32_t miss = ~0u;
     if (admits(s, f, &miss)) continue;
+    if (!s.settings.hold()) {
+      if (differ != 0) n = {s.name, s.settings.difference(), "call it under one setting, or set inside it what it needs"};
+      differ = 0;
+      continue;
+    }
     if (s.function && !s.function->same())
       return {s.name, "a value that the function object holds has changed (a member, or what a lambda captured by value)", "take it as an argument, reprise::Int or reprise::Scalar"};
     if (std::any_of(s.asked.begin(), s.asked.end(), [](const Asked& a) { return !a.holds(); }))

@@ -56,7 +56,7 @@ std::atomic<std::uint64_t> g_serials{0};
 
 Specialization::Specialization(std::string its_name, const CallFrame& frame, Traced&& t, runtime::GuardedProgram&& built, std::unique_ptr<FunctionBytes> f)
     : name(std::move(its_name)), structure(frame.structure), hash(frame.hash()), captured(std::move(t.captured)), input_words(std::move(t.input_words)),
-      asked(std::move(t.asked)), function(std::move(f)), guards(std::move(built.guards)), program(std::move(built.program)), tensor_results(std::move(t.tensor_results)),
+      asked(std::move(t.asked)), function(std::move(f)), settings(t.settings), guards(std::move(built.guards)), program(std::move(built.program)), tensor_results(std::move(t.tensor_results)),
       result_template(std::move(t.result_template)), written_inputs(written_inputs_of(program.graph)), reshaped_inputs(reshaped_inputs_of(program.graph)),
       whole_storage(std::move(t.whole_storage)), exact_strides(std::move(t.exact_strides)), shown_strides(std::move(t.shown_strides)), wholes(std::move(t.wholes)),
       extra_values(where_any(std::move(t.extra_values))), relations(std::move(t.relations)), same_as(std::move(t.same_as)), written_anew(std::move(t.written_anew)),
@@ -70,6 +70,7 @@ namespace {
 struct TraceFacts {
   std::shared_ptr<guards::ShapeEnv> env;
   std::vector<TensorFact> tensors;
+  graph::Settings settings;
 };
 
 Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, bool may_retrace, TraceFacts& facts, FunctionBytes::Handles* handles) {
@@ -78,15 +79,20 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
   for (;;) {
     Tracer tracer(name, frame, handles, plan);
     facts.env = tracer.env();
+    graph::SettingsWatch settings;
     try {
-      graph::InterpreterScope scope(&tracer);
+      graph::ModeScope scope(tracer);
       TraceScope hook(&tracer);
       Tracing mark;
       guards::ShowHints numbers;  // errors that the user's function meets name sizes, not symbols
       body(ctx, tracer);
-      return tracer.finish();
+      if (settings.changed()) bail(Bail::sets_for_thread, "compile", {});
+      Traced traced = tracer.finish();
+      traced.settings = facts.settings = settings.seen();
+      return traced;
     } catch (const Error& e) {
       facts.tensors = tracer.tensor_facts();
+      facts.settings = settings.seen();
       if (e.code() != ErrorCode::NotTraceable || tracer.wanted().size() == plan.size()) throw;
       plan = tracer.wanted();
     }
@@ -147,6 +153,7 @@ std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mod
   auto note_seen = [&] {
     if (!seen || !facts.env) return;
     seen->tensors = std::move(facts.tensors);
+    seen->settings = facts.settings;
     try {
       seen->guards = guards::GuardSet(*facts.env, words);
     } catch (const Error&) {  // guards too long to be checked: then none of them is

@@ -29,6 +29,7 @@ struct Specialization {
   const std::vector<std::uint64_t> input_words;       ///< Traced::input_words: of captured tensors what they must be
   const std::vector<Asked> asked;                     ///< variables that must be defined, or undefined, as they were
   const std::unique_ptr<FunctionBytes> function;      ///< what must be as it was in the function object; null: nothing
+  const graph::Settings settings;                     ///< of the thread, as far as the function depends on them
   const guards::GuardSet guards;
   const runtime::Program program;
   const std::vector<std::int32_t> tensor_results;
@@ -69,6 +70,7 @@ bool admits(const Specialization&, CallFrame&, std::uint32_t* miss = nullptr);
 /// What a trace that was given up had seen of its call: of calls that differ in it nothing is known. It says nothing of
 /// captured tensors, of which calls may then differ unnoticed.
 struct Seen {
+  graph::Settings settings;
   guards::GuardSet guards;
   std::vector<TensorFact> tensors;
   bool holds_for(const CallFrame&) const;   ///< of a call with the same structure

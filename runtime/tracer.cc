@@ -6,6 +6,7 @@
 
 #include "base/epochs.h"
 #include "base/errors.h"
+#include "graph/shape_rules.h"
 #include "graph/view_column.h"
 #include "tensor/impl.h"
 
@@ -75,7 +76,7 @@ void Tracer::check_unchanged(bool same) const {
 }
 
 Tracer::Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles* handles, InputPlan plan)
-    : frame_(frame), handles_(handles), plan_(std::move(plan)), wanted_(plan_), errors_before_(errors_made()), env_(std::make_shared<guards::ShapeEnv>()), captured_values_(frame.values.size()) {
+    : Interpreter(graph::Key::Trace), frame_(frame), handles_(handles), plan_(std::move(plan)), wanted_(plan_), errors_before_(errors_made()), env_(std::make_shared<guards::ShapeEnv>()), captured_values_(frame.values.size()) {
   auto take = [&](std::size_t n) { return static_cast<std::uint32_t>(std::exchange(captured_values_, captured_values_ + n)); };
   for (const TensorImpl* t : frame.tensors) extra_at_.push_back(take((plan_.whole_of(*t) >= 0) + (plan_.is_strided(*t) ? t->rank : 0u)));
   for (std::size_t i = 0; i < plan_.whole.size(); ++i) whole_at_.push_back(take(1));
@@ -124,7 +125,7 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
     std::uint32_t at = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(d);
     std::string source = name + " .size(" + std::to_string(d) + ")";
     std::int64_t size = concrete->sizes[d];
-    const DimMark* mark = concrete->marks && (concrete->marks->set >> d & 1) ? &concrete->marks->dims[d] : nullptr;
+    const DimMark* mark = concrete->notes && (concrete->notes->marks.set >> d & 1) ? &concrete->notes->marks.dims[d] : nullptr;
     if (mark && !mark->is_static) {
       meta.layout.sizes.push_back(env.new_symbol({at, source, at_most, group}, size, std::max<std::int64_t>(mark->min, 0), mark->max, mark->multiple_of));
     } else {
@@ -185,6 +186,7 @@ Scalar Tracer::number_argument(Scalar given, std::size_t value, const std::strin
 // and its metadata are read again at every call, from the variable that the function read it from.
 TracedRef& Tracer::ref_of(const Tensor& t, SourceLoc loc) {
   if (!t.defined()) fail(ErrorCode::InvalidArgument, "trace", loc, "an undefined tensor is used");
+  if ((t.impl()->keys & kWrappedKey) && !t.impl()->trace) bail(Bail::wrapped, "compile", loc);
   bind_wholes();
   if (TracedTensor* traced = t.impl()->trace) {
     auto& ref = static_cast<TracedRef&>(*traced);
@@ -243,14 +245,25 @@ const TracedTensor& Tracer::traced_of_captured(const Tensor& t) {
 
 void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
   check_own(c);
+  const bool stays = c.op.cls == graph::OpClass::Transfer;
   {
     epochs::Working working;
     Work work(*this);
     if (out_.graph.nodes.size() >= kMostOperators)
       bail(Bail::too_many_operators, std::string(c.op.name()).c_str(), c.loc, "the function has run ", kMostOperators, " operators, and more are not compiled as one: compile what its loop repeats");
-    record(c, results);
+    if (stays) check_stays(c);
+    else record(c, results);
   }
-  if (c.inplace) results.push_back(*std::get<const Tensor*>(c.args[0]));
+  if (c.inplace || stays) results.push_back(*std::get<const Tensor*>(c.args[0]));
+}
+
+// What has the same elements where they are is that tensor; any other needs them now.
+void Tracer::check_stays(const graph::OpCall& c) {
+  const Tensor& self = *std::get<const Tensor*>(c.args[0]);
+  const int device = c.op.schema.find("device");
+  if (device < 0) bail(Bail::reads_value, c.inplace ? "copy_ from another device" : c.op.schema.name.c_str(), c.loc);
+  const Device wanted = graph::device_from_name(std::get<std::string_view>(c.args[static_cast<std::size_t>(device)]), c.loc);
+  if (ref_of(self, c.loc).user_meta.device != wanted) bail(Bail::reads_value, "to(device)", c.loc);
 }
 
 void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
@@ -287,6 +300,7 @@ std::pair<Int, Int> Tracer::next_random(Int count) {
 }
 
 void Tracer::result(const Tensor& t) {
+  if (t.impl() && (t.impl()->keys & kWrappedKey)) bail(Bail::wrapped, "compile", {}, "a result has an interpreter of its own (wrap), which a replay does not give it");
   if (t.defined()) ref_of(t, {});  // a captured tensor that is returned as it is becomes an input
   out_.variables->forget(t);
   results_.push_back(t);

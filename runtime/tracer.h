@@ -154,6 +154,7 @@ struct Traced {
   std::vector<Tensor> kept;
   std::unique_ptr<VariableLog> variables;        ///< commit() once the function's effects are to stay
   std::vector<Asked> asked;
+  graph::Settings settings;                      ///< of the thread, that it depends on
   std::vector<FunctionSeen> functions;           ///< the function itself and compiled ones that it calls, each once
 };
 
@@ -232,6 +233,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void add_kept();                                           ///< what outlives the function becomes results
   TracedRef& ref_of(const Tensor&, SourceLoc);               ///< a real tensor becomes a captured input
   void record(const graph::OpCall&, std::vector<Tensor>& results);
+  void check_stays(const graph::OpCall& transfer);           ///< its elements are where it wants them, or the trace is given up
   graph::ValueId value_of(TracedRef&);
   void check_writable(TracedRef&, const std::string& op, SourceLoc);
   void prepare_scatter(const graph::OpCall& as_strided_scatter, std::vector<graph::NodeArg>& args);

@@ -25,13 +25,13 @@ void* Tensor::checked_data(DType want, SourceLoc loc) const {
   return const_cast<char*>(first_byte(*impl_));
 }
 
-Scalar Tensor::item(SourceLoc loc) const {
-  checked_storage(*this, "item", loc);
-  if (impl_->numel() != 1)
-    fail(ErrorCode::ShapeMismatch, "item", loc, "wants a tensor of one element, but this one has ", impl_->numel());
-  if (!device::runs_host_code(impl_->device)) return on_host(*this, "item", loc).item(loc);
-  return dispatch(impl_->dtype, [&]<class T>(T*) -> Scalar {
-    T v = load_element<T>(impl_->data());
+Scalar element(const Tensor& t, SourceLoc loc) {
+  checked_storage(t, "item", loc);
+  const TensorImpl& impl = *t.impl();
+  if (impl.numel() != 1) fail(ErrorCode::ShapeMismatch, "item", loc, "wants a tensor of one element, but this one has ", impl.numel());
+  if (!device::runs_host_code(impl.device)) return element(on_host(t, "item", loc), loc);
+  return dispatch(impl.dtype, [&]<class T>(T*) -> Scalar {
+    T v = load_element<T>(impl.data());
     if constexpr (std::is_same_v<T, bool>)
       return Scalar(v);
     else if constexpr (std::is_integral_v<T>)
@@ -39,11 +39,6 @@ Scalar Tensor::item(SourceLoc loc) const {
     else
       return Scalar(convert_element<double>(v));
   });
-}
-
-Tensor::operator bool() const {
-  Scalar s = item({});
-  return s.to_double() != 0;
 }
 
 template <class T>

@@ -2,12 +2,17 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "base/bail.h"
 #include "reprise/tensor.h"
 #include "tensor/layout.h"
 
 namespace reprise {
+
+namespace graph {
+class Interpreter;
+}
 
 /// Counted bytes on a device. `data` is null when empty or released.
 /// Threads: the counts are atomic; everything else is as safe as the elements are.
@@ -36,19 +41,29 @@ struct DimMarks {
   std::uint8_t set = 0;                      ///< bit d: dims[d] counts
 };
 
+// What a tensor carries of graph::Key (graph/thread_state.h), which tensors know nothing else of.
+inline constexpr std::uint8_t kTracedKey = 1, kWrappedKey = 4;
+
+/// What few tensors have.
+struct TensorNotes {
+  DimMarks marks;
+  std::shared_ptr<graph::Interpreter> wrapper;  ///< of one with kWrappedKey: who answers its calls
+};
+
 /// One view. Concrete tensors keep plain numbers in fixed arrays, so that filling a call signature is a copy;
 /// a traced tensor (`trace` set) has no storage, and its layout is symbolic and lives in the trace's record.
 struct TensorImpl {
   std::atomic<std::int32_t> refs{1};
   DType dtype = DType::Float32;
   Device device;
-  std::uint8_t rank = 0;
+  std::uint8_t rank : 4 = 0;
+  std::uint8_t keys : 4 = 0;                 ///< which interpreters its calls are for beside the thread's: kTracedKey, kWrappedKey
   std::int64_t sizes[kMaxRank] = {};
   std::int64_t strides[kMaxRank] = {};
   std::int64_t offset = 0;                   ///< elements
   Storage* storage = nullptr;                ///< owned reference
   struct TracedTensor* trace = nullptr;      ///< owned; runtime/tracer.h defines it. Null for a real tensor
-  DimMarks* marks = nullptr;                 ///< owned; null unless marked
+  TensorNotes* notes = nullptr;              ///< owned; null unless marked or wrapped
   std::atomic<class Variable*> variables{nullptr};  ///< watched handles that hold it (tensor/variable.h), linked by them
   /// What compiled code is chosen by (runtime/call_frame.h), once somebody has asked; 0: not known. Whoever changes dtype,
   /// rank, sizes or strides sets it to 0.

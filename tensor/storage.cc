@@ -65,7 +65,7 @@ void detail::release(TensorImpl* t) noexcept {
   if (t->refs.load(std::memory_order_acquire) != 1 && t->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (t->storage) reprise::release(t->storage);
   delete t->trace;
-  delete t->marks;
+  delete t->notes;
   delete t;
 }
 
@@ -89,6 +89,7 @@ TensorImpl* new_traced_impl(TracedTensor* owned) {
   std::unique_ptr<TracedTensor> keep(owned);
   TensorImpl* t = new TensorImpl;
   t->trace = keep.release();
+  t->keys = kTracedKey;
   t->dtype = owned->meta().dtype;
   t->device = owned->meta().device;
   t->rank = static_cast<std::uint8_t>(owned->meta().dim());

@@ -18,6 +18,9 @@ bool copy_unwaited(const TensorImpl& to, const TensorImpl& from);
 /// Bytes from one device's memory to another's (or the same), as transfer() does it.
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::int64_t bytes);
 
+/// The one element of a tensor of one, on whichever device. What Tensor::item gives where no interpreter listens.
+Scalar element(const Tensor&, SourceLoc loc);
+
 /// The tensor itself when the host can read it, else a copy there. For everything that looks at elements.
 Tensor on_host(const Tensor&, const char* what, SourceLoc loc = {});
 

@@ -25,6 +25,8 @@ std::string list_computed_by(graph::OpId id) {
       return "matrix product";
     case graph::OpClass::Attention:
       return "attention kernel";
+    case graph::OpClass::Transfer:
+      return "copy as it is called: in no graph";
     case graph::OpClass::Random:
     case graph::OpClass::Reference:
       return "reference kernel";

@@ -72,7 +72,7 @@ constinit OpColumn<HostKernel> g_column("reference kernel",
                                           {OpId::topk, reference::topk},
                                           {OpId::sort, reference::sort},
                                       },
-                                      [](const graph::OpDef& o) { return o.cls != OpClass::View; });
+                                      [](const graph::OpDef& o) { return o.cls != OpClass::View && o.cls != OpClass::Transfer; });
 
 }  // namespace
 

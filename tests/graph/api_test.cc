@@ -135,7 +135,7 @@ class Api : public testing::Test {
   }
 
   Recorder recorder;
-  InterpreterScope scope{&recorder};
+  ModeScope scope{recorder};
   Tensor x = make({2, 3}), y = make({3}), i = make({2}, kInt64);
 };
 
@@ -326,7 +326,7 @@ TEST_F(Api, MetadataMutations) {
 TEST_F(Api, InterpretersNest) {
   Recorder inner;
   {
-    InterpreterScope s(&inner);
+    ModeScope s(inner);
     x.exp();
   }
   x.log();

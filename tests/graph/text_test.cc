@@ -122,6 +122,7 @@ TEST(GraphText, ErrorsNameLineAndColumn) {
             "line 2, column 12: unknown operator 'nope'");
   EXPECT_EQ(error("graph f(%0 \"x\": f32[2]) {\n  %1 = exp(%3) : f32[2]\n  return user %1\n}"),
             "line 2, column 14: %3 is used before it is defined");
+  EXPECT_NE(error("graph f(%0 \"x\": f32[1]) {\n  %1 = item(%0) : f32[]\n  return user %1\n}").find("is in no graph"), std::string::npos);
   EXPECT_EQ(error("graph f(%0 \"x\": q32[2]) {\n  return user %0\n}"), "line 1, column 20: unknown dtype 'q32'");
   EXPECT_EQ(error("graph f(%0 \"x\": f32[2]) {\n  %2 = exp(%0) : f32[2]\n  return user %2\n}"),
             "line 2, column 5: values are numbered in order: wanted %1");

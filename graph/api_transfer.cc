@@ -1,0 +1,117 @@
+// What leaves a device's memory, for another device or for the program. Where no interpreter listens these are plain functions;
+// otherwise calls of operators that come back here (transfer_call).
+#include "base/errors.h"
+#include "device/backend.h"
+#include "device/device_memory.h"
+#include "graph/api_args.h"
+#include "graph/shape_rules.h"
+#include "graph/transfer_call.h"
+#include "reprise/ops.h"
+#include "tensor/impl.h"
+#include "tensor/transfer.h"
+
+namespace reprise {
+
+using graph::call1;
+using graph::OpId;
+using graph::api::arg;
+
+namespace {
+
+bool is_dense(const TensorImpl& t) { return byte_extent(t) == t.numel() * item_size(t.dtype); }
+
+Tensor moved(const Tensor& self, Device device, bool non_blocking, SourceLoc loc) {
+  const TensorImpl& t = *self.impl();
+  if (t.device == device) return self;
+  if (t.trace) t.trace->reads_value("to(device)", loc);
+  device::require_available(device, "to", loc);
+  return transfer(is_dense(t) ? self : contiguous(self, loc), device, "to", loc, non_blocking);
+}
+
+// Without waiting, where the two are a pair that allows it.
+bool copied_unwaited(const Tensor& self, const Tensor& src, SourceLoc loc) {
+  TensorImpl &to = *self.impl(), &from = *src.impl();
+  if (to.trace || from.trace) return false;
+  checked_storage(self, "copy_", loc), checked_storage(src, "copy_", loc);
+  if (!copy_unwaited(to, from)) return false;
+  to.storage->version.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+void copy_across(const Tensor& self, const Tensor& src, bool non_blocking, SourceLoc loc) {
+  if (non_blocking && copied_unwaited(self, src, loc)) return;
+  if (self.impl()->trace) self.impl()->trace->reads_value("copy_ from another device", loc);
+  call1(OpId::copy, {&self, arg(moved(src, self.impl()->device, false, loc))}, loc, true);
+}
+
+}  // namespace
+
+Tensor to(const Tensor& self, Device device, SourceLoc loc) { return to(self, device, false, loc); }
+Tensor to(const Tensor& self, Device device, bool non_blocking, SourceLoc loc) {
+  if (!graph::asked(defined_impl(self, "to", loc).keys)) return moved(self, device, non_blocking, loc);
+  const std::string name = device.str();
+  return call1(OpId::to_device, {arg(self), std::string_view(name), non_blocking}, loc);
+}
+
+Tensor Tensor::copy_(const Tensor& src, SourceLoc loc) const { return copy_(src, false, loc); }
+Tensor Tensor::copy_(const Tensor& src, bool non_blocking, SourceLoc loc) const {
+  const TensorImpl &to = defined_impl(*this, "copy_", loc), &from = defined_impl(src, "copy_", loc);
+  if (to.device == from.device) return call1(OpId::copy, {arg(*this), arg(src)}, loc, true);
+  const bool heard = graph::asked(static_cast<graph::Keys>(to.keys | from.keys)) != 0;
+  // A number of the host goes anywhere.
+  if (src.dim() == 0 && device::runs_host_code(from.device) && (heard || !non_blocking)) return call1(OpId::copy, {arg(*this), arg(src)}, loc, true);
+  if (heard) return call1(OpId::copy_from, {arg(*this), arg(src), non_blocking}, loc, true);
+  copy_across(*this, src, non_blocking, loc);
+  return *this;
+}
+
+Scalar Tensor::item(SourceLoc loc) const {
+  if (!graph::asked(defined_impl(*this, "item", loc).keys)) return element(*this, loc);
+  return element(call1(OpId::item, {arg(*this)}, loc), loc);
+}
+
+Tensor::operator bool() const {
+  Scalar s = item({});
+  return s.to_double() != 0;
+}
+
+Tensor pin_memory(const Tensor& self, Device device, SourceLoc loc) {
+  TensorImpl& t = defined_impl(self, "pin_memory", loc);
+  if (t.trace) t.trace->reads_value("pin_memory", loc);
+  if (!device::runs_host_code(t.device)) fail(ErrorCode::DeviceMismatch, "pin_memory", loc, "the tensor is on ", t.device.str(), "; only memory of the host is pinned");
+  if (device::runs_host_code(device)) fail(ErrorCode::InvalidArgument, "pin_memory", loc, "memory is pinned for a device that copies from and to it, which ", device.str(), " is not");
+  device::require_available(device, "pin_memory", loc);
+  if (t.storage->pinned == device) return self;
+  return pinned_copy(is_dense(t) ? self : contiguous(self, loc), device, loc);
+}
+bool is_pinned(const Tensor& self, SourceLoc loc) {
+  const TensorImpl& t = defined_impl(self, "is_pinned", loc);
+  if (t.trace) t.trace->reads_value("is_pinned", loc);
+  if (current_trace) current_trace->not_traceable(Bail::asks_state, "is_pinned", loc);
+  return !device::runs_host_code(t.storage->pinned);
+}
+
+void graph::transfer_call(const OpCall& c, std::vector<Tensor>& results) {
+  const Tensor& self = *std::get<const Tensor*>(c.args[0]);
+  defined_impl(self, c.op.schema.name.c_str(), c.loc);
+  switch (c.op.id) {
+    case OpId::to_device:
+      results.push_back(moved(self, device_from_name(std::get<std::string_view>(c.args[1]), c.loc), std::get<bool>(c.args[2]), c.loc));
+      return;
+    case OpId::copy_from:
+      if (!c.inplace) break;
+      copy_across(self, *std::get<const Tensor*>(c.args[1]), std::get<bool>(c.args[2]), c.loc);
+      results.push_back(self);
+      return;
+    case OpId::item: {
+      if (self.impl()->trace) self.impl()->trace->reads_value("item", c.loc);
+      results.push_back(on_host(self, "item", c.loc));
+      return;
+    }
+    default:
+      break;
+  }
+  fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "is no call between devices");
+}
+
+}  // namespace reprise
