@@ -29,6 +29,9 @@ void check_made(const Ints& sizes, DType dtype, const char* op, SourceLoc loc) {
   graph::check_sizes(sizes, item_size(dtype), op, loc);
 }
 
+/// The dtype of floats that are made.
+DType floats_of(const TensorOptions& o) { return o.dtype ? *o.dtype : graph::default_dtype(); }
+
 TensorOptions like(const Tensor& self, const TensorOptions& o, const char* op, SourceLoc loc) {
   TensorMeta m = checked_meta(self, op, loc);
   return {o.dtype.value_or(m.dtype), o.device.value_or(m.device)};
@@ -38,36 +41,39 @@ Tensor draw(OpId id, IntArrayRef size, const TensorOptions& o, SourceLoc loc) {
   guards::LibraryScope operators;
   DeviceName device(o);
   Ints sizes = size.vec();
-  graph::checked_dtype(o.dtype.value_or(kFloat32), id == OpId::rand ? "rand" : "randn", loc);
+  const DType dtype = floats_of(o);
+  graph::checked_dtype(dtype, id == OpId::rand ? "rand" : "randn", loc);
   for (Int s : sizes) {
     if (!graph::require(detail::compare_le(0, s, loc), "size not negative")) {
       fail(ErrorCode::InvalidArgument, id == OpId::rand ? "rand" : "randn", loc, "negative size in ",
            graph::sizes_text(sizes));
     }
   }
-  graph::check_sizes(sizes, item_size(o.dtype.value_or(kFloat32)), id == OpId::rand ? "rand" : "randn", loc);
+  graph::check_sizes(sizes, item_size(dtype), id == OpId::rand ? "rand" : "randn", loc);
   auto [seed, offset] = graph::next_random(numel(sizes));
-  return call1(id, {size, o.dtype.value_or(kFloat32), std::string_view(device), seed, offset}, loc);
+  return call1(id, {size, dtype, std::string_view(device), seed, offset}, loc);
 }
 
 }  // namespace
 
 Tensor full(IntArrayRef size, Scalar fill_value, const TensorOptions& options, SourceLoc loc) {
   DeviceName device(options);
-  return call1(OpId::full, {size, fill_value, options.dtype.value_or(fill_value.dtype()), std::string_view(device)},
-               loc);
+  const DType dtype = fill_value.is_float() ? floats_of(options) : options.dtype.value_or(fill_value.dtype());
+  return call1(OpId::full, {size, fill_value, dtype, std::string_view(device)}, loc);
 }
 Tensor zeros(IntArrayRef size, const TensorOptions& options, SourceLoc loc) {
-  check_made(size.vec(), options.dtype.value_or(kFloat32), "zeros", loc);
-  return full(size, 0, {options.dtype.value_or(kFloat32), options.device}, loc);
+  const DType dtype = floats_of(options);
+  check_made(size.vec(), dtype, "zeros", loc);
+  return full(size, 0, {dtype, options.device}, loc);
 }
 Tensor ones(IntArrayRef size, const TensorOptions& options, SourceLoc loc) {
-  check_made(size.vec(), options.dtype.value_or(kFloat32), "ones", loc);
-  return full(size, 1, {options.dtype.value_or(kFloat32), options.device}, loc);
+  const DType dtype = floats_of(options);
+  check_made(size.vec(), dtype, "ones", loc);
+  return full(size, 1, {dtype, options.device}, loc);
 }
 // Elements have a value even here, so that a compiled function and an eager one agree.
 Tensor empty(IntArrayRef size, const TensorOptions& options, SourceLoc loc) {
-  check_made(size.vec(), options.dtype.value_or(kFloat32), "empty", loc);
+  check_made(size.vec(), floats_of(options), "empty", loc);
   return zeros(size, options, loc);
 }
 
@@ -92,7 +98,7 @@ Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions& option
   DeviceName device(options);
   bool floats = start.is_float() || end.is_float() || step.is_float();
   return call1(OpId::arange,
-               {start, end, step, options.dtype.value_or(floats ? kFloat32 : kInt64), std::string_view(device)}, loc);
+               {start, end, step, floats ? floats_of(options) : options.dtype.value_or(kInt64), std::string_view(device)}, loc);
 }
 Tensor arange(Scalar start, Scalar end, const TensorOptions& options, SourceLoc loc) {
   return arange(start, end, 1, options, loc);
@@ -102,7 +108,7 @@ Tensor arange(Scalar end, const TensorOptions& options, SourceLoc loc) { return 
 Tensor linspace(Scalar start, Scalar end, Int steps, const TensorOptions& options, SourceLoc loc) {
   std::int64_t n = steps.value(loc);
   if (n < 0) fail(ErrorCode::InvalidArgument, "linspace", loc, "steps must not be negative, got ", n);
-  DType dtype = options.dtype.value_or(kFloat32);
+  DType dtype = floats_of(options);
   if (!is_floating(dtype)) fail(ErrorCode::DTypeMismatch, "linspace", loc, "not defined for ", dtype_name(dtype));
   check_made({n}, dtype, "linspace", loc);
   double a = start.to_double(), b = end.to_double(), by = n > 1 ? (b - a) / static_cast<double>(n - 1) : 0;
@@ -113,13 +119,14 @@ Tensor linspace(Scalar start, Scalar end, Int steps, const TensorOptions& option
 }
 
 Tensor eye(Int n, std::optional<Int> m, const TensorOptions& options, SourceLoc loc) {
-  check_made({n, m.value_or(n)}, options.dtype.value_or(kFloat32), "eye", loc);
+  const DType dtype = floats_of(options);
+  check_made({n, m.value_or(n)}, dtype, "eye", loc);
   TensorOptions index{kInt64, options.device};
   // Nothing on the way is larger than what is asked for.
   if (graph::ask(detail::compare_eq(n, 0, loc), "eye: no rows") || graph::ask(detail::compare_eq(m.value_or(n), 0, loc), "eye: no columns"))
-    return zeros({n, m.value_or(n)}, options, loc);
+    return zeros({n, m.value_or(n)}, {dtype, options.device}, loc);
   Tensor rows = unsqueeze(arange(n, index, loc), 1, loc), columns = arange(m.value_or(n), index, loc);
-  return to(eq(rows, columns, loc), options.dtype.value_or(kFloat32), loc);
+  return to(eq(rows, columns, loc), dtype, loc);
 }
 
 // ---- random numbers

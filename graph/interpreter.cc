@@ -11,6 +11,7 @@
 #include "base/fork.h"
 #include "base/thread_object.h"
 #include "graph/api_args.h"
+#include "graph/floats.h"
 #include "graph/schema.h"
 #include "tensor/impl.h"
 
@@ -70,7 +71,10 @@ auto answer(Keys keys, std::span<const CallArg> args, At&& at) {
 bool is_traced() { return (thread_state.modes & bit(Key::Trace)) != 0; }
 
 // What a trace depends on, whoever answers the call in the end.
-void note_settings(const OpCall&) { note_read(Setting::Modes); }
+void note_settings(const OpCall& c) {
+  note_read(Setting::Modes);
+  if (follows_default_dtype(c)) note_read(Setting::DefaultDType);
+}
 
 // Most calls are eager execution's, and find out by one comparison.
 [[gnu::noinline]] void call_in_turn(const OpCall& c, Keys keys, std::vector<Tensor>& results) {

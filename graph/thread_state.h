@@ -86,4 +86,7 @@ class PlainScope {
   const ThreadState before_;
 };
 
+/// The dtype that floats have where none is given; the running trace depends on it.
+DType default_dtype();
+
 }  // namespace reprise::graph

@@ -257,7 +257,7 @@ Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntArrayRef siz
 Tensor pad(const Tensor& self, IntArrayRef pad, Scalar value = 0, SourceLoc loc = SourceLoc::current());
 
 // ---- creation
-/// dtype defaults to float32 (full: that of the value; arange: int64 if all bounds are integers), device to the CPU.
+/// dtype defaults to get_default_dtype() (full: that of the value, if it has no point; arange: int64 if all bounds are integers), device to the CPU.
 Tensor zeros(IntArrayRef size, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
 Tensor ones(IntArrayRef size, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
 Tensor empty(IntArrayRef size, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());

@@ -9,6 +9,7 @@
 #include "reprise/ops.h"
 #include "reprise/safetensors.h"
 #include "reprise/scalar.h"
+#include "reprise/settings.h"
 #include "reprise/stats.h"
 #include "reprise/stream.h"
 #include "reprise/tensor.h"

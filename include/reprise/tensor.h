@@ -21,6 +21,7 @@ namespace reprise {
 inline constexpr int kMaxRank = 8;  ///< tensors have at most 8 dimensions
 
 class Tensor;
+DType get_default_dtype();  // reprise/settings.h
 struct TensorImpl;  // tensor/impl.h
 namespace detail {
 void retain(TensorImpl*) noexcept;
@@ -160,11 +161,15 @@ Tensor tensor_of(const std::vector<T>& values) {
 }
 
 namespace detail {
-/// As in ATen, plain doubles become float32 and plain ints int64.
+/// As in ATen, plain ints become int64 and plain doubles the default dtype.
 template <class T>
-using TensorElement = std::conditional_t<std::is_same_v<T, double>, float, std::conditional_t<std::is_same_v<T, int>, std::int64_t, T>>;
+using TensorElement = std::conditional_t<std::is_same_v<T, int>, std::int64_t, T>;
 template <class T>
-Tensor tensor_from(const std::vector<T>& values, IntArrayRef sizes, const TensorOptions& options, SourceLoc loc) {
+Tensor tensor_from(const std::vector<T>& values, IntArrayRef sizes, TensorOptions options, SourceLoc loc) {
+  if constexpr (std::is_same_v<T, double>) {
+    if (!options.dtype) options.dtype = get_default_dtype();
+    if (*options.dtype == kFloat32) return tensor_from(std::vector<float>(values.begin(), values.end()), sizes, options, loc);
+  }
   Tensor t = tensor_of(values, sizes);
   if (options.dtype) t = t.to(*options.dtype, loc);
   return options.device ? t.to(*options.device, loc) : t;
@@ -172,7 +177,7 @@ Tensor tensor_from(const std::vector<T>& values, IntArrayRef sizes, const Tensor
 }  // namespace detail
 
 /// A tensor of these values: `tensor({1.5, 2.5})`, `tensor({{1, 2}, {3, 4}}, {.dtype = kFloat16})`, `tensor(3)`. The dtype is
-/// float32 for doubles, int64 for ints, otherwise the values' own, unless given.
+/// the default dtype for doubles (settings.h), int64 for ints, otherwise the values' own, unless given.
 template <class T>
 requires(std::is_arithmetic_v<T>) Tensor tensor(T value, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current()) {
   using E = detail::TensorElement<T>;
