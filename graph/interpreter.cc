@@ -11,6 +11,7 @@
 #include "base/fork.h"
 #include "base/thread_object.h"
 #include "graph/api_args.h"
+#include "graph/autocast.h"
 #include "graph/floats.h"
 #include "graph/schema.h"
 #include "tensor/impl.h"
@@ -74,6 +75,7 @@ bool is_traced() { return (thread_state.modes & bit(Key::Trace)) != 0; }
 void note_settings(const OpCall& c) {
   note_read(Setting::Modes);
   if (follows_default_dtype(c)) note_read(Setting::DefaultDType);
+  if (!c.inplace && autocast_rules().has(c.op.id)) note_read(Setting::Autocast);
 }
 
 // Most calls are eager execution's, and find out by one comparison.

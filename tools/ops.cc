@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "graph/autocast.h"
 #include "graph/op.h"
 #include "graph/view_column.h"
 #include "kernels/plan/columns.h"
@@ -72,6 +73,7 @@ int ops(const std::vector<std::string>& args) {
   std::vector<const graph::OpColumnBase*> columns = kernels::op_columns();
   columns.push_back(&passes::decompositions());
   columns.push_back(&graph::view_facts());
+  columns.push_back(&graph::autocast_rules());
   for (const graph::OpDef& def : graph::all_ops()) {
     bool wanted = args.empty();
     for (const std::string& a : args) wanted = wanted || def.name().find(a) != std::string_view::npos;

@@ -117,5 +117,104 @@ TEST(DefaultDType, WhatAFunctionLeavesSetMakesItRunEagerly) {
   EXPECT_STREQ(g.stats().fallbacks.at(0).reason, "sets_for_thread");
 }
 
+Tensor layer(Tensor x, Tensor w, Tensor b) { return softmax(linear(x, w, b), -1).sum(0) + exp(x).mean(); }
+
+TEST(Autocast, CastsByOperator) {
+  const Tensor x = rand({4, 4}), h = x.to(kFloat16), d = x.to(kFloat64);
+  for (DType t : {kBFloat16, kFloat16}) {
+    AutocastScope scope(t);
+    EXPECT_EQ(autocast_dtype(), t);
+    for (const Tensor& low : {mm(x, x), matmul(x, h), linear(x, x, x.select(0, 0)), addmm(x, x, h), x.view({1, 4, 4}).bmm(h.view({1, 4, 4})),
+                              scaled_dot_product_attention(x.view({1, 1, 4, 4}), h.view({1, 1, 4, 4}), x.view({1, 1, 4, 4}))})
+      EXPECT_EQ(low.dtype(), t);
+    for (const Tensor& wide : {exp(h), log(h), rsqrt(h), pow(h, 2), softmax(h, -1), log_softmax(h, -1), h.sum(), h.prod(), h.cumsum(0), h.norm(), layer_norm(h, {4}), rms_norm(h, {4}), h.logsumexp(0),
+                               cat({x, h}), addcmul(h, x, h)})
+      EXPECT_EQ(wide.dtype(), kFloat32);
+    for (const Tensor& same : {h + 1, relu(h), h * h, h.mean(), cat({h, h}), h.sum({}, false, kFloat16), softmax(h, -1, kFloat16)}) EXPECT_EQ(same.dtype(), kFloat16);
+    EXPECT_EQ(mm(d, d).dtype(), kFloat64);
+    EXPECT_EQ(exp(arange(3)).dtype(), kFloat32);
+    Tensor y = zeros({4, 4});
+    y.addmm_(x, x);
+    EXPECT_TRUE(equal(y, [&] { AutocastScope off(t, false); return mm(x, x); }())) << "in-place calls are not cast";
+    EXPECT_TRUE(equal(mm(x, h), [&] { AutocastScope off(t, false); return mm(x.to(t), h.to(t)); }()));
+  }
+  EXPECT_EQ(autocast_dtype(), std::nullopt);
+  EXPECT_EQ(mm(x, x).dtype(), kFloat32);
+  EXPECT_EQ(error_of([] { AutocastScope scope(kFloat32); }).code(), ErrorCode::InvalidArgument);
+}
+
+TEST(Autocast, CompiledAgreesWithEagerAndRecompilesNothingWhenItAlternates) {
+  auto f = compile(layer, {.name = "layer"});
+  const Tensor x = rand({4, 8}), w = rand({6, 8}), b = rand({6});
+  testing::LogLines log;
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_TRUE(allclose(f(x, w, b), layer(x, w, b), 1e-5, 1e-6));
+    AutocastScope scope(kBFloat16);
+    const Tensor got = f(x, w, b), want = layer(x, w, b);
+    EXPECT_EQ(got.dtype(), want.dtype());
+    EXPECT_TRUE(allclose(got, want, 2e-2, 2e-2));
+    EXPECT_FALSE(allclose(got, [&] { AutocastScope off(kBFloat16, false); return f(x, w, b); }(), 1e-5, 1e-6)) << "off again inside";
+  }
+  EXPECT_EQ(f.stats().compilations, 2);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  EXPECT_TRUE(logged(log, "autocast is on in bfloat16, was off"));
+  AutocastScope scope(kFloat16);
+  EXPECT_TRUE(allclose(f(x, w, b), layer(x, w, b), 1e-2, 1e-2));
+  EXPECT_EQ(f.stats().compilations, 3);
+}
+
+TEST(Autocast, IsNotGuardedWhereNothingDependsOnIt) {
+  auto f = compile([](Tensor x) { return relu(x) * 2.0 + 1.0; });
+  const Tensor x = rand({4});
+  f(x);
+  AutocastScope scope(kBFloat16);
+  f(x);
+  EXPECT_EQ(f.stats().compilations, 1);
+}
+
+TEST(Autocast, MayBeAScopeOfTheFunction) {
+  auto body = [](Tensor x, Tensor w) {
+    AutocastScope scope(kBFloat16);
+    Tensor y = mm(x, w);
+    AutocastScope off(kBFloat16, false);
+    return std::pair(y, mm(x, w));
+  };
+  auto f = compile([&](Tensor x, Tensor w) {
+    auto [low, full] = body(x, w);
+    return std::tuple(low, full);
+  });
+  const Tensor x = rand({4, 8}), w = rand({8, 4});
+  auto check = [&] {
+    auto [low, full] = f(x, w);
+    EXPECT_EQ(low.dtype(), kBFloat16);
+    EXPECT_EQ(full.dtype(), kFloat32);
+    EXPECT_TRUE(allclose(full, body(x, w).second, 1e-5, 1e-6));
+  };
+  check();
+  AutocastScope outer(kFloat16);
+  check();
+  EXPECT_EQ(f.stats().compilations, 1) << "no caller decides it";
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+TEST(Autocast, ACapturedWeightIsCastOnceACall) {
+  Tensor w = rand({8, 8});
+  auto f = compile([&](Tensor x) { return mm(mm(x, w), w); });
+  AutocastScope scope(kBFloat16);
+  const Tensor x = rand({4, 8});
+  EXPECT_TRUE(allclose(f(x), mm(mm(x, w), w), 5e-2, 5e-2));
+  w.mul_(2.0);  // what a kept cast would not see
+  EXPECT_TRUE(allclose(f(x), mm(mm(x, w), w), 5e-2, 5e-2));
+  EXPECT_EQ(f.stats().compilations, 1);
+}
+
+TEST(Autocast, UnderAMode) {
+  const Tensor x = rand({4, 4});
+  auto f = compile([](Tensor t) { return mm(t, t); }, {.check = 1});
+  AutocastScope scope(kBFloat16);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(f(x).dtype(), kBFloat16) << "the check runs the function under it, too";
+  EXPECT_EQ(f.stats().compilations, 1);
+}
+
 }  // namespace
 }  // namespace reprise::test
