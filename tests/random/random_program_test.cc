@@ -2,6 +2,7 @@
 // be the same (compare.h): values, strides, who shares storage with whom, handles, versions, errors and what they leave. Then
 // every result and argument is written through, and everything is compared again.
 //
+// Every eighth program also under other settings of the thread, which change from call to call (FUZZ_SETTINGS=1: all of them).
 // FUZZ_PROGRAMS (2,000) and FUZZ_SEED (0) run more, or one again; FUZZ_MODE one rung of the ladder; FUZZ_FAILURES (3) ends after so many;
 // FUZZ_OPEN=1 draws the steps, too, that find what is known and not mended yet (kOpen).
 // 100,000 before a release: FUZZ_PROGRAMS=100000 FUZZ_SEED=1000000 build/tests/test_random. A failing program is shrunk and printed
@@ -44,13 +45,15 @@ struct Tally {
 /// One function, called eagerly and compiled with equal arguments.
 class Pair {
  public:
-  Pair(const Program& p, const std::string& mode, Tally& tally)
-      : p_(p), allowed_(tolerance(p, mode)), tally_(tally),
+  Pair(const Program& p, const std::string& mode, bool other_settings, Tally& tally)
+      : p_(p), allowed_(tolerance(p, mode)), other_settings_(other_settings), tally_(tally),
         compiled_([&p, this](Arguments a) { return run(p, a, got_.captured); }, {.name = "random", .max_specializations = 64, .mode = mode}) {}
   ~Pair() { tally_.compilations += compiled_.stats().compilations; }
 
   /// Empty when they agree; otherwise what differs.
   std::string call(const Call& c) {
+    // Numbers with a point among integers are then of more digits.
+    const DefaultDTypeScope setting(other_settings_ && set_++ % 2 ? kFloat64 : kFloat32);
     const bool again = c.again && want_.arguments.x.defined();
     if (!again) want_ = make_arguments(c), got_ = make_arguments(c);
     std::optional<Outcome> want, got;
@@ -114,25 +117,26 @@ class Pair {
 
   const Program& p_;
   const double allowed_;
+  const bool other_settings_;
   Tally& tally_;
   Given want_, got_;
-  int calls_ = 0;
+  int calls_ = 0, set_ = 0;
   decltype(compile(std::declval<std::function<Outcome(Arguments)>>())) compiled_;
 };
 
-std::string check(const Program& p, const std::vector<Call>& calls, const std::string& mode, Tally& tally) {
-  Pair pair(p, mode, tally);
+std::string check(const Program& p, const std::vector<Call>& calls, const std::string& mode, bool other_settings, Tally& tally) {
+  Pair pair(p, mode, other_settings, tally);
   for (std::size_t i = 0; i < calls.size(); ++i)
     if (std::string d = pair.call(calls[i]); !d.empty()) return "call " + std::to_string(i) + " (" + calls[i].str() + "): " + d;
   return "";
 }
 
 /// Drops calls, steps (a dropped one gives its operand) and results while the program still fails.
-void shrink(Program& p, std::vector<Call>& calls, const std::string& mode) {
+void shrink(Program& p, std::vector<Call>& calls, const std::string& mode, bool other_settings) {
   auto fails = [&](const Program& q, const std::vector<Call>& c) {
     Tally tally;
     try {
-      return !check(q, c, mode, tally).empty();
+      return !check(q, c, mode, other_settings, tally).empty();
     } catch (const std::exception&) {
       return true;
     }
@@ -185,12 +189,13 @@ TEST(RandomPrograms, EagerAndCompiledAgree) {
     Program p = random_program(rng, 3 + static_cast<int>(seed % 9));
     std::vector<Call> calls = random_calls(rng, p);
     const std::string mode = forced ? forced : modes[seed % 4];
-    const std::string d = check(p, calls, mode, tally);
+    const bool other_settings = seed % 8 == 5 || std::getenv("FUZZ_SETTINGS");
+    const std::string d = check(p, calls, mode, other_settings, tally);
     if (d.empty()) continue;
     ++failures;
-    shrink(p, calls, mode);
+    shrink(p, calls, mode, other_settings);
     Tally again;
-    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d << "\nshrunk: " << check(p, calls, mode, again) << "\n" << print(p, calls);
+    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d << "\nshrunk: " << check(p, calls, mode, other_settings, again) << (other_settings ? " (every other call under DefaultDTypeScope(kFloat64))" : "") << "\n" << print(p, calls);
   }
   std::printf("%lld calls compared, %lld refused by both, %lld compilations\n", static_cast<long long>(tally.compared), static_cast<long long>(tally.refused),
               static_cast<long long>(tally.compilations));
