@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -118,20 +119,29 @@ class ProductDeclined : public Error {
   using Error::Error;
 };
 
-/// A product in a graph, computed by the device's library.
-struct ProductNode {
-  Product what;
+/// What another library does: a device's library of matrix products, a user's function.
+struct CapturedWork {
+  /// Queues the work in a stream of the device (the driver's handle); `addresses` are those of the node's cells. It waits for nothing and calls
+  /// nothing of Reprise; it may throw. Any thread, one at a time.
+  std::function<void(void* stream, void* const* addresses)> enqueue;
+  /// Works of equal keys queue the same for the same addresses, so that one serves for the other. Empty: like no other.
+  std::vector<std::int64_t> key;
+  std::int64_t workspace_bytes = 0;     ///< that it works in. Works of one graph may share them if one waits for the other
+};
+/// Such work in a graph. The device captures what is queued: before the graph first runs, and again where one of the addresses has moved. The null
+/// device queues it at each run, at its place.
+struct CapturedNode {
   std::string name;                     ///< for messages: "linear"
-  std::int64_t workspace_bytes = 0;     ///< as Backend::product_workspace said
-  std::vector<std::uint32_t> cells;     ///< a, b, [bias], c, and the workspace (256-byte aligned) where it needs one
+  CapturedWork work;
+  std::vector<std::uint32_t> cells;     ///< what it reads and writes, and the workspace (256-byte aligned) last where it needs one
 };
 
 /// A graph made ready to run. One thread at a time; launches may overlap on the device only as their stream orders them.
 class GraphExec {
  public:
   virtual ~GraphExec() = default;       ///< waits for nothing; the driver keeps what is still running
-  /// Does what a run with these addresses needs, and starts nothing. Throws ProductDeclined when the library cannot do a
-  /// product after all; the backend does not take it again.
+  /// Does what a run with these addresses needs, and starts nothing. Throws what captured work does on the way: ProductDeclined
+  /// when the library cannot do a product after all; the backend does not take it again.
   virtual void prepare(void* const* cells) = 0;
   /// Starts it. cells[i]: address that cell i stands for in this run. Returns as soon as the work is queued.
   virtual void launch(Stream&, void* const* cells) = 0;
@@ -145,7 +155,7 @@ class Graph {
   using Node = std::uint32_t;
   virtual ~Graph() = default;
   virtual Node add(KernelNode, std::span<const Node> after) = 0;
-  virtual Node add(ProductNode, std::span<const Node> after) = 0;  ///< of a product that the backend takes
+  virtual Node add(CapturedNode, std::span<const Node> after) = 0;
   /// Takes over the executable graph of an earlier graph of the same shape (same kernels and dependencies; sizes and grids
   /// may differ), or makes one. `reuse` may be null; it is consumed either way.
   virtual std::unique_ptr<GraphExec> instantiate(std::unique_ptr<GraphExec> reuse = nullptr) = 0;
@@ -197,9 +207,9 @@ class Backend {
   virtual std::unique_ptr<Graph> new_graph(std::uint32_t cells) = 0;
 
   // ---- matrix products by a library
-  /// Bytes of memory that a ProductNode of this product works in; nothing when no library computes it here, or kernels do it
-  /// better. Products of one graph may share these bytes if one waits for the other. `name`: as ProductNode's.
-  virtual std::optional<std::int64_t> product_workspace(const Product&, std::string_view name) = 0;
+  /// The library's work for a product, on the addresses of a, b, [bias], c; nothing when no library computes it here, or kernels do it
+  /// better. `name`: as the node's.
+  virtual std::optional<CapturedWork> product(const Product&, std::string_view name) = 0;
   /// "cuBLASLt 13.1.0 (libcublasLt.so.13)", or why there is none. Opens it.
   virtual std::string product_library() = 0;
 };

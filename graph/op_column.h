@@ -54,6 +54,8 @@ class OpColumn final : public OpColumnBase {
       s = {r.fact, true};
     }
   }
+  /// Of no built-in operator.
+  explicit constexpr OpColumn(const char* name) : OpColumnBase(name, nullptr) {}
   OpColumn(const OpColumn&) = delete;
 
   /// Null where nothing is told.

@@ -7,6 +7,7 @@
 #include "device/host_memory.h"
 #include "kernels/gpu/kernels.h"
 #include "kernels/reference/native_launches.h"
+#include "runtime/captured_step.h"
 
 namespace reprise::runtime {
 
@@ -29,10 +30,11 @@ class HostCopy {
 };
 
 /// Which earlier nodes of a graph a node must wait for. Buffers conflict when one of the two steps writes; temps also when
-/// the plan gave them the same bytes one after the other. Behind the program's buffers stands the workspace of products.
+/// the plan gave them the same bytes one after the other. Behind the program's buffers stand the workspace of products, and
+/// what operators with effects have in common.
 class Dependencies {
  public:
-  Dependencies(const Program& p, SlotValues slots, const std::vector<std::int64_t>& temp_offset) : state_(p.buffer_bytes.size() + 1) {
+  Dependencies(const Program& p, SlotValues slots, const std::vector<std::int64_t>& temp_offset) : state_(p.buffer_bytes.size() + 2) {
     for (std::size_t b = 0; b < p.buffer_bytes.size(); ++b) {
       if (temp_offset[b] < 0) continue;
       state_[b].begin = temp_offset[b];
@@ -96,6 +98,12 @@ class Dependencies {
   std::vector<device::Graph::Node> after_;
 };
 
+/// Is it a step of an operator that must keep the order of the program with others that have effects?
+bool has_effects(const Program& p, const Program::NativeStep& s) {
+  const std::vector<std::uint32_t>& nodes = p.lowered.launches[s.launch].nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [&](std::uint32_t n) { return graph::op(p.graph.nodes[n].op).effects.any(); });
+}
+
 }  // namespace
 
 DeviceReplay::DeviceReplay(const Program& p) : program_(p), device_(device::backend(p.device)) {
@@ -115,13 +123,13 @@ void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp
   const std::uint32_t workspace_cell = static_cast<std::uint32_t>(p.buffer_bytes.size());
   std::unique_ptr<device::Graph> graph;
   std::uint32_t first = 0;
-  bool checks = false;  // since the last graph
+  bool checks = false, after_checks = false, checked = false;  // of the graph that is built; any before
   auto finish = [&](std::uint32_t last) {
     if (!graph) return;
     std::size_t at = segments_.size();
-    segments_.push_back({graph->instantiate(at < reuse.size() ? std::move(reuse[at].exec) : nullptr), first, last, checks});
+    segments_.push_back({graph->instantiate(at < reuse.size() ? std::move(reuse[at].exec) : nullptr), first, last, checks, after_checks});
     graph = nullptr;
-    checks = false;
+    checks = after_checks = false;
     dependencies.forget();
   };
   auto graph_at = [&](std::uint32_t i) -> device::Graph& {
@@ -134,6 +142,21 @@ void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp
   std::vector<std::int64_t> params;
   bool by_library = false;  // the latest product; its alternatives are not needed then
   for (std::uint32_t i = 0; i < p.steps.size(); ++i) {
+    if (const auto* captured = std::get_if<Program::CapturedId>(&p.steps[i])) {
+      by_library = false;
+      const Program::NativeStep& s = p.captured(*captured);
+      std::vector<Program::Use> uses = p.uses[i];
+      // An argument must stay as it is where a check has failed.
+      const bool writes_argument = std::any_of(uses.begin(), uses.end(), [&](const Program::Use& u) { return u.written && p.lowered.buffers[u.buffer].kind == kernels::Buffer::Kind::Input; });
+      if (writes_argument && checked) {
+        finish(i);
+        after_checks = true;
+      }
+      if (has_effects(p, s)) uses.push_back({workspace_cell + 1, false, true, false});
+      std::vector<device::Graph::Node> after = dependencies.of(uses);
+      dependencies.add(uses, graph_at(i).add(captured_node(p, s, slots), after));
+      continue;
+    }
     const auto* gpu = std::get_if<Program::GpuId>(&p.steps[i]);
     if (!gpu) {
       finish(i);
@@ -143,22 +166,23 @@ void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp
     const Program::GpuStep& s = p.gpu_step(*gpu);
     const std::string& name = p.lowered.launches[s.launch].name;
     if (s.check) {
-      checks = true;
+      checks = checked = true;
       if (slots[s.check->extent] <= 0 && slots[s.check->n] > 0 && !sure_fault_) sure_fault_ = *gpu;
     }
     if (s.alternative && by_library) continue;
     by_library = false;
     if (s.product) {
       device::Product product = s.product->map<std::int64_t>([&](Slot slot) { return slots[slot]; });
-      if (std::optional<std::int64_t> bytes = device_.product_workspace(product, name)) {
+      if (std::optional<device::CapturedWork> work = device_.product(product, name)) {
         by_library = true;
         counters().library_products.add();
-        device::ProductNode node{product, name, *bytes, s.buffers};
+        const std::int64_t bytes = work->workspace_bytes;
+        device::CapturedNode node{name, std::move(*work), s.buffers};
         std::vector<Program::Use> uses = p.uses[i];
-        if (*bytes > 0) {
+        if (bytes > 0) {
           node.cells.push_back(workspace_cell);
           uses.push_back({workspace_cell, false, true, false});  // so that one product has it at a time
-          workspace_bytes_ = std::max(workspace_bytes_, *bytes);
+          workspace_bytes_ = std::max(workspace_bytes_, bytes);
         }
         std::vector<device::Graph::Node> after = dependencies.of(uses);
         dependencies.add(uses, graph_at(i).add(std::move(node), after));
@@ -184,11 +208,6 @@ void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp
   finish(static_cast<std::uint32_t>(p.steps.size()));
 }
 
-void DeviceReplay::throw_fault(const Program::GpuStep& step, const kernels::KernelFault& fault) const {
-  const kernels::Launch& launch = program_.lowered.launches[step.launch];
-  throw Error(fault.code, launch.op.empty() ? launch.name : launch.op, fault.message, launch.loc);
-}
-
 void DeviceReplay::read_faults(void* const* base, SlotValues slots, device::Stream& stream) const {
   const Program& p = program_;
   std::int64_t record[kernels::kFaultRecord];
@@ -199,7 +218,7 @@ void DeviceReplay::read_faults(void* const* base, SlotValues slots, device::Stre
     std::vector<std::int64_t> sizes;
     for (Slot size : step.check->sizes) sizes.push_back(slots[size]);
     const kernels::ValueCheck& check = *p.lowered.launches[step.launch].check;
-    throw_fault(step, kernels::check_fault(check.of, record[1], record[2], sizes, slots[step.check->extent], check.dim));
+    throw_fault(p, step.launch, kernels::check_fault(check.of, record[1], record[2], sizes, slots[step.check->extent], check.dim));
   }
   fail(ErrorCode::Internal, "replay", {}, "the record of faults names check ", record[0], ", which there is not");
 }
@@ -254,11 +273,11 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
   prepare(cells, slots, temp_offset);
   if (sure_fault_) {
     const Program::GpuStep& step = program_.gpu_step(*sure_fault_);
-    throw_fault(step, {true, ErrorCode::IndexOutOfRange, "there are indices into dimension " + std::to_string(program_.lowered.launches[step.launch].check->dim) + ", which is of size 0"});
+    throw_fault(program_, step.launch, {true, ErrorCode::IndexOutOfRange, "there are indices into dimension " + std::to_string(program_.lowered.launches[step.launch].check->dim) + ", which is of size 0"});
   }
   bool unread = false;  // what checks have noted
   for (Segment& s : segments_) {
-    if (!s.exec && unread) read_faults(cells, slots, stream), unread = false;  // the host's step is not guarded
+    if ((!s.exec || s.after_checks) && unread) read_faults(cells, slots, stream), unread = false;  // the host's step is not guarded, nor is captured work
     if (s.exec) s.exec->launch(stream, cells);
     else run_on_host(program_.steps[s.first], program_.uses[s.first], cells, inputs, host, params, slots, stream);
     unread = unread || s.checks;

@@ -11,9 +11,9 @@
 namespace reprise::runtime {
 
 /// Replays a recording on a device with graphs of its own (device/backend.h). Runs of GPU steps are executable graphs,
-/// made once for these sizes with the dependencies that the steps really have; a step that only the host can run stands
-/// between two of them: what it touches is copied to the host, computed, and copied back. What may fail stands before every
-/// write to an argument, so that its exception leaves arguments as they were: a step of the host throws at its place; a check
+/// made once for these sizes with the dependencies that the steps really have; other libraries' work is a node like others
+/// (captured_step.h). A step that only the host can run stands between two of them: what it touches is copied to the host, computed,
+/// and copied back. What may fail stands before every write to an argument, so that its exception leaves arguments as they were: a step of the host throws at its place; a check
 /// of values is a kernel, whose note keeps guarded kernels from writing and is read at the end (kernels/gpu/launches.h).
 ///
 /// One replay at a time; the device orders runs of one executable graph by itself.
@@ -40,10 +40,10 @@ class DeviceReplay {
     std::unique_ptr<device::GraphExec> exec;  ///< null: a step of the host
     std::uint32_t first = 0, last = 0;        ///< steps [first, last)
     bool checks = false;                      ///< values are checked in it
+    bool after_checks = false;                ///< it must not start where one has failed: work in it is not guarded
   };
   /// Waits for what is queued; throws the fault that a check noted.
   void read_faults(void* const* base, SlotValues slots, device::Stream&) const;
-  [[noreturn]] void throw_fault(const Program::GpuStep&, const kernels::KernelFault&) const;
   void prepare(void* const* cells, SlotValues slots, const std::vector<std::int64_t>& temp_offset);
   void build(SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse);
   void run_on_host(const Program::Step&, const std::vector<Program::Use>&, void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params,

@@ -36,10 +36,10 @@ void HostSteps::resolve(SlotValues slots, const std::vector<Slot>& changed) {
     for (Program::NativeId i : program_.natives_of[static_cast<std::uint32_t>(slot)]) resolve_native(program_.native(i), slots);
 }
 
-void HostSteps::resolve_native(const Program::NativeStep& s, SlotValues slots) {
-  const auto& launch = std::get<kernels::NativeLaunch>(program_.lowered.launches[s.launch].what);
+void resolve_native(const Program& p, const Program::NativeStep& s, SlotValues slots, kernels::TensorView* views, std::int64_t* ints, kernels::Number* numbers) {
+  const auto& launch = std::get<kernels::NativeLaunch>(p.lowered.launches[s.launch].what);
   for (std::size_t k = 0; k < s.views.size(); ++k) {
-    kernels::TensorView& v = views_[s.first_view + k];
+    kernels::TensorView& v = views[k];
     v.dtype = launch.operands[k].dtype;
     v.rank = static_cast<int>(s.views[k].layout.sizes.size());
     for (int d = 0; d < v.rank; ++d) {
@@ -47,11 +47,16 @@ void HostSteps::resolve_native(const Program::NativeStep& s, SlotValues slots) {
       v.strides[d] = slots[s.views[k].layout.strides[static_cast<std::size_t>(d)]];
     }
   }
-  for (std::size_t k = 0; k < s.ints.size(); ++k) ints_[s.first_int + k] = slots[s.ints[k]];
+  for (std::size_t k = 0; k < s.ints.size(); ++k) ints[k] = slots[s.ints[k]];
   for (std::size_t k = 0; k < s.numbers.size(); ++k) {
     const std::int64_t word = slots[s.numbers[k]];
-    numbers_[s.first_number + k] = launch.numbers[k].is_float() ? kernels::Number{true, std::bit_cast<double>(word), 0} : kernels::Number{false, 0, word};
+    numbers[k] = launch.numbers[k].is_float() ? kernels::Number{true, std::bit_cast<double>(word), 0} : kernels::Number{false, 0, word};
   }
+}
+
+void throw_fault(const Program& p, std::uint32_t at, const kernels::KernelFault& fault) {
+  const kernels::Launch& launch = p.lowered.launches[at];
+  throw Error(fault.code, launch.op.empty() ? launch.name : launch.op, fault.message, launch.loc);
 }
 
 inline void HostSteps::run_loop(const Program::LoopStep& s, void* const* base, const std::int64_t* all_params, SlotValues slots) {
@@ -84,10 +89,7 @@ inline void HostSteps::run_native(const Program::NativeStep& s, void* const* bas
   kernels::NativeArgs args = s.call;
   args.tensors = views, args.ints = ints_.data() + s.first_int, args.numbers = numbers_.data() + s.first_number, args.fault = &fault;
   s.fn(args);
-  if (fault.failed) [[unlikely]] {
-    const kernels::Launch& launch = program_.lowered.launches[s.launch];
-    throw Error(fault.code, launch.op.empty() ? launch.name : launch.op, fault.message, launch.loc);
-  }
+  if (fault.failed) [[unlikely]] throw_fault(program_, s.launch, fault);
 }
 
 inline void HostSteps::run_step(const Program::Step& step, void* const* base, const std::int64_t* params, SlotValues slots) {

@@ -6,6 +6,11 @@
 
 namespace reprise::runtime {
 
+/// What sizes decide of a native step's arguments: views without their addresses.
+void resolve_native(const Program&, const Program::NativeStep&, SlotValues slots, kernels::TensorView* views, std::int64_t* ints, kernels::Number* numbers);
+/// Throws what a native step reports.
+[[noreturn]] void throw_fault(const Program&, std::uint32_t launch, const kernels::KernelFault&);
+
 /// Runs the steps of a program that are functions of the host, on whatever addresses it is given. One replay at a time.
 class HostSteps {
  public:
@@ -22,7 +27,9 @@ class HostSteps {
   std::int64_t bytes() const;
 
  private:
-  void resolve_native(const Program::NativeStep&, SlotValues slots);
+  void resolve_native(const Program::NativeStep& s, SlotValues slots) {
+    runtime::resolve_native(program_, s, slots, views_.data() + s.first_view, ints_.data() + s.first_int, numbers_.data() + s.first_number);
+  }
   void run_step(const Program::Step&, void* const* base, const std::int64_t* params, SlotValues slots);
   void run_loop(const Program::LoopStep&, void* const* base, const std::int64_t* params, SlotValues slots);
   void run_native(const Program::NativeStep&, void* const* base, SlotValues slots);

@@ -95,11 +95,12 @@ class Builder {
     step.fn = n.fn;
     // `n` stays where it is with the program's launches, and so does what its vectors hold when the program is moved.
     step.call = {nullptr, n.args.data(), nullptr, nullptr, n.strings.data(), static_cast<std::uint32_t>(n.args.size()), n.first_result, n.n_results,
-                 step.micro.data(), nullptr};
+                 step.micro.data(), nullptr, n.has_workspace};
     step.first_view = take(p_.n_views, step.views.size());
     step.first_int = take(p_.n_ints, step.ints.size());
     step.first_number = take(p_.n_numbers, step.numbers.size());
-    p_.steps.push_back(static_cast<Program::NativeId>(p_.natives.size()));
+    if (n.captured && !target_.arch.empty()) p_.steps.push_back(static_cast<Program::CapturedId>(p_.natives.size()));
+    else p_.steps.push_back(static_cast<Program::NativeId>(p_.natives.size()));
     p_.natives.push_back(std::move(step));
   }
 

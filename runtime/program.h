@@ -111,7 +111,9 @@ struct Program {
   /// Which of `natives`, of `gpu_steps`: they are large, and a replay goes through the steps in order.
   enum class NativeId : std::uint32_t {};
   enum class GpuId : std::uint32_t {};
-  using Step = std::variant<LoopStep, NativeId, GpuId>;
+  /// One of `natives`, too, but not a step of the host: it queues another library's work, a node of the device's graphs.
+  enum class CapturedId : std::uint32_t {};
+  using Step = std::variant<LoopStep, NativeId, GpuId, CapturedId>;
   /// A buffer that a step touches.
   struct Use {
     std::uint32_t buffer;
@@ -133,6 +135,7 @@ struct Program {
   std::vector<Slot> param_slots;                   ///< of loop steps' params, in a row
   std::vector<std::vector<NativeId>> natives_of;   ///< by slot: the native steps that it decides about
   const NativeStep& native(NativeId i) const { return natives[static_cast<std::uint32_t>(i)]; }
+  const NativeStep& captured(CapturedId i) const { return natives[static_cast<std::uint32_t>(i)]; }
   const GpuStep& gpu_step(GpuId i) const { return gpu_steps[static_cast<std::uint32_t>(i)]; }
   std::uint32_t n_pointers = 0, n_views = 0, n_ints = 0, n_numbers = 0;  ///< of all host steps
   std::vector<jit::CodePtr> code;                  ///< keeps the machine code alive

@@ -6,6 +6,7 @@
 #include "base/knobs.h"
 #include "device/cuda/allocator.h"
 #include "device/cuda/blaslt.h"
+#include "device/cuda/captures.h"
 #include "device/cuda/cuda.h"
 #include "device/cuda/graph.h"
 #include "device/cuda/module.h"
@@ -21,7 +22,7 @@ using namespace cuda;
 
 class CudaBackend final : public Backend {
  public:
-  explicit CudaBackend(int index) : context_(index), allocator_(context_), pinned_(context_), blocks_(context_), kernels_(context_), products_(context_), default_(context_, 0) {
+  explicit CudaBackend(int index) : context_(index), allocator_(context_), pinned_(context_), blocks_(context_), kernels_(context_), captures_(context_), products_(context_), default_(context_, 0) {
     std::string how = knobs().cuda_pointers;
     if (how != "block" && how != "nodes") fail(ErrorCode::InvalidArgument, "REPRISE_CUDA_POINTERS", {}, "\"", how, "\" is neither block nor nodes");
     indirect_ = how == "block";
@@ -106,10 +107,10 @@ class CudaBackend final : public Backend {
 
   KernelPtr load(const ImagePtr& image) override { return kernels_.load(image); }
   std::unique_ptr<Graph> new_graph(std::uint32_t cells) override {
-    return std::make_unique<CudaGraph>(GraphHome{context_, blocks_, products_, indirect_, graph_bytes_, indirect_ ? upload() : nullptr}, cells);
+    return std::make_unique<CudaGraph>(GraphHome{context_, blocks_, captures_, indirect_, graph_bytes_, indirect_ ? upload() : nullptr}, cells);
   }
 
-  std::optional<std::int64_t> product_workspace(const Product& p, std::string_view name) override { return products_.workspace(p, name); }
+  std::optional<CapturedWork> product(const Product& p, std::string_view name) override { return products_.work(p, name); }
   std::string product_library() override { return products_.description(); }
 
  private:
@@ -131,6 +132,7 @@ class CudaBackend final : public Backend {
   PinnedMemory pinned_;
   CellBlocks blocks_;
   Kernels kernels_;
+  Captures captures_;
   Products products_;
   CudaStream default_;
   bool indirect_ = true;

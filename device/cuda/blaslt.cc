@@ -21,7 +21,7 @@ constexpr std::int64_t kWorkspaceSm90 = std::int64_t{32} << 20, kWorkspaceBefore
 /// Alignments that the library is asked about. No kernel loads more than 16 bytes at a time; 256 is what allocators
 /// give.
 constexpr std::int64_t kBestAlignment = 256, kVectorAlignment = 16;
-constexpr std::size_t kChoicesMax = 4096, kGraphsMax = 4096;
+constexpr std::size_t kChoicesMax = 4096;
 
 enum class Who { Own, Library, Auto };
 Who who() {
@@ -188,7 +188,6 @@ bool Products::open() {
       REPRISE_BLASLT_FUNCTIONS(REPRISE_BLASLT_FIND)
 #undef REPRISE_BLASLT_FIND
       if (why.empty() && usable(*f, why)) {
-        side_ = std::make_unique<CudaStream>(context_, 0);
         lt_ = std::move(f);
         break;
       }
@@ -284,29 +283,29 @@ std::optional<std::int64_t> Products::workspace(const Product& p, std::string_vi
   return bytes;
 }
 
-void Products::capture(const Product& p, std::string_view name, const Addresses& base, std::int64_t workspace_bytes,
-                       const std::function<void(CUgraph)>& use) {
-  const LtProblem q = *lt_problem(p);
-  auto at = [&](void* b, std::int64_t offset) -> void* { return static_cast<char*>(b) + offset * item_size(p.dtype); };
-  const Addresses a{at(base.a, p.a.offset), at(base.b, p.b.offset), p.has_bias ? at(base.bias, p.bias.offset) : nullptr,
-                    at(base.c, p.c.offset), base.workspace};
-  std::lock_guard lock(mu_);
-  REPRISE_CHECK(lt_ != nullptr);
-  const auto key = std::tuple(q, a, workspace_bytes);
-  auto it = graphs_.find(key);
-  if (it == graphs_.end()) {
-    if (graphs_.size() >= kGraphsMax) {
-      for (auto& [k, graph] : graphs_) cuda::warn(cu().cuGraphDestroy(graph), "destroying a graph");
-      graphs_.clear();
-    }
-    it = graphs_.emplace(key, captured(q, p, name, a, workspace_bytes)).first;
-  }
-  use(it->second);  // under the lock: the driver's graphs are not for two threads at a time
+std::optional<CapturedWork> Products::work(const Product& p, std::string_view name) {
+  const std::optional<std::int64_t> bytes = workspace(p, name);
+  if (!bytes) return std::nullopt;
+  CapturedWork w;
+  w.workspace_bytes = *bytes;
+  w.key = {static_cast<std::int64_t>(p.dtype), p.has_bias, p.batch, p.m, p.n, p.k, *bytes};
+  for (const Product::Matrix* m : {&p.a, &p.b, &p.bias, &p.c}) w.key.insert(w.key.end(), {m->offset, m->batch, m->row, m->column});
+  w.enqueue = [this, p, own = std::string(name), bytes = *bytes](void* stream, void* const* addresses) { enqueue(p, own, bytes, stream, addresses); };
+  return w;
 }
 
-CUgraph Products::captured(const LtProblem& q, const Product& p, std::string_view name, const Addresses& at,
-                           std::int64_t workspace_bytes) {
-  context_.enter();
+void Products::enqueue(const Product& p, std::string_view name, std::int64_t workspace_bytes, void* stream, void* const* addresses) {
+  auto next = [&](std::int64_t offset) -> void* { return static_cast<char*>(*addresses++) + offset * item_size(p.dtype); };
+  struct {
+    void *a, *b, *bias, *c, *workspace;
+  } at{};
+  at.a = next(p.a.offset), at.b = next(p.b.offset);
+  if (p.has_bias) at.bias = next(p.bias.offset);
+  at.c = next(p.c.offset);
+  if (workspace_bytes) at.workspace = *addresses;
+  const LtProblem q = *lt_problem(p);
+  std::lock_guard lock(mu_);
+  REPRISE_CHECK(lt_ != nullptr);
   std::uint64_t bits = 0;
   for (void* x : {at.a, at.b, at.bias, at.c}) bits |= reinterpret_cast<std::uint64_t>(x);
   const std::int64_t alignment = alignment_class(bits, p.dtype);
@@ -322,28 +321,16 @@ CUgraph Products::captured(const LtProblem& q, const Product& p, std::string_vie
   const bool wide = p.dtype == DType::Float64;
   const void *alpha = wide ? static_cast<const void*>(&one) : &one32,
              *beta = wide ? static_cast<const void*>(&zero) : &zero32;
-  std::lock_guard capturing(context_.capturing);
-  // Relaxed: a library that loads its code late may call what the other modes forbid, and nothing else is in this
-  // stream.
-  cuda::check(cu().cuStreamBeginCapture(side_->handle(), CU_STREAM_CAPTURE_MODE_RELAXED), "capturing matrix product",
-              name);
   lt::Status s = lt_->cublasLtMatmul(handle_, o.desc, alpha, q.swapped ? at.b : at.a, o.a, q.swapped ? at.a : at.b, o.b,
                                      beta, at.c, o.d, at.c, o.d, &choice->algo, at.workspace,
-                                     static_cast<std::size_t>(workspace_bytes), side_->handle());
-  CUgraph graph = nullptr;
-  CUresult ended = cu().cuStreamEndCapture(side_->handle(), &graph);
-  if (s != lt::kSuccess) {
-    if (graph) cuda::warn(cu().cuGraphDestroy(graph), "destroying a graph");
-    if (declines(s)) {  // what it said before notwithstanding
-      declined_.insert(q);
-      tell_declined(p, name, s);
-      throw ProductDeclined(ErrorCode::DeviceFailed, "cuda", product_text(p, name) + ": " + words(s));
-    }
-    check(s, p, name);
+                                     static_cast<std::size_t>(workspace_bytes), static_cast<CUstream>(stream));
+  if (declines(s)) {  // what it said before notwithstanding
+    declined_.insert(q);
+    tell_declined(p, name, s);
+    throw ProductDeclined(ErrorCode::DeviceFailed, "cuda", product_text(p, name) + ": " + words(s));
   }
-  cuda::check(ended, "capturing matrix product", name);
+  check(s, p, name);
   counters().product_captures.add();
-  return graph;
 }
 
 }  // namespace reprise::device::cuda

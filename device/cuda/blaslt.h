@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,7 +12,6 @@
 #include "device/backend.h"
 #include "device/cuda/blaslt_api.h"
 #include "device/cuda/context.h"
-#include "device/cuda/stream.h"
 
 namespace reprise::device::cuda {
 
@@ -49,20 +47,15 @@ std::string product_text(const Product&, std::string_view name);
 class Products {
  public:
   explicit Products(const Context& c) : context_(c) {}
-  /// Backend::product_workspace. Throws what the library reports, unless it says that it cannot do this one.
-  std::optional<std::int64_t> workspace(const Product&, std::string_view name);
+  /// Backend::product. Throws what the library reports, unless it says that it cannot do this one.
+  std::optional<CapturedWork> work(const Product&, std::string_view name);
   std::string description();
 
-  struct Addresses {
-    void *a, *b, *bias, *c, *workspace;  ///< of the buffers; offsets are added here
-    auto operator<=>(const Addresses&) const = default;
-  };
-  /// The library's work for a product as a graph of its own, which belongs to this and lives while `use` runs. Captured
-  /// once for the same problem and addresses, whichever recording asks, and kept as long as there is room.
-  void capture(const Product&, std::string_view name, const Addresses&, std::int64_t workspace_bytes,
-               const std::function<void(CUgraph)>& use);
-
  private:
+  /// Bytes that the library works in; nothing where it does not serve.
+  std::optional<std::int64_t> workspace(const Product&, std::string_view name);
+  /// Queues it. `addresses`: of a, b, [bias], c, and the workspace where there is one.
+  void enqueue(const Product&, std::string_view name, std::int64_t workspace_bytes, void* stream, void* const* addresses);
   struct Choice {
     bool possible = false;
     lt::Algo algo{};
@@ -75,8 +68,6 @@ class Products {
   /// What the library would do where every address is a multiple of `alignment`; asked once. Under mu_.
   const Choice& choose(const LtProblem&, const Product&, std::string_view name, std::int64_t alignment,
                        std::int64_t most_workspace);
-  CUgraph captured(const LtProblem&, const Product&, std::string_view name, const Addresses&,
-                   std::int64_t workspace_bytes);  // under mu_
   void tell_declined(const Product&, std::string_view name, lt::Status) const;
   void check(lt::Status, const Product&, std::string_view name) const;
   std::string words(lt::Status) const;
@@ -87,10 +78,8 @@ class Products {
   std::unique_ptr<BlasLt> lt_;  // null after opening: there is none, and why_ says why
   std::string why_;
   lt::Handle handle_ = nullptr;       // lives as long as the process
-  std::unique_ptr<CudaStream> side_;  // for captures alone: nothing ever runs in it
   std::map<std::tuple<LtProblem, std::int64_t, std::int64_t>, Choice> choices_;
   std::set<LtProblem> declined_;  // by the library, when it was told to do them
-  std::map<std::tuple<LtProblem, Addresses, std::int64_t>, CUgraph> graphs_;
 };
 
 }  // namespace reprise::device::cuda

@@ -25,7 +25,7 @@ bool same_shape(const GraphNode& a, const GraphNode& b) {
   return !x || (x->kernel == y->kernel && x->params.size() == y->params.size());
 }
 
-bool is_product(const GraphNode& n) { return std::holds_alternative<ProductNode>(n.what); }
+bool is_captured(const GraphNode& n) { return std::holds_alternative<CapturedNode>(n.what); }
 
 std::int64_t free_bytes() {
   std::size_t free_now = 0, total = 0;
@@ -40,14 +40,14 @@ CudaGraphExec::CudaGraphExec(const GraphHome& home, std::uint32_t cells, std::ve
   home_.context.enter();
   if (home_.indirect) block_ = home_.blocks.take(cells);
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)
-    if (!home_.indirect || is_product(nodes_[i]))
+    if (!home_.indirect || is_captured(nodes_[i]))
       for (std::uint32_t c : nodes_[i].cells())
         if (users_[c].empty() || users_[c].back() != i) users_[c].push_back(i);
   // The account of a graph that its first run makes begins with an estimate.
   bytes_ = static_cast<std::int64_t>(nodes_.size()) * kNodeBytes;
   home_.graph_bytes += bytes_;
   try {
-    if (std::none_of(nodes_.begin(), nodes_.end(), is_product)) make();
+    if (std::none_of(nodes_.begin(), nodes_.end(), is_captured)) make();
   } catch (...) {
     home_.graph_bytes -= bytes_;
     release();
@@ -67,8 +67,8 @@ void CudaGraphExec::make() {
       for (Graph::Node before : n.after) after.push_back(handles_[before]);
       if (after.empty()) after = uploads_;
       CUgraphNode made = nullptr;
-      if (const auto* product = std::get_if<ProductNode>(&n.what)) {
-        capture(*product, [&](CUgraph child) { check(cu().cuGraphAddChildGraphNode(&made, graph_, after.data(), after.size(), child), "recording matrix product", n.name()); });
+      if (const auto* other = std::get_if<CapturedNode>(&n.what)) {
+        capture(*other, [&](CUgraph child) { check(cu().cuGraphAddChildGraphNode(&made, graph_, after.data(), after.size(), child), "recording the work of", n.name()); });
       } else {
         CUDA_KERNEL_NODE_PARAMS p = params_of(std::get<KernelNode>(n.what), values, pointers);
         check(cu().cuGraphAddKernelNode(&made, graph_, after.data(), after.size(), &p), "recording kernel", n.name());
@@ -109,14 +109,10 @@ void CudaGraphExec::release() noexcept {
   if (block_) home_.blocks.give_back(block_, n_cells_, ran_in_);
 }
 
-void CudaGraphExec::capture(const ProductNode& n, const std::function<void(CUgraph)>& use) const {
-  auto cell = n.cells.begin();
-  Products::Addresses at{};
-  at.a = last_[*cell++], at.b = last_[*cell++];
-  if (n.what.has_bias) at.bias = last_[*cell++];
-  at.c = last_[*cell++];
-  if (n.workspace_bytes) at.workspace = last_[*cell];
-  home_.products.capture(n.what, n.name, at, n.workspace_bytes, use);
+void CudaGraphExec::capture(const CapturedNode& n, const std::function<void(CUgraph)>& use) const {
+  std::vector<void*> addresses;
+  for (std::uint32_t c : n.cells) addresses.push_back(last_[c]);
+  home_.captures.with(n, addresses, use);
 }
 
 CUDA_KERNEL_NODE_PARAMS CudaGraphExec::params_of(const KernelNode& n, std::vector<std::uint64_t>& values, std::vector<void*>& pointers) const {
@@ -181,12 +177,12 @@ void CudaGraphExec::enable_uploads(bool on) {
 }
 
 bool CudaGraphExec::set_node(std::size_t i) {
-  if (const auto* product = std::get_if<ProductNode>(&nodes_[i].what)) {
+  if (const auto* other = std::get_if<CapturedNode>(&nodes_[i].what)) {
     CUresult r = CUDA_SUCCESS;
-    capture(*product, [&](CUgraph child) { r = cu().cuGraphExecChildGraphNodeSetParams(exec_, handles_[i], child); });
+    capture(*other, [&](CUgraph child) { r = cu().cuGraphExecChildGraphNodeSetParams(exec_, handles_[i], child); });
     // The library may do it in other steps where the alignment or the sizes are others.
     if (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE || r == CUDA_ERROR_NOT_SUPPORTED) return false;
-    check(r, "changing matrix product", product->name);
+    check(r, "changing the work of", other->name);
     counters().product_updates.add();
   } else {
     std::vector<std::uint64_t> values;
@@ -244,10 +240,10 @@ bool CudaGraphExec::change_to(std::uint32_t cells, const std::vector<GraphNode>&
     if (!same_shape(nodes[i], nodes_[i])) return false;
   home_.context.enter();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (const auto* now = std::get_if<ProductNode>(&nodes[i].what)) {
-      ProductNode& old = std::get<ProductNode>(nodes_[i].what);
+    if (const auto* now = std::get_if<CapturedNode>(&nodes[i].what)) {
+      CapturedNode& old = std::get<CapturedNode>(nodes_[i].what);
       // The next run captures it, with the addresses that it has then.
-      if (old.what != now->what || old.workspace_bytes != now->workspace_bytes) any_stale_ = stale_[i] = true;
+      if (old.work.key.empty() || old.work.key != now->work.key) any_stale_ = stale_[i] = true;
       old = *now;
       continue;
     }
@@ -269,8 +265,8 @@ Graph::Node CudaGraph::add(KernelNode what, std::span<const Node> after) {
   return static_cast<Node>(nodes_.size() - 1);
 }
 
-Graph::Node CudaGraph::add(ProductNode what, std::span<const Node> after) {
-  REPRISE_CHECK(what.cells.size() == 3u + what.what.has_bias + (what.workspace_bytes > 0));
+Graph::Node CudaGraph::add(CapturedNode what, std::span<const Node> after) {
+  REPRISE_CHECK(what.work.enqueue != nullptr);
   for (std::uint32_t c : what.cells) REPRISE_CHECK(c < cells_);
   nodes_.push_back({std::move(what), {after.begin(), after.end()}});
   return static_cast<Node>(nodes_.size() - 1);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "device/backend.h"
-#include "device/cuda/blaslt.h"
+#include "device/cuda/captures.h"
 #include "device/cuda/cells.h"
 #include "device/cuda/context.h"
 #include "device/cuda/module.h"
@@ -17,14 +17,14 @@ namespace reprise::device::cuda {
 struct GraphHome {
   const Context& context;
   CellBlocks& blocks;
-  Products& products;
+  Captures& captures;
   bool indirect;                            ///< pointers through a block of cells (CodeTarget::indirect)
   std::atomic<std::int64_t>& graph_bytes;   ///< of all executable graphs
   KernelPtr upload;                         ///< the kernel that fills the block; null when not indirect
 };
 
 struct GraphNode {
-  std::variant<KernelNode, ProductNode> what;
+  std::variant<KernelNode, CapturedNode> what;
   std::vector<Graph::Node> after;
 
   const std::string& name() const {
@@ -35,15 +35,15 @@ struct GraphNode {
   }
 };
 
-/// An executable CUDA graph of explicit kernel nodes, and of a library's products as child graphs.
+/// An executable CUDA graph of explicit kernel nodes, and of other libraries' work as child graphs.
 ///
 /// Addresses that move from run to run reach the kernels in one of two ways. Direct: they are parameters of the nodes, and
 /// a run changes the nodes whose addresses moved. Indirect: the nodes' parameters are the addresses of cells in a block of
 /// device memory, and the graph's first node, whose own parameters hold the values, writes them there; a run in which
 /// anything moved changes that node alone, and where nothing moves for a while it is disabled. Both take effect for the runs
 /// launched afterwards and leave earlier ones be.
-/// A product has its addresses in what was captured, in either way: where one of them moved its child graph is changed to what
-/// was captured with the new ones. A graph with products is made by its first run, when addresses are known.
+/// Captured work has its addresses in what was captured, in either way: where one of them moved its child graph is changed to what
+/// is captured with the new ones. A graph with such work is made by its first run, when addresses are known.
 class CudaGraphExec final : public GraphExec {
  public:
   CudaGraphExec(const GraphHome&, std::uint32_t cells, std::vector<GraphNode>);
@@ -64,14 +64,14 @@ class CudaGraphExec final : public GraphExec {
   void enable_uploads(bool);
   /// The executable node takes nodes_[i]'s sizes and the latest addresses. False: it cannot, the graph must be made anew.
   bool set_node(std::size_t i);
-  void capture(const ProductNode&, const std::function<void(CUgraph)>& use) const;
+  void capture(const CapturedNode&, const std::function<void(CUgraph)>& use) const;
   CUDA_KERNEL_NODE_PARAMS params_of(const KernelNode&, std::vector<std::uint64_t>& values, std::vector<void*>& pointers) const;
   void upload_params(CUDA_KERNEL_NODE_PARAMS&, std::size_t part, std::uint64_t (&head)[3], void* (&pointers)[4]) const;
 
   GraphHome home_;
   std::uint32_t n_cells_;
   std::vector<GraphNode> nodes_;
-  std::vector<std::vector<std::uint32_t>> users_;  // by cell, the nodes that have its address: all when direct, else products
+  std::vector<std::vector<std::uint32_t>> users_;  // by cell, the nodes that have its address: all when direct, else captured ones
   std::vector<void*> last_;                        // cells of the latest run
   std::vector<bool> stale_;                        // by node: it has other addresses or sizes than it should
   bool any_stale_ = true;                          // of the nodes, or the uploads
@@ -90,7 +90,7 @@ class CudaGraph final : public Graph {
  public:
   CudaGraph(const GraphHome& home, std::uint32_t cells) : home_(home), cells_(cells) {}
   Node add(KernelNode, std::span<const Node> after) override;
-  Node add(ProductNode, std::span<const Node> after) override;
+  Node add(CapturedNode, std::span<const Node> after) override;
   std::unique_ptr<GraphExec> instantiate(std::unique_ptr<GraphExec> reuse) override;
 
  private:

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 #include <utility>
+#include <variant>
 
 #include "base/errors.h"
 #include "device/host_memory.h"
@@ -51,7 +52,7 @@ class NullRange final : public MemoryRange {
 };
 
 struct NullNode {
-  KernelNode what;
+  std::variant<KernelNode, CapturedNode> what;
   std::vector<std::uint32_t> after;
 };
 
@@ -60,14 +61,19 @@ class NullExec final : public GraphExec {
   explicit NullExec(std::vector<NullNode> nodes) : nodes_(std::move(nodes)) {}
   void prepare(void* const*) override {}
   void launch(Stream&, void* const* cells) override {
+    std::vector<NullLaunch> launches;
+    for (const NullNode& n : nodes_) {
+      const auto* kernel = std::get_if<KernelNode>(&n.what);
+      const auto* captured = std::get_if<CapturedNode>(&n.what);
+      if (kernel && kernel->grid.count() == 0) continue;
+      NullLaunch l = kernel ? NullLaunch{kernel->name, kernel->grid, kernel->block, {}, kernel->params, n.after} : NullLaunch{captured->name, {}, {}, {}, {}, n.after};
+      for (std::uint32_t c : kernel ? kernel->cells : captured->cells) l.pointers.push_back(cells[c]);
+      if (captured) captured->work.enqueue(nullptr, l.pointers.data());
+      launches.push_back(std::move(l));
+    }
     std::lock_guard lock(mu);
     ++record.graph_launches;
-    for (const NullNode& n : nodes_) {
-      if (n.what.grid.count() == 0) continue;
-      NullLaunch l{n.what.name, n.what.grid, n.what.block, {}, n.what.params, n.after};
-      for (std::uint32_t c : n.what.cells) l.pointers.push_back(cells[c]);
-      record.launches.push_back(std::move(l));
-    }
+    record.launches.insert(record.launches.end(), launches.begin(), launches.end());
   }
   std::int64_t bytes() const override { return static_cast<std::int64_t>(nodes_.size() * 1024); }
 
@@ -81,7 +87,10 @@ class NullGraph final : public Graph {
     nodes_.push_back({std::move(what), {after.begin(), after.end()}});
     return static_cast<Node>(nodes_.size() - 1);
   }
-  Node add(ProductNode what, std::span<const Node>) override { fail(ErrorCode::Internal, what.name.c_str(), {}, "the null device has no library for matrix products"); }
+  Node add(CapturedNode what, std::span<const Node> after) override {
+    nodes_.push_back({std::move(what), {after.begin(), after.end()}});
+    return static_cast<Node>(nodes_.size() - 1);
+  }
   std::unique_ptr<GraphExec> instantiate(std::unique_ptr<GraphExec> reuse) override {
     std::lock_guard lock(mu);
     ++(reuse ? record.reused : record.instantiated);
@@ -135,7 +144,7 @@ class NullBackend final : public Backend {
   KernelPtr load(const ImagePtr& image) override { return std::make_shared<NullKernel>(image); }
   std::unique_ptr<Graph> new_graph(std::uint32_t) override { return std::make_unique<NullGraph>(); }
 
-  std::optional<std::int64_t> product_workspace(const Product&, std::string_view) override { return std::nullopt; }
+  std::optional<CapturedWork> product(const Product&, std::string_view) override { return std::nullopt; }
   std::string product_library() override { return "none: the null device computes nothing"; }
 
  private:

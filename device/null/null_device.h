@@ -7,7 +7,8 @@
 
 namespace reprise::device {
 
-/// The device that computes nothing: it keeps memory, copies bytes, and writes down every kernel it is told to run. What the
+/// The device that computes nothing: it keeps memory, copies bytes, and writes down every kernel it is told to run. (Captured work is queued: it may
+/// compute.) What the
 /// host runs between parts of a recording is computed as ever, so with no kernels of its own a program is even right there.
 /// For tests of everything above a device.
 struct NullLaunch {

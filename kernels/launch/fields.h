@@ -63,7 +63,7 @@ template <Described T, class F>
 void for_each_field(T& x, F&& f) {
   using Plain = std::remove_const_t<T>;
   static_assert(field_list::laid_out(alignof(Plain), std::type_identity<decltype(std::declval<Plain&>().fields())>{}) == sizeof(Plain),
-                "REPRISE_FIELDS names every field, in the order of declaration");
+                "REPRISE_DESCRIBE names every field, in the order of declaration");
   [[maybe_unused]] static constexpr auto names = field_list::names_of<std::tuple_size_v<decltype(x.fields())>>(Plain::kFields);
   std::apply(
       [&](auto&... field) {

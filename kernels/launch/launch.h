@@ -72,6 +72,8 @@ struct NativeArgs {
   std::uint32_t n_args, first_result, n_results;
   void* const* micro;                   ///< entry points of the launch's micro-kernels, in order
   KernelFault* fault;
+  bool has_workspace = false;           ///< behind the results there is memory that it works in
+  void* stream = nullptr;               ///< of captured work: where to queue it (the driver's handle); null on the host: it is done on return
 
   bool has(int i) const { return args[i].kind != NativeArg::Kind::None; }
   const TensorView& tensor(int i) const { return tensors[args[i].first]; }
@@ -79,6 +81,7 @@ struct NativeArgs {
   bool flag(int i) const { return ints[args[i].first] != 0; }
   const Number& number(int i) const { return numbers[args[i].first]; }
   const TensorView& result(int i = 0) const { return tensors[first_result + static_cast<std::uint32_t>(i)]; }
+  void* workspace() const { return has_workspace ? tensors[first_result + n_results].data : nullptr; }
 };
 using NativeFn = void (*)(const NativeArgs&);
 
@@ -90,12 +93,14 @@ struct LoopLaunch {
 /// A C++ kernel with resolved views.
 struct NativeLaunch {
   NativeFn fn = nullptr;
-  std::vector<Operand> operands;        ///< tensors, then results
+  std::vector<Operand> operands;        ///< tensors, then results, then the workspace where there is one
   std::vector<NativeArg> args;
   std::vector<Int> ints;
   std::vector<Scalar> numbers;
   std::vector<std::string> strings;
   std::uint32_t first_result = 0, n_results = 0;
+  bool has_workspace = false;
+  bool captured = false;                ///< `fn` queues work of another library: on a device a node of its graphs, not a step of the host
   std::vector<KernelCode> micro;        ///< machine code that it asks the JIT for (kernels/cpu/micro_kernels.h)
 };
 /// A kernel written for a device's blocks of threads (kernels/gpu/kernels.h says what each does). Its arguments are the buffers,

@@ -65,7 +65,7 @@ void copies(std::ostream& s, const Launch& l) {
 }
 
 constexpr const char* kind_name(const LoopLaunch&) { return "loop "; }
-constexpr const char* kind_name(const NativeLaunch&) { return "native "; }
+constexpr const char* kind_name(const NativeLaunch& n) { return n.captured ? "captured " : "native "; }
 constexpr const char* kind_name(const GpuLaunch&) { return "gpu "; }
 
 }  // namespace

@@ -3,7 +3,7 @@
 namespace reprise::kernels {
 
 std::vector<const graph::OpColumnBase*> op_columns() {
-  return {&reference_kernels(), &pointwise_formulas(), &folds(), &creation_formulas(), &gather_rules(), &join_rules(), &place_rules(), &product_forms(), &gpu_rules()};
+  return {&reference_kernels(), &pointwise_formulas(), &folds(), &creation_formulas(), &gather_rules(), &join_rules(), &place_rules(), &product_forms(), &gpu_rules(), &captured_kernels()};
 }
 
 std::string list_computed_by(graph::OpId id) {

@@ -10,13 +10,14 @@
 #include "kernels/plan/join.h"
 #include "kernels/plan/loop_kernel.h"
 #include "kernels/plan/places.h"
+#include "kernels/reference/captured.h"
 #include "kernels/reference/reference.h"
 
 /// What this room knows of operators, a column each (graph/op_column.h), which stands beside its rows. Nothing here asks which operator
 /// a node is in any other way than by its column.
 namespace reprise::kernels {
 
-/// reference_kernels, pointwise_formulas, folds, creation_formulas, gather_rules, join_rules, place_rules, product_forms, gpu_rules.
+/// reference_kernels, pointwise_formulas, folds, creation_formulas, gather_rules, join_rules, place_rules, product_forms, gpu_rules, captured_kernels.
 std::vector<const graph::OpColumnBase*> op_columns();
 
 /// "fused loop kernel", "matrix product", "reference kernel", "view: no kernel", "composite: ...": how an operator is

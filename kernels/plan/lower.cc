@@ -21,6 +21,7 @@
 #include "kernels/plan/gather.h"
 #include "kernels/plan/interpret.h"
 #include "kernels/plan/loop_kernel.h"
+#include "kernels/reference/captured.h"
 #include "kernels/reference/native_launches.h"
 #include "kernels/reference/reference.h"
 
@@ -100,8 +101,13 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle 
   }
   std::vector<std::uint32_t> nodes{static_cast<std::uint32_t>(it.node)};
   std::vector<Copy> copies = copies_of(g, node, operands);
+  auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
+  if (captured_kernels().find(node.op) && (style == LaunchStyle::Gpu || !reference_kernels().find(node.op))) {
+    out.push_back({captured_launch(g, node, std::move(operands), scratch), name, node.loc, def.effects.may_end_call(), std::move(nodes)});
+    out.back().copies = std::move(copies);
+    return;
+  }
   if (style == LaunchStyle::Gpu) {
-    auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
     if (auto made = gpu_launches({g, node, operands, scratch})) {
       if (it.checked) std::erase_if(*made, [](const Launch& l) { return value_check(l).has_value(); });
       for (Launch& l : *made) {

@@ -154,9 +154,13 @@ class ArgWriter {
 }  // namespace
 
 NativeLaunch reference_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
+  return native_launch(g_column.at(node.op).fn, g, node, std::move(operands));
+}
+
+NativeLaunch native_launch(NativeFn fn, const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
   const graph::OpDef& def = graph::op(node.op);
   NativeLaunch l;
-  l.fn = g_column.at(node.op).fn;
+  l.fn = fn;
   ArgWriter write(l);
   for (std::size_t i = 0; i < node.args.size(); ++i) write(def.schema.args[i].type, node.args[i]);
   for (std::size_t i = 0; i < node.args.size(); ++i) {
@@ -165,7 +169,7 @@ NativeLaunch reference_launch(const graph::Graph& g, const graph::Node& node, st
     for (ValueId v : std::get<std::vector<ValueId>>(node.args[i])) there.push_back(v ? 1 : 0);
     write.write_ints(there);
   }
-  if (g_column.at(node.op).self_layout) {
+  if (const HostKernel* host = g_column.find(node.op); host && host->self_layout) {
     const Layout& self = g.meta(std::get<ValueId>(node.args[0])).layout;
     Ints program = self.strides;
     program.push_back(self.offset);

@@ -22,7 +22,9 @@ graph::OpColumn<HostKernel>& reference_kernels();
 /// The reference kernel of an operator: any dtype the schema admits, any strides, slow and right;
 /// null for views and joins that lowering handles itself. Also the oracle of the tests.
 NativeFn reference_kernel(graph::OpId);
-/// A launch of it for one node whose operands are given.
+/// A launch of a function for one node whose operands are given: arguments as the schema has them.
+NativeLaunch native_launch(NativeFn, const graph::Graph&, const graph::Node&, std::vector<Operand> tensors_then_results);
+/// A launch of the reference kernel.
 NativeLaunch reference_launch(const graph::Graph&, const graph::Node&, std::vector<Operand> tensors_then_results);
 
 // Launches of reference kernels may have arguments that the schema does not have. They come last, each as Ints: for a

@@ -1,0 +1,58 @@
+#include "device/cuda/captures.h"
+
+#include "base/errors.h"
+
+namespace reprise::device::cuda {
+
+namespace {
+
+constexpr std::size_t kGraphsMax = 4096;
+
+void destroy(CUgraph graph) {
+  if (graph) warn(cu().cuGraphDestroy(graph), "destroying a graph");
+}
+
+}  // namespace
+
+void Captures::with(const CapturedNode& n, const std::vector<void*>& addresses, const std::function<void(CUgraph)>& use) {
+  std::lock_guard lock(mu_);  // while it is used, too: the driver's graphs are not for two threads at a time
+  if (n.work.key.empty()) {
+    struct Owner {
+      CUgraph graph;
+      ~Owner() { destroy(graph); }
+    } own{captured(n, addresses)};
+    return use(own.graph);
+  }
+  auto key = std::pair(n.work.key, addresses);
+  auto it = graphs_.find(key);
+  if (it == graphs_.end()) {
+    if (graphs_.size() >= kGraphsMax) {
+      for (auto& [k, graph] : graphs_) destroy(graph);
+      graphs_.clear();
+    }
+    it = graphs_.emplace(std::move(key), captured(n, addresses)).first;
+  }
+  use(it->second);
+}
+
+CUgraph Captures::captured(const CapturedNode& n, const std::vector<void*>& addresses) {
+  context_.enter();
+  if (!side_) side_ = std::make_unique<CudaStream>(context_, 0);
+  std::lock_guard capturing(context_.capturing);
+  // Relaxed: a library that loads its code late may call what the other modes forbid, and nothing else is in this stream.
+  check(cu().cuStreamBeginCapture(side_->handle(), CU_STREAM_CAPTURE_MODE_RELAXED), "capturing the work of", n.name);
+  CUgraph graph = nullptr;
+  CUresult ended = CUDA_SUCCESS;
+  try {
+    n.work.enqueue(side_->handle(), addresses.data());
+  } catch (...) {
+    cu().cuStreamEndCapture(side_->handle(), &graph);  // whatever it says of work that has failed
+    destroy(graph);
+    throw;
+  }
+  ended = cu().cuStreamEndCapture(side_->handle(), &graph);
+  check(ended, "capturing the work of", n.name);
+  return graph;
+}
+
+}  // namespace reprise::device::cuda

@@ -1,0 +1,32 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "device/backend.h"
+#include "device/cuda/context.h"
+#include "device/cuda/stream.h"
+
+namespace reprise::device::cuda {
+
+/// Other libraries' work on one device, as graphs. Threads: any; one captures at a time.
+class Captures {
+ public:
+  explicit Captures(const Context& c) : context_(c) {}
+  /// What the work queues for these addresses, as a graph that belongs to this and lives while `use` runs. Captured once for the same key
+  /// and addresses, whichever recording asks, and kept as long as there is room. Throws what the work throws.
+  void with(const CapturedNode&, const std::vector<void*>& addresses, const std::function<void(CUgraph)>& use);
+
+ private:
+  CUgraph captured(const CapturedNode&, const std::vector<void*>& addresses);  // under mu_
+
+  const Context& context_;
+  std::mutex mu_;
+  std::unique_ptr<CudaStream> side_;  // guarded by mu_, as the next; for captures alone: nothing ever runs in it
+  std::map<std::pair<std::vector<std::int64_t>, std::vector<void*>>, CUgraph> graphs_;
+};
+
+}  // namespace reprise::device::cuda

@@ -1,0 +1,100 @@
+// Work of other libraries in graphs: an operator that a user serves by what is queued in a stream.
+#include <cuda.h>
+
+#include "tests/cuda/support.h"
+#include "tests/support/blend.h"
+
+namespace reprise::test {
+namespace {
+
+class CudaCaptured : public Cuda {
+ protected:
+  void SetUp() override {
+    Cuda::SetUp();
+    if (IsSkipped()) return;
+    if (!Simulator::library()) GTEST_SKIP() << "the operator's kernels are the simulator's";
+    Blend::submit = Simulator::find<int(void*, void (*)(void*), const void*, std::size_t)>("reprise_simulator_submit");
+    Blend::reach = Simulator::find<void*(std::uint64_t, std::size_t, int, const char*)>("reprise_simulator_reach");
+  }
+  void TearDown() override { Blend::submit = nullptr, Blend::reach = nullptr; }
+
+  Tensor numbers(Ints sizes, int seed) { return (arange(numel(sizes)).to(kFloat32) * (0.25 * seed)).sin().reshape(sizes).to(d); }
+  static Tensor want(const Tensor& x, const Tensor& y, double t) { return x * (1 - t) + y * t; }
+};
+
+TEST_F(CudaCaptured, IsANodeThatIsReplayedAtMovedAddresses) {
+  auto body = [](const Tensor& x, const Tensor& y) { return Blend::of(x * 2, y, 0.25) + Blend::of(y, x) * 3; };
+  auto f = compile(body, {.name = "blends"});
+  const Tensor x = numbers({6, 5}, 1), y = numbers({6, 5}, 2);
+  auto expect = [&](const Tensor& a, const Tensor& b, const char* what) {
+    EXPECT_TRUE(allclose(f(a, b), want(a * 2, b, 0.25) + want(b, a, 0.5) * 3, 1e-6, 1e-6)) << what;
+  };
+  expect(x, y, "first");
+  expect(x, y, "again");
+  EXPECT_EQ(f.stats().compilations, 1);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  const int queued = Blend::queued;
+  const reprise_simulator_counters before = Simulator::counters();
+  for (int i = 0; i < 4; ++i) f(x, y);
+  EXPECT_EQ(Blend::queued, queued) << "nothing moved: what was captured runs";
+  EXPECT_GE(Simulator::counters().launches - before.launches, 16u) << "two kernels of each";
+  const Tensor a = numbers({6, 5}, 3), b = numbers({6, 5}, 4);
+  expect(a, b, "moved");
+  EXPECT_GT(Blend::queued, queued);
+  const int both = Blend::queued;
+  expect(x, y, "back");
+  expect(a, b, "and forth");
+  EXPECT_EQ(Blend::queued, both) << "captured once for the same addresses";
+  EXPECT_EQ(Simulator::counters().instantiations, before.instantiations) << "the graph stays";
+  for (Int n : {1, 7, 40}) expect(numbers({n, 5}, 5), numbers({n, 5}, 6), "other sizes");
+  EXPECT_EQ(f.stats().compilations, 1);
+}
+
+TEST_F(CudaCaptured, EagerCallsAreTheSame) {
+  const Tensor x = numbers({9}, 1), y = numbers({9}, 2);
+  EXPECT_TRUE(allclose(Blend::of(x, y, 0.75), want(x, y, 0.75), 1e-6, 1e-6));
+}
+
+// Whatever it reports, it is an Error of that operator, and arguments are as before the call.
+TEST_F(CudaCaptured, WhatCannotBeQueuedIsAnErrorOfTheOperator) {
+  auto f = compile(
+      [](Tensor x, const Tensor& y) {
+        x.add_(1);
+        x.copy_(Blend::of(y, x));
+      },
+      {.name = "refused"});
+  Tensor x = numbers({4, 4}, 1);
+  const Tensor y = numbers({4, 4}, 2), kept = x.clone();
+  const Error e = error_of([&] { f(x, y.transpose(0, 1)); });
+  EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(e.op(), "test::blend");
+  EXPECT_EQ(e.message(), "wants dense tensors of float32");
+  EXPECT_TRUE(equal(x, kept));
+  f(x, y);
+  EXPECT_TRUE(allclose(x, want(y, kept + 1, 0.5), 1e-6, 1e-6));
+  // What the driver refuses while it captures.
+  const Blend::Submit submit = Blend::submit;
+  Blend::submit = [](void*, void (*)(void*), const void*, std::size_t) { return 999; };
+  Tensor z = numbers({4, 4}, 5);
+  const Tensor as_it_was = z.clone();
+  EXPECT_EQ(error_of([&] { f(z, y); }).code(), ErrorCode::DeviceFailed);
+  Blend::submit = submit;
+  EXPECT_TRUE(equal(z, as_it_was));
+  f(z, y);
+  EXPECT_TRUE(allclose(z, want(y, as_it_was + 1, 0.5), 1e-6, 1e-6));
+}
+
+// It knows nothing of guards: where a check before it fails, it does not run.
+TEST_F(CudaCaptured, NothingIsWrittenAfterAFailedCheck) {
+  auto f = compile([](Tensor x, const Tensor& y, const Tensor& rows) { x.copy_(Blend::of(x, y.index_select(0, rows))); }, {.name = "checked"});
+  Tensor x = numbers({3, 4}, 1);
+  const Tensor y = numbers({5, 4}, 2), kept = x.clone();
+  const Tensor good = tensor_of(std::vector<std::int64_t>{4, 0, 2}, {3}).to(d), bad = tensor_of(std::vector<std::int64_t>{4, 5, 2}, {3}).to(d);
+  EXPECT_EQ(error_of([&] { f(x, y, bad); }).code(), ErrorCode::IndexOutOfRange);
+  EXPECT_TRUE(equal(x, kept));
+  f(x, y, good);
+  EXPECT_TRUE(allclose(x, want(kept, y.index_select(0, good), 0.5), 1e-6, 1e-6));
+}
+
+}  // namespace
+}  // namespace reprise::test
