@@ -40,13 +40,13 @@ ValueId Graph::add_input(TensorMeta meta, std::string input_name, InputSpec::Kin
   return id;
 }
 
-ValueId Graph::add(OpId id, std::vector<NodeArg> args, SourceLoc loc) {
-  return insert(nodes.size(), id, std::move(args), loc);
+ValueId Graph::add(OpId id, std::vector<NodeArg> args, NodeInfo info) {
+  return insert(nodes.size(), id, std::move(args), info);
 }
 
 std::vector<TensorMeta> result_metas(const Graph& g, const OpDef& def, const std::vector<NodeArg>& args, SourceLoc loc) {
   NodeRuleArgs rule_args(g, args);
-  RuleCtx c{def, rule_args.args(), loc, {}, g.form == Form::Functional};
+  RuleCtx c{def, rule_args.args(), loc, {}, g.form != Form::Traced};
   infer(c);
   return std::move(c.results);
 }
@@ -61,7 +61,8 @@ void check_arguments(const Graph& g, const OpDef& def, const std::vector<NodeArg
 }
 }  // namespace
 
-void Graph::add_inplace(OpId id, std::vector<NodeArg> args, SourceLoc loc) {
+void Graph::add_inplace(OpId id, std::vector<NodeArg> args, NodeInfo info) {
+  const SourceLoc loc = info.loc;
   const OpDef& def = op(id);
   REPRISE_CHECK(form == Form::Traced);
   check_arguments(*this, def, args, loc);
@@ -73,30 +74,30 @@ void Graph::add_inplace(OpId id, std::vector<NodeArg> args, SourceLoc loc) {
     if (e.code() == ErrorCode::NotTraceable || e.op() != def.schema.name) throw;
     throw_as(e, def.schema.name + "_", e.where());
   }
-  nodes.push_back({id, std::move(args), {}, loc, true});
+  nodes.push_back({id, std::move(args), {}, info, true});
 }
 
-ValueId Graph::insert(std::size_t at, OpId id, std::vector<NodeArg> args, SourceLoc loc) {
+ValueId Graph::insert(std::size_t at, OpId id, std::vector<NodeArg> args, NodeInfo info) {
   const OpDef& def = op(id);
   REPRISE_CHECK(at <= nodes.size());
-  check_arguments(*this, def, args, loc);
-  std::vector<TensorMeta> metas = result_metas(*this, def, args, loc);
+  check_arguments(*this, def, args, info.loc);
+  std::vector<TensorMeta> metas = result_metas(*this, def, args, info.loc);
   if (at < nodes.size()) {
     for (Value& v : values) {
       if (v.node >= static_cast<std::int32_t>(at)) ++v.node;
     }
   }
-  Node node{id, std::move(args), {}, loc, false};
+  Node node{id, std::move(args), {}, info};
   add_results(node, at, std::move(metas));
-  ValueId first = node.results.front();
+  const ValueId first = node.results.empty() ? ValueId{} : node.results.front();
   nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(at), std::move(node));
   return first;
 }
 
-ValueId Graph::append(OpId id, std::vector<NodeArg> args, std::vector<TensorMeta> results, SourceLoc loc) {
-  nodes.push_back({id, std::move(args), {}, loc, false});
+ValueId Graph::append(OpId id, std::vector<NodeArg> args, std::vector<TensorMeta> results, NodeInfo info) {
+  nodes.push_back({id, std::move(args), {}, info});
   add_results(nodes.back(), nodes.size() - 1, std::move(results));
-  return nodes.back().results.front();
+  return nodes.back().results.empty() ? ValueId{} : nodes.back().results.front();
 }
 
 void Graph::add_results(Node& node, std::size_t at, std::vector<TensorMeta> metas) {
@@ -172,6 +173,8 @@ void Graph::compact() {
   for (Node& n : nodes) {
     for (NodeArg& a : n.args) map_values(a, rename);
     for (ValueId& r : n.results) r = rename(r);
+    for (ValueId& t : n.tied)
+      if (t) t = rename(t);
   }
   for (OutputSpec& o : outputs) {
     if (o.value) o.value = rename(o.value);

@@ -21,13 +21,24 @@ struct ValueId {
 /// An argument of a node: schema order; tensors are values; integers may be symbolic.
 using NodeArg = std::variant<std::monostate, ValueId, std::vector<ValueId>, Int, Ints, Scalar, bool, DType, std::string>;
 
+/// Where a node comes from. Never identity: passes that merge, and keys of caches, do not see it; who makes a node of a node hands it on.
+struct NodeInfo {
+  SourceLoc loc;
+  std::int32_t sequence = -1;    ///< the call of the traced program that it is made of, counted from 0 in each trace; -1: of none
+  std::int32_t forward_of = -1;  ///< of a node that computes a derivative: the sequence number of the one that it belongs to; -1: of none
+
+  NodeInfo(SourceLoc l = {}, std::int32_t n = -1) : loc(l), sequence(n) {}
+};
+
 struct Node {
   OpId op;
   std::vector<NodeArg> args;
-  std::vector<ValueId> results;
-  SourceLoc loc;
+  std::vector<ValueId> results;  ///< of an operator that writes arguments, in a traced graph: what it makes; what it returns of them is no result
+  NodeInfo info;
   bool inplace = false;          ///< the `name_` twin, which writes into its first argument and has no result (traced graphs only)
-  // Of what functionalization makes of writes, for the account of copies (kernels::Copy); neither identity nor printed.
+  /// Form::InPlace, by result: the value in whose memory it is asked to lie; unset: nothing is asked. Empty: of no result.
+  std::vector<ValueId> tied = {};
+  // Of what functionalization makes of writes, for the account of copies (kernels::Copy); no identity.
   bool keeps_self = false;       ///< eager copies nothing of the first operand: that is written into, or only seen in another way
   bool keeps_part = false;       ///< a join beside that: eager makes the part in its place (any write but copy_)
 };
@@ -43,11 +54,22 @@ struct Value {
   std::string name;              ///< inputs: "x", "arg0.layers[1].wq"; others: ""
 };
 
-/// What the signature says of an input.
+/// What the signature says of an input that is a tensor.
 struct InputSpec {
   ValueId value;
   enum class Kind : std::uint8_t { User, Captured } kind = Kind::User;
   bool mutates_data = false, mutates_metadata = false;
+};
+
+/// What the signature says of an input that is a number. It is a symbol of the environment, not a value.
+struct NumberInput {
+  enum class Kind : std::uint8_t {
+    Size,                ///< an Int
+    Integer, Float,      ///< a Scalar; of a float the symbol is its bits
+    Seed, Offset,        ///< where the generator of random numbers stands; the last two, if the program draws any
+  } kind = Kind::Size;
+  std::uint32_t symbol = 0;
+  std::string name;
 };
 
 /// One view after another: an operator and what it takes behind the tensor.
@@ -85,6 +107,8 @@ enum class Form : std::uint8_t {
   Traced,      ///< calls as the program made them: a view shares its operand's storage, in-place nodes write through it, as_strided names
                ///< any place of the storage. Outputs are User and HandleOfInput. passes/functionalize.h makes the other form of it
   Functional,  ///< SSA: no mutation, no aliasing a pass needs to know of
+  InPlace,     ///< the same with requests: results that are asked to lie in another value's memory (Node::tied). kernels/plan carries out
+               ///< what it can prove and copies otherwise; passes do not take it
 };
 
 /// The IR. Nodes stand in a valid order. Values are never removed, only unused; compact() renumbers. Copyable (shares the ShapeEnv).
@@ -96,19 +120,20 @@ class Graph {
   std::vector<Value> values;
   std::vector<Node> nodes;
   std::vector<InputSpec> inputs;
+  std::vector<NumberInput> numbers;
   std::vector<OutputSpec> outputs;
   std::vector<MetadataMutation> metadata_mutations;
 
   const TensorMeta& meta(ValueId v) const { return values[v.v].meta; }
   ValueId add_input(TensorMeta, std::string name, InputSpec::Kind = InputSpec::Kind::User);
-  /// Appends a node; result types come from the operator's shape rule. Returns the first result.
-  ValueId add(OpId, std::vector<NodeArg> args, SourceLoc = {});
+  /// Appends a node; result types come from the operator's shape rule. Returns the first result, if there is one.
+  ValueId add(OpId, std::vector<NodeArg> args, NodeInfo = {});
   /// The same, of which the results are known: copies of nodes need not ask the shape rule again.
-  ValueId append(OpId, std::vector<NodeArg> args, std::vector<TensorMeta> results, SourceLoc = {});
+  ValueId append(OpId, std::vector<NodeArg> args, std::vector<TensorMeta> results, NodeInfo = {});
   /// Appends an in-place node to a traced graph. Throws what the call would (check_inplace), and then adds nothing.
-  void add_inplace(OpId, std::vector<NodeArg> args, SourceLoc = {});
+  void add_inplace(OpId, std::vector<NodeArg> args, NodeInfo = {});
   /// As add(), inserted before node index `at` (later nodes move; Value::node is kept right).
-  ValueId insert(std::size_t at, OpId, std::vector<NodeArg> args, SourceLoc = {});
+  ValueId insert(std::size_t at, OpId, std::vector<NodeArg> args, NodeInfo = {});
   /// Removes nodes for which keep[i] is false; their results must be unused.
   void erase_nodes(const std::vector<bool>& keep);
   /// Drops unused values and renumbers in node order.
@@ -137,15 +162,15 @@ class NodeRuleArgs {
 
 /// The text form (docs/graph_text.md):
 ///   graph step(%0 "x": f32[s0, 8], %1 "bias": f32[s0]) {
-///     %2 = add(%0, %1, 1)  : f32[s0, 8]   ; loop.cpp:41
+///     %2 = add(%0, %1, 1)  : f32[s0, 8]   ; #0 loop.cpp:41
 ///     return user %2, new_value_of 0 %2, alias_of_input 0 [s0] [1] 0
 ///   }
 /// A traced graph: `graph step(...) traced {`, `add_(%0, %1, 1)`, `return user %2, handle_of 0 %3`.
 /// Numbered in order; non-contiguous layouts are written `f32[s0, 8]{1, s0}` (+offset); never an address.
 std::string print(const Graph&, bool with_locations = true);
 Graph parse(std::string_view text);              ///< throws InvalidArgument with line and column
-/// Structure: SSA order, argument kinds match schemas, result metas equal the shape rules', outputs in range,
-/// inputs' metas symbolic-consistent. Throws Internal naming the node and `after`.
+/// Structure: SSA order, argument kinds match schemas, result metas equal the shape rules', what the form allows, outputs in range,
+/// inputs' metas symbolic-consistent, a signature that says of each input what the outputs say. Throws Internal naming the node and `after`.
 void verify(const Graph&, std::string_view after);
 
 }  // namespace reprise::graph

@@ -146,6 +146,14 @@ struct OpDef {
   bool has_inplace;              ///< `name_` exists: same arguments, result written into argument 0 (dtype and sizes kept)
   bool moves;                    ///< takes storage-only dtypes: moves, makes or casts elements, and computes with none
   Effects effects;
+  /// Not empty: a call writes these arguments, "(a!)", tensors or lists of tensors, in the order of the schema. Traced graphs alone have
+  /// nodes of such an operator; in functional ones its functional twin stands for it (Note [Operators that write], register_op.h).
+  std::vector<std::uint32_t> writes;
+  /// Of an operator that writes, by result: the argument that it is, or -1: new memory. Nodes and shape rules have the latter alone.
+  std::vector<std::int32_t> returns;
+  std::optional<OpId> functional;  ///< of an operator that writes: its functional twin
+  std::optional<OpId> twin_of;     ///< of a functional twin: the operator that writes
+  int n_made;                      ///< results that are new memory; -1: as many as its arguments say (a twin that writes a list)
   std::vector<CallArg> defaults; ///< one for each argument, None where it is required; borrow from `schema`
   std::string_view name() const { return schema.name; }
 };

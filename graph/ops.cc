@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "graph/register_op.h"
 #include "graph/schema.h"
 #include "graph/shape_rules.h"
+#include "graph/writers.h"
 
 namespace reprise::graph {
 namespace {
@@ -31,16 +33,19 @@ constexpr Row kRows[] = {
 };
 static_assert(std::size(kRows) == kBuiltinOps);
 
-/// What a class asks of a schema. Operators are functions: what they write is the business of their in-place twins.
+/// What a class asks of a schema.
 void check_schema(const Schema& s, OpClass cls, bool inplace, Effects effects) {
   auto bad = [&](auto&&... what) { fail(ErrorCode::InvalidArgument, s.name.c_str(), {}, what..., ": \"", s.text, "\""); };
   if (s.args.empty()) bad("has no arguments");
   if (s.args.size() > kMaxArgs) bad("has ", s.args.size(), " arguments, more than ", kMaxArgs);
-  if (s.n_results <= 0) bad("must have results");
-  for (const ArgDef& a : s.args)
-    if (a.alias && a.alias->written) bad("writes '", a.name, "'; the row of an operator is a function, and its twin writes");
+  if (s.n_results < 0) bad("gives a list of tensors, and nothing says how many");
+  const Writes w = writes_of(s);
+  if (!w.writes.empty() && cls != OpClass::Reference) bad("writes '", s.args[w.writes[0]].name, "', as only operators of class Reference may");
+  if (!w.writes.empty() && inplace) bad("writes '", s.args[w.writes[0]].name, "' and cannot have a twin that writes, too");
+  if (s.n_results == 0 && cls != OpClass::Reference) bad("must have results");
+  if (s.n_results == 0 && w.writes.empty() && !effects.any()) bad("has no results, writes nothing and has no effect");
   bool shares = false;
-  for (const ResultDef& r : s.results) shares = shares || (r.alias && !r.alias->before.empty());
+  for (const ResultDef& r : s.results) shares = shares || (w.writes.empty() && r.alias && !r.alias->before.empty());
   if (shares != (cls == OpClass::View)) bad(cls == OpClass::View ? "is a view, and no result shares an argument's alias set" : "is no view, and a result is in an alias set");
   // Elementwise operators move with what they are fused into, and views happen nowhere.
   if (cls != OpClass::Reference && (effects.exit || effects.opaque || effects.lane)) bad("has effects that only operators of class Reference may have");
@@ -91,24 +96,21 @@ class Table {
       if (const OpDef* o = find(std::string_view(schema.name).substr(0, schema.name.size() - 1)); o && o->has_inplace)
         fail(ErrorCode::InvalidArgument, name, {}, "is the twin of '", o->schema.name, "'");
     const std::size_t i = count_.load(std::memory_order_relaxed);
-    if (i > UINT16_MAX) fail(ErrorCode::InvalidArgument, name, {}, "there is no room for more than ", UINT16_MAX + 1, " operators");
+    if (i + 1 > UINT16_MAX) fail(ErrorCode::InvalidArgument, name, {}, "there is no room for more than ", UINT16_MAX, " operators");
     // All that may throw happens before anything is visible.
     const OpId id = static_cast<OpId>(i);
-    auto def = std::make_unique<OpDef>(make(id, std::move(schema), n.cls, n.shape, n.inplace, n.moves, n.effects));
-    fill_defaults(*def);
-    std::atomic<Chunk*>& chunk = chunks_[i / kChunk];
-    if (!chunk.load(std::memory_order_relaxed)) chunk.store(new Chunk{}, std::memory_order_release);
-    auto named = std::make_unique<Named>(Named{def.get(), bucket(def->schema.name).load(std::memory_order_relaxed)});
-    std::size_t told = 0;
-    try {
-      for (; told < facts.size(); ++told) facts[told].tell(id);
-    } catch (...) {
-      while (told > 0) facts[--told].forget(id);
-      throw;
+    std::vector<std::unique_ptr<OpDef>> defs;
+    defs.push_back(std::make_unique<OpDef>(make(id, std::move(schema), n.cls, n.shape, n.inplace, n.moves, n.effects)));
+    OpDef& writer = *defs[0];
+    if (Writes w = writes_of(writer.schema); !w.writes.empty()) {
+      const OpId twin = static_cast<OpId>(i + 1);
+      defs.push_back(std::make_unique<OpDef>(make(twin, functional_schema(writer.schema, w), n.cls, rules::functional_twin, false, n.moves, n.effects)));
+      defs[1]->twin_of = id;
+      writer.functional = twin;
+      writer.n_made = static_cast<int>(std::count(w.returns.begin(), w.returns.end(), -1));
+      writer.writes = std::move(w.writes), writer.returns = std::move(w.returns);
     }
-    (*chunk.load(std::memory_order_relaxed))[i % kChunk] = def.get();
-    count_.store(i + 1, std::memory_order_release);
-    bucket(def.release()->schema.name).store(named.release(), std::memory_order_release);
+    publish(std::move(defs), facts);
     return id;
   }
 
@@ -121,8 +123,37 @@ class Table {
   };
 
   static OpDef make(OpId id, Schema schema, OpClass cls, ShapeRule rule, bool inplace, bool moves, Effects effects) {
-    return {id, cls, std::move(schema), rule, inplace, moves || cls == OpClass::View, effects, {}};
+    const int made = schema.n_results;
+    return {id, cls, std::move(schema), rule, inplace, moves || cls == OpClass::View, effects, {}, {}, std::nullopt, std::nullopt, made, {}};
   }
+  /// They get the next numbers, in order; facts are told of each. Nothing is seen before all that may throw has happened.
+  void publish(std::vector<std::unique_ptr<OpDef>> defs, const std::vector<OpFact>& facts) {
+    std::vector<std::unique_ptr<Named>> names;
+    for (const std::unique_ptr<OpDef>& def : defs) {
+      fill_defaults(*def);
+      std::atomic<Chunk*>& chunk = chunks_[static_cast<std::size_t>(def->id) / kChunk];
+      if (!chunk.load(std::memory_order_relaxed)) chunk.store(new Chunk{}, std::memory_order_release);
+      names.push_back(std::make_unique<Named>(Named{def.get(), nullptr}));
+    }
+    std::size_t told = 0;
+    try {
+      for (; told < facts.size() * defs.size(); ++told) facts[told / defs.size()].tell(defs[told % defs.size()]->id);
+    } catch (...) {
+      while (told-- > 0) facts[told / defs.size()].forget(defs[told % defs.size()]->id);
+      throw;
+    }
+    for (const std::unique_ptr<OpDef>& def : defs) {
+      const auto at = static_cast<std::size_t>(def->id);
+      (*chunks_[at / kChunk].load(std::memory_order_relaxed))[at % kChunk] = def.get();
+    }
+    count_.store(static_cast<std::size_t>(defs.back()->id) + 1, std::memory_order_release);
+    for (std::size_t i = 0; i < defs.size(); ++i) {
+      std::atomic<Named*>& first = bucket(defs[i].release()->schema.name);
+      names[i]->next = first.load(std::memory_order_relaxed);
+      first.store(names[i].release(), std::memory_order_release);
+    }
+  }
+
   // Defaults borrow from the schema: filled in where it stays.
   static void fill_defaults(OpDef& o) {
     for (const ArgDef& a : o.schema.args) o.defaults.push_back(default_value(a));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -48,8 +49,9 @@ class Parser {
     g_.name = in_.peek() == '"' ? in_.quoted('"') : std::string(in_.word());
     in_.expect("(");
     while (!in_.take(")")) {
-      if (!g_.inputs.empty()) in_.expect(",");
-      input();
+      if (!g_.inputs.empty() || !g_.numbers.empty()) in_.expect(",");
+      if (in_.peek() == 's') number_input();
+      else input();
     }
     in_.take_word("traced");                     // read by ahead_first, as the next
     if (in_.take_word("where")) in_.until("{");
@@ -201,7 +203,24 @@ class Parser {
       in_.bad("values are numbered in order: wanted %" + std::to_string(g_.values.size() + pending_));
   }
 
+  /// s15 "at": size
+  void number_input() {
+    const std::string symbol(in_.word());
+    NumberInput n;
+    n.symbol = g_.env->symbol_named(symbol).expr()->symbol();
+    n.name = in_.quoted('"');
+    in_.expect(":");
+    const std::size_t at = in_.at();
+    const std::string kind(in_.word());
+    constexpr NumberInput::Kind kKinds[] = {NumberInput::Kind::Size, NumberInput::Kind::Integer, NumberInput::Kind::Float, NumberInput::Kind::Seed, NumberInput::Kind::Offset};
+    const auto* known = std::find_if(std::begin(kKinds), std::end(kKinds), [&](NumberInput::Kind k) { return number_kind_name(k) == kind; });
+    if (known == std::end(kKinds)) in_.bad("a number is a size, an integer, a float, a seed or an offset, no '" + kind + "'", at);
+    n.kind = *known;
+    g_.numbers.push_back(std::move(n));
+  }
+
   void input() {
+    if (!g_.numbers.empty()) in_.bad("tensors stand before numbers");
     define();
     place(Mistake::In::Inputs);
     std::string name = in_.quoted('"');
@@ -218,8 +237,9 @@ class Parser {
     in_.skip();
     place(Mistake::In::Nodes);
     std::size_t n_results = 0;
-    const bool inplace = std::isalpha(static_cast<unsigned char>(in_.peek()));
-    if (!inplace) {
+    const bool bare = std::isalpha(static_cast<unsigned char>(in_.peek()));  // an operator without results, or one that writes in place
+    bool inplace = false;
+    if (!bare) {
       do {
         pending_ = static_cast<std::uint32_t>(n_results++);
         define();
@@ -228,17 +248,21 @@ class Parser {
       in_.expect("=");
     }
     const std::size_t at = in_.at();
-    std::string name(in_.word());
+    const std::string name = operator_name();
     const OpDef* def = find_op(name);
     if (const OpDef* twin = def || !name.ends_with('_') ? nullptr : find_op(std::string_view(name).substr(0, name.size() - 1))) {
       if (!traced()) in_.bad("'" + name + "' writes in place, and only a traced graph may ('traced' stands behind the inputs)", at);
-      if (!inplace) in_.bad("'" + name + "' writes in place and has no result");
+      if (!bare) in_.bad("'" + name + "' writes in place and has no result");
       if (!twin->has_inplace) in_.bad("'" + name + "': the operator has no in-place form");
-      def = twin;
-    } else if (def && inplace) {
+      def = twin, inplace = true;
+    } else if (def && bare && def->n_made > 0) {
       in_.bad("'" + name + "' has results: wanted '%'", at);
+    } else if (def && !bare && def->n_made == 0) {
+      in_.bad("'" + name + "' makes no results", at);
     }
     if (!def) in_.bad("unknown operator '" + name + "'");
+    if (!def->writes.empty() && !traced())
+      in_.bad("'" + name + "' writes its arguments, and only a traced graph may ('traced' stands behind the inputs)", at);
     Node node{def->id, {}, {}, {}, inplace};
     in_.expect("(");
     for (const ArgDef& a : def->schema.args) {
@@ -246,7 +270,7 @@ class Parser {
       node.args.push_back(argument(a));
     }
     in_.expect(")");
-    if (!inplace) in_.expect(":");
+    if (!bare) in_.expect(":");
     for (std::size_t i = 0; i < n_results; ++i) {
       if (i) in_.expect(",");
       Value v;
@@ -257,17 +281,43 @@ class Parser {
       g_.values.push_back(std::move(v));
     }
     if (in_.take(";")) {
-      std::string_view where = in_.line();
-      std::size_t colon = where.rfind(':');
-      if (colon == std::string_view::npos) in_.bad("a location is file:line");
-      node.loc = {interned(where.substr(0, colon)), static_cast<std::uint32_t>(constant(where.substr(colon + 1), in_))};
+      node.info = info(in_.line());
     }
     g_.nodes.push_back(std::move(node));
   }
 
+  /// "#3 loop.cpp:41", "#7 of #3"
+  NodeInfo info(std::string_view s) const {
+    NodeInfo n;
+    auto number = [&](std::string_view sign) -> std::int32_t {
+      if (!s.starts_with(sign)) return -1;
+      s.remove_prefix(sign.size());
+      const std::size_t end = std::min(s.find(' '), s.size());
+      const std::int64_t v = constant(s.substr(0, end), in_);
+      if (v < 0 || v > INT32_MAX) in_.bad("the number of a call is not " + std::to_string(v));
+      s.remove_prefix(std::min(end + 1, s.size()));
+      return static_cast<std::int32_t>(v);
+    };
+    n.sequence = number("#");
+    n.forward_of = number("of #");
+    if (s.empty() && (n.sequence >= 0 || n.forward_of >= 0)) return n;
+    const std::size_t colon = s.rfind(':');
+    if (colon == std::string_view::npos) in_.bad("a location is file:line");
+    n.loc = {interned(s.substr(0, colon)), static_cast<std::uint32_t>(constant(s.substr(colon + 1), in_))};
+    return n;
+  }
+
+  /// "mm", "my::scale_", "my::scale_.functional"
+  std::string operator_name() {
+    std::string name(in_.word());
+    if (in_.take("::")) name += "::" + std::string(in_.word());
+    if (in_.take(".")) name += "." + std::string(in_.word());
+    return name;
+  }
+
   /// One of an alias' recipe: `slice(1, 0, s2, 1)`.
   ViewStep view_step() {
-    const std::string name(in_.word());
+    const std::string name = operator_name();
     const OpDef* def = find_op(name);
     if (!def || def->cls != OpClass::View) in_.bad("'" + name + "' is no view operator");
     ViewStep step{def->id, {}};

@@ -1,8 +1,7 @@
-#include <set>
 #include <string>
 
 #include "base/errors.h"
-#include "graph/graph.h"
+#include "graph/text.h"
 
 namespace reprise::graph {
 namespace {
@@ -78,6 +77,10 @@ class Printer {
       if (in.mutates_data) text_ += " mutates_data";
       if (in.mutates_metadata) text_ += " mutates_metadata";
     }
+    for (std::size_t i = 0; i < g_.numbers.size(); ++i) {
+      const NumberInput& n = g_.numbers[i];
+      text_ += (i || !g_.inputs.empty() ? ", s" : "s") + std::to_string(n.symbol) + " " + quoted(n.name, '"') + ": " + std::string(number_kind_name(n.kind));
+    }
     text_ += ")";
     if (g_.form == Form::Traced) text_ += " traced";
     if (with_locations_) text_ += hints();
@@ -93,42 +96,11 @@ class Printer {
 
   /// " where s0 = 5": the values in the traced call of the symbols that occur.
   std::string hints() const {
-    std::set<std::uint32_t> used, floats;
-    auto expr = [&](auto&& self, const guards::Expr* e) -> void {
-      if (e->kind() == guards::ExprKind::Symbol) used.insert(e->symbol());
-      for (const guards::Expr* a : e->args()) self(self, a);
-    };
-    auto one = [&](Int i) {
-      if (i.is_symbolic()) expr(expr, i.expr());
-    };
-    auto many = [&](const Ints& l) {
-      for (Int i : l) one(i);
-    };
-    auto layout = [&](const Layout& l) { many(l.sizes), many(l.strides), one(l.offset); };
-    for (const InputSpec& in : g_.inputs) layout(g_.values[in.value.v].meta.layout);
-    auto arguments = [&](const std::vector<NodeArg>& args) {
-      for (const NodeArg& a : args) {
-        if (auto* i = std::get_if<Int>(&a)) one(*i);
-        if (auto* l = std::get_if<Ints>(&a)) many(*l);
-        if (auto* s = std::get_if<Scalar>(&a); s && s->is_symbolic()) {
-          one(s->word());
-          if (s->is_float() && s->word().expr()->kind() == guards::ExprKind::Symbol) floats.insert(s->word().expr()->symbol());
-        }
-      }
-    };
-    for (const Node& n : g_.nodes) {
-      for (ValueId r : n.results) layout(g_.values[r.v].meta.layout);
-      arguments(n.args);
-    }
-    for (const OutputSpec& o : g_.outputs) {
-      layout(o.layout);
-      for (const ViewStep& step : o.recipe) arguments(step.args);
-    }
-    for (const MetadataMutation& m : g_.metadata_mutations) layout(m.layout);
+    const UsedSymbols used = symbols_of(g_);
     std::string s;
-    for (std::uint32_t i : used) {
+    for (std::uint32_t i : used.all) {
       const std::int64_t hint = g_.env->symbols()[i].hint;
-      s += (s.empty() ? " where s" : ", s") + std::to_string(i) + " = " + (floats.count(i) ? Scalar(0.0).with_word(hint).str() : std::to_string(hint));
+      s += (s.empty() ? " where s" : ", s") + std::to_string(i) + " = " + (used.floats.count(i) ? Scalar(0.0).with_word(hint).str() : std::to_string(hint));
     }
     return s;
   }
@@ -162,13 +134,22 @@ class Printer {
   void node(const Node& n) {
     text_ += "  ";
     for (std::size_t i = 0; i < n.results.size(); ++i) text_ += (i ? ", " : "") + name(n.results[i]);
-    text_ += (n.inplace ? "" : " = ") + op(n.op).schema.name + (n.inplace ? "_(" : "(");
+    text_ += (n.results.empty() ? "" : " = ") + op(n.op).schema.name + (n.inplace ? "_(" : "(");
     for (std::size_t i = 0; i < n.args.size(); ++i) text_ += (i ? ", " : "") + argument(n.args[i]);
     text_ += ")";
     for (std::size_t i = 0; i < n.results.size(); ++i)
       text_ += (i ? ", " : " : ") + type_text(g_.values[n.results[i].v].meta);
-    if (with_locations_ && n.loc) text_ += "  ; " + base_name(n.loc.file) + ":" + std::to_string(n.loc.line);
+    if (with_locations_) text_ += info(n.info);
     text_ += "\n";
+  }
+
+  /// "  ; #3 loop.cpp:41"
+  static std::string info(const NodeInfo& n) {
+    std::string s;
+    if (n.sequence >= 0) s += " #" + std::to_string(n.sequence);
+    if (n.forward_of >= 0) s += " of #" + std::to_string(n.forward_of);
+    if (n.loc) s += " " + base_name(n.loc.file) + ":" + std::to_string(n.loc.line);
+    return s.empty() ? s : "  ;" + s;
   }
 
   std::string layout(const Layout& l) const {

@@ -44,9 +44,9 @@ void check_storage_only(const RuleCtx& c) {
 void infer(RuleCtx& c) {
   check_storage_only(c);
   c.op.shape(c);
-  const int wanted = c.op.schema.n_results;
+  const int wanted = c.op.n_made;
   if (wanted >= 0 && c.results.size() != static_cast<std::size_t>(wanted))
-    fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "its shape rule gives ", c.results.size(), " results; its schema says ", wanted);
+    fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "its shape rule gives ", c.results.size(), " results; its schema says ", wanted, c.op.writes.empty() ? "" : " beside the arguments that it writes");
   if (c.op.moves) return;
   for (const TensorMeta& m : c.results)
     if (is_storage_only(m.dtype))

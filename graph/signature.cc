@@ -1,9 +1,9 @@
 #include "graph/signature.h"
 
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/errors.h"
+#include "graph/text.h"
 #include "tensor/layout.h"
 
 namespace reprise::graph {
@@ -54,7 +54,11 @@ json recipe(const std::vector<ViewStep>& steps) {
   return out;
 }
 
-const char* kind_name(InputSpec::Kind k) { return k == InputSpec::Kind::Captured ? "captured" : "user"; }
+/// What a function holds is a parameter as long as it only reads it, and a buffer if it writes it.
+const char* kind_name(const InputSpec& in) {
+  if (in.kind == InputSpec::Kind::User) return "user";
+  return in.mutates_data || in.mutates_metadata ? "buffer" : "parameter";
+}
 const char* kind_name(OutputSpec::Kind k) {
   switch (k) {
     case OutputSpec::Kind::User: return "user";
@@ -76,7 +80,7 @@ json signature(const Graph& g) {
   for (const InputSpec& in : g.inputs) {
     json i = type(g.meta(in.value));
     i["name"] = g.values[in.value.v].name;
-    i["kind"] = kind_name(in.kind);
+    i["kind"] = kind_name(in);
     i["mutates_data"] = in.mutates_data;
     i["mutates_metadata"] = in.mutates_metadata;
     out["inputs"].push_back(std::move(i));
@@ -103,22 +107,9 @@ json signature(const Graph& g) {
     if (m.from_output >= 0) after["from_output"] = m.from_output;
     out["inputs"][m.input]["after"] = std::move(after);
   }
+  for (const NumberInput& n : g.numbers) out["inputs"].push_back({{"name", n.name}, {"kind", number_kind_name(n.kind)}, {"symbol", "s" + std::to_string(n.symbol)}});
   // What the symbols are that are spoken of.
-  std::set<std::uint32_t> used;
-  auto note = [&](auto&& self, const guards::Expr* e) -> void {
-    if (e->kind() == guards::ExprKind::Symbol) used.insert(e->symbol());
-    for (const guards::Expr* a : e->args()) self(self, a);
-  };
-  auto note_all = [&](const Layout& l) {
-    for (const Ints* list : {&l.sizes, &l.strides})
-      for (Int i : *list)
-        if (i.is_symbolic()) note(note, i.expr());
-    if (l.offset.is_symbolic()) note(note, l.offset.expr());
-  };
-  for (const InputSpec& in : g.inputs) note_all(g.meta(in.value).layout);
-  for (const OutputSpec& o : g.outputs) note_all(o.value ? g.meta(o.value).layout : o.layout);
-  for (const MetadataMutation& m : g.metadata_mutations) note_all(m.layout);
-  for (std::uint32_t s : used) out["symbols"]["s" + std::to_string(s)] = g.env->symbols()[s].source.name;
+  for (std::uint32_t s : symbols_of_signature(g).all) out["symbols"]["s" + std::to_string(s)] = g.env->symbols()[s].source.name;
   return out;
 }
 

@@ -1,3 +1,4 @@
+#include <set>
 #include <sstream>
 
 #include "base/errors.h"
@@ -40,6 +41,7 @@ class Verifier {
     }
     for (std::size_t i = 0; i < g_.nodes.size(); ++i) node(i);
     for (std::size_t i = 0; i < g_.outputs.size(); ++i) output(i);
+    numbers();
     for (const InputSpec& in : g_.inputs) check(!traced() || !(in.mutates_data || in.mutates_metadata), "a traced graph says what it writes by its nodes");
     check(!traced() || g_.metadata_mutations.empty(), "a traced graph has no metadata mutations");
     for (std::size_t i = 0; i < g_.metadata_mutations.size(); ++i) {
@@ -50,6 +52,51 @@ class Verifier {
       check(m.from_output < static_cast<std::int32_t>(g_.outputs.size()), "names output ", m.from_output, " of ",
             g_.outputs.size());
       layout(m.layout);
+    }
+    signature();
+  }
+
+  /// Numbers are symbols of the trace, each named once; where the generator stands comes last.
+  void numbers() {
+    std::set<std::uint32_t> seen;
+    int last = 0;
+    for (std::size_t i = 0; i < g_.numbers.size(); ++i) {
+      const NumberInput& n = g_.numbers[i];
+      at(Mistake::In::Inputs, g_.inputs.size() + i);
+      where_ = "number " + std::to_string(i) + " (\"" + n.name + "\")";
+      check(g_.env && n.symbol < g_.env->symbols().size(), "is no symbol of the trace");
+      check(seen.insert(n.symbol).second, "says again what s", n.symbol, " is");
+      const int order = n.kind == NumberInput::Kind::Seed ? 1 : n.kind == NumberInput::Kind::Offset ? 2 : 0;
+      check(order >= last && (order == 0 || order == last + 1), "is the ", number_kind_name(n.kind), ": seed and offset come last, one of each");
+      last = order;
+    }
+    check(last != 1, "is the seed, and there is no offset");
+  }
+
+  /// What the inputs say of themselves is what the outputs and the mutations of metadata say of them.
+  void signature() {
+    if (traced()) return;
+    std::vector<int> written(g_.inputs.size()), reshaped(g_.inputs.size());
+    for (std::size_t i = 0; i < g_.outputs.size(); ++i) {
+      const OutputSpec& o = g_.outputs[i];
+      if (o.kind != OutputSpec::Kind::NewValueOfInput) continue;
+      at(Mistake::In::Outputs, i);
+      where_ = "output " + std::to_string(i);
+      check(++written[o.source] == 1, "says again what input ", o.source, " holds after the call");
+      check(g_.inputs[o.source].mutates_data, "is the new value of input ", o.source, ", which does not say that it is written");
+    }
+    for (std::size_t i = 0; i < g_.metadata_mutations.size(); ++i) {
+      const MetadataMutation& m = g_.metadata_mutations[i];
+      at(Mistake::In::MetadataMutations, i);
+      where_ = "metadata mutation " + std::to_string(i);
+      check(++reshaped[m.input] == 1, "says again what input ", m.input, " looks like after the call");
+      check(g_.inputs[m.input].mutates_metadata, "changes input ", m.input, ", which does not say that its metadata change");
+    }
+    for (std::size_t i = 0; i < g_.inputs.size(); ++i) {
+      at(Mistake::In::Inputs, i);
+      where_ = "input " + std::to_string(i);
+      check(!g_.inputs[i].mutates_data || written[i], "says that it is written, and no output is its new value");
+      check(!g_.inputs[i].mutates_metadata || reshaped[i], "says that its metadata change, and nothing says to what");
     }
   }
 
@@ -151,14 +198,15 @@ class Verifier {
     check(is_op(n.op), "has no operator");
     const OpDef& def = op(n.op);
     where_ += " (" + def.schema.name + ")";
-    loc_ = n.loc;
+    loc_ = n.info.loc;
     check(def.cls != OpClass::Transfer, "is in no graph: it is done as it is called");
     check(n.args.size() == def.schema.args.size(), "has ", n.args.size(), " arguments, the schema is ",
           def.schema.text);
     for (std::size_t i = 0; i < n.args.size(); ++i) argument(def.schema.args[i], n.args[i]);
     check(!n.inplace || traced(), "writes in place, in a graph that is not traced");
+    check(def.writes.empty() || traced(), "writes its arguments, in a graph that is not traced");
     if (n.inplace) check(n.results.empty() && def.has_inplace && std::holds_alternative<ValueId>(n.args[0]), "is no in-place call");
-    else check(def.schema.n_results < 0 || static_cast<int>(n.results.size()) == def.schema.n_results, "has ", n.results.size(), " results");
+    else check(def.n_made < 0 || static_cast<int>(n.results.size()) == def.n_made, "has ", n.results.size(), " results");
     for (std::size_t i = 0; i < n.results.size(); ++i) {
       define(n.results[i]);
       const Value& v = value(n.results[i]);
@@ -192,8 +240,8 @@ class Verifier {
   void results_match(const Node& n, const OpDef& def) const {
     std::vector<TensorMeta> made;
     try {
-      made = result_metas(g_, def, n.args, n.loc);
-      if (n.inplace) check_inplace(def, g_.meta(std::get<ValueId>(n.args[0])), made.at(0), n.loc);
+      made = result_metas(g_, def, n.args, n.info.loc);
+      if (n.inplace) check_inplace(def, g_.meta(std::get<ValueId>(n.args[0])), made.at(0), n.info.loc);
     } catch (const Error& e) {
       check(false, "its shape rule refuses: ", e.message());
     }

@@ -52,7 +52,7 @@ bool decompose(graph::Graph& g) {
     const Decomposition* d = g_column.find(site.node.op);
     if (!d) {
       const graph::OpDef& def = graph::op(site.node.op);
-      if (def.cls == graph::OpClass::Composite) fail(ErrorCode::InvalidArgument, def.schema.name.c_str(), site.node.loc, "has no ", g_column.name());
+      if (def.cls == graph::OpClass::Composite) fail(ErrorCode::InvalidArgument, def.schema.name.c_str(), site.node.info.loc, "has no ", g_column.name());
       return std::nullopt;
     }
     // The composite's own rule decides the result dtype; it has run on the old graph, whose metas are the same.

@@ -19,7 +19,7 @@ class Build {
   Int integer(int i) const { return std::get<Int>(args_[static_cast<std::size_t>(i)]); }
   Scalar scalar(int i) const { return std::get<Scalar>(args_[static_cast<std::size_t>(i)]); }
   const Ints& ints(int i) const { return std::get<Ints>(args_[static_cast<std::size_t>(i)]); }
-  SourceLoc loc() const { return node_.loc; }
+  SourceLoc loc() const { return node_.info.loc; }
 
   const TensorMeta& meta(V v) const { return rw_.meta(v); }
   const Ints& sizes(V v) const { return meta(v).layout.sizes; }

@@ -7,12 +7,14 @@
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "graph/view_column.h"
+#include "graph/writers.h"
 
 namespace reprise::passes {
 
 using graph::Graph;
 using graph::Node;
 using graph::NodeArg;
+using graph::NodeInfo;
 using graph::OpClass;
 using graph::OpId;
 using graph::OutputSpec;
@@ -65,6 +67,7 @@ class Functionalizer {
   Functionalizer(Graph traced, std::span<const TracedInput> facts) : in_(std::move(traced)), facts_(facts), of_(in_.values.size()), out_(made_.graph) {
     out_.name = in_.name;
     out_.env = in_.env;
+    out_.numbers = in_.numbers;
     for (std::size_t i = 0; i < in_.inputs.size(); ++i) {
       const graph::Value& v = in_.values[in_.inputs[i].value.v];
       new_storage(in_.inputs[i].value, out_.add_input(v.meta, v.name, in_.inputs[i].kind), static_cast<std::int32_t>(i));
@@ -110,19 +113,19 @@ class Functionalizer {
   const Node* view_of(ValueId v) const { return passes::view_of(in_, v); }
   std::vector<ValueId> chain(ValueId v) const { return chain_of(in_, v); }
 
-  ValueId contiguous(ValueId v, SourceLoc loc) {
+  ValueId contiguous(ValueId v, const NodeInfo& info) {
     if (known_contiguous(out_.meta(v).layout)) return v;
-    v = out_.add(OpId::clone, {v}, loc);
+    v = out_.add(OpId::clone, {v}, info);
     out_.nodes.back().keeps_self = true;
     return v;
   }
 
   /// Adds a node whose results are known to have these metadata.
-  ValueId add_as(OpId op, std::vector<NodeArg> args, SourceLoc loc, const std::vector<ValueId>& traced_results) {
+  ValueId add_as(OpId op, std::vector<NodeArg> args, const NodeInfo& info, const std::vector<ValueId>& traced_results) {
     std::vector<TensorMeta> metas;
     metas.reserve(traced_results.size());
     for (ValueId r : traced_results) metas.push_back(seen(r));
-    return out_.append(op, std::move(args), std::move(metas), loc);
+    return out_.append(op, std::move(args), std::move(metas), info);
   }
 
   ValueId replay_view(ValueId on, ValueId v) {
@@ -130,7 +133,7 @@ class Functionalizer {
     // It was possible on the strides that the user's tensor had; a value made by a write is laid out otherwise.
     const ViewOf of = graph::view_facts_of(n.op).of;
     const bool as_seen = same_layout(out_.meta(on).layout, seen(operand(n)).layout);
-    if (of == ViewOf::Storage || (of == ViewOf::JoinedDims && !(as_seen && only_splits(seen(operand(n)).layout.sizes, seen(v).layout.sizes)))) on = contiguous(on, n.loc);
+    if (of == ViewOf::Storage || (of == ViewOf::JoinedDims && !(as_seen && only_splits(seen(operand(n)).layout.sizes, seen(v).layout.sizes)))) on = contiguous(on, n.info);
     std::vector<NodeArg> args = n.args;
     args[0] = on;
     if (of == ViewOf::Storage) {
@@ -138,11 +141,11 @@ class Functionalizer {
       args[3] = place.offset;
       // All of it in order (a storage that grows).
       if (place.dim() == 1 && identical(place.strides[0], Int(1)) && identical(place.offset, Int(0)) && identical(place.sizes[0], numel(whole.sizes)))
-        return whole.dim() == 1 ? on : out_.add(OpId::view, {on, place.sizes}, n.loc);
+        return whole.dim() == 1 ? on : out_.add(OpId::view, {on, place.sizes}, n.info);
     } else if (same_layout(out_.meta(on).layout, seen(operand(n)).layout)) {
-      return add_as(n.op, std::move(args), n.loc, n.results);
+      return add_as(n.op, std::move(args), n.info, n.results);
     }
-    return out_.add(n.op, std::move(args), n.loc);
+    return out_.add(n.op, std::move(args), n.info);
   }
 
   /// Its current value: its chain replayed after writes.
@@ -220,28 +223,47 @@ class Functionalizer {
   void node(Node& n) {
     if (n.inplace) return write(n);
     if (is_view(n)) {
-      if (graph::is_view_of_storage(n.op)) need_places(storage(operand(n)), n.loc);
+      if (graph::is_view_of_storage(n.op)) need_places(storage(operand(n)), n.info.loc);
       of_[n.results[0].v].storage = of_[operand(n).v].storage;  // its value is made when it is read
       return;
     }
     if (graph::is_scatter_in_storage(n.op)) return scatter_in_storage(n);
-    ValueId first = add_as(n.op, values_of(std::move(n.args)), n.loc, n.results);
+    if (graph::op(n.op).functional) return write_arguments(n);
+    ValueId first = add_as(n.op, values_of(std::move(n.args)), n.info, n.results);
     for (std::uint32_t i = 0; i < n.results.size(); ++i) new_storage(n.results[i], {first.v + i});
   }
 
   void write(Node& n) {
     const ValueId self = operand(n);
-    ValueId made = out_.add(n.op, values_of(std::move(n.args)), n.loc);
+    ValueId made = out_.add(n.op, values_of(std::move(n.args)), n.info);
     out_.nodes.back().keeps_self = true;
     part_is_copied_ = n.op == OpId::copy;
-    if (out_.meta(made).dtype != seen(self).dtype) made = out_.add(OpId::to, {made, seen(self).dtype}, n.loc);
-    write(self, made, n.loc);
+    if (out_.meta(made).dtype != seen(self).dtype) made = out_.add(OpId::to, {made, seen(self).dtype}, n.info);
+    write(self, made, n.info);
   }
 
-  void write(ValueId v, ValueId value, SourceLoc loc) {
-    if (!same(out_.meta(value).layout.sizes, seen(v).layout.sizes)) value = out_.add(OpId::expand, {value, seen(v).layout.sizes}, loc);
+  /// The functional twin gives the new values of the written arguments, then what the operator makes.
+  void write_arguments(Node& n) {
+    const graph::OpDef& def = graph::op(n.op);
+    std::vector<ValueId> written;
+    std::vector<TensorMeta> metas;
+    graph::for_each_written(def, n.args, [&](ValueId v) {
+      written.push_back(v);
+      metas.push_back(seen(v));
+      metas.back().layout = {metas.back().layout.sizes, contiguous_strides(metas.back().layout.sizes), 0};
+    });
+    for (ValueId r : n.results) metas.push_back(seen(r));
+    out_.append(def.functional.value(), values_of(std::move(n.args)), std::move(metas), n.info);
+    out_.nodes.back().keeps_self = true;
+    const std::vector<ValueId> made = out_.nodes.back().results;
+    for (std::size_t i = 0; i < written.size(); ++i) write(written[i], made[i], n.info);
+    for (std::size_t i = 0; i < n.results.size(); ++i) new_storage(n.results[i], made[written.size() + i]);
+  }
+
+  void write(ValueId v, ValueId value, const NodeInfo& info) {
+    if (!same(out_.meta(value).layout.sizes, seen(v).layout.sizes)) value = out_.add(OpId::expand, {value, seen(v).layout.sizes}, info);
     const std::vector<ValueId> views = chain(v);
-    const ValueId base = names_places(views) || is_part_of_another_shape(v, views) ? put_in_places(v, value, loc) : put_back(views, value, loc);
+    const ValueId base = names_places(views) || is_part_of_another_shape(v, views) ? put_in_places(v, value, info) : put_back(views, value, info);
     Storage& s = storage(v);
     s.base = base;
     ++s.generation;
@@ -269,11 +291,11 @@ class Functionalizer {
     const Layout &base = out_.meta(storage(v).base).layout, &l = seen(v).layout;
     return known_contiguous(base) && identical(base.offset, Int(0)) && graph::known_apart(l.sizes, l.strides);
   }
-  ValueId put_in_places(ValueId v, ValueId value, SourceLoc loc) {
+  ValueId put_in_places(ValueId v, ValueId value, const NodeInfo& info) {
     const Storage& s = storage(v);
-    if (!shows_storage(s)) want(s.input, "write", loc, "a write to a part of an expanded tensor");
+    if (!shows_storage(s)) want(s.input, "write", info.loc, "a write to a part of an expanded tensor");
     const Layout& l = seen(v).layout;
-    value = out_.add(OpId::as_strided_scatter, {contiguous(s.base, loc), value, l.sizes, l.strides, l.offset}, loc);
+    value = out_.add(OpId::as_strided_scatter, {contiguous(s.base, info), value, l.sizes, l.strides, l.offset}, info);
     note_write();
     return value;
   }
@@ -282,32 +304,32 @@ class Functionalizer {
     out_.nodes.back().keeps_self = true;
     out_.nodes.back().keeps_part = !std::exchange(part_is_copied_, false);  // the part of a join around it is that join
   }
-  ValueId put_back(const std::vector<ValueId>& views, ValueId now, SourceLoc loc) {
+  ValueId put_back(const std::vector<ValueId>& views, ValueId now, const NodeInfo& info) {
     for (std::size_t i = views.size(); i-- > 0;) {
       const Node& n = *view_of(views[i]);
-      now = put_back(n, now, loc);
+      now = put_back(n, now, info);
       written_.emplace_back(operand(n), now);
     }
     return now;
   }
 
   /// The value of n's operand that shows `now` through n.
-  ValueId put_back(const Node& n, ValueId now, SourceLoc loc) {
+  ValueId put_back(const Node& n, ValueId now, const NodeInfo& info) {
     const graph::ViewFacts& facts = graph::view_facts_of(n.op);
     switch (facts.back) {
       case PutBack::Same:
         return now;
       case PutBack::Reshape:
       case PutBack::Repeats:
-        return out_.add(OpId::view, {contiguous(now, loc), seen(operand(n)).layout.sizes}, loc);
+        return out_.add(OpId::view, {contiguous(now, info), seen(operand(n)).layout.sizes}, info);
       case PutBack::Permute: {
         const Ints& dims = std::get<Ints>(n.args[1]);
         Ints inverse(dims.size(), 0);
         for (std::size_t d = 0; d < dims.size(); ++d) {
-          std::int64_t to = dims[d].value(loc);
+          std::int64_t to = dims[d].value(info.loc);
           inverse[static_cast<std::size_t>(to < 0 ? to + static_cast<std::int64_t>(dims.size()) : to)] = static_cast<std::int64_t>(d);
         }
-        return out_.add(OpId::permute, {now, inverse}, loc);
+        return out_.add(OpId::permute, {now, inverse}, info);
       }
       case PutBack::Scatter: {
         // What the view cut out is as large as what it cut from says: the rule would ask the trace's questions once more.
@@ -317,7 +339,7 @@ class Functionalizer {
         TensorMeta made = out_.meta(whole);
         made.layout.offset = 0;
         made.layout.strides = contiguous_strides(made.layout.sizes);
-        const ValueId joined = out_.append(facts.scatter.value(), std::move(args), {std::move(made)}, loc);
+        const ValueId joined = out_.append(facts.scatter.value(), std::move(args), {std::move(made)}, info);
         note_write();
         return joined;
       }
@@ -325,20 +347,20 @@ class Functionalizer {
       case PutBack::Nowhere:  // the tracer refuses it
         break;
     }
-    fail(ErrorCode::Internal, graph::op(n.op).schema.name.c_str(), loc, "a write through it has no inverse");
+    fail(ErrorCode::Internal, graph::op(n.op).schema.name.c_str(), info.loc, "a write through it has no inverse");
   }
 
   /// as_strided_scatter names places in self's storage: the storage with the part in its place, seen as self is.
   void scatter_in_storage(const Node& n) {
     const ValueId self = operand(n);
-    need_places(storage(self), n.loc);
+    need_places(storage(self), n.info.loc);
     std::vector<NodeArg> args = values_of(n.args);
     if (std::holds_alternative<std::monostate>(args[4])) args[4] = seen(self).layout.offset;
-    args[0] = contiguous(storage(self).base, n.loc);
-    ValueId v = out_.add(n.op, std::move(args), n.loc);
+    args[0] = contiguous(storage(self).base, n.info);
+    ValueId v = out_.add(n.op, std::move(args), n.info);
     const std::vector<ValueId> views = chain(self);
     for (ValueId view : views) v = replay_view(v, view);
-    new_storage(n.results[0], views.empty() ? v : out_.add(OpId::clone, {v}, n.loc));
+    new_storage(n.results[0], views.empty() ? v : out_.add(OpId::clone, {v}, n.info));
   }
 
   // ---- outputs
@@ -458,7 +480,7 @@ Layout replay_layout(const Graph& g, ValueId v, ValueId from, Layout l, SourceLo
 Functionalized functionalize(Graph traced, std::span<const TracedInput> inputs) {
   REPRISE_CHECK(traced.form == graph::Form::Traced && inputs.size() == traced.inputs.size());
   if (knobs().verify >= 1) graph::verify(traced, "trace");
-  const bool only_values = std::none_of(traced.nodes.begin(), traced.nodes.end(), [](const Node& n) { return n.inplace || is_view(n) || graph::is_scatter_in_storage(n.op); });
+  const bool only_values = std::none_of(traced.nodes.begin(), traced.nodes.end(), [](const Node& n) { return n.inplace || is_view(n) || graph::is_scatter_in_storage(n.op) || graph::op(n.op).functional.has_value(); });
   std::vector<bool> taken(traced.values.size());
   auto is_first = [&](ValueId v) { return taken[v.v] ? false : taken[v.v] = true; };
   const bool own_results = std::all_of(traced.outputs.begin(), traced.outputs.end(), [&](const OutputSpec& o) {

@@ -27,6 +27,7 @@ bool identical(const TensorMeta& a, const TensorMeta& b) {
 Rewriter::Rewriter(const Graph& in) : in_(in), map_(in.values.size()), same_(in.values.size()), copied_(in.values.size()) {
   out_.name = in.name;
   out_.env = in.env;
+  out_.numbers = in.numbers;
   for (const graph::InputSpec& spec : in.inputs) {
     const graph::Value& v = in.values[spec.value.v];
     map_[spec.value.v] = out_.add_input(v.meta, v.name, spec.kind);
@@ -39,7 +40,7 @@ Rewriter::Rewriter(const Graph& in) : in_(in), map_(in.values.size()), same_(in.
 ValueId Rewriter::emit(graph::OpId op, std::vector<NodeArg> args) {
   const ValueId* self = args.empty() ? nullptr : std::get_if<ValueId>(&args[0]);
   const bool keeps_self = self && self_ && *self == self_;
-  const ValueId made = out_.add(op, std::move(args), loc_);
+  const ValueId made = out_.add(op, std::move(args), info_);
   out_.nodes.back().keeps_self = keeps_self;
   return made;
 }
@@ -81,12 +82,13 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
           if (x) x = mapped(x);
       }
     }
-    loc_ = node.loc;
+    info_ = node.info;
     // A write into a copy that was the program's: what copies for it now is that copy.
     const ValueId* self = node.keeps_self ? std::get_if<ValueId>(&node.args[0]) : nullptr;
     self_ = self && !copied_[self->v] ? map_[self->v] : ValueId{};
-    Site site{node, args, in_.meta(node.results.at(0))};
-    if (std::optional<std::vector<ValueId>> made = rule(*this, site)) {
+    std::optional<Site> site;
+    if (!node.results.empty()) site.emplace(Site{node, args, in_.meta(node.results[0])});
+    if (std::optional<std::vector<ValueId>> made = site ? rule(*this, *site) : std::nullopt) {
       REPRISE_CHECK(made->size() == node.results.size());
       for (std::size_t i = 0; i < made->size(); ++i) map_[node.results[i].v] = (*made)[i];
       copied_[node.results[0].v] = graph::is_copy(node.op) && !node.keeps_self;
@@ -110,9 +112,9 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
       std::vector<TensorMeta> metas;
       metas.reserve(node.results.size());
       for (ValueId r : node.results) metas.push_back(in_.meta(r));
-      out_.append(node.op, std::move(args), std::move(metas), node.loc);
+      out_.append(node.op, std::move(args), std::move(metas), node.info);
     } else {
-      out_.add(node.op, std::move(args), node.loc);
+      out_.add(node.op, std::move(args), node.info);
     }
     out_.nodes.back().keeps_self = bool(self_);
     out_.nodes.back().keeps_part = node.keeps_part;
@@ -130,7 +132,7 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
     // The same for a result: its strides are seen, and aliases of it are given as places in its storage.
     if (o.kind == graph::OutputSpec::Kind::NewValueOfInput) continue;
     if (known_contiguous(old.meta.layout) && !known_contiguous(out_.meta(o.value).layout)) {
-      loc_ = old.node < 0 ? SourceLoc{} : in_.nodes[static_cast<std::size_t>(old.node)].loc;
+      info_ = old.node < 0 ? graph::NodeInfo{} : in_.nodes[static_cast<std::size_t>(old.node)].info;
       o.value = emit(graph::OpId::clone, {o.value});
     }
   }

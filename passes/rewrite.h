@@ -20,7 +20,7 @@ class Rewriter {
   struct Site {
     const graph::Node& node;
     std::vector<graph::NodeArg>& args;
-    const TensorMeta& result;  ///< of the first result, as the old graph has it
+    const TensorMeta& result;  ///< of the first result, as the old graph has it (nodes without results are copied: no rule sees them)
   };
   using Rule = std::function<std::optional<std::vector<graph::ValueId>>(Rewriter&, Site&)>;
 
@@ -30,7 +30,7 @@ class Rewriter {
   guards::ShapeEnv* env() const { return out_.env.get(); }
   /// The id the next value of the new graph will have.
   graph::ValueId next_value() const { return {static_cast<std::uint32_t>(out_.values.size())}; }
-  /// Emits a node at the current place, with the current node's line. Where that writes in place, so does what is emitted with the
+  /// Emits a node at the current place, with the current node's info. Where that writes in place, so does what is emitted with the
   /// same first operand.
   graph::ValueId emit(graph::OpId, std::vector<graph::NodeArg> args);
   /// Says of the maker of v what eager copies there (Node::keeps_self).
@@ -47,7 +47,7 @@ class Rewriter {
   std::vector<bool> same_;  ///< by value of the old graph: a copy stands for it, with its metadata
   std::vector<bool> copied_;  ///< by value of the old graph: the program's copy, of which no node is left
   graph::ValueId self_;       ///< what the current node writes into, if eager copies nothing there
-  SourceLoc loc_;
+  graph::NodeInfo info_;      ///< the current node's, which what is made of it has, too
 };
 
 /// Rewrites `g` in place; whether any rule fired.

@@ -4,6 +4,7 @@
 #include "runtime/check.h"
 
 #include "graph/view_column.h"
+#include "graph/writers.h"
 
 namespace reprise::detail {
 
@@ -74,16 +75,17 @@ CheckInterpreter::Maker CheckInterpreter::maker(const Storage* s) const {
 }
 
 void CheckInterpreter::call(const graph::OpCall& c, std::vector<Tensor>& results) {
-  const Tensor* self = c.inplace ? std::get<const Tensor*>(c.args[0]) : nullptr;
-  if (self && self->impl() && !self->impl()->trace) keep_bytes(*self);
+  std::vector<Tensor> written;
+  if (c.inplace || !c.op.writes.empty()) graph::for_each_written(c, [&](const Tensor& t) { written.push_back(t); });
+  for (const Tensor& t : written)
+    if (t.impl() && !t.impl()->trace) keep_bytes(t);
   const std::size_t first = results.size();
   graph::forward(c, results);
-  if (self) {
-    makers_[self->impl()->storage] = {&c.op, c.loc};
-    return;
-  }
+  for (const Tensor& t : written) makers_[t.impl()->storage] = {&c.op, c.loc};
+  if (c.inplace) return;
   for (std::size_t i = first; i < results.size(); ++i) {
     if (!results[i].impl()) continue;
+    if (!c.op.writes.empty() && c.op.returns[i - first] >= 0) continue;
     own_tensors_.insert(results[i].impl());
     if (c.op.cls == graph::OpClass::View) continue;
     own_storages_.insert(results[i].impl()->storage);

@@ -16,6 +16,7 @@
 #include "device/backend.h"
 #include "graph/interpreter.h"
 #include "graph/view_column.h"
+#include "graph/writers.h"
 #include "jit/engine/code.h"
 #include "kernels/reference/reference.h"
 #include "runtime/compiled.h"
@@ -68,7 +69,7 @@ class EagerTable {
     bool full = false;
     if (const Specialization* s = find(f, &full)) return s;
     const kernels::Mode mode = kernels::mode_named(knobs().mode).value_or(kernels::Mode::Full);
-    std::unique_ptr<Specialization> made = specialize(std::string(call.op.name()), mode, f, body, ctx, nullptr, nullptr, !call.inplace);
+    std::unique_ptr<Specialization> made = specialize(std::string(call.op.name()), mode, f, body, ctx, nullptr, nullptr, !call.inplace && call.op.writes.empty());
     made->recordings.keep_within(std::make_shared<runtime::RecordingBudget>(kEagerRecordings, INT64_MAX));
     if (!admits(*made, f)) fail(ErrorCode::Internal, call.op.schema.name.c_str(), call.loc, "the operator's own guards refuse the call they were made for");
     make_room();
@@ -290,7 +291,8 @@ class EagerInterpreter final : public graph::Interpreter {
     } catch (const Error& e) {  // a released tensor, say: the line is this operator's
       throw_as(e, std::string(c.op.name()), c.loc);
     }
-    if (c.inplace) check_writable(c);
+    const bool writes = c.inplace || !c.op.writes.empty();
+    if (writes) check_writable(c);
     EagerTable& table = EagerTable::get();
     epochs::Reading reading;
     bool full = false;
@@ -306,23 +308,26 @@ class EagerInterpreter final : public graph::Interpreter {
         std::vector<Tensor> made;
         tracer.call({c.op, traced, c.inplace, c.loc}, made);
         if (!c.inplace)
-          for (const Tensor& t : made) tracer.result(t);
+          for (std::size_t i = 0; i < made.size(); ++i)
+            if (c.op.writes.empty() || c.op.returns[i] < 0) tracer.result(made[i]);
       };
       try {
         s = table.make(c, f, [](void* b, Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
       } catch (const Error& e) {
         if (jit::ended() && by_reference(c, results)) return;  // in the destructor of a static object
-        if (e.code() != ErrorCode::NotTraceable || !c.inplace) throw;
-        overlapping_inplace(c, results);  // the written tensor overlaps an operand
+        if (e.code() != ErrorCode::NotTraceable || !writes) throw;
+        if (!on_copies(c, results)) throw;  // what is written overlaps an operand
         return;
       }
     }
     Outputs outputs;
-    results.reserve(results.size() + std::max<std::size_t>(s->tensor_results.size(), 1));  // nothing fails once it has run
+    results.reserve(results.size() + std::max({s->tensor_results.size(), c.op.returns.size(), std::size_t{1}}));  // nothing fails once it has run
+    std::vector<Tensor> own;  // of an operator that writes
+    if (writes) own.reserve(s->tensor_results.size());
     run_with_location(*s, f, outputs, c);
-    if (c.inplace) results.push_back(*std::get<const Tensor*>(c.args[0]));
-    else
-      for (TensorImpl*& t : outputs.tensors) results.push_back(Tensor::adopt(std::exchange(t, nullptr)));
+    if (c.inplace) return results.push_back(*std::get<const Tensor*>(c.args[0]));
+    for (TensorImpl*& t : outputs.tensors) (writes ? own : results).push_back(Tensor::adopt(std::exchange(t, nullptr)));
+    if (writes) graph::append_returned(c, std::move(own), results);
   }
 
   void mutate_metadata(const OpCall& c) override {
@@ -380,10 +385,18 @@ class EagerInterpreter final : public graph::Interpreter {
   }
 
   static void check_writable(const OpCall& c) {
-    const Tensor& self = *std::get<const Tensor*>(c.args[0]);
+    if (c.inplace) return check_writable(c, *std::get<const Tensor*>(c.args[0]), std::string(c.op.name()) + "_");
+    std::vector<TensorImpl*> written;
+    graph::for_each_written(c, [&](const Tensor& self) {
+      check_writable(c, self, c.op.schema.name);
+      for (TensorImpl* other : written)
+        if (overlaps(*self.impl(), *other)) graph::fail_shared_writes(c);
+      written.push_back(self.impl());
+    });
+  }
+  static void check_writable(const OpCall& c, const Tensor& self, const std::string& name) {
     TensorImpl& t = defined_impl(self, c.op.schema.name.c_str(), c.loc);
     if (!overlaps_itself(t)) return;
-    const std::string name = std::string(c.op.name()) + "_";
     for (int d = 0; d < t.rank; ++d)
       if (t.strides[d] == 0 && t.sizes[d] > 1)
         refuse_expanded(name, c.loc, d, t.sizes[d]);
@@ -426,7 +439,18 @@ class EagerInterpreter final : public graph::Interpreter {
     }
     if (int d = c.op.schema.find("device"); d >= 0) on_host = on_host && std::get<std::string_view>(c.args[static_cast<std::size_t>(d)]) == "cpu";
     if (!on_host) return false;
-    std::vector<Tensor> made = kernels::reference_call(c.op.id, c.args, c.loc);
+    std::vector<Tensor> made = kernels::reference_call(c.op.functional.value_or(c.op.id), c.args, c.loc);
+    if (!c.op.writes.empty()) {
+      std::size_t next = 0;
+      graph::for_each_written(c, [&](const Tensor& t) {
+        const CallArg copy[] = {&t, &made[next++]};
+        std::vector<Tensor> ignored;
+        call({graph::op(OpId::copy), copy, true, c.loc}, ignored);
+      });
+      made.erase(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(next));
+      graph::append_returned(c, std::move(made), results);
+      return true;
+    }
     if (!c.inplace) {
       std::move(made.begin(), made.end(), std::back_inserter(results));
       return true;
@@ -436,24 +460,40 @@ class EagerInterpreter final : public graph::Interpreter {
     return true;
   }
 
-  // x.add_(x) and the like: exactly the same view is read and written element by element, anything else goes through a copy
-  // of the result, as if the operands had been read first.
-  void overlapping_inplace(const OpCall& c, std::vector<Tensor>& results) {
-    const Tensor& self = *std::get<const Tensor*>(c.args[0]);
-    std::vector<Tensor> made;
-    std::vector<Tensor> copies;
-    copies.reserve(c.args.size());
-    std::vector<CallArg> args(c.args.begin(), c.args.end());
-    for (std::size_t i = 1; i < args.size(); ++i) {
-      auto* t = std::get_if<const Tensor*>(&args[i]);
-      if (!t || !(*t)->defined() || !overlaps(*self.impl(), *(*t)->impl())) continue;
-      CallArg one[] = {*t};
+  // x.add_(x) and the like: exactly the same view is read and written element by element, anything else is read from a copy, as if the
+  // operands had been read first. False: nothing that is read overlaps what is written.
+  bool on_copies(const OpCall& c, std::vector<Tensor>& results) {
+    std::vector<const TensorImpl*> written;
+    graph::for_each_written(c, [&](const Tensor& t) { written.push_back(t.impl()); });
+    auto shares = [&](const Tensor& t) {
+      return t.defined() && std::any_of(written.begin(), written.end(), [&](const TensorImpl* w) { return overlaps(*w, *t.impl()); });
+    };
+    bool copied = false;
+    auto copy_of = [&](const Tensor& t) {
+      if (!shares(t)) return t;
+      CallArg one[] = {&t};
       std::vector<Tensor> copy;
       call({graph::op(OpId::clone), one, false, c.loc}, copy);
-      copies.push_back(copy[0]);
-      args[i] = &copies.back();
+      copied = true;
+      return copy[0];
+    };
+    std::vector<Tensor> copies;
+    std::vector<std::vector<Tensor>> lists;
+    copies.reserve(c.args.size()), lists.reserve(c.args.size());
+    std::vector<CallArg> args(c.args.begin(), c.args.end());
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (c.inplace ? i == 0 : graph::is_written(c.op, i)) continue;
+      if (auto* t = std::get_if<const Tensor*>(&args[i]); t && shares(**t)) {
+        copies.push_back(copy_of(**t));
+        args[i] = &copies.back();
+      } else if (auto* list = std::get_if<TensorArrayRef>(&args[i]); list && std::any_of(list->begin(), list->end(), shares)) {
+        lists.emplace_back();
+        for (const Tensor& x : *list) lists.back().push_back(copy_of(x));
+        args[i] = TensorArrayRef(lists.back());
+      }
     }
-    call({c.op, args, true, c.loc}, results);
+    if (copied) call({c.op, args, c.inplace, c.loc}, results);
+    return copied;
   }
 
   // The code is shared by every call of this operator and structure; an error names this call's line.

@@ -8,6 +8,7 @@
 #include "base/errors.h"
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
+#include "graph/writers.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {
@@ -172,12 +173,18 @@ Tensor Tracer::argument(const TensorImpl* concrete, std::uint64_t word, std::siz
   return as_first(i) ? inputs_[i].tensor : made;
 }
 
+Int Tracer::number_input(graph::NumberInput::Kind kind, std::uint32_t value, const std::string& name, const std::string& symbol) {
+  const Int i = out_.graph.env->new_symbol({value, symbol}, frame_.values[value]);
+  out_.graph.numbers.push_back({kind, i.expr()->symbol(), name});
+  return i;
+}
+
 Int Tracer::integer_argument(std::size_t value, const std::string& name) {
-  return out_.graph.env->new_symbol({static_cast<std::uint32_t>(value), name}, frame_.values[value]);
+  return number_input(graph::NumberInput::Kind::Size, static_cast<std::uint32_t>(value), name, name);
 }
 
 Scalar Tracer::number_argument(Scalar given, std::size_t value, const std::string& name) {
-  Int word = integer_argument(value, given.is_float() ? name + " .bits" : name);
+  Int word = number_input(given.is_float() ? graph::NumberInput::Kind::Float : graph::NumberInput::Kind::Integer, static_cast<std::uint32_t>(value), name, given.is_float() ? name + " .bits" : name);
   if (given.is_float()) out_.floats.emplace_back(static_cast<std::uint32_t>(value), word);
   return given.with_word(word);
 }
@@ -246,14 +253,19 @@ const TracedTensor& Tracer::traced_of_captured(const Tensor& t) {
 void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
   check_own(c);
   const bool stays = c.op.cls == graph::OpClass::Transfer;
+  const bool writes = !c.op.writes.empty();
+  std::vector<Tensor> made;  // of an operator that writes
   {
     epochs::Working working;
     Work work(*this);
     if (out_.graph.nodes.size() >= kMostOperators)
       bail(Bail::too_many_operators, std::string(c.op.name()).c_str(), c.loc, "the function has run ", kMostOperators, " operators, and more are not compiled as one: compile what its loop repeats");
     if (stays) check_stays(c);
-    else record(c, results);
+    else record(c, writes ? made : results);
+    ++calls_;
   }
+  // These are the function's own handles.
+  if (writes) graph::append_returned(c, std::move(made), results);
   if (c.inplace || stays) results.push_back(*std::get<const Tensor*>(c.args[0]));
 }
 
@@ -271,10 +283,11 @@ void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
     results.push_back(make_view(c));
     return;
   }
+  if (!c.op.writes.empty()) return record_writes(c, results);  // what is new alone
   if (!c.inplace) {
     std::vector<NodeArg> args = node_args(c);
     if (c.op.cls == graph::OpClass::Join && graph::is_scatter_in_storage(c.op.id)) prepare_scatter(c, args);
-    ValueId first = out_.graph.add(c.op.id, std::move(args), c.loc);
+    ValueId first = out_.graph.add(c.op.id, std::move(args), info(c.loc));
     std::size_t n = out_.graph.nodes.back().results.size();
     for (std::uint32_t i = 0; i < n; ++i) results.push_back(fresh({first.v + i}));
     return;
@@ -282,7 +295,7 @@ void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
   const Tensor& self = *std::get<const Tensor*>(c.args[0]);
   TracedRef& ref = ref_of(self, c.loc);
   check_writable(ref, std::string(c.op.name()) + "_", c.loc);
-  out_.graph.add_inplace(c.op.id, node_args(c), c.loc);
+  out_.graph.add_inplace(c.op.id, node_args(c), info(c.loc));
 }
 
 // The stream goes on where the last call left it: seed and offset are the call's first two values, filled in before a

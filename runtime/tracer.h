@@ -234,6 +234,10 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   TracedRef& ref_of(const Tensor&, SourceLoc);               ///< a real tensor becomes a captured input
   void record(const graph::OpCall&, std::vector<Tensor>& results);
   void check_stays(const graph::OpCall& transfer);           ///< its elements are where it wants them, or the trace is given up
+  Int number_input(graph::NumberInput::Kind, std::uint32_t value, const std::string& name, const std::string& symbol);
+  void record_writes(const graph::OpCall&, std::vector<Tensor>& made);  ///< tracer_writes.cc
+  void check_disjoint(const TracedRef&, const TracedRef&, const graph::OpCall&);
+  graph::NodeInfo info(SourceLoc loc) const { return {loc, calls_}; }
   graph::ValueId value_of(TracedRef&);
   void check_writable(TracedRef&, const std::string& op, SourceLoc);
   void prepare_scatter(const graph::OpCall& as_strided_scatter, std::vector<graph::NodeArg>& args);
@@ -299,6 +303,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   std::vector<Input> inputs_;
   std::vector<Tensor> results_;      ///< traced; undefined where the user's is
   std::unordered_map<const TensorImpl*, std::size_t> captured_inputs_;  ///< which input a captured tensor is
+  std::int32_t calls_ = 0;           ///< of operators so far
   std::size_t captured_values_ = 0;  ///< values that captured tensors append after the frame's own
   std::optional<std::pair<Int, Int>> random_;
 };

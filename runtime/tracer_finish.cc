@@ -140,6 +140,11 @@ Traced Tracer::finish() {
   if (std::optional<Bail> why = out_.variables->unrepeatable()) out_.unrepeatable = why;
   else if (!out_.kept.empty()) out_.unrepeatable = Bail::leaves_tensor;
   add_results();
+  if (random_) {
+    using Kind = graph::NumberInput::Kind;
+    out_.graph.numbers.push_back({Kind::Seed, random_->first.expr()->symbol(), "rng seed"});
+    out_.graph.numbers.push_back({Kind::Offset, random_->second.expr()->symbol(), "rng offset"});
+  }
   functionalize();
   check_written();
   for (const Traced::Whole& w : out_.wholes)

@@ -48,7 +48,7 @@ Tensor Tracer::make_view(const graph::OpCall& c) {
     graph::check_within_storage(graph::apply_view(c.op, rule_args.args(), self.user_meta.layout, c.loc), Layout{Ints{have}, Ints{1}}, c.op.schema.name.c_str(), c.loc);
   }
   auto ref = std::make_unique<TracedRef>(live_);
-  ref->value = out_.graph.add(c.op.id, std::move(args), c.loc);
+  ref->value = out_.graph.add(c.op.id, std::move(args), info(c.loc));
   ref->user_meta = out_.graph.meta(ref->value);
   ref->storage = self.storage;
   ref->by_place = self.by_place || view.back == graph::PutBack::Places;
@@ -108,7 +108,7 @@ void Tracer::prepare_scatter(const graph::OpCall& c, std::vector<NodeArg>& args)
   Int have = numel(seen.sizes);
   if (expanded) {
     if (no_offset) args[4] = Int(0);
-    args[0] = out_.graph.add(OpId::clone, {args[0]}, c.loc);
+    args[0] = out_.graph.add(OpId::clone, {args[0]}, info(c.loc));
   } else {
     for (std::size_t d = 0; d < seen.sizes.size(); ++d)  // that it is none is part of the answer
       if (seen.strides[d].hint() == 0 || seen.strides[d].is_symbolic()) {
@@ -124,9 +124,9 @@ void Tracer::prepare_scatter(const graph::OpCall& c, std::vector<NodeArg>& args)
 // resize_ to more than the storage holds: a larger one with the old elements first and zeros after them, as eager makes it.
 void Tracer::grow(TracedRef& ref, Int have, Int want, SourceLoc loc) {
   graph::Graph& g = out_.graph;
-  ValueId flat = g.add(OpId::as_strided, {value_of(ref), Ints{have}, Ints{1}, Int(0)}, loc);
-  ValueId more = g.add(OpId::full, {Ints{want - have}, Scalar(0), ref.user_meta.dtype, ref.user_meta.device.str()}, loc);
-  ref.value = g.add(OpId::cat, {std::vector<ValueId>{flat, more}, Int(0)}, loc);
+  ValueId flat = g.add(OpId::as_strided, {value_of(ref), Ints{have}, Ints{1}, Int(0)}, info(loc));
+  ValueId more = g.add(OpId::full, {Ints{want - have}, Scalar(0), ref.user_meta.dtype, ref.user_meta.device.str()}, info(loc));
+  ref.value = g.add(OpId::cat, {std::vector<ValueId>{flat, more}, Int(0)}, info(loc));
   ref.storage = new_storage_of(ref.value);
   ref.origin = -1;  // its layout (exact_meta has been asked) stays what it was
 }
@@ -151,6 +151,7 @@ void Tracer::mutate_metadata(const graph::OpCall& c) {
     if (from.user_meta.device != ref.user_meta.device) bail(Bail::several_devices, "set_", c.loc, "set_ to a tensor of another device while traced");
     value_of(from);
     ref.take(from);
+    ++calls_;
     return;
   }
   if (of == graph::ViewOf::Storage) {
@@ -161,6 +162,7 @@ void Tracer::mutate_metadata(const graph::OpCall& c) {
   }
   // The handle now is the view: same impl, another value.
   Tensor view = make_view(c);
+  ++calls_;
   auto& made = static_cast<TracedRef&>(*view.impl()->trace);
   ref.take(made);
 }

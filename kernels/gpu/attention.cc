@@ -144,7 +144,7 @@ GpuLaunches gpu_attention(const GpuContext& cx, std::vector<Launch>&) {
   if (cx.operands.back().dtype == DType::Float64) return std::nullopt;
   Batches batches(cx);
   if (!batches.ok) return std::nullopt;
-  const Int depth = fixed(size_of(q, 1), cx.node.loc), width = fixed(size_of(out, 1), cx.node.loc);
+  const Int depth = fixed(size_of(q, 1), cx.node.info.loc), width = fixed(size_of(out, 1), cx.node.info.loc);
   if (depth.is_symbolic() || width.is_symbolic() || depth.hint() > kAttentionDepth ||
       width.hint() > kAttentionDepth || depth.hint() == 0)
     return std::nullopt;

@@ -75,7 +75,7 @@ GpuLaunches scatter(const GpuContext& cx, std::vector<Launch>& before, bool add)
     }
   }
   before.push_back(check_index_launch(indices, self.layout.dim() ? self.layout.sizes[dim] : Int(1), dim, false,
-                                      cx.node.loc, "scatter_check"));
+                                      cx.node.info.loc, "scatter_check"));
   std::vector<GpuLaunch> launches;
   add_copy(self, result, launches);
 
@@ -144,7 +144,7 @@ GpuLaunches index_put(const GpuContext& cx, std::vector<Launch>& before) {
   Ints of_values = strides_over(values.layout, sizes.size());
 
   for (std::size_t k = 0; k < dims.size(); ++k)
-    before.push_back(check_index_launch(cx.operands[1 + k], self.layout.sizes[dims[k]], dims[k], true, cx.node.loc,
+    before.push_back(check_index_launch(cx.operands[1 + k], self.layout.sizes[dims[k]], dims[k], true, cx.node.info.loc,
                                         "index_put_check"));
   std::vector<GpuLaunch> launches;
   add_copy(self, result, launches);
@@ -201,7 +201,7 @@ Operand random_state(const GpuContext& cx, Int seed, Int offset, std::vector<Lau
   write.operands = {state};
   write.ints = {seed, offset};
   write.n_results = 1;
-  before.push_back({std::move(write), "random_state", cx.node.loc, false, {}});
+  before.push_back({std::move(write), "random_state", cx.node.info.loc, false, {}});
   return state;
 }
 

@@ -35,7 +35,7 @@ std::optional<std::vector<Launch>> gpu_launches(const GpuContext& cx) {
   const GpuRule* rule = g_column.find(cx.node.op);
   GpuLaunches made = rule ? (*rule)(cx, out) : std::nullopt;
   if (!made) return std::nullopt;
-  for (GpuLaunch& l : *made) out.push_back({std::move(l), "", cx.node.loc, false, {}});
+  for (GpuLaunch& l : *made) out.push_back({std::move(l), "", cx.node.info.loc, false, {}});
   std::string name(graph::op(cx.node.op).name());
   for (Launch& l : out) {
     if (l.name.empty()) l.name = name;

@@ -19,7 +19,7 @@ GpuLaunches gpu_multinomial(const GpuContext& cx, std::vector<Launch>& before) {
   const Layout x = as_rows(given.layout), out = as_rows(result.layout);
   const Int rows = x.sizes[0], n = x.sizes[1], samples = out.sizes[1];
   const bool replacement = std::get<bool>(cx.node.args[2]);
-  before.push_back(check_weights_launch(given, replacement ? Int(1) : samples, cx.node.loc, "multinomial_check"));
+  before.push_back(check_weights_launch(given, replacement ? Int(1) : samples, cx.node.info.loc, "multinomial_check"));
   const Operand state = random_state(cx, std::get<Int>(cx.node.args[3]), std::get<Int>(cx.node.args[4]), before);
   // Running sums, or times of arrival.
   const Operand made{cx.scratch(DType::Float64, rows * n * 8), DType::Float64, {{rows, n}, {n, 1}, 0}, true};

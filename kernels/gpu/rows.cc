@@ -73,7 +73,7 @@ GpuLaunches arg_reduce(const GpuContext& cx, bool least) {
   }
   GpuWalkDims rows(x.sizes, {x.strides, to}, all_dims(x.dim()) & ~reduced), inner(x.sizes, {x.strides}, reduced);
   const Int n = inner.count();
-  const std::int64_t chunks = arg_chunks(rows.count(), n, cx.node.loc);
+  const std::int64_t chunks = arg_chunks(rows.count(), n, cx.node.info.loc);
   using Step = gpu::ArgReduce::Step;
   auto launch = [&](Step step, std::uint32_t to, Int to_offset) {
     LaunchOf l(gpu::ArgReduce{in.dtype, least, rows.dims(), inner.dims(), step});

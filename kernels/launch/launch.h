@@ -31,6 +31,7 @@ struct Operand {
   DType dtype = DType::Float32;
   Layout layout;
   bool written = false;
+  bool kept = false;             ///< written, and what is not written stays: it is read, too
 };
 
 /// An operand at run time: what native kernels see. Strides in elements.

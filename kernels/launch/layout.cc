@@ -247,7 +247,7 @@ std::optional<Layout> layout_from_root(const Graph& g, ValueId v, const Layout& 
     return out;
   }
   if (of == graph::ViewOf::JoinedDims) return known_view(*self, g.meta(v).layout.sizes);
-  return known_view_of(g, node.op, node.args, *self, g.meta(v).layout.sizes, node.loc);
+  return known_view_of(g, node.op, node.args, *self, g.meta(v).layout.sizes, node.info.loc);
 }
 
 Layout output_layout(const Graph& g, ValueId v) {

@@ -11,7 +11,7 @@ void uses(const LoopLaunch& l, const UseFn& f) {
     if (n.access != ~0u) f(l.buffers[l.kernel.accesses[n.access].buffer], n.kind == BodyNode::Kind::Load, n.kind == BodyNode::Kind::Store);
 }
 void uses(const NativeLaunch& l, const UseFn& f) {
-  for (const Operand& o : l.operands) f(o.buffer, !o.written, o.written);
+  for (const Operand& o : l.operands) f(o.buffer, !o.written || o.kept, o.written);
 }
 void uses(const GpuLaunch& l, const UseFn& f) {
   for (std::size_t i = 0; i < l.buffers.size(); ++i) f(l.buffers[i], !l.written[i], l.written[i]);

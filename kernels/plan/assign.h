@@ -54,7 +54,8 @@ class Assign {
   void reads(Id item, ValueId v);
   void make_items(std::uint32_t n);
   Id make_check(std::uint32_t n, ValueId index, int dim, ValueId of, bool wraps);
-  /// Its kernel makes the result from its first operand by changing some elements, and works when both are one memory.
+  /// Its kernel makes the result from its first operand, or a functional twin its first results from what is written, by changing some
+  /// elements, and works when both are one memory.
   bool updates(const Node& node) const;
   /// What c is but for some elements: a join's base, what an update works over. Unset: c is made anew.
   ValueId old_of(ValueId c) const;
@@ -98,8 +99,10 @@ class Assign {
   void place_result(ValueId v);
   /// v is the new value of an input: written into the input's memory by the kernel that makes it, if nothing forbids.
   bool write_over_input(ValueId v, std::uint32_t o);
-  /// It is an update of all of input i, which it reads in no other way.
-  bool updates_in_place(Id w, std::uint32_t i) const;
+  /// v is an update of all of input i, which its maker reads in no other way.
+  bool updates_in_place(ValueId v, std::uint32_t i) const;
+  /// How often item w reads elements of v's storage.
+  std::ptrdiff_t count_reads(Id w, ValueId root) const;
   /// Whatever item w reads of input i, it reads at the index it writes.
   bool reads_same_element(Id w, std::uint32_t i) const;
   bool reads_input(Id w, std::uint32_t i) const;

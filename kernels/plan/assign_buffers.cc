@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "graph/view_column.h"
+#include "graph/writers.h"
 #include "kernels/loop/pointwise.h"
 #include "kernels/plan/assign.h"
 #include "kernels/plan/gather.h"
@@ -143,6 +144,7 @@ Id Assign::make_check(std::uint32_t n, ValueId index, int dim, ValueId of, bool 
 
 bool Assign::updates(const Node& node) const {
   if (is_join(node) || fused_(g_, node)) return false;
+  if (graph::op(node.op).twin_of) return true;
   const HostKernel* kernel = reference_kernels().find(node.op);
   return kernel && kernel->over_self;
 }
@@ -150,6 +152,14 @@ bool Assign::updates(const Node& node) const {
 ValueId Assign::old_of(ValueId c) const {
   if (!computed(c)) return {};
   const Node& node = g_.nodes[g_.values[c.v].node];
+  if (const graph::OpDef& def = graph::op(node.op); def.twin_of) {
+    ValueId old;
+    std::uint32_t result = 0;
+    graph::for_each_written(def, node.args, [&](ValueId argument) {
+      if (result++ == g_.values[c.v].result) old = argument;
+    });
+    return old;
+  }
   return (is_join(node) ? has_base(node.op) : updates(node)) ? std::get<ValueId>(node.args[0]) : ValueId{};
 }
 
@@ -333,7 +343,7 @@ bool Assign::write_over_input(ValueId v, std::uint32_t o) {
   auto refuse = [&](const char* why) { return p_.outputs[o].why = why, false; };
   const std::vector<Id>& readers = readers_[g_.inputs[i].value.v];
   bool native = p_.items[w].kind == Kind::Native;
-  if (native && std::find(readers.begin(), readers.end(), w) != readers.end() && !updates_in_place(w, i)) {
+  if (native && std::find(readers.begin(), readers.end(), w) != readers.end() && !updates_in_place(v, i)) {
     return refuse("its kernel reads the old value");
   }
   if (!native && !reads_same_element(w, i)) return refuse("it reads the old value at other indices than it writes");
@@ -353,12 +363,14 @@ bool Assign::write_over_input(ValueId v, std::uint32_t o) {
   return true;
 }
 
-bool Assign::updates_in_place(Id w, std::uint32_t i) const {
-  const Node& node = g_.nodes[p_.items[w].node];
-  if (!updates(node)) return false;
+std::ptrdiff_t Assign::count_reads(Id w, ValueId root) const {
   const std::vector<ValueId>& r = p_.items[w].reads;
-  auto of_input = [&](ValueId v) { return root_[v.v] == g_.inputs[i].value; };
-  return r[0] == g_.inputs[i].value && std::count_if(r.begin(), r.end(), of_input) == 1;
+  return std::count_if(r.begin(), r.end(), [&](ValueId v) { return root_[v.v] == root; });
+}
+
+bool Assign::updates_in_place(ValueId v, std::uint32_t i) const {
+  const ValueId input = g_.inputs[i].value;
+  return updates(g_.nodes[g_.values[v.v].node]) && old_of(v) == input && count_reads(static_cast<Id>(p_.maker[v.v]), input) == 1;
 }
 
 bool Assign::reads_same_element(Id w, std::uint32_t i) const {

@@ -132,6 +132,10 @@ void Assign::chain_ends(ValueId c, std::vector<Id>& out) const {
 bool Assign::parts_read(const std::vector<Id>& ends, ValueId old) const {
   for (Id e : ends) {
     const Node& node = g_.nodes[p_.items[e].node];
+    if (graph::op(node.op).twin_of) {  // what it writes it reads, too
+      if (count_reads(e, old) > 1) return true;
+      continue;
+    }
     bool found = false;
     for (std::size_t a = updates(node) || has_base(node.op) ? 1 : 0; a < node.args.size(); ++a) {
       graph::for_each_value(node.args[a], [&](ValueId v) { found = found || root_[v.v] == old; });

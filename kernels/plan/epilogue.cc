@@ -15,10 +15,13 @@ std::uint32_t input_buffer(const graph::Graph& g, Lowered& l, std::uint32_t i) {
   return static_cast<std::uint32_t>(l.buffers.size() - 1);
 }
 
-/// to[index] = from[index]: one loop kernel, in the order of the destination's dims.
-LoopLaunch copy_loop(std::uint32_t from_buffer, const Layout& from, std::uint32_t to_buffer, const Layout& to, DType dtype) {
+}  // namespace
+
+LoopLaunch copy_loop(const Operand& source, const Operand& destination) {
+  const Layout &from = source.layout, &to = destination.layout;
+  const DType dtype = destination.dtype;
   LoopLaunch out;
-  out.buffers = {from_buffer, to_buffer};
+  out.buffers = {source.buffer, destination.buffer};
   LoopKernel& k = out.kernel;
   k.name = "copy";
   k.extents = to.sizes;
@@ -43,8 +46,6 @@ LoopLaunch copy_loop(std::uint32_t from_buffer, const Layout& from, std::uint32_
   return out;
 }
 
-}  // namespace
-
 void copy_into_inputs(const graph::Graph& g, Lowered& l) {
   for (std::size_t i = 0; i < l.outputs.size(); ++i) {
     const graph::OutputSpec& spec = g.outputs[i];
@@ -52,8 +53,9 @@ void copy_into_inputs(const graph::Graph& g, Lowered& l) {
     if (spec.kind != graph::OutputSpec::Kind::NewValueOfInput || out.in_place) continue;
     REPRISE_CHECK(out.buffer >= 0);
     std::uint32_t to = input_buffer(g, l, spec.source);
-    l.launches.push_back({copy_loop(static_cast<std::uint32_t>(out.buffer), out.layout, to, out.target, g.meta(g.inputs[spec.source].value).dtype), "epilogue_copy", {}, false, {}});
-    l.launches.back().copies = {Copy{Copy::Of::Ours, "an argument is written last", bytes_of(out.target.sizes, g.meta(g.inputs[spec.source].value).dtype)}};
+    const DType dtype = g.meta(g.inputs[spec.source].value).dtype;
+    l.launches.push_back({copy_loop({static_cast<std::uint32_t>(out.buffer), dtype, out.layout}, {to, dtype, out.target, true}), "epilogue_copy", {}, false, {}});
+    l.launches.back().copies = {Copy{Copy::Of::Ours, "an argument is written last", bytes_of(out.target.sizes, dtype)}};
   }
 }
 

@@ -21,7 +21,7 @@ std::vector<bool> reduced_dims(const Graph& g, const Node& node) {
   const Ints* dims = std::get_if<Ints>(&node.args[1]);
   std::vector<bool> out(static_cast<std::size_t>(rank), !dims || dims->empty());
   if (dims && rank > 0) {
-    for (Int d : *dims) out[static_cast<std::size_t>(wrap_dim(d.hint(), rank, "reduction", node.loc))] = true;
+    for (Int d : *dims) out[static_cast<std::size_t>(wrap_dim(d.hint(), rank, "reduction", node.info.loc))] = true;
   }
   return out;
 }

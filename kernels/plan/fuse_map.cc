@@ -184,7 +184,7 @@ std::optional<IndexMap> through_view(const graph::Graph& g, const graph::Node& v
   for (std::size_t d = 0; d < rank; ++d) {
     Layout unit{in.sizes, Ints(rank, Int(0)), 0};
     unit.strides[d] = 1;
-    Layout moved = known_view_of(g, view.op, view.args, unit, to, view.loc);
+    Layout moved = known_view_of(g, view.op, view.args, unit, to, view.info.loc);
     out.dims[d].offset = moved.offset;
     for (std::size_t j = 0; j < moved.strides.size(); ++j) add_scaled(out.dims[d], map.dims[j], moved.strides[j]);
   }

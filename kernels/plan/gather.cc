@@ -10,7 +10,7 @@ using graph::ValueId;
 namespace {
 
 int rank_of_table(const Graph& g, const Node& node) { return g.meta(std::get<ValueId>(node.args[0])).dim(); }
-int dim_arg(const Graph& g, const Node& node) { return wrap_dim(std::get<Int>(node.args[1]).hint(), rank_of_table(g, node), "gather", node.loc); }
+int dim_arg(const Graph& g, const Node& node) { return wrap_dim(std::get<Int>(node.args[1]).hint(), rank_of_table(g, node), "gather", node.info.loc); }
 
 /// The table, each of its dims walked by the result's dim of the same number.
 GatherForm whole_table(const Graph& g, const Node& node) {

@@ -82,7 +82,14 @@ class Interpret {
     std::vector<Operand> operands;
     graph::for_each_value(node, [&](ValueId v) { operands.push_back(operand(v)); });
     for (ValueId r : node.results) operands.push_back(fresh(r));
-    out_.launches.push_back({reference_launch(g_, node, std::move(operands)), name, node.loc, def.effects.may_end_call(), {n}});
+    for (const WrittenOperand& w : written_operands(node)) {
+      Launch l = copy_launch(operands[w.argument], operands[w.result], name, node.info.loc);
+      l.copies = {Copy{node.keeps_self ? Copy::Of::Ours : Copy::Of::EagerToo, "an argument is written", bytes_of(operands[w.result].layout.sizes, operands[w.result].dtype)}};
+      l.nodes = {n};
+      out_.launches.push_back(std::move(l));
+    }
+    out_.launches.push_back({reference_launch(g_, node, std::move(operands)), name, node.info.loc, def.effects.may_end_call(), {n}});
+    if (def.twin_of) out_.launches.back().op = graph::op(*def.twin_of).schema.name;
   }
 
   /// Operators that are registered need not have a reference kernel: a decomposition, a formula, a fold do. What lowering makes of the
@@ -95,7 +102,7 @@ class Interpret {
     auto input = [&](ValueId& v) {
       TensorMeta m = g_.meta(v);
       Place at = place_[v.v];
-      if (!identical(at.layout.offset, Int(0))) at = copied(v, -1, node.loc);
+      if (!identical(at.layout.offset, Int(0))) at = copied(v, -1, node.info.loc);
       m.layout = at.layout;
       operands.push_back(at);
       v = one.add_input(std::move(m), "arg" + std::to_string(operands.size()));
@@ -109,7 +116,7 @@ class Interpret {
     }
     std::vector<TensorMeta> metas;
     for (ValueId r : node.results) metas.push_back(g_.meta(r));
-    const ValueId first = one.append(node.op, std::move(args), std::move(metas), node.loc);
+    const ValueId first = one.append(node.op, std::move(args), std::move(metas), node.info);
     for (std::uint32_t r = 0; r < node.results.size(); ++r) {
       OutputSpec result;
       result.value = {first.v + r};
@@ -144,7 +151,7 @@ class Interpret {
       const bool in_output = b.kind == Buffer::Kind::Output && o >= 0 && b.index == static_cast<std::uint32_t>(o);
       if (in_output == (o >= 0) && same_layout(place_[v.v].layout, contiguous_layout(g_.meta(v).layout.sizes))) continue;
       if (in_output) b.kind = Buffer::Kind::Temp, b.index = 0;
-      place_[v.v] = copied(v, o, node.loc);
+      place_[v.v] = copied(v, o, node.info.loc);
     }
   }
 

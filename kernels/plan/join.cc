@@ -16,7 +16,7 @@ std::optional<JoinPlan> plan_cat(const Graph& g, const Node& node, const Layout&
   JoinPlan plan;
   const auto& parts = std::get<std::vector<ValueId>>(node.args[0]);
   int rank = result.dim();
-  int dim = wrap_dim(std::get<Int>(node.args[1]).hint(), rank, "cat", node.loc);
+  int dim = wrap_dim(std::get<Int>(node.args[1]).hint(), rank, "cat", node.info.loc);
   Int at = 0;
   for (ValueId p : parts) {
     const Ints& sizes = g.meta(p).layout.sizes;
@@ -55,7 +55,7 @@ std::optional<JoinPlan> part_at_view(const Graph& g, const Node& node, const Lay
   JoinPlan plan;
   plan.base = std::get<ValueId>(node.args[0]);
   ValueId part = std::get<ValueId>(node.args[1]);
-  plan.parts.push_back({part, known_view_of(g, *view, args, result, g.meta(part).layout.sizes, node.loc)});
+  plan.parts.push_back({part, known_view_of(g, *view, args, result, g.meta(part).layout.sizes, node.info.loc)});
   return plan;
 }
 

@@ -307,7 +307,7 @@ Launch loop_launch(const Graph& g, const BufferPlan& p, const Unit& u) {
   }
   std::sort(out.nodes.begin(), out.nodes.end());
   out.nodes.erase(std::unique(out.nodes.begin(), out.nodes.end()), out.nodes.end());
-  if (!out.nodes.empty()) out.loc = g.nodes[out.nodes[0]].loc;
+  if (!out.nodes.empty()) out.loc = g.nodes[out.nodes[0]].info.loc;
   return out;
 }
 

@@ -72,58 +72,13 @@ std::vector<Copy> copies_of(const Graph& g, const BufferPlan& p, const Unit& u) 
 /// A kernel that changes elements of its first operand copies the rest, unless it lies over that.
 std::vector<Copy> copies_of(const Graph& g, const Node& node, const std::vector<Operand>& operands) {
   const HostKernel* kernel = reference_kernels().find(node.op);
-  if (!kernel || !kernel->over_self) return {};
+  if (!kernel || !kernel->over_self || graph::op(node.op).twin_of) return {};
   const Operand &self = operands[0], &result = operands.back();
   if (self.buffer == result.buffer && same_layout(self.layout, result.layout)) return {};
   const TensorMeta& m = g.meta(node.results[0]);
   const Int bytes = bytes_of(m.layout.sizes, m.dtype);
   if (node.keeps_self) return {Copy{Copy::Of::Ours, "elements are written where the old value cannot be overwritten", bytes}};
   return {Copy{Copy::Of::EagerToo, "a result of its own", bytes}};
-}
-
-/// Launches of an item that is not part of a loop kernel; several for a device that takes several steps.
-void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle style, std::vector<Launch>& out) {
-  const Node& node = g.nodes[it.node];
-  const graph::OpDef& def = graph::op(node.op);
-  std::string name(def.name());
-  if (it.kind == Item::Kind::Check) {
-    Launch l = check_index_launch(operand_at(g, p, it.from), it.extent, it.dim, it.wraps, node.loc, name + "_check");
-    l.nodes = {static_cast<std::uint32_t>(it.node)};
-    l.op = name;
-    out.push_back(std::move(l));
-    return;
-  }
-  std::vector<Operand> operands;
-  graph::for_each_value(node, [&](ValueId v) { operands.push_back(operand_at(g, p, v)); });
-  for (ValueId r : node.results) {
-    operands.push_back(operand_at(g, p, r));
-    operands.back().written = true;
-  }
-  std::vector<std::uint32_t> nodes{static_cast<std::uint32_t>(it.node)};
-  std::vector<Copy> copies = copies_of(g, node, operands);
-  auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
-  if (captured_kernels().find(node.op) && (style == LaunchStyle::Gpu || !reference_kernels().find(node.op))) {
-    out.push_back({captured_launch(g, node, std::move(operands), scratch), name, node.loc, def.effects.may_end_call(), std::move(nodes)});
-    out.back().copies = std::move(copies);
-    return;
-  }
-  if (style == LaunchStyle::Gpu) {
-    if (auto made = gpu_launches({g, node, operands, scratch})) {
-      if (it.checked) std::erase_if(*made, [](const Launch& l) { return value_check(l).has_value(); });
-      for (Launch& l : *made) {
-        l.nodes = nodes;
-        l.copies = std::exchange(copies, {});
-        out.push_back(std::move(l));
-      }
-      return;
-    }
-  }
-  NativeLaunch launch = def.cls == OpClass::Matmul      ? matmul_launch(g, node, std::move(operands))
-                        : def.cls == OpClass::Attention ? attention_launch(g, node, std::move(operands))
-                                                        : reference_launch(g, node, std::move(operands));
-  Launch made{std::move(launch), name, node.loc, def.effects.may_end_call(), std::move(nodes)};
-  made.copies = std::move(copies);
-  if (out.empty() || !join_linears(out.back(), made)) out.push_back(std::move(made));
 }
 
 void add_loop(Launch launch, BufferPlan& p, LaunchStyle style, std::vector<Launch>& out) {
@@ -140,6 +95,66 @@ void add_loop(Launch launch, BufferPlan& p, LaunchStyle style, std::vector<Launc
     if (!parts.empty()) return;
   }
   out.push_back(std::move(launch));
+}
+
+/// The kernel of a functional twin writes on the new values: what does not stand there yet is copied.
+void copy_written(const Node& node, const std::vector<Operand>& operands, BufferPlan& p, LaunchStyle style, std::uint32_t n, std::vector<Launch>& out) {
+  for (const WrittenOperand& w : written_operands(node)) {
+    const Operand &from = operands[w.argument], &to = operands[w.result];
+    if (from.buffer == to.buffer && same_layout(from.layout, to.layout)) continue;
+    Launch copy{copy_loop(from, to), "copy", node.info.loc, false, {n}};
+    const Int bytes = bytes_of(to.layout.sizes, to.dtype);
+    copy.copies = {node.keeps_self ? Copy{Copy::Of::Ours, "an argument is written where the old value cannot be overwritten", bytes} : Copy{Copy::Of::EagerToo, "a result of its own", bytes}};
+    add_loop(std::move(copy), p, style, out);
+  }
+}
+
+/// Launches of an item that is not part of a loop kernel; several for a device that takes several steps.
+void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle style, std::vector<Launch>& out) {
+  const Node& node = g.nodes[it.node];
+  const graph::OpDef& def = graph::op(node.op);
+  std::string name(def.name());
+  if (it.kind == Item::Kind::Check) {
+    Launch l = check_index_launch(operand_at(g, p, it.from), it.extent, it.dim, it.wraps, node.info.loc, name + "_check");
+    l.nodes = {static_cast<std::uint32_t>(it.node)};
+    l.op = name;
+    out.push_back(std::move(l));
+    return;
+  }
+  std::vector<Operand> operands;
+  graph::for_each_value(node, [&](ValueId v) { operands.push_back(operand_at(g, p, v)); });
+  for (ValueId r : node.results) {
+    operands.push_back(operand_at(g, p, r));
+    operands.back().written = true;
+  }
+  std::vector<std::uint32_t> nodes{static_cast<std::uint32_t>(it.node)};
+  copy_written(node, operands, p, style, nodes[0], out);
+  std::vector<Copy> copies = copies_of(g, node, operands);
+  auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
+  if (captured_kernels().find(node.op) && (style == LaunchStyle::Gpu || !reference_kernels().find(node.op))) {
+    out.push_back({captured_launch(g, node, std::move(operands), scratch), name, node.info.loc, def.effects.may_end_call(), std::move(nodes)});
+    out.back().copies = std::move(copies);
+    if (def.twin_of) out.back().op = graph::op(*def.twin_of).schema.name;
+    return;
+  }
+  if (style == LaunchStyle::Gpu && !def.twin_of) {  // what is told of devices' kernels is told of the operator
+    if (auto made = gpu_launches({g, node, operands, scratch})) {
+      if (it.checked) std::erase_if(*made, [](const Launch& l) { return value_check(l).has_value(); });
+      for (Launch& l : *made) {
+        l.nodes = nodes;
+        l.copies = std::exchange(copies, {});
+        out.push_back(std::move(l));
+      }
+      return;
+    }
+  }
+  NativeLaunch launch = def.cls == OpClass::Matmul      ? matmul_launch(g, node, std::move(operands))
+                        : def.cls == OpClass::Attention ? attention_launch(g, node, std::move(operands))
+                                                        : reference_launch(g, node, std::move(operands));
+  Launch made{std::move(launch), name, node.info.loc, def.effects.may_end_call(), std::move(nodes)};
+  made.copies = std::move(copies);
+  if (def.twin_of) made.op = graph::op(*def.twin_of).schema.name;
+  if (out.empty() || !join_linears(out.back(), made)) out.push_back(std::move(made));
 }
 
 /// Drops buffers nobody uses (their value was computed inside a kernel) and renumbers.

@@ -11,7 +11,7 @@ namespace {
 
 PlaceIndices along_dim(const Graph& g, const Node& node) {
   const int rank = g.meta(std::get<ValueId>(node.args[0])).dim();
-  return {{{std::get<ValueId>(node.args[2]), wrap_dim(std::get<Int>(node.args[1]).hint(), rank, "scatter", node.loc)}}};
+  return {{{std::get<ValueId>(node.args[2]), wrap_dim(std::get<Int>(node.args[1]).hint(), rank, "scatter", node.info.loc)}}};
 }
 
 PlaceIndices of_list(const Graph&, const Node& node) {

@@ -2,6 +2,8 @@
 #include "kernels/reference/reference.h"
 
 #include "base/errors.h"
+#include "graph/writers.h"
+#include "kernels/reference/native_launches.h"
 #include "kernels/reference/elements.h"
 #include "tensor/impl.h"
 
@@ -153,6 +155,33 @@ class ArgWriter {
 
 }  // namespace
 
+std::vector<WrittenOperand> written_operands(const graph::Node& node) {
+  const graph::OpDef& def = graph::op(node.op);
+  std::vector<WrittenOperand> out;
+  if (!def.twin_of) return out;
+  std::uint32_t operand = 0;
+  for (std::size_t a = 0; a < node.args.size(); ++a) {
+    const bool written = graph::is_written(graph::op(*def.twin_of), a);
+    graph::for_each_value(node.args[a], [&](ValueId) {
+      if (written) out.push_back({operand, 0});
+      ++operand;
+    });
+  }
+  for (std::uint32_t i = 0; i < out.size(); ++i) out[i].result = operand + i;
+  return out;
+}
+
+namespace {
+/// As the kernel of an operator that writes takes them: the new values in the places of the arguments.
+template <class T>
+void put_written_in_place(std::vector<T>& operands, const std::vector<WrittenOperand>& written) {
+  if (written.empty()) return;
+  for (const WrittenOperand& w : written) operands[w.argument] = operands[w.result];
+  const auto first = operands.begin() + static_cast<std::ptrdiff_t>(written[0].result);
+  operands.erase(first, first + static_cast<std::ptrdiff_t>(written.size()));
+}
+}  // namespace
+
 NativeLaunch reference_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
   return native_launch(g_column.at(node.op).fn, g, node, std::move(operands));
 }
@@ -178,10 +207,14 @@ NativeLaunch native_launch(NativeFn fn, const graph::Graph& g, const graph::Node
   l.first_result = write.tensors();
   l.n_results = static_cast<std::uint32_t>(node.results.size());
   if (operands.size() != l.first_result + l.n_results)
-    fail(ErrorCode::Internal, def.schema.name.c_str(), node.loc, "its launch needs ", l.first_result + l.n_results,
+    fail(ErrorCode::Internal, def.schema.name.c_str(), node.info.loc, "its launch needs ", l.first_result + l.n_results,
          " operands, got ", operands.size());
   l.operands = std::move(operands);
   for (std::size_t i = l.first_result; i < l.operands.size(); ++i) l.operands[i].written = true;
+  const std::vector<WrittenOperand> written = written_operands(node);
+  put_written_in_place(l.operands, written);
+  for (const WrittenOperand& w : written) l.operands[w.argument].kept = true;
+  l.n_results -= static_cast<std::uint32_t>(written.size());
   return l;
 }
 
@@ -254,13 +287,22 @@ std::vector<Tensor> reference_call(OpId id, std::span<const CallArg> args, Sourc
   std::vector<Number> numbers;
   for (const Scalar& s : l.numbers)
     numbers.push_back(s.is_float() ? Number{true, s.to_double(), 0} : Number{false, 0, s.to_int().value()});
+  const std::vector<WrittenOperand> written = written_operands(node);
+  for (const WrittenOperand& w : written) {
+    const Launch copy = copy_launch({}, {}, "", loc);
+    const TensorView pair[] = {views[w.argument], views[w.result]};
+    NativeArgs a{};
+    a.tensors = pair;
+    std::get<NativeLaunch>(copy.what).fn(a);
+  }
+  put_written_in_place(views, written);
   KernelFault fault;
   NativeArgs native{views.data(),   l.args.data(),    ints.data(),
                     numbers.data(), l.strings.data(), static_cast<std::uint32_t>(l.args.size()),
                     l.first_result, l.n_results,      nullptr,
                     &fault};
   l.fn(native);
-  if (fault.failed) fail_text(fault.code, graph::op(id).schema.name.c_str(), loc, fault.message);
+  if (fault.failed) fail_text(fault.code, graph::op(graph::op(id).twin_of.value_or(id)).schema.name.c_str(), loc, fault.message);
   return results;
 }
 

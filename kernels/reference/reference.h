@@ -22,7 +22,14 @@ graph::OpColumn<HostKernel>& reference_kernels();
 /// The reference kernel of an operator: any dtype the schema admits, any strides, slow and right;
 /// null for views and joins that lowering handles itself. Also the oracle of the tests.
 NativeFn reference_kernel(graph::OpId);
-/// A launch of a function for one node whose operands are given: arguments as the schema has them.
+/// Of a functional twin (Note [Operators that write] in graph/writers.h): operands that the kernel writes, with the results that are their
+/// new values; each an index into the node's operands, results last. Empty for other operators.
+struct WrittenOperand {
+  std::uint32_t argument, result;
+};
+std::vector<WrittenOperand> written_operands(const graph::Node&);
+/// A launch of a function for one node whose operands are given: arguments as the schema has them. That of a functional twin writes on the
+/// results, into which the arguments must have been copied where they do not stand there.
 NativeLaunch native_launch(NativeFn, const graph::Graph&, const graph::Node&, std::vector<Operand> tensors_then_results);
 /// A launch of the reference kernel.
 NativeLaunch reference_launch(const graph::Graph&, const graph::Node&, std::vector<Operand> tensors_then_results);

@@ -90,9 +90,17 @@ TEST(RegisterOp, RefusesWhatDoesNotFitAndLeavesNothing) {
   expect_refused({.schema = "test::no_rule(Tensor self) -> Tensor"}, "has no shape rule");
   expect_refused(new_op("test::over.Tensor(Tensor self) -> Tensor"), "overload 'Tensor' needs a name of its own");
   expect_refused(new_op("test::none() -> Tensor"), "has no arguments");
-  expect_refused(new_op("test::none(Tensor x) -> ()"), "must have results");
+  expect_refused(new_op("test::none(Tensor x) -> ()"), "has no results, writes nothing and has no effect");
+  expect_refused({.schema = "test::none(Tensor x) -> ()", .cls = OpClass::Pointwise, .shape = rules::unary}, "must have results");
+  expect_refused(new_op("test::lists(Tensor x) -> Tensor[]"), "gives a list of tensors");
   expect_refused(new_op("test::many(Tensor a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k, int l, int m) -> Tensor"), "has 13 arguments, more than 12");
-  expect_refused(new_op("test::writes(Tensor(a!) x) -> Tensor"), "writes 'x'");
+  expect_refused({.schema = "test::writes(Tensor(a!) x) -> Tensor", .cls = OpClass::Pointwise, .shape = rules::unary}, "writes 'x', as only operators of class Reference may");
+  expect_refused({.schema = "test::writes(Tensor(a!) x) -> Tensor", .shape = rules::unary, .inplace = true}, "writes 'x' and cannot have a twin");
+  expect_refused(new_op("test::writes(Tensor(a!)? x) -> Tensor"), "writes 'x', which may be missing");
+  expect_refused(new_op("test::writes(Tensor(a! -> *) x) -> Tensor"), "writes 'x', of which it must say one alias set");
+  expect_refused(new_op("test::writes(Tensor(a!) x, Tensor(a!) y) -> Tensor"), "writes 'x' and 'y' in one alias set");
+  expect_refused(new_op("test::writes(Tensor(a!) x) -> Tensor(a)"), "has a result that shares memory");
+  expect_refused(new_op("test::writes(Tensor(a!)[] x) -> Tensor(a!)"), "has a result that shares memory");
   expect_refused(new_op("test::shares(Tensor(a) x) -> Tensor(a)"), "is no view");
   expect_refused({.schema = "test::views(Tensor x) -> Tensor", .cls = OpClass::View, .shape = rules::unary}, "is a view, and no result shares");
   expect_refused({.schema = "test::twin(int n) -> Tensor", .shape = rules::unary, .inplace = true}, "has a twin, and no tensor");
@@ -108,6 +116,60 @@ TEST(RegisterOp, RefusesWhatDoesNotFitAndLeavesNothing) {
   const OpId id = register_op(new_op("test::half(Tensor x) -> Tensor"));
   EXPECT_EQ(g_numbers.find(id), nullptr);
   expect_refused(new_op("test::half(Tensor x, int n) -> Tensor"), "test::half: there is an operator of this name");
+}
+
+// Note [Operators that write] in writers.h.
+TEST(RegisterOp, OneThatWritesHasAFunctionalTwin) {
+  const std::size_t before = op_count();
+  auto rule = [](RuleCtx& c) { c.result(c.tensor(1).dtype, c.tensor(1).layout.sizes); };
+  const OpId id = register_op({.schema = "test::put(Tensor(a!) cache, Tensor row, *, SymInt at=0) -> (Tensor(a!), Tensor)", .shape = rule, .effects = {.may_fail = true}}, {g_numbers.fact(9)});
+  EXPECT_EQ(op_count(), before + 2);
+  const OpDef &o = op(id), &twin = op(o.functional.value());
+  EXPECT_EQ(o.writes, (std::vector<std::uint32_t>{0}));
+  EXPECT_EQ(o.returns, (std::vector<std::int32_t>{0, -1}));
+  EXPECT_EQ(o.n_made, 1);
+  EXPECT_EQ(twin.schema.text, "test::put.functional(Tensor cache, Tensor row, *, SymInt at=0) -> (Tensor, Tensor)");
+  EXPECT_EQ(find_op("test::put.functional"), &twin);
+  EXPECT_EQ(twin.twin_of, id);
+  EXPECT_TRUE(twin.effects.may_fail && twin.writes.empty());
+  EXPECT_EQ(g_numbers.at(twin.id), 9);
+  const OpId list = register_op({.schema = "test::put_all(Tensor(a!)[] caches, Tensor row) -> ()", .shape = [](RuleCtx&) {}});
+  EXPECT_EQ(op(op(list).functional.value()).schema.text, "test::put_all.functional(Tensor[] caches, Tensor row) -> Tensor[]");
+
+  const std::string traced = R"(graph f(%0 "cache": f32[s0, 3], %1 "row": f32[3]) traced where s0 = 4 {
+  %2 = test::put(%0, %1, 2) : f32[3]  ; #0 a.cpp:3
+  test::put_all([%0, %2], %1)  ; #1
+  return user %2
+}
+)", functional = R"(graph f(%0 "cache": f32[s0, 3], %1 "row": f32[3]) where s0 = 4 {
+  %2, %3 = test::put.functional(%0, %1, 2) : f32[s0, 3], f32[3]  ; #0 a.cpp:3
+  %4, %5 = test::put_all.functional([%2, %3], %1) : f32[s0, 3], f32[3]  ; #1 of #0
+  return user %4, user %5
+}
+)";
+  for (const std::string& text : {traced, functional}) EXPECT_EQ(print(parse(text)), text);
+  auto refused = [](std::string text, const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+    try {
+      parse(text);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(refused(traced, " traced", "").find("'test::put' writes its arguments, and only a traced graph may"), std::string::npos);
+  EXPECT_NE(refused(traced, "%2 = test::put(", "test::put(").find("line 2, column 3: 'test::put' has results"), std::string::npos);
+  EXPECT_NE(refused(traced, "  test::put_all([%0, %2], %1)", "  %3 = test::put_all([%0, %2], %1) : f32[3]").find("'test::put_all' makes no results"), std::string::npos);
+  EXPECT_NE(refused(functional, "%2, %3 = test::put.functional(%0, %1, 2) : f32[s0, 3], f32[3]", "%2, %3 = test::put.functional(%0, %1, 2) : f32[s0, 2], f32[3]").find("result 0 has sizes [s0, 2], its shape rule gives [s0, 3]"), std::string::npos);
+  EXPECT_NE(refused(functional, "#1 of #0", "#x").find("wanted a number"), std::string::npos);
+
+  // A pass may not leave one in a functional graph.
+  Graph g = parse(functional);
+  g.nodes[0].op = id;
+  g.nodes[0].results.erase(g.nodes[0].results.begin());
+  const auto mistake = first_mistake(g);
+  ASSERT_TRUE(mistake);
+  EXPECT_NE(mistake->text.find("writes its arguments, in a graph that is not traced"), std::string::npos) << mistake->text;
 }
 
 TEST(RegisterOp, ARuleThatGivesAnotherNumberOfResultsIsAnError) {

@@ -11,9 +11,9 @@ namespace reprise::graph {
 namespace {
 
 constexpr std::string_view kStep =
-    R"(graph step(%0 "x": f32[s0, 8], %1 "layers[0].w": f32[s0, 8]{1, 8}+16 captured, %2 "kv": f32[4, 8]{1, s1}+(s0 + 3) mutates_data) where s0 = 4, s1 = 9 {
-  %3 = add(%0, %1, 1) : f32[s0, 8]  ; loop.cpp:41
-  %4 = mul(2.5, %3) : f32[s0, 8]  ; loop.cpp:42
+    R"(graph step(%0 "x": f32[s0, 8] mutates_metadata, %1 "layers[0].w": f32[s0, 8]{1, 8}+16 captured mutates_metadata, %2 "kv": f32[4, 8]{1, s1}+(s0 + 3) mutates_data, s2 "at": size, s5 "scale": float, s3 "rng \"seed\"": seed, s4 "": offset) where s0 = 4, s1 = 9, s2 = 7, s3 = 0, s4 = -3, s5 = 0.25 {
+  %3 = add(%0, %1, 1) : f32[s0, 8]  ; #0 loop.cpp:41
+  %4 = mul(2.5, %3) : f32[s0, 8]  ; #2 of #0 loop.cpp:42
   %5, %6 = topk(%4, 2, -1, true, true) : f32[s0, 2], i64[s0, 2]
   %7 = slice(%4, 0, None, s0, 1) : f32[s0, 8]
   %8 = cat([%7, %3], 0) : f32[2*s0, 8]
@@ -34,7 +34,15 @@ TEST(GraphText, ParseOfPrintPrintsTheSame) {
   EXPECT_EQ(print(parse(print(g))), print(g));
   EXPECT_EQ(print(parse_unverified(print(g, false)), false), print(g, false));  // (without hints [s0, 8] does not fit [4, 8])
   EXPECT_EQ(print(g, false).find("loop.cpp"), std::string::npos);
-  EXPECT_EQ(g.nodes[0].loc.line, 41u);
+  EXPECT_EQ(g.nodes[0].info.loc.line, 41u);
+  EXPECT_EQ(g.nodes[0].info.sequence, 0);
+  EXPECT_EQ(g.nodes[0].info.forward_of, -1);
+  EXPECT_EQ(g.nodes[1].info.sequence, 2);
+  EXPECT_EQ(g.nodes[1].info.forward_of, 0);
+  EXPECT_EQ(g.nodes[2].info.sequence, -1);
+  ASSERT_EQ(g.numbers.size(), 4u);
+  EXPECT_EQ(g.numbers[1].name, "scale");
+  EXPECT_EQ(g.numbers[1].kind, NumberInput::Kind::Float);
   EXPECT_EQ(g.env->symbols()[0].hint, 4);
   EXPECT_EQ(g.inputs[1].kind, InputSpec::Kind::Captured);
   EXPECT_TRUE(g.inputs[2].mutates_data);
@@ -173,12 +181,30 @@ TEST(GraphText, TracedForm) {
   EXPECT_EQ(print(parse_unverified(print(g, false)), false), print(g, false));
   EXPECT_EQ(g.form, Form::Traced);
   EXPECT_TRUE(g.nodes[1].inplace && g.nodes[1].results.empty());
-  EXPECT_EQ(g.nodes[1].loc.line, 4u);
+  EXPECT_EQ(g.nodes[1].info.loc.line, 4u);
   EXPECT_EQ(parse("graph traced(%0 \"x\": f32[2]) {\n  return user %0\n}").form, Form::Functional);
   const std::size_t nodes = g.nodes.size();
   EXPECT_THROW(g.add_inplace(OpId::add, {ValueId{1}, ValueId{0}, Scalar(1)}), Error);  // [8] holds no [s0, 8]
   EXPECT_THROW(g.add_inplace(OpId::cat, {std::vector<ValueId>{ValueId{0}}, Int(0)}), Error);
   EXPECT_EQ(g.nodes.size(), nodes);
+}
+
+/// What inputs say of themselves, and outputs of them, is one account.
+TEST(GraphText, ASignatureThatDoesNotFitItsGraph) {
+  const auto of = [](const std::string& inputs, const std::string& rest) { return error("graph f(" + inputs + ") where s0 = 2, s1 = 3 {\n  %1 = neg(%0) : f32[2]\n  " + rest + "\n}\n"); };
+  const std::string x = "%0 \"x\": f32[2]";
+  EXPECT_EQ(of(x + " mutates_data, s0 \"n\": size", "return new_value_of 0 %1"), "accepted");
+  EXPECT_NE(of(x, "return new_value_of 0 %1").find("line 3, column 22: output 0: is the new value of input 0, which does not say that it is written"), std::string::npos) << of(x, "return new_value_of 0 %1");
+  EXPECT_NE(of(x + " mutates_data", "return user %1").find("line 1, column 11: input 0: says that it is written, and no output is its new value"), std::string::npos) << of(x + " mutates_data", "return user %1");
+  EXPECT_NE(of(x + " mutates_data", "return new_value_of 0 %1, new_value_of 0 %1").find("output 1: says again what input 0 holds after the call"), std::string::npos);
+  EXPECT_NE(of(x + " mutates_metadata", "return user %1").find("input 0: says that its metadata change, and nothing says to what"), std::string::npos);
+  EXPECT_NE(of(x, "return user %1\n  metadata_of 0 [2] [1] 0").find("line 4, column 14: metadata mutation 0: changes input 0, which does not say"), std::string::npos);
+  EXPECT_NE(of(x + " mutates_metadata", "return user %1\n  metadata_of 0 [2] [1] 0\n  metadata_of 0 [2] [1] 0").find("metadata mutation 1: says again"), std::string::npos);
+  EXPECT_NE(of(x + ", s0 \"n\": size, s0 \"m\": size", "return user %1").find("number 1 (\"m\"): says again what s0 is"), std::string::npos);
+  EXPECT_NE(of(x + ", s0 \"seed\": seed", "return user %1").find("is the seed, and there is no offset"), std::string::npos);
+  EXPECT_NE(of(x + ", s0 \"offset\": offset", "return user %1").find("is the offset: seed and offset come last, one of each"), std::string::npos);
+  EXPECT_NE(of(x + ", s0 \"n\": shape", "return user %1").find("a number is a size, an integer, a float, a seed or an offset, no 'shape'"), std::string::npos);
+  EXPECT_NE(error("graph f(s0 \"n\": size, %0 \"x\": f32[s0]) {\n  return user %0\n}").find("tensors stand before numbers"), std::string::npos);
 }
 
 /// Each form refuses what only the other may say, at its place.
@@ -297,7 +323,7 @@ TEST(Graph, AddInfersResultsAndChecksArguments) {
   Int n = size_symbol(*g.env, "n", 4);
   Metas m;
   ValueId x = g.add_input(*m({n, 3}), "x");
-  ValueId y = g.add(OpId::exp, {x}, {"a.cpp", 3});
+  ValueId y = g.add(OpId::exp, {x}, SourceLoc{"a.cpp", 3});
   ValueId z = g.add(OpId::sum, {y, Ints{1}, false, std::monostate{}});
   EXPECT_EQ(text(g.meta(z).layout.sizes), "[s0]");
   EXPECT_THROW(g.add(OpId::add, {x, y}), Error);

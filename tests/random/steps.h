@@ -61,5 +61,10 @@ Tensor integers(const Tensor& a);
 Tensor truth(const Tensor& a);
 Tensor storable(const Tensor& a, const Tensor& b);
 Tensor rows_of(const Tensor& a, int d, const Tensor& ids);
+// steps_operators.cc: operators that write their arguments.
+extern const char* const kOperators;
+Tensor scaled_in_place(const Tensor& a, double c);
+Tensor exchange(const Tensor& x, const Tensor& y, const Tensor& by);
+void counted_up(const std::vector<Tensor>& list);
 
 }  // namespace reprise::fuzz

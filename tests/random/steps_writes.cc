@@ -64,6 +64,15 @@ std::span<const Row> write_rows() {
       REPRISE_ROW(4, kWrites, Tensor old = a.select(0, 0); a.mul_(c); old.add_(1); return a)
       REPRISE_ROW(4, kWrites, Tensor old = a.t(); a.select(0, 0).fill_(c); old.select(0, 0).mul_(2); return old)
       REPRISE_ROW(4, kWrites, Tensor old = a.slice(d, 0, n); a.t().mul_(c); return old + old)
+      // Registered operators that write arguments: one, two, a list; views of one tensor, which may or may not share elements.
+      REPRISE_ROW(5, kWrites, return scaled_in_place(a, c))
+      REPRISE_ROW(4, kWrites, scaled_in_place(a.slice(d, 0, (a.size(d) + 1) / 2), c); return a)
+      REPRISE_ROW(4, kWrites, scaled_in_place(a.t().select(0, 0), c); return a)
+      REPRISE_ROW(4, kWrites, return exchange(a, storable(a, b) + 1.0, clamp(a, -1.0, 1.0)))
+      REPRISE_ROW(4, kWrites, exchange(a.select(d, 0), a.select(d, a.size(d) - 1), clamp(a, -1.0, 1.0).select(d, 0)); return a)
+      REPRISE_ROW(4, kWrites, Int h = a.size(d) / 2; exchange(a.slice(d, 0, h), a.slice(d, a.size(d) - h), a.slice(d, 1, h + 1)); return a)
+      REPRISE_ROW(3, kWrites, Int h = Int::min(n, a.size(d)); exchange(a.slice(d, 0, h), a.slice(d, 1, h + 1), a.slice(d, 0, h) * 0.0); return a)
+      REPRISE_ROW(4, kWrites, Tensor old = a.select(0, 0); Tensor t = a * 0.5; counted_up({a.slice(d, 0, 1), t, a.slice(d, 1)}); return t + old)
       // Metadata, of a handle of its own and of the operand itself.
       REPRISE_ROW(3, kWrites | kView, Tensor t = a.slice(0, 0, a.size(0)); return t.transpose_(0, -1))
       REPRISE_ROW(3, kWrites | kView, Tensor t = a.slice(0, 0, a.size(0)); return t.unsqueeze_(0))

@@ -191,18 +191,27 @@ TEST(Handles, AliasAndDetachAreOtherHandles) {
 
 // What a caller must know, as data: a wrapper of a compiled function has nothing else.
 TEST(Handles, TheSignatureTellsThem) {
-  auto f = compile([](Tensor x, Tensor y, Int at) {
+  Tensor weight = ones({5}), count = zeros({1});
+  auto f = compile([&](Tensor x, Tensor y, Int at, Scalar scale) {
     x.select(0, at).add_(1);
     y.t_();
-    Tensor z = x * 2;
-    return std::tuple(x.t().slice(0, 1), z, z.detach(), y);
-  }, {.name = "told", .arguments = {"x", "y", "at"}});
-  f(ones({4, 5}), ones({2, 3}), 1);
+    count.add_(1);
+    Tensor z = x * weight * scale + rand({x.size(1)});
+    return std::tuple(x.t().slice(0, 1, at + 3), z, z.detach(), y);
+  }, {.name = "told", .arguments = {"x", "y", "at", "scale"}});
+  f(ones({4, 5}), ones({2, 3}), 1, Scalar(0.5));
   const auto all = nlohmann::json::parse(f.signature());
   EXPECT_EQ(all["function"], "told");
   ASSERT_EQ(all["specializations"].size(), 1u);
   const auto s = all["specializations"][0];
-  ASSERT_EQ(s["inputs"].size(), 2u);
+  ASSERT_EQ(s["inputs"].size(), 8u) << f.signature();
+  // Behind the tensors the numbers, which are symbols, as they come; where the generator stands is last.
+  std::vector<std::string> kinds;
+  for (const auto& i : s["inputs"]) kinds.push_back(i["kind"]);
+  EXPECT_EQ(kinds, (std::vector<std::string>{"user", "user", "buffer", "parameter", "size", "float", "seed", "offset"})) << f.signature();
+  EXPECT_EQ(s["inputs"][4]["name"], "at");
+  EXPECT_EQ(s["inputs"][5]["name"], "scale");
+  EXPECT_EQ(s["symbols"][s["inputs"][4]["symbol"].get<std::string>()], "at");
   const auto x = s["inputs"][0], y = s["inputs"][1];
   EXPECT_EQ(x["name"], "x");
   EXPECT_TRUE(x["mutates_data"] == true && x["mutates_metadata"] == false && y["mutates_data"] == false && y["mutates_metadata"] == true);
@@ -215,6 +224,7 @@ TEST(Handles, TheSignatureTellsThem) {
   EXPECT_EQ(part["recipe"][0]["op"], "permute");
   EXPECT_EQ(part["recipe"][1]["op"], "slice");
   EXPECT_EQ(part["recipe"][1]["args"]["start"], 1);
+  EXPECT_EQ(part["recipe"][1]["args"]["end"], s["inputs"][4]["symbol"].get<std::string>() + " + 3") << "a symbol that only a recipe speaks of is listed, too";
   const auto same = s["outputs"][s["results"][2]["output"].get<int>()];
   EXPECT_EQ(same["kind"], "alias_of_output");
   EXPECT_EQ(same["recipe"][0]["op"], "detach");

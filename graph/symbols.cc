@@ -1,0 +1,81 @@
+#include "graph/text.h"
+
+namespace reprise::graph {
+namespace {
+
+class Collector {
+ public:
+  void layout(const Layout& l) { many(l.sizes), many(l.strides), one(l.offset); }
+  void arguments(const std::vector<NodeArg>& args) {
+    for (const NodeArg& a : args) {
+      if (auto* i = std::get_if<Int>(&a)) one(*i);
+      if (auto* l = std::get_if<Ints>(&a)) many(*l);
+      if (auto* s = std::get_if<Scalar>(&a); s && s->is_symbolic()) {
+        one(s->word());
+        if (s->is_float() && s->word().expr()->kind() == guards::ExprKind::Symbol) used_.floats.insert(s->word().expr()->symbol());
+      }
+    }
+  }
+  void signature(const Graph& g) {
+    for (const InputSpec& in : g.inputs) layout(g.meta(in.value).layout);
+    for (const NumberInput& n : g.numbers) {
+      used_.all.insert(n.symbol);
+      if (n.kind == NumberInput::Kind::Float) used_.floats.insert(n.symbol);
+    }
+    for (const OutputSpec& o : g.outputs) {
+      if (o.value) layout(g.meta(o.value).layout);
+      layout(o.layout);
+      for (const ViewStep& step : o.recipe) arguments(step.args);
+    }
+    for (const MetadataMutation& m : g.metadata_mutations) layout(m.layout);
+  }
+  void nodes(const Graph& g) {
+    for (const Node& n : g.nodes) {
+      for (ValueId r : n.results) layout(g.meta(r).layout);
+      arguments(n.args);
+    }
+  }
+  UsedSymbols used() && { return std::move(used_); }
+
+ private:
+  void one(Int i) {
+    if (i.is_symbolic()) expression(i.expr());
+  }
+  void many(const Ints& l) {
+    for (Int i : l) one(i);
+  }
+  void expression(const guards::Expr* e) {
+    if (e->kind() == guards::ExprKind::Symbol) used_.all.insert(e->symbol());
+    for (const guards::Expr* a : e->args()) expression(a);
+  }
+
+  UsedSymbols used_;
+};
+
+}  // namespace
+
+std::string_view number_kind_name(NumberInput::Kind k) {
+  switch (k) {
+    case NumberInput::Kind::Size: return "size";
+    case NumberInput::Kind::Integer: return "integer";
+    case NumberInput::Kind::Float: return "float";
+    case NumberInput::Kind::Seed: return "seed";
+    case NumberInput::Kind::Offset: return "offset";
+  }
+  return "";
+}
+
+UsedSymbols symbols_of_signature(const Graph& g) {
+  Collector c;
+  c.signature(g);
+  return std::move(c).used();
+}
+
+UsedSymbols symbols_of(const Graph& g) {
+  Collector c;
+  c.signature(g);
+  c.nodes(g);
+  return std::move(c).used();
+}
+
+}  // namespace reprise::graph
