@@ -3,6 +3,7 @@
 #include <bit>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <set>
 
@@ -53,7 +54,7 @@ class Parser {
       if (in_.peek() == 's') number_input();
       else input();
     }
-    in_.take_word("traced");                     // read by ahead_first, as the next
+    if (!in_.take_word("traced")) in_.take_word("in_place");  // read by ahead_first, as the next
     if (in_.take_word("where")) in_.until("{");
     in_.expect("{");
     while (!in_.take_word("return")) node();
@@ -103,6 +104,7 @@ class Parser {
       }
     }
     if (ahead.take_word("traced")) g_.form = Form::Traced;
+    else if (ahead.take_word("in_place")) g_.form = Form::InPlace;
     if (!ahead.take_word("where")) return;
     do {
       std::string symbol(ahead.word());
@@ -271,14 +273,25 @@ class Parser {
     }
     in_.expect(")");
     if (!bare) in_.expect(":");
+    std::vector<Value> made;  // a result may not be asked into one beside it
     for (std::size_t i = 0; i < n_results; ++i) {
       if (i) in_.expect(",");
       Value v;
       v.meta = type();
       v.node = static_cast<std::int32_t>(g_.nodes.size());
       v.result = static_cast<std::uint32_t>(i);
-      node.results.push_back({static_cast<std::uint32_t>(g_.values.size())});
-      g_.values.push_back(std::move(v));
+      node.results.push_back({static_cast<std::uint32_t>(g_.values.size() + i)});
+      made.push_back(std::move(v));
+      if (in_.peek() != 'i' || !in_.take_word("in")) continue;
+      if (g_.form != Form::InPlace) in_.bad("only a graph with 'in_place' behind its inputs asks for places");
+      node.tied.resize(n_results);
+      node.tied[i] = use();
+    }
+    g_.values.insert(g_.values.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
+    if (g_.form == Form::InPlace && in_.peek() == 'k' && in_.take_word("keeps")) {
+      node.keeps_self = in_.take_word("self");
+      node.keeps_part = in_.take_word("part");
+      if (!node.keeps_self && !node.keeps_part) in_.bad("wanted 'self' or 'part'");
     }
     if (in_.take(";")) {
       node.info = info(in_.line());

@@ -83,6 +83,7 @@ class Printer {
     }
     text_ += ")";
     if (g_.form == Form::Traced) text_ += " traced";
+    if (g_.form == Form::InPlace) text_ += " in_place";
     if (with_locations_) text_ += hints();
     text_ += " {\n";
   }
@@ -137,8 +138,11 @@ class Printer {
     text_ += (n.results.empty() ? "" : " = ") + op(n.op).schema.name + (n.inplace ? "_(" : "(");
     for (std::size_t i = 0; i < n.args.size(); ++i) text_ += (i ? ", " : "") + argument(n.args[i]);
     text_ += ")";
-    for (std::size_t i = 0; i < n.results.size(); ++i)
+    for (std::size_t i = 0; i < n.results.size(); ++i) {
       text_ += (i ? ", " : " : ") + type_text(g_.values[n.results[i].v].meta);
+      if (i < n.tied.size() && n.tied[i]) text_ += " in " + name(n.tied[i]);
+    }
+    if (g_.form == Form::InPlace && (n.keeps_self || n.keeps_part)) text_ += std::string(" keeps") + (n.keeps_self ? " self" : "") + (n.keeps_part ? " part" : "");
     if (with_locations_) text_ += info(n.info);
     text_ += "\n";
   }

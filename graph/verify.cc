@@ -215,9 +215,26 @@ class Verifier {
       layout(v.meta.layout);
     }
     results_match(n, def);
+    ties(n);
     // A storage's value is its elements in order, row by row: what counts from the start of the storage reads it so.
     if (!traced() && graph::names_places(n.op)) check(is_storage(std::get<ValueId>(n.args[0])), "its operand is not known to be row-major");
     loc_ = {};
+  }
+  /// What is asked to lie in another value's memory could: it is as large, of the same elements, and made later.
+  void ties(const Node& n) const {
+    check(n.tied.empty() || g_.form == Form::InPlace, "asks for a place, in a graph that is not in_place");
+    check(n.tied.empty() || n.tied.size() == n.results.size(), "asks for ", n.tied.size(), " places of ", n.results.size(), " results");
+    for (std::size_t i = 0; i < n.tied.size(); ++i) {
+      if (!n.tied[i]) continue;
+      use(n.tied[i]);
+      check(value(n.tied[i]).node < value(n.results[i]).node, "result ", i, " is asked into a result beside it");
+      const TensorMeta &have = g_.meta(n.results[i]), &want = g_.meta(n.tied[i]);
+      bool fits = have.dtype == want.dtype && have.device == want.device && have.dim() == want.dim();
+      for (int d = 0; fits && d < want.dim(); ++d) fits = equal_sizes(have.size(d), want.size(d));
+      check(fits, "result ", i, " is ", dtype_name(have.dtype), " of sizes ", sizes_text(have.layout.sizes), ", and asked into the place of ", dtype_name(want.dtype), " of sizes ",
+            sizes_text(want.layout.sizes));
+      for (std::size_t k = 0; k < i; ++k) check(n.tied[k] != n.tied[i], "results ", k, " and ", i, " are asked into one place");
+    }
   }
   bool is_storage(ValueId v) const {
     const Layout& l = value(v).meta.layout;

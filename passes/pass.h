@@ -7,7 +7,7 @@
 
 namespace reprise::passes {
 
-/// One step of the pipeline: graph to graph, both functional (functionalize.h makes a traced one so). Returns whether anything changed; running
+/// One step of the pipeline: graph to graph, both functional (functionalize.h makes a traced one so; the last step makes an in-place one of it). Returns whether anything changed; running
 /// a pass twice in a row changes nothing the second time.
 struct Pass {
   std::string_view name;
@@ -38,6 +38,9 @@ bool eliminate_noops(graph::Graph&);  ///< views, casts, copies and scatters tha
 bool fold_constants(graph::Graph&);   ///< operators on `full` values; full operands into scalar arguments
 bool cat_last(graph::Graph&);         ///< an elementwise operator of a cat becomes a cat of what it makes of the parts
 bool merge_equal(graph::Graph&);      ///< CSE; random nodes merge only when seed and offset are the same
+/// Functional -> InPlace, the last one: writes down which results are asked to lie in the memory of which values (Node::tied): new values of
+/// inputs in the inputs, what the program writes in place in what it writes. Whether they can is for kernels/plan to prove.
+bool reinplace(graph::Graph&);
 bool remove_dead(graph::Graph&);      ///< DCE; nodes that may fail stay: their error is part of the program's meaning
 
 }  // namespace reprise::passes

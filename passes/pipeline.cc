@@ -24,6 +24,8 @@ const std::vector<Pass>& pipeline() {
       {"cat_last", cat_last},
       {"merge_equal", merge_equal},
       {"remove_dead", remove_dead},
+      // Nothing changes the graph any more: what is asked of memory is asked of these values.
+      {"reinplace", reinplace},
   };
   return kPipeline;
 }

@@ -54,6 +54,10 @@ class Assign {
   void reads(Id item, ValueId v);
   void make_items(std::uint32_t n);
   Id make_check(std::uint32_t n, ValueId index, int dim, ValueId of, bool wraps);
+  /// Is v asked to lie in the memory of `in` (Node::tied)? Of both: in one memory?
+  bool asked(ValueId v, ValueId in) const { return in && asked_place(v) == in; }
+  bool asked_together(ValueId v, ValueId old) const { return asked(v, old) || asked(v, asked_place(old)); }
+  ValueId asked_place(ValueId v) const;
   /// Its kernel makes the result from its first operand, or a functional twin its first results from what is written, by changing some
   /// elements, and works when both are one memory.
   bool updates(const Node& node) const;

@@ -337,10 +337,18 @@ void Assign::place_result(ValueId v) {
   for (std::uint32_t o : wishes) copy_out(o);
 }
 
+ValueId Assign::asked_place(ValueId v) const {
+  const graph::Value& value = g_.values[v.v];
+  if (value.node < 0) return {};
+  const std::vector<ValueId>& tied = g_.nodes[static_cast<std::size_t>(value.node)].tied;
+  return value.result < tied.size() ? tied[value.result] : ValueId{};
+}
+
 bool Assign::write_over_input(ValueId v, std::uint32_t o) {
   std::uint32_t i = g_.outputs[o].source;
   Id w = static_cast<Id>(p_.maker[v.v]);
   auto refuse = [&](const char* why) { return p_.outputs[o].why = why, false; };
+  if (!asked(v, g_.inputs[i].value)) return refuse("it is not asked to lie there");
   const std::vector<Id>& readers = readers_[g_.inputs[i].value.v];
   bool native = p_.items[w].kind == Kind::Native;
   if (native && std::find(readers.begin(), readers.end(), w) != readers.end() && !updates_in_place(v, i)) {

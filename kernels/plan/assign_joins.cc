@@ -101,6 +101,10 @@ void Assign::drop_edge(std::int32_t from, Id end) {
 bool Assign::join_over_input(ValueId c, std::uint32_t o) {
   std::uint32_t i = g_.outputs[o].source;
   Id begin = static_cast<Id>(begin_[c.v]);
+  if (!asked(c, g_.inputs[i].value)) {
+    p_.outputs[o].why = "it is not asked to lie there";
+    return false;
+  }
   if (!views_fit(c, input_place(i).layout)) {
     p_.outputs[o].why = "the new value is viewed in ways the input's strides do not allow";
     return false;
@@ -183,7 +187,7 @@ bool Assign::base_in_place(ValueId c, ValueId base) {
     auto l = layout_from_root(g_, base, p_.place[r.v].layout);
     return l && same_layout(*l, at.layout);
   }
-  if (r != base || !wishes_[base.v].empty() || !views_fit(base, at.layout)) return false;
+  if (!asked_together(c, base) || r != base || !wishes_[base.v].empty() || !views_fit(base, at.layout)) return false;
   Id begin = static_cast<Id>(begin_[c.v]), base_begin = static_cast<Id>(begin_[base.v]);
   std::vector<Id> nested;
   nested_ends(c, nested);

@@ -9,6 +9,7 @@
 #include "executor.h"
 #include "guards/shape_env.h"
 #include "kernels/plan/lower.h"
+#include "passes/pass.h"
 
 namespace reprise::kernels {
 namespace {
@@ -322,6 +323,7 @@ void compare(std::uint32_t seed, Tally& tally, bool jit = false) {
   Lowered reference, apart, full;
   std::size_t guards = g.env->guards().size();
   try {
+    passes::reinplace(g);
     reference = lower(g, Mode::Interpret);
     apart = lower(g, Mode::NoFuse);
     full = lower(g, Mode::Full);
