@@ -1,0 +1,47 @@
+// Operators that write their arguments, whose kernels run on the host, between kernels of a device.
+#include "graph/register_op.h"
+#include "graph/shape_rules.h"
+#include "graph/writers.h"
+#include "kernels/plan/columns.h"
+#include "kernels/reference/elements.h"
+#include "tests/cuda/support.h"
+
+namespace reprise {
+namespace {
+
+using CudaWriters = test::Cuda;
+
+// Every second element of x is doubled; what is between stays.
+graph::OpId double_every_second() {
+  static const graph::OpId op = graph::register_op({.schema = "test::every_second_(Tensor(a!) x) -> ()", .shape = [](graph::RuleCtx&) {}},
+                                                   {kernels::reference_kernels().fact({[](const kernels::NativeArgs& a) {
+                                                     int i = 0;
+                                                     kernels::reference::for_each(a.tensor(0), [&](std::int64_t at) {
+                                                       if (i++ % 2 == 0) kernels::reference::store(a.tensor(0), at, kernels::reference::Value::of(2 * kernels::reference::load_number(a.tensor(0), at)));
+                                                     });
+                                                   }})});
+  return op;
+}
+
+TEST_F(CudaWriters, ElementsThatAreNotWrittenStay) {
+  auto program = [](Tensor x, Tensor y) {
+    graph::calln(double_every_second(), {&x}, {});
+    Tensor part = x.slice(0, 1), made = y * 3;
+    graph::calln(double_every_second(), {&part}, {});
+    graph::calln(double_every_second(), {&made}, {});
+    return made + x;
+  };
+  for (int n : {3, 6, 3}) {
+    Tensor x = arange(0, n * 4, 1, {.dtype = kFloat32}).view({n, 4}), y = x * 0.5 + 1, on = x.to(d), oy = y.to(d), eager = x.to(d);
+    auto f = compile(program);
+    Tensor got = f(on, oy), want = program(x, y);
+    EXPECT_TRUE(equal(got.to(Device::cpu()), want)) << n;
+    EXPECT_TRUE(equal(on.to(Device::cpu()), x)) << n;
+    EXPECT_TRUE(equal(program(eager, oy).to(Device::cpu()), want)) << n;
+    EXPECT_TRUE(equal(eager.to(Device::cpu()), x)) << n;
+    EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  }
+}
+
+}  // namespace
+}  // namespace reprise
