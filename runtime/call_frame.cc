@@ -61,15 +61,28 @@ namespace reprise::detail {
 
 void CallFrame::tensor(const Tensor& t) { runtime::add_tensor(*this, t.impl()); }
 
-std::uint64_t CallFrame::hash() const {
+namespace {
+
+// `mask`: of each word.
+[[gnu::always_inline]] inline std::uint64_t hash_of(const FrameArray<std::uint64_t>& structure, std::uint64_t mask) {
   // Four chains, so that the multiplications overlap.
   std::uint64_t h[4] = {structure.size(), 0x9e3779b97f4a7c15ull, 0xc2b2ae3d27d4eb4full, 0x165667b19e3779f9ull};
   std::size_t i = 0;
   for (; i + 4 <= structure.size(); i += 4)
-    for (std::size_t k = 0; k < 4; ++k) h[k] = (h[k] ^ structure[i + k]) * 0xff51afd7ed558ccdull, h[k] ^= h[k] >> 32;
-  for (; i < structure.size(); ++i) h[0] = (h[0] ^ structure[i]) * 0xff51afd7ed558ccdull, h[0] ^= h[0] >> 32;
+    for (std::size_t k = 0; k < 4; ++k) h[k] = (h[k] ^ (structure[i + k] & mask)) * 0xff51afd7ed558ccdull, h[k] ^= h[k] >> 32;
+  for (; i < structure.size(); ++i) h[0] = (h[0] ^ (structure[i] & mask)) * 0xff51afd7ed558ccdull, h[0] ^= h[0] >> 32;
   for (std::size_t k = 1; k < 4; ++k) h[0] = (h[0] ^ h[k]) * 0xc4ceb9fe1a85ec53ull, h[0] ^= h[0] >> 29;
   return h[0];
 }
 
+}  // namespace
+
+std::uint64_t CallFrame::hash() const { return hash_of(structure, ~std::uint64_t{0}); }
+
 }  // namespace reprise::detail
+
+namespace reprise::runtime {
+
+std::uint64_t hash_beside_layouts(const FrameArray<std::uint64_t>& structure) { return detail::hash_of(structure, ~kLayoutBits); }
+
+}  // namespace reprise::runtime

@@ -49,7 +49,8 @@ std::unique_ptr<Compiled::Table> Compiled::prepare(std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) all[owned[i]->hash].push_back(owned[i].get());
   for (auto& [hash, those] : all) {
     const Specialization* one = those.front();
-    next->structures.emplace_back(one, &next->by_structure.emplace(hash, Candidates(std::move(those))).first->second);
+    const Candidates* candidates = &next->by_structure.emplace(hash, Candidates(std::move(those))).first->second;
+    next->structures.emplace(runtime::hash_beside_layouts(one->structure), std::pair(one, candidates));
   }
   retired.reserve(retired.size() + 1);
   return next;

@@ -30,8 +30,8 @@ struct Compiled {
 
   struct Table {
     std::unordered_map<std::uint64_t, Candidates> by_structure;
-    /// One of each structure. Calls may fit another than their own (Note [Layout classes]).
-    std::vector<std::pair<const Specialization*, const Candidates*>> structures;
+    /// One of each structure, by hash_beside_layouts: calls may fit another than their own (Note [Layout classes]).
+    std::unordered_multimap<std::uint64_t, std::pair<const Specialization*, const Candidates*>> structures;
     mutable std::atomic<const Specialization*> last{nullptr};  ///< the latest hit: tried first
     mutable std::atomic<const Specialization*> last_other{nullptr};  ///< the latest hit of a call with another structure
   };

@@ -57,11 +57,14 @@ const Specialization* first_of(const Candidates& all, CallFrame& f, const Specia
   };
   if (const Specialization* last = table.last_other.load(std::memory_order_relaxed))
     if (try_one(*last, [&] { return admits(*last, f) ? last : nullptr; })) return last;
-  for (const auto& [like, candidates] : table.structures)
+  auto [it, end] = table.structures.equal_range(runtime::hash_beside_layouts(f.structure));
+  for (; it != end; ++it) {
+    const auto [like, candidates] = it->second;
     if (const Specialization* s = try_one(*like, [&, all = candidates] { return first_of(*all, f); })) {
       table.last_other.store(s, std::memory_order_relaxed);
       return s;
     }
+  }
   return nullptr;
 }
 
