@@ -330,6 +330,46 @@ TEST(Writers, AFaultLeavesEverythingAsItWas) {
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
 }
 
+// Registered along with it, the twin is a function like others.
+TEST(Writers, TheFunctionalTwinMayBeCalled) {
+  const OpId twin = graph::op(bump()).functional.value();
+  auto program = [&](Tensor x, Tensor by) {
+    std::vector<Tensor> made = call(twin, {&x, &by}), again = call(twin, {&x, &by});
+    return std::tuple(made[0] + again[0], made[1], x * 1);
+  };
+  auto f = compile(program);
+  for (int n : {2, 5}) {
+    Tensor x = grid(n), by = grid(n) + 1, was = x.clone();
+    auto [sum, twice, same] = f(x, by);
+    auto [esum, etwice, esame] = program(x, by);
+    EXPECT_TRUE(equal(x, was) && equal(same, was) && equal(esame, was));
+    EXPECT_TRUE(equal(sum, (was + by) * 2) && equal(sum, esum));
+    EXPECT_TRUE(equal(twice, by * 2) && equal(twice, etwice));
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+TEST(Writers, ErrorsNameTheOperatorAndChangeNothing) {
+  Tensor x = grid(4), wrong = grid(3), none, was = x.clone();
+  const std::function<void(Tensor)> programs[] = {
+      [&](Tensor t) { call(bump(), {&t, &wrong}); },                          // sizes
+      [&](Tensor t) { call(bump(), {&t, &none}); },                           // undefined
+      [&](Tensor t) { std::vector<Tensor> list{t, none}; call(count_up(), {TensorArrayRef(list), &t}); },
+  };
+  for (const auto& program : programs)
+    for (bool compiled : {false, true}) {
+      try {
+        compiled ? compile(program)(x) : program(x);
+        ADD_FAILURE();
+      } catch (const Error& e) {
+        EXPECT_TRUE(e.code() == ErrorCode::ShapeMismatch || e.code() == ErrorCode::InvalidArgument) << e.what();
+        EXPECT_EQ(std::string(e.what()).find("test::"), 0u) << e.what();
+        EXPECT_EQ(std::string(e.what()).find("functional"), std::string::npos) << e.what();
+      }
+      EXPECT_TRUE(equal(x, was));
+    }
+}
+
 int g_said = 0;
 std::vector<float> g_seen;
 TEST(Writers, AnOperatorOfNoResultsHappensInOrder) {
