@@ -44,13 +44,21 @@ void copy_across(const Tensor& self, const Tensor& src, bool non_blocking, Sourc
   call1(OpId::copy, {&self, arg(moved(src, self.impl()->device, false, loc))}, loc, true);
 }
 
+// Apart from the way of most calls, which then is as short as if nobody ever listened.
+[[gnu::noinline]] Tensor call_to_device(const Tensor& self, Device device, bool non_blocking, SourceLoc loc) {
+  const std::string name = device.str();
+  return call1(OpId::to_device, {arg(self), std::string_view(name), non_blocking}, loc);
+}
+[[gnu::noinline]] Scalar call_item(const Tensor& self, SourceLoc loc) { return element(call1(OpId::item, {arg(self)}, loc), loc); }
+
 }  // namespace
 
 Tensor to(const Tensor& self, Device device, SourceLoc loc) { return to(self, device, false, loc); }
 Tensor to(const Tensor& self, Device device, bool non_blocking, SourceLoc loc) {
-  if (!graph::asked(defined_impl(self, "to", loc).keys)) return moved(self, device, non_blocking, loc);
-  const std::string name = device.str();
-  return call1(OpId::to_device, {arg(self), std::string_view(name), non_blocking}, loc);
+  const TensorImpl& t = defined_impl(self, "to", loc);
+  if (graph::asked(t.keys)) [[unlikely]]
+    return call_to_device(self, device, non_blocking, loc);
+  return t.device == device ? self : moved(self, device, non_blocking, loc);
 }
 
 Tensor Tensor::copy_(const Tensor& src, SourceLoc loc) const { return copy_(src, false, loc); }
@@ -66,8 +74,9 @@ Tensor Tensor::copy_(const Tensor& src, bool non_blocking, SourceLoc loc) const 
 }
 
 Scalar Tensor::item(SourceLoc loc) const {
-  if (!graph::asked(defined_impl(*this, "item", loc).keys)) return element(*this, loc);
-  return element(call1(OpId::item, {arg(*this)}, loc), loc);
+  if (impl_ && graph::asked(impl_->keys)) [[unlikely]]
+    return call_item(*this, loc);
+  return element(*this, loc);
 }
 
 Tensor::operator bool() const {
