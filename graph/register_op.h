@@ -9,6 +9,7 @@ namespace reprise::graph {
 /// An operator that is not in ops.def.
 struct NewOp {
   std::string schema;            ///< ATen's language; its name must be free (built-in operators' names and their twins' are taken)
+                                 ///< One that writes arguments, "(a!)", gets a functional twin: Note [Operators that write] in writers.h
   OpClass cls = OpClass::Reference;
   ShapeRule shape = nullptr;
   bool inplace = false;          ///< the twin `name_` exists
