@@ -61,7 +61,9 @@ class Assign {
   /// Its kernel makes the result from its first operand, or a functional twin its first results from what is written, by changing some
   /// elements, and works when both are one memory.
   bool updates(const Node& node) const;
-  /// What c is but for some elements: a join's base, what an update works over. Unset: c is made anew.
+  /// m is made element by element of its first operand, for which an update follows at once or which an update made for m alone.
+  bool beside_update(ValueId m) const;
+  /// What c is made of where it stands: a join's base, what an update works over, what stands beside_update. Unset: c is made anew.
   ValueId old_of(ValueId c) const;
 
   // ---- order

@@ -160,7 +160,28 @@ ValueId Assign::old_of(ValueId c) const {
     });
     return old;
   }
-  return (is_join(node) ? has_base(node.op) : updates(node)) ? std::get<ValueId>(node.args[0]) : ValueId{};
+  if (is_join(node)) return has_base(node.op) ? std::get<ValueId>(node.args[0]) : ValueId{};
+  return updates(node) || beside_update(c) ? std::get<ValueId>(node.args[0]) : ValueId{};
+}
+
+// Others stay in registers where they can, and are no links of such a chain.
+bool Assign::beside_update(ValueId m) const {
+  const Item& it = p_.items[p_.maker[m.v]];
+  if (it.kind != Kind::Fused) return false;
+  const Node& node = g_.nodes[it.node];
+  const ValueId* old = graph::op(node.op).cls == OpClass::Pointwise && !node.args.empty() ? std::get_if<ValueId>(&node.args[0]) : nullptr;
+  if (!old || it.reads.empty() || it.reads[0] != *old || g_.meta(*old).dtype != g_.meta(m).dtype) return false;
+  const Ints &from = g_.meta(*old).layout.sizes, &to = g_.meta(m).layout.sizes;
+  if (from.size() != to.size() || !std::equal(from.begin(), from.end(), to.begin(), same_number)) return false;
+  auto update_of = [&](ValueId v, ValueId of) {
+    if (!computed(v) || p_.items[p_.maker[v.v]].kind != Kind::Native) return false;
+    const Node& n = g_.nodes[g_.values[v.v].node];
+    return updates(n) && !graph::op(n.op).twin_of && (!of || std::get<ValueId>(n.args[0]) == of);
+  };
+  if (update_of(*old, {})) return readers_[old->v].size() == 1;
+  if (readers_[m.v].size() != 1) return false;
+  const std::int32_t next = p_.items[readers_[m.v][0]].node;
+  return next >= 0 && p_.items[readers_[m.v][0]].kind == Kind::Native && update_of(g_.nodes[next].results[0], m);
 }
 
 void Assign::edge(Id a, Id b, EdgeKind k) {
@@ -333,7 +354,8 @@ void Assign::place_result(ValueId v) {
     const TensorMeta& m = g_.meta(v);
     p_.place[v.v] = {p_.add_buffer({Buffer::Kind::Temp, 0, m.dtype, bytes_of(m.layout.sizes, m.dtype)}), contiguous_layout(m.layout.sizes)};
   }
-  if (ValueId old = old_of(v)) base_in_place(v, old);  // otherwise its kernel copies
+  if (placed(v))
+    if (ValueId old = old_of(v)) base_in_place(v, old);  // otherwise its kernel copies
   for (std::uint32_t o : wishes) copy_out(o);
 }
 

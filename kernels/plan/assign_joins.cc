@@ -34,12 +34,24 @@ void Assign::nested_ends(ValueId c, std::vector<Id>& out) const {
   if (!is_join(node) || !has_base(node.op)) return;
   const ValueId base = std::get<ValueId>(node.args[0]);
   if (root_[base.v] != base) return;
+  // What reads elements around the part as well comes before any are written.
+  auto reads_around = [&](const Node& update) {
+    if (graph::op(update.op).twin_of) return false;  // parts_read asks it
+    bool found = false;
+    for (std::size_t a = 1; a < update.args.size(); ++a)
+      graph::for_each_value(update.args[a], [&](ValueId v) {
+        const graph::Value& r = g_.values[root_[v.v].v];
+        found = found || root_[v.v] == base || (r.node == -1 && g_.inputs[r.result].mutates_data);
+      });
+    return found;
+  };
   std::vector<Id> inside;
   for (ValueId part = std::get<ValueId>(node.args[1]);;) {
     if (!computed(part) || !wishes_[part.v].empty() || placed(part)) return;
     const ValueId old = old_of(part);
     if (!old || p_.items[p_.maker[part.v]].may_fail) return;
-    if (is_join(g_.nodes[g_.values[part.v].node]) && readers_[part.v].size() != 1) return;
+    const Node& inner = g_.nodes[g_.values[part.v].node];
+    if (is_join(inner) ? readers_[part.v].size() != 1 : reads_around(inner)) return;
     nested_ends(part, inside);
     if (root_[old.v] != base) {  // made of what was made of it, one update after another
       part = old;
@@ -128,8 +140,7 @@ void Assign::chain_ends(ValueId c, std::vector<Id>& out) const {
     nested_ends(c, out);
     c = old_of(c);
     if (!c || !computed(c) || !wishes_[c.v].empty() || placed(c)) return;
-    const Node& node = g_.nodes[g_.values[c.v].node];
-    if (!is_join(node) && (!updates(node) || p_.items[p_.maker[c.v]].may_fail)) return;
+    if (!is_join(g_.nodes[g_.values[c.v].node]) && (!old_of(c) || p_.items[p_.maker[c.v]].may_fail)) return;
   }
 }
 
@@ -141,7 +152,7 @@ bool Assign::parts_read(const std::vector<Id>& ends, ValueId old) const {
       continue;
     }
     bool found = false;
-    for (std::size_t a = updates(node) || has_base(node.op) ? 1 : 0; a < node.args.size(); ++a) {
+    for (std::size_t a = !is_join(node) || has_base(node.op) ? 1 : 0; a < node.args.size(); ++a) {
       graph::for_each_value(node.args[a], [&](ValueId v) { found = found || root_[v.v] == old; });
     }
     if (found) return true;

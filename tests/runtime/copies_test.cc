@@ -273,6 +273,38 @@ TEST(Copies, AtComputedPlaces) {
     x.index_copy_(1, a[1] - 2, a[2].unsqueeze(0).expand({3, 2, 4}));
     return std::vector{x.sum(-1)};
   };
+  // What decays, or is scaled, around the update.
+  Program scaled = [](std::vector<Tensor> a, Int) {
+    Tensor x = a[0];
+    x.mul_(0.5);
+    x.index_add_(1, a[1], a[2].unsqueeze(0).expand({3, 2, 4}));
+    x.add_(1.0);
+    x.index_add_(1, a[1] - 1, a[2].unsqueeze(0).expand({3, 2, 4}));
+    return std::vector{x.sum(-1)};
+  };
+  Program scaled_part = [](std::vector<Tensor> a, Int) {
+    Tensor x = a[0][1], y = a[0] * 3.0;
+    x.mul_(0.5);
+    x.index_add_(0, a[1], a[2]);
+    x.add_(1.0);
+    y[1].index_add_(0, a[1], a[2]);
+    y[1].mul_(2.0);
+    return std::vector{a[0].sum(-1), y};
+  };
+  // From beside the part: what is read there would have to be known to be apart from it.
+  Program beside = [](std::vector<Tensor> a, Int) {
+    a[0][1].index_add_(0, a[1], a[0][0].slice(0, 0, 2));
+    return std::vector{a[0].sum(-1)};
+  };
+  Program beside_twice = [](std::vector<Tensor> a, Int) {
+    a[0][1].index_add_(0, a[1], a[2]);
+    a[0][2].index_add_(0, a[1], a[0][1].slice(0, 0, 2));
+    return std::vector{a[0].sum(-1)};
+  };
+  expect_copied("beside", beside, make, {0}, 2 * 6 * 4 * 4);
+  expect_copied("beside_twice", beside_twice, make, {0}, 2 * 6 * 4 * 4);
+  expect_copied("scaled", scaled, make, {0});
+  expect_copied("scaled_part", scaled_part, make, {0});
   expect_copied("at_places", argument, make, {0});
   expect_copied("at_places_of_a_part", part, make, {0});
   expect_copied("at_places_of_an_intermediate", intermediate, make, {0});
@@ -332,6 +364,30 @@ TEST(Copies, WritesAtComputedPlacesKeepTheirOrder) {
          a[1].index_copy_(0, a[1] * 0, a[2].slice(0, 0, 1).expand({2}));
          a[0][2].index_copy_(0, a[1], a[3]);
          return std::vector{a[0].sum(2)};
+       }},
+      {"scaled between", [](std::vector<Tensor> a) {
+         Tensor x = a[0], p = x[1], old = x * 2.0;
+         p.mul_(0.5);
+         Tensor halved = x[1].t() + 0.0, first = x.select(1, 0) * 1.0;
+         p.index_add_(0, a[1], a[3]);
+         Tensor added = p * 1.0;
+         p.mul_(p.slice(0, 0, 1)), p.add_(x[0]);
+         p.index_copy_(0, a[2], p.slice(0, 1, 3));
+         x.mul_(0.25);
+         x.index_add_(1, a[1], x.slice(1, 0, 2) * 2.0);
+         x.sub_(x[2]);
+         return std::vector{old, halved, first, added, x.sum(1), p + 0.0};
+       }},
+      {"scaled by what it was", [](std::vector<Tensor> a) {
+         Tensor x = a[0], y = x + 0.5;
+         x.mul_(x.sum());
+         x.index_add_(1, a[1], a[3].unsqueeze(0).expand({3, 2, 4}));
+         x.mul_(x.transpose(1, 2).sum(1).unsqueeze(2)).clamp_(-5.0, 5.0);
+         y.mul_(2.0);
+         Tensor z = y * 1.5;
+         y.index_add_(1, a[2], a[3].unsqueeze(0).expand({3, 2, 4}));
+         y.sub_(z).mul_(y);
+         return std::vector{y, z, x.mean(0)};
        }},
       {"a view of it stays", [](std::vector<Tensor> a) {
          Tensor y = a[0] + 1.0, p = y[1], q = p.t();
