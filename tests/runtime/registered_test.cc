@@ -382,7 +382,7 @@ TEST(Registered, AViewStaysWithinItsOperand) {
       {"test::apart(Tensor(a) self) -> Tensor(a)", {[](const graph::ViewCtx& v) { return Layout{{numel(v.in.sizes)}, {2}, v.in.offset}; }, graph::PutBack::Reshape, graph::ViewOf::JoinedDims},
        ErrorCode::IndexOutOfRange, "of the storage, its operand"},
       {"test::anywhere(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
-       {[](const graph::ViewCtx& v) { return Layout{{8}, {8}, 0}; }, graph::PutBack::Places, graph::ViewOf::Storage}, ErrorCode::IndexOutOfRange, "reaches element 56 of a storage of 48"},
+       {[](const graph::ViewCtx&) { return Layout{{8}, {8}, 0}; }, graph::PutBack::Places, graph::ViewOf::Storage}, ErrorCode::IndexOutOfRange, "reaches element 56 of a storage of 48"},
   };
   for (const Wrong& w : wrong) {
     const OpId op = view_op(w.schema, w.facts);
