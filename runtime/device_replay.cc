@@ -120,7 +120,7 @@ std::unique_ptr<DeviceReplay> DeviceReplay::make(const Program& p, SlotValues sl
 void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse) {
   const Program& p = program_;
   Dependencies dependencies(p, slots, temp_offset);
-  const std::uint32_t workspace_cell = static_cast<std::uint32_t>(p.buffer_bytes.size());
+  const std::uint32_t workspace_cell = static_cast<std::uint32_t>(p.workspace_cell());
   std::unique_ptr<device::Graph> graph;
   std::uint32_t first = 0;
   bool checks = false, after_checks = false, checked = false;  // of the graph that is built; any before
@@ -134,7 +134,7 @@ void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp
   };
   auto graph_at = [&](std::uint32_t i) -> device::Graph& {
     if (!graph) {
-      graph = device_.new_graph(workspace_cell + 1);
+      graph = device_.new_graph(static_cast<std::uint32_t>(p.cells()));
       first = i;
     }
     return *graph;
@@ -260,7 +260,7 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
   std::vector<void*> moved;
   void* const* cells = base;
   if (!host_inputs_.empty()) {
-    moved.assign(base, base + program_.buffer_bytes.size() + 1);
+    moved.assign(base, base + program_.cells());
     for (std::uint32_t b : host_inputs_) {
       std::int64_t bytes = item_size(program_.lowered.buffers[b].dtype);
       void* at = device_.allocate(bytes);

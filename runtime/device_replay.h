@@ -26,7 +26,7 @@ class DeviceReplay {
   /// Bytes that it works in besides the buffers: for products of the device's library.
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
 
-  /// base: by buffer, addresses on the device, and behind them that of the workspace, a multiple of kWorkspaceAlignment; inputs
+  /// base: by cell (Program::cells), addresses on the device; that of the workspace is a multiple of kWorkspaceAlignment; inputs
   /// on the host have theirs there. Queues the work on the calling
   /// thread's current stream and returns; waits only for steps of the host, and where values are checked.
   void run(void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params, SlotValues slots, const std::vector<std::int64_t>& temp_offset);

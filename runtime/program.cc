@@ -13,6 +13,7 @@
 #include "jit/cpu/loop/compile.h"
 #include "jit/cpu/micro/compile.h"
 #include "jit/gpu/kernels/compile.h"
+#include "kernels/loop/analysis.h"
 #include "kernels/plan/temp_plan.h"
 #include "reprise/compile.h"
 #include "runtime/tracer.h"
@@ -23,7 +24,7 @@ namespace {
 
 class Builder {
  public:
-  explicit Builder(Program& p) : p_(p) {
+  Builder(Program& p, const std::vector<std::pair<std::uint32_t, Int>>& floats) : p_(p), floats_(floats) {
     if (!device::runs_host_code(p.device)) target_ = device::backend(p.device).target();
   }
 
@@ -43,7 +44,10 @@ class Builder {
         step.image = code->image;
         step.loop = std::move(code);
         step.buffers = l.buffers;
-        for (Int i : kernels::runtime_params(l.kernel)) step.params.push_back(slot(i));
+        const std::vector<Int> params = kernels::runtime_params(l.kernel);
+        const std::size_t numbers = params.size() - static_cast<std::size_t>(kernels::param_slots(l.kernel).floats);
+        for (std::size_t i = 0; i < numbers; ++i) step.params.push_back(slot(params[i]));
+        for (std::size_t i = numbers; i < params.size(); ++i) step.buffers.push_back(float_cell(params[i]));
         return add_gpu(std::move(step));
       }
     Program::LoopStep step;
@@ -231,6 +235,17 @@ class Builder {
   }
 
  private:
+  /// The cell of a float, given as its bits.
+  std::uint32_t float_cell(Int bits) {
+    Program::FloatCell made;
+    for (auto [word, symbol] : floats_)
+      if (identical(symbol, bits)) made.word = word;
+    if (!made.word) made.slot = slot(bits);
+    std::vector<Program::FloatCell>& cells = p_.float_cells;
+    auto at = std::find_if(cells.begin(), cells.end(), [&](const Program::FloatCell& c) { return c.word == made.word && c.slot == made.slot; });
+    if (at == cells.end()) at = cells.insert(at, made);
+    return static_cast<std::uint32_t>(p_.workspace_cell() + 1 + static_cast<std::size_t>(at - cells.begin()));
+  }
   const std::optional<std::uint32_t>& guard_of(std::uint32_t launch) const { return p_.lowered.launches[launch].guard; }
 
   void add_gpu(Program::GpuStep step) {
@@ -242,6 +257,7 @@ class Builder {
 
   device::CodeTarget target_;
   Program& p_;
+  const std::vector<std::pair<std::uint32_t, Int>>& floats_;
 };
 
 /// The device that a graph's work happens on: that of its tensors. 0-dim tensors of the host may go along anywhere, as
@@ -275,7 +291,7 @@ Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<
   p.lowered = kernels::lower(graph, mode, style);
   p.copies_inside = !host;
   p.graph = std::move(graph);
-  Builder b(p);
+  Builder b(p, floats);
   for (std::uint32_t i = 0; i < p.lowered.launches.size(); ++i)
     std::visit([&](const auto& what) { b.add(what, i); }, p.lowered.launches[i].what);
   if (!host) b.add_uses();

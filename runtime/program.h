@@ -42,13 +42,20 @@ struct Program {
   guards::ExprProgram exprs;
   std::vector<std::uint32_t> key_words;            ///< the call's values that a recording depends on (random numbers and floats left out)
   /// A value of the call that is a float's bits, on the host: put where it is read at every replay, so that recordings do not
-  /// depend on it. (Elsewhere it is a key word: what a graph is launched with is part of the graph.)
+  /// depend on it.
   struct FloatWord {
     std::uint32_t word;
     std::vector<std::uint32_t> params, numbers;    ///< indices into a recording's params, and into HostSteps' numbers
     std::vector<std::uint32_t> results;            ///< and into int_results
   };
   std::vector<FloatWord> floats;
+  /// The same on devices: loop kernels read the bits from a cell of their graph, as they read addresses, so that another number is what a moved
+  /// argument is. (Read by anything else, a float is a key word: what a graph is launched with is part of the graph.)
+  struct FloatCell {
+    std::optional<std::uint32_t> word;             ///< of the call
+    Slot slot{};                                   ///< of what is no word of the call
+  };
+  std::vector<FloatCell> float_cells;              ///< behind the buffers and the workspace
   bool uses_random = false;
   Slot copied_bytes{};                             ///< kernels::copied_beyond_eager
   Slot random_count{};                             ///< numbers taken from the generator by one call
@@ -141,6 +148,9 @@ struct Program {
   std::vector<jit::CodePtr> code;                  ///< keeps the machine code alive
 
   std::vector<Slot> buffer_bytes;                  ///< by buffer; 0 for inputs
+  /// Cells of a device's graphs: one for each buffer, that of the workspace, the floats.
+  std::size_t workspace_cell() const { return lowered.buffers.size(); }
+  std::size_t cells() const { return workspace_cell() + 1 + float_cells.size(); }
   std::vector<kernels::TempLife> lives;
   struct Out {
     SlotLayout layout, target;                     ///< see kernels::Lowered::Out; target: of what the epilogue copies

@@ -66,7 +66,7 @@ std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<In
   const Program& p = program_;
   const bool fresh = !old || p.uses_random;  // what is random has moved on in an instance since it was made
   std::unique_ptr<Instance> i = old ? std::move(old) : std::make_unique<Instance>(p);
-  i->base.assign(p.buffer_bytes.size() + 1, nullptr);  // the last: the workspace
+  i->base.assign(p.cells(), nullptr);
   if (p.uses_random) i->slots = slots_;
   if (!p.floats.empty()) i->params = params_;
   i->results.assign(p.outputs.size(), nullptr);
@@ -116,8 +116,12 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   const std::int64_t workspace = inst->device ? inst->device->workspace_bytes() : 0;
   const std::int64_t workspace_at = (temp_bytes_ + DeviceReplay::kWorkspaceAlignment - 1) / DeviceReplay::kWorkspaceAlignment * DeviceReplay::kWorkspaceAlignment;
   Lane lane(p.device, workspace ? workspace_at + workspace : temp_bytes_);
-  inst->base.back() = workspace ? lane.base() + workspace_at : nullptr;
   void** const base = inst->base.data();
+  base[p.workspace_cell()] = workspace ? lane.base() + workspace_at : nullptr;
+  for (std::size_t i = 0; i < p.float_cells.size(); ++i) {
+    const Program::FloatCell& f = p.float_cells[i];
+    base[p.workspace_cell() + 1 + i] = reinterpret_cast<void*>(f.word ? values[*f.word] : slots()[f.slot]);
+  }
   for (const Program::InputPlace& i : p.inputs_read) base[i.buffer] = inputs[i.input]->data();
   for (const Program::OutputPlace& o : p.outputs_made) {
     Storage* s = new_storage(p.graph.meta(p.graph.outputs[o.output].value).device, slots()[p.buffer_bytes[o.buffer]]);

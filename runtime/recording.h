@@ -54,7 +54,7 @@ class Recording {
     explicit Instance(const Program& p) : host(p) {}
     HostSteps host;
     std::unique_ptr<DeviceReplay> device;          // null on the host
-    std::vector<void*> base;                       // by buffer
+    std::vector<void*> base;                       // Program::cells
     std::vector<std::int64_t> slots;               // of this call, when the program draws random numbers
     std::vector<std::int64_t> params;              // of this call, when floats are among them
     std::vector<Storage*> results;                 // by graph output

@@ -28,6 +28,7 @@ struct ParamSlots {
   std::vector<OfAccess> accesses;
   std::vector<int> params;  ///< by body node; -1 unless a Param
   int count = 0;
+  int floats = 0;           ///< the last so many are floats' bits (BodyNode::bits)
 };
 ParamSlots param_slots(const LoopKernel&);
 

@@ -112,7 +112,9 @@ ParamSlots param_slots(const LoopKernel& k) {
       o.gather_extents.push_back(next());
     }
   }
-  for (const BodyNode& n : k.body) s.params.push_back(n.kind == BodyNode::Kind::Param ? next() : -1);
+  for (const BodyNode& n : k.body) s.params.push_back(n.kind == BodyNode::Kind::Param && !n.bits ? next() : -1);
+  for (std::size_t i = 0; i < k.body.size(); ++i)
+    if (k.body[i].kind == BodyNode::Kind::Param && k.body[i].bits) s.params[i] = next(), ++s.floats;
   return s;
 }
 

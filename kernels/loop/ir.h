@@ -83,7 +83,7 @@ struct LoopKernel {
 };
 
 /// The Ints that a kernel reads at run time, in the order its code expects them: extents, then each access's offset,
-/// strides, gather strides and extents, then Params; plain numbers that the code has baked in (0 and 1 strides, constants)
+/// strides, gather strides and extents, then Params, those that are floats last; plain numbers that the code has baked in (0 and 1 strides, constants)
 /// are left out. Two kernels with equal `canonical_text` share code and differ only in these.
 std::vector<Int> runtime_params(const LoopKernel&);
 /// Identity of the code: structure, dtypes, baked constants; run-time Ints as p0, p1, ... Deterministic.

@@ -155,15 +155,17 @@ Arrays run_on_device(const LoopKernel& k, const Arrays& arrays, int shift, const
     cells.push_back(static_cast<char*>(memory.back()) + before);
     d.copy_from_host(cells.back(), arrays[i].data(), bytes, stream);
   }
+  const auto words = static_cast<std::size_t>(kernels::param_slots(k).floats);
+  for (std::size_t i = params.size() - words; i < params.size(); ++i) cells.push_back(reinterpret_cast<void*>(params[i]));
   device::KernelNode node;
   node.kernel = d.load(made->image);
   node.name = k.name.empty() ? "kernel" : k.name;
   node.grid = made->grid(params.data());
   node.block = made->image->block;
   node.shared_bytes = made->image->shared_bytes;
-  for (std::uint32_t i = 0; i < arrays.size(); ++i) node.cells.push_back(i);
-  node.params = params;
-  auto graph = d.new_graph(static_cast<std::uint32_t>(arrays.size()));
+  for (std::uint32_t i = 0; i < cells.size(); ++i) node.cells.push_back(i);
+  node.params.assign(params.begin(), params.end() - static_cast<std::ptrdiff_t>(words));
+  auto graph = d.new_graph(static_cast<std::uint32_t>(cells.size()));
   graph->add(std::move(node), {});
   auto exec = graph->instantiate();
   exec->launch(stream, cells.data());

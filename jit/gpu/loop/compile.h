@@ -6,8 +6,9 @@
 
 namespace reprise::jit {
 
-/// A loop kernel made for a device that runs blocks of threads. The image's arguments are the kernel's buffers, then its
-/// runtime_params (kernels/loop/ir.h).
+/// A loop kernel made for a device that runs blocks of threads. The image's arguments are the kernel's buffers, then its float
+/// runtime_params (kernels/loop/ir.h, ParamSlots::floats), each in a pointer's place: the "address" is the float's bits, so that it may move from run
+/// to run as addresses do; then the other runtime_params.
 class GpuKernel {
  public:
   virtual ~GpuKernel() = default;

@@ -15,7 +15,8 @@ namespace Intrinsic = llvm::Intrinsic;
 void GpuLoopEmitter::run() {
   std::vector<DType> buffers;
   for (const kernels::BufferArg& a : k_.buffers) buffers.push_back(a.dtype);
-  e_.begin(buffers, slots_.count, {static_cast<std::uint32_t>(s_.threads), 1, 1}, s_.resident);
+  buffers.insert(buffers.end(), static_cast<std::size_t>(slots_.floats), DType::Int8);  // nothing is known of such an address
+  e_.begin(buffers, slots_.count - slots_.floats, {static_cast<std::uint32_t>(s_.threads), 1, 1}, s_.resident);
   load_arguments();
   if (s_.kind == GpuSchedule::Kind::Pointwise) one_dim_ = all_dims_are_one();
   if (s_.run > 1) {
