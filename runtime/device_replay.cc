@@ -285,22 +285,48 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
   if (unread) read_faults(cells, slots, stream);
 }
 
+// Buffers that lie in one memory are one copy: written arguments that are views of one tensor may take turns in it, element by element.
 void DeviceReplay::run_on_host(const Program::Step& step, const std::vector<Program::Use>& uses, void* const* base, TensorImpl* const* inputs, HostSteps& host,
                                const std::int64_t* params, SlotValues slots, device::Stream& stream) {
   const Program& p = program_;
-  std::vector<void*> copies(p.buffer_bytes.size(), nullptr);
-  std::vector<std::pair<const Program::Use*, HostCopy>> taken;
+  struct Region {
+    char *begin, *end;
+    bool read, written;
+    std::vector<std::uint32_t> buffers;
+  };
+  std::vector<Region> regions;
   for (const Program::Use& u : uses) {
     const kernels::Buffer& b = p.lowered.buffers[u.buffer];
-    bool input = b.kind == kernels::Buffer::Kind::Input;
-    HostCopy copy(input ? byte_extent(*inputs[b.index]) : slots[p.buffer_bytes[u.buffer]]);
-    copies[u.buffer] = copy.get();
-    if (copy.bytes() && (u.read || !u.first)) device_.copy_to_host(copy.get(), base[u.buffer], copy.bytes(), stream);
-    taken.emplace_back(&u, std::move(copy));
+    const std::int64_t bytes = b.kind == kernels::Buffer::Kind::Input ? byte_extent(*inputs[b.index]) : slots[p.buffer_bytes[u.buffer]];
+    char* begin = static_cast<char*>(base[u.buffer]);
+    if (bytes > 0) regions.push_back({begin, begin + bytes, u.read || !u.first, u.written, {u.buffer}});
+  }
+  std::sort(regions.begin(), regions.end(), [](const Region& x, const Region& y) { return x.begin < y.begin; });
+  std::size_t n = 0;
+  for (Region& r : regions) {
+    if (n > 0 && r.begin < regions[n - 1].end) {
+      Region& all = regions[n - 1];
+      all.end = std::max(all.end, r.end);
+      all.read = true;
+      all.written = all.written || r.written;
+      all.buffers.push_back(r.buffers[0]);
+    } else {
+      if (&regions[n] != &r) regions[n] = std::move(r);
+      ++n;
+    }
+  }
+  regions.resize(n);
+
+  std::vector<void*> copies(p.buffer_bytes.size(), nullptr);
+  std::vector<HostCopy> taken;
+  for (const Region& r : regions) {
+    HostCopy& copy = taken.emplace_back(r.end - r.begin);
+    for (std::uint32_t b : r.buffers) copies[b] = static_cast<char*>(copy.get()) + (static_cast<char*>(base[b]) - r.begin);
+    if (r.read) device_.copy_to_host(copy.get(), r.begin, copy.bytes(), stream);
   }
   host.run(step, copies.data(), params, slots);
-  for (auto& [use, copy] : taken)
-    if (use->written && copy.bytes()) device_.copy_from_host(base[use->buffer], copy.get(), copy.bytes(), stream);
+  for (std::size_t i = 0; i < regions.size(); ++i)
+    if (regions[i].written) device_.copy_from_host(regions[i].begin, taken[i].get(), taken[i].bytes(), stream);
 }
 
 }  // namespace reprise::runtime

@@ -37,6 +37,7 @@ TEST_F(CudaCaptured, IsANodeThatIsReplayedAtMovedAddresses) {
   const reprise_simulator_counters before = Simulator::counters();
   for (int i = 0; i < 4; ++i) f(x, y);
   EXPECT_EQ(Blend::queued, queued) << "nothing moved: what was captured runs";
+  synchronize(d);
   EXPECT_GE(Simulator::counters().launches - before.launches, 16u) << "two kernels of each";
   const Tensor a = numbers({6, 5}, 3), b = numbers({6, 5}, 4);
   expect(a, b, "moved");

@@ -43,5 +43,30 @@ TEST_F(CudaWriters, ElementsThatAreNotWrittenStay) {
   }
 }
 
+// x and y are columns of one tensor: they lie between each other, element by element.
+TEST_F(CudaWriters, TwoViewsOfOneTensor) {
+  static const graph::OpId op = graph::register_op({.schema = "test::swap_(Tensor(a!) x, Tensor(b!) y) -> ()", .shape = [](graph::RuleCtx&) {}},
+                                                   {kernels::reference_kernels().fact({[](const kernels::NativeArgs& a) {
+                                                     namespace r = kernels::reference;
+                                                     const kernels::TensorView &x = a.tensor(0), &y = a.tensor(1);
+                                                     r::for_each<2>(x.rank, x.sizes, {x.strides, y.strides}, [&](const auto& at) {
+                                                       const auto was = r::load(x, at[0]);
+                                                       r::store(x, at[0], r::load(y, at[1]));
+                                                       r::store(y, at[1], was);
+                                                     });
+                                                   }})});
+  auto swap = [](Tensor x, Tensor y) { graph::calln(op, {&x, &y}, {}); };
+  auto f = compile(swap);
+  for (int n : {1, 3, 4, 0}) {
+    const Tensor x = arange(0, n * 4, 1, {.dtype = kFloat32}).view({n, 4}), want = x.clone();
+    swap(want.select(1, 0), want.select(1, 2));
+    for (bool compiled : {false, true}) {
+      const Tensor on = x.to(d);
+      compiled ? f(on.select(1, 0), on.select(1, 2)) : swap(on.select(1, 0), on.select(1, 2));
+      EXPECT_TRUE(equal(on.to(Device::cpu()), want)) << n << (compiled ? " compiled" : " eager");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace reprise
