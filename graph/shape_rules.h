@@ -118,6 +118,8 @@ std::optional<std::vector<Bool>> apart_conditions(const Ints& sizes, const Ints&
 /// Are they known to, whatever the symbols are?
 bool known_apart(const Ints& sizes, const Ints& strides);
 
+/// The last element that a view of elements reaches, counted as its offset is. Strides must not be negative.
+Int last_of(const Layout&);
 /// In a graph the operand of as_strided is all of its storage, row-major, and there is nothing beyond it: throws
 /// IndexOutOfRange, naming `op`, for a view that reaches beyond.
 void check_within_storage(const Layout& made, const Layout& storage, const char* op, SourceLoc);

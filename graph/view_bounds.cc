@@ -12,11 +12,6 @@ namespace {
 auto hint_of(const Ints& list) {
   return [&list](int d) { return list[static_cast<std::size_t>(d)].hint(); };
 }
-Int last_of(const Layout& l) {
-  Int last = l.offset;
-  for (std::size_t d = 0; d < l.sizes.size(); ++d) last = last + (l.sizes[d] - 1) * l.strides[d];
-  return last;
-}
 std::optional<std::int64_t> last_now(const Layout& l) { return last_element(l.dim(), l.offset.hint(), hint_of(l.sizes), hint_of(l.strides)); }
 
 /// A registered view of its operand, at one call.
@@ -81,6 +76,12 @@ struct Registered {
 };
 
 }  // namespace
+
+Int last_of(const Layout& l) {
+  Int last = l.offset;
+  for (std::size_t d = 0; d < l.sizes.size(); ++d) last = last + (l.sizes[d] - 1) * l.strides[d];
+  return last;
+}
 
 void check_within_storage(const Layout& made, const Layout& storage, const char* op, SourceLoc loc) {
   for (Int s : made.sizes)

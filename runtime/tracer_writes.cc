@@ -11,13 +11,6 @@ namespace reprise::detail {
 
 namespace {
 
-/// The last element that a view reaches, counted as its offset is. Strides are not negative.
-Int last_of(const Layout& l) {
-  Int last = l.offset;
-  for (std::size_t d = 0; d < l.sizes.size(); ++d) last = last + (l.sizes[d] - 1) * l.strides[d];
-  return last;
-}
-
 /// Conditions, true in the traced call, under which two views of one storage have no element in common: one ends before the other begins,
 /// or they are different parts of the same rows (of one dimension, or of one that neither of them has). Nothing: it is none of these.
 std::optional<std::vector<Bool>> disjoint_conditions(const Layout& a, const Layout& b, SourceLoc loc) {
@@ -25,7 +18,7 @@ std::optional<std::vector<Bool>> disjoint_conditions(const Layout& a, const Layo
   if (detail::compare_lt(b.offset, a.offset, loc).hint()) return disjoint_conditions(b, a, loc);
   for (const Layout* l : {&a, &b})
     if (Int n = numel(l->sizes); n.hint() == 0) return std::vector{detail::compare_eq(n, 0, loc)};
-  if (Bool before = detail::compare_lt(last_of(a), b.offset, loc); before.hint()) return std::vector{before};
+  if (Bool before = detail::compare_lt(graph::last_of(a), b.offset, loc); before.hint()) return std::vector{before};
   const bool same_rows = a.dim() == b.dim() && std::equal(a.strides.begin(), a.strides.end(), b.strides.begin(), [](Int x, Int y) { return identical(x, y); });
   if (!same_rows) return std::nullopt;
   // Both lie in a tensor of these sizes and strides, b some steps behind a in one of its dimensions.
