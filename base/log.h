@@ -8,8 +8,8 @@
 namespace reprise::log {
 
 /// Channels of REPRISE_LOG=trace,guards,... (docs/logs.md). `always`: warnings, printed whenever logging is not off.
-enum class Channel : std::uint8_t { Trace, Guards, Recompiles, Graph, Fusion, Recordings, Memory, Epilogue, Compile, Warning };
-inline constexpr int kChannelCount = 10;
+enum class Channel : std::uint8_t { Trace, Guards, Recompiles, Graph, Passes, Fusion, Recordings, Memory, Epilogue, Compile, Warning };
+inline constexpr int kChannelCount = 11;
 std::string_view channel_name(Channel);
 
 namespace detail { extern std::atomic<std::uint32_t> enabled_mask; }  // bit per channel; text or file sink wants it

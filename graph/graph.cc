@@ -21,6 +21,8 @@ NodeRuleArgs::NodeRuleArgs(const Graph& g, const std::vector<NodeArg>& args) {
             return std::span<const TensorMeta* const>(lists_.back());
           } else if constexpr (std::is_same_v<T, std::string>) {
             return std::string_view(v);
+          } else if constexpr (std::is_same_v<T, ViewArg> || std::is_same_v<T, Region>) {
+            fail(ErrorCode::Internal, "graph", {}, "no shape rule takes a view or a region");
           } else {
             return v;
           }

@@ -18,14 +18,34 @@ struct ValueId {
   friend auto operator<=>(const ValueId&, const ValueId&) = default;
 };
 
+class Graph;
+struct ViewStep;
+
+/// A view of a value as an argument: `base`, seen through `steps` one after another. What an operator writes through it, it writes into the base.
+struct ViewArg {
+  ValueId base;
+  std::vector<ViewStep> steps;
+};
+
+/// A graph as an argument: what the node may run. It sees none of the outer graph's values (they are its inputs), and shares its environment.
+using Region = std::shared_ptr<const Graph>;
+
 /// An argument of a node: schema order; tensors are values; integers may be symbolic.
-using NodeArg = std::variant<std::monostate, ValueId, std::vector<ValueId>, Int, Ints, Scalar, bool, DType, std::string>;
+using NodeArg = std::variant<std::monostate, ValueId, std::vector<ValueId>, Int, Ints, Scalar, bool, DType, std::string, ViewArg, Region>;
+
+/// One view after another: an operator and what it takes behind the tensor.
+struct ViewStep {
+  OpId op;
+  std::vector<NodeArg> args;
+};
 
 /// Where a node comes from. Never identity: passes that merge, and keys of caches, do not see it; who makes a node of a node hands it on.
 struct NodeInfo {
   SourceLoc loc;
   std::int32_t sequence = -1;    ///< the call of the traced program that it is made of, counted from 0 in each trace; -1: of none
   std::int32_t forward_of = -1;  ///< of a node that computes a derivative: the sequence number of the one that it belongs to; -1: of none
+
+  const std::string* scope = nullptr;  ///< the names of the scopes that the call was made in, "layers[3].attention"; kept for good; null: none
 
   NodeInfo(SourceLoc l = {}, std::int32_t n = -1) : loc(l), sequence(n) {}
 };
@@ -70,12 +90,6 @@ struct NumberInput {
   } kind = Kind::Size;
   std::uint32_t symbol = 0;
   std::string name;
-};
-
-/// One view after another: an operator and what it takes behind the tensor.
-struct ViewStep {
-  OpId op;
-  std::vector<NodeArg> args;
 };
 
 /// What the signature says of an output of the graph.
@@ -143,10 +157,11 @@ class Graph {
   void add_results(Node&, std::size_t at, std::vector<TensorMeta>);
 };
 
-/// Visits the values among a node's arguments; missing elements of a Tensor?[] are passed over.
+/// Visits the values among a node's arguments, of views their bases; missing elements of a Tensor?[] are passed over.
 template <class F> void for_each_value(const NodeArg& a, F&& f) {
   if (auto* v = std::get_if<ValueId>(&a)) f(*v);
-  else if (auto* l = std::get_if<std::vector<ValueId>>(&a)) for (ValueId x : *l) if (x) f(x);
+  if (auto* l = std::get_if<std::vector<ValueId>>(&a)) for (ValueId x : *l) if (x) f(x);
+  if (auto* w = std::get_if<ViewArg>(&a)) f(w->base);
 }
 template <class F> void for_each_value(const Node& n, F&& f) { for (const NodeArg& a : n.args) for_each_value(a, f); }
 

@@ -126,6 +126,12 @@ class Printer {
             return std::string(dtype_short_name(v));
           else if constexpr (std::is_same_v<T, std::string>)
             return quoted(v, '\'');
+          else if constexpr (std::is_same_v<T, ViewArg>) {
+            std::string s = name(v.base);
+            for (const ViewStep& step : v.steps) s += "." + call(step);
+            return s;
+          } else if constexpr (std::is_same_v<T, Region>)
+            return "region";
           else
             return v.str();
         },
@@ -160,13 +166,15 @@ class Printer {
     return list(l.sizes, '[', ']') + " " + list(l.strides, '[', ']') + " " + offset_text(l.offset);
   }
 
+  /// "select(1, 0)"
+  std::string call(const ViewStep& step) const {
+    std::string s = op(step.op).schema.name + "(";
+    for (std::size_t i = 0; i < step.args.size(); ++i) s += (i ? ", " : "") + argument(step.args[i]);
+    return s + ")";
+  }
   std::string recipe(const OutputSpec& o) const {
     std::string s;
-    for (const ViewStep& step : o.recipe) {
-      s += (s.empty() ? " by " : ".") + op(step.op).schema.name + "(";
-      for (std::size_t i = 0; i < step.args.size(); ++i) s += (i ? ", " : "") + argument(step.args[i]);
-      s += ")";
-    }
+    for (const ViewStep& step : o.recipe) s += (s.empty() ? " by " : ".") + call(step);
     return s;
   }
 

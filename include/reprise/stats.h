@@ -27,6 +27,12 @@ struct Stats {
     std::int64_t calls;
   };
   std::vector<Fallback> fallbacks;
+  /// What registered patterns (reprise/patterns.h) replaced in the specializations that are live, by name; the most first.
+  struct Match {
+    std::string pattern;
+    std::int64_t matches;
+  };
+  std::vector<Match> matches;
   std::string last_fallback_reason;      ///< why the latest call was served eagerly; empty if none was
 };
 

@@ -135,6 +135,8 @@ class ArgWriter {
     for (ValueId v : list) n += static_cast<bool>(v);
     tensor_range(NativeArg::Kind::TensorList, n);
   }
+  void write(ArgType, const graph::ViewArg&) { fail(ErrorCode::Internal, "launch", {}, "no kernel takes a view as an argument"); }
+  void write(ArgType, const graph::Region&) { fail(ErrorCode::Internal, "launch", {}, "no kernel takes a region"); }
   void write(ArgType t, Int v) { is_number(t) ? write(t, Scalar(v)) : one_int(NativeArg::Kind::Int, v); }
   void write(ArgType, const Ints& v) { write_ints(v); }
   void write(ArgType, const Scalar& s) {
