@@ -59,7 +59,7 @@ bool is_lone_part(const Seen& s, std::size_t i) {
 
 std::string name_of(const Seen& s, std::size_t i) {
   static const char* const names[] = {"x", "y", "z", "v", "c", "i", "m", "w", "captured", "ids"};
-  return i < s.results ? "result " + std::to_string(i) : std::string("argument ") + names[i - s.results];
+  return i < s.results ? "result " + std::to_string(i) : "argument " + (s.names.empty() ? names[i - s.results] : s.names[i - s.results]);
 }
 
 std::string difference_of_layouts(const Seen& want, const Seen& got, std::size_t i) {
@@ -84,7 +84,7 @@ std::vector<Version> versions_of(const std::vector<Tensor>& tensors) {
 }
 
 Seen seen(const std::vector<Tensor>& results, const std::vector<Tensor>& arguments, std::vector<Version> versions, std::vector<bool> parts) {
-  Seen s{results, results.size(), std::move(versions), std::move(parts)};
+  Seen s{results, results.size(), std::move(versions), std::move(parts), {}};
   s.tensors.insert(s.tensors.end(), arguments.begin(), arguments.end());
   return s;
 }

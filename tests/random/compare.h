@@ -19,6 +19,7 @@ struct Seen {
   std::size_t results = 0;                 ///< so many of them are results
   std::vector<Version> versions;           ///< of the arguments, before the call
   std::vector<bool> parts;                 ///< by result: may it be a part of something (Program::may_be_part)?
+  std::vector<std::string> names;          ///< of the arguments; empty: those of a random program
 };
 Seen seen(const std::vector<Tensor>& results, const std::vector<Tensor>& arguments, std::vector<Version> versions, std::vector<bool> parts = {});
 
