@@ -21,14 +21,30 @@ NodeRuleArgs::NodeRuleArgs(const Graph& g, const std::vector<NodeArg>& args) {
             return std::span<const TensorMeta* const>(lists_.back());
           } else if constexpr (std::is_same_v<T, std::string>) {
             return std::string_view(v);
-          } else if constexpr (std::is_same_v<T, ViewArg> || std::is_same_v<T, Region>) {
-            fail(ErrorCode::Internal, "graph", {}, "no shape rule takes a view or a region");
+          } else if constexpr (std::is_same_v<T, Region>) {
+            return v.get();
+          } else if constexpr (std::is_same_v<T, ViewArg>) {
+            fail(ErrorCode::Internal, "graph", {}, "no shape rule takes a view");
           } else {
             return v;
           }
         },
         a));
   }
+}
+
+Effects effects_of(const Node& node) {
+  Effects all = op(node.op).effects;
+  for (const NodeArg& a : node.args) {
+    const Region* region = std::get_if<Region>(&a);
+    if (!region) continue;
+    for (const Node& n : (*region)->nodes) {
+      const Effects e = effects_of(n);
+      all.may_fail |= e.may_fail, all.exit |= e.exit, all.opaque |= e.opaque;
+      if (e.lane) all.lane = e.lane;
+    }
+  }
+  return all;
 }
 
 ValueId Graph::add_input(TensorMeta meta, std::string input_name, InputSpec::Kind kind) {

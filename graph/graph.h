@@ -165,6 +165,17 @@ template <class F> void for_each_value(const NodeArg& a, F&& f) {
 }
 template <class F> void for_each_value(const Node& n, F&& f) { for (const NodeArg& a : n.args) for_each_value(a, f); }
 
+/// What a node does beside computing its results: what its operator does, and what happens in its regions.
+Effects effects_of(const Node&);
+/// f(region) for each of a node's; f gives another one, or null for it to stay. Whether any is another.
+template <class F> bool replace_regions(Node& n, F&& f) {
+  bool changed = false;
+  for (NodeArg& a : n.args)
+    if (auto* r = std::get_if<Region>(&a))
+      if (Region made = f(**r)) *r = std::move(made), changed = true;
+  return changed;
+}
+
 /// Rule arguments of a node (metadata of its values), for shape rules and apply_view. Keeps the storage it points to.
 class NodeRuleArgs {
  public:

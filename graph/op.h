@@ -14,6 +14,8 @@
 
 namespace reprise::graph {
 
+class Graph;
+
 /// How an operator is computed; `reprise ops` prints it. One row of graph/ops.def per operator says it.
 enum class OpClass : std::uint8_t {
   Pointwise,   ///< one scalar expression over broadcast operands (kernels/loop/pointwise.cc); fuses
@@ -28,6 +30,7 @@ enum class OpClass : std::uint8_t {
   Random,      ///< takes (seed, offset) as its last two arguments
   Transfer,    ///< to another device, or to the program: served as it is called (graph/transfer_call.h), and in no graph
   Reference,   ///< rare: the reference kernel (kernels/reference) serves eager and compiled alike
+  Control,     ///< cond: which of its regions runs is decided by a value; lowering serves it (kernels/plan/regions.h), and no call makes it
 };
 
 /// A handle into the table of operators. The enumerators are the built-in ones (rows of ops.def); what is registered while the
@@ -51,6 +54,7 @@ enum class ArgType : std::uint8_t {
   Float, OptionalFloat,                                    ///< held as Scalar
   Bool, DType, OptionalDType, Str, OptionalStr,
   OptionalGenerator,                                       ///< always None: random operators take seed and offset
+  Region,                                                  ///< a graph that the node may run (graph::Region)
 };
 
 /// What a schema says of the memory of a tensor, or of the tensors of a list: `(a)` shares it with what else is in set a, `(a!)` is
@@ -87,7 +91,7 @@ struct Schema {
 };
 
 /// An argument as a shape rule sees it: tensors are their metadata. The same rule serves eager calls, traces and the parser.
-using RuleArg = std::variant<std::monostate, const TensorMeta*, std::span<const TensorMeta* const>, Int, Ints, Scalar, bool, DType, std::string_view>;
+using RuleArg = std::variant<std::monostate, const TensorMeta*, std::span<const TensorMeta* const>, Int, Ints, Scalar, bool, DType, std::string_view, const Graph*>;
 
 struct OpDef;
 /// What a shape rule gets and gives. It throws Error with `loc` for operands that do not fit; it may ask Bools (guards).
@@ -109,6 +113,7 @@ struct RuleCtx {
   bool flag(int i) const;
   DType dtype(int i, DType otherwise) const;
   std::string_view str(int i) const;
+  const Graph& region(int i) const;
   void result(DType, const Ints& sizes);                 ///< a contiguous result on the operands' device
   void view(const Layout&);                              ///< a view of operand 0
 };

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "graph/graph.h"
+#include "graph/name_scopes.h"
 #include "graph/shape_rules.h"
 #include "graph/text.h"
 #include "graph/text_cursor.h"
@@ -48,14 +49,24 @@ class Parser {
     ahead_first();
     in_.expect("graph");
     g_.name = in_.peek() == '"' ? in_.quoted('"') : std::string(in_.word());
+    inputs();
+    if (!in_.take_word("traced")) in_.take_word("in_place");  // read by ahead_first, as the next
+    if (in_.take_word("where")) in_.until("{");
+    body();
+    if (!in_.done()) in_.bad("text after the graph");
+    return std::move(g_);
+  }
+
+  void inputs() {
     in_.expect("(");
     while (!in_.take(")")) {
       if (!g_.inputs.empty() || !g_.numbers.empty()) in_.expect(",");
       if (in_.peek() == 's') number_input();
       else input();
     }
-    if (!in_.take_word("traced")) in_.take_word("in_place");  // read by ahead_first, as the next
-    if (in_.take_word("where")) in_.until("{");
+  }
+
+  void body() {
     in_.expect("{");
     while (!in_.take_word("return")) node();
     if (in_.peek() != '}' && in_.peek() != 'm') do
@@ -71,8 +82,26 @@ class Parser {
       g_.metadata_mutations.push_back(std::move(m));
     }
     in_.expect("}");
-    if (!in_.done()) in_.bad("text after the graph");
-    return std::move(g_);
+  }
+
+  /// region(%0 "x": f32[s0]) { ... }: values are numbered by themselves; the symbols and the form are those of the graph around it.
+  Region region() {
+    constexpr int kDeepest = 64;  // what reads and checks it calls itself
+    if (!in_.take_word("region")) in_.bad("wanted a region");
+    if (++depth_ > kDeepest) in_.bad("regions stand in each other more than " + std::to_string(kDeepest) + " deep");
+    Graph outer = std::exchange(g_, Graph());
+    const std::uint32_t pending = std::exchange(pending_, 0);
+    auto places = std::exchange(places_, {});
+    g_.env = outer.env;
+    g_.form = outer.form == Form::InPlace ? Form::InPlace : Form::Functional;
+    inputs();
+    body();
+    Graph made = std::exchange(g_, std::move(outer));
+    places_ = std::move(places);
+    pending_ = pending;
+    --depth_;
+    made.name = g_.name;
+    return std::make_shared<const Graph>(std::move(made));
   }
 
   void place(Mistake::In in) { places_[static_cast<std::size_t>(in)].push_back(in_.at()); }
@@ -299,7 +328,7 @@ class Parser {
     g_.nodes.push_back(std::move(node));
   }
 
-  /// "#3 loop.cpp:41", "#7 of #3"
+  /// "#3 layers[3].attention loop.cpp:41", "#7 of #3"
   NodeInfo info(std::string_view s) const {
     NodeInfo n;
     auto number = [&](std::string_view sign) -> std::int32_t {
@@ -314,9 +343,42 @@ class Parser {
     n.sequence = number("#");
     n.forward_of = number("of #");
     if (s.empty() && (n.sequence >= 0 || n.forward_of >= 0)) return n;
-    const std::size_t colon = s.rfind(':');
-    if (colon == std::string_view::npos) in_.bad("a location is file:line");
-    n.loc = {interned(s.substr(0, colon)), static_cast<std::uint32_t>(constant(s.substr(colon + 1), in_))};
+    // A name of scopes, then file and line. What has blanks is quoted.
+    std::string name;
+    auto word = [&] {
+      name.clear();
+      if (!s.starts_with('"')) {
+        const std::size_t end = std::min(s.find(' '), s.size());
+        name = s.substr(0, end);
+        s.remove_prefix(end);
+        return;
+      }
+      std::size_t at = 1;
+      for (; at < s.size() && s[at] != '"'; ++at) {
+        if (s[at] == '\\' && at + 1 < s.size()) ++at;
+        name += s[at];
+      }
+      if (at == s.size()) in_.bad("an unclosed string");
+      s.remove_prefix(at + 1);
+      if (s.starts_with(':')) {
+        const std::size_t end = std::min(s.find(' '), s.size());
+        name += s.substr(0, end);
+        s.remove_prefix(end);
+      } else {
+        n.scope = NameScopes::kept(name);
+        name.clear();
+      }
+    };
+    auto blank = [&] {
+      while (s.starts_with(' ')) s.remove_prefix(1);
+    };
+    word(), blank();
+    if (!name.empty() && name.find(':') == std::string::npos && !n.scope) n.scope = NameScopes::kept(std::exchange(name, {}));
+    if (name.empty() && !s.empty()) word(), blank();
+    if (name.empty() && s.empty() && n.scope) return n;
+    const std::size_t colon = name.rfind(':');
+    if (colon == std::string::npos || !s.empty()) in_.bad("a location is file:line");
+    n.loc = {interned(name.substr(0, colon)), static_cast<std::uint32_t>(constant(std::string_view(name).substr(colon + 1), in_))};
     return n;
   }
 
@@ -400,6 +462,8 @@ class Parser {
       case ArgType::Str:
       case ArgType::OptionalStr:
         return in_.quoted('\'');
+      case ArgType::Region:
+        return region();
       case ArgType::OptionalGenerator:
         break;  // None is its only value
     }
@@ -441,6 +505,7 @@ class Parser {
   TextCursor in_;
   Graph g_;
   std::array<std::vector<std::size_t>, 4> places_;  ///< where each thing that a Mistake can name stands
+  int depth_ = 0;              ///< of regions in each other
   std::uint32_t pending_ = 0;  ///< results of the line being read that have no value yet
 };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cctype>
 #include <string>
 
 #include "base/errors.h"
@@ -41,21 +43,38 @@ std::string type_text(const TensorMeta& m) {
 
 class Printer {
  public:
-  Printer(const Graph& g, bool with_locations)
-      : g_(g), with_locations_(with_locations), number_(g.values.size(), ~0u) {}
+  Printer(const Graph& g, bool with_locations, std::string indent = "")
+      : g_(g), with_locations_(with_locations), number_(g.values.size(), ~0u), indent_(std::move(indent)) {}
 
   std::string run() {
     guards::ShowExpressions symbols;
-    for (const InputSpec& in : g_.inputs) define(in.value);
-    for (const Node& n : g_.nodes)
-      for (ValueId r : n.results) define(r);
-    header();
-    for (const Node& n : g_.nodes) node(n);
-    returns();
+    text_ = "graph " + (g_.name.empty() ? std::string("f") : quoted_name(g_.name)) + "(";
+    inputs();
+    text_ += ")";
+    if (g_.form == Form::Traced) text_ += " traced";
+    if (g_.form == Form::InPlace) text_ += " in_place";
+    if (with_locations_) text_ += hints();
+    body();
+    return text_ + "\n";
+  }
+
+  /// As an argument: its form and its symbols are those of the graph around it.
+  std::string region() {
+    text_ = "region(";
+    inputs();
+    text_ += ")";
+    body();
     return text_;
   }
 
  private:
+  void body() {
+    text_ += " {\n";
+    for (const Node& n : g_.nodes) node(n);
+    returns();
+    text_ += indent_ + "}";
+  }
+
   // Numbers are by order of definition, so that a graph with unused values prints as its compacted self.
   void define(ValueId v) {
     REPRISE_CHECK(v.v < number_.size() && number_[v.v] == ~0u, "a value is defined twice");
@@ -67,8 +86,10 @@ class Printer {
                                                        : "%?" + std::to_string(v.v);
   }
 
-  void header() {
-    text_ = "graph " + (g_.name.empty() ? std::string("f") : quoted_name(g_.name)) + "(";
+  void inputs() {
+    for (const InputSpec& in : g_.inputs) define(in.value);
+    for (const Node& n : g_.nodes)
+      for (ValueId r : n.results) define(r);
     for (std::size_t i = 0; i < g_.inputs.size(); ++i) {
       const InputSpec& in = g_.inputs[i];
       const Value& v = g_.values[in.value.v];
@@ -81,11 +102,6 @@ class Printer {
       const NumberInput& n = g_.numbers[i];
       text_ += (i || !g_.inputs.empty() ? ", s" : "s") + std::to_string(n.symbol) + " " + quoted(n.name, '"') + ": " + std::string(number_kind_name(n.kind));
     }
-    text_ += ")";
-    if (g_.form == Form::Traced) text_ += " traced";
-    if (g_.form == Form::InPlace) text_ += " in_place";
-    if (with_locations_) text_ += hints();
-    text_ += " {\n";
   }
 
   static std::string quoted_name(const std::string& s) {
@@ -131,7 +147,7 @@ class Printer {
             for (const ViewStep& step : v.steps) s += "." + call(step);
             return s;
           } else if constexpr (std::is_same_v<T, Region>)
-            return "region";
+            return v ? Printer(*v, with_locations_, indent_ + "  ").region() : "region";
           else
             return v.str();
         },
@@ -139,7 +155,7 @@ class Printer {
   }
 
   void node(const Node& n) {
-    text_ += "  ";
+    text_ += indent_ + "  ";
     for (std::size_t i = 0; i < n.results.size(); ++i) text_ += (i ? ", " : "") + name(n.results[i]);
     text_ += (n.results.empty() ? "" : " = ") + op(n.op).schema.name + (n.inplace ? "_(" : "(");
     for (std::size_t i = 0; i < n.args.size(); ++i) text_ += (i ? ", " : "") + argument(n.args[i]);
@@ -153,13 +169,22 @@ class Printer {
     text_ += "\n";
   }
 
-  /// "  ; #3 loop.cpp:41"
+  /// "  ; #3 layers[3].attention loop.cpp:41"
   static std::string info(const NodeInfo& n) {
     std::string s;
     if (n.sequence >= 0) s += " #" + std::to_string(n.sequence);
     if (n.forward_of >= 0) s += " of #" + std::to_string(n.forward_of);
-    if (n.loc) s += " " + base_name(n.loc.file) + ":" + std::to_string(n.loc.line);
+    if (n.scope) s += " " + (is_plain(*n.scope) ? *n.scope : quoted(*n.scope, '"'));
+    if (n.loc) {
+      const std::string file = base_name(n.loc.file);
+      s += " " + (file.find_first_of(" \"") == std::string::npos ? file : quoted(file, '"')) + ":" + std::to_string(n.loc.line);
+    }
     return s.empty() ? s : "  ;" + s;
+  }
+
+  /// A name of scopes that is told from what stands beside it.
+  static bool is_plain(const std::string& s) {
+    return std::all_of(s.begin(), s.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("._[]-").find(c) != std::string_view::npos; });
   }
 
   std::string layout(const Layout& l) const {
@@ -179,7 +204,7 @@ class Printer {
   }
 
   void returns() {
-    text_ += "  return";
+    text_ += indent_ + "  return";
     for (std::size_t i = 0; i < g_.outputs.size(); ++i) {
       const OutputSpec& o = g_.outputs[i];
       text_ += i ? ", " : " ";
@@ -206,16 +231,16 @@ class Printer {
     }
     text_ += "\n";
     for (const MetadataMutation& m : g_.metadata_mutations) {
-      text_ += "  metadata_of " + std::to_string(m.input) + " " + layout(m.layout);
+      text_ += indent_ + "  metadata_of " + std::to_string(m.input) + " " + layout(m.layout);
       if (m.from_output >= 0) text_ += " from_output " + std::to_string(m.from_output);
       text_ += "\n";
     }
-    text_ += "}\n";
   }
 
   const Graph& g_;
   bool with_locations_;
   std::vector<std::uint32_t> number_;
+  std::string indent_;  ///< of a region: what its lines begin with
   std::uint32_t next_ = 0;
   std::string text_;
 };

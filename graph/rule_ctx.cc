@@ -68,6 +68,12 @@ std::span<const TensorMeta* const> RuleCtx::tensors(int i) const {
   return get<std::span<const TensorMeta* const>>(*this, i, "a list of tensors");
 }
 
+const Graph& RuleCtx::region(int i) const {
+  const Graph* g = get<const Graph*>(*this, i, "a region");
+  if (!g) wrong_kind(*this, i, "a region");
+  return *g;
+}
+
 Int RuleCtx::integer(int i) const { return get<Int>(*this, i, "an integer"); }
 std::int64_t RuleCtx::constant_int(int i) const { return integer(i).value(loc); }
 const Ints& RuleCtx::ints(int i) const { return get<Ints>(*this, i, "a list of integers"); }

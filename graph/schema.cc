@@ -45,6 +45,7 @@ constexpr Type kTypes[] = {
     {"Device", ArgType::Str},
     {"Device?", ArgType::OptionalStr, true},
     {"Generator?", ArgType::OptionalGenerator, true},
+    {"Region", ArgType::Region},
 };
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -113,6 +114,7 @@ std::optional<ArgDefault> read_default(const ArgDef& a, std::string_view t) {
     case ArgType::DType:
     case ArgType::OptionalDType:
     case ArgType::OptionalGenerator:
+    case ArgType::Region:
       break;
   }
   return std::nullopt;
@@ -347,7 +349,7 @@ int Schema::find(std::string_view arg) const {
 
 bool accepts_none(ArgType t) {
   static constexpr auto kNone = [] {
-    std::array<bool, static_cast<std::size_t>(ArgType::OptionalGenerator) + 1> none{};
+    std::array<bool, static_cast<std::size_t>(ArgType::Region) + 1> none{};
     for (const Type& x : kTypes) none[static_cast<std::size_t>(x.type)] = x.none;
     return none;
   }();

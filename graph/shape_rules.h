@@ -79,6 +79,8 @@ void multinomial(RuleCtx&);
 void to_device(RuleCtx&);
 void copy_from(RuleCtx&);
 void item(RuleCtx&);
+// shape_region.cc
+void cond(RuleCtx&);
 }  // namespace rules
 
 // ---- questions of shape rules (questions.cc). They never ask what is known, and record what they ask with the user's line.

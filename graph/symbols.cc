@@ -10,6 +10,7 @@ class Collector {
     for (const NodeArg& a : args) {
       if (auto* i = std::get_if<Int>(&a)) one(*i);
       if (auto* l = std::get_if<Ints>(&a)) many(*l);
+      if (auto* r = std::get_if<Region>(&a)) signature(**r), nodes(**r);
       if (auto* s = std::get_if<Scalar>(&a); s && s->is_symbolic()) {
         one(s->word());
         if (s->is_float() && s->word().expr()->kind() == guards::ExprKind::Symbol) used_.floats.insert(s->word().expr()->symbol());

@@ -177,6 +177,9 @@ class Verifier {
       case ArgType::OptionalStr:
         ok = ok || holds(std::string{});
         break;
+      case ArgType::Region:
+        ok = holds(Region{}) && std::get<Region>(a) != nullptr;
+        break;
       case ArgType::OptionalGenerator:
         break;
     }
@@ -189,6 +192,22 @@ class Verifier {
     if (auto* l = std::get_if<Ints>(&a))
       for (Int i : *l) integer(i);
     if (auto* s = std::get_if<Scalar>(&a); s && s->is_symbolic()) integer(s->word());
+    if (auto* r = std::get_if<Region>(&a)) region(def.name, **r);
+  }
+
+  /// A graph of its own, but for the environment: functional (in place where the one around it is), without effects on what it is given,
+  /// whose results are values. What is wrong inside is told as of this node.
+  void region(const std::string& name, const Graph& r) const {
+    check(r.env == g_.env, "region ", name, " belongs to another trace");
+    check(r.form == (g_.form == Form::InPlace ? Form::InPlace : Form::Functional), "region ", name, " is of another form than the graph around it");
+    check(r.numbers.empty() && r.metadata_mutations.empty(), "region ", name, " has numbers or metadata mutations: these are the outer graph's");
+    for (const InputSpec& in : r.inputs) check(!in.mutates_data && !in.mutates_metadata, "region ", name, " says that it writes what it is given");
+    for (const OutputSpec& o : r.outputs) check(o.kind == OutputSpec::Kind::User && !o.is_view, "region ", name, " has an output that is no value of its own");
+    if (std::optional<Mistake> inside = first_mistake(r)) {
+      Mistake m = at_;
+      m.text = where_ + ", region " + name + ", " + inside->text, m.loc = inside->loc ? inside->loc : loc_;
+      throw m;
+    }
   }
 
   void node(std::size_t index) {

@@ -14,7 +14,7 @@ bool remove_dead(Graph& g) {
   bool changed = false;
   for (std::size_t i = g.nodes.size(); i-- > 0;) {
     const Node& node = g.nodes[i];
-    bool used = graph::op(node.op).effects.any();
+    bool used = graph::effects_of(node).any();
     for (ValueId r : node.results) used = used || live[r.v];
     keep[i] = used;
     changed = changed || !used;

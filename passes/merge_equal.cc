@@ -33,6 +33,7 @@ std::size_t hash(const NodeArg& a) {
   if (auto* b = std::get_if<bool>(&a)) return mix(h, *b);
   if (auto* t = std::get_if<DType>(&a)) return mix(h, static_cast<std::size_t>(*t));
   if (auto* s = std::get_if<std::string>(&a)) return mix(h, std::hash<std::string>()(*s));
+  if (auto* r = std::get_if<graph::Region>(&a)) return mix(h, std::hash<std::string>()(graph::print(**r, false)));
   return h;
 }
 
@@ -52,6 +53,10 @@ bool equal(const NodeArg& a, const NodeArg& b) {
   if (auto* x = std::get_if<bool>(&a)) return *x == std::get<bool>(b);
   if (auto* x = std::get_if<DType>(&a)) return *x == std::get<DType>(b);
   if (auto* x = std::get_if<std::string>(&a)) return *x == std::get<std::string>(b);
+  if (auto* x = std::get_if<graph::Region>(&a)) {  // by what they say: values are numbered by themselves
+    const graph::Region& y = std::get<graph::Region>(b);
+    return *x == y || graph::print(**x, false) == graph::print(*y, false);
+  }
   return true;
 }
 
@@ -66,7 +71,7 @@ struct Seen {
 bool merge_equal(graph::Graph& g) {
   std::unordered_multimap<std::size_t, Seen> seen;
   return rewrite(g, [&](Rewriter& rw, Rewriter::Site& site) -> std::optional<std::vector<ValueId>> {
-    if (!graph::op(site.node.op).effects.repeatable()) return std::nullopt;
+    if (!graph::effects_of(site.node).repeatable()) return std::nullopt;
     std::size_t h = static_cast<std::size_t>(site.node.op);
     for (const NodeArg& a : site.args) h = mix(h, hash(a));
     auto [first, last] = seen.equal_range(h);

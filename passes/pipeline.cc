@@ -32,10 +32,22 @@ const std::vector<Pass>& pipeline() {
 
 namespace {
 
+/// Regions first: what stands in them is a graph like any other, of the form that the one around it has.
+bool run_with_regions(const Pass& pass, graph::Graph& g) {
+  bool changed = false;
+  for (graph::Node& n : g.nodes)
+    changed |= graph::replace_regions(n, [&](const graph::Graph& region) -> graph::Region {
+      graph::Graph copy = region;
+      if (!run_with_regions(pass, copy)) return nullptr;
+      return std::make_shared<const graph::Graph>(std::move(copy));
+    });
+  return pass.run(g) || changed;
+}
+
 PassRecord run_one(const Pass& pass, graph::Graph& g, std::int64_t level) {
   PassRecord record{pass.name, false, 0, g.nodes.size(), 0};
   auto start = std::chrono::steady_clock::now();
-  record.changed = pass.run(g);
+  record.changed = run_with_regions(pass, g);
   record.ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
   record.nodes_after = g.nodes.size();
   if (level >= 1) graph::verify(g, pass.name);

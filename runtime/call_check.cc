@@ -75,7 +75,7 @@ std::unique_ptr<CallCheck> CallCheck::make(const Traced& t) {
   for (const graph::Value& v : t.graph.values)
     if (!device::runs_host_code(v.meta.device)) return nullptr;
   for (const graph::Node& n : t.graph.nodes)  // what happens in an order happens once for each call
-    if (!graph::op(n.op).effects.repeatable()) return nullptr;
+    if (!graph::effects_of(n).repeatable()) return nullptr;
   return std::unique_ptr<CallCheck>(new CallCheck(runtime::build_program(t.graph, kernels::Mode::Interpret, t.int_results, t.floats, t.uses_random, t.random_count)));
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "device/parallel.h"
+#include "graph/name_scopes.h"
 
 namespace reprise::runtime {
 
@@ -56,7 +57,8 @@ void resolve_native(const Program& p, const Program::NativeStep& s, SlotValues s
 
 void throw_fault(const Program& p, std::uint32_t at, const kernels::KernelFault& fault) {
   const kernels::Launch& launch = p.lowered.launches[at];
-  throw Error(fault.code, launch.op.empty() ? launch.name : launch.op, fault.message, launch.loc);
+  const std::string* scope = launch.scope ? launch.scope : NameScopes::current();  // of an eager call: where it is made
+  throw Error(fault.code, launch.op.empty() ? launch.name : launch.op, scope ? fault.message + " (in " + *scope + ")" : fault.message, launch.loc);
 }
 
 inline void HostSteps::run_loop(const Program::LoopStep& s, void* const* base, const std::int64_t* all_params, SlotValues slots) {

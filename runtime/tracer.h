@@ -10,6 +10,7 @@
 #include "base/bail.h"
 #include "graph/graph.h"
 #include "graph/interpreter.h"
+#include "graph/name_scopes.h"
 #include "guards/expr.h"
 #include "reprise/compile.h"
 #include "runtime/call_frame.h"
@@ -237,7 +238,11 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   Int number_input(graph::NumberInput::Kind, std::uint32_t value, const std::string& name, const std::string& symbol);
   void record_writes(const graph::OpCall&, std::vector<Tensor>& made);  ///< tracer_writes.cc
   void check_disjoint(const TracedRef&, const TracedRef&, const graph::OpCall&);
-  graph::NodeInfo info(SourceLoc loc) const { return {loc, calls_}; }
+  graph::NodeInfo info(SourceLoc loc) const {
+    graph::NodeInfo made(loc, calls_);
+    if (handles_) made.scope = NameScopes::current();  // an eager operator's code serves calls in any scope
+    return made;
+  }
   graph::ValueId value_of(TracedRef&);
   void check_writable(TracedRef&, const std::string& op, SourceLoc);
   void prepare_scatter(const graph::OpCall& as_strided_scatter, std::vector<graph::NodeArg>& args);

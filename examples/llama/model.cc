@@ -115,6 +115,7 @@ rp::Tensor rope(rp::Tensor x, rp::Tensor cos, rp::Tensor sin) {
 
 rp::Tensor attention(const Config& c, const Layer& l, rp::Tensor x, rp::Tensor k_cache, rp::Tensor v_cache, rp::Tensor cos,
                      rp::Tensor sin, rp::Int pos, bool causal) {
+  rp::NameScope part("attention");
   rp::Int t = x.size(0), past = pos + t;
   rp::Tensor h = rp::rms_norm(x, l.attention_norm, c.norm_eps);
   rp::Tensor q = rp::linear(h, l.wq).view({t, c.n_heads, c.head_dim}).transpose(0, 1);
@@ -128,6 +129,7 @@ rp::Tensor attention(const Config& c, const Layer& l, rp::Tensor x, rp::Tensor k
 }
 
 rp::Tensor feed_forward(const Config& c, const Layer& l, rp::Tensor x) {
+  rp::NameScope part("feed_forward");
   rp::Tensor h = rp::rms_norm(x, l.ffn_norm, c.norm_eps);
   return x + rp::linear(rp::silu(rp::linear(h, l.w1)) * rp::linear(h, l.w3), l.w2);
 }
@@ -139,6 +141,7 @@ rp::Tensor forward(const Config& c, const Weights& w, Cache& cache, rp::Tensor t
   rp::Tensor x = rp::embedding(w.embedding, tokens);
   rp::Tensor cos = w.cos.slice(0, pos, pos + t), sin = w.sin.slice(0, pos, pos + t);
   for (std::size_t i = 0; i < w.layers.size(); ++i) {
+    rp::NameScope layer("layers", static_cast<std::int64_t>(i));
     x = attention(c, w.layers[i], x, cache.k[i], cache.v[i], cos, sin, pos, causal);
     x = feed_forward(c, w.layers[i], x);
   }

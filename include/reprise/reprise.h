@@ -6,6 +6,7 @@
 #include "reprise/dtype.h"
 #include "reprise/error.h"
 #include "reprise/int.h"
+#include "reprise/name_scope.h"
 #include "reprise/ops.h"
 #include "reprise/safetensors.h"
 #include "reprise/scalar.h"

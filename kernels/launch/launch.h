@@ -137,6 +137,12 @@ struct Copy {
   const char* why = "";                 ///< static
   Int bytes = 0;
 };
+/// Where a launch runs only if a value says so: a Bool of one element that is, or is not, true.
+struct Condition {
+  std::uint32_t buffer = 0;
+  Int offset = 0;                       ///< in elements
+  bool wanted = true;
+};
 struct Launch {
   std::variant<LoopLaunch, NativeLaunch, GpuLaunch> what;
   std::string name;                     ///< "rms_norm_mul", "linear", "topk"
@@ -147,6 +153,8 @@ struct Launch {
   std::optional<ValueCheck> check{};    ///< it is such a check on a device (check_on_device)
   std::optional<std::uint32_t> guard{}; ///< the buffer of the record of faults: on a device, nothing is done after one
   std::vector<Copy> copies{};
+  std::vector<Condition> when{};        ///< of a region of cond: all must hold. On the host alone
+  const std::string* scope = nullptr;   ///< the names that its operators have in common (NodeInfo::scope); null: none
 };
 
 /// f(buffer) for every buffer reference of a launch, as a reference that may be changed.
@@ -160,6 +168,7 @@ void for_each_buffer(L& launch, F&& f) {
     for (auto& o : std::get<NativeLaunch>(launch.what).operands) f(o.buffer);
   }
   if (launch.guard) f(*launch.guard);
+  for (auto& c : launch.when) f(c.buffer);
 }
 
 /// f(buffer, read, written) for every use that a launch makes of a buffer.

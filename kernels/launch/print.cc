@@ -83,7 +83,9 @@ std::string print(const Lowered& l) {
     std::visit([&](const auto& what) { arguments(s, l, what); }, launch.what);
     s << (std::holds_alternative<GpuLaunch>(launch.what) ? "" : ")") << (launch.may_fail ? " may fail" : "") << (launch.guard ? " unless one failed" : "");
     copies(s, launch);
-    if (launch.loc) s << "  ; " << launch.loc.file << ':' << launch.loc.line;
+    if (launch.scope || launch.loc) s << "  ;";
+    if (launch.scope) s << ' ' << *launch.scope;
+    if (launch.loc) s << ' ' << launch.loc.file << ':' << launch.loc.line;
     s << '\n';
   }
   for (std::size_t i = 0; i < l.outputs.size(); ++i) {

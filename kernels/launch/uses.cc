@@ -22,6 +22,7 @@ void uses(const GpuLaunch& l, const UseFn& f) {
 void for_each_use(const Launch& launch, const UseFn& f) {
   std::visit([&](const auto& what) { uses(what, f); }, launch.what);
   if (launch.guard) f(*launch.guard, true, false);
+  for (const Condition& c : launch.when) f(c.buffer, true, false);
 }
 
 }  // namespace reprise::kernels

@@ -27,6 +27,8 @@ std::string list_computed_by(graph::OpId id) {
       return "attention kernel";
     case graph::OpClass::Transfer:
       return "copy as it is called: in no graph";
+    case graph::OpClass::Control:
+      return "kernels of its regions, of which one runs (on devices both, and a choice)";
     case graph::OpClass::Random:
     case graph::OpClass::Reference:
       return "reference kernel";

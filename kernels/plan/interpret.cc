@@ -88,7 +88,7 @@ class Interpret {
       l.nodes = {n};
       out_.launches.push_back(std::move(l));
     }
-    out_.launches.push_back({reference_launch(g_, node, std::move(operands)), name, node.info.loc, def.effects.may_end_call(), {n}});
+    out_.launches.push_back({reference_launch(g_, node, std::move(operands)), name, node.info.loc, graph::effects_of(node).may_end_call(), {n}});
     if (def.twin_of) out_.launches.back().op = graph::op(*def.twin_of).schema.name;
   }
 

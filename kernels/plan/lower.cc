@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "graph/name_scopes.h"
 #include "guards/expr.h"
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/matmul.h"
@@ -179,6 +180,15 @@ void drop_unused_buffers(Lowered& l) {
   }
 }
 
+/// Launches are called by the names that their operators have in common.
+void name_launches(const Graph& g, Lowered& l) {
+  for (Launch& launch : l.launches)
+    for (std::size_t i = 0; i < launch.nodes.size(); ++i) {
+      const std::string* scope = g.nodes[launch.nodes[i]].info.scope;
+      launch.scope = i ? NameScopes::common(launch.scope, scope) : scope;
+    }
+}
+
 }  // namespace
 
 std::optional<Mode> mode_named(std::string_view name) {
@@ -194,6 +204,7 @@ Lowered lower(const Graph& g, Mode mode, LaunchStyle style) {
     Lowered out = lower_interpret(g);
     if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
     else note_epilogue_copies(g, out);
+    name_launches(g, out);
     return out;
   }
   BufferPlan plan = assign_buffers(g, in_loops);
@@ -219,6 +230,7 @@ Lowered lower(const Graph& g, Mode mode, LaunchStyle style) {
       if (auto* loop = std::get_if<LoopLaunch>(&l.what)) loop->kernel.narrow = fits_in_32_bits(loop->kernel, l.loc);
   }
   drop_unused_buffers(out);
+  name_launches(g, out);
   return out;
 }
 

@@ -74,7 +74,7 @@ constinit OpColumn<HostKernel> g_column("reference kernel",
                                           {OpId::topk, reference::topk},
                                           {OpId::sort, reference::sort},
                                       },
-                                      [](const graph::OpDef& o) { return o.cls != OpClass::View && o.cls != OpClass::Transfer; });
+                                      [](const graph::OpDef& o) { return o.cls != OpClass::View && o.cls != OpClass::Transfer && o.cls != OpClass::Control; });
 
 }  // namespace
 

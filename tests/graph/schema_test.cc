@@ -185,6 +185,7 @@ TEST(Schema, EveryOperatorHasAPublicFunction) {
   std::string all = text.str();
   for (const OpDef& o : all_ops()) {
     if (static_cast<std::size_t>(o.id) >= kBuiltinOps) continue;
+    if (o.cls == OpClass::Control) continue;  // they take functions: templates of their own
     std::string name(o.name());
     if (o.cls == OpClass::Transfer) {
       const std::string function = o.id == OpId::to_device ? "Tensor to(const Tensor& self, Device device" : o.id == OpId::copy_from ? "Tensor copy_(const Tensor& src, bool non_blocking" : " " + name + "(";

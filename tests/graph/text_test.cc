@@ -3,8 +3,11 @@
 #include <bit>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
+#include "graph/name_scopes.h"
 #include "graph/text.h"
+#include "reprise/name_scope.h"
 #include "tests/graph/rule_test_util.h"
 
 namespace reprise::graph {
@@ -71,6 +74,126 @@ TEST(GraphText, RecipesOfAliases) {
   EXPECT_NE(with("select(0, s1)", "relu()").find("'relu' is no view operator"), std::string::npos);
   EXPECT_NE(with("select(0, s1)", "slice(0, 0, 2, 1)").find("its recipe gives sizes [2, s0], not [s0]"), std::string::npos) << with("select(0, s1)", "slice(0, 0, 2, 1)");
   EXPECT_NE(with("permute([1, 0])", "permute([0, 0])").find("its recipe's permute refuses"), std::string::npos);
+}
+
+// The names of scopes stand between a call's number and its line.
+TEST(GraphText, NamesOfScopes) {
+  constexpr std::string_view text = R"(graph f(%0 "x": f32[s0]) where s0 = 4 {
+  %1 = exp(%0) : f32[s0]  ; #0 layers[3].attention loop.cpp:41
+  %2 = exp(%1) : f32[s0]  ; #2 of #0 layers[3].mlp
+  %3 = exp(%2) : f32[s0]  ; "a layer: \"x\"" loop.cpp:42
+  %4 = exp(%3) : f32[s0]  ; #3 "my loop.cpp":43
+  %5 = exp(%4) : f32[s0]  ; head "my loop.cpp":44
+  return user %5
+}
+)";
+  const Graph g = parse(text);
+  EXPECT_EQ(print(g), text);
+  EXPECT_EQ(print(g, false).find("attention"), std::string::npos);
+  ASSERT_TRUE(g.nodes[0].info.scope);
+  EXPECT_EQ(*g.nodes[0].info.scope, "layers[3].attention");
+  EXPECT_EQ(g.nodes[0].info.loc.line, 41u);
+  EXPECT_EQ(g.nodes[1].info.forward_of, 0);
+  EXPECT_EQ(*g.nodes[1].info.scope, "layers[3].mlp");
+  EXPECT_FALSE(g.nodes[1].info.loc);
+  EXPECT_EQ(*g.nodes[2].info.scope, "a layer: \"x\"");
+  EXPECT_EQ(g.nodes[3].info.scope, nullptr);
+  EXPECT_STREQ(g.nodes[3].info.loc.file, "my loop.cpp");
+  EXPECT_EQ(*g.nodes[4].info.scope, "head");
+  EXPECT_EQ(parse(text).nodes[0].info.scope, g.nodes[0].info.scope) << "one address for each text";
+}
+
+TEST(GraphText, NameScopesNestAndShareWhatTheyHaveInCommon) {
+  EXPECT_EQ(NameScopes::current(), nullptr);
+  {
+    NameScope layer("layers", 3);
+    std::string mine = "atten";
+    NameScope part(mine + "tion");
+    EXPECT_EQ(NameScope::path(), "layers[3].attention");
+    EXPECT_EQ(NameScopes::current(), NameScopes::kept("layers[3].attention"));
+    {
+      NameScope nameless("");
+      EXPECT_EQ(NameScope::path(), "layers[3].attention");
+      NameScope lines("two\nlines");
+      EXPECT_EQ(NameScope::path(), "layers[3].attention.two lines");
+    }
+    std::thread([] { EXPECT_EQ(NameScope::path(), ""); }).join();
+    EXPECT_EQ(NameScope::path(), "layers[3].attention");
+  }
+  EXPECT_EQ(NameScope::path(), "");
+  auto common = [](std::string_view a, std::string_view b) {
+    const std::string* c = NameScopes::common(NameScopes::kept(a), NameScopes::kept(b));
+    return c ? *c : std::string();
+  };
+  EXPECT_EQ(common("layers[3].attention", "layers[3].mlp.up"), "layers[3]");
+  EXPECT_EQ(common("layers[3]", "layers[3].mlp.up"), "layers[3]");
+  EXPECT_EQ(common("layers[3]", "layers[30]"), "");
+  EXPECT_EQ(common("a.bc", "a.bd"), "a");
+  EXPECT_EQ(common("a", ""), "");
+}
+
+constexpr std::string_view kRegions = R"(graph f(%0 "x": f32[s0, 8], %1 "p": bool[]) where s0 = 4, s1 = 3 {
+  %2 = exp(%0) : f32[s0, 8]  ; #0 a.cpp:1
+  %3, %4 = cond(%1, region(%0 "": f32[s0, 8], %1 "": f32[s0, 8]) {
+    %2 = add(%0, %1, s1) : f32[s0, 8]  ; #1 a.cpp:2
+    %3 = sum(%2, [0], false, None) : f32[8]  ; #2 a.cpp:3
+    return user %2, user %3
+  }, region(%0 "": f32[s0, 8], %1 "": f32[s0, 8]) {
+    %2 = full([8], 0.0, f32, 'cpu') : f32[8]
+    return user %1, user %2
+  }, [%0, %2]) : f32[s0, 8], f32[8]  ; #3 a.cpp:1
+  return user %3, user %4
+}
+)";
+
+TEST(GraphText, Regions) {
+  Graph g = parse(kRegions);
+  EXPECT_EQ(print(g), kRegions);
+  EXPECT_EQ(print(parse(print(g))), print(g));
+  EXPECT_EQ(print(parse_unverified(print(g, false)), false), print(g, false));
+  const Region& then = std::get<Region>(g.nodes[1].args[1]);
+  ASSERT_TRUE(then);
+  EXPECT_EQ(then->env, g.env);
+  EXPECT_EQ(then->nodes.size(), 2u);
+  EXPECT_EQ(then->nodes[1].info.loc.line, 3u);
+  EXPECT_EQ(symbols_of(g).all, (std::set<std::uint32_t>{0, 1})) << "those that only a region speaks of, too";
+  g.compact();
+  EXPECT_EQ(print(g), kRegions);
+  auto with = [&](std::string_view was, std::string_view is) {
+    std::string other(kRegions);
+    const std::size_t at = other.find(was);
+    if (at == std::string::npos) return std::string("not there");
+    other.replace(at, was.size(), is);
+    try {
+      parse(other);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("parses");
+  };
+  auto says = [&](std::string_view was, std::string_view is, const char* what) {
+    const std::string said = with(was, is);
+    EXPECT_NE(said.find(what), std::string::npos) << said;
+  };
+  says("%3 = sum(%2, [0], false, None)", "%3 = sum(%2, [1], false, None)", "node 1 (cond), region then, node 1 (sum): result 0 has sizes [8], its shape rule gives [s0]");
+  says("return user %1, user %2", "return user %1", "one branch gives 2 tensors, the other one 1");
+  says("return user %1, user %2", "return user %2, user %1", "tensor 0 is float32 [s0, 8] of the one branch and float32 [8] of the other");
+  says("add(%0, %1, s1)", "add(%0, %4, s1)", "%4 is used before it is defined");
+  says("region(%0 \"\": f32[s0, 8], %1 \"\": f32[s0, 8]) {\n    %2 = full", "region(%0 \"\": f32[8, 8], %1 \"\": f32[s0, 8]) {\n    %2 = full",
+       "input 0 of region otherwise is float32 [8, 8], the operand is float32 [s0, 8]");
+  says("[%0, %2])", "[%0])", "region then has 2 inputs, and there are 1 operands");
+  says("\"p\": bool[]", "\"p\": f32[]", "what decides must be a bool, not float32");
+  says("\"p\": bool[]", "\"p\": bool[2]", "one element must decide, and this has 2");
+  says("return user %2, user %3", "return new_value_of 0 %2, user %3", "node 1 (cond)");
+  says("region(%0 \"\"", "regio(%0 \"\"", "wanted a region");
+  std::string deep = "graph f(%0 \"p\": bool[]) {\n", end;
+  for (int i = 0; i < 100; ++i) deep += "cond(%0, region() {\n";
+  try {
+    parse(deep);
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
+  }
 }
 
 TEST(GraphText, FloatsThatAreArguments) {

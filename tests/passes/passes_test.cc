@@ -46,6 +46,65 @@ TEST(MergeEqual, DifferentArgumentsStayApart) {
   expect("merge_equal", text, text);
 }
 
+// Regions are equal by what they say, whatever lines they come from; the passes run in them, too.
+TEST(Regions, PassesRunInThemAndEqualOnesMerge) {
+  graph::Graph g = graph::parse(R"(graph f(%0 "x": f32[s0], %1 "p": bool[]) {
+  %2 = cond(%1, region(%0 "": f32[s0]) {
+    %1 = exp(%0) : f32[s0]  ; a.cpp:1
+    %2 = exp(%0) : f32[s0]
+    %3 = add(%1, %2, 1) : f32[s0]
+    return user %3
+  }, region(%0 "": f32[s0]) {
+    %1 = alias(%0) : f32[s0]
+    %2 = sin(%0) : f32[s0]
+    return user %1
+  }, [%0]) : f32[s0]
+  %3 = cond(%1, region(%0 "": f32[s0]) {
+    %1 = exp(%0) : f32[s0]  ; a.cpp:9
+    %2 = add(%1, %1, 1) : f32[s0]
+    return user %2
+  }, region(%0 "": f32[s0]) {
+    return user %0
+  }, [%0]) : f32[s0]
+  %4 = add(%2, %3, 1) : f32[s0]
+  %5 = cond(%1, region(%0 "": f32[s0]) {
+    return user %0
+  }, region(%0 "": f32[s0]) {
+    %1 = exp(%0) : f32[s0]
+    return user %1
+  }, [%4]) : f32[s0]
+  return user %4
+})");
+  const std::string once = run("merge_equal,eliminate_noops,remove_dead,merge_equal,remove_dead", graph::print(g));
+  EXPECT_EQ(once, printed(R"(graph f(%0 "x": f32[s0], %1 "p": bool[]) {
+  %2 = cond(%1, region(%0 "": f32[s0]) {
+    %1 = exp(%0) : f32[s0]
+    %2 = add(%1, %1, 1) : f32[s0]
+    return user %2
+  }, region(%0 "": f32[s0]) {
+    return user %0
+  }, [%0]) : f32[s0]
+  %3 = add(%2, %2, 1) : f32[s0]
+  return user %3
+})"));
+}
+
+// What may fail inside is part of the program's meaning.
+TEST(Regions, OneThatMayFailStays) {
+  const char* text = R"(graph f(%0 "x": f32[s0], %1 "i": i64[s1], %2 "p": bool[]) {
+  %3 = cond(%2, region(%0 "": f32[s0], %1 "": i64[s1]) {
+    %2 = index_select(%0, 0, %1) : f32[s1]
+    %3 = sum(%2, [0], false, None) : f32[]
+    return user %3
+  }, region(%0 "": f32[s0], %1 "": i64[s1]) {
+    %2 = sum(%0, [0], false, None) : f32[]
+    return user %2
+  }, [%0, %1]) : f32[]
+  return user %0
+})";
+  expect("remove_dead", text, text);
+}
+
 // What a guard says after a size was written down reaches what was written.
 TEST(UseKnownSizes, EqualitiesOfGuards) {
   graph::Graph g = graph::parse(R"(graph f(%0 "x": f32[s0, s1, s2], %1 "y": f32[s3]) where s0 = 1 {

@@ -1,6 +1,7 @@
 // Arguments and their parts are called by their names, in what a miss says and in explain().
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -98,6 +99,58 @@ TEST(Names, ExplainAndGuardsCallWeightsByTheirFields) {
   expect_says(text, "\"weights.layers[1].wq\"");
   expect_says(text, "\"weights.heads[\\\"text\\\"]\"");
   expect_says(text, "\"arg 1\"");
+}
+
+// NameScope: graphs, launches and errors say in which part of the program a call was made; it decides nothing.
+TEST(Names, ScopesAreToldAndDecideNothing) {
+  auto step = [](const char* model) {
+    return [=](Tensor x, Tensor w, Tensor rows) {
+      NameScope scope(model);
+      for (int i = 0; i < 2; ++i) {
+        NameScope layer("layers", i);
+        x = linear(x, w);
+        NameScope part("norm");
+        x = x * rsqrt((x * x).mean(-1, true));
+      }
+      NameScope head("head");
+      return x.index_select(0, rows);
+    };
+  };
+  auto f = compile(step("model"), {.name = "step"});
+  const Tensor x = ones({4, 2}), w = ones({2, 2});
+  f(x, w, arange(3));
+  const std::string text = f.explain();
+  expect_says(text, "model.layers[0] ");
+  expect_says(text, "model.layers[1].norm ");
+  expect_says(text, "model.head ");
+  const std::string launches = text.substr(text.find("launches:"));
+  expect_says(launches, "; model.layers[0] ");
+  expect_says(launches, "; model.head ");
+  for (auto call : {std::function<void(Tensor)>([&](Tensor rows) { f(x, w, rows); }), std::function<void(Tensor)>([&](Tensor rows) { step("model")(x, w, rows); })}) {
+    try {
+      call(arange(5));
+      ADD_FAILURE() << "an index beyond the table";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::IndexOutOfRange);
+      expect_says(e.what(), "(in model.head)");
+    }
+  }
+  // Equal calls in two scopes are one node, and other names are no other graph.
+  auto twice = compile([](Tensor x) {
+    auto half = [&](const char* name) {
+      NameScope scope(name);
+      return exp(x).sum();
+    };
+    return half("left") + half("right");
+  });
+  twice(x);
+  const std::string merged = twice.explain();
+  EXPECT_EQ(merged.find("= exp("), merged.rfind("= exp(")) << merged;
+  for (int i = 0; i < 3; ++i) {
+    NameScope run("run", i);
+    twice(x);
+  }
+  EXPECT_EQ(twice.stats().specializations, 1);
 }
 
 }  // namespace
