@@ -7,19 +7,32 @@
 
 namespace reprise::passes {
 
-/// One step of the pipeline: graph to graph, both functional (functionalize.h makes a traced one so; the last step makes an in-place one of it). Returns whether anything changed; running
-/// a pass twice in a row changes nothing the second time.
-struct Pass {
-  std::string_view name;
-  bool (*run)(graph::Graph&);
+struct Registered;
+
+/// How often a registered pattern was replaced, or (`matches` 0) how near one came.
+struct PatternRecord {
+  std::string name;
+  std::int64_t matches = 0;
+  std::string why;               ///< what was not as the pattern wants
+  SourceLoc loc;                 ///< and where
 };
 
 /// What one pass did.
 struct PassRecord {
-  std::string_view name;
+  std::string name;
   bool changed = false;
   std::int64_t ns = 0;
   std::size_t nodes_before = 0, nodes_after = 0;
+  std::vector<PatternRecord> patterns = {};
+};
+
+/// One step of the pipeline: graph to graph, both functional (functionalize.h makes a traced one so; the last step makes an in-place one of it). Returns whether anything changed; running
+/// a pass twice in a row changes nothing the second time (but for patterns, whose replacements may be sought again).
+struct Pass {
+  std::string_view name;
+  bool (*run)(graph::Graph&);
+  /// In place of `run`: one that does what users registered.
+  bool (*run_registered)(graph::Graph&, const Registered&, PassRecord&) = nullptr;
 };
 
 /// THE list, in order (passes/pipeline.cc). Where the order of two matters, it says why beside the later one.
@@ -27,7 +40,10 @@ const std::vector<Pass>& pipeline();
 
 /// Runs every pass; verifies the graph after each when REPRISE_VERIFY >= 1 (the default in debug builds), and at
 /// level 3 also that the text parses back. Throws Error(Internal) naming the pass that broke it.
-std::vector<PassRecord> run_pipeline(graph::Graph&);
+/// `registered`: what users' functions go through beside them (registered.h); null: nothing. Throws Bailed (pass_failed) for one of those.
+std::vector<PassRecord> run_pipeline(graph::Graph&, const Registered* registered = nullptr);
+/// The registered passes before functionalization, on a traced graph. Throws as above.
+void run_before_functionalization(graph::Graph&, const Registered&);
 /// By names, comma separated: for tests of single passes. Throws InvalidArgument for an unknown name.
 std::vector<PassRecord> run_passes(std::string_view names, graph::Graph&);
 
@@ -41,6 +57,8 @@ bool merge_equal(graph::Graph&);      ///< CSE; random nodes merge only when see
 /// Functional -> InPlace, the last one: writes down which results are asked to lie in the memory of which values (Node::tied): new values of
 /// inputs in the inputs, what the program writes in place in what it writes. Whether they can is for kernels/plan to prove.
 bool reinplace(graph::Graph&);
+/// Registered patterns become what shall stand for them; those of more weight first. Equal and dead nodes are gone before it is sought.
+bool match_patterns(graph::Graph&, const Registered&, PassRecord&);
 bool remove_dead(graph::Graph&);      ///< DCE; nodes that may fail stay: their error is part of the program's meaning
 
 }  // namespace reprise::passes

@@ -1,11 +1,20 @@
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <optional>
+#include <sstream>
 #include <string>
 
+#include "base/bail.h"
 #include "base/errors.h"
 #include "base/knobs.h"
+#include "base/log.h"
 #include "graph/text.h"
+#include "passes/difference.h"
 #include "passes/pass.h"
+#include "passes/registered.h"
+
+#include <nlohmann/json.hpp>
 
 namespace reprise::passes {
 
@@ -20,6 +29,8 @@ const std::vector<Pass>& pipeline() {
       // After decompose: composites bring constants (1/sqrt(d), eps) and casts of their own.
       {"fold_constants", fold_constants},
       {"eliminate_noops", eliminate_noops},
+      // What is sought was brought into the form that the graph has now.
+      {"match_patterns", nullptr, match_patterns},
       // After the casts that do nothing are gone: what is left is worth doing before the parts are stored.
       {"cat_last", cat_last},
       {"merge_equal", merge_equal},
@@ -33,23 +44,82 @@ const std::vector<Pass>& pipeline() {
 namespace {
 
 /// Regions first: what stands in them is a graph like any other, of the form that the one around it has.
-bool run_with_regions(const Pass& pass, graph::Graph& g) {
+template <class F>
+bool with_regions(graph::Graph& g, const F& run) {
   bool changed = false;
   for (graph::Node& n : g.nodes)
     changed |= graph::replace_regions(n, [&](const graph::Graph& region) -> graph::Region {
       graph::Graph copy = region;
-      if (!run_with_regions(pass, copy)) return nullptr;
+      if (!with_regions(copy, run)) return nullptr;
       return std::make_shared<const graph::Graph>(std::move(copy));
     });
-  return pass.run(g) || changed;
+  return run(g) || changed;
 }
 
-PassRecord run_one(const Pass& pass, graph::Graph& g, std::int64_t level) {
-  PassRecord record{pass.name, false, 0, g.nodes.size(), 0};
+/// What the rest of a compilation relies on, and no registered pass may change.
+std::string signature_of(const graph::Graph& g) {
+  std::ostringstream s;
+  auto type = [&](graph::ValueId v) {
+    if (!v) return;
+    const TensorMeta& m = g.meta(v);
+    s << ' ' << dtype_name(m.dtype) << " [";
+    for (Int size : m.layout.sizes) s << ' ' << (g.env ? Int(g.env->simplify(g.env->of(size))) : size);
+    s << " ]@" << m.device.str();
+  };
+  s << "form " << static_cast<int>(g.form) << ", " << g.numbers.size() << " numbers";
+  for (const graph::InputSpec& in : g.inputs) {
+    s << "\ninput '" << g.values[in.value.v].name << "'";
+    type(in.value);
+    s << (in.mutates_data ? " mutates_data" : "") << (in.mutates_metadata ? " mutates_metadata" : "");
+  }
+  for (const graph::OutputSpec& o : g.outputs) {
+    s << "\noutput of kind " << static_cast<int>(o.kind) << " of " << o.source;
+    type(o.value);
+  }
+  return s.str();
+}
+
+/// Tells what a pass did, from the graph's text before and after.
+class Told {
+ public:
+  explicit Told(const graph::Graph& g) : g_(g), before_(log::on(log::Channel::Passes) ? graph::print(g) : "") {}
+  void done(const PassRecord& r) const {
+    if (!log::on(log::Channel::Passes)) return;
+    const std::string lines = r.changed ? difference(before_, graph::print(g_)) : "";
+    const double us = static_cast<double>(r.ns) / 1000;
+    std::ostringstream text;
+    text << r.name << ": " << us << " us, " << (r.changed ? std::to_string(r.nodes_before) + " -> " + std::to_string(r.nodes_after) + " nodes\n" + lines : "nothing to do");
+    log::event(log::Event::pass, g_.name, text.str(),
+               {{"pass", r.name}, {"changed", r.changed}, {"us", us}, {"nodes_before", r.nodes_before}, {"nodes_after", r.nodes_after}, {"difference", lines}});
+    for (const PatternRecord& p : r.patterns)
+      if (p.matches)
+        log::event(log::Event::matched, g_.name, "pattern " + p.name + ": " + std::to_string(p.matches) + (p.matches == 1 ? " match" : " matches"), {{"pattern", p.name}, {"matches", p.matches}});
+      else
+        log::event(log::Event::nearly_matched, g_.name, "pattern " + p.name + " is nearly there: " + p.why + (p.loc ? " (at " + std::string(p.loc.file) + ":" + std::to_string(p.loc.line) + ")" : ""),
+                   {{"pattern", p.name}, {"why", p.why}, {"file", p.loc ? p.loc.file : ""}, {"line", p.loc ? p.loc.line : 0}});
+  }
+
+ private:
+  const graph::Graph& g_;
+  const std::string before_;
+};
+
+template <class F>
+PassRecord timed(std::string name, graph::Graph& g, F&& run) {
+  PassRecord record{std::move(name), false, 0, g.nodes.size(), 0};
+  const Told told(g);
   auto start = std::chrono::steady_clock::now();
-  record.changed = run_with_regions(pass, g);
+  record.changed = run(record);
   record.ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
   record.nodes_after = g.nodes.size();
+  told.done(record);
+  return record;
+}
+
+PassRecord run_one(const Pass& pass, graph::Graph& g, std::int64_t level, const Registered* registered = nullptr) {
+  PassRecord record = timed(std::string(pass.name), g, [&](PassRecord& r) {
+    return with_regions(g, [&](graph::Graph& of) { return pass.run ? pass.run(of) : registered && pass.run_registered(of, *registered, r); });
+  });
   if (level >= 1) graph::verify(g, pass.name);
   if (level >= 3) {
     std::string text = graph::print(g, false);
@@ -61,15 +131,119 @@ PassRecord run_one(const Pass& pass, graph::Graph& g, std::int64_t level) {
   return record;
 }
 
+/// Verified, whatever the level is: nothing is known of who wrote it.
+PassRecord run_user(const RegisteredPass& pass, graph::Graph& g) {
+  auto refuse = [&](const std::string& why) { bail(Bail::pass_failed, "compile", {}, "pass '", pass.name, "' ", why); };
+  const std::string before = signature_of(g);
+  PassRecord record;
+  try {
+    record = timed(pass.name, g, [&](PassRecord&) { return pass.run(g); });
+  } catch (const Bailed&) {
+    throw;
+  } catch (const Error& e) {
+    refuse("throws " + std::string(error_code_name(e.code())) + ": " + e.message());
+  } catch (const std::exception& e) {
+    refuse(std::string("throws: ") + e.what());
+  }
+  if (std::optional<graph::Mistake> m = graph::first_mistake(g)) refuse("leaves a graph that is not right: " + m->text);
+  if (signature_of(g) != before) refuse("changes the signature:\n" + difference(before, signature_of(g)));
+  return record;
+}
+
+class Run {
+ public:
+  Run(graph::Graph& g, const Registered* registered) : g_(g), registered_(registered) {}
+
+  void at(Place::Point point, std::string_view pass = {}) {
+    if (!registered_) return;
+    for (const auto& p : registered_->passes) {
+      if (p->place.point != point || p->place.pass != pass) continue;
+      records.push_back(run_user(*p, g_));
+      if (records.back().changed && !p->preserves.normal_form && cleans_) clean();
+    }
+  }
+  void all() {
+    const std::int64_t level = knobs().verify;
+    at(Place::Point::AfterFunctionalization);
+    for (const Pass& pass : pipeline()) {
+      at(Place::Point::Before, pass.name);
+      records.push_back(run_one(pass, g_, level, registered_));
+      cleans_ = g_.form == graph::Form::Functional && (cleans_ || pass.name == "decompose");
+      at(Place::Point::After, pass.name);
+    }
+    cleans_ = false;
+    at(Place::Point::AfterReinplacing);
+  }
+
+  std::vector<PassRecord> records;
+
+ private:
+  /// What composites, needless views and equal nodes a user's pass has made is gone again.
+  void clean() {
+    for (const char* name : {"merge_equal", "eliminate_noops", "decompose", "fold_constants", "eliminate_noops"})
+      records.push_back(run_one(*std::find_if(pipeline().begin(), pipeline().end(), [&](const Pass& p) { return p.name == name; }), g_, knobs().verify));
+  }
+  graph::Graph& g_;
+  const Registered* registered_;
+  bool cleans_ = false;                          // the passes that make the normal form have run
+};
+
 }  // namespace
 
-std::vector<PassRecord> run_pipeline(graph::Graph& g) {
-  std::int64_t level = knobs().verify;
+std::vector<PassRecord> run_pipeline(graph::Graph& g, const Registered* registered) {
   REPRISE_CHECK(g.form == graph::Form::Functional);
-  if (level >= 1) graph::verify(g, "functionalize");
-  std::vector<PassRecord> records;
-  for (const Pass& pass : pipeline()) records.push_back(run_one(pass, g, level));
-  return records;
+  if (knobs().verify >= 1) graph::verify(g, "functionalize");
+  Run run(g, registered);
+  run.all();
+  return std::move(run.records);
+}
+
+void run_before_functionalization(graph::Graph& g, const Registered& registered) {
+  Run(g, &registered).at(Place::Point::BeforeFunctionalization);
+}
+
+void normalize(graph::Graph& g) {
+  for (const Pass& pass : pipeline()) {
+    if (pass.name == "match_patterns") break;
+    pass.run(g);
+  }
+  merge_equal(g);
+  remove_dead(g);
+}
+
+bool match_patterns(graph::Graph& g, const Registered& registered, PassRecord& record) {
+  if (registered.patterns.empty()) return false;
+  bool changed = merge_equal(g);
+  changed = remove_dead(g) || changed;
+  for (const auto& p : registered.patterns) {
+    PatternRecord now{p->name, 0, {}, {}};
+    NearMatch nearest;
+    std::size_t wanted = 0;
+    for (const PatternGraphs& graphs : p->graphs) {
+      std::vector<bool> taken(g.nodes.size());
+      std::vector<Match> matches;
+      try {
+        matches = find_matches(g, graphs, p->may_match, taken, &nearest);
+        if (matches.empty()) {
+          wanted = std::max(wanted, graphs.pattern.nodes.size());
+          continue;
+        }
+        replace(g, matches);
+      } catch (const Bailed&) {
+        throw;
+      } catch (const std::exception& e) {
+        bail(Bail::pass_failed, "compile", {}, "pattern '", p->name, "' throws: ", e.what());
+      }
+      remove_dead(g);
+      now.matches += static_cast<std::int64_t>(matches.size());
+    }
+    changed = changed || now.matches;
+    // Of one that is not there, a part alone says nothing: half of it must be.
+    if (!now.matches && (nearest.nodes < 2 || nearest.nodes * 2 < wanted)) continue;
+    if (!now.matches) now.why = std::move(nearest.why), now.loc = nearest.loc;
+    record.patterns.push_back(std::move(now));
+  }
+  return changed;
 }
 
 std::vector<PassRecord> run_passes(std::string_view names, graph::Graph& g) {
@@ -79,7 +253,8 @@ std::vector<PassRecord> run_passes(std::string_view names, graph::Graph& g) {
     std::string_view name = names.substr(0, comma);
     auto it = std::find_if(pipeline().begin(), pipeline().end(), [&](const Pass& p) { return p.name == name; });
     if (it == pipeline().end()) fail(ErrorCode::InvalidArgument, "run_passes", {}, "no pass is named '", std::string(name), "'");
-    records.push_back(run_one(*it, g, 3));
+    const std::shared_ptr<const Registered> all = registered();
+    records.push_back(run_one(*it, g, 3, all.get()));
     names = comma == std::string_view::npos ? std::string_view{} : names.substr(comma + 1);
   }
   return records;

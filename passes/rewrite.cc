@@ -65,21 +65,39 @@ bool Rewriter::same_metas(const NodeArg& was, const NodeArg& is) const {
   return std::equal(list->begin(), list->end(), now.begin(), now.end(), same);
 }
 
+// A rule may have put a value of another layout (an expanded or permuted one) where another one stood (`was`, if it is known); a view that
+// needs certain strides was accepted on the strength of the old layout.
+void Rewriter::make_contiguous(graph::OpId op, std::vector<NodeArg>& args, const TensorMeta* was) {
+  const bool names_places = graph::names_places(op);
+  const graph::ViewFacts* view = names_places ? nullptr : graph::view_facts().find(op);
+  if (!names_places && !(view && view->of == graph::ViewOf::JoinedDims)) return;
+  ValueId& on = std::get<ValueId>(args[0]);
+  const Layout& is = out_.meta(on).layout;
+  if ((!known_contiguous(is) && !(was && identical(*was, out_.meta(on)))) || (names_places && !identical(is.offset, Int(0))))
+    on = emit(graph::OpId::clone, {on});
+}
+
+std::vector<ValueId> Rewriter::emit_as(const Node& like, std::vector<NodeArg> args, const graph::NodeInfo& info) {
+  make_contiguous(like.op, args, nullptr);
+  out_.add(like.op, std::move(args), info);
+  out_.nodes.back().keeps_self = like.keeps_self;
+  out_.nodes.back().keeps_part = like.keeps_part;
+  return out_.nodes.back().results;
+}
+
 Graph Rewriter::run(const Rule& rule, bool* changed) {
   out_.values.reserve(in_.values.size());
   out_.nodes.reserve(in_.nodes.size());
-  auto mapped = [&](ValueId v) {
-    REPRISE_CHECK(bool(map_[v.v]));
-    return map_[v.v];
-  };
   for (const Node& node : in_.nodes) {
     std::vector<NodeArg> args = node.args;
+    bool left_out = false;
+    auto map = [&](ValueId& v) { v = now(v), left_out = left_out || !v; };
     for (NodeArg& a : args) {
       if (auto* v = std::get_if<ValueId>(&a)) {
-        *v = mapped(*v);
+        map(*v);
       } else if (auto* list = std::get_if<std::vector<ValueId>>(&a)) {
         for (ValueId& x : *list)
-          if (x) x = mapped(x);
+          if (x) map(x);
       }
     }
     info_ = node.info;
@@ -95,16 +113,9 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
       *changed = true;
       continue;
     }
-    // A rule may have put a value of another layout (an expanded or permuted one) where another one stood; a view that needs certain
-    // strides was accepted on the strength of the old layout.
-    const bool names_places = graph::names_places(node.op);
-    const graph::ViewFacts* view = names_places ? nullptr : graph::view_facts().find(node.op);
-    if (names_places || (view && view->of == graph::ViewOf::JoinedDims)) {
-      ValueId& on = std::get<ValueId>(args[0]);
-      const Layout& now = out_.meta(on).layout;
-      if ((!known_contiguous(now) && !identical(in_.meta(std::get<ValueId>(node.args[0])), out_.meta(on))) || (names_places && !identical(now.offset, Int(0))))
-        on = emit(graph::OpId::clone, {on});
-    }
+    REPRISE_CHECK(!left_out, "a value that was left out is read");
+    if (!node.args.empty())
+      if (const ValueId* on = std::get_if<ValueId>(&node.args[0])) make_contiguous(node.op, args, &in_.meta(*on));
     // What stands for an operand is nearly always what the operand was: then the results are, too.
     bool same_operands = true;
     for (std::size_t a = 0; a < args.size() && same_operands; ++a) same_operands = same_metas(node.args[a], args[a]);
@@ -128,7 +139,8 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
   for (graph::OutputSpec& o : out_.outputs) {
     if (!o.value) continue;
     const graph::Value& old = in_.values[o.value.v];
-    o.value = mapped(o.value);
+    o.value = now(o.value);
+    REPRISE_CHECK(bool(o.value), "a value that was left out is returned");
     // The same for a result: its strides are seen, and aliases of it are given as places in its storage.
     if (o.kind == graph::OutputSpec::Kind::NewValueOfInput) continue;
     if (known_contiguous(old.meta.layout) && !known_contiguous(out_.meta(o.value).layout)) {

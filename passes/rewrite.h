@@ -8,7 +8,8 @@
 namespace reprise::passes {
 
 /// Rebuilds a graph node by node. A rule sees each node with its operands already rewritten and either declines
-/// (nullopt: the node is copied) or gives the values that stand for its results, emitting what it needs.
+/// (nullopt: the node is copied) or gives the values that stand for its results, emitting what it needs; an unset one where nobody
+/// reads a result any more, or where stands_for() will say it in time.
 ///
 /// Why rebuild instead of editing in place: the order stays valid by construction, and a rule cannot leave a
 /// half-changed graph behind when it throws.
@@ -35,11 +36,18 @@ class Rewriter {
   graph::ValueId emit(graph::OpId, std::vector<graph::NodeArg> args);
   /// Says of the maker of v what eager copies there (Node::keeps_self).
   void copies_as(graph::ValueId v, bool keeps_self, bool keeps_part);
+  /// Emits a node as another graph has it, on these arguments; a view that needs certain strides gets a copy of an operand that has others.
+  std::vector<graph::ValueId> emit_as(const graph::Node&, std::vector<graph::NodeArg> args, const graph::NodeInfo&);
+  /// From now on `made` of the new graph stands for a value of the old one, whose maker's rule gave none (an unset ValueId).
+  void stands_for(graph::ValueId old, graph::ValueId made) { map_[old.v] = made; }
+  /// What stands for a value of the old graph; unset where nothing does yet.
+  graph::ValueId now(graph::ValueId old) const { return map_[old.v]; }
   /// The node of the new graph that makes a value, or null for an input.
   const graph::Node* maker(graph::ValueId) const;
 
  private:
   bool same_metas(const graph::NodeArg& was, const graph::NodeArg& is) const;
+  void make_contiguous(graph::OpId, std::vector<graph::NodeArg>& args, const TensorMeta* was);
 
   const graph::Graph& in_;
   graph::Graph out_;

@@ -11,6 +11,7 @@
 #include "base/errors.h"
 #include "base/log.h"
 #include "graph/interpreter.h"
+#include "passes/registered.h"
 #include "runtime/check.h"
 #include "runtime/compiled.h"
 #include "runtime/nearest_miss.h"
@@ -139,7 +140,8 @@ void Miss::warn_full() {
 
 std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
   try {
-    auto made = detail::specialize(name_, *c_.mode, frame_, body, ctx_, &seen_, &handles_);
+    const std::shared_ptr<const passes::Registered> registered = passes::registered();
+    auto made = detail::specialize(name_, *c_.mode, frame_, body, ctx_, &seen_, &handles_, true, registered.get());
     made->recordings.keep_within(c_.recordings);
     return made;
   } catch (const Error& e) {

@@ -23,6 +23,10 @@ std::string explain(const Compiled& c) {
     out << "\n" << p->name << ": " << p->replays << " replays, " << r.live << " recordings; traced in " << p->trace_ns / 1000 << " us, compiled in " << p->build_ns / 1000 << " us\n";
     out << "  guards (" << p->guards.size() << ", beside dtypes, ranks, layouts and constants):\n";
     for (std::uint32_t i = 0; i < p->guards.size(); ++i) out << "    " << p->guards.text(i) << "\n";
+    for (const passes::PatternRecord& of : p->patterns) {
+      if (of.matches) out << "  pattern " << of.name << ": " << of.matches << (of.matches == 1 ? " match\n" : " matches\n");
+      else out << "  pattern " << of.name << " is nearly there: " << of.why << (of.loc ? " (at " + std::string(of.loc.file) + ":" + std::to_string(of.loc.line) + ")" : "") << "\n";
+    }
     const graph::Graph& g = p->program.graph;
     for (std::size_t i = 0; i < g.outputs.size(); ++i) {
       const graph::OutputSpec& o = g.outputs[i];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -73,11 +74,13 @@ struct TraceFacts {
   graph::Settings settings;
 };
 
-Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, bool may_retrace, TraceFacts& facts, FunctionBytes::Handles* handles) {
+Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, bool may_retrace, TraceFacts& facts, FunctionBytes::Handles* handles,
+             const passes::Registered* registered) {
   InputPlan plan;
   plan.may_grow = may_retrace;
   for (;;) {
     Tracer tracer(name, frame, handles, plan);
+    tracer.registered = registered;
     facts.env = tracer.env();
     graph::SettingsWatch settings;
     try {
@@ -106,9 +109,9 @@ void log_graph(log::Event event, const std::string& name, const char* what, cons
 }
 
 std::unique_ptr<Specialization> trace_and_build(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx,
-                                                bool may_retrace, TraceFacts& facts, FunctionBytes::Handles* handles) {
+                                                bool may_retrace, TraceFacts& facts, FunctionBytes::Handles* handles, const passes::Registered* registered) {
   const auto begin = std::chrono::steady_clock::now();
-  Traced traced = trace(name, frame, body, ctx, may_retrace, facts, handles);
+  Traced traced = trace(name, frame, body, ctx, may_retrace, facts, handles, registered);
   reprise::counters().traces.add();
   const std::int64_t trace_ns = since(begin);
   const auto traced_at = std::chrono::steady_clock::now();
@@ -120,6 +123,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, kernels
   epochs::Working working;
   std::unique_ptr<CallCheck> check;
   std::optional<runtime::GuardedProgram> built;
+  std::vector<passes::PatternRecord> patterns;
   // Passes and LLVM need more stack than threads of a server may have (the user's function has been on its own).
   constexpr std::size_t kStackForCode = std::size_t{1} << 20;
   with_stack(kStackForCode, [&, caller = &epochs::mine()] {
@@ -127,7 +131,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, kernels
     std::optional<epochs::Working> for_caller;
     if (&epochs::mine() != caller) for_caller.emplace(epochs::Working::ForAnother{});
     if (knobs().verify >= 2) check = CallCheck::make(traced);
-    passes::run_pipeline(traced.graph);
+    for (passes::PassRecord& r : passes::run_pipeline(traced.graph, registered)) std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(patterns));
     log_graph(log::Event::optimized, name, "after passes:\n", traced.graph);
     built = runtime::build_guarded(std::move(traced.graph), mode, traced.int_results, traced.floats, traced.uses_random, traced.random_count);
   });
@@ -136,6 +140,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, kernels
   std::unique_ptr<VariableLog> variables = std::move(traced.variables);
   auto s = std::make_unique<Specialization>(name, frame, std::move(traced), *std::move(built), std::move(function));
   s->check = std::move(check);
+  s->patterns = std::move(patterns);
   s->trace_ns = trace_ns;
   s->build_ns = since(traced_at);
   reprise::counters().compiles.add();
@@ -147,7 +152,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, kernels
 }  // namespace
 
 std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, Seen* seen,
-                                           FunctionBytes::Handles* handles, bool may_retrace) {
+                                           FunctionBytes::Handles* handles, bool may_retrace, const passes::Registered* registered) {
   TraceFacts facts;
   const auto words = static_cast<std::uint32_t>(frame.values.size());
   auto note_seen = [&] {
@@ -160,7 +165,7 @@ std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mod
     }
   };
   try {
-    auto made = trace_and_build(name, mode, frame, body, ctx, may_retrace, facts, handles);
+    auto made = trace_and_build(name, mode, frame, body, ctx, may_retrace, facts, handles, registered);
     if (made->unrepeatable) note_seen();
     return made;
   } catch (const Error& e) {

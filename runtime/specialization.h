@@ -6,6 +6,7 @@
 
 #include "base/bail.h"
 #include "guards/guard_set.h"
+#include "passes/pass.h"
 #include "runtime/call_check.h"
 #include "runtime/recording.h"
 #include "runtime/tracer.h"
@@ -54,6 +55,7 @@ struct Specialization {
   std::unique_ptr<VariableLog> variables;       ///< of one that serves one call: what to put back if that fails
   const std::vector<Traced::ValueRange> input_values;  ///< by input: where its sizes stand among the values
   std::int64_t trace_ns = 0, build_ns = 0;
+  std::vector<passes::PatternRecord> patterns;  ///< that were replaced in its graph, or came near
   const std::uint64_t serial;                   ///< unique in the process: keys what threads remember about it
   mutable runtime::RecordingCache recordings;
   std::unique_ptr<CallCheck> check;             ///< what its first calls are compared with (REPRISE_VERIFY=2); null: nothing
@@ -81,8 +83,10 @@ struct Seen {
 /// for the first two what it had `seen`; so has what serves one call only.
 /// `handles` collects the tensor handles in function objects, also of a trace that throws.
 /// `may_retrace`: `body` may run again, with inputs seen in another way (InputPlan).
+/// `registered`: the users' passes and patterns that it goes through; null: none.
 std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mode mode, CallFrame&, void (*body)(void*, Tracer&), void* ctx,
-                                           Seen* seen = nullptr, FunctionBytes::Handles* handles = nullptr, bool may_retrace = true);
+                                           Seen* seen = nullptr, FunctionBytes::Handles* handles = nullptr, bool may_retrace = true,
+                                           const passes::Registered* registered = nullptr);
 
 /// Makes real tensors of `kept`, of the outputs behind the user's.
 void fill_kept(const Specialization&, Outputs&);

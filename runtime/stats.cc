@@ -65,6 +65,14 @@ Stats stats_of(const Compiled& c) {
       ++s.retired;
       add(*p);
     }
+  for (const auto& p : c.owned)
+    for (const passes::PatternRecord& of : p->patterns) {
+      if (!of.matches) continue;
+      auto it = std::find_if(s.matches.begin(), s.matches.end(), [&](const Stats::Match& m) { return m.pattern == of.name; });
+      if (it == s.matches.end()) s.matches.push_back({of.name, of.matches});
+      else it->matches += of.matches;
+    }
+  std::stable_sort(s.matches.begin(), s.matches.end(), [](const Stats::Match& a, const Stats::Match& b) { return a.matches > b.matches; });
   s.pool_bytes = runtime::pool_bytes();
   std::int64_t samples = c.dispatch_samples;
   s.dispatch_ns = samples ? static_cast<double>(c.dispatch_ns) / static_cast<double>(samples) : 0;

@@ -19,6 +19,10 @@
 #include "tensor/impl.h"
 #include "tensor/trace_questions.h"
 
+namespace reprise::passes {
+struct Registered;
+}
+
 namespace reprise::detail {
 
 class Tracer;
@@ -197,6 +201,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// Closes the trace and functionalizes it.
   Traced finish();
   std::shared_ptr<void> result_template;
+  const passes::Registered* registered = nullptr;   ///< passes that the traced graph goes through; null: none
 
   /// For a trace that is given up: the symbols and guards so far, and what else it depended on.
   const std::shared_ptr<guards::ShapeEnv>& env() const { return env_; }
@@ -274,6 +279,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   // ---- results (tracer_finish.cc)
   void add_results();
   void functionalize();
+  void run_registered_passes();
   void check_written();
   void find_overlaps(std::uint32_t written, const WrittenMemory& of_inputs);
   void check_passed_once(std::uint32_t input);

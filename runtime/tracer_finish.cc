@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "base/log.h"
 #include "passes/functionalize.h"
+#include "passes/pass.h"
 #include "runtime/tracer.h"
 #include "runtime/written_memory.h"
 #include "tensor/impl.h"
@@ -80,7 +81,25 @@ void Tracer::add_results() {
   }
 }
 
+// A pass may number values anew. The values that arguments' handles have before the call are kept as outputs meanwhile.
+void Tracer::run_registered_passes() {
+  graph::Graph& g = out_.graph;
+  const std::size_t outputs = g.outputs.size();
+  for (const Input& i : inputs_) {
+    if (!i.value) continue;
+    OutputSpec kept;
+    kept.value = i.value;
+    g.outputs.push_back(std::move(kept));
+  }
+  passes::run_before_functionalization(g, *registered);
+  std::size_t next = outputs;
+  for (Input& i : inputs_)
+    if (i.value) i.value = g.outputs[next++].value;
+  g.outputs.resize(outputs);
+}
+
 void Tracer::functionalize() {
+  if (registered) run_registered_passes();
   out_.operators = out_.graph.nodes.size();
   if (log::on(log::Channel::Trace)) out_.traced_text = graph::print(out_.graph);
   std::vector<passes::TracedInput> facts(inputs_.size());

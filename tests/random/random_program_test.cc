@@ -3,6 +3,7 @@
 // every result and argument is written through, and everything is compared again.
 //
 // Every eighth program also under other settings of the thread, which change from call to call (FUZZ_SETTINGS=1: all of them).
+// Every sixteenth with patterns registered that exchange what comes to the same (FUZZ_PATTERNS=1: all of them).
 // FUZZ_PROGRAMS (2,000) and FUZZ_SEED (0) run more, or one again; FUZZ_MODE one rung of the ladder; FUZZ_FAILURES (3) ends after so many;
 // FUZZ_OPEN=1 draws the steps, too, that find what is known and not mended yet (kOpen).
 // 100,000 before a release: FUZZ_PROGRAMS=100000 FUZZ_SEED=1000000 build/tests/test_random. A failing program is shrunk and printed
@@ -15,6 +16,7 @@
 #include <optional>
 
 #include "base/bail.h"
+#include "reprise/patterns.h"
 #include "tests/random/compare.h"
 #include "tests/random/program.h"
 
@@ -37,7 +39,42 @@ constexpr Allowance kAllowances[] = {
     {Bail::catches_error, 25'000},  // which values decide, and no replay sees
 };
 
+/// While it lives, patterns are registered whose replacements give the same, bit for bit, in another way. What is exchanged is found in
+/// every other program, with its operands written, returned and read elsewhere, and must change nothing that can be seen.
+struct Patterns {
+  Patterns() {
+    using T = const Tensor&;
+    std::vector<std::tuple<Tensor, Tensor>> two;
+    std::vector<std::tuple<Tensor>> one, floats;
+    for (DType t : {kFloat32, kFloat64, kBFloat16, kFloat16, kInt64, kInt32})
+      for (const Ints& sizes : {Ints{3}, Ints{2, 3}, Ints{2, 3, 4}}) {
+        two.emplace_back(zeros(sizes, {.dtype = t}), zeros(sizes, {.dtype = t}));
+        one.emplace_back(zeros(sizes, {.dtype = t}));
+        if (is_floating(t)) floats.push_back(one.back());
+      }
+    add("sub", [](T a, T b) { return a - b; }, [](T a, T b) { return a + b.neg(); }, two);
+    add("mul_add", [](T a, T b) { return std::pair(a * b + a, a * b); }, [](T a, T b) {
+      Tensor m = b * a;
+      return std::pair(a + m, m);
+    }, two);
+    add("mul", [](T a, T b) { return a * b; }, [](T a, T b) { return a.clone().mul_(b); }, two);
+    add("neg", [](T a) { return neg(a); }, [](T a) { return a.view({-1}).neg().view(a.sizes()); }, floats);
+    add("add_in_place", [](T a, T b) { a.add_(b); }, [](T a, T b) { a.copy_(b + a); }, two);
+    add("abs", [](T a) { return abs(a); }, [](T a) { return abs(abs(a)); }, one);
+  }
+  ~Patterns() {
+    for (const char* n : names) unregister_pattern(n);
+  }
+  template <class... A>
+  void add(const char* name, A&&... rest) {
+    register_pattern(name, std::forward<A>(rest)...);
+    names.push_back(name);
+  }
+  std::vector<const char*> names;
+};
+
 struct Tally {
+  std::int64_t matches = 0;
   std::int64_t compared = 0, refused = 0, compilations = 0;
   std::map<Bail, std::int64_t> fallbacks;
 };
@@ -48,7 +85,10 @@ class Pair {
   Pair(const Program& p, const std::string& mode, bool other_settings, Tally& tally)
       : p_(p), allowed_(tolerance(p, mode)), other_settings_(other_settings), tally_(tally),
         compiled_([&p, this](Arguments a) { return run(p, a, got_.captured); }, {.name = "random", .max_specializations = 64, .mode = mode}) {}
-  ~Pair() { tally_.compilations += compiled_.stats().compilations; }
+  ~Pair() { 
+    tally_.compilations += compiled_.stats().compilations;
+    for (const Stats::Match& m : compiled_.stats().matches) tally_.matches += m.matches;
+  }
 
   /// Empty when they agree; otherwise what differs.
   std::string call(const Call& c) {
@@ -190,15 +230,17 @@ TEST(RandomPrograms, EagerAndCompiledAgree) {
     std::vector<Call> calls = random_calls(rng, p);
     const std::string mode = forced ? forced : modes[seed % 4];
     const bool other_settings = seed % 8 == 5 || std::getenv("FUZZ_SETTINGS");
+    std::optional<Patterns> patterns;
+    if (seed % 16 == 9 || std::getenv("FUZZ_PATTERNS")) patterns.emplace();
     const std::string d = check(p, calls, mode, other_settings, tally);
     if (d.empty()) continue;
     ++failures;
     shrink(p, calls, mode, other_settings);
     Tally again;
-    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d << "\nshrunk: " << check(p, calls, mode, other_settings, again) << (other_settings ? " (every other call under DefaultDTypeScope(kFloat64))" : "") << "\n" << print(p, calls);
+    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d << "\nshrunk: " << check(p, calls, mode, other_settings, again) << (other_settings ? " (every other call under DefaultDTypeScope(kFloat64))" : "") << (patterns ? " (with patterns)" : "") << "\n" << print(p, calls);
   }
-  std::printf("%lld calls compared, %lld refused by both, %lld compilations\n", static_cast<long long>(tally.compared), static_cast<long long>(tally.refused),
-              static_cast<long long>(tally.compilations));
+  std::printf("%lld calls compared, %lld refused by both, %lld compilations, %lld matches of patterns\n", static_cast<long long>(tally.compared), static_cast<long long>(tally.refused),
+              static_cast<long long>(tally.compilations), static_cast<long long>(tally.matches));
   const std::int64_t calls = tally.compared + tally.refused;
   for (const Allowance& a : kAllowances) {
     const std::int64_t n = tally.fallbacks[a.reason];
