@@ -90,7 +90,7 @@ class Told {
     std::ostringstream text;
     text << r.name << ": " << us << " us, " << (r.changed ? std::to_string(r.nodes_before) + " -> " + std::to_string(r.nodes_after) + " nodes\n" + lines : "nothing to do");
     log::event(log::Event::pass, g_.name, text.str(),
-               {{"pass", r.name}, {"changed", r.changed}, {"us", us}, {"nodes_before", r.nodes_before}, {"nodes_after", r.nodes_after}, {"difference", lines}});
+               {{"pass", r.name}, {"changed", r.changed}, {"ns", r.ns}, {"nodes_before", r.nodes_before}, {"nodes_after", r.nodes_after}, {"difference", lines}});
     for (const PatternRecord& p : r.patterns)
       if (p.matches)
         log::event(log::Event::matched, g_.name, "pattern " + p.name + ": " + std::to_string(p.matches) + (p.matches == 1 ? " match" : " matches"), {{"pattern", p.name}, {"matches", p.matches}});

@@ -60,7 +60,7 @@ TEST(Logs, EveryLineKeepsTheSchema) {
   f(ones({200, 4}), y, true);
   testing::log_warning("a warning");
   const json schema = json::parse(testing::log_schema());
-  EXPECT_EQ(schema["oneOf"].size(), 16u);
+  EXPECT_EQ(schema["oneOf"].size(), 19u);
   std::set<std::string> seen;
   for (const std::string& line : log.lines()) {
     const json j = json::parse(line);
@@ -70,7 +70,7 @@ TEST(Logs, EveryLineKeepsTheSchema) {
       EXPECT_NE(j["function"], "");
     }
   }
-  for (const char* event : {"traced", "guard", "functionalized", "optimized", "launches", "compiled", "recompiled", "not_traceable", "recording_made", "recording_evicted", "mutation", "warning"})
+  for (const char* event : {"traced", "guard", "functionalized", "optimized", "pass", "launches", "compiled", "recompiled", "not_traceable", "recording_made", "recording_evicted", "mutation", "warning"})
     EXPECT_TRUE(seen.contains(event)) << event;
 }
 
