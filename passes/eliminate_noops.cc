@@ -132,10 +132,22 @@ Result copy(Rewriter& rw, Rewriter::Site& s) {
   return {{src}};
 }
 
-// A write that an equal write follows at once is lost.
+/// Is `v` made of `of`, within a few steps?
+bool is_made_of(const Rewriter& rw, ValueId v, ValueId of) {
+  constexpr std::size_t kSteps = 8;
+  std::vector<ValueId> open{v};
+  for (std::size_t at = 0; at < open.size() && at < kSteps; ++at) {
+    if (open[at] == of) return true;
+    if (const Node* made = rw.maker(open[at])) graph::for_each_value(*made, [&](ValueId x) { open.push_back(x); });
+  }
+  return false;
+}
+
+// A write that an equal write follows at once is lost. (Unless that writes what it reads beside it: the first one's value is then needed,
+// and would be one more version of the whole.)
 Result scatter(Rewriter& rw, Rewriter::Site& s) {
   const Node* before = rw.maker(operand(s));
-  if (!before || before->op != s.node.op || before->args.size() != s.args.size()) return std::nullopt;
+  if (!before || before->op != s.node.op || before->args.size() != s.args.size() || is_made_of(rw, std::get<ValueId>(s.args[1]), operand(s))) return std::nullopt;
   for (std::size_t i = 2; i < s.args.size(); ++i)
     if (!same_argument(s.args[i], before->args[i])) return std::nullopt;
   std::vector<NodeArg> args = s.args;

@@ -54,6 +54,9 @@ bool eliminate_noops(graph::Graph&);  ///< views, casts, copies and scatters tha
 bool fold_constants(graph::Graph&);   ///< operators on `full` values; full operands into scalar arguments
 bool cat_last(graph::Graph&);         ///< an elementwise operator of a cat becomes a cat of what it makes of the parts
 bool merge_equal(graph::Graph&);      ///< CSE; random nodes merge only when seed and offset are the same
+/// What reads a part of a value that was written in place since reads it of the newest value, where it is known to be the same there, or
+/// a copy of the part: then nothing keeps the write out of the old value's memory.
+bool part_reads(graph::Graph&);
 /// Functional -> InPlace, the last one: writes down which results are asked to lie in the memory of which values (Node::tied): new values of
 /// inputs in the inputs, what the program writes in place in what it writes. Whether they can is for kernels/plan to prove.
 bool reinplace(graph::Graph&);

@@ -34,6 +34,8 @@ const std::vector<Pass>& pipeline() {
       // After the casts that do nothing are gone: what is left is worth doing before the parts are stored.
       {"cat_last", cat_last},
       {"merge_equal", merge_equal},
+      // After the last pass that takes copies away.
+      {"part_reads", part_reads},
       {"remove_dead", remove_dead},
       // Nothing changes the graph any more: what is asked of memory is asked of these values.
       {"reinplace", reinplace},

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "graph/parts.h"
 #include "graph/shape_rules.h"
 #include "graph/writers.h"
 #include "runtime/tracer.h"
@@ -9,52 +10,11 @@
 
 namespace reprise::detail {
 
-namespace {
-
-/// Conditions, true in the traced call, under which two views of one storage have no element in common: one ends before the other begins,
-/// or they are different parts of the same rows (of one dimension, or of one that neither of them has). Nothing: it is none of these.
-std::optional<std::vector<Bool>> disjoint_conditions(const Layout& a, const Layout& b, SourceLoc loc) {
-  guards::LibraryScope exact;
-  if (detail::compare_lt(b.offset, a.offset, loc).hint()) return disjoint_conditions(b, a, loc);
-  for (const Layout* l : {&a, &b})
-    if (Int n = numel(l->sizes); n.hint() == 0) return std::vector{detail::compare_eq(n, 0, loc)};
-  if (Bool before = detail::compare_lt(graph::last_of(a), b.offset, loc); before.hint()) return std::vector{before};
-  const bool same_rows = a.dim() == b.dim() && std::equal(a.strides.begin(), a.strides.end(), b.strides.begin(), [](Int x, Int y) { return identical(x, y); });
-  if (!same_rows) return std::nullopt;
-  // Both lie in a tensor of these sizes and strides, b some steps behind a in one of its dimensions.
-  const Int between = b.offset - a.offset;
-  if (between.hint() <= 0) return std::nullopt;
-  Ints sizes, strides = a.strides;
-  for (std::size_t d = 0; d < a.sizes.size(); ++d) sizes.push_back(Int::max(a.sizes[d], b.sizes[d]));
-  auto with = [&](std::vector<Bool> conditions, const Ints& all, const Ints& by) -> std::optional<std::vector<Bool>> {
-    auto apart = graph::apart_conditions(all, by, loc);
-    if (!apart) return std::nullopt;
-    conditions.insert(conditions.end(), apart->begin(), apart->end());
-    conditions.push_back(detail::compare_lt(0, between, loc));
-    return conditions;
-  };
-  Ints more = sizes, by = strides;
-  more.push_back(2), by.push_back(between);
-  if (auto found = with({}, more, by)) return found;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (strides[d].hint() <= 0 || between.hint() % strides[d].hint() != 0) continue;
-    const Int steps = between / strides[d];
-    std::vector<Bool> conditions{detail::compare_eq(steps * strides[d], between, loc), detail::compare_le(a.sizes[d], steps, loc)};
-    if (!conditions[0].hint() || !conditions[1].hint()) continue;
-    more = sizes;
-    more[d] = steps + b.sizes[d];
-    if (auto found = with(std::move(conditions), more, strides)) return found;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 // What two arguments write is the operator's business as long as it is not the same element.
 void Tracer::check_disjoint(const TracedRef& a, const TracedRef& b, const graph::OpCall& c) {
   if (a.storage != b.storage) return;  // of arguments: asked in the end (find_overlaps)
   const Layout &x = a.user_meta.layout, &y = b.user_meta.layout;
-  if (auto conditions = disjoint_conditions(x, y, c.loc)) {
+  if (auto conditions = graph::disjoint_conditions(x, y, c.loc)) {
     for (const Bool& condition : *conditions) graph::require(condition, "write: two tensors share no element");
     return;
   }

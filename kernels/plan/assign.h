@@ -61,7 +61,8 @@ class Assign {
   /// Its kernel makes the result from its first operand, or a functional twin its first results from what is written, by changing some
   /// elements, and works when both are one memory.
   bool updates(const Node& node) const;
-  /// m is made element by element of its first operand, for which an update follows at once or which an update made for m alone.
+  /// m is made element by element of its first operand, for which an update follows at once or which an update, or a join that writes
+  /// in place, made for m alone.
   bool beside_update(ValueId m) const;
   /// What c is made of where it stands: a join's base, what an update works over, what stands beside_update. Unset: c is made anew.
   ValueId old_of(ValueId c) const;
@@ -126,6 +127,8 @@ class Assign {
   void chain_ends(ValueId c, std::vector<Id>& out) const;
   /// A part of one of these joins is `old` itself or a view of it: copying it while `old` is overwritten is not safe.
   bool parts_read(const std::vector<Id>& ends, ValueId old) const;
+  /// The part of a join is a view of the very value that the join writes into, of elements that it does not write.
+  bool part_beside(const Node& join) const;
   /// What c is based on is `old` seen in another way (transposed, a part): its elements would move within `old`'s memory.
   bool base_moves(ValueId c, ValueId old) const;
   /// c is nothing but an input's new value: only its part is computed, the epilogue puts it into the input.

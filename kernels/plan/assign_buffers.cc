@@ -178,7 +178,13 @@ bool Assign::beside_update(ValueId m) const {
     const Node& n = g_.nodes[g_.values[v.v].node];
     return updates(n) && !graph::op(n.op).twin_of && (!of || std::get<ValueId>(n.args[0]) == of);
   };
-  if (update_of(*old, {})) return readers_[old->v].size() == 1;
+  const bool of_join = computed(*old) && p_.items[p_.maker[old->v]].kind == Kind::End && node.keeps_self;
+  if (of_join ? has_base(g_.nodes[g_.values[old->v].node].op) : update_of(*old, {})) return readers_[old->v].size() == 1;
+  for (Id r : readers_[m.v]) {  // of joins other readers are what makes the part
+    if (p_.items[r].kind != Kind::End || !node.keeps_self) continue;
+    const Node& join = g_.nodes[p_.items[r].node];
+    if (has_base(join.op) && join.keeps_self && std::get<ValueId>(join.args[0]) == m) return true;
+  }
   if (readers_[m.v].size() != 1) return false;
   const std::int32_t next = p_.items[readers_[m.v][0]].node;
   return next >= 0 && p_.items[readers_[m.v][0]].kind == Kind::Native && update_of(g_.nodes[next].results[0], m);

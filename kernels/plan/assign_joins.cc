@@ -1,6 +1,7 @@
 // Where the parts of joins and what they are based on stand (assign_buffers.h).
 #include <algorithm>
 
+#include "graph/parts.h"
 #include "kernels/plan/assign.h"
 
 namespace reprise::kernels {
@@ -34,14 +35,15 @@ void Assign::nested_ends(ValueId c, std::vector<Id>& out) const {
   if (!is_join(node) || !has_base(node.op)) return;
   const ValueId base = std::get<ValueId>(node.args[0]);
   if (root_[base.v] != base) return;
-  // What reads elements around the part as well comes before any are written.
+  // What reads elements around the part as well comes before any are written; so does what reads an input over which all of it may lie.
+  const ValueId over = asked_place(c);
   auto reads_around = [&](const Node& update) {
     if (graph::op(update.op).twin_of) return false;  // parts_read asks it
     bool found = false;
     for (std::size_t a = 1; a < update.args.size(); ++a)
       graph::for_each_value(update.args[a], [&](ValueId v) {
         const graph::Value& r = g_.values[root_[v.v].v];
-        found = found || root_[v.v] == base || (r.node == -1 && g_.inputs[r.result].mutates_data);
+        found = found || root_[v.v] == base || (r.node == -1 && g_.inputs[r.result].mutates_data && (!over || computed(over) || over == root_[v.v]));
       });
     return found;
   };
@@ -151,6 +153,7 @@ bool Assign::parts_read(const std::vector<Id>& ends, ValueId old) const {
       if (count_reads(e, old) > 1) return true;
       continue;
     }
+    if (is_join(node) && part_beside(node)) continue;
     bool found = false;
     for (std::size_t a = !is_join(node) || has_base(node.op) ? 1 : 0; a < node.args.size(); ++a) {
       graph::for_each_value(node.args[a], [&](ValueId v) { found = found || root_[v.v] == old; });
@@ -158,6 +161,16 @@ bool Assign::parts_read(const std::vector<Id>& ends, ValueId old) const {
     if (found) return true;
   }
   return false;
+}
+
+bool Assign::part_beside(const Node& join) const {
+  if (!has_base(join.op)) return false;
+  const ValueId base = std::get<ValueId>(join.args[0]), part = std::get<ValueId>(join.args[1]);
+  if (part == base || root_[part.v] != base) return false;
+  const Layout whole = contiguous_layout(g_.meta(base).layout.sizes);
+  const auto plan = plan_join(g_, join, whole);
+  const auto read = layout_from_root(g_, part, whole);
+  return plan && read && graph::known_disjoint(*read, plan->parts[0].region);
 }
 
 bool Assign::base_moves(ValueId c, ValueId old) const {

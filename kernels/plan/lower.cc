@@ -64,7 +64,7 @@ std::vector<Copy> copies_of(const Graph& g, const BufferPlan& p, const Unit& u) 
       if (stands(it.from)) out.push_back({it.of, it.why, bytes_of(it.to.layout.sizes, it.to_dtype)});
     } else if (const Node& node = g.nodes[it.node]; graph::is_copy(node.op) && node.keeps_self && stands(std::get<ValueId>(node.args[0]))) {
       const TensorMeta& m = g.meta(it.made);
-      out.push_back({Copy::Of::Ours, "seen in a shape that its strides do not allow", bytes_of(m.layout.sizes, m.dtype)});
+      out.push_back({Copy::Of::Ours, node.keeps_part ? "a part is read after its place is written" : "seen in a shape that its strides do not allow", bytes_of(m.layout.sizes, m.dtype)});
     }
   }
   return out;

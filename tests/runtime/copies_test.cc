@@ -239,6 +239,60 @@ TEST(Copies, PartOfACapturedTensor) {
   EXPECT_EQ(f.stats().copied_bytes, 0) << f.explain();
 }
 
+// What is read of a value that is written in place meanwhile: nothing of the size of the whole is made, and copied is what the
+// program copies, or the part.
+TEST(Copies, PartsThatChangePlaces) {
+  auto make = [](std::int64_t n) { return std::vector{random_of({n + 4, 8}), random_of({8})}; };
+  struct Case {
+    const char* name;
+    Program program;
+    std::int64_t bytes;  // for n = 6, at = 3
+  };
+  const Case cases[] = {
+      {"two rows copied", [](std::vector<Tensor> a, Int) { a[0][0].copy_(a[0][1]); a[0][2].copy_(a[0][3]); return std::vector<Tensor>{}; }, 0},
+      {"a chain of rows", [](std::vector<Tensor> a, Int) { for (int i = 0; i < 4; ++i) a[0][i].copy_(a[0][i + 1]); return std::vector<Tensor>{}; }, 0},
+      {"a row and the next", [](std::vector<Tensor> a, Int at) { a[0].select(0, at).copy_(a[0].select(0, at + 1)); return std::vector{a[0].sum(0)}; }, 0},
+      {"blocks of columns", [](std::vector<Tensor> a, Int at) { a[0].slice(1, 0, at).copy_(a[0].slice(1, at, 2 * at)); return std::vector<Tensor>{}; }, 0},
+      {"two rows change places", [](std::vector<Tensor> a, Int at) {
+         Tensor x = a[0], old = x.select(0, at).clone();
+         x.select(0, at).copy_(x.select(0, at + 1));
+         x.select(0, at + 1).copy_(old);
+         return std::vector<Tensor>{};
+       }, 32},
+      {"an old row, after all is written", [](std::vector<Tensor> a, Int at) { Tensor old = a[0].select(0, at).clone(); a[0].mul_(2); return std::vector{a[0].sum(0) - old, old * a[0]}; }, 32},
+      {"less one of its rows", [](std::vector<Tensor> a, Int at) { a[0].sub_(a[0].select(0, at)); return std::vector<Tensor>{}; }, 32},
+      {"a row, then all", [](std::vector<Tensor> a, Int at) { a[0].select(0, at).add_(a[1]); a[0].mul_(0.5); return std::vector{a[0].sum(0)}; }, 0},
+      {"all, then a row, then all", [](std::vector<Tensor> a, Int at) { a[0].mul_(0.5); a[0].select(0, at).add_(a[1]); a[0].add_(1); return std::vector<Tensor>{}; }, 0},
+      {"an intermediate's rows", [](std::vector<Tensor> a, Int at) {
+         Tensor y = a[0] * 2.0, old = y.select(0, at).clone();
+         y.select(0, at).copy_(y.select(0, 0));
+         y.select(0, 0).copy_(old);
+         y.mul_(3.0);
+         return std::vector{y};
+       }, 0},
+      {"rows change places, one after another", [](std::vector<Tensor> a, Int) {
+         for (int i = 0; i < 3; ++i) {
+           Tensor x = a[0], old = x[i].clone();
+           x[i].copy_(x[i + 1]);
+           x[i + 1].copy_(old);
+         }
+         return std::vector<Tensor>{};
+       }, 32},
+      {"halves", [](std::vector<Tensor> a, Int) {
+         Tensor x = a[0], l = x.slice(1, 0, 4), r = x.slice(1, 4, 8), old = l.clone();
+         l.add_(r);
+         r.copy_(old - r);
+         return std::vector<Tensor>{};
+       }, 0},
+      {"what is read beside what is written", [](std::vector<Tensor> a, Int at) {
+         Tensor x = a[0], before = x.select(0, at + 1).clone();
+         x.select(0, at).copy_(a[1]);
+         return std::vector{before * x.select(0, at), x.select(0, at + 1) + before};
+       }, 0},
+  };
+  for (const Case& c : cases) expect_copied(c.name, c.program, make, {2, 3}, c.bytes);
+}
+
 // ---- what counts
 
 // Kernels that write at computed places lie over what they change: an argument, a part of one, an intermediate.
@@ -325,6 +379,20 @@ TEST(Copies, CachesWrittenAtPositions) {
     return std::vector{x};
   };
   expect_copied("caches_at_positions", program, [](std::int64_t n) { return std::vector{random_of({2, 3, 8}), arange(3) * 2, random_of({2, 2, n, 8}), random_of({2, 2, n, 8})}; }, {0});
+}
+
+// What is written at the places is another argument that is written itself.
+TEST(Copies, CachesAndWhatIsWrittenToThem) {
+  Program program = [](std::vector<Tensor> a, Int) {
+    Tensor x = a[0];
+    for (int layer = 0; layer < 2; ++layer) {
+      a[2][layer].index_copy_(0, a[1], x);
+      x = x + a[2][layer].slice(0, 0, 3);
+    }
+    a[0].copy_(x * 0.5);
+    return std::vector<Tensor>{};
+  };
+  expect_copied("caches_and_input", program, [](std::int64_t n) { return std::vector{random_of({3, 8}), arange(3) * 2, random_of({2, n, 8})}; }, {0});
 }
 
 // What reads the old values, of the part and of all around it, before and after; and a lookup that fails leaves everything as it was.
