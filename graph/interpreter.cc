@@ -228,7 +228,8 @@ namespace {
 /// allowed.
 class FilledArgs {
  public:
-  FilledArgs(const OpDef& op, std::initializer_list<CallArg> given, SourceLoc loc) {
+  FilledArgs(const OpDef& op, std::initializer_list<CallArg> given, SourceLoc loc) : FilledArgs(op, std::span(given.begin(), given.size()), loc) {}
+  FilledArgs(const OpDef& op, std::span<const CallArg> given, SourceLoc loc) {
     const std::vector<ArgDef>& args = op.schema.args;
     REPRISE_CHECK(given.size() <= args.size());
     for (const CallArg& a : given) {
@@ -287,6 +288,14 @@ Tensor call1(OpId id, std::initializer_list<CallArg> given, SourceLoc loc, bool 
 }
 
 std::vector<Tensor> calln(OpId id, std::initializer_list<CallArg> given, SourceLoc loc) {
+  const OpDef& o = op(id);
+  FilledArgs args(o, given, loc);
+  std::vector<Tensor> results;
+  call({o, args.span(), false, loc}, asked(args.keys()), results);
+  return results;
+}
+
+std::vector<Tensor> calln(OpId id, std::span<const CallArg> given, SourceLoc loc) {
   const OpDef& o = op(id);
   FilledArgs args(o, given, loc);
   std::vector<Tensor> results;

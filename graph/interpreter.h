@@ -75,6 +75,7 @@ std::pair<Int, Int> next_random(Int count);
 /// What the wrappers in graph/api*.cc call: one result.
 Tensor call1(OpId, std::initializer_list<CallArg>, SourceLoc, bool inplace = false);
 std::vector<Tensor> calln(OpId, std::initializer_list<CallArg>, SourceLoc);
+std::vector<Tensor> calln(OpId, std::span<const CallArg>, SourceLoc);
 /// Interpreter::mutate_metadata with the view operator that describes the change.
 void call_metadata(OpId, std::initializer_list<CallArg>, SourceLoc);
 

@@ -11,6 +11,7 @@
 #include "device/backend.h"
 #include "graph/graph.h"
 #include "reprise/error.h"
+#include "reprise/kernel.h"
 #include "kernels/launch/code.h"
 #include "kernels/loop/ir.h"
 
@@ -34,57 +35,13 @@ struct Operand {
   bool kept = false;             ///< written, and what is not written stays: it is read, too
 };
 
-/// An operand at run time: what native kernels see. Strides in elements.
-struct TensorView {
-  char* data = nullptr;
-  DType dtype = DType::Float32;
-  int rank = 0;
-  std::int64_t sizes[kMaxRank], strides[kMaxRank];
-  std::int64_t numel() const { std::int64_t n = 1; for (int i = 0; i < rank; ++i) n = times(n, sizes[i]); return n; }
-};
-
-/// What went wrong inside a launch; turned into an Error with the operator's name and line by the runtime.
-struct KernelFault {
-  bool failed = false;
-  ErrorCode code = ErrorCode::IndexOutOfRange;
-  std::string message;
-};
-
-/// One argument of a native kernel, in schema order: a kind and a range of the array that holds it.
-struct NativeArg {
-  enum class Kind : std::uint8_t { None, Tensor, TensorList, Int, Ints, Number, Bool, DType, Str } kind = Kind::None;
-  std::uint32_t first = 0, count = 0;   ///< into tensors (Tensor*), ints (Int, Ints, Bool, DType) or strings (Str); Number: see `Number`
-};
-/// A Scalar at run time. `is_float` tells which of the two holds it.
-struct Number {
-  bool is_float = false;
-  double f = 0;
-  std::int64_t i = 0;
-};
-
-/// What a native kernel is called with. All arrays live for the call only. It may use device::parallel_for; it must not
-/// throw: it reports through `fault` and returns. Writing nothing before a fault is part of its contract.
-struct NativeArgs {
-  const TensorView* tensors;            ///< inputs in schema order (lists flattened), then results
-  const NativeArg* args;                ///< one for each schema argument
-  const std::int64_t* ints;
-  const Number* numbers;
-  const std::string* strings;
-  std::uint32_t n_args, first_result, n_results;
-  void* const* micro;                   ///< entry points of the launch's micro-kernels, in order
-  KernelFault* fault;
-  bool has_workspace = false;           ///< behind the results there is memory that it works in
-  void* stream = nullptr;               ///< of captured work: where to queue it (the driver's handle); null on the host: it is done on return
-
-  bool has(int i) const { return args[i].kind != NativeArg::Kind::None; }
-  const TensorView& tensor(int i) const { return tensors[args[i].first]; }
-  std::int64_t integer(int i) const { return ints[args[i].first]; }
-  bool flag(int i) const { return ints[args[i].first] != 0; }
-  const Number& number(int i) const { return numbers[args[i].first]; }
-  const TensorView& result(int i = 0) const { return tensors[first_result + static_cast<std::uint32_t>(i)]; }
-  void* workspace() const { return has_workspace ? tensors[first_result + n_results].data : nullptr; }
-};
-using NativeFn = void (*)(const NativeArgs&);
+/// What native kernels are called with (reprise/kernel.h). They may use device::parallel_for.
+using reprise::KernelFault;
+using reprise::NativeArg;
+using Number = reprise::NumberValue;
+using reprise::TensorView;
+using NativeArgs = reprise::KernelCall;
+using NativeFn = reprise::Kernel;
 
 /// A loop kernel with the buffers it runs on (kernel.buffers[i] is program buffer `buffers[i]`; accesses hold the layouts).
 struct LoopLaunch {

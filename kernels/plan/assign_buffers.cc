@@ -187,7 +187,7 @@ bool Assign::beside_update(ValueId m) const {
   }
   if (readers_[m.v].size() != 1) return false;
   const std::int32_t next = p_.items[readers_[m.v][0]].node;
-  return next >= 0 && p_.items[readers_[m.v][0]].kind == Kind::Native && update_of(g_.nodes[next].results[0], m);
+  return next >= 0 && p_.items[readers_[m.v][0]].kind == Kind::Native && !g_.nodes[next].results.empty() && update_of(g_.nodes[next].results[0], m);
 }
 
 void Assign::edge(Id a, Id b, EdgeKind k) {

@@ -14,7 +14,7 @@ graph::OpColumn<CapturedKernel>& captured_kernels() { return g_column; }
 
 NativeLaunch captured_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands, const std::function<std::uint32_t(DType, Int bytes)>& scratch) {
   const CapturedKernel& kernel = g_column.at(node.op);
-  const Int bytes = kernel.workspace ? kernel.workspace(operands) : Int(0);
+  const Int bytes = kernel.workspace ? (*kernel.workspace)(operands) : Int(0);
   NativeLaunch l = native_launch(kernel.enqueue, g, node, std::move(operands));
   l.captured = true;
   if (kernel.workspace) {

@@ -13,8 +13,9 @@ struct CapturedKernel {
   /// nothing and calls nothing of Reprise. What it queues is a function of its arguments. With no stream it is done on return. Any thread, one at a
   /// time; reports through args.fault, before it has queued anything.
   NativeFn enqueue = nullptr;
-  /// Bytes that it works in, aligned to 64, by its operands (tensors in schema order, then results); null: none.
-  Int (*workspace)(const std::vector<Operand>&) = nullptr;
+  /// Bytes that it works in, aligned to 64, by its operands (tensors in schema order, then results); null: none. It stays as the
+  /// operator does, for good.
+  const std::function<Int(const std::vector<Operand>&)>* workspace = nullptr;
 };
 /// "captured on devices".
 graph::OpColumn<CapturedKernel>& captured_kernels();

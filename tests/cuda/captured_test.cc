@@ -1,6 +1,7 @@
 // Work of other libraries in graphs: an operator that a user serves by what is queued in a stream.
 #include <cuda.h>
 
+#include "reprise/library.h"
 #include "tests/cuda/support.h"
 #include "tests/support/blend.h"
 
@@ -95,6 +96,55 @@ TEST_F(CudaCaptured, NothingIsWrittenAfterAFailedCheck) {
   EXPECT_TRUE(equal(x, kept));
   f(x, y, good);
   EXPECT_TRUE(allclose(x, want(kept, y.index_select(0, good), 0.5), 1e-6, 1e-6));
+}
+
+/// self = self * by, in a stream; `work` bytes of memory are asked for and not used. Through the public headers.
+const Operator& scale_in_stream() {
+  struct Work {
+    char* at;
+    std::int64_t n;
+    float by;
+  };
+  static const Operator op = Library("testcuda").define({
+      .schema = "scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)",
+      .cuda = [](const KernelCall& k) {
+        const TensorView& t = k.tensor(0);
+        if (!t.contiguous()) return k.fail(ErrorCode::InvalidArgument, "wants rows without gaps");
+        if (!k.workspace()) return k.fail(ErrorCode::Internal, "has no workspace");
+        const Work work{t.data, t.numel(), static_cast<float>(k.number(1).to_double())};
+        auto run = [](void* p) {
+          const Work& w = *static_cast<const Work*>(p);
+          float* x = static_cast<float*>(Blend::reach ? Blend::reach(reinterpret_cast<std::uint64_t>(w.at), static_cast<std::size_t>(4 * w.n), true, "scale") : static_cast<void*>(w.at));
+          for (std::int64_t i = 0; x && i < w.n; ++i) x[i] *= w.by;
+        };
+        if (Blend::submit(k.stream, run, &work, sizeof work)) k.fail(ErrorCode::DeviceFailed, "cannot be queued");
+      },
+      .workspace = [](const std::vector<WorkspaceTensor>& t) { return numel(t[0].sizes) * 4; }});
+  return op;
+}
+
+TEST_F(CudaCaptured, AnOperatorThatWritesWritesInPlace) {
+  auto body = [](Tensor x, Tensor cache, Scalar by) {
+    scale_in_stream()(cache[1].slice(0, 1, 3), by);
+    Tensor y = x * 2;
+    scale_in_stream()(y, by);
+    return y + cache[1].slice(0, 0, 1);
+  };
+  auto reference = [](Tensor x, Tensor cache, double by) {
+    cache[1].slice(0, 1, 3).mul_(by);
+    return x * 2 * by + cache[1].slice(0, 0, 1);
+  };
+  auto f = compile(body, {.name = "scaled"});
+  for (double by : {0.5, 3.0, 0.5}) {
+    Tensor x = numbers({5}, 1), cache = numbers({3, 4, 5}, 2), same = cache.clone(), eager = cache.clone();
+    const Tensor want = reference(x, same, by);
+    EXPECT_TRUE(allclose(body(x, eager, by), want, 1e-6, 1e-6));
+    EXPECT_TRUE(allclose(f(x, cache, by), want, 1e-6, 1e-6));
+    EXPECT_TRUE(allclose(cache, same, 1e-6, 1e-6));
+    EXPECT_TRUE(allclose(eager, same, 1e-6, 1e-6));
+  }
+  EXPECT_EQ(f.stats().compilations, 1);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
 }
 
 }  // namespace

@@ -29,9 +29,10 @@ struct Blend {
   static inline std::atomic<int> queued{0};
 
   static graph::OpId op() {
+    static const std::function<Int(const std::vector<kernels::Operand>&)> workspace = [](const std::vector<kernels::Operand>& o) { return numel(o[0].layout.sizes) * 4; };
     static const graph::OpId id =
         graph::register_op({.schema = "test::blend(Tensor self, Tensor other, Scalar t=0.5) -> Tensor", .shape = graph::rules::unary},
-                           {kernels::captured_kernels().fact({queue, [](const std::vector<kernels::Operand>& o) { return numel(o[0].layout.sizes) * 4; }})});
+                           {kernels::captured_kernels().fact({queue, &workspace})});
     return id;
   }
   static Tensor of(const Tensor& self, const Tensor& other, Scalar t = 0.5) { return graph::call1(op(), {&self, &other, t}, SourceLoc::current()); }

@@ -1,0 +1,193 @@
+// Operators of a user's own, through the public headers alone (reprise/library.h).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "reprise/library.h"
+#include "reprise/reprise.h"
+
+namespace reprise {
+namespace {
+
+const Library& lib() {
+  static const Library l("testlib");
+  return l;
+}
+
+Tensor ramp(std::int64_t rows, std::int64_t columns) { return arange(rows * columns, {.dtype = kFloat32}).view({rows, columns}).mul(0.25).sub(1); }
+float& at(const TensorView& t, std::int64_t i, std::int64_t j) { return t.as<float>()[i * t.strides[0] + j * t.strides[1]]; }
+
+/// out = x / rms(x) * w, by rows; returns nothing.
+const Operator& rms_norm_out() {
+  static const Operator op = lib().define({
+      .schema = "rms_norm_out(Tensor(a!) out, Tensor x, Tensor w, float eps=1e-6) -> ()",
+      .shape = [](ShapeCall& c) {
+        if (c.dtype(0) != kFloat32 || c.dtype(1) != kFloat32 || c.dim(1) != 2) c.fail(ErrorCode::DTypeMismatch, "wants matrices of float32");
+        c.expect_equal(c.size(0, 0), c.size(1, 0), "rows of out and x");
+        c.expect_equal(c.size(0, 1), c.size(1, 1), "columns of out and x");
+        c.expect_equal(c.size(2, 0), c.size(1, -1), "columns of x and the weight");
+      },
+      .cpu = [](const KernelCall& k) {
+        const TensorView &out = k.tensor(0), &x = k.tensor(1), &w = k.tensor(2);
+        for (std::int64_t i = 0; i < x.sizes[0]; ++i) {
+          double sum = 0;
+          for (std::int64_t j = 0; j < x.sizes[1]; ++j) sum += double(at(x, i, j)) * at(x, i, j);
+          const double scale = 1 / std::sqrt(sum / double(x.sizes[1]) + k.number(3).to_double());
+          for (std::int64_t j = 0; j < x.sizes[1]; ++j) at(out, i, j) = static_cast<float>(at(x, i, j) * scale * w.as<float>()[j * w.strides[0]]);
+        }
+      }});
+  return op;
+}
+/// Two results of other sizes and dtypes; takes all kinds of arguments.
+const Operator& stats() {
+  static const Operator op = lib().define({
+      .schema = "stats(Tensor[] all, int[] dims, Scalar by=1, bool twice=False, ScalarType? dtype=None, str how=\"sum\", Tensor? extra=None, int shift=0) -> (Tensor, Tensor)",
+      .shape = [](ShapeCall& c) {
+        c.result(kFloat64, {Int(static_cast<std::int64_t>(c.count(0)))});
+        c.result(c.dtype_argument(4, kInt64), c.integers(1));
+      },
+      .cpu = [](const KernelCall& k) {
+        double* sums = k.result(0).as<double>();
+        for (std::uint32_t i = 0; i < k.count(0); ++i) {
+          const TensorView& t = k.tensor(0, i);
+          sums[i] = 0;
+          for (std::int64_t j = 0; j < t.numel(); ++j) sums[i] += static_cast<double>(t.as<float>()[j]);
+          sums[i] = (sums[i] * k.number(2).to_double() * (k.flag(3) ? 2 : 1)) + (k.text(5) == "sum" ? 0 : 1000) + (k.has(6) ? static_cast<double>(k.tensor(6).as<float>()[0]) : 0) + static_cast<double>(k.integer(7));
+        }
+        for (std::int64_t j = 0; j < k.result(1).numel(); ++j) k.result(1).as<std::int64_t>()[j] = k.integer(1, 0) * 100 + j;
+      }});
+  return op;
+}
+
+void expect_close(const Tensor& a, const Tensor& b) { ASSERT_LT((a - b).abs().max().item<float>(), 1e-5f) << a.str() << "\nagainst\n" << b.str(); }
+
+TEST(Library, AnOperatorThatWritesRunsEagerlyAndCompiled) {
+  auto body = [](Tensor out, Tensor x, Tensor w) {
+    rms_norm_out()(out.slice(1, 2, 6), x, w);
+    return out * 2;
+  };
+  auto f = compile(body);
+  for (std::int64_t rows : {3, 5, 1}) {
+    Tensor a = zeros({rows, 8}), b = zeros({rows, 8}), x = ramp(rows, 4), w = arange(4, {.dtype = kFloat32});
+    const Tensor got = f(a, x, w), want = body(b, x, w);
+    expect_close(a, b);
+    expect_close(got, want);
+    expect_close(b.slice(1, 2, 6), rms_norm(x, {4}, w, 1e-6));
+  }
+  EXPECT_EQ(f.stats().compilations, 1);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  EXPECT_NE(f.explain().find("testlib::rms_norm_out"), std::string::npos);
+}
+
+TEST(Library, ArgumentsOfAllKinds) {
+  const Tensor a = ones({3}), b = ones({2, 2});
+  for (bool compiled : {false, true}) {
+    auto body = [](Tensor x, Tensor y, Int shift) {
+      Operator::Results r = stats()(std::vector<Tensor>{x, y}, Ints{}, 2.5);
+      Operator::Results s = stats()(std::vector<Tensor>{x, y}, Ints{2, 3}, 1, true, kInt64, "more", x, shift);
+      return std::tuple(r[0], r[1], s[0], s[1]);
+    };
+    auto f = compile(body);
+    auto [sums, shape, more, shape2] = compiled ? f(a, b, 7) : body(a, b, 7);
+    EXPECT_EQ(sums.to_vector<double>(), (std::vector<double>{7.5, 10}));
+    EXPECT_EQ(shape.dim(), 0);
+    EXPECT_EQ(more.to_vector<double>(), (std::vector<double>{6 + 1001 + 7, 8 + 1001 + 7}));
+    EXPECT_EQ(shape2.sizes(), (Ints{2, 3}));
+    EXPECT_EQ(shape2.to_vector<std::int64_t>()[4], 204);
+    if (compiled) {
+      f(ones({5}), b, 9);
+      EXPECT_EQ(f.stats().compilations, 1);
+    }
+  }
+}
+
+std::string message(auto&& f) {
+  try {
+    f();
+    return "no error";
+  } catch (const Error& e) {
+    return std::string(error_code_name(e.code())) + " " + e.op() + ": " + e.message() + (std::string(e.what()).find("library_test.cc:") != std::string::npos ? " (here)" : "");
+  }
+}
+
+TEST(Library, MistakesOfCallsNameTheOperatorAndTheLine) {
+  Tensor out = zeros({2, 4}), x = ramp(2, 4), w = ones({4});
+  const std::string schema = " (testlib::rms_norm_out(Tensor(a!) out, Tensor x, Tensor w, float eps=1e-6) -> ())";
+  EXPECT_EQ(message([&] { rms_norm_out()(out, x); }), "InvalidArgument testlib::rms_norm_out: 'w' is missing" + schema + " (here)");
+  EXPECT_EQ(message([&] { rms_norm_out()(out, x, w, 1, 2); }), "InvalidArgument testlib::rms_norm_out: takes 4 arguments, not 5" + schema + " (here)");
+  EXPECT_EQ(message([&] { rms_norm_out()(out, x, 3); }), "InvalidArgument testlib::rms_norm_out: 'w' is an integer" + schema + " (here)");
+  EXPECT_EQ(message([&] { rms_norm_out()(out, std::nullopt, w); }), "InvalidArgument testlib::rms_norm_out: 'x' is None" + schema + " (here)");
+  EXPECT_EQ(message([&] { rms_norm_out()(out, x, ones({5})); }), "ShapeMismatch testlib::rms_norm_out: sizes 5 and 4 of columns of x and the weight (here)");
+  EXPECT_EQ(message([&] { rms_norm_out()(out, x.to(kFloat64), w); }), "DTypeMismatch testlib::rms_norm_out: wants matrices of float32 (here)");
+  EXPECT_EQ(message([&] { Tensor t = stats()(std::vector<Tensor>{x}, Ints{}); }), "InvalidArgument testlib::stats: gives 2 results, and one is wanted");
+  auto f = compile([&](Tensor o, Tensor a, Tensor b) { rms_norm_out()(o, a, b); });
+  EXPECT_EQ(message([&] { f(out, x, ones({5})); }), "ShapeMismatch testlib::rms_norm_out: sizes 5 and 4 of columns of x and the weight (here)");
+  EXPECT_TRUE(equal(out, zeros({2, 4})));
+}
+
+TEST(Library, MistakesOfRegistration) {
+  auto kernel = [](const KernelCall&) {};
+  auto define = [&](OperatorDef d) { return message([&] { lib().define(d); }); };
+  EXPECT_EQ(message([] { Library l("no good"); }), "InvalidArgument Library: 'no good' can be no namespace of operators");
+  EXPECT_NE(define({.schema = "oops(Tensor x, -> Tensor", .cpu = kernel}).find("column"), std::string::npos) << define({.schema = "oops(Tensor x, -> Tensor", .cpu = kernel});
+  EXPECT_EQ(define({.schema = "oops(Tensor x) -> Tensor"}), "InvalidArgument testlib::oops: has no kernel");
+  EXPECT_EQ(define({.schema = "other::oops(Tensor x) -> Tensor", .cpu = kernel}), "InvalidArgument other::oops: is defined by the library 'testlib'");
+  EXPECT_EQ(define({.schema = "oops(Tensor x) -> (Tensor, Tensor)", .cpu = kernel}), "InvalidArgument testlib::oops: has several results, and no shape function");
+  EXPECT_EQ(define({.schema = "oops(Tensor x) -> ()", .cpu = kernel}).substr(0, 74), "InvalidArgument testlib::oops: has no results, writes nothing and has no e");
+  EXPECT_EQ(define({.schema = "oops(Tensor x) -> Tensor", .cpu = kernel, .workspace = [](const std::vector<WorkspaceTensor>&) { return Int(1); }}),
+            "InvalidArgument testlib::oops: says how much memory its kernel for a device works in, and has none");
+  EXPECT_EQ(message([] { lib().find("oops"); }), "InvalidArgument Library: the library 'testlib' has no operator 'oops'") << "nothing half-registered";
+  stats();
+  EXPECT_EQ(lib().find("stats").name(), "testlib::stats");
+  EXPECT_EQ(define({.schema = "stats(Tensor x) -> Tensor", .cpu = kernel}), "InvalidArgument testlib::stats: there is an operator of this name");
+}
+
+// A fault comes before anything is written, eagerly and compiled, and leaves arguments as they were.
+TEST(Library, FaultsAndExceptions) {
+  static const Operator half = lib().define({
+      .schema = "half_(Tensor(a!) x) -> Tensor(a!)",
+      .cpu = [](const KernelCall& k) {
+        const TensorView& x = k.tensor(0);
+        for (std::int64_t i = 0; i < x.sizes[0]; ++i)
+          if (x.as<float>()[i * x.strides[0]] < 0) return k.fail(ErrorCode::InvalidArgument, "element " + std::to_string(i) + " is negative");
+        for (std::int64_t i = 0; i < x.sizes[0]; ++i) x.as<float>()[i * x.strides[0]] /= 2;
+      },
+      .may_fail = true});
+  auto body = [](Tensor x) {
+    Tensor same = half(x);
+    x.add_(0.5);
+    return std::pair(same.is_same(x), same.sum());
+  };
+  auto f = compile(body);
+  Tensor x = ones({3});
+  EXPECT_TRUE(body(x).first);
+  EXPECT_TRUE(f(x).first);
+  expect_close(x, full({3}, 1.0));
+  Tensor bad = full({3}, -4.0);
+  EXPECT_EQ(message([&] { f(bad); }), "InvalidArgument testlib::half_: element 0 is negative (here)");
+  expect_close(bad, full({3}, -4.0));
+  static const Operator throws = lib().define({.schema = "throws(Tensor x) -> Tensor", .shape = [](ShapeCall&) { throw std::runtime_error("no idea"); }, .cpu = [](const KernelCall&) {}});
+  EXPECT_EQ(message([&] { throws(x); }), "InvalidArgument testlib::throws: its shape function throws: no idea (here)");
+  static const Operator few = lib().define({.schema = "few(Tensor x) -> Tensor", .shape = [](ShapeCall&) {}, .cpu = [](const KernelCall&) {}});
+  EXPECT_EQ(message([&] { few(x); }), "InvalidArgument testlib::few: its shape rule gives 0 results; its schema says 1 (here)");
+}
+
+// Calls of a lane happen in order, each of them, in every replay.
+TEST(Library, Lanes) {
+  static std::vector<float> seen;
+  static const Operator note = lib().define({.schema = "note(Tensor x) -> ()", .cpu = [](const KernelCall& k) { seen.push_back(*k.tensor(0).as<float>()); }, .lane = 1});
+  auto f = compile([](Tensor x) {
+    note(x);
+    note(x);
+    x.add_(1);
+    note(x);
+  });
+  Tensor x = zeros({1});
+  f(x);
+  f(x);
+  EXPECT_EQ(seen, (std::vector<float>{0, 0, 1, 1, 1, 2}));
+}
+
+}  // namespace
+}  // namespace reprise
