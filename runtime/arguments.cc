@@ -31,7 +31,7 @@ FunctionScope::FunctionScope(Tracer& t, std::weak_ptr<const void> owner, ObjectB
 FunctionScope::~FunctionScope() {
   tracer_.function_runs(outer_);
   tracer_.function_ended(object_);
-  if (!std::equal(before_.begin(), before_.end(), static_cast<const char*>(object_.at))) tracer_.function_changed_itself();
+  tracer_.check_bytes(object_, before_);
 }
 
 void ArgumentCheck::tensor(const Tensor& t) {

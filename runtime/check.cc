@@ -45,6 +45,16 @@ struct CheckedCall::State {
     CheckInterpreter::Maker maker;
   };
   std::vector<Made> made;
+  /// A variable that the function assigns.
+  struct Assigned {
+    std::shared_ptr<Variable> variable;
+    Tensor before, after;               // after: as the function left it
+  };
+  std::vector<Assigned> assigned;
+  void put_back() {
+    for (Assigned& a : assigned)
+      if (Tensor* at = a.variable->handle()) *at = a.before;
+  }
   bool threw = false, caught = false;   // caught: an error that it did not let out
   std::optional<ErrorCode> code;        // of what it threw, if that is an Error
   std::string thrown;
@@ -52,10 +62,13 @@ struct CheckedCall::State {
   State(Compiled& c, const Specialization& s, const CallFrame& f)
       : c(c), s(s), frame(f), before(Path::of_arguments(c.options.arguments)), after(Path::of_arguments(c.options.arguments)) {
     for (TensorImpl* t : frame.tensors) inputs.push_back(Tensor::share(t));
+    for (const auto& v : s.assigned)
+      if (const Tensor* at = v->handle()) assigned.push_back({v, *at, Tensor()});
   }
 
   [[noreturn]] void differs(const std::string& what, SourceLoc loc = {}) {
     run.restore();
+    put_back();
     fail(ErrorCode::CheckFailed, c.options.name.c_str(), loc, "the replay is not what the function does: ", what,
          ". Likely cause: a number or flag that the function captures by reference, a global, a container's length or a pointer that it reads has changed since it was "
          "compiled (or the function itself changes one). Pass it as an argument, a number as reprise::Int or reprise::Scalar, or call reset() after a change. If nothing of the "
@@ -115,6 +128,11 @@ void CheckedCall::eagerly(void (*body)(void*, Leaves&, Leaves&, Leaves&), void* 
     }
     st.made.push_back(m);
   }
+  for (State::Assigned& a : st.assigned) {
+    if (const Tensor* at = a.variable->handle()) a.after = *at;
+    if (a.after.defined() && !st.run.is_own(a.after) && !a.after.impl()->storage->released) a.after = a.after.clone();
+  }
+  st.put_back();
   st.run.undo();
 }
 
@@ -205,6 +223,17 @@ void CheckedCall::compare(const Leaves& found) {
   const CallCloseness close(p.graph, st.s, st.inputs.size(), st.c.mode == kernels::Mode::Interpret);
   st.compare_results(found, close);
   st.compare_effects(close);
+  for (std::size_t i = 0; i < st.assigned.size(); ++i) {
+    const State::Assigned& a = st.assigned[i];
+    const Tensor* at = a.variable->handle();
+    const std::string what = "a variable that the function assigns";
+    if (!at || at->defined() != a.after.defined()) st.differs(what + " is another one, or holds a tensor in one run only");
+    if (!a.after.defined()) continue;
+    const TensorImpl &w = *a.after.impl(), &g = *at->impl();
+    if (w.dtype != g.dtype || w.rank != g.rank || !std::equal(w.sizes, w.sizes + w.rank, g.sizes)) st.differs(what + " has another dtype or other sizes when the function runs");
+    const std::size_t leaf = st.s.tensor_results.size() - st.assigned.size() + i;
+    if (auto d = element_difference(a.after, *at, close.of_result(st.s.tensor_results[leaf]))) st.differs(what + ": " + *d);
+  }
 }
 
 }  // namespace reprise::detail

@@ -195,9 +195,16 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
   return made ? miss.publish(std::move(made), once) : nullptr;
 }
 
+namespace {
+/// Whose replay has thrown: it stays as long as the call's outputs are there.
+thread_local const Specialization* t_failed = nullptr;
+}  // namespace
+
 void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
   outputs.reading = true;  // as find() and compile() began
+  t_failed = &s;
   run_specialization(s, f, outputs);
+  if (!s.assigned.empty()) assign_variables(s, outputs);
   if (!s.unrepeatable) return;
   fill_kept(s, outputs);
   s.variables->commit();
@@ -207,12 +214,17 @@ void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx
   if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory || e.code() == ErrorCode::DeviceFailed) throw;
   std::string caught = std::string("the function catches an error: ") + e.what(), alone = std::string("only the replay throws: ") + e.what();
   CheckInterpreter run(CheckInterpreter::Random::Own);
+  std::vector<std::pair<std::shared_ptr<Variable>, Tensor>> before;  // what it assigns
+  for (const auto& v : t_failed->assigned)
+    if (const Tensor* at = v->handle()) before.emplace_back(v, *at);
   const std::uint64_t errors = errors_made();
   try {
     graph::ModeScope scope(run);
     function(ctx);
   } catch (...) {
     run.restore();
+    for (auto& [v, value] : before)
+      if (Tensor* at = v->handle()) *at = std::move(value);
     throw;
   }
   LockedCompiled lock(c);  // nothing fails from here on: what the function did stays

@@ -53,8 +53,12 @@ std::string signature(const Compiled& c) {
       if (p->program.graph.outputs[i].kind == graph::OutputSpec::Kind::NewValueOfInput) one["outputs"][i]["in_place"] = p->program.lowered.outputs[i].in_place;
     // What the function returns, in order: an output of the list, an input's own handle, or nothing.
     one["results"] = nlohmann::json::array();
-    for (std::int32_t r : p->tensor_results)
-      one["results"].push_back(r == -1 ? nlohmann::json(nullptr) : r < -1 ? nlohmann::json{{"input", input_itself(static_cast<std::size_t>(r))}} : nlohmann::json{{"output", r}});
+    // Then what it assigns to variables.
+    if (!p->assigned.empty()) one["assigns"] = nlohmann::json::array();
+    for (std::size_t i = 0; i < p->tensor_results.size(); ++i) {
+      const std::int32_t r = p->tensor_results[i];
+      one[i + p->assigned.size() < p->tensor_results.size() ? "results" : "assigns"].push_back(r == -1 ? nlohmann::json(nullptr) : r < -1 ? nlohmann::json{{"input", input_itself(static_cast<std::size_t>(r))}} : nlohmann::json{{"output", r}});
+    }
     all["specializations"].push_back(std::move(one));
   }
   return all.dump(2);

@@ -63,7 +63,7 @@ Specialization::Specialization(std::string its_name, const CallFrame& frame, Tra
       extra_values(where_any(std::move(t.extra_values))), relations(std::move(t.relations)), same_as(std::move(t.same_as)), written_anew(std::move(t.written_anew)),
       plain(!function && asked.empty() && extra_values.empty() && captured.empty() && same_as.empty() && wholes.empty() && reshaped_inputs.empty() &&
             whole_storage.empty() && exact_strides.empty() && relations.empty()),
-      unrepeatable(t.unrepeatable), kept(std::move(t.kept)), input_values(std::move(t.input_values)), serial(++g_serials), recordings(program) {}
+      assigned(std::move(t.assigned)), unrepeatable(t.unrepeatable), kept(std::move(t.kept)), input_values(std::move(t.input_values)), serial(++g_serials), recordings(program) {}
 
 namespace {
 
@@ -112,6 +112,7 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, kernels
                                                 bool may_retrace, TraceFacts& facts, FunctionBytes::Handles* handles, const passes::Registered* registered) {
   const auto begin = std::chrono::steady_clock::now();
   Traced traced = trace(name, frame, body, ctx, may_retrace, facts, handles, registered);
+  if (!traced.assigned.empty()) traced.variables = std::make_unique<VariableLog>();  // takes back what the trace has assigned
   reprise::counters().traces.add();
   const std::int64_t trace_ns = since(begin);
   const auto traced_at = std::chrono::steady_clock::now();
@@ -186,6 +187,14 @@ void fill_kept(const Specialization& s, Outputs& outputs) {
     to.storage = from.storage;
     to.structure_word.store(0, std::memory_order_relaxed);
   }
+}
+
+// All are known before the first is assigned: they may change places.
+void assign_variables(const Specialization& s, const Outputs& outputs) {
+  std::vector<Tensor> values;
+  for (std::size_t i = outputs.tensors.size() - s.assigned.size(); i < outputs.tensors.size(); ++i) values.push_back(outputs.tensors[i] ? Tensor::share(outputs.tensors[i]) : Tensor());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (Tensor* at = s.assigned[i]->handle()) *at = std::move(values[i]);
 }
 
 void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs) {

@@ -50,6 +50,7 @@ struct Specialization {
   /// calls are admitted in one look.
   const bool plain;
   bool are_one_input(std::size_t i, std::size_t j) const;  ///< one tensor, or a storage and what is on it
+  const std::vector<std::shared_ptr<Variable>> assigned;  ///< Traced::assigned: a call that went well assigns them (assign_variables)
   const std::optional<Bail> unrepeatable;       ///< why it serves only the call that it was made for; none if it serves all
   const std::vector<Tensor> kept;               ///< Traced::kept: the last results; such a call fills them (fill_kept)
   std::unique_ptr<VariableLog> variables;       ///< of one that serves one call: what to put back if that fails
@@ -90,6 +91,9 @@ std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mod
 
 /// Makes real tensors of `kept`, of the outputs behind the user's.
 void fill_kept(const Specialization&, Outputs&);
+
+/// Gives the variables that the function assigns what it assigns to them, of the outputs behind the user's.
+void assign_variables(const Specialization&, const Outputs&);
 
 /// Runs it on a frame that admits() has accepted.
 void run_specialization(const Specialization&, CallFrame&, Outputs&);

@@ -68,8 +68,16 @@ void Tracer::function_ended(ObjectBytes object) noexcept {
   });
 }
 
-void Tracer::function_changed_itself() {
-  out_.unrepeatable = Bail::changes_itself;
+void Tracer::check_bytes(ObjectBytes object, const std::vector<char>& before) {
+  const char* const now = static_cast<const char*>(object.at);
+  if (std::equal(before.begin(), before.end(), now)) return;
+  std::vector<char> was = before, is(now, now + object.size);
+  out_.variables->for_each_handle([&](const Tensor* at) {
+    const char* handle = reinterpret_cast<const char*>(at);
+    if (handle < now || handle + sizeof(Tensor) > now + object.size) return;
+    for (std::vector<char>* bytes : {&was, &is}) std::fill_n(bytes->begin() + (handle - now), sizeof(Tensor), '\0');
+  });
+  if (was != is) out_.unrepeatable = Bail::changes_itself;
 }
 
 void Tracer::check_unchanged(bool same) const {

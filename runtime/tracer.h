@@ -159,6 +159,8 @@ struct Traced {
   std::vector<Tensor> kept;
   std::unique_ptr<VariableLog> variables;        ///< commit() once the function's effects are to stay
   std::vector<Asked> asked;
+  /// Variables that the function assigns: what they get are the last of tensor_results (Note [Assigned variables]).
+  std::vector<std::shared_ptr<Variable>> assigned;
   graph::Settings settings;                      ///< of the thread, that it depends on
   std::vector<FunctionSeen> functions;           ///< the function itself and compiled ones that it calls, each once
 };
@@ -193,7 +195,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void function_seen(const std::weak_ptr<const void>& owner, ObjectBytes, const std::vector<char>& bytes);
   /// Which of its bytes are handles is known once it has run.
   void function_ended(ObjectBytes) noexcept;
-  void function_changed_itself();
+  /// Its bytes were these before it ran: if they are others now, but for handles that it assigns, it holds a value that it changes.
+  void check_bytes(ObjectBytes, const std::vector<char>& before);
 
   /// After a NotTraceable: with which plan the function should be traced again, if with another.
   const InputPlan& wanted() const { return wanted_; }
@@ -236,7 +239,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
     ~Work() { t.in_function_ = in_function, t.asked_ = asked; }
   };
   template <class F> void note(bool now, F&& what) noexcept;  ///< in the log, whose own handles are none of the function's
-  void add_kept();                                           ///< what outlives the function becomes results
+  void add_outliving();                                      ///< what outlives the function becomes results
   TracedRef& ref_of(const Tensor&, SourceLoc);               ///< a real tensor becomes a captured input
   void record(const graph::OpCall&, std::vector<Tensor>& results);
   void check_stays(const graph::OpCall& transfer);           ///< its elements are where it wants them, or the trace is given up

@@ -16,9 +16,10 @@ namespace reprise::detail {
 
 using graph::OutputSpec;
 
-// A traced tensor that somebody outside still holds has been assigned to a captured variable, a member or a global. What it
-// held before is lost, so the call must go on: its new value becomes a result, with which the tensor is filled.
-void Tracer::add_kept() {
+// A traced tensor that somebody outside still holds has been assigned to a captured variable, a member or a global. A replay does the
+// same where it can find the variable; otherwise what that held before is lost, so the call must go on: its new value becomes a
+// result, with which the tensor is filled.
+void Tracer::add_outliving() {
   std::vector<Tensor> kept;
   std::unordered_map<const TensorImpl*, std::int32_t> ours;
   for (const Input& i : inputs_) ++ours[i.tensor.impl()];
@@ -26,6 +27,22 @@ void Tracer::add_kept() {
   for (TracedRef* r : live_) {
     auto held = ours.find(r->impl);
     if (r->impl->refs.load(std::memory_order_relaxed) > (held == ours.end() ? 0 : held->second)) kept.push_back(Tensor::share(r->impl));
+  }
+  if (std::optional<Bail> why = out_.variables->unrepeatable()) out_.unrepeatable = why;
+  const std::vector<const Tensor*> assigned = out_.variables->assigned();
+  for (const Tensor& t : kept) {
+    const auto found = ours.find(t.impl());
+    const std::int64_t others = t.impl()->refs.load(std::memory_order_relaxed) - 1 - (found == ours.end() ? 0 : found->second);
+    const std::int64_t variables = std::count_if(assigned.begin(), assigned.end(), [&](const Tensor* at) { return at->impl() == t.impl(); });
+    if (!out_.unrepeatable && others != variables) out_.unrepeatable = Bail::leaves_tensor;
+  }
+  if (!out_.unrepeatable) {
+    for (const Tensor* at : assigned) {
+      const Tensor value = *at;
+      result(value);
+      out_.assigned.push_back(watch(*at));
+    }
+    return;
   }
   for (Tensor& t : kept) {
     result(t);
@@ -155,9 +172,7 @@ Traced Tracer::finish() {
   guards::LibraryScope operators;
   if (lost_track_) bail(Bail::no_memory, "compile", {});
   if (errors_made() != errors_before_) bail(Bail::catches_error, "compile", {});
-  add_kept();
-  if (std::optional<Bail> why = out_.variables->unrepeatable()) out_.unrepeatable = why;
-  else if (!out_.kept.empty()) out_.unrepeatable = Bail::leaves_tensor;
+  add_outliving();
   add_results();
   if (random_) {
     using Kind = graph::NumberInput::Kind;
@@ -171,8 +186,10 @@ Traced Tracer::finish() {
   if (plan_.by_identity)
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       out_.same_as.push_back(static_cast<std::uint32_t>(std::find_if(inputs_.begin(), inputs_.end(), [&](const Input& j) { return j.concrete == inputs_[i].concrete; }) - inputs_.begin()));
-  if (!out_.unrepeatable && !out_.variables->attach(out_.captured, out_.asked))
+  if (!out_.unrepeatable && !out_.variables->attach(out_.captured, out_.asked)) {
+    if (!out_.assigned.empty()) bail(Bail::reads_unnamed, "compile", {});
     out_.unrepeatable = Bail::reads_unnamed;
+  }
   out_.result_template = std::move(result_template);
   return std::move(out_);
 }

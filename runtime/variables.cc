@@ -56,21 +56,34 @@ void VariableLog::destroyed(const Tensor& at, bool inside) {
 
 std::optional<Bail> VariableLog::unrepeatable() const {
   if (destroyed_others_) return Bail::destroys_variable;
-  if (std::any_of(entries_.begin(), entries_.end(), [](const auto& e) { return e.second.changed; })) return Bail::assigns_variable;
+  auto lost = [](const auto& of) {
+    const auto& [at, e] = of;
+    if (!e.changed || (!e.own && at->impl() == e.before.impl())) return false;
+    return e.own || !e.before.defined() || is_thread_local(at);
+  };
+  if (std::any_of(entries_.begin(), entries_.end(), lost)) return Bail::assigns_variable;
   return std::nullopt;
+}
+
+std::vector<const Tensor*> VariableLog::assigned() const {
+  std::vector<const Tensor*> all;
+  for (const auto& [at, e] : entries_)
+    if (e.changed && !e.own && at->impl() != e.before.impl()) all.push_back(at);
+  std::sort(all.begin(), all.end());
+  return all;
 }
 
 bool VariableLog::attach(std::vector<Captured>& captured, std::vector<Asked>& asked) const {
   std::unordered_map<const TensorImpl*, Captured*> by_tensor;
   for (Captured& c : captured) by_tensor.emplace(c.tensor.impl(), &c);
   for (const auto& [at, e] : entries_)
-    if (auto it = by_tensor.find(e.before.impl()); it != by_tensor.end() && !e.changed && !is_thread_local(at)) it->second->variables.push_back(watch(*at));
+    if (auto it = by_tensor.find(e.before.impl()); it != by_tensor.end() && !is_thread_local(at)) it->second->variables.push_back(watch(*at));
   if (std::any_of(captured.begin(), captured.end(), [](const Captured& c) { return c.variables.empty(); })) {
     for (Captured& c : captured) c.variables.clear();
     return false;
   }
   for (const auto& [at, e] : entries_) {
-    if (!e.asked || e.own || e.changed || by_tensor.count(e.before.impl())) continue;
+    if (!(e.asked || e.changed) || e.own || by_tensor.count(e.before.impl())) continue;  // assigned, it must be there
     if (is_thread_local(at)) {
       for (Captured& c : captured) c.variables.clear();
       asked.clear();

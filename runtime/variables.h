@@ -28,7 +28,14 @@ struct Asked {
 };
 
 /// What a function that is being traced does to handles of real tensors: which it reads, makes, assigns and destroys. Handles
-/// that begin and end within the function are its own; what it does to others a replay would not do.
+/// that begin and end within the function are its own.
+///
+/// Note [Assigned variables]
+/// A handle that held a tensor before the function ran was there before (one that held none may have been made with the object that it is
+/// in), and a replay can find it: what it holds after the function is one more result, and is assigned when all has gone well. The
+/// trace's own assignments are taken back, so that the first call is a replay like others. All else that a function does to handles that are
+/// not its own a replay would not do.
+///
 /// Unless committed, destruction puts back what others held: the function will run again, eagerly.
 class VariableLog {
  public:
@@ -48,6 +55,8 @@ class VariableLog {
 
   /// Why running the function again would not be what it was, as a message continues; null if it would.
   std::optional<Bail> unrepeatable() const;
+  /// Handles that a replay can assign, and that hold something else than before; by address.
+  std::vector<const Tensor*> assigned() const;
   /// Puts each captured tensor's variables in its place, and those that were only asked into `asked`. False, and nothing is
   /// done, if a captured tensor has none (what it was read from was gone when the function returned), or one asked is a thread's own.
   bool attach(std::vector<Captured>&, std::vector<Asked>& asked) const;
