@@ -1,5 +1,7 @@
 #include "jit/emit/emitter.h"
 
+#include <cmath>
+
 #include "jit/emit/library.h"
 #include "kernels/loop/analysis.h"
 
@@ -185,6 +187,25 @@ void Emitter::scatter(DType t, Value* v, Value* base, Value* offsets, Value* mas
                         llvm::Align(static_cast<std::uint64_t>(item_size(t))), mask);
 }
 
+// What fptosi.sat means (towards zero, held at the ends of the range, 0 of NaN), of which LLVM makes a scalar conversion for each lane.
+Value* Emitter::vector_to_integer(DType to, Value* v) {
+  const bool small = item_size(to) == 1, wide = item_size(to) == 8, from_double = v->getType()->getScalarType()->isDoubleTy();
+  const double low = to == DType::UInt8 ? 0 : small ? -128 : wide ? -0x1p63 : -0x1p31;
+  const double end = to == DType::UInt8 ? 256 : small ? 128 : wide ? 0x1p63 : 0x1p31;   // the first that is too large
+  // The last that is not: an integer where the floats hold it, or else the float before `end`.
+  const bool exact = small || (from_double && !wide);
+  const double high = exact ? end - 1 : from_double ? std::nextafter(end, 0.0) : static_cast<double>(std::nextafter(static_cast<float>(end), 0.0f));
+  Value* x = b.CreateSelect(b.CreateFCmpORD(v, v), v, constant(v, 0));
+  Value *lo = constant(v, low), *hi = constant(v, high);
+  x = b.CreateSelect(b.CreateFCmpOGT(x, lo), x, lo);
+  x = b.CreateSelect(b.CreateFCmpOLT(x, hi), x, hi);
+  // Of small integers as Int32, the width vectors convert to.
+  Value* n = b.CreateFPToSI(x, like(v, i(wide ? 64 : 32)));
+  if (small) return b.CreateTrunc(n, like(v, register_type(to)));
+  if (exact) return n;
+  return b.CreateSelect(b.CreateFCmpOGE(v, constant(v, end)), integer(n, wide ? INT64_MAX : INT32_MAX), n);
+}
+
 Value* Emitter::cast(DType from, DType to, Value* v) {
   if (is_low_precision(to)) {
     Value* f = cast(from, DType::Float32, v);
@@ -196,6 +217,7 @@ Value* Emitter::cast(DType from, DType to, Value* v) {
   if (is_floating(from)) {
     if (to == DType::Bool) return b.CreateFCmpUNE(v, constant(v, 0));
     if (is_floating(to)) return to == DType::Float64 ? b.CreateFPExt(v, type) : b.CreateFPTrunc(v, type);
+    if (lanes_of(v) > 1) return vector_to_integer(to, v);
     const auto id = to == DType::UInt8 ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
     if (item_size(to) >= 4) return b.CreateIntrinsic(id, {type, v->getType()}, {v});
     // Small integers: clamped as Int32, the width vectors convert to.

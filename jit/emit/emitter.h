@@ -70,6 +70,7 @@ class Emitter {
 
   /// Conversion of a register value between dtypes. Float to integer saturates, NaN becomes 0.
   llvm::Value* cast(DType from, DType to, llvm::Value* v);
+  llvm::Value* vector_to_integer(DType to, llvm::Value* v);  ///< of floats; not of one alone
 
   /// Address of element `index` (i64, or a vector of them) after `p`.
   llvm::Value* at(llvm::Type* element, llvm::Value* p, llvm::Value* index) { return b.CreateGEP(element, p, index); }
