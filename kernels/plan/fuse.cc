@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -364,19 +365,32 @@ class Fuse {
     demand_operands(i, u, [&]() -> const IndexMap& { return units_[u].stores[at].map; });
   }
 
-  /// Does `map` run over every element of `sizes` exactly once as the loops of `over` move?
-  bool covers(const Unit& u, const IndexMap& map, const Ints& sizes, bool kept_only) const {
+  /// Which loops of u move `map`, if it runs over every element of `sizes` exactly once as they do.
+  static std::optional<std::vector<bool>> loops_over(const Unit& u, const IndexMap& map, const Ints& sizes) {
     std::vector<bool> used(u.extents.size());
     for (std::size_t d = 0; d < sizes.size(); ++d) {
       if (is_zero(map.dims[d]) && is_number(sizes[d], 1)) continue;
       int l = single_loop(map.dims[d]);
-      if (l < 0 || used[l] || !same_number(u.extents[l], sizes[d])) return false;
+      if (l < 0 || used[l] || !same_number(u.extents[l], sizes[d])) return std::nullopt;
       used[l] = true;
     }
-    for (std::size_t l = 0; l < used.size(); ++l) {
-      if (kept_only ? used[l] == u.reduced[l] : !used[l]) return false;
+    return used;
+  }
+  /// May item i, wanted at `map`, be stored by u as its loops move? `rows`: once they are kept and reduced ones, those that move it kept.
+  /// Nothing but what is made of a reduction asks for that: it joins the kernel next, and one kernel goes over the rows as often as it must.
+  bool stores_as_it_runs(Id i, std::uint32_t n, const IndexMap& map, bool* rows) const {
+    const Unit& u = units_[n];
+    const std::optional<std::vector<bool>> used = loops_over(u, map, sizes_of(p_.items[i].made));
+    if (!used) return false;
+    const bool all = std::find(used->begin(), used->end(), false) == used->end();
+    if (all) return true;
+    if (u.has_reduce()) {
+      for (std::size_t l = 0; l < used->size(); ++l)
+        if ((*used)[l] == u.reduced[l]) return false;
+      return true;
     }
-    return true;
+    const bool any = std::find(used->begin(), used->end(), true) != used->end();
+    return *rows = any && !u.no_reduce && no_input_written(u) && of_a_row(i, n, map, 8);
   }
 
   bool store_in_user(Id i) {
@@ -391,14 +405,11 @@ class Fuse {
       bool alone = (k == 0 || uses[k - 1].unit != use.unit) && (k + 1 == uses.size() || uses[k + 1].unit != use.unit);
       if (!alone || u.stores.size() >= kMaxStores || is_full(i, u)) continue;
       const IndexMap map = u.demands[use.demand].map;
-      if (is_reduction(i)) {
-        if (!fits_reduction(i, u, map, &why)) continue;
-      } else if (!covers(u, map, sizes_of(v), false) && !(u.has_reduce() && covers(u, map, sizes_of(v), true))) {
-        continue;
-      }
+      bool rows = is_reduction(i);
+      if (rows ? !fits_reduction(i, u, map, &why) : !stores_as_it_runs(i, use.unit, map, &rows)) continue;
       ++tried;
       if (!legal(i, use.unit, map, false, &why) || !writes_where_nobody_reads(i, use.unit)) continue;
-      if (is_reduction(i)) set_reduced(units_[use.unit], map);
+      if (rows) set_reduced(units_[use.unit], map);
       add_store(i, use.unit, map);
       return true;
     }

@@ -49,6 +49,43 @@ TEST(Fusion, PointwiseChainIsOneKernel) {
   })");
 }
 
+// A number of each row is stored on the way, and read again for the row's elements.
+TEST(Fusion, QuantizationByRowsIsOneKernel) {
+  const char* kQuantize = R"(
+    %20 = abs(@) : f32[s0, s1]
+    %21 = amax(%20, [-1], true) : f32[s0, 1]
+    %22 = clamp(%21, 1e-08, None) : f32[s0, 1]
+    %23 = div(%22, 127.0, None) : f32[s0, 1]
+    %24 = div(@, %23, None) : f32[s0, s1]
+    %25 = round(%24) : f32[s0, s1]
+    %26 = to(%25, i8) : i8[s0, s1]
+    return user %26, user %23
+  })";
+  auto number = [](std::string text, int first, int from) {  // %20.. become %from..
+    for (int i = 0; i < 7; ++i)
+      for (std::string was = "%" + std::to_string(20 + i); text.find(was) != std::string::npos;) text.replace(text.find(was), was.size(), "%" + std::to_string(from + i));
+    for (std::size_t at; (at = text.find("@")) != std::string::npos;) text.replace(at, 1, "%" + std::to_string(first));
+    return text;
+  };
+  expect_one_kernel("graph f(%0 \"x\": f32[s0, s1]) {" + number(kQuantize, 0, 1));
+  expect_one_kernel("graph f(%0 \"x\": f32[s0, s1], %1 \"w\": f32[s1]) {\n%2 = rms_norm(%0, [s1], %1, 1e-06) : f32[s0, s1]" + number(kQuantize, 2, 3));
+  // A number that is made of no reduction over these rows keeps its own kernel.
+  Program p(R"(graph f(%0 "x": f32[s0, s1], %1 "y": f32[s0, 1]) {
+    %2 = exp(%1) : f32[s0, 1]
+    %3 = mul(%0, %2) : f32[s0, s1]
+    return user %3, user %2
+  })");
+  EXPECT_EQ(p.l.launches.size(), 2u) << all(p);
+  // An argument that is written by rows while others read it does not become one kernel with what reduces.
+  Program w(R"(graph f(%0 "x": f32[s0, s1] mutates_data) {
+    %1 = amax(%0, [-1], true) : f32[s0, 1]
+    %2 = exp(%1) : f32[s0, 1]
+    %3 = div(%0, %2, None) : f32[s0, s1]
+    return user %2, new_value_of 0 %3
+  })");
+  EXPECT_GE(w.l.launches.size(), 2u) << all(w);
+}
+
 TEST(Fusion, SoftmaxIsOneKernel) {
   expect_one_kernel(R"(graph f(%0 "x": f32[s0, s1]) {
     %1 = softmax(%0, -1, None) : f32[s0, s1]

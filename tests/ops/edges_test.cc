@@ -1,6 +1,9 @@
 // Ends of ranges and tensors of 0 dimensions, eagerly and compiled.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "reprise/reprise.h"
 #include "tests/support/device.h"
 #include "tests/support/error_of.h"
@@ -33,6 +36,36 @@ TEST(Edges, BoundsBeyondANarrowTypeAreItsEnds) {
     }
   }
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+// Towards zero, held at the ends of the range, 0 of NaN: of many elements at once as of one.
+TEST(Edges, FloatsBecomeIntegers) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> some = {0, -0.0, 0.5, -0.5, 0.999, -0.999, 1.5, -1.5, 126.9, 127, 127.5, 128, 255, 255.5, 256, -127.9, -128, -128.5, -129, -1, 300, -300, 65504, 2147483520.0, 2147483647.0, 2147483648.0, 4294967296.0,
+                                    -2147483648.0, -2147483904.0, 0x1.fffffep62, 0x1.fffffffffffffp62, 0x1p63, -0x1p63, -0x1.8p63, 1e30, -1e30, inf, -inf, nan, -nan, 5e-324, 1e300};
+  std::vector<double> many;
+  for (int i = 0; i < 4; ++i) many.insert(many.end(), some.begin(), some.end());
+  auto end = [](double x, double low, double high) -> std::int64_t {  // high: the first that is too large
+    if (std::isnan(x)) return 0;
+    if (x >= high) return static_cast<std::int64_t>(static_cast<std::uint64_t>(high) - 1);
+    return static_cast<std::int64_t>(std::max(low, std::trunc(x)));
+  };
+  for (DType t : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
+    const Tensor x = on_test_device(tensor_of(many)).to(t);
+    auto f = compile([](Tensor a) { return std::vector<Tensor>{a.to(kInt8), a.to(kUInt8), a.to(kInt32), a.to(kInt64)}; });
+    const std::vector<Tensor> compiled = f(x);
+    const std::vector<double> given = x.to(kFloat64).to_vector<double>();
+    const struct { DType to; double low, high; } kinds[] = {{kInt8, -128, 128}, {kUInt8, 0, 256}, {kInt32, -0x1p31, 0x1p31}, {kInt64, -0x1p63, 0x1p63}};
+    for (std::size_t k = 0; k < 4; ++k) {
+      List want;
+      for (double v : given) want.push_back(end(v, kinds[k].low, kinds[k].high));
+      EXPECT_EQ(ints(compiled[k]), want) << dtype_name(t) << " to " << dtype_name(kinds[k].to);
+      EXPECT_EQ(ints(x.to(kinds[k].to)), want) << dtype_name(t) << " to " << dtype_name(kinds[k].to);
+      List one;
+      for (std::size_t i = 0; i < some.size(); ++i) one.push_back(x[static_cast<std::int64_t>(i)].to(kinds[k].to).item<std::int64_t>());
+      EXPECT_EQ(one, List(want.begin(), want.begin() + static_cast<std::ptrdiff_t>(some.size())));
+    }
+  }
 }
 
 TEST(Edges, ShiftsOfUnsignedNumbersByTheirWidthAreZero) {
