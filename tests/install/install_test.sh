@@ -9,3 +9,4 @@ cmake --install "$build" --prefix "$work/prefix" >/dev/null
 cmake -S "$here/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release ${2:+-DCMAKE_CXX_FLAGS="$2"} >/dev/null
 cmake --build "$work/build"
 "$work/build/consumer"
+"$work/build/extender"
