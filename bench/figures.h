@@ -25,6 +25,8 @@ std::vector<Figure> dispatch_figures();
 std::vector<Figure> call_figures();
 std::vector<Figure> kernel_figures();
 std::vector<Figure> matmul_figures();
+/// bench/figures_quantize.cc
+std::vector<Figure> quantize_figures();
 std::vector<Figure> model_figures();
 std::vector<Figure> recording_figures();
 std::vector<Figure> process_figures(const char* self);
