@@ -15,7 +15,29 @@ using graph::NodeArg;
 using graph::OpId;
 using graph::ValueId;
 
+struct SearchedGraph::Uses {
+  std::unordered_map<OpId, std::vector<std::uint32_t>> by_op;    ///< nodes, ascending
+  std::vector<std::vector<std::uint32_t>> users;                 ///< by value: nodes, ascending
+  std::vector<bool> is_output;
+
+  explicit Uses(const Graph& g) : users(g.values.size()), is_output(g.values.size()) {
+    for (std::uint32_t i = 0; i < g.nodes.size(); ++i) {
+      by_op[g.nodes[i].op].push_back(i);
+      graph::for_each_value(g.nodes[i], [&](ValueId v) {
+        if (users[v.v].empty() || users[v.v].back() != i) users[v.v].push_back(i);
+      });
+    }
+    for (const graph::OutputSpec& o : g.outputs)
+      if (o.value) is_output[o.value.v] = true;
+  }
+};
+
+SearchedGraph::SearchedGraph(const Graph& g) : g_(g), uses_(std::make_unique<const Uses>(g)) {}
+SearchedGraph::~SearchedGraph() = default;
+
 namespace {
+
+using Uses = SearchedGraph::Uses;
 
 // Whose first two operands may change places. (Of add where nothing is multiplied to the second.)
 constinit const graph::OpColumn<bool> kCommutes("operands that change places", {
@@ -41,24 +63,6 @@ bool commutes(const Node& n) {
 }
 
 bool is_device(const graph::OpDef& o, std::size_t arg) { return o.schema.args[arg].name == "device"; }
-
-/// What all searches of one graph ask.
-struct Uses {
-  std::unordered_map<OpId, std::vector<std::uint32_t>> by_op;    ///< nodes, ascending
-  std::vector<std::vector<std::uint32_t>> users;                 ///< by value: nodes, ascending
-  std::vector<bool> is_output;
-
-  explicit Uses(const Graph& g) : users(g.values.size()), is_output(g.values.size()) {
-    for (std::uint32_t i = 0; i < g.nodes.size(); ++i) {
-      by_op[g.nodes[i].op].push_back(i);
-      graph::for_each_value(g.nodes[i], [&](ValueId v) {
-        if (users[v.v].empty() || users[v.v].back() != i) users[v.v].push_back(i);
-      });
-    }
-    for (const graph::OutputSpec& o : g.outputs)
-      if (o.value) is_output[o.value.v] = true;
-  }
-};
 
 /// What has been found so far of one match. Copied where there are several ways to go on.
 struct State {
@@ -402,11 +406,12 @@ class Splice {
 
 }  // namespace
 
-std::vector<Match> find_matches(const Graph& g, const PatternGraphs& p, const PatternCondition& may_match, std::vector<bool>& taken, NearMatch* nearest) {
+std::vector<Match> find_matches(const SearchedGraph& searched, const PatternGraphs& p, const PatternCondition& may_match, std::vector<bool>& taken, NearMatch* nearest) {
   std::vector<Match> found;
   std::unordered_map<std::uint32_t, std::uint32_t> moved;
   if (p.pattern.nodes.empty()) return found;
-  const Uses uses(g);
+  const Graph& g = searched.graph();
+  const Uses& uses = searched.uses();
   // A graph that lacks one of its operators has none of it: nearly all patterns end here.
   for (const Node& n : p.pattern.nodes)
     if (!uses.by_op.contains(n.op)) return found;

@@ -32,6 +32,20 @@ struct NearMatch {
   SourceLoc loc;                                ///< of the node that is not as the pattern wants it
 };
 
+/// What all searches of one graph ask of it, found out once. Of a graph that stays as it is meanwhile.
+class SearchedGraph {
+ public:
+  explicit SearchedGraph(const graph::Graph&);
+  ~SearchedGraph();
+  const graph::Graph& graph() const { return g_; }
+  struct Uses;                                  ///< match.cc
+  const Uses& uses() const { return *uses_; }
+
+ private:
+  const graph::Graph& g_;
+  const std::unique_ptr<const Uses> uses_;
+};
+
 /// Searches a functional graph without dead nodes. Matches do not overlap: the first in the order of the program counts, and a
 /// node that was taken (`taken`, by node; matches found are added) is no part of another one.
 ///
@@ -39,7 +53,7 @@ struct NearMatch {
 /// pattern stands for one that is known to be the same wherever it occurs, what the pattern's trace relied on is known of them, no value
 /// within is read elsewhere, and the results can be made where the operands are there and before they are read. Nothing is guarded for it.
 /// `may_match`: asked last; "" lets it count.
-std::vector<Match> find_matches(const graph::Graph&, const PatternGraphs&, const PatternCondition& may_match, std::vector<bool>& taken, NearMatch* nearest);
+std::vector<Match> find_matches(const SearchedGraph&, const PatternGraphs&, const PatternCondition& may_match, std::vector<bool>& taken, NearMatch* nearest);
 
 /// Puts the replacements in their places.
 void replace(graph::Graph&, const std::vector<Match>&);

@@ -217,19 +217,22 @@ bool match_patterns(graph::Graph& g, const Registered& registered, PassRecord& r
   if (registered.patterns.empty()) return false;
   bool changed = merge_equal(g);
   changed = remove_dead(g) || changed;
+  std::optional<SearchedGraph> searched;
   for (const auto& p : registered.patterns) {
     PatternRecord now{p->name, 0, {}, {}};
     NearMatch nearest;
     std::size_t wanted = 0;
     for (const PatternGraphs& graphs : p->graphs) {
+      if (!searched) searched.emplace(g);
       std::vector<bool> taken(g.nodes.size());
       std::vector<Match> matches;
       try {
-        matches = find_matches(g, graphs, p->may_match, taken, &nearest);
+        matches = find_matches(*searched, graphs, p->may_match, taken, &nearest);
         if (matches.empty()) {
           wanted = std::max(wanted, graphs.pattern.nodes.size());
           continue;
         }
+        searched.reset();
         replace(g, matches);
       } catch (const Bailed&) {
         throw;

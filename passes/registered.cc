@@ -143,7 +143,7 @@ void check_pattern(std::string_view name, const PatternGraphs& g) {
   Graph self = p;
   std::vector<bool> taken(self.nodes.size());
   NearMatch nearest;
-  std::vector<Match> found = find_matches(self, g, {}, taken, &nearest);
+  std::vector<Match> found = find_matches(SearchedGraph(self), g, {}, taken, &nearest);
   if (found.size() != 1) refuse("it is not found in itself: ", nearest.why.empty() ? "its parts are not connected" : nearest.why, "\n", graph::print(p, false));
   try {
     replace(self, found);
