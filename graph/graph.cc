@@ -1,8 +1,12 @@
 #include "graph/graph.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/bail.h"
 #include "base/errors.h"
 #include "graph/text.h"
+#include "graph/writers.h"
 
 namespace reprise::graph {
 
@@ -62,7 +66,38 @@ ValueId Graph::add(OpId id, std::vector<NodeArg> args, NodeInfo info) {
   return insert(nodes.size(), id, std::move(args), info);
 }
 
+namespace {
+/// Of a functional twin: its rule sees the views, and has a result for each; what there is are the bases' new values.
+std::vector<TensorMeta> metas_of_written_views(const Graph& g, const OpDef& def, std::vector<NodeArg> args, SourceLoc loc) {
+  const std::vector<ValueId> bases = written_bases(def, args);
+  std::vector<std::optional<TensorMeta>> views(args.size());
+  std::size_t written = 0;
+  for (std::uint32_t i : op(*def.twin_of).writes) for_each_value(args[i], [&](ValueId) { ++written; });
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const auto* view = std::get_if<ViewArg>(&args[i]);
+    if (!view) continue;
+    views[i] = g.meta(view->base);
+    if (!view->steps.empty()) views[i]->layout = layouts_of(g, *view, loc).back();
+    args[i] = ValueId{view->base};
+  }
+  NodeRuleArgs plain(g, args);
+  std::vector<RuleArg> rule_args(plain.args().begin(), plain.args().end());
+  for (std::size_t i = 0; i < args.size(); ++i)
+    if (views[i]) rule_args[i] = &*views[i];
+  RuleCtx c{def, rule_args, loc, {}};
+  infer(c);
+  std::vector<TensorMeta> metas;
+  for (ValueId base : bases) {
+    metas.push_back(g.meta(base));
+    metas.back().layout = {metas.back().layout.sizes, contiguous_strides(metas.back().layout.sizes), 0};
+  }
+  metas.insert(metas.end(), std::make_move_iterator(c.results.begin() + static_cast<std::ptrdiff_t>(written)), std::make_move_iterator(c.results.end()));
+  return metas;
+}
+}  // namespace
+
 std::vector<TensorMeta> result_metas(const Graph& g, const OpDef& def, const std::vector<NodeArg>& args, SourceLoc loc) {
+  if (def.twin_of && std::any_of(args.begin(), args.end(), [](const NodeArg& a) { return std::holds_alternative<ViewArg>(a); })) return metas_of_written_views(g, def, args, loc);
   NodeRuleArgs rule_args(g, args);
   RuleCtx c{def, rule_args.args(), loc, {}, g.form != Form::Traced};
   infer(c);
@@ -139,6 +174,8 @@ void map_values(NodeArg& a, F&& f) {
     for (ValueId& x : *l) {
       if (x) x = f(x);
     }
+  } else if (auto* w = std::get_if<ViewArg>(&a)) {
+    w->base = f(w->base);
   }
 }
 

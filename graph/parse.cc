@@ -390,7 +390,7 @@ class Parser {
     return name;
   }
 
-  /// One of an alias' recipe: `slice(1, 0, s2, 1)`.
+  /// One of an alias' recipe, or of a view that is written: `slice(1, 0, s2, 1)`.
   ViewStep view_step() {
     const std::string name = operator_name();
     const OpDef* def = find_op(name);
@@ -424,8 +424,13 @@ class Parser {
     if (in_.take_word("None")) return std::monostate{};
     switch (a.type) {
       case ArgType::Tensor:
-      case ArgType::OptionalTensor:
-        return use();
+      case ArgType::OptionalTensor: {
+        const ValueId v = use();
+        if (in_.peek() != '.') return v;
+        ViewArg view{v, {}};
+        while (in_.take(".")) view.steps.push_back(view_step());
+        return view;
+      }
       case ArgType::TensorOrScalar:
       case ArgType::OptionalTensorOrScalar:
         if (in_.peek() == '%') return use();

@@ -15,6 +15,8 @@ class Collector {
         one(s->word());
         if (s->is_float() && s->word().expr()->kind() == guards::ExprKind::Symbol) used_.floats.insert(s->word().expr()->symbol());
       }
+      if (auto* w = std::get_if<ViewArg>(&a))
+        for (const ViewStep& step : w->steps) arguments(step.args);
     }
   }
   void signature(const Graph& g) {

@@ -7,6 +7,7 @@
 #include "graph/shape_rules.h"
 #include "graph/text.h"
 #include "graph/view_column.h"
+#include "graph/writers.h"
 
 namespace reprise::graph {
 namespace {
@@ -142,7 +143,7 @@ class Verifier {
     switch (def.type) {
       case ArgType::Tensor:
       case ArgType::OptionalTensor:
-        ok = ok || holds(ValueId{});
+        ok = ok || holds(ValueId{}) || holds(ViewArg{});  // node() asks where it stands
         break;
       case ArgType::TensorOrScalar:
       case ArgType::OptionalTensorOrScalar:
@@ -221,11 +222,14 @@ class Verifier {
     check(def.cls != OpClass::Transfer, "is in no graph: it is done as it is called");
     check(n.args.size() == def.schema.args.size(), "has ", n.args.size(), " arguments, the schema is ",
           def.schema.text);
-    for (std::size_t i = 0; i < n.args.size(); ++i) argument(def.schema.args[i], n.args[i]);
+    for (std::size_t i = 0; i < n.args.size(); ++i) {
+      argument(def.schema.args[i], n.args[i]);
+      if (auto* view = std::get_if<ViewArg>(&n.args[i])) written_view(def, i, *view);
+    }
     check(!n.inplace || traced(), "writes in place, in a graph that is not traced");
     check(def.writes.empty() || traced(), "writes its arguments, in a graph that is not traced");
     if (n.inplace) check(n.results.empty() && def.has_inplace && std::holds_alternative<ValueId>(n.args[0]), "is no in-place call");
-    else check(def.n_made < 0 || static_cast<int>(n.results.size()) == def.n_made, "has ", n.results.size(), " results");
+    else check(def.twin_of ? n.results.size() == twin_results(def, n.args) : def.n_made < 0 || static_cast<int>(n.results.size()) == def.n_made, "has ", n.results.size(), " results");
     for (std::size_t i = 0; i < n.results.size(); ++i) {
       define(n.results[i]);
       const Value& v = value(n.results[i]);
@@ -345,6 +349,29 @@ class Verifier {
     }
   }
 
+  /// Note [Written views] in graph/writers.h.
+  void written_view(const OpDef& def, std::size_t i, const ViewArg& view) const {
+    const std::string& name = def.schema.args[i].name;
+    check(!traced() && def.twin_of && is_written(op(*def.twin_of), i), "argument '", name, "' is a view, and nothing that the functional twin of an operator writes");
+    check(!view.steps.empty(), "argument '", name, "' is a view without a step");
+    for (const ViewStep& s : view.steps) step(s, "argument '" + name + "'");
+    try {
+      layouts_of(g_, view, {});
+    } catch (const Error& e) {
+      check(false, "argument '", name, "': ", e.op(), " refuses: ", e.message());
+    }
+  }
+  /// Of a recipe, or a view that is written: is it a view with what the schema wants behind the tensor?
+  void step(const ViewStep& s, const std::string& whose) const {
+    check(is_op(s.op) && op(s.op).cls == OpClass::View, whose, " has a step that is no view");
+    const OpDef& def = op(s.op);
+    check(s.args.size() + 1 == def.schema.args.size(), whose, ": ", def.schema.name, " has ", s.args.size(), " arguments behind the tensor");
+    for (std::size_t i = 0; i < s.args.size(); ++i) {
+      argument(def.schema.args[i + 1], s.args[i]);
+      for_each_value(s.args[i], [&](ValueId) { check(false, whose, ": ", def.schema.name, " takes a second tensor"); });
+    }
+  }
+
   /// The views of the recipe, one after another, give the alias' sizes. (Its strides are what is known of them in all dimensions; a rule
   /// tells those of elements.)
   void recipe(const OutputSpec& o) {
@@ -352,13 +379,8 @@ class Verifier {
     check(bool(source), "aliases what has no buffer");
     TensorMeta at = g_.meta(source);
     for (const ViewStep& step : o.recipe) {
-      check(is_op(step.op) && op(step.op).cls == OpClass::View, "its recipe has a step that is no view");
+      this->step(step, "its recipe");
       const OpDef& def = op(step.op);
-      check(step.args.size() + 1 == def.schema.args.size(), "its recipe's ", def.schema.name, " has ", step.args.size(), " arguments behind the tensor");
-      for (std::size_t i = 0; i < step.args.size(); ++i) {
-        argument(def.schema.args[i + 1], step.args[i]);
-        for_each_value(step.args[i], [&](ValueId) { check(false, "its recipe's ", def.schema.name, " takes a second tensor"); });
-      }
       NodeRuleArgs rest(g_, step.args);
       std::vector<RuleArg> args{&at};
       args.insert(args.end(), rest.args().begin(), rest.args().end());

@@ -6,6 +6,9 @@
 
 #include "base/errors.h"
 #include "graph/schema.h"
+#include "graph/shape_rules.h"
+#include "graph/view_column.h"
+#include "guards/expr.h"
 
 namespace reprise::graph {
 
@@ -63,6 +66,41 @@ Schema functional_schema(const Schema& of, const Writes& w) {
   for (std::size_t i = 0; i < s.results.size(); ++i) results += (i ? ", " : "") + std::string(list ? "Tensor[]" : "Tensor");
   s.text += s.results.size() == 1 ? results : "(" + results + ")";
   return s;
+}
+
+std::vector<ValueId> written_bases(const OpDef& twin, const std::vector<NodeArg>& args) {
+  std::vector<ValueId> bases, of_views;
+  for (std::uint32_t i : op(twin.twin_of.value()).writes) {
+    if (auto* view = std::get_if<ViewArg>(&args[i])) {
+      if (std::find(of_views.begin(), of_views.end(), view->base) != of_views.end()) continue;
+      of_views.push_back(view->base);
+    }
+    for_each_value(args[i], [&](ValueId v) { bases.push_back(v); });
+  }
+  return bases;
+}
+
+std::size_t twin_results(const OpDef& twin, const std::vector<NodeArg>& args) {
+  return written_bases(twin, args).size() + static_cast<std::size_t>(op(*twin.twin_of).n_made);
+}
+
+std::vector<Layout> layouts_of(const Graph& g, const ViewArg& view, SourceLoc loc) {
+  guards::LibraryScope exact;
+  TensorMeta at = g.meta(view.base);
+  at.layout = {at.layout.sizes, contiguous_strides(at.layout.sizes), 0};
+  std::vector<Layout> layouts;
+  for (const ViewStep& step : view.steps) {
+    const OpDef& def = op(step.op);
+    NodeRuleArgs rest(g, step.args);
+    std::vector<RuleArg> args{&at};
+    args.insert(args.end(), rest.args().begin(), rest.args().end());
+    Layout made = apply_view(def, args, at.layout, loc);
+    if (is_view_of_storage(step.op)) check_within_storage(made, at.layout, def.schema.name.c_str(), loc);
+    check_within_operand(def, args, at.layout, made, loc);
+    at.layout = made;
+    layouts.push_back(std::move(made));
+  }
+  return layouts;
 }
 
 void append_returned(const OpCall& c, std::vector<Tensor> made, std::vector<Tensor>& results) {

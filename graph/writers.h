@@ -14,14 +14,25 @@
 /// Tensor row, SymInt at) -> Tensor", which is registered along with it: its results are the new values of the written arguments, then the
 /// others. kernels/plan computes it with the same kernel, on copies of the arguments, or on their own memory where it can prove that
 /// nobody needs what was there.
+///
+/// Note [Written views]
+/// A twin's written argument may be a view, "my::append.functional(%2.slice(0, 4, 8, 1).select(1, 0), %3, 2) : <type of %2>": the kernel
+/// writes the part, and the result is the new value of its base, %2. Views of one base have one result. Such a view is made of the base as
+/// it stands row by row, in the order of its sizes, whatever strides its value has; where a base stands otherwise, placement asks whether the
+/// view is possible there. Bases that are different values stay so in every pass (Rewriter): each is memory that is written.
 namespace reprise::graph {
 
-/// f(ValueId) for the values that a node of an operator that writes, or of its functional twin, has for the written arguments.
+/// f(ValueId) for the values that a node of an operator that writes, in a traced graph, has for the written arguments.
 template <class F>
 void for_each_written(const OpDef& o, const std::vector<NodeArg>& args, F&& f) {
-  const OpDef& writer = o.twin_of ? op(*o.twin_of) : o;
-  for (std::uint32_t i : writer.writes) for_each_value(args[i], f);
+  for (std::uint32_t i : o.writes) for_each_value(args[i], f);
 }
+/// What the first results of a functional twin's node are new values of, by result: a written tensor each, of views each base once.
+std::vector<ValueId> written_bases(const OpDef& twin, const std::vector<NodeArg>&);
+/// How many results such a node has.
+std::size_t twin_results(const OpDef& twin, const std::vector<NodeArg>&);
+/// The layouts that the steps of a view make, one after another, of its base standing row by row. Throws what their rules throw.
+std::vector<Layout> layouts_of(const Graph&, const ViewArg&, SourceLoc);
 
 /// f(const Tensor&) for the tensors that a call writes: also of an in-place call.
 template <class F>

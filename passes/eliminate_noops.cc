@@ -3,6 +3,7 @@
 #include "graph/op_column.h"
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
+#include "graph/writers.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -214,10 +215,39 @@ constinit const graph::OpColumn<Result (*)(Rewriter&, Rewriter::Site&)> kRules("
                                                                                                             {OpId::as_strided_scatter, scatter},
                                                                                                         });
 
+// Steps of a written view that show all of what they are of, in its order.
+Result written_views(Rewriter& rw, Rewriter::Site& s) {
+  std::vector<NodeArg> args = s.args;
+  bool fewer = false;
+  for (NodeArg& a : args) {
+    auto* view = std::get_if<graph::ViewArg>(&a);
+    if (!view) continue;
+    const std::vector<Layout> made = graph::layouts_of(rw.graph(), *view, s.node.info.loc);
+    std::vector<graph::ViewStep> kept;
+    const Ints& sizes = rw.meta(view->base).layout.sizes;
+    Layout at{sizes, contiguous_strides(sizes), 0};
+    for (std::size_t i = 0; i < view->steps.size(); ++i) {
+      if (!same_layout(at, made[i])) kept.push_back(std::move(view->steps[i]));
+      at = made[i];
+    }
+    // Of all of the base a last step stays: one result of several views.
+    if (kept.empty()) kept.push_back(std::move(view->steps.back()));
+    fewer = fewer || kept.size() < view->steps.size();
+    view->steps = std::move(kept);
+  }
+  if (!fewer) return std::nullopt;
+  const ValueId first = rw.emit(s.node.op, std::move(args));
+  rw.copies_as(first, s.node.keeps_self, s.node.keeps_part);
+  std::vector<ValueId> results;
+  for (std::uint32_t i = 0; i < s.node.results.size(); ++i) results.push_back({first.v + i});
+  return results;
+}
+
 }  // namespace
 
 bool eliminate_noops(graph::Graph& g) {
   return rewrite(g, [](Rewriter& rw, Rewriter::Site& s) -> Result {
+    if (graph::op(s.node.op).twin_of) return written_views(rw, s);
     const auto* rule = kRules.find(s.node.op);
     return rule ? (*rule)(rw, s) : std::nullopt;
   });

@@ -166,13 +166,15 @@ class Functionalizer {
     return of_[v.v].value;
   }
 
+  NodeArg value_of(NodeArg a) {
+    if (auto* v = std::get_if<ValueId>(&a)) *v = value(*v);
+    else if (auto* list = std::get_if<std::vector<ValueId>>(&a))
+      for (ValueId& x : *list)
+        if (x) x = value(x);
+    return a;
+  }
   std::vector<NodeArg> values_of(std::vector<NodeArg> args) {
-    for (NodeArg& a : args) {
-      if (auto* v = std::get_if<ValueId>(&a)) *v = value(*v);
-      else if (auto* list = std::get_if<std::vector<ValueId>>(&a))
-        for (ValueId& x : *list)
-          if (x) x = value(x);
-    }
+    for (NodeArg& a : args) a = value_of(std::move(a));
     return args;
   }
 
@@ -242,22 +244,99 @@ class Functionalizer {
     write(self, made, n.info);
   }
 
-  /// The functional twin gives the new values of the written arguments, then what the operator makes.
+  /// The functional twin gives the new values of the written arguments, then what the operator makes. See Note [Two forms of a write].
   void write_arguments(Node& n) {
     const graph::OpDef& def = graph::op(n.op);
-    std::vector<ValueId> written;
+    std::vector<std::vector<graph::ViewStep>> steps = steps_to_written(def, n.args);
+    // What results are of: a storage that is written through views, or the traced value that is written itself.
+    struct Result {
+      std::int64_t storage;
+      ValueId value;
+    };
+    std::vector<Result> written;
     std::vector<TensorMeta> metas;
-    graph::for_each_written(def, n.args, [&](ValueId v) {
-      written.push_back(v);
-      metas.push_back(seen(v));
-      metas.back().layout = {metas.back().layout.sizes, contiguous_strides(metas.back().layout.sizes), 0};
-    });
+    auto add = [&](Result r, TensorMeta m) {
+      m.layout = {m.layout.sizes, contiguous_strides(m.layout.sizes), 0};
+      written.push_back(r);
+      metas.push_back(std::move(m));
+    };
+    std::vector<NodeArg> args(n.args.size());
+    for (std::size_t i = 0; i < n.args.size(); ++i) {
+      if (steps[i].empty()) {
+        args[i] = value_of(n.args[i]);
+        if (graph::is_written(def, i)) graph::for_each_value(n.args[i], [&](ValueId v) { add({-1, v}, seen(v)); });
+        continue;
+      }
+      const std::int64_t at = of_[std::get<ValueId>(n.args[i]).v].storage;
+      ValueId& base = storages_[static_cast<std::size_t>(at)].base;
+      if (std::none_of(written.begin(), written.end(), [&](const Result& r) { return r.storage == at; })) {
+        // Two storages may hold one value by now; what is written is one memory each.
+        if (std::any_of(written.begin(), written.end(), [&](const Result& r) { return r.storage >= 0 && storages_[static_cast<std::size_t>(r.storage)].base == base; }))
+          base = out_.add(OpId::clone, {base}, n.info);
+        add({at, {}}, out_.meta(base));
+      }
+      args[i] = graph::ViewArg{base, std::move(steps[i])};
+    }
     for (ValueId r : n.results) metas.push_back(seen(r));
-    out_.append(def.functional.value(), values_of(std::move(n.args)), std::move(metas), n.info);
+    out_.append(def.functional.value(), std::move(args), std::move(metas), n.info);
     out_.nodes.back().keeps_self = true;
     const std::vector<ValueId> made = out_.nodes.back().results;
-    for (std::size_t i = 0; i < written.size(); ++i) write(written[i], made[i], n.info);
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      if (written[i].storage < 0) {
+        write(written[i].value, made[i], n.info);
+        continue;
+      }
+      Storage& s = storages_[static_cast<std::size_t>(written[i].storage)];
+      s.base = made[i];
+      ++s.generation;
+    }
     for (std::size_t i = 0; i < n.results.size(); ++i) new_storage(n.results[i], made[written.size() + i]);
+  }
+
+  /// By argument: the views through which its storage is written, in the second form. Empty: it is read, or written in the first form.
+  /// A storage is written in one form: as a whole beside an empty part of it, in the first.
+  std::vector<std::vector<graph::ViewStep>> steps_to_written(const graph::OpDef& def, const std::vector<NodeArg>& args) {
+    std::vector<std::vector<graph::ViewStep>> steps(args.size());
+    if (knobs().writers == "values") return steps;
+    std::vector<std::uint32_t> as_values;
+    for (std::uint32_t i : def.writes) {
+      if (auto* v = std::get_if<ValueId>(&args[i])) steps[i] = steps_to(*v);
+      if (steps[i].empty()) graph::for_each_value(args[i], [&](ValueId v) { as_values.push_back(of_[v.v].storage); });
+    }
+    for (std::uint32_t i : def.writes)
+      if (auto* v = std::get_if<ValueId>(&args[i]); v && std::find(as_values.begin(), as_values.end(), of_[v->v].storage) != as_values.end()) steps[i].clear();
+    return steps;
+  }
+  /// The views that lead from its storage to v, if all of them are possible where the storage's value stands row by row; else none.
+  std::vector<graph::ViewStep> steps_to(ValueId v) {
+    std::vector<graph::ViewStep> steps;
+    const Ints& sizes = out_.meta(storage(v).base).layout.sizes;
+    Layout at{sizes, contiguous_strides(sizes), 0};
+    for (ValueId view : chain(v)) {
+      const Node& n = *view_of(view);
+      const graph::ViewFacts& facts = graph::view_facts_of(n.op);
+      graph::ViewStep step{n.op, {n.args.begin() + 1, n.args.end()}};
+      bool alone = true;
+      for (const NodeArg& a : step.args) graph::for_each_value(a, [&](ValueId) { alone = false; });
+      if (!alone || facts.back == PutBack::Nowhere) return {};
+      if (facts.of == ViewOf::Storage) {
+        step.args.back() = seen(view).layout.offset;
+        at = seen(view).layout;
+      } else if (same_layout(at, seen(operand(n)).layout)) {
+        at = seen(view).layout;
+      } else if (facts.of == ViewOf::JoinedDims && !known_contiguous(at) && !only_splits(seen(operand(n)).layout.sizes, seen(view).layout.sizes)) {
+        return {};
+      } else {
+        graph::NodeRuleArgs rest(in_, n.args);
+        std::vector<graph::RuleArg> args(rest.args().begin(), rest.args().end());
+        TensorMeta self = seen(operand(n));
+        self.layout = at;
+        args[0] = &self;
+        at = graph::apply_view(graph::op(n.op), args, self.layout, n.info.loc);
+      }
+      steps.push_back(std::move(step));
+    }
+    return steps;
   }
 
   void write(ValueId v, ValueId value, const NodeInfo& info) {

@@ -58,6 +58,13 @@ struct Functionalized {
 /// They name places in the storage (as_strided_scatter), which must be seen for that: an
 /// input is its storage if it covers it row by row, or its storage is an input itself (Note [Whole storages] in
 /// runtime/tracer_inputs.cc).
+///
+/// Note [Two forms of a write]
+/// What a registered operator writes (Note [Operators that write] in graph/writers.h) is in the first form the value of the argument: the functional
+/// twin makes its new value, which is put back as above. In the second, the default, the twin gets the view itself and makes the new value of
+/// its base (Note [Written views]): where that lies in the base's memory the kernel writes there and nothing is copied, whatever the view. The
+/// knob REPRISE_WRITERS=values asks for the first form alone. It also serves what has no second: elements of lists, an argument that is all of its
+/// storage (there the two are one), and views that are not possible of the storage's value row by row (a flat view of a transposed argument).
 Functionalized functionalize(graph::Graph traced, std::span<const TracedInput> inputs);
 
 /// The layout that `v` has eagerly, also in dimensions of size 0 and 1, where the layouts in a traced graph are those of elements alone:

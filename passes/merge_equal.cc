@@ -18,6 +18,14 @@ std::size_t hash(Int i) { return i.is_symbolic() ? std::hash<const void*>()(i.ex
 
 std::size_t hash(const NodeArg& a) {
   std::size_t h = a.index();
+  if (auto* w = std::get_if<graph::ViewArg>(&a)) {
+    h = mix(h, w->base.v);
+    for (const graph::ViewStep& step : w->steps) {
+      h = mix(h, static_cast<std::size_t>(step.op));
+      for (const NodeArg& x : step.args) h = mix(h, hash(x));
+    }
+    return h;
+  }
   if (auto* v = std::get_if<ValueId>(&a)) return mix(h, v->v);
   if (auto* l = std::get_if<std::vector<ValueId>>(&a)) {
     for (ValueId v : *l) h = mix(h, v.v);
@@ -56,6 +64,12 @@ bool equal(const NodeArg& a, const NodeArg& b) {
   if (auto* x = std::get_if<graph::Region>(&a)) {  // by what they say: values are numbered by themselves
     const graph::Region& y = std::get<graph::Region>(b);
     return *x == y || graph::print(**x, false) == graph::print(*y, false);
+  }
+  if (auto* w = std::get_if<graph::ViewArg>(&a)) {
+    const auto& u = std::get<graph::ViewArg>(b);
+    return w->base == u.base && std::equal(w->steps.begin(), w->steps.end(), u.steps.begin(), u.steps.end(), [](const graph::ViewStep& x, const graph::ViewStep& y) {
+      return x.op == y.op && std::equal(x.args.begin(), x.args.end(), y.args.begin(), y.args.end(), equal);
+    });
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include "base/errors.h"
 #include "graph/parts.h"
 #include "graph/view_column.h"
+#include "graph/writers.h"
 #include "passes/pass.h"
 
 namespace reprise::passes {
@@ -62,8 +63,37 @@ class PartReads {
   // The first node that writes a value in place, if it does so through the value itself.
   void note_write(std::int32_t n) {
     const Node& node = g_.nodes[static_cast<std::size_t>(n)];
+    if (const graph::OpDef& def = graph::op(node.op); def.twin_of) {
+      for (ValueId base : graph::written_bases(def, node.args))
+        if (node.keeps_self && root(base) == base && next_[base.v] < 0) next_[base.v] = n;
+      return;
+    }
     const ValueId* self = node.keeps_self && node.results.size() == 1 && !node.args.empty() && !graph::is_copy(node.op) ? std::get_if<ValueId>(&node.args[0]) : nullptr;
     if (self && !is_view(node) && root(*self) == *self && next_[self->v] < 0) next_[self->v] = n;
+  }
+
+  /// What it writes of a value, row by row; none: that is not known.
+  std::vector<Layout> parts_written(const Node& write, ValueId base) const {
+    const graph::OpDef& def = graph::op(write.op);
+    if (!def.twin_of) {
+      const std::optional<Layout> part = graph::part_written(g_, write);
+      return part ? std::vector{*part} : std::vector<Layout>{};
+    }
+    std::vector<Layout> parts;
+    for (std::uint32_t i : graph::op(*def.twin_of).writes) {
+      bool whole = false;
+      if (auto* view = std::get_if<graph::ViewArg>(&write.args[i])) {
+        if (view->base == base) parts.push_back(graph::layouts_of(g_, *view, write.info.loc).back());
+      } else {
+        graph::for_each_value(write.args[i], [&](ValueId v) { whole = whole || v == base; });
+      }
+      if (whole) return {};
+    }
+    return parts;
+  }
+  static ValueId new_value(const Node& twin, ValueId base) {
+    const std::vector<ValueId> bases = graph::written_bases(graph::op(twin.op), twin.args);
+    return twin.results[static_cast<std::size_t>(std::find(bases.begin(), bases.end(), base) - bases.begin())];
   }
 
   /// What node n should have as that operand.
@@ -74,13 +104,15 @@ class PartReads {
     ValueId newest = of;
     int looked = 0;
     for (std::int32_t w = next_[of.v]; w >= 0 && w <= n; w = next_[newest.v]) {
-      if (w == n ? a == 0 : !comes_after(n, w)) break;
       const Node& write = g_.nodes[static_cast<std::size_t>(w)];
-      const std::optional<Layout> written = ++looked > kMostWrites ? std::nullopt : graph::part_written(g_, write);
-      if (written && !seen) seen = graph::part_seen(g_, v);
-      if (!written || !graph::known_disjoint(seen->at, *written)) return is_small(v, of) ? kept(n, v) : v;
+      const bool twin = graph::op(write.op).twin_of.has_value();
+      if (w == n ? a == 0 || twin : !comes_after(n, w)) break;  // what a twin reads of what it writes is lowering's business
+      const std::vector<Layout> written = ++looked > kMostWrites ? std::vector<Layout>{} : parts_written(write, newest);
+      if (!written.empty() && !seen) seen = graph::part_seen(g_, v);
+      if (written.empty() || !std::all_of(written.begin(), written.end(), [&](const Layout& part) { return graph::known_disjoint(seen->at, part); }))
+        return is_small(v, of) ? kept(n, v) : v;
       if (w == n) break;
-      newest = write.results[0];
+      newest = twin ? new_value(write, newest) : write.results[0];
     }
     return newest == of ? v : seen_on(n, v, newest);
   }

@@ -45,8 +45,8 @@ class Reinplace {
     const graph::OpDef& def = graph::op(n.op);
     if (def.cls == OpClass::View) return;
     if (def.twin_of) {
-      std::size_t i = 0;
-      graph::for_each_written(def, n.args, [&](ValueId v) { ask(n.results[i++], v); });
+      const std::vector<ValueId> bases = graph::written_bases(def, n.args);
+      for (std::size_t i = 0; i < bases.size(); ++i) ask(n.results[i], bases[i]);
       return;
     }
     // Joins and updates are their first operand but for some elements: a copy is saved also where the program does not write in place.

@@ -1,9 +1,11 @@
 #include "passes/rewrite.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/errors.h"
 #include "graph/view_column.h"
+#include "graph/writers.h"
 
 namespace reprise::passes {
 
@@ -16,6 +18,13 @@ namespace {
 
 bool identical(const Ints& a, const Ints& b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](Int x, Int y) { return identical(x, y); });
+}
+/// What a node that keeps_self is written over: its first operand, of a functional twin the first tensor that its operator writes.
+ValueId written(const Node& n) {
+  const graph::OpDef& def = graph::op(n.op);
+  if (def.twin_of) return graph::written_bases(def, n.args).at(0);
+  const ValueId* self = std::get_if<ValueId>(&n.args[0]);
+  return self ? *self : ValueId{};
 }
 bool identical(const TensorMeta& a, const TensorMeta& b) {
   return a.dtype == b.dtype && a.device == b.device && identical(a.layout.sizes, b.layout.sizes) &&
@@ -59,6 +68,7 @@ const Node* Rewriter::maker(ValueId v) const {
 bool Rewriter::same_metas(const NodeArg& was, const NodeArg& is) const {
   auto same = [&](ValueId a, ValueId b) { return !a || (same_[a.v] && map_[a.v] == b) || identical(in_.meta(a), out_.meta(b)); };
   if (auto* v = std::get_if<ValueId>(&was)) return same(*v, std::get<ValueId>(is));
+  if (auto* w = std::get_if<graph::ViewArg>(&was)) return same(w->base, std::get<graph::ViewArg>(is).base);
   auto* list = std::get_if<std::vector<ValueId>>(&was);
   if (!list) return true;
   const auto& now = std::get<std::vector<ValueId>>(is);
@@ -85,6 +95,22 @@ std::vector<ValueId> Rewriter::emit_as(const Node& like, std::vector<NodeArg> ar
   return out_.nodes.back().results;
 }
 
+/// Bases of views that are written are memory each: where a pass has found two of them equal, one is a copy (Note [Written views]).
+void Rewriter::keep_apart(const Node& node, std::vector<NodeArg>& args) {
+  std::vector<std::pair<ValueId, ValueId>> bases;  // before and after
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    auto* view = std::get_if<graph::ViewArg>(&args[i]);
+    if (!view) continue;
+    const ValueId was = std::get<graph::ViewArg>(node.args[i]).base;
+    auto known = std::find_if(bases.begin(), bases.end(), [&](const auto& b) { return b.first == was; });
+    if (known == bases.end()) {
+      if (std::any_of(bases.begin(), bases.end(), [&](const auto& b) { return b.second == view->base; })) view->base = emit(graph::OpId::clone, {view->base});
+      known = bases.insert(bases.end(), {was, view->base});
+    }
+    view->base = known->second;
+  }
+}
+
 Graph Rewriter::run(const Rule& rule, bool* changed) {
   out_.values.reserve(in_.values.size());
   out_.nodes.reserve(in_.nodes.size());
@@ -98,12 +124,16 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
       } else if (auto* list = std::get_if<std::vector<ValueId>>(&a)) {
         for (ValueId& x : *list)
           if (x) map(x);
+      } else if (auto* view = std::get_if<graph::ViewArg>(&a)) {
+        map(view->base);
       }
     }
     info_ = node.info;
+    self_ = {};
+    if (!left_out) keep_apart(node, args);
     // A write into a copy that was the program's: what copies for it now is that copy.
-    const ValueId* self = node.keeps_self ? std::get_if<ValueId>(&node.args[0]) : nullptr;
-    self_ = self && !copied_[self->v] ? map_[self->v] : ValueId{};
+    const ValueId self = node.keeps_self ? written(node) : ValueId{};
+    self_ = self && !copied_[self.v] ? map_[self.v] : ValueId{};
     std::optional<Site> site;
     if (!node.results.empty()) site.emplace(Site{node, args, in_.meta(node.results[0])});
     if (std::optional<std::vector<ValueId>> made = site ? rule(*this, *site) : std::nullopt) {

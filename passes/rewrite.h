@@ -27,6 +27,7 @@ class Rewriter {
 
   graph::Graph run(const Rule&, bool* changed);
 
+  const graph::Graph& graph() const { return out_; }  ///< the new one, so far
   const TensorMeta& meta(graph::ValueId v) const { return out_.meta(v); }
   guards::ShapeEnv* env() const { return out_.env.get(); }
   /// The id the next value of the new graph will have.
@@ -48,6 +49,7 @@ class Rewriter {
  private:
   bool same_metas(const graph::NodeArg& was, const graph::NodeArg& is) const;
   void make_contiguous(graph::OpId, std::vector<graph::NodeArg>& args, const TensorMeta* was);
+  void keep_apart(const graph::Node& node, std::vector<graph::NodeArg>& args);
 
   const graph::Graph& in_;
   graph::Graph out_;

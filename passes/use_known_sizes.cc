@@ -25,6 +25,11 @@ class KnownSizes {
   void use(NodeArg& a) {
     if (auto* i = std::get_if<Int>(&a)) return use(*i);
     if (auto* l = std::get_if<Ints>(&a)) return use(*l);
+    if (auto* w = std::get_if<graph::ViewArg>(&a)) {
+      for (graph::ViewStep& step : w->steps)
+        for (NodeArg& x : step.args) use(x);
+      return;
+    }
     auto* s = std::get_if<Scalar>(&a);
     if (!s || !s->is_symbolic()) return;
     Int i = s->word();

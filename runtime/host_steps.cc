@@ -100,7 +100,16 @@ inline void HostSteps::run_step(const Program::Step& step, void* const* base, co
 }
 
 void HostSteps::run_all(void* const* base, const std::int64_t* params, SlotValues slots) {
-  for (const Program::Step& step : program_.steps) run_step(step, base, params, slots);
+  const std::vector<std::uint32_t>& undo = program_.lowered.undo;
+  const std::size_t n = program_.steps.size() - undo.size();
+  std::size_t at = 0;
+  try {
+    for (; at < n; ++at) run_step(program_.steps[at], base, params, slots);
+  } catch (...) {
+    for (std::size_t i = undo.size(); i-- > 0;)
+      if (undo[i] < at) run_step(program_.steps[n + i], base, params, slots);
+    throw;
+  }
 }
 
 void HostSteps::run(const Program::Step& step, void* const* base, const std::int64_t* params, SlotValues slots) {

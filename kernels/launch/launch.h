@@ -148,6 +148,9 @@ struct Lowered {
     Int copied = 0;                     ///< bytes that the runtime's epilogue copies: all of them ours
   };
   std::vector<Out> outputs;
+  /// The last launches, as many as there are here, run only if one fails, the last first, and each only if the launch of this number has run
+  /// (Note [Kept parts] in kernels/plan/undo.h).
+  std::vector<std::uint32_t> undo{};
   std::optional<std::uint32_t> fault_record{};  ///< buffer that checks of index values note faults in; see check_on_device
 };
 

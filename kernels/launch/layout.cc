@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/view_column.h"
+#include "graph/writers.h"
 #include "guards/shape_env.h"
 
 namespace reprise::kernels {
@@ -248,6 +249,33 @@ std::optional<Layout> layout_from_root(const Graph& g, ValueId v, const Layout& 
   }
   if (of == graph::ViewOf::JoinedDims) return known_view(*self, g.meta(v).layout.sizes);
   return known_view_of(g, node.op, node.args, *self, g.meta(v).layout.sizes, node.info.loc);
+}
+
+std::optional<Layout> layout_of_view(const Graph& g, const graph::ViewArg& view, const Layout& base, SourceLoc loc) {
+  const std::vector<Layout> made = graph::layouts_of(g, view, loc);
+  Layout row_major = contiguous_layout(g.meta(view.base).layout.sizes);
+  row_major.offset = base.offset;
+  const bool as_made = same_layout(row_major, base);
+  Layout at = base;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const graph::ViewStep& step = view.steps[i];
+    const graph::ViewOf of = graph::view_facts_of(step.op).of;
+    if (as_made || of == graph::ViewOf::Storage) {
+      if (!as_made && !known_contiguous(at)) return std::nullopt;
+      const Int start = as_made ? base.offset : at.offset;
+      at = made[i];
+      at.offset = at.offset + start;
+    } else if (of == graph::ViewOf::JoinedDims) {
+      std::optional<Layout> joined = known_view(at, made[i].sizes);
+      if (!joined) return std::nullopt;
+      at = std::move(*joined);
+    } else {
+      std::vector<graph::NodeArg> args{view.base};
+      args.insert(args.end(), step.args.begin(), step.args.end());
+      at = known_view_of(g, step.op, args, at, made[i].sizes, loc);
+    }
+  }
+  return at;
 }
 
 Layout output_layout(const Graph& g, ValueId v) {

@@ -48,6 +48,9 @@ std::vector<graph::ValueId> roots_of(const graph::Graph&);
 /// place does not have.
 std::optional<Layout> layout_from_root(const graph::Graph&, graph::ValueId v, const Layout& root);
 
+/// The layout of a view that is written (Note [Written views] in graph/writers.h) when its base stands at `base`; nullopt as above.
+std::optional<Layout> layout_of_view(const graph::Graph&, const graph::ViewArg&, const Layout& base, SourceLoc);
+
 /// The layout in which a result of this value is returned: what the user's program saw when that fills its storage
 /// densely (a permuted result stays permuted), otherwise contiguous.
 Layout output_layout(const graph::Graph&, graph::ValueId v);

@@ -79,6 +79,7 @@ std::string print(const Lowered& l) {
     s << ": " << l.buffers[i].bytes << " bytes\n";
   }
   for (const Launch& launch : l.launches) {
+    if (static_cast<std::size_t>(&launch - l.launches.data()) + l.undo.size() >= l.launches.size()) s << "if one failed: ";
     s << std::visit([](const auto& what) { return kind_name(what); }, launch.what) << launch.name << '(';
     std::visit([&](const auto& what) { arguments(s, l, what); }, launch.what);
     s << (std::holds_alternative<GpuLaunch>(launch.what) ? "" : ")") << (launch.may_fail ? " may fail" : "") << (launch.guard ? " unless one failed" : "");

@@ -21,7 +21,7 @@ class Assign {
   using Id = std::uint32_t;
 
  public:
-  Assign(const Graph& g, bool (*fused)(const Graph&, const Node&)) : g_(g), fused_(fused) {
+  Assign(const Graph& g, bool (*fused)(const Graph&, const Node&), bool may_undo) : g_(g), fused_(fused), may_undo_(may_undo) {
     p_.place.resize(g.values.size());
     p_.must_store.resize(g.values.size());
     p_.maker.assign(g.values.size(), -1);
@@ -83,6 +83,7 @@ class Assign {
   const Place& input_place(std::uint32_t i) const { return p_.place[g_.inputs[i].value.v]; }
   Place output_buffer(std::uint32_t o, DType t, const Ints& sizes);
   void set_out(std::uint32_t o, const Place& at);
+  /// Are all views of v possible where v stands at `at`, also those through which its maker writes it?
   bool views_fit(ValueId v, const Layout& at) const;
   /// Who wants a copy, and why.
   struct Wanted {
@@ -106,10 +107,17 @@ class Assign {
   void place_result(ValueId v);
   /// v is the new value of an input: written into the input's memory by the kernel that makes it, if nothing forbids.
   bool write_over_input(ValueId v, std::uint32_t o);
+  /// Note [Kept parts] in undo.h: may what item w writes into an input be put back?
+  bool may_be_undone(Id w) const;
+  /// w, which begins to write at `first`, may write at `at` before what may fail, where that comes after it anyway.
+  void leave_to_undo(std::vector<Id>& before, Id w, Id first, const Place& at);
   /// v is an update of all of input i, which its maker reads in no other way.
   bool updates_in_place(ValueId v, std::uint32_t i) const;
   /// How often item w reads elements of v's storage.
   std::ptrdiff_t count_reads(Id w, ValueId root) const;
+  /// Does item w, an update, read elements of `old` other than those that it works over? What the kernel of an operator that writes reads of
+  /// what it writes is copied before, where the two are not known to be apart (lower.cc): that does not count.
+  bool reads_beside(Id w, ValueId old) const;
   /// Whatever item w reads of input i, it reads at the index it writes.
   bool reads_same_element(Id w, std::uint32_t i) const;
   bool reads_input(Id w, std::uint32_t i) const;
@@ -135,11 +143,15 @@ class Assign {
   bool slice_in_epilogue(const Node& node, std::uint32_t o);
   /// The base already stands where c will: nothing to copy. Otherwise, when nobody reads it later, it is put there.
   bool base_in_place(ValueId c, ValueId base);
+  /// The kernel of an operator that writes faults before it writes: for its own write it needs not be over. What it reads of an input at
+  /// `at` is what it writes there.
+  bool writes_nothing_if_it_fails(Id w, const Place& at) const;
   static bool innermost_contiguous(const Layout& l);
   void place_part(ValueId c, JoinPlan::Part& part, Id after);
 
   const Graph& g_;
   bool (*fused_)(const Graph&, const Node&);
+  bool may_undo_;
   BufferPlan p_;
   std::vector<std::int32_t> begin_;                     // by value: the first item that writes it
   std::vector<std::vector<std::uint32_t>> wishes_;      // by value: outputs that want its storage

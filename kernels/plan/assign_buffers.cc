@@ -96,7 +96,12 @@ void Assign::make_items(std::uint32_t n) {
   const std::uint32_t unread = unread_operands(node.op);
   for (std::size_t a = 0; a < node.args.size(); ++a) {
     if (unread >> a & 1) continue;
-    graph::for_each_value(node.args[a], [&](ValueId v) { it.reads.push_back(v); });
+    const auto* view = std::get_if<graph::ViewArg>(&node.args[a]);
+    const bool again = view && std::any_of(node.args.begin(), node.args.begin() + static_cast<std::ptrdiff_t>(a), [&](const graph::NodeArg& b) {
+      auto* before = std::get_if<graph::ViewArg>(&b);
+      return before && before->base == view->base;
+    });
+    if (!again) graph::for_each_value(node.args[a], [&](ValueId v) { it.reads.push_back(v); });
   }
   std::vector<Id> checks;
   if (it.kind == Kind::Fused) it.made = node.results[0];
@@ -153,12 +158,9 @@ ValueId Assign::old_of(ValueId c) const {
   if (!computed(c)) return {};
   const Node& node = g_.nodes[g_.values[c.v].node];
   if (const graph::OpDef& def = graph::op(node.op); def.twin_of) {
-    ValueId old;
-    std::uint32_t result = 0;
-    graph::for_each_written(def, node.args, [&](ValueId argument) {
-      if (result++ == g_.values[c.v].result) old = argument;
-    });
-    return old;
+    const std::vector<ValueId> bases = graph::written_bases(def, node.args);
+    const std::uint32_t result = g_.values[c.v].result;
+    return result < bases.size() ? bases[result] : ValueId{};
   }
   if (is_join(node)) return has_base(node.op) ? std::get<ValueId>(node.args[0]) : ValueId{};
   return updates(node) || beside_update(c) ? std::get<ValueId>(node.args[0]) : ValueId{};
@@ -175,8 +177,8 @@ bool Assign::beside_update(ValueId m) const {
   if (from.size() != to.size() || !std::equal(from.begin(), from.end(), to.begin(), same_number)) return false;
   auto update_of = [&](ValueId v, ValueId of) {
     if (!computed(v) || p_.items[p_.maker[v.v]].kind != Kind::Native) return false;
-    const Node& n = g_.nodes[g_.values[v.v].node];
-    return updates(n) && !graph::op(n.op).twin_of && (!of || std::get<ValueId>(n.args[0]) == of);
+    const ValueId before = updates(g_.nodes[g_.values[v.v].node]) ? old_of(v) : ValueId{};
+    return before && (!of || before == of);
   };
   const bool of_join = computed(*old) && p_.items[p_.maker[old->v]].kind == Kind::End && node.keeps_self;
   if (of_join ? has_base(g_.nodes[g_.values[old->v].node].op) : update_of(*old, {})) return readers_[old->v].size() == 1;
@@ -187,7 +189,9 @@ bool Assign::beside_update(ValueId m) const {
   }
   if (readers_[m.v].size() != 1) return false;
   const std::int32_t next = p_.items[readers_[m.v][0]].node;
-  return next >= 0 && p_.items[readers_[m.v][0]].kind == Kind::Native && !g_.nodes[next].results.empty() && update_of(g_.nodes[next].results[0], m);
+  if (next < 0 || p_.items[readers_[m.v][0]].kind != Kind::Native) return false;
+  const std::vector<ValueId>& results = g_.nodes[next].results;
+  return std::any_of(results.begin(), results.end(), [&](ValueId r) { return update_of(r, m); });
 }
 
 void Assign::edge(Id a, Id b, EdgeKind k) {
@@ -249,7 +253,14 @@ void Assign::set_out(std::uint32_t o, const Place& at) {
 
 bool Assign::views_fit(ValueId v, const Layout& at) const {
   // What counts from the start of a storage is a storage, row by row.
-  if (g_.values[v.v].node >= 0 && graph::is_scatter_in_storage(g_.nodes[static_cast<std::size_t>(g_.values[v.v].node)].op) && !is_row_major(at)) return false;
+  if (const std::int32_t n = g_.values[v.v].node; n >= 0) {
+    const Node& maker = g_.nodes[static_cast<std::size_t>(n)];
+    if (graph::is_scatter_in_storage(maker.op) && !is_row_major(at)) return false;
+    const graph::OpDef& def = graph::op(maker.op);
+    if (def.twin_of && !is_row_major(at))
+      for (std::uint32_t a : graph::op(*def.twin_of).writes)
+        if (auto* view = std::get_if<graph::ViewArg>(&maker.args[a]); view && old_of(v) == view->base && !layout_of_view(g_, *view, at, maker.info.loc)) return false;
+  }
   for (ValueId w : views_[v.v]) {
     if (!layout_from_root(g_, w, at)) return false;
   }
@@ -365,6 +376,18 @@ void Assign::place_result(ValueId v) {
   for (std::uint32_t o : wishes) copy_out(o);
 }
 
+bool Assign::may_be_undone(Id w) const {
+  const Item& it = p_.items[w];
+  return may_undo_ && (it.kind == Kind::End || (it.kind == Kind::Native && graph::op(g_.nodes[it.node].op).twin_of));
+}
+
+void Assign::leave_to_undo(std::vector<Id>& before, Id w, Id first, const Place& at) {
+  const Buffer& b = p_.buffers[at.buffer];
+  if (!may_be_undone(w) || b.kind != Buffer::Kind::Input) return;
+  const std::vector<Id>& readers = readers_[g_.inputs[b.index].value.v];
+  std::erase_if(before, [&](Id r) { return p_.items[r].may_fail && std::find(readers.begin(), readers.end(), r) == readers.end() && path(first, r); });
+}
+
 ValueId Assign::asked_place(ValueId v) const {
   const graph::Value& value = g_.values[v.v];
   if (value.node < 0) return {};
@@ -390,9 +413,13 @@ bool Assign::write_over_input(ValueId v, std::uint32_t o) {
     if (parts_read(mine, g_.inputs[i].value) || base_moves(v, g_.inputs[i].value)) mine = {w};
   }
   std::vector<Id> before = before_input_write(i, mine);
+  leave_to_undo(before, w, w, input_place(i));
   if (paths_to_any(w, before)) return refuse("the old value is read, or a kernel may fail, after the new one is known");
+  // What w works over comes there first: if w fails, that must be undone, too.
+  if (const ValueId old = old_of(v); p_.items[w].may_fail && old && computed(old) && !may_be_undone(static_cast<Id>(p_.maker[old.v]))) return refuse("its kernel may fail when the place is written");
   edges_before(before, w);
-  before_[v.v] = before;
+  if (p_.items[w].may_fail) before.push_back(w);  // what comes before w in its place would be written when w fails
+  before_[v.v] = std::move(before);
   p_.place[v.v] = input_place(i);
   p_.must_store[v.v] = true;
   in_place(o, "written over the old value by the kernel that makes the new one");
@@ -406,7 +433,15 @@ std::ptrdiff_t Assign::count_reads(Id w, ValueId root) const {
 
 bool Assign::updates_in_place(ValueId v, std::uint32_t i) const {
   const ValueId input = g_.inputs[i].value;
-  return updates(g_.nodes[g_.values[v.v].node]) && old_of(v) == input && count_reads(static_cast<Id>(p_.maker[v.v]), input) == 1;
+  return updates(g_.nodes[g_.values[v.v].node]) && old_of(v) == input && !reads_beside(static_cast<Id>(p_.maker[v.v]), input);
+}
+
+bool Assign::reads_beside(Id w, ValueId old) const {
+  const Node& node = g_.nodes[p_.items[w].node];
+  const graph::OpDef& def = graph::op(node.op);
+  if (!def.twin_of) return count_reads(w, old) > 1;
+  const std::vector<ValueId> bases = graph::written_bases(def, node.args);
+  return count_reads(w, old) > 0 && std::count_if(bases.begin(), bases.end(), [&](ValueId b) { return root_[b.v] == old; }) != 1;
 }
 
 bool Assign::reads_same_element(Id w, std::uint32_t i) const {
@@ -424,6 +459,6 @@ bool Assign::reads_input(Id w, std::uint32_t i) const {
   return std::any_of(r.begin(), r.end(), [&](ValueId v) { return root_[v.v] == g_.inputs[i].value; });
 }
 
-BufferPlan assign_buffers(const Graph& g, bool (*fused)(const Graph&, const Node&)) { return Assign(g, fused).run(); }
+BufferPlan assign_buffers(const Graph& g, bool (*fused)(const Graph&, const Node&), bool may_undo) { return Assign(g, fused, may_undo).run(); }
 
 }  // namespace reprise::kernels

@@ -60,7 +60,8 @@ struct BufferPlan {
 /// of inputs in place where nothing can fail or read the old value afterwards.
 ///
 /// `fused(node)` says whether a node becomes part of a loop kernel (otherwise its native kernel runs).
-BufferPlan assign_buffers(const graph::Graph&, bool (*fused)(const graph::Graph&, const graph::Node&));
+/// `may_undo`: what is written before a kernel that may fail is put back if it does (Note [Kept parts] in undo.h).
+BufferPlan assign_buffers(const graph::Graph&, bool (*fused)(const graph::Graph&, const graph::Node&), bool may_undo);
 
 /// Begin and End carry order only: each edge into one and out of it becomes a direct edge. An edge from a reader of old
 /// contents stays Anti, so that the reader may share a kernel with the writer.

@@ -150,7 +150,7 @@ bool Assign::parts_read(const std::vector<Id>& ends, ValueId old) const {
   for (Id e : ends) {
     const Node& node = g_.nodes[p_.items[e].node];
     if (graph::op(node.op).twin_of) {  // what it writes it reads, too
-      if (count_reads(e, old) > 1) return true;
+      if (reads_beside(e, old)) return true;
       continue;
     }
     if (is_join(node) && part_beside(node)) continue;
@@ -217,20 +217,31 @@ bool Assign::base_in_place(ValueId c, ValueId base) {
   nested_ends(c, nested);
   std::vector<Id> readers = old_readers(base, nested);
   if (parts_read(nested, base)) return false;
-  if (paths_to_any(begin, readers) || paths_to_any(base_begin, before_[c.v])) return false;
-  if (p_.items[p_.maker[base.v]].kind == Kind::Native && !innermost_contiguous(at.layout)) return false;
-  for (Id b : before_[c.v]) {
-    if (b == static_cast<Id>(p_.maker[base.v])) return false;
-  }
+  const Id maker = static_cast<Id>(p_.maker[base.v]);
+  std::vector<Id> before = before_[c.v];
+  if (writes_nothing_if_it_fails(maker, at)) std::erase(before, maker);
+  leave_to_undo(before, maker, base_begin, at);
+  if (paths_to_any(begin, readers) || paths_to_any(base_begin, before)) return false;
+  if (p_.items[maker].kind == Kind::Native && !innermost_contiguous(at.layout)) return false;
+  if (std::find(before.begin(), before.end(), maker) != before.end()) return false;
   for (Id rd : readers) edge(rd, begin, EdgeKind::Anti);
   overwriters_[base.v] = {begin};
   edge(static_cast<Id>(p_.maker[base.v]), begin, EdgeKind::Memory);
   if (begin_[c.v] != p_.maker[c.v]) drop_edge(p_.maker[base.v], static_cast<Id>(p_.maker[c.v]));
-  move_edges_before(before_[c.v], begin, base_begin);
-  before_[base.v] = std::move(before_[c.v]);
+  move_edges_before(before, begin, base_begin);
+  if (p_.items[maker].may_fail) before.push_back(maker);  // what comes before it in its place would be written when it fails
+  before_[base.v] = std::move(before);
+  before_[c.v].clear();
   p_.place[base.v] = at;
   p_.must_store[base.v] = true;
   return true;
+}
+
+bool Assign::writes_nothing_if_it_fails(Id w, const Place& at) const {
+  const Item& it = p_.items[w];
+  if (!it.may_fail || it.kind != Kind::Native || !graph::op(g_.nodes[it.node].op).twin_of) return false;
+  const Buffer& b = p_.buffers[at.buffer];
+  return b.kind != Buffer::Kind::Input || !reads_beside(w, g_.inputs[b.index].value);
 }
 
 bool Assign::innermost_contiguous(const Layout& l) {

@@ -1,5 +1,8 @@
 #include "kernels/plan/interpret.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/errors.h"
 #include "kernels/launch/layout.h"
 #include "kernels/plan/lower.h"
@@ -82,7 +85,9 @@ class Interpret {
     std::vector<Operand> operands;
     graph::for_each_value(node, [&](ValueId v) { operands.push_back(operand(v)); });
     for (ValueId r : node.results) operands.push_back(fresh(r));
+    std::uint32_t copied = 0;  // results that are copies already: views of one base have one
     for (const WrittenOperand& w : written_operands(node)) {
+      if (w.result <= std::exchange(copied, std::max(copied, w.result))) continue;
       Launch l = copy_launch(operands[w.argument], operands[w.result], name, node.info.loc);
       l.copies = {Copy{node.keeps_self ? Copy::Of::Ours : Copy::Of::EagerToo, "an argument is written", bytes_of(operands[w.result].layout.sizes, operands[w.result].dtype)}};
       l.nodes = {n};
@@ -110,7 +115,8 @@ class Interpret {
     std::vector<graph::NodeArg> args = node.args;
     for (graph::NodeArg& a : args) {
       if (auto* v = std::get_if<ValueId>(&a)) input(*v);
-      else if (auto* list = std::get_if<std::vector<ValueId>>(&a))
+      if (auto* view = std::get_if<graph::ViewArg>(&a)) input(view->base);
+      if (auto* list = std::get_if<std::vector<ValueId>>(&a))
         for (ValueId& v : *list)
           if (v) input(v);
     }

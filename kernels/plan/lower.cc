@@ -19,12 +19,15 @@
 #include "kernels/launch/launch.h"
 #include "kernels/plan/epilogue.h"
 #include "kernels/plan/fuse.h"
+#include "kernels/plan/fuse_map.h"
 #include "kernels/plan/gather.h"
 #include "kernels/plan/interpret.h"
 #include "kernels/plan/loop_kernel.h"
+#include "kernels/plan/undo.h"
 #include "kernels/reference/captured.h"
 #include "kernels/reference/native_launches.h"
 #include "kernels/reference/reference.h"
+#include "tensor/impl.h"
 
 namespace reprise::kernels {
 
@@ -98,15 +101,56 @@ void add_loop(Launch launch, BufferPlan& p, LaunchStyle style, std::vector<Launc
   out.push_back(std::move(launch));
 }
 
-/// The kernel of a functional twin writes on the new values: what does not stand there yet is copied.
-void copy_written(const Node& node, const std::vector<Operand>& operands, BufferPlan& p, LaunchStyle style, std::uint32_t n, std::vector<Launch>& out) {
-  for (const WrittenOperand& w : written_operands(node)) {
+/// Have two views of one buffer an element in common, in the traced call?
+bool overlap_now(const Layout& a, const Layout& b, DType dtype) {
+  Storage somewhere{};
+  somewhere.data = &somewhere;  // an address: nothing is read there
+  TensorImpl numbers[2];
+  for (int k = 0; k < 2; ++k) {
+    const Layout& l = k ? b : a;
+    numbers[k].storage = &somewhere;
+    numbers[k].dtype = dtype;
+    numbers[k].rank = static_cast<std::uint8_t>(l.dim());
+    numbers[k].offset = l.offset.hint();
+    for (int d = 0; d < l.dim(); ++d) {
+      numbers[k].sizes[d] = l.sizes[static_cast<std::size_t>(d)].hint();
+      numbers[k].strides[d] = l.strides[static_cast<std::size_t>(d)].hint();
+    }
+  }
+  return overlaps(numbers[0], numbers[1]);
+}
+
+/// The kernel of a functional twin writes on the new values: what does not stand there yet is copied. What it reads is as it was before: of
+/// what may lie under what it writes it reads a copy.
+void copy_for_writes(const Graph& g, const Node& node, std::vector<Operand>& operands, BufferPlan& p, LaunchStyle style, std::uint32_t n, std::vector<Launch>& out) {
+  const std::vector<WrittenOperand> written = written_operands(node);
+  auto copy = [&](const Operand& from, const Operand& to, Copy::Of of, const char* why) {
+    Launch l{copy_loop(from, to), "copy", node.info.loc, false, {n}};
+    l.copies = {Copy{of, why, bytes_of(to.layout.sizes, to.dtype)}};
+    add_loop(std::move(l), p, style, out);
+  };
+  for (std::size_t k = 0; !written.empty() && k < written[0].result; ++k) {
+    if (std::any_of(written.begin(), written.end(), [&](const WrittenOperand& w) { return w.argument == k; })) continue;
+    for (const WrittenOperand& w : written) {
+      Operand& read = operands[k];
+      const Operand& whole = operands[w.result];
+      if (read.buffer != whole.buffer) continue;
+      const Layout part = w.view ? layout_of_view(g, *w.view, whole.layout, node.info.loc).value() : whole.layout;
+      if (read.dtype == whole.dtype && known_disjoint(read.layout, part)) continue;
+      const bool eager_too = overlap_now(read.layout, part, read.dtype);
+      Operand to{p.add_buffer({Buffer::Kind::Temp, 0, read.dtype, bytes_of(read.layout.sizes, read.dtype)}), read.dtype, contiguous_layout(read.layout.sizes), true};
+      copy(read, to, eager_too ? Copy::Of::EagerToo : Copy::Of::Ours, "it is read while it is written");
+      to.written = false;
+      read = std::move(to);
+    }
+  }
+  std::uint32_t copied = 0;  // results that are there already: views of one base have one
+  for (const WrittenOperand& w : written) {
+    if (w.result <= std::exchange(copied, std::max(copied, w.result))) continue;
     const Operand &from = operands[w.argument], &to = operands[w.result];
     if (from.buffer == to.buffer && same_layout(from.layout, to.layout)) continue;
-    Launch copy{copy_loop(from, to), "copy", node.info.loc, false, {n}};
-    const Int bytes = bytes_of(to.layout.sizes, to.dtype);
-    copy.copies = {node.keeps_self ? Copy{Copy::Of::Ours, "an argument is written where the old value cannot be overwritten", bytes} : Copy{Copy::Of::EagerToo, "a result of its own", bytes}};
-    add_loop(std::move(copy), p, style, out);
+    if (node.keeps_self) copy(from, to, Copy::Of::Ours, "an argument is written where the old value cannot be overwritten");
+    else copy(from, to, Copy::Of::EagerToo, "a result of its own");
   }
 }
 
@@ -129,7 +173,7 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle 
     operands.back().written = true;
   }
   std::vector<std::uint32_t> nodes{static_cast<std::uint32_t>(it.node)};
-  copy_written(node, operands, p, style, nodes[0], out);
+  copy_for_writes(g, node, operands, p, style, nodes[0], out);
   std::vector<Copy> copies = copies_of(g, node, operands);
   auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
   if (captured_kernels().find(node.op) && (style == LaunchStyle::Gpu || !reference_kernels().find(node.op))) {
@@ -207,9 +251,10 @@ Lowered lower(const Graph& g, Mode mode, LaunchStyle style) {
     name_launches(g, out);
     return out;
   }
-  BufferPlan plan = assign_buffers(g, in_loops);
+  BufferPlan plan = assign_buffers(g, in_loops, style == LaunchStyle::Calls);
   std::vector<Unit> units = fuse(g, plan, mode == Mode::Full);
   Lowered out;
+  std::size_t last_to_fail = 0;
   for (const Unit& u : units) {
     if (u.loop) {
       Launch made = loop_launch(g, plan, u);
@@ -217,12 +262,14 @@ Lowered lower(const Graph& g, Mode mode, LaunchStyle style) {
       add_loop(std::move(made), plan, style, out.launches);
     } else {
       native_launches(g, plan, plan.items[u.items[0]], style, out.launches);
+      if (plan.items[u.items[0]].may_fail) last_to_fail = out.launches.size() - 1;
     }
   }
   out.buffers = std::move(plan.buffers);
   out.outputs = std::move(plan.outputs);
   if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
   else note_epilogue_copies(g, out);
+  if (style == LaunchStyle::Calls) keep_for_faults(g, out, last_to_fail);
   if (style == LaunchStyle::Gpu) {
     host_writes_first(out);
     check_on_device(out);

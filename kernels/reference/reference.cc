@@ -3,6 +3,7 @@
 
 #include "base/errors.h"
 #include "graph/writers.h"
+#include "kernels/launch/layout.h"
 #include "kernels/reference/native_launches.h"
 #include "kernels/reference/elements.h"
 #include "tensor/impl.h"
@@ -135,7 +136,7 @@ class ArgWriter {
     for (ValueId v : list) n += static_cast<bool>(v);
     tensor_range(NativeArg::Kind::TensorList, n);
   }
-  void write(ArgType, const graph::ViewArg&) { fail(ErrorCode::Internal, "launch", {}, "no kernel takes a view as an argument"); }
+  void write(ArgType, const graph::ViewArg&) { tensor_range(NativeArg::Kind::Tensor, 1); }
   void write(ArgType, const graph::Region&) { fail(ErrorCode::Internal, "launch", {}, "no kernel takes a region"); }
   void write(ArgType t, Int v) { is_number(t) ? write(t, Scalar(v)) : one_int(NativeArg::Kind::Int, v); }
   void write(ArgType, const Ints& v) { write_ints(v); }
@@ -161,26 +162,36 @@ std::vector<WrittenOperand> written_operands(const graph::Node& node) {
   const graph::OpDef& def = graph::op(node.op);
   std::vector<WrittenOperand> out;
   if (!def.twin_of) return out;
-  std::uint32_t operand = 0;
+  std::uint32_t operand = 0, result = 0;
   for (std::size_t a = 0; a < node.args.size(); ++a) {
     const bool written = graph::is_written(graph::op(*def.twin_of), a);
+    const auto* view = std::get_if<graph::ViewArg>(&node.args[a]);
     graph::for_each_value(node.args[a], [&](ValueId) {
-      if (written) out.push_back({operand, 0});
+      if (written) {
+        auto same_base = std::find_if(out.begin(), out.end(), [&](const WrittenOperand& w) { return view && w.view && w.view->base == view->base; });
+        out.push_back({operand, same_base == out.end() ? result++ : same_base->result, view});
+      }
       ++operand;
     });
   }
-  for (std::uint32_t i = 0; i < out.size(); ++i) out[i].result = operand + i;
+  for (WrittenOperand& w : out) w.result += operand;
   return out;
 }
 
 namespace {
+/// How many results are new values of what is written.
+std::uint32_t new_values(const std::vector<WrittenOperand>& written) {
+  std::uint32_t last = 0;
+  for (const WrittenOperand& w : written) last = std::max(last, w.result);
+  return written.empty() ? 0 : last + 1 - written[0].result;
+}
 /// As the kernel of an operator that writes takes them: the new values in the places of the arguments.
 template <class T>
 void put_written_in_place(std::vector<T>& operands, const std::vector<WrittenOperand>& written) {
   if (written.empty()) return;
   for (const WrittenOperand& w : written) operands[w.argument] = operands[w.result];
   const auto first = operands.begin() + static_cast<std::ptrdiff_t>(written[0].result);
-  operands.erase(first, first + static_cast<std::ptrdiff_t>(written.size()));
+  operands.erase(first, first + new_values(written));
 }
 }  // namespace
 
@@ -215,8 +226,14 @@ NativeLaunch native_launch(NativeFn fn, const graph::Graph& g, const graph::Node
   for (std::size_t i = l.first_result; i < l.operands.size(); ++i) l.operands[i].written = true;
   const std::vector<WrittenOperand> written = written_operands(node);
   put_written_in_place(l.operands, written);
-  for (const WrittenOperand& w : written) l.operands[w.argument].kept = true;
-  l.n_results -= static_cast<std::uint32_t>(written.size());
+  for (const WrittenOperand& w : written) {
+    l.operands[w.argument].kept = true;
+    if (!w.view) continue;
+    std::optional<Layout> part = layout_of_view(g, *w.view, l.operands[w.argument].layout, node.info.loc);
+    REPRISE_CHECK(part.has_value(), " what is written stands where it has no such view");  // placement has asked
+    l.operands[w.argument].layout = std::move(*part);
+  }
+  l.n_results -= new_values(written);
   return l;
 }
 

@@ -23,9 +23,11 @@ graph::OpColumn<HostKernel>& reference_kernels();
 /// null for views and joins that lowering handles itself. Also the oracle of the tests.
 NativeFn reference_kernel(graph::OpId);
 /// Of a functional twin (Note [Operators that write] in graph/writers.h): operands that the kernel writes, with the results that are their
-/// new values; each an index into the node's operands, results last. Empty for other operators.
+/// new values; each an index into the node's operands, results last. Empty for other operators. Of a written view (Note [Written views])
+/// the operand is its base, the result the base's new value, which several may have.
 struct WrittenOperand {
   std::uint32_t argument, result;
+  const graph::ViewArg* view = nullptr;  ///< the node's
 };
 std::vector<WrittenOperand> written_operands(const graph::Node&);
 /// A launch of a function for one node whose operands are given: arguments as the schema has them. That of a functional twin writes on the

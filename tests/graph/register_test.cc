@@ -10,6 +10,7 @@
 #include "graph/interpreter.h"
 #include "graph/shape_rules.h"
 #include "graph/text.h"
+#include "graph/writers.h"
 #include "reprise/error.h"
 
 namespace reprise::graph {
@@ -170,6 +171,43 @@ TEST(RegisterOp, OneThatWritesHasAFunctionalTwin) {
   const auto mistake = first_mistake(g);
   ASSERT_TRUE(mistake);
   EXPECT_NE(mistake->text.find("writes its arguments, in a graph that is not traced"), std::string::npos) << mistake->text;
+}
+
+// Note [Written views] in writers.h.
+TEST(RegisterOp, ATwinTakesViewsOfWhatIsWritten) {
+  register_op({.schema = "test::mix(Tensor(a!) x, Tensor y, Tensor(b!) z) -> (Tensor(a!), Tensor)", .shape = [](RuleCtx& c) {
+    c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes);  // as large as the view
+  }});
+  const std::string text = R"(graph f(%0 "x": f32[s0, 3, 2], %1 "y": f32[3], %2 "z": f32[8]) where s0 = 4, s1 = 1 {
+  %3, %4, %5 = test::mix.functional(%0.select(0, s1).permute([1, 0]), %1, %2.as_strided([2, 2], [4, 1], 1)) : f32[s0, 3, 2], f32[8], f32[2, 3]
+  %6, %7 = test::mix.functional(%3.slice(2, 0, 1, 1), %1, %3.slice(2, 1, 2, 1)) : f32[s0, 3, 2], f32[s0, 3, 1]
+  %8, %9, %10 = test::mix.functional(%6, %1, %4.view([2, 2, 2]).select(0, 1)) : f32[s0, 3, 2], f32[8], f32[s0, 3, 2]
+  return user %5, user %7, user %8, user %9
+}
+)";
+  const Graph g = parse(text);
+  EXPECT_EQ(print(g), text);
+  Graph compacted = g;
+  compacted.compact();
+  EXPECT_EQ(print(compacted), text);
+  EXPECT_EQ(symbols_of(g).all, (std::set<std::uint32_t>{0, 1}));
+  EXPECT_EQ(written_bases(op(g.nodes[1].op), g.nodes[1].args), (std::vector<ValueId>{g.nodes[0].results[0]}));
+  auto refused = [&](const std::string& from, const std::string& to) {
+    std::string other = text;
+    other.replace(other.find(from), from.size(), to);
+    try {
+      parse(other);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("parses");
+  };
+  EXPECT_NE(refused(", %1, %2.as", ", %1.slice(0, 0, 3, 1), %2.as").find("line 2, column 3: node 0 (test::mix.functional): argument 'y' is a view, and nothing that the functional twin"), std::string::npos);
+  EXPECT_NE(refused("select(0, s1)", "select(0, 4)").find("argument 'x': select refuses: index 4 is out of range"), std::string::npos);
+  EXPECT_NE(refused("select(0, s1)", "relu()").find("'relu' is no view operator"), std::string::npos);
+  EXPECT_NE(refused("[4, 1], 1)", "[4, 1], 3)").find("argument 'z': as_strided refuses"), std::string::npos) << refused("[4, 1], 1)", "[4, 1], 3)");
+  EXPECT_NE(refused("f32[8], f32[2, 3]", "f32[8], f32[3, 2]").find("result 2 has sizes [3, 2], its shape rule gives [2, 3]"), std::string::npos);
+  EXPECT_NE(refused("%6, %7 = test::mix.functional(%3.slice(2, 0, 1, 1)", "%6, %7 = test::mix.functional(%0.slice(2, 0, 1, 1)").find("node 1 (test::mix.functional): has 2 results"), std::string::npos);
 }
 
 TEST(RegisterOp, ARuleThatGivesAnotherNumberOfResultsIsAnError) {

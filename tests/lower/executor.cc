@@ -134,10 +134,15 @@ class Run {
   Outcome run(const std::vector<Elements>& inputs) {
     Outcome out;
     allocate(inputs);
-    for (const Launch& launch : l_.launches) {
-      if (const auto* loop = std::get_if<LoopLaunch>(&launch.what)) run_loop(*loop);
-      else out.fault = run_native(std::get<NativeLaunch>(launch.what));
-      if (!out.fault.empty()) break;
+    auto run_one = [&](const Launch& launch) {
+      if (const auto* loop = std::get_if<LoopLaunch>(&launch.what)) return run_loop(*loop), std::string();
+      return run_native(std::get<NativeLaunch>(launch.what));
+    };
+    const std::size_t n = l_.launches.size() - l_.undo.size();
+    for (std::size_t i = 0; i < n && out.fault.empty(); ++i) {
+      out.fault = run_one(l_.launches[i]);
+      for (std::size_t k = l_.undo.size(); k-- > 0 && !out.fault.empty();)
+        if (l_.undo[k] < i) run_one(l_.launches[n + k]);
     }
     if (out.fault.empty()) epilogue();
     for (std::uint32_t i = 0; i < g_.inputs.size(); ++i) out.inputs.push_back(read(input(i)));

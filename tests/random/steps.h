@@ -66,5 +66,6 @@ extern const char* const kOperators;
 Tensor scaled_in_place(const Tensor& a, double c);
 Tensor exchange(const Tensor& x, const Tensor& y, const Tensor& by);
 void counted_up(const std::vector<Tensor>& list);
+void set_row(const Tensor& a, Int at, const Tensor& to);
 
 }  // namespace reprise::fuzz

@@ -12,7 +12,7 @@ namespace reprise::fuzz {
   __VA_ARGS__                  \
   const char* const kOperators = #__VA_ARGS__;
 
-// scaled_in_place: a *= c, and a. exchange: x and y = y + by and x; gives by * 2. counted_up: adds to each its place in the list.
+// set_row: a[at] = to, one element; may fail. scaled_in_place: a *= c, and a. exchange: x and y = y + by and x; gives by * 2. counted_up: adds to each its place in the list.
 // clang-format off
 REPRISE_OPERATORS(
 Tensor scaled_in_place(const Tensor& a, double c) {
@@ -44,6 +44,25 @@ Tensor exchange(const Tensor& x, const Tensor& y, const Tensor& by) {
         });
       }})});
   return graph::calln(op, {&x, &y, &by}, {})[0];
+}
+void set_row(const Tensor& a, Int at, const Tensor& to) {
+  static const graph::OpId op = graph::register_op({.schema = "fuzz::set_row(Tensor(a!) self, SymInt at, Tensor to) -> ()", .shape = [](graph::RuleCtx& c) {
+        if (c.tensor(0).dim() < 1 || c.tensor(2).dim() != 1 || !graph::same(c.tensor(2).size(0), 1, c.loc, "set_row: one element")) fail(ErrorCode::ShapeMismatch, "fuzz::set_row", c.loc, "one element wanted");
+      }, .effects = {.may_fail = true}},
+      {kernels::reference_kernels().fact({[](const kernels::NativeArgs& n) {
+        using namespace kernels::reference;
+        kernels::TensorView row = n.tensor(0);
+        const std::int64_t at = n.integer(1);
+        if (at < 0 || at >= row.sizes[0]) {
+          *n.fault = {true, ErrorCode::IndexOutOfRange, "no such row"};
+          return;
+        }
+        row.data += at * row.strides[0] * static_cast<std::int64_t>(item_size(row.dtype));
+        row.sizes[0] = 1;
+        const Value v = load(n.tensor(2), 0);
+        for_each(row, [&](std::int64_t i) { store(row, i, Value::of(v.number())); });
+      }})});
+  graph::calln(op, {&a, at, &to}, {});
 }
 void counted_up(const std::vector<Tensor>& list) {
   static const graph::OpId op = graph::register_op({.schema = "fuzz::count_up(Tensor(a!)[] list) -> ()", .shape = [](graph::RuleCtx&) {}},

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "base/errors.h"
+#include "base/knobs.h"
 #include "graph/interpreter.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
@@ -107,8 +108,13 @@ OpId count_up() {
 
 using Program = std::function<std::vector<Tensor>(std::vector<Tensor>)>;
 
-/// Compiled as eager, for several sizes, without a fall back: results, arguments, later writes through results.
+/// Compiled as eager, for several sizes, without a fall back: results, arguments, later writes through results. `copied`: bytes beyond eager
+/// for each n, where what is written are views (Note [Two forms of a write]).
 void expect_as_eager(const char* name, const Program& program, const std::function<std::vector<Tensor>(std::int64_t)>& make, std::int64_t copied = -1) {
+  if (knobs().writers != "values") {
+    Scoped values(knobs().writers, "values");
+    expect_as_eager(name, program, make);
+  }
   auto f = compile(program, {.name = name});
   for (std::int64_t n : {4, 7, 12, 4}) {
     std::vector<Tensor> a = make(n), b;
@@ -216,11 +222,19 @@ TEST(Writers, CopyNothingWhereEagerCopiesNothing) {
   expect_as_eager("cache", of_argument, two, 0);
   expect_as_eager("part_of_a_cache", [](std::vector<Tensor> a) {
     Tensor part = a[0].slice(0, 1), row = a[0].select(0, 0);
+    call(append(), {&a[0], &a[1], Int(2)});
+    call(scale(), {&part, Scalar(3)});
+    call(scale(), {&row, Scalar(5)});
+    return std::vector{a[0] + 1};
+  }, two, 0);
+  // If append fails, what was written before must be put back: the parts are kept (Note [Kept parts] in kernels/plan/undo.h), here all of it.
+  expect_as_eager("part_of_a_cache_kept", [](std::vector<Tensor> a) {
+    Tensor part = a[0].slice(0, 1), row = a[0].select(0, 0);
     call(scale(), {&part, Scalar(3)});
     call(scale(), {&row, Scalar(5)});
     call(append(), {&a[0], &a[1], Int(2)});
     return std::vector{a[0] + 1};
-  }, two, 0);
+  }, two, 12);
   expect_as_eager("made_here", [](std::vector<Tensor> a) {
     Tensor y = a[0] + 1, z = y.slice(0, 1);
     call(scale(), {&y, Scalar(3)});
@@ -234,6 +248,106 @@ TEST(Writers, CopyNothingWhereEagerCopiesNothing) {
     call(scale(), {&a[0], Scalar(3)});
     return std::vector{old + a[0]};
   }, two);
+}
+
+// Note [Written views] in graph/writers.h.
+TEST(Writers, PartsAreWrittenWhereTheyStand) {
+  auto cache = [](std::int64_t n) { return std::vector{arange(0, n * 24, 1, {.dtype = kFloat32}).view({n, 6, 4}), full({4}, 7.0, {.dtype = kFloat32})}; };
+  expect_as_eager("view_of_a_view", [](std::vector<Tensor> a) {
+    Tensor part = a[0].select(0, 1).slice(0, 2, 5).t(), diagonal = a[0].select(0, 2).diagonal(1);
+    call(scale(), {&part, Scalar(3)});
+    call(scale(), {&diagonal, Scalar(-1)});
+    return std::vector{a[0].sum(-1)};
+  }, cache, 0);
+  expect_as_eager("layer_of_a_cache", [](std::vector<Tensor> a) {
+    Tensor layer = a[0].select(0, -1), row = a[1] * 2;
+    call(append(), {&layer, &row, Int(3)});
+    Tensor y = layer.slice(0, 0, 4).sum(0);
+    a[0].select(0, 0).add_(y);
+    return std::vector{y};
+  }, cache, 0);
+  expect_as_eager("part_of_an_intermediate", [](std::vector<Tensor> a) {
+    Tensor y = a[0] + 1, z = a[0] * 2, part = y.slice(1, 1, 4), column = z.view({-1, 4}).select(1, 3), window = z.as_strided({2, 3}, {5, 1}, 4);
+    call(scale(), {&part, Scalar(3)});
+    call(scale(), {&column, Scalar(0.5)});
+    call(scale(), {&window});
+    return std::vector{y, z};
+  }, cache, 0);
+  expect_as_eager("window_of_an_argument", [](std::vector<Tensor> a) {
+    Tensor window = a[0].as_strided({3, 2}, {7, 2}, 5), flat = a[0].view({-1}).slice(0, 3, 9);
+    call(scale(), {&window, Scalar(3)});
+    call(scale(), {&flat, Scalar(5)});
+    return std::vector<Tensor>{};
+  }, cache, 0);
+  expect_as_eager("two_blocks", [](std::vector<Tensor> a) {
+    Tensor left = a[0].slice(2, 0, 2), right = a[0].slice(2, 2, 4), y = a[0] * 2;
+    call(swap(), {&left, &right});
+    Tensor first = y.select(0, 0), last = y.select(0, -1);
+    call(swap(), {&last, &first});
+    call(bump(), {&first, &last});
+    return std::vector{y};
+  }, cache, 0);
+  expect_as_eager("residual", [](std::vector<Tensor> a) {
+    Tensor h = a[0] * 0.5, part = a[0].slice(1, 0, 3);
+    a[0].add_(h);
+    call(scale(), {&part, Scalar(0.25)});
+    Tensor y = a[0] * rsqrt((a[0] * a[0]).mean(-1, true) + 1e-5) * a[1];
+    call(scale(), {&part});
+    return std::vector{y};
+  }, cache, 0);
+  // What is read lies under what is written: a copy of it, as eager makes one.
+  expect_as_eager("shifted", [](std::vector<Tensor> a) {
+    Tensor low = a[0].slice(1, 0, 5), high = a[0].slice(1, 1, 6), y = a[0] * 2, part = y.select(1, 2);
+    call(bump(), {&low, &high});
+    call(bump(), {&part, &part});
+    return std::vector{y};
+  }, cache, 0);
+  // Strided arguments: a column of a transposed one, a part of a part.
+  expect_as_eager("strided", [](std::vector<Tensor> a) {
+    Tensor x = a[0].select(1, 1), y = a[1].slice(0, 1).select(1, 0), z = a[1].view({2, -1, 3}).select(0, 1);
+    call(scale(), {&x, Scalar(3)});
+    call(scale(), {&y, Scalar(5)});
+    call(scale(), {&z, Scalar(7)});
+    return std::vector<Tensor>{};
+  }, [](std::int64_t n) { return std::vector{grid(n, 4).t(), grid(2 * n, 6).slice(1, 1, 4)}; }, 0);
+}
+
+TEST(Writers, WhatIsKeptIsReadBeforeTheWrite) {
+  expect_as_eager("clone_read_later", [](std::vector<Tensor> a) {
+    Tensor old = a[0].clone(), part = a[0].slice(0, 1), of_old = old.slice(0, 1);
+    call(scale(), {&a[0], Scalar(3)});
+    call(bump(), {&a[0], &old});
+    call(bump(), {&part, &of_old});
+    return std::vector{old};
+  }, [](std::int64_t n) { return std::vector{grid(n)}; });
+  expect_as_eager("part_then_whole", [](std::vector<Tensor> a) {
+    Tensor x = a[0] + 1, row = x.select(0, 1), old = row + 0, rest = x.slice(0, 2);
+    call(scale(), {&row, Scalar(3)});
+    call(scale(), {&x, Scalar(2)});
+    call(bump(), {&row, &old});
+    call(scale(), {&rest, Scalar(0.5)});
+    x.select(0, 0).add_(row);
+    return std::vector{x, old};
+  }, [](std::int64_t n) { return std::vector{grid(n)}; });
+}
+
+TEST(Writers, ACapturedBufferIsWrittenInPart) {
+  Tensor cache = zeros({5, 6, 3}, {.dtype = kFloat32}), want = cache.clone();
+  auto program = [](Tensor to, Tensor row, Int layer, Int at) {
+    Tensor part = to.select(0, layer);
+    call(append(), {&part, &row, at});
+    return part.sum(0);
+  };
+  auto f = compile([&](Tensor row, Int layer, Int at) { return program(cache, row, layer, at); }, {.name = "captured_part"});
+  for (int at : {0, 2, 3, 2}) {
+    Tensor row = full({3}, at + 1.0, {.dtype = kFloat32});
+    EXPECT_TRUE(equal(f(row, at % 2 + 1, at), program(want, row, at % 2 + 1, at)));
+    EXPECT_TRUE(equal(cache, want));
+  }
+  EXPECT_THROW(f(want.select(0, 0).select(0, 0), 1, 6), Error);
+  EXPECT_TRUE(equal(cache, want));
+  EXPECT_EQ(f.stats().copied_bytes, 0) << f.explain();
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
 }
 
 TEST(Writers, TwoWrittenTensorsOfOneStorage) {
@@ -328,6 +442,53 @@ TEST(Writers, AFaultLeavesEverythingAsItWas) {
   EXPECT_THROW(call(append(), {&part, &row, Int(-1)}), Error);
   EXPECT_TRUE(equal(cache, a));
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+// A decoder's cache, [n layers, 6, 4], appended to layer by layer and read: 4 of 5 layers' rows must be put back if a later append fails.
+TEST(Writers, PartsAreKeptForALaterFault) {
+  const Program program = [](std::vector<Tensor> a) {
+    Tensor x = a[1];
+    for (int layer = 0; layer < 4; ++layer) {
+      Tensor rows = a[0].select(0, layer).slice(0, 2, 4);
+      call(append(), {&rows, &x, Int(1)});
+      x = x + a[0].select(0, layer).slice(0, 0, 4).sum(0) * 0.25;
+    }
+    return std::vector{x};
+  };
+  expect_as_eager("kept", program, [](std::int64_t n) { return std::vector{arange(0, n * 24, 1, {.dtype = kFloat32}).view({n, 6, 4}), full({4}, 7.0, {.dtype = kFloat32})}; });
+  auto f = compile(program, {.name = "kept"});
+  for (std::int64_t n : {4, 40, 400}) {  // 3 parts of [2, 4], whatever the cache
+    const std::int64_t before = f.stats().copied_bytes;
+    f(std::vector{zeros({n, 6, 4}, {.dtype = kFloat32}), ones({4}, {.dtype = kFloat32})});
+    EXPECT_EQ(f.stats().copied_bytes - before, 3 * 2 * 4 * 4) << f.explain();
+  }
+}
+
+// Writes before the one that fails, and after it, in the same memory.
+TEST(Writers, AFaultLeavesWhatElseIsWrittenThere) {
+  for (const char* form : {"views", "values"}) {
+    Scoped scoped(knobs().writers, form);
+    auto program = [](Tensor cache, Tensor row, Int at, Int then) {
+      cache.select(0, 0).add_(1);
+      call(append(), {&cache, &row, at});
+      Tensor part = cache.slice(0, 2);
+      call(scale(), {&part, Scalar(3)});
+      call(append(), {&part, &row, then});
+      cache.select(0, 1).mul_(2);
+      return cache.sum(0);
+    };
+    auto f = compile(program, {.name = "faults_between"});
+    Tensor cache = grid(6), row = full({3}, 9.0, {.dtype = kFloat32}), want = cache.clone();
+    for (int at : {5, 0, 3}) {
+      EXPECT_TRUE(equal(f(cache, row, at, 1), program(want, row, at, 1))) << form << "\n" << f.explain();
+      EXPECT_TRUE(equal(cache, want)) << form << "\n" << f.explain();
+      for (auto [one, two] : {std::pair(6, 0), {0, 4}, {-1, 5}}) {
+        EXPECT_THROW(f(cache, row, one, two), Error);
+        EXPECT_TRUE(equal(cache, want)) << form << " " << one << " " << two << "\n" << f.explain();
+      }
+    }
+    EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  }
 }
 
 // Registered along with it, the twin is a function like others.

@@ -1,0 +1,72 @@
+#include "kernels/plan/undo.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "kernels/launch/layout.h"
+#include "kernels/plan/epilogue.h"
+#include "kernels/reference/native_launches.h"
+
+namespace reprise::kernels {
+
+namespace {
+
+/// What a launch writes of inputs.
+std::vector<Operand> written_inputs(const graph::Graph& g, const Lowered& l, const Launch& launch) {
+  std::vector<Operand> out;
+  auto is_input = [&](std::uint32_t b) { return l.buffers[b].kind == Buffer::Kind::Input; };
+  if (const auto* native = std::get_if<NativeLaunch>(&launch.what)) {
+    for (const Operand& o : native->operands)
+      if (o.written && is_input(o.buffer)) out.push_back(o);
+  } else if (const auto* loop = std::get_if<LoopLaunch>(&launch.what)) {
+    const LoopKernel& k = loop->kernel;
+    for (const BodyNode& n : k.body) {
+      if (n.kind != BodyNode::Kind::Store) continue;
+      const Access& at = k.accesses[n.access];
+      const std::uint32_t b = loop->buffers[at.buffer];
+      if (!is_input(b)) continue;
+      Layout part{{}, {}, at.offset};
+      for (std::size_t d = 0; d < k.extents.size(); ++d) {
+        if (is_number(at.strides[d], 0)) continue;
+        part.sizes.push_back(k.extents[d]);
+        part.strides.push_back(at.strides[d]);
+      }
+      if (!at.gathers.empty() || part.dim() > static_cast<int>(kMaxRank)) {
+        part = g.meta(g.inputs[l.buffers[b].index].value).layout;
+        part.offset = 0;
+      }
+      out.push_back({b, l.buffers[b].dtype, std::move(part), true});
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void keep_for_faults(const graph::Graph& g, Lowered& l, std::size_t last) {
+  std::vector<Operand> kept;
+  std::vector<Launch> all, undo;
+  for (std::size_t i = 0; i < l.launches.size(); ++i) {
+    if (i < last)  // that one writes nothing if it fails
+      for (Operand& part : written_inputs(g, l, l.launches[i])) {
+        if (std::any_of(kept.begin(), kept.end(), [&](const Operand& k) { return k.buffer == part.buffer && same_layout(k.layout, part.layout); })) continue;
+        part.written = part.kept = false;
+        const Int bytes = bytes_of(part.layout.sizes, part.dtype);
+        Operand to{static_cast<std::uint32_t>(l.buffers.size()), part.dtype, contiguous_layout(part.layout.sizes), true};
+        l.buffers.push_back({Buffer::Kind::Temp, 0, part.dtype, bytes});
+        Launch keep{copy_loop(part, to), "keep", l.launches[i].loc, false, l.launches[i].nodes};
+        keep.copies = {Copy{Copy::Of::Ours, "it is put back if a later kernel fails", bytes}};
+        l.undo.push_back(static_cast<std::uint32_t>(all.size()));
+        all.push_back(std::move(keep));
+        to.written = false;
+        undo.push_back(copy_launch(to, part, "put_back", l.launches[i].loc));
+        kept.push_back(std::move(part));
+      }
+    all.push_back(std::move(l.launches[i]));
+  }
+  std::move(undo.begin(), undo.end(), std::back_inserter(all));
+  l.launches = std::move(all);
+}
+
+}  // namespace reprise::kernels
