@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "device/parallel.h"
 #include "graph/name_scopes.h"
+#include "kernels/reference/undeclared_writes.h"
 
 namespace reprise::runtime {
 
@@ -90,8 +91,18 @@ inline void HostSteps::run_native(const Program::NativeStep& s, void* const* bas
   kernels::KernelFault fault;
   kernels::NativeArgs args = s.call;
   args.tensors = views, args.ints = ints_.data() + s.first_int, args.numbers = numbers_.data() + s.first_number, args.fault = &fault;
-  s.fn(args);
+  if (s.watched) [[unlikely]] run_watched(s, args);
+  else s.fn(args);
   if (fault.failed) [[unlikely]] throw_fault(program_, s.launch, fault);
+}
+
+[[gnu::cold]] void HostSteps::run_watched(const Program::NativeStep& s, const kernels::NativeArgs& args) const {
+  const auto& launch = std::get<kernels::NativeLaunch>(program_.lowered.launches[s.launch].what);
+  std::vector<bool> written;
+  for (const kernels::Operand& o : launch.operands) written.push_back(o.written);
+  kernels::UndeclaredWrites watch(args, std::move(written));
+  s.fn(args);
+  if (std::string what = watch.changed(*s.watched); !what.empty() && !args.fault->failed) *args.fault = {true, ErrorCode::InvalidArgument, std::move(what)};
 }
 
 inline void HostSteps::run_step(const Program::Step& step, void* const* base, const std::int64_t* params, SlotValues slots) {

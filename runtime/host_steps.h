@@ -33,6 +33,7 @@ class HostSteps {
   void run_step(const Program::Step&, void* const* base, const std::int64_t* params, SlotValues slots);
   void run_loop(const Program::LoopStep&, void* const* base, const std::int64_t* params, SlotValues slots);
   void run_native(const Program::NativeStep&, void* const* base, SlotValues slots);
+  void run_watched(const Program::NativeStep&, const kernels::NativeArgs&) const;
 
   const Program& program_;
   std::vector<void*> pointers_;              // of loop steps, in a row

@@ -15,6 +15,7 @@
 #include "jit/gpu/kernels/compile.h"
 #include "kernels/loop/analysis.h"
 #include "kernels/plan/temp_plan.h"
+#include "kernels/reference/undeclared_writes.h"
 #include "reprise/compile.h"
 #include "runtime/tracer.h"
 
@@ -100,6 +101,8 @@ class Builder {
     // `n` stays where it is with the program's launches, and so does what its vectors hold when the program is moved.
     step.call = {nullptr, n.args.data(), nullptr, nullptr, n.strings.data(), static_cast<std::uint32_t>(n.args.size()), n.first_result, n.n_results,
                  step.micro.data(), nullptr, n.has_workspace};
+    const kernels::Launch& of = p_.lowered.launches[launch];
+    if (const graph::OpDef* def = graph::find_op(of.op.empty() ? of.name : of.op); def && kernels::UndeclaredWrites::asked(*def)) step.watched = def;
     step.first_view = take(p_.n_views, step.views.size());
     step.first_int = take(p_.n_ints, step.ints.size());
     step.first_number = take(p_.n_numbers, step.numbers.size());

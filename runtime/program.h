@@ -79,6 +79,7 @@ struct Program {
     };
     kernels::NativeFn fn;
     kernels::NativeArgs call;                      ///< all but what HostSteps holds, and the fault
+    const graph::OpDef* watched = nullptr;         ///< the operator that it must not write more for than this says (UndeclaredWrites)
     std::uint32_t first_view, n_views, first_int, first_number;
     std::vector<View> views;
     std::vector<Slot> ints;

@@ -5,6 +5,7 @@
 #include "graph/writers.h"
 #include "kernels/launch/layout.h"
 #include "kernels/reference/native_launches.h"
+#include "kernels/reference/undeclared_writes.h"
 #include "kernels/reference/elements.h"
 #include "tensor/impl.h"
 
@@ -320,7 +321,14 @@ std::vector<Tensor> reference_call(OpId id, std::span<const CallArg> args, Sourc
                     numbers.data(), l.strings.data(), static_cast<std::uint32_t>(l.args.size()),
                     l.first_result, l.n_results,      nullptr,
                     &fault};
+  std::optional<UndeclaredWrites> watch;
+  if (const graph::OpDef& def = graph::op(graph::op(id).twin_of.value_or(id)); UndeclaredWrites::asked(def)) {
+    std::vector<bool> may(views.size());
+    for (const WrittenOperand& w : written) may[w.argument] = true;
+    watch.emplace(native, std::move(may));
+  }
   l.fn(native);
+  if (std::string what = watch && !fault.failed ? watch->changed(graph::op(graph::op(id).twin_of.value_or(id))) : ""; !what.empty()) fault = {true, ErrorCode::InvalidArgument, std::move(what)};
   if (fault.failed) fail_text(fault.code, graph::op(graph::op(id).twin_of.value_or(id)).schema.name.c_str(), loc, fault.message);
   return results;
 }
