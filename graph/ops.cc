@@ -7,6 +7,7 @@
 
 #include "base/errors.h"
 #include "base/fork.h"
+#include "graph/functional_form.h"
 #include "graph/op.h"
 #include "graph/register_op.h"
 #include "graph/schema.h"
@@ -80,12 +81,13 @@ class Table {
     return nullptr;
   }
 
-  OpId add(NewOp&& n, const std::vector<OpFact>& facts) {
+  OpId add(NewOp&& n, std::vector<OpFact> facts) {
     Schema schema = parse_schema(n.schema);
     const char* name = schema.name.c_str();
     if (!n.shape) fail(ErrorCode::InvalidArgument, name, {}, "has no shape rule");
     if (!schema.overload.empty()) fail(ErrorCode::InvalidArgument, name, {}, "an operator is one of its name; overload '", schema.overload, "' needs a name of its own");
     check_schema(schema, n.cls, n.inplace, n.effects);
+    if (!n.functional.empty()) facts.push_back(functional_forms().fact(functional_form(schema, writes_of(schema), n.effects, n.functional)));
     for (std::size_t i = 0; i < facts.size(); ++i)
       for (std::size_t k = 0; k < i; ++k)
         if (facts[i].column == facts[k].column) fail(ErrorCode::InvalidArgument, name, {}, "is told its ", facts[i].column->name(), " twice");

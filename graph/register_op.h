@@ -15,6 +15,9 @@ struct NewOp {
   bool inplace = false;          ///< the twin `name_` exists
   bool moves = false;            ///< takes storage-only dtypes; views always do
   Effects effects = {};
+  /// Of an operator that writes: the registered operator that computes what it writes, by name or by all of its schema
+  /// (Note [Named functional forms] in functional_form.h). Empty: a derived twin alone stands for it.
+  std::string functional = {};
 };
 
 /// Adds an operator with the facts that rooms need of its class. Its id is published last: other threads see all of it or nothing, and

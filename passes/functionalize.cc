@@ -6,6 +6,8 @@
 
 #include "base/errors.h"
 #include "base/knobs.h"
+#include "graph/functional_form.h"
+#include "graph/shape_rules.h"
 #include "graph/view_column.h"
 #include "graph/writers.h"
 
@@ -230,6 +232,7 @@ class Functionalizer {
       return;
     }
     if (graph::is_scatter_in_storage(n.op)) return scatter_in_storage(n);
+    if (const graph::FunctionalForm* form = in_.nodes.size() > 1 ? graph::functional_forms().find(n.op) : nullptr) return write_by_form(n, *form);
     if (graph::op(n.op).functional) return write_arguments(n);
     ValueId first = add_as(n.op, values_of(std::move(n.args)), n.info, n.results);
     for (std::uint32_t i = 0; i < n.results.size(); ++i) new_storage(n.results[i], {first.v + i});
@@ -291,6 +294,26 @@ class Functionalizer {
       ++s.generation;
     }
     for (std::size_t i = 0; i < n.results.size(); ++i) new_storage(n.results[i], made[written.size() + i]);
+  }
+
+  /// Note [Named functional forms] in graph/functional_form.h.
+  void write_by_form(Node& n, const graph::FunctionalForm& form) {
+    const graph::OpDef &def = graph::op(n.op), &named = graph::op(form.op);
+    std::vector<NodeArg> args;
+    for (std::uint32_t i : form.args) args.push_back(value_of(n.args[i]));
+    out_.add(form.op, std::move(args), n.info);
+    out_.nodes.back().keeps_self = true;
+    const std::vector<ValueId> made = out_.nodes.back().results;
+    for (std::size_t i = 0; i < def.writes.size(); ++i) {
+      const TensorMeta &is = out_.meta(made[i]), &wanted = seen(std::get<ValueId>(n.args[def.writes[i]]));
+      bool fits = is.dtype == wanted.dtype && is.device == wanted.device && is.dim() == wanted.dim();
+      for (int d = 0; fits && d < is.dim(); ++d) fits = graph::same(is.size(d), wanted.size(d), n.info.loc, "functional form: equal sizes");
+      if (!fits)
+        fail(ErrorCode::ShapeMismatch, def.schema.name.c_str(), n.info.loc, "its functional form '", named.schema.name, "' gives ", is.dtype, " ", graph::sizes_text(is.layout.sizes), " for '",
+             def.schema.args[def.writes[i]].name, "', which is ", wanted.dtype, " ", graph::sizes_text(wanted.layout.sizes));
+    }
+    for (std::size_t i = 0; i < def.writes.size(); ++i) write(std::get<ValueId>(n.args[def.writes[i]]), made[i], n.info);
+    for (std::size_t i = 0; i < n.results.size(); ++i) new_storage(n.results[i], made[def.writes.size() + i]);
   }
 
   /// By argument: the views through which its storage is written, in the second form. Empty: it is read, or written in the first form.

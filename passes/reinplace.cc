@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "graph/functional_form.h"
 #include "graph/view_column.h"
 #include "graph/writers.h"
 #include "passes/pass.h"
@@ -21,6 +22,7 @@ class Reinplace {
   explicit Reinplace(Graph& g) : g_(g), asked_(g.values.size()) {}
 
   void run() {
+    for (Node& n : g_.nodes) back_to_its_writer(n);
     // What is the new value of an input belongs into the input's memory, whoever makes it.
     for (const OutputSpec& o : g_.outputs)
       if (o.kind == OutputSpec::Kind::NewValueOfInput && computed(o.value) && !asked_[o.value.v]) asked_[o.value.v] = g_.inputs[o.source].value;
@@ -36,6 +38,22 @@ class Reinplace {
   }
 
  private:
+  /// A named functional form that a kernel of its own computes, made of a write: the operator that writes does it where it stands
+  /// (Note [Named functional forms] in graph/functional_form.h).
+  static void back_to_its_writer(Node& n) {
+    const graph::OpDef& def = graph::op(n.op);
+    if (!n.keeps_self || def.cls != OpClass::Reference || def.twin_of) return;
+    for (const graph::OpDef& writer : graph::all_ops()) {
+      const graph::FunctionalForm* form = writer.writes.empty() ? nullptr : graph::functional_forms().find(writer.id);
+      if (!form || form->op != n.op || form->args.size() != writer.schema.args.size()) continue;
+      std::vector<graph::NodeArg> args(n.args.size());
+      for (std::size_t i = 0; i < args.size(); ++i) args[form->args[i]] = std::move(n.args[i]);
+      n.op = *writer.functional;
+      n.args = std::move(args);
+      return;
+    }
+  }
+
   bool computed(ValueId v) const {
     const std::int32_t n = g_.values[v.v].node;
     return n >= 0 && graph::op(g_.nodes[static_cast<std::size_t>(n)].op).cls != OpClass::View;

@@ -164,7 +164,7 @@ Operator Library::define(OperatorDef d) const {
   if (d.cuda) facts.push_back(kernels::captured_kernels().fact({d.cuda, workspace.get()}));
   const graph::ShapeRule rule = d.shape ? user_shape : like_the_first;
   if (d.shape) facts.push_back(g_shapes.fact((shape = std::make_unique<const Shape>(std::move(d.shape))).get()));
-  const OpId id = graph::register_op({.schema = d.schema, .shape = rule, .moves = d.moves, .effects = {.may_fail = d.may_fail, .lane = d.lane}}, facts);
+  const OpId id = graph::register_op({.schema = d.schema, .shape = rule, .moves = d.moves, .effects = {.may_fail = d.may_fail, .lane = d.lane}, .functional = std::move(d.functional)}, facts);
   // Operators stay for good, and so do their functions.
   static_cast<void>(workspace.release());
   static_cast<void>(shape.release());

@@ -77,6 +77,10 @@ struct OperatorDef {
   /// Not 0: calls of the same lane happen in the order of the program, and none is left out or merged (printing, counting).
   std::uint8_t lane = 0;
   bool moves = false;                            ///< takes dtypes that are for storage alone (float8)
+  /// Of one that writes: the operator, registered before, that computes the same as a function, by name or with all of its schema
+  /// ("my::rms_norm" of "my::rms_norm_out(Tensor(a!) out, Tensor x, Tensor w) -> ()"). It stands for the call in compiled functions, where it fuses and
+  /// patterns see it. Arguments go by name; its results are what is written, then what is made.
+  std::string functional = {};
 };
 
 namespace detail {
