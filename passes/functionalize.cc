@@ -10,6 +10,7 @@
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
 #include "graph/writers.h"
+#include "passes/registered.h"
 
 namespace reprise::passes {
 
@@ -63,6 +64,8 @@ std::vector<ValueId> chain_of(const Graph& g, ValueId v, ValueId from = {}) {
   std::reverse(views.begin(), views.end());
   return views;
 }
+
+thread_local bool t_first_form = false;
 
 class Functionalizer {
  public:
@@ -320,7 +323,7 @@ class Functionalizer {
   /// A storage is written in one form: as a whole beside an empty part of it, in the first.
   std::vector<std::vector<graph::ViewStep>> steps_to_written(const graph::OpDef& def, const std::vector<NodeArg>& args) {
     std::vector<std::vector<graph::ViewStep>> steps(args.size());
-    if (knobs().writers == "values") return steps;
+    if (knobs().writers == "values" || t_first_form || is_sought(def)) return steps;
     std::vector<std::uint32_t> as_values;
     for (std::uint32_t i : def.writes) {
       if (auto* v = std::get_if<ValueId>(&args[i])) steps[i] = steps_to(*v);
@@ -329,6 +332,13 @@ class Functionalizer {
     for (std::uint32_t i : def.writes)
       if (auto* v = std::get_if<ValueId>(&args[i]); v && std::find(as_values.begin(), as_values.end(), of_[v->v].storage) != as_values.end()) steps[i].clear();
     return steps;
+  }
+  /// Does a registered pattern seek its twin?
+  static bool is_sought(const graph::OpDef& def) {
+    const std::shared_ptr<const Registered> all = registered();
+    if (!all) return false;
+    auto has = [&](const PatternGraphs& p) { return std::any_of(p.pattern.nodes.begin(), p.pattern.nodes.end(), [&](const Node& n) { return n.op == *def.functional; }); };
+    return std::any_of(all->patterns.begin(), all->patterns.end(), [&](const auto& p) { return std::any_of(p->graphs.begin(), p->graphs.end(), has); });
   }
   /// The views that lead from its storage to v, if all of them are possible where the storage's value stands row by row; else none.
   std::vector<graph::ViewStep> steps_to(ValueId v) {
@@ -565,6 +575,9 @@ class Functionalizer {
 };
 
 }  // namespace
+
+FirstFormScope::FirstFormScope() : before_(std::exchange(t_first_form, true)) {}
+FirstFormScope::~FirstFormScope() { t_first_form = before_; }
 
 Layout replay_layout(const Graph& g, ValueId v, ValueId from, Layout l, SourceLoc loc) {
   for (ValueId view : chain_of(g, v, from)) {

@@ -65,7 +65,20 @@ struct Functionalized {
 /// its base (Note [Written views]): where that lies in the base's memory the kernel writes there and nothing is copied, whatever the view. The
 /// knob REPRISE_WRITERS=values asks for the first form alone. It also serves what has no second: elements of lists, an argument that is all of its
 /// storage (there the two are one), and views that are not possible of the storage's value row by row (a flat view of a transposed argument).
+/// And operators that a registered pattern seeks: what it writes of an argument may be a part elsewhere, which it meets as a value.
 Functionalized functionalize(graph::Graph traced, std::span<const TracedInput> inputs);
+
+/// While one lives on this thread functionalize() uses the first form alone: of patterns.
+class FirstFormScope {
+ public:
+  FirstFormScope();
+  ~FirstFormScope();
+  FirstFormScope(const FirstFormScope&) = delete;
+  FirstFormScope& operator=(const FirstFormScope&) = delete;
+
+ private:
+  bool before_;
+};
 
 /// The layout that `v` has eagerly, also in dimensions of size 0 and 1, where the layouts in a traced graph are those of elements alone:
 /// the rules of its chain of views once more, beginning with `start` at the value `from` (unset: where the storage begins).

@@ -3,6 +3,7 @@
 
 #include "base/errors.h"
 #include "graph/interpreter.h"
+#include "passes/functionalize.h"
 #include "passes/registered.h"
 #include "runtime/tracer.h"
 
@@ -53,6 +54,7 @@ graph::Graph traced(const std::string& name, const char* which, const PatternFun
       graph::ModeScope scope(tracer);
       TraceScope hook(&tracer);
       f.trace(f.held.get(), tracer, frame);
+      passes::FirstFormScope values;
       Traced made = tracer.finish();
       if (made.unrepeatable) refuse(bail_text(*made.unrepeatable));
       if (!made.int_results.empty()) refuse("returns a number");
