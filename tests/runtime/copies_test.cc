@@ -136,6 +136,29 @@ TEST(Copies, RingBuffer) {
   expect_copied("ring", program, [](std::int64_t n) { return std::vector{random_of({3 * n, 5}), random_of({n, 5}), random_of({5})}; }, {2, 3, 4});
 }
 
+// What comes after the cache is read may fail (an index that follows from it): the part is kept, not the cache (Note [Kept parts] in
+// kernels/plan/undo.h), and put back.
+TEST(Copies, CacheBeforeAKernelThatMayFail) {
+  Program program = [](std::vector<Tensor> a, Int at) {
+    Tensor layer = a[0].select(0, 1), row = layer.slice(0, at, at + 1);
+    row.copy_(a[1]);
+    Tensor h = layer.slice(0, 0, 5).sum(0);
+    layer.select(0, 0).mul_(2);
+    return std::vector{index_select(h, 0, a[2] + (h.sum() * 0.0).to(kInt64))};
+  };
+  auto make = [](std::int64_t n) { return std::vector{random_of({n, 8, 4}), random_of({1, 4}), zeros({2}, {.dtype = kInt64})}; };
+  expect_copied("sampled", program, make, {1, 3}, 4 * 4);  // the other write waits
+  auto f = compile(program, {.name = "sampled"});
+  std::vector<Tensor> a = make(6);
+  f(a, Int(2));
+  for (std::int64_t bad : {4, -1, 7}) {
+    a[2].fill_(bad);
+    const Tensor before = a[0].clone();
+    EXPECT_THROW(f(a, Int(3)), Error) << bad;
+    EXPECT_TRUE(equal(a[0], before)) << bad << "\n" << f.explain();
+  }
+}
+
 // [layers, 2, heads, n, d], written layer by layer, each read by the attention of its layer.
 TEST(Copies, CacheOfAllLayersInOneTensor) {
   Program program = [](std::vector<Tensor> a, Int at) {
