@@ -5,6 +5,7 @@
 #include <string>
 
 #include "reprise/library.h"
+#include "reprise/patterns.h"
 #include "reprise/reprise.h"
 
 namespace reprise {
@@ -141,6 +142,45 @@ TEST(Library, MistakesOfRegistration) {
   stats();
   EXPECT_EQ(lib().find("stats").name(), "testlib::stats");
   EXPECT_EQ(define({.schema = "stats(Tensor x) -> Tensor", .cpu = kernel}), "InvalidArgument testlib::stats: there is an operator of this name");
+}
+
+// What an operator writes and what another computes are one, in compiled functions and for patterns.
+TEST(Library, FunctionalForms) {
+  static const Operator scaled = lib().define({.schema = "scaled(Tensor x, Tensor by) -> Tensor", .cpu = [](const KernelCall& k) {
+    for (std::int64_t i = 0; i < k.result().numel(); ++i) k.result().as<float>()[i] = k.tensor(0).as<float>()[i * k.tensor(0).strides[0]] * k.tensor(1).as<float>()[0];
+  }});
+  static const Operator scale_ = lib().define({.schema = "scale_(Tensor(a!) x, Tensor by) -> Tensor(a!)",
+      .cpu = [](const KernelCall& k) {
+        for (std::int64_t i = 0; i < k.tensor(0).numel(); ++i) k.tensor(0).as<float>()[i * k.tensor(0).strides[0]] *= k.tensor(1).as<float>()[0];
+      },
+      .functional = "testlib::scaled"});
+  auto body = [](Tensor x, Tensor by) {
+    scale_(x, by);
+    return Tensor(scaled(x.slice(0, 0, 2), by));
+  };
+  auto f = compile(body);
+  Tensor x = arange(4, {.dtype = kFloat32}), y = x.clone(), by = full({1}, 3.0);
+  expect_close(f(x, by), body(y, by));
+  expect_close(x, y);
+  register_pattern("scaled_exp", [](Tensor a, Tensor b) { return exp(Tensor(scaled(a, b))); }, [](Tensor a, Tensor b) { return a - b; }, std::tuple(x, by));
+  auto g = compile([](Tensor a, Tensor b) {
+    scale_(a, b);
+    return std::pair(exp(a), exp(Tensor(scaled(b, b))));
+  });
+  auto h = compile([](Tensor a, Tensor b) {
+    Tensor t = a.clone();
+    scale_(t, b);
+    return exp(t);
+  });
+  const Tensor z = full({4}, 0.5);
+  g(x.clone(), full({1}, 2.0));
+  expect_close(h(z, by), z - by);
+  ASSERT_EQ(h.stats().matches.size(), 1u) << h.explain();
+  ASSERT_EQ(g.stats().matches.size(), 1u) << g.explain();
+  EXPECT_EQ(g.stats().matches[0].matches, 1) << "what is written into an argument is no inner part of a match";
+  unregister_pattern("scaled_exp");
+  EXPECT_NE(message([] { lib().define({.schema = "bad_(Tensor(a!) y, Tensor by) -> ()", .cpu = [](const KernelCall&) {}, .functional = "testlib::scaled"}); }), "no error");
+  EXPECT_NE(message([] { lib().find("bad_"); }), "no error") << "nothing half-registered";
 }
 
 // A fault comes before anything is written, eagerly and compiled, and leaves arguments as they were.
