@@ -32,6 +32,12 @@ struct SearchedGraph::Uses {
   }
 };
 
+PatternGraphs::PatternGraphs(Graph p, Graph r) : pattern(std::move(p)), replacement(std::move(r)) {
+  for (const Graph* of : {&pattern, &replacement})
+    for (const guards::Guard& guard : of->env->guards())
+      if (const guards::Expr* e = of->env->simplify(guard.condition); !(e->is_const() && e->value())) conditions.push_back(e);
+}
+
 SearchedGraph::SearchedGraph(const Graph& g) : g_(g), uses_(std::make_unique<const Uses>(g)) {}
 SearchedGraph::~SearchedGraph() = default;
 
@@ -259,10 +265,8 @@ class Search {
       std::optional<Int> want = s.symbols.of(pattern);
       if (!want || !known_equal(*want, is)) return miss(s, nullptr, "a number is not known to be the one that is wanted");
     }
-    for (const Graph* of : {&p_, &graphs_.replacement})
-      for (const guards::Guard& guard : of->env->guards())
-        // (An equality has become one of the metadata of operands, which are compared.)
-        if (const guards::Expr* asked = of->env->simplify(guard.condition); !s.symbols.known(asked)) return miss(s, nullptr, "it is not known that " + guards::to_string(guard.condition) + " of the pattern holds here");
+    for (const guards::Expr* condition : graphs_.conditions)
+      if (!s.symbols.known(condition)) return miss(s, nullptr, "it is not known that " + guards::to_string(condition) + " of the pattern holds here");
     Match m{&graphs_, {}, s.value, s.symbols, {}, 0};
     for (std::int32_t n : s.node) m.nodes.push_back(static_cast<std::uint32_t>(n));
     std::sort(m.nodes.begin(), m.nodes.end());

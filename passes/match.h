@@ -13,6 +13,10 @@ namespace reprise::passes {
 /// graphs are searched (patterns.h). Their environments' symbols are numbered alike.
 struct PatternGraphs {
   graph::Graph pattern, replacement;
+  /// What the traces of the two relied on, beside what stands in their metadata (equal sizes are one expression there).
+  std::vector<const guards::Expr*> conditions;
+
+  PatternGraphs(graph::Graph pattern, graph::Graph replacement);
 };
 
 /// A place in a graph where a pattern stands.

@@ -76,7 +76,12 @@ bool unregister_pass(std::string_view name) {
 
 void add_pattern(RegisteredPattern p) {
   if (p.name.empty()) fail(ErrorCode::InvalidArgument, "register_pattern", {}, "a pattern needs a name");
-  for (const PatternGraphs& g : p.graphs) check_pattern(p.name, g);
+  for (const PatternGraphs& g : p.graphs) {
+    check_pattern(p.name, g);
+    // Compilations on several threads will ask of its expressions.
+    g.pattern.env->freeze();
+    g.replacement.env->freeze();
+  }
   update([&](Registered& all) {
     if (named(all.patterns, p.name) != all.patterns.end()) fail(ErrorCode::InvalidArgument, "register_pattern", {}, "a pattern '", p.name, "' is registered already");
     all.patterns.push_back(std::make_shared<RegisteredPattern>(std::move(p)));

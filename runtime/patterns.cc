@@ -79,7 +79,7 @@ void register_pattern(std::string name, const std::vector<PatternExample>& examp
   if (examples.empty()) fail(ErrorCode::InvalidArgument, "register_pattern", {}, "pattern '", name, "' has no example of its arguments");
   if (around().inside) fail(ErrorCode::InvalidArgument, "register_pattern", {}, "a pattern is registered inside a compiled function: register it before");
   passes::RegisteredPattern p{name, options.priority, {}, std::move(options.may_match)};
-  for (const PatternExample& e : examples) p.graphs.push_back({traced(name, "the pattern", e.pattern), traced(name, "the replacement", e.replacement)});
+  for (const PatternExample& e : examples) p.graphs.emplace_back(traced(name, "the pattern", e.pattern), traced(name, "the replacement", e.replacement));
   passes::add_pattern(std::move(p));
 }
 

@@ -1,8 +1,10 @@
 // Registered patterns: what is written in one of several ways becomes what shall stand for it, with the same results, and nothing else does.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "graph/interpreter.h"
 #include "graph/register_op.h"
@@ -264,6 +266,22 @@ TEST(Patterns, OperatorsThatWrite) {
   want.slice(0, 1, 3).sub_(2.0);
   EXPECT_TRUE(equal(f(a), want.slice(0, 1, 3) * 2)) << f.explain();
   EXPECT_TRUE(equal(a, want));
+}
+
+// Compilations on several threads seek the same patterns.
+TEST(Patterns, ManyThreads) {
+  Pattern p("rms_norm", rms_norm_by_hand, [](Tensor a, Tensor g, Scalar) { return a * g; }, std::tuple(x(), w(), Scalar(1e-5)));
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&right, t] {
+      for (int i = 0; i < 10; ++i) {
+        auto f = compile([t, i](Tensor a, Tensor g) { return rms_norm_by_hand(a, g, 1e-6 * (1 + t) * (1 + i)); });
+        right += equal(f(x(), w()), x() * w()) && matches(f.stats(), "rms_norm") == 1;
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(right, 40);
 }
 
 std::string refusal(auto&&... args) {
