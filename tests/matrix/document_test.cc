@@ -1,10 +1,9 @@
 // docs/mutation.md: its examples, compiled and run, and its list of what is served eagerly.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
 
 #include "tests/matrix/cells.h"
+#include "tests/support/document.h"
 #include "tests/support/error_of.h"
 
 namespace rp = reprise;
@@ -12,36 +11,10 @@ namespace rp = reprise;
 namespace reprise::matrix {
 namespace {
 
-std::string read(const std::string& path) {
-  std::ifstream in(std::string(REPRISE_SOURCE_DIR) + "/" + path);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-/// Without what stands before and behind lines.
-std::string squeezed(const std::string& text) {
-  std::string out, line;
-  for (std::istringstream lines(text); std::getline(lines, line);) {
-    const std::size_t first = line.find_first_not_of(' ');
-    if (first != std::string::npos) out += line.substr(first) + "\n";
-  }
-  return out;
-}
-
-TEST(MutationDocument, ItsExamplesAreThese) {
-  const std::string document = read("docs/mutation.md"), here = squeezed(read("tests/matrix/document_test.cc"));
-  int examples = 0;
-  for (std::size_t at = 0; (at = document.find("```cpp\n", at)) != std::string::npos; ++examples) {
-    const std::size_t begin = at + 7, end = document.find("```", begin);
-    const std::string example = document.substr(begin, end - begin);
-    EXPECT_NE(here.find(squeezed(example)), std::string::npos) << example;
-    at = end + 3;
-  }
-  EXPECT_EQ(examples, 5);
-}
+TEST(MutationDocument, ItsExamplesAreThese) { reprise::test::expect_examples_of("docs/mutation.md", "tests/matrix/document_test.cc", 5); }
 
 TEST(MutationDocument, ItListsTheExceptions) {
-  const std::string document = read("docs/mutation.md");
+  const std::string document = reprise::test::read_source("docs/mutation.md");
   for (const Exception& e : exceptions()) EXPECT_NE(document.find("| `" + std::string(e.reason) + "` | " + e.what + " |"), std::string::npos) << e.what;
 }
 

@@ -2,47 +2,20 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
 #include "passes/registered.h"
 #include "passes/rewrite.h"
 #include "reprise/library.h"
 #include "reprise/patterns.h"
 #include "reprise/reprise.h"
+#include "tests/support/document.h"
 
 namespace rp = reprise;
 
 namespace {
 
-std::string read(const std::string& path) {
-  std::ifstream in(std::string(REPRISE_SOURCE_DIR) + "/" + path);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-/// Without what stands before lines.
-std::string squeezed(const std::string& text) {
-  std::string out, line;
-  for (std::istringstream lines(text); std::getline(lines, line);) {
-    const std::size_t first = line.find_first_not_of(' ');
-    if (first != std::string::npos) out += line.substr(first) + "\n";
-  }
-  return out;
-}
-
-TEST(CustomOperatorsDocument, ItsExamplesAreThese) {
-  const std::string document = read("docs/custom_operators.md"), here = squeezed(read("tests/patterns/document_test.cc"));
-  int examples = 0;
-  for (std::size_t at = 0; (at = document.find("```cpp\n", at)) != std::string::npos; ++examples) {
-    const std::size_t begin = at + 7, end = document.find("```", begin);
-    const std::string example = document.substr(begin, end - begin);
-    EXPECT_NE(here.find(squeezed(example)), std::string::npos) << example;
-    at = end + 3;
-  }
-  EXPECT_EQ(examples, 5);
-}
+TEST(CustomOperatorsDocument, ItsExamplesAreThese) { reprise::test::expect_examples_of("docs/custom_operators.md", "tests/patterns/document_test.cc", 5); }
 
 void expect_close(const rp::Tensor& a, const rp::Tensor& b) { ASSERT_LT((a - b).abs().max().item<float>(), 1e-5f) << a.str() << "\nagainst\n" << b.str(); }
 
