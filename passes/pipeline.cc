@@ -146,6 +146,8 @@ PassRecord run_user(const RegisteredPass& pass, graph::Graph& g) {
     refuse("throws " + std::string(error_code_name(e.code())) + ": " + e.message());
   } catch (const std::exception& e) {
     refuse(std::string("throws: ") + e.what());
+  } catch (...) {
+    refuse("throws what is no std::exception");
   }
   if (std::optional<graph::Mistake> m = graph::first_mistake(g)) refuse("leaves a graph that is not right: " + m->text);
   if (signature_of(g) != before) refuse("changes the signature:\n" + difference(before, signature_of(g)));

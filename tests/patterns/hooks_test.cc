@@ -137,6 +137,7 @@ void expect_eager(std::function<bool(Graph&)> pass, const std::string& why, Plac
 
 TEST(Hooks, OneThatFailsIsNamedAndTheCallServedEagerly) {
   expect_eager([](Graph&) -> bool { throw std::runtime_error("no luck"); }, "throws: no luck");
+  expect_eager([](Graph&) -> bool { throw 7; }, "throws what is no std::exception");
   expect_eager([](Graph& g) { return g.nodes[0].args.pop_back(), true; }, "leaves a graph that is not right: node 0 (slice)");
   expect_eager([](Graph& g) { return std::swap(g.nodes.front(), g.nodes.back()), true; }, "leaves a graph that is not right");
   expect_eager([](Graph& g) { return g.outputs.pop_back(), true; }, "leaves a graph that is not right: input 0: says that it is written, and no output is its new value");
