@@ -385,7 +385,7 @@ void Assign::leave_to_undo(std::vector<Id>& before, Id w, Id first, const Place&
   const Buffer& b = p_.buffers[at.buffer];
   if (!may_be_undone(w) || b.kind != Buffer::Kind::Input) return;
   const std::vector<Id>& readers = readers_[g_.inputs[b.index].value.v];
-  std::erase_if(before, [&](Id r) { return p_.items[r].may_fail && std::find(readers.begin(), readers.end(), r) == readers.end() && path(first, r); });
+  std::erase_if(before, [&](Id r) { return p_.items[r].may_fail && order_.before(first, r) && std::find(readers.begin(), readers.end(), r) == readers.end() && path(first, r); });
 }
 
 ValueId Assign::asked_place(ValueId v) const {

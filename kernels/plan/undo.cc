@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <unordered_map>
 #include <utility>
 
+#include "base/hash.h"
 #include "kernels/launch/layout.h"
 #include "kernels/plan/epilogue.h"
 #include "kernels/reference/native_launches.h"
@@ -42,15 +44,27 @@ std::vector<Operand> written_inputs(const graph::Graph& g, const Lowered& l, con
   return out;
 }
 
+/// Of equal parts the same: by their numbers in the traced call.
+std::uint64_t hash_now(const Operand& part) {
+  std::uint64_t h = hash_mix(hash_mix(kHashSeed, part.buffer), static_cast<std::uint64_t>(part.layout.offset.hint()));
+  for (Int n : part.layout.sizes) h = hash_mix(h, static_cast<std::uint64_t>(n.hint()));
+  return h;
+}
+
 }  // namespace
 
 void keep_for_faults(const graph::Graph& g, Lowered& l, std::size_t last) {
-  std::vector<Operand> kept;
+  std::unordered_multimap<std::uint64_t, Operand> kept;
+  auto is_kept = [&](std::uint64_t hash, const Operand& part) {
+    auto [first, end] = kept.equal_range(hash);
+    return std::any_of(first, end, [&](const auto& k) { return k.second.buffer == part.buffer && same_layout(k.second.layout, part.layout); });
+  };
   std::vector<Launch> all, undo;
   for (std::size_t i = 0; i < l.launches.size(); ++i) {
     if (i < last)  // that one writes nothing if it fails
       for (Operand& part : written_inputs(g, l, l.launches[i])) {
-        if (std::any_of(kept.begin(), kept.end(), [&](const Operand& k) { return k.buffer == part.buffer && same_layout(k.layout, part.layout); })) continue;
+        const std::uint64_t hash = hash_now(part);
+        if (is_kept(hash, part)) continue;
         part.written = part.kept = false;
         const Int bytes = bytes_of(part.layout.sizes, part.dtype);
         Operand to{static_cast<std::uint32_t>(l.buffers.size()), part.dtype, contiguous_layout(part.layout.sizes), true};
@@ -61,7 +75,7 @@ void keep_for_faults(const graph::Graph& g, Lowered& l, std::size_t last) {
         all.push_back(std::move(keep));
         to.written = false;
         undo.push_back(copy_launch(to, part, "put_back", l.launches[i].loc));
-        kept.push_back(std::move(part));
+        kept.emplace(hash, std::move(part));
       }
     all.push_back(std::move(l.launches[i]));
   }
