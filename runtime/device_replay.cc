@@ -285,6 +285,31 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
   if (unread) read_faults(cells, slots, stream);
 }
 
+namespace {
+/// The bytes of a buffer that a step may touch: of a native one those between the ends of its views (a part of a cache is written).
+std::pair<std::int64_t, std::int64_t> touched(const Program& p, const Program::Step& step, std::uint32_t buffer, SlotValues slots, std::int64_t bytes) {
+  const auto* native = std::get_if<Program::NativeId>(&step);
+  if (!native) return {0, bytes};
+  const Program::NativeStep& s = p.native(*native);
+  std::int64_t from = bytes, to = 0;
+  for (std::size_t k = 0; k < s.views.size(); ++k) {
+    if (s.views[k].buffer != buffer) continue;
+    const Program::ViewPlace& at = p.view_places[s.first_view + k];
+    std::int64_t last = 0;
+    bool empty = false;
+    for (std::size_t d = 0; d < s.views[k].layout.sizes.size(); ++d) {
+      const std::int64_t size = slots[s.views[k].layout.sizes[d]];
+      empty = empty || size == 0;
+      last += (size - 1) * slots[s.views[k].layout.strides[d]];
+    }
+    if (empty) continue;
+    from = std::min(from, slots[at.offset] * at.item);
+    to = std::max(to, (slots[at.offset] + last + 1) * at.item);
+  }
+  return {std::max<std::int64_t>(from, 0), std::min(to, bytes)};
+}
+}  // namespace
+
 // Buffers that lie in one memory are one copy: written arguments that are views of one tensor may take turns in it, element by element.
 void DeviceReplay::run_on_host(const Program::Step& step, const std::vector<Program::Use>& uses, void* const* base, TensorImpl* const* inputs, HostSteps& host,
                                const std::int64_t* params, SlotValues slots, device::Stream& stream) {
@@ -299,7 +324,8 @@ void DeviceReplay::run_on_host(const Program::Step& step, const std::vector<Prog
     const kernels::Buffer& b = p.lowered.buffers[u.buffer];
     const std::int64_t bytes = b.kind == kernels::Buffer::Kind::Input ? byte_extent(*inputs[b.index]) : slots[p.buffer_bytes[u.buffer]];
     char* begin = static_cast<char*>(base[u.buffer]);
-    if (bytes > 0) regions.push_back({begin, begin + bytes, u.read || !u.first, u.written, {u.buffer}});
+    const auto [from, to] = touched(p, step, u.buffer, slots, bytes);
+    if (from < to) regions.push_back({begin + from, begin + to, u.read || !u.first, u.written, {u.buffer}});
   }
   std::sort(regions.begin(), regions.end(), [](const Region& x, const Region& y) { return x.begin < y.begin; });
   std::size_t n = 0;

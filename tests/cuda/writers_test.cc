@@ -43,6 +43,30 @@ TEST_F(CudaWriters, ElementsThatAreNotWrittenStay) {
   }
 }
 
+// The host gets the part that is written, not the tensor around it.
+TEST_F(CudaWriters, APartGoesToTheHostAlone) {
+  auto program = [](Tensor cache, Tensor row) {
+    Tensor part = cache.select(0, 2).slice(0, 1, 3);
+    graph::calln(double_every_second(), {&part}, {});
+    return part.sum(0) + row;
+  };
+  auto f = compile(program);
+  for (int n : {4, 64, 400}) {
+    Tensor cache = arange(0, n * 32, 1, {.dtype = kFloat32}).view({n, 4, 8}) * 0.5, row = ones({8}, {.dtype = kFloat32}), on = cache.to(d), orow = row.to(d);
+    f(cache.to(d), orow);
+    const auto before = test::Simulator::library() ? test::Simulator::counters() : reprise_simulator_counters{};
+    Tensor got = f(on, orow);
+    if (test::Simulator::library()) {
+      const auto after = test::Simulator::counters();
+      EXPECT_EQ(after.bytes_to_host - before.bytes_to_host, 2u * 8 * 4) << n;
+      EXPECT_LE(after.bytes_to_device - before.bytes_to_device, 2u * 8 * 4 + 1024) << n;  // and addresses
+    }
+    EXPECT_TRUE(equal(got.to(Device::cpu()), program(cache, row))) << n;
+    EXPECT_TRUE(equal(on.to(Device::cpu()), cache)) << n;
+  }
+  EXPECT_EQ(f.stats().copied_bytes, 0) << f.explain();
+}
+
 // x and y are columns of one tensor: they lie between each other, element by element.
 TEST_F(CudaWriters, TwoViewsOfOneTensor) {
   static const graph::OpId op = graph::register_op({.schema = "test::swap_(Tensor(a!) x, Tensor(b!) y) -> ()", .shape = [](graph::RuleCtx&) {}},
