@@ -62,6 +62,9 @@ bool part_reads(graph::Graph&);
 bool reinplace(graph::Graph&);
 /// Registered patterns become what shall stand for them; those of more weight first. Equal and dead nodes are gone before it is sought.
 bool match_patterns(graph::Graph&, const Registered&, PassRecord&);
+/// No step of the pipeline: for devices, after it. Nodes that choose between regions become both of them and `where`. Throws Bailed (branch_may_fail)
+/// for what must not run unless it is chosen.
+bool inline_regions(graph::Graph&);
 bool remove_dead(graph::Graph&);      ///< DCE; nodes that may fail stay: their error is part of the program's meaning
 
 }  // namespace reprise::passes

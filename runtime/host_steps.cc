@@ -113,9 +113,21 @@ inline void HostSteps::run_step(const Program::Step& step, void* const* base, co
 void HostSteps::run_all(void* const* base, const std::int64_t* params, SlotValues slots) {
   const std::vector<std::uint32_t>& undo = program_.lowered.undo;
   const std::size_t n = program_.steps.size() - undo.size();
+  auto holds = [&](std::size_t step) {
+    for (std::uint32_t c = program_.first_condition[step]; c < program_.first_condition[step + 1]; ++c) {
+      const Program::Condition& when = program_.conditions[c];
+      if ((static_cast<const char*>(base[when.buffer])[slots[when.offset]] != 0) != when.wanted) return false;
+    }
+    return true;
+  };
   std::size_t at = 0;
   try {
-    for (; at < n; ++at) run_step(program_.steps[at], base, params, slots);
+    if (program_.first_condition.empty()) [[likely]] {
+      for (; at < n; ++at) run_step(program_.steps[at], base, params, slots);
+    } else {
+      for (; at < n; ++at)
+        if (holds(at)) run_step(program_.steps[at], base, params, slots);
+    }
   } catch (...) {
     for (std::size_t i = undo.size(); i-- > 0;)
       if (undo[i] < at) run_step(program_.steps[n + i], base, params, slots);

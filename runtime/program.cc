@@ -7,6 +7,7 @@
 
 #include "base/bail.h"
 #include "base/errors.h"
+#include "base/knobs.h"
 #include "graph/view_column.h"
 #include "base/hash.h"
 #include "device/backend.h"
@@ -16,6 +17,7 @@
 #include "kernels/loop/analysis.h"
 #include "kernels/plan/temp_plan.h"
 #include "kernels/reference/undeclared_writes.h"
+#include "passes/pass.h"
 #include "reprise/compile.h"
 #include "runtime/tracer.h"
 
@@ -111,6 +113,18 @@ class Builder {
     p_.natives.push_back(std::move(step));
   }
 
+  /// Which steps run only where a value says so. There is one step for each launch.
+  void add_conditions() {
+    const std::vector<kernels::Launch>& launches = p_.lowered.launches;
+    if (std::all_of(launches.begin(), launches.end(), [](const kernels::Launch& l) { return l.when.empty(); })) return;
+    REPRISE_CHECK(device::runs_host_code(p_.device) && p_.steps.size() == launches.size());
+    for (const kernels::Launch& l : launches) {
+      p_.first_condition.push_back(static_cast<std::uint32_t>(p_.conditions.size()));
+      for (const kernels::Condition& c : l.when) p_.conditions.push_back({c.buffer, slot(c.offset), c.wanted});
+    }
+    p_.first_condition.push_back(static_cast<std::uint32_t>(p_.conditions.size()));
+  }
+
   /// Sizes that the call's numbers make may be more than memory addresses: products of them must not wrap. The elements of
   /// arguments have been counted, and what has the sizes of a value before it needs no check of its own.
   void add_size_checks() {
@@ -134,11 +148,15 @@ class Builder {
       p_.exprs.add_size_check(sizes, item, std::string(op));
     };
     for (const graph::InputSpec& i : g.inputs) known.try_emplace(&g.meta(i.value).layout.sizes, 1);
-    for (const graph::Node& n : g.nodes)
+    auto nodes = [&](const graph::Graph& g, auto& nodes) -> void {
+    for (const graph::Node& n : g.nodes) {
+      for (const graph::NodeArg& a : n.args)
+        if (const auto* region = std::get_if<graph::Region>(&a)) nodes(**region, nodes);
       for (graph::ValueId r : n.results) {
         const graph::OpDef& op = graph::op(n.op);
         check(g.meta(r).layout.sizes, op.cls == graph::OpClass::View ? 1 : item_size(g.meta(r).dtype), op.name());
       }
+    }
     for (const graph::Node& n : g.nodes) {
       if (!graph::names_places(n.op)) continue;
       const std::string name(graph::op(n.op).name());
@@ -150,6 +168,8 @@ class Builder {
         p_.exprs.add_reach_check(std::get<Ints>(n.args[2]), std::get<Ints>(n.args[3]), std::get<Int>(n.args[4]), have, name);
       }
     }
+    };
+    nodes(g, nodes);
     for (const graph::OutputSpec& o : g.outputs) check(o.layout.sizes, 1, "view");
     for (const graph::MetadataMutation& m : g.metadata_mutations) check(m.layout.sizes, 1, "view");
   }
@@ -195,6 +215,7 @@ class Builder {
     std::vector<bool> read(l.buffers.size(), p_.copies_inside);  // a device's kernels have tables of their own
     for (std::uint32_t b : p_.pointer_buffers) read[b] = true;
     for (const Program::ViewPlace& v : p_.view_places) read[v.buffer] = true;
+    for (const Program::Condition& c : p_.conditions) read[c.buffer] = true;
     for (const kernels::Lowered::Out& o : l.outputs)
       if (o.buffer >= 0) read[static_cast<std::size_t>(o.buffer)] = true;
     for (std::uint32_t b = 0; b < l.buffers.size(); ++b) switch (l.buffers[b].kind) {
@@ -267,17 +288,23 @@ class Builder {
 /// arguments and as values on the way.
 Device device_of(const graph::Graph& g) {
   std::optional<Device> device;
-  auto see = [&](graph::ValueId v, bool stays) {
-    const TensorMeta& m = g.meta(v);
+  auto see = [&](const graph::Graph& of, graph::ValueId v, bool stays) {
+    const TensorMeta& m = of.meta(v);
     if (!stays && m.dim() == 0 && device::runs_host_code(m.device)) return;
     if (!device) device = m.device;
     if (*device != m.device) bail(Bail::several_devices, "compile", {}, "the function works on ", device->str(), " and on ", m.device.str(), ": such a function runs operator by operator");
   };
-  for (const graph::InputSpec& i : g.inputs) see(i.value, i.mutates_data);
-  for (const graph::Node& n : g.nodes)
-    for (graph::ValueId r : n.results) see(r, false);
+  for (const graph::InputSpec& i : g.inputs) see(g, i.value, i.mutates_data);
+  auto inside = [&](const graph::Graph& region, auto& inside) -> void {
+    for (const graph::Node& n : region.nodes) {
+      for (graph::ValueId r : n.results) see(region, r, false);
+      for (const graph::NodeArg& a : n.args)
+        if (const auto* r = std::get_if<graph::Region>(&a)) inside(**r, inside);
+    }
+  };
+  inside(g, inside);
   for (const graph::OutputSpec& o : g.outputs)
-    if (o.value) see(o.value, o.kind != graph::OutputSpec::Kind::AliasOfInput);
+    if (o.value) see(g, o.value, o.kind != graph::OutputSpec::Kind::AliasOfInput);
   return device.value_or(Device::cpu());
 }
 
@@ -291,12 +318,14 @@ Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<
   const auto style = host                                          ? kernels::LaunchStyle::Calls
                      : device::backend(p.device).target().arch.empty() ? kernels::LaunchStyle::Apart
                                                                    : kernels::LaunchStyle::Gpu;
+  if (!host && passes::inline_regions(graph) && knobs().verify >= 1) graph::verify(graph, "inline_regions");
   p.lowered = kernels::lower(graph, mode, style);
   p.copies_inside = !host;
   p.graph = std::move(graph);
   Builder b(p, floats);
   for (std::uint32_t i = 0; i < p.lowered.launches.size(); ++i)
     std::visit([&](const auto& what) { b.add(what, i); }, p.lowered.launches[i].what);
+  b.add_conditions();
   if (!host) b.add_uses();
   p.input_buffer.assign(p.graph.inputs.size(), -1);
   for (std::size_t i = 0; i < p.lowered.buffers.size(); ++i)

@@ -139,6 +139,14 @@ struct Program {
   std::vector<NativeStep> natives;
   std::vector<GpuStep> gpu_steps;
   std::vector<Step> steps;                         ///< in launch order
+  /// A step runs where all of its conditions hold (kernels::Condition).
+  struct Condition {
+    std::uint32_t buffer;
+    Slot offset;
+    bool wanted;
+  };
+  std::vector<Condition> conditions;               ///< of the host's steps, in a row
+  std::vector<std::uint32_t> first_condition;      ///< by step, and one more at the end; empty: no step has any
   std::vector<std::vector<Use>> uses;              ///< by step; filled for devices other than the host
   std::vector<Slot> param_slots;                   ///< of loop steps' params, in a row
   std::vector<std::vector<NativeId>> natives_of;   ///< by slot: the native steps that it decides about

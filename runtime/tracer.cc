@@ -43,10 +43,16 @@ void Tracer::handle_asked(const Tensor& at) noexcept {
   note(in_function_ && !(at.impl() && at.impl()->trace), [&](VariableLog& log, bool) { log.asked(at); });
 }
 void Tracer::handle_assigned(const Tensor& to, TensorImpl* before) noexcept {
+  if (in_function_ && !regions_.empty()) [[unlikely]] try {
+      regions_.back()->assigned.insert(&to);
+    } catch (const std::bad_alloc&) {
+      lost_track_ = true;
+    }
   note(in_function_, [&](VariableLog& log, bool) { log.assigned(to, before); });
 }
 // Also after the function: its arguments go then, and a handle that is no more must not be touched.
 void Tracer::handle_destroyed(const Tensor& at) noexcept {
+  for (const auto& region : regions_) region->assigned.erase(&at);
   note(out_.variables != nullptr, [&](VariableLog& log, bool in_function) { log.destroyed(at, in_function); });
 }
 
@@ -106,6 +112,7 @@ std::shared_ptr<TracedStorage> Tracer::new_storage_of(ValueId whole) {
   auto storage = std::make_shared<TracedStorage>();
   storage->tracer = this;
   storage->whole = whole;
+  storage->depth = depth_;
   storages_.push_back(storage);
   return storage;
 }
@@ -199,7 +206,7 @@ Scalar Tracer::number_argument(Scalar given, std::size_t value, const std::strin
 
 // A real tensor met inside the trace (captured by a lambda, a global): an implicit input, never a constant. Which tensor it is
 // and its metadata are read again at every call, from the variable that the function read it from.
-TracedRef& Tracer::ref_of(const Tensor& t, SourceLoc loc) {
+TracedRef& Tracer::found(const Tensor& t, SourceLoc loc) {
   if (!t.defined()) fail(ErrorCode::InvalidArgument, "trace", loc, "an undefined tensor is used");
   if ((t.impl()->keys & kWrappedKey) && !t.impl()->trace) bail(Bail::wrapped, "compile", loc);
   bind_wholes();
@@ -208,6 +215,7 @@ TracedRef& Tracer::ref_of(const Tensor& t, SourceLoc loc) {
     if (ref.storage->tracer != this) fail(ErrorCode::InvalidArgument, "trace", loc, "a tensor of a finished trace is used: it never had data");
     return ref;
   }
+  AtDepth outermost(*this, 0);
   note(asked_, [&](VariableLog& log, bool) { log.read(t); });
   if (auto known = captured_inputs_.find(t.impl()); known != captured_inputs_.end())
     return static_cast<TracedRef&>(*inputs_[known->second].tensor.impl()->trace);
@@ -255,7 +263,7 @@ std::vector<NodeArg> Tracer::node_args(const graph::OpCall& c) {
 
 const TracedTensor& Tracer::traced_of_captured(const Tensor& t) {
   Work work(*this);
-  return ref_of(t, {});
+  return found(t, {});
 }
 
 void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
@@ -283,7 +291,7 @@ void Tracer::check_stays(const graph::OpCall& c) {
   const int device = c.op.schema.find("device");
   if (device < 0) bail(Bail::reads_value, c.inplace ? "copy_ from another device" : c.op.schema.name.c_str(), c.loc);
   const Device wanted = graph::device_from_name(std::get<std::string_view>(c.args[static_cast<std::size_t>(device)]), c.loc);
-  if (ref_of(self, c.loc).user_meta.device != wanted) bail(Bail::reads_value, "to(device)", c.loc);
+  if (found(self, c.loc).user_meta.device != wanted) bail(Bail::reads_value, "to(device)", c.loc);
 }
 
 void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
@@ -309,6 +317,7 @@ void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
 // The stream goes on where the last call left it: seed and offset are the call's first two values, filled in before a
 // replay, and the generator moves on by what the trace took in all.
 std::pair<Int, Int> Tracer::next_random(Int count) {
+  if (depth_) bail(Bail::branch_changes, "cond", {}, "a branch draws random numbers, which only the one that is taken takes from the generator");
   if (!random_) {
     guards::ShapeEnv& env = *out_.graph.env;
     random_.emplace(env.new_symbol({kSeedValue, "rng seed"}, 0), env.new_symbol({kOffsetValue, "rng offset"}, 0));

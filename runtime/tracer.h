@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,10 @@ struct TracedStorage {
   Tracer* tracer = nullptr;          ///< null once the trace is over
   graph::ValueId whole;              ///< the value that it was made with, which shows all of it
   std::int32_t input = -1;           ///< the graph input whose storage this is, or -1
+  std::size_t depth = 0;             ///< of the graph that it is traced in: 0, of a branch of cond one more than of the graph around it
+  std::shared_ptr<TracedStorage> outer;  ///< of a branch's input: what it stands for in the graph around it
+
+  const TracedStorage& outermost() const { return outer ? outer->outermost() : *this; }
 };
 
 /// A tensor inside a trace.
@@ -55,7 +60,7 @@ struct TracedRef final : TracedTensor {
   const TensorMeta& meta() const override { return user_meta; }
   const TensorMeta& meta_with_strides(SourceLoc) const override;
   [[noreturn]] void reads_value(const char* what, SourceLoc loc) const override;
-  const void* storage_id() const override { return storage.get(); }
+  const void* storage_id() const override { return &storage->outermost(); }
   bool is_live() const override { return storage->tracer != nullptr; }
 
   explicit TracedRef(std::list<TracedRef*>& live) : live_(&live), place_(live.insert(live.end(), this)) {}
@@ -165,6 +170,14 @@ struct Traced {
   std::vector<FunctionSeen> functions;           ///< the function itself and compiled ones that it calls, each once
 };
 
+/// What a branch of cond is (Note [Branches] in runtime/tracer_regions.cc).
+struct TracedBranch {
+  graph::Graph graph;                  ///< functional; its outputs are what it gives
+  std::vector<Tensor> operands;        ///< by input: the traced tensor outside
+  std::vector<graph::ValueId> written; ///< by input: its new value, unset where it has none
+  std::vector<bool> defined;           ///< by result: is it a tensor? The outputs are those that are
+};
+
 /// Runs a function once with tensors that have metadata and no data, and writes down what it does (graph::Form::Traced): an
 /// interpreter of operator calls. What that means to the caller, passes/functionalize finds out in the end. One thread; dies with the trace.
 class Tracer final : public graph::Interpreter, public TraceHook, public TraceQuestions {
@@ -197,6 +210,18 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void function_ended(ObjectBytes) noexcept;
   /// Its bytes were these before it ran: if they are others now, but for handles that it assigns, it holds a value that it changes.
   void check_bytes(ObjectBytes, const std::vector<char>& before);
+
+  // ---- branches of cond (tracer_regions.cc)
+  std::size_t begin_branch();          ///< gives how many there are around it
+  TracedBranch end_branch(std::vector<Tensor> results, SourceLoc);
+  /// After a throw since the begin_branch() that gave `around`.
+  void abandon_branch(std::size_t around) noexcept;
+  /// The call, of which both are branches. Gives its results, undefined where theirs are.
+  std::vector<Tensor> add_cond(const Tensor& pred, TracedBranch then, TracedBranch otherwise, SourceLoc);
+  /// A leaf of what a branch gives: its handle is left empty, and is none of the function's any more. Or it is filled.
+  void take_leaf(Tensor&, std::vector<Tensor>& into);
+  Tensor shared_leaf(const Tensor&);  ///< another handle, which is none of the function's
+  void fill_leaf(Tensor&, Tensor with);
 
   /// After a NotTraceable: with which plan the function should be traced again, if with another.
   const InputPlan& wanted() const { return wanted_; }
@@ -238,9 +263,33 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
     explicit Work(Tracer& tracer) : t(tracer), in_function(std::exchange(t.in_function_, false)), asked(std::exchange(t.asked_, in_function)) {}
     ~Work() { t.in_function_ = in_function, t.asked_ = asked; }
   };
+  /// A branch of cond that is being traced, and what it is traced in.
+  struct RegionTrace {
+    graph::Graph below;                ///< the graph around it: out_.graph is the innermost
+    struct Lifted { Tensor outer, inner; };
+    std::vector<Lifted> lifted;        ///< traced tensors from outside, and the inputs that stand for them
+    std::unordered_map<const TracedRef*, std::size_t> of;  ///< outer -> which of these
+    std::size_t first_storage = 0;     ///< in storages_
+    std::vector<std::pair<const TracedRef*, std::int32_t>> held;  ///< at the beginning
+    std::unordered_set<const Tensor*> assigned;  ///< handles that the branch assigned, and which are still there
+  };
+  /// While it lives, the graph that is written is the one at that depth.
+  struct AtDepth {
+    Tracer& t;
+    const std::size_t depth, before;
+    AtDepth(Tracer&, std::size_t depth);
+    ~AtDepth();
+    AtDepth(const AtDepth&) = delete;
+  };
+
   template <class F> void note(bool now, F&& what) noexcept;  ///< in the log, whose own handles are none of the function's
   void add_outliving();                                      ///< what outlives the function becomes results
-  TracedRef& ref_of(const Tensor&, SourceLoc);               ///< a real tensor becomes a captured input
+  TracedRef& found(const Tensor&, SourceLoc);                ///< a real tensor becomes a captured input
+  TracedRef& ref_of(const Tensor&, SourceLoc);               ///< the same; in a branch, what comes from outside is an input of it
+  TracedRef& lifted(TracedRef& from_outside);
+  graph::Graph leave_branch() noexcept;
+  /// Traced tensors, and how often the function holds each.
+  std::vector<std::pair<const TracedRef*, std::int32_t>> held_by_function() const;
   void record(const graph::OpCall&, std::vector<Tensor>& results);
   void check_stays(const graph::OpCall& transfer);           ///< its elements are where it wants them, or the trace is given up
   Int number_input(graph::NumberInput::Kind, std::uint32_t value, const std::string& name, const std::string& symbol);
@@ -320,6 +369,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   std::int32_t calls_ = 0;           ///< of operators so far
   std::size_t captured_values_ = 0;  ///< values that captured tensors append after the frame's own
   std::optional<std::pair<Int, Int>> random_;
+  std::vector<std::unique_ptr<RegionTrace>> regions_;  ///< branches of cond, each in the one before
+  std::size_t depth_ = 0;            ///< of out_.graph: how many of them it stands in
 };
 
 }  // namespace reprise::detail

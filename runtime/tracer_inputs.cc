@@ -114,7 +114,7 @@ int Tracer::input_of(const TracedRef& ref) const {
 
 bool Tracer::are_same(const Tensor& a, const Tensor& b) {
   Work work(*this);
-  TracedRef &x = ref_of(a, {}), &y = ref_of(b, {});
+  TracedRef &x = found(a, {}), &y = found(b, {});
   if (&x == &y) return true;
   const int i = input_of(x), j = input_of(y);
   if (i < 0 || j < 0) return false;
@@ -128,9 +128,10 @@ bool Tracer::are_same(const Tensor& a, const Tensor& b) {
 
 bool Tracer::share_storage(const Tensor& a, const Tensor& b) {
   Work work(*this);
-  TracedRef &x = ref_of(a, {}), &y = ref_of(b, {});
-  if (x.storage == y.storage) return true;
-  const int i = x.storage->input, j = y.storage->input;
+  TracedRef &x = found(a, {}), &y = found(b, {});
+  const TracedStorage &of_x = x.storage->outermost(), &of_y = y.storage->outermost();
+  if (&of_x == &of_y) return true;
+  const int i = of_x.input, j = of_y.input;
   if (i < 0 || j < 0) return false;
   const bool shared = inputs_[static_cast<std::size_t>(i)].concrete->storage == inputs_[static_cast<std::size_t>(j)].concrete->storage;
   out_.relations.push_back({shared ? Relation::Kind::SameStorage : Relation::Kind::OtherStorage, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j)});
@@ -140,7 +141,7 @@ bool Tracer::share_storage(const Tensor& a, const Tensor& b) {
 // An argument is a value that begins with its own first element: where that stands is known of storages that are inputs.
 Int Tracer::storage_offset_of(const Tensor& t) {
   Work work(*this);
-  TracedRef& ref = ref_of(t, {});
+  TracedRef& ref = found(t, {});
   if (const int i = ref.storage->input; i >= 0 && std::none_of(out_.wholes.begin(), out_.wholes.end(), [&](const Traced::Whole& w) { return w.input == static_cast<std::uint32_t>(i); }))
     want_whole(*inputs_[static_cast<std::size_t>(i)].concrete, Bail::part_of_storage, "storage_offset", {}, "is asked of an argument");
   return exact_meta(ref, {}, true).layout.offset;
@@ -172,6 +173,7 @@ Ints Tracer::made_strides(std::uint32_t i, const Ints& sizes) const { return run
 // Where a chain of views begins, with all its strides. They may be `read` by the program, which then computes with plain products of
 // sizes: which of these are 0 is part of what it sees. What only the caller sees costs no guard.
 Layout Tracer::start_of(const TracedRef& ref, SourceLoc loc, bool read) {
+  if (ref.storage->outer) bail(Bail::asks_state, "stride", loc, "is asked of a view that a branch of cond makes of a tensor from outside");
   auto ask_sizes = [&](const Ints& sizes, std::size_t outermost) {
     for (std::size_t d = 0; read && d < sizes.size(); ++d)
       if (d != outermost) graph::ask(detail::compare_eq(sizes[d], 0, loc), "stride: a size of 0");
@@ -196,6 +198,7 @@ Layout Tracer::start_of(const TracedRef& ref, SourceLoc loc, bool read) {
 const TensorMeta& Tracer::exact_meta(TracedRef& ref, SourceLoc loc, bool read) {
   if (ref.exact) return *ref.exact;
   guards::LibraryScope operators;
+  AtDepth its_own(*this, ref.storage->depth);
   auto exact = std::make_unique<TensorMeta>(ref.user_meta);
   exact->layout = start_of(ref, loc, read);
   if (ref.value) exact->layout = passes::replay_layout(out_.graph, ref.value, ref.origin >= 0 ? inputs_[static_cast<std::size_t>(ref.origin)].value : graph::ValueId{}, exact->layout, loc);

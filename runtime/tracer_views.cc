@@ -86,6 +86,7 @@ void Tracer::check_writable(TracedRef& ref, const std::string& op, SourceLoc loc
 // How many elements it has. A traced input shows only its own: they are the storage when it is row-major and covers it, as it then must
 // at every call.
 Int Tracer::storage_elements(TracedStorage& s, SourceLoc loc) {
+  if (s.outer) bail(Bail::part_of_storage, "as_strided", loc, "a branch of cond names places in the storage of a tensor from outside");
   if (s.input < 0) return numel(out_.graph.meta(s.whole).layout.sizes);
   const Input& input = inputs_[static_cast<std::size_t>(s.input)];
   if (!known_contiguous(input.layout) || !covers_its_storage(*input.concrete))
@@ -135,6 +136,7 @@ void Tracer::mutate_metadata(const graph::OpCall& c) {
   check_own(c);
   Work work(*this);
   const Tensor& self = *std::get<const Tensor*>(c.args[0]);
+  if (depth_ && found(self, c.loc).storage->depth != depth_) bail(Bail::branch_changes, c.op.schema.name.c_str(), c.loc, "a branch of cond changes sizes or strides of a tensor from outside");
   TracedRef& ref = ref_of(self, c.loc);
   // What is passed twice changes under both names: known before the function goes on with the other.
   for (std::size_t i = 0; i < inputs_.size(); ++i)

@@ -1,6 +1,7 @@
 #pragma once
 // Everything of Reprise.
 #include "reprise/compile.h"
+#include "reprise/cond.h"
 #include "reprise/device.h"
 #include "reprise/dlpack.h"
 #include "reprise/dtype.h"

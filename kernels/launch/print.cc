@@ -83,6 +83,11 @@ std::string print(const Lowered& l) {
     s << std::visit([](const auto& what) { return kind_name(what); }, launch.what) << launch.name << '(';
     std::visit([&](const auto& what) { arguments(s, l, what); }, launch.what);
     s << (std::holds_alternative<GpuLaunch>(launch.what) ? "" : ")") << (launch.may_fail ? " may fail" : "") << (launch.guard ? " unless one failed" : "");
+    for (const Condition& c : launch.when) {
+      s << (&c == &launch.when.front() ? " if " : " and ") << (c.wanted ? "" : "not ");
+      buffer(s, l, c.buffer);
+      if (c.offset.is_symbolic() || c.offset.hint() != 0) s << '+' << c.offset;
+    }
     copies(s, launch);
     if (launch.scope || launch.loc) s << "  ;";
     if (launch.scope) s << ' ' << *launch.scope;

@@ -92,7 +92,8 @@ void Assign::make_items(std::uint32_t n) {
     return;
   }
   Item it = new_item(fused_(g_, node) ? Kind::Fused : Kind::Native, static_cast<std::int32_t>(n));
-  it.may_fail = def.effects.may_end_call() && it.kind == Kind::Native;
+  const graph::Effects effects = graph::effects_of(node);
+  it.may_fail = effects.may_end_call() && it.kind == Kind::Native;
   const std::uint32_t unread = unread_operands(node.op);
   for (std::size_t a = 0; a < node.args.size(); ++a) {
     if (unread >> a & 1) continue;
@@ -120,7 +121,7 @@ void Assign::make_items(std::uint32_t n) {
   bool fused = it.kind == Kind::Fused;
   Id id = add_item(std::move(it));
   for (Id check : checks) edge(check, id, EdgeKind::Memory);
-  if (const std::uint8_t lane = def.effects.lane) {  // these are of OpClass::Reference: not fused
+  if (const std::uint8_t lane = effects.lane) {  // these are of OpClass::Reference: not fused
     if (auto [before, first] = lanes_.try_emplace(lane, id); !first) edge(std::exchange(before->second, id), id, EdgeKind::Memory);
   }
   for (ValueId r : node.results) p_.maker[r.v] = static_cast<std::int32_t>(id), begin_[r.v] = static_cast<std::int32_t>(id);
@@ -152,6 +153,11 @@ bool Assign::updates(const Node& node) const {
   if (graph::op(node.op).twin_of) return true;
   const HostKernel* kernel = reference_kernels().find(node.op);
   return kernel && kernel->over_self;
+}
+
+bool Assign::fails_half_way(ValueId v) const {
+  const Item& it = p_.items[p_.maker[v.v]];
+  return it.may_fail && it.kind == Kind::Native && graph::op(g_.nodes[it.node].op).cls == OpClass::Control;
 }
 
 ValueId Assign::old_of(ValueId c) const {
@@ -400,6 +406,7 @@ bool Assign::write_over_input(ValueId v, std::uint32_t o) {
   Id w = static_cast<Id>(p_.maker[v.v]);
   auto refuse = [&](const char* why) { return p_.outputs[o].why = why, false; };
   if (!asked(v, g_.inputs[i].value)) return refuse("it is not asked to lie there");
+  if (fails_half_way(v)) return refuse("a branch may fail after it has written a part of it");
   const std::vector<Id>& readers = readers_[g_.inputs[i].value.v];
   bool native = p_.items[w].kind == Kind::Native;
   if (native && std::find(readers.begin(), readers.end(), w) != readers.end() && !updates_in_place(v, i)) {

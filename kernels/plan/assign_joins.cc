@@ -213,6 +213,7 @@ bool Assign::base_in_place(ValueId c, ValueId base) {
     auto l = layout_from_root(g_, base, p_.place[r.v].layout);
     return l && same_layout(*l, at.layout);
   }
+  if (fails_half_way(base)) return false;
   if (!asked_together(c, base) || r != base || !wishes_[base.v].empty() || !views_fit(base, at.layout)) return false;
   Id begin = static_cast<Id>(begin_[c.v]), base_begin = static_cast<Id>(begin_[base.v]);
   std::vector<Id> nested;
@@ -258,7 +259,7 @@ void Assign::place_part(ValueId c, JoinPlan::Part& part, Id after) {
   ValueId p = part.value;
   Id end = static_cast<Id>(p_.maker[c.v]);
   DType dtype = g_.meta(c).dtype;
-  bool direct = computed(p) && !placed(p) && wishes_[p.v].empty() && g_.meta(p).dtype == dtype && views_fit(p, part.region);
+  bool direct = computed(p) && !fails_half_way(p) && !placed(p) && wishes_[p.v].empty() && g_.meta(p).dtype == dtype && views_fit(p, part.region);
   if (direct && p_.items[p_.maker[p.v]].kind == Kind::Native) direct = innermost_contiguous(part.region);
   // Where c is overwritten in place later, so is its part: that waits for the part's other readers, too.
   std::vector<Id> others;

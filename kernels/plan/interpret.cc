@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "kernels/launch/layout.h"
 #include "kernels/plan/lower.h"
+#include "kernels/plan/regions.h"
 #include "kernels/reference/native_launches.h"
 #include "kernels/reference/reference.h"
 #include "passes/pass.h"
@@ -81,6 +82,12 @@ class Interpret {
       return;
     }
     std::string name(def.name());
+    if (def.cls == OpClass::Control) {
+      std::vector<Operand> all;
+      graph::for_each_value(node, [&](ValueId v) { all.push_back(operand(v)); });
+      for (ValueId r : node.results) all.push_back(fresh(r));
+      return region_launches(g_, n, all, Mode::Interpret, [&](Buffer b) { return add_buffer(std::move(b)); }, out_.launches);
+    }
     if (!reference_kernel(node.op)) return by_what_it_has(n);
     std::vector<Operand> operands;
     graph::for_each_value(node, [&](ValueId v) { operands.push_back(operand(v)); });

@@ -23,6 +23,7 @@
 #include "kernels/plan/gather.h"
 #include "kernels/plan/interpret.h"
 #include "kernels/plan/loop_kernel.h"
+#include "kernels/plan/regions.h"
 #include "kernels/plan/undo.h"
 #include "kernels/reference/captured.h"
 #include "kernels/reference/native_launches.h"
@@ -155,7 +156,7 @@ void copy_for_writes(const Graph& g, const Node& node, std::vector<Operand>& ope
 }
 
 /// Launches of an item that is not part of a loop kernel; several for a device that takes several steps.
-void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle style, std::vector<Launch>& out) {
+void native_launches(const Graph& g, BufferPlan& p, const Item& it, Mode mode, LaunchStyle style, std::vector<Launch>& out) {
   const Node& node = g.nodes[it.node];
   const graph::OpDef& def = graph::op(node.op);
   std::string name(def.name());
@@ -173,6 +174,10 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle 
     operands.back().written = true;
   }
   std::vector<std::uint32_t> nodes{static_cast<std::uint32_t>(it.node)};
+  if (def.cls == OpClass::Control) {
+    REPRISE_CHECK(style == LaunchStyle::Calls, "on a device a region is no launches of its own");
+    return region_launches(g, nodes[0], operands, mode, [&](Buffer b) { return p.add_buffer(std::move(b)); }, out);
+  }
   copy_for_writes(g, node, operands, p, style, nodes[0], out);
   std::vector<Copy> copies = copies_of(g, node, operands);
   auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
@@ -199,7 +204,7 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle 
   Launch made{std::move(launch), name, node.info.loc, def.effects.may_end_call(), std::move(nodes)};
   made.copies = std::move(copies);
   if (def.twin_of) made.op = graph::op(*def.twin_of).schema.name;
-  if (out.empty() || !join_linears(out.back(), made)) out.push_back(std::move(made));
+  if (out.empty() || !out.back().when.empty() || !join_linears(out.back(), made)) out.push_back(std::move(made));
 }
 
 /// Drops buffers nobody uses (their value was computed inside a kernel) and renumbers.
@@ -227,7 +232,7 @@ void drop_unused_buffers(Lowered& l) {
 /// Launches are called by the names that their operators have in common.
 void name_launches(const Graph& g, Lowered& l) {
   for (Launch& launch : l.launches)
-    for (std::size_t i = 0; i < launch.nodes.size(); ++i) {
+    for (std::size_t i = 0; launch.when.empty() && i < launch.nodes.size(); ++i) {
       const std::string* scope = g.nodes[launch.nodes[i]].info.scope;
       launch.scope = i ? NameScopes::common(launch.scope, scope) : scope;
     }
@@ -261,7 +266,7 @@ Lowered lower(const Graph& g, Mode mode, LaunchStyle style) {
       made.copies = copies_of(g, plan, u);
       add_loop(std::move(made), plan, style, out.launches);
     } else {
-      native_launches(g, plan, plan.items[u.items[0]], style, out.launches);
+      native_launches(g, plan, plan.items[u.items[0]], mode, style, out.launches);
       if (plan.items[u.items[0]].may_fail) last_to_fail = out.launches.size() - 1;
     }
   }

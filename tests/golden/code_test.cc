@@ -11,6 +11,7 @@
 #include "jit/cpu/loop/compile.h"
 #include "jit/gpu/loop/compile.h"
 #include "kernels/plan/lower.h"
+#include "passes/pass.h"
 #include "programs.h"
 #include "stages.h"
 
@@ -32,7 +33,11 @@ std::string comment(const std::string& text, const char* mark) {
   return out;
 }
 
-kernels::Lowered lowered(const Program& p, kernels::LaunchStyle style) { return kernels::lower(graph::parse(stages_of(p)["optimized"]), kernels::Mode::Full, style); }
+kernels::Lowered lowered(const Program& p, kernels::LaunchStyle style) {
+  graph::Graph g = graph::parse(stages_of(p)["optimized"]);
+  if (style != kernels::LaunchStyle::Calls) passes::inline_regions(g);
+  return kernels::lower(g, kernels::Mode::Full, style);
+}
 
 // The order of arguments' evaluation is the compiler's choice, and with it that of instructions: the files are g++'s.
 class Code : public ::testing::TestWithParam<Program> {

@@ -59,6 +59,11 @@ std::pair<Tensor, Tensor> shared(Tensor x) {
   return {y, y.t()};
 }
 
+Tensor clipped(Tensor g, Tensor limit) {
+  Tensor norm = (g * g).sum().sqrt();
+  return cond(norm > limit, [&] { return g * (limit / norm); }, [&] { return g; });
+}
+
 Tensor noise(Tensor x) { return x + rand_like(x) * 0.1; }
 
 }  // namespace
@@ -78,6 +83,7 @@ const std::vector<Program>& programs() {
       {"embed", "index values that are checked while the call runs", once(embed, Names{"table", "tokens"}, ones({50, 8}), arange(6))},
       {"half_chain", "half precision is rounded once, at the end of a chain", once(half_chain, Names{"x", "y"}, ones({4, 8}, {.dtype = kFloat16}), ones({8}, {.dtype = kFloat16}))},
       {"shared", "two results share a storage", once(shared, Names{"x"}, ones({4, 6}))},
+      {"clipped", "a branch on a value: two regions, of which one runs; on a device both, and a choice", once(clipped, Names{"g", "limit"}, ones({5, 7}), ones({}))},
       {"noise", "random numbers begin where the last call ended", once(noise, Names{"x"}, ones({6}))},
   };
   return all;

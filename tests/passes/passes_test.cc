@@ -105,6 +105,66 @@ TEST(Regions, OneThatMayFailStays) {
   expect("remove_dead", text, text);
 }
 
+// For devices: both regions and a choice, with what an operand's layout asks for; one that may fail must not run unless it is chosen.
+TEST(Regions, AreInlinedForDevices) {
+  graph::Graph g = graph::parse(R"(graph f(%0 "x": f32[s0, s1], %1 "p": bool[1], %2 "q": bool[]) {
+  %3 = permute(%0, [1, 0]) : f32[s1, s0]{1, s1}
+  %4, %5 = cond(%1, region(%0 "": f32[s1, s0]) {
+    %1 = exp(%0) : f32[s1, s0]
+    %2 = sum(%1, [0], false, None) : f32[s0]
+    return user %1, user %2
+  }, region(%0 "": f32[s1, s0]) {
+    %1 = full([s0], 0.0, f32, 'cpu') : f32[s0]
+    return user %0, user %1
+  }, [%3]) : f32[s1, s0], f32[s0]
+  %6 = cond(%2, region(%0 "": f32[s0], %1 "": bool[]) {
+    %2 = cond(%1, region(%0 "": f32[s0]) {
+      return user %0
+    }, region(%0 "": f32[s0]) {
+      %1 = sin(%0) : f32[s0]
+      return user %1
+    }, [%0]) : f32[s0]
+    return user %2
+  }, region(%0 "": f32[s0], %1 "": bool[]) {
+    return user %0
+  }, [%5, %2]) : f32[s0]
+  return user %4, user %6
+})");
+  EXPECT_TRUE(inline_regions(g));
+  graph::verify(g, "inline_regions");
+  EXPECT_EQ(graph::print(g, false), printed(R"(graph f(%0 "x": f32[s0, s1], %1 "p": bool[1], %2 "q": bool[]) {
+  %3 = permute(%0, [1, 0]) : f32[s1, s0]{1, s1}
+  %4 = view(%1, []) : bool[]
+  %5 = clone(%3) : f32[s1, s0]
+  %6 = exp(%5) : f32[s1, s0]
+  %7 = sum(%6, [0], false, None) : f32[s0]
+  %8 = clone(%3) : f32[s1, s0]
+  %9 = full([s0], 0.0, f32, 'cpu') : f32[s0]
+  %10 = where(%4, %6, %8) : f32[s1, s0]
+  %11 = where(%4, %7, %9) : f32[s0]
+  %12 = sin(%11) : f32[s0]
+  %13 = where(%2, %11, %12) : f32[s0]
+  %14 = where(%2, %13, %11) : f32[s0]
+  return user %10, user %14
+})"));
+  EXPECT_FALSE(inline_regions(g));
+  graph::Graph fails = graph::parse(R"(graph f(%0 "x": f32[s0], %1 "i": i64[s0], %2 "p": bool[]) {
+  %3 = cond(%2, region(%0 "": f32[s0], %1 "": i64[s0]) {
+    %2 = index_select(%0, 0, %1) : f32[s0]
+    return user %2
+  }, region(%0 "": f32[s0], %1 "": i64[s0]) {
+    return user %0
+  }, [%0, %1]) : f32[s0]
+  return user %3
+})");
+  try {
+    inline_regions(fails);
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::NotTraceable);
+  }
+}
+
 // What a guard says after a size was written down reaches what was written.
 TEST(UseKnownSizes, EqualitiesOfGuards) {
   graph::Graph g = graph::parse(R"(graph f(%0 "x": f32[s0, s1, s2], %1 "y": f32[s3]) where s0 = 1 {

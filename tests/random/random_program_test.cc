@@ -36,6 +36,8 @@ struct Allowance {
   std::int64_t of_a_million;
 };
 constexpr Allowance kAllowances[] = {
+    {Bail::branch_throws, 5'000},    // one that the call does not take, of cond
+    {Bail::branch_overlaps, 5'000},  // it writes to a part of what overlaps itself
     {Bail::catches_error, 25'000},  // which values decide, and no replay sees
 };
 

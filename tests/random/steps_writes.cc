@@ -18,6 +18,8 @@ std::span<const Row> write_rows() {
       REPRISE_ROW(5, kWrites, return a.tanh_())
       REPRISE_ROW(5, kWrites, return a.clamp_(-0.513, 0.513))
       REPRISE_ROW(5, kWrites, return a.abs_())
+      REPRISE_ROW(6, kWrites | kJumps, cond(any(b > 0.513), [&] { a.masked_fill_(a > 0.513, 0); }, [&] { a.slice(0, 0, 1).zero_(); }); return a)
+      REPRISE_ROW(6, kWrites | kJumps, cond(any(a > 0.513), [&] { a.slice(d, 0, (a.size(d) + 1) / 2).copy_(storable(a, a * 0.5).slice(d, a.size(d) / 2, a.size(d))); }, [&] { a.slice(d, a.size(d) / 2, a.size(d)).zero_(); }); return a)
       REPRISE_ROW(5, kWrites, return a.scatter_(d, remainder(in.ids.unsqueeze(-1), Scalar(a.size(d))), 0.5))
       REPRISE_ROW(5, kWrites, return a.index_copy_(d, arange(a.size(d), {.device = a.device()}), clamp(a, -1.0, 1.0)))
       REPRISE_ROW(10, kWrites, return a.index_put_({rows_of(a, 0, in.ids)}, b.select(0, 0), false))

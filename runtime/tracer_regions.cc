@@ -1,0 +1,284 @@
+// Branches of cond: graphs that are traced within another one.
+//
+// Note [Branches]
+// A branch is traced like the function around it, into a graph of its own (Tracer::begin_branch, end_branch), and both are functionalized
+// before they become regions of one node. What a branch uses from outside becomes an input of its graph, and an operand of the node, when it is first
+// met (lifted): a tensor with its own elements alone, whatever storage it is on. So a branch does not know which of its inputs share memory:
+// one that writes to a tensor that it also sees under another name is refused. What a branch wrote is a result of the node, the other branch gives the old
+// value, and the call writes it back (copy_) in the graph around it, which knows everything of views and storages.
+// Both branches run while they are traced, only one of them eagerly: whatever else they change (variables, the sizes of a tensor from
+// outside, the generator) cannot be told of a replay, and ends the trace.
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/errors.h"
+#include "graph/shape_rules.h"
+#include "graph/text.h"
+#include "passes/functionalize.h"
+#include "runtime/tracer.h"
+#include "tensor/impl.h"
+
+namespace reprise::detail {
+
+using graph::NodeArg;
+using graph::OpId;
+using graph::OutputSpec;
+using graph::ValueId;
+
+Tracer::AtDepth::AtDepth(Tracer& tracer, std::size_t d) : t(tracer), depth(d), before(tracer.depth_) {
+  if (depth != before) std::swap(t.out_.graph, t.regions_[depth]->below);
+  t.depth_ = depth;
+}
+Tracer::AtDepth::~AtDepth() {
+  if (depth != before) std::swap(t.out_.graph, t.regions_[depth]->below);
+  t.depth_ = before;
+}
+
+TracedRef& Tracer::ref_of(const Tensor& t, SourceLoc loc) {
+  TracedRef& ref = found(t, loc);
+  return ref.storage->depth == depth_ ? ref : lifted(ref);
+}
+
+TracedRef& Tracer::lifted(TracedRef& ref) {
+  TracedRef* at = &ref;
+  while (at->storage->depth < depth_) {
+    const std::size_t below = at->storage->depth;
+    RegionTrace& region = *regions_[below];
+    auto [it, is_new] = region.of.try_emplace(at, region.lifted.size());
+    if (is_new) {
+      std::string name;
+      {
+        AtDepth outside(*this, below);
+        if (at->value) name = out_.graph.values[at->value.v].name;
+      }
+      AtDepth inside(*this, below + 1);
+      TensorMeta meta = at->user_meta;
+      meta.layout.offset = 0;
+      Tensor inner = fresh(out_.graph.add_input(std::move(meta), name));
+      auto& made = static_cast<TracedRef&>(*inner.impl()->trace);
+      made.by_place = at->by_place;
+      made.one_way = at->one_way;
+      made.storage->outer = at->storage;
+      region.lifted.push_back({Tensor::share(at->impl), std::move(inner)});
+    }
+    at = static_cast<TracedRef*>(region.lifted[it->second].inner.impl()->trace);
+  }
+  return *at;
+}
+
+std::vector<std::pair<const TracedRef*, std::int32_t>> Tracer::held_by_function() const {
+  std::unordered_map<const TensorImpl*, std::int32_t> ours;
+  for (const Input& i : inputs_) ++ours[i.tensor.impl()];
+  for (const auto& region : regions_)
+    for (const RegionTrace::Lifted& l : region->lifted) ++ours[l.outer.impl()], ++ours[l.inner.impl()];
+  std::vector<std::pair<const TracedRef*, std::int32_t>> held;
+  for (const TracedRef* r : live_) {
+    auto mine = ours.find(r->impl);
+    held.emplace_back(r, r->impl->refs.load(std::memory_order_relaxed) - (mine == ours.end() ? 0 : mine->second));
+  }
+  return held;
+}
+
+std::size_t Tracer::begin_branch() {
+  Work work(*this);
+  constexpr std::size_t kDeepest = 32;
+  if (regions_.size() >= kDeepest) bail(Bail::too_many_operators, "cond", {}, "branches stand in each other more than ", kDeepest, " deep");
+  auto region = std::make_unique<RegionTrace>();
+  region->first_storage = storages_.size();
+  region->held = held_by_function();
+  region->below = std::exchange(out_.graph, graph::Graph());
+  out_.graph.form = graph::Form::Traced;
+  out_.graph.name = region->below.name;
+  out_.graph.env = env_;
+  regions_.push_back(std::move(region));
+  return depth_++;
+}
+
+graph::Graph Tracer::leave_branch() noexcept {
+  graph::Graph made = std::exchange(out_.graph, std::move(regions_.back()->below));
+  for (std::size_t i = regions_.back()->first_storage; i < storages_.size(); ++i)
+    if (storages_[i]->depth >= depth_) storages_[i]->tracer = nullptr;  // what is left of them never had data
+  --depth_;
+  return made;
+}
+
+void Tracer::abandon_branch(std::size_t around) noexcept {
+  const bool in_function = std::exchange(in_function_, false);
+  for (; regions_.size() > around; regions_.pop_back()) leave_branch();
+  in_function_ = in_function;
+}
+
+void Tracer::take_leaf(Tensor& t, std::vector<Tensor>& into) {
+  Work work(*this);
+  out_.variables->forget(t);
+  regions_.back()->assigned.erase(&t);
+  into.push_back(std::move(t));
+}
+void Tracer::fill_leaf(Tensor& t, Tensor with) {
+  Work work(*this);
+  t = std::move(with);
+}
+Tensor Tracer::shared_leaf(const Tensor& t) {
+  Work work(*this);
+  return t;
+}
+
+TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
+  Work work(*this);
+  const std::vector<Tensor> results = std::move(given);  // whose end is none of the function's doings
+  RegionTrace& region = *regions_.back();
+  auto changes = [&](const char* what) { bail(Bail::branch_changes, "cond", loc, "a branch ", what); };
+  if (!region.assigned.empty()) changes("assigns to a variable outside it: return the tensor, or write into it with copy_");
+
+  TracedBranch made;
+  std::unordered_set<const TracedStorage*> shown;
+  for (const Tensor& t : results) {
+    made.defined.push_back(t.defined());
+    if (!t.defined()) continue;
+    if (t.impl()->keys & kWrappedKey) bail(Bail::wrapped, "cond", loc);
+    TracedRef& ref = ref_of(t, loc);
+    ValueId v = value_of(ref);
+    if (ref.storage->outer || v != ref.storage->whole || !shown.insert(ref.storage.get()).second) v = out_.graph.add(OpId::clone, {v}, info(loc));
+    OutputSpec o;
+    o.value = v;
+    out_.graph.outputs.push_back(std::move(o));
+  }
+  for (const graph::Node& n : out_.graph.nodes)
+    if (const graph::Effects e = graph::effects_of(n); !e.repeatable() || e.exit) changes("calls an operator whose effects keep the order of the program");
+
+  // Of the tensors that were there before, the function has the handles that it had; of those that the branch made, none.
+  std::vector<std::pair<const TracedRef*, std::int32_t>> held = held_by_function();
+  auto is_ours = [&](const TracedRef* r) { return std::any_of(results.begin(), results.end(), [&](const Tensor& t) { return t.impl() == r->impl; }); };
+  bool same = held.size() >= region.held.size();
+  for (std::size_t i = 0; same && i < held.size(); ++i) {
+    if (is_ours(held[i].first)) held[i].second -= static_cast<std::int32_t>(std::count_if(results.begin(), results.end(), [&](const Tensor& t) { return t.impl() == held[i].first->impl; }));
+    same = i < region.held.size() ? held[i] == region.held[i] : held[i].second == 0;
+  }
+  if (!same) changes("leaves a tensor in a variable outside it, or takes one out of it: return the tensor, or write into it with copy_");
+
+  for (RegionTrace::Lifted& l : region.lifted) made.operands.push_back(std::move(l.outer));
+  graph::Graph traced = leave_branch();
+  regions_.pop_back();
+
+  std::vector<passes::TracedInput> facts(traced.inputs.size());
+  for (std::size_t i = 0; i < facts.size(); ++i) facts[i].covers_storage = false;  // what it shows is all that the branch knows of it
+  passes::Functionalized functional = passes::functionalize(std::move(traced), facts);
+  if (const auto& w = functional.wanted) bail(Bail::part_of_storage, w->op, w->loc, w->why, ", in a branch of cond");
+  made.graph = std::move(functional.graph);
+  std::vector<OutputSpec> outputs;
+  for (std::int32_t o : functional.outputs) outputs.push_back(made.graph.outputs[static_cast<std::size_t>(o)]);
+  made.written.resize(made.operands.size());
+  for (const OutputSpec& o : made.graph.outputs)
+    if (o.kind == OutputSpec::Kind::NewValueOfInput) made.written[o.source] = o.value;
+  made.graph.outputs = std::move(outputs);
+  for (graph::InputSpec& in : made.graph.inputs) in.mutates_data = false;
+  for (const OutputSpec& o : made.graph.outputs) REPRISE_CHECK(o.kind == OutputSpec::Kind::User);
+  for (OutputSpec& o : made.graph.outputs) o.is_view = false;
+
+  auto storage_of = [](const Tensor& t) { return static_cast<TracedRef&>(*t.impl()->trace).storage; };
+  for (std::size_t i = 0; i < made.written.size(); ++i)
+    for (std::size_t j = 0; made.written[i] && j < made.written.size(); ++j)
+      if (j != i && storage_of(made.operands[i]) == storage_of(made.operands[j])) bail(Bail::branch_overlaps, "cond", loc);
+  return made;
+}
+
+namespace {
+
+std::string shown(const TensorMeta& m) { return std::string(dtype_name(m.dtype)) + " " + graph::sizes_text(m.layout.sizes); }
+
+/// Gives it the inputs that the node has, in their order. `at`: by its own inputs, which of these they are.
+void take_operands(graph::Graph& g, const std::vector<std::size_t>& at, const std::vector<TensorMeta>& metas, const std::vector<std::string>& names) {
+  std::vector<graph::InputSpec> inputs(metas.size());
+  for (std::size_t i = 0; i < at.size(); ++i) inputs[at[i]] = g.inputs[i];
+  for (std::size_t k = 0; k < metas.size(); ++k)
+    if (!inputs[k].value) {
+      g.add_input(metas[k], names[k]);
+      inputs[k] = g.inputs.back();
+    }
+  g.inputs = std::move(inputs);
+  for (std::size_t k = 0; k < metas.size(); ++k) g.values[g.inputs[k].value.v].result = static_cast<std::uint32_t>(k);
+}
+
+}  // namespace
+
+std::vector<Tensor> Tracer::add_cond(const Tensor& pred, TracedBranch then, TracedBranch otherwise, SourceLoc loc) {
+  Work work(*this);
+  // Both take what either uses.
+  std::vector<Tensor> operands = then.operands;
+  std::vector<std::size_t> of_then, of_otherwise;
+  for (std::size_t i = 0; i < then.operands.size(); ++i) of_then.push_back(i);
+  for (const Tensor& t : otherwise.operands) {
+    const auto it = std::find_if(operands.begin(), operands.end(), [&](const Tensor& o) { return o.impl() == t.impl(); });
+    of_otherwise.push_back(static_cast<std::size_t>(it - operands.begin()));
+    if (it == operands.end()) operands.push_back(t);
+  }
+  std::vector<TensorMeta> metas;
+  for (const Tensor& t : operands) {
+    metas.push_back(static_cast<TracedRef&>(*t.impl()->trace).user_meta);
+    metas.back().layout.offset = 0;
+  }
+  std::vector<std::string> names(operands.size());
+  auto name = [&](const TracedBranch& b, const std::vector<std::size_t>& at) {
+    for (std::size_t i = 0; i < at.size(); ++i) names[at[i]] = b.graph.values[b.graph.inputs[i].value.v].name;
+  };
+  name(then, of_then), name(otherwise, of_otherwise);
+  // What either writes is a result of both.
+  std::vector<std::size_t> written;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    auto writes = [&](const TracedBranch& b, const std::vector<std::size_t>& at) {
+      for (std::size_t i = 0; i < at.size(); ++i)
+        if (at[i] == k && b.written[i]) return true;
+      return false;
+    };
+    if (writes(then, of_then) || writes(otherwise, of_otherwise)) written.push_back(k);
+  }
+  auto differ = [&](const auto&... what) { bail(Bail::branches_differ, "cond", loc, what...); };
+  if (then.defined != otherwise.defined) differ("the branches give different tensors: undefined ones, or other numbers of them");
+  for (std::size_t i = 0; i < then.graph.outputs.size(); ++i) {
+    const TensorMeta &a = then.graph.meta(then.graph.outputs[i].value), &b = otherwise.graph.meta(otherwise.graph.outputs[i].value);
+    bool same = a.dtype == b.dtype && a.device == b.device && a.dim() == b.dim();
+    for (int d = 0; same && d < a.dim(); ++d) same = identical(a.size(d), b.size(d)) || graph::ask(detail::compare_eq(a.size(d), b.size(d), loc), "cond: what the branches give is of equal sizes");
+    if (!same) differ("result ", i, " is ", shown(a), " where it is true, and ", shown(b), " where it is not");
+  }
+  auto finish = [&](TracedBranch& b, const std::vector<std::size_t>& at) {
+    std::vector<ValueId> now(operands.size());
+    for (std::size_t i = 0; i < at.size(); ++i) now[at[i]] = b.written[i];
+    take_operands(b.graph, at, metas, names);
+    for (std::size_t k : written) {
+      OutputSpec o;
+      o.value = now[k] ? now[k] : b.graph.inputs[k].value;
+      b.graph.outputs.push_back(std::move(o));
+    }
+    b.graph.compact();
+    return std::make_shared<const graph::Graph>(std::move(b.graph));
+  };
+  const std::vector<bool> defined = then.defined;
+  std::vector<ValueId> values;
+  for (const Tensor& t : operands) values.push_back(value_of(ref_of(t, loc)));
+  graph::Region yes = finish(then, of_then), no = finish(otherwise, of_otherwise);
+  graph::Node asked{OpId::cond, {value_of(ref_of(pred, loc)), std::move(yes), std::move(no), std::move(values)}, {}, {}};
+  std::vector<Tensor> results(defined.size());
+  if (defined.empty() && written.empty() && !graph::effects_of(asked).any()) {
+    graph::result_metas(out_.graph, graph::op(asked.op), asked.args, loc);  // for what it throws
+    return results;
+  }
+  out_.graph.add(asked.op, std::move(asked.args), info(loc));
+  const std::vector<ValueId> made = out_.graph.nodes.back().results;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < defined.size(); ++i)
+    if (defined[i]) results[i] = fresh(made[next++]);
+  for (std::size_t k : written) {
+    TracedRef& ref = ref_of(operands[k], loc);
+    try {
+      check_writable(ref, "cond", loc);
+    } catch (const Error& e) {  // a part of it that the branch has written was
+      if (e.code() == ErrorCode::NotTraceable) throw;
+      bail(Bail::branch_overlaps, "cond", loc, "a branch writes to a part of a tensor of which several elements share one address");
+    }
+    out_.graph.add_inplace(OpId::copy, {value_of(ref), made[next++]}, info(loc));
+  }
+  ++calls_;
+  return results;
+}
+
+}  // namespace reprise::detail
