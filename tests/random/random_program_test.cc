@@ -38,6 +38,7 @@ struct Allowance {
 constexpr Allowance kAllowances[] = {
     {Bail::branch_throws, 5'000},    // one that the call does not take, of cond
     {Bail::branch_overlaps, 5'000},  // it writes to a part of what overlaps itself
+    {Bail::branch_may_fail, 15'000},  // on a device
     {Bail::catches_error, 25'000},  // which values decide, and no replay sees
 };
 
