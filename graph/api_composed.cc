@@ -45,7 +45,16 @@ std::vector<Tensor> indices_at(int dim, const Tensor& index) {
 Tensor index_write(const Tensor& self, Int dim, const Tensor& index, const Tensor& source, bool accumulate,
                    bool inplace, const char* op, SourceLoc loc) {
   TensorMeta m = checked_meta(self, op, loc);
-  std::vector<Tensor> list = indices_at(wrapped(m, dim, op, loc), index);
+  const int d = wrapped(m, dim, op, loc);
+  // Each slice of source is for one index: nothing is broadcast.
+  const TensorMeta from = checked_meta(source, op, loc), at = checked_meta(index, op, loc);
+  bool fits = at.dim() <= 1 && from.dim() == m.dim();
+  for (int k = 0; fits && k < m.dim(); ++k)
+    fits = graph::same(from.size(k), k == d ? (at.dim() ? at.size(0) : Int(1)) : m.size(k), loc, "index: a source of these sizes");
+  if (m.dim() && !fits)
+    fail(ErrorCode::ShapeMismatch, op, loc, "along dimension ", d, " of sizes ", graph::sizes_text(m.layout.sizes), " an index of sizes ", graph::sizes_text(at.layout.sizes),
+         " wants a slice for each, not a source of sizes ", graph::sizes_text(from.layout.sizes));
+  std::vector<Tensor> list = indices_at(d, index);
   return named(op, [&] { return call1(OpId::index_put, {arg(self), TensorArrayRef(list), arg(source), accumulate}, loc, inplace); });
 }
 

@@ -267,6 +267,8 @@ Tensor Tensor::unflatten(Int dim, IntArrayRef sizes, SourceLoc loc) const {
 Tensor Tensor::permute(IntArrayRef dims, SourceLoc loc) const { return reprise::permute(*this, dims, loc); }
 Tensor Tensor::transpose(Int dim0, Int dim1, SourceLoc loc) const { return reprise::transpose(*this, dim0, dim1, loc); }
 Tensor Tensor::swapaxes(Int dim0, Int dim1, SourceLoc loc) const { return reprise::swapaxes(*this, dim0, dim1, loc); }
+Tensor Tensor::swapdims(Int dim0, Int dim1, SourceLoc loc) const { return reprise::swapdims(*this, dim0, dim1, loc); }
+Tensor Tensor::mT(SourceLoc loc) const { return reprise::mT(*this, loc); }
 Tensor Tensor::t(SourceLoc loc) const { return reprise::t(*this, loc); }
 Tensor Tensor::movedim(Int source, Int destination, SourceLoc loc) const {
   return reprise::movedim(*this, source, destination, loc);
@@ -305,6 +307,9 @@ std::vector<Tensor> Tensor::chunk(Int chunks, Int dim, SourceLoc loc) const {
   return reprise::chunk(*this, chunks, dim, loc);
 }
 std::vector<Tensor> Tensor::unbind(Int dim, SourceLoc loc) const { return reprise::unbind(*this, dim, loc); }
+std::vector<Tensor> Tensor::tensor_split(Int sections, Int dim, SourceLoc loc) const { return reprise::tensor_split(*this, sections, dim, loc); }
+std::vector<Tensor> Tensor::hsplit(Int sections, SourceLoc loc) const { return reprise::hsplit(*this, sections, loc); }
+std::vector<Tensor> Tensor::vsplit(Int sections, SourceLoc loc) const { return reprise::vsplit(*this, sections, loc); }
 
 const Tensor& Tensor::operator+=(const Operand& other) const {
   call1(OpId::add, {arg(*this), arg(other)}, other.loc(), true);

@@ -244,7 +244,11 @@ Tensor Tensor::unsqueeze_(Int dim, SourceLoc loc) const {
 }
 Tensor Tensor::resize_(IntArrayRef size, SourceLoc loc) const {
   Ints sizes = size.vec();
-  graph::check_sizes(sizes, item_size(checked_meta(*this, "resize_", loc).dtype), "resize_", loc);
+  const TensorMeta m = checked_meta(*this, "resize_", loc);
+  graph::check_sizes(sizes, item_size(m.dtype), "resize_", loc);
+  bool as_it_is = m.dim() == static_cast<int>(sizes.size());
+  for (std::size_t d = 0; as_it_is && d < sizes.size(); ++d) as_it_is = graph::ask(detail::compare_eq(m.layout.sizes[d], sizes[d], loc), "resize_: the same sizes");
+  if (as_it_is) return *this;
   for (std::size_t d = 1; d < sizes.size(); ++d) graph::ask(detail::compare_eq(sizes[d], 0, loc), "resize_: a size of 0");  // the strides tell
   Ints strides = graph::made_strides(sizes);
   call_metadata(OpId::as_strided, {arg(*this), IntArrayRef(sizes), IntArrayRef(strides)}, loc);

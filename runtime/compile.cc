@@ -203,8 +203,10 @@ thread_local const Specialization* t_failed = nullptr;
 void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
   outputs.reading = true;  // as find() and compile() began
   t_failed = &s;
+  std::vector<Tensor> values;
+  values.reserve(s.assigned.size());
   run_specialization(s, f, outputs);
-  if (!s.assigned.empty()) assign_variables(s, outputs);
+  if (!s.assigned.empty()) assign_variables(s, outputs, values);
   if (!s.unrepeatable) return;
   fill_kept(s, outputs);
   s.variables->commit();

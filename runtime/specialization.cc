@@ -190,8 +190,7 @@ void fill_kept(const Specialization& s, Outputs& outputs) {
 }
 
 // All are known before the first is assigned: they may change places.
-void assign_variables(const Specialization& s, const Outputs& outputs) {
-  std::vector<Tensor> values;
+void assign_variables(const Specialization& s, const Outputs& outputs, std::vector<Tensor>& values) noexcept {
   for (std::size_t i = outputs.tensors.size() - s.assigned.size(); i < outputs.tensors.size(); ++i) values.push_back(outputs.tensors[i] ? Tensor::share(outputs.tensors[i]) : Tensor());
   for (std::size_t i = 0; i < values.size(); ++i)
     if (Tensor* at = s.assigned[i]->handle()) *at = std::move(values[i]);

@@ -92,8 +92,9 @@ std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mod
 /// Makes real tensors of `kept`, of the outputs behind the user's.
 void fill_kept(const Specialization&, Outputs&);
 
-/// Gives the variables that the function assigns what it assigns to them, of the outputs behind the user's.
-void assign_variables(const Specialization&, const Outputs&);
+/// Gives the variables that the function assigns what it assigns to them, of the outputs behind the user's. `values` has room for that:
+/// nothing fails here.
+void assign_variables(const Specialization&, const Outputs&, std::vector<Tensor>& values) noexcept;
 
 /// Runs it on a frame that admits() has accepted.
 void run_specialization(const Specialization&, CallFrame&, Outputs&);

@@ -203,6 +203,10 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar 
 /// Matrix times vector, inner and outer product of vectors.
 Tensor mv(const Tensor& self, const Tensor& vec, SourceLoc loc = SourceLoc::current());
 Tensor dot(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
+/// beta * self + alpha * (batch1 x batch2), of matrices and a vector, of the outer product of vectors. Where beta is 0 self does not count.
+Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
+Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, Scalar beta = 1, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
+Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar beta = 1, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
 Tensor outer(const Tensor& self, const Tensor& vec2, SourceLoc loc = SourceLoc::current());
 /// Sums of products in index notation: einsum("bij,bjk->bik", {a, b}). One or two operands, letters, no ellipsis.
 Tensor einsum(std::string_view equation, TensorArrayRef operands, SourceLoc loc = SourceLoc::current());
@@ -239,6 +243,28 @@ Tensor index_add(const Tensor& self, Int dim, const Tensor& index, const Tensor&
                  SourceLoc loc = SourceLoc::current());
 /// int64 of indices' sizes + [num_classes]; an index outside [0, num_classes) is an IndexOutOfRange.
 Tensor one_hot(const Tensor& self, Int num_classes, SourceLoc loc = SourceLoc::current());
+
+/// self's slices index[i] along dim become one value (a number or a 0-dim tensor).
+Tensor index_fill(const Tensor& self, Int dim, const Tensor& index, const Operand& value, SourceLoc loc = SourceLoc::current());
+/// source's elements, in order, where mask (bool, broadcast) holds; there must be enough of them (IndexOutOfRange).
+Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source, SourceLoc loc = SourceLoc::current());
+/// The elements that index counts in row-major order become source's, or are added to.
+Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate = false, SourceLoc loc = SourceLoc::current());
+
+// ---- results into a tensor that is given
+/// `out` gets the result's sizes, if it has others (resize_), and its elements, converted; a float result does not go into integers
+/// (DTypeMismatch). Gives out. What is read may be out itself.
+Tensor add_out(const Tensor& out, const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
+Tensor sub_out(const Tensor& out, const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
+Tensor mul_out(const Tensor& out, const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor div_out(const Tensor& out, const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor where_out(const Tensor& out, const Tensor& condition, const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor mm_out(const Tensor& out, const Tensor& self, const Tensor& mat2, SourceLoc loc = SourceLoc::current());
+Tensor bmm_out(const Tensor& out, const Tensor& self, const Tensor& mat2, SourceLoc loc = SourceLoc::current());
+Tensor matmul_out(const Tensor& out, const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
+Tensor addmm_out(const Tensor& out, const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar beta = 1, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
+Tensor cat_out(const Tensor& out, TensorArrayRef tensors, Int dim = 0, SourceLoc loc = SourceLoc::current());
+Tensor index_select_out(const Tensor& out, const Tensor& self, Int dim, const Tensor& index, SourceLoc loc = SourceLoc::current());
 
 // ---- joining, and writing a part
 /// Along an existing dimension, and along a new one. All other sizes are equal; dtypes are promoted. cat skips tensors of
@@ -329,6 +355,9 @@ Tensor unflatten(const Tensor& self, Int dim, IntArrayRef sizes, SourceLoc loc =
 Tensor permute(const Tensor& self, IntArrayRef dims, SourceLoc loc = SourceLoc::current());
 Tensor transpose(const Tensor& self, Int dim0, Int dim1, SourceLoc loc = SourceLoc::current());
 Tensor swapaxes(const Tensor& self, Int dim0, Int dim1, SourceLoc loc = SourceLoc::current());
+Tensor swapdims(const Tensor& self, Int dim0, Int dim1, SourceLoc loc = SourceLoc::current());
+/// The last two dimensions swapped.
+Tensor mT(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor t(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor movedim(const Tensor& self, Int source, Int destination, SourceLoc loc = SourceLoc::current());
 /// Elements start, start + step, ... below end; bounds beyond the size are clamped, negative ones count from the end.
@@ -360,6 +389,12 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes
                                      SourceLoc loc = SourceLoc::current());
 std::vector<Tensor> chunk(const Tensor& self, Int chunks, Int dim = 0, SourceLoc loc = SourceLoc::current());
 std::vector<Tensor> unbind(const Tensor& self, Int dim = 0, SourceLoc loc = SourceLoc::current());
+/// Views of `sections` parts, of which the first size % sections have one element more; or of the parts between indices. hsplit: along
+/// dimension 1 (0 of a vector), vsplit: along 0, into equal parts (ShapeMismatch otherwise).
+std::vector<Tensor> tensor_split(const Tensor& self, Int sections, Int dim = 0, SourceLoc loc = SourceLoc::current());
+std::vector<Tensor> tensor_split(const Tensor& self, IntArrayRef indices, Int dim = 0, SourceLoc loc = SourceLoc::current());
+std::vector<Tensor> hsplit(const Tensor& self, Int sections, SourceLoc loc = SourceLoc::current());
+std::vector<Tensor> vsplit(const Tensor& self, Int sections, SourceLoc loc = SourceLoc::current());
 
 // ---- operators; at least one side is a tensor, the other a tensor, a number or an Int
 inline Tensor operator+(TensorOperand a, Operand b) { return add(a, b, 1, a.loc()); }
