@@ -11,6 +11,7 @@
 #include "graph/view_column.h"
 #include "graph/writers.h"
 #include "passes/registered.h"
+#include "passes/view_chains.h"
 
 namespace reprise::passes {
 
@@ -33,37 +34,6 @@ bool same(const Ints& a, const Ints& b) {
 bool same_layout(const Layout& a, const Layout& b) { return same(a.sizes, b.sizes) && same(a.strides, b.strides) && identical(a.offset, b.offset); }
 /// Are its strides those of a tensor that is made with its sizes, also in dimensions of size 0 and 1?
 bool is_as_made(const Layout& l) { return same(l.strides, graph::made_strides(l.sizes)); }
-
-bool is_view(const Node& n) { return !n.inplace && graph::op(n.op).cls == OpClass::View; }
-ValueId operand(const Node& n) { return std::get<ValueId>(n.args[0]); }
-/// Does a view of these sizes only split dimensions, in order? That is possible whatever the strides are.
-bool only_splits(const Ints& of, const Ints& to) {
-  std::size_t at = 0;
-  for (Int size : of) {
-    Int made = 1;
-    do {
-      if (at == to.size()) return false;
-      made = made * to[at++];
-    } while (!identical(made, size) && at < to.size());
-    if (!identical(made, size)) return false;
-  }
-  return at == to.size();
-}
-/// The view operator that made it; null: it is all that its storage shows.
-const Node* view_of(const Graph& g, ValueId v) {
-  const std::int32_t n = g.values[v.v].node;
-  return n >= 0 && is_view(g.nodes[static_cast<std::size_t>(n)]) ? &g.nodes[static_cast<std::size_t>(n)] : nullptr;
-}
-/// The views from `from`, or from the storage, to v, v last; what comes before as_strided does not count.
-std::vector<ValueId> chain_of(const Graph& g, ValueId v, ValueId from = {}) {
-  std::vector<ValueId> views;
-  for (const Node* n; v != from && (n = view_of(g, v)); v = operand(*n)) {
-    views.push_back(v);
-    if (graph::is_view_of_storage(n->op)) break;
-  }
-  std::reverse(views.begin(), views.end());
-  return views;
-}
 
 thread_local bool t_first_form = false;
 
@@ -578,19 +548,6 @@ class Functionalizer {
 
 FirstFormScope::FirstFormScope() : before_(std::exchange(t_first_form, true)) {}
 FirstFormScope::~FirstFormScope() { t_first_form = before_; }
-
-Layout replay_layout(const Graph& g, ValueId v, ValueId from, Layout l, SourceLoc loc) {
-  for (ValueId view : chain_of(g, v, from)) {
-    const Node& n = *view_of(g, view);
-    graph::NodeRuleArgs rest(g, n.args);
-    std::vector<graph::RuleArg> args(rest.args().begin(), rest.args().end());
-    TensorMeta self = g.meta(operand(n));
-    self.layout = std::move(l);
-    args[0] = &self;
-    l = graph::apply_view(graph::op(n.op), args, self.layout, loc, graph::Strides::All);
-  }
-  return l;
-}
 
 Functionalized functionalize(Graph traced, std::span<const TracedInput> inputs) {
   REPRISE_CHECK(traced.form == graph::Form::Traced && inputs.size() == traced.inputs.size());

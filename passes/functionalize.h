@@ -80,8 +80,4 @@ class FirstFormScope {
   bool before_;
 };
 
-/// The layout that `v` has eagerly, also in dimensions of size 0 and 1, where the layouts in a traced graph are those of elements alone:
-/// the rules of its chain of views once more, beginning with `start` at the value `from` (unset: where the storage begins).
-Layout replay_layout(const graph::Graph& traced, graph::ValueId v, graph::ValueId from, Layout start, SourceLoc);
-
 }  // namespace reprise::passes

@@ -13,7 +13,7 @@
 #include "base/checked_math.h"
 #include "base/errors.h"
 #include "graph/shape_rules.h"
-#include "passes/functionalize.h"
+#include "passes/view_chains.h"
 #include "runtime/tracer.h"
 #include "tensor/impl.h"
 

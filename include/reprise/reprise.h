@@ -1,5 +1,5 @@
 #pragma once
-// Everything of Reprise.
+// What programs need. For operators and patterns of one's own: reprise/library.h, reprise/patterns.h.
 #include "reprise/compile.h"
 #include "reprise/cond.h"
 #include "reprise/device.h"
