@@ -135,6 +135,7 @@ class Assign {
   bool join_over_input(ValueId c, std::uint32_t o);
   /// Joins and updates whose result becomes c's contents without leaving c's place: c, those nested in it, and those it is based on.
   void chain_ends(ValueId c, std::vector<Id>& out) const;
+  void chain_ends_here(ValueId c);
   /// A part of one of these joins is `old` itself or a view of it: copying it while `old` is overwritten is not safe.
   bool parts_read(const std::vector<Id>& ends, ValueId old) const;
   /// The part of a join is a view of the very value that the join writes into, of elements that it does not write.

@@ -156,6 +156,7 @@ bool Assign::updates(const Node& node) const {
 }
 
 bool Assign::fails_half_way(ValueId v) const {
+  if (!computed(v)) return false;
   const Item& it = p_.items[p_.maker[v.v]];
   return it.may_fail && it.kind == Kind::Native && graph::op(g_.nodes[it.node].op).cls == OpClass::Control;
 }
@@ -378,7 +379,7 @@ void Assign::place_result(ValueId v) {
     p_.place[v.v] = {p_.add_buffer({Buffer::Kind::Temp, 0, m.dtype, bytes_of(m.layout.sizes, m.dtype)}), contiguous_layout(m.layout.sizes)};
   }
   if (placed(v))
-    if (ValueId old = old_of(v)) base_in_place(v, old);  // otherwise its kernel copies
+    if (ValueId old = old_of(v); old && !base_in_place(v, old)) chain_ends_here(v);  // its kernel copies
   for (std::uint32_t o : wishes) copy_out(o);
 }
 

@@ -94,6 +94,7 @@ void Assign::place_join(const Node& node) {
   auto plan = plan_join(g_, node, p_.place[c.v].layout);
   Id after = begin;  // what each part's write comes after
   if (plan->base && !base_in_place(c, plan->base)) {
+    chain_ends_here(c);
     after = add_copy(plan->base, p_.place[c.v], m.dtype, base_of(node), p_.items[end].node, p_.maker[c.v]);
     edge(begin, after, EdgeKind::Memory);
     edge(after, end, EdgeKind::Memory);
@@ -146,6 +147,21 @@ void Assign::chain_ends(ValueId c, std::vector<Id>& out) const {
     if (!c || !computed(c) || !wishes_[c.v].empty() || placed(c)) return;
     if (!is_join(g_.nodes[g_.values[c.v].node]) && (!old_of(c) || p_.items[p_.maker[c.v]].may_fail)) return;
   }
+}
+
+// What was to be made in an input's place, one after another, did not have to be over before that was written (before_input_write). From here
+// on it is made elsewhere after all, or in the kernels that use it, and what reads the input for that comes first like any other reader.
+void Assign::chain_ends_here(ValueId c) {
+  const Buffer& b = p_.buffers[p_.place[c.v].buffer];
+  if (b.kind != Buffer::Kind::Input) return;
+  std::vector<Id> own, chain;
+  nested_ends(c, own);
+  chain_ends(c, chain);
+  take_out(chain, own);
+  const std::vector<Id>& readers = readers_[g_.inputs[b.index].value.v];
+  const Id begin = static_cast<Id>(begin_[c.v]);
+  for (Id r : chain)
+    if (p_.items[r].may_fail || std::find(readers.begin(), readers.end(), r) != readers.end()) edge(r, begin, kind_before(r));
 }
 
 bool Assign::parts_read(const std::vector<Id>& ends, ValueId old) const {

@@ -345,5 +345,27 @@ TEST(Views, AssignmentToAViewWrites) {
   EXPECT_NE(std::string(caught([] { ramp(3).slice(0, 0, 2) = ramp(3); })->what()).find("views_test"), std::string::npos);
 }
 
+// An elementwise operator in place, then a part of its result over another part: what is made of the old elements is not made again of new ones.
+TEST(Views, APartThatIsReadIsMadeBeforeItsPlaceIsWritten) {
+  auto make = [](std::int64_t n) {
+    Tensor m = ramp(n * 2).view({n, 2});
+    return Scene{m, {m}};
+  };
+  check("rows over rows", make, [](Tensors a) {
+    Tensor x = a[0];
+    x.mul_(0.5);
+    x.narrow(0, x.size(0) / 3, x.size(0) - x.size(0) / 3).copy_(x.select(0, 0));
+    return Tensors{};
+  }, {1, 2, 3, 7});
+  check("twice", make, [](Tensors a) {
+    Tensor x = a[0];
+    x.mul_(0.5);
+    x.slice(0, 0, x.size(0) / 2 + 1).copy_(x.select(0, -1));
+    x.add_(1);
+    x.slice(0, x.size(0) / 4, x.size(0)).copy_(x.select(0, 0));
+    return Tensors{x.sum(0)};
+  }, {1, 2, 4, 9});
+}
+
 }  // namespace
 }  // namespace reprise
