@@ -236,6 +236,8 @@ bool Assign::base_in_place(ValueId c, ValueId base) {
   nested_ends(c, nested);
   std::vector<Id> readers = old_readers(base, nested);
   if (parts_read(nested, base)) return false;
+  // c itself reads the old value of its place beside the base: that would be the base by then.
+  if (const Buffer& b = p_.buffers[at.buffer]; b.kind == Buffer::Kind::Input && parts_read(nested, g_.inputs[b.index].value)) return false;
   const Id maker = static_cast<Id>(p_.maker[base.v]);
   std::vector<Id> before = before_[c.v];
   if (writes_nothing_if_it_fails(maker, at)) std::erase(before, maker);

@@ -345,6 +345,34 @@ TEST(Views, AssignmentToAViewWrites) {
   EXPECT_NE(std::string(caught([] { ramp(3).slice(0, 0, 2) = ramp(3); })->what()).find("views_test"), std::string::npos);
 }
 
+// What is made of one argument becomes the new value of another, whose old one is read beside it.
+TEST(Views, ANewValueOfOneArgumentIsMadeOfAnother) {
+  auto make = [](std::int64_t n) {
+    Tensor m = ramp(n * 4);
+    return Scene{m, {m.as_strided({n, 2}, {2, 1}), m.slice(0, 2 * n, 4 * n).view({n, 2})}};
+  };
+  check("made of another", make, [](Tensors a) {
+    Tensor x = a[0], y = a[1];
+    x.select(0, 0).add_(0.25);
+    x.add_(y);
+    y.copy_(x);
+    x.mul_(3);
+    return Tensors{};
+  }, {1, 2, 5});
+  auto apart = [](std::int64_t n) {
+    Tensor m = ramp(n * 2), other = ramp(n * 2) * 3;
+    return Scene{m, {m.view({n, 2}), other.view({n, 2})}};
+  };
+  check("on two storages", apart, [](Tensors a) {
+    Tensor x = a[0], y = a[1];
+    x.select(0, 0).add_(0.25);
+    x.add_(y);
+    y.copy_(x);
+    x.cumsum_(0);
+    return Tensors{};
+  }, {1, 2, 5});
+}
+
 // An elementwise operator in place, then a part of its result over another part: what is made of the old elements is not made again of new ones.
 TEST(Views, APartThatIsReadIsMadeBeforeItsPlaceIsWritten) {
   auto make = [](std::int64_t n) {
