@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bail.h"
 #include "graph/interpreter.h"
 #include "guards/expr.h"
 #include "reprise/arguments.h"
@@ -47,6 +48,19 @@ class RoundedOnce {
 
 /// Metadata of either kind of tensor; throws InvalidArgument naming `op` for an undefined one.
 TensorMeta checked_meta(const Tensor& t, const char* op, SourceLoc loc);
+
+/// A dimension counted from the front; a symbolic one is pinned. Throws IndexOutOfRange naming `op`.
+inline int wrapped(const TensorMeta& m, Int dim, const char* op, SourceLoc loc) { return wrap_dim(dim.value(loc), m.dim(), op, loc); }
+
+/// f(), whose errors name `op` instead of the operators that it is made of.
+template <class F>
+auto named(const char* op, F&& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    throw_as(e, op, e.where());
+  }
+}
 
 inline TensorPair pair(std::vector<Tensor> r) { return {std::move(r[0]), std::move(r[1])}; }
 

@@ -15,25 +15,13 @@ using graph::call1;
 using graph::OpId;
 using graph::api::arg;
 using graph::api::checked_meta;
+using graph::api::named;
+using graph::api::wrapped;
 
 namespace {
 
 /// 0 that does not change the dtype it is chosen against.
 Scalar zero_of(DType t) { return t == DType::Bool ? Scalar(false) : Scalar(0); }
-
-int wrapped(const TensorMeta& m, Int dim, const char* op, SourceLoc loc) {
-  return wrap_dim(dim.value(loc), m.dim(), op, loc);
-}
-
-/// f(), whose errors name `op` instead of the operators that it is made of.
-template <class F>
-Tensor named(const char* op, F&& f) {
-  try {
-    return f();
-  } catch (const Error& e) {
-    throw_as(e, op, e.where());
-  }
-}
 
 /// Index tensors for index/index_put: `index` at `dim`, every dimension before it kept.
 std::vector<Tensor> indices_at(int dim, const Tensor& index) {

@@ -11,18 +11,10 @@ namespace reprise {
 using graph::OpId;
 using graph::api::arg;
 using graph::api::checked_meta;
+using graph::api::named;
+using graph::api::wrapped;
 
 namespace {
-
-/// f(), whose errors name `op` instead of the operators that it is made of.
-template <class F>
-auto named(const char* op, F&& f) {
-  try {
-    return f();
-  } catch (const Error& e) {
-    throw_as(e, op, e.where());
-  }
-}
 
 bool same_sizes(const Ints& a, const Ints& b, SourceLoc loc, const char* why) {
   bool same = a.size() == b.size();
@@ -48,8 +40,6 @@ Tensor into(const Tensor& out, const Tensor& made, const char* op, SourceLoc loc
   if (!same_sizes(to.layout.sizes, from.layout.sizes, loc, "out: equal sizes")) out.resize_(from.layout.sizes, loc);
   return out.copy_(made, loc);
 }
-
-int wrapped(const TensorMeta& m, Int dim, const char* op, SourceLoc loc) { return wrap_dim(dim.value(loc), m.dim(), op, loc); }
 
 }  // namespace
 

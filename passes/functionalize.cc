@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "graph/functional_form.h"
+#include "graph/map_values.h"
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
 #include "graph/writers.h"
@@ -142,10 +143,7 @@ class Functionalizer {
   }
 
   NodeArg value_of(NodeArg a) {
-    if (auto* v = std::get_if<ValueId>(&a)) *v = value(*v);
-    else if (auto* list = std::get_if<std::vector<ValueId>>(&a))
-      for (ValueId& x : *list)
-        if (x) x = value(x);
+    graph::map_values(a, [&](ValueId v) { return value(v); });
     return a;
   }
   std::vector<NodeArg> values_of(std::vector<NodeArg> args) {

@@ -1,5 +1,6 @@
 #include "base/bail.h"
 #include "base/errors.h"
+#include "graph/map_values.h"
 #include "passes/pass.h"
 
 namespace reprise::passes {
@@ -31,13 +32,7 @@ class Inliner {
   void node(const Graph& g, const Node& n, std::vector<ValueId>& to) {
     if (graph::op(n.op).cls == graph::OpClass::Control) return choice(n, to);
     std::vector<NodeArg> args = n.args;
-    for (NodeArg& a : args) {
-      if (auto* v = std::get_if<ValueId>(&a)) *v = to[v->v];
-      else if (auto* w = std::get_if<graph::ViewArg>(&a)) w->base = to[w->base.v];
-      else if (auto* list = std::get_if<std::vector<ValueId>>(&a))
-        for (ValueId& v : *list)
-          if (v) v = to[v.v];
-    }
+    for (NodeArg& a : args) graph::map_values(a, [&](ValueId v) { return to[v.v]; });
     std::vector<TensorMeta> metas;
     for (ValueId r : n.results) metas.push_back(g.meta(r));
     out_.append(n.op, std::move(args), std::move(metas), n.info);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "graph/map_values.h"
 #include "graph/view_column.h"
 #include "graph/writers.h"
 
@@ -117,17 +118,11 @@ Graph Rewriter::run(const Rule& rule, bool* changed) {
   for (const Node& node : in_.nodes) {
     std::vector<NodeArg> args = node.args;
     bool left_out = false;
-    auto map = [&](ValueId& v) { v = now(v), left_out = left_out || !v; };
-    for (NodeArg& a : args) {
-      if (auto* v = std::get_if<ValueId>(&a)) {
-        map(*v);
-      } else if (auto* list = std::get_if<std::vector<ValueId>>(&a)) {
-        for (ValueId& x : *list)
-          if (x) map(x);
-      } else if (auto* view = std::get_if<graph::ViewArg>(&a)) {
-        map(view->base);
-      }
-    }
+    for (NodeArg& a : args)
+      graph::map_values(a, [&](ValueId v) {
+        left_out = left_out || !now(v);
+        return now(v);
+      });
     info_ = node.info;
     self_ = {};
     if (!left_out) keep_apart(node, args);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "graph/map_values.h"
 #include "kernels/launch/layout.h"
 #include "kernels/plan/epilogue.h"
 
@@ -32,13 +33,7 @@ Graph with_inputs(const Graph& g, const std::vector<Layout>& layouts) {
   }
   for (const Node& n : g.nodes) {
     std::vector<NodeArg> args = n.args;
-    for (NodeArg& a : args) {
-      if (auto* v = std::get_if<ValueId>(&a)) *v = to[v->v];
-      else if (auto* w = std::get_if<graph::ViewArg>(&a)) w->base = to[w->base.v];
-      else if (auto* list = std::get_if<std::vector<ValueId>>(&a))
-        for (ValueId& v : *list)
-          if (v) v = to[v.v];
-    }
+    for (NodeArg& a : args) graph::map_values(a, [&](ValueId v) { return to[v.v]; });
     out.add(n.op, std::move(args), n.info);
     Node& made = out.nodes.back();
     for (std::size_t i = 0; i < n.results.size(); ++i) to[n.results[i].v] = made.results[i];
