@@ -41,9 +41,10 @@ void check_schema(const Schema& s, OpClass cls, bool inplace, Effects effects) {
   if (s.args.size() > kMaxArgs) bad("has ", s.args.size(), " arguments, more than ", kMaxArgs);
   if (s.n_results < 0) bad("gives a list of tensors, and nothing says how many");
   const Writes w = writes_of(s);
-  if (!w.writes.empty() && cls != OpClass::Reference) bad("writes '", s.args[w.writes[0]].name, "', as only operators of class Reference may");
+  const bool may_write = cls == OpClass::Reference || cls == OpClass::Transfer;
+  if (!w.writes.empty() && !may_write) bad("writes '", s.args[w.writes[0]].name, "', as only operators of class Reference may");
   if (!w.writes.empty() && inplace) bad("writes '", s.args[w.writes[0]].name, "' and cannot have a twin that writes, too");
-  if (s.n_results == 0 && cls != OpClass::Reference) bad("must have results");
+  if (s.n_results == 0 && !may_write) bad("must have results");
   if (s.n_results == 0 && w.writes.empty() && !effects.any()) bad("has no results, writes nothing and has no effect");
   bool shares = false;
   for (const ResultDef& r : s.results) shares = shares || (w.writes.empty() && r.alias && !r.alias->before.empty());
@@ -92,11 +93,8 @@ class Table {
       for (std::size_t k = 0; k < i; ++k)
         if (facts[i].column == facts[k].column) fail(ErrorCode::InvalidArgument, name, {}, "is told its ", facts[i].column->name(), " twice");
 
-    std::lock_guard lock(mu_);
-    if (find(schema.name)) fail(ErrorCode::InvalidArgument, name, {}, "there is an operator of this name");
-    if (schema.name.ends_with('_'))
-      if (const OpDef* o = find(std::string_view(schema.name).substr(0, schema.name.size() - 1)); o && o->has_inplace)
-        fail(ErrorCode::InvalidArgument, name, {}, "is the twin of '", o->schema.name, "'");
+    std::unique_lock lock(mu_);
+    refuse_taken(schema.name);
     const std::size_t i = count_.load(std::memory_order_relaxed);
     if (i + 1 > UINT16_MAX) fail(ErrorCode::InvalidArgument, name, {}, "there is no room for more than ", UINT16_MAX, " operators");
     // All that may throw happens before anything is visible.
@@ -112,7 +110,21 @@ class Table {
       writer.n_made = static_cast<int>(std::count(w.returns.begin(), w.returns.end(), -1));
       writer.writes = std::move(w.writes), writer.returns = std::move(w.returns);
     }
-    publish(std::move(defs), facts);
+    const std::vector<const OpDef*> rows = add_rows(std::move(defs), facts);
+    try {
+      if (n.check) {
+        lock.unlock();
+        n.check(id);
+        lock.lock();
+        refuse_taken(rows[0]->schema.name);
+      }
+      add_names(rows);
+    } catch (...) {
+      if (!lock.owns_lock()) lock.lock();
+      for (const OpFact& f : facts)
+        for (const OpDef* row : rows) f.forget(row->id);
+      throw;
+    }
     return id;
   }
 
@@ -128,15 +140,20 @@ class Table {
     const int made = schema.n_results;
     return {id, cls, std::move(schema), rule, inplace, moves || cls == OpClass::View, effects, {}, {}, std::nullopt, std::nullopt, made, {}};
   }
-  /// They get the next numbers, in order; facts are told of each. Nothing is seen before all that may throw has happened.
-  void publish(std::vector<std::unique_ptr<OpDef>> defs, const std::vector<OpFact>& facts) {
-    std::vector<std::unique_ptr<Named>> names;
+  void refuse_taken(const std::string& name) const {
+    if (find(name)) fail(ErrorCode::InvalidArgument, name.c_str(), {}, "there is an operator of this name");
+    if (name.ends_with('_'))
+      if (const OpDef* o = find(std::string_view(name).substr(0, name.size() - 1)); o && o->has_inplace)
+        fail(ErrorCode::InvalidArgument, name.c_str(), {}, "is the twin of '", o->schema.name, "'");
+  }
+  /// They get the next numbers, in order, and stay for good; facts are told of each. Nobody knows of the numbers yet.
+  std::vector<const OpDef*> add_rows(std::vector<std::unique_ptr<OpDef>> defs, const std::vector<OpFact>& facts) {
     for (const std::unique_ptr<OpDef>& def : defs) {
       fill_defaults(*def);
       std::atomic<Chunk*>& chunk = chunks_[static_cast<std::size_t>(def->id) / kChunk];
       if (!chunk.load(std::memory_order_relaxed)) chunk.store(new Chunk{}, std::memory_order_release);
-      names.push_back(std::make_unique<Named>(Named{def.get(), nullptr}));
     }
+    std::vector<const OpDef*> rows(defs.size());
     std::size_t told = 0;
     try {
       for (; told < facts.size() * defs.size(); ++told) facts[told / defs.size()].tell(defs[told % defs.size()]->id);
@@ -144,15 +161,21 @@ class Table {
       while (told-- > 0) facts[told / defs.size()].forget(defs[told % defs.size()]->id);
       throw;
     }
-    for (const std::unique_ptr<OpDef>& def : defs) {
-      const auto at = static_cast<std::size_t>(def->id);
-      (*chunks_[at / kChunk].load(std::memory_order_relaxed))[at % kChunk] = def.get();
-    }
-    count_.store(static_cast<std::size_t>(defs.back()->id) + 1, std::memory_order_release);
     for (std::size_t i = 0; i < defs.size(); ++i) {
-      std::atomic<Named*>& first = bucket(defs[i].release()->schema.name);
-      names[i]->next = first.load(std::memory_order_relaxed);
-      first.store(names[i].release(), std::memory_order_release);
+      const auto at = static_cast<std::size_t>(defs[i]->id);
+      rows[i] = (*chunks_[at / kChunk].load(std::memory_order_relaxed))[at % kChunk] = defs[i].release();
+    }
+    count_.store(static_cast<std::size_t>(rows.back()->id) + 1, std::memory_order_release);
+    return rows;
+  }
+  /// Now everybody may find them.
+  void add_names(const std::vector<const OpDef*>& rows) {
+    std::vector<std::unique_ptr<Named>> names;
+    for (const OpDef* row : rows) names.push_back(std::make_unique<Named>(Named{row, nullptr}));
+    for (std::unique_ptr<Named>& name : names) {
+      std::atomic<Named*>& first = bucket(name->def->schema.name);
+      name->next = first.load(std::memory_order_relaxed);
+      first.store(name.release(), std::memory_order_release);
     }
   }
 

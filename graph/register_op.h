@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct NewOp {
   /// Of an operator that writes: the registered operator that computes what it writes, by name or by all of its schema
   /// (Note [Named functional forms] in functional_form.h). Empty: a derived twin alone stands for it.
   std::string functional = {};
+  /// Called before its name is known to anybody; throws: nothing is registered, but its number is not used again. It may call the operator,
+  /// and register others.
+  std::function<void(OpId)> check = {};
 };
 
 /// Adds an operator with the facts that rooms need of its class. Its id is published last: other threads see all of it or nothing, and

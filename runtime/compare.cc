@@ -15,12 +15,12 @@
 
 namespace reprise::detail {
 
-namespace {
-
-Closeness of_dtype(DType d) {
+Closeness closeness_of(DType d) {
   if (!is_floating(d)) return Closeness::Bits;
   return d == kFloat64 ? Closeness::Float64 : d == kFloat32 ? Closeness::Float32 : item_size(d) > 1 ? Closeness::Half : Closeness::Float8;
 }
+
+namespace {
 
 // Fused code adds up in another order than operators one by one, and keeps float32 between operators of half precision; what
 // depends on such a value is as inexact. Everything else is equal bit for bit.
@@ -30,14 +30,14 @@ std::vector<Closeness> of_values(const graph::Graph& g, bool interpreted) {
     Closeness operands = Closeness::Bits, types = Closeness::Bits;
     graph::for_each_value(n, [&](graph::ValueId v) {
       operands = std::max(operands, all[v.v]);
-      types = std::max(types, of_dtype(g.meta(v).dtype));
+      types = std::max(types, closeness_of(g.meta(v).dtype));
     });
     const graph::OpClass cls = graph::op(n.op).cls;
     using graph::OpClass;
     const bool sums = cls == OpClass::Reduction || cls == OpClass::Composite || cls == OpClass::Matmul || cls == OpClass::Attention;
     const bool moves = cls == OpClass::View || cls == OpClass::Join || cls == OpClass::Gather;
     for (graph::ValueId r : n.results) {
-      const Closeness own = std::max(types, of_dtype(g.meta(r).dtype));
+      const Closeness own = std::max(types, closeness_of(g.meta(r).dtype));
       all[r.v] = sums || (!moves && (own >= Closeness::Half || interpreted)) ? std::max(operands, own) : operands;
     }
   }

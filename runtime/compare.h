@@ -19,6 +19,8 @@ enum class Closeness : std::uint8_t { Bits, Float64, Float32, Half, Float8 };
 ///   Half     5e-2: bfloat16 has 2 to 3 digits, float16 3; one run keeps float32 between operators, the other rounds
 ///   Float8   0.25: one step of float8_e5m2
 double tolerance(Closeness);
+/// Of values that are computed in the dtype, and rounded.
+Closeness closeness_of(DType);
 
 /// The two runs: what fills the gap in a message.
 struct Runs {

@@ -12,6 +12,7 @@
 #include "graph/shape_rules.h"
 #include "graph/writers.h"
 #include "kernels/plan/columns.h"
+#include "runtime/decomposition.h"
 
 namespace reprise {
 
@@ -41,40 +42,6 @@ void ask(RuleCtx& c, const Shape& shape) {
 void user_shape(RuleCtx& c) { ask(c, **g_shapes.find(c.op.id)); }
 void like_the_first(RuleCtx& c) {
   if (c.op.n_made == 1) c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes);
-}
-
-bool takes(ArgType t, const graph::CallArg& a) {
-  auto is = [&]<class T>(const T*) { return std::holds_alternative<T>(a); };
-  constexpr const Tensor* const* kTensor = nullptr;
-  switch (t) {
-    case ArgType::Tensor:
-    case ArgType::OptionalTensor: return is(kTensor);
-    case ArgType::TensorList:
-    case ArgType::OptionalTensorList: return is(static_cast<const TensorArrayRef*>(nullptr));
-    case ArgType::TensorOrScalar:
-    case ArgType::OptionalTensorOrScalar: return is(kTensor) || is(static_cast<const Scalar*>(nullptr)) || is(static_cast<const Int*>(nullptr));
-    case ArgType::Int:
-    case ArgType::OptionalInt: return is(static_cast<const Int*>(nullptr));
-    case ArgType::Ints:
-    case ArgType::OptionalInts: return is(static_cast<const IntArrayRef*>(nullptr));
-    case ArgType::Scalar:
-    case ArgType::OptionalScalar:
-    case ArgType::Float:
-    case ArgType::OptionalFloat: return is(static_cast<const Scalar*>(nullptr)) || is(static_cast<const Int*>(nullptr));
-    case ArgType::Bool: return is(static_cast<const bool*>(nullptr));
-    case ArgType::DType:
-    case ArgType::OptionalDType: return is(static_cast<const DType*>(nullptr));
-    case ArgType::Str:
-    case ArgType::OptionalStr: return is(static_cast<const std::string_view*>(nullptr));
-    case ArgType::OptionalGenerator:
-    case ArgType::Region: return false;
-  }
-  return false;
-}
-
-const char* kind_name(const graph::CallArg& a) {
-  static constexpr const char* kNames[] = {"None", "a tensor", "a list of tensors", "an integer", "a list of integers", "a number", "a bool", "a dtype", "a text"};
-  return a.index() < std::size(kNames) ? kNames[a.index()] : "something else";
 }
 
 }  // namespace
@@ -119,18 +86,8 @@ std::string_view Operator::name() const { return graph::op(static_cast<OpId>(id_
 Operator::Results Operator::call(std::span<const detail::OperatorArg> given, SourceLoc loc) const {
   static_assert(std::is_same_v<detail::OperatorArg, graph::CallArg>);
   const graph::OpDef& def = graph::op(static_cast<OpId>(id_));
-  const std::vector<ArgDef>& args = def.schema.args;
-  auto refuse = [&](const auto&... why) { fail(ErrorCode::InvalidArgument, def.schema.name.c_str(), loc, why..., " (", def.schema.text, ")"); };
-  if (given.size() > args.size()) refuse("takes ", args.size(), " arguments, not ", given.size());
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    if (i >= given.size()) {
-      if (!args[i].otherwise && !graph::accepts_none(args[i].type)) refuse("'", args[i].name, "' is missing");
-    } else if (!std::holds_alternative<std::monostate>(given[i])) {
-      if (!takes(args[i].type, given[i])) refuse("'", args[i].name, "' is ", kind_name(given[i]));
-    } else if (!graph::accepts_none(args[i].type)) {
-      refuse("'", args[i].name, "' is None");
-    }
-  }
+  detail::expect_arguments(def, given, loc);
+  if (const Decomposition* of = detail::decomposition_for(def, given)) return Results(detail::decomposed(def, *of, given, loc), def.schema.name);
   return Results(graph::calln(def.id, given, loc), def.schema.name);
 }
 
@@ -147,10 +104,15 @@ Operator Library::define(OperatorDef d) const {
   if (const std::size_t colon = schema.name.find("::"); colon == std::string::npos) d.schema = name_ + "::" + d.schema;
   else if (schema.name.substr(0, colon) != name_) fail(ErrorCode::InvalidArgument, schema.name.c_str(), {}, "is defined by the library '", name_, "'");
   auto refuse = [&](const char* why) { fail(ErrorCode::InvalidArgument, (name_ + "::" + schema.name).c_str(), {}, why); };
-  if (!d.cpu && !d.cuda) refuse("has no kernel");
+  const bool has_kernel = d.cpu || d.cuda;
+  if (!has_kernel && !d.decomposition) refuse("has no kernel, and no decomposition");
+  if (!has_kernel && (d.shape || d.workspace || d.may_fail || d.lane || d.moves || !d.functional.empty())) refuse("has a decomposition alone, which decides what else is told of it");
+  if (schema.n_results < 0 && d.decomposition) refuse("gives a list, which a decomposition does not");
+  if (d.decomposition) detail::expect_parameters(schema, d.decomposition);
+  if (!d.samples.empty() && (d.cpu != nullptr) + bool(d.decomposition) + !d.functional.empty() < 2) refuse("has samples, and no two ways to compute them");
   if (d.workspace && !d.cuda) refuse("says how much memory its kernel for a device works in, and has none");
   const graph::Writes w = graph::writes_of(schema);
-  if (!d.shape && (w.writes.empty() ? schema.n_results : std::count(w.returns.begin(), w.returns.end(), -1)) > 1) refuse("has several results, and no shape function");
+  if (has_kernel && !d.shape && (w.writes.empty() ? schema.n_results : std::count(w.returns.begin(), w.returns.end(), -1)) > 1) refuse("has several results, and no shape function");
   std::vector<graph::OpFact> facts;
   std::unique_ptr<const Workspace> workspace;
   std::unique_ptr<const Shape> shape;
@@ -162,12 +124,20 @@ Operator Library::define(OperatorDef d) const {
       return of(tensors);
     });
   if (d.cuda) facts.push_back(kernels::captured_kernels().fact({d.cuda, workspace.get()}));
+  std::unique_ptr<const Decomposition> decomposition;
+  if (d.decomposition) facts.push_back(detail::decompositions().fact((decomposition = std::make_unique<const Decomposition>(std::move(d.decomposition))).get()));
+  std::function<void(OpId)> check;
+  if (!d.samples.empty()) check = [&](OpId id) { detail::expect_samples_agree(id, d.samples); };
   const graph::ShapeRule rule = d.shape ? user_shape : like_the_first;
   if (d.shape) facts.push_back(g_shapes.fact((shape = std::make_unique<const Shape>(std::move(d.shape))).get()));
-  const OpId id = graph::register_op({.schema = d.schema, .shape = rule, .moves = d.moves, .effects = {.may_fail = d.may_fail, .lane = d.lane}, .functional = std::move(d.functional)}, facts);
+  // What is taken apart as it is called is in no graph.
+  const graph::OpClass cls = has_kernel ? graph::OpClass::Reference : graph::OpClass::Transfer;
+  const OpId id = graph::register_op({.schema = d.schema, .cls = cls, .shape = rule, .moves = d.moves, .effects = {.may_fail = d.may_fail, .lane = d.lane},
+                                      .functional = std::move(d.functional), .check = std::move(check)}, facts);
   // Operators stay for good, and so do their functions.
   static_cast<void>(workspace.release());
   static_cast<void>(shape.release());
+  static_cast<void>(decomposition.release());
   return Operator(static_cast<std::uint16_t>(id));
 }
 

@@ -1,17 +1,14 @@
 #pragma once
-#include <concepts>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "reprise/decomposition.h"
 #include "reprise/kernel.h"
 #include "reprise/scalar.h"
 #include "reprise/tensor.h"
@@ -81,30 +78,13 @@ struct OperatorDef {
   /// ("my::rms_norm" of "my::rms_norm_out(Tensor(a!) out, Tensor x, Tensor w) -> ()"). It stands for the call in compiled functions, where it fuses and
   /// patterns see it. Arguments go by name; its results are what is written, then what is made.
   std::string functional = {};
+  /// The same in terms of other operators (decomposition.h). It stands for the operator where it has no kernel for the device of its tensors; an operator
+  /// that has this alone needs no shape function, and in compiled functions it is what it is made of, which fuses: a node under its name as scope.
+  Decomposition decomposition = {};
+  /// Tried before the operator is known to anybody: for each of these arguments the kernel must give and write what `functional` and `decomposition` do, as
+  /// closely as the dtype allows. Where there is no `cpu` kernel these are compared with each other.
+  std::vector<OperatorSample> samples = {};
 };
-
-namespace detail {
-using OperatorArg = std::variant<std::monostate, const Tensor*, TensorArrayRef, Int, IntArrayRef, Scalar, bool, DType, std::string_view>;
-inline OperatorArg operator_arg(OperatorArg a) { return a; }
-inline OperatorArg operator_arg(const Tensor& t) { return &t; }
-inline OperatorArg operator_arg(const std::vector<Tensor>& l) { return TensorArrayRef(l); }
-inline OperatorArg operator_arg(const TensorArrayRef& l) { return l; }
-inline OperatorArg operator_arg(std::nullopt_t) { return {}; }
-inline OperatorArg operator_arg(DType t) { return t; }
-inline OperatorArg operator_arg(Int i) { return i; }
-inline OperatorArg operator_arg(const Scalar& s) { return s; }
-inline OperatorArg operator_arg(const IntArrayRef& l) { return l; }
-inline OperatorArg operator_arg(const Ints& l) { return IntArrayRef(l); }
-inline OperatorArg operator_arg(const std::vector<Int>& l) { return IntArrayRef(l); }
-template <std::same_as<bool> T> OperatorArg operator_arg(T b) { return b; }
-template <IntegralNumber T> OperatorArg operator_arg(T i) { return Int(i); }
-template <std::floating_point T> OperatorArg operator_arg(T f) { return Scalar(f); }
-template <class T>
-  requires std::is_convertible_v<const T&, std::string_view>
-OperatorArg operator_arg(const T& s) { return std::string_view(s); }
-template <class T>
-OperatorArg operator_arg(const std::optional<T>& o) { return o ? operator_arg(*o) : OperatorArg{}; }
-}  // namespace detail
 
 /// A registered operator. Copies are the same one.
 class Operator {
@@ -159,7 +139,8 @@ class Library {
   /// A C++ identifier. Throws InvalidArgument for another text, and for "aten".
   explicit Library(std::string name);
   /// Registers an operator "name::...", for the rest of the process. All of it or nothing: throws InvalidArgument for a schema that
-  /// does not parse (with the column), one that is of another namespace, a name that is taken, and where there is no kernel. Any thread.
+  /// does not parse (with the column), one that is of another namespace, a name that is taken, a sample whose results differ (naming it), and where there is neither
+  /// kernel nor decomposition. Any thread.
   Operator define(OperatorDef) const;
   /// One that was registered, by any Library of this name; throws InvalidArgument.
   Operator find(std::string_view op) const;

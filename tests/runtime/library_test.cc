@@ -132,7 +132,7 @@ TEST(Library, MistakesOfRegistration) {
   auto define = [&](OperatorDef d) { return message([&] { lib().define(d); }); };
   EXPECT_EQ(message([] { Library l("no good"); }), "InvalidArgument Library: 'no good' can be no namespace of operators");
   EXPECT_NE(define({.schema = "oops(Tensor x, -> Tensor", .cpu = kernel}).find("column"), std::string::npos) << define({.schema = "oops(Tensor x, -> Tensor", .cpu = kernel});
-  EXPECT_EQ(define({.schema = "oops(Tensor x) -> Tensor"}), "InvalidArgument testlib::oops: has no kernel");
+  EXPECT_EQ(define({.schema = "oops(Tensor x) -> Tensor"}), "InvalidArgument testlib::oops: has no kernel, and no decomposition");
   EXPECT_EQ(define({.schema = "other::oops(Tensor x) -> Tensor", .cpu = kernel}), "InvalidArgument other::oops: is defined by the library 'testlib'");
   EXPECT_EQ(define({.schema = "oops(Tensor x) -> (Tensor, Tensor)", .cpu = kernel}), "InvalidArgument testlib::oops: has several results, and no shape function");
   EXPECT_EQ(define({.schema = "oops(Tensor x) -> ()", .cpu = kernel}).substr(0, 74), "InvalidArgument testlib::oops: has no results, writes nothing and has no e");
@@ -181,6 +181,89 @@ TEST(Library, FunctionalForms) {
   unregister_pattern("scaled_exp");
   EXPECT_NE(message([] { lib().define({.schema = "bad_(Tensor(a!) y, Tensor by) -> ()", .cpu = [](const KernelCall&) {}, .functional = "testlib::scaled"}); }), "no error");
   EXPECT_NE(message([] { lib().find("bad_"); }), "no error") << "nothing half-registered";
+}
+
+// An operator that is told in terms of others is what it is made of: eagerly, in compiled functions, for patterns.
+TEST(Library, Decompositions) {
+  static const Operator gated = lib().define({.schema = "gated(Tensor x, Tensor? by=None, float scale=1, int[] dims=[-1], bool twice=False, ScalarType? dtype=None, str how=\"silu\") -> Tensor",
+      .decomposition = [](Tensor x, Tensor by, Scalar scale, const Ints& dims, bool twice, std::optional<DType> dtype, std::string_view how) {
+        Tensor y = (how == "silu" ? silu(x) : relu(x)) * scale;
+        if (by.defined()) y.mul_(by);
+        if (twice) y = y * 2;
+        for (Int d : dims) y = y - y.mean({d}, true);
+        return dtype ? y.to(*dtype) : y;
+      }});
+  static const Operator halve_ = lib().define({.schema = "halve_(Tensor(a!) x, Tensor[] others) -> (Tensor(a!), Tensor, Tensor)",
+      .decomposition = [](Tensor x, std::vector<Tensor> others) {
+        for (const Tensor& o : others) x.add_(o);
+        const Tensor sum = x.sum();
+        x.mul_(0.5);
+        return std::pair(sum, x.amax());
+      }});
+  static const Operator note_ = lib().define({.schema = "note_(Tensor(a!) log, Tensor x, SymInt at) -> ()", .decomposition = [](Tensor log, Tensor x, Int at) { log.select(0, at).copy_(x.sum()); }});
+  auto body = [](Tensor x, Tensor by, Tensor log, Int at) {
+    const auto both = halve_(x, std::vector{by, by});
+    note_(log, both[0], at);
+    const Tensor y = gated(both[1] + both[2] + x, by, 0.5, Ints{0, 1}, true, kFloat64);
+    return std::tuple(y, Tensor(gated(x, std::nullopt, 2, Ints{-1}, false, std::nullopt, "relu")), both[0]);
+  };
+  auto f = compile(body);
+  for (std::int64_t rows : {3, 5, 1}) {
+    Tensor x = ramp(rows, 4), y = x.clone(), by = ramp(rows, 4).cos(), log = zeros({4}), other = log.clone();
+    const auto got = f(x, by, log, 2), want = body(y, by, other, 2);
+    expect_close(std::get<0>(got).to(kFloat32), std::get<0>(want).to(kFloat32));
+    expect_close(std::get<1>(got), std::get<1>(want));
+    expect_close(x, y);
+    expect_close(log, other);
+    EXPECT_TRUE(std::get<2>(want).is_same(y)) << "the argument itself";
+  }
+  EXPECT_EQ(f.stats().compilations, 1);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  EXPECT_NE(f.explain().find("testlib::gated"), std::string::npos) << f.explain();
+  // A pattern over it is one over what it is made of.
+  register_pattern("gated_relu", [](Tensor x) { return Tensor(gated(x, std::nullopt, 3, Ints{-1}, false, std::nullopt, "relu")); }, [](Tensor x) { return x.abs(); }, std::tuple(ramp(2, 4)));
+  auto g = compile([](Tensor x) {
+    const Tensor y = relu(x) * 3;
+    return y - y.mean({-1}, true);
+  });
+  expect_close(g(ramp(3, 4)), ramp(3, 4).abs());
+  unregister_pattern("gated_relu");
+  EXPECT_EQ(message([] { gated(Tensor()); }), "InvalidArgument testlib::gated: argument 'x' is an undefined tensor (here)");
+  const std::string inner = message([] { gated(ramp(2, 4), ramp(3, 3)); });
+  EXPECT_EQ(inner.substr(0, 19), "ShapeMismatch mul_:") << inner;
+}
+
+// Beside a kernel it serves the devices that the kernel is not for, and both must agree on samples, as the functional form must.
+TEST(Library, SamplesAreTriedBeforeAnOperatorIsKnown) {
+  const Tensor x = ramp(3, 4), w = ramp(1, 4).view({4});
+  const Kernel doubles = [](const KernelCall& k) {
+    for (std::int64_t i = 0; i < k.result().numel(); ++i) k.result().as<float>()[i] = 2 * k.tensor(0).as<float>()[i];
+  };
+  const Operator twice = lib().define({.schema = "twice(Tensor x, float by=2) -> Tensor", .cpu = doubles, .decomposition = [](Tensor t, Scalar by) { return t * by; }, .samples = {{x}, {x, 2}}});
+  expect_close(twice(x), x * 2);
+  auto define = [&](OperatorDef d) { return message([&] { lib().define(std::move(d)); }); };
+  EXPECT_EQ(define({.schema = "thrice(Tensor x, float by=2) -> Tensor", .cpu = doubles, .decomposition = [](Tensor t, Scalar by) { return t * by; }, .samples = {{x}, {x, 3}}}),
+            "InvalidArgument testlib::thrice: sample 2: element [0, 0] is -3 by its decomposition and -2 by its kernel (and 10 more)");
+  EXPECT_EQ(message([] { lib().find("thrice"); }), "InvalidArgument Library: the library 'testlib' has no operator 'thrice'") << "nothing half-registered";
+  EXPECT_EQ(lib().define({.schema = "thrice(Tensor x) -> Tensor", .cpu = doubles}).name(), "testlib::thrice") << "and the name is free";
+  // What is written, too.
+  auto kernel = [](const KernelCall& k) {
+    for (std::int64_t i = 0; i < k.tensor(0).numel(); ++i) k.tensor(0).as<float>()[i] *= 2;
+  };
+  EXPECT_EQ(define({.schema = "double_(Tensor(a!) x) -> ()", .cpu = kernel, .functional = "testlib::thrice(Tensor x) -> Tensor", .samples = {{x}}}), "no error");
+  expect_close(x, ramp(3, 4));
+  EXPECT_EQ(define({.schema = "again_(Tensor(a!) x) -> ()", .cpu = kernel, .decomposition = [](Tensor t) { t.mul_(3); }, .samples = {{x}}}),
+            "InvalidArgument testlib::again_: sample 1: element [0, 0] is -3 by its decomposition and -2 by its kernel (and 10 more)");
+  EXPECT_EQ(define({.schema = "again_(Tensor(a!) x) -> ()", .cpu = kernel, .decomposition = [](Tensor t) { t.mul_(2); }, .samples = {{x, 1}}}),
+            "InvalidArgument testlib::again_: sample 1: by its kernel: takes 1 arguments, not 2 (testlib::again_(Tensor(a!) x) -> ())");
+  EXPECT_EQ(define({.schema = "again_(Tensor(a!) x) -> ()", .cpu = kernel, .samples = {{x}}}), "InvalidArgument testlib::again_: has samples, and no two ways to compute them");
+  // Parameters that are not the schema's.
+  EXPECT_EQ(define({.schema = "odd(Tensor x, int n) -> Tensor", .decomposition = [](Tensor t) { return t; }}), "InvalidArgument odd: its decomposition has 1 parameters, not 2 (odd(Tensor x, int n) -> Tensor)");
+  EXPECT_EQ(define({.schema = "odd(Tensor x, int? n) -> Tensor", .decomposition = [](Tensor t, Int) { return t; }}),
+            "InvalidArgument odd: its decomposition takes an Int for 'n', which is SymInt? (odd(Tensor x, int? n) -> Tensor)");
+  EXPECT_EQ(define({.schema = "odd(Tensor x) -> Tensor", .may_fail = true, .decomposition = [](Tensor t) { return t; }}), "InvalidArgument testlib::odd: has a decomposition alone, which decides what else is told of it");
+  static const Operator odd = lib().define({.schema = "odd(Tensor x) -> Tensor", .decomposition = [](Tensor t) { return std::pair(t, t); }});
+  EXPECT_EQ(message([] { odd(ramp(2, 2)); }), "InvalidArgument testlib::odd: its decomposition gives 2 tensors (testlib::odd(Tensor x) -> Tensor) (here)");
 }
 
 // A fault comes before anything is written, eagerly and compiled, and leaves arguments as they were.
