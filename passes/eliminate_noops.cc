@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "base/errors.h"
+#include "graph/map_values.h"
 #include "graph/op_column.h"
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
@@ -251,6 +253,41 @@ bool eliminate_noops(graph::Graph& g) {
     const auto* rule = kRules.find(s.node.op);
     return rule ? (*rule)(rw, s) : std::nullopt;
   });
+}
+
+bool eliminate_traced_noops(graph::Graph& g) {
+  REPRISE_CHECK(g.form == graph::Form::Traced);
+  auto known = [&](Int i) { return i.is_symbolic() && g.env ? Int(g.env->simplify(g.env->of(i))) : i; };
+  auto all_known = [&](Layout l) {
+    for (Int& i : l.sizes) i = known(i);
+    for (Int& i : l.strides) i = known(i);
+    l.offset = known(l.offset);
+    return l;
+  };
+  std::vector<ValueId> now(g.values.size());
+  for (std::uint32_t v = 0; v < now.size(); ++v) now[v] = {v};
+  auto to_now = [&](ValueId v) { return v ? now[v.v] : v; };
+  std::vector<bool> keep(g.nodes.size(), true);
+  for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+    Node& n = g.nodes[i];
+    for (NodeArg& a : n.args) graph::map_values(a, to_now);
+    const ValueId* on = n.args.empty() ? nullptr : std::get_if<ValueId>(&n.args[0]);
+    if (!on || !*on) continue;
+    if (n.inplace) {
+      const ValueId* from = n.args.size() == 2 && n.op == OpId::copy ? std::get_if<ValueId>(&n.args[1]) : nullptr;
+      if (from && *from == *on) keep[i] = false;
+    } else if (graph::op(n.op).cls == graph::OpClass::View && n.results.size() == 1) {
+      const TensorMeta &was = g.meta(*on), &is = g.meta(n.results[0]);
+      if (was.dtype != is.dtype || (!same_layout(was.layout, is.layout) && !same_layout(all_known(was.layout), all_known(is.layout)))) continue;
+      now[n.results[0].v] = *on;
+      keep[i] = false;
+    }
+  }
+  if (std::find(keep.begin(), keep.end(), false) == keep.end()) return false;
+  for (graph::OutputSpec& o : g.outputs) o.value = to_now(o.value);
+  g.erase_nodes(keep);
+  g.compact();
+  return true;
 }
 
 }  // namespace reprise::passes

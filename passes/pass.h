@@ -42,7 +42,7 @@ const std::vector<Pass>& pipeline();
 /// level 3 also that the text parses back. Throws Error(Internal) naming the pass that broke it.
 /// `registered`: what users' functions go through beside them (registered.h); null: nothing. Throws Bailed (pass_failed) for one of those.
 std::vector<PassRecord> run_pipeline(graph::Graph&, const Registered* registered = nullptr);
-/// The registered passes before functionalization, on a traced graph. Throws as above.
+/// The registered passes before functionalization, on a traced graph, without no-ops before and behind each of them. Throws as above.
 void run_before_functionalization(graph::Graph&, const Registered&);
 /// By names, comma separated: for tests of single passes. Throws InvalidArgument for an unknown name.
 std::vector<PassRecord> run_passes(std::string_view names, graph::Graph&);
@@ -51,6 +51,9 @@ std::vector<PassRecord> run_passes(std::string_view names, graph::Graph&);
 bool use_known_sizes(graph::Graph&);  ///< sizes that guards made equal to a number or to each other are written as one
 bool decompose(graph::Graph&);        ///< composites into primitives (passes/decompose*.cc)
 bool eliminate_noops(graph::Graph&);  ///< views, casts, copies and scatters that change nothing; views of views
+/// Of a traced graph: views that show all of what they are of as it is, and what is copied to itself. No step of the pipeline, whose passes find more
+/// once there are values only: for users' passes before functionalization.
+bool eliminate_traced_noops(graph::Graph&);
 bool fold_constants(graph::Graph&);   ///< operators on `full` values; full operands into scalar arguments
 bool cat_last(graph::Graph&);         ///< an elementwise operator of a cat becomes a cat of what it makes of the parts
 bool merge_equal(graph::Graph&);      ///< CSE; random nodes merge only when seed and offset are the same

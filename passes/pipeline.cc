@@ -163,8 +163,14 @@ class Run {
     for (const auto& p : registered_->passes) {
       if (p->place.point != point || p->place.pass != pass) continue;
       records.push_back(run_user(*p, g_));
-      if (records.back().changed && !p->preserves.normal_form && cleans_) clean();
+      if (records.back().changed && !p->preserves.normal_form && (cleans_ || g_.form == graph::Form::Traced)) clean();
     }
+  }
+  void before_functionalization() {
+    constexpr Place::Point kPoint = Place::Point::BeforeFunctionalization;
+    if (std::none_of(registered_->passes.begin(), registered_->passes.end(), [](const auto& p) { return p->place.point == kPoint; })) return;
+    clean();
+    at(kPoint);
   }
   void all() {
     const std::int64_t level = knobs().verify;
@@ -184,6 +190,10 @@ class Run {
  private:
   /// What composites, needless views and equal nodes a user's pass has made is gone again.
   void clean() {
+    if (g_.form == graph::Form::Traced) {
+      records.push_back(run_one({"eliminate_noops", eliminate_traced_noops}, g_, knobs().verify));
+      return;
+    }
     for (const char* name : {"merge_equal", "eliminate_noops", "decompose", "fold_constants", "eliminate_noops"})
       records.push_back(run_one(*std::find_if(pipeline().begin(), pipeline().end(), [&](const Pass& p) { return p.name == name; }), g_, knobs().verify));
   }
@@ -203,7 +213,7 @@ std::vector<PassRecord> run_pipeline(graph::Graph& g, const Registered* register
 }
 
 void run_before_functionalization(graph::Graph& g, const Registered& registered) {
-  Run(g, &registered).at(Place::Point::BeforeFunctionalization);
+  Run(g, &registered).before_functionalization();
 }
 
 void normalize(graph::Graph& g) {

@@ -74,6 +74,36 @@ TEST(Hooks, RunOnTheFormThatTheyAreFor) {
   EXPECT_EQ(seen.size(), 5u);
 }
 
+// A pass on the traced graph meets no view that shows what it is of, and nothing that is copied to itself: known sizes decide.
+TEST(Hooks, TracedGraphsHaveNoNoops) {
+  std::string seen;
+  Registration look("look", {Point::BeforeFunctionalization}, [&](Graph& g) {
+    seen = graph::print(g, false);
+    return false;
+  });
+  auto body = [](Tensor a, Tensor b) {
+    const Tensor c = a.view({a.size(0), b.size(1)}).slice(0, 0, b.size(0)).permute({0, 1});
+    c.add_(b);
+    a.copy_(c.expand({a.size(0), a.size(1)}));
+    const Tensor row = a.slice(0, 1, 2);
+    row.mul_(2);
+    return std::pair(a.alias(), row.view({-1}));
+  };
+  auto f = compile(body);
+  for (std::int64_t n : {3, 5}) {
+    Tensor a = x(4 * n).view({n, 4}), b = a.cos(), c = a.clone();
+    const auto got = f(a, b), want = body(c, b);
+    EXPECT_TRUE(equal(got.first, want.first) && equal(got.second, want.second) && equal(a, c));
+    got.first.zero_();
+    EXPECT_TRUE(equal(a, zeros({n, 4}))) << "still a view of the argument";
+  }
+  EXPECT_EQ(f.stats().compilations, 1);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  for (const char* gone : {"permute", "expand", "alias", "copy_"}) EXPECT_EQ(seen.find(gone), std::string::npos) << gone << "\n" << seen;
+  EXPECT_NE(seen.find("slice(%0, 0, 1, 2, 1)"), std::string::npos) << seen;
+  EXPECT_EQ(seen.find("slice("), seen.rfind("slice(")) << seen;
+}
+
 // What a pass makes of the graph is what runs. It may number values anew, on the traced graph, too.
 TEST(Hooks, ChangeWhatIsCompiled) {
   auto abs_for_neg = [](Graph& g) {
