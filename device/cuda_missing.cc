@@ -1,6 +1,7 @@
 // In place of device/cuda/ when the build found no cuda.h.
 #include "base/errors.h"
 #include "device/cuda/cuda.h"
+#include "reprise/cuda_code.h"
 
 namespace reprise::device {
 
@@ -8,3 +9,10 @@ std::string why_no_cuda(int) { return "this build has no CUDA support (no cuda.h
 Backend& cuda_backend(int index) { fail(ErrorCode::DeviceUnavailable, "cuda", {}, why_no_cuda(index)); }
 
 }  // namespace reprise::device
+
+namespace reprise {
+
+CudaCode::CudaCode(std::string, std::vector<std::string>) {}
+void CudaCode::queue(const KernelCall& call, const char*, const Launch&, void**, std::size_t) const noexcept { call.fail(ErrorCode::DeviceUnavailable, device::why_no_cuda(0)); }
+
+}  // namespace reprise

@@ -274,7 +274,8 @@ bool eliminate_traced_noops(graph::Graph& g) {
     const ValueId* on = n.args.empty() ? nullptr : std::get_if<ValueId>(&n.args[0]);
     if (!on || !*on) continue;
     if (n.inplace) {
-      const ValueId* from = n.args.size() == 2 && n.op == OpId::copy ? std::get_if<ValueId>(&n.args[1]) : nullptr;
+      const auto* rule = kRules.find(n.op);
+      const ValueId* from = rule && *rule == copy ? std::get_if<ValueId>(&n.args[1]) : nullptr;
       if (from && *from == *on) keep[i] = false;
     } else if (graph::op(n.op).cls == graph::OpClass::View && n.results.size() == 1) {
       const TensorMeta &was = g.meta(*on), &is = g.meta(n.results[0]);

@@ -6,23 +6,24 @@
 
 namespace reprise::device::cuda {
 
-namespace {
-constexpr std::uint32_t kSharedWithoutAsking = 48 << 10;
+CUmodule load_module(const std::string& code, std::string_view kernel) {
+  char errors[4096] = {};
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void* values[] = {errors, reinterpret_cast<void*>(sizeof errors)};
+  CUmodule module = nullptr;
+  if (CUresult r = cu().cuModuleLoadDataEx(&module, code.c_str(), 2, options, values); r != CUDA_SUCCESS) {
+    check_usable();
+    const char* name = nullptr;
+    cu().cuGetErrorName(r, &name);
+    fail(ErrorCode::DeviceFailed, "cuda", {}, "the driver refuses the code of kernel ", kernel, " (", name ? name : "unknown error", ")", errors[0] ? ": " : "", errors);
+  }
+  return module;
 }
 
 CudaKernel::CudaKernel(const Context& c, ImagePtr image) : context_(c), image_(std::move(image)) {
   c.enter();
-  char errors[4096] = {};
-  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  void* values[] = {errors, reinterpret_cast<void*>(sizeof errors)};
-  CUresult r = cu().cuModuleLoadDataEx(&module_, image_->code.c_str(), 2, options, values);
-  if (r != CUDA_SUCCESS) {
-    check_usable();
-    const char* name = nullptr;
-    cu().cuGetErrorName(r, &name);
-    fail(ErrorCode::DeviceFailed, "cuda", {}, "the driver refuses the code of kernel ", image_->entry, " (", name ? name : "unknown error", ")", errors[0] ? ": " : "", errors);
-  }
-  r = cu().cuModuleGetFunction(&function_, module_, image_->entry.c_str());
+  module_ = load_module(image_->code, image_->entry);
+  CUresult r = cu().cuModuleGetFunction(&function_, module_, image_->entry.c_str());
   if (r == CUDA_SUCCESS && image_->shared_bytes > kSharedWithoutAsking)
     r = cu().cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(image_->shared_bytes));
   if (r != CUDA_SUCCESS) {

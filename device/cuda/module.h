@@ -9,6 +9,12 @@
 
 namespace reprise::device::cuda {
 
+/// Dynamic shared memory of a block that a kernel may have without asking for it.
+inline constexpr std::uint32_t kSharedWithoutAsking = 48 << 10;
+
+/// Code, PTX or machine code, loaded in this thread's context. Throws DeviceFailed with the driver's words.
+CUmodule load_module(const std::string& code, std::string_view kernel);
+
 /// A loaded kernel; unloads with the last reference. Recordings that run it hold one.
 class CudaKernel final : public Kernel {
  public:

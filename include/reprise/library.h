@@ -66,7 +66,8 @@ struct OperatorDef {
   /// On the host: any strides and dtypes that the shape function lets through. May run on any thread, several at once.
   Kernel cpu = nullptr;
   /// On a CUDA device: queues its work in call.stream (a CUstream) and waits for nothing; it becomes a node of the recordings' graphs. Where there
-  /// is no `cpu` it serves the host, too, with no stream. Not set: computed on the host, with copies of the operands.
+  /// is no `cpu` it serves the host, too, with no stream. Not set: computed on the host, with copies of the operands. cuda_code.h launches kernels that
+  /// are brought as text.
   Kernel cuda = nullptr;
   /// Bytes that `cuda` works in, by its tensors (lists flattened), then its results; not set: none. (`cpu` gets none.)
   std::function<Int(const std::vector<WorkspaceTensor>&)> workspace = {};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/cuda_sim/control.h"
+#include "tests/cuda_sim_test/image.h"
 
 /// The simulator, loaded as a program loads the driver, and kernels written as LLVM IR.
 namespace sim_test {
@@ -24,10 +25,6 @@ F* entry(const char* name) {
 #define SIM_STRING(x) SIM_STRING2(x)
 #define CALL(name) (::sim_test::entry<decltype(::name)>(SIM_STRING(name)))
 #define OK(call) ASSERT_EQ(call, CUDA_SUCCESS)
-
-/// An image as jit/ makes it: a PTX header with the kernel's parameters, and the module's bitcode in comment lines.
-/// `params`: sizes in bytes. `ir`: the body of a module for nvptx64; the kernel has the ptx_kernel calling convention.
-std::string image(const std::string& entry, const std::vector<int>& params, const std::string& ir);
 
 std::string last_error();
 

@@ -15,7 +15,7 @@ namespace rp = reprise;
 
 namespace {
 
-TEST(CustomOperatorsDocument, ItsExamplesAreThese) { reprise::test::expect_examples_of("docs/custom_operators.md", "tests/patterns/document_test.cc", 5); }
+TEST(CustomOperatorsDocument, ItsExamplesAreThese) { reprise::test::expect_examples_of("docs/custom_operators.md", "tests/patterns/document_test.cc", 6); }
 
 void expect_close(const rp::Tensor& a, const rp::Tensor& b) { ASSERT_LT((a - b).abs().max().item<float>(), 1e-5f) << a.str() << "\nagainst\n" << b.str(); }
 
@@ -114,6 +114,24 @@ TEST(CustomOperatorsDocument, OneThatWrites) {
   }
   EXPECT_EQ(step.stats().compilations, 1);
   EXPECT_EQ(step.stats().eager_fallbacks, 0);
+}
+
+TEST(CustomOperatorsDocument, OneThatIsMadeOfOthers) {
+  const rp::Operator rescale = rp::Library("my").define({
+      .schema = "rescale_(Tensor(a!) x, Tensor w, float eps=1e-6) -> ()",
+      .decomposition = [](rp::Tensor x, rp::Tensor w, rp::Scalar eps) { x.mul_(rp::rsqrt(x.square().mean({-1}, true) + eps)).mul_(w); }});
+  auto norm = rp::compile([=](rp::Tensor x, rp::Tensor w) {
+    rescale(x, w);
+    return x.sum();
+  });
+  for (std::int64_t rows : {3, 5}) {
+    rp::Tensor x = rp::randn({rows, 4}), w = rp::randn({4}), want = rp::rms_norm(x, {4}, w, 1e-6);
+    const rp::Tensor sum = norm(x, w);
+    expect_close(x, want);
+    expect_close(sum, want.sum());
+  }
+  EXPECT_EQ(norm.stats().compilations, 1);
+  EXPECT_EQ(norm.stats().eager_fallbacks, 0);
 }
 
 }  // namespace
