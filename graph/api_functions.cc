@@ -147,6 +147,11 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias, Sou
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar beta, Scalar alpha, SourceLoc loc) {
   return call1(OpId::addmm, {arg(self), arg(mat1), arg(mat2), arg(beta), arg(alpha)}, loc);
 }
+Tensor int_mm(const Tensor& self, const Tensor& mat2, SourceLoc loc) { return call1(OpId::int_mm, {arg(self), arg(mat2)}, loc); }
+Tensor scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a, const Tensor& scale_b, const Tensor& bias, std::optional<DType> out_dtype,
+                 const OptionalDims& block, SourceLoc loc) {
+  return call1(OpId::scaled_mm, {arg(self), arg(mat2), arg(scale_a), arg(scale_b), arg(bias), arg(out_dtype), arg(block)}, loc);
+}
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& attn_mask, double dropout_p, bool is_causal,
                                     std::optional<double> scale, bool enable_gqa, SourceLoc loc) {

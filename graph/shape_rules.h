@@ -59,6 +59,9 @@ void linear(RuleCtx&);
 void matmul(RuleCtx&);
 void addmm(RuleCtx&);
 void attention(RuleCtx&);
+// shape_scaled.cc
+void int_mm(RuleCtx&);
+void scaled_mm(RuleCtx&);
 // shape_index.cc
 void embedding(RuleCtx&);
 void index_select(RuleCtx&);

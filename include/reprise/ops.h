@@ -210,6 +210,19 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar b
 Tensor outer(const Tensor& self, const Tensor& vec2, SourceLoc loc = SourceLoc::current());
 /// Sums of products in index notation: einsum("bij,bjk->bik", {a, b}). One or two operands, letters, no ellipsis.
 Tensor einsum(std::string_view equation, TensorArrayRef operands, SourceLoc loc = SourceLoc::current());
+/// Of int8 matrices, as int32: [m, k] x [k, n], summed exactly (beyond 32 bits it wraps). Other dtypes: DTypeMismatch.
+Tensor int_mm(const Tensor& self, const Tensor& mat2, SourceLoc loc = SourceLoc::current());
+/// The product of quantized matrices, [m, k] x [k, n] (+ bias [n]), each element times its scale: what models call is
+/// scaled_mm(x8, w8.t(), scale_x, scale_w, bias, kBFloat16) with a weight [n, k] that stands row by row.
+/// self x mat2: int8 x int8; float8 x float8, of either kind; weights alone quantized: float32, bfloat16 or float16 x int8 or float8.
+/// Scales are float32, of one element (at most one dimension), or matrices. scale_a: [m or 1, 1] or [m or 1, ceil(k / block_k)]; scale_b: [1, n or 1] or, by
+/// blocks, [ceil(k / block_k), n or 1 or ceil(n / block_n)]; `block` is {block_k, block_n}, {128, 128} if none. (Along each dimension a size of 1 is
+/// one scale for all of it. Which of these a scale is may change from call to call of a compiled function.)
+/// int8 products are summed in integers, exactly within 65536 elements of k, and scaled in float32; others are summed in float32. bias, of a float dtype, is added in
+/// float32, and the result rounded once, to out_dtype: float32, bfloat16 or float16; if none bias's dtype, else self's if it is one of these, else bfloat16 (ATen's
+/// default for float8 is float8, which needs a scale of its own). DTypeMismatch, ShapeMismatch or InvalidArgument (block) otherwise.
+Tensor scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a, const Tensor& scale_b, const Tensor& bias = {},
+                 std::optional<DType> out_dtype = std::nullopt, const OptionalDims& block = {}, SourceLoc loc = SourceLoc::current());
 /// query [..., L, E], key [..., S, E], value [..., S, Ev] -> [..., L, Ev]. attn_mask (bool: true takes part; or a float
 /// added to the scores) broadcasts to [..., L, S] and excludes is_causal. scale: 1/sqrt(E) if none. enable_gqa: key and
 /// value may have fewer heads (dimension -3), a divisor of query's. dropout_p must be 0.

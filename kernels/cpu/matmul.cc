@@ -187,7 +187,7 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
 NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
   bool linear = product_forms().at(node.op) == ProductForm::Rows;
   DType dtype = operands.back().dtype;
-  if (!is_floating(dtype) || operands.size() != 3) return reference_launch(g, node, std::move(operands));
+  if (!is_floating(dtype) || operands.size() != 3 || product_forms().at(node.op) == ProductForm::Scaled) return reference_launch(g, node, std::move(operands));
   NativeLaunch out;
   out.fn = linear ? linear_kernel : bmm_kernel;
   for (std::uint32_t i = 0; i < 2; ++i) out.args.push_back({NativeArg::Kind::Tensor, i, 1});

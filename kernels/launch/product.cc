@@ -10,6 +10,8 @@ constinit graph::OpColumn<ProductForm> g_column("form of a product",
                                                     {OpId::mm, ProductForm::Matrix},
                                                     {OpId::bmm, ProductForm::Batched},
                                                     {OpId::linear, ProductForm::Rows},
+                                                    {OpId::int_mm, ProductForm::Matrix},
+                                                    {OpId::scaled_mm, ProductForm::Scaled},
                                                 },
                                                 graph::is_of<graph::OpClass::Matmul>);
 

@@ -7,6 +7,7 @@ namespace reprise::kernels {
 enum class ProductForm : std::uint8_t {
   Matrix,    ///< [m, k] x [k, n]
   Batched,   ///< the same after one leading dimension
+  Scaled,    ///< the same as Matrix; scales of both operands come third and fourth, then a bias
   Rows,      ///< [..., k] x [n, k]: any number of leading dimensions, the second operand by rows; a bias may come third
 };
 /// "form of a product", of operators of class Matmul.

@@ -103,6 +103,7 @@ void batched_product(const NativeArgs&);  ///< mm, bmm
 void linear(const NativeArgs&);
 void matmul(const NativeArgs&);
 void addmm(const NativeArgs&);
+void scaled_mm(const NativeArgs&);
 void attention(const NativeArgs&);
 void embedding(const NativeArgs&);
 void index_select(const NativeArgs&);

@@ -149,6 +149,38 @@ TEST(ShapeRules, MatrixProducts) {
             "InvalidArgument: attn_mask and is_causal exclude each other");
 }
 
+TEST(ShapeRules, ScaledProducts) {
+  Metas m;
+  const TensorMeta *a = m({5, 300}, kInt8), *b = m({300, 130}, kInt8), *one = m({}), *f8 = m({300, 130}, kFloat8E4M3FN), *x = m({5, 300}, kBFloat16);
+  EXPECT_EQ(infer(OpId::int_mm, {a, b}), "i32[5, 130]");
+  EXPECT_EQ(infer(OpId::int_mm, {x, b}), "DTypeMismatch: 'self' is bfloat16 and 'mat2' is int8; wanted int8 x int8");
+  auto scaled = [&](const TensorMeta* self, const TensorMeta* mat2, const TensorMeta* sa, const TensorMeta* sb, RuleArg bias = kNo, RuleArg out = kNo, RuleArg block = kNo) {
+    return infer(OpId::scaled_mm, {self, mat2, sa, sb, bias, out, block});
+  };
+  EXPECT_EQ(scaled(a, b, one, one), "bf16[5, 130]");
+  EXPECT_EQ(scaled(a, b, m({1}), m({1, 1}), m({130})), "f32[5, 130]");
+  EXPECT_EQ(scaled(a, b, m({5, 1}), m({1, 130}), m({130}, kBFloat16), kFloat16), "f16[5, 130]");
+  EXPECT_EQ(scaled(a, b, m({5, 3}), m({3, 2})), "bf16[5, 130]");
+  EXPECT_EQ(scaled(a, b, m({1, 3}), m({3, 130})), "bf16[5, 130]");
+  EXPECT_EQ(scaled(a, b, m({5, 10}), m({10, 33}), kNo, kNo, Ints{32, 4}), "bf16[5, 130]");
+  EXPECT_EQ(scaled(x, b, one, one), "bf16[5, 130]");
+  EXPECT_EQ(scaled(m({5, 300}), f8, one, one), "f32[5, 130]");
+  EXPECT_EQ(scaled(m({5, 300}, kFloat8E5M2), f8, one, one), "bf16[5, 130]");
+  EXPECT_TRUE(scaled(a, f8, one, one).starts_with("DTypeMismatch: 'self' is int8 and 'mat2' is float8_e4m3fn; wanted int8 x int8, float8 x float8, or"));
+  EXPECT_TRUE(scaled(m({5, 300}, kFloat64), b, one, one).starts_with("DTypeMismatch: 'self' is float64 and 'mat2' is int8"));
+  EXPECT_TRUE(scaled(x, m({300, 130}, kBFloat16), one, one).starts_with("DTypeMismatch"));
+  EXPECT_EQ(scaled(a, m({299, 130}, kInt8), one, one), "ShapeMismatch: sizes [5, 300] and [299, 130]: the inner sizes differ");
+  EXPECT_EQ(scaled(a, b, m({}, kBFloat16), one), "DTypeMismatch: 'scale_a' is bfloat16, wanted float32");
+  EXPECT_EQ(scaled(a, b, m({4, 1}), one), "ShapeMismatch: 'scale_a' has sizes [4, 1] and 'self' [5, 300]: wanted one element, or [m or 1, 1 or ceil(k / 128)]");
+  EXPECT_EQ(scaled(a, b, m({5, 2}), one), "ShapeMismatch: 'scale_a' has sizes [5, 2] and 'self' [5, 300]: wanted one element, or [m or 1, 1 or ceil(k / 128)]");
+  EXPECT_EQ(scaled(a, b, one, m({130})), "ShapeMismatch: 'scale_b' has sizes [130] and 'mat2' [300, 130]: wanted one element, or [1 or ceil(k / 128), n or 1 or ceil(n / 128)]");
+  EXPECT_TRUE(scaled(a, b, one, m({3, 33})).starts_with("ShapeMismatch: 'scale_b' has sizes [3, 33]"));
+  EXPECT_EQ(scaled(a, b, one, one, m({129})), "ShapeMismatch: 'bias' has sizes [129] and 'mat2' [300, 130]: wanted [n]");
+  EXPECT_EQ(scaled(a, b, one, one, m({130}, kInt8)), "DTypeMismatch: 'bias' is int8, wanted float32, bfloat16 or float16");
+  EXPECT_EQ(scaled(a, b, one, one, kNo, kFloat8E4M3FN), "DTypeMismatch: out_dtype must be float32, bfloat16 or float16, got float8_e4m3fn");
+  EXPECT_EQ(scaled(a, b, one, one, kNo, kNo, Ints{0, 4}), "InvalidArgument: block must be two sizes above 0, along k and along n, got [0, 4]");
+}
+
 TEST(ShapeRules, IndexingAndJoining) {
   Metas m;
   const TensorMeta *x = m({4, 5, 6}), *i = m({2, 3}, kInt64), *i1 = m({3}, kInt32);

@@ -1,5 +1,6 @@
 #include "tests/ops/cases.h"
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -249,6 +250,30 @@ Cases products(OpId op) {
   return out;
 }
 
+/// Products of quantized matrices: every pair of dtypes, every kind of scale, weights by rows and by columns.
+Cases scaled_products(OpId op) {
+  Cases out;
+  const auto scale = [](const Sizes& s, unsigned seed, Memory m = Memory::Contiguous) { return random(DType::Float32, s, seed, m, 0.01, 0.2); };
+  for (Memory m : {Memory::Contiguous, Memory::Permuted, Memory::Stepped})
+    for (auto [rows, inner, columns] : {std::array<std::int64_t, 3>{1, 64, 9}, {7, 133, 9}, {3, 300, 130}, {0, 5, 9}, {2, 0, 3}, {20, 70, 5}}) {
+      auto operand = [&, m = m](DType t, const Sizes& s, unsigned seed) { return t == DType::Int8 ? random(t, s, seed, m, -128, 128) : random(t, s, seed, m, -1, 1); };
+      if (op == OpId::int_mm) {
+        out.push_back({op, {operand(DType::Int8, {rows, inner}, 1), operand(DType::Int8, {inner, columns}, 2)}});
+        continue;
+      }
+      const std::int64_t blocks = (inner + 127) / 128;
+      for (auto [a, b] : {std::pair{DType::Int8, DType::Int8}, {DType::Float8E4M3FN, DType::Float8E4M3FN}, {DType::Float8E5M2, DType::Float8E4M3FN}, {DType::Float32, DType::Int8},
+                          {DType::BFloat16, DType::Float8E4M3FN}, {DType::Float16, DType::Float8E5M2}}) {
+        Tensor x = operand(a, {rows, inner}, 1), w = operand(b, {inner, columns}, 2);
+        out.push_back({op, {x, w, scale({}, 3), scale({1}, 4), kNone, DType::Float32, kNone}});
+        out.push_back({op, {x, w, scale({rows, 1}, 3, m), scale({1, columns}, 4), random(DType::BFloat16, {columns}, 5), kNone, kNone}});
+        out.push_back({op, {x, w, scale({rows, blocks}, 3, m), scale({blocks, (columns + 127) / 128}, 4), random(DType::Float32, {columns}, 5), DType::Float16, kNone}});
+        out.push_back({op, {x, w, scale({1, 1}, 3), scale({(inner + 31) / 32, columns}, 4, m), kNone, DType::Float32, Dims{32, 4}}});
+      }
+    }
+  return out;
+}
+
 Cases attention() {
   Cases out;
   for (DType t : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16}) {
@@ -462,6 +487,9 @@ Cases others(OpId op) {
     case OpId::matmul:
     case OpId::addmm:
       return products(op);
+    case OpId::int_mm:
+    case OpId::scaled_mm:
+      return scaled_products(op);
     case OpId::scaled_dot_product_attention:
       return attention();
     case OpId::multinomial:
