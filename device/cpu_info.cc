@@ -66,6 +66,7 @@ CpuInfo query() {
     c.avx512_fp16 = c.avx512 && (d >> 23 & 1);
     c.amx_bf16 = c.avx512 && (d >> 22 & 1) && (d >> 24 & 1);
   }
+  if (__get_cpuid_count(7, 1, &a, &b, &cx, &d)) c.avx_vnni = c.avx2 && (a >> 4 & 1);
   read_caches(c);
   return c;
 }
@@ -78,6 +79,7 @@ std::string CpuInfo::str() const {
   const std::pair<bool, const char*> features[] = {{avx2, "avx2"},
                                                    {fma, "fma"},
                                                    {f16c, "f16c"},
+                                                   {avx_vnni, "avx_vnni"},
                                                    {avx512, "avx512"},
                                                    {avx512_vnni, "avx512_vnni"},
                                                    {avx512_bf16, "avx512_bf16"},

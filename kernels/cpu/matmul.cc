@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "kernels/cpu/matmul_product.h"
+#include "kernels/cpu/scaled.h"
 #include "kernels/launch/layout.h"
 #include "kernels/launch/product.h"
 #include "kernels/reference/reference.h"
@@ -187,7 +188,9 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
 NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
   bool linear = product_forms().at(node.op) == ProductForm::Rows;
   DType dtype = operands.back().dtype;
-  if (!is_floating(dtype) || operands.size() != 3 || product_forms().at(node.op) == ProductForm::Scaled) return reference_launch(g, node, std::move(operands));
+  const bool widening = product_forms().at(node.op) == ProductForm::Matrix && operands[0].dtype != dtype;
+  if (widening || product_forms().at(node.op) == ProductForm::Scaled) return scaled_launch(g, node, std::move(operands));
+  if (!is_floating(dtype) || operands.size() != 3) return reference_launch(g, node, std::move(operands));
   NativeLaunch out;
   out.fn = linear ? linear_kernel : bmm_kernel;
   for (std::uint32_t i = 0; i < 2; ++i) out.args.push_back({NativeArg::Kind::Tensor, i, 1});

@@ -7,7 +7,7 @@ namespace reprise::kernels {
 
 /// Matrix products of one node: mm, bmm, linear without bias. Operands: the two tensors, then the result; any strides,
 /// inputs or temps, none overlapping the result. Floating dtypes run on micro-kernels, accumulate in Float32 (Float64
-/// for Float64) and round once; integers and a linear with bias get the reference kernel.
+/// for Float64) and round once; integers and a linear with bias get the reference kernel. Those of quantized matrices are scaled.h's.
 ///
 /// Results are bit-equal for any number of threads, and a row of a product does not depend on the other rows as long as
 /// both products take the same path (few rows: matrix-vector; more: blocked).

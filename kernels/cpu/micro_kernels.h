@@ -123,4 +123,62 @@ struct Scale {
 
 }  // namespace micro
 
+/// Sums of products of int8. `bytes`: four products a lane in one instruction, of an unsigned and a signed factor; the weights are then
+/// taken with 128 added (their sign bit turned), and what that adds is subtracted. Without it x is int16, and two products make a lane.
+/// Int32, which wraps. Bytes or words of x that make one lane:
+constexpr int int_group(bool bytes) { return bytes ? 4 : 2; }
+/// Are there such instructions for vectors of `bits`?
+bool has_byte_products(int bits);
+
+namespace micro {
+
+/// y[m, n] = sum over k of x[m, k] * w[n, k], as GemvDot; y is Int32. `rows` (1 or 4) is m.
+using IntDotFn = void (*)(const void* x, std::int64_t x_row, const void* w, std::int64_t w_row, std::int32_t* y, std::int64_t y_row,
+                          std::int64_t n, std::int64_t k);
+struct IntDot {
+  static constexpr std::string_view kKind = "int_dot";
+  using Fn = IntDotFn;
+  int bits;
+  bool bytes;
+  int rows;
+  REPRISE_DESCRIBE(bits, bytes, rows)
+};
+
+/// One tile: sums[m, n] = start[m] + the sum over k of a[m, k] * b[k, n], for all of the tile's columns, m <= gemm_rows. k counts groups (int_group), strides are in
+/// groups; b has those of gemm_vectors(bits) * lanes columns after one another. Rows of sums beyond m are written with something. Of bytes
+/// b is taken with 128 added; start is then -128 times the sum of a's row.
+using IntTileFn = void (*)(const void* a, std::int64_t a_row, const void* b, const std::int32_t* start, std::int32_t* sums, std::int64_t m, std::int64_t k);
+struct IntTile {
+  static constexpr std::string_view kKind = "int_tile";
+  using Fn = IntTileFn;
+  int bits;
+  bool bytes;
+  REPRISE_DESCRIBE(bits, bytes)
+};
+
+/// What follows sums of products: t = sums[m, n] * row_scale[m] * col_scale[n], added to `partial` unless first; when last with bias[n]
+/// added and rounded to `c`, otherwise stored to partial. In float32. All rows have unit stride.
+struct ScaleTile {
+  const void* sums;
+  std::int64_t sums_row;
+  float* partial;
+  std::int64_t partial_row;
+  const float *row_scale, *col_scale, *bias;
+  void* c;
+  std::int64_t c_row;
+  std::int64_t m, n;
+  std::int64_t first, last;
+};
+using ScaleSumsFn = void (*)(const ScaleTile*);
+struct ScaleSums {
+  static constexpr std::string_view kKind = "scale_sums";
+  using Fn = ScaleSumsFn;
+  int bits;
+  DType sums, c;
+  bool bias;
+  REPRISE_DESCRIBE(bits, sums, c, bias)
+};
+
+}  // namespace micro
+
 }  // namespace reprise::kernels

@@ -18,11 +18,11 @@ MicroCode::MicroCode(EmitContext& cx, int bits, DType acc, const std::vector<Kin
 }
 
 V MicroCode::load(DType t, const V& p, const V& mask) {
-  return wrap(cast(t == DType::Float64 ? t : DType::Float32, acc, Emitter::load(t, p.v, lanes, mask.v)));
+  return wrap(cast(t, acc, Emitter::load(t, p.v, lanes, mask.v)));
 }
 
 void MicroCode::store(DType t, const V& x, const V& p, const V& mask) {
-  Emitter::store(t, cast(acc, t == DType::Float64 ? t : DType::Float32, x.v), p.v, mask.v);
+  Emitter::store(t, cast(acc, is_floating(t) && t != DType::Float64 ? DType::Float32 : t, x.v), p.v, mask.v);
 }
 
 void MicroCode::prefetch(const V& p, bool to_write) {
@@ -50,7 +50,7 @@ bool emit_any(EmitContext& cx, const kernels::KernelCode& code) {
 
 CodePtr compile(const kernels::KernelCode& code) {
   return compile_module("micro " + code.text(), [&](EmitContext& cx) {
-    if (!emit_any<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose, micro::Softmax, micro::Scale>(cx, code))
+    if (!emit_any<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose, micro::Softmax, micro::Scale, micro::IntDot, micro::IntTile, micro::ScaleSums>(cx, code))
       fail(ErrorCode::Internal, "jit", {}, "no micro-kernel of kind '", code.kind(), "'");
   });
 }

@@ -36,7 +36,8 @@ class MicroCode : public Emitter, public Writer {
   /// All elements of `x` (any number), rounded once to `t`.
   void store(DType t, const V& x, const V& p, const V& mask = {});
   /// One accumulator-typed element in all lanes.
-  V load_splat(const V& p) { return splat(wrap(Emitter::load(acc, p.v, 0, nullptr))); }
+  V load_splat(const V& p) { return load_splat(acc, p); }
+  V load_splat(DType t, const V& p) { return splat(wrap(Emitter::load(t, p.v, 0, nullptr))); }
   /// To the caches: the line at `p`, which need not be memory of ours.
   void prefetch(const V& p, bool to_write = false);
 
@@ -57,6 +58,10 @@ class MicroCode : public Emitter, public Writer {
   llvm::Function* fn_;
 };
 
+/// Sums each of 2^j vectors over its lanes; element i of the result (of as many) is the sum of vector i. Every vector
+/// is summed by the same tree, so a row's result does not depend on its place in the group.
+V sum_each(MicroCode& g, Vs v);
+
 // Emitters of the kernels in kernels/cpu/micro_kernels.h, which says what they compute and take.
 namespace micro = kernels::micro;
 void emit(EmitContext&, const micro::Gemm&);
@@ -66,5 +71,8 @@ void emit(EmitContext&, const micro::Convert&);
 void emit(EmitContext&, const micro::Transpose&);
 void emit(EmitContext&, const micro::Softmax&);
 void emit(EmitContext&, const micro::Scale&);
+void emit(EmitContext&, const micro::IntDot&);
+void emit(EmitContext&, const micro::IntTile&);
+void emit(EmitContext&, const micro::ScaleSums&);
 
 }  // namespace reprise::jit

@@ -5,14 +5,6 @@
 
 namespace reprise::jit {
 
-namespace {
-
-// From this many bytes on, one row of w after the other is quicker than a group at once: a group's rows then lie on too
-// many pages, and powers of two between them meet in few sets of the L1 cache.
-constexpr std::int64_t kByRows = 4096;
-
-/// Sums each of 2^j vectors over its lanes; element i of the result (of as many) is the sum of vector i. Every vector
-/// is summed by the same tree, so a row's result does not depend on its place in the group.
 V sum_each(MicroCode& g, Vs v) {
   int n = g.lanes, count = static_cast<int>(v.size());
   std::vector<std::vector<int>> held(v.size());  // held[i]: which vectors' partial sums vector i holds, block by block
@@ -46,6 +38,12 @@ V sum_each(MicroCode& g, Vs v) {
     gather[held[0][block]] = static_cast<int>(block) * (n / count);
   return g.shuffle(v[0], v[0], gather);
 }
+
+namespace {
+
+// From this many bytes on, one row of w after the other is quicker than a group at once: a group's rows then lie on too
+// many pages, and powers of two between them meet in few sets of the L1 cache.
+constexpr std::int64_t kByRows = 4096;
 
 /// One row of x: each row of w is read from its beginning to its end, as it stands in memory, into four sums; groups of
 /// rows are then summed over their lanes at once. A group's sums wait on the stack, so that one loop serves every row.

@@ -1,0 +1,244 @@
+// Products of int8: dots that stream the weights once, the tile of the blocked product, and what makes floats of integer sums.
+#include <algorithm>
+#include <cstddef>
+
+#include "jit/cpu/micro/code.h"
+
+namespace reprise::jit {
+
+namespace {
+
+/// `lanes` sums in Int32, and what they are sums of: groups of bytes or of words.
+class IntCode : public MicroCode {
+ public:
+  template <kernels::KernelKind K>
+  IntCode(EmitContext& cx, const K& code) : MicroCode(cx, code, DType::Int32), bytes(code.bytes), group(kernels::int_group(bytes)), step(lanes * group) {}
+
+  const bool bytes;
+  const int group, step;  ///< elements of x for a lane, and for a vector
+
+  std::int64_t x_size() const { return bytes ? 1 : 2; }
+  V x_at(const V& p, const V& index) { return at(p, DType::UInt8, i64(index) * x_size()); }
+  /// A vector of x's elements; one group of them in every lane.
+  V x(const V& p) { return wrap(b.CreateAlignedLoad(elements(), p.v, llvm::Align(1))); }
+  V x_group(const V& p) { return wrap(b.CreateBitCast(b.CreateVectorSplat(static_cast<unsigned>(lanes), b.CreateAlignedLoad(i(32), p.v, llvm::Align(1))), elements())); }
+  /// A vector of weights as the products take them.
+  V weights(const V& p) {
+    llvm::Value* w = b.CreateAlignedLoad(llvm::FixedVectorType::get(b.getInt8Ty(), static_cast<unsigned>(step)), p.v, llvm::Align(1));
+    return wrap(bytes ? turned(w) : b.CreateSExt(w, elements()));
+  }
+  /// Of weights that stand in groups of words, or in bytes, already.
+  V packed(const V& p) {
+    llvm::Value* w = b.CreateAlignedLoad(elements(), p.v, llvm::Align(1));
+    return wrap(bytes ? turned(w) : w);
+  }
+  /// sums + w * x, by groups.
+  V add_products(const V& sums, const V& w, const V& x) {
+    llvm::Value* made = nullptr;
+#if defined(__x86_64__)
+    namespace I = llvm::Intrinsic;
+    if (bytes) {
+      const auto id = bits == 512 ? I::x86_avx512_vpdpbusd_512 : bits == 256 ? I::x86_avx512_vpdpbusd_256 : I::x86_avx512_vpdpbusd_128;
+      return wrap(b.CreateIntrinsic(id, {}, {sums.v, b.CreateBitCast(w.v, vector()), b.CreateBitCast(x.v, vector())}));
+    }
+    made = b.CreateIntrinsic(bits == 512 ? I::x86_avx512_pmaddw_d_512 : bits == 256 ? I::x86_avx2_pmadd_wd : I::x86_sse2_pmadd_wd, {}, {w.v, x.v});
+#else
+    for (int part = 0; part < group; ++part) {
+      std::vector<int> every;
+      for (int l = 0; l < lanes; ++l) every.push_back(l * group + part);
+      llvm::Value *a = b.CreateShuffleVector(w.v, every), *c = b.CreateSExt(b.CreateShuffleVector(x.v, every), vector());
+      llvm::Value* p = b.CreateMul(bytes ? b.CreateZExt(a, vector()) : b.CreateSExt(a, vector()), c);
+      made = made ? b.CreateAdd(made, p) : p;
+    }
+#endif
+    return sums + wrap(made);
+  }
+  /// What the weights' 128 added to sums over x[0, whole): 128 times the sum, in all lanes.
+  V added(const V& x_row, const V& whole) {
+    const V ones = wrap(llvm::ConstantInt::get(elements(), 0x80));
+    Vs sum = carry(0, whole, step, {zero()}, [&](V i, Vs s) -> Vs { return {add_products(s[0], ones, x(x_at(x_row, i)))}; });
+    return fold(sum[0], [](V x, V y) { return x + y; });
+  }
+  /// The products of what no vector holds, as a vector whose first lane is their sum.
+  V rest(const V& x_row, const V& w_row, const V& whole, const V& k) {
+    Vs sum = carry(whole, k, 1, {wrap(b.getInt32(0))}, [&](V i, Vs s) -> Vs {
+      llvm::Value* xi = b.CreateSExt(b.CreateAlignedLoad(b.getIntNTy(static_cast<unsigned>(8 * x_size())), x_at(x_row, i).v, llvm::Align(1)), b.getInt32Ty());
+      llvm::Value* wi = b.CreateSExt(b.CreateAlignedLoad(b.getInt8Ty(), at(w_row, DType::Int8, i).v, llvm::Align(1)), b.getInt32Ty());
+      return {s[0] + wrap(b.CreateMul(xi, wi))};
+    });
+    return wrap(b.CreateInsertElement(zero().v, sum[0].v, std::uint64_t{0}));
+  }
+
+ private:
+  llvm::FixedVectorType* elements() { return llvm::FixedVectorType::get(b.getIntNTy(static_cast<unsigned>(8 * x_size())), static_cast<unsigned>(step)); }
+  llvm::Value* turned(llvm::Value* w) { return b.CreateXor(w, llvm::ConstantInt::get(w->getType(), 0x80)); }
+};
+
+/// One row of x: rows of w from beginning to end, one after the other, as they stand in memory. Sums of a few rows wait on the stack and are
+/// summed over their lanes at once.
+void dot_by_rows(IntCode& g) {
+  auto& b = g.b;
+  const V x = g.arg(0), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), n = g.arg(6), k = g.arg(7);
+  constexpr int kSums = 4;
+  const int group = std::min(8, g.lanes);
+  const std::int64_t step = kSums * g.step;
+  llvm::BasicBlock& first = b.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> entry(&first, first.begin());
+  auto* waiting = entry.CreateAlloca(llvm::ArrayType::get(g.vector(), static_cast<std::uint64_t>(group)));
+  waiting->setAlignment(llvm::Align(64));
+  auto slot = [&](V i) { return b.CreateGEP(g.vector(), waiting, g.i64(i).v); };
+  for (int i = 0; i < group; ++i) b.CreateAlignedStore(g.zero().v, slot(i), llvm::Align(16));
+  // What is prefetched: the same place some rows later, about 4 KiB away; within the row where rows are long.
+  constexpr std::int64_t kAhead = 4096, kLong = 16384;
+  const V ahead = g.select(k <= kLong, w_row * g.max(g.i64(kAhead) / g.max(k, 1), 1), kAhead);
+  const V four = g.whole(k, step), whole = g.whole(k, g.step), added = g.bytes ? g.added(x, whole) : g.zero();
+  g.carry(0, n, group, {w}, [&](V j, Vs at) -> Vs {
+    const V left = n - j, count = g.min(left, group);
+    at = g.carry(0, count, 1, at, [&](V i, Vs p) -> Vs {
+      Vs sums(kSums, g.zero());
+      auto add = [&](V c, V s) { return g.add_products(s, g.weights(g.at(p[0], DType::Int8, c)), g.x(g.x_at(x, c))); };
+      sums = g.carry(0, four, step, sums, [&](V c, Vs s) -> Vs {
+        for (std::int64_t line = 0; line < step; line += 64) g.prefetch(g.at(p[0], DType::Int8, c + ahead + line));
+        for (int v = 0; v < kSums; ++v) s[v] = add(c + v * g.step, s[v]);
+        return s;
+      });
+      V sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+      sum = g.carry(four, whole, g.step, {sum}, [&](V c, Vs s) -> Vs { return {add(c, s[0])}; })[0];
+      sum = sum + g.rest(x, p[0], whole, k);
+      b.CreateAlignedStore(sum.v, slot(i), llvm::Align(16));
+      return {g.at(p[0], DType::Int8, w_row)};
+    });
+    Vs sums;
+    for (int i = 0; i < group; ++i) sums.push_back(g.wrap(b.CreateAlignedLoad(g.vector(), slot(i), llvm::Align(16))));
+    const V out = sum_each(g, sums), to = g.at(y, DType::Int32, j);
+    const V total = out - (group == g.lanes ? added : g.shuffle(added, added, std::vector<int>(static_cast<std::size_t>(group), 0)));
+    g.when(left >= group, [&] { g.store(DType::Int32, total, to); }, [&] { g.store(DType::Int32, total, to, g.mask_below(count, group)); });
+    return at;
+  });
+}
+
+/// Four rows of x: a sum for each of them and of a few rows of w.
+void dot_by_groups(IntCode& g, int rows) {
+  const V x = g.arg(0), x_row = g.arg(1), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), y_row = g.arg(5), n = g.arg(6), k = g.arg(7);
+  const int group = g.bits == 512 ? 4 : 2;
+  const V whole = g.whole(k, g.step);
+  Vs xp, added;
+  for (int r = 0; r < rows; ++r) {
+    xp.push_back(g.x_at(x, x_row * r));
+    added.push_back(g.bytes ? g.added(xp[r], whole) : g.zero());
+  }
+  auto pass = [&](V from, V to, int count) {
+    g.carry(from, to, count, {g.at(w, DType::Int8, from * w_row)}, [&](V j, Vs p) -> Vs {
+      auto freeze = [&](V v) { return g.wrap(g.b.CreateFreeze(v.v)); };  // see dot_by_groups in gemv.cc
+      Vs wp{freeze(p[0])};
+      for (int i = 1; i < count; ++i) wp.push_back(freeze(g.at(wp.back(), DType::Int8, w_row)));
+      Vs sums = g.carry(0, whole, g.step, Vs(static_cast<std::size_t>(rows * count), g.zero()), [&](V c, Vs s) -> Vs {
+        for (int i = 0; i < count; ++i) g.prefetch(g.at(wp[i], DType::Int8, c + w_row * count));
+        Vs xs;
+        for (int r = 0; r < rows; ++r) xs.push_back(g.x(g.x_at(xp[r], c)));
+        for (int i = 0; i < count; ++i) {
+          const V wi = g.weights(g.at(wp[i], DType::Int8, c));
+          for (int r = 0; r < rows; ++r) {
+            V& t = s[static_cast<std::size_t>(r * count + i)];
+            t = g.add_products(t, wi, xs[r]);
+          }
+        }
+        return s;
+      });
+      for (int r = 0; r < rows; ++r) {
+        Vs own;
+        for (int i = 0; i < count; ++i) own.push_back(sums[static_cast<std::size_t>(r * count + i)] + g.rest(xp[r], wp[i], whole, k));
+        const V out = sum_each(g, own), less = g.shuffle(added[r], added[r], std::vector<int>(static_cast<std::size_t>(count), 0));
+        g.store(DType::Int32, out - less, g.at(y, DType::Int32, y_row * r + j));
+      }
+      return {g.at(wp.back(), DType::Int8, w_row)};
+    });
+  };
+  const V n_whole = g.whole(n, group);
+  pass(0, n_whole, group);
+  pass(n_whole, n, 1);
+}
+
+}  // namespace
+
+void emit(EmitContext& cx, const micro::IntDot& code) {
+  IntCode g(cx, code);
+  if (code.rows == 1) dot_by_rows(g);
+  else dot_by_groups(g, code.rows);
+  g.finish();
+}
+
+void emit(EmitContext& cx, const micro::IntTile& code) {
+  const int nv = kernels::gemm_vectors(code.bits), mr = kernels::gemm_rows(code.bits);
+  IntCode g(cx, code);
+  const V a = g.arg(0), a_row = g.arg(1), bp = g.arg(2), start = g.arg(3), sums = g.arg(4), rows = g.arg(5), k = g.arg(6);
+  // Rows past the end are the last one again.
+  Vs from, carried;
+  for (int i = 0; i < mr; ++i) {
+    const V row = g.min(i, rows - 1);
+    from.push_back(g.at(a, DType::Int32, row * a_row));
+    const V s = g.load_splat(DType::Int32, g.at(start, DType::Int32, row));
+    for (int v = 0; v < nv; ++v) carried.push_back(s);
+  }
+  carried.push_back(bp);
+  carried = g.carry(0, k, 1, carried, [&](V c, Vs s) -> Vs {
+    Vs w;
+    for (int v = 0; v < nv; ++v) w.push_back(g.packed(g.at(s.back(), DType::Int32, v * g.lanes)));
+    for (int i = 0; i < mr; ++i) {
+      const V x = g.x_group(g.at(from[i], DType::Int32, c));
+      for (int v = 0; v < nv; ++v) {
+        V& t = s[static_cast<std::size_t>(i * nv + v)];
+        t = g.add_products(t, w[v], x);
+      }
+    }
+    s.back() = g.at(s.back(), DType::Int32, nv * g.lanes);
+    return s;
+  });
+  for (int i = 0; i < mr; ++i)
+    for (int v = 0; v < nv; ++v) g.store(DType::Int32, carried[static_cast<std::size_t>(i * nv + v)], g.at(sums, DType::Int32, (i * nv + v) * g.lanes));
+  g.finish();
+}
+
+void emit(EmitContext& cx, const micro::ScaleSums& code) {
+  MicroCode g(cx, code, DType::Float32);
+  auto& b = g.b;
+  auto field = [&](std::size_t offset, llvm::Type* type) {
+    llvm::Value* p = b.CreateConstGEP1_64(b.getInt8Ty(), g.arg(0).v, offset);
+    return g.wrap(b.CreateAlignedLoad(type, p, llvm::Align(8)));
+  };
+#define REPRISE_POINTER(name) field(offsetof(micro::ScaleTile, name), b.getPtrTy())
+#define REPRISE_INTEGER(name) field(offsetof(micro::ScaleTile, name), b.getInt64Ty())
+  const V sums = REPRISE_POINTER(sums), sums_row = REPRISE_INTEGER(sums_row), partial = REPRISE_POINTER(partial), partial_row = REPRISE_INTEGER(partial_row), row_scale = REPRISE_POINTER(row_scale),
+          col_scale = REPRISE_POINTER(col_scale), bias = REPRISE_POINTER(bias), c = REPRISE_POINTER(c), c_row = REPRISE_INTEGER(c_row), m = REPRISE_INTEGER(m), n = REPRISE_INTEGER(n),
+          first = REPRISE_INTEGER(first), last = REPRISE_INTEGER(last);
+#undef REPRISE_POINTER
+#undef REPRISE_INTEGER
+  constexpr DType f32 = DType::Float32;
+  const V whole = g.whole(n, g.lanes), tail = g.mask_below(n - whole), is_first = first != 0;
+  g.carry(0, m, 1, {}, [&](V r, Vs) -> Vs {
+    const V by = g.load_splat(g.at(row_scale, f32, r));
+    auto scaled = [&](V i, V mask) {
+      const V t = g.load(code.sums, g.at(sums, code.sums, r * sums_row + i), mask) * by * g.load(f32, g.at(col_scale, f32, i), mask);
+      const V before = g.load(f32, g.at(partial, f32, r * partial_row + i), mask);
+      return g.select(is_first, g.zero(), before) + t;
+    };
+    auto each = [&](const std::function<void(V, V)>& body) {
+      g.carry(0, whole, g.lanes, {}, [&](V i, Vs) -> Vs { return body(i, {}), Vs{}; });
+      g.carry(whole, n, g.lanes, {}, [&](V i, Vs) -> Vs { return body(i, tail), Vs{}; });
+    };
+    g.when(
+        last != 0,
+        [&] {
+          each([&](V i, V mask) {
+            V t = scaled(i, mask);
+            if (code.bias) t = t + g.load(f32, g.at(bias, f32, i), mask);
+            g.store(code.c, t, g.at(c, code.c, r * c_row + i), mask);
+          });
+        },
+        [&] { each([&](V i, V mask) { g.store(f32, scaled(i, mask), g.at(partial, f32, r * partial_row + i), mask); }); });
+    return {};
+  });
+  g.finish();
+}
+
+}  // namespace reprise::jit

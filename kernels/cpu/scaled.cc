@@ -1,0 +1,369 @@
+#include "kernels/cpu/scaled.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <optional>
+
+#include "base/errors.h"
+#include "kernels/cpu/matmul_product.h"
+#include "kernels/launch/scales.h"
+#include "kernels/reference/reference.h"
+
+namespace reprise::kernels {
+namespace {
+
+// Below about 10 us of work a second thread costs more than it gives (see parallel_for); these are such amounts.
+constexpr std::int64_t kGrainBytes = 256 << 10;
+constexpr std::int64_t kGrainProducts = 4 << 20;
+
+constexpr std::int64_t kColumnsAtOnce = 256;         // of a few rows: their sums stay in the L1 cache
+constexpr std::int64_t kWeightsAtOnce = 256 << 10;   // bytes that several groups of rows share: they stay in the L2 cache
+constexpr std::int64_t kFloatDepth = 512;            // of panels in Float32: one shares the L2 cache with rows of a
+constexpr std::int64_t kRowsAtOnce = 1024;           // of a for each panel that is packed
+
+std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+
+/// The micro-kernels of one launch. Integers have sums in Int32, others in Float32.
+struct Kernels {
+  int bits = 0;
+  bool integers = false, bytes = false;
+  micro::IntDotFn int_dot[2] = {};     ///< 1 and 4 rows
+  micro::GemvDotFn dot[2] = {};
+  micro::IntTileFn int_tile = nullptr;
+  micro::GemmFn tile = nullptr;
+  micro::TransposeFn transpose = nullptr;  ///< of Float32 (groups of integers), or of the weights' dtype
+  micro::ConvertFn widen_a = nullptr;      ///< to Float32
+  micro::ScaleSumsFn scale = nullptr;
+
+  int lanes() const { return bits / 32; }
+  int tile_rows() const { return gemm_rows(bits); }
+  int width() const { return gemm_vectors(bits) * lanes(); }
+  int group() const { return integers ? int_group(bytes) : 1; }
+};
+
+/// The code of a launch whose weights and rows are of these dtypes, and where it goes.
+std::vector<KernelCode> codes(int bits, bool bytes, DType a, DType b, DType c, bool bias) {
+  const DType f32 = DType::Float32;
+  if (c == DType::Int32) return {micro::IntDot{bits, bytes, 1}, micro::IntDot{bits, bytes, kGemvRows}, micro::IntTile{bits, bytes}, micro::Transpose{bits, f32}};
+  if (a == DType::Int8)
+    return {micro::IntDot{bits, bytes, 1}, micro::IntDot{bits, bytes, kGemvRows}, micro::IntTile{bits, bytes}, micro::Transpose{bits, f32}, micro::ScaleSums{bits, DType::Int32, c, bias}};
+  return {micro::GemvDot{bits, b, f32, 1}, micro::GemvDot{bits, b, f32, kGemvRows}, micro::Gemm{bits, f32, f32, gemm_vectors(bits)}, micro::Transpose{bits, b},
+          micro::ScaleSums{bits, f32, c, bias}, micro::Convert{bits, a, f32}};
+}
+
+Kernels kernels_of(const NativeArgs& args, int code_arg, bool integers, bool scaled) {
+  Kernels f{.bits = static_cast<int>(args.integer(code_arg, 0)), .integers = integers, .bytes = args.integer(code_arg, 1) != 0};
+  void* const* code = args.micro;
+  for (int i = 0; i < 2; ++i, ++code) {
+    if (integers) f.int_dot[i] = reinterpret_cast<micro::IntDotFn>(*code);
+    else f.dot[i] = reinterpret_cast<micro::GemvDotFn>(*code);
+  }
+  if (integers) f.int_tile = reinterpret_cast<micro::IntTileFn>(*code++);
+  else f.tile = reinterpret_cast<micro::GemmFn>(*code++);
+  f.transpose = reinterpret_cast<micro::TransposeFn>(*code++);
+  if (scaled) f.scale = reinterpret_cast<micro::ScaleSumsFn>(*code++);
+  if (!integers) f.widen_a = reinterpret_cast<micro::ConvertFn>(*code++);
+  return f;
+}
+
+/// A product on its way: c has rows of unit stride.
+class Product {
+ public:
+  Product(const Kernels& f, const ScaledCall& s, bool scaled)
+      : f_(f), s_(s), scaled_(scaled), m_(s.a.sizes[0]), n_(s.b.sizes[1]), k_(s.a.sizes[1]), k_stride_(k_ == 1 ? 1 : s.b.strides[0]), n_stride_(n_ == 1 ? 0 : s.b.strides[1]) {}
+
+  void run(char* c, std::int64_t c_row) {
+    c_ = c, c_row_ = c_row;
+    const bool few = m_ <= kDotRows && k_stride_ == 1;
+    for (std::int64_t k = 0; k < k_ || k == 0;) {
+      const std::int64_t end = end_of_sum(k, few ? k_ : k + kFloatDepth);
+      parts_.push_back({k, end, packed_});
+      packed_ += round_up(end - k, f_.group());
+      if (end == k) break;
+      k = end;
+    }
+    take_rows(few);
+    take_scales();
+    if (few) few_rows();
+    else many_rows();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  /// Elements of k that are summed before they are scaled, and where they stand in packed rows.
+  struct Part {
+    std::int64_t begin, end, packed;
+  };
+
+  std::int64_t end_of_sum(std::int64_t k, std::int64_t most) const {
+    if (!scaled_) return k_;
+    const std::int64_t end = s_.end_of_sum(k);
+    return f_.integers ? end : std::min(end, most);
+  }
+
+  /// a's rows as the kernels take them: bytes, words or Float32, each part filled up to whole groups; and what sums of bytes start with.
+  void take_rows(bool few) {
+    const std::int64_t size = item_size(s_.a.dtype), col = s_.a.strides[1];
+    const bool unit = col == 1 || k_ <= 1;
+    const std::int64_t to_size = f_.integers ? (f_.bytes ? 1 : 2) : 4;
+    const bool in_place = unit && (few ? f_.bytes || s_.a.dtype == DType::Float32 : s_.a.dtype == DType::Float32);
+    if (in_place && (!f_.integers || few)) {
+      rows_ = s_.a.data, row_ = s_.a.strides[0];
+      return;
+    }
+    row_ = few ? k_ : packed_;
+    rows_own_.emplace(std::max<std::int64_t>(1, m_ * row_ * to_size));
+    rows_ = rows_own_->get();
+    if (f_.integers && !few) starts_.assign(static_cast<std::size_t>(m_) * parts_.size(), 0);
+    in_parallel(m_, std::max<std::int64_t>(1, kGrainBytes / std::max<std::int64_t>(1, k_)), [&](std::int64_t begin, std::int64_t end) {
+      Scratch dense(unit ? 0 : k_ * size);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const char* from = s_.a.data + i * s_.a.strides[0] * size;
+        char* to = rows_own_->get() + i * row_ * to_size;
+        if (!unit) {
+          TensorView v = s_.a;
+          v.rank = 1, v.data = const_cast<char*>(from), v.sizes[0] = k_, v.strides[0] = col;
+          compact(v, dense.get());
+          from = dense.get();
+        }
+        if (!f_.integers) {
+          f_.widen_a(from, 0, to, 0, 1, k_);
+          continue;
+        }
+        for (std::size_t p = 0; p < parts_.size(); ++p) {
+          const std::int64_t from_k = parts_[p].begin, n = parts_[p].end - from_k, at = few ? from_k : parts_[p].packed, room = few ? n : round_up(n, f_.group());
+          const std::int8_t* x = reinterpret_cast<const std::int8_t*>(from) + from_k;
+          std::int32_t sum = 0;
+          if (f_.bytes) {
+            std::int8_t* y = reinterpret_cast<std::int8_t*>(to) + at;
+            std::memcpy(y, x, static_cast<std::size_t>(n));
+            std::memset(y + n, 0, static_cast<std::size_t>(room - n));
+            for (std::int64_t j = 0; j < n; ++j) sum += x[j];
+          } else {
+            std::int16_t* y = reinterpret_cast<std::int16_t*>(to) + at;
+            for (std::int64_t j = 0; j < n; ++j) y[j] = x[j];
+            for (std::int64_t j = n; j < room; ++j) y[j] = 0;
+          }
+          if (!few) starts_[p * static_cast<std::size_t>(m_) + static_cast<std::size_t>(i)] = static_cast<std::int32_t>(-128 * static_cast<std::int64_t>(sum));
+        }
+      }
+    });
+  }
+
+  /// Of an empty sum any: there may be none.
+  float scale(const Scales& s, std::int64_t line, std::int64_t k) const { return k_ ? s.at(line, k) : 1; }
+
+  /// Scales of rows and columns, part by part, each without gaps; bias as Float32.
+  void take_scales() {
+    if (!scaled_) return;
+    const bool by_parts_a = k_ && s_.scale_a.k_group != 0, by_parts_b = k_ && s_.scale_b.k_group != 0;
+    const std::size_t parts_a = by_parts_a ? parts_.size() : 1, parts_b = by_parts_b ? parts_.size() : 1;
+    row_scales_.resize(parts_a * static_cast<std::size_t>(m_));
+    for (std::size_t p = 0; p < parts_a; ++p)
+      for (std::int64_t i = 0; i < m_; ++i) row_scales_[p * static_cast<std::size_t>(m_) + static_cast<std::size_t>(i)] = scale(s_.scale_a, i, parts_[p].begin);
+    row_scales_by_ = by_parts_a ? m_ : 0;
+    if (k_ && parts_b == 1 && s_.scale_b.line_group == 1 && s_.scale_b.line_stride == 1) {
+      col_scales_ = s_.scale_b.data;
+    } else {
+      col_scales_own_.resize(parts_b * static_cast<std::size_t>(n_));
+      for (std::size_t p = 0; p < parts_b; ++p)
+        for (std::int64_t j = 0; j < n_; ++j) col_scales_own_[p * static_cast<std::size_t>(n_) + static_cast<std::size_t>(j)] = scale(s_.scale_b, j, parts_[p].begin);
+      col_scales_ = col_scales_own_.data();
+    }
+    col_scales_by_ = by_parts_b ? n_ : 0;
+    if (!s_.bias) return;
+    bias_ = s_.bias->as<const float>();
+    if (s_.bias->dtype == DType::Float32 && (s_.bias->strides[0] == 1 || n_ == 1)) return;
+    bias_own_.resize(static_cast<std::size_t>(n_));
+    gather(*s_.bias, DType::Float32, reinterpret_cast<char*>(bias_own_.data()));
+    bias_ = bias_own_.data();
+  }
+
+  /// Sums of part p of m rows from `row` on and n columns from `column` on: into the result, or (not the last part) into `partial`.
+  void finish(std::size_t p, std::int64_t row, std::int64_t m, std::int64_t column, std::int64_t n, const void* sums, std::int64_t sums_row, float* partial, std::int64_t partial_row) const {
+    char* c = c_ + (row * c_row_ + column) * item_size(s_.c.dtype);
+    if (!scaled_) {
+      for (std::int64_t i = 0; i < m; ++i) std::memcpy(c + i * c_row_ * 4, static_cast<const std::int32_t*>(sums) + i * sums_row, static_cast<std::size_t>(n * 4));
+      return;
+    }
+    const std::int64_t part = static_cast<std::int64_t>(p);
+    const micro::ScaleTile t{sums, sums_row, partial, partial_row, row_scales_.data() + part * row_scales_by_ + row, col_scales_ + part * col_scales_by_ + column, bias_ ? bias_ + column : nullptr,
+                             c, c_row_, m, n, p == 0, p + 1 == parts_.size()};
+    f_.scale(&t);
+  }
+
+  // ---- few rows: the weights are read once, as they stand
+
+  void few_rows() {
+    const std::int64_t line = std::max<std::int64_t>(1, k_);
+    in_parallel(n_, std::max<std::int64_t>(64, kGrainBytes / line), [&](std::int64_t begin, std::int64_t end) {
+      const std::int64_t step = m_ <= kGemvRows && parts_.size() == 1 ? kColumnsAtOnce : std::clamp<std::int64_t>(kWeightsAtOnce / line / 8 * 8, 16, kColumnsAtOnce);
+      for (std::int64_t j = begin; j < end; j += step) columns(j, std::min(step, end - j));
+    });
+  }
+
+  void columns(std::int64_t column, std::int64_t n) const {
+    alignas(64) std::int32_t sums[kGemvRows * kColumnsAtOnce];
+    alignas(64) float partial[kGemvRows * kColumnsAtOnce];
+    const std::int64_t x_size = f_.integers ? (f_.bytes ? 1 : 2) : 4;
+    for (std::int64_t i = 0; i < m_;) {
+      bool four = m_ - i >= kGemvRows;
+      // As in Gemv (matmul_product.cc): equal rows give equal results wherever they stand.
+      if (m_ > kGemvRows && !four) i = m_ - kGemvRows, four = true;
+      const std::int64_t rows = four ? kGemvRows : 1;
+      for (std::size_t p = 0; p < parts_.size(); ++p) {
+        const std::int64_t k = parts_[p].begin, deep = parts_[p].end - k;
+        const char *x = rows_ + (i * row_ + k) * x_size, *w = s_.b.data + column * n_stride_ + k;
+        if (f_.integers) f_.int_dot[four](x, row_, w, n_stride_, sums, kColumnsAtOnce, n, deep);
+        else f_.dot[four](x, row_, w, n_stride_, sums, kColumnsAtOnce, n, deep);
+        finish(p, i, rows, column, n, sums, kColumnsAtOnce, partial, kColumnsAtOnce);
+      }
+      i += rows;
+    }
+  }
+
+  // ---- many rows: a panel of the weights, as wide as a tile, is packed and meets all rows
+
+  void many_rows() {
+    const std::int64_t width = f_.width(), panels = (n_ + width - 1) / width;
+    // Few panels: threads share their rows, and each packs for itself.
+    const std::int64_t wanted = device::num_threads() == 1 ? 1 : device::num_threads() * 2;
+    const std::int64_t splits = std::max((m_ + kRowsAtOnce - 1) / kRowsAtOnce, std::clamp<std::int64_t>(wanted / panels, 1, (m_ + 63) / 64));
+    const std::int64_t share = round_up((m_ + splits - 1) / splits, f_.tile_rows());
+    const std::int64_t tasks = panels * ((m_ + share - 1) / share), products = std::max<std::int64_t>(1, std::min(m_, share) * k_ * width);
+    in_parallel(tasks, std::max<std::int64_t>(1, kGrainProducts / products), [&](std::int64_t begin, std::int64_t end) {
+      std::int64_t deepest = 0;
+      for (const Part& p : parts_) deepest = std::max(deepest, p.end - p.begin);
+      const std::int64_t room = round_up(round_up(deepest, f_.group()), f_.lanes() * f_.group());
+      Scratch panel(room / f_.group() * width * 4), partial(parts_.size() > 1 ? share * width * 4 : f_.tile_rows() * width * 4), loose(width * room * 2);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t row = i / panels * share, column = i % panels * width;
+        one(row, std::min(share, m_ - row), column, std::min(width, n_ - column), panel.get(), partial.as<float>(), loose.get());
+      }
+    });
+  }
+
+  void one(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t n, char* panel, float* partial, char* loose) const {
+    alignas(64) std::int32_t sums[8 * 3 * 16];
+    const std::int64_t width = f_.width();
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      const Part& part = parts_[p];
+      pack(part, column, n, panel, loose);
+      for (std::int64_t i = 0; i < rows; i += f_.tile_rows()) {
+        const std::int64_t m = std::min<std::int64_t>(f_.tile_rows(), rows - i), first = row + i;
+        if (f_.integers) {
+          const std::int64_t size = f_.bytes ? 1 : 2;
+          f_.int_tile(rows_ + (first * row_ + part.packed) * size, row_ / f_.group(), panel, starts_.data() + p * static_cast<std::size_t>(m_) + static_cast<std::size_t>(first), sums, m,
+                      round_up(part.end - part.begin, f_.group()) / f_.group());
+        } else {
+          micro::GemmTile t;
+          t.a = rows_ + (first * row_ + part.begin) * 4, t.a_row = row_, t.a_col = 1, t.b = panel, t.b_row = width, t.acc = sums, t.acc_row = width, t.c = sums, t.c_row = width;
+          t.m = m, t.n = width, t.k = part.end - part.begin, t.first = 1, t.last = 1;
+          f_.tile(&t);
+        }
+        finish(p, first, m, column, n, sums, width, partial + (parts_.size() > 1 ? i * width : 0), width);
+      }
+    }
+  }
+
+  /// Columns [column, column + n) of a part of the weights: by groups along k, each group's columns beside one another.
+  void pack(const Part& part, std::int64_t column, std::int64_t n, char* panel, char* loose) const {
+    const std::int64_t group = f_.group(), deep = part.end - part.begin, room = round_up(deep, group), width = f_.width();
+    const char* from = s_.b.data + column * n_stride_ + part.begin * k_stride_;
+    std::int64_t from_row = n_stride_, size = 1;  // of `from`: bytes from one column to the next, and of an element
+    const bool as_is = k_stride_ == 1 && (!f_.integers || (f_.bytes && room == deep && n_stride_ % group == 0 && reinterpret_cast<std::uintptr_t>(from) % 4 == 0));
+    if (!as_is) {
+      const std::int8_t* src = reinterpret_cast<const std::int8_t*>(from);
+      size = f_.integers && !f_.bytes ? 2 : 1;
+      auto copy = [&]<class T>(T* dst) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          T* to = dst + j * room;
+          for (std::int64_t i = 0; i < deep; ++i) to[i] = src[j * n_stride_ + i * k_stride_];
+          for (std::int64_t i = deep; i < room; ++i) to[i] = 0;
+        }
+      };
+      if (size == 2) copy(reinterpret_cast<std::int16_t*>(loose));
+      else copy(reinterpret_cast<std::int8_t*>(loose));
+      from = loose, from_row = room;
+    }
+    const std::int64_t lanes = f_.lanes();
+    for (std::int64_t j = 0; j < width; j += lanes) {
+      char* to = panel + j * 4;
+      if (j >= n) {  // nobody reads what comes of them
+        for (std::int64_t i = 0; i < room / group; ++i) std::memset(to + i * width * 4, 0, static_cast<std::size_t>(lanes * 4));
+        continue;
+      }
+      f_.transpose(from + j * from_row * size, from_row / group, to, width, std::min(lanes, n - j), room / group);
+    }
+  }
+
+  /// parallel(); what a thread throws is thrown by the caller.
+  template <class F>
+  void in_parallel(std::int64_t n, std::int64_t grain, F&& f) {
+    parallel(n, grain, [&](std::int64_t begin, std::int64_t end) {
+      try {
+        f(begin, end);
+      } catch (...) {
+        if (!failed_.exchange(true)) failure_ = std::current_exception();
+      }
+    });
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  const Kernels& f_;
+  const ScaledCall& s_;
+  const bool scaled_;
+  const std::int64_t m_, n_, k_, k_stride_, n_stride_;
+  std::vector<Part> parts_;
+  std::int64_t packed_ = 0;                       ///< elements of a packed row
+  std::optional<Scratch> rows_own_;
+  const char* rows_ = nullptr;
+  std::int64_t row_ = 0;
+  std::vector<std::int32_t> starts_;              ///< by part and row
+  std::vector<float> row_scales_, col_scales_own_, bias_own_;
+  const float *col_scales_ = nullptr, *bias_ = nullptr;
+  std::int64_t row_scales_by_ = 0, col_scales_by_ = 0;  ///< from one part's to the next one's
+  char* c_ = nullptr;
+  std::int64_t c_row_ = 0;
+  std::atomic<bool> failed_{false};
+  std::exception_ptr failure_;
+};
+
+void run(const NativeArgs& args, const ScaledCall& s, int code_arg, bool scaled) {
+  try {
+    if (s.c.numel() == 0) return;
+    const Kernels f = kernels_of(args, code_arg, s.a.dtype == DType::Int8, scaled);
+    Product product(f, s, scaled);
+    const std::int64_t columns = s.c.sizes[1];
+    if (s.c.strides[1] == 1 || columns == 1) return product.run(s.c.data, s.c.strides[0]);
+    Scratch copy(s.c.numel() * item_size(s.c.dtype));
+    product.run(copy.get(), columns);
+    scatter(copy.get(), s.c);
+  } catch (const Error& e) {
+    *args.fault = {true, e.code(), e.message()};
+  } catch (const std::exception& e) {
+    *args.fault = {true, ErrorCode::OutOfMemory, e.what()};
+  }
+}
+
+// The last argument of these launches, which the schema does not have: the vectors' width, and whether products are of bytes.
+void scaled_kernel(const NativeArgs& args) { run(args, scaled_call(args), 7, true); }
+void int_kernel(const NativeArgs& args) { run(args, {args.tensor(0), args.tensor(1), args.result(), {}, {}}, 2, false); }
+
+}  // namespace
+
+NativeLaunch scaled_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
+  const DType a = operands[0].dtype, b = operands[1].dtype, c = operands.back().dtype;
+  const bool scaled = c != DType::Int32;
+  NativeLaunch out = native_launch(scaled ? scaled_kernel : int_kernel, g, node, std::move(operands));
+  const int bits = micro_vector_bits();
+  const bool bytes = a == DType::Int8 && has_byte_products(bits);
+  out.micro = codes(bits, bytes, a, b, c, scaled && out.args[4].kind != NativeArg::Kind::None);
+  out.args.push_back({NativeArg::Kind::Ints, static_cast<std::uint32_t>(out.ints.size()), 2});
+  out.ints.push_back(bits), out.ints.push_back(bytes ? 1 : 0);
+  return out;
+}
+
+}  // namespace reprise::kernels
