@@ -122,19 +122,17 @@ Value* Emitter::to_float8(Value* r, int mantissa, int bias, std::uint32_t limit)
   const bool infinite = bias == 15;
   Value* x = bits(r);
   Value* magnitude = b.CreateAnd(x, integer(x, 0x7fffffff));
-  // Numbers: the exponent counts from another bias, and the mantissa's lower bits are rounded to nearest even.
-  const int drop = 23 - mantissa;
-  Value* odd = b.CreateAnd(b.CreateLShr(magnitude, static_cast<std::uint64_t>(drop)), integer(x, 1));
-  Value* moved = b.CreateSub(magnitude, integer(x, (127 - bias) << 23));
-  Value* rounded = b.CreateAdd(moved, b.CreateAdd(odd, integer(x, (1 << (drop - 1)) - 1)));
-  Value* normal = b.CreateLShr(rounded, static_cast<std::uint64_t>(drop));
-  // Denormals: the addition of a power of two whose last place is their unit rounds them, and leaves their count below it.
-  const int power = (127 + 1 - bias - mantissa + 23) << 23;
-  Value* added = b.CreateFAdd(floats(magnitude), floats(integer(x, power)));
-  Value* denormal = b.CreateSub(bits(added), integer(x, power));
-  Value* count = b.CreateSelect(b.CreateICmpULT(magnitude, integer(x, (128 - bias) << 23)), denormal, normal);
-  Value* beyond = infinite ? b.CreateSelect(b.CreateICmpUGT(magnitude, integer(x, 0x7f800000)), integer(x, 0x7f), integer(x, 0x7c)) : integer(x, 0x7f);
-  count = b.CreateSelect(b.CreateICmpUGE(magnitude, integer(x, limit)), beyond, count);
+  Value* within = call(llvm::Intrinsic::umin, magnitude, integer(x, limit));  // what is beyond, NaN too, becomes the number after the last
+  // The addition of a power of two whose last place is the unit of the result rounds to nearest even, and leaves the count of units below
+  // it. The unit is that of the operand's exponent, of denormals the smallest one's.
+  const int drop = 23 - mantissa, least = 128 - bias;
+  Value* exponent = call(llvm::Intrinsic::umax, b.CreateAnd(within, integer(x, 0x7f800000)), integer(x, least << 23));
+  Value* power = b.CreateAdd(exponent, integer(x, drop << 23));
+  Value* units = b.CreateSub(bits(b.CreateFAdd(floats(within), floats(power))), power);
+  // A normal number's units begin at 1 << mantissa, which is the step of its exponent: the smallest one has exponent 1.
+  Value* steps = b.CreateSub(b.CreateLShr(exponent, static_cast<std::uint64_t>(drop)), integer(x, least << mantissa));
+  Value* count = b.CreateAdd(units, steps);
+  if (infinite) count = b.CreateSelect(b.CreateICmpUGT(magnitude, integer(x, 0x7f800000)), integer(x, 0x7f), count);
   Value* sign = b.CreateAnd(b.CreateLShr(x, 24), integer(x, 0x80));
   return b.CreateTrunc(b.CreateOr(count, sign), like(r, i(8)));
 }

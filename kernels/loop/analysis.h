@@ -32,6 +32,13 @@ struct ParamSlots {
 };
 ParamSlots param_slots(const LoopKernel&);
 
+/// The value that a store encodes: of one that is cast to the store's narrow dtype first what is cast, which becomes the same bits once.
+inline std::uint32_t stored_value(const LoopKernel& k, const BodyNode& store) {
+  const BodyNode& n = k.body[store.a];
+  const bool once = n.kind == BodyNode::Kind::Cast && n.dtype == store.dtype && is_low_precision(n.dtype) && register_dtype(k.body[n.a].dtype) == DType::Float32;
+  return once ? n.a : store.a;
+}
+
 inline bool is_plain(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() == k; }
 
 }  // namespace reprise::kernels

@@ -78,7 +78,7 @@ class Fuse {
           continue;
         }
         if (e.kind == EdgeKind::Memory) return *why = "its user reads it from memory", false;
-        if (e.kind == EdgeKind::Anti && (units_[u].has_reduce() || !overwrites_same_element(i, map, u, e.to))) {
+        if (e.kind == EdgeKind::Anti && !overwrites_same_element(i, map, u, e.to)) {
           return *why = "its user overwrites what it reads, at other indices", false;
         }
       }
@@ -88,18 +88,22 @@ class Fuse {
   }
 
   /// Item i reads, at `map`, contents that item w (stored in unit u) overwrites: is it the same element each time, or one that w does not
-  /// write at all? What else writes there in u is asked for itself.
+  /// write at all? What else writes there in u is asked for itself. Then it is right also where u reduces: what varies over reduced loops is
+  /// stored in their last run, when each sum is finished, and no other index reads what is stored at this one.
   bool overwrites_same_element(Id i, const IndexMap& map, std::uint32_t u, Id w) const {
     const Place& to = store_place(w);
     const IndexMap* at = nullptr;
     for (const Unit::Store& s : units_[u].stores) {
       if (s.item == w) at = &s.map;
     }
-    if (!at || to.buffer == ~0u || is_reduction(i) || is_gather(i)) return false;
+    if (!at || to.buffer == ~0u || is_gather(i)) return false;
+    Unit loops;  // as they are when i has joined
+    loops.reduced = units_[u].reduced;
+    if (is_reduction(i)) set_reduced(loops, map);
     Access written = access_of(*at, to.layout);
     const DType to_dtype = p_.items[w].kind == Item::Kind::Copy ? p_.items[w].to_dtype : g_.meta(p_.items[w].made).dtype;
     bool met = false;
-    for (const Unit::Demand& d : operand_maps(g_, p_.items[i], map, units_[u])) {
+    for (const Unit::Demand& d : operand_maps(g_, p_.items[i], map, loops)) {
       ValueId r = root_of(d.value);
       const Place& from = p_.place[r.v];
       if (from.buffer != to.buffer) continue;
@@ -219,9 +223,6 @@ class Fuse {
   void join_unit(Id i, std::uint32_t u) {
     units_[u].items.push_back(i);
     order_.units_of(i).push_back(u);
-    for (const Edge& e : p_.succ[i]) {
-      if (e.kind == EdgeKind::Anti && units_[u].has(e.to)) units_[u].no_reduce = true;
-    }
   }
 
   /// Tells unit u what i needs. `map()` is asked again after a loop was split, which rewrites every map of the unit.
@@ -290,7 +291,6 @@ class Fuse {
   /// Can reduction i, wanted at `map`, run over the loops of u that the map leaves out?
   bool fits_reduction(Id i, const Unit& u, const IndexMap& map, const char** why) const {
     *why = "its user runs over another space";
-    if (u.no_reduce) return false;
     const Ints& in = sizes_of(std::get<ValueId>(node_of(i).args[0]));
     std::vector<bool> used(u.extents.size());
     const Ints& out = sizes_of(p_.items[i].made);
@@ -325,7 +325,7 @@ class Fuse {
     return true;
   }
   static void set_reduced(Unit& u, const IndexMap& map) {
-    for (std::size_t l = 0; l < u.extents.size(); ++l) {
+    for (std::size_t l = 0; l < u.reduced.size(); ++l) {
       bool used = false;
       for (const Coord& c : map.dims) used = used || !is_number(c.coefs[l], 0);
       u.reduced[l] = !used;
@@ -390,7 +390,7 @@ class Fuse {
       return true;
     }
     const bool any = std::find(used->begin(), used->end(), true) != used->end();
-    return *rows = any && !u.no_reduce && no_input_written(u) && of_a_row(i, n, map, 8);
+    return *rows = any && of_a_row(i, n, map, 8);
   }
 
   bool store_in_user(Id i) {
@@ -425,7 +425,7 @@ class Fuse {
     for (std::uint32_t r : units_[u].reads) {
       if (p_.place[r].buffer == b && p_.maker[r] < 0) return false;
     }
-    return !units_[u].has_reduce();
+    return true;
   }
 
   /// Values marked one after the other, and all forgotten at once.
@@ -463,7 +463,7 @@ class Fuse {
   /// A kernel over the same space that reads the same values.
   bool store_beside(Id i) {
     Unit probe = space_of(i);
-    auto open = [&](std::uint32_t n) { return units_[n].stores.size() < kMaxStores && !units_[n].no_reduce; };
+    auto open = [&](std::uint32_t n) { return units_[n].stores.size() < kMaxStores; };
     // The latest that are open; those met on the way that are not are forgotten, so that nobody meets them again.
     std::vector<std::uint32_t>& all = over_[space_key(probe.extents)];
     auto first = all.end();
@@ -483,7 +483,6 @@ class Fuse {
       if (!looks_at(std::move(read), its_, [&](ValueId r) { return mine_.has(r); })) continue;
       if (!same_numbers(u.extents, probe.extents)) continue;  // last of what costs something: it is a proof
       if (probe.has_reduce() && u.has_reduce() && u.reduced != probe.reduced) continue;
-      if (probe.has_reduce() && !u.has_reduce() && !no_input_written(u)) continue;
       IndexMap map = probe.stores[0].map;
       bool elsewhere = std::any_of(u.demands.begin(), u.demands.end(), [&](const Unit::Demand& d) { return d.value == p_.items[i].made && !identical_maps(d.map, map); });
       if (elsewhere) continue;  // u also looks at other elements of it than it would make
@@ -495,10 +494,6 @@ class Fuse {
     }
     return false;
   }
-  bool no_input_written(const Unit& u) const {
-    return std::all_of(u.stores.begin(), u.stores.end(), [&](const Unit::Store& s) { return p_.buffers[store_place(s.item).buffer].kind != Buffer::Kind::Input; });
-  }
-
   void store_alone(Id i) {
     Unit probe = space_of(i);
     IndexMap map = probe.stores[0].map;

@@ -26,7 +26,6 @@ struct Unit {
   std::vector<Demand> demands;
   std::vector<std::uint32_t> reads;   ///< root values it looks at (through memory or not); for sharing
   std::vector<std::uint32_t> from_memory;  ///< Fused root values it can only read from memory: never made here
-  bool no_reduce = false;             ///< it overwrites what it reads, which must happen in one pass
 
   bool has_reduce() const;
   bool has(std::uint32_t item) const;

@@ -76,12 +76,27 @@ TEST(Fusion, QuantizationByRowsIsOneKernel) {
     return user %3, user %2
   })");
   EXPECT_EQ(p.l.launches.size(), 2u) << all(p);
-  // An argument that is written by rows while others read it does not become one kernel with what reduces.
-  Program w(R"(graph f(%0 "x": f32[s0, s1] mutates_data) {
+}
+
+// An argument is written in the last run over a row, when what was reduced of it is known.
+TEST(Fusion, RowsAreWrittenWhereTheyAreRead) {
+  expect_one_kernel(R"(graph f(%0 "x": f32[s0, s1] mutates_data) {
     %1 = amax(%0, [-1], true) : f32[s0, 1]
     %2 = exp(%1) : f32[s0, 1]
     %3 = div(%0, %2, None) : f32[s0, s1]
     return user %2, new_value_of 0 %3
+  })");
+  expect_one_kernel(R"(graph f(%0 "residual": f32[s0, s1] mutates_data, %1 "x": f32[s0, s1], %2 "w": f32[s1]) {
+    %3 = add(%0, %1, 1) : f32[s0, s1]
+    %4 = rms_norm(%3, [s1], %2, 1e-06) : f32[s0, s1]
+    return user %4, new_value_of 0 %3
+  })");
+  // A row of the new value needs a column of the old one.
+  Program w(R"(graph f(%0 "x": f32[s0, s0] mutates_data) {
+    %1 = permute(%0, [1, 0]) : f32[s0, s0]{1, s0}
+    %2 = amax(%1, [-1], true) : f32[s0, 1]
+    %3 = sub(%0, %2, 1) : f32[s0, s0]
+    return new_value_of 0 %3
   })");
   EXPECT_GE(w.l.launches.size(), 2u) << all(w);
 }

@@ -185,18 +185,22 @@ TEST(Layouts, ATransposeOfATransposeIsKnownToBeRowMajor) {
 TEST(Layouts, WorkInPlaceWalksTheMemoryInItsOrder) {
   auto channels_last = [](std::int64_t b) { return numbered({b, 3, 2, 5}).permute({0, 3, 1, 2}); };
   auto f = compile([](Tensor x) { x.mul_(2).add_(1); }, {.name = "scale"});
-  auto indexed = [](Tensor x, Tensor bias) {
-    x.mul_(3).add_(arange(x.size(3)) + arange(x.size(2)).unsqueeze(1) * 10 + bias.view({-1, 1, 1}));
+  auto indexed = [](Tensor x, Tensor bias) { x.mul_(3).add_(arange(x.size(3)) + arange(x.size(2)).unsqueeze(1) * 10 + bias.view({-1, 1, 1})); };
+  auto summed = [=](Tensor x, Tensor bias) {
+    indexed(x, bias);
     return x.sum({1, 3});
   };
   auto g = compile(indexed, {.name = "indexed"});
+  auto h = compile(summed, {.name = "summed"});
   auto both = compile([](Tensor x, Tensor y) { x.add_(y); }, {.name = "two orders"});
   for (std::int64_t b : {4, 1, 0, 2}) {
     Tensor x = channels_last(b), same = channels_last(b);
     f(x);
     expect_same(x, same.mul_(2).add_(1), "scaled");
-    const Tensor made = g(x, numbered({5}));
-    expect_same(made, indexed(same, numbered({5})), "with indices");
+    g(x, numbered({5})), indexed(same, numbered({5}));
+    expect_same(x, same, "with indices");
+    const Tensor made = h(x, numbered({5}));
+    expect_same(made, summed(same, numbered({5})), "with indices, and summed");
     both(x, numbered({b, 5, 3, 2}));
     expect_same(x, same.add_(numbered({b, 5, 3, 2})), "of two orders");
   }

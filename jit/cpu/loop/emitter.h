@@ -142,7 +142,7 @@ class LoopEmitter {
   /// Every value of the stores first, then the stores: a store may overwrite, at this very index, what another one's value
   /// still has to load (an argument written in place).
   void store_all(const std::vector<std::uint32_t>& stores);
-  void store(std::uint32_t i) { write(k_.body[i], k_.body[i].a, k_.body[i].b); }
+  void store(std::uint32_t i) { write(k_.body[i], kernels::stored_value(k_, k_.body[i]), k_.body[i].b); }
   /// The value of node `from` to where the store `n` writes.
   void write(const BodyNode& n, std::uint32_t from, std::uint32_t predicate_node);
 

@@ -121,13 +121,14 @@ void GpuLoopEmitter::store_all(const std::vector<std::uint32_t>& stores) {
 
 void GpuLoopEmitter::store(const BodyNode& n) {
   const bool several = access_varies(n.access);
+  const std::uint32_t from = kernels::stored_value(k_, n);
   auto guarded = [&](Value* condition, const std::function<void()>& write) {
     if (writes_) condition = condition ? b_.CreateAnd(condition, writes_) : writes_;
     condition ? emit_if(e_, condition, write) : write();
   };
   if (several && aligned_ && n.b == ~0u && is_run_access(k_, info_, n.access, vdim_)) {
     llvm::SmallVector<Value*, 16> run;
-    for (int j = 0; j < s_.run; ++j) run.push_back(operand(n.a, j));
+    for (int j = 0; j < s_.run; ++j) run.push_back(operand(from, j));
     return guarded(nullptr, [&] { e_.store_run(n.dtype, run, place(n.access, 0), run_bytes(n.access)); });
   }
   for (int j = 0; j < (several ? s_.run : 1); ++j) {
@@ -136,7 +137,7 @@ void GpuLoopEmitter::store(const BodyNode& n) {
       Value* there = at_.masks[static_cast<std::size_t>(j)];
       condition = condition ? b_.CreateAnd(there, condition) : there;
     }
-    guarded(condition, [&] { e_.store_one(n.dtype, operand(n.a, j), place(n.access, j)); });
+    guarded(condition, [&] { e_.store_one(n.dtype, operand(from, j), place(n.access, j)); });
   }
 }
 
