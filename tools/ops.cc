@@ -18,10 +18,13 @@ std::string accepted_dtypes(const graph::OpDef& def) {
   for (int t = 0; t < kDTypeCount; ++t) {
     bool accepted = false;
     // A part that is written has as many dims as the first tensor, or (of what select and diagonal give) one less.
-    for (int form = 0; form < 10 && !accepted; ++form) {
-      const int rank = form / 2;
-      TensorMeta first{static_cast<DType>(t), Device::cpu(), {}}, index{DType::Int64, Device::cpu(), {}}, mask{DType::Bool, Device::cpu(), {}}, part = first;
-      for (TensorMeta* m : {&first, &index, &mask, &part}) {
+    // The other factor of a product may be quantized where the first tensor is not.
+    for (int form = 0; form < 20 && !accepted; ++form) {
+      const int rank = form % 10 / 2;
+      TensorMeta first{static_cast<DType>(t), Device::cpu(), {}}, index{DType::Int64, Device::cpu(), {}}, mask{DType::Bool, Device::cpu(), {}}, part = first, factor = first;
+      TensorMeta scale{DType::Float32, Device::cpu(), {}};
+      if (form >= 10) factor.dtype = DType::Int8;
+      for (TensorMeta* m : {&first, &index, &mask, &part, &factor, &scale}) {
         for (int d = m == &part ? form % 2 : 0; d < rank; ++d) m->layout.sizes.push_back(1);
         m->layout.strides = contiguous_strides(m->layout.sizes);
       }
@@ -30,9 +33,10 @@ std::string accepted_dtypes(const graph::OpDef& def) {
       std::vector<graph::RuleArg> args;
       for (const graph::ArgDef& a : def.schema.args) {
         bool is_index = a.name == "index" || a.name == "indices", is_mask = a.name == "mask" || a.name == "condition", is_part = a.name == "src";
+        const bool is_scale = a.name.starts_with("scale_"), is_factor = a.name == "mat2";
         using T = graph::ArgType;
         switch (a.type) {
-          case T::Tensor: args.push_back(is_index ? &index : is_mask ? &mask : is_part ? &part : &first); break;
+          case T::Tensor: args.push_back(is_index ? &index : is_mask ? &mask : is_part ? &part : is_scale ? &scale : is_factor ? &factor : &first); break;
           case T::TensorOrScalar: case T::OptionalTensorOrScalar: args.push_back(is_part ? &part : &first); break;
           case T::TensorList: args.push_back(std::span<const TensorMeta* const>(list)); break;
           case T::OptionalTensorList: args.push_back(std::span<const TensorMeta* const>(indices)); break;

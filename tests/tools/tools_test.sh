@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The command-line tool ($1) and the language model ($2) as a user meets them: what they print, and what they say to mistakes.
+# The command-line tool ($1), the language model ($2) and the quantized one ($3) as a user meets them: what they print, and what they say to mistakes.
 set -uo pipefail
-tool="$1" llama="$2"
+tool="$1" llama="$2" quantized="$3"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 failed=0
@@ -69,4 +69,24 @@ check "a model file that is missing" 1 'none.safetensors' "$llama" hi --model "$
 head -c 1000 "$(dirname "$0")/../../examples/llama/model.safetensors" >"$work/cut.safetensors"
 check "a model file that is cut off" 1 'cut.safetensors' "$llama" hi --model "$work/cut.safetensors"
 check "the same seed, the same text" 0 '^same$' bash -c '[ "$("$0" "The" --tokens 20 --seed 3 | head -1)" = "$("$0" "The" --tokens 20 --seed 3 | head -1)" ] && echo same' "$llama"
+# One source in three formats: nothing is served eagerly or copied, and the quantized ones nearly agree with the first.
+"$quantized" "She said" --tokens 60 --json >"$work/formats.json" 2>/dev/null
+tr '}' '\n' <"$work/formats.json" >"$work/formats.txt"
+# field FORMAT NAME: a number of its row.
+field() { grep "\"format\": \"$1\"" "$work/formats.txt" | sed -E "s/.*\"$2\": ([0-9.]+).*/\1/"; }
+for format in bf16 int8 fp8; do
+  check "$format agrees with the first on the next byte" 0 '^yes$' awk -v a="$(field $format agrees)" 'BEGIN { print (a >= 0.85 ? "yes" : "agrees in " a) }'
+  check "$format compiles twice, copies nothing and is never eager" 0 '^[12] 0 0$' echo "$(field $format compilations)" "$(field $format copied_bytes)" "$(field $format eager_fallbacks)"
+done
+check "int8 reads little more than half of the bytes" 0 '^yes$' awk -v a="$(field bf16 weight_bytes)" -v b="$(field int8 weight_bytes)" 'BEGIN { print (b > 0 && b < 0.6 * a ? "yes" : b " of " a) }'
+check "formats: a table" 0 '^int8 +[0-9]+ ' "$quantized" "Hello" --tokens 5 --formats bf16,int8
+check "formats: a kernel of one's own is found where the model quantizes a norm" 0 'rms_norm_int8 [1-9]' "$quantized" "Hello" --tokens 5 --formats int8 --fused-norm
+check "formats: random weights" 0 '^fp8 +[0-9]+ ' "$quantized" --random 128x2 --tokens 5 --formats fp8
+check "formats: help" 0 'usage: quantized_llama' "$quantized" --help
+check "formats: one that is none" 2 "--formats has 'int4', expected bf16, int8 or fp8" "$quantized" --formats bf16,int4
+check "formats: a size that is none" 2 "--random is '128', expected DIMxLAYERS" "$quantized" --random 128
+check "formats: a size that heads do not fit" 2 'a multiple of 64' "$quantized" --random 100x2
+check "formats: too many bytes" 2 'context holds 512' "$quantized" --tokens 600
+check "formats: unknown option" 2 "unknown option '--frob'" "$quantized" --frob
+check "formats: a model file that is missing" 1 'none.safetensors' "$quantized" hi --model "$work/none.safetensors"
 exit $failed
