@@ -389,8 +389,7 @@ class Fuse {
         if ((*used)[l] == u.reduced[l]) return false;
       return true;
     }
-    const bool any = std::find(used->begin(), used->end(), true) != used->end();
-    return *rows = any && of_a_row(i, n, map, 8);
+    return *rows = of_a_row(i, n, map, 8);
   }
 
   bool store_in_user(Id i) {

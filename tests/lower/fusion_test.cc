@@ -78,6 +78,21 @@ TEST(Fusion, QuantizationByRowsIsOneKernel) {
   EXPECT_EQ(p.l.launches.size(), 2u) << all(p);
 }
 
+// One row is one like the others, and so is a whole tensor, where it is small in the call that is compiled.
+TEST(Fusion, QuantizationOfOneRowIsOneKernel) {
+  for (const char* x : {"1, s0", "s0"}) {
+    const std::string of = x, row = of == "s0" ? "1" : "1, 1", dim = of == "s0" ? "[0]" : "[-1]";
+    expect_one_kernel((R"(graph f(%0 "x": f32[)" + of + R"(]) {
+    %1 = abs(%0) : f32[)" + of + R"(]
+    %2 = amax(%1, )" + dim + R"(, true) : f32[)" + row + R"(]
+    %3 = mul(%2, 0.007874) : f32[)" + row + R"(]
+    %4 = div(%0, %3, None) : f32[)" + of + R"(]
+    %5 = to(%4, int8) : i8[)" + of + R"(]
+    return user %5, user %3
+  })").c_str());
+  }
+}
+
 // An argument is written in the last run over a row, when what was reduced of it is known.
 TEST(Fusion, RowsAreWrittenWhereTheyAreRead) {
   expect_one_kernel(R"(graph f(%0 "x": f32[s0, s1] mutates_data) {
