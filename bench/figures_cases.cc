@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <cstring>
 #include <numeric>
 #include <string>
@@ -236,20 +237,24 @@ int child() {
 }
 
 std::vector<Figure> process_figures(const char* self) {
-  std::string command = "'" + std::string(self) + "' --child";
-  double ms = 0;
-  long long compiled = -1;
-  double wall = 0;
-  for (int i = 0; i < 2; ++i) {
+  char folder[] = "/tmp/reprise_figures_XXXXXX";
+  if (!mkdtemp(folder)) return {unmeasurable("second process: kernels it compiles", "count", 0, Better::Lower, "no folder can be made in /tmp")};
+  const std::string command = "REPRISE_CACHE_DIR=" + std::string(folder) + " '" + std::string(self) + "' --child";
+  double ms[2] = {}, wall[2] = {};
+  long long compiled[2] = {};
+  for (int i = 0; i < 2; ++i) {  // the first one fills the folder
     double t = now();
     FILE* p = popen(command.c_str(), "r");
-    if (!p || std::fscanf(p, "%lf %lld", &ms, &compiled) != 2) compiled = -1;
+    if (!p || std::fscanf(p, "%lf %lld", &ms[i], &compiled[i]) != 2) compiled[i] = -1;
     if (p) pclose(p);
-    wall = (now() - t) * 1e3;
+    wall[i] = (now() - t) * 1e3;
   }
-  if (compiled < 0) return {unmeasurable("second process: kernels it compiles", "count", 0, Better::Lower, "the child process could not be run")};
-  return {{"second process: kernels it compiles", static_cast<double>(compiled), "count", 0, Better::Lower, true, "no cache on disk is built in"},
-          {"second process: first result from start", wall, "ms", 100, Better::Lower, true, "of which the call: " + std::to_string(ms) + " ms"}};
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  if (compiled[0] < 0 || compiled[1] < 0) return {unmeasurable("second process: kernels it compiles", "count", 0, Better::Lower, "the child process could not be run")};
+  return {{"second process: kernels it compiles", static_cast<double>(compiled[1]), "count", 0, Better::Lower, true, "the first one: " + std::to_string(compiled[0])},
+          {"second process: first result from start", wall[1], "ms", 100, Better::Lower, true,
+           "of which the call: " + std::to_string(ms[1]) + " ms; the first process: " + std::to_string(wall[0]) + " and " + std::to_string(ms[0]) + " ms"}};
 }
 
 std::vector<Figure> other_machines() {

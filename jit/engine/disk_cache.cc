@@ -23,6 +23,13 @@
 
 namespace reprise::jit {
 
+std::string digest(std::string_view text) {
+  char digits[33];
+  std::snprintf(digits, sizeof digits, "%016llx%016llx", static_cast<unsigned long long>(hash_text(text)),
+                static_cast<unsigned long long>(hash_mix(0x1db6f50c2ae9387bull, text)));
+  return digits;
+}
+
 namespace {
 
 constexpr std::string_view kMagic = "reprise kernel 2\n";
@@ -97,14 +104,6 @@ const std::string& build_identity() {
 }
 
 std::string whole_key(const std::string& key) { return key + "; build " + build_identity() + "\n"; }
-
-/// Two independent hashes: 128 bits against damage and chance. Against people it is the folder's owner that counts.
-std::string digest(std::string_view text) {
-  char digits[33];
-  std::snprintf(digits, sizeof digits, "%016llx%016llx", static_cast<unsigned long long>(hash_text(text)),
-                static_cast<unsigned long long>(hash_mix(0x1db6f50c2ae9387bull, text)));
-  return digits;
-}
 
 std::string name_of(const std::string& key) { return digest(key) + std::string(kSuffix); }
 

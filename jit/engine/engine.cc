@@ -5,11 +5,12 @@
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -23,6 +24,7 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/thread_object.h"
+#include "jit/engine/disk_cache.h"
 #include "jit/engine/in_llvm.h"
 #include "jit/engine/kernel_cache.h"
 #include "jit/engine/module_tools.h"
@@ -71,24 +73,25 @@ Linker& linker() {
 
 class LinkedCode final : public Code {
  public:
-  LinkedCode(void* at, orc::ResourceTrackerSP memory) : memory_(std::move(memory)) {
+  LinkedCode(void* at, orc::JITDylib& own) : own_(own) {
     entry = at;
     live_.fetch_add(1, std::memory_order_relaxed);
   }
   ~LinkedCode() override {
     try {
       const InLlvm inside;
-      if (auto e = memory_->remove()) log::warn("jit: freeing code: " + llvm::toString(std::move(e)));
-      memory_.reset();
-    } catch (const Error&) {
-      memory_.resetWithoutRelease();  // the process ends: it goes with it
+      remove(own_);
+    } catch (const Error&) {  // the process ends: it goes with it
     }
     live_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  static void remove(orc::JITDylib& own) {
+    if (auto e = linker().session->removeJITDylib(own)) log::warn("jit: freeing code: " + llvm::toString(std::move(e)));
   }
   static std::int64_t live() { return live_.load(std::memory_order_relaxed); }
 
  private:
-  orc::ResourceTrackerSP memory_;
+  orc::JITDylib& own_;
   static inline std::atomic<std::int64_t> live_{0};
 };
 
@@ -140,10 +143,8 @@ llvm::SmallVector<char, 0> object_of(llvm::Module& m, llvm::TargetMachine& tm) {
   return bytes;
 }
 
-CodePtr build(const std::string& key, const EmitFn& emit) {
-  const InLlvm inside;
-  static std::atomic<std::uint64_t> serial{0};
-  const std::string name = "reprise_kernel_" + std::to_string(serial.fetch_add(1, std::memory_order_relaxed));
+/// The object with one function `name`.
+std::string compiled(const std::string& key, const std::string& name, const EmitFn& emit) {
   ThreadCompiler& tools = ThreadCompiler::of_this_thread();
   auto fresh = [&](llvm::LLVMContext& context, Effort& effort) {
     auto m = std::make_unique<llvm::Module>(name, context);
@@ -162,18 +163,57 @@ CodePtr build(const std::string& key, const EmitFn& emit) {
     Effort same;
     dump(key, *fresh(context, same), tools.machine(effort), name);
   }
-  auto object = std::make_unique<llvm::SmallVectorMemoryBuffer>(object_of(*m, tools.machine(effort)), name, false);
+  const llvm::SmallVector<char, 0> object = object_of(*m, tools.machine(effort));
+  return {object.data(), object.size()};
+}
 
+/// In a library of its own: an object that was kept has the same name as what is made of its key now, and both may be here while one is given up.
+CodePtr linked(const std::string& key, const std::string& name, std::string_view object) {
   Linker& l = linker();
-  orc::ResourceTrackerSP memory = l.dylib->createResourceTracker();
-  if (auto e = l.layer->add(memory, std::move(object))) refuse(std::move(e), key);
-  auto symbol = l.session->lookup({l.dylib}, name);
+  static std::atomic<std::uint64_t> serial{0};
+  orc::JITDylib& own = l.session->createBareJITDylib(name + "." + std::to_string(serial.fetch_add(1, std::memory_order_relaxed)));
+  own.addToLinkOrder(*l.dylib);
+  auto symbol = [&]() -> llvm::Expected<orc::ExecutorSymbolDef> {
+    if (auto e = l.layer->add(own, llvm::MemoryBuffer::getMemBufferCopy({object.data(), object.size()}, name))) return e;
+    return l.session->lookup({&own}, name);
+  }();
   if (!symbol) {
     llvm::Error failure = symbol.takeError();
-    llvm::consumeError(memory->remove());
+    LinkedCode::remove(own);
     refuse(std::move(failure), key);
   }
-  return std::make_shared<LinkedCode>(symbol->getAddress().toPtr<void*>(), std::move(memory));
+  return std::make_shared<LinkedCode>(symbol->getAddress().toPtr<void*>(), own);
+}
+
+/// What code of a key depends on besides, where the key does not come from this process.
+std::string on_this_machine(const std::string& key) {
+  const Host& h = host();
+  return key + "; " + llvm::sys::getProcessTriple() + " " + h.cpu + " " + h.features + " " + std::to_string(h.vector_bits) + "-bit vectors; LLVM " LLVM_VERSION_STRING "\n";
+}
+
+CodePtr build(const std::string& key, const EmitFn& emit) {
+  const InLlvm inside;
+  const std::string name = "reprise_kernel_" + digest(key);
+  // Where every stage is wanted, or checked, each kernel is made.
+  const bool on_disk = knobs().dump.empty() && knobs().verify < 1;
+  const std::string disk_key = on_disk ? on_this_machine(key) : std::string();
+  if (on_disk)
+    if (const device::ImagePtr found = disk_load(disk_key); found && found->entry == name) {
+      CodePtr code = linked(key, name, found->code);
+      KernelCounts::found();
+      return code;
+    }
+  std::string object;
+  CodePtr code = KernelCounts::timed([&] {
+    object = compiled(key, name, emit);
+    return linked(key, name, object);
+  });
+  if (on_disk) {
+    device::Image image;
+    image.code = std::move(object), image.entry = name;
+    disk_store(disk_key, image);
+  }
+  return code;
 }
 
 KernelCache<Code>& cache() {
@@ -187,11 +227,7 @@ KernelCache<Code>& cache() {
 CodePtr compile_module(std::string key, const EmitFn& emit) {
   epochs::let_fork_pass();
   key += "; code " + std::to_string(code_key()) + "\n";
-  return cache().get(key, [&] {
-    auto made = build(key, emit);
-    counters().kernel_compiles.add();
-    return made;
-  });
+  return cache().get(key, [&] { return build(key, emit); });
 }
 
 CacheStats cache_stats() {

@@ -19,6 +19,21 @@ struct KernelCounts {
     static constinit KernelCounts counts;
     return counts;
   }
+  /// In memory, or on disk.
+  static void found() {
+    all().hits += 1;
+    counters().kernel_cache_hits.add();
+  }
+  /// What `make` makes, counted as built.
+  template <class Make>
+  static auto timed(Make&& make) {
+    const auto start = std::chrono::steady_clock::now();
+    auto made = make();
+    all().build_us += std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+    all().built += 1;
+    counters().kernel_compiles.add();
+    return made;
+  }
 };
 
 /// Kernels by content, one build for each: an entry is a future, so the first asker builds and the others wait. A
@@ -29,7 +44,7 @@ class KernelCache {
   using Ptr = std::shared_ptr<const T>;
   explicit KernelCache(std::size_t most) : most_(most) {}
 
-  /// `build` makes what `key` stands for; what it throws passes through to everybody who waited.
+  /// `build` makes what `key` stands for, or finds it elsewhere, and counts it; what it throws passes through to everybody who waited.
   template <class Build>
   Ptr get(const std::string& key, Build&& build) {
     std::promise<Ptr> promise;
@@ -38,21 +53,16 @@ class KernelCache {
       std::unique_lock lock(mu_);
       if (auto it = entries_.find(key); it != entries_.end()) {
         future = it->second;
-        KernelCounts::all().hits += 1;
-        counters().kernel_cache_hits.add();
+        KernelCounts::found();
         lock.unlock();
         return future.get();
       }
       if (entries_.size() >= most_) drop_unused_locked();
       entries_.emplace(key, promise.get_future().share());
     }
-    const auto start = std::chrono::steady_clock::now();
     try {
       Ptr made = build();
       promise.set_value(made);
-      const auto us =
-          std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
-      KernelCounts::all().built += 1, KernelCounts::all().build_us += us;
       return made;
     } catch (...) {
       {

@@ -123,11 +123,10 @@ device::ImagePtr compile_gpu_module(const std::string& key, const device::CodeTa
     const bool on_disk = !target.with_ir && knobs().dump.empty();
     if (on_disk)
       if (device::ImagePtr found = disk_load(whole)) {
-        counters().kernel_cache_hits.add();
+        KernelCounts::found();
         return found;
       }
-    device::ImagePtr made = build(whole, target, sm, emit);
-    counters().kernel_compiles.add();
+    device::ImagePtr made = KernelCounts::timed([&] { return build(whole, target, sm, emit); });
     if (on_disk) disk_store(whole, *made);
     return made;
   });

@@ -69,6 +69,11 @@ check "a model file that is missing" 1 'none.safetensors' "$llama" hi --model "$
 head -c 1000 "$(dirname "$0")/../../examples/llama/model.safetensors" >"$work/cut.safetensors"
 check "a model file that is cut off" 1 'cut.safetensors' "$llama" hi --model "$work/cut.safetensors"
 check "the same seed, the same text" 0 '^same$' bash -c '[ "$("$0" "The" --tokens 20 --seed 3 | head -1)" = "$("$0" "The" --tokens 20 --seed 3 | head -1)" ] && echo same' "$llama"
+# What one process compiled the next one finds; nothing of it with a folder that anybody can write.
+mkdir "$work/open" && chmod 777 "$work/open"
+check "kernels are kept" 0 'tokens/s' env REPRISE_CACHE_DIR="$work/kernels" "$llama" "Hello" --tokens 5
+check "and found" 0 '^same$' bash -c 'before=$(ls "$1" | wc -l); [ "$before" -gt 5 ] && REPRISE_CACHE_DIR="$1" "$0" "Hello" --tokens 5 >/dev/null && [ "$(ls "$1" | wc -l)" = "$before" ] && echo same' "$llama" "$work/kernels"
+check "a folder for everybody is not used" 0 'others than its owner can write' env REPRISE_CACHE_DIR="$work/open" "$llama" "Hello" --tokens 5
 # One source in three formats: nothing is served eagerly or copied, and the quantized ones nearly agree with the first.
 "$quantized" "She said" --tokens 60 --json >"$work/formats.json" 2>/dev/null
 tr '}' '\n' <"$work/formats.json" >"$work/formats.txt"
