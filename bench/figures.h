@@ -27,6 +27,8 @@ std::vector<Figure> kernel_figures();
 std::vector<Figure> matmul_figures();
 /// bench/figures_quantize.cc
 std::vector<Figure> quantize_figures();
+/// bench/figures_scaled.cc
+std::vector<Figure> scaled_figures();
 std::vector<Figure> model_figures();
 std::vector<Figure> recording_figures();
 std::vector<Figure> process_figures(const char* self);

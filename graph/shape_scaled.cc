@@ -43,6 +43,9 @@ void check_scale(const RuleCtx& c, int arg, int k_dim, Int k, Int lines, Int blo
   const TensorMeta& s = c.tensor(arg);
   if (s.dtype != DType::Float32)
     fail(ErrorCode::DTypeMismatch, name(c), c.loc, "'", argument(c, arg), "' is ", dtype_name(s.dtype), ", wanted float32");
+  // A number of the host's would do for pointwise operators, whose kernels take it as an argument.
+  if (s.device != c.tensor(0).device)
+    fail(ErrorCode::DeviceMismatch, name(c), c.loc, "'self' is on ", c.tensor(0).device.str(), " and '", argument(c, arg), "' on ", s.device.str());
   if (s.dim() == 0) return;
   const Ints& sizes = s.layout.sizes;
   bool right = false;

@@ -78,13 +78,15 @@ Value* Emitter::to_register(DType t, Value* m) {
       return b.CreateFPExt(b.CreateBitCast(half, like(m, b.getHalfTy())), like(m, f32()));
     }
     case DType::Float8E4M3FN: {
-      // With its fields where a float32 has them the value is 2^-120 of what it should be, denormals included.
-      Value* x = b.CreateZExt(m, like(m, i(32)));
-      Value* count = b.CreateAnd(x, integer(x, 0x7f));
-      Value* sign = b.CreateShl(b.CreateAnd(x, integer(x, 0x80)), 24);
-      Value* small = floats(b.CreateOr(sign, b.CreateShl(count, 20)));
-      Value* value = b.CreateFMul(small, constant(small, 0x1p120));
-      return b.CreateSelect(b.CreateICmpEQ(count, integer(x, 0x7f)), floats(b.CreateOr(sign, integer(x, 0x7fc00000))), value);
+      // With its fields where a float16 has them the value is 2^-8 of what it should be, denormals included: these are widened without
+      // the delay that arithmetic on denormals of float32 has.
+      Value* x = b.CreateSExt(m, like(m, i(16)));
+      Value* half = b.CreateAnd(b.CreateShl(x, 7), integer(x, 0xbf80));
+      Value* small = b.CreateFPExt(b.CreateBitCast(half, like(m, b.getHalfTy())), like(m, f32()));
+      Value* nan = b.CreateICmpEQ(b.CreateOr(m, integer(m, 0x80)), integer(m, 0xff));
+      Value* pattern = bits(small);
+      Value* signed_nan = floats(b.CreateOr(b.CreateAnd(pattern, integer(pattern, 0x80000000)), integer(pattern, 0x7fc00000)));
+      return b.CreateSelect(nan, signed_nan, b.CreateFMul(small, constant(small, 256)));
     }
     default:
       return m;

@@ -148,6 +148,61 @@ struct ProductSum {
   using Args = FewRowsArgs<As>;
 };
 
+// ---- products of quantized matrices: c[m, n] = (sum over k of a[m, k] * b[k, n] by scales) + bias[n]. a, b, c and bias are of dtypes of their
+// own; int8 products are summed in Int32, others in Float32. Not scaled: sums of Int32 are what is written.
+
+template <class As>
+struct ScalesOf {
+  typename As::Source buffer;
+  typename As::Number offset, line, k;  ///< strides along the operand's lines and along k; 0 where one scale is for all
+  typename As::Number lines;            ///< how many lines share one
+  REPRISE_DESCRIBE(buffer, offset, line, k, lines)
+};
+
+template <class As>
+struct ScaledArgs {
+  typename As::Number m, n, k;
+  typename As::Number block;            ///< elements of k that share a scale
+  typename As::Source a, b;
+  typename As::Number a_offset, b_offset;
+  std::optional<ScalesOf<As>> scale_a, scale_b;
+  std::optional<typename As::Source> bias;
+  std::optional<typename As::Number> bias_offset, bias_n;
+  typename As::Target c;
+  typename As::Number c_offset, a_m, a_k, b_k, b_n, c_m, c_n;
+  REPRISE_DESCRIBE(m, n, k, block, a, b, a_offset, b_offset, scale_a, scale_b, bias, bias_offset, bias_n, c, c_offset, a_m, a_k, b_k, b_n, c_m, c_n)
+  template <class K>
+  void shape(const K& code) {
+    a.dtype = code.a, b.dtype = code.b, c.dtype = code.c;
+    if (code.c == DType::Int32) return;
+    scale_a.emplace().buffer.dtype = DType::Float32, scale_b.emplace().buffer.dtype = DType::Float32;
+    if (code.has_bias) bias.emplace().dtype = code.bias, bias_offset.emplace(), bias_n.emplace();
+  }
+};
+/// A block makes kProductTile x kProductTile of c, as ProductTiles do. `block` is a multiple of kProductDepth.
+struct ScaledTiles {
+  static constexpr std::string_view kKind = "scaled_product";
+  DType a, b, c;
+  Lines a_lines, b_lines;
+  bool has_bias;
+  DType bias;
+  REPRISE_DESCRIBE(a, b, c, a_lines, b_lines, has_bias, bias)
+  template <class As>
+  using Args = ScaledArgs<As>;
+};
+/// m <= device::kFewProductRows, neighbours along k are neighbours in a's and b's memory: a warp reads a column of b once. `block` is a multiple of 16.
+struct ScaledDot {
+  static constexpr std::string_view kKind = "scaled_dot";
+  DType a, b, c;
+  int m;  ///< 0: not known
+  bool has_bias;
+  DType bias;
+  REPRISE_DESCRIBE(a, b, c, m, has_bias, bias)
+  template <class As>
+  using Args = ScaledArgs<As>;
+};
+constexpr DType scaled_sum_dtype(DType a) { return a == DType::Int8 ? DType::Int32 : DType::Float32; }
+
 // ---- attention: softmax(q k^T * scale + mask) v of Float32, Float16 or BFloat16, summed in Float32. Two batch dims,
 // "outer" and "head"; a key head serves several query heads.
 

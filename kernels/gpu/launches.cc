@@ -12,6 +12,8 @@ constinit graph::OpColumn<GpuRule> g_column("kernels of devices", {
                                                                        {OpId::mm, gpu_matmul},
                                                                        {OpId::bmm, gpu_matmul},
                                                                        {OpId::linear, gpu_matmul},
+                                                                       {OpId::int_mm, gpu_scaled},
+                                                                       {OpId::scaled_mm, gpu_scaled},
                                                                        {OpId::scaled_dot_product_attention, gpu_attention},
                                                                        {OpId::argmax, gpu_argmax},
                                                                        {OpId::argmin, gpu_argmin},

@@ -14,6 +14,7 @@ namespace reprise::kernels {
 // What rows of the column in launches.cc name (GpuRule, launches.h).
 using GpuLaunches = std::optional<std::vector<GpuLaunch>>;
 GpuLaunches gpu_matmul(const GpuContext&, std::vector<Launch>& before);
+GpuLaunches gpu_scaled(const GpuContext&, std::vector<Launch>& before);
 GpuLaunches gpu_attention(const GpuContext&, std::vector<Launch>& before);
 GpuLaunches gpu_argmax(const GpuContext&, std::vector<Launch>& before);
 GpuLaunches gpu_argmin(const GpuContext&, std::vector<Launch>& before);

@@ -43,6 +43,15 @@ TEST(GpuAssemble, Products) {
   }
 }
 
+TEST(GpuAssemble, ScaledProducts) {
+  using D = DType;
+  for (auto [a, b, c] : {std::array<D, 3>{D::Int8, D::Int8, D::Int32}, {D::Int8, D::Int8, D::BFloat16}, {D::Float8E4M3FN, D::Float8E5M2, D::BFloat16}, {D::Float32, D::Int8, D::Float16}}) {
+    const bool biased = c == D::BFloat16;
+    expect_assembles(gpu::ScaledTiles{a, b, c, biased ? Lines::Any : Lines::Deep, biased ? Lines::Wide : Lines::Deep, biased, D::Float32});
+    expect_assembles(gpu::ScaledDot{a, b, c, biased ? 0 : 1, biased, D::BFloat16});
+  }
+}
+
 TEST(GpuAssemble, Attention) {
   for (DType t : {DType::Float32, DType::BFloat16})
     for (int depth : {64, 128, 80}) {

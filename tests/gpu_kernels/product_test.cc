@@ -79,6 +79,42 @@ TEST_F(GpuProduct, Batches) {
     }
 }
 
+void scaled_products(DType a, DType b, unsigned seed, const std::vector<std::array<std::int64_t, 3>>& sizes) {
+  std::mt19937 rng(seed);
+  for (auto [m, n, k] : sizes)
+    for (int kind = 0; kind < 4; ++kind) {
+      const std::vector<std::int64_t> by_rows{1, k};
+      Strided x = kind % 2 ? Strided(a, {m, k}) : any_strides(rng, a, {m, k}), w = kind ? Strided(b, {k, n}, by_rows) : any_strides(rng, b, {k, n});
+      x.fill(rng, a == DType::Int8 ? -128 : -2, a == DType::Int8 ? 127 : 2), w.fill(rng, b == DType::Int8 ? -128 : -2, b == DType::Int8 ? 127 : 2);
+      const std::int64_t block = kind == 3 ? 32 : 128, along = (k + block - 1) / block, across = (n + block - 1) / block;
+      Strided sx(DType::Float32, kind == 0 ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{m, kind == 1 ? 1 : along});
+      Strided sw(DType::Float32, kind == 0 ? std::vector<std::int64_t>{1} : kind == 1 ? std::vector<std::int64_t>{1, n} : std::vector<std::int64_t>{along, kind == 2 ? across : n});
+      sx.fill(rng, 0.01, 0.1), sw.fill(rng, 0.01, 0.1);
+      std::vector<Strided> inputs{x, w, sx, sw};
+      const DType out = kind == 1 ? DType::BFloat16 : DType::Float32;
+      std::vector<NodeArg> args{ValueId{}, ValueId{}, ValueId{}, ValueId{}, NodeArg(), out, Ints{block, block}};
+      if (kind % 2) args[4] = ValueId{}, inputs.push_back(any_strides(rng, out, {n})), inputs.back().fill(rng);
+      NodeResults r = run_node(OpId::scaled_mm, args, inputs, rng() % 2 ? Known::Ones : Known::All);
+      EXPECT_TRUE(r.has_kernels);
+      const std::string what = text(a, m, n, k) + " scales " + std::to_string(kind);
+      expect_close(r, out == DType::BFloat16 ? 8e-3 : 4e-6, out == DType::BFloat16 ? 2e-2 : 2e-4, what);
+      if (a == DType::Int8) {
+        NodeResults exact = run_node(OpId::int_mm, {ValueId{}, ValueId{}}, {x, w}, rng() % 2 ? Known::Ones : Known::All);
+        expect_close(exact, 0, 0, what);
+      }
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+}
+
+TEST_F(GpuProduct, ScaledInTiles) {
+  for (auto [a, b] : {std::pair{DType::Int8, DType::Int8}, {DType::Float8E4M3FN, DType::Float8E5M2}, {DType::Float32, DType::Float8E4M3FN}})
+    scaled_products(a, b, 7, {{65, 70, 300}, {17, 30, 45}});
+}
+TEST_F(GpuProduct, ScaledFewRows) {
+  for (auto [a, b] : {std::pair{DType::Int8, DType::Int8}, {DType::Float8E4M3FN, DType::Float8E4M3FN}, {DType::Float16, DType::Int8}})
+    scaled_products(a, b, 8, {{1, 70, 700}, {8, 33, 130}, {5, 1, 9}, {0, 5, 5}, {2, 6, 0}});
+}
+
 TEST_F(GpuProduct, LinearOfHigherRanks) {
   std::mt19937 rng(6);
   for (DType t : {DType::Float32, DType::BFloat16})

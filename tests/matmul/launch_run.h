@@ -77,6 +77,14 @@ class Strided {
         return static_cast<float>(*reinterpret_cast<Half*>(p));
       case DType::BFloat16:
         return static_cast<float>(*reinterpret_cast<BFloat16*>(p));
+      case DType::Int8:
+        return *reinterpret_cast<std::int8_t*>(p);
+      case DType::Int32:
+        return *reinterpret_cast<std::int32_t*>(p);
+      case DType::Float8E4M3FN:
+        return static_cast<float>(*reinterpret_cast<Float8E4M3FN*>(p));
+      case DType::Float8E5M2:
+        return static_cast<float>(*reinterpret_cast<Float8E5M2*>(p));
       default:
         return *reinterpret_cast<unsigned char*>(p);
     }
@@ -95,6 +103,15 @@ class Strided {
         break;
       case DType::BFloat16:
         *reinterpret_cast<BFloat16*>(p) = BFloat16(static_cast<float>(v));
+        break;
+      case DType::Int8:
+        *reinterpret_cast<std::int8_t*>(p) = static_cast<std::int8_t>(v);
+        break;
+      case DType::Float8E4M3FN:
+        *reinterpret_cast<Float8E4M3FN*>(p) = Float8E4M3FN(static_cast<float>(v));
+        break;
+      case DType::Float8E5M2:
+        *reinterpret_cast<Float8E5M2*>(p) = Float8E5M2(static_cast<float>(v));
         break;
       default:
         *reinterpret_cast<unsigned char*>(p) = v != 0;

@@ -16,6 +16,8 @@ int dim_of(const Tensor& a, unsigned q) { return a.dim() ? static_cast<int>(q % 
 Tensor integers(const Tensor& a) { return is_floating(a.dtype()) ? (clamp(a, -1000.0, 1000.0) * 4.0 + 0.3).to(kInt64) : a.to(kInt64); }
 Tensor truth(const Tensor& a) { return is_floating(a.dtype()) ? trunc(a * 64.0 + 0.3) : a; }
 Tensor storable(const Tensor& a, const Tensor& b) { return !is_floating(a.dtype()) && is_floating(b.dtype()) ? integers(b) : b; }
+Tensor bytes_of(const Tensor& a) { return (integers(a) & 255).to(kInt8); }
+Tensor row_scales(const Tensor& a) { return amax(abs(a.to(kFloat32)), {1}, true) * 0.01 + 0.01; }
 Tensor rows_of(const Tensor& a, int d, const Tensor& ids) { return remainder(ids, Scalar(a.size(d))); }
 )
 // clang-format on
@@ -103,6 +105,10 @@ std::span<const Row> math_rows() {
       REPRISE_ROW(6, kSums, return mm(tanh(a).to(kFloat32), tanh(b).to(kFloat32).transpose(0, 1)))
       REPRISE_ROW(6, kSums, return mm(tanh(a).to(kFloat32).t(), tanh(b).to(kFloat32)))
       REPRISE_ROW(6, kSums, return linear(tanh(a).to(kFloat32), tanh(b).to(kFloat32)))
+      // Products of int8 are exact: only what is quantized may jump.
+      REPRISE_ROW(6, kJumps, return int_mm(bytes_of(a), bytes_of(b).transpose(0, 1)))
+      REPRISE_ROW(6, kJumps, return scaled_mm(bytes_of(a), bytes_of(b).transpose(0, 1), row_scales(a), row_scales(b).transpose(0, 1), {}, kFloat32))
+      REPRISE_ROW(6, kJumps, return scaled_mm(bytes_of(a), bytes_of(b).transpose(0, 1), row_scales(a), row_scales(b).amax({0}, true), row_scales(b).select(1, 0), kFloat32))
       REPRISE_ROW(6, kSums, return matmul(tanh(a).to(kFloat32), tanh(b).to(kFloat32)))
       REPRISE_ROW(10, kSums, return bmm(tanh(a).to(kFloat32), tanh(b).to(kFloat32).transpose(1, 2)))
       REPRISE_ROW(5, kSums, return scaled_dot_product_attention(tanh(a).to(kFloat32), tanh(b).to(kFloat32), tanh(b).to(kFloat32) * 0.5, {}, 0.0, false))

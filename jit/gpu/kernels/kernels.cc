@@ -41,7 +41,7 @@ V order_key(GpuCode& g, DType t, const V& x) {
 device::ImagePtr compile_gpu(const kernels::KernelCode& code, const device::CodeTarget& target, bool guarded) {
   return compile_gpu_module("gpu " + code.text() + (guarded ? " guarded" : ""), target, [&](GpuModule& m) {
     m.guarded = guarded;
-    const bool made = emit_any<gpu::ProductTiles, gpu::ProductDot, gpu::ProductSum, gpu::AttentionTiles, gpu::AttentionPart, gpu::AttentionJoin, gpu::ArgReduce,
+    const bool made = emit_any<gpu::ProductTiles, gpu::ProductDot, gpu::ProductSum, gpu::ScaledTiles, gpu::ScaledDot, gpu::AttentionTiles, gpu::AttentionPart, gpu::AttentionJoin, gpu::ArgReduce,
                                gpu::Cumsum, gpu::Order, gpu::CheckIndex, gpu::CheckWeights, gpu::CopyElements, gpu::Random, gpu::Draw, gpu::Arrivals, gpu::Scatter,
                                gpu::IndexOffsets, gpu::IndexLast, gpu::IndexPut>(m, code);
     if (!made) fail(ErrorCode::Internal, "jit", {}, "no kernel of devices of kind '", code.kind(), "'");

@@ -11,6 +11,8 @@ namespace gpu = kernels::gpu;
 void emit(GpuModule&, const gpu::ProductTiles&);
 void emit(GpuModule&, const gpu::ProductDot&);
 void emit(GpuModule&, const gpu::ProductSum&);
+void emit(GpuModule&, const gpu::ScaledTiles&);
+void emit(GpuModule&, const gpu::ScaledDot&);
 void emit(GpuModule&, const gpu::AttentionTiles&);
 void emit(GpuModule&, const gpu::AttentionPart&);
 void emit(GpuModule&, const gpu::AttentionJoin&);
