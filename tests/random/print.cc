@@ -84,7 +84,7 @@ std::string Call::str() const {
 std::string print(const Program& p, const std::vector<Call>& calls) {
   std::ostringstream out;
   out << "#include <cstdio>\n#include <reprise/reprise.h>\n#include \"graph/register_op.h\"\n#include \"graph/shape_rules.h\"\n#include \"graph/writers.h\"\n"
-         "#include \"kernels/plan/columns.h\"\n#include \"kernels/reference/elements.h\"\nusing namespace reprise;\n" << kPrelude << "\n" << kOperators << "\n";
+         "#include \"kernels/plan/columns.h\"\n#include \"kernels/reference/elements.h\"\n#include <reprise/library.h>\nusing namespace reprise;\n" << kPrelude << "\n" << kOperators << "\n";
   out << "struct Given { Tensor x, y, z, v, c, i, m, w, ids; Int n; Tensor captured; };\n"
          "Tensor values(Int n, Int seed) { return (remainder((arange(n) + seed) * 37, 33) - 16) / 8.0; }\n"
          "std::vector<Tensor> f(Tensor x, Tensor y, Tensor z, Tensor v, Tensor c, Tensor i, Tensor m, Tensor w, Tensor ids, Int n, const Tensor& captured) {\n";

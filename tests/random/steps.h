@@ -67,5 +67,8 @@ Tensor scaled_in_place(const Tensor& a, double c);
 Tensor exchange(const Tensor& x, const Tensor& y, const Tensor& by);
 void counted_up(const std::vector<Tensor>& list);
 void set_row(const Tensor& a, Int at, const Tensor& to);
+Tensor halved(const Tensor& a);
+void halved_in_place(const Tensor& a);
+Tensor replaced(const Tensor& a, const Tensor& by);
 
 }  // namespace reprise::fuzz

@@ -4,6 +4,7 @@
 #include "graph/writers.h"
 #include "kernels/plan/columns.h"
 #include "kernels/reference/elements.h"
+#include "reprise/library.h"
 #include "tests/random/steps.h"
 
 namespace reprise::fuzz {
@@ -13,6 +14,7 @@ namespace reprise::fuzz {
   const char* const kOperators = #__VA_ARGS__;
 
 // set_row: a[at] = to, one element; may fail. scaled_in_place: a *= c, and a. exchange: x and y = y + by and x; gives by * 2. counted_up: adds to each its place in the list.
+// halved_in_place: one that names its functional form. replaced: one that is made of others; gives what was there.
 // clang-format off
 REPRISE_OPERATORS(
 Tensor scaled_in_place(const Tensor& a, double c) {
@@ -74,6 +76,31 @@ void counted_up(const std::vector<Tensor>& list) {
         }
       }})});
   graph::calln(op, {TensorArrayRef(list)}, {});
+}
+Tensor halved(const Tensor& a) {
+  static const Operator op = Library("fuzz").define({.schema = "halved(Tensor self) -> Tensor", .cpu = [](const KernelCall& n) {
+        using namespace kernels::reference;
+        const TensorView &t = n.tensor(0), &out = n.result();
+        for_each<2>(t.rank, t.sizes, {t.strides, out.strides}, [&](const auto& at) { store(out, at[1], Value::of(load_number(t, at[0]) * 0.5)); });
+      }});
+  return op(a);
+}
+void halved_in_place(const Tensor& a) {
+  halved(a);
+  static const Operator op = Library("fuzz").define({.schema = "halve_(Tensor(a!) self) -> ()", .cpu = [](const KernelCall& n) {
+        using namespace kernels::reference;
+        const TensorView& t = n.tensor(0);
+        for_each(t, [&](std::int64_t at) { store(t, at, Value::of(load_number(t, at) * 0.5)); });
+      }, .functional = "fuzz::halved"});
+  op(a);
+}
+Tensor replaced(const Tensor& a, const Tensor& by) {
+  static const Operator op = Library("fuzz").define({.schema = "replace_(Tensor(a!) self, Tensor by) -> (Tensor(a!), Tensor)", .decomposition = [](Tensor self, Tensor to) {
+        const Tensor was = self.clone();
+        self.copy_(to);
+        return was;
+      }});
+  return op(a, by)[1];
 }
 )
 // clang-format on

@@ -93,6 +93,12 @@ std::span<const Row> write_rows() {
       REPRISE_ROW(4, kWrites, set_row(a.t(), n, b.select(0, 0).slice(0, 0, 1)); return a)
       REPRISE_ROW(4, kWrites, scaled_in_place(a.select(d, 0), c); set_row(a.slice(d, 0, a.size(d) - 1), n, a.select(0, 0).slice(0, 0, 1)); return a)
       REPRISE_ROW(4, kWrites, Tensor part = a.slice(0, 0, 2); set_row(part, 0, part.select(0, 1).slice(0, 0, 1)); a.add_(c); set_row(a, n, part.select(0, 0).slice(0, 0, 1)); return a)
+      // Operators that name their functional form, and that are made of others.
+      REPRISE_ROW(4, kWrites, halved_in_place(a.select(d, 0)); return a + halved(a))
+      REPRISE_ROW(4, kWrites, Tensor part = a.t().slice(0, 0, n); halved_in_place(part); part.add_(c); return halved(part))
+      REPRISE_ROW(4, kWrites, Tensor t = a + b; halved_in_place(t.slice(d, 1, std::nullopt)); halved_in_place(t); return t)
+      REPRISE_ROW(4, kWrites, return replaced(a.select(d, 0), storable(a, a * 0.5).select(d, a.size(d) - 1)))
+      REPRISE_ROW(4, kWrites, Tensor was = replaced(a.slice(0, 0, 1), storable(a, b).slice(0, 0, 1)); halved_in_place(a.slice(0, 0, 1)); return a + was)
       // Metadata, of a handle of its own and of the operand itself.
       REPRISE_ROW(3, kWrites | kView, Tensor t = a.slice(0, 0, a.size(0)); return t.transpose_(0, -1))
       REPRISE_ROW(3, kWrites | kView, Tensor t = a.slice(0, 0, a.size(0)); return t.unsqueeze_(0))
