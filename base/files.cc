@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,6 +58,23 @@ File open_to_write(const std::string& path, std::string& why) {
   // Emptied only now: what is no regular file is not touched.
   if (f && ftruncate(f.fd(), 0) != 0) return why = text_of(errno), File();
   return f;
+}
+
+File open_alone(std::string& path, std::string& why) {
+  for (const std::string& name : {path, path + "." + std::to_string(getpid())}) {
+    File f = open_regular(name, O_WRONLY | O_CREAT, why);
+    if (!f) return f;
+    // Freed when the last process that shares the descriptor is gone, however it ends.
+    if (flock(f.fd(), LOCK_EX | LOCK_NB) != 0) {
+      why = errno == EWOULDBLOCK ? "another process writes it" : text_of(errno);
+      if (errno == EWOULDBLOCK) continue;
+      return File();
+    }
+    if (ftruncate(f.fd(), 0) != 0) return why = text_of(errno), File();
+    path = name;
+    return f;
+  }
+  return File();
 }
 
 std::int64_t size_of(const File& f) {

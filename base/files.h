@@ -36,6 +36,8 @@ class File {
 File open_to_read(const std::string& path, std::string& why);
 /// Made where it is not there (mode 0666 less the umask), emptied where it is.
 File open_to_write(const std::string& path, std::string& why);
+/// The same where no other process has it open in this way; else the file "path.<number of this process>", which `path` then names.
+File open_alone(std::string& path, std::string& why);
 
 /// -1 when the system does not say.
 std::int64_t size_of(const File&);

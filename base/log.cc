@@ -154,8 +154,9 @@ void configure(std::string_view channels, const std::string& file_path) {
     if (s.file) std::fclose(s.file);
     s.file = nullptr;
     if (!file_path.empty()) {
-      std::string why;
-      files::File opened = files::open_to_write(file_path, why);
+      std::string why, path = file_path;
+      files::File opened = files::open_alone(path, why);
+      if (opened && path != file_path) problems.push_back("REPRISE_LOG_FILE: another process writes '" + file_path + "', this one '" + path + "'");
       s.file = opened ? fdopen(opened.fd(), "w") : nullptr;
       if (s.file)
         opened.release();

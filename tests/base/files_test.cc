@@ -53,6 +53,26 @@ TEST_F(Files, WhatIsNoRegularFileIsRefusedWithoutWaiting) {
   EXPECT_FALSE(files::open_to_write(path("no/folder"), why));
 }
 
+TEST_F(Files, WhatAnotherWritesIsLeftAlone) {
+  std::string first = path("x.jsonl"), second = first, third = first;
+  {
+    files::File f = files::open_alone(first, why);
+    ASSERT_TRUE(f) << why;
+    EXPECT_EQ(first, path("x.jsonl"));
+    EXPECT_TRUE(files::write_all(f, "abc", 3, why));
+    files::File g = files::open_alone(second, why);
+    ASSERT_TRUE(g) << why;
+    EXPECT_EQ(second, path("x.jsonl.") + std::to_string(getpid()));
+    EXPECT_EQ(files::size_of(f), 3);
+    EXPECT_FALSE(files::open_alone(third, why));
+    EXPECT_EQ(why, "another process writes it");
+  }
+  files::File f = files::open_alone(third, why);
+  ASSERT_TRUE(f) << why;
+  EXPECT_EQ(third, path("x.jsonl")) << "it is free again";
+  EXPECT_EQ(files::size_of(f), 0) << "and begun anew";
+}
+
 TEST_F(Files, WritingEmptiesAndReadingIsExact) {
   std::ofstream(path("x")) << "long before";
   {
