@@ -54,6 +54,9 @@ bool eliminate_noops(graph::Graph&);  ///< views, casts, copies and scatters tha
 /// Of a traced graph: views that show all of what they are of as it is, and what is copied to itself. No step of the pipeline, whose passes find more
 /// once there are values only: for users' passes before functionalization.
 bool eliminate_traced_noops(graph::Graph&);
+bool spell_alike(graph::Graph&);      ///< what has several spellings in primitives (squares, roots of rows) gets that of the composites
+/// The library's own patterns (Registered::shipped): primitives become the operator that they make up.
+bool compose(graph::Graph&, const Registered&, PassRecord&);
 bool fold_constants(graph::Graph&);   ///< operators on `full` values; full operands into scalar arguments
 bool cat_last(graph::Graph&);         ///< an elementwise operator of a cat becomes a cat of what it makes of the parts
 bool merge_equal(graph::Graph&);      ///< CSE; random nodes merge only when seed and offset are the same

@@ -25,6 +25,9 @@ const std::vector<Pass>& pipeline() {
       // Replaying views after writes leaves many equal slices: merge first, so that later rules see through them.
       {"merge_equal", merge_equal},
       {"eliminate_noops", eliminate_noops},
+      // Before composites are gone: they are parts of what is sought, and what is found may be one.
+      {"spell_alike", spell_alike},
+      {"compose", nullptr, compose},
       {"decompose", decompose},
       // After decompose: composites bring constants (1/sqrt(d), eps) and casts of their own.
       {"fold_constants", fold_constants},
@@ -216,21 +219,26 @@ void run_before_functionalization(graph::Graph& g, const Registered& registered)
   Run(g, &registered).before_functionalization();
 }
 
-void normalize(graph::Graph& g) {
+namespace {
+
+void run_until(std::string_view last, graph::Graph& g, const Registered* registered) {
+  PassRecord record;
   for (const Pass& pass : pipeline()) {
-    if (pass.name == "match_patterns") break;
-    pass.run(g);
+    if (pass.name == last) break;
+    if (pass.run) pass.run(g);
+    else if (registered) pass.run_registered(g, *registered, record);
   }
   merge_equal(g);
   remove_dead(g);
 }
 
-bool match_patterns(graph::Graph& g, const Registered& registered, PassRecord& record) {
-  if (registered.patterns.empty()) return false;
+/// `nearly`: of what is not there, what is lacking is told.
+bool seek(graph::Graph& g, const std::vector<std::shared_ptr<const RegisteredPattern>>& patterns, bool nearly, PassRecord& record) {
+  if (patterns.empty()) return false;
   bool changed = merge_equal(g);
   changed = remove_dead(g) || changed;
   std::optional<SearchedGraph> searched;
-  for (const auto& p : registered.patterns) {
+  for (const auto& p : patterns) {
     PatternRecord now{p->name, 0, {}, {}};
     NearMatch nearest;
     std::size_t wanted = 0;
@@ -239,7 +247,7 @@ bool match_patterns(graph::Graph& g, const Registered& registered, PassRecord& r
       std::vector<bool> taken(g.nodes.size());
       std::vector<Match> matches;
       try {
-        matches = find_matches(*searched, graphs, p->may_match, taken, &nearest);
+        matches = find_matches(*searched, graphs, p->may_match, taken, nearly ? &nearest : nullptr);
         if (matches.empty()) {
           wanted = std::max(wanted, graphs.pattern.nodes.size());
           continue;
@@ -262,6 +270,14 @@ bool match_patterns(graph::Graph& g, const Registered& registered, PassRecord& r
   }
   return changed;
 }
+
+}  // namespace
+
+void normalize(graph::Graph& g, const Registered* shipped) { run_until("match_patterns", g, shipped); }
+void normalize_for_compose(graph::Graph& g) { run_until("compose", g, nullptr); }
+
+bool compose(graph::Graph& g, const Registered& registered, PassRecord& record) { return seek(g, registered.shipped, false, record); }
+bool match_patterns(graph::Graph& g, const Registered& registered, PassRecord& record) { return seek(g, registered.patterns, true, record); }
 
 std::vector<PassRecord> run_passes(std::string_view names, graph::Graph& g) {
   std::vector<PassRecord> records;

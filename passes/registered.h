@@ -50,6 +50,9 @@ struct RegisteredPattern {
 struct Registered {
   std::vector<std::shared_ptr<const RegisteredPass>> passes;
   std::vector<std::shared_ptr<const RegisteredPattern>> patterns;
+  /// The library's own that this graph may have (runtime/shipped_patterns.h), in the order in which they are sought: before composites are taken apart,
+  /// so that what they make is one more spelling for those above. Not in registered().
+  std::vector<std::shared_ptr<const RegisteredPattern>> shipped;
 };
 
 /// For compilations from now on; what is compiled stays as it is (CompiledFunction::reset() forgets it). Any thread. Throw InvalidArgument,
@@ -63,7 +66,10 @@ bool remove_pattern(std::string_view name);
 std::shared_ptr<const Registered> registered();
 
 /// Makes the normal form in which a graph is searched for patterns, and in which patterns are kept: all passes before `match_patterns`.
-void normalize(graph::Graph&);
+/// `shipped`: what `compose` seeks.
+void normalize(graph::Graph&, const Registered* shipped = nullptr);
+/// The form in which the library's own are sought: all passes before `compose`.
+void normalize_for_compose(graph::Graph&);
 /// Throws InvalidArgument, saying what, where these graphs can be no pattern: nothing to seek, results that differ in number, dtype or
 /// sizes, arguments given back, random numbers, a replacement that reads what the pattern does not bind. Both are normal forms, and each of
 /// their outputs has a value: a result or the new one of an input.

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <vector>
 
 #include "base/errors.h"
 #include "graph/functional_form.h"
@@ -40,14 +43,24 @@ class Reinplace {
  private:
   /// A named functional form that a kernel of its own computes, made of a write: the operator that writes does it where it stands
   /// (Note [Named functional forms] in graph/functional_form.h).
-  static void back_to_its_writer(Node& n) {
+  void back_to_its_writer(Node& n) {
     const graph::OpDef& def = graph::op(n.op);
     if (!n.keeps_self || def.cls != OpClass::Reference || def.twin_of) return;
-    for (const graph::OpDef& writer : graph::all_ops()) {
-      const graph::FunctionalForm* form = writer.writes.empty() ? nullptr : graph::functional_forms().find(writer.id);
-      if (!form || form->op != n.op || form->args.size() != writer.schema.args.size()) continue;
+    if (!writers_) {
+      writers_.emplace();
+      for (const graph::OpDef& writer : graph::all_ops()) {
+        const graph::FunctionalForm* form = writer.writes.empty() ? nullptr : graph::functional_forms().find(writer.id);
+        if (form) (*writers_)[form->op].push_back(writer.id);
+      }
+    }
+    const auto all = writers_->find(n.op);
+    if (all == writers_->end()) return;
+    for (const graph::OpId id : all->second) {
+      const graph::OpDef& writer = graph::op(id);
+      const graph::FunctionalForm& form = *graph::functional_forms().find(id);
+      if (form.args.size() != writer.schema.args.size()) continue;
       std::vector<graph::NodeArg> args(n.args.size());
-      for (std::size_t i = 0; i < args.size(); ++i) args[form->args[i]] = std::move(n.args[i]);
+      for (std::size_t i = 0; i < args.size(); ++i) args[form.args[i]] = std::move(n.args[i]);
       n.op = *writer.functional;
       n.args = std::move(args);
       return;
@@ -91,6 +104,7 @@ class Reinplace {
 
   Graph& g_;
   std::vector<ValueId> asked_;  ///< by value
+  std::optional<std::unordered_map<graph::OpId, std::vector<graph::OpId>>> writers_;  ///< by named functional form; made when the first is met
 };
 
 }  // namespace

@@ -2,9 +2,11 @@
 #include "reprise/patterns.h"
 
 #include "base/errors.h"
+#include "base/log.h"
 #include "graph/interpreter.h"
 #include "passes/functionalize.h"
 #include "passes/registered.h"
+#include "runtime/shipped_patterns.h"
 #include "runtime/tracer.h"
 
 namespace reprise {
@@ -43,7 +45,7 @@ std::vector<graph::OutputSpec> values_of(graph::Graph& g, const std::vector<std:
   return all;
 }
 
-graph::Graph traced(const std::string& name, const char* which, const PatternFunction& f) {
+graph::Graph traced(const std::string& name, const char* which, const PatternFunction& f, bool shipped = false) {
   auto refuse = [&](const std::string& why) { fail(ErrorCode::InvalidArgument, "register_pattern", {}, "pattern '", name, "': ", which, " ", why); };
   CallFrame frame;
   frame.clear();
@@ -63,7 +65,13 @@ graph::Graph traced(const std::string& name, const char* which, const PatternFun
       g.outputs = values_of(g, made.tensor_results);
       for (const graph::OutputSpec& o : g.outputs)
         if (!o.value) refuse("returns an undefined tensor");
-      passes::normalize(g);
+      if (shipped) {
+        passes::normalize_for_compose(g);
+      } else {
+        passes::Registered own;
+        own.shipped = shipped_for(g);
+        passes::normalize(g, &own);
+      }
       return g;
     } catch (const Error& e) {
       if (e.op() == "register_pattern") throw;
@@ -74,6 +82,17 @@ graph::Graph traced(const std::string& name, const char* which, const PatternFun
 }
 
 }  // namespace
+
+passes::RegisteredPattern shipped_pattern(std::string name, const PatternExample& e, PatternCondition may_match) {
+  passes::RegisteredPattern p{name, 0, {}, std::move(may_match)};
+  p.graphs.emplace_back(traced(name, "the pattern", e.pattern, true), traced(name, "the replacement", e.replacement, true));
+  passes::check_pattern(name, p.graphs[0]);
+  p.graphs[0].pattern.env->freeze();
+  p.graphs[0].replacement.env->freeze();
+  return p;
+}
+
+void warn_unmade(const std::string& why) { log::warn("a pattern of the library's own is not there: " + why); }
 
 void register_pattern(std::string name, const std::vector<PatternExample>& examples, PatternOptions options) {
   if (examples.empty()) fail(ErrorCode::InvalidArgument, "register_pattern", {}, "pattern '", name, "' has no example of its arguments");

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/stack.h"
 #include "passes/pass.h"
+#include "runtime/shipped_patterns.h"
 #include "tensor/impl.h"
 
 #include <nlohmann/json.hpp>
@@ -125,6 +126,14 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, kernels
   std::unique_ptr<CallCheck> check;
   std::optional<runtime::GuardedProgram> built;
   std::vector<passes::PatternRecord> patterns;
+  // Of users' functions, which have handles; eager calls are single operators.
+  std::optional<passes::Registered> with_shipped;
+  if (handles)
+    if (auto shipped = shipped_for(traced.graph); !shipped.empty()) {
+      with_shipped = registered ? *registered : passes::Registered{};
+      with_shipped->shipped = std::move(shipped);
+      registered = &*with_shipped;
+    }
   // Passes and LLVM need more stack than threads of a server may have (the user's function has been on its own).
   constexpr std::size_t kStackForCode = std::size_t{1} << 20;
   with_stack(kStackForCode, [&, caller = &epochs::mine()] {
