@@ -60,6 +60,7 @@ CpuInfo query() {
   if (__get_cpuid(1, &a, &b, &cx, &d)) c.f16c = c.avx2 && (cx & bit_F16C);
   c.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  c.avx512_vbmi = c.avx512 && __builtin_cpu_supports("avx512vbmi");
   c.avx512_vnni = c.avx512 && __builtin_cpu_supports("avx512vnni");
   c.avx512_bf16 = c.avx512 && __builtin_cpu_supports("avx512bf16");
   if (__get_cpuid_count(7, 0, &a, &b, &cx, &d)) {
@@ -81,6 +82,7 @@ std::string CpuInfo::str() const {
                                                    {f16c, "f16c"},
                                                    {avx_vnni, "avx_vnni"},
                                                    {avx512, "avx512"},
+                                                   {avx512_vbmi, "avx512_vbmi"},
                                                    {avx512_vnni, "avx512_vnni"},
                                                    {avx512_bf16, "avx512_bf16"},
                                                    {avx512_fp16, "avx512_fp16"},

@@ -11,7 +11,7 @@ struct CpuInfo {
   bool avx2 = false, fma = false, f16c = false;
   bool avx512 = false;  ///< F, BW, VL and DQ together: what kernels mean by AVX-512
   bool avx_vnni = false;  ///< of 256 bits, without AVX-512
-  bool avx512_vnni = false, avx512_bf16 = false, avx512_fp16 = false, amx_bf16 = false;
+  bool avx512_vbmi = false, avx512_vnni = false, avx512_bf16 = false, avx512_fp16 = false, amx_bf16 = false;
   std::int64_t l1d_bytes = 0, l2_bytes = 0, l3_bytes = 0;  ///< of core 0; l3 0: there is none
   int vector_bits() const { return avx512 ? 512 : avx2 ? 256 : 128; }
   std::string str() const;  ///< one line, for logs and benchmarks

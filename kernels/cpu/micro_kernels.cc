@@ -1,5 +1,7 @@
 #include "kernels/cpu/micro_kernels.h"
 
+#include <bit>
+
 #include "device/cpu_info.h"
 
 namespace reprise::kernels {
@@ -7,6 +9,13 @@ namespace reprise::kernels {
 int micro_vector_bits() {
   static const int host = device::cpu_info().vector_bits();
   return device::wanted_vector_bits(host);
+}
+
+bool has_half_products(int bits) { return bits == 512 && device::cpu_info().avx512_bf16 && device::cpu_info().avx512_vbmi; }
+
+std::uint16_t half_of_float8(DType t, std::uint8_t bits) {
+  const float x = t == DType::Float8E4M3FN ? static_cast<float>(std::bit_cast<Float8E4M3FN>(bits)) : static_cast<float>(std::bit_cast<Float8E5M2>(bits));
+  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16);
 }
 
 bool has_byte_products(int bits) {

@@ -129,6 +129,13 @@ struct Scale {
 constexpr int int_group(bool bytes) { return bytes ? 4 : 2; }
 /// Are there such instructions for vectors of `bits`?
 bool has_byte_products(int bits);
+/// Of bfloat16, and tables of 128 bytes?
+bool has_half_products(int bits);
+inline constexpr int kHalfStep = 64;
+/// Where element i of kHalfStep stands.
+constexpr int half_place(int i) { return (i & 8 ? 32 : 0) + i / 16 * 8 + i % 8; }
+/// A float8 as bfloat16, exactly.
+std::uint16_t half_of_float8(DType, std::uint8_t);
 
 namespace micro {
 
@@ -142,6 +149,17 @@ struct IntDot {
   bool bytes;
   int rows;
   REPRISE_DESCRIBE(bits, bytes, rows)
+};
+
+/// y[m, n] = sum over k of x[m, k] * w[n, k] in Float32, as IntDot: w of float8, x of bfloat16. Of x each whole kHalfStep elements stand in
+/// another order, half_place. Vectors of 512 bits, and processors that have_half_products.
+struct HalfDot {
+  static constexpr std::string_view kKind = "half_dot";
+  using Fn = GemvDotFn;
+  int bits;
+  DType w;
+  int rows;
+  REPRISE_DESCRIBE(bits, w, rows)
 };
 
 /// One tile: sums[m, n] = start[m] + the sum over k of a[m, k] * b[k, n], for all of the tile's columns, m <= gemm_rows. k counts groups (int_group), strides are in

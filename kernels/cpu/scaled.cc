@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <exception>
 #include <optional>
@@ -28,7 +29,7 @@ std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / t
 /// The micro-kernels of one launch. Integers have sums in Int32, others in Float32.
 struct Kernels {
   int bits = 0;
-  bool integers = false, bytes = false;
+  bool integers = false, bytes = false, halves = false;
   micro::IntDotFn int_dot[2] = {};     ///< 1 and 4 rows
   micro::GemvDotFn dot[2] = {};
   micro::IntTileFn int_tile = nullptr;
@@ -44,17 +45,18 @@ struct Kernels {
 };
 
 /// The code of a launch whose weights and rows are of these dtypes, and where it goes.
-std::vector<KernelCode> codes(int bits, bool bytes, DType a, DType b, DType c, bool bias) {
+std::vector<KernelCode> codes(int bits, bool bytes, bool halves, DType a, DType b, DType c, bool bias) {
   const DType f32 = DType::Float32;
+  auto dot = [&](int rows) { return halves ? KernelCode(micro::HalfDot{bits, b, rows}) : KernelCode(micro::GemvDot{bits, b, f32, rows}); };
   if (c == DType::Int32) return {micro::IntDot{bits, bytes, 1}, micro::IntDot{bits, bytes, kGemvRows}, micro::IntTile{bits, bytes}, micro::Transpose{bits, f32}};
   if (a == DType::Int8)
     return {micro::IntDot{bits, bytes, 1}, micro::IntDot{bits, bytes, kGemvRows}, micro::IntTile{bits, bytes}, micro::Transpose{bits, f32}, micro::ScaleSums{bits, DType::Int32, c, bias}};
-  return {micro::GemvDot{bits, b, f32, 1}, micro::GemvDot{bits, b, f32, kGemvRows}, micro::Gemm{bits, f32, f32, gemm_vectors(bits)}, micro::Transpose{bits, b},
+  return {dot(1), dot(kGemvRows), micro::Gemm{bits, f32, f32, gemm_vectors(bits)}, micro::Transpose{bits, b},
           micro::ScaleSums{bits, f32, c, bias}, micro::Convert{bits, a, f32}};
 }
 
 Kernels kernels_of(const NativeArgs& args, int code_arg, bool integers, bool scaled) {
-  Kernels f{.bits = static_cast<int>(args.integer(code_arg, 0)), .integers = integers, .bytes = args.integer(code_arg, 1) != 0};
+  Kernels f{.bits = static_cast<int>(args.integer(code_arg, 0)), .integers = integers, .bytes = args.integer(code_arg, 1) == 1, .halves = args.integer(code_arg, 1) == 2};
   void* const* code = args.micro;
   for (int i = 0; i < 2; ++i, ++code) {
     if (integers) f.int_dot[i] = reinterpret_cast<micro::IntDotFn>(*code);
@@ -103,11 +105,25 @@ class Product {
     return f_.integers ? end : std::min(end, most);
   }
 
-  /// a's rows as the kernels take them: bytes, words or Float32, each part filled up to whole groups; and what sums of bytes start with.
+  /// Bytes of an element of a as the kernels take it.
+  std::int64_t x_size(bool few) const { return f_.integers ? (f_.bytes ? 1 : 2) : few && f_.halves ? 2 : 4; }
+
+  /// A row of Float32 that is exact in bfloat16, with the elements of each part in the order of HalfDot.
+  void take_halves(const float* from, std::uint16_t* to) const {
+    for (const Part& p : parts_) {
+      const std::int64_t n = p.end - p.begin, whole = n / kHalfStep * kHalfStep;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::int64_t at = i < whole ? i / kHalfStep * kHalfStep + half_place(static_cast<int>(i % kHalfStep)) : i;
+        to[p.begin + at] = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(from[p.begin + i]) >> 16);
+      }
+    }
+  }
+
+  /// a's rows as the kernels take them: bytes, words, bfloat16 or Float32, each part filled up to whole groups; and what sums of bytes start with.
   void take_rows(bool few) {
     const std::int64_t size = item_size(s_.a.dtype), col = s_.a.strides[1];
     const bool unit = col == 1 || k_ <= 1;
-    const std::int64_t to_size = f_.integers ? (f_.bytes ? 1 : 2) : 4;
+    const std::int64_t to_size = x_size(few);
     const bool in_place = unit && (few ? f_.bytes || s_.a.dtype == DType::Float32 : s_.a.dtype == DType::Float32);
     if (in_place && (!f_.integers || few)) {
       rows_ = s_.a.data, row_ = s_.a.strides[0];
@@ -118,7 +134,8 @@ class Product {
     rows_ = rows_own_->get();
     if (f_.integers && !few) starts_.assign(static_cast<std::size_t>(m_) * parts_.size(), 0);
     in_parallel(m_, std::max<std::int64_t>(1, kGrainBytes / std::max<std::int64_t>(1, k_)), [&](std::int64_t begin, std::int64_t end) {
-      Scratch dense(unit ? 0 : k_ * size);
+      const bool halves = few && f_.halves;
+      Scratch dense(unit ? 0 : k_ * size), wide(halves ? k_ * 4 : 0);
       for (std::int64_t i = begin; i < end; ++i) {
         const char* from = s_.a.data + i * s_.a.strides[0] * size;
         char* to = rows_own_->get() + i * row_ * to_size;
@@ -129,7 +146,8 @@ class Product {
           from = dense.get();
         }
         if (!f_.integers) {
-          f_.widen_a(from, 0, to, 0, 1, k_);
+          f_.widen_a(from, 0, halves ? wide.get() : to, 0, 1, k_);
+          if (halves) take_halves(wide.as<float>(), reinterpret_cast<std::uint16_t*>(to));
           continue;
         }
         for (std::size_t p = 0; p < parts_.size(); ++p) {
@@ -207,7 +225,7 @@ class Product {
   void columns(std::int64_t column, std::int64_t n) const {
     alignas(64) std::int32_t sums[kGemvRows * kColumnsAtOnce];
     alignas(64) float partial[kGemvRows * kColumnsAtOnce];
-    const std::int64_t x_size = f_.integers ? (f_.bytes ? 1 : 2) : 4;
+    const std::int64_t size = x_size(true);
     for (std::int64_t i = 0; i < m_;) {
       bool four = m_ - i >= kGemvRows;
       // As in Gemv (matmul_product.cc): equal rows give equal results wherever they stand.
@@ -215,7 +233,7 @@ class Product {
       const std::int64_t rows = four ? kGemvRows : 1;
       for (std::size_t p = 0; p < parts_.size(); ++p) {
         const std::int64_t k = parts_[p].begin, deep = parts_[p].end - k;
-        const char *x = rows_ + (i * row_ + k) * x_size, *w = s_.b.data + column * n_stride_ + k;
+        const char *x = rows_ + (i * row_ + k) * size, *w = s_.b.data + column * n_stride_ + k;
         if (f_.integers) f_.int_dot[four](x, row_, w, n_stride_, sums, kColumnsAtOnce, n, deep);
         else f_.dot[four](x, row_, w, n_stride_, sums, kColumnsAtOnce, n, deep);
         finish(p, i, rows, column, n, sums, kColumnsAtOnce, partial, kColumnsAtOnce);
@@ -348,7 +366,7 @@ void run(const NativeArgs& args, const ScaledCall& s, int code_arg, bool scaled)
   }
 }
 
-// The last argument of these launches, which the schema does not have: the vectors' width, and whether products are of bytes.
+// The last argument of these launches, which the schema does not have: the vectors' width, and what is multiplied: bytes (1), bfloat16 (2) or else (0).
 void scaled_kernel(const NativeArgs& args) { run(args, scaled_call(args), 7, true); }
 void int_kernel(const NativeArgs& args) { run(args, {args.tensor(0), args.tensor(1), args.result(), {}, {}}, 2, false); }
 
@@ -360,9 +378,11 @@ NativeLaunch scaled_launch(const graph::Graph& g, const graph::Node& node, std::
   NativeLaunch out = native_launch(scaled ? scaled_kernel : int_kernel, g, node, std::move(operands));
   const int bits = micro_vector_bits();
   const bool bytes = a == DType::Int8 && has_byte_products(bits);
-  out.micro = codes(bits, bytes, a, b, c, scaled && out.args[4].kind != NativeArg::Kind::None);
+  // A row of bfloat16 or float8 is exact as bfloat16.
+  const bool halves = is_storage_only(b) && (is_storage_only(a) || a == DType::BFloat16) && has_half_products(bits);
+  out.micro = codes(bits, bytes, halves, a, b, c, scaled && out.args[4].kind != NativeArg::Kind::None);
   out.args.push_back({NativeArg::Kind::Ints, static_cast<std::uint32_t>(out.ints.size()), 2});
-  out.ints.push_back(bits), out.ints.push_back(bytes ? 1 : 0);
+  out.ints.push_back(bits), out.ints.push_back(bytes ? 1 : halves ? 2 : 0);
   return out;
 }
 

@@ -1,4 +1,4 @@
-// Products of int8: dots that stream the weights once, the tile of the blocked product, and what makes floats of integer sums.
+// Products of quantized matrices: dots that stream the weights once, the tile of the blocked product, and what makes floats of integer sums.
 #include <algorithm>
 #include <cstddef>
 
@@ -22,11 +22,12 @@ class IntCode : public MicroCode {
   /// A vector of x's elements; one group of them in every lane.
   V x(const V& p) { return wrap(b.CreateAlignedLoad(elements(), p.v, llvm::Align(1))); }
   V x_group(const V& p) { return wrap(b.CreateBitCast(b.CreateVectorSplat(static_cast<unsigned>(lanes), b.CreateAlignedLoad(i(32), p.v, llvm::Align(1))), elements())); }
-  /// A vector of weights as the products take them.
-  V weights(const V& p) {
+  /// A step of weights as the products take them.
+  Vs weights(const V& p) {
     llvm::Value* w = b.CreateAlignedLoad(llvm::FixedVectorType::get(b.getInt8Ty(), static_cast<unsigned>(step)), p.v, llvm::Align(1));
-    return wrap(bytes ? turned(w) : b.CreateSExt(w, elements()));
+    return {wrap(bytes ? turned(w) : b.CreateSExt(w, elements()))};
   }
+  Vs x_step(const V& p) { return {x(p)}; }
   /// Of weights that stand in groups of words, or in bytes, already.
   V packed(const V& p) {
     llvm::Value* w = b.CreateAlignedLoad(elements(), p.v, llvm::Align(1));
@@ -74,9 +75,77 @@ class IntCode : public MicroCode {
   llvm::Value* turned(llvm::Value* w) { return b.CreateXor(w, llvm::ConstantInt::get(w->getType(), 0x80)); }
 };
 
+/// Sums of products of bfloat16 in Float32, of weights in float8: a table of 128 numbers gives each of the two bytes of a number, and its
+/// own sign. The words stand within 16 bytes as vpunpck leaves them; x is brought into that order (kHalfOrder).
+class HalfCode : public MicroCode {
+ public:
+  static constexpr int step = kernels::kHalfStep, x_size_ = 2;
+  static constexpr bool bytes = false;
+
+  HalfCode(EmitContext& cx, const micro::HalfDot& code) : MicroCode(cx, code, DType::Float32), w_(code.w) {
+    for (int byte = 0; byte < 2; ++byte)
+      for (int half = 0; half < 2; ++half) {
+        std::vector<llvm::Constant*> c;
+        for (int i = 0; i < 64; ++i) c.push_back(b.getInt8(static_cast<std::uint8_t>(kernels::half_of_float8(w_, static_cast<std::uint8_t>(half * 64 + i)) >> (8 * byte))));
+        table_[byte][half] = llvm::ConstantVector::get(c);
+      }
+  }
+  V x_at(const V& p, const V& index) { return at(p, DType::UInt8, i64(index) * x_size_); }
+  Vs weights(const V& p) {
+    llvm::Value *w = b.CreateAlignedLoad(quarters(), p.v, llvm::Align(1)), *low = nullptr, *high = nullptr;
+#if defined(__x86_64__)
+    auto from = [&](int byte) { return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_qi_512, {}, {table_[byte][0], w, table_[byte][1]}); };
+    low = from(0), high = from(1);
+#endif
+    high = b.CreateOr(high, b.CreateAnd(w, llvm::ConstantInt::get(quarters(), 0x80)));
+    Vs out;
+    for (int part = 0; part < 2; ++part) {
+      std::vector<int> order;
+      for (int lane = 0; lane < 64; lane += 16)
+        for (int i = 0; i < 8; ++i) order.push_back(lane + part * 8 + i), order.push_back(64 + lane + part * 8 + i);
+      out.push_back(wrap(b.CreateBitCast(b.CreateShuffleVector(low, high, order), halves())));
+    }
+    return out;
+  }
+  Vs x_step(const V& p) {
+    Vs out;
+    for (int part = 0; part < 2; ++part) out.push_back(wrap(b.CreateAlignedLoad(halves(), at(p, DType::UInt8, part * 64).v, llvm::Align(1))));
+    return out;
+  }
+  V add_products(const V& sums, const V& w, const V& x) {
+    llvm::Value* made = nullptr;
+#if defined(__x86_64__)
+    made = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {}, {sums.v, w.v, x.v});
+#endif
+    return wrap(made);
+  }
+  V rest(const V& x_row, const V& w_row, const V& whole, const V& k) {
+    Vs sum = carry(whole, k, 1, {wrap(llvm::ConstantFP::get(f32(), 0))}, [&](V i, Vs s) -> Vs {
+      V xi = wrap(Emitter::load(DType::BFloat16, x_at(x_row, i).v, 0, nullptr)), wi = wrap(Emitter::load(w_, at(w_row, DType::Int8, i).v, 0, nullptr));
+      return {multiply_add(xi, wi, s[0])};
+    });
+    return wrap(b.CreateInsertElement(zero().v, sum[0].v, std::uint64_t{0}));
+  }
+  V added(const V&, const V&) { return zero(); }
+
+ private:
+  llvm::FixedVectorType* quarters() { return llvm::FixedVectorType::get(b.getInt8Ty(), 64); }
+  llvm::FixedVectorType* halves() { return llvm::FixedVectorType::get(b.getBFloatTy(), 32); }
+  const DType w_;
+  llvm::Constant* table_[2][2];
+};
+
+/// sums + a step of w times one of x.
+template <class Code>
+V add_step(Code& g, V sums, const Vs& w, const Vs& x) {
+  for (std::size_t i = 0; i < w.size(); ++i) sums = g.add_products(sums, w[i], x[i]);
+  return sums;
+}
+
 /// One row of x: rows of w from beginning to end, one after the other, as they stand in memory. Sums of a few rows wait on the stack and are
 /// summed over their lanes at once.
-void dot_by_rows(IntCode& g) {
+template <class Code>
+void dot_by_rows(Code& g) {
   auto& b = g.b;
   const V x = g.arg(0), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), n = g.arg(6), k = g.arg(7);
   constexpr int kSums = 4;
@@ -96,7 +165,7 @@ void dot_by_rows(IntCode& g) {
     const V left = n - j, count = g.min(left, group);
     at = g.carry(0, count, 1, at, [&](V i, Vs p) -> Vs {
       Vs sums(kSums, g.zero());
-      auto add = [&](V c, V s) { return g.add_products(s, g.weights(g.at(p[0], DType::Int8, c)), g.x(g.x_at(x, c))); };
+      auto add = [&](V c, V s) { return add_step(g, s, g.weights(g.at(p[0], DType::Int8, c)), g.x_step(g.x_at(x, c))); };
       sums = g.carry(0, four, step, sums, [&](V c, Vs s) -> Vs {
         for (std::int64_t line = 0; line < step; line += 64) g.prefetch(g.at(p[0], DType::Int8, c + ahead + line));
         for (int v = 0; v < kSums; ++v) s[v] = add(c + v * g.step, s[v]);
@@ -111,14 +180,15 @@ void dot_by_rows(IntCode& g) {
     Vs sums;
     for (int i = 0; i < group; ++i) sums.push_back(g.wrap(b.CreateAlignedLoad(g.vector(), slot(i), llvm::Align(16))));
     const V out = sum_each(g, sums), to = g.at(y, DType::Int32, j);
-    const V total = out - (group == g.lanes ? added : g.shuffle(added, added, std::vector<int>(static_cast<std::size_t>(group), 0)));
-    g.when(left >= group, [&] { g.store(DType::Int32, total, to); }, [&] { g.store(DType::Int32, total, to, g.mask_below(count, group)); });
+    const V total = !g.bytes ? out : out - (group == g.lanes ? added : g.shuffle(added, added, std::vector<int>(static_cast<std::size_t>(group), 0)));
+    g.when(left >= group, [&] { g.store(g.acc, total, to); }, [&] { g.store(g.acc, total, to, g.mask_below(count, group)); });
     return at;
   });
 }
 
 /// Four rows of x: a sum for each of them and of a few rows of w.
-void dot_by_groups(IntCode& g, int rows) {
+template <class Code>
+void dot_by_groups(Code& g, int rows) {
   const V x = g.arg(0), x_row = g.arg(1), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), y_row = g.arg(5), n = g.arg(6), k = g.arg(7);
   const int group = g.bits == 512 ? 4 : 2;
   const V whole = g.whole(k, g.step);
@@ -134,13 +204,13 @@ void dot_by_groups(IntCode& g, int rows) {
       for (int i = 1; i < count; ++i) wp.push_back(freeze(g.at(wp.back(), DType::Int8, w_row)));
       Vs sums = g.carry(0, whole, g.step, Vs(static_cast<std::size_t>(rows * count), g.zero()), [&](V c, Vs s) -> Vs {
         for (int i = 0; i < count; ++i) g.prefetch(g.at(wp[i], DType::Int8, c + w_row * count));
-        Vs xs;
-        for (int r = 0; r < rows; ++r) xs.push_back(g.x(g.x_at(xp[r], c)));
+        std::vector<Vs> xs;
+        for (int r = 0; r < rows; ++r) xs.push_back(g.x_step(g.x_at(xp[r], c)));
         for (int i = 0; i < count; ++i) {
-          const V wi = g.weights(g.at(wp[i], DType::Int8, c));
+          const Vs wi = g.weights(g.at(wp[i], DType::Int8, c));
           for (int r = 0; r < rows; ++r) {
             V& t = s[static_cast<std::size_t>(r * count + i)];
-            t = g.add_products(t, wi, xs[r]);
+            t = add_step(g, t, wi, xs[r]);
           }
         }
         return s;
@@ -149,7 +219,7 @@ void dot_by_groups(IntCode& g, int rows) {
         Vs own;
         for (int i = 0; i < count; ++i) own.push_back(sums[static_cast<std::size_t>(r * count + i)] + g.rest(xp[r], wp[i], whole, k));
         const V out = sum_each(g, own), less = g.shuffle(added[r], added[r], std::vector<int>(static_cast<std::size_t>(count), 0));
-        g.store(DType::Int32, out - less, g.at(y, DType::Int32, y_row * r + j));
+        g.store(g.acc, g.bytes ? out - less : out, g.at(y, DType::Int32, y_row * r + j));
       }
       return {g.at(wp.back(), DType::Int8, w_row)};
     });
@@ -163,6 +233,13 @@ void dot_by_groups(IntCode& g, int rows) {
 
 void emit(EmitContext& cx, const micro::IntDot& code) {
   IntCode g(cx, code);
+  if (code.rows == 1) dot_by_rows(g);
+  else dot_by_groups(g, code.rows);
+  g.finish();
+}
+
+void emit(EmitContext& cx, const micro::HalfDot& code) {
+  HalfCode g(cx, code);
   if (code.rows == 1) dot_by_rows(g);
   else dot_by_groups(g, code.rows);
   g.finish();
