@@ -137,6 +137,14 @@ constexpr int half_place(int i) { return (i & 8 ? 32 : 0) + i / 16 * 8 + i % 8; 
 /// A float8 as bfloat16, exactly.
 std::uint16_t half_of_float8(DType, std::uint8_t);
 
+/// What dots of quantized weights multiply: pairs of int16, or groups of four bytes (int_group); pairs of bfloat16; Float32.
+enum class Multiplied : std::uint8_t { Words, Bytes, Halves, Floats };
+constexpr std::string_view name_of(Multiplied m) {
+  return m == Multiplied::Words ? "words" : m == Multiplied::Bytes ? "bytes" : m == Multiplied::Halves ? "halves" : "floats";
+}
+/// Elements of a vector of weights.
+constexpr int dot_step(Multiplied m, int bits) { return m == Multiplied::Words ? bits / 16 : m == Multiplied::Bytes ? bits / 8 : m == Multiplied::Halves ? kHalfStep : bits / 32; }
+
 namespace micro {
 
 /// y[m, n] = sum over k of x[m, k] * w[n, k], as GemvDot; y is Int32. `rows` (1 or 4) is m.
@@ -160,6 +168,21 @@ struct HalfDot {
   DType w;
   int rows;
   REPRISE_DESCRIBE(bits, w, rows)
+};
+
+/// y[m, n] = the sum over blocks of k of x_scale[m, block] * w_scale[n, block] * the block's sum of x[m, k] * w[n, k], in Float32. `block` is a
+/// multiple of dot_step, or there is one. `rows` (1 or 4) is m. Of each block whole steps of halves stand in half_place's order.
+using BlockDotFn = void (*)(const void* x, std::int64_t x_row, const void* w, std::int64_t w_row, float* y, std::int64_t y_row, std::int64_t n, std::int64_t k,
+                            std::int64_t block, const float* x_scale, std::int64_t x_scale_row, const float* w_scale, std::int64_t w_scale_row,
+                            std::int64_t w_scale_k);
+struct BlockDot {
+  static constexpr std::string_view kKind = "block_dot";
+  using Fn = BlockDotFn;
+  int bits;
+  Multiplied form;
+  DType w;
+  int rows;
+  REPRISE_DESCRIBE(bits, form, w, rows)
 };
 
 /// One tile: sums[m, n] = start[m] + the sum over k of a[m, k] * b[k, n], for all of the tile's columns, m <= gemm_rows. k counts groups (int_group), strides are in

@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "kernels/cpu/matmul_product.h"
+#include "kernels/launch/layout.h"
 #include "kernels/launch/scales.h"
 #include "kernels/reference/reference.h"
 
@@ -36,7 +37,9 @@ struct Kernels {
   micro::GemmFn tile = nullptr;
   micro::TransposeFn transpose = nullptr;  ///< of Float32 (groups of integers), or of the weights' dtype
   micro::ConvertFn widen_a = nullptr;      ///< to Float32
-  micro::ScaleSumsFn scale = nullptr;
+  micro::ScaleSumsFn scale = nullptr, round = nullptr;  ///< round: of sums in Float32, which are scaled
+  micro::BlockDotFn block_dot[2] = {};     ///< null where scales are of all of k
+  Multiplied form = Multiplied::Floats;
 
   int lanes() const { return bits / 32; }
   int tile_rows() const { return gemm_rows(bits); }
@@ -44,29 +47,44 @@ struct Kernels {
   int group() const { return integers ? int_group(bytes) : 1; }
 };
 
-/// The code of a launch whose weights and rows are of these dtypes, and where it goes.
-std::vector<KernelCode> codes(int bits, bool bytes, bool halves, DType a, DType b, DType c, bool bias) {
+/// The code of a launch, in this order: dots, tile, transposition, ScaleSums, widening of a; dots by blocks, ScaleSums of theirs.
+std::vector<KernelCode> codes(int bits, Multiplied form, DType a, DType b, DType c, bool bias, bool blocks) {
   const DType f32 = DType::Float32;
-  auto dot = [&](int rows) { return halves ? KernelCode(micro::HalfDot{bits, b, rows}) : KernelCode(micro::GemvDot{bits, b, f32, rows}); };
-  if (c == DType::Int32) return {micro::IntDot{bits, bytes, 1}, micro::IntDot{bits, bytes, kGemvRows}, micro::IntTile{bits, bytes}, micro::Transpose{bits, f32}};
-  if (a == DType::Int8)
-    return {micro::IntDot{bits, bytes, 1}, micro::IntDot{bits, bytes, kGemvRows}, micro::IntTile{bits, bytes}, micro::Transpose{bits, f32}, micro::ScaleSums{bits, DType::Int32, c, bias}};
-  return {dot(1), dot(kGemvRows), micro::Gemm{bits, f32, f32, gemm_vectors(bits)}, micro::Transpose{bits, b},
-          micro::ScaleSums{bits, f32, c, bias}, micro::Convert{bits, a, f32}};
+  const bool integers = a == DType::Int8, bytes = form == Multiplied::Bytes;
+  std::vector<KernelCode> out;
+  for (int rows : {1, kGemvRows})
+    out.push_back(integers ? KernelCode(micro::IntDot{bits, bytes, rows}) : form == Multiplied::Halves ? KernelCode(micro::HalfDot{bits, b, rows}) : KernelCode(micro::GemvDot{bits, b, f32, rows}));
+  out.push_back(integers ? KernelCode(micro::IntTile{bits, bytes}) : KernelCode(micro::Gemm{bits, f32, f32, gemm_vectors(bits)}));
+  out.push_back(micro::Transpose{bits, integers ? f32 : b});
+  if (c == DType::Int32) return out;
+  out.push_back(micro::ScaleSums{bits, integers ? DType::Int32 : f32, c, bias});
+  if (!integers) out.push_back(micro::Convert{bits, a, f32});
+  if (!blocks) return out;
+  for (int rows : {1, kGemvRows}) out.push_back(micro::BlockDot{bits, form, b, rows});
+  if (integers) out.push_back(micro::ScaleSums{bits, f32, c, bias});
+  return out;
 }
 
 Kernels kernels_of(const NativeArgs& args, int code_arg, bool integers, bool scaled) {
-  Kernels f{.bits = static_cast<int>(args.integer(code_arg, 0)), .integers = integers, .bytes = args.integer(code_arg, 1) == 1, .halves = args.integer(code_arg, 1) == 2};
+  const auto form = static_cast<Multiplied>(args.integer(code_arg, 1));
+  Kernels f{.bits = static_cast<int>(args.integer(code_arg, 0)), .integers = integers, .bytes = form == Multiplied::Bytes, .halves = form == Multiplied::Halves};
+  f.form = form;
   void* const* code = args.micro;
-  for (int i = 0; i < 2; ++i, ++code) {
-    if (integers) f.int_dot[i] = reinterpret_cast<micro::IntDotFn>(*code);
-    else f.dot[i] = reinterpret_cast<micro::GemvDotFn>(*code);
+  auto next = [&]<class Fn>(Fn& fn) { fn = reinterpret_cast<Fn>(*code++); };
+  for (int i = 0; i < 2; ++i) {
+    if (integers) next(f.int_dot[i]);
+    else next(f.dot[i]);
   }
-  if (integers) f.int_tile = reinterpret_cast<micro::IntTileFn>(*code++);
-  else f.tile = reinterpret_cast<micro::GemmFn>(*code++);
-  f.transpose = reinterpret_cast<micro::TransposeFn>(*code++);
-  if (scaled) f.scale = reinterpret_cast<micro::ScaleSumsFn>(*code++);
-  if (!integers) f.widen_a = reinterpret_cast<micro::ConvertFn>(*code++);
+  if (integers) next(f.int_tile);
+  else next(f.tile);
+  next(f.transpose);
+  if (!scaled) return f;
+  next(f.scale);
+  f.round = f.scale;
+  if (!integers) next(f.widen_a);
+  if (!args.integer(code_arg, 2)) return f;
+  for (int i = 0; i < 2; ++i) next(f.block_dot[i]);
+  if (integers) next(f.round);
   return f;
 }
 
@@ -87,7 +105,7 @@ class Product {
       k = end;
     }
     take_rows(few);
-    take_scales();
+    take_scales(few);
     if (few) few_rows();
     else many_rows();
     if (failure_) std::rethrow_exception(failure_);
@@ -174,7 +192,7 @@ class Product {
   float scale(const Scales& s, std::int64_t line, std::int64_t k) const { return k_ ? s.at(line, k) : 1; }
 
   /// Scales of rows and columns, part by part, each without gaps; bias as Float32.
-  void take_scales() {
+  void take_scales(bool few) {
     if (!scaled_) return;
     const bool by_parts_a = k_ && s_.scale_a.k_group != 0, by_parts_b = k_ && s_.scale_b.k_group != 0;
     const std::size_t parts_a = by_parts_a ? parts_.size() : 1, parts_b = by_parts_b ? parts_.size() : 1;
@@ -191,6 +209,11 @@ class Product {
       col_scales_ = col_scales_own_.data();
     }
     col_scales_by_ = by_parts_b ? n_ : 0;
+    if (few && by_blocks()) {  // by row, blocks together
+      ones_.assign(kColumnsAtOnce, 1);
+      for (std::int64_t i = 0; i < m_; ++i)
+        for (const Part& p : parts_) block_scales_.push_back(s_.scale_a.at(i, p.begin));
+    }
     if (!s_.bias) return;
     bias_ = s_.bias->as<const float>();
     if (s_.bias->dtype == DType::Float32 && (s_.bias->strides[0] == 1 || n_ == 1)) return;
@@ -217,20 +240,40 @@ class Product {
   void few_rows() {
     const std::int64_t line = std::max<std::int64_t>(1, k_);
     in_parallel(n_, std::max<std::int64_t>(64, kGrainBytes / line), [&](std::int64_t begin, std::int64_t end) {
-      const std::int64_t step = m_ <= kGemvRows && parts_.size() == 1 ? kColumnsAtOnce : std::clamp<std::int64_t>(kWeightsAtOnce / line / 8 * 8, 16, kColumnsAtOnce);
+      const std::int64_t step = m_ <= kGemvRows && (parts_.size() == 1 || by_blocks()) ? kColumnsAtOnce : std::clamp<std::int64_t>(kWeightsAtOnce / line / 8 * 8, 16, kColumnsAtOnce);
       for (std::int64_t j = begin; j < end; j += step) columns(j, std::min(step, end - j));
     });
+  }
+
+  /// The length of blocks that are scaled where their rows are read; 0: not so.
+  std::int64_t by_blocks() const {
+    const std::int64_t block = std::max(s_.scale_a.k_group, s_.scale_b.k_group);
+    return f_.block_dot[0] && parts_.size() > 1 && block <= ScaledCall::kLongestSum && block % dot_step(f_.form, f_.bits) == 0 ? block : 0;
   }
 
   void columns(std::int64_t column, std::int64_t n) const {
     alignas(64) std::int32_t sums[kGemvRows * kColumnsAtOnce];
     alignas(64) float partial[kGemvRows * kColumnsAtOnce];
-    const std::int64_t size = x_size(true);
+    const std::int64_t size = x_size(true), block = by_blocks();
     for (std::int64_t i = 0; i < m_;) {
       bool four = m_ - i >= kGemvRows;
       // As in Gemv (matmul_product.cc): equal rows give equal results wherever they stand.
       if (m_ > kGemvRows && !four) i = m_ - kGemvRows, four = true;
       const std::int64_t rows = four ? kGemvRows : 1;
+      if (block) {
+        for (std::int64_t j = 0; j < n;) {  // columns that share a block's scales, together
+          const Scales& s = s_.scale_b;
+          const std::int64_t first = column + j, group = s.line_group, count = group == 1 ? n - j : std::min(n - j, group - first % group);
+          f_.block_dot[four](rows_ + i * row_ * size, row_, s_.b.data + first * n_stride_, n_stride_, partial + j, kColumnsAtOnce, count, k_, block,
+                             block_scales_.data() + i * static_cast<std::int64_t>(parts_.size()), static_cast<std::int64_t>(parts_.size()), s.of_line(first), group == 1 ? s.line_stride : 0, s.k_stride);
+          j += count;
+        }
+        const micro::ScaleTile t{partial, kColumnsAtOnce, reinterpret_cast<float*>(sums), kColumnsAtOnce, ones_.data(), ones_.data(), bias_ ? bias_ + column : nullptr,
+                                 c_ + (i * c_row_ + column) * item_size(s_.c.dtype), c_row_, rows, n, 1, 1};
+        f_.round(&t);
+        i += rows;
+        continue;
+      }
       for (std::size_t p = 0; p < parts_.size(); ++p) {
         const std::int64_t k = parts_[p].begin, deep = parts_[p].end - k;
         const char *x = rows_ + (i * row_ + k) * size, *w = s_.b.data + column * n_stride_ + k;
@@ -340,7 +383,7 @@ class Product {
   const char* rows_ = nullptr;
   std::int64_t row_ = 0;
   std::vector<std::int32_t> starts_;              ///< by part and row
-  std::vector<float> row_scales_, col_scales_own_, bias_own_;
+  std::vector<float> row_scales_, col_scales_own_, bias_own_, block_scales_, ones_;
   const float *col_scales_ = nullptr, *bias_ = nullptr;
   std::int64_t row_scales_by_ = 0, col_scales_by_ = 0;  ///< from one part's to the next one's
   char* c_ = nullptr;
@@ -366,7 +409,7 @@ void run(const NativeArgs& args, const ScaledCall& s, int code_arg, bool scaled)
   }
 }
 
-// The last argument of these launches, which the schema does not have: the vectors' width, and what is multiplied: bytes (1), bfloat16 (2) or else (0).
+// The last argument of these launches, which the schema does not have: the vectors' width, what is multiplied, and whether there may be blocks of scales.
 void scaled_kernel(const NativeArgs& args) { run(args, scaled_call(args), 7, true); }
 void int_kernel(const NativeArgs& args) { run(args, {args.tensor(0), args.tensor(1), args.result(), {}, {}}, 2, false); }
 
@@ -377,12 +420,17 @@ NativeLaunch scaled_launch(const graph::Graph& g, const graph::Node& node, std::
   const bool scaled = c != DType::Int32;
   NativeLaunch out = native_launch(scaled ? scaled_kernel : int_kernel, g, node, std::move(operands));
   const int bits = micro_vector_bits();
-  const bool bytes = a == DType::Int8 && has_byte_products(bits);
   // A row of bfloat16 or float8 is exact as bfloat16.
   const bool halves = is_storage_only(b) && (is_storage_only(a) || a == DType::BFloat16) && has_half_products(bits);
-  out.micro = codes(bits, bytes, halves, a, b, c, scaled && out.args[4].kind != NativeArg::Kind::None);
-  out.args.push_back({NativeArg::Kind::Ints, static_cast<std::uint32_t>(out.ints.size()), 2});
-  out.ints.push_back(bits), out.ints.push_back(bytes ? 1 : halves ? 2 : 0);
+  const Multiplied form = a == DType::Int8 ? (has_byte_products(bits) ? Multiplied::Bytes : Multiplied::Words) : halves ? Multiplied::Halves : Multiplied::Floats;
+  bool blocks = false;
+  for (std::size_t i = 2; scaled && i < 4; ++i) {
+    const Layout& s = out.operands[i].layout;
+    blocks = blocks || (s.dim() == 2 && !same_number(s.sizes[3 - i], 1));
+  }
+  out.micro = codes(bits, form, a, b, c, scaled && out.args[4].kind != NativeArg::Kind::None, blocks);
+  out.args.push_back({NativeArg::Kind::Ints, static_cast<std::uint32_t>(out.ints.size()), 3});
+  out.ints.push_back(bits), out.ints.push_back(static_cast<int>(form)), out.ints.push_back(blocks ? 1 : 0);
   return out;
 }
 

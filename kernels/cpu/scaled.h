@@ -9,7 +9,7 @@ namespace reprise::kernels {
 /// (by bytes where the processor has such products, else by words), all others in Float32, quantized weights being widened in registers or
 /// as they are packed. Scales, bias and rounding are done on a tile that is still in the caches.
 ///
-/// Results are bit-equal for any number of threads; those of int8 for any number of rows, too.
+/// Results are bit-equal for any number of threads; those of int8 for any number of rows, too, unless blocks of k have scales of their own.
 /// Scratch comes from the host's caching allocator during the call; the launch asks for no operand.
 NativeLaunch scaled_launch(const graph::Graph&, const graph::Node&, std::vector<Operand> tensors_then_results);
 

@@ -73,6 +73,7 @@ void emit(EmitContext&, const micro::Softmax&);
 void emit(EmitContext&, const micro::Scale&);
 void emit(EmitContext&, const micro::IntDot&);
 void emit(EmitContext&, const micro::HalfDot&);
+void emit(EmitContext&, const micro::BlockDot&);
 void emit(EmitContext&, const micro::IntTile&);
 void emit(EmitContext&, const micro::ScaleSums&);
 

@@ -12,8 +12,13 @@ namespace {
 class IntCode : public MicroCode {
  public:
   template <kernels::KernelKind K>
-  IntCode(EmitContext& cx, const K& code) : MicroCode(cx, code, DType::Int32), bytes(code.bytes), group(kernels::int_group(bytes)), step(lanes * group) {}
+  IntCode(EmitContext& cx, const K& code) : MicroCode(cx, code, DType::Int32), bytes(is_bytes(code)), group(kernels::int_group(bytes)), step(lanes * group) {}
 
+  template <class K>
+  static bool is_bytes(const K& code) {
+    if constexpr (requires { code.form; }) return code.form == kernels::Multiplied::Bytes;
+    else return code.bytes;
+  }
   const bool bytes;
   const int group, step;  ///< elements of x for a lane, and for a vector
 
@@ -54,10 +59,10 @@ class IntCode : public MicroCode {
 #endif
     return sums + wrap(made);
   }
+  V ones() { return wrap(llvm::ConstantInt::get(elements(), 0x80)); }
   /// What the weights' 128 added to sums over x[0, whole): 128 times the sum, in all lanes.
   V added(const V& x_row, const V& whole) {
-    const V ones = wrap(llvm::ConstantInt::get(elements(), 0x80));
-    Vs sum = carry(0, whole, step, {zero()}, [&](V i, Vs s) -> Vs { return {add_products(s[0], ones, x(x_at(x_row, i)))}; });
+    Vs sum = carry(0, whole, step, {zero()}, [&](V i, Vs s) -> Vs { return {add_products(s[0], ones(), x(x_at(x_row, i)))}; });
     return fold(sum[0], [](V x, V y) { return x + y; });
   }
   /// The products of what no vector holds, as a vector whose first lane is their sum.
@@ -82,7 +87,8 @@ class HalfCode : public MicroCode {
   static constexpr int step = kernels::kHalfStep, x_size_ = 2;
   static constexpr bool bytes = false;
 
-  HalfCode(EmitContext& cx, const micro::HalfDot& code) : MicroCode(cx, code, DType::Float32), w_(code.w) {
+  template <kernels::KernelKind K>
+  HalfCode(EmitContext& cx, const K& code) : MicroCode(cx, code, DType::Float32), w_(code.w) {
     for (int byte = 0; byte < 2; ++byte)
       for (int half = 0; half < 2; ++half) {
         std::vector<llvm::Constant*> c;
@@ -127,12 +133,37 @@ class HalfCode : public MicroCode {
     return wrap(b.CreateInsertElement(zero().v, sum[0].v, std::uint64_t{0}));
   }
   V added(const V&, const V&) { return zero(); }
+  V ones() { return {}; }
 
  private:
   llvm::FixedVectorType* quarters() { return llvm::FixedVectorType::get(b.getInt8Ty(), 64); }
   llvm::FixedVectorType* halves() { return llvm::FixedVectorType::get(b.getBFloatTy(), 32); }
   const DType w_;
   llvm::Constant* table_[2][2];
+};
+
+/// Sums in Float32 of weights that are widened to it.
+class FloatCode : public MicroCode {
+ public:
+  static constexpr bool bytes = false;
+  const int step;
+
+  FloatCode(EmitContext& cx, const micro::BlockDot& code) : MicroCode(cx, code, DType::Float32), step(lanes), w_(code.w) {}
+  V x_at(const V& p, const V& index) { return at(p, DType::Float32, index); }
+  Vs weights(const V& p) { return {load(w_, p)}; }
+  Vs x_step(const V& p) { return {load(DType::Float32, p)}; }
+  V add_products(const V& sums, const V& w, const V& x) { return multiply_add(w, x, sums); }
+  V rest(const V& x_row, const V& w_row, const V& whole, const V& k) {
+    Vs sum = carry(whole, k, 1, {wrap(llvm::ConstantFP::get(f32(), 0))}, [&](V i, Vs s) -> Vs {
+      V xi = wrap(Emitter::load(DType::Float32, x_at(x_row, i).v, 0, nullptr)), wi = wrap(cast(w_, DType::Float32, Emitter::load(w_, at(w_row, w_, i).v, 0, nullptr)));
+      return {multiply_add(xi, wi, s[0])};
+    });
+    return wrap(b.CreateInsertElement(zero().v, sum[0].v, std::uint64_t{0}));
+  }
+  V ones() { return {}; }
+
+ private:
+  const DType w_;
 };
 
 /// sums + a step of w times one of x.
@@ -229,6 +260,56 @@ void dot_by_groups(Code& g, int rows) {
   pass(n_whole, n, 1);
 }
 
+/// Rows of w one after the other, block by block: a block's sums are scaled as Float32, and summed over their lanes in the end.
+template <class Code>
+void block_dot(Code& g, int rows) {
+  auto& b = g.b;
+  const DType f32 = DType::Float32;
+  const V x = g.arg(0), x_row = g.arg(1), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), y_row = g.arg(5), n = g.arg(6), k = g.arg(7), block = g.arg(8), x_scale = g.arg(9), x_scale_row = g.arg(10),
+          w_scale = g.arg(11), w_scale_row = g.arg(12), w_scale_k = g.arg(13);
+  llvm::Type* floats = g.f32(g.lanes);
+  auto scalar = [&](V p) { return g.wrap(g.Emitter::load(f32, p.v, 0, nullptr)); };
+  const V ahead = g.select(k <= 16384, w_row * g.max(g.i64(4096) / g.max(k, 1), 1), 4096);
+  Vs xp;
+  for (int r = 0; r < rows; ++r) xp.push_back(g.x_at(x, x_row * r));
+  g.carry(0, n, 1, {w, w_scale}, [&](V j, Vs at) -> Vs {
+    Vs state(static_cast<std::size_t>(rows), g.wrap(llvm::Constant::getNullValue(floats)));
+    state.push_back(at[1]);
+    state.push_back(x_scale);
+    state = g.carry(0, k, block, state, [&](V begin, Vs s) -> Vs {
+      const V end = g.min(begin + block, k), whole = begin + g.whole(end - begin, g.step);
+      // Sums by row; of bytes also what 128 adds to them.
+      Vs sums = g.carry(begin, whole, g.step, Vs(static_cast<std::size_t>(g.bytes ? 2 * rows : rows), g.zero()), [&](V c, Vs t) -> Vs {
+        g.prefetch(g.at(at[0], DType::Int8, c + ahead));
+        const Vs wi = g.weights(g.at(at[0], DType::Int8, c));
+        for (int r = 0; r < rows; ++r) {
+          const Vs xi = g.x_step(g.x_at(xp[r], c));
+          t[static_cast<std::size_t>(r)] = add_step(g, t[static_cast<std::size_t>(r)], wi, xi);
+          if (g.bytes) t[static_cast<std::size_t>(rows + r)] = g.add_products(t[static_cast<std::size_t>(rows + r)], g.ones(), xi[0]);
+        }
+        return t;
+      });
+      const V by_w = g.splat(scalar(s[static_cast<std::size_t>(rows)])), by_x = s[static_cast<std::size_t>(rows) + 1];
+      for (int r = 0; r < rows; ++r) {
+        const std::size_t i = static_cast<std::size_t>(r);
+        V sum = g.bytes ? sums[i] - sums[static_cast<std::size_t>(rows) + i] : sums[i];
+        sum = sum + g.rest(xp[i], at[0], whole, end);
+        if (g.acc == DType::Int32) sum = g.wrap(b.CreateSIToFP(sum.v, floats));
+        s[i] = s[i] + sum * g.splat(scalar(g.at(by_x, f32, x_scale_row * r))) * by_w;
+      }
+      s[static_cast<std::size_t>(rows)] = g.at(s[static_cast<std::size_t>(rows)], f32, w_scale_k);
+      s[static_cast<std::size_t>(rows) + 1] = g.at(by_x, f32, 1);
+      return s;
+    });
+    for (int r = 0; r < rows; ++r) {
+      const V all = g.fold(state[static_cast<std::size_t>(r)], [](V p, V q) { return p + q; });
+      g.Emitter::store(f32, b.CreateExtractElement(all.v, std::uint64_t{0}), g.at(y, f32, y_row * r + j).v, nullptr);
+    }
+    return {g.at(at[0], DType::Int8, w_row), g.at(at[1], f32, w_scale_row)};
+  });
+  g.finish();
+}
+
 }  // namespace
 
 void emit(EmitContext& cx, const micro::IntDot& code) {
@@ -243,6 +324,19 @@ void emit(EmitContext& cx, const micro::HalfDot& code) {
   if (code.rows == 1) dot_by_rows(g);
   else dot_by_groups(g, code.rows);
   g.finish();
+}
+
+void emit(EmitContext& cx, const micro::BlockDot& code) {
+  auto run = [&](auto&& g) { block_dot(g, code.rows); };
+  switch (code.form) {
+    case kernels::Multiplied::Words:
+    case kernels::Multiplied::Bytes:
+      return run(IntCode(cx, code));
+    case kernels::Multiplied::Halves:
+      return run(HalfCode(cx, code));
+    case kernels::Multiplied::Floats:
+      return run(FloatCode(cx, code));
+  }
 }
 
 void emit(EmitContext& cx, const micro::IntTile& code) {
