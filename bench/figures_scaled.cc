@@ -72,11 +72,11 @@ std::vector<Figure> scaled_figures() {
   for (int k = 2; k < kCount; ++k) {
     const std::string of = std::string("one row of ") + kinds[k].name + ", ";
     if (k == 2) out.push_back({of + "time of float32's", time[0][k] / time[0][0], "ratio", 0.35, Better::Lower, true, note(0, k)});
-    out.push_back({of + "time of bfloat16's", time[0][k] / time[0][1], "ratio", 0.6, Better::Lower, true, note(0, k)});
+    out.push_back({of + "time of bfloat16's", time[0][k] / time[0][1], "ratio", kinds[k].blocks ? 0.75 : 0.6, Better::Lower, true, note(0, k)});
   }
   for (int r = 1; r < 3; ++r)
     for (int k = 2; k < kCount; ++k)
-      out.push_back({std::to_string(rows[r]) + " rows of " + kinds[k].name + ", time of float32's", time[r][k] / time[r][0], "ratio", kinds[k].x == kInt8 ? 0.5 : 1.1, Better::Lower, true, note(r, k)});
+      out.push_back({std::to_string(rows[r]) + " rows of " + kinds[k].name + ", time of float32's", time[r][k] / time[r][0], "ratio", kinds[k].x == kInt8 ? 0.5 : 1.2, Better::Lower, true, note(r, k)});
   return out;
 }
 

@@ -202,10 +202,14 @@ class Product {
     row_scales_by_ = by_parts_a ? m_ : 0;
     if (k_ && parts_b == 1 && s_.scale_b.line_group == 1 && s_.scale_b.line_stride == 1) {
       col_scales_ = s_.scale_b.data;
-    } else {
+    } else if (!few || !by_blocks()) {
       col_scales_own_.resize(parts_b * static_cast<std::size_t>(n_));
+      float* to = col_scales_own_.data();
       for (std::size_t p = 0; p < parts_b; ++p)
-        for (std::int64_t j = 0; j < n_; ++j) col_scales_own_[p * static_cast<std::size_t>(n_) + static_cast<std::size_t>(j)] = scale(s_.scale_b, j, parts_[p].begin);
+        for (std::int64_t j = 0; j < n_;) {
+          const float value = scale(s_.scale_b, j, parts_[p].begin);
+          for (const std::int64_t end = std::min(n_, j + s_.scale_b.line_group); j < end; ++j) *to++ = value;
+        }
       col_scales_ = col_scales_own_.data();
     }
     col_scales_by_ = by_parts_b ? n_ : 0;

@@ -260,7 +260,7 @@ void dot_by_groups(Code& g, int rows) {
   pass(n_whole, n, 1);
 }
 
-/// Rows of w one after the other, block by block: a block's sums are scaled as Float32, and summed over their lanes in the end.
+/// A few rows of w at once, block by block: a block's sums are scaled as Float32, and summed over their lanes in the end.
 template <class Code>
 void block_dot(Code& g, int rows) {
   auto& b = g.b;
@@ -269,44 +269,68 @@ void block_dot(Code& g, int rows) {
           w_scale = g.arg(11), w_scale_row = g.arg(12), w_scale_k = g.arg(13);
   llvm::Type* floats = g.f32(g.lanes);
   auto scalar = [&](V p) { return g.wrap(g.Emitter::load(f32, p.v, 0, nullptr)); };
-  const V ahead = g.select(k <= 16384, w_row * g.max(g.i64(4096) / g.max(k, 1), 1), 4096);
   Vs xp;
   for (int r = 0; r < rows; ++r) xp.push_back(g.x_at(x, x_row * r));
-  g.carry(0, n, 1, {w, w_scale}, [&](V j, Vs at) -> Vs {
-    Vs state(static_cast<std::size_t>(rows), g.wrap(llvm::Constant::getNullValue(floats)));
-    state.push_back(at[1]);
-    state.push_back(x_scale);
-    state = g.carry(0, k, block, state, [&](V begin, Vs s) -> Vs {
-      const V end = g.min(begin + block, k), whole = begin + g.whole(end - begin, g.step);
-      // Sums by row; of bytes also what 128 adds to them.
-      Vs sums = g.carry(begin, whole, g.step, Vs(static_cast<std::size_t>(g.bytes ? 2 * rows : rows), g.zero()), [&](V c, Vs t) -> Vs {
-        g.prefetch(g.at(at[0], DType::Int8, c + ahead));
-        const Vs wi = g.weights(g.at(at[0], DType::Int8, c));
-        for (int r = 0; r < rows; ++r) {
-          const Vs xi = g.x_step(g.x_at(xp[r], c));
-          t[static_cast<std::size_t>(r)] = add_step(g, t[static_cast<std::size_t>(r)], wi, xi);
-          if (g.bytes) t[static_cast<std::size_t>(rows + r)] = g.add_products(t[static_cast<std::size_t>(rows + r)], g.ones(), xi[0]);
+  auto index = [](int a, int of, int i) { return static_cast<std::size_t>(a * of + i); };
+  auto pass = [&](V from, V to, int count) {
+    g.carry(from, to, count, {g.at(w, DType::Int8, from * w_row), g.at(w_scale, f32, from * w_scale_row)}, [&](V j, Vs at) -> Vs {
+      auto freeze = [&](V v) { return g.wrap(g.b.CreateFreeze(v.v)); };  // see dot_by_groups in gemv.cc
+      Vs wp{freeze(at[0])}, by{freeze(at[1])};
+      for (int i = 1; i < count; ++i) wp.push_back(freeze(g.at(wp.back(), DType::Int8, w_row))), by.push_back(freeze(g.at(by.back(), f32, w_scale_row)));
+      // Sums, then how far the scales of w and of x are.
+      Vs state(static_cast<std::size_t>(rows * count), g.wrap(llvm::Constant::getNullValue(floats)));
+      state.push_back(g.i64(0));
+      state.push_back(x_scale);
+      state = g.carry(0, k, block, state, [&](V begin, Vs s) -> Vs {
+        const V end = g.min(begin + block, k), whole = begin + g.whole(end - begin, g.step);
+        // Sums by row; of bytes also what 128 adds to them.
+        Vs sums = g.carry(begin, whole, g.step, Vs(static_cast<std::size_t>(rows * count + (g.bytes ? rows : 0)), g.zero()), [&](V c, Vs t) -> Vs {
+          std::vector<Vs> xs;
+          for (int r = 0; r < rows; ++r) {
+            xs.push_back(g.x_step(g.x_at(xp[r], c)));
+            if (!g.bytes) continue;
+            V& added = t[static_cast<std::size_t>(rows * count + r)];
+            added = g.add_products(added, g.ones(), xs.back()[0]);
+          }
+          for (int i = 0; i < count; ++i) {
+            g.prefetch(g.at(wp[i], DType::Int8, c + w_row * count));
+            const Vs wi = g.weights(g.at(wp[i], DType::Int8, c));
+            for (int r = 0; r < rows; ++r) t[index(r, count, i)] = add_step(g, t[index(r, count, i)], wi, xs[static_cast<std::size_t>(r)]);
+          }
+          return t;
+        });
+        const V w_at = s[static_cast<std::size_t>(rows * count)], by_x = s[static_cast<std::size_t>(rows * count) + 1];
+        // What no step holds; blocks are whole but for the last.
+        Vs rest = g.carry(whole, end, end - whole, Vs(static_cast<std::size_t>(rows * count), g.zero()), [&](V, Vs t) -> Vs {
+          for (int r = 0; r < rows; ++r)
+            for (int i = 0; i < count; ++i) t[index(r, count, i)] = g.rest(xp[r], wp[i], whole, end);
+          return t;
+        });
+        for (int i = 0; i < count; ++i) {
+          const V by_w = g.splat(scalar(g.at(by[i], f32, w_at)));
+          for (int r = 0; r < rows; ++r) {
+            V sum = sums[index(r, count, i)] + rest[index(r, count, i)];
+            if (g.bytes) sum = sum - sums[static_cast<std::size_t>(rows * count + r)];
+            if (g.acc == DType::Int32) sum = g.wrap(b.CreateSIToFP(sum.v, floats));
+            V& total = s[index(r, count, i)];
+            total = total + sum * g.splat(scalar(g.at(by_x, f32, x_scale_row * r))) * by_w;
+          }
         }
-        return t;
+        s[static_cast<std::size_t>(rows * count)] = w_at + w_scale_k;
+        s[static_cast<std::size_t>(rows * count) + 1] = g.at(by_x, f32, 1);
+        return s;
       });
-      const V by_w = g.splat(scalar(s[static_cast<std::size_t>(rows)])), by_x = s[static_cast<std::size_t>(rows) + 1];
       for (int r = 0; r < rows; ++r) {
-        const std::size_t i = static_cast<std::size_t>(r);
-        V sum = g.bytes ? sums[i] - sums[static_cast<std::size_t>(rows) + i] : sums[i];
-        sum = sum + g.rest(xp[i], at[0], whole, end);
-        if (g.acc == DType::Int32) sum = g.wrap(b.CreateSIToFP(sum.v, floats));
-        s[i] = s[i] + sum * g.splat(scalar(g.at(by_x, f32, x_scale_row * r))) * by_w;
+        const V out = sum_each(g, Vs(state.begin() + r * count, state.begin() + (r + 1) * count));
+        g.Emitter::store(f32, out.v, g.at(y, f32, y_row * r + j).v, nullptr);
       }
-      s[static_cast<std::size_t>(rows)] = g.at(s[static_cast<std::size_t>(rows)], f32, w_scale_k);
-      s[static_cast<std::size_t>(rows) + 1] = g.at(by_x, f32, 1);
-      return s;
+      return {g.at(wp.back(), DType::Int8, w_row), g.at(by.back(), f32, w_scale_row)};
     });
-    for (int r = 0; r < rows; ++r) {
-      const V all = g.fold(state[static_cast<std::size_t>(r)], [](V p, V q) { return p + q; });
-      g.Emitter::store(f32, b.CreateExtractElement(all.v, std::uint64_t{0}), g.at(y, f32, y_row * r + j).v, nullptr);
-    }
-    return {g.at(at[0], DType::Int8, w_row), g.at(at[1], f32, w_scale_row)};
-  });
+  };
+  const int group = rows == 1 ? 4 : g.bits == 512 ? 2 : 1;
+  const V n_whole = g.whole(n, group);
+  pass(0, n_whole, group);
+  if (group > 1) pass(n_whole, n, 1);
   g.finish();
 }
 
