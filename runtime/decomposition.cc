@@ -26,62 +26,55 @@ namespace {
 
 constinit graph::OpColumn<const Decomposition*> g_decompositions("decomposition of a user");
 
-/// May an argument of the type be given to a parameter?
-bool takes(ArgType t, ParameterType p) {
-  const bool none = graph::accepts_none(t);
-  if (none && !p.optional && p.of != Parameter::Tensor) return false;
+/// What arguments of a type are; nothing for those that are of several kinds, or never given.
+std::optional<Parameter> kind_of(ArgType t) {
   switch (t) {
     case ArgType::Tensor:
-    case ArgType::OptionalTensor: return p.of == Parameter::Tensor;
+    case ArgType::OptionalTensor: return Parameter::Tensor;
     case ArgType::TensorList:
-    case ArgType::OptionalTensorList: return p.of == Parameter::Tensors;
+    case ArgType::OptionalTensorList: return Parameter::Tensors;
     case ArgType::Int:
-    case ArgType::OptionalInt: return p.of == Parameter::Int;
+    case ArgType::OptionalInt: return Parameter::Int;
     case ArgType::Ints:
-    case ArgType::OptionalInts: return p.of == Parameter::Ints;
+    case ArgType::OptionalInts: return Parameter::Ints;
     case ArgType::Scalar:
     case ArgType::OptionalScalar:
     case ArgType::Float:
-    case ArgType::OptionalFloat: return p.of == Parameter::Scalar;
-    case ArgType::Bool: return p.of == Parameter::Bool;
+    case ArgType::OptionalFloat: return Parameter::Scalar;
+    case ArgType::Bool: return Parameter::Bool;
     case ArgType::DType:
-    case ArgType::OptionalDType: return p.of == Parameter::DType;
+    case ArgType::OptionalDType: return Parameter::DType;
     case ArgType::Str:
-    case ArgType::OptionalStr: return p.of == Parameter::Text;
+    case ArgType::OptionalStr: return Parameter::Text;
     case ArgType::TensorOrScalar:
     case ArgType::OptionalTensorOrScalar:
     case ArgType::OptionalGenerator:
-    case ArgType::Region: return false;
+    case ArgType::Region: return {};
   }
-  return false;
+  return {};
+}
+
+/// May an argument of the type be given to a parameter?
+bool takes(ArgType t, ParameterType p) {
+  const bool may_be_none = graph::accepts_none(t) && !p.optional && p.of != Parameter::Tensor;
+  return !may_be_none && kind_of(t) == p.of;
 }
 
 /// May it be what the argument is in a call?
 bool takes(ArgType t, const OperatorArg& a) {
-  auto is = [&]<class T>(const T*) { return std::holds_alternative<T>(a); };
-  constexpr const Tensor* const* kTensor = nullptr;
-  switch (t) {
-    case ArgType::Tensor:
-    case ArgType::OptionalTensor: return is(kTensor);
-    case ArgType::TensorList:
-    case ArgType::OptionalTensorList: return is(static_cast<const TensorArrayRef*>(nullptr));
-    case ArgType::TensorOrScalar:
-    case ArgType::OptionalTensorOrScalar: return is(kTensor) || is(static_cast<const Scalar*>(nullptr)) || is(static_cast<const Int*>(nullptr));
-    case ArgType::Int:
-    case ArgType::OptionalInt: return is(static_cast<const Int*>(nullptr));
-    case ArgType::Ints:
-    case ArgType::OptionalInts: return is(static_cast<const IntArrayRef*>(nullptr));
-    case ArgType::Scalar:
-    case ArgType::OptionalScalar:
-    case ArgType::Float:
-    case ArgType::OptionalFloat: return is(static_cast<const Scalar*>(nullptr)) || is(static_cast<const Int*>(nullptr));
-    case ArgType::Bool: return is(static_cast<const bool*>(nullptr));
-    case ArgType::DType:
-    case ArgType::OptionalDType: return is(static_cast<const DType*>(nullptr));
-    case ArgType::Str:
-    case ArgType::OptionalStr: return is(static_cast<const std::string_view*>(nullptr));
-    case ArgType::OptionalGenerator:
-    case ArgType::Region: return false;
+  const bool is_tensor = std::holds_alternative<const Tensor*>(a), is_number = std::holds_alternative<Scalar>(a) || std::holds_alternative<Int>(a);
+  if (t == ArgType::TensorOrScalar || t == ArgType::OptionalTensorOrScalar) return is_tensor || is_number;
+  const std::optional<Parameter> kind = kind_of(t);
+  if (!kind) return false;
+  switch (*kind) {
+    case Parameter::Tensor: return is_tensor;
+    case Parameter::Tensors: return std::holds_alternative<TensorArrayRef>(a);
+    case Parameter::Int: return std::holds_alternative<Int>(a);
+    case Parameter::Ints: return std::holds_alternative<IntArrayRef>(a);
+    case Parameter::Scalar: return is_number;
+    case Parameter::Bool: return std::holds_alternative<bool>(a);
+    case Parameter::DType: return std::holds_alternative<DType>(a);
+    case Parameter::Text: return std::holds_alternative<std::string_view>(a);
   }
   return false;
 }

@@ -10,6 +10,7 @@
 #include "tests/cuda/support.h"
 #include "tests/cuda_sim/nvrtc/control.h"
 #include "tests/cuda_sim_test/image.h"
+#include "tests/cuda_sim_test/kernels.h"
 
 namespace reprise::test {
 namespace {
@@ -22,10 +23,7 @@ extern "C" __global__ void scale(float* out, const float* in, long long n, float
 
 /// The same, for the simulator.
 std::string scale_image() {
-  return sim_test::image("scale", {8, 8, 8, 4}, R"(
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  return sim_test::image("scale", {8, 8, 8, 4}, sim_test::kThreadRegisters + R"(
 define ptx_kernel void @scale(ptr addrspace(1) %out, ptr addrspace(1) %in, i64 %n, float %by) {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %d = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
