@@ -27,8 +27,8 @@ constexpr int item_size(DType t) {
   constexpr int sizes[] = {4, 8, 2, 2, 1, 1, 4, 8, 1, 1, 1};
   return sizes[static_cast<int>(t)];
 }
-/// Values of these are made by casts, moved by views, copies, joins and gathers, and read by casts: `x.to(kFloat32)`. Every
-/// other operator refuses them, and nothing is promoted to or from them.
+/// Values of these are made by casts, moved by views, copies, joins and gathers, and read by casts, `x.to(kFloat32)`, and by
+/// scaled_mm. Every other operator refuses them, and nothing is promoted to or from them.
 constexpr bool is_storage_only(DType t) { return t >= DType::Float8E4M3FN; }
 constexpr bool is_floating(DType t) { return t <= DType::BFloat16 || is_storage_only(t); }
 constexpr bool is_integral(DType t) { return t >= DType::Int8 && t <= DType::Int64; }  ///< bool is not

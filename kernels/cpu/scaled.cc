@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <type_traits>
 
 #include "base/errors.h"
 #include "kernels/cpu/matmul_product.h"
@@ -36,7 +37,7 @@ struct Kernels {
   micro::IntTileFn int_tile = nullptr;
   micro::GemmFn tile = nullptr;
   micro::TransposeFn transpose = nullptr;  ///< of Float32 (groups of integers), or of the weights' dtype
-  micro::ConvertFn widen_a = nullptr;      ///< to Float32
+  micro::ConvertFn widen_a = nullptr, widen_b = nullptr;  ///< to Float32
   micro::ScaleSumsFn scale = nullptr, round = nullptr;  ///< round: of sums in Float32, which are scaled
   micro::BlockDotFn block_dot[2] = {};     ///< null where scales are of all of k
   Multiplied form = Multiplied::Floats;
@@ -47,7 +48,7 @@ struct Kernels {
   int group() const { return integers ? int_group(bytes) : 1; }
 };
 
-/// The code of a launch, in this order: dots, tile, transposition, ScaleSums, widening of a; dots by blocks, ScaleSums of theirs.
+/// The code of a launch, in this order: dots, tile, transposition, ScaleSums, widening of a and b; dots by blocks, ScaleSums of theirs.
 std::vector<KernelCode> codes(int bits, Multiplied form, DType a, DType b, DType c, bool bias, bool blocks) {
   const DType f32 = DType::Float32;
   const bool integers = a == DType::Int8, bytes = form == Multiplied::Bytes;
@@ -58,7 +59,7 @@ std::vector<KernelCode> codes(int bits, Multiplied form, DType a, DType b, DType
   out.push_back(micro::Transpose{bits, integers ? f32 : b});
   if (c == DType::Int32) return out;
   out.push_back(micro::ScaleSums{bits, integers ? DType::Int32 : f32, c, bias});
-  if (!integers) out.push_back(micro::Convert{bits, a, f32});
+  if (!integers) out.push_back(micro::Convert{bits, a, f32}), out.push_back(micro::Convert{bits, b, f32});
   if (!blocks) return out;
   for (int rows : {1, kGemvRows}) out.push_back(micro::BlockDot{bits, form, b, rows});
   if (integers) out.push_back(micro::ScaleSums{bits, f32, c, bias});
@@ -81,7 +82,7 @@ Kernels kernels_of(const NativeArgs& args, int code_arg, bool integers, bool sca
   if (!scaled) return f;
   next(f.scale);
   f.round = f.scale;
-  if (!integers) next(f.widen_a);
+  if (!integers) next(f.widen_a), next(f.widen_b);
   if (!args.integer(code_arg, 2)) return f;
   for (int i = 0; i < 2; ++i) next(f.block_dot[i]);
   if (integers) next(f.round);
@@ -295,7 +296,7 @@ class Product {
     const std::int64_t width = f_.width(), panels = (n_ + width - 1) / width;
     // Few panels: threads share their rows, and each packs for itself.
     const std::int64_t wanted = device::num_threads() == 1 ? 1 : device::num_threads() * 2;
-    const std::int64_t splits = std::max((m_ + kRowsAtOnce - 1) / kRowsAtOnce, std::clamp<std::int64_t>(wanted / panels, 1, (m_ + 63) / 64));
+    const std::int64_t splits = std::clamp<std::int64_t>(wanted / panels, 1, (m_ + 63) / 64);
     const std::int64_t share = round_up((m_ + splits - 1) / splits, f_.tile_rows());
     const std::int64_t tasks = panels * ((m_ + share - 1) / share), products = std::max<std::int64_t>(1, std::min(m_, share) * k_ * width);
     in_parallel(tasks, std::max<std::int64_t>(1, kGrainProducts / products), [&](std::int64_t begin, std::int64_t end) {
@@ -338,6 +339,7 @@ class Product {
     const std::int64_t group = f_.group(), deep = part.end - part.begin, room = round_up(deep, group), width = f_.width();
     const char* from = s_.b.data + column * n_stride_ + part.begin * k_stride_;
     std::int64_t from_row = n_stride_, size = 1;  // of `from`: bytes from one column to the next, and of an element
+    if (n_stride_ == 1 && k_stride_ != 1) return pack_rows(from, deep, n, panel);
     const bool as_is = k_stride_ == 1 && (!f_.integers || (f_.bytes && room == deep && n_stride_ % group == 0 && reinterpret_cast<std::uintptr_t>(from) % 4 == 0));
     if (!as_is) {
       const std::int8_t* src = reinterpret_cast<const std::int8_t*>(from);
@@ -362,6 +364,26 @@ class Product {
       }
       f_.transpose(from + j * from_row * size, from_row / group, to, width, std::min(lanes, n - j), room / group);
     }
+  }
+
+  /// The same of weights whose columns are neighbours: group by group of rows, as they stand.
+  void pack_rows(const char* from, std::int64_t deep, std::int64_t n, char* panel) const {
+    const std::int64_t width = f_.width();
+    if (!f_.integers) return f_.widen_b(from, k_stride_, panel, width, deep, n);
+    auto groups = [&]<class T, int kGroup>(T* to, std::integral_constant<int, kGroup>) {
+      const std::int8_t* src = reinterpret_cast<const std::int8_t*>(from);
+      for (std::int64_t i = 0; i < deep; i += kGroup, to += width * kGroup, src += kGroup * k_stride_) {
+        const std::int64_t rows = std::min<std::int64_t>(kGroup, deep - i);
+        const std::int8_t* row[kGroup];
+        for (std::int64_t t = 0; t < kGroup; ++t) row[t] = src + std::min(t, rows - 1) * k_stride_;
+        for (std::int64_t j = 0; j < n; ++j)
+          for (int t = 0; t < kGroup; ++t) to[j * kGroup + t] = row[t][j];
+        for (std::int64_t t = rows; t < kGroup; ++t)
+          for (std::int64_t j = 0; j < n; ++j) to[j * kGroup + t] = 0;
+      }
+    };
+    if (f_.bytes) groups(reinterpret_cast<std::int8_t*>(panel), std::integral_constant<int, 4>());
+    else groups(reinterpret_cast<std::int16_t*>(panel), std::integral_constant<int, 2>());
   }
 
   /// parallel(); what a thread throws is thrown by the caller.
@@ -400,12 +422,20 @@ void run(const NativeArgs& args, const ScaledCall& s, int code_arg, bool scaled)
   try {
     if (s.c.numel() == 0) return;
     const Kernels f = kernels_of(args, code_arg, s.a.dtype == DType::Int8, scaled);
-    Product product(f, s, scaled);
-    const std::int64_t columns = s.c.sizes[1];
-    if (s.c.strides[1] == 1 || columns == 1) return product.run(s.c.data, s.c.strides[0]);
-    Scratch copy(s.c.numel() * item_size(s.c.dtype));
-    product.run(copy.get(), columns);
-    scatter(copy.get(), s.c);
+    const std::int64_t m = s.c.sizes[0], columns = s.c.sizes[1], size = item_size(s.c.dtype);
+    const bool straight = s.c.strides[1] == 1 || columns == 1;
+    Scratch copy(straight ? 0 : s.c.numel() * size);
+    char* c = straight ? s.c.data : copy.get();
+    const std::int64_t c_row = straight ? s.c.strides[0] : columns;
+    // Many rows by parts of about kRowsAtOnce: what is packed of them is bounded, and a panel meets as many.
+    const std::int64_t parts = (m + kRowsAtOnce - 1) / kRowsAtOnce, share = (m + parts - 1) / parts;
+    for (std::int64_t row = 0; row < m; row += share) {
+      ScaledCall part = s;
+      part.a.data += row * s.a.strides[0] * item_size(s.a.dtype), part.a.sizes[0] = std::min(share, m - row);
+      if (scaled) part.scale_a.data = s.scale_a.of_line(row);
+      Product(f, part, scaled).run(c + row * c_row * size, c_row);
+    }
+    if (!straight) scatter(copy.get(), s.c);
   } catch (const Error& e) {
     *args.fault = {true, e.code(), e.message()};
   } catch (const std::exception& e) {

@@ -99,6 +99,22 @@ TEST(Scaled, RandomSizesStridesAndScales) {
   }
 }
 
+// More rows than are packed at once; rows that are equal give what is equal.
+TEST(Scaled, ManyRows) {
+  std::mt19937 rng(24);
+  for (auto [a, b] : kPairs) {
+    Problem p = problem(rng, 2051, 70, 50, a, b);
+    for (std::int64_t i = 0; i < 70; ++i) p.a.set(2050 * 70 + i, p.a.get(i));
+    for (std::int64_t i = 0; i < p.scale_a.numel(); ++i) p.scale_a.set(i, 0.25);
+    KernelFault f = p.run();
+    ASSERT_FALSE(f.failed) << f.message;
+    p.expect_right();
+    for (std::int64_t j = 0; j < 50; ++j) ASSERT_EQ(p.c.get(j), p.c.get(2050 * 50 + j));
+    p.c.expect_sentinels();
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(Scaled, IntegersAreExact) {
   std::mt19937 rng(22);
   for (int bits : {0, 256, 128}) {
