@@ -221,6 +221,42 @@ std::vector<Tensor> unbind(const Tensor& self, Int dim, SourceLoc loc) {
   return parts;
 }
 
+// ---- another dtype
+
+// A view that no graph has: a storage has one dtype there.
+Tensor detail::view_as_dtype(const Tensor& self, DType dtype, SourceLoc loc) {
+  const TensorMeta m = checked_meta(self, "view", loc);
+  if (m.dtype == dtype) return alias(self, loc);
+  if (self.impl()->trace || current_trace) bail(Bail::two_dtypes, "view", loc, "sees ", m.dtype, " as ", dtype, " while it is traced: make such a view outside, or convert with to()");
+  if (self.impl()->keys) fail(ErrorCode::InvalidArgument, "view", loc, "a tensor with an interpreter of its own (wrap) is seen as ", dtype);
+  check_not_released(*self.impl(), "view", loc);
+  TensorImpl made;
+  made.rank = self.impl()->rank;
+  std::copy(std::begin(self.impl()->sizes), std::end(self.impl()->sizes), made.sizes);
+  std::copy(std::begin(self.impl()->strides), std::end(self.impl()->strides), made.strides);
+  made.offset = self.impl()->offset;
+  const std::int64_t from = item_size(m.dtype), to = item_size(dtype);
+  if (from != to) {
+    const int last = made.rank - 1;
+    auto refuse = [&](const auto&... what) { fail(ErrorCode::ShapeMismatch, "view", loc, m.dtype, " ", sizes_text(m.layout.sizes), " is not seen as ", dtype, ": ", what...); };
+    if (made.rank == 0) refuse("it has no dimension whose size could change");
+    if (made.strides[last] != 1) refuse("elements of its last dimension stand ", made.strides[last], " apart");
+    // All that is counted in elements, but the last stride. Of more than 63 bits of them there is no memory.
+    auto scaled = [&](std::int64_t& n, const char* what) {
+      if (to > from && n % (to / from)) refuse(what, n, " is no multiple of ", to / from);
+      if (to > from) n /= to / from;
+      else if (__builtin_mul_overflow(n, from / to, &n)) refuse(what, "is too large");
+    };
+    scaled(made.sizes[last], "its last size ");
+    for (int d = 0; d < last; ++d) scaled(made.strides[d], "its stride ");
+    scaled(made.offset, "its offset ");
+  }
+  Storage* storage = self.impl()->storage;
+  if (made.numel() > 0 && reinterpret_cast<std::uintptr_t>(storage->data) % static_cast<std::uintptr_t>(to)) fail(ErrorCode::InvalidArgument, "view", loc, "its memory is not aligned for ", dtype);
+  retain(storage);
+  return Tensor::adopt(new_impl(dtype, m.device, made.sizes, made.strides, made.rank, made.offset, storage));
+}
+
 // ---- changing metadata in place
 
 Tensor Tensor::transpose_(Int dim0, Int dim1, SourceLoc loc) const {

@@ -8,6 +8,7 @@
 
 namespace reprise {
 
+using graph::call1;
 using graph::OpId;
 using graph::api::arg;
 using graph::api::checked_meta;
@@ -179,6 +180,57 @@ Tensor Tensor::put_(const Tensor& index, const Tensor& source, bool accumulate, 
   if (!is_contiguous()) return becomes(*this, reprise::put(*this, index, source, accumulate, loc), "put_", loc);
   named("put_", [&] { return view({-1}, loc).index_put_({index.reshape({-1}, loc)}, source.reshape({-1}, loc), accumulate, loc); });
   return *this;
+}
+
+// Folded by index. The mean is a sum and a count, neither of which half types can hold for long: they count to 2048 at most.
+Tensor scatter_reduce(const Tensor& self, Int dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self, SourceLoc loc) {
+  if (reduce != "mean") return call1(OpId::scatter_reduce, {arg(self), arg(dim), arg(index), arg(src), arg(reduce), arg(include_self)}, loc);
+  const TensorMeta m = checked_meta(self, "scatter_reduce", loc), from = checked_meta(src, "scatter_reduce", loc);
+  if (m.dtype == kBool) fail(ErrorCode::DTypeMismatch, "scatter_reduce", loc, "bools have no mean");
+  const bool is_half = is_low_precision(m.dtype) && from.dtype == m.dtype;
+  const Tensor first = is_half ? self.to(kFloat32, loc) : self, added = is_half ? src.to(kFloat32, loc) : src;
+  Tensor sums = call1(OpId::scatter_reduce, {arg(first), arg(dim), arg(index), arg(added), arg(std::string_view("sum")), arg(include_self)}, loc);
+  const TensorOptions counted{kInt64, m.device};
+  Tensor counts = named("scatter_reduce", [&] { return scatter_add(full(m.layout.sizes, include_self ? 1 : 0, counted, loc), dim, index, ones(from.layout.sizes, counted, loc), loc); });
+  if (!include_self) counts = clamp_min(counts, 1, loc);
+  return div(sums, counts, is_floating(m.dtype) ? "" : "floor", loc).to(m.dtype, loc);
+}
+Tensor Tensor::scatter_reduce(Int dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self, SourceLoc loc) const {
+  return reprise::scatter_reduce(*this, dim, index, src, reduce, include_self, loc);
+}
+Tensor Tensor::scatter_reduce_(Int dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self, SourceLoc loc) const {
+  if (reduce == "mean") return becomes(*this, reprise::scatter_reduce(*this, dim, index, src, reduce, include_self, loc), "scatter_reduce_", loc);
+  return call1(OpId::scatter_reduce, {arg(*this), arg(dim), arg(index), arg(src), arg(reduce), arg(include_self)}, loc, true);
+}
+
+namespace {
+/// A slice's index for each of its elements, as scatter wants it.
+Tensor index_of_elements(const Tensor& self, Int dim, const Tensor& index, const Tensor& source, std::string_view reduce, const char* op, SourceLoc loc) {
+  const TensorMeta m = checked_meta(self, op, loc), from = checked_meta(source, op, loc), at = checked_meta(index, op, loc);
+  if (reduce == "sum") fail(ErrorCode::InvalidArgument, op, loc, "reduce is 'sum', expected prod, mean, amax or amin: index_add adds");
+  const int d = wrapped(m, dim, op, loc);
+  bool fits = at.dim() <= 1 && from.dim() == m.dim();
+  for (int k = 0; fits && k < m.dim(); ++k) fits = graph::same(from.size(k), k == d ? (at.dim() ? at.size(0) : Int(1)) : m.size(k), loc, "index: a source of these sizes");
+  if (!fits)
+    fail(ErrorCode::ShapeMismatch, op, loc, "along dimension ", d, " of sizes ", graph::sizes_text(m.layout.sizes), " an index of sizes ", graph::sizes_text(at.layout.sizes),
+         " wants a slice for each, not a source of sizes ", graph::sizes_text(from.layout.sizes));
+  if (m.dim() == 0) return index.reshape({}, loc);
+  Ints sizes(from.layout.sizes.size(), 1);
+  sizes[static_cast<std::size_t>(d)] = from.size(d);
+  return index.view(sizes, loc).expand(from.layout.sizes, loc);
+}
+}  // namespace
+
+Tensor index_reduce(const Tensor& self, Int dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self, SourceLoc loc) {
+  const Tensor at = index_of_elements(self, dim, index, source, reduce, "index_reduce", loc);
+  return named("index_reduce", [&] { return scatter_reduce(self, dim, at, source, reduce, include_self, loc); });
+}
+Tensor Tensor::index_reduce(Int dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self, SourceLoc loc) const {
+  return reprise::index_reduce(*this, dim, index, source, reduce, include_self, loc);
+}
+Tensor Tensor::index_reduce_(Int dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self, SourceLoc loc) const {
+  const Tensor at = index_of_elements(*this, dim, index, source, reduce, "index_reduce_", loc);
+  return named("index_reduce_", [&] { return scatter_reduce_(dim, at, source, reduce, include_self, loc); });
 }
 
 // ---- products

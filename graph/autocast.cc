@@ -50,6 +50,7 @@ constinit OpColumn<AutocastRule> g_column("autocast", {
                                                           {OpId::cat, Widest},
                                                           {OpId::index_put, Widest},
                                                           {OpId::scatter_add, Widest},
+                                                          {OpId::scatter_reduce, Widest},
                                                       });
 
 bool takes_part(const Tensor& t) {

@@ -119,6 +119,13 @@ void scatter(RuleCtx& c) {
   c.result(self.dtype, self.layout.sizes);
 }
 
+void scatter_reduce(RuleCtx& c) {
+  const std::string_view reduce = c.str(4);
+  if (reduce != "sum" && reduce != "prod" && reduce != "amax" && reduce != "amin")
+    fail(ErrorCode::InvalidArgument, name(c), c.loc, "reduce is '", reduce, "', expected sum, prod, mean, amax or amin");
+  scatter(c);
+}
+
 void index_put(RuleCtx& c) {
   const TensorMeta &self = c.tensor(0), &values = c.tensor(2);
   need_same_dtype(c, self.dtype, values.dtype, "values");

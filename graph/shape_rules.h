@@ -68,6 +68,7 @@ void index_select(RuleCtx&);
 void gather(RuleCtx&);
 void index(RuleCtx&);
 void scatter(RuleCtx&);
+void scatter_reduce(RuleCtx&);
 void index_put(RuleCtx&);
 void cat(RuleCtx&);
 void view_scatter(RuleCtx&);

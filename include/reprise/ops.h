@@ -1,4 +1,5 @@
 #pragma once
+#include <concepts>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -246,6 +247,13 @@ Tensor scatter(const Tensor& self, Int dim, const Tensor& index, const Operand& 
                SourceLoc loc = SourceLoc::current());
 Tensor scatter_add(const Tensor& self, Int dim, const Tensor& index, const Tensor& src,
                    SourceLoc loc = SourceLoc::current());
+/// What scatter would put in one place is folded: `reduce` is "sum", "prod", "mean" (integers: rounded down), "amax" or "amin". Elements that index
+/// names begin with self's, or without include_self with nothing; the others stay self's. Throws InvalidArgument for another word.
+Tensor scatter_reduce(const Tensor& self, Int dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self = true,
+                      SourceLoc loc = SourceLoc::current());
+/// The same of slices: self's slices index[i] along dim with source's slices i. Not "sum": index_add.
+Tensor index_reduce(const Tensor& self, Int dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self = true,
+                    SourceLoc loc = SourceLoc::current());
 /// self[indices...] = values (broadcast), or += with accumulate.
 Tensor index_put(const Tensor& self, TensorArrayRef indices, const Tensor& values, bool accumulate = false,
                  SourceLoc loc = SourceLoc::current());
@@ -360,6 +368,10 @@ Tensor repeat_interleave(const Tensor& self, Int repeats, Int dim, SourceLoc loc
 /// No copy: the result shares self's storage, and writing into it writes self.
 /// view throws ShapeMismatch when no strides give those sizes; reshape copies then. One size may be -1.
 Tensor view(const Tensor& self, IntArrayRef size, SourceLoc loc = SourceLoc::current());
+/// The same bytes as elements of another dtype. Of another element size the last dimension has as many more or fewer, which must stand beside each
+/// other (stride 1), and sizes, strides and offset must divide (ShapeMismatch). Inside a trace it ends the capture.
+template <std::same_as<DType> T>  // {} are sizes
+Tensor view(const Tensor& self, T dtype, SourceLoc loc = SourceLoc::current()) { return self.view(dtype, loc); }
 Tensor reshape(const Tensor& self, IntArrayRef shape, SourceLoc loc = SourceLoc::current());
 Tensor view_as(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
 Tensor reshape_as(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());

@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <concepts>
 #include <functional>
 #include <iosfwd>
 #include <optional>
@@ -34,6 +35,7 @@ TensorImpl* copied(const Tensor& from, const Tensor& to) noexcept;  ///< with on
 void moved(const Tensor& from, const Tensor& to) noexcept;          ///< has happened
 void assigned(const Tensor& to, TensorImpl* before) noexcept;       ///< has happened; gives back the reference to what it held
 void destroyed(const Tensor&) noexcept;                             ///< gives its reference back
+Tensor view_as_dtype(const Tensor&, DType, SourceLoc);              ///< graph/api_views.cc
 }  // namespace detail
 
 /// A borrowed list of tensors: what `cat` and `stack` take.

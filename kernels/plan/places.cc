@@ -27,6 +27,7 @@ constinit graph::OpColumn<PlaceRule> g_column("indices of what it changes",
                                               {
                                                   {OpId::scatter, along_dim},
                                                   {OpId::scatter_add, along_dim},
+                                                  {OpId::scatter_reduce, along_dim},
                                                   {OpId::index_put, of_list},
                                               });
 

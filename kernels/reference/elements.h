@@ -111,6 +111,7 @@ void gather(const NativeArgs&);
 void index(const NativeArgs&);
 void scatter(const NativeArgs&);
 void scatter_add(const NativeArgs&);
+void scatter_reduce(const NativeArgs&);
 void index_put(const NativeArgs&);
 void cat(const NativeArgs&);
 void slice_scatter(const NativeArgs&);

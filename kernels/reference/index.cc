@@ -1,5 +1,8 @@
 // Reads and writes at computed indices. Every index value is checked before anything is written. As in ATen, only index
 // and index_put count negative values from the end.
+#include <cmath>
+#include <limits>
+
 #include "kernels/reference/elements.h"
 
 namespace reprise::kernels::reference {
@@ -35,21 +38,38 @@ void add_element(const TensorView& to, std::int64_t at, Value v) {
   store(to, at, old);
 }
 
-// write(result, where, value)
+/// The places that a scatter names, one for each element of its index.
+struct Scatter {
+  TensorView self, indices, out, src;
+  Value one;                     // where src is a number
+  bool has_tensor;
+  int dim;
+  Strides rest{};                // of out, 0 in `dim`
+  explicit Scatter(const NativeArgs& a) : self(at_least_1d(a.tensor(0))), indices(at_least_1d(a.tensor(2))), out(at_least_1d(a.result())), has_tensor(a.args[3].kind == NativeArg::Kind::Tensor) {
+    dim = static_cast<int>(wrap(a.integer(1), self.rank));
+    if (has_tensor) src = at_least_1d(a.tensor(3));
+    else one = number(a, 3);
+    for (int d = 0; d < out.rank; ++d) rest[static_cast<std::size_t>(d)] = d == dim ? 0 : out.strides[d];
+  }
+  /// False, and the fault is told, where an index is out of range. Otherwise out has self's elements.
+  bool begin(const NativeArgs& a) const {
+    if (!in_range(a, indices, dim, self.sizes[dim], false)) return false;
+    copy_into(out, self);
+    return true;
+  }
+  /// write(result, where, value)
+  template <class F>
+  void run(F&& write) const {
+    for_each<3>(indices.rank, indices.sizes, {indices.strides, rest.data(), src.strides}, [&](const auto& at) {
+      write(out, at[1] + load(indices, at[0]).i * out.strides[dim], has_tensor ? load(src, at[2]) : one);
+    });
+  }
+};
+
 template <class F>
 void scatter_by(const NativeArgs& a, F&& write) {
-  TensorView self = at_least_1d(a.tensor(0)), indices = at_least_1d(a.tensor(2)), out = at_least_1d(a.result());
-  int dim = static_cast<int>(wrap(a.integer(1), self.rank));
-  if (!in_range(a, indices, dim, self.sizes[dim], false)) return;
-  copy_into(out, self);
-  bool has_tensor = a.args[3].kind == NativeArg::Kind::Tensor;
-  TensorView src = has_tensor ? at_least_1d(a.tensor(3)) : TensorView{};
-  Value one = has_tensor ? Value{} : number(a, 3);
-  Strides rest{};
-  for (int d = 0; d < out.rank; ++d) rest[static_cast<std::size_t>(d)] = d == dim ? 0 : out.strides[d];
-  for_each<3>(indices.rank, indices.sizes, {indices.strides, rest.data(), src.strides}, [&](const auto& at) {
-    write(out, at[1] + load(indices, at[0]).i * out.strides[dim], has_tensor ? load(src, at[2]) : one);
-  });
+  const Scatter s(a);
+  if (s.begin(a)) s.run(write);
 }
 
 }  // namespace
@@ -86,6 +106,26 @@ void gather(const NativeArgs& a) {
 
 void scatter(const NativeArgs& a) { scatter_by(a, store); }
 void scatter_add(const NativeArgs& a) { scatter_by(a, add_element); }
+
+void scatter_reduce(const NativeArgs& a) {
+  const std::string_view reduce = a.text(4);
+  const bool is_max = reduce == "amax", is_sum = reduce == "sum", is_prod = reduce == "prod";
+  const Scatter s(a);
+  if (!s.begin(a)) return;
+  if (!a.flag(5)) {  // the places that are named begin with what changes nothing: of Bool, false and true are the ends
+    const double end = is_max ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+    const bool is_bool = s.out.dtype == DType::Bool;
+    const Value first = is_sum ? Value::of(std::int64_t{0}) : is_prod ? Value::of(std::int64_t{1}) : is_bool ? Value::of(std::int64_t{!is_max}) : Value::of(end);
+    s.run([&](const TensorView& to, std::int64_t at, Value) { store(to, at, first); });
+  }
+  s.run([&](const TensorView& to, std::int64_t at, Value v) {
+    if (is_sum) return add_element(to, at, v);
+    const Value old = load(to, at);
+    if (is_prod) return store(to, at, old.is_float ? Value::of(old.f * v.f) : Value::of(static_cast<std::int64_t>(static_cast<std::uint64_t>(old.i) * static_cast<std::uint64_t>(v.i))));
+    const bool takes = old.is_float ? !std::isnan(old.f) && (std::isnan(v.f) || (is_max ? v.f > old.f : v.f < old.f)) : is_max ? v.i > old.i : v.i < old.i;
+    if (takes) store(to, at, v);
+  });
+}
 
 namespace {
 

@@ -325,6 +325,10 @@ Cases indexing(OpId op) {
         case OpId::scatter_add:
           out.push_back({op, {self, Int(0), grid, random(v.dtype, {3, 2}, 5, v.memory)}});
           break;
+        case OpId::scatter_reduce:
+          for (const char* reduce : {"sum", "prod", "amax", "amin"})
+            for (bool include_self : {true, false}) out.push_back({op, {self, Int(0), grid, random(v.dtype, {3, 2}, 5, v.memory), std::string(reduce), include_self}});
+          break;
         default:
           out.push_back({op, {self, Int(1), grid, random(v.dtype, {3, 2}, 5, v.memory)}});
           out.push_back({op, {self, Int(0), grid, Scalar(2)}});
@@ -538,7 +542,7 @@ std::vector<OpCase> cases_of(OpId id) {
       break;
   }
   if (id == OpId::rand || id == OpId::randn) return created(id);
-  if (id == OpId::scatter || id == OpId::scatter_add || id == OpId::index_put) return indexing(id);
+  if (id == OpId::scatter || id == OpId::scatter_add || id == OpId::scatter_reduce || id == OpId::index_put) return indexing(id);
   return others(id);
 }
 

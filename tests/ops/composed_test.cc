@@ -251,6 +251,52 @@ TEST_F(Composed, IndexedWrites) {
         }), any);
 }
 
+TEST_F(Composed, FoldedByIndex) {
+  const Tensor three = tensor_of(std::vector<std::int64_t>{2, 0, 2}).to(test_device());
+  // Rows 0, 1 and 2 of the source go to rows 2, 0 and 2.
+  auto rows_to = [](std::int64_t row) { return row == 2 ? std::vector<std::int64_t>{0, 2} : row == 0 ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{}; };
+  for (const std::string reduce : {"sum", "prod", "mean", "amax", "amin"})
+    for (bool include_self : {true, false})
+      for (bool by_slices : {false, true})
+        for (bool in_place : {false, true}) {
+          if (by_slices && reduce == "sum") continue;
+          check((by_slices ? "index_reduce " + reduce : "scatter_reduce " + reduce).c_str(), [=](Tensor x) {
+            Tensor source = x.slice(0, 0, 3) + 1, self = in_place ? x.clone() : x;
+            if (by_slices) return in_place ? self.index_reduce_(0, three, source, reduce, include_self) : index_reduce(self, 0, three, source, reduce, include_self);
+            Ints one(static_cast<std::size_t>(x.dim()), 1);
+            one[0] = 3;
+            Tensor at = three.view(one).expand(source.sizes());
+            return in_place ? self.scatter_reduce_(0, at, source, reduce, include_self) : scatter_reduce(self, 0, at, source, reduce, include_self);
+          }, [=](const Values& x) {
+            Values made = x;
+            const std::size_t width = x.sizes[0] ? x.data.size() / static_cast<std::size_t>(x.sizes[0]) : 0;
+            for (std::int64_t row : {0, 2})
+              for (std::size_t c = 0; c < width; ++c) {
+                std::vector<double> all;
+                if (include_self) all.push_back(x.data[static_cast<std::size_t>(row) * width + c]);
+                for (std::int64_t from : rows_to(row)) all.push_back(x.data[static_cast<std::size_t>(from) * width + c] + 1);
+                double r = all[0];
+                for (std::size_t i = 1; i < all.size(); ++i) r = reduce == "prod" ? r * all[i] : reduce == "amax" ? std::max(r, all[i]) : reduce == "amin" ? std::min(r, all[i]) : r + all[i];
+                if (reduce == "mean") r /= static_cast<double>(all.size());
+                made.data[static_cast<std::size_t>(row) * width + c] = r;
+              }
+            return made;
+          }, {{3, 4}, {4}, {3, 0}, {5, 2, 3}}, reduce == "mean" ? std::vector<DType>{kFloat32, kBFloat16, kFloat64} : std::vector<DType>{kFloat32, kBFloat16, kFloat64, kInt64, kInt32}, 1e-6);
+        }
+  // Means of integers are rounded down; counts of halves go beyond what a half can count; NaNs stay.
+  Tensor whole = tensor_of(std::vector<std::int64_t>{-4, 5}).to(test_device()), both = tensor_of(std::vector<std::int64_t>{0, 0}).to(test_device());
+  EXPECT_EQ(whole.scatter_reduce(0, both, tensor_of(std::vector<std::int64_t>{-1, 0}).to(test_device()), "mean").to_vector<std::int64_t>(), (std::vector<std::int64_t>{-2, 5}));
+  const TensorOptions half{.dtype = kFloat16, .device = test_device()};
+  EXPECT_EQ(zeros({1}, half).scatter_reduce(0, zeros({3000}, {.dtype = kInt64, .device = test_device()}), full({3000}, 0.5, half), "mean", false).item<double>(), 0.5);
+  Tensor nan = full({3}, std::nan(""), {.device = test_device()}), to = zeros({3}, {.dtype = kInt64, .device = test_device()});
+  EXPECT_TRUE(std::isnan(zeros({1}, {.device = test_device()}).scatter_reduce(0, to, nan, "amax").item<double>()));
+  // Of bools, and the ends of narrow integers.
+  Tensor bits = tensor_of(std::vector<std::uint8_t>{0, 1, 1}).to(kBool).to(test_device()), ones_of = ones({3}, {.dtype = kBool, .device = test_device()});
+  EXPECT_EQ(bits.scatter_reduce(0, to, ones_of, "amin", false).to_vector<bool>(), (std::vector<bool>{true, true, true}));
+  Tensor small = full({1}, -128, {.dtype = kInt8, .device = test_device()});
+  EXPECT_EQ(full({1}, 5, {.dtype = kInt8, .device = test_device()}).scatter_reduce(0, to.slice(0, 0, 1), small, "amax", false).item<int>(), -128);
+}
+
 TEST_F(Composed, Products) {
   const std::vector<DType> exact{kFloat32, kFloat64, kInt64};
   auto sum = [](const Values& x, std::int64_t n, const std::function<double(std::int64_t)>& term) {
@@ -367,6 +413,11 @@ TEST_F(Composed, BadArgumentsAreNamed) {
   EXPECT_EQ(error_of([&] { prelu(x, ones({2})); }).code(), ErrorCode::ShapeMismatch);
   EXPECT_EQ(error_of([&] { prelu(x, x); }).code(), ErrorCode::ShapeMismatch);
   EXPECT_EQ(error_of([&] { fmax(x, ones({4})); }).code(), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(error_of([&] { x.scatter_reduce(0, i, x, "median"); }).code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(error_of([&] { x.scatter_reduce(0, x, x, "sum"); }).code(), ErrorCode::DTypeMismatch);
+  EXPECT_EQ(error_of([&] { x.to(kBool).scatter_reduce(0, i, x.to(kBool), "mean"); }).code(), ErrorCode::DTypeMismatch);
+  EXPECT_EQ(error_of([&] { x.index_reduce(0, i[0], x, "prod"); }).code(), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(error_of([&] { x.index_reduce(0, i[0].slice(0, 0, 2), x, "sum"); }).code(), ErrorCode::InvalidArgument);
 }
 
 }  // namespace

@@ -110,6 +110,43 @@ TEST(Edges, TensorsOfNoDimensions) {
   }
 }
 
+TEST(Edges, ViewsOfAnotherDType) {
+  Tensor x = on_test_device(tensor_of(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}, {2, 4}));
+  Tensor bits = x.view(kInt32), wide = x.view(kInt64), bytes = x.view(kUInt8);
+  EXPECT_EQ(bits.sizes(), (Ints{2, 4}));
+  EXPECT_EQ(bits.to_vector<std::int32_t>()[0], 0x3f800000);
+  EXPECT_EQ(wide.sizes(), (Ints{2, 2}));
+  EXPECT_EQ(wide.strides(), (Ints{2, 1}));
+  EXPECT_EQ(bytes.sizes(), (Ints{2, 16}));
+  EXPECT_TRUE(bytes.shares_storage_with(x));
+  EXPECT_EQ(bytes.view(kFloat32).to_vector<float>(), x.to_vector<float>());
+  // One memory: what is written through either is seen through the other.
+  bits.select(0, 1).fill_(0x40000000);
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{1, 2, 3, 4, 2, 2, 2, 2}));
+  // Columns, from an offset.
+  Tensor part = x.slice(1, 2, 4).view(kInt64);
+  EXPECT_EQ(part.sizes(), (Ints{2, 1}));
+  EXPECT_EQ(part.storage_offset(), 1);
+  EXPECT_EQ(part.view(kFloat32).to_vector<float>(), (std::vector<float>{3, 4, 2, 2}));
+  EXPECT_EQ(x.t().view(kInt32).strides(), (Ints{1, 4}));
+  EXPECT_FALSE(x.view(kFloat32).is_same(x));
+  EXPECT_EQ(error_of([&] { x.t().view(kInt64); }).code(), ErrorCode::ShapeMismatch);                  // the last dimension stands apart
+  EXPECT_EQ(error_of([&] { x.slice(1, 0, 3).view(kInt64); }).code(), ErrorCode::ShapeMismatch);       // 3 elements
+  EXPECT_EQ(error_of([&] { x.slice(1, 1, 3).view(kInt64); }).code(), ErrorCode::ShapeMismatch);       // from the second on
+  EXPECT_EQ(error_of([&] { x.as_strided({2, 2}, {3, 1}).view(kInt64); }).code(), ErrorCode::ShapeMismatch);  // rows of 3
+  EXPECT_EQ(error_of([&] { x[0][0].view(kUInt8); }).code(), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(x[0][0].view(kInt32).dim(), 0);
+  // In a graph a storage has one dtype.
+  auto f = compile([](Tensor t) { return t.view(kInt32) + 1; });
+  EXPECT_EQ(f(x).to_vector<std::int32_t>(), (bits + 1).to_vector<std::int32_t>());
+  EXPECT_EQ(f.stats().fallbacks.at(0).reason, std::string_view("two_dtypes"));
+  auto g = compile([](Tensor t, Tensor seen) { t.add_(1); return seen + 0; });
+  const Tensor seen = g(x, bits);
+  EXPECT_EQ(seen.to_vector<std::int32_t>(), bits.to_vector<std::int32_t>());
+  EXPECT_EQ(g.stats().eager_fallbacks, 1);
+  EXPECT_EQ(x[0][0].item<float>(), 2);
+}
+
 TEST(Edges, FlipOfALongDimensionGoesByBlocks) {
   if (simulated()) GTEST_SKIP() << "long";
   const std::int64_t n = (std::int64_t{5} << 20) / 2 + 3;
