@@ -86,7 +86,11 @@ Given make(const Cell& c, int call) {
     if (r == Relation::Same) y = x;
     if (r == Relation::TransposedOfIt) y = x.t();
     if (r == Relation::CapturedToo) z = x;
-    if (r == Relation::TwoStorages) y = from_blob(x.data_ptr(), x.sizes(), c.dtype, [memory](void*) {}, x.strides());
+    if (r == Relation::TwoStorages) {  // each of which may grow, and leave the memory
+      auto another = [&] { return from_blob(x.data_ptr(), x.sizes(), c.dtype, [memory](void*) {}, x.strides()); };
+      y = another();
+      x = another();
+    }
   }
   if (!y.defined()) y = lay_out(XLayout::RowMajor, n, m, c.dtype, from + 2, memory);
   if (!z.defined()) z = lay_out(XLayout::RowMajor, n, m, c.dtype, from + 4, memory);

@@ -72,6 +72,7 @@ struct Exception {
   const char* reason;  ///< as stats().fallbacks names it
   const char* what;    ///< as docs/mutation.md says it
   bool (*is_one)(const Cell&);
+  bool (*may_be_compiled)(const Cell&) = nullptr;  ///< of these: layouts and sizes decide
 };
 std::span<const Exception> exceptions();
 
