@@ -12,6 +12,7 @@
 #include "kernels/loop/formula_writer.h"
 #include "kernels/plan/columns.h"
 #include "reprise/reprise.h"
+#include "tests/support/float_view.h"
 
 namespace reprise {
 namespace {
@@ -19,20 +20,9 @@ namespace {
 using graph::OpId;
 using kernels::NativeArgs;
 using kernels::TensorView;
+using test::each;
+using test::values_of;
 
-template <class F>
-void each(const TensorView& t, F&& f) {
-  for (std::int64_t i = 0, n = t.numel(); i < n; ++i) {
-    std::int64_t at = 0, rest = i;
-    for (int d = t.rank; d-- > 0; rest /= t.sizes[d]) at += rest % t.sizes[d] * t.strides[d];
-    f(reinterpret_cast<float*>(t.data)[at], i);
-  }
-}
-std::vector<float> values_of(const TensorView& t) {
-  std::vector<float> out;
-  each(t, [&](float& x, std::int64_t) { out.push_back(x); });
-  return out;
-}
 Tensor grid(std::int64_t n, std::int64_t m = 3) { return arange(0, n * m, 1, {.dtype = kFloat32}).view({n, m}) * 0.5; }
 void nothing(graph::RuleCtx&) {}
 std::vector<Tensor> call(OpId op, std::initializer_list<graph::CallArg> args) { return graph::calln(op, args, SourceLoc::current()); }

@@ -11,6 +11,7 @@
 #include "graph/writers.h"
 #include "kernels/plan/columns.h"
 #include "reprise/reprise.h"
+#include "tests/support/float_view.h"
 
 namespace reprise {
 namespace {
@@ -18,22 +19,9 @@ namespace {
 using graph::OpId;
 using kernels::NativeArgs;
 using kernels::TensorView;
+using test::each;
+using test::values_of;
 
-/// f(float&, place in row-major order) for the elements of a view.
-template <class F>
-void each(const TensorView& t, F&& f) {
-  const std::int64_t n = t.numel();
-  for (std::int64_t i = 0; i < n; ++i) {
-    std::int64_t at = 0, rest = i;
-    for (int d = t.rank; d-- > 0; rest /= t.sizes[d]) at += rest % t.sizes[d] * t.strides[d];
-    f(reinterpret_cast<float*>(t.data)[at], i);
-  }
-}
-std::vector<float> values_of(const TensorView& t) {
-  std::vector<float> out;
-  each(t, [&](float& x, std::int64_t) { out.push_back(x); });
-  return out;
-}
 void no_results(graph::RuleCtx&) {}
 
 OpId writer(const char* schema, kernels::NativeFn kernel, graph::Effects effects = {}, graph::ShapeRule shape = no_results) {
