@@ -74,7 +74,8 @@ class Assign {
   bool paths_to_any(Id from, const std::vector<Id>& to);
   /// Everything that must have run before input i's memory is written: readers of the old value and what may still fail.
   std::vector<Id> before_input_write(std::uint32_t i, const std::vector<Id>& except);
-  void edges_before(const std::vector<Id>& before, Id writer);
+  /// All of it runs before `writer`. Many readers are as one from then on: a marker, which takes their place in `before`.
+  void edges_before(std::vector<Id>& before, Id writer);
   EdgeKind kind_before(Id r) const { return p_.items[r].may_fail ? EdgeKind::Memory : EdgeKind::Anti; }
   /// What had to be before `writer` has to be before `earlier`, which leads to it.
   void move_edges_before(const std::vector<Id>& before, Id writer, Id earlier);

@@ -233,7 +233,17 @@ std::vector<Id> Assign::before_input_write(std::uint32_t i, const std::vector<Id
   return out;
 }
 
-void Assign::edges_before(const std::vector<Id>& before, Id writer) {
+void Assign::edges_before(std::vector<Id>& before, Id writer) {
+  // Each of many writes over one place takes over the edges of the one after it (move_edges_before).
+  constexpr std::ptrdiff_t kMany = 32;
+  auto only_reads = [&](Id r) { return !p_.items[r].may_fail; };
+  if (std::count_if(before.begin(), before.end(), only_reads) > kMany) {
+    const Id all = add_item(new_item(Kind::Begin, p_.items[writer].node), static_cast<std::int32_t>(writer));
+    for (Id r : before)
+      if (only_reads(r)) edge(r, all, EdgeKind::Anti);
+    std::erase_if(before, only_reads);
+    before.push_back(all);
+  }
   for (Id r : before) edge(r, writer, kind_before(r));
 }
 

@@ -60,6 +60,29 @@ void keep_for_faults(const graph::Graph& g, Lowered& l, std::size_t last) {
     return std::any_of(first, end, [&](const auto& k) { return k.second.buffer == part.buffer && same_layout(k.second.layout, part.layout); });
   };
   std::vector<Launch> all, undo;
+  // All are kept to the end: those of one size in one buffer, so that ten thousand rows are one temporary.
+  struct Together {
+    DType dtype;
+    Int elements;                // of each
+    std::uint32_t buffer;
+    std::int64_t count = 0;
+  };
+  std::unordered_multimap<std::uint64_t, Together> together;
+  auto room = [&](const Operand& part, Int bytes) {
+    const Int n = numel(part.layout.sizes);
+    const std::uint64_t hash = hash_mix(hash_mix(kHashSeed, static_cast<std::uint64_t>(part.dtype)), static_cast<std::uint64_t>(n.hint()));
+    auto [at, end] = together.equal_range(hash);
+    while (at != end && !(at->second.dtype == part.dtype && identical(at->second.elements, n))) ++at;
+    if (at == end) {
+      at = together.emplace(hash, Together{part.dtype, n, static_cast<std::uint32_t>(l.buffers.size())});
+      l.buffers.push_back({Buffer::Kind::Temp, 0, part.dtype, Int(0)});
+    }
+    Together& those = at->second;
+    Operand to{those.buffer, part.dtype, contiguous_layout(part.layout.sizes), true};
+    to.layout.offset = n * Int(those.count++);
+    l.buffers[those.buffer].bytes = bytes * Int(those.count);
+    return to;
+  };
   for (std::size_t i = 0; i < l.launches.size(); ++i) {
     if (i < last)  // that one writes nothing if it fails
       for (Operand& part : written_inputs(g, l, l.launches[i])) {
@@ -67,8 +90,7 @@ void keep_for_faults(const graph::Graph& g, Lowered& l, std::size_t last) {
         if (is_kept(hash, part)) continue;
         part.written = part.kept = false;
         const Int bytes = bytes_of(part.layout.sizes, part.dtype);
-        Operand to{static_cast<std::uint32_t>(l.buffers.size()), part.dtype, contiguous_layout(part.layout.sizes), true};
-        l.buffers.push_back({Buffer::Kind::Temp, 0, part.dtype, bytes});
+        Operand to = room(part, bytes);
         Launch keep{copy_loop(part, to), "keep", l.launches[i].loc, false, l.launches[i].nodes};
         keep.copies = {Copy{Copy::Of::Ours, "it is put back if a later kernel fails", bytes}};
         l.undo.push_back(static_cast<std::uint32_t>(all.size()));

@@ -57,6 +57,24 @@ TEST(Growth, WritesIntoPartsOfATensor) {
     t.select(0, 1).index_copy_(0, at + 1, one);
     return t * 2;
   }, x, 0);
+  // Every old row is read when all have been written: each write comes after all that reads the old ones.
+  constexpr int kRows = 4000;
+  expect_quick("old rows", 8, [](Tensor t, Int) {
+    std::vector<Tensor> old, all;
+    for (int i = 0; i < kRows; ++i) old.push_back(t.select(0, i) * 1.0);
+    for (int i = 0; i < kRows; ++i) t.select(0, i).mul_(2.0);
+    for (int i = 0; i < kRows; ++i) all.push_back(old[static_cast<std::size_t>(i)] + t.select(0, (i + 1) % kRows));
+    return stack(all).sum(0);
+  }, ones({kRows, 2}), 0);
+  // Each row may have to be put back.
+  expect_quick("rows before faults", 6, [](Tensor t, Int) {
+    Tensor sum = zeros({2}), table = t + 1;
+    for (int i = 0; i < kWrites; ++i) {
+      t.select(0, i).add_(1);
+      sum = sum + embedding(table, (t.select(0, i).sum() * 0).to(kInt64));
+    }
+    return sum;
+  }, x, 0);
 }
 
 TEST(Growth, ManyOperators) {
