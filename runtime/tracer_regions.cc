@@ -5,15 +5,19 @@
 // before they become regions of one node. What a branch uses from outside becomes an input of its graph, and an operand of the node, when it is first
 // met (lifted): a tensor with its own elements alone, whatever storage it is on. So a branch does not know which of its inputs share memory:
 // one that writes to a tensor that it also sees under another name is refused. What a branch wrote is a result of the node, the other branch gives the old
-// value, and the call writes it back (copy_) in the graph around it, which knows everything of views and storages.
+// value, and the call writes it back (copy_) in the graph around it, which knows everything of views and storages. Of what is written in parts
+// (one scatter of the operand after another) the parts alone are results, and written back.
 // Both branches run while they are traced, only one of them eagerly: whatever else they change (variables, the sizes of a tensor from
 // outside, the generator) cannot be told of a replay, and ends the trace.
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 
 #include "base/errors.h"
+#include "graph/parts.h"
 #include "graph/shape_rules.h"
 #include "graph/text.h"
+#include "graph/view_column.h"
 #include "passes/functionalize.h"
 #include "runtime/tracer.h"
 #include "tensor/impl.h"
@@ -186,6 +190,42 @@ namespace {
 
 std::string shown(const TensorMeta& m) { return std::string(dtype_name(m.dtype)) + " " + graph::sizes_text(m.layout.sizes); }
 
+/// A part of an operand that a branch writes: the view that shows it, and its new value in the branch.
+struct PartOfOperand {
+  graph::ViewStep view;
+  ValueId value;
+};
+
+bool same_step(const graph::ViewStep& a, const graph::ViewStep& b) {
+  return a.op == b.op && a.args.size() == b.args.size() && std::equal(a.args.begin(), a.args.end(), b.args.begin(), [](const NodeArg& x, const NodeArg& y) {
+    if (auto *i = std::get_if<Int>(&x), *j = std::get_if<Int>(&y); i && j) return identical(*i, *j);
+    return std::holds_alternative<std::monostate>(x) && std::holds_alternative<std::monostate>(y);
+  });
+}
+
+/// What leads from an input to its new value, in order, if that is one scatter after another; else nothing.
+std::optional<std::vector<PartOfOperand>> parts_written(const graph::Graph& g, ValueId input, ValueId now) {
+  constexpr std::size_t kMost = 16;
+  std::vector<PartOfOperand> parts;
+  while (now != input) {
+    const std::int32_t n = g.values[now.v].node;
+    if (n < 0 || parts.size() == kMost) return std::nullopt;
+    const graph::Node& node = g.nodes[static_cast<std::size_t>(n)];
+    const std::optional<OpId> view = graph::view_of_scatter(node.op);
+    if (!view || graph::is_scatter_in_storage(node.op)) return std::nullopt;
+    parts.push_back({{*view, {node.args.begin() + 2, node.args.end()}}, std::get<ValueId>(node.args[1])});
+    now = std::get<ValueId>(node.args[0]);
+  }
+  std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
+ValueId seen_through(graph::Graph& g, ValueId v, const graph::ViewStep& view, const graph::NodeInfo& info) {
+  std::vector<NodeArg> args{v};
+  args.insert(args.end(), view.args.begin(), view.args.end());
+  return g.add(view.op, std::move(args), info);
+}
+
 /// Gives it the inputs that the node has, in their order. `at`: by its own inputs, which of these they are.
 void take_operands(graph::Graph& g, const std::vector<std::size_t>& at, const std::vector<TensorMeta>& metas, const std::vector<std::string>& names) {
   std::vector<graph::InputSpec> inputs(metas.size());
@@ -240,22 +280,64 @@ std::vector<Tensor> Tracer::add_cond(const Tensor& pred, TracedBranch then, Trac
     for (int d = 0; same && d < a.dim(); ++d) same = identical(a.size(d), b.size(d)) || graph::ask(detail::compare_eq(a.size(d), b.size(d), loc), "cond: what the branches give is of equal sizes");
     if (!same) differ("result ", i, " is ", shown(a), " where it is true, and ", shown(b), " where it is not");
   }
-  auto finish = [&](TracedBranch& b, const std::vector<std::size_t>& at) {
+  auto new_values = [&](TracedBranch& b, const std::vector<std::size_t>& at) {
     std::vector<ValueId> now(operands.size());
     for (std::size_t i = 0; i < at.size(); ++i) now[at[i]] = b.written[i];
     take_operands(b.graph, at, metas, names);
-    for (std::size_t k : written) {
-      OutputSpec o;
-      o.value = now[k] ? now[k] : b.graph.inputs[k].value;
-      b.graph.outputs.push_back(std::move(o));
+    for (std::size_t k = 0; k < now.size(); ++k)
+      if (!now[k]) now[k] = b.graph.inputs[k].value;
+    return now;
+  };
+  const std::vector<ValueId> after_then = new_values(then, of_then), after_otherwise = new_values(otherwise, of_otherwise);
+  auto give = [](TracedBranch& b, ValueId v) {
+    OutputSpec o;
+    o.value = v;
+    b.graph.outputs.push_back(std::move(o));
+  };
+  // Where both write parts, these must be the same ones, or have nothing in common: each branch gives the old elements of what it does not write.
+  std::vector<std::vector<graph::ViewStep>> parts(written.size());  // empty: the whole is a result
+  for (std::size_t w = 0; w < written.size(); ++w) {
+    const std::size_t k = written[w];
+    struct Side {
+      TracedBranch& b;
+      ValueId old, now;
+      std::optional<std::vector<PartOfOperand>> parts = {};
+      std::vector<Layout> at = {};
+    } sides[2] = {{then, then.graph.inputs[k].value, after_then[k]}, {otherwise, otherwise.graph.inputs[k].value, after_otherwise[k]}};
+    for (Side& s : sides) {
+      s.parts = parts_written(s.b.graph, s.old, s.now);
+      if (!s.parts) break;
+      for (const PartOfOperand& p : *s.parts) s.at.push_back(s.b.graph.meta(seen_through(s.b.graph, s.old, p.view, info(loc))).layout);
     }
+    bool in_parts = sides[0].parts && sides[1].parts;
+    if (in_parts && !sides[0].parts->empty() && !sides[1].parts->empty()) {
+      const auto &a = *sides[0].parts, &b = *sides[1].parts;
+      const bool same = a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const PartOfOperand& x, const PartOfOperand& y) { return same_step(x.view, y.view); });
+      if (same) {
+        for (std::size_t i = 0; i < a.size(); ++i) parts[w].push_back(a[i].view), give(then, a[i].value), give(otherwise, b[i].value);
+        continue;
+      }
+      for (const Layout& x : sides[0].at)
+        for (const Layout& y : sides[1].at) in_parts = in_parts && graph::known_disjoint(x, y);
+    }
+    if (!in_parts) {
+      for (Side& s : sides) give(s.b, s.now);
+      continue;
+    }
+    for (Side& writer : sides)
+      for (const PartOfOperand& p : *writer.parts) {
+        parts[w].push_back(p.view);
+        for (Side& s : sides) give(s.b, &s == &writer ? p.value : seen_through(s.b.graph, s.old, p.view, info(loc)));
+      }
+  }
+  auto finish = [&](TracedBranch& b) {
     b.graph.compact();
     return std::make_shared<const graph::Graph>(std::move(b.graph));
   };
   const std::vector<bool> defined = then.defined;
   std::vector<ValueId> values;
   for (const Tensor& t : operands) values.push_back(value_of(ref_of(t, loc)));
-  graph::Region yes = finish(then, of_then), no = finish(otherwise, of_otherwise);
+  graph::Region yes = finish(then), no = finish(otherwise);
   graph::Node asked{OpId::cond, {value_of(ref_of(pred, loc)), std::move(yes), std::move(no), std::move(values)}, {}, {}};
   std::vector<Tensor> results(defined.size());
   if (defined.empty() && written.empty() && !graph::effects_of(asked).any()) {
@@ -267,15 +349,19 @@ std::vector<Tensor> Tracer::add_cond(const Tensor& pred, TracedBranch then, Trac
   std::size_t next = 0;
   for (std::size_t i = 0; i < defined.size(); ++i)
     if (defined[i]) results[i] = fresh(made[next++]);
-  for (std::size_t k : written) {
-    TracedRef& ref = ref_of(operands[k], loc);
+  for (std::size_t w = 0; w < written.size(); ++w) {
+    TracedRef& ref = ref_of(operands[written[w]], loc);
     try {
       check_writable(ref, "cond", loc);
     } catch (const Error& e) {  // a part of it that the branch has written was
       if (e.code() == ErrorCode::NotTraceable) throw;
       bail(Bail::branch_overlaps, "cond", loc, "a branch writes to a part of a tensor of which several elements share one address");
     }
-    out_.graph.add_inplace(OpId::copy, {value_of(ref), made[next++]}, info(loc));
+    if (parts[w].empty()) out_.graph.add_inplace(OpId::copy, {value_of(ref), made[next++]}, info(loc));
+    for (const graph::ViewStep& view : parts[w]) {
+      const ValueId part = seen_through(out_.graph, value_of(ref), view, info(loc));
+      out_.graph.add_inplace(OpId::copy, {part, made[next++]}, info(loc));
+    }
   }
   ++calls_;
   return results;

@@ -120,6 +120,52 @@ TEST(Cond, WritesOfTheBranchThatIsTakenAlone) {
   }, {{ramp(4), flag(true)}, {ramp(4), flag(false)}});
 }
 
+// Parts that a branch writes are what it gives, not the tensors that they are of.
+TEST(Cond, WritesOfParts) {
+  const auto both = [](auto make) { return std::vector<std::vector<Tensor>>{{make(5), flag(true)}, {make(5), flag(false)}, {make(7), flag(true)}, {make(4), flag(false)}}; };
+  const auto rows = both([](std::int64_t n) { return ramp(n * 4).view({n, 4}); });
+  same("rows of one branch", [](std::vector<Tensor> a) -> std::vector<Tensor> {
+    cond(a[1], [&] { a[0].select(0, 1).add_(10), a[0].slice(1, 2, 4).mul_(3), a[0].select(0, 1).sub_(1); }, [&] {});
+    return {a[0].sum(0)};
+  }, rows);
+  same("the same rows of both", [](std::vector<Tensor> a) -> std::vector<Tensor> {
+    cond(a[1], [&] { a[0].select(0, -1).copy_(a[0].select(0, 0)); }, [&] { a[0].select(0, -1).fill_(7); });
+    return {a[0] * 1};
+  }, rows);
+  same("others of each", [](std::vector<Tensor> a) -> std::vector<Tensor> {
+    cond(a[1], [&] { a[0].select(0, 0).mul_(2); }, [&] { a[0].select(0, 1).mul_(3), a[0].select(0, 2).fill_(1); });
+    return {};
+  }, rows);
+  same("that overlap", [](std::vector<Tensor> a) -> std::vector<Tensor> {
+    cond(a[1], [&] { a[0].slice(0, 0, 2).mul_(2); }, [&] { a[0].slice(0, 1, 3).mul_(3); });
+    return {a[0].select(1, 0)};
+  }, rows);
+  same("one after another", [](std::vector<Tensor> a) -> std::vector<Tensor> {
+    cond(a[1], [&] { a[0].select(0, 0).add_(1), a[0].select(0, 1).add_(a[0].select(0, 0)), a[0].diagonal().fill_(2); }, [&] {});
+    return {};
+  }, rows);
+  same("a part of a part", [](std::vector<Tensor> a) -> std::vector<Tensor> {
+    cond(a[1], [&] { a[0].slice(0, 1, 3).select(1, 0).neg_(); }, [&] {});
+    return {a[0].slice(0, 1, 3)};
+  }, rows);
+  same("of a view from outside", [](std::vector<Tensor> a) -> std::vector<Tensor> {
+    Tensor turned = a[0].t().slice(1, 1);
+    cond(a[1], [&] { turned.select(0, 1).neg_(); }, [&] { turned.select(0, 0).fill_(1); });
+    return {turned.sum()};
+  }, rows);
+  same("all of it, or a part", [](std::vector<Tensor> a) -> std::vector<Tensor> {
+    cond(a[1], [&] { a[0].select(0, 0).mul_(2); }, [&] { a[0].mul_(3); });
+    return {};
+  }, rows);
+  auto f = compile([](Tensor cache, Tensor row, Int at, Tensor p) { cond(p, [&] { cache.select(0, at).copy_(row); }, [&] {}); });
+  Tensor cache = zeros({64, 256}), row = ones({256});
+  f(cache, row, 3, flag(true)), f(cache, row, 5, flag(false)), f(cache, row, 9, flag(true));
+  EXPECT_EQ(cache.sum().item<float>(), 512);
+  EXPECT_EQ(cache.select(0, 9).sum().item<float>(), 256);
+  EXPECT_LE(f.stats().copied_bytes, 3 * 3 * 256 * 4);
+  EXPECT_EQ(f.stats().compilations, 1);
+}
+
 // A captured tensor that a branch gives back, and one that decides, are handles like any.
 TEST(Cond, CapturedTensorsAsResultsAndPredicates) {
   Tensor w = ramp(4), p = flag(true);
