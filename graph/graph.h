@@ -105,6 +105,7 @@ struct OutputSpec {
   ValueId value;                       ///< unset for AliasOfInput / AliasOfOutput
   std::uint32_t source = 0;            ///< input or output index
   Layout layout;                       ///< aliases: relative to the source's storage
+  bool grows = false;                  ///< HandleOfInput: it is on the storage that the input's has grown to be
   bool is_view = false;                ///< User: eager returns a view of an intermediate, which nothing else shows
   std::vector<ViewStep> recipe;        ///< aliases: the views that lead from the source to it, as the program made them
 };
@@ -114,6 +115,7 @@ struct MetadataMutation {
   std::uint32_t input;
   Layout layout;                       ///< over the same storage, unless `new_storage_of_output`
   std::int32_t from_output = -1;       ///< set_/resize_: the input now shares this output's storage
+  bool grows = false;                  ///< the other way round: what the input's storage was, that output is now, for all tensors on it
 };
 
 /// What a graph can say; verify() knows the rules of each.

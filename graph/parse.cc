@@ -78,7 +78,10 @@ class Parser {
       MetadataMutation m;
       m.input = in_.number();
       m.layout = layout();
-      if (in_.take_word("from_output")) m.from_output = static_cast<std::int32_t>(in_.number());
+      if (in_.take_word("from_output")) {
+        m.from_output = static_cast<std::int32_t>(in_.number());
+        m.grows = in_.take_word("grows");
+      }
       g_.metadata_mutations.push_back(std::move(m));
     }
     in_.expect("}");
@@ -494,6 +497,7 @@ class Parser {
       o.kind = of_traced ? OutputSpec::Kind::HandleOfInput : OutputSpec::Kind::NewValueOfInput;
       o.source = in_.number();
       o.value = use();
+      o.grows = of_traced && in_.take_word("grows");
     } else if (kind == "alias_of_input" || kind == "alias_of_output") {
       o.kind = kind == "alias_of_input" ? OutputSpec::Kind::AliasOfInput : OutputSpec::Kind::AliasOfOutput;
       o.source = in_.number();

@@ -225,14 +225,14 @@ class Printer {
           text_ += "intermediate " + name(o.value);
           break;
         case OutputSpec::Kind::HandleOfInput:
-          text_ += "handle_of " + std::to_string(o.source) + " " + name(o.value);
+          text_ += "handle_of " + std::to_string(o.source) + " " + name(o.value) + (o.grows ? " grows" : "");
           break;
       }
     }
     text_ += "\n";
     for (const MetadataMutation& m : g_.metadata_mutations) {
       text_ += indent_ + "  metadata_of " + std::to_string(m.input) + " " + layout(m.layout);
-      if (m.from_output >= 0) text_ += " from_output " + std::to_string(m.from_output);
+      if (m.from_output >= 0) text_ += " from_output " + std::to_string(m.from_output) + (m.grows ? " grows" : "");
       text_ += "\n";
     }
   }

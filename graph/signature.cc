@@ -105,6 +105,7 @@ json signature(const Graph& g) {
     json after;
     add_layout(after, m.layout);
     if (m.from_output >= 0) after["from_output"] = m.from_output;
+    if (m.grows) after["grows"] = true;
     out["inputs"][m.input]["after"] = std::move(after);
   }
   for (const NumberInput& n : g.numbers) out["inputs"].push_back({{"name", n.name}, {"kind", number_kind_name(n.kind)}, {"symbol", "s" + std::to_string(n.symbol)}});

@@ -52,6 +52,7 @@ class Verifier {
       check(m.input < g_.inputs.size(), "names input ", m.input, " of ", g_.inputs.size());
       check(m.from_output < static_cast<std::int32_t>(g_.outputs.size()), "names output ", m.from_output, " of ",
             g_.outputs.size());
+      check(!m.grows || (m.from_output >= 0 && g_.outputs[static_cast<std::size_t>(m.from_output)].kind == OutputSpec::Kind::AliasOfOutput), "grows, and not to be a fresh output");
       layout(m.layout);
     }
     signature();

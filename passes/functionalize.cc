@@ -478,7 +478,7 @@ class Functionalizer {
     std::vector<std::uint32_t> shown(storages_.size(), 0);
     for (const OutputSpec& o : in_.outputs) {
       ++shown[of_[o.value.v].storage];
-      if (o.kind == OutputSpec::Kind::HandleOfInput) handles_[o.source] = o.value;
+      if (o.kind == OutputSpec::Kind::HandleOfInput) handles_[o.source] = {o.value, o.grows};
     }
     for (const OutputSpec& traced : in_.outputs) {
       if (traced.kind != OutputSpec::Kind::User) continue;
@@ -509,7 +509,7 @@ class Functionalizer {
         o.value = storage(input).base;
         out_.outputs.push_back(std::move(o));
       }
-      const ValueId now = handles_[i];
+      const auto [now, grows] = handles_[i];
       if (!now) continue;
       const TracedInput& fact = facts_[i];
       const Layout before = layout_of_handle(i);
@@ -521,6 +521,7 @@ class Functionalizer {
         if (storage(now).input < 0 && storage(now).generation > 0) made_.written_anew.push_back(i);
         OutputSpec o = alias(now);
         m.from_output = static_cast<std::int32_t>(out_.outputs.size());
+        m.grows = grows;
         out_.outputs.push_back(std::move(o));
       } else {
         m.layout.offset = m.layout.offset - before.offset;
@@ -536,7 +537,11 @@ class Functionalizer {
   bool part_is_copied_ = false;                             ///< by the write at hand: it is copy_
   std::vector<std::pair<ValueId, ValueId>> written_;        ///< what the write at hand makes of the views that it goes through
   std::unordered_map<std::uint32_t, std::uint32_t> origins_;  ///< inputs by the value that their handles have before the call
-  std::vector<ValueId> handles_;                            ///< by input: what its handle is at the end, if another view
+  struct Handle {
+    ValueId value;
+    bool grows = false;
+  };
+  std::vector<Handle> handles_;                             ///< by input: what its handle is at the end, if another view
   std::vector<std::int32_t> storage_outputs_;               ///< by storage
   Functionalized made_;
   Graph& out_;

@@ -66,6 +66,7 @@ class Miss {
   /// False: it is served() with what there is meanwhile, or eagerly. Throws Sealed. `turn`: nobody else compiles.
   bool is_to_be_compiled(bool turn);
   const Specialization* served() const { return served_; }
+  std::uint64_t thrown() const { return thrown_; }  ///< Compiled::Thrown::id, where that is why; or 0
   /// Traces and compiles. Null: that was in vain, and the call is served eagerly. Throws what the user's function throws.
   std::unique_ptr<Specialization> specialize(void (*body)(void*, Tracer&));
   /// Gives what was made to all calls, or as `once` to this one. Null: it does not even admit this one, which is served eagerly.
@@ -86,12 +87,14 @@ class Miss {
     return names_;
   }
   void warn_full();
+  void note_thrown(const std::string& what);
 
   Compiled& c_;
   CallFrame& frame_;
   void (*const name_words_)(void*, StructureNames&);
   void* const ctx_;
   const Specialization* served_ = nullptr;
+  std::uint64_t thrown_ = 0;
   std::vector<Compiled::Retired> unread_;          // goes behind the lock
   std::shared_ptr<StructureNames> names_;          // of the call's words, once somebody has asked
   NearestMiss nearest_;
@@ -119,6 +122,10 @@ bool Miss::is_to_be_compiled(bool turn) {
   if (c_.sealed)
     fail(ErrorCode::Sealed, c_.options.name.c_str(), {}, "the function is sealed and no specialization admits this call",
          nearest_.name.empty() ? " (none was compiled)" : ": " + nearest_.name + ": " + nearest_.failed);
+  if (const Compiled::Thrown* t = c_.thrown_of(frame_); t && t->left > 0) {
+    thrown_ = t->id;
+    return false;
+  }
   c_.retire_gone();
   unread_ = c_.take_unread();
   if (!refused && static_cast<std::int64_t>(c_.owned.size() + c_.refusals.size()) + c_.in_vain >= c_.options.max_specializations) {
@@ -145,14 +152,42 @@ std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
     made->recordings.keep_within(c_.recordings);
     return made;
   } catch (const Error& e) {
-    if (e.code() != ErrorCode::NotTraceable && e.code() != ErrorCode::Internal) throw;
+    switch (e.code()) {
+      case ErrorCode::NotTraceable:
+      case ErrorCode::Internal:
+        break;
+      case ErrorCode::OutOfMemory:
+      case ErrorCode::DeviceFailed:
+      case ErrorCode::DeviceUnavailable:
+      case ErrorCode::Sealed:
+        throw;  // says nothing of the next call
+      default:
+        note_thrown(e.what());
+        throw;
+    }
     const std::string reason = e.code() == ErrorCode::Internal ? "compilation failed: " + std::string(e.what()) : std::string(e.what());
     LockedCompiled lock(c_);
     c_.handles.merge(handles_);
     c_.refuse(frame_, std::move(seen_), bail_of(e), reason);
     c_.serve_eagerly(bail_of(e), reason);
     return nullptr;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    note_thrown(e.what());
+    throw;
+  } catch (...) {
+    note_thrown("what is no std::exception");
+    throw;
   }
+}
+
+// A trace that throws takes back what it has assigned, which eager execution does not: such a call is always traced.
+void Miss::note_thrown(const std::string& what) {
+  if (seen_.assigns) return;
+  LockedCompiled lock(c_);
+  c_.handles.merge(handles_);
+  c_.note_thrown(frame_, std::move(seen_), what);
 }
 
 const Specialization* Miss::publish(std::unique_ptr<Specialization> made, std::shared_ptr<const Specialization>& once) {
@@ -168,6 +203,7 @@ const Specialization* Miss::publish(std::unique_ptr<Specialization> made, std::s
     const std::string reason = std::string("the function ") + bail_text(*made->unrepeatable);
     c_.refuse(frame_, std::move(seen_), *made->unrepeatable, reason);
     c_.serve_eagerly(*made->unrepeatable, reason);
+    c_.watch_met(std::move(made->met));
     once = std::move(made);
     return stays(s);
   }
@@ -183,14 +219,17 @@ const Specialization* Miss::publish(std::unique_ptr<Specialization> made, std::s
 }  // namespace
 
 const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (*name_words)(void*, StructureNames&), void* ctx,
-                              std::shared_ptr<const Specialization>& once) {
+                              std::shared_ptr<const Specialization>& once, std::uint64_t& thrown) {
   if (!c.mode) {
     LockedCompiled lock(c);
     return c.serve_eagerly(Bail::mode_off, bail_text(Bail::mode_off));
   }
   Miss miss(c, f, name_words, ctx);
   CompileTurn turn(c);
-  if (!miss.is_to_be_compiled(turn.taken())) return miss.served();
+  if (!miss.is_to_be_compiled(turn.taken())) {
+    thrown = miss.thrown();
+    return miss.served();
+  }
   std::unique_ptr<Specialization> made = miss.specialize(body);
   return made ? miss.publish(std::move(made), once) : nullptr;
 }
@@ -233,6 +272,24 @@ void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx
   const bool catches = errors_made() != errors;
   c.count_fallback(catches ? Bail::catches_error : Bail::replay_throws);
   c.last_fallback_reason.swap(catches ? caught : alone);
+}
+
+void serve_thrown(Compiled& c, std::uint64_t thrown, void (*function)(void*), void* ctx) {
+  CheckInterpreter run(CheckInterpreter::Random::Own);
+  try {
+    graph::ModeScope scope(run);
+    function(ctx);
+  } catch (...) {
+    run.restore();
+    throw;
+  }
+  LockedCompiled lock(c);
+  c.count_fallback(Bail::throws);
+  for (Compiled::Thrown& t : c.thrown) {
+    if (t.id != thrown) continue;
+    t.left = std::max(t.left - 1, 0);
+    c.last_fallback_reason = t.reason;
+  }
 }
 
 const void* result_template(const Specialization& s) { return s.result_template.get(); }

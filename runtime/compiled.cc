@@ -138,6 +138,35 @@ void Compiled::refuse(const CallFrame& f, Seen seen, Bail bail, const std::strin
     log::event(bail == Bail::compile_failed ? log::Event::compile_failed : log::Event::not_traceable, options.name, (r->tries_left ? "served eagerly: " : "served eagerly from now on: ") + reason, {{"kind", bail_name(bail)}, {"reason", reason}});
 }
 
+void Compiled::watch_met(std::vector<std::shared_ptr<Variable>> more) {
+  constexpr std::size_t kMost = 4096;
+  std::erase_if(met, [](const auto& v) { return v->is_gone(); });
+  for (auto& v : more)
+    if (met.size() < kMost) met.push_back(std::move(v));
+}
+
+Compiled::Thrown* Compiled::thrown_of(const CallFrame& f) {
+  auto it = std::find_if(thrown.begin(), thrown.end(), [&](const Thrown& t) { return t.structure == f.structure && t.values == f.values && t.seen.holds_for(f); });
+  return it == thrown.end() ? nullptr : &*it;
+}
+
+void Compiled::note_thrown(const CallFrame& f, Seen seen, const std::string& what) {
+  constexpr int kLongest = 1024;
+  Thrown* t = thrown_of(f);
+  if (t) {
+    t->wait = std::min(t->wait * 2, kLongest);
+  } else {
+    if (thrown.size() >= kMostThrown) thrown.erase(thrown.begin());
+    t = &thrown.emplace_back(Thrown{f.structure, f.values, {}, ++thrown_ids, ""});
+  }
+  t->left = t->wait;
+  t->seen = std::move(seen);
+  t->reason = "the function throws while it is traced: " + what;
+  if (log::on(log::Channel::Recompiles))
+    log::event(log::Event::not_traceable, options.name, "such calls are served eagerly until " + std::to_string(t->wait) + " of them have not thrown: " + t->reason,
+               {{"kind", bail_name(Bail::throws)}, {"reason", t->reason}});
+}
+
 void seal(Compiled& c) {
   LockedCompiled lock(c);
   c.sealed = true;
@@ -150,7 +179,9 @@ void reset(Compiled& c) {
   c.publish(std::move(empty), std::exchange(c.owned, {}));
   unread = c.take_unread();
   c.refusals.clear();
+  c.thrown.clear();
   c.handles.clear();
+  c.met.clear();
   c.sealed = c.warned_full = false;
   c.in_vain = c.named = 0;
   c.freed = {};

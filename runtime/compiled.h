@@ -70,7 +70,23 @@ struct Compiled {
     int tries_left;
   };
   std::vector<Refusal> refusals;                          // guarded by mu
+  /// Calls that threw when they were traced, by their structure, sizes and numbers. They run eagerly, where the function is not traced only to throw again; when `wait` of them have
+  /// not thrown, it is traced once more. Whoever throws again waits twice as long: what decides may be outside (a flag, a counter).
+  struct Thrown {
+    FrameArray<std::uint64_t> structure;
+    FrameArray<std::int64_t> values;
+    Seen seen;
+    std::uint64_t id;
+    std::string reason;
+    int wait = 1, left = 1;                               ///< left 0: the next one is traced
+  };
+  static constexpr std::size_t kMostThrown = 32;
+  std::vector<Thrown> thrown;                             // guarded by mu; the latest last
+  std::uint64_t thrown_ids = 0;                           // guarded by mu
   FunctionBytes::Handles handles;                         // guarded by mu; in the function object, as far as traces have met them
+  /// Variables that held nothing when the function first assigned them (Note [Assigned variables] in runtime/variables.h).
+  std::vector<std::shared_ptr<Variable>> met;             // guarded by mu
+  void watch_met(std::vector<std::shared_ptr<Variable>>); ///< with `mu` held
   bool sealed = false;                                    // guarded by mu
   bool warned_full = false;                               // guarded by mu
   std::string last_fallback_reason;                       // guarded by mu
@@ -101,6 +117,8 @@ struct Compiled {
   Refusal* refusal_of(const CallFrame&);                  ///< or null
   /// `seen` says which calls are meant beside this one.
   void refuse(const CallFrame&, Seen seen, Bail, const std::string& reason);
+  Thrown* thrown_of(const CallFrame&);                    ///< or null
+  void note_thrown(const CallFrame&, Seen seen, const std::string& what);
   void count_fallback(Bail) noexcept;
   const Specialization* serve_eagerly(Bail, const std::string& reason);  ///< null
 };

@@ -362,7 +362,7 @@ class EagerInterpreter final : public graph::Interpreter {
     std::memcpy(to.strides, from.strides, sizeof to.strides);
   }
 
-  // resize_ to more elements than the storage holds: a larger storage with the old bytes first.
+  // resize_ to more elements than the storage holds: it gets more bytes, with the old ones first, for all tensors on it.
   static void grow(TensorImpl& t, const IntArrayRef& sizes) {
     std::int64_t n = 1, bytes = 0;
     for (Int s : sizes) {
@@ -381,7 +381,8 @@ class EagerInterpreter final : public graph::Interpreter {
     if (on_host) std::memset(tail, 0, more);
     else copy_bytes(tail, t.device, zeros.data(), Device::cpu(), static_cast<std::int64_t>(more));
     if (t.storage->bytes) copy_bytes(larger->data, t.device, t.storage->data, t.device, t.storage->bytes);
-    release(std::exchange(t.storage, larger));
+    swap_bytes(*t.storage, *larger);
+    release(larger);
   }
 
   static void check_writable(const OpCall& c) {

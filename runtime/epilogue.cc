@@ -126,7 +126,24 @@ void build_results(const Program& p, SlotValues slots, TensorImpl* const* inputs
   for (Slot s : p.int_results) outputs.ints.push_back(slots[s]);
 }
 
-void apply_epilogue(const Program& p, SlotValues slots, void* const* base, TensorImpl* const* inputs, Storage* const* results,
+namespace {
+
+// `made` holds a storage's elements and those that it has grown by: the storage gets its bytes, and stands where it stood.
+void grow_into(Storage& own, Storage*& made, const detail::Outputs& outputs) {
+  if (made == &own) return;  // another tensor on it was first
+  swap_bytes(own, *made);
+  for (TensorImpl* t : outputs.tensors)
+    if (t && t->storage == made) {
+      retain(&own);
+      release(std::exchange(t->storage, &own));
+    }
+  retain(&own);
+  release(std::exchange(made, &own));
+}
+
+}  // namespace
+
+void apply_epilogue(const Program& p, SlotValues slots, void* const* base, TensorImpl* const* inputs, Storage** results, const detail::Outputs& outputs,
                     std::vector<MovedStorage>& moved) noexcept {
   // New contents of arguments.
   for (std::size_t i = 0; i < p.outputs.size(); ++i) {
@@ -150,7 +167,11 @@ void apply_epilogue(const Program& p, SlotValues slots, void* const* base, Tenso
     if (m.from_output < 0) continue;
     const OutputSpec& spec = p.graph.outputs[static_cast<std::size_t>(m.from_output)];
     if (spec.kind == OutputSpec::Kind::AliasOfInput) moved.push_back({inputs[spec.source]->storage, inputs[spec.source]->offset});
-    else moved.push_back({results[p.lowered.buffers[static_cast<std::size_t>(p.lowered.outputs[spec.source].buffer)].index], 0});
+    else {
+      Storage*& made = results[p.lowered.buffers[static_cast<std::size_t>(p.lowered.outputs[spec.source].buffer)].index];
+      if (m.grows) grow_into(*inputs[m.input]->storage, made, outputs);
+      moved.push_back({made, 0});
+    }
     retain(moved.back().storage);
   }
   std::size_t next_moved = 0;

@@ -23,10 +23,11 @@ struct MovedStorage {
 
 /// What may not be inside a functional graph, after the replay: copies into written arguments (only the part that
 /// changed, and only where the write was not done in place), sizes and strides of arguments whose metadata were changed,
-/// storages of those that have another one now.
+/// storages of those that have another one now. A storage that grows gets the bytes of what was made for it, and takes its place among the `results`
+/// and under the `outputs`.
 /// Nothing fails here: arguments are written already. `moved` has room for an entry a metadata mutation.
-void apply_epilogue(const Program&, SlotValues slots, void* const* buffer_base, TensorImpl* const* inputs, Storage* const* results,
-                    std::vector<MovedStorage>& moved) noexcept;
+void apply_epilogue(const Program&, SlotValues slots, void* const* buffer_base, TensorImpl* const* inputs, Storage** results,
+                    const detail::Outputs& outputs, std::vector<MovedStorage>& moved) noexcept;
 
 /// dst and src: same dtype size and sizes, any strides (elements). Returns the bytes written.
 std::int64_t strided_copy(char* dst, const std::int64_t* dst_strides, const char* src, const std::int64_t* src_strides,

@@ -135,7 +135,7 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   else inst->host.run_all(base, params, now);
   counters().replays.add();
   *copied_bytes = slots()[p.copied_bytes];
-  if (p.has_epilogue) apply_epilogue(p, slots(), base, inputs, inst->results.data(), inst->moved);
+  if (p.has_epilogue) apply_epilogue(p, slots(), base, inputs, inst->results.data(), outputs, inst->moved);
   for (const Program::FloatWord& f : p.floats)
     for (std::uint32_t at : f.results) outputs.ints[at] = values[f.word];
 }

@@ -73,12 +73,18 @@ struct TraceFacts {
   std::shared_ptr<guards::ShapeEnv> env;
   std::vector<TensorFact> tensors;
   graph::Settings settings;
+  bool assigns = false;
 };
 
 Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, bool may_retrace, TraceFacts& facts, FunctionBytes::Handles* handles,
              const passes::Registered* registered) {
   InputPlan plan;
   plan.may_grow = may_retrace;
+  auto note = [&](const Tracer& tracer, const graph::SettingsWatch& settings) {
+    facts.tensors = tracer.tensor_facts();
+    facts.settings = settings.seen();
+    facts.assigns = tracer.assigns();
+  };
   for (;;) {
     Tracer tracer(name, frame, handles, plan);
     tracer.registered = registered;
@@ -95,10 +101,12 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       traced.settings = facts.settings = settings.seen();
       return traced;
     } catch (const Error& e) {
-      facts.tensors = tracer.tensor_facts();
-      facts.settings = settings.seen();
+      note(tracer, settings);
       if (e.code() != ErrorCode::NotTraceable || tracer.wanted().size() == plan.size()) throw;
       plan = tracer.wanted();
+    } catch (...) {
+      note(tracer, settings);
+      throw;
     }
   }
 }
@@ -148,9 +156,11 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, kernels
   std::unique_ptr<FunctionBytes> function;
   if (handles && !traced.unrepeatable && !traced.functions.empty()) function = std::make_unique<FunctionBytes>(std::move(traced.functions), *handles);
   std::unique_ptr<VariableLog> variables = std::move(traced.variables);
+  std::vector<std::shared_ptr<Variable>> met = std::move(traced.met);
   auto s = std::make_unique<Specialization>(name, frame, std::move(traced), *std::move(built), std::move(function));
   s->check = std::move(check);
   s->patterns = std::move(patterns);
+  s->met = std::move(met);
   s->trace_ns = trace_ns;
   s->build_ns = since(traced_at);
   reprise::counters().compiles.add();
@@ -169,6 +179,7 @@ std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mod
     if (!seen || !facts.env) return;
     seen->tensors = std::move(facts.tensors);
     seen->settings = facts.settings;
+    seen->assigns = facts.assigns;
     try {
       seen->guards = guards::GuardSet(*facts.env, words);
     } catch (const Error&) {  // guards too long to be checked: then none of them is
@@ -178,8 +189,8 @@ std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mod
     auto made = trace_and_build(name, mode, frame, body, ctx, may_retrace, facts, handles, registered);
     if (made->unrepeatable) note_seen();
     return made;
-  } catch (const Error& e) {
-    if (e.code() == ErrorCode::NotTraceable || e.code() == ErrorCode::Internal) note_seen();
+  } catch (...) {
+    note_seen();
     throw;
   }
 }

@@ -53,6 +53,7 @@ struct Specialization {
   const std::vector<std::shared_ptr<Variable>> assigned;  ///< Traced::assigned: a call that went well assigns them (assign_variables)
   const std::optional<Bail> unrepeatable;       ///< why it serves only the call that it was made for; none if it serves all
   const std::vector<Tensor> kept;               ///< Traced::kept: the last results; such a call fills them (fill_kept)
+  std::vector<std::shared_ptr<Variable>> met;   ///< Traced::met
   std::unique_ptr<VariableLog> variables;       ///< of one that serves one call: what to put back if that fails
   const std::vector<Traced::ValueRange> input_values;  ///< by input: where its sizes stand among the values
   std::int64_t trace_ns = 0, build_ns = 0;
@@ -76,12 +77,13 @@ struct Seen {
   graph::Settings settings;
   guards::GuardSet guards;
   std::vector<TensorFact> tensors;
+  bool assigns = false;                     ///< it had assigned, or destroyed, variables
   bool holds_for(const CallFrame&) const;   ///< of a call with the same structure
 };
 
 /// Traces `body` for this call and compiles what it did. Throws NotTraceable where the call can only be served eagerly,
 /// Internal where we failed, and whatever `body` throws. Nothing is kept of a build that throws, but
-/// for the first two what it had `seen`; so has what serves one call only.
+/// what it had `seen`; so has what serves one call only.
 /// `handles` collects the tensor handles in function objects, also of a trace that throws.
 /// `may_retrace`: `body` may run again, with inputs seen in another way (InputPlan).
 /// `registered`: the users' passes and patterns that it goes through; null: none.

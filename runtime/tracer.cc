@@ -231,6 +231,7 @@ TracedRef& Tracer::found(const Tensor& t, SourceLoc loc) {
   if (!as_first(i)) {
     if (whole >= 0) bind(i, whole);
     check_not_reshaped(i, loc);
+    follow_growth(i, loc);
   }
   return static_cast<TracedRef&>(*inputs_[i].tensor.impl()->trace);
 }

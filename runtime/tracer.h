@@ -39,6 +39,8 @@ struct TracedStorage {
   std::int32_t input = -1;           ///< the graph input whose storage this is, or -1
   std::size_t depth = 0;             ///< of the graph that it is traced in: 0, of a branch of cond one more than of the graph around it
   std::shared_ptr<TracedStorage> outer;  ///< of a branch's input: what it stands for in the graph around it
+  std::shared_ptr<TracedStorage> grown;  ///< what it is now (Note [Storages that grow])
+  std::int32_t grown_of = -1;        ///< of such a one: the graph input whose storage it was, or -1
 
   const TracedStorage& outermost() const { return outer ? outer->outermost() : *this; }
 };
@@ -164,6 +166,7 @@ struct Traced {
   std::vector<Tensor> kept;
   std::unique_ptr<VariableLog> variables;        ///< commit() once the function's effects are to stay
   std::vector<Asked> asked;
+  std::vector<std::shared_ptr<Variable>> met;    ///< of an unrepeatable one: VariableLog::unknown, to be watched from now on
   /// Variables that the function assigns: what they get are the last of tensor_results (Note [Assigned variables]).
   std::vector<std::shared_ptr<Variable>> assigned;
   graph::Settings settings;                      ///< of the thread, that it depends on
@@ -234,6 +237,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// For a trace that is given up: the symbols and guards so far, and what else it depended on.
   const std::shared_ptr<guards::ShapeEnv>& env() const { return env_; }
   const std::vector<TensorFact>& tensor_facts() const { return tensor_facts_; }
+  bool assigns() const { return lost_track_ || out_.variables->assigns(); }
 
   // ---- Interpreter
   void call(const graph::OpCall&, std::vector<Tensor>& results) override;
@@ -304,7 +308,10 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void check_writable(TracedRef&, const std::string& op, SourceLoc);
   void prepare_scatter(const graph::OpCall& as_strided_scatter, std::vector<graph::NodeArg>& args);
   Int storage_elements(TracedStorage&, SourceLoc);           ///< of one whose elements' places are known, or the trace is given up
-  void grow(TracedRef&, Int have, Int want, SourceLoc);      ///< a larger storage of its own
+  void grow(TracedRef&, Int have, Int want, SourceLoc);
+  void move_onto(const std::shared_ptr<TracedStorage>& grown, TracedRef&, SourceLoc);
+  void follow_growth(std::size_t input, SourceLoc);          ///< of one that is met after its storage has grown
+  void check_grown();
   std::vector<graph::NodeArg> node_args(const graph::OpCall&);
   void check_own(Int, SourceLoc) const;
   void check_own(const graph::OpCall&) const;
@@ -335,6 +342,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void check_written();
   void find_overlaps(std::uint32_t written, const WrittenMemory& of_inputs);
   void check_passed_once(std::uint32_t input);
+  bool is_whole(std::int32_t input) const;  ///< a storage, rather than a tensor
   int input_of(const TracedRef&) const;  ///< whose own handle it is, or -1
   void depends_on(TensorFact::Kind kind, std::size_t a, std::size_t b) { tensor_facts_.push_back({kind, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)}); }
 

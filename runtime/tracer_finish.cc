@@ -28,7 +28,10 @@ void Tracer::add_outliving() {
     auto held = ours.find(r->impl);
     if (r->impl->refs.load(std::memory_order_relaxed) > (held == ours.end() ? 0 : held->second)) kept.push_back(Tensor::share(r->impl));
   }
-  if (std::optional<Bail> why = out_.variables->unrepeatable()) out_.unrepeatable = why;
+  VariableLog::Before before{this, {}};  // the tracer is on the stack below who called the function, and above the function
+  for (const FunctionSeen& f : out_.functions) before.objects.push_back(f.object);
+  if (std::optional<Bail> why = out_.variables->unrepeatable(before)) out_.unrepeatable = why;
+  if (out_.unrepeatable == Bail::assigns_variable) out_.met = out_.variables->unknown(before);
   const std::vector<const Tensor*> assigned = out_.variables->assigned();
   for (const Tensor& t : kept) {
     const auto found = ours.find(t.impl());
@@ -94,7 +97,9 @@ void Tracer::add_results() {
   }
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     auto& ref = static_cast<TracedRef&>(*inputs_[i].tensor.impl()->trace);
-    if (!inputs_[i].again && ref.value != inputs_[i].value) output(OutputSpec::Kind::HandleOfInput, ref, i);
+    if (inputs_[i].again || ref.value == inputs_[i].value) continue;
+    output(OutputSpec::Kind::HandleOfInput, ref, i);
+    g.outputs.back().grows = ref.storage->grown_of >= 0 && ref.storage->grown_of == inputs_[i].storage->input;
   }
 }
 
@@ -174,6 +179,7 @@ Traced Tracer::finish() {
   if (errors_made() != errors_before_) bail(Bail::catches_error, "compile", {});
   add_outliving();
   add_results();
+  check_grown();
   if (random_) {
     using Kind = graph::NumberInput::Kind;
     out_.graph.numbers.push_back({Kind::Seed, random_->first.expr()->symbol(), "rng seed"});

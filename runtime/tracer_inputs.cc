@@ -95,6 +95,10 @@ void Tracer::bind(std::size_t i, int whole) {
   input.layout = l;
 }
 
+bool Tracer::is_whole(std::int32_t i) const {
+  return std::any_of(out_.wholes.begin(), out_.wholes.end(), [&](const Traced::Whole& w) { return w.input == static_cast<std::uint32_t>(i); });
+}
+
 bool Tracer::as_first(std::size_t i) {
   if (!plan_.by_identity) return false;
   for (std::size_t j = 0; j < i; ++j) {
@@ -142,7 +146,7 @@ bool Tracer::share_storage(const Tensor& a, const Tensor& b) {
 Int Tracer::storage_offset_of(const Tensor& t) {
   Work work(*this);
   TracedRef& ref = found(t, {});
-  if (const int i = ref.storage->input; i >= 0 && std::none_of(out_.wholes.begin(), out_.wholes.end(), [&](const Traced::Whole& w) { return w.input == static_cast<std::uint32_t>(i); }))
+  if (const int i = ref.storage->input; i >= 0 && !is_whole(i))
     want_whole(*inputs_[static_cast<std::size_t>(i)].concrete, Bail::part_of_storage, "storage_offset", {}, "is asked of an argument");
   return exact_meta(ref, {}, true).layout.offset;
 }

@@ -122,14 +122,60 @@ void Tracer::prepare_scatter(const graph::OpCall& c, std::vector<NodeArg>& args)
   graph::check_within_storage({std::get<Ints>(args[2]), std::get<Ints>(args[3]), std::get<Int>(args[4])}, Layout{Ints{have}, Ints{1}}, c.op.schema.name.c_str(), c.loc);
 }
 
-// resize_ to more than the storage holds: a larger one with the old elements first and zeros after them, as eager makes it.
+// Note [Storages that grow]
+// resize_ to more than the storage holds makes another one of it, with the old elements first and zeros after them, as eager does. All traced tensors
+// on the old one become views of the new, by their places; inputs among them then are other views after the call, which the signature calls
+// grown: the caller's storage itself gets the new bytes (runtime/epilogue.cc), so that tensors on it of which the function knows nothing see them, too.
 void Tracer::grow(TracedRef& ref, Int have, Int want, SourceLoc loc) {
+  const std::shared_ptr<TracedStorage> old = ref.storage;
+  if (old->input >= 0) {
+    // Inputs that are on the storage without being known to be would keep the old one.
+    const TensorImpl& at = *inputs_[static_cast<std::size_t>(old->input)].concrete;
+    for (const Input& i : inputs_)
+      if (i.concrete->storage == at.storage && i.storage != old) want_whole(at, Bail::part_of_storage, "resize_", loc, "more elements than the storage of several arguments holds");
+  }
   graph::Graph& g = out_.graph;
   ValueId flat = g.add(OpId::as_strided, {value_of(ref), Ints{have}, Ints{1}, Int(0)}, info(loc));
   ValueId more = g.add(OpId::full, {Ints{want - have}, Scalar(0), ref.user_meta.dtype, ref.user_meta.device.str()}, info(loc));
-  ref.value = g.add(OpId::cat, {std::vector<ValueId>{flat, more}, Int(0)}, info(loc));
-  ref.storage = new_storage_of(ref.value);
-  ref.origin = -1;  // its layout (exact_meta has been asked) stays what it was
+  auto grown = new_storage_of(g.add(OpId::cat, {std::vector<ValueId>{flat, more}, Int(0)}, info(loc)));
+  grown->grown_of = old->input >= 0 ? old->input : old->grown_of;
+  std::vector<TracedRef*> on_it;
+  for (TracedRef* r : live_)
+    if (r->storage == old && !(r->input >= 0 && r->value == old->whole && is_whole(r->input))) on_it.push_back(r);
+  for (TracedRef* r : on_it) move_onto(grown, *r, loc);
+  old->grown = std::move(grown);
+  reshapes_ = reshapes_ || old->input >= 0;
+}
+
+void Tracer::move_onto(const std::shared_ptr<TracedStorage>& grown, TracedRef& r, SourceLoc loc) {
+  const Layout at = exact_meta(r, loc).layout;
+  r.value = out_.graph.add(OpId::as_strided, {grown->whole, at.sizes, at.strides, at.offset}, info(loc));
+  r.storage = grown;
+  r.origin = -1;
+  r.by_place = true;
+}
+
+void Tracer::follow_growth(std::size_t i, SourceLoc loc) {
+  auto& ref = static_cast<TracedRef&>(*inputs_[i].tensor.impl()->trace);
+  while (ref.storage->grown) move_onto(std::shared_ptr(ref.storage->grown), ref, loc);
+  for (const auto& s : storages_)
+    if (s->grown && s->input >= 0 && inputs_[i].storage != s && inputs_[i].concrete->storage == inputs_[static_cast<std::size_t>(s->input)].concrete->storage)
+      want_whole(*inputs_[i].concrete, Bail::part_of_storage, "resize_", loc, "more elements than the storage of several tensors holds");
+}
+
+// In the end an input must be on each that was an input's, and no other input may be on that at any call.
+void Tracer::check_grown() {
+  for (const auto& s : storages_) {
+    if (s->grown_of < 0 || s->grown) continue;
+    const auto root = static_cast<std::size_t>(s->grown_of);
+    bool seen = false;
+    for (std::size_t j = 0; j < inputs_.size(); ++j) {
+      const bool on_it = inputs_[j].storage && inputs_[j].storage->input == s->grown_of;
+      seen = seen || (on_it && !inputs_[j].again && static_cast<TracedRef&>(*inputs_[j].tensor.impl()->trace).storage == s);
+      if (!on_it && j != root && !is_whole(s->grown_of)) out_.relations.push_back({Relation::Kind::OtherStorage, static_cast<std::uint32_t>(root), static_cast<std::uint32_t>(j)});
+    }
+    if (!seen) bail(Bail::part_of_storage, "resize_", {}, "a storage grows that no argument is on in the end");
+  }
 }
 
 void Tracer::mutate_metadata(const graph::OpCall& c) {

@@ -54,15 +54,37 @@ void VariableLog::destroyed(const Tensor& at, bool inside) {
   if (it != entries_.end()) entries_.erase(it);
 }
 
-std::optional<Bail> VariableLog::unrepeatable() const {
+bool VariableLog::Before::holds(const void* at) const {
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  for (const ObjectBytes& o : objects)
+    if (address >= reinterpret_cast<std::uintptr_t>(o.at) && address < reinterpret_cast<std::uintptr_t>(o.at) + o.size) return true;
+  return is_static(at) || is_on_stack_above(at, frame);
+}
+
+bool VariableLog::is_unknown(const Tensor* at, const Entry& e, const Before& before) {
+  return e.changed && !e.own && !e.before.defined() && at->defined() && !is_watched(*at) && !before.holds(at);
+}
+
+std::vector<std::shared_ptr<Variable>> VariableLog::unknown(const Before& before) const {
+  std::vector<std::shared_ptr<Variable>> all;
+  for (const auto& [at, e] : entries_)
+    if (is_unknown(at, e, before) && !is_thread_local(at)) all.push_back(watch(*at));
+  return all;
+}
+
+std::optional<Bail> VariableLog::unrepeatable(const Before& before) const {
   if (destroyed_others_) return Bail::destroys_variable;
-  auto lost = [](const auto& of) {
+  auto lost = [&](const auto& of) {
     const auto& [at, e] = of;
     if (!e.changed || (!e.own && at->impl() == e.before.impl())) return false;
-    return e.own || !e.before.defined() || is_thread_local(at);
+    return e.own || is_thread_local(at) || is_unknown(at, e, before);
   };
   if (std::any_of(entries_.begin(), entries_.end(), lost)) return Bail::assigns_variable;
   return std::nullopt;
+}
+
+bool VariableLog::assigns() const {
+  return destroyed_others_ || std::any_of(entries_.begin(), entries_.end(), [](const auto& of) { return of.second.changed && !of.second.own; });
 }
 
 std::vector<const Tensor*> VariableLog::assigned() const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/bail.h"
+#include "reprise/compile.h"
 #include "tensor/variable.h"
 
 namespace reprise::detail {
@@ -31,10 +32,14 @@ struct Asked {
 /// that begin and end within the function are its own.
 ///
 /// Note [Assigned variables]
-/// A handle that held a tensor before the function ran was there before (one that held none may have been made with the object that it is
-/// in), and a replay can find it: what it holds after the function is one more result, and is assigned when all has gone well. The
+/// A handle that held a tensor before the function ran was there before, and a replay can find it: what it holds after the function is one
+/// more result, and is assigned when all has gone well. The
 /// trace's own assignments are taken back, so that the first call is a replay like others. All else that a function does to handles that are
 /// not its own a replay would not do.
+/// One that held none may have been made by the function, with an object that stays (an element of a container), unless it is where nothing is made
+/// while the function runs: in the function object, among the variables of the functions that called it, among those that live as long as the
+/// program. Of others the first call is not repeatable, and they are watched from then on (`unknown`): a watched handle was there before.
+/// A replay is for handles that again hold none, so that what was made beside them, and left empty by its owner, is at worst filled a second time.
 ///
 /// Unless committed, destruction puts back what others held: the function will run again, eagerly.
 class VariableLog {
@@ -53,8 +58,18 @@ class VariableLog {
   /// Not the function's doing: a place where its result was left.
   void forget(const Tensor& at) { entries_.erase(&at); }
 
+  /// Where nothing was made while the function ran.
+  struct Before {
+    const void* frame;                      ///< on the stack: what is above was there
+    std::vector<ObjectBytes> objects;
+    bool holds(const void* at) const;
+  };
   /// Why running the function again would not be what it was, as a message continues; null if it would.
-  std::optional<Bail> unrepeatable() const;
+  std::optional<Bail> unrepeatable(const Before&) const;
+  /// Handles that got a tensor, and may have been made by the function.
+  std::vector<std::shared_ptr<Variable>> unknown(const Before&) const;
+  /// Has it assigned, or destroyed, what is not the function's own?
+  bool assigns() const;
   /// Handles that a replay can assign, and that hold something else than before; by address.
   std::vector<const Tensor*> assigned() const;
   /// Puts each captured tensor's variables in its place, and those that were only asked into `asked`. False, and nothing is
@@ -72,6 +87,7 @@ class VariableLog {
     bool asked = false;          ///< whether it holds a tensor
     const Tensor* from = nullptr;  ///< of its own: the other handle that it is a copy of
   };
+  static bool is_unknown(const Tensor* at, const Entry&, const Before&);
   std::unordered_map<const Tensor*, Entry> entries_;  // of handles that exist
   bool destroyed_others_ = false;
 };

@@ -26,6 +26,8 @@ struct Storage {
   Device pinned;                             ///< a device that copies from and to this host memory by itself; else cpu
   std::function<void(void*)> deleter;        ///< of from_blob; else null and the caching allocator owns `data`
 };
+/// Two storages of one device exchange their bytes: what is on the one is on the other's. Nobody else uses them meanwhile.
+void swap_bytes(Storage&, Storage&) noexcept;
 void retain(Storage*) noexcept;
 void release(Storage*) noexcept;             ///< (tensor/storage.cc) frees at zero: deleter, or back to the allocator
 Storage* new_pinned_storage(Device device, std::int64_t bytes);  ///< on the host, for copies that `device` makes

@@ -31,6 +31,13 @@ void free_bytes(Storage& s) noexcept {
 
 }  // namespace
 
+void swap_bytes(Storage& a, Storage& b) noexcept {
+  std::swap(a.data, b.data);
+  std::swap(a.bytes, b.bytes);
+  std::swap(a.pinned, b.pinned);
+  a.deleter.swap(b.deleter);
+}
+
 void retain(Storage* s) noexcept { s->refs.fetch_add(1, std::memory_order_relaxed); }
 void release(Storage* s) noexcept {
   if (s->refs.load(std::memory_order_acquire) != 1 && s->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;

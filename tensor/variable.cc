@@ -1,6 +1,7 @@
 #include "tensor/variable.h"
 
 #include <link.h>
+#include <pthread.h>
 
 #include "base/fork.h"
 
@@ -80,6 +81,37 @@ std::shared_ptr<Variable> watch(const Tensor& handle) {
   });
   // (A variable whose last owner is gone waits for the mutex in its destructor: it is no longer `known`.)
   return known ? known : std::make_shared<Variable>(&handle, handle.impl());
+}
+
+bool is_watched(const Tensor& handle) {
+  std::lock_guard lock(Variables::mu);
+  bool watched = false;
+  Variables::for_each_at(&handle, handle.impl(), [&](Variable&) { watched = true; });
+  return watched;
+}
+
+bool is_static(const void* address) {
+  auto within = [](dl_phdr_info* module, std::size_t, void* address) -> int {
+    for (int i = 0; i < module->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& segment = module->dlpi_phdr[i];
+      if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_W)) continue;
+      const auto begin = static_cast<std::uintptr_t>(module->dlpi_addr) + segment.p_vaddr, at = reinterpret_cast<std::uintptr_t>(address);
+      if (begin <= at && at < begin + segment.p_memsz) return 1;
+    }
+    return 0;
+  };
+  return dl_iterate_phdr(within, const_cast<void*>(address)) != 0;
+}
+
+bool is_on_stack_above(const void* address, const void* frame) {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return false;
+  void* lowest = nullptr;
+  std::size_t size = 0;
+  pthread_attr_getstack(&attributes, &lowest, &size);
+  pthread_attr_destroy(&attributes);
+  const auto begin = reinterpret_cast<std::uintptr_t>(lowest), now = reinterpret_cast<std::uintptr_t>(frame), at = reinterpret_cast<std::uintptr_t>(address);
+  return begin <= now && now < at && at < begin + size;
 }
 
 bool is_thread_local(const void* address) {

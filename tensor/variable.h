@@ -37,6 +37,12 @@ class Variable : public std::enable_shared_from_this<Variable> {
 
 /// The variable at this handle, which is watched from now on.
 std::shared_ptr<Variable> watch(const Tensor& handle);
+/// Is it watched by somebody?
+bool is_watched(const Tensor& handle);
+/// Is it among the variables that live as long as the program, or the library that they are in?
+bool is_static(const void* address);
+/// Is it on this thread's stack, further from its end than `frame`?
+bool is_on_stack_above(const void* address, const void* frame);
 /// Is it in the calling thread's own copy of thread_local variables? Other threads have theirs elsewhere.
 bool is_thread_local(const void* address);
 

@@ -88,14 +88,17 @@ const Specialization* find(Compiled&, CallFrame&);
 /// Traces and compiles for this call. `body` runs the user's function on traced arguments (see CompiledFunction).
 /// Null when the call is to be served eagerly; the reason is logged. What it gives stays as find()'s does. What serves this call alone is `once`, too. Throws Sealed,
 /// and what the user's function throws.
-/// `names` says what the words of the call's structure are.
+/// `names` says what the words of the call's structure are. `thrown`: set where such calls have thrown when they were traced; then serve_thrown().
 const Specialization* compile(Compiled&, CallFrame&, void (*body)(void*, Tracer&), void (*names)(void*, StructureNames&), void* ctx,
-                              std::shared_ptr<const Specialization>& once);
+                              std::shared_ptr<const Specialization>& once, std::uint64_t& thrown);
 void run(const Specialization&, CallFrame&, Outputs&);
 /// While the error of a replay is handled, which has left the arguments as they were. The function runs eagerly: it may catch such an
 /// error, or throw another one first, and what comes of it is what calling it means. Where it throws, tensors are as before the call.
 /// Throws what the function throws; our own mistakes, want of memory and failures of a device as they are.
 void serve_again(Compiled&, const Error&, void (*function)(void*), void* ctx);
+/// The function runs eagerly, as such calls do which threw when they were traced. Where it throws, tensors are as before the call; where it does
+/// not, one of the next such calls is traced.
+void serve_thrown(Compiled&, std::uint64_t thrown, void (*function)(void*), void* ctx);
 const void* result_template(const Specialization&);
 const std::vector<std::string>& argument_names(const Compiled&);
 double measure_dispatch(Compiled&, void (*flatten)(void*, CallFrame&), void* ctx, int times);
@@ -337,6 +340,7 @@ class CompiledFunction {
     const detail::Specialization* s = detail::find(*state_, frame);
     std::shared_ptr<const detail::Specialization> once;
     if (!s) {
+      std::uint64_t thrown = 0;
       auto body = [&]<class T>(T& t) {
         if constexpr (std::is_same_v<T, detail::Tracer>) {
           trace(t, frame, args...);
@@ -346,7 +350,8 @@ class CompiledFunction {
         }
       };
       s = detail::compile(*state_, frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); },
-                          [](void* b, detail::StructureNames& n) { (*static_cast<decltype(body)*>(b))(n); }, &body, once);
+                          [](void* b, detail::StructureNames& n) { (*static_cast<decltype(body)*>(b))(n); }, &body, once, thrown);
+      if (thrown) [[unlikely]] return eagerly<R>([&](void (*serve)(void*), void* function) { detail::serve_thrown(*state_, thrown, serve, function); }, std::forward<A>(args)...);
       if (!s) return (*f_)(std::forward<A>(args)...);
     }
     if (frame.checked && !once) [[unlikely]] return checked<R>(*s, frame, args...);
@@ -355,7 +360,7 @@ class CompiledFunction {
       detail::run(*s, frame, outputs);
     } catch (const Error& e) {
       if (once) throw;
-      return again<R>(e, std::forward<A>(args)...);
+      return eagerly<R>([&](void (*serve)(void*), void* function) { detail::serve_again(*state_, e, serve, function); }, std::forward<A>(args)...);
     }
     return result<R>(*s, outputs);
   }
@@ -408,15 +413,16 @@ class CompiledFunction {
     detail::walk(std::as_const(copy), check);
   }
 
-  template <class R, class... A>
-  R again(const Error& e, A&&... args) const {
+  /// `serve` runs the function that it is given, with its argument.
+  template <class R, class Serve, class... A>
+  R eagerly(Serve&& serve, A&&... args) const {
     if constexpr (std::is_void_v<R>) {
       auto function = [&] { (*f_)(std::forward<A>(args)...); };
-      detail::serve_again(*state_, e, [](void* b) { (*static_cast<decltype(function)*>(b))(); }, &function);
+      serve([](void* b) { (*static_cast<decltype(function)*>(b))(); }, &function);
     } else {
       std::optional<R> made;
       auto function = [&] { made.emplace((*f_)(std::forward<A>(args)...)); };
-      detail::serve_again(*state_, e, [](void* b) { (*static_cast<decltype(function)*>(b))(); }, &function);
+      serve([](void* b) { (*static_cast<decltype(function)*>(b))(); }, &function);
       return std::move(*made);
     }
   }
@@ -460,7 +466,7 @@ class CompiledFunction {
       check.replay(outputs);
     } catch (const Error& e) {
       if (!check.function_catches()) throw;
-      return again<R>(e, args...);
+      return eagerly<R>([&](void (*serve)(void*), void* function) { detail::serve_again(*state_, e, serve, function); }, args...);
     }
     detail::Leaves found;
     if constexpr (std::is_void_v<R>) {

@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <sstream>
 
@@ -29,7 +30,7 @@ thread_local Tensor t_scale;
 TEST(Bail, EachReasonIsCountedByItsName) {
   const Tensor x = ones({4});
   float numbers[4] = {1, 2, 3, 4};
-  Tensor nothing;
+  const auto nothing = std::make_unique<Tensor>();
   std::optional<Tensor> maybe;
   const Case cases[] = {
       {Bail::mode_off, [&] {
@@ -46,7 +47,7 @@ TEST(Bail, EachReasonIsCountedByItsName) {
       {Bail::makes_from_host, [&] { return once([&](Tensor t) { return t + from_blob(numbers, {4}, kFloat32); }, x); }},
       {Bail::asks_state, [&] { return once([&](Tensor t) { return t * (x.is_pinned() ? 2 : 1); }, x); }},
       {Bail::seeds_generator, [&] { return once([](Tensor t) { manual_seed(1); return t + 1; }, x); }},
-      {Bail::assigns_variable, [&] { return once([&](Tensor t) { nothing = t + 1; return t * nothing; }, x); }},
+      {Bail::assigns_variable, [&] { return once([&](Tensor t) { *nothing = t + 1; return t * *nothing; }, x); }},
       {Bail::destroys_variable, [&] {
          maybe = ones({4});
          return once([&](Tensor t) { maybe.reset(); return t + 1; }, x);

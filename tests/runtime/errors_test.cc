@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "reprise/reprise.h"
+#include "tensor/impl.h"
 
 namespace reprise {
 namespace {
@@ -97,6 +98,66 @@ TEST(Misuse, AnExceptionOfTheUsersFunctionLeavesNothingBehind) {
   fail = false;
   EXPECT_EQ(f(ones({2})).sum().item().to_double(), 4);
   EXPECT_EQ((ones({2}) + 1).sum().item().to_double(), 4);  // the thread is not left inside the trace
+}
+
+TEST(Misuse, AFunctionThatThrowsIsNotTracedAtEveryCall) {
+  bool fail = true;
+  int runs = 0;
+  std::vector<bool> traced;
+  auto f = compile([&](Tensor x) {
+    ++runs;
+    x.add_(1);
+    traced.push_back(x.impl()->trace != nullptr);
+    if (fail && x.size(0) > 2) throw std::runtime_error("too long");
+    return x * 2;
+  }, {.name = "throws"});
+  Tensor x = zeros({4});
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_THROW(f(x), std::runtime_error);
+    EXPECT_EQ(x.sum().item<double>(), 0) << "call " << i;  // compiled or not, such a call changes nothing
+  }
+  EXPECT_EQ(traced, (std::vector<bool>{true, false, false, false, false}));
+  EXPECT_EQ(runs, 5);
+  // What the trace asked before it threw is not true of these.
+  Tensor few = zeros({2});
+  EXPECT_EQ(f(few).sum().item<double>(), 4);
+  EXPECT_TRUE(traced.back());
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  // One that does not throw: the next is compiled.
+  fail = false;
+  EXPECT_EQ(f(x).sum().item<double>(), 8);
+  EXPECT_FALSE(traced.back());
+  EXPECT_EQ(f.stats().fallbacks.at(0).reason, std::string_view("throws"));
+  EXPECT_EQ(f(x).sum().item<double>(), 16);
+  EXPECT_TRUE(traced.back());
+  const int before = runs;
+  EXPECT_EQ(f(x).sum().item<double>(), 24);
+  EXPECT_EQ(runs, before);
+  EXPECT_EQ(f.stats().eager_fallbacks, 1);
+}
+
+TEST(Misuse, AFunctionThatThrowsInTurnsIsTracedNowAndThen) {
+  int call = 0, traces = 0;
+  auto f = compile([&](Tensor x) {
+    const bool throws = x.impl()->trace != nullptr;
+    traces += throws;
+    ++call;
+    if (throws) throw std::runtime_error("only while it is traced");
+    return x + 1;
+  }, {.name = "in_turns"});
+  Tensor x = zeros({3});
+  int thrown = 0;
+  for (int i = 0; i < 200; ++i) {
+    try {
+      EXPECT_EQ(f(x).sum().item<double>(), 3);
+    } catch (const std::runtime_error&) {
+      ++thrown;
+    }
+  }
+  EXPECT_EQ(call, 200);
+  EXPECT_EQ(thrown, traces);
+  EXPECT_LE(traces, 8);  // 1, 2, 4, ... calls between them
+  EXPECT_GE(traces, 7);
 }
 
 TEST(Misuse, ATensorOfATraceThatThrewIsDeadNotWrong) {
