@@ -140,8 +140,23 @@ void LoopEmitter::point() {
   const std::uint32_t stash = v_kept_ ? kNone : node_to_stash(inside);
   if (stash != kNone && stash_room_)
     stash_base_ = b_.CreateSelect(streams_, stash_room_, at_.address[k_.body[inside[0]].access]);
-  for (int stage = 0; stage < info_.max_depth; ++stage)
-    reduce_stage(stage, stage + 1 == info_.max_depth && stash != kNone ? inside[0] : kNone, stash);
+  for (int stage = 0; stage + 1 < info_.max_depth; ++stage) reduce_stage(stage, kNone, kNone);
+  const std::uint32_t room = stash == kNone && !v_kept_ ? node_for_room(inside) : kNone;
+  if (room == kNone) return finish_point(inside, here, stash, false);
+  if (!row_room_) {
+    llvm::IRBuilder<> entry(&f_->getEntryBlock(), f_->getEntryBlock().begin());
+    auto* stack = entry.CreateAlloca(llvm::ArrayType::get(b_.getFloatTy(), kRoomElements));
+    stack->setAlignment(llvm::Align(64));
+    row_room_ = stack;
+  }
+  Value* fits = b_.CreateICmpSLE(extents_[static_cast<std::size_t>(k_.n_kept)], e_.i64(kRoomElements));
+  emit_if(
+      e_, fits, [&] { scope([&] { finish_point(inside, here, room, true); }); }, [&] { scope([&] { finish_point(inside, here, kNone, false); }); });
+}
+
+void LoopEmitter::finish_point(const std::vector<std::uint32_t>& inside, const std::vector<std::uint32_t>& here, std::uint32_t stash, bool in_room) {
+  stash_in_room_ = in_room;
+  if (info_.max_depth > 0) reduce_stage(info_.max_depth - 1, stash != kNone ? inside[0] : kNone, stash);
   if (!inside.empty()) {
     stashed_ = stash, stashed_at_ = stash == kNone ? kNone : k_.body[inside[0]].access;
     std::vector<Value*> none;
@@ -154,6 +169,7 @@ void LoopEmitter::point() {
     });
     stashed_ = kNone;
   }
+  stash_in_room_ = false;
   store_all(here);
 }
 

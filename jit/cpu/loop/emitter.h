@@ -111,6 +111,7 @@ class LoopEmitter {
   /// its length. A block is a run of the one reduced dim, or what lies inside one index of the outermost of several.
   void blocks(const std::vector<bool>& need, int stage, std::vector<Value*>& carried, bool blocked,
               const std::function<void()>& block);
+  static constexpr std::int64_t kRoomElements = 8192;  // of Float32: threads have small stacks
   static constexpr std::int64_t kRowBlock = 8192, kColumnBlock = 256;  // elements, rows
 
   /// A value worth keeping between the last reduction and the stores instead of computing it twice (softmax: the
@@ -118,6 +119,15 @@ class LoopEmitter {
   /// reduced dims will overwrite, so it must be of their dtype, and the last run may read nothing else that varies over
   /// reduced dims: the store may alias what was loaded.
   std::uint32_t node_to_stash(const std::vector<std::uint32_t>& inside);
+  /// The same where the store has another dtype (a gate on its way to being quantized): it is kept on the stack, if the row has room there
+  /// when the kernel runs.
+  std::uint32_t node_for_room(const std::vector<std::uint32_t>& inside);
+  /// What a value of node m costs at each index of the row.
+  int cost_inside(std::uint32_t m);
+  /// The place of a step's elements in the room for a row.
+  Value* in_room(int step);
+  /// The last reductions, and then the stores.
+  void finish_point(const std::vector<std::uint32_t>& inside, const std::vector<std::uint32_t>& here, std::uint32_t stash, bool in_room);
   void accumulate(std::uint32_t r, Value** accs, int width);
   Value* fold_lanes(const BodyNode& n, std::vector<Value*> accs);
 
@@ -161,6 +171,8 @@ class LoopEmitter {
   std::vector<Value*> ahead_;                           // by access: elements to where a later row is prefetched, or null
   Value* streams_ = nullptr;                            // i1: the last run's stores pass the caches; null: never
   bool streaming_ = false;                              // in the last run, when streams_ is there
+  Value* row_room_ = nullptr;                           // on the stack, for a row's values of another dtype than the result's; or null
+  bool stash_in_room_ = false;                          // during the last two runs: that is where it is
   Value* stash_room_ = nullptr;                         // on the stack, for a row's stash when streams_ holds; or null
   int blocked_dim_ = -1;                                // inside a block of a sum: its dim, and
   std::pair<Value*, Value*> block_;                     // the part of it

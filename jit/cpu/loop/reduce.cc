@@ -7,6 +7,11 @@ namespace reprise::jit {
 
 using kernels::ReduceOp;
 
+namespace {
+constexpr int kWorthKeeping = 12;  // in the place of the result
+constexpr int kWorthALoad = 16;    // beside it: that is a load and a store more, and the code comes twice
+}  // namespace
+
 void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32_t stash) {
   std::vector<std::uint32_t> reduces, operands;
   for (std::uint32_t i = 0; i < k_.body.size(); ++i) {
@@ -45,7 +50,9 @@ void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32
         turn += a.count;
       }
       if (stage == 1) prefetch_rows(need);
-      if (stash_store != kNone)
+      if (stash_store != kNone && stash_in_room_)
+        for (int s = 0; s < at_.steps; ++s) e_.store(DType::Float32, operand(stash, s, plan_.lanes), in_room(s), step_mask(s));
+      else if (stash_store != kNone)
         based_at(k_.body[stash_store].access, stash_base_, [&] { write(k_.body[stash_store], stash, kNone); });
     });
     auto from = accs.begin();
@@ -135,13 +142,36 @@ std::uint32_t LoopEmitter::node_to_stash(const std::vector<std::uint32_t>& insid
       if (last[i] && i != m && info_.dims[i] & info_.reduced_mask &&
           (k_.body[i].kind == BodyNode::Kind::Load || k_.body[i].kind == BodyNode::Kind::Index))
         alone = false;
-    int cost = 0;
-    const std::vector<bool> chain = needed_by(k_, info_, {m}, info_.max_depth - 1);
-    for (std::size_t i = 0; i < k_.body.size(); ++i)
-      if (chain[i] && info_.dims[i] & info_.reduced_mask) cost += cost_of(k_, i);
-    if (alone && cost >= 12) return m;
+    if (alone && cost_inside(m) >= kWorthKeeping) return m;
   }
   return kNone;
+}
+
+int LoopEmitter::cost_inside(std::uint32_t m) {
+  int cost = 0;
+  const std::vector<bool> chain = needed_by(k_, info_, {m}, info_.max_depth - 1);
+  for (std::size_t i = 0; i < k_.body.size(); ++i)
+    if (chain[i] && info_.dims[i] & info_.reduced_mask) cost += cost_of(k_, i);
+  return cost;
+}
+
+std::uint32_t LoopEmitter::node_for_room(const std::vector<std::uint32_t>& inside) {
+  if (inside.size() != 1 || info_.max_depth == 0 || rank_ - k_.n_kept != 1 || k_.n_kept != vdim_) return kNone;
+  std::vector<std::uint32_t> operands;
+  for (std::uint32_t i = 0; i < k_.body.size(); ++i)
+    if (k_.body[i].kind == BodyNode::Kind::Reduce && info_.depth[i] == info_.max_depth) operands.push_back(k_.body[i].a);
+  const std::vector<bool> computed = needed_by(k_, info_, operands, info_.max_depth - 1);
+  // The latest one is made of the most.
+  for (auto m = static_cast<std::uint32_t>(k_.body.size()); m-- > 0;) {
+    const BodyNode& n = k_.body[m];
+    if (!computed[m] || n.kind != BodyNode::Kind::Op || n.dtype != DType::Float32 || !(info_.dims[m] & vbit_) || info_.depth[m] >= info_.max_depth) continue;
+    if (needed_by(k_, info_, inside, info_.max_depth, m)[m] && cost_inside(m) >= kWorthALoad) return m;
+  }
+  return kNone;
+}
+
+Value* LoopEmitter::in_room(int step) {
+  return e_.at(b_.getFloatTy(), row_room_, b_.CreateAdd(at_.vector_index, e_.i64(step * plan_.lanes)));
 }
 
 void LoopEmitter::accumulate(std::uint32_t r, Value** accs, int width) {

@@ -26,6 +26,7 @@ void LoopEmitter::evaluate(std::uint32_t i) {
   const int steps = is_vector(i) ? at_.steps : 1;
   for (int s = 0; s < steps; ++s) {
     if (!stashed) v.push_back(compute(i, n, s));
+    else if (stash_in_room_) v.push_back(e_.load(DType::Float32, in_room(s), plan_.lanes, step_mask(s)));
     else based_at(stashed_at_, stash_base_, [&] { v.push_back(load(stashed_at_, s, plan_.lanes)); });
   }
   at_.vals[i] = std::move(v);
