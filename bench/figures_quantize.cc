@@ -1,6 +1,8 @@
-// A normalization and the quantization of what it gives: one function against two, in time and in what moves between them.
+// What is done to activations and the quantization of what it gives: one function against two, in time and in what moves between them.
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bench/figures.h"
 #include "reprise/reprise.h"
@@ -9,11 +11,13 @@ namespace reprise::figures {
 
 namespace {
 
-/// Bytes an element of a matrix that the launches read and write, as explain() lists them. Rows and columns of numbers are not counted.
-double bytes_an_element(const std::string& explained) {
+/// Bytes an element of a matrix that the launches read and write, as explain() lists them: of the arguments the first `inputs`, and what has
+/// s0 rows of s1 columns or of half of them. Rows and columns of numbers are not counted.
+double bytes_an_element(const std::string& explained, int inputs) {
   std::istringstream lines(explained.substr(explained.find("  launches:\n")));
   double bytes = 0;
-  std::string matrices = " in0 ";                      // the buffers that are matrices: the first argument, and what has s0*s1 elements
+  std::string matrices = " ";
+  for (int i = 0; i < inputs; ++i) matrices += "in" + std::to_string(i) + " ";
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("buffer ") && line.find("s0*s1") != std::string::npos) matrices += line.substr(7, line.find(':') - 7) + " ";
     if (!line.starts_with("loop ")) continue;
@@ -28,36 +32,85 @@ double bytes_an_element(const std::string& explained) {
   return bytes;
 }
 
+/// By rows of y, as a server does before a quantized product.
+std::pair<Tensor, Tensor> by_rows(Tensor y, DType to) {
+  Tensor f = y.to(kFloat32), scale = f.abs().amax({-1}, true).clamp_min(1e-8) / (to == kInt8 ? 127.0 : 448.0);
+  Tensor q = f * (1.0 / scale);
+  return {to == kInt8 ? q.round().to(to) : q.clamp(-448, 448).to(to), scale};
+}
+std::pair<Tensor, Tensor> by_blocks(Tensor y, DType to) { return by_rows(y.view({y.size(0), y.size(1) / 128, 128}), to); }
+
+constexpr std::int64_t kSide = 4096;
+
+/// `before` and `after` in one function against each in its own, on matrices of dtype t; `before` may write its arguments.
+template <class B, class Q>
+void add(std::vector<Figure>& out, const std::string& name, DType t, int matrices, B before, Q after) {
+  auto first = compile(before, {.name = "before"});
+  auto second = compile(after, {.name = "after"});
+  auto both = compile([=](Tensor x, Tensor r, Tensor w) { return after(before(x, r, w)); }, {.name = "both"});
+  const Tensor x = randn({kSide, kSide}).to(t), r = randn({kSide, kSide}).to(t), w = ones({kSide}).to(t);
+  both(x, r, w), second(first(x, r, w));
+  const double bytes = bytes_an_element(both.explain(), matrices), apart = bytes_an_element(first.explain(), matrices) + bytes_an_element(second.explain(), 1);
+  const std::string of = name + ", " + std::string(dtype_name(t)) + ", ";
+  out.push_back({of + "bytes of the unfused", bytes / apart, "ratio", 0.6, Figure::Better::Lower, true,
+                 std::to_string(static_cast<int>(bytes)) + " bytes an element, apart " + std::to_string(static_cast<int>(apart))});
+  std::vector<double> one, two;
+  for (int i = 0; i < 15; ++i) {
+    double start = now();
+    both(x, r, w);
+    one.push_back(now() - start);
+    start = now();
+    second(first(x, r, w));
+    two.push_back(now() - start);
+  }
+  out.push_back({of + "time of the unfused", median(one) / median(two), "ratio", 0.7, Figure::Better::Lower, true, "4096 x 4096, interleaved, median of 15"});
+}
+
+/// Attention as primitives, in one function against its three parts.
+void add_attention(std::vector<Figure>& out, DType t) {
+  auto scores = [](Tensor q, Tensor k) { return matmul(q, k.transpose(-2, -1)) * 0.125; };
+  auto weights = [](Tensor s) { return softmax(s, -1); };
+  auto sum = [](Tensor p, Tensor v) { return matmul(p, v); };
+  auto a = compile(scores, {.name = "scores"});
+  auto b = compile(weights, {.name = "weights"});
+  auto c = compile(sum, {.name = "sum"});
+  auto all = compile([=](Tensor q, Tensor k, Tensor v) { return sum(weights(scores(q, k)), v); }, {.name = "attention"});
+  const Tensor q = randn({8, 1024, 64}).to(t), k = randn({8, 1024, 64}).to(t), v = randn({8, 1024, 64}).to(t);
+  all(q, k, v), c(b(a(q, k)), v);
+  std::vector<double> one, two;
+  for (int i = 0; i < 15; ++i) {
+    double start = now();
+    all(q, k, v);
+    one.push_back(now() - start);
+    start = now();
+    c(b(a(q, k)), v);
+    two.push_back(now() - start);
+  }
+  out.push_back({"attention of primitives, " + std::string(dtype_name(t)) + ", time of its parts", median(one) / median(two), "ratio", 0.8, Figure::Better::Lower, true,
+                 "8 x 1024 x 64, interleaved, median of 15"});
+}
+
 }  // namespace
 
 std::vector<Figure> quantize_figures() {
   std::vector<Figure> out;
+  auto norm = [](Tensor x, Tensor, Tensor w) { return rms_norm(x, w, 1e-6); };
+  auto add_norm = [](Tensor x, Tensor r, Tensor w) {
+    r.add_(x);
+    return rms_norm(r, w, 1e-6);
+  };
+  auto gate = [](Tensor x, Tensor r, Tensor) { return silu(x) * r; };
+  auto rows = [](Tensor y) { return by_rows(y, kInt8); };
+  auto rows8 = [](Tensor y) { return by_rows(y, kFloat8E4M3FN); };
+  auto blocks8 = [](Tensor y) { return by_blocks(y, kFloat8E4M3FN); };
   for (DType t : {kFloat32, kBFloat16}) {
-    // int8 by rows, as a server does before a quantized product.
-    auto quantize = [](Tensor y) {
-      Tensor f = y.to(kFloat32), scale = f.abs().amax({-1}, true).clamp_min(1e-8) / 127.0;
-      return std::pair((f * (1.0 / scale)).round().to(kInt8), scale);
-    };
-    auto norm = [](Tensor x, Tensor w) { return rms_norm(x, w, 1e-6); };
-    auto first = compile(norm, {.name = "norm"});
-    auto second = compile(quantize, {.name = "quantize"});
-    auto both = compile([=](Tensor x, Tensor w) { return quantize(norm(x, w)); }, {.name = "norm_quantize"});
-    const Tensor x = randn({4096, 4096}).to(t), w = ones({4096}).to(t);
-    both(x, w), second(first(x, w));
-    const double bytes = bytes_an_element(both.explain()), apart = bytes_an_element(first.explain()) + bytes_an_element(second.explain());
-    const std::string of = "rms_norm + quantize, " + std::string(dtype_name(t)) + ", ";
-    out.push_back({of + "bytes of the unfused", bytes / apart, "ratio", 0.6, Figure::Better::Lower, true,
-                   std::to_string(static_cast<int>(bytes)) + " bytes an element, apart " + std::to_string(static_cast<int>(apart))});
-    std::vector<double> one, two;
-    for (int i = 0; i < 15; ++i) {
-      double start = now();
-      both(x, w);
-      one.push_back(now() - start);
-      start = now();
-      second(first(x, w));
-      two.push_back(now() - start);
-    }
-    out.push_back({of + "time of the unfused", median(one) / median(two), "ratio", 0.7, Figure::Better::Lower, true, "4096 x 4096, interleaved, median of 15"});
+    add(out, "rms_norm + quantize", t, 1, norm, rows);
+    add(out, "rms_norm + float8", t, 1, norm, rows8);
+    add(out, "rms_norm + float8 by blocks", t, 1, norm, blocks8);
+    add(out, "add + rms_norm + quantize", t, 2, add_norm, rows);
+    add(out, "silu * up + quantize", t, 2, gate, rows);
+    add(out, "silu * up + float8 by blocks", t, 2, gate, blocks8);
+    add_attention(out, t);
   }
   return out;
 }

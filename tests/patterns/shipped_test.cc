@@ -192,5 +192,78 @@ TEST(Shipped, Attention) {
   }
 }
 
+// A block of a language model in four spellings, and with its products quantized or not: a user's patterns are found as often, and as many
+// kernels run.
+struct Block {
+  Tensor norm, norm2, q, k, v, o, gate, up, down;
+};
+enum class Spelling { Operators, InPlace, Primitives, Mixed };
+
+std::int64_t launches_of(const std::string& explained) {
+  const std::string text = explained.substr(explained.find("  launches:\n"));
+  std::int64_t n = 0;
+  for (const char* kind : {"\nloop ", "\nnative "})
+    for (std::size_t at = 0; (at = text.find(kind, at)) != std::string::npos; ++at) ++n;
+  return n;
+}
+
+TEST(Shipped, ABlockOfAModelMatchesAlikeInEverySpelling) {
+  const std::int64_t width = 16, wide = 24;
+  const Tensor x0 = numbers({5, width}, kFloat32, 0.3), ones_ = numbers({width}, kFloat32, 0.11);
+  auto quantize = [](Tensor y) {
+    Tensor scale = y.abs().amax({-1}, true).clamp_min(1e-8) / 127.0;
+    return std::pair((y * (1.0 / scale)).round().to(kInt8), scale);
+  };
+  // What stands for them computes the same; that they are met is what is counted.
+  register_pattern("mine_norm", [](Tensor a, Tensor w) { return rms_norm(a, {a.size(-1)}, w, 1e-6); }, [](Tensor a, Tensor w) { return rms_norm(a, {a.size(-1)}, w, 1e-6) * 1.0; }, std::tuple(x0, ones_));
+  register_pattern("mine_swiglu", [](Tensor a, Tensor b) { return silu(a) * b; }, [](Tensor a, Tensor b) { return b * silu(a); }, std::tuple(x0, x0));
+  for (bool quantized : {false, true}) {
+    auto product = [=](Tensor y, const Tensor& w) {
+      if (!quantized) return linear(y, w);
+      auto [codes, scale] = quantize(y);
+      return linear(codes.to(kFloat32), w) * scale;
+    };
+    auto block = [=](Spelling how) {
+      return [=](Tensor x, const Block& b) {
+        const bool primitives = how == Spelling::Primitives || how == Spelling::Mixed, in_place = how == Spelling::InPlace || how == Spelling::Mixed;
+        auto norm = [&](Tensor y, Tensor w) { return primitives ? w * (y / sqrt(pow(y, 2).mean(-1, true) + 1e-6)) : rms_norm(y, {width}, w, 1e-6); };
+        auto added = [&](Tensor y, Tensor d) {
+          if (!in_place) return y + d;
+          y.add_(d);
+          return y;
+        };
+        Tensor h = norm(x, b.norm);
+        Tensor q = product(h, b.q).view({-1, 2, width / 2}).transpose(0, 1), k = product(h, b.k).view({-1, 2, width / 2}).transpose(0, 1), v = product(h, b.v).view({-1, 2, width / 2}).transpose(0, 1);
+        Tensor a;
+        if (primitives) a = matmul(softmax(matmul(q, k.transpose(1, 2)) * 0.35, -1), v);
+        else a = scaled_dot_product_attention(q, k, v, {}, 0.0, false, 0.35);
+        x = added(x, product(a.transpose(0, 1).reshape({-1, width}), b.o));
+        h = norm(x, b.norm2);
+        Tensor gate = product(h, b.gate), up = product(h, b.up);
+        if (how == Spelling::InPlace) gate.silu_().mul_(up);
+        else gate = (primitives ? gate * sigmoid(gate) : silu(gate)) * up;
+        return added(x, product(gate, b.down));
+      };
+    };
+    auto weights = [&](std::int64_t out, std::int64_t in, double step) { return numbers({out, in}, kFloat32, step) * 0.2; };
+    const Block b{ones_, ones_ + 1, weights(width, width, 0.21), weights(width, width, 0.31), weights(width, width, 0.17), weights(width, width, 0.23),
+                  weights(wide, width, 0.19), weights(wide, width, 0.29), weights(width, wide, 0.37)};
+    const Tensor want = block(Spelling::Operators)(x0, b);
+    std::int64_t launches = -1;
+    for (Spelling how : {Spelling::Operators, Spelling::InPlace, Spelling::Primitives, Spelling::Mixed}) {
+      auto c = compile([=](Tensor x, Tensor n, Tensor n2, Tensor q, Tensor k, Tensor v, Tensor o, Tensor gate, Tensor up, Tensor down) { return block(how)(x, {n, n2, q, k, v, o, gate, up, down}); });
+      const Tensor got = c(x0.clone(), b.norm, b.norm2, b.q, b.k, b.v, b.o, b.gate, b.up, b.down);
+      const std::string which = std::to_string(static_cast<int>(how)) + (quantized ? ", quantized" : "");
+      EXPECT_LE((got - want).abs().max().item<double>(), quantized ? 0.1 : 1e-4) << which;
+      EXPECT_EQ(matches(c.stats(), "mine_norm"), 2) << which << "\n" << c.explain();
+      EXPECT_EQ(matches(c.stats(), "mine_swiglu"), 1) << which << "\n" << c.explain();
+      EXPECT_EQ(c.stats().copied_bytes, 0) << which;
+      if (launches < 0) launches = launches_of(c.explain());
+      EXPECT_EQ(launches_of(c.explain()), launches) << which << "\n" << c.explain();
+    }
+  }
+  unregister_pattern("mine_norm"), unregister_pattern("mine_swiglu");
+}
+
 }  // namespace
 }  // namespace reprise
