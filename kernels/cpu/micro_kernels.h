@@ -159,8 +159,8 @@ struct IntDot {
   REPRISE_DESCRIBE(bits, bytes, rows)
 };
 
-/// y[m, n] = sum over k of x[m, k] * w[n, k] in Float32, as IntDot: w of float8, x of bfloat16. Of x each whole kHalfStep elements stand in
-/// another order, half_place. Vectors of 512 bits, and processors that have_half_products.
+/// y[m, n] = sum over k of x[m, k] * w[n, k] in Float32, as IntDot: w of float8, x of bfloat16. Of x each kHalfStep elements stand in
+/// another order, half_place, and zeros fill up the last ones. Vectors of 512 bits, and processors that have_half_products.
 struct HalfDot {
   static constexpr std::string_view kKind = "half_dot";
   using Fn = GemvDotFn;
@@ -171,7 +171,7 @@ struct HalfDot {
 };
 
 /// y[m, n] = the sum over blocks of k of x_scale[m, block] * w_scale[n, block] * the block's sum of x[m, k] * w[n, k], in Float32. `block` is a
-/// multiple of dot_step, or there is one. `rows` (1 or 4) is m. Of each block whole steps of halves stand in half_place's order.
+/// multiple of dot_step, or there is one. `rows` (1 or 4) is m. Halves of x stand as HalfDot has them.
 using BlockDotFn = void (*)(const void* x, std::int64_t x_row, const void* w, std::int64_t w_row, float* y, std::int64_t y_row, std::int64_t n, std::int64_t k,
                             std::int64_t block, const float* x_scale, std::int64_t x_scale_row, const float* w_scale, std::int64_t w_scale_row,
                             std::int64_t w_scale_k);

@@ -101,7 +101,7 @@ class Product {
     for (std::int64_t k = 0; k < k_ || k == 0;) {
       const std::int64_t end = end_of_sum(k, few ? k_ : k + kFloatDepth);
       parts_.push_back({k, end, packed_});
-      packed_ += round_up(end - k, f_.group());
+      packed_ += round_up(end - k, few && f_.halves ? kHalfStep : f_.group());
       if (end == k) break;
       k = end;
     }
@@ -127,14 +127,21 @@ class Product {
   /// Bytes of an element of a as the kernels take it.
   std::int64_t x_size(bool few) const { return f_.integers ? (f_.bytes ? 1 : 2) : few && f_.halves ? 2 : 4; }
 
-  /// A row of Float32 that is exact in bfloat16, with the elements of each part in the order of HalfDot.
+  /// A row of Float32 that is exact in bfloat16, as HalfDot takes it, part by part.
   void take_halves(const float* from, std::uint16_t* to) const {
+    auto half = [](float x) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16); };
     for (const Part& p : parts_) {
-      const std::int64_t n = p.end - p.begin, whole = n / kHalfStep * kHalfStep;
-      for (std::int64_t i = 0; i < n; ++i) {
-        const std::int64_t at = i < whole ? i / kHalfStep * kHalfStep + half_place(static_cast<int>(i % kHalfStep)) : i;
-        to[p.begin + at] = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(from[p.begin + i]) >> 16);
+      const std::int64_t n = p.end - p.begin;
+      for (std::int64_t i = 0; i < n; i += 8) {  // half_place keeps eight together
+        const float* x = from + p.begin + i;
+        std::uint16_t* y = to + p.packed + i / kHalfStep * kHalfStep + half_place(static_cast<int>(i % kHalfStep));
+        if (i + 8 <= n)
+          for (int l = 0; l < 8; ++l) y[l] = half(x[l]);
+        else
+          for (int l = 0; l < 8; ++l) y[l] = i + l < n ? half(x[l]) : 0;
       }
+      for (std::int64_t i = round_up(n, 8); i < round_up(n, kHalfStep); i += 8)
+        std::memset(to + p.packed + i / kHalfStep * kHalfStep + half_place(static_cast<int>(i % kHalfStep)), 0, 16);
     }
   }
 
@@ -148,7 +155,7 @@ class Product {
       rows_ = s_.a.data, row_ = s_.a.strides[0];
       return;
     }
-    row_ = few ? k_ : packed_;
+    row_ = few && !f_.halves ? k_ : packed_;
     rows_own_.emplace(std::max<std::int64_t>(1, m_ * row_ * to_size));
     rows_ = rows_own_->get();
     if (f_.integers && !few) starts_.assign(static_cast<std::size_t>(m_) * parts_.size(), 0);
@@ -281,7 +288,7 @@ class Product {
       }
       for (std::size_t p = 0; p < parts_.size(); ++p) {
         const std::int64_t k = parts_[p].begin, deep = parts_[p].end - k;
-        const char *x = rows_ + (i * row_ + k) * size, *w = s_.b.data + column * n_stride_ + k;
+        const char *x = rows_ + (i * row_ + (f_.halves ? parts_[p].packed : k)) * size, *w = s_.b.data + column * n_stride_ + k;
         if (f_.integers) f_.int_dot[four](x, row_, w, n_stride_, sums, kColumnsAtOnce, n, deep);
         else f_.dot[four](x, row_, w, n_stride_, sums, kColumnsAtOnce, n, deep);
         finish(p, i, rows, column, n, sums, kColumnsAtOnce, partial, kColumnsAtOnce);

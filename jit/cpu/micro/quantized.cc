@@ -65,8 +65,17 @@ class IntCode : public MicroCode {
     Vs sum = carry(0, whole, step, {zero()}, [&](V i, Vs s) -> Vs { return {add_products(s[0], ones(), x(x_at(x_row, i)))}; });
     return fold(sum[0], [](V x, V y) { return x + y; });
   }
-  /// The products of what no vector holds, as a vector whose first lane is their sum.
+  /// The products of what no vector holds, by lanes.
   V rest(const V& x_row, const V& w_row, const V& whole, const V& k) {
+    if (bits == 512) {  // bytes have masks
+      return carry(whole, k, step, {zero()}, [&](V i, Vs s) -> Vs {
+        const V mask = mask_below(k - i, step);
+        auto masked = [&](llvm::FixedVectorType* type, const V& p) { return b.CreateMaskedLoad(type, p.v, llvm::Align(1), mask.v, llvm::Constant::getNullValue(type)); };
+        llvm::Value* w = masked(llvm::FixedVectorType::get(b.getInt8Ty(), static_cast<unsigned>(step)), at(w_row, DType::Int8, i));
+        const V xi = wrap(masked(elements(), x_at(x_row, i))), sum = add_products(s[0], wrap(bytes ? turned(w) : b.CreateSExt(w, elements())), xi);
+        return {bytes ? sum - add_products(zero(), ones(), xi) : sum};
+      })[0];
+    }
     Vs sum = carry(whole, k, 1, {wrap(b.getInt32(0))}, [&](V i, Vs s) -> Vs {
       llvm::Value* xi = b.CreateSExt(b.CreateAlignedLoad(b.getIntNTy(static_cast<unsigned>(8 * x_size())), x_at(x_row, i).v, llvm::Align(1)), b.getInt32Ty());
       llvm::Value* wi = b.CreateSExt(b.CreateAlignedLoad(b.getInt8Ty(), at(w_row, DType::Int8, i).v, llvm::Align(1)), b.getInt32Ty());
@@ -97,8 +106,9 @@ class HalfCode : public MicroCode {
       }
   }
   V x_at(const V& p, const V& index) { return at(p, DType::UInt8, i64(index) * x_size_); }
-  Vs weights(const V& p) {
-    llvm::Value *w = b.CreateAlignedLoad(quarters(), p.v, llvm::Align(1)), *low = nullptr, *high = nullptr;
+  Vs weights(const V& p) { return widened(b.CreateAlignedLoad(quarters(), p.v, llvm::Align(1))); }
+  Vs widened(llvm::Value* w) {
+    llvm::Value *low = nullptr, *high = nullptr;
 #if defined(__x86_64__)
     auto from = [&](int byte) { return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_qi_512, {}, {table_[byte][0], w, table_[byte][1]}); };
     low = from(0), high = from(1);
@@ -126,11 +136,11 @@ class HalfCode : public MicroCode {
     return wrap(made);
   }
   V rest(const V& x_row, const V& w_row, const V& whole, const V& k) {
-    Vs sum = carry(whole, k, 1, {wrap(llvm::ConstantFP::get(f32(), 0))}, [&](V i, Vs s) -> Vs {
-      V xi = wrap(Emitter::load(DType::BFloat16, x_at(x_row, i).v, 0, nullptr)), wi = wrap(Emitter::load(w_, at(w_row, DType::Int8, i).v, 0, nullptr));
-      return {multiply_add(xi, wi, s[0])};
-    });
-    return wrap(b.CreateInsertElement(zero().v, sum[0].v, std::uint64_t{0}));
+    return carry(whole, k, step, {zero()}, [&](V i, Vs s) -> Vs {
+      llvm::Value* w = b.CreateMaskedLoad(quarters(), at(w_row, DType::Int8, i).v, llvm::Align(1), mask_below(k - i, step).v, llvm::Constant::getNullValue(quarters()));
+      const Vs wi = widened(w), xi = x_step(x_at(x_row, i));
+      return {add_products(add_products(s[0], wi[0], xi[0]), wi[1], xi[1])};
+    })[0];
   }
   V added(const V&, const V&) { return zero(); }
   V ones() { return {}; }
@@ -154,6 +164,12 @@ class FloatCode : public MicroCode {
   Vs x_step(const V& p) { return {load(DType::Float32, p)}; }
   V add_products(const V& sums, const V& w, const V& x) { return multiply_add(w, x, sums); }
   V rest(const V& x_row, const V& w_row, const V& whole, const V& k) {
+    if (bits == 512) {
+      return carry(whole, k, step, {zero()}, [&](V i, Vs s) -> Vs {
+        const V mask = mask_below(k - i);
+        return {multiply_add(load(w_, at(w_row, w_, i), mask), load(DType::Float32, x_at(x_row, i), mask), s[0])};
+      })[0];
+    }
     Vs sum = carry(whole, k, 1, {wrap(llvm::ConstantFP::get(f32(), 0))}, [&](V i, Vs s) -> Vs {
       V xi = wrap(Emitter::load(DType::Float32, x_at(x_row, i).v, 0, nullptr)), wi = wrap(cast(w_, DType::Float32, Emitter::load(w_, at(w_row, w_, i).v, 0, nullptr)));
       return {multiply_add(xi, wi, s[0])};
