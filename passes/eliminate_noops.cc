@@ -112,6 +112,24 @@ Result read_back(Rewriter& rw, Rewriter::Site& s) {
   return same(rw.meta(src).layout.sizes, s.result.layout.sizes) && rw.meta(src).dtype == s.result.dtype ? Result{{src}} : std::nullopt;
 }
 
+// A part beside one that is written once more: it is what was there before. So the first write is lost, as `scatter` has it, also where the second is made of
+// both parts (halves of one matrix, of which one is worked on in place).
+Result beside(Rewriter& rw, Rewriter::Site& s) {
+  const Node* before = rw.maker(operand(s));
+  if (!before || before->op != graph::scatter_of_view(s.node.op) || !same_argument(s.args[1], before->args[2]) || !is_int(s.args[4], 1) || !is_int(before->args[5], 1)) return std::nullopt;
+  auto up_to = [](const NodeArg& a, const NodeArg& b) {
+    const Int *x = std::get_if<Int>(&a), *y = std::get_if<Int>(&b);
+    return x && y && detail::compare_le(*x, *y, {}).known_true();
+  };
+  const NodeArg zero = Int(0);
+  if (!up_to(zero, s.args[2]) || !up_to(zero, before->args[3])) return std::nullopt;
+  const bool after = up_to(zero, before->args[4]) && up_to(before->args[4], s.args[2]), ahead = up_to(zero, s.args[3]) && up_to(s.args[3], before->args[3]);
+  if (!after && !ahead) return std::nullopt;
+  std::vector<NodeArg> args = s.args;
+  args[0] = before->args[0];
+  return {{rw.emit(s.node.op, std::move(args))}};
+}
+
 Result slice(Rewriter& rw, Rewriter::Site& s) {  // as long as its dimension it starts at 0
   return same_sizes(rw, s) ? Result{{operand(s)}} : read_back(rw, s);
 }
@@ -245,13 +263,35 @@ Result written_views(Rewriter& rw, Rewriter::Site& s) {
   return results;
 }
 
+/// By value: a part of it was written, and the same part is by what follows. Empty: there is none.
+std::vector<bool> written_again(const graph::Graph& g) {
+  std::vector<bool> again;
+  for (const Node& n : g.nodes) {
+    if (!graph::view_of_scatter(n.op) || n.args.size() != 6) continue;
+    const ValueId* of = std::get_if<ValueId>(&n.args[0]);
+    const std::int32_t made = of ? g.values[of->v].node : -1;
+    if (made < 0) continue;
+    const Node& before = g.nodes[static_cast<std::size_t>(made)];
+    bool same_part = before.op == n.op;
+    for (std::size_t i = 2; same_part && i < n.args.size(); ++i) same_part = same_argument(n.args[i], before.args[i]);
+    if (!same_part) continue;
+    again.resize(g.values.size());
+    again[of->v] = true;
+  }
+  return again;
+}
+
 }  // namespace
 
 bool eliminate_noops(graph::Graph& g) {
-  return rewrite(g, [](Rewriter& rw, Rewriter::Site& s) -> Result {
+  const std::vector<bool> again = written_again(g);
+  return rewrite(g, [&](Rewriter& rw, Rewriter::Site& s) -> Result {
     if (graph::op(s.node.op).twin_of) return written_views(rw, s);
     const auto* rule = kRules.find(s.node.op);
-    return rule ? (*rule)(rw, s) : std::nullopt;
+    Result made = rule ? (*rule)(rw, s) : std::nullopt;
+    if (made || again.empty() || !graph::scatter_of_view(s.node.op)) return made;
+    const ValueId* of = std::get_if<ValueId>(&s.node.args[0]);
+    return of && again[of->v] && s.args.size() == 5 ? beside(rw, s) : std::nullopt;
   });
 }
 

@@ -95,6 +95,16 @@ TEST(Activations, GateAndWhatFollows) {
         gate.silu_().mul_(up);
         return quantized(gate, to);
       }, "gate in place, by tokens");
+      expect_launches(1, t, [=](Tensor both, Tensor, Tensor) {
+        const Int half = both.size(1) / 2;
+        return quantized(silu(both.slice(1, 0, half)) * both.slice(1, half, 2 * half), to);
+      }, "halves of one matrix", 2);
+      expect_launches(1, t, [=](Tensor both, Tensor, Tensor) {
+        const Int half = both.size(1) / 2;
+        Tensor gate = both.slice(1, 0, half);
+        gate.silu_().mul_(both.slice(1, half, 2 * half));
+        return quantized(gate, to);
+      }, "halves of one matrix, in place", 2);
     }
 }
 
