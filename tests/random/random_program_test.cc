@@ -39,6 +39,7 @@ constexpr Allowance kAllowances[] = {
     {Bail::branch_throws, 5'000},    // one that the call does not take, of cond
     {Bail::branch_overlaps, 5'000},  // it writes to a part of what overlaps itself
     {Bail::branch_may_fail, 15'000},  // on a device
+    {Bail::part_of_storage, 5'000},   // a storage grows, and all arguments leave it
     {Bail::catches_error, 25'000},  // which values decide, and no replay sees
 };
 
