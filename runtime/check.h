@@ -64,6 +64,7 @@ class CheckInterpreter final : public graph::Interpreter {
  private:
   const Random random_;
   std::unordered_map<const Storage*, Maker> makers_;
+  std::vector<std::pair<Tensor, std::uint64_t>> grown_;  // on a storage that has grown, and its version before
   std::unordered_set<const Storage*> own_storages_, kept_;
   std::unordered_set<const TensorImpl*> own_tensors_, kept_tensors_;
 };

@@ -97,8 +97,13 @@ void CheckInterpreter::mutate_metadata(const graph::OpCall& c) {
   const Tensor& self = *std::get<const Tensor*>(c.args[0]);
   if (self.impl() && !self.impl()->trace) keep_metadata(self);
   const Storage* before = self.impl() ? self.impl()->storage : nullptr;
+  const std::uint64_t version = before ? before->version.load(std::memory_order_relaxed) : 0;
   graph::forward_metadata(c);
   const Storage* now = self.impl() ? self.impl()->storage : nullptr;
+  if (now && now == before && version != now->version.load(std::memory_order_relaxed) && !own_storages_.count(now) && !kept_.count(now)) {
+    graph::PlainScope plain;
+    grown_.push_back({whole(self.impl()->storage, self.impl()->dtype), version});
+  }
   if (now == before || graph::view_facts_of(c.op.id).of == graph::ViewOf::Source) return;  // set_ takes another tensor's
   own_storages_.insert(now);                                 // a larger one
   makers_[now] = {&c.op, c.loc};
@@ -129,6 +134,8 @@ void CheckInterpreter::restore() {
   for (Shaped& t : shaped)
     if (!(metadata_of(t.tensor) == t.before)) set_metadata(*t.tensor.impl(), t.before);
   for (Written& w : written) put_back(w);
+  // They stay as large as they are, with the elements that they had.
+  for (auto g = grown_.rbegin(); g != grown_.rend(); ++g) g->first.impl()->storage->version.store(g->second, std::memory_order_relaxed);
   if (random_ == Random::Own) graph::give_back_random(first_random, random_taken);
 }
 

@@ -43,7 +43,7 @@ struct CallCloseness {
 std::optional<std::string> shape_difference(const std::int64_t* want, const std::int64_t* want_strides, int want_rank, const std::int64_t* got,
                                             const std::int64_t* got_strides, int got_rank, Runs = {});
 /// The tensors have the same dtype and sizes. Integers and flags made of rounded numbers may be on the other side of a boundary
-/// in a sixteenth of the elements.
+/// in a sixteenth of the elements; integers made of half precision may be one more or less in each.
 std::optional<std::string> element_difference(const Tensor& want, const Tensor& got, Closeness, Runs = {});
 
 }  // namespace reprise::detail

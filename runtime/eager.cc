@@ -382,6 +382,7 @@ class EagerInterpreter final : public graph::Interpreter {
     else copy_bytes(tail, t.device, zeros.data(), Device::cpu(), static_cast<std::int64_t>(more));
     if (t.storage->bytes) copy_bytes(larger->data, t.device, t.storage->data, t.device, t.storage->bytes);
     swap_bytes(*t.storage, *larger);
+    t.storage->version.fetch_add(1, std::memory_order_relaxed);  // what is on it may be more than before
     release(larger);
   }
 

@@ -132,6 +132,7 @@ namespace {
 void grow_into(Storage& own, Storage*& made, const detail::Outputs& outputs) {
   if (made == &own) return;  // another tensor on it was first
   swap_bytes(own, *made);
+  own.version.fetch_add(1, std::memory_order_relaxed);
   for (TensorImpl* t : outputs.tensors)
     if (t && t->storage == made) {
       retain(&own);

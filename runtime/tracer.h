@@ -40,6 +40,7 @@ struct TracedStorage {
   std::size_t depth = 0;             ///< of the graph that it is traced in: 0, of a branch of cond one more than of the graph around it
   std::shared_ptr<TracedStorage> outer;  ///< of a branch's input: what it stands for in the graph around it
   std::shared_ptr<TracedStorage> grown;  ///< what it is now (Note [Storages that grow])
+  bool has_grown = false;            ///< it is such a one, which counts as a write
   std::int32_t grown_of = -1;        ///< of such a one: the graph input whose storage it was, or -1
 
   const TracedStorage& outermost() const { return outer ? outer->outermost() : *this; }

@@ -147,6 +147,10 @@ void Tracer::functionalize() {
   for (std::uint32_t i : made.strides_read) need_exact_strides(i, {});
   out_.whole_storage = std::move(made.cover_storage);
   out_.written_anew = std::move(made.written_anew);
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    const TracedStorage* on = static_cast<TracedRef&>(*inputs_[i].tensor.impl()->trace).storage.get();
+    if (on && on->has_grown && on->grown_of < 0 && !inputs_[i].again) out_.written_anew.push_back(i);
+  }
 }
 
 void Tracer::check_passed_once(std::uint32_t i) {

@@ -138,6 +138,7 @@ void Tracer::grow(TracedRef& ref, Int have, Int want, SourceLoc loc) {
   ValueId flat = g.add(OpId::as_strided, {value_of(ref), Ints{have}, Ints{1}, Int(0)}, info(loc));
   ValueId more = g.add(OpId::full, {Ints{want - have}, Scalar(0), ref.user_meta.dtype, ref.user_meta.device.str()}, info(loc));
   auto grown = new_storage_of(g.add(OpId::cat, {std::vector<ValueId>{flat, more}, Int(0)}, info(loc)));
+  grown->has_grown = true;
   grown->grown_of = old->input >= 0 ? old->input : old->grown_of;
   std::vector<TracedRef*> on_it;
   for (TracedRef* r : live_)

@@ -221,12 +221,17 @@ TEST(Library, Decompositions) {
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
   EXPECT_NE(f.explain().find("testlib::gated"), std::string::npos) << f.explain();
   // A pattern over it is one over what it is made of.
-  register_pattern("gated_relu", [](Tensor x) { return Tensor(gated(x, std::nullopt, 3, Ints{-1}, false, std::nullopt, "relu")); }, [](Tensor x) { return x.abs(); }, std::tuple(ramp(2, 4)));
+  register_pattern("gated_relu", [](Tensor x) { return Tensor(gated(x, std::nullopt, 3, Ints{-1}, false, std::nullopt, "relu")); }, [](Tensor x) {
+    const Tensor y = clamp_min(x, 0.0) * 3;
+    return y - y.sum({-1}, true) / Scalar(x.size(-1));
+  }, std::tuple(ramp(2, 4)));
   auto g = compile([](Tensor x) {
     const Tensor y = relu(x) * 3;
     return y - y.mean({-1}, true);
   });
-  expect_close(g(ramp(3, 4)), ramp(3, 4).abs());
+  expect_close(g(ramp(3, 4)), gated(ramp(3, 4), std::nullopt, 3, Ints{-1}, false, std::nullopt, "relu"));
+  ASSERT_EQ(g.stats().matches.size(), 1u) << g.explain();
+  EXPECT_EQ(g.stats().matches[0].pattern, "gated_relu");
   unregister_pattern("gated_relu");
   EXPECT_EQ(message([] { gated(Tensor()); }), "InvalidArgument testlib::gated: argument 'x' is an undefined tensor (here)");
   const std::string inner = message([] { gated(ramp(2, 4), ramp(3, 3)); });

@@ -59,6 +59,34 @@ TEST(Views, AStorageThatGrowsDoesForAllTensorsOnIt) {
   check("of two on two storages", apart, [](Tensors a) { a[0].resize_({a[0].size(0) + 2, 3}); a[1].add_(a[0].select(0, 0).sum()); return Tensors{a[1]}; }, {4, 6, 3});
 }
 
+// What was written before it grew is not forgotten, and growing counts as a write; a call that throws has done neither.
+TEST(Views, AStorageThatGrowsCountsAWrite) {
+  auto body = [](Tensor x, Tensor y, Int at) {
+    x.set_(x.clone()).mul_(2);
+    x.resize_({x.size(0) + 1, x.size(1)});
+    y.resize_({y.size(0) + 2});
+    return y.select(0, at);
+  };
+  auto f = compile(body);
+  for (int call = 0; call < 3; ++call)
+    for (bool compiled : {false, true}) {
+      Tensor x = ones({2, 2}), y = ones({3});
+      const std::uint64_t before = y.version();
+      compiled ? f(x, y, 1) : body(x, y, 1);
+      EXPECT_NE(x.version(), 0u) << compiled;
+      EXPECT_NE(y.version(), before) << compiled;
+      EXPECT_TRUE(equal(x.slice(0, 0, 2), full({2, 2}, 2.0)));
+    }
+  Tensor x = ones({2, 2}), y = ones({3});
+  const std::uint64_t before = y.version();
+  for (int call = 0; call < 4; ++call) {
+    EXPECT_THROW(f(x, y, 77), Error);
+    EXPECT_EQ(y.version(), before) << call;
+    EXPECT_EQ(y.size(0).value(), 3) << call;
+    EXPECT_TRUE(equal(x, ones({2, 2}))) << call;
+  }
+}
+
 TEST(Views, WhoSeesAStorageThatGrows) {
   auto body = [](Tensor x) {
     const Int n = x.size(0);
