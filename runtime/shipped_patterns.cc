@@ -179,7 +179,11 @@ void attention_of(Rows& r, bool batches, Scaled scaled, Masked masked, bool in_f
     if (scaled == Scaled::By) q = q / c;
     const Scalar by = scaled == Scaled::Times ? c : Scalar(1.0);
     const Tensor rows = k.transpose(-2, -1);
-    return graph::call1(OpId::scaled_dot_product_attention, {arg(q), arg(rows), arg(v), arg(added ? mask : none), arg(0.0), arg(causal), arg(by), arg(false)}, {});
+    const Tensor y = graph::call1(OpId::scaled_dot_product_attention, {arg(q), arg(rows), arg(v), arg(added ? mask : none), arg(0.0), arg(causal), arg(by), arg(false)}, {});
+    if (!added) return y;
+    // Of a row of which all is masked, and there is something, softmax makes NaN, and attention zeros.
+    const Tensor seen = (mask != -std::numeric_limits<double>::infinity()).sum({-1}, true);
+    return y.masked_fill(seen < Scalar(Int::min(k.size(-1), 1)), std::numeric_limits<double>::quiet_NaN());
   };
   std::vector<OpId> needs;
   if (scaled == Scaled::Times) needs.push_back(OpId::mul);

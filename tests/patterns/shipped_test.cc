@@ -159,6 +159,16 @@ TEST(Shipped, Attention) {
       return matmul(softmax(s, -1), v);
     }, "in place", q, k, v);
     expect_matches(1, "attention", [](Tensor q, Tensor k, Tensor v, Tensor m) { return matmul(softmax(matmul(q, k.transpose(1, 2)) * 0.25 + m, -1), v); }, "mask", q, k, v, mask);
+    // A row of which all is masked is NaN, and of nothing there is nothing.
+    auto masked = [](Tensor q, Tensor k, Tensor v, Tensor m) { return matmul(softmax(matmul(q, k.transpose(1, 2)) * 0.25 + m, -1), v); };
+    Tensor some = mask.clone();
+    some[2].fill_(-inf), some[3].slice(0, 0, 5).fill_(-inf);
+    auto f = compile(masked);
+    for (const Tensor& m : {some, mask})
+      EXPECT_TRUE(allclose(f(q, k, v, m).to(kFloat32), masked(q, k, v, m).to(kFloat32), t == kFloat32 ? 1e-4 : 0.1, t == kFloat32 ? 1e-4 : 0.1, true)) << dtype_name(t);
+    EXPECT_EQ(f.stats().matches.size(), 1u);
+    const Tensor nothing = k.slice(1, 0, 0);
+    EXPECT_TRUE(equal(f(q, nothing, nothing, mask.slice(1, 0, 0)), zeros({3, 9, 16}, {.dtype = t})));
     expect_matches(1, "attention", [](Tensor q, Tensor k, Tensor v) {
       Tensor s = matmul(q, k.transpose(1, 2)) * 0.25;
       return matmul(softmax(s.masked_fill(ones({s.size(-2), s.size(-1)}, {.dtype = kBool}).triu(1), -inf), -1), v);
