@@ -189,6 +189,8 @@ std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mod
     auto made = trace_and_build(name, mode, frame, body, ctx, may_retrace, facts, handles, registered);
     if (made->unrepeatable) note_seen();
     return made;
+  } catch (const std::bad_alloc&) {  // says nothing of the call, and leaves what was seen half written
+    throw;
   } catch (...) {
     note_seen();
     throw;

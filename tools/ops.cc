@@ -54,7 +54,7 @@ std::string accepted_dtypes(const graph::OpDef& def) {
           case T::Float: args.push_back(Scalar(a.name == "dropout_p" ? 0.0 : 1.0)); break;
           case T::Bool: args.push_back(false); break;
           case T::DType: args.push_back(static_cast<DType>(t)); break;
-          case T::Str: args.push_back(std::string_view(a.name == "device" ? "cpu" : "none")); break;
+          case T::Str: args.push_back(std::string_view(a.name == "device" ? "cpu" : a.name == "reduce" ? "sum" : "none")); break;
           default: args.push_back(std::monostate{});
         }
       }
