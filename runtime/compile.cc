@@ -182,9 +182,10 @@ std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
   }
 }
 
-// A trace that throws takes back what it has assigned, which eager execution does not: such a call is always traced.
+// A trace that throws takes back what it has assigned, which eager execution does not, and of captured tensors the call tells nothing: such a
+// call is always traced.
 void Miss::note_thrown(const std::string& what) {
-  if (seen_.assigns) return;
+  if (seen_.more) return;
   LockedCompiled lock(c_);
   c_.handles.merge(handles_);
   c_.note_thrown(frame_, std::move(seen_), what);

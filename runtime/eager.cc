@@ -366,7 +366,7 @@ class EagerInterpreter final : public graph::Interpreter {
   static void grow(TensorImpl& t, const IntArrayRef& sizes) {
     std::int64_t n = 1, bytes = 0;
     for (Int s : sizes) {
-      if (s.hint() == 0) return;
+      if (s.hint() <= 0) return;  // a negative one is refused before anything has changed
       if (__builtin_mul_overflow(n, s.hint(), &n)) n = INT64_MAX;  // beside a size of 0 (resize_ has asked)
     }
     if (__builtin_add_overflow(n, t.offset, &n) || __builtin_mul_overflow(n, item_size(t.dtype), &bytes))

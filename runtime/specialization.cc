@@ -73,7 +73,7 @@ struct TraceFacts {
   std::shared_ptr<guards::ShapeEnv> env;
   std::vector<TensorFact> tensors;
   graph::Settings settings;
-  bool assigns = false;
+  bool more = false;
 };
 
 Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, bool may_retrace, TraceFacts& facts, FunctionBytes::Handles* handles,
@@ -83,7 +83,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
   auto note = [&](const Tracer& tracer, const graph::SettingsWatch& settings) {
     facts.tensors = tracer.tensor_facts();
     facts.settings = settings.seen();
-    facts.assigns = tracer.assigns();
+    facts.more = tracer.depends_on_more();
   };
   for (;;) {
     Tracer tracer(name, frame, handles, plan);
@@ -179,7 +179,7 @@ std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mod
     if (!seen || !facts.env) return;
     seen->tensors = std::move(facts.tensors);
     seen->settings = facts.settings;
-    seen->assigns = facts.assigns;
+    seen->more = facts.more;
     try {
       seen->guards = guards::GuardSet(*facts.env, words);
     } catch (const Error&) {  // guards too long to be checked: then none of them is

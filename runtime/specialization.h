@@ -77,7 +77,7 @@ struct Seen {
   graph::Settings settings;
   guards::GuardSet guards;
   std::vector<TensorFact> tensors;
-  bool assigns = false;                     ///< it had assigned, or destroyed, variables
+  bool more = false;                        ///< it had assigned or destroyed variables, or met captured tensors
   bool holds_for(const CallFrame&) const;   ///< of a call with the same structure
 };
 

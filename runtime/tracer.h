@@ -238,7 +238,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// For a trace that is given up: the symbols and guards so far, and what else it depended on.
   const std::shared_ptr<guards::ShapeEnv>& env() const { return env_; }
   const std::vector<TensorFact>& tensor_facts() const { return tensor_facts_; }
-  bool assigns() const { return lost_track_ || out_.variables->assigns(); }
+  bool depends_on_more() const { return lost_track_ || out_.variables->assigns() || !out_.captured.empty(); }
 
   // ---- Interpreter
   void call(const graph::OpCall&, std::vector<Tensor>& results) override;
