@@ -13,6 +13,6 @@ Backend& cuda_backend(int index) { fail(ErrorCode::DeviceUnavailable, "cuda", {}
 namespace reprise {
 
 CudaCode::CudaCode(std::string, std::vector<std::string>) {}
-void CudaCode::queue(const KernelCall& call, const char*, const Launch&, void**, std::size_t) const noexcept { call.fail(ErrorCode::DeviceUnavailable, device::why_no_cuda(0)); }
+void CudaCode::queue(const KernelCall& call, const char*, const Launch&, void**) const noexcept { call.fail(ErrorCode::DeviceUnavailable, device::why_no_cuda(0)); }
 
 }  // namespace reprise

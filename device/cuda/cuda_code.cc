@@ -66,7 +66,7 @@ struct CudaCode::State {
 
 CudaCode::CudaCode(std::string text, std::vector<std::string> options) : state_(std::make_shared<State>(std::move(text), std::move(options))) {}
 
-void CudaCode::queue(const KernelCall& call, const char* entry, const Launch& how, void** args, std::size_t) const noexcept {
+void CudaCode::queue(const KernelCall& call, const char* entry, const Launch& how, void** args) const noexcept {
   const auto& [g, b, shared_bytes] = how;
   try {
     if (!call.stream) fail(ErrorCode::DeviceUnavailable, "cuda", {}, "kernel '", entry, "' runs on CUDA devices, and the operator has no kernel for the host");

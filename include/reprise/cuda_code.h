@@ -45,7 +45,7 @@ class CudaCode {
   void launch(const KernelCall& call, const char* entry, const Launch& how, const A&... args) const {
     static_assert((std::is_trivially_copyable_v<A> && ...), "arguments of kernels are copied as bytes");
     void* all[] = {const_cast<void*>(address(args))..., nullptr};
-    queue(call, entry, how, all, sizeof...(args));
+    queue(call, entry, how, all);
   }
 
   struct State;
@@ -56,7 +56,7 @@ class CudaCode {
     if constexpr (std::is_same_v<A, TensorView>) return &a.data;
     else return &a;
   }
-  void queue(const KernelCall&, const char* entry, const Launch&, void** args, std::size_t n) const noexcept;
+  void queue(const KernelCall&, const char* entry, const Launch&, void** args) const noexcept;
 
   std::shared_ptr<State> state_;
 };

@@ -20,6 +20,9 @@ class MicroCode : public Emitter, public Writer {
   const DType acc;
 
   V arg(unsigned i) { return wrap(fn_->getArg(i)); }
+  /// Of the struct that the first argument points to: what stands at a byte offset.
+  V pointer_at(std::size_t offset) { return field(offset, b.getPtrTy()); }
+  V integer_at(std::size_t offset) { return field(offset, b.getInt64Ty()); }
   using Writer::i64;
   V zero() { return wrap(llvm::Constant::getNullValue(vector())); }
   V constant(double x) { return wrap(llvm::ConstantFP::get(vector(), x)); }
@@ -54,8 +57,22 @@ class MicroCode : public Emitter, public Writer {
     return {(std::is_pointer_v<P> ? Kind::Pointer : std::is_same_v<P, float> ? Kind::Float : Kind::Integer)...};
   }
   MicroCode(EmitContext&, int bits, DType acc, const std::vector<Kind>& parameters);
+  V field(std::size_t offset, llvm::Type* type);
 
   llvm::Function* fn_;
+};
+
+/// So many vectors on the stack, by number; 0 at first.
+class StackedVectors {
+ public:
+  StackedVectors(MicroCode& g, int count);
+  void put(const V& i, const V& x);
+  V get(const V& i) const;
+
+ private:
+  llvm::Value* slot(const V& i) const;
+  MicroCode& g_;
+  llvm::AllocaInst* all_;
 };
 
 /// Sums each of 2^j vectors over its lanes; element i of the result (of as many) is the sum of vector i. Every vector

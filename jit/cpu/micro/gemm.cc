@@ -9,13 +9,8 @@ void emit(EmitContext& cx, const micro::Gemm& code) {
   const int bits = code.bits, nv = code.vectors, mr = kernels::gemm_rows(bits);
   const DType acc = code.acc, c_type = code.c;
   MicroCode g(cx, code, acc);
-  auto& b = g.b;
-  auto field = [&](std::size_t offset, llvm::Type* type) {
-    llvm::Value* p = b.CreateConstGEP1_64(b.getInt8Ty(), g.arg(0).v, offset);
-    return g.wrap(b.CreateAlignedLoad(type, p, llvm::Align(8)));
-  };
-#define REPRISE_POINTER(name) field(offsetof(micro::GemmTile, name), b.getPtrTy())
-#define REPRISE_INTEGER(name) field(offsetof(micro::GemmTile, name), b.getInt64Ty())
+#define REPRISE_POINTER(name) g.pointer_at(offsetof(micro::GemmTile, name))
+#define REPRISE_INTEGER(name) g.integer_at(offsetof(micro::GemmTile, name))
   const V a = REPRISE_POINTER(a), a_row = REPRISE_INTEGER(a_row), a_col = REPRISE_INTEGER(a_col), bp = REPRISE_POINTER(b), b_row = REPRISE_INTEGER(b_row),
           accp = REPRISE_POINTER(acc), acc_row = REPRISE_INTEGER(acc_row), c = REPRISE_POINTER(c), c_row = REPRISE_INTEGER(c_row), rows = REPRISE_INTEGER(m),
           n = REPRISE_INTEGER(n), k = REPRISE_INTEGER(k), first = REPRISE_INTEGER(first), last = REPRISE_INTEGER(last);

@@ -48,17 +48,11 @@ constexpr std::int64_t kByRows = 4096;
 /// One row of x: each row of w is read from its beginning to its end, as it stands in memory, into four sums; groups of
 /// rows are then summed over their lanes at once. A group's sums wait on the stack, so that one loop serves every row.
 void dot_by_rows(MicroCode& g, DType w_type, DType y_type) {
-  auto& b = g.b;
   const V x = g.arg(0), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), n = g.arg(6), k = g.arg(7);
   constexpr int kSums = 4;
   const int group = std::min(8, g.lanes);
   const std::int64_t size = item_size(w_type), step = kSums * g.lanes, step_bytes = step * size;
-  llvm::BasicBlock& first = b.GetInsertBlock()->getParent()->getEntryBlock();
-  llvm::IRBuilder<> entry(&first, first.begin());
-  auto* waiting = entry.CreateAlloca(llvm::ArrayType::get(g.vector(), static_cast<std::uint64_t>(group)));
-  waiting->setAlignment(llvm::Align(64));
-  auto slot = [&](V i) { return b.CreateGEP(g.vector(), waiting, g.i64(i).v); };
-  for (int i = 0; i < group; ++i) b.CreateAlignedStore(g.zero().v, slot(i), llvm::Align(16));
+  StackedVectors waiting(g, group);
   // What is prefetched: the same place some rows later, about 4 KiB away; within the row where rows are long.
   constexpr std::int64_t kAhead = 4096, kLong = 16384;
   const V row_bytes = k * size, rows_ahead = g.max(g.i64(kAhead) / g.max(row_bytes, 1), 1);
@@ -81,11 +75,11 @@ void dot_by_rows(MicroCode& g, DType w_type, DType y_type) {
         const V mask = g.mask_below(k - c);
         return {g.multiply_add(g.load(g.acc, g.at(x, g.acc, c), mask), g.load(w_type, g.at(p[0], w_type, c), mask), s[0])};
       })[0];
-      b.CreateAlignedStore(sum.v, slot(i), llvm::Align(16));
+      waiting.put(i, sum);
       return {g.at(p[0], w_type, w_row)};
     });
     Vs sums;
-    for (int i = 0; i < group; ++i) sums.push_back(g.wrap(b.CreateAlignedLoad(g.vector(), slot(i), llvm::Align(16))));
+    for (int i = 0; i < group; ++i) sums.push_back(waiting.get(g.i64(i)));
     const V out = sum_each(g, sums), to = g.at(y, y_type, j);
     g.when(left >= group, [&] { g.store(y_type, out, to); }, [&] { g.store(y_type, out, to, g.mask_below(count, group)); });
     return at;

@@ -193,17 +193,11 @@ V add_step(Code& g, V sums, const Vs& w, const Vs& x) {
 /// summed over their lanes at once.
 template <class Code>
 void dot_by_rows(Code& g) {
-  auto& b = g.b;
   const V x = g.arg(0), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), n = g.arg(6), k = g.arg(7);
   constexpr int kSums = 4;
   const int group = std::min(8, g.lanes);
   const std::int64_t step = kSums * g.step;
-  llvm::BasicBlock& first = b.GetInsertBlock()->getParent()->getEntryBlock();
-  llvm::IRBuilder<> entry(&first, first.begin());
-  auto* waiting = entry.CreateAlloca(llvm::ArrayType::get(g.vector(), static_cast<std::uint64_t>(group)));
-  waiting->setAlignment(llvm::Align(64));
-  auto slot = [&](V i) { return b.CreateGEP(g.vector(), waiting, g.i64(i).v); };
-  for (int i = 0; i < group; ++i) b.CreateAlignedStore(g.zero().v, slot(i), llvm::Align(16));
+  StackedVectors waiting(g, group);
   // What is prefetched: the same place some rows later, about 4 KiB away; within the row where rows are long.
   constexpr std::int64_t kAhead = 4096, kLong = 16384;
   const V ahead = g.select(k <= kLong, w_row * g.max(g.i64(kAhead) / g.max(k, 1), 1), kAhead);
@@ -221,11 +215,11 @@ void dot_by_rows(Code& g) {
       V sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
       sum = g.carry(four, whole, g.step, {sum}, [&](V c, Vs s) -> Vs { return {add(c, s[0])}; })[0];
       sum = sum + g.rest(x, p[0], whole, k);
-      b.CreateAlignedStore(sum.v, slot(i), llvm::Align(16));
+      waiting.put(i, sum);
       return {g.at(p[0], DType::Int8, w_row)};
     });
     Vs sums;
-    for (int i = 0; i < group; ++i) sums.push_back(g.wrap(b.CreateAlignedLoad(g.vector(), slot(i), llvm::Align(16))));
+    for (int i = 0; i < group; ++i) sums.push_back(waiting.get(g.i64(i)));
     const V out = sum_each(g, sums), to = g.at(y, DType::Int32, j);
     const V total = !g.bytes ? out : out - (group == g.lanes ? added : g.shuffle(added, added, std::vector<int>(static_cast<std::size_t>(group), 0)));
     g.when(left >= group, [&] { g.store(g.acc, total, to); }, [&] { g.store(g.acc, total, to, g.mask_below(count, group)); });
@@ -412,13 +406,8 @@ void emit(EmitContext& cx, const micro::IntTile& code) {
 
 void emit(EmitContext& cx, const micro::ScaleSums& code) {
   MicroCode g(cx, code, DType::Float32);
-  auto& b = g.b;
-  auto field = [&](std::size_t offset, llvm::Type* type) {
-    llvm::Value* p = b.CreateConstGEP1_64(b.getInt8Ty(), g.arg(0).v, offset);
-    return g.wrap(b.CreateAlignedLoad(type, p, llvm::Align(8)));
-  };
-#define REPRISE_POINTER(name) field(offsetof(micro::ScaleTile, name), b.getPtrTy())
-#define REPRISE_INTEGER(name) field(offsetof(micro::ScaleTile, name), b.getInt64Ty())
+#define REPRISE_POINTER(name) g.pointer_at(offsetof(micro::ScaleTile, name))
+#define REPRISE_INTEGER(name) g.integer_at(offsetof(micro::ScaleTile, name))
   const V sums = REPRISE_POINTER(sums), sums_row = REPRISE_INTEGER(sums_row), partial = REPRISE_POINTER(partial), partial_row = REPRISE_INTEGER(partial_row), row_scale = REPRISE_POINTER(row_scale),
           col_scale = REPRISE_POINTER(col_scale), bias = REPRISE_POINTER(bias), c = REPRISE_POINTER(c), c_row = REPRISE_INTEGER(c_row), m = REPRISE_INTEGER(m), n = REPRISE_INTEGER(n),
           first = REPRISE_INTEGER(first), last = REPRISE_INTEGER(last);
