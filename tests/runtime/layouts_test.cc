@@ -210,6 +210,21 @@ TEST(Layouts, WorkInPlaceWalksTheMemoryInItsOrder) {
   EXPECT_NE(g.explain().find("over (s0, s2, s3, s1)"), std::string::npos) << g.explain();
 }
 
+// Which of the sizes is the 0 is not known, only that one of them is.
+TEST(Layouts, AResultWithoutElementsHasTheStridesThatItWasMadeWith) {
+  auto body = [](Tensor x) {
+    const Tensor both = stack({x, x + 1}, 0), part = both.diagonal(-1, 1, 0);
+    return std::vector<Tensor>{part.contiguous().view({-1, 1}), part};
+  };
+  auto f = compile(body);
+  for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{2, 0, 2}, {2, 3, 2}, {2, 2, 0}}) {
+    Tensor x = ones({sizes[0], sizes[1], sizes[2]});
+    expect_same(f(x)[1], body(x)[1], "part");
+    EXPECT_EQ(f(x)[1].strides(), body(x)[1].strides());
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
 TEST(Layouts, AMissNamesTheClasses) {
   auto f = compile([](Tensor x) { return x + 1; });
   f(numbered({4, 5}));
