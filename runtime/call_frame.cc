@@ -83,6 +83,7 @@ std::uint64_t CallFrame::hash() const { return hash_of(structure, ~std::uint64_t
 
 namespace reprise::runtime {
 
+std::uint64_t hash_of(const FrameArray<std::uint64_t>& structure) { return detail::hash_of(structure, ~std::uint64_t{0}); }
 std::uint64_t hash_beside_layouts(const FrameArray<std::uint64_t>& structure) { return detail::hash_of(structure, ~kLayoutBits); }
 
 }  // namespace reprise::runtime

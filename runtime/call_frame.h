@@ -15,6 +15,8 @@ void add_tensor(CallFrame&, const TensorImpl*);
 /// The same of one that fits this word (Note [Layout classes]), with the values of that.
 void add_tensor_as(CallFrame&, const TensorImpl&, std::uint64_t word);
 
+/// CallFrame::hash of a frame with that structure.
+std::uint64_t hash_of(const FrameArray<std::uint64_t>& structure);
 /// A hash of a frame's structure that is the same where words differ in kLayoutBits alone.
 std::uint64_t hash_beside_layouts(const FrameArray<std::uint64_t>& structure);
 

@@ -7,11 +7,16 @@
 //   compiled.cc            the state of a compiled function
 //   specialization.cc      traces a call, compiles what it did, and runs that
 //   admits.cc              which calls a specialization serves
+#include <algorithm>
+
 #include "base/epochs.h"
 #include "base/errors.h"
+#include "base/fork.h"
+#include "base/futex.h"
 #include "base/log.h"
 #include "graph/interpreter.h"
 #include "passes/registered.h"
+#include "runtime/background.h"
 #include "runtime/check.h"
 #include "runtime/compiled.h"
 #include "runtime/nearest_miss.h"
@@ -54,9 +59,68 @@ void log_compiled(const Compiled& c, const Specialization& s, const NearestMiss&
     log::event(log::Event::launches, s.name, kernels::print(s.program.lowered), {{"launches", s.program.steps.size()}});
 }
 
-}  // namespace
+/// What a specialization is published with: made of the call that it is for.
+struct Introduction {
+  NearestMiss nearest;                     // what did not admit the call
+  std::shared_ptr<StructureNames> names;   // of the call's words
+  std::vector<std::uint32_t> tensor_words;
+};
 
-namespace {
+/// With `mu` held: from now on calls find it. What throws leaves it with the caller.
+void introduce(Compiled& c, std::unique_ptr<Specialization>& made, Introduction with) {
+  const Specialization& s = *made;
+  made->tensor_words = std::move(with.tensor_words);
+  const auto& latest = c.owned.empty() ? with.names : c.owned.back()->names;
+  made->names = latest->leaves == with.names->leaves ? latest : with.names;
+  c.add(made);
+  log_compiled(c, s, with.nearest);
+}
+
+/// What is left of a miss, on the thread that makes code.
+struct BackgroundBuild {
+  std::weak_ptr<Compiled> of;
+  std::shared_ptr<Compiled::Build> entry;
+  TracedCall call;
+  Introduction with;
+  std::string name = call.name;
+
+  void run() noexcept;
+};
+
+void BackgroundBuild::run() noexcept {
+  std::unique_ptr<Specialization> made;
+  std::optional<std::pair<Bail, std::string>> refused;
+  try {
+    made = build(std::move(call));
+  } catch (const Error& e) {
+    if (e.code() == ErrorCode::NotTraceable || e.code() == ErrorCode::Internal) refused.emplace(bail_of(e), (e.code() == ErrorCode::Internal ? "compilation failed: " : "") + std::string(e.what()));
+    else log::warn(name + " was not compiled in the background: " + e.what());  // says nothing of the next call
+  } catch (const std::exception& e) {
+    log::warn(name + " was not compiled in the background: " + e.what());
+  }
+  const std::shared_ptr<Compiled> c = of.lock();
+  if (!c) return;
+  try {
+    LockedCompiled lock(*c);
+    entry->ended = true;
+    if (std::find(c->builds.begin(), c->builds.end(), entry) != c->builds.end()) {  // else the function was reset
+      if (made) {
+        made->recordings.keep_within(c->recordings);
+        introduce(*c, made, std::move(with));
+      } else if (refused) {
+        c->refuse(entry->structure, entry->seen, refused->first, refused->second);
+        c->refusals.back().tries_left = 0;  // nothing but what was traced decides
+      }
+      constexpr std::ptrdiff_t kMostEnded = 32;
+      if (std::count_if(c->builds.begin(), c->builds.end(), [](const auto& b) { return b->ended; }) > kMostEnded)
+        c->builds.erase(std::find_if(c->builds.begin(), c->builds.end(), [](const auto& b) { return b->ended; }));
+    }
+  } catch (const std::exception& e) {
+    log::warn(name + " was not compiled in the background: " + e.what());
+  }
+  c->builds_ended.fetch_add(1, std::memory_order_release);
+  futex_wake(c->builds_ended);
+}
 
 /// A call that nothing admits, on its way to a specialization. Destroy it without the lock.
 class Miss {
@@ -67,7 +131,7 @@ class Miss {
   bool is_to_be_compiled(bool turn);
   const Specialization* served() const { return served_; }
   std::uint64_t thrown() const { return thrown_; }  ///< Compiled::Thrown::id, where that is why; or 0
-  /// Traces and compiles. Null: that was in vain, and the call is served eagerly. Throws what the user's function throws.
+  /// Traces and compiles. Null: that was in vain, or is done in the background, and the call is served eagerly. Throws what the user's function throws.
   std::unique_ptr<Specialization> specialize(void (*body)(void*, Tracer&));
   /// Gives what was made to all calls, or as `once` to this one. Null: it does not even admit this one, which is served eagerly.
   const Specialization* publish(std::unique_ptr<Specialization> made, std::shared_ptr<const Specialization>& once);
@@ -86,6 +150,8 @@ class Miss {
     if (!names_) name_words_(ctx_, *(names_ = std::make_shared<StructureNames>(c_.options.arguments)));
     return names_;
   }
+  Introduction introduction() { return {std::move(nearest_), names(), tensor_words_of(*names())}; }
+  bool hand_over(TracedCall&, const TraceFacts&);
   void warn_full();
   void note_thrown(const std::string& what);
 
@@ -101,6 +167,7 @@ class Miss {
   std::string name_;                               // of the specialization to be made
   FunctionBytes::Handles handles_;
   Seen seen_;                                      // by its trace
+  bool in_background_ = false;                     // it may be built there
 };
 
 bool Miss::is_to_be_compiled(bool turn) {
@@ -111,8 +178,10 @@ bool Miss::is_to_be_compiled(bool turn) {
     served_ = stays(s);
     return false;
   }
-  if (!turn) return eagerly(Bail::waits_for_trace, bail_text(Bail::waits_for_trace));
-  const Compiled::Refusal* refused = c_.refusal_of(frame_);
+  const bool meanwhile = c_.options.on_miss == OnMiss::ServeMeanwhile;
+  if (!turn) return eagerly(meanwhile ? Bail::compiled_meanwhile : Bail::waits_for_trace, bail_text(meanwhile ? Bail::compiled_meanwhile : Bail::waits_for_trace));
+  Compiled::Refusal* refused = c_.refusal_of(frame_);
+  if (refused) refused->since = c_.calls.load(std::memory_order_relaxed);
   if (refused && (c_.sealed || !refused->tries_left)) {
     if (c_.sealed) fail(ErrorCode::Sealed, c_.options.name.c_str(), {}, "the function is sealed, and this call could only be served eagerly: ", refused->reason);
     return eagerly(refused->bail, refused->reason);
@@ -126,9 +195,15 @@ bool Miss::is_to_be_compiled(bool turn) {
     thrown_ = t->id;
     return false;
   }
+  if (meanwhile) {
+    const Compiled::BuildsOf builds = c_.builds_of(frame_);
+    if (builds.going_on) return eagerly(Bail::compiled_meanwhile, bail_text(Bail::compiled_meanwhile));
+    in_background_ = builds.ended < 2;
+  }
   c_.retire_gone();
+  const bool room = refused || c_.make_room();
   unread_ = c_.take_unread();
-  if (!refused && static_cast<std::int64_t>(c_.owned.size() + c_.refusals.size()) + c_.in_vain >= c_.options.max_specializations) {
+  if (!room) {
     if (!std::exchange(c_.warned_full, true)) warn_full();
     return eagerly(Bail::specialization_limit, "the limit of " + std::to_string(c_.options.max_specializations) + " specializations is reached");
   }
@@ -145,11 +220,38 @@ void Miss::warn_full() {
             (!nearest_.name.empty() ? "The latest miss: " + nearest_.failed + "; to avoid it: " + nearest_.remedy : c_.refusals.empty() ? "" : "Why they cannot: " + c_.refusals.back().reason));
 }
 
+// The call is served eagerly, and what was traced is built behind its back.
+bool Miss::hand_over(TracedCall& call, const TraceFacts& facts) {
+  auto entry = std::make_shared<Compiled::Build>(Compiled::Build{call.structure, facts.seen(), fork_generation()});
+  auto task = std::make_shared<BackgroundBuild>(BackgroundBuild{c_.weak_from_this(), entry, std::move(call), introduction()});
+  {
+    LockedCompiled lock(c_);
+    c_.handles.merge(handles_);
+    c_.builds.push_back(entry);
+  }
+  if (runtime::in_background([task] { task->run(); })) {
+    LockedCompiled lock(c_);
+    c_.serve_eagerly(Bail::compiled_meanwhile, bail_text(Bail::compiled_meanwhile));
+    return true;
+  }
+  LockedCompiled lock(c_);
+  std::erase(c_.builds, entry);
+  call = std::move(task->call), nearest_ = std::move(task->with.nearest);
+  return false;
+}
+
 std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
+  TraceFacts facts;
   try {
-    const std::shared_ptr<const passes::Registered> registered = passes::registered();
-    auto made = detail::specialize(name_, *c_.mode, frame_, body, ctx_, &seen_, &handles_, true, registered.get());
+    TracedCall call = trace_call(name_, *c_.mode, frame_, body, ctx_, {.handles = &handles_, .static_sizes = c_.options.static_sizes, .registered = passes::registered()}, facts);
+    const bool repeatable = !call.traced.unrepeatable;
+    if (in_background_ && repeatable) {
+      call.traced.variables = nullptr;  // belongs to this thread
+      if (hand_over(call, facts)) return nullptr;
+    }
+    std::unique_ptr<Specialization> made = build(std::move(call));
     made->recordings.keep_within(c_.recordings);
+    if (!repeatable) seen_ = facts.seen();
     return made;
   } catch (const Error& e) {
     switch (e.code()) {
@@ -162,9 +264,11 @@ std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
       case ErrorCode::Sealed:
         throw;  // says nothing of the next call
       default:
+        seen_ = facts.seen();
         note_thrown(e.what());
         throw;
     }
+    seen_ = facts.seen();
     const std::string reason = e.code() == ErrorCode::Internal ? "compilation failed: " + std::string(e.what()) : std::string(e.what());
     LockedCompiled lock(c_);
     c_.handles.merge(handles_);
@@ -174,9 +278,11 @@ std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
+    seen_ = facts.seen();
     note_thrown(e.what());
     throw;
   } catch (...) {
+    seen_ = facts.seen();
     note_thrown("what is no std::exception");
     throw;
   }
@@ -209,11 +315,7 @@ const Specialization* Miss::publish(std::unique_ptr<Specialization> made, std::s
     return stays(s);
   }
   std::erase_if(c_.refusals, [&](const Compiled::Refusal& r) { return r.structure == frame_.structure && r.seen.holds_for(frame_); });
-  made->tensor_words = tensor_words_of(*names());
-  const auto& latest = c_.owned.empty() ? names_ : c_.owned.back()->names;
-  made->names = latest->leaves == names_->leaves ? latest : names_;
-  c_.add(made);
-  log_compiled(c_, *s, nearest_);
+  introduce(c_, made, introduction());
   return stays(s);
 }
 
@@ -226,7 +328,7 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     return c.serve_eagerly(Bail::mode_off, bail_text(Bail::mode_off));
   }
   Miss miss(c, f, name_words, ctx);
-  CompileTurn turn(c);
+  CompileTurn turn(c, c.options.on_miss == OnMiss::Wait);
   if (!miss.is_to_be_compiled(turn.taken())) {
     thrown = miss.thrown();
     return miss.served();

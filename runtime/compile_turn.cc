@@ -6,7 +6,7 @@
 
 namespace reprise::detail {
 
-bool CompileTurn::take() {
+bool CompileTurn::take(bool waits) {
   // A trace that does no step for so long waits for something: perhaps for the thread that waits here.
   constexpr auto kStill = std::chrono::milliseconds(500), kLook = std::chrono::milliseconds(20);
   using Clock = std::chrono::steady_clock;
@@ -21,7 +21,7 @@ bool CompileTurn::take() {
       continue;
     }
     const epochs::Reader* maker = c_.maker.load(std::memory_order_acquire);
-    if (maker == &self) return false;
+    if (maker == &self || !waits) return false;
     if (maker && maker->tracing.load(std::memory_order_relaxed)) {
       const std::uint64_t turn = c_.turns.load(std::memory_order_relaxed), now = maker->steps.load(std::memory_order_relaxed);
       if (c_.stuck.load(std::memory_order_relaxed) == turn) return false;

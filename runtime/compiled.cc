@@ -7,6 +7,8 @@
 #include "base/counters.h"
 #include "base/epochs.h"
 #include "base/errors.h"
+#include "base/fork.h"
+#include "base/futex.h"
 #include "base/knobs.h"
 #include "base/log.h"
 
@@ -87,20 +89,72 @@ const Specialization* Compiled::serve_eagerly(Bail bail, const std::string& reas
   return nullptr;
 }
 
-void Compiled::retire_gone() {
-  if (std::none_of(owned.begin(), owned.end(), [](const auto& s) { return is_gone(*s); })) return;
-  auto gone = std::stable_partition(owned.begin(), owned.end(), [](const auto& s) { return !is_gone(*s); });
+template <class F>
+void Compiled::retire_if(const F& go) {
+  if (std::none_of(owned.begin(), owned.end(), [&](const auto& s) { return go(*s); })) return;
+  auto gone = std::stable_partition(owned.begin(), owned.end(), [&](const auto& s) { return !go(*s); });
   std::unique_ptr<Table> next = prepare(static_cast<std::size_t>(gone - owned.begin()));
   std::vector<std::unique_ptr<Specialization>> out;
   out.reserve(static_cast<std::size_t>(owned.end() - gone));  // nothing fails from here on
   std::move(gone, owned.end(), std::back_inserter(out));
   owned.erase(gone, owned.end());
-  in_vain += std::count_if(out.begin(), out.end(), [](const auto& s) { return s->replays.load(std::memory_order_relaxed) < kWorthMaking; });
   publish(std::move(next), std::move(out));
+}
+
+void Compiled::retire_gone() {
+  const std::int64_t hardly_used = std::count_if(owned.begin(), owned.end(), [](const auto& s) { return is_gone(*s) && s->replays.load(std::memory_order_relaxed) < kWorthMaking; });
+  retire_if([](const Specialization& s) { return is_gone(s); });
+  in_vain += hardly_used;
+  if (hardly_used) in_vain_until = calls.load(std::memory_order_relaxed) + patience;
+}
+
+// Note [Making room]
+//
+// Past the limit a call that nothing admits takes the place of what has served no call for longest, be it a specialization or the memory of a refusal,
+// if that is at least `patience` calls of the function. Kinds of calls that take turns faster are not compiled again and again: what does not fit runs
+// eagerly. Nor are those that come once and never again: each that goes without having served kWorthMaking calls doubles the patience, one
+// that was worth it halves it.
+// That a specialization is used costs a call nothing: its replays are counted anyway, and somebody looks, now and then, whether they have become more.
+bool Compiled::make_room() {
+  constexpr std::int64_t kMostPatience = std::int64_t{1} << 40;
+  auto is_full = [&] {
+    const auto going_on = std::count_if(builds.begin(), builds.end(), [](const auto& b) { return !b->ended; });
+    return static_cast<std::int64_t>(owned.size() + refusals.size()) + going_on + in_vain >= options.max_specializations;
+  };
+  if (!is_full()) return true;
+  const std::int64_t now = calls.load(std::memory_order_relaxed);
+  if (now < look_at) return false;
+  look_at = now + patience / 8;
+  for (const auto& s : owned)
+    if (const std::int64_t replays = s->replays.load(std::memory_order_relaxed); replays != s->use.replays) s->use = {replays, now};
+  auto idle = std::min_element(owned.begin(), owned.end(), [](const auto& a, const auto& b) { return a->use.since < b->use.since; });
+  auto refused = std::min_element(refusals.begin(), refusals.end(), [](const Refusal& a, const Refusal& b) { return a.since < b.since; });
+  if (refused != refusals.end() && now - refused->since >= patience && (idle == owned.end() || refused->since <= (*idle)->use.since)) {
+    refusals.erase(refused);
+  } else if (idle != owned.end() && now - (*idle)->use.since >= patience) {
+    const Specialization* goes = idle->get();
+    const std::int64_t replays = goes->use.replays, idle_for = now - goes->use.since;
+    const std::string name = goes->name;
+    retire_if([&](const Specialization& s) { return &s == goes; });
+    ++replaced;
+    patience = replays < kWorthMaking ? std::min(patience * 2, kMostPatience) : std::max(patience / 2, kPatience);
+    if (log::on(log::Channel::Recompiles))
+      log::event(log::Event::replaced, name, "makes room: it has served " + std::to_string(replays) + " calls, and none of the last " + std::to_string(idle_for),
+                 {{"idle_calls", idle_for}, {"replays", replays}});
+  } else if (in_vain > 0 && now >= in_vain_until) {
+    in_vain /= 2;
+    patience = std::min(patience * 2, kMostPatience);
+    in_vain_until = now + patience;
+  } else {
+    return false;
+  }
+  look_at = now;
+  return !is_full();
 }
 
 void Compiled::add(std::unique_ptr<Specialization>& made) {
   const Specialization* s = made.get();
+  made->use = {0, calls.load(std::memory_order_relaxed)};
   owned.push_back(std::move(made));
   try {
     std::unique_ptr<Table> next = prepare(owned.size());
@@ -127,15 +181,23 @@ Compiled::Refusal* Compiled::refusal_of(const CallFrame& f) {
 }
 
 void Compiled::refuse(const CallFrame& f, Seen seen, Bail bail, const std::string& reason) {
+  if (Refusal* r = refusal_of(f)) note_refused(*r, std::move(seen), bail, reason);
+  else refuse(f.structure, std::move(seen), bail, reason);
+}
+
+void Compiled::refuse(const FrameArray<std::uint64_t>& structure, Seen seen, Bail bail, const std::string& reason) {
   constexpr int kFurtherTries = 2;
-  Refusal* r = refusal_of(f);
-  if (!r) r = &refusals.emplace_back(Refusal{f.structure, {}, bail, "", kFurtherTries + 1});
-  r->seen = std::move(seen);
-  r->bail = bail;
-  r->reason = reason;
-  if (--r->tries_left > 0 && bail == Bail::compile_failed) r->tries_left = 0;  // it would fail again
+  note_refused(refusals.emplace_back(Refusal{structure, {}, bail, "", kFurtherTries + 1}), std::move(seen), bail, reason);
+}
+
+void Compiled::note_refused(Refusal& r, Seen seen, Bail bail, const std::string& reason) {
+  r.since = calls.load(std::memory_order_relaxed);
+  r.seen = std::move(seen);
+  r.bail = bail;
+  r.reason = reason;
+  if (--r.tries_left > 0 && bail == Bail::compile_failed) r.tries_left = 0;  // it would fail again
   if (log::on(log::Channel::Recompiles))
-    log::event(bail == Bail::compile_failed ? log::Event::compile_failed : log::Event::not_traceable, options.name, (r->tries_left ? "served eagerly: " : "served eagerly from now on: ") + reason, {{"kind", bail_name(bail)}, {"reason", reason}});
+    log::event(bail == Bail::compile_failed ? log::Event::compile_failed : log::Event::not_traceable, options.name, (r.tries_left ? "served eagerly: " : "served eagerly from now on: ") + reason, {{"kind", bail_name(bail)}, {"reason", reason}});
 }
 
 void Compiled::watch_met(std::vector<std::shared_ptr<Variable>> more) {
@@ -167,7 +229,27 @@ void Compiled::note_thrown(const CallFrame& f, Seen seen, const std::string& wha
                {{"kind", bail_name(Bail::throws)}, {"reason", t->reason}});
 }
 
+Compiled::BuildsOf Compiled::builds_of(const CallFrame& f) {
+  std::erase_if(builds, [](const auto& b) { return !b->ended && b->process != fork_generation(); });
+  BuildsOf of;
+  for (const auto& b : builds)
+    if (b->structure == f.structure && b->seen.holds_for(f)) b->ended ? ++of.ended : of.going_on = true;
+  return of;
+}
+
+void wait_for_builds(Compiled& c) {
+  for (;;) {
+    const std::uint32_t ended = c.builds_ended.load(std::memory_order_acquire);
+    {
+      LockedCompiled lock(c);
+      if (std::none_of(c.builds.begin(), c.builds.end(), [](const auto& b) { return !b->ended && b->process == fork_generation(); })) return;
+    }
+    futex_wait(c.builds_ended, ended, std::chrono::seconds(1));
+  }
+}
+
 void seal(Compiled& c) {
+  wait_for_builds(c);
   LockedCompiled lock(c);
   c.sealed = true;
 }
@@ -183,7 +265,9 @@ void reset(Compiled& c) {
   c.handles.clear();
   c.met.clear();
   c.sealed = c.warned_full = false;
-  c.in_vain = c.named = 0;
+  c.in_vain = c.named = c.replaced = c.look_at = 0;
+  c.patience = Compiled::kPatience;
+  c.builds.clear();  // what they make is not wanted any more
   c.freed = {};
   c.last_fallback_reason.clear();
   c.fallbacks = {};

@@ -24,7 +24,7 @@ namespace reprise::detail {
 /// Threads: find() takes no lock: it reads `table`, an immutable snapshot; whoever compiles holds `mu`, makes a new table
 /// and publishes it last. A call reads (base/epochs.h) from find() until its outputs are gone; old tables, and specializations
 /// that serve no call any more, are freed once no call reads that began before they were replaced.
-struct Compiled {
+struct Compiled : std::enable_shared_from_this<Compiled> {
   CompileOptions options;
   std::optional<kernels::Mode> mode;                       ///< none: off, every call is served eagerly
 
@@ -58,6 +58,9 @@ struct Compiled {
   /// Of specializations that have been freed.
   struct Freed { std::int64_t replays = 0, recordings_made = 0, evictions = 0, copied_bytes = 0; } freed;  // guarded by mu
   std::int64_t in_vain = 0;                               // guarded by mu; that retired before they had served some calls
+  static constexpr std::int64_t kPatience = 1000;
+  /// Note [Making room]: calls that an idle specialization is left for; the call from which on it is worth looking again; how many have gone.
+  std::int64_t patience = kPatience, look_at = 0, in_vain_until = 0, replaced = 0;  // guarded by mu
   std::int64_t named = 0;                                 // guarded by mu; specializations begun: numbers their names
   /// Calls that could not be compiled: of this structure, as far as all holds of them that the trace had seen when it was given
   /// up. Many functions do such things at their first call only (they fill a cache, measure a scale), so they are tried again
@@ -68,8 +71,19 @@ struct Compiled {
     Bail bail;
     std::string reason;
     int tries_left;
+    std::int64_t since = 0;                               ///< the latest call that it was for
   };
   std::vector<Refusal> refusals;                          // guarded by mu
+  /// A call that was traced and is built in the background (OnMiss::ServeMeanwhile).
+  struct Build {
+    FrameArray<std::uint64_t> structure;
+    Seen seen;                                            ///< it is for calls of which this holds
+    std::uint32_t process;                                ///< fork_generation(): a child has no thread that goes on with it
+    bool ended = false;                                   ///< guarded by mu
+  };
+  /// Those going on, and the latest that have ended: calls that none of those helped are compiled while they wait.
+  std::vector<std::shared_ptr<Build>> builds;             // guarded by mu; oldest first
+  std::atomic<std::uint32_t> builds_ended{0};             ///< wakes those that wait
   /// Calls that threw when they were traced, by their structure, sizes and numbers. They run eagerly, where the function is not traced only to throw again; when `wait` of them have
   /// not thrown, it is traced once more. Whoever throws again waits twice as long: what decides may be outside (a flag, a counter).
   struct Thrown {
@@ -111,13 +125,21 @@ struct Compiled {
   void add(std::unique_ptr<Specialization>& made);
   /// Specializations whose variables are gone make room; those that served few calls still count against the limit.
   void retire_gone();
+  /// Is there room for one more, perhaps because another one makes it? Note [Making room].
+  bool make_room();
+  /// From now on calls do not find those of which go(s) is true.
+  template <class F> void retire_if(const F& go);
   /// Bytes of the function object that a trace has meanwhile found to be tensor handles keep nobody from a specialization. Is there one
   /// that they kept the call from?
   bool leave_out_handles(const CallFrame&) const;
   Refusal* refusal_of(const CallFrame&);                  ///< or null
   /// `seen` says which calls are meant beside this one.
   void refuse(const CallFrame&, Seen seen, Bail, const std::string& reason);
+  void refuse(const FrameArray<std::uint64_t>& structure, Seen seen, Bail, const std::string& reason);  ///< of which nothing was refused yet
+  void note_refused(Refusal&, Seen seen, Bail, const std::string& reason);
   Thrown* thrown_of(const CallFrame&);                    ///< or null
+  struct BuildsOf { bool going_on = false; int ended = 0; };
+  BuildsOf builds_of(const CallFrame&);
   void note_thrown(const CallFrame&, Seen seen, const std::string& what);
   void count_fallback(Bail) noexcept;
   const Specialization* serve_eagerly(Bail, const std::string& reason);  ///< null
@@ -133,17 +155,17 @@ class LockedCompiled {
   std::lock_guard<std::mutex> lock_;
 };
 
-/// The turn to compile, waited for. taken() is false where it would perhaps be waited for for ever.
+/// The turn to compile; `waits`: waited for. taken() is false where it would perhaps be waited for for ever.
 class CompileTurn {
  public:
-  explicit CompileTurn(Compiled& c) : c_(c), taken_(take()) {}
+  CompileTurn(Compiled& c, bool waits) : c_(c), taken_(take(waits)) {}
   ~CompileTurn();
   CompileTurn(const CompileTurn&) = delete;
   CompileTurn& operator=(const CompileTurn&) = delete;
   bool taken() const { return taken_; }
 
  private:
-  bool take();
+  bool take(bool waits);
   Compiled& c_;
   const bool taken_;
 };

@@ -16,6 +16,9 @@ std::string explain(const Compiled& c) {
   out << "\n";
   out << "  pool " << s.pool_bytes << " bytes; recordings " << s.recordings << " live, " << s.recordings_made << " made, " << s.evictions << " evicted, "
       << s.recording_bytes << " bytes; copied beyond eager " << s.copied_bytes << " bytes\n";
+  out << "  machine code " << s.code_bytes << " bytes\n";
+  if (s.building) out << "  " << s.building << " compiled in the background now\n";
+  if (s.replaced) out << "  " << s.replaced << " specializations have made room for others\n";
   if (s.retired) out << "  " << s.retired << " retired specializations, until the calls in them end and the next one compiles\n";
   LockedCompiled lock(c);
   for (const auto& p : c.owned) {

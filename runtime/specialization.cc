@@ -56,8 +56,8 @@ std::atomic<std::uint64_t> g_serials{0};
 
 }  // namespace
 
-Specialization::Specialization(std::string its_name, const CallFrame& frame, Traced&& t, runtime::GuardedProgram&& built, std::unique_ptr<FunctionBytes> f)
-    : name(std::move(its_name)), structure(frame.structure), hash(frame.hash()), captured(std::move(t.captured)), input_words(std::move(t.input_words)),
+Specialization::Specialization(std::string its_name, FrameArray<std::uint64_t> its_structure, Traced&& t, runtime::GuardedProgram&& built, std::unique_ptr<FunctionBytes> f)
+    : name(std::move(its_name)), structure(std::move(its_structure)), hash(runtime::hash_of(structure)), captured(std::move(t.captured)), input_words(std::move(t.input_words)),
       asked(std::move(t.asked)), function(std::move(f)), settings(t.settings), guards(std::move(built.guards)), program(std::move(built.program)), tensor_results(std::move(t.tensor_results)),
       result_template(std::move(t.result_template)), written_inputs(written_inputs_of(program.graph)), reshaped_inputs(reshaped_inputs_of(program.graph)),
       whole_storage(std::move(t.whole_storage)), exact_strides(std::move(t.exact_strides)), shown_strides(std::move(t.shown_strides)), wholes(std::move(t.wholes)),
@@ -68,26 +68,19 @@ Specialization::Specialization(std::string its_name, const CallFrame& frame, Tra
 
 namespace {
 
-/// What stays of a trace that was given up.
-struct TraceFacts {
-  std::shared_ptr<guards::ShapeEnv> env;
-  std::vector<TensorFact> tensors;
-  graph::Settings settings;
-  bool more = false;
-};
-
-Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, bool may_retrace, TraceFacts& facts, FunctionBytes::Handles* handles,
-             const passes::Registered* registered) {
+Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, const TraceOptions& options, TraceFacts& facts) {
   InputPlan plan;
-  plan.may_grow = may_retrace;
+  plan.may_grow = options.may_retrace;
+  facts.words = static_cast<std::uint32_t>(frame.values.size());
   auto note = [&](const Tracer& tracer, const graph::SettingsWatch& settings) {
     facts.tensors = tracer.tensor_facts();
     facts.settings = settings.seen();
     facts.more = tracer.depends_on_more();
   };
   for (;;) {
-    Tracer tracer(name, frame, handles, plan);
-    tracer.registered = registered;
+    Tracer tracer(name, frame, options.handles, plan);
+    tracer.registered = options.registered.get();
+    tracer.static_sizes = options.static_sizes;
     facts.env = tracer.env();
     graph::SettingsWatch settings;
     try {
@@ -97,6 +90,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       guards::ShowHints numbers;  // errors that the user's function meets name sizes, not symbols
       body(ctx, tracer);
       if (settings.changed()) bail(Bail::sets_for_thread, "compile", {});
+      note(tracer, settings);
       Traced traced = tracer.finish();
       traced.settings = facts.settings = settings.seen();
       return traced;
@@ -117,26 +111,44 @@ void log_graph(log::Event event, const std::string& name, const char* what, cons
   log::event(event, name, what + text, {{"nodes", g.nodes.size()}, {"graph", text}});
 }
 
-std::unique_ptr<Specialization> trace_and_build(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx,
-                                                bool may_retrace, TraceFacts& facts, FunctionBytes::Handles* handles, const passes::Registered* registered) {
+}  // namespace
+
+Seen TraceFacts::seen() const {
+  Seen s;
+  if (!env) return s;
+  s.tensors = tensors, s.settings = settings, s.more = more;
+  try {
+    s.guards = guards::GuardSet(*env, words);
+  } catch (const Error&) {  // guards too long to be checked: then none of them is
+  }
+  return s;
+}
+
+TracedCall trace_call(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, const TraceOptions& options, TraceFacts& facts) {
   const auto begin = std::chrono::steady_clock::now();
-  Traced traced = trace(name, frame, body, ctx, may_retrace, facts, handles, registered);
+  Traced traced = trace(name, frame, body, ctx, options, facts);
   if (!traced.assigned.empty()) traced.variables = std::make_unique<VariableLog>();  // takes back what the trace has assigned
   reprise::counters().traces.add();
   const std::int64_t trace_ns = since(begin);
-  const auto traced_at = std::chrono::steady_clock::now();
   if (log::on(log::Channel::Trace))
     log::event(log::Event::traced, name, "traced " + std::to_string(traced.operators) + " operators in " + std::to_string(trace_ns / 1000) + " us\n" + traced.traced_text,
                {{"nodes", traced.operators}, {"us", trace_ns / 1000}, {"graph", traced.traced_text}});
   log_graph(log::Event::functionalized, name, "functionalized:\n", traced.graph);
+  std::unique_ptr<FunctionBytes> function;
+  if (options.handles && !traced.unrepeatable && !traced.functions.empty()) function = std::make_unique<FunctionBytes>(std::move(traced.functions), *options.handles);
+  return {name, mode, frame.structure, std::move(traced), std::move(function), options.registered, options.handles != nullptr, trace_ns};
+}
 
+std::unique_ptr<Specialization> build(TracedCall call) {
+  const auto begin = std::chrono::steady_clock::now();
+  Traced& traced = call.traced;
   epochs::Working working;
   std::unique_ptr<CallCheck> check;
   std::optional<runtime::GuardedProgram> built;
   std::vector<passes::PatternRecord> patterns;
-  // Of users' functions, which have handles; eager calls are single operators.
+  const passes::Registered* registered = call.registered.get();
   std::optional<passes::Registered> with_shipped;
-  if (handles)
+  if (call.of_user)
     if (auto shipped = shipped_for(traced.graph); !shipped.empty()) {
       with_shipped = registered ? *registered : passes::Registered{};
       with_shipped->shipped = std::move(shipped);
@@ -150,51 +162,26 @@ std::unique_ptr<Specialization> trace_and_build(const std::string& name, kernels
     if (&epochs::mine() != caller) for_caller.emplace(epochs::Working::ForAnother{});
     if (knobs().verify >= 2) check = CallCheck::make(traced);
     for (passes::PassRecord& r : passes::run_pipeline(traced.graph, registered)) std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(patterns));
-    log_graph(log::Event::optimized, name, "after passes:\n", traced.graph);
-    built = runtime::build_guarded(std::move(traced.graph), mode, traced.int_results, traced.floats, traced.uses_random, traced.random_count);
+    log_graph(log::Event::optimized, call.name, "after passes:\n", traced.graph);
+    built = runtime::build_guarded(std::move(traced.graph), call.mode, traced.int_results, traced.floats, traced.uses_random, traced.random_count);
   });
-  std::unique_ptr<FunctionBytes> function;
-  if (handles && !traced.unrepeatable && !traced.functions.empty()) function = std::make_unique<FunctionBytes>(std::move(traced.functions), *handles);
   std::unique_ptr<VariableLog> variables = std::move(traced.variables);
   std::vector<std::shared_ptr<Variable>> met = std::move(traced.met);
-  auto s = std::make_unique<Specialization>(name, frame, std::move(traced), *std::move(built), std::move(function));
+  auto s = std::make_unique<Specialization>(std::move(call.name), std::move(call.structure), std::move(traced), *std::move(built), std::move(call.function));
   s->check = std::move(check);
   s->patterns = std::move(patterns);
   s->met = std::move(met);
-  s->trace_ns = trace_ns;
-  s->build_ns = since(traced_at);
+  s->trace_ns = call.trace_ns;
+  s->build_ns = since(begin);
   reprise::counters().compiles.add();
   if (s->unrepeatable) s->variables = std::move(variables);
-  else variables->commit();
+  else if (variables) variables->commit();
   return s;
 }
 
-}  // namespace
-
-std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, Seen* seen,
-                                           FunctionBytes::Handles* handles, bool may_retrace, const passes::Registered* registered) {
+std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, const TraceOptions& options) {
   TraceFacts facts;
-  const auto words = static_cast<std::uint32_t>(frame.values.size());
-  auto note_seen = [&] {
-    if (!seen || !facts.env) return;
-    seen->tensors = std::move(facts.tensors);
-    seen->settings = facts.settings;
-    seen->more = facts.more;
-    try {
-      seen->guards = guards::GuardSet(*facts.env, words);
-    } catch (const Error&) {  // guards too long to be checked: then none of them is
-    }
-  };
-  try {
-    auto made = trace_and_build(name, mode, frame, body, ctx, may_retrace, facts, handles, registered);
-    if (made->unrepeatable) note_seen();
-    return made;
-  } catch (const std::bad_alloc&) {  // says nothing of the call, and leaves what was seen half written
-    throw;
-  } catch (...) {
-    note_seen();
-    throw;
-  }
+  return build(trace_call(name, mode, frame, body, ctx, options, facts));
 }
 
 void fill_kept(const Specialization& s, Outputs& outputs) {

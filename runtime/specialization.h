@@ -16,8 +16,8 @@ namespace reprise::detail {
 /// Guards, and the program for every call that they admit. Immutable but for its recordings and what is set before it is published;
 /// never moves.
 struct Specialization {
-  /// Of a call's frame, what was traced of it, and what was built of that. `function`: may be null.
-  Specialization(std::string name, const CallFrame&, Traced&&, runtime::GuardedProgram&&, std::unique_ptr<FunctionBytes> function);
+  /// Of the structure of a call, what was traced of it, and what was built of that. `function`: may be null.
+  Specialization(std::string name, FrameArray<std::uint64_t> structure, Traced&&, runtime::GuardedProgram&&, std::unique_ptr<FunctionBytes> function);
   Specialization(const Specialization&) = delete;
   Specialization& operator=(const Specialization&) = delete;
 
@@ -62,6 +62,8 @@ struct Specialization {
   mutable runtime::RecordingCache recordings;
   std::unique_ptr<CallCheck> check;             ///< what its first calls are compared with (REPRISE_VERIFY=2); null: nothing
   mutable std::atomic<std::int64_t> copied_bytes{0}, replays{0};
+  /// Note [Making room] in runtime/compiled.cc: how many replays there were when somebody looked, and of which call of the function that was the first look at so many.
+  struct { std::int64_t replays = 0, since = 0; } use;
 };
 
 /// Will it never serve a call again, because a variable that the function read is gone?
@@ -81,15 +83,43 @@ struct Seen {
   bool holds_for(const CallFrame&) const;   ///< of a call with the same structure
 };
 
-/// Traces `body` for this call and compiles what it did. Throws NotTraceable where the call can only be served eagerly,
-/// Internal where we failed, and whatever `body` throws. Nothing is kept of a build that throws, but
-/// what it had `seen`; so has what serves one call only.
-/// `handles` collects the tensor handles in function objects, also of a trace that throws.
-/// `may_retrace`: `body` may run again, with inputs seen in another way (InputPlan).
-/// `registered`: the users' passes and patterns that it goes through; null: none.
-std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mode mode, CallFrame&, void (*body)(void*, Tracer&), void* ctx,
-                                           Seen* seen = nullptr, FunctionBytes::Handles* handles = nullptr, bool may_retrace = true,
-                                           const passes::Registered* registered = nullptr);
+/// How a call is traced.
+struct TraceOptions {
+  FunctionBytes::Handles* handles = nullptr;  ///< collects the tensor handles in function objects, also of a trace that throws; null: no user's function
+  bool may_retrace = true;                    ///< the body may run again, with inputs seen in another way (InputPlan)
+  bool static_sizes = false;                  ///< CompileOptions::static_sizes
+  std::shared_ptr<const passes::Registered> registered = nullptr;  ///< the users' passes and patterns; null: none
+};
+
+/// What a trace had seen by its end, whichever that was.
+struct TraceFacts {
+  std::shared_ptr<guards::ShapeEnv> env;
+  std::vector<TensorFact> tensors;
+  graph::Settings settings;
+  bool more = false;
+  std::uint32_t words = 0;                    ///< values of the call
+  /// Of calls that are no different in it the trace would have been the same.
+  Seen seen() const;
+};
+
+/// A call that was traced. What is left to do needs neither the call nor its thread.
+struct TracedCall {
+  std::string name;
+  kernels::Mode mode;
+  FrameArray<std::uint64_t> structure;
+  Traced traced;
+  std::unique_ptr<FunctionBytes> function;
+  std::shared_ptr<const passes::Registered> registered;
+  bool of_user = false;                       ///< a user's function, rather than one operator
+  std::int64_t trace_ns = 0;
+};
+
+/// Traces `body` for this call. Throws NotTraceable where the call can only be served eagerly, and whatever `body` throws.
+TracedCall trace_call(const std::string& name, kernels::Mode, CallFrame&, void (*body)(void*, Tracer&), void* ctx, const TraceOptions&, TraceFacts&);
+/// Compiles what was traced. Throws NotTraceable where that cannot be, Internal where we failed. Any thread.
+std::unique_ptr<Specialization> build(TracedCall);
+/// The two, one after the other. Nothing is kept of what throws.
+std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mode, CallFrame&, void (*body)(void*, Tracer&), void* ctx, const TraceOptions& = {});
 
 /// Makes real tensors of `kept`, of the outputs behind the user's.
 void fill_kept(const Specialization&, Outputs&);

@@ -1,9 +1,11 @@
 #include "reprise/stats.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/counters.h"
 #include "base/epochs.h"
+#include "base/fork.h"
 #include "device/host_memory.h"
 #include "jit/engine/code.h"
 #include "runtime/compiled.h"
@@ -46,11 +48,16 @@ Stats stats_of(const Compiled& c) {
   }
   std::stable_sort(s.fallbacks.begin(), s.fallbacks.end(), [](const Stats::Fallback& a, const Stats::Fallback& b) { return a.calls > b.calls; });
   s.specializations = static_cast<std::int64_t>(c.owned.size());
+  s.building = std::count_if(c.builds.begin(), c.builds.end(), [](const auto& b) { return !b->ended && b->process == fork_generation(); });
+  s.replaced = c.replaced;
   s.replays = c.freed.replays;
   s.recordings_made = c.freed.recordings_made;
   s.evictions = c.freed.evictions;
   s.copied_bytes = c.freed.copied_bytes;
+  std::unordered_set<const jit::Code*> code;  // kernels of the same content share it
   auto add = [&](const Specialization& p) {
+    for (const jit::CodePtr& made : p.program.code)
+      if (code.insert(made.get()).second) s.code_bytes += made->bytes;
     runtime::RecordingCache::Counts r = p.recordings.counts();
     s.recordings += r.live;
     s.recordings_made += r.made;

@@ -146,7 +146,7 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
       meta.layout.sizes.push_back(env.new_symbol({at, source, at_most, group}, size, std::max<std::int64_t>(mark->min, 0), mark->max, mark->multiple_of));
     } else {
       Int s = env.new_symbol({at, source, at_most, group}, size, 0);
-      if (mark) s = Int(env.pin(s.expr(), {}, "mark_static"));
+      if (mark || static_sizes) s = Int(env.pin(s.expr(), {}, mark ? "mark_static" : "static_sizes"));
       meta.layout.sizes.push_back(s);
     }
   }

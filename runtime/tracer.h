@@ -233,6 +233,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// Closes the trace and functionalizes it.
   Traced finish();
   std::shared_ptr<void> result_template;
+  bool static_sizes = false;                         ///< each size is a constant
   const passes::Registered* registered = nullptr;   ///< passes that the traced graph goes through; null: none
 
   /// For a trace that is given up: the symbols and guards so far, and what else it depended on.

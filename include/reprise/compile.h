@@ -15,9 +15,19 @@
 
 namespace reprise {
 
+/// What becomes of a call that nothing admits that was compiled so far.
+enum class OnMiss : std::uint8_t {
+  Wait,            ///< it is compiled for, and served by that
+  /// It is traced, and runs eagerly, as do further ones of its kind until passes and machine code are done on a thread of the library's.
+  /// Calls that come while another thread's is traced run eagerly, too. Waited for is a trace that cannot be repeated (it has assigned to a variable that held nothing, say).
+  ServeMeanwhile,
+};
+
 struct CompileOptions {
   std::string name = "f";                  ///< in logs, explain() and kernels' names
-  int max_specializations = 64;            ///< past it, calls that fit none are served eagerly, with a warning once
+  /// Past it, a call that fits none takes the place of the one that has served no call for longest, if that was long ago: 1,000 calls, more
+  /// where what went had hardly been used. Otherwise it is served eagerly, with a warning once.
+  int max_specializations = 64;
   int recordings_max = 0;                  ///< recordings kept by all specializations together, least recently used dropped first; 0: REPRISE_RECORDINGS_MAX, or one a specialization
   std::int64_t recordings_bytes = 0;       ///< their bytes; 0: REPRISE_RECORDINGS_BYTES
   std::string mode = "";                   ///< "off", "interpret", "no-fuse" or "full"; empty: REPRISE_MODE
@@ -30,6 +40,10 @@ struct CompileOptions {
   /// What the function calls its arguments, in order, for logs, explain() and errors ("causal is true, was false"); those without
   /// are "arg 0", "arg 1", .... Fields of structures are called by their names.
   std::vector<std::string> arguments = {};
+  OnMiss on_miss = OnMiss::Wait;
+  /// Every size of every tensor is a constant of the compilation, as if all were marked (mark_static): code for these very sizes, and
+  /// a compilation for each combination of them.
+  bool static_sizes = false;
 };
 
 /// Bounds that calls promise for one dimension of a tensor. Checked, never assumed: they are part of the guards.
@@ -106,6 +120,7 @@ double measure_dispatch(Compiled&, void (*flatten)(void*, CallFrame&), void* ctx
 std::string explain(const Compiled&);
 std::string signature(const Compiled&);
 Stats stats_of(const Compiled&);
+void wait_for_builds(Compiled&);
 void seal(Compiled&);
 void reset(Compiled&);
 
@@ -366,7 +381,9 @@ class CompiledFunction {
   }
 
  public:
-  /// From here a call that would have to compile throws Sealed, naming the guard that failed.
+  /// Waits until nothing is compiled in the background for this function (OnMiss::ServeMeanwhile).
+  void wait() const { detail::wait_for_builds(*state_); }
+  /// From here a call that would have to compile throws Sealed, naming the guard that failed. What is being compiled is waited for.
   void seal() { detail::seal(*state_); }
   /// Forgets everything compiled; counters start again. Calls that are running end with what they have.
   void reset() { detail::reset(*state_); }

@@ -14,6 +14,7 @@ class Code {
  public:
   virtual ~Code() = default;
   void* entry = nullptr;
+  std::int64_t bytes = 0;  ///< of the object that was linked
   LoopFn loop() const { return reinterpret_cast<LoopFn>(entry); }
 };
 using CodePtr = std::shared_ptr<const Code>;

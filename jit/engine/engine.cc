@@ -73,8 +73,9 @@ Linker& linker() {
 
 class LinkedCode final : public Code {
  public:
-  LinkedCode(void* at, orc::JITDylib& own) : own_(own) {
+  LinkedCode(void* at, std::size_t object_bytes, orc::JITDylib& own) : own_(own) {
     entry = at;
+    bytes = static_cast<std::int64_t>(object_bytes);
     live_.fetch_add(1, std::memory_order_relaxed);
   }
   ~LinkedCode() override {
@@ -182,7 +183,7 @@ CodePtr linked(const std::string& key, const std::string& name, std::string_view
     LinkedCode::remove(own);
     refuse(std::move(failure), key);
   }
-  return std::make_shared<LinkedCode>(symbol->getAddress().toPtr<void*>(), own);
+  return std::make_shared<LinkedCode>(symbol->getAddress().toPtr<void*>(), object.size(), own);
 }
 
 /// What code of a key depends on besides, where the key does not come from this process.
