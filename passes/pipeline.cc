@@ -9,6 +9,7 @@
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/timeline.h"
 #include "graph/text.h"
 #include "passes/difference.h"
 #include "passes/pass.h"
@@ -113,6 +114,7 @@ template <class F>
 PassRecord timed(std::string name, graph::Graph& g, F&& run) {
   PassRecord record{std::move(name), false, 0, g.nodes.size(), 0};
   const Told told(g);
+  const timeline::Slice slice("compile", record.name);
   auto start = std::chrono::steady_clock::now();
   record.changed = run(record);
   record.ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();

@@ -14,6 +14,7 @@
 #include "base/fork.h"
 #include "base/futex.h"
 #include "base/log.h"
+#include "base/timeline.h"
 #include "graph/interpreter.h"
 #include "passes/registered.h"
 #include "runtime/background.h"
@@ -21,6 +22,7 @@
 #include "runtime/compiled.h"
 #include "runtime/nearest_miss.h"
 #include "runtime/structure_names.h"
+#include "runtime/told.h"
 #include "tensor/impl.h"
 
 #include <nlohmann/json.hpp>
@@ -40,7 +42,9 @@ void log_compiled(const Compiled& c, const Specialization& s, const NearestMiss&
     log::event(log::Event::compiled, s.name,
                "compiled: " + std::to_string(s.guards.size()) + " guards, " + std::to_string(s.program.steps.size()) + " launches; trace " +
                    std::to_string(s.trace_ns / 1000) + " us, passes and code " + std::to_string(s.build_ns / 1000) + " us",
-               {{"guards", s.guards.size()}, {"launches", s.program.steps.size()}, {"trace_us", s.trace_ns / 1000}, {"build_us", s.build_ns / 1000}});
+               {{"guards", s.guards.size()}, {"launches", s.program.steps.size()}, {"trace_us", s.trace_ns / 1000}, {"build_us", s.build_ns / 1000},
+                {"functionalize_us", s.phases.us(Phase::Functionalize)}, {"passes_us", s.phases.us(Phase::Passes)}, {"lower_us", s.phases.us(Phase::Lower)},
+                {"code_us", s.phases.us(Phase::MachineCode)}, {"load_us", s.phases.us(Phase::Load)}});
   if (!before.name.empty() && log::on(log::Channel::Recompiles))
     log::event(log::Event::recompiled, s.name,
                "new specialization (" + std::to_string(c.owned.size()) + " of " + std::to_string(c.options.max_specializations) + "): " + before.name +
@@ -208,6 +212,10 @@ bool Miss::is_to_be_compiled(bool turn) {
     return eagerly(Bail::specialization_limit, "the limit of " + std::to_string(c_.options.max_specializations) + " specializations is reached");
   }
   name_ = c_.options.name + "/" + std::to_string(c_.named++);
+  if (timeline::on()) {
+    if (nearest_.name.empty()) nearest_ = nearest_miss(c_, frame_, *names());
+    timeline::instant("miss", "miss: " + name_, {{"against", nearest_.name}, {"failed", nearest_.failed}, {"remedy", nearest_.remedy}});
+  }
   handles_ = c_.handles;
   return true;
 }
@@ -328,7 +336,9 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     return c.serve_eagerly(Bail::mode_off, bail_text(Bail::mode_off));
   }
   Miss miss(c, f, name_words, ctx);
+  const timeline::Time asked = timeline::on() ? timeline::now() : 0;
   CompileTurn turn(c, c.options.on_miss == OnMiss::Wait);
+  if (asked) timeline::slice("compile", "turn to compile", asked);
   if (!miss.is_to_be_compiled(turn.taken())) {
     thrown = miss.thrown();
     return miss.served();
@@ -349,6 +359,8 @@ void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
   values.reserve(s.assigned.size());
   run_specialization(s, f, outputs);
   if (!s.assigned.empty()) assign_variables(s, outputs, values);
+  if (!(static_cast<int>(s.unrepeatable.has_value()) | static_cast<int>(timeline::on()))) [[likely]] return;
+  if (timeline::on()) tell_call(s, f);
   if (!s.unrepeatable) return;
   fill_kept(s, outputs);
   s.variables->commit();

@@ -11,6 +11,7 @@
 #include "base/futex.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/timeline.h"
 
 #include <nlohmann/json.hpp>
 
@@ -85,6 +86,7 @@ void Compiled::count_fallback(Bail bail) noexcept {
 
 const Specialization* Compiled::serve_eagerly(Bail bail, const std::string& reason) {
   count_fallback(bail);
+  if (timeline::on()) timeline::instant("eager", options.name + " is served eagerly", {{"kind", bail_name(bail)}, {"reason", reason}});
   last_fallback_reason = reason;
   return nullptr;
 }
@@ -98,6 +100,8 @@ void Compiled::retire_if(const F& go) {
   out.reserve(static_cast<std::size_t>(owned.end() - gone));  // nothing fails from here on
   std::move(gone, owned.end(), std::back_inserter(out));
   owned.erase(gone, owned.end());
+  if (timeline::on())
+    for (const auto& s : out) timeline::instant("eviction", s->name + " goes");
   publish(std::move(next), std::move(out));
 }
 

@@ -4,10 +4,12 @@
 
 #include "base/counters.h"
 #include "base/errors.h"
+#include "base/timeline.h"
 #include "device/host_memory.h"
 #include "kernels/gpu/kernels.h"
 #include "kernels/reference/native_launches.h"
 #include "runtime/captured_step.h"
+#include "runtime/told.h"
 
 namespace reprise::runtime {
 
@@ -278,8 +280,11 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
   bool unread = false;  // what checks have noted
   for (Segment& s : segments_) {
     if ((!s.exec || s.after_checks) && unread) read_faults(cells, slots, stream), unread = false;  // the host's step is not guarded, nor is captured work
+    const timeline::Time begin = timeline::on() ? timeline::now() : 0;
     if (s.exec) s.exec->launch(stream, cells);
     else run_on_host(program_.steps[s.first], program_.uses[s.first], cells, inputs, host, params, slots, stream);
+    if (begin && s.exec) timeline::slice("launch", "start a graph of " + std::to_string(s.last - s.first) + " launches", begin);
+    else if (begin) tell_launch(program_, program_.steps[s.first], begin, slots, inputs);
     unread = unread || s.checks;
   }
   if (unread) read_faults(cells, slots, stream);

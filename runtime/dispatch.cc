@@ -5,8 +5,10 @@
 #include "base/epochs.h"
 #include "base/errors.h"
 #include "base/thread_object.h"
+#include "base/timeline.h"
 #include "runtime/compiled.h"
 #include "runtime/seen_as.h"
+#include "runtime/told.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {
@@ -14,7 +16,7 @@ namespace reprise::detail {
 namespace {
 
 // The second to eighth call and then every 64th is timed: reading the clock twice costs about as much as a dispatch.
-bool is_sampled(std::int64_t call) { return (call >= 1 && call < 8) || call % 64 == 63; }
+bool is_sampled(std::uint64_t call) { return (call >= 1 && call < 8) || (~call & timeline::timed_calls()) == 0; }
 thread_local std::chrono::steady_clock::time_point t_sample_start;
 thread_local bool t_sampling = false;
 
@@ -24,16 +26,19 @@ void end_sample(Compiled& c) {
   auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - t_sample_start).count();
   c.dispatch_ns.fetch_add(ns, std::memory_order_relaxed);
   c.dispatch_samples.fetch_add(1, std::memory_order_relaxed);
+  if (timeline::on()) timeline::slice("call", "guards", call_began());
 }
 
 }  // namespace
+
+timeline::Time call_began() { return std::chrono::duration_cast<std::chrono::nanoseconds>(t_sample_start.time_since_epoch()).count(); }
 
 CallFrame& begin_frame(Compiled& c) {
   CallFrame& frame = thread_object<CallFrame, Compiled>();
   frame.clear();
   const std::int64_t call = c.calls.fetch_add(1, std::memory_order_relaxed);
   frame.checked = c.check && (call + 1) % c.check == 0;
-  if (is_sampled(call)) {
+  if (is_sampled(static_cast<std::uint64_t>(call))) {
     t_sampling = true;
     t_sample_start = std::chrono::steady_clock::now();
   }

@@ -13,6 +13,7 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/thread_object.h"
+#include "base/timeline.h"
 #include "device/backend.h"
 #include "graph/interpreter.h"
 #include "graph/view_column.h"
@@ -283,6 +284,7 @@ class EagerInterpreter final : public graph::Interpreter {
     }
     if (call_in_own_form(c, results)) return;
     reprise::counters().eager_calls.add();
+    const timeline::Slice slice("eager", c.op.schema.name);
     EagerArgs args(c);
     CallFrame& f = thread_object<CallFrame, EagerInterpreter>();
     f.clear();

@@ -4,9 +4,11 @@
 #include <bit>
 
 #include "base/errors.h"
+#include "base/timeline.h"
 #include "device/parallel.h"
 #include "graph/name_scopes.h"
 #include "kernels/reference/undeclared_writes.h"
+#include "runtime/told.h"
 
 namespace reprise::runtime {
 
@@ -23,7 +25,7 @@ constexpr std::int64_t kGrainWork = 80000;
 
 }  // namespace
 
-HostSteps::HostSteps(const Program& p) : program_(p), pointers_(p.n_pointers), views_(p.n_views), ints_(p.n_ints), numbers_(p.n_numbers) {}
+HostSteps::HostSteps(const Program& p) : program_(p), conditional_(!p.first_condition.empty()), pointers_(p.n_pointers), views_(p.n_views), ints_(p.n_ints), numbers_(p.n_numbers) {}
 
 std::int64_t HostSteps::bytes() const {
   return static_cast<std::int64_t>(8 * (pointers_.size() + ints_.size()) + sizeof(kernels::TensorView) * views_.size() + sizeof(kernels::Number) * numbers_.size());
@@ -110,7 +112,7 @@ inline void HostSteps::run_step(const Program::Step& step, void* const* base, co
   else run_native(program_.native(*std::get_if<Program::NativeId>(&step)), base, slots);
 }
 
-void HostSteps::run_all(void* const* base, const std::int64_t* params, SlotValues slots) {
+void HostSteps::run_all(void* const* base, const std::int64_t* params, SlotValues slots, TensorImpl* const* inputs) {
   const std::vector<std::uint32_t>& undo = program_.lowered.undo;
   const std::size_t n = program_.steps.size() - undo.size();
   auto holds = [&](std::size_t step) {
@@ -122,17 +124,24 @@ void HostSteps::run_all(void* const* base, const std::int64_t* params, SlotValue
   };
   std::size_t at = 0;
   try {
-    if (program_.first_condition.empty()) [[likely]] {
+    if (!(static_cast<int>(conditional_) | static_cast<int>(timeline::on()))) [[likely]] {
       for (; at < n; ++at) run_step(program_.steps[at], base, params, slots);
     } else {
       for (; at < n; ++at)
-        if (holds(at)) run_step(program_.steps[at], base, params, slots);
+        if (!conditional_ || holds(at)) run_told(program_.steps[at], base, params, slots, inputs);
     }
   } catch (...) {
     for (std::size_t i = undo.size(); i-- > 0;)
       if (undo[i] < at) run_step(program_.steps[n + i], base, params, slots);
     throw;
   }
+}
+
+[[gnu::cold]] void HostSteps::run_told(const Program::Step& step, void* const* base, const std::int64_t* params, SlotValues slots, TensorImpl* const* inputs) {
+  if (!timeline::on()) return run_step(step, base, params, slots);
+  const timeline::Time begin = timeline::now();
+  run_step(step, base, params, slots);
+  tell_launch(program_, step, begin, slots, inputs);
 }
 
 void HostSteps::run(const Program::Step& step, void* const* base, const std::int64_t* params, SlotValues slots) {

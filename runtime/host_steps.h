@@ -21,7 +21,8 @@ class HostSteps {
   void resolve(SlotValues slots, const std::vector<Slot>& changed);
   /// `base`: by buffer; `params`: of all loop steps in a row; `slots` as for resolve(). Throws what a kernel reports.
   void run(const Program::Step&, void* const* base, const std::int64_t* params, SlotValues slots);
-  void run_all(void* const* base, const std::int64_t* params, SlotValues slots);
+  /// All steps, in order. `inputs`: in graph order, for the timeline.
+  void run_all(void* const* base, const std::int64_t* params, SlotValues slots, TensorImpl* const* inputs);
   /// A number of native steps (Program::FloatWord) that is another one in this call.
   void set_number(std::uint32_t at, double v) { numbers_[at].f = v; }
   std::int64_t bytes() const;
@@ -30,12 +31,14 @@ class HostSteps {
   void resolve_native(const Program::NativeStep& s, SlotValues slots) {
     runtime::resolve_native(program_, s, slots, views_.data() + s.first_view, ints_.data() + s.first_int, numbers_.data() + s.first_number);
   }
+  void run_told(const Program::Step&, void* const* base, const std::int64_t* params, SlotValues slots, TensorImpl* const* inputs);
   void run_step(const Program::Step&, void* const* base, const std::int64_t* params, SlotValues slots);
   void run_loop(const Program::LoopStep&, void* const* base, const std::int64_t* params, SlotValues slots);
   void run_native(const Program::NativeStep&, void* const* base, SlotValues slots);
   void run_watched(const Program::NativeStep&, const kernels::NativeArgs&) const;
 
   const Program& program_;
+  const bool conditional_;                   // there are steps that run only where a value says so
   std::vector<void*> pointers_;              // of loop steps, in a row
   std::vector<kernels::TensorView> views_;   // of native steps, in a row
   std::vector<std::int64_t> ints_;

@@ -11,6 +11,7 @@
 #include "base/fork.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/timeline.h"
 #include "device/backend.h"
 #include "device/host_memory.h"
 
@@ -45,6 +46,7 @@ void log_growth(Device d, std::uint64_t lane, std::int64_t bytes) {
   if (log::on(log::Channel::Memory))
     log::event(log::Event::pool_grew, "", "the pool on " + d.str() + " grew to " + std::to_string(bytes) + " bytes (lane " + std::to_string(lane) + ")",
                {{"device", d.str()}, {"lane", lane}, {"bytes", bytes}});
+  if (timeline::on()) timeline::counter("pool on " + d.str(), {{"bytes", pool_bytes(d)}});
 }
 
 /// The lanes of one device with streams.
@@ -201,6 +203,7 @@ void release_pool_memory() {
     s.backed.store(0, std::memory_order_relaxed);
     s.taken.store(false, std::memory_order_release);
   }
+  if (timeline::on()) timeline::counter("pool on cpu", {{"bytes", host_pool_bytes()}});
 }
 
 }  // namespace reprise::runtime

@@ -2,7 +2,9 @@
 #include <charconv>
 
 #include "base/errors.h"
+#include "base/knobs.h"
 #include "base/log.h"
+#include "base/timeline.h"
 #include "device/backend.h"
 #include "device/parallel.h"
 #include "reprise/stats.h"
@@ -43,5 +45,6 @@ std::string why_unavailable(const std::string& device) {
 const char* version() { return "0.1.0"; }
 
 void set_log(const std::string& channels, const std::string& file) { log::configure(channels, file); }
+void set_timeline(const std::string& file) { timeline::configure(file, knobs().trace_bytes); }
 
 }  // namespace reprise

@@ -5,6 +5,7 @@
 
 #include "base/counters.h"
 #include "base/log.h"
+#include "base/timeline.h"
 #include "device/backend.h"
 #include "graph/interpreter.h"
 #include "kernels/plan/temp_plan.h"
@@ -132,7 +133,7 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   const SlotValues now = p.uses_random ? SlotValues(inst->slots.data()) : slots();
   build_results(p, slots(), inputs, inst->results.data(), tensor_results, outputs);
   if (inst->device) inst->device->run(base, inputs, inst->host, params, now, temp_offset_);
-  else inst->host.run_all(base, params, now);
+  else inst->host.run_all(base, params, now, inputs);
   counters().replays.add();
   *copied_bytes = slots()[p.copied_bytes];
   if (p.has_epilogue) apply_epilogue(p, slots(), base, inputs, inst->results.data(), outputs, inst->moved);
@@ -184,6 +185,7 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
   }
   ++misses_;
   if (name_.empty()) name_ = name;
+  const timeline::Slice slice("recording", timeline::on() ? "make a recording of " + name : std::string());
   budget_->tick();
   if (auto old = spare(changed_.erase(h) > 0); old != entries_.end()) {
     std::atomic_thread_fence(std::memory_order_acquire);  // the last replay's reads are over
@@ -275,9 +277,12 @@ void RecordingCache::account(std::int64_t count, std::int64_t bytes) {
   bytes_ += bytes;
   budget_->add(count, bytes);
   publish_oldest();
+  const std::size_t end = name_.rfind('/');  // an operator that runs eagerly has none
+  if (timeline::on() && end != std::string::npos) timeline::counter("recordings of " + name_.substr(0, end), {{"count", budget_->count()}, {"bytes", budget_->bytes()}});
 }
 
 void RecordingCache::note_evicted(const Entry& e) const {
+  if (timeline::on()) timeline::instant("eviction", "a recording of " + name_ + " goes", {{"bytes", e.recording->bytes()}});
   if (!log::on(log::Channel::Recordings)) return;
   const std::int64_t live = budget_->count() - 1, bytes = budget_->bytes() - e.recording->bytes();
   const bool full = live + 1 >= budget_->max_count || budget_->bytes() > budget_->max_bytes;

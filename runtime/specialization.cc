@@ -126,7 +126,13 @@ Seen TraceFacts::seen() const {
 
 TracedCall trace_call(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, const TraceOptions& options, TraceFacts& facts) {
   const auto begin = std::chrono::steady_clock::now();
-  Traced traced = trace(name, frame, body, ctx, options, facts);
+  const timeline::Slice slice("compile", timeline::on() ? "trace " + name : std::string());
+  PhaseTimes phases;
+  const PhaseClock clock(phases);
+  Traced traced = [&] {
+    const InPhase phase(Phase::Trace);
+    return trace(name, frame, body, ctx, options, facts);
+  }();
   if (!traced.assigned.empty()) traced.variables = std::make_unique<VariableLog>();  // takes back what the trace has assigned
   reprise::counters().traces.add();
   const std::int64_t trace_ns = since(begin);
@@ -136,11 +142,12 @@ TracedCall trace_call(const std::string& name, kernels::Mode mode, CallFrame& fr
   log_graph(log::Event::functionalized, name, "functionalized:\n", traced.graph);
   std::unique_ptr<FunctionBytes> function;
   if (options.handles && !traced.unrepeatable && !traced.functions.empty()) function = std::make_unique<FunctionBytes>(std::move(traced.functions), *options.handles);
-  return {name, mode, frame.structure, std::move(traced), std::move(function), options.registered, options.handles != nullptr, trace_ns};
+  return {name, mode, frame.structure, std::move(traced), std::move(function), options.registered, options.handles != nullptr, trace_ns, phases};
 }
 
 std::unique_ptr<Specialization> build(TracedCall call) {
   const auto begin = std::chrono::steady_clock::now();
+  const timeline::Slice slice("compile", timeline::on() ? "build " + call.name : std::string());
   Traced& traced = call.traced;
   epochs::Working working;
   std::unique_ptr<CallCheck> check;
@@ -160,9 +167,14 @@ std::unique_ptr<Specialization> build(TracedCall call) {
     guards::LibraryScope operators;  // the program's own arithmetic is over
     std::optional<epochs::Working> for_caller;
     if (&epochs::mine() != caller) for_caller.emplace(epochs::Working::ForAnother{});
+    const PhaseClock clock(call.phases);
     if (knobs().verify >= 2) check = CallCheck::make(traced);
-    for (passes::PassRecord& r : passes::run_pipeline(traced.graph, registered)) std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(patterns));
+    {
+      const InPhase phase(Phase::Passes);
+      for (passes::PassRecord& r : passes::run_pipeline(traced.graph, registered)) std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(patterns));
+    }
     log_graph(log::Event::optimized, call.name, "after passes:\n", traced.graph);
+    const InPhase phase(Phase::Lower);
     built = runtime::build_guarded(std::move(traced.graph), call.mode, traced.int_results, traced.floats, traced.uses_random, traced.random_count);
   });
   std::unique_ptr<VariableLog> variables = std::move(traced.variables);
@@ -173,6 +185,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   s->met = std::move(met);
   s->trace_ns = call.trace_ns;
   s->build_ns = since(begin);
+  s->phases = call.phases;
   reprise::counters().compiles.add();
   if (s->unrepeatable) s->variables = std::move(variables);
   else if (variables) variables->commit();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/bail.h"
+#include "base/phases.h"
 #include "guards/guard_set.h"
 #include "passes/pass.h"
 #include "runtime/call_check.h"
@@ -57,6 +58,7 @@ struct Specialization {
   std::unique_ptr<VariableLog> variables;       ///< of one that serves one call: what to put back if that fails
   const std::vector<Traced::ValueRange> input_values;  ///< by input: where its sizes stand among the values
   std::int64_t trace_ns = 0, build_ns = 0;
+  PhaseTimes phases;                            ///< where these went
   std::vector<passes::PatternRecord> patterns;  ///< that were replaced in its graph, or came near
   const std::uint64_t serial;                   ///< unique in the process: keys what threads remember about it
   mutable runtime::RecordingCache recordings;
@@ -112,6 +114,7 @@ struct TracedCall {
   std::shared_ptr<const passes::Registered> registered;
   bool of_user = false;                       ///< a user's function, rather than one operator
   std::int64_t trace_ns = 0;
+  PhaseTimes phases{};
 };
 
 /// Traces `body` for this call. Throws NotTraceable where the call can only be served eagerly, and whatever `body` throws.

@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "base/log.h"
+#include "base/phases.h"
 #include "passes/functionalize.h"
 #include "passes/pass.h"
 #include "runtime/tracer.h"
@@ -139,7 +140,10 @@ void Tracer::functionalize() {
     facts[w.input].is_storage = true;
     for (std::uint32_t i : w.members) facts[i].storage = static_cast<std::int32_t>(w.input);
   }
-  passes::Functionalized made = passes::functionalize(std::move(out_.graph), facts);
+  passes::Functionalized made = [&] {
+    const InPhase phase(Phase::Functionalize);
+    return passes::functionalize(std::move(out_.graph), facts);
+  }();
   out_.graph = std::move(made.graph);
   if (const auto& w = made.wanted) want_covering(w->input, w->op, w->loc, w->why);
   for (std::int32_t& leaf : out_.tensor_results)

@@ -68,4 +68,7 @@ const char* version();
 /// Logging, as REPRISE_LOG and REPRISE_LOG_FILE set it (docs/logs.md): comma-separated channels, and a file or "".
 void set_log(const std::string& channels, const std::string& file = "");
 
+/// A timeline for Perfetto, as REPRISE_TRACE writes it (docs/logs.md), from here on; "" ends it. What cannot be written is a warning.
+void set_timeline(const std::string& file);
+
 }  // namespace reprise

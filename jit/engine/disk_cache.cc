@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/phases.h"
 
 namespace reprise::jit {
 
@@ -151,6 +152,7 @@ device::ImagePtr disk_parse(const std::string& key, std::string_view text) {
 }
 
 device::ImagePtr disk_load(const std::string& key) {
+  const InPhase phase(Phase::Load);
   if (build_identity().empty()) return nullptr;
   const files::PrivateFolder in = folder(false);
   if (!in) return nullptr;
@@ -162,6 +164,7 @@ device::ImagePtr disk_load(const std::string& key) {
 }
 
 void disk_store(const std::string& key, const device::Image& image) {
+  const InPhase phase(Phase::Load);
   if (build_identity().empty()) return;
   const files::PrivateFolder in = folder(true);
   if (!in) return;

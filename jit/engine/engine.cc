@@ -23,6 +23,7 @@
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/phases.h"
 #include "base/thread_object.h"
 #include "jit/engine/disk_cache.h"
 #include "jit/engine/in_llvm.h"
@@ -146,6 +147,7 @@ llvm::SmallVector<char, 0> object_of(llvm::Module& m, llvm::TargetMachine& tm) {
 
 /// The object with one function `name`.
 std::string compiled(const std::string& key, const std::string& name, const EmitFn& emit) {
+  const InPhase phase(Phase::MachineCode, name);
   ThreadCompiler& tools = ThreadCompiler::of_this_thread();
   auto fresh = [&](llvm::LLVMContext& context, Effort& effort) {
     auto m = std::make_unique<llvm::Module>(name, context);
@@ -170,6 +172,7 @@ std::string compiled(const std::string& key, const std::string& name, const Emit
 
 /// In a library of its own: an object that was kept has the same name as what is made of its key now, and both may be here while one is given up.
 CodePtr linked(const std::string& key, const std::string& name, std::string_view object) {
+  const InPhase phase(Phase::Load, name);
   Linker& l = linker();
   static std::atomic<std::uint64_t> serial{0};
   orc::JITDylib& own = l.session->createBareJITDylib(name + "." + std::to_string(serial.fetch_add(1, std::memory_order_relaxed)));

@@ -16,6 +16,7 @@
 #include "base/errors.h"
 #include "base/hash.h"
 #include "base/knobs.h"
+#include "base/phases.h"
 #include "base/thread_object.h"
 #include "jit/engine/disk_cache.h"
 #include "jit/engine/in_llvm.h"
@@ -67,6 +68,7 @@ device::ImagePtr build(const std::string& key, const device::CodeTarget& target,
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash_text(key)));
   const std::string name = std::string("reprise_gpu_") + digits;
+  const InPhase phase(Phase::MachineCode, name);
   Host processor;
   processor.cpu = "sm_" + std::to_string(sm);
   processor.fma = true, processor.approximates = true, processor.rounds_to_bfloat16 = sm >= 80;

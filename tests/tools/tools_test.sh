@@ -64,6 +64,16 @@ if [ -n "${REPRISE_TEST_SIMULATOR:-}" ]; then
   check "info says why no library serves them" 0 '^products +own kernels \(nothere.so: cannot open' env REPRISE_CUDA_DRIVER="$REPRISE_TEST_SIMULATOR" REPRISE_CUBLASLT=nothere.so "$tool" info
   check "on CUDA the same text" 0 '^same$' env REPRISE_CUDA_DRIVER="$REPRISE_TEST_SIMULATOR" bash -c '[ "$("$0" "It is a" --tokens 20 --temperature 0 | head -1)" = "$("$0" "It is a" --tokens 20 --temperature 0 --device cuda | head -1)" ] && echo same' "$llama"
 fi
+# A timeline, from the beginning to the end of a process.
+REPRISE_TRACE="$work/trace.json" "$llama" "Hello" --tokens 4 >/dev/null 2>&1
+check "a timeline is one array" 0 '^whole$' bash -c 'head -c 2 "$0" | grep -q "^\[" && [ "$(tail -n 1 "$0")" = "]" ] && echo whole' "$work/trace.json"
+check "a timeline has calls" 0 '"ph":"X","cat":"call","name":"llama' cat "$work/trace.json"
+check "a timeline that cannot be written" 0 'REPRISE_TRACE: cannot write' env REPRISE_TRACE=/no/such/x.json "$llama" "Hello" --tokens 4
+check "a timeline of few bytes" 0 'REPRISE_TRACE_BYTES\) and ends here' env REPRISE_TRACE="$work/few.json" REPRISE_TRACE_BYTES=5000 "$llama" "Hello" --tokens 4
+if [ -n "${REPRISE_TEST_SIMULATOR:-}" ]; then
+  REPRISE_TRACE="$work/cuda.json" REPRISE_CUDA_DRIVER="$REPRISE_TEST_SIMULATOR" "$llama" "Hello" --tokens 2 --device cuda >/dev/null 2>&1
+  check "a timeline of a device has its graphs" 0 '"name":"start a graph of [0-9]+ launches"' cat "$work/cuda.json"
+fi
 check "no CUDA without a driver, and why" 1 "device 'cuda': (no CUDA driver|this build has no CUDA)" env REPRISE_CUDA_DRIVER=/nonexistent.so "$llama" hi --device cuda
 check "a model file that is missing" 1 'none.safetensors' "$llama" hi --model "$work/none.safetensors"
 head -c 1000 "$(dirname "$0")/../../examples/llama/model.safetensors" >"$work/cut.safetensors"

@@ -1,0 +1,96 @@
+#include "runtime/told.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "device/host_memory.h"
+#include "kernels/launch/launch.h"
+#include "runtime/specialization.h"
+#include "tensor/impl.h"
+
+namespace reprise::detail {
+
+namespace {
+
+std::int64_t elements_of(const CallFrame& f) {
+  std::int64_t n = 0;
+  for (const TensorImpl* t : f.tensors) {
+    if (!t) continue;
+    std::int64_t of = 1;
+    for (int d = 0; d < t->rank; ++d)
+      if (__builtin_mul_overflow(of, t->sizes[d], &of)) return INT64_MAX;
+    if (__builtin_add_overflow(n, of, &n)) return INT64_MAX;
+  }
+  return n;
+}
+
+/// What the call's recording was made for.
+std::string values_of(const Specialization& s, const CallFrame& f) {
+  constexpr std::size_t kMost = 16;
+  std::string text;
+  const std::vector<std::uint32_t>& words = s.program.key_words;
+  for (std::size_t i = 0; i < std::min(words.size(), kMost); ++i) text += (i ? "," : "") + std::to_string(f.values[words[i]]);
+  return words.size() > kMost ? text + ",..." : text;
+}
+
+/// The memory of results, now and then.
+void tell_results(timeline::Time now) {
+  constexpr timeline::Time kEvery = 10'000'000;
+  static constinit std::atomic<timeline::Time> last{0};
+  timeline::Time before = last.load(std::memory_order_relaxed);
+  if (now - before < kEvery || !last.compare_exchange_strong(before, now, std::memory_order_relaxed)) return;
+  const device::HostMemoryStats m = device::host_memory_stats();
+  timeline::counter("results", {{"live bytes", m.live_bytes}, {"kept bytes", m.cached_bytes}});
+}
+
+}  // namespace
+
+void tell_call(const Specialization& s, const CallFrame& f) {
+  const timeline::Time end = timeline::now();
+  timeline::slice("call", s.name, call_began(), end, {{"values", values_of(s, f)}, {"elements", elements_of(f)}});
+  tell_results(end);
+}
+
+}  // namespace reprise::detail
+
+namespace reprise::runtime {
+
+namespace {
+
+std::int64_t bytes_of(const Program::NativeStep& s, const kernels::NativeLaunch& launch, SlotValues slots) {
+  std::int64_t all = 0;
+  for (std::size_t k = 0; k < s.views.size(); ++k) {
+    std::int64_t n = item_size(launch.operands[k].dtype);
+    for (Slot size : s.views[k].layout.sizes) n *= slots[size];
+    all += n;
+  }
+  return all;
+}
+
+std::int64_t bytes_of(const Program& p, const kernels::LoopLaunch& launch, SlotValues slots, TensorImpl* const* inputs) {
+  std::vector<std::uint32_t> buffers = launch.buffers;
+  std::sort(buffers.begin(), buffers.end());
+  buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
+  std::int64_t all = 0;
+  for (std::uint32_t b : buffers) {
+    const kernels::Buffer& of = p.lowered.buffers[b];
+    all += of.kind == kernels::Buffer::Kind::Input ? byte_extent(*inputs[of.index]) : slots[p.buffer_bytes[b]];
+  }
+  return all;
+}
+
+}  // namespace
+
+void tell_launch(const Program& p, const Program::Step& step, timeline::Time begin, SlotValues slots, TensorImpl* const* inputs) {
+  const timeline::Time end = timeline::now();
+  const auto* loop = std::get_if<Program::LoopStep>(&step);
+  const auto* native = std::get_if<Program::NativeId>(&step);
+  if (!loop && !native) return;
+  const kernels::Launch& launch = p.lowered.launches[loop ? loop->launch : p.native(*native).launch];
+  const std::int64_t bytes = loop ? bytes_of(p, std::get<kernels::LoopLaunch>(launch.what), slots, inputs)
+                                  : bytes_of(p.native(*native), std::get<kernels::NativeLaunch>(launch.what), slots);
+  const std::string line = launch.loc ? std::string(launch.loc.file) + ":" + std::to_string(launch.loc.line) : std::string();
+  timeline::slice("launch", launch.name, begin, end, {{"bytes", bytes}, {"line", line}});
+}
+
+}  // namespace reprise::runtime

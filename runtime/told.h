@@ -1,0 +1,19 @@
+#pragma once
+#include "base/timeline.h"
+#include "runtime/program.h"
+
+/// What the timeline (base/timeline.h) is told of calls: while it is on.
+namespace reprise::detail {
+class CallFrame;
+struct Specialization;
+
+/// When this thread's latest call began, where begin_frame() has looked at the clock.
+timeline::Time call_began();
+/// The call is over.
+void tell_call(const Specialization&, const CallFrame&);
+}  // namespace reprise::detail
+
+namespace reprise::runtime {
+/// A step of the host has run. Its bytes: those of its views, or of the whole buffers of a loop kernel, which may touch less.
+void tell_launch(const Program&, const Program::Step&, timeline::Time begin, SlotValues slots, TensorImpl* const* inputs);
+}  // namespace reprise::runtime
