@@ -21,44 +21,102 @@ std::vector<int> count_uses(const graph::Graph& g) {
   return uses;
 }
 
-/// Works on each element of its first operand alone, which is its only tensor.
-bool is_elementwise_of_one(const Node& node) {
-  if (graph::op(node.op).cls != OpClass::Pointwise) return false;
-  int tensors = 0;
-  graph::for_each_value(node, [&](ValueId) { ++tensors; });
-  return tensors == 1 && std::holds_alternative<ValueId>(node.args[0]);
-}
-
 /// A join of a list has nothing but the list's elements in it.
 bool joins_all(const Node& node) {
   return graph::op(node.op).cls == OpClass::Join && std::holds_alternative<std::vector<ValueId>>(node.args[0]);
 }
 
-}  // namespace
+constexpr std::size_t kMostParts = 4;  // that others' operands are cut into: each has code of its own
 
-bool cat_last(graph::Graph& g) {
-  const std::vector<int> uses = count_uses(g);
-  return rewrite(g, [&](Rewriter& rw, Rewriter::Site& s) -> std::optional<std::vector<ValueId>> {
-    if (!is_elementwise_of_one(s.node) || uses[std::get<ValueId>(s.node.args[0]).v] != 1) return std::nullopt;
-    const Node* cat = rw.maker(std::get<ValueId>(s.args[0]));
-    if (!cat || !joins_all(*cat)) return std::nullopt;
-    const TensorMeta whole = rw.meta(cat->results[0]);
-    // The joined values are what memory holds: they must not grow.
-    if (item_size(s.result.dtype) > item_size(whole.dtype)) return std::nullopt;
+/// Along which dimension the values are joined.
+int joined_dim(const Node& cat, const TensorMeta& whole) { return wrap_dim(std::get<Int>(cat.args[1]).hint(), whole.dim(), "cat", cat.info.loc); }
+
+class Move {
+ public:
+  Move(Rewriter& rw, Rewriter::Site& s, const std::vector<int>& uses) : rw_(rw), s_(s), uses_(uses) {}
+
+  std::optional<std::vector<ValueId>> run() {
+    // What writes in place reads all of what it writes at the index that it writes; its parts would read each other's.
+    if (graph::op(s_.node.op).cls != OpClass::Pointwise) return std::nullopt;
+    int tensors = 0;
+    graph::for_each_value(s_.node, [&](ValueId) { ++tensors; });
+    if (tensors > 1 && s_.node.keeps_self) return std::nullopt;
+    for (std::size_t i = 0; i < s_.args.size(); ++i)
+      if (joins_what_is_computed(i, tensors)) return moved(i);
+    return std::nullopt;
+  }
+
+ private:
+  bool joins_what_is_computed(std::size_t i, int tensors) {
+    const ValueId* was = std::get_if<ValueId>(&s_.node.args[i]);
+    if (!was || !*was || uses_[was->v] != 1) return false;
+    const ValueId v = std::get<ValueId>(s_.args[i]);
+    const Node* cat = rw_.maker(v);
+    if (!cat || !joins_all(*cat)) return false;
+    const TensorMeta& whole = rw_.meta(v);
+    const auto& parts = std::get<std::vector<ValueId>>(cat->args[0]);
+    // The joined values are what memory holds: they must not grow. (Beside other operands they are read again with these.)
+    if (tensors == 1 && item_size(s_.result.dtype) > item_size(whole.dtype)) return false;
+    if (tensors > 1 && (parts.size() > kMostParts || !same_sizes(whole.layout.sizes, s_.result.layout.sizes))) return false;
+    // A part of another dtype is converted by the cat, before the operator.
+    for (ValueId p : parts)
+      if (rw_.meta(p).dtype != whole.dtype || rw_.meta(p).dim() != whole.dim()) return false;
+    return true;
+  }
+  static bool same_sizes(const Ints& a, const Ints& b) {
+    if (a.size() != b.size()) return false;
+    for (std::size_t d = 0; d < a.size(); ++d)
+      if (!identical(a[d], b[d])) return false;
+    return true;
+  }
+
+  std::vector<ValueId> moved(std::size_t at) {
+    const Node* cat = rw_.maker(std::get<ValueId>(s_.args[at]));
+    const TensorMeta whole = rw_.meta(cat->results[0]);
     const OpId join = cat->op;
+    const int dim = joined_dim(*cat, whole);
     std::vector<NodeArg> joined = cat->args;  // emitting moves the nodes
     auto& parts = std::get<std::vector<ValueId>>(joined[0]);
-    for (ValueId p : parts) {
-      // A part of another dtype is converted by the cat, before the operator.
-      if (rw.meta(p).dtype != whole.dtype || rw.meta(p).dim() != whole.dim()) return std::nullopt;
+    Ints lengths;
+    for (ValueId p : parts) lengths.push_back(rw_.meta(p).layout.sizes[static_cast<std::size_t>(dim)]);
+    Int from = 0;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      std::vector<NodeArg> args = s_.args;
+      for (std::size_t i = 0; i < args.size(); ++i)
+        if (ValueId* v = std::get_if<ValueId>(&args[i]); v && *v) *v = i == at ? parts[k] : cut(*v, dim - whole.dim(), lengths, k, from);
+      parts[k] = rw_.emit(s_.node.op, std::move(args));
+      from = from + lengths[k];
     }
-    for (ValueId& p : parts) {
-      std::vector<NodeArg> args = s.args;
-      args[0] = p;
-      p = rw.emit(s.node.op, std::move(args));
+    return {rw_.emit(join, std::move(joined))};
+  }
+
+  /// Of another operand what is beside part k, which begins at `from`: `dim` counts from the last, as broadcasting does.
+  ValueId cut(ValueId v, int dim, const Ints& lengths, std::size_t k, Int from) {
+    const TensorMeta& m = rw_.meta(v);
+    const int d = m.dim() + dim;
+    if (d < 0) return v;
+    const Int size = m.layout.sizes[static_cast<std::size_t>(d)];
+    if (!size.is_symbolic() && size.hint() == 1) return v;
+    if (const Node* cat = rw_.maker(v); cat && joins_all(*cat) && joined_dim(*cat, m) == d) {
+      const auto& parts = std::get<std::vector<ValueId>>(cat->args[0]);
+      Ints own;
+      for (ValueId p : parts) own.push_back(rw_.meta(p).dim() == m.dim() && rw_.meta(p).dtype == m.dtype ? rw_.meta(p).layout.sizes[static_cast<std::size_t>(d)] : Int(-1));
+      if (same_sizes(own, lengths)) return parts[k];
     }
-    return {{rw.emit(join, std::move(joined))}};
-  });
+    return rw_.emit(OpId::slice, {v, Int(d), from, from + lengths[k], Int(1)});
+  }
+
+  Rewriter& rw_;
+  Rewriter::Site& s_;
+  const std::vector<int>& uses_;
+};
+
+}  // namespace
+
+// A part of rotated halves (cat of -x2 and x1) is computed where the whole is wanted, with what stands beside it.
+bool cat_last(graph::Graph& g) {
+  const std::vector<int> uses = count_uses(g);
+  return rewrite(g, [&](Rewriter& rw, Rewriter::Site& s) { return Move(rw, s, uses).run(); });
 }
 
 }  // namespace reprise::passes

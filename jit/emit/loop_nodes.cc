@@ -10,18 +10,31 @@ using kernels::ScalarOp;
 using llvm::Value;
 
 std::vector<bool> needed_by(const kernels::LoopKernel& k, const kernels::LoopAnalysis& info,
-                            const std::vector<std::uint32_t>& roots, int stage, std::uint32_t stashed) {
+                            const std::vector<std::uint32_t>& roots, int stage, std::uint32_t stashed, int part_stage) {
   std::vector<bool> need(k.body.size(), false);
   for (std::uint32_t r : roots) need[r] = true;
   for (std::uint32_t i = static_cast<std::uint32_t>(k.body.size()); i-- > 0;) {
     const BodyNode& n = k.body[i];
-    if (!need[i] || i == stashed || (n.kind == BodyNode::Kind::Reduce && info.depth[i] <= stage)) continue;
+    if (!need[i] || i == stashed) continue;
+    if (n.kind == BodyNode::Kind::Reduce && (n.within ? info.part_depth[i] <= part_stage : info.depth[i] <= stage)) continue;
     for (std::uint32_t o : {n.a, n.b, n.c})
       if (o != ~0u) need[o] = true;
     if (n.access != ~0u)
       for (const kernels::Access::Gather& g : k.accesses[n.access].gathers) need[g.node] = true;
   }
   return need;
+}
+
+std::vector<std::uint32_t> within_parts(const kernels::LoopKernel& k, const kernels::LoopAnalysis& info, const std::vector<bool>& need, int part_depth) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t i = 0; i < k.body.size(); ++i)
+    if (need[i] && k.body[i].kind == BodyNode::Kind::Reduce && k.body[i].within && info.part_depth[i] == part_depth) out.push_back(i);
+  return out;
+}
+
+Stores::Stores(const kernels::LoopKernel& k, const kernels::LoopAnalysis& info) {
+  for (std::uint32_t i = 0; i < k.body.size(); ++i)
+    if (k.body[i].kind == BodyNode::Kind::Store) (info.dims[i] & info.inside_mask ? inside : info.dims[i] & info.parts_mask ? per_part : here).push_back(i);
 }
 
 Value* constant_of(Emitter& e, const BodyNode& n) {

@@ -321,7 +321,7 @@ std::vector<LoopLaunch> split_reduction(const LoopLaunch& launch, SourceLoc wher
                                         const std::function<std::uint32_t(DType, Int bytes)>& scratch) {
   const LoopKernel& k = launch.kernel;
   const LoopAnalysis info = analyse(k);
-  if (info.max_depth == 0) return {};
+  if (info.max_depth == 0 || k.n_parts > 0) return {};
   bool nested = info.max_depth > 1;
   for (std::size_t i = 0; i < k.body.size(); ++i)
     nested |= k.body[i].kind == BodyNode::Kind::Store && info.dims[i] & info.reduced_mask;

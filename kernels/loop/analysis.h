@@ -11,9 +11,12 @@ namespace reprise::kernels {
 struct LoopAnalysis {
   std::vector<std::uint32_t>
       dims;  ///< by node: bit d is set when its value (Store: its address or value) varies over loop dim d
-  std::vector<int> depth;  ///< by node: how many reductions lie on the longest path to it
+  std::vector<int> depth;  ///< by node: how many reductions (but those within parts) lie on the longest path to it
   int max_depth = 0;       ///< the reduced loops run max_depth times, plus once for stores that vary over them
+  std::vector<int> part_depth;  ///< by node: the same of reductions within parts, since the last reduction of all
+  int max_part_depth = 0;
   std::uint32_t kept_mask = 0, reduced_mask = 0;
+  std::uint32_t parts_mask = 0, inside_mask = 0;  ///< of the reduced dims: those that count parts, those inside a part (all without parts)
 };
 LoopAnalysis analyse(const LoopKernel&);
 

@@ -33,7 +33,7 @@ bool same(const Access& a, const Access& b) {
 
 // Floats by their bits: 0.0 and -0.0 are two constants, and a NaN is itself.
 bool same(const BodyNode& a, const BodyNode& b) {
-  return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.reduce == b.reduce && a.a == b.a && a.b == b.b &&
+  return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.reduce == b.reduce && a.within == b.within && a.a == b.a && a.b == b.b &&
          a.c == b.c && a.access == b.access &&
          std::bit_cast<std::uint64_t>(a.fimm) == std::bit_cast<std::uint64_t>(b.fimm) && a.iimm == b.iimm &&
          identical(a.param, b.param) && a.bits == b.bits;
@@ -173,12 +173,12 @@ std::uint32_t BodyBuilder::cast(std::uint32_t node, DType t) {
   return add(n);
 }
 
-std::uint32_t BodyBuilder::reduce(ReduceOp op, std::uint32_t node) {
+std::uint32_t BodyBuilder::reduce(ReduceOp op, std::uint32_t node, bool within) {
   DType t = dtype(node);
   if (op == ReduceOp::Any || op == ReduceOp::All) t = DType::Bool;
   if ((op == ReduceOp::Sum || op == ReduceOp::Prod) && !is_floating(t)) t = DType::Int64;
   BodyNode n{.kind = Kind::Reduce, .dtype = t};
-  n.reduce = op;
+  n.reduce = op, n.within = within;
   n.a = cast(node, t);
   return add(n);
 }

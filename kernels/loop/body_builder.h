@@ -30,7 +30,7 @@ class BodyBuilder {
   /// already.
   std::uint32_t cast(std::uint32_t node, DType);
   /// Sum and Prod of integers and bools in Int64; Any and All of the value as a bool.
-  std::uint32_t reduce(ReduceOp, std::uint32_t node);
+  std::uint32_t reduce(ReduceOp, std::uint32_t node, bool within = false);  ///< within: of each part by itself
   /// Casts to the buffer's dtype. Marks the buffer as written. Never merged with another store.
   std::uint32_t store(Access, std::uint32_t node, std::uint32_t predicate = ~0u);
 

@@ -33,11 +33,11 @@ struct Interpreter {
     return static_cast<char*>(buffers[a.buffer]) + at * item_size(k.buffers[a.buffer].dtype);
   }
 
-  /// Values of every node whose reductions are finished at `stage`, at the current index.
-  void evaluate(int stage) {
+  /// Values of every node whose reductions are finished at `stage` (those within parts at `part_stage`), at the current index of `dims`.
+  void evaluate(int stage, int part_stage, std::uint32_t dims) {
     for (std::size_t i = 0; i < k.body.size(); ++i) {
       const BodyNode& n = k.body[i];
-      if (info.depth[i] > stage) continue;
+      if (info.depth[i] > stage || info.part_depth[i] > part_stage || info.dims[i] & ~dims) continue;
       auto get = [&](std::uint32_t o) { return o == ~0u ? scalar::of_int(0) : vals[o]; };
       switch (n.kind) {
         case BodyNode::Kind::Load:
@@ -74,50 +74,53 @@ struct Interpreter {
     index[d] = 0;
   }
 
-  void write_stores(bool varying) {
+  /// Stores that vary over dims of `over`, or are `kept` ones, and over none of `but`.
+  void write_stores(std::uint32_t over, std::uint32_t but, bool kept = false) {
     for (std::size_t i = 0; i < k.body.size(); ++i) {
       const BodyNode& n = k.body[i];
-      if (n.kind != BodyNode::Kind::Store || ((info.dims[i] & info.reduced_mask) != 0) != varying) continue;
+      if (n.kind != BodyNode::Kind::Store || !(kept || info.dims[i] & over) || info.dims[i] & but) continue;
       if (n.b != ~0u && !vals[n.b].i) continue;
       scalar::store(n.dtype, address(n.access), vals[n.a]);
     }
   }
 
-  void run() {
-    const auto kept = static_cast<std::size_t>(k.n_kept), rank = k.extents.size();
-    for_each(0, kept, [&] {
-      for (int stage = 0; stage < info.max_depth; ++stage) {
-        auto of_stage = [&](std::size_t i) {
-          return k.body[i].kind == BodyNode::Kind::Reduce && info.depth[i] == stage + 1;
-        };
-        for (std::size_t i = 0; i < k.body.size(); ++i)
-          if (of_stage(i)) vals[i] = scalar::identity(k.body[i]);
-        for_each(kept, rank, [&] {
-          evaluate(stage);
-          for (std::size_t i = 0; i < k.body.size(); ++i)
-            if (of_stage(i))
-              vals[i] = scalar::fold(k.body[i], vals[i], scalar::cast(k.body[i].dtype, k.body[k.body[i].a].dtype, vals[k.body[i].a]));
-        });
-      }
-      bool reduced_empty = false;
-      for (std::size_t d = kept; d < rank; ++d) reduced_empty |= extent(d) == 0;
-      for_each(kept, rank, [&] { evaluate(info.max_depth), write_stores(true); });
-      if (reduced_empty)
-        evaluate_kept();
-      else
-        evaluate(info.max_depth);
-      write_stores(false);
+  /// The reductions that `which` names; `each(f)` calls f at every index of what they fold, when values are there.
+  template <class Which, class Each>
+  void fold(Which&& which, Each&& each) {
+    for (std::size_t i = 0; i < k.body.size(); ++i)
+      if (k.body[i].kind == BodyNode::Kind::Reduce && which(i)) vals[i] = scalar::identity(k.body[i]);
+    each([&] {
+      for (std::size_t i = 0; i < k.body.size(); ++i)
+        if (k.body[i].kind == BodyNode::Kind::Reduce && which(i))
+          vals[i] = scalar::fold(k.body[i], vals[i], scalar::cast(k.body[i].dtype, k.body[k.body[i].a].dtype, vals[k.body[i].a]));
     });
   }
 
-  /// With an empty reduced dim only what varies over kept dims has a value (and an address).
-  void evaluate_kept() {
-    const LoopKernel& whole = k;
-    for (std::size_t i = 0; i < whole.body.size(); ++i) {
-      if (info.dims[i] & info.reduced_mask) info.depth[i] = info.max_depth + 1;
-    }
-    evaluate(info.max_depth);
-    info = analyse(k);
+  /// One run of the reduced loops: `f` at every index, `after` at the end of each part.
+  template <class F, class After>
+  void reduced_loops(int stage, F&& f, After&& after) {
+    const auto kept = static_cast<std::size_t>(k.n_kept), inside = kept + static_cast<std::size_t>(k.n_parts), rank = k.extents.size();
+    for_each(kept, inside, [&] {
+      auto each = [&](int part_stage, auto&& g) {
+        for_each(inside, rank, [&] { evaluate(stage, part_stage, ~0u), g(); });
+      };
+      for (int p = 0; p < info.max_part_depth; ++p)
+        fold([&](std::size_t i) { return k.body[i].within && info.part_depth[i] == p + 1 && info.depth[i] <= stage; }, [&](auto&& g) { each(p, g); });
+      each(info.max_part_depth, f);
+      evaluate(stage, info.max_part_depth, ~info.inside_mask);
+      after();
+    });
+  }
+
+  void run() {
+    for_each(0, static_cast<std::size_t>(k.n_kept), [&] {
+      for (int stage = 0; stage < info.max_depth; ++stage)
+        fold([&](std::size_t i) { return !k.body[i].within && info.depth[i] == stage + 1; }, [&](auto&& g) { reduced_loops(stage, g, [] {}); });
+      reduced_loops(
+          info.max_depth, [&] { write_stores(info.inside_mask, 0); }, [&] { write_stores(info.parts_mask, info.inside_mask); });
+      evaluate(info.max_depth, 0, info.kept_mask);
+      write_stores(0, info.reduced_mask, true);
+    });
   }
 };
 

@@ -33,7 +33,7 @@ std::string text_of(const LoopKernel& k, Number&& number) {
   };
   s += "loop ";
   list(k.extents, slots.extents);
-  s += " kept " + std::to_string(k.n_kept) + " vector " + std::to_string(vector_dim(k)) + "\n";
+  s += " kept " + std::to_string(k.n_kept) + (k.n_parts ? " parts " + std::to_string(k.n_parts) : "") + (k.in_line ? " in line" : "") + " vector " + std::to_string(vector_dim(k)) + "\n";
   for (std::size_t i = 0; i < k.buffers.size(); ++i)
     s += "  buffer b" + std::to_string(i) + " " + std::string(dtype_short_name(k.buffers[i].dtype)) +
          (k.buffers[i].written ? " written\n" : "\n");
@@ -78,7 +78,7 @@ std::string text_of(const LoopKernel& k, Number&& number) {
       case BodyNode::Kind::Cast:
         break;
       case BodyNode::Kind::Reduce:
-        s += " " + std::string(kReduceNames[static_cast<int>(n.reduce)]);
+        s += (n.within ? " part " : " ") + std::string(kReduceNames[static_cast<int>(n.reduce)]);
         break;
       case BodyNode::Kind::Store:
         s += " a" + std::to_string(n.access);
@@ -154,13 +154,16 @@ LoopAnalysis analyse(const LoopKernel& k) {
   const int rank = static_cast<int>(k.extents.size());
   r.kept_mask = (1u << k.n_kept) - 1;
   r.reduced_mask = ((1u << rank) - 1) & ~r.kept_mask;
+  r.parts_mask = ((1u << (k.n_kept + k.n_parts)) - 1) & ~r.kept_mask;
+  r.inside_mask = r.reduced_mask & ~r.parts_mask;
   for (const BodyNode& n : k.body) {
     std::uint32_t dims = 0;
-    int depth = 0;
+    int depth = 0, part_depth = 0;
     auto use = [&](std::uint32_t node) {
       if (node == ~0u) return;
       dims |= r.dims[node];
       depth = std::max(depth, r.depth[node]);
+      part_depth = std::max(part_depth, r.part_depth[node]);
     };
     use(n.a), use(n.b), use(n.c);
     if (n.access != ~0u) {
@@ -170,24 +173,29 @@ LoopAnalysis analyse(const LoopKernel& k) {
       for (const Access::Gather& g : a.gathers) use(g.node);
     }
     if (n.kind == BodyNode::Kind::Index) dims |= 1u << n.iimm;
-    if (n.kind == BodyNode::Kind::Reduce) dims &= r.kept_mask, depth += 1;
+    // Of each part by itself, even where all parts are alike: it is finished in each of them anew.
+    if (n.kind == BodyNode::Kind::Reduce && n.within) dims = (dims & ~r.inside_mask) | r.parts_mask, part_depth += 1;
+    else if (n.kind == BodyNode::Kind::Reduce) dims &= r.kept_mask, depth += 1, part_depth = 0;
     r.dims.push_back(dims);
     r.depth.push_back(depth);
+    r.part_depth.push_back(part_depth);
     r.max_depth = std::max(r.max_depth, depth);
+    r.max_part_depth = std::max(r.max_part_depth, part_depth);
   }
   return r;
 }
 
 int vector_dim(const LoopKernel& k) {
-  const std::size_t rank = k.extents.size(), kept = static_cast<std::size_t>(k.n_kept);
+  const std::size_t rank = k.extents.size(), kept = static_cast<std::size_t>(k.n_kept), inside = kept + static_cast<std::size_t>(k.n_parts);
   // Accesses inside the reduced loops happen at every index, the others once for all of them.
   auto frequent = [&](const Access& a) {
     bool varies = kept == rank || !a.gathers.empty();
-    for (std::size_t d = kept; d < rank; ++d) varies |= !is_plain(a.strides[d], 0);
+    for (std::size_t d = inside; d < rank; ++d) varies |= !is_plain(a.strides[d], 0);
     return varies;
   };
   int best = -1, best_score = 0;
   for (std::size_t d = 0; d < rank; ++d) {
+    if (d >= kept && d < inside) continue;                // parts come one after the other
     if (is_plain(k.extents[d], 1) && rank > 1) continue;  // nothing to vectorise
     int score = 0;
     for (const BodyNode& n : k.body) {
@@ -227,6 +235,8 @@ void verify(const LoopKernel& k) {
   const std::size_t rank = k.extents.size();
   if (rank > 16 || k.n_kept < 0 || static_cast<std::size_t>(k.n_kept) > rank)
     fail(ErrorCode::Internal, "loop kernel", {}, rank, " dims of which ", k.n_kept, " are kept");
+  if (k.n_parts < 0 || (k.n_parts > 0 && static_cast<std::size_t>(k.n_kept + k.n_parts) >= rank) || (k.in_line && (k.n_parts != 1 || rank != static_cast<std::size_t>(k.n_kept) + 2)))
+    fail(ErrorCode::Internal, "loop kernel", {}, rank, " dims of which ", k.n_kept, " are kept and ", k.n_parts, " count parts");
   for (const Access& a : k.accesses) {
     if (a.buffer >= k.buffers.size())
       fail(ErrorCode::Internal, "loop kernel", {}, "access of buffer ", a.buffer, " of ", k.buffers.size());
@@ -271,6 +281,7 @@ void verify(const LoopKernel& k) {
         if ((n.reduce == ReduceOp::Any || n.reduce == ReduceOp::All) && n.dtype != DType::Bool)
           bad(i, "reduction of the wrong dtype");
         if (is_low_precision(n.dtype)) bad(i, "reduction in a half type");
+        if (n.within && k.n_parts == 0) bad(i, "reduction of parts that are not there");
         break;
       case BodyNode::Kind::Op: {
         const ScalarOpInfo& info = scalar_op(n.op);

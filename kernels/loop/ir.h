@@ -56,6 +56,7 @@ struct BodyNode {
   DType dtype = DType::Float32;         ///< of the value (Load: after widening half types to Float32; Store: of memory)
   ScalarOp op{};                        ///< Op
   ReduceOp reduce{};                    ///< Reduce: over all reduced dims; the value then varies over kept dims only
+  bool within = false;                  ///< Reduce: over the dims inside a part alone; the value varies over parts, too
   std::uint32_t a = ~0u, b = ~0u, c = ~0u;  ///< operands; Store: a = value, b = predicate or ~0u
   std::uint32_t access = ~0u;           ///< Load, Store
   double fimm = 0;                      ///< Const of a floating dtype
@@ -70,12 +71,16 @@ struct BufferArg { DType dtype; bool written = false; };
 /// that depend on a Reduce see its finished value (the emitter runs the reduced loops once per reduction depth and
 /// recomputes what it needs). A Store whose access varies over reduced dims (or whose value does) happens at every
 /// index, otherwise once per kept index. No store may alias a load of another index (the planner guarantees it).
+/// The first `n_parts` reduced dims may count parts of a row ([K] seen as [K / B, B]). A Reduce `within` folds each part by itself; a Store that
+/// varies over parts but not inside them happens once for each part. Per part, too, what depends on such a Reduce sees its finished value.
 /// Reductions of Float32 accumulate in Float32 over a fixed order that depends on sizes only; of Float64 in Float64;
 /// Sum/Prod of integers in Int64.
 struct LoopKernel {
   std::string name;                     ///< for people and profilers: "rms_norm_mul"; not part of identity
   Ints extents;                         ///< kept dims first
   int n_kept = 0;                       ///< dims [0, n_kept) are kept, the rest are reduced
+  int n_parts = 0;                      ///< of the reduced dims the first so many count the parts of a row; what follows them lies inside a part
+  bool in_line = false;                 ///< one dim of parts, one inside: every access that moves inside a part steps through both as through one
   std::vector<BufferArg> buffers;
   std::vector<Access> accesses;
   std::vector<BodyNode> body;

@@ -28,6 +28,7 @@ constexpr std::size_t kMaxStores = 8;            // a kernel with very many outp
 // Making code takes longer than in proportion to its length, so a kernel's length has a bound.
 constexpr std::size_t kMaxItems = 256;
 constexpr int kMaxReductions = 16;
+constexpr std::int64_t kLongestRow = 1 << 17, kManyRows = 64;  // of a kernel that also reduces parts of rows
 constexpr std::int64_t kSerialReduction = 1 << 14;  // elements one task may reduce before its users get their own kernel
 
 // What is asked for one item has a bound, so that the whole is linear. Where it is reached the item gets a kernel of its own.
@@ -98,8 +99,8 @@ class Fuse {
     }
     if (!at || to.buffer == ~0u || is_gather(i)) return false;
     Unit loops;  // as they are when i has joined
-    loops.reduced = units_[u].reduced;
-    if (is_reduction(i)) set_reduced(loops, map);
+    loops.extents = units_[u].extents, loops.reduced = units_[u].reduced, loops.part = units_[u].part;
+    if (is_reduction(i)) fold(loops, left_out(map));
     Access written = access_of(*at, to.layout);
     const DType to_dtype = p_.items[w].kind == Item::Kind::Copy ? p_.items[w].to_dtype : g_.meta(p_.items[w].made).dtype;
     bool met = false;
@@ -175,7 +176,7 @@ class Fuse {
     }
     for (const Use& use : uses) {
       if (!units_[use.unit].has(i)) join_unit(i, use.unit);
-      if (is_reduction(i)) set_reduced(units_[use.unit], units_[use.unit].demands[use.demand].map);
+      if (is_reduction(i)) fold(units_[use.unit], left_out(units_[use.unit].demands[use.demand].map));
     }
     for (const Use& use : uses) demand_operands(i, use.unit, [&]() -> const IndexMap& { return units_[use.unit].demands[use.demand].map; });
     return true;
@@ -255,7 +256,7 @@ class Fuse {
       if (!inner) {
         Ints into;
         int l = loop_to_split(g_, view, map, units_[u].extents, into);
-        if (on_ && l >= 0 && !units_[u].has_reduce() && units_[u].extents.size() + into.size() <= kMaxLoops) {
+        if (on_ && l >= 0 && (!units_[u].has_reduce() || units_[u].reduced[static_cast<std::size_t>(l)]) && units_[u].extents.size() + into.size() <= kMaxLoops) {
           split(units_[u], l, into);
           note_space(u);
           return true;
@@ -281,6 +282,8 @@ class Fuse {
     u.extents.erase(u.extents.begin() + l);
     bool reduced = u.reduced[static_cast<std::size_t>(l)];
     u.reduced.erase(u.reduced.begin() + l);
+    const bool part = u.has_parts() && u.part[static_cast<std::size_t>(l)];
+    if (!u.part.empty()) u.part.erase(u.part.begin() + l), u.part.insert(u.part.begin() + l, into.size(), part);
     for (std::size_t i = 0; i < into.size(); ++i) {
       u.extents.insert(u.extents.begin() + l + static_cast<int>(i), into[i]);
       u.reduced.insert(u.reduced.begin() + l, reduced);
@@ -292,16 +295,10 @@ class Fuse {
   bool fits_reduction(Id i, const Unit& u, const IndexMap& map, const char** why) const {
     *why = "its user runs over another space";
     const Ints& in = sizes_of(std::get<ValueId>(node_of(i).args[0]));
-    std::vector<bool> used(u.extents.size());
-    const Ints& out = sizes_of(p_.items[i].made);
-    bool any_kept = false;
-    for (std::size_t d = 0; d < out.size(); ++d) {
-      if (is_zero(map.dims[d]) && is_number(out[d], 1)) continue;
-      int l = single_loop(map.dims[d]);
-      if (l < 0 || used[l] || !same_number(u.extents[l], out[d])) return false;
-      used[l] = true;
-      any_kept = true;
-    }
+    const std::optional<std::vector<bool>> used = loops_over(u, map, sizes_of(p_.items[i].made));
+    if (!used) return false;
+    std::vector<bool> folded = *used;
+    folded.flip();
     std::vector<bool> reduced = reduced_dims(g_, node_of(i));
     std::size_t l = 0;
     Int count = 1;
@@ -309,26 +306,55 @@ class Fuse {
       if (!reduced[d]) continue;
       count = count * in[d];
       if (is_number(in[d], 1)) continue;
-      while (l < used.size() && used[l]) ++l;
-      if (l == used.size() || !same_number(u.extents[l], in[d])) return false;
-      ++l;
-    }
-    while (l < used.size() && used[l]) ++l;
-    if (l != used.size()) return false;
-    if (std::find(used.begin(), used.end(), false) == used.end()) return false;
-    if (u.has_reduce()) {
-      for (std::size_t k = 0; k < used.size(); ++k) {
-        if (used[k] == u.reduced[k]) return *why = "its user reduces over other dimensions", false;
+      Int covered = 1;
+      for (bool any = false; !any || !same_number(covered, in[d]); ++l) {
+        if (l == folded.size()) return false;
+        if (folded[l]) covered = covered * u.extents[l], any = true;
       }
     }
+    if (std::find(folded.begin() + static_cast<std::ptrdiff_t>(l), folded.end(), true) != folded.end()) return false;
+    if (std::find(folded.begin(), folded.end(), true) == folded.end()) return false;
+    if (!may_fold(u, folded)) return *why = "its user reduces over other dimensions", false;
+    const bool any_kept = std::find(used->begin(), used->end(), true) != used->end();
     if (!any_kept && count.hint() > kSerialReduction) return *why = "a large reduction to one number gets a kernel of its own", false;
     return true;
   }
-  static void set_reduced(Unit& u, const IndexMap& map) {
-    for (std::size_t l = 0; l < u.reduced.size(); ++l) {
-      bool used = false;
-      for (const Coord& c : map.dims) used = used || !is_number(c.coefs[l], 0);
-      u.reduced[l] = !used;
+
+  // Note [Reductions of rows and of their parts]
+  // A kernel folds its reduced loops; beside that it may fold the inner ones of them alone, which makes the others count the parts of a row
+  // (a row's norm, then the greatest of each 128 of it: [T, K] seen as [T, K / 128, 128]). The loops over parts come first in the order of the
+  // space, so that a row's dimension is counted through by both. A row is one task's: it must be short, or there must be many.
+
+  static bool covers(const std::vector<bool>& a, const std::vector<bool>& b) {
+    for (std::size_t l = 0; l < a.size(); ++l)
+      if (b[l] && !a[l]) return false;
+    return true;
+  }
+  /// Can u fold these loops beside what it folds already?
+  static bool may_fold(const Unit& u, const std::vector<bool>& loops) {
+    if (!u.has_reduce() || u.folds(loops)) return true;
+    if (u.has_parts()) return false;
+    const bool outer = covers(loops, u.reduced), inner = covers(u.reduced, loops);
+    if (!outer && !inner) return false;
+    const std::vector<bool>& all = outer ? loops : u.reduced;
+    const std::vector<bool>& inside = outer ? u.reduced : loops;
+    std::int64_t row = 1, kept = 1;
+    bool met_inside = false;
+    for (std::size_t l = 0; l < all.size(); ++l) {
+      std::int64_t& n = all[l] ? row : kept;
+      if (__builtin_mul_overflow(n, u.extents[l].hint(), &n)) return false;
+      if (all[l] && !inside[l] && met_inside) return false;
+      met_inside = met_inside || inside[l];
+    }
+    return row <= kSerialReduction || (row <= kLongestRow && kept >= kManyRows);
+  }
+  static void fold(Unit& u, const std::vector<bool>& loops) {
+    if (u.has_reduce() && u.folds(loops)) return;
+    if (!u.has_reduce()) return void(u.reduced = loops);
+    u.part.assign(loops.size(), false);
+    for (std::size_t l = 0; l < loops.size(); ++l) {
+      u.part[l] = loops[l] != u.reduced[l];
+      u.reduced[l] = loops[l] || u.reduced[l];
     }
   }
 
@@ -370,9 +396,12 @@ class Fuse {
     std::vector<bool> used(u.extents.size());
     for (std::size_t d = 0; d < sizes.size(); ++d) {
       if (is_zero(map.dims[d]) && is_number(sizes[d], 1)) continue;
-      int l = single_loop(map.dims[d]);
-      if (l < 0 || used[l] || !same_number(u.extents[l], sizes[d])) return std::nullopt;
-      used[l] = true;
+      const std::vector<std::size_t> loops = loops_through(map.dims[d], sizes[d], u.extents);
+      if (loops.empty()) return std::nullopt;
+      for (std::size_t l : loops) {
+        if (used[l]) return std::nullopt;
+        used[l] = true;
+      }
     }
     return used;
   }
@@ -384,12 +413,10 @@ class Fuse {
     if (!used) return false;
     const bool all = std::find(used->begin(), used->end(), false) == used->end();
     if (all) return true;
-    if (u.has_reduce()) {
-      for (std::size_t l = 0; l < used->size(); ++l)
-        if ((*used)[l] == u.reduced[l]) return false;
-      return true;
-    }
-    return *rows = of_a_row(i, n, map, 8);
+    std::vector<bool> folded = *used;
+    folded.flip();
+    if (u.has_reduce() && u.folds(folded)) return true;
+    return *rows = may_fold(u, folded) && of_a_row(i, n, map, 8);
   }
 
   bool store_in_user(Id i) {
@@ -408,7 +435,7 @@ class Fuse {
       if (rows ? !fits_reduction(i, u, map, &why) : !stores_as_it_runs(i, use.unit, map, &rows)) continue;
       ++tried;
       if (!legal(i, use.unit, map, false, &why) || !writes_where_nobody_reads(i, use.unit)) continue;
-      if (rows) set_reduced(units_[use.unit], map);
+      if (rows) fold(units_[use.unit], left_out(map));
       add_store(i, use.unit, map);
       return true;
     }
@@ -481,13 +508,13 @@ class Fuse {
       for (std::uint32_t r : u.reads) read.push_back({r});
       if (!looks_at(std::move(read), its_, [&](ValueId r) { return mine_.has(r); })) continue;
       if (!same_numbers(u.extents, probe.extents)) continue;  // last of what costs something: it is a proof
-      if (probe.has_reduce() && u.has_reduce() && u.reduced != probe.reduced) continue;
+      if (probe.has_reduce() && !may_fold(u, probe.reduced)) continue;
       IndexMap map = probe.stores[0].map;
       bool elsewhere = std::any_of(u.demands.begin(), u.demands.end(), [&](const Unit::Demand& d) { return d.value == p_.items[i].made && !identical_maps(d.map, map); });
       if (elsewhere) continue;  // u also looks at other elements of it than it would make
       ++tried;
       if (!legal(i, n, map, false, &why) || !writes_where_nobody_reads(i, n)) continue;
-      if (probe.has_reduce()) u.reduced = probe.reduced;
+      if (probe.has_reduce()) fold(u, probe.reduced);
       add_store(i, n, map);
       return true;
     }

@@ -22,12 +22,16 @@ struct Unit {
   std::vector<std::uint32_t> items;   ///< stored ones and those recomputed inside
   Ints extents;                       ///< loops, in the order of the space they came from
   std::vector<bool> reduced;
+  std::vector<bool> part;             ///< by loop: reduced, and counts the parts of a row that other reductions fold each by itself; empty: none does
   std::vector<Store> stores;
   std::vector<Demand> demands;
   std::vector<std::uint32_t> reads;   ///< root values it looks at (through memory or not); for sharing
   std::vector<std::uint32_t> from_memory;  ///< Fused root values it can only read from memory: never made here
 
   bool has_reduce() const;
+  bool has_parts() const;
+  /// The loops that `map` leaves out, if these are what the kernel folds: all that is reduced, or all inside parts.
+  bool folds(const std::vector<bool>& loops) const;
   bool has(std::uint32_t item) const;
 };
 

@@ -14,6 +14,13 @@ using graph::ValueId;
 using Id = std::uint32_t;
 
 bool Unit::has_reduce() const { return std::find(reduced.begin(), reduced.end(), true) != reduced.end(); }
+bool Unit::has_parts() const { return std::find(part.begin(), part.end(), true) != part.end(); }
+bool Unit::folds(const std::vector<bool>& loops) const {
+  if (loops == reduced) return true;
+  bool inside = has_parts();
+  for (std::size_t l = 0; inside && l < loops.size(); ++l) inside = loops[l] == (reduced[l] && !part[l]);
+  return inside;
+}
 bool Unit::has(Id item) const { return std::find(items.begin(), items.end(), item) != items.end(); }
 
 std::vector<bool> reduced_dims(const Graph& g, const Node& node) {
@@ -40,6 +47,7 @@ std::vector<Unit::Demand> operand_maps(const Graph& g, const Item& item, const I
       const Ints& in = g.meta(x).layout.sizes;
       IndexMap m;
       m.loops = map.loops;
+      const std::vector<bool> folded = left_out(map);
       std::size_t kept = 0, l = 0;
       bool keep = keeps_dims(node);
       for (std::size_t d = 0; d < in.size(); ++d) {
@@ -48,8 +56,15 @@ std::vector<Unit::Demand> operand_maps(const Graph& g, const Item& item, const I
           continue;
         }
         if (keep) ++kept;
-        while (!is_number(in[d], 1) && l < unit.reduced.size() && !unit.reduced[l]) ++l;
-        m.dims.push_back(is_number(in[d], 1) ? constant_coord(0, m.loops) : loop_coord(l++, m.loops));
+        // One loop, or several that count through it: parts and what is inside them.
+        std::vector<std::size_t> through;
+        for (Int covered = 1; !is_number(in[d], 1) && l < folded.size() && (through.empty() || !same_number(covered, in[d])); ++l) {
+          if (folded[l]) through.push_back(l), covered = covered * unit.extents[l];
+        }
+        Coord c = constant_coord(0, m.loops);
+        Int step = 1;
+        for (std::size_t t = through.size(); t-- > 0; step = step * unit.extents[through[t]]) c.coefs[through[t]] = step;
+        m.dims.push_back(std::move(c));
       }
       out.push_back({x, std::move(m)});
       return out;

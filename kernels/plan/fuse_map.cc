@@ -96,6 +96,30 @@ std::vector<Coord> unmerged(const Coord& c, const Ints& sizes, const Ints& exten
   return out;
 }
 
+}  // namespace
+
+std::vector<std::size_t> loops_through(const Coord& c, Int size, const Ints& extents) {
+  if (const int l = single_loop(c); l >= 0) {
+    if (same_number(extents[static_cast<std::size_t>(l)], size)) return {static_cast<std::size_t>(l)};
+    return {};
+  }
+  std::vector<std::size_t> out;
+  const std::vector<Coord> one = unmerged(c, {size}, extents);
+  for (std::size_t l = 0; !one.empty() && l < one[0].coefs.size(); ++l)
+    if (!is_number(one[0].coefs[l], 0)) out.push_back(l);
+  return out;
+}
+
+std::vector<bool> left_out(const IndexMap& map) {
+  std::vector<bool> out(map.loops, true);
+  for (const Coord& c : map.dims)
+    for (std::size_t l = 0; l < c.coefs.size(); ++l)
+      if (!is_number(c.coefs[l], 0)) out[l] = false;
+  return out;
+}
+
+namespace {
+
 /// The dims of a match on the operand's side that have extent.
 std::vector<int> wide_dims(const DimMatch& m, const Ints& sizes) {
   std::vector<int> out;

@@ -25,6 +25,10 @@ bool identical_maps(const IndexMap& a, const IndexMap& b);
 /// The loop this coordinate is (coefficient 1, offset 0, nothing else), or -1.
 int single_loop(const Coord&);
 bool is_zero(const Coord&);
+/// The loops, whose extents are given, that this coordinate counts through in mixed radix so that it runs over 0 .. size - 1; empty: they do not.
+std::vector<std::size_t> loops_through(const Coord&, Int size, const Ints& extents);
+/// By loop: does no coordinate move with it?
+std::vector<bool> left_out(const IndexMap&);
 
 /// Element of operand `to` that a pointwise operator over `from` reads: ATen's broadcasting.
 IndexMap through_broadcast(const IndexMap& map, const Ints& from, const Ints& to);

@@ -42,12 +42,13 @@ constinit graph::OpColumn<CreationFormula> g_creation("formula of an element",
                                                       },
                                                       graph::is_of<OpClass::Creation>);
 
-/// Kept loops before reduced ones; a nest without loops gets one of extent 1.
+/// Kept loops before reduced ones, of these the ones over parts first; a nest without loops gets one of extent 1.
 Unit in_kernel_order(const Unit& u) {
   std::vector<std::size_t> order;
-  for (bool reduced : {false, true}) {
+  auto level = [&](std::size_t l) { return !u.reduced[l] ? 0 : u.has_parts() && u.part[l] ? 1 : 2; };
+  for (int of : {0, 1, 2}) {
     for (std::size_t l = 0; l < u.extents.size(); ++l) {
-      if (u.reduced[l] == reduced) order.push_back(l);
+      if (level(l) == of) order.push_back(l);
     }
   }
   bool empty = order.empty();
@@ -56,8 +57,9 @@ Unit in_kernel_order(const Unit& u) {
   for (std::size_t l : order) {
     out.extents.push_back(u.extents[l]);
     out.reduced.push_back(u.reduced[l]);
+    out.part.push_back(level(l) == 1);
   }
-  if (empty) out.extents.push_back(1), out.reduced.push_back(false);
+  if (empty) out.extents.push_back(1), out.reduced.push_back(false), out.part.push_back(false);
   for (const Unit::Store& s : u.stores) {
     IndexMap map;
     map.loops = out.extents.size();
@@ -76,6 +78,7 @@ class Emit {
   Emit(const Graph& g, const BufferPlan& p, const Unit& u) : g_(g), p_(p), u_(in_kernel_order(u)), b_(launch_.kernel) {
     launch_.kernel.extents = u_.extents;
     launch_.kernel.n_kept = static_cast<int>(std::count(u_.reduced.begin(), u_.reduced.end(), false));
+    launch_.kernel.n_parts = static_cast<int>(std::count(u_.part.begin(), u_.part.end(), true));
   }
 
   LoopLaunch run() {
@@ -94,6 +97,7 @@ class Emit {
     }
     walk_in_memory_order();
     merge_loops();
+    see_rows_in_line();
     return std::move(launch_);
   }
 
@@ -166,7 +170,10 @@ class Emit {
     const DType held = is_low_precision(result) ? DType::Float32 : result;
     const Fold& fold = g_folds.at(node.op);
     if (fold.casts_first) x = b_.cast(x, held);
-    return b_.cast(b_.reduce(fold.op, x), held);
+    const std::vector<bool> folded = left_out(map);
+    bool within = false;  // parts of a row: they move what is made of each
+    for (std::size_t l = 0; l < folded.size(); ++l) within = within || (u_.part[l] && !folded[l]);
+    return b_.cast(b_.reduce(fold.op, x, within), held);
   }
 
   N gather(const Item& it, const Node& node, const IndexMap& map) {
@@ -243,7 +250,7 @@ class Emit {
     }
     for (std::size_t d = k.extents.size(); d-- > 1;) {
       std::size_t o = d - 1;
-      if (static_cast<int>(d) == k.n_kept || indexed[o] || indexed[d]) continue;
+      if (static_cast<int>(d) == k.n_kept || static_cast<int>(d) == k.n_kept + k.n_parts || indexed[o] || indexed[d]) continue;
       bool joined = std::all_of(k.accesses.begin(), k.accesses.end(),
                                 [&](const Access& a) { return same_number(a.strides[o], a.strides[d] * k.extents[d]); });
       if (!joined) continue;
@@ -255,10 +262,20 @@ class Emit {
         a.strides.erase(a.strides.begin() + static_cast<std::ptrdiff_t>(d));
       }
       if (static_cast<int>(d) < k.n_kept) --k.n_kept;
+      else if (static_cast<int>(d) < k.n_kept + k.n_parts) --k.n_parts;
       for (BodyNode& n : k.body) {
         if (n.kind == BodyNode::Kind::Index && n.iimm > static_cast<std::int64_t>(d)) --n.iimm;
       }
     }
+  }
+
+  /// LoopKernel::in_line.
+  void see_rows_in_line() {
+    LoopKernel& k = launch_.kernel;
+    const auto parts = static_cast<std::size_t>(k.n_kept), inside = parts + 1;
+    k.in_line = k.n_parts == 1 && k.extents.size() == inside + 1 && std::all_of(k.accesses.begin(), k.accesses.end(), [&](const Access& a) {
+      return is_number(a.strides[inside], 0) || same_number(a.strides[parts], a.strides[inside] * k.extents[inside]);
+    });
   }
 
   struct Known {

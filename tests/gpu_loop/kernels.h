@@ -45,9 +45,9 @@ struct KernelBuilder {
     n.a = a;
     return add(n);
   }
-  std::uint32_t reduce(kernels::ReduceOp o, DType t, std::uint32_t a) {
+  std::uint32_t reduce(kernels::ReduceOp o, DType t, std::uint32_t a, bool within = false) {
     kernels::BodyNode n{kernels::BodyNode::Kind::Reduce, t};
-    n.reduce = o, n.a = a;
+    n.reduce = o, n.a = a, n.within = within;
     return add(n);
   }
 };

@@ -20,6 +20,7 @@ class Generator {
   explicit Generator(std::uint32_t seed) : rng_(seed), b_(extents(), 0) {
     const int rank = static_cast<int>(b_.k.extents.size());
     b_.k.n_kept = chance(45) ? rank : pick(0, rank);
+    if (rank - b_.k.n_kept >= 2 && chance(60)) b_.k.n_parts = pick(1, rank - b_.k.n_kept - 1);
   }
 
   LoopKernel make() {
@@ -134,7 +135,7 @@ class Generator {
                                ? (chance(50) ? ReduceOp::Any : ReduceOp::All)
                                : one_of(std::vector<ReduceOp>{ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min});
         const DType r = o == ReduceOp::Sum && !is_floating(t) ? DType::Int64 : t;
-        const std::uint32_t v = b_.reduce(o, r, x);
+        const std::uint32_t v = b_.reduce(o, r, x, b_.k.n_parts > 0 && chance(60));
         return keep(r == DType::Bool || o != ReduceOp::Sum ? v : clamped(v));
       }
     }
@@ -146,7 +147,8 @@ class Generator {
     const kernels::LoopAnalysis with_cast = kernels::analyse(b_.k);
     std::uint32_t dims = info.dims[v] | info.kept_mask;
     if (predicate != ~0u) dims |= with_cast.dims[predicate];
-    if (dims & info.reduced_mask) dims = all_dims();
+    if (dims & info.inside_mask) dims = all_dims();
+    else if (dims & info.parts_mask) dims |= info.parts_mask;
     const DType r = dtype(v);
     const DType t = r == DType::Float32 && chance(30) ? (chance(50) ? DType::Float16 : DType::BFloat16) : r;
     b_.output(t, v, distinct(dims), predicate);

@@ -131,6 +131,8 @@ class RandomKernel {
     if (rank > 0 && pick(0, 3) == 0 && points < 200)
       extents[static_cast<std::size_t>(pick(0, rank - 1))] = pick(50, 600);
     k = kernel(extents, kept);
+    if (rank - kept >= 2 && pick(0, 1)) k.n_parts = pick(1, rank - kept - 1);
+    k.in_line = k.n_parts == 1 && rank == kept + 2 && pick(0, 1);
     BodyBuilder b(k);
     std::vector<std::uint32_t> nodes;
     for (int i = pick(1, 3); i-- > 0;) nodes.push_back(b.load(access(b.buffer(dtype()), false)));
@@ -138,26 +140,26 @@ class RandomKernel {
     if (pick(0, 3) == 0) nodes.push_back(b.param(pick(-5, 9), DType::Float32));
     if (rank > 0 && pick(0, 2) == 0) nodes.push_back(gathered(b));
     for (int i = pick(1, 5); i-- > 0;) nodes.push_back(combine(b, nodes));
-    for (int stages = rank > kept ? pick(0, 2) : 0; stages-- > 0;) {
+    for (int stages = rank > kept ? pick(0, k.n_parts ? 4 : 2) : 0; stages-- > 0;) {
       constexpr ReduceOp ops[] = {ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min,
                                   ReduceOp::Any, ReduceOp::All, ReduceOp::Sum};
       nodes.push_back(
-          b.reduce(ops[pick(0, 5)], nodes[static_cast<std::size_t>(pick(0, static_cast<int>(nodes.size()) - 1))]));
+          b.reduce(ops[pick(0, 5)], nodes[static_cast<std::size_t>(pick(0, static_cast<int>(nodes.size()) - 1))], k.n_parts > 0 && pick(0, 2) > 0));
       for (int i = pick(0, 2); i-- > 0;) nodes.push_back(combine(b, nodes));
     }
     const kernels::LoopAnalysis info = kernels::analyse(k);
-    for (int i = pick(1, 2); i-- > 0;) {
+    for (int i = pick(1, k.n_parts ? 3 : 2); i-- > 0;) {
       const std::uint32_t value =
           i == 0 ? nodes.back() : nodes[static_cast<std::size_t>(pick(0, static_cast<int>(nodes.size()) - 1))];
-      const bool every_index = info.dims[value] & info.reduced_mask;
+      const int over = info.dims[value] & info.inside_mask ? rank : info.dims[value] & info.parts_mask ? kept + k.n_parts : kept;
       Access a;
       a.buffer = b.buffer(dtype(), true);
-      a.strides = row_major(k.extents, every_index ? rank : kept);
-      permute(a.strides, every_index ? rank : kept);
+      a.strides = row_major(k.extents, over);
+      if (!k.in_line) permute(a.strides, over);
       std::uint32_t predicate = ~0u;
       if (pick(0, 3) == 0) {
         std::uint32_t of = nodes[static_cast<std::size_t>(pick(0, static_cast<int>(nodes.size()) - 1))];
-        if (every_index || !(kernels::analyse(k).dims[of] & info.reduced_mask)) predicate = b.cast(of, DType::Bool);
+        if ((kernels::analyse(k).dims[of] & info.reduced_mask & ~((1u << over) - 1)) == 0) predicate = b.cast(of, DType::Bool);
       }
       b.store(a, value, predicate);
     }
@@ -185,7 +187,7 @@ class RandomKernel {
     a.buffer = buffer;
     const int rank = static_cast<int>(k.extents.size());
     a.strides = row_major(k.extents, rank);
-    permute(a.strides, rank);
+    if (!k.in_line) permute(a.strides, rank);
     std::int64_t lowest = 0;
     for (int d = 0; d < rank; ++d) {
       Int& s = a.strides[static_cast<std::size_t>(d)];
@@ -202,10 +204,18 @@ class RandomKernel {
         default:
           break;
       }
+      if (k.in_line && d == rank - 1 && s.hint() != 0) put_in_line(a, lowest);
       lowest += std::min<std::int64_t>(0, s.hint() * (k.extents[static_cast<std::size_t>(d)].hint() - 1));
     }
     a.offset = -lowest + (pick(0, 2) == 0 ? pick(0, 5) : 0);
     return a;
+  }
+  /// The stride of the dim of parts follows from the last one's.
+  void put_in_line(Access& a, std::int64_t& lowest) {
+    const auto parts = static_cast<std::size_t>(k.n_kept);
+    const std::int64_t extent = k.extents[parts].hint() - 1, before = a.strides[parts].hint();
+    a.strides[parts] = a.strides[parts + 1] * k.extents[parts + 1];
+    lowest += std::min<std::int64_t>(0, a.strides[parts].hint() * extent) - std::min<std::int64_t>(0, before * extent);
   }
   std::uint32_t gathered(BodyBuilder& b) {
     const DType t = pick(0, 1) ? DType::Int64 : DType::Int32;

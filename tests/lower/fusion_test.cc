@@ -116,6 +116,50 @@ TEST(Fusion, RowsAreWrittenWhereTheyAreRead) {
   EXPECT_GE(w.l.launches.size(), 2u) << all(w);
 }
 
+// What a row is reduced to, and then parts of the row: [s0, s1 * 128] seen as [s0, s1, 128].
+TEST(Fusion, RowsAndPartsOfThemAreOneKernel) {
+  struct Sizes {
+    std::string row, parts, of;
+  };
+  for (const Sizes& s : {Sizes{"s1*128", "s1", "128"}, {"s1*s2", "s1", "s2"}, {"4096", "32", "128"}}) {
+    const std::string whole = "[s0, " + s.row + "]", seen = "[s0, " + s.parts + ", " + s.of + "]", part = "[s0, " + s.parts + ", 1]";
+    for (const char* t : {"f32", "bf16"}) {
+      const std::string type = t;
+      const std::string quantize = R"(
+    %5 = view(%4, )" + seen + ") : " + type + seen + R"(
+    %6 = to(%5, f32) : f32)" + seen + R"(
+    %7 = abs(%6) : f32)" + seen + R"(
+    %8 = amax(%7, [-1], true) : f32)" + part + R"(
+    %9 = clamp(%8, 1e-08, None) : f32)" + part + R"(
+    %10 = div(%9, 448.0, None) : f32)" + part + R"(
+    %11 = div(%6, %10, None) : f32)" + seen + R"(
+    %12 = to(%11, f8e4m3fn) : f8e4m3fn)" + seen + "\n";
+      const std::string given = "graph f(%0 \"x\": " + type + whole + ", %1 \"w\": " + type + "[" + s.row + "], %2 \"r\": " + type + whole;
+      expect_one_kernel(given + ") {\n%3 = add(%2, %0, 1) : " + type + whole + "\n%4 = rms_norm(%3, [" + s.row + "], %1, 1e-06) : " + type + whole + quantize + "return user %12, user %10\n}");
+      expect_one_kernel(given + ") {\n%3 = add(%2, %0, 1) : " + type + whole + "\n%4 = layer_norm(%3, [" + s.row + "], %1, None, 1e-06) : " + type + whole + quantize + "return user %12, user %10\n}");
+      expect_one_kernel(given + " mutates_data) {\n%3 = add(%2, %0, 1) : " + type + whole + "\n%4 = rms_norm(%3, [" + s.row + "], %1, 1e-06) : " + type + whole +
+                        quantize + "return user %12, user %10, new_value_of 2 %3\n}");
+    }
+  }
+  // A row's sum of what is made of its parts, and a mean of all of it beside.
+  expect_one_kernel(R"(graph f(%0 "x": f32[s0, s1, s2]) {
+    %1 = amax(%0, [-1], true) : f32[s0, s1, 1]
+    %2 = sub(%0, %1, 1) : f32[s0, s1, s2]
+    %3 = exp(%2) : f32[s0, s1, s2]
+    %4 = sum(%3, [1, 2], true, None) : f32[s0, 1, 1]
+    %5 = div(%3, %4, None) : f32[s0, s1, s2]
+    return user %5
+  })");
+  // Rows so long that there would be too little to do at once.
+  Program p(R"(graph f(%0 "x": f32[2, 2048, 4096]) {
+    %1 = amax(%0, [-1], true) : f32[2, 2048, 1]
+    %2 = sub(%0, %1, 1) : f32[2, 2048, 4096]
+    %3 = sum(%2, [1, 2], true, None) : f32[2, 1, 1]
+    return user %3
+  })");
+  EXPECT_EQ(p.l.launches.size(), 2u) << all(p);
+}
+
 TEST(Fusion, SoftmaxIsOneKernel) {
   expect_one_kernel(R"(graph f(%0 "x": f32[s0, s1]) {
     %1 = softmax(%0, -1, None) : f32[s0, s1]
@@ -146,6 +190,19 @@ TEST(Fusion, NormsAreOneKernelEach) {
     %4 = relu(%3) : f32[s0, s1, 64]
     return user %4
   })");
+}
+
+// Rotary positions as they are usually written: halves that are rotated by a cat, positions' numbers alike for all heads.
+TEST(Fusion, RotatedHalvesAreOneKernel) {
+  for (const auto& [d, h] : {std::pair<std::string, std::string>{"64", "32"}, {"2*s3", "s3"}})
+    for (const char* t : {"f32", "bf16"}) {
+      const std::string type = t, whole = "[s0, s1, s2, " + d + "]", half = type + "[s0, s1, s2, " + h + "]";
+      const std::string strides = "{s1*s2*" + d + ", s2*" + d + ", " + d + ", 1}";
+      expect_one_kernel("graph f(%0 \"x\": " + type + whole + ", %1 \"cos\": " + type + "[s2, " + d + "], %2 \"sin\": " + type + "[s2, " + d + "]) {\n" +
+                        "%3 = slice(%0, 3, 0, " + h + ", 1) : " + half + strides + "\n%4 = slice(%0, 3, " + h + ", " + d + ", 1) : " + half + strides + "+(" + h +
+                        ")\n%5 = neg(%4) : " + half + "\n%6 = cat([%5, %3], 3) : " + type + whole + "\n%7 = mul(%6, %2) : " + type + whole + "\n%8 = mul(%0, %1) : " + type +
+                        whole + "\n%9 = add(%8, %7, 1) : " + type + whole + "\nreturn user %9\n}");
+    }
 }
 
 // The residual stream: the sum is stored by the kernel that normalises it, not computed twice and not on its own.

@@ -203,6 +203,40 @@ TEST(CatLast, ElementwiseOperatorsOfTheWholeAreOfItsParts) {
 })");
 }
 
+// Rotated halves: what stands beside the joined value is cut as it is, but where it has one number for all.
+TEST(CatLast, OtherOperandsAreCut) {
+  expect("cat_last,remove_dead",
+         R"(graph f(%0 "x": bf16[s0, 64], %1 "cos": f32[64], %2 "sin": f32[64], %3 "g": f32[s0, 1]) {
+  %4 = slice(%0, 1, 0, 32, 1) : bf16[s0, 32]{64, 1}
+  %5 = slice(%0, 1, 32, 64, 1) : bf16[s0, 32]{64, 1}+32
+  %6 = neg(%5) : bf16[s0, 32]
+  %7 = cat([%6, %4], 1) : bf16[s0, 64]
+  %8 = mul(%7, %2) : f32[s0, 64]
+  %9 = mul(%8, %3) : f32[s0, 64]
+  %10 = mul(%0, %1) : f32[s0, 64]
+  %11 = add(%10, %9, 1) : f32[s0, 64]
+  return user %11
+})",
+         R"(graph f(%0 "x": bf16[s0, 64], %1 "cos": f32[64], %2 "sin": f32[64], %3 "g": f32[s0, 1]) {
+  %4 = slice(%0, 1, 0, 32, 1) : bf16[s0, 32]{64, 1}
+  %5 = slice(%0, 1, 32, 64, 1) : bf16[s0, 32]{64, 1}+32
+  %6 = neg(%5) : bf16[s0, 32]
+  %7 = slice(%2, 0, 0, 32, 1) : f32[32]
+  %8 = mul(%6, %7) : f32[s0, 32]
+  %9 = slice(%2, 0, 32, 64, 1) : f32[32]+32
+  %10 = mul(%4, %9) : f32[s0, 32]
+  %11 = mul(%8, %3) : f32[s0, 32]
+  %12 = mul(%10, %3) : f32[s0, 32]
+  %13 = mul(%0, %1) : f32[s0, 64]
+  %14 = slice(%13, 1, 0, 32, 1) : f32[s0, 32]{64, 1}
+  %15 = add(%14, %11, 1) : f32[s0, 32]
+  %16 = slice(%13, 1, 32, 64, 1) : f32[s0, 32]{64, 1}+32
+  %17 = add(%16, %12, 1) : f32[s0, 32]
+  %18 = cat([%15, %17], 1) : f32[s0, 64]
+  return user %18
+})");
+}
+
 // The joined value is wanted as it is, would grow, or the operator sees more than one of its elements.
 TEST(CatLast, StaysWhereItIsWanted) {
   const char* text = R"(graph f(%0 "x": f32[s0, 4], %1 "y": f32[s0, 8], %2 "w": f32[12]) {
@@ -212,9 +246,11 @@ TEST(CatLast, StaysWhereItIsWanted) {
   %6 = to(%5, f64) : f64[s0, 8]
   %7 = cat([%1, %1], 1) : f32[s0, 16]
   %8 = sum(%7, [1], false, None) : f32[s0]
-  %9 = cat([%1, %0], 1) : f32[s0, 12]
-  %10 = mul(%9, %2) : f32[s0, 12]
-  return user %3, user %4, user %6, user %8, user %10
+  %9 = cat([%0, %0, %0, %0, %0], 1) : f32[s0, 20]
+  %10 = mul(%9, %9) : f32[s0, 20]
+  %11 = cat([%1, %0], 1) : f32[s0, 12]
+  %12 = mul(%11, %3) : f32[s0, 12]
+  return user %3, user %4, user %6, user %8, user %10, user %11, user %12
 })";
   expect("cat_last", text, text);
 }

@@ -134,43 +134,38 @@ void LoopEmitter::task(Value* chunk) {
 }
 
 void LoopEmitter::point() {
-  std::vector<std::uint32_t> inside, here;
-  for (std::uint32_t i = 0; i < k_.body.size(); ++i)
-    if (k_.body[i].kind == BodyNode::Kind::Store) (info_.dims[i] & info_.reduced_mask ? inside : here).push_back(i);
-  const std::uint32_t stash = v_kept_ ? kNone : node_to_stash(inside);
+  const Stores stores(k_, info_);
+  const std::uint32_t stash = v_kept_ ? kNone : node_to_stash(stores.inside);
   if (stash != kNone && stash_room_)
-    stash_base_ = b_.CreateSelect(streams_, stash_room_, at_.address[k_.body[inside[0]].access]);
+    stash_base_ = b_.CreateSelect(streams_, stash_room_, at_.address[k_.body[stores.inside[0]].access]);
   for (int stage = 0; stage + 1 < info_.max_depth; ++stage) reduce_stage(stage, kNone, kNone);
-  const std::uint32_t room = stash == kNone && !v_kept_ ? node_for_room(inside) : kNone;
-  if (room == kNone) return finish_point(inside, here, stash, false);
-  if (!row_room_) {
-    llvm::IRBuilder<> entry(&f_->getEntryBlock(), f_->getEntryBlock().begin());
-    auto* stack = entry.CreateAlloca(llvm::ArrayType::get(b_.getFloatTy(), kRoomElements));
-    stack->setAlignment(llvm::Align(64));
-    row_room_ = stack;
-  }
-  Value* fits = b_.CreateICmpSLE(extents_[static_cast<std::size_t>(k_.n_kept)], e_.i64(kRoomElements));
-  emit_if(
-      e_, fits, [&] { scope([&] { finish_point(inside, here, room, true); }); }, [&] { scope([&] { finish_point(inside, here, kNone, false); }); });
+  const std::uint32_t room = stash == kNone && !v_kept_ ? node_for_room(stores.inside) : kNone;
+  if (room == kNone) return finish_point(stores, stash, false);
+  with_room(room, [&](std::uint32_t node) { finish_point(stores, node, node != kNone); });
 }
 
-void LoopEmitter::finish_point(const std::vector<std::uint32_t>& inside, const std::vector<std::uint32_t>& here, std::uint32_t stash, bool in_room) {
+void LoopEmitter::finish_point(const Stores& stores, std::uint32_t stash, bool in_room) {
+  const std::vector<std::uint32_t>& inside = stores.inside;
   stash_in_room_ = in_room;
   if (info_.max_depth > 0) reduce_stage(info_.max_depth - 1, stash != kNone ? inside[0] : kNone, stash);
-  if (!inside.empty()) {
+  if (!inside.empty() || !stores.per_part.empty()) {
     stashed_ = stash, stashed_at_ = stash == kNone ? kNone : k_.body[inside[0]].access;
     std::vector<Value*> none;
-    const std::vector<bool> need = needed_by(k_, info_, inside, info_.max_depth, stashed_);
+    roots_ = inside;
+    roots_.insert(roots_.end(), stores.per_part.begin(), stores.per_part.end());
+    last_run_ = &stores;
+    const std::vector<bool> need = needed_by(k_, info_, roots_, info_.max_depth, stashed_);
     nest(k_.n_kept, need, info_.max_depth, none, [&](std::vector<Value*>&) {
       if (info_.max_depth == 1) prefetch_rows(need);
       streaming_ = streams_ != nullptr;
       store_all(inside);
       streaming_ = false;
     });
+    last_run_ = nullptr;
     stashed_ = kNone;
   }
   stash_in_room_ = false;
-  store_all(here);
+  store_all(stores.here);
 }
 
 void LoopEmitter::store_all(const std::vector<std::uint32_t>& stores) {
@@ -185,6 +180,16 @@ void LoopEmitter::store_all(const std::vector<std::uint32_t>& stores) {
 void LoopEmitter::nest(int d, const std::vector<bool>& need, int stage, std::vector<Value*>& carried,
                        const std::function<void(std::vector<Value*>&)>& body) {
   hoist(need, at_.dims | (v_kept_ ? vbit_ : 0), stage);
+  if (k_.n_parts > 0 && !at_.in_part) {
+    if (d == k_.n_kept && takes_row_in_line(need))
+      return scope([&] {
+        at_.in_part = true;
+        at_.dims |= info_.parts_mask;
+        at_.run_length = b_.CreateMul(extents_[static_cast<std::size_t>(k_.n_kept)], extents_[static_cast<std::size_t>(vdim_)]);
+        nest(rank_, need, stage, carried, body);
+      });
+    if (d == inside_) return scope([&] { part(need, stage, carried, body); });
+  }
   if (d < rank_ && (d == vdim_ || at_.dims >> d & 1)) return nest(d + 1, need, stage, carried, body);
   if (d < rank_) {
     const auto [begin, end] = range(d);
@@ -204,7 +209,8 @@ void LoopEmitter::nest(int d, const std::vector<bool>& need, int stage, std::vec
 }
 
 std::pair<Value*, Value*> LoopEmitter::range(int d) {
-  return d == blocked_dim_ ? block_ : std::pair<Value*, Value*>{e_.i64(0), extents_[static_cast<std::size_t>(d)]};
+  if (d == blocked_dim_) return block_;
+  return {e_.i64(0), d == vdim_ && at_.run_length ? at_.run_length : extents_[static_cast<std::size_t>(d)]};
 }
 
 void LoopEmitter::vector_loop(const std::vector<bool>& need, Value* begin, Value* end, std::vector<Value*>& carried,

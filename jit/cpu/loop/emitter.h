@@ -28,6 +28,9 @@ struct Position {
   int steps = 1;                       ///< vectors per iteration
   Value* vector_index = nullptr;       ///< index of the first lane, once inside the vector loop
   llvm::SmallVector<Value*, 4> masks;  ///< by step; empty: all lanes
+  bool in_part = false;                ///< inside a part of a row (or in a row taken as one run): its loops are what comes next
+  int part_stage = 0;                  ///< reductions within the part are finished to this depth
+  Value* run_length = nullptr;         ///< parts as one run: the vector dim's extent
 };
 
 inline constexpr std::uint32_t kNone = ~0u;
@@ -44,7 +47,8 @@ class LoopEmitter {
         slots_(kernels::param_slots(k)),
         plan_(plan_of(k, cx.host)),
         vdim_(kernels::vector_dim(k)),
-        rank_(static_cast<int>(k.extents.size())) {
+        rank_(static_cast<int>(k.extents.size())),
+        inside_(k.n_kept + k.n_parts) {
     vbit_ = vdim_ >= 0 ? 1u << vdim_ : 0;
     v_kept_ = vdim_ < k.n_kept;
   }
@@ -70,9 +74,15 @@ class LoopEmitter {
   void task(Value* chunk);
   /// At a kept point (or a vector of them): all stages, then the stores.
   void point();
-  /// The reduced dims from `d` on, the vector dim innermost; `body` stands inside all of them.
+  /// The reduced dims from `d` on, the vector dim innermost; `body` stands inside all of them. Where it comes to a part of a row, what is
+  /// reduced within it comes first.
   void nest(int d, const std::vector<bool>& need, int stage, std::vector<Value*>& carried,
             const std::function<void(std::vector<Value*>&)>& body);
+  /// Inside the loops over parts: the part's own reductions, its loops, the stores that happen once for it (parts.cc).
+  void part(const std::vector<bool>& need, int stage, std::vector<Value*>& carried,
+            const std::function<void(std::vector<Value*>&)>& body);
+  /// Can this run take the parts of a row as one run of elements?
+  bool takes_row_in_line(const std::vector<bool>& need) const;
   /// What a loop over reduced dim `d` runs through: all of it, but for the dim that a sum is blocked over.
   std::pair<Value*, Value*> range(int d);
   /// The vector dim from `begin` to `end`: whole groups of vectors, then single vectors under a mask. Bodies that are
@@ -101,6 +111,8 @@ class LoopEmitter {
   /// the front of the list, which then goes to its end. See Note [Sums do not depend on the code] for the order.
   /// With `stash_store`, the value of node `stash` is kept for the last run where that store will write.
   void reduce_stage(int stage, std::uint32_t stash_store, std::uint32_t stash);
+  /// These reductions over the dims from `first` on; `beside` stands in their loops, too.
+  void reduce(const std::vector<std::uint32_t>& reduces, const std::vector<bool>& need, int first, int stage, const std::function<void()>& beside);
   /// One reduction while its loops are emitted: `count` accumulators of `lanes`, that start anew in each block.
   struct Accumulators {
     std::uint32_t node;
@@ -109,7 +121,7 @@ class LoopEmitter {
   };
   /// Float sums are made in blocks, whose sums are then added with a correction: the error of a sum does not grow with
   /// its length. A block is a run of the one reduced dim, or what lies inside one index of the outermost of several.
-  void blocks(const std::vector<bool>& need, int stage, std::vector<Value*>& carried, bool blocked,
+  void blocks(const std::vector<bool>& need, int first, int stage, std::vector<Value*>& carried, bool blocked,
               const std::function<void()>& block);
   static constexpr std::int64_t kRoomElements = 8192;  // of Float32: threads have small stacks
   static constexpr std::int64_t kRowBlock = 8192, kColumnBlock = 256;  // elements, rows
@@ -122,12 +134,17 @@ class LoopEmitter {
   /// The same where the store has another dtype (a gate on its way to being quantized): it is kept on the stack, if the row has room there
   /// when the kernel runs.
   std::uint32_t node_for_room(const std::vector<std::uint32_t>& inside);
+  /// The latest node worth keeping beside the result, of those that `operands` need at these stages: stores need it again.
+  std::uint32_t worth_a_room(const std::vector<std::uint32_t>& operands, const std::vector<std::uint32_t>& stores, int stage, int part_stage);
+  /// `f` with `node` in the room where the row (or part) has a place there, and otherwise without.
+  void with_room(std::uint32_t node, const std::function<void(std::uint32_t node)>& f);
   /// What a value of node m costs at each index of the row.
-  int cost_inside(std::uint32_t m);
+  int cost_inside(std::uint32_t m, int stage, int part_stage);
+  void put_in_room(std::uint32_t node);
   /// The place of a step's elements in the room for a row.
   Value* in_room(int step);
   /// The last reductions, and then the stores.
-  void finish_point(const std::vector<std::uint32_t>& inside, const std::vector<std::uint32_t>& here, std::uint32_t stash, bool in_room);
+  void finish_point(const Stores& stores, std::uint32_t stash, bool in_room);
   void accumulate(std::uint32_t r, Value** accs, int width);
   Value* fold_lanes(const BodyNode& n, std::vector<Value*> accs);
 
@@ -163,7 +180,7 @@ class LoopEmitter {
   const kernels::LoopAnalysis info_;
   const kernels::ParamSlots slots_;
   const LoopPlan plan_;
-  const int vdim_, rank_;
+  const int vdim_, rank_, inside_;                      // inside_: the first dim inside a part
   std::uint32_t vbit_ = 0;
   bool v_kept_ = false;
   std::uint32_t stashed_ = kNone, stashed_at_ = kNone;  // during the last run: a node that is loaded, and its access
@@ -173,6 +190,8 @@ class LoopEmitter {
   bool streaming_ = false;                              // in the last run, when streams_ is there
   Value* row_room_ = nullptr;                           // on the stack, for a row's values of another dtype than the result's; or null
   bool stash_in_room_ = false;                          // during the last two runs: that is where it is
+  std::vector<std::uint32_t> roots_;                    // of the run over the reduced dims at hand
+  const Stores* last_run_ = nullptr;                    // in the last one: its stores
   Value* stash_room_ = nullptr;                         // on the stack, for a row's stash when streams_ holds; or null
   int blocked_dim_ = -1;                                // inside a block of a sum: its dim, and
   std::pair<Value*, Value*> block_;                     // the part of it

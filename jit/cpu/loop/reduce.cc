@@ -1,5 +1,6 @@
 // Reductions of a loop kernel.
 #include <algorithm>
+#include <tuple>
 
 #include "jit/cpu/loop/emitter.h"
 
@@ -13,13 +14,22 @@ constexpr int kWorthALoad = 16;    // beside it: that is a load and a store more
 }  // namespace
 
 void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32_t stash) {
-  std::vector<std::uint32_t> reduces, operands;
+  std::vector<std::uint32_t> reduces;
+  roots_.clear();
   for (std::uint32_t i = 0; i < k_.body.size(); ++i) {
-    if (k_.body[i].kind != BodyNode::Kind::Reduce || info_.depth[i] != stage + 1) continue;
+    if (k_.body[i].kind != BodyNode::Kind::Reduce || k_.body[i].within || info_.depth[i] != stage + 1) continue;
     reduces.push_back(i);
-    operands.push_back(k_.body[i].a);
+    roots_.push_back(k_.body[i].a);
   }
-  const std::vector<bool> need = needed_by(k_, info_, operands, stage);
+  const std::vector<bool> need = needed_by(k_, info_, roots_, stage);
+  reduce(reduces, need, k_.n_kept, stage, [&] {
+    if (stage == 1) prefetch_rows(need);
+    if (stash_store != kNone && stash_in_room_) put_in_room(stash);
+    else if (stash_store != kNone) based_at(k_.body[stash_store].access, stash_base_, [&] { write(k_.body[stash_store], stash, kNone); });
+  });
+}
+
+void LoopEmitter::reduce(const std::vector<std::uint32_t>& reduces, const std::vector<bool>& need, int first, int stage, const std::function<void()>& beside) {
   std::vector<Accumulators> all;
   std::vector<Value*> carried;  // around the blocks: totals and corrections of sums, accumulators of the others
   for (std::uint32_t r : reduces) {
@@ -42,18 +52,14 @@ void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32
         accs.insert(accs.end(), &carried[at], &carried[at] + a.count);
       at += static_cast<std::size_t>(a.blocked ? 2 * (v_kept_ ? a.count : 1) : a.count);
     }
-    nest(k_.n_kept, need, stage, accs, [&](std::vector<Value*>& now) {
+    nest(first, need, stage, accs, [&](std::vector<Value*>& now) {
       auto turn = now.begin();
       for (const Accumulators& a : all) {
         accumulate(a.node, &*turn, a.count);
         if (!v_kept_) std::rotate(turn, turn + at_.steps, turn + a.count);
         turn += a.count;
       }
-      if (stage == 1) prefetch_rows(need);
-      if (stash_store != kNone && stash_in_room_)
-        for (int s = 0; s < at_.steps; ++s) e_.store(DType::Float32, operand(stash, s, plan_.lanes), in_room(s), step_mask(s));
-      else if (stash_store != kNone)
-        based_at(k_.body[stash_store].access, stash_base_, [&] { write(k_.body[stash_store], stash, kNone); });
+      beside();
     });
     auto from = accs.begin();
     Value** to = carried.data();
@@ -68,7 +74,7 @@ void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32
       for (Value* x : part) add_compensated(e_, to[0], to[1], x), to += 2;
     }
   };
-  blocks(need, stage, carried, std::any_of(all.begin(), all.end(), [](const Accumulators& a) { return a.blocked; }),
+  blocks(need, first, stage, carried, std::any_of(all.begin(), all.end(), [](const Accumulators& a) { return a.blocked; }),
          block);
 
   Value** from = carried.data();
@@ -87,28 +93,31 @@ void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32
   }
 }
 
-void LoopEmitter::blocks(const std::vector<bool>& need, int stage, std::vector<Value*>& carried, bool blocked,
+void LoopEmitter::blocks(const std::vector<bool>& need, int first, int stage, std::vector<Value*>& carried, bool blocked,
                          const std::function<void()>& block) {
-  if (!blocked || rank_ == k_.n_kept) return block();
+  if (!blocked || rank_ == first) return block();
   hoist(need, at_.dims | (v_kept_ ? vbit_ : 0), stage);
-  if (rank_ - k_.n_kept == 1) {
-    const int d = k_.n_kept;
+  const bool in_line = first == k_.n_kept && takes_row_in_line(need);
+  if (rank_ - first == 1 || in_line) {
+    const int d = rank_ - 1;
     const std::int64_t length = v_kept_ ? kColumnBlock : kRowBlock;
     Value* extent = extents_[static_cast<std::size_t>(d)];
+    if (in_line) extent = b_.CreateMul(extent, extents_[static_cast<std::size_t>(first)]);
     emit_loop(
         e_, e_.i64(0), extent, e_.i64(length), carried,
         [&](Value* begin) {
           scope([&] {
+            const auto around = std::pair(blocked_dim_, block_);
             blocked_dim_ = d;
             block_ = {begin, e_.call(llvm::Intrinsic::smin, b_.CreateAdd(begin, e_.i64(length)), extent)};
             block();
-            blocked_dim_ = -1;
+            std::tie(blocked_dim_, block_) = around;
           });
         },
         "block");
     return;
   }
-  const int d = k_.n_kept == vdim_ ? k_.n_kept + 1 : k_.n_kept;
+  const int d = first == vdim_ ? first + 1 : first;
   emit_loop(
       e_, e_.i64(0), extents_[static_cast<std::size_t>(d)], e_.i64(1), carried,
       [&](Value* index) {
@@ -121,7 +130,7 @@ void LoopEmitter::blocks(const std::vector<bool>& need, int stage, std::vector<V
 }
 
 std::uint32_t LoopEmitter::node_to_stash(const std::vector<std::uint32_t>& inside) {
-  if (inside.size() != 1 || info_.max_depth == 0) return kNone;
+  if (inside.size() != 1 || info_.max_depth == 0 || k_.n_parts > 0) return kNone;
   const BodyNode& s = k_.body[inside[0]];
   if (s.b != ~0u || !k_.accesses[s.access].gathers.empty() || !(info_.dims[inside[0]] & vbit_)) return kNone;
   std::vector<std::uint32_t> operands;
@@ -142,32 +151,54 @@ std::uint32_t LoopEmitter::node_to_stash(const std::vector<std::uint32_t>& insid
       if (last[i] && i != m && info_.dims[i] & info_.reduced_mask &&
           (k_.body[i].kind == BodyNode::Kind::Load || k_.body[i].kind == BodyNode::Kind::Index))
         alone = false;
-    if (alone && cost_inside(m) >= kWorthKeeping) return m;
+    if (alone && cost_inside(m, info_.max_depth - 1, 0) >= kWorthKeeping) return m;
   }
   return kNone;
 }
 
-int LoopEmitter::cost_inside(std::uint32_t m) {
+int LoopEmitter::cost_inside(std::uint32_t m, int stage, int part_stage) {
   int cost = 0;
-  const std::vector<bool> chain = needed_by(k_, info_, {m}, info_.max_depth - 1);
+  const std::vector<bool> chain = needed_by(k_, info_, {m}, stage, kNone, part_stage);
   for (std::size_t i = 0; i < k_.body.size(); ++i)
-    if (chain[i] && info_.dims[i] & info_.reduced_mask) cost += cost_of(k_, i);
+    if (chain[i] && info_.dims[i] & info_.inside_mask) cost += cost_of(k_, i);
   return cost;
 }
 
 std::uint32_t LoopEmitter::node_for_room(const std::vector<std::uint32_t>& inside) {
-  if (inside.size() != 1 || info_.max_depth == 0 || rank_ - k_.n_kept != 1 || k_.n_kept != vdim_) return kNone;
+  if (info_.max_depth == 0 || rank_ - k_.n_kept != 1) return kNone;
   std::vector<std::uint32_t> operands;
   for (std::uint32_t i = 0; i < k_.body.size(); ++i)
     if (k_.body[i].kind == BodyNode::Kind::Reduce && info_.depth[i] == info_.max_depth) operands.push_back(k_.body[i].a);
-  const std::vector<bool> computed = needed_by(k_, info_, operands, info_.max_depth - 1);
+  return worth_a_room(operands, inside, info_.max_depth - 1, 0);
+}
+
+std::uint32_t LoopEmitter::worth_a_room(const std::vector<std::uint32_t>& operands, const std::vector<std::uint32_t>& stores, int stage, int part_stage) {
+  if (stores.size() != 1 || rank_ - inside_ != 1 || inside_ != vdim_) return kNone;
+  const std::vector<bool> computed = needed_by(k_, info_, operands, stage, kNone, part_stage);
   // The latest one is made of the most.
   for (auto m = static_cast<std::uint32_t>(k_.body.size()); m-- > 0;) {
     const BodyNode& n = k_.body[m];
-    if (!computed[m] || n.kind != BodyNode::Kind::Op || n.dtype != DType::Float32 || !(info_.dims[m] & vbit_) || info_.depth[m] >= info_.max_depth) continue;
-    if (needed_by(k_, info_, inside, info_.max_depth, m)[m] && cost_inside(m) >= kWorthALoad) return m;
+    if (!computed[m] || n.kind != BodyNode::Kind::Op || n.dtype != DType::Float32 || !(info_.dims[m] & vbit_) || info_.depth[m] > stage || info_.part_depth[m] > part_stage)
+      continue;
+    if (needed_by(k_, info_, stores, info_.max_depth, m, info_.max_part_depth)[m] && cost_inside(m, stage, part_stage) >= kWorthALoad) return m;
   }
   return kNone;
+}
+
+void LoopEmitter::with_room(std::uint32_t node, const std::function<void(std::uint32_t node)>& f) {
+  if (!row_room_) {
+    llvm::IRBuilder<> entry(&f_->getEntryBlock(), f_->getEntryBlock().begin());
+    auto* stack = entry.CreateAlloca(llvm::ArrayType::get(b_.getFloatTy(), kRoomElements));
+    stack->setAlignment(llvm::Align(64));
+    row_room_ = stack;
+  }
+  Value* fits = b_.CreateICmpSLE(extents_[static_cast<std::size_t>(vdim_)], e_.i64(kRoomElements));
+  emit_if(
+      e_, fits, [&] { scope([&] { f(node); }); }, [&] { scope([&] { f(kNone); }); });
+}
+
+void LoopEmitter::put_in_room(std::uint32_t node) {
+  for (int s = 0; s < at_.steps; ++s) e_.store(DType::Float32, operand(node, s, plan_.lanes), in_room(s), step_mask(s));
 }
 
 Value* LoopEmitter::in_room(int step) {

@@ -33,14 +33,14 @@ bool LoopEmitter::may_stream(std::uint32_t store) const {
   const BodyNode& n = k_.body[store];
   const Access& a = k_.accesses[n.access];
   return n.kind == BodyNode::Kind::Store && n.b == kNone && a.gathers.empty() && !v_kept_ && vdim_ >= 0 &&
-         info_.dims[store] & info_.reduced_mask && kernels::is_plain(a.strides[static_cast<std::size_t>(vdim_)], 1);
+         info_.dims[store] & info_.inside_mask && kernels::is_plain(a.strides[static_cast<std::size_t>(vdim_)], 1);
 }
 
 void LoopEmitter::plan_rows() {
   ahead_.assign(k_.accesses.size(), nullptr);
   std::vector<std::uint32_t> inside;
   for (std::uint32_t i = 0; i < k_.body.size(); ++i)
-    if (k_.body[i].kind == BodyNode::Kind::Store && info_.dims[i] & info_.reduced_mask) inside.push_back(i);
+    if (k_.body[i].kind == BodyNode::Kind::Store && info_.dims[i] & info_.inside_mask) inside.push_back(i);
   if (v_kept_ || vdim_ < 0 || k_.n_kept == 0 || info_.max_depth + !inside.empty() < 2) return;
   Value* row = e_.i64(1);  // elements
   for (int d = k_.n_kept; d < rank_; ++d) row = b_.CreateMul(row, extents_[static_cast<std::size_t>(d)]);
@@ -63,7 +63,7 @@ void LoopEmitter::plan_rows() {
   for (int d = 0; d < k_.n_kept; ++d) all = b_.CreateMul(all, extents_[static_cast<std::size_t>(d)]);
   Value* unaligned = e_.i64(0);
   for (std::uint32_t s : inside) {
-    if (!may_stream(s)) return;
+    if (!may_stream(s)) return void(streams_ = nullptr);
     const std::uint32_t access = k_.body[s].access;
     const std::int64_t size = item_size(k_.body[s].dtype);
     streams_ = b_.CreateICmpSGE(all, e_.i64(streamed_from() / size));

@@ -20,6 +20,7 @@ class GpuLoopEmitter {
         s_(gpu_schedule(k)),
         vdim_(s_.vector_dim),
         rank_(static_cast<int>(k.extents.size())),
+        inside_(k.n_kept + k.n_parts),
         index_type_(k.narrow ? b_.getInt32Ty() : b_.getInt64Ty()),
         vbit_(vdim_ >= 0 ? 1u << vdim_ : 0) {}
   void run();
@@ -39,6 +40,7 @@ class GpuLoopEmitter {
     std::vector<Val> vals;               ///< by node; empty: not computed here
     Value* first = nullptr;              ///< inside a run: index of its first element along the vector dim
     llvm::SmallVector<Value*, 8> masks;  ///< by element of a run: is it there? Empty: all are
+    int part_stage = 0;                  ///< reductions within the part at hand are finished to this depth
   };
   template <class F>
   void scope(F&& f) {
@@ -90,6 +92,12 @@ class GpuLoopEmitter {
   /// At a kept point: all stages, then the stores.
   void point();
   void reduce_stage(int stage);
+  void reduce(const std::vector<std::uint32_t>& reduces, const std::vector<bool>& need, int stage);
+  /// One run over the reduced space: `f` with the end of the units that it may share out. Where `need` has reductions within parts, or
+  /// stores happen once for a part, that is part after part, each by a group of the team, which is the team meanwhile.
+  bool asks_for_parts(const std::vector<bool>& need) const;
+  void run_over(const std::vector<bool>& need, int stage, const std::vector<std::uint32_t>& per_part, std::vector<Value*>& carried,
+                const std::function<void(Value* end)>& f);
   /// This member's part of the reduced space: units from `begin` to `end`, which are the same for all members; `unroll`
   /// of them in one turn of the loop.
   void share(Value* begin, Value* end, int unroll, std::vector<Value*>& carried,
@@ -121,7 +129,8 @@ class GpuLoopEmitter {
   const kernels::LoopAnalysis info_;
   const kernels::ParamSlots slots_;
   const GpuSchedule s_;
-  const int vdim_, rank_;
+  const int vdim_, rank_, inside_;  // inside_: the first dim inside a part
+  int first_ = k_.n_kept;           // of the dims that are shared out
   llvm::Type* const index_type_;
   const std::uint32_t vbit_;
   Value* one_dim_ = nullptr;  // i1: see all_dims_are_one; null: no

@@ -1,5 +1,6 @@
 // Reductions of a loop kernel by teams of threads: see Note [Threads of a loop kernel].
 #include <algorithm>
+#include <tuple>
 
 #include "jit/emit/cost.h"
 #include "jit/gpu/loop/emitter.h"
@@ -73,14 +74,18 @@ void GpuLoopEmitter::columns() {
 }
 
 void GpuLoopEmitter::point() {
-  std::vector<std::uint32_t> inside, here;
-  for (std::uint32_t i = 0; i < k_.body.size(); ++i)
-    if (k_.body[i].kind == BodyNode::Kind::Store) (info_.dims[i] & info_.reduced_mask ? inside : here).push_back(i);
+  const Stores stores(k_, info_);
+  const std::vector<std::uint32_t>& here = stores.here;
   for (int stage = 0; stage < info_.max_depth; ++stage) reduce_stage(stage);
-  if (!inside.empty()) {
-    hoist(needed_by(k_, info_, inside, info_.max_depth), info_.max_depth);
+  if (!stores.inside.empty() || !stores.per_part.empty()) {
+    std::vector<std::uint32_t> roots = stores.inside;
+    roots.insert(roots.end(), stores.per_part.begin(), stores.per_part.end());
+    const std::vector<bool> need = needed_by(k_, info_, roots, info_.max_depth);
+    hoist(need, info_.max_depth);
     std::vector<Value*> none;
-    share(idx(0), units_, 1, none, [&](std::vector<Value*>&) { store_all(inside); });
+    run_over(need, info_.max_depth, stores.per_part, none, [&](Value* end) {
+      if (!stores.inside.empty()) share(idx(0), end, 1, none, [&](std::vector<Value*>&) { store_all(stores.inside); });
+    });
   }
   if (here.empty()) return;
   for (std::uint32_t s : here) {
@@ -97,9 +102,9 @@ void GpuLoopEmitter::share(Value* begin, Value* end, int unroll, std::vector<Val
   auto at_unit = [&](Value* unit, std::vector<Value*>& now) {
     scope([&] {
       if (s_.kind == GpuSchedule::Kind::Rows) {
-        enter_run(b_.CreateMul(enter_flat(k_.n_kept, rank_, unit, per_row_), idx(s_.run)));
+        enter_run(b_.CreateMul(enter_flat(first_, rank_, unit, per_row_), idx(s_.run)));
       } else {
-        enter_flat(k_.n_kept, rank_, unit, nullptr);
+        enter_flat(first_, rank_, unit, nullptr);
       }
       body(now);
     });
@@ -127,10 +132,13 @@ void GpuLoopEmitter::share(Value* begin, Value* end, int unroll, std::vector<Val
 void GpuLoopEmitter::reduce_stage(int stage) {
   std::vector<std::uint32_t> reduces, operands;
   for (std::uint32_t i = 0; i < k_.body.size(); ++i) {
-    if (k_.body[i].kind != BodyNode::Kind::Reduce || info_.depth[i] != stage + 1) continue;
+    if (k_.body[i].kind != BodyNode::Kind::Reduce || k_.body[i].within || info_.depth[i] != stage + 1) continue;
     reduces.push_back(i), operands.push_back(k_.body[i].a);
   }
-  const std::vector<bool> need = needed_by(k_, info_, operands, stage);
+  reduce(reduces, needed_by(k_, info_, operands, stage), stage);
+}
+
+void GpuLoopEmitter::reduce(const std::vector<std::uint32_t>& reduces, const std::vector<bool>& need, int stage) {
   hoist(need, stage);
   int cost = 0;
   for (std::size_t i = 0; i < k_.body.size(); ++i)
@@ -168,7 +176,9 @@ void GpuLoopEmitter::reduce_stage(int stage) {
       }
     }
   };
-  if (std::any_of(reduces.begin(), reduces.end(), in_blocks)) {
+  if (first_ < inside_ && asks_for_parts(need)) {
+    run_over(need, stage, {}, carried, [&](Value* end) { block(idx(0), end, carried); });
+  } else if (std::any_of(reduces.begin(), reduces.end(), in_blocks)) {
     Value* length = b_.CreateMul(team_, idx(kSumBlock));
     emit_loop(
         e_, idx(0), units_, length, carried,
@@ -184,6 +194,60 @@ void GpuLoopEmitter::reduce_stage(int stage) {
     at += in_blocks(r) ? 2 : each;
     at_.vals[r] = {over_team(n, mine)};
   }
+}
+
+bool GpuLoopEmitter::asks_for_parts(const std::vector<bool>& need) const {
+  for (int depth = 1; depth <= info_.max_part_depth; ++depth)
+    if (!within_parts(k_, info_, need, depth).empty()) return true;
+  return false;
+}
+
+void GpuLoopEmitter::run_over(const std::vector<bool>& need, int stage, const std::vector<std::uint32_t>& per_part, std::vector<Value*>& carried,
+                              const std::function<void(Value* end)>& f) {
+  if (per_part.empty() && !asks_for_parts(need)) return f(units_);
+  const CodeMath m{e_, index_type_};
+  const bool rows = s_.kind == GpuSchedule::Kind::Rows;
+  Value* units = rows ? per_row_ : idx(1);  // of one part
+  for (int d = inside_; d < rank_; ++d)
+    if (!rows || d != vdim_) units = b_.CreateMul(units, extent(d));
+  Value* log2 = rows ? m.min(m.min(team_log2_, idx(5)), m.log2_ceil(units)) : idx(0);
+  Value* groups = b_.CreateLShr(team_, log2);
+  Value *group = b_.CreateLShr(member_, log2), *team = b_.CreateShl(idx(1), log2), *member = b_.CreateAnd(member_, b_.CreateSub(team, idx(1)));
+  Value* parts = product(k_.n_kept, inside_);
+  // Groups beyond the end go along with the last part, as teams do with the last row: no element of it is theirs.
+  emit_loop(
+      e_, idx(0), parts, groups, carried,
+      [&](Value* turn) {
+        scope([&] {
+          Value* at = b_.CreateAdd(turn, group);
+          Value* there = b_.CreateICmpSLT(at, parts);
+          enter_flat(k_.n_kept, inside_, b_.CreateSelect(there, at, b_.CreateSub(parts, idx(1))), nullptr);
+          const auto whole = std::tuple(units_, team_log2_, team_, member_, writes_, first_);
+          std::tie(units_, team_log2_, team_, member_, first_) = std::tuple(units, log2, team, member, inside_);
+          hoist(need, stage);
+          for (int depth = 1; depth <= info_.max_part_depth; ++depth) {
+            const std::vector<std::uint32_t> reduces = within_parts(k_, info_, need, depth);
+            std::vector<std::uint32_t> operands;
+            for (std::uint32_t r : reduces) operands.push_back(k_.body[r].a);
+            if (!reduces.empty()) reduce(reduces, needed_by(k_, info_, operands, stage, ~0u, depth - 1), stage);
+            at_.part_stage = depth;
+          }
+          f(b_.CreateSelect(there, units, idx(0)));
+          if (!per_part.empty()) {
+            for (std::uint32_t s : per_part) value(k_.body[s].a);
+            // What the first member overwrites, the others have loaded.
+            for (std::uint32_t i = 0; i < k_.body.size(); ++i)
+              if (k_.body[i].kind == BodyNode::Kind::Load && info_.dims[i] & info_.parts_mask && !(info_.dims[i] & info_.inside_mask)) {
+                e_.barrier();
+                break;
+              }
+            writes_ = b_.CreateAnd(b_.CreateAnd(writes_, there), b_.CreateICmpEQ(member, idx(0)));
+            store_all(per_part);
+          }
+          std::tie(units_, team_log2_, team_, member_, writes_, first_) = whole;
+        });
+      },
+      "part");
 }
 
 void GpuLoopEmitter::accumulate(std::uint32_t r, Value** accs) {
@@ -203,6 +267,7 @@ Value* GpuLoopEmitter::over_team(const BodyNode& n, Value* v) {
     Value* x = b_.CreateLoad(type, slot(i));
     return type == v->getType() ? x : b_.CreateTrunc(x, v->getType());
   };
+  if (s_.kind == GpuSchedule::Kind::Columns && first_ > k_.n_kept) return v;  // a group of one
   if (s_.kind == GpuSchedule::Kind::Columns) {
     auto of_members = [&] {
       put(v, position(e_.thread()));
@@ -230,6 +295,7 @@ Value* GpuLoopEmitter::over_team(const BodyNode& n, Value* v) {
       },
       "exchange");
   v = acc[0];
+  if (first_ > k_.n_kept) return v;  // a group is no more than a warp
   const int warps = s_.threads / kWarp;
   auto over_warps = [&] {
     emit_if(e_, b_.CreateICmpEQ(e_.lane(), e_.i32(0)), [&] { put(v, e_.warp()); });

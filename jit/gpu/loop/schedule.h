@@ -17,6 +17,9 @@ namespace reprise::jit {
 // Columns (the vector dim is kept): `width` neighbouring threads stand at neighbouring kept points, and the rest of the
 //   block's threads above them share the reduced space: index r belongs to member r mod team.
 //
+// Parts of a row (LoopKernel::n_parts) are taken by groups of a team, part p by group p mod groups; a group is as many members as a part has
+// runs, a warp at most (Columns: one member), so what is reduced within a part needs no barrier.
+//
 // Which element is added where depends on sizes only, not on how memory is aligned: results are the same bits.
 
 /// How a loop kernel is spread over threads: a function of its structure. What depends on sizes is computed from them

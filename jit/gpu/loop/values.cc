@@ -18,7 +18,7 @@ void GpuLoopEmitter::hoist(const std::vector<bool>& need, int stage) {
   for (std::uint32_t i = 0; i < k_.body.size(); ++i) {
     const BodyNode::Kind kind = k_.body[i].kind;
     if (need[i] && kind != BodyNode::Kind::Reduce && kind != BodyNode::Kind::Store && at_.vals[i].empty() &&
-        info_.depth[i] <= stage && (info_.dims[i] & ~at_.dims) == 0)
+        info_.depth[i] <= stage && info_.part_depth[i] <= at_.part_stage && (info_.dims[i] & ~at_.dims) == 0)
       evaluate(i);
   }
 }
