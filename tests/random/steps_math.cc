@@ -18,6 +18,15 @@ Tensor truth(const Tensor& a) { return is_floating(a.dtype()) ? trunc(a * 64.0 +
 Tensor storable(const Tensor& a, const Tensor& b) { return !is_floating(a.dtype()) && is_floating(b.dtype()) ? integers(b) : b; }
 Tensor bytes_of(const Tensor& a) { return (integers(a) & 255).to(kInt8); }
 Tensor row_scales(const Tensor& a) { return amax(abs(a.to(kFloat32)), {1}, true) * 0.01 + 0.01; }
+Tensor by_parts(const Tensor& a) {
+  const Tensor f = a.to(kFloat32);
+  const Tensor n = rms_norm(f.reshape({f.numel()}), {f.numel()}, Tensor(), 0.1).view(f.sizes());
+  return n / (amax(abs(n), {-1}, true) + 0.5);
+}
+Tensor rotated(const Tensor& a, const Tensor& c, const Tensor& s, int d) {
+  const std::vector<Tensor> half = chunk(a, 2, d);
+  return half.size() == 2 ? a * c + cat({-half[1], half[0]}, d) * s : a * c;
+}
 Tensor rows_of(const Tensor& a, int d, const Tensor& ids) { return remainder(ids, Scalar(a.size(d))); }
 )
 // clang-format on
@@ -138,6 +147,13 @@ std::span<const Row> math_rows() {
       REPRISE_ROW(10, 0, return cat({a, a}, d))
       REPRISE_ROW(10, 0, return cat({a, a * 2.0}, d))
       REPRISE_ROW(10, 0, return cat({a, b}, d))
+      // Rows and parts of them in one kernel, in orders that it can and cannot have; halves rotated by a cat.
+      REPRISE_ROW(8, kSums, return by_parts(a))
+      REPRISE_ROW(6, kSums, const Tensor p = softmax(a.to(kFloat32), -1); return p / (sum(p * p) + 1.0))
+      REPRISE_ROW(6, kSums, const Tensor p = by_parts(a); return p * tanh(sum(p, {d}, true)) + amax(p))
+      REPRISE_ROW(8, 0, return rotated(a, tanh(b), tanh(a), d))
+      REPRISE_ROW(4, kWrites, a.copy_(storable(a, rotated(a, a.clone(), tanh(b), d))); return a)
+      REPRISE_ROW(4, kWrites, const Tensor t = cat({a, a}, d); t.slice(d, 0, a.size(d)).copy_(storable(a, rotated(a, tanh(b), tanh(a), d))); return t)
       REPRISE_ROW(10, 0, return stack({a, a + 1.0}, d))
       REPRISE_ROW(5, 0, return pad(a, {1, 0}, 0.5))
       REPRISE_ROW(5, 0, return pad(a, {1, 1}, 0.5))

@@ -11,6 +11,12 @@ using kernels::ReduceOp;
 namespace {
 constexpr int kWorthKeeping = 12;  // in the place of the result
 constexpr int kWorthALoad = 16;    // beside it: that is a load and a store more, and the code comes twice
+
+/// Instructions that rounding to a narrow dtype takes beside the one that every cast is counted as.
+int cost_of_narrowing(const BodyNode& n) {
+  if (n.kind != BodyNode::Kind::Cast || !is_low_precision(n.dtype)) return 0;
+  return n.dtype == DType::Float16 ? 1 : n.dtype == DType::BFloat16 ? 8 : 16;
+}
 }  // namespace
 
 void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32_t stash) {
@@ -160,7 +166,7 @@ int LoopEmitter::cost_inside(std::uint32_t m, int stage, int part_stage) {
   int cost = 0;
   const std::vector<bool> chain = needed_by(k_, info_, {m}, stage, kNone, part_stage);
   for (std::size_t i = 0; i < k_.body.size(); ++i)
-    if (chain[i] && info_.dims[i] & info_.inside_mask) cost += cost_of(k_, i);
+    if (chain[i] && info_.dims[i] & info_.inside_mask) cost += cost_of(k_, i) + cost_of_narrowing(k_.body[i]);
   return cost;
 }
 
@@ -178,7 +184,8 @@ std::uint32_t LoopEmitter::worth_a_room(const std::vector<std::uint32_t>& operan
   // The latest one is made of the most.
   for (auto m = static_cast<std::uint32_t>(k_.body.size()); m-- > 0;) {
     const BodyNode& n = k_.body[m];
-    if (!computed[m] || n.kind != BodyNode::Kind::Op || n.dtype != DType::Float32 || !(info_.dims[m] & vbit_) || info_.depth[m] > stage || info_.part_depth[m] > part_stage)
+    const bool made = n.kind == BodyNode::Kind::Op || n.kind == BodyNode::Kind::Cast;
+    if (!computed[m] || !made || kernels::register_dtype(n.dtype) != DType::Float32 || !(info_.dims[m] & vbit_) || info_.depth[m] > stage || info_.part_depth[m] > part_stage)
       continue;
     if (needed_by(k_, info_, stores, info_.max_depth, m, info_.max_part_depth)[m] && cost_inside(m, stage, part_stage) >= kWorthALoad) return m;
   }
