@@ -21,6 +21,7 @@ struct Figure {
 };
 
 /// Each measures one thing and takes a few seconds at most. Comparisons are interleaved in one run; times are medians.
+/// bench/figures_dispatch.cc
 std::vector<Figure> dispatch_figures();
 std::vector<Figure> call_figures();
 std::vector<Figure> kernel_figures();

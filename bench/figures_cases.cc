@@ -43,59 +43,6 @@ Two interleaved(A&& a, B&& b, int rounds = 15) {
 
 }  // namespace
 
-std::vector<Figure> dispatch_figures() {
-  auto sum = [](const std::vector<Tensor>& ts) { return ts[0] + ts[31]; };
-  std::vector<Figure> out;
-  std::vector<Tensor> args;
-  for (int i = 0; i < 32; ++i) args.push_back(ones({2, 3}));
-  auto f = compile(sum, {.name = "dispatch32"});
-  for (int i = 0; i < 1000; ++i) f(args);
-  std::vector<double> means;
-  for (int r = 0; r < 15; ++r) means.push_back(f.measure_dispatch_ns(args, 20000));
-  double one = median(means);
-  out.push_back({"flatten, guards, dispatch: 32 tensor arguments", one, "ns", 150, Better::Lower, true, "median of 15 rounds"});
-
-  // 64 specializations: the dtypes of three arguments differ. Each lookup comes after one that another of them served.
-  auto g = compile(sum, {.name = "dispatch64", .max_specializations = 128});
-  std::vector<std::vector<Tensor>> calls;
-  const DType dtypes[] = {kFloat32, kFloat64, kInt32, kInt64};
-  for (int i = 0; i < 64; ++i) {
-    std::vector<Tensor> a = args;
-    a[1] = zeros({2, 3}, {.dtype = dtypes[i % 4]});
-    a[2] = zeros({2, 3}, {.dtype = dtypes[i / 4 % 4]});
-    a[3] = zeros({2, 3}, {.dtype = dtypes[i / 16]});
-    calls.push_back(a);
-    g(a);
-  }
-  means.clear();
-  for (int r = 0; r < 15; ++r) {
-    double total = 0;
-    for (const auto& a : calls) total += g.measure_dispatch_ns(a, 500);
-    means.push_back(total / 64);
-  }
-  out.push_back({"the same among 64 specializations", median(means) / one, "ratio", 1.5, Better::Lower, true,
-                 std::to_string(g.stats().specializations) + " specializations"});
-
-  // Told apart by guards alone: a number that the function pins.
-  double alone = 0;
-  for (int many : {1, 8, 64, 512}) {
-    auto h = compile([](Tensor x, Int n) { return n.value() % 2 ? x + 1 : x * 2; }, {.name = "dispatch_guards", .max_specializations = 1024});
-    for (int i = 0; i < many; ++i) h(args[0], Int(i));
-    means.clear();
-    for (int r = 0; r < 15; ++r) {
-      double total = 0;
-      for (int i = 0; i < many; ++i) total += h.measure_dispatch_ns(std::make_tuple(args[0], Int(i)), 20000 / many);
-      means.push_back(total / many);
-    }
-    const double ns = median(means);
-    if (many == 1) alone = ns;
-    else
-      out.push_back({"among " + std::to_string(many) + " specializations told apart by guards", ns / alone, "ratio", 2.5, Better::Lower, true,
-                     std::to_string(static_cast<int>(ns)) + " ns, alone " + std::to_string(static_cast<int>(alone)) + " ns; each after one that another served"});
-  }
-  return out;
-}
-
 std::vector<Figure> call_figures() {
   std::vector<Figure> out;
   auto f = compile([](Tensor x) { return x + 1; }, {.name = "x_plus_1"});

@@ -211,29 +211,58 @@ void GuardSet::take(ShapeEnv& env, const Candidate& c) {
     const Symbol& s = env.symbols()[e->symbol()];
     if (names.insert(s.expr).second) said.symbols.push_back({s.source.word, to_string(s.expr), s.source.name, s.hint});
   });
+  if (runs_.empty() || runs_.back().kind != check.kind) runs_.push_back({check.kind, static_cast<std::uint32_t>(checks_.size()), 0});
   checks_.push_back(check);
+  runs_.back().end = static_cast<std::uint32_t>(checks_.size());
   said_.push_back(std::move(said));
+}
+
+// Of all but general ones.
+bool GuardSet::holds(const Check& c, const std::int64_t* w) noexcept {
+  switch (c.kind) {
+    case kEqual: return w[c.a] == c.k;
+    case kUnequal: return w[c.a] != c.k;
+    case kAtLeast: return w[c.a] >= c.k;
+    case kAtMost: return w[c.a] <= c.k;
+    case kSameWords: return w[c.a] == w[c.b];
+    case kDivisible: return w[c.a] % c.k == 0;
+    default: return (w[c.a] & c.k) == 0;
+  }
 }
 
 std::optional<std::uint32_t> GuardSet::first_miss(const std::int64_t* w) const noexcept {
   std::int64_t slots[kSlots];
   std::uint32_t evaluated = 0;  // programs whose results are, or were, in slots
-  const Check *begin = checks_.data(), *end = begin + checks_.size();
-  for (const Check* c = begin; c != end; ++c) {
-    bool holds;
-    switch (c->kind) {
-      case kEqual: holds = w[c->a] == c->k; break;
-      case kUnequal: holds = w[c->a] != c->k; break;
-      case kAtLeast: holds = w[c->a] >= c->k; break;
-      case kAtMost: holds = w[c->a] <= c->k; break;
-      case kSameWords: holds = w[c->a] == w[c->b]; break;
-      case kDivisible: holds = w[c->a] % c->k == 0; break;
-      case kLowBitsZero: holds = (w[c->a] & c->k) == 0; break;
-      default:
+  for (const Run& run : runs_) {
+    const Check *const begin = checks_.data() + run.begin, *const end = checks_.data() + run.end;
+    if (run.kind == kGeneral) {
+      for (const Check* c = begin; c != end; ++c) {
         if (c->b == evaluated) general_[evaluated++].evaluate_conditions(w, slots);
-        holds = slots[c->a] != 0;
+        if (slots[c->a] == 0) return static_cast<std::uint32_t>(c - checks_.data());
+      }
+      continue;
     }
-    if (!holds) return static_cast<std::uint32_t>(c - begin);
+    // Without a branch for each: which of them it is matters only to those that fail.
+    std::uint64_t fails = 0;
+    switch (run.kind) {
+      case kEqual:
+        for (const Check* c = begin; c != end; ++c) fails |= static_cast<std::uint64_t>(w[c->a] ^ c->k);
+        break;
+      case kSameWords:
+        for (const Check* c = begin; c != end; ++c) fails |= static_cast<std::uint64_t>(w[c->a] ^ w[c->b]);
+        break;
+      case kAtLeast:
+        for (const Check* c = begin; c != end; ++c) fails |= w[c->a] < c->k;
+        break;
+      case kAtMost:
+        for (const Check* c = begin; c != end; ++c) fails |= w[c->a] > c->k;
+        break;
+      default:
+        for (const Check* c = begin; c != end; ++c) fails |= !holds(*c, w);
+    }
+    if (fails)
+      for (const Check* c = begin; c != end; ++c)
+        if (!holds(*c, w)) return static_cast<std::uint32_t>(c - checks_.data());
   }
   return std::nullopt;
 }

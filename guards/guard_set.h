@@ -37,8 +37,11 @@ class GuardSet {
   struct Said { std::string condition, why; SourceLoc where; std::vector<Seen> symbols; };
   struct Candidate;
   static bool simple(const Expr* condition, Check& out);
+  static bool holds(const Check&, const std::int64_t* words) noexcept;
   void take(ShapeEnv&, const Candidate&);
   std::vector<Check> checks_;
+  struct Run { std::uint8_t kind; std::uint32_t begin, end; };
+  std::vector<Run> runs_;              ///< of checks_: those of one kind that follow each other are gone through together
   std::vector<Said> said_;
   std::vector<ExprProgram> general_;   ///< each fits first_miss's array; a general check names program b and slot a
 };

@@ -2,7 +2,10 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <deque>
@@ -49,7 +52,10 @@ class Background {
   }
 
   void work() {
+    constexpr int kNicer = 10;  // than calls, which may want all processors
     pthread_setname_np(pthread_self(), "reprise-build");
+    const auto self = static_cast<id_t>(gettid());  // on Linux a thread has a priority of its own
+    setpriority(PRIO_PROCESS, self, std::min(getpriority(PRIO_PROCESS, self) + kNicer, 19));
     for (;;) {
       const std::uint32_t seen = come_.load(std::memory_order_acquire);
       std::function<void()> task;

@@ -4,6 +4,7 @@
 
 #include "base/bail.h"
 #include "base/errors.h"
+#include "runtime/layout_class.h"
 
 namespace reprise::runtime {
 
@@ -26,33 +27,51 @@ namespace {
   return w;
 }
 
-[[gnu::always_inline]] inline void append(CallFrame& f, const TensorImpl& t, std::uint64_t w) {
-  f.structure.push_back(w);
-  f.tensors.push_back(const_cast<TensorImpl*>(&t));
-  const std::size_t rank = t.rank;
-  const bool strided = has_strides(w);
-  std::int64_t* at = f.values.extend(strided ? 2 * rank : rank);
-  // Two at once, and no loop that the compiler makes ready for hundreds.
-  auto copy = [rank](std::int64_t* to, const std::int64_t* from) {
-    std::size_t left = rank;
-    if (left % 2) --left, to[left] = from[left];
-    for (; left > 0; left -= 2) std::memcpy(to + left - 2, from + left - 2, 2 * sizeof *to);
-  };
-  copy(at, t.sizes);
-  if (strided) copy(at + rank, t.strides);
+/// The ends of a frame's arrays while tensors are appended: in registers, and of enough room.
+struct Ends {
+  std::uint64_t* structure;
+  TensorImpl** tensors;
+  std::int64_t* values;
+
+  Ends(CallFrame& f, std::size_t tensors) : structure(f.structure.room(tensors)), tensors(f.tensors.room(tensors)), values(f.values.room(tensors * 2 * kMaxRank)) {}
+  void keep(CallFrame& f) const { f.structure.end_at(structure), f.tensors.end_at(tensors), f.values.end_at(values); }
+
+  // Whole halves of the arrays: what is behind the last size is written over.
+  [[gnu::always_inline]] void copy(const std::int64_t (&from)[kMaxRank], std::size_t rank) {
+    static_assert(kMaxRank == 8);
+    std::memcpy(values, from, 4 * sizeof *values);
+    if (rank > 4) [[unlikely]] std::memcpy(values + 4, from + 4, 4 * sizeof *values);
+    values += rank;
+  }
+  [[gnu::always_inline]] void append(const TensorImpl& t, std::uint64_t w) {
+    *structure++ = w;
+    *tensors++ = const_cast<TensorImpl*>(&t);
+    copy(t.sizes, t.rank);
+    if (has_strides(w)) copy(t.strides, t.rank);
+  }
+};
+
+[[gnu::always_inline]] inline std::uint64_t word_of(const TensorImpl& t) {
+  const std::uint64_t w = t.structure_word.load(std::memory_order_relaxed);
+  if (w == 0 || any_released.load(std::memory_order_relaxed)) [[unlikely]] return make_word(t);
+  return w;
 }
 
 }  // namespace
 
-void add_tensor_as(CallFrame& f, const TensorImpl& t, std::uint64_t w) { append(f, t, w); }
+void add_tensor_as(CallFrame& f, const TensorImpl& t, std::uint64_t w) {
+  Ends ends(f, 1);
+  ends.append(t, w);
+  ends.keep(f);
+}
 
 void add_tensor(CallFrame& f, const TensorImpl* t) {
   if (!t) [[unlikely]]
     return f.constant(0);
-  std::uint64_t w = t->structure_word.load(std::memory_order_relaxed);
-  if (w == 0 || t->trace || t->storage->released) [[unlikely]]
-    w = make_word(*t);
-  append(f, *t, w);
+  const std::uint64_t w = word_of(*t);
+  Ends ends(f, 1);
+  ends.append(*t, w);
+  ends.keep(f);
 }
 
 }  // namespace reprise::runtime
@@ -60,6 +79,18 @@ void add_tensor(CallFrame& f, const TensorImpl* t) {
 namespace reprise::detail {
 
 void CallFrame::tensor(const Tensor& t) { runtime::add_tensor(*this, t.impl()); }
+
+void CallFrame::tensor_list(const Tensor* first, std::size_t n) {
+  constexpr std::size_t kAhead = 6;
+  runtime::Ends ends(*this, n);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i + kAhead < n) __builtin_prefetch(first[i + kAhead].impl());
+    const TensorImpl* t = first[i].impl();
+    if (!t) [[unlikely]] *ends.structure++ = 0;
+    else ends.append(*t, runtime::word_of(*t));
+  }
+  ends.keep(*this);
+}
 
 namespace {
 

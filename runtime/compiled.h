@@ -33,6 +33,7 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
     /// One of each structure, by hash_beside_layouts: calls may fit another than their own (Note [Layout classes]).
     std::unordered_multimap<std::uint64_t, std::pair<const Specialization*, const Candidates*>> structures;
     mutable std::atomic<const Specialization*> last{nullptr};  ///< the latest hit: tried first
+    mutable std::atomic<const Candidates*> last_among{nullptr};  ///< those of its structure; perhaps, for a moment, of another one
     mutable std::atomic<const Specialization*> last_other{nullptr};  ///< the latest hit of a call with another structure
   };
   std::atomic<const Table*> table;                        ///< never null

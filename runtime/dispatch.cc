@@ -79,12 +79,20 @@ const Specialization* lookup(Compiled& c, CallFrame& f) {
   const Compiled::Table& table = *c.table.load(std::memory_order_acquire);
   const Specialization* last = table.last.load(std::memory_order_relaxed);
   if (last && admits(*last, f)) return last;
-  auto it = table.by_structure.find(f.hash());
-  if (it != table.by_structure.end())
-    if (const Specialization* s = first_of(it->second, f, last)) {
+  auto find_among = [&](const Candidates& all) {
+    const Specialization* s = first_of(all, f, last);
+    if (s) {
       table.last.store(s, std::memory_order_relaxed);
-      return s;
+      table.last_among.store(&all, std::memory_order_relaxed);
     }
+    return s;
+  };
+  // Calls that differ in sizes alone need no hash.
+  const Candidates* among = table.last_among.load(std::memory_order_relaxed);
+  if (last && among && last->structure == f.structure)
+    if (const Specialization* s = find_among(*among)) return s;
+  if (auto it = table.by_structure.find(f.hash()); it != table.by_structure.end())
+    if (const Specialization* s = find_among(it->second)) return s;
   return lookup_in_other_classes(table, f);
 }
 
@@ -103,28 +111,28 @@ const Specialization* find(Compiled& c, CallFrame& f) {
   return s;
 }
 
-double measure_dispatch(Compiled& c, void (*flatten)(void*, CallFrame&), void* ctx, int times) {
+double measure_dispatch(Compiled& c, void (*flatten)(void*, CallFrame&), void* ctx, int times, bool in_turn) {
   CallFrame f;
-  const Specialization* s = nullptr;
   epochs::Reading reading;
   // Of several specializations another has served the call before: the latest hit is tried in vain.
   const Specialization* other = nullptr;
-  flatten(ctx, f);
-  {
+  if (!in_turn) {
+    flatten(ctx, f);
     LockedCompiled lock(c);
-    s = lookup(c, f);
+    const Specialization* s = lookup(c, f);
     for (const auto& o : c.owned)
       if (o.get() != s) other = o.get();
   }
+  bool all = true;
   auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < times; ++i) {
     if (other) c.table.load(std::memory_order_acquire)->last.store(other, std::memory_order_relaxed);
     f.clear();
     flatten(ctx, f);
-    s = lookup(c, f);
+    all &= lookup(c, f) != nullptr;
   }
   auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
-  if (!s) fail(ErrorCode::InvalidArgument, "measure_dispatch", {}, "no specialization admits this call: make it once first");
+  if (!all) fail(ErrorCode::InvalidArgument, "measure_dispatch", {}, "no specialization admits this call: make it once first");
   return static_cast<double>(ns) / std::max(times, 1);
 }
 

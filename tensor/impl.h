@@ -60,16 +60,16 @@ struct TensorImpl {
   Device device;
   std::uint8_t rank : 4 = 0;
   std::uint8_t keys : 4 = 0;                 ///< which interpreters its calls are for beside the thread's: kTracedKey, kWrappedKey
+  /// What compiled code is chosen by (runtime/call_frame.h), once somebody has asked; 0: not known, as it is of one that is traced. Whoever
+  /// changes dtype, rank, sizes or strides sets it to 0. (It stands beside the sizes: what a call compares lies together.)
+  mutable std::atomic<std::uint64_t> structure_word{0};
   std::int64_t sizes[kMaxRank] = {};
-  std::int64_t strides[kMaxRank] = {};
-  std::int64_t offset = 0;                   ///< elements
   Storage* storage = nullptr;                ///< owned reference
+  std::int64_t offset = 0;                   ///< elements
+  std::int64_t strides[kMaxRank] = {};
   struct TracedTensor* trace = nullptr;      ///< owned; runtime/tracer.h defines it. Null for a real tensor
   TensorNotes* notes = nullptr;              ///< owned; null unless marked or wrapped
   std::atomic<class Variable*> variables{nullptr};  ///< watched handles that hold it (tensor/variable.h), linked by them
-  /// What compiled code is chosen by (runtime/call_frame.h), once somebody has asked; 0: not known. Whoever changes dtype,
-  /// rank, sizes or strides sets it to 0.
-  mutable std::atomic<std::uint64_t> structure_word{0};
 
   /// The first element's address; of a view of nothing, whose offset may be any number, one that is not to be read.
   char* data() const {
@@ -137,6 +137,8 @@ TensorImpl& defined_impl(const Tensor&, const char* what, SourceLoc loc = {});
 /// no bytes; `what` is what was read) or StorageFreed. Everything that follows `TensorImpl::data` asks this first.
 Storage& checked_storage(const Tensor&, const char* what, SourceLoc loc = {});
 /// The same for a tensor known to be concrete.
+/// Has release_storage() ever run? Where it has not, no tensor need be asked.
+extern constinit std::atomic<bool> any_released;
 void check_not_released(const TensorImpl&, const char* what, SourceLoc loc = {});
 /// Uninitialised, contiguous, from the caching allocator. For kernels' results.
 Tensor empty_concrete(const std::int64_t* sizes, int rank, DType, Device);

@@ -131,6 +131,8 @@ TensorImpl& defined_impl(const Tensor& t, const char* what, SourceLoc loc) {
   return *t.impl();
 }
 
+constinit std::atomic<bool> any_released{false};
+
 void check_not_released(const TensorImpl& t, const char* what, SourceLoc loc) {
   if (t.storage->released) [[unlikely]]
     fail(ErrorCode::StorageFreed, what, loc, "the storage of a tensor of ", t.numel(), " elements of ", t.dtype,
@@ -150,6 +152,7 @@ Storage& checked_storage(const Tensor& t, const char* what, SourceLoc loc) {
 void Tensor::release_storage() {
   Storage& s = checked_storage(*this, "release_storage");
   s.released = true;
+  any_released.store(true, std::memory_order_relaxed);
   free_bytes(s);
   s.bytes = 0;
 }

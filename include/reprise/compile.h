@@ -115,7 +115,8 @@ void serve_again(Compiled&, const Error&, void (*function)(void*), void* ctx);
 void serve_thrown(Compiled&, std::uint64_t thrown, void (*function)(void*), void* ctx);
 const void* result_template(const Specialization&);
 const std::vector<std::string>& argument_names(const Compiled&);
-double measure_dispatch(Compiled&, void (*flatten)(void*, CallFrame&), void* ctx, int times);
+/// `in_turn`: the calls that `flatten` gives differ; otherwise the latest hit is made another than the call's.
+double measure_dispatch(Compiled&, void (*flatten)(void*, CallFrame&), void* ctx, int times, bool in_turn);
 
 std::string explain(const Compiled&);
 std::string signature(const Compiled&);
@@ -397,7 +398,17 @@ class CompiledFunction {
   template <class... A>
   double measure_dispatch_ns(const std::tuple<A...>& args, int times) {
     auto flat = [&](detail::CallFrame& f) { std::apply([&](const auto&... a) { flatten(f, a...); }, args); };
-    return detail::measure_dispatch(*state_, [](void* b, detail::CallFrame& f) { (*static_cast<decltype(flat)*>(b))(f); }, &flat, times);
+    return detail::measure_dispatch(*state_, [](void* b, detail::CallFrame& f) { (*static_cast<decltype(flat)*>(b))(f); }, &flat, times, false);
+  }
+  /// Of these calls, one after the other and again from the first.
+  template <class... A>
+  double measure_dispatch_ns(const std::vector<std::tuple<A...>>& calls, int times) {
+    std::size_t next = 0;
+    auto flat = [&](detail::CallFrame& f) {
+      std::apply([&](const auto&... a) { flatten(f, a...); }, calls[next]);
+      if (++next == calls.size()) next = 0;
+    };
+    return detail::measure_dispatch(*state_, [](void* b, detail::CallFrame& f) { (*static_cast<decltype(flat)*>(b))(f); }, &flat, times, true);
   }
   template <class A>
   double measure_dispatch_ns(const A& arg, int times) {

@@ -118,6 +118,7 @@ concept KnowsPath = requires(V& v) { v.path().leave(); };
 
 /// Walks a value's leaves in a fixed order. The visitor has:
 ///   tensor(Tensor&), integer(Int&), number(Scalar&)  leaves that are inputs or outputs
+///   tensor_list(const Tensor*, std::size_t) a list of tensors at once, if it has that
 ///   constant(std::uint64_t, ConstantKind)  what must be equal for the same compilation: numbers, lengths, presence
 ///   text(std::string_view)                 a string, likewise
 ///   path()                                 if it wants to know where it is
@@ -150,7 +151,8 @@ void walk(T& value, V& visitor) {
     if (value) walk(*value, visitor);
   } else if constexpr (is_vector<U>::value || is_array<U>::value) {
     if constexpr (is_vector<U>::value) visitor.constant(value.size(), ConstantKind::Length);
-    for (std::size_t i = 0; i < value.size(); ++i) {
+    if constexpr (std::is_same_v<typename U::value_type, Tensor> && requires { visitor.tensor_list(value.data(), value.size()); }) return visitor.tensor_list(value.data(), value.size());
+    else for (std::size_t i = 0; i < value.size(); ++i) {
       if constexpr (std::is_same_v<U, std::vector<bool>>) {
         const bool b = value[i];
         part(b, i);
@@ -195,11 +197,16 @@ class FrameArray {
   void push_back(T v) { *extend(1) = v; }
   /// Room for n more, already counted; the caller writes them.
   T* extend(std::size_t n) {
-    if (size_ + n > capacity_) [[unlikely]] grow(size_ + n);
-    T* at = data_.get() + size_;
+    T* at = room(n);
     size_ += n;
     return at;
   }
+  /// Room for n more at the end, of which end_at() counts those that are written.
+  T* room(std::size_t n) {
+    if (size_ + n > capacity_) [[unlikely]] grow(size_ + n);
+    return data_.get() + size_;
+  }
+  void end_at(const T* end) { size_ = static_cast<std::size_t>(end - data_.get()); }
   void resize(std::size_t n) {  // shorter, or longer with zeros
     if (n > size_) {
       std::size_t more = n - size_;
@@ -265,6 +272,7 @@ struct CallFrame {
     }
   }
   void tensor(const Tensor& t);       // runtime/call_frame.cc
+  void tensor_list(const Tensor* first, std::size_t n);  // the same of each
   std::uint64_t hash() const;         // of the structure (runtime/call_frame.cc)
 };
 
