@@ -1,6 +1,9 @@
 #include "runtime/candidates.h"
 
 #include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -38,14 +41,100 @@ std::size_t different(const std::vector<Asks>& sorted) {
 
 }  // namespace
 
+/// What one of them asks of the words of a call.
+struct Candidates::Asked {
+  std::vector<WordRange> ranges;
+  const WordRange* of(std::uint32_t word) const {
+    const auto it = std::find_if(ranges.begin(), ranges.end(), [&](const WordRange& r) { return r.word == word; });
+    return it == ranges.end() ? nullptr : &*it;
+  }
+};
+
 Candidates::Candidates(std::vector<const Specialization*> all) {
-  std::unordered_map<std::uint32_t, std::vector<Asks>> by_word;
-  if (all.size() > kFew)
+  if (all.size() > 1) {
+    std::vector<Asked> asked;
+    for (const Specialization* s : all) asked.push_back({s->guards.word_ranges(kMostWords)});
+    if (by_values(all, asked) || (all.size() > kFew && by_ranges(all, asked))) return;
+  }
+  some_ = std::move(all);
+}
+
+// The word that has the most values comes first, of several the first one; then those that tell apart what the ones before leave together.
+bool Candidates::by_values(const std::vector<const Specialization*>& all, const std::vector<Asked>& asked) {
+  std::map<std::uint32_t, std::set<std::int64_t>> values;
+  for (const Asked& a : asked)
+    for (const WordRange& r : a.ranges)
+      if (r.lo == r.hi) values[r.word].insert(r.lo);
+  const auto first = std::max_element(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  if (first == values.end() || first->second.size() < 2) return false;
+  auto made = std::make_shared<Values>();
+  std::vector<Values::Key> keys(all.size());
+  std::vector<bool> in(all.size(), true);
+  // Those that ask a further word for one value; how many kinds of them there would be.
+  auto with = [&](std::uint32_t word) {
+    std::set<Values::Key> kinds;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      std::vector<WordRange> asked = all[i]->guards.word_ranges(kMostWords);
-      for (const WordRange& r : asked) by_word[r.word].push_back({r.lo, r.hi, i});
+      const WordRange* r = in[i] ? asked[i].of(word) : nullptr;
+      if (!r || r->lo != r->hi) {
+        if (in[i] && made->used > 0) return std::size_t{0};  // all of them are to have it
+        continue;
+      }
+      Values::Key k = keys[i];
+      k[made->used] = r->lo;
+      kinds.insert(k);
     }
-  // The word that leaves the fewest together; of several, the first one.
+    return kinds.size();
+  };
+  auto take = [&](std::uint32_t word) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const WordRange* r = in[i] ? asked[i].of(word) : nullptr;
+      in[i] = r && r->lo == r->hi;
+      if (in[i]) keys[i][made->used] = r->lo;
+    }
+    made->words[made->used++] = word;
+  };
+  std::size_t kinds = with(first->first);
+  take(first->first);
+  constexpr int kMostLookedAt = 64;  // words, for each of those that are taken
+  const auto hashed = static_cast<std::size_t>(std::count(in.begin(), in.end(), true));
+  while (made->used < Values::kMost && kinds < hashed) {
+    std::uint32_t best = 0;
+    std::size_t most = kinds;
+    int looked_at = 0;
+    for (const auto& [word, of] : values) {
+      if (of.size() < 2) continue;
+      if (++looked_at > kMostLookedAt) break;
+      if (const std::size_t n = with(word); n > most) best = word, most = n;
+    }
+    if (most == kinds) break;
+    take(best), kinds = most;
+  }
+  made->slots.resize(std::bit_ceil(2 * kinds));
+  std::vector<std::vector<const Specialization*>> groups;
+  std::vector<const Specialization*> others;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!in[i]) {
+      others.push_back(all[i]);
+      continue;
+    }
+    Values::Slot& slot = made->slots[made->at(keys[i])];
+    if (!slot.group) {
+      groups.emplace_back();
+      slot = {keys[i], static_cast<std::uint32_t>(groups.size())};
+    }
+    groups[slot.group - 1].push_back(all[i]);
+  }
+  for (auto& group : groups) made->groups.emplace_back(std::move(group));  // fewer than all: there are two at least
+  made->others = Candidates(std::move(others));
+  values_ = std::move(made);
+  return true;
+}
+
+// The word that leaves the fewest together; of several, the first one.
+bool Candidates::by_ranges(const std::vector<const Specialization*>& all, const std::vector<Asked>& asked) {
+  std::unordered_map<std::uint32_t, std::vector<Asks>> by_word;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const WordRange& r : asked[i].ranges) by_word[r.word].push_back({r.lo, r.hi, i});
   std::uint32_t best = 0;
   std::vector<Asks> ranges;
   std::size_t most = 1;
@@ -55,10 +144,7 @@ Candidates::Candidates(std::vector<const Specialization*> all) {
     const std::size_t n = different(sorted);
     if (n > most || (n == most && n > 1 && word < best)) best = word, most = n, ranges = std::move(sorted);
   }
-  if (most < 2) {
-    some_ = std::move(all);
-    return;
-  }
+  if (most < 2) return false;
   auto made = std::make_shared<Ranges>();
   made->word = best;
   std::vector<bool> taken(all.size());
@@ -75,6 +161,7 @@ Candidates::Candidates(std::vector<const Specialization*> all) {
     if (!taken[i]) others.push_back(all[i]);
   made->others = Candidates(std::move(others));
   ranges_ = std::move(made);
+  return true;
 }
 
 }  // namespace reprise::detail

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,9 +9,9 @@ namespace reprise::detail {
 
 struct Specialization;
 
-/// The specializations of one structure, so that a call meets few that do not admit it. Where many of them ask a word of the call
-/// (a size, an integer) for ranges that do not overlap, the word says which of them may serve it: they are sorted by it, and the
-/// same is done with those of one range, and with those that do not ask for the word. What is left is gone through, oldest first.
+/// The specializations of one structure, so that a call meets few that do not admit it. Where many of them ask words of the call (sizes,
+/// integers) for one value each, these are hashed. Where they ask a word for ranges that do not overlap, they are sorted by it. The
+/// same is done with those of one value or range, and with those that do not ask. What is left is gone through, oldest first.
 /// Nobody is told apart by what only admits() can check; it checks whoever is met in full.
 /// Immutable; any thread.
 class Candidates {
@@ -19,17 +20,47 @@ class Candidates {
   /// `all` stay, and in this order.
   explicit Candidates(std::vector<const Specialization*> all);
 
+  /// Are they found by values, so that the latest hit need not be tried first?
+  bool are_hashed() const { return values_ != nullptr; }
   /// Calls admits(s) for each specialization that the call's own words do not rule out, until one says true; that one, or null.
   /// word(i) is the i-th of `count`; admits() may move them.
   template <class Word, class F>
   const Specialization* first(const Word& word, std::size_t count, const F& admits) const;
 
  private:
+  struct Values;
   struct Ranges;
+  struct Asked;
+  bool by_values(const std::vector<const Specialization*>&, const std::vector<Asked>&);
+  bool by_ranges(const std::vector<const Specialization*>&, const std::vector<Asked>&);
   template <class F>
   const Specialization* first_of_all(const F& admits) const;
-  std::vector<const Specialization*> some_;     ///< gone through; empty where there are ranges
-  std::shared_ptr<const Ranges> ranges_;        ///< shared, so that tables can be copied
+  std::vector<const Specialization*> some_;     ///< gone through; empty where there are values or ranges
+  std::shared_ptr<const Values> values_;        ///< shared, so that tables can be copied
+  std::shared_ptr<const Ranges> ranges_;
+};
+
+struct Candidates::Values {
+  static constexpr std::size_t kMost = 4;
+  using Key = std::array<std::int64_t, kMost>;  ///< of the words, and zeros
+  struct Slot { Key key; std::uint32_t group; };  ///< group: one more than its index; 0: empty
+  std::array<std::uint32_t, kMost> words{};
+  std::size_t used = 0;
+  std::vector<Slot> slots;                      ///< open addressing: twice as many as groups at least, a power of two
+  std::vector<Candidates> groups;
+  Candidates others;                            ///< do not ask each of the words for one value
+
+  static std::uint64_t hash(const Key& k) {
+    std::uint64_t h = 0;
+    for (const std::int64_t v : k) h = (h ^ static_cast<std::uint64_t>(v)) * 0xff51afd7ed558ccdull, h ^= h >> 32;
+    return h;
+  }
+  /// The slot of the key, or the empty one where it would be.
+  std::size_t at(const Key& k) const {
+    std::size_t i = hash(k) & (slots.size() - 1);
+    while (slots[i].group && slots[i].key != k) i = (i + 1) & (slots.size() - 1);
+    return i;
+  }
 };
 
 struct Candidates::Ranges {
@@ -52,10 +83,24 @@ struct Candidates::Ranges {
 template <class Word, class F>
 const Specialization* Candidates::first(const Word& word, std::size_t count, const F& admits) const {
   const Candidates* c = this;
-  for (; c->ranges_; c = &c->ranges_->others) {
-    const Ranges& r = *c->ranges_;
-    if (r.word >= count) return c->first_of_all(admits);  // another structure with the same hash
-    if (const Candidates* in = r.holding(word(r.word)))
+  while (c->values_ || c->ranges_) {
+    const Candidates* in = nullptr;
+    if (c->values_) {
+      const Values& v = *c->values_;
+      Values::Key key{};
+      for (std::size_t i = 0; i < v.used; ++i) {
+        if (v.words[i] >= count) return c->first_of_all(admits);  // another structure with the same hash
+        key[i] = word(v.words[i]);
+      }
+      if (const std::uint32_t group = v.slots[v.at(key)].group) in = &v.groups[group - 1];
+      c = &v.others;
+    } else {
+      const Ranges& r = *c->ranges_;
+      if (r.word >= count) return c->first_of_all(admits);
+      in = r.holding(word(r.word));
+      c = &r.others;
+    }
+    if (in)
       if (const Specialization* s = in->first(word, count, admits)) return s;
   }
   for (const Specialization* s : c->some_)
@@ -67,6 +112,11 @@ template <class F>
 const Specialization* Candidates::first_of_all(const F& admits) const {
   for (const Specialization* s : some_)
     if (admits(*s)) return s;
+  if (values_) {
+    for (const Candidates& group : values_->groups)
+      if (const Specialization* s = group.first_of_all(admits)) return s;
+    return values_->others.first_of_all(admits);
+  }
   if (!ranges_) return nullptr;
   for (const Ranges::Range& r : ranges_->sorted)
     if (const Specialization* s = r.in.first_of_all(admits)) return s;

@@ -78,17 +78,18 @@ const Specialization* first_of(const Candidates& all, CallFrame& f, const Specia
 const Specialization* lookup(Compiled& c, CallFrame& f) {
   const Compiled::Table& table = *c.table.load(std::memory_order_acquire);
   const Specialization* last = table.last.load(std::memory_order_relaxed);
-  if (last && admits(*last, f)) return last;
+  const Candidates* among = table.last_among.load(std::memory_order_relaxed);
+  const bool hashed = among && among->are_hashed();
+  if (!hashed && last && admits(*last, f)) return last;
   auto find_among = [&](const Candidates& all) {
-    const Specialization* s = first_of(all, f, last);
+    const Specialization* s = first_of(all, f, hashed ? nullptr : last);
     if (s) {
       table.last.store(s, std::memory_order_relaxed);
       table.last_among.store(&all, std::memory_order_relaxed);
     }
     return s;
   };
-  // Calls that differ in sizes alone need no hash.
-  const Candidates* among = table.last_among.load(std::memory_order_relaxed);
+  // Calls that differ in sizes alone need no hash of their structure.
   if (last && among && last->structure == f.structure)
     if (const Specialization* s = find_among(*among)) return s;
   if (auto it = table.by_structure.find(f.hash()); it != table.by_structure.end())
