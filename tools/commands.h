@@ -9,6 +9,7 @@ int info(const std::vector<std::string>& args);     ///< version, CPU, devices
 int ops(const std::vector<std::string>& args);      ///< every operator: schema, dtypes, how it is computed
 int settings(const std::vector<std::string>& args); ///< every environment variable
 int log_schema(const std::vector<std::string>& args);  ///< the JSON Schema of a REPRISE_LOG_FILE's lines
-int explain(const std::vector<std::string>& args);  ///< a REPRISE_LOG_FILE as a readable account
+int explain(const std::vector<std::string>& args);  ///< REPRISE_LOG_FILEs as a readable account
+int report(const std::vector<std::string>& args);   ///< the same, and a timeline, as one HTML file
 
 }  // namespace reprise::tool

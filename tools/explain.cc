@@ -1,136 +1,118 @@
+// A log as a readable account: what to do first, then each function.
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <map>
-#include <nlohmann/json.hpp>
+#include <exception>
 
 #include "base/shown.h"
-#include "reprise/error.h"
+#include "tools/account.h"
 #include "tools/commands.h"
+#include "tools/log_file.h"
 
 namespace reprise::tool {
 
 namespace {
 
-using nlohmann::json;
+using Count = long long;  // as printf calls it
 
-/// What the log told of one compiled function ("attend" of "attend/2").
-struct Function {
-  struct Compilation {
-    std::string name;
-    double at_ms = 0;
-    std::int64_t trace_us = 0, build_us = 0, guards = 0, launches = 0;
-    std::string against, failed, remedy;
+void print_advice(const Account& a) {
+  constexpr std::size_t kMost = 10;
+  const auto first = a.advice(kMost);
+  if (first.empty()) return;
+  std::printf("What to do first\n");
+  int n = 0;
+  for (const Account::Advice& x : first) std::printf("  %d. %s\n", ++n, safe(x.text).c_str());
+  std::printf("\n");
+}
+
+void print_phases(const Account& a) {
+  constexpr std::size_t kMost = 20;
+  std::vector<const Function*> all = a.by_time();
+  std::erase_if(all, [](const Function* f) { return f->compiled == 0; });
+  if (all.empty()) return;
+  std::printf("Time of compilations\n  %-32s %8s %10s", "function", "number", "all");
+  for (const char* phase : kPhaseNames) std::printf(" %13s", phase);
+  std::printf("\n");
+  auto row = [](const std::string& name, std::int64_t n, std::int64_t us, const PhaseUs& phases) {
+    std::printf("  %-32s %8lld %10s", name.c_str(), static_cast<Count>(n), time_text(us).c_str());
+    for (std::int64_t p : phases) std::printf(" %13s", time_text(p).c_str());
+    std::printf("\n");
   };
-  std::vector<Compilation> compilations;
-  std::map<std::string, std::size_t> by_name;  ///< the latest of a name in `compilations`
-  std::vector<std::string> mutations, refusals;
-  std::int64_t recordings_made = 0, recordings_evicted = 0, recordings_live = 0, largest_pool = 0;
-};
-
-std::string text_of(const json& e, const char* key) {
-  auto at = e.find(key);
-  return at != e.end() && at->is_string() ? at->get<std::string>() : "";
-}
-/// 0 for what is no number of 64 bits.
-std::int64_t number_of(const json& e, const char* key) {
-  auto at = e.find(key);
-  if (at == e.end() || !at->is_number_integer()) return 0;
-  return at->is_number_unsigned() && at->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX) ? 0 : at->get<std::int64_t>();
-}
-
-void take(std::map<std::string, Function>& functions, std::vector<std::string>& order, std::int64_t& pool, const json& e) {
-  std::string event = text_of(e, "event"), name = text_of(e, "function");
-  if (event == "pool_grew") pool = std::max(pool, number_of(e, "bytes"));
-  if (name.empty()) return;
-  std::string function = name.substr(0, name.rfind('/'));
-  // Events of guards, traces and graphs are detail; the account is of what was compiled, recorded and refused.
-  static const char* const told[] = {"compiled", "recompiled", "not_traceable", "compile_failed", "mutation", "recording_made", "recording_evicted"};
-  if (std::none_of(std::begin(told), std::end(told), [&](const char* t) { return event == t; })) return;
-  if (!functions.count(function)) order.push_back(function);
-  Function& f = functions[function];
-  if (event == "compiled") {
-    f.by_name[name] = f.compilations.size();
-    f.compilations.push_back({name, static_cast<double>(number_of(e, "t_us")) / 1e3, number_of(e, "trace_us"), number_of(e, "build_us"), number_of(e, "guards"),
-                              number_of(e, "launches"), "", "", ""});
-  } else if (event == "recompiled") {
-    // The event follows its compilation.
-    if (auto made = f.by_name.find(name); made != f.by_name.end()) {
-      Function::Compilation& c = f.compilations[made->second];
-      c.against = text_of(e, "against"), c.failed = text_of(e, "failed"), c.remedy = text_of(e, "remedy");
-    }
-  } else if (event == "mutation") {
-    f.mutations.push_back(name + ": " + text_of(e, "text"));
-  } else if (event == "recording_made") {
-    ++f.recordings_made;
-    f.recordings_live = number_of(e, "live");
-    f.largest_pool = std::max(f.largest_pool, number_of(e, "pool_bytes"));
-  } else if (event == "recording_evicted") {
-    ++f.recordings_evicted;
-    f.recordings_live = number_of(e, "live");
-  } else {
-    f.refusals.push_back(text_of(e, "reason"));
+  std::int64_t n = 0, us = 0;
+  PhaseUs phases{};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Function& f = *all[i];
+    n += f.compiled, us += f.lost_us;
+    for (std::size_t p = 0; p < phases.size(); ++p) phases[p] += f.phases[p];
+    if (i < kMost) row(shown(f.name, 60), f.compiled, f.lost_us, f.phases);
   }
+  if (all.size() > kMost) std::printf("  and %zu others\n", all.size() - kMost);
+  if (all.size() > 1) row("together", n, us, phases);
+  std::printf("\n");
 }
 
-/// A log is text that somebody gave us: what it says stands on the terminal, what it would do to the terminal does not.
-std::string safe(const std::string& text) { return shown(text, 4000); }
+void print_causes(const Function& f) {
+  constexpr std::size_t kMost = 20;
+  std::vector<const Cause*> causes;
+  for (const Cause& c : f.causes) causes.push_back(&c);
+  std::stable_sort(causes.begin(), causes.end(), [](const Cause* a, const Cause* b) { return a->times > b->times; });
+  for (std::size_t i = 0; i < std::min(causes.size(), kMost); ++i) {
+    const Cause& c = *causes[i];
+    if (c.times < 2) break;
+    std::printf("  %lld times for %s%s%s, %s:", static_cast<Count>(c.times), safe(c.what).c_str(), c.line.empty() ? "" : " at ", safe(c.line).c_str(), time_text(c.lost_us).c_str());
+    for (const std::string& v : c.values) std::printf(" %s", safe(v).c_str());
+    std::printf("%s\n    to avoid it: %s\n", c.values_left_out ? " ..." : "", safe(c.remedy).c_str());
+  }
+  if (f.causes_left_out) std::printf("  and %lld compilations for other causes\n", static_cast<Count>(f.causes_left_out));
+}
 
-void print(const std::string& name, const Function& f) {
-  std::printf("%s\n", safe(name).c_str());
-  std::printf("  %zu compilation%s\n", f.compilations.size(), f.compilations.size() == 1 ? "" : "s");
-  for (const Function::Compilation& c : f.compilations) {
-    std::printf("    %-24s at %10.3f ms: traced in %lld us, compiled in %lld us; %lld guards, %lld launches\n", safe(c.name).c_str(), c.at_ms,
-                static_cast<long long>(c.trace_us), static_cast<long long>(c.build_us), static_cast<long long>(c.guards), static_cast<long long>(c.launches));
+void print(const Function& f, bool name_file) {
+  constexpr std::size_t kMost = 50;
+  std::printf("%s\n", safe(f.name).c_str());
+  if (name_file) std::printf("  of %s\n", safe(f.file).c_str());
+  std::printf("  %lld compilation%s\n", static_cast<Count>(f.compiled), f.compiled == 1 ? "" : "s");
+  print_causes(f);
+  for (std::size_t i = 0; i < std::min(f.compilations.size(), kMost); ++i) {
+    const Compilation& c = f.compilations[i];
+    std::printf("    %-24s at %10.3f ms: traced in %lld us, compiled in %lld us; %lld guards, %lld launches\n", safe(c.name).c_str(), c.at_ms, static_cast<Count>(c.trace_us),
+                static_cast<Count>(c.build_us), static_cast<Count>(c.guards), static_cast<Count>(c.launches));
     if (c.against.empty()) continue;
     std::printf("      because %s did not fit: %s\n", safe(c.against).c_str(), safe(c.failed).c_str());
     std::printf("      to avoid it: %s\n", safe(c.remedy).c_str());
   }
+  if (f.compiled > static_cast<std::int64_t>(kMost)) std::printf("    and %lld others\n", static_cast<Count>(f.compiled) - static_cast<Count>(kMost));
   for (const std::string& m : f.mutations) std::printf("  %s\n", safe(m).c_str());
-  for (const std::string& r : f.refusals) std::printf("  served eagerly: %s\n", safe(r).c_str());
-  std::printf("  recordings: %lld made, %lld evicted, %lld live at the end; at most %lld bytes of the pool\n\n", static_cast<long long>(f.recordings_made),
-              static_cast<long long>(f.recordings_evicted), static_cast<long long>(f.recordings_live), static_cast<long long>(f.largest_pool));
+  if (f.mutations_left_out) std::printf("  and %lld other writes\n", static_cast<Count>(f.mutations_left_out));
+  for (const auto& [reason, times] : f.refusals) std::printf("  served eagerly: %s\n", safe(reason).c_str());
+  std::printf("  recordings: %lld made, %lld evicted, %lld live at the end (%s); at most %lld bytes of the pool\n\n", static_cast<Count>(f.recordings_made),
+              static_cast<Count>(f.recordings_evicted), static_cast<Count>(f.recordings_live), bytes_text(f.recording_bytes).c_str(), static_cast<Count>(f.largest_pool));
 }
 
 }  // namespace
 
 int explain(const std::vector<std::string>& args) {
-  if (args.size() != 1) {
-    std::fprintf(stderr, "reprise: explain takes one file, as REPRISE_LOG_FILE wrote it (or -)\n");
+  if (args.empty()) {
+    std::fprintf(stderr, "reprise: explain takes files, as REPRISE_LOG_FILE wrote them (or -)\n");
     return 2;
   }
-  std::ifstream file;
-  if (args[0] != "-") {
-    std::error_code ignored;
-    if (!std::filesystem::is_directory(args[0], ignored)) file.open(args[0]);
-    if (!file.is_open()) {
-      std::fprintf(stderr, "reprise: cannot read '%s'\n", safe(args[0]).c_str());
-      return 1;
-    }
+  constexpr std::size_t kMostFunctions = 200;
+  Account account;
+  std::int64_t bad = 0;
+  for (const std::string& path : args) {
+    account.begin_file(path);
+    const LogFile log = read_log(path, [&](const nlohmann::json& e) { account.take(e); });
+    bad += log.bad;
+    if (log.bad)
+      std::fprintf(stderr, "reprise: %lld lines of '%s' are not JSON objects of events, the first is line %lld%s\n", static_cast<Count>(log.bad), safe(path).c_str(), static_cast<Count>(log.first_bad),
+                   log.cut ? " (the last line is cut off: the log is still being written, or its process was killed)" : "");
   }
-  std::istream& in = args[0] == "-" ? std::cin : file;
-  std::map<std::string, Function> functions;
-  std::vector<std::string> order;
-  std::int64_t pool = 0;
-  long lines = 0, bad = 0, first_bad = 0;
-  for (std::string line; std::getline(in, line);) {
-    ++lines;
-    if (line.empty()) continue;
-    json e = json::parse(line, nullptr, false);
-    if (e.is_discarded() || !e.is_object()) {
-      if (bad++ == 0) first_bad = lines;
-      continue;
-    }
-    take(functions, order, pool, e);
-  }
-  for (const std::string& name : order) print(name, functions[name]);
-  std::printf("%zu functions (operators served eagerly are functions of one operator), pool %lld bytes, %ld events\n", functions.size(), static_cast<long long>(pool), lines - bad);
-  if (bad) {
-    std::fprintf(stderr, "reprise: %ld lines are not JSON objects, the first is line %ld (a log that is still being written, or cut off)\n", bad, first_bad);
-    return lines == bad ? 1 : 0;
-  }
+  print_advice(account);
+  print_phases(account);
+  for (std::size_t i = 0; i < std::min(account.functions.size(), kMostFunctions); ++i) print(account.functions[i], args.size() > 1);
+  if (account.functions.size() > kMostFunctions) std::printf("and %zu other functions\n", account.functions.size() - kMostFunctions);
+  if (account.functions_left_out) std::printf("%lld events of still others\n", static_cast<Count>(account.functions_left_out));
+  for (const auto& [text, times] : account.warnings) std::printf("warning: %s\n", safe(text).c_str());
+  std::printf("%zu functions (operators served eagerly are functions of one operator), pool %lld bytes, %lld events\n", account.functions.size(), static_cast<Count>(account.pool_bytes),
+              static_cast<Count>(account.events));
   return 0;
 }
 

@@ -13,10 +13,29 @@ constexpr const char* kHelp = R"(usage: reprise COMMAND [ARGUMENTS]
   ops [NAME...]        operators with schema, dtypes and how each is computed (all, or those whose name contains NAME)
   settings             every environment variable REPRISE_...: what it is for, its default, what it is now
   log-schema           the JSON Schema that every line of a REPRISE_LOG_FILE keeps
-  explain LOG.jsonl    a readable account of what REPRISE_LOG_FILE recorded: compilations, recompilations with their
-                       reasons, recordings, memory ("-" reads standard input)
-  help                 this text
+  explain LOG.jsonl... a readable account of what REPRISE_LOG_FILE recorded: what to do first, compilations with their times by
+                       phase, recompilations with their reasons, recordings, memory ("-" reads standard input)
+  report LOG.jsonl... [--trace x.json] -o report.html
+                       the same as one HTML file, with specializations as a tree, their graphs and launches; with a timeline
+                       (REPRISE_TRACE) also measured times of launches and calls
+  help                 this text; "reprise COMMAND --help" says what one command takes
 )";
+
+struct Command {
+  const char* name;
+  int (*run)(const std::vector<std::string>&);
+  const char* help;
+};
+constexpr Command kCommands[] = {
+    {"info", reprise::tool::info, "usage: reprise info\n"},
+    {"ops", reprise::tool::ops, "usage: reprise ops [NAME...]\nOperators whose names contain one of these; without names, all.\n"},
+    {"settings", reprise::tool::settings, "usage: reprise settings\n"},
+    {"log-schema", reprise::tool::log_schema, "usage: reprise log-schema\n"},
+    {"explain", reprise::tool::explain, "usage: reprise explain LOG.jsonl...\nFiles of REPRISE_LOG_FILE, of one process or several; - is standard input.\n"},
+    {"report", reprise::tool::report,
+     "usage: reprise report LOG.jsonl [MORE...] [--trace x.json] -o report.html\n"
+     "LOG.jsonl: files of REPRISE_LOG_FILE, of one process or several. x.json: of REPRISE_TRACE in the same run.\n"},
+};
 
 }  // namespace
 
@@ -29,11 +48,14 @@ int main(int argc, char** argv) {
   std::string command = args[0];
   args.erase(args.begin());
   try {
-    if (command == "info") return reprise::tool::info(args);
-    if (command == "ops") return reprise::tool::ops(args);
-    if (command == "settings") return reprise::tool::settings(args);
-    if (command == "log-schema") return reprise::tool::log_schema(args);
-    if (command == "explain") return reprise::tool::explain(args);
+    for (const Command& c : kCommands) {
+      if (command != c.name) continue;
+      if (args.size() == 1 && (args[0] == "--help" || args[0] == "-h")) {
+        std::fputs(c.help, stdout);
+        return 0;
+      }
+      return c.run(args);
+    }
     if (command == "help" || command == "--help" || command == "-h") {
       std::fputs(kHelp, stdout);
       return 0;

@@ -47,6 +47,13 @@ check "an empty mode is none" 0 'tokens/s' env REPRISE_MODE= "$llama" "Hello" --
 check "a mode that is none" 0 'REPRISE_MODE=fast is none of off, interpret, no-fuse, full; ignored' env REPRISE_MODE=fast "$tool" ops softmax
 REPRISE_LOG_FILE="$work/log.jsonl" "$llama" "Hello" --tokens 4 --json >"$work/out.json" 2>/dev/null
 check "explain a log" 0 'compilations?$' "$tool" explain "$work/log.jsonl"
+check "explain says what to do first" 0 '^  1\. llama: compiled again' "$tool" explain "$work/log.jsonl"
+check "explain shows phases" 0 'machine code' "$tool" explain "$work/log.jsonl"
+check "a report" 0 'report.html$' "$tool" report "$work/log.jsonl" -o "$work/report.html"
+check "a report has the functions" 0 'class="function" data-name="llama' cat "$work/report.html"
+check "a report of nothing" 2 'report takes a log' "$tool" report
+check "each command helps" 0 '^6$' bash -c 'n=0; for c in info ops settings log-schema explain report; do "$0" $c --help | grep -q "^usage: reprise $c" && n=$((n + 1)); done; echo $n' "$tool"
+check "a log that cannot be written" 0 'REPRISE_LOG_FILE: cannot write' env REPRISE_LOG_FILE=/no/such/x.jsonl "$llama" "Hello" --tokens 4
 check "explain names recompilations" 0 'did not fit' "$tool" explain "$work/log.jsonl"
 check "a JSON object with every key" 0 '"text": .*"prompt_tokens": 5, "tokens": 4, "tokens_per_second": .*"eager_tokens_per_second": .*"compilations": .*"recordings": .*"pool_bytes": .*"copied_bytes": 0, .*"dispatch_ns": .*"bandwidth_fraction": ' cat "$work/out.json"
 
