@@ -189,8 +189,8 @@ class FrameArray {
   FrameArray(const FrameArray& o) { *this = o; }
   FrameArray& operator=(const FrameArray& o) {
     if (this != &o) {
-      size_ = 0;
-      if (o.size_) std::memcpy(extend(o.size_), o.data_.get(), o.size_ * sizeof(T));
+      clear();
+      if (o.size()) std::memcpy(extend(o.size()), o.data(), o.size() * sizeof(T));
     }
     return *this;
   }
@@ -198,46 +198,47 @@ class FrameArray {
   /// Room for n more, already counted; the caller writes them.
   T* extend(std::size_t n) {
     T* at = room(n);
-    size_ += n;
+    end_ = at + n;
     return at;
   }
   /// Room for n more at the end, of which end_at() counts those that are written.
   T* room(std::size_t n) {
-    if (size_ + n > capacity_) [[unlikely]] grow(size_ + n);
-    return data_.get() + size_;
+    if (static_cast<std::size_t>(limit_ - end_) < n) [[unlikely]] grow(size() + n);
+    return end_;
   }
-  void end_at(const T* end) { size_ = static_cast<std::size_t>(end - data_.get()); }
+  void end_at(T* end) { end_ = end; }
   void resize(std::size_t n) {  // shorter, or longer with zeros
-    if (n > size_) {
-      std::size_t more = n - size_;
+    if (n > size()) {
+      const std::size_t more = n - size();
       std::memset(extend(more), 0, more * sizeof(T));
+    } else {
+      end_ = data() + n;
     }
-    size_ = n;
   }
-  void clear() { size_ = 0; }
-  std::size_t size() const { return size_; }
+  void clear() { end_ = data(); }
+  std::size_t size() const { return static_cast<std::size_t>(end_ - data()); }
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }
   T* begin() { return data(); }
-  T* end() { return data() + size_; }
+  T* end() { return end_; }
   const T* begin() const { return data(); }
-  const T* end() const { return data() + size_; }
+  const T* end() const { return end_; }
   T& operator[](std::size_t i) { return data_[i]; }
   const T& operator[](std::size_t i) const { return data_[i]; }
   friend bool operator==(const FrameArray& a, const FrameArray& b) {
-    return a.size_ == b.size_ && (a.size_ == 0 || std::memcmp(a.data(), b.data(), a.size_ * sizeof(T)) == 0);
+    return a.size() == b.size() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
   }
 
  private:
   void grow(std::size_t n) {
-    std::size_t capacity = std::max<std::size_t>(64, std::max(n, 2 * capacity_));
+    const std::size_t used = size(), capacity = std::max<std::size_t>(64, std::max(n, 2 * static_cast<std::size_t>(limit_ - data())));
     std::unique_ptr<T[]> more(new T[capacity]);
-    if (size_) std::memcpy(more.get(), data_.get(), size_ * sizeof(T));
+    if (used) std::memcpy(more.get(), data_.get(), used * sizeof(T));
     data_ = std::move(more);
-    capacity_ = capacity;
+    end_ = data() + used, limit_ = data() + capacity;
   }
   std::unique_ptr<T[]> data_;
-  std::size_t size_ = 0, capacity_ = 0;
+  T *end_ = nullptr, *limit_ = nullptr;
 };
 
 /// The call signature: what a call is, as flat words. `structure` decides which code could serve it (dtypes, ranks, layout

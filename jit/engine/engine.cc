@@ -86,6 +86,8 @@ class LinkedCode final : public Code {
     } catch (const Error&) {  // the process ends: it goes with it
     }
     live_.fetch_sub(1, std::memory_order_relaxed);
+    constexpr std::uint64_t kNamesKept = 256;  // of code that is gone
+    if (freed_.fetch_add(1, std::memory_order_relaxed) % kNamesKept == kNamesKept - 1) linker().session->getSymbolStringPool()->clearDeadEntries();
   }
   static void remove(orc::JITDylib& own) {
     if (auto e = linker().session->removeJITDylib(own)) log::warn("jit: freeing code: " + llvm::toString(std::move(e)));
@@ -95,6 +97,7 @@ class LinkedCode final : public Code {
  private:
   orc::JITDylib& own_;
   static inline std::atomic<std::int64_t> live_{0};
+  static inline std::atomic<std::uint64_t> freed_{0};
 };
 
 /// The target machines of one thread: LLVM's are not shared between threads.
