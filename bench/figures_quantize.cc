@@ -74,8 +74,40 @@ void add(std::vector<Figure>& out, const std::string& name, DType t, int matrice
   out.push_back({of + "time of the unfused", median(one) / median(two), "ratio", 0.7, Figure::Better::Lower, true, "4096 x 4096, interleaved, median of 15: " + milliseconds(median(one)) + " against " + milliseconds(median(two))});
 }
 
+/// Rotary positions with halves rotated by a cat, and what is done with them in a cache: one function against two.
+template <class W>
+void add_rope(std::vector<Figure>& out, const std::string& name, DType t, double most_bytes, W write) {
+  auto rope = [](Tensor x, Tensor cos, Tensor sin) {
+    const std::vector<Tensor> half = chunk(x, 2, -1);
+    return x * cos + cat({-half[1], half[0]}, -1) * sin;
+  };
+  auto first = compile(rope, {.name = "rope"});
+  auto second = compile([=](Tensor k, Tensor cache, Tensor slots) { write(cache, k, slots); }, {.name = "write"});
+  auto both = compile([=](Tensor x, Tensor cache, Tensor slots, Tensor cos, Tensor sin) { write(cache, rope(x, cos, sin), slots); }, {.name = "both"});
+  constexpr std::int64_t kRows = 2048, kHeads = 32, kWidth = 128;
+  const Tensor x = randn({kRows, kHeads, kWidth}).to(t), cache = zeros({2 * kRows, kHeads, kWidth}, {.dtype = t}), slots = arange(kRows) * 2 + 1;
+  const Tensor cos = randn({kRows, 1, kWidth}).to(t), sin = randn({kRows, 1, kWidth}).to(t);
+  both(x, cache, slots, cos, sin), second(first(x, cos, sin), cache, slots);
+  const std::string of = name + ", " + std::string(dtype_name(t)) + ", ";
+  const double bytes = bytes_an_element(both.explain(), 2), apart = bytes_an_element(first.explain(), 1) + bytes_an_element(second.explain(), 2);
+  if (most_bytes > 0)
+    out.push_back({of + "bytes of the unfused", bytes / apart, "ratio", most_bytes, Figure::Better::Lower, true,
+                   std::to_string(static_cast<int>(bytes)) + " bytes an element, apart " + std::to_string(static_cast<int>(apart))});
+  std::vector<double> one, two;
+  for (int i = 0; i < 15; ++i) {
+    double start = now();
+    both(x, cache, slots, cos, sin);
+    one.push_back(now() - start);
+    start = now();
+    second(first(x, cos, sin), cache, slots);
+    two.push_back(now() - start);
+  }
+  out.push_back({of + "time of the unfused", median(one) / median(two), "ratio", 0.7, Figure::Better::Lower, true,
+                 "2048 x 32 x 128, interleaved, median of 15: " + milliseconds(median(one)) + " against " + milliseconds(median(two))});
+}
+
 /// Attention as primitives, in one function against its three parts.
-void add_attention(std::vector<Figure>& out, DType t) {
+void add_attention(std::vector<Figure>& out, DType t, std::int64_t length) {
   auto scores = [](Tensor q, Tensor k) { return matmul(q, k.transpose(-2, -1)) * 0.125; };
   auto weights = [](Tensor s) { return softmax(s, -1); };
   auto sum = [](Tensor p, Tensor v) { return matmul(p, v); };
@@ -83,7 +115,7 @@ void add_attention(std::vector<Figure>& out, DType t) {
   auto b = compile(weights, {.name = "weights"});
   auto c = compile(sum, {.name = "sum"});
   auto all = compile([=](Tensor q, Tensor k, Tensor v) { return sum(weights(scores(q, k)), v); }, {.name = "attention"});
-  const Tensor q = randn({8, 1024, 64}).to(t), k = randn({8, 1024, 64}).to(t), v = randn({8, 1024, 64}).to(t);
+  const Tensor q = randn({8, length, 64}).to(t), k = randn({8, length, 64}).to(t), v = randn({8, length, 64}).to(t);
   all(q, k, v), c(b(a(q, k)), v);
   std::vector<double> one, two;
   for (int i = 0; i < 15; ++i) {
@@ -94,8 +126,8 @@ void add_attention(std::vector<Figure>& out, DType t) {
     c(b(a(q, k)), v);
     two.push_back(now() - start);
   }
-  out.push_back({"attention of primitives, " + std::string(dtype_name(t)) + ", time of its parts", median(one) / median(two), "ratio", 0.8, Figure::Better::Lower, true,
-                 "8 x 1024 x 64, interleaved, median of 15"});
+  out.push_back({"attention of primitives, " + std::string(dtype_name(t)) + ", " + std::to_string(length) + ", time of its parts", median(one) / median(two), "ratio", 0.8, Figure::Better::Lower, true,
+                 "8 heads of 64, interleaved, median of 15: " + milliseconds(median(one)) + " against " + milliseconds(median(two))});
 }
 
 }  // namespace
@@ -118,7 +150,9 @@ std::vector<Figure> quantize_figures() {
     add(out, "add + rms_norm + quantize", t, 2, add_norm, rows);
     add(out, "silu * up + quantize", t, 2, gate, rows);
     add(out, "silu * up + float8 by blocks", t, 2, gate, blocks8);
-    add_attention(out, t);
+    add_rope(out, "rope + cache write", t, 0.6, [](Tensor cache, Tensor k, Tensor) { cache.slice(0, 0, k.size(0)).copy_(k); });
+    add_rope(out, "rope + paged cache write", t, 0, [](Tensor cache, Tensor k, Tensor slots) { cache.index_copy_(0, slots, k); });
+    for (std::int64_t length : {512, 1024}) add_attention(out, t, length);
   }
   return out;
 }

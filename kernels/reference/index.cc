@@ -1,5 +1,6 @@
 // Reads and writes at computed indices. Every index value is checked before anything is written. As in ATen, only index
 // and index_put count negative values from the end.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -191,12 +192,20 @@ struct IndexWalk {
     if (!placed) put_common();
   }
 
-  /// f(offset in self, offset in the other operand, whose strides over the walk are given)
+  /// The last dims of the walk, in which no index moves: whole rows are read or written there.
+  int row_dims() const {
+    int n = 0;
+    auto still = [&](std::size_t d) { return std::all_of(strides, strides + count, [&](const Strides& s) { return s[d] == 0; }); };
+    while (n < rank && still(static_cast<std::size_t>(rank - n - 1))) ++n;
+    return n;
+  }
+
+  /// f(offset in self, offset in the other operand, whose strides over the walk are given) over all dims but the last `without`.
   template <class F>
-  void run(const std::int64_t* other, F&& f) const {
+  void run(const std::int64_t* other, int without, F&& f) const {
     std::array<const std::int64_t*, kMaxRank + 2> s{self_strides.data(), other};
     for (std::size_t i = 0; i < kMaxRank; ++i) s[i + 2] = strides[i].data();
-    for_each<kMaxRank + 2>(rank, sizes, s, [&](const auto& at) {
+    for_each<kMaxRank + 2>(rank - without, sizes, s, [&](const auto& at) {
       std::int64_t to = at[0];
       for (int i = 0; i < count; ++i) {
         std::int64_t v = load(tensors[i], at[static_cast<std::size_t>(i) + 2]).i;
@@ -207,13 +216,31 @@ struct IndexWalk {
   }
 };
 
+/// f(row of what is indexed, row of the other operand, whose strides over the walk are given)
+template <class F>
+void rows_of(const IndexWalk& walk, const TensorView& indexed, const TensorView& other, const std::int64_t* strides, F&& f) {
+  const int dims = walk.row_dims(), first = walk.rank - dims;
+  TensorView there = indexed, here = other;
+  there.rank = here.rank = dims;
+  for (int d = 0; d < dims; ++d) {
+    there.sizes[d] = here.sizes[d] = walk.sizes[first + d];
+    there.strides[d] = walk.self_strides[static_cast<std::size_t>(first + d)];
+    here.strides[d] = strides[first + d];
+  }
+  walk.run(strides, dims, [&](std::int64_t at, std::int64_t at_other) {
+    there.data = indexed.data + at * item_size(indexed.dtype);
+    here.data = other.data + at_other * item_size(other.dtype);
+    f(there, here);
+  });
+}
+
 }  // namespace
 
 void index(const NativeArgs& a) {
   const TensorView &self = a.tensor(0), &out = a.result();
   IndexWalk walk(a, self);
   if (!walk.ok) return;
-  walk.run(out.strides, [&](std::int64_t from, std::int64_t to) { copy_element(out, to, self, from); });
+  rows_of(walk, self, out, out.strides, [&](const TensorView& there, const TensorView& here) { copy_into(here, there); });
 }
 
 void index_put(const NativeArgs& a) {
@@ -224,13 +251,9 @@ void index_put(const NativeArgs& a) {
   TensorView shape;
   shape.rank = walk.rank;
   Strides s = broadcast_strides(values, shape);
-  bool accumulate = a.flag(3);
-  walk.run(s.data(), [&](std::int64_t to, std::int64_t from) {
-    if (accumulate)
-      add_element(out, to, load(values, from));
-    else
-      copy_element(out, to, values, from);
-  });
+  if (a.flag(3)) return walk.run(s.data(), 0, [&](std::int64_t to, std::int64_t from) { add_element(out, to, load(values, from)); });
+  // One row after another, in the order of the indices: of those that name one place the last stays.
+  rows_of(walk, out, values, s.data(), [&](const TensorView& there, const TensorView& here) { copy_into(there, here); });
 }
 
 }  // namespace reprise::kernels::reference

@@ -88,5 +88,53 @@ TEST(Reductions, PlacesOfTheGreatest) {
   EXPECT_EQ(f.stats().compilations, 1);
 }
 
+// A row is normalized, each part of it divided by the greatest there, and all of that added up again, while the row is written in place.
+TEST(Reductions, RowsAndThenPartsOfThem) {
+  auto f = compile(
+      [](Tensor r, Tensor x, Tensor w, Int of) {
+        r.add_(x);
+        const Tensor y = rms_norm(r, w, 1e-6).view({r.size(0), r.size(1) / of, of});
+        const Tensor most = y.abs().amax({-1}, true) + 0.5;
+        const Tensor q = y / most;
+        return std::vector<Tensor>{q, most, q.sum({1, 2})};
+      },
+      {.name = "parts"});
+  struct Sizes {
+    std::int64_t rows, parts, of;
+  };
+  for (const Sizes& z : {Sizes{3, 4, 128}, {1, 32, 128}, {70, 3, 17}, {2, 40, 5}, {5, 7, 1}, {2, 1, 4000}, {0, 3, 16}, {4, 0, 16}, {1, 130, 33}}) {
+    const std::int64_t width = z.parts * z.of, n = z.rows * width;
+    const std::vector<float> r = numbers(n), x = numbers(n + 13), w = numbers(width + 5);
+    std::vector<double> sum, q, most, total;
+    for (std::int64_t i = 0; i < z.rows; ++i) {
+      double squares = 0;
+      for (std::int64_t j = 0; j < width; ++j) {
+        sum.push_back(r[static_cast<std::size_t>(i * width + j)] + x[static_cast<std::size_t>(i * width + j)]);
+        squares += sum.back() * sum.back();
+      }
+      const double scale = 1 / std::sqrt(squares / static_cast<double>(width) + 1e-6);
+      total.push_back(0);
+      for (std::int64_t p = 0; p < z.parts; ++p) {
+        auto y = [&](std::int64_t j) { return sum[static_cast<std::size_t>(i * width + p * z.of + j)] * scale * w[static_cast<std::size_t>(p * z.of + j)]; };
+        double greatest = 0;
+        for (std::int64_t j = 0; j < z.of; ++j) greatest = std::max(greatest, std::fabs(y(j)));
+        most.push_back(greatest + 0.5);
+        for (std::int64_t j = 0; j < z.of; ++j) q.push_back(y(j) / most.back()), total.back() += q.back();
+      }
+    }
+    const Tensor there = on_test_device(tensor_of(r, {z.rows, width}));
+    const std::vector<Tensor> got = f(there, on_test_device(tensor_of(std::vector<float>(x.begin(), x.begin() + n), {z.rows, width})),
+                                      on_test_device(tensor_of(std::vector<float>(w.begin(), w.begin() + width), {width})), z.of);
+    expect_near(there, sum, "residual");
+    expect_near(got[0], q, "quotient");
+    expect_near(got[1], most, "greatest");
+    expect_near(got[2], total, "sum");
+  }
+  const std::string explained = f.explain();
+  std::size_t loops = 0;
+  for (std::size_t at = 0; (at = explained.find("\nloop ", at)) != std::string::npos; ++at) ++loops;
+  EXPECT_EQ(loops, static_cast<std::size_t>(f.stats().compilations)) << explained;
+}
+
 }  // namespace
 }  // namespace reprise
