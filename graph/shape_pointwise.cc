@@ -2,6 +2,7 @@
 
 #include "base/errors.h"
 #include "graph/shape_rules.h"
+#include "guards/general.h"
 
 namespace reprise::graph {
 namespace {
@@ -13,6 +14,26 @@ const TensorMeta* tensor_or_null(const RuleCtx& c, int i) {
   return m ? *m : nullptr;
 }
 
+/// broadcast() where any size of two that meet may be 1 in another call: the larger one is the result, and nothing is asked but that they fit.
+/// (kernels/plan/fuse_map.cc reads what is 1 at index 0.) Sizes of 0, which 1 is larger than, are asked for.
+Ints broadcast_any(const Ints& a, const Ints& b, const char* op, SourceLoc loc) {
+  const Ints& longer = a.size() >= b.size() ? a : b;
+  const Ints& shorter = a.size() >= b.size() ? b : a;
+  Ints out = longer, left_a = a, left_b = b;  // what is left to broadcast() in the usual way
+  for (std::size_t i = shorter.size(); i > 0; --i) {
+    const std::size_t at = out.size() - i;
+    const Int x = longer[at], y = shorter[shorter.size() - i];
+    if (identical(x, y) || is_plain(x, 1) || is_plain(y, 1) || detail::compare_eq(x, y, loc).known_true()) continue;
+    const Bool equal = detail::compare_eq(x, y, loc), first = detail::compare_eq(x, 1, loc), second = detail::compare_eq(y, 1, loc);
+    if (!require(detail::compare_le(1, x, loc), "broadcast: sizes of at least 1") || !require(detail::compare_le(1, y, loc), "broadcast: sizes of at least 1") ||
+        !require(equal | first | second, "broadcast: equal sizes, or one is 1"))
+      continue;
+    out[at] = Int::max(x, y);
+    left_a[a.size() - i] = left_b[b.size() - i] = out[at];
+  }
+  return broadcast(left_a, left_b, op, loc);
+}
+
 /// Sizes of arguments [0, n) broadcast; numbers have none. At least one must be a tensor.
 Ints broadcast_args(const RuleCtx& c, int n, int first = 0) {
   Ints sizes;
@@ -20,7 +41,9 @@ Ints broadcast_args(const RuleCtx& c, int n, int first = 0) {
   for (int i = first; i < n; ++i) {
     const TensorMeta* m = tensor_or_null(c, i);
     if (!m) continue;
-    sizes = any ? broadcast(sizes, m->layout.sizes, name(c), c.loc) : m->layout.sizes;
+    sizes = !any                              ? m->layout.sizes
+            : guards::generality().broadcasts ? broadcast_any(sizes, m->layout.sizes, name(c), c.loc)
+                                              : broadcast(sizes, m->layout.sizes, name(c), c.loc);
     any = true;
   }
   if (!any) fail(ErrorCode::InvalidArgument, name(c), c.loc, "at least one operand must be a tensor");

@@ -12,8 +12,7 @@ class Collector {
       if (auto* l = std::get_if<Ints>(&a)) many(*l);
       if (auto* r = std::get_if<Region>(&a)) signature(**r), nodes(**r);
       if (auto* s = std::get_if<Scalar>(&a); s && s->is_symbolic()) {
-        one(s->word());
-        if (s->is_float() && s->word().expr()->kind() == guards::ExprKind::Symbol) used_.floats.insert(s->word().expr()->symbol());
+        expression(s->word().expr(), s->is_float());
       }
       if (auto* w = std::get_if<ViewArg>(&a))
         for (const ViewStep& step : w->steps) arguments(step.args);
@@ -42,14 +41,18 @@ class Collector {
 
  private:
   void one(Int i) {
-    if (i.is_symbolic()) expression(i.expr());
+    if (i.is_symbolic()) expression(i.expr(), false);
   }
   void many(const Ints& l) {
     for (Int i : l) one(i);
   }
-  void expression(const guards::Expr* e) {
-    if (e->kind() == guards::ExprKind::Symbol) used_.all.insert(e->symbol());
-    for (const guards::Expr* a : e->args()) expression(a);
+  void expression(const guards::Expr* e, bool floating) {
+    if (e->kind() == guards::ExprKind::Symbol) {
+      used_.all.insert(e->symbol());
+      if (floating) used_.floats.insert(e->symbol());
+    }
+    const bool inside = e->kind() != guards::ExprKind::Real && e->is_float();
+    for (const guards::Expr* a : e->args()) expression(a, inside);
   }
 
   UsedSymbols used_;

@@ -1,10 +1,26 @@
 // The layouts that view operators make. Formulas over symbolic sizes and strides; see shape_rules.h for how they ask.
 #include "base/checked_math.h"
 #include "base/errors.h"
+#include "graph/any_slice.h"
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
+#include "guards/expr.h"
+#include "guards/general.h"
 
 namespace reprise::graph {
+
+bool clamps_any(Int start, Int end, Int size) { return guards::generality().slices && (start.is_symbolic() || end.is_symbolic() || size.is_symbolic()); }
+
+Int any_bound(Int i, Int n) {
+  guards::LibraryScope exact;
+  if (identical(i, n)) return n;
+  if (i.is_symbolic() ? !detail::compare_le(0, i, {}).known_true() : i.hint() < 0) {
+    const bool negative = !i.is_symbolic() || detail::compare_lt(i, 0, {}).known_true();
+    i = Int::max(i + (negative ? n : Int::min(Int::max(0 - i, 0), 1) * n), 0);
+  }
+  return Int::min(i, n);
+}
+
 namespace views {
 namespace {
 
@@ -46,6 +62,17 @@ void need_dims(const ViewCtx& v) {
   if (v.in.dim() == 0) fail(ErrorCode::IndexOutOfRange, v.name(), v.c.loc, "cannot be applied to a 0-dim tensor");
 }
 
+/// Whichever bounds: nothing is asked, but that the step is positive.
+Layout any_slice(const ViewCtx& v, int d, Int start, Int end, Int step) {
+  start = any_bound(start, v.in.sizes[d]);
+  const Int length = Int::max(any_bound(end, v.in.sizes[d]) - start, 0);
+  Layout out = v.in;
+  out.sizes[d] = is_plain(step, 1) ? length : count_steps(length, step);
+  if (!is_plain(start, 0)) out.offset = out.offset + start * v.in.strides[d];
+  if (!is_plain(step, 1)) out.strides[d] = v.in.strides[d] * step;
+  return out;
+}
+
 /// Order matters for what is asked: with 0 <= start known, an `end` of start + t needs only end <= size; that start is
 /// in range too then follows and is not asked.
 Layout slice(const ViewCtx& v) {
@@ -57,6 +84,7 @@ Layout slice(const ViewCtx& v) {
     fail(ErrorCode::InvalidArgument, "slice", v.c.loc, "step must be positive, got ", step);
   }
   if (is_plain(end, INT64_MAX)) end = n;
+  if (clamps_any(start, end, n)) return any_slice(v, d, start, end, step);
   auto from_front = [&](Int i) {
     if (identical(i, n) || ask(v.le(0, i), "slice: bound counts from the front")) return i;
     return ask(v.le(0, i + n), "slice: bound within the size") ? i + n : Int(0);

@@ -5,6 +5,7 @@
 
 #include "base/bail.h"
 #include "base/errors.h"
+#include "guards/float_math.h"
 #include "guards/shape_env_impl.h"
 
 namespace reprise::guards {
@@ -352,6 +353,13 @@ struct Maker {
     return kept.empty() ? boolean(!absorbing) : fold(kind, kept);
   }
 
+  const Expr* of_floats(ExprKind kind, std::span<const Expr* const> args) const {
+    if (std::all_of(args.begin(), args.end(), [](const Expr* a) { return a->is_const(); })) return constant(float_value(kind, args[0]->value(), args[args.size() - 1]->value()));
+    Args in(args.begin(), args.end());
+    if (kind == ExprKind::FEq && in[0]->id() > in[1]->id()) std::swap(in[0], in[1]);
+    return intern(kind, 0, std::move(in));
+  }
+
   const Expr* negation(const Expr* a) const {
     switch (a->kind()) {
       case ExprKind::Const: return boolean(a->value() == 0);
@@ -422,6 +430,10 @@ ExprHint ShapeEnv::hint_of(const Expr& e) const {
     case ExprKind::Mod: return {arg(1) == 0 ? 0 : arg(0) % arg(1), arg(1) != 0};
     case ExprKind::Wrap: return {low_64_bits(arg(0)), true};
     case ExprKind::Fits: return {in_64_bits(arg(0)), true};
+    case ExprKind::Real: case ExprKind::FAdd: case ExprKind::FSub: case ExprKind::FMul: case ExprKind::FDiv: case ExprKind::FPow: case ExprKind::FMin:
+    case ExprKind::FMax: case ExprKind::FSqrt: case ExprKind::FExp: case ExprKind::FLog: case ExprKind::FAbs: case ExprKind::FFloor: case ExprKind::FCeil:
+    case ExprKind::FLt: case ExprKind::FLe: case ExprKind::FEq:
+      return {float_value(e.kind(), low_64_bits(arg(0)), low_64_bits(arg(e.args().size() - 1))), true};
     case ExprKind::Min: return {std::min(arg(0), arg(1)), true};
     case ExprKind::Max: return {std::max(arg(0), arg(1)), true};
     case ExprKind::Eq: return {arg(0) == arg(1), true};
@@ -513,6 +525,7 @@ const Expr* ShapeEnv::make_here(ExprKind kind, std::span<const Expr* const> args
     case ExprKind::And: case ExprKind::Or: return m.logical(kind, args[0], args[1]);
     case ExprKind::Not: return m.negation(args[0]);
     case ExprKind::Const: case ExprKind::Symbol: break;
+    default: return m.of_floats(kind, args);
   }
   fail(ErrorCode::Internal, "", {}, "make() of a leaf");
 }

@@ -6,6 +6,7 @@
 
 #include "base/checked_math.h"
 #include "base/errors.h"
+#include "guards/float_math.h"
 #include "guards/shape_env_impl.h"
 
 namespace reprise::guards {
@@ -13,7 +14,7 @@ namespace reprise::guards {
 namespace {
 // Operations of the straight-line code; imm is a constant operand. The quiet ones are modulo 2^64.
 enum Code : std::uint8_t {
-  kConst, kWord, kAdd, kMul, kMulAddImm, kMulImm, kAddImm, kDiv, kMod, kMin, kMax, kEq, kNe, kLt, kLe, kAnd, kOr, kNot, kFits, kQuietAdd, kQuietMul
+  kConst, kWord, kAdd, kMul, kMulAddImm, kMulImm, kAddImm, kDiv, kMod, kMin, kMax, kEq, kNe, kLt, kLe, kAnd, kOr, kNot, kFits, kQuietAdd, kQuietMul, kFloat  // imm: its ExprKind
 };
 
 Code code_of(ExprKind k) {
@@ -81,6 +82,11 @@ std::uint32_t ExprProgram::add(const Expr* e) {
     case ExprKind::Not: slot = push(kNot, arg(0), 0); break;
     case ExprKind::Fits: slot = push(kFits, arg(0), 0); break;
     default: {
+      if (float_kind(e->kind())) {
+        const std::uint32_t a = arg(0), b = arg(e->args().size() - 1);
+        slot = push(kFloat, a, b, static_cast<std::int64_t>(e->kind()));
+        break;
+      }
       std::uint32_t a = arg(0), b = arg(1);
       slot = push(code_of(e->kind()), a, b);
     }
@@ -183,6 +189,7 @@ bool ExprProgram::run(const std::int64_t* words, T* s, bool* lost) const {
       case kOr: v = s[op.a] || s[op.b]; break;
       case kNot: v = !s[op.a]; break;
       case kFits: v = in_64_bits(s[op.a]); break;
+      case kFloat: v = float_value(static_cast<ExprKind>(op.imm), low_64_bits(s[op.a]), low_64_bits(s[op.b])); break;
       case kQuietAdd: v = low_64_bits(static_cast<__int128>(low_64_bits(s[op.a])) + low_64_bits(s[op.b])); break;
       case kQuietMul: v = low_64_bits(static_cast<__int128>(low_64_bits(s[op.a])) * low_64_bits(s[op.b])); break;
     }

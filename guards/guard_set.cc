@@ -1,7 +1,9 @@
 #include "guards/guard_set.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -9,6 +11,7 @@
 #include "base/bail.h"
 #include "base/errors.h"
 #include "guards/shape_env_impl.h"
+#include "reprise/scalar.h"
 
 namespace reprise::guards {
 
@@ -299,7 +302,14 @@ std::string dimension(const std::string& source) {
   std::size_t at = source.rfind(".size(");
   if (at == std::string::npos) return {};
   std::size_t end = source[at > 0 && source[at - 1] == ' ' ? at - 1 : at] == ' ' ? at - 1 : at;
-  return source.substr(0, end) + ", " + source.substr(at + 6, source.size() - at - 7);
+  return "dimension " + source.substr(at + 6, source.size() - at - 7) + " of " + source.substr(0, end);
+}
+
+// "scale .bits" is a double, given as its bits.
+constexpr std::string_view kBits = " .bits";
+std::string without_bits(const std::string& source) { return source.ends_with(kBits) ? source.substr(0, source.size() - kBits.size()) : source; }
+std::string shown(const std::string& source, std::int64_t word) {
+  return source.ends_with(kBits) ? Scalar(std::bit_cast<double>(word)).str() : std::to_string(word);
 }
 
 }  // namespace
@@ -308,8 +318,9 @@ std::string GuardSet::explain(std::uint32_t miss, const std::int64_t* words) con
   const Said& s = said_[miss];
   std::string seen, where;
   for (const Seen& symbol : s.symbols) {
-    seen += (seen.empty() ? "" : ", ") + symbol.name + " is " + std::to_string(words[symbol.word]);
-    where += (where.empty() ? " where " : ", ") + symbol.symbol + " = " + symbol.name + " (" + std::to_string(symbol.hint) + " when traced)";
+    const std::string name = without_bits(symbol.name);
+    seen += (seen.empty() ? "" : ", ") + name + " is " + shown(symbol.name, words[symbol.word]);
+    where += (where.empty() ? " where " : ", ") + symbol.symbol + " = " + name + " (" + shown(symbol.name, symbol.hint) + " when traced)";
   }
   std::string born = s.where ? "guard born at " + place(s.where) + " (" + s.why + ")" : s.why == "declared" ? "declared by the caller" : "guard: " + s.why;
   return seen + "; wanted " + s.condition + where + "; " + born;
@@ -321,18 +332,22 @@ std::string GuardSet::remedy(std::uint32_t miss) const {
   if (s.why == "declared") return "pass sizes that keep what was declared (" + s.condition + "), or declare less";
   if (s.why.rfind("pinned:", 0) == 0) return "compute such numbers outside of the function and pass them as reprise::Int";
   if (s.why.rfind("pinned", 0) == 0)
-    return "keep the value an Int: converted to a C++ integer it becomes a constant, and each value is a compilation of its own";
+    return s.symbols.size() == 1 && s.symbols[0].name.ends_with(kBits)
+               ? "keep the number a Scalar or a Float (arithmetic and comparisons may stay): converted to a C++ double it becomes a constant, and each value is a compilation of its own"
+               : "keep the value an Int (and what is computed of it in floating point a Float, as 1.0 / reprise::sqrt(n)): converted to a C++ number it becomes a constant, and each value is a compilation of its own";
   if (s.why == "mark_static") return "mark_static makes each size a compilation of its own; without it the size stays symbolic";
   if (s.why == "divisor") return "a call that divides by zero fails; pass another value than 0 for " + s.symbols[0].name;
   std::string dim = dimension(s.symbols[0].name), stated;
+  // This call is another one: to declare of its tensor what it is not would be refused.
   auto state = [&](const char* what, std::int64_t v) {
-    if (!dim.empty()) stated = "mark_dynamic(" + dim + ", {." + what + " = " + std::to_string(v) + "}) states it, or ";
+    if (!dim.empty()) stated = std::string("pass ") + what + " " + std::to_string(v) + " as " + dim + ", or ";
   };
-  if (c.kind == kUnequal && (c.k == 0 || c.k == 1)) state("min", c.k + 1);
-  if (c.kind == kAtLeast) state("min", c.k);
-  if (c.kind == kAtMost) state("max", c.k);
-  if (c.kind == kDivisible) state("multiple_of", c.k);
-  if (c.kind == kLowBitsZero) state("multiple_of", c.k + 1);
+  if (c.kind == kUnequal && (c.k == 0 || c.k == 1)) state("at least", c.k + 1);
+  if (c.kind == kAtLeast) state("at least", c.k);
+  if (c.kind == kAtMost) state("at most", c.k);
+  if (c.kind == kDivisible) state("a multiple of", c.k);
+  if (c.kind == kLowBitsZero) state("a multiple of", c.k + 1);
+  if (s.why == "assumed") return "the function assumes it, and throws where it does not hold";
   if (s.why == "broadcast" || c.kind == kSameWords) return stated + "pass equal sizes";
   return stated + "the function branches on this: each side is a compilation of its own";
 }

@@ -29,6 +29,7 @@ class GuardSet {
   /// One guard as text: "s0 != 1  ; broadcast, loop.cpp:41". In order of checking.
   std::string text(std::uint32_t i) const;
   const std::string& condition(std::uint32_t i) const { return said_[i].condition; }
+  const std::string& why(std::uint32_t i) const { return said_[i].why; }  ///< Guard::why
 
  private:
   struct Check { std::uint8_t kind; std::uint32_t a, b; std::int64_t k; };

@@ -1,14 +1,11 @@
-// Int, Bool and Scalar where they are symbolic.
+// Int and Bool where they are symbolic.
 #include "reprise/int.h"
 
-#include <cmath>
-#include <cstdio>
 #include <ostream>
 #include <utility>
 
 #include "base/errors.h"
 #include "guards/shape_env_impl.h"
-#include "reprise/scalar.h"
 
 namespace reprise {
 
@@ -164,6 +161,10 @@ bool Bool::hint_slow() const {
   if (env.frozen()) outlived("Bool");
   return env.evaluate_hint(expr_) != 0;
 }
+void assume(Bool condition, SourceLoc loc) {
+  if (!condition.hint()) fail(ErrorCode::InvalidArgument, "assume", loc, "what the function assumes does not hold in this call", condition.is_symbolic() ? ": " + guards::to_string(condition.expr()) : "");
+  if (condition.is_symbolic()) condition.living()->env().require(condition.expr(), loc, "assumed");
+}
 bool Bool::known_true() const { return living() ? expr_->env().prove(expr_) == std::optional<bool>(true) : value_; }
 
 namespace {
@@ -195,20 +196,5 @@ Bool compare_lt(Int a, Int b, SourceLoc loc) { return are_numbers(a, b) ? Bool(p
 Bool compare_le(Int a, Int b, SourceLoc loc) { return are_numbers(a, b) ? Bool(plain_value(a) <= plain_value(b)) : compare(ExprKind::Le, a, b, loc); }
 
 }  // namespace detail
-
-std::string Scalar::str() const {
-  if (kind_ == Kind::Bool) return i_.hint() ? "true" : "false";
-  if (kind_ == Kind::Int) return i_.str();
-  if (is_symbolic()) return guards::showing_hints() ? with_word(i_.hint()).str() : "float(" + i_.str() + ")";
-  if (std::isnan(f_)) return "nan";
-  if (std::isinf(f_)) return f_ > 0 ? "inf" : "-inf";
-  char text[40];
-  for (int digits = 6; digits <= 17; ++digits) {  // the shortest that reads back as the same number
-    std::snprintf(text, sizeof text, "%.*g", digits, f_);
-    if (std::strtod(text, nullptr) == f_) break;
-  }
-  std::string s = text;
-  return s.find_first_of(".e") == std::string::npos ? s + ".0" : s;
-}
 
 }  // namespace reprise

@@ -68,8 +68,8 @@ Range ShapeEnv::range_of(const Expr* e) const {
     case ExprKind::Div: r = quotient_range(arg(0), arg(1)); break;
     case ExprKind::Mod: r = remainder_range(arg(0), arg(1)); break;
     case ExprKind::Min: r = {std::min(arg(0).lo, arg(1).lo), std::min(arg(0).hi, arg(1).hi)}; break;
-    case ExprKind::Wrap: r = {INT64_MIN, INT64_MAX}; break;
-    default: r = {std::max(arg(0).lo, arg(1).lo), std::max(arg(0).hi, arg(1).hi)}; break;
+    case ExprKind::Max: r = {std::max(arg(0).lo, arg(1).lo), std::max(arg(0).hi, arg(1).hi)}; break;
+    default: r = {INT64_MIN, INT64_MAX}; break;
   }
   if (!frozen_) {  // after that, other threads read the cache
     if (cache.size() <= e->id()) cache.resize(impl_->exprs.size());
@@ -232,11 +232,26 @@ std::optional<bool> ShapeEnv::prove(const Expr* e) {
     case ExprKind::Not:
       if (std::optional<bool> a = prove(e->args()[0])) return !*a;
       return std::nullopt;
+    case ExprKind::FLt: case ExprKind::FLe: case ExprKind::FEq: return prove_float(e);
     case ExprKind::Fits:
       if (fits(e->args()[0])) return true;
       return std::nullopt;
     default: return std::nullopt;
   }
+}
+
+// What one comparison of two doubles says of the others. That one does not hold says nothing: they may be no numbers.
+std::optional<bool> ShapeEnv::prove_float(const Expr* e) {
+  const Expr *a = e->args()[0], *b = e->args()[1];
+  auto known = [&](ExprKind kind, const Expr* x, const Expr* y) {
+    const Expr* args[] = {x, y};
+    return impl_->known_true.count(make(kind, args)) > 0;
+  };
+  const bool less = known(ExprKind::FLt, a, b), more = known(ExprKind::FLt, b, a);
+  if (e->kind() == ExprKind::FEq) return less || more ? std::optional(false) : std::nullopt;
+  const bool equal = known(ExprKind::FEq, a, b);
+  if (e->kind() == ExprKind::FLe) return less || equal ? std::optional(true) : more ? std::optional(false) : std::nullopt;
+  return more || equal || known(ExprKind::FLe, b, a) ? std::optional(false) : std::nullopt;
 }
 
 // An end of a range may stand for "further out", but for a symbol's.

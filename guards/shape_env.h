@@ -117,6 +117,7 @@ class ShapeEnv {
   bool at_most_zero(const Polynomial&, int facts_left) const;
   std::optional<bool> prove_order(const Expr* left, const Expr* right, std::int64_t extra) const;
   bool divides(std::int64_t k, const Expr*) const;
+  std::optional<bool> prove_float(const Expr*);
   bool known_multiple(const Expr* value, const Expr* of);
   void record(const Expr* condition, SourceLoc, const char* why);
   friend class GuardSet;

@@ -1,9 +1,14 @@
 // Expressions as text, and back.
 #include <algorithm>
+#include <bit>
 #include <cctype>
+#include <cstdlib>
+#include <cstring>
 
 #include "base/errors.h"
+#include "guards/float_math.h"
 #include "guards/shape_env_impl.h"
+#include "reprise/scalar.h"
 
 namespace reprise::guards {
 
@@ -24,8 +29,22 @@ int strength(ExprKind k) {
 
 std::string symbol_name(const Expr* e) { return "s" + std::to_string(e->symbol()); }
 
+std::string write(const Expr* e, int outer);
+
+// Numbers among doubles are written as such, unless that would lose bits.
+std::string write_float(const FloatKind& f, const Expr* e) {
+  std::string s = f.name;
+  for (const Expr* a : e->args()) {
+    s += s.size() == std::strlen(f.name) ? "(" : ", ";
+    const double v = a->is_const() ? std::bit_cast<double>(a->value()) : 0;
+    s += a->is_const() && f.kind != ExprKind::Real && v == v ? Scalar(v).str() : write(a, 0);
+  }
+  return s + ")";
+}
+
 std::string write(const Expr* e, int outer) {
   std::string s;
+  if (const FloatKind* f = float_kind(e->kind())) return write_float(*f, e);
   auto infix = [&](const char* op, int right_extra) {
     int k = strength(e->kind());
     s = write(e->args()[0], k) + op + write(e->args()[1], k + right_extra);
@@ -61,6 +80,7 @@ std::string write(const Expr* e, int outer) {
     case ExprKind::And: infix(" && ", 0); break;
     case ExprKind::Or: infix(" || ", 0); break;
     case ExprKind::Not: return "!(" + write(e->args()[0], 0) + ")";
+    default: break;
   }
   return strength(e->kind()) < outer ? "(" + s + ")" : s;
 }
@@ -152,6 +172,18 @@ class Parser {
         if (!eat(")")) error("expected ')'");
         return env_.make(k, args);
       }
+    for (const FloatKind& f : kFloatKinds)
+      if (eat(std::string(f.name) + "(")) {
+        const Expr* args[2];
+        for (int i = 0; i < f.operands; ++i) {
+          if (i && !eat(",")) error("expected ','");
+          const Expr* literal = f.kind == ExprKind::Real ? nullptr : floating();
+          args[i] = literal ? literal : binary(1);
+          if (args[i]->is_bool()) error("a number is needed before this");
+        }
+        if (!eat(")")) error("expected ')'");
+        return env_.make(f.kind, std::span<const Expr* const>(args, static_cast<std::size_t>(f.operands)));
+      }
     for (ExprKind k : {ExprKind::Min, ExprKind::Max})
       if (eat(k == ExprKind::Min ? "min(" : "max(")) {
         const Expr* a = binary(1);
@@ -165,6 +197,19 @@ class Parser {
     std::string name = word();
     if (name.empty()) error("expected a number, a symbol or '('");
     return env_.of(env_.symbol_named(name));
+  }
+  // A number with a point, an exponent or a name of its own; null: it is none.
+  const Expr* floating() {
+    skip();
+    std::size_t end = at_;
+    while (end < text_.size() && text_[end] != ',' && text_[end] != ')' && text_[end] != '(') ++end;
+    const std::string token(text_.substr(at_, end - at_));
+    if (token.find_first_of(".einf") == std::string::npos || token.find('s') != std::string::npos) return nullptr;
+    char* stop = nullptr;
+    const double v = std::strtod(token.c_str(), &stop);
+    if (stop == token.c_str() || *stop != '\0') return nullptr;
+    at_ = end;
+    return env_.constant(std::bit_cast<std::int64_t>(v));
   }
   std::string word() {
     std::size_t start = at_;

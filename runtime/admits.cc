@@ -147,6 +147,14 @@ bool Specialization::are_one_input(std::size_t i, std::size_t j) const {
 
 bool Specialization::shows_strides_of(std::size_t i) const { return std::find(shown_strides.begin(), shown_strides.end(), i) != shown_strides.end(); }
 
+std::vector<std::uint32_t> unused_words(const Specialization& s) {
+  std::vector<std::uint32_t> words;
+  std::size_t tensor = 0;
+  for (std::uint32_t at : s.tensor_words)
+    if (s.structure[at] && !s.uses(tensor++)) words.push_back(at);
+  return words;
+}
+
 bool is_gone(const Specialization& s) {
   return std::any_of(s.captured.begin(), s.captured.end(), [](const Captured& c) { return c.is_gone(); }) ||
          std::any_of(s.asked.begin(), s.asked.end(), [](const Asked& a) { return a.variable->is_gone(); }) || (s.function && s.function->is_gone());

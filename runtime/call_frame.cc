@@ -5,6 +5,7 @@
 #include "base/bail.h"
 #include "base/errors.h"
 #include "runtime/layout_class.h"
+#include "base/thread_object.h"
 
 namespace reprise::runtime {
 
@@ -116,5 +117,14 @@ namespace reprise::runtime {
 
 std::uint64_t hash_of(const FrameArray<std::uint64_t>& structure) { return detail::hash_of(structure, ~std::uint64_t{0}); }
 std::uint64_t hash_beside_layouts(const FrameArray<std::uint64_t>& structure) { return detail::hash_of(structure, ~kLayoutBits); }
+
+std::uint64_t hash_beside_layouts(const FrameArray<std::uint64_t>& structure, const std::vector<std::uint32_t>& but) {
+  struct Without { FrameArray<std::uint64_t> words; };
+  FrameArray<std::uint64_t>& without = thread_object<Without>().words;
+  without = structure;
+  for (std::uint32_t at : but)
+    if (at < without.size()) without[at] = without[at] != 0;
+  return detail::hash_of(without, ~kLayoutBits);
+}
 
 }  // namespace reprise::runtime

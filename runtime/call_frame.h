@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "reprise/flatten.h"
 #include "runtime/layout_class.h"
@@ -19,5 +20,7 @@ void add_tensor_as(CallFrame&, const TensorImpl&, std::uint64_t word);
 std::uint64_t hash_of(const FrameArray<std::uint64_t>& structure);
 /// A hash of a frame's structure that is the same where words differ in kLayoutBits alone.
 std::uint64_t hash_beside_layouts(const FrameArray<std::uint64_t>& structure);
+/// Nor does it depend on these words, but for whether they are 0.
+std::uint64_t hash_beside_layouts(const FrameArray<std::uint64_t>& structure, const std::vector<std::uint32_t>& but);
 
 }  // namespace reprise::runtime

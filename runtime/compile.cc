@@ -4,6 +4,7 @@
 //   dispatch.cc            a call that something admits
 //   compile.cc             one that nothing admits: what becomes of it, and what is served by the function itself
 //   nearest_miss.cc        why nothing did
+//   generality.cc          and how much the next trace therefore leaves open
 //   compiled.cc            the state of a compiled function
 //   specialization.cc      traces a call, compiles what it did, and runs that
 //   admits.cc              which calls a specialization serves
@@ -20,6 +21,7 @@
 #include "runtime/background.h"
 #include "runtime/check.h"
 #include "runtime/compiled.h"
+#include "runtime/generality.h"
 #include "runtime/nearest_miss.h"
 #include "runtime/structure_names.h"
 #include "runtime/told.h"
@@ -172,6 +174,7 @@ class Miss {
   FunctionBytes::Handles handles_;
   Seen seen_;                                      // by its trace
   bool in_background_ = false;                     // it may be built there
+  guards::Generality generality_;                  // of its trace
 };
 
 bool Miss::is_to_be_compiled(bool turn) {
@@ -217,6 +220,7 @@ bool Miss::is_to_be_compiled(bool turn) {
     timeline::instant("miss", "miss: " + name_, {{"against", nearest_.name}, {"failed", nearest_.failed}, {"remedy", nearest_.remedy}});
   }
   handles_ = c_.handles;
+  generality_ = generality_for(c_, frame_);
   return true;
 }
 
@@ -251,7 +255,20 @@ bool Miss::hand_over(TracedCall& call, const TraceFacts& facts) {
 std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
   TraceFacts facts;
   try {
-    TracedCall call = trace_call(name_, *c_.mode, frame_, body, ctx_, {.handles = &handles_, .static_sizes = c_.options.static_sizes, .registered = passes::registered()}, facts);
+    TracedCall call;
+    const auto trace = [&] {
+      call = trace_call(name_, *c_.mode, frame_, body, ctx_,
+                        {.handles = &handles_, .static_sizes = c_.options.static_sizes, .registered = passes::registered(), .generality = generality_}, facts);
+    };
+    if (!generality_.any()) {
+      trace();
+    } else try {
+        trace();
+      } catch (const Error& e) {
+        if (e.code() != ErrorCode::NotTraceable) throw;
+        generality_ = {};  // what is known of this very call may be needed
+        trace();
+      }
     const bool repeatable = !call.traced.unrepeatable;
     if (in_background_ && repeatable) {
       call.traced.variables = nullptr;  // belongs to this thread

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "base/counters.h"
 #include "base/epochs.h"
@@ -54,6 +55,16 @@ std::unique_ptr<Compiled::Table> Compiled::prepare(std::size_t n) {
     const Specialization* one = those.front();
     const Candidates* candidates = &next->by_structure.emplace(hash, Candidates(std::move(those))).first->second;
     next->structures.emplace(runtime::hash_beside_layouts(one->structure), std::pair(one, candidates));
+  }
+  std::map<std::pair<std::vector<std::uint32_t>, std::uint64_t>, std::vector<const Specialization*>> partly;
+  for (std::size_t i = 0; i < n; ++i)
+    if (std::vector<std::uint32_t> words = unused_words(*owned[i]); !words.empty()) partly[{std::move(words), owned[i]->hash}].push_back(owned[i].get());
+  for (auto& [key, those] : partly) {
+    if (next->partly.empty() || next->partly.back().unused != key.first) next->partly.emplace_back().unused = key.first;
+    Table::Partly& p = next->partly.back();
+    const Specialization* one = those.front();
+    p.candidates.emplace_back(std::move(those));
+    p.structures.emplace(runtime::hash_beside_layouts(one->structure, p.unused), std::pair(one, &p.candidates.back()));
   }
   retired.reserve(retired.size() + 1);
   return next;

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,6 +33,13 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
     std::unordered_map<std::uint64_t, Candidates> by_structure;
     /// One of each structure, by hash_beside_layouts: calls may fit another than their own (Note [Layout classes]).
     std::unordered_multimap<std::uint64_t, std::pair<const Specialization*, const Candidates*>> structures;
+    /// Those that do not use the tensors at these words of their structure (Specialization::unused), by hash_beside_layouts without them.
+    struct Partly {
+      std::vector<std::uint32_t> unused;
+      std::deque<Candidates> candidates;
+      std::unordered_multimap<std::uint64_t, std::pair<const Specialization*, const Candidates*>> structures;
+    };
+    std::deque<Partly> partly;                             ///< its entries are pointed into
     mutable std::atomic<const Specialization*> last{nullptr};  ///< the latest hit: tried first
     mutable std::atomic<const Candidates*> last_among{nullptr};  ///< those of its structure; perhaps, for a moment, of another one
     mutable std::atomic<const Specialization*> last_other{nullptr};  ///< the latest hit of a call with another structure

@@ -51,9 +51,10 @@ const Specialization* first_of(const Candidates& all, CallFrame& f, const Specia
   return all.first([&](std::uint32_t i) { return f.values[i]; }, f.values.size(), [&](const Specialization& tried) { return &tried != but && admits(tried, f); });
 }
 
-// A call that would have had another structure but for dimensions of size 0 and 1. Its frame becomes one of that structure.
+// A call that would have had another structure but for dimensions of size 0 and 1, or tensors that are not used. Its frame becomes one
+// of that structure.
 [[gnu::noinline]] const Specialization* lookup_in_other_classes(const Compiled::Table& table, CallFrame& f) {
-  if (!has_small_dims(f)) return nullptr;
+  if (table.partly.empty() && !has_small_dims(f)) return nullptr;
   auto try_one = [&](const Specialization& s, auto&& find) -> const Specialization* {
     SeenAs seen(s, f);
     const Specialization* found = seen ? find() : nullptr;
@@ -62,14 +63,20 @@ const Specialization* first_of(const Candidates& all, CallFrame& f, const Specia
   };
   if (const Specialization* last = table.last_other.load(std::memory_order_relaxed))
     if (try_one(*last, [&] { return admits(*last, f) ? last : nullptr; })) return last;
-  auto [it, end] = table.structures.equal_range(runtime::hash_beside_layouts(f.structure));
-  for (; it != end; ++it) {
-    const auto [like, candidates] = it->second;
-    if (const Specialization* s = try_one(*like, [&, all = candidates] { return first_of(*all, f); })) {
-      table.last_other.store(s, std::memory_order_relaxed);
-      return s;
+  auto among = [&](const auto& structures, std::uint64_t hash) -> const Specialization* {
+    auto [it, end] = structures.equal_range(hash);
+    for (; it != end; ++it) {
+      const auto [like, candidates] = it->second;
+      if (const Specialization* s = try_one(*like, [&, all = candidates] { return first_of(*all, f); })) {
+        table.last_other.store(s, std::memory_order_relaxed);
+        return s;
+      }
     }
-  }
+    return nullptr;
+  };
+  if (const Specialization* s = among(table.structures, runtime::hash_beside_layouts(f.structure))) return s;
+  for (const Compiled::Table::Partly& p : table.partly)
+    if (const Specialization* s = among(p.structures, runtime::hash_beside_layouts(f.structure, p.unused))) return s;
   return nullptr;
 }
 

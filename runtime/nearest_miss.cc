@@ -15,7 +15,11 @@ NearestMiss nearest_miss(const Compiled& c, CallFrame& f, const StructureNames& 
     const SeenAs seen(s, f);
     if (!seen && !(s.structure == f.structure)) {
       if (differ == 0) continue;
-      StructureDifference d = difference_of(*s.names, s.structure, names, f.structure);
+      FrameArray<std::uint64_t> call = f.structure;
+      if (call.size() == s.structure.size())
+        for (std::uint32_t at : unused_words(s))  // what it does not use is no cause
+          if (call[at]) call[at] = s.structure[at];
+      StructureDifference d = difference_of(*s.names, s.structure, names, call);
       if (d.arguments < differ) differ = d.arguments, n = {s.name, std::move(d.failed), std::move(d.remedy)};
       continue;
     }

@@ -1,6 +1,7 @@
 #include "runtime/program.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -31,7 +32,11 @@ class Builder {
     if (!device::runs_host_code(p.device)) target_ = device::backend(p.device).target();
   }
 
-  Slot slot(Int i) { return Slot{p_.exprs.add(i)}; }
+  Slot slot(Int i) {
+    const Slot s{p_.exprs.add(i)};
+    if (i.is_symbolic() && i.expr()->is_float()) computed_.emplace(s, i);
+    return s;
+  }
   std::vector<Slot> slots(const Ints& list) {
     std::vector<Slot> out;
     for (Int i : list) out.push_back(slot(i));
@@ -193,10 +198,8 @@ class Builder {
   /// Where float arguments are read.
   void add_floats(const std::vector<std::pair<std::uint32_t, Int>>& floats) {
     const std::vector<std::uint32_t> words = p_.exprs.words();
-    for (auto [word, symbol] : floats) {
-      if (!std::binary_search(words.begin(), words.end(), word)) continue;
-      const Slot s = slot(symbol);
-      Program::FloatWord f{word, {}, {}, {}};
+    auto add = [&](std::uint32_t word, std::optional<std::uint32_t> computed, Slot s) {
+      Program::FloatWord f{word, computed, {}, {}, {}};
       for (std::uint32_t i = 0; i < p_.param_slots.size(); ++i)
         if (p_.param_slots[i] == s) f.params.push_back(i);
       for (const Program::NativeStep& step : p_.natives)
@@ -205,6 +208,19 @@ class Builder {
       for (std::uint32_t i = 0; i < p_.int_results.size(); ++i)
         if (p_.int_results[i] == s) f.results.push_back(i);
       p_.floats.push_back(std::move(f));
+    };
+    std::vector<std::uint32_t> read;  // words
+    for (auto [word, symbol] : floats) {
+      if (!std::binary_search(words.begin(), words.end(), word)) continue;
+      add(word, std::nullopt, slot(symbol));
+      read.push_back(word);
+    }
+    // What is computed of them is as new in each call as they are.
+    for (const auto& [s, bits] : computed_) {
+      guards::ExprProgram alone;
+      alone.add(bits);
+      const std::vector<std::uint32_t> of = alone.words();
+      if (std::any_of(of.begin(), of.end(), [&](std::uint32_t w) { return std::find(read.begin(), read.end(), w) != read.end(); })) add(0, p_.float_exprs.add(bits), s);
     }
   }
 
@@ -280,6 +296,7 @@ class Builder {
   static std::uint32_t take(std::uint32_t& total, std::size_t n) { return std::exchange(total, total + static_cast<std::uint32_t>(n)); }
 
   device::CodeTarget target_;
+  std::map<Slot, Int> computed_;  // doubles
   Program& p_;
   const std::vector<std::pair<std::uint32_t, Int>>& floats_;
 };
@@ -353,7 +370,7 @@ Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<
   b.add_size_checks();
   b.add_natives_of();
   if (host) b.add_floats(floats);
-  auto is_float = [&](std::uint32_t w) { return std::any_of(p.floats.begin(), p.floats.end(), [&](const auto& f) { return f.word == w; }); };
+  auto is_float = [&](std::uint32_t w) { return std::any_of(p.floats.begin(), p.floats.end(), [&](const auto& f) { return !f.computed && f.word == w; }); };
   for (std::uint32_t w : p.exprs.words())
     if (w != detail::kSeedValue && w != detail::kOffsetValue && !is_float(w)) p.key_words.push_back(w);
   return p;

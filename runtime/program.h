@@ -45,10 +45,12 @@ struct Program {
   /// depend on it.
   struct FloatWord {
     std::uint32_t word;
+    std::optional<std::uint32_t> computed;         ///< or it is computed of such values: where it stands in float_exprs
     std::vector<std::uint32_t> params, numbers;    ///< indices into a recording's params, and into HostSteps' numbers
     std::vector<std::uint32_t> results;            ///< and into int_results
   };
   std::vector<FloatWord> floats;
+  guards::ExprProgram float_exprs;                 ///< evaluated at every replay, where there are any
   /// The same on devices: loop kernels read the bits from a cell of their graph, as they read addresses, so that another number is what a moved
   /// argument is. (Read by anything else, a float is a key word: what a graph is launched with is part of the graph.)
   struct FloatCell {

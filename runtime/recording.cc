@@ -70,6 +70,7 @@ std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<In
   i->base.assign(p.cells(), nullptr);
   if (p.uses_random) i->slots = slots_;
   if (!p.floats.empty()) i->params = params_;
+  i->floats.resize(p.float_exprs.size());
   i->results.assign(p.outputs.size(), nullptr);
   i->moved.reserve(p.metadata.size());
   if (fresh) i->host.resolve(slots());
@@ -109,9 +110,12 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
     p.exprs.evaluate(values, inst->slots.data());
     inst->host.resolve(SlotValues(inst->slots.data()));
   }
+  if (p.float_exprs.size()) p.float_exprs.evaluate(values, inst->floats.data());
+  auto bits_of = [&](const Program::FloatWord& f) { return f.computed ? inst->floats[*f.computed] : values[f.word]; };
   for (const Program::FloatWord& f : p.floats) {
-    for (std::uint32_t at : f.params) inst->params[at] = values[f.word];
-    for (std::uint32_t at : f.numbers) inst->host.set_number(at, std::bit_cast<double>(values[f.word]));
+    const std::int64_t bits = bits_of(f);
+    for (std::uint32_t at : f.params) inst->params[at] = bits;
+    for (std::uint32_t at : f.numbers) inst->host.set_number(at, std::bit_cast<double>(bits));
   }
   const std::int64_t* params = p.floats.empty() ? params_.data() : inst->params.data();
   const std::int64_t workspace = inst->device ? inst->device->workspace_bytes() : 0;
@@ -138,7 +142,7 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   *copied_bytes = slots()[p.copied_bytes];
   if (p.has_epilogue) apply_epilogue(p, slots(), base, inputs, inst->results.data(), outputs, inst->moved);
   for (const Program::FloatWord& f : p.floats)
-    for (std::uint32_t at : f.results) outputs.ints[at] = values[f.word];
+    for (std::uint32_t at : f.results) outputs.ints[at] = bits_of(f);
 }
 
 RecordingCache::~RecordingCache() {

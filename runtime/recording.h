@@ -57,6 +57,7 @@ class Recording {
     std::vector<void*> base;                       // Program::cells
     std::vector<std::int64_t> slots;               // of this call, when the program draws random numbers
     std::vector<std::int64_t> params;              // of this call, when floats are among them
+    std::vector<std::int64_t> floats;              // Program::float_exprs of this call
     std::vector<Storage*> results;                 // by graph output
     std::vector<MovedStorage> moved;               // room for the epilogue, which may not allocate
   };

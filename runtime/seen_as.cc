@@ -22,7 +22,8 @@ bool fit(const Specialization& s, const CallFrame& f) {
       tensor += own[at] != 0;
       continue;
     }
-    if (!made[at] || !own[at] || ((made[at] ^ own[at]) & ~runtime::kLayoutBits) || !runtime::fits(*f.tensors[tensor], made[at], s.shows_strides_of(tensor))) return false;
+    if (!made[at] || !own[at]) return false;
+    if (s.uses(tensor) && (((made[at] ^ own[at]) & ~runtime::kLayoutBits) || !runtime::fits(*f.tensors[tensor], made[at], s.shows_strides_of(tensor)))) return false;
     differ = true;
     ++tensor;
   }
@@ -58,7 +59,12 @@ SeenAs::SeenAs(const Specialization& s, CallFrame& f) : frame_(f) {
   for (std::uint32_t at : s.tensor_words) {
     if (!s.structure[at]) continue;
     const TensorImpl& t = *f.tensors[tensor];
-    take(s.input_values[tensor++].first - f.values.size());
+    take(s.input_values[tensor].first - f.values.size());
+    if (const bool any = !s.uses(tensor++); any) {  // nobody looks at its values
+      f.values.resize(f.values.size() + runtime::value_count(s.structure[at]));
+      from += runtime::value_count(own.structure[at]);
+      continue;
+    }
     take(t.rank);
     const bool strides = runtime::has_strides(s.structure[at]);
     if (runtime::has_strides(own.structure[at])) {

@@ -7,7 +7,7 @@ namespace reprise::detail {
 bool has_small_dims(const CallFrame&);
 
 /// A call's frame as those of a specialization are that was compiled for other classes of layouts, where the call's tensors fit them
-/// (Note [Layout classes]). While it lives, unless it is kept: then the frame is as its own again. One thread, one at a time.
+/// (Note [Layout classes]), or for other tensors where it uses none. While it lives, unless it is kept: then the frame is as its own again. One thread, one at a time.
 class SeenAs {
  public:
   SeenAs(const Specialization&, CallFrame&);

@@ -61,7 +61,7 @@ Specialization::Specialization(std::string its_name, FrameArray<std::uint64_t> i
       asked(std::move(t.asked)), function(std::move(f)), settings(t.settings), guards(std::move(built.guards)), program(std::move(built.program)), tensor_results(std::move(t.tensor_results)),
       result_template(std::move(t.result_template)), written_inputs(written_inputs_of(program.graph)), reshaped_inputs(reshaped_inputs_of(program.graph)),
       whole_storage(std::move(t.whole_storage)), exact_strides(std::move(t.exact_strides)), shown_strides(std::move(t.shown_strides)), wholes(std::move(t.wholes)),
-      extra_values(where_any(std::move(t.extra_values))), relations(std::move(t.relations)), same_as(std::move(t.same_as)), written_anew(std::move(t.written_anew)),
+      extra_values(where_any(std::move(t.extra_values))), relations(std::move(t.relations)), same_as(std::move(t.same_as)), written_anew(std::move(t.written_anew)), unused(std::move(t.unused)),
       plain(!function && asked.empty() && extra_values.empty() && captured.empty() && same_as.empty() && wholes.empty() && reshaped_inputs.empty() &&
             whole_storage.empty() && exact_strides.empty() && relations.empty()),
       assigned(std::move(t.assigned)), unrepeatable(t.unrepeatable), kept(std::move(t.kept)), input_values(std::move(t.input_values)), serial(++g_serials), recordings(program) {}
@@ -125,6 +125,7 @@ Seen TraceFacts::seen() const {
 }
 
 TracedCall trace_call(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, const TraceOptions& options, TraceFacts& facts) {
+  const guards::GeneralScope rules(options.generality);
   const auto begin = std::chrono::steady_clock::now();
   const timeline::Slice slice("compile", timeline::on() ? "trace " + name : std::string());
   PhaseTimes phases;
@@ -142,10 +143,11 @@ TracedCall trace_call(const std::string& name, kernels::Mode mode, CallFrame& fr
   log_graph(log::Event::functionalized, name, "functionalized:\n", traced.graph);
   std::unique_ptr<FunctionBytes> function;
   if (options.handles && !traced.unrepeatable && !traced.functions.empty()) function = std::make_unique<FunctionBytes>(std::move(traced.functions), *options.handles);
-  return {name, mode, frame.structure, std::move(traced), std::move(function), options.registered, options.handles != nullptr, trace_ns, phases};
+  return {name, mode, frame.structure, std::move(traced), std::move(function), options.registered, options.handles != nullptr, trace_ns, phases, options.generality};
 }
 
 std::unique_ptr<Specialization> build(TracedCall call) {
+  const guards::GeneralScope rules(call.generality);
   const auto begin = std::chrono::steady_clock::now();
   const timeline::Slice slice("compile", timeline::on() ? "build " + call.name : std::string());
   Traced& traced = call.traced;
@@ -165,6 +167,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   constexpr std::size_t kStackForCode = std::size_t{1} << 20;
   with_stack(kStackForCode, [&, caller = &epochs::mine()] {
     guards::LibraryScope operators;  // the program's own arithmetic is over
+    const guards::GeneralScope same_rules(call.generality);  // this may be another thread
     std::optional<epochs::Working> for_caller;
     if (&epochs::mine() != caller) for_caller.emplace(epochs::Working::ForAnother{});
     const PhaseClock clock(call.phases);
@@ -183,6 +186,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   s->check = std::move(check);
   s->patterns = std::move(patterns);
   s->met = std::move(met);
+  s->generality = call.generality;
   s->trace_ns = call.trace_ns;
   s->build_ns = since(begin);
   s->phases = call.phases;

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -6,6 +7,7 @@
 
 #include "base/bail.h"
 #include "base/phases.h"
+#include "guards/general.h"
 #include "guards/guard_set.h"
 #include "passes/pass.h"
 #include "runtime/call_check.h"
@@ -47,11 +49,14 @@ struct Specialization {
   const std::vector<Relation> relations;        ///< Traced::relations
   const std::vector<std::uint32_t> same_as;     ///< Traced::same_as
   const std::vector<std::uint32_t> written_anew;  ///< Traced::written_anew
+  const std::vector<std::uint32_t> unused;      ///< Traced::unused
+  bool uses(std::size_t argument) const { return !std::binary_search(unused.begin(), unused.end(), argument); }
   /// Beside the structure, the guards and the memory of written inputs, nothing of what stands here is asked of a call, so that most
   /// calls are admitted in one look.
   const bool plain;
   bool are_one_input(std::size_t i, std::size_t j) const;  ///< one tensor, or a storage and what is on it
   const std::vector<std::shared_ptr<Variable>> assigned;  ///< Traced::assigned: a call that went well assigns them (assign_variables)
+  guards::Generality generality;                ///< of its trace
   const std::optional<Bail> unrepeatable;       ///< why it serves only the call that it was made for; none if it serves all
   const std::vector<Tensor> kept;               ///< Traced::kept: the last results; such a call fills them (fill_kept)
   std::vector<std::shared_ptr<Variable>> met;   ///< Traced::met
@@ -67,6 +72,9 @@ struct Specialization {
   /// Note [Making room] in runtime/compiled.cc: how many replays there were when somebody looked, and of which call of the function that was the first look at so many.
   struct { std::int64_t replays = 0, since = 0; } use;
 };
+
+/// Where those of tensors that it does not use stand in its structure.
+std::vector<std::uint32_t> unused_words(const Specialization&);
 
 /// Will it never serve a call again, because a variable that the function read is gone?
 bool is_gone(const Specialization&);
@@ -91,6 +99,7 @@ struct TraceOptions {
   bool may_retrace = true;                    ///< the body may run again, with inputs seen in another way (InputPlan)
   bool static_sizes = false;                  ///< CompileOptions::static_sizes
   std::shared_ptr<const passes::Registered> registered = nullptr;  ///< the users' passes and patterns; null: none
+  guards::Generality generality = {};         ///< what it leaves open (Note [General traces])
 };
 
 /// What a trace had seen by its end, whichever that was.
@@ -115,6 +124,7 @@ struct TracedCall {
   bool of_user = false;                       ///< a user's function, rather than one operator
   std::int64_t trace_ns = 0;
   PhaseTimes phases{};
+  guards::Generality generality = {};
 };
 
 /// Traces `body` for this call. Throws NotTraceable where the call can only be served eagerly, and whatever `body` throws.

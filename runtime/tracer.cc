@@ -173,6 +173,7 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
   Tensor t = fresh(v);
   auto& ref = static_cast<TracedRef&>(*t.impl()->trace);
   ref.input = ref.origin = ref.storage->input = static_cast<std::int32_t>(inputs_.size());
+  ref.looked_at = concrete->notes != nullptr;  // what is marked is asked
   inputs_.push_back({t, concrete, meta.layout, ref.storage, v});
   out_.extra_values.push_back(extra);
   out_.input_words.push_back(word);
@@ -213,6 +214,7 @@ TracedRef& Tracer::found(const Tensor& t, SourceLoc loc) {
   if (TracedTensor* traced = t.impl()->trace) {
     auto& ref = static_cast<TracedRef&>(*traced);
     if (ref.storage->tracer != this) fail(ErrorCode::InvalidArgument, "trace", loc, "a tensor of a finished trace is used: it never had data");
+    ref.looked_at = true;
     return ref;
   }
   AtDepth outermost(*this, 0);

@@ -60,7 +60,9 @@ struct TracedRef final : TracedTensor {
 
   void take(const TracedRef& other); ///< becomes that view of that storage
 
-  const TensorMeta& meta() const override { return user_meta; }
+  mutable bool looked_at = false;    ///< somebody has asked what it is, or used it
+
+  const TensorMeta& meta() const override { return looked_at = true, user_meta; }
   const TensorMeta& meta_with_strides(SourceLoc) const override;
   [[noreturn]] void reads_value(const char* what, SourceLoc loc) const override;
   const void* storage_id() const override { return &storage->outermost(); }
@@ -147,6 +149,7 @@ struct Traced {
   std::vector<std::uint32_t> written_anew;       ///< inputs that have a storage of their own after the call, to which the function wrote
   std::vector<Relation> relations;               ///< of inputs, that the program asked for
   std::vector<std::uint32_t> same_as;            ///< by input, where one tensor may not be two inputs: the first that is it; else empty
+  std::vector<std::uint32_t> unused;             ///< arguments of which the function looked at nothing, ascending: any tensor may stand there
   /// By input (arguments, then captured): where its sizes and strides stand among the call's values.
   struct ValueRange { std::uint32_t first, count; };
   std::vector<ValueRange> input_values;

@@ -204,6 +204,9 @@ Traced Tracer::finish() {
     if (!out_.assigned.empty()) bail(Bail::reads_unnamed, "compile", {});
     out_.unrepeatable = Bail::reads_unnamed;
   }
+  if (plan_.size() == 0 && !out_.unrepeatable)
+    for (std::uint32_t i = 0; i < frame_.tensors.size(); ++i)
+      if (!static_cast<const TracedRef&>(*inputs_[i].tensor.impl()->trace).looked_at) out_.unused.push_back(i);
   out_.result_template = std::move(result_template);
   return std::move(out_);
 }

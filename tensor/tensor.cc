@@ -31,8 +31,14 @@ TensorMeta meta_of(const Tensor& tensor) {
   return m;
 }
 
-DType Tensor::dtype() const { return defined_impl(*this, "dtype").dtype; }
-Device Tensor::device() const { return defined_impl(*this, "device").device; }
+DType Tensor::dtype() const {
+  const TensorImpl& t = defined_impl(*this, "dtype");
+  return t.trace ? t.trace->meta().dtype : t.dtype;  // a trace notes what it is asked
+}
+Device Tensor::device() const {
+  const TensorImpl& t = defined_impl(*this, "device");
+  return t.trace ? t.trace->meta().device : t.device;
+}
 int Tensor::dim() const {
   const TensorImpl& t = defined_impl(*this, "dim");
   const TensorMeta* m = traced_meta(*this, t);

@@ -16,7 +16,7 @@ namespace reprise {
 class Tensor;
 
 template <class T>
-concept Number = std::is_arithmetic_v<T> || std::same_as<T, Int> || std::same_as<T, Scalar>;
+concept Number = std::is_arithmetic_v<T> || std::same_as<T, Int> || std::same_as<T, Float> || std::same_as<T, Scalar>;
 
 /// A tensor or a number, as operators take them: `add(x, 1)`, `x * pos`. Converts implicitly and, as a default argument
 /// is evaluated where the conversion happens, carries the caller's line into `x + y`. Borrows the tensor: lives as long

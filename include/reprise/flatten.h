@@ -137,6 +137,15 @@ void walk(T& value, V& visitor) {
     visitor.integer(value);
   } else if constexpr (std::is_same_v<U, Scalar>) {
     visitor.number(value);
+  } else if constexpr (std::is_same_v<U, Float>) {
+    if constexpr (std::is_const_v<T>) {
+      const Scalar s(value);
+      visitor.number(s);
+    } else {
+      Scalar s(value);
+      visitor.number(s);
+      value = s.to_float({});
+    }
   } else if constexpr (std::is_same_v<U, double> || std::is_same_v<U, float>) {
     visitor.constant(std::bit_cast<std::uint64_t>(static_cast<double>(value)), ConstantKind::Number);
   } else if constexpr (std::is_integral_v<U> || std::is_enum_v<U>) {
@@ -170,7 +179,7 @@ void walk(T& value, V& visitor) {
     }
   } else {
     static_assert(std::is_aggregate_v<U>,
-                  "compiled functions take and give tensors, Int, Scalar, numbers, bools, enums, strings, optionals, vectors, arrays, tuples, "
+                  "compiled functions take and give tensors, Int, Float, Scalar, numbers, bools, enums, strings, optionals, vectors, arrays, tuples, "
                   "pairs, std::maps with string keys, and plain aggregates (without C arrays) of these");
     with_fields(value, [&](auto&... x) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {

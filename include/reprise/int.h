@@ -45,6 +45,8 @@ class Int {
   /// The number. Of a symbolic Int: pins it (adds a guard) and returns the value seen while tracing.
   std::int64_t value(SourceLoc loc = SourceLoc::current()) const { return expr_ ? pin(loc) : value_; }
   explicit operator std::int64_t() const { return expr_ ? pin({}) : value_; }
+  /// Likewise. A Float of it stays symbolic: `1.0 / sqrt(n)`, `0.5 * n`.
+  explicit operator double() const { return static_cast<double>(expr_ ? pin({}) : value_); }
   /// The number it has in the call being traced; adds no guard. For heuristics and messages only.
   std::int64_t hint() const { return expr_ ? hint_slow() : value_; }
 
@@ -121,6 +123,10 @@ class Bool {
   const guards::Expr* expr_ = nullptr;
   SourceLoc loc_;
 };
+
+/// States that it holds in every call. Inside a trace what follows from it needs no guard of its own; a call in which it does not hold
+/// throws InvalidArgument, which names the line, and so does a function that runs eagerly.
+void assume(Bool condition, SourceLoc loc = SourceLoc::current());
 
 /// An operand of a comparison: the Int and the line that compares (an implicit conversion evaluates its default
 /// argument at the place of the expression).

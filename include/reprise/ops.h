@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reprise/error.h"
+#include "reprise/number_functions.h"
 #include "reprise/tensor.h"
 
 /// The operators. Names, argument order, broadcasting and type promotion are ATen's; most are methods of Tensor too.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/any_slice.h"
 #include "graph/view_column.h"
 #include "graph/writers.h"
 #include "guards/shape_env.h"
@@ -133,6 +134,11 @@ void slice_layout(Layout& out, const std::vector<graph::NodeArg>& args, int d) {
   auto given = [&](std::size_t i, Int otherwise) { return std::holds_alternative<Int>(args[i]) ? std::get<Int>(args[i]) : otherwise; };
   Int n = out.sizes[d], start = given(2, 0), end = given(3, n), step = given(4, 1);
   if (is_number(end, INT64_MAX)) end = n;
+  if (graph::clamps_any(start, end, n)) {
+    out.offset = out.offset + graph::any_bound(start, n) * out.strides[d];
+    out.strides[d] = out.strides[d] * step;
+    return;
+  }
   auto from_front = [&](Int i) {
     if (identical(i, n) || i.hint() >= 0) return i;
     return i.hint() + n.hint() >= 0 ? i + n : Int(0);

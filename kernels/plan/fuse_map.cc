@@ -4,6 +4,7 @@
 
 #include "graph/view_column.h"
 #include "guards/expr.h"
+#include "guards/general.h"
 
 namespace reprise::kernels {
 
@@ -47,20 +48,6 @@ bool is_zero(const Coord& c) {
   return true;
 }
 
-IndexMap through_broadcast(const IndexMap& map, const Ints& from, const Ints& to) {
-  IndexMap out;
-  out.loops = map.loops;
-  std::size_t lead = from.size() - to.size();
-  for (std::size_t d = 0; d < to.size(); ++d) {
-    Int s = from[lead + d], t = to[d];
-    // The shape rule asked "equal?" before "is it 1?", so where the traced sizes agree a guard holds them equal, and where
-    // they do not the operand's is guarded to be 1. A plain 1 was broadcast without a question.
-    bool same = identical(s, t) || (!is_number(t, 1) && s.hint() == t.hint());
-    out.dims.push_back(same ? map.dims[lead + d] : constant_coord(0, map.loops));
-  }
-  return out;
-}
-
 namespace {
 
 void add_scaled(Coord& to, const Coord& c, Int k) {
@@ -70,6 +57,30 @@ void add_scaled(Coord& to, const Coord& c, Int k) {
     if (!is_number(c.coefs[l], 0)) to.coefs[l] = to.coefs[l] + c.coefs[l] * k;
   }
 }
+
+}  // namespace
+
+IndexMap through_broadcast(const IndexMap& map, const Ints& from, const Ints& to) {
+  IndexMap out;
+  out.loops = map.loops;
+  std::size_t lead = from.size() - to.size();
+  for (std::size_t d = 0; d < to.size(); ++d) {
+    Int s = from[lead + d], t = to[d];
+    // The shape rule asked "equal?" before "is it 1?", so where the traced sizes agree a guard holds them equal, and where
+    // they do not the operand's is guarded to be 1. A plain 1 was broadcast without a question.
+    if (guards::generality().broadcasts && !identical(s, t) && !is_number(t, 1) && !detail::compare_eq(s, t, {}).known_true()) {
+      out.dims.push_back(constant_coord(0, map.loops));
+      // Either: it steps by 0 where the size is 1 (Note [General traces]).
+      if (!detail::compare_eq(t, 1, {}).known_true()) add_scaled(out.dims.back(), map.dims[lead + d], Int::min(t - 1, 1));
+      continue;
+    }
+    bool same = identical(s, t) || (!is_number(t, 1) && s.hint() == t.hint());
+    out.dims.push_back(same ? map.dims[lead + d] : constant_coord(0, map.loops));
+  }
+  return out;
+}
+
+namespace {
 
 /// The coordinates of the dims `sizes` that were merged into the dim whose coordinate is c, when c counts through loops in
 /// mixed radix and some of them cover each size. Empty: they do not.

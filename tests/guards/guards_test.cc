@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include <chrono>
 #include <random>
 #include <thread>
@@ -33,7 +35,8 @@ TEST(Canonical, OneFormForEqualExpressions) {
 }
 
 TEST(Canonical, TextReadsBack) {
-  for (const char* t : {"s0 + 2*s1", "s0*s1 - 3", "(s0 + 1) / s1", "s0 % (s1 + 2)", "min(s0, s1 / 3)", "s0 < s1", "s0 != 4", "s0 < 3 || s1 == 2", "-s0 + s1"}) {
+  for (const char* t : {"s0 + 2*s1", "s0*s1 - 3", "(s0 + 1) / s1", "s0 % (s1 + 2)", "min(s0, s1 / 3)", "s0 < s1", "s0 != 4", "s0 < 3 || s1 == 2", "-s0 + s1",
+                        "fdiv(1.0, fsqrt(real(s0 + 1)))", "flt(-0.5, fmul(s1, real(s0)))", "!(fle(s1, inf))", "fmax(fpow(s0, 1e-300), s1)", "feq(s0, fadd(s1, 2.5)) && s0 != 3"}) {
     ShapeEnv env;
     const Expr* e = env.parse(t);
     EXPECT_EQ(env.parse(to_string(e)), e) << t << " became " << to_string(e);
@@ -48,6 +51,30 @@ TEST(Canonical, TextReadsBack) {
   EXPECT_THROW(env.parse(std::string(100000, '(')), Error);
   EXPECT_THROW(env.parse(std::string(100000, '-') + "s0"), Error);
   EXPECT_EQ(env.parse("-9223372036854775808"), env.constant(INT64_MIN));
+  EXPECT_EQ(env.parse("fsqrt(real(9))"), env.constant(std::bit_cast<std::int64_t>(3.0)));
+  EXPECT_THROW(env.parse("fadd(1.0, s0 < 2)"), Error);
+  EXPECT_THROW(env.parse("fsqrt(1.0, 2.0)"), Error);
+}
+
+TEST(Facts, OfDoubles) {
+  ShapeEnv env;
+  env.symbol_named("s0", 2), env.symbol_named("s1", -7);
+  auto known = [&](const char* t) { return env.prove(env.parse(t)); };
+  EXPECT_TRUE(env.decide(env.parse("flt(0.0, fadd(real(s0), 1.0))"), {}, "branch"));
+  EXPECT_EQ(known("flt(0.0, fadd(real(s0), 1.0))"), true);
+  EXPECT_EQ(known("fle(0.0, fadd(real(s0), 1.0))"), true);
+  EXPECT_EQ(known("flt(fadd(real(s0), 1.0), 0.0)"), false);
+  EXPECT_EQ(known("feq(0.0, fadd(real(s0), 1.0))"), false);
+  EXPECT_EQ(known("flt(1.0, fadd(real(s0), 1.0))"), std::nullopt);
+  // That a number is not smaller does not make it larger or equal: it may be none.
+  EXPECT_FALSE(env.decide(env.parse("flt(fsqrt(real(s1)), 0.0)"), {}, "branch"));
+  EXPECT_EQ(known("fle(0.0, fsqrt(real(s1)))"), std::nullopt);
+  const GuardSet set(env);
+  for (std::int64_t a : {-3, -1, 0, 5})
+    for (std::int64_t b : {-1, 4}) {
+      const std::int64_t words[] = {a, b};
+      EXPECT_EQ(set.first_miss(words).has_value(), a < 0) << a << " " << b;  // the root of -1 is not below 0
+    }
 }
 
 // A random expression beside its naive meaning.
@@ -285,11 +312,11 @@ TEST(Sets, ExplainWhatFailedWhereItWasBornAndWhatToDo) {
   std::int64_t words[] = {1, 4};
   EXPECT_EQ(set.explain(*set.first_miss(words), words),
             "arg 0 .size(0) is 1; wanted s0 != 1 where s0 = arg 0 .size(0) (16 when traced); guard born at loop.cpp:41 (broadcast)");
-  EXPECT_EQ(set.remedy(*set.first_miss(words)), "mark_dynamic(arg 0, 0, {.min = 2}) states it, or pass equal sizes");
+  EXPECT_EQ(set.remedy(*set.first_miss(words)), "pass at least 2 as dimension 0 of arg 0, or pass equal sizes");
   EXPECT_EQ(set.text(0), "s0 != 1  ; broadcast, loop.cpp:41");
   words[0] = 2, words[1] = 6;
   EXPECT_EQ(set.remedy(*set.first_miss(words)),
-            "mark_dynamic(arg 1, 2, {.multiple_of = 4}) states it, or the function branches on this: each side is a compilation of its own");
+            "pass a multiple of 4 as dimension 2 of arg 1, or the function branches on this: each side is a compilation of its own");
 }
 
 TEST(Sets, HundredsOfGeneralGuards) {

@@ -38,7 +38,7 @@ void expect_says(const std::string& text, const char* what) { EXPECT_NE(text.fin
 Model model() { return {{{ones({2, 2}), {}}, {ones({2, 2}), {ones({2}), ones({2})}}}, 1, {}, {{"text", ones({2})}}}; }
 
 TEST(Names, AMissNamesTheArgumentOrFieldAndBothValues) {
-  auto f = compile([](const Model& m, Tensor x, bool causal, int, std::string) { return (causal ? x + 1 : x) * m.scale; },
+  auto f = compile([](const Model& m, Tensor x, bool causal, int, std::string) { return (causal ? x + 1 : x) * m.scale + m.layers[0].wq.sum(); },
                    {.name = "step", .arguments = {"weights", "tokens", "causal"}});
   Tensor x = ones({4, 2});
   f(model(), x, true, 3, "mean");
@@ -61,6 +61,9 @@ TEST(Names, AMissNamesTheArgumentOrFieldAndBothValues) {
   m.layers[0].wq = m.layers[0].wq.to(kBFloat16);
   expect_says(miss(f, m, x, true, 3, "mean"), "weights.layers[0].wq (arg 0) is bfloat16, was float32");
   expect_says(miss(f, m, x, false, 3, "mean"), "weights.layers[0].wq (arg 0) is bfloat16, was float32 (and 1 other argument differs)");
+  m = model();
+  m.layers[1].wq = ones({5}, {.dtype = kInt64});  // of which the function does not know
+  expect_says(miss(f, m, x, false, 3, "mean"), "causal (arg 2) is false, was true");
   m = model();
   m.bias = ones({2});
   expect_says(miss(f, m, x, true, 3, "mean"), "weights.bias (arg 0) is given, was not given");

@@ -84,16 +84,130 @@ TEST(ScalarArgument, PromotesAsTheNumberDoes) {
   EXPECT_LE(mul.stats().compilations, 16);
 }
 
-TEST(ScalarArgument, ABranchOnItMakesItAConstant) {
-  auto f = compile([](Tensor x, Scalar t) { return t.to_double() > 0 ? x * t : x; });
-  EXPECT_EQ(at(f(ones({1}), 2.0), 0), 2);
-  EXPECT_EQ(at(f(ones({1}), -2.0), 0), 1);
-  EXPECT_EQ(at(f(ones({1}), 4.0), 0), 4);
-  EXPECT_EQ(at(f(ones({1}), 2.0), 0), 2);
-  EXPECT_EQ(f.stats().compilations, 3);
+TEST(ScalarArgument, ABranchOnItIsGuardedByItsSide) {
+  auto f = compile([](Tensor x, Scalar t) { return t > 0 ? x * t : x; });
+  auto g = compile([](Tensor x, Scalar t) { return t >= 0.5 ? x * t : t < -1 ? x - t : x; });
+  for (double t : {2.0, -2.0, 4.0, 0.25, -0.5, -7.0, 2.0, 1e9}) {
+    EXPECT_FLOAT_EQ(at(f(ones({1}), t), 0), t > 0 ? static_cast<float>(t) : 1) << t;
+    EXPECT_FLOAT_EQ(at(g(ones({1}), t), 0), static_cast<float>(t >= 0.5 ? t : t < -1 ? 1 - t : 1)) << t;
+  }
+  EXPECT_EQ(f.stats().compilations, 2);
+  EXPECT_EQ(g.stats().compilations, 3);
+  // Neither smaller nor larger: that one does not hold is not that the other does.
+  const double nan = std::nan("");
+  for (double t : {1.0, -1.0, nan, 0.0, -0.0}) {
+    auto h = compile([](Tensor x, Scalar t) { return t < 0.0 ? x : t >= 0.0 ? x + 1 : t == t ? x + 3 : x + 2; });
+    h(ones({1}), 1.0), h(ones({1}), -1.0);
+    EXPECT_EQ(at(h(ones({1}), t), 0), t < 0 ? 1 : t >= 0 ? 2 : 3) << t;
+  }
+  auto integers = compile([](Tensor x, Scalar k) { return k > 3 ? x * k : k == 2 ? x : x - k; });
+  for (int k : {1, 5, 2, 6, 0, -4, 7}) EXPECT_EQ(at(integers(ones({1}), k), 0), k > 3 ? k : k == 2 ? 1 : 1 - k) << k;
+  EXPECT_EQ(integers.stats().compilations, 3);
+  auto constant = compile([](Tensor x, Scalar t) {
+    const double d = t.to_double();
+    return d > 0 ? x * t : x;
+  });
+  for (double t : {2.0, -2.0, 4.0, 2.0}) EXPECT_EQ(at(constant(ones({1}), t), 0), t > 0 ? static_cast<float>(t) : 1);
+  EXPECT_EQ(constant.stats().compilations, 3) << "a C++ double is one";
+}
+
+TEST(ScalarArgument, SomePowersAreOperatorsOfTheirOwn) {
   auto power = compile([](Tensor x, Scalar p) { return pow(x, p); });
   for (double p : {2.0, 0.5, 1.7, 2.2, -1.0, 2.2, 3.0}) EXPECT_TRUE(equal(power(full({3}, 1.3), p), pow(full({3}, 1.3), p))) << p;
   EXPECT_EQ(power.stats().compilations, 5);
+}
+
+// What is computed of numbers is computed in each call.
+TEST(SymbolicFloat, OfSizes) {
+  auto attention = compile([](Tensor q, Tensor k) { return softmax(mm(q, k.t()) * (1.0 / sqrt(q.size(-1))), -1); });
+  auto many = compile([](Tensor x) {
+    const Int n = x.size(0), m = x.size(1);
+    Float scale = pow(n, -0.5) + 0.5 * m - log(n) / exp(-1.0 * m);
+    scale *= max(abs(floor(-0.3 * n)), ceil(0.3 * m));
+    return std::tuple(x * scale, scale, Scalar(min(scale, Float(3))), full({2}, -scale));
+  });
+  for (int n = 1; n < 30; ++n) {
+    Tensor q = arange(3 * n, {.dtype = kFloat32}).view({3, n}) * 0.1;
+    EXPECT_TRUE(allclose(attention(q, q), softmax(mm(q, q.t()) * (1.0 / std::sqrt(static_cast<double>(n))), -1))) << n;
+    const double m = n % 4 + 1;
+    double want = std::pow(n, -0.5) + 0.5 * m - std::log(static_cast<double>(n)) / std::exp(-1.0 * m);
+    want *= std::max(std::fabs(std::floor(-0.3 * n)), std::ceil(0.3 * m));
+    auto [t, scale, least, filled] = many(ones({n, n % 4 + 1}));
+    EXPECT_EQ(scale.value(), want) << n;
+    EXPECT_EQ(least.to_double(), std::min(want, 3.0));
+    EXPECT_EQ(at(t, 0), static_cast<float>(want));
+    EXPECT_EQ(at(filled, 1), static_cast<float>(-want));
+  }
+  EXPECT_LE(attention.stats().compilations, 2) << "a size of 1 may be another";
+  EXPECT_EQ(many.stats().compilations, 1);
+  EXPECT_EQ(many.stats().eager_fallbacks + attention.stats().eager_fallbacks, 0);
+  // A C++ double of a size is a constant, and the log says what would not be.
+  auto pinned = compile([](Tensor x) { return x * (1.0 / std::sqrt(double(x.size(0)))); });
+  for (int n : {4, 9, 4}) EXPECT_EQ(at(pinned(ones({n})), 0), static_cast<float>(1.0 / std::sqrt(n)));
+  EXPECT_EQ(pinned.stats().compilations, 2);
+}
+
+TEST(SymbolicFloat, OfScalars) {
+  auto body = [](Tensor x, Scalar a, Scalar b, Int n) {
+    const Scalar c = a * b - 2 * n, d = c / n, e = pow(max(a, 0.5), b);
+    Tensor y = x * c + softmax(x * d, 0).cumsum(0);
+    y += e;
+    if (a + b > 3) y = y * sqrt(abs(c));
+    return std::tuple(y, c, d, e, full({2}, e, {.dtype = kFloat64}));
+  };
+  auto f = compile(body);
+  Tensor x = arange(6, {.dtype = kFloat32}) * 0.1;
+  for (int turn = 0; turn < 2; ++turn)
+    for (double a : {0.3, 1.5, -2.0, 4.0})
+      for (double b : {0.25, 2.5})
+        for (int n : {1, 3}) {
+          auto [y, c, d, e, filled] = f(x, a, b, n);
+          auto [wy, wc, wd, we, wfilled] = body(x, a, b, n);
+          EXPECT_TRUE(allclose(y, wy)) << a << " " << b << " " << n;
+          EXPECT_EQ(c.to_double(), wc.to_double());
+          EXPECT_EQ(d.to_double(), wd.to_double());
+          EXPECT_EQ(e.to_double(), we.to_double());
+          EXPECT_TRUE(equal(filled, wfilled));
+        }
+  EXPECT_EQ(f.stats().compilations, 2);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  EXPECT_LE(f.stats().recordings_made, 4) << "recordings do not depend on floats, but n is another number";
+  auto integers = compile([](Tensor x, Scalar k) { return std::tuple(x * (k * k + 1), k / 2, min(k, 3), -k); });
+  for (int k : {1, 2, 5, -4}) {
+    auto [y, half, least, negative] = integers(ones({2}, {.dtype = kInt64}), k);
+    EXPECT_EQ(y.to_vector<std::int64_t>()[0], k * k + 1);
+    EXPECT_EQ(half.to_double(), k / 2.0);
+    EXPECT_EQ(least.to_int().value(), std::min(k, 3));
+    EXPECT_EQ(negative.to_int().value(), -k);
+  }
+  EXPECT_EQ(integers.stats().compilations, 1);
+}
+
+TEST(SymbolicFloat, WithoutATraceItIsADouble) {
+  Float f = 1.0 / sqrt(Int(16));
+  f += 1;
+  EXPECT_EQ(f, 1.25);
+  EXPECT_EQ(0.5 * Int(7), 3.5);
+  EXPECT_EQ(Int(7) / 2.0 - f, 2.25);
+  EXPECT_EQ(f.str(), "1.25");
+  EXPECT_EQ((Scalar(3) / 2).to_double(), 1.5);
+  EXPECT_FALSE((Scalar(3) * 2).is_float());
+  EXPECT_TRUE(Scalar(2) < 2.5 && Int(3) > 2.5 && Scalar(true) == 1);
+  EXPECT_EQ(std::sqrt(Float(9)), 3);
+}
+
+TEST(SymbolicFloat, Assumed) {
+  auto f = compile([](Tensor x) {
+    assume(x.size(0) % 8 == 0);
+    return x.size(0) % 4 == 0 ? x.view({-1, 8}) : x + 1;
+  });
+  for (int n : {8, 16, 64}) EXPECT_EQ(f(ones({n})).size(0), n / 8);
+  EXPECT_EQ(f.stats().compilations, 1);
+  const Error e = error_of([&] { f(ones({12})); });
+  EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
+  EXPECT_NE(std::string(e.what()).find("numbers_test.cc"), std::string::npos) << e.what();
+  EXPECT_EQ(error_of([] { assume(Int(1) == 2); }).code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(f(ones({24})).size(0), 3);
 }
 
 TEST(ScalarArgument, ComesBack) {

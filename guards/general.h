@@ -1,0 +1,28 @@
+#pragma once
+
+namespace reprise::guards {
+
+// Note [General traces]
+// A trace takes what it meets: a slice whose end is within the size is one with no more to say, and a size that is broadcast is 1. Most
+// functions are called in that way only, and their code is the better for it. A function that has met the other way, too, is traced as one
+// that may meet any: what was asked becomes part of an expression (an end is min(end, n), a stride is 0 where the size is 1), and nothing is
+// asked. runtime/generality.h decides when.
+struct Generality {
+  bool slices = false;      ///< bounds are clamped to the size
+  bool broadcasts = false;  ///< two sizes that meet are equal, or either is 1
+  bool any() const { return slices || broadcasts; }
+};
+
+/// While one lives on this thread, operators' rules are as general as it says.
+class GeneralScope {
+ public:
+  explicit GeneralScope(Generality);
+  ~GeneralScope();
+  GeneralScope(const GeneralScope&) = delete;
+
+ private:
+  const Generality before_;
+};
+const Generality& generality();
+
+}  // namespace reprise::guards

@@ -1,0 +1,28 @@
+#include "runtime/generality.h"
+
+#include "runtime/seen_as.h"
+
+namespace reprise::detail {
+
+guards::Generality generality_for(const Compiled& c, CallFrame& f) {
+  constexpr std::size_t kLooked = 64;  // at the newest; more would make a miss of many dear
+  constexpr int kOften = 2;
+  guards::Generality g;
+  int slices = 0, broadcasts = 0;
+  for (std::size_t i = c.owned.size(); i-- > 0 && c.owned.size() - i <= kLooked;) {
+    const Specialization& s = *c.owned[i];
+    const SeenAs seen(s, f);
+    if (!seen && !(s.structure == f.structure)) continue;
+    g.slices = g.slices || s.generality.slices;
+    g.broadcasts = g.broadcasts || s.generality.broadcasts;
+    std::uint32_t miss = ~0u;
+    if (admits(s, f, &miss) || miss == ~0u) continue;
+    slices += s.guards.why(miss).starts_with("slice: ");
+    broadcasts += s.guards.why(miss).starts_with("broadcast");
+  }
+  g.slices = g.slices || slices >= kOften;
+  g.broadcasts = g.broadcasts || broadcasts >= kOften;
+  return g;
+}
+
+}  // namespace reprise::detail

@@ -1,0 +1,141 @@
+// Only what a trace looked at is asked of later calls.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "reprise/reprise.h"
+#include "tests/support/element.h"
+
+namespace reprise::test {
+namespace {
+
+TEST(OnlyWhatWasObserved, AnArgumentThatIsNotUsed) {
+  auto f = compile([](Tensor x, Tensor, Tensor y) { return x + y; });
+  const Tensor x = ones({2, 3}), y = full({3}, 2.0);
+  const std::vector<Tensor> any{zeros({4}), zeros({4}, {.dtype = kInt64}), zeros({2, 2, 2}), zeros({4, 5}).t(), zeros({8}).slice(0, 0, 8, 2), zeros({}), zeros({0, 3}, {.dtype = kBool}), x, y};
+  for (int turn = 0; turn < 3; ++turn)
+    for (const Tensor& t : any)
+      for (std::int64_t n : {2, 5}) {
+        Tensor sum = f(ones({n, 3}), t, y);
+        EXPECT_EQ(sum.size(0), n);
+        EXPECT_EQ(at(sum, 0), 3);
+      }
+  EXPECT_EQ(f.stats().compilations, 1);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  // What is used is as it was.
+  EXPECT_EQ(f(ones({2, 3}, {.dtype = kFloat64}), any[2], y).dtype(), kFloat64);
+  EXPECT_EQ(f(x, any[1], full({2, 3}, 5.0)).to_vector<float>()[5], 6);
+  EXPECT_EQ(f.stats().compilations, 3);
+}
+
+TEST(OnlyWhatWasObserved, ABranchMayUseIt) {
+  auto f = compile([](Tensor x, Tensor a, Tensor b, Int which) {
+    if (which == 0) return x + a;
+    if (which == 1) return x * b;
+    return x.clone();
+  });
+  const Tensor x = full({3}, 2.0);
+  const std::vector<Tensor> as{full({3}, 1.0), full({1, 3}, 1, {.dtype = kInt32}), full({3, 3}, 1.0).t()}, bs{full({3}, 5.0), full({2, 3}, 5, {.dtype = kInt64})};
+  for (int turn = 0; turn < 2; ++turn)
+    for (const Tensor& a : as)
+      for (const Tensor& b : bs)
+        for (int which : {0, 1, 2}) {
+          const Tensor got = f(x, a, b, which), want = which == 0 ? x + a : which == 1 ? x * b : x;
+          ASSERT_EQ(got.dim(), want.dim());
+          ASSERT_TRUE(equal(got, want)) << which;
+        }
+  EXPECT_EQ(f.stats().compilations, 6) << "three kinds of a, two of b, and neither";
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+TEST(OnlyWhatWasObserved, WhatIsAskedIsUsed) {
+  auto by_dtype = compile([](Tensor x, Tensor t) { return t.dtype() == kInt64 ? x + 1 : x; });
+  auto by_rank = compile([](Tensor x, Tensor t) { return x + t.dim(); });
+  auto by_size = compile([](Tensor x, Tensor t) { return x + t.size(0); });
+  auto by_stride = compile([](Tensor x, Tensor t) { return x + t.stride(0); });
+  auto given = compile([](Tensor x, Tensor t) { return t.defined() ? x + 1 : x; });
+  auto same = compile([](Tensor x, Tensor t) { return x.is_same(t) ? x + 1 : x * 1; });
+  auto written = compile([](Tensor x, Tensor t) { t.fill_(3); return x * 1; });
+  auto back = compile([](Tensor x, Tensor t) { return std::pair(x * 1, t); });
+  const Tensor x = zeros({1});
+  for (const Tensor& t : {zeros({4}), zeros({4}, {.dtype = kInt64}), zeros({2, 6}), zeros({2, 6}, {.dtype = kInt32}).t(), x}) {
+    EXPECT_EQ(at(by_dtype(x, t), 0), t.dtype() == kInt64);
+    EXPECT_EQ(at(by_rank(x, t), 0), t.dim());
+    EXPECT_EQ(at(by_size(x, t), 0), static_cast<float>(t.size(0).value()));
+    EXPECT_EQ(at(by_stride(x, t), 0), static_cast<float>(t.stride(0).value()));
+    EXPECT_EQ(at(given(x, t), 0), 1);
+    EXPECT_EQ(at(given(x, Tensor()), 0), 0);
+    EXPECT_EQ(at(same(x, t), 0), t.is_same(x));
+    EXPECT_TRUE(back(x, t).second.is_same(t));
+    if (!t.is_same(x)) {
+      written(x, t);
+      EXPECT_EQ(t.to(kFloat32).sum().item<double>(), 3.0 * static_cast<double>(t.numel().value()));
+    }
+  }
+}
+
+TEST(OnlyWhatWasObserved, SlicesWithFreeBounds) {
+  auto body = [](Tensor x, Int from, Int to) { return x.slice(0, from, to) * 2; };
+  auto stepped = [](Tensor x, Int from, Int to, Int step) { return x.slice(1, from, to, step).sum(1) + x.slice(0, from, INT64_MAX).sum(); };
+  auto writes = [](Tensor x, Int from, Int to) { x.slice(0, from, to) += 1; return x.slice(0, from, to); };
+  auto f = compile(body);
+  auto g = compile(stepped);
+  auto h = compile(writes);
+  for (int turn = 0; turn < 2; ++turn)
+    for (std::int64_t n : {7, 4, 1, 0})
+      for (std::int64_t from : {0, 2, 5, 9, -1, -3, -20})
+        for (std::int64_t to : {3, 5, 0, 20, -1, -2, -30}) {
+          const std::string what = std::to_string(n) + ": " + std::to_string(from) + ", " + std::to_string(to);
+          const Tensor x = arange(3 * n, {.dtype = kFloat32}).view({n, 3});
+          const Tensor want = body(x, from, to), got = f(x, from, to);
+          ASSERT_EQ(got.size(0), want.size(0)) << what;
+          ASSERT_TRUE(equal(got, want)) << what;
+          if (n > 0) {
+            const Tensor y = arange(2 * n, {.dtype = kFloat32}).view({2, n});
+            for (std::int64_t step : {1, 2, 5}) ASSERT_TRUE(allclose(g(y, from, to, step), stepped(y, from, to, step))) << what << ", " << step;
+          }
+          const Tensor a = x.clone(), b = x.clone();
+          const Tensor part = h(a, from, to), wanted = writes(b, from, to);
+          ASSERT_TRUE(equal(a, b)) << what;
+          ASSERT_TRUE(equal(part, wanted)) << what;
+          ASSERT_EQ(part.storage_offset().value(), wanted.storage_offset().value()) << what;
+          ASSERT_TRUE(part.shares_storage_with(a));
+        }
+  EXPECT_LE(f.stats().compilations, 4);
+  EXPECT_LE(g.stats().compilations, 6);
+  EXPECT_LE(h.stats().compilations, 6);
+  EXPECT_EQ(f.stats().eager_fallbacks + g.stats().eager_fallbacks + h.stats().eager_fallbacks, 0);
+}
+
+TEST(OnlyWhatWasObserved, SizesThatMayBeOne) {
+  auto body = [](Tensor a, Tensor b, Tensor c) { return (a + b) * c - where(a > b, a, c); };
+  auto writes = [](Tensor a, Tensor b, Tensor c) { Tensor y = a * c; y += b.sum(); return y + b; };
+  auto f = compile(body);
+  auto g = compile(writes);
+  auto tensor_of = [](unsigned ones, std::int64_t n) {
+    Ints sizes;
+    for (unsigned d = 0; d < 4; ++d) sizes.push_back(ones >> d & 1 ? 1 : n + static_cast<std::int64_t>(d));
+    Int n_elements = 1;
+    for (Int size : sizes) n_elements *= size;
+    return arange(n_elements, {.dtype = kFloat32}).view(sizes) * 0.5;
+  };
+  unsigned seed = 1;
+  auto next = [&] { return (seed = seed * 1103515245 + 12345) >> 16 & 15; };
+  for (int turn = 0; turn < 150; ++turn) {
+    const std::int64_t n = turn % 3 + 2;
+    const Tensor a = tensor_of(next(), n), b = tensor_of(next(), n), c = tensor_of(next(), n);
+    ASSERT_TRUE(equal(f(a, b, c), body(a, b, c))) << turn;
+    ASSERT_TRUE(allclose(g(a, b, c), writes(a, b, c))) << turn;
+  }
+  EXPECT_LE(f.stats().compilations, 6);
+  EXPECT_LE(g.stats().compilations, 6);
+  EXPECT_EQ(f.stats().eager_fallbacks + g.stats().eager_fallbacks, 0);
+  // Sizes that fit in no way are refused as before, and so are they by what leaves most open.
+  EXPECT_THROW(f(ones({2, 1, 1, 1}), ones({3, 1, 1, 1}), ones({1, 1, 1, 1})), Error);
+  const Tensor none = zeros({0, 3, 4, 5});
+  EXPECT_EQ(f(none, none, ones({1, 3, 1, 5})).size(0), 0);
+}
+
+}  // namespace
+}  // namespace reprise::test
