@@ -2,6 +2,7 @@
 #include "base/errors.h"
 #include "graph/api_args.h"
 #include "graph/shape_rules.h"
+#include "guards/shape_env.h"
 #include "reprise/ops.h"
 #include "tensor/impl.h"
 
@@ -17,6 +18,9 @@ using graph::api::arg;
 using graph::api::checked_meta;
 
 namespace {
+
+/// A list is as long at every call. `why`: static.
+std::int64_t length_of_list(Int n, const char* why, SourceLoc loc) { return n.is_symbolic() ? n.expr()->env().pin(n.expr(), loc, why) : n.value(loc); }
 
 int wrap(Int d, int rank, const char* op, SourceLoc loc) { return wrap_dim(d.value(loc), rank, op, loc); }
 
@@ -186,7 +190,7 @@ std::vector<Tensor> split(const Tensor& self, Int split_size, Int dim, SourceLoc
     fail(ErrorCode::InvalidArgument, "split", loc, "split_size must be positive, got ", split_size);
   }
   guards::LibraryScope operators;
-  std::int64_t count = std::max<std::int64_t>(1, graph::count_steps(sizes[d], split_size).value(loc));
+  std::int64_t count = std::max<std::int64_t>(1, length_of_list(graph::count_steps(sizes[d], split_size), "pinned: the length of the list that split gives", loc));
   check_count(count, d, sizes[d], "split", loc);
   Ints parts;
   for (std::int64_t i = 0; i + 1 < count; ++i) parts.push_back(split_size);
@@ -215,7 +219,7 @@ std::vector<Tensor> unbind(const Tensor& self, Int dim, SourceLoc loc) {
   if (sizes.empty()) fail(ErrorCode::ShapeMismatch, "unbind", loc, "cannot be applied to a 0-dim tensor");
   int d = wrap(dim, static_cast<int>(sizes.size()), "unbind", loc);
   std::vector<Tensor> parts;
-  const std::int64_t n = sizes[d].value(loc);
+  const std::int64_t n = length_of_list(sizes[d], "pinned: the length of the list that unbind gives", loc);
   check_count(n, d, sizes[d], "unbind", loc);
   for (std::int64_t i = 0; i < n; ++i) parts.push_back(select(self, d, i, loc));
   return parts;

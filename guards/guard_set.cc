@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <string_view>
 #include <tuple>
@@ -270,6 +271,25 @@ std::optional<std::uint32_t> GuardSet::first_miss(const std::int64_t* w) const n
   return std::nullopt;
 }
 
+GuardSet::Distance GuardSet::distance(const std::int64_t* w) const {
+  std::int64_t slots[kSlots];
+  std::uint32_t evaluated = 0;
+  Distance d;
+  for (std::size_t i = 0; i < checks_.size(); ++i) {
+    const Check& c = checks_[i];
+    if (c.kind == kGeneral) {
+      if (d.guards) continue;  // it may rely on those before it
+      if (c.b == evaluated) general_[evaluated++].evaluate_conditions(w, slots);
+      if (slots[c.a] != 0) continue;
+    } else if (holds(c, w)) {
+      continue;
+    }
+    ++d.guards;
+    for (const Seen& s : said_[i].symbols) d.values += std::abs(static_cast<double>(w[s.word]) - static_cast<double>(s.hint));
+  }
+  return d;
+}
+
 std::size_t GuardSet::size() const { return checks_.size(); }
 
 std::vector<GuardSet::WordRange> GuardSet::word_ranges(std::size_t most) const {
@@ -297,14 +317,6 @@ std::string place(SourceLoc where) {
   return std::string(slash ? slash + 1 : where.file) + ":" + std::to_string(where.line);
 }
 
-// "arg 0 .size(1)" is dimension 1 of "arg 0".
-std::string dimension(const std::string& source) {
-  std::size_t at = source.rfind(".size(");
-  if (at == std::string::npos) return {};
-  std::size_t end = source[at > 0 && source[at - 1] == ' ' ? at - 1 : at] == ' ' ? at - 1 : at;
-  return "dimension " + source.substr(at + 6, source.size() - at - 7) + " of " + source.substr(0, end);
-}
-
 // "scale .bits" is a double, given as its bits.
 constexpr std::string_view kBits = " .bits";
 std::string without_bits(const std::string& source) { return source.ends_with(kBits) ? source.substr(0, source.size() - kBits.size()) : source; }
@@ -316,20 +328,23 @@ std::string shown(const std::string& source, std::int64_t word) {
 
 std::string GuardSet::explain(std::uint32_t miss, const std::int64_t* words) const {
   const Said& s = said_[miss];
-  std::string seen, where;
+  std::string seen, where, wanted = s.condition;
   for (const Seen& symbol : s.symbols) {
-    const std::string name = without_bits(symbol.name);
+    const std::string name = without_bits(symbol.name), bits = std::to_string(symbol.hint);
+    if (const std::size_t at = wanted.find(bits); name != symbol.name && at != std::string::npos) wanted.replace(at, bits.size(), shown(symbol.name, symbol.hint));
     seen += (seen.empty() ? "" : ", ") + name + " is " + shown(symbol.name, words[symbol.word]);
     where += (where.empty() ? " where " : ", ") + symbol.symbol + " = " + name + " (" + shown(symbol.name, symbol.hint) + " when traced)";
   }
   std::string born = s.where ? "guard born at " + place(s.where) + " (" + s.why + ")" : s.why == "declared" ? "declared by the caller" : "guard: " + s.why;
-  return seen + "; wanted " + s.condition + where + "; " + born;
+  return seen + "; wanted " + wanted + where + "; " + born;
 }
 
 std::string GuardSet::remedy(std::uint32_t miss) const {
   const Said& s = said_[miss];
   const Check& c = checks_[miss];
   if (s.why == "declared") return "pass sizes that keep what was declared (" + s.condition + "), or declare less";
+  if (s.why.find("the length of the list") != std::string::npos)
+    return "each length is a compilation of its own: take what is needed with select() or narrow(), or work on the whole tensor";
   if (s.why.rfind("pinned:", 0) == 0) return "compute such numbers outside of the function and pass them as reprise::Int";
   if (s.why.rfind("pinned", 0) == 0)
     return s.symbols.size() == 1 && s.symbols[0].name.ends_with(kBits)
@@ -337,19 +352,16 @@ std::string GuardSet::remedy(std::uint32_t miss) const {
                : "keep the value an Int (and what is computed of it in floating point a Float, as 1.0 / reprise::sqrt(n)): converted to a C++ number it becomes a constant, and each value is a compilation of its own";
   if (s.why == "mark_static") return "mark_static makes each size a compilation of its own; without it the size stays symbolic";
   if (s.why == "divisor") return "a call that divides by zero fails; pass another value than 0 for " + s.symbols[0].name;
-  std::string dim = dimension(s.symbols[0].name), stated;
-  // This call is another one: to declare of its tensor what it is not would be refused.
-  auto state = [&](const char* what, std::int64_t v) {
-    if (!dim.empty()) stated = std::string("pass ") + what + " " + std::to_string(v) + " as " + dim + ", or ";
-  };
-  if (c.kind == kUnequal && (c.k == 0 || c.k == 1)) state("at least", c.k + 1);
-  if (c.kind == kAtLeast) state("at least", c.k);
-  if (c.kind == kAtMost) state("at most", c.k);
-  if (c.kind == kDivisible) state("a multiple of", c.k);
-  if (c.kind == kLowBitsZero) state("a multiple of", c.k + 1);
+  // What mark_dynamic states of a dimension a call that fails here does not keep: to state it would only be another error.
+  const std::string& name = s.symbols[0].name;
   if (s.why == "assumed") return "the function assumes it, and throws where it does not hold";
-  if (s.why == "broadcast" || c.kind == kSameWords) return stated + "pass equal sizes";
-  return stated + "the function branches on this: each side is a compilation of its own";
+  const std::string own = "each side is a compilation of its own";
+  if (c.kind == kDivisible || c.kind == kLowBitsZero)
+    return "pad " + name + " to a multiple of " + std::to_string(c.kind == kDivisible ? c.k : c.k + 1) + " before the call; else " + own;
+  if (s.why.rfind("broadcast", 0) == 0 && c.kind != kSameWords) return "where one of equal sizes is 1 it is broadcast, which is a compilation of its own: expand() it before the call to have one";
+  if (c.kind == kSameWords) return "pass equal sizes; else " + own;
+  if (s.why == "branch") return "the function branches on this, and " + own + ", made once: where() or cond() instead of the branch has one";
+  return "keep " + name + " so that this holds; else " + own + ", made once";
 }
 
 std::string GuardSet::text(std::uint32_t i) const {

@@ -1,4 +1,5 @@
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,7 +25,14 @@ class GuardSet {
   std::vector<WordRange> word_ranges(std::size_t most) const;
   /// "arg 0 .size(0) is 1, wanted s0 != 1; guard born at loop.cpp:41 (broadcast)". Cold.
   std::string explain(std::uint32_t miss, const std::int64_t* words) const;
-  /// What the user can do about it, one phrase. Cold.
+  /// How far a call is from these guards: how many of them do not hold, and by how much its values are others than the traced ones there. Cold.
+  struct Distance {
+    std::uint32_t guards = 0;
+    double values = 0;
+    friend auto operator<=>(const Distance&, const Distance&) = default;
+  };
+  Distance distance(const std::int64_t* words) const;
+  /// What the user can do about it, one phrase, which holds for such a call. Cold.
   std::string remedy(std::uint32_t miss) const;
   /// One guard as text: "s0 != 1  ; broadcast, loop.cpp:41". In order of checking.
   std::string text(std::uint32_t i) const;

@@ -11,7 +11,8 @@ struct NearestMiss {
   std::string failed, remedy;  ///< "x.size(0) is 8, was 4"; what the user can do
 };
 
-/// With `mu` held. Of other structures the one that differs in the fewest arguments, the latest first. `names`: of the call's words.
+/// With `mu` held. The one of whose structure the fewest arguments are another, of these the one of whose guards the fewest fail, of these the one that was traced with the
+/// nearest values, and then the latest. `names`: of the call's words.
 NearestMiss nearest_miss(const Compiled&, CallFrame&, const StructureNames& names);
 
 }  // namespace reprise::detail

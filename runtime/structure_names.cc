@@ -111,6 +111,11 @@ Told difference_of(const Leaf& call, const std::uint64_t* now, const Leaf& made,
 
 }  // namespace
 
+StructureDifference difference_of_tensors(std::uint64_t now, std::uint64_t before) {
+  const Told told = tensors(now, before);
+  return {"is " + told.now + ", was " + told.before, told.remedy, 1};
+}
+
 std::vector<std::uint32_t> tensor_words_of(const StructureNames& names) {
   std::vector<std::uint32_t> at;
   std::uint32_t word = 1;

@@ -16,6 +16,8 @@ struct StructureDifference {
   std::string remedy;        ///< what its user can do
   std::size_t arguments = 0; ///< how many differ
 };
+/// Of one tensor, by its words: "is float64, was float32".
+StructureDifference difference_of_tensors(std::uint64_t now, std::uint64_t before);
 StructureDifference difference_of(const StructureNames& made, const FrameArray<std::uint64_t>& made_words, const StructureNames& call,
                                   const FrameArray<std::uint64_t>& call_words);
 

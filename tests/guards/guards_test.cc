@@ -312,11 +312,11 @@ TEST(Sets, ExplainWhatFailedWhereItWasBornAndWhatToDo) {
   std::int64_t words[] = {1, 4};
   EXPECT_EQ(set.explain(*set.first_miss(words), words),
             "arg 0 .size(0) is 1; wanted s0 != 1 where s0 = arg 0 .size(0) (16 when traced); guard born at loop.cpp:41 (broadcast)");
-  EXPECT_EQ(set.remedy(*set.first_miss(words)), "pass at least 2 as dimension 0 of arg 0, or pass equal sizes");
+  EXPECT_EQ(set.remedy(*set.first_miss(words)), "where one of equal sizes is 1 it is broadcast, which is a compilation of its own: expand() it before the call to have one");
   EXPECT_EQ(set.text(0), "s0 != 1  ; broadcast, loop.cpp:41");
   words[0] = 2, words[1] = 6;
   EXPECT_EQ(set.remedy(*set.first_miss(words)),
-            "pass a multiple of 4 as dimension 2 of arg 1, or the function branches on this: each side is a compilation of its own");
+            "pad arg 1 .size(2) to a multiple of 4 before the call; else each side is a compilation of its own");
 }
 
 TEST(Sets, HundredsOfGeneralGuards) {
