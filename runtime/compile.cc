@@ -96,13 +96,23 @@ struct BackgroundBuild {
 void BackgroundBuild::run() noexcept {
   std::unique_ptr<Specialization> made;
   std::optional<std::pair<Bail, std::string>> refused;
+  auto warn = [&](const char* why) noexcept {
+    try {
+      log::warn(name + " was not compiled in the background: " + why);
+    } catch (const std::exception&) {  // there is no memory to say so
+    }
+  };
   try {
-    made = build(std::move(call));
-  } catch (const Error& e) {
-    if (e.code() == ErrorCode::NotTraceable || e.code() == ErrorCode::Internal) refused.emplace(bail_of(e), (e.code() == ErrorCode::Internal ? "compilation failed: " : "") + std::string(e.what()));
-    else log::warn(name + " was not compiled in the background: " + e.what());  // says nothing of the next call
+    try {
+      made = build(std::move(call));
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::NotTraceable && e.code() != ErrorCode::Internal) throw;  // says nothing of the next call
+      refused.emplace(bail_of(e), (e.code() == ErrorCode::Internal ? "compilation failed: " : "") + std::string(e.what()));
+    }
   } catch (const std::exception& e) {
-    log::warn(name + " was not compiled in the background: " + e.what());
+    warn(e.what());
+  } catch (...) {
+    warn("what is no std::exception was thrown");
   }
   const std::shared_ptr<Compiled> c = of.lock();
   if (!c) return;
@@ -122,7 +132,7 @@ void BackgroundBuild::run() noexcept {
         c->builds.erase(std::find_if(c->builds.begin(), c->builds.end(), [](const auto& b) { return b->ended; }));
     }
   } catch (const std::exception& e) {
-    log::warn(name + " was not compiled in the background: " + e.what());
+    warn(e.what());
   }
   c->builds_ended.fetch_add(1, std::memory_order_release);
   futex_wake(c->builds_ended);
