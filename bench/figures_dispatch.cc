@@ -92,6 +92,36 @@ void among(std::vector<Figure>& out, int tensors, int many, double target) {
   out.push_back({what, ours / hand, "ratio", target, Better::Lower, right, ns_text(ours) + ", by hand " + ns_text(hand) + (many > 1 ? "; they differ in sizes, random order" : "")});
 }
 
+struct Layer {
+  Tensor norm, q, k, v, o, second_norm, gate, up, down, q_norm, k_norm, bias;
+};
+struct Model {
+  std::vector<Layer> layers;
+};
+
+/// What a call pays for each weight of a model that it is given and that has not changed; the function uses all of them.
+void weights(std::vector<Figure>& out) {
+  constexpr int kLayers = 18;
+  Model m;
+  for (int i = 0; i < kLayers; ++i) {
+    auto w = [] { return ones({4, 4}); };
+    m.layers.push_back({w(), w(), w(), w(), w(), w(), w(), w(), w(), w(), w(), w()});
+  }
+  auto f = compile(
+      [](const Model& all, Tensor x) {
+        for (const Layer& l : all.layers)
+          for (const Tensor& w : {l.norm, l.q, l.k, l.v, l.o, l.second_norm, l.gate, l.up, l.down, l.q_norm, l.k_norm, l.bias}) x = x + w;
+        return x;
+      },
+      {.name = "weights", .mode = "interpret"});
+  const Tensor x = ones({4, 4});
+  f(m, x);
+  const auto call = std::make_tuple(m, x);
+  std::vector<double> ns;
+  for (int r = 0; r < 15; ++r) ns.push_back(f.measure_dispatch_ns(call, 1000) / (12 * kLayers));
+  out.push_back({"weights that did not move, a tensor", median(ns), "ns", 8, Better::Lower, true, "216 tensors in 18 structs, each compared in full"});
+}
+
 /// A new specialization every 100 calls.
 void stall(std::vector<Figure>& out) {
   for (const OnMiss on_miss : {OnMiss::Wait, OnMiss::ServeMeanwhile}) {
@@ -144,6 +174,7 @@ std::vector<Figure> dispatch_figures() {
   const auto [one, among_dtypes] = medians([&] { return f.measure_dispatch_ns(args, 6400); }, [&] { return g.measure_dispatch_ns(calls, 6400); });
   out.push_back({"dispatch among 64 specializations, of alone: dtypes differ", among_dtypes / one, "ratio", 1.5, Better::Lower, true,
                  std::to_string(g.stats().specializations) + " specializations; alone " + ns_text(one)});
+  weights(out);
   stall(out);
 
   // The least that a call of x + 1 can be: the result is allocated, and filled.
