@@ -21,6 +21,20 @@ std::vector<int> count_uses(const graph::Graph& g) {
   return uses;
 }
 
+/// By value: is it made of an argument that is written? Parts that are computed each by itself may stand in its memory, and would read each other's.
+std::vector<bool> made_of_written(const graph::Graph& g) {
+  std::vector<bool> is(g.values.size());
+  for (const graph::InputSpec& i : g.inputs)
+    if (i.mutates_data) is[i.value.v] = true;
+  for (const Node& n : g.nodes) {
+    bool any = false;
+    graph::for_each_value(n, [&](ValueId v) { any = any || is[v.v]; });
+    if (any)
+      for (ValueId r : n.results) is[r.v] = true;
+  }
+  return is;
+}
+
 /// A join of a list has nothing but the list's elements in it.
 bool joins_all(const Node& node) {
   return graph::op(node.op).cls == OpClass::Join && std::holds_alternative<std::vector<ValueId>>(node.args[0]);
@@ -33,14 +47,16 @@ int joined_dim(const Node& cat, const TensorMeta& whole) { return wrap_dim(std::
 
 class Move {
  public:
-  Move(Rewriter& rw, Rewriter::Site& s, const std::vector<int>& uses) : rw_(rw), s_(s), uses_(uses) {}
+  Move(Rewriter& rw, Rewriter::Site& s, const std::vector<int>& uses, const std::vector<bool>& of_written) : rw_(rw), s_(s), uses_(uses), of_written_(of_written) {}
 
   std::optional<std::vector<ValueId>> run() {
     // What writes in place reads all of what it writes at the index that it writes; its parts would read each other's.
     if (graph::op(s_.node.op).cls != OpClass::Pointwise) return std::nullopt;
     int tensors = 0;
     graph::for_each_value(s_.node, [&](ValueId) { ++tensors; });
-    if (tensors > 1 && s_.node.keeps_self) return std::nullopt;
+    bool written = s_.node.keeps_self;
+    graph::for_each_value(s_.node, [&](ValueId v) { written = written || of_written_[v.v]; });
+    if (tensors > 1 && written) return std::nullopt;
     for (std::size_t i = 0; i < s_.args.size(); ++i)
       if (joins_what_is_computed(i, tensors)) return moved(i);
     return std::nullopt;
@@ -109,6 +125,7 @@ class Move {
   Rewriter& rw_;
   Rewriter::Site& s_;
   const std::vector<int>& uses_;
+  const std::vector<bool>& of_written_;
 };
 
 }  // namespace
@@ -116,7 +133,8 @@ class Move {
 // A part of rotated halves (cat of -x2 and x1) is computed where the whole is wanted, with what stands beside it.
 bool cat_last(graph::Graph& g) {
   const std::vector<int> uses = count_uses(g);
-  return rewrite(g, [&](Rewriter& rw, Rewriter::Site& s) { return Move(rw, s, uses).run(); });
+  const std::vector<bool> of_written = made_of_written(g);
+  return rewrite(g, [&](Rewriter& rw, Rewriter::Site& s) { return Move(rw, s, uses, of_written).run(); });
 }
 
 }  // namespace reprise::passes

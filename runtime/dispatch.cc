@@ -55,28 +55,29 @@ const Specialization* first_of(const Candidates& all, CallFrame& f, const Specia
 // of that structure.
 [[gnu::noinline]] const Specialization* lookup_in_other_classes(const Compiled::Table& table, CallFrame& f) {
   if (table.partly.empty() && !has_small_dims(f)) return nullptr;
-  auto try_one = [&](const Specialization& s, auto&& find) -> const Specialization* {
-    SeenAs seen(s, f);
+  auto try_one = [&](const Specialization& s, bool others, auto&& find) -> const Specialization* {
+    SeenAs seen(s, f, others);
     const Specialization* found = seen ? find() : nullptr;
     if (found) seen.keep();
     return found;
   };
   if (const Specialization* last = table.last_other.load(std::memory_order_relaxed))
-    if (try_one(*last, [&] { return admits(*last, f) ? last : nullptr; })) return last;
-  auto among = [&](const auto& structures, std::uint64_t hash) -> const Specialization* {
+    if (try_one(*last, true, [&] { return admits(*last, f) ? last : nullptr; })) return last;
+  auto among = [&](const auto& structures, std::uint64_t hash, bool others) -> const Specialization* {
     auto [it, end] = structures.equal_range(hash);
     for (; it != end; ++it) {
       const auto [like, candidates] = it->second;
-      if (const Specialization* s = try_one(*like, [&, all = candidates] { return first_of(*all, f); })) {
+      if (const Specialization* s = try_one(*like, others, [&, all = candidates] { return first_of(*all, f); })) {
         table.last_other.store(s, std::memory_order_relaxed);
         return s;
       }
     }
     return nullptr;
   };
-  if (const Specialization* s = among(table.structures, runtime::hash_beside_layouts(f.structure))) return s;
+  // Those of one structure differ in what they use; those of one `unused` do not.
+  if (const Specialization* s = among(table.structures, runtime::hash_beside_layouts(f.structure), false)) return s;
   for (const Compiled::Table::Partly& p : table.partly)
-    if (const Specialization* s = among(p.structures, runtime::hash_beside_layouts(f.structure, p.unused))) return s;
+    if (const Specialization* s = among(p.structures, runtime::hash_beside_layouts(f.structure, p.unused), true)) return s;
   return nullptr;
 }
 

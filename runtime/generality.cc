@@ -17,7 +17,9 @@ guards::Generality generality_for(const Compiled& c, CallFrame& f) {
     g.slices = g.slices || s.generality.slices;
     g.broadcasts = g.broadcasts || s.generality.broadcasts;
     std::uint32_t miss = ~0u;
-    if (admits(s, f, &miss) || miss == ~0u) continue;
+    const std::size_t values = f.values.size(), tensors = f.tensors.size();
+    if (admits(s, f, &miss)) f.values.resize(values), f.tensors.resize(tensors);  // it has appended what it captures
+    if (miss == ~0u) continue;
     slices += s.guards.why(miss).starts_with("slice: ");
     broadcasts += s.guards.why(miss).starts_with("broadcast");
   }

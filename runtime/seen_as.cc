@@ -9,7 +9,7 @@ namespace reprise::detail {
 
 namespace {
 
-bool fit(const Specialization& s, const CallFrame& f) {
+bool fit(const Specialization& s, const CallFrame& f, bool others) {
   const FrameArray<std::uint64_t>&made = s.structure, &own = f.structure;
   if (made.size() != own.size()) return false;
   auto same = [&](std::size_t from, std::size_t to) { return from == to || std::memcmp(made.begin() + from, own.begin() + from, (to - from) * sizeof(std::uint64_t)) == 0; };
@@ -23,7 +23,7 @@ bool fit(const Specialization& s, const CallFrame& f) {
       continue;
     }
     if (!made[at] || !own[at]) return false;
-    if (s.uses(tensor) && (((made[at] ^ own[at]) & ~runtime::kLayoutBits) || !runtime::fits(*f.tensors[tensor], made[at], s.shows_strides_of(tensor)))) return false;
+    if ((!others || s.uses(tensor)) && (((made[at] ^ own[at]) & ~runtime::kLayoutBits) || !runtime::fits(*f.tensors[tensor], made[at], s.shows_strides_of(tensor)))) return false;
     differ = true;
     ++tensor;
   }
@@ -42,8 +42,8 @@ bool has_small_dims(const CallFrame& f) {
   return std::any_of(f.tensors.begin(), f.tensors.end(), [](const TensorImpl* t) { return std::any_of(t->sizes, t->sizes + t->rank, [](std::int64_t n) { return n <= 1; }); });
 }
 
-SeenAs::SeenAs(const Specialization& s, CallFrame& f) : frame_(f) {
-  if (!fit(s, f)) return;
+SeenAs::SeenAs(const Specialization& s, CallFrame& f, bool others) : frame_(f) {
+  if (!fit(s, f, others)) return;
   Own& own = thread_object<Own>();
   own.structure = f.structure;
   own.values = f.values;
@@ -60,7 +60,7 @@ SeenAs::SeenAs(const Specialization& s, CallFrame& f) : frame_(f) {
     if (!s.structure[at]) continue;
     const TensorImpl& t = *f.tensors[tensor];
     take(s.input_values[tensor].first - f.values.size());
-    if (const bool any = !s.uses(tensor++); any) {  // nobody looks at its values
+    if (const bool unused = !s.uses(tensor++); others && unused) {  // nobody looks at its values
       f.values.resize(f.values.size() + runtime::value_count(s.structure[at]));
       from += runtime::value_count(own.structure[at]);
       continue;

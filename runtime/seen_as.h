@@ -10,7 +10,8 @@ bool has_small_dims(const CallFrame&);
 /// (Note [Layout classes]), or for other tensors where it uses none. While it lives, unless it is kept: then the frame is as its own again. One thread, one at a time.
 class SeenAs {
  public:
-  SeenAs(const Specialization&, CallFrame&);
+  /// `others`: it may have other tensors where the specialization uses none; their values are then nobody else's, either.
+  SeenAs(const Specialization&, CallFrame&, bool others = true);
   ~SeenAs();
   SeenAs(const SeenAs&) = delete;
   SeenAs& operator=(const SeenAs&) = delete;
