@@ -132,11 +132,16 @@ class Writer {
       std::lock_guard lock(mu_);
       if (in_child_) open_locked(path_ + "." + std::to_string(getpid()), most_, problem);
       if (file_) {
-        if (std::exchange(line.named_in, serial_) != serial_) add_locked(named("thread_name", thread_name()));
-        add_locked(line.text);
-        const Time t = now();
-        if (at_once || buffer_.size() >= kBuffer || t - flushed_ >= kLongestWait) flush_locked(t, problem);
-        if (file_ && written_ + static_cast<std::int64_t>(buffer_.size() + kEnd) > most_) fill_locked(problem);
+        std::string name;
+        if (std::exchange(line.named_in, serial_) != serial_) name = named("thread_name", thread_name());
+        if (written_ + static_cast<std::int64_t>(buffer_.size() + name.size() + line.text.size() + kEnd) > most_) {
+          fill_locked(problem);
+        } else {
+          if (!name.empty()) add_locked(name);
+          add_locked(line.text);
+          const Time t = now();
+          if (at_once || buffer_.size() >= kBuffer || t - flushed_ >= kLongestWait) flush_locked(t, problem);
+        }
       }
     }
     if (!problem.empty()) log::warn(problem);

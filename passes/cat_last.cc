@@ -21,20 +21,6 @@ std::vector<int> count_uses(const graph::Graph& g) {
   return uses;
 }
 
-/// By value: is it made of an argument that is written? Parts that are computed each by itself may stand in its memory, and would read each other's.
-std::vector<bool> made_of_written(const graph::Graph& g) {
-  std::vector<bool> is(g.values.size());
-  for (const graph::InputSpec& i : g.inputs)
-    if (i.mutates_data) is[i.value.v] = true;
-  for (const Node& n : g.nodes) {
-    bool any = false;
-    graph::for_each_value(n, [&](ValueId v) { any = any || is[v.v]; });
-    if (any)
-      for (ValueId r : n.results) is[r.v] = true;
-  }
-  return is;
-}
-
 /// A join of a list has nothing but the list's elements in it.
 bool joins_all(const Node& node) {
   return graph::op(node.op).cls == OpClass::Join && std::holds_alternative<std::vector<ValueId>>(node.args[0]);
@@ -47,16 +33,14 @@ int joined_dim(const Node& cat, const TensorMeta& whole) { return wrap_dim(std::
 
 class Move {
  public:
-  Move(Rewriter& rw, Rewriter::Site& s, const std::vector<int>& uses, const std::vector<bool>& of_written) : rw_(rw), s_(s), uses_(uses), of_written_(of_written) {}
+  Move(Rewriter& rw, Rewriter::Site& s, const std::vector<int>& uses) : rw_(rw), s_(s), uses_(uses) {}
 
   std::optional<std::vector<ValueId>> run() {
     // What writes in place reads all of what it writes at the index that it writes; its parts would read each other's.
     if (graph::op(s_.node.op).cls != OpClass::Pointwise) return std::nullopt;
     int tensors = 0;
     graph::for_each_value(s_.node, [&](ValueId) { ++tensors; });
-    bool written = s_.node.keeps_self;
-    graph::for_each_value(s_.node, [&](ValueId v) { written = written || of_written_[v.v]; });
-    if (tensors > 1 && written) return std::nullopt;
+    if (tensors > 1 && s_.node.keeps_self) return std::nullopt;
     for (std::size_t i = 0; i < s_.args.size(); ++i)
       if (joins_what_is_computed(i, tensors)) return moved(i);
     return std::nullopt;
@@ -74,6 +58,7 @@ class Move {
     // The joined values are what memory holds: they must not grow. (Beside other operands they are read again with these.)
     if (tensors == 1 && item_size(s_.result.dtype) > item_size(whole.dtype)) return false;
     if (tensors > 1 && (parts.size() > kMostParts || !same_sizes(whole.layout.sizes, s_.result.layout.sizes))) return false;
+    if (tensors > 1 && !each_is_cut_or_repeated(i, whole, joined_dim(*cat, whole))) return false;
     // A part of another dtype is converted by the cat, before the operator.
     for (ValueId p : parts)
       if (rw_.meta(p).dtype != whole.dtype || rw_.meta(p).dim() != whole.dim()) return false;
@@ -85,6 +70,21 @@ class Move {
       if (!identical(a[d], b[d])) return false;
     return true;
   }
+
+  /// Every other operand has the whole's size there, or is repeated over it: a symbol that a guard found to be 1 is neither.
+  bool each_is_cut_or_repeated(std::size_t at, const TensorMeta& whole, int dim) {
+    for (std::size_t i = 0; i < s_.args.size(); ++i) {
+      const ValueId* v = std::get_if<ValueId>(&s_.args[i]);
+      if (i == at || !v || !*v) continue;
+      const TensorMeta& m = rw_.meta(*v);
+      const int d = m.dim() + dim - whole.dim();
+      if (d < 0) continue;
+      const Int size = m.layout.sizes[static_cast<std::size_t>(d)];
+      if (!is_one(size) && !identical(size, whole.layout.sizes[static_cast<std::size_t>(dim)])) return false;
+    }
+    return true;
+  }
+  static bool is_one(Int size) { return !size.is_symbolic() && size.hint() == 1; }
 
   std::vector<ValueId> moved(std::size_t at) {
     const Node* cat = rw_.maker(std::get<ValueId>(s_.args[at]));
@@ -111,8 +111,7 @@ class Move {
     const TensorMeta& m = rw_.meta(v);
     const int d = m.dim() + dim;
     if (d < 0) return v;
-    const Int size = m.layout.sizes[static_cast<std::size_t>(d)];
-    if (!size.is_symbolic() && size.hint() == 1) return v;
+    if (is_one(m.layout.sizes[static_cast<std::size_t>(d)])) return v;
     if (const Node* cat = rw_.maker(v); cat && joins_all(*cat) && joined_dim(*cat, m) == d) {
       const auto& parts = std::get<std::vector<ValueId>>(cat->args[0]);
       Ints own;
@@ -125,7 +124,6 @@ class Move {
   Rewriter& rw_;
   Rewriter::Site& s_;
   const std::vector<int>& uses_;
-  const std::vector<bool>& of_written_;
 };
 
 }  // namespace
@@ -133,8 +131,7 @@ class Move {
 // A part of rotated halves (cat of -x2 and x1) is computed where the whole is wanted, with what stands beside it.
 bool cat_last(graph::Graph& g) {
   const std::vector<int> uses = count_uses(g);
-  const std::vector<bool> of_written = made_of_written(g);
-  return rewrite(g, [&](Rewriter& rw, Rewriter::Site& s) { return Move(rw, s, uses, of_written).run(); });
+  return rewrite(g, [&](Rewriter& rw, Rewriter::Site& s) { return Move(rw, s, uses).run(); });
 }
 
 }  // namespace reprise::passes

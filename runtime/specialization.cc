@@ -146,6 +146,21 @@ TracedCall trace_call(const std::string& name, kernels::Mode mode, CallFrame& fr
   return {name, mode, frame.structure, std::move(traced), std::move(function), options.registered, options.handles != nullptr, trace_ns, phases, options.generality};
 }
 
+namespace {
+/// Of what a program asks for. The trace has accepted all of that: passes and lowering have nothing to complain of but themselves. (A fact that a
+/// registered operator lacks is an InvalidArgument.)
+bool is_complaint(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::ShapeMismatch:
+    case ErrorCode::DTypeMismatch:
+    case ErrorCode::DeviceMismatch:
+    case ErrorCode::IndexOutOfRange:
+    case ErrorCode::AliasConflict: return true;
+    default: return false;
+  }
+}
+}  // namespace
+
 std::unique_ptr<Specialization> build(TracedCall call) {
   const guards::GeneralScope rules(call.generality);
   const auto begin = std::chrono::steady_clock::now();
@@ -172,13 +187,18 @@ std::unique_ptr<Specialization> build(TracedCall call) {
     if (&epochs::mine() != caller) for_caller.emplace(epochs::Working::ForAnother{});
     const PhaseClock clock(call.phases);
     if (knobs().verify >= 2) check = CallCheck::make(traced);
-    {
-      const InPhase phase(Phase::Passes);
-      for (passes::PassRecord& r : passes::run_pipeline(traced.graph, registered)) std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(patterns));
+    try {
+      {
+        const InPhase phase(Phase::Passes);
+        for (passes::PassRecord& r : passes::run_pipeline(traced.graph, registered)) std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(patterns));
+      }
+      log_graph(log::Event::optimized, call.name, "after passes:\n", traced.graph);
+      const InPhase phase(Phase::Lower);
+      built = runtime::build_guarded(std::move(traced.graph), call.mode, traced.int_results, traced.floats, traced.uses_random, traced.random_count);
+    } catch (const Error& e) {
+      if (!is_complaint(e.code())) throw;
+      throw Error(ErrorCode::Internal, e.op(), e.message(), e.where());
     }
-    log_graph(log::Event::optimized, call.name, "after passes:\n", traced.graph);
-    const InPhase phase(Phase::Lower);
-    built = runtime::build_guarded(std::move(traced.graph), call.mode, traced.int_results, traced.floats, traced.uses_random, traced.random_count);
   });
   std::unique_ptr<VariableLog> variables = std::move(traced.variables);
   std::vector<std::shared_ptr<Variable>> met = std::move(traced.met);

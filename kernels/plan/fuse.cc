@@ -70,6 +70,8 @@ class Fuse {
     if (it.kind == Item::Kind::Fused && std::find(memory.begin(), memory.end(), it.made.v) != memory.end()) {
       return *why = "a user reads it through a view that merges dimensions", false;
     }
+    // Of an extent of 0 no map tells how its elements lie in a merged dimension, and there is nothing to gain.
+    if (is_empty(sizes_of(value_of(i))) || is_empty(units_[u].extents)) return *why = "there are no elements to compute", false;
     starts_.clear();
     for (const Edge& e : p_.succ[i]) {
       if (everywhere && e.kind == EdgeKind::Value) continue;
@@ -128,6 +130,9 @@ class Fuse {
   ValueId root_of(ValueId v) const { return root_[v.v]; }
   ValueId value_of(Id i) const { return p_.items[i].kind == Item::Kind::Copy ? p_.items[i].from : p_.items[i].made; }
   const Ints& sizes_of(ValueId v) const { return g_.meta(v).layout.sizes; }
+  static bool is_empty(const Ints& extents) {
+    return std::any_of(extents.begin(), extents.end(), [](Int n) { return is_number(n, 0); });
+  }
   bool fused_maker(ValueId root) const {
     std::int32_t m = p_.maker[root.v];
     return m >= 0 && p_.items[m].kind == Item::Kind::Fused;

@@ -264,6 +264,29 @@ TEST(Copies, PartOfACapturedTensor) {
 
 // What is read of a value that is written in place meanwhile: nothing of the size of the whole is made, and copied is what the
 // program copies, or the part.
+// Rotated into its own place: what one half is made of is where the other half is stored.
+TEST(Copies, HalvesRotatedInPlace) {
+  auto halves = [](const Tensor& x) { return cat({-x.slice(-1, x.size(-1) / 2, INT64_MAX), x.slice(-1, 0, x.size(-1) / 2)}, -1); };
+  auto into_itself = [halves](Tensor x, Tensor c, Tensor s) { x.copy_(x * c + halves(x) * s); return x + 0; };
+  auto one_by_one = [halves](Tensor x, Tensor c, Tensor s) { x.mul_(c); x.copy_(halves(x) * s); x.copy_(x * c + halves(x) * s); return x.sum(); };
+  auto into_a_part = [halves](Tensor x, Tensor c, Tensor s) { const Tensor part = x.slice(0, 1, x.size(0)); part.copy_(halves(part * c) * s + part); return x * 2; };
+  auto by_its_last_row = [](Tensor x, Tensor c, Tensor) {
+    const Tensor last = x.slice(0, Int::min(c.size(0) + 2, x.size(0) - 1), x.size(0)), turned = cat({-x.slice(0, x.size(0) / 2, INT64_MAX), x.slice(0, 0, x.size(0) / 2)}, 0);
+    x.copy_(x * x.clone() + turned * tanh(last));
+    return x * c;
+  };
+  for (const std::function<Tensor(Tensor, Tensor, Tensor)>& body : std::initializer_list<std::function<Tensor(Tensor, Tensor, Tensor)>>{into_itself, one_by_one, into_a_part, by_its_last_row}) {
+    auto f = compile(body);
+    for (std::int64_t n : {2, 8, 64, 6}) for (std::int64_t rows : {2, 4}) {
+      const Tensor a = arange(rows * n, {.dtype = kFloat32}).view({rows, n}) * 0.1, b = a.clone();
+      const Tensor c = (arange(n, {.dtype = kFloat32}) * 0.3).cos(), s = (arange(n, {.dtype = kFloat32}) * 0.3).sin();
+      ASSERT_TRUE(allclose(f(a, c, s), body(b, c, s), 1e-4, 1e-5)) << n;
+      ASSERT_TRUE(allclose(a, b, 1e-5, 1e-5)) << n;
+    }
+    EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  }
+}
+
 TEST(Copies, PartsThatChangePlaces) {
   auto make = [](std::int64_t n) { return std::vector{random_of({n + 4, 8}), random_of({8})}; };
   struct Case {

@@ -49,6 +49,23 @@ TEST(OnlyWhatWasObserved, ABranchMayUseIt) {
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
 }
 
+// What one specialization does not look at, another of the same structure does: it must not be offered a call without it.
+TEST(OnlyWhatWasObserved, AnotherBranchOfTheSameStructureUsesIt) {
+  auto body = [](Tensor x, Tensor t, Int which) { return which == 0 ? x + 1 : t * 2; };
+  auto f = compile(body);
+  const Tensor x = ones({2, 3}), all = arange(24, {.dtype = kFloat32});
+  const std::vector<Tensor> ts{all.as_strided({4, 3}, {6, 1}), all.as_strided({1, 3}, {3, 1}), all.as_strided({2, 1}, {5, 1}), all.as_strided({4, 3}, {6, 2})};
+  for (int turn = 0; turn < 2; ++turn)
+    for (const Tensor& t : ts)
+      for (int which : {0, 1, 0}) {
+        const Tensor got = f(x, t, which), want = body(x, t, which);
+        ASSERT_EQ(got.size(0), want.size(0));
+        ASSERT_EQ(got.size(1), want.size(1));
+        ASSERT_TRUE(equal(got, want)) << turn << ", " << which;
+      }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
 TEST(OnlyWhatWasObserved, WhatIsAskedIsUsed) {
   auto by_dtype = compile([](Tensor x, Tensor t) { return t.dtype() == kInt64 ? x + 1 : x; });
   auto by_rank = compile([](Tensor x, Tensor t) { return x + t.dim(); });

@@ -89,6 +89,32 @@ TEST(Reductions, PlacesOfTheGreatest) {
 }
 
 // A row is normalized, each part of it divided by the greatest there, and all of that added up again, while the row is written in place.
+// A row that is known to have no elements, counted through by its parts.
+TEST(Reductions, PartsOfARowWithoutElements) {
+  auto body = [](Tensor y, Int less) {
+    const Tensor part = y.slice(0, 0, y.size(0) - less).unsqueeze(0).expand({3, -1, -1}).select(0, 1).mul_(2.0);
+    const Tensor row = rms_norm(part.reshape({part.numel()}), {part.numel()}, Tensor(), 0.1).view(part.sizes());
+    return row / (amax(abs(row), {-1}, true) + 0.5);
+  };
+  auto resized = [](Tensor y, Int less) {
+    const Tensor part = y.resize_({y.size(0) - less, y.size(1)}).unsqueeze(0).expand({3, -1, -1}).select(0, 1).mul_(2.0);
+    const Tensor row = rms_norm(part.reshape({part.numel()}), {part.numel()}, Tensor(), 0.1).view(part.sizes());
+    return row / (amax(abs(row), {-1}, true) + 0.5);
+  };
+  auto f = compile(body);
+  auto g = compile(resized);
+  for (const auto& [m, n, less] : {std::tuple{1, 2, 1}, {3, 2, 1}, {2, 1, 1}, {2, 2, 2}, {1, 1, 1}, {1, 7, 1}}) {
+    const std::string what = std::to_string(m) + " x " + std::to_string(n) + " - " + std::to_string(less);
+    const Tensor a = ones({m, n}), b = ones({m, n});
+    ASSERT_TRUE(allclose(f(a, less), body(b, less))) << what;
+    ASSERT_TRUE(equal(a, b)) << what;
+    ASSERT_TRUE(allclose(g(a, less), resized(b, less))) << what;
+    ASSERT_TRUE(equal(a, b)) << what;
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  EXPECT_EQ(g.stats().eager_fallbacks, 0) << g.stats().last_fallback_reason;
+}
+
 TEST(Reductions, RowsAndThenPartsOfThem) {
   auto f = compile(
       [](Tensor r, Tensor x, Tensor w, Int of) {
