@@ -195,6 +195,7 @@ bool Miss::is_to_be_compiled(bool turn) {
     served_ = stays(s);
     return false;
   }
+  c_.declared.check(frame_, c_.options.name, [this]() -> const StructureNames& { return *names(); });
   const bool meanwhile = c_.options.on_miss == OnMiss::ServeMeanwhile;
   if (!turn) return eagerly(meanwhile ? Bail::compiled_meanwhile : Bail::waits_for_trace, bail_text(meanwhile ? Bail::compiled_meanwhile : Bail::waits_for_trace));
   Compiled::Refusal* refused = c_.refusal_of(frame_);
@@ -280,6 +281,10 @@ std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
         trace();
       }
     const bool repeatable = !call.traced.unrepeatable;
+    if (has_marks(frame_)) {
+      LockedCompiled lock(c_);
+      c_.declared.note(frame_, *names());
+    }
     if (in_background_ && repeatable) {
       call.traced.variables = nullptr;  // belongs to this thread
       if (hand_over(call, facts)) return nullptr;
@@ -288,6 +293,8 @@ std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
     made->recordings.keep_within(c_.recordings);
     if (!repeatable) seen_ = facts.seen();
     return made;
+  } catch (const MarkPinned&) {
+    throw;
   } catch (const Error& e) {
     switch (e.code()) {
       case ErrorCode::NotTraceable:

@@ -279,6 +279,7 @@ void reset(Compiled& c) {
   c.thrown.clear();
   c.handles.clear();
   c.met.clear();
+  c.declared.clear();
   c.sealed = c.warned_full = false;
   c.in_vain = c.named = c.replaced = c.look_at = 0;
   c.patience = Compiled::kPatience;

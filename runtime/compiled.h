@@ -15,6 +15,7 @@
 #include "kernels/plan/lower.h"
 #include "reprise/compile.h"
 #include "runtime/candidates.h"
+#include "runtime/declared.h"
 #include "runtime/recording_budget.h"
 #include "runtime/specialization.h"
 
@@ -110,6 +111,7 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   /// Variables that held nothing when the function first assigned them (Note [Assigned variables] in runtime/variables.h).
   std::vector<std::shared_ptr<Variable>> met;             // guarded by mu
   void watch_met(std::vector<std::shared_ptr<Variable>>); ///< with `mu` held
+  Declared declared;                                      // guarded by mu
   bool sealed = false;                                    // guarded by mu
   bool warned_full = false;                               // guarded by mu
   std::string last_fallback_reason;                       // guarded by mu

@@ -367,6 +367,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   std::list<TracedRef*> live_;       ///< every traced tensor that somebody holds
   Traced out_;
   bool in_function_ = false, asked_ = false, noting_ = false, lost_track_ = false;
+  void check_marks() const;
   std::vector<std::shared_ptr<TracedStorage>> storages_;
   struct Input {
     Tensor tensor;                   ///< traced

@@ -1,5 +1,6 @@
 // The end of a trace: its results, and what the caller must know of the arguments.
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 #include "base/phases.h"
 #include "passes/functionalize.h"
 #include "passes/pass.h"
+#include "runtime/declared.h"
 #include "runtime/tracer.h"
 #include "runtime/written_memory.h"
 #include "tensor/impl.h"
@@ -158,6 +160,35 @@ void Tracer::functionalize() {
 }
 
 void Tracer::check_passed_once(std::uint32_t i) {
+// A dimension that was declared to vary must not be a constant of what was traced.
+void Tracer::check_marks() const {
+  const guards::ShapeEnv& env = *env_;
+  std::function<bool(const guards::Expr*, std::uint32_t)> names = [&](const guards::Expr* e, std::uint32_t symbol) {
+    return e->kind() == guards::ExprKind::Symbol ? e->symbol() == symbol : std::any_of(e->args().begin(), e->args().end(), [&](const guards::Expr* a) { return names(a, symbol); });
+  };
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const TensorImpl& t = *inputs_[i].concrete;
+    for (int d = 0; t.notes && d < t.rank; ++d) {
+      const DimMark& mark = t.notes->marks.dims[d];
+      const Int size = inputs_[i].layout.sizes[static_cast<std::size_t>(d)];
+      if (!(t.notes->marks.set >> d & 1) || mark.is_static || !size.is_symbolic()) continue;
+      const std::uint32_t symbol = size.expr()->symbol();
+      const guards::Symbol& s = env.symbols()[symbol];
+      if (s.lo != s.hi && !env_->simplify(size.expr())->is_const()) continue;
+      const guards::Guard* by = nullptr;  // the latest that says something of it; an equality with a number says all
+      for (const guards::Guard& g : env.guards()) {
+        if (!names(g.condition, symbol)) continue;
+        by = &g;
+        if (g.condition->kind() == guards::ExprKind::Eq && (g.condition->args()[0]->is_const() || g.condition->args()[1]->is_const())) break;
+      }
+      throw MarkPinned(ErrorCode::InvalidArgument, "mark_dynamic",
+                       s.source.name + " is declared to vary (" + std::to_string(mark.min) + " to " + (mark.max == INT64_MAX ? "any size" : std::to_string(mark.max)) + "), and the function makes a constant of it, " +
+                           std::to_string(s.hint) + (by ? std::string(" (") + by->why + ")" : std::string()) + ": keep it a size, or do not declare that it varies",
+                       by ? by->where : SourceLoc{});
+    }
+  }
+}
+
   for (std::size_t j = 0; j < inputs_.size(); ++j)
     if (j != i && inputs_[j].concrete == inputs_[i].concrete && !inputs_[j].again) want_identity(i, j, {});
 }
@@ -208,6 +239,7 @@ Traced Tracer::finish() {
     for (std::uint32_t i = 0; i < frame_.tensors.size(); ++i)
       if (!static_cast<const TracedRef&>(*inputs_[i].tensor.impl()->trace).looked_at) out_.unused.push_back(i);
   out_.result_template = std::move(result_template);
+  check_marks();
   return std::move(out_);
 }
 

@@ -37,6 +37,8 @@ Storage* new_storage(Device, std::int64_t bytes);  ///< from device's caching al
 struct DimMark {
   std::int64_t min = 0, max = INT64_MAX, multiple_of = 1;
   bool is_static = false;
+  bool recompiles = false;                   ///< what a call outside of it is: another compilation, or an error
+  SourceLoc where{};                         ///< who said it
 };
 struct DimMarks {
   DimMark dims[kMaxRank];

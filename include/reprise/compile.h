@@ -46,16 +46,27 @@ struct CompileOptions {
   bool static_sizes = false;
 };
 
+/// What becomes of a call with a size outside of what was declared.
+enum class Outside : std::uint8_t {
+  Fails,      ///< InvalidArgument, before anything has happened
+  Recompiles, ///< it is a compilation of its own
+};
 /// Bounds that calls promise for one dimension of a tensor. Checked, never assumed: they are part of the guards.
 struct DynamicRange {
   std::int64_t min = 0;
   std::int64_t max = INT64_MAX;
   std::int64_t multiple_of = 1;
+  Outside outside = Outside::Fails;
 };
-/// States that x's dimension varies within the range: a trace that takes x then knows it (a size of at least 2 needs no
-/// "is it 1?"), and the compiled code is used only for sizes within. Throws InvalidArgument if x itself breaks it.
+/// States that x's dimension varies within the range, for the functions that are traced with x as an argument: a trace knows it (a size of at
+/// least 2 needs no "is it 1?"), and the compiled code is used only for sizes within. A function that makes a constant of the dimension
+/// (a size that is converted to a C++ number, a comparison that leaves one size) cannot keep that: such a call throws InvalidArgument, naming the
+/// line. A later call whose tensor at that place has a size outside throws InvalidArgument, or is compiled for, as `outside` says; a tensor that has
+/// a mark of its own there goes by that.
+/// Throws InvalidArgument if x itself breaks it, if no size is in the range or x's dimension was marked static; IndexOutOfRange for a
+/// dimension that x does not have. Of several marks all hold.
 void mark_dynamic(const Tensor& x, int dim, DynamicRange range = {}, SourceLoc loc = SourceLoc::current());
-/// States that x's dimension is a constant: traces that take x compile for this very size.
+/// States that x's dimension is a constant: traces that take x compile for this very size. Throws InvalidArgument if it was marked dynamic.
 void mark_static(const Tensor& x, int dim, SourceLoc loc = SourceLoc::current());
 
 namespace detail {

@@ -182,6 +182,23 @@ const Story kStories[] = {
        f(x);
        f(ones({4, 4}));
      }},
+    {"a marked range is left, and may be",
+     [] {
+       auto f = compile([](Tensor x) { return x * 2; }, {.name = "f", .arguments = {"x"}});
+       Tensor x = ones({16, 4});
+       mark_dynamic(x, 0, {.min = 8, .max = 64, .outside = Outside::Recompiles});
+       f(x);
+       f(ones({4, 4}));
+     }},
+    {"a marked dimension becomes a constant",
+     [] {
+       auto f = compile([](Tensor x) {
+         return x * double(x.size(0).value());
+       }, {.name = "f", .arguments = {"x"}});
+       Tensor x = ones({16, 4});
+       mark_dynamic(x, 0);
+       f(x);
+     }},
     {"a branch on a value",
      [] {
        auto f = compile([](Tensor x) {

@@ -201,23 +201,6 @@ TEST(Random, CompiledCallsDrawTheStreamThatEagerDraws) {
   EXPECT_EQ(f.stats().compilations, 1);
 }
 
-TEST(Marks, DeclaredRangesAreCheckedNotAssumed) {
-  auto f = compile([](Tensor x) { return x.size(0) >= 2 ? x * 2 : x * 3; }, {.name = "marked"});
-  Tensor x = ones({8});
-  mark_dynamic(x, 0, {.min = 2, .max = 64, .multiple_of = 4});
-  EXPECT_EQ(total(f(x)), 16);
-  EXPECT_EQ(total(f(ones({6}))), 12);  // outside the marks: right, by another specialization
-  EXPECT_EQ(total(f(ones({1}))), 3);
-  Tensor y = ones({5});
-  mark_static(y, 0);
-  auto g = compile([](Tensor t) { return t + 1; }, {.name = "static"});
-  g(y);
-  g(ones({5}));
-  EXPECT_EQ(g.stats().compilations, 1);
-  g(ones({6}));
-  EXPECT_EQ(g.stats().compilations, 2);
-}
-
 TEST(Branches, EachSideIsACompilationOfItsOwn) {
   auto f = compile([](Tensor x) { return x.size(0) > 10 ? x + 1 : x - 1; }, {.name = "branch"});
   for (int n = 2; n < 30; ++n) EXPECT_EQ(total(f(ones({n}))), n > 10 ? 2 * n : 0);
