@@ -7,6 +7,7 @@
 #include "graph/shape_rules.h"
 #include "reprise/ops.h"
 #include "tensor/impl.h"
+#include "tensor/trace_questions.h"
 #include "tensor/transfer.h"
 
 namespace reprise {
@@ -102,6 +103,11 @@ Tensor type_as(const Tensor& self, const Tensor& other, SourceLoc loc) {
 }
 
 Tensor contiguous(const Tensor& self, SourceLoc loc) {
+  if (TraceQuestions* trace = trace_questions(); trace && trace->leaves_copy_open(self, false, true)) {
+    Tensor made = clone(self, loc);
+    trace->copied_perhaps(self, made);
+    return made;
+  }
   return is_contiguous(checked_meta(self, "contiguous", loc).layout) ? self : clone(self, loc);
 }
 

@@ -2,9 +2,11 @@
 #include "base/errors.h"
 #include "graph/api_args.h"
 #include "graph/shape_rules.h"
+#include "guards/general.h"
 #include "guards/shape_env.h"
 #include "reprise/ops.h"
 #include "tensor/impl.h"
+#include "tensor/trace_questions.h"
 
 namespace reprise {
 
@@ -52,6 +54,19 @@ Tensor reshape(const Tensor& self, IntArrayRef shape, SourceLoc loc) {
   guards::LibraryScope operators;
   TensorMeta m = checked_meta(self, "reshape", loc);
   Ints sizes = graph::infer_size(m.layout.sizes, shape.vec(), loc, "reshape");
+  if (TraceQuestions* trace = trace_questions()) {
+    bool asked, copies;
+    {
+      const guards::Supposing any;
+      copies = !graph::view_strides(m.layout, sizes, loc);
+      asked = any.asked();
+    }
+    if (trace->leaves_copy_open(self, asked, copies)) {
+      Tensor made = view(clone(self, loc), sizes, loc);
+      trace->copied_perhaps(self, made);
+      return made;
+    }
+  }
   return view(graph::view_strides(m.layout, sizes, loc) ? self : clone(self, loc), sizes, loc);
 }
 

@@ -10,7 +10,8 @@ namespace reprise::guards {
 struct Generality {
   bool slices = false;      ///< bounds are clamped to the size
   bool broadcasts = false;  ///< two sizes that meet are equal, or either is 1
-  bool any() const { return slices || broadcasts; }
+  bool reshapes = false;    ///< a reshape that need not copy in this call may copy (Note [Copies that nobody sees] in runtime/tracer_copies.cc)
+  bool any() const { return slices || broadcasts || reshapes; }
 };
 
 /// While one lives on this thread, operators' rules are as general as it says.
@@ -24,5 +25,21 @@ class GeneralScope {
   const Generality before_;
 };
 const Generality& generality();
+
+/// While one lives on this thread, what is not known is taken to be as it is in the traced call, and nothing is recorded: what comes of
+/// it holds for all calls only where nothing was asked.
+class Supposing {
+ public:
+  Supposing();
+  ~Supposing();
+  Supposing(const Supposing&) = delete;
+  bool asked() const { return asked_; }
+  /// Somebody asks: does one live?
+  static bool ask();
+
+ private:
+  Supposing* const around_;
+  bool asked_ = false;
+};
 
 }  // namespace reprise::guards

@@ -215,6 +215,7 @@ TracedRef& Tracer::found(const Tensor& t, SourceLoc loc) {
     auto& ref = static_cast<TracedRef&>(*traced);
     if (ref.storage->tracer != this) fail(ErrorCode::InvalidArgument, "trace", loc, "a tensor of a finished trace is used: it never had data");
     ref.looked_at = true;
+    if (ref.storage->outermost().perhaps_written) settle(*ref.storage);
     return ref;
   }
   AtDepth outermost(*this, 0);

@@ -41,6 +41,7 @@ struct TracedStorage {
   std::shared_ptr<TracedStorage> outer;  ///< of a branch's input: what it stands for in the graph around it
   std::shared_ptr<TracedStorage> grown;  ///< what it is now (Note [Storages that grow])
   bool has_grown = false;            ///< it is such a one, which counts as a write
+  bool perhaps_written = false;      ///< what it may be one with has been written (Note [Copies that nobody sees])
   std::int32_t grown_of = -1;        ///< of such a one: the graph input whose storage it was, or -1
 
   const TracedStorage& outermost() const { return outer ? outer->outermost() : *this; }
@@ -89,11 +90,14 @@ struct InputPlan {
   std::vector<Whole> whole;                ///< storages that are an input each, flat; all tensors on them are views of it
   std::vector<const TensorImpl*> strided;  ///< row-major or dense but for strides of dimensions of size 0 and 1: these count, too
   bool by_identity = false;                ///< one tensor passed twice is one input
+  std::vector<std::int32_t> decided;       ///< reshapes of which it is asked whether they copy, by their number in the trace
+  int times_decided = 0;                   ///< how often there was another one
   bool may_grow = true;                    ///< false: give up instead
 
   int whole_of(const TensorImpl&) const;   ///< index in `whole`, or -1
   bool is_strided(const TensorImpl&) const;
-  std::size_t size() const { return whole.size() + strided.size() + by_identity; }
+  bool sees_tensors() const { return whole.empty() && strided.empty() && !by_identity; }  ///< each as itself
+  std::size_t size() const { return whole.size() + strided.size() + by_identity + decided.size(); }
 };
 
 /// The values that stand for an input behind those of its structure word.
@@ -253,6 +257,9 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   bool are_same(const Tensor&, const Tensor&) override;
   bool share_storage(const Tensor&, const Tensor&) override;
   Int storage_offset_of(const Tensor&) override;
+  void strides_decide(const Tensor&) override;
+  bool leaves_copy_open(const Tensor& self, bool asked, bool copies) override;
+  void copied_perhaps(const Tensor& self, const Tensor& made) override;
 
   // ---- TraceHook
   [[noreturn]] void not_traceable(Bail, const char* what, SourceLoc) override;
@@ -340,6 +347,19 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void need_exact_strides(std::uint32_t input, SourceLoc);
   std::shared_ptr<TracedStorage> new_storage_of(graph::ValueId whole);
 
+  // ---- copies that may be none (tracer_copies.cc)
+  struct OpenCopy {
+    std::int32_t reshape;            ///< its number in the trace
+    const TracedStorage *of, *made;  ///< held by storages_
+  };
+  bool is_open(const TracedStorage&) const;                  ///< was it made by one?
+  std::vector<const TracedStorage*> perhaps_one_with(const TracedStorage&) const;
+  void settle(const TracedStorage&);                         ///< it matters of those that have to do with it: gives the trace up if there are any
+  void settle_if_open(const TracedStorage& s) {
+    if (!open_copies_.empty() && is_open(s)) settle(s);
+  }
+  void note_write(const TracedStorage&);
+
   // ---- results (tracer_finish.cc)
   void add_results();
   void functionalize();
@@ -347,6 +367,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void check_written();
   void find_overlaps(std::uint32_t written, const WrittenMemory& of_inputs);
   void check_passed_once(std::uint32_t input);
+  void check_marks() const;
   bool is_whole(std::int32_t input) const;  ///< a storage, rather than a tensor
   int input_of(const TracedRef&) const;  ///< whose own handle it is, or -1
   void depends_on(TensorFact::Kind kind, std::size_t a, std::size_t b) { tensor_facts_.push_back({kind, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)}); }
@@ -367,7 +388,6 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   std::list<TracedRef*> live_;       ///< every traced tensor that somebody holds
   Traced out_;
   bool in_function_ = false, asked_ = false, noting_ = false, lost_track_ = false;
-  void check_marks() const;
   std::vector<std::shared_ptr<TracedStorage>> storages_;
   struct Input {
     Tensor tensor;                   ///< traced
@@ -383,6 +403,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   std::int32_t calls_ = 0;           ///< of operators so far
   std::size_t captured_values_ = 0;  ///< values that captured tensors append after the frame's own
   std::optional<std::pair<Int, Int>> random_;
+  std::vector<OpenCopy> open_copies_;
+  std::int32_t reshapes_met_ = 0;
   std::vector<std::unique_ptr<RegionTrace>> regions_;  ///< branches of cond, each in the one before
   std::size_t depth_ = 0;            ///< of out_.graph: how many of them it stands in
 };

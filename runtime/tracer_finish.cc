@@ -94,6 +94,7 @@ void Tracer::add_results() {
       continue;
     }
     TracedRef& ref = ref_of(t, {});
+    settle_if_open(*ref.storage);
     auto [leaf, is_new] = leaf_of.try_emplace(&ref, static_cast<std::int32_t>(g.outputs.size()));
     if (is_new) output(OutputSpec::Kind::User, ref, 0);
     out_.tensor_results.push_back(leaf->second);
@@ -159,7 +160,6 @@ void Tracer::functionalize() {
   }
 }
 
-void Tracer::check_passed_once(std::uint32_t i) {
 // A dimension that was declared to vary must not be a constant of what was traced.
 void Tracer::check_marks() const {
   const guards::ShapeEnv& env = *env_;
@@ -189,6 +189,7 @@ void Tracer::check_marks() const {
   }
 }
 
+void Tracer::check_passed_once(std::uint32_t i) {
   for (std::size_t j = 0; j < inputs_.size(); ++j)
     if (j != i && inputs_[j].concrete == inputs_[i].concrete && !inputs_[j].again) want_identity(i, j, {});
 }
@@ -235,11 +236,11 @@ Traced Tracer::finish() {
     if (!out_.assigned.empty()) bail(Bail::reads_unnamed, "compile", {});
     out_.unrepeatable = Bail::reads_unnamed;
   }
-  if (plan_.size() == 0 && !out_.unrepeatable)
+  if (plan_.sees_tensors() && !out_.unrepeatable)
     for (std::uint32_t i = 0; i < frame_.tensors.size(); ++i)
       if (!static_cast<const TracedRef&>(*inputs_[i].tensor.impl()->trace).looked_at) out_.unused.push_back(i);
-  out_.result_template = std::move(result_template);
   check_marks();
+  out_.result_template = std::move(result_template);
   return std::move(out_);
 }
 

@@ -120,6 +120,7 @@ bool Tracer::are_same(const Tensor& a, const Tensor& b) {
   Work work(*this);
   TracedRef &x = found(a, {}), &y = found(b, {});
   if (&x == &y) return true;
+  if (x.storage != y.storage) settle_if_open(*x.storage), settle_if_open(*y.storage);
   const int i = input_of(x), j = input_of(y);
   if (i < 0 || j < 0) return false;
   if (inputs_[static_cast<std::size_t>(i)].concrete == inputs_[static_cast<std::size_t>(j)].concrete) {
@@ -135,6 +136,7 @@ bool Tracer::share_storage(const Tensor& a, const Tensor& b) {
   TracedRef &x = found(a, {}), &y = found(b, {});
   const TracedStorage &of_x = x.storage->outermost(), &of_y = y.storage->outermost();
   if (&of_x == &of_y) return true;
+  settle_if_open(of_x), settle_if_open(of_y);
   const int i = of_x.input, j = of_y.input;
   if (i < 0 || j < 0) return false;
   const bool shared = inputs_[static_cast<std::size_t>(i)].concrete->storage == inputs_[static_cast<std::size_t>(j)].concrete->storage;
@@ -201,6 +203,7 @@ Layout Tracer::start_of(const TracedRef& ref, SourceLoc loc, bool read) {
 // What a view's layout is eagerly: its operators' rules once more, now asking what decides the strides that lead nowhere.
 const TensorMeta& Tracer::exact_meta(TracedRef& ref, SourceLoc loc, bool read) {
   if (ref.exact) return *ref.exact;
+  settle_if_open(*ref.storage);
   guards::LibraryScope operators;
   AtDepth its_own(*this, ref.storage->depth);
   auto exact = std::make_unique<TensorMeta>(ref.user_meta);

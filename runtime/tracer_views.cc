@@ -40,6 +40,7 @@ Tensor Tracer::make_view(const graph::OpCall& c) {
   std::vector<NodeArg> args = node_args(c);
   const graph::ViewFacts& view = graph::view_facts_of(c.op.id);
   const bool of_storage = view.of == graph::ViewOf::Storage;
+  if (view.of != graph::ViewOf::Operand) settle_if_open(*self.storage);
   if (of_storage) {
     // It counts from the start of the storage, of which an input may show only a part.
     const Int have = storage_elements(*self.storage, c.loc);
@@ -62,6 +63,8 @@ Tensor Tracer::make_view(const graph::OpCall& c) {
 // none; arguments are looked at call by call.
 void Tracer::check_writable(TracedRef& ref, const std::string& op, SourceLoc loc) {
   if (ref.one_way) bail(Bail::no_inverse, op.c_str(), loc, "writes through a view that ", ref.one_way->name(), " made, which was not told how a write is put back");
+  settle_if_open(*ref.storage);
+  note_write(*ref.storage);
   const Layout& l = ref.user_meta.layout;
   for (std::size_t d = 0; d < l.strides.size(); ++d) {
     Int stride = l.strides[d], size = l.sizes[d];
@@ -128,6 +131,7 @@ void Tracer::prepare_scatter(const graph::OpCall& c, std::vector<NodeArg>& args)
 // grown: the caller's storage itself gets the new bytes (runtime/epilogue.cc), so that tensors on it of which the function knows nothing see them, too.
 void Tracer::grow(TracedRef& ref, Int have, Int want, SourceLoc loc) {
   const std::shared_ptr<TracedStorage> old = ref.storage;
+  settle(*old);
   if (old->input >= 0) {
     // Inputs that are on the storage without being known to be would keep the old one.
     const TensorImpl& at = *inputs_[static_cast<std::size_t>(old->input)].concrete;
@@ -185,6 +189,7 @@ void Tracer::mutate_metadata(const graph::OpCall& c) {
   const Tensor& self = *std::get<const Tensor*>(c.args[0]);
   if (depth_ && found(self, c.loc).storage->depth != depth_) bail(Bail::branch_changes, c.op.schema.name.c_str(), c.loc, "a branch of cond changes sizes or strides of a tensor from outside");
   TracedRef& ref = ref_of(self, c.loc);
+  settle(*ref.storage);
   // What is passed twice changes under both names: known before the function goes on with the other.
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     for (std::size_t j = 0; inputs_[i].tensor.impl() == ref.impl && j < inputs_.size(); ++j) {
@@ -199,6 +204,7 @@ void Tracer::mutate_metadata(const graph::OpCall& c) {
       fail(ErrorCode::DTypeMismatch, "set_", c.loc, "self is ", ref.user_meta.dtype, ", the source is ", from.user_meta.dtype);
     if (from.user_meta.device != ref.user_meta.device) bail(Bail::several_devices, "set_", c.loc, "set_ to a tensor of another device while traced");
     value_of(from);
+    settle(*from.storage);
     ref.take(from);
     ++calls_;
     return;

@@ -45,10 +45,9 @@ int Tensor::dim() const {
   return m ? m->dim() : t.rank;
 }
 
-namespace {
-/// Who answers for tensors that are traced on this thread; null: nothing is.
-TraceQuestions* questions() { return current_trace ? dynamic_cast<TraceQuestions*>(current_trace) : nullptr; }
+TraceQuestions* trace_questions() { return current_trace ? dynamic_cast<TraceQuestions*>(current_trace) : nullptr; }
 
+namespace {
 /// ATen: a 0-dim tensor has no dimension to ask for, though operators treat it as 1-dim.
 int existing_dim(int d, int dim, const char* op, SourceLoc loc) {
   if (dim == 0) fail(ErrorCode::IndexOutOfRange, op, loc, "dimension ", d, " of a tensor that has no dimensions");
@@ -78,7 +77,7 @@ Ints Tensor::strides() const {
 }
 Int Tensor::storage_offset() const {
   const TensorImpl& t = defined_impl(*this, "storage_offset");
-  if (TraceQuestions* trace = questions()) return trace->storage_offset_of(*this);
+  if (TraceQuestions* trace = trace_questions()) return trace->storage_offset_of(*this);
   if (t.trace) t.trace->reads_value("storage_offset", {});
   return t.offset;
 }
@@ -90,7 +89,10 @@ Int Tensor::numel() const {
 
 bool Tensor::is_contiguous() const {
   const TensorImpl& t = defined_impl(*this, "is_contiguous");
-  if (const TensorMeta* m = traced_meta(*this, t)) return reprise::is_contiguous(m->layout);
+  if (const TensorMeta* m = traced_meta(*this, t)) {
+    if (TraceQuestions* trace = trace_questions()) trace->strides_decide(*this);
+    return reprise::is_contiguous(m->layout);
+  }
   std::int64_t expected = 1;
   bool dense = true;
   for (int i = t.rank - 1; i >= 0; --i) {
@@ -104,14 +106,14 @@ bool Tensor::is_contiguous() const {
 
 bool Tensor::shares_storage_with(const Tensor& o) const {
   const TensorImpl &a = defined_impl(*this, "shares_storage_with"), &b = defined_impl(o, "shares_storage_with");
-  if (TraceQuestions* trace = questions()) return trace->share_storage(*this, o);
+  if (TraceQuestions* trace = trace_questions()) return trace->share_storage(*this, o);
   if (const TracedTensor* t = a.trace ? a.trace : b.trace) t->reads_value("shares_storage_with", {});
   return a.storage == b.storage;
 }
 
 bool Tensor::is_same(const Tensor& o) const {
   if (impl_ && o.impl_)
-    if (TraceQuestions* trace = questions()) return trace->are_same(*this, o);
+    if (TraceQuestions* trace = trace_questions()) return trace->are_same(*this, o);
   if (current_trace) detail::asked(*this), detail::asked(o);
   return impl_ == o.impl_;
 }

@@ -11,6 +11,15 @@ struct TraceQuestions {
   virtual bool are_same(const Tensor& a, const Tensor& b) = 0;
   virtual bool share_storage(const Tensor& a, const Tensor& b) = 0;
   virtual Int storage_offset_of(const Tensor&) = 0;
+  /// Its strides are about to decide something.
+  virtual void strides_decide(const Tensor&) = 0;
+  /// Of `self` a copy is wanted where strides do not do: may it be left open whether it is one? `asked`: calls differ in it; `copies`: this one does.
+  /// Where it may, a copy is made, and copied_perhaps() told.
+  virtual bool leaves_copy_open(const Tensor& self, bool asked, bool copies) = 0;
+  virtual void copied_perhaps(const Tensor& self, const Tensor& made) = 0;
 };
+
+/// Null: nothing is traced on this thread.
+TraceQuestions* trace_questions();
 
 }  // namespace reprise

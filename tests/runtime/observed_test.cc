@@ -154,5 +154,95 @@ TEST(OnlyWhatWasObserved, SizesThatMayBeOne) {
   EXPECT_EQ(f(none, none, ones({1, 3, 1, 5})).size(0), 0);
 }
 
+Tensor counted(Ints sizes) {
+  Int n = 1;
+  for (Int size : sizes) n *= size;
+  return arange(n, {.dtype = kFloat32}).view(sizes);
+}
+
+void expect_same(const Tensor& got, const Tensor& want, const std::string& what) {
+  ASSERT_EQ(got.sizes().size(), want.sizes().size()) << what;
+  for (int d = 0; d < got.dim(); ++d) {
+    ASSERT_EQ(got.size(d).value(), want.size(d).value()) << what;
+    ASSERT_EQ(got.stride(d).value(), want.stride(d).value()) << what << ", dimension " << d;
+  }
+  ASSERT_EQ(got.storage_offset().value(), want.storage_offset().value()) << what;
+  ASSERT_TRUE(equal(got, want)) << what;
+}
+
+TEST(OnlyWhatWasObserved, WhetherAReshapeCopies) {
+  auto flat = [](Tensor x) { return x.t().reshape({-1}) * 2; };
+  auto heads = [](Tensor x) {
+    Tensor y = x.transpose(1, 2).reshape({x.size(0), x.size(2), -1});
+    return y.transpose(1, 2).contiguous().sum(1) + y.flatten(1).sum(1, true);
+  };
+  auto late = [](Tensor x) {  // the write comes when the copy is not looked at any more
+    Tensor sum = x.transpose(0, 2).reshape({-1, x.size(0)}).sum(0);
+    x += 1;
+    return sum;
+  };
+  auto f = compile(flat);
+  auto g = compile(heads);
+  auto h = compile(late);
+  for (std::int64_t a : {3, 1, 5, 0})
+    for (std::int64_t b : {4, 1, 0})
+      for (std::int64_t c : {2, 1, 0}) {
+        const std::string what = std::to_string(a) + ", " + std::to_string(b) + ", " + std::to_string(c);
+        const Tensor m = counted({a, b});
+        expect_same(f(m), flat(m), what);
+        if (b * a * c > 0) {  // -1 beside a size of 0 is refused
+          const Tensor x = counted({a, b, c, 2});
+          expect_same(g(x), heads(x), what);
+        }
+        if (a > 0) {
+          const Tensor mine = counted({a, b, c}), theirs = counted({a, b, c});
+          expect_same(h(mine), late(theirs), what);
+          expect_same(mine, theirs, what);
+        }
+      }
+  EXPECT_EQ(f.stats().compilations, 1) << f.explain();
+  EXPECT_LE(g.stats().compilations, 1) << g.explain();
+  EXPECT_LE(h.stats().compilations, 1) << h.explain();
+  EXPECT_EQ(f.stats().eager_fallbacks + g.stats().eager_fallbacks + h.stats().eager_fallbacks, 0);
+}
+
+TEST(OnlyWhatWasObserved, AReshapeWhoseCopyingIsSeen) {
+  using Both = std::pair<Tensor, Tensor>;
+  const std::vector<std::pair<const char*, Both (*)(Tensor)>> bodies{
+      {"returned", [](Tensor x) { return Both(x.t().reshape({-1}), x * 1); }},
+      {"a view of it returned", [](Tensor x) { return Both(x.t().reshape({-1}).slice(0, 0, 2), x * 1); }},
+      {"written, and read through the other", [](Tensor x) { Tensor y = x.t().reshape({-1}); y += 1; return Both(x * 1, y * 1); }},
+      {"read after the other is written", [](Tensor x) { Tensor y = x.t().reshape({-1}); x *= 3; return Both(y * 1, x * 1); }},
+      {"a view written", [](Tensor x) { Tensor y = x.t().reshape({-1}).slice(0, 0, 1); y += 1; return Both(x * 1, y * 1); }},
+      {"through two", [](Tensor x) { Tensor y = x.t().reshape({-1}).reshape({x.size(1), x.size(0)}).t().reshape({-1}); x *= 3; return Both(y * 1, x * 1); }},
+      {"contiguous after it", [](Tensor x) { Tensor y = x.t().reshape({-1}).contiguous(); y += 1; return Both(x * 1, y * 1); }},
+      {"of a new tensor", [](Tensor x) { Tensor z = x * 1, y = z.t().reshape({-1}); z += 1; return Both(y * 1, z); }},
+      {"asked", [](Tensor x) { return Both(x * (x.t().reshape({-1}).shares_storage_with(x) ? 2 : 3), x * 1); }},
+      {"stride", [](Tensor x) { return Both(x * x.t().reshape({-1, 1}).stride(0), x * 1); }},
+      {"contiguous?", [](Tensor x) { return Both(x * (x.t().reshape({x.size(1), 1, -1}).is_contiguous() ? 2 : 3), x * 1); }},
+      {"offset", [](Tensor x) { return Both(x * (x.slice(1, 1).t().reshape({-1}).storage_offset() + 1), x * 1); }},
+      {"set", [](Tensor x) { Tensor z = x * 1; z.set_(x.t().reshape({-1})); z += 1; return Both(z * 1, x * 1); }},
+      {"made larger", [](Tensor x) { Tensor y = x.t().reshape({-1}); y.resize_({20}); y.fill_(2); return Both(x * 1, y * 1); }},
+  };
+  for (const auto& [name, body] : bodies) {
+    auto f = compile(body, {.name = name});
+    for (int turn = 0; turn < 2; ++turn)
+      for (std::int64_t a : {3, 1, 4})
+        for (std::int64_t b : {2, 1, 5})
+          for (int layout = 0; layout < 3; ++layout) {
+            const std::string what = std::string(name) + ": " + std::to_string(a) + ", " + std::to_string(b) + ", layout " + std::to_string(layout);
+            auto make = [&] { return layout == 0 ? counted({a, b}) : layout == 1 ? counted({b, a}).t() : counted({a, b + 3}).slice(1, 1, b + 1); };
+            const Tensor x = make(), y = make();
+            const Both got = f(x), want = body(y);
+            expect_same(got.first, want.first, what);
+            expect_same(got.second, want.second, what);
+            expect_same(x, y, what);
+            ASSERT_EQ(got.first.shares_storage_with(x), want.first.shares_storage_with(y)) << what;
+            ASSERT_EQ(got.first.shares_storage_with(got.second), want.first.shares_storage_with(want.second)) << what;
+          }
+    EXPECT_EQ(f.stats().eager_fallbacks, 0) << name << ": " << f.stats().last_fallback_reason;
+  }
+}
+
 }  // namespace
 }  // namespace reprise::test
