@@ -32,6 +32,7 @@ const Range& range_of(std::string_view knob) {
                                                     {"cuda_pointers", {"block", "nodes"}},
                                                     {"cuda_products", {"own", "library", "auto"}},
                                                     {"verify", {}, 9},
+                                                    {"validate", {}, 1},
                                                     {"threads", {}, 1 << 16},
                                                     {"vector_bits", {"0", "128", "256", "512"}},
                                                     {"recordings_max", {}, INT32_MAX}};

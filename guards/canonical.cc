@@ -485,12 +485,17 @@ const Expr* ShapeEnv::make_interned(ExprKind kind, std::int64_t value, std::vect
 const Expr* ShapeEnv::from(const Polynomial& p) { return Maker{*this}.from(p); }
 
 const Expr* ShapeEnv::make(ExprKind kind, std::span<const Expr* const> args) {
-  if (frozen_ || args.size() > 2) return make_here(kind, args);
+  if (frozen_ || args.size() > 2) {
+    const Expr* result = make_here(kind, args);
+    if (!frozen_ && impl_->claims_kept) claim({nullptr, kind, {args.begin(), args.end()}, result});
+    return result;
+  }
   const Expr *a = args[0], *b = args.size() == 2 ? args[1] : nullptr;
   std::size_t at = (a->id() * 31u + (b ? b->id() : 0) * 1009u + static_cast<unsigned>(kind) * 97u) % impl_->made.size();
   Impl::Made& cached = impl_->made[at];
   if (cached.generation == impl_->generation && cached.kind == kind && cached.a == a && cached.b == b) return cached.result;
   const Expr* result = make_here(kind, args);
+  if (impl_->claims_kept) claim({nullptr, kind, {args.begin(), args.end()}, result});
   impl_->made[at] = {impl_->generation, kind, a, b, result};
   return result;
 }

@@ -12,10 +12,8 @@
 namespace reprise::guards {
 
 namespace {
-// Operations of the straight-line code; imm is a constant operand. The quiet ones are modulo 2^64.
-enum Code : std::uint8_t {
-  kConst, kWord, kAdd, kMul, kMulAddImm, kMulImm, kAddImm, kDiv, kMod, kMin, kMax, kEq, kNe, kLt, kLe, kAnd, kOr, kNot, kFits, kQuietAdd, kQuietMul, kFloat  // imm: its ExprKind
-};
+using Code = ExprProgram::Code;
+using enum ExprProgram::Code;
 
 Code code_of(ExprKind k) {
   switch (k) {

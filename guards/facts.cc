@@ -37,6 +37,7 @@ const Expr* ShapeEnv::simplify(const Expr* e) {
   ++impl_->simplify_depth;
   const Expr* made = simplify_here(e);
   --impl_->simplify_depth;
+  if (impl_->claims_kept && made != e) claim({e, e->kind(), {}, made});
   if (cache.size() <= e->id()) cache.resize(impl_->exprs.size());
   cache[e->id()] = {impl_->generation, made};
   return made;
@@ -303,8 +304,24 @@ void ShapeEnv::record(const Expr* condition, SourceLoc where, const char* why) {
   }
 }
 
+void ShapeEnv::keep_claims() { impl_->claims_kept = true; }
+
+std::vector<Claim> ShapeEnv::take_claims() {
+  impl_->claims_kept = false;
+  return std::move(impl_->claims);
+}
+
+void ShapeEnv::claim(Claim c) {
+  if (c.whole == c.result || (!c.whole && c.kind == c.result->kind() && std::equal(c.args.begin(), c.args.end(), c.result->args().begin(), c.result->args().end()))) return;
+  impl_->claims.push_back(std::move(c));
+}
+
 const Expr* ShapeEnv::own(const Expr* e) {
-  if (frozen_ || in_library() || e->is_const() || fits(e)) return e;
+  if (frozen_ || in_library() || e->is_const()) return e;
+  if (fits(e)) {
+    if (impl_->claims_kept) claim({nullptr, ExprKind::Fits, {e}, constant(1)});
+    return e;
+  }
   const Expr* args[] = {e};
   if (!in_64_bits(Impl::node(e).hint.value)) return make(ExprKind::Wrap, args);
   require(make(ExprKind::Fits, args), {}, "no overflow");

@@ -18,7 +18,6 @@ namespace reprise::guards {
 
 namespace {
 
-enum Kind : std::uint8_t { kEqual, kUnequal, kAtLeast, kAtMost, kSameWords, kDivisible, kLowBitsZero, kGeneral };
 constexpr std::size_t kSlots = 2048;     // of the array on first_miss's stack: what the longest guard may take
 constexpr std::size_t kTogether = 256;   // slots of a program that several guards share
 
@@ -166,7 +165,7 @@ GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
 bool GuardSet::simple(const Expr* e, Check& out) {
   if (e->args().size() != 2) return false;
   const Expr *l = e->args()[0], *r = e->args()[1];
-  auto set = [&](Kind kind, const Expr* s, std::int64_t k) {
+  auto set = [&](CheckKind kind, const Expr* s, std::int64_t k) {
     out = {kind, word(s), 0, k};
     return true;
   };

@@ -39,8 +39,13 @@ class GuardSet {
   const std::string& condition(std::uint32_t i) const { return said_[i].condition; }
   const std::string& why(std::uint32_t i) const { return said_[i].why; }  ///< Guard::why
 
- private:
+  /// The checks as they are carried out: words a and b, a number k. A general one asks slot a of program b, which must not be 0.
+  enum CheckKind : std::uint8_t { kEqual, kUnequal, kAtLeast, kAtMost, kSameWords, kDivisible, kLowBitsZero, kGeneral };
   struct Check { std::uint8_t kind; std::uint32_t a, b; std::int64_t k; };
+  const std::vector<Check>& checks() const { return checks_; }
+  const std::vector<ExprProgram>& programs() const { return general_; }
+
+ private:
   /// What one check is about, for people; stands at the check's index.
   struct Seen { std::uint32_t word; std::string symbol, name; std::int64_t hint; };
   struct Said { std::string condition, why; SourceLoc where; std::vector<Seen> symbols; };

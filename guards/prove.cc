@@ -201,6 +201,12 @@ std::optional<bool> ShapeEnv::prove_order(const Expr* left, const Expr* right, s
 }
 
 std::optional<bool> ShapeEnv::prove(const Expr* e) {
+  const std::optional<bool> known = prove_here(e);
+  if (known && !frozen_ && impl_->claims_kept) claim({e, e->kind(), {}, constant(*known)});
+  return known;
+}
+
+std::optional<bool> ShapeEnv::prove_here(const Expr* e) {
   if (impl_->known_true.count(e)) return true;
   e = simplify(e);
   if (e->is_const()) return e->value() != 0;

@@ -44,6 +44,15 @@ struct Guard {
   const char* why = "";
 };
 
+/// What was concluded from what was known: in each call that the guards admit `whole`, or where that is null `kind` of `args`, has the
+/// value of `result`. Conditions have 0 or 1.
+struct Claim {
+  const Expr* whole = nullptr;
+  ExprKind kind = ExprKind::Const;
+  std::vector<const Expr*> args;
+  const Expr* result = nullptr;
+};
+
 /// The symbols, expressions and guards of one trace.
 ///
 /// Promise: if all `guards()` hold for other values of the symbols, then running the traced function on them takes the
@@ -87,6 +96,13 @@ class ShapeEnv {
   /// wrap(e) where it is not so in the call being traced. See Note [Exact].
   const Expr* own(const Expr* e);
 
+  /// From now on what is concluded is noted, for a proof of it (docs/validation.md). Costs memory and time.
+  void keep_claims();
+  std::vector<Claim> take_claims();            ///< in the order they were made; keeps no more of them
+  /// Of a symbol: what new_symbol was told, before guards narrowed it.
+  struct Declared { std::int64_t lo, hi, multiple_of; };
+  const Declared& declared(const Symbol& s) const { return declared_[s.expr->symbol()]; }
+
   void freeze();  ///< no more symbols and guards (InvalidArgument otherwise); expressions may still be built, from any thread
   bool frozen() const { return frozen_; }
   std::uint64_t serial() const { return serial_; }             ///< of this trace alone
@@ -103,6 +119,8 @@ class ShapeEnv {
   const Expr* make_interned(ExprKind, std::int64_t value, std::vector<const Expr*> args);
   ExprHint hint_of(const Expr&) const;
   const Expr* make_here(ExprKind, std::span<const Expr* const>);
+  std::optional<bool> prove_here(const Expr*);
+  void claim(Claim);
   const Expr* from(const Polynomial&);
   const Expr* simplify_here(const Expr*);
   void learn(const Expr* condition);   ///< facts that later questions use
@@ -124,7 +142,6 @@ class ShapeEnv {
   friend struct Maker;
   std::unique_ptr<Impl> impl_;
   std::deque<Symbol> symbols_;
-  struct Declared { std::int64_t lo, hi, multiple_of; };
   std::vector<Declared> declared_;     ///< by symbol: what new_symbol was told, before guards narrowed it
   std::vector<Guard> guards_;
   const std::uint64_t serial_;
@@ -156,10 +173,19 @@ class ExprProgram {
   void evaluate_conditions(const std::int64_t* words, std::int64_t* slots) const noexcept;
   static constexpr std::size_t kMostConditions = 256;
 
- private:
+  /// What it does, for whoever proves something of it. `imm` is a constant operand; the quiet operations are modulo 2^64.
+  enum Code : std::uint8_t {
+    kConst, kWord, kAdd, kMul, kMulAddImm, kMulImm, kAddImm, kDiv, kMod, kMin, kMax, kEq, kNe, kLt, kLe, kAnd, kOr, kNot, kFits, kQuietAdd, kQuietMul, kFloat  // imm: its ExprKind
+  };
   struct Op { std::uint8_t code; std::uint32_t dst, a, b; std::int64_t imm; };
   struct SizeCheck { std::vector<std::uint32_t> sizes; std::int64_t item_size; std::string op; };
   struct ReachCheck { std::vector<std::uint32_t> sizes, strides; std::uint32_t offset, elements; std::string op; };
+  const std::vector<Op>& ops() const { return ops_; }
+  const std::vector<std::uint32_t>& must_fit() const { return must_fit_; }
+  const std::vector<SizeCheck>& size_checks() const { return size_checks_; }
+  const std::vector<ReachCheck>& reach_checks() const { return reach_checks_; }
+
+ private:
   template <class T> bool run(const std::int64_t* words, T* slots, bool* lost) const;
   std::uint32_t push(std::uint8_t code, std::uint32_t a, std::uint32_t b, std::int64_t imm = 0);
   std::uint32_t add_wrapping(const Expr*);

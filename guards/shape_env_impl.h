@@ -108,6 +108,9 @@ struct ShapeEnv::Impl {
   struct Made { std::uint32_t generation = 0; ExprKind kind{}; const Expr *a = nullptr, *b = nullptr, *result = nullptr; };
   std::vector<Made> made = std::vector<Made>(1024);        // direct-mapped: a trace asks for the same products again and again
   int simplify_depth = 0;
+
+  bool claims_kept = false;
+  std::vector<Claim> claims;
 };
 
 /// What Ints compute with from here on: e itself, or the number it has in this call where e is very long. What it is made of,

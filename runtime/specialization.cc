@@ -15,6 +15,7 @@
 #include "base/stack.h"
 #include "passes/pass.h"
 #include "runtime/shipped_patterns.h"
+#include "runtime/validation.h"
 #include "tensor/impl.h"
 
 #include <nlohmann/json.hpp>
@@ -203,6 +204,10 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   std::unique_ptr<VariableLog> variables = std::move(traced.variables);
   std::vector<std::shared_ptr<Variable>> met = std::move(traced.met);
   auto s = std::make_unique<Specialization>(std::move(call.name), std::move(call.structure), std::move(traced), *std::move(built), std::move(call.function));
+  if (knobs().validate && runtime::validator) {
+    const std::vector<guards::Claim> claims = s->program.graph.env->take_claims();
+    with_stack(kStackForCode, [&] { runtime::validator(*s, claims); });
+  }
   s->check = std::move(check);
   s->patterns = std::move(patterns);
   s->met = std::move(met);

@@ -6,6 +6,7 @@
 
 #include "base/epochs.h"
 #include "base/errors.h"
+#include "base/knobs.h"
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
 #include "graph/writers.h"
@@ -99,6 +100,7 @@ Tracer::Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles*
   out_.graph.form = graph::Form::Traced;
   out_.graph.name = std::move(name);
   out_.graph.env = env_;
+  if (knobs().validate) env_->keep_claims();
   out_.variables = std::make_unique<VariableLog>();
 }
 

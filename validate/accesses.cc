@@ -1,0 +1,247 @@
+#include "validate/accesses.h"
+
+#include <algorithm>
+
+#include "kernels/loop/analysis.h"
+#include "kernels/plan/temp_plan.h"
+#include "runtime/specialization.h"
+
+namespace reprise::validate {
+
+using detail::Specialization;
+using kernels::Buffer;
+
+namespace {
+
+/// Sizes and steps along which places lie, in elements of `item` bytes.
+struct Places {
+  std::vector<Poly> sizes, strides;
+  Poly offset;
+  std::int64_t item = 1;
+};
+
+class Accesses {
+ public:
+  Accesses(Prover& p, const Specialization& s, const Ask& ask) : p_(p), t_(p.terms()), s_(s), program_(s.program), ask_(ask) {}
+
+  void run() {
+    read_checks();
+    for (std::size_t i = 0; i < program_.lowered.launches.size(); ++i) {
+      const kernels::Launch& l = program_.lowered.launches[i];
+      at_ = "launch " + std::to_string(i) + " (" + l.name + ")";
+      if (const auto* loop = std::get_if<kernels::LoopLaunch>(&l.what)) prove(*loop);
+      if (const auto* native = std::get_if<kernels::NativeLaunch>(&l.what)) prove(*native);
+      for (const kernels::Condition& c : l.when) inside("condition", c.buffer, {{}, {}, t_.number(c.offset), 1}, {});
+    }
+    for (std::size_t i = 0; i < program_.lowered.outputs.size(); ++i) prove_output(i);
+    prove_lives();
+  }
+
+ private:
+  Places places_of(const Layout& l, DType dtype) {
+    Places out;
+    out.item = item_size(dtype);
+    for (Int v : l.sizes) out.sizes.push_back(t_.number(v));
+    for (Int v : l.strides) out.strides.push_back(t_.number(v));
+    out.offset = t_.number(l.offset);
+    return out;
+  }
+
+  /// What the program makes sure of when a recording is made (ExprProgram's checks): under the condition that there are elements.
+  struct Checked {
+    std::vector<Poly> sizes;
+    std::vector<FormulaPtr> facts;
+  };
+  void read_checks() {
+    const guards::ExprProgram& e = program_.exprs;
+    std::vector<Meaning> slots;
+    try {
+      slots = t_.of(e);
+    } catch (const Unsupported& u) {
+      return ask_("the numbers of the program", [&]() -> FormulaPtr { throw u; }, {});
+    }
+    auto number = [&](std::uint32_t s) { return Terms::number(slots[s]); };
+    for (const auto& c : e.size_checks()) {
+      Checked made;
+      Poly bytes(c.item_size);
+      for (std::uint32_t s : c.sizes) {
+        made.sizes.push_back(number(s));
+        bytes = bytes * number(s);
+      }
+      made.facts.push_back(at_most_zero(bytes - Poly(INT64_MAX)));
+      checked_.push_back(std::move(made));
+    }
+    for (const auto& c : e.reach_checks()) {
+      Checked made;
+      Poly last = number(c.offset);
+      for (std::size_t d = 0; d < c.sizes.size(); ++d) {
+        made.sizes.push_back(number(c.sizes[d]));
+        last = last + (number(c.sizes[d]) - Poly(1)) * number(c.strides[d]);
+      }
+      made.facts.push_back(at_most_zero(Poly() - number(c.offset)));
+      made.facts.push_back(at_most_zero(last - number(c.elements) + Poly(1)));
+      checked_.push_back(std::move(made));
+    }
+    for (std::uint32_t s : e.must_fit())
+      if (FormulaPtr f = t_.fits(number(s)); f->kind != Formula::Kind::True) fitting_.push_back(f);
+  }
+
+  /// Of what has elements: sizes are at least one, and so the checks of those sizes say something.
+  std::vector<FormulaPtr> where_any(const std::vector<Poly>& sizes) {
+    std::vector<FormulaPtr> also = fitting_;
+    for (const Poly& s : sizes) {
+      if (FormulaPtr f = at_most_zero(Poly(1) - s); f->kind != Formula::Kind::True) also.push_back(f);
+      // Factors that are never negative are not zero, either.
+      if (s.terms.size() == 1)
+        for (AtomId a : s.terms.begin()->first)
+          if (t_.bounds_of(a).lo >= 0) {
+            Poly one;
+            one.add({a}, 1);
+            also.push_back(at_most_zero(Poly(1) - one));
+          }
+    }
+    for (const Checked& c : checked_)
+      if (std::all_of(c.sizes.begin(), c.sizes.end(), [&](const Poly& s) { return p_.quickly(at_most_zero(Poly(1) - s), also); }))
+        also.insert(also.end(), c.facts.begin(), c.facts.end());
+    return also;
+  }
+
+  /// Where the lowest and the highest place stand.
+  std::pair<Poly, Poly> ends(const Places& x) {
+    Poly low = x.offset, high = x.offset;
+    for (std::size_t d = 0; d < x.sizes.size(); ++d) {
+      const Poly step = (x.sizes[d] - Poly(1)) * x.strides[d];
+      if (step.terms.empty()) continue;
+      if (t_.nonnegative(x.strides[d])) high = high + step;
+      else if (t_.nonnegative(Poly() - x.strides[d])) low = low + step;
+      else low = low + t_.extreme(true, step, Poly(0)), high = high + t_.extreme(false, step, Poly(0));
+    }
+    return {low, high};
+  }
+
+  void inside(const std::string& what, std::uint32_t buffer, const Places& x, const std::vector<FormulaPtr>& also) {
+    const Buffer& b = program_.lowered.buffers[buffer];
+    const std::string text = at_ + ": " + what + " is inside buffer " + std::to_string(buffer);
+    ask_(text, [&] {
+      const auto [low, high] = ends(x);
+      const Poly item(x.item);
+      if (b.kind != Buffer::Kind::Input)
+        return both(at_most_zero(Poly() - low), at_most_zero((high + Poly(1)) * item - t_.number(b.bytes)));
+      // As the call's tensor has it: its elements are inside its storage, and there are some.
+      const TensorMeta& m = program_.graph.meta(program_.graph.inputs[b.index].value);
+      Places own = places_of(m.layout, m.dtype);
+      own.offset = Poly();
+      FormulaPtr has_any = truth(true);
+      for (const Poly& s : own.sizes) has_any = both(has_any, at_most_zero(Poly(1) - s));
+      const auto [own_low, own_high] = ends(own);
+      return both(has_any, both(at_most_zero(own_low * Poly(own.item) - low * item), at_most_zero((high + Poly(1)) * item - (own_high + Poly(1)) * Poly(own.item))));
+    }, also);
+  }
+
+  void fit(const std::string& what, Int v, const std::vector<FormulaPtr>& also) {
+    if (!v.is_symbolic() || v.expr()->is_float()) return;
+    ask_(at_ + ": " + what + " fits 64 bits", [&] { return t_.fits(t_.number(v)); }, also);
+  }
+
+  void prove(const kernels::LoopLaunch& l) {
+    const kernels::LoopKernel& k = l.kernel;
+    const std::size_t rank = k.extents.size(), kept = static_cast<std::size_t>(k.n_kept), parts = kept + static_cast<std::size_t>(k.n_parts);
+    std::vector<Poly> extents;
+    for (Int e : k.extents) extents.push_back(t_.number(e));
+    auto first = [&](std::size_t n) { return where_any({extents.begin(), extents.begin() + static_cast<std::ptrdiff_t>(n)}); };
+    const std::vector<FormulaPtr> per_row = first(kept), per_part = first(parts), all = first(rank);
+    for (std::size_t d = 0; d < rank; ++d) {
+      fit("extent " + std::to_string(d), k.extents[d], d < kept ? per_row : all);
+      ask_(at_ + ": extent " + std::to_string(d) + " is not negative", [&] { return at_most_zero(Poly() - extents[d]); }, fitting_);
+    }
+    fit("the count of tasks", kernels::task_count(k), per_row);
+    for (std::size_t i = 0; i < k.accesses.size(); ++i) {
+      const kernels::Access& a = k.accesses[i];
+      // What does not vary over reduced dimensions may be read where these have no elements, too.
+      std::size_t varies = kept;
+      for (std::size_t d = kept; d < rank; ++d)
+        if (!kernels::is_plain(a.strides[d], 0)) varies = std::max(varies, d < parts ? parts : rank);
+      if (!a.gathers.empty()) varies = rank;
+      std::vector<FormulaPtr> also = varies == rank ? all : varies == parts ? per_part : per_row;
+      Places x;
+      x.item = item_size(k.buffers[a.buffer].dtype);
+      x.offset = t_.number(a.offset);
+      for (std::size_t d = 0; d < varies; ++d) {
+        x.sizes.push_back(extents[d]);
+        x.strides.push_back(t_.number(a.strides[d]));
+        fit("a stride of access " + std::to_string(i), a.strides[d], also);
+      }
+      // An index that was checked is within its extent.
+      for (const kernels::Access::Gather& g : a.gathers) {
+        x.sizes.push_back(t_.number(g.extent));
+        x.strides.push_back(t_.number(g.stride));
+        also.push_back(at_most_zero(Poly(1) - x.sizes.back()));
+      }
+      fit("the offset of access " + std::to_string(i), a.offset, also);
+      inside("access " + std::to_string(i), l.buffers[a.buffer], x, also);
+    }
+  }
+
+  void prove(const kernels::NativeLaunch& n) {
+    for (std::size_t i = 0; i < n.operands.size(); ++i) {
+      const kernels::Operand& o = n.operands[i];
+      const Places x = places_of(o.layout, o.dtype);
+      const std::vector<FormulaPtr> also = where_any(x.sizes);
+      for (std::size_t d = 0; d < x.sizes.size(); ++d) {
+        fit("a size of operand " + std::to_string(i), o.layout.sizes[d], also);
+        fit("a stride of operand " + std::to_string(i), o.layout.strides[d], also);
+        ask_(at_ + ": a size of operand " + std::to_string(i) + " is not negative", [&] { return at_most_zero(Poly() - x.sizes[d]); }, fitting_);
+      }
+      fit("the offset of operand " + std::to_string(i), o.layout.offset, also);
+      inside("operand " + std::to_string(i), o.buffer, x, also);
+    }
+  }
+
+  void prove_output(std::size_t i) {
+    const kernels::Lowered::Out& o = program_.lowered.outputs[i];
+    const graph::OutputSpec& spec = program_.graph.outputs[i];
+    if (o.buffer < 0 || spec.kind == graph::OutputSpec::Kind::AliasOfInput || spec.kind == graph::OutputSpec::Kind::AliasOfOutput) return;
+    at_ = "result " + std::to_string(i);
+    const Places x = places_of(o.layout, program_.graph.meta(spec.value).dtype);
+    inside("its layout", static_cast<std::uint32_t>(o.buffer), x, where_any(x.sizes));
+  }
+
+  /// A temporary holds something from its first launch to its last: by looking, with the numbers that sizes have in the traced call.
+  void prove_lives() {
+    const kernels::Lowered& l = program_.lowered;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> life(l.buffers.size(), {~0u, 0});
+    for (const kernels::TempLife& t : program_.lives) life[t.buffer] = {t.first, t.last};
+    bool covered = true;
+    for (std::uint32_t i = 0; i < l.launches.size(); ++i)
+      kernels::for_each_use(l.launches[i], [&](std::uint32_t b, bool, bool) { covered = covered && (l.buffers[b].kind != Buffer::Kind::Temp || (life[b].first <= i && i <= life[b].second)); });
+    ask_("temporaries are there while launches use them", [&] { return truth(covered); }, {});
+    std::vector<std::int64_t> bytes;
+    for (const kernels::TempLife& t : program_.lives) bytes.push_back(l.buffers[t.buffer].bytes.is_symbolic() ? program_.graph.env->evaluate_hint(l.buffers[t.buffer].bytes.expr()) : l.buffers[t.buffer].bytes.hint());
+    const kernels::TempPlan plan = kernels::plan_offsets(program_.lives, bytes);
+    bool apart = true;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      apart = apart && plan.offsets[i] >= 0 && plan.offsets[i] + bytes[i] <= plan.total;
+      for (std::size_t j = 0; j < i; ++j) {
+        const kernels::TempLife &x = program_.lives[i], &y = program_.lives[j];
+        const bool at_once = x.first <= y.last && y.first <= x.last, meet = plan.offsets[i] < plan.offsets[j] + bytes[j] && plan.offsets[j] < plan.offsets[i] + bytes[i];
+        apart = apart && (bytes[i] <= 0 || bytes[j] <= 0 || !at_once || !meet);
+      }
+    }
+    ask_("temporaries that live at the same time are apart", [&] { return truth(apart); }, {});
+  }
+
+  Prover& p_;
+  Terms& t_;
+  const Specialization& s_;
+  const runtime::Program& program_;
+  const Ask& ask_;
+  std::string at_;
+  std::vector<Checked> checked_;
+  std::vector<FormulaPtr> fitting_;
+};
+
+}  // namespace
+
+void prove_accesses(Prover& p, const Specialization& s, const Ask& ask) { Accesses(p, s, ask).run(); }
+
+}  // namespace reprise::validate

@@ -1,0 +1,21 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "validate/prover.h"
+
+namespace reprise::detail {
+struct Specialization;
+}
+
+namespace reprise::validate {
+
+/// ask(what, formula, also): formula() must hold wherever `also` does.
+using Ask = std::function<void(std::string what, const std::function<FormulaPtr()>& formula, const std::vector<FormulaPtr>& also)>;
+
+/// (b) Each access of the program's launches stays inside its buffer, the numbers that they are told fit 64 bits, and temporaries that live at
+/// the same time are apart. What is not asked of which kind of launch stands in exceptions.def.
+void prove_accesses(Prover&, const detail::Specialization&, const Ask&);
+
+}  // namespace reprise::validate
