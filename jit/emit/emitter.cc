@@ -139,21 +139,29 @@ Value* Emitter::to_float8(Value* r, int mantissa, int bias, std::uint32_t limit)
   return b.CreateTrunc(b.CreateOr(count, sign), like(r, i(8)));
 }
 
-Value* Emitter::load(DType t, Value* p, int lanes, Value* mask) {
+Value* Emitter::load(DType t, Value* p, int lanes, Value* mask, Value* whole) {
   const llvm::Align align(static_cast<std::uint64_t>(item_size(t)));
   Type* type = memory_type(t, lanes);
-  Value* m = mask && lanes ? b.CreateMaskedLoad(type, p, align, mask, llvm::Constant::getNullValue(type))
-                           : static_cast<Value*>(b.CreateAlignedLoad(type, p, align));
+  auto all = [&]() -> Value* { return b.CreateAlignedLoad(type, p, align); };
+  auto some = [&]() -> Value* { return b.CreateMaskedLoad(type, p, align, mask, llvm::Constant::getNullValue(type)); };
+  if (!mask || !lanes) return to_register(t, all());
+  if (!whole) return to_register(t, some());
+  std::pair<Value*, llvm::BasicBlock*> from[2];
+  emit_if(
+      *this, whole, [&] { from[0] = {all(), b.GetInsertBlock()}; }, [&] { from[1] = {some(), b.GetInsertBlock()}; });
+  llvm::PHINode* m = b.CreatePHI(type, 2);
+  for (const auto& [value, block] : from) m->addIncoming(value, block);
   return to_register(t, m);
 }
 
-void Emitter::store(DType t, Value* v, Value* p, Value* mask) {
+void Emitter::store(DType t, Value* v, Value* p, Value* mask, Value* whole) {
   const llvm::Align align(static_cast<std::uint64_t>(item_size(t)));
   Value* m = to_memory(t, v);
-  if (mask && lanes_of(v))
-    b.CreateMaskedStore(m, p, align, mask);
-  else
-    b.CreateAlignedStore(m, p, align);
+  auto all = [&] { b.CreateAlignedStore(m, p, align); };
+  auto some = [&] { b.CreateMaskedStore(m, p, align, mask); };
+  if (!mask || !lanes_of(v)) all();
+  else if (whole) emit_if(*this, whole, all, some);
+  else some();
 }
 
 void Emitter::store_streaming(DType t, Value* v, Value* p) {

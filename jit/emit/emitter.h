@@ -55,9 +55,10 @@ class Emitter {
   llvm::Value* lane_mask(llvm::Value* remaining, int lanes);
 
   /// Memory access at `p`, aligned to the element only; widens and narrows between memory and register types.
-  /// lanes 0: a scalar; mask null: all lanes. Masked-off lanes load as zero.
-  llvm::Value* load(DType, llvm::Value* p, int lanes, llvm::Value* mask);
-  void store(DType, llvm::Value* v, llvm::Value* p, llvm::Value* mask);
+  /// lanes 0: a scalar; mask null: all lanes. Masked-off lanes load as zero. `whole`, an i1: the mask has all lanes, which is asked first (see
+  /// Note [Masked steps] in jit/cpu/loop/loop_plan.h).
+  llvm::Value* load(DType, llvm::Value* p, int lanes, llvm::Value* mask, llvm::Value* whole = nullptr);
+  void store(DType, llvm::Value* v, llvm::Value* p, llvm::Value* mask, llvm::Value* whole = nullptr);
   /// Past the caches; `p` is aligned to the whole vector. Other threads see it after a store fence only.
   void store_streaming(DType, llvm::Value* v, llvm::Value* p);
   /// The same at a vector of addresses. A masked-off lane's address must be valid all the same for 8 and 16 bit loads.

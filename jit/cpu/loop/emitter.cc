@@ -173,6 +173,7 @@ void LoopEmitter::store_all(const std::vector<std::uint32_t>& stores) {
     const BodyNode& n = k_.body[s];
     value(n.a);
     if (n.b != kNone) value(n.b);
+    for (const Access::Gather& g : k_.accesses[n.access].gathers) value(g.node);
   }
   for (std::uint32_t s : stores) store(s);
 }
@@ -225,7 +226,12 @@ void LoopEmitter::vector_loop(const std::vector<bool>& need, Value* begin, Value
       at_.dims |= vbit_;
       at_.vector_index = iv;
       at_.steps = count;
-      if (masked) at_.masks.push_back(e_.lane_mask(b_.CreateSub(end, iv), lanes));
+      at_.whole = nullptr;
+      if (masked) {
+        Value* remaining = b_.CreateSub(end, iv);
+        at_.masks.push_back(e_.lane_mask(remaining, lanes));
+        if (steps.masked_only) at_.whole = b_.CreateICmpSGE(remaining, e_.i64(lanes));
+      }
       body(carried);
     });
   };

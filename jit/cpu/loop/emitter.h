@@ -28,6 +28,7 @@ struct Position {
   int steps = 1;                       ///< vectors per iteration
   Value* vector_index = nullptr;       ///< index of the first lane, once inside the vector loop
   llvm::SmallVector<Value*, 4> masks;  ///< by step; empty: all lanes
+  Value* whole = nullptr;              ///< i1: the one step's mask has all lanes; null where few have (Note [Masked steps] in loop_plan.h)
   bool in_part = false;                ///< inside a part of a row (or in a row taken as one run): its loops are what comes next
   int part_stage = 0;                  ///< reductions within the part are finished to this depth
   Value* run_length = nullptr;         ///< parts as one run: the vector dim's extent

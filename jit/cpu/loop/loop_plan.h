@@ -4,6 +4,11 @@
 
 namespace reprise::jit {
 
+// Note [Masked steps]
+// A long body comes once, each step under a mask that has all lanes but in the last step. Masked loads and stores are not like others: on some
+// processors nothing is fetched ahead of them (out of memory they take twice the time), and where there are no masks for elements of 8 and 16
+// bits these are moved one by one. So an access asks whether all lanes are there, and needs no mask then.
+
 /// How a loop over the vector dim steps.
 struct Steps {
   int unroll = 1;            ///< vectors of an unmasked step

@@ -205,7 +205,7 @@ void LoopEmitter::with_room(std::uint32_t node, const std::function<void(std::ui
 }
 
 void LoopEmitter::put_in_room(std::uint32_t node) {
-  for (int s = 0; s < at_.steps; ++s) e_.store(DType::Float32, operand(node, s, plan_.lanes), in_room(s), step_mask(s));
+  for (int s = 0; s < at_.steps; ++s) e_.store(DType::Float32, operand(node, s, plan_.lanes), in_room(s), step_mask(s), at_.whole);
 }
 
 Value* LoopEmitter::in_room(int step) {

@@ -103,7 +103,7 @@ Value* LoopEmitter::load(std::uint32_t access, int step, int lanes) {
   const DType memory = k_.buffers[k_.accesses[access].buffer].dtype;
   Value* mask = lanes ? step_mask(step) : nullptr;
   const Place p = place(access, step, lanes, mask);
-  return p.offsets ? e_.gather(memory, p.base, p.offsets, mask) : e_.load(memory, p.base, lanes, mask);
+  return p.offsets ? e_.gather(memory, p.base, p.offsets, mask) : e_.load(memory, p.base, lanes, mask, at_.whole);
 }
 
 void LoopEmitter::write(const BodyNode& n, std::uint32_t from, std::uint32_t predicate_node) {
@@ -117,6 +117,7 @@ void LoopEmitter::write(const BodyNode& n, std::uint32_t from, std::uint32_t pre
   auto each_step = [&](bool past_caches) {
     for (int s = 0; s < steps; ++s) {
       Value* mask = vector ? step_mask(s) : nullptr;
+      Value* whole = mask ? at_.whole : nullptr;
       auto put = [&] {
         const Place p = place(n.access, s, lanes, mask);
         Value* v = operand(from, s, lanes);
@@ -126,23 +127,25 @@ void LoopEmitter::write(const BodyNode& n, std::uint32_t from, std::uint32_t pre
         else if (p.offsets)
           e_.scatter(n.dtype, v, p.base, p.offsets, mask);
         else
-          e_.store(n.dtype, v, p.base, mask);
+          e_.store(n.dtype, v, p.base, mask, whole);
       };
       if (predicate_node == kNone) {
         put();
         continue;
       }
-      Value* predicate = operand(predicate_node, s, lanes);
-      if (!vector) {
+      const bool for_all = !vector || !is_vector(predicate_node);
+      Value* predicate = operand(predicate_node, s, for_all ? 0 : lanes);
+      if (for_all) {
         emit_if(e_, predicate, put);
       } else {
         mask = mask ? b_.CreateAnd(mask, predicate) : predicate;
+        whole = nullptr;
         put();
       }
     }
   };
-  if (streaming_ && vector && at_.masks.empty())
-    emit_if(e_, streams_, [&] { each_step(true); }, [&] { each_step(false); });
+  if (streaming_ && vector && (at_.masks.empty() || at_.whole))
+    emit_if(e_, at_.whole ? b_.CreateAnd(streams_, at_.whole) : streams_, [&] { each_step(true); }, [&] { each_step(false); });
   else
     each_step(false);
 }
