@@ -108,6 +108,26 @@ Ints strides_over(const Layout& l, std::size_t rank) {
   return r;
 }
 
+/// to[position] = sum of the indices' values, each times its step.
+GpuLaunch offsets_launch(const std::vector<Operand>& indices, const Ints& extents, const Ints& steps, const Ints& positions, std::uint32_t to) {
+  std::vector<Ints> strides;
+  for (const Operand& index : indices) strides.push_back(strides_over(index.layout, positions.size()));
+  GpuWalkDims walk(positions, strides, all_dims(positions.size()));
+  gpu::IndexOffsets code{{}, walk.dims()};
+  for (const Operand& index : indices) code.indices.push_back(index.dtype);
+  LaunchOf l(code);
+  l->positions = walk.count(), l->sizes = walk.sizes_told(), l->to = to;
+  for (std::size_t k = 0; k < indices.size(); ++k)
+    l->indices[k] = {.buffer = indices[k], .offset = indices[k].layout.offset, .extent = extents[k], .step = steps[k], .strides = walk.strides_told(k)};
+  return l.in(blocks_for(walk.count(), kElementThreads));
+}
+
+GpuLaunch last_launch(Int positions, std::uint32_t to, std::uint32_t last) {
+  LaunchOf l(gpu::IndexLast{});
+  l->positions = positions, l->to = to, l->last = last;
+  return l.in(blocks_for(positions, kElementThreads));
+}
+
 GpuLaunches index_put(const GpuContext& cx, std::vector<Launch>& before) {
   const Operand &self = cx.operands[0], &values = cx.operands[cx.operands.size() - 2], &result = cx.operands.back();
   const auto& given = std::get<std::vector<graph::ValueId>>(cx.node.args[1]);
@@ -149,27 +169,16 @@ GpuLaunches index_put(const GpuContext& cx, std::vector<Launch>& before) {
   std::vector<GpuLaunch> launches;
   add_copy(self, result, launches);
 
-  std::vector<Ints> of_index;
-  for (std::size_t k = 0; k < dims.size(); ++k)
-    of_index.push_back(strides_over(cx.operands[1 + k].layout, common.size()));
-  GpuWalkDims index_walk(common, of_index, all_dims(common.size()));
-  Int positions = index_walk.count();
+  Ints extents, steps;
+  for (int d : dims) extents.push_back(out.sizes[static_cast<std::size_t>(d)]), steps.push_back(out.strides[static_cast<std::size_t>(d)]);
+  const Int positions = numel(common);
   std::uint32_t to = cx.scratch(DType::Int64, Int::max(1, positions) * 8);
-  gpu::IndexOffsets code{{}, index_walk.dims()};
-  for (std::size_t k = 0; k < dims.size(); ++k) code.indices.push_back(cx.operands[1 + k].dtype);
-  LaunchOf offsets(code);
-  offsets->positions = positions, offsets->sizes = index_walk.sizes_told(), offsets->to = to;
-  for (std::size_t k = 0; k < dims.size(); ++k) {
-    const Operand& index = cx.operands[1 + k];
-    offsets->indices[k] = {.buffer = index, .offset = index.layout.offset, .extent = out.sizes[dims[k]], .step = out.strides[dims[k]], .strides = index_walk.strides_told(k)};
-  }
-  launches.push_back(offsets.in(blocks_for(positions, kElementThreads)));
+  const std::vector<Operand> indices(cx.operands.begin() + 1, cx.operands.begin() + 1 + static_cast<std::ptrdiff_t>(dims.size()));
+  launches.push_back(offsets_launch(indices, extents, steps, common, to));
 
   if (!add && !known_at_most(positions, 1)) {
     std::uint32_t last = cx.scratch(DType::Int64, Int::max(1, positions) * 8);
-    LaunchOf l(gpu::IndexLast{});
-    l->positions = positions, l->to = to, l->last = last;
-    launches.push_back(l.in(blocks_for(positions, kElementThreads)));
+    launches.push_back(last_launch(positions, to, last));
     to = last;
   }
   GpuWalkDims position_walk(sizes, {of_values}, position_dims),
@@ -186,6 +195,14 @@ GpuLaunches index_put(const GpuContext& cx, std::vector<Launch>& before) {
 }
 
 }  // namespace
+
+std::vector<GpuLaunch> gpu_last_places(const std::vector<Operand>& indices, const Ints& extents, const Operand& last, const std::function<std::uint32_t(DType, Int bytes)>& scratch) {
+  Ints steps(extents.size(), Int(1));
+  for (std::size_t k = extents.size(); k-- > 1;) steps[k - 1] = steps[k] * extents[k];
+  const Int positions = numel(last.layout.sizes);
+  const std::uint32_t to = scratch(DType::Int64, Int::max(1, positions) * 8);
+  return {offsets_launch(indices, extents, steps, last.layout.sizes, to), last_launch(positions, to, last.buffer)};
+}
 
 void host_writes_first(Lowered& l) {
   std::stable_partition(l.launches.begin(), l.launches.end(), [](const Launch& launch) {

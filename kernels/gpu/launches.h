@@ -26,6 +26,9 @@ std::optional<std::vector<Launch>> gpu_launches(const GpuContext&);
 using GpuRule = std::optional<std::vector<GpuLaunch>> (*)(const GpuContext&, std::vector<Launch>& before);
 graph::OpColumn<GpuRule>& gpu_rules();
 
+/// What last_places_launch does (kernels/reference/native_launches.h).
+std::vector<GpuLaunch> gpu_last_places(const std::vector<Operand>& indices, const Ints& extents, const Operand& last, const std::function<std::uint32_t(DType, Int bytes)>& scratch);
+
 /// Moves steps of the host that read nothing (they write a generator's state) before all others: what follows them is one
 /// graph then.
 void host_writes_first(Lowered&);

@@ -5,6 +5,7 @@
 #include "kernels/plan/assign_buffers.h"
 #include "kernels/plan/join.h"
 #include "kernels/plan/kept_order.h"
+#include "kernels/plan/scatter.h"
 
 namespace reprise::kernels {
 
@@ -51,9 +52,20 @@ class Assign {
   bool computed(ValueId v) const { return root_[v.v] == v && g_.values[v.v].node >= 0; }
   bool placed(ValueId v) const { return p_.place[v.v].buffer != ~0u; }
   /// `item` reads value v: it comes after v's maker, and counts as a reader of v's storage.
-  void reads(Id item, ValueId v);
+  /// `in_loop`: the item may be part of a loop kernel.
+  void reads(Id item, ValueId v, bool in_loop);
+  void reads(Id item, ValueId v) { reads(item, v, p_.items[item].kind == Kind::Fused || p_.items[item].kind == Kind::Copy); }
   void make_items(std::uint32_t n);
   Id make_check(std::uint32_t n, ValueId index, int dim, ValueId of, bool wraps);
+  Id make_last(std::uint32_t n, const ScatterForm&, const std::vector<Id>& checks);
+  /// Everything has its place: which writes at computed places are stores of loop kernels, and which their own kernels'.
+  void settle_scatters();
+  /// Is what this one writes into there already, where nothing else that it reads stands?
+  bool scatters_in_place(Id) const;
+  /// The join c is wanted for nothing but to be scattered: its parts are, each by itself, and c is never made.
+  bool is_scattered_in_parts(ValueId c);
+  /// The dimension along which the parts of the join c follow one another; -1: none is known to be that.
+  int dim_of_parts(ValueId c) const;
   /// Is v asked to lie in the memory of `in` (Node::tied)? Of both: in one memory?
   bool asked(ValueId v, ValueId in) const { return in && asked_place(v) == in; }
   bool asked_together(ValueId v, ValueId old) const { return asked(v, old) || asked(v, asked_place(old)); }
@@ -167,6 +179,9 @@ class Assign {
   KeptOrder order_;                                     // of the items
   std::vector<Id> may_fail_;                            // items
   std::map<std::uint8_t, Id> lanes_;                    // Effects::lane -> the last item of it
+  std::vector<Id> scatters_;                            // Native items that may become Scatter
+  std::vector<Id> checks_, lasts_;                      // of index values: equal ones are made once
+  std::map<Id, ValueId> in_parts_;                      // of scatters_: those of a join's parts, and the join
   std::vector<std::uint32_t> marked_;                   // by item: the question it was last part of
   std::uint32_t question_ = 0;
   bool slice_only_ = false;

@@ -10,6 +10,7 @@
 #include "kernels/plan/assign.h"
 #include "kernels/plan/gather.h"
 #include "kernels/plan/places.h"
+#include "kernels/plan/scatter.h"
 #include "kernels/reference/reference.h"
 
 namespace reprise::kernels {
@@ -21,6 +22,10 @@ using graph::OutputSpec;
 using graph::ValueId;
 using Kind = Item::Kind;
 using Id = std::uint32_t;
+
+namespace {
+constexpr std::size_t kMostAlike = 64;  // checks looked at for an equal one, the latest
+}  // namespace
 
 BufferPlan Assign::run() {
   for (std::uint32_t i = 0; i < g_.inputs.size(); ++i) {
@@ -48,6 +53,7 @@ BufferPlan Assign::run() {
     const OutputSpec& spec = g_.outputs[o];
     if (spec.kind == OutputSpec::Kind::AliasOfOutput) p_.outputs[o].buffer = p_.outputs[spec.source].buffer;
   }
+  settle_scatters();
   drop_markers(p_);
   return std::move(p_);
 }
@@ -68,12 +74,12 @@ Id Assign::add_item(Item it, std::int32_t at) {
   return id;
 }
 
-void Assign::reads(Id item, ValueId v) {
+void Assign::reads(Id item, ValueId v, bool in_loop) {
   ValueId r = root_[v.v];
   readers_[r.v].push_back(item);
   std::int32_t m = p_.maker[r.v];
   if (m < 0) return;
-  bool in_register = p_.items[m].kind == Kind::Fused && (p_.items[item].kind == Kind::Fused || p_.items[item].kind == Kind::Copy);
+  bool in_register = p_.items[m].kind == Kind::Fused && in_loop;
   if (p_.items[m].kind == Kind::Fused && !in_register && p_.items[item].kind != Kind::End) p_.must_store[r.v] = true;
   edge(static_cast<Id>(m), item, in_register ? EdgeKind::Value : EdgeKind::Memory);
 }
@@ -117,6 +123,15 @@ void Assign::make_items(std::uint32_t n) {
       it.checked = true;
     }
   }
+  std::optional<ScatterForm> scatter;
+  if (it.checked && (scatter = scatter_form(g_, node))) {
+    it.from = scatter->values;
+    if (const Int count = numel(scatter->positions()); count.is_symbolic() || count.hint() > 1) {
+      const Id last = make_last(n, *scatter, checks);
+      checks.push_back(last);
+      it.last = static_cast<std::int32_t>(last);
+    }
+  }
   std::vector<ValueId> in = it.reads;
   bool fused = it.kind == Kind::Fused;
   Id id = add_item(std::move(it));
@@ -125,7 +140,11 @@ void Assign::make_items(std::uint32_t n) {
     if (auto [before, first] = lanes_.try_emplace(lane, id); !first) edge(std::exchange(before->second, id), id, EdgeKind::Memory);
   }
   for (ValueId r : node.results) p_.maker[r.v] = static_cast<std::int32_t>(id), begin_[r.v] = static_cast<std::int32_t>(id);
-  for (ValueId v : in) reads(id, v);
+  for (ValueId v : in) {
+    if (scatter && v == scatter->values) reads(id, v, true);
+    else reads(id, v);
+  }
+  if (scatter) scatters_.push_back(id);
   if (fused && def.cls == OpClass::Gather) {  // its table is read at computed places: from memory
     ValueId table = root_[std::get<ValueId>(node.args[0]).v];
     if (p_.maker[table.v] >= 0 && p_.items[p_.maker[table.v]].kind == Kind::Fused) {
@@ -136,6 +155,10 @@ void Assign::make_items(std::uint32_t n) {
 }
 
 Id Assign::make_check(std::uint32_t n, ValueId index, int dim, ValueId of, bool wraps) {
+  for (std::size_t k = checks_.size(), tried = 0; k-- > 0 && tried < kMostAlike; ++tried) {
+    const Item& c = p_.items[checks_[k]];
+    if (c.from == index && c.dim == dim && c.wraps == wraps && identical(c.extent, g_.meta(of).size(dim))) return checks_[k];
+  }
   Item it = new_item(Kind::Check, static_cast<std::int32_t>(n));
   it.from = index;
   it.reads = {index};
@@ -145,6 +168,30 @@ Id Assign::make_check(std::uint32_t n, ValueId index, int dim, ValueId of, bool 
   it.may_fail = true;
   const Id id = add_item(std::move(it));
   reads(id, index);
+  checks_.push_back(id);
+  return id;
+}
+
+Id Assign::make_last(std::uint32_t n, const ScatterForm& form, const std::vector<Id>& checks) {
+  const TensorMeta& self = g_.meta(form.self);
+  auto alike = [&](const Item& it) {
+    const ScatterForm other = *scatter_form(g_, g_.nodes[it.node]);
+    const TensorMeta& its = g_.meta(other.self);
+    bool same = other.indices.size() == form.indices.size();
+    for (std::size_t k = 0; same && k < form.indices.size(); ++k) {
+      const GatherForm::Index &a = form.indices[k], &b = other.indices[k];
+      same = a.value == b.value && identical(self.size(a.dim), its.size(b.dim));
+    }
+    return same;
+  };
+  for (std::size_t k = lasts_.size(), tried = 0; k-- > 0 && tried < kMostAlike; ++tried)
+    if (alike(p_.items[lasts_[k]])) return lasts_[k];
+  Item it = new_item(Kind::Last, static_cast<std::int32_t>(n));
+  for (const GatherForm::Index& index : form.indices) it.reads.push_back(index.value);
+  const Id id = add_item(std::move(it));
+  for (const GatherForm::Index& index : form.indices) reads(id, index.value);
+  for (Id check : checks) edge(check, id, EdgeKind::Memory);
+  lasts_.push_back(id);
   return id;
 }
 

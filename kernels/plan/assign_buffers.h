@@ -17,19 +17,24 @@ struct Item {
     Copy,    ///< reads a value and stores it at `to`: part of a loop kernel, too
     Native,  ///< a C++ kernel
     Check,   ///< index values of `from` within `extent`
+    Last,    ///< of each position of a Scatter: is it the last that names its place? (Note [Scatters in loops] in scatter.h)
+    Scatter, ///< reads a value, and stores it at places that index tensors name: part of a loop kernel, too
     Begin,   ///< marker: nothing is written for a join before it
     End,     ///< marker: the join's value is complete
   } kind;
   std::int32_t node = -1;                 ///< graph node (Copy: the join; -1 for a copy into an output)
-  graph::ValueId made;                    ///< Fused: its result
-  graph::ValueId from;                    ///< Copy, Check
-  Place to;                               ///< Copy
+  graph::ValueId made;                    ///< Fused, Scatter: its result
+  graph::ValueId from;                    ///< Copy, Check, Scatter
+  Place to;                               ///< Copy, Last
   DType to_dtype = DType::Float32;        ///< Copy
   Int extent = 0;                         ///< Check: the size of `dim`, the dimension that is indexed
   int dim = 0;
   Copy::Of of = Copy::Of::EagerToo;       ///< Copy: who wants it
   const char* why = "";                   ///< Copy
   bool wraps = false;                     ///< Check: negative values count from the end
+  std::int32_t last = -1;                 ///< Scatter: the Last item that tells which of its positions are stored; -1: all are
+  int part_dim = -1;                      ///< Scatter: `from` is a part of what is stored, of a cat along this dim, and -1: all of it
+  Int part_at = 0;                        ///< where it begins there
   bool checked = false;                   ///< Native: its index values have been checked when it runs, by Check items
   std::vector<graph::ValueId> reads;      ///< values whose elements it reads (of `copy` and `fill` not the first operand)
   bool may_fail = false;

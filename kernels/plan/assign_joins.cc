@@ -70,6 +70,7 @@ void Assign::nested_ends(ValueId c, std::vector<Id>& out) const {
 
 void Assign::place_join(const Node& node) {
   ValueId c = node.results[0];
+  if (is_scattered_in_parts(c)) return;
   Id begin = static_cast<Id>(begin_[c.v]), end = static_cast<Id>(p_.maker[c.v]);
   const TensorMeta& m = g_.meta(c);
   std::vector<std::uint32_t> wishes = wishes_[c.v];

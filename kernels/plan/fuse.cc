@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "kernels/loop/pointwise.h"
 #include "kernels/plan/fuse_order.h"
+#include "kernels/plan/scatter.h"
 
 namespace reprise::kernels {
 
@@ -50,8 +51,10 @@ class Fuse {
         case Item::Kind::Begin:
         case Item::Kind::End: break;
         case Item::Kind::Native:
-        case Item::Kind::Check: new_unit(i).loop = false; break;
-        case Item::Kind::Copy: store(i); break;
+        case Item::Kind::Check:
+        case Item::Kind::Last: new_unit(i).loop = false; break;
+        case Item::Kind::Copy:
+        case Item::Kind::Scatter: store(i); break;
         case Item::Kind::Fused:
           if (p_.must_store[it.made.v] || !inline_everywhere(i)) store(i);
           break;
@@ -94,6 +97,7 @@ class Fuse {
   /// write at all? What else writes there in u is asked for itself. Then it is right also where u reduces: what varies over reduced loops is
   /// stored in their last run, when each sum is finished, and no other index reads what is stored at this one.
   bool overwrites_same_element(Id i, const IndexMap& map, std::uint32_t u, Id w) const {
+    if (p_.items[w].kind == Item::Kind::Scatter) return false;  // which it overwrites nobody knows
     const Place& to = store_place(w);
     const IndexMap* at = nullptr;
     for (const Unit::Store& s : units_[u].stores) {
@@ -128,7 +132,9 @@ class Fuse {
   bool is_gather(Id i) const { return p_.items[i].kind == Item::Kind::Fused && class_of(i) == OpClass::Gather; }
   bool cheap(Id i) const { return !is_reduction(i) && !is_costly(node_of(i).op); }
   ValueId root_of(ValueId v) const { return root_[v.v]; }
-  ValueId value_of(Id i) const { return p_.items[i].kind == Item::Kind::Copy ? p_.items[i].from : p_.items[i].made; }
+  ValueId value_of(Id i) const { return p_.items[i].kind == Item::Kind::Fused ? p_.items[i].made : p_.items[i].from; }
+  /// The space that a store of i runs over.
+  Ints stored_sizes(Id i) const { return p_.items[i].kind == Item::Kind::Scatter && p_.items[i].part_dim < 0 ? scatter_form(g_, node_of(i))->walk : sizes_of(value_of(i)); }
   const Ints& sizes_of(ValueId v) const { return g_.meta(v).layout.sizes; }
   static bool is_empty(const Ints& extents) {
     return std::any_of(extents.begin(), extents.end(), [](Int n) { return is_number(n, 0); });
@@ -540,9 +546,8 @@ class Fuse {
   Unit space_of(Id i) const {
     Unit u;
     u.loop = true;
-    ValueId v = value_of(i);
     bool reduction = is_reduction(i);
-    const Ints& space = reduction ? sizes_of(std::get<ValueId>(node_of(i).args[0])) : sizes_of(v);
+    const Ints space = reduction ? sizes_of(std::get<ValueId>(node_of(i).args[0])) : stored_sizes(i);
     std::vector<bool> reduced(space.size());
     if (reduction) reduced = reduced_dims(g_, node_of(i));
     std::vector<int> loop_of(space.size(), -1);

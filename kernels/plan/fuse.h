@@ -11,8 +11,8 @@ namespace reprise::kernels {
 /// One future launch: a native item alone, or the items of one loop kernel.
 struct Unit {
   struct Store {
-    std::uint32_t item;            ///< Fused (stores what it makes) or Copy
-    IndexMap map;                  ///< element of the stored value at each loop index
+    std::uint32_t item;            ///< Fused (stores what it makes), Copy or Scatter
+    IndexMap map;                  ///< element of the stored value (Scatter: of its walk) at each loop index
   };
   struct Demand {
     graph::ValueId value;          ///< a Fused value (never a view) this kernel uses
@@ -35,7 +35,7 @@ struct Unit {
   bool has(std::uint32_t item) const;
 };
 
-/// Groups the Fused and Copy items into loop kernels, in an order that is valid for the launches. `fuse` off: every item is
+/// Groups the Fused, Copy and Scatter items into loop kernels, in an order that is valid for the launches. `fuse` off: every item is
 /// a unit of its own. Fills plan.place for the values that end up in memory.
 ///
 /// Items are taken consumers first. Each is either computed inside every kernel that uses it (its only user, or cheap), or
@@ -43,7 +43,7 @@ struct Unit {
 /// or by a new kernel. An item never joins a kernel that depends on it through other work.
 std::vector<Unit> fuse(const graph::Graph&, BufferPlan& plan, bool fuse);
 
-/// The operands of Fused or Copy item `item` that are evaluated (not its gather table), with the element each is read at,
+/// The operands of Fused, Copy or Scatter item `item` that are evaluated (not its gather table; of Scatter the value, then the indices), with the element each is read at,
 /// when the item's value is wanted at `map`.
 std::vector<Unit::Demand> operand_maps(const graph::Graph&, const Item& item, const IndexMap& map, const Unit& unit);
 /// Dims that a Reduction node reduces.

@@ -3,6 +3,7 @@
 
 #include "kernels/plan/fuse.h"
 #include "kernels/plan/gather.h"
+#include "kernels/plan/scatter.h"
 
 namespace reprise::kernels {
 
@@ -39,6 +40,13 @@ std::vector<Unit::Demand> operand_maps(const Graph& g, const Item& item, const I
   if (item.kind == Item::Kind::Copy) return {{item.from, map}};
   const Node& node = g.nodes[item.node];
   std::vector<Unit::Demand> out;
+  if (item.kind == Item::Kind::Scatter) {
+    const auto form = scatter_form(g, node);
+    const IndexMap whole = whole_map(map, item.part_dim, item.part_at);
+    out.push_back({item.from, item.part_dim >= 0 ? map : values_map(g, *form, map)});
+    for (const GatherForm::Index& i : form->indices) out.push_back({i.value, index_map(g, *form, i, whole)});
+    return out;
+  }
   const Ints& sizes = g.meta(item.made).layout.sizes;
   switch (graph::op(node.op).cls) {
     case OpClass::Reduction: {

@@ -5,6 +5,7 @@
 #include "base/errors.h"
 #include "kernels/loop/pointwise.h"
 #include "kernels/plan/gather.h"
+#include "kernels/plan/scatter.h"
 
 namespace reprise::kernels {
 
@@ -85,10 +86,15 @@ class Emit {
     std::vector<N> values;
     for (const Unit::Store& s : u_.stores) {
       const Item& it = p_.items[s.item];
-      values.push_back(value(it.kind == Item::Kind::Copy ? it.from : it.made, s.map));
+      if (it.kind == Item::Kind::Scatter) values.push_back(scattered(it, s.map));
+      else values.push_back(value(it.kind == Item::Kind::Copy ? it.from : it.made, s.map));
     }
     for (std::size_t i = 0; i < u_.stores.size(); ++i) {
       const Item& it = p_.items[u_.stores[i].item];
+      if (it.kind == Item::Kind::Scatter) {
+        scatter(it, u_.stores[i].map, values[i]);
+        continue;
+      }
       bool copy = it.kind == Item::Kind::Copy;
       const Place& to = copy ? it.to : p_.place[it.made.v];
       Access a = access_of(u_.stores[i].map, to.layout);
@@ -190,6 +196,32 @@ class Emit {
       a.gathers.push_back({indices[i], layout->strides[dim], layout->sizes[dim]});
     }
     return b_.load(std::move(a));
+  }
+
+  /// What is stored; its indices, which are loaded, are known from then on.
+  N scattered(const Item& it, const IndexMap& map) {
+    const std::vector<Unit::Demand> operands = operand_maps(g_, it, map, u_);
+    for (std::size_t i = 1; i < operands.size(); ++i) value(operands[i].value, operands[i].map);
+    return value(operands[0].value, operands[0].map);
+  }
+
+  void scatter(const Item& it, const IndexMap& part, N stored) {
+    const IndexMap map = whole_map(part, it.part_dim, it.part_at);
+    const auto form = scatter_form(g_, g_.nodes[it.node]);
+    const std::vector<Unit::Demand> operands = operand_maps(g_, it, part, u_);
+    const Place& to = p_.place[it.made.v];
+    Access a = access_of(self_map(*form, map), to.layout);
+    a.buffer = buffer(to.buffer, g_.meta(it.made).dtype);
+    for (std::size_t i = 0; i < form->indices.size(); ++i) {
+      const auto dim = static_cast<std::size_t>(form->indices[i].dim);
+      a.gathers.push_back({value(operands[i + 1].value, operands[i + 1].map), to.layout.strides[dim], to.layout.sizes[dim]});
+    }
+    if (it.last < 0) return void(b_.store(std::move(a), stored));
+    const Place& last = p_.items[static_cast<std::size_t>(it.last)].to;
+    Access flag = access_of(positions_map(*form, map), last.layout);
+    flag.buffer = buffer(last.buffer, DType::Int64);
+    const N place = b_.load(std::move(flag));
+    b_.store(std::move(a), stored, b_.op(ScalarOp::Le, b_.constant(Scalar(0), DType::Int64), place));
   }
 
   N coordinate(const Coord& c) {

@@ -24,6 +24,7 @@
 #include "kernels/plan/interpret.h"
 #include "kernels/plan/loop_kernel.h"
 #include "kernels/plan/regions.h"
+#include "kernels/plan/scatter.h"
 #include "kernels/plan/undo.h"
 #include "kernels/reference/captured.h"
 #include "kernels/reference/native_launches.h"
@@ -155,11 +156,35 @@ void copy_for_writes(const Graph& g, const Node& node, std::vector<Operand>& ope
   }
 }
 
+void last_places(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle style, std::vector<Launch>& out) {
+  const Node& node = g.nodes[it.node];
+  std::vector<Operand> indices;
+  Ints extents;
+  const auto form = scatter_form(g, node);
+  for (const GatherForm::Index& i : form->indices) {
+    indices.push_back(operand_at(g, p, i.value));
+    extents.push_back(g.meta(node.results[0]).size(i.dim));
+  }
+  const std::string name = std::string(graph::op(node.op).name()) + "_last";
+  const Operand last{it.to.buffer, DType::Int64, it.to.layout, true};
+  auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
+  const std::size_t first = out.size();
+  if (style == LaunchStyle::Gpu) {
+    for (GpuLaunch& l : gpu_last_places(indices, extents, last, scratch)) out.push_back({std::move(l), name, node.info.loc, false, {}});
+  } else {
+    const Int n = numel(it.to.layout.sizes);
+    const Operand table{scratch(DType::Int64, 32 * n), DType::Int64, contiguous_layout({4 * n}), true};
+    out.push_back(last_places_launch(std::move(indices), extents, last, table, node.info.loc, name));
+  }
+  for (std::size_t i = first; i < out.size(); ++i) out[i].nodes = {static_cast<std::uint32_t>(it.node)};
+}
+
 /// Launches of an item that is not part of a loop kernel; several for a device that takes several steps.
 void native_launches(const Graph& g, BufferPlan& p, const Item& it, Mode mode, LaunchStyle style, std::vector<Launch>& out) {
   const Node& node = g.nodes[it.node];
   const graph::OpDef& def = graph::op(node.op);
   std::string name(def.name());
+  if (it.kind == Item::Kind::Last) return last_places(g, p, it, style, out);
   if (it.kind == Item::Kind::Check) {
     Launch l = check_index_launch(operand_at(g, p, it.from), it.extent, it.dim, it.wraps, node.info.loc, name + "_check");
     l.nodes = {static_cast<std::uint32_t>(it.node)};

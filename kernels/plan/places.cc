@@ -20,6 +20,7 @@ PlaceIndices of_list(const Graph&, const Node& node) {
   const auto& list = std::get<std::vector<ValueId>>(node.args[1]);
   for (std::size_t d = 0; d < list.size(); ++d)
     if (list[d]) p.all.push_back({list[d], static_cast<int>(d)});
+  if (!std::get<bool>(node.args[3])) p.rows = std::get<ValueId>(node.args[2]);
   return p;
 }
 

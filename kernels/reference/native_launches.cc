@@ -1,5 +1,6 @@
 #include "kernels/reference/native_launches.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -81,6 +82,46 @@ void check_index_kernel(const NativeArgs& a) {
   }
 }
 
+std::int64_t index_value(const TensorView& t, std::int64_t at) {
+  switch (t.dtype) {
+    case DType::Int64: return reinterpret_cast<const std::int64_t*>(t.data)[at];
+    case DType::Int32: return reinterpret_cast<const std::int32_t*>(t.data)[at];
+    case DType::Int8: return reinterpret_cast<const std::int8_t*>(t.data)[at];
+    default: return reinterpret_cast<const std::uint8_t*>(t.data)[at];
+  }
+}
+
+// ints: extents of the indices.
+void last_places_kernel(const NativeArgs& a) {
+  const auto count = static_cast<std::size_t>(a.args[0].count);
+  const TensorView& last = a.tensors[count];
+  auto* to = reinterpret_cast<std::int64_t*>(last.data);
+  const std::int64_t n = last.numel();
+  for (std::size_t k = 0; k < count; ++k) {
+    const TensorView& index = a.tensors[k];
+    const std::int64_t extent = a.ints[k];
+    std::int64_t flat = 0;
+    walk(index, index, [&](std::int64_t i, std::int64_t) {
+      const std::int64_t v = index_value(index, i), place = v < 0 ? v + extent : v;
+      to[flat] = k == 0 ? place : to[flat] * extent + place;
+      return ++flat, true;
+    });
+  }
+  std::int64_t rising = 1;  // as rows that are written one after another
+  while (rising < n && to[rising - 1] < to[rising]) ++rising;
+  if (rising >= n) return;
+  // From the last one on, those met before are in the table: open addressing, half of it stays empty.
+  auto* table = reinterpret_cast<std::int64_t*>(a.tensors[count + 1].data);
+  const auto mask = std::bit_floor(static_cast<std::uint64_t>(4 * n)) - 1;
+  std::fill_n(table, mask + 1, -1);
+  for (std::int64_t p = n; p-- > 0;) {
+    std::uint64_t at = (static_cast<std::uint64_t>(to[p]) * 0x9e3779b97f4a7c15u >> 20) & mask;
+    while (table[at] >= 0 && table[at] != to[p]) at = (at + 1) & mask;
+    if (table[at] >= 0) to[p] = -1;
+    else table[at] = to[p];
+  }
+}
+
 void check_weights_kernel(const NativeArgs& a) {
   std::string why = refuse_weights(a.tensors[0], a.integer(1));
   if (!why.empty()) *a.fault = {true, ErrorCode::InvalidArgument, std::move(why)};
@@ -125,6 +166,28 @@ Launch check_index_launch(Operand index, Int extent, int dim, bool wraps, Source
   n.ints = {extent, dim, wraps ? 1 : 0};
   n.first_result = 1;
   return {std::move(n), std::move(name), loc, true, {}};
+}
+
+Launch last_places_launch(std::vector<Operand> indices, const Ints& extents, Operand last, Operand table, SourceLoc loc, std::string name) {
+  NativeLaunch n;
+  n.fn = last_places_kernel;
+  n.operands = std::move(indices);
+  const auto count = static_cast<std::uint32_t>(n.operands.size());
+  for (Operand& o : n.operands) {  // broadcast
+    const std::size_t rank = last.layout.sizes.size(), lead = rank - o.layout.sizes.size();
+    Layout seen{last.layout.sizes, Ints(rank, Int(0)), o.layout.offset};
+    for (std::size_t d = lead; d < rank; ++d)
+      if (!o.layout.sizes[d - lead].is_symbolic() && o.layout.sizes[d - lead].hint() == 1) continue;
+      else seen.strides[d] = o.layout.strides[d - lead];
+    o.layout = std::move(seen);
+  }
+  last.written = table.written = true;
+  n.operands.push_back(std::move(last)), n.operands.push_back(std::move(table));
+  n.args = {{NativeArg::Kind::Tensor, 0, count}};
+  n.ints = {extents.begin(), extents.end()};
+  n.first_result = count;
+  n.n_results = 2;
+  return {std::move(n), std::move(name), loc, false, {}};
 }
 
 Launch check_weights_launch(Operand weights, Int wanted, SourceLoc loc, std::string name) {

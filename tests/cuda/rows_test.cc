@@ -81,6 +81,27 @@ TEST_F(CudaRows, RotatedHalvesAreOneKernel) {
   EXPECT_EQ(f.stats().copied_bytes, 0);
 }
 
+TEST_F(CudaRows, RotatedHalvesGoWhereSlotsSayInOneKernel) {
+  auto body = [](Tensor cache, Tensor x, Tensor cos, Tensor sin, Tensor slots) {
+    const std::vector<Tensor> half = chunk(x, 2, -1);
+    cache[1].index_copy_(0, slots, x * cos + cat({-half[1], half[0]}, -1) * sin);
+  };
+  for (const DType t : {kFloat32, kBFloat16}) {
+    auto f = compile(body, {.name = "rope"});
+    const Tensor x = numbers({4, 3, 16}, 0.37, t), cos = numbers({4, 1, 16}, 0.2, t), sin = numbers({4, 1, 16}, 0.3, t);
+    for (const Tensor& slots : {tensor({3, 5, 6, 11}), tensor({5, 1, 5, -7}), tensor({2, 2, 2, 2})}) {
+      const Tensor here = numbers({2, 12, 3, 16}, 0.11, t), there = here.to(d);
+      body(here, x, cos, sin, slots), f(there, x.to(d), cos.to(d), sin.to(d), slots.to(d));
+      expect_near(there, here, t == kFloat32 ? 1e-6 : 0.02);
+    }
+    EXPECT_EQ(loops(f.explain()), 1) << f.explain();
+    EXPECT_EQ(f.stats().copied_bytes, 0);
+    const Tensor here = numbers({2, 12, 3, 16}, 0.11, t), there = here.to(d);
+    EXPECT_THROW(f(there, x.to(d), cos.to(d), sin.to(d), tensor({1, 2, 12, 3}).to(d)), Error);
+    expect_near(there, here, 0);
+  }
+}
+
 TEST_F(CudaRows, ShippedPatternsMeetThere) {
   const Tensor x = numbers({3, 9, 16}, 0.31), k = numbers({3, 11, 16}, 0.23), v = numbers({3, 11, 16}, 0.7), w = numbers({16}, 0.13) + 2.0;
   auto expect = [&](const char* name, auto body, auto... args) {

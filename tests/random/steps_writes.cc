@@ -24,6 +24,13 @@ std::span<const Row> write_rows() {
       REPRISE_ROW(5, kWrites, return a.index_copy_(d, arange(a.size(d), {.device = a.device()}), clamp(a, -1.0, 1.0)))
       REPRISE_ROW(5, kWrites, return a.index_reduce_(d, arange(a.size(d), {.device = a.device()}), clamp(a, -1.0, 1.0), "amin"))
       REPRISE_ROW(10, kWrites, return a.index_put_({rows_of(a, 0, in.ids)}, b.select(0, 0), false))
+      // Rows and columns that are made where they go: places named twice, counted from the end, rows that are read of what is written.
+      REPRISE_ROW(6, kWrites, return a.index_put_({rows_of(a, 0, in.ids)}, storable(a, tanh(b).select(0, 0) * 0.5), false))
+      REPRISE_ROW(6, kWrites, return a.index_copy_(d, rows_of(a, d, in.ids), index_select(storable(a, b * 0.5), d, rows_of(b, d, in.ids))))
+      REPRISE_ROW(6, kWrites, return a.index_copy_(d, rows_of(a, d, in.ids) - a.size(d), index_select(storable(a, a * 0.5), d, rows_of(a, d, in.ids + 1))))
+      REPRISE_ROW(6, kWrites, Tensor t = index_select(storable(a, b), 0, rows_of(b, 0, in.ids)); auto h = chunk(t, 2, -1); return a.index_copy_(0, rows_of(a, 0, in.ids), cat({clamp(h.back(), -1.0, 1.0), abs(h[0])}, -1)))
+      REPRISE_ROW(5, kWrites, Tensor t = stack({a, a * 0.5}); t[1].index_copy_(d, rows_of(a, d, in.ids), clamp(index_select(a, d, rows_of(a, d, in.ids)), -0.5, 0.5)); return t.sum(0).to(a.dtype()))
+      REPRISE_ROW(5, kWrites, a.t().index_copy_(1, rows_of(a, 0, in.ids), abs(index_select(storable(a, b), 0, rows_of(b, 0, in.ids))).t()); return a + 0)
       // Through a view: a few of the written values next to values that stay.
       REPRISE_ROW(5, kWrites, a.slice(d, 0, (a.size(d) + 1) / 2).mul_(c); return a)
       REPRISE_ROW(5, kWrites, a.slice(d, a.size(d) / 2, a.size(d)).add_(c); return a)

@@ -126,10 +126,10 @@ void GpuLoopEmitter::store(const BodyNode& n) {
     if (writes_) condition = condition ? b_.CreateAnd(condition, writes_) : writes_;
     condition ? emit_if(e_, condition, write) : write();
   };
-  if (several && aligned_ && n.b == ~0u && is_run_access(k_, info_, n.access, vdim_)) {
+  if (several && aligned_ && (n.b == ~0u || !varies(n.b)) && is_run_access(k_, info_, n.access, vdim_)) {
     llvm::SmallVector<Value*, 16> run;
     for (int j = 0; j < s_.run; ++j) run.push_back(operand(from, j));
-    return guarded(nullptr, [&] { e_.store_run(n.dtype, run, place(n.access, 0), run_bytes(n.access)); });
+    return guarded(n.b == ~0u ? nullptr : operand(n.b, 0), [&] { e_.store_run(n.dtype, run, place(n.access, 0), run_bytes(n.access)); });
   }
   for (int j = 0; j < (several ? s_.run : 1); ++j) {
     Value* condition = n.b == ~0u ? nullptr : operand(n.b, j);
