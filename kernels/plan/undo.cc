@@ -34,7 +34,8 @@ std::vector<Operand> written_inputs(const graph::Graph& g, const Lowered& l, con
         part.sizes.push_back(k.extents[d]);
         part.strides.push_back(at.strides[d]);
       }
-      if (!at.gathers.empty() || part.dim() > static_cast<int>(kMaxRank)) {
+      for (const Access::Gather& g : at.gathers) part.sizes.push_back(g.extent), part.strides.push_back(g.stride);  // any of them
+      if (part.dim() > static_cast<int>(kMaxRank)) {
         part = g.meta(g.inputs[l.buffers[b].index].value).layout;
         part.offset = 0;
       }

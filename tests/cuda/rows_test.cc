@@ -102,6 +102,25 @@ TEST_F(CudaRows, RotatedHalvesGoWhereSlotsSayInOneKernel) {
   }
 }
 
+// No operator stands for them: they are composed, and are one kernel however they are written.
+TEST_F(CudaRows, LayerNormsOfPrimitivesAreOneKernel) {
+  auto by_pow = [](Tensor a, Tensor w, Tensor b) {
+    const Tensor d = a - a.mean(-1, true);
+    return d * rsqrt(d.pow(2).mean(-1, true) + 1e-5) * w + b;
+  };
+  auto by_var = [](Tensor a, Tensor w, Tensor b) { return (a - a.mean(-1, true)) / sqrt(var(a, {-1}, 0, true) + 1e-5) * w + b; };
+  auto as_operator = [](Tensor a, Tensor w, Tensor b) { return layer_norm(a, {a.size(-1)}, w, b, 1e-5); };
+  auto expect = [&](auto body) {
+    auto f = compile(body, {.name = "layer_norm"});
+    for (const auto& [rows, columns] : {std::pair{5, 96}, {1, 33}, {70, 256}}) {
+      const Tensor x = numbers({rows, columns}, 0.37), w = numbers({columns}, 0.13) + 2.0, b = numbers({columns}, 0.29);
+      expect_near(f(x.to(d), w.to(d), b.to(d)), as_operator(x, w, b), 1e-4);
+    }
+    EXPECT_EQ(loops(f.explain()), 1) << f.explain();
+  };
+  expect(by_pow), expect(by_var), expect(as_operator);
+}
+
 TEST_F(CudaRows, ShippedPatternsMeetThere) {
   const Tensor x = numbers({3, 9, 16}, 0.31), k = numbers({3, 11, 16}, 0.23), v = numbers({3, 11, 16}, 0.7), w = numbers({16}, 0.13) + 2.0;
   auto expect = [&](const char* name, auto body, auto... args) {
@@ -118,6 +137,8 @@ TEST_F(CudaRows, ShippedPatternsMeetThere) {
     return w * h.to(a.dtype());
   };
   expect("rms_norm", llama, x.to(kBFloat16), w.to(kBFloat16));
+  expect("gelu by tanh", [](Tensor a) { return 0.5 * a * (1.0 + tanh(0.7978845608028654 * (a + 0.044715 * a * a * a))); }, x);
+  expect("silu by exp", [](Tensor a) { return a / (1.0 + exp(-a)); }, x.to(kBFloat16));
   expect("attention", [](Tensor q, Tensor k, Tensor v) { return matmul(softmax(matmul(q, k.transpose(-2, -1)) * 0.25, -1), v); }, x, k, v);
 }
 

@@ -11,7 +11,7 @@ namespace rp = reprise;
 namespace reprise::matrix {
 namespace {
 
-TEST(MutationDocument, ItsExamplesAreThese) { reprise::test::expect_examples_of("docs/mutation.md", "tests/matrix/document_test.cc", 5); }
+TEST(MutationDocument, ItsExamplesAreThese) { reprise::test::expect_examples_of("docs/mutation.md", "tests/matrix/document_test.cc", 6); }
 
 TEST(MutationDocument, ItListsTheExceptions) {
   const std::string document = reprise::test::read_source("docs/mutation.md");
@@ -82,6 +82,18 @@ TEST(MutationDocument, Smooth) {
     EXPECT_TRUE(equal(state, full({2}, want)));
   }
   EXPECT_EQ(smooth.stats().eager_fallbacks, 0) << smooth.stats().last_fallback_reason;
+}
+
+TEST(MutationDocument, Store) {
+  auto store = rp::compile([](rp::Tensor cache, rp::Tensor slots, rp::Tensor keys, rp::Tensor scale) {
+    cache.index_copy_(0, slots, keys * scale);
+  });
+  Tensor cache = zeros({5, 2});
+  store(cache, tensor({3, 1, 3, -5}), arange(8).to(kFloat32).view({4, 2}), full({1}, 2.0));
+  EXPECT_EQ(cache.to_vector<float>(), (std::vector<float>{12, 14, 4, 6, 0, 0, 8, 10, 0, 0}));
+  EXPECT_EQ(store.stats().eager_fallbacks, 0);
+  EXPECT_EQ(store.stats().copied_bytes, 0);
+  EXPECT_EQ(store.explain().find("native index_put("), std::string::npos) << store.explain();
 }
 
 TEST(MutationDocument, FillRows) {
