@@ -5,6 +5,7 @@
 #include "device/device_memory.h"
 #include "graph/api_args.h"
 #include "graph/shape_rules.h"
+#include "guards/general.h"
 #include "reprise/ops.h"
 #include "tensor/impl.h"
 #include "tensor/trace_questions.h"
@@ -103,7 +104,17 @@ Tensor type_as(const Tensor& self, const Tensor& other, SourceLoc loc) {
 }
 
 Tensor contiguous(const Tensor& self, SourceLoc loc) {
-  if (TraceQuestions* trace = trace_questions(); trace && trace->leaves_copy_open(self, false, true)) {
+  auto left_open = [&](TraceQuestions& trace) {
+    const TensorMeta m = checked_meta(self, "contiguous", loc);
+    bool asked, copies;
+    {
+      const guards::Supposing any;
+      copies = !is_contiguous(m.layout);
+      asked = any.asked();
+    }
+    return trace.leaves_copy_open(self, asked, copies);
+  };
+  if (TraceQuestions* trace = trace_questions(); trace && left_open(*trace)) {
     Tensor made = clone(self, loc);
     trace->copied_perhaps(self, made);
     return made;

@@ -11,7 +11,8 @@ struct Generality {
   bool slices = false;      ///< bounds are clamped to the size
   bool broadcasts = false;  ///< two sizes that meet are equal, or either is 1
   bool reshapes = false;    ///< a reshape that need not copy in this call may copy (Note [Copies that nobody sees] in runtime/tracer_copies.cc)
-  bool any() const { return slices || broadcasts || reshapes; }
+  bool layouts = false;     ///< strides of some arguments are values, also where others' follow from the sizes (Note [Layout classes])
+  bool any() const { return slices || broadcasts || reshapes || layouts; }
 };
 
 /// While one lives on this thread, operators' rules are as general as it says.
@@ -25,6 +26,10 @@ class GeneralScope {
   const Generality before_;
 };
 const Generality& generality();
+
+class ShapeEnv;
+/// Does a guard of this trace look at a stride of the call (ShapeEnv's symbols "... .stride(d)")?
+bool asks_strides(const ShapeEnv&);
 
 /// While one lives on this thread, what is not known is taken to be as it is in the traced call, and nothing is recorded: what comes of
 /// it holds for all calls only where nothing was asked.

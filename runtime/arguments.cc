@@ -11,9 +11,10 @@ namespace reprise::detail {
 
 void ArgumentTracer::tensor(Tensor& t) {
   if (!t.defined()) return;
-  const TensorImpl* concrete = frame_.tensors[next_tensor_++];
+  const std::size_t number = next_tensor_++;
+  const TensorImpl* concrete = frame_.tensors[number];
   if (concrete->keys & kWrappedKey) bail(Bail::wrapped, "compile", {});
-  std::uint64_t word = runtime::structure_word(*concrete);
+  const std::uint64_t word = tracer_.words.empty() ? runtime::structure_word(*concrete) : tracer_.words[number];
   t = tracer_.argument(concrete, word, 2 + next_value_, path_.text());
   next_value_ += runtime::value_count(word);
 }

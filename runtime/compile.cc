@@ -89,6 +89,7 @@ struct BackgroundBuild {
   TracedCall call;
   Introduction with;
   std::string name = call.name;
+  bool of_any_strides = call.generality.layouts;
 
   void run() noexcept;
 };
@@ -123,7 +124,7 @@ void BackgroundBuild::run() noexcept {
       if (made) {
         made->recordings.keep_within(c->recordings);
         introduce(*c, made, std::move(with));
-      } else if (refused) {
+      } else if (refused && !of_any_strides) {
         c->refuse(entry->structure, entry->seen, refused->first, refused->second);
         c->refusals.back().tries_left = 0;  // nothing but what was traced decides
       }
@@ -167,7 +168,7 @@ class Miss {
     return names_;
   }
   Introduction introduction() { return {std::move(nearest_), names(), tensor_words_of(*names())}; }
-  bool hand_over(TracedCall&, const TraceFacts&);
+  bool hand_over(TracedCall&, Seen);
   void warn_full();
   void note_thrown(const std::string& what);
 
@@ -185,6 +186,8 @@ class Miss {
   Seen seen_;                                      // by its trace
   bool in_background_ = false;                     // it may be built there
   guards::Generality generality_;                  // of its trace
+  StridesAside strides_aside_;                     // how it is seen by that, if in another way
+  CallFrame own_;                                  // the frame as the call's own, where it is kept in that way
 };
 
 bool Miss::is_to_be_compiled(bool turn) {
@@ -232,6 +235,7 @@ bool Miss::is_to_be_compiled(bool turn) {
   }
   handles_ = c_.handles;
   generality_ = generality_for(c_, frame_);
+  strides_aside_ = strides_aside_for(c_, frame_);
   return true;
 }
 
@@ -244,8 +248,8 @@ void Miss::warn_full() {
 }
 
 // The call is served eagerly, and what was traced is built behind its back.
-bool Miss::hand_over(TracedCall& call, const TraceFacts& facts) {
-  auto entry = std::make_shared<Compiled::Build>(Compiled::Build{call.structure, facts.seen(), fork_generation()});
+bool Miss::hand_over(TracedCall& call, Seen seen) {
+  auto entry = std::make_shared<Compiled::Build>(Compiled::Build{call.generality.layouts ? own_.structure : call.structure, std::move(seen), fork_generation()});
   auto task = std::make_shared<BackgroundBuild>(BackgroundBuild{c_.weak_from_this(), entry, std::move(call), introduction()});
   {
     LockedCompiled lock(c_);
@@ -267,11 +271,36 @@ std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
   TraceFacts facts;
   try {
     TracedCall call;
+    std::optional<AnyStrides> any;
     const auto trace = [&] {
       call = trace_call(name_, *c_.mode, frame_, body, ctx_,
-                        {.handles = &handles_, .static_sizes = c_.options.static_sizes, .registered = passes::registered(), .generality = generality_}, facts);
+                        {.handles = &handles_, .static_sizes = c_.options.static_sizes, .registered = passes::registered(), .words = any ? any->words() : std::vector<std::uint64_t>(), .generality = generality_}, facts);
     };
-    if (!generality_.any()) {
+    if (!strides_aside_.any.empty()) {
+      const guards::Generality before = std::exchange(generality_, {.slices = generality_.slices, .broadcasts = generality_.broadcasts, .reshapes = true, .layouts = true});
+      own_.structure = frame_.structure, own_.values = frame_.values, own_.tensors = frame_.tensors;
+      any.emplace(frame_, strides_aside_);
+      bool traced = false;
+      try {
+        trace();
+        traced = true;
+      } catch (const std::bad_alloc&) {
+        throw;
+      } catch (const std::exception&) {  // also an error of the function's: it is told of the call as it is
+      }
+      if (!traced || (!call.traced.unrepeatable && guards::asks_strides(*call.traced.graph.env))) {
+        any.reset();
+        call = {};
+        facts = {};
+        generality_ = before;
+        generality_.layouts = false;
+        LockedCompiled lock(c_);
+        c_.strides_asked.insert(runtime::hash_beside_layouts(frame_.structure));
+      }
+    }
+    if (any) {
+      // It is traced.
+    } else if (!generality_.any()) {
       trace();
     } else try {
         trace();
@@ -287,11 +316,12 @@ std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
     }
     if (in_background_ && repeatable) {
       call.traced.variables = nullptr;  // belongs to this thread
-      if (hand_over(call, facts)) return nullptr;
+      if (hand_over(call, any ? Seen() : facts.seen())) return nullptr;
     }
     std::unique_ptr<Specialization> made = build(std::move(call));
     made->recordings.keep_within(c_.recordings);
-    if (!repeatable) seen_ = facts.seen();
+    if (!repeatable) seen_ = any ? Seen() : facts.seen();
+    if (any) any->keep();
     return made;
   } catch (const MarkPinned&) {
     throw;
@@ -343,20 +373,21 @@ const Specialization* Miss::publish(std::unique_ptr<Specialization> made, std::s
   LockedCompiled lock(c_);
   c_.handles.merge(handles_);
   const Specialization* s = made.get();
+  const CallFrame& own = s->generality.layouts ? own_ : frame_;
   if (!admits(*s, frame_)) {  // what was just traced must admit the call it was traced for
     const std::string reason = "the new specialization does not admit the call it was made for";
-    c_.refuse(frame_, Seen(), Bail::compile_failed, reason);
+    c_.refuse(own, Seen(), Bail::compile_failed, reason);
     return c_.serve_eagerly(Bail::compile_failed, reason);
   }
   if (made->unrepeatable) {  // to run the function again would do twice what it did: what was made of it serves this call
     const std::string reason = std::string("the function ") + bail_text(*made->unrepeatable);
-    c_.refuse(frame_, std::move(seen_), *made->unrepeatable, reason);
+    c_.refuse(own, std::move(seen_), *made->unrepeatable, reason);
     c_.serve_eagerly(*made->unrepeatable, reason);
     c_.watch_met(std::move(made->met));
     once = std::move(made);
     return stays(s);
   }
-  std::erase_if(c_.refusals, [&](const Compiled::Refusal& r) { return r.structure == frame_.structure && r.seen.holds_for(frame_); });
+  std::erase_if(c_.refusals, [&](const Compiled::Refusal& r) { return r.structure == own.structure && r.seen.holds_for(own); });
   introduce(c_, made, introduction());
   return stays(s);
 }

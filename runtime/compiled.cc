@@ -49,10 +49,16 @@ Compiled::Compiled(CompileOptions o, std::optional<kernels::Mode> m)
 
 std::unique_ptr<Compiled::Table> Compiled::prepare(std::size_t n) {
   auto next = std::make_unique<Table>();
+  // Who stands for a structure decides what fits it.
+  auto most_general = [](const std::vector<const Specialization*>& those) {
+    const auto it = std::find_if(those.begin(), those.end(), [](const Specialization* s) { return s->generality.layouts; });
+    return it == those.end() ? those.front() : *it;
+  };
   std::unordered_map<std::uint64_t, std::vector<const Specialization*>> all;
   for (std::size_t i = 0; i < n; ++i) all[owned[i]->hash].push_back(owned[i].get());
   for (auto& [hash, those] : all) {
-    const Specialization* one = those.front();
+    const Specialization* one = most_general(those);
+    next->any_strides = next->any_strides || one->generality.layouts;
     const Candidates* candidates = &next->by_structure.emplace(hash, Candidates(std::move(those))).first->second;
     next->structures.emplace(runtime::hash_beside_layouts(one->structure), std::pair(one, candidates));
   }
@@ -62,7 +68,7 @@ std::unique_ptr<Compiled::Table> Compiled::prepare(std::size_t n) {
   for (auto& [key, those] : partly) {
     if (next->partly.empty() || next->partly.back().unused != key.first) next->partly.emplace_back().unused = key.first;
     Table::Partly& p = next->partly.back();
-    const Specialization* one = those.front();
+    const Specialization* one = most_general(those);
     p.candidates.emplace_back(std::move(those));
     p.structures.emplace(runtime::hash_beside_layouts(one->structure, p.unused), std::pair(one, &p.candidates.back()));
   }
@@ -280,6 +286,7 @@ void reset(Compiled& c) {
   c.handles.clear();
   c.met.clear();
   c.declared.clear();
+  c.strides_asked.clear();
   c.sealed = c.warned_full = false;
   c.in_vain = c.named = c.replaced = c.look_at = 0;
   c.patience = Compiled::kPatience;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
       std::unordered_multimap<std::uint64_t, std::pair<const Specialization*, const Candidates*>> structures;
     };
     std::deque<Partly> partly;                             ///< its entries are pointed into
+    bool any_strides = false;                              ///< is one among them that serves other layouts than its own?
     mutable std::atomic<const Specialization*> last{nullptr};  ///< the latest hit: tried first
     mutable std::atomic<const Candidates*> last_among{nullptr};  ///< those of its structure; perhaps, for a moment, of another one
     mutable std::atomic<const Specialization*> last_other{nullptr};  ///< the latest hit of a call with another structure
@@ -111,6 +113,8 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   /// Variables that held nothing when the function first assigned them (Note [Assigned variables] in runtime/variables.h).
   std::vector<std::shared_ptr<Variable>> met;             // guarded by mu
   void watch_met(std::vector<std::shared_ptr<Variable>>); ///< with `mu` held
+  /// Calls, by hash_beside_layouts, of which a trace has looked at strides of arguments: it is not tried again to leave them open.
+  std::unordered_set<std::uint64_t> strides_asked;        // guarded by mu
   Declared declared;                                      // guarded by mu
   bool sealed = false;                                    // guarded by mu
   bool warned_full = false;                               // guarded by mu

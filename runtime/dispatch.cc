@@ -51,22 +51,24 @@ const Specialization* first_of(const Candidates& all, CallFrame& f, const Specia
   return all.first([&](std::uint32_t i) { return f.values[i]; }, f.values.size(), [&](const Specialization& tried) { return &tried != but && admits(tried, f); });
 }
 
-// A call that would have had another structure but for dimensions of size 0 and 1, or tensors that are not used. Its frame becomes one
-// of that structure.
+// A call that would have had another structure but for dimensions of size 0 and 1, or tensors that are not used, or that has a layout which
+// only code for any strides serves. Its frame becomes one of that structure.
 [[gnu::noinline]] const Specialization* lookup_in_other_classes(const Compiled::Table& table, CallFrame& f) {
-  if (table.partly.empty() && !has_small_dims(f)) return nullptr;
+  const bool small_dims = has_small_dims(f);
+  if (table.partly.empty() && !table.any_strides && !small_dims) return nullptr;
   auto try_one = [&](const Specialization& s, bool others, auto&& find) -> const Specialization* {
     SeenAs seen(s, f, others);
     const Specialization* found = seen ? find() : nullptr;
     if (found) seen.keep();
     return found;
   };
-  if (const Specialization* last = table.last_other.load(std::memory_order_relaxed))
+  if (const Specialization* last = table.last_other.load(std::memory_order_relaxed); last && !(last->generality.layouts && small_dims))
     if (try_one(*last, true, [&] { return admits(*last, f) ? last : nullptr; })) return last;
-  auto among = [&](const auto& structures, std::uint64_t hash, bool others) -> const Specialization* {
+  auto among = [&](const auto& structures, std::uint64_t hash, bool others, bool any_strides) -> const Specialization* {
     auto [it, end] = structures.equal_range(hash);
     for (; it != end; ++it) {
       const auto [like, candidates] = it->second;
+      if (like->generality.layouts != any_strides) continue;
       if (const Specialization* s = try_one(*like, others, [&, all = candidates] { return first_of(*all, f); })) {
         table.last_other.store(s, std::memory_order_relaxed);
         return s;
@@ -75,9 +77,13 @@ const Specialization* first_of(const Candidates& all, CallFrame& f, const Specia
     return nullptr;
   };
   // Those of one structure differ in what they use; those of one `unused` do not.
-  if (const Specialization* s = among(table.structures, runtime::hash_beside_layouts(f.structure), false)) return s;
-  for (const Compiled::Table::Partly& p : table.partly)
-    if (const Specialization* s = among(p.structures, runtime::hash_beside_layouts(f.structure, p.unused), true)) return s;
+  const std::uint64_t hash = runtime::hash_beside_layouts(f.structure);
+  for (bool any_strides : {false, true}) {
+    if (any_strides && !table.any_strides) break;
+    if (const Specialization* s = among(table.structures, hash, false, any_strides)) return s;
+    for (const Compiled::Table::Partly& p : table.partly)
+      if (const Specialization* s = among(p.structures, runtime::hash_beside_layouts(f.structure, p.unused), true, any_strides)) return s;
+  }
   return nullptr;
 }
 

@@ -95,7 +95,7 @@ std::uint64_t structure_word(const TensorImpl& t) {
   return of(LayoutClass::Strided, classes);
 }
 
-bool fits(const TensorImpl& t, std::uint64_t w, bool shown) {
+bool fits(const TensorImpl& t, std::uint64_t w, bool shown, bool general) {
   if (!has_strides(w)) return is_dense(t, order_of(w));
   bool any_small = false;
   for (int d = 0; d < t.rank; ++d) {
@@ -103,9 +103,26 @@ bool fits(const TensorImpl& t, std::uint64_t w, bool shown) {
     const StrideClass own = stride == 1 ? StrideClass::One : stride == 0 ? StrideClass::Zero : StrideClass::Other, made = stride_class(w, d);
     const bool is_small = t.sizes[d] <= 1;
     any_small = any_small || is_small;
-    if (own != made && !(is_small && (made == StrideClass::Other || !shown))) return false;
+    if (own != made && !(general && made == StrideClass::Other) && !(is_small && (made == StrideClass::Other || !shown))) return false;
   }
-  return any_small;
+  return any_small || general;
+}
+
+unsigned ones_of(std::uint64_t w) {
+  const int rank = rank_of_word(w);
+  if (rank && !has_strides(w)) return 1u << order_of(w).dims[static_cast<std::size_t>(rank - 1)];
+  unsigned ones = 0;
+  for (int d = 0; d < rank; ++d) ones |= static_cast<unsigned>(stride_class(w, d) == StrideClass::One) << d;
+  return ones;
+}
+
+std::uint64_t of_any_strides(std::uint64_t w, unsigned ones) {
+  const int rank = rank_of_word(w);
+  if (rank == 0) return w;
+  w = (w & ~kLayoutBits) | static_cast<std::uint64_t>(LayoutClass::Strided) << 12;
+  for (int d = 0; d < rank; ++d)
+    if (ones >> d & 1) w |= static_cast<std::uint64_t>(StrideClass::One) << (16 + 2 * d);
+  return w;
 }
 
 bool has_strides_of(const TensorImpl& t, std::uint64_t w) { return has_strides_of(t, order_of(w)); }

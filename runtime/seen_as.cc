@@ -23,7 +23,7 @@ bool fit(const Specialization& s, const CallFrame& f, bool others) {
       continue;
     }
     if (!made[at] || !own[at]) return false;
-    if ((!others || s.uses(tensor)) && (((made[at] ^ own[at]) & ~runtime::kLayoutBits) || !runtime::fits(*f.tensors[tensor], made[at], s.shows_strides_of(tensor)))) return false;
+    if ((!others || s.uses(tensor)) && (((made[at] ^ own[at]) & ~runtime::kLayoutBits) || !runtime::fits(*f.tensors[tensor], made[at], s.shows_strides_of(tensor), s.generality.layouts))) return false;
     differ = true;
     ++tensor;
   }
@@ -75,6 +75,32 @@ SeenAs::SeenAs(const Specialization& s, CallFrame& f, bool others) : frame_(f) {
     }
   }
   take(static_cast<std::size_t>(own.values.end() - from));
+}
+
+AnyStrides::AnyStrides(CallFrame& f, const StridesAside& how) : frame_(f), structure_(f.structure), values_(f.values) {
+  for (const StridesAside::Word& w : how.any) f.structure[w.at] = runtime::of_any_strides(f.structure[w.at], w.ones);
+  f.values.clear();
+  const std::int64_t* from = values_.begin();
+  auto take = [&](std::size_t n) {
+    if (n) std::memcpy(f.values.extend(n), from, n * sizeof *from);
+    from += n;
+  };
+  std::size_t tensor = 0;
+  for (std::uint32_t at : how.tensor_words) {
+    if (!structure_[at]) continue;
+    const TensorImpl& t = *f.tensors[tensor];
+    take(how.between[tensor++]);
+    words_.push_back(f.structure[at]);
+    take(runtime::value_count(structure_[at]));
+    if (runtime::has_strides(f.structure[at]) && !runtime::has_strides(structure_[at])) std::copy(t.strides, t.strides + t.rank, f.values.extend(t.rank));
+  }
+  take(static_cast<std::size_t>(values_.end() - from));
+}
+
+AnyStrides::~AnyStrides() {
+  if (kept_) return;
+  frame_.structure = structure_;
+  frame_.values = values_;
 }
 
 SeenAs::~SeenAs() {

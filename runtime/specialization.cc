@@ -81,6 +81,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
   for (;;) {
     Tracer tracer(name, frame, options.handles, plan);
     tracer.registered = options.registered.get();
+    tracer.words = options.words;
     tracer.static_sizes = options.static_sizes;
     facts.env = tracer.env();
     graph::SettingsWatch settings;

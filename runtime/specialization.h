@@ -99,6 +99,7 @@ struct TraceOptions {
   bool may_retrace = true;                    ///< the body may run again, with inputs seen in another way (InputPlan)
   bool static_sizes = false;                  ///< CompileOptions::static_sizes
   std::shared_ptr<const passes::Registered> registered = nullptr;  ///< the users' passes and patterns; null: none
+  std::vector<std::uint64_t> words = {};      ///< Tracer::words
   guards::Generality generality = {};         ///< what it leaves open (Note [General traces])
 };
 

@@ -240,6 +240,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// Closes the trace and functionalizes it.
   Traced finish();
   std::shared_ptr<void> result_template;
+  std::vector<std::uint64_t> words;                  ///< by defined tensor: as what it is seen; empty: as itself
   bool static_sizes = false;                         ///< each size is a constant
   const passes::Registered* registered = nullptr;   ///< passes that the traced graph goes through; null: none
 
