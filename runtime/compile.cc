@@ -338,7 +338,12 @@ std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
       default:
         seen_ = facts.seen();
         note_thrown(e.what());
-        throw;
+        if (!facts.may_fail) throw;
+        // Eagerly, what fails by its elements comes before the mistake that the trace has found: the function itself says which it is.
+        LockedCompiled lock(c_);
+        const Compiled::Thrown* t = c_.thrown_of(frame_);
+        thrown_ = t ? t->id : ++c_.thrown_ids;
+        return nullptr;
     }
     seen_ = facts.seen();
     const std::string reason = e.code() == ErrorCode::Internal ? "compilation failed: " + std::string(e.what()) : std::string(e.what());
@@ -409,6 +414,7 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
     return miss.served();
   }
   std::unique_ptr<Specialization> made = miss.specialize(body);
+  thrown = miss.thrown();
   return made ? miss.publish(std::move(made), once) : nullptr;
 }
 

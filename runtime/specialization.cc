@@ -77,6 +77,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
     facts.tensors = tracer.tensor_facts();
     facts.settings = settings.seen();
     facts.more = tracer.depends_on_more();
+    facts.may_fail = tracer.may_fail();
   };
   for (;;) {
     Tracer tracer(name, frame, options.handles, plan);

@@ -109,6 +109,7 @@ struct TraceFacts {
   std::vector<TensorFact> tensors;
   graph::Settings settings;
   bool more = false;
+  bool may_fail = false;                      ///< it had met operators that fail by their elements (an index out of range)
   std::uint32_t words = 0;                    ///< values of the call
   /// Of calls that are no different in it the trace would have been the same.
   Seen seen() const;

@@ -346,6 +346,10 @@ void Tracer::result(Int i) {
   out_.int_results.push_back(i);
 }
 
+bool Tracer::may_fail() const {
+  return std::any_of(out_.graph.nodes.begin(), out_.graph.nodes.end(), [](const graph::Node& n) { return graph::effects_of(n).may_end_call(); });
+}
+
 // An Int may have been left in a variable by another trace, which may be gone.
 void Tracer::check_own(Int i, SourceLoc loc) const {
   if (const guards::Expr* e = i.living(); e && &e->env() != out_.graph.env.get())

@@ -247,6 +247,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// For a trace that is given up: the symbols and guards so far, and what else it depended on.
   const std::shared_ptr<guards::ShapeEnv>& env() const { return env_; }
   const std::vector<TensorFact>& tensor_facts() const { return tensor_facts_; }
+  bool may_fail() const;  ///< has it met an operator that fails by its elements?
   bool depends_on_more() const { return lost_track_ || out_.variables->assigns() || !out_.captured.empty(); }
 
   // ---- Interpreter

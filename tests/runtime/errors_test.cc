@@ -25,6 +25,25 @@ void expect(const Error& e, ErrorCode code, std::initializer_list<const char*> w
   }
 }
 
+// What is found while a function is traced is told only where nothing before it would have thrown.
+TEST(Misuse, OfTwoMistakesTheFirstIsTold) {
+  auto body = [](Tensor x, Tensor index, Tensor y) {
+    x += 1;
+    Tensor rows = x.index_select(0, index);
+    return matmul(rows, y);
+  };
+  auto f = compile(body);
+  auto index = [](std::int64_t i) { return full({2}, i, {.dtype = kInt64}); };
+  const Tensor x = ones({4, 3}), wrong = ones({2, 4}), right = ones({3, 2});
+  for (int turn = 0; turn < 3; ++turn) {
+    expect(caught([&] { f(x, index(9), wrong); }), ErrorCode::IndexOutOfRange, {"index_select", "9"});
+    expect(caught([&] { f(x, index(1), wrong); }), ErrorCode::ShapeMismatch, {"matmul"});
+    expect(caught([&] { f(x, index(9), right); }), ErrorCode::IndexOutOfRange, {"index_select", "9"});
+    EXPECT_TRUE(equal(x, ones({4, 3}))) << "as before the call";
+  }
+  EXPECT_TRUE(equal(f(x, index(1), right), full({2, 2}, 6.0)));
+}
+
 TEST(Misuse, ShapesAndDTypesEagerAndCompiled) {
   auto add = [](Tensor a, Tensor b) { return a + b; };
   auto compiled = compile(add, {.name = "add"});
