@@ -40,6 +40,52 @@ TEST(Logs, EveryLineKeepsTheSchema) {
     EXPECT_TRUE(seen.contains(event)) << event;
 }
 
+// A decode loop: the position grows, and the batch is another at every step. Each compilation but the first is for a guard that is told, and no
+// guard is told twice.
+TEST(Logs, ADecodeLoopCompilesWhatTheLogJustifies) {
+  constexpr std::int64_t kPositions = 4096, kBatch = 64, kWidth = 2;
+  auto step = [](Tensor x, Tensor keys, Tensor values, Int at) {
+    keys.slice(1, at, at + 1).copy_(x.unsqueeze(1));
+    values.slice(1, at, at + 1).copy_((x * 2).unsqueeze(1));
+    Tensor scores = matmul(x.unsqueeze(1), keys.slice(1, 0, at + 1).transpose(1, 2));
+    Tensor y = matmul(softmax(scores, 2), values.slice(1, 0, at + 1)).transpose(0, 1).reshape({-1, kWidth});
+    if (at == 0) return y;                 // two branches of the program's own
+    return at > 1000 ? y * 2 : y + 1;
+  };
+  testing::LogLines log;
+  auto f = compile(step, {.name = "decode", .recordings_max = 4});
+  const Tensor keys = zeros({kBatch, kPositions, kWidth}), values = zeros({kBatch, kPositions, kWidth});
+  const Tensor keys_too = zeros({kBatch, kPositions, kWidth}), values_too = zeros({kBatch, kPositions, kWidth});
+  for (std::int64_t at = 0; at < kPositions; ++at) {
+    const std::int64_t batch = at % 4 == 1 ? (at / 4 * 37) % (kBatch + 1) : (at / 4) % 4;
+    const Tensor x = (arange(batch * kWidth, {.dtype = kFloat32}) * 0.01).view({batch, kWidth});
+    const Tensor got = f(x, keys.slice(0, 0, batch), values.slice(0, 0, batch), at);
+    if (at % 61 && at > 8) continue;
+    keys_too.copy_(keys), values_too.copy_(values);
+    ASSERT_TRUE(allclose(got, step(x, keys_too.slice(0, 0, batch), values_too.slice(0, 0, batch), at), 1e-3, 1e-5)) << at << ", " << batch;
+    ASSERT_TRUE(equal(keys, keys_too) && equal(values, values_too)) << at;
+  }
+  std::int64_t compiled = 0;
+  std::set<std::string> branches;
+  std::string all;
+  for (const std::string& line : log.lines()) {
+    const json j = json::parse(line);
+    if (j["function"].get<std::string>().rfind("decode", 0) != 0) continue;
+    compiled += j["event"] == "compiled";
+    if (j["event"] != "recompiled") continue;
+    // "...; wanted s0 != 1 where s0 = arg 0 .size(0) (2 when traced); guard born at ..."
+    const std::string failed = j["failed"].get<std::string>(), against = j["against"].get<std::string>();
+    const std::size_t wanted = failed.find("; wanted ");
+    ASSERT_NE(wanted, std::string::npos) << "a compilation that no guard of values justifies: " << failed;
+    EXPECT_TRUE(branches.insert(against + ": " + failed.substr(wanted, failed.find(" where ") - wanted)).second) << "told twice: " << failed;
+    all += against + ": " + failed + "\n";
+  }
+  EXPECT_EQ(compiled, static_cast<std::int64_t>(branches.size()) + 1) << all;
+  EXPECT_EQ(f.stats().compilations, compiled);
+  EXPECT_EQ(compiled, 3) << all;  // the branches on the position: batches of 0 and of 1 are none
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
 TEST(Logs, TheCheckItselfFindsMistakes) {
   json line = {{"t_us", 1}, {"channel", "graph"}, {"event", "optimized"}, {"function", "f"}, {"text", ""}, {"nodes", 3}, {"graph", "g"}};
   EXPECT_EQ(mistake_in_line(line.dump()), "");
