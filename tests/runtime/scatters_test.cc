@@ -163,5 +163,23 @@ TEST(Scatters, RowsOfTheCacheItself) {
   }
 }
 
+// Written before what may fail: kept until that is over is what the indices may name, not all of the argument.
+TEST(Scatters, WhatIsKeptIsWhatTheIndicesReach) {
+  auto body = [](Tensor kv, Tensor slots, Tensor x, Tensor table, Int n) {
+    kv.slice(0, 1, 3).index_copy_(1, slots, x * 2.0);
+    const Tensor row = table.index_select(0, ((kv.sum() * 0.0).to(kInt64) + n).reshape({1}));
+    kv[3].index_copy_(0, slots, x[0] + row);
+    return row;
+  };
+  auto f = compile(body, {.name = "kept"});
+  const Tensor x = randn({2, 3, 8}), table = randn({5, 8}), slots = tensor({4, 7, 4});
+  Tensor a = randn({4, 50, 8}), b = a.clone();
+  EXPECT_TRUE(allclose(f(a, slots, x, table, 2), body(b, slots, x, table, 2)));
+  EXPECT_TRUE(allclose(a, b, 1e-6, 1e-6));
+  EXPECT_EQ(f.stats().copied_bytes, 2 * 50 * 8 * 4) << f.explain();
+  EXPECT_EQ(error_of([&] { f(a, slots, x, table, 9); }).code(), ErrorCode::IndexOutOfRange);
+  EXPECT_TRUE(allclose(a, b, 1e-6, 1e-6));
+}
+
 }  // namespace
 }  // namespace reprise

@@ -175,6 +175,7 @@ void LoopEmitter::store_all(const std::vector<std::uint32_t>& stores) {
     if (n.b != kNone) value(n.b);
     for (const Access::Gather& g : k_.accesses[n.access].gathers) value(g.node);
   }
+  if (at_.whole && store_together(stores)) return;
   for (std::uint32_t s : stores) store(s);
 }
 
@@ -232,6 +233,7 @@ void LoopEmitter::vector_loop(const std::vector<bool>& need, Value* begin, Value
         at_.masks.push_back(e_.lane_mask(remaining, lanes));
         if (steps.masked_only) at_.whole = b_.CreateICmpSGE(remaining, e_.i64(lanes));
       }
+      if (at_.whole) load_together(need);
       body(carried);
     });
   };

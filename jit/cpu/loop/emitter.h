@@ -170,6 +170,13 @@ class LoopEmitter {
   /// Every value of the stores first, then the stores: a store may overwrite, at this very index, what another one's value
   /// still has to load (an argument written in place).
   void store_all(const std::vector<std::uint32_t>& stores);
+  /// In a step under a mask (Note [Masked steps] in loop_plan.h): what is asked of it is asked once for several accesses. The loads that a run
+  /// needs in any case; and the stores, where all are of this kind: false otherwise, and nothing is stored.
+  void load_together(const std::vector<bool>& need);
+  bool store_together(const std::vector<std::uint32_t>& stores);
+  bool is_run(std::uint32_t access) const {
+    return k_.accesses[access].gathers.empty() && vdim_ >= 0 && kernels::is_plain(k_.accesses[access].strides[static_cast<std::size_t>(vdim_)], 1);
+  }
   void store(std::uint32_t i) { write(k_.body[i], kernels::stored_value(k_, k_.body[i]), k_.body[i].b); }
   /// The value of node `from` to where the store `n` writes.
   void write(const BodyNode& n, std::uint32_t from, std::uint32_t predicate_node);

@@ -106,6 +106,62 @@ Value* LoopEmitter::load(std::uint32_t access, int step, int lanes) {
   return p.offsets ? e_.gather(memory, p.base, p.offsets, mask) : e_.load(memory, p.base, lanes, mask, at_.whole);
 }
 
+void LoopEmitter::load_together(const std::vector<bool>& need) {
+  constexpr std::size_t kMost = 8;  // they all wait in registers
+  struct One {
+    std::uint32_t node;
+    DType dtype;
+    Value *base, *all = nullptr, *some = nullptr;
+  };
+  std::vector<One> loads;
+  for (std::uint32_t i = 0; i < k_.body.size() && loads.size() < kMost; ++i) {
+    const BodyNode& n = k_.body[i];
+    if (!need[i] || n.kind != BodyNode::Kind::Load || i == stashed_ || !at_.vals[i].empty() || (info_.dims[i] & ~at_.dims) || !is_run(n.access)) continue;
+    loads.push_back({i, k_.buffers[k_.accesses[n.access].buffer].dtype, place(n.access, 0, plan_.lanes, nullptr).base});
+  }
+  if (loads.size() < 2) return;
+  llvm::BasicBlock* blocks[2];
+  auto type = [&](const One& l) { return e_.memory_type(l.dtype, plan_.lanes); };
+  auto align = [](const One& l) { return llvm::Align(static_cast<std::uint64_t>(item_size(l.dtype))); };
+  emit_if(
+      e_, at_.whole,
+      [&] {
+        for (One& l : loads) l.all = b_.CreateAlignedLoad(type(l), l.base, align(l));
+        blocks[0] = b_.GetInsertBlock();
+      },
+      [&] {
+        for (One& l : loads) l.some = b_.CreateMaskedLoad(type(l), l.base, align(l), step_mask(0), llvm::Constant::getNullValue(type(l)));
+        blocks[1] = b_.GetInsertBlock();
+      });
+  std::vector<llvm::PHINode*> loaded;
+  for (const One& l : loads) {
+    loaded.push_back(b_.CreatePHI(type(l), 2));
+    loaded.back()->addIncoming(l.all, blocks[0]), loaded.back()->addIncoming(l.some, blocks[1]);
+  }
+  for (std::size_t k = 0; k < loads.size(); ++k) at_.vals[loads[k].node] = {e_.to_register(loads[k].dtype, loaded[k])};
+}
+
+bool LoopEmitter::store_together(const std::vector<std::uint32_t>& stores) {
+  if (stores.size() < 2 || streaming_) return false;
+  for (std::uint32_t s : stores)
+    if (k_.body[s].b != kNone || !is_run(k_.body[s].access)) return false;
+  struct One {
+    Value *base, *value;
+    llvm::Align align;
+  };
+  std::vector<One> all;
+  for (std::uint32_t s : stores) {
+    const BodyNode& n = k_.body[s];
+    const std::uint32_t from = kernels::stored_value(k_, n);
+    value(from);
+    all.push_back({place(n.access, 0, plan_.lanes, nullptr).base, e_.to_memory(n.dtype, operand(from, 0, plan_.lanes)), llvm::Align(static_cast<std::uint64_t>(item_size(n.dtype)))});
+  }
+  emit_if(
+      e_, at_.whole, [&] { for (const One& o : all) b_.CreateAlignedStore(o.value, o.base, o.align); },
+      [&] { for (const One& o : all) b_.CreateMaskedStore(o.value, o.base, o.align, step_mask(0)); });
+  return true;
+}
+
 void LoopEmitter::write(const BodyNode& n, std::uint32_t from, std::uint32_t predicate_node) {
   value(from);
   if (predicate_node != kNone) value(predicate_node);
