@@ -9,7 +9,7 @@ namespace reprise::detail {
 guards::Generality generality_for(const Compiled& c, CallFrame& f) {
   constexpr std::size_t kLooked = 64;  // at the newest; more would make a miss of many dear
   // Where any size may be 1 no vector is loaded of it, which costs loops in caches ten times as much. A slice that is cut costs nothing.
-  constexpr int kOftenCut = 2, kOftenBroadcast = 8;
+  constexpr int kOftenCut = 1, kOftenBroadcast = 8;
   guards::Generality g;
   bool reshapes = false;
   int slices = 0, broadcasts = 0;

@@ -6,7 +6,7 @@
 namespace reprise::detail {
 
 /// How general the trace of a call that nothing admits should be (Note [General traces]): as general as what its structure was compiled for,
-/// and where that has failed in one kind of question for a second time (where slices end), an eighth (which sizes are 1) or a first (whether a
+/// and where that has failed in one kind of question for an eighth time (which sizes are 1) or once (where slices end, whether a
 /// reshape copies), in this kind, too. With Compiled::mu held.
 guards::Generality generality_for(const Compiled&, CallFrame&);
 
