@@ -164,7 +164,7 @@ Program random_program(std::mt19937& rng, int length) {
   return p;
 }
 
-std::vector<Call> random_calls(std::mt19937& rng, const Program& p) {
+std::vector<Call> random_calls(std::mt19937& rng, const Program& p, bool layouts) {
   static constexpr int kDims[] = {1, 2, 3, 5, 8, 17};
   auto dim = [&] { return rng() % 24 == 0 ? 0 : kDims[rng() % 6]; };
   std::vector<Call> kinds;
@@ -180,6 +180,16 @@ std::vector<Call> random_calls(std::mt19937& rng, const Program& p) {
   // Sizes alternate, so that each set of guards is asked of calls that it admits and of others; some calls work on what the
   // one before has left.
   std::vector<Call> calls;
+  if (layouts) {
+    const Sharing sharing = rng() % 3 ? Sharing::None : static_cast<Sharing>(rng() % 6);
+    for (int i = 0; i < 14; ++i) {
+      auto large = [&] { return rng() % 16 == 0 ? dim() : kDims[1 + rng() % 5]; };
+      Call c{large(), large(), large(), sharing, static_cast<XLayout>(rng() % 6), static_cast<unsigned>(rng()), false};
+      if (p.square && rng() % 16) c.m = c.n;
+      calls.push_back(c);
+    }
+    return calls;
+  }
   for (int k : {0, 0, 1, 0, 2, 1, 3, 2}) {
     Call c = kinds[static_cast<std::size_t>(k)];
     c.data = static_cast<unsigned>(rng());

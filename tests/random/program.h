@@ -48,7 +48,8 @@ struct Given {
 Given make_arguments(const Call&);
 
 Program random_program(std::mt19937& rng, int length);
-std::vector<Call> random_calls(std::mt19937& rng, const Program&);
+/// `layouts`: of another layout each, most of the same sharing, and sizes are mostly others than 1.
+std::vector<Call> random_calls(std::mt19937& rng, const Program&, bool layouts = false);
 
 struct Outcome {
   std::vector<Tensor> tensors;

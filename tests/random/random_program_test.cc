@@ -4,6 +4,7 @@
 //
 // Every eighth program also under other settings of the thread, which change from call to call (FUZZ_SETTINGS=1: all of them).
 // Every sixteenth with patterns registered that exchange what comes to the same (FUZZ_PATTERNS=1: all of them).
+// Every eighth is called with another layout each time (FUZZ_LAYOUTS=1: all of them).
 // FUZZ_PROGRAMS (2,000) and FUZZ_SEED (0) run more, or one again; FUZZ_MODE one rung of the ladder; FUZZ_FAILURES (3) ends after so many;
 // FUZZ_OPEN=1 draws the steps, too, that find what is known and not mended yet (kOpen).
 // 100,000 before a release: FUZZ_PROGRAMS=100000 FUZZ_SEED=1000000 build/tests/test_random. A failing program is shrunk and printed
@@ -239,7 +240,7 @@ TEST(RandomPrograms, EagerAndCompiledAgree) {
   for (std::uint64_t seed = first; seed < first + count && failures < most_failures; ++seed) {
     std::mt19937 rng(static_cast<unsigned>(seed));
     Program p = random_program(rng, 3 + static_cast<int>(seed % 9));
-    std::vector<Call> calls = random_calls(rng, p);
+    std::vector<Call> calls = random_calls(rng, p, seed % 16 == 3 || seed % 16 == 8 || std::getenv("FUZZ_LAYOUTS"));
     const std::string mode = forced ? forced : seed % 32 == 14 ? kMeanwhile : modes[seed % 4];
     const bool other_settings = seed % 8 == 5 || std::getenv("FUZZ_SETTINGS");
     std::optional<Patterns> patterns;
@@ -257,8 +258,8 @@ TEST(RandomPrograms, EagerAndCompiledAgree) {
   std::printf("%lld specializations, %lld of them as one before, %lld but for layouts\n", static_cast<long long>(needed.specializations), static_cast<long long>(needed.twice), static_cast<long long>(needed.but_for_layouts));
   for (const auto& [why, n] : needed.asked_by) std::printf("  %lld as one before: %s\n", static_cast<long long>(n), why.empty() ? "no other guard" : why.c_str());
   // What the model of needed.h holds against compilations: a bound, so that it grows no more unseen.
-  constexpr double kTwice = 0.03, kButForLayouts = 0.06;
-  if (const double made = static_cast<double>(needed.specializations); made >= 1000) {
+  constexpr double kTwice = 0.03, kButForLayouts = 0.09;
+  if (const double made = static_cast<double>(needed.specializations); made >= 1000 && !std::getenv("FUZZ_LAYOUTS")) {
     EXPECT_LE(static_cast<double>(needed.twice), kTwice * made + 3 * std::sqrt(kTwice * made)) << "compiled again for the same";
     EXPECT_LE(static_cast<double>(needed.but_for_layouts), kButForLayouts * made + 3 * std::sqrt(kButForLayouts * made)) << "compiled again for another layout";
   }
