@@ -203,12 +203,12 @@ Value* Emitter::vector_to_integer(DType to, Value* v) {
   // The last that is not: an integer where the floats hold it, or else the float before `end`.
   const bool exact = small || (from_double && !wide);
   const double high = exact ? end - 1 : from_double ? std::nextafter(end, 0.0) : static_cast<double>(std::nextafter(static_cast<float>(end), 0.0f));
-  Value* x = b.CreateSelect(b.CreateFCmpORD(v, v), v, constant(v, 0));
   Value *lo = constant(v, low), *hi = constant(v, high);
-  x = b.CreateSelect(b.CreateFCmpOGT(x, lo), x, lo);
+  Value* x = b.CreateSelect(b.CreateFCmpOGT(v, lo), v, lo);  // NaN as well
   x = b.CreateSelect(b.CreateFCmpOLT(x, hi), x, hi);
   // Of small integers as Int32, the width vectors convert to.
   Value* n = b.CreateFPToSI(x, like(v, i(wide ? 64 : 32)));
+  n = b.CreateSelect(b.CreateFCmpORD(v, v), n, integer(n, 0));
   if (small) return b.CreateTrunc(n, like(v, register_type(to)));
   if (exact) return n;
   return b.CreateSelect(b.CreateFCmpOGE(v, constant(v, end)), integer(n, wide ? INT64_MAX : INT32_MAX), n);

@@ -162,5 +162,31 @@ TEST(Reductions, RowsAndThenPartsOfThem) {
   EXPECT_EQ(loops, static_cast<std::size_t>(f.stats().compilations)) << explained;
 }
 
+// The greatest magnitude is found by its bits, numbers are cut at constants by one comparison: what is not a number stays so.
+TEST(Reductions, MagnitudesAndBoundsKeepWhatIsNotANumber) {
+  auto most = compile([](Tensor x) { return abs(x).amax({-1}); }, {.name = "most"});
+  auto cut = compile([](Tensor x) { return clamp(x, -448.0, 448.0); }, {.name = "cut"});
+  auto whole = compile([](Tensor x) { return x.to(kInt8).to(kFloat32); }, {.name = "whole"});
+  const float inf = INFINITY, nan = NAN;
+  for (std::int64_t width : {1, 5, 16, 70, 300}) {
+    std::vector<float> v(static_cast<std::size_t>(4 * width), -0.0f);
+    auto row = [&](std::int64_t r) { return v.data() + r * width; };
+    row(0)[width - 1] = nan, row(0)[width / 2] = width > 1 ? -inf : nan;
+    row(1)[width / 2] = -inf;
+    row(2)[width / 3] = -1e-42f;
+    const Tensor x = on_test_device(tensor_of(v, {4, width}));
+    const std::vector<float> got = most(x).cpu().to_vector<float>();
+    EXPECT_TRUE(std::isnan(got[0])) << width;
+    EXPECT_EQ(got[1], inf);
+    EXPECT_EQ(got[2], 1e-42f);
+    EXPECT_EQ(got[3], 0);
+    const std::vector<float> bounded = cut(x).cpu().to_vector<float>(), integers = whole(x).cpu().to_vector<float>();
+    EXPECT_TRUE(std::isnan(bounded[static_cast<std::size_t>(width - 1)]));
+    EXPECT_EQ(bounded[static_cast<std::size_t>(width + width / 2)], -448);
+    EXPECT_EQ(integers[static_cast<std::size_t>(width - 1)], 0);
+    EXPECT_EQ(integers[static_cast<std::size_t>(width + width / 2)], -128);
+  }
+}
+
 }  // namespace
 }  // namespace reprise

@@ -10,7 +10,7 @@ using kernels::ReduceOp;
 
 namespace {
 constexpr int kWorthKeeping = 12;  // in the place of the result
-constexpr int kWorthALoad = 16;    // beside it: that is a load and a store more, and the code comes twice
+constexpr int kWorthALoad = 10;    // beside it: that is a load and a store more, and the code comes twice (a norm that is rounded to bfloat16 is worth it)
 
 /// Instructions that rounding to a narrow dtype takes beside the one that every cast is counted as.
 int cost_of_narrowing(const BodyNode& n) {
@@ -215,11 +215,14 @@ Value* LoopEmitter::in_room(int step) {
 void LoopEmitter::accumulate(std::uint32_t r, Value** accs, int width) {
   const BodyNode& n = k_.body[r];
   const Val& x = value(n.a);
+  // Of magnitudes the greatest has the greatest bits, and those of NaN are greater than infinity's.
+  const BodyNode& of = k_.body[n.a];
+  const bool magnitudes = n.reduce == ReduceOp::Max && n.dtype == DType::Float32 && of.kind == BodyNode::Kind::Op && of.op == kernels::ScalarOp::Abs && of.dtype == DType::Float32;
   const int turns = v_kept_ ? width : at_.steps;
   for (int s = 0; s < turns; ++s) {
     Value* v = e_.cast(k_.body[n.a].dtype, n.dtype, x[x.size() == 1 ? 0 : static_cast<std::size_t>(s)]);
     if (llvm::isa<llvm::VectorType>(accs[s]->getType())) v = e_.splat(v, plan_.lanes);
-    Value* sum = combine_into(e_, n, v, accs[s]);
+    Value* sum = magnitudes ? e_.floats(e_.call(llvm::Intrinsic::smax, e_.bits(v), e_.bits(accs[s]))) : combine_into(e_, n, v, accs[s]);
     if (!v_kept_ && !at_.masks.empty()) sum = b_.CreateSelect(at_.masks[static_cast<std::size_t>(s)], sum, accs[s]);
     accs[s] = sum;
   }
