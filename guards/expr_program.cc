@@ -118,9 +118,11 @@ void ExprProgram::check_sizes(const std::int64_t* slots) const {
       fits = slots[s] >= 0 && !__builtin_mul_overflow(n, slots[s], &n) && fits;
       none = none || slots[s] == 0;
     }
-    if (fits || none) continue;
+    const bool negative = std::any_of(check.sizes.begin(), check.sizes.end(), [&](std::uint32_t s) { return slots[s] < 0; });
+    if (fits || (none && !negative)) continue;
     std::string text;
     for (std::uint32_t s : check.sizes) text += (text.empty() ? "[" : ", ") + std::to_string(slots[s]);
+    if (negative) fail(ErrorCode::InvalidArgument, check.op.c_str(), {}, "negative size in ", text, "]");
     fail(ErrorCode::InvalidArgument, check.op.c_str(), {}, "sizes ", text, "] hold more ", check.item_size == 1 ? "elements" : "bytes", " than 63 bits can count");
   }
 }

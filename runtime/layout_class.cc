@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/checked_math.h"
+
 namespace reprise::runtime {
 
 namespace {
@@ -97,13 +99,20 @@ std::uint64_t structure_word(const TensorImpl& t) {
 
 bool fits(const TensorImpl& t, std::uint64_t w, bool shown, bool general) {
   if (!has_strides(w)) return is_dense(t, order_of(w));
-  bool any_small = false;
+  bool any_small = false, reads_without = false;
   for (int d = 0; d < t.rank; ++d) {
     const std::int64_t stride = t.strides[d];
     const StrideClass own = stride == 1 ? StrideClass::One : stride == 0 ? StrideClass::Zero : StrideClass::Other, made = stride_class(w, d);
     const bool is_small = t.sizes[d] <= 1;
     any_small = any_small || is_small;
     if (own != made && !(general && made == StrideClass::Other) && !(is_small && (made == StrideClass::Other || !shown))) return false;
+    reads_without = reads_without || (made == StrideClass::Zero && t.sizes[d] == 0);
+  }
+  // Nobody steps along a dimension of stride 0: kernels read what stands there outside of its loop, also where it has no elements. What they
+  // read must be there.
+  if (reads_without) {
+    const auto last = last_element(t.rank, t.offset, [&](int d) { return std::max<std::int64_t>(t.sizes[d], 1); }, [&](int d) { return t.strides[d]; });
+    if (!last || *last >= t.storage->bytes / item_size(t.dtype)) return false;
   }
   return any_small || general;
 }

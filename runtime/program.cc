@@ -66,6 +66,7 @@ class Builder {
     step.first_param = static_cast<std::uint32_t>(p_.param_slots.size());
     for (Int i : kernels::runtime_params(l.kernel)) p_.param_slots.push_back(slot(i));
     step.tasks = slot(kernels::task_count(l.kernel));
+    p_.exprs.must_fit(static_cast<std::uint32_t>(step.tasks));  // a scatter's places are no value, whose sizes would be checked
     step.work = slot(kernels::work_per_task(l.kernel));
     step.n_pointers = static_cast<std::uint32_t>(l.buffers.size());
     step.first_pointer = take(p_.n_pointers, l.buffers.size());

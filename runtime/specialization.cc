@@ -208,7 +208,8 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   auto s = std::make_unique<Specialization>(std::move(call.name), std::move(call.structure), std::move(traced), *std::move(built), std::move(call.function));
   if (knobs().validate && runtime::validator) {
     const std::vector<guards::Claim> claims = s->program.graph.env->take_claims();
-    with_stack(kStackForCode, [&] { runtime::validator(*s, claims); });
+    constexpr std::size_t kStackForProofs = std::size_t{16} << 20;
+    with_stack(kStackForProofs, [&] { runtime::validator(*s, claims); });
   }
   s->check = std::move(check);
   s->patterns = std::move(patterns);

@@ -53,6 +53,39 @@ class Accesses {
     std::vector<FormulaPtr> facts;
   };
   void read_checks() {
+    // A tensor that there is has its elements in a storage, and they have been counted.
+    for (const graph::InputSpec& input : program_.graph.inputs) {
+      const TensorMeta& m = program_.graph.meta(input.value);
+      try {
+        const Places own = places_of(m.layout, m.dtype);
+        Checked made;
+        made.sizes = own.sizes;
+        Poly count(1), last;
+        for (std::size_t d = 0; d < own.sizes.size(); ++d) {
+          count = count * own.sizes[d];
+          if (t_.nonnegative(own.strides[d])) last = last + (own.sizes[d] - Poly(1)) * own.strides[d];
+        }
+        made.facts = {at_most_zero(count - Poly(INT64_MAX)), at_most_zero((last + Poly(1)) * Poly(own.item) - Poly(INT64_MAX))};
+        checked_.push_back(std::move(made));
+      } catch (const Unsupported&) {  // then it is no help
+      }
+    }
+    // And so have those on a storage that is an input itself (Note [Whole storages]).
+    for (const detail::Traced::Whole& whole : s_.wholes)
+      for (std::uint32_t i : whole.members) {
+        const graph::Value& value = program_.graph.values[program_.graph.inputs[i].value.v];
+        for (const guards::Symbol& symbol : program_.graph.env->symbols()) {
+          if (symbol.source.name != value.name + " .storage_offset()") continue;
+          try {
+            const Places own = places_of(program_.graph.meta(program_.graph.inputs[i].value).layout, program_.graph.meta(program_.graph.inputs[i].value).dtype);
+            Poly last = t_.word(symbol.source.word);
+            for (std::size_t d = 0; d < own.sizes.size(); ++d)
+              if (t_.nonnegative(own.strides[d])) last = last + (own.sizes[d] - Poly(1)) * own.strides[d];
+            checked_.push_back({own.sizes, {at_most_zero(last + Poly(1) - t_.word(s_.input_values[whole.input].first))}});
+          } catch (const Unsupported&) {
+          }
+        }
+      }
     const guards::ExprProgram& e = program_.exprs;
     std::vector<Meaning> slots;
     try {
@@ -69,6 +102,8 @@ class Accesses {
         bytes = bytes * number(s);
       }
       made.facts.push_back(at_most_zero(bytes - Poly(INT64_MAX)));
+      for (const Poly& size : made.sizes)
+        if (FormulaPtr f = at_most_zero(Poly() - size); f->kind != Formula::Kind::True) fitting_.push_back(f);
       checked_.push_back(std::move(made));
     }
     for (const auto& c : e.reach_checks()) {
@@ -112,13 +147,14 @@ class Accesses {
     for (std::size_t d = 0; d < x.sizes.size(); ++d) {
       const Poly step = (x.sizes[d] - Poly(1)) * x.strides[d];
       if (step.terms.empty()) continue;
-      if (t_.nonnegative(x.strides[d])) high = high + step;
-      else if (t_.nonnegative(Poly() - x.strides[d])) low = low + step;
+      if (p_.quickly(at_most_zero(Poly() - x.strides[d]))) high = high + step;
+      else if (p_.quickly(at_most_zero(x.strides[d]))) low = low + step;
       else low = low + t_.extreme(true, step, Poly(0)), high = high + t_.extreme(false, step, Poly(0));
     }
     return {low, high};
   }
 
+  /// Offsets and strides that are stepped along then fit 64 bits, too: they are the places of elements, and differences of such.
   void inside(const std::string& what, std::uint32_t buffer, const Places& x, const std::vector<FormulaPtr>& also) {
     const Buffer& b = program_.lowered.buffers[buffer];
     const std::string text = at_ + ": " + what + " is inside buffer " + std::to_string(buffer);
@@ -132,7 +168,8 @@ class Accesses {
       Places own = places_of(m.layout, m.dtype);
       own.offset = Poly();
       FormulaPtr has_any = truth(true);
-      for (const Poly& s : own.sizes) has_any = both(has_any, at_most_zero(Poly(1) - s));
+      for (std::size_t d = 0; d < own.sizes.size(); ++d)  // of an expanded dimension there is something to be read also where it has no elements (runtime::fits)
+        if (!own.strides[d].terms.empty()) has_any = both(has_any, at_most_zero(Poly(1) - own.sizes[d]));
       const auto [own_low, own_high] = ends(own);
       return both(has_any, both(at_most_zero(own_low * Poly(own.item) - low * item), at_most_zero((high + Poly(1)) * item - (own_high + Poly(1)) * Poly(own.item))));
     }, also);
@@ -169,7 +206,6 @@ class Accesses {
       for (std::size_t d = 0; d < varies; ++d) {
         x.sizes.push_back(extents[d]);
         x.strides.push_back(t_.number(a.strides[d]));
-        fit("a stride of access " + std::to_string(i), a.strides[d], also);
       }
       // An index that was checked is within its extent.
       for (const kernels::Access::Gather& g : a.gathers) {
@@ -177,7 +213,6 @@ class Accesses {
         x.strides.push_back(t_.number(g.stride));
         also.push_back(at_most_zero(Poly(1) - x.sizes.back()));
       }
-      fit("the offset of access " + std::to_string(i), a.offset, also);
       inside("access " + std::to_string(i), l.buffers[a.buffer], x, also);
     }
   }
@@ -189,10 +224,8 @@ class Accesses {
       const std::vector<FormulaPtr> also = where_any(x.sizes);
       for (std::size_t d = 0; d < x.sizes.size(); ++d) {
         fit("a size of operand " + std::to_string(i), o.layout.sizes[d], also);
-        fit("a stride of operand " + std::to_string(i), o.layout.strides[d], also);
         ask_(at_ + ": a size of operand " + std::to_string(i) + " is not negative", [&] { return at_most_zero(Poly() - x.sizes[d]); }, fitting_);
       }
-      fit("the offset of operand " + std::to_string(i), o.layout.offset, also);
       inside("operand " + std::to_string(i), o.buffer, x, also);
     }
   }

@@ -252,6 +252,105 @@ bool Prover::quickly(const FormulaPtr& f, const std::vector<FormulaPtr>& also) {
   }
 }
 
+/// Facts p <= 0 that one question may use beside the assumptions, and how much it may still look at.
+struct Prover::Search {
+  std::vector<Poly> facts;
+  std::map<std::vector<AtomId>, std::vector<std::size_t>> with_term;
+  std::set<AtomId> atoms;                        // whose own facts are there
+  int tries = 400;
+  void add(const Poly& p) {
+    for (const auto& [m, c] : p.terms)
+      if (!m.empty()) with_term[m].push_back(facts.size());
+    facts.push_back(p);
+  }
+  /// What an atom is says how large it is.
+  void meet(const Terms& t, AtomId i) {
+    if (!atoms.insert(i).second) return;
+    const Atom& a = t.atom(i);
+    Poly x;
+    x.add({i}, 1);
+    if (a.kind == Atom::Kind::Min) add(x - a.a), add(x - a.b);
+    if (a.kind == Atom::Kind::Max) add(a.a - x), add(a.b - x);
+    if (a.kind == Atom::Kind::Div && t.nonnegative(a.a) && t.nonnegative(a.b - Poly(1))) {
+      if (a.b.is_constant()) add(x * a.b - a.a), add(a.a - x * a.b - a.b + Poly(1));
+      else add(x * a.b - a.a), add(x - a.a);
+    }
+  }
+};
+
+// p <= 0, because p less some facts, each times what is not negative, is.
+bool Prover::at_most_zero_by(Search& search, const Poly& p, int facts_left) {
+  if (terms_.nonnegative(Poly() - p)) return true;
+  // A factor that all terms have, and that is never negative, decides nothing.
+  for (AtomId i : p.terms.rbegin()->first) {
+    Poly rest;
+    const bool all = std::all_of(p.terms.begin(), p.terms.end(), [&](const auto& t) {
+      const auto at = std::find(t.first.begin(), t.first.end(), i);
+      if (at == t.first.end()) return false;
+      std::vector<AtomId> without = t.first;
+      without.erase(without.begin() + (at - t.first.begin()));
+      rest.add(without, t.second);
+      return true;
+    });
+    if (all && terms_.bounds_of(i).lo >= 0) return at_most_zero_by(search, rest, facts_left);
+  }
+  // Nor does (a - lo), where a is at least lo: p = a*x + y with y = -lo*x.
+  std::set<AtomId> tried;
+  for (const auto& [m, c] : p.terms)
+    for (AtomId i : m) {
+      const Wide lo = terms_.bounds_of(i).lo;
+      if (lo <= 0 || lo > INT64_MAX || !tried.insert(i).second) continue;
+      Poly x, y;
+      bool linear = true;
+      for (const auto& [n, d] : p.terms) {
+        const auto times = std::count(n.begin(), n.end(), i);
+        linear = linear && times <= 1;
+        std::vector<AtomId> without = n;
+        if (times) without.erase(std::find(without.begin(), without.end(), i));
+        (times ? x : y).add(without, d);
+      }
+      if (linear && y == Poly() - x * Poly(lo)) return at_most_zero_by(search, x, facts_left);
+    }
+  // Quotients that stand in it are at most what is divided.
+  if (const std::optional<Poly> more = terms_.without_quotients(p); more && !(*more == p) && at_most_zero_by(search, *more, facts_left)) return true;
+  if (facts_left == 0) return false;
+  for (const auto& [m, c] : p.terms) {
+    if (m.empty()) continue;
+    for (AtomId i : m) search.meet(terms_, i);
+    // Of a product, a fact of one factor, of all, or of all but one.
+    std::set<std::vector<AtomId>> parts{m};
+    for (std::size_t k = 0; k < m.size() && m.size() > 1 && c > 0; ++k) {
+      parts.insert({m[k]});
+      std::vector<AtomId> without = m;
+      without.erase(without.begin() + static_cast<std::ptrdiff_t>(k));
+      parts.insert(without);
+    }
+    for (const std::vector<AtomId>& part : parts) {
+      std::vector<AtomId> others;
+      std::set_difference(m.begin(), m.end(), part.begin(), part.end(), std::back_inserter(others));
+      if (!std::all_of(others.begin(), others.end(), [&](AtomId i) { return terms_.bounds_of(i).lo >= 0; })) continue;
+      Poly times;
+      times.add(others, 1);
+      auto helps = [&](const Poly& fact) {
+        const Wide f = fact.terms.at(part);
+        if ((f < 0) != (c < 0) || --search.tries < 0) return false;
+        Wide x = c < 0 ? -c : c, y = f < 0 ? -f : f;
+        while (y != 0) std::swap(x %= y, y);  // p * (f / x) less fact * (c / x)
+        if (c < 0) x = -x;
+        const Poly less = p * Poly(f / x) - fact * times * Poly(c / x);
+        return !(less == p) && at_most_zero_by(search, less, facts_left - 1);
+      };
+      if (const auto with = search.with_term.find(part); with != search.with_term.end())
+        for (std::size_t i : std::vector<std::size_t>(with->second))
+          if (helps(Poly(search.facts[i]))) return true;
+      if (const auto with = with_term_.find(part); with != with_term_.end())
+        for (std::size_t i : with->second)
+          if (helps(nonpositive_[i])) return true;
+    }
+  }
+  return false;
+}
+
 bool Prover::follows(const FormulaPtr& asked, const std::vector<FormulaPtr>& also) {
   const Formula& f = *asked;
   auto known = [&](const Formula& g) {
@@ -263,42 +362,16 @@ bool Prover::follows(const FormulaPtr& asked, const std::vector<FormulaPtr>& als
     case Kind::And: return follows(f.a, also) && follows(f.b, also);
     case Kind::Or: return follows(f.a, also) || follows(f.b, also) || known(f);
     case Kind::AtMostZero: {
-      const Poly negated = Poly() - f.p;
-      if (terms_.nonnegative(negated) || known(f)) return true;
-      // p = fact + rest: enough that the rest is none above zero.
-      constexpr std::size_t kMostFacts = 200;
-      std::size_t tries = 0;
-      auto helps = [&](const Poly& fact) {
-        if (++tries > kMostFacts) return false;
-        if (terms_.nonnegative(fact - f.p)) return true;
-        // And another fact: those that were given with the question.
-        return std::any_of(also.begin(), also.end(), [&](const FormulaPtr& a) { return a->kind == Kind::AtMostZero && ++tries <= kMostFacts && terms_.nonnegative(fact + a->p - f.p); });
-      };
-      // A factor that all terms have, and that is never negative, decides nothing.
-      for (AtomId i : f.p.terms.begin()->first.empty() ? f.p.terms.rbegin()->first : f.p.terms.begin()->first) {
-        Poly rest;
-        bool all = true;
-        for (const auto& [m, c] : f.p.terms) {
-          const auto at = std::find(m.begin(), m.end(), i);
-          all = all && at != m.end();
-          if (!all) break;
-          std::vector<AtomId> without = m;
-          without.erase(without.begin() + (at - m.begin()));
-          rest.add(without, c);
-        }
-        if (all && terms_.bounds_of(i).lo >= 0 && follows(at_most_zero(rest), also)) return true;
+      if (known(f)) return true;
+      Search search;
+      for (const FormulaPtr& a : also) {
+        if (a->kind != Kind::AtMostZero) continue;
+        search.add(a->p);
+        for (const auto& [m, c] : a->p.terms)
+          for (AtomId i : m) search.meet(terms_, i);
       }
-      // Quotients that stand in it are at most what is divided.
-      if (const std::optional<Poly> more = terms_.without_quotients(f.p); more && !(*more == f.p) && follows(at_most_zero(*more), also)) return true;
-      for (const auto& [m, c] : f.p.terms) {
-        const auto with = m.empty() ? with_term_.end() : with_term_.find(m);
-        if (with == with_term_.end()) continue;
-        for (std::size_t i : with->second)
-          if (helps(nonpositive_[i])) return true;
-      }
-      for (const FormulaPtr& a : also)
-        if (a->kind == Kind::AtMostZero && helps(a->p)) return true;
-      return false;
+      constexpr int kFactsInAProof = 3;
+      return at_most_zero_by(search, f.p, kFactsInAProof);
     }
     case Kind::IsZero: return known(f);
     case Kind::Not:
@@ -346,6 +419,29 @@ Verdict Prover::prove(const FormulaPtr& f, const std::vector<FormulaPtr>& also) 
     ask(z.s, 400);
     z.s.pop();
     bool second = false;
+    // What is known of products is told where it matters: it makes questions harder.
+    if (r != z3::unsat) {
+      z3::expr_vector more(z.c);
+      for (const auto& [words, most] : terms_.groups()) {
+        if (words.size() < 2) continue;
+        z3::expr product = z.c.int_val(1);
+        bool met = false;
+        for (std::uint32_t w : words) {
+          const z3::expr x = z.of(terms_.word(w));
+          met = met || z.words.count(w);
+          product = product * z3::ite(x >= 1, x, z.c.int_val(1));
+        }
+        if (met) more.push_back(product <= z.number(most));
+      }
+      if (more.size() > 0) {
+        for (unsigned i = 0; i < more.size(); ++i) query.push_back(more[static_cast<int>(i)]);
+        z.tell_atoms(z.s, z.said);
+        z.s.push();
+        for (unsigned i = 0; i < query.size(); ++i) z.s.add(query[static_cast<int>(i)]);
+        ask(z.s, 1000);
+        z.s.pop();
+      }
+    }
     // Other ways: the older arithmetic, and solving equations first. (Z3's own choice of a solver, and its tactic for non-linear integers, do
     // not heed their time.)
     for (int way = 0; way < 2 && r == z3::unknown; ++way) {

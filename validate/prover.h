@@ -35,6 +35,8 @@ class Prover {
 
  private:
   bool follows(const FormulaPtr&, const std::vector<FormulaPtr>& also);
+  struct Search;
+  bool at_most_zero_by(Search&, const Poly&, int facts_left);
   struct Solver;
   Terms& terms_;
   std::vector<FormulaPtr> assumptions_;

@@ -12,6 +12,7 @@
 #include "runtime/validation.h"
 #include "validate/accesses.h"
 #include "validate/prover.h"
+#include "validate/validate.h"
 
 namespace reprise::validate {
 
@@ -82,36 +83,46 @@ std::string text_of(const Claim& c) {
 /// One specialization's proof.
 class Proof {
  public:
-  Proof(const Specialization& s, const std::vector<Claim>& claims) : s_(s), claims_(claims), env_(*s.program.graph.env) {}
+  Proof(const Specialization& s, const std::vector<Claim>& claims, const Question& q) : s_(s), claims_(claims), question_(q), env_(*s.program.graph.env) {}
 
   std::vector<Failure> failures;
   std::int64_t asked = 0;
   Prover::Counts counts;
 
   void run() {
-    Terms terms;
-    add_structure(terms, s_);
-    std::vector<FormulaPtr> checks;
-    try {
-      for (const guards::GuardSet::Check& c : s_.guards.checks()) know(terms, c);
-      for (const guards::GuardSet::Check& c : s_.guards.checks()) checks.push_back(terms.condition(s_.guards, c));
-    } catch (const Unsupported& u) {
-      failures.push_back({"the guards", {Verdict::Kind::Unknown, u.what, {}}});
-      return;
-    }
-    Prover prover(terms, std::move(checks));
-    relied_on(prover);
-    prove_accesses(prover, s_, [&](std::string what, auto&& formula, const std::vector<FormulaPtr>& also) { ask(prover, std::move(what), formula, also); });
-    counts = prover.counts;
+    with_checks([&](Prover& p) {
+      if (question_.conclusions) relied_on(p);
+      if (question_.accesses && !enough()) prove_accesses(p, s_, [&](std::string what, auto&& formula, const std::vector<FormulaPtr>& also) { ask(p, std::move(what), formula, also); });
+    });
+  }
+  bool implies(const Check& c) {
+    bool proved = false;
+    with_checks([&](Prover& p) { proved = p.prove(p.terms().condition(s_.guards, c)).kind == Verdict::Kind::Proved; });
+    return proved;
   }
 
  private:
-  using Check = guards::GuardSet::Check;
+  bool enough() const { return question_.first && !failures.empty(); }
+  template <class F>
+  void with_checks(F&& f) {
+    Terms terms;
+    add_structure(terms, s_);
+    try {
+      for (const Check& c : question_.checks) know(terms, c);
+      std::vector<FormulaPtr> checks;
+      for (const Check& c : question_.checks) checks.push_back(terms.condition(s_.guards, c));
+      Prover prover(terms, std::move(checks));
+      f(prover);
+      counts = prover.counts;
+    } catch (const Unsupported& u) {
+      failures.push_back({"the guards", {Verdict::Kind::Unknown, u.what, {}}});
+    }
+  }
   /// What single words say is known before anything is written down.
   static void know(Terms& t, const Check& c) {
     using Set = guards::GuardSet;
     const Poly w = t.word(c.a);
-    const bool is_word = w.terms.size() == 1 && t.atom(w.terms.begin()->first[0]).what == c.a && w.terms.begin()->second == 1;
+    const bool is_word = w.terms.size() == 1 && !w.is_constant() && w.terms.begin()->first.size() == 1 && t.atom(w.terms.begin()->first[0]).what == c.a && w.terms.begin()->second == 1;
     if (!is_word) return;
     if (c.kind == Set::kEqual) t.equal(c.a, Poly(c.k));
     if (c.kind == Set::kSameWords && !(t.word(c.b) == w)) t.equal(c.a, t.word(c.b));
@@ -120,6 +131,7 @@ class Proof {
   }
   template <class F>
   void ask(Prover& p, std::string what, F&& formula, const std::vector<FormulaPtr>& also = {}) {
+    if (enough()) return;
     ++asked;
     Verdict v;
     try {
@@ -165,10 +177,27 @@ class Proof {
 
   const Specialization& s_;
   const std::vector<Claim>& claims_;
+  const Question& question_;
   const guards::ShapeEnv& env_;
 };
 
 }  // namespace
+
+std::function<void(const Specialization&, const std::vector<Claim>&)> observer;
+
+std::vector<std::string> failures(const Specialization& s, const std::vector<Claim>& claims, const Question& q) {
+  Proof proof(s, claims, q);
+  proof.run();
+  std::vector<std::string> texts;
+  for (const Failure& f : proof.failures) texts.push_back(told(s, f));
+  return texts;
+}
+
+bool imply(const Specialization& s, const std::vector<Check>& checks, const Check& c) {
+  const Question q{checks};
+  const std::vector<Claim> none;
+  return Proof(s, none, q).implies(c);
+}
 
 void validate(const Specialization& s, const std::vector<Claim>& claims) {
   const auto begin = std::chrono::steady_clock::now();
@@ -186,8 +215,10 @@ void validate(const Specialization& s, const std::vector<Claim>& claims) {
       return;
     }
   }
-  Proof proof(s, claims);
+  const Question question{s.guards.checks()};
+  Proof proof(s, claims, question);
   proof.run();
+  if (observer) observer(s, claims);
   std::vector<std::string> texts;
   for (const Failure& f : proof.failures) texts.push_back(s.name + ": " + told(s, f));
   const std::int64_t ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();

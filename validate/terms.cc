@@ -186,10 +186,7 @@ void Terms::equal(std::uint32_t word, const Poly& other) {
   if (a.kind != Atom::Kind::Word) return;
   if (const auto known = bounds_.find(word); known != bounds_.end()) bound(a.what, known->second.lo, known->second.hi);
   for (Group& g : groups_)
-    if (const auto at = std::find(g.words.begin(), g.words.end(), word); at != g.words.end()) {
-      g.words.erase(at);
-      if (std::find(g.words.begin(), g.words.end(), a.what) == g.words.end()) g.words.push_back(a.what);
-    }
+    std::replace(g.words.begin(), g.words.end(), word, a.what);
 }
 
 void Terms::divisible(std::uint32_t word, Wide by) {
@@ -297,10 +294,11 @@ Bounds Terms::bounds(const Poly& p) const {
     // Sizes of one tensor, each once, are together no more than its elements.
     for (const Group& g : groups_) {
       std::vector<std::size_t> of;
+      std::vector<std::uint32_t> left = g.words;
       for (std::size_t i = 0; i < rest.size(); ++i) {
         const Atom& a = *atoms_[rest[i]];
-        const bool twice = i && rest[i] == rest[i - 1];
-        if (a.kind == Atom::Kind::Word && !twice && std::find(g.words.begin(), g.words.end(), a.what) != g.words.end()) of.push_back(i);
+        const auto at = a.kind == Atom::Kind::Word ? std::find(left.begin(), left.end(), a.what) : left.end();
+        if (at != left.end()) of.push_back(i), left.erase(at);
       }
       if (of.size() < 2) continue;
       Bounds at{1, 1};

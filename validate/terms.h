@@ -122,6 +122,8 @@ class Terms {
   std::size_t atoms() const { return atoms_.size(); }
   Bounds bounds_of(AtomId) const;
   std::optional<Poly> equal_to(std::uint32_t word) const;
+  struct Group { std::vector<std::uint32_t> words; Wide at_most; };
+  const std::vector<Group>& groups() const { return groups_; }
   std::string text(const Poly&) const;
   std::string text(const Formula&) const;
 
@@ -138,7 +140,6 @@ class Terms {
   std::uint32_t made_ = kMadeWords;
   std::map<std::uint32_t, Bounds> bounds_;
   std::map<std::uint32_t, Poly> equal_;
-  struct Group { std::vector<std::uint32_t> words; Wide at_most; };
   std::vector<Group> groups_;
   std::map<Atom, AtomId> ids_;
   std::vector<const Atom*> atoms_;

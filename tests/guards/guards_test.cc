@@ -509,6 +509,23 @@ TEST(Frozen, ExpressionsAreBuiltFromManyThreads) {
     for (auto& other : made) EXPECT_TRUE(identical(other[i], made[0][i]));
 }
 
+// Beside a size of 0 another may be anything but negative.
+TEST(Program, NegativeSizesAreNone) {
+  ShapeEnv env;
+  const Int n = env.new_symbol({0, "n"}, 2), m = env.new_symbol({1, "m"}, 3);
+  ExprProgram p;
+  p.add_size_check({n, m}, 4, "zeros");
+  std::vector<std::int64_t> slots(p.size());
+  for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{0, INT64_MAX}, {INT64_MAX, 0}, {0, 0}, {5, 1}}) {
+    const std::int64_t words[] = {a, b};
+    EXPECT_NO_THROW(p.evaluate(words, slots.data())) << a << " " << b;
+  }
+  for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{0, -1}, {-1, 0}, {-2, -3}, {-1, 4}, {INT64_MIN, 0}}) {
+    const std::int64_t words[] = {a, b};
+    EXPECT_THROW(p.evaluate(words, slots.data()), Error) << a << " " << b;
+  }
+}
+
 TEST(ScalarText, RoundTrips) {
   EXPECT_EQ(Scalar(2.5).str(), "2.5");
   EXPECT_EQ(Scalar(2.0).str(), "2.0");

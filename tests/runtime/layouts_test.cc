@@ -244,5 +244,15 @@ TEST(Layouts, AMissNamesTheClasses) {
   EXPECT_NO_THROW(f(numbered({1, 8}).slice(1, 0, 3)));
 }
 
+// What is expanded is read once for a whole row. A tensor of no elements has none to be read, whatever its strides.
+TEST(Layouts, RowsOfNoElementsAreNotRead) {
+  const Tensor full = zeros({400000, 1}).expand({400000, 5}), none = zeros({0}).as_strided({400000, 0}, {1, 0});
+  EXPECT_EQ(rms_norm(full, {5}).size(1), 5);
+  EXPECT_EQ(rms_norm(none, {0}).size(1), 0);
+  auto f = compile([](const Tensor& x) { return sum(exp(x), {1}); });
+  f(full);
+  EXPECT_EQ(sum(f(none)).item<float>(), 0);
+}
+
 }  // namespace
 }  // namespace reprise
