@@ -7,10 +7,12 @@
 #include <sstream>
 #include <vector>
 
+#include "base/errors.h"
 #include "base/files.h"
 #include "base/fork.h"
 #include "base/knobs.h"
 #include "base/nearest.h"
+#include "reprise/stats.h"
 
 namespace reprise::log {
 namespace detail {
@@ -40,10 +42,12 @@ struct Sinks {
   std::uint32_t text_mask = bit(Channel::Warning);  // guarded by mu, as everything below
   std::FILE* file = nullptr;
   void (*test_sink)(std::string_view) = nullptr;
+  std::function<void(const LogEvent&)> callback;
+  std::uint32_t callback_mask = 0;
   std::set<std::string, std::less<>> names_warned_of;
   const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
-  void publish_mask() { detail::enabled_mask.store(file || test_sink ? kAll : text_mask, std::memory_order_relaxed); }
+  void publish_mask() { detail::enabled_mask.store(file || test_sink ? kAll : text_mask | callback_mask, std::memory_order_relaxed); }
 };
 // Never destroyed: static destructors of other files may still log.
 Sinks& sinks() {
@@ -51,8 +55,9 @@ Sinks& sinks() {
   return *s;
 }
 
-/// The channels a list names; what it does not know goes to `problems`, once per process and name.
-std::uint32_t parse_channels(std::string_view list, Sinks& s, std::vector<std::string>& problems) {
+/// The channels a list names; `unknown` is told of what is none.
+template <class F>
+std::uint32_t parse_channels(std::string_view list, F&& unknown) {
   std::uint32_t mask = bit(Channel::Warning);
   while (!list.empty()) {
     std::size_t comma = list.find(',');
@@ -70,11 +75,10 @@ std::uint32_t parse_channels(std::string_view list, Sinks& s, std::vector<std::s
       while (i < kChannelCount && kNames[i] != name) ++i;
       if (i < kChannelCount) {
         mask |= 1u << i;
-      } else if (s.names_warned_of.insert(std::string(name)).second) {
+      } else {
         std::vector<std::string_view> names(kNames, kNames + kChannelCount);
         names.push_back("all");
-        problems.push_back("REPRISE_LOG: unknown channel '" + std::string(name) + "'; did you mean '" +
-                           nearest_name(name, names) + "'?");
+        unknown(name, "unknown channel '" + std::string(name) + "'; did you mean '" + nearest_name(name, names) + "'?");
       }
     }
   }
@@ -124,7 +128,8 @@ void event(Event e, std::string_view function, std::string_view text, const nloh
     line.append(text) += '\n';
     std::fwrite(line.data(), 1, line.size(), stderr);
   }
-  if (!s.file && !s.test_sink) return;
+  const bool called = s.callback && (s.callback_mask & bit(channel));
+  if (!s.file && !s.test_sink && !called) return;
   auto us = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - s.start).count();
   nlohmann::json j = fields.is_object() ? fields : nlohmann::json::object();
   j["t_us"] = us;
@@ -134,6 +139,12 @@ void event(Event e, std::string_view function, std::string_view text, const nloh
   j["text"] = text;
   std::string line = j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (s.test_sink) s.test_sink(line);
+  if (called) {
+    try {
+      s.callback({channel_name(channel), name, function, text, line});
+    } catch (...) {  // the library's state is not the callback's affair
+    }
+  }
   if (s.file) {
     line += '\n';
     std::fwrite(line.data(), 1, line.size(), s.file);
@@ -150,7 +161,9 @@ void configure(std::string_view channels, const std::string& file_path) {
   {
     Sinks& s = sinks();
     std::lock_guard lock(s.mu);
-    s.text_mask = parse_channels(channels, s, problems);
+    s.text_mask = parse_channels(channels, [&](std::string_view name, std::string problem) {
+      if (s.names_warned_of.insert(std::string(name)).second) problems.push_back("REPRISE_LOG: " + problem);  // once a process
+    });
     if (s.file) std::fclose(s.file);
     s.file = nullptr;
     if (!file_path.empty()) {
@@ -173,6 +186,19 @@ void configure_from_environment() {
   Knobs k = knobs_from_environment(&problems);
   configure(k.log, k.log_file);
   for (const std::string& p : problems) warn(p);
+}
+
+void set_callback(std::function<void(const LogEvent&)> callback, std::string_view channels) {
+  const std::uint32_t mask = parse_channels(channels, [](std::string_view, const std::string& problem) {
+    std::string all;
+    for (std::string_view n : kNames) all.append(all.empty() ? "" : ", ").append(n);
+    fail(ErrorCode::InvalidArgument, "set_log_callback", {}, problem, " There are: ", all, ", all");
+  });
+  Sinks& s = sinks();
+  std::lock_guard lock(s.mu);
+  s.callback_mask = callback ? mask : 0;
+  s.callback = std::move(callback);
+  s.publish_mask();
 }
 
 void set_test_sink(void (*sink)(std::string_view json_line)) {

@@ -1,9 +1,14 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+
+namespace reprise {
+struct LogEvent;
+}
 
 namespace reprise::log {
 
@@ -34,6 +39,8 @@ void warn(std::string_view text);
 /// Rereads the environment (tests), or sets the sinks directly. Channels: comma-separated names, "all", or "".
 void configure_from_environment();
 void configure(std::string_view channels, const std::string& file_path);
+/// reprise::set_log_callback.
+void set_callback(std::function<void(const LogEvent&)> callback, std::string_view channels);
 /// For tests: all events' JSON lines also go to this callback until it is reset with nullptr.
 void set_test_sink(void (*sink)(std::string_view json_line));
 

@@ -16,8 +16,15 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/thread_object.h"
+#include "base/watch.h"
 
-namespace reprise::timeline {
+namespace reprise {
+
+namespace watchers::detail {
+constinit std::atomic<int> count{0};
+}
+
+namespace timeline {
 
 namespace detail {
 constinit std::atomic<bool> enabled{false};
@@ -31,7 +38,7 @@ constexpr Time kLongestWait = 1'000'000;  // of what is written for the file
 constexpr std::size_t kEnd = 300;         // kept free for the last event and the bracket
 
 void enable(bool on) {
-  detail::enabled.store(on, std::memory_order_relaxed);
+  if (detail::enabled.exchange(on, std::memory_order_relaxed) != on) watchers::add(on ? 1 : -1);
   detail::timed_calls.store(on ? 0 : 63, std::memory_order_relaxed);
 }
 
@@ -271,4 +278,5 @@ void configure(const std::string& path, std::int64_t max_bytes) {
   Writer::get().begin(path, std::max(max_bytes, kLeast));
 }
 
-}  // namespace reprise::timeline
+}  // namespace timeline
+}  // namespace reprise

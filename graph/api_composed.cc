@@ -211,6 +211,23 @@ Tensor stack(TensorArrayRef tensors, Int dim, SourceLoc loc) {
   return cat(parts, dim, loc);
 }
 
+Tensor hstack(TensorArrayRef tensors, SourceLoc loc) {
+  if (tensors.size() == 0) fail(ErrorCode::InvalidArgument, "hstack", loc, "needs at least one tensor");
+  std::vector<Tensor> parts;
+  for (const Tensor& t : tensors) parts.push_back(checked_meta(t, "hstack", loc).dim() == 0 ? unsqueeze(t, 0, loc) : t);
+  return cat(parts, checked_meta(parts[0], "hstack", loc).dim() == 1 ? 0 : 1, loc);
+}
+
+Tensor vstack(TensorArrayRef tensors, SourceLoc loc) {
+  if (tensors.size() == 0) fail(ErrorCode::InvalidArgument, "vstack", loc, "needs at least one tensor");
+  std::vector<Tensor> parts;
+  for (const Tensor& t : tensors) {
+    const int dim = checked_meta(t, "vstack", loc).dim();
+    parts.push_back(dim == 0 ? view(t, {1, 1}, loc) : dim == 1 ? unsqueeze(t, 0, loc) : t);
+  }
+  return cat(parts, 0, loc);
+}
+
 Tensor pad(const Tensor& self, IntArrayRef pad, Scalar value, SourceLoc loc) {
   TensorMeta m = checked_meta(self, "pad", loc);
   if (pad.size() % 2 != 0 || pad.size() / 2 > m.layout.sizes.size()) {

@@ -43,6 +43,11 @@ std::uint32_t ExprProgram::add(Int i) {
   return it->second;
 }
 
+std::optional<std::uint32_t> ExprProgram::find(const Expr* e) const {
+  const auto it = slot_of_.find(e);
+  return it == slot_of_.end() ? std::nullopt : std::optional(it->second);
+}
+
 std::uint32_t ExprProgram::add(const Expr* e) {
   if (e->is_const()) return add(Int(e->value()));
   if (auto it = slot_of_.find(e); it != slot_of_.end()) return it->second;

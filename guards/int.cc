@@ -144,6 +144,11 @@ ShowExpressions::~ShowExpressions() { t_show_hints = before_; }
 
 std::string Int::str() const { return living() && guards::showing_hints() ? std::to_string(hint()) : expr_ ? guards::to_string(expr_) : std::to_string(value_); }
 std::ostream& operator<<(std::ostream& s, Int i) { return s << i.str(); }
+std::ostream& operator<<(std::ostream& s, const Ints& all) {
+  s << '[';
+  for (std::size_t i = 0; i < all.size(); ++i) s << (i ? ", " : "") << all[i];
+  return s << ']';
+}
 
 Bool::Bool(const Expr* e, SourceLoc loc) noexcept : loc_(loc) {
   if (e->is_const()) value_ = e->value() != 0;

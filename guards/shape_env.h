@@ -156,6 +156,8 @@ class ExprProgram {
   /// Returns the index in the result array at which this expression's value will stand. Equal expressions share one.
   std::uint32_t add(Int);
   std::uint32_t add(const Expr*);
+  /// Where the value of what was added before stands.
+  std::optional<std::uint32_t> find(const Expr*) const;
   /// From now on evaluate() throws InvalidArgument where the value does not fit 64 bits. (Of other values the low 64 bits stand then.)
   void must_fit(std::uint32_t slot) { must_fit_.push_back(slot); }
   /// From now on evaluate() throws InvalidArgument, naming `op`, where elements of `item_size` bytes with these sizes are

@@ -13,6 +13,7 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/timeline.h"
+#include "runtime/profile.h"
 
 #include <nlohmann/json.hpp>
 
@@ -175,6 +176,7 @@ bool Compiled::make_room() {
 
 void Compiled::add(std::unique_ptr<Specialization>& made) {
   const Specialization* s = made.get();
+  if (profiled) s->program.profile->set(true, s->program.lowered.launches.size());
   made->use = {0, calls.load(std::memory_order_relaxed)};
   owned.push_back(std::move(made));
   try {
@@ -267,6 +269,12 @@ void wait_for_builds(Compiled& c) {
     }
     futex_wait(c.builds_ended, ended, std::chrono::seconds(1));
   }
+}
+
+void profile(Compiled& c, bool on) {
+  LockedCompiled lock(c);
+  c.profiled = on;
+  for (const auto& s : c.owned) s->program.profile->set(on, s->program.lowered.launches.size());
 }
 
 void seal(Compiled& c) {

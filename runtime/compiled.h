@@ -124,6 +124,7 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   const std::int64_t check;                               ///< every so many-th replay is checked; 0: none
   std::atomic<std::int64_t> calls{0}, compilations{0}, checks{0};
   std::atomic<std::int64_t> dispatch_ns{0}, dispatch_samples{0};
+  bool profiled = false;                                  // guarded by mu; what is added is profiled, too
 
   /// Of options that new_compiled() has looked at.
   Compiled(CompileOptions o, std::optional<kernels::Mode>);

@@ -5,10 +5,12 @@
 #include "base/counters.h"
 #include "base/errors.h"
 #include "base/timeline.h"
+#include "base/watch.h"
 #include "device/host_memory.h"
 #include "kernels/gpu/kernels.h"
 #include "kernels/reference/native_launches.h"
 #include "runtime/captured_step.h"
+#include "runtime/profile.h"
 #include "runtime/told.h"
 
 namespace reprise::runtime {
@@ -280,14 +282,41 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
   bool unread = false;  // what checks have noted
   for (Segment& s : segments_) {
     if ((!s.exec || s.after_checks) && unread) read_faults(cells, slots, stream), unread = false;  // the host's step is not guarded, nor is captured work
-    const timeline::Time begin = timeline::on() ? timeline::now() : 0;
+    const bool profiled = watchers::launches() && program_.profile->on();
+    if (profiled) stream.synchronize();
+    const timeline::Time begin = watchers::launches() ? timeline::now() : 0;
     if (s.exec) s.exec->launch(stream, cells);
     else run_on_host(program_.steps[s.first], program_.uses[s.first], cells, inputs, host, params, slots, stream);
-    if (begin && s.exec) timeline::slice("launch", "start a graph of " + std::to_string(s.last - s.first) + " launches", begin);
-    else if (begin) tell_launch(program_, program_.steps[s.first], begin, slots, inputs);
+    if (begin) tell_segment(s, begin, profiled, slots, stream);
     unread = unread || s.checks;
   }
   if (unread) read_faults(cells, slots, stream);
+}
+
+[[gnu::cold]] void DeviceReplay::tell_segment(const Segment& s, timeline::Time begin, bool profiled, SlotValues slots, device::Stream& stream) const {
+  auto launch_of = [&](std::uint32_t step) {
+    struct Of {
+      const Program& p;
+      std::uint32_t operator()(const Program::LoopStep& l) const { return l.launch; }
+      std::uint32_t operator()(Program::NativeId i) const { return p.native(i).launch; }
+      std::uint32_t operator()(Program::CapturedId i) const { return p.captured(i).launch; }
+      std::uint32_t operator()(Program::GpuId i) const { return p.gpu_step(i).launch; }
+    };
+    return std::visit(Of{program_}, program_.steps[step]);
+  };
+  const timeline::Time queued = timeline::now();
+  const std::uint32_t first = launch_of(s.first);
+  if (timeline::on() && s.exec) timeline::slice("launch", "start a graph of " + std::to_string(s.last - s.first) + " launches", begin, queued);
+  else if (timeline::on()) tell_launch(program_.lowered.launches[first], begin, queued, program_.work_of(first, slots).bytes);
+  if (!profiled) return;
+  stream.synchronize();
+  const timeline::Time end = timeline::now();
+  kernels::Work all;
+  for (std::uint32_t i = s.first; i < s.last; ++i) {
+    const kernels::Work w = program_.work_of(launch_of(i), slots);
+    all.bytes += w.bytes, all.flops += w.flops;
+  }
+  program_.profile->add(first, end - begin, all, s.exec ? s.last - s.first : 0);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/timeline.h"
 #include "runtime/host_steps.h"
 #include "runtime/program.h"
 #include "tensor/impl.h"
@@ -44,6 +45,8 @@ class DeviceReplay {
   };
   /// Waits for what is queued; throws the fault that a check noted.
   void read_faults(void* const* base, SlotValues slots, device::Stream&) const;
+  /// A segment that began at `begin` is queued.
+  void tell_segment(const Segment&, timeline::Time begin, bool profiled, SlotValues slots, device::Stream&) const;
   void prepare(void* const* cells, SlotValues slots, const std::vector<std::int64_t>& temp_offset);
   void build(SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse);
   void run_on_host(const Program::Step&, const std::vector<Program::Use>&, void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params,

@@ -1,13 +1,16 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "graph/signature.h"
 #include "runtime/compiled.h"
+#include "runtime/profile.h"
 #include "runtime/tracer.h"
 
 namespace reprise::detail {
 
-std::string explain(const Compiled& c) {
+std::string explain(const Compiled& c, Detail detail) {
+  const auto wants = [&](Detail d) { return (static_cast<unsigned>(detail) & static_cast<unsigned>(d)) != 0; };
   Stats s = stats_of(c);
   std::ostringstream out;
   out << c.options.name << ": " << s.specializations << " of at most " << c.options.max_specializations << " specializations, " << s.calls << " calls = " << s.replays
@@ -20,12 +23,22 @@ std::string explain(const Compiled& c) {
   if (s.building) out << "  " << s.building << " compiled in the background now\n";
   if (s.replaced) out << "  " << s.replaced << " specializations have made room for others\n";
   if (s.retired) out << "  " << s.retired << " retired specializations, until the calls in them end and the next one compiles\n";
+  if (s.dispatch_ns > 0) out << "  a call's guards and lookup take " << static_cast<std::int64_t>(s.dispatch_ns) << " ns, on average\n";
+  for (const Stats::Match& m : s.matches) out << (&m == &s.matches.front() ? "  patterns: " : ", ") << m.pattern << " " << m.matches << (&m == &s.matches.back() ? "\n" : "");
+  if (!s.last_fallback_reason.empty()) out << "  latest call served eagerly: " << s.last_fallback_reason << "\n";
+  if (!s.launches.empty()) {
+    std::int64_t ns = 0;
+    for (const Stats::Launch& l : s.launches) ns += l.ns;
+    const Stats::Launch& first = s.launches.front();
+    out << "  profiled: " << static_cast<double>(ns) / 1e6 << " ms in launches, " << 100 * first.ns / std::max<std::int64_t>(ns, 1) << " % of that in " << first.name
+        << (first.line.empty() ? "" : " (" + first.line + ")") << "\n";
+  }
   LockedCompiled lock(c);
   for (const auto& p : c.owned) {
     runtime::RecordingCache::Counts r = p->recordings.counts();
     out << "\n" << p->name << ": " << p->replays << " replays, " << r.live << " recordings; traced in " << p->trace_ns / 1000 << " us, compiled in " << p->build_ns / 1000 << " us\n";
-    out << "  guards (" << p->guards.size() << ", beside dtypes, ranks, layouts and constants):\n";
-    for (std::uint32_t i = 0; i < p->guards.size(); ++i) out << "    " << p->guards.text(i) << "\n";
+    out << "  guards (" << p->guards.size() << ", beside dtypes, ranks, layouts and constants)" << (wants(Detail::Guards) ? ":\n" : "\n");
+    for (std::uint32_t i = 0; wants(Detail::Guards) && i < p->guards.size(); ++i) out << "    " << p->guards.text(i) << "\n";
     for (const passes::PatternRecord& of : p->patterns) {
       if (of.matches) out << "  pattern " << of.name << ": " << of.matches << (of.matches == 1 ? " match\n" : " matches\n");
       else out << "  pattern " << of.name << " is nearly there: " << of.why << (of.loc ? " (at " + std::string(of.loc.file) + ":" + std::to_string(of.loc.line) + ")" : "") << "\n";
@@ -37,7 +50,13 @@ std::string explain(const Compiled& c) {
       out << "  " << g.values[g.inputs[o.source].value.v].name << (p->program.lowered.outputs[i].in_place ? " is written in place" : " is written in the epilogue") << ": "
           << p->program.lowered.outputs[i].why << "\n";
     }
-    out << "  graph:\n" << graph::print(g) << "  launches:\n" << kernels::print(p->program.lowered);
+    if (wants(Detail::Graph)) out << "  graph:\n" << graph::print(g);
+    if (wants(Detail::Launches)) out << "  launches:\n" << kernels::print(p->program.lowered);
+    if (!wants(Detail::Times)) continue;
+    if (std::vector<Stats::Launch> took = p->program.profile->launches(p->program, ""); !took.empty()) {
+      constexpr std::size_t kRows = 60;
+      out << "  times:\n" << runtime::print_launches(std::move(took), kRows);
+    }
   }
   for (const Compiled::Refusal& r : c.refusals) out << "\nserved eagerly: " << r.reason << "\n";
   return out.str();

@@ -5,9 +5,11 @@
 
 #include "base/errors.h"
 #include "base/timeline.h"
+#include "base/watch.h"
 #include "device/parallel.h"
 #include "graph/name_scopes.h"
 #include "kernels/reference/undeclared_writes.h"
+#include "runtime/profile.h"
 #include "runtime/told.h"
 
 namespace reprise::runtime {
@@ -32,10 +34,12 @@ std::int64_t HostSteps::bytes() const {
 }
 
 void HostSteps::resolve(SlotValues slots) {
+  work_.clear();
   for (const Program::NativeStep& s : program_.natives) resolve_native(s, slots);
 }
 
 void HostSteps::resolve(SlotValues slots, const std::vector<Slot>& changed) {
+  work_.clear();
   for (Slot slot : changed)
     for (Program::NativeId i : program_.natives_of[static_cast<std::uint32_t>(slot)]) resolve_native(program_.native(i), slots);
 }
@@ -112,7 +116,7 @@ inline void HostSteps::run_step(const Program::Step& step, void* const* base, co
   else run_native(program_.native(*std::get_if<Program::NativeId>(&step)), base, slots);
 }
 
-void HostSteps::run_all(void* const* base, const std::int64_t* params, SlotValues slots, TensorImpl* const* inputs) {
+void HostSteps::run_all(void* const* base, const std::int64_t* params, SlotValues slots) {
   const std::vector<std::uint32_t>& undo = program_.lowered.undo;
   const std::size_t n = program_.steps.size() - undo.size();
   auto holds = [&](std::size_t step) {
@@ -124,11 +128,11 @@ void HostSteps::run_all(void* const* base, const std::int64_t* params, SlotValue
   };
   std::size_t at = 0;
   try {
-    if (!(static_cast<int>(conditional_) | static_cast<int>(timeline::on()))) [[likely]] {
+    if (!(static_cast<int>(conditional_) | static_cast<int>(watchers::launches()))) [[likely]] {
       for (; at < n; ++at) run_step(program_.steps[at], base, params, slots);
     } else {
       for (; at < n; ++at)
-        if (!conditional_ || holds(at)) run_told(program_.steps[at], base, params, slots, inputs);
+        if (!conditional_ || holds(at)) run_told(program_.steps[at], base, params, slots);
     }
   } catch (...) {
     for (std::size_t i = undo.size(); i-- > 0;)
@@ -137,11 +141,22 @@ void HostSteps::run_all(void* const* base, const std::int64_t* params, SlotValue
   }
 }
 
-[[gnu::cold]] void HostSteps::run_told(const Program::Step& step, void* const* base, const std::int64_t* params, SlotValues slots, TensorImpl* const* inputs) {
-  if (!timeline::on()) return run_step(step, base, params, slots);
+const kernels::Work& HostSteps::work_of(std::uint32_t launch, SlotValues slots) {
+  work_.resize(program_.lowered.launches.size());
+  if (!work_[launch]) work_[launch] = program_.work_of(launch, slots);
+  return *work_[launch];
+}
+
+[[gnu::cold]] void HostSteps::run_told(const Program::Step& step, void* const* base, const std::int64_t* params, SlotValues slots) {
+  if (!timeline::on() && !program_.profile->on()) return run_step(step, base, params, slots);
   const timeline::Time begin = timeline::now();
   run_step(step, base, params, slots);
-  tell_launch(program_, step, begin, slots, inputs);
+  const timeline::Time end = timeline::now();
+  const auto* loop = std::get_if<Program::LoopStep>(&step);
+  const std::uint32_t launch = loop ? loop->launch : program_.native(*std::get_if<Program::NativeId>(&step)).launch;
+  const kernels::Work& work = work_of(launch, slots);
+  if (timeline::on()) tell_launch(program_.lowered.launches[launch], begin, end, work.bytes);
+  if (program_.profile->on()) program_.profile->add(launch, end - begin, work);
 }
 
 void HostSteps::run(const Program::Step& step, void* const* base, const std::int64_t* params, SlotValues slots) {

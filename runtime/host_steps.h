@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "runtime/program.h"
@@ -21,8 +22,8 @@ class HostSteps {
   void resolve(SlotValues slots, const std::vector<Slot>& changed);
   /// `base`: by buffer; `params`: of all loop steps in a row; `slots` as for resolve(). Throws what a kernel reports.
   void run(const Program::Step&, void* const* base, const std::int64_t* params, SlotValues slots);
-  /// All steps, in order. `inputs`: in graph order, for the timeline.
-  void run_all(void* const* base, const std::int64_t* params, SlotValues slots, TensorImpl* const* inputs);
+  /// All steps, in order.
+  void run_all(void* const* base, const std::int64_t* params, SlotValues slots);
   /// A number of native steps (Program::FloatWord) that is another one in this call.
   void set_number(std::uint32_t at, double v) { numbers_[at].f = v; }
   std::int64_t bytes() const;
@@ -31,7 +32,8 @@ class HostSteps {
   void resolve_native(const Program::NativeStep& s, SlotValues slots) {
     runtime::resolve_native(program_, s, slots, views_.data() + s.first_view, ints_.data() + s.first_int, numbers_.data() + s.first_number);
   }
-  void run_told(const Program::Step&, void* const* base, const std::int64_t* params, SlotValues slots, TensorImpl* const* inputs);
+  const kernels::Work& work_of(std::uint32_t launch, SlotValues slots);
+  void run_told(const Program::Step&, void* const* base, const std::int64_t* params, SlotValues slots);
   void run_step(const Program::Step&, void* const* base, const std::int64_t* params, SlotValues slots);
   void run_loop(const Program::LoopStep&, void* const* base, const std::int64_t* params, SlotValues slots);
   void run_native(const Program::NativeStep&, void* const* base, SlotValues slots);
@@ -43,6 +45,7 @@ class HostSteps {
   std::vector<kernels::TensorView> views_;   // of native steps, in a row
   std::vector<std::int64_t> ints_;
   std::vector<kernels::Number> numbers_;
+  std::vector<std::optional<kernels::Work>> work_;  // by launch, once somebody has asked; of the sizes that were resolved last
 };
 
 }  // namespace reprise::runtime

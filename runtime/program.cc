@@ -20,6 +20,7 @@
 #include "kernels/reference/undeclared_writes.h"
 #include "passes/pass.h"
 #include "reprise/compile.h"
+#include "runtime/profile.h"
 #include "runtime/tracer.h"
 
 namespace reprise::runtime {
@@ -328,9 +329,18 @@ Device device_of(const graph::Graph& g) {
 
 }  // namespace
 
+kernels::Work Program::work_of(std::uint32_t launch, SlotValues slots) const {
+  return kernels::work_of(lowered.launches[launch], graph, [&](const Int& i) -> std::int64_t {
+    if (!i.is_symbolic()) return i.hint();
+    const std::optional<std::uint32_t> at = exprs.find(i.expr());
+    return at ? slots[Slot{*at}] : i.hint();
+  });
+}
+
 Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
                       bool uses_random, Int random_count) {
   Program p;
+  p.profile = std::make_shared<Profile>();
   p.device = device_of(graph);
   bool host = device::runs_host_code(p.device);
   const auto style = host                                          ? kernels::LaunchStyle::Calls

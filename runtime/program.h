@@ -11,10 +11,13 @@
 #include "jit/engine/code.h"
 #include "jit/gpu/loop/compile.h"
 #include "kernels/launch/launch.h"
+#include "kernels/launch/work.h"
 #include "kernels/plan/lower.h"
 #include "kernels/plan/temp_plan.h"
 
 namespace reprise::runtime {
+
+class Profile;
 
 /// Index into the numbers that a program computes for a call (Program::exprs).
 enum class Slot : std::uint32_t {};
@@ -179,6 +182,9 @@ struct Program {
   bool has_epilogue = false;                       ///< arguments are changed behind the last launch
   std::vector<SlotLayout> metadata;                ///< by graph.metadata_mutations
   std::vector<Slot> int_results;
+  std::shared_ptr<Profile> profile;                ///< what its launches take, while somebody wants to know
+  /// What a launch moves and computes in a call with these values.
+  kernels::Work work_of(std::uint32_t launch, SlotValues slots) const;
 };
 
 /// Of a graph behind its passes: lowers, which may still add guards to its environment, compiles every kernel, flattens every expression.

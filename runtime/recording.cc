@@ -137,7 +137,7 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   const SlotValues now = p.uses_random ? SlotValues(inst->slots.data()) : slots();
   build_results(p, slots(), inputs, inst->results.data(), tensor_results, outputs);
   if (inst->device) inst->device->run(base, inputs, inst->host, params, now, temp_offset_);
-  else inst->host.run_all(base, params, now, inputs);
+  else inst->host.run_all(base, params, now);
   counters().replays.add();
   *copied_bytes = slots()[p.copied_bytes];
   if (p.has_epilogue) apply_epilogue(p, slots(), base, inputs, inst->results.data(), outputs, inst->moved);

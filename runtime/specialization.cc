@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/stack.h"
 #include "passes/pass.h"
+#include "runtime/profile.h"
 #include "runtime/shipped_patterns.h"
 #include "runtime/validation.h"
 #include "tensor/impl.h"
@@ -65,7 +66,13 @@ Specialization::Specialization(std::string its_name, FrameArray<std::uint64_t> i
       extra_values(where_any(std::move(t.extra_values))), relations(std::move(t.relations)), same_as(std::move(t.same_as)), written_anew(std::move(t.written_anew)), unused(std::move(t.unused)),
       plain(!function && asked.empty() && extra_values.empty() && captured.empty() && same_as.empty() && wholes.empty() && reshaped_inputs.empty() &&
             whole_storage.empty() && exact_strides.empty() && relations.empty()),
-      assigned(std::move(t.assigned)), unrepeatable(t.unrepeatable), kept(std::move(t.kept)), input_values(std::move(t.input_values)), serial(++g_serials), recordings(program) {}
+      assigned(std::move(t.assigned)), unrepeatable(t.unrepeatable), kept(std::move(t.kept)), input_values(std::move(t.input_values)), serial(++g_serials), recordings(program) {
+  if (knobs().profile) profile_from_start(*this);
+}
+
+Specialization::~Specialization() {
+  if (program.profile->on()) profile_ends(*this);
+}
 
 namespace {
 

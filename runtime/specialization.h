@@ -21,6 +21,7 @@ namespace reprise::detail {
 struct Specialization {
   /// Of the structure of a call, what was traced of it, and what was built of that. `function`: may be null.
   Specialization(std::string name, FrameArray<std::uint64_t> structure, Traced&&, runtime::GuardedProgram&&, std::unique_ptr<FunctionBytes> function);
+  ~Specialization();
   Specialization(const Specialization&) = delete;
   Specialization& operator=(const Specialization&) = delete;
 

@@ -1,6 +1,7 @@
 #include "reprise/stats.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 #include "base/counters.h"
@@ -9,6 +10,7 @@
 #include "device/host_memory.h"
 #include "jit/engine/code.h"
 #include "runtime/compiled.h"
+#include "runtime/profile.h"
 #include "runtime/pool.h"
 
 namespace reprise {
@@ -66,7 +68,12 @@ Stats stats_of(const Compiled& c) {
     s.replays += p.replays;
     s.copied_bytes += p.copied_bytes;
   };
-  for (const auto& p : c.owned) add(*p);
+  for (const auto& p : c.owned) {
+    add(*p);
+    std::vector<Stats::Launch> took = p->program.profile->launches(p->program, p->name);
+    std::move(took.begin(), took.end(), std::back_inserter(s.launches));
+  }
+  std::stable_sort(s.launches.begin(), s.launches.end(), [](const Stats::Launch& a, const Stats::Launch& b) { return a.ns > b.ns; });
   for (const Compiled::Retired& r : c.retired)
     for (const auto& p : r.made) {
       ++s.retired;

@@ -55,40 +55,7 @@ void tell_call(const Specialization& s, const CallFrame& f) {
 
 namespace reprise::runtime {
 
-namespace {
-
-std::int64_t bytes_of(const Program::NativeStep& s, const kernels::NativeLaunch& launch, SlotValues slots) {
-  std::int64_t all = 0;
-  for (std::size_t k = 0; k < s.views.size(); ++k) {
-    std::int64_t n = item_size(launch.operands[k].dtype);
-    for (Slot size : s.views[k].layout.sizes) n *= slots[size];
-    all += n;
-  }
-  return all;
-}
-
-std::int64_t bytes_of(const Program& p, const kernels::LoopLaunch& launch, SlotValues slots, TensorImpl* const* inputs) {
-  std::vector<std::uint32_t> buffers = launch.buffers;
-  std::sort(buffers.begin(), buffers.end());
-  buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
-  std::int64_t all = 0;
-  for (std::uint32_t b : buffers) {
-    const kernels::Buffer& of = p.lowered.buffers[b];
-    all += of.kind == kernels::Buffer::Kind::Input ? byte_extent(*inputs[of.index]) : slots[p.buffer_bytes[b]];
-  }
-  return all;
-}
-
-}  // namespace
-
-void tell_launch(const Program& p, const Program::Step& step, timeline::Time begin, SlotValues slots, TensorImpl* const* inputs) {
-  const timeline::Time end = timeline::now();
-  const auto* loop = std::get_if<Program::LoopStep>(&step);
-  const auto* native = std::get_if<Program::NativeId>(&step);
-  if (!loop && !native) return;
-  const kernels::Launch& launch = p.lowered.launches[loop ? loop->launch : p.native(*native).launch];
-  const std::int64_t bytes = loop ? bytes_of(p, std::get<kernels::LoopLaunch>(launch.what), slots, inputs)
-                                  : bytes_of(p.native(*native), std::get<kernels::NativeLaunch>(launch.what), slots);
+void tell_launch(const kernels::Launch& launch, timeline::Time begin, timeline::Time end, std::int64_t bytes) {
   const std::string line = launch.loc ? std::string(launch.loc.file) + ":" + std::to_string(launch.loc.line) : std::string();
   timeline::slice("launch", launch.name, begin, end, {{"bytes", bytes}, {"line", line}});
 }

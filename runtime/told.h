@@ -14,6 +14,6 @@ void tell_call(const Specialization&, const CallFrame&);
 }  // namespace reprise::detail
 
 namespace reprise::runtime {
-/// A step of the host has run. Its bytes: those of its views, or of the whole buffers of a loop kernel, which may touch less.
-void tell_launch(const Program&, const Program::Step&, timeline::Time begin, SlotValues slots, TensorImpl* const* inputs);
+/// A step of the host has run; `bytes`: kernels::Work.
+void tell_launch(const kernels::Launch&, timeline::Time begin, timeline::Time end, std::int64_t bytes);
 }  // namespace reprise::runtime

@@ -43,7 +43,7 @@ bundle() {
     say "missing packages: ${missing[*]} (apt-get install ${missing[*]})"
     exit 1
   fi
-  cmake -G Ninja -B "$build_dir" -DCMAKE_BUILD_TYPE=Release -DREPRISE_BUILD_TESTS=ON -DREPRISE_BUILD_BENCH=ON -DREPRISE_BUILD_EXAMPLES=ON -DBUILD_SHARED_LIBS=ON -DREPRISE_STATIC_LLVM=ON -DREPRISE_TEST_ROOT=. \
+  cmake -G Ninja -B "$build_dir" -DCMAKE_BUILD_TYPE=Release -DREPRISE_BUILD_TESTS=ON -DREPRISE_BUILD_BENCH=ON -DREPRISE_BUILD_EXAMPLES=ON -DBUILD_SHARED_LIBS=ON -DREPRISE_STATIC_LLVM=ON -DREPRISE_EXPORT_INTERNALS=ON -DREPRISE_TEST_ROOT=. \
     '-DCMAKE_BUILD_RPATH=$ORIGIN/../lib' >&2
   local targets=(llama reprise_tool reprise_device_figures) t
   for t in "${tests[@]}"; do [ ! -d "tests/$t" ] || targets+=("test_$t"); done

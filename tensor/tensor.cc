@@ -1,5 +1,6 @@
 #include "base/checked_math.h"
 #include "base/errors.h"
+#include "reprise/arguments.h"
 #include "tensor/impl.h"
 #include "tensor/trace_questions.h"
 
@@ -39,6 +40,7 @@ Device Tensor::device() const {
   const TensorImpl& t = defined_impl(*this, "device");
   return t.trace ? t.trace->meta().device : t.device;
 }
+TensorOptions Tensor::options() const { return {dtype(), device()}; }
 int Tensor::dim() const {
   const TensorImpl& t = defined_impl(*this, "dim");
   const TensorMeta* m = traced_meta(*this, t);

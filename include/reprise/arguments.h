@@ -4,14 +4,16 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "reprise/device.h"
 #include "reprise/dtype.h"
 #include "reprise/int.h"
 #include "reprise/scalar.h"
 #include "reprise/source_location.h"
+#include "reprise/visible.h"
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 class Tensor;
 
@@ -73,6 +75,8 @@ class OptionalDims {
   requires(std::same_as<T, Int> || std::is_integral_v<T>) OptionalDims(T dim) : dims_{Int(dim)}, given_(true) {}
   OptionalDims(std::initializer_list<Int> dims) : dims_(dims), given_(true) {}
   OptionalDims(IntArrayRef dims) : dims_(dims.begin(), dims.end()), given_(true) {}
+  template <class T>
+  requires(IntegralNumber<T> || std::same_as<T, Int>) OptionalDims(const std::vector<T>& dims) : OptionalDims(IntArrayRef(dims)) {}
   bool given() const { return given_; }
   const Ints& dims() const { return dims_; }
 

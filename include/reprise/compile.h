@@ -12,8 +12,9 @@
 #include "reprise/flatten.h"
 #include "reprise/stats.h"
 #include "reprise/tensor.h"
+#include "reprise/visible.h"
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 /// What becomes of a call that nothing admits that was compiled so far.
 enum class OnMiss : std::uint8_t {
@@ -68,6 +69,17 @@ struct DynamicRange {
 void mark_dynamic(const Tensor& x, int dim, DynamicRange range = {}, SourceLoc loc = SourceLoc::current());
 /// States that x's dimension is a constant: traces that take x compile for this very size. Throws InvalidArgument if it was marked dynamic.
 void mark_static(const Tensor& x, int dim, SourceLoc loc = SourceLoc::current());
+
+/// What explain() tells beside its summary; values may be combined.
+enum class Detail : unsigned {
+  Summary = 0,
+  Guards = 1,
+  Graph = 2,
+  Launches = 4,
+  Times = 8,          ///< what launches took (profile(true))
+  All = 15,
+};
+constexpr Detail operator|(Detail a, Detail b) { return static_cast<Detail>(static_cast<unsigned>(a) | static_cast<unsigned>(b)); }
 
 namespace detail {
 
@@ -129,7 +141,8 @@ const std::vector<std::string>& argument_names(const Compiled&);
 /// `in_turn`: the calls that `flatten` gives differ; otherwise the latest hit is made another than the call's.
 double measure_dispatch(Compiled&, void (*flatten)(void*, CallFrame&), void* ctx, int times, bool in_turn);
 
-std::string explain(const Compiled&);
+void profile(Compiled&, bool on);
+std::string explain(const Compiled&, Detail);
 std::string signature(const Compiled&);
 Stats stats_of(const Compiled&);
 void wait_for_builds(Compiled&);
@@ -399,8 +412,12 @@ class CompiledFunction {
   void seal() { detail::seal(*state_); }
   /// Forgets everything compiled; counters start again. Calls that are running end with what they have.
   void reset() { detail::reset(*state_); }
-  /// Graph, guards and where each came from, launches, recordings, bytes: one readable text.
-  std::string explain() const { return detail::explain(*state_); }
+  /// From here each launch is timed, and what it moves and computes is summed up, until profile(false): stats().launches, explain(). It costs a call some
+  /// tenths of a microsecond a launch, and on devices makes it wait for them. REPRISE_PROFILE=1 does so for all functions and for
+  /// operators that run eagerly, and prints a table at the end of the process.
+  void profile(bool on = true) { detail::profile(*state_, on); }
+  /// A summary; then of each specialization its guards and where each came from, its graph, its launches, and what they took.
+  std::string explain(Detail detail = Detail::All) const { return detail::explain(*state_, detail); }
   /// What every specialization takes, writes and gives, as JSON: {"function", "specializations": [...]} (docs/graph_text.md, "The signature").
   std::string signature() const { return detail::signature(*state_); }
   Stats stats() const { return detail::stats_of(*state_); }
@@ -526,6 +543,16 @@ class CompiledFunction {
 template <class F>
 CompiledFunction<std::decay_t<F>> compile(F&& f, CompileOptions options = {}) {
   return CompiledFunction<std::decay_t<F>>(std::forward<F>(f), std::move(options));
+}
+/// Of a member function: it is called with the object first, `compile(&Model::forward)(model, x)`. The object is an argument like any other:
+/// its tensors may be others at the next call.
+template <class R, class C, class... P>
+auto compile(R (C::*member)(P...) const, CompileOptions options = {}) {
+  return compile([member](const C& self, P... args) -> R { return (self.*member)(std::forward<P>(args)...); }, std::move(options));
+}
+template <class R, class C, class... P>
+auto compile(R (C::*member)(P...), CompileOptions options = {}) {
+  return compile([member](C& self, P... args) -> R { return (self.*member)(std::forward<P>(args)...); }, std::move(options));
 }
 
 }  // namespace reprise

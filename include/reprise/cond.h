@@ -10,8 +10,9 @@
 #include "reprise/int.h"
 #include "reprise/source_location.h"
 #include "reprise/tensor.h"
+#include "reprise/visible.h"
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 /// What decides in cond: a tensor of one bool, or a bool that is known when it is asked.
 class Predicate {

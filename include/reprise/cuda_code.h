@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "reprise/kernel.h"
+#include "reprise/visible.h"
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 /// Kernels for CUDA devices that are brought as text, for the `.cuda` of an operator (library.h):
 ///

@@ -15,8 +15,9 @@
 
 #include "reprise/scalar.h"
 #include "reprise/tensor.h"
+#include "reprise/visible.h"
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 namespace detail {
 

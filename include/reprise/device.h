@@ -3,7 +3,9 @@
 #include <iosfwd>
 #include <string>
 
-namespace reprise {
+#include "reprise/visible.h"
+
+namespace reprise REPRISE_VISIBLE {
 
 enum class DeviceType : std::uint8_t { Cpu, Cuda, Null };
 

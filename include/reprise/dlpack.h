@@ -2,10 +2,11 @@
 #include <cstdint>
 
 #include "reprise/tensor.h"
+#include "reprise/visible.h"
 
 struct DLManagedTensor;  // of dlpack/dlpack.h (DLPack 0.x and 1.x); include it to look inside
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 /// Hands a tensor to another library without copying. The result shares the storage and keeps it alive until its
 /// `deleter` is called, once, by whoever consumes it; an in-place write on either side is seen on the other.

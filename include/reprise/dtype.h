@@ -4,7 +4,9 @@
 #include <iosfwd>
 #include <string_view>
 
-namespace reprise {
+#include "reprise/visible.h"
+
+namespace reprise REPRISE_VISIBLE {
 
 /// Element types. Names are ATen's. The numeric values are stable (files and signatures hold them).
 /// The two of 8 bits (OCP 8-bit floating point, 2023) are for storage: see is_storage_only.

@@ -4,8 +4,9 @@
 #include <string_view>
 
 #include "reprise/source_location.h"
+#include "reprise/visible.h"
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 /// What kind of thing went wrong. Stable: users may switch on it.
 enum class ErrorCode {

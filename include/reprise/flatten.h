@@ -11,16 +11,19 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
-#include <variant>
+#include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "reprise/int.h"
 #include "reprise/paths.h"
 #include "reprise/scalar.h"
 #include "reprise/tensor.h"
+#include "reprise/visible.h"
 
-namespace reprise::detail {
+namespace reprise REPRISE_VISIBLE {
+namespace detail {
 
 template <class T> struct is_vector : std::false_type {};
 template <class T, class A> struct is_vector<std::vector<T, A>> : std::true_type {};
@@ -33,6 +36,10 @@ template <class... T> struct is_tuple<std::tuple<T...>> : std::true_type {};
 template <class A, class B> struct is_tuple<std::pair<A, B>> : std::true_type {};
 template <class T> struct is_string_map : std::false_type {};
 template <class T, class C, class A> struct is_string_map<std::map<std::string, T, C, A>> : std::true_type {};
+template <class T> struct is_string_hash_map : std::false_type {};
+template <class T, class H, class E, class A> struct is_string_hash_map<std::unordered_map<std::string, T, H, E, A>> : std::true_type {};
+template <class T> struct is_shared : std::false_type {};
+template <class T> struct is_shared<std::shared_ptr<T>> : std::true_type {};
 
 /// Converts to anything: counts how many fields an aggregate can be initialised with.
 struct AnyField {
@@ -54,41 +61,41 @@ template <class T, class F>
 constexpr auto with_fields(T& v, F&& f) {
   constexpr std::size_t n = field_count<std::remove_const_t<T>>();
   static_assert(n <= 32, "arguments and results may be aggregates of at most 32 fields");
-#define REPRISE_FIELDS(N, ...) else if constexpr (n == N) { auto& [__VA_ARGS__] = v; return f(__VA_ARGS__); }
+#define REPRISE_WITH(N, ...) else if constexpr (n == N) { auto& [__VA_ARGS__] = v; return f(__VA_ARGS__); }
   if constexpr (n == 0) return f();
-  REPRISE_FIELDS(1, a)
-  REPRISE_FIELDS(2, a, b)
-  REPRISE_FIELDS(3, a, b, c)
-  REPRISE_FIELDS(4, a, b, c, d)
-  REPRISE_FIELDS(5, a, b, c, d, e)
-  REPRISE_FIELDS(6, a, b, c, d, e, g)
-  REPRISE_FIELDS(7, a, b, c, d, e, g, h)
-  REPRISE_FIELDS(8, a, b, c, d, e, g, h, j)
-  REPRISE_FIELDS(9, a, b, c, d, e, g, h, j, k)
-  REPRISE_FIELDS(10, a, b, c, d, e, g, h, j, k, l)
-  REPRISE_FIELDS(11, a, b, c, d, e, g, h, j, k, l, m)
-  REPRISE_FIELDS(12, a, b, c, d, e, g, h, j, k, l, m, o)
-  REPRISE_FIELDS(13, a, b, c, d, e, g, h, j, k, l, m, o, p)
-  REPRISE_FIELDS(14, a, b, c, d, e, g, h, j, k, l, m, o, p, q)
-  REPRISE_FIELDS(15, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r)
-  REPRISE_FIELDS(16, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s)
-  REPRISE_FIELDS(17, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t)
-  REPRISE_FIELDS(18, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u)
-  REPRISE_FIELDS(19, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w)
-  REPRISE_FIELDS(20, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x)
-  REPRISE_FIELDS(21, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y)
-  REPRISE_FIELDS(22, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z)
-  REPRISE_FIELDS(23, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1)
-  REPRISE_FIELDS(24, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1)
-  REPRISE_FIELDS(25, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1)
-  REPRISE_FIELDS(26, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1)
-  REPRISE_FIELDS(27, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1)
-  REPRISE_FIELDS(28, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1)
-  REPRISE_FIELDS(29, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1)
-  REPRISE_FIELDS(30, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1, h1)
-  REPRISE_FIELDS(31, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1, h1, i1)
-  REPRISE_FIELDS(32, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1, h1, i1, j1)
-#undef REPRISE_FIELDS
+  REPRISE_WITH(1, a)
+  REPRISE_WITH(2, a, b)
+  REPRISE_WITH(3, a, b, c)
+  REPRISE_WITH(4, a, b, c, d)
+  REPRISE_WITH(5, a, b, c, d, e)
+  REPRISE_WITH(6, a, b, c, d, e, g)
+  REPRISE_WITH(7, a, b, c, d, e, g, h)
+  REPRISE_WITH(8, a, b, c, d, e, g, h, j)
+  REPRISE_WITH(9, a, b, c, d, e, g, h, j, k)
+  REPRISE_WITH(10, a, b, c, d, e, g, h, j, k, l)
+  REPRISE_WITH(11, a, b, c, d, e, g, h, j, k, l, m)
+  REPRISE_WITH(12, a, b, c, d, e, g, h, j, k, l, m, o)
+  REPRISE_WITH(13, a, b, c, d, e, g, h, j, k, l, m, o, p)
+  REPRISE_WITH(14, a, b, c, d, e, g, h, j, k, l, m, o, p, q)
+  REPRISE_WITH(15, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r)
+  REPRISE_WITH(16, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s)
+  REPRISE_WITH(17, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t)
+  REPRISE_WITH(18, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u)
+  REPRISE_WITH(19, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w)
+  REPRISE_WITH(20, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x)
+  REPRISE_WITH(21, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y)
+  REPRISE_WITH(22, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z)
+  REPRISE_WITH(23, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1)
+  REPRISE_WITH(24, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1)
+  REPRISE_WITH(25, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1)
+  REPRISE_WITH(26, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1)
+  REPRISE_WITH(27, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1)
+  REPRISE_WITH(28, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1)
+  REPRISE_WITH(29, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1)
+  REPRISE_WITH(30, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1, h1)
+  REPRISE_WITH(31, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1, h1, i1)
+  REPRISE_WITH(32, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1, h1, i1, j1)
+#undef REPRISE_WITH
 }
 
 #ifdef __clang__
@@ -109,6 +116,19 @@ constexpr std::string_view field_name() {
   else return {};
 }
 
+/// Of classes that list their fields themselves (REPRISE_FIELDS): the class, so that one that is derived from it does not pass for it.
+template <class T>
+concept ListsFields = requires { typename T::reprise_fields_of; };
+/// The name that ends the i-th part of a list: "w, heads_" has "w" and "heads_".
+constexpr std::string_view name_in_list(std::string_view list, std::size_t i) {
+  for (; i > 0; --i) list.remove_prefix(std::min(list.size(), list.find(',') + 1));
+  return last_name(list.substr(0, list.find(',')));
+}
+template <class B, class T>
+constexpr auto& base_of(T& derived) {
+  return static_cast<std::conditional_t<std::is_const_v<T>, const B, B>&>(derived);
+}
+
 /// What a word of a call's structure says, beside those of tensors, Scalars and strings.
 enum class ConstantKind : std::uint8_t { Number, Integer, Flag, Enum, Length, Presence };
 
@@ -122,7 +142,7 @@ concept KnowsPath = requires(V& v) { v.path().leave(); };
 ///   constant(std::uint64_t, ConstantKind)  what must be equal for the same compilation: numbers, lengths, presence
 ///   text(std::string_view)                 a string, likewise
 ///   path()                                 if it wants to know where it is
-/// const values are walked with const leaves.
+/// const values are walked with const leaves. What is walked otherwise is the walker's own: what a shared pointer in it points to becomes a copy first.
 template <class T, class V>
 void walk(T& value, V& visitor) {
   using U = std::remove_const_t<T>;
@@ -177,10 +197,38 @@ void walk(T& value, V& visitor) {
       visitor.text(key);
       part(x, key);
     }
+  } else if constexpr (is_string_hash_map<U>::value) {  // in the order of the keys, whatever their hashes are
+    std::vector<decltype(&*value.begin())> sorted;
+    for (auto& entry : value) sorted.push_back(&entry);
+    std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->first < b->first; });
+    visitor.constant(value.size(), ConstantKind::Length);
+    for (auto* entry : sorted) {
+      visitor.text(entry->first);
+      part(entry->second, entry->first);
+    }
+  } else if constexpr (is_shared<U>::value) {
+    visitor.constant(value != nullptr, ConstantKind::Presence);
+    if (!value) return;
+    if constexpr (std::is_const_v<T>) {
+      walk(std::as_const(*value), visitor);
+    } else {
+      auto own = std::make_shared<std::remove_const_t<typename U::element_type>>(*value);
+      walk(*own, visitor);
+      value = std::move(own);
+    }
+  } else if constexpr (ListsFields<U>) {
+    static_assert(std::is_same_v<typename U::reprise_fields_of, U>,
+                  "a class that is derived from one with REPRISE_FIELDS needs REPRISE_FIELDS of its own; REPRISE_BASE(Base) in it stands for what the base has");
+    value.reprise_with_fields([&](auto&... x) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (part(x, name_in_list(U::reprise_field_names(), I), I), ...);
+      }(std::index_sequence_for<decltype(x)...>{});
+    });
   } else {
     static_assert(std::is_aggregate_v<U>,
                   "compiled functions take and give tensors, Int, Float, Scalar, numbers, bools, enums, strings, optionals, vectors, arrays, tuples, "
-                  "pairs, std::maps with string keys, and plain aggregates (without C arrays) of these");
+                  "pairs, maps with string keys, shared_ptrs, plain aggregates (without C arrays) of these, and classes that list their fields: "
+                  "write REPRISE_FIELDS(Class, field, ...) into this class");
     with_fields(value, [&](auto&... x) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         if constexpr (KnowsPath<V>) (part(x, field_name<U, I>(), I), ...);
@@ -286,4 +334,27 @@ struct CallFrame {
   std::uint64_t hash() const;         // of the structure (runtime/call_frame.cc)
 };
 
-}  // namespace reprise::detail
+}  // namespace detail
+}  // namespace reprise
+
+/// In a class with private members, bases, pointers or anything else that makes it no aggregate: the fields that compiled functions see, as arguments, as results and
+/// in what a function captures of it. A class that holds more than it lists promises that the rest does not matter. `REPRISE_BASE(Base)` among them
+/// stands for what a base has.
+///
+///   class Attention {
+///     rp::Tensor wq_, wk_; int heads_;
+///    public:
+///     REPRISE_FIELDS(Attention, wq_, wk_, heads_)
+///   };
+#define REPRISE_FIELDS(Class, ...)                                          \
+  using reprise_fields_of = Class;                                          \
+  static constexpr const char* reprise_field_names() { return #__VA_ARGS__; } \
+  template <class ReprisesVisitor>                                          \
+  decltype(auto) reprise_with_fields(ReprisesVisitor&& visitor) {           \
+    return visitor(__VA_ARGS__);                                            \
+  }                                                                         \
+  template <class ReprisesVisitor>                                          \
+  decltype(auto) reprise_with_fields(ReprisesVisitor&& visitor) const {     \
+    return visitor(__VA_ARGS__);                                            \
+  }
+#define REPRISE_BASE(Base) ::reprise::detail::base_of<Base>(*this)

@@ -1,16 +1,20 @@
 #pragma once
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "reprise/small_vector.h"
 #include "reprise/source_location.h"
+#include "reprise/visible.h"
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 namespace guards {
 class Expr;  // guards/expr.h
@@ -105,7 +109,9 @@ class Bool {
   bool is_symbolic() const noexcept { return expr_ != nullptr; }
   const guards::Expr* expr() const noexcept { return expr_; }
   SourceLoc where() const noexcept { return loc_; }
-  explicit operator bool() const { return expr_ ? decide() : value_; }
+  /// `bool big = n > 1024;` decides as well. To bool and to nothing that bool becomes: `int i = n > 2` does not compile.
+  template <std::same_as<bool> B>
+  operator B() const { return expr_ ? decide() : value_; }
   /// What it is in the call being traced; adds no guard.
   bool hint() const { return expr_ ? hint_slow() : value_; }
   /// True only if it must hold whatever the symbols are, under the guards taken so far. Adds no guard.
@@ -133,9 +139,9 @@ void assume(Bool condition, SourceLoc loc = SourceLoc::current());
 struct LocInt {
   Int v;
   SourceLoc loc;
-  LocInt(Int v, SourceLoc loc = SourceLoc::current()) : v(v), loc(loc) {}
+  LocInt(Int n, SourceLoc at = SourceLoc::current()) : v(n), loc(at) {}
   template <IntegralNumber T>
-  LocInt(T v, SourceLoc loc = SourceLoc::current()) : v(v), loc(loc) {}
+  LocInt(T n, SourceLoc at = SourceLoc::current()) : v(n), loc(at) {}
 };
 
 namespace detail {
@@ -166,16 +172,37 @@ class IntArrayRef {
   constexpr IntArrayRef() = default;
   template <IntegralNumber T>
   constexpr IntArrayRef(T one) : own_(one), p_(&own_), n_(1) {}
-  constexpr IntArrayRef(const IntArrayRef& o) : own_(o.own_), p_(o.p_ == &o.own_ ? &own_ : o.p_), n_(o.n_) {}
+  constexpr IntArrayRef(const IntArrayRef& o) : own_(o.own_), p_(o.p_ == &o.own_ ? &own_ : o.p_), n_(o.n_) {
+    if (o.all_) [[unlikely]] copy(o.all_);
+  }
   constexpr IntArrayRef& operator=(const IntArrayRef& o) {
+    if (this == &o) return *this;
+    delete[] std::exchange(all_, nullptr);
     own_ = o.own_, p_ = o.p_ == &o.own_ ? &own_ : o.p_, n_ = o.n_;
+    if (o.all_) [[unlikely]] copy(o.all_);
     return *this;
+  }
+  constexpr ~IntArrayRef() {
+    if (all_) [[unlikely]] delete[] all_;
   }
   constexpr IntArrayRef(const Int* p, std::size_t n) : p_(p), n_(n) {}
   constexpr IntArrayRef(std::initializer_list<Int> l) { p_ = l.begin(), n_ = l.size(); }  // lives as long as the full expression
   IntArrayRef(const Ints& v) : p_(v.data()), n_(v.size()) {}
   IntArrayRef(const std::vector<Int>& v) : p_(v.data()), n_(v.size()) {}
   IntArrayRef(const Int& one) : p_(&one), n_(1) {}
+  /// Plain numbers are copied: `std::vector<int64_t> shape; zeros(shape)`.
+  template <IntegralNumber T>
+  IntArrayRef(const std::vector<T>& v) : n_(v.size()) {
+    copy(v.data());
+  }
+  template <IntegralNumber T, std::size_t N>
+  IntArrayRef(const std::array<T, N>& v) : n_(N) {
+    copy(v.data());
+  }
+  template <IntegralNumber T, std::size_t N>
+  IntArrayRef(std::span<T, N> v) : n_(v.size()) {
+    copy(v.data());
+  }
   const Int* begin() const { return p_; }
   const Int* end() const { return p_ + n_; }
   std::size_t size() const { return n_; }
@@ -184,9 +211,19 @@ class IntArrayRef {
   Ints vec() const { return Ints(begin(), end()); }
 
  private:
+  template <class T>
+  constexpr void copy(const T* from) {
+    all_ = new Int[n_];
+    for (std::size_t i = 0; i < n_; ++i) all_[i] = from[i];
+    p_ = all_;
+  }
+  Int* all_ = nullptr;  // owned: the numbers, where they were not Ints
   Int own_;  // the single number, when that is what it is of
   const Int* p_ = nullptr;
   std::size_t n_ = 0;
 };
+
+/// As "[2, 3]".
+std::ostream& operator<<(std::ostream&, const Ints&);
 
 }  // namespace reprise

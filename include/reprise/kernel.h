@@ -6,8 +6,9 @@
 #include "reprise/dtype.h"
 #include "reprise/error.h"
 #include "reprise/tensor.h"
+#include "reprise/visible.h"
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 /// A tensor as a kernel sees it: strides in elements, any. In dimensions of size 0 and 1 they lead nowhere.
 struct TensorView {
@@ -44,8 +45,8 @@ struct KernelFault {
 
 /// One argument of a kernel, in schema order: a kind and a range of the array that holds it.
 struct NativeArg {
-  enum class Kind : std::uint8_t { None, Tensor, TensorList, Int, Ints, Number, Bool, DType, Str } kind = Kind::None;
-  std::uint32_t first = 0, count = 0;            ///< into tensors (Tensor*), ints (Int, Ints, Bool, DType) or strings (Str); Number: see `NumberValue`
+  enum class Kind : std::uint8_t { None, Tensor, TensorList, Int, IntList, Number, Bool, DType, Str } kind = Kind::None;
+  std::uint32_t first = 0, count = 0;            ///< into tensors (Tensor*), ints (Int, IntList, Bool, DType) or strings (Str); Number: see `NumberValue`
 };
 /// A Scalar at run time. `is_float` tells which of the two holds it.
 struct NumberValue {

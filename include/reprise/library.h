@@ -12,10 +12,11 @@
 #include "reprise/kernel.h"
 #include "reprise/scalar.h"
 #include "reprise/tensor.h"
+#include "reprise/visible.h"
 
 /// Operators of a user's own: eager, traced, functionalized, and compiled into recordings like those of the library.
 /// docs/custom_operators.md explains them with examples.
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 namespace graph {
 struct RuleCtx;

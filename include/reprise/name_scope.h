@@ -4,7 +4,9 @@
 #include <string_view>
 #include <utility>
 
-namespace reprise {
+#include "reprise/visible.h"
+
+namespace reprise REPRISE_VISIBLE {
 
 /// Calls a part of the program by a name while it lives, on this thread: what compiled functions trace meanwhile is told under it in graphs,
 /// launches, explain(), logs and errors. Scopes nest:

@@ -1,8 +1,9 @@
 #pragma once
 #include "reprise/scalar.h"
+#include "reprise/visible.h"
 
 /// Mathematics of numbers that may be symbolic: those of C++ doubles, evaluated in each call (Float in reprise/scalar.h).
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 namespace detail {
 inline Float float_of(const Float& v) { return v; }

@@ -13,7 +13,7 @@
 /// Every call names the operator and the caller's line in its errors (ShapeMismatch, DTypeMismatch, IndexOutOfRange,
 /// InvalidArgument), throws before anything is written, and inside a trace is recorded instead of run.
 /// Arguments of type Int may be symbolic inside a trace; dimensions, flags and the like are constants of a trace.
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 // ---- pointwise: operators of one tensor, and of two operands
 // reprise/elementwise_ops.inc lists them, with what is particular to each.
@@ -144,6 +144,7 @@ Tensor contiguous(const Tensor& self, SourceLoc loc = SourceLoc::current());
   Tensor name(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = std::nullopt, \
               SourceLoc loc = SourceLoc::current());
 #include "reprise/reduction_ops.inc"
+#include "reprise/visible.h"
 #undef REPRISE_REDUCTION
 #undef REPRISE_REDUCTION_AS
 /// `dim`: none or {} for all dimensions, one, or several; negative counts from the end. keepdim leaves size 1. All want floats.
@@ -293,6 +294,10 @@ Tensor index_select_out(const Tensor& out, const Tensor& self, Int dim, const Te
 /// one dimension and no elements beside others: out = zeros({0}); out = cat({out, y}).
 Tensor cat(TensorArrayRef tensors, Int dim = 0, SourceLoc loc = SourceLoc::current());
 Tensor stack(TensorArrayRef tensors, Int dim = 0, SourceLoc loc = SourceLoc::current());
+/// cat along the second dimension, of tensors of one dimension along it. Numbers count as [1].
+Tensor hstack(TensorArrayRef tensors, SourceLoc loc = SourceLoc::current());
+/// cat along the first dimension; tensors of one dimension are rows.
+Tensor vstack(TensorArrayRef tensors, SourceLoc loc = SourceLoc::current());
 /// self with src in the place of that view of it: the functional forms of self.slice(...).copy_(src) and so on.
 Tensor slice_scatter(const Tensor& self, const Tensor& src, Int dim = 0, std::optional<Int> start = std::nullopt,
                      std::optional<Int> end = std::nullopt, Int step = 1, SourceLoc loc = SourceLoc::current());

@@ -10,7 +10,10 @@
 #include <string_view>
 #include <vector>
 
-namespace reprise::detail {
+#include "reprise/visible.h"
+
+namespace reprise REPRISE_VISIBLE {
+namespace detail {
 
 template <class T>
 struct Example {
@@ -67,4 +70,5 @@ class Path {
   std::vector<std::size_t> lengths_;                                           // of the text around
 };
 
-}  // namespace reprise::detail
+}  // namespace detail
+}  // namespace reprise

@@ -7,8 +7,9 @@
 #include "reprise/dtype.h"
 #include "reprise/int.h"
 #include "reprise/scalar.h"
+#include "reprise/visible.h"
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 /// What stands where a pattern's arguments stand: what a condition may ask before a match counts (reprise/patterns.h). Tensors, Ints and
 /// Scalars are counted separately, in the order of the arguments' leaves. Sizes and numbers may be symbolic: ask `(a % 8 == 0).known_true()`,

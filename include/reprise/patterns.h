@@ -8,8 +8,9 @@
 
 #include "reprise/compile.h"
 #include "reprise/pattern_match.h"
+#include "reprise/visible.h"
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 struct PatternOptions {
   int priority = 0;                      ///< higher ones are sought first; then patterns of more operators, then those registered first

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "reprise/tensor.h"
+#include "reprise/visible.h"
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 /// How the bytes of a file reach its tensors.
 enum class Reading : std::uint8_t {

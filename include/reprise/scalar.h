@@ -8,8 +8,9 @@
 
 #include "reprise/dtype.h"
 #include "reprise/int.h"
+#include "reprise/visible.h"
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 class Float;
 class Scalar;
@@ -81,7 +82,7 @@ struct Located {
   S v;
   SourceLoc loc;
   template <class T>
-  requires std::convertible_to<T, S> Located(const T& v, SourceLoc loc = SourceLoc::current()) : v(v), loc(loc) {}
+  requires std::convertible_to<T, S> Located(const T& number, SourceLoc at = SourceLoc::current()) : v(number), loc(at) {}
 };
 /// Comparisons that only a Scalar among the operands finds.
 template <class S>

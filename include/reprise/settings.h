@@ -3,8 +3,9 @@
 #include <optional>
 
 #include "reprise/dtype.h"
+#include "reprise/visible.h"
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 /// What is set for a thread, and for that thread alone. Compiled functions do what they would do eagerly: one that depends on a setting is
 /// compiled for each value that it is called under, one that does not is not. Inside a compiled function scopes may be used; what

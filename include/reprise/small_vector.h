@@ -6,7 +6,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace reprise {
+#include "reprise/visible.h"
+
+namespace reprise REPRISE_VISIBLE {
 
 /// A vector whose first N elements need no heap. For trivially copyable T only, which is all it is used for.
 template <class T, std::size_t N>

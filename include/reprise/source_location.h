@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
 
-namespace reprise {
+#include "reprise/visible.h"
+
+namespace reprise REPRISE_VISIBLE {
 
 /// A place in the user's program. Taken through a default argument, so it names the caller's line:
 /// every operator takes a `SourceLoc loc = SourceLoc::current()` last. (`std::source_location` is

@@ -1,9 +1,13 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace reprise {
+#include "reprise/visible.h"
+
+namespace reprise REPRISE_VISIBLE {
 
 /// What one compiled function did so far. Bytes are bytes, times are nanoseconds.
 struct Stats {
@@ -36,6 +40,18 @@ struct Stats {
     std::int64_t matches;
   };
   std::vector<Match> matches;
+  /// What launches have taken while the function was profiled (profile(true), REPRISE_PROFILE), of the specializations that are live; the longest first.
+  struct Launch {
+    std::string specialization;          ///< "attend/2"
+    std::string name;                    ///< "rms_norm_mul"; "graph of 12 launches, the first: ..." on a device, where a graph is timed as a whole
+    std::string operators;               ///< those that it computes
+    std::string line;                    ///< of the first of them, "model.cc:41"
+    std::int64_t calls = 0;
+    std::int64_t ns = 0;                 ///< of all calls, as are bytes and flops
+    std::int64_t bytes = 0;              ///< of operands' elements that are touched, each once; 0: not known
+    std::int64_t flops = 0;              ///< operations on floats; 0: not known
+  };
+  std::vector<Launch> launches;
   std::string last_fallback_reason;      ///< why the latest call was served eagerly; empty if none was
 };
 
@@ -67,6 +83,19 @@ const char* version();
 
 /// Logging, as REPRISE_LOG and REPRISE_LOG_FILE set it (docs/logs.md): comma-separated channels, and a file or "".
 void set_log(const std::string& channels, const std::string& file = "");
+
+/// An event of the log (docs/logs.md lists them).
+struct LogEvent {
+  std::string_view channel;   ///< "recompiles"
+  std::string_view event;     ///< "recompiled"
+  std::string_view function;  ///< "attend/2"; empty where it is of none
+  std::string_view text;      ///< as it would be printed
+  std::string_view json;      ///< the line of REPRISE_LOG_FILE: all fields
+};
+/// Gives events of these channels (comma-separated, or "all") to a function of the program, beside what REPRISE_LOG and REPRISE_LOG_FILE do; an empty one ends
+/// that. It is called on the thread that did what the event tells, one call at a time, from within the library: it must call nothing of
+/// Reprise, and be quick. What it throws is dropped. Throws InvalidArgument for a channel that is none.
+void set_log_callback(std::function<void(const LogEvent&)> callback, const std::string& channels = "all");
 
 /// A timeline for Perfetto, as REPRISE_TRACE writes it (docs/logs.md), from here on; "" ends it. What cannot be written is a warning.
 void set_timeline(const std::string& file);

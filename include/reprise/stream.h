@@ -5,8 +5,9 @@
 
 #include "reprise/device.h"
 #include "reprise/source_location.h"
+#include "reprise/visible.h"
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 namespace detail {
 struct StreamState;

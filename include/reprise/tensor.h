@@ -17,11 +17,12 @@
 #include "reprise/scalar.h"
 #include "reprise/source_location.h"
 
-namespace reprise {
+namespace reprise REPRISE_VISIBLE {
 
 inline constexpr int kMaxRank = 8;  ///< tensors have at most 8 dimensions
 
 class Tensor;
+struct TensorOptions;  // reprise/arguments.h
 DType get_default_dtype();  // reprise/settings.h
 struct TensorImpl;  // tensor/impl.h
 namespace detail {
@@ -93,6 +94,7 @@ class Tensor {
 
   // ---- metadata; symbolic inside a trace (tensor/tensor.cc)
   DType dtype() const;
+  TensorOptions options() const;  ///< its dtype and device: `zeros({3}, x.options())`
   DType scalar_type() const { return dtype(); }
   Device device() const;
   int dim() const;
@@ -136,6 +138,7 @@ class Tensor {
   Tensor operator[](LocInt index) const { return select(0, index.v, index.loc); }
 
 #include "reprise/tensor_methods.inc"
+#include "reprise/visible.h"
 
  private:
   void* checked_data(DType want, SourceLoc loc) const;

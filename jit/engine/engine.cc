@@ -2,25 +2,36 @@
 
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/DebugObjectManagerPlugin.h>
+#include <llvm/ExecutionEngine/Orc/EPCDebugObjectRegistrar.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderGDB.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <unistd.h>
+
 #include <atomic>
+#include <cctype>
+#include <cstdio>
+#include <mutex>
 
 #include "base/counters.h"
 #include "base/epochs.h"
 #include "base/errors.h"
+#include "base/files.h"
+#include "base/fork.h"
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/phases.h"
@@ -131,6 +142,45 @@ class ThreadCompiler {
   std::unique_ptr<llvm::TargetMachine> machines_[2][3];  // by effort, and vector width (128, 256, 512)
 };
 
+/// "rms_norm_mul-5d2f...": for people.
+std::string shown_name(std::string_view label, const std::string& name) {
+  constexpr std::size_t kMost = 80;
+  std::string s;
+  for (char c : label.substr(0, kMost)) s += std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' ? c : '_';
+  return s.empty() ? name : s + "-" + name.substr(name.rfind('_') + 1);
+}
+
+/// A line for perf, which looks for the names of code that is in no file in /tmp/perf-<process>.map.
+void tell_perf(const void* at, std::size_t bytes, const std::string& shown) {
+  static ForkMutex mu;
+  static files::File file;  // guarded by mu, as is the process that it is of
+  static pid_t process = 0;
+  std::lock_guard lock(mu);
+  const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  std::string why;
+  if (std::exchange(process, getpid()) != getpid()) file = files::open_to_write(path, why);
+  char line[64];
+  std::snprintf(line, sizeof line, "%llx %zx ", static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(at)), bytes);
+  const std::string text = line + shown + "\n";
+  if (file && files::write_all(file, text.data(), static_cast<std::int64_t>(text.size()), why)) return;
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true)) log::warn("REPRISE_PERF_MAP: cannot write '" + path + "': " + why);
+}
+
+/// Bytes of a function's code in an object.
+std::size_t size_of(std::string_view object, const std::string& name) {
+  auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef({object.data(), object.size()}, name));
+  if (!file) return llvm::consumeError(file.takeError()), 0;
+  const auto* elf = llvm::dyn_cast<llvm::object::ELFObjectFileBase>(file->get());
+  if (!elf) return 0;
+  for (const llvm::object::ELFSymbolRef symbol : elf->symbols()) {
+    llvm::Expected<llvm::StringRef> its = symbol.getName();
+    if (!its) llvm::consumeError(its.takeError());
+    else if (*its == name && symbol.getELFType() == llvm::ELF::STT_FUNC) return symbol.getSize();  // the file has that name, too
+  }
+  return 0;
+}
+
 void dump(const std::string& key, llvm::Module& m, llvm::TargetMachine& tm, const std::string& name) {
   dump_file(name + ".kernel", key);
   dump_file(name + ".ll", text_of(m));
@@ -149,7 +199,7 @@ llvm::SmallVector<char, 0> object_of(llvm::Module& m, llvm::TargetMachine& tm) {
 }
 
 /// The object with one function `name`.
-std::string compiled(const std::string& key, const std::string& name, const EmitFn& emit) {
+std::string compiled(const std::string& key, const std::string& name, const std::string& shown, const EmitFn& emit) {
   const InPhase phase(Phase::MachineCode, name);
   ThreadCompiler& tools = ThreadCompiler::of_this_thread();
   auto fresh = [&](llvm::LLVMContext& context, Effort& effort) {
@@ -167,16 +217,24 @@ std::string compiled(const std::string& key, const std::string& name, const Emit
   check_module(*m, key);
   if (!knobs().dump.empty()) {
     Effort same;
-    dump(key, *fresh(context, same), tools.machine(effort), name);
+    dump(key, *fresh(context, same), tools.machine(effort), shown);
   }
   const llvm::SmallVector<char, 0> object = object_of(*m, tools.machine(effort));
   return {object.data(), object.size()};
 }
 
 /// In a library of its own: an object that was kept has the same name as what is made of its key now, and both may be here while one is given up.
-CodePtr linked(const std::string& key, const std::string& name, std::string_view object) {
+CodePtr linked(const std::string& key, const std::string& name, const std::string& shown, std::string_view object) {
   const InPhase phase(Phase::Load, name);
   Linker& l = linker();
+  if (knobs().gdb) {
+    // gdb's interface for code that is made while a program runs: what is linked from here on is told to it.
+    static std::once_flag told;
+    std::call_once(told, [&] {
+      auto registrar = std::make_unique<orc::EPCDebugObjectRegistrar>(*l.session, orc::ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderGDBAllocAction));
+      l.layer->addPlugin(std::make_unique<orc::DebugObjectManagerPlugin>(*l.session, std::move(registrar), /*RequireDebugSections=*/false, /*AutoRegisterCode=*/true));
+    });
+  }
   static std::atomic<std::uint64_t> serial{0};
   orc::JITDylib& own = l.session->createBareJITDylib(name + "." + std::to_string(serial.fetch_add(1, std::memory_order_relaxed)));
   own.addToLinkOrder(*l.dylib);
@@ -189,6 +247,7 @@ CodePtr linked(const std::string& key, const std::string& name, std::string_view
     LinkedCode::remove(own);
     refuse(std::move(failure), key);
   }
+  if (knobs().perf_map) tell_perf(symbol->getAddress().toPtr<void*>(), size_of(object, name), shown);
   return std::make_shared<LinkedCode>(symbol->getAddress().toPtr<void*>(), object.size(), own);
 }
 
@@ -198,22 +257,24 @@ std::string on_this_machine(const std::string& key) {
   return key + "; " + llvm::sys::getProcessTriple() + " " + h.cpu + " " + h.features + " " + std::to_string(h.vector_bits) + "-bit vectors; LLVM " LLVM_VERSION_STRING "\n";
 }
 
-CodePtr build(const std::string& key, const EmitFn& emit) {
+CodePtr build(const std::string& key, const EmitFn& emit, std::string_view label) {
   const InLlvm inside;
-  const std::string name = "reprise_kernel_" + digest(key);
+  std::string name = "reprise_kernel_" + digest(key);
+  const std::string shown = shown_name(label, name);
+  if (knobs().gdb) name = "reprise_" + shown;  // the symbol that it shows
   // Where every stage is wanted, or checked, each kernel is made.
-  const bool on_disk = knobs().dump.empty() && knobs().verify < 1;
+  const bool on_disk = knobs().dump.empty() && knobs().verify < 1 && !knobs().gdb;
   const std::string disk_key = on_disk ? on_this_machine(key) : std::string();
   if (on_disk)
     if (const device::ImagePtr found = disk_load(disk_key); found && found->entry == name) {
-      CodePtr code = linked(key, name, found->code);
+      CodePtr code = linked(key, name, shown, found->code);
       KernelCounts::found();
       return code;
     }
   std::string object;
   CodePtr code = KernelCounts::timed([&] {
-    object = compiled(key, name, emit);
-    return linked(key, name, object);
+    object = compiled(key, name, shown, emit);
+    return linked(key, name, shown, object);
   });
   if (on_disk) {
     device::Image image;
@@ -231,10 +292,10 @@ KernelCache<Code>& cache() {
 
 }  // namespace
 
-CodePtr compile_module(std::string key, const EmitFn& emit) {
+CodePtr compile_module(std::string key, const EmitFn& emit, std::string_view label) {
   epochs::let_fork_pass();
   key += "; code " + std::to_string(code_key()) + "\n";
-  return cache().get(key, [&] { return build(key, emit); });
+  return cache().get(key, [&] { return build(key, emit, label); });
 }
 
 CacheStats cache_stats() {

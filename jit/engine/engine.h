@@ -42,8 +42,9 @@ using EmitFn = std::function<void(EmitContext&)>;
 
 /// Finds `key` in the process's cache or emits, compiles and links it. Any thread; a key that another thread compiles
 /// right now is waited for. `key` must determine the code (with code_key() and the host, which are added). An exception
-/// of `emit` passes through and leaves nothing in the cache.
-CodePtr compile_module(std::string key, const EmitFn& emit);
+/// of `emit` passes through and leaves nothing in the cache. `label`: what it does, for profilers and dumps ("rms_norm_mul"); code that
+/// several kernels share has that of the first.
+CodePtr compile_module(std::string key, const EmitFn& emit, std::string_view label = {});
 
 /// The IR that `emit` builds, as text.
 std::string ir_text(const EmitFn& emit);

@@ -470,7 +470,7 @@ NativeLaunch scaled_launch(const graph::Graph& g, const graph::Node& node, std::
     blocks = blocks || (s.dim() == 2 && !same_number(s.sizes[3 - i], 1));
   }
   out.micro = codes(bits, form, a, b, c, scaled && out.args[4].kind != NativeArg::Kind::None, blocks);
-  out.args.push_back({NativeArg::Kind::Ints, static_cast<std::uint32_t>(out.ints.size()), 3});
+  out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), 3});
   out.ints.push_back(bits), out.ints.push_back(static_cast<int>(form)), out.ints.push_back(blocks ? 1 : 0);
   return out;
 }

@@ -102,7 +102,7 @@ class ArgWriter {
     std::visit([&](const auto& v) { write(type, v); }, a);
   }
   void write_ints(const Ints& v) {
-    l_.args.push_back({NativeArg::Kind::Ints, here(l_.ints), static_cast<std::uint32_t>(v.size())});
+    l_.args.push_back({NativeArg::Kind::IntList, here(l_.ints), static_cast<std::uint32_t>(v.size())});
     l_.ints.insert(l_.ints.end(), v.begin(), v.end());
   }
 

@@ -1,5 +1,8 @@
+#include <unistd.h>
+
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "base/counters.h"
@@ -193,11 +196,31 @@ TEST(Engine, DumpsKernelIrAndAssembly) {
     jit::compile(scaled(8, 9876.5));
   }
   int ll = 0, s = 0;
-  for (const auto& f : std::filesystem::directory_iterator(dir))
+  for (const auto& f : std::filesystem::directory_iterator(dir)) {
     ll += f.path().extension() == ".ll", s += f.path().extension() == ".s";
+    EXPECT_EQ(f.path().filename().string().find(scaled(8, 9876.5).name + "-"), 0u) << f.path();
+  }
   std::filesystem::remove_all(dir);
   EXPECT_EQ(ll, 1);
   EXPECT_EQ(s, 1);
+}
+
+TEST(Engine, NamesKernelsForPerf) {
+  const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  jit::CodePtr code;
+  {
+    const Scoped map(knobs().perf_map, 1);
+    code = jit::compile(scaled(8, 9875.5));
+  }
+  std::ifstream file(path);
+  std::string address, bytes, name;
+  ASSERT_TRUE(file >> address >> bytes >> name) << path;
+  EXPECT_EQ(std::stoull(address, nullptr, 16), reinterpret_cast<std::uintptr_t>(code->entry));
+  EXPECT_GT(std::stoull(bytes, nullptr, 16), 16u);
+  EXPECT_LT(std::stoull(bytes, nullptr, 16), static_cast<unsigned long long>(code->bytes));
+  EXPECT_EQ(name.find(scaled(8, 9875.5).name + "-"), 0u) << name;
+  EXPECT_EQ(file.peek(), '\n');
+  std::filesystem::remove(path);
 }
 
 TEST(Engine, SaysOnceThatItCannotDump) {

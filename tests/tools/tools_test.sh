@@ -86,6 +86,8 @@ check "a model file that is missing" 1 'none.safetensors' "$llama" hi --model "$
 head -c 1000 "$(dirname "$0")/../../examples/llama/model.safetensors" >"$work/cut.safetensors"
 check "a model file that is cut off" 1 'cut.safetensors' "$llama" hi --model "$work/cut.safetensors"
 check "the same seed, the same text" 0 '^same$' bash -c '[ "$("$0" "The" --tokens 20 --seed 3 | head -1)" = "$("$0" "The" --tokens 20 --seed 3 | head -1)" ] && echo same' "$llama"
+check "a table of what launches took" 0 'linear.*model.cc:[0-9]+' bash -c 'REPRISE_PROFILE=1 "$0" "Hello" --tokens 5 2>&1 >/dev/null' "$llama"
+check "and of eager operators" 0 'this machine copies [0-9.]+ GB/s' bash -c 'REPRISE_PROFILE=1 REPRISE_MODE=off "$0" "Hello" --tokens 2 2>&1 >/dev/null' "$llama"
 # What one process compiled the next one finds; nothing of it with a folder that anybody can write.
 mkdir "$work/open" && chmod 777 "$work/open"
 check "kernels are kept" 0 'tokens/s' env REPRISE_CACHE_DIR="$work/kernels" "$llama" "Hello" --tokens 5

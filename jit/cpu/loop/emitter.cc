@@ -253,7 +253,7 @@ CodePtr compile(const LoopKernel& k) {
   return compile_module(kernels::canonical_text(k), [&](EmitContext& cx) {
     kernels::verify(k);
     LoopEmitter(cx, k).run();
-  });
+  }, k.name);
 }
 
 std::string llvm_ir(const LoopKernel& k) {

@@ -52,7 +52,7 @@ CodePtr compile(const kernels::KernelCode& code) {
   return compile_module("micro " + code.text(), [&](EmitContext& cx) {
     if (!emit_any<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose, micro::Softmax, micro::Scale, micro::IntDot, micro::HalfDot, micro::BlockDot, micro::IntTile, micro::ScaleSums>(cx, code))
       fail(ErrorCode::Internal, "jit", {}, "no micro-kernel of kind '", code.kind(), "'");
-  });
+  }, code.kind());
 }
 
 V MicroCode::field(std::size_t offset, llvm::Type* type) {
