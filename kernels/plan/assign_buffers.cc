@@ -481,7 +481,10 @@ bool Assign::write_over_input(ValueId v, std::uint32_t o) {
   leave_to_undo(before, w, w, input_place(i));
   if (paths_to_any(w, before)) return refuse("the old value is read, or a kernel may fail, after the new one is known");
   // What w works over comes there first: if w fails, that must be undone, too.
-  if (const ValueId old = old_of(v); p_.items[w].may_fail && old && computed(old) && !may_be_undone(static_cast<Id>(p_.maker[old.v]))) return refuse("its kernel may fail when the place is written");
+  if (const ValueId old = old_of(v); p_.items[w].may_fail && old) {
+    const bool brought_there = computed(old) ? !may_be_undone(static_cast<Id>(p_.maker[old.v])) : !may_undo_ && root_[old.v] != g_.inputs[i].value;  // a view of what was made
+    if (brought_there) return refuse("its kernel may fail when the place is written");
+  }
   edges_before(before, w);
   if (p_.items[w].may_fail) before.push_back(w);  // what comes before w in its place would be written when w fails
   before_[v.v] = std::move(before);

@@ -246,7 +246,8 @@ bool Assign::base_in_place(ValueId c, ValueId base) {
   if (paths_to_any(begin, readers) || paths_to_any(base_begin, before)) return false;
   if (p_.items[maker].kind == Kind::Native && !innermost_contiguous(at.layout)) return false;
   // What the maker works over comes there first: if it fails, nobody on a device puts back what was there.
-  if (const ValueId old = old_of(base); !may_undo_ && p_.items[maker].may_fail && old && computed(old) && p_.buffers[at.buffer].kind == Buffer::Kind::Input) return false;
+  if (const Buffer& b = p_.buffers[at.buffer]; !may_undo_ && p_.items[maker].may_fail && b.kind == Buffer::Kind::Input)
+    if (const ValueId old = old_of(base); old && root_[old.v] != g_.inputs[b.index].value) return false;
   if (std::find(before.begin(), before.end(), maker) != before.end()) return false;
   for (Id rd : readers) edge(rd, begin, EdgeKind::Anti);
   overwriters_[base.v] = {begin};

@@ -17,7 +17,7 @@ for how in add_subdirectory fetch; do
     echo "$how: the parent's build type was set"
     exit 1
   fi
-  if grep -qE '/(reprise|libreprise)' "$work/$how/cmake_install.cmake" "$work/$how"/*/cmake_install.cmake 2>/dev/null; then
+  if find "$work/$how" -name cmake_install.cmake -exec grep -q "file(INSTALL" {} + ; then
     echo "$how: installing the parent would install Reprise"
     exit 1
   fi

@@ -213,5 +213,25 @@ TEST(AnyLayout, InTheBackgroundAndWithOthersBeside) {
   }
 }
 
+// What tells how a call differs from what was compiled leaves the call as it is, also where something would admit it after all.
+TEST(AnyLayout, AMissBesideACapturedTensorIsCompiled) {
+  Tensor captured;
+  auto body = [&](Tensor x, Int n) {
+    static_cast<void>(captured.slice(1, captured.size(1) / 2, captured.size(1)));
+    const Tensor twice = x.unsqueeze(0).expand({2, -1, -1});
+    return twice.slice(1, 0, n).reshape({-1, twice.size(0)});
+  };
+  auto f = compile(body);
+  struct Given {
+    std::int64_t rows, row, column, offset, n;
+  };
+  for (const Given& g : {Given{2, 2, 1, 0, 4}, {5, 2, 1, 0, 3}, {17, 3, 2, 1, 3}, {9, 3, 2, 0, 2}}) {
+    captured = ones({g.rows, 1});
+    const Tensor x = arange(4 * g.rows, {.dtype = kFloat32}).as_strided({g.rows, 1}, {g.row, g.column}, g.offset);
+    ASSERT_TRUE(equal(f(x, g.n), body(x, g.n))) << g.rows;
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
 }  // namespace
 }  // namespace reprise
