@@ -88,7 +88,7 @@ std::span<const Row> math_rows() {
       REPRISE_ROW(4, kJumps, return logical_xor(truth(a), truth(b) > 0.013))
       REPRISE_ROW(10, kJumps, return where(a > b + 0.013, a, b * 0.5))
       REPRISE_ROW(10, kJumps, return where(in.m, a, b * 0.5))
-      REPRISE_ROW(6, kJumps, return cond(any(a > 0.513), [&] { return a * 2.0; }, [&] { return b.sum() * 0.0 + a * 0.5 + 1.0; }))
+      REPRISE_ROW(6, kJumps, return cond(any(a > 0.513), [&] { return a * 2.0; }, [&] { return (b.sum() * 0.0 + a * 0.5 + 1.0).to((a * 2.0).dtype()); }))
       REPRISE_ROW(6, kJumps, return cond(any(b > 0.513), [&] { return a; }, [&] { return a.clone(); }))
       REPRISE_ROW(6, kJumps | kSums, return cond(any(a > 0.513), [&] { return cond(all(b < 0.513), [&] { return sum(a.to(kFloat32), {d}); }, [&] { return mean(a.to(kFloat32), {d}); }); }, [&] { return sum(index_select(a, d, rows_of(a, d, in.ids)).to(kFloat32), {d}); }))
       REPRISE_ROW(4, kJumps, const Tensor t = a.transpose(0, -1); return cond(any(in.m), [&] { return t.tanh() + n; }, [&] { return cat({t, t}, 0).slice(0, 0, t.size(0)) * 2.0; }))
