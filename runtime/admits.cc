@@ -235,6 +235,13 @@ bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
   return s.written_inputs.empty() || written_inputs_are_alone(s, f);
 }
 
+bool would_admit(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
+  const std::size_t values = f.values.size(), tensors = f.tensors.size();
+  if (!admits(s, f, miss)) return false;
+  f.values.resize(values), f.tensors.resize(tensors);
+  return true;
+}
+
 bool Seen::holds_for(const CallFrame& f) const {
   if (!settings.hold() || guards.first_miss(f.values.data())) return false;
   return std::all_of(tensors.begin(), tensors.end(), [&](const TensorFact& t) {

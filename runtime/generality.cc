@@ -21,9 +21,7 @@ guards::Generality generality_for(const Compiled& c, CallFrame& f) {
     g.broadcasts = g.broadcasts || s.generality.broadcasts;
     g.reshapes = g.reshapes || s.generality.reshapes;
     std::uint32_t miss = ~0u;
-    const std::size_t values = f.values.size(), tensors = f.tensors.size();
-    if (admits(s, f, &miss)) f.values.resize(values), f.tensors.resize(tensors);  // it has appended what it captures
-    if (miss == ~0u) continue;
+    if (would_admit(s, f, &miss) || miss == ~0u) continue;
     slices += s.guards.why(miss).starts_with("slice: ");
     reshapes = reshapes || s.guards.why(miss).starts_with("view: ");
     broadcasts += s.guards.why(miss).starts_with("broadcast");

@@ -98,11 +98,7 @@ NearestMiss nearest_miss(const Compiled& c, CallFrame& f, const StructureNames& 
       continue;
     }
     std::uint32_t miss = ~0u;
-    const std::size_t values = f.values.size(), tensors = f.tensors.size();
-    if (admits(s, f, &miss)) {  // seen in another way than calls are; it has appended what it captures
-      f.values.resize(values), f.tensors.resize(tensors);
-      continue;
-    }
+    if (would_admit(s, f, &miss)) continue;  // seen in another way than calls are
     const Distance here{0, miss != ~0u ? s.guards.distance(f.values.data()) : guards::GuardSet::Distance{1, 0}};
     if (least && !(here < *least)) continue;
     least = here;

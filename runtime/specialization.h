@@ -83,6 +83,8 @@ bool is_gone(const Specialization&);
 /// Does it serve this call? On a miss says which guard failed (`miss` as GuardSet numbers them, or ~0u: structure,
 /// captured metadata or overlap). On a hit the frame has the captured tensors appended.
 bool admits(const Specialization&, CallFrame&, std::uint32_t* miss = nullptr);
+/// The same, asked for its own sake: the frame is as before also on a hit.
+bool would_admit(const Specialization&, CallFrame&, std::uint32_t* miss);
 
 /// What a trace that was given up had seen of its call: of calls that differ in it nothing is known. It says nothing of
 /// captured tensors, of which calls may then differ unnoticed.

@@ -53,7 +53,7 @@ bundle() {
   mkdir -p "$bundle_dir/bin" "$bundle_dir/lib"
   cp "$build_dir/examples/llama" "$build_dir/tools/reprise" "$build_dir/bench/reprise_device_figures" "$bundle_dir/bin/"
   for t in "${tests[@]}"; do [ ! -x "$build_dir/tests/test_$t" ] || cp "$build_dir/tests/test_$t" "$bundle_dir/bin/"; done
-  cp "$build_dir/libreprise.so" "$bundle_dir/lib/"
+  cp "$build_dir"/libreprise.so.0 "$bundle_dir/lib/"  # the name that programs ask for
   # What a machine may lack: everything but the C library and the loader.
   ldd "$build_dir/libreprise.so" | awk '/=> \//{print $3}' | grep -vE '/(libc|libm|libdl|librt|libpthread)\.so' |
     while read -r lib; do cp -L "$lib" "$bundle_dir/lib/"; done

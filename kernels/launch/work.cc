@@ -2,7 +2,6 @@
 
 #include <bit>
 
-#include "kernels/launch/product.h"
 #include "kernels/loop/analysis.h"
 
 namespace reprise::kernels {

@@ -60,6 +60,20 @@ void add_scaled(Coord& to, const Coord& c, Int k) {
 
 }  // namespace
 
+IndexMap dims_of(const IndexMap& map, int at, int rank) {
+  IndexMap out;
+  out.loops = map.loops;
+  out.dims.assign(map.dims.begin() + at, map.dims.begin() + at + rank);
+  return out;
+}
+
+IndexMap picked_dims(const IndexMap& map, const std::vector<int>& dims) {
+  IndexMap out;
+  out.loops = map.loops;
+  for (int d : dims) out.dims.push_back(d < 0 ? constant_coord(0, map.loops) : map.dims[static_cast<std::size_t>(d)]);
+  return out;
+}
+
 IndexMap through_broadcast(const IndexMap& map, const Ints& from, const Ints& to) {
   IndexMap out;
   out.loops = map.loops;

@@ -30,6 +30,10 @@ std::vector<std::size_t> loops_through(const Coord&, Int size, const Ints& exten
 /// By loop: does no coordinate move with it?
 std::vector<bool> left_out(const IndexMap&);
 
+/// Dims [at, at + rank) of a map.
+IndexMap dims_of(const IndexMap& map, int at, int rank);
+/// By each of `dims` that dim of a map, or 0 for -1.
+IndexMap picked_dims(const IndexMap& map, const std::vector<int>& dims);
 /// Element of operand `to` that a pointwise operator over `from` reads: ATen's broadcasting.
 IndexMap through_broadcast(const IndexMap& map, const Ints& from, const Ints& to);
 /// Element of a view's operand; nullopt when it is not affine (dims merged by `view`, unless the loops, whose extents are

@@ -93,17 +93,11 @@ std::optional<GatherForm> gather_form(const Graph& g, const Node& node) {
 
 IndexMap index_map(const Graph& g, const Node& node, const GatherForm::Index& index, const IndexMap& map) {
   const Ints& sizes = g.meta(node.results[0]).layout.sizes;
-  IndexMap part;
-  part.loops = map.loops;
-  part.dims.assign(map.dims.begin() + index.at, map.dims.begin() + index.at + index.rank);
-  return through_broadcast(part, Ints(sizes.begin() + index.at, sizes.begin() + index.at + index.rank), g.meta(index.value).layout.sizes);
+  return through_broadcast(dims_of(map, index.at, index.rank), Ints(sizes.begin() + index.at, sizes.begin() + index.at + index.rank), g.meta(index.value).layout.sizes);
 }
 
 IndexMap table_map(const GatherForm& f, const IndexMap& map) {
-  IndexMap out;
-  out.loops = map.loops;
-  for (int d : f.result_dim) out.dims.push_back(d < 0 ? constant_coord(0, map.loops) : map.dims[static_cast<std::size_t>(d)]);
-  return out;
+  return picked_dims(map, f.result_dim);
 }
 
 }  // namespace reprise::kernels

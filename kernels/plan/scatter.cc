@@ -55,10 +55,7 @@ IndexMap whole_map(IndexMap map, int part_dim, Int part_at) {
 IndexMap values_map(const Graph& g, const ScatterForm& f, const IndexMap& map) { return through_broadcast(map, f.walk, g.meta(f.values).layout.sizes); }
 
 IndexMap positions_map(const ScatterForm& f, const IndexMap& map) {
-  IndexMap part;
-  part.loops = map.loops;
-  part.dims.assign(map.dims.begin() + f.at, map.dims.begin() + f.at + f.rank);
-  return part;
+  return dims_of(map, f.at, f.rank);
 }
 
 IndexMap index_map(const Graph& g, const ScatterForm& f, const GatherForm::Index& index, const IndexMap& map) {
@@ -66,10 +63,7 @@ IndexMap index_map(const Graph& g, const ScatterForm& f, const GatherForm::Index
 }
 
 IndexMap self_map(const ScatterForm& f, const IndexMap& map) {
-  IndexMap out;
-  out.loops = map.loops;
-  for (int d : f.walk_dim) out.dims.push_back(d < 0 ? constant_coord(0, map.loops) : map.dims[static_cast<std::size_t>(d)]);
-  return out;
+  return picked_dims(map, f.walk_dim);
 }
 
 }  // namespace reprise::kernels
