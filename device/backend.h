@@ -140,10 +140,11 @@ struct CapturedNode {
 class GraphExec {
  public:
   virtual ~GraphExec() = default;       ///< waits for nothing; the driver keeps what is still running
-  /// Does what a run with these addresses needs, and starts nothing. Throws what captured work does on the way: ProductDeclined
+  /// Does what a run with these addresses needs, and starts nothing. False: the graph would have to be made anew for that, and may not
+  /// (`may_make`); it is of no further use then. Throws what captured work does on the way: ProductDeclined
   /// when the library cannot do a product after all; the backend does not take it again.
-  virtual void prepare(void* const* cells) = 0;
-  /// Starts it. cells[i]: address that cell i stands for in this run. Returns as soon as the work is queued.
+  virtual bool prepare(void* const* cells, bool may_make) = 0;
+  /// Starts it, prepared with the same addresses. cells[i]: address that cell i stands for in this run. Returns as soon as the work is queued.
   virtual void launch(Stream&, void* const* cells) = 0;
   virtual std::int64_t bytes() const = 0;  ///< device memory that the executable graph holds, as measured when it was made
 };
@@ -159,6 +160,9 @@ class Graph {
   /// Takes over the executable graph of an earlier graph of the same shape (same kernels and dependencies; sizes and grids
   /// may differ), or makes one. `reuse` may be null; it is consumed either way.
   virtual std::unique_ptr<GraphExec> instantiate(std::unique_ptr<GraphExec> reuse = nullptr) = 0;
+  /// The same, but makes no executable graph: where it cannot take over `reuse`, a run queues its nodes one after the other. That costs each run
+  /// a launch a node, and no run the hundreds of microseconds that making takes.
+  virtual std::unique_ptr<GraphExec> queue(std::unique_ptr<GraphExec> reuse = nullptr) = 0;
 };
 
 struct MemoryStats {

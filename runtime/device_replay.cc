@@ -115,13 +115,13 @@ DeviceReplay::DeviceReplay(const Program& p) : program_(p), device_(device::back
     if (p.input_buffer[i] >= 0 && device::runs_host_code(p.graph.meta(p.graph.inputs[i].value).device)) host_inputs_.push_back(static_cast<std::uint32_t>(p.input_buffer[i]));
 }
 
-std::unique_ptr<DeviceReplay> DeviceReplay::make(const Program& p, SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse) {
+std::unique_ptr<DeviceReplay> DeviceReplay::make(const Program& p, SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse, bool sealed) {
   std::unique_ptr<DeviceReplay> made(new DeviceReplay(p));
-  made->build(slots, temp_offset, reuse ? std::move(reuse->segments_) : std::vector<Segment>());
+  made->build(slots, temp_offset, reuse ? std::move(reuse->segments_) : std::vector<Segment>(), sealed);
   return made;
 }
 
-void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse) {
+void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse, bool sealed) {
   const Program& p = program_;
   Dependencies dependencies(p, slots, temp_offset);
   const std::uint32_t workspace_cell = static_cast<std::uint32_t>(p.workspace_cell());
@@ -131,7 +131,8 @@ void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp
   auto finish = [&](std::uint32_t last) {
     if (!graph) return;
     std::size_t at = segments_.size();
-    segments_.push_back({graph->instantiate(at < reuse.size() ? std::move(reuse[at].exec) : nullptr), first, last, checks, after_checks});
+    std::unique_ptr<device::GraphExec> old = at < reuse.size() ? std::move(reuse[at].exec) : nullptr;
+    segments_.push_back({sealed ? graph->queue(std::move(old)) : graph->instantiate(std::move(old)), first, last, checks, after_checks});
     graph = nullptr;
     checks = after_checks = false;
     dependencies.forget();
@@ -236,22 +237,20 @@ std::int64_t DeviceReplay::graph_bytes() const {
 
 // Everything that may fail on the way to the device comes before the first graph starts. A product that the library refuses when
 // it is told to do it is left to kernels from then on.
-void DeviceReplay::prepare(void* const* cells, SlotValues slots, const std::vector<std::int64_t>& temp_offset) {
+void DeviceReplay::prepare(void* const* cells, SlotValues slots, const std::vector<std::int64_t>& temp_offset, bool sealed) {
   for (;;) {
     try {
-      for (Segment& s : segments_)
-        if (s.exec) s.exec->prepare(cells);
-      return;
+      if (std::all_of(segments_.begin(), segments_.end(), [&](Segment& s) { return !s.exec || s.exec->prepare(cells, !sealed); })) return;
     } catch (const device::ProductDeclined&) {
-      segments_.clear();
-      sure_fault_.reset();
-      workspace_bytes_ = 0;
-      build(slots, temp_offset, {});
     }
+    segments_.clear();
+    sure_fault_.reset();
+    workspace_bytes_ = 0;
+    build(slots, temp_offset, {}, sealed);
   }
 }
 
-void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& host, const std::int64_t* params, SlotValues slots, const std::vector<std::int64_t>& temp_offset) {
+void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& host, const std::int64_t* params, SlotValues slots, const std::vector<std::int64_t>& temp_offset, bool sealed) {
   device::Stream& stream = device_.current_stream();
   // 0-dim tensors of the host go along as a few bytes, in memory that is ordered with the stream.
   struct Scalars {
@@ -274,7 +273,7 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
     }
     cells = moved.data();
   }
-  prepare(cells, slots, temp_offset);
+  prepare(cells, slots, temp_offset, sealed);
   if (sure_fault_) {
     const Program::GpuStep& step = program_.gpu_step(*sure_fault_);
     throw_fault(program_, step.launch, {true, ErrorCode::IndexOutOfRange, "there are indices into dimension " + std::to_string(program_.lowered.launches[step.launch].check->dim) + ", which is of size 0"});

@@ -21,8 +21,9 @@ namespace reprise::runtime {
 class DeviceReplay {
  public:
   /// `slots`, `temp_offset` (by buffer, -1: not a temp) of the recording; `reuse`: executable graphs of another recording
-  /// of the same program, which are changed to these sizes instead of making new ones (may be null; consumed).
-  static std::unique_ptr<DeviceReplay> make(const Program&, SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse);
+  /// of the same program, which are changed to these sizes instead of making new ones (may be null; consumed). `sealed`: none are made; where those
+  /// cannot be changed, the nodes are queued at each run.
+  static std::unique_ptr<DeviceReplay> make(const Program&, SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse, bool sealed);
 
   /// Bytes that it works in besides the buffers: for products of the device's library.
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
@@ -30,7 +31,7 @@ class DeviceReplay {
   /// base: by cell (Program::cells), addresses on the device; that of the workspace is a multiple of kWorkspaceAlignment; inputs
   /// on the host have theirs there. Queues the work on the calling
   /// thread's current stream and returns; waits only for steps of the host, and where values are checked.
-  void run(void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params, SlotValues slots, const std::vector<std::int64_t>& temp_offset);
+  void run(void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params, SlotValues slots, const std::vector<std::int64_t>& temp_offset, bool sealed);
 
   static constexpr std::int64_t kWorkspaceAlignment = 256;
   std::int64_t graph_bytes() const;   ///< device memory of the executable graphs
@@ -47,8 +48,8 @@ class DeviceReplay {
   void read_faults(void* const* base, SlotValues slots, device::Stream&) const;
   /// A segment that began at `begin` is queued.
   void tell_segment(const Segment&, timeline::Time begin, bool profiled, SlotValues slots, device::Stream&) const;
-  void prepare(void* const* cells, SlotValues slots, const std::vector<std::int64_t>& temp_offset);
-  void build(SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse);
+  void prepare(void* const* cells, SlotValues slots, const std::vector<std::int64_t>& temp_offset, bool sealed);
+  void build(SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse, bool sealed);
   void run_on_host(const Program::Step&, const std::vector<Program::Use>&, void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params,
                    SlotValues slots, device::Stream&);
 

@@ -17,8 +17,8 @@
 
 namespace reprise::runtime {
 
-std::shared_ptr<Recording> Recording::make(const Program& p, const std::int64_t* values, PlanMemory& memory) {
-  std::shared_ptr<Recording> made(new Recording(p));
+std::shared_ptr<Recording> Recording::make(const Program& p, const std::int64_t* values, PlanMemory& memory, std::shared_ptr<const RecordingBudget> budget) {
+  std::shared_ptr<Recording> made(new Recording(p, std::move(budget)));
   made->bind(values, memory);
   return made;
 }
@@ -75,7 +75,7 @@ std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<In
   i->moved.reserve(p.metadata.size());
   if (fresh) i->host.resolve(slots());
   else i->host.resolve(slots(), changed);
-  if (!device::runs_host_code(p.device)) i->device = DeviceReplay::make(p, slots(), temp_offset_, std::move(i->device));
+  if (!device::runs_host_code(p.device)) i->device = DeviceReplay::make(p, slots(), temp_offset_, std::move(i->device), is_sealed());
   return i;
 }
 
@@ -136,7 +136,7 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   for (std::uint32_t b : p.temps) base[b] = lane.base() + temp_offset_[b];
   const SlotValues now = p.uses_random ? SlotValues(inst->slots.data()) : slots();
   build_results(p, slots(), inputs, inst->results.data(), tensor_results, outputs);
-  if (inst->device) inst->device->run(base, inputs, inst->host, params, now, temp_offset_);
+  if (inst->device) inst->device->run(base, inputs, inst->host, params, now, temp_offset_, is_sealed());
   else inst->host.run_all(base, params, now);
   counters().replays.add();
   *copied_bytes = slots()[p.copied_bytes];
@@ -246,7 +246,7 @@ void RecordingCache::add(std::uint64_t hash, const std::int64_t* values) {
   e.hash = hash;
   e.used = budget_->now();
   for (std::uint32_t w : program_.key_words) e.key.push_back(values[w]);
-  e.recording = Recording::make(program_, values, plan_);
+  e.recording = Recording::make(program_, values, plan_, budget_);
   entries_.push_front(std::move(e));
   try {
     by_hash_.emplace(hash, entries_.begin());

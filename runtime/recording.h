@@ -33,7 +33,8 @@ struct PlanMemory {
 /// are the addresses of inputs and results, which a replay fills in.
 class Recording {
  public:
-  static std::shared_ptr<Recording> make(const Program&, const std::int64_t* values, PlanMemory&);
+  /// `budget`: within which it is kept; null: none.
+  static std::shared_ptr<Recording> make(const Program&, const std::int64_t* values, PlanMemory&, std::shared_ptr<const RecordingBudget> budget = nullptr);
   /// For other values, with the memory and the executable graphs that are there; only what the values change is resolved
   /// again. While nobody replays it. After a throw it is of no use any more.
   void rebind(const std::int64_t* values, PlanMemory& memory) { bind(values, memory); }
@@ -61,7 +62,8 @@ class Recording {
     std::vector<Storage*> results;                 // by graph output
     std::vector<MovedStorage> moved;               // room for the epilogue, which may not allocate
   };
-  explicit Recording(const Program& p) : program_(p) {}
+  Recording(const Program& p, std::shared_ptr<const RecordingBudget> budget) : program_(p), budget_(std::move(budget)) {}
+  bool is_sealed() const { return budget_ && budget_->sealed.load(std::memory_order_relaxed); }
   void bind(const std::int64_t* values, PlanMemory&);
   SlotValues slots() const { return SlotValues(slots_.data()); }
   void plan_temps(PlanMemory&);
@@ -71,6 +73,7 @@ class Recording {
   struct Returner;
 
   const Program& program_;                         // the specialization outlives its recordings
+  const std::shared_ptr<const RecordingBudget> budget_;
   std::vector<std::int64_t> slots_, old_slots_;    // old_slots_: of the values before; kept for its memory
   std::vector<Slot> changed_;                      // between the two
   std::vector<std::int64_t> params_;               // of loop steps, in a row

@@ -16,6 +16,8 @@ class RecordingBudget {
  public:
   RecordingBudget(std::int64_t max_count, std::int64_t max_bytes) : max_count(max_count), max_bytes(max_bytes) {}
   const std::int64_t max_count, max_bytes;
+  /// Set: recordings on devices of their own make no executable graphs any more (CompiledFunction::seal).
+  std::atomic<bool> sealed{false};
 
   std::int64_t count() const { return count_.load(std::memory_order_relaxed); }
   std::int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }

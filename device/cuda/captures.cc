@@ -35,6 +35,11 @@ void Captures::with(const CapturedNode& n, const std::vector<void*>& addresses, 
   use(it->second);
 }
 
+void Captures::queue(const CapturedNode& n, const std::vector<void*>& addresses, CUstream stream) {
+  std::lock_guard lock(mu_);  // works are for one thread at a time
+  n.work.enqueue(stream, addresses.data());
+}
+
 CUgraph Captures::captured(const CapturedNode& n, const std::vector<void*>& addresses) {
   context_.enter();
   if (!side_) side_ = std::make_unique<CudaStream>(context_, 0);

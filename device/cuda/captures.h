@@ -19,6 +19,8 @@ class Captures {
   /// What the work queues for these addresses, as a graph that belongs to this and lives while `use` runs. Captured once for the same key
   /// and addresses, whichever recording asks, and kept as long as there is room. Throws what the work throws.
   void with(const CapturedNode&, const std::vector<void*>& addresses, const std::function<void(CUgraph)>& use);
+  /// Does the work itself, in a stream.
+  void queue(const CapturedNode&, const std::vector<void*>& addresses, CUstream);
 
  private:
   CUgraph captured(const CapturedNode&, const std::vector<void*>& addresses);  // under mu_

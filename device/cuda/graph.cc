@@ -6,6 +6,7 @@
 
 #include "base/counters.h"
 #include "base/errors.h"
+#include "device/cuda/queue.h"
 
 namespace reprise::device::cuda {
 
@@ -16,8 +17,6 @@ constexpr int kUnmovedRuns = 2;
 
 // What an executable node takes when the driver's own figure cannot be told from what others allocate meanwhile.
 constexpr std::int64_t kNodeBytes = 2048;
-
-const CudaKernel& kernel_of(const KernelNode& n) { return static_cast<const CudaKernel&>(*n.kernel); }
 
 bool same_shape(const GraphNode& a, const GraphNode& b) {
   if (a.what.index() != b.what.index() || a.after != b.after || a.cells() != b.cells()) return false;
@@ -60,8 +59,6 @@ void CudaGraphExec::make() {
     check(cu().cuGraphCreate(&graph_, 0), "making a graph");
     if (home_.indirect) add_upload(uploads_);
     std::vector<CUgraphNode> after;
-    std::vector<std::uint64_t> values;
-    std::vector<void*> pointers;
     for (const GraphNode& n : nodes_) {
       after.clear();
       for (Graph::Node before : n.after) after.push_back(handles_[before]);
@@ -70,7 +67,7 @@ void CudaGraphExec::make() {
       if (const auto* other = std::get_if<CapturedNode>(&n.what)) {
         capture(*other, [&](CUgraph child) { check(cu().cuGraphAddChildGraphNode(&made, graph_, after.data(), after.size(), child), "recording the work of", n.name()); });
       } else {
-        CUDA_KERNEL_NODE_PARAMS p = params_of(std::get<KernelNode>(n.what), values, pointers);
+        const CUDA_KERNEL_NODE_PARAMS& p = params_.of(std::get<KernelNode>(n.what), home_, block_, last_);
         check(cu().cuGraphAddKernelNode(&made, graph_, after.data(), after.size(), &p), "recording kernel", n.name());
       }
       handles_.push_back(made);
@@ -115,46 +112,9 @@ void CudaGraphExec::capture(const CapturedNode& n, const std::function<void(CUgr
   home_.captures.with(n, addresses, use);
 }
 
-CUDA_KERNEL_NODE_PARAMS CudaGraphExec::params_of(const KernelNode& n, std::vector<std::uint64_t>& values, std::vector<void*>& pointers) const {
-  values.clear();
-  for (std::uint32_t c : n.cells) values.push_back(home_.indirect ? reinterpret_cast<std::uint64_t>(block_) + std::uint64_t{8} * c : reinterpret_cast<std::uint64_t>(last_[c]));
-  for (std::int64_t v : n.params) values.push_back(static_cast<std::uint64_t>(v));
-  pointers.clear();
-  for (std::uint64_t& v : values) pointers.push_back(&v);
-  CUDA_KERNEL_NODE_PARAMS p{};
-  p.func = kernel_of(n).function();
-  Dim3 grid = n.grid.count() == 0 ? Dim3{} : n.grid;  // such a node is disabled
-  p.gridDimX = grid.x, p.gridDimY = grid.y, p.gridDimZ = grid.z;
-  p.blockDimX = n.block.x, p.blockDimY = n.block.y, p.blockDimZ = n.block.z;
-  p.sharedMemBytes = n.shared_bytes;
-  p.kernelParams = pointers.data();
-  return p;
-}
-
-void CudaGraphExec::upload_params(CUDA_KERNEL_NODE_PARAMS& p, std::size_t part, std::uint64_t (&head)[3], void* (&pointers)[4]) const {
-  std::uint32_t first = static_cast<std::uint32_t>(part) * kUploadCells;
-  head[0] = reinterpret_cast<std::uint64_t>(block_);
-  head[1] = first;
-  head[2] = std::min(n_cells_ - first, kUploadCells);
-  // The argument is an array of full length; the driver copies all of it.
-  static thread_local std::uint64_t values[kUploadCells];
-  for (std::uint32_t i = 0; i < kUploadCells; ++i) values[i] = i < head[2] ? reinterpret_cast<std::uint64_t>(last_[first + i]) : 0;
-  for (int i = 0; i < 3; ++i) pointers[i] = &head[i];
-  pointers[3] = values;
-  p = {};
-  p.func = static_cast<const CudaKernel&>(*home_.upload).function();
-  p.gridDimX = p.gridDimY = p.gridDimZ = 1;
-  p.blockDimX = home_.upload ? static_cast<const CudaKernel&>(*home_.upload).image().block.x : 1;
-  p.blockDimY = p.blockDimZ = 1;
-  p.kernelParams = pointers;
-}
-
 void CudaGraphExec::add_upload(std::vector<CUgraphNode>& made) {
-  for (std::size_t part = 0; part * kUploadCells < n_cells_; ++part) {
-    CUDA_KERNEL_NODE_PARAMS p;
-    std::uint64_t head[3];
-    void* pointers[4];
-    upload_params(p, part, head, pointers);
+  for (std::size_t part = 0; part < uploads_of(n_cells_); ++part) {
+    const CUDA_KERNEL_NODE_PARAMS& p = params_.upload(home_, block_, last_, part);
     CUgraphNode node = nullptr;
     check(cu().cuGraphAddKernelNode(&node, graph_, nullptr, 0, &p), "recording the upload of addresses");
     made.push_back(node);
@@ -163,10 +123,7 @@ void CudaGraphExec::add_upload(std::vector<CUgraphNode>& made) {
 
 void CudaGraphExec::set_uploads() {
   for (std::size_t part = 0; part < uploads_.size(); ++part) {
-    CUDA_KERNEL_NODE_PARAMS p;
-    std::uint64_t head[3];
-    void* pointers[4];
-    upload_params(p, part, head, pointers);
+    const CUDA_KERNEL_NODE_PARAMS& p = params_.upload(home_, block_, last_, part);
     check(cu().cuGraphExecKernelNodeSetParams(exec_, uploads_[part], &p), "changing the upload of addresses");
   }
 }
@@ -185,21 +142,19 @@ bool CudaGraphExec::set_node(std::size_t i) {
     check(r, "changing the work of", other->name);
     counters().product_updates.add();
   } else {
-    std::vector<std::uint64_t> values;
-    std::vector<void*> pointers;
     const KernelNode& kernel = std::get<KernelNode>(nodes_[i].what);
-    CUDA_KERNEL_NODE_PARAMS p = params_of(kernel, values, pointers);
+    const CUDA_KERNEL_NODE_PARAMS& p = params_.of(kernel, home_, block_, last_);
     check(cu().cuGraphExecKernelNodeSetParams(exec_, handles_[i], &p), "changing a node of kernel", kernel.name);
   }
   stale_[i] = false;
   return true;
 }
 
-void CudaGraphExec::prepare(void* const* cells) {
+bool CudaGraphExec::prepare(void* const* cells, bool may_make) {
   home_.context.enter();
   if (!any_stale_ && std::memcmp(cells, last_.data(), n_cells_ * sizeof(void*)) == 0) {
     if (uploads_on_ && unmoved_ > kUnmovedRuns) enable_uploads(false);  // an earlier run has uploaded these very addresses
-    return;
+    return true;
   }
   any_stale_ = true;  // until everything below is done: what fails half-way is done by the next run
   for (std::uint32_t c = 0; c < n_cells_; ++c) {
@@ -216,6 +171,7 @@ void CudaGraphExec::prepare(void* const* cells) {
   for (std::size_t i = 0; i < nodes_.size() && changed; ++i)
     if (stale_[i]) changed = set_node(i);
   if (!changed) {
+    if (!may_make) return false;
     release_graphs();
     // Runs of the graph that goes may still read its block, and nothing orders them before the new one's.
     if (block_ && ran_in_) {
@@ -225,10 +181,11 @@ void CudaGraphExec::prepare(void* const* cells) {
     make();
   }
   any_stale_ = false;
+  return true;
 }
 
 void CudaGraphExec::launch(Stream& stream, void* const* cells) {
-  prepare(cells);
+  prepare(cells, true);
   ran_in_ = stream.id();
   check(cu().cuGraphLaunch(exec_, static_cast<CudaStream&>(stream).handle()), "launching a graph whose first kernel is", nodes_.empty() ? std::string_view() : nodes_[0].name());
   ++unmoved_;
@@ -273,50 +230,15 @@ Graph::Node CudaGraph::add(CapturedNode what, std::span<const Node> after) {
 }
 
 std::unique_ptr<GraphExec> CudaGraph::instantiate(std::unique_ptr<GraphExec> reuse) {
-  if (reuse && static_cast<CudaGraphExec&>(*reuse).change_to(cells_, nodes_)) return reuse;
+  if (auto* graph = dynamic_cast<CudaGraphExec*>(reuse.get()); graph && graph->change_to(cells_, nodes_)) return reuse;
   reuse = nullptr;
   return std::make_unique<CudaGraphExec>(home_, cells_, std::move(nodes_));
 }
 
-ImagePtr upload_image() {
-  static const ImagePtr image = [] {
-    auto i = std::make_shared<Image>();
-    i->entry = "reprise_upload_cells";
-    i->block = {128, 1, 1};
-    i->code = R"(.version 6.3
-.target sm_75
-.address_size 64
-.visible .entry reprise_upload_cells(.param .u64 block, .param .u64 first, .param .u64 count, .param .align 8 .b8 values[3584])
-{
-  .reg .pred %p<3>;
-  .reg .b32 %r<2>;
-  .reg .b64 %rd<9>;
-  ld.param.u64 %rd1, [block];
-  ld.param.u64 %rd2, [first];
-  ld.param.u64 %rd3, [count];
-  cvta.to.global.u64 %rd1, %rd1;
-  shl.b64 %rd2, %rd2, 3;
-  add.s64 %rd1, %rd1, %rd2;
-  mov.u64 %rd8, values;
-  mov.u32 %r1, %tid.x;
-  cvt.u64.u32 %rd4, %r1;
-next:
-  setp.ge.u64 %p1, %rd4, %rd3;
-  @%p1 bra done;
-  shl.b64 %rd5, %rd4, 3;
-  add.s64 %rd6, %rd8, %rd5;
-  ld.param.u64 %rd7, [%rd6];
-  add.s64 %rd5, %rd1, %rd5;
-  st.global.u64 [%rd5], %rd7;
-  add.s64 %rd4, %rd4, 128;
-  bra next;
-done:
-  ret;
-}
-)";
-    return ImagePtr(i);
-  }();
-  return image;
+std::unique_ptr<GraphExec> CudaGraph::queue(std::unique_ptr<GraphExec> reuse) {
+  if (auto* graph = dynamic_cast<CudaGraphExec*>(reuse.get()); graph && graph->change_to(cells_, nodes_)) return reuse;
+  reuse = nullptr;
+  return std::make_unique<CudaQueue>(home_, cells_, std::move(nodes_));
 }
 
 }  // namespace reprise::device::cuda

@@ -9,19 +9,10 @@
 #include "device/cuda/captures.h"
 #include "device/cuda/cells.h"
 #include "device/cuda/context.h"
+#include "device/cuda/launch_params.h"
 #include "device/cuda/module.h"
 
 namespace reprise::device::cuda {
-
-/// What graphs need of their device.
-struct GraphHome {
-  const Context& context;
-  CellBlocks& blocks;
-  Captures& captures;
-  bool indirect;                            ///< pointers through a block of cells (CodeTarget::indirect)
-  std::atomic<std::int64_t>& graph_bytes;   ///< of all executable graphs
-  KernelPtr upload;                         ///< the kernel that fills the block; null when not indirect
-};
 
 struct GraphNode {
   std::variant<KernelNode, CapturedNode> what;
@@ -48,7 +39,7 @@ class CudaGraphExec final : public GraphExec {
  public:
   CudaGraphExec(const GraphHome&, std::uint32_t cells, std::vector<GraphNode>);
   ~CudaGraphExec() override;
-  void prepare(void* const* cells) override;
+  bool prepare(void* const* cells, bool may_make) override;
   void launch(Stream&, void* const* cells) override;
   std::int64_t bytes() const override { return bytes_; }
 
@@ -65,10 +56,9 @@ class CudaGraphExec final : public GraphExec {
   /// The executable node takes nodes_[i]'s sizes and the latest addresses. False: it cannot, the graph must be made anew.
   bool set_node(std::size_t i);
   void capture(const CapturedNode&, const std::function<void(CUgraph)>& use) const;
-  CUDA_KERNEL_NODE_PARAMS params_of(const KernelNode&, std::vector<std::uint64_t>& values, std::vector<void*>& pointers) const;
-  void upload_params(CUDA_KERNEL_NODE_PARAMS&, std::size_t part, std::uint64_t (&head)[3], void* (&pointers)[4]) const;
 
   GraphHome home_;
+  LaunchParams params_;
   std::uint32_t n_cells_;
   std::vector<GraphNode> nodes_;
   std::vector<std::vector<std::uint32_t>> users_;  // by cell, the nodes that have its address: all when direct, else captured ones
@@ -92,16 +82,12 @@ class CudaGraph final : public Graph {
   Node add(KernelNode, std::span<const Node> after) override;
   Node add(CapturedNode, std::span<const Node> after) override;
   std::unique_ptr<GraphExec> instantiate(std::unique_ptr<GraphExec> reuse) override;
+  std::unique_ptr<GraphExec> queue(std::unique_ptr<GraphExec> reuse) override;
 
  private:
   GraphHome home_;
   std::uint32_t cells_;
   std::vector<GraphNode> nodes_;
 };
-
-/// The kernel of the first node. Arguments: address of the block, index of the first cell, count, then up to kUploadCells
-/// values. Written out, since its last argument is an array and not 8 bytes.
-ImagePtr upload_image();
-inline constexpr std::uint32_t kUploadCells = 448;
 
 }  // namespace reprise::device::cuda

@@ -58,8 +58,8 @@ struct NullNode {
 
 class NullExec final : public GraphExec {
  public:
-  explicit NullExec(std::vector<NullNode> nodes) : nodes_(std::move(nodes)) {}
-  void prepare(void* const*) override {}
+  explicit NullExec(std::vector<NullNode> nodes, bool queued = false) : nodes_(std::move(nodes)), queued_(queued) {}
+  bool prepare(void* const*, bool) override { return true; }
   void launch(Stream&, void* const* cells) override {
     std::vector<NullLaunch> launches;
     for (const NullNode& n : nodes_) {
@@ -72,13 +72,15 @@ class NullExec final : public GraphExec {
       launches.push_back(std::move(l));
     }
     std::lock_guard lock(mu);
-    ++record.graph_launches;
+    ++(queued_ ? record.queued : record.graph_launches);
     record.launches.insert(record.launches.end(), launches.begin(), launches.end());
   }
-  std::int64_t bytes() const override { return static_cast<std::int64_t>(nodes_.size() * 1024); }
+  std::int64_t bytes() const override { return queued_ ? 0 : static_cast<std::int64_t>(nodes_.size() * 1024); }
+  bool is_queued() const { return queued_; }
 
  private:
   std::vector<NullNode> nodes_;
+  const bool queued_;
 };
 
 class NullGraph final : public Graph {
@@ -93,11 +95,17 @@ class NullGraph final : public Graph {
   }
   std::unique_ptr<GraphExec> instantiate(std::unique_ptr<GraphExec> reuse) override {
     std::lock_guard lock(mu);
-    ++(reuse ? record.reused : record.instantiated);
+    ++(is_graph(reuse) ? record.reused : record.instantiated);
     return std::make_unique<NullExec>(std::move(nodes_));
+  }
+  std::unique_ptr<GraphExec> queue(std::unique_ptr<GraphExec> reuse) override {
+    std::lock_guard lock(mu);
+    if (is_graph(reuse)) ++record.reused;
+    return std::make_unique<NullExec>(std::move(nodes_), !is_graph(reuse));
   }
 
  private:
+  static bool is_graph(const std::unique_ptr<GraphExec>& e) { return e && !static_cast<const NullExec&>(*e).is_queued(); }
   std::vector<NullNode> nodes_;
 };
 

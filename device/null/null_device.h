@@ -20,7 +20,8 @@ struct NullLaunch {
 };
 struct NullRecord {
   std::vector<NullLaunch> launches;    ///< in the order they would have run
-  std::int64_t graph_launches = 0, instantiated = 0, reused = 0, copied_to = 0, copied_from = 0;  ///< counts; bytes
+  std::int64_t graph_launches = 0, queued = 0, instantiated = 0, reused = 0;  ///< counts; queued: runs of what is no graph
+  std::int64_t copied_to = 0, copied_from = 0;  ///< bytes
 };
 /// What was told since the last call. Threads: any.
 NullRecord take_null_record();

@@ -105,6 +105,25 @@ TEST(OtherDevice, EvictedRecordingsGiveTheirGraphsToNewSizes) {
   EXPECT_GE(r.reused, 7) << "only the first recordings are instantiated";
 }
 
+TEST(OtherDevice, ASealedFunctionQueuesSizesThatAreNew) {
+  device::set_null_kernels(true);
+  auto f = compile([](Tensor x) { return softmax(x, -1) * 2.0; }, {.name = "sealed", .recordings_max = 3});
+  std::vector<Tensor> xs;
+  for (int n = 1; n <= 10; ++n) xs.push_back(on_null(ones({n, 8})));
+  f(xs[2]);
+  f.seal();
+  take_null_record();
+  for (const Tensor& x : xs) f(x);
+  device::NullRecord r = take_null_record();
+  EXPECT_EQ(r.instantiated, 0);
+  EXPECT_EQ(r.queued + r.graph_launches, 10);
+  EXPECT_GE(r.graph_launches, 1) << "what was there serves";
+  f.reset();
+  f(xs[0]);
+  EXPECT_EQ(take_null_record().instantiated, 1);
+  device::set_null_kernels(false);
+}
+
 TEST(Streams, GuardsNestAndEveryStreamHasItsOwnLane) {
   Device d = Device::null();
   auto f = compile([](Tensor x) { return softmax(x, -1).sum({0}).cumsum(0); }, {.name = "lanes", .mode = "no-fuse"});
