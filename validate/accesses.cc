@@ -30,7 +30,8 @@ class Accesses {
       const kernels::Launch& l = program_.lowered.launches[i];
       at_ = "launch " + std::to_string(i) + " (" + l.name + ")";
       if (const auto* loop = std::get_if<kernels::LoopLaunch>(&l.what)) prove(*loop);
-      if (const auto* native = std::get_if<kernels::NativeLaunch>(&l.what)) prove(*native);
+      if (const auto* native = std::get_if<kernels::NativeLaunch>(&l.what)) prove(native->operands);
+      if (const auto* gpu = std::get_if<kernels::GpuLaunch>(&l.what)) prove(gpu->operands);
       for (const kernels::Condition& c : l.when) inside("condition", c.buffer, {{}, {}, t_.number(c.offset), 1}, {});
     }
     for (std::size_t i = 0; i < program_.lowered.outputs.size(); ++i) prove_output(i);
@@ -217,9 +218,9 @@ class Accesses {
     }
   }
 
-  void prove(const kernels::NativeLaunch& n) {
-    for (std::size_t i = 0; i < n.operands.size(); ++i) {
-      const kernels::Operand& o = n.operands[i];
+  void prove(const std::vector<kernels::Operand>& operands) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const kernels::Operand& o = operands[i];
       const Places x = places_of(o.layout, o.dtype);
       const std::vector<FormulaPtr> also = where_any(x.sizes);
       for (std::size_t d = 0; d < x.sizes.size(); ++d) {

@@ -55,7 +55,9 @@ void check_on_device(Lowered& l) {
       }
       const NativeLaunch host = std::get<NativeLaunch>(launch.what);
       const auto kernel = check->of == ValueCheck::Of::Indices ? indices_kernel : weights_kernel;
-      launch.what = kernel(host, *record, static_cast<std::int64_t>(i) + 1, first);
+      GpuLaunch made = kernel(host, *record, static_cast<std::int64_t>(i) + 1, first);
+      made.operands = {host.operands[0]};
+      launch.what = std::move(made);
       launch.check = std::move(check);
     } else if (record && !std::holds_alternative<NativeLaunch>(launch.what) && (writes_input(l, launch) || writes_at_indices(launch))) {
       launch.guard = record;

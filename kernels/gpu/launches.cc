@@ -1,5 +1,7 @@
 #include "kernels/gpu/launches.h"
 
+#include <algorithm>
+
 #include "kernels/gpu/rules.h"
 
 namespace reprise::kernels {
@@ -37,6 +39,10 @@ std::optional<std::vector<Launch>> gpu_launches(const GpuContext& cx) {
   const GpuRule* rule = g_column.find(cx.node.op);
   GpuLaunches made = rule ? (*rule)(cx, out) : std::nullopt;
   if (!made) return std::nullopt;
+  for (const Operand& o : cx.operands) {
+    const auto has_it = std::find_if(made->begin(), made->end(), [&](const GpuLaunch& l) { return std::find(l.buffers.begin(), l.buffers.end(), o.buffer) != l.buffers.end(); });
+    if (has_it != made->end()) has_it->operands.push_back(o);
+  }
   for (GpuLaunch& l : *made) out.push_back({std::move(l), "", cx.node.info.loc, false, {}});
   std::string name(graph::op(cx.node.op).name());
   for (Launch& l : out) {

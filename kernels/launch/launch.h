@@ -74,6 +74,7 @@ struct GpuLaunch {
   /// their place. Its buffers are this launch's: a, b, [bias], c.
   std::optional<device::ProductOf<Int>> product{};
   bool alternative = false;             ///< computes what the launch before does, for other sizes
+  std::vector<Operand> operands{};      ///< what the operator was given and gives, each at the first of its launches that has the buffer: subject of proofs
 };
 /// A check of values on a device, as far as its message needs it (check_fault).
 struct ValueCheck {
@@ -121,6 +122,7 @@ void for_each_buffer(L& launch, F&& f) {
     for (auto& b : loop->buffers) f(b);
   } else if (auto* gpu = std::get_if<GpuLaunch>(&launch.what)) {
     for (auto& b : gpu->buffers) f(b);
+    for (auto& o : gpu->operands) f(o.buffer);
   } else {
     for (auto& o : std::get<NativeLaunch>(launch.what).operands) f(o.buffer);
   }
