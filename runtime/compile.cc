@@ -147,7 +147,7 @@ class Miss {
   /// False: it is served() with what there is meanwhile, or eagerly. Throws Sealed. `turn`: nobody else compiles.
   bool is_to_be_compiled(bool turn);
   const Specialization* served() const { return served_; }
-  std::uint64_t thrown() const { return thrown_; }  ///< Compiled::Thrown::id, where that is why; or 0
+  Eagerly how() const { return {thrown_, meanwhile_}; }
   /// Traces and compiles. Null: that was in vain, or is done in the background, and the call is served eagerly. Throws what the user's function throws.
   std::unique_ptr<Specialization> specialize(void (*body)(void*, Tracer&));
   /// Gives what was made to all calls, or as `once` to this one. Null: it does not even admit this one, which is served eagerly.
@@ -160,6 +160,7 @@ class Miss {
     return s;
   }
   bool eagerly(Bail bail, const std::string& reason) {
+    meanwhile_ = bail == Bail::compiled_meanwhile;
     c_.serve_eagerly(bail, reason);
     return false;
   }
@@ -170,6 +171,9 @@ class Miss {
   Introduction introduction() { return {std::move(nearest_), names(), tensor_words_of(*names())}; }
   bool hand_over(TracedCall&, Seen);
   void warn_full();
+  std::string limit() const {
+    return c_.is_full_of_code() ? std::to_string(c_.options.code_bytes) + " bytes of code" : std::to_string(c_.options.max_specializations) + " specializations";
+  }
   void note_thrown(const std::string& what);
 
   Compiled& c_;
@@ -177,7 +181,8 @@ class Miss {
   void (*const name_words_)(void*, StructureNames&);
   void* const ctx_;
   const Specialization* served_ = nullptr;
-  std::uint64_t thrown_ = 0;
+  std::uint64_t thrown_ = 0;                       // Compiled::Thrown::id, where that is why
+  bool meanwhile_ = false;                         // it is served while it is compiled
   std::vector<Compiled::Retired> unread_;          // goes behind the lock
   std::shared_ptr<StructureNames> names_;          // of the call's words, once somebody has asked
   NearestMiss nearest_;
@@ -226,7 +231,7 @@ bool Miss::is_to_be_compiled(bool turn) {
   unread_ = c_.take_unread();
   if (!room) {
     if (!std::exchange(c_.warned_full, true)) warn_full();
-    return eagerly(Bail::specialization_limit, "the limit of " + std::to_string(c_.options.max_specializations) + " specializations is reached");
+    return eagerly(Bail::specialization_limit, "the limit of " + limit() + " is reached");
   }
   name_ = c_.options.name + "/" + std::to_string(c_.named++);
   if (timeline::on()) {
@@ -243,13 +248,14 @@ void Miss::warn_full() {
   log::warn(c_.options.name + " has " + std::to_string(c_.owned.size()) + " specializations" +
             (c_.refusals.empty() ? "" : " and " + std::to_string(c_.refusals.size()) + " kinds of calls that cannot be compiled") +
             (c_.in_vain ? " and " + std::to_string(c_.in_vain) + " of captured variables that are gone (pass as arguments what is made anew for every call)" : "") +
-            ", its limit: calls that fit none are served eagerly. " +
+            ", its limit" + (c_.is_full_of_code() ? " since their code takes " + std::to_string(c_.code_bytes) + " bytes of " + std::to_string(c_.options.code_bytes) : "") + ": calls that fit none are served eagerly. " +
             (!nearest_.name.empty() ? "The latest miss: " + nearest_.failed + "; to avoid it: " + nearest_.remedy : c_.refusals.empty() ? "" : "Why they cannot: " + c_.refusals.back().reason));
 }
 
 // The call is served eagerly, and what was traced is built behind its back.
 bool Miss::hand_over(TracedCall& call, Seen seen) {
   auto entry = std::make_shared<Compiled::Build>(Compiled::Build{call.generality.layouts ? own_.structure : call.structure, std::move(seen), fork_generation()});
+  call.makers = runtime::Makers::Caller;
   auto task = std::make_shared<BackgroundBuild>(BackgroundBuild{c_.weak_from_this(), entry, std::move(call), introduction()});
   {
     LockedCompiled lock(c_);
@@ -258,12 +264,12 @@ bool Miss::hand_over(TracedCall& call, Seen seen) {
   }
   if (runtime::in_background([task] { task->run(); })) {
     LockedCompiled lock(c_);
-    c_.serve_eagerly(Bail::compiled_meanwhile, bail_text(Bail::compiled_meanwhile));
+    eagerly(Bail::compiled_meanwhile, bail_text(Bail::compiled_meanwhile));
     return true;
   }
   LockedCompiled lock(c_);
   std::erase(c_.builds, entry);
-  call = std::move(task->call), nearest_ = std::move(task->with.nearest);
+  call = std::move(task->call), call.makers = runtime::Makers::All, nearest_ = std::move(task->with.nearest);
   return false;
 }
 
@@ -400,7 +406,7 @@ const Specialization* Miss::publish(std::unique_ptr<Specialization> made, std::s
 }  // namespace
 
 const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (*name_words)(void*, StructureNames&), void* ctx,
-                              std::shared_ptr<const Specialization>& once, std::uint64_t& thrown) {
+                              std::shared_ptr<const Specialization>& once, Eagerly& how) {
   if (!c.mode) {
     LockedCompiled lock(c);
     return c.serve_eagerly(Bail::mode_off, bail_text(Bail::mode_off));
@@ -410,13 +416,21 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
   CompileTurn turn(c, c.options.on_miss == OnMiss::Wait);
   if (asked) timeline::slice("compile", "turn to compile", asked);
   if (!miss.is_to_be_compiled(turn.taken())) {
-    thrown = miss.thrown();
+    how = miss.how();
     return miss.served();
   }
   std::unique_ptr<Specialization> made = miss.specialize(body);
-  thrown = miss.thrown();
+  how = miss.how();
   return made ? miss.publish(std::move(made), once) : nullptr;
 }
+
+namespace {
+constinit thread_local bool t_meanwhile = false;
+}  // namespace
+
+ServedMeanwhile::ServedMeanwhile(bool meanwhile) : before_(std::exchange(t_meanwhile, meanwhile)) {}
+ServedMeanwhile::~ServedMeanwhile() { t_meanwhile = before_; }
+bool is_served_meanwhile() { return t_meanwhile; }
 
 namespace {
 /// Whose replay has thrown: it stays as long as the call's outputs are there.

@@ -13,6 +13,7 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/timeline.h"
+#include "runtime/code_count.h"
 #include "runtime/profile.h"
 
 #include <nlohmann/json.hpp>
@@ -22,6 +23,7 @@ namespace reprise::detail {
 namespace {
 
 constexpr std::int64_t kWorthMaking = 16;  // calls served
+constexpr std::int64_t kMostPatience = std::int64_t{1} << 40;
 
 std::optional<kernels::Mode> mode_of(const std::string& name) {
   if (name == "off") return std::nullopt;
@@ -38,6 +40,8 @@ std::shared_ptr<Compiled> new_compiled(CompileOptions o) {
   if (o.recordings_max < 0 || o.recordings_bytes < 0) fail(ErrorCode::InvalidArgument, "compile", {}, "a bound on recordings is negative");
   if (o.recordings_max == 0) o.recordings_max = std::max(static_cast<int>(knobs().recordings_max), o.max_specializations);  // each may keep one
   if (o.recordings_bytes == 0) o.recordings_bytes = knobs().recordings_bytes;
+  if (o.code_bytes < 0) fail(ErrorCode::InvalidArgument, "compile", {}, "code_bytes is ", o.code_bytes, ", expected a bound, or 0 for REPRISE_CODE_BYTES");
+  if (o.code_bytes == 0) o.code_bytes = knobs().code_bytes;
   o.check = std::max<std::int64_t>(o.check ? o.check : knobs().check, 0);
   return std::make_shared<Compiled>(std::move(o), mode);
 }
@@ -73,12 +77,16 @@ std::unique_ptr<Compiled::Table> Compiled::prepare(std::size_t n) {
     p.candidates.emplace_back(std::move(those));
     p.structures.emplace(runtime::hash_beside_layouts(one->structure, p.unused), std::pair(one, &p.candidates.back()));
   }
+  CodeCount code;
+  for (std::size_t i = 0; i < n; ++i) code.add(*owned[i]);
+  next->code_bytes = code.bytes();
   retired.reserve(retired.size() + 1);
   return next;
 }
 
 void Compiled::publish(std::unique_ptr<Table> next, std::vector<std::unique_ptr<Specialization>> gone) noexcept {
   table.store(next.get(), std::memory_order_release);
+  code_bytes = next->code_bytes;
   retired.push_back({epochs::advance(), std::exchange(published, std::move(next)), std::move(gone)});
 }
 
@@ -132,46 +140,53 @@ void Compiled::retire_gone() {
 
 // Note [Making room]
 //
-// Past the limit a call that nothing admits takes the place of what has served no call for longest, be it a specialization or the memory of a refusal,
+// Past the limit, of their number or of the bytes of their code, a call that nothing admits takes the place of what has served no call for longest, be it a specialization or the memory of a refusal,
 // if that is at least `patience` calls of the function. Kinds of calls that take turns faster are not compiled again and again: what does not fit runs
 // eagerly. Nor are those that come once and never again: each that goes without having served kWorthMaking calls doubles the patience, one
 // that was worth it halves it.
 // That a specialization is used costs a call nothing: its replays are counted anyway, and somebody looks, now and then, whether they have become more.
 bool Compiled::make_room() {
-  constexpr std::int64_t kMostPatience = std::int64_t{1} << 40;
   auto is_full = [&] {
     const auto going_on = std::count_if(builds.begin(), builds.end(), [](const auto& b) { return !b->ended; });
-    return static_cast<std::int64_t>(owned.size() + refusals.size()) + going_on + in_vain >= options.max_specializations;
+    return is_full_of_code() || static_cast<std::int64_t>(owned.size() + refusals.size()) + going_on + in_vain >= options.max_specializations;
   };
-  if (!is_full()) return true;
   const std::int64_t now = calls.load(std::memory_order_relaxed);
-  if (now < look_at) return false;
-  look_at = now + patience / 8;
-  for (const auto& s : owned)
-    if (const std::int64_t replays = s->replays.load(std::memory_order_relaxed); replays != s->use.replays) s->use = {replays, now};
-  auto idle = std::min_element(owned.begin(), owned.end(), [](const auto& a, const auto& b) { return a->use.since < b->use.since; });
-  auto refused = std::min_element(refusals.begin(), refusals.end(), [](const Refusal& a, const Refusal& b) { return a.since < b.since; });
-  if (refused != refusals.end() && now - refused->since >= patience && (idle == owned.end() || refused->since <= (*idle)->use.since)) {
-    refusals.erase(refused);
-  } else if (idle != owned.end() && now - (*idle)->use.since >= patience) {
-    const Specialization* goes = idle->get();
-    const std::int64_t replays = goes->use.replays, idle_for = now - goes->use.since;
-    const std::string name = goes->name;
-    retire_if([&](const Specialization& s) { return &s == goes; });
-    ++replaced;
-    patience = replays < kWorthMaking ? std::min(patience * 2, kMostPatience) : std::max(patience / 2, kPatience);
-    if (log::on(log::Channel::Recompiles))
-      log::event(log::Event::replaced, name, "makes room: it has served " + std::to_string(replays) + " calls, and none of the last " + std::to_string(idle_for),
-                 {{"idle_calls", idle_for}, {"replays", replays}});
-  } else if (in_vain > 0 && now >= in_vain_until) {
-    in_vain /= 2;
-    patience = std::min(patience * 2, kMostPatience);
-    in_vain_until = now + patience;
-  } else {
-    return false;
+  for (bool looked = false; is_full(); looked = true) {
+    if (!looked) {
+      if (now < look_at) return false;
+      look_at = now + patience / 8;
+      for (const auto& s : owned)
+        if (const std::int64_t replays = s->replays.load(std::memory_order_relaxed); replays != s->use.replays) s->use = {replays, now};
+    }
+    auto idle = std::min_element(owned.begin(), owned.end(), [](const auto& a, const auto& b) { return a->use.since < b->use.since; });
+    auto refused = std::min_element(refusals.begin(), refusals.end(), [](const Refusal& a, const Refusal& b) { return a.since < b.since; });
+    if (!is_full_of_code() && refused != refusals.end() && now - refused->since >= patience && (idle == owned.end() || refused->since <= (*idle)->use.since)) {
+      refusals.erase(refused);
+    } else if (idle != owned.end() && now - (*idle)->use.since >= patience) {
+      replace(**idle, now);
+    } else if (!is_full_of_code() && in_vain > 0 && now >= in_vain_until) {
+      in_vain /= 2;
+      patience = std::min(patience * 2, kMostPatience);
+      in_vain_until = now + patience;
+      look_at = now;
+      return !is_full();
+    } else {
+      return false;
+    }
+    look_at = now;
   }
-  look_at = now;
-  return !is_full();
+  return true;
+}
+
+void Compiled::replace(const Specialization& idle, std::int64_t now) {
+  const std::int64_t replays = idle.use.replays, idle_for = now - idle.use.since;
+  const std::string name = idle.name;
+  retire_if([&](const Specialization& s) { return &s == &idle; });
+  ++replaced;
+  patience = replays < kWorthMaking ? std::min(patience * 2, kMostPatience) : std::max(patience / 2, kPatience);
+  if (log::on(log::Channel::Recompiles))
+    log::event(log::Event::replaced, name, "makes room: it has served " + std::to_string(replays) + " calls, and none of the last " + std::to_string(idle_for),
+               {{"idle_calls", idle_for}, {"replays", replays}});
 }
 
 void Compiled::add(std::unique_ptr<Specialization>& made) {
@@ -279,8 +294,21 @@ void profile(Compiled& c, bool on) {
 
 void seal(Compiled& c) {
   wait_for_builds(c);
-  LockedCompiled lock(c);
-  c.sealed = true;
+  std::vector<std::pair<Device, runtime::Program::GpuStep>> to_load;  // what a device loads otherwise when a recording first needs it
+  auto set = [&](bool sealed) {
+    LockedCompiled lock(c);
+    for (const auto& s : c.owned)
+      for (const runtime::Program::GpuStep& step : s->program.gpu_steps) to_load.emplace_back(s->program.device, step);
+    c.sealed = sealed;
+    c.recordings->sealed.store(sealed, std::memory_order_relaxed);
+  };
+  set(true);
+  try {
+    for (const auto& [device, step] : to_load) step.kernel->get(device::backend(device), step.image);
+  } catch (...) {
+    set(false);
+    throw;
+  }
 }
 
 void reset(Compiled& c) {
@@ -296,6 +324,7 @@ void reset(Compiled& c) {
   c.declared.clear();
   c.strides_asked.clear();
   c.sealed = c.warned_full = false;
+  c.recordings->sealed.store(false, std::memory_order_relaxed);
   c.in_vain = c.named = c.replaced = c.look_at = 0;
   c.patience = Compiled::kPatience;
   c.builds.clear();  // what they make is not wanted any more

@@ -42,6 +42,7 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
       std::unordered_multimap<std::uint64_t, std::pair<const Specialization*, const Candidates*>> structures;
     };
     std::deque<Partly> partly;                             ///< its entries are pointed into
+    std::int64_t code_bytes = 0;                           ///< CodeCount of those in it
     bool any_strides = false;                              ///< is one among them that serves other layouts than its own?
     mutable std::atomic<const Specialization*> last{nullptr};  ///< the latest hit: tried first
     mutable std::atomic<const Candidates*> last_among{nullptr};  ///< those of its structure; perhaps, for a moment, of another one
@@ -69,6 +70,7 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   std::vector<Retired> retired;                           // guarded by mu
   /// Of specializations that have been freed.
   struct Freed { std::int64_t replays = 0, recordings_made = 0, evictions = 0, copied_bytes = 0; } freed;  // guarded by mu
+  std::int64_t code_bytes = 0;                            // guarded by mu; of those that are owned
   std::int64_t in_vain = 0;                               // guarded by mu; that retired before they had served some calls
   static constexpr std::int64_t kPatience = 1000;
   /// Note [Making room]: calls that an idle specialization is left for; the call from which on it is worth looking again; how many have gone.
@@ -133,6 +135,8 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   std::unique_ptr<Table> prepare(std::size_t n);
   /// With `mu` held: from now on calls find what is in `next`, which is prepared; `gone` is freed when no call can be in one.
   void publish(std::unique_ptr<Table> next, std::vector<std::unique_ptr<Specialization>> gone) noexcept;
+  /// With `mu` held: are there as many bytes of code as may be?
+  bool is_full_of_code() const { return code_bytes >= options.code_bytes; }
   /// With `mu` held: takes out what nobody reads any more. Destroy it without `mu`: its destructors may run the user's code.
   std::vector<Retired> take_unread();
 
@@ -143,6 +147,8 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   void retire_gone();
   /// Is there room for one more, perhaps because another one makes it? Note [Making room].
   bool make_room();
+  /// From now on calls do not find it: it has served none for long (`now`: the call).
+  void replace(const Specialization& idle, std::int64_t now);
   /// From now on calls do not find those of which go(s) is true.
   template <class F> void retire_if(const F& go);
   /// Bytes of the function object that a trace has meanwhile found to be tensor handles keep nobody from a specialization. Is there one
@@ -185,6 +191,9 @@ class CompileTurn {
   Compiled& c_;
   const bool taken_;
 };
+
+/// Is this thread in a ServedMeanwhile?
+bool is_served_meanwhile();
 
 /// The candidates of a structure, latest hit first; null if none admits the call. No lock, no allocation.
 const Specialization* lookup(Compiled&, CallFrame&);

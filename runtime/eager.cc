@@ -22,6 +22,7 @@
 #include "kernels/reference/reference.h"
 #include "runtime/compiled.h"
 #include "runtime/eager_forms.h"
+#include "runtime/little_work.h"
 #include "runtime/written_memory.h"
 #include "tensor/impl.h"
 #include "tensor/transfer.h"
@@ -299,7 +300,7 @@ class EagerInterpreter final : public graph::Interpreter {
     epochs::Reading reading;
     bool full = false;
     const Specialization* s = table.find(f, &full);
-    if (full && by_reference(c, results)) return;
+    if ((full || (!s && is_served_meanwhile() && runtime::is_little_by_reference(c))) && by_reference(c, results)) return;
     if (!s) {
       auto body = [&](Tracer& tracer) {
         std::vector<std::vector<Tensor>> tensors;
@@ -432,7 +433,7 @@ class EagerInterpreter final : public graph::Interpreter {
     return true;
   }
 
-  // For an operator that has code for so many values already. False: its operands are on a device, where it must have code.
+  // For an operator that has code for so many values already, or is not worth any now. False: its operands are on a device, where it must have code.
   bool by_reference(const OpCall& c, std::vector<Tensor>& results) {
     bool on_host = true;
     auto see = [&](const Tensor& t) { on_host = on_host && (!t.defined() || t.device() == Device::cpu()); };

@@ -12,9 +12,6 @@
 #include "graph/view_column.h"
 #include "base/hash.h"
 #include "device/backend.h"
-#include "jit/cpu/loop/compile.h"
-#include "jit/cpu/micro/compile.h"
-#include "jit/gpu/kernels/compile.h"
 #include "kernels/loop/analysis.h"
 #include "kernels/plan/temp_plan.h"
 #include "kernels/reference/undeclared_writes.h"
@@ -29,8 +26,9 @@ namespace {
 
 class Builder {
  public:
-  Builder(Program& p, const std::vector<std::pair<std::uint32_t, Int>>& floats) : p_(p), floats_(floats) {
+  Builder(Program& p, const std::vector<std::pair<std::uint32_t, Int>>& floats, Makers makers) : p_(p), floats_(floats) {
     if (!device::runs_host_code(p.device)) target_ = device::backend(p.device).target();
+    code_ = compile_launches(p.lowered.launches, target_, makers);
   }
 
   Slot slot(Int i) {
@@ -46,21 +44,20 @@ class Builder {
   SlotLayout layout(const Layout& l) { return {slots(l.sizes), slots(l.strides), slot(l.offset)}; }
 
   void add(const kernels::LoopLaunch& l, std::uint32_t launch) {
-    if (!target_.arch.empty())
-      if (jit::GpuKernelPtr code = jit::compile_gpu(l.kernel, target_, guard_of(launch).has_value())) {
-        Program::GpuStep step;
-        step.launch = launch;
-        step.image = code->image;
-        step.loop = std::move(code);
-        step.buffers = l.buffers;
-        const std::vector<Int> params = kernels::runtime_params(l.kernel);
-        const std::size_t numbers = params.size() - static_cast<std::size_t>(kernels::param_slots(l.kernel).floats);
-        for (std::size_t i = 0; i < numbers; ++i) step.params.push_back(slot(params[i]));
-        for (std::size_t i = numbers; i < params.size(); ++i) step.buffers.push_back(float_cell(params[i]));
-        return add_gpu(std::move(step));
-      }
+    if (jit::GpuKernelPtr code = std::move(code_[launch].gpu)) {
+      Program::GpuStep step;
+      step.launch = launch;
+      step.image = code->image;
+      step.loop = std::move(code);
+      step.buffers = l.buffers;
+      const std::vector<Int> params = kernels::runtime_params(l.kernel);
+      const std::size_t numbers = params.size() - static_cast<std::size_t>(kernels::param_slots(l.kernel).floats);
+      for (std::size_t i = 0; i < numbers; ++i) step.params.push_back(slot(params[i]));
+      for (std::size_t i = numbers; i < params.size(); ++i) step.buffers.push_back(float_cell(params[i]));
+      return add_gpu(std::move(step));
+    }
     Program::LoopStep step;
-    jit::CodePtr code = jit::compile(l.kernel);
+    jit::CodePtr code = std::move(code_[launch].loop);
     step.fn = code->loop();
     p_.code.push_back(std::move(code));
     step.launch = launch;
@@ -78,7 +75,7 @@ class Builder {
   void add(const kernels::GpuLaunch& g, std::uint32_t launch) {
     Program::GpuStep step;
     step.launch = launch;
-    step.image = jit::compile_gpu(g.code, target_, guard_of(launch).has_value());
+    step.image = std::move(code_[launch].image);
     step.buffers = g.buffers;
     for (Int i : g.ints) step.params.push_back(slot(i));
     step.blocks = slot(g.blocks);
@@ -100,8 +97,7 @@ class Builder {
     }
     for (Int i : n.ints) step.ints.push_back(slot(i));
     for (const Scalar& s : n.numbers) step.numbers.push_back(slot(s.word()));
-    for (const kernels::KernelCode& m : n.micro) {
-      jit::CodePtr code = jit::compile(m);
+    for (jit::CodePtr& code : code_[launch].micro) {
       step.micro.push_back(code->entry);
       p_.code.push_back(std::move(code));
     }
@@ -298,6 +294,7 @@ class Builder {
   static std::uint32_t take(std::uint32_t& total, std::size_t n) { return std::exchange(total, total + static_cast<std::uint32_t>(n)); }
 
   device::CodeTarget target_;
+  std::vector<LaunchCode> code_;   // by launch; taken by add()
   std::map<Slot, Int> computed_;  // doubles
   Program& p_;
   const std::vector<std::pair<std::uint32_t, Int>>& floats_;
@@ -338,7 +335,7 @@ kernels::Work Program::work_of(std::uint32_t launch, SlotValues slots) const {
 }
 
 Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
-                      bool uses_random, Int random_count) {
+                      bool uses_random, Int random_count, Makers makers) {
   Program p;
   p.profile = std::make_shared<Profile>();
   p.device = device_of(graph);
@@ -350,7 +347,7 @@ Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<
   p.lowered = kernels::lower(graph, mode, style);
   p.copies_inside = !host;
   p.graph = std::move(graph);
-  Builder b(p, floats);
+  Builder b(p, floats, makers);
   for (std::uint32_t i = 0; i < p.lowered.launches.size(); ++i)
     std::visit([&](const auto& what) { b.add(what, i); }, p.lowered.launches[i].what);
   b.add_conditions();
@@ -388,9 +385,9 @@ Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<
 }
 
 GuardedProgram build_guarded(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
-                             bool uses_random, Int random_count) {
+                             bool uses_random, Int random_count, Makers makers) {
   const std::shared_ptr<guards::ShapeEnv> env = graph.env;
-  Program program = build_program(std::move(graph), mode, int_results, floats, uses_random, random_count);
+  Program program = build_program(std::move(graph), mode, int_results, floats, uses_random, random_count, makers);
   GuardedProgram made{std::move(program), guards::GuardSet(*env)};
   env->freeze();
   return made;

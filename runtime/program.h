@@ -14,6 +14,7 @@
 #include "kernels/launch/work.h"
 #include "kernels/plan/lower.h"
 #include "kernels/plan/temp_plan.h"
+#include "runtime/launch_code.h"
 
 namespace reprise::runtime {
 
@@ -190,7 +191,7 @@ struct Program {
 /// Of a graph behind its passes: lowers, which may still add guards to its environment, compiles every kernel, flattens every expression.
 /// Throws what lowering or the JIT throws; nothing is kept then.
 Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
-                      bool uses_random, Int random_count);
+                      bool uses_random, Int random_count, Makers makers = Makers::All);
 
 /// A program, and the guards under which it is right.
 struct GuardedProgram {
@@ -199,6 +200,6 @@ struct GuardedProgram {
 };
 /// build_program(), and behind it the guards of the graph's environment, which takes no further ones.
 GuardedProgram build_guarded(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
-                             bool uses_random, Int random_count);
+                             bool uses_random, Int random_count, Makers makers = Makers::All);
 
 }  // namespace reprise::runtime

@@ -204,7 +204,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
       }
       log_graph(log::Event::optimized, call.name, "after passes:\n", traced.graph);
       const InPhase phase(Phase::Lower);
-      built = runtime::build_guarded(std::move(traced.graph), call.mode, traced.int_results, traced.floats, traced.uses_random, traced.random_count);
+      built = runtime::build_guarded(std::move(traced.graph), call.mode, traced.int_results, traced.floats, traced.uses_random, traced.random_count, call.makers);
     } catch (const Error& e) {
       if (!is_complaint(e.code())) throw;
       throw Error(ErrorCode::Internal, e.op(), e.message(), e.where());

@@ -130,6 +130,7 @@ struct TracedCall {
   std::int64_t trace_ns = 0;
   PhaseTimes phases{};
   guards::Generality generality = {};
+  runtime::Makers makers = runtime::Makers::All;  ///< of its code
 };
 
 /// Traces `body` for this call. Throws NotTraceable where the call can only be served eagerly, and whatever `body` throws.

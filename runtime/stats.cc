@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
-#include <unordered_set>
 
 #include "base/counters.h"
 #include "base/epochs.h"
 #include "base/fork.h"
 #include "device/host_memory.h"
 #include "jit/engine/code.h"
+#include "runtime/code_count.h"
 #include "runtime/compiled.h"
 #include "runtime/profile.h"
 #include "runtime/pool.h"
@@ -56,10 +56,9 @@ Stats stats_of(const Compiled& c) {
   s.recordings_made = c.freed.recordings_made;
   s.evictions = c.freed.evictions;
   s.copied_bytes = c.freed.copied_bytes;
-  std::unordered_set<const jit::Code*> code;  // kernels of the same content share it
+  CodeCount code;
   auto add = [&](const Specialization& p) {
-    for (const jit::CodePtr& made : p.program.code)
-      if (code.insert(made.get()).second) s.code_bytes += made->bytes;
+    code.add(p);
     runtime::RecordingCache::Counts r = p.recordings.counts();
     s.recordings += r.live;
     s.recordings_made += r.made;
@@ -87,6 +86,7 @@ Stats stats_of(const Compiled& c) {
       else it->matches += of.matches;
     }
   std::stable_sort(s.matches.begin(), s.matches.end(), [](const Stats::Match& a, const Stats::Match& b) { return a.matches > b.matches; });
+  s.code_bytes = code.bytes();
   s.pool_bytes = runtime::pool_bytes();
   std::int64_t samples = c.dispatch_samples;
   s.dispatch_ns = samples ? static_cast<double>(c.dispatch_ns) / static_cast<double>(samples) : 0;

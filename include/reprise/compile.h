@@ -19,7 +19,8 @@ namespace reprise REPRISE_VISIBLE {
 /// What becomes of a call that nothing admits that was compiled so far.
 enum class OnMiss : std::uint8_t {
   Wait,            ///< it is compiled for, and served by that
-  /// It is traced, and runs eagerly, as do further ones of its kind until passes and machine code are done on a thread of the library's.
+  /// It is traced, and runs eagerly, as do further ones of its kind until passes and machine code are done on a thread of the library's. Operators
+  /// that have no code yet are computed without, by plain kernels, where that takes about as long as a launch or two.
   /// Calls that come while another thread's is traced run eagerly, too. Waited for is a trace that cannot be repeated (it has assigned to a variable that held nothing, say).
   ServeMeanwhile,
 };
@@ -31,6 +32,8 @@ struct CompileOptions {
   int max_specializations = 64;
   int recordings_max = 0;                  ///< recordings kept by all specializations together, least recently used dropped first; 0: REPRISE_RECORDINGS_MAX, or one a specialization
   std::int64_t recordings_bytes = 0;       ///< their bytes; 0: REPRISE_RECORDINGS_BYTES
+  /// Bytes of code of all specializations; 0: REPRISE_CODE_BYTES. Once there are as many, a call that fits none is as one past `max_specializations`.
+  std::int64_t code_bytes = 0;
   std::string mode = "";                   ///< "off", "interpret", "no-fuse" or "full"; empty: REPRISE_MODE
   /// Every n-th replay is checked (1: each): the function runs as well, eagerly, on copies of what it writes, and the first difference
   /// in results, written tensors or their sizes throws CheckFailed, with everything as before the call. It finds what no guard can
@@ -122,12 +125,28 @@ Around around();
 CallFrame& begin_frame(Compiled&);                          ///< this thread's, cleared; counts the call, starts the clock
 /// Whose guards hold, or null. One that is found stays until run()'s outputs are gone, whoever retires it meanwhile.
 const Specialization* find(Compiled&, CallFrame&);
+/// Why a call runs the function itself.
+struct Eagerly {
+  std::uint64_t thrown = 0;   ///< such calls have thrown when they were traced: serve_thrown(); or 0
+  bool meanwhile = false;     ///< it is being compiled in the background
+};
+/// While it lives this thread serves such a call: operators for which there is no code yet, and little to do, do without (runtime/eager.cc), since each would be waited for.
+class ServedMeanwhile {
+ public:
+  explicit ServedMeanwhile(bool meanwhile);
+  ~ServedMeanwhile();
+  ServedMeanwhile(const ServedMeanwhile&) = delete;
+  ServedMeanwhile& operator=(const ServedMeanwhile&) = delete;
+
+ private:
+  const bool before_;
+};
 /// Traces and compiles for this call. `body` runs the user's function on traced arguments (see CompiledFunction).
 /// Null when the call is to be served eagerly; the reason is logged. What it gives stays as find()'s does. What serves this call alone is `once`, too. Throws Sealed,
 /// and what the user's function throws.
-/// `names` says what the words of the call's structure are. `thrown`: set where such calls have thrown when they were traced; then serve_thrown().
+/// `names` says what the words of the call's structure are. `how`: told with null.
 const Specialization* compile(Compiled&, CallFrame&, void (*body)(void*, Tracer&), void (*names)(void*, StructureNames&), void* ctx,
-                              std::shared_ptr<const Specialization>& once, std::uint64_t& thrown);
+                              std::shared_ptr<const Specialization>& once, Eagerly& how);
 void run(const Specialization&, CallFrame&, Outputs&);
 /// While the error of a replay is handled, which has left the arguments as they were. The function runs eagerly: it may catch such an
 /// error, or throw another one first, and what comes of it is what calling it means. Where it throws, tensors are as before the call.
@@ -380,7 +399,7 @@ class CompiledFunction {
     const detail::Specialization* s = detail::find(*state_, frame);
     std::shared_ptr<const detail::Specialization> once;
     if (!s) {
-      std::uint64_t thrown = 0;
+      detail::Eagerly how;
       auto body = [&]<class T>(T& t) {
         if constexpr (std::is_same_v<T, detail::Tracer>) {
           trace(t, frame, args...);
@@ -390,9 +409,12 @@ class CompiledFunction {
         }
       };
       s = detail::compile(*state_, frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); },
-                          [](void* b, detail::StructureNames& n) { (*static_cast<decltype(body)*>(b))(n); }, &body, once, thrown);
-      if (thrown) [[unlikely]] return eagerly<R>([&](void (*serve)(void*), void* function) { detail::serve_thrown(*state_, thrown, serve, function); }, std::forward<A>(args)...);
-      if (!s) return (*f_)(std::forward<A>(args)...);
+                          [](void* b, detail::StructureNames& n) { (*static_cast<decltype(body)*>(b))(n); }, &body, once, how);
+      if (how.thrown) [[unlikely]] return eagerly<R>([&](void (*serve)(void*), void* function) { detail::serve_thrown(*state_, how.thrown, serve, function); }, std::forward<A>(args)...);
+      if (!s) {
+        const detail::ServedMeanwhile running(how.meanwhile);
+        return (*f_)(std::forward<A>(args)...);
+      }
     }
     if (frame.checked && !once) [[unlikely]] return checked<R>(*s, frame, args...);
     detail::Outputs outputs;
@@ -408,7 +430,9 @@ class CompiledFunction {
  public:
   /// Waits until nothing is compiled in the background for this function (OnMiss::ServeMeanwhile).
   void wait() const { detail::wait_for_builds(*state_); }
-  /// From here a call that would have to compile throws Sealed, naming the guard that failed. What is being compiled is waited for.
+  /// From here a call that would have to compile throws Sealed, naming the guard that failed. What is being compiled is waited for, and what devices
+  /// load later otherwise is loaded. Nor are executable graphs made there: of sizes that are new, the launches are queued one after the
+  /// other at each call, which costs some microseconds each.
   void seal() { detail::seal(*state_); }
   /// Forgets everything compiled; counters start again. Calls that are running end with what they have.
   void reset() { detail::reset(*state_); }

@@ -17,7 +17,7 @@ struct Stats {
   std::int64_t building = 0;             ///< compiled in the background now (OnMiss::ServeMeanwhile)
   std::int64_t replaced = 0;             ///< that made room for others (CompileOptions::max_specializations)
   std::int64_t retired = 0;              ///< beside the live ones: that serve no further call (a variable is gone, or replaced), but may still be in one
-  std::int64_t code_bytes = 0;           ///< machine code of those that are live or retired, some of which other functions share
+  std::int64_t code_bytes = 0;           ///< code of those that are live or retired, for the host and for devices; some of it other functions share
   std::int64_t recordings = 0;           ///< live now, with those of retired specializations
   std::int64_t recordings_made = 0;
   std::int64_t evictions = 0;            ///< recordings dropped to stay within the bounds

@@ -1,4 +1,7 @@
 // mm, bmm, matmul, linear, addmm: one product of [.., M, K] by [.., K, N], summed in double (integers: wrapping int64).
+#include <algorithm>
+#include <vector>
+
 #include "kernels/reference/elements.h"
 
 namespace reprise::kernels::reference {
@@ -12,25 +15,40 @@ struct RowsTimesColumns {
   Strides seed_strides{};
 
   void run(const TensorView& a, const TensorView& b, const TensorView& out) const {
+    if (is_floating(out.dtype)) return floats(a, b, out);
     std::int64_t rows = a.sizes[0], inner = a.sizes[1], columns = b.sizes[1];
     for (std::int64_t m = 0; m < rows; ++m) {
       for (std::int64_t n = 0; n < columns; ++n) {
         std::int64_t at_a = m * a.strides[0], at_b = n * b.strides[1];
         std::int64_t at_seed = m * seed_strides[0] + n * seed_strides[1];
-        Value r = is_floating(out.dtype) ? Value::of(floats(a, at_a, b, at_b, inner, at_seed))
-                                         : Value::of(integers(a, at_a, b, at_b, inner, at_seed));
-        store(out, m * out.strides[0] + n * out.strides[1], r);
+        store(out, m * out.strides[0] + n * out.strides[1], Value::of(integers(a, at_a, b, at_b, inner, at_seed)));
       }
     }
   }
 
  private:
-  double floats(const TensorView& a, std::int64_t at_a, const TensorView& b, std::int64_t at_b, std::int64_t inner,
-                std::int64_t at_seed) const {
-    double sum = 0;
-    for (std::int64_t k = 0; k < inner; ++k)
-      sum += load_number(a, at_a + k * a.strides[1]) * load_number(b, at_b + k * b.strides[0]);
-    return alpha * sum + (seed && beta != 0 ? beta * load_number(*seed, at_seed) : 0);
+  // Some columns at a time, as doubles: each element is converted once, and k comes in order.
+  void floats(const TensorView& a, const TensorView& b, const TensorView& out) const {
+    constexpr std::int64_t kColumns = 256;
+    const std::int64_t rows = a.sizes[0], inner = a.sizes[1], columns = b.sizes[1];
+    std::vector<double> right(static_cast<std::size_t>(inner * std::min(columns, kColumns))), sums(static_cast<std::size_t>(std::min(columns, kColumns)));
+    for (std::int64_t first = 0; first < columns; first += kColumns) {
+      const std::int64_t n = std::min(kColumns, columns - first);
+      for (std::int64_t k = 0; k < inner; ++k)
+        for (std::int64_t c = 0; c < n; ++c) right[static_cast<std::size_t>(k * n + c)] = load_number(b, k * b.strides[0] + (first + c) * b.strides[1]);
+      for (std::int64_t m = 0; m < rows; ++m) {
+        std::fill(sums.begin(), sums.end(), 0.0);
+        for (std::int64_t k = 0; k < inner; ++k) {
+          const double left = load_number(a, m * a.strides[0] + k * a.strides[1]);
+          const double* const with = right.data() + k * n;
+          for (std::int64_t c = 0; c < n; ++c) sums[static_cast<std::size_t>(c)] += left * with[c];
+        }
+        for (std::int64_t c = 0; c < n; ++c) {
+          const double seeded = seed && beta != 0 ? beta * load_number(*seed, m * seed_strides[0] + (first + c) * seed_strides[1]) : 0;
+          store(out, m * out.strides[0] + (first + c) * out.strides[1], Value::of(alpha * sums[static_cast<std::size_t>(c)] + seeded));
+        }
+      }
+    }
   }
   std::int64_t integers(const TensorView& a, std::int64_t at_a, const TensorView& b, std::int64_t at_b,
                         std::int64_t inner, std::int64_t at_seed) const {

@@ -85,6 +85,34 @@ TEST(Meanwhile, ATraceThatCannotBeRepeatedIsWaitedFor) {
   EXPECT_EQ(fallbacks(f.stats(), "compiled_meanwhile"), 0);
 }
 
+// The pass keeps the background where no code is made, so that what is made is the caller's.
+TEST(Meanwhile, OperatorsWithoutCodeAreNotWaitedFor) {
+  static std::atomic<bool> may_go{false};
+  may_go = false;
+  passes::register_pass({"waits_to_be_told", {}, [](graph::Graph&) -> bool {
+                           while (!may_go) std::this_thread::yield();
+                           return false;
+                         }});
+  auto body = [](Tensor x, Tensor w, Tensor b) {
+    Tensor h = gelu(linear(layer_norm(x, {8}, b, b), w)) - 0.75;
+    h = cat({h, tanh(h).sum({3}, true).expand({-1, -1, -1, 8, -1, -1})}, 3);
+    return softmax(h * arange(8).to(kFloat64), -1).amax({0, 1}) + full({3, 1}, 0.5, {.dtype = kFloat64});
+  };
+  const Ints sizes{2, 1, 2, 1, 3, 8};
+  const Tensor x = (arange(96) * 0.37).sin().to(kFloat64).reshape(sizes), w = (arange(64) * 0.21).cos().to(kFloat64).reshape({8, 8}), b = full({8}, 0.25, {.dtype = kFloat64});
+  auto f = compile(body, {.name = "hurried", .on_miss = OnMiss::ServeMeanwhile});
+  const std::int64_t before = stats().kernels_compiled, found = stats().kernel_cache_hits;
+  const Tensor first = f(x, w, b);
+  EXPECT_EQ(stats().kernels_compiled, before);
+  EXPECT_EQ(stats().kernel_cache_hits, found);
+  may_go = true;
+  f.wait();
+  passes::unregister_pass("waits_to_be_told");
+  EXPECT_TRUE(allclose(f(x, w, b), first, 1e-12, 1e-12));
+  EXPECT_TRUE(allclose(body(x, w, b), first, 1e-12, 1e-12)) << "eagerly, with code";
+  EXPECT_GT(stats().kernels_compiled + stats().kernel_cache_hits, before + found);
+}
+
 TEST(Meanwhile, WhatTheFunctionThrowsIsThrown) {
   auto f = compile([](Tensor x) {
     if (x.size(0) == 3) throw std::runtime_error("three");
@@ -183,6 +211,28 @@ TEST(Room, AnIdleSpecializationMakesRoom) {
   EXPECT_LE(s.eager_fallbacks, 700);   // of 2,000 calls with 7
   EXPECT_GE(s.eager_fallbacks, 400);
   EXPECT_EQ(s.specializations, 3);
+}
+
+TEST(Room, BytesOfCodeAreALimit) {
+  auto body = [](Tensor x, int k) { return exp(x * k) + sin(x + k); };
+  auto one = compile(body);
+  one(ones({2}), 1000);
+  const std::int64_t bytes = one.stats().code_bytes;
+  ASSERT_GT(bytes, 0);
+  auto f = compile(body, {.name = "code", .code_bytes = bytes * 5 / 2});
+  const Tensor x = zeros({2});
+  for (int i = 0; i < 60; ++i) f(x, 1001 + i % 6);
+  Stats s = f.stats();
+  EXPECT_EQ(s.compilations, 3) << "the third fills it";
+  EXPECT_LE(s.code_bytes, 4 * bytes);
+  EXPECT_EQ(s.eager_fallbacks, 30);
+  EXPECT_NE(s.last_fallback_reason.find("bytes of code"), std::string::npos) << s.last_fallback_reason;
+  for (int i = 0; i < 4000; ++i) f(x, i % 2 ? 1007 : 1001);
+  s = f.stats();
+  EXPECT_GE(s.replaced, 1) << "those that serve no calls make room";
+  EXPECT_GE(s.compilations, 4);
+  EXPECT_LE(s.code_bytes, 4 * bytes);
+  EXPECT_THROW(compile(body, {.code_bytes = -1}), Error);
 }
 
 TEST(Room, KindsThatTakeTurnsAreNotCompiledAgainAndAgain) {
