@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -19,6 +20,7 @@ namespace reprise::guards {
 namespace {
 
 constexpr std::size_t kSlots = 2048;     // of the array on first_miss's stack: what the longest guard may take
+constexpr std::int64_t kShort = 16;      // words of a block that are compared without a call
 constexpr std::size_t kTogether = 256;   // slots of a program that several guards share
 
 std::uint32_t word(const Expr* symbol) { return symbol->env().symbols()[symbol->symbol()].source.word; }
@@ -159,6 +161,7 @@ GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
     if (a.needed && simple(a.condition, c)) take(env, a);
   for (const Candidate& a : all)
     if (a.needed && !simple(a.condition, c)) take(env, a);
+  find_blocks();
 }
 
 // A condition on one word, or that two are equal.
@@ -214,9 +217,7 @@ void GuardSet::take(ShapeEnv& env, const Candidate& c) {
     const Symbol& s = env.symbols()[e->symbol()];
     if (names.insert(s.expr).second) said.symbols.push_back({s.source.word, to_string(s.expr), s.source.name, s.hint});
   });
-  if (runs_.empty() || runs_.back().kind != check.kind) runs_.push_back({check.kind, static_cast<std::uint32_t>(checks_.size()), 0});
   checks_.push_back(check);
-  runs_.back().end = static_cast<std::uint32_t>(checks_.size());
   said_.push_back(std::move(said));
 }
 
@@ -233,41 +234,125 @@ bool GuardSet::holds(const Check& c, const std::int64_t* w) noexcept {
   }
 }
 
-std::optional<std::uint32_t> GuardSet::first_miss(const std::int64_t* w) const noexcept {
+// Note [Blocks of words]
+//
+// Sizes of tensors stand beside each other in a call, and so do those that a program wants to be equal, or constants. A word that is to be equal to
+// others is compared with one of them: with the one as far before it as that of the word before, if there is such a one. The sizes of many tensors of
+// one shape are thus compared with themselves, moved by one tensor. Such a block is one comparison of memory. Machine code for each set of guards
+// would save some fifty instructions a call where the blocks are short, and cost more where they are long.
+void GuardSet::find_blocks() {
+  std::map<std::uint32_t, std::uint32_t> parent;  // words that are asked to be others, by classes; the least word of one is its root
+  auto root = [&](std::uint32_t w) {
+    auto it = parent.emplace(w, w).first;
+    while (it->first != it->second) {
+      it->second = parent.at(it->second);
+      it = parent.find(it->second);
+    }
+    return it->first;
+  };
+  std::vector<std::pair<std::uint32_t, std::int64_t>> equal;
+  for (std::uint32_t i = 0; i < checks_.size(); ++i) {
+    const Check& c = checks_[i];
+    if (c.kind == kGeneral) {
+      conditions_.push_back(i);
+    } else if (c.kind == kEqual) {
+      equal.emplace_back(c.a, c.k);
+    } else if (c.kind == kSameWords) {
+      const std::uint32_t a = root(c.a), b = root(c.b);
+      parent[std::max(a, b)] = std::min(a, b);
+    } else {
+      rest_.push_back(c);
+    }
+  }
+  std::size_t head = 0;  // of the latest block
+  auto begin = [&](std::uint32_t word) { head = blocks_.size(), blocks_.push_back(word); };
+  std::int64_t longest = 0;
+  auto count_one = [&] { longest = std::max(longest, (blocks_[head] += std::int64_t{1} << 32) >> 32); };
+  auto word_behind = [&] { return static_cast<std::uint32_t>(blocks_[head]) + static_cast<std::uint32_t>(blocks_[head] >> 32); };
+  std::sort(equal.begin(), equal.end());
+  for (const auto& [word, number] : equal) {
+    if (equal_ == 0 || word_behind() != word) begin(word), ++equal_;
+    count_one();
+    blocks_.push_back(number);
+  }
+  std::unordered_map<std::uint32_t, std::uint32_t> latest;  // of each class
+  std::uint32_t before = 0;                                 // how far before the latest word is the one that it is compared with
+  for (const auto& entry : parent) {
+    const std::uint32_t word = entry.first, its = root(word);
+    const auto [of_class, first] = latest.emplace(its, word);
+    if (first) continue;
+    const auto at = before && before <= word ? parent.find(word - before) : parent.end();
+    const bool goes_on = at != parent.end() && root(at->first) == its;
+    if (!goes_on) before = word - of_class->second;
+    if (!goes_on || word_behind() != word) begin(word), blocks_.push_back(word - before), ++same_;
+    count_one();
+    of_class->second = word;
+  }
+  std::stable_sort(rest_.begin(), rest_.end(), [](const Check& a, const Check& b) { return a.kind < b.kind; });
+  more_ = !rest_.empty() || !conditions_.empty() || longest > kShort;
+}
+
+namespace {
+
+[[gnu::always_inline]] inline bool differ_shortly(const std::int64_t* a, const std::int64_t* b, std::uint32_t n) {
+  using Pair [[gnu::vector_size(16)]] = std::int64_t;
+  Pair bits = {n & 1 ? a[n - 1] ^ b[n - 1] : 0, 0};
+  for (const std::int64_t* const end = a + (n & ~1u); a != end; a += 2, b += 2) {
+    Pair x, y;
+    std::memcpy(&x, a, sizeof x), std::memcpy(&y, b, sizeof y);
+    bits |= x ^ y;
+  }
+  return (bits[0] | bits[1]) != 0;
+}
+
+bool differ(const std::int64_t* a, const std::int64_t* b, std::uint32_t n) { return n > kShort ? std::memcmp(a, b, n * sizeof *a) != 0 : differ_shortly(a, b, n); }
+
+/// Do the blocks hold, the first `equal` of which ask for numbers, and `same` for other words?
+template <class Differ>
+[[gnu::always_inline]] inline bool blocks_hold(const std::int64_t* at, std::uint32_t equal, std::uint32_t same, const std::int64_t* w, const Differ& differ) {
+  for (; equal > 0; --equal) {
+    const auto head = static_cast<std::uint64_t>(*at++);
+    const auto count = static_cast<std::uint32_t>(head >> 32);
+    if (differ(w + static_cast<std::uint32_t>(head), at, count)) return false;
+    at += count;
+  }
+  for (; same > 0; --same, at += 2) {
+    const auto head = static_cast<std::uint64_t>(*at);
+    if (differ(w + static_cast<std::uint32_t>(head), w + at[1], static_cast<std::uint32_t>(head >> 32))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool GuardSet::hold(const std::int64_t* w) const noexcept {
+  if (more_) return more_hold(w);
+  return blocks_hold(blocks_.data(), equal_, same_, w, [](const std::int64_t* a, const std::int64_t* b, std::uint32_t n) __attribute__((always_inline)) { return differ_shortly(a, b, n); });
+}
+
+bool GuardSet::more_hold(const std::int64_t* w) const noexcept {
+  if (!blocks_hold(blocks_.data(), equal_, same_, w, differ)) return false;
+  for (const Check& c : rest_)
+    if (!holds(c, w)) return false;
+  return conditions_.empty() || !first_condition(w);
+}
+
+std::optional<std::uint32_t> GuardSet::first_condition(const std::int64_t* w) const noexcept {
   std::int64_t slots[kSlots];
   std::uint32_t evaluated = 0;  // programs whose results are, or were, in slots
-  for (const Run& run : runs_) {
-    const Check *const begin = checks_.data() + run.begin, *const end = checks_.data() + run.end;
-    if (run.kind == kGeneral) {
-      for (const Check* c = begin; c != end; ++c) {
-        if (c->b == evaluated) general_[evaluated++].evaluate_conditions(w, slots);
-        if (slots[c->a] == 0) return static_cast<std::uint32_t>(c - checks_.data());
-      }
-      continue;
-    }
-    // Without a branch for each: which of them it is matters only to those that fail.
-    std::uint64_t fails = 0;
-    switch (run.kind) {
-      case kEqual:
-        for (const Check* c = begin; c != end; ++c) fails |= static_cast<std::uint64_t>(w[c->a] ^ c->k);
-        break;
-      case kSameWords:
-        for (const Check* c = begin; c != end; ++c) fails |= static_cast<std::uint64_t>(w[c->a] ^ w[c->b]);
-        break;
-      case kAtLeast:
-        for (const Check* c = begin; c != end; ++c) fails |= w[c->a] < c->k;
-        break;
-      case kAtMost:
-        for (const Check* c = begin; c != end; ++c) fails |= w[c->a] > c->k;
-        break;
-      default:
-        for (const Check* c = begin; c != end; ++c) fails |= !holds(*c, w);
-    }
-    if (fails)
-      for (const Check* c = begin; c != end; ++c)
-        if (!holds(*c, w)) return static_cast<std::uint32_t>(c - checks_.data());
+  for (const std::uint32_t i : conditions_) {
+    const Check& c = checks_[i];
+    if (c.b == evaluated) general_[evaluated++].evaluate_conditions(w, slots);
+    if (slots[c.a] == 0) return i;
   }
   return std::nullopt;
+}
+
+std::optional<std::uint32_t> GuardSet::first_miss(const std::int64_t* w) const noexcept {
+  if (hold(w)) return std::nullopt;
+  for (std::uint32_t i = 0; i < checks_.size(); ++i)
+    if (checks_[i].kind != kGeneral && !holds(checks_[i], w)) return i;
+  return first_condition(w);
 }
 
 GuardSet::Distance GuardSet::distance(const std::int64_t* w) const {

@@ -17,7 +17,9 @@ class GuardSet {
   /// Takes env's guards and its symbols' ranges; redundant ones are dropped. Those that ask for a word from number `words`
   /// on are left out: the set then admits more.
   explicit GuardSet(ShapeEnv& env, std::uint32_t words = UINT32_MAX);
-  /// Index of the first guard that does not hold for this call, or nullopt. No allocation, no text.
+  /// Do all of them hold for this call? No allocation, no text.
+  bool hold(const std::int64_t* words) const noexcept;
+  /// Index of the first guard that does not hold for this call, or nullopt: exactly where hold() is true. Likewise.
   std::optional<std::uint32_t> first_miss(const std::int64_t* words) const noexcept;
   std::size_t size() const;
   /// What the call's words must at least be, one range for each word of which a check asks for one; of `most` such checks, the first ones.
@@ -46,6 +48,17 @@ class GuardSet {
   const std::vector<ExprProgram>& programs() const { return general_; }
 
  private:
+  // What checks_ ask, as hold() asks it (Note [Blocks of words]): first, and in one piece, because every call looks at it.
+  std::vector<std::int64_t> blocks_;   ///< each a head; then of the first equal_ ones the numbers that the words must be, of others the word from which on are those that they must be
+  std::uint32_t equal_ = 0, same_ = 0; ///< how many there are of each
+  bool more_ = false;                  ///< a block is long, or there is something in these two
+  std::vector<Check> rest_;            ///< of one word each, and not whether it is a number
+  std::vector<std::uint32_t> conditions_;  ///< general checks, by their indices
+  std::vector<Check> checks_;
+
+  void find_blocks();
+  bool more_hold(const std::int64_t* words) const noexcept;
+  std::optional<std::uint32_t> first_condition(const std::int64_t* words) const noexcept;  ///< of the general ones; the others hold
   /// What one check is about, for people; stands at the check's index.
   struct Seen { std::uint32_t word; std::string symbol, name; std::int64_t hint; };
   struct Said { std::string condition, why; SourceLoc where; std::vector<Seen> symbols; };
@@ -53,9 +66,6 @@ class GuardSet {
   static bool simple(const Expr* condition, Check& out);
   static bool holds(const Check&, const std::int64_t* words) noexcept;
   void take(ShapeEnv&, const Candidate&);
-  std::vector<Check> checks_;
-  struct Run { std::uint8_t kind; std::uint32_t begin, end; };
-  std::vector<Run> runs_;              ///< of checks_: those of one kind that follow each other are gone through together
   std::vector<Said> said_;
   std::vector<ExprProgram> general_;   ///< each fits first_miss's array; a general check names program b and slot a
 };

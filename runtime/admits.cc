@@ -208,8 +208,8 @@ bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) 
     forget_captured();
     return false;
   }
-  if (auto m = s.guards.first_miss(f.values.data())) {
-    if (miss) *miss = *m;
+  if (!s.guards.hold(f.values.data())) {
+    if (miss) *miss = *s.guards.first_miss(f.values.data());
     forget_captured();
     return false;
   }
@@ -224,12 +224,19 @@ bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) 
 
 }  // namespace
 
+bool admits_alike(const Specialization& s, CallFrame& f) {
+  if (!s.settings.hold()) return false;
+  if (s.at_once) [[likely]] return s.guards.hold(f.values.data());
+  return s.plain ? s.guards.hold(f.values.data()) && written_inputs_are_alone(s, f) : admits_in_full(s, f, nullptr);
+}
+
 bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
-  if (miss) *miss = kOtherMiss;
+  if (!miss) return s.structure == f.structure && admits_alike(s, f);
+  *miss = kOtherMiss;
   if (!(s.structure == f.structure) || !s.settings.hold()) return false;
   if (!s.plain) return admits_in_full(s, f, miss);
   if (const std::optional<std::uint32_t> missed = s.guards.first_miss(f.values.data())) {
-    if (miss) *miss = *missed;
+    *miss = *missed;
     return false;
   }
   return s.written_inputs.empty() || written_inputs_are_alone(s, f);
@@ -243,7 +250,7 @@ bool would_admit(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
 }
 
 bool Seen::holds_for(const CallFrame& f) const {
-  if (!settings.hold() || guards.first_miss(f.values.data())) return false;
+  if (!settings.hold() || !guards.hold(f.values.data())) return false;
   return std::all_of(tensors.begin(), tensors.end(), [&](const TensorFact& t) {
     if (t.a >= f.tensors.size() || t.b >= f.tensors.size()) return true;  // a captured one
     const TensorImpl &a = *f.tensors[t.a], &b = *f.tensors[t.b];

@@ -37,18 +37,29 @@ struct Ends {
   Ends(CallFrame& f, std::size_t tensors) : structure(f.structure.room(tensors)), tensors(f.tensors.room(tensors)), values(f.values.room(tensors * 2 * kMaxRank)) {}
   void keep(CallFrame& f) const { f.structure.end_at(structure), f.tensors.end_at(tensors), f.values.end_at(values); }
 
-  // Whole halves of the arrays: what is behind the last size is written over.
-  [[gnu::always_inline]] void copy(const std::int64_t (&from)[kMaxRank], std::size_t rank) {
-    static_assert(kMaxRank == 8);
-    std::memcpy(values, from, 4 * sizeof *values);
-    if (rank > 4) [[unlikely]] std::memcpy(values + 4, from + 4, 4 * sizeof *values);
-    values += rank;
-  }
+  // Half of the array of sizes: what is behind the last one is written over. Few tensors have more, or strides among their values.
   [[gnu::always_inline]] void append(const TensorImpl& t, std::uint64_t w) {
+    static_assert(kMaxRank == 8);
     *structure++ = w;
     *tensors++ = const_cast<TensorImpl*>(&t);
-    copy(t.sizes, t.rank);
-    if (has_strides(w)) copy(t.strides, t.rank);
+    std::memcpy(values, t.sizes, 4 * sizeof *values);
+    if (is_long(w)) [[unlikely]] values = append_long(values, t, w);
+    else values += rank_of_word(w);
+  }
+
+ private:
+  static bool is_long(std::uint64_t w) {
+    constexpr std::uint64_t kMoreThanFour = 8 << 8;  // once 3 are added to the rank
+    static_assert(kMaxRank + 3 < 16);
+    return (w + (3 << 8)) & (kMoreThanFour | kStridesWord);
+  }
+  [[gnu::noinline]] static std::int64_t* append_long(std::int64_t* values, const TensorImpl& t, std::uint64_t w) {
+    const int rank = rank_of_word(w);
+    std::memcpy(values, t.sizes, sizeof t.sizes);
+    values += rank;
+    if (!has_strides(w)) return values;
+    std::memcpy(values, t.strides, sizeof t.strides);
+    return values + rank;
   }
 };
 
@@ -84,12 +95,23 @@ void CallFrame::tensor(const Tensor& t) { runtime::add_tensor(*this, t.impl()); 
 void CallFrame::tensor_list(const Tensor* first, std::size_t n) {
   constexpr std::size_t kAhead = 6;
   runtime::Ends ends(*this, n);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (i + kAhead < n) __builtin_prefetch(first[i + kAhead].impl());
-    const TensorImpl* t = first[i].impl();
-    if (!t) [[unlikely]] *ends.structure++ = 0;
-    else ends.append(*t, runtime::word_of(*t));
+  const bool released = any_released.load(std::memory_order_relaxed);
+  auto append = [&](const Tensor& handle) __attribute__((always_inline)) {
+    const TensorImpl* t = handle.impl();
+    if (!t) [[unlikely]] {
+      *ends.structure++ = 0;
+      return;
+    }
+    std::uint64_t w = t->structure_word.load(std::memory_order_relaxed);
+    if (w == 0 || released) [[unlikely]] w = runtime::make_word(*t);
+    ends.append(*t, w);
+  };
+  const Tensor *const end = first + n, *const near = n > kAhead ? end - kAhead : first;
+  for (; first != near; ++first) {
+    __builtin_prefetch(first[kAhead].impl());
+    append(*first);
   }
+  for (; first != end; ++first) append(*first);
   ends.keep(*this);
 }
 

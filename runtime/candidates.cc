@@ -50,7 +50,13 @@ struct Candidates::Asked {
   }
 };
 
-Candidates::Candidates(std::vector<const Specialization*> all) {
+Candidates Candidates::of_structure(std::vector<const Specialization*> all) {
+  const FrameArray<std::uint64_t>* structure = all.empty() ? nullptr : &all.front()->structure;
+  if (!std::all_of(all.begin(), all.end(), [&](const Specialization* s) { return s->structure == *structure; })) structure = nullptr;
+  return Candidates(std::move(all), structure);
+}
+
+Candidates::Candidates(std::vector<const Specialization*> all, const FrameArray<std::uint64_t>* structure) : structure_(structure) {
   if (all.size() > 1) {
     std::vector<Asked> asked;
     for (const Specialization* s : all) asked.push_back({s->guards.word_ranges(kMostWords)});
@@ -120,7 +126,9 @@ bool Candidates::by_values(const std::vector<const Specialization*>& all, const 
     Values::Slot& slot = made->slots[made->at(keys[i])];
     if (!slot.group) {
       groups.emplace_back();
-      slot = {keys[i], static_cast<std::uint32_t>(groups.size())};
+      slot = {keys[i], all[i], static_cast<std::uint32_t>(groups.size())};
+    } else {
+      slot.only = nullptr;
     }
     groups[slot.group - 1].push_back(all[i]);
   }

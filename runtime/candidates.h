@@ -3,7 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
+
+#include "reprise/flatten.h"
 
 namespace reprise::detail {
 
@@ -18,10 +21,14 @@ class Candidates {
  public:
   Candidates() = default;
   /// `all` stay, and in this order.
-  explicit Candidates(std::vector<const Specialization*> all);
+  explicit Candidates(std::vector<const Specialization*> all) : Candidates(std::move(all), nullptr) {}
+  /// The same of those of one structure.
+  static Candidates of_structure(std::vector<const Specialization*> all);
 
   /// Are they found by values, so that the latest hit need not be tried first?
   bool are_hashed() const { return values_ != nullptr; }
+  /// Are they all of the structure that the call has? Where not, admits() is to ask each of them.
+  bool are_of(const FrameArray<std::uint64_t>& structure) const { return structure_ && *structure_ == structure; }
   /// Calls admits(s) for each specialization that the call's own words do not rule out, until one says true; that one, or null.
   /// word(i) is the i-th of `count`; admits() may move them.
   template <class Word, class F>
@@ -31,10 +38,12 @@ class Candidates {
   struct Values;
   struct Ranges;
   struct Asked;
+  Candidates(std::vector<const Specialization*> all, const FrameArray<std::uint64_t>* structure);
   bool by_values(const std::vector<const Specialization*>&, const std::vector<Asked>&);
   bool by_ranges(const std::vector<const Specialization*>&, const std::vector<Asked>&);
   template <class F>
   const Specialization* first_of_all(const F& admits) const;
+  const FrameArray<std::uint64_t>* structure_ = nullptr;  ///< one of theirs, which all have; null: they have several, or nobody has asked
   std::vector<const Specialization*> some_;     ///< gone through; empty where there are values or ranges
   std::shared_ptr<const Values> values_;        ///< shared, so that tables can be copied
   std::shared_ptr<const Ranges> ranges_;
@@ -43,22 +52,28 @@ class Candidates {
 struct Candidates::Values {
   static constexpr std::size_t kMost = 4;
   using Key = std::array<std::int64_t, kMost>;  ///< of the words, and zeros
-  struct Slot { Key key; std::uint32_t group; };  ///< group: one more than its index; 0: empty
+  struct Slot {
+    Key key;
+    const Specialization* only;                 ///< of the group, if it has no other
+    std::uint32_t group;                        ///< one more than its index; 0: empty
+  };
   std::array<std::uint32_t, kMost> words{};
   std::size_t used = 0;
   std::vector<Slot> slots;                      ///< open addressing: twice as many as groups at least, a power of two
   std::vector<Candidates> groups;
   Candidates others;                            ///< do not ask each of the words for one value
 
-  static std::uint64_t hash(const Key& k) {
-    std::uint64_t h = 0;
-    for (const std::int64_t v : k) h = (h ^ static_cast<std::uint64_t>(v)) * 0xff51afd7ed558ccdull, h ^= h >> 32;
-    return h;
+  static bool same(const Key& a, const Key& b) {
+    std::int64_t bits = 0;
+    for (std::size_t i = 0; i < kMost; ++i) bits |= a[i] ^ b[i];
+    return bits == 0;
   }
   /// The slot of the key, or the empty one where it would be.
   std::size_t at(const Key& k) const {
-    std::size_t i = hash(k) & (slots.size() - 1);
-    while (slots[i].group && slots[i].key != k) i = (i + 1) & (slots.size() - 1);
+    std::uint64_t h = 0;
+    for (std::size_t i = 0; i < used; ++i) h = (h ^ static_cast<std::uint64_t>(k[i])) * 0xff51afd7ed558ccdull, h ^= h >> 32;
+    std::size_t i = h & (slots.size() - 1);
+    while (slots[i].group && !same(slots[i].key, k)) i = (i + 1) & (slots.size() - 1);
     return i;
   }
 };
@@ -92,7 +107,12 @@ const Specialization* Candidates::first(const Word& word, std::size_t count, con
         if (v.words[i] >= count) return c->first_of_all(admits);  // another structure with the same hash
         key[i] = word(v.words[i]);
       }
-      if (const std::uint32_t group = v.slots[v.at(key)].group) in = &v.groups[group - 1];
+      const Values::Slot& slot = v.slots[v.at(key)];
+      if (slot.only) {
+        if (admits(*slot.only)) return slot.only;
+      } else if (slot.group) {
+        in = &v.groups[slot.group - 1];
+      }
       c = &v.others;
     } else {
       const Ranges& r = *c->ranges_;
@@ -100,8 +120,13 @@ const Specialization* Candidates::first(const Word& word, std::size_t count, con
       in = r.holding(word(r.word));
       c = &r.others;
     }
-    if (in)
+    if (!in) continue;
+    if (in->values_ || in->ranges_) {
       if (const Specialization* s = in->first(word, count, admits)) return s;
+    } else {
+      for (const Specialization* s : in->some_)
+        if (admits(*s)) return s;
+    }
   }
   for (const Specialization* s : c->some_)
     if (admits(*s)) return s;

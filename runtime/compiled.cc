@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 
 #include "base/counters.h"
 #include "base/epochs.h"
@@ -53,32 +52,13 @@ Compiled::Compiled(CompileOptions o, std::optional<kernels::Mode> m)
 }
 
 std::unique_ptr<Compiled::Table> Compiled::prepare(std::size_t n) {
-  auto next = std::make_unique<Table>();
-  // Who stands for a structure decides what fits it.
-  auto most_general = [](const std::vector<const Specialization*>& those) {
-    const auto it = std::find_if(those.begin(), those.end(), [](const Specialization* s) { return s->generality.layouts; });
-    return it == those.end() ? those.front() : *it;
-  };
-  std::unordered_map<std::uint64_t, std::vector<const Specialization*>> all;
-  for (std::size_t i = 0; i < n; ++i) all[owned[i]->hash].push_back(owned[i].get());
-  for (auto& [hash, those] : all) {
-    const Specialization* one = most_general(those);
-    next->any_strides = next->any_strides || one->generality.layouts;
-    const Candidates* candidates = &next->by_structure.emplace(hash, Candidates(std::move(those))).first->second;
-    next->structures.emplace(runtime::hash_beside_layouts(one->structure), std::pair(one, candidates));
-  }
-  std::map<std::pair<std::vector<std::uint32_t>, std::uint64_t>, std::vector<const Specialization*>> partly;
-  for (std::size_t i = 0; i < n; ++i)
-    if (std::vector<std::uint32_t> words = unused_words(*owned[i]); !words.empty()) partly[{std::move(words), owned[i]->hash}].push_back(owned[i].get());
-  for (auto& [key, those] : partly) {
-    if (next->partly.empty() || next->partly.back().unused != key.first) next->partly.emplace_back().unused = key.first;
-    Table::Partly& p = next->partly.back();
-    const Specialization* one = most_general(those);
-    p.candidates.emplace_back(std::move(those));
-    p.structures.emplace(runtime::hash_beside_layouts(one->structure, p.unused), std::pair(one, &p.candidates.back()));
-  }
+  std::vector<const Specialization*> all;
+  std::unordered_map<std::uint64_t, std::vector<const Specialization*>> by_structure;
+  for (std::size_t i = 0; i < n; ++i) all.push_back(owned[i].get()), by_structure[owned[i]->hash].push_back(owned[i].get());
+  auto next = std::make_unique<Table>(all);
+  for (auto& [hash, those] : by_structure) next->by_structure.emplace(hash, Candidates::of_structure(std::move(those)));
   CodeCount code;
-  for (std::size_t i = 0; i < n; ++i) code.add(*owned[i]);
+  for (const Specialization* one : all) code.add(*one);
   next->code_bytes = code.bytes();
   retired.reserve(retired.size() + 1);
   return next;

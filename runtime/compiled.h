@@ -1,7 +1,6 @@
 #pragma once
 #include <array>
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "reprise/compile.h"
 #include "runtime/candidates.h"
 #include "runtime/declared.h"
+#include "runtime/other_structures.h"
 #include "runtime/recording_budget.h"
 #include "runtime/specialization.h"
 
@@ -32,21 +32,13 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   std::optional<kernels::Mode> mode;                       ///< none: off, every call is served eagerly
 
   struct Table {
+    Table() = default;
+    explicit Table(const std::vector<const Specialization*>& all) : others(all) {}
     std::unordered_map<std::uint64_t, Candidates> by_structure;
-    /// One of each structure, by hash_beside_layouts: calls may fit another than their own (Note [Layout classes]).
-    std::unordered_multimap<std::uint64_t, std::pair<const Specialization*, const Candidates*>> structures;
-    /// Those that do not use the tensors at these words of their structure (Specialization::unused), by hash_beside_layouts without them.
-    struct Partly {
-      std::vector<std::uint32_t> unused;
-      std::deque<Candidates> candidates;
-      std::unordered_multimap<std::uint64_t, std::pair<const Specialization*, const Candidates*>> structures;
-    };
-    std::deque<Partly> partly;                             ///< its entries are pointed into
+    OtherStructures others;                                ///< whom calls of other structures find
     std::int64_t code_bytes = 0;                           ///< CodeCount of those in it
-    bool any_strides = false;                              ///< is one among them that serves other layouts than its own?
     mutable std::atomic<const Specialization*> last{nullptr};  ///< the latest hit: tried first
     mutable std::atomic<const Candidates*> last_among{nullptr};  ///< those of its structure; perhaps, for a moment, of another one
-    mutable std::atomic<const Specialization*> last_other{nullptr};  ///< the latest hit of a call with another structure
   };
   std::atomic<const Table*> table;                        ///< never null
   std::shared_ptr<runtime::RecordingBudget> recordings;   ///< what all specializations keep together

@@ -98,13 +98,14 @@ std::uint64_t structure_word(const TensorImpl& t) {
 }
 
 bool fits(const TensorImpl& t, std::uint64_t w, bool shown, bool general) {
-  if (!has_strides(w)) return is_dense(t, order_of(w));
-  bool any_small = false, reads_without = false;
+  const bool any_small = std::any_of(t.sizes, t.sizes + t.rank, [](std::int64_t n) { return n <= 1; });
+  if (!has_strides(w)) return any_small && is_dense(t, order_of(w));
+  if (!any_small && !general) return false;
+  bool reads_without = false;
   for (int d = 0; d < t.rank; ++d) {
     const std::int64_t stride = t.strides[d];
     const StrideClass own = stride == 1 ? StrideClass::One : stride == 0 ? StrideClass::Zero : StrideClass::Other, made = stride_class(w, d);
     const bool is_small = t.sizes[d] <= 1;
-    any_small = any_small || is_small;
     if (own != made && !(general && made == StrideClass::Other) && !(is_small && (made == StrideClass::Other || !shown))) return false;
     reads_without = reads_without || (made == StrideClass::Zero && t.sizes[d] == 0);
   }
@@ -114,7 +115,7 @@ bool fits(const TensorImpl& t, std::uint64_t w, bool shown, bool general) {
     const auto last = last_element(t.rank, t.offset, [&](int d) { return std::max<std::int64_t>(t.sizes[d], 1); }, [&](int d) { return t.strides[d]; });
     if (!last || *last >= t.storage->bytes / item_size(t.dtype)) return false;
   }
-  return any_small || general;
+  return true;
 }
 
 unsigned ones_of(std::uint64_t w) {

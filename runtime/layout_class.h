@@ -43,7 +43,8 @@ constexpr std::uint64_t kWrappedWord = 1u << 15;
 constexpr std::uint64_t kLayoutBits = std::uint64_t{0xffff} << 16 | std::uint64_t{3} << 12;
 
 inline LayoutClass layout_class(std::uint64_t w) { return static_cast<LayoutClass>(w >> 12 & 3); }
-inline bool has_strides(std::uint64_t w) { return w >> 12 & 1; }
+constexpr std::uint64_t kStridesWord = 1 << 12;
+inline bool has_strides(std::uint64_t w) { return w & kStridesWord; }
 inline bool is_large_word(std::uint64_t w) { return w >> 14 & 1; }
 inline int rank_of_word(std::uint64_t w) { return static_cast<int>(w >> 8 & 15); }
 inline StrideClass stride_class(std::uint64_t w, int d) { return static_cast<StrideClass>(w >> (16 + 2 * d) & 3); }

@@ -2,33 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/thread_object.h"
 
 namespace reprise::detail {
 
 namespace {
-
-bool fit(const Specialization& s, const CallFrame& f, bool others) {
-  const FrameArray<std::uint64_t>&made = s.structure, &own = f.structure;
-  if (made.size() != own.size()) return false;
-  auto same = [&](std::size_t from, std::size_t to) { return from == to || std::memcmp(made.begin() + from, own.begin() + from, (to - from) * sizeof(std::uint64_t)) == 0; };
-  std::size_t from = 0, tensor = 0;
-  bool differ = false;
-  for (std::uint32_t at : s.tensor_words) {
-    if (!same(from, at)) return false;
-    from = at + 1;
-    if (made[at] == own[at]) {
-      tensor += own[at] != 0;
-      continue;
-    }
-    if (!made[at] || !own[at]) return false;
-    if ((!others || s.uses(tensor)) && (((made[at] ^ own[at]) & ~runtime::kLayoutBits) || !runtime::fits(*f.tensors[tensor], made[at], s.shows_strides_of(tensor), s.generality.layouts))) return false;
-    differ = true;
-    ++tensor;
-  }
-  return differ && same(from, own.size());
-}
 
 // The frame's own words and values, while it is seen as another's.
 struct Own {
@@ -38,43 +18,89 @@ struct Own {
 
 }  // namespace
 
-bool has_small_dims(const CallFrame& f) {
-  return std::any_of(f.tensors.begin(), f.tensors.end(), [](const TensorImpl* t) { return std::any_of(t->sizes, t->sizes + t->rank, [](std::int64_t n) { return n <= 1; }); });
-}
-
-SeenAs::SeenAs(const Specialization& s, CallFrame& f, bool others) : frame_(f) {
-  if (!fit(s, f, others)) return;
-  Own& own = thread_object<Own>();
-  own.structure = f.structure;
-  own.values = f.values;
-  seen_ = true;
-  f.structure = s.structure;
-  f.values.clear();
-  const std::int64_t* from = own.values.begin();
-  auto take = [&](std::size_t n) {
-    if (n) std::memcpy(f.values.extend(n), from, n * sizeof *from);
-    from += n;
-  };
-  std::size_t tensor = 0;
+std::optional<Recast> Recast::of(const Specialization& s, const FrameArray<std::uint64_t>& own) {
+  const FrameArray<std::uint64_t>& made = s.structure;
+  if (made.size() != own.size()) return std::nullopt;
+  auto same = [&](std::size_t from, std::size_t to) { return from == to || std::memcmp(made.begin() + from, own.begin() + from, (to - from) * sizeof(std::uint64_t)) == 0; };
+  std::size_t from = 0, tensor = 0;
+  bool differ = false;
   for (std::uint32_t at : s.tensor_words) {
-    if (!s.structure[at]) continue;
-    const TensorImpl& t = *f.tensors[tensor];
-    take(s.input_values[tensor].first - f.values.size());
-    if (const bool unused = !s.uses(tensor++); others && unused) {  // nobody looks at its values
-      f.values.resize(f.values.size() + runtime::value_count(s.structure[at]));
-      from += runtime::value_count(own.structure[at]);
-      continue;
-    }
-    take(t.rank);
-    const bool strides = runtime::has_strides(s.structure[at]);
-    if (runtime::has_strides(own.structure[at])) {
-      if (strides) take(t.rank);
-      else from += t.rank;
-    } else if (strides) {
-      std::copy(t.strides, t.strides + t.rank, f.values.extend(t.rank));
+    if (!same(from, at)) return std::nullopt;
+    from = at + 1;
+    const std::uint64_t different = made[at] ^ own[at];
+    if (different && (!made[at] || !own[at] || (s.uses(tensor) && (different & ~runtime::kLayoutBits)))) return std::nullopt;
+    differ = differ || different;
+    tensor += own[at] != 0;
+  }
+  if (!differ || !same(from, own.size())) return std::nullopt;
+
+  Recast r(s);
+  Piece piece;
+  std::uint32_t made_values = 0;  // so far
+  bool moves = false;
+  auto end_piece = [&] { r.values_.push_back(std::exchange(piece, {})), moves = true; };
+  tensor = 0;
+  for (std::uint32_t at : s.tensor_words) {
+    if (!made[at]) continue;
+    const auto i = static_cast<std::uint32_t>(tensor++);
+    piece.own += s.input_values[i].first - made_values;
+    const auto have = static_cast<std::uint32_t>(runtime::value_count(own[at])), want = static_cast<std::uint32_t>(runtime::value_count(made[at]));
+    made_values = s.input_values[i].first + want;
+    if (made[at] != own[at] && s.uses(i)) r.fits_.push_back({i, made[at], s.shows_strides_of(i)});
+    if (have == want) {  // of one that is not used nobody looks at them
+      piece.own += want;
+    } else if (!s.uses(i)) {
+      piece.zeros = want, piece.skipped = have;
+      end_piece();
+    } else {
+      const auto rank = static_cast<std::uint32_t>(runtime::rank_of_word(made[at]));
+      piece.own += rank, piece.tensor = i;
+      (have < want ? piece.strides : piece.skipped) = rank;
+      end_piece();
     }
   }
-  take(static_cast<std::size_t>(own.values.end() - from));
+  if (moves) end_piece();  // what is left of the own values is after the last tensor's
+  r.made_ = made_values;
+  return r;
+}
+
+bool Recast::fits(const CallFrame& f) const {
+  return std::all_of(fits_.begin(), fits_.end(), [&](const Fit& x) { return runtime::fits(*f.tensors[x.tensor], x.word, x.shown, to_->generality.layouts); });
+}
+
+SeenAs::SeenAs(const Specialization& s, CallFrame& f) : frame_(f) {
+  if (const std::optional<Recast> r = Recast::of(s, f.structure); r && r->fits(f)) apply(*r);
+}
+
+SeenAs::SeenAs(const Recast& r, CallFrame& f) : frame_(f) {
+  if (r.fits(f)) apply(r);
+}
+
+void SeenAs::apply(const Recast& r) {
+  Own& own = thread_object<Own>();
+  own.structure = frame_.structure;
+  moved_ = !r.values_.empty();
+  if (moved_) own.values = frame_.values;
+  seen_ = true;
+  frame_.structure = r.to_->structure;
+  if (!moved_) return;
+  // In fours: what is behind the last one is written over.
+  constexpr std::size_t kFour = 4;
+  auto copy = [](std::int64_t* to, const std::int64_t* from, std::size_t n) {
+    for (std::size_t k = 0; k < n; k += kFour) std::memcpy(to + k, from + k, kFour * sizeof *to);
+    return to + n;
+  };
+  static_assert(kMaxRank % kFour == 0);
+  own.values.room(kFour);
+  const std::int64_t* from = own.values.begin();
+  std::int64_t* to = (frame_.values.clear(), frame_.values.room(r.made_ + own.values.size() + kFour));
+  for (const Recast::Piece& p : r.values_) {
+    to = copy(to, from, p.own);
+    if (p.strides) to = copy(to, frame_.tensors[p.tensor]->strides, p.strides);
+    if (p.zeros) to = std::fill_n(to, p.zeros, 0);
+    from += p.own + p.skipped;
+  }
+  frame_.values.end_at(copy(to, from, static_cast<std::size_t>(own.values.end() - from)));
 }
 
 AnyStrides::AnyStrides(CallFrame& f, const StridesAside& how) : frame_(f), structure_(f.structure), values_(f.values) {
@@ -107,7 +133,7 @@ SeenAs::~SeenAs() {
   if (!seen_) return;
   const Own& own = thread_object<Own>();
   frame_.structure = own.structure;
-  frame_.values = own.values;
+  if (moved_) frame_.values = own.values;
 }
 
 }  // namespace reprise::detail

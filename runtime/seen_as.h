@@ -1,12 +1,11 @@
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "runtime/specialization.h"
 
 namespace reprise::detail {
-
-/// Is there a tensor with a dimension of size 0 or 1? Only then may a call fit a class of layouts that is not its own.
-bool has_small_dims(const CallFrame&);
 
 /// How calls of one structure but for layouts are seen where some of their tensors may have any strides (Note [Layout classes]).
 struct StridesAside {
@@ -34,12 +33,33 @@ class AnyStrides {
   bool kept_ = false;
 };
 
-/// A call's frame as those of a specialization are that was compiled for other classes of layouts, where the call's tensors fit them
-/// (Note [Layout classes]), or for other tensors where it uses none. While it lives, unless it is kept: then the frame is as its own again. One thread, one at a time.
+/// How frames of one structure become frames of a specialization's, where the tensors fit that one's classes of layouts (Note [Layout
+/// classes]), or are others where it uses none. Immutable.
+class Recast {
+ public:
+  /// None: the structures are the same, or differ in more than that.
+  static std::optional<Recast> of(const Specialization&, const FrameArray<std::uint64_t>& own);
+  /// Do the tensors of this call, which has the structure `own`, fit?
+  bool fits(const CallFrame&) const;
+
+ private:
+  friend class SeenAs;
+  explicit Recast(const Specialization& to) : to_(&to) {}
+  struct Fit { std::uint32_t tensor; std::uint64_t word; bool shown; };
+  /// Of the new values, in order: some of the call's own, then some strides of a tensor, then zeros; how many of the own ones nobody asks for after that.
+  struct Piece { std::uint32_t own = 0, tensor = 0, strides = 0, zeros = 0, skipped = 0; };
+  const Specialization* to_;
+  std::vector<Fit> fits_;
+  std::vector<Piece> values_;   ///< none: they stay as they are
+  std::size_t made_ = 0;        ///< how many there are up to the last tensor's
+};
+
+/// A call's frame as those of a specialization are (Recast). While it lives, unless it is kept: then the frame is as its own again.
+/// One thread, one at a time.
 class SeenAs {
  public:
-  /// `others`: it may have other tensors where the specialization uses none; their values are then nobody else's, either.
-  SeenAs(const Specialization&, CallFrame&, bool others = true);
+  SeenAs(const Specialization&, CallFrame&);
+  SeenAs(const Recast&, CallFrame&);
   ~SeenAs();
   SeenAs(const SeenAs&) = delete;
   SeenAs& operator=(const SeenAs&) = delete;
@@ -48,8 +68,9 @@ class SeenAs {
   void keep() { seen_ = false; }
 
  private:
+  void apply(const Recast&);
   CallFrame& frame_;
-  bool seen_ = false;
+  bool seen_ = false, moved_ = false;   ///< moved_: the values are others
 };
 
 }  // namespace reprise::detail

@@ -67,6 +67,7 @@ Specialization::Specialization(std::string its_name, FrameArray<std::uint64_t> i
       plain(!function && asked.empty() && extra_values.empty() && captured.empty() && same_as.empty() && wholes.empty() && reshaped_inputs.empty() &&
             whole_storage.empty() && exact_strides.empty() && relations.empty()),
       assigned(std::move(t.assigned)), unrepeatable(t.unrepeatable), kept(std::move(t.kept)), input_values(std::move(t.input_values)), serial(++g_serials), recordings(program) {
+  at_once = plain && written_inputs.empty();
   if (knobs().profile) profile_from_start(*this);
 }
 

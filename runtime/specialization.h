@@ -34,6 +34,7 @@ struct Specialization {
   const std::vector<std::uint64_t> input_words;       ///< Traced::input_words: of captured tensors what they must be
   const std::vector<Asked> asked;                     ///< variables that must be defined, or undefined, as they were
   const std::unique_ptr<FunctionBytes> function;      ///< what must be as it was in the function object; null: nothing
+  bool at_once = false;                               ///< `plain`, and writes no argument: what is asked of a call with its structure are these two
   const graph::Settings settings;                     ///< of the thread, as far as the function depends on them
   const guards::GuardSet guards;
   const runtime::Program program;
@@ -83,7 +84,9 @@ bool is_gone(const Specialization&);
 /// Does it serve this call? On a miss says which guard failed (`miss` as GuardSet numbers them, or ~0u: structure,
 /// captured metadata or overlap). On a hit the frame has the captured tensors appended.
 bool admits(const Specialization&, CallFrame&, std::uint32_t* miss = nullptr);
-/// The same, asked for its own sake: the frame is as before also on a hit.
+/// The same of a call that is known to have its structure.
+bool admits_alike(const Specialization&, CallFrame&);
+/// The same as admits(), asked for its own sake: the frame is as before also on a hit.
 bool would_admit(const Specialization&, CallFrame&, std::uint32_t* miss);
 
 /// What a trace that was given up had seen of its call: of calls that differ in it nothing is known. It says nothing of

@@ -193,6 +193,65 @@ TEST(Properties, ProofsAreSoundUnderGuardsAndGuardSetsCheckAllOfThem) {
   EXPECT_GT(proved, 4000);  // a prover that never answers would be sound too
 }
 
+// What is asked of neighbouring words at once is what each check asks, and which of them failed is told in their order.
+TEST(Sets, BlocksOfWordsAskWhatTheChecksAsk) {
+  constexpr std::uint32_t kWords = 40;
+  int held = 0, missed = 0;
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    std::mt19937 rng(seed);
+    ShapeEnv env;
+    LibraryScope operators;
+    // Shapes that repeat, as those of many tensors do, and some that do not.
+    const std::uint32_t period = 1 + rng() % 4;
+    std::vector<Int> symbols;
+    std::vector<std::int64_t> hint;
+    for (std::uint32_t i = 0; i < kWords; ++i) {
+      hint.push_back(rng() % 16 ? 5 + i % period : static_cast<std::int64_t>(rng() % 9));
+      symbols.push_back(env.new_symbol({i, "x .size(" + std::to_string(i) + ")"}, hint.back(), 0));
+    }
+    const std::uint32_t from = rng() % 4, kinds = rng() % 3;
+    for (std::uint32_t i = from; i < kWords; ++i) {
+      if (rng() % 8 == 0) continue;
+      if (kinds != 1 && i >= from + period) static_cast<void>(static_cast<bool>(symbols[i] == symbols[rng() % 2 ? i - period : from + (i - from) % period]));
+      if (kinds != 0 && rng() % 3) static_cast<void>(symbols[i].value());
+      if (rng() % 16 == 0) static_cast<void>(static_cast<bool>(symbols[i] > 3));
+      if (rng() % 16 == 0) static_cast<void>(static_cast<bool>(symbols[i] + symbols[rng() % kWords] > 9));
+    }
+    const GuardSet set(env);
+    auto one = [](const GuardSet::Check& c, const std::vector<std::int64_t>& w) {
+      switch (c.kind) {
+        case GuardSet::kEqual: return w[c.a] == c.k;
+        case GuardSet::kUnequal: return w[c.a] != c.k;
+        case GuardSet::kAtLeast: return w[c.a] >= c.k;
+        case GuardSet::kAtMost: return w[c.a] <= c.k;
+        case GuardSet::kSameWords: return w[c.a] == w[c.b];
+        case GuardSet::kDivisible: return w[c.a] % c.k == 0;
+        case GuardSet::kLowBitsZero: return (w[c.a] & c.k) == 0;
+        default: return true;  // a general one
+      }
+    };
+    ASSERT_TRUE(set.hold(hint.data())) << "seed " << seed;
+    for (int near = 0; near < 60; ++near) {
+      std::vector<std::int64_t> w = hint;
+      for (std::uint32_t k = rng() % 3; k-- > 0;) w[rng() % kWords] += static_cast<std::int64_t>(rng() % 3) - 1;
+      if (rng() % 4 == 0)
+        for (std::uint32_t i = rng() % period; i < kWords; i += period) ++w[i];  // all that may be alike, otherwise
+      std::uint32_t first = 0;
+      while (first < set.size() && one(set.checks()[first], w)) ++first;
+      const std::optional<std::uint32_t> miss = set.first_miss(w.data());
+      ASSERT_EQ(set.hold(w.data()), !miss) << "seed " << seed;
+      if (first < set.size()) {
+        ASSERT_EQ(miss, first) << "seed " << seed;
+      } else if (miss) {
+        ASSERT_EQ(set.checks()[*miss].kind, GuardSet::kGeneral) << "seed " << seed;
+      }
+      ++(miss ? missed : held);
+    }
+  }
+  EXPECT_GT(held, 10000);
+  EXPECT_GT(missed, 10000);
+}
+
 TEST(Facts, EqualityOrderAndDivisibilityAreUsed) {
   ShapeEnv env;
   LibraryScope operators;

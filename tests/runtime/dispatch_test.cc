@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <thread>
+#include <tuple>
 #include <vector>
 
 #include "reprise/reprise.h"
@@ -77,6 +80,108 @@ TEST(Dispatch, AmongManyCostsLittleMore) {
   };
   const double few = time_of(8), many = time_of(384);
   EXPECT_LT(many, few * 5);
+}
+
+Tensor numbered(const Ints& sizes) {
+  Int n = 1;
+  for (Int s : sizes) n = n * s;
+  return (arange(n, {.dtype = kFloat32}) * 0.5).view(sizes);
+}
+
+/// The i-th of 1,024 kinds of calls that a function which looks at first and last alone does not tell apart.
+std::vector<Tensor> unused_differ(int i, std::size_t count = 8) {
+  const DType dtypes[] = {kFloat32, kFloat64, kInt32, kInt64};
+  std::vector<Tensor> all;
+  for (std::size_t k = 0; k < count; ++k) all.push_back(numbered({2, 3}) + static_cast<double>(k) + i);
+  all[1] = zeros({2, 3}, {.dtype = dtypes[i % 4]});
+  all[2] = i / 4 % 4 == 0 ? Tensor(zeros({6})) : i / 4 % 4 == 1 ? zeros({2, 3}).t() : i / 4 % 4 == 2 ? zeros({2, 6}).slice(1, 0, 6, 2) : zeros({1, 2, 3});
+  all[3] = zeros({2, 3}, {.dtype = dtypes[i / 16 % 4]});
+  all[4] = zeros({2, 3}, {.dtype = dtypes[i / 64 % 4]});
+  all[5] = zeros({2, 3}, {.dtype = dtypes[i / 256 % 4]});
+  return all;
+}
+
+// More kinds than a thread remembers, and specializations that come meanwhile.
+TEST(Dispatch, WhatIsNotUsedMayBeAnything) {
+  auto f = compile([](const std::vector<Tensor>& all, Int n) { return n.value() % 2 ? all.front() + all.back() : all.front() - all.back(); }, {.name = "first and last"});
+  for (int round = 0; round < 2; ++round)
+    for (int i = 0; i < 1024; ++i) {
+      const std::vector<Tensor> all = unused_differ(i);
+      const int n = i % 512 == 511;
+      ASSERT_TRUE(equal(f(all, Int(n)), n ? all.front() + all.back() : all.front() - all.back())) << i;
+    }
+  EXPECT_EQ(f.stats().compilations, 2) << f.explain();
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 256; ++i) {
+        const std::vector<Tensor> all = unused_differ(i * (t + 1) % 1024);
+        wrong += !equal(f(all, Int(t)), t % 2 ? all.front() + all.back() : all.front() - all.back());
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(f.stats().compilations, 4) << f.explain();  // n is pinned
+}
+
+// Calls that are seen as others are found about as fast as those.
+TEST(Dispatch, CallsOfOtherStructuresCostLittleMore) {
+  struct Case {
+    const char* name;
+    std::vector<Tensor> (*call)(int);
+    int kinds;
+  };
+  const Case cases[] = {
+      {"unused arguments", [](int i) { return unused_differ(i, 32); }, 64},
+      {"batches of one", [](int i) { return std::vector<Tensor>(32, i ? numbered({1, 8}).slice(1, 0, 5) : numbered({7, 5}).t()); }, 2},
+      {"any strides", [](int i) {
+         const Tensor kinds[] = {numbered({7, 5}), numbered({5, 7}).t(), numbered({7, 8}).slice(1, 0, 5), numbered({7, 10}).slice(1, 0, 10, 2), numbered({5, 14}).slice(1, 0, 14, 2).t()};
+         return std::vector<Tensor>(32, kinds[i]);
+       }, 5}};
+  for (const Case& c : cases) {
+    auto f = compile([](const std::vector<Tensor>& all) { return all.front() + all.back(); }, {.name = c.name, .mode = "interpret"});
+    std::vector<std::tuple<std::vector<Tensor>>> calls;
+    for (int i = 0; i < c.kinds; ++i) {
+      calls.emplace_back(c.call(i));
+      const std::vector<Tensor>& all = std::get<0>(calls.back());
+      ASSERT_TRUE(equal(f(all), all.front() + all.back())) << c.name << " " << i;
+    }
+    EXPECT_LE(f.stats().compilations, 3) << c.name << "\n" << f.explain();
+    const std::vector<std::tuple<std::vector<Tensor>>> own(calls.size(), calls.front());
+    double best = 1e9, best_own = 1e9;
+    for (int round = 0; round < 9; ++round) {
+      best = std::min(best, f.measure_dispatch_ns(calls, 6400));
+      best_own = std::min(best_own, f.measure_dispatch_ns(own, 6400));
+    }
+    EXPECT_LT(best, best_own * 4) << c.name;
+  }
+}
+
+// Two specializations of one structure may differ in what they ask of layouts. A batch of one that was expanded keeps its stride: who is
+// shown strides is not served by code for others; who is not, is.
+TEST(Dispatch, EachSpecializationDecidesWhatFitsIt) {
+  auto body = [](Tensor x, Int n) { return n > 0 ? x.transpose(0, -1) : x * 2; };
+  auto expanded = [](std::int64_t batch) { return numbered({3, 1, 5}).expand({3, batch, 5}); };
+  for (const bool view_first : {true, false}) {
+    auto f = compile(body, {.name = "a view or not"});
+    for (int turn = 0; turn < 2; ++turn)
+      for (const int n : {view_first ? 1 : 0, view_first ? 0 : 1}) ASSERT_TRUE(equal(f(expanded(7), Int(n)), body(expanded(7), n)));
+    ASSERT_EQ(f.stats().compilations, 2);
+    for (const std::int64_t batch : {1, 0, 1}) ASSERT_TRUE(equal(f(expanded(batch), Int(0)), body(expanded(batch), 0)));
+    EXPECT_EQ(f.stats().compilations, 2) << "view first: " << view_first << "\n" << f.explain();
+    const Tensor view = f(expanded(1), Int(1)), eagerly = body(expanded(1), 1);
+    for (int d = 0; d < 3; ++d) EXPECT_EQ(view.stride(d).value(), eagerly.stride(d).value()) << d;
+    EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  }
+  // What the one does not use, the other does.
+  auto g = compile([](Tensor x, Tensor y, Int n) { return n > 0 ? x + y : x * 3; }, {.name = "used by one"});
+  const Tensor x = numbered({2, 3});
+  for (const int n : {1, 0}) g(x, x, Int(n));
+  for (const Tensor& y : {zeros({2, 3}, {.dtype = kInt64}), zeros({6}), zeros({2, 6}).slice(1, 0, 6, 2), x.clone().t(), Tensor()}) ASSERT_TRUE(equal(g(x, y, Int(0)), x * 3));
+  EXPECT_LE(g.stats().compilations, 3) << g.explain();  // an undefined one is another kind of call
+  EXPECT_EQ(g.stats().eager_fallbacks, 0);
 }
 
 }  // namespace
