@@ -132,6 +132,26 @@ void add_attention(std::vector<Figure>& out, DType t, std::int64_t length) {
                  "8 heads of 64, interleaved, median of 15: " + milliseconds(median(one)) + " against " + milliseconds(median(two))});
 }
 
+/// A product of weights that a program widens itself, against one that is told they are quantized.
+void add_widened(std::vector<Figure>& out, DType t, DType stored, std::int64_t rows) {
+  constexpr std::int64_t kSize = 4096;
+  auto plain = compile([t](Tensor x, Tensor q, Tensor s) { return linear(x, q.to(t)) * s; }, {.name = "widened"});
+  auto told = compile([](Tensor x, Tensor q, Tensor s) { return scaled_mm(x, q.t(), ones({}), s.to(kFloat32).unsqueeze(0)); }, {.name = "told"});
+  const Tensor x = randn({rows, kSize}).to(t), q = (rand({kSize, kSize}) * 200 - 100).to(stored), s = rand({kSize}).to(t);
+  plain(x, q, s), told(x, q, s);
+  std::vector<double> one, two;
+  for (int i = 0; i < 15; ++i) {
+    double start = now();
+    plain(x, q, s);
+    one.push_back(now() - start);
+    start = now();
+    told(x, q, s);
+    two.push_back(now() - start);
+  }
+  out.push_back({"weights of " + std::string(dtype_name(stored)) + " widened by the program, " + std::string(dtype_name(t)) + ", " + std::to_string(rows) + " rows, time of scaled_mm", median(one) / median(two), "ratio", 1.1, Figure::Better::Lower, true,
+                 "4096 x 4096, interleaved, median of 15: " + milliseconds(median(one)) + " against " + milliseconds(median(two))});
+}
+
 }  // namespace
 
 std::vector<Figure> quantize_figures() {
@@ -155,6 +175,8 @@ std::vector<Figure> quantize_figures() {
     add_rope(out, "rope + cache write", t, 0.6, [](Tensor cache, Tensor k, Tensor) { cache.slice(0, 0, k.size(0)).copy_(k); });
     add_rope(out, "rope + paged cache write", t, 0.6, [](Tensor cache, Tensor k, Tensor slots) { cache.index_copy_(0, slots, k); });
     for (std::int64_t length : {512, 1024}) add_attention(out, t, length);
+    for (DType stored : {kInt8, kFloat8E4M3FN})
+      for (std::int64_t rows : {1, 32}) add_widened(out, t, stored, rows);
   }
   return out;
 }

@@ -33,6 +33,8 @@ struct Pass {
   bool (*run)(graph::Graph&);
   /// In place of `run`: one that does what users registered.
   bool (*run_registered)(graph::Graph&, const Registered&, PassRecord&) = nullptr;
+  /// In place of both: one that counts what it has found.
+  bool (*run_counting)(graph::Graph&, PassRecord&) = nullptr;
 };
 
 /// THE list, in order (passes/pipeline.cc). Where the order of two matters, it says why beside the later one.
@@ -58,6 +60,8 @@ bool spell_alike(graph::Graph&);      ///< what has several spellings in primiti
 /// The library's own patterns (Registered::shipped): primitives become the operator that they make up.
 bool compose(graph::Graph&, const Registered&, PassRecord&);
 bool fold_constants(graph::Graph&);   ///< operators on `full` values; full operands into scalar arguments
+/// Products of weights that are stored quantized and widened before: scaled_mm. One of the library's own patterns by its name.
+bool quantized_weights(graph::Graph&, PassRecord&);
 bool cat_last(graph::Graph&);         ///< an elementwise operator of a cat becomes a cat of what it makes of the parts
 bool merge_equal(graph::Graph&);      ///< CSE; random nodes merge only when seed and offset are the same
 /// What reads a part of a value that was written in place since reads it of the newest value, where it is known to be the same there, or

@@ -35,6 +35,8 @@ const std::vector<Pass>& pipeline() {
       {"eliminate_noops", eliminate_noops},
       // What is sought was brought into the form that the graph has now.
       {"match_patterns", nullptr, match_patterns},
+      // After it: what users seek is there as they know it. Composites are gone, and casts are where they are needed.
+      {"quantized_weights", nullptr, nullptr, quantized_weights},
       // After the casts that do nothing are gone: what is left is worth doing before the parts are stored.
       {"cat_last", cat_last},
       {"merge_equal", merge_equal},
@@ -125,7 +127,10 @@ PassRecord timed(std::string name, graph::Graph& g, F&& run) {
 
 PassRecord run_one(const Pass& pass, graph::Graph& g, std::int64_t level, const Registered* registered = nullptr) {
   PassRecord record = timed(std::string(pass.name), g, [&](PassRecord& r) {
-    return with_regions(g, [&](graph::Graph& of) { return pass.run ? pass.run(of) : registered && pass.run_registered(of, *registered, r); });
+    return with_regions(g, [&](graph::Graph& of) { 
+      if (pass.run) return pass.run(of);
+      return pass.run_counting ? pass.run_counting(of, r) : registered && pass.run_registered(of, *registered, r);
+    });
   });
   if (level >= 1) graph::verify(g, pass.name);
   if (level >= 3) {
@@ -228,6 +233,7 @@ void run_until(std::string_view last, graph::Graph& g, const Registered* registe
   for (const Pass& pass : pipeline()) {
     if (pass.name == last) break;
     if (pass.run) pass.run(g);
+    else if (pass.run_counting) pass.run_counting(g, record);
     else if (registered) pass.run_registered(g, *registered, record);
   }
   merge_equal(g);

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/errors.h"
+#include "base/knobs.h"
 #include "graph/text.h"
 #include "passes/pass.h"
 
@@ -47,6 +48,17 @@ bool update(F&& change) {
 }
 
 }  // namespace
+
+bool is_wanted(std::string_view name) {
+  const std::string& knob = knobs().patterns;
+  if (knob == "shipped") return true;
+  for (std::size_t at = 0; at <= knob.size();) {
+    const std::size_t end = std::min(knob.size(), knob.find(',', at));
+    if (std::string_view(knob).substr(at, end - at) == name) return true;
+    at = end + 1;
+  }
+  return false;
+}
 
 void register_pass(RegisteredPass p) {
   if (p.name.empty()) fail(ErrorCode::InvalidArgument, "register_pass", {}, "a pass needs a name");

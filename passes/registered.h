@@ -65,6 +65,9 @@ bool remove_pattern(std::string_view name);
 /// Null: nothing is registered.
 std::shared_ptr<const Registered> registered();
 
+/// Is the library's own pattern of this name sought (REPRISE_PATTERNS)?
+bool is_wanted(std::string_view name);
+
 /// Makes the normal form in which a graph is searched for patterns, and in which patterns are kept: all passes before `match_patterns`.
 /// `shipped`: what `compose` seeks.
 void normalize(graph::Graph&, const Registered* shipped = nullptr);

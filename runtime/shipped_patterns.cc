@@ -242,16 +242,6 @@ const std::vector<Family>& families() {
   return all;
 }
 
-bool is_wanted(const std::string& knob, std::string_view name) {
-  if (knob == "shipped") return true;
-  for (std::size_t at = 0; at <= knob.size();) {
-    const std::size_t end = std::min(knob.size(), knob.find(',', at));
-    if (std::string_view(knob).substr(at, end - at) == name) return true;
-    at = end + 1;
-  }
-  return false;
-}
-
 bool has_number(const graph::Graph& g, double v) {
   return std::any_of(g.nodes.begin(), g.nodes.end(), [&](const graph::Node& n) {
     return std::any_of(n.args.begin(), n.args.end(), [&](const graph::NodeArg& a) {
@@ -330,8 +320,7 @@ void note_results(const graph::Graph& g, OpId op, std::set<std::pair<DType, int>
 
 std::vector<std::shared_ptr<const RegisteredPattern>> shipped_for(const graph::Graph& g) {
   Made found;
-  const std::string& knob = knobs().patterns;
-  if (knob == "none" || g.nodes.size() < 2) return found;
+  if (knobs().patterns == "none" || g.nodes.size() < 2) return found;
   Ops ops;
   note_operators(g, ops);
   // These are what passes/spell_alike.cc makes.
@@ -341,7 +330,7 @@ std::vector<std::shared_ptr<const RegisteredPattern>> shipped_for(const graph::G
   std::vector<Table::Wanted> wanted;
   for (std::size_t i = 0; i < families().size(); ++i) {
     const Family& f = families()[i];
-    if (!ops.contains(f.anchor) || !all_there(f.needs) || !is_wanted(knob, f.name) || (f.number != 0 && !has_number(g, f.number))) continue;
+    if (!ops.contains(f.anchor) || !all_there(f.needs) || !passes::is_wanted(f.name) || (f.number != 0 && !has_number(g, f.number))) continue;
     std::set<std::pair<DType, int>> seen;
     note_results(g, f.anchor, seen);
     for (auto [dtype, rank] : seen)

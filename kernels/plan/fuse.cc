@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "kernels/loop/pointwise.h"
 #include "kernels/plan/fuse_order.h"
+#include "kernels/plan/kept_bytes.h"
 #include "kernels/plan/scatter.h"
 
 namespace reprise::kernels {
@@ -29,8 +30,6 @@ constexpr std::size_t kMaxStores = 8;            // a kernel with very many outp
 // Making code takes longer than in proportion to its length, so a kernel's length has a bound.
 constexpr std::size_t kMaxItems = 256;
 constexpr int kMaxReductions = 16;
-constexpr std::int64_t kLongestRow = 1 << 17, kManyRows = 64;  // of a kernel that also reduces parts of rows
-constexpr std::int64_t kSerialReduction = 1 << 14;  // elements one task may reduce before its users get their own kernel
 
 // What is asked for one item has a bound, so that the whole is linear. Where it is reached the item gets a kernel of its own.
 constexpr std::size_t kMostUnits = 8;            // kernels tried for a store
@@ -40,8 +39,9 @@ constexpr std::size_t kMostCopies = 64;          // kernels that each compute a 
 
 class Fuse {
  public:
-  Fuse(const Graph& g, BufferPlan& p, bool on)
-      : g_(g), p_(p), on_(on), order_(p), uses_(g.values.size()), root_(roots_of(g)), mine_(g.values.size()), its_(g.values.size()) {}
+  /// `kept`: what is asked whether it would keep too much; null: nothing.
+  Fuse(const Graph& g, BufferPlan& p, bool on, FuseOrder order, const std::vector<ValueId>& root, KeptBytes* kept)
+      : g_(g), p_(p), on_(on), order_(std::move(order)), uses_(g.values.size()), root_(root), kept_(kept), mine_(g.values.size()), its_(g.values.size()) {}
 
   std::vector<Unit> run() {
     for (std::size_t k = order_.items().size(); k-- > 0;) {
@@ -65,6 +65,7 @@ class Fuse {
   }
 
  private:
+  struct Use { std::uint32_t unit; std::size_t demand; };
   // ---- order
   /// May item i, wanted at `map`, be computed in unit u? `everywhere`: each of its users computes it for itself.
   bool legal(Id i, std::uint32_t u, const IndexMap& map, bool everywhere, const char** why) {
@@ -106,7 +107,7 @@ class Fuse {
     if (!at || to.buffer == ~0u || is_gather(i)) return false;
     Unit loops;  // as they are when i has joined
     loops.extents = units_[u].extents, loops.reduced = units_[u].reduced, loops.part = units_[u].part;
-    if (is_reduction(i)) fold(loops, left_out(map));
+    if (is_reduction(i)) loops.fold(left_out(map));
     Access written = access_of(*at, to.layout);
     const DType to_dtype = p_.items[w].kind == Item::Kind::Copy ? p_.items[w].to_dtype : g_.meta(p_.items[w].made).dtype;
     bool met = false;
@@ -123,6 +124,31 @@ class Fuse {
   const Place& store_place(Id i) const {
     const Item& it = p_.items[i];
     return it.kind == Item::Kind::Copy ? it.to : p_.place[it.made.v];
+  }
+
+  /// Does little stay alive when i is computed inside all its users, and nowhere stored?
+  bool keeps_little(Id i, const std::vector<Use>& uses) {
+    std::uint32_t at = 0;
+    for (const Use& use : uses) at = std::max(at, runs_at_[use.unit]);
+    return !kept_ || kept_->run_at(i, order_.rank(i), at, false);
+  }
+  /// The same where u stores it: u then runs in its turn, or when all that u reads is there.
+  bool store_keeps_little(Id i, std::uint32_t u) {
+    if (!kept_) return true;
+    std::uint32_t at = order_.rank(i);
+    for (std::uint32_t r : units_[u].reads) {
+      const std::int32_t m = p_.maker[r];
+      if (m < 0 || static_cast<Id>(m) == i) continue;
+      const std::vector<std::uint32_t>& in = order_.units_of(static_cast<Id>(m));
+      if (std::find(in.begin(), in.end(), u) == in.end()) at = std::max(at, order_.rank(static_cast<Id>(m)) + 1);
+    }
+    std::vector<ValueId> beside;
+    for (const Unit::Store& s : units_[u].stores)
+      if (p_.items[s.item].kind == Item::Kind::Fused) beside.push_back(p_.items[s.item].made);
+    at = std::min(at, runs_at_[u]);
+    if (!kept_->run_at(i, order_.rank(i), at, true, beside)) return false;
+    runs_at_[u] = at;
+    return true;
   }
 
   // ---- what an item is
@@ -160,7 +186,6 @@ class Fuse {
   }
 
   // ---- inside the users
-  struct Use { std::uint32_t unit; std::size_t demand; };
   /// In the order of the units.
   std::vector<Use> uses_of(ValueId v) const {
     std::vector<Use> out = uses_[v.v];
@@ -185,9 +210,10 @@ class Fuse {
       if (again || (is_reduction(i) && !fits_reduction(i, u, map, &why))) return note(i, uses, why), false;
       if (!legal(i, use.unit, map, true, &why)) return note(i, uses, why), false;
     }
+    if (!keeps_little(i, uses)) return note(i, uses, "what it reads would be kept too long"), false;
     for (const Use& use : uses) {
       if (!units_[use.unit].has(i)) join_unit(i, use.unit);
-      if (is_reduction(i)) fold(units_[use.unit], left_out(units_[use.unit].demands[use.demand].map));
+      if (is_reduction(i)) units_[use.unit].fold(left_out(units_[use.unit].demands[use.demand].map));
     }
     for (const Use& use : uses) demand_operands(i, use.unit, [&]() -> const IndexMap& { return units_[use.unit].demands[use.demand].map; });
     return true;
@@ -268,7 +294,7 @@ class Fuse {
         Ints into;
         int l = loop_to_split(g_, view, map, units_[u].extents, into);
         if (on_ && l >= 0 && (!units_[u].has_reduce() || units_[u].reduced[static_cast<std::size_t>(l)]) && units_[u].extents.size() + into.size() <= kMaxLoops) {
-          split(units_[u], l, into);
+          units_[u].split(l, into);
           note_space(u);
           return true;
         }
@@ -285,20 +311,6 @@ class Fuse {
     uses_[v.v].push_back({u, units_[u].demands.size()});
     units_[u].demands.push_back({v, std::move(map)});
     return false;
-  }
-
-  static void split(Unit& u, int l, const Ints& into) {
-    for (Unit::Store& s : u.stores) split_loop(s.map, l, into);
-    for (Unit::Demand& d : u.demands) split_loop(d.map, l, into);
-    u.extents.erase(u.extents.begin() + l);
-    bool reduced = u.reduced[static_cast<std::size_t>(l)];
-    u.reduced.erase(u.reduced.begin() + l);
-    const bool part = u.has_parts() && u.part[static_cast<std::size_t>(l)];
-    if (!u.part.empty()) u.part.erase(u.part.begin() + l), u.part.insert(u.part.begin() + l, into.size(), part);
-    for (std::size_t i = 0; i < into.size(); ++i) {
-      u.extents.insert(u.extents.begin() + l + static_cast<int>(i), into[i]);
-      u.reduced.insert(u.reduced.begin() + l, reduced);
-    }
   }
 
   // ---- reductions
@@ -325,58 +337,21 @@ class Fuse {
     }
     if (std::find(folded.begin() + static_cast<std::ptrdiff_t>(l), folded.end(), true) != folded.end()) return false;
     if (std::find(folded.begin(), folded.end(), true) == folded.end()) return false;
-    if (!may_fold(u, folded)) return *why = "its user reduces over other dimensions", false;
+    if (!u.may_fold(folded)) return *why = "its user reduces over other dimensions", false;
     const bool any_kept = std::find(used->begin(), used->end(), true) != used->end();
-    if (!any_kept && count.hint() > kSerialReduction) return *why = "a large reduction to one number gets a kernel of its own", false;
+    if (!any_kept && count.hint() > Unit::kSerialReduction) return *why = "a large reduction to one number gets a kernel of its own", false;
     return true;
-  }
-
-  // Note [Reductions of rows and of their parts]
-  // A kernel folds its reduced loops; beside that it may fold the inner ones of them alone, which makes the others count the parts of a row
-  // (a row's norm, then the greatest of each 128 of it: [T, K] seen as [T, K / 128, 128]). The loops over parts come first in the order of the
-  // space, so that a row's dimension is counted through by both. A row is one task's: it must be short, or there must be many.
-
-  static bool covers(const std::vector<bool>& a, const std::vector<bool>& b) {
-    for (std::size_t l = 0; l < a.size(); ++l)
-      if (b[l] && !a[l]) return false;
-    return true;
-  }
-  /// Can u fold these loops beside what it folds already?
-  static bool may_fold(const Unit& u, const std::vector<bool>& loops) {
-    if (!u.has_reduce() || u.folds(loops)) return true;
-    if (u.has_parts()) return false;
-    const bool outer = covers(loops, u.reduced), inner = covers(u.reduced, loops);
-    if (!outer && !inner) return false;
-    const std::vector<bool>& all = outer ? loops : u.reduced;
-    const std::vector<bool>& inside = outer ? u.reduced : loops;
-    std::int64_t row = 1, kept = 1;
-    bool met_inside = false;
-    for (std::size_t l = 0; l < all.size(); ++l) {
-      std::int64_t& n = all[l] ? row : kept;
-      if (__builtin_mul_overflow(n, u.extents[l].hint(), &n)) return false;
-      if (all[l] && !inside[l] && met_inside) return false;
-      met_inside = met_inside || inside[l];
-    }
-    return row <= kSerialReduction || (row <= kLongestRow && kept >= kManyRows);
-  }
-  static void fold(Unit& u, const std::vector<bool>& loops) {
-    if (u.has_reduce() && u.folds(loops)) return;
-    if (!u.has_reduce()) return void(u.reduced = loops);
-    u.part.assign(loops.size(), false);
-    for (std::size_t l = 0; l < loops.size(); ++l) {
-      u.part[l] = loops[l] != u.reduced[l];
-      u.reduced[l] = loops[l] || u.reduced[l];
-    }
   }
 
   // ---- stores
-  void add_unit(Unit unit) {
+  void add_unit(Id first, Unit unit) {
     units_.push_back(std::move(unit));
+    runs_at_.push_back(order_.rank(first));
     order_.add_unit();
   }
   Unit& new_unit(Id i) {
     order_.units_of(i) = {static_cast<std::uint32_t>(units_.size())};
-    add_unit({});
+    add_unit(i, {});
     units_.back().items = {i};
     return units_.back();
   }
@@ -427,7 +402,7 @@ class Fuse {
     std::vector<bool> folded = *used;
     folded.flip();
     if (u.has_reduce() && u.folds(folded)) return true;
-    return *rows = may_fold(u, folded) && of_a_row(i, n, map, 8);
+    return *rows = u.may_fold(folded) && of_a_row(i, n, map, 8);
   }
 
   bool store_in_user(Id i) {
@@ -445,8 +420,8 @@ class Fuse {
       bool rows = is_reduction(i);
       if (rows ? !fits_reduction(i, u, map, &why) : !stores_as_it_runs(i, use.unit, map, &rows)) continue;
       ++tried;
-      if (!legal(i, use.unit, map, false, &why) || !writes_where_nobody_reads(i, use.unit)) continue;
-      if (rows) fold(units_[use.unit], left_out(map));
+      if (!legal(i, use.unit, map, false, &why) || !writes_where_nobody_reads(i, use.unit) || !store_keeps_little(i, use.unit)) continue;
+      if (rows) units_[use.unit].fold(left_out(map));
       add_store(i, use.unit, map);
       return true;
     }
@@ -519,13 +494,13 @@ class Fuse {
       for (std::uint32_t r : u.reads) read.push_back({r});
       if (!looks_at(std::move(read), its_, [&](ValueId r) { return mine_.has(r); })) continue;
       if (!same_numbers(u.extents, probe.extents)) continue;  // last of what costs something: it is a proof
-      if (probe.has_reduce() && !may_fold(u, probe.reduced)) continue;
+      if (probe.has_reduce() && !u.may_fold(probe.reduced)) continue;
       IndexMap map = probe.stores[0].map;
       bool elsewhere = std::any_of(u.demands.begin(), u.demands.end(), [&](const Unit::Demand& d) { return d.value == p_.items[i].made && !identical_maps(d.map, map); });
       if (elsewhere) continue;  // u also looks at other elements of it than it would make
       ++tried;
-      if (!legal(i, n, map, false, &why) || !writes_where_nobody_reads(i, n)) continue;
-      if (probe.has_reduce()) fold(u, probe.reduced);
+      if (!legal(i, n, map, false, &why) || !writes_where_nobody_reads(i, n) || !store_keeps_little(i, n)) continue;
+      if (probe.has_reduce()) u.fold(probe.reduced);
       add_store(i, n, map);
       return true;
     }
@@ -536,7 +511,7 @@ class Fuse {
     IndexMap map = probe.stores[0].map;
     probe.stores.clear();
     probe.items = {};
-    add_unit(std::move(probe));
+    add_unit(i, std::move(probe));
     order_.units_of(i).clear();
     note_space(static_cast<std::uint32_t>(units_.size() - 1));
     add_store(i, static_cast<std::uint32_t>(units_.size() - 1), std::move(map));
@@ -587,12 +562,37 @@ class Fuse {
   std::vector<std::vector<Use>> uses_;                 // by value
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> over_;  // by space_key; a unit may stand under former keys, too
   std::vector<std::uint32_t> starts_;                  // of a search
-  std::vector<ValueId> root_;                          // by value
+  const std::vector<ValueId>& root_;                   // by value
+  KeptBytes* kept_;
+  std::vector<std::uint32_t> runs_at_;                 // by unit: the turn in which it will run, as far as that is known
   Marked mine_, its_;
 };
 
 }  // namespace
 
-std::vector<Unit> fuse(const Graph& g, BufferPlan& plan, bool on) { return Fuse(g, plan, on).run(); }
+std::vector<Unit> fuse(const Graph& g, BufferPlan& plan, bool on) {
+  const FuseOrder order(plan);
+  const std::vector<ValueId> root = roots_of(g);
+  if (!on) return Fuse(g, plan, false, order, root, nullptr).run();
+  KeptBytes kept(g, plan, order.items(), root);
+  const std::size_t buffers = plan.buffers.size();
+  const std::vector<bool> must_store = plan.must_store;
+  std::vector<Unit> units = Fuse(g, plan, true, order, root, nullptr).run();
+  const std::int64_t freely = most_kept(g, plan, units, root);
+  if (freely <= kept.bound()) return units;
+  // As it was before.
+  for (Place& at : plan.place)
+    if (at.buffer != ~0u && at.buffer >= buffers) at = {};
+  plan.buffers.erase(plan.buffers.begin() + static_cast<std::ptrdiff_t>(buffers), plan.buffers.end());
+  plan.must_store = must_store;
+  units = Fuse(g, plan, true, order, root, &kept).run();
+  if (log::on(log::Channel::Fusion)) {
+    const std::int64_t now = most_kept(g, plan, units, root);
+    auto text = [](std::int64_t bytes) { return std::to_string(bytes) + " bytes"; };
+    log::event(log::Event::kept_apart, g.name, "fusion would keep " + text(freely) + " at a time, single operators " + text(kept.unfused()) + "; " + std::to_string(kept.apart()) + " operators did not join a kernel for that: " + text(now),
+               {{"fused", freely}, {"unfused", kept.unfused()}, {"kept", now}, {"apart", kept.apart()}});
+  }
+  return units;
+}
 
 }  // namespace reprise::kernels

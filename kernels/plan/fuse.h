@@ -32,7 +32,14 @@ struct Unit {
   bool has_parts() const;
   /// The loops that `map` leaves out, if these are what the kernel folds: all that is reduced, or all inside parts.
   bool folds(const std::vector<bool>& loops) const;
+  /// Can it fold these loops beside what it folds already?
+  bool may_fold(const std::vector<bool>& loops) const;
+  void fold(const std::vector<bool>& loops);
+  /// Loop l becomes loops over `into`.
+  void split(int l, const Ints& into);
   bool has(std::uint32_t item) const;
+
+  static constexpr std::int64_t kSerialReduction = 1 << 14;  ///< elements one task may reduce before its users get their own kernel
 };
 
 /// Groups the Fused, Copy and Scatter items into loop kernels, in an order that is valid for the launches. `fuse` off: every item is

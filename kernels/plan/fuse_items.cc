@@ -14,6 +14,22 @@ using graph::OpId;
 using graph::ValueId;
 using Id = std::uint32_t;
 
+// Note [Reductions of rows and of their parts]
+// A kernel folds its reduced loops; beside that it may fold the inner ones of them alone, which makes the others count the parts of a row
+// (a row's norm, then the greatest of each 128 of it: [T, K] seen as [T, K / 128, 128]). The loops over parts come first in the order of the
+// space, so that a row's dimension is counted through by both. A row is one task's: it must be short, or there must be many.
+namespace {
+
+constexpr std::int64_t kLongestRow = 1 << 17, kManyRows = 64;  // of a kernel that also reduces parts of rows
+
+bool covers(const std::vector<bool>& a, const std::vector<bool>& b) {
+  for (std::size_t l = 0; l < a.size(); ++l)
+    if (b[l] && !a[l]) return false;
+  return true;
+}
+
+}  // namespace
+
 bool Unit::has_reduce() const { return std::find(reduced.begin(), reduced.end(), true) != reduced.end(); }
 bool Unit::has_parts() const { return std::find(part.begin(), part.end(), true) != part.end(); }
 bool Unit::folds(const std::vector<bool>& loops) const {
@@ -21,6 +37,45 @@ bool Unit::folds(const std::vector<bool>& loops) const {
   bool inside = has_parts();
   for (std::size_t l = 0; inside && l < loops.size(); ++l) inside = loops[l] == (reduced[l] && !part[l]);
   return inside;
+}
+bool Unit::may_fold(const std::vector<bool>& loops) const {
+  if (!has_reduce() || folds(loops)) return true;
+  if (has_parts()) return false;
+  const bool outer = covers(loops, reduced), inner = covers(reduced, loops);
+  if (!outer && !inner) return false;
+  const std::vector<bool>& all = outer ? loops : reduced;
+  const std::vector<bool>& inside = outer ? reduced : loops;
+  std::int64_t row = 1, kept = 1;
+  bool met_inside = false;
+  for (std::size_t l = 0; l < all.size(); ++l) {
+    std::int64_t& n = all[l] ? row : kept;
+    if (__builtin_mul_overflow(n, extents[l].hint(), &n)) return false;
+    if (all[l] && !inside[l] && met_inside) return false;
+    met_inside = met_inside || inside[l];
+  }
+  return row <= kSerialReduction || (row <= kLongestRow && kept >= kManyRows);
+}
+void Unit::fold(const std::vector<bool>& loops) {
+  if (has_reduce() && folds(loops)) return;
+  if (!has_reduce()) return void(reduced = loops);
+  part.assign(loops.size(), false);
+  for (std::size_t l = 0; l < loops.size(); ++l) {
+    part[l] = loops[l] != reduced[l];
+    reduced[l] = loops[l] || reduced[l];
+  }
+}
+void Unit::split(int l, const Ints& into) {
+  for (Store& s : stores) split_loop(s.map, l, into);
+  for (Demand& d : demands) split_loop(d.map, l, into);
+  extents.erase(extents.begin() + l);
+  const bool was_reduced = reduced[static_cast<std::size_t>(l)];
+  reduced.erase(reduced.begin() + l);
+  const bool was_part = has_parts() && part[static_cast<std::size_t>(l)];
+  if (!part.empty()) part.erase(part.begin() + l), part.insert(part.begin() + l, into.size(), was_part);
+  for (std::size_t i = 0; i < into.size(); ++i) {
+    extents.insert(extents.begin() + l + static_cast<int>(i), into[i]);
+    reduced.insert(reduced.begin() + l, was_reduced);
+  }
 }
 bool Unit::has(Id item) const { return std::find(items.begin(), items.end(), item) != items.end(); }
 

@@ -19,6 +19,8 @@ class FuseOrder {
 
   /// The items, every edge leading forward.
   const std::vector<Id>& items() const { return items_; }
+  /// The place of an item among them.
+  std::uint32_t rank(Id item) const { return rank_[item]; }
   /// The units that hold an item: one stores it, or each of several computes it for itself. Fusion fills it.
   std::vector<std::uint32_t>& units_of(Id item) { return units_of_[item]; }
   const std::vector<std::uint32_t>& units_of(Id item) const { return units_of_[item]; }

@@ -64,6 +64,8 @@ Tensor clipped(Tensor g, Tensor limit) {
   return cond(norm > limit, [&] { return g * (limit / norm); }, [&] { return g; });
 }
 
+Tensor quantized(Tensor x, Tensor q, Tensor scale, Tensor b) { return relu(linear(x, q.to(kFloat32)) * scale + b); }
+
 Tensor noise(Tensor x) { return x + rand_like(x) * 0.1; }
 
 }  // namespace
@@ -84,6 +86,7 @@ const std::vector<Program>& programs() {
       {"half_chain", "half precision is rounded once, at the end of a chain", once(half_chain, Names{"x", "y"}, ones({4, 8}, {.dtype = kFloat16}), ones({8}, {.dtype = kFloat16}))},
       {"shared", "two results share a storage", once(shared, Names{"x"}, ones({4, 6}))},
       {"clipped", "a branch on a value: two regions, of which one runs; on a device both, and a choice", once(clipped, Names{"g", "limit"}, ones({5, 7}), ones({}))},
+      {"quantized", "weights that are widened before a product are read as they are stored", once(quantized, Names{"x", "q", "scale", "b"}, ones({5, 8}), ones({12, 8}).to(kInt8), ones({12}), ones({12}))},
       {"noise", "random numbers begin where the last call ended", once(noise, Names{"x"}, ones({6}))},
   };
   return all;

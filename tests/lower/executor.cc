@@ -258,4 +258,11 @@ Outcome execute(const graph::Graph& g, const Lowered& l, const Numbers& n, const
   return Run(g, l, n, jit).run(inputs);
 }
 
+std::int64_t pool_bytes(const Lowered& l, const Numbers& n) {
+  const std::vector<TempLife> lives = temp_lives(l);
+  std::vector<std::int64_t> bytes;
+  for (const TempLife& t : lives) bytes.push_back(number(l.buffers[t.buffer].bytes, n));
+  return plan_offsets(lives, bytes, 1).total;
+}
+
 }  // namespace reprise::kernels

@@ -28,4 +28,7 @@ struct Outcome {
 /// as the inputs' metas say.
 Outcome execute(const graph::Graph&, const Lowered&, const Numbers&, const std::vector<Elements>& inputs, bool jit = false);
 
+/// Bytes of the block that the temps share in such a run.
+std::int64_t pool_bytes(const Lowered&, const Numbers&);
+
 }  // namespace reprise::kernels

@@ -313,7 +313,9 @@ std::string text(const Lowered& l) {
   return s;
 }
 
-struct Tally { int gathers = 0, in_place = 0, epilogue = 0, runs = 0, loops_full = 0, loops_apart = 0; };
+struct Tally { int gathers = 0, in_place = 0, epilogue = 0, runs = 0, loops_full = 0, loops_apart = 0;
+  std::int64_t bytes_full = 0, bytes_apart = 0;
+};
 
 void compare(std::uint32_t seed, Tally& tally, bool jit = false) {
   Generator gen(seed);
@@ -338,6 +340,8 @@ void compare(std::uint32_t seed, Tally& tally, bool jit = false) {
     if (!loop) continue;
     for (const Access& a : loop->kernel.accesses) tally.gathers += !a.gathers.empty();
   }
+  tally.bytes_full += pool_bytes(full, gen.hints()), tally.bytes_apart += pool_bytes(apart, gen.hints());
+  EXPECT_LE(pool_bytes(full, gen.hints()), 2 * pool_bytes(apart, gen.hints()) + 64) << where << graph::print(g, false) << text(full);
   tally.loops_full += static_cast<int>(full.launches.size());
   tally.loops_apart += static_cast<int>(apart.launches.size());
   std::mt19937 rng(seed ^ 0x5bd1u);
@@ -379,6 +383,7 @@ TEST(RandomGraph, EveryModeGivesTheSame) {
   EXPECT_GT(tally.epilogue, 100);
   EXPECT_GT(tally.runs, 5000);
   EXPECT_LT(tally.loops_full, tally.loops_apart);
+  EXPECT_LT(tally.bytes_full, tally.bytes_apart);
   RecordProperty("gathers", tally.gathers);
   RecordProperty("in_place", tally.in_place);
   RecordProperty("epilogue", tally.epilogue);
