@@ -29,6 +29,7 @@ class Accesses {
     for (std::size_t i = 0; i < program_.lowered.launches.size(); ++i) {
       const kernels::Launch& l = program_.lowered.launches[i];
       at_ = "launch " + std::to_string(i) + " (" + l.name + ")";
+      made_for_device_ = std::any_of(program_.gpu_steps.begin(), program_.gpu_steps.end(), [&](const runtime::Program::GpuStep& g) { return g.launch == i && g.loop; });
       if (const auto* loop = std::get_if<kernels::LoopLaunch>(&l.what)) prove(*loop);
       if (const auto* native = std::get_if<kernels::NativeLaunch>(&l.what)) prove(native->operands);
       if (const auto* gpu = std::get_if<kernels::GpuLaunch>(&l.what)) prove(gpu->operands);
@@ -192,7 +193,7 @@ class Accesses {
       fit("extent " + std::to_string(d), k.extents[d], d < kept ? per_row : all);
       ask_(at_ + ": extent " + std::to_string(d) + " is not negative", [&] { return at_most_zero(Poly() - extents[d]); }, fitting_);
     }
-    fit("the count of tasks", kernels::task_count(k), per_row);
+    if (!made_for_device_) fit("the count of tasks", kernels::task_count(k), per_row);
     for (std::size_t i = 0; i < k.accesses.size(); ++i) {
       const kernels::Access& a = k.accesses[i];
       // What does not vary over reduced dimensions may be read where these have no elements, too.
@@ -270,6 +271,7 @@ class Accesses {
   const runtime::Program& program_;
   const Ask& ask_;
   std::string at_;
+  bool made_for_device_ = false;  // the loop kernel: it counts blocks, not tasks
   std::vector<Checked> checked_;
   std::vector<FormulaPtr> fitting_;
 };
