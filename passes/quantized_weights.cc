@@ -260,7 +260,7 @@ class Search {
     if (block_k.is_symbolic() || block_n.is_symbolic() || block_k.hint() < 1 || block_n.hint() < 1) return false;
     // The view says that there are as many elements. Where neither dim can have more, rounded down as they are, neither has less (and where there are no
     // elements it does not matter).
-    auto no_more = [](Int blocks, Int block, Int of) { return same(blocks * block, of) || identical(blocks, of / block); };
+    auto no_more = [](Int blocks, Int block, Int of) { return same(blocks * block, of) || (identical(blocks, of / block) && (blocks * block).hint() == of.hint()); };
     if (!no_more(parts[k_at], block_k, k) || !no_more(parts[n_at], block_n, n)) return false;
     bool scaled = false, whole_is_known = true;
     for (;;) {

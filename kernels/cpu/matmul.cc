@@ -63,14 +63,28 @@ void into(const TensorView& c, Run&& run) {
   scatter(copy.get(), c);
 }
 
+/// Is something added to the product, and does it stand where the result will? The third of a launch's integers.
+enum class Sum : std::int64_t { None, Apart, InPlace };
+
+/// What is added, with the strides of the result; null: nothing.
+const char* summand(const NativeArgs& args) {
+  switch (static_cast<Sum>(args.ints[2])) {
+    case Sum::None: return nullptr;
+    case Sum::Apart: return args.tensors[2].data;
+    case Sum::InPlace: return args.result().data;
+  }
+  return nullptr;
+}
+
 ProductCall linear_product(const TensorView& x, const TensorView& w) {
   return {x.dtype,         x.dtype,         1,       w.sizes[0], w.sizes[1], x.data, 0, stride_of(x, x.rank - 1), w.data,
           stride_of(w, 1), stride_of(w, 0), nullptr, 0};
 }
 
-void linear_into(const MatmulKernels& f, const TensorView& x, const TensorView& w, const TensorView& y) {
+void linear_into(const MatmulKernels& f, const TensorView& x, const TensorView& w, const TensorView& y, const char* sum) {
   if (y.numel() == 0) return;
   ProductCall p = linear_product(x, w);
+  p.sum = sum;
   into(y, [&](char* c, std::int64_t c_row) {
     p.c = c, p.c_row = c_row;
     if (collapse(x, x.rank - 1, p.m, p.a_row)) return multiply(f, p);
@@ -89,7 +103,7 @@ void linear_kernel(const NativeArgs& args) {
     const MatmulKernels f = kernels_of(args);
     const TensorView& x = args.tensors[0];
     const TensorView *w = args.tensors + 1, *y = &args.result();
-    if (args.n_results == 1) return linear_into(f, x, w[0], y[0]);
+    if (args.n_results == 1) return linear_into(f, x, w[0], y[0], summand(args));
     std::int64_t m, a_row;
     ProductCall all[kMostTogether];
     bool plain = collapse(x, x.rank - 1, m, a_row);
@@ -100,7 +114,7 @@ void linear_kernel(const NativeArgs& args) {
       plain = y[i].numel() > 0 && y[i].strides[last] == 1 && collapse(y[i], static_cast<int>(last), rows, all[i].c_row);
     }
     if (plain) return multiply(f, {all, args.n_results});
-    for (std::uint32_t i = 0; i < args.n_results; ++i) linear_into(f, x, w[i], y[i]);
+    for (std::uint32_t i = 0; i < args.n_results; ++i) linear_into(f, x, w[i], y[i], nullptr);
   });
 }
 
@@ -110,6 +124,7 @@ void bmm_kernel(const NativeArgs& args) {
     MatmulKernels f = kernels_of(args);
     const TensorView &a = args.tensors[0], &b = args.tensors[1], &c = args.result();
     if (c.numel() == 0) return;
+    const char* sum = summand(args);
     int r = c.rank - 2;
     std::int64_t batch = r ? c.sizes[0] : 1, size = item_size(c.dtype);
     auto one = [&](std::int64_t i) {
@@ -131,7 +146,7 @@ void bmm_kernel(const NativeArgs& args) {
                 nullptr,
                 0};
       into(ci, [&](char* out, std::int64_t row) {
-        p.c = out, p.c_row = row;
+        p.c = out, p.c_row = row, p.sum = sum ? sum + (ci.data - c.data) : nullptr;
         multiply(f, p);
       });
     };
@@ -198,7 +213,7 @@ NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::
 
   int bits = micro_vector_bits();
   unsigned which = needed_kernels(operands, linear);
-  out.ints = {bits, static_cast<std::int64_t>(which)};
+  out.ints = {bits, static_cast<std::int64_t>(which), static_cast<std::int64_t>(Sum::None)};
   out.micro = matmul_specs(bits, dtype, which);
   operands.back().written = true;
   out.operands = std::move(operands);
@@ -228,6 +243,46 @@ bool join_linears(Launch& first, const Launch& second) {
   first.name += "_" + second.name;
   first.nodes.insert(first.nodes.end(), second.nodes.begin(), second.nodes.end());
   return true;
+}
+
+bool join_sum(Launch& product, const Launch& sum) {
+  auto* p = std::get_if<NativeLaunch>(&product.what);
+  const auto* s = std::get_if<LoopLaunch>(&sum.what);
+  if (!p || !s || (p->fn != linear_kernel && p->fn != bmm_kernel) || p->n_results != 1 || p->first_result != 2) return false;
+  const LoopKernel& k = s->kernel;
+  const Operand made = p->operands.back();
+  using Kind = BodyNode::Kind;
+  if (made.dtype != acc_dtype(made.dtype) || k.body.size() != 4 || k.buffers.size() != 3 || static_cast<std::size_t>(k.n_kept) != k.extents.size()) return false;
+  const BodyNode &x = k.body[0], &y = k.body[1], &add = k.body[2], &store = k.body[3];
+  if (x.kind != Kind::Load || y.kind != Kind::Load || add.kind != Kind::Op || add.op != ScalarOp::Add || store.kind != Kind::Store) return false;
+  if (add.a + add.b != 1 || store.a != 2 || store.b != ~0u || add.dtype != made.dtype) return false;
+  const Access *read = &k.accesses[x.access], *other = &k.accesses[y.access], &to = k.accesses[store.access];
+  if (s->buffers[read->buffer] != made.buffer) std::swap(read, other);
+  if (s->buffers[read->buffer] != made.buffer || !same_layout(made.layout, contiguous_layout(made.layout.sizes)) || !is_number(read->offset, 0)) return false;
+  if (!same_number(numel(k.extents), numel(made.layout.sizes))) return false;
+  for (const Access* a : {read, other, &to})
+    if (k.buffers[a->buffer].dtype != made.dtype || !a->gathers.empty() || !same_numbers(a->strides, read->strides)) return false;
+  auto operand = [&](const Access& a, bool written) {
+    Operand o{s->buffers[a.buffer], made.dtype, made.layout, written};
+    o.layout.offset = a.offset;
+    return o;
+  };
+  p->operands.back() = operand(*other, false);
+  p->operands.push_back(operand(to, true));
+  p->first_result = 3;
+  p->ints[2] = static_cast<std::int64_t>(Sum::Apart);
+  if (product.op.empty()) product.op = product.name;
+  product.name += "_" + sum.name;
+  product.nodes.insert(product.nodes.end(), sum.nodes.begin(), sum.nodes.end());
+  return true;
+}
+
+void sum_in_place(Launch& product) {
+  auto& p = std::get<NativeLaunch>(product.what);
+  p.operands.erase(p.operands.begin() + 2);
+  p.operands.back().kept = true;
+  p.first_result = 2;
+  p.ints[2] = static_cast<std::int64_t>(Sum::InPlace);
 }
 
 }  // namespace reprise::kernels

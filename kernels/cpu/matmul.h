@@ -6,7 +6,7 @@
 namespace reprise::kernels {
 
 /// Matrix products of one node: mm, bmm, linear without bias. Operands: the two tensors, then the result; any strides,
-/// inputs or temps, none overlapping the result. Floating dtypes run on micro-kernels, accumulate in Float32 (Float64
+/// inputs or temps, none overlapping the result (but for sum_in_place). Floating dtypes run on micro-kernels, accumulate in Float32 (Float64
 /// for Float64) and round once; integers and a linear with bias get the reference kernel. Those of quantized matrices are scaled.h's.
 ///
 /// Results are bit-equal for any number of threads, and a row of a product does not depend on the other rows as long as
@@ -17,5 +17,11 @@ NativeLaunch matmul_launch(const graph::Graph&, const graph::Node&, std::vector<
 /// When `second`, which comes right after `first`, is a linear of the same x: makes it a part of `first`. The weights then
 /// are one stream, and x is converted once.
 bool join_linears(Launch& first, const Launch& second);
+
+/// When `sum` does nothing but add something of its dtype and sizes to what `product` makes, Float32 or Float64: makes it a part of `product`, which then
+/// takes that as its third operand. Nobody else may read the product.
+bool join_sum(Launch& product, const Launch& sum);
+/// Of a product with a third operand: that stands where the result will.
+void sum_in_place(Launch& product);
 
 }  // namespace reprise::kernels

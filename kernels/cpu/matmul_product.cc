@@ -245,7 +245,12 @@ class Gemm {
     std::int64_t rows = std::min(block_rows_, p_.m - row), room = round_up(block_rows_, lanes_);
     // An odd number of lines to a row, so that a power of two does not put all rows into one set of the cache.
     std::int64_t a_row = round_up(depth_, 64 / size_) | (64 / size_), sums_row = (panel_end - panel) * width_;
-    bool in_c = p_.dtype == acc_ || blocks_ == 1;
+    bool in_c = p_.dtype == acc_ || blocks_ == 1, sum_apart = p_.sum && blocks_ == 1;
+    if (p_.sum && p_.sum != p_.c && !sum_apart)
+      for (std::int64_t i = row; i < row + rows; ++i) {
+        const std::int64_t at = (i * p_.c_row + (first_ + panel) * width_) * size_, end = std::min((first_ + panel_end) * width_, p_.n);
+        std::memcpy(p_.c + at, p_.sum + at, static_cast<std::size_t>((end - (first_ + panel) * width_) * size_));
+      }
     std::int64_t a_bytes = a_in_place_ ? 0 : room * a_row * size_;
     Scratch scratch(a_bytes + (in_c ? 0 : rows * sums_row * size_));
     char* sums = scratch.get() + a_bytes;
@@ -255,7 +260,7 @@ class Gemm {
       const char* a = p_.a + (row * p_.a_row + k * p_.a_col) * a_size;
       micro::GemmTile t;
       t.a_row = p_.a_row, t.a_col = 1, t.b_row = width_, t.c_row = p_.c_row, t.k = deep;
-      t.first = k == 0, t.last = k + depth_ >= p_.k;
+      t.first = k == 0 && !p_.sum, t.last = k + depth_ >= p_.k;
       if (!a_in_place_) {
         if (p_.a_dtype == p_.dtype)
           widen(f_, p_.dtype, a, p_.a_row, p_.a_col, scratch.get(), a_row, rows, deep);
@@ -277,7 +282,7 @@ class Gemm {
             t.m = std::min<std::int64_t>(tile_rows_, rows - i);
             t.a = a + i * t.a_row * size_;
             t.c = p_.c + ((row + i) * p_.c_row + col + v) * c_size;
-            t.acc = in_c ? t.c : sums + (i * sums_row + (j - panel) * width_ + v) * size_;
+            t.acc = sum_apart ? const_cast<char*>(p_.sum) + (static_cast<char*>(t.c) - p_.c) : in_c ? t.c : sums + (i * sums_row + (j - panel) * width_ + v) * size_;
             t.acc_row = in_c ? p_.c_row : sums_row;
             (full ? f_.gemm_full : f_.gemm_one)(&t);
           }
@@ -304,10 +309,33 @@ bool use_gemv(const MatmulKernels& f, const ProductCall& p) {
 
 void gemv(const MatmulKernels& f, const ProductCall& p) { Gemv(f, {&p, 1}).run(); }
 
+template <class T>
+void add_rows(const char* from, std::int64_t from_row, const ProductCall& to) {
+  for (std::int64_t i = 0; i < to.m; ++i) {
+    const T* x = reinterpret_cast<const T*>(from) + i * from_row;
+    T* y = reinterpret_cast<T*>(to.c) + i * to.c_row;
+    for (std::int64_t j = 0; j < to.n; ++j) y[j] += x[j];
+  }
+}
+
+/// Few rows or columns: the product, and then the sum.
+void multiply_and_add(const MatmulKernels& f, ProductCall p) {
+  const ProductCall to = p;
+  Scratch made(p.sum == p.c ? p.m * p.n * item_size(p.dtype) : 0);
+  if (made.get()) p.c = made.get(), p.c_row = p.n;
+  p.sum = nullptr;
+  multiply(f, p);
+  const char* from = made.get() ? made.get() : to.sum;
+  const std::int64_t row = made.get() ? to.n : to.c_row;
+  if (p.dtype == DType::Float64) add_rows<double>(from, row, to);
+  else add_rows<float>(from, row, to);
+}
+
 }  // namespace
 
 void multiply(const MatmulKernels& f, const ProductCall& p) {
   if (p.m == 0 || p.n == 0) return;
+  if (p.sum && (p.k == 0 || use_gemv(f, p) || p.n <= kGemvRows)) return multiply_and_add(f, p);
   if (p.k == 0) {
     for (std::int64_t i = 0; i < p.m; ++i)
       std::memset(p.c + i * p.c_row * item_size(p.dtype), 0, static_cast<std::size_t>(p.n * item_size(p.dtype)));

@@ -38,6 +38,7 @@ struct ProductCall {
   std::int64_t b_row, b_col;
   char* c;
   std::int64_t c_row;
+  const char* sum = nullptr;   ///< what is added, of the accumulator's dtype, with c's rows: c itself, or apart from it
 };
 /// May use device::parallel_for. Throws OutOfMemory when there is no room to pack.
 void multiply(const MatmulKernels&, const ProductCall&);

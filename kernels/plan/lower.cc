@@ -23,6 +23,7 @@
 #include "kernels/plan/gather.h"
 #include "kernels/plan/interpret.h"
 #include "kernels/plan/loop_kernel.h"
+#include "kernels/plan/product_sums.h"
 #include "kernels/plan/regions.h"
 #include "kernels/plan/scatter.h"
 #include "kernels/plan/undo.h"
@@ -297,6 +298,7 @@ Lowered lower(const Graph& g, Mode mode, LaunchStyle style) {
   }
   out.buffers = std::move(plan.buffers);
   out.outputs = std::move(plan.outputs);
+  if (style == LaunchStyle::Calls && mode == Mode::Full) join_sums(out, last_to_fail);
   if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
   else note_epilogue_copies(g, out);
   if (style == LaunchStyle::Calls) keep_for_faults(g, out, last_to_fail);

@@ -1,6 +1,7 @@
 // What fusion keeps alive: temporaries of programs of a family, fused and as single operators.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 
@@ -77,6 +78,52 @@ TEST(KeptAlive, ASumOfManyProducts) {
       }
     }
   }
+}
+
+// A sum that stays apart is made where the one before stands, by the product that is added: one buffer, and no launch of its own.
+TEST(KeptAlive, ProductsAddToTheirSum) {
+  for (const bool returned : {false, true}) {
+    Builder b(3);
+    ValueId sum = b.product(b.x());
+    for (int i = 1; i < 16; ++i) {
+      const ValueId p = b.product(b.add(graph::OpId::add, {b.x(), Scalar(i), Scalar(1)}));
+      sum = i < 12 ? b.sum(sum, p) : b.sum(p, sum);
+    }
+    if (!returned) sum = b.add(graph::OpId::amax, {sum, Ints{1}, true});
+    const graph::Graph g = b.returns(sum);
+    const Lowered fused = lower(g, Mode::Full), apart = lower(g, Mode::NoFuse);
+    for (std::int64_t n : {3, 1, 7, 40, 780}) {  // of the last one the product is summed in two steps
+      if (n > 40 && !returned) continue;
+      Elements x;
+      for (std::int64_t i = 0; i < n * n; ++i) x.push_back(static_cast<double>(i * 7 % 5 - 2));
+      const Outcome want = execute(g, apart, {n}, {x}), got = execute(g, fused, {n}, {x});
+      EXPECT_EQ(got.outputs, want.outputs) << n << print(fused);
+      EXPECT_EQ(got.fault, "");
+    }
+    EXPECT_LE(pool_bytes(fused, {40}), pool_bytes(apart, {40})) << print(fused);
+    const auto adds = std::count_if(fused.launches.begin(), fused.launches.end(), [](const Launch& l) { return l.name == "mm_add"; });
+    EXPECT_GE(adds, 14) << print(fused);
+  }
+  // Added to an argument, which stays as it is.
+  Builder a(3);
+  const graph::Graph h = a.returns(a.sum(a.x(), a.product(a.x())));
+  const Lowered one = lower(h, Mode::Full);
+  EXPECT_EQ(one.launches.size(), 1u) << print(one);
+  for (std::int64_t n : {3, 5, 40, 780}) {
+    Elements x;
+    for (std::int64_t i = 0; i < n * n; ++i) x.push_back(static_cast<double>(i * 7 % 5 - 2));
+    const Outcome got = execute(h, one, {n}, {x});
+    EXPECT_EQ(got.outputs, execute(h, lower(h, Mode::NoFuse), {n}, {x}).outputs) << n;
+    EXPECT_EQ(got.inputs[0], x);
+  }
+  // What is multiplied is no place for the sum.
+  Builder b(3);
+  const ValueId y = b.product(b.product(b.x()));
+  const graph::Graph g = b.returns(b.sum(b.add(graph::OpId::mm, {y, b.x()}), y));
+  const Lowered l = lower(g, Mode::Full);
+  const Elements x{1, 0, 2, 0, 1, -1, 3, 0, 1};
+  EXPECT_EQ(execute(g, l, {3}, {x}).outputs, execute(g, lower(g, Mode::NoFuse), {3}, {x}).outputs) << print(l);
+  EXPECT_EQ(l.launches.size(), 3u) << print(l);
 }
 
 // What costs no memory is fused as ever.

@@ -45,6 +45,7 @@ const Spelling kSpellings[] = {
     {"a number", S::One, [](Tensor x, Tensor q, Tensor, Tensor, DType t) { return linear(x, q.to(t)) * 0.25; }},
     {"no scale", S::One, [](Tensor x, Tensor q, Tensor, Tensor, DType t) { return linear(x, q.to(t)); }},
     {"a bias after", S::Rows, [](Tensor x, Tensor q, Tensor s, Tensor b, DType t) { return linear(x, q.to(t)) * s + b; }},
+    {"in place", S::Rows, [](Tensor x, Tensor q, Tensor s, Tensor b, DType t) { return linear(x, q.to(t)).mul_(s).add_(b); }},
     {"a bias inside", S::Columns, [](Tensor x, Tensor q, Tensor s, Tensor b, DType t) { return linear(x, q.to(t) * s, b); }},
     {"a bias that is scaled", S::Rows, [](Tensor x, Tensor q, Tensor s, Tensor b, DType t) { return linear(x, q.to(t), b) * s; }},
     {"matmul", S::Columns, [](Tensor x, Tensor q, Tensor s, Tensor, DType t) { return matmul(x, (q.to(t) * s).t()); }},
@@ -121,6 +122,15 @@ TEST(QuantizedWeights, AreWidenedWhereSomebodyReadsThem) {
   expect_none([](Tensor x, Tensor q, Tensor s) { return linear(x, q.to(kFloat32) + s); }, "an offset");
   expect_none([](Tensor x, Tensor q, Tensor s) { return linear(x.to(kFloat64), q.to(kFloat64)) * s; }, "float64");
   expect_none([](Tensor x, Tensor q, Tensor s) { return linear(x, s.unsqueeze(0).expand({16, 16}).contiguous()) + q.to(kFloat32).sum(0); }, "other weights");
+}
+
+// Of no elements any view is one.
+TEST(QuantizedWeights, OfNoRowsThatAreNoWholeBlocks) {
+  auto f = compile([](Tensor x, Tensor q, Tensor s) { return linear(x, (in_blocks(q).to(kFloat32) * s.unsqueeze(2)).view({q.size(0), q.size(1)})); }, {.name = "none"});
+  const Device d = test_device();
+  EXPECT_EQ(f(ones({3, 70}).to(d), ones({0, 70}).to(kInt8).to(d), ones({0, 2}).to(d)).sizes(), (Ints{3, 0}));
+  EXPECT_EQ(f(ones({3, 64}).to(d), ones({5, 64}).to(kInt8).to(d), ones({5, 2}).to(d)).to(Device::cpu()).to_vector<double>(), std::vector<double>(15, 64));
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
 }
 
 // No memory for what the weights are widened to.

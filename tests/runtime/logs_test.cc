@@ -24,9 +24,14 @@ TEST(Logs, EveryLineKeepsTheSchema) {
   for (std::int64_t n : {3, 5, 3, 1}) f(ones({n, 4}), y, true);
   f(ones({3, 4}), y, false);
   f(ones({200, 4}), y, true);
+  compile([](Tensor x) {
+    Tensor sum = x;
+    for (int i = 0; i < 12; ++i) sum = sum + (x + i).matmul(x);
+    return sum.tanh();
+  })(ones({4, 4}));
   testing::log_warning("a warning");
   const json schema = json::parse(testing::log_schema());
-  EXPECT_EQ(schema["oneOf"].size(), 20u);
+  EXPECT_EQ(schema["oneOf"].size(), 21u);
   std::set<std::string> seen;
   for (const std::string& line : log.lines()) {
     const json j = json::parse(line);
@@ -35,8 +40,12 @@ TEST(Logs, EveryLineKeepsTheSchema) {
     if (j["event"] == "guard") {
       EXPECT_NE(j["function"], "");
     }
+    if (j["event"] == "kept_apart") {
+      EXPECT_GT(j["fused"], j["kept"]);
+      EXPECT_GT(j["apart"], 0);
+    }
   }
-  for (const char* event : {"traced", "guard", "functionalized", "optimized", "pass", "launches", "compiled", "recompiled", "not_traceable", "recording_made", "recording_evicted", "mutation", "warning"})
+  for (const char* event : {"traced", "guard", "functionalized", "optimized", "pass", "launches", "kept_apart", "compiled", "recompiled", "not_traceable", "recording_made", "recording_evicted", "mutation", "warning"})
     EXPECT_TRUE(seen.contains(event)) << event;
 }
 
