@@ -133,6 +133,37 @@ GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
     all[i].needed = told.prove(e) != std::optional<bool>(true);
     if (all[i].needed) told.learn(told.simplify(e));
   }
+  // A bound of one word may follow from conditions on several, which were told after it. Nothing is concluded from those that divide by a symbol.
+  constexpr std::size_t kMostBounds = 8, kMostToTell = 256;  // all are told once more for each
+  std::unordered_set<const Expr*> among_several;
+  bool divides = false;
+  Check unused;
+  for (const Candidate& a : all) {
+    if (!a.needed || simple(a.condition, unused)) continue;
+    divides = divides || divides_by_symbol(a.condition);
+    each_symbol(a.condition, [&](const Expr* s) { among_several.insert(s); });
+  }
+  std::vector<std::size_t> bounds;
+  for (const auto& told_when : order) {
+    const auto i = static_cast<std::size_t>(std::get<2>(told_when));
+    Check c;
+    if (divides || order.size() > kMostToTell || bounds.size() == kMostBounds || !all[i].needed || !simple(all[i].condition, c) || (c.kind != kAtLeast && c.kind != kAtMost)) continue;
+    const auto& sides = all[i].condition->args();
+    if (among_several.count(sides[is_symbol(sides[0]) ? 0 : 1])) bounds.push_back(i);
+  }
+  for (const std::size_t bound : bounds) {
+    ShapeEnv others;
+    std::vector<const Expr*> symbols;
+    for (const Symbol& s : env.symbols()) {
+      const ShapeEnv::Declared& d = env.declared_[s.expr->symbol()];
+      others.new_symbol(s.source, s.hint, d.lo, d.hi, d.multiple_of);
+      symbols.push_back(others.symbols().back().expr);
+    }
+    Copier copy_to(others, std::move(symbols));
+    for (const auto& told_when : order)
+      if (const auto i = static_cast<std::size_t>(std::get<2>(told_when)); all[i].needed && i != bound) others.learn(others.simplify(copy_to(all[i].condition)));
+    all[bound].needed = others.prove(copy_to(all[bound].condition)) != std::optional<bool>(true);
+  }
   // Of several checks of one word only the strictest says something.
   auto alone = [&](const Candidate& c, Check& out) { return c.needed && simple(c.condition, out) && out.kind != kSameWords; };
   struct Strictest {

@@ -1,6 +1,7 @@
 // Questions about expressions: bounds, divisors, and what must hold. Nothing here changes what is known.
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "base/errors.h"
 #include "guards/shape_env_impl.h"
@@ -169,7 +170,36 @@ static thread_local int t_tries_left = 0;
 bool ShapeEnv::at_most_zero(const Polynomial& d, int facts_left) const {
   if (!d.exact) return false;
   if (bounds(d).hi <= 0) return true;
-  if (facts_left == 0 || impl_->nonpositive.empty()) return false;
+  if (facts_left == 0) return false;
+  // Of a quotient of what is not negative: k * (x / k) is at most x, and less than k below it.
+  for (const Polynomial::Term& t : d.terms) {
+    if (t.atoms.size() != 1 || t.atoms[0]->kind() != ExprKind::Div || t.coefficient == INT64_MIN || t_tries_left <= 0) continue;
+    const Expr *x = t.atoms[0]->args()[0], *by = t.atoms[0]->args()[1];
+    if (!by->is_const() || by->value() <= 0 || range_of(x).lo < 0) continue;
+    const std::int64_t k = by->value(), times = t.coefficient / k + (t.coefficient > 0 && t.coefficient % k != 0);
+    if (times == 0) continue;
+    --t_tries_left;
+    Polynomial more = d;  // at least as much, without the quotient
+    more.add(t.atoms, -t.coefficient);
+    more.add(polynomial_of(x), times);
+    if (times < 0) more.add(Monomial{}, more.product(-times, k - 1));
+    if (at_most_zero(more, facts_left - 1)) return true;
+  }
+  // What is a factor of all terms, and not negative.
+  for (const Expr* factor : d.terms[0].atoms) {
+    if (range_of(factor).lo < 0 || t_tries_left <= 0) continue;
+    Polynomial rest;
+    for (const Polynomial::Term& t : d.terms) {
+      Monomial others = t.atoms;
+      const auto at = std::find(others.begin(), others.end(), factor);
+      if (at == others.end()) break;
+      others.erase(at);
+      rest.add(others, t.coefficient);
+    }
+    if (rest.terms.size() != d.terms.size()) continue;
+    --t_tries_left;
+    if (at_most_zero(rest, facts_left - 1)) return true;
+  }
   // d = fact + rest with fact <= 0: enough that rest <= 0. Only facts that take away a term of d can help.
   for (const Polynomial::Term& t : d.terms) {
     if (t.atoms.empty()) continue;
@@ -216,10 +246,25 @@ std::optional<bool> ShapeEnv::prove_here(const Expr* e) {
   constexpr std::optional<bool> yes = true;
   switch (e->kind()) {
     case ExprKind::Lt: return prove_order(e->args()[0], e->args()[1], 1);
-    case ExprKind::Le: return prove_order(e->args()[0], e->args()[1], 0);
+    case ExprKind::Le: {
+      const Expr *l = e->args()[0], *r = e->args()[1];
+      const std::optional<bool> known = prove_order(l, r, 0);
+      if (known || !l->is_const() || l->value() > 0 || r->kind() != ExprKind::Div) return known;
+      // A quotient of two that are not negative, or not positive, is not negative; nor is what division by zero gives.
+      const Expr *a = r->args()[0], *zero = constant(0);
+      const Range by = range_of(r->args()[1]);
+      if ((by.lo >= 0 && prove_order(zero, a, 0) == yes) || (by.hi <= 0 && prove_order(a, zero, 0) == yes)) return true;
+      return std::nullopt;
+    }
     case ExprKind::Eq: case ExprKind::Ne: {
       const Expr *l = e->args()[0], *r = e->args()[1];
       bool is_eq = e->kind() == ExprKind::Eq;
+      // x == min(x, y) is x <= y, and likewise of the maximum.
+      for (const auto& [x, of] : {std::pair(l, r), std::pair(r, l)}) {
+        if ((of->kind() != ExprKind::Min && of->kind() != ExprKind::Max) || (of->args()[0] != x && of->args()[1] != x)) continue;
+        const Expr* y = of->args()[of->args()[0] == x];
+        if (const std::optional<bool> known = of->kind() == ExprKind::Min ? prove_order(x, y, 0) : prove_order(y, x, 0)) return *known == is_eq;
+      }
       // Strictly smaller or larger means different, and so does a remainder that cannot be.
       if (prove_order(l, r, 1) == yes || prove_order(r, l, 1) == yes) return !is_eq;
       if (prove_order(l, r, 0) == yes && prove_order(r, l, 0) == yes) return is_eq;

@@ -276,6 +276,50 @@ TEST(Facts, EqualityOrderAndDivisibilityAreUsed) {
   EXPECT_TRUE(identical(past - pos, Int(1)));
 }
 
+TEST(Facts, QuotientsCommonFactorsAndMinima) {
+  ShapeEnv env;
+  LibraryScope operators;
+  Int n = env.new_symbol({0, "n"}, 9, 0), m = env.new_symbol({1, "m"}, 4, 0), any = env.new_symbol({2, "k"}, 2), step = env.new_symbol({3, "step"}, 2);
+  EXPECT_TRUE((n / 2 * 2 <= n).known_true());
+  EXPECT_TRUE((n / 3 <= n).known_true());
+  EXPECT_TRUE((n - n / 4 * 4 <= 3).known_true());
+  EXPECT_FALSE((n - n / 4 * 4 <= 2).known_true());
+  EXPECT_FALSE((any / 2 * 2 <= any).known_true());  // of -1 it is 0
+  EXPECT_FALSE(((n - 3) / 2 * 2 <= n - 3).known_true());
+  EXPECT_FALSE((m * 2 <= n * m).known_true());
+  EXPECT_FALSE((Int::min(n, m) == m).known_true());
+  ASSERT_TRUE(static_cast<bool>(n >= 3));
+  EXPECT_TRUE(((n - 3) / 2 * 2 + 3 <= n).known_true());
+  EXPECT_TRUE((m * 2 <= n * m).known_true());
+  EXPECT_FALSE((m * 4 <= n * m).known_true());
+  EXPECT_FALSE((any * 2 <= n * any).known_true());  // of -1 it is not so
+  ASSERT_TRUE(static_cast<bool>(m <= n));
+  EXPECT_TRUE((Int::min(n, m) == m).known_true());
+  EXPECT_TRUE((Int::max(n, m) == n).known_true());
+  EXPECT_FALSE((Int::min(n, m) == n).known_true());
+  EXPECT_FALSE((n - m + step >= 0).known_true());
+  EXPECT_FALSE(((n - m) / step >= 0).known_true());
+  ASSERT_TRUE(static_cast<bool>(step > 0));
+  EXPECT_TRUE(((n - m) / step >= 0).known_true());
+  EXPECT_TRUE(((m - n) / -step >= 0).known_true());
+  EXPECT_FALSE(((m - n) / step >= 0).known_true());
+}
+
+// A bound of one word that follows from what was asked of several is not asked again.
+TEST(Sets, BoundsThatFollowFromOtherChecksAreDropped) {
+  ShapeEnv env;
+  LibraryScope operators;
+  Int start = env.new_symbol({0, "start"}, 2), end = env.new_symbol({1, "end"}, 5), n = env.new_symbol({2, "x .size(0)"}, 9, 0);
+  for (Int i : {end, start}) ASSERT_TRUE(static_cast<bool>(i >= 0));
+  ASSERT_TRUE(static_cast<bool>(start <= end));
+  ASSERT_TRUE(static_cast<bool>(end <= n));
+  const GuardSet set(env);
+  EXPECT_EQ(set.size(), 3u);
+  for (std::int64_t w[3] = {-2, 0, 0}; w[0] < 4; ++w[0])
+    for (w[1] = -2; w[1] < 5; ++w[1])
+      for (w[2] = 0; w[2] < 5; ++w[2]) EXPECT_EQ(set.hold(w), w[0] >= 0 && w[0] <= w[1] && w[1] <= w[2]) << w[0] << " " << w[1] << " " << w[2];
+}
+
 TEST(Facts, PinningGuardsOnce) {
   ShapeEnv env;
   LibraryScope operators;
