@@ -15,6 +15,9 @@ constexpr std::int64_t kFew = 64 << 10;
 
 bool is_temp(const BufferPlan& p, std::uint32_t buffer) { return buffer != ~0u && p.buffers[buffer].kind == Buffer::Kind::Temp; }
 
+// Nobody has so much (what is never stored may be more), and sums of it do not wrap.
+constexpr std::int64_t kMost = std::int64_t{1} << 45;
+
 /// value(v) for each value that item `it` writes, buffer(b) where it writes what is none.
 template <class V, class B>
 void for_each_written(const Graph& g, const Item& it, V&& value, B&& buffer) {
@@ -54,7 +57,7 @@ KeptBytes::KeptBytes(const Graph& g, const BufferPlan& p, std::span<const Id> or
   std::vector<std::int32_t> of_buffer(p.buffers.size(), -1);
   auto hold = [&](Int bytes, bool value) {
     symbolic = symbolic || bytes.is_symbolic();
-    holders_.push_back({.bytes = bytes.hint(), .value = value});
+    holders_.push_back({.bytes = std::min(bytes.hint(), kMost), .value = value});
     return static_cast<std::int32_t>(holders_.size() - 1);
   };
   auto by_buffer = [&](std::uint32_t b) {
@@ -122,12 +125,14 @@ bool KeptBytes::run_at(Id i, std::uint32_t from, std::uint32_t at, bool stored, 
     Holder was;
   };
   std::vector<Was> changed;
-  auto change = [&](std::int32_t h, const Holder& to) {
-    Holder& now = holders_[static_cast<std::size_t>(h)];
-    changed.push_back({h, now});
+  auto put = [&](Holder& now, const Holder& to) {
     if (now.bytes) add(now.first, now.last, -now.bytes);
     if (to.bytes) add(to.first, to.last, to.bytes);
     now = to;
+  };
+  auto change = [&](std::int32_t h, const Holder& to) {
+    changed.push_back({h, holders_[static_cast<std::size_t>(h)]});
+    put(holders_[static_cast<std::size_t>(h)], to);
   };
   for (ValueId r : items_[i].reads) {
     const std::int32_t h = of_[r.v];
@@ -155,12 +160,8 @@ bool KeptBytes::run_at(Id i, std::uint32_t from, std::uint32_t at, bool stored, 
     }
   if (!kept_more || most_in(std::min(from, at), until) <= bound_) return true;
   for (std::size_t k = changed.size(); k-- > 0;) {
-    const std::int32_t h = changed[k].holder;
     const Was back = changed[k];
-    Holder& now = holders_[static_cast<std::size_t>(h)];
-    if (now.bytes) add(now.first, now.last, -now.bytes);
-    if (back.was.bytes) add(back.was.first, back.was.last, back.was.bytes);
-    now = back.was;
+    put(holders_[static_cast<std::size_t>(back.holder)], back.was);
   }
   if (std::exchange(refused_, i) != i) ++apart_;
   return false;
@@ -180,7 +181,7 @@ std::int64_t most_kept(const Graph& g, const BufferPlan& p, const std::vector<Un
   }
   Sweep sweep(units.size());
   for (std::size_t b = 0; b < lives.size(); ++b)
-    if (lives[b].first != kNever) sweep.add(lives[b].first, lives[b].second, p.buffers[b].bytes.hint());
+    if (lives[b].first != kNever) sweep.add(lives[b].first, lives[b].second, std::min(p.buffers[b].bytes.hint(), kMost));
   return sweep.most();
 }
 

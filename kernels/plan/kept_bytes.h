@@ -38,7 +38,7 @@ class KeptBytes {
   struct Holder {
     std::int64_t bytes = 0;
     std::uint32_t first = ~0u, last = 0;     ///< in the order
-    bool value = false;
+    bool value = false;                      ///< nothing else is there
   };
   void add(std::uint32_t first, std::uint32_t last, std::int64_t bytes);
   std::int64_t most_in(std::uint32_t first, std::uint32_t last) const;

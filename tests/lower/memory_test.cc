@@ -126,6 +126,15 @@ TEST(KeptAlive, ProductsAddToTheirSum) {
   EXPECT_EQ(l.launches.size(), 3u) << print(l);
 }
 
+// What is never stored may be larger than any memory.
+TEST(KeptAlive, ValuesThatFitNowhere) {
+  Builder b(std::int64_t{1} << 20);
+  ValueId wide = b.add(graph::OpId::add, {b.add(graph::OpId::unsqueeze, {b.x(), Int(0)}), b.add(graph::OpId::unsqueeze, {b.x(), Int(1)}), Scalar(1)});
+  for (int i = 0; i < 4; ++i) wide = b.add(graph::OpId::add, {wide, Scalar(i + 1), Scalar(1)});
+  const Lowered l = lower(b.returns(b.add(graph::OpId::amax, {wide, Ints{2}, false})), Mode::Full);
+  EXPECT_EQ(l.launches.size(), 1u) << print(l);
+}
+
 // What costs no memory is fused as ever.
 TEST(KeptAlive, ASumOfManyShiftedRowsIsOneKernel) {
   Builder b(1024);

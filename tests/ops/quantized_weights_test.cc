@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/knobs.h"
 #include "reprise/compile.h"
 #include "reprise/ops.h"
 #include "reprise/stats.h"
@@ -120,6 +122,9 @@ TEST(QuantizedWeights, AreWidenedWhereSomebodyReadsThem) {
   }, "read elsewhere");
   expect_none([](Tensor x, Tensor q, Tensor s) { return linear(x, q.to(kFloat32) * s); }, "scales along k");
   expect_none([](Tensor x, Tensor q, Tensor s) { return linear(x, q.to(kFloat32) + s); }, "an offset");
+  const std::string shipped = std::exchange(knobs().patterns, "silu");
+  expect_none([](Tensor x, Tensor q, Tensor s) { return linear(x, q.to(kFloat32)) * s; }, "not wanted");
+  knobs().patterns = shipped;
   expect_none([](Tensor x, Tensor q, Tensor s) { return linear(x.to(kFloat64), q.to(kFloat64)) * s; }, "float64");
   expect_none([](Tensor x, Tensor q, Tensor s) { return linear(x, s.unsqueeze(0).expand({16, 16}).contiguous()) + q.to(kFloat32).sum(0); }, "other weights");
 }
