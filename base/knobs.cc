@@ -31,8 +31,12 @@ const Range& range_of(std::string_view knob) {
   static const auto& rows = *new std::vector<Range>{{"mode", {"off", "interpret", "no-fuse", "full"}},
                                                     {"cuda_pointers", {"block", "nodes"}},
                                                     {"cuda_products", {"own", "library", "auto"}},
+                                                    {"writers", {"views", "values"}},
                                                     {"verify", {}, 9},
                                                     {"validate", {}, 1},
+                                                    {"profile", {}, 1},
+                                                    {"perf_map", {}, 1},
+                                                    {"gdb", {}, 1},
                                                     {"threads", {}, 1 << 16},
                                                     {"vector_bits", {"0", "128", "256", "512"}},
                                                     {"recordings_max", {}, INT32_MAX}};
@@ -44,9 +48,7 @@ const Range& range_of(std::string_view knob) {
 /// Empty: it is one of the texts, if there are any. Otherwise what was wanted.
 std::string none_of(std::string_view text, const Range& range) {
   if (range.texts.empty() || std::find(range.texts.begin(), range.texts.end(), text) != range.texts.end()) return "";
-  std::string wanted;
-  for (std::string_view t : range.texts) wanted.append(wanted.empty() ? "none of " : ", ") += t;
-  return wanted;
+  return "none of " + listed(range.texts);
 }
 
 /// Empty: taken.
@@ -72,7 +74,7 @@ std::uint64_t mix(std::uint64_t h, std::int64_t v) { return hash_mix(h, static_c
 
 std::string parse(std::string_view text, const Range& range, std::int64_t& out) {
   std::int64_t v = 0;
-  if (!parse(text, v)) return "not of type int";
+  if (!parse(text, v)) return "no number (decimal, perhaps with K, M or G behind it)";
   if (v < 0 || v > range.most) return "not from 0 to " + std::to_string(range.most);
   std::string wrong = none_of(std::to_string(v), range);
   if (wrong.empty()) out = v;
@@ -96,6 +98,8 @@ Knobs knobs_from_environment(std::vector<std::string>* problems) {
 #define REPRISE_KNOB(name, type, def, code, help) known.push_back(variable_of(#name));
 #include "base/knobs.def"
 #undef REPRISE_KNOB
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  std::size_t unknown = 0;  // the latest, counted from 1
   for (char** e = environ; e && *e; ++e) {
     std::string_view entry = *e;
     std::size_t eq = entry.find('=');
@@ -109,10 +113,11 @@ Knobs knobs_from_environment(std::vector<std::string>* problems) {
 #include "base/knobs.def"
 #undef REPRISE_KNOB
     if (!found && problems) {
-      std::vector<std::string_view> names(known.begin(), known.end());
       problems->push_back("unknown variable " + shown(variable) + "; did you mean " + nearest_name(variable, names) + "?");
+      unknown = problems->size();
     }
   }
+  if (unknown) (*problems)[unknown - 1] += " There are: " + listed(names);  // once for all of them
   return k;
 }
 

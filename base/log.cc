@@ -11,7 +11,9 @@
 #include "base/files.h"
 #include "base/fork.h"
 #include "base/knobs.h"
+#include "base/log_channels.h"
 #include "base/nearest.h"
+#include "base/shown.h"
 #include "reprise/stats.h"
 
 namespace reprise::log {
@@ -77,8 +79,8 @@ std::uint32_t parse_channels(std::string_view list, F&& unknown) {
         mask |= 1u << i;
       } else {
         std::vector<std::string_view> names(kNames, kNames + kChannelCount);
-        names.push_back("all");
-        unknown(name, "unknown channel '" + std::string(name) + "'; did you mean '" + nearest_name(name, names) + "'?");
+        names.insert(names.end(), {"all", "off"});
+        unknown(name, "unknown channel '" + shown(name) + "'; did you mean '" + nearest_name(name, names) + "'? There are: " + listed(names));
       }
     }
   }
@@ -188,12 +190,13 @@ void configure_from_environment() {
   for (const std::string& p : problems) warn(p);
 }
 
+void require_channels(std::string_view list, const char* op) {
+  parse_channels(list, [op](std::string_view, const std::string& problem) { fail(ErrorCode::InvalidArgument, op, {}, problem); });
+}
+
 void set_callback(std::function<void(const LogEvent&)> callback, std::string_view channels) {
-  const std::uint32_t mask = parse_channels(channels, [](std::string_view, const std::string& problem) {
-    std::string all;
-    for (std::string_view n : kNames) all.append(all.empty() ? "" : ", ").append(n);
-    fail(ErrorCode::InvalidArgument, "set_log_callback", {}, problem, " There are: ", all, ", all");
-  });
+  require_channels(channels, "set_log_callback");
+  const std::uint32_t mask = parse_channels(channels, [](std::string_view, const std::string&) {});
   Sinks& s = sinks();
   std::lock_guard lock(s.mu);
   s.callback_mask = callback ? mask : 0;

@@ -34,4 +34,10 @@ std::string nearest_name(std::string_view name, const std::vector<std::string_vi
   return std::string(best);
 }
 
+std::string listed(const std::vector<std::string_view>& names) {
+  std::string all;
+  for (std::string_view n : names) all.append(all.empty() ? "" : ", ").append(n);
+  return all;
+}
+
 }  // namespace reprise

@@ -135,8 +135,12 @@ TensorPair max(const Tensor& self, Int dim, bool keepdim, SourceLoc loc) {
 TensorPair min(const Tensor& self, Int dim, bool keepdim, SourceLoc loc) {
   return {amin(self, dim, keepdim, loc), argmin(self, dim, keepdim, loc)};
 }
-Tensor max(const Tensor& self, SourceLoc loc) { return amax(self, {}, false, loc); }
-Tensor min(const Tensor& self, SourceLoc loc) { return amin(self, {}, false, loc); }
+Tensor max(const Tensor& self, SourceLoc loc) {
+  return named("max", [&] { return amax(self, {}, false, loc); });
+}
+Tensor min(const Tensor& self, SourceLoc loc) {
+  return named("min", [&] { return amin(self, {}, false, loc); });
+}
 
 Tensor rms_norm(const Tensor& input, const Tensor& weight, std::optional<double> eps, SourceLoc loc) {
   return rms_norm(input, checked_meta(weight, "rms_norm", loc).layout.sizes, weight, eps, loc);
@@ -147,7 +151,7 @@ Tensor mv(const Tensor& self, const Tensor& vec, SourceLoc loc) {
     fail(ErrorCode::ShapeMismatch, "mv", loc, "wants a matrix and a vector, got sizes ",
          graph::sizes_text(self.sizes()), " and ", graph::sizes_text(vec.sizes()));
   }
-  return matmul(self, vec, loc);
+  return named("mv", [&] { return matmul(self, vec, loc); });
 }
 
 Tensor dot(const Tensor& self, const Tensor& other, SourceLoc loc) {
@@ -155,7 +159,7 @@ Tensor dot(const Tensor& self, const Tensor& other, SourceLoc loc) {
     fail(ErrorCode::ShapeMismatch, "dot", loc, "wants two vectors, got sizes ", graph::sizes_text(self.sizes()),
          " and ", graph::sizes_text(other.sizes()));
   }
-  return matmul(self, other, loc);
+  return named("dot", [&] { return matmul(self, other, loc); });
 }
 
 Tensor outer(const Tensor& self, const Tensor& vec2, SourceLoc loc) {
@@ -318,9 +322,12 @@ Tensor flip(const Tensor& self, IntArrayRef dims, SourceLoc loc) {
   TensorMeta m = checked_meta(self, "flip", loc);
   guards::LibraryScope operators;
   Tensor out = self;
+  std::uint32_t seen = 0;
   for (Int dim : dims) {
     int d = wrapped(m, dim, "flip", loc);
     if (m.dim() == 0) continue;
+    if (seen & (1u << d)) fail(ErrorCode::InvalidArgument, "flip", loc, "dimension ", d, " appears twice in ", graph::sizes_text(dims.vec()));
+    seen |= 1u << d;
     const Int n = m.size(d);
     out = !current_trace && n.hint() > kLong ? flip_in_blocks(out, d, n.hint(), kLong, m.device, loc) : flip_dim(out, d, n, m.device, loc);
   }

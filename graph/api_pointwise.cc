@@ -165,7 +165,7 @@ Tensor prelu(const Tensor& self, const Tensor& weight, SourceLoc loc) {
   } else if (w.dim() > 1) {
     fail(ErrorCode::ShapeMismatch, "prelu", loc, "weight must have one dimension at most, got ", w.dim());
   }
-  return where(gt(self, 0, loc), self, mul(slope, self, loc), loc);
+  return where(gt(self, 0, loc), self, graph::api::named("prelu", [&] { return mul(slope, self, loc); }), loc);
 }
 
 Tensor deg2rad(const Tensor& self, SourceLoc loc) { return mul(self, 0.017453292519943295769, loc); }

@@ -300,6 +300,8 @@ Tensor Tensor::unsqueeze_(Int dim, SourceLoc loc) const {
 Tensor Tensor::resize_(IntArrayRef size, SourceLoc loc) const {
   Ints sizes = size.vec();
   const TensorMeta m = checked_meta(*this, "resize_", loc);
+  for (const Int& s : sizes)
+    if (!s.is_symbolic() && s.hint() < 0) fail(ErrorCode::InvalidArgument, "resize_", loc, "negative size in ", graph::sizes_text(sizes));
   graph::check_sizes(sizes, item_size(m.dtype), "resize_", loc);
   bool as_it_is = m.dim() == static_cast<int>(sizes.size());
   for (std::size_t d = 0; as_it_is && d < sizes.size(); ++d) as_it_is = graph::ask(detail::compare_eq(m.layout.sizes[d], sizes[d], loc), "resize_: the same sizes");

@@ -110,7 +110,8 @@ void attention(RuleCtx& c) {
   if (c.scalar(4).to_double(c.loc) != 0)
     fail(ErrorCode::InvalidArgument, name(c), c.loc, "dropout_p must be 0, got ", c.scalar(4).str());
   int r = q.dim();
-  if (r < 2 || k.dim() < 2 || v.dim() < 2) mismatch(c, 0, 1, "query, key and value need at least 2 dimensions");
+  if (r < 2 || k.dim() < 2) mismatch(c, 0, 1, "query, key and value need at least 2 dimensions");
+  if (v.dim() < 2) mismatch(c, 0, 2, "query, key and value need at least 2 dimensions");
   inner(c, 0, q.size(r - 1), 1, k.size(k.dim() - 1));
   if (!same(k.size(k.dim() - 2), v.size(v.dim() - 2), c.loc, "attention: equal lengths of key and value")) {
     mismatch(c, 1, 2, "key and value differ in length (dimension -2)");

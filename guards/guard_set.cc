@@ -441,17 +441,29 @@ std::string shown(const std::string& source, std::int64_t word) {
 
 }  // namespace
 
-std::string GuardSet::explain(std::uint32_t miss, const std::int64_t* words) const {
+GuardSet::Told GuardSet::told(std::uint32_t miss, const std::int64_t* words) const {
   const Said& s = said_[miss];
-  std::string seen, where, wanted = s.condition;
+  Told t;
+  t.wanted = s.condition;
+  std::string where;
   for (const Seen& symbol : s.symbols) {
     const std::string name = without_bits(symbol.name), bits = std::to_string(symbol.hint);
-    if (const std::size_t at = wanted.find(bits); name != symbol.name && at != std::string::npos) wanted.replace(at, bits.size(), shown(symbol.name, symbol.hint));
-    seen += (seen.empty() ? "" : ", ") + name + " is " + shown(symbol.name, words[symbol.word]);
+    if (const std::size_t at = t.wanted.find(bits); name != symbol.name && at != std::string::npos) t.wanted.replace(at, bits.size(), shown(symbol.name, symbol.hint));
+    t.names += (t.names.empty() ? "" : ", ") + name;
+    t.seen += (t.seen.empty() ? "" : ", ") + shown(symbol.name, words[symbol.word]);
     where += (where.empty() ? " where " : ", ") + symbol.symbol + " = " + name + " (" + shown(symbol.name, symbol.hint) + " when traced)";
   }
+  t.wanted += where;
+  if (s.where) t.line = place(s.where);
+  return t;
+}
+
+std::string GuardSet::explain(std::uint32_t miss, const std::int64_t* words) const {
+  const Said& s = said_[miss];
+  std::string seen;
+  for (const Seen& symbol : s.symbols) seen += (seen.empty() ? "" : ", ") + without_bits(symbol.name) + " is " + shown(symbol.name, words[symbol.word]);
   std::string born = s.where ? "guard born at " + place(s.where) + " (" + s.why + ")" : s.why == "declared" ? "declared by the caller" : "guard: " + s.why;
-  return seen + "; wanted " + wanted + where + "; " + born;
+  return seen + "; wanted " + told(miss, words).wanted + "; " + born;
 }
 
 std::string GuardSet::remedy(std::uint32_t miss) const {

@@ -25,6 +25,9 @@ class GuardSet {
   /// What the call's words must at least be, one range for each word of which a check asks for one; of `most` such checks, the first ones.
   struct WordRange { std::uint32_t word; std::int64_t lo, hi; };
   std::vector<WordRange> word_ranges(std::size_t most) const;
+  /// What a guard that does not hold is about: "arg 0 .size(0)", "1", "s0 != 1 where s0 = ...", "loop.cpp:41" (empty: nobody knows). Cold.
+  struct Told { std::string names, seen, wanted, line; };
+  Told told(std::uint32_t miss, const std::int64_t* words) const;
   /// "arg 0 .size(0) is 1, wanted s0 != 1; guard born at loop.cpp:41 (broadcast)". Cold.
   std::string explain(std::uint32_t miss, const std::int64_t* words) const;
   /// How far a call is from these guards: how many of them do not hold, and by how much its values are others than the traced ones there. Cold.

@@ -49,7 +49,7 @@ Int result(ExprKind kind, Int a, Int b) {
 
 // A symbolic divisor that may be zero in another call is guarded against that.
 std::int64_t checked_divisor(Int b) {
-  if (b.hint() == 0) fail(ErrorCode::InvalidArgument, "Int", {}, "division by zero: the divisor ", b, b.is_symbolic() ? " is 0 in this call" : "");
+  if (b.hint() == 0) fail(ErrorCode::InvalidArgument, "Int", {}, "division by zero: the divisor is 0");
   if (Bool not_zero = b != 0; not_zero.is_symbolic()) b.expr()->env().require(not_zero.expr(), {}, "divisor");
   return b.hint();
 }

@@ -411,12 +411,11 @@ class Writing {
 }  // namespace
 
 bool quantized_weights(Graph& g, PassRecord& record) {
-  constexpr const char* kName = "quantized_weights";
   const bool any = std::any_of(g.nodes.begin(), g.nodes.end(), [&](const Node& n) {
     const ValueId* of = part_of(n) == Part::Cast ? std::get_if<ValueId>(&n.args[0]) : nullptr;
     return of && is_quantized(g.meta(*of).dtype);
   });
-  if (!any || !is_wanted(kName)) return false;
+  if (!any || !is_wanted(kQuantizedWeights)) return false;
   std::vector<Found> found = Search(g).run();
   if (found.empty()) return false;
   std::vector<const Found*> at(g.nodes.size());
@@ -427,7 +426,7 @@ bool quantized_weights(Graph& g, PassRecord& record) {
     return {{Writing(rw, *f, s.result).run()}};
   });
   remove_dead(g);
-  record.patterns.push_back({kName, static_cast<std::int64_t>(found.size()), {}, {}});
+  record.patterns.push_back({std::string(kQuantizedWeights), static_cast<std::int64_t>(found.size()), {}, {}});
   return changed;
 }
 

@@ -65,6 +65,8 @@ bool remove_pattern(std::string_view name);
 /// Null: nothing is registered.
 std::shared_ptr<const Registered> registered();
 
+/// One of the library's own patterns that is a pass of its own.
+inline constexpr std::string_view kQuantizedWeights = "quantized_weights";
 /// Is the library's own pattern of this name sought (REPRISE_PATTERNS)?
 bool is_wanted(std::string_view name);
 

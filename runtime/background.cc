@@ -18,6 +18,8 @@
 namespace reprise::runtime {
 namespace {
 
+constinit thread_local bool t_background = false;
+
 class Background {
  public:
   static Background& get() {
@@ -54,6 +56,7 @@ class Background {
   void work() {
     constexpr int kNicer = 10;  // than calls, which may want all processors
     pthread_setname_np(pthread_self(), "reprise-build");
+    t_background = true;
     const auto self = static_cast<id_t>(gettid());  // on Linux a thread has a priority of its own
     setpriority(PRIO_PROCESS, self, std::min(getpriority(PRIO_PROCESS, self) + kNicer, 19));
     for (;;) {
@@ -98,5 +101,7 @@ class Background {
 }  // namespace
 
 bool in_background(std::function<void()> task) { return Background::get().add(std::move(task)); }
+
+bool is_background() noexcept { return t_background; }
 
 }  // namespace reprise::runtime

@@ -8,5 +8,7 @@ namespace reprise::runtime {
 /// A child of fork() has a thread of its own, and none of its parent's tasks.
 /// False, and nothing is done: the process ends, or no thread can be started. Any thread.
 bool in_background(std::function<void()> task);
+/// Is this thread that one?
+bool is_background() noexcept;
 
 }  // namespace reprise::runtime

@@ -2,13 +2,16 @@
 //
 //   arguments.cc           leaves of arguments and results, in a frame and in a trace
 //   dispatch.cc            a call that something admits
-//   compile.cc             one that nothing admits: what becomes of it, and what is served by the function itself
+//   compile.cc             one that nothing admits: what becomes of it
+//   serve.cc               what serves it in the end
+//   missed.cc              who is told
 //   nearest_miss.cc        why nothing did
 //   generality.cc          and how much the next trace therefore leaves open
 //   compiled.cc            the state of a compiled function
 //   specialization.cc      traces a call, compiles what it did, and runs that
 //   admits.cc              which calls a specialization serves
 #include <algorithm>
+#include <chrono>
 
 #include "base/epochs.h"
 #include "base/errors.h"
@@ -19,12 +22,10 @@
 #include "graph/interpreter.h"
 #include "passes/registered.h"
 #include "runtime/background.h"
-#include "runtime/check.h"
 #include "runtime/compiled.h"
 #include "runtime/generality.h"
 #include "runtime/nearest_miss.h"
 #include "runtime/structure_names.h"
-#include "runtime/told.h"
 #include "tensor/impl.h"
 
 #include <nlohmann/json.hpp>
@@ -73,13 +74,25 @@ struct Introduction {
 };
 
 /// With `mu` held: from now on calls find it. What throws leaves it with the caller.
-void introduce(Compiled& c, std::unique_ptr<Specialization>& made, Introduction with) {
+void introduce(Compiled& c, std::unique_ptr<Specialization>& made, Introduction& with) {
   const Specialization& s = *made;
   made->tensor_words = std::move(with.tensor_words);
   const auto& latest = c.owned.empty() ? with.names : c.owned.back()->names;
   made->names = latest->leaves == with.names->leaves ? latest : with.names;
+  made->callback = c.callback;
   c.add(made);
   log_compiled(c, s, with.nearest);
+}
+
+Miss miss_of(const Compiled& c, Miss::Kind kind, NearestMiss nearest, double ms) {
+  return {.kind = kind, .function = c.options.name, .nearest = std::move(nearest.name), .reason = std::move(nearest.failed), .argument = std::move(nearest.argument),
+          .seen = std::move(nearest.seen), .expected = std::move(nearest.expected), .line = std::move(nearest.line), .remedy = std::move(nearest.remedy), .ms = ms};
+}
+Miss miss_compiled(const Compiled& c, const std::string& specialization, NearestMiss nearest, double ms) {
+  Miss m = miss_of(c, Miss::Kind::Compiled, std::move(nearest), ms);
+  m.specialization = specialization;
+  if (m.nearest.empty()) m.reason = "nothing was compiled before", m.remedy = "warm_up() compiles ahead";
+  return m;
 }
 
 /// What is left of a miss, on the thread that makes code.
@@ -97,6 +110,7 @@ struct BackgroundBuild {
 void BackgroundBuild::run() noexcept {
   std::unique_ptr<Specialization> made;
   std::optional<std::pair<Bail, std::string>> refused;
+  SourceLoc where;
   auto warn = [&](const char* why) noexcept {
     try {
       log::warn(name + " was not compiled in the background: " + why);
@@ -108,6 +122,7 @@ void BackgroundBuild::run() noexcept {
       made = build(std::move(call));
     } catch (const Error& e) {
       if (e.code() != ErrorCode::NotTraceable && e.code() != ErrorCode::Internal) throw;  // says nothing of the next call
+      where = e.where();
       refused.emplace(bail_of(e), (e.code() == ErrorCode::Internal ? "compilation failed: " : "") + std::string(e.what()));
     }
   } catch (const std::exception& e) {
@@ -117,15 +132,32 @@ void BackgroundBuild::run() noexcept {
   }
   const std::shared_ptr<Compiled> c = of.lock();
   if (!c) return;
+  const auto is_wanted = [&] { return std::find(c->builds.begin(), c->builds.end(), entry) != c->builds.end(); };  // else the function was reset
+  std::shared_ptr<const MissCallback::Function> whom;
+  std::string specialization;
+  double ms = 0;
+  try {
+    LockedCompiled lock(*c);
+    if (made && is_wanted()) {
+      ms = static_cast<double>(made->trace_ns + made->build_ns) / 1e6;
+      specialization = made->name;
+      made->recordings.keep_within(c->recordings);
+      introduce(*c, made, with);
+      whom = c->callback->get();
+    }
+  } catch (const std::exception& e) {
+    warn(e.what());
+  }
+  try {
+    if (whom) tell_miss(*whom, miss_compiled(*c, specialization, std::move(with.nearest), ms));  // before who waits goes on
+  } catch (const std::bad_alloc&) {  // then it is not told
+  }
   try {
     LockedCompiled lock(*c);
     entry->ended = true;
-    if (std::find(c->builds.begin(), c->builds.end(), entry) != c->builds.end()) {  // else the function was reset
-      if (made) {
-        made->recordings.keep_within(c->recordings);
-        introduce(*c, made, std::move(with));
-      } else if (refused && !of_any_strides) {
-        c->refuse(entry->structure, entry->seen, refused->first, refused->second);
+    if (is_wanted()) {
+      if (refused && !of_any_strides) {
+        c->refuse(entry->structure, entry->seen, refused->first, refused->second, where);
         c->refusals.back().tries_left = 0;  // nothing but what was traced decides
       }
       constexpr std::ptrdiff_t kMostEnded = 32;
@@ -140,10 +172,13 @@ void BackgroundBuild::run() noexcept {
 }
 
 /// A call that nothing admits, on its way to a specialization. Destroy it without the lock.
-class Miss {
+class MissedCall {
  public:
-  Miss(Compiled& c, CallFrame& f, void (*name_words)(void*, StructureNames&), void* ctx) : c_(c), frame_(f), name_words_(name_words), ctx_(ctx) {}
+  /// `outputs`: of the call. Null: of none, it is compiled for ahead (warm_up), and what would be served eagerly is an error.
+  MissedCall(Compiled& c, CallFrame& f, void (*name_words)(void*, StructureNames&), void* ctx, Outputs* outputs) : c_(c), frame_(f), name_words_(name_words), ctx_(ctx), outputs_(outputs) {}
 
+  /// With `mu` held: null. Counted and told.
+  const Specialization* serve_eagerly(Bail, const std::string& reason, SourceLoc where = {});
   /// False: it is served() with what there is meanwhile, or eagerly. Throws Sealed. `turn`: nobody else compiles.
   bool is_to_be_compiled(bool turn);
   const Specialization* served() const { return served_; }
@@ -159,11 +194,13 @@ class Miss {
     epochs::begin(epochs::mine());
     return s;
   }
-  bool eagerly(Bail bail, const std::string& reason) {
+  bool eagerly(Bail bail, const std::string& reason, SourceLoc where = {}) {
     meanwhile_ = bail == Bail::compiled_meanwhile;
-    c_.serve_eagerly(bail, reason);
+    serve_eagerly(bail, reason, where);
     return false;
   }
+  bool is_ahead() const { return !outputs_; }
+  double ms() const { return static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - began_).count()) / 1e6; }
   const std::shared_ptr<StructureNames>& names() {
     if (!names_) name_words_(ctx_, *(names_ = std::make_shared<StructureNames>(c_.options.arguments)));
     return names_;
@@ -180,6 +217,9 @@ class Miss {
   CallFrame& frame_;
   void (*const name_words_)(void*, StructureNames&);
   void* const ctx_;
+  Outputs* const outputs_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  bool tried_ = false;                             // to compile it
   const Specialization* served_ = nullptr;
   std::uint64_t thrown_ = 0;                       // Compiled::Thrown::id, where that is why
   bool meanwhile_ = false;                         // it is served while it is compiled
@@ -195,7 +235,7 @@ class Miss {
   CallFrame own_;                                  // the frame as the call's own, where it is kept in that way
 };
 
-bool Miss::is_to_be_compiled(bool turn) {
+bool MissedCall::is_to_be_compiled(bool turn) {
   LockedCompiled lock(c_);
   const Specialization* s = lookup(c_, frame_);  // somebody else may have compiled it meanwhile
   if (!s && c_.leave_out_handles(frame_)) s = lookup(c_, frame_);
@@ -210,18 +250,18 @@ bool Miss::is_to_be_compiled(bool turn) {
   if (refused) refused->since = c_.calls.load(std::memory_order_relaxed);
   if (refused && (c_.sealed || !refused->tries_left)) {
     if (c_.sealed) fail(ErrorCode::Sealed, c_.options.name.c_str(), {}, "the function is sealed, and this call could only be served eagerly: ", refused->reason);
-    return eagerly(refused->bail, refused->reason);
+    return eagerly(refused->bail, refused->reason, refused->where);
   }
   // Asked for only where somebody reads it: past the limit every call comes here.
-  if (c_.sealed || !c_.warned_full || log::on(log::Channel::Recompiles)) nearest_ = nearest_miss(c_, frame_, *names());
+  if (c_.sealed || !c_.warned_full || log::on(log::Channel::Recompiles) || c_.callback->is_set()) nearest_ = nearest_miss(c_, frame_, *names());
   if (c_.sealed)
     fail(ErrorCode::Sealed, c_.options.name.c_str(), {}, "the function is sealed and no specialization admits this call",
          nearest_.name.empty() ? " (none was compiled)" : ": " + nearest_.name + ": " + nearest_.failed);
-  if (const Compiled::Thrown* t = c_.thrown_of(frame_); t && t->left > 0) {
+  if (const Compiled::Thrown* t = is_ahead() ? nullptr : c_.thrown_of(frame_); t && t->left > 0) {
     thrown_ = t->id;
     return false;
   }
-  if (meanwhile) {
+  if (meanwhile && !is_ahead()) {
     const Compiled::BuildsOf builds = c_.builds_of(frame_);
     if (builds.going_on) return eagerly(Bail::compiled_meanwhile, bail_text(Bail::compiled_meanwhile));
     in_background_ = builds.ended < 2;
@@ -241,10 +281,28 @@ bool Miss::is_to_be_compiled(bool turn) {
   handles_ = c_.handles;
   generality_ = generality_for(c_, frame_);
   strides_aside_ = strides_aside_for(c_, frame_);
-  return true;
+  return tried_ = true;
 }
 
-void Miss::warn_full() {
+// With mu held.
+const Specialization* MissedCall::serve_eagerly(Bail bail, const std::string& reason, SourceLoc where) {
+  if (is_ahead()) fail(ErrorCode::NotTraceable, "warm_up", {}, c_.options.name, " would serve such calls eagerly: ", reason);
+  c_.serve_eagerly(bail, reason);
+  if (!c_.callback->is_set()) return nullptr;
+  try {
+    // What came nearest tells nothing where it does not decide.
+    Miss m = miss_of(c_, Miss::Kind::ServedEagerly, bail == Bail::specialization_limit ? nearest_ : NearestMiss{}, tried_ ? ms() : 0);
+    m.reason = m.reason.empty() ? reason : reason + "; " + m.reason;
+    m.fallback = bail_name(bail);
+    if (where) m.line = std::string(where.file) + ":" + std::to_string(where.line);
+    if (bail == Bail::compiled_meanwhile) m.remedy = "warm_up() compiles ahead";
+    note_miss(*outputs_, *c_.callback, std::move(m));
+  } catch (const std::bad_alloc&) {  // then it is not told
+  }
+  return nullptr;
+}
+
+void MissedCall::warn_full() {
   log::warn(c_.options.name + " has " + std::to_string(c_.owned.size()) + " specializations" +
             (c_.refusals.empty() ? "" : " and " + std::to_string(c_.refusals.size()) + " kinds of calls that cannot be compiled") +
             (c_.in_vain ? " and " + std::to_string(c_.in_vain) + " of captured variables that are gone (pass as arguments what is made anew for every call)" : "") +
@@ -253,7 +311,7 @@ void Miss::warn_full() {
 }
 
 // The call is served eagerly, and what was traced is built behind its back.
-bool Miss::hand_over(TracedCall& call, Seen seen) {
+bool MissedCall::hand_over(TracedCall& call, Seen seen) {
   auto entry = std::make_shared<Compiled::Build>(Compiled::Build{call.generality.layouts ? own_.structure : call.structure, std::move(seen), fork_generation()});
   call.makers = runtime::Makers::Caller;
   auto task = std::make_shared<BackgroundBuild>(BackgroundBuild{c_.weak_from_this(), entry, std::move(call), introduction()});
@@ -273,7 +331,7 @@ bool Miss::hand_over(TracedCall& call, Seen seen) {
   return false;
 }
 
-std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
+std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Tracer&)) {
   TraceFacts facts;
   try {
     TracedCall call;
@@ -334,7 +392,10 @@ std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
   } catch (const Error& e) {
     switch (e.code()) {
       case ErrorCode::NotTraceable:
+        if (is_ahead()) fail(ErrorCode::NotTraceable, "warm_up", {}, c_.options.name, " would serve such calls eagerly: ", e.what());
+        break;
       case ErrorCode::Internal:
+        if (is_ahead()) throw;
         break;
       case ErrorCode::OutOfMemory:
       case ErrorCode::DeviceFailed:
@@ -344,7 +405,7 @@ std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
       default:
         seen_ = facts.seen();
         note_thrown(e.what());
-        if (!facts.may_fail) throw;
+        if (!facts.may_fail || is_ahead()) throw;
         // Eagerly, what fails by its elements comes before the mistake that the trace has found: the function itself says which it is.
         LockedCompiled lock(c_);
         const Compiled::Thrown* t = c_.thrown_of(frame_);
@@ -355,8 +416,8 @@ std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
     const std::string reason = e.code() == ErrorCode::Internal ? "compilation failed: " + std::string(e.what()) : std::string(e.what());
     LockedCompiled lock(c_);
     c_.handles.merge(handles_);
-    c_.refuse(frame_, std::move(seen_), bail_of(e), reason);
-    c_.serve_eagerly(bail_of(e), reason);
+    c_.refuse(frame_, std::move(seen_), bail_of(e), reason, e.where());
+    serve_eagerly(bail_of(e), reason, e.where());
     return nullptr;
   } catch (const std::bad_alloc&) {
     throw;
@@ -373,14 +434,14 @@ std::unique_ptr<Specialization> Miss::specialize(void (*body)(void*, Tracer&)) {
 
 // A trace that throws takes back what it has assigned, which eager execution does not, and of captured tensors the call tells nothing: such a
 // call is always traced.
-void Miss::note_thrown(const std::string& what) {
-  if (seen_.more) return;
+void MissedCall::note_thrown(const std::string& what) {
+  if (seen_.more || is_ahead()) return;
   LockedCompiled lock(c_);
   c_.handles.merge(handles_);
   c_.note_thrown(frame_, std::move(seen_), what);
 }
 
-const Specialization* Miss::publish(std::unique_ptr<Specialization> made, std::shared_ptr<const Specialization>& once) {
+const Specialization* MissedCall::publish(std::unique_ptr<Specialization> made, std::shared_ptr<const Specialization>& once) {
   LockedCompiled lock(c_);
   c_.handles.merge(handles_);
   const Specialization* s = made.get();
@@ -388,30 +449,38 @@ const Specialization* Miss::publish(std::unique_ptr<Specialization> made, std::s
   if (!admits(*s, frame_)) {  // what was just traced must admit the call it was traced for
     const std::string reason = "the new specialization does not admit the call it was made for";
     c_.refuse(own, Seen(), Bail::compile_failed, reason);
-    return c_.serve_eagerly(Bail::compile_failed, reason);
+    return serve_eagerly(Bail::compile_failed, reason);
   }
   if (made->unrepeatable) {  // to run the function again would do twice what it did: what was made of it serves this call
     const std::string reason = std::string("the function ") + bail_text(*made->unrepeatable);
+    if (is_ahead()) return serve_eagerly(*made->unrepeatable, reason);  // throws
     c_.refuse(own, std::move(seen_), *made->unrepeatable, reason);
-    c_.serve_eagerly(*made->unrepeatable, reason);
+    serve_eagerly(*made->unrepeatable, reason);
     c_.watch_met(std::move(made->met));
     once = std::move(made);
     return stays(s);
   }
   std::erase_if(c_.refusals, [&](const Compiled::Refusal& r) { return r.structure == own.structure && r.seen.holds_for(own); });
-  introduce(c_, made, introduction());
+  Introduction with = introduction();
+  introduce(c_, made, with);
+  if (outputs_ && c_.callback->is_set()) {
+    try {
+      note_miss(*outputs_, *c_.callback, miss_compiled(c_, s->name, std::move(with.nearest), ms()));
+    } catch (const std::bad_alloc&) {  // then it is not told
+    }
+  }
   return stays(s);
 }
 
 }  // namespace
 
 const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (*name_words)(void*, StructureNames&), void* ctx,
-                              std::shared_ptr<const Specialization>& once, Eagerly& how) {
+                              std::shared_ptr<const Specialization>& once, Eagerly& how, Outputs& outputs) {
+  MissedCall miss(c, f, name_words, ctx, &outputs);
   if (!c.mode) {
     LockedCompiled lock(c);
-    return c.serve_eagerly(Bail::mode_off, bail_text(Bail::mode_off));
+    return miss.serve_eagerly(Bail::mode_off, bail_text(Bail::mode_off));
   }
-  Miss miss(c, f, name_words, ctx);
   const timeline::Time asked = timeline::on() ? timeline::now() : 0;
   CompileTurn turn(c, c.options.on_miss == OnMiss::Wait);
   if (asked) timeline::slice("compile", "turn to compile", asked);
@@ -424,81 +493,34 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
   return made ? miss.publish(std::move(made), once) : nullptr;
 }
 
-namespace {
-constinit thread_local bool t_meanwhile = false;
-}  // namespace
-
-ServedMeanwhile::ServedMeanwhile(bool meanwhile) : before_(std::exchange(t_meanwhile, meanwhile)) {}
-ServedMeanwhile::~ServedMeanwhile() { t_meanwhile = before_; }
-bool is_served_meanwhile() { return t_meanwhile; }
-
-namespace {
-/// Whose replay has thrown: it stays as long as the call's outputs are there.
-thread_local const Specialization* t_failed = nullptr;
-}  // namespace
-
-void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
-  outputs.reading = true;  // as find() and compile() began
-  t_failed = &s;
-  std::vector<Tensor> values;
-  values.reserve(s.assigned.size());
-  run_specialization(s, f, outputs);
-  if (!s.assigned.empty()) assign_variables(s, outputs, values);
-  if (!(static_cast<int>(s.unrepeatable.has_value()) | static_cast<int>(timeline::on()))) [[likely]] return;
-  if (timeline::on()) tell_call(s, f);
-  if (!s.unrepeatable) return;
-  fill_kept(s, outputs);
-  s.variables->commit();
-}
-
-void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx) {
-  if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory || e.code() == ErrorCode::DeviceFailed) throw;
-  std::string caught = std::string("the function catches an error: ") + e.what(), alone = std::string("only the replay throws: ") + e.what();
-  CheckInterpreter run(CheckInterpreter::Random::Own);
-  std::vector<std::pair<std::shared_ptr<Variable>, Tensor>> before;  // what it assigns
-  for (const auto& v : t_failed->assigned)
-    if (const Tensor* at = v->handle()) before.emplace_back(v, *at);
-  const std::uint64_t errors = errors_made();
-  try {
-    graph::ModeScope scope(run);
-    function(ctx);
-  } catch (...) {
-    run.restore();
-    for (auto& [v, value] : before)
-      if (Tensor* at = v->handle()) *at = std::move(value);
-    throw;
+WarmedUp warm_up(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (*name_words)(void*, StructureNames&), void* ctx) {
+  if (around().tracer) bail(Bail::asks_state, "warm_up", {});
+  if (!c.mode) fail(ErrorCode::NotTraceable, "warm_up", {}, c.options.name, " would serve such calls eagerly: ", bail_text(Bail::mode_off));
+  if (c.options.on_miss == OnMiss::ServeMeanwhile) wait_for_builds(c);
+  WarmedUp made;
+  Outputs reads;
+  const Specialization* s = find(c, f);
+  if (!s) {
+    MissedCall miss(c, f, name_words, ctx, nullptr);
+    const CompileTurn turn(c, true);
+    if (miss.is_to_be_compiled(turn.taken())) {
+      std::shared_ptr<const Specialization> once;
+      s = miss.publish(miss.specialize(body), once);
+      made.compiled = true;
+    } else {
+      s = miss.served();
+    }
   }
-  LockedCompiled lock(c);  // nothing fails from here on: what the function did stays
-  const bool catches = errors_made() != errors;
-  c.count_fallback(catches ? Bail::catches_error : Bail::replay_throws);
-  c.last_fallback_reason.swap(catches ? caught : alone);
-}
-
-void serve_thrown(Compiled& c, std::uint64_t thrown, void (*function)(void*), void* ctx) {
-  CheckInterpreter run(CheckInterpreter::Random::Own);
-  try {
-    graph::ModeScope scope(run);
-    function(ctx);
-  } catch (...) {
-    run.restore();
-    throw;
+  reads.reading = true;  // as find() and publish() began
+  made.specialization = s->name;
+  if (!s->recordings.has(f.values.data())) {
+    {
+      const LockedCompiled lock(c);
+      if (c.sealed) fail(ErrorCode::Sealed, "warm_up", {}, c.options.name, " is sealed, and has no recording for these sizes");
+    }
+    s->recordings.get(f.values.data(), s->name, &made.recorded, true)->reserve();
   }
-  LockedCompiled lock(c);
-  c.count_fallback(Bail::throws);
-  for (Compiled::Thrown& t : c.thrown) {
-    if (t.id != thrown) continue;
-    t.left = std::max(t.left - 1, 0);
-    c.last_fallback_reason = t.reason;
-  }
-}
-
-const void* result_template(const Specialization& s) { return s.result_template.get(); }
-const std::vector<std::string>& argument_names(const Compiled& c) { return c.options.arguments; }
-
-Outputs::~Outputs() {
-  for (TensorImpl* t : tensors)
-    if (t) release(t);
-  if (reading) epochs::end(epochs::mine());
+  return made;
 }
 
 }  // namespace reprise::detail

@@ -12,6 +12,7 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/timeline.h"
+#include "runtime/background.h"
 #include "runtime/code_count.h"
 #include "runtime/profile.h"
 
@@ -36,7 +37,8 @@ std::optional<kernels::Mode> mode_of(const std::string& name) {
 std::shared_ptr<Compiled> new_compiled(CompileOptions o) {
   const std::optional<kernels::Mode> mode = mode_of(o.mode.empty() ? knobs().mode : o.mode);
   if (o.max_specializations < 1) fail(ErrorCode::InvalidArgument, "compile", {}, "max_specializations is ", o.max_specializations, ", expected at least 1");
-  if (o.recordings_max < 0 || o.recordings_bytes < 0) fail(ErrorCode::InvalidArgument, "compile", {}, "a bound on recordings is negative");
+  if (o.recordings_max < 0) fail(ErrorCode::InvalidArgument, "compile", {}, "recordings_max is ", o.recordings_max, ", expected at least 0 (0: REPRISE_RECORDINGS_MAX)");
+  if (o.recordings_bytes < 0) fail(ErrorCode::InvalidArgument, "compile", {}, "recordings_bytes is ", o.recordings_bytes, ", expected at least 0 (0: REPRISE_RECORDINGS_BYTES)");
   if (o.recordings_max == 0) o.recordings_max = std::max(static_cast<int>(knobs().recordings_max), o.max_specializations);  // each may keep one
   if (o.recordings_bytes == 0) o.recordings_bytes = knobs().recordings_bytes;
   if (o.code_bytes < 0) fail(ErrorCode::InvalidArgument, "compile", {}, "code_bytes is ", o.code_bytes, ", expected a bound, or 0 for REPRISE_CODE_BYTES");
@@ -198,14 +200,14 @@ Compiled::Refusal* Compiled::refusal_of(const CallFrame& f) {
   return it == refusals.end() ? nullptr : &*it;
 }
 
-void Compiled::refuse(const CallFrame& f, Seen seen, Bail bail, const std::string& reason) {
-  if (Refusal* r = refusal_of(f)) note_refused(*r, std::move(seen), bail, reason);
-  else refuse(f.structure, std::move(seen), bail, reason);
+void Compiled::refuse(const CallFrame& f, Seen seen, Bail bail, const std::string& reason, SourceLoc where) {
+  if (Refusal* r = refusal_of(f)) note_refused(*r, std::move(seen), bail, reason), r->where = where;
+  else refuse(f.structure, std::move(seen), bail, reason, where);
 }
 
-void Compiled::refuse(const FrameArray<std::uint64_t>& structure, Seen seen, Bail bail, const std::string& reason) {
+void Compiled::refuse(const FrameArray<std::uint64_t>& structure, Seen seen, Bail bail, const std::string& reason, SourceLoc where) {
   constexpr int kFurtherTries = 2;
-  note_refused(refusals.emplace_back(Refusal{structure, {}, bail, "", kFurtherTries + 1}), std::move(seen), bail, reason);
+  note_refused(refusals.emplace_back(Refusal{structure, {}, bail, "", where, kFurtherTries + 1}), std::move(seen), bail, reason);
 }
 
 void Compiled::note_refused(Refusal& r, Seen seen, Bail bail, const std::string& reason) {
@@ -256,6 +258,7 @@ Compiled::BuildsOf Compiled::builds_of(const CallFrame& f) {
 }
 
 void wait_for_builds(Compiled& c) {
+  if (runtime::is_background()) fail(ErrorCode::InvalidArgument, c.options.name.c_str(), {}, "wait(), seal() and warm_up() on the thread that compiles (from a callback for misses) would wait for ever");
   for (;;) {
     const std::uint32_t ended = c.builds_ended.load(std::memory_order_acquire);
     {
@@ -265,6 +268,8 @@ void wait_for_builds(Compiled& c) {
     futex_wait(c.builds_ended, ended, std::chrono::seconds(1));
   }
 }
+
+void set_miss_callback(Compiled& c, std::function<void(const Miss&)> callback) { c.callback->set(std::move(callback)); }
 
 void profile(Compiled& c, bool on) {
   LockedCompiled lock(c);

@@ -16,6 +16,7 @@
 #include "reprise/compile.h"
 #include "runtime/candidates.h"
 #include "runtime/declared.h"
+#include "runtime/missed.h"
 #include "runtime/other_structures.h"
 #include "runtime/recording_budget.h"
 #include "runtime/specialization.h"
@@ -42,6 +43,7 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   };
   std::atomic<const Table*> table;                        ///< never null
   std::shared_ptr<runtime::RecordingBudget> recordings;   ///< what all specializations keep together
+  const std::shared_ptr<MissCallback> callback = std::make_shared<MissCallback>();
 
   /// One compilation at a time; the others wait for their turn, and hold nothing meanwhile. The user's function may wait for
   /// another thread that calls it: who finds that a trace does not go on is served eagerly.
@@ -76,6 +78,7 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
     Seen seen;
     Bail bail;
     std::string reason;
+    SourceLoc where;                                      ///< the user's line, if known
     int tries_left;
     std::int64_t since = 0;                               ///< the latest call that it was for
   };
@@ -148,8 +151,8 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   bool leave_out_handles(const CallFrame&) const;
   Refusal* refusal_of(const CallFrame&);                  ///< or null
   /// `seen` says which calls are meant beside this one.
-  void refuse(const CallFrame&, Seen seen, Bail, const std::string& reason);
-  void refuse(const FrameArray<std::uint64_t>& structure, Seen seen, Bail, const std::string& reason);  ///< of which nothing was refused yet
+  void refuse(const CallFrame&, Seen seen, Bail, const std::string& reason, SourceLoc where = {});
+  void refuse(const FrameArray<std::uint64_t>& structure, Seen seen, Bail, const std::string& reason, SourceLoc where = {});  ///< of which nothing was refused yet
   void note_refused(Refusal&, Seen seen, Bail, const std::string& reason);
   Thrown* thrown_of(const CallFrame&);                    ///< or null
   struct BuildsOf { bool going_on = false; int ended = 0; };

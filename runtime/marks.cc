@@ -24,16 +24,20 @@ void set_mark(TensorImpl& t, int d, DimMark mark) {
   t.notes->marks.set = static_cast<std::uint8_t>(t.notes->marks.set | 1 << d);
 }
 
+std::string range_text(const DynamicRange& r) {
+  return std::to_string(r.min) + " to " + (r.max == INT64_MAX ? "any size" : std::to_string(r.max)) + (r.multiple_of == 1 ? "" : ", a multiple of " + std::to_string(r.multiple_of));
+}
+
 }  // namespace
 
 void mark_dynamic(const Tensor& x, int dim, DynamicRange r, SourceLoc loc) {
   TensorImpl& t = marked(x, "mark_dynamic", loc);
   int d = wrap_dim(dim, t.rank, "mark_dynamic", loc);
   if (r.min < 0 || r.max < r.min || r.multiple_of < 1 || r.max - r.max % r.multiple_of < r.min)
-    fail(ErrorCode::InvalidArgument, "mark_dynamic", loc, "the range [", r.min, ", ", r.max, "] in steps of ", r.multiple_of, " is empty");
+    fail(ErrorCode::InvalidArgument, "mark_dynamic", loc, "no size is from ", range_text(r));
   std::int64_t n = t.sizes[d];
   if (n < r.min || n > r.max || n % r.multiple_of != 0)
-    fail(ErrorCode::InvalidArgument, "mark_dynamic", loc, "size ", n, " of dimension ", d, " is not in [", r.min, ", ", r.max, "] in steps of ", r.multiple_of);
+    fail(ErrorCode::InvalidArgument, "mark_dynamic", loc, "size ", n, " of dimension ", d, " is not from ", range_text(r));
   DimMark mark{r.min, r.max, r.multiple_of, false, r.outside == Outside::Recompiles, loc};
   if (const DimMark* before = mark_of(t, d)) {
     if (before->is_static) fail(ErrorCode::InvalidArgument, "mark_dynamic", loc, "dimension ", d, " was marked static: it is a constant, or it varies");

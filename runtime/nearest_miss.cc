@@ -14,6 +14,7 @@ namespace {
 /// What is known of one specialization that does not admit the call.
 struct Reason {
   std::string failed, remedy;
+  std::string argument{}, seen{}, expected{}, line{};  // Miss
 };
 
 std::string name_of(const Specialization& s, std::size_t input) { return s.program.graph.values[s.program.graph.inputs[input].value.v].name; }
@@ -29,8 +30,8 @@ std::optional<Reason> of_captured(const Specialization& s) {
     if (!now) return Reason{name + ": captured variables that held one tensor hold several, or none", "keep them as they are, or pass what they hold as arguments"};
     const std::uint64_t was = s.input_words[arguments + k], is = runtime::structure_word(*now);
     if (is == was || (!((is ^ was) & ~runtime::kLayoutBits) && runtime::fits(*now, was, s.shows_strides_of(arguments + k)))) continue;
-    const StructureDifference d = difference_of_tensors(is, was);
-    return Reason{name + " " + d.failed, d.remedy};
+    StructureDifference d = difference_of_tensors(is, was);
+    return Reason{name + " " + d.failed, std::move(d.remedy), name, std::move(d.seen), std::move(d.expected)};
   }
   return std::nullopt;
 }
@@ -70,7 +71,10 @@ Reason reason_of(const Specialization& s, const CallFrame& f, std::uint32_t miss
     return {"a value that the function object holds has changed (a member, or what a lambda captured by value)", "take it as an argument, reprise::Int or reprise::Scalar"};
   if (std::any_of(s.asked.begin(), s.asked.end(), [](const Asked& a) { return !a.holds(); }))
     return {"a variable that was asked whether it is defined has become defined, undefined, or is gone", "keep such variables alive, and as they are"};
-  if (miss != ~0u) return {s.guards.explain(miss, f.values.data()), s.guards.remedy(miss)};
+  if (miss != ~0u) {
+    guards::GuardSet::Told told = s.guards.told(miss, f.values.data());
+    return {s.guards.explain(miss, f.values.data()), s.guards.remedy(miss), std::move(told.names), std::move(told.seen), std::move(told.wanted), std::move(told.line)};
+  }
   if (std::optional<Reason> r = of_captured(s)) return std::move(*r);
   if (std::optional<Reason> r = of_memory(s, f)) return std::move(*r);
   return {"a captured tensor, or memory that arguments share, is not as it was", "keep captured variables alive, and pass tensors that do not overlap"};
@@ -94,7 +98,7 @@ NearestMiss nearest_miss(const Compiled& c, CallFrame& f, const StructureNames& 
           if (call[at]) call[at] = s.structure[at];
       StructureDifference d = difference_of(*s.names, s.structure, names, call);
       const Distance here{d.arguments, {}};
-      if (!least || here < *least) least = here, n = {s.name, std::move(d.failed), std::move(d.remedy)};
+      if (!least || here < *least) least = here, n = {s.name, std::move(d.failed), std::move(d.remedy), std::move(d.argument), std::move(d.seen), std::move(d.expected)};
       continue;
     }
     std::uint32_t miss = ~0u;
@@ -103,7 +107,7 @@ NearestMiss nearest_miss(const Compiled& c, CallFrame& f, const StructureNames& 
     if (least && !(here < *least)) continue;
     least = here;
     Reason r = reason_of(s, f, miss);
-    n = {s.name, std::move(r.failed), std::move(r.remedy)};
+    n = {s.name, std::move(r.failed), std::move(r.remedy), std::move(r.argument), std::move(r.seen), std::move(r.expected), std::move(r.line)};
   }
   return n;
 }

@@ -9,6 +9,7 @@ namespace reprise::detail {
 struct NearestMiss {
   std::string name;            ///< the specialization's; empty: there is none
   std::string failed, remedy;  ///< "x.size(0) is 8, was 4"; what the user can do
+  std::string argument{}, seen{}, expected{}, line{};  ///< as in Miss
 };
 
 /// With `mu` held. The one of whose structure the fewest arguments are another, of these the one of whose guards the fewest fail, of these the one that was traced with the

@@ -3,6 +3,8 @@
 
 #include "base/errors.h"
 #include "base/log.h"
+#include "base/nearest.h"
+#include "base/shown.h"
 #include "graph/interpreter.h"
 #include "passes/functionalize.h"
 #include "passes/registered.h"
@@ -92,6 +94,9 @@ passes::RegisteredPattern shipped_pattern(std::string name, const PatternExample
   return p;
 }
 
+void warn_unknown_pattern(std::string_view name, const std::vector<std::string_view>& there) {
+  log::warn("REPRISE_PATTERNS names the unknown pattern '" + shown(name) + "'; did you mean '" + nearest_name(name, there) + "'? There are: " + listed(there));
+}
 void warn_unmade(const std::string& why) { log::warn("a pattern of the library's own is not there: " + why); }
 
 void register_pattern(std::string name, const std::vector<PatternExample>& examples, PatternOptions options) {

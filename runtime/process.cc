@@ -4,6 +4,7 @@
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/log_channels.h"
 #include "base/timeline.h"
 #include "device/backend.h"
 #include "device/parallel.h"
@@ -44,7 +45,10 @@ std::string why_unavailable(const std::string& device) {
 
 const char* version() { return "0.1.0"; }
 
-void set_log(const std::string& channels, const std::string& file) { log::configure(channels, file); }
+void set_log(const std::string& channels, const std::string& file) {
+  log::require_channels(channels, "set_log");
+  log::configure(channels, file);
+}
 void set_log_callback(std::function<void(const LogEvent&)> callback, const std::string& channels) { log::set_callback(std::move(callback), channels); }
 void set_timeline(const std::string& file) { timeline::configure(file, knobs().trace_bytes); }
 

@@ -100,6 +100,18 @@ struct Recording::Returner {
   }
 };
 
+std::int64_t Recording::lane_bytes(const Instance& i) const {
+  const std::int64_t workspace = i.device ? i.device->workspace_bytes() : 0;
+  return workspace ? (temp_bytes_ + DeviceReplay::kWorkspaceAlignment - 1) / DeviceReplay::kWorkspaceAlignment * DeviceReplay::kWorkspaceAlignment + workspace : temp_bytes_;
+}
+
+void Recording::reserve() {
+  Instance* inst = take_instance();
+  if (!inst) return;  // it is being replayed
+  const Returner returner{*this, inst};
+  const Lane lane(program_.device, lane_bytes(*inst));
+}
+
 void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, detail::Outputs& outputs,
                        const std::vector<std::int32_t>& tensor_results, std::int64_t* copied_bytes) {
   const Program& p = program_;
@@ -118,11 +130,10 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
     for (std::uint32_t at : f.numbers) inst->host.set_number(at, std::bit_cast<double>(bits));
   }
   const std::int64_t* params = p.floats.empty() ? params_.data() : inst->params.data();
-  const std::int64_t workspace = inst->device ? inst->device->workspace_bytes() : 0;
-  const std::int64_t workspace_at = (temp_bytes_ + DeviceReplay::kWorkspaceAlignment - 1) / DeviceReplay::kWorkspaceAlignment * DeviceReplay::kWorkspaceAlignment;
-  Lane lane(p.device, workspace ? workspace_at + workspace : temp_bytes_);
+  const std::int64_t workspace = inst->device ? inst->device->workspace_bytes() : 0, bytes = lane_bytes(*inst);
+  Lane lane(p.device, bytes);
   void** const base = inst->base.data();
-  base[p.workspace_cell()] = workspace ? lane.base() + workspace_at : nullptr;
+  base[p.workspace_cell()] = workspace ? lane.base() + (bytes - workspace) : nullptr;
   for (std::size_t i = 0; i < p.float_cells.size(); ++i) {
     const Program::FloatCell& f = p.float_cells[i];
     base[p.workspace_cell() + 1 + i] = reinterpret_cast<void*>(f.word ? values[*f.word] : slots()[f.slot]);
@@ -158,19 +169,33 @@ void RecordingCache::keep_within(std::shared_ptr<RecordingBudget> budget) {
   budget_ = std::move(budget);
 }
 
-std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const std::string& name) {
-  const std::vector<std::uint32_t>& words = program_.key_words;
+std::uint64_t RecordingCache::hash_of(const std::int64_t* values) const {
   std::uint64_t h = 0x9e3779b97f4a7c15ull;
-  for (std::uint32_t w : words) {
+  for (std::uint32_t w : program_.key_words) {
     h = (h ^ static_cast<std::uint64_t>(values[w])) * 0xff51afd7ed558ccdull;
     h ^= h >> 32;
   }
-  auto same = [&](const Entry& e) {
-    if (e.hash != h) return false;
-    for (std::size_t i = 0; i < words.size(); ++i)
-      if (e.key[i] != values[words[i]]) return false;
-    return true;
-  };
+  return h;
+}
+
+bool RecordingCache::is_for(const Entry& e, std::uint64_t hash, const std::int64_t* values) const {
+  if (e.hash != hash) return false;
+  const std::vector<std::uint32_t>& words = program_.key_words;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (e.key[i] != values[words[i]]) return false;
+  return true;
+}
+
+bool RecordingCache::has(const std::int64_t* values) const {
+  const std::uint64_t h = hash_of(values);
+  std::lock_guard lock(mu_);
+  const auto [it, end] = by_hash_.equal_range(h);
+  return std::any_of(it, end, [&](const auto& e) { return is_for(*e.second, h, values); });
+}
+
+std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const std::string& name, bool* made_now, bool ahead) {
+  const std::uint64_t h = hash_of(values);
+  auto same = [&](const Entry& e) { return is_for(e, h, values); };
   std::unique_lock lock(mu_);
   auto serve = [&](Entry& e) {
     e.hit = true;
@@ -187,11 +212,11 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
     publish_oldest();  // it may have been the last
     return found;
   }
-  ++misses_;
+  if (!ahead) ++misses_;
   if (name_.empty()) name_ = name;
   const timeline::Slice slice("recording", timeline::on() ? "make a recording of " + name : std::string());
   budget_->tick();
-  if (auto old = spare(changed_.erase(h) > 0); old != entries_.end()) {
+  if (auto old = spare(changed_.erase(h) > 0 || ahead); old != entries_.end()) {
     std::atomic_thread_fence(std::memory_order_acquire);  // the last replay's reads are over
     note_evicted(*old);
     recycle(old, h, values);
@@ -200,6 +225,8 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
   }
   counters().recordings_made.add();
   ++made_;
+  entries_.front().hit = ahead;
+  if (made_now) *made_now = true;
   std::shared_ptr<Recording> made = entries_.front().recording;
   if (log::on(log::Channel::Recordings)) {
     log::event(log::Event::recording_made, name,

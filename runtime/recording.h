@@ -45,6 +45,9 @@ class Recording {
   void replay(const std::int64_t* values, TensorImpl* const* inputs, detail::Outputs& outputs,
               const std::vector<std::int32_t>& tensor_results, std::int64_t* copied_bytes);
 
+  /// Sees that the pool has the memory that a replay on this thread takes.
+  void reserve();
+
   std::int64_t bytes() const { return bytes_; }
   std::int64_t temp_bytes() const { return temp_bytes_; }
   std::int64_t graph_bytes() const { return graph_bytes_; }  ///< device memory of its executable graphs; part of bytes()
@@ -68,6 +71,7 @@ class Recording {
   SlotValues slots() const { return SlotValues(slots_.data()); }
   void plan_temps(PlanMemory&);
   /// `old`: one for other slots, of which `changed` are different now; or null.
+  std::int64_t lane_bytes(const Instance&) const;  ///< of the pool, of which the last are the workspace
   std::unique_ptr<Instance> make_instance(std::unique_ptr<Instance> old, const std::vector<Slot>& changed) const;
   Instance* take_instance();                       // one that waits, or null
   struct Returner;
@@ -97,7 +101,10 @@ class RecordingCache {
   /// Once, before the first get().
   void keep_within(std::shared_ptr<RecordingBudget>);
   /// Finds or makes. The pointer keeps an evicted recording alive until its replay is over.
-  std::shared_ptr<Recording> get(const std::int64_t* values, const std::string& name);
+  /// `made`: set where it was made, and told whether `ahead` of all calls (then it is none that served one call alone).
+  std::shared_ptr<Recording> get(const std::int64_t* values, const std::string& name, bool* made = nullptr, bool ahead = false);
+  /// Is there one for these values?
+  bool has(const std::int64_t* values) const;
   struct Counts { std::int64_t live, made, evicted, bytes; };
   Counts counts() const;
 
@@ -117,6 +124,8 @@ class RecordingCache {
   };
   using Entries = std::list<Entry>;
   using ByHash = std::unordered_multimap<std::uint64_t, Entries::iterator>;
+  std::uint64_t hash_of(const std::int64_t* values) const;
+  bool is_for(const Entry&, std::uint64_t hash, const std::int64_t* values) const;
   // All under mu_:
   void add(std::uint64_t hash, const std::int64_t* values);                          // in front
   /// One that a new recording may be made out of rather than anew; end(): none. `returns`: its sizes have been here before.

@@ -242,6 +242,19 @@ const std::vector<Family>& families() {
   return all;
 }
 
+/// Of the setting as it is when it is first read: a name that is no pattern's is told once.
+void check_names(const std::string& knob) {
+  std::set<std::string_view> there{"none", "shipped", passes::kQuantizedWeights};  // the last one is a pass
+  for (const Family& f : families()) there.insert(f.name);
+  const std::vector<std::string_view> names(there.begin(), there.end());
+  for (std::size_t at = 0; at <= knob.size();) {
+    const std::size_t end = std::min(knob.size(), knob.find(',', at));
+    const std::string_view name = std::string_view(knob).substr(at, end - at);
+    if (!name.empty() && !there.contains(name)) warn_unknown_pattern(name, names);
+    at = end + 1;
+  }
+}
+
 bool has_number(const graph::Graph& g, double v) {
   return std::any_of(g.nodes.begin(), g.nodes.end(), [&](const graph::Node& n) {
     return std::any_of(n.args.begin(), n.args.end(), [&](const graph::NodeArg& a) {
@@ -320,6 +333,7 @@ void note_results(const graph::Graph& g, OpId op, std::set<std::pair<DType, int>
 
 std::vector<std::shared_ptr<const RegisteredPattern>> shipped_for(const graph::Graph& g) {
   Made found;
+  [[maybe_unused]] static const bool checked = (check_names(knobs().patterns), true);
   if (knobs().patterns == "none" || g.nodes.size() < 2) return found;
   Ops ops;
   note_operators(g, ops);

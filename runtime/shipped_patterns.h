@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
@@ -18,5 +19,7 @@ std::vector<std::shared_ptr<const passes::RegisteredPattern>> shipped_for(const 
 passes::RegisteredPattern shipped_pattern(std::string name, const PatternExample&, PatternCondition);
 /// Says that one of them cannot be made.
 void warn_unmade(const std::string& why);
+/// Says that the knob names what is none of them.
+void warn_unknown_pattern(std::string_view name, const std::vector<std::string_view>& there);
 
 }  // namespace reprise::detail

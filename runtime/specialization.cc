@@ -16,6 +16,7 @@
 #include "passes/pass.h"
 #include "runtime/profile.h"
 #include "runtime/shipped_patterns.h"
+#include "runtime/told.h"
 #include "runtime/validation.h"
 #include "tensor/impl.h"
 
@@ -258,6 +259,18 @@ void assign_variables(const Specialization& s, const Outputs& outputs, std::vect
     if (Tensor* at = s.assigned[i]->handle()) *at = std::move(values[i]);
 }
 
+namespace {
+void note_recorded(const Specialization& s, const CallFrame& f, Outputs& outputs, double ms) noexcept {
+  try {
+    Miss m{.kind = Miss::Kind::Recorded, .function = s.name.substr(0, s.name.rfind('/')), .specialization = s.name, .ms = ms};
+    m.reason = "the sizes are new: " + values_of(s, f);
+    m.remedy = "warm_up() with such arguments makes it ahead";
+    note_miss(outputs, *s.callback, std::move(m));
+  } catch (const std::bad_alloc&) {  // then it is not told
+  }
+}
+}  // namespace
+
 void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs) {
   struct Numbers {
     std::int64_t offset = 0, count = 0;
@@ -272,7 +285,11 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
     std::tie(f.values[kSeedValue], f.values[kOffsetValue]) = graph::take_random(count);
     numbers.offset = f.values[kOffsetValue], numbers.count = count;
   }
-  std::shared_ptr<runtime::Recording> r = s.recordings.get(f.values.data(), s.name);
+  const bool asked = s.callback && s.callback->is_set() && !outputs.missed;  // a call that was compiled for has been noted
+  bool made = false;
+  const auto begin = asked ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+  std::shared_ptr<runtime::Recording> r = s.recordings.get(f.values.data(), s.name, &made);
+  if (asked && made) [[unlikely]] note_recorded(s, f, outputs, static_cast<double>(since(begin)) / 1e6);
   std::int64_t copied = 0;
   auto replay = [&] { r->replay(f.values.data(), f.tensors.data(), outputs, s.tensor_results, &copied); };
   if (s.check && s.check->wanted()) [[unlikely]]

@@ -11,6 +11,7 @@
 #include "guards/guard_set.h"
 #include "passes/pass.h"
 #include "runtime/call_check.h"
+#include "runtime/missed.h"
 #include "runtime/recording.h"
 #include "runtime/tracer.h"
 
@@ -69,6 +70,7 @@ struct Specialization {
   std::vector<passes::PatternRecord> patterns;  ///< that were replaced in its graph, or came near
   const std::uint64_t serial;                   ///< unique in the process: keys what threads remember about it
   mutable runtime::RecordingCache recordings;
+  std::shared_ptr<const MissCallback> callback; ///< of the function it is of; null: of none (an operator's)
   std::unique_ptr<CallCheck> check;             ///< what its first calls are compared with (REPRISE_VERIFY=2); null: nothing
   mutable std::atomic<std::int64_t> copied_bytes{0}, replays{0};
   /// Note [Making room] in runtime/compiled.cc: how many replays there were when somebody looked, and of which call of the function that was the first look at so many.

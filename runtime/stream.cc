@@ -1,5 +1,6 @@
 #include "reprise/stream.h"
 
+#include "base/errors.h"
 #include "device/backend.h"
 #include "device/cpu_info.h"
 #include "device/device_memory.h"
@@ -97,6 +98,7 @@ void empty_cache(Device d, SourceLoc loc) {
 }
 
 void set_memory_limit(Device d, std::int64_t bytes, SourceLoc loc) {
+  if (bytes < 0) fail(ErrorCode::InvalidArgument, "set_memory_limit", loc, "wants at least 0 bytes (0: no limit), got ", bytes);
   if (device::Backend* b = backend_of(d, "set_memory_limit", loc)) b->set_limit(bytes);
   else device::set_host_memory_limit(bytes);
 }

@@ -113,7 +113,7 @@ Told difference_of(const Leaf& call, const std::uint64_t* now, const Leaf& made,
 
 StructureDifference difference_of_tensors(std::uint64_t now, std::uint64_t before) {
   const Told told = tensors(now, before);
-  return {"is " + told.now + ", was " + told.before, told.remedy, 1};
+  return {"is " + told.now + ", was " + told.before, told.remedy, 1, "", told.now, told.before};
 }
 
 std::vector<std::uint32_t> tensor_words_of(const StructureNames& names) {
@@ -142,7 +142,7 @@ StructureDifference difference_of(const StructureNames& made, const FrameArray<s
     const Leaf &m = made.leaves[i], &c = call.leaves[j];
     if (m.argument != c.argument) {  // one of them is empty in one of the calls
       const Leaf& here = m.argument < c.argument ? m : c;
-      if (differ.insert(here.argument).second && d.failed.empty()) d.failed = place(here) + (&here == &c ? " is new" : " is not there"), d.remedy = kOfItsOwn;
+      if (differ.insert(here.argument).second && d.failed.empty()) d.failed = place(here) + (&here == &c ? " is new" : " is not there"), d.remedy = kOfItsOwn, d.argument = place(here);
       if (&here == &m) next_argument(made, i, at_made);
       else next_argument(call, j, at_call);
       continue;
@@ -152,9 +152,10 @@ StructureDifference difference_of(const StructureNames& made, const FrameArray<s
       continue;
     }
     if (differ.insert(c.argument).second && d.failed.empty()) {
-      const Told told = difference_of(c, call_words.begin() + at_call, m, made_words.begin() + at_made);
-      d.failed = place(c) + " is " + told.now + ", was " + told.before;
-      d.remedy = told.remedy;
+      Told told = difference_of(c, call_words.begin() + at_call, m, made_words.begin() + at_made);
+      d.argument = place(c);
+      d.failed = d.argument + " is " + told.now + ", was " + told.before;
+      d.remedy = std::move(told.remedy), d.seen = std::move(told.now), d.expected = std::move(told.before);
     }
     next_argument(made, i, at_made);
     next_argument(call, j, at_call);

@@ -15,6 +15,7 @@ struct StructureDifference {
   std::string failed;        ///< the first difference: "causal (arg 5) is false, was true"
   std::string remedy;        ///< what its user can do
   std::size_t arguments = 0; ///< how many differ
+  std::string argument{}, seen{}, expected{};  ///< of the first: "causal (arg 5)", "false", "true"; empty where there is no such thing
 };
 /// Of one tensor, by its words: "is float64, was float32".
 StructureDifference difference_of_tensors(std::uint64_t now, std::uint64_t before);

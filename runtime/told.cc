@@ -24,7 +24,8 @@ std::int64_t elements_of(const CallFrame& f) {
   return n;
 }
 
-/// What the call's recording was made for.
+}  // namespace
+
 std::string values_of(const Specialization& s, const CallFrame& f) {
   constexpr std::size_t kMost = 16;
   std::string text;
@@ -32,6 +33,8 @@ std::string values_of(const Specialization& s, const CallFrame& f) {
   for (std::size_t i = 0; i < std::min(words.size(), kMost); ++i) text += (i ? "," : "") + std::to_string(f.values[words[i]]);
   return words.size() > kMost ? text + ",..." : text;
 }
+
+namespace {
 
 /// The memory of results, now and then.
 void tell_results(timeline::Time now) {

@@ -1,4 +1,6 @@
 #pragma once
+#include <string>
+
 #include "base/timeline.h"
 #include "runtime/program.h"
 
@@ -9,6 +11,8 @@ struct Specialization;
 
 /// When this thread's latest call began, where begin_frame() has looked at the clock.
 timeline::Time call_began();
+/// The sizes and numbers that the call's recording is for: "4,64".
+std::string values_of(const Specialization&, const CallFrame&);
 /// The call is over.
 void tell_call(const Specialization&, const CallFrame&);
 }  // namespace reprise::detail

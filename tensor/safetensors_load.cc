@@ -312,6 +312,11 @@ std::vector<std::string> SafeTensors::names() const {
   return all;
 }
 
+const std::string& SafeTensors::path() const {
+  static const auto& none = *new std::string;
+  return file_ ? file_->path : none;
+}
+
 bool SafeTensors::contains(std::string_view name) const { return file_ && file_->entries.contains(name); }
 
 Tensor SafeTensors::at(std::string_view name, SourceLoc loc) const {

@@ -1,7 +1,9 @@
 #include "tools/log_file.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -38,8 +40,10 @@ struct Opened {
 void open(const std::string& path, Opened& o) {
   if (path == "-") return;
   std::error_code ignored;
-  if (!std::filesystem::is_directory(path, ignored)) o.file.open(path);
-  if (!o.file.is_open()) throw std::runtime_error("cannot read '" + safe(path) + "'");
+  const bool folder = std::filesystem::is_directory(path, ignored);
+  errno = 0;
+  if (!folder) o.file.open(path);
+  if (!o.file.is_open()) throw std::runtime_error("cannot read '" + safe(path) + "'" + (folder ? ": it is a folder" : errno ? std::string(": ") + std::strerror(errno) : ""));
   o.in = &o.file;
 }
 

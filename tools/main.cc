@@ -1,8 +1,11 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/nearest.h"
+#include "base/shown.h"
 #include "tools/commands.h"
 
 namespace {
@@ -64,6 +67,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "reprise: %s\n", e.what());
     return 1;
   }
-  std::fprintf(stderr, "reprise: unknown command '%s'\n%s", command.c_str(), kHelp);
+  std::vector<std::string_view> names{"help"};
+  for (const Command& c : kCommands) names.push_back(c.name);
+  std::fprintf(stderr, "reprise: unknown command '%s'; did you mean '%s'?\n%s", reprise::shown(command).c_str(), reprise::nearest_name(command, names).c_str(), kHelp);
   return 2;
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "reprise/error.h"
 #include "reprise/flatten.h"
+#include "reprise/miss.h"
 #include "reprise/stats.h"
 #include "reprise/tensor.h"
 #include "reprise/visible.h"
@@ -91,11 +93,14 @@ struct Specialization;  // runtime/specialization.h: guards and the program for 
 class Tracer;           // runtime/tracer.h
 class StructureNames;
 
+struct Missed;          // runtime/missed.h: what the function's callback is to be told of a call
+
 /// What a replay gives: results in leaf order.
 struct Outputs {
   SmallVec<TensorImpl*, 8> tensors;        ///< owned references, null for an undefined one
   SmallVec<std::int64_t, 8> ints;
   bool reading = false;                    ///< until it goes, the specialization that serves the call stays (run() sets it)
+  Missed* missed = nullptr;                ///< owned; told when it goes, which is the end of the call
   ~Outputs();
 };
 
@@ -146,20 +151,23 @@ class ServedMeanwhile {
 /// and what the user's function throws.
 /// `names` says what the words of the call's structure are. `how`: told with null.
 const Specialization* compile(Compiled&, CallFrame&, void (*body)(void*, Tracer&), void (*names)(void*, StructureNames&), void* ctx,
-                              std::shared_ptr<const Specialization>& once, Eagerly& how);
+                              std::shared_ptr<const Specialization>& once, Eagerly& how, Outputs&);
+/// CompiledFunction::warm_up.
+WarmedUp warm_up(Compiled&, CallFrame&, void (*body)(void*, Tracer&), void (*names)(void*, StructureNames&), void* ctx);
 void run(const Specialization&, CallFrame&, Outputs&);
 /// While the error of a replay is handled, which has left the arguments as they were. The function runs eagerly: it may catch such an
 /// error, or throw another one first, and what comes of it is what calling it means. Where it throws, tensors are as before the call.
 /// Throws what the function throws; our own mistakes, want of memory and failures of a device as they are.
-void serve_again(Compiled&, const Error&, void (*function)(void*), void* ctx);
+void serve_again(Compiled&, const Error&, void (*function)(void*), void* ctx, Outputs&);
 /// The function runs eagerly, as such calls do which threw when they were traced. Where it throws, tensors are as before the call; where it does
 /// not, one of the next such calls is traced.
-void serve_thrown(Compiled&, std::uint64_t thrown, void (*function)(void*), void* ctx);
+void serve_thrown(Compiled&, std::uint64_t thrown, void (*function)(void*), void* ctx, Outputs&);
 const void* result_template(const Specialization&);
 const std::vector<std::string>& argument_names(const Compiled&);
 /// `in_turn`: the calls that `flatten` gives differ; otherwise the latest hit is made another than the call's.
 double measure_dispatch(Compiled&, void (*flatten)(void*, CallFrame&), void* ctx, int times, bool in_turn);
 
+void set_miss_callback(Compiled&, std::function<void(const Miss&)>);
 void profile(Compiled&, bool on);
 std::string explain(const Compiled&, Detail);
 std::string signature(const Compiled&);
@@ -344,6 +352,12 @@ template <class F>
   requires requires { &F::operator(); }
 struct parameters<F> : parameters<decltype(&F::operator())> {};
 
+/// What might be called: no number, no string, no tensor.
+template <class F>
+constexpr bool is_callable() {
+  return std::is_pointer_v<F> ? std::is_function_v<std::remove_pointer_t<F>> : std::is_class_v<F> && !std::is_same_v<F, Tensor> && !is_shared<F>::value;
+}
+
 /// A number given where the function takes an Int is an Int (symbolic when traced), not a constant of the compilation. What
 /// becomes a string, an optional or another class on the way into the function becomes so here.
 template <class P, class A>
@@ -363,6 +377,30 @@ inline constexpr char types_of = 0;
 template <class F, class... A>
 using result_of = std::remove_cvref_t<std::invoke_result_t<F, A...>>;
 
+/// Does the function take so many arguments? True where its signature is not known.
+template <class F, std::size_t N>
+constexpr bool takes() {
+  if constexpr (parameters<F>::known) return std::tuple_size_v<typename parameters<F>::types> == N;
+  else return true;
+}
+template <class F, class... A>
+constexpr bool call_fits() {
+  using R = result_of<F, A...>;
+  if constexpr (std::is_nothrow_invocable_v<F, A...> || !(fits<std::remove_cvref_t<A>> && ...) || !(std::is_copy_constructible_v<std::decay_t<A>> && ...)) return false;
+  else if constexpr (std::is_void_v<R>) return true;
+  else return fits<R>;
+}
+/// Says what is wrong with a call, once, where it is written.
+template <class F, class... A>
+struct Misfitting {
+  using R = result_of<F, A...>;
+  using Arguments = std::void_t<decltype(Misfit<std::remove_cvref_t<A>>())...>;
+  using Result = decltype(Misfit<std::conditional_t<std::is_void_v<R>, bool, R>>());
+  static_assert(!std::is_nothrow_invocable_v<F, A...>, "reprise: a compiled function must let exceptions pass (they end a trace): remove noexcept");
+  static_assert(!(fits<std::remove_cvref_t<A>> && ...) || (std::is_copy_constructible_v<std::decay_t<A>> && ...),
+                "reprise: arguments of compiled functions are copied (handles, not elements) when the function is traced: this one has no copy constructor");
+};
+
 }  // namespace detail
 
 /// A function compiled while it runs. Calling it means what calling the function means; see README.md for what it may do.
@@ -373,6 +411,7 @@ class CompiledFunction {
   CompiledFunction(F f, CompileOptions options) : f_(std::make_shared<F>(std::move(f))), state_(detail::new_compiled(std::move(options))) {}
 
   template <class... A>
+  requires std::is_invocable_v<F&, A&&...>
   auto operator()(A&&... args) const -> detail::result_of<F&, A&&...> {
     using Parameters = detail::parameters<F>;
     if constexpr (Parameters::known) {
@@ -383,11 +422,25 @@ class CompiledFunction {
       return call(std::forward<A>(args)...);
     }
   }
+  /// What the function does not take.
+  template <class... A>
+  requires(!std::is_invocable_v<F&, A&&...>) void operator()(A&&...) const { refuse<A...>(); }
 
  private:
   template <class... A>
+  static constexpr void refuse() {
+    constexpr bool number = detail::takes<F, sizeof...(A)>();
+    static_assert(number, "reprise: a compiled function is called with another number of arguments than its function has parameters");
+    static_assert(!number || std::is_invocable_v<F&, A&&...>,
+                  "reprise: a compiled function is called with arguments that its function does not take: types that do not convert to its parameters, or a temporary for a reference that is not const");
+  }
+  template <class... A>
   auto call(A&&... args) const -> detail::result_of<F&, A&&...> {
-    static_assert(!std::is_nothrow_invocable_v<F&, A&&...>, "a compiled function must let exceptions pass (they end a trace): remove noexcept");
+    if constexpr (detail::call_fits<F&, A&&...>()) return answer(std::forward<A>(args)...);
+    else static_cast<void>(detail::Misfitting<F&, A&&...>()), std::terminate();  // it does not compile
+  }
+  template <class... A>
+  auto answer(A&&... args) const -> detail::result_of<F&, A&&...> {
     using R = detail::result_of<F&, A&&...>;
     if (const detail::Around outer = detail::around(); outer.inside) [[unlikely]] {
       if (!outer.tracer) return (*f_)(std::forward<A>(args)...);
@@ -398,36 +451,55 @@ class CompiledFunction {
     flatten(frame, args...);
     const detail::Specialization* s = detail::find(*state_, frame);
     std::shared_ptr<const detail::Specialization> once;
+    detail::Outputs outputs;
     if (!s) {
       detail::Eagerly how;
-      auto body = [&]<class T>(T& t) {
-        if constexpr (std::is_same_v<T, detail::Tracer>) {
-          trace(t, frame, args...);
-        } else {
-          std::tuple<const A&...> all(args...);
-          detail::walk(all, t);
-        }
-      };
-      s = detail::compile(*state_, frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); },
-                          [](void* b, detail::StructureNames& n) { (*static_cast<decltype(body)*>(b))(n); }, &body, once, how);
-      if (how.thrown) [[unlikely]] return eagerly<R>([&](void (*serve)(void*), void* function) { detail::serve_thrown(*state_, how.thrown, serve, function); }, std::forward<A>(args)...);
+      auto body = described(frame, args...);
+      s = detail::compile(*state_, frame, tracer_of<decltype(body)>, namer_of<decltype(body)>, &body, once, how, outputs);
+      if (how.thrown) [[unlikely]]
+        return eagerly<R>([&](void (*serve)(void*), void* function) { detail::serve_thrown(*state_, how.thrown, serve, function, outputs); }, std::forward<A>(args)...);
       if (!s) {
         const detail::ServedMeanwhile running(how.meanwhile);
         return (*f_)(std::forward<A>(args)...);
       }
     }
     if (frame.checked && !once) [[unlikely]] return checked<R>(*s, frame, args...);
-    detail::Outputs outputs;
     try {
       detail::run(*s, frame, outputs);
     } catch (const Error& e) {
       if (once) throw;
-      return eagerly<R>([&](void (*serve)(void*), void* function) { detail::serve_again(*state_, e, serve, function); }, std::forward<A>(args)...);
+      return eagerly<R>([&](void (*serve)(void*), void* function) { detail::serve_again(*state_, e, serve, function, outputs); }, std::forward<A>(args)...);
     }
     return result<R>(*s, outputs);
   }
 
  public:
+  /// Makes ahead what a call with these arguments needs: a specialization, if none serves it, and a recording for its sizes, with the memory that all
+  /// recordings share and, on a device, its executable graph (one with work of other libraries in it is made by the first call, which knows the addresses). The function
+  /// is traced at most, never run: tensors stay as they are, and need hold nothing (`empty({8, 64})` will do), variables that it assigns likewise. What
+  /// it does beside that (printing, counting) a trace does, too. Waits where calls would be served meanwhile (OnMiss::ServeMeanwhile).
+  ///   for (int batch : {1, 8, 64}) f.warm_up(weights, rp::empty({batch, 64}));
+  ///   f.seal();
+  /// Throws NotTraceable, with the reason, for a call that would be served eagerly; Sealed where something would have to be made for a sealed function; and
+  /// what the function throws when it is traced. More recordings than are kept (CompileOptions::recordings_max) push out the first.
+  template <class... A>
+  requires std::is_invocable_v<F&, A&&...> WarmedUp warm_up(A&&... args) const {
+    using Parameters = detail::parameters<F>;
+    if constexpr (Parameters::known) {
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return warm(detail::adapt<std::tuple_element_t<I, typename Parameters::types>>(std::forward<A>(args))...);
+      }(std::index_sequence_for<A...>{});
+    } else {
+      return warm(std::forward<A>(args)...);
+    }
+  }
+  template <class... A>
+  requires(!std::is_invocable_v<F&, A&&...>) void warm_up(A&&...) const { refuse<A...>(); }
+  /// From here `callback` is told of each call that found something not ready for it (Miss), when the call is over; an empty one ends that. It is called on the
+  /// call's thread, and for what was made in the background on the library's; several threads may be in it at once. No lock is held: it may call what it
+  /// likes, also this function, whose misses on that thread are not told meanwhile; but on the library's thread wait() and seal() throw. What it throws
+  /// is dropped, with a warning. Not told are warm_up() and calls that throw when they are traced. reset() leaves it as it is.
+  void set_miss_callback(std::function<void(const Miss&)> callback) { detail::set_miss_callback(*state_, std::move(callback)); }
   /// Waits until nothing is compiled in the background for this function (OnMiss::ServeMeanwhile).
   void wait() const { detail::wait_for_builds(*state_); }
   /// From here a call that would have to compile throws Sealed, naming the guard that failed. What is being compiled is waited for, and what devices
@@ -472,6 +544,34 @@ class CompiledFunction {
   static void flatten(detail::CallFrame& frame, const A&... args) {
     frame.constant(reinterpret_cast<std::uintptr_t>(&detail::types_of<A...>));
     (detail::walk(args, frame), ...);
+  }
+  /// What a trace of the call runs, and what names its words.
+  template <class... A>
+  auto described(detail::CallFrame& frame, A&... args) const {
+    return [self = this, &frame, &args...]<class T>(T& t) {
+      if constexpr (std::is_same_v<T, detail::Tracer>) {
+        self->trace(t, frame, args...);
+      } else {
+        std::tuple<const A&...> all(args...);
+        detail::walk(all, t);
+      }
+    };
+  }
+  template <class B>
+  static void tracer_of(void* body, detail::Tracer& t) { (*static_cast<B*>(body))(t); }
+  template <class B>
+  static void namer_of(void* body, detail::StructureNames& n) { (*static_cast<B*>(body))(n); }
+  template <class... A>
+  WarmedUp warm(A&&... args) const {
+    if constexpr (detail::call_fits<F&, A&&...>()) {
+      detail::CallFrame frame;
+      frame.clear();
+      flatten(frame, args...);
+      auto body = described(frame, args...);
+      return detail::warm_up(*state_, frame, tracer_of<decltype(body)>, namer_of<decltype(body)>, &body);
+    } else {
+      static_cast<void>(detail::Misfitting<F&, A&&...>()), std::terminate();  // it does not compile
+    }
   }
   template <class... A>
   void trace(detail::Tracer& tracer, detail::CallFrame& frame, const A&... args) const {
@@ -546,7 +646,7 @@ class CompiledFunction {
       check.replay(outputs);
     } catch (const Error& e) {
       if (!check.function_catches()) throw;
-      return eagerly<R>([&](void (*serve)(void*), void* function) { detail::serve_again(*state_, e, serve, function); }, args...);
+      return eagerly<R>([&](void (*serve)(void*), void* function) { detail::serve_again(*state_, e, serve, function, outputs); }, args...);
     }
     detail::Leaves found;
     if constexpr (std::is_void_v<R>) {
@@ -566,6 +666,7 @@ class CompiledFunction {
 /// Wraps a function, lambda or function object. Nothing happens until it is called.
 template <class F>
 CompiledFunction<std::decay_t<F>> compile(F&& f, CompileOptions options = {}) {
+  static_assert(detail::is_callable<std::decay_t<F>>(), "reprise: compile() takes a function, a lambda, an object with operator() or a member function: this is none");
   return CompiledFunction<std::decay_t<F>>(std::forward<F>(f), std::move(options));
 }
 /// Of a member function: it is called with the object first, `compile(&Model::forward)(model, x)`. The object is an argument like any other:

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,6 +41,12 @@ template <class T> struct is_string_hash_map : std::false_type {};
 template <class T, class H, class E, class A> struct is_string_hash_map<std::unordered_map<std::string, T, H, E, A>> : std::true_type {};
 template <class T> struct is_shared : std::false_type {};
 template <class T> struct is_shared<std::shared_ptr<T>> : std::true_type {};
+template <class T> struct is_unique : std::false_type {};
+template <class T, class D> struct is_unique<std::unique_ptr<T, D>> : std::true_type {};
+template <class T> struct is_function : std::false_type {};
+template <class T> struct is_function<std::function<T>> : std::true_type {};
+template <class T> struct is_reference : std::false_type {};
+template <class T> struct is_reference<std::reference_wrapper<T>> : std::true_type {};
 
 /// Converts to anything: counts how many fields an aggregate can be initialised with.
 struct AnyField {
@@ -49,18 +56,53 @@ template <class T, std::size_t... I>
 constexpr bool braces_fit(std::index_sequence<I...>) {
   return requires { T{(static_cast<void>(I), AnyField{})...}; };
 }
+constexpr std::size_t kMostFields = 32, kMostInitializers = 256;
+/// How many initializers without inner braces an aggregate takes: an array takes one for each element.
 template <class T, std::size_t N = 0>
-constexpr std::size_t field_count() {
-  if constexpr (N > 32) return N;
+constexpr std::size_t initializer_count() {
+  if constexpr (N > kMostInitializers) return N;
   else if constexpr (!braces_fit<T>(std::make_index_sequence<N + 1>())) return N;
-  else return field_count<T, N + 1>();
+  else return initializer_count<T, N + 1>();
+}
+template <class T, std::size_t... I, std::size_t... J>
+constexpr bool braces_fit_around(std::index_sequence<I...>, std::index_sequence<J...>) {
+  return requires { T{(static_cast<void>(I), AnyField{})..., {}, (static_cast<void>(J), AnyField{})...}; };
+}
+/// How many of them the field takes that begins at the I-th of N: with braces of its own it is one, and so many fewer stand behind it.
+template <class T, std::size_t I, std::size_t N, std::size_t Taken = 1>
+constexpr std::size_t initializers_of_field() {
+  if constexpr (I + Taken >= N || braces_fit_around<T>(std::make_index_sequence<I>(), std::make_index_sequence<N - I - Taken>())) return Taken;
+  else return initializers_of_field<T, I, N, Taken + 1>();
+}
+template <class T, std::size_t N, std::size_t I = 0, std::size_t Fields = 0>
+constexpr std::size_t fields_from() {
+  if constexpr (I >= N) return Fields;
+  else if constexpr (Fields > kMostFields) return Fields;
+  else return fields_from<T, N, I + initializers_of_field<T, I, N>(), Fields + 1>();
+}
+template <class T>
+constexpr std::size_t field_count() {
+  constexpr std::size_t n = initializer_count<T>();
+  return n > kMostInitializers ? n : fields_from<T, n>();
+}
+
+/// Converts to what T is derived from: is that the first thing that an aggregate is initialised with?
+template <class T>
+struct AnyBase {
+  template <class U>
+  requires(std::is_base_of_v<U, T> && !std::is_same_v<U, T>) operator U() const;
+};
+struct Anything {};
+template <class T>
+constexpr bool has_base() {
+  return requires { T{AnyBase<T>{}}; } && !requires { T{Anything{}}; };
 }
 
 /// f(fields...) of an aggregate of up to 32 fields.
 template <class T, class F>
 constexpr auto with_fields(T& v, F&& f) {
   constexpr std::size_t n = field_count<std::remove_const_t<T>>();
-  static_assert(n <= 32, "arguments and results may be aggregates of at most 32 fields");
+  static_assert(n <= kMostFields);
 #define REPRISE_WITH(N, ...) else if constexpr (n == N) { auto& [__VA_ARGS__] = v; return f(__VA_ARGS__); }
   if constexpr (n == 0) return f();
   REPRISE_WITH(1, a)
@@ -124,10 +166,61 @@ constexpr std::string_view name_in_list(std::string_view list, std::size_t i) {
   for (; i > 0; --i) list.remove_prefix(std::min(list.size(), list.find(',') + 1));
   return last_name(list.substr(0, list.find(',')));
 }
+constexpr bool is_base_in_list(std::string_view list, std::size_t i) {
+  for (; i > 0; --i) list.remove_prefix(std::min(list.size(), list.find(',') + 1));
+  return list.substr(0, list.find(',')).find("REPRISE_BASE") != std::string_view::npos;
+}
 template <class B, class T>
 constexpr auto& base_of(T& derived) {
   return static_cast<std::conditional_t<std::is_const_v<T>, const B, B>&>(derived);
 }
+
+/// Why a type can be no argument and no result.
+enum class Unfit : std::uint8_t { No, Pointer, UniquePointer, Function, Reference, Array, Keys, Union, TruthValue, Base, Fields, Derived, Class };
+
+/// Of the type itself; its elements and fields are looked at where they are walked.
+template <class U>
+constexpr Unfit unfit() {
+  if constexpr (std::is_same_v<U, Tensor> || std::is_same_v<U, Int> || std::is_same_v<U, Scalar> || std::is_same_v<U, Float> || std::is_same_v<U, double> ||
+                std::is_same_v<U, float> || std::is_integral_v<U> || std::is_enum_v<U> || std::is_same_v<U, std::string> || std::is_same_v<U, std::string_view> ||
+                std::is_same_v<U, const char*> || std::is_same_v<U, std::monostate> || std::is_same_v<U, std::nullptr_t> || is_optional<U>::value || is_vector<U>::value ||
+                is_array<U>::value || is_tuple<U>::value || is_string_map<U>::value || is_string_hash_map<U>::value || is_shared<U>::value || std::is_bounded_array_v<U>)
+    return Unfit::No;
+  else if constexpr (ListsFields<U>) return std::is_same_v<typename U::reprise_fields_of, U> ? Unfit::No : Unfit::Derived;
+  else if constexpr (std::is_same_v<U, Bool>) return Unfit::TruthValue;
+  else if constexpr (std::is_member_pointer_v<U> || std::is_function_v<std::remove_pointer_t<U>> || is_function<U>::value) return Unfit::Function;
+  else if constexpr (std::is_pointer_v<U>) return Unfit::Pointer;
+  else if constexpr (is_unique<U>::value) return Unfit::UniquePointer;
+  else if constexpr (is_reference<U>::value) return Unfit::Reference;
+  else if constexpr (std::is_array_v<U>) return Unfit::Array;
+  else if constexpr (std::is_union_v<U>) return Unfit::Union;
+  else if constexpr (requires { typename U::key_type; typename U::mapped_type; }) return Unfit::Keys;
+  else if constexpr (!std::is_aggregate_v<U>) return requires { &U::operator(); } ? Unfit::Function : Unfit::Class;
+  else if constexpr (has_base<U>()) return Unfit::Base;
+  else return field_count<U>() > kMostFields ? Unfit::Fields : Unfit::No;
+}
+
+template <class U>
+inline constexpr bool fits = unfit<U>() == Unfit::No;
+/// Says once for each type what to do instead. (A class, whose body the compiler looks at once, however many functions ask. It answers nothing: what asks a class
+/// that has failed fails, too.)
+template <class U>
+struct Misfit {
+  static constexpr Unfit why = unfit<U>();
+  static_assert(why != Unfit::Pointer, "reprise: a raw pointer tells a compiled function nothing of what it points to: pass the object itself (by reference), or a std::shared_ptr to it");
+  static_assert(why != Unfit::UniquePointer, "reprise: a std::unique_ptr cannot be copied, and arguments of compiled functions are: pass the object itself (by reference), or a std::shared_ptr to it");
+  static_assert(why != Unfit::Function, "reprise: a function is no argument of a compiled function, which is compiled for what it calls: let the compiled function capture it, or list the other members with REPRISE_FIELDS");
+  static_assert(why != Unfit::Reference, "reprise: a std::reference_wrapper is no argument of a compiled function: pass the object itself (by reference), or a std::shared_ptr to it");
+  static_assert(why != Unfit::Array, "reprise: an array of unknown length is no argument of a compiled function: pass a std::array or a std::vector");
+  static_assert(why != Unfit::Keys, "reprise: maps that are arguments or results of compiled functions have keys of std::string: pass a std::map<std::string, T>, or a std::vector of pairs");
+  static_assert(why != Unfit::Union, "reprise: nobody sees which member of a union is in use: pass a struct with a std::optional for each member");
+  static_assert(why != Unfit::TruthValue, "reprise: a reprise::Bool is no argument and no result of a compiled function: take and give a bool, or a tensor of bools");
+  static_assert(why != Unfit::Base, "reprise: the fields of a struct with a base class are not seen: write REPRISE_FIELDS(Class, REPRISE_BASE(Base), field, ...) into it");
+  static_assert(why != Unfit::Fields, "reprise: a struct of more than 32 fields: put some of them into a struct of their own, or write REPRISE_FIELDS(Class, field, ...) into it");
+  static_assert(why != Unfit::Derived, "reprise: a class that is derived from one with REPRISE_FIELDS needs REPRISE_FIELDS of its own; REPRISE_BASE(Base) in it stands for what the base has");
+  static_assert(why != Unfit::Class, "reprise: compiled functions take and give tensors, Int, Float, Scalar, numbers, bools, enums, strings; optionals, vectors, arrays, tuples, maps with string keys, "
+                                     "shared_ptrs and plain structs of these; and classes with REPRISE_FIELDS(Class, field, ...) written into them, as this one needs");
+};
 
 /// What a word of a call's structure says, beside those of tensors, Scalars and strings.
 enum class ConstantKind : std::uint8_t { Number, Integer, Flag, Enum, Length, Presence };
@@ -142,16 +235,21 @@ concept KnowsPath = requires(V& v) { v.path().leave(); };
 ///   constant(std::uint64_t, ConstantKind)  what must be equal for the same compilation: numbers, lengths, presence
 ///   text(std::string_view)                 a string, likewise
 ///   path()                                 if it wants to know where it is
-/// const values are walked with const leaves. What is walked otherwise is the walker's own: what a shared pointer in it points to becomes a copy first.
+///   prepare(container)                     an optional, a vector, a map or a shared pointer that is about to be walked, if it has that
+/// const values are walked with const leaves. What is walked otherwise is the walker's own: what a shared pointer in it points to becomes a copy first, unless
+/// the visitor has a member `shares`. To one that has `joins_bases` the fields of a base are those of the class.
 template <class T, class V>
 void walk(T& value, V& visitor) {
   using U = std::remove_const_t<T>;
+  if constexpr (requires { visitor.prepare(value); }) visitor.prepare(value);
   auto part = [&](auto& x, auto&&... where) {
     if constexpr (KnowsPath<V>) visitor.path().enter(where...);
     walk(x, visitor);
     if constexpr (KnowsPath<V>) visitor.path().leave();
   };
-  if constexpr (std::is_same_v<U, Tensor>) {
+  if constexpr (!fits<U>) {
+    static_cast<void>(Misfit<U>());
+  } else if constexpr (std::is_same_v<U, Tensor>) {
     visitor.tensor(value);
   } else if constexpr (std::is_same_v<U, Int>) {
     visitor.integer(value);
@@ -178,6 +276,8 @@ void walk(T& value, V& visitor) {
   } else if constexpr (is_optional<U>::value) {
     visitor.constant(value.has_value(), ConstantKind::Presence);
     if (value) walk(*value, visitor);
+  } else if constexpr (std::is_bounded_array_v<U>) {
+    for (std::size_t i = 0; i < std::extent_v<U>; ++i) part(value[i], i);
   } else if constexpr (is_vector<U>::value || is_array<U>::value) {
     if constexpr (is_vector<U>::value) visitor.constant(value.size(), ConstantKind::Length);
     if constexpr (std::is_same_v<typename U::value_type, Tensor> && requires { visitor.tensor_list(value.data(), value.size()); }) return visitor.tensor_list(value.data(), value.size());
@@ -211,24 +311,24 @@ void walk(T& value, V& visitor) {
     if (!value) return;
     if constexpr (std::is_const_v<T>) {
       walk(std::as_const(*value), visitor);
+    } else if constexpr (requires { visitor.shares; }) {
+      walk(*value, visitor);
     } else {
       auto own = std::make_shared<std::remove_const_t<typename U::element_type>>(*value);
       walk(*own, visitor);
       value = std::move(own);
     }
   } else if constexpr (ListsFields<U>) {
-    static_assert(std::is_same_v<typename U::reprise_fields_of, U>,
-                  "a class that is derived from one with REPRISE_FIELDS needs REPRISE_FIELDS of its own; REPRISE_BASE(Base) in it stands for what the base has");
     value.reprise_with_fields([&](auto&... x) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (part(x, name_in_list(U::reprise_field_names(), I), I), ...);
+        if constexpr (requires { visitor.joins_bases; }) {
+          ((is_base_in_list(U::reprise_field_names(), I) ? walk(x, visitor) : part(x, name_in_list(U::reprise_field_names(), I), I)), ...);
+        } else {
+          (part(x, name_in_list(U::reprise_field_names(), I), I), ...);
+        }
       }(std::index_sequence_for<decltype(x)...>{});
     });
   } else {
-    static_assert(std::is_aggregate_v<U>,
-                  "compiled functions take and give tensors, Int, Float, Scalar, numbers, bools, enums, strings, optionals, vectors, arrays, tuples, "
-                  "pairs, maps with string keys, shared_ptrs, plain aggregates (without C arrays) of these, and classes that list their fields: "
-                  "write REPRISE_FIELDS(Class, field, ...) into this class");
     with_fields(value, [&](auto&... x) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         if constexpr (KnowsPath<V>) (part(x, field_name<U, I>(), I), ...);

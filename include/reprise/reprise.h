@@ -15,3 +15,4 @@
 #include "reprise/stats.h"
 #include "reprise/stream.h"
 #include "reprise/tensor.h"
+#include "reprise/weights.h"

@@ -25,6 +25,7 @@ class SafeTensors {
  public:
   std::vector<std::string> names() const;  ///< sorted
   bool contains(std::string_view name) const;
+  const std::string& path() const;         ///< as it was loaded; "" where no file was
   /// The tensor of that name; the same storage each time. Throws InvalidArgument naming the nearest name, Io where the file has
   /// become too short for it since it was loaded.
   Tensor at(std::string_view name, SourceLoc loc = SourceLoc::current()) const;

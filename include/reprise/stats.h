@@ -81,7 +81,8 @@ std::string why_unavailable(const std::string& device);
 
 const char* version();
 
-/// Logging, as REPRISE_LOG and REPRISE_LOG_FILE set it (docs/logs.md): comma-separated channels, and a file or "".
+/// Logging, as REPRISE_LOG and REPRISE_LOG_FILE set it (docs/logs.md): comma-separated channels, and a file or "". Throws InvalidArgument for a channel
+/// that is none, with those that there are; a file that cannot be written is a warning.
 void set_log(const std::string& channels, const std::string& file = "");
 
 /// An event of the log (docs/logs.md lists them).

@@ -54,7 +54,7 @@ files::PrivateFolder folder(bool create) {
   bool unsafe = false;
   files::PrivateFolder in = files::PrivateFolder::open(name, create, why, unsafe);
   static std::atomic<bool> said{false};
-  if (unsafe && !said.exchange(true)) log::warn("kernels are not kept on disk: '" + name + "': " + why);
+  if ((unsafe || (create && !in && !knobs().cache_dir.empty())) && !said.exchange(true)) log::warn("kernels are not kept on disk: '" + name + "': " + why);
   return in;
 }
 

@@ -94,6 +94,40 @@ TEST(Types, UnorderedMapsHaveTheOrderOfTheirKeys) {
   EXPECT_EQ(f.stats().compilations, 1);
 }
 
+struct Block {
+  Tensor w;
+  Tensor gates[3];
+  Int at[2][2];
+  char name[8] = "block";
+  std::optional<Tensor> bias = {};
+  float scale[2] = {1, 1};
+};
+
+TEST(Types, ArraysInStructs) {
+  static_assert(detail::field_count<Block>() == 6 && detail::field_name<Block, 1>() == "gates" && detail::field_name<Block, 4>() == "bias");
+  auto f = compile([](const Block& b, Tensor x) {
+    Block out = b;
+    out.gates[1] = x * b.gates[2] * b.scale[1] + b.at[1][0];
+    return out;
+  }, {.name = "arrays", .arguments = {"block", "x"}});
+  Block b{full({2}, 1.0), {full({2}, 2.0), full({2}, 3.0), full({2}, 4.0)}, {{1, 2}, {3, 4}}};
+  EXPECT_EQ(f(b, ones({2})).gates[1].to_vector<float>()[0], 7);
+  b.at[1][0] = 30, b.gates[2] = full({2}, 5.0);
+  const Block out = f(b, ones({2}));
+  EXPECT_EQ(out.gates[1].to_vector<float>()[0], 35);
+  EXPECT_EQ(out.gates[0].to_vector<float>()[0], 2);
+  EXPECT_EQ(out.at[1][1], 4);
+  EXPECT_STREQ(out.name, "block");
+  EXPECT_EQ(f.stats().compilations, 1);
+  b.scale[1] = 2;
+  std::string told;
+  f.set_miss_callback([&](const Miss& m) { told = m.reason; });
+  f(b, ones({2}));
+  EXPECT_EQ(told, "block.scale[1] (arg 0) is 2, was 1");
+  EXPECT_NE(f.explain(Detail::Graph).find("block.gates[2]"), std::string::npos) << f.explain(Detail::Graph);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
 TEST(Types, Shapes) {
   const std::vector<std::int64_t> shape{2, 3};
   const std::vector<int> turned{3, 2};

@@ -28,6 +28,7 @@ check "ops of nothing" 1 'no operator' "$tool" ops no_such_operator
 check "settings lists variables" 0 '^REPRISE_RECORDINGS_MAX \(int, default 256\)$' "$tool" settings
 check "settings show what is set" 0 '^REPRISE_THREADS .* = 1$' env REPRISE_THREADS=1 "$tool" settings
 check "settings name what is none" 1 'unknown variable REPRISE_MODEL; did you mean REPRISE_MODE' env REPRISE_MODEL=x "$tool" settings
+check "patterns that are none" 0 "unknown pattern 'gelo'; did you mean 'gelu'\\? There are: " env REPRISE_PATTERNS=gelo "$llama" "Hello" --tokens 2
 check "log-schema is a schema" 0 'json-schema.org/draft/2020-12' "$tool" log-schema
 check "log-schema takes nothing" 2 'takes no arguments' "$tool" log-schema x
 check "help" 0 'usage: reprise' "$tool" help

@@ -1,0 +1,95 @@
+// What serves a call in the end: a replay of a specialization, or the function itself.
+#include <algorithm>
+
+#include "base/errors.h"
+#include "base/timeline.h"
+#include "graph/interpreter.h"
+#include "runtime/check.h"
+#include "runtime/compiled.h"
+#include "runtime/told.h"
+#include "tensor/impl.h"
+
+namespace reprise::detail {
+
+namespace {
+constinit thread_local bool t_meanwhile = false;
+}  // namespace
+
+ServedMeanwhile::ServedMeanwhile(bool meanwhile) : before_(std::exchange(t_meanwhile, meanwhile)) {}
+ServedMeanwhile::~ServedMeanwhile() { t_meanwhile = before_; }
+bool is_served_meanwhile() { return t_meanwhile; }
+
+namespace {
+void note_eager(const Compiled& c, Outputs& outputs, Bail bail, const std::string& reason) noexcept {
+  if (!c.callback->is_set()) return;
+  try {
+    note_miss(outputs, *c.callback, {.kind = Miss::Kind::ServedEagerly, .function = c.options.name, .reason = reason, .fallback = bail_name(bail)});
+  } catch (const std::bad_alloc&) {  // then it is not told
+  }
+}
+
+/// Whose replay has thrown: it stays as long as the call's outputs are there.
+thread_local const Specialization* t_failed = nullptr;
+}  // namespace
+
+void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
+  outputs.reading = true;  // as find() and compile() began
+  t_failed = &s;
+  std::vector<Tensor> values;
+  values.reserve(s.assigned.size());
+  run_specialization(s, f, outputs);
+  if (!s.assigned.empty()) assign_variables(s, outputs, values);
+  if (!(static_cast<int>(s.unrepeatable.has_value()) | static_cast<int>(timeline::on()))) [[likely]] return;
+  if (timeline::on()) tell_call(s, f);
+  if (!s.unrepeatable) return;
+  fill_kept(s, outputs);
+  s.variables->commit();
+}
+
+void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx, Outputs& outputs) {
+  if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory || e.code() == ErrorCode::DeviceFailed) throw;
+  std::string caught = std::string("the function catches an error: ") + e.what(), alone = std::string("only the replay throws: ") + e.what();
+  CheckInterpreter run(CheckInterpreter::Random::Own);
+  std::vector<std::pair<std::shared_ptr<Variable>, Tensor>> before;  // what it assigns
+  for (const auto& v : t_failed->assigned)
+    if (const Tensor* at = v->handle()) before.emplace_back(v, *at);
+  const std::uint64_t errors = errors_made();
+  try {
+    graph::ModeScope scope(run);
+    function(ctx);
+  } catch (...) {
+    run.restore();
+    for (auto& [v, value] : before)
+      if (Tensor* at = v->handle()) *at = std::move(value);
+    throw;
+  }
+  LockedCompiled lock(c);  // nothing fails from here on: what the function did stays
+  const bool catches = errors_made() != errors;
+  c.count_fallback(catches ? Bail::catches_error : Bail::replay_throws);
+  c.last_fallback_reason.swap(catches ? caught : alone);
+  note_eager(c, outputs, catches ? Bail::catches_error : Bail::replay_throws, c.last_fallback_reason);
+}
+
+void serve_thrown(Compiled& c, std::uint64_t thrown, void (*function)(void*), void* ctx, Outputs& outputs) {
+  CheckInterpreter run(CheckInterpreter::Random::Own);
+  try {
+    graph::ModeScope scope(run);
+    function(ctx);
+  } catch (...) {
+    run.restore();
+    throw;
+  }
+  LockedCompiled lock(c);
+  c.count_fallback(Bail::throws);
+  for (Compiled::Thrown& t : c.thrown) {
+    if (t.id != thrown) continue;
+    t.left = std::max(t.left - 1, 0);
+    c.last_fallback_reason = t.reason;
+  }
+  note_eager(c, outputs, Bail::throws, c.last_fallback_reason);
+}
+
+const void* result_template(const Specialization& s) { return s.result_template.get(); }
+const std::vector<std::string>& argument_names(const Compiled& c) { return c.options.arguments; }
+
+}  // namespace reprise::detail
