@@ -263,18 +263,9 @@ struct Prover::Search {
       if (!m.empty()) with_term[m].push_back(facts.size());
     facts.push_back(p);
   }
-  void relate(AtomId coarse, AtomId fine, Wide k) {
-    Poly c, f;
-    c.add({coarse}, k), f.add({fine}, 1);
-    add(c - f), add(f - c - Poly(k - 1));
-  }
   /// What an atom is says how large it is.
   void meet(const Terms& t, AtomId i) {
     if (!atoms.insert(i).second) return;
-    // Of one number divided by d and by k*d (a convolution's places at two strides): k * (n / (k*d)) <= n / d < k * (n / (k*d)) + k.
-    for (AtomId j : atoms)
-      if (const auto k = t.coarser(i, j)) relate(i, j, *k);
-      else if (const auto l = t.coarser(j, i)) relate(j, i, *l);
     const Atom& a = t.atom(i);
     Poly x;
     x.add({i}, 1);

@@ -426,14 +426,6 @@ Poly Terms::div(const Poly& a, const Poly& b) {
   return atom_of({Atom::Kind::Div, 0, a, b});
 }
 
-std::optional<Wide> Terms::coarser(AtomId coarse, AtomId fine) const {
-  const Atom &x = atom(coarse), &y = atom(fine);
-  if (x.kind != Atom::Kind::Div || y.kind != Atom::Kind::Div || !x.b.is_constant() || !y.b.is_constant() || !(x.a == y.a)) return std::nullopt;
-  const Wide by = x.b.constant(), d = y.b.constant();
-  if (d <= 0 || by <= d || by % d != 0 || !nonnegative(x.a)) return std::nullopt;
-  return by / d;
-}
-
 Poly Terms::mod(const Poly& a, const Poly& b) {
   if (b.is_constant() && b.constant() == 0) return Poly(0);
   if (b.is_constant() || nonnegative(b - Poly(1)) || nonnegative(Poly(-1) - b)) return a - b * div(a, b);

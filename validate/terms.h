@@ -115,8 +115,6 @@ class Terms {
 
   // ---- asking, quickly
   Bounds bounds(const Poly&) const;
-  /// k > 1, where the first is n / (k*d) and the second n / d, of one n that is not negative, and d > 0.
-  std::optional<Wide> coarser(AtomId, AtomId) const;
   bool nonnegative(const Poly&) const;             ///< known to be
   /// Something that is at least as much, with no quotient in it of which that can be said.
   std::optional<Poly> without_quotients(const Poly&) const;
