@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# A libtorch program ported by examples/torch_llama/port.sed and at most 25 lines by hand; the port ($1) compiled and eager writes the same.
+set -euo pipefail
+folder="$(cd "$(dirname "$0")/../.." && pwd)/examples/torch_llama"
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+lines="$(wc -l <"$folder/llama_torch.cpp")"
+sed -E -f "$folder/port.sed" "$folder/llama_torch.cpp" >"$work/mechanical.cc"
+if grep -nE '\b(torch|at|c10)::' "$work/mechanical.cc"; then echo "the script leaves names of libtorch"; exit 1; fi
+diff "$work/mechanical.cc" "$folder/llama.cc" >"$work/by_hand" || true
+# A line that is replaced counts once, one that is added or taken away, too.
+gone="$(grep -c '^<' "$work/by_hand" || true)" made="$(grep -c '^>' "$work/by_hand" || true)"
+changed=$((gone > made ? gone : made))
+echo "$changed of $lines lines changed by hand"
+[ "$lines" -ge 210 ] && [ "$changed" -gt 0 ] && [ "$changed" -le 25 ]
+
+REPRISE_MODE=full "$1" 40 >"$work/compiled" 2>"$work/log"
+REPRISE_MODE=off "$1" 40 >"$work/eager" 2>>"$work/log"
+[ -s "$work/compiled" ]
+cmp "$work/compiled" "$work/eager"
+REPRISE_MODE=full REPRISE_LOG=recompiles "$1" 40 2>&1 >/dev/null | tee "$work/recompiles"
+# The prompt, and one token at a time.
+[ "$(grep -c 'new specialization' "$work/recompiles")" -le 1 ]
