@@ -66,7 +66,7 @@ Model model(double dt) {
 /// What the controller keeps and what it is made of. float64, as control is written.
 struct Controller {
   // the filter, at the loop's period
-  rp::Tensor a, b, c, process, noise;  // [4, 4], [4, 1], [2, 4], [4, 4], [2, 2]
+  rp::Tensor a, b, c, process, noise, one;  // [4, 4], [4, 1], [2, 4], [4, 4], [2, 2], [4, 4]
   // the plan: the cost of forces u from a state x is u' H u / 2 + u' F x
   rp::Tensor hessian, from_state;      // [N, N], [N, 4]
   double step = 0, limit = 0;          // 1 / the largest eigenvalue of H; N
@@ -103,6 +103,7 @@ Controller controller(std::int64_t horizon, int iterations, double limit) {
   k.step = 1 / k.hessian.mv(v).norm().item<double>(), k.limit = limit, k.iterations = iterations;
   k.a = near.a, k.b = near.b;
   k.c = rp::tensor({{1.0, 0.0, 0.0, 0.0}, {0.0, 0.0, 1.0, 0.0}}, f64);
+  k.one = rp::eye(4, {}, f64);
   k.process = near.b.mm(near.b.t()) * 4.0 + rp::eye(4, {}, f64) * 1e-10;
   k.noise = rp::tensor({{kPositionNoise * kPositionNoise, 0.0}, {0.0, kAngleNoise * kAngleNoise}}, f64);
   k.state = rp::zeros({4, 1}, f64), k.covariance = rp::eye(4, {}, f64) * 0.1, k.plan = rp::zeros({horizon, 1}, f64);
@@ -121,7 +122,9 @@ void control(Controller& k, rp::Tensor measured, rp::Tensor force) {
   rp::Tensor gain = pc.mm(inverse);
   x = x + gain.mm(measured - k.c.mm(x));
   k.state.copy_(x);
-  k.covariance.copy_(p - gain.mm(pc.t()));
+  // Joseph's form: what rounding makes unsymmetric dies away in it, and would grow with the pole's own speed in p - gain c p'.
+  rp::Tensor left = k.one - gain.mm(k.c);
+  k.covariance.copy_(left.mm(p).mm(left.t()) + gain.mm(k.noise).mm(gain.t()));
   // Projected gradient steps from the last plan. (A step of the plan is longer than a period: it is not shifted.)
   rp::Tensor slope = k.from_state.mm(x), u = k.plan, before = u;
   for (int i = 0; i < k.iterations; ++i) {
