@@ -2,7 +2,7 @@
 """C++ of the documents: compiled, and run where a block says so. CONTRIBUTING.md, "Documents", tells the marks of fences.
 
   blocks.py generate DIR PARTS    sources DIR/part_0.cc ... of all blocks (written only where they differ)
-  blocks.py run EXECUTABLE        runs what is marked, and compares with the output that a page shows
+  blocks.py run EXECUTABLE [PAGE] runs what is marked (of one page: and shows what it prints), and compares with the output that a page shows
   blocks.py links                 links, anchors and paths that documents name
 """
 import os
@@ -213,7 +213,9 @@ def generate(folder, parts):
 def alike(line):
     """What differs from run to run and from machine to machine stands for itself."""
     line = re.sub(r"[\w./-]+\.(?:cc|cpp|md|h):\d+", "FILE:LINE", line)
-    line = re.sub(r"\d+(?:\.\d+)?(?= ?(?:ns|us|ms|s|GB/s|MB|KB|tokens/s)\b)", "N", line)
+    line = re.sub(r"[1-9]\d*(?:\.\d+)?(?= (?:bytes|ns|us|ms|s|GB/s|MB|KB|tokens/s)\b)|0\.\d+(?= (?:us|ms|s)\b)", "N", line)
+    if len(re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", line)) > 5:  # a row of measurements
+        line = re.sub(r"\d+(?:\.\d+)?", "N", line)
     return re.sub(r"\s+", " ", line).strip()
 
 
@@ -226,20 +228,22 @@ def matches(expected, got):
     return bool(got) and re.fullmatch(re.escape(expected[0]).replace(r"\.\.\.", ".*"), got[0]) is not None and matches(expected[1:], got[1:])
 
 
-def run(executable):
+def run(executable, only=None):
     failed = ran = 0
     for page in pages():
         for scope in read(page)[0]:
-            if not scope.run:
+            if not scope.run or (only and only != scope.page):
                 continue
             ran += 1
             with tempfile.TemporaryDirectory() as folder:
                 environment = {k: v for k, v in os.environ.items() if not k.startswith("REPRISE_") or k == "REPRISE_CACHE_DIR"}
-                done = subprocess.run([executable, scope.name], cwd=folder, env={**environment, **scope.environment}, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+                done = subprocess.run([os.path.abspath(executable), scope.name], cwd=folder, env={**environment, **scope.environment}, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
             if done.returncode != 0:
                 failed += 1
                 print(f"FAILED {scope.name}: exit code {done.returncode}\n{done.stdout}")
                 continue
+            if only:
+                print(f"{scope.name}\n{done.stdout}")
             if scope.output is None:
                 continue
             clean = lambda t: [alike(l) for l in t.splitlines() if l.strip()]
@@ -283,8 +287,8 @@ if __name__ == "__main__":
     what = sys.argv[1:] or [""]
     if what[0] == "generate" and len(what) == 3:
         generate(what[1], int(what[2]))
-    elif what[0] == "run" and len(what) == 2:
-        sys.exit(1 if run(what[1]) else 0)
+    elif what[0] == "run" and len(what) in (2, 3):
+        sys.exit(1 if run(*what[1:]) else 0)
     elif what == ["links"]:
         sys.exit(1 if links() else 0)
     else:
