@@ -13,6 +13,7 @@ diff "$work/mechanical.cc" "$folder/llama.cc" >"$work/by_hand" || true
 gone="$(grep -c '^<' "$work/by_hand" || true)" made="$(grep -c '^>' "$work/by_hand" || true)"
 changed=$((gone > made ? gone : made))
 echo "$changed of $lines lines changed by hand"
+if ! diff <(sed -n '/^```diff$/,/^```$/p' "$folder/../../docs/from_libtorch.md" | sed '1d;$d') "$work/by_hand"; then echo "docs/from_libtorch.md shows other lines"; exit 1; fi
 [ "$lines" -ge 210 ] && [ "$changed" -gt 0 ] && [ "$changed" -le 25 ]
 
 REPRISE_MODE=full "$1" 40 >"$work/compiled" 2>"$work/log"

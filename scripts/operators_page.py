@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""docs/operators.md from the operator table (`reprise ops`, $1) and the public headers; what is absent is what of ATen's names below neither has.
+
+  operators_page.py REPRISE           writes the page
+  operators_page.py REPRISE --check   exit code 1 if the page is not what it would write
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "operators.md"
+
+# (area, what to do instead, names)
+ATEN = [
+    ("Convolution and pooling", "slices side by side and a product (`examples/resnet/main.cc`); pooling: `maximum` or a sum of slices; over everything: `amax`, `mean`",
+     "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution im2col col2im max_pool1d max_pool2d max_pool3d max_unpool2d avg_pool1d avg_pool2d avg_pool3d "
+     "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d adaptive_max_pool2d fractional_max_pool2d"),
+    ("Resampling and rearranging images", "`view` and `permute` for the shuffles", "upsample_nearest1d upsample_nearest2d upsample_linear1d upsample_bilinear2d upsample_bicubic2d "
+     "upsample_trilinear3d grid_sampler affine_grid_generator pixel_shuffle pixel_unshuffle channel_shuffle reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d"),
+    ("Normalisation", "batch norm is folded into the weights before it; the others are a few reductions, which fuse", "batch_norm instance_norm group_norm renorm"),
+    ("Recurrent cells", "products and `sigmoid`, `tanh`, in a loop over time outside of the compiled step", "lstm lstm_cell gru gru_cell rnn_tanh rnn_relu"),
+    ("Complex numbers and Fourier transforms", "there are no complex dtypes; rotary positions: pairs by `unbind` or halves by `slice`; short transforms: a product (`examples/whisper/main.cc`)",
+     "complex polar view_as_complex view_as_real real imag angle conj fft_fft fft_ifft fft_rfft fft_irfft stft istft hann_window hamming_window kaiser_window"),
+    ("Linear algebra beyond products", "none yet", "linalg_inv linalg_solve linalg_cholesky linalg_qr linalg_svd linalg_eig linalg_eigh linalg_det linalg_lstsq linalg_matrix_power linalg_norm linalg_cross inverse cholesky "
+     "cholesky_solve triangular_solve svd qr det logdet slogdet pinverse cross kron tensordot chain_matmul vdot inner bilinear cdist pdist matrix_exp"),
+    ("Sizes that depend on values", "a mask and `where`; sizes are known before an operator runs", "nonzero argwhere masked_select unique_dim unique_consecutive bincount histc"),
+    ("Order and statistics", "`sort` or `topk` for the quantiles", "kthvalue median nanmedian mode quantile cummax cummin cumprod logcumsumexp searchsorted bucketize isin msort nanmean cov corrcoef histogram"),
+    ("Random numbers", "`rand`, `randn`, `randint` and arithmetic", "randperm random exponential geometric poisson cauchy log_normal rrelu alpha_dropout"),
+    ("Losses, gradients", "inference only", "cross_entropy_loss nll_loss mse_loss l1_loss smooth_l1_loss huber_loss kl_div binary_cross_entropy binary_cross_entropy_with_logits ctc_loss"),
+    ("Sparse, quantized and nested tensors", "quantized weights are integers with scales: `scaled_mm`, `int_mm`", "sparse_coo_tensor sparse_csr_tensor quantize_per_tensor quantize_per_channel nested_tensor"),
+    ("Special functions", "none yet", "digamma polygamma mvlgamma erfinv igamma igammac nextafter frexp ldexp gcd lcm logspace"),
+    ("Conveniences", "`x.options()`, `repeat`, `gather`, `view` and `expand`, `ne(0).sum()`", "new_zeros new_ones new_full new_empty tile meshgrid atleast_1d atleast_2d column_stack dstack diag diag_embed "
+     "diagflat trace block_diag rot90 fliplr flipud take take_along_dim count_nonzero aminmax var_mean std_mean dist cosine_similarity diff embedding_bag float_power rsub cartesian_prod combinations "
+     "tril_indices triu_indices bucketize broadcast_tensors vander trapezoid empty_strided linalg_vector_norm"),
+    ("Second names", "the first one", "absolute negative arccos arcsin arctan arctan2 arccosh arcsinh arctanh concat concatenate row_stack multiply divide true_divide subtract greater greater_equal less less_equal not_equal "
+     "fix moveaxis adjoint mH ger ravel sgn special_expm1 clamp_"),
+]
+
+
+def table(tool):
+    """[(name, schema, how, dtypes)]"""
+    rows = []
+    for line in subprocess.run([tool, "ops"], check=True, capture_output=True, text=True).stdout.splitlines():
+        if re.match(r"[a-z_0-9:]+\(", line):
+            rows.append([line.split("(")[0], line, "", ""])
+        elif line.startswith("    dtypes: "):
+            rows[-1][3] = line[12:]
+        elif line.startswith("    ") and rows and not rows[-1][2]:
+            rows[-1][2] = line.strip()
+    return rows
+
+
+def functions():
+    """Free functions, and methods that write."""
+    headers = ROOT / "include" / "reprise"
+    ops = (headers / "ops.h").read_text()
+    free = set(re.findall(r"^(?:inline )?(?:Tensor|TensorPair|bool|std::vector<Tensor>) ([a-z]\w*)\(", ops, re.M)) - {"operator"}
+    writing = set()
+    for inc in ("elementwise_ops.inc", "reduction_ops.inc"):
+        for kind, name, rest in re.findall(r"^REPRISE_(UNARY|BINARY|REDUCTION|REDUCTION_AS)\((\w+),([^)]*)\)", (headers / inc).read_text(), re.M):
+            free.add(name)
+            if "Inplace" in rest:
+                writing.add(name + "_")
+    writing |= set(re.findall(r"^Tensor (\w+_)\(", (headers / "tensor_methods.inc").read_text(), re.M))
+    methods = set(re.findall(r"\b([a-z]\w*)\(", (headers / "tensor_methods.inc").read_text())) | set(re.findall(r"\b([a-z]\w*)\(", (headers / "tensor.h").read_text()))
+    return free, writing, methods
+
+
+def short(dtypes):
+    every = "float32 float64 float16 bfloat16 int8 uint8 int32 int64 bool".split()
+    have = dtypes.split()
+    named = {"all": every, "all but bool": every[:-1], "floats": every[:4], "integers": every[4:8], "integers, bool": every[4:], "float32, float64": every[:2]}
+    eight = [d for d in have if d.startswith("float8")]
+    rest = [d for d in have if d not in eight]
+    text = next((k for k, v in named.items() if rest == v), ", ".join(rest))
+    return ", ".join(t for t in (text, "float8" if len(eight) == 2 else ", ".join(eight)) if t)
+
+
+def page(tool):
+    rows, (free, writing, methods) = table(tool), functions()
+    names = {r[0] for r in rows}
+    known = names | free | methods | {w.rstrip("_") for w in writing}
+    out = ["# Operators", "",
+           "Names, argument order, broadcasting and promotion are ATen's. Each is a function (`rp::softmax(x, -1)`), most are methods, too (`x.softmax(-1)`). `reprise ops NAME` tells one with all it is known by.",
+           "This page is generated from the operator table and the public headers (`./run docs --write`).", "", "## The table", "",
+           "What compiles: each of these is known to passes and has kernels. *How*: as part of a fused loop, by a kernel of its own (of which matrix products and attention are made of machine code, too), or "
+           "rewritten into others first. *twin*: `name_`, which writes into its first argument.", "", "| operator | how | dtypes |", "|---|---|---|"]
+    for name, schema, how, dtypes in sorted(rows):
+        out.append(f"| `{schema}` | {how.replace('in-place twin', 'twin')} | {short(dtypes)} |")
+    made = sorted(free - names)
+    out += ["", "## Functions made of these", "", " ".join(f"`{n}`" for n in made), "", "## Methods that write into their tensor", "",
+            "(What is not a twin of the table is a copy, a fill, or a change of metadata.)", "", " ".join(f"`{n}`" for n in sorted(writing)), "",
+            "Index expressions write, too: `x[i] = y`, `x.slice(0, 1, 2) = 3.0`, `x += y`.", "", "## Absent", "",
+            "Operators of ATen that a program for inference may ask for and that are not there; what is missing is refused by the compiler of C++, not while the program runs. "
+            "[An operator of your own](custom_operators.md) is a few lines.", "", "| area | names | instead |", "|---|---|---|"]
+    for area, instead, all_names in ATEN:
+        absent = [n for n in dict.fromkeys(all_names.split()) if n not in known and n not in writing]
+        if absent:
+            out.append(f"| {area} | {' '.join(f'`{n}`' for n in absent)} | {instead} |")
+    return "\n".join(out) + "\n"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--check"]):
+        sys.exit(__doc__)
+    text = page(sys.argv[1])
+    if len(sys.argv) == 2:
+        PAGE.write_text(text)
+    elif not PAGE.exists() or PAGE.read_text() != text:
+        sys.exit("docs/operators.md is not what the operator table and the headers say: ./run docs --write")
