@@ -72,7 +72,7 @@ struct CheckedCall::State {
     fail(ErrorCode::CheckFailed, c.options.name.c_str(), loc, "the replay is not what the function does: ", what,
          ". Likely cause: a number or flag that the function captures by reference, a global, a container's length or a pointer that it reads has changed since it was "
          "compiled (or the function itself changes one). Pass it as an argument, a number as reprise::Int or reprise::Scalar, or call reset() after a change. If nothing of the "
-         "kind changes, it is a defect of Reprise (README.md, When a result looks wrong)");
+         "kind changes, it is a defect of Reprise (docs/troubleshooting.md, The result looks wrong)");
   }
 
   std::vector<Common> common_of(const Leaves& l) const {

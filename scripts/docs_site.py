@@ -11,6 +11,7 @@ OF_ROOT = {"README.md": "index.md", "SECURITY.md": "security.md", "CONTRIBUTING.
 def on_files(files, config):
     for name, page in OF_ROOT.items():
         files.append(File.generated(config, page, content=(ROOT / name).read_text()))
+    files.append(File.generated(config, "api/index.html", content="made by Doxygen"))
     return files
 
 
