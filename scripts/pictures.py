@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""The documents' pictures: docs/latency.svg from docs/latency.csv (what build/bench/reprise_latency_page prints), and docs/way_of_a_call.svg."""
+"""The documents' pictures: docs/latency.svg from docs/latency.csv (what build/bench/reprise_latency_page prints), and docs/way_of_a_call.svg.
+--check: exit code 1 if they are not what would be drawn."""
 import csv
 import math
+import sys
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -83,5 +85,10 @@ def way_of_a_call():
 
 
 if __name__ == "__main__":
-    (DOCS / "latency.svg").write_text(latency())
-    (DOCS / "way_of_a_call.svg").write_text(way_of_a_call())
+    if sys.argv[1:] not in ([], ["--check"]):
+        sys.exit(__doc__)
+    for name, picture in (("latency.svg", latency()), ("way_of_a_call.svg", way_of_a_call())):
+        if not sys.argv[1:]:
+            (DOCS / name).write_text(picture)
+        elif (DOCS / name).read_text() != picture:
+            sys.exit(f"docs/{name} is not what scripts/pictures.py draws: ./run docs --write")

@@ -50,8 +50,8 @@ def read(page):
         if f'expect_examples_of("{name}"' not in (ROOT / ELSEWHERE[name]).read_text():
             fail(name, 1, f"{ELSEWHERE[name]} does not hold its examples any more")
         return scopes, common
-    hidden = False  # a scope that a comment has opened, whose first visible block follows
-    block, words, last = None, [], None
+    hidden = False  # a comment has opened the scope, and its first visible block follows
+    block, words, last = None, [], None  # block: its first line, its lines so far, what closes it, kind
     for number, line in enumerate(page.read_text().splitlines(), 1):
         if block is not None:
             if line.strip() == block[2]:
@@ -92,10 +92,8 @@ def read(page):
         if mark == "<!-- " and language != "cpp":
             continue
         kind = "cpp" if language == "cpp" else "output" if words == ["output"] else "other"
-        block = [number + 1, [], "```" if mark == "```" else "-->", kind]
-        if kind == "other":
-            block = None
-            skip = True
+        if kind != "other":
+            block = [number + 1, [], "```" if mark == "```" else "-->", kind]
     return scopes, common
 
 
@@ -103,7 +101,6 @@ def items(text):
     """Splits C++ at its outermost level: (line within the text, piece, is it a definition?)."""
     found, begin, depth, at, line, first = [], 0, 0, 0, 0, None
     braces = []  # of each open brace: does its end end a piece?
-    piece = lambda: text[begin:at].strip()
 
     def is_definition(t):
         t = re.sub(r"^\s*(//[^\n]*\n\s*)+", "", t)
