@@ -72,6 +72,14 @@ ModelWeights init_weights(const ModelArgs& args, reprise::TensorOptions options)
   return w;
 }
 
+int64_t count_parameters(const ModelWeights& w) {
+  reprise::Int n = w.tok_embeddings.numel() + w.norm.numel() + w.output.numel();
+  for (const auto& l : w.layers) {
+    for (const auto& t : {l.attention_norm, l.wq, l.wk, l.wv, l.wo, l.ffn_norm, l.w1, l.w2, l.w3}) n += t.numel();
+  }
+  return n.value();
+}
+
 KVCache init_cache(const ModelArgs& args, reprise::TensorOptions options) {
   KVCache cache;
   std::vector<int64_t> shape = {args.max_batch, args.max_seq_len, args.n_kv_heads, args.head_dim()};
@@ -187,6 +195,7 @@ int main(int argc, char** argv) {
     auto options = reprise::TensorOptions{.dtype = reprise::kFloat32, .device = reprise::Device::cpu()};
     ModelWeights weights = init_weights(args, options);
     KVCache cache = init_cache(args, options);
+    std::cerr << count_parameters(weights) << " parameters" << std::endl;
     auto [freqs_cos, freqs_sin] = precompute_freqs(args);
 
     std::vector<int64_t> prompt = {1, 15, 27, 99, 256, 300, 17, 4, 3, 11, 201, 73, 8, 9, 410, 2};
@@ -207,6 +216,11 @@ int main(int argc, char** argv) {
     }
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     TORCH_CHECK(reprise::isfinite(logits).all().item<bool>(), "logits are not finite");
+
+    // The whole text at once gives what decoding gave.
+    KVCache fresh = init_cache(args, options);
+    reprise::Tensor again = forward(args, weights, fresh, freqs_cos, freqs_sin, text.slice(1, 0, pos), 0);
+    TORCH_CHECK(reprise::allclose(logits, again, 1e-3, 1e-3), "decoding with the cache differs");
 
     for (int64_t b = 0; b < args.max_batch; ++b) {
       for (int64_t i = prompt_len; i < pos; ++i) std::cout << text[b][i].item<int64_t>() << (i + 1 < pos ? ' ' : '\n');
