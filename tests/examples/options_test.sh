@@ -24,4 +24,13 @@ check 2 '^gpt2: --dim 65 is no multiple of --heads 8' "$1/example_gpt2" --dim 65
 check 2 '^gpt2: --prompt and --tokens are 300 together, --context holds 256' "$1/example_gpt2" --prompt 100 --tokens 200 --context 256
 check 2 '^whisper: --dim 66 is no even multiple' "$1/example_whisper" --dim 66
 check 2 "^control: --force is 'nan', expected a number from 2 to 1000" "$1/example_control" --force nan
+# Options that the documents show are there.
+root="$(cd "$(dirname "$0")/../.." && pwd)"
+while read -r name options; do
+  for option in $options; do
+    case "$option" in
+      --*) "$1/example_$name" --help | grep -q -- "^  $option " || { echo "FAILED the documents show ./run example $name $option"; failed=1; } ;;
+    esac
+  done
+done < <(grep -rhoE '\./run example (gpt2|whisper|resnet|control)[^#`]*' "$root/README.md" "$root/docs" | sed 's|./run example ||')
 exit "$failed"
