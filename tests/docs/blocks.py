@@ -103,7 +103,6 @@ def items(text):
     braces = []  # of each open brace: does its end end a piece?
 
     def is_definition(t):
-        t = re.sub(r"^\s*(//[^\n]*\n\s*)+", "", t)
         return bool(re.match(r"(template|struct|class|enum|union|namespace|using|typedef|inline|#)\b|#", t)) or is_function(t)
 
     def is_function(t):
@@ -113,20 +112,20 @@ def items(text):
 
     def end():
         nonlocal begin, first
-        t = text[begin:at]
-        if t.strip():
-            found.append((first if first is not None else line, t.strip(), is_definition(t.strip())))
+        t = re.sub(r"\A(\s*//[^\n]*\n?)+", "", text[begin:at]).strip()
+        if t:
+            found.append((first, t, is_definition(t)))
         begin, first = at, None
 
     while at < len(text):
         c = text[at]
         if c == "\n":
             line += 1
-        if first is None and not c.isspace():
-            first = line
         if text.startswith("//", at):
             at = text.find("\n", at) if text.find("\n", at) >= 0 else len(text)
             continue
+        if first is None and not c.isspace():
+            first = line
         raw = re.compile(r'R"(\w*)\(').match(text, at)
         if raw:
             close = text.index(")" + raw.group(1) + '"', at)
@@ -177,7 +176,7 @@ def source_of(scope, common, number):
                 includes.append(piece)
             elif definition:
                 definitions.append(where + piece)
-            elif piece.strip() and not all(l.strip().startswith("//") or not l.strip() for l in piece.splitlines()):
+            else:
                 statements.append(where + piece)
         if program:
             statements.append("main_of_page();")
