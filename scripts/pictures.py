@@ -78,7 +78,7 @@ def way_of_a_call():
     arrow("521,160 300,91", True)
     arrow("450,88 655,157")
     arrow("690,160 480,91", True)
-    body.append(text(150, 128, "no: compile, once", 12, GREY))
+    body.append(text(96, 128, "no: compile, once", 12, GREY))
     body.append(text(590, 120, "no: microseconds", 12, GREY))
     body.append(text(14, 252, "Blue: every call. Yellow: the first call of a kind, and the first of a size.", 12, GREY))
     return svg(856, 268, body)
