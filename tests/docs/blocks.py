@@ -210,8 +210,8 @@ def alike(line):
     """What differs from run to run and from machine to machine stands for itself."""
     line = re.sub(r"[\w./-]+\.(?:cc|cpp|md|h):\d+", "FILE:LINE", line)
     line = re.sub(r"[1-9]\d*(?:\.\d+)?(?= (?:bytes|ns|us|ms|s|GB/s|MB|KB|tokens/s)\b)|0\.\d+(?= (?:us|ms|s)\b)", "N", line)
-    if re.match(r"\s*\d+\.\d+( +\d+(\.\d+)?%?){5,} ", line):  # a row of measurements
-        line = re.sub(r"\d+(?:\.\d+)?", "N", line)
+    if re.match(r"\s*\d+\.\d+( +\d+(\.\d+)?%?){5,} ", line):
+        return "a row of measurements"  # the longest first: which that is may differ, too
     return re.sub(r"\s+", " ", line).strip()
 
 

@@ -58,6 +58,8 @@ class Output(unittest.TestCase):
 
     def test_what_may_differ(self):
         self.assertTrue(self.same("took 1.5 ms (app.cc:3)", "took 27 ms (docs/tutorial.md:120)"))
+        row = "     {}   46.4        20      164.14       704.0     4.39     37%   102.22  {} (app.cc:3)"
+        self.assertTrue(self.same(row.format("3.2", "linear") + "\n" + row.format("0.4", "add"), row.format("7.2", "add") + "\n" + row.format("0.1", "linear")))
         self.assertTrue(self.same("a\n...\nd", "a\nb\nc\nd"))
         self.assertTrue(self.same("x is ... of 3", "x is 2 of 3"))
 
