@@ -115,7 +115,9 @@ bool Candidates::by_values(const std::vector<const Specialization*>& all, const 
     if (most == kinds) break;
     take(best), kinds = most;
   }
-  made->slots.resize(std::bit_ceil(2 * kinds));
+  // Few of some share a place: whether a second one is looked at, and what comes after that, is what a processor foresees badly.
+  constexpr std::size_t kSome = 256;
+  made->slots.resize(std::bit_ceil((kinds <= kSome ? 8 : 2) * kinds));
   std::vector<std::vector<const Specialization*>> groups;
   std::vector<const Specialization*> others;
   for (std::size_t i = 0; i < all.size(); ++i) {
