@@ -103,7 +103,9 @@ Operator Library::define(OperatorDef d) const {
   graph::Schema schema = graph::parse_schema(d.schema);
   if (const std::size_t colon = schema.name.find("::"); colon == std::string::npos) d.schema = name_ + "::" + d.schema;
   else if (schema.name.substr(0, colon) != name_) fail(ErrorCode::InvalidArgument, schema.name.c_str(), {}, "is defined by the library '", name_, "'");
-  auto refuse = [&](const char* why) { fail(ErrorCode::InvalidArgument, schema.name.c_str(), {}, why); };
+  auto refuse = [&](const char* why) {
+    fail(ErrorCode::InvalidArgument, (schema.name.find("::") == std::string::npos ? name_ + "::" + schema.name : schema.name).c_str(), {}, why);
+  };
   const bool has_kernel = d.cpu || d.cuda;
   if (!has_kernel && !d.decomposition) refuse("has no kernel, and no decomposition");
   if (!has_kernel && (d.shape || d.workspace || d.may_fail || d.lane || d.moves || !d.functional.empty())) refuse("has a decomposition alone, which decides what else is told of it");

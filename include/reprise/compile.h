@@ -518,7 +518,7 @@ class CompiledFunction {
   std::string signature() const { return detail::signature(*state_); }
   Stats stats() const { return detail::stats_of(*state_); }
 
-  /// Nanoseconds that flattening, guards and lookup of this call take: the mean of `times` repetitions, nothing run.
+  /// Nanoseconds that flattening, guards and lookup of this call take, also where nothing admits it: the mean of `times` repetitions, nothing run.
   template <class... A>
   double measure_dispatch_ns(const std::tuple<A...>& args, int times) {
     auto flat = [&](detail::CallFrame& f) { std::apply([&](const auto&... a) { flatten(f, a...); }, args); };

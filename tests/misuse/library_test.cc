@@ -73,7 +73,6 @@ const Misuse kCompiledFunctions[] = {
     MISUSE(auto f = compile(twice, {.name = "twice", .mode = "off"}); f.warm_up(ones({1}))),
     MISUSE(auto f = compile(twice, {.name = "twice"}); f.warm_up(ones({1})); f.seal(); f.warm_up(ones({3}))),
     MISUSE(auto f = compile(twice, {.name = "twice", .max_specializations = 1}); f.warm_up(ones({1})); f.warm_up(ones({3, 3}))),
-    MISUSE(auto f = compile(twice); f.measure_dispatch_ns(ones({1}), 1)),
     MISUSE(int n = 1; auto f = compile([&](Tensor x) { return x * n; }, {.name = "scaled", .check = 1}); f(ones({1})); n = 2; f(ones({1}))),
     MISUSE(Int left; auto f = compile([&](Tensor x) { left = x.size(0); return x; }); f(ones({3})); zeros({left})),
     MISUSE(mark_dynamic(ones({4}), 0, {.min = 8})),

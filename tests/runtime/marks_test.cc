@@ -113,8 +113,8 @@ TEST(Marks, ContradictionsAreErrors) {
   mark_static(x, 1);
   expect_fails(caught([&] { mark_dynamic(x, 1); }), {"mark_dynamic", "dimension 1", "static"});
   expect_fails(caught([&] { mark_dynamic(x, 0, {.min = 8}); }), {"size 6", "8"});
-  expect_fails(caught([&] { mark_dynamic(x, 0, {.min = 9, .max = 3}); }), {"empty"});
-  expect_fails(caught([&] { mark_dynamic(x, 0, {.min = 5, .max = 6, .multiple_of = 7}); }), {"empty"});
+  expect_fails(caught([&] { mark_dynamic(x, 0, {.min = 9, .max = 3}); }), {"no size", "9 to 3"});
+  expect_fails(caught([&] { mark_dynamic(x, 0, {.min = 5, .max = 6, .multiple_of = 7}); }), {"no size", "multiple of 7"});
   EXPECT_EQ(caught([&] { mark_dynamic(x, 2); })->code(), ErrorCode::IndexOutOfRange);
   EXPECT_EQ(caught([&] { mark_static(x, -3); })->code(), ErrorCode::IndexOutOfRange);
   // What was said before is as it was. Both of two marks hold.
