@@ -6,7 +6,7 @@
 
 /// What the timeline (base/timeline.h) is told of calls: while it is on.
 namespace reprise::detail {
-class CallFrame;
+struct CallFrame;
 struct Specialization;
 
 /// When this thread's latest call began, where begin_frame() has looked at the clock.
