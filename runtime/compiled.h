@@ -189,6 +189,8 @@ class CompileTurn {
 
 /// Is this thread in a ServedMeanwhile?
 bool is_served_meanwhile();
+/// May it wait there for the code of an operator? For one in a call, so that no call waits for many, and not in the first calls.
+bool may_wait_for_code();
 
 /// The candidates of a structure, latest hit first; null if none admits the call. No lock, no allocation.
 const Specialization* lookup(Compiled&, CallFrame&);

@@ -2,6 +2,7 @@
 // structure. There is no second implementation of anything.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <iterator>
 
@@ -300,7 +301,8 @@ class EagerInterpreter final : public graph::Interpreter {
     epochs::Reading reading;
     bool full = false;
     const Specialization* s = table.find(f, &full);
-    if ((full || (!s && is_served_meanwhile() && runtime::is_little_by_reference(c))) && by_reference(c, results)) return;
+    const bool meanwhile = !s && !full && is_served_meanwhile() && runtime::is_little_by_reference(c) && !(comes_often(f) && may_wait_for_code());
+    if ((full || meanwhile) && by_reference(c, results)) return;
     if (!s) {
       auto body = [&](Tracer& tracer) {
         std::vector<std::vector<Tensor>> tensors;
@@ -431,6 +433,16 @@ class EagerInterpreter final : public graph::Interpreter {
     const CallArg joined[] = {TensorArrayRef(parts), c.args[1]};
     call({c.op, joined, false, c.loc}, results);
     return true;
+  }
+
+  // What comes again and again while calls are served meanwhile is worth code; about: structures may share a count.
+  static bool comes_often(const CallFrame& f) {
+    constexpr std::uint8_t kOften = 4;
+    static std::array<std::atomic<std::uint8_t>, 4096> times{};
+    std::atomic<std::uint8_t>& n = times[f.hash() >> 52];
+    const std::uint8_t before = n.load(std::memory_order_relaxed);
+    if (before < kOften) n.store(static_cast<std::uint8_t>(before + 1), std::memory_order_relaxed);
+    return before >= kOften;
   }
 
   // For an operator that has code for so many values already, or is not worth any now. False: its operands are on a device, where it must have code.

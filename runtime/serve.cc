@@ -12,12 +12,15 @@
 namespace reprise::detail {
 
 namespace {
-constinit thread_local bool t_meanwhile = false;
+constexpr int kWithoutWaiting = 8;  // calls of a thread: what is compiled once, at the start of a process, has come by then
+constinit thread_local bool t_meanwhile = false, t_waited = false;
+constinit thread_local int t_served = 0;
 }  // namespace
 
-ServedMeanwhile::ServedMeanwhile(bool meanwhile) : before_(std::exchange(t_meanwhile, meanwhile)) {}
+ServedMeanwhile::ServedMeanwhile(bool meanwhile) : before_(std::exchange(t_meanwhile, meanwhile)) { t_waited = meanwhile && t_served < kWithoutWaiting && ++t_served > 0; }
 ServedMeanwhile::~ServedMeanwhile() { t_meanwhile = before_; }
 bool is_served_meanwhile() { return t_meanwhile; }
+bool may_wait_for_code() { return !std::exchange(t_waited, true); }
 
 namespace {
 void note_eager(const Compiled& c, Outputs& outputs, Bail bail, const std::string& reason) noexcept {
