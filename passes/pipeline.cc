@@ -127,7 +127,7 @@ PassRecord timed(std::string name, graph::Graph& g, F&& run) {
 
 PassRecord run_one(const Pass& pass, graph::Graph& g, std::int64_t level, const Registered* registered = nullptr) {
   PassRecord record = timed(std::string(pass.name), g, [&](PassRecord& r) {
-    return with_regions(g, [&](graph::Graph& of) { 
+    return with_regions(g, [&](graph::Graph& of) {
       if (pass.run) return pass.run(of);
       return pass.run_counting ? pass.run_counting(of, r) : registered && pass.run_registered(of, *registered, r);
     });

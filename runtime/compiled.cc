@@ -279,18 +279,26 @@ void profile(Compiled& c, bool on) {
 
 void seal(Compiled& c) {
   wait_for_builds(c);
-  std::vector<std::pair<Device, runtime::Program::GpuStep>> to_load;  // what a device loads otherwise when a recording first needs it
+  struct ToLoad {
+    Device on;
+    std::shared_ptr<runtime::Program::LazyKernel> kernel;
+    device::ImagePtr image;
+  };
+  std::vector<ToLoad> to_load;  // what a device loads otherwise when a recording first needs it
   auto set = [&](bool sealed) {
-    LockedCompiled lock(c);
-    for (const auto& s : c.owned)
-      for (const runtime::Program::GpuStep& step : s->program.gpu_steps) to_load.emplace_back(s->program.device, step);
     c.sealed = sealed;
     c.recordings->sealed.store(sealed, std::memory_order_relaxed);
   };
-  set(true);
+  {
+    LockedCompiled lock(c);
+    for (const auto& s : c.owned)
+      for (const runtime::Program::GpuStep& step : s->program.gpu_steps) to_load.push_back({s->program.device, step.kernel, step.image});
+    set(true);
+  }
   try {
-    for (const auto& [device, step] : to_load) step.kernel->get(device::backend(device), step.image);
+    for (const ToLoad& l : to_load) l.kernel->get(device::backend(l.on), l.image);
   } catch (...) {
+    LockedCompiled lock(c);
     set(false);
     throw;
   }

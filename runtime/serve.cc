@@ -17,7 +17,11 @@ constinit thread_local bool t_meanwhile = false, t_waited = false;
 constinit thread_local int t_served = 0;
 }  // namespace
 
-ServedMeanwhile::ServedMeanwhile(bool meanwhile) : before_(std::exchange(t_meanwhile, meanwhile)) { t_waited = meanwhile && t_served < kWithoutWaiting && ++t_served > 0; }
+ServedMeanwhile::ServedMeanwhile(bool meanwhile) : before_(std::exchange(t_meanwhile, meanwhile)) {
+  if (!meanwhile) return;
+  t_waited = t_served < kWithoutWaiting;  // as if it had
+  if (t_waited) ++t_served;
+}
 ServedMeanwhile::~ServedMeanwhile() { t_meanwhile = before_; }
 bool is_served_meanwhile() { return t_meanwhile; }
 bool may_wait_for_code() { return !std::exchange(t_waited, true); }

@@ -229,15 +229,18 @@ Graph::Node CudaGraph::add(CapturedNode what, std::span<const Node> after) {
   return static_cast<Node>(nodes_.size() - 1);
 }
 
+std::unique_ptr<GraphExec> CudaGraph::changed(std::unique_ptr<GraphExec> reuse) const {
+  auto* graph = dynamic_cast<CudaGraphExec*>(reuse.get());
+  return graph && graph->change_to(cells_, nodes_) ? std::move(reuse) : nullptr;
+}
+
 std::unique_ptr<GraphExec> CudaGraph::instantiate(std::unique_ptr<GraphExec> reuse) {
-  if (auto* graph = dynamic_cast<CudaGraphExec*>(reuse.get()); graph && graph->change_to(cells_, nodes_)) return reuse;
-  reuse = nullptr;
+  if (std::unique_ptr<GraphExec> same = changed(std::move(reuse))) return same;
   return std::make_unique<CudaGraphExec>(home_, cells_, std::move(nodes_));
 }
 
 std::unique_ptr<GraphExec> CudaGraph::queue(std::unique_ptr<GraphExec> reuse) {
-  if (auto* graph = dynamic_cast<CudaGraphExec*>(reuse.get()); graph && graph->change_to(cells_, nodes_)) return reuse;
-  reuse = nullptr;
+  if (std::unique_ptr<GraphExec> same = changed(std::move(reuse))) return same;
   return std::make_unique<CudaQueue>(home_, cells_, std::move(nodes_));
 }
 

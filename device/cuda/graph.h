@@ -85,6 +85,8 @@ class CudaGraph final : public Graph {
   std::unique_ptr<GraphExec> queue(std::unique_ptr<GraphExec> reuse) override;
 
  private:
+  /// `reuse`, changed to this graph; null where it cannot be.
+  std::unique_ptr<GraphExec> changed(std::unique_ptr<GraphExec> reuse) const;
   GraphHome home_;
   std::uint32_t cells_;
   std::vector<GraphNode> nodes_;
