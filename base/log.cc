@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/fork.h"
 #include "base/knobs.h"
+#include "base/list.h"
 #include "base/log_channels.h"
 #include "base/nearest.h"
 #include "base/shown.h"
@@ -61,13 +62,10 @@ Sinks& sinks() {
 template <class F>
 std::uint32_t parse_channels(std::string_view list, F&& unknown) {
   std::uint32_t mask = bit(Channel::Warning);
-  while (!list.empty()) {
-    std::size_t comma = list.find(',');
-    std::string_view name = list.substr(0, comma);
-    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+  for_each_listed(list, [&](std::string_view name) {
     while (!name.empty() && name.front() == ' ') name.remove_prefix(1);
     while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
-    if (name.empty()) continue;
+    if (name.empty()) return;
     if (name == "all") {
       mask = kAll;
     } else if (name == "off" || name == "0") {
@@ -83,7 +81,7 @@ std::uint32_t parse_channels(std::string_view list, F&& unknown) {
         unknown(name, "unknown channel '" + shown(name) + "'; did you mean '" + nearest_name(name, names) + "'? There are: " + listed(names));
       }
     }
-  }
+  });
   return mask;
 }
 

@@ -8,6 +8,7 @@
 #include "base/bail.h"
 #include "base/errors.h"
 #include "base/knobs.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/timeline.h"
 #include "graph/text.h"
@@ -289,15 +290,12 @@ bool match_patterns(graph::Graph& g, const Registered& registered, PassRecord& r
 
 std::vector<PassRecord> run_passes(std::string_view names, graph::Graph& g) {
   std::vector<PassRecord> records;
-  while (!names.empty()) {
-    std::size_t comma = names.find(',');
-    std::string_view name = names.substr(0, comma);
+  for_each_listed(names, [&](std::string_view name) {
     auto it = std::find_if(pipeline().begin(), pipeline().end(), [&](const Pass& p) { return p.name == name; });
     if (it == pipeline().end()) fail(ErrorCode::InvalidArgument, "run_passes", {}, "no pass is named '", std::string(name), "'");
     const std::shared_ptr<const Registered> all = registered();
     records.push_back(run_one(*it, g, 3, all.get()));
-    names = comma == std::string_view::npos ? std::string_view{} : names.substr(comma + 1);
-  }
+  });
   return records;
 }
 

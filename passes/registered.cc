@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "base/knobs.h"
+#include "base/list.h"
 #include "graph/text.h"
 #include "passes/pass.h"
 
@@ -52,12 +53,9 @@ bool update(F&& change) {
 bool is_wanted(std::string_view name) {
   const std::string& knob = knobs().patterns;
   if (knob == "shipped") return true;
-  for (std::size_t at = 0; at <= knob.size();) {
-    const std::size_t end = std::min(knob.size(), knob.find(',', at));
-    if (std::string_view(knob).substr(at, end - at) == name) return true;
-    at = end + 1;
-  }
-  return false;
+  bool found = false;
+  for_each_listed(knob, [&](std::string_view listed) { found = found || listed == name; });
+  return found;
 }
 
 void register_pass(RegisteredPass p) {

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "base/knobs.h"
+#include "base/list.h"
 #include "graph/api_args.h"
 #include "reprise/ops.h"
 
@@ -247,12 +248,9 @@ void check_names(const std::string& knob) {
   std::set<std::string_view> there{"none", "shipped", passes::kQuantizedWeights};  // the last one is a pass
   for (const Family& f : families()) there.insert(f.name);
   const std::vector<std::string_view> names(there.begin(), there.end());
-  for (std::size_t at = 0; at <= knob.size();) {
-    const std::size_t end = std::min(knob.size(), knob.find(',', at));
-    const std::string_view name = std::string_view(knob).substr(at, end - at);
+  for_each_listed(knob, [&](std::string_view name) {
     if (!name.empty() && !there.contains(name)) warn_unknown_pattern(name, names);
-    at = end + 1;
-  }
+  });
 }
 
 bool has_number(const graph::Graph& g, double v) {

@@ -2,23 +2,13 @@
 #include <cuda.h>
 
 #include "reprise/library.h"
-#include "tests/cuda/support.h"
-#include "tests/support/blend.h"
+#include "tests/cuda/blend_fixture.h"
 
 namespace reprise::test {
 namespace {
 
-class CudaCaptured : public Cuda {
+class CudaCaptured : public CudaBlend {
  protected:
-  void SetUp() override {
-    Cuda::SetUp();
-    if (IsSkipped()) return;
-    if (!Simulator::library()) GTEST_SKIP() << "the operator's kernels are the simulator's";
-    Blend::submit = Simulator::find<int(void*, void (*)(void*), const void*, std::size_t)>("reprise_simulator_submit");
-    Blend::reach = Simulator::find<void*(std::uint64_t, std::size_t, int, const char*)>("reprise_simulator_reach");
-  }
-  void TearDown() override { Blend::submit = nullptr, Blend::reach = nullptr; }
-
   Tensor numbers(Ints sizes, int seed) { return (arange(numel(sizes)).to(kFloat32) * (0.25 * seed)).sin().reshape(sizes).to(d); }
   static Tensor want(const Tensor& x, const Tensor& y, double t) { return x * (1 - t) + y * t; }
 };

@@ -2,23 +2,13 @@
 #include <thread>
 
 #include "reprise/library.h"
-#include "tests/cuda/support.h"
-#include "tests/support/blend.h"
+#include "tests/cuda/blend_fixture.h"
 
 namespace reprise::test {
 namespace {
 
-class CudaSealed : public Cuda {
+class CudaSealed : public CudaBlend {
  protected:
-  void SetUp() override {
-    Cuda::SetUp();
-    if (IsSkipped()) return;
-    if (!Simulator::library()) GTEST_SKIP() << "a real driver does not count for us";
-    Blend::submit = Simulator::find<int(void*, void (*)(void*), const void*, std::size_t)>("reprise_simulator_submit");
-    Blend::reach = Simulator::find<void*(std::uint64_t, std::size_t, int, const char*)>("reprise_simulator_reach");
-  }
-  void TearDown() override { Blend::submit = nullptr, Blend::reach = nullptr; }
-
   static Tensor numbers(Int rows, int seed) { return (arange(rows * 6).to(kFloat32) * (0.125 * seed)).sin().reshape({rows, 6}); }
   static void expect_close(const Tensor& got, const Tensor& want, std::int64_t n) { EXPECT_TRUE(allclose(got.cpu(), want, 1e-5, 1e-5)) << n; }
 };
