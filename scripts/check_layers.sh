@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 fail=0
 report() { printf 'check_layers: %s\n%s\n' "$1" "$2" >&2; fail=1; }
 
-rooms=(base guards device tensor graph passes kernels jit runtime validate)
+rooms=(base guards device tensor graph passes kernels jit runtime validate import)
 above=""
 for ((i = ${#rooms[@]} - 1; i >= 0; --i)); do
   room=${rooms[i]}
