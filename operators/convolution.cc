@@ -12,6 +12,7 @@
 
 #include "base/errors.h"
 #include "graph/api_args.h"
+#include "graph/autocast.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "operators/families.h"
@@ -216,25 +217,11 @@ struct Conv {
       for (std::size_t i = 0; i < n; ++i) order.push_back(static_cast<std::int64_t>(2 + n + i)), order.push_back(static_cast<std::int64_t>(2 + i));
       sum = b.reshape(b.emit(OpId::permute, {given, order}), full);
     } else {
-      sum = b.emit(OpId::full, {full, Scalar(0), b.meta(given).dtype, b.meta(given).device.str()});
-      operators::for_each_place(steps, [&](const std::vector<std::int64_t>& at) {
-        V part = given;
-        for (std::int64_t i : at) part = b.emit(OpId::select, {part, Int(2), Int(i)});
-        sum = added_at(sum, part, at, 0);
-      });
+      sum = operators::added_up(b, given, steps, full);
     }
     for (std::size_t i = 0; i < n; ++i)
       if (!graph::is_plain(padding[i], 0)) sum = operators::slice(b, sum, static_cast<int>(i) + 2, padding[i], full[i + 2] - padding[i]);
     return sum;
-  }
-
-  /// `to` with `part` added to every stride-th element from the place on.
-  V added_at(V to, V part, const std::vector<std::int64_t>& at, std::size_t i) const {
-    if (i == steps.size()) return b.add(to, part);
-    const int d = static_cast<int>(i) + 2;
-    const Int start = at[i] * steps[i].dilation, end = start + (b.sizes(x)[i + 2] - 1) * steps[i].stride + 1;
-    const V inner = added_at(operators::slice(b, to, d, start, end, steps[i].stride), part, at, i + 1);
-    return b.emit(OpId::slice_scatter, {to, inner, Int(d), start, end, Int(steps[i].stride)});
   }
 };
 
@@ -259,7 +246,7 @@ OpId convolution_op() {
   static const OpId id = graph::register_op(
       {.schema = "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups) -> Tensor",
        .cls = graph::OpClass::Composite, .shape = convolution_shape},
-      {passes::decompositions().fact({decompose_convolution})});
+      {passes::decompositions().fact({decompose_convolution}), graph::autocast_rules().fact(graph::AutocastRule::Lower)});
   return id;
 }
 

@@ -143,6 +143,27 @@ V seen_at(Build& b, V windows, const std::vector<std::int64_t>& at) {
 
 void register_spatial() { static_cast<void>(windows_op()), static_cast<void>(index_within_op()); }
 
+namespace {
+/// `to` with `part` added to every stride-th element from the place on, in the dimensions from i on.
+V added_at(Build& b, V to, V part, const std::vector<Steps>& steps, const std::vector<std::int64_t>& at, std::size_t i) {
+  if (i == steps.size()) return b.add(to, part);
+  const int d = static_cast<int>(i) + 2;
+  const Int start = at[i] * steps[i].dilation, end = start + (b.sizes(part)[i + 2] - 1) * steps[i].stride + 1;
+  const V inner = added_at(b, slice(b, to, d, start, end, steps[i].stride), part, steps, at, i + 1);
+  return b.emit(OpId::slice_scatter, {to, inner, Int(d), start, end, Int(steps[i].stride)});
+}
+}  // namespace
+
+V added_up(Build& b, V given, const std::vector<Steps>& steps, const Ints& sizes) {
+  V sum = b.emit(OpId::full, {sizes, Scalar(0), b.meta(given).dtype, b.meta(given).device.str()});
+  for_each_place(steps, [&](const std::vector<std::int64_t>& at) {
+    V part = given;
+    for (std::int64_t i : at) part = b.emit(OpId::select, {part, Int(2), Int(i)});
+    sum = added_at(b, sum, part, steps, at, 0);
+  });
+  return sum;
+}
+
 std::int64_t places(const std::vector<Steps>& steps) {
   std::int64_t n = 1;
   for (const Steps& s : steps)

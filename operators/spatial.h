@@ -41,6 +41,8 @@ V padded(passes::Build&, V x, const Ints& front, const Ints& back, Scalar value)
 V window_view(passes::Build&, V x, const std::vector<Steps>&, const Ints& counts = {});
 /// Of such a view, the elements that place `at` of each window sees: [..., o...].
 V seen_at(passes::Build&, V windows, const std::vector<std::int64_t>& at);
+/// What windows give, [n, c, k..., o...], added up where they stand in an image of these sizes, one place of the window after the other.
+V added_up(passes::Build&, V given, const std::vector<Steps>&, const Ints& sizes);
 /// f(place) for every place of a window, the last dimension fastest.
 template <class F>
 void for_each_place(const std::vector<Steps>& steps, F&& f) {
