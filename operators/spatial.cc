@@ -1,10 +1,14 @@
 #include "operators/spatial.h"
 
+#include <limits>
+
 #include "base/errors.h"
 #include "graph/api_args.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
+#include "kernels/plan/gather.h"
+#include "kernels/reference/reference.h"
 #include "operators/families.h"
 #include "reprise/ops.h"
 
@@ -73,36 +77,62 @@ V padded(Build& b, V x, const Ints& front, const Ints& back, Scalar value) {
 
 namespace {
 
-// windows(self, size, step, dilation): the last dimensions of self, as many as there are sizes, become as many that count the windows, then as many
+// windows(self, size, step, dilation, count): the last dimensions of self, as many as there are sizes, become as many that count the windows, then as many
 // within one. A view that graphs alone have: what is written through it is put back nowhere.
 Layout windows_layout(const graph::ViewCtx& v) {
   const std::vector<std::int64_t> size = constants(v.c.ints(1), v.c.loc), step = constants(v.c.ints(2), v.c.loc), dilation = constants(v.c.ints(3), v.c.loc);
+  const Ints& count = v.c.ints(4);
   const std::size_t n = size.size(), first = v.in.sizes.size() - n;
-  if (n == 0 || n > v.in.sizes.size() || step.size() != n || dilation.size() != n)
-    fail(ErrorCode::InvalidArgument, v.name(), v.c.loc, "wants a size, a step and a dilation for each of the last dimensions of sizes ", graph::sizes_text(v.in.sizes));
+  if (n == 0 || n > v.in.sizes.size() || step.size() != n || dilation.size() != n || count.size() != n)
+    fail(ErrorCode::InvalidArgument, v.name(), v.c.loc, "wants a size, a step, a dilation and a count for each of the last dimensions of sizes ", graph::sizes_text(v.in.sizes));
   Layout out = v.in;
   for (std::size_t i = 0; i < n; ++i) {
     const Steps s{size[i], step[i], dilation[i]};
     if (s.kernel < 1 || s.stride < 1 || s.dilation < 1) fail(ErrorCode::InvalidArgument, v.name(), v.c.loc, "sizes, steps and dilations must be positive");
     const Int stride = v.in.strides[first + i];
-    out.sizes[first + i] = windows(v.in.sizes[first + i], s), out.strides[first + i] = stride * s.stride;
+    out.sizes[first + i] = count[i], out.strides[first + i] = stride * s.stride;
     out.sizes.push_back(s.kernel), out.strides.push_back(stride * s.dilation);
   }
   return out;
 }
 
 OpId windows_op() {
-  static const OpId id = graph::register_op({.schema = "windows(Tensor(a) self, int[] size, int[] step, int[] dilation) -> Tensor(a)", .cls = graph::OpClass::View, .shape = graph::rules::view_rule},
+  static const OpId id = graph::register_op({.schema = "windows(Tensor(a) self, int[] size, int[] step, int[] dilation, SymInt[] count) -> Tensor(a)", .cls = graph::OpClass::View, .shape = graph::rules::view_rule},
                                             {graph::view_facts().fact({windows_layout})});
   return id;
 }
 
 }  // namespace
 
-V window_view(Build& b, V x, const std::vector<Steps>& steps) {
-  Ints size, step, dilation;
+V window_view(Build& b, V x, const std::vector<Steps>& steps, const Ints& counts) {
+  Ints size, step, dilation, count = counts;
   for (const Steps& s : steps) size.push_back(s.kernel), step.push_back(s.stride), dilation.push_back(s.dilation);
-  return b.emit(windows_op(), {x, size, step, dilation});
+  const std::size_t first = b.sizes(x).size() - steps.size();
+  for (std::size_t i = count.size(); i < steps.size(); ++i) count.push_back(windows(b.sizes(x)[first + i], steps[i]));
+  return b.emit(windows_op(), {x, size, step, dilation, count});
+}
+
+namespace {
+
+OpId index_within_op() {
+  static const OpId id = graph::register_op({.schema = "index_within(Tensor self, Tensor?[] indices) -> Tensor", .cls = graph::OpClass::Gather, .shape = graph::rules::index, .moves = true},
+                                            {kernels::gather_rules().fact(kernels::gather_rules().at(OpId::index)), kernels::reference_kernels().fact(kernels::reference_kernels().at(OpId::index))});
+  return id;
+}
+
+}  // namespace
+
+V taken(Build& b, V x, std::vector<V> indices) { return b.emit(index_within_op(), {x, std::move(indices)}); }
+V positions(Build& b, V like, Int n) { return b.emit(OpId::arange, {Scalar(0), Scalar(n), Scalar(1), DType::Int64, b.meta(like).device.str()}); }
+
+Scalar lowest(DType t) {
+  if (is_floating(t)) return -std::numeric_limits<double>::infinity();
+  switch (t) {
+    case DType::Int64: return std::numeric_limits<std::int64_t>::min();
+    case DType::Int32: return std::numeric_limits<std::int32_t>::min();
+    case DType::Int8: return std::numeric_limits<std::int8_t>::min();
+    default: return 0;
+  }
 }
 
 V seen_at(Build& b, V windows, const std::vector<std::int64_t>& at) {
@@ -111,7 +141,7 @@ V seen_at(Build& b, V windows, const std::vector<std::int64_t>& at) {
   return windows;
 }
 
-void register_spatial() { static_cast<void>(windows_op()); }
+void register_spatial() { static_cast<void>(windows_op()), static_cast<void>(index_within_op()); }
 
 std::int64_t places(const std::vector<Steps>& steps) {
   std::int64_t n = 1;

@@ -36,8 +36,9 @@ using V = passes::Build::V;
 
 /// `x` with `value` before and after it along the last front.size() dimensions; x itself where nothing is added. Row-major then.
 V padded(passes::Build&, V x, const Ints& front, const Ints& back, Scalar value);
-/// The windows over the last dimensions of x as a view: [..., i...] is [..., o..., k...]. Whatever x's strides are, nothing is copied.
-V window_view(passes::Build&, V x, const std::vector<Steps>&);
+/// The windows over the last dimensions of x as a view: [..., i...] is [..., o..., k...]. Whatever x's strides are, nothing is copied. `counts`: how many along
+/// each, which must fit; all that fit, if empty.
+V window_view(passes::Build&, V x, const std::vector<Steps>&, const Ints& counts = {});
 /// Of such a view, the elements that place `at` of each window sees: [..., o...].
 V seen_at(passes::Build&, V windows, const std::vector<std::int64_t>& at);
 /// f(place) for every place of a window, the last dimension fastest.
@@ -55,6 +56,13 @@ void for_each_place(const std::vector<Steps>& steps, F&& f) {
 std::int64_t places(const std::vector<Steps>&);
 /// Up to so many places are written out, one expression that reads each; of more a loop runs over the window.
 inline constexpr std::int64_t kUnrolledPlaces = 64;
+
+/// int64, 0 to n - 1.
+V positions(passes::Build&, V like, Int n);
+/// x.index(indices), an unset one for a dimension that stays, where all are known to lie within their dimensions: nothing is checked.
+V taken(passes::Build&, V x, std::vector<V> indices);
+/// What is less, or not more, than any other number of the dtype.
+Scalar lowest(DType);
 
 /// x.slice(dim, start, end, step), of sizes that are known to fit.
 V slice(passes::Build&, V x, int dim, Int start, Int end, Int step = 1);

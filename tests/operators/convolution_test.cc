@@ -131,7 +131,8 @@ TEST(Convolution, OneCompilationServesManySizes) {
     SCOPED_TRACE("form " + std::to_string(i));
     const Form& f = kForms[i];
     expect_compiled([&](const std::vector<Tensor>& a) { return std::vector<Tensor>{relu(call(f, a[0] + 1, a[1], a[2]))}; },
-                    [&](std::int64_t n) { return arguments(f, n % 3 + 2, 5 + n, kFloat32); }, {2, 3, 4, 9}, {.compilations = 3});
+                    [&](std::int64_t n) { return arguments(f, n % 3 + 2, 5 + n, kFloat32); }, {2, 3, 4, 9},
+                    {.compilations = f.n() == 3 && test_device() != Device::cpu() ? -1 : 3});  // a device's kernels compute with products of all sizes of five dimensions: these get too long
   }
 }
 
