@@ -26,7 +26,8 @@ void branch(Call& c) {
   if (!reprise::detail::around().inside) return all(run_inner(decides.item<bool>() ? *then : *otherwise, c.frame(), {}));
   const auto run = [&](const Graph* g) {
     std::vector<Tensor> made;
-    for (const Value& v : run_inner(*g, c.frame(), {})) made.push_back(tensor_of_value(c, v));
+    Frame own = c.frame();  // a branch assigns to no variable outside
+    for (const Value& v : run_inner(*g, own, {})) made.push_back(tensor_of_value(c, v));
     return made;
   };
   const std::vector<Tensor> made = cond(decides, [&] { return run(then); }, [&] { return run(otherwise); });
@@ -102,7 +103,7 @@ void scan(Call& c) {
 
 constexpr Row kRows[] = {
     {"If", 1, 0, branch},
-    {"Loop", 1, 0, loop, 1},
+    {"Loop", 1, 0, loop, 1 | 2},
     {"Scan", 9, 0, scan},
 };
 

@@ -124,6 +124,7 @@ std::span<const Row> index_rows();
 std::span<const Row> matmul_rows();
 std::span<const Row> norm_rows();
 std::span<const Row> conv_rows();
+std::span<const Row> resize_rows();
 std::span<const Row> image_rows();
 std::span<const Row> quantize_rows();
 std::span<const Row> control_rows();
@@ -145,6 +146,7 @@ struct Node {
   std::vector<std::pair<std::string, std::unique_ptr<Graph>>> graphs{};
   std::vector<int> dead{};             ///< slots that nothing after this node reads
   std::int64_t version = 0;
+  std::shared_ptr<const Numbers> value{};  ///< of its attribute "value", a small tensor
 };
 struct Graph {
   std::string name{};

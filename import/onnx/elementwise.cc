@@ -116,7 +116,7 @@ void constant(Call& c) {
   const Attribute* a = c.attribute("value");
   if (a && a->kind == Attribute::Kind::Tensor && a->tensor->tensor.defined()) {
     Value v(a->tensor->tensor);
-    v.numbers = numbers_of_constant(v.tensor);
+    v.numbers = c.node().value;
     return c.give(std::move(v));
   }
   Numbers n;

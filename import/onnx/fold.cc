@@ -5,28 +5,23 @@
 
 namespace reprise::onnx {
 
-bool is_negative(Int n) {
-  if (n.is_symbolic() && (n >= 0).known_true()) return false;
-  return bool(n < 0);
-}
-bool is_zero(Int n) {
-  // A size that was computed is meant as it is: Reshape's 0 is written down by exporters, not computed.
-  if (n.is_symbolic() && (n >= 0).known_true()) return false;
-  return bool(n == 0);
-}
+bool is_negative(Int n) { return !is_size(n) && bool(n < 0); }
+bool is_size(Int n) { return n.is_symbolic() && (n >= 0).known_true() && !(n == 0).known_true(); }
 
 Ints reshaped_sizes(const Call& c, const std::vector<Int>& wanted, const Ints& from, bool allow_zero) {
   Ints sizes;
   int rest = -1;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     Int n = wanted[i];
-    if (is_negative(n)) {
+    // A size that was computed is meant as it is: 0 and -1 are written down by exporters, not computed.
+    const bool computed = is_size(n);
+    if (!computed && bool(n < 0)) {
       if (rest >= 0) c.bad("more than one size is -1");
       rest = static_cast<int>(i);
       sizes.push_back(-1);
       continue;
     }
-    if (!allow_zero && is_zero(n)) {
+    if (!allow_zero && !computed && bool(n == 0)) {
       if (i >= from.size()) c.bad("size ", i, " is 0, and the input has ", from.size(), " dimensions to copy it from");
       n = from[i];
     }
@@ -310,10 +305,9 @@ bool constant_of_shape(Call& c) {
   }
   Scalar value = 0.0;
   if (a) {
-    if (a->kind != Attribute::Kind::Tensor || !a->tensor->tensor.defined() || a->tensor->tensor.numel() != 1) return false;
-    made.dtype = a->tensor->tensor.dtype();
-    if (is_low_precision(made.dtype)) return false;
-    value = read_numbers(a->tensor->tensor).values.at(0);
+    const std::shared_ptr<const Numbers>& given = c.node().value;
+    if (!given || given->values.size() != 1 || is_low_precision(given->dtype)) return false;
+    made.dtype = given->dtype, value = given->values[0];
   }
   if (!small(made.dims)) return false;
   made.values.assign(static_cast<std::size_t>(count(made.dims)), value);

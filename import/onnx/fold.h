@@ -47,7 +47,7 @@ bool reduce_min(Call&);
 namespace reprise::onnx {
 /// Sizes that Reshape gives: 0 copies a size unless `allow_zero`, -1 is what is left. (view's -1 is not asked for where sizes are known.)
 Ints reshaped_sizes(const Call&, const std::vector<Int>& wanted, const Ints& from, bool allow_zero);
-/// Is it below 0, or 0? Of what cannot be, nothing is asked.
+/// Is it symbolic, and known to be a size? Then it is not asked about.
+bool is_size(Int);
 bool is_negative(Int);
-bool is_zero(Int);
 }  // namespace reprise::onnx

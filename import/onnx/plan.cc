@@ -125,6 +125,8 @@ class Planner {
       for (const std::string& out : data.outputs) node.out.push_back(out.empty() ? -1 : define(names, out, who, to));
       if (is_constant(data, node)) continue;
       for (Attribute& a : data.attributes) a.graph.reset();
+      for (const Attribute& a : data.attributes)
+        if (a.name == "value" && a.tensor && a.tensor->tensor.defined()) node.value = numbers_of_constant(a.tensor->tensor);
       node.data.op = data.op, node.data.name = data.name, node.data.domain = data.domain;
       node.data.attributes = std::move(data.attributes);
       if (!folded(node)) to.nodes.push_back(std::move(node));
@@ -271,10 +273,16 @@ class Planner {
     for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n) {
       bool wanted = false;
       for (int s : n->out) wanted |= s >= 0 && plan_.decides[static_cast<std::size_t>(s)];
+      // What a graph inside takes and gives stands beside the node's own: of a loop behind the number of the turn (and whether it goes on).
+      const bool loops = n->data.op == "Loop";
       for (const auto& [name, inner] : n->graphs) {
-        for (std::size_t i = 0; i < inner->out.size() && i < n->out.size(); ++i)
-          if (n->out[i] >= 0 && plan_.decides[static_cast<std::size_t>(n->out[i])]) mark(inner->out[i]);
+        const std::size_t results = loops ? 1 : 0;
+        if (loops && !inner->out.empty()) mark(inner->out[0]);
+        for (std::size_t i = 0; i + results < inner->out.size() && i < n->out.size(); ++i)
+          if (n->out[i] >= 0 && plan_.decides[static_cast<std::size_t>(n->out[i])]) mark(inner->out[i + results]);
         decide(*inner);
+        for (std::size_t i = loops ? 1 : 0; i < inner->in.size() && i < n->in.size(); ++i)
+          if (plan_.decides[static_cast<std::size_t>(inner->in[i])]) mark(n->in[i]);
       }
       if (!n->row) continue;
       for (std::size_t i = 0; i < n->in.size(); ++i)

@@ -7,7 +7,7 @@ namespace {
 Tensor beside(Call& c, const Tensor& t, const Tensor& x, std::int64_t axis, std::int64_t block) {
   if (t.dim() == 0) return t;
   if (t.dim() == 1 && (x.dim() != 1 || block == 0)) {
-    if (!t.size(0).is_symbolic() && t.size(0) == 1) return t.reshape(IntArrayRef());
+    if (bool(t.size(0) == 1)) return t.reshape(IntArrayRef());
     const int d = axis_of(c, axis, x.dim());
     Ints sizes;
     for (int e = 0; e < x.dim(); ++e) sizes.push_back(e == d ? t.size(0) : Int(1));

@@ -89,13 +89,13 @@ void extreme(Call& c, bool largest) {
   const Reduction r = reduction(c);
   if (r.nothing) return c.give(r.x);
   if (r.x.dtype() == kBool) return c.give(largest ? any(r.x, r.dims(), r.keep) : all(r.x, r.dims(), r.keep));
-  if (is_zero(r.count()) || (!r.count().is_symbolic() && r.count() == 0)) return c.give(full(r.sizes(), least_or_most(r.x.dtype(), !largest), r.x.options()));
+  if (bool(r.count() == 0)) return c.give(full(r.sizes(), least_or_most(r.x.dtype(), !largest), r.x.options()));
   c.give(largest ? amax(r.x, r.dims(), r.keep) : amin(r.x, r.dims(), r.keep));
 }
 void reduce_log_sum_exp(Call& c) {
   const Reduction r = reduction(c);
   if (r.nothing) return c.give(r.x);
-  if (!r.count().is_symbolic() && r.count() == 0) return c.give(full(r.sizes(), -std::numeric_limits<double>::infinity(), r.x.options()));
+  if (bool(r.count() == 0)) return c.give(full(r.sizes(), -std::numeric_limits<double>::infinity(), r.x.options()));
   Axes all;
   for (int d = 0; d < r.x.dim(); ++d) all.push_back(d);
   c.give(r.x.dim() == 0 ? r.x : logsumexp(r.x, OptionalDims(r.axes && !r.axes->empty() ? *r.axes : all), r.keep));

@@ -216,9 +216,9 @@ void constant_of_shape(Call& c) {
   Scalar value = 0.0;
   DType dtype = kFloat32;
   if (a) {
-    if (a->kind != Attribute::Kind::Tensor || !a->tensor->tensor.defined() || a->tensor->tensor.numel() != 1) c.bad("the value is no tensor of one element");
-    dtype = a->tensor->tensor.dtype();
-    value = a->tensor->tensor.item();
+    const std::shared_ptr<const Numbers>& given = c.node().value;
+    if (!given || given->values.size() != 1) c.bad("the value is no tensor of one element");
+    dtype = given->dtype, value = given->values[0];
   }
   c.give(full(c.ints(0), value, {.dtype = dtype}));
 }
