@@ -201,7 +201,12 @@ Table& table() {
 }  // namespace
 
 const OpDef& op(OpId id) { return table().at(static_cast<std::size_t>(id)); }
-const OpDef* find_op(std::string_view name) { return table().find(name); }
+const OpDef* find_op(std::string_view name) {
+  if (const OpDef* o = table().find(name)) return o;
+  if (name.find("::") != std::string_view::npos) return nullptr;  // a user's
+  register_families();
+  return table().find(name);
+}
 std::size_t op_count() { return table().count(); }
 
 bool is_copy(OpId id) {

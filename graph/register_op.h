@@ -29,4 +29,8 @@ struct NewOp {
 /// schema that does not parse or does not fit the class, a name that is taken, a missing shape rule, a column told twice.
 OpId register_op(NewOp, const std::vector<OpFact>& facts = {});
 
+/// Registers the library's own operators that are in no row of ops.def, those of the families of operators/ (where it is defined), which else
+/// are registered when they are first called. find_op asks for it where it knows no operator of a name. Any thread; again: nothing.
+void register_families();
+
 }  // namespace reprise::graph

@@ -1,0 +1,14 @@
+#include "operators/families.h"
+
+#include "graph/register_op.h"
+
+namespace reprise::graph {
+
+// Each family's operators are static objects of its functions: made once, by whoever comes first.
+void register_families() {
+#define REPRISE_FAMILY(name) operators::register_##name();
+#include "operators/families.def"
+#undef REPRISE_FAMILY
+}
+
+}  // namespace reprise::graph
