@@ -10,6 +10,7 @@ namespace reprise::graph {
 
 bool ask(const Bool& b, const char* why) {
   if (!b.is_symbolic()) return static_cast<bool>(b);
+  guards::LibraryScope operators;
   return b.expr()->env().decide(b.expr(), b.where(), why);
 }
 
