@@ -4,6 +4,7 @@
 #include "graph/interpreter.h"
 #include "graph/shape_rules.h"
 #include "reprise/ops.h"
+#include "reprise/out.h"
 #include "tensor/impl.h"
 
 namespace reprise {
@@ -34,15 +35,14 @@ Tensor becomes(const Tensor& self, const Tensor& made, const char* op, SourceLoc
   return self.copy_(made, loc);
 }
 
-/// `out` gets the result's sizes, if it has others, and its elements.
-Tensor into(const Tensor& out, const Tensor& made, const char* op, SourceLoc loc) {
+}  // namespace
+
+Tensor detail::into(const Tensor& out, const Tensor& made, const char* op, SourceLoc loc) {
   const TensorMeta to = checked_meta(out, op, loc), from = checked_meta(made, op, loc);
   if (is_floating(from.dtype) && !is_floating(to.dtype)) fail(ErrorCode::DTypeMismatch, op, loc, "a result of ", from.dtype, " cannot be written into 'out', which is ", to.dtype);
   if (!same_sizes(to.layout.sizes, from.layout.sizes, loc, "out: equal sizes")) out.resize_(from.layout.sizes, loc);
   return out.copy_(made, loc);
 }
-
-}  // namespace
 
 // ---- views
 
@@ -265,18 +265,17 @@ Tensor Tensor::addr_(const Tensor& vec1, const Tensor& vec2, Scalar beta, Scalar
 
 // ---- results into a given tensor
 
-Tensor add_out(const Tensor& out, const Operand& self, const Operand& other, Scalar alpha, SourceLoc loc) { return into(out, add(self, other, alpha, loc), "add_out", loc); }
-Tensor sub_out(const Tensor& out, const Operand& self, const Operand& other, Scalar alpha, SourceLoc loc) { return into(out, sub(self, other, alpha, loc), "sub_out", loc); }
-Tensor mul_out(const Tensor& out, const Operand& self, const Operand& other, SourceLoc loc) { return into(out, mul(self, other, loc), "mul_out", loc); }
-Tensor div_out(const Tensor& out, const Operand& self, const Operand& other, SourceLoc loc) { return into(out, div(self, other, {}, loc), "div_out", loc); }
-Tensor mm_out(const Tensor& out, const Tensor& self, const Tensor& mat2, SourceLoc loc) { return into(out, mm(self, mat2, loc), "mm_out", loc); }
-Tensor bmm_out(const Tensor& out, const Tensor& self, const Tensor& mat2, SourceLoc loc) { return into(out, bmm(self, mat2, loc), "bmm_out", loc); }
-Tensor matmul_out(const Tensor& out, const Tensor& self, const Tensor& other, SourceLoc loc) { return into(out, matmul(self, other, loc), "matmul_out", loc); }
+Tensor add_out(const Tensor& out, const Operand& self, const Operand& other, Scalar alpha, SourceLoc loc) { return detail::into(out, add(self, other, alpha, loc), "add_out", loc); }
+Tensor sub_out(const Tensor& out, const Operand& self, const Operand& other, Scalar alpha, SourceLoc loc) { return detail::into(out, sub(self, other, alpha, loc), "sub_out", loc); }
+Tensor div_out(const Tensor& out, const Operand& self, const Operand& other, SourceLoc loc) { return detail::into(out, div(self, other, {}, loc), "div_out", loc); }
+Tensor mm_out(const Tensor& out, const Tensor& self, const Tensor& mat2, SourceLoc loc) { return detail::into(out, mm(self, mat2, loc), "mm_out", loc); }
+Tensor bmm_out(const Tensor& out, const Tensor& self, const Tensor& mat2, SourceLoc loc) { return detail::into(out, bmm(self, mat2, loc), "bmm_out", loc); }
+Tensor matmul_out(const Tensor& out, const Tensor& self, const Tensor& other, SourceLoc loc) { return detail::into(out, matmul(self, other, loc), "matmul_out", loc); }
 Tensor addmm_out(const Tensor& out, const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar beta, Scalar alpha, SourceLoc loc) {
-  return into(out, addmm(self, mat1, mat2, beta, alpha, loc), "addmm_out", loc);
+  return detail::into(out, addmm(self, mat1, mat2, beta, alpha, loc), "addmm_out", loc);
 }
-Tensor cat_out(const Tensor& out, TensorArrayRef tensors, Int dim, SourceLoc loc) { return into(out, cat(tensors, dim, loc), "cat_out", loc); }
-Tensor index_select_out(const Tensor& out, const Tensor& self, Int dim, const Tensor& index, SourceLoc loc) { return into(out, index_select(self, dim, index, loc), "index_select_out", loc); }
-Tensor where_out(const Tensor& out, const Tensor& condition, const Operand& self, const Operand& other, SourceLoc loc) { return into(out, where(condition, self, other, loc), "where_out", loc); }
+Tensor cat_out(const Tensor& out, TensorArrayRef tensors, Int dim, SourceLoc loc) { return detail::into(out, cat(tensors, dim, loc), "cat_out", loc); }
+Tensor index_select_out(const Tensor& out, const Tensor& self, Int dim, const Tensor& index, SourceLoc loc) { return detail::into(out, index_select(self, dim, index, loc), "index_select_out", loc); }
+Tensor where_out(const Tensor& out, const Tensor& condition, const Operand& self, const Operand& other, SourceLoc loc) { return detail::into(out, where(condition, self, other, loc), "where_out", loc); }
 
 }  // namespace reprise

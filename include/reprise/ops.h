@@ -276,10 +276,9 @@ Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool a
 
 // ---- results into a tensor that is given
 /// `out` gets the result's sizes, if it has others (resize_), and its elements, converted; a float result does not go into integers
-/// (DTypeMismatch). Gives out. What is read may be out itself.
+/// (DTypeMismatch). Gives out. What is read may be out itself. Of operators of fewer arguments, and of anything else: reprise/out.h.
 Tensor add_out(const Tensor& out, const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
 Tensor sub_out(const Tensor& out, const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
-Tensor mul_out(const Tensor& out, const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
 Tensor div_out(const Tensor& out, const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
 Tensor where_out(const Tensor& out, const Tensor& condition, const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
 Tensor mm_out(const Tensor& out, const Tensor& self, const Tensor& mat2, SourceLoc loc = SourceLoc::current());

@@ -10,6 +10,7 @@
 #include "reprise/int.h"
 #include "reprise/name_scope.h"
 #include "reprise/ops.h"
+#include "reprise/out.h"
 #include "reprise/safetensors.h"
 #include "reprise/scalar.h"
 #include "reprise/settings.h"

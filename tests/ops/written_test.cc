@@ -131,7 +131,18 @@ TEST(Written, IntoAGivenTensor) {
     Tensor p = a[0].matmul(a[1].t());
     return Tensors{a[0] - a[1], a[0] / 2.0, where(a[0] > 0, a[1], 0.0), p, p.unsqueeze(0), p + 1.0, a[0].slice(0, 0, 1)};
   }, two, {4, 6, 4});
+  expect("rows of the tables, and anything", [](Tensors a) {
+    Tensor o = zeros({1});
+    Tensors r = {abs_out(o, a[0] - 5).clone(), maximum_out(o, a[1], o).clone(), sum_out(o, a[0], -1, true).clone(), into(o, softmax(a[0], -1)).clone()};
+    exp_out(a[1], a[1] / 100);
+    return r;
+  }, [](Tensors a) {
+    Tensors r = {(a[0] - 5).abs(), maximum(a[1], (a[0] - 5).abs()), a[0].sum(-1, true), softmax(a[0], -1)};
+    a[1].copy_((a[1] / 100).exp());
+    return r;
+  }, two, {4, 6, 4});
   EXPECT_EQ(error_of([] { add_out(zeros({2}, {.dtype = kInt64}), ones({2}), 1.5); }).code(), ErrorCode::DTypeMismatch);
+  EXPECT_EQ(error_of([] { exp_out(zeros({2}, {.dtype = kInt64}), ones({2})); }).op(), "exp_out");
 }
 
 TEST(Written, SizesAndPlacesOfHandles) {
