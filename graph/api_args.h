@@ -62,6 +62,13 @@ auto named(const char* op, F&& f) {
   }
 }
 
+/// ATen's indexing takes 0-dim tensors and vectors for each other. `of`, index and source as vectors of the same storage, where none has more dimensions and one has
+/// less; nothing where they are as they are wanted.
+struct AsVectors {
+  Tensor self, index, src;
+};
+std::optional<AsVectors> as_vectors(const Tensor& self, const Tensor& index, const Tensor* src, SourceLoc loc);
+
 inline TensorPair pair(std::vector<Tensor> r) { return {std::move(r[0]), std::move(r[1])}; }
 
 }  // namespace reprise::graph::api

@@ -1,4 +1,4 @@
-// einsum as permutations, reshapes and batched matrix products, two operands at a time.
+// einsum as diagonals, permutations, reshapes and batched matrix products, two operands at a time.
 #include <algorithm>
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace reprise {
 namespace {
 
-/// An operand with one letter for each dimension.
+/// An operand with one letter for each dimension. The dimensions that "..." stands for are digits, '7' the last.
 struct Term {
   Tensor tensor;
   std::string letters;
@@ -27,17 +27,24 @@ class Einsum {
     if (inputs.size() != operands.size())
       bad("names " + std::to_string(inputs.size()) + " operands, got " + std::to_string(operands.size()));
     std::vector<Term> terms;
+    std::string digits;  // of all operands' "..."
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      int rank = graph::api::checked_meta(operands[i], "einsum", loc_).dim();
-      if (rank != static_cast<int>(inputs[i].size())) {
-        bad("gives operand " + std::to_string(i) + " " + std::to_string(inputs[i].size()) + " dimensions, it has " +
-            std::to_string(rank));
+      const auto rank = static_cast<std::size_t>(graph::api::checked_meta(operands[i], "einsum", loc_).dim());
+      const std::size_t dots = inputs[i].find('.'), named = inputs[i].size() - (dots != std::string::npos);
+      if (dots == std::string::npos ? rank != named : rank < named)
+        bad("gives operand " + std::to_string(i) + " " + std::to_string(named) + " dimensions, it has " + std::to_string(rank));
+      if (dots != std::string::npos) {
+        const std::string own = std::string("01234567").substr(8 - (rank - named));
+        inputs[i].replace(dots, 1, own);
+        if (own.size() > digits.size()) digits = own;
       }
-      terms.push_back({operands[i], inputs[i]});
+      terms.push_back(without_repeats({operands[i], inputs[i]}));
     }
+    if (const std::size_t dots = output_.find('.'); dots != std::string::npos) output_.replace(dots, 1, digits);
     while (terms.size() > 1) {
       std::string needed = output_;
       for (std::size_t i = 2; i < terms.size(); ++i) needed += terms[i].letters;
+      broadcast(terms[0], terms[1]);
       terms[0] =
           contract(sum_out(terms[0], needed + terms[1].letters), sum_out(terms[1], needed + terms[0].letters), needed);
       terms.erase(terms.begin() + 1);
@@ -58,8 +65,12 @@ class Einsum {
       std::string& at = in_output ? output_ : inputs.back();
       if (c == ' ') continue;
       if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
-        if (has(at, c)) bad(std::string("repeats '") + c + "' within one operand; take diagonal() first");
+        if (in_output && has(at, c)) bad(std::string("has '") + c + "' twice in the output");
         at += c;
+      } else if (equation_.substr(i).starts_with("...")) {
+        if (has(at, '.')) bad("has '...' twice in one term");
+        at += '.';
+        i += 2;
       } else if (c == ',' && !in_output) {
         inputs.emplace_back();
       } else if (c == '-' && !in_output && i + 1 < equation_.size() && equation_[i + 1] == '>') {
@@ -71,16 +82,49 @@ class Einsum {
     }
     std::string all;
     for (const std::string& s : inputs) all += s;
-    if (!in_output) {  // the classical rule: letters that occur once, in alphabetical order
+    if (!in_output) {  // the classical rule: letters that occur once, in alphabetical order; what "..." stands for comes first ('.' < 'A')
+      if (has(all, '.')) output_ += '.';
       for (char c : all) {
-        if (std::count(all.begin(), all.end(), c) == 1) output_ += c;
+        if (c != '.' && std::count(all.begin(), all.end(), c) == 1) output_ += c;
       }
       std::sort(output_.begin(), output_.end());
     }
     for (char c : output_) {
-      if (!has(all, c)) bad(std::string("has '") + c + "' in the output only");
+      if (!has(all, c)) bad(std::string("has '") + (c == '.' ? "..." : std::string(1, c)) + "' in the output only");
     }
     return inputs;
+  }
+
+  /// A letter that stands twice means the diagonal.
+  Term without_repeats(Term t) const {
+    for (std::size_t second = 1; second < t.letters.size(); ++second) {
+      const char c = t.letters[second];
+      const std::size_t first = t.letters.find(c);
+      if (first == second) continue;
+      const auto d1 = static_cast<std::int64_t>(first), d2 = static_cast<std::int64_t>(second);
+      const Int a = t.tensor.size(d1, loc_), b = t.tensor.size(d2, loc_);
+      if (!graph::same(a, b, loc_, "einsum: equal sizes")) fail(ErrorCode::ShapeMismatch, "einsum", loc_, "'", c, "' is ", a, " and ", b, " in \"", equation_, "\"");
+      t.tensor = diagonal(t.tensor, 0, d1, d2, loc_);
+      t.letters.erase(second, 1).erase(first, 1);
+      t.letters += c;
+      second = 0;
+    }
+    return t;
+  }
+
+  /// Where one has size 1 and the other has not, it stands for all of the other's.
+  void broadcast(Term& a, Term& b) const {
+    for (std::size_t d = a.letters.size(); d-- > 0;) {
+      const char c = a.letters[d];
+      if (!has(b.letters, c) || graph::same(size_of(a, c), size_of(b, c), loc_, "einsum: equal sizes")) continue;
+      if (graph::ask(detail::compare_eq(size_of(a, c), 1, loc_), "einsum: size 1")) drop(a, c);
+      else if (graph::ask(detail::compare_eq(size_of(b, c), 1, loc_), "einsum: size 1")) drop(b, c);
+    }
+  }
+  void drop(Term& t, char c) const {
+    const std::size_t d = t.letters.find(c);
+    t.tensor = select(t.tensor, static_cast<std::int64_t>(d), 0, loc_);
+    t.letters.erase(d, 1);
   }
 
   /// Sums the dimensions that nothing needs any more.

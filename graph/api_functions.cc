@@ -1,4 +1,6 @@
 // The functions of reprise/ops.h that are one operator each.
+#include <algorithm>
+
 #include "graph/api_args.h"
 #include "reprise/ops.h"
 
@@ -162,6 +164,17 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
 }
 
 // ---- indexing
+std::optional<graph::api::AsVectors> graph::api::as_vectors(const Tensor& self, const Tensor& index, const Tensor* src, SourceLoc loc) {
+  int least = 1;
+  for (const Tensor* t : {&self, &index, src}) {
+    if (!t) continue;
+    if (!t->defined() || t->dim() > 1) return {};  // the operator's own rule says what is wrong
+    least = std::min(least, static_cast<int>(t->dim()));
+  }
+  if (least == 1) return {};
+  auto vector = [&](const Tensor& t) { return t.dim() == 0 ? view(t, Ints{1}, loc) : t; };
+  return AsVectors{vector(self), vector(index), src ? vector(*src) : Tensor()};
+}
 Tensor embedding(const Tensor& weight, const Tensor& indices, SourceLoc loc) {
   return call1(OpId::embedding, {arg(weight), arg(indices)}, loc);
 }
@@ -169,15 +182,19 @@ Tensor index_select(const Tensor& self, Int dim, const Tensor& index, SourceLoc 
   return call1(OpId::index_select, {arg(self), arg(dim), arg(index)}, loc);
 }
 Tensor gather(const Tensor& self, Int dim, const Tensor& index, SourceLoc loc) {
+  if (const auto v = graph::api::as_vectors(self, index, nullptr, loc)) return view(call1(OpId::gather, {arg(v->self), arg(dim), arg(v->index)}, loc), index.sizes(), loc);
   return call1(OpId::gather, {arg(self), arg(dim), arg(index)}, loc);
 }
 Tensor index(const Tensor& self, TensorArrayRef indices, SourceLoc loc) {
   return call1(OpId::index, {arg(self), arg(indices)}, loc);
 }
 Tensor scatter(const Tensor& self, Int dim, const Tensor& index, const Operand& src, SourceLoc loc) {
+  if (const auto v = graph::api::as_vectors(self, index, src.tensor(), loc))
+    return view(call1(OpId::scatter, {arg(v->self), arg(dim), arg(v->index), src.tensor() ? arg(v->src) : arg(src)}, loc), self.sizes(), loc);
   return call1(OpId::scatter, {arg(self), arg(dim), arg(index), arg(src)}, loc);
 }
 Tensor scatter_add(const Tensor& self, Int dim, const Tensor& index, const Tensor& src, SourceLoc loc) {
+  if (const auto v = graph::api::as_vectors(self, index, &src, loc)) return view(call1(OpId::scatter_add, {arg(v->self), arg(dim), arg(v->index), arg(v->src)}, loc), self.sizes(), loc);
   return call1(OpId::scatter_add, {arg(self), arg(dim), arg(index), arg(src)}, loc);
 }
 Tensor index_put(const Tensor& self, TensorArrayRef indices, const Tensor& values, bool accumulate, SourceLoc loc) {

@@ -197,12 +197,14 @@ Tensor Tensor::scatter(Int dim, const Tensor& index, const Operand& src, SourceL
   return reprise::scatter(*this, dim, index, src, loc);
 }
 Tensor Tensor::scatter_(Int dim, const Tensor& index, const Operand& src, SourceLoc loc) const {
+  if (const auto v = graph::api::as_vectors(*this, index, src.tensor(), loc)) return call1(OpId::scatter, {arg(v->self), arg(dim), arg(v->index), src.tensor() ? arg(v->src) : arg(src)}, loc, true), *this;
   return call1(OpId::scatter, {arg(*this), arg(dim), arg(index), arg(src)}, loc, true);
 }
 Tensor Tensor::scatter_add(Int dim, const Tensor& index, const Tensor& src, SourceLoc loc) const {
   return reprise::scatter_add(*this, dim, index, src, loc);
 }
 Tensor Tensor::scatter_add_(Int dim, const Tensor& index, const Tensor& src, SourceLoc loc) const {
+  if (const auto v = graph::api::as_vectors(*this, index, &src, loc)) return call1(OpId::scatter_add, {arg(v->self), arg(dim), arg(v->index), arg(v->src)}, loc, true), *this;
   return call1(OpId::scatter_add, {arg(*this), arg(dim), arg(index), arg(src)}, loc, true);
 }
 Tensor Tensor::index_put(TensorArrayRef indices, const Tensor& values, bool accumulate, SourceLoc loc) const {

@@ -154,7 +154,8 @@ Tensor broadcast_to(const Tensor& self, IntArrayRef size, SourceLoc loc) { retur
 Tensor unfold(const Tensor& self, Int dimension, Int size, Int step, SourceLoc loc) {
   Layout in = checked_meta(self, "unfold", loc).layout;
   in.strides = self.strides();
-  if (in.dim() == 0) fail(ErrorCode::ShapeMismatch, "unfold", loc, "cannot be applied to a 0-dim tensor");
+  const bool is_number = in.dim() == 0;  // one window of at most one element
+  if (is_number) in.sizes = {1}, in.strides = {1};
   int d = wrap(dimension, in.dim(), "unfold", loc);
   if (!require(detail::compare_lt(0, step, loc), "unfold: positive step") ||
       !require(detail::compare_le(0, size, loc), "unfold: size not negative") ||
@@ -162,6 +163,7 @@ Tensor unfold(const Tensor& self, Int dimension, Int size, Int step, SourceLoc l
     fail(ErrorCode::InvalidArgument, "unfold", loc, "size ", size, " and step ", step, " do not fit dimension ", d,
          " of sizes ", sizes_text(in.sizes));
   }
+  if (is_number) return as_strided(self, Ints{size}, Ints{1}, std::nullopt, loc);
   guards::LibraryScope operators;
   Layout out = in;
   out.sizes[d] = (in.sizes[d] - size) / step + 1;

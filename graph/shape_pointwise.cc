@@ -99,7 +99,12 @@ void arithmetic_no_bool(RuleCtx& c) { c.result(not_bool(c, promoted(c, 2)), broa
 
 void subtraction(RuleCtx& c) {
   DType t = promoted(c, 2);
-  if (t == DType::Bool) refuse(c, t, "integers or floats; for bools use logical_xor");
+  for (std::size_t i : {0, 1}) {  // ATen refuses a bool whatever the other is
+    const auto* m = std::get_if<const TensorMeta*>(&c.args[i]);
+    const auto* s = std::get_if<Scalar>(&c.args[i]);
+    if ((m && *m && (*m)->dtype == DType::Bool) || (s && s->kind() == Scalar::Kind::Bool))
+      refuse(c, DType::Bool, "integers or floats; for bools use logical_xor, to invert a mask logical_not");
+  }
   check_factor(c, 2, t);
   c.result(t, broadcast_args(c, 2));
 }

@@ -126,7 +126,11 @@ Layout select(const ViewCtx& v) {
 Layout squeeze(const ViewCtx& v) {
   unsigned drop = 0;
   if (v.c.has(1)) {
-    for (Int dim : v.c.ints(1)) drop |= 1u << v.wrap(dim.value(v.c.loc), v.in.dim());
+    for (Int dim : v.c.ints(1)) {
+      const unsigned one = 1u << v.wrap(dim.value(v.c.loc), v.in.dim());
+      if (drop & one) fail(ErrorCode::InvalidArgument, "squeeze", v.c.loc, "a dimension appears twice in ", sizes_text(v.c.ints(1)));
+      drop |= one;
+    }
   } else {
     drop = ~0u;
   }

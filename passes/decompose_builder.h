@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <vector>
 
 #include "graph/graph.h"
@@ -18,6 +19,7 @@ class Build {
   bool flag(int i) const { return std::get<bool>(args_[static_cast<std::size_t>(i)]); }
   Int integer(int i) const { return std::get<Int>(args_[static_cast<std::size_t>(i)]); }
   Scalar scalar(int i) const { return std::get<Scalar>(args_[static_cast<std::size_t>(i)]); }
+  const std::string& text(int i) const { return std::get<std::string>(args_[static_cast<std::size_t>(i)]); }
   const Ints& ints(int i) const { return std::get<Ints>(args_[static_cast<std::size_t>(i)]); }
   SourceLoc loc() const { return node_.info.loc; }
 

@@ -52,11 +52,25 @@ def table(tool):
     return rows
 
 
+def families():
+    """{header: its free functions} of the headers of operators beside ops.h: those that give tensors and are no part of the machinery."""
+    machinery = {"ops", "tensor", "compile", "cond", "library", "patterns", "pattern_match", "decomposition", "device", "dlpack", "flatten", "kernel", "safetensors", "weights", "settings"}
+    found = {}
+    for header in sorted((ROOT / "include" / "reprise").glob("*.h")):
+        if header.stem not in machinery:
+            names = set(re.findall(r"^(?:inline )?(?:Tensor|TensorPair|std::vector<Tensor>|std::tuple<Tensor[^>]*>|std::pair<Tensor[^>]*>) ([a-z]\w*)\(", header.read_text(), re.M)) - {"operator"}
+            if names:
+                found[header.name] = names
+    return found
+
+
 def functions():
     """Free functions, and methods that write."""
     headers = ROOT / "include" / "reprise"
     ops = (headers / "ops.h").read_text()
     free = set(re.findall(r"^(?:inline )?(?:Tensor|TensorPair|bool|std::vector<Tensor>) ([a-z]\w*)\(", ops, re.M)) - {"operator"}
+    for names in families().values():
+        free |= names
     writing = set()
     for inc in ("elementwise_ops.inc", "reduction_ops.inc"):
         for kind, name, rest in re.findall(r"^REPRISE_(UNARY|BINARY|REDUCTION|REDUCTION_AS)\((\w+),([^)]*)\)", (headers / inc).read_text(), re.M):
@@ -89,8 +103,12 @@ def page(tool):
            "rewritten into others first. *twin*: `name_`, which writes into its first argument.", "", "| operator | how | dtypes |", "|---|---|---|"]
     for name, schema, how, dtypes in sorted(rows):
         out.append(f"| `{schema}` | {how.replace('in-place twin', 'twin')} | {short(dtypes)} |")
-    made = sorted(free - names)
-    out += ["", "## Functions made of these", "", " ".join(f"`{n}`" for n in made), "", "## Methods that write into their tensor", "",
+    by_header = families()
+    made = sorted(free - names - {n for all_names in by_header.values() for n in all_names})
+    out += ["", "## Functions made of these", "", "In `reprise/ops.h`: " + " ".join(f"`{n}`" for n in made), ""]
+    for header, all_names in by_header.items():
+        out += [f"In `reprise/{header}`: " + " ".join(f"`{n}`" for n in sorted(all_names)), ""]
+    out += [ "## Methods that write into their tensor", "",
             "(What is not a twin of the table is a copy, a fill, or a change of metadata.)", "", " ".join(f"`{n}`" for n in sorted(writing)), "",
             "Index expressions write, too: `x[i] = y`, `x.slice(0, 1, 2) = 3.0`, `x += y`.", "", "## Absent", "",
             "Operators of ATen that a program for inference may ask for and that are not there; what is missing is refused by the compiler of C++, not while the program runs. "

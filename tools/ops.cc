@@ -2,6 +2,7 @@
 
 #include "graph/autocast.h"
 #include "graph/op.h"
+#include "graph/register_op.h"
 #include "graph/view_column.h"
 #include "kernels/plan/columns.h"
 #include "passes/decompose_builder.h"
@@ -78,6 +79,7 @@ int ops(const std::vector<std::string>& args) {
   columns.push_back(&passes::decompositions());
   columns.push_back(&graph::view_facts());
   columns.push_back(&graph::autocast_rules());
+  graph::register_families();
   for (const graph::OpDef& def : graph::all_ops()) {
     bool wanted = args.empty();
     for (const std::string& a : args) wanted = wanted || def.name().find(a) != std::string_view::npos;

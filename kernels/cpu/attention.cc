@@ -81,7 +81,7 @@ class AttentionCall {
     queries_ = out.sizes[r - 2], keys_ = k.sizes[k.rank - 2], depth_ = q.sizes[q.rank - 1], width_ = out.sizes[r - 1];
     scale_ = args.ints[3] ? static_cast<float>(args.numbers[0].is_float ? args.numbers[0].f
                                                                         : static_cast<double>(args.numbers[0].i))
-                          : 1.0f / std::sqrt(static_cast<float>(depth_));
+                          : 1.0f / std::sqrt(static_cast<float>(std::max<std::int64_t>(depth_, 1)));
     lanes_ = micro_lanes(bits_, DType::Float32), tile_rows_ = gemm_rows(bits_),
     tile_width_ = lanes_ * gemm_vectors(bits_);
     bool grouped = args.ints[2] != 0;

@@ -1,5 +1,6 @@
 // scaled_dot_product_attention for blocks of threads. Few rows (decoding) and many take different kernels; see
 // kernels/gpu/matmul.cc for how the choice is left to the numbers of blocks. Float64 stays with the host.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -62,7 +63,7 @@ struct AttentionLaunches {
       return std::holds_alternative<bool>(cx.node.args[i]) && std::get<bool>(cx.node.args[i]);
     };
     const auto* given = std::get_if<Scalar>(&cx.node.args[6]);
-    scale = given ? given->to_double() : 1 / std::sqrt(static_cast<double>(depth));
+    scale = given ? given->to_double() : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(depth, 1)));
     const bool masked = o.size() == 5, grouped = flag(7);
     causal = flag(5);
     mask = !masked ? gpu::Mask::None : o[3].dtype == DType::Bool ? gpu::Mask::Bool : gpu::Mask::Added;

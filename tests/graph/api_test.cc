@@ -275,7 +275,7 @@ TEST_F(Api, ComposedFunctionsHaveTheRightSizes) {
   EXPECT_EQ(sizes(einsum("ij,j", {x, y})), "2");
   EXPECT_EQ(sizes(einsum("ij->j", {x})), "3");
   EXPECT_EQ(sizes(einsum("i,j,k->kji", {y, make({2}), make({5})})), "5,2,3");
-  EXPECT_EQ(error([&] { einsum("ii->i", {make({3, 3})}); }), "InvalidArgument einsum");
+  EXPECT_EQ(sizes(einsum("ii->i", {make({3, 3})})), "3");
   EXPECT_EQ(error([&] { einsum("ij,jk->ik", {x, x}); }), "ShapeMismatch einsum");
   EXPECT_EQ(error([&] { einsum("ij->k", {x}); }), "InvalidArgument einsum");
 }

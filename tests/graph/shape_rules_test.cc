@@ -39,7 +39,7 @@ TEST(ShapeRules, Pointwise) {
             "DTypeMismatch: for int64 operands 'alpha' must not be a float, got 0.5");
   EXPECT_EQ(infer(OpId::mul, {b, i}), "i64[2, 3]");
   EXPECT_EQ(infer(OpId::sub, {b, b, Scalar(1)}),
-            "DTypeMismatch: not defined for bool (wanted integers or floats; for bools use logical_xor)");
+            "DTypeMismatch: not defined for bool (wanted integers or floats; for bools use logical_xor, to invert a mask logical_not)");
   EXPECT_EQ(infer(OpId::add, {f, m({4}), Scalar(1)}),
             "ShapeMismatch: sizes [2, 3] and [4] do not broadcast: 3 and 4 at dimension 1 differ and neither is 1");
   EXPECT_EQ(infer(OpId::add, {m({2, 0}), m({1}), Scalar(1)}), "f32[2, 0]");

@@ -172,6 +172,7 @@ TEST(Rules, WhatTheGuardsAdmitTheExpressionsDescribe) {
   int operators = 0;
   for (const graph::OpDef& def : graph::all_ops()) {
     const graph::OpId id = static_cast<graph::OpId>(operators++);
+    if (static_cast<std::size_t>(id) >= graph::kBuiltinOps) break;  // tests/operators
     Tally tally;
     std::set<std::string> seen;
     for (const OpCase& c : cases_of(id)) {

