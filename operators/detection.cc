@@ -153,8 +153,8 @@ TensorPair nms_padded(const Tensor& boxes, const Tensor& scores, double iou_thre
   return graph::api::pair(graph::calln(nms_op(), {arg(boxes), arg(scores), arg(iou_threshold)}, loc));
 }
 Tensor nms(const Tensor& boxes, const Tensor& scores, double iou_threshold, SourceLoc loc) {
-  const auto [indices, count] = nms_padded(boxes, scores, iou_threshold, loc);
-  return named("nms", [&] { return narrow(indices, 0, 0, count.item(loc).to_int(), loc); });
+  const TensorPair kept = nms_padded(boxes, scores, iou_threshold, loc);
+  return named("nms", [&] { return narrow(kept.first, 0, 0, kept.second.item(loc).to_int(), loc); });
 }
 // Boxes of different classes are moved apart so far that they do not meet.
 Tensor batched_nms(const Tensor& boxes, const Tensor& scores, const Tensor& idxs, double iou_threshold, SourceLoc loc) {
