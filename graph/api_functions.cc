@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/api_args.h"
+#include "graph/api_index.h"
 #include "reprise/ops.h"
 
 namespace reprise {
@@ -186,6 +187,10 @@ Tensor gather(const Tensor& self, Int dim, const Tensor& index, SourceLoc loc) {
   return call1(OpId::gather, {arg(self), arg(dim), arg(index)}, loc);
 }
 Tensor index(const Tensor& self, TensorArrayRef indices, SourceLoc loc) {
+  if (graph::api::has_mask(indices)) {
+    const graph::api::MaskIndices m = graph::api::mask_indices(self, indices, false, "index", loc);
+    return call1(OpId::index, {arg(m.self), TensorArrayRef(m.list)}, loc);
+  }
   return call1(OpId::index, {arg(self), arg(indices)}, loc);
 }
 Tensor scatter(const Tensor& self, Int dim, const Tensor& index, const Operand& src, SourceLoc loc) {
@@ -198,6 +203,7 @@ Tensor scatter_add(const Tensor& self, Int dim, const Tensor& index, const Tenso
   return call1(OpId::scatter_add, {arg(self), arg(dim), arg(index), arg(src)}, loc);
 }
 Tensor index_put(const Tensor& self, TensorArrayRef indices, const Tensor& values, bool accumulate, SourceLoc loc) {
+  if (graph::api::has_mask(indices)) return graph::api::put_by_masks(self, indices, values, accumulate, false, loc);
   return call1(OpId::index_put, {arg(self), arg(indices), arg(values), arg(accumulate)}, loc);
 }
 

@@ -1,5 +1,6 @@
 // The methods of Tensor that have a function of the same name, and the in-place twins.
 #include "graph/api_args.h"
+#include "graph/api_index.h"
 #include "reprise/ops.h"
 
 namespace reprise {
@@ -212,6 +213,7 @@ Tensor Tensor::index_put(TensorArrayRef indices, const Tensor& values, bool accu
   return reprise::index_put(*this, indices, values, accumulate, loc);
 }
 Tensor Tensor::index_put_(TensorArrayRef indices, const Tensor& values, bool accumulate, SourceLoc loc) const {
+  if (graph::api::has_mask(indices)) return graph::api::put_by_masks(*this, indices, values, accumulate, true, loc);
   return call1(OpId::index_put, {arg(*this), arg(indices), arg(values), arg(accumulate)}, loc, true);
 }
 Tensor Tensor::index_copy(Int dim, const Tensor& index, const Tensor& source, SourceLoc loc) const {

@@ -8,6 +8,7 @@
 #include "graph/transfer_call.h"
 #include "reprise/ops.h"
 #include "tensor/impl.h"
+#include "tensor/trace_questions.h"
 #include "tensor/transfer.h"
 
 namespace reprise {
@@ -49,7 +50,11 @@ void copy_across(const Tensor& self, const Tensor& src, bool non_blocking, Sourc
   const std::string name = device.str();
   return call1(OpId::to_device, {arg(self), std::string_view(name), non_blocking}, loc);
 }
-[[gnu::noinline]] Scalar call_item(const Tensor& self, SourceLoc loc) { return element(call1(OpId::item, {arg(self)}, loc), loc); }
+[[gnu::noinline]] Scalar call_item(const Tensor& self, SourceLoc loc) {
+  const Tensor one = call1(OpId::item, {arg(self)}, loc);
+  TraceQuestions* const trace = one.impl() && one.impl()->trace ? trace_questions() : nullptr;
+  return trace ? trace->element_of(one, loc) : element(one, loc);
+}
 
 }  // namespace
 
@@ -80,7 +85,7 @@ Scalar Tensor::item(SourceLoc loc) const {
 }
 
 Tensor::operator bool() const {
-  Scalar s = item({});
+  const Scalar s = item({});
   return s.to_double() != 0;
 }
 

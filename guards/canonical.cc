@@ -460,11 +460,13 @@ const Expr* ShapeEnv::make_interned(ExprKind kind, std::int64_t value, std::vect
   constexpr std::uint16_t kDeepest = 2000;
   std::uint16_t depth = 0;
   std::uint64_t length = 1;
+  bool of_data = kind == ExprKind::Symbol && symbols_[static_cast<std::size_t>(value)].of_data;
   bool plain = kind == ExprKind::Const || kind == ExprKind::Symbol || kind == ExprKind::Add || kind == ExprKind::Mul;
   for (const Expr* a : args) {
     depth = std::max<std::uint16_t>(depth, Impl::node(a).depth + 1);
     length += Impl::node(a).length;
     plain = plain && Impl::node(a).plain;
+    of_data = of_data || Impl::node(a).of_data;
   }
   if (depth > kDeepest) bail(Bail::deep_integer, "Int", {}, "an integer is computed from sizes in more than ", kDeepest, " dependent steps");
   Expr e;
@@ -477,7 +479,7 @@ const Expr* ShapeEnv::make_interned(ExprKind kind, std::int64_t value, std::vect
     e.args_ = impl_->arg_lists.back().data();
     e.n_args_ = static_cast<std::uint16_t>(impl_->arg_lists.back().size());
   }
-  impl_->exprs.push_back({e, hint_of(e), depth, static_cast<std::uint32_t>(std::min<std::uint64_t>(length, UINT32_MAX)), plain});
+  impl_->exprs.push_back({e, hint_of(e), depth, static_cast<std::uint32_t>(std::min<std::uint64_t>(length, UINT32_MAX)), of_data, plain});
   impl_->table.add(h, &impl_->exprs.back());
   return &impl_->exprs.back();
 }

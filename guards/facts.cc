@@ -60,7 +60,7 @@ const Expr* ShapeEnv::simplify_here(const Expr* e) {
 void ShapeEnv::substitute(const Expr* from, const Expr* to) {
   if (from == to || !impl_->substitution.emplace(from, to).second) return;
   ++impl_->generation;
-  if (from->kind() == ExprKind::Symbol && !to->is_const()) {
+  if (from->kind() == ExprKind::Symbol && !to->is_const() && !of_data(from)) {
     // What was known of the symbol holds for what replaces it, and the other way round.
     Symbol& s = symbols_[from->symbol()];
     auto at_most = [&](const Expr* a, const Expr* b) {
@@ -79,7 +79,7 @@ void ShapeEnv::substitute(const Expr* from, const Expr* to) {
   if (with == impl_->facts_with.end()) return;
   for (std::uint32_t i : std::vector<std::uint32_t>(with->second)) {
     const Expr* fact = impl_->facts[i];
-    if (const Expr* again = simplify(fact); again != fact) learn(again);
+    if (const Expr* again = simplify(fact); again != fact && of_data(again) == of_data(fact)) learn(again);
   }
 }
 
@@ -125,6 +125,7 @@ void ShapeEnv::learn_order(const Expr* e) {
   bool said = false;
   for (const Polynomial::Term& t : d.terms) {
     if (t.atoms.size() != 1 || t.atoms[0]->kind() != ExprKind::Symbol || t.coefficient == INT64_MIN) continue;
+    if (of_data(e) && !of_data(t.atoms[0])) continue;  // of the call's own it says nothing before it has been asked
     Polynomial rest = d;
     rest.add(t.atoms, Polynomial::wrap_mul(t.coefficient, -1));
     std::int64_t least = bounds(rest).lo, k = std::abs(t.coefficient);
@@ -201,7 +202,7 @@ void ShapeEnv::learn_equal(const Expr* e) {
   };
   Polynomial d = polynomial_of(l).minus(polynomial_of(r));
   if (!d.exact) {
-    if (r->is_const() && l->kind() != ExprKind::Add) substitute(l, r);
+    if (!of_data(e) && r->is_const() && l->kind() != ExprKind::Add) substitute(l, r);
     return;
   }
   std::unordered_set<const Expr*> inside;  // what the atoms are made of; a symbol that stands alone is no part
@@ -213,6 +214,7 @@ void ShapeEnv::learn_equal(const Expr* e) {
   for (const Polynomial::Term& t : d.terms) {
     if (t.atoms.size() != 1 || t.atoms[0]->kind() != ExprKind::Symbol || (t.coefficient != 1 && t.coefficient != -1)) continue;
     const Expr* s = t.atoms[0];
+    if (of_data(e) && !of_data(s)) continue;
     if (!inside.count(s) && (!best || s->symbol() > best->symbol())) best = s, sign = t.coefficient;
   }
   if (best) {
@@ -220,6 +222,8 @@ void ShapeEnv::learn_equal(const Expr* e) {
     for (const Polynomial::Term& t : d.terms)
       if (!(t.atoms.size() == 1 && t.atoms[0] == best)) value.add(t.atoms, value.product(t.coefficient, -sign));
     if (value.exact) substitute(best, simplify(from(value)));
+  } else if (of_data(e)) {
+    return;
   } else if (r->is_const() && l->kind() != ExprKind::Add) {
     substitute(l, r);  // s0*s1 == 64, s0 % 8 == 0
   } else if (!r->is_const() && l->kind() != ExprKind::Add && r->kind() != ExprKind::Add) {
@@ -260,6 +264,7 @@ bool ShapeEnv::decide(const Expr* e, SourceLoc where, const char* why) {
   if (std::optional<bool> known = prove(e)) return *known;
   bool value = evaluate_hint(e) != 0;
   if (Supposing::ask()) return value;
+  if (of_data(e)) return decide_of_data(e, where);
   const Expr* args[] = {e};
   record(value ? e : make(ExprKind::Not, args), where, why);
   return value;
@@ -268,8 +273,9 @@ bool ShapeEnv::decide(const Expr* e, SourceLoc where, const char* why) {
 bool ShapeEnv::require(const Expr* e, SourceLoc where, const char* why) {
   if (where) impl_->asked = where;
   if (std::optional<bool> known = prove(e)) return *known;
-  if (evaluate_hint(e) == 0) return false;
-  if (Supposing::ask()) return true;
+  if (!of_data(e) && evaluate_hint(e) == 0) return false;
+  if (Supposing::ask()) return evaluate_hint(e) != 0;
+  if (of_data(e)) return assume(e), true;
   record(e, where, why);
   return true;
 }
@@ -279,6 +285,7 @@ std::int64_t ShapeEnv::pin(const Expr* e, SourceLoc where, const char* why) {
   if (e->is_const()) return e->value();
   std::int64_t v = evaluate_hint(e);
   if (Supposing::ask()) return v;
+  if (of_data(e)) refuse_of_data(e, where, true);
   const Expr* args[] = {e, constant(v)};
   const Expr* condition = make(ExprKind::Eq, args);
   if (prove(condition) != std::optional<bool>(true)) record(condition, where, why);
@@ -323,7 +330,7 @@ const Expr* ShapeEnv::own(const Expr* e) {
     return e;
   }
   const Expr* args[] = {e};
-  if (!in_64_bits(Impl::node(e).hint.value)) return make(ExprKind::Wrap, args);
+  if (!in_64_bits(Impl::node(e).hint.value) || of_data(e)) return make(ExprKind::Wrap, args);
   require(make(ExprKind::Fits, args), {}, "no overflow");
   return simplify(e);
 }

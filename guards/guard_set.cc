@@ -84,7 +84,7 @@ GuardSet::Candidates::Candidates(ShapeEnv& env, std::uint32_t words) {
     const ShapeEnv::Declared& d = env.declared(s);
     told.new_symbol(s.source, s.hint, d.lo, d.hi, d.multiple_of);
     told_symbols.push_back(told.symbols().back().expr);
-    if (s.source.word >= words) continue;
+    if (s.source.word >= words || s.of_data) continue;
     auto declare = [&](ExprKind kind, const Expr* a, const Expr* b) {
       const Expr* args[] = {a, b};
       // Made in `told`, because env may be frozen by now.

@@ -167,7 +167,8 @@ bool Bool::hint_slow() const {
   return env.evaluate_hint(expr_) != 0;
 }
 void assume(Bool condition, SourceLoc loc) {
-  if (!condition.hint()) fail(ErrorCode::InvalidArgument, "assume", loc, "what the function assumes does not hold in this call", condition.is_symbolic() ? ": " + guards::to_string(condition.expr()) : "");
+  const bool of_data = condition.is_symbolic() && condition.living()->env().of_data(condition.expr());
+  if (!of_data && !condition.hint()) fail(ErrorCode::InvalidArgument, "assume", loc, "what the function assumes does not hold in this call", condition.is_symbolic() ? ": " + guards::to_string(condition.expr()) : "");
   if (condition.is_symbolic()) condition.living()->env().require(condition.expr(), loc, "assumed");
 }
 bool Bool::known_true() const { return living() ? expr_->env().prove(expr_) == std::optional<bool>(true) : value_; }

@@ -35,6 +35,7 @@ struct Symbol {
   std::int64_t hint = 0;        ///< value in the traced call
   std::int64_t lo = INT64_MIN, hi = INT64_MAX;  ///< inclusive; narrowed by guards taken and by mark_dynamic
   std::int64_t multiple_of = 1;
+  bool of_data = false;         ///< a launch computes it: Note [Sizes that depend on data]
 };
 
 /// A condition this trace relies on. `why` is a static phrase: "broadcast", "branch", "pinned to a constant", "mark_dynamic".
@@ -67,6 +68,21 @@ class ShapeEnv {
 
   /// A new symbol s<n>. Sizes get lo = 0. `lo == hi` yields a plain number, which a guard set checks all the same.
   Int new_symbol(Source, std::int64_t hint, std::int64_t lo = INT64_MIN, std::int64_t hi = INT64_MAX, std::int64_t multiple_of = 1);
+  /// One that no call has before a launch has computed it (Note [Sizes that depend on data] in guards/data_symbols.cc). `hint` decides
+  /// nothing.
+  Int new_data_symbol(std::string name, std::int64_t hint, std::int64_t lo, std::int64_t hi);
+  /// Where it stands among a call's values.
+  void place(const Expr* data_symbol, std::uint32_t word);
+  /// Does the expression name such a symbol?
+  bool of_data(const Expr*) const;
+  /// From now on it is known, and no guard: a replay asks as soon as it has the data symbols in it, and the call is served eagerly where it
+  /// does not hold. `always`: so are the symbols made, whatever the data.
+  void assume(const Expr* condition, bool always = false);
+  struct Assumption {
+    const Expr* condition;
+    bool always;
+  };
+  const std::vector<Assumption>& assumed() const { return assumed_; }
   const std::deque<Symbol>& symbols() const { return symbols_; }
   const std::vector<Guard>& guards() const { return guards_; }
 
@@ -138,6 +154,8 @@ class ShapeEnv {
   std::optional<bool> prove_float(const Expr*);
   bool known_multiple(const Expr* value, const Expr* of);
   void record(const Expr* condition, SourceLoc, const char* why);
+  bool decide_of_data(const Expr* boolean, SourceLoc);
+  [[noreturn]] void refuse_of_data(const Expr* asked, SourceLoc, bool is_pin = false) const;
   friend class GuardSet;
   friend class EnvArchive;
   friend struct Maker;
@@ -145,6 +163,7 @@ class ShapeEnv {
   std::deque<Symbol> symbols_;
   std::vector<Declared> declared_;     ///< by symbol: what new_symbol was told, before guards narrowed it
   std::vector<Guard> guards_;
+  std::vector<Assumption> assumed_;
   const std::uint64_t serial_;
   bool frozen_ = false;
 };

@@ -62,6 +62,7 @@ struct ShapeEnv::Impl {
     ExprHint hint;
     std::uint16_t depth;                                   // bounded, so that recursion over expressions is
     std::uint32_t length;                                  // of its text, in leaves and operators, shared parts counted each time
+    bool of_data;                                          // a symbol of data is among its parts
     bool plain;                                            // sums and products of symbols: its form depends on no range
   };
   static const Node& node(const Expr* e) { return *static_cast<const Node*>(e); }

@@ -72,6 +72,7 @@ void compare(const std::string& name, const std::string& what, TensorImpl* compi
 }  // namespace
 
 std::unique_ptr<CallCheck> CallCheck::make(const Traced& t) {
+  if (!t.data.empty()) return nullptr;  // its numbers would have to be read in between
   for (const graph::Value& v : t.graph.values)
     if (!device::runs_host_code(v.meta.device)) return nullptr;
   for (const graph::Node& n : t.graph.nodes)  // what happens in an order happens once for each call

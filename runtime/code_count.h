@@ -11,10 +11,12 @@ namespace reprise::detail {
 class CodeCount {
  public:
   void add(const Specialization& s) {
-    for (const jit::CodePtr& made : s.program.code)
-      if (seen_.insert(made.get()).second) bytes_ += made->bytes;
-    for (const runtime::Program::GpuStep& step : s.program.gpu_steps)
-      if (step.image && seen_.insert(step.image.get()).second) bytes_ += static_cast<std::int64_t>(step.image->code.size());
+    s.for_each_stage([&](const runtime::Program& p, const runtime::RecordingCache&) {
+      for (const jit::CodePtr& made : p.code)
+        if (seen_.insert(made.get()).second) bytes_ += made->bytes;
+      for (const runtime::Program::GpuStep& step : p.gpu_steps)
+        if (step.image && seen_.insert(step.image.get()).second) bytes_ += static_cast<std::int64_t>(step.image->code.size());
+    });
   }
   std::int64_t bytes() const { return bytes_; }
 

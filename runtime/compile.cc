@@ -63,7 +63,7 @@ void log_compiled(const Compiled& c, const Specialization& s, const NearestMiss&
                  {{"input", input}, {"in_place", in_place}, {"why", s.program.lowered.outputs[i].why}});
     }
   if (log::on(log::Channel::Fusion))
-    log::event(log::Event::launches, s.name, kernels::print(s.program.lowered), {{"launches", s.program.steps.size()}});
+    s.for_each_stage([&](const runtime::Program& p, const runtime::RecordingCache&) { log::event(log::Event::launches, s.name, kernels::print(p.lowered), {{"launches", p.steps.size()}}); });
 }
 
 /// What a specialization is published with: made of the call that it is for.
@@ -141,7 +141,7 @@ void BackgroundBuild::run() noexcept {
     if (made && is_wanted()) {
       ms = static_cast<double>(made->trace_ns + made->build_ns) / 1e6;
       specialization = made->name;
-      made->recordings.keep_within(c->recordings);
+      made->keep_within(c->recordings);
       introduce(*c, made, with);
       whom = c->callback->get();
     }
@@ -383,7 +383,7 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
       if (hand_over(call, any ? Seen() : facts.seen())) return nullptr;
     }
     std::unique_ptr<Specialization> made = build(std::move(call));
-    made->recordings.keep_within(c_.recordings);
+    made->keep_within(c_.recordings);
     if (!repeatable) seen_ = any ? Seen() : facts.seen();
     if (any) any->keep();
     return made;
@@ -513,12 +513,13 @@ WarmedUp warm_up(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (
   }
   reads.reading = true;  // as find() and publish() began
   made.specialization = s->name;
-  if (!s->recordings.has(f.values.data())) {
+  runtime::RecordingCache& first = s->before.empty() ? s->recordings : s->before.front()->recordings;  // what follows it depends on data
+  if (!first.has(f.values.data())) {
     {
       const LockedCompiled lock(c);
       if (c.sealed) fail(ErrorCode::Sealed, "warm_up", {}, c.options.name, " is sealed, and has no recording for these sizes");
     }
-    s->recordings.get(f.values.data(), s->name, &made.recorded, true)->reserve();
+    first.get(f.values.data(), s->name, &made.recorded, true)->reserve();
   }
   return made;
 }

@@ -80,9 +80,11 @@ std::vector<Compiled::Retired> Compiled::take_unread() {
   retired.erase(unread, retired.end());
   for (const Retired& r : out)
     for (const auto& s : r.made) {
-      const runtime::RecordingCache::Counts counts = s->recordings.counts();
       freed.replays += s->replays, freed.copied_bytes += s->copied_bytes;
-      freed.recordings_made += counts.made, freed.evictions += counts.evicted;
+      s->for_each_stage([&](const runtime::Program&, const runtime::RecordingCache& recordings) {
+        const runtime::RecordingCache::Counts counts = recordings.counts();
+        freed.recordings_made += counts.made, freed.evictions += counts.evicted;
+      });
     }
   return out;
 }
@@ -173,7 +175,7 @@ void Compiled::replace(const Specialization& idle, std::int64_t now) {
 
 void Compiled::add(std::unique_ptr<Specialization>& made) {
   const Specialization* s = made.get();
-  if (profiled) s->program.profile->set(true, s->program.lowered.launches.size());
+  if (profiled) s->profile(true);
   made->use = {0, calls.load(std::memory_order_relaxed)};
   owned.push_back(std::move(made));
   try {
@@ -274,7 +276,7 @@ void set_miss_callback(Compiled& c, std::function<void(const Miss&)> callback) {
 void profile(Compiled& c, bool on) {
   LockedCompiled lock(c);
   c.profiled = on;
-  for (const auto& s : c.owned) s->program.profile->set(on, s->program.lowered.launches.size());
+  for (const auto& s : c.owned) s->profile(on);
 }
 
 void seal(Compiled& c) {
@@ -292,7 +294,9 @@ void seal(Compiled& c) {
   {
     LockedCompiled lock(c);
     for (const auto& s : c.owned)
-      for (const runtime::Program::GpuStep& step : s->program.gpu_steps) to_load.push_back({s->program.device, step.kernel, step.image});
+      s->for_each_stage([&](const runtime::Program& p, const runtime::RecordingCache&) {
+        for (const runtime::Program::GpuStep& step : p.gpu_steps) to_load.push_back({p.device, step.kernel, step.image});
+      });
     set(true);
   }
   try {

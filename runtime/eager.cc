@@ -73,7 +73,7 @@ class EagerTable {
     if (const Specialization* s = find(f, &full)) return s;
     const kernels::Mode mode = kernels::mode_named(knobs().mode).value_or(kernels::Mode::Full);
     std::unique_ptr<Specialization> made = specialize(std::string(call.op.name()), mode, f, body, ctx, {.may_retrace = !call.inplace && call.op.writes.empty()});
-    made->recordings.keep_within(std::make_shared<runtime::RecordingBudget>(kEagerRecordings, INT64_MAX));
+    made->keep_within(std::make_shared<runtime::RecordingBudget>(kEagerRecordings, INT64_MAX));
     if (!admits(*made, f)) fail(ErrorCode::Internal, call.op.schema.name.c_str(), call.loc, "the operator's own guards refuse the call they were made for");
     make_room();
     std::atomic<Entry*>& first = bucket(made->hash);

@@ -50,10 +50,17 @@ std::string explain(const Compiled& c, Detail detail) {
       out << "  " << g.values[g.inputs[o.source].value.v].name << (p->program.lowered.outputs[i].in_place ? " is written in place" : " is written in the epilogue") << ": "
           << p->program.lowered.outputs[i].why << "\n";
     }
+    for (std::size_t i = 0; i < p->before.size(); ++i) {
+      const runtime::Stage& stage = *p->before[i];
+      out << "  stage " << i << ", " << stage.recordings.counts().live << " recordings: " << runtime::text_of(stage) << "\n";
+      if (wants(Detail::Graph)) out << "  graph:\n" << graph::print(stage.program.graph);
+      if (wants(Detail::Launches)) out << "  launches:\n" << kernels::print(stage.program.lowered);
+    }
+    if (!p->before.empty()) out << "  stage " << p->before.size() << ", the last: what is left\n";
     if (wants(Detail::Graph)) out << "  graph:\n" << graph::print(g);
     if (wants(Detail::Launches)) out << "  launches:\n" << kernels::print(p->program.lowered);
     if (!wants(Detail::Times)) continue;
-    if (std::vector<Stats::Launch> took = p->program.profile->launches(p->program, ""); !took.empty()) {
+    if (std::vector<Stats::Launch> took = p->launches(""); !took.empty()) {
       constexpr std::size_t kRows = 60;
       out << "  times:\n" << runtime::print_launches(std::move(took), kRows);
     }

@@ -144,7 +144,7 @@ struct Kept {
     return *k;
   }
   void add(const Specialization& s) {
-    for (Stats::Launch& l : s.program.profile->launches(s.program, s.name)) {
+    for (Stats::Launch& l : s.launches(s.name)) {
       l.specialization = l.specialization.substr(0, l.specialization.rfind('/'));
       Stats::Launch& to = gone.try_emplace({l.specialization, l.name, l.operators, l.line}, Stats::Launch{l.specialization, l.name, l.operators, l.line}).first->second;
       to.calls += l.calls, to.ns += l.ns, to.bytes += l.bytes, to.flops += l.flops;
@@ -171,7 +171,7 @@ void profile_from_start(const Specialization& s) {
   runtime::copy_rate();  // while threads are there
   static const int at_exit = std::atexit(print_at_exit);
   static_cast<void>(at_exit);
-  s.program.profile->set(true, s.program.lowered.launches.size());
+  s.profile(true);
   std::lock_guard lock(runtime::mu());
   Kept::get().live.insert(&s);
 }

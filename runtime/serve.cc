@@ -55,7 +55,7 @@ void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
 
 void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx, Outputs& outputs) {
   if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory || e.code() == ErrorCode::DeviceFailed) throw;
-  std::string caught = std::string("the function catches an error: ") + e.what(), alone = std::string("only the replay throws: ") + e.what();
+  std::string caught = std::string("the function catches an error: ") + e.what(), alone = e.code() == ErrorCode::NotTraceable ? e.what() : std::string("only the replay throws: ") + e.what();
   CheckInterpreter run(CheckInterpreter::Random::Own);
   std::vector<std::pair<std::shared_ptr<Variable>, Tensor>> before;  // what it assigns
   for (const auto& v : t_failed->assigned)
@@ -72,9 +72,10 @@ void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx
   }
   LockedCompiled lock(c);  // nothing fails from here on: what the function did stays
   const bool catches = errors_made() != errors;
-  c.count_fallback(catches ? Bail::catches_error : Bail::replay_throws);
-  c.last_fallback_reason.swap(catches ? caught : alone);
-  note_eager(c, outputs, catches ? Bail::catches_error : Bail::replay_throws, c.last_fallback_reason);
+  const Bail bail = e.code() == ErrorCode::NotTraceable ? bail_of(e) : catches ? Bail::catches_error : Bail::replay_throws;
+  c.count_fallback(bail);
+  c.last_fallback_reason.swap(catches && bail == Bail::catches_error ? caught : alone);
+  note_eager(c, outputs, bail, c.last_fallback_reason);
 }
 
 void serve_thrown(Compiled& c, std::uint64_t thrown, void (*function)(void*), void* ctx, Outputs& outputs) {

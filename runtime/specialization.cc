@@ -70,7 +70,6 @@ Specialization::Specialization(std::string its_name, FrameArray<std::uint64_t> i
             whole_storage.empty() && exact_strides.empty() && relations.empty()),
       assigned(std::move(t.assigned)), unrepeatable(t.unrepeatable), kept(std::move(t.kept)), input_values(std::move(t.input_values)), serial(++g_serials), recordings(program) {
   at_once = plain && written_inputs.empty();
-  if (knobs().profile) profile_from_start(*this);
 }
 
 Specialization::~Specialization() {
@@ -190,6 +189,8 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   epochs::Working working;
   std::unique_ptr<CallCheck> check;
   std::optional<runtime::GuardedProgram> built;
+  runtime::Stages before;
+  guards::ExprProgram random_count;
   std::vector<passes::PatternRecord> patterns;
   const passes::Registered* registered = call.registered.get();
   std::optional<passes::Registered> with_shipped;
@@ -209,7 +210,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
     const PhaseClock clock(call.phases);
     if (knobs().verify >= 2) check = CallCheck::make(traced);
     try {
-      runtime::RecipePlace place(call.name, traced.graph, call.mode, call.generality, why_no_recipe(call));
+      runtime::RecipePlace place(call.name, traced.graph, call.mode, call.generality, traced.data.empty() ? why_no_recipe(call) : "it is cut into stages");
       std::optional<runtime::Recipe> recipe = place.find();
       if (recipe) {
         log_graph(log::Event::optimized, call.name, "after passes:\n", recipe->graph);
@@ -221,6 +222,13 @@ std::unique_ptr<Specialization> build(TracedCall call) {
         }
         log_graph(log::Event::optimized, call.name, "after passes:\n", traced.graph);
         const InPhase phase(Phase::Lower);
+        if (!traced.data.empty()) {
+          patterns = std::move(recipe->patterns);
+          runtime::StagedProgram staged = runtime::build_staged(traced, call.mode, call.makers);
+          before = std::move(staged.before), random_count = std::move(staged.random_count);
+          built = std::move(staged.last);
+          return;
+        }
         recipe->lowered = runtime::lower_graph(traced.graph, call.mode);
         recipe->graph = std::move(traced.graph);
         place.made(*recipe);
@@ -238,6 +246,8 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   std::unique_ptr<VariableLog> variables = std::move(traced.variables);
   std::vector<std::shared_ptr<Variable>> met = std::move(traced.met);
   auto s = std::make_unique<Specialization>(std::move(call.name), std::move(call.structure), std::move(traced), *std::move(built), std::move(call.function));
+  s->before = std::move(before), s->random_count = std::move(random_count);
+  if (knobs().profile) profile_from_start(*s);
   if (knobs().validate && runtime::validator) {
     const std::vector<guards::Claim> claims = s->program.graph.env->take_claims();
     constexpr std::size_t kStackForProofs = std::size_t{16} << 20;
@@ -259,6 +269,19 @@ std::unique_ptr<Specialization> build(TracedCall call) {
 std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, const TraceOptions& options) {
   TraceFacts facts;
   return build(trace_call(name, mode, frame, body, ctx, options, facts));
+}
+
+void Specialization::profile(bool on) const {
+  for_each_stage([&](const runtime::Program& p, const runtime::RecordingCache&) { p.profile->set(on, p.lowered.launches.size()); });
+}
+
+std::vector<Stats::Launch> Specialization::launches(const std::string& under) const {
+  std::vector<Stats::Launch> all;
+  for_each_stage([&](const runtime::Program& p, const runtime::RecordingCache&) {
+    std::vector<Stats::Launch> took = p.profile->launches(p, under);
+    std::move(took.begin(), took.end(), std::back_inserter(all));
+  });
+  return all;
 }
 
 void fill_kept(const Specialization& s, Outputs& outputs) {
@@ -292,6 +315,32 @@ void note_recorded(const Specialization& s, const CallFrame& f, Outputs& outputs
   } catch (const std::bad_alloc&) {  // then it is not told
   }
 }
+
+/// What the stages before the last give, while a call runs.
+class DataOfCall {
+ public:
+  ~DataOfCall() {
+    if (frame_) frame_->values.resize(values_);
+  }
+  TensorImpl* const* of(const Specialization& s, CallFrame& f) {
+    frame_ = &f, values_ = f.values.size();
+    std::size_t all = values_;
+    for (const auto& stage : s.before)
+      for (const runtime::Stage::Read& r : stage->reads) {
+        REPRISE_CHECK(r.word >= values_);
+        all = std::max<std::size_t>(all, r.word + std::size_t{1});
+      }
+    f.values.resize(all);
+    runtime::run_stages(s.before, s.name, f, made_, inputs_);
+    return inputs_.data();
+  }
+
+ private:
+  CallFrame* frame_ = nullptr;
+  std::size_t values_ = 0;
+  std::vector<Tensor> made_;
+  std::vector<TensorImpl*> inputs_;
+};
 }  // namespace
 
 void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs) {
@@ -302,19 +351,23 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
     }
   } numbers;
   if (s.program.uses_random) {
-    std::vector<std::int64_t> slots(s.program.exprs.size());
-    s.program.exprs.evaluate(f.values.data(), slots.data());
-    const std::int64_t count = runtime::SlotValues(slots.data())[s.program.random_count];
+    const guards::ExprProgram& exprs = s.before.empty() ? s.program.exprs : s.random_count;
+    std::vector<std::int64_t> slots(exprs.size());
+    exprs.evaluate(f.values.data(), slots.data());
+    const std::int64_t count = s.before.empty() ? runtime::SlotValues(slots.data())[s.program.random_count] : slots[0];
     std::tie(f.values[kSeedValue], f.values[kOffsetValue]) = graph::take_random(count);
     numbers.offset = f.values[kOffsetValue], numbers.count = count;
   }
+  TensorImpl* const* tensors = f.tensors.data();
+  DataOfCall data;
+  if (!s.before.empty()) [[unlikely]] tensors = data.of(s, f);
   const bool asked = s.callback && s.callback->is_set() && !outputs.missed;  // a call that was compiled for has been noted
   bool made = false;
   const auto begin = asked ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
   std::shared_ptr<runtime::Recording> r = s.recordings.get(f.values.data(), s.name, &made);
   if (asked && made) [[unlikely]] note_recorded(s, f, outputs, static_cast<double>(since(begin)) / 1e6);
   std::int64_t copied = 0;
-  auto replay = [&] { r->replay(f.values.data(), f.tensors.data(), outputs, s.tensor_results, &copied); };
+  auto replay = [&] { r->replay(f.values.data(), tensors, outputs, s.tensor_results, &copied); };
   if (s.check && s.check->wanted()) [[unlikely]]
     s.check->run(s, f, outputs, [](void* b) { (*static_cast<decltype(replay)*>(b))(); }, &replay);
   else

@@ -13,6 +13,7 @@
 #include "runtime/call_check.h"
 #include "runtime/missed.h"
 #include "runtime/recording.h"
+#include "runtime/stages.h"
 #include "runtime/tracer.h"
 
 namespace reprise::detail {
@@ -70,6 +71,19 @@ struct Specialization {
   std::vector<passes::PatternRecord> patterns;  ///< that were replaced in its graph, or came near
   const std::uint64_t serial;                   ///< unique in the process: keys what threads remember about it
   mutable runtime::RecordingCache recordings;
+  runtime::Stages before;                       ///< of `program`, whose numbers they give; of most functions none
+  guards::ExprProgram random_count;             ///< where there are stages: of numbers taken from the generator
+  /// f(program, recordings), in the order in which a call runs them.
+  template <class F> void for_each_stage(F&& f) const {
+    for (const auto& stage : before) f(stage->program, stage->recordings);
+    f(program, recordings);
+  }
+  void keep_within(const std::shared_ptr<runtime::RecordingBudget>& budget) {
+    for_each_stage([&](const runtime::Program&, runtime::RecordingCache& r) { r.keep_within(budget); });
+  }
+  void profile(bool on) const;
+  /// What their launches took, while that was of interest.
+  std::vector<Stats::Launch> launches(const std::string& under) const;
   std::shared_ptr<const MissCallback> callback; ///< of the function it is of; null: of none (an operator's)
   std::unique_ptr<CallCheck> check;             ///< what its first calls are compared with (REPRISE_VERIFY=2); null: nothing
   mutable std::atomic<std::int64_t> copied_bytes{0}, replays{0};

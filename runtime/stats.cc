@@ -59,17 +59,19 @@ Stats stats_of(const Compiled& c) {
   CodeCount code;
   auto add = [&](const Specialization& p) {
     code.add(p);
-    runtime::RecordingCache::Counts r = p.recordings.counts();
-    s.recordings += r.live;
-    s.recordings_made += r.made;
-    s.evictions += r.evicted;
-    s.recording_bytes += r.bytes;
+    p.for_each_stage([&](const runtime::Program&, const runtime::RecordingCache& recordings) {
+      const runtime::RecordingCache::Counts r = recordings.counts();
+      s.recordings += r.live;
+      s.recordings_made += r.made;
+      s.evictions += r.evicted;
+      s.recording_bytes += r.bytes;
+    });
     s.replays += p.replays;
     s.copied_bytes += p.copied_bytes;
   };
   for (const auto& p : c.owned) {
     add(*p);
-    std::vector<Stats::Launch> took = p->program.profile->launches(p->program, p->name);
+    std::vector<Stats::Launch> took = p->launches(p->name);
     std::move(took.begin(), took.end(), std::back_inserter(s.launches));
   }
   std::stable_sort(s.launches.begin(), s.launches.end(), [](const Stats::Launch& a, const Stats::Launch& b) { return a.ns > b.ns; });

@@ -30,7 +30,8 @@ std::string values_of(const Specialization& s, const CallFrame& f) {
   constexpr std::size_t kMost = 16;
   std::string text;
   const std::vector<std::uint32_t>& words = s.program.key_words;
-  for (std::size_t i = 0; i < std::min(words.size(), kMost); ++i) text += (i ? "," : "") + std::to_string(f.values[words[i]]);
+  for (std::size_t i = 0; i < std::min(words.size(), kMost); ++i)
+    if (words[i] < f.values.size()) text += (i ? "," : "") + std::to_string(f.values[words[i]]);  // others depend on data, and the call is over
   return words.size() > kMost ? text + ",..." : text;
 }
 

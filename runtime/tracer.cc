@@ -295,7 +295,13 @@ void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
 void Tracer::check_stays(const graph::OpCall& c) {
   const Tensor& self = *std::get<const Tensor*>(c.args[0]);
   const int device = c.op.schema.find("device");
-  if (device < 0) bail(Bail::reads_value, c.inplace ? "copy_ from another device" : c.op.schema.name.c_str(), c.loc);
+  if (device < 0 && !c.inplace) {  // its element stays until it is asked for as a number (element_of)
+    const TensorMeta m = found(self, c.loc).user_meta;
+    const graph::RuleArg args[] = {&m};
+    graph::RuleCtx rule{c.op, args, c.loc, {}};
+    return graph::infer(rule);
+  }
+  if (device < 0) bail(Bail::reads_value, "copy_ from another device", c.loc);
   const Device wanted = graph::device_from_name(std::get<std::string_view>(c.args[static_cast<std::size_t>(device)]), c.loc);
   if (found(self, c.loc).user_meta.device != wanted) bail(Bail::reads_value, "to(device)", c.loc);
 }

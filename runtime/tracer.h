@@ -133,6 +133,14 @@ struct Relation {
   }
 };
 
+/// A number that a part of the call computes (Note [Sizes that depend on data]).
+struct DataNumber {
+  Int symbol;
+  std::uint32_t word;      ///< which of the call's values it is, once it is there
+  bool is_float;           ///< the symbol is a double's bits
+  SourceLoc loc;
+};
+
 /// What a trace makes.
 struct Traced {
   graph::Graph graph;                            ///< functional
@@ -177,6 +185,9 @@ struct Traced {
   std::vector<std::shared_ptr<Variable>> met;    ///< of an unrepeatable one: VariableLog::unknown, to be watched from now on
   /// Variables that the function assigns: what they get are the last of tensor_results (Note [Assigned variables]).
   std::vector<std::shared_ptr<Variable>> assigned;
+  std::vector<DataNumber> data;                  ///< by the number that its read_back has
+  /// What calls from this one on may rely on: the assumptions of its environment that are not always true.
+  std::vector<std::pair<std::int32_t, const guards::Expr*>> assumed;
   graph::Settings settings;                      ///< of the thread, that it depends on
   std::vector<FunctionSeen> functions;           ///< the function itself and compiled ones that it calls, each once
 };
@@ -262,6 +273,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void strides_decide(const Tensor&) override;
   bool leaves_copy_open(const Tensor& self, bool asked, bool copies) override;
   void copied_perhaps(const Tensor& self, const Tensor& made) override;
+  Scalar element_of(const Tensor&, SourceLoc) override;  // tracer_data.cc
 
   // ---- TraceHook
   [[noreturn]] void not_traceable(Bail, const char* what, SourceLoc) override;
@@ -313,7 +325,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   Int number_input(graph::NumberInput::Kind, std::uint32_t value, const std::string& name, const std::string& symbol);
   void record_writes(const graph::OpCall&, std::vector<Tensor>& made);  ///< tracer_writes.cc
   void check_disjoint(const TracedRef&, const TracedRef&, const graph::OpCall&);
-  graph::NodeInfo info(SourceLoc loc) const {
+  graph::NodeInfo info(SourceLoc loc) {
+    if (!out_.data.empty()) [[unlikely]] note_assumed();
     graph::NodeInfo made(loc, calls_);
     if (handles_) made.scope = NameScopes::current();  // an eager operator's code serves calls in any scope
     return made;
@@ -373,6 +386,14 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   bool is_whole(std::int32_t input) const;  ///< a storage, rather than a tensor
   int input_of(const TracedRef&) const;  ///< whose own handle it is, or -1
   void depends_on(TensorFact::Kind kind, std::size_t a, std::size_t b) { tensor_facts_.push_back({kind, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)}); }
+
+  // ---- numbers that depend on data (tracer_data.cc)
+  void place_data();
+  void note_assumed();
+  struct Known { std::size_t first_node, number; };
+  std::unordered_map<std::string, Known> data_of_;    ///< by what the tensor was computed of; the earliest node that this says something of
+  std::size_t looked_for_writes_ = 0, last_write_ = 0;  ///< nodes: behind the last that writes
+  std::size_t assumptions_seen_ = 0;
 
   friend struct TracedRef;
 

@@ -219,6 +219,7 @@ Traced Tracer::finish() {
   if (errors_made() != errors_before_) bail(Bail::catches_error, "compile", {});
   add_outliving();
   add_results();
+  place_data();
   check_grown();
   if (random_) {
     using Kind = graph::NumberInput::Kind;

@@ -1,4 +1,5 @@
 #pragma once
+#include "reprise/scalar.h"
 #include "reprise/tensor.h"
 
 namespace reprise {
@@ -17,6 +18,8 @@ struct TraceQuestions {
   /// Where it may, a copy is made, and copied_perhaps() told.
   virtual bool leaves_copy_open(const Tensor& self, bool asked, bool copies) = 0;
   virtual void copied_perhaps(const Tensor& self, const Tensor& made) = 0;
+  /// The one element of a traced tensor: a number that depends on data.
+  virtual Scalar element_of(const Tensor&, SourceLoc) = 0;
 };
 
 /// Null: nothing is traced on this thread.

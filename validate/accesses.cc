@@ -22,7 +22,7 @@ struct Places {
 
 class Accesses {
  public:
-  Accesses(Prover& p, const Specialization& s, const Ask& ask) : p_(p), t_(p.terms()), s_(s), program_(s.program), ask_(ask) {}
+  Accesses(Prover& p, const Specialization& s, const runtime::Program& program, const Ask& ask) : p_(p), t_(p.terms()), s_(s), program_(program), ask_(ask) {}
 
   void run() {
     read_checks();
@@ -278,6 +278,6 @@ class Accesses {
 
 }  // namespace
 
-void prove_accesses(Prover& p, const Specialization& s, const Ask& ask) { Accesses(p, s, ask).run(); }
+void prove_accesses(Prover& p, const Specialization& s, const runtime::Program& program, const Ask& ask) { Accesses(p, s, program, ask).run(); }
 
 }  // namespace reprise::validate

@@ -92,7 +92,9 @@ class Proof {
   void run() {
     with_checks([&](Prover& p) {
       if (question_.conclusions) relied_on(p);
-      if (question_.accesses && !enough()) prove_accesses(p, s_, [&](std::string what, auto&& formula, const std::vector<FormulaPtr>& also) { ask(p, std::move(what), formula, also); });
+      s_.for_each_stage([&](const runtime::Program& program, const runtime::RecordingCache&) {
+        if (question_.accesses && !enough()) prove_accesses(p, s_, program, [&](std::string what, auto&& formula, const std::vector<FormulaPtr>& also) { ask(p, std::move(what), formula, also); });
+      });
     });
   }
   bool implies(const Check& c) {
@@ -111,6 +113,10 @@ class Proof {
       for (const Check& c : question_.checks) know(terms, c);
       std::vector<FormulaPtr> checks;
       for (const Check& c : question_.checks) checks.push_back(terms.condition(s_.guards, c));
+      // Numbers that depend on data are in their ranges, and what is assumed of them has been asked.
+      for (const guards::Symbol& symbol : env_.symbols())
+        if (symbol.of_data) terms.bound(symbol.source.word, env_.declared(symbol).lo, env_.declared(symbol).hi);
+      for (const guards::ShapeEnv::Assumption& a : env_.assumed()) checks.push_back(terms.condition(a.condition));
       Prover prover(terms, std::move(checks));
       f(prover);
       counts = prover.counts;
@@ -148,7 +154,7 @@ class Proof {
   void relied_on(Prover& p) {
     Terms& t = p.terms();
     for (const guards::Symbol& symbol : env_.symbols()) {
-      if (is_unused(symbol.source.word)) continue;
+      if (is_unused(symbol.source.word) || symbol.of_data) continue;
       const guards::ShapeEnv::Declared& d = env_.declared(symbol);
       const Poly w = t.word(symbol.source.word);
       const std::string name = symbol.source.name;

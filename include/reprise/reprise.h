@@ -2,6 +2,7 @@
 // What programs need. For operators and patterns of one's own: reprise/library.h, reprise/patterns.h.
 #include "reprise/compile.h"
 #include "reprise/cond.h"
+#include "reprise/data_sizes.h"
 #include "reprise/device.h"
 #include "reprise/dlpack.h"
 #include "reprise/dtype.h"

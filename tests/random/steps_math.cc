@@ -162,6 +162,11 @@ std::span<const Row> math_rows() {
       REPRISE_ROW(5, 0, return tril(a, 0))
       REPRISE_ROW(5, 0, return triu(a, 1))
       REPRISE_ROW(20, 0, return index_select(a, d, rows_of(a, d, in.ids)))
+      // Sizes that depend on data: masks of arguments, whose values do not come of sums, and of what is computed.
+      REPRISE_ROW(5, kSums, return a + (masked_select(a, any(in.m)) * 0.125).sum())
+      REPRISE_ROW(5, kJumps, return a.index_put({a > 0.513}, abs(a.index({a > 0.513})) * 0.5))
+      REPRISE_ROW(4, kJumps | kSums, const Tensor t = masked_select(a, a < 0.513) * 2.0; return a + t.sum() * 0.125 + t.size(0))
+      REPRISE_ROW(3, kJumps, return a * (nonzero(a > 0.513).size(0) + 1))
       // Indices that are out of range at some calls: caught.
       REPRISE_ROW(3, 0, try { index_select(a, d, in.ids); } catch (const Error&) { return a * 2.0; } return a * 3.0)
       REPRISE_ROW(2, kWrites, try { a.select(0, 0).copy_(index_select(a, 0, in.ids).select(0, 0)); } catch (const Error&) { a.abs_(); } return a)

@@ -24,6 +24,7 @@ std::span<const Row> write_rows() {
       REPRISE_ROW(5, kWrites, return a.index_copy_(d, arange(a.size(d), {.device = a.device()}), clamp(a, -1.0, 1.0)))
       REPRISE_ROW(5, kWrites, return a.index_reduce_(d, arange(a.size(d), {.device = a.device()}), clamp(a, -1.0, 1.0), "amin"))
       REPRISE_ROW(10, kWrites, return a.index_put_({rows_of(a, 0, in.ids)}, b.select(0, 0), false))
+      REPRISE_ROW(5, kWrites | kJumps, a.index_put_({a > 0.513}, storable(a, tanh(a.index({a > 0.513})))); return a)
       // Rows and columns that are made where they go: places named twice, counted from the end, rows that are read of what is written.
       REPRISE_ROW(6, kWrites, return a.index_put_({rows_of(a, 0, in.ids)}, storable(a, tanh(b).select(0, 0) * 0.5), false))
       REPRISE_ROW(6, kWrites, return a.index_copy_(d, rows_of(a, d, in.ids), index_select(storable(a, b * 0.5), d, rows_of(b, d, in.ids))))

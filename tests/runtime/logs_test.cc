@@ -16,7 +16,7 @@ using testing::mistake_in_line;
 TEST(Logs, EveryLineKeepsTheSchema) {
   testing::LogLines log;
   auto f = compile([](Tensor x, Tensor y, bool up) {
-    if (x.size(0) > 100) x.sum().item();
+    if (x.size(0) > 100) x.sum().item<float>();
     y.slice(0, 0, 1).add_(x.sum());
     return softmax(up ? x + 1 : x.t() * 2, 1).matmul(up ? x.t() : x);
   }, {.name = "logged", .recordings_max = 1});

@@ -1,0 +1,336 @@
+// Programs with numbers that depend on data: cut into stages, built, run (Note [Sizes that depend on data] in guards/data_symbols.cc).
+#include "runtime/stages.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "base/bail.h"
+#include "base/errors.h"
+#include "base/knobs.h"
+#include "base/log.h"
+#include "graph/map_values.h"
+#include "graph/text.h"
+#include "operators/read_back.h"
+#include "passes/pass.h"
+#include "tensor/impl.h"
+#include "tensor/transfer.h"
+
+#include <nlohmann/json.hpp>
+
+namespace reprise::runtime {
+
+using detail::DataNumber;
+using graph::Graph;
+using graph::Node;
+using graph::NodeArg;
+using graph::OpClass;
+using graph::ValueId;
+
+namespace {
+
+/// Which stage the numbers in an expression are known after, by number of symbol; 0: there are none.
+class Needs {
+ public:
+  Needs(const guards::ShapeEnv& env, const std::vector<DataNumber>& data, const std::vector<std::uint32_t>& known_after) : env_(env), known_after_(known_after) {
+    for (std::size_t i = 0; i < data.size(); ++i)
+      if (const guards::Expr* e = data[i].symbol.expr()) of_.emplace(e->symbol(), i);
+  }
+  /// The first stage that may compute it.
+  std::uint32_t of(const guards::Expr* e) const {
+    if (!env_.of_data(e)) return 0;
+    if (e->kind() == guards::ExprKind::Symbol) return known_after_[of_.at(e->symbol())] + 1;
+    std::uint32_t stage = 0;
+    for (const guards::Expr* a : e->args()) stage = std::max(stage, of(a));
+    return stage;
+  }
+  std::uint32_t of(Int i) const { return i.is_symbolic() ? of(i.expr()) : 0; }
+  std::uint32_t of(const Layout& l) const {
+    std::uint32_t stage = of(l.offset);
+    for (Int i : l.sizes) stage = std::max(stage, of(i));
+    for (Int i : l.strides) stage = std::max(stage, of(i));
+    return stage;
+  }
+  std::uint32_t of(const std::vector<NodeArg>& args) const {
+    std::uint32_t stage = 0;
+    for (const NodeArg& a : args) {
+      if (auto* i = std::get_if<Int>(&a)) stage = std::max(stage, of(*i));
+      if (auto* s = std::get_if<Scalar>(&a)) stage = std::max(stage, of(s->word()));
+      if (auto* l = std::get_if<Ints>(&a))
+        for (Int i : *l) stage = std::max(stage, of(i));
+      if (auto* w = std::get_if<graph::ViewArg>(&a))
+        for (const graph::ViewStep& step : w->steps) stage = std::max(stage, of(step.args));
+      if (auto* r = std::get_if<graph::Region>(&a))
+        for (const Node& n : (*r)->nodes) stage = std::max(stage, of(n.args));
+    }
+    return stage;
+  }
+
+ private:
+  const guards::ShapeEnv& env_;
+  const std::vector<std::uint32_t>& known_after_;
+  std::unordered_map<std::uint32_t, std::size_t> of_;
+};
+
+class Cut {
+ public:
+  Cut(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed) : g_(std::move(g)), data_(data), assumed_(assumed), known_after_(data.size(), kUnread), read_back_(operators::read_back_op()) {}
+
+  /// `also`: what else depends on numbers than the graph.
+  CutGraphs run(const std::vector<Int>& also) {
+    drop_unused(also);
+    find_stages();
+    std::vector<std::vector<std::size_t>> nodes;  // by stage
+    for (std::uint32_t s = 0; s <= last_; ++s) nodes.push_back(choose(s));
+    CutGraphs out;
+    for (std::uint32_t s = 0; s <= last_; ++s) out.parts.push_back(part(s, nodes[s]));
+    out.known_after = known_after_;
+    return out;
+  }
+
+ private:
+  bool is_read(const Node& n) const { return n.op == read_back_; }
+  static std::size_t number_of(const Node& n) { return static_cast<std::size_t>(std::get<Int>(n.args[1]).hint()); }
+  /// Made again where it is read: nothing is computed.
+  static bool is_made_again(const Node& n) {
+    const OpClass cls = graph::op(n.op).cls;
+    return cls == OpClass::View || cls == OpClass::Creation;
+  }
+
+  /// Nobody waits for a number that nothing depends on.
+  void drop_unused(const std::vector<Int>& also) {
+    std::set<std::uint32_t> used = graph::symbols_of(g_).all;
+    auto see = [&](const guards::Expr* e, auto& see) -> void {
+      if (!g_.env->of_data(e)) return;
+      if (e->kind() == guards::ExprKind::Symbol) used.insert(e->symbol());
+      for (const guards::Expr* a : e->args()) see(a, see);
+    };
+    for (Int i : also)
+      if (i.is_symbolic()) see(i.expr(), see);
+    for (const guards::ShapeEnv::Assumption& a : g_.env->assumed())
+      if (!a.always) see(a.condition, see);
+    std::vector<bool> keep(g_.nodes.size(), true);
+    for (std::size_t i = 0; i < g_.nodes.size(); ++i)
+      if (is_read(g_.nodes[i])) keep[i] = used.count(data_[number_of(g_.nodes[i])].symbol.expr()->symbol()) > 0;
+    if (std::find(keep.begin(), keep.end(), false) == keep.end()) return;
+    g_.erase_nodes(keep);
+    passes::remove_dead(g_);
+  }
+
+  /// The first stage that may run each node; of a number the stage that gives it. What was traced after an assumption may rely on it, and runs
+  /// behind the stage that asks it.
+  void find_stages() {
+    for (std::vector<std::uint32_t> before; before.empty() || before != known_after_;) {
+      before = known_after_;
+      find_stages_once();
+    }
+  }
+  void find_stages_once() {
+    const Needs needs(*g_.env, data_, known_after_);
+    std::vector<std::pair<std::int32_t, std::uint32_t>> from;  // calls, and the first stage for those from there on; both ascending
+    for (const auto& [call, condition] : assumed_) {
+      const std::uint32_t stage = needs.of(condition);
+      if (from.empty() || from.back().second < stage) from.emplace_back(call, stage);
+    }
+    earliest_.clear(), last_ = 0;
+    std::vector<std::uint32_t> of_value(g_.values.size());
+    for (const Node& n : g_.nodes) {
+      std::uint32_t stage = needs.of(n.args);
+      const auto after = std::partition_point(from.begin(), from.end(), [&](const auto& f) { return f.first <= n.info.sequence; });
+      if (after != from.begin()) stage = std::max(stage, std::prev(after)->second);
+      for_each_value(n, [&](ValueId v) { stage = std::max(stage, of_value[v.v]); });
+      for (ValueId r : n.results) of_value[r.v] = stage;
+      earliest_.push_back(stage);
+      if (is_read(n)) known_after_[number_of(n)] = stage, last_ = std::max(last_, stage + 1);
+    }
+  }
+
+  /// The nodes of a stage: what its numbers need and no stage before it has computed; of the last one, all that is left and wanted.
+  std::vector<std::size_t> choose(std::uint32_t s) {
+    const bool is_last = s == last_;
+    std::vector<bool> wanted(g_.values.size());
+    if (is_last) {
+      for (const graph::OutputSpec& o : g_.outputs)
+        if (o.value) wanted[o.value.v] = true;
+    }
+    std::vector<std::size_t> nodes;
+    std::uint32_t lanes[256] = {};                 // nodes of this stage that are in a lane
+    computed_in_.resize(g_.nodes.size(), kNowhere);
+    for (std::size_t i = g_.nodes.size(); i-- > 0;) {
+      const Node& n = g_.nodes[i];
+      if (is_read(n) ? known_after_[number_of(n)] != s : computed_in_[i] != kNowhere) {
+        if (!is_read(n))
+          for (ValueId r : n.results)
+            if (wanted[r.v]) cross(r);
+        continue;
+      }
+      const graph::Effects effects = graph::effects_of(n);
+      const bool is_wanted = std::any_of(n.results.begin(), n.results.end(), [&](ValueId r) { return wanted[r.v]; });
+      // What happens in an order happens before what comes later in it.
+      if (!is_read(n) && !is_wanted && !(is_last && effects.any()) && !(effects.lane && lanes[effects.lane])) continue;
+      if (effects.lane) {
+        if (earliest_[i] > s) bail(Bail::data_decides, std::string(graph::op(n.op).name()).c_str(), n.info.loc, "it takes a number that depends on data, and what comes after it gives another one");
+        ++lanes[effects.lane];
+      }
+      for_each_value(n, [&](ValueId v) { wanted[v.v] = true; });
+      nodes.push_back(i);
+      if (!is_read(n) && !is_made_again(n)) computed_in_[i] = s;
+    }
+    std::reverse(nodes.begin(), nodes.end());
+    return nodes;
+  }
+
+  /// A value of an earlier stage that a later one reads.
+  void cross(ValueId v) {
+    if (crosses_.size() < g_.values.size()) crosses_.resize(g_.values.size());
+    crosses_[v.v] = true;
+  }
+
+  CutGraphs::Part part(std::uint32_t s, const std::vector<std::size_t>& nodes) {
+    const bool is_last = s == last_;
+    CutGraphs::Part out;
+    Graph& g = out.graph;
+    g.name = g_.name, g.env = g_.env, g.numbers = g_.numbers;
+    std::vector<ValueId> now(g_.values.size());
+    for (const graph::InputSpec& in : g_.inputs) {
+      now[in.value.v] = g.add_input(g_.meta(in.value), g_.values[in.value.v].name, in.kind);
+      if (is_last) g.inputs.back().mutates_data = in.mutates_data, g.inputs.back().mutates_metadata = in.mutates_metadata;
+    }
+    for (std::size_t i = 0; i < made_.size(); ++i) now[made_[i].v] = g.add_input(g_.meta(made_[i]), "stage value " + std::to_string(i), graph::InputSpec::Kind::Captured);
+    std::vector<ValueId> reads;
+    for (std::size_t i : nodes) {
+      const Node& n = g_.nodes[i];
+      if (is_read(n)) {
+        const ValueId v = std::get<ValueId>(n.args[0]);
+        const graph::Value& from = g.values[now[v.v].v];
+        if (from.node < 0) {  // as it is given
+          out.numbers.push_back({static_cast<std::uint32_t>(number_of(n)), from.result});
+        } else {
+          out.numbers.push_back({static_cast<std::uint32_t>(number_of(n)), static_cast<std::uint32_t>(g.inputs.size() + reads.size())});
+          reads.push_back(v);
+        }
+        continue;
+      }
+      std::vector<NodeArg> args = n.args;
+      for (NodeArg& a : args) graph::map_values(a, [&](ValueId v) { return now[v.v]; });
+      std::vector<TensorMeta> metas;
+      for (ValueId r : n.results) metas.push_back(g_.meta(r));
+      const ValueId first = g.append(n.op, std::move(args), std::move(metas), n.info);
+      Node& copy = g.nodes.back();
+      copy.keeps_self = n.keeps_self, copy.keeps_part = n.keeps_part;
+      for (std::uint32_t r = 0; r < n.results.size(); ++r) now[n.results[r].v] = {first.v + r};
+    }
+    auto copy_of = [&](ValueId v) { return g.append(graph::OpId::clone, {v}, {{g.meta(v).dtype, g.meta(v).device, {g.meta(v).layout.sizes, contiguous_strides(g.meta(v).layout.sizes), 0}}}); };
+    if (is_last) {
+      g.outputs = g_.outputs;
+      for (graph::OutputSpec& o : g.outputs) {
+        if (!o.value) continue;
+        o.value = now[o.value.v];
+        if (const graph::Value& v = g.values[o.value.v]; v.node < 0 && v.result >= g_.inputs.size()) o.value = copy_of(o.value);  // a result has memory of its own
+      }
+      g.metadata_mutations = g_.metadata_mutations;
+      return out;
+    }
+    auto give = [&](ValueId v) {
+      graph::OutputSpec o;
+      o.value = now[v.v];
+      const std::int32_t by = g.values[o.value.v].node;
+      if (by < 0 || graph::op(g.nodes[static_cast<std::size_t>(by)].op).cls == OpClass::View || std::find(made_.begin(), made_.end(), v) != made_.end()) o.value = copy_of(o.value);
+      g.outputs.push_back(std::move(o));
+      made_.push_back(v);
+    };
+    for (ValueId v : reads) give(v);
+    for (std::size_t i : nodes)
+      for (ValueId r : g_.nodes[i].results)
+        if (!crosses_.empty() && crosses_[r.v] && computed_in_[i] == s && std::find(reads.begin(), reads.end(), r) == reads.end()) give(r);
+    return out;
+  }
+
+  static constexpr std::uint32_t kNowhere = UINT32_MAX, kUnread = UINT32_MAX;
+  Graph g_;
+  const std::vector<DataNumber>& data_;
+  const Assumed& assumed_;
+  std::vector<std::uint32_t> known_after_, earliest_, computed_in_;  // by number, by node, by node
+  std::vector<bool> crosses_;                                        // by value
+  std::vector<ValueId> made_;                                        // what stages so far give, in order
+  const graph::OpId read_back_;
+  std::uint32_t last_ = 0;
+};
+
+}  // namespace
+
+CutGraphs cut_into_stages(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed, const std::vector<Int>& also) { return Cut(std::move(g), data, assumed).run(also); }
+
+StagedProgram build_staged(detail::Traced& t, kernels::Mode mode, Makers makers) {
+  const std::shared_ptr<guards::ShapeEnv> env = t.graph.env;
+  CutGraphs cut = cut_into_stages(std::move(t.graph), t.data, t.assumed, t.int_results);
+  Stages before;
+  std::optional<Program> last;
+  for (CutGraphs::Part& p : cut.parts) {
+    passes::reinplace(p.graph);
+    if (knobs().verify >= 1) graph::verify(p.graph, "cut into stages");
+    const bool is_last = &p == &cut.parts.back();
+    kernels::Lowered lowered = lower_graph(p.graph, mode);
+    Program made = build_program(std::move(p.graph), std::move(lowered), is_last ? t.int_results : std::vector<Int>(), t.floats, t.uses_random, is_last ? t.random_count : Int(0), makers);
+    if (is_last) {
+      last = std::move(made);
+      continue;
+    }
+    auto stage = std::make_unique<Stage>(std::move(made));
+    for (const auto& [number, tensor] : p.numbers) {
+      stage->reads.push_back({tensor, t.data[number].word});
+      stage->lines.push_back(t.data[number].loc);
+    }
+    before.push_back(std::move(stage));
+  }
+  // Lowering assumes, too.
+  const Needs needs(*env, t.data, cut.known_after);
+  for (const guards::ShapeEnv::Assumption& a : env->assumed()) {
+    const std::uint32_t known = needs.of(a.condition);
+    if (known == 0) continue;  // of what nobody reads
+    Stage& s = *before[known - 1];
+    s.conditions.emplace_back(s.assumed.add(a.condition), to_string(a.condition));
+  }
+  StagedProgram made{std::move(before), {}, {*std::move(last), guards::GuardSet(*env)}};
+  if (t.uses_random) made.random_count.add(t.random_count);
+  env->freeze();
+  return made;
+}
+
+void run_stages(const Stages& stages, const std::string& name, detail::CallFrame& f, std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs) {
+  inputs.assign(f.tensors.begin(), f.tensors.end());
+  inputs.resize(stages.front()->program.graph.inputs.size());
+  for (const auto& stage : stages) {
+    detail::Outputs out;
+    std::int64_t copied = 0;
+    stage->recordings.get(f.values.data(), name)->replay(f.values.data(), inputs.data(), out, stage->results, &copied);
+    for (TensorImpl*& t : out.tensors) {
+      made.push_back(Tensor::adopt(std::exchange(t, nullptr)));
+      inputs.push_back(made.back().impl());
+    }
+    for (const Stage::Read& r : stage->reads) {
+      const Tensor one = on_host(Tensor::share(inputs[r.tensor]), "item");
+      std::memcpy(&f.values[r.word], one.impl()->data(), sizeof(std::int64_t));
+    }
+    if (log::on(log::Channel::Recordings)) {
+      std::vector<std::int64_t> numbers;
+      for (const Stage::Read& r : stage->reads) numbers.push_back(f.values[r.word]);
+      const std::string which = "stage " + std::to_string(&stage - stages.data());
+      log::event(log::Event::numbers_read, name, which + " " + text_of(*stage), {{"stage", &stage - stages.data()}, {"numbers", numbers}});
+    }
+    std::vector<std::int64_t> slots(stage->assumed.size());
+    stage->assumed.evaluate(f.values.data(), slots.data());
+    for (const auto& [slot, text] : stage->conditions)
+      if (!slots[slot]) bail(Bail::asks_of_data, "compile", {}, "in this call it does not hold that ", text, ", which the compiled function takes for granted of what depends on data");
+  }
+}
+
+std::string text_of(const Stage& s) {
+  std::string text = "gives " + std::to_string(s.reads.size()) + (s.reads.size() == 1 ? " number that depends on data" : " numbers that depend on data");
+  for (std::size_t i = 0; i < s.lines.size(); ++i)
+    if (const SourceLoc at = s.lines[i]) text += std::string(text.ends_with('a') ? " (" : ", ") + at.file + ":" + std::to_string(at.line);
+  return text.ends_with('a') ? text : text + ")";
+}
+
+}  // namespace reprise::runtime

@@ -1,0 +1,197 @@
+#include "reprise/data_sizes.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/operators/operators_test.h"
+#include "tests/support/error_of.h"
+
+namespace reprise::test {
+namespace {
+
+using List = std::vector<Tensor>;
+
+const std::vector<std::int64_t> kSizes = {6, 9, 64, 3};
+
+Tensor mask_of(const Ints& sizes, std::int64_t seed = 0) { return numbers(sizes, kInt64, seed) > 0; }
+
+std::int64_t fallbacks(const Stats& s, std::string_view reason) {
+  for (const Stats::Fallback& f : s.fallbacks)
+    if (f.reason == reason) return f.calls;
+  return 0;
+}
+
+TEST(DataSizes, NonzeroNamesThePlaces) {
+  const Tensor x = tensor_of(std::vector<double>{0, 2, 0, -1, 0, 3}, {2, 3}).to(test_device());
+  EXPECT_EQ(nonzero(x).to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 1, 1, 0, 1, 2}));
+  EXPECT_EQ(argwhere(x > 1).to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 1, 1, 2}));
+  EXPECT_EQ(nonzero_static(x, 4).to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 1, 1, 0, 1, 2, -1, -1}));
+  EXPECT_EQ(nonzero_static(x, 1, 7).to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(graph::sizes_text(nonzero(zeros({0, 3})).sizes()), "[0, 2]");
+  EXPECT_EQ(graph::sizes_text(nonzero(ones({})).sizes()), "[1, 0]");
+  EXPECT_EQ(graph::sizes_text(nonzero(zeros({})).sizes()), "[0, 0]");
+  for (DType t : {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64, kInt32, kInt8, kUInt8, kBool})
+    expect_compiled([](const List& a) { return List{nonzero(a[0])}; }, [t](std::int64_t n) { return List{numbers({n, 3}, t)}; }, kSizes);
+}
+
+TEST(DataSizes, MasksSelect) {
+  expect_compiled([](const List& a) { return List{masked_select(a[0], a[1]), masked_select(a[0], a[1]) * 2 + 1}; },
+                  [](std::int64_t n) { return List{numbers({n, 4}), mask_of({n, 4})}; }, kSizes);
+  // Broadcast either way.
+  expect_compiled([](const List& a) { return List{masked_select(a[0], a[1])}; }, [](std::int64_t n) { return List{numbers({n, 1}), mask_of({4})}; }, kSizes);
+  const Tensor x = tensor_of(std::vector<double>{1, 2, 3, 4}, {4}).to(test_device());
+  EXPECT_EQ(masked_select(x, x > 2).to_vector<float>(), (std::vector<float>{3, 4}));
+  EXPECT_EQ(masked_select(x, x > 9).numel(), 0);
+}
+
+TEST(DataSizes, MasksIndex) {
+  expect_compiled([](const List& a) { return List{a[0].index({a[1]}), a[0].index({Tensor(), a[2]}), a[0].index({a[3]}).sum(), a[0].index({a[1]}).relu()}; },
+                  [](std::int64_t n) { return List{numbers({n, 4}), mask_of({n}), mask_of({4}), mask_of({n, 4})}; }, kSizes);
+  expect_compiled([](const List& a) { return List{a[0].index({a[1], a[2]}), a[0].index({a[3]})}; },
+                  [](std::int64_t n) { return List{numbers({n, 4, 5}), mask_of({n, 4}), tensor_of(std::vector<double>{2}, {1}).to(kInt64).to(test_device()), mask_of({n, 4, 5}, 3)}; }, kSizes);
+}
+
+TEST(DataSizes, MasksPut) {
+  expect_compiled(
+      [](const List& a) {
+        const Tensor one = full({}, 2.5, {kFloat32, a[0].device()});
+        return List{a[0].index_put({a[1]}, one), a[0].index_put({Tensor(), a[2]}, one), a[0].index_put({a[1]}, one, true), a[0].index_put({a[1]}, a[0].index({a[1]}) * 2),
+                    a[0].index_put({a[3]}, a[0].index({a[3]}) + 1, true)};
+      },
+      [](std::int64_t n) { return List{numbers({n, 4}), mask_of({n}), mask_of({4}), mask_of({n, 4})}; }, kSizes);
+  // In place: of what is written afterwards nothing is known before.
+  expect_compiled(
+      [](const List& a) {
+        a[0].index_put_({a[1]}, a[0].index({a[1]}).exp());
+        a[0].index_put_({a[0] > 1}, full({}, -1.0, {kFloat32, a[0].device()}));
+        return List{a[0].index({a[0] < 0}), a[0] * 2};
+      },
+      [](std::int64_t n) { return List{numbers({n, 4}), mask_of({n})}; }, kSizes);
+}
+
+TEST(DataSizes, SizesGoOnIntoWhatFollows) {
+  auto f = [](const List& a) {
+    const Tensor rows = a[0].index({a[1]});                  // [u, 4]
+    const Int n = rows.size(0);
+    const Tensor y = rows.mm(a[2]).softmax(-1);              // a product over them
+    const Tensor both = cat({rows, y}, 1);                   // views, joins, reductions of them
+    return List{both.t() * 1, both.sum(0), both.mean({0, 1}), zeros({n, 2}, {kFloat32, a[0].device()}) + y.slice(1, 0, 2), rows.view({n * 2, 2}), cat({rows, a[0]}, 0),
+                rows.unsqueeze(1) * rows.unsqueeze(0), arange(n, {kInt64, a[0].device()})};
+  };
+  expect_compiled(f, [](std::int64_t n) { return List{numbers({n, 4}), mask_of({n}), numbers({4, 4}, kFloat32, 2)}; }, kSizes);
+}
+
+TEST(DataSizes, StagesFollowEachOther) {
+  expect_compiled(
+      [](const List& a) {
+        const Tensor x = a[0].index({a[0] > 0});
+        const Tensor y = x.index({x > x.mean()});
+        return List{y, x, y.sum() + x.sum(), nonzero(y), a[0] * 2};
+      },
+      [](std::int64_t n) { return List{numbers({n})}; }, {9, 20, 64});
+}
+
+TEST(DataSizes, Unique) {
+  for (DType t : {kFloat32, kInt64, kInt32, kBool, kBFloat16})
+    expect_compiled(
+        [](const List& a) {
+          const Unique u = unique(a[0], true, true), c = unique_consecutive(a[0], true, true);
+          return List{u.values, u.inverse, u.counts, c.values, c.inverse, c.counts, u.values.index({u.inverse})};
+        },
+        [t](std::int64_t n) { return List{numbers({n, 3}, t)}; }, kSizes);
+  const Tensor x = tensor_of(std::vector<double>{3, 1, 1, 2, 3, 3}, {6}).to(kInt64).to(test_device());
+  const Unique u = unique(x, true, true), c = unique_consecutive(x, true, true);
+  EXPECT_EQ(u.values.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(u.inverse.to_vector<std::int64_t>(), (std::vector<std::int64_t>{2, 0, 0, 1, 2, 2}));
+  EXPECT_EQ(u.counts.to_vector<std::int64_t>(), (std::vector<std::int64_t>{2, 1, 3}));
+  EXPECT_EQ(c.values.to_vector<std::int64_t>(), (std::vector<std::int64_t>{3, 1, 2, 3}));
+  EXPECT_EQ(c.counts.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 2, 1, 2}));
+  EXPECT_EQ(unique(zeros({0}), true, true).counts.numel(), 0);
+}
+
+TEST(DataSizes, RepeatsOfEach) {
+  expect_compiled([](const List& a) { return List{repeat_interleave(a[0], a[1].abs(), 0), repeat_interleave(a[0], a[2], 1)}; },
+                  [](std::int64_t n) { return List{numbers({n, 3}), numbers({n}, kInt64), tensor_of(std::vector<double>{2, 0, 1}, {3}).to(kInt32).to(test_device())}; }, kSizes);
+  const Tensor x = arange(3, {kInt64, test_device()});
+  EXPECT_EQ(repeat_interleave(x, x, 0).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 2, 2}));
+  EXPECT_EQ(error_of([&] { repeat_interleave(x, x - 1, 0); }).code(), ErrorCode::InvalidArgument);
+}
+
+TEST(DataSizes, AnElementIsANumber) {
+  expect_compiled(
+      [](const List& a) {
+        const Scalar s = a[0].max().item(), k = a[1].item();
+        return List{a[0] * s + k, a[0] / s, full({2, 2}, s, {kFloat32, a[0].device()})};
+      },
+      [](std::int64_t n) { return List{numbers({n}) + 4, full({}, n, {kInt64, test_device()})}; }, kSizes);
+}
+
+TEST(DataSizes, AnElementIsASize) {
+  expect_compiled(
+      [](const List& a) {
+        const Int n = check_size(a[1].item().to_int(), 1, a[0].size(0));
+        return List{a[0].narrow(0, 0, n), a[0].slice(0, n - 1), zeros({n, 2}, {kFloat32, a[0].device()}), a[0].narrow(0, n - 1, 1), a[0].select(0, n - 1) * n, a[0].sum() * (n + 1)};
+      },
+      [](std::int64_t n) { return List{numbers({n, 2}), full({}, n / 2 + 1, {kInt64, test_device()})}; }, kSizes);
+}
+
+TEST(DataSizes, WhatIsDeclaredIsChecked) {
+  auto f = compile([](Tensor x, Tensor n) {
+    x.add_(1);
+    const Int u = check_size(n.item().to_int(), 2, 5);
+    return x.narrow(0, 0, u) * 2;
+  });
+  auto number = [](std::int64_t n) { return full({}, n, {kInt64, test_device()}); };
+  Tensor x = numbers({8});
+  const Tensor was = x.clone();
+  expect_same({f(x, number(3))}, {(was + 1).narrow(0, 0, 3) * 2}, 0, 0);
+  const Tensor before = x.clone();
+  const Error e = error_of([&] { f(x, number(6)); });
+  EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
+  EXPECT_NE(std::string(e.what()).find("check_size: the number is 6, declared to be at least 2 and at most 5"), std::string::npos) << e.what();
+  expect_same({x}, {before}, 0, 0);  // as before the call
+  expect_same({f(x, number(5))}, {(before + 1).narrow(0, 0, 5) * 2}, 0, 0);
+  EXPECT_EQ(f.stats().compilations, 1);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  EXPECT_EQ(error_of([] { check_size(3, 4, 2); }).code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(error_of([] { check_size(3, 4); }).code(), ErrorCode::InvalidArgument);
+}
+
+TEST(DataSizes, ABranchEndsTheTrace) {
+  auto f = compile([](Tensor x) {
+    const Tensor y = x.index({x > 0});
+    if (y.size(0) > 3) return y.slice(0, 0, 3);
+    return y;
+  });
+  const Tensor x = numbers({20});
+  EXPECT_EQ(f(x).size(0), 3);
+  EXPECT_EQ(fallbacks(f.stats(), "asks_of_data"), 1);
+  EXPECT_NE(f.stats().last_fallback_reason.find("check_size"), std::string::npos) << f.stats().last_fallback_reason;
+  auto g = compile([](Tensor x) { return x * x.sum().item<float>(); });
+  g(x);
+  EXPECT_EQ(fallbacks(g.stats(), "reads_value"), 1);
+}
+
+TEST(DataSizes, NewNumbersCompileNothing) {
+  auto f = compile([](Tensor x) { return x.index({x > 0}) * 2; });
+  for (std::int64_t n = 1; n < 40; ++n) {
+    const Tensor x = arange(-5, n, {kFloat32, test_device()});
+    expect_same({f(x)}, {x.slice(0, 6) * 2}, 0, 0);
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  EXPECT_LE(f.stats().compilations, 2);
+}
+
+TEST(DataSizes, RefuseWhatDoesNotFit) {
+  const Tensor x = zeros({4, 3});
+  EXPECT_EQ(error_of([&] { x.index({zeros({3}) > 0}); }).code(), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(error_of([&] { x.index({Tensor(), zeros({3, 3}) > 0}); }).code(), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(error_of([&] { x.index_put({zeros({3}) > 0}, ones({})); }).code(), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(error_of([&] { x.index_put({zeros({4}) > -1}, ones({2, 3})); }).code(), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(error_of([&] { x.index({zeros({}) > 0}); }).code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(error_of([&] { masked_select(x, zeros({4}) > 0); }).code(), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(error_of([&] { masked_select(x, x); }).code(), ErrorCode::DTypeMismatch);
+  EXPECT_EQ(error_of([&] { nonzero_static(x, -1); }).code(), ErrorCode::InvalidArgument);
+}
+
+}  // namespace
+}  // namespace reprise::test
