@@ -67,7 +67,7 @@ struct Dim {
   }
   /// At the centers of the elements at the border, or at their outer edges.
   V reflected(V v) const {
-    if (align && graph::is_plain(size, 1)) return b.mul(v, Scalar(0.0));
+    if (align && static_cast<bool>(detail::compare_eq(size, 1, b.loc()))) return b.mul(v, Scalar(0.0));
     const Scalar span(align ? size - 1 : size);
     const double low = align ? 0 : -0.5;
     const V from = b.unary(OpId::abs, b.sub(v, Scalar(low)));
