@@ -50,10 +50,8 @@ struct Pool {
   /// The image with so much around it that all windows lie within.
   V room(Build& b, V x, Scalar value) const {
     Ints back = padding;
-    for (std::size_t i = 0; i < n() && ceil; ++i) {
-      const Int size = b.sizes(x)[i + 2];
-      back[i] = Int::max((count(size, i) - 1) * steps[i].stride + steps[i].reach() - size - padding[i], 0);
-    }
+    // The last window may begin with the last element: it reaches less than a step beyond what it would without ceil_mode.
+    for (std::size_t i = 0; i < n() && ceil; ++i) back[i] = back[i] + (steps[i].stride - 1);
     return operators::padded(b, x, padding, back, value);
   }
 };
