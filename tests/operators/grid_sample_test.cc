@@ -75,26 +75,25 @@ Tensor by_loops(const Tensor& x, const Tensor& grid, const How& how) {
   return tensor_of(made, sizes).to(x.dtype());
 }
 
-std::vector<How> all_ways(bool of_planes) {
+std::vector<How> all_ways() {
   std::vector<How> all;
   for (std::string_view mode : {"bilinear", "nearest", "bicubic"})
     for (std::string_view beyond : {"zeros", "border", "reflection"})
-      for (bool align : {false, true})
-        if (of_planes || mode != "bicubic") all.push_back({mode, beyond, align});
+      for (bool align : {false, true}) all.push_back({mode, beyond, align});
   return all;
 }
 Tensor grid_of(const Ints& sizes, DType t) { return (numbers(sizes, kFloat64, 3) * 0.53).to(t); }
 
 TEST(GridSample, ReadsAtPlaces) {
   for (bool planes : {true, false})
-    for (const How& how : all_ways(planes))
+    for (const How& how : all_ways())
       for (DType t : {kFloat32, kFloat64}) {
         SCOPED_TRACE(std::string(how.mode) + ", " + std::string(how.beyond) + (how.align ? ", corners, " : ", ") + std::string(dtype_name(t)));
         const Tensor x = planes ? numbers({2, 3, 5, 4}, t) : numbers({2, 2, 3, 5, 4}, t), grid = planes ? grid_of({2, 6, 3, 2}, t) : grid_of({2, 2, 3, 4, 3}, t);
         expect_same({grid_sample(x, grid, how.mode, how.beyond, how.align)}, {by_loops(x, grid, how)}, 1e-4, 1e-4);
       }
   const Tensor one = numbers({1, 2, 1, 1}), grid = grid_of({1, 3, 3, 2}, kFloat32);
-  for (const How& how : all_ways(true)) {
+  for (const How& how : all_ways()) {
     SCOPED_TRACE(std::string(how.mode) + ", " + std::string(how.beyond) + (how.align ? ", corners, of one" : ", of one"));
     expect_same({grid_sample(one, grid, how.mode, how.beyond, how.align)}, {by_loops(one, grid, how)}, 1e-4, 1e-4);
   }
@@ -112,7 +111,7 @@ TEST(GridSample, PlacesThatAreNoNumbersAreBeyond) {
   expect_same({grid_sample(ones({1, 1, 4, 4}).to(test_device()), grid, "nearest")}, {zeros({1, 1, 1, 3})}, 0, 0);
   // Whatever it gives, it reads nothing outside.
   const Tensor none = full({1, 2, 2, 2}, nan).to(test_device());
-  for (const How& how : all_ways(true)) EXPECT_EQ(grid_sample(ones({1, 1, 4, 4}).to(test_device()), none, how.mode, how.beyond, how.align).numel().value(), 4);
+  for (const How& how : all_ways()) EXPECT_EQ(grid_sample(ones({1, 1, 4, 4}).to(test_device()), none, how.mode, how.beyond, how.align).numel().value(), 4);
 }
 
 TEST(GridSample, OneCompilationServesManySizes) {
@@ -149,7 +148,6 @@ TEST(GridSample, RefusesWhatDoesNotFit) {
   EXPECT_EQ(code([&] { grid_sample(x.to(kInt64), grid.to(kInt64)); }), ErrorCode::DTypeMismatch);
   EXPECT_EQ(code([&] { grid_sample(x, grid, "cubic"); }), ErrorCode::InvalidArgument);
   EXPECT_EQ(code([&] { grid_sample(x, grid, "nearest", "wrap"); }), ErrorCode::InvalidArgument);
-  EXPECT_EQ(code([&] { grid_sample(zeros({2, 3, 4, 5, 6}), zeros({2, 6, 7, 8, 3}), "bicubic"); }), ErrorCode::InvalidArgument);
   EXPECT_EQ(code([&] { grid_sample(zeros({2, 3, 0, 5}), grid); }), ErrorCode::ShapeMismatch);
   EXPECT_EQ(code([&] { affine_grid(zeros({2, 2, 2}), {2, 3, 4, 5}); }), ErrorCode::ShapeMismatch);
   EXPECT_EQ(code([&] { affine_grid(zeros({2, 2, 3}), {2, 3, 4}); }), ErrorCode::InvalidArgument);

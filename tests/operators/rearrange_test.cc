@@ -30,9 +30,13 @@ Tensor picked(const Tensor& x, const List& sizes, const std::function<List(const
   return tensor_of(made, Ints(sizes.begin(), sizes.end())).to(x.dtype());
 }
 
-std::int64_t place(std::string_view mode, std::int64_t i, std::int64_t n) {
+/// Where what counts on beyond n elements comes from; what is cropped in front or behind does not go round.
+std::int64_t place(std::string_view mode, std::int64_t i, std::int64_t n, std::int64_t front, std::int64_t back) {
   if (mode == "replicate") return std::min(std::max<std::int64_t>(i, 0), n - 1);
-  if (mode == "circular") return (i % n + n) % n;
+  if (mode == "circular") {
+    const std::int64_t cropped = -std::min<std::int64_t>(front, 0), left = n - cropped + std::min<std::int64_t>(back, 0), at = i - cropped;
+    return (at % left + left) % left + cropped;
+  }
   if (i < 0) i = -i;
   return i < n ? i : 2 * (n - 1) - i;
 }
@@ -47,7 +51,7 @@ TEST(Pad, ByModes) {
         for (std::size_t i = 0; i < pad_by.size() / 2; ++i) sizes[4 - i] += pad_by[2 * i] + pad_by[2 * i + 1];
         const Tensor want = picked(x, sizes, [&](const List& index) {
           List from = index;
-          for (std::size_t i = 0; i < pad_by.size() / 2; ++i) from[4 - i] = place(mode, index[4 - i] - pad_by[2 * i], x.size(static_cast<int>(4 - i)).value());
+          for (std::size_t i = 0; i < pad_by.size() / 2; ++i) from[4 - i] = place(mode, index[4 - i] - pad_by[2 * i], x.size(static_cast<int>(4 - i)).value(), pad_by[2 * i], pad_by[2 * i + 1]);
           return from;
         });
         expect_same({pad(x, pad_by, mode)}, {want}, 0, 0);
