@@ -126,6 +126,7 @@ Tensor Tensor::to(DType dtype, SourceLoc loc) const { return reprise::to(*this, 
 Tensor Tensor::to(Device device, SourceLoc loc) const { return reprise::to(*this, device, loc); }
 Tensor Tensor::to(Device device, bool non_blocking, SourceLoc loc) const { return reprise::to(*this, device, non_blocking, loc); }
 Tensor Tensor::to(Device device, DType dtype, SourceLoc loc) const { return reprise::to(reprise::to(*this, dtype, loc), device, loc); }
+Tensor Tensor::to(const TensorOptions& options, SourceLoc loc) const { return to(options.device.value_or(device()), options.dtype.value_or(dtype()), loc); }
 Tensor Tensor::to(const Tensor& other, SourceLoc loc) const { return to(other.device(), other.dtype(), loc); }
 Tensor Tensor::pin_memory(Device device, SourceLoc loc) const { return reprise::pin_memory(*this, device, loc); }
 bool Tensor::is_pinned(SourceLoc loc) const { return reprise::is_pinned(*this, loc); }

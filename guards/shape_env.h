@@ -139,6 +139,7 @@ class ShapeEnv {
   bool known_multiple(const Expr* value, const Expr* of);
   void record(const Expr* condition, SourceLoc, const char* why);
   friend class GuardSet;
+  friend class EnvArchive;
   friend struct Maker;
   std::unique_ptr<Impl> impl_;
   std::deque<Symbol> symbols_;

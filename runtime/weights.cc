@@ -14,8 +14,6 @@ namespace reprise::detail {
 
 namespace {
 
-std::string name_of(const Weight& w, const WeightOptions& o) { return o.prefix + (o.name ? o.name(w.field) : w.field); }
-
 std::string shape_text(const Tensor& t) {
   std::ostringstream s;
   s << t.sizes();
@@ -30,7 +28,7 @@ class Complaints {
   void twice(const std::string& name) { twice_.push_back("'" + shown(name) + "'"); }
   void sizes(std::string what) { sizes_.push_back(std::move(what)); }
   void dtype(std::string what) { dtypes_.push_back(std::move(what)); }
-  void raise(const SafeTensors& file, SourceLoc loc) const {
+  void raise(const WeightFile& file, SourceLoc loc) const {
     std::string all;
     auto tell = [&](const char* what, const std::vector<std::string>& these) {
       constexpr std::size_t kMost = 8;
@@ -48,7 +46,7 @@ class Complaints {
     if (all.empty()) return;
     const bool names = !missing_.empty() || !left_.empty() || !twice_.empty();
     const ErrorCode code = names || (!sizes_.empty() && !dtypes_.empty()) ? ErrorCode::InvalidArgument : sizes_.empty() ? ErrorCode::DTypeMismatch : ErrorCode::ShapeMismatch;
-    fail(code, "load_safetensors", loc, "'", shown(file.path()), "' does not fit the struct", all);
+    fail(code, file.op, loc, "'", shown(file.path), "' does not fit the struct", all);
   }
 
  private:
@@ -57,11 +55,15 @@ class Complaints {
 
 }  // namespace
 
+std::string weight_name(const std::string& field, const WeightOptions& o) { return o.prefix + (o.name ? o.name(field) : field); }
+
 void load_weights(const SafeTensors& file, std::vector<Weight>& weights, const WeightOptions& o, SourceLoc loc) {
-  if (o.dtype && !is_floating(*o.dtype)) fail(ErrorCode::InvalidArgument, "load_safetensors", loc, "WeightOptions::dtype is ", *o.dtype, "; floating tensors are converted to a floating dtype");
-  const std::vector<std::string> names = file.names();
+  load_weights({"load_safetensors", file.path(), file.names(), [&](const std::string& name, std::size_t) { return file.at(name, loc); }}, weights, o, loc);
+}
+void load_weights(const WeightFile& file, std::vector<Weight>& weights, const WeightOptions& o, SourceLoc loc) {
+  if (o.dtype && !is_floating(*o.dtype)) fail(ErrorCode::InvalidArgument, file.op, loc, "WeightOptions::dtype is ", *o.dtype, "; floating tensors are converted to a floating dtype");
   std::vector<std::string_view> of_prefix;
-  for (const std::string& n : names)
+  for (const std::string& n : file.names)
     if (n.starts_with(o.prefix)) of_prefix.push_back(n);
   Complaints wrong;
   std::set<std::string, std::less<>> taken;
@@ -69,14 +71,14 @@ void load_weights(const SafeTensors& file, std::vector<Weight>& weights, const W
   constexpr std::size_t kMostCompared = 8;  // of the missing: nearest names take their time
   std::size_t compared = 0;
   for (const Weight& w : weights) {
-    const std::string name = name_of(w, o);
+    const std::string name = weight_name(w.field, o);
     Tensor& t = found.emplace_back();
-    if (!file.contains(name)) {
+    if (!std::binary_search(file.names.begin(), file.names.end(), name)) {
       wrong.missing(name, compared++ < kMostCompared && !of_prefix.empty() ? nearest_name(name, of_prefix) : "");
       continue;
     }
     if (!taken.insert(name).second) wrong.twice(name);
-    t = file.at(name, loc);
+    t = file.at(name, found.size() - 1);
     if (!w.tensor.defined()) continue;
     if (t.sizes() != w.tensor.sizes()) wrong.sizes("'" + shown(name) + "' is " + shape_text(t) + ", the field " + shape_text(w.tensor));
     const DType wanted = o.dtype && is_floating(t.dtype()) ? t.dtype() : w.tensor.dtype();
@@ -88,6 +90,7 @@ void load_weights(const SafeTensors& file, std::vector<Weight>& weights, const W
   wrong.raise(file, loc);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     Tensor& t = found[i];
+    if (!t.defined()) continue;  // the file's reader has what it wants of it
     if (o.dtype && is_floating(t.dtype())) t = t.to(*o.dtype, loc);
     if (o.device) t = t.to(*o.device, loc);
     else if (weights[i].tensor.defined()) t = t.to(weights[i].tensor.device(), loc);
@@ -98,7 +101,7 @@ void load_weights(const SafeTensors& file, std::vector<Weight>& weights, const W
 void save_weights(const std::string& path, const std::vector<Weight>& weights, const WeightOptions& o, const std::map<std::string, std::string>& metadata, SourceLoc loc) {
   std::map<std::string, Tensor> all;
   for (const Weight& w : weights)
-    if (const std::string name = name_of(w, o); !all.emplace(name, w.tensor).second) fail(ErrorCode::InvalidArgument, "save_safetensors", loc, "two fields are called '", shown(name), "'");
+    if (const std::string name = weight_name(w.field, o); !all.emplace(name, w.tensor).second) fail(ErrorCode::InvalidArgument, "save_safetensors", loc, "two fields are called '", shown(name), "'");
   save_safetensors(path, all, metadata, loc);
 }
 

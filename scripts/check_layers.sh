@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 fail=0
 report() { printf 'check_layers: %s\n%s\n' "$1" "$2" >&2; fail=1; }
 
-rooms=(base guards device tensor graph passes kernels jit operators runtime validate)
+rooms=(base guards device tensor graph passes kernels jit operators runtime validate import)
 above=""
 for ((i = ${#rooms[@]} - 1; i >= 0; --i)); do
   room=${rooms[i]}
@@ -71,6 +71,8 @@ hits=$(grep -rnE '#include [<"]cuda(_runtime)?\.h' --include=*.h --include=*.cc 
 [ -z "$hits" ] || report "the CUDA driver is seen outside device/cuda/:" "$hits"
 hits=$(grep -rnE '#include [<"]z3' --include=*.h --include=*.cc . 2>/dev/null | grep -vE '^\./(validate|build[^/]*)/' || true)
 [ -z "$hits" ] || report "Z3 is seen outside validate/:" "$hits"
+hits=$(grep -rnE '#include [<"](google/protobuf|.*\.pb\.h)' --include=*.h --include=*.cc . 2>/dev/null | grep -vE '^\./(import/onnx/decode\.cc|build[^/]*/)' || true)
+[ -z "$hits" ] || report "protobuf is seen outside import/onnx/decode.cc:" "$hits"
 hits=$(grep -rnE '#include "' include 2>/dev/null | grep -v '#include "reprise/' || true)
 [ -z "$hits" ] || report "a public header includes one that is not installed:" "$hits"
 

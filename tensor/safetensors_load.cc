@@ -1,17 +1,13 @@
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/errors.h"
-#include "base/files.h"
 #include "base/nearest.h"
 #include "base/shown.h"
 #include "reprise/safetensors.h"
+#include "tensor/file_tensor.h"
 #include "tensor/impl.h"
 #include "tensor/safetensors_format.h"
 
@@ -20,26 +16,6 @@ namespace {
 
 using nlohmann::json;
 constexpr const char* op = "load_safetensors";
-
-/// The whole file, private: writes stay in this process.
-struct Mapping {
-  char* data = nullptr;
-  std::int64_t bytes = 0;
-  Mapping() = default;
-  Mapping(const Mapping&) = delete;
-  ~Mapping() {
-    if (data) munmap(data, static_cast<std::size_t>(bytes));
-  }
-};
-
-std::shared_ptr<Mapping> map_file(const files::File& file, std::int64_t bytes, const std::string& path, SourceLoc loc) {
-  auto map = std::make_shared<Mapping>();
-  if (bytes == 0) return map;
-  void* m = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE, file.fd(), 0);
-  if (m == MAP_FAILED) fail(ErrorCode::Io, op, loc, "cannot map '", shown(path), "': ", std::strerror(errno));
-  map->data = static_cast<char*>(m), map->bytes = bytes;
-  return map;
-}
 
 /// A value of the header, of at most two containers. (Those of the JSON library allocate where they are destroyed, and end the
 /// process when memory is exhausted.)
@@ -82,20 +58,21 @@ struct Entry {
 /// Everything wrong with a header is one of these, so each message starts with the file.
 class Reader {
  public:
-  Reader(const std::string& path, SourceLoc loc) : path_(path), loc_(loc) {}
+  Reader(const TensorFile& file, SourceLoc loc) : file_(file), path_(file.path), loc_(loc) {}
 
   template <class... Parts>
   [[noreturn]] void bad(const Parts&... parts) const {
     fail(ErrorCode::FileFormat, op, loc_, "'", shown(path_), "': ", parts...);
   }
 
-  /// Parses and checks a file of that size; fills the maps. Returns the offset of the data. Reads, and does not look at a mapping: a
+  /// Parses and checks the file; fills the maps. Returns the offset of the data. Reads, and does not look at a mapping: a
   /// file that somebody changes meanwhile may give an error, and nothing worse.
-  std::int64_t read(const files::File& file, std::int64_t bytes, std::map<std::string, Entry, std::less<>>& entries,
+  std::int64_t read(std::map<std::string, Entry, std::less<>>& entries,
                     std::map<std::string, std::string>& metadata) const {
+    const std::int64_t bytes = file_.bytes;
     if (bytes < 8) bad("the file has ", bytes, " bytes; the length of the header alone takes 8");
     unsigned char length[8];
-    read_bytes(file, 0, length, 8);
+    file_.read(0, length, 8, loc_);
     std::uint64_t n = 0;
     for (int i = 7; i >= 0; --i) n = n << 8 | length[i];
     if (n > static_cast<std::uint64_t>(safetensors::kMaxHeader))
@@ -103,7 +80,7 @@ class Reader {
     std::int64_t header = static_cast<std::int64_t>(n);
     if (header > bytes - 8) bad("the header claims ", header, " bytes, but ", bytes - 8, " follow");
     std::string text(n, '\0');
-    read_bytes(file, 8, text.data(), header);
+    file_.read(8, text.data(), header, loc_);
     Events events{*this, entries, metadata};
     json::sax_parse(text, &events);
     check_ranges(entries, bytes - 8 - header);
@@ -111,11 +88,6 @@ class Reader {
   }
 
  private:
-  void read_bytes(const files::File& file, std::int64_t offset, void* to, std::int64_t bytes) const {
-    std::string why;
-    if (!files::read_at(file, offset, to, bytes, why)) fail(ErrorCode::Io, op, loc_, "cannot read '", shown(path_), "': ", why);
-  }
-
   /// Takes the header as it is read, one tensor at a time, so that time and memory follow its length whatever it says: the JSON
   /// reader's own tree looks through all that came before at the end of each object, and is destroyed by recursion.
   struct Events {
@@ -265,16 +237,15 @@ class Reader {
     if (at != data_bytes) bad("the tensors end at byte ", at, " of the data, but the file has ", data_bytes);
   }
 
+  const TensorFile& file_;
   const std::string& path_;
   SourceLoc loc_;
 };
 
 }  // namespace
 
-struct SafeTensors::File {
-  std::string path;
-  files::File file;
-  std::shared_ptr<Mapping> map;  ///< null: tensors are read
+struct SafeTensors::File : TensorFile {
+  File(const std::string& path_, SourceLoc loc) : TensorFile(op, path_, loc) {}
   std::int64_t data_offset = 0;
   std::map<std::string, Entry, std::less<>> entries;
   std::map<std::string, std::string> metadata;
@@ -282,20 +253,9 @@ struct SafeTensors::File {
   std::map<std::string, Tensor, std::less<>> made;  // guarded by mu. They hold the mapping, not this: no cycle
 
   Tensor make(const std::string& name, const Entry& e, SourceLoc loc) const {
-    const std::int64_t begin = data_offset + e.begin, bytes = e.end - e.begin;
-    // Touching a page that the file has no more would end the process.
-    if (std::int64_t now = files::size_of(file); bytes > 0 && now < begin + bytes)
-      fail(ErrorCode::Io, op, loc, "'", shown(path), "' was cut off after it was loaded: tensor '", shown(name), "' ends at byte ", begin + bytes,
-           ", the file has ", now);
-    char* data = map ? map->data + begin : nullptr;
-    const bool mapped = map && reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(item_size(e.dtype)) == 0;
-    Ints sizes(e.sizes, e.sizes + e.rank);
-    Tensor t = mapped ? from_blob(data, sizes, e.dtype, [keep = map](void*) {}) : empty_concrete(e.sizes, e.rank, e.dtype, Device::cpu());
-    if (!mapped && bytes > 0) {
-      data = t.impl()->data();
-      std::string why;
-      if (!files::read_at(file, begin, data, bytes, why)) fail(ErrorCode::Io, op, loc, "cannot read tensor '", shown(name), "' of '", shown(path), "': ", why);
-    }
+    const std::int64_t bytes = e.end - e.begin;
+    Tensor t = tensor(name, data_offset + e.begin, e.sizes, e.rank, e.dtype, loc);
+    const char* data = bytes > 0 ? t.impl()->data() : nullptr;
     if (e.dtype == DType::Bool)
       for (std::int64_t i = 0; i < bytes; ++i)
         if (static_cast<unsigned char>(data[i]) > 1)
@@ -341,15 +301,9 @@ const std::map<std::string, std::string>& SafeTensors::metadata() const {
 
 SafeTensors load_safetensors(const std::string& path, Reading how, SourceLoc loc) {
   not_while_traced(op, loc);
-  auto file = std::make_shared<SafeTensors::File>();
-  file->path = path;
-  std::string why;
-  file->file = files::open_to_read(path, why);
-  if (!file->file) fail(ErrorCode::Io, op, loc, "cannot open '", shown(path), "': ", why);
-  const std::int64_t bytes = files::size_of(file->file);
-  if (bytes < 0) fail(ErrorCode::Io, op, loc, "cannot read '", shown(path), "': ", std::strerror(errno));
-  file->data_offset = Reader(path, loc).read(file->file, bytes, file->entries, file->metadata);
-  if (how == Reading::Mapped) file->map = map_file(file->file, bytes, path, loc);
+  auto file = std::make_shared<SafeTensors::File>(path, loc);
+  file->data_offset = Reader(*file, loc).read(file->entries, file->metadata);
+  if (how == Reading::Mapped) file->map_all(loc);
   SafeTensors s;
   s.file_ = std::move(file);
   return s;

@@ -14,6 +14,7 @@ constexpr const char* kHelp = R"(usage: reprise COMMAND [ARGUMENTS]
 
   info                 version, CPU and its features, threads, GPU found or why not
   ops [NAME...]        operators with schema, dtypes and how each is computed (all, or those whose name contains NAME)
+  gguf FILE            what a GGUF file holds: metadata, tensors, and how they are stored
   settings             every environment variable REPRISE_...: what it is for, its default, what it is now
   log-schema           the JSON Schema that every line of a REPRISE_LOG_FILE keeps
   explain LOG.jsonl... a readable account of what REPRISE_LOG_FILE recorded: what to do first, compilations with their times by
@@ -32,6 +33,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"info", reprise::tool::info, "usage: reprise info\n"},
     {"ops", reprise::tool::ops, "usage: reprise ops [NAME...]\nOperators whose names contain one of these; without names, all.\n"},
+    {"gguf", reprise::tool::gguf, "usage: reprise gguf FILE\nMetadata (of long arrays how many, and the last), tensors with type and sizes, sums by type.\n"},
     {"settings", reprise::tool::settings, "usage: reprise settings\n"},
     {"log-schema", reprise::tool::log_schema, "usage: reprise log-schema\n"},
     {"explain", reprise::tool::explain, "usage: reprise explain LOG.jsonl...\nFiles of REPRISE_LOG_FILE, of one process or several; - is standard input.\n"},

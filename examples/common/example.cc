@@ -103,6 +103,19 @@ double Times::quantile(double q) const {
   return *at;
 }
 
+void Times::histogram() const {
+  constexpr int kBins = 24, kWidth = 50;  // the last: 8 s and more
+  std::size_t bins[kBins] = {}, most = 1;
+  for (const double t : all_) ++bins[std::clamp(static_cast<int>(std::floor(std::log2(std::max(t * 1e6, 1.0)))), 0, kBins - 1)];
+  int first = kBins, last = 0;
+  for (int b = 0; b < kBins; ++b)
+    if (bins[b]) first = std::min(first, b), last = b, most = std::max(most, bins[b]);
+  for (int b = first; b <= last; ++b) {
+    const auto width = static_cast<int>((bins[b] * kWidth + most - 1) / most);
+    std::printf("  %8lld us and more  %9zu  %s\n", b ? 1ll << b : 0ll, bins[b], std::string(static_cast<std::size_t>(width), '#').c_str());
+  }
+}
+
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 void row(const std::string& name, double value, const char* unit, int digits) { std::printf("%-28s %12.*f %s\n", name.c_str(), digits, value, unit); }

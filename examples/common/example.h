@@ -58,6 +58,7 @@ class Times {
   double quantile(double q) const;  ///< the element at that place of the sorted times
   double largest() const { return quantile(1); }
   std::size_t count() const { return all_.size(); }
+  void histogram() const;                   ///< prints how many lie between powers of two of microseconds
 
  private:
   std::vector<double> all_;

@@ -216,6 +216,7 @@ int program(int argc, char** argv) {
   example::row("a period, median", r.times.median() * 1e6, "us", 1);
   example::row("  p99", r.times.quantile(0.99) * 1e6, "us", 1);
   example::row("  largest", r.times.largest() * 1e6, "us", 1);
+  r.times.histogram();
   example::row("  eager, median", same.times.median() * 1e6, "us", 1);
   example::row("longer than 1 ms", static_cast<double>(r.late), "");
   example::row("warm-up (with compilation)", warm * 1e3, "ms", 1);

@@ -208,6 +208,8 @@ class IntArrayRef {
   std::size_t size() const { return n_; }
   bool empty() const { return n_ == 0; }
   const Int& operator[](std::size_t i) const { return p_[i]; }
+  const Int& front() const { return p_[0]; }
+  const Int& back() const { return p_[n_ - 1]; }
   Ints vec() const { return Ints(begin(), end()); }
 
  private:

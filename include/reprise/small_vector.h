@@ -60,6 +60,7 @@ class SmallVec {
   const T& back() const { return ptr_[size_ - 1]; }
   T& front() { return ptr_[0]; }
   const T& front() const { return ptr_[0]; }
+  SmallVec vec() const { return *this; }  ///< what libtorch's programs ask of a borrowed list of sizes
 
   void clear() noexcept { size_ = 0; }
   void push_back(const T& v) {

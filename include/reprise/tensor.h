@@ -2,8 +2,10 @@
 #include <atomic>
 #include <concepts>
 #include <functional>
+#include <initializer_list>
 #include <iosfwd>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -22,7 +24,10 @@ namespace reprise REPRISE_VISIBLE {
 inline constexpr int kMaxRank = 8;  ///< tensors have at most 8 dimensions
 
 class Tensor;
+class TensorIndex;     // reprise/indexing.h
 struct TensorOptions;  // reprise/arguments.h
+template <class T, std::size_t N>
+class TensorAccessor;  // reprise/accessor.h
 DType get_default_dtype();  // reprise/settings.h
 struct TensorImpl;  // tensor/impl.h
 namespace detail {
@@ -106,6 +111,12 @@ class Tensor {
   Int numel() const;
   bool is_contiguous() const;  ///< row-major, ATen's rule (dimensions of size 1 do not count); inside a trace may guard
   bool is_floating_point() const { return is_floating(dtype()); }
+  bool is_cpu() const { return device().type == DeviceType::Cpu; }
+  bool is_cuda() const { return device().type == DeviceType::Cuda; }
+  int ndimension() const { return dim(); }
+  int element_size() const { return item_size(dtype()); }
+  int itemsize() const { return element_size(); }
+  Int nbytes() const { return numel() * element_size(); }
   bool shares_storage_with(const Tensor& o) const;  ///< inside a trace a guard
   std::uint64_t version() const;  ///< counts the in-place writes to the storage; inside a trace ends the capture
 
@@ -117,6 +128,9 @@ class Tensor {
   }
   template <class T>
   T* data_ptr(SourceLoc loc = SourceLoc::current()) const { return data<T>(loc); }
+  /// `auto a = x.accessor<float, 2>(); a[i][j]`. Include reprise/accessor.h.
+  template <class T, std::size_t N>
+  TensorAccessor<T, N> accessor(SourceLoc loc = SourceLoc::current()) const;
   Scalar item(SourceLoc loc = SourceLoc::current()) const;     ///< of one element; throws ShapeMismatch otherwise
   template <class T>
   T item(SourceLoc loc = SourceLoc::current()) const {         ///< the same, converted as C++ does
@@ -208,3 +222,5 @@ Tensor tensor(std::initializer_list<std::initializer_list<T>> rows, const Tensor
 }
 
 }  // namespace reprise
+
+#include "reprise/indexing.h"

@@ -33,14 +33,24 @@ struct Weight {
   std::string field;  ///< "layers.0.wq"
   Tensor tensor;      ///< what it holds; load_weights() makes it what the file has
 };
+/// A file of tensors by name, of whatever format.
+struct WeightFile {
+  const char* op;                   ///< the function that errors name
+  std::string path;
+  std::vector<std::string> names;   ///< sorted
+  std::function<Tensor(const std::string& name, std::size_t weight)> at;  ///< for the weight of that number
+};
 /// One error tells all that does not fit: InvalidArgument, or ShapeMismatch or DTypeMismatch where it is nothing else.
+void load_weights(const WeightFile&, std::vector<Weight>&, const WeightOptions&, SourceLoc);
 void load_weights(const SafeTensors&, std::vector<Weight>&, const WeightOptions&, SourceLoc);
+/// What the file calls it.
+std::string weight_name(const std::string& field, const WeightOptions&);
 void save_weights(const std::string& path, const std::vector<Weight>&, const WeightOptions&, const std::map<std::string, std::string>& metadata, SourceLoc);
 
 /// The names of a file, sorted.
 class WeightNames {
  public:
-  WeightNames(const SafeTensors& file, const WeightOptions& o) : names_(file.names()), prefix_(o.prefix), known_(!o.name) {}
+  WeightNames(std::vector<std::string> sorted, const WeightOptions& o) : names_(std::move(sorted)), prefix_(o.prefix), known_(!o.name) {}
   bool any_at(const std::string& field) const;                      ///< the tensor itself, or one below it
   std::vector<std::string> below(const std::string& field, bool all) const;  ///< what follows "field.": all of it, or up to the next point
 
@@ -148,7 +158,7 @@ void load_safetensors(const SafeTensors& file, T& weights, const WeightOptions& 
   static_assert(!std::is_const_v<T>, "reprise: load_safetensors() fills the struct that it is given: this one is const");
   static_assert(std::is_copy_constructible_v<T>, "reprise: load_safetensors() tries on a copy of the struct what the file has: this one has no copy constructor");
   if constexpr (!std::is_const_v<T> && std::is_copy_constructible_v<T>) {
-    const detail::WeightNames names(file, options);
+    const detail::WeightNames names(file.names(), options);
     detail::WeightMaker fields(names);
     {
       T tried = weights;

@@ -31,6 +31,10 @@ check "settings name what is none" 1 'unknown variable REPRISE_MODEL; did you me
 check "patterns that are none" 0 "unknown pattern 'gelo'; did you mean 'gelu'\\? There are: " env REPRISE_PATTERNS=gelo "$llama" "Hello" --tokens 2
 check "log-schema is a schema" 0 'json-schema.org/draft/2020-12' "$tool" log-schema
 check "log-schema takes nothing" 2 'takes no arguments' "$tool" log-schema x
+printf 'GGUF\3\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\14\0\0\0\0\0\0\0general.name\10\0\0\0\4\0\0\0\0\0\0\0de\33o' >"$work/small.gguf"
+check "gguf shows metadata, and passes no escape on" 0 '^  general.name +a text +"de\\x1bo"$' "$tool" gguf "$work/small.gguf"
+check "gguf of what is none" 1 "does not begin with 'GGUF'" "$tool" gguf "$0"
+check "gguf of nothing" 2 'usage: reprise gguf FILE' "$tool" gguf
 check "help" 0 'usage: reprise' "$tool" help
 check "unknown command" 2 "unknown command 'frobnicate'" "$tool" frobnicate
 check "no command" 2 'usage: reprise' "$tool"
@@ -53,7 +57,7 @@ check "explain shows phases" 0 'machine code' "$tool" explain "$work/log.jsonl"
 check "a report" 0 'report.html$' "$tool" report "$work/log.jsonl" -o "$work/report.html"
 check "a report has the functions" 0 'class="function" data-name="llama' cat "$work/report.html"
 check "a report of nothing" 2 'report takes a log' "$tool" report
-check "each command helps" 0 '^6$' bash -c 'n=0; for c in info ops settings log-schema explain report; do "$0" $c --help | grep -q "^usage: reprise $c" && n=$((n + 1)); done; echo $n' "$tool"
+check "each command helps" 0 '^7$' bash -c 'n=0; for c in info ops gguf settings log-schema explain report; do "$0" $c --help | grep -q "^usage: reprise $c" && n=$((n + 1)); done; echo $n' "$tool"
 check "a log that cannot be written" 0 'REPRISE_LOG_FILE: cannot write' env REPRISE_LOG_FILE=/no/such/x.jsonl "$llama" "Hello" --tokens 4
 check "explain names recompilations" 0 'did not fit' "$tool" explain "$work/log.jsonl"
 check "a JSON object with every key" 0 '"text": .*"prompt_tokens": 5, "tokens": 4, "tokens_per_second": .*"eager_tokens_per_second": .*"compilations": .*"recordings": .*"pool_bytes": .*"copied_bytes": 0, .*"dispatch_ns": .*"bandwidth_fraction": ' cat "$work/out.json"

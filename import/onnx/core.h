@@ -1,0 +1,181 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/errors.h"
+#include "import/onnx/format.h"
+#include "reprise/ops.h"
+
+/// What the graph of a model is run with. A value is a tensor, or numbers: the small tensors of integers that sizes are computed of (`Shape`, `Gather`, `Concat`, ...) are
+/// kept as Ints, which are symbolic inside a trace, so that a dynamic dimension stays one on its way into a `Reshape`.
+namespace reprise::onnx {
+
+struct Numbers {
+  static constexpr std::size_t kMost = 1024;  ///< more elements are a tensor's affair
+  DType dtype = kInt64;
+  std::vector<std::int64_t> dims{};
+  std::vector<Scalar> values{};  ///< row by row
+};
+
+struct Value;
+using Sequence = std::vector<Value>;
+/// Several may be set: of a constant of the file tensor and numbers.
+struct Value {
+  Tensor tensor{};
+  std::shared_ptr<const Numbers> numbers{};
+  std::shared_ptr<const Sequence> sequence{};
+  bool has_tensor = false;  ///< `tensor` is defined: asking itself would be noted by a trace
+  Value() = default;
+  Value(Tensor t) : tensor(std::move(t)), has_tensor(true) {}
+  Value(Numbers n) : numbers(std::make_shared<const Numbers>(std::move(n))) {}
+  Value(Sequence s) : sequence(std::make_shared<const Sequence>(std::move(s))) {}
+  bool given() const { return has_tensor || numbers || sequence; }
+};
+
+/// A tensor of them. Inside a trace it is made by operators.
+Tensor to_tensor(const Numbers&);
+/// The elements of a small tensor that has data, read from it: inside a trace that ends the capture.
+Numbers read_numbers(const Tensor&);
+/// Of a constant, or nothing where it is too large, or no sizes are computed with its dtype.
+std::shared_ptr<const Numbers> numbers_of_constant(const Tensor&);
+/// As the dtype has it: integers wrap, floats become integers towards zero.
+Scalar converted(const Scalar&, DType);
+
+struct Graph;
+struct Node;
+struct Program;
+
+/// Values of one run, by slot. Graphs inside others share it.
+struct Frame {
+  const Program& program;
+  std::vector<Value> values;
+  const Node* caller = nullptr;  ///< of a function's body: the node that calls it
+  const Frame* outer = nullptr;
+  const Value& at(int slot) const;
+};
+
+/// One node that is run: what an operator's function sees. Everything wrong here is an InvalidArgument that names the operator.
+class Call {
+ public:
+  Call(const Node& node, Frame& frame) : node_(node), frame_(frame) {}
+  const Node& node() const { return node_; }
+  Frame& frame() { return frame_; }
+  int version() const;
+  const char* op() const;
+  template <class... Parts>
+  [[noreturn]] void bad(const Parts&... parts) const { fail(ErrorCode::InvalidArgument, op(), {}, parts...); }
+
+  int inputs() const;
+  int outputs() const;
+  bool has(int input) const;
+  bool wants(int output) const;
+  const Value& value(int input) const;  ///< throws where it was left out
+  Tensor x(int input) const;
+  /// As numbers; of a tensor it reads them.
+  std::shared_ptr<const Numbers> numbers(int input) const;
+  std::vector<Int> ints(int input) const;
+  std::vector<std::int64_t> constants(int input) const;  ///< pins symbolic ones
+  Scalar scalar(int input) const;                         ///< its one element
+  const Sequence& sequence(int input) const;
+  bool all_known() const;  ///< numbers without reading?
+
+  const Attribute* attribute(std::string_view name) const;
+  std::int64_t i(std::string_view name, std::int64_t otherwise) const;
+  double f(std::string_view name, double otherwise) const;
+  std::string s(std::string_view name, std::string otherwise) const;
+  std::optional<std::vector<std::int64_t>> list(std::string_view name) const;
+  std::vector<std::int64_t> list(std::string_view name, std::vector<std::int64_t> otherwise) const;
+  std::vector<double> floats(std::string_view name) const;
+  const Graph* graph(std::string_view name) const;
+
+  void give(Value v, int output = 0);
+
+ private:
+  const Attribute* typed(std::string_view name, Attribute::Kind) const;
+  const Node& node_;
+  Frame& frame_;
+};
+
+/// A row of the table of operators: what computes an operator from one version of its domain's set to another.
+struct Row {
+  const char* name;
+  int since;                                    ///< first version of the operator set
+  int until;                                    ///< last; 0: the newest
+  void (*run)(Call&);
+  std::uint32_t numbers = 0;                    ///< bit i: input i decides sizes, and is taken as numbers
+  bool (*fold)(Call&) = nullptr;                ///< of inputs that are numbers; false: run it
+  bool moves = false;                           ///< its result has the input's elements, so that of constants it is computed when the model is loaded
+  const char* domain = "";
+};
+inline constexpr int kNewest = 22;
+/// The row for a version; null where there is none. With `any` set, whether there is one for another version.
+const Row* find_row(std::string_view domain, std::string_view op, std::int64_t version, bool* any = nullptr);
+std::vector<std::string> operator_names();  ///< sorted, each once
+
+std::span<const Row> elementwise_rows();
+std::span<const Row> reduce_rows();
+std::span<const Row> shape_rows();
+std::span<const Row> index_rows();
+std::span<const Row> matmul_rows();
+std::span<const Row> norm_rows();
+std::span<const Row> conv_rows();
+std::span<const Row> resize_rows();
+std::span<const Row> image_rows();
+std::span<const Row> quantize_rows();
+std::span<const Row> control_rows();
+std::span<const Row> sequence_rows();
+std::span<const Row> recurrent_rows();
+std::span<const Row> loss_rows();
+std::span<const Row> signal_rows();
+std::span<const Row> random_rows();
+
+// ---- plans: graphs with names resolved to slots (plan.cc), and how they are run (run.cc)
+
+struct Function;
+struct Node {
+  const Row* row = nullptr;            ///< null: a function of the model
+  const Function* function = nullptr;
+  NodeData data{};
+  std::string scope{};
+  std::vector<int> in{}, out{};        ///< slots; -1: left out
+  std::vector<std::pair<std::string, std::unique_ptr<Graph>>> graphs{};
+  std::vector<int> dead{};             ///< slots that nothing after this node reads
+  std::int64_t version = 0;
+  std::shared_ptr<const Numbers> value{};  ///< of its attribute "value", a small tensor
+};
+struct Graph {
+  std::string name{};
+  std::vector<int> in{}, out{};
+  std::vector<Node> nodes{};
+  std::vector<int> own{};  ///< slots of its nodes' results and inputs: emptied before it runs again
+};
+struct Program {
+  Graph graph{};
+  std::vector<Value> constants{};  ///< by slot; only these are set when a run begins. Never moves: traces follow its tensors
+  std::vector<std::shared_ptr<Function>> functions{};
+};
+struct Function {
+  Program body{};
+  std::vector<Attribute> defaults{};
+  std::string name{}, domain{};
+};
+
+void run_graph(const Graph&, Frame&);
+/// What it gives, of values for its inputs.
+std::vector<Value> run_inner(const Graph&, Frame&, std::vector<Value> inputs);
+
+// ---- small things that several families share
+inline int axis_of(const Call& c, std::int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank) c.bad("axis ", axis, " of a tensor of ", rank, " dimensions");
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+inline Ints sizes_of(const std::vector<Int>& v) { return Ints(v.data(), v.data() + v.size()); }
+/// Axes as an attribute up to a version and as an input since; none: all.
+std::optional<std::vector<std::int64_t>> axes_of(const Call&, int input, int since);
+
+}  // namespace reprise::onnx

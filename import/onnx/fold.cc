@@ -1,0 +1,344 @@
+#include "import/onnx/fold.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace reprise::onnx {
+
+bool is_negative(Int n) { return !is_size(n) && bool(n < 0); }
+bool is_size(Int n) { return n.is_symbolic() && (n >= 0).known_true() && !(n == 0).known_true(); }
+
+Ints reshaped_sizes(const Call& c, const std::vector<Int>& wanted, const Ints& from, bool allow_zero) {
+  Ints sizes;
+  int rest = -1;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    Int n = wanted[i];
+    // A size that was computed is meant as it is: 0 and -1 are written down by exporters, not computed.
+    const bool computed = is_size(n);
+    if (!computed && bool(n < 0)) {
+      if (rest >= 0) c.bad("more than one size is -1");
+      rest = static_cast<int>(i);
+      sizes.push_back(-1);
+      continue;
+    }
+    if (!allow_zero && !computed && bool(n == 0)) {
+      if (i >= from.size()) c.bad("size ", i, " is 0, and the input has ", from.size(), " dimensions to copy it from");
+      n = from[i];
+    }
+    sizes.push_back(n);
+  }
+  return sizes;
+}
+
+namespace fold {
+namespace {
+
+using List = std::vector<Scalar>;
+std::int64_t count(const std::vector<std::int64_t>& dims) {
+  std::int64_t n = 1;
+  for (std::int64_t d : dims)
+    if (__builtin_mul_overflow(n, d, &n)) return INT64_MAX;
+  return n;
+}
+bool small(const std::vector<std::int64_t>& dims) {
+  for (std::int64_t d : dims)
+    if (d < 0) return false;
+  return dims.size() <= kMaxRank && count(dims) <= static_cast<std::int64_t>(Numbers::kMost);
+}
+
+/// Sizes that they have together; false where they do not fit.
+bool broadcast(std::vector<std::int64_t>& to, const std::vector<std::int64_t>& other) {
+  if (to.size() < other.size()) to.insert(to.begin(), other.size() - to.size(), 1);
+  for (std::size_t i = 0; i < other.size(); ++i) {
+    std::int64_t& d = to[to.size() - other.size() + i];
+    if (d != other[i] && d != 1 && other[i] != 1) return false;
+    if (d == 1) d = other[i];
+  }
+  return true;
+}
+/// The element of `n` that broadcasts to the place `at` of `dims`.
+const Scalar& element(const Numbers& n, const std::vector<std::int64_t>& dims, std::int64_t at) {
+  std::int64_t place = 0, step = 1;
+  for (std::size_t i = dims.size(), j = n.dims.size(); j > 0; --i, --j) {
+    const std::int64_t index = at % dims[i - 1];
+    at /= dims[i - 1];
+    if (n.dims[j - 1] != 1) place += index * step;
+    step *= n.dims[j - 1];
+  }
+  return n.values[static_cast<std::size_t>(place)];
+}
+
+template <class F>
+bool unary(Call& c, F&& f) {
+  const auto a = c.numbers(0);
+  Numbers made{.dtype = a->dtype, .dims = a->dims};
+  for (const Scalar& s : a->values) made.values.push_back(converted(f(s), made.dtype));
+  c.give(std::move(made));
+  return true;
+}
+template <class F>
+bool pairwise(Call& c, F&& f, bool compares = false) {
+  Numbers made = *c.numbers(0);
+  for (int i = 1; i < c.inputs(); ++i) {
+    const auto b = c.numbers(i);
+    Numbers next{.dtype = compares ? kBool : made.dtype, .dims = made.dims};
+    if (!broadcast(next.dims, b->dims) || !small(next.dims)) return false;
+    for (std::int64_t at = 0, n = count(next.dims); at < n; ++at) next.values.push_back(converted(f(element(made, next.dims, at), element(*b, next.dims, at)), next.dtype));
+    made = std::move(next);
+  }
+  c.give(std::move(made));
+  return true;
+}
+bool floats(const Scalar& a, const Scalar& b) { return a.is_float() || b.is_float(); }
+
+}  // namespace
+
+bool add(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return a + b; }); }
+bool sub(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return a - b; }); }
+bool mul(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return a * b; }); }
+bool div(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return floats(a, b) ? a / b : Scalar(a.to_int() / b.to_int()); }); }
+bool mod(Call& c) {
+  if (c.i("fmod", 0) != 0 || is_floating(c.numbers(0)->dtype)) return false;
+  return pairwise(c, [](const Scalar& a, const Scalar& b) {
+    const Int x = a.to_int(), y = b.to_int(), r = x % y;  // of the divisor's sign
+    if (!x.is_symbolic() && !y.is_symbolic()) return Scalar(bool(r != 0) && bool(r < 0) != bool(y < 0) ? r + y : r);
+    return Scalar(is_negative(x) || is_negative(y) ? Int(((r.value() % y.value()) + y.value()) % y.value()) : r);
+  });
+}
+bool max(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return floats(a, b) ? Scalar(std::max(a.to_double(), b.to_double())) : Scalar(Int::max(a.to_int(), b.to_int())); }); }
+bool min(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return floats(a, b) ? Scalar(std::min(a.to_double(), b.to_double())) : Scalar(Int::min(a.to_int(), b.to_int())); }); }
+bool equal(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a == b)); }, true); }
+bool less(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a < b)); }, true); }
+bool less_or_equal(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a <= b)); }, true); }
+bool greater(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a > b)); }, true); }
+bool greater_or_equal(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a >= b)); }, true); }
+bool logical_and(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a.to_int() != 0) && bool(b.to_int() != 0)); }, true); }
+bool logical_or(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a.to_int() != 0) || bool(b.to_int() != 0)); }, true); }
+bool logical_not(Call& c) { return unary(c, [](const Scalar& a) { return Scalar(bool(a.to_int() == 0)); }); }
+bool neg(Call& c) { return unary(c, [](const Scalar& a) { return -a; }); }
+bool abs(Call& c) { return unary(c, [](const Scalar& a) { return bool(a < 0) ? -a : a; }); }
+bool floor(Call& c) { return unary(c, [](const Scalar& a) { return a.is_float() ? Scalar(std::floor(a.to_double())) : a; }); }
+bool ceil(Call& c) { return unary(c, [](const Scalar& a) { return a.is_float() ? Scalar(std::ceil(a.to_double())) : a; }); }
+bool sqrt(Call& c) {
+  if (!is_floating(c.numbers(0)->dtype)) return false;
+  return unary(c, [](const Scalar& a) { return a.is_symbolic() ? Scalar(reprise::sqrt(a.to_float())) : Scalar(std::sqrt(a.to_double())); });
+}
+bool cast(Call& c) {
+  const std::optional<DType> to = dtype_of_element(static_cast<std::int32_t>(c.i("to", 1)));
+  if (!to || is_low_precision(*to)) return false;
+  const auto a = c.numbers(0);
+  Numbers made{.dtype = *to, .dims = a->dims};
+  for (const Scalar& s : a->values) made.values.push_back(converted(s, *to));
+  c.give(std::move(made));
+  return true;
+}
+bool where(Call& c) {
+  const auto p = c.numbers(0), a = c.numbers(1), b = c.numbers(2);
+  Numbers made{.dtype = a->dtype, .dims = p->dims};
+  if (!broadcast(made.dims, a->dims) || !broadcast(made.dims, b->dims) || !small(made.dims)) return false;
+  for (std::int64_t at = 0, n = count(made.dims); at < n; ++at)
+    made.values.push_back(bool(element(*p, made.dims, at).to_int() != 0) ? element(*a, made.dims, at) : element(*b, made.dims, at));
+  c.give(std::move(made));
+  return true;
+}
+bool identity(Call& c) {
+  c.give(c.value(0));
+  return true;
+}
+
+// ---- shapes. Lists have one dimension, single numbers none; of more, what is easy.
+
+bool gather(Call& c) {
+  const auto a = c.numbers(0), index = c.numbers(1);
+  if (a->dims.size() != 1) return false;
+  Numbers made{.dtype = a->dtype, .dims = index->dims};
+  const std::int64_t n = a->dims[0];
+  for (const Scalar& s : index->values) {
+    std::int64_t i = s.to_int().value();
+    if (i < -n || i >= n) fail(ErrorCode::IndexOutOfRange, "Gather", {}, "index ", i, " of ", n, " elements");
+    made.values.push_back(a->values[static_cast<std::size_t>(i < 0 ? i + n : i)]);
+  }
+  c.give(std::move(made));
+  return true;
+}
+bool concat(Call& c) {
+  Numbers made{.dtype = c.numbers(0)->dtype, .dims = {0}};
+  for (int i = 0; i < c.inputs(); ++i) {
+    const auto a = c.numbers(i);
+    if (a->dims.size() != 1) return false;
+    made.values.insert(made.values.end(), a->values.begin(), a->values.end());
+  }
+  made.dims[0] = static_cast<std::int64_t>(made.values.size());
+  if (!small(made.dims)) return false;
+  c.give(std::move(made));
+  return true;
+}
+bool reshaped(Call& c) {
+  const auto a = c.numbers(0);
+  Numbers made = *a;
+  const std::string_view op = c.op();
+  const int rank = static_cast<int>(a->dims.size());
+  if (op == "Reshape") {
+    made.dims = c.constants(1);
+    std::int64_t known = 1, rest = -1;
+    for (std::size_t i = 0; i < made.dims.size(); ++i) {
+      if (made.dims[i] == 0 && c.i("allowzero", 0) == 0 && i < a->dims.size()) made.dims[i] = a->dims[i];
+      if (made.dims[i] < 0) rest = static_cast<std::int64_t>(i);
+      else if (__builtin_mul_overflow(known, made.dims[i], &known)) return false;
+    }
+    if (rest >= 0) {
+      if (known == 0) return false;
+      made.dims[static_cast<std::size_t>(rest)] = static_cast<std::int64_t>(a->values.size()) / known;
+    }
+    if (!small(made.dims) || count(made.dims) != static_cast<std::int64_t>(a->values.size())) return false;
+  } else if (op == "Unsqueeze") {
+    const auto axes = axes_of(c, 1, 13);
+    if (!axes) return false;
+    const int to = rank + static_cast<int>(axes->size());
+    if (to > kMaxRank) return false;
+    std::vector<bool> is_new(static_cast<std::size_t>(to));
+    for (std::int64_t axis : *axes) is_new[static_cast<std::size_t>(axis_of(c, axis, to))] = true;
+    if (std::count(is_new.begin(), is_new.end(), true) != static_cast<std::ptrdiff_t>(axes->size())) return false;
+    made.dims.clear();
+    std::size_t from = 0;
+    for (bool n : is_new) made.dims.push_back(n ? 1 : a->dims[from++]);
+  } else if (op == "Squeeze") {
+    const auto axes = axes_of(c, 1, 13);
+    std::vector<bool> drop(static_cast<std::size_t>(rank));
+    if (axes)
+      for (std::int64_t axis : *axes) drop[static_cast<std::size_t>(axis_of(c, axis, rank))] = true;
+    made.dims.clear();
+    for (int d = 0; d < rank; ++d) {
+      const std::size_t i = static_cast<std::size_t>(d);
+      if (axes ? !drop[i] : a->dims[i] != 1) made.dims.push_back(a->dims[i]);
+      else if (a->dims[i] != 1) return false;
+    }
+  } else {
+    return false;
+  }
+  c.give(std::move(made));
+  return true;
+}
+bool slice(Call& c) {
+  const auto a = c.numbers(0);
+  if (a->dims.size() != 1 || c.version() < 10) return false;
+  const std::vector<std::int64_t> starts = c.constants(1), ends = c.constants(2), axes = c.has(3) ? c.constants(3) : std::vector<std::int64_t>{0},
+                                  steps = c.has(4) ? c.constants(4) : std::vector<std::int64_t>{1};
+  if (starts.size() != 1 || ends.size() != 1 || axes.size() != 1 || steps.size() != 1 || steps[0] == 0) return false;
+  axis_of(c, axes[0], 1);
+  const std::int64_t n = a->dims[0], step = steps[0];
+  const auto clamped = [&](std::int64_t v) {
+    if (v < 0) v = v < -n ? -1 : v + n;
+    else if (v == 0 && n == 0) v = 0;
+    return step > 0 ? std::clamp<std::int64_t>(v, 0, n) : std::clamp<std::int64_t>(v, -1, n - 1);
+  };
+  std::int64_t at = step < 0 && starts[0] < -n ? -1 : clamped(starts[0]);
+  const std::int64_t end = clamped(ends[0]);
+  Numbers made{.dtype = a->dtype, .dims = {0}};
+  for (; step > 0 ? at < end : at > end; at += step) {
+    made.values.push_back(a->values[static_cast<std::size_t>(at)]);
+    if (std::abs(step) > n) break;
+  }
+  made.dims[0] = static_cast<std::int64_t>(made.values.size());
+  c.give(std::move(made));
+  return true;
+}
+bool split(Call& c) {
+  const auto a = c.numbers(0);
+  if (a->dims.size() != 1) return false;
+  std::vector<std::int64_t> parts = c.version() >= 13 ? (c.has(1) ? c.constants(1) : std::vector<std::int64_t>()) : c.list("split", std::vector<std::int64_t>());
+  const std::int64_t n = a->dims[0], outputs = c.outputs();
+  if (parts.empty())
+    for (std::int64_t i = 0, each = (n + outputs - 1) / outputs; i < outputs; ++i) parts.push_back(std::clamp<std::int64_t>(n - i * each, 0, each));
+  std::int64_t at = 0;
+  for (std::int64_t p : parts) at = p < 0 || p > n - at ? n + 1 : at + p;
+  if (at != n || static_cast<std::int64_t>(parts.size()) != outputs) return false;
+  at = 0;
+  for (std::size_t i = 0; i < parts.size(); at += parts[i++]) {
+    Numbers made{.dtype = a->dtype, .dims = {parts[i]}, .values = List(a->values.begin() + at, a->values.begin() + at + parts[i])};
+    c.give(std::move(made), static_cast<int>(i));
+  }
+  return true;
+}
+bool transpose(Call& c) {
+  if (c.numbers(0)->dims.size() > 1) return false;
+  return identity(c);
+}
+bool expand(Call& c) {
+  const auto a = c.numbers(0);
+  Numbers made{.dtype = a->dtype, .dims = c.constants(1)};
+  if (!small(made.dims) || !broadcast(made.dims, a->dims) || !small(made.dims)) return false;
+  for (std::int64_t at = 0, n = count(made.dims); at < n; ++at) made.values.push_back(element(*a, made.dims, at));
+  c.give(std::move(made));
+  return true;
+}
+bool tile(Call& c) {
+  const auto a = c.numbers(0);
+  const std::vector<std::int64_t> repeats = c.constants(1);
+  if (a->dims.size() != 1 || repeats.size() != 1 || repeats[0] < 0) return false;
+  Numbers made{.dtype = a->dtype, .dims = {0}};
+  if (__builtin_mul_overflow(a->dims[0], repeats[0], &made.dims[0]) || !small(made.dims)) return false;
+  for (std::int64_t i = 0; i < repeats[0] && !a->values.empty(); ++i) made.values.insert(made.values.end(), a->values.begin(), a->values.end());
+  c.give(std::move(made));
+  return true;
+}
+bool range(Call& c) {
+  const Scalar start = c.scalar(0), limit = c.scalar(1), delta = c.scalar(2);
+  if (start.is_float() || start.is_symbolic() || limit.is_symbolic() || delta.is_symbolic()) return false;
+  const std::int64_t from = start.to_int().value(), to = limit.to_int().value(), step = delta.to_int().value();
+  std::int64_t distance = 0;
+  if (step == 0 || __builtin_sub_overflow(to, from, &distance)) return false;
+  const std::int64_t n = (step > 0) == (distance > 0) && distance != 0 ? (std::abs(distance) - 1) / std::abs(step) + 1 : 0;
+  Numbers made{.dtype = c.numbers(0)->dtype, .dims = {n}};
+  if (!small(made.dims)) return false;
+  for (std::int64_t i = 0; i < n; ++i) made.values.push_back(from + i * step);
+  c.give(std::move(made));
+  return true;
+}
+bool constant_of_shape(Call& c) {
+  const Attribute* a = c.attribute("value");
+  std::vector<Int> sizes = c.ints(0);
+  Numbers made{.dtype = kFloat32};
+  for (Int n : sizes) {
+    if (n.is_symbolic()) return false;
+    made.dims.push_back(n.hint());
+  }
+  Scalar value = 0.0;
+  if (a) {
+    const std::shared_ptr<const Numbers>& given = c.node().value;
+    if (!given || given->values.size() != 1 || is_low_precision(given->dtype)) return false;
+    made.dtype = given->dtype, value = given->values[0];
+  }
+  if (!small(made.dims)) return false;
+  made.values.assign(static_cast<std::size_t>(count(made.dims)), value);
+  c.give(std::move(made));
+  return true;
+}
+
+namespace {
+template <class F>
+bool reduce(Call& c, const Scalar& first, F&& f) {
+  const auto a = c.numbers(0);
+  const std::optional<std::vector<std::int64_t>> axes = axes_of(c, 1, std::string_view(c.op()) == "ReduceSum" ? 13 : 18);
+  if (a->dims.size() > 1 || (axes && axes->size() > 1) || c.i("noop_with_empty_axes", 0) != 0) return false;
+  const bool keep = c.i("keepdims", 1) != 0;
+  Numbers made{.dtype = a->dtype, .dims = keep ? std::vector<std::int64_t>(a->dims.size(), 1) : std::vector<std::int64_t>(), .values = {first}};
+  for (std::size_t i = 0; i < a->values.size(); ++i) made.values[0] = i == 0 && first.is_float() != a->values[0].is_float() ? a->values[0] : converted(f(made.values[0], a->values[i]), a->dtype);
+  c.give(std::move(made));
+  return true;
+}
+}  // namespace
+
+bool reduce_prod(Call& c) { return reduce(c, 1, [](const Scalar& a, const Scalar& b) { return a * b; }); }
+bool reduce_sum(Call& c) { return reduce(c, 0, [](const Scalar& a, const Scalar& b) { return a + b; }); }
+bool reduce_max(Call& c) {
+  if (c.numbers(0)->values.empty() || is_floating(c.numbers(0)->dtype)) return false;
+  return reduce(c, c.numbers(0)->values[0], [](const Scalar& a, const Scalar& b) { return Scalar(Int::max(a.to_int(), b.to_int())); });
+}
+bool reduce_min(Call& c) {
+  if (c.numbers(0)->values.empty() || is_floating(c.numbers(0)->dtype)) return false;
+  return reduce(c, c.numbers(0)->values[0], [](const Scalar& a, const Scalar& b) { return Scalar(Int::min(a.to_int(), b.to_int())); });
+}
+
+}  // namespace fold
+}  // namespace reprise::onnx

@@ -1,0 +1,237 @@
+// Elements of images by coordinates that are computed, and what moves channels into places and back.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "import/onnx/core.h"
+#include "reprise/compile.h"
+
+namespace reprise::onnx {
+namespace {
+
+void depth_to_space(Call& c) {
+  const Tensor x = c.x(0);
+  const std::int64_t b = c.i("blocksize", 0);
+  if (x.dim() != 4 || b < 1) c.bad("of ", x.dim(), " dimensions in blocks of ", b);
+  const Int n = x.size(0), depth = x.size(1) / (b * b), h = x.size(2), w = x.size(3);
+  const bool columns = c.s("mode", "DCR") == "CRD";
+  const Tensor parts = columns ? x.reshape({n, depth, b, b, h, w}).permute({0, 1, 4, 2, 5, 3}) : x.reshape({n, b, b, depth, h, w}).permute({0, 3, 4, 1, 5, 2});
+  c.give(parts.reshape({n, depth, h * b, w * b}));
+}
+void space_to_depth(Call& c) {
+  const Tensor x = c.x(0);
+  const std::int64_t b = c.i("blocksize", 0);
+  if (x.dim() != 4 || b < 1) c.bad("of ", x.dim(), " dimensions in blocks of ", b);
+  const Int n = x.size(0), depth = x.size(1), h = x.size(2) / b, w = x.size(3) / b;
+  c.give(x.reshape({n, depth, h, b, w, b}).permute({0, 3, 5, 1, 2, 4}).reshape({n, depth * (b * b), h, w}));
+}
+
+// ---- GridSample
+
+struct Sampling {
+  std::string mode, padding;
+  bool corners = false;
+};
+/// A coordinate beyond the image, as the padding has it.
+Tensor reflected(const Tensor& at, Int n, bool corners) {
+  const Scalar low = corners ? Scalar(0.0) : Scalar(-0.5), span = corners ? Scalar(n - 1) * 1.0 : Scalar(n) * 1.0;
+  if (corners && bool(n == 1)) return zeros_like(at);
+  const Tensor once = remainder(abs(at - low), span * 2.0);
+  return minimum(once, span * 2.0 - once) + low;
+}
+Tensor within(const Tensor& at, Int n, const Sampling& s) {
+  if (s.padding == "border") return clamp(at, 0, n - 1);
+  if (s.padding == "reflection") return clamp(reflected(at, n, s.corners), 0, n - 1);
+  return at;
+}
+/// Elements of x [n, c, sizes...] at whole places [n, out...] of each dimension, 0 outside: [n, c, out...].
+Tensor elements_at(const Tensor& x, const std::vector<Tensor>& places, const Sampling& s) {
+  Tensor flat, inside;
+  Int plane = 1;
+  Ints out{x.size(0), x.size(1)};
+  for (int d = 1; d < places[0].dim(); ++d) out.push_back(places[0].size(d));
+  for (std::size_t d = 0; d < places.size(); ++d) {
+    const Int n = x.size(static_cast<int>(d) + 2);
+    plane *= n;
+    Tensor at = places[d];
+    if (s.padding != "zeros") at = within(at, n, s);
+    const Tensor ok = (at >= 0) & (at <= n - 1);
+    inside = d == 0 ? ok : inside & ok;
+    const Tensor whole = clamp(at, 0, n - 1).to(kInt64);
+    flat = d == 0 ? whole : flat * n + whole;
+  }
+  const Int points = flat.numel() / Int::max(x.size(0), 1);
+  const Tensor at = flat.reshape({x.size(0), 1, points}).expand({x.size(0), x.size(1), points});
+  const Tensor values = gather(x.reshape({x.size(0), x.size(1), plane}), 2, at).reshape(out);
+  return s.padding == "zeros" ? where(inside.unsqueeze(1), values, zeros_like(values)) : values;
+}
+Tensor cubic(const Tensor& distance) {
+  constexpr double a = -0.75;
+  const Tensor d = abs(distance);
+  return where(d <= 1, ((d * (a + 2) - (a + 3)) * d) * d + 1, ((d * a - 5 * a) * d + 8 * a) * d - 4 * a);
+}
+void grid_sample(Call& c) {
+  const Tensor x = c.x(0), grid = c.x(1);
+  Sampling s{c.s("mode", c.version() < 20 ? "bilinear" : "linear"), c.s("padding_mode", "zeros"), c.i("align_corners", 0) != 0};
+  if (s.mode == "bilinear") s.mode = "linear";
+  if (s.mode == "bicubic") s.mode = "cubic";
+  if (s.mode != "linear" && s.mode != "nearest" && s.mode != "cubic") c.bad("the mode is '", s.mode, "'; wanted linear, nearest or cubic");
+  if (s.padding != "zeros" && s.padding != "border" && s.padding != "reflection") c.bad("the padding is '", s.padding, "'; wanted zeros, border or reflection");
+  const int dims = x.dim() - 2;
+  if (dims < 1 || dims > 3 || grid.dim() != x.dim()) c.bad("of ", x.dim(), " dimensions with a grid of ", grid.dim());
+  if (grid.size(-1) != dims) c.bad("has a grid of ", grid.size(-1).hint(), " coordinates for ", dims, " dimensions");
+  std::vector<Tensor> at;  // the grid's last coordinate is of the first dimension
+  for (int d = 0; d < dims; ++d) {
+    const Int n = x.size(d + 2);
+    const Tensor g = grid.select(-1, dims - 1 - d);
+    Tensor v = s.corners ? (g + 1) * (Scalar(n - 1) * 0.5) : ((g + 1) * n - 1) * 0.5;
+    // Cubic weights are those of the place that was asked for; what lies outside is moved for each of the neighbours.
+    at.push_back(s.mode == "cubic" ? v : within(v, n, s));
+  }
+  if (s.mode == "nearest") {
+    for (Tensor& v : at) v = round(v);
+    return c.give(elements_at(x, at, s));
+  }
+  const int taps = s.mode == "linear" ? 2 : 4, first = s.mode == "linear" ? 0 : -1;
+  std::vector<Tensor> begin, part;
+  for (const Tensor& v : at) begin.push_back(floor(v)), part.push_back(v - begin.back());
+  std::int64_t all = 1;
+  for (int d = 0; d < dims; ++d) all *= taps;
+  Tensor sum;
+  for (std::int64_t k = 0; k < all; ++k) {
+    std::vector<Tensor> places;
+    Tensor weight;
+    std::int64_t rest = k;
+    for (std::size_t d = 0; d < at.size(); ++d, rest /= taps) {
+      const int tap = static_cast<int>(rest % taps) + first;
+      const Tensor w = taps == 2 ? (tap == 0 ? 1 - part[d] : part[d]) : cubic(part[d] - tap);
+      weight = d == 0 ? w : weight * w;
+      places.push_back(begin[d] + tap);
+    }
+    const Tensor term = elements_at(x, places, s) * weight.unsqueeze(1).to(x.dtype());
+    sum = k == 0 ? term : sum + term;
+  }
+  c.give(sum);
+}
+
+void affine_grid(Call& c) {
+  const Tensor theta = c.x(0);
+  const std::vector<Int> size = c.ints(1);
+  const int dims = static_cast<int>(size.size()) - 2;
+  if (dims != 2 && dims != 3) c.bad("has sizes of ", size.size(), " dimensions; wanted 4 or 5");
+  const bool corners = c.i("align_corners", 0) != 0;
+  Ints all(size.begin() + 2, size.end()), ones_of(static_cast<std::size_t>(dims), Int(1));
+  std::vector<Tensor> coordinates;
+  for (int d = dims - 1; d >= 0; --d) {
+    const Int n = size[static_cast<std::size_t>(d) + 2];
+    const Tensor i = arange(n, {.dtype = theta.dtype()});
+    const Tensor v = corners ? (bool(n == 1) ? zeros_like(i) : i * 2 / (n - 1) - 1) : (i * 2 + 1) / n - 1;
+    Ints of = ones_of;
+    of[static_cast<std::size_t>(d)] = n;
+    coordinates.push_back(v.view(of).expand(all));
+  }
+  coordinates.push_back(ones(all, {.dtype = theta.dtype()}));
+  const Tensor base = stack(coordinates, -1);
+  Int points = 1;
+  for (Int n : all) points *= n;
+  Ints out{size[0]};
+  for (Int n : all) out.push_back(n);
+  out.push_back(dims);
+  c.give(matmul(base.reshape({points, dims + 1}), theta.mT()).reshape(out));
+}
+
+void roi_align(Call& c) {
+  const Tensor x = c.x(0), rois = c.x(1), batch = c.x(2).to(kInt64);
+  const std::int64_t h = c.i("output_height", 1), w = c.i("output_width", 1), ratio = c.i("sampling_ratio", 0);
+  if (ratio < 1) c.bad("has sampling_ratio ", ratio, ": how many samples there are may not depend on the regions (wanted 1 or more)");
+  const double scale = c.f("spatial_scale", 1);
+  const bool half = c.version() >= 16 && c.s("coordinate_transformation_mode", "half_pixel") == "half_pixel";
+  const std::string mode = c.s("mode", "avg");
+  const double offset = half ? 0.5 : 0;
+  // Coordinates of the samples, [rois, bins * ratio], for rows and columns.
+  const auto along = [&](int low, std::int64_t bins, Int size) {
+    const Tensor start = rois.select(1, low) * scale - offset;
+    Tensor extent = rois.select(1, low + 2) * scale - offset - start;
+    if (!half) extent = clamp_min(extent, 1);
+    const Tensor steps = (arange(Scalar(bins * ratio), {.dtype = x.dtype()}) + 0.5) / static_cast<double>(ratio);
+    Tensor at = start.unsqueeze(1) + steps * (extent / static_cast<double>(bins)).unsqueeze(1);
+    const Tensor inside = (at >= -1) & (at <= size);
+    at = clamp_min(at, 0);
+    const Tensor first = minimum(floor(at), size - 1);
+    const Tensor part = where(first >= size - 1, zeros_like(at), at - first);
+    return std::tuple(first.to(kInt64), minimum(first + 1, size - 1).to(kInt64), part, inside);
+  };
+  const auto [y0, y1, fy, in_y] = along(1, h, x.size(2));
+  const auto [x0, x1, fx, in_x] = along(0, w, x.size(3));
+  const auto at = [&](const Tensor& row, const Tensor& column) {
+    return index(x, {batch.view({-1, 1, 1}), Tensor(), row.unsqueeze(2), column.unsqueeze(1)});  // [rois, rows, columns, c]
+  };
+  const auto beside = [](const Tensor& rows, const Tensor& columns) { return (rows.unsqueeze(2) * columns.unsqueeze(1)).unsqueeze(-1); };
+  const Tensor inside = (in_y.unsqueeze(2) & in_x.unsqueeze(1)).unsqueeze(-1);
+  const Tensor parts[] = {at(y0, x0) * beside(1 - fy, 1 - fx), at(y0, x1) * beside(1 - fy, fx), at(y1, x0) * beside(fy, 1 - fx), at(y1, x1) * beside(fy, fx)};
+  const bool most = mode == "max";
+  Tensor value = most ? maximum(maximum(parts[0], parts[1]), maximum(parts[2], parts[3])) : parts[0] + parts[1] + parts[2] + parts[3];
+  value = where(inside, value, zeros_like(value));
+  const Tensor bins = value.reshape({rois.size(0), h, ratio, w, ratio, x.size(1)});
+  c.give((most ? amax(bins, {2, 4}) : mean(bins, {2, 4})).permute({0, 3, 1, 2}));
+}
+
+/// The boxes that are kept are data: they are read, and a compiled function that comes here is served eagerly.
+void non_max_suppression(Call& c) {
+  const Tensor boxes = c.x(0), scores = c.x(1);
+  const std::int64_t most = c.has(2) ? c.scalar(2).to_int().value() : 0;
+  const double overlap = c.has(3) ? c.scalar(3).to_double() : 0;
+  const bool by_centre = c.i("center_point_box", 0) != 0;
+  const std::vector<double> b = boxes.to_vector<double>(), s = scores.to_vector<double>();
+  const std::int64_t batches = boxes.size(0).value(), n = boxes.size(1).value(), classes = scores.size(1).value();
+  if (scores.size(2) != n || boxes.size(2) != 4) c.bad("has ", n, " boxes and ", scores.size(2).value(), " scores");
+  struct Box {
+    double y0, x0, y1, x1;
+    double area() const { return (y1 - y0) * (x1 - x0); }
+  };
+  std::vector<std::int64_t> kept;
+  for (std::int64_t batch = 0; batch < batches; ++batch) {
+    std::vector<Box> all;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double* p = &b[static_cast<std::size_t>((batch * n + i) * 4)];
+      if (by_centre) all.push_back({p[1] - p[3] / 2, p[0] - p[2] / 2, p[1] + p[3] / 2, p[0] + p[2] / 2});
+      else all.push_back({std::min(p[0], p[2]), std::min(p[1], p[3]), std::max(p[0], p[2]), std::max(p[1], p[3])});
+    }
+    for (std::int64_t of = 0; of < classes; ++of) {
+      const double* score = &s[static_cast<std::size_t>((batch * classes + of) * n)];
+      std::vector<std::int64_t> order;
+      for (std::int64_t i = 0; i < n; ++i)
+        if (!c.has(4) || score[i] > c.scalar(4).to_double()) order.push_back(i);
+      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t o) { return score[a] > score[o]; });
+      std::vector<std::int64_t> chosen;
+      for (std::int64_t i : order) {
+        if (static_cast<std::int64_t>(chosen.size()) >= most) break;
+        const Box& a = all[static_cast<std::size_t>(i)];
+        const bool free = std::none_of(chosen.begin(), chosen.end(), [&](std::int64_t j) {
+          const Box& o = all[static_cast<std::size_t>(j)];
+          const double both = std::max(0.0, std::min(a.y1, o.y1) - std::max(a.y0, o.y0)) * std::max(0.0, std::min(a.x1, o.x1) - std::max(a.x0, o.x0));
+          return both > 0 && both / (a.area() + o.area() - both) > overlap;
+        });
+        if (!free) continue;
+        chosen.push_back(i);
+        for (std::int64_t v : {batch, of, i}) kept.push_back(v);
+      }
+    }
+  }
+  c.give(tensor_of(kept, {Int(kept.size() / 3), 3}));
+}
+
+constexpr Row kRows[] = {
+    {"AffineGrid", 20, 0, affine_grid, 2},
+    {"DepthToSpace", 1, 0, depth_to_space},
+    {"GridSample", 16, 0, grid_sample},
+    {"NonMaxSuppression", 10, 0, non_max_suppression},
+    {"RoiAlign", 10, 0, roi_align},
+    {"SpaceToDepth", 1, 0, space_to_depth},
+};
+
+}  // namespace
+
+std::span<const Row> image_rows() { return kRows; }
+
+}  // namespace reprise::onnx

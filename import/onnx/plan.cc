@@ -1,0 +1,327 @@
+// From what a file says to what is run: names become slots of one frame, which graphs inside others share (a name is visible inside, and made once);
+// operators become rows of the table. All that is not supported is told together. Nodes stand in the order of the file, which is one of a graph without
+// cycles: what is read before it is made is an error.
+#include "import/onnx/plan.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "base/shown.h"
+
+namespace reprise::onnx {
+namespace {
+
+using Names = std::unordered_map<std::string, int>;
+constexpr int kDeepest = 16;  ///< graphs inside each other, and functions
+
+/// What is not supported, once each.
+struct Missing {
+  struct Of {
+    std::int64_t count = 0;
+    std::string first{}, why{};
+  };
+  std::map<std::tuple<std::string, std::string, std::int64_t>, Of> operators{};
+  std::vector<std::string> tensors{};
+};
+
+class Planner {
+ public:
+  Planner(ModelData& model, const Source& source, Missing& missing) : model_(model), source_(source), missing_(missing) {}
+
+  Plan main(const std::map<std::string, Tensor>& constants) {
+    plan_ = {};
+    opsets_ = &model_.opsets;
+    given_ = &constants;
+    Names names;
+    build(model_.graph, plan_.program.graph, names, 0);
+    for (const auto& [name, t] : constants)
+      if (!used_.contains(name)) fail(ErrorCode::InvalidArgument, "onnx::load", source_.loc, "the model has no input '", shown(name), "', which is to be a constant");
+    finish();
+    plan_.program.functions = std::move(functions_);
+    return std::move(plan_);
+  }
+
+ private:
+  int slot(const std::string& name) {
+    if (plan_.names.size() >= 10'000'000) source_.bad("it has more than 10 million values");
+    plan_.names.push_back(name);
+    plan_.program.constants.emplace_back();
+    return static_cast<int>(plan_.names.size()) - 1;
+  }
+  int define(Names& names, const std::string& name, const std::string& who, Graph& graph) {
+    const int s = slot(name);
+    if (!names.emplace(name, s).second) source_.bad("'" + shown(name) + "' is made twice, the second time by " + who);
+    graph.own.push_back(s);
+    return s;
+  }
+  void constant(int s, const TensorData& t, const std::string& who) {
+    if (!t.tensor.defined()) return missing_.tensors.push_back(who + " is of " + element_name(t.element));
+    set_constant(s, t.tensor);
+  }
+  void set_constant(int s, const Tensor& t) {
+    Value v(t);
+    v.numbers = numbers_of_constant(t);
+    plan_.program.constants[static_cast<std::size_t>(s)] = std::move(v);
+  }
+
+  /// `names`: what is seen from outside, by value, so that what is made inside is not seen there.
+  void build(GraphData& from, Graph& to, Names names, int depth) {
+    if (depth > kDeepest) source_.bad("graphs lie more than " + std::to_string(kDeepest) + " deep in each other");
+    to.name = from.name;
+    std::map<std::string_view, const TensorData*> initial;
+    for (const TensorData& t : from.initializers)
+      if (!initial.emplace(t.name, &t).second) source_.bad("the initializer '" + shown(t.name) + "' is there twice");
+    std::set<std::string> inputs;
+    for (const ValueInfo& v : from.inputs) {
+      if (!inputs.insert(v.name).second) source_.bad("the input '" + shown(v.name) + "' is there twice");
+      if (initial.contains(v.name)) continue;  // a default: the initializer's value is taken
+      if (depth == 0 && given_ && given_->contains(v.name)) {
+        used_.insert(v.name);
+        const int s = define(names, v.name, "an input", to);
+        set_constant(s, given_->at(v.name));
+        continue;
+      }
+      if (depth > 0) names.erase(v.name);  // one of a graph inside hides those outside
+      to.in.push_back(define(names, v.name, "an input", to));
+    }
+    for (const TensorData& t : from.initializers) {
+      if (depth > 0) names.erase(t.name);
+      constant(define(names, t.name, "an initializer", to), t, "the initializer '" + shown(t.name) + "'");
+    }
+    nodes(from.nodes, to, names, depth);
+    for (const ValueInfo& v : from.outputs) {
+      const auto found = names.find(v.name);
+      if (found == names.end()) source_.bad("nothing makes the result '" + shown(v.name) + "'");
+      to.out.push_back(found->second);
+    }
+  }
+
+  void nodes(std::vector<NodeData>& from, Graph& to, Names& names, int depth) {
+    std::int64_t number = 0;
+    // A node that reads what comes later: a cycle, or a wrong order.
+    for (NodeData& data : from) {
+      Node node;
+      node.scope = data.name.empty() ? data.op + "_" + std::to_string(number) : data.name;
+      ++number;
+      const std::string who = "node '" + shown(node.scope) + "' (" + shown(data.op) + ")";
+      for (const std::string& in : data.inputs) {
+        if (in.empty()) {
+          node.in.push_back(-1);
+          continue;
+        }
+        const auto found = names.find(in);
+        if (found == names.end()) source_.bad(who + " reads '" + shown(in) + "', which nothing before it makes" + later(from, in));
+        node.in.push_back(found->second);
+      }
+      resolve(data, node, who);
+      for (Attribute& a : data.attributes) {
+        if (a.kind != Attribute::Kind::Graph || !a.graph) continue;
+        auto inner = std::make_unique<Graph>();
+        build(*a.graph, *inner, names, depth + 1);
+        node.graphs.emplace_back(a.name, std::move(inner));
+      }
+      for (const std::string& out : data.outputs) node.out.push_back(out.empty() ? -1 : define(names, out, who, to));
+      if (is_constant(data, node)) continue;
+      for (Attribute& a : data.attributes) a.graph.reset();
+      for (const Attribute& a : data.attributes)
+        if (a.name == "value" && a.tensor && a.tensor->tensor.defined()) node.value = numbers_of_constant(a.tensor->tensor);
+      node.data.op = data.op, node.data.name = data.name, node.data.domain = data.domain;
+      node.data.attributes = std::move(data.attributes);
+      if (!folded(node)) to.nodes.push_back(std::move(node));
+    }
+  }
+  static std::string later(const std::vector<NodeData>& all, const std::string& name) {
+    for (const NodeData& n : all)
+      if (std::find(n.outputs.begin(), n.outputs.end(), name) != n.outputs.end()) return ": '" + shown(n.name) + "' makes it later, or of it (a cycle)";
+    return {};
+  }
+
+  void resolve(const NodeData& data, Node& node, const std::string& who) {
+    for (const Attribute& a : data.attributes)
+      if (a.kind == Attribute::Kind::Tensor && a.tensor && !a.tensor->tensor.defined() && dtype_of_element(a.tensor->element) == std::nullopt && a.of_caller.empty())
+        missing_.tensors.push_back("the attribute '" + shown(a.name) + "' of " + who + " is of " + element_name(a.tensor->element));
+    for (FunctionData& f : model_.functions) {
+      if (f.name != data.op || f.domain != data.domain) continue;
+      node.function = function(f).get();
+      return;
+    }
+    const auto set = opsets_->find(data.domain);
+    if (set == opsets_->end()) return missing(data, node, 0, "of a domain that the model does not import");
+    node.version = set->second;
+    bool any = false;
+    if (data.domain.empty() && set->second > kNewest) return missing(data, node, set->second, "operator sets up to " + std::to_string(kNewest) + " are supported");
+    node.row = find_row(data.domain, data.op, set->second, &any);
+    if (!node.row) missing(data, node, set->second, any ? "of other versions is supported" : "");
+  }
+  void missing(const NodeData& data, const Node& node, std::int64_t version, const std::string& why) {
+    Missing::Of& of = missing_.operators[{data.domain, data.op, version}];
+    if (of.count++ == 0) of.first = node.scope, of.why = why;
+  }
+
+  const std::shared_ptr<Function>& function(FunctionData& from) {
+    const std::string key = from.domain + ":" + from.name;
+    if (const auto found = made_.find(key); found != made_.end()) {
+      if (!found->second) source_.bad("the function '" + shown(from.name) + "' calls itself");
+      return found->second;
+    }
+    if (made_.size() > 10'000) source_.bad("it has more than 10,000 functions");
+    made_[key] = nullptr;
+    if (++functions_deep_ > kDeepest) source_.bad("functions call each other more than " + std::to_string(kDeepest) + " deep");
+    auto f = std::make_shared<Function>();
+    f->name = from.name, f->domain = from.domain, f->defaults = std::move(from.defaults);
+    // The body is planned as a model of its own.
+    Plan outer = std::exchange(plan_, {});
+    const auto* opsets = std::exchange(opsets_, from.opsets.empty() ? &model_.opsets : &from.opsets);
+    const auto* given = std::exchange(given_, nullptr);
+    Names names;
+    Graph& body = plan_.program.graph;
+    for (const std::string& in : from.inputs) body.in.push_back(define(names, in, "an input", body));
+    nodes(from.nodes, body, names, 0);
+    for (const std::string& out : from.outputs) {
+      const auto found = names.find(out);
+      if (found == names.end()) source_.bad("nothing makes the result '" + shown(out) + "' of the function '" + shown(from.name) + "'");
+      body.out.push_back(found->second);
+    }
+    finish();
+    f->body = std::move(plan_.program);
+    plan_ = std::move(outer), opsets_ = opsets, given_ = given;
+    --functions_deep_;
+    functions_.push_back(f);
+    return made_[key] = f;
+  }
+
+  bool is_constant(const NodeData& data, const Node& node) {
+    if (data.op != "Constant" || !data.domain.empty() || node.out.size() != 1 || node.out[0] < 0 || !node.in.empty()) return false;
+    for (const Attribute& a : data.attributes) {
+      if (!a.of_caller.empty()) return false;
+      using Kind = Attribute::Kind;
+      if (a.name == "value" && a.kind == Kind::Tensor) return constant(node.out[0], *a.tensor, "node '" + shown(node.scope) + "'"), true;
+      if (a.name == "value_float" && a.kind == Kind::Float) return set_constant(node.out[0], tensor(static_cast<float>(a.f))), true;
+      if (a.name == "value_int" && a.kind == Kind::Int) return set_constant(node.out[0], tensor(a.i)), true;
+      if (a.name == "value_ints" && a.kind == Kind::Ints) return set_constant(node.out[0], tensor_of(a.ints)), true;
+      if (a.name == "value_floats" && a.kind == Kind::Floats) return set_constant(node.out[0], tensor_of(std::vector<float>(a.floats.begin(), a.floats.end()))), true;
+    }
+    return false;
+  }
+
+  /// Of constants alone: computed now, where it takes no more memory than they do. (What cannot be computed says so when it is run.)
+  bool folded(const Node& node) {
+    if (!node.row || !node.graphs.empty() || node.in.empty()) return false;
+    Frame frame{.program = plan_.program, .values = {}};
+    bool all = true, numbers = true, referring = false;
+    for (int s : node.in) {
+      if (s < 0) continue;
+      const Value& v = plan_.program.constants[static_cast<std::size_t>(s)];
+      all &= v.given(), numbers &= v.numbers != nullptr;
+    }
+    for (const Attribute& a : node.data.attributes) referring |= !a.of_caller.empty();
+    if (!all || referring || !(node.row->moves || (node.row->fold && numbers))) return false;
+    frame.values.resize(plan_.program.constants.size());
+    try {
+      Call call(node, frame);
+      if (!(node.row->fold && numbers && node.row->fold(call))) {
+        if (!node.row->moves) return false;
+        node.row->run(call);
+      }
+    } catch (const Error&) {
+      return false;
+    }
+    for (int s : node.out) {
+      if (s < 0) continue;
+      Value v = std::move(frame.values[static_cast<std::size_t>(s)]);
+      if (!v.given()) return false;
+      if (!v.has_tensor && v.numbers) v.tensor = to_tensor(*v.numbers), v.has_tensor = true;
+      if (v.has_tensor && !v.numbers) v.numbers = numbers_of_constant(v.tensor);
+      plan_.program.constants[static_cast<std::size_t>(s)] = std::move(v);
+    }
+    return true;
+  }
+
+  /// When values end, and which decide sizes.
+  void finish() {
+    plan_.decides.assign(plan_.names.size(), false);
+    ends(plan_.program.graph);
+    decide(plan_.program.graph);
+  }
+  static void reads(const Node& n, std::set<int>& all) {
+    for (int s : n.in)
+      if (s >= 0) all.insert(s);
+    for (const auto& [name, g] : n.graphs) {
+      for (const Node& inner : g->nodes) reads(inner, all);
+      all.insert(g->out.begin(), g->out.end());
+    }
+  }
+  static void ends(Graph& g) {
+    std::set<int> later(g.out.begin(), g.out.end());
+    const std::set<int> own(g.own.begin(), g.own.end());
+    for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n) {
+      std::set<int> read;
+      reads(*n, read);
+      for (int s : n->out)
+        if (s >= 0) read.insert(s);
+      for (int s : read)
+        if (own.contains(s) && later.insert(s).second) n->dead.push_back(s);
+      for (auto& [name, inner] : n->graphs) ends(*inner);
+    }
+  }
+  void decide(const Graph& g) {
+    const auto mark = [&](int s) {
+      if (s >= 0) plan_.decides[static_cast<std::size_t>(s)] = true;
+    };
+    for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n) {
+      bool wanted = false;
+      for (int s : n->out) wanted |= s >= 0 && plan_.decides[static_cast<std::size_t>(s)];
+      // What a graph inside takes and gives stands beside the node's own: of a loop behind the number of the turn (and whether it goes on).
+      const bool loops = n->data.op == "Loop";
+      for (const auto& [name, inner] : n->graphs) {
+        const std::size_t results = loops ? 1 : 0;
+        if (loops && !inner->out.empty()) mark(inner->out[0]);
+        for (std::size_t i = 0; i + results < inner->out.size() && i < n->out.size(); ++i)
+          if (n->out[i] >= 0 && plan_.decides[static_cast<std::size_t>(n->out[i])]) mark(inner->out[i + results]);
+        decide(*inner);
+        for (std::size_t i = loops ? 1 : 0; i < inner->in.size() && i < n->in.size(); ++i)
+          if (plan_.decides[static_cast<std::size_t>(inner->in[i])]) mark(n->in[i]);
+      }
+      if (!n->row) continue;
+      for (std::size_t i = 0; i < n->in.size(); ++i)
+        if ((n->row->numbers >> std::min<std::size_t>(i, 31) & 1) || (wanted && n->row->fold)) mark(n->in[i]);
+    }
+  }
+
+  ModelData& model_;
+  const Source& source_;
+  Missing& missing_;
+  Plan plan_{};
+  const std::map<std::string, std::int64_t>* opsets_ = nullptr;
+  const std::map<std::string, Tensor>* given_ = nullptr;
+  std::set<std::string> used_{};
+  std::map<std::string, std::shared_ptr<Function>> made_{};
+  std::vector<std::shared_ptr<Function>> functions_{};
+  int functions_deep_ = 0;
+};
+
+}  // namespace
+
+Plan make_plan(ModelData& model, const Source& source, const std::map<std::string, Tensor>& constants) {
+  Missing missing;
+  Plan plan = Planner(model, source, missing).main(constants);
+  if (missing.operators.empty() && missing.tensors.empty()) return plan;
+  std::string text = "not supported:";
+  constexpr std::size_t kMost = 50;
+  std::size_t told = 0;
+  for (const auto& [key, of] : missing.operators) {
+    if (++told > kMost) break;
+    const auto& [domain, op, version] = key;
+    text += "\n  " + (domain.empty() ? std::string("ai.onnx") : shown(domain)) + "." + shown(op);
+    if (version) text += " of version " + std::to_string(version);
+    text += ": " + std::to_string(of.count) + (of.count == 1 ? " node" : " nodes") + ", the first is '" + shown(of.first) + "'" + (of.why.empty() ? "" : " (" + of.why + ")");
+  }
+  for (const std::string& t : missing.tensors)
+    if (++told <= kMost) text += "\n  " + t;
+  if (told > kMost) text += "\n  ... and " + std::to_string(told - kMost) + " more";
+  source.bad(text, ErrorCode::InvalidArgument);
+}
+
+}  // namespace reprise::onnx

@@ -1,0 +1,16 @@
+#pragma once
+#include "import/onnx/core.h"
+
+namespace reprise::onnx {
+
+struct Plan {
+  Program program{};
+  std::vector<bool> decides{};  ///< by slot: its elements decide sizes
+  std::vector<std::string> names{};  ///< by slot
+};
+
+/// Resolves names, versions and functions. Constants' nodes are gone. Throws FileFormat (cycles, names that nothing makes, that two make), and one InvalidArgument for
+/// all that is not supported.
+Plan make_plan(ModelData&, const Source&, const std::map<std::string, Tensor>& constants);
+
+}  // namespace reprise::onnx
