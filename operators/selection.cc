@@ -114,11 +114,15 @@ void product(const TensorView& a, const TensorView& b, const TensorView& c) {
     for (std::int64_t i = begin; i < end; ++i) {
       read_row(a, i * a.strides[0], a.strides[1], k, left.data());
       std::fill(sum.begin(), sum.end(), T(0));
-      for (std::int64_t p = 0; p < k; ++p) {
-        const T f = static_cast<T>(left[static_cast<std::size_t>(p)]);
-        const T* from = right.data() + p * n;
-        for (std::int64_t j = 0; j < n; ++j) sum[static_cast<std::size_t>(j)] += f * from[j];
+      const double* f = left.data();
+      T* to = sum.data();
+      std::int64_t p = 0;
+      for (; p + 4 <= k; p += 4) {  // four rows at a time: a sum is read and written once for them
+        const T *from = right.data() + p * n, f0 = static_cast<T>(f[p]), f1 = static_cast<T>(f[p + 1]), f2 = static_cast<T>(f[p + 2]), f3 = static_cast<T>(f[p + 3]);
+        for (std::int64_t j = 0; j < n; ++j) to[j] += (f0 * from[j] + f1 * from[n + j]) + (f2 * from[2 * n + j] + f3 * from[3 * n + j]);
       }
+      for (; p < k; ++p)
+        for (std::int64_t j = 0; j < n; ++j) to[j] += static_cast<T>(f[p]) * right[static_cast<std::size_t>(p * n + j)];
       std::transform(sum.begin(), sum.end(), out.begin(), [](T v) { return static_cast<double>(v); });
       write_row(c, i * c.strides[0], c.strides[1], n, out.data());
     }

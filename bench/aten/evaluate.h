@@ -60,7 +60,7 @@ template <> struct Argument<double> {
 };
 template <> struct Argument<bool> {
   bool held;
-  explicit Argument(const Json& j) : held(j.get<bool>()) {}
+  explicit Argument(const Json& j) : held(!j.is_null() && j.get<bool>()) {}
   bool get() const { return held; }
 };
 template <> struct Argument<std::string_view> {
