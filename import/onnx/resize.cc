@@ -66,10 +66,14 @@ Tensor resized(Call& c, const Tensor& x, int d, const Along& a, const How& how) 
     if (!linear && how.mode != "cubic") c.bad("the mode is '", how.mode, "'; wanted nearest, linear or cubic");
     const Tensor real = x.dtype() == kFloat64 ? x : x.to(kFloat32);
     if (how.antialias && bool(a.scale < 1.0)) {
-      const Tensor distance = (at.unsqueeze(1) - arange(a.from, {.dtype = kFloat32}).unsqueeze(0)) * a.scale;
+      // As wide as the scale says; what lies outside is the border's element.
+      const std::int64_t reach = static_cast<std::int64_t>((linear ? 1 : 2) / std::max(a.scale.to_double(), 1e-6)) + 1;
+      const Tensor place = arange(Scalar(-reach), Scalar(a.from + reach));
+      const Tensor distance = (at.unsqueeze(1) - place.to(kFloat32).unsqueeze(0)) * a.scale;
       Tensor weights = linear ? clamp_min(1 - abs(distance), 0) : cubic_weight(distance, how.cubic);
+      if (how.exclude_outside) weights = where((place >= 0) & (place <= last), weights, 0);
       weights = weights / sum(weights, 1, true);
-      made = matmul(real.movedim(d, -1), weights.to(real.dtype()).t()).movedim(-1, d);
+      made = matmul(index_select(real, d, clamp(place, 0, last)).movedim(d, -1), weights.to(real.dtype()).t()).movedim(-1, d);
     } else {
       const Tensor first = floor(at), part = at - first;
       const Tensor begin = first.to(kInt64);
@@ -142,8 +146,9 @@ void resize_to(Call& c, const Tensor& x, std::vector<Scalar> scales, std::vector
 
 std::vector<Scalar> floats_of(const Call& c, int input) {
   std::vector<Scalar> all;
-  if (c.has(input))
-    for (const Scalar& s : c.numbers(input)->values) all.push_back(s.is_float() ? s : Scalar(s.to_float()));
+  if (!c.has(input)) return all;
+  const auto given = c.numbers(input);
+  for (const Scalar& s : given->values) all.push_back(s.is_float() ? s : Scalar(s.to_float()));
   return all;
 }
 
