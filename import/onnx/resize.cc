@@ -10,6 +10,7 @@ namespace {
 struct Along {
   Int from, to;
   Scalar scale;                 ///< a float
+  Scalar length;                ///< from * scale, which may be no whole number
   Scalar roi_start = 0.0, roi_end = 1.0;
 };
 struct How {
@@ -25,9 +26,9 @@ Tensor coordinates(Call& c, const Along& a, const How& how) {
   if (mode == "half_pixel") return (x + 0.5) / a.scale - 0.5;
   if (mode == "asymmetric") return x / a.scale;
   if (mode == "pytorch_half_pixel") return bool(a.to > 1) ? (x + 0.5) / a.scale - 0.5 : zeros_like(x);
-  if (mode == "align_corners") return bool(a.to > 1) ? x * (a.from - 1) / (a.to - 1) : zeros_like(x);
+  if (mode == "align_corners") return bool(a.to > 1) ? x * ((Scalar(a.from - 1) * 1.0) / (a.length - Scalar(1.0))) : zeros_like(x);
   if (mode == "half_pixel_symmetric") {
-    const Scalar adjustment = Scalar(Scalar(a.to) * 1.0) / (a.scale * Scalar(a.from)), centre = Scalar(a.from) * 0.5;
+    const Scalar adjustment = Scalar(Scalar(a.to) * 1.0) / a.length, centre = Scalar(a.from) * 0.5;
     return (x + 0.5) / a.scale - 0.5 + centre * (Scalar(1.0) - adjustment);
   }
   if (mode == "tf_crop_and_resize") {
@@ -130,10 +131,11 @@ void resize_to(Call& c, const Tensor& x, std::vector<Scalar> scales, std::vector
   Tensor made = x;
   for (std::size_t i = 0; i < n; ++i) {
     const int d = axis_of(c, axes[i], x.dim());
-    Along a{.from = x.size(d), .to = 0, .scale = 1.0};
+    Along a{.from = x.size(d), .to = 0, .scale = 1.0, .length = 1.0};
     if (sizes.empty()) a.to = scaled(a.from, scales[i]);
     else a.to = sizes[i];
     a.scale = scales.empty() ? Scalar(Float(a.to) / Float(a.from)) : scales[i];
+    a.length = scales.empty() ? Scalar(a.to) * 1.0 : Scalar(a.from) * scales[i];
     const bool crops = how.coordinates == "tf_crop_and_resize" && roi.size() == 2 * n;
     if (crops) a.roi_start = roi[i], a.roi_end = roi[i + n];
     const bool whole = crops && !(!a.roi_start.is_symbolic() && !a.roi_end.is_symbolic() && a.roi_start.to_double() == 0 && a.roi_end.to_double() == 1);

@@ -32,7 +32,7 @@ void run_graph(const Graph& graph, Frame& frame) {
       run_node(node, frame);
     } catch (const Error& e) {
       // A trace that ends says so to whom it may concern; what is thrown eagerly names the node.
-      if (reprise::detail::around().inside || e.message().find("(node '") != std::string::npos) throw;
+      if (reprise::detail::around().tracer || e.message().find("(node '") != std::string::npos) throw;
       fail_text(e.code(), e.op().empty() ? node.data.op.c_str() : e.op().c_str(), {}, e.message() + " (node '" + shown(node.scope) + "', " + node.data.op + ")");
     }
     for (int slot : node.dead) frame.values[static_cast<std::size_t>(slot)] = {};
