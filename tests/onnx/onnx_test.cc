@@ -1,6 +1,8 @@
 // Models of ONNX files as functions: eager is what the formula says, compiled is eager, and one compilation serves all sizes of dynamic dimensions.
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "reprise/compile.h"
 #include "reprise/onnx.h"
 #include "reprise/ops.h"
@@ -90,7 +92,10 @@ TEST(Onnx, ConstantsMayBeGivenWhenItIsLoaded) {
   auto compiled = compile(m);
   for (int n : {6, 9, 12}) EXPECT_EQ(compiled(ones({n}))[0].size(1), n / 3);
   EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
-  EXPECT_NE(error_of([&] { onnx::load_bytes(file::model(g), {.constants = {{"tо", tensor(1)}}}); }).message().find("no input"), std::string::npos);
+  EXPECT_NE(error_of([&] { onnx::load_bytes(file::model(g), {.constants = {{"two", tensor({3, -1})}}}); }).message().find("no input 'two'"), std::string::npos);
+  EXPECT_EQ(error_of([&] { onnx::load_bytes(file::model(g), {.constants = {{"to", ones({2})}}}); }).code(), ErrorCode::DTypeMismatch);
+  EXPECT_EQ(error_of([&] { onnx::load_bytes(file::model(g), {.constants = {{"to", Tensor()}}}); }).code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(error_of([&] { onnx::Model().inputs(); }).code(), ErrorCode::InvalidArgument);
 }
 
 /// then: x * 2, otherwise: x - 1
@@ -160,6 +165,27 @@ TEST(Onnx, WhatAnOperatorMeansIsThatOfItsVersion) {
   const Tensor x = zeros({2, 2, 2});
   EXPECT_TRUE(same(onnx::load_bytes(file::model(g, 12))(x)[0], full({2, 2, 2}, 0.25)));
   EXPECT_TRUE(same(onnx::load_bytes(file::model(g, 13))(x)[0], full({2, 2, 2}, 0.5)));
+}
+
+TEST(Onnx, LoadingTakesTimeByTheNodes) {
+  const auto seconds = [](int nodes) {
+    file::Graph g{.inputs = {value("x0", file::kFloat, {"n"})}, .outputs = {value("x" + std::to_string(nodes), file::kFloat, {"n"})}};
+    const file::Graph inner{.outputs = {value("y", file::kFloat, {"n"})}, .nodes = {node("Neg", {"x0"}, {"y"})}};
+    for (int i = 0; i < nodes; ++i)
+      g.nodes.push_back(i % 10 == 0 ? node("If", {"yes"}, {"x" + std::to_string(i + 1)}, {file::graph_attribute("then_branch", inner.message()), file::graph_attribute("else_branch", inner.message())})
+                                    : node("Relu", {"x" + std::to_string(i)}, {"x" + std::to_string(i + 1)}));
+    g.initializers = {file::tensor("yes", file::kBool, {}, std::vector<char>{1})};
+    const std::string bytes = file::model(g);
+    double best = 1e9;
+    for (int i = 0; i < 5; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      onnx::load_bytes(bytes);
+      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return best;
+  };
+  const double few = seconds(500), many = seconds(8000);
+  EXPECT_LT(many, 16 * 5 * few + 0.05) << few << " s for 500 nodes, " << many << " s for 8000";
 }
 
 TEST(Onnx, ErrorsNameTheNode) {
