@@ -73,8 +73,7 @@ Tensor as_small_as(Tensor value, int rank, SourceLoc loc) {
   return value;
 }
 
-/// The view where the one mask holds becomes `value`. How many elements that is nobody asks: values that broadcast along the mask are chosen,
-/// others are taken in their order.
+/// The view where the one mask holds becomes `value`. Of values that broadcast along the mask nobody asks how many true elements there are.
 void put_where(const Seen& s, const Operand& value, bool accumulate, SourceLoc loc) {
   constexpr const char* op = "index_put_";
   const Tensor& view = s.view;
@@ -99,21 +98,7 @@ void put_where(const Seen& s, const Operand& value, bool accumulate, SourceLoc l
     view.copy_(where(mask, accumulate ? add(view, v, 1, loc) : v, view, loc), loc);
     return;
   }
-  // The mask's dimensions to the front, where elements in order are slices in order.
-  Ints order, wanted;
-  for (int d = 0; d < covered; ++d) order.push_back(s.mask_dim + d);
-  for (int d = 0; d < m.dim(); ++d)
-    if (d < s.mask_dim || d >= s.mask_dim + covered) order.push_back(d);
-  const Tensor turned = permute(view, order, loc);
-  Tensor every = s.tensors.back();
-  for (int d = covered; d < m.dim(); ++d) every = unsqueeze(every, -1, loc);
-  for (int d = at; d < s.mask_dim; ++d) v = unsqueeze(v, 0, loc);
-  v = movedim(v, s.mask_dim, 0, loc);
-  wanted.push_back(v.size(0));
-  for (std::size_t d = static_cast<std::size_t>(covered); d < order.size(); ++d) wanted.push_back(turned.size(static_cast<int>(d)));
-  v = expand(v, wanted, loc);
-  if (accumulate) turned.copy_(add(turned, masked_scatter(zeros_like(turned, {}, loc), every, v, loc), 1, loc), loc);
-  else turned.masked_scatter_(every, v, loc);
+  view.index_put_(TensorArrayRef(s.tensors), v, accumulate, loc);  // a slice for each true element, which are counted
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ class TensorIndex {
 
 /// Views by numbers, Slice, None and Ellipsis; where tensors are among them, the elements that they say (`index` of reprise/ops.h), a copy.
 inline Tensor index(const Tensor& self, std::initializer_list<TensorIndex> indices, SourceLoc loc = SourceLoc::current()) { return self.index(indices, loc); }
-/// What `index` shows becomes `value` (broadcast), or is added to. One mask and a value of as many slices as it has true elements: masked_scatter.
+/// What `index` shows becomes `value` (broadcast), or is added to. By one mask and a value that broadcasts along it nothing is counted: it is a choice.
 inline Tensor index_put_(const Tensor& self, std::initializer_list<TensorIndex> indices, const Operand& value, bool accumulate = false, SourceLoc loc = SourceLoc::current()) {
   return self.index_put_(std::span<const TensorIndex>(indices.begin(), indices.size()), value, accumulate, loc);
 }

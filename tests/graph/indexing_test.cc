@@ -114,6 +114,10 @@ TEST(Indexing, MasksChoose) {
            [](auto i, auto j, auto k, float v) { return i >= 1 && k < 3 && (j == 1 || j == 2 || j == 4) ? (j == 1 ? -1.f : j == 2 ? -2.f : -3.f) : v; });
   as_loops([columns, added](Tensor x) { x.index_put_({0, columns}, added, true); },
            [](auto i, auto j, auto, float v) { return i == 0 && (j == 1 || j == 2 || j == 4) ? v + (j == 1 ? 100 : j == 2 ? 200 : 300) : v; });
+  // What masks show.
+  same(both([](Tensor x) { return x.index({x > 50}); }, x), x.flatten().slice(0, 51));
+  same(both([rows](Tensor x) { return x.index({rows, "...", 0}); }, x), x.select(2, 0).slice(0, 0, {}, 2));
+  same(both([columns](Tensor x) { return x.index({1, columns, Slice(0, 2)}); }, x), x.select(0, 1).index_select(0, tensor({1, 2, 4})).slice(1, 0, 2));
   // Nothing is true, nothing is there.
   as_loops([](Tensor x) { x.index_put_({x < 0}, 5); }, [](auto, auto, auto, float v) { return v; });
   both([](Tensor x) { x.index_put_({x > 0}, 5); return x + 0; }, zeros({0, 3}));
@@ -146,6 +150,7 @@ TEST(Indexing, MistakesAreToldInTheirTerms) {
   EXPECT_NE(told([&] { x.index_put_({x > 0}, ones({3}, {.dtype = kInt64})); }), "nothing");
   EXPECT_NE(told([&] { x.index_put_({x > 3}, ones({4})); }), "nothing");  // 16 places, 4 values
   EXPECT_EQ(told([&] { x.accessor<float, 3>(); }), "of 3 dimensions, of a tensor of 2");
+  EXPECT_NE(told([&] { x.index({ones({3}) > 0}); }), "nothing");
   same(x, counted({4, 5}));
 }
 
