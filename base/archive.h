@@ -141,6 +141,8 @@ template <class A, class T>
 void write(A& a, const T& x) {
   if constexpr (std::is_same_v<T, bool>) {
     a.number(x);
+  } else if constexpr (std::is_enum_v<T> && requires { a.own(x); }) {
+    a.own(x);
   } else if constexpr (std::is_enum_v<T>) {
     write(a, static_cast<std::underlying_type_t<T>>(x));
   } else if constexpr (std::is_integral_v<T>) {
@@ -197,6 +199,8 @@ template <class A, class T>
 void read(A& a, T& x) {
   if constexpr (std::is_same_v<T, bool>) {
     x = a.number() != 0;
+  } else if constexpr (std::is_enum_v<T> && requires { a.own(x); }) {
+    a.own(x);
   } else if constexpr (std::is_enum_v<T>) {
     x = static_cast<T>(read<std::underlying_type_t<T>>(a));
   } else if constexpr (std::is_integral_v<T>) {

@@ -14,7 +14,9 @@ auto parts(G& g) {
   return std::tie(form, name, values, nodes, inputs, numbers, outputs, metadata_mutations);
 }
 
-bool is_registered(OpId op) { return static_cast<std::size_t>(op) >= kBuiltinOps; }
+bool is_built_in(OpId op) { return static_cast<std::size_t>(op) < kBuiltinOps; }
+/// The library's families have names without a namespace.
+bool is_registered(OpId id) { return !is_built_in(id) && op(id).schema.name.find("::") != std::string::npos; }
 bool has_registered(const std::vector<NodeArg>& args) {
   return std::any_of(args.begin(), args.end(), [](const NodeArg& a) {
     if (const auto* region = std::get_if<Region>(&a)) return names_registered(**region);
@@ -37,6 +39,19 @@ void GraphReader::own(Region& r) {
   auto made = std::make_shared<Graph>();
   own(*made);
   r = std::move(made);
+}
+
+void GraphWriter::own(OpId id) {
+  number(is_built_in(id) ? static_cast<std::uint64_t>(id) + 1 : 0);
+  if (!is_built_in(id)) text(op(id).schema.name);
+}
+
+void GraphReader::own(OpId& id) {
+  const std::uint64_t n = number();
+  if (n > kBuiltinOps) throw DamagedArchive();
+  const OpDef* def = n ? nullptr : find_op(text());
+  if (!n && !def) throw DamagedArchive();
+  id = n ? static_cast<OpId>(n - 1) : def->id;
 }
 
 void GraphReader::own(const std::string*& scope) { scope = NameScopes::kept(text()); }

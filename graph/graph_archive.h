@@ -24,13 +24,15 @@ REPRISE_ARCHIVED(NumberInput, kind, symbol, name)
 REPRISE_ARCHIVED(OutputSpec, kind, value, source, layout, grows, is_view, recipe)
 REPRISE_ARCHIVED(MetadataMutation, input, layout, from_output, grows)
 
-/// An archive with graphs of one environment, which have only operators that are built in (names_registered).
+/// An archive with graphs of one environment, which have only operators of the library (names_registered).
 class GraphWriter : public guards::ExprWriter {
  public:
   using ExprWriter::own;
   void own(const Graph&);
   void own(const Region& r) { own(*r); }
   void own(const std::string* scope) { text_at(scope, scope ? *scope : ""); }
+  /// Numbers of operators that register themselves are of one process.
+  void own(OpId);
 };
 
 class GraphReader : public guards::ExprReader {
@@ -41,12 +43,13 @@ class GraphReader : public guards::ExprReader {
   void own(Graph&);
   void own(Region&);
   void own(const std::string*& scope);
+  void own(OpId&);
 
  private:
   std::shared_ptr<guards::ShapeEnv> shared_;
 };
 
-/// Does it, or a region in it, have an operator that was registered while the program runs, of which other processes know nothing?
+/// Does it, or a region in it, have an operator that the program has registered, of which other processes know nothing?
 bool names_registered(const Graph&);
 
 }  // namespace reprise::graph

@@ -15,7 +15,10 @@
 #include "base/counters.h"
 #include "base/files.h"
 #include "passes/registered.h"
+#include "reprise/convolution.h"
 #include "reprise/reprise.h"
+#include "reprise/scans.h"
+#include "reprise/searching.h"
 #include "tests/process/probe.h"
 
 namespace reprise {
@@ -167,6 +170,29 @@ TEST(Recipes, SeveralProcessesAtOnce) {
   for (FILE* p : running) came.push_back(line(end_probe(p), "came"));
   for (const std::string& c : came) EXPECT_EQ(c, came[0]);
   EXPECT_EQ(line(run_probe("CompilesPrograms", folder.environment()), "took"), "took: made 0 found 3 kernels 0");
+}
+
+/// Operators that register themselves when they are first called have other numbers in each process.
+TEST(Probe, CallsFamilies) {
+  PROBE_ONLY();
+  if (std::getenv("REPRISE_TEST_OTHER_ORDER")) searchsorted(arange(4), arange(2)), cumprod(ones({3}), 0);
+  auto f = compile([](Tensor x, const Tensor& w, const Tensor& edges) {
+    for (int i = 0; i < 4; ++i) x = relu(conv2d(x, w, {}, {1, 1}, {1, 1}) + x * 0.5) / 4.0;
+    return std::pair(cumprod(x.amax({2, 3}), 1), searchsorted(edges, x.select(3, 0).reshape({-1})));
+  });
+  manual_seed(3);
+  auto [y, at] = f(randn({2, 3, 6, 6}), randn({3, 3, 3, 3}), arange(0, 1, 0.125));
+  const CounterSnapshot c = counter_snapshot();
+  std::printf("\ncame: %.17g %.17g\n", y.to(kFloat64).sum().item<double>(), at.to(kFloat64).sum().item<double>());
+  std::printf("took: made %d found %d kernels %d\n", static_cast<int>(c.recipes_made), static_cast<int>(c.recipes_found), static_cast<int>(c.kernel_compiles));
+}
+
+TEST(Recipes, OfOperatorsThatRegisterThemselves) {
+  const Folder folder;
+  const Ended first = run_probe("CallsFamilies", folder.environment()), second = run_probe("CallsFamilies", folder.environment("REPRISE_TEST_OTHER_ORDER=1"));
+  EXPECT_EQ(line(first, "took").substr(0, 22), "took: made 1 found 0 k") << first.text;
+  EXPECT_EQ(line(second, "took").substr(0, 20), "took: made 0 found 1") << second.text;
+  EXPECT_EQ(line(second, "came"), line(first, "came"));
 }
 
 TEST(Probe, HasAPassOfItsOwn) {
