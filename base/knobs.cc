@@ -32,6 +32,7 @@ const Range& range_of(std::string_view knob) {
                                                     {"cuda_pointers", {"block", "nodes"}},
                                                     {"cuda_products", {"own", "library", "auto"}},
                                                     {"writers", {"views", "values"}},
+                                                    {"recipes", {"on", "off", "verify"}},
                                                     {"verify", {}, 9},
                                                     {"validate", {}, 1},
                                                     {"profile", {}, 1},

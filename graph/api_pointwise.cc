@@ -25,8 +25,25 @@ void check_floating(const TensorMeta& m, const char* op, SourceLoc loc) {
   if (!is_floating(m.dtype)) fail(ErrorCode::DTypeMismatch, op, loc, "not defined for ", dtype_name(m.dtype), " (wanted a floating dtype)");
 }
 
-Tensor log_of_sum(const Operand& given_self, const Operand& given_other, bool base_two, const char* op, SourceLoc loc) {
-  check_floating(meta_of_either(given_self, given_other, op, loc), op, loc);
+/// The dtype that both are promoted to.
+DType common_dtype(const Operand& a, const Operand& b, const char* op, SourceLoc loc) {
+  TensorMeta metas[2];
+  std::vector<graph::RuleArg> args;
+  for (const Operand* o : {&a, &b}) {
+    if (!o->tensor()) args.push_back(o->number());
+    else args.push_back(&(metas[args.size()] = checked_meta(*o->tensor(), op, loc)));
+  }
+  return graph::result_dtype(args);
+}
+/// What is narrower than t, or no float, in t: for functions that are computed before the operands meet. A half t stays to RoundedOnce.
+Tensor widened(const Tensor& x, DType t, SourceLoc loc) { return x.dtype() == t || is_low_precision(t) || !is_floating(t) ? x : to(x, t, loc); }
+
+Tensor log_of_sum(const Operand& first, const Operand& second, bool base_two, const char* op, SourceLoc loc) {
+  meta_of_either(first, second, op, loc);
+  const DType t = common_dtype(first, second, op, loc);
+  if (!is_floating(t)) fail(ErrorCode::DTypeMismatch, op, loc, "not defined for ", dtype_name(t), " (wanted a floating dtype)");
+  const Tensor a = first.tensor() ? to(*first.tensor(), t, loc) : Tensor(), b = second.tensor() ? to(*second.tensor(), t, loc) : Tensor();
+  const Operand given_self = a.defined() ? Operand(a) : first, given_other = b.defined() ? Operand(b) : second;
   RoundedOnce once({&given_self, &given_other}, op, loc);
   const Operand self = once(given_self), other = once(given_other);
   Tensor greater = maximum(self, other, loc), apart = neg(abs(sub(self, other, 1, loc), loc), loc);
@@ -95,7 +112,7 @@ Tensor xlogy(const Operand& given_self, const Operand& given_other, SourceLoc lo
   RoundedOnce once({&given_self, &given_other}, "xlogy", loc);
   const Operand self = once(given_self), other = once(given_other);
   const Tensor *x = self.tensor(), *y = other.tensor();
-  Tensor product = y ? mul(self, log(*y, loc), loc) : mul(self, std::log(other.number().to_double()), loc);
+  Tensor product = y ? mul(self, log(widened(*y, common_dtype(given_self, given_other, "xlogy", loc), loc), loc), loc) : mul(self, std::log(other.number().to_double()), loc);
   if (x ? !y && std::isnan(other.number().to_double()) : self.number().to_double() != 0) return once.result(product);
   Tensor zero = x ? eq(*x, 0, loc) : logical_not(isnan(*y, loc), loc);
   if (x && y) zero = logical_and(zero, logical_not(isnan(*y, loc), loc), loc);

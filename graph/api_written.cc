@@ -143,6 +143,7 @@ Tensor Tensor::index_fill_(Int dim, const Tensor& index, const Operand& value, S
     list.back() = index;
     Tensor one = value.tensor() ? *value.tensor() : full({}, value.number(), {m.dtype, m.device}, loc);
     if (one.dim() != 0) fail(ErrorCode::ShapeMismatch, "index_fill_", loc, "wants one value, got sizes ", graph::sizes_text(one.sizes()));
+    if (m.dim() == 0) return reprise::unsqueeze(*this, 0, loc).index_put_(list, one.to(m.dtype, loc), false, loc), *this;
     return index_put_(list, one.to(m.dtype, loc), false, loc);
   });
 }

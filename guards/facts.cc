@@ -337,6 +337,8 @@ const Expr* ShapeEnv::own(const Expr* e) {
 
 void ShapeEnv::freeze() {
   // From here other threads ask: what they look up is made now, and nothing but the interning table changes any more.
+  // (What is simple by the facts is found here, not where a pass happens to have asked for it.)
+  for (std::size_t i = 0, n = impl_->exprs.size(); i < n; ++i) simplify(&impl_->exprs[i]);
   for (std::size_t i = 0; i < impl_->exprs.size(); ++i) range_of(&impl_->exprs[i]);
   frozen_ = true;
 }

@@ -70,13 +70,18 @@ struct GuardSet::Candidate {
   bool needed = true;
 };
 
-GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
-  // What was declared of symbols comes first, then the guards, oldest first.
+/// What was declared of symbols, then the guards, oldest first.
+struct GuardSet::Candidates {
+  Candidates(ShapeEnv& env, std::uint32_t words);
   std::vector<Candidate> all;
+  std::size_t declared = 0;  // the first so many
   ShapeEnv told;  // knows the candidates that are kept, and nothing else
   std::vector<const Expr*> told_symbols;
+};
+
+GuardSet::Candidates::Candidates(ShapeEnv& env, std::uint32_t words) {
   for (const Symbol& s : env.symbols()) {
-    const ShapeEnv::Declared& d = env.declared_[s.expr->symbol()];
+    const ShapeEnv::Declared& d = env.declared(s);
     told.new_symbol(s.source, s.hint, d.lo, d.hi, d.multiple_of);
     told_symbols.push_back(told.symbols().back().expr);
     if (s.source.word >= words || s.of_data) continue;
@@ -97,14 +102,31 @@ GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
       all.push_back({told.make_interned(ExprKind::Eq, 0, {told.make_interned(ExprKind::Mod, 0, args), told.constant(0)}), {}, "declared"});
     }
   }
-  std::size_t declared = all.size();
-  Copier copy(told, told_symbols);
+  declared = all.size();
   for (const Guard& g : env.guards()) {
     bool known = true;
     if (words != UINT32_MAX) each_symbol(g.condition, [&](const Expr* s) { known = known && word(s) < words; });
     if (known) all.push_back({g.condition, g.where, g.why});
   }
+}
 
+GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
+  Candidates c(env, words);
+  find_needed(env, c);
+  take_needed(env, c);
+}
+
+GuardSet::GuardSet(ShapeEnv& env, const std::vector<std::uint32_t>& kept) {
+  Candidates c(env, UINT32_MAX);
+  for (Candidate& a : c.all) a.needed = false;
+  for (std::uint32_t i : kept) c.all.at(i).needed = true;
+  take_needed(env, c);
+}
+
+void GuardSet::find_needed(ShapeEnv& env, Candidates& candidates) {
+  std::vector<Candidate>& all = candidates.all;
+  ShapeEnv& told = candidates.told;
+  Copier copy(told, candidates.told_symbols);
   // A guard that the others imply is dropped. Equalities are told first, then bounds from the strictest on, then the
   // newest of the rest, which tend to be stricter. Conditions that divide by a symbol come last and oldest first: only
   // once the guards that make their divisors nonzero are in may anything be concluded from them.
@@ -125,7 +147,7 @@ GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
     }
   };
   std::vector<std::tuple<int, std::int64_t, std::int64_t>> order;
-  for (std::size_t i = declared; i < all.size(); ++i) order.push_back(turn(i));
+  for (std::size_t i = candidates.declared; i < all.size(); ++i) order.push_back(turn(i));
   std::sort(order.begin(), order.end());
   for (const auto& told_when : order) {
     const auto i = static_cast<std::size_t>(std::get<2>(told_when));
@@ -155,7 +177,7 @@ GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
     ShapeEnv others;
     std::vector<const Expr*> symbols;
     for (const Symbol& s : env.symbols()) {
-      const ShapeEnv::Declared& d = env.declared_[s.expr->symbol()];
+      const ShapeEnv::Declared& d = env.declared(s);
       others.new_symbol(s.source, s.hint, d.lo, d.hi, d.multiple_of);
       symbols.push_back(others.symbols().back().expr);
     }
@@ -186,12 +208,16 @@ GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
     const Strictest& s = of_word[x.a];
     a.needed = x.kind == kEqual || (!s.equal && (x.kind != kAtLeast || s.least == &a) && (x.kind != kAtMost || s.most == &a));
   }
-  // Cheap checks first; the order among them is that of the trace.
+}
+
+// Cheap checks first; the order among them is that of the trace.
+void GuardSet::take_needed(ShapeEnv& env, const Candidates& candidates) {
   Check c;
-  for (const Candidate& a : all)
-    if (a.needed && simple(a.condition, c)) take(env, a);
-  for (const Candidate& a : all)
-    if (a.needed && !simple(a.condition, c)) take(env, a);
+  for (const bool cheap : {true, false})
+    for (const Candidate& a : candidates.all)
+      if (a.needed && simple(a.condition, c) == cheap) take(env, a);
+  for (std::uint32_t i = 0; i < candidates.all.size(); ++i)
+    if (candidates.all[i].needed) kept_.push_back(i);
   find_blocks();
 }
 

@@ -17,6 +17,10 @@ class GuardSet {
   /// Takes env's guards and its symbols' ranges; redundant ones are dropped. Those that ask for a word from number `words`
   /// on are left out: the set then admits more.
   explicit GuardSet(ShapeEnv& env, std::uint32_t words = UINT32_MAX);
+  /// The same where another process has found which of them say something: kept() of a set that was made of the same guards. Proves nothing.
+  GuardSet(ShapeEnv& env, const std::vector<std::uint32_t>& kept);
+  /// By their numbers, what was declared of symbols first: those that are checked. Ascending.
+  const std::vector<std::uint32_t>& kept() const { return kept_; }
   /// Do all of them hold for this call? No allocation, no text.
   bool hold(const std::int64_t* words) const noexcept;
   /// Index of the first guard that does not hold for this call, or nullopt: exactly where hold() is true. Likewise.
@@ -66,10 +70,14 @@ class GuardSet {
   struct Seen { std::uint32_t word; std::string symbol, name; std::int64_t hint; };
   struct Said { std::string condition, why; SourceLoc where; std::vector<Seen> symbols; };
   struct Candidate;
+  struct Candidates;
+  static void find_needed(ShapeEnv&, Candidates&);
+  void take_needed(ShapeEnv&, const Candidates&);
   static bool simple(const Expr* condition, Check& out);
   static bool holds(const Check&, const std::int64_t* words) noexcept;
   void take(ShapeEnv&, const Candidate&);
   std::vector<Said> said_;
+  std::vector<std::uint32_t> kept_;
   std::vector<ExprProgram> general_;   ///< each fits first_miss's array; a general check names program b and slot a
 };
 

@@ -157,6 +157,7 @@ class ShapeEnv {
   bool decide_of_data(const Expr* boolean, SourceLoc);
   [[noreturn]] void refuse_of_data(const Expr* asked, SourceLoc, bool is_pin = false) const;
   friend class GuardSet;
+  friend class EnvArchive;
   friend struct Maker;
   std::unique_ptr<Impl> impl_;
   std::deque<Symbol> symbols_;

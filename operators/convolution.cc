@@ -5,7 +5,8 @@
 // - Kernels of one place, without steps and padding: a product of the weights with the image's planes; nothing is copied.
 // - One channel to a group (depthwise): sums of products over the window, a loop kernel over a view of the padded image.
 // - Else the windows are copied once, [n, c * places, results], and multiplied by the weights [o, c * places]. Groups are the product's batch; then images stand
-//   beside each other in its columns.
+//   beside each other in its columns. Where the copy would be large, one row of the kernel at a time is copied and its product added: it then holds the image as
+//   often as a row has places, not as the kernel has.
 // - Transposed: the product comes first, [n, o * places, inputs], and what each place gives is added to where it belongs, one place after the other. Zeros between the
 //   inputs and an ordinary convolution would multiply stride^n times as much. Where places do not meet (stride = kernel) nothing is added: it is a permutation.
 #include "reprise/convolution.h"
@@ -97,6 +98,9 @@ void convolution_shape(graph::RuleCtx& c) {
   c.result(input.dtype, made);
 }
 
+/// Copies of windows up to so large are made at once.
+constexpr std::int64_t kColumnsBytes = std::int64_t{64} << 20;
+
 /// The product of all numbers of a list from `first` on.
 Int count_from(const Ints& sizes, std::size_t first) {
   Int n = 1;
@@ -125,6 +129,24 @@ struct Conv {
     return b.emit(OpId::permute, {v, order});
   }
 
+  /// [n, o, results], of an image with its padding. Half types would be rounded between the sums.
+  V by_kernel_rows(V image, const Ints& results) const {
+    const V seen = operators::window_view(b, image, steps);
+    const std::size_t n = steps.size();
+    const Int depth = b.sizes(w)[1] * (operators::places(steps) / steps[0].kernel), out = b.sizes(w)[0];
+    Ints order{0, 1};  // of [n, c, o..., k1...]
+    for (std::size_t i = 0; i + 1 < n; ++i) order.push_back(static_cast<std::int64_t>(2 + n + i));
+    for (std::size_t i = 0; i < n; ++i) order.push_back(static_cast<std::int64_t>(2 + i));
+    V sum;
+    for (std::int64_t i = 0; i < steps[0].kernel; ++i) {
+      const V rows = b.reshape(b.emit(OpId::select, {w, Int(2), Int(i)}), Ints{out, depth});
+      const V row = b.emit(OpId::permute, {b.emit(OpId::select, {seen, Int(static_cast<std::int64_t>(2 + n)), Int(i)}), order});
+      const V product = times_each(rows, b.reshape(row, Ints{batch(), depth, count_from(results, 0)}));
+      sum = sum ? b.add(sum, product) : product;
+    }
+    return sum;
+  }
+
   V by_product() const {
     const V image = operators::padded(b, x, padding, padding, Scalar(0));
     const Int out = b.sizes(w)[0], in = b.sizes(w)[1], per_group = out / groups;
@@ -150,6 +172,10 @@ struct Conv {
     }
     Ints made = apart ? Ints{out, batch()} : Ints{batch(), out};
     made.append(results.begin(), results.end());
+    const DType dtype = b.meta(x).dtype;
+    if (const Int bytes = batch() * depth * count_from(results, 0) * item_size(dtype);
+        !apart && steps[0].kernel > 1 && bytes.hint() > kColumnsBytes && (dtype == DType::Float32 || dtype == DType::Float64))
+      return b.emit(OpId::view, {by_kernel_rows(image, results), made});
     if (!apart) return b.emit(OpId::view, {times_each(b.emit(OpId::select, {rows, Int(0), Int(0)}), b.reshape(seen, Ints{batch(), depth, count_from(results, 0)})), made});
     const V product = b.emit(OpId::bmm, {rows, b.reshape(seen, Ints{groups, depth, batch() * count_from(results, 0)})});
     return images_second(b.emit(OpId::view, {product, made}));

@@ -37,7 +37,6 @@ void sampler_shape(graph::RuleCtx& c) {
     fail(ErrorCode::ShapeMismatch, name, c.loc, "a grid has the image's batch, and ", n, " numbers for each place: got sizes ", sizes());
   const std::int64_t mode = c.constant_int(kMode), beyond = c.constant_int(kBeyond);
   if (mode < kBilinear || mode > kBicubic || beyond < kZeros || beyond > kReflection) fail(ErrorCode::InvalidArgument, name, c.loc, "there is no mode ", mode, " with padding ", beyond);
-  if (mode == kBicubic && n != 2) fail(ErrorCode::InvalidArgument, name, c.loc, "bicubic is of two spatial dimensions, got an image of sizes ", graph::sizes_text(x.layout.sizes));
   Ints made{x.size(0), x.size(1)};
   for (int i = 0; i < n; ++i) {
     if (!graph::require(detail::compare_lt(0, x.size(i + 2), c.loc), "grid_sample: there are elements")) fail(ErrorCode::ShapeMismatch, name, c.loc, "dimension ", i + 2, " of an image of sizes ", sizes(), " has no elements");
@@ -67,7 +66,7 @@ struct Dim {
   }
   /// At the centers of the elements at the border, or at their outer edges.
   V reflected(V v) const {
-    if (align && graph::is_plain(size, 1)) return b.mul(v, Scalar(0.0));
+    if (align && static_cast<bool>(detail::compare_eq(size, 1, b.loc()))) return b.mul(v, Scalar(0.0));
     const Scalar span(align ? size - 1 : size);
     const double low = align ? 0 : -0.5;
     const V from = b.unary(OpId::abs, b.sub(v, Scalar(low)));
@@ -184,7 +183,10 @@ Tensor evenly(Int n, bool align_corners, DType t, Device device, SourceLoc loc) 
 Tensor grid_sample(const Tensor& input, const Tensor& grid, std::string_view mode, std::string_view padding_mode, bool align_corners, SourceLoc loc) {
   static constexpr std::string_view kModes[] = {"bilinear", "nearest", "bicubic"}, kBeyonds[] = {"zeros", "border", "reflection"};
   const Int m = number_of(mode, kModes, "mode", loc), p = number_of(padding_mode, kBeyonds, "padding_mode", loc);
-  return named("grid_sample", [&] { return graph::call1(sampler_op(), {arg(input), arg(grid), arg(m), arg(p), arg(align_corners)}, loc); });
+  return named("grid_sample", [&] { return grid_sampler(input, grid, m, p, align_corners, loc); });
+}
+Tensor grid_sampler(const Tensor& input, const Tensor& grid, Int interpolation_mode, Int padding_mode, bool align_corners, SourceLoc loc) {
+  return graph::call1(sampler_op(), {arg(input), arg(grid), arg(interpolation_mode), arg(padding_mode), arg(align_corners)}, loc);
 }
 
 Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners, SourceLoc loc) {

@@ -410,7 +410,9 @@ Tensor kron(const Tensor& self, const Tensor& other, SourceLoc loc) {
 
 Tensor cross(const Tensor& self, const Tensor& other, Int dim, SourceLoc loc) {
   return named("cross", [&] {
-    const Ints sizes = graph::broadcast(checked_meta(self, "cross", loc).layout.sizes, checked_meta(other, "cross", loc).layout.sizes, "cross", loc);
+    const TensorMeta a = checked_meta(self, "cross", loc), b = checked_meta(other, "cross", loc);
+    if (a.dim() != b.dim()) fail(ErrorCode::ShapeMismatch, "cross", loc, "sizes ", graph::sizes_text(a.layout.sizes), " and ", graph::sizes_text(b.layout.sizes), " must have as many dimensions");
+    const Ints sizes = graph::broadcast(a.layout.sizes, b.layout.sizes, "cross", loc);
     const Tensor x = expand(self, sizes, loc), y = expand(other, sizes, loc);
     const TensorMeta m = checked_meta(x, "cross", loc);
     const int d = graph::api::wrapped(m, dim, "cross", loc);

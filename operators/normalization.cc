@@ -171,8 +171,7 @@ Tensor by_channels(const char* name, const Tensor& input, const Tensor& weight, 
 
 Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean, const Tensor& running_var, bool training, double momentum, double eps, bool, SourceLoc loc) {
   const TensorMeta m = checked_meta(input, "batch_norm", loc);
-  const bool own = training || !running_mean.defined();
-  Tensor result = by_channels("batch_norm", input, weight, bias, running_mean, running_var, own, eps, loc);
+  Tensor result = by_channels("batch_norm", input, weight, bias, running_mean, running_var, training, eps, loc);
   if (!training || !(running_mean.defined() || running_var.defined())) return result;
   Ints dims{0};
   for (int d = 2; d < m.dim(); ++d) dims.push_back(d);

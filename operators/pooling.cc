@@ -50,10 +50,8 @@ struct Pool {
   /// The image with so much around it that all windows lie within.
   V room(Build& b, V x, Scalar value) const {
     Ints back = padding;
-    for (std::size_t i = 0; i < n() && ceil; ++i) {
-      const Int size = b.sizes(x)[i + 2];
-      back[i] = Int::max((count(size, i) - 1) * steps[i].stride + steps[i].reach() - size - padding[i], 0);
-    }
+    // The last window may begin with the last element: it reaches less than a step beyond what it would without ceil_mode.
+    for (std::size_t i = 0; i < n() && ceil; ++i) back[i] = back[i] + (steps[i].stride - 1);
     return operators::padded(b, x, padding, back, value);
   }
 };
@@ -132,6 +130,14 @@ V decompose_max_pool(Build& b, DType) {
   return operators::places(p.steps) == 1 ? b.unary(OpId::clone, most) : most;
 }
 
+/// Which of each row of [..., n] is the greatest: the first of equal ones, the last NaN.
+V greatest(Build& b, V rows) {
+  const V first = b.emit(OpId::argmax, {rows, Int(-1), false});
+  if (!is_floating(b.meta(rows).dtype)) return first;
+  const V last = b.reduce(OpId::amax, b.emit(OpId::where, {b.unary(OpId::isnan, rows), operators::positions(b, rows, b.sizes(rows).back()), Scalar(-1)}), Ints{b.dim(rows) - 1}, false);
+  return b.emit(OpId::where, {b.emit(OpId::ge, {last, Scalar(0)}), last, first});
+}
+
 /// Where windows begin along dimension i: [o], counted in the image; negative in the padding before it.
 V begins(Build& b, V x, const Pool& p, std::size_t i) {
   V at = operators::positions(b, x, p.count(b.sizes(x)[i + 2], i));
@@ -171,7 +177,7 @@ V decompose_max_pool_indices(Build& b, DType) {
   if (operators::places(p.steps) > operators::kUnrolledPlaces) {
     Ints rows = sizes;
     rows.push_back(operators::places(p.steps));
-    V place = b.emit(OpId::argmax, {b.reshape(seen, rows), Int(-1), false});
+    V place = greatest(b, b.reshape(seen, rows));
     const V none = b.emit(OpId::eq, {decompose_max_pool(b, {}), operators::lowest(b.meta(x).dtype)});
     std::vector<V> within(p.n());
     for (std::size_t i = p.n(); i-- > 0;) {
@@ -359,7 +365,7 @@ V decompose_adaptive_max_indices(Build& b, DType) {
   for (std::size_t k = 0; k < n; ++k) order.push_back(static_cast<std::int64_t>(2 + 2 * k)), rows.push_back(out[k]), length = length * b.sizes(all[k].elements)[1];
   for (std::size_t k = 0; k < n; ++k) order.push_back(static_cast<std::int64_t>(3 + 2 * k));
   rows.push_back(length);
-  V place = b.emit(OpId::argmax, {b.reshape(b.emit(OpId::permute, {seen, order}), rows), Int(-1), false});
+  V place = greatest(b, b.reshape(b.emit(OpId::permute, {seen, order}), rows));
   V flat, scale;
   std::vector<V> index(n);
   for (std::size_t k = n; k-- > 0;) {
@@ -421,7 +427,7 @@ Tensor lp_pool(const Of& of, const Tensor& self, double p, IntArrayRef kernel_si
   std::int64_t count = 1;
   for (Int k : of.list(kernel_size, "kernel_size")) count *= k.value(of.loc);
   const Tensor average = avg_pool(of, pow(self, p, of.loc), kernel_size, stride, 0, ceil_mode, true, std::nullopt);
-  return pow(mul(relu(average, of.loc), count, of.loc), 1 / p, of.loc);
+  return pow(mul(average, count, of.loc), 1 / p, of.loc);
 }
 
 }  // namespace

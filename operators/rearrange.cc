@@ -25,18 +25,23 @@ namespace {
 // ---- padding. A mode says which element stands at a place that counts on beyond the image.
 
 struct Mode {
-  V (*element)(Build&, V at, Int size);  ///< of int64 [places] that may lie outside [0, size)
+  V (*element)(Build&, V at, Int size, Int front, Int back);  ///< of int64 [places] that may lie outside [0, size)
   Int (*most)(Int size);                 ///< how much may be added on a side
   const char* most_text;
 };
 constexpr Mode kModes[] = {
-    {[](Build& b, V at, Int size) {  // mirrored at 0, then at size - 1
+    {[](Build& b, V at, Int size, Int, Int) {  // mirrored at 0, then at size - 1
        const V mirrored = b.unary(OpId::abs, at);
        return b.sub(b.emit(OpId::full, {Ints{}, Scalar(size - 1), DType::Int64, b.meta(at).device.str()}), b.unary(OpId::abs, b.sub(mirrored, Scalar(size - 1))));
      },
      [](Int size) { return size - 1; }, "less than the size"},
-    {[](Build& b, V at, Int size) { return b.emit(OpId::clamp, {at, Scalar(0), Scalar(size - 1)}); }, nullptr, ""},
-    {[](Build& b, V at, Int size) { return b.emit(OpId::remainder, {at, Scalar(size)}); }, [](Int size) { return size; }, "at most the size"},
+    {[](Build& b, V at, Int size, Int, Int) { return b.emit(OpId::clamp, {at, Scalar(0), Scalar(size - 1)}); }, nullptr, ""},
+    {[](Build& b, V at, Int size, Int front, Int back) {  // what is cropped is gone before the rest goes round
+       const Int before = Int::min(front, 0), left = size + before + Int::min(back, 0);
+       if (graph::is_plain(before, 0)) return b.emit(OpId::remainder, {at, Scalar(left)});
+       return b.sub(b.emit(OpId::remainder, {b.add(at, Scalar(before)), Scalar(left)}), Scalar(before));
+     },
+     [](Int size) { return size; }, "at most the size"},
 };
 
 void pad_shape_of(graph::RuleCtx& c, const Mode& mode) {
@@ -78,7 +83,7 @@ V decompose_pad(Build& b, DType) {
     const Int size = b.sizes(x)[static_cast<std::size_t>(rank) - 1 - i], front = padding[2 * i], back = padding[2 * i + 1];
     V at = operators::positions(b, x, size + front + back);
     if (!graph::is_plain(front, 0)) at = b.sub(at, Scalar(front));
-    if (!graph::is_plain(front, 0) || !graph::is_plain(back, 0)) at = kModes[kMode].element(b, at, size);
+    if (!graph::is_plain(front, 0) || !graph::is_plain(back, 0)) at = kModes[kMode].element(b, at, size, front, back);
     Ints beside{b.sizes(at)[0]};
     for (std::size_t k = 0; k < i; ++k) beside.push_back(1);
     indices[static_cast<std::size_t>(rank) - 1 - i] = b.emit(OpId::view, {at, beside});

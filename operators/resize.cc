@@ -70,7 +70,7 @@ struct Dim {
   std::optional<double> factor;
 
   Scalar scale() const {
-    if (align) return graph::is_plain(out, 1) ? Scalar(0.0) : Scalar(Float(in - 1) / max(Float(out - 1), Float(1.0)));
+    if (align) return Float((in - 1) * Int::min(out - 1, 1)) / Float(Int::max(out - 1, 1));  // 0 to one element
     return factor ? Scalar(1.0 / *factor) : Scalar(Float(in) / Float(out));
   }
   V results() const { return b.to(operators::positions(b, like, out), dtype); }

@@ -131,6 +131,7 @@ Tensor diff(const Tensor& self, Int n, Int dim, const Tensor& prepend, const Ten
   const int d = graph::api::wrapped(m, dim, "diff", loc);
   const std::int64_t times = n.value(loc);
   if (times < 0) fail(ErrorCode::InvalidArgument, "diff", loc, "n must not be negative, got ", times);
+  if (times == 0) return clone(self, loc);
   return graph::api::named("diff", [&] {
     std::vector<Tensor> parts;
     for (const Tensor* t : {&prepend, &self, &append})

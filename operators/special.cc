@@ -162,8 +162,8 @@ Tensor of_equals(OpId (*op)(), bool integers, const Tensor& self, const Tensor& 
   const TensorMeta a = checked_meta(self, name, loc), b = checked_meta(other, name, loc);
   const std::vector<graph::RuleArg> both{&a, &b};
   const DType t = graph::result_dtype(both);
-  if (integers ? !is_integral(t) : !is_floating(t) || a.dtype != b.dtype)
-    fail(ErrorCode::DTypeMismatch, name, loc, "wants ", integers ? "integers" : "floats of one dtype", ", got ", dtype_name(a.dtype), " and ", dtype_name(b.dtype));
+  if (integers ? !is_integral(t) : !is_floating(t))
+    fail(ErrorCode::DTypeMismatch, name, loc, "wants ", integers ? "integers" : "floats", ", got ", dtype_name(a.dtype), " and ", dtype_name(b.dtype));
   const Ints sizes = graph::broadcast(a.layout.sizes, b.layout.sizes, name, loc);
   const Tensor x = expand(to(self, t, loc), sizes, loc), y = expand(to(other, t, loc), sizes, loc);
   return graph::call1(op(), {arg(x), arg(y)}, loc);
@@ -183,7 +183,11 @@ Tensor xlog1py(const Operand& given_self, const Operand& given_other, SourceLoc 
     RoundedOnce once({&given_self, &given_other}, "xlog1py", loc);
     const Operand self = once(given_self), other = once(given_other);
     if (!other.tensor()) return once.result(xlogy(self, 1 + other.number().to_double(), loc));
-    const Tensor product = mul(self, log1p(*other.tensor(), loc), loc), number = logical_not(isnan(*other.tensor(), loc), loc);
+    const TensorMeta b = checked_meta(*other.tensor(), "xlog1py", loc), a = self.tensor() ? checked_meta(*self.tensor(), "xlog1py", loc) : b;
+    const std::vector<graph::RuleArg> both{&a, &b};
+    const DType t = graph::result_dtype(both);
+    const Tensor y = is_floating(t) && !is_low_precision(t) ? to(*other.tensor(), t, loc) : *other.tensor();
+    const Tensor product = mul(self, log1p(y, loc), loc), number = logical_not(isnan(*other.tensor(), loc), loc);
     if (!self.tensor()) return once.result(self.number().to_double() == 0 ? where(number, 0.0, product, loc) : product);
     return once.result(where(logical_and(eq(*self.tensor(), 0, loc), number, loc), 0.0, product, loc));
   });
@@ -219,7 +223,11 @@ Tensor mvlgamma(const Tensor& given, Int p, SourceLoc loc) {
   });
 }
 Tensor ldexp(const Tensor& self, const Operand& other, SourceLoc loc) {
-  return named("ldexp", [&] { return mul(self, other.tensor() ? pow(2.0, other, loc) : pow(2.0, full({}, other.number(), {std::nullopt, checked_meta(self, "ldexp", loc).device}, loc), loc), loc); });
+  return named("ldexp", [&] {
+    const TensorMeta m = checked_meta(self, "ldexp", loc);
+    const Tensor by = pow(2.0, other.tensor() ? *other.tensor() : full({}, other.number(), {std::nullopt, m.device}, loc), loc);
+    return mul(self, is_low_precision(m.dtype) && other.tensor() && !is_floating(other.tensor()->dtype()) ? to(by, m.dtype, loc) : by, loc);
+  });
 }
 Tensor float_power(const Operand& self, const Operand& exponent, SourceLoc loc) {
   return named("float_power", [&] {

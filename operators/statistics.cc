@@ -55,6 +55,7 @@ Tensor median_of_all(const Tensor& self, bool ignore_nan, const char* op, Source
 
 Tensor quantile_of(const Tensor& self, const Operand& given_q, std::optional<Int> dim, bool keepdim, std::string_view interpolation, bool ignore_nan, const char* op, SourceLoc loc) {
   const TensorMeta m = checked_meta(self, op, loc);
+  if (!graph::require(detail::compare_lt(0, numel(m.layout.sizes), loc), "quantile: at least one element")) fail(ErrorCode::ShapeMismatch, op, loc, "sizes ", graph::sizes_text(m.layout.sizes), " have no elements");
   if (m.dtype != kFloat32 && m.dtype != kFloat64) fail(ErrorCode::DTypeMismatch, op, loc, "wants float32 or float64, got ", dtype_name(m.dtype));
   for (std::string_view known : {"linear", "lower", "higher", "midpoint", "nearest", ""})
     if (known.empty()) fail(ErrorCode::InvalidArgument, op, loc, "interpolation is '", interpolation, "', expected linear, lower, higher, midpoint or nearest");
@@ -76,8 +77,6 @@ Tensor quantile_of(const Tensor& self, const Operand& given_q, std::optional<Int
     const int d = dim ? graph::api::wrapped(m, *dim, op, loc) : -1;
     const Tensor rows = !dim || rank == 0 ? reshape(self, {-1}, loc) : movedim(self, d, -1, loc);
     const Int n = rows.size(-1);
-    if (!graph::require(detail::compare_lt(0, n, loc), "quantile: at least one element"))
-      fail(ErrorCode::ShapeMismatch, op, loc, "sizes ", graph::sizes_text(m.layout.sizes), " have no elements to order");
     const Tensor sorted = sort(rows, -1, false, loc).first;
     const Tensor numbers = sub(Scalar(n), count_nan(rows, -1, loc), 1, loc);  // [..., 1]
     const Tensor parts = q.dim() == 0 ? unsqueeze(q, 0, loc) : q;

@@ -334,17 +334,23 @@ kernels::Work Program::work_of(std::uint32_t launch, SlotValues slots) const {
   });
 }
 
-Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
+kernels::Lowered lower_graph(graph::Graph& graph, kernels::Mode mode) {
+  const Device device = device_of(graph);
+  const bool host = device::runs_host_code(device);
+  const auto style = host                                        ? kernels::LaunchStyle::Calls
+                     : device::backend(device).target().arch.empty() ? kernels::LaunchStyle::Apart
+                                                                 : kernels::LaunchStyle::Gpu;
+  if (!host && passes::inline_regions(graph) && knobs().verify >= 1) graph::verify(graph, "inline_regions");
+  return kernels::lower(graph, mode, style);
+}
+
+Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
                       bool uses_random, Int random_count, Makers makers) {
   Program p;
   p.profile = std::make_shared<Profile>();
   p.device = device_of(graph);
   bool host = device::runs_host_code(p.device);
-  const auto style = host                                          ? kernels::LaunchStyle::Calls
-                     : device::backend(p.device).target().arch.empty() ? kernels::LaunchStyle::Apart
-                                                                   : kernels::LaunchStyle::Gpu;
-  if (!host && passes::inline_regions(graph) && knobs().verify >= 1) graph::verify(graph, "inline_regions");
-  p.lowered = kernels::lower(graph, mode, style);
+  p.lowered = std::move(lowered);
   p.copies_inside = !host;
   p.graph = std::move(graph);
   Builder b(p, floats, makers);
@@ -384,11 +390,11 @@ Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<
   return p;
 }
 
-GuardedProgram build_guarded(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
-                             bool uses_random, Int random_count, Makers makers) {
+GuardedProgram build_guarded(graph::Graph graph, kernels::Lowered lowered, const std::vector<std::uint32_t>* kept, const std::vector<Int>& int_results,
+                             const std::vector<std::pair<std::uint32_t, Int>>& floats, bool uses_random, Int random_count, Makers makers) {
   const std::shared_ptr<guards::ShapeEnv> env = graph.env;
-  Program program = build_program(std::move(graph), mode, int_results, floats, uses_random, random_count, makers);
-  GuardedProgram made{std::move(program), guards::GuardSet(*env)};
+  Program program = build_program(std::move(graph), std::move(lowered), int_results, floats, uses_random, random_count, makers);
+  GuardedProgram made{std::move(program), kept ? guards::GuardSet(*env, *kept) : guards::GuardSet(*env)};
   env->freeze();
   return made;
 }

@@ -188,9 +188,10 @@ struct Program {
   kernels::Work work_of(std::uint32_t launch, SlotValues slots) const;
 };
 
-/// Of a graph behind its passes: lowers, which may still add guards to its environment, compiles every kernel, flattens every expression.
-/// Throws what lowering or the JIT throws; nothing is kept then.
-Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
+/// Lowers a graph behind its passes for the device of its tensors; may still add guards to its environment. Throws what lowering throws.
+kernels::Lowered lower_graph(graph::Graph&, kernels::Mode);
+/// Of the two: compiles every kernel, flattens every expression. Throws what the JIT throws; nothing is kept then.
+Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
                       bool uses_random, Int random_count, Makers makers = Makers::All);
 
 /// A program, and the guards under which it is right.
@@ -198,8 +199,9 @@ struct GuardedProgram {
   Program program;
   guards::GuardSet guards;
 };
-/// build_program(), and behind it the guards of the graph's environment, which takes no further ones.
-GuardedProgram build_guarded(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
-                             bool uses_random, Int random_count, Makers makers = Makers::All);
+/// build_program(), and behind it the guards of the graph's environment, which takes no further ones. `kept`: guards::GuardSet::kept(); null: it is
+/// to be found out.
+GuardedProgram build_guarded(graph::Graph graph, kernels::Lowered lowered, const std::vector<std::uint32_t>* kept, const std::vector<Int>& int_results,
+                             const std::vector<std::pair<std::uint32_t, Int>>& floats, bool uses_random, Int random_count, Makers makers = Makers::All);
 
 }  // namespace reprise::runtime

@@ -15,6 +15,7 @@
 #include "base/stack.h"
 #include "passes/pass.h"
 #include "runtime/profile.h"
+#include "runtime/recipe.h"
 #include "runtime/shipped_patterns.h"
 #include "runtime/told.h"
 #include "runtime/validation.h"
@@ -170,6 +171,14 @@ bool is_complaint(ErrorCode code) {
     default: return false;
   }
 }
+
+/// Empty: another process may trace the same.
+std::string why_no_recipe(const TracedCall& call) {
+  if (!call.of_user) return "it is one operator";
+  if (call.traced.unrepeatable) return "it serves one call";
+  if (call.registered && !(call.registered->passes.empty() && call.registered->patterns.empty())) return "the program has registered passes or patterns";
+  return "";
+}
 }  // namespace
 
 std::unique_ptr<Specialization> build(TracedCall call) {
@@ -201,19 +210,34 @@ std::unique_ptr<Specialization> build(TracedCall call) {
     const PhaseClock clock(call.phases);
     if (knobs().verify >= 2) check = CallCheck::make(traced);
     try {
-      {
-        const InPhase phase(Phase::Passes);
-        for (passes::PassRecord& r : passes::run_pipeline(traced.graph, registered)) std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(patterns));
+      runtime::RecipePlace place(call.name, traced.graph, call.mode, call.generality, traced.data.empty() ? why_no_recipe(call) : "it is cut into stages");
+      std::optional<runtime::Recipe> recipe = place.find();
+      if (recipe) {
+        log_graph(log::Event::optimized, call.name, "after passes:\n", recipe->graph);
+      } else {
+        recipe.emplace();
+        {
+          const InPhase phase(Phase::Passes);
+          for (passes::PassRecord& r : passes::run_pipeline(traced.graph, registered)) std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(recipe->patterns));
+        }
+        log_graph(log::Event::optimized, call.name, "after passes:\n", traced.graph);
+        const InPhase phase(Phase::Lower);
+        if (!traced.data.empty()) {
+          patterns = std::move(recipe->patterns);
+          runtime::StagedProgram staged = runtime::build_staged(traced, call.mode, call.makers);
+          before = std::move(staged.before), random_count = std::move(staged.random_count);
+          built = std::move(staged.last);
+          return;
+        }
+        recipe->lowered = runtime::lower_graph(traced.graph, call.mode);
+        recipe->graph = std::move(traced.graph);
+        place.made(*recipe);
       }
-      log_graph(log::Event::optimized, call.name, "after passes:\n", traced.graph);
+      patterns = std::move(recipe->patterns);
       const InPhase phase(Phase::Lower);
-      if (!traced.data.empty()) {
-        runtime::StagedProgram staged = runtime::build_staged(traced, call.mode, call.makers);
-        before = std::move(staged.before), random_count = std::move(staged.random_count);
-        built = std::move(staged.last);
-        return;
-      }
-      built = runtime::build_guarded(std::move(traced.graph), call.mode, traced.int_results, traced.floats, traced.uses_random, traced.random_count, call.makers);
+      built = runtime::build_guarded(std::move(recipe->graph), std::move(recipe->lowered), recipe->kept ? &*recipe->kept : nullptr, traced.int_results, traced.floats,
+                                     traced.uses_random, traced.random_count, call.makers);
+      place.keep(built->guards.kept());
     } catch (const Error& e) {
       if (!is_complaint(e.code())) throw;
       throw Error(ErrorCode::Internal, e.op(), e.message(), e.where());

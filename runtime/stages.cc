@@ -271,7 +271,8 @@ StagedProgram build_staged(detail::Traced& t, kernels::Mode mode, Makers makers)
     passes::reinplace(p.graph);
     if (knobs().verify >= 1) graph::verify(p.graph, "cut into stages");
     const bool is_last = &p == &cut.parts.back();
-    Program made = build_program(std::move(p.graph), mode, is_last ? t.int_results : std::vector<Int>(), t.floats, t.uses_random, is_last ? t.random_count : Int(0), makers);
+    kernels::Lowered lowered = lower_graph(p.graph, mode);
+    Program made = build_program(std::move(p.graph), std::move(lowered), is_last ? t.int_results : std::vector<Int>(), t.floats, t.uses_random, is_last ? t.random_count : Int(0), makers);
     if (is_last) {
       last = std::move(made);
       continue;

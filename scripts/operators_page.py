@@ -14,12 +14,12 @@ PAGE = ROOT / "docs" / "operators.md"
 
 # (area, what to do instead, names)
 ATEN = [
-    ("Convolution and pooling", "slices side by side and a product (`examples/resnet/main.cc`); pooling: `maximum` or a sum of slices; over everything: `amax`, `mean`",
+    ("Convolution and pooling", "`adaptive_avg_pool2d` and `max_pool2d`, by other windows",
      "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution im2col col2im max_pool1d max_pool2d max_pool3d max_unpool2d avg_pool1d avg_pool2d avg_pool3d "
      "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d adaptive_max_pool2d fractional_max_pool2d"),
-    ("Resampling and rearranging images", "`view` and `permute` for the shuffles", "upsample_nearest1d upsample_nearest2d upsample_linear1d upsample_bilinear2d upsample_bicubic2d "
+    ("Resampling and rearranging images", "`interpolate`", "upsample_nearest1d upsample_nearest2d upsample_linear1d upsample_bilinear2d upsample_bicubic2d "
      "upsample_trilinear3d grid_sampler affine_grid_generator pixel_shuffle pixel_unshuffle channel_shuffle reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d"),
-    ("Normalisation", "batch norm is folded into the weights before it; the others are a few reductions, which fuse", "batch_norm instance_norm group_norm renorm"),
+    ("Normalisation", "a few reductions, which fuse", "batch_norm instance_norm group_norm renorm"),
     ("Recurrent cells", "products and `sigmoid`, `tanh`, in a loop over time outside of the compiled step", "lstm lstm_cell gru gru_cell rnn_tanh rnn_relu"),
     ("Complex numbers and Fourier transforms", "there are no complex dtypes; rotary positions: pairs by `unbind` or halves by `slice`; short transforms: a product (`examples/whisper/main.cc`)",
      "complex polar view_as_complex view_as_real real imag angle conj fft_fft fft_ifft fft_rfft fft_irfft stft istft hann_window hamming_window kaiser_window"),

@@ -12,7 +12,7 @@ say() { printf 'package.sh: %s\n' "$*" >&2; }
 
 command -v dpkg-shlibdeps >/dev/null || { say "dpkg-shlibdeps is missing (apt-get install dpkg-dev)"; exit 1; }
 cmake -G Ninja -B "$build_dir" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DREPRISE_HARDEN=ON -DBUILD_SHARED_LIBS=ON -DREPRISE_STATIC_LLVM=ON \
-  -DREPRISE_BUILD_TESTS=OFF -DREPRISE_BUILD_BENCH=OFF -DREPRISE_BUILD_EXAMPLES=OFF -DREPRISE_BUILD_TOOL=ON >&2
+  -DREPRISE_BUILD_TESTS=OFF -DREPRISE_BUILD_BENCH=OFF -DREPRISE_BUILD_EXAMPLES=OFF -DREPRISE_BUILD_TOOL=ON -DREPRISE_ONNX=OFF >&2
 cmake --build "$build_dir" -j "${JOBS:-$(nproc)}" >&2
 rm -rf "$out"
 mkdir -p "$out"

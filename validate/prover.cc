@@ -313,6 +313,9 @@ bool Prover::at_most_zero_by(Search& search, const Poly& p, int facts_left) {
     }
   // Quotients that stand in it are at most what is divided.
   if (const std::optional<Poly> more = terms_.without_quotients(p); more && !(*more == p) && at_most_zero_by(search, *more, facts_left)) return true;
+  // And a least number is at most each of the two.
+  for (bool first : {true, false})
+    if (const Poly more = terms_.without_minima(p, first); !(more == p) && at_most_zero_by(search, more, facts_left)) return true;
   if (facts_left == 0) return false;
   for (const auto& [m, c] : p.terms) {
     if (m.empty()) continue;

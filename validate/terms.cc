@@ -355,13 +355,17 @@ std::optional<Poly> Terms::without_quotients(const Poly& p) const {
   Poly out;
   for (const auto& [m, c] : p.terms) {
     const bool may_grow = c > 0 && std::all_of(m.begin(), m.end(), [&](AtomId a) { return bounds_of(a).lo >= 0; });
-    Poly product(c);
+    Wide times = c;
+    Poly product(1);
     for (AtomId i : m) {
       const Atom& a = atom(i);
       Poly x;
       x.add({i}, 1);
-      // (y + c - 1) / c is at most y, and y / c at most y, of what is not negative.
-      if (may_grow && a.kind == Atom::Kind::Div && a.b.is_constant() && a.b.constant() > 0) {
+      // k * c * (y / c) is at most k * y; (y + c - 1) / c at most y, and y / c at most y, of what is not negative.
+      if (may_grow && a.kind == Atom::Kind::Div && a.b.is_constant() && a.b.constant() > 0 && times % a.b.constant() == 0 && nonnegative(a.a)) {
+        times /= a.b.constant();
+        x = a.a;
+      } else if (may_grow && a.kind == Atom::Kind::Div && a.b.is_constant() && a.b.constant() > 0) {
         const Wide k = a.a.constant(), up = std::clamp<Wide>(k, 0, a.b.constant() - 1);
         if (const Poly y = a.a - Poly(up); nonnegative(y)) x = y;
         else if (nonnegative(a.a)) x = a.a;
@@ -369,6 +373,22 @@ std::optional<Poly> Terms::without_quotients(const Poly& p) const {
         x = a.a;
       }
       product = product * x;
+    }
+    out = out + product * Poly(times);
+  }
+  return out;
+}
+
+Poly Terms::without_minima(const Poly& p, bool first) const {
+  Poly out;
+  for (const auto& [m, c] : p.terms) {
+    const bool may_grow = c > 0 && std::all_of(m.begin(), m.end(), [&](AtomId a) { return bounds_of(a).lo >= 0; });
+    Poly product(c);
+    for (AtomId i : m) {
+      const Atom& a = atom(i);
+      Poly x;
+      x.add({i}, 1);
+      product = product * (may_grow && a.kind == Atom::Kind::Min ? first ? a.a : a.b : x);
     }
     out = out + product;
   }

@@ -118,6 +118,8 @@ class Terms {
   bool nonnegative(const Poly&) const;             ///< known to be
   /// Something that is at least as much, with no quotient in it of which that can be said.
   std::optional<Poly> without_quotients(const Poly&) const;
+  /// The same of least numbers, each by the first of its two or by the second.
+  Poly without_minima(const Poly&, bool first) const;
   const Atom& atom(AtomId i) const { return *atoms_[i]; }
   std::size_t atoms() const { return atoms_.size(); }
   Bounds bounds_of(AtomId) const;

@@ -1,13 +1,13 @@
-// A network of ResNet-18's shape (He et al. 2015): images in, one score for each class out. There is no operator for convolutions: the places
-// that a kernel sees are slices, side by side, and a matrix product does the rest. Batch norm is folded into the weights before.
-// Weights are random.
+// A network of ResNet-18's shape (He et al. 2015): images in, one score for each class out. Batch norm is folded into the weights of the convolutions
+// before. Weights are random.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <vector>
 
 #include "../common/example.h"
+#include "reprise/convolution.h"
+#include "reprise/pooling.h"
 
 namespace rp = reprise;
 
@@ -17,15 +17,15 @@ struct Config {
   std::int64_t size = 224, width = 64, classes = 1000;
 };
 
-/// What a convolution and the norm after it learn. weight: [out, places * places * in], ordered as the slices are.
+/// What a convolution and the norm after it learn. weight: [out, in, places, places].
 struct Trained {
   rp::Tensor weight, gamma, beta, mean, variance;
-  std::int64_t places, stride;
+  std::int64_t stride;
 };
 /// The two as one: the norm's factor in the weight, the rest in the bias.
 struct Conv {
   rp::Tensor weight, bias;
-  std::int64_t places, stride;
+  std::int64_t stride;
 };
 struct Block {
   Conv first, second;
@@ -39,13 +39,13 @@ struct Weights {
 
 Conv fold(const Trained& t) {
   rp::Tensor factor = t.gamma * rp::rsqrt(t.variance + 1e-5);
-  return {t.weight * factor.unsqueeze(1), t.beta - t.mean * factor, t.places, t.stride};
+  return {t.weight * factor.view({-1, 1, 1, 1}), t.beta - t.mean * factor, t.stride};
 }
 
 Trained trained(std::int64_t out, std::int64_t in, std::int64_t places, std::int64_t stride) {
   const std::int64_t seen = places * places * in;
-  return {rp::randn({out, seen}) * std::sqrt(2.0 / static_cast<double>(seen)), 1.0 + rp::randn({out}) * 0.1, rp::randn({out}) * 0.1,
-          rp::randn({out}) * 0.1, 1.0 + rp::rand({out}), places, stride};
+  return {rp::randn({out, in, places, places}) * std::sqrt(2.0 / static_cast<double>(seen)), 1.0 + rp::randn({out}) * 0.1, rp::randn({out}) * 0.1,
+          rp::randn({out}) * 0.1, 1.0 + rp::rand({out}), stride};
 }
 Conv random_conv(std::int64_t out, std::int64_t in, std::int64_t places, std::int64_t stride) { return fold(trained(out, in, places, stride)); }
 
@@ -62,69 +62,43 @@ Weights random_weights(const Config& c) {
   return w;
 }
 
-/// The view of a padded image [n, h, w, c] that one place of a kernel sees, for `rows` x `columns` results.
-rp::Tensor seen_by(const rp::Tensor& x, std::int64_t i, std::int64_t j, std::int64_t stride, rp::Int rows, rp::Int columns) {
-  return x.slice(1, i, i + (rows - 1) * stride + 1, stride).slice(2, j, j + (columns - 1) * stride + 1, stride);
-}
+/// [n, in, h, w] -> [n, out, ceil(h / stride), ceil(w / stride)]
+rp::Tensor conv(const Conv& c, rp::Tensor x) { return rp::conv2d(x, c.weight, c.bias, c.stride, c.weight.size(-1) / 2); }
 
-/// [n, h, w, in] -> [n, ceil(h / stride), ceil(w / stride), out]
-rp::Tensor conv(const Conv& c, rp::Tensor x) {
-  const rp::Int rows = (x.size(1) - 1) / c.stride + 1, columns = (x.size(2) - 1) / c.stride + 1;
-  const std::int64_t margin = c.places / 2;
-  if (margin > 0) x = rp::pad(x, {0, 0, margin, margin, margin, margin});
-  std::vector<rp::Tensor> places;
-  for (std::int64_t i = 0; i < c.places; ++i)
-    for (std::int64_t j = 0; j < c.places; ++j) places.push_back(seen_by(x, i, j, c.stride, rows, columns));
-  return rp::linear(rp::cat(places, -1), c.weight, c.bias);
-}
-
-/// The largest of 3 x 3 places, every second one.
-rp::Tensor max_pool(rp::Tensor x) {
-  const rp::Int rows = (x.size(1) - 1) / 2 + 1, columns = (x.size(2) - 1) / 2 + 1;
-  x = rp::pad(x, {0, 0, 1, 1, 1, 1}, -std::numeric_limits<double>::infinity());
-  rp::Tensor most;
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      rp::Tensor place = seen_by(x, i, j, 2, rows, columns);
-      most = i + j == 0 ? place : rp::maximum(most, place);
-    }
-  return most;
-}
-
-/// Plain eager code: images [n, h, w, 3], any n, h and w, to scores [n, classes].
+/// Plain eager code: images [n, 3, h, w], any n, h and w, to scores [n, classes].
 rp::Tensor classify(const Weights& w, rp::Tensor images) {
-  rp::Tensor x = max_pool(rp::relu(conv(w.stem, images)));
+  rp::Tensor x = rp::max_pool2d(rp::relu(conv(w.stem, images)), 3, 2, 1);
   for (std::size_t i = 0; i < w.blocks.size(); ++i) {
     rp::NameScope block("blocks", static_cast<std::int64_t>(i));
     const Block& b = w.blocks[i];
     rp::Tensor y = conv(b.second, rp::relu(conv(b.first, x)));
     x = rp::relu(y + (b.shortcut.empty() ? x : conv(b.shortcut[0], x)));
   }
-  return rp::linear(x.mean({1, 2}), w.head, w.head_bias);
+  return rp::linear(x.mean({2, 3}), w.head, w.head_bias);
 }
 
 /// One convolution and its norm by the definition, in loops and double.
 rp::Tensor conv_by_loops(const Trained& t, rp::Tensor image) {
   const std::vector<double> x = image.to_vector<double>(), w = t.weight.to_vector<double>();
   const std::vector<double> gamma = t.gamma.to_vector<double>(), beta = t.beta.to_vector<double>(), mean = t.mean.to_vector<double>(), variance = t.variance.to_vector<double>();
-  const std::int64_t h = image.size(1).value(), width = image.size(2).value(), in = image.size(3).value(), out = t.weight.size(0).value();
-  const std::int64_t rows = (h - 1) / t.stride + 1, columns = (width - 1) / t.stride + 1, margin = t.places / 2;
+  const std::int64_t in = image.size(1).value(), h = image.size(2).value(), width = image.size(3).value(), out = t.weight.size(0).value(), places = t.weight.size(-1).value();
+  const std::int64_t rows = (h - 1) / t.stride + 1, columns = (width - 1) / t.stride + 1, margin = places / 2;
   std::vector<double> y;
-  for (std::int64_t r = 0; r < rows; ++r)
-    for (std::int64_t c = 0; c < columns; ++c)
-      for (std::int64_t o = 0; o < out; ++o) {
+  for (std::int64_t o = 0; o < out; ++o)
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < columns; ++c) {
         double sum = 0;
-        for (std::int64_t i = 0; i < t.places; ++i)
-          for (std::int64_t j = 0; j < t.places; ++j)
-            for (std::int64_t k = 0; k < in; ++k) {
+        for (std::int64_t k = 0; k < in; ++k)
+          for (std::int64_t i = 0; i < places; ++i)
+            for (std::int64_t j = 0; j < places; ++j) {
               const std::int64_t a = r * t.stride + i - margin, b = c * t.stride + j - margin;
               if (a < 0 || b < 0 || a >= h || b >= width) continue;
-              sum += x[static_cast<std::size_t>((a * width + b) * in + k)] * w[static_cast<std::size_t>(((o * t.places + i) * t.places + j) * in + k)];
+              sum += x[static_cast<std::size_t>((k * h + a) * width + b)] * w[static_cast<std::size_t>(((o * in + k) * places + i) * places + j)];
             }
         const std::size_t at = static_cast<std::size_t>(o);
         y.push_back((sum - mean[at]) / std::sqrt(variance[at] + 1e-5) * gamma[at] + beta[at]);
       }
-  return rp::tensor_of(y, {1, rows, columns, out});
+  return rp::tensor_of(y, {1, out, rows, columns});
 }
 
 int program(int argc, char** argv) {
@@ -141,7 +115,7 @@ int program(int argc, char** argv) {
   auto network = rp::compile(classify, {.name = "resnet", .arguments = {"weights", "images"}});
 
   double begin = example::now();
-  const rp::Tensor all = rp::randn({batch, c.size, c.size, 3});
+  const rp::Tensor all = rp::randn({batch, 3, c.size, c.size});
   const rp::Tensor first = network(w, all);
   const double cold = example::now() - begin;
   // Batches of batch, batch - 1, ..., 1 images, and of batch again.
@@ -162,10 +136,10 @@ int program(int argc, char** argv) {
   const double eager = example::now() - begin;
   checks.close("scores, compiled against eager", first, same);
   checks.close("a batch of one against its row of the whole", network(w, all.slice(0, 0, 1)), first.slice(0, 0, 1));
-  const rp::Tensor wide = all.slice(2, 0, c.size - 7);
+  const rp::Tensor wide = all.slice(3, 0, c.size - 7);
   checks.close("images that are not square, compiled against eager", network(w, wide), classify(w, wide));
   const Trained t = trained(8, 3, 7, 2);
-  const rp::Tensor image = rp::randn({1, 21, 18, 3});
+  const rp::Tensor image = rp::randn({1, 3, 21, 18});
   checks.close("a folded convolution against loops in double, with its norm apart", rp::compile(conv)(fold(t), image), conv_by_loops(t, image));
   checks.equal("calls served eagerly", network.stats().eager_fallbacks, 0);
 

@@ -1,6 +1,6 @@
 // An encoder of Whisper's shape (Radford et al. 2022): sound in, one vector for every 20 ms out. Frames of the sound become logarithms of mel
-// energies, two convolutions make vectors of them, and blocks of attention follow. There is no operator for convolutions and none for
-// Fourier transforms: both are matrix products here, and compile with the rest. Weights are random, the sound is made.
+// energies, two convolutions make vectors of them, and blocks of attention follow. Fourier transforms of so short windows are matrix products here, and compile with the rest.
+// Weights are random, the sound is made.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../common/example.h"
+#include "reprise/convolution.h"
 
 namespace rp = reprise;
 
@@ -27,11 +28,11 @@ struct Norm {
   rp::Tensor weight, bias;
   rp::Tensor operator()(const rp::Tensor& x) const { return rp::layer_norm(x, {x.size(-1)}, weight, bias); }
 };
-/// A convolution along time of [time, channels]: a matrix [out, in] for each of its places.
+/// A convolution along time of [channels, time].
 struct Conv {
-  std::vector<rp::Tensor> places;
-  rp::Tensor bias;
+  rp::Tensor weight, bias;          // [out, in, 3], [out]
   std::int64_t stride;
+  rp::Tensor operator()(const rp::Tensor& x) const { return rp::conv1d(x, weight, bias, stride, 1); }
 };
 struct Block {
   Norm before_attention;
@@ -69,9 +70,7 @@ Weights random_weights(const Config& c) {
   auto linear = [](std::int64_t out, std::int64_t in) { return Linear{rp::randn({out, in}) * (0.7 / std::sqrt(static_cast<double>(in))), rp::randn({out}) * 0.02}; };
   auto norm = [&] { return Norm{1.0 + rp::randn({c.dim}) * 0.02, rp::randn({c.dim}) * 0.02}; };
   auto conv = [](std::int64_t out, std::int64_t in, std::int64_t stride) {
-    Conv made{{}, rp::randn({out}) * 0.02, stride};
-    for (int i = 0; i < 3; ++i) made.places.push_back(rp::randn({out, in}) * (0.7 / std::sqrt(3.0 * static_cast<double>(in))));
-    return made;
+    return Conv{rp::randn({out, in, 3}) * (0.7 / std::sqrt(3.0 * static_cast<double>(in))), rp::randn({out}) * 0.02, stride};
   };
   std::vector<float> cosines, sines;
   for (std::int64_t b = 0; b < kBins; ++b)
@@ -98,17 +97,6 @@ rp::Tensor log_mel(const Weights& w, rp::Tensor sound) {
   return (rp::maximum(logs, logs.max() - 8.0) + 4.0) / 4.0;
 }
 
-/// [time, in] -> [ceil(time / stride), out]: what the three places see is added up.
-rp::Tensor conv(const Conv& c, rp::Tensor x) {
-  const rp::Int time = x.size(0);
-  rp::Tensor padded = rp::pad(x, {0, 0, 1, 1}), y = c.bias;
-  for (std::size_t i = 0; i < c.places.size(); ++i) {
-    const std::int64_t at = static_cast<std::int64_t>(i);
-    y = rp::linear(padded.slice(0, at, at + time, c.stride), c.places[i]) + y;
-  }
-  return y;
-}
-
 rp::Tensor attention(const Config& c, const Block& b, rp::Tensor h) {
   const rp::Int t = h.size(0);
   auto heads = [&](rp::Tensor x) { return x.view({t, c.heads, c.dim / c.heads}).transpose(0, 1); };
@@ -117,7 +105,7 @@ rp::Tensor attention(const Config& c, const Block& b, rp::Tensor h) {
 
 /// Plain eager code: sound [samples] of any length, at least 40 ms, to [samples / 320, dim].
 rp::Tensor encode(const Config& c, const Weights& w, rp::Tensor sound) {
-  rp::Tensor x = rp::gelu(conv(w.second, rp::gelu(conv(w.first, log_mel(w, sound)))));
+  rp::Tensor x = rp::gelu(w.second(rp::gelu(w.first(log_mel(w, sound).t())))).t();
   x = x + w.positions.slice(0, 0, x.size(0));
   for (std::size_t i = 0; i < w.blocks.size(); ++i) {
     rp::NameScope layer("blocks", static_cast<std::int64_t>(i));

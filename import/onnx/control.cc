@@ -23,7 +23,7 @@ void branch(Call& c) {
   };
   if (condition.numbers) return all(run_inner(bool(c.scalar(0).to_int() != 0) ? *then : *otherwise, c.frame(), {}));
   const Tensor decides = c.x(0).reshape(IntArrayRef());
-  if (!reprise::detail::around().inside) return all(run_inner(decides.item<bool>() ? *then : *otherwise, c.frame(), {}));
+  if (!reprise::detail::around().tracer) return all(run_inner(decides.item<bool>() ? *then : *otherwise, c.frame(), {}));
   const auto run = [&](const Graph* g) {
     std::vector<Tensor> made;
     Frame own = c.frame();  // a branch assigns to no variable outside
@@ -41,7 +41,7 @@ bool holds(const Value& v) {
 }
 
 void turn(Call& c, std::int64_t i) {
-  if (i >= kMostTraced && reprise::detail::around().inside)
+  if (i >= kMostTraced && reprise::detail::around().tracer)
     fail(ErrorCode::NotTraceable, c.op(), {}, "turns more than ", kMostTraced, " times: a trace holds each turn");
 }
 

@@ -108,7 +108,7 @@ void conv_transpose(Call& c) {
     direct &= more[i] < std::max(w.strides[i], w.dilations[i]);
     if (!wanted && (mode == "NOTSET" || mode == "VALID")) continue;
     const Int n = x.size(d + 2), out = wanted ? Int((*wanted)[wanted->size() - static_cast<std::size_t>(w.dims - d)]) : n * w.strides[i];
-    const Int total = (n - 1) * w.strides[i] + more[i] + w.extent(d) - out, half = total / 2;
+    const Int total = (n - 1) * w.strides[i] + more[i] + w.extent(d) - out, half = (total - (total % 2 + 2) % 2) / 2;  // rounded down: it may be negative
     w.before[i] = mode == "SAME_UPPER" ? half : total - half, w.after[i] = mode == "SAME_UPPER" ? total - half : half;
   }
   const Tensor bias = c.has(2) ? c.x(2) : Tensor();
@@ -171,10 +171,12 @@ void average_pool(Call& c) {
   const Windows w = windows(c, x, {});
   const bool with_pads = c.i("count_include_pad", 0) != 0;
   if (w.symmetric() && fits_kernel(w) && w.dilations == List(static_cast<std::size_t>(w.dims), 1) && !w.ceil) return c.give(averages(x, w, with_pads));
-  const std::vector<Int> more = up_to_whole(w, x), after = plus(w.after, more);
+  const std::vector<Int> after = plus(w.after, up_to_whole(w, x));
   const Tensor sums = window_sums(padded(x, w.before, after, 0), w);
-  const Tensor inside = with_pads ? padded(padded(ones_like(x), w.before, w.after, 1), std::vector<Int>(more.size(), Int(0)), more, 0) : padded(ones_like(x), w.before, after, 0);
-  c.give(sums / window_sums(inside, w));
+  if (!with_pads) return c.give(sums / window_sums(padded(ones_like(x), w.before, after, 0), w));
+  std::int64_t whole = 1;
+  for (std::int64_t k : w.kernel) whole *= k;
+  c.give(sums / whole);
 }
 void lp_pool(Call& c) {
   const Tensor x = c.x(0);
@@ -227,18 +229,16 @@ void max_unpool(Call& c) {
     const std::size_t i = static_cast<std::size_t>(d);
     sizes.push_back((x.size(d + 2) - 1) * w.strides[i] - w.before[i] - w.after[i] + w.kernel[i]);
   }
-  Ints to = sizes;
-  if (c.has(2)) to = sizes_of(c.ints(2));
-  if (to.size() != sizes.size()) c.bad("has an output_shape of ", to.size(), " dimensions for ", sizes.size());
-  // Places count in the sizes that the pads and strides tell.
+  // Places count in the sizes that pads and strides tell; asked for larger ones, the rest is zeros behind.
   Int n = 1;
-  for (Int s : sizes) n *= s;
-  Int all = 1;
-  for (Int s : to) all *= s;
-  const Int count = Int::max(n, all);
-  Tensor flat = scatter(zeros({count}, {.dtype = x.dtype()}), 0, places.reshape({places.numel()}), x.reshape({x.numel()}));
-  if (!c.has(2)) return c.give(flat.narrow(0, 0, n).view(sizes));
-  c.give(flat.narrow(0, 0, all).view(to));
+  for (Int size : sizes) n *= size;
+  const Tensor made = scatter(zeros({n}, {.dtype = x.dtype()}), 0, places.reshape({places.numel()}), x.reshape({x.numel()})).view(sizes);
+  if (!c.has(2)) return c.give(made);
+  const std::vector<Int> to = c.ints(2);
+  if (to.size() != sizes.size()) c.bad("has an output_shape of ", to.size(), " dimensions for ", sizes.size());
+  std::vector<Int> more;
+  for (std::size_t d = 0; d < to.size(); ++d) more.push_back(to[d] - sizes[d]);
+  c.give(padded(made, std::vector<Int>(to.size(), Int(0)), more, 0));
 }
 
 std::vector<int> spatial(const Tensor& x) {

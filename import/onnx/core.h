@@ -133,6 +133,7 @@ std::span<const Row> recurrent_rows();
 std::span<const Row> loss_rows();
 std::span<const Row> signal_rows();
 std::span<const Row> random_rows();
+std::span<const Row> data_rows();
 
 // ---- plans: graphs with names resolved to slots (plan.cc), and how they are run (run.cc)
 

@@ -185,7 +185,7 @@ constexpr Row kRows[] = {
     {"PRelu", 1, 0, prelu_of},
     {"Pow", 1, 0, power},
     {"Reciprocal", 1, 0, unary<reciprocal>},
-    {"Relu", 1, 0, unary<relu>},
+    {"Relu", 1, 0, unary<relu>, 0, fold::relu},
     {"Round", 11, 0, unary<round>},
     {"Selu", 1, 0, selu_of},
     {"Shrink", 9, 0, shrink},

@@ -117,6 +117,9 @@ bool logical_or(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& 
 bool logical_not(Call& c) { return unary(c, [](const Scalar& a) { return Scalar(bool(a.to_int() == 0)); }); }
 bool neg(Call& c) { return unary(c, [](const Scalar& a) { return -a; }); }
 bool abs(Call& c) { return unary(c, [](const Scalar& a) { return bool(a < 0) ? -a : a; }); }
+bool relu(Call& c) {
+  return unary(c, [](const Scalar& a) { return a.is_float() ? Scalar(std::max(a.to_double(), 0.0)) : Scalar(Int::max(a.to_int(), 0)); });
+}
 bool floor(Call& c) { return unary(c, [](const Scalar& a) { return a.is_float() ? Scalar(std::floor(a.to_double())) : a; }); }
 bool ceil(Call& c) { return unary(c, [](const Scalar& a) { return a.is_float() ? Scalar(std::ceil(a.to_double())) : a; }); }
 bool sqrt(Call& c) {

@@ -21,6 +21,7 @@ bool logical_or(Call&);
 bool logical_not(Call&);
 bool neg(Call&);
 bool abs(Call&);
+bool relu(Call&);
 bool floor(Call&);
 bool ceil(Call&);
 bool sqrt(Call&);

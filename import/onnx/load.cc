@@ -31,6 +31,10 @@ std::shared_ptr<const detail::Program> made(ModelData&& data, const Source& sour
   auto program = std::make_shared<detail::Program>();
   std::size_t next = 0;
   for (const ValueInfo& v : data.graph.inputs) {
+    if (const auto given = options.constants.find(v.name); given != options.constants.end()) {
+      const std::optional<DType> dtype = dtype_of_element(v.element);
+      if (dtype && *dtype != given->second.dtype()) fail(ErrorCode::DTypeMismatch, "onnx::load", source.loc, "the constant '", shown(v.name), "' is ", *dtype, " in the file, and ", given->second.dtype(), " here");
+    }
     if (next >= plan.program.graph.in.size() || plan.names[static_cast<std::size_t>(plan.program.graph.in[next])] != v.name) continue;  // a constant
     Port p = port(v, source, "the input");
     p.decides_sizes = plan.decides[static_cast<std::size_t>(plan.program.graph.in[next])];
@@ -40,6 +44,11 @@ std::shared_ptr<const detail::Program> made(ModelData&& data, const Source& sour
   for (const ValueInfo& v : data.graph.outputs) program->outputs.push_back(port(v, source, "the result"));
   program->run = std::move(plan.program);
   return program;
+}
+
+const detail::Program& loaded(const std::shared_ptr<const detail::Program>& p) {
+  if (!p) fail(ErrorCode::InvalidArgument, "onnx::Model", {}, "no model was loaded into it");
+  return *p;
 }
 
 std::string sizes_text(const Port& p) {
@@ -90,10 +99,10 @@ std::size_t place(const std::vector<Port>& ports, std::string_view name, const c
 
 }  // namespace
 
-const std::vector<Port>& Model::inputs() const { return program_->inputs; }
-const std::vector<Port>& Model::outputs() const { return program_->outputs; }
-std::size_t Model::input(std::string_view name) const { return place(program_->inputs, name, "input"); }
-std::size_t Model::output(std::string_view name) const { return place(program_->outputs, name, "result"); }
+const std::vector<Port>& Model::inputs() const { return loaded(program_).inputs; }
+const std::vector<Port>& Model::outputs() const { return loaded(program_).outputs; }
+std::size_t Model::input(std::string_view name) const { return place(inputs(), name, "input"); }
+std::size_t Model::output(std::string_view name) const { return place(outputs(), name, "result"); }
 
 Argument Argument::numbers_of(const Tensor& t) {
   Numbers n = read_numbers(t);
@@ -103,7 +112,7 @@ Argument Argument::numbers_of(const Tensor& t) {
 }
 
 std::vector<Tensor> Model::operator()(const std::vector<Argument>& inputs) const {
-  const detail::Program& p = *program_;
+  const detail::Program& p = loaded(program_);
   if (inputs.size() != p.inputs.size()) fail(ErrorCode::InvalidArgument, "onnx::Model", {}, "takes ", p.inputs.size(), " inputs, and is given ", inputs.size());
   Frame frame{.program = p.run, .values = std::vector<Value>(p.run.constants.size())};
   for (std::size_t i = 0; i < inputs.size(); ++i) frame.values[static_cast<std::size_t>(p.run.graph.in[i])] = admitted(inputs[i], p.inputs[i]);

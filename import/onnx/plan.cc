@@ -13,7 +13,37 @@
 namespace reprise::onnx {
 namespace {
 
-using Names = std::unordered_map<std::string, int>;
+/// Slots by what is seen where a graph is planned. What a graph inside makes, or hides, is undone behind it.
+class Names {
+ public:
+  bool add(const std::string& name, int slot) {
+    if (!at_.emplace(name, slot).second) return false;
+    undo_.emplace_back(name, -1);
+    return true;
+  }
+  void hide(const std::string& name) {
+    const auto found = at_.find(name);
+    if (found == at_.end()) return;
+    undo_.emplace_back(name, found->second);
+    at_.erase(found);
+  }
+  int find(const std::string& name) const {
+    const auto found = at_.find(name);
+    return found == at_.end() ? -1 : found->second;
+  }
+  std::size_t mark() const { return undo_.size(); }
+  void back_to(std::size_t mark) {
+    for (; undo_.size() > mark; undo_.pop_back()) {
+      auto& [name, slot] = undo_.back();
+      if (slot < 0) at_.erase(name);
+      else at_[name] = slot;
+    }
+  }
+
+ private:
+  std::unordered_map<std::string, int> at_{};
+  std::vector<std::pair<std::string, int>> undo_{};
+};
 constexpr int kDeepest = 16;  ///< graphs inside each other, and functions
 
 /// What is not supported, once each.
@@ -28,7 +58,9 @@ struct Missing {
 
 class Planner {
  public:
-  Planner(ModelData& model, const Source& source, Missing& missing) : model_(model), source_(source), missing_(missing) {}
+  Planner(ModelData& model, const Source& source, Missing& missing) : model_(model), source_(source), missing_(missing) {
+    for (FunctionData& f : model.functions) by_name_.emplace(f.domain + ":" + f.name, &f);
+  }
 
   Plan main(const std::map<std::string, Tensor>& constants) {
     plan_ = {};
@@ -52,7 +84,7 @@ class Planner {
   }
   int define(Names& names, const std::string& name, const std::string& who, Graph& graph) {
     const int s = slot(name);
-    if (!names.emplace(name, s).second) source_.bad("'" + shown(name) + "' is made twice, the second time by " + who);
+    if (!names.add(name, s)) source_.bad("'" + shown(name) + "' is made twice, the second time by " + who);
     graph.own.push_back(s);
     return s;
   }
@@ -66,8 +98,9 @@ class Planner {
     plan_.program.constants[static_cast<std::size_t>(s)] = std::move(v);
   }
 
-  /// `names`: what is seen from outside, by value, so that what is made inside is not seen there.
-  void build(GraphData& from, Graph& to, Names names, int depth) {
+  /// `names`: what is seen from outside.
+  void build(GraphData& from, Graph& to, Names& names, int depth) {
+    const std::size_t outside = names.mark();
     if (depth > kDeepest) source_.bad("graphs lie more than " + std::to_string(kDeepest) + " deep in each other");
     to.name = from.name;
     std::map<std::string_view, const TensorData*> initial;
@@ -83,19 +116,20 @@ class Planner {
         set_constant(s, given_->at(v.name));
         continue;
       }
-      if (depth > 0) names.erase(v.name);  // one of a graph inside hides those outside
+      if (depth > 0) names.hide(v.name);  // one of a graph inside hides those outside
       to.in.push_back(define(names, v.name, "an input", to));
     }
     for (const TensorData& t : from.initializers) {
-      if (depth > 0) names.erase(t.name);
+      if (depth > 0) names.hide(t.name);
       constant(define(names, t.name, "an initializer", to), t, "the initializer '" + shown(t.name) + "'");
     }
     nodes(from.nodes, to, names, depth);
     for (const ValueInfo& v : from.outputs) {
-      const auto found = names.find(v.name);
-      if (found == names.end()) source_.bad("nothing makes the result '" + shown(v.name) + "'");
-      to.out.push_back(found->second);
+      const int found = names.find(v.name);
+      if (found < 0) source_.bad("nothing makes the result '" + shown(v.name) + "'");
+      to.out.push_back(found);
     }
+    names.back_to(outside);
   }
 
   void nodes(std::vector<NodeData>& from, Graph& to, Names& names, int depth) {
@@ -111,9 +145,9 @@ class Planner {
           node.in.push_back(-1);
           continue;
         }
-        const auto found = names.find(in);
-        if (found == names.end()) source_.bad(who + " reads '" + shown(in) + "', which nothing before it makes" + later(from, in));
-        node.in.push_back(found->second);
+        const int found = names.find(in);
+        if (found < 0) source_.bad(who + " reads '" + shown(in) + "', which nothing before it makes" + later(from, in));
+        node.in.push_back(found);
       }
       resolve(data, node, who);
       for (Attribute& a : data.attributes) {
@@ -142,9 +176,8 @@ class Planner {
     for (const Attribute& a : data.attributes)
       if (a.kind == Attribute::Kind::Tensor && a.tensor && !a.tensor->tensor.defined() && dtype_of_element(a.tensor->element) == std::nullopt && a.of_caller.empty())
         missing_.tensors.push_back("the attribute '" + shown(a.name) + "' of " + who + " is of " + element_name(a.tensor->element));
-    for (FunctionData& f : model_.functions) {
-      if (f.name != data.op || f.domain != data.domain) continue;
-      node.function = function(f).get();
+    if (const auto own = by_name_.find(data.domain + ":" + data.op); own != by_name_.end()) {
+      node.function = function(*own->second).get();
       return;
     }
     const auto set = opsets_->find(data.domain);
@@ -180,9 +213,9 @@ class Planner {
     for (const std::string& in : from.inputs) body.in.push_back(define(names, in, "an input", body));
     nodes(from.nodes, body, names, 0);
     for (const std::string& out : from.outputs) {
-      const auto found = names.find(out);
-      if (found == names.end()) source_.bad("nothing makes the result '" + shown(out) + "' of the function '" + shown(from.name) + "'");
-      body.out.push_back(found->second);
+      const int found = names.find(out);
+      if (found < 0) source_.bad("nothing makes the result '" + shown(out) + "' of the function '" + shown(from.name) + "'");
+      body.out.push_back(found);
     }
     finish();
     f->body = std::move(plan_.program);
@@ -297,6 +330,7 @@ class Planner {
   const std::map<std::string, std::int64_t>* opsets_ = nullptr;
   const std::map<std::string, Tensor>* given_ = nullptr;
   std::set<std::string> used_{};
+  std::map<std::string, FunctionData*> by_name_{};
   std::map<std::string, std::shared_ptr<Function>> made_{};
   std::vector<std::shared_ptr<Function>> functions_{};
   int functions_deep_ = 0;

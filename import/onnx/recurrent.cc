@@ -1,7 +1,176 @@
+// Recurrent networks, turn by turn: a trace holds each, so that the number of turns is a guard of what was compiled.
+#include <algorithm>
+#include <array>
+
 #include "import/onnx/core.h"
+#include "reprise/compile.h"
 
 namespace reprise::onnx {
+namespace {
 
-std::span<const Row> recurrent_rows() { return {}; }
+/// What all three share: inputs by direction, with the batch where the formulas have it.
+struct Network {
+  Tensor x;           ///< [turns, batch, input]
+  std::int64_t hidden = 0, turns = 0, directions = 1;
+  bool reverse = false;
+  bool batch_first = false;
+  Tensor mask;        ///< [turns, batch, 1]: is this turn one of the sequence? undefined: of all
+  bool masked = false;
+  double clip = 0;
+  std::vector<std::string> activations;
+  std::vector<double> alphas, betas;
+};
+
+Tensor activation(Call& c, const Network& n, std::size_t which, const Tensor& x) {
+  std::string f = n.activations[which];
+  std::transform(f.begin(), f.end(), f.begin(), [](unsigned char ch) { return static_cast<char>(std::tolower(ch)); });
+  const auto alpha = [&](double otherwise) { return which < n.alphas.size() ? n.alphas[which] : otherwise; };
+  const auto beta = [&](double otherwise) { return which < n.betas.size() ? n.betas[which] : otherwise; };
+  if (f == "tanh") return tanh(x);
+  if (f == "sigmoid") return sigmoid(x);
+  if (f == "relu") return relu(x);
+  if (f == "leakyrelu") return leaky_relu(x, alpha(0.01));
+  if (f == "thresholdedrelu") return threshold(x, alpha(1), 0);
+  if (f == "scaledtanh") return tanh(x * beta(1)) * alpha(1);
+  if (f == "hardsigmoid") return clamp(x * alpha(0.2) + beta(0.5), 0, 1);
+  if (f == "elu") return elu(x, alpha(1));
+  if (f == "affine") return x * alpha(1) + beta(0);
+  if (f == "softsign") return softsign(x);
+  if (f == "softplus") return softplus(x);
+  c.bad("the activation '", n.activations[which], "' is not known");
+}
+Tensor clipped(const Network& n, const Tensor& x) { return n.clip > 0 ? clamp(x, -n.clip, n.clip) : x; }
+
+Network network(Call& c, std::size_t gates, std::vector<std::string> activations) {
+  Network n;
+  n.batch_first = c.i("layout", 0) != 0;
+  n.x = n.batch_first ? c.x(0).transpose(0, 1) : c.x(0);
+  if (n.x.dim() != 3) c.bad("of ", n.x.dim(), " dimensions; wanted 3");
+  const std::string direction = c.s("direction", "forward");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") c.bad("the direction is '", direction, "'; wanted forward, reverse or bidirectional");
+  n.reverse = direction == "reverse", n.directions = direction == "bidirectional" ? 2 : 1;
+  n.hidden = c.x(2).size(-1).value();
+  n.turns = n.x.size(0).value();
+  if (n.turns > 10'000 && reprise::detail::around().tracer) fail(ErrorCode::NotTraceable, c.op(), {}, "turns ", n.turns, " times: a trace holds each turn");
+  if (c.x(1).size(0) != n.directions) c.bad("has weights of ", c.x(1).size(0).hint(), " directions; wanted ", n.directions);
+  if (c.x(1).size(1) != n.hidden * static_cast<std::int64_t>(gates)) c.bad("has weights of ", c.x(1).size(1).hint(), " rows; wanted ", gates, " times ", n.hidden);
+  n.clip = c.f("clip", 0);
+  const Attribute* given = c.attribute("activations");
+  const std::size_t each = activations.size();
+  n.activations = given && given->kind == Attribute::Kind::Strings ? given->strings : std::move(activations);
+  while (n.activations.size() < each * static_cast<std::size_t>(n.directions)) n.activations.push_back(n.activations[n.activations.size() - each]);
+  n.alphas = c.floats("activation_alpha"), n.betas = c.floats("activation_beta");
+  n.masked = c.has(4);
+  if (n.masked) n.mask = (arange(n.turns).unsqueeze(1) < c.x(4).to(kInt64).unsqueeze(0)).unsqueeze(-1);
+  return n;
+}
+Tensor initial(Call& c, const Network& n, int input, std::int64_t direction) {
+  if (!c.has(input)) return zeros({n.x.size(1), n.hidden}, {.dtype = n.x.dtype()});
+  return c.x(input).select(n.batch_first ? 1 : 0, direction);
+}
+/// [directions * k * hidden] as k rows of one direction.
+Tensor row(const Tensor& t, std::int64_t direction, std::int64_t hidden, std::int64_t k) { return t.select(0, direction).slice(0, k * hidden, (k + 1) * hidden); }
+
+using State = std::vector<Tensor>;
+/// Runs `turn(x, state, direction)` over each direction. state[0] is the output.
+template <class Turn>
+void run(Call& c, const Network& n, const std::vector<int>& initials, Turn&& turn) {
+  std::vector<Tensor> outputs;                 // by direction [turns, batch, hidden]
+  std::vector<std::vector<Tensor>> last(initials.size());
+  for (std::int64_t d = 0; d < n.directions; ++d) {
+    State state;
+    for (int input : initials) state.push_back(initial(c, n, input, d));
+    std::vector<Tensor> rows(static_cast<std::size_t>(n.turns));
+    const bool back = n.reverse || d == 1;
+    for (std::int64_t i = 0; i < n.turns; ++i) {
+      const std::int64_t t = back ? n.turns - 1 - i : i;
+      State next = turn(n.x.select(0, t), state, d);
+      Tensor& y = rows[static_cast<std::size_t>(t)];
+      y = next[0];
+      if (n.masked) {  // behind a sequence's end nothing happens
+        const Tensor goes = n.mask.select(0, t);
+        for (std::size_t s = 0; s < state.size(); ++s) next[s] = where(goes, next[s], state[s]);
+        y = where(goes, y, zeros_like(y));
+      }
+      state = std::move(next);
+    }
+    outputs.push_back(rows.empty() ? zeros({0, n.x.size(1), n.hidden}, {.dtype = n.x.dtype()}) : stack(rows));
+    for (std::size_t s = 0; s < state.size(); ++s) last[s].push_back(state[s]);
+  }
+  const Tensor y = stack(outputs, 1);  // [turns, directions, batch, hidden]
+  c.give(n.batch_first ? y.permute({2, 0, 1, 3}) : y, 0);
+  for (std::size_t s = 0; s < last.size(); ++s) c.give(stack(last[s], n.batch_first ? 1 : 0), static_cast<int>(s) + 1);
+}
+
+/// Products with the weights of all gates, and their biases.
+struct Weights {
+  Tensor w, r, wb, rb;
+  bool biased = false;
+};
+Weights weights(Call& c, std::int64_t direction, std::int64_t rows) {
+  Weights made{.w = c.x(1).select(0, direction), .r = c.x(2).select(0, direction), .wb = {}, .rb = {}, .biased = c.has(3)};
+  if (made.biased) {
+    const Tensor b = c.x(3).select(0, direction);
+    made.wb = b.slice(0, 0, rows), made.rb = b.slice(0, rows, 2 * rows);
+  }
+  return made;
+}
+Tensor gate(const Tensor& t, std::int64_t k, std::int64_t hidden) { return t.slice(-1, k * hidden, (k + 1) * hidden); }
+
+void rnn(Call& c) {
+  const Network n = network(c, 1, {"Tanh"});
+  run(c, n, {5}, [&](const Tensor& x, const State& s, std::int64_t d) {
+    const Weights w = weights(c, d, n.hidden);
+    Tensor sum = matmul(x, w.w.t()) + matmul(s[0], w.r.t());
+    if (w.biased) sum = sum + w.wb + w.rb;
+    return State{activation(c, n, static_cast<std::size_t>(d), clipped(n, sum))};
+  });
+}
+void lstm(Call& c) {
+  const Network n = network(c, 4, {"Sigmoid", "Tanh", "Tanh"});
+  const bool couples = c.i("input_forget", 0) != 0;
+  run(c, n, {5, 6}, [&](const Tensor& x, const State& s, std::int64_t d) {
+    const Weights w = weights(c, d, 4 * n.hidden);
+    Tensor sums = matmul(x, w.w.t()) + matmul(s[0], w.r.t());
+    if (w.biased) sums = sums + w.wb + w.rb;
+    const std::size_t f = 3 * static_cast<std::size_t>(d);
+    const auto peeked = [&](std::int64_t k, std::int64_t of, const Tensor& cell) { return c.has(7) ? gate(sums, k, n.hidden) + row(c.x(7), d, n.hidden, of) * cell : gate(sums, k, n.hidden); };
+    const Tensor in = activation(c, n, f, clipped(n, peeked(0, 0, s[1])));
+    const Tensor forget = couples ? 1 - in : activation(c, n, f, clipped(n, peeked(2, 2, s[1])));
+    const Tensor cell = forget * s[1] + in * activation(c, n, f + 1, clipped(n, gate(sums, 3, n.hidden)));
+    const Tensor out = activation(c, n, f, clipped(n, peeked(1, 1, cell)));
+    return State{out * activation(c, n, f + 2, cell), cell};
+  });
+}
+void gru(Call& c) {
+  const Network n = network(c, 3, {"Sigmoid", "Tanh"});
+  const bool after = c.i("linear_before_reset", 0) != 0;
+  run(c, n, {5}, [&](const Tensor& x, const State& s, std::int64_t d) {
+    const std::int64_t h = n.hidden;
+    const Weights w = weights(c, d, 3 * h);
+    Tensor of_x = matmul(x, w.w.t());
+    if (w.biased) of_x = of_x + w.wb;
+    const auto of_state = [&](std::int64_t from, std::int64_t to, const Tensor& state) {
+      const Tensor product = matmul(state, w.r.slice(0, from * h, to * h).t());
+      return w.biased ? product + w.rb.slice(0, from * h, to * h) : product;
+    };
+    const std::size_t f = 2 * static_cast<std::size_t>(d);
+    const Tensor both = activation(c, n, f, clipped(n, of_x.slice(-1, 0, 2 * h) + of_state(0, 2, s[0])));
+    const Tensor z = gate(both, 0, h), r = gate(both, 1, h);
+    const Tensor from_state = after ? r * of_state(2, 3, s[0]) : of_state(2, 3, r * s[0]);
+    const Tensor fresh = activation(c, n, f + 1, clipped(n, gate(of_x, 2, h) + from_state));
+    return State{(1 - z) * fresh + z * s[0]};
+  });
+}
+
+constexpr Row kRows[] = {
+    {"GRU", 3, 0, gru},
+    {"LSTM", 1, 0, lstm},
+    {"RNN", 1, 0, rnn},
+};
+
+}  // namespace
+
+std::span<const Row> recurrent_rows() { return kRows; }
 
 }  // namespace reprise::onnx

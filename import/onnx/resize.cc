@@ -10,6 +10,7 @@ namespace {
 struct Along {
   Int from, to;
   Scalar scale;                 ///< a float
+  Scalar length;                ///< from * scale, which may be no whole number
   Scalar roi_start = 0.0, roi_end = 1.0;
 };
 struct How {
@@ -25,9 +26,9 @@ Tensor coordinates(Call& c, const Along& a, const How& how) {
   if (mode == "half_pixel") return (x + 0.5) / a.scale - 0.5;
   if (mode == "asymmetric") return x / a.scale;
   if (mode == "pytorch_half_pixel") return bool(a.to > 1) ? (x + 0.5) / a.scale - 0.5 : zeros_like(x);
-  if (mode == "align_corners") return bool(a.to > 1) ? x * (a.from - 1) / (a.to - 1) : zeros_like(x);
+  if (mode == "align_corners") return bool(a.to > 1) ? x * ((Scalar(a.from - 1) * 1.0) / (a.length - Scalar(1.0))) : zeros_like(x);
   if (mode == "half_pixel_symmetric") {
-    const Scalar adjustment = Scalar(Scalar(a.to) * 1.0) / (a.scale * Scalar(a.from)), centre = Scalar(a.from) * 0.5;
+    const Scalar adjustment = Scalar(Scalar(a.to) * 1.0) / a.length, centre = Scalar(a.from) * 0.5;
     return (x + 0.5) / a.scale - 0.5 + centre * (Scalar(1.0) - adjustment);
   }
   if (mode == "tf_crop_and_resize") {
@@ -66,10 +67,14 @@ Tensor resized(Call& c, const Tensor& x, int d, const Along& a, const How& how) 
     if (!linear && how.mode != "cubic") c.bad("the mode is '", how.mode, "'; wanted nearest, linear or cubic");
     const Tensor real = x.dtype() == kFloat64 ? x : x.to(kFloat32);
     if (how.antialias && bool(a.scale < 1.0)) {
-      const Tensor distance = (at.unsqueeze(1) - arange(a.from, {.dtype = kFloat32}).unsqueeze(0)) * a.scale;
+      // As wide as the scale says; what lies outside is the border's element.
+      const std::int64_t reach = static_cast<std::int64_t>((linear ? 1 : 2) / std::max(a.scale.to_double(), 1e-6)) + 1;
+      const Tensor place = arange(Scalar(-reach), Scalar(a.from + reach));
+      const Tensor distance = (at.unsqueeze(1) - place.to(kFloat32).unsqueeze(0)) * a.scale;
       Tensor weights = linear ? clamp_min(1 - abs(distance), 0) : cubic_weight(distance, how.cubic);
+      if (how.exclude_outside) weights = where((place >= 0) & (place <= last), weights, 0);
       weights = weights / sum(weights, 1, true);
-      made = matmul(real.movedim(d, -1), weights.to(real.dtype()).t()).movedim(-1, d);
+      made = matmul(index_select(real, d, clamp(place, 0, last)).movedim(d, -1), weights.to(real.dtype()).t()).movedim(-1, d);
     } else {
       const Tensor first = floor(at), part = at - first;
       const Tensor begin = first.to(kInt64);
@@ -126,10 +131,11 @@ void resize_to(Call& c, const Tensor& x, std::vector<Scalar> scales, std::vector
   Tensor made = x;
   for (std::size_t i = 0; i < n; ++i) {
     const int d = axis_of(c, axes[i], x.dim());
-    Along a{.from = x.size(d), .to = 0, .scale = 1.0};
+    Along a{.from = x.size(d), .to = 0, .scale = 1.0, .length = 1.0};
     if (sizes.empty()) a.to = scaled(a.from, scales[i]);
     else a.to = sizes[i];
     a.scale = scales.empty() ? Scalar(Float(a.to) / Float(a.from)) : scales[i];
+    a.length = scales.empty() ? Scalar(a.to) * 1.0 : Scalar(a.from) * scales[i];
     const bool crops = how.coordinates == "tf_crop_and_resize" && roi.size() == 2 * n;
     if (crops) a.roi_start = roi[i], a.roi_end = roi[i + n];
     const bool whole = crops && !(!a.roi_start.is_symbolic() && !a.roi_end.is_symbolic() && a.roi_start.to_double() == 0 && a.roi_end.to_double() == 1);
@@ -142,8 +148,9 @@ void resize_to(Call& c, const Tensor& x, std::vector<Scalar> scales, std::vector
 
 std::vector<Scalar> floats_of(const Call& c, int input) {
   std::vector<Scalar> all;
-  if (c.has(input))
-    for (const Scalar& s : c.numbers(input)->values) all.push_back(s.is_float() ? s : Scalar(s.to_float()));
+  if (!c.has(input)) return all;
+  const auto given = c.numbers(input);
+  for (const Scalar& s : given->values) all.push_back(s.is_float() ? s : Scalar(s.to_float()));
   return all;
 }
 

@@ -1,6 +1,5 @@
 #include "base/shown.h"
 #include "import/onnx/core.h"
-#include "reprise/compile.h"
 #include "reprise/name_scope.h"
 
 namespace reprise::onnx {
@@ -31,8 +30,9 @@ void run_graph(const Graph& graph, Frame& frame) {
     try {
       run_node(node, frame);
     } catch (const Error& e) {
-      // A trace that ends says so to whom it may concern; what is thrown eagerly names the node.
-      if (reprise::detail::around().inside || e.message().find("(node '") != std::string::npos) throw;
+      // That a trace ends is no error of the node.
+      const ErrorCode code = e.code();
+      if (code == ErrorCode::NotTraceable || code == ErrorCode::Internal || code == ErrorCode::OutOfMemory || e.message().find("(node '") != std::string::npos) throw;
       fail_text(e.code(), e.op().empty() ? node.data.op.c_str() : e.op().c_str(), {}, e.message() + " (node '" + shown(node.scope) + "', " + node.data.op + ")");
     }
     for (int slot : node.dead) frame.values[static_cast<std::size_t>(slot)] = {};

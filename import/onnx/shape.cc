@@ -12,7 +12,7 @@ void shape(Call& c) {
   Ints sizes;
   if (v.has_tensor) sizes = v.tensor.sizes();
   else
-    for (std::int64_t d : c.numbers(0)->dims) sizes.push_back(d);
+    for (std::int64_t d : v.numbers ? v.numbers->dims : std::vector<std::int64_t>()) sizes.push_back(d);
   const std::int64_t rank = static_cast<std::int64_t>(sizes.size());
   const auto bound = [&](const char* name, std::int64_t otherwise) {
     const std::int64_t v = c.i(name, otherwise);
@@ -25,6 +25,7 @@ void shape(Call& c) {
 }
 void size(Call& c) {
   const Value& v = c.value(0);
+  if (v.sequence) c.bad("of a sequence");
   c.give(Numbers{.values = {v.has_tensor ? Scalar(v.tensor.numel()) : Scalar(static_cast<std::int64_t>(c.numbers(0)->values.size()))}});
 }
 

@@ -43,7 +43,7 @@ Tensor to_tensor(const Numbers& n) {
   for (std::int64_t d : n.dims) sizes.push_back(d);
   bool symbolic = false;
   for (const Scalar& s : n.values) symbolic |= s.is_symbolic();
-  if (!symbolic && !reprise::detail::around().inside) {
+  if (!symbolic && !reprise::detail::around().tracer) {
     if (n.dtype == kFloat64) return plain<double>(n, sizes);
     if (is_floating(n.dtype)) return plain<float>(n, sizes).to(n.dtype);
     return plain<std::int64_t>(n, sizes).to(n.dtype);

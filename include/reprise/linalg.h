@@ -34,7 +34,7 @@ TensorPair slogdet(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor trace(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// Each element of self times all of other, as blocks; any dtypes and numbers of dimensions.
 Tensor kron(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
-/// The vector product along dim, of size 3; operands broadcast.
+/// The vector product along dim, of size 3; operands of as many dimensions broadcast.
 Tensor cross(const Tensor& self, const Tensor& other, Int dim = -1, SourceLoc loc = SourceLoc::current());
 /// Sums of products over the last dims of self and the first of other, or over the dimensions that are listed.
 Tensor tensordot(const Tensor& self, const Tensor& other, Int dims = 2, SourceLoc loc = SourceLoc::current());

@@ -11,8 +11,8 @@
 /// are missing where they are read. DTypeMismatch: an input that is not floating, others of another dtype.
 namespace reprise REPRISE_VISIBLE {
 
-/// (input - mean) / sqrt(var + eps) * weight + bias for each channel: of [n, c] or more dimensions. With training, or where there are no running ones, the statistics are the
-/// input's, over all but the channels; with training running_mean and running_var are written: (1 - momentum) * old + momentum * new, of the variance
+/// (input - mean) / sqrt(var + eps) * weight + bias for each channel: of [n, c] or more dimensions. With training the statistics are the
+/// input's, over all but the channels, and running_mean and running_var are written where there are any: (1 - momentum) * old + momentum * new, of the variance
 /// the unbiased one.
 Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean, const Tensor& running_var, bool training, double momentum, double eps,
                   bool cudnn_enabled = true, SourceLoc loc = SourceLoc::current());

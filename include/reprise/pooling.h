@@ -15,24 +15,37 @@
 /// of a wrong length, a divisor of 0. DTypeMismatch: averages of integers but int64 (rounded towards 0), bools.
 namespace reprise REPRISE_VISIBLE {
 
-#define REPRISE_POOLS(n)                                                                                                                                           \
-  Tensor max_pool##n##d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, IntArrayRef dilation = 1, bool ceil_mode = false, \
-                        SourceLoc loc = SourceLoc::current());                                                                                                     \
-  /** And where in a plane of self each comes from: int64, counted row by row, of equal ones the first; of several NaN the last. */                                  \
-  TensorPair max_pool##n##d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, IntArrayRef dilation = 1,    \
-                                         bool ceil_mode = false, SourceLoc loc = SourceLoc::current());                                                            \
-  /** Sums over what is there divided by divisor_override, by the window's size with padding, or without count_include_pad by what lies in self. */                 \
-  Tensor avg_pool##n##d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, bool ceil_mode = false,                      \
-                        bool count_include_pad = true, std::optional<Int> divisor_override = std::nullopt, SourceLoc loc = SourceLoc::current());                  \
-  /** To these sizes: window i of a dimension of size m goes from i * m / output to the one after (i + 1) * m / output, rounded up. */                              \
-  Tensor adaptive_avg_pool##n##d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());                                               \
-  TensorPair adaptive_max_pool##n##d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());                                           \
-  /** The root of sums of powers: sum(x^p)^(1/p), 0 where the sum is negative. */                                                                                   \
-  Tensor lp_pool##n##d(const Tensor& self, double norm_type, IntArrayRef kernel_size, IntArrayRef stride = {}, bool ceil_mode = false,                              \
-                       SourceLoc loc = SourceLoc::current());
-REPRISE_POOLS(1)
-REPRISE_POOLS(2)
-REPRISE_POOLS(3)
-#undef REPRISE_POOLS
+Tensor max_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, IntArrayRef dilation = 1, bool ceil_mode = false,
+                  SourceLoc loc = SourceLoc::current());
+Tensor max_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, IntArrayRef dilation = 1, bool ceil_mode = false,
+                  SourceLoc loc = SourceLoc::current());
+Tensor max_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, IntArrayRef dilation = 1, bool ceil_mode = false,
+                  SourceLoc loc = SourceLoc::current());
+/// And where in a plane of self each comes from: int64, counted row by row, of equal ones the first, of several NaN the last.
+TensorPair max_pool1d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, IntArrayRef dilation = 1,
+                                   bool ceil_mode = false, SourceLoc loc = SourceLoc::current());
+TensorPair max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, IntArrayRef dilation = 1,
+                                   bool ceil_mode = false, SourceLoc loc = SourceLoc::current());
+TensorPair max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, IntArrayRef dilation = 1,
+                                   bool ceil_mode = false, SourceLoc loc = SourceLoc::current());
+/// Sums over what is there divided by divisor_override, by the window's size with padding, or without count_include_pad by what lies in self.
+Tensor avg_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, bool ceil_mode = false, bool count_include_pad = true,
+                  std::optional<Int> divisor_override = std::nullopt, SourceLoc loc = SourceLoc::current());
+Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, bool ceil_mode = false, bool count_include_pad = true,
+                  std::optional<Int> divisor_override = std::nullopt, SourceLoc loc = SourceLoc::current());
+Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, bool ceil_mode = false, bool count_include_pad = true,
+                  std::optional<Int> divisor_override = std::nullopt, SourceLoc loc = SourceLoc::current());
+/// To these sizes: window i of a dimension of size m goes from i * m / output to (i + 1) * m / output, rounded up.
+Tensor adaptive_avg_pool1d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());
+Tensor adaptive_avg_pool2d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());
+Tensor adaptive_avg_pool3d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());
+/// Values and places, as above.
+TensorPair adaptive_max_pool1d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());
+TensorPair adaptive_max_pool2d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());
+TensorPair adaptive_max_pool3d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());
+/// The root of sums of powers: sum(x^p)^(1/p).
+Tensor lp_pool1d(const Tensor& self, double norm_type, IntArrayRef kernel_size, IntArrayRef stride = {}, bool ceil_mode = false, SourceLoc loc = SourceLoc::current());
+Tensor lp_pool2d(const Tensor& self, double norm_type, IntArrayRef kernel_size, IntArrayRef stride = {}, bool ceil_mode = false, SourceLoc loc = SourceLoc::current());
+Tensor lp_pool3d(const Tensor& self, double norm_type, IntArrayRef kernel_size, IntArrayRef stride = {}, bool ceil_mode = false, SourceLoc loc = SourceLoc::current());
 
 }  // namespace reprise

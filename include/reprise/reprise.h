@@ -1,8 +1,8 @@
 #pragma once
-// What programs need. For operators and patterns of one's own: reprise/library.h, reprise/patterns.h.
+// What programs need. Of their own: operators and patterns (reprise/library.h, reprise/patterns.h), layers (reprise/nn.h), files of models (reprise/onnx.h, reprise/gguf.h),
+// libtorch's names (reprise/compat.h).
 #include "reprise/compile.h"
 #include "reprise/cond.h"
-#include "reprise/data_sizes.h"
 #include "reprise/device.h"
 #include "reprise/dlpack.h"
 #include "reprise/dtype.h"
@@ -18,3 +18,21 @@
 #include "reprise/stream.h"
 #include "reprise/tensor.h"
 #include "reprise/weights.h"
+// More operators, by what they are for.
+#include "reprise/convolution.h"
+#include "reprise/data_sizes.h"
+#include "reprise/fft.h"
+#include "reprise/grids.h"
+#include "reprise/linalg.h"
+#include "reprise/losses.h"
+#include "reprise/normalization.h"
+#include "reprise/pooling.h"
+#include "reprise/products.h"
+#include "reprise/quantization.h"
+#include "reprise/rnn.h"
+#include "reprise/scans.h"
+#include "reprise/searching.h"
+#include "reprise/selection.h"
+#include "reprise/special.h"
+#include "reprise/statistics.h"
+#include "reprise/vision.h"

@@ -13,7 +13,7 @@ TensorPair cummin(const Tensor& self, Int dim, SourceLoc loc = SourceLoc::curren
 /// log of the running sums of exp, without overflow. Floats (DTypeMismatch).
 Tensor logcumsumexp(const Tensor& self, Int dim, SourceLoc loc = SourceLoc::current());
 /// self[i + 1] - self[i] along dim, `n` times over; of bools whether they differ. prepend and append (of self's sizes but along dim, or
-/// undefined) are joined to self first. The size of dim becomes n smaller, or 0. InvalidArgument: n < 0; ShapeMismatch: a 0-dim tensor.
+/// undefined) are joined to self first. The size of dim becomes n smaller, or 0; where n is 0 the result is self alone. InvalidArgument: n < 0; ShapeMismatch: a 0-dim tensor.
 Tensor diff(const Tensor& self, Int n = 1, Int dim = -1, const Tensor& prepend = {}, const Tensor& append = {}, SourceLoc loc = SourceLoc::current());
 
 }  // namespace reprise

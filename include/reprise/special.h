@@ -10,7 +10,7 @@ Tensor digamma(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor erfinv(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// exp(-|x|) i0(x): what i0 is without its growth.
 Tensor i0e(const Tensor& self, SourceLoc loc = SourceLoc::current());
-/// The next number after self in the direction of other. Floats of one dtype.
+/// The next number after self in the direction of other. Floats.
 Tensor nextafter(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
 /// Greatest common divisor and least common multiple. Integers (DTypeMismatch); neither is negative, gcd(0, 0) is 0.
 Tensor gcd(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());

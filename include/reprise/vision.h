@@ -57,24 +57,21 @@ struct InterpolateOptions {
 Tensor interpolate(const Tensor& input, const InterpolateOptions& options, SourceLoc loc = SourceLoc::current());
 
 // The same by ATen's names. scales: what the sizes were multiplied with, for the places; else they follow from the sizes.
-#define REPRISE_UPSAMPLE(name) \
-  Tensor name(const Tensor& self, IntArrayRef output_size, const std::vector<double>& scales = {}, SourceLoc loc = SourceLoc::current());
-REPRISE_UPSAMPLE(upsample_nearest1d)
-REPRISE_UPSAMPLE(upsample_nearest2d)
-REPRISE_UPSAMPLE(upsample_nearest3d)
-#undef REPRISE_UPSAMPLE
-#define REPRISE_UPSAMPLE(name) \
-  Tensor name(const Tensor& self, IntArrayRef output_size, bool align_corners, const std::vector<double>& scales = {}, SourceLoc loc = SourceLoc::current());
-REPRISE_UPSAMPLE(upsample_linear1d)
-REPRISE_UPSAMPLE(upsample_bilinear2d)
-REPRISE_UPSAMPLE(upsample_trilinear3d)
-REPRISE_UPSAMPLE(upsample_bicubic2d)
-#undef REPRISE_UPSAMPLE
+Tensor upsample_nearest1d(const Tensor& self, IntArrayRef output_size, const std::vector<double>& scales = {}, SourceLoc loc = SourceLoc::current());
+Tensor upsample_nearest2d(const Tensor& self, IntArrayRef output_size, const std::vector<double>& scales = {}, SourceLoc loc = SourceLoc::current());
+Tensor upsample_nearest3d(const Tensor& self, IntArrayRef output_size, const std::vector<double>& scales = {}, SourceLoc loc = SourceLoc::current());
+Tensor upsample_linear1d(const Tensor& self, IntArrayRef output_size, bool align_corners, const std::vector<double>& scales = {}, SourceLoc loc = SourceLoc::current());
+Tensor upsample_bilinear2d(const Tensor& self, IntArrayRef output_size, bool align_corners, const std::vector<double>& scales = {}, SourceLoc loc = SourceLoc::current());
+Tensor upsample_trilinear3d(const Tensor& self, IntArrayRef output_size, bool align_corners, const std::vector<double>& scales = {}, SourceLoc loc = SourceLoc::current());
+Tensor upsample_bicubic2d(const Tensor& self, IntArrayRef output_size, bool align_corners, const std::vector<double>& scales = {}, SourceLoc loc = SourceLoc::current());
 
 /// input [n, c, h, w] at the places grid [n, oh, ow, 2] (x, y; -1 and 1 are the borders): [n, c, oh, ow]; of three spatial dimensions likewise, grid [n, od, oh, ow, 3].
-/// mode: bilinear, nearest, bicubic (of two dimensions). padding_mode, for places beyond the border: zeros, border, reflection. Floats of one dtype.
+/// mode: bilinear, nearest, bicubic. padding_mode, for places beyond the border: zeros, border, reflection. Floats of one dtype.
 Tensor grid_sample(const Tensor& input, const Tensor& grid, std::string_view mode = "bilinear", std::string_view padding_mode = "zeros", bool align_corners = false, SourceLoc loc = SourceLoc::current());
+/// The same with ATen's numbers of the modes, in this order.
+Tensor grid_sampler(const Tensor& input, const Tensor& grid, Int interpolation_mode, Int padding_mode, bool align_corners, SourceLoc loc = SourceLoc::current());
 /// The places at which theta [n, 2, 3] puts the elements of an image of sizes [n, c, h, w]: [n, h, w, 2]. theta [n, 3, 4] and [n, c, d, h, w]: [n, d, h, w, 3].
 Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners = false, SourceLoc loc = SourceLoc::current());
+inline Tensor affine_grid_generator(const Tensor& theta, IntArrayRef size, bool align_corners, SourceLoc loc = SourceLoc::current()) { return affine_grid(theta, size, align_corners, loc); }
 
 }  // namespace reprise

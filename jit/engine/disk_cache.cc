@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <link.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/knobs.h"
+#include "base/loaded_image.h"
 #include "base/log.h"
 #include "base/phases.h"
 
@@ -56,52 +56,6 @@ files::PrivateFolder folder(bool create) {
   static std::atomic<bool> said{false};
   if ((unsafe || (create && !in && !knobs().cache_dir.empty())) && !said.exchange(true)) log::warn("kernels are not kept on disk: '" + name + "': " + why);
   return in;
-}
-
-struct Loaded {
-  std::string id;
-  bool found = false;
-};
-
-/// dl_iterate_phdr's: the object that holds this code.
-int identify(dl_phdr_info* object, std::size_t, void* out) {
-  Loaded& loaded = *static_cast<Loaded*>(out);
-  const auto here = reinterpret_cast<std::uintptr_t>(&disk_load);
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = object->dlpi_phdr[i];
-    loaded.found |= part.p_type == PT_LOAD && here >= object->dlpi_addr + part.p_vaddr && here - object->dlpi_addr - part.p_vaddr < part.p_memsz;
-  }
-  if (!loaded.found) return 0;
-  std::ostringstream s;
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = object->dlpi_phdr[i];
-    if (part.p_type != PT_NOTE) continue;
-    const char *at = reinterpret_cast<const char*>(object->dlpi_addr + part.p_vaddr), *end = at + part.p_memsz;
-    while (end - at >= static_cast<std::ptrdiff_t>(sizeof(ElfW(Nhdr)))) {
-      ElfW(Nhdr) note;
-      std::memcpy(&note, at, sizeof note);
-      const std::size_t name = (note.n_namesz + 3u) & ~3u, text = (note.n_descsz + 3u) & ~3u;
-      if (static_cast<std::size_t>(end - at) - sizeof note < name + text) break;
-      if (note.n_type == NT_GNU_BUILD_ID) s << hash_text({at + sizeof note + name, note.n_descsz}) << ' ';
-      at += sizeof note + name + text;
-    }
-  }
-  // The program itself has no name here, and its first argument need not be one.
-  struct stat file {};
-  if (stat(object->dlpi_name && *object->dlpi_name ? object->dlpi_name : "/proc/self/exe", &file) == 0)
-    s << file.st_size << ' ' << file.st_mtim.tv_sec << ' ' << file.st_mtim.tv_nsec;
-  loaded.id = s.str();
-  return 1;
-}
-
-/// Empty: nobody knows.
-const std::string& build_identity() {
-  static const std::string& identity = *new std::string([] {
-    Loaded loaded;
-    dl_iterate_phdr(&identify, &loaded);
-    return loaded.id;
-  }());
-  return identity;
 }
 
 std::string whole_key(const std::string& key) { return key + "; build " + build_identity() + "\n"; }
@@ -151,7 +105,9 @@ device::ImagePtr disk_parse(const std::string& key, std::string_view text) {
   return image;
 }
 
-device::ImagePtr disk_load(const std::string& key) {
+bool disk_is_there() { return !folder_name().empty() && !build_identity().empty(); }
+
+device::ImagePtr disk_load(const std::string& key, std::string* why) {
   const InPhase phase(Phase::Load);
   if (build_identity().empty()) return nullptr;
   const files::PrivateFolder in = folder(false);
@@ -159,6 +115,10 @@ device::ImagePtr disk_load(const std::string& key) {
   const std::string whole = whole_key(key), name = name_of(whole);
   const std::optional<std::string> text = in.read(name, kLargest);
   device::ImagePtr image = text ? disk_parse(whole, *text) : nullptr;
+  if (!image && why) {
+    if (text) *why = "the file " + name + " is damaged";
+    else if (faccessat(in.fd(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) *why = "the file " + name + " may be somebody else's";
+  }
   if (image) in.touch(name);  // used: the last to be deleted
   return image;
 }

@@ -172,6 +172,18 @@ TEST(Convolution, OfLargerImages) {
   expect_same({call(f, x, w, bias)}, {by_loops(f, wide[0], wide[1], wide[2]).to(kFloat32)}, 1e-5, 1e-3);
 }
 
+// Windows that are copied row by row of the kernel: a part is what the part of the image gives.
+TEST(Convolution, OfImagesWhoseWindowsAreMany) {
+  if (simulated()) GTEST_SKIP() << "millions of threads";
+  Tensor x = numbers({1, 8, 720, 720}), w = numbers({2, 8, 3, 3}, kFloat32, 1), bias = numbers({2}, kFloat32, 2);
+  auto compiled = compile([](Tensor x, Tensor w, Tensor b) { return conv2d(x, w, b, {2, 1}, 1); });
+  auto part = [](const Tensor& t, std::int64_t row, std::int64_t n) { return t.slice(2, row, row + n).slice(3, 300, 300 + n); };
+  const Tensor y = conv2d(x, w, bias, {2, 1}, 1), again = compiled(x, w, bias);
+  // Row r of the result sees rows 2r - 1 to 2r + 1, column c columns c - 1 to c + 1.
+  const Tensor want = conv2d(part(x, 399, 41).slice(3, 0, 22), w, bias, {2, 1});
+  expect_same({y.slice(2, 200, 220).slice(3, 301, 321), again.slice(2, 200, 220).slice(3, 301, 321)}, {want, want}, 1e-5, 1e-4);
+}
+
 TEST(Convolution, IsOneNode) {
   const graph::OpDef* o = graph::find_op("convolution");
   ASSERT_NE(o, nullptr);

@@ -74,7 +74,7 @@ TEST(DataSizes, SizesGoOnIntoWhatFollows) {
     const Int n = rows.size(0);
     const Tensor y = rows.mm(a[2]).softmax(-1);              // a product over them
     const Tensor both = cat({rows, y}, 1);                   // views, joins, reductions of them
-    return List{both.t().contiguous(), both.sum(0), both.mean({0, 1}), zeros({n, 2}, {kFloat32, a[0].device()}) + y.slice(1, 0, 2), rows.view({n * 2, 2}), cat({rows, a[0]}, 0),
+    return List{both.t() * 1, both.sum(0), both.mean({0, 1}), zeros({n, 2}, {kFloat32, a[0].device()}) + y.slice(1, 0, 2), rows.view({n * 2, 2}), cat({rows, a[0]}, 0),
                 rows.unsqueeze(1) * rows.unsqueeze(0), arange(n, {kInt64, a[0].device()})};
   };
   expect_compiled(f, [](std::int64_t n) { return List{numbers({n, 4}), mask_of({n}), numbers({4, 4}, kFloat32, 2)}; }, kSizes);

@@ -149,12 +149,16 @@ TEST(Pooling, GreatestOfWindows) {
 }
 
 TEST(Pooling, NothingIsGreaterThanNaN) {
-  const Form& f = kForms[3];
   Tensor x = image(1, 9, 2, kFloat32);
   x.flatten().slice(0, 5, std::nullopt, 13).fill_(std::numeric_limits<double>::quiet_NaN());
   x[0][1].fill_(-std::numeric_limits<double>::infinity());
-  const TensorPair got = max_pool(f, x);
-  expect_same({got.first, got.second}, {each_window(x, windows(f, x, true), f.padding, kFloat32, max_of), each_window(x, windows(f, x, true), f.padding, kInt64, where_of)}, 0, 0);
+  for (const Form& f : {kForms[3], kForms[6]}) {
+    const TensorPair got = max_pool(f, x);
+    expect_same({got.first, got.second}, {each_window(x, windows(f, x, true), f.padding, kFloat32, max_of), each_window(x, windows(f, x, true), f.padding, kInt64, where_of)}, 0, 0);
+  }
+  const TensorPair got = adaptive_max_pool2d(x, {4, 3});
+  const std::vector<Along> all{adaptive(9, 4), adaptive(10, 3)};
+  expect_same({got.first, got.second}, {each_window(x, all, {}, kFloat32, max_of), each_window(x, all, {}, kInt64, where_of)}, 0, 0);
 }
 
 TEST(Pooling, Averages) {
@@ -207,7 +211,8 @@ TEST(Pooling, ToGivenSizesOfManySizes) {
 }
 
 TEST(Pooling, RootsOfPowers) {
-  const Tensor x = numbers({2, 3, 8, 9}).abs();
+  const Tensor signs = numbers({2, 3, 8, 9}), x = signs.abs();
+  expect_same({lp_pool2d(signs, 1, 2)}, {avg_pool2d(signs, 2) * 4}, 1e-5, 1e-5);
   const Tensor sums = avg_pool2d(x * x * x, {2, 3}, {2, 3}) * 6;
   expect_same({lp_pool2d(x, 3, {2, 3})}, {pow(sums, 1.0 / 3)}, 1e-5, 1e-5);
 }

@@ -83,6 +83,7 @@ TEST(Scans, Differences) {
   const Tensor x = tensor_of<double>({1, 4, 9, 16, 25}).to(test_device());
   expect_same({diff(x), diff(x, 2), diff(x, 0), diff(x, 9)}, {tensor_of<double>({3, 5, 7, 9}), tensor_of<double>({2, 2, 2}), x, tensor_of<double>({}, {0})}, 0, 0);
   expect_same({diff(x, 1, 0, tensor_of<double>({0.0}).to(test_device()), tensor_of<double>({36.0, 0.0}).to(test_device()))}, {tensor_of<double>({1, 3, 5, 7, 9, 11, -36})}, 0, 0);
+  expect_same({diff(x, 0, 0, x)}, {x}, 0, 0);
   expect_same({diff(x.gt(5) )}, {tensor_of<double>({0, 1, 0, 0}).to(kBool)}, 0, 0);
 }
 

@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -17,12 +16,15 @@
 #include <vector>
 
 #include "reprise/reprise.h"
+#include "tests/process/probe.h"
 #include "tests/support/sanitized.h"
 
 namespace reprise {
 namespace {
 
+using test::Ended;
 using test::kSanitized;
+using test::run_probe;
 
 /// A function that nobody has compiled yet: its numbers are constants of its code.
 Tensor fresh_work(Tensor x, std::int64_t seed) {
@@ -31,26 +33,6 @@ Tensor fresh_work(Tensor x, std::int64_t seed) {
 }
 double fresh_result(std::int64_t seed) { return 4.0 * static_cast<double>(2 * seed + 2) + static_cast<double>(seed % 7); }
 bool fresh_is_right(std::int64_t seed) { return fresh_work(ones({3, 4}), seed).to_vector<float>()[2] == static_cast<float>(fresh_result(seed)); }
-
-/// Runs a probe of this file in a process of its own.
-struct Ended {
-  int status;  ///< of waitpid; -1: it did not end
-  std::string text;
-};
-Ended run_probe(const std::string& name, const std::string& environment = "") {
-  std::array<char, 4096> self{};
-  if (readlink("/proc/self/exe", self.data(), self.size() - 1) <= 0) return {-1, "no /proc/self/exe"};
-  const std::string command =
-      "REPRISE_TEST_PROBE=1 " + environment + " exec timeout -s KILL 120 '" + std::string(self.data()) + "' --gtest_filter=Probe." + name + " 2>&1";
-  FILE* p = popen(command.c_str(), "r");
-  if (!p) return {-1, "popen"};
-  std::string text;
-  std::array<char, 4096> part;
-  for (std::size_t n; (n = fread(part.data(), 1, part.size(), p)) > 0;) text.append(part.data(), n);
-  return {pclose(p), text};
-}
-#define PROBE_ONLY() \
-  if (!std::getenv("REPRISE_TEST_PROBE")) GTEST_SKIP() << "run by another test"
 
 void on_stack_of(std::size_t bytes, const std::function<void()>& f) {
   pthread_attr_t a;

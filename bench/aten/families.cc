@@ -1,0 +1,42 @@
+#include "bench/aten/evaluate.h"
+#include "reprise/fft.h"
+#include "reprise/linalg.h"
+#include "reprise/losses.h"
+#include "reprise/quantization.h"
+#include "reprise/rnn.h"
+#include "reprise/scans.h"
+#include "reprise/searching.h"
+#include "reprise/selection.h"
+#include "reprise/special.h"
+#include "reprise/statistics.h"
+
+namespace reprise::aten {
+
+#define REPRISE_CALL(name) calls[#name] = call_of(&reprise::name);
+
+void add_families(Calls& calls) {
+  REPRISE_CALL(cumprod) REPRISE_CALL(cummax) REPRISE_CALL(cummin) REPRISE_CALL(logcumsumexp) REPRISE_CALL(diff)
+  REPRISE_CALL(searchsorted) REPRISE_CALL(bucketize) REPRISE_CALL(histc) REPRISE_CALL(bincount) REPRISE_CALL(kthvalue) REPRISE_CALL(mode)
+  calls["median"] = call_of<TensorPair, const Tensor&, Int, bool, SourceLoc>(&reprise::median);
+  calls["nanmedian"] = call_of<TensorPair, const Tensor&, Int, bool, SourceLoc>(&reprise::nanmedian);
+  calls["median_all"] = call_of<Tensor, const Tensor&, SourceLoc>(&reprise::median);
+  calls["nanmedian_all"] = call_of<Tensor, const Tensor&, SourceLoc>(&reprise::nanmedian);
+  REPRISE_CALL(quantile) REPRISE_CALL(nanquantile) REPRISE_CALL(nanmean)
+  REPRISE_CALL(digamma) REPRISE_CALL(erfinv) REPRISE_CALL(i0e) REPRISE_CALL(gcd) REPRISE_CALL(lcm) REPRISE_CALL(xlog1py) REPRISE_CALL(entr) REPRISE_CALL(ndtr) REPRISE_CALL(mvlgamma) REPRISE_CALL(float_power)
+  REPRISE_CALL(aminmax) REPRISE_CALL(count_nonzero)
+  calls["nextafter"] = call_of<Tensor, const Tensor&, const Tensor&, SourceLoc>(&reprise::nextafter);
+  calls["ldexp"] = call_of<Tensor, const Tensor&, const Operand&, SourceLoc>(&reprise::ldexp);
+  REPRISE_CALL(fft) REPRISE_CALL(ifft) REPRISE_CALL(rfft) REPRISE_CALL(irfft) REPRISE_CALL(fft2) REPRISE_CALL(rfft2) REPRISE_CALL(irfft2) REPRISE_CALL(fftn) REPRISE_CALL(stft) REPRISE_CALL(istft) REPRISE_CALL(fftfreq)
+  REPRISE_CALL(rfftfreq) REPRISE_CALL(fftshift) REPRISE_CALL(ifftshift) REPRISE_CALL(hann_window) REPRISE_CALL(hamming_window) REPRISE_CALL(blackman_window) REPRISE_CALL(bartlett_window) REPRISE_CALL(kaiser_window)
+  REPRISE_CALL(cholesky) REPRISE_CALL(cholesky_solve) REPRISE_CALL(cholesky_inverse) REPRISE_CALL(solve) REPRISE_CALL(solve_triangular) REPRISE_CALL(inverse) REPRISE_CALL(lu_factor) REPRISE_CALL(det) REPRISE_CALL(slogdet)
+  REPRISE_CALL(trace) REPRISE_CALL(kron) REPRISE_CALL(cross) REPRISE_CALL(cdist)
+  calls["tensordot"] = call_of<Tensor, const Tensor&, const Tensor&, IntArrayRef, IntArrayRef, SourceLoc>(&reprise::tensordot);
+  REPRISE_CALL(l1_loss) REPRISE_CALL(mse_loss) REPRISE_CALL(smooth_l1_loss) REPRISE_CALL(huber_loss) REPRISE_CALL(binary_cross_entropy) REPRISE_CALL(binary_cross_entropy_with_logits) REPRISE_CALL(nll_loss)
+  REPRISE_CALL(cross_entropy) REPRISE_CALL(kl_div) REPRISE_CALL(poisson_nll_loss) REPRISE_CALL(gaussian_nll_loss) REPRISE_CALL(cosine_similarity) REPRISE_CALL(pairwise_distance) REPRISE_CALL(cosine_embedding_loss)
+  REPRISE_CALL(triplet_margin_loss) REPRISE_CALL(margin_ranking_loss) REPRISE_CALL(hinge_embedding_loss) REPRISE_CALL(soft_margin_loss)
+  REPRISE_CALL(lstm) REPRISE_CALL(gru) REPRISE_CALL(rnn_tanh) REPRISE_CALL(rnn_relu) REPRISE_CALL(lstm_cell) REPRISE_CALL(gru_cell) REPRISE_CALL(rnn_tanh_cell) REPRISE_CALL(rnn_relu_cell)
+  REPRISE_CALL(quantize_per_tensor) REPRISE_CALL(fake_quantize_per_tensor_affine) REPRISE_CALL(fake_quantize_per_channel_affine)
+  REPRISE_CALL(take) REPRISE_CALL(take_along_dim) REPRISE_CALL(embedding_bag)
+}
+
+}  // namespace reprise::aten

@@ -1,0 +1,221 @@
+// Models of ONNX files as functions: eager is what the formula says, compiled is eager, and one compilation serves all sizes of dynamic dimensions.
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "reprise/compile.h"
+#include "reprise/onnx.h"
+#include "reprise/ops.h"
+#include "tests/onnx/build.h"
+#include "tests/support/error_of.h"
+
+namespace reprise::test {
+namespace {
+
+namespace file = onnx_file;
+using file::node;
+using file::value;
+using onnx::Argument;
+
+bool same(const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype() && a.str() == b.str(); }
+
+/// x [n, 3] -> relu(x w + b) [n, 2]
+file::Graph layer() {
+  return {.inputs = {value("x", file::kFloat, {"n", 3})},
+          .outputs = {value("y", file::kFloat, {"n", 2})},
+          .initializers = {file::floats("w", {3, 2}, {1, -2, 3, 4, -5, 6}), file::floats("b", {2}, {0.5, -0.5})},
+          .nodes = {node("MatMul", {"x", "w"}, {"xw"}, {}, "product"), node("Add", {"xw", "b"}, {"sum"}), node("Relu", {"sum"}, {"y"})}};
+}
+
+TEST(Onnx, ALayerIsOneCompilationForAllBatches) {
+  const onnx::Model m = onnx::load_bytes(file::model(layer()));
+  ASSERT_EQ(m.inputs().size(), 1u);
+  EXPECT_EQ(m.inputs()[0].name, "x");
+  EXPECT_EQ((*m.inputs()[0].sizes)[0].name, "n");
+  EXPECT_EQ((*m.inputs()[0].sizes)[1].size, 3);
+  EXPECT_EQ(m.output("y"), 0u);
+  auto compiled = compile(m);
+  const Tensor w = tensor_of<float>({1, -2, 3, 4, -5, 6}, {3, 2}), b = tensor_of<float>({0.5, -0.5});
+  for (int n : {2, 1, 5, 0, 9}) {
+    const Tensor x = arange(3 * n, {.dtype = kFloat32}).view({n, 3}) * 0.25 - 1;
+    const Tensor expected = relu(matmul(x, w) + b);
+    EXPECT_TRUE(same(m(x)[0], expected)) << n;
+    EXPECT_TRUE(allclose(compiled(x)[0], expected)) << n;
+  }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+  EXPECT_EQ(compiled.stats().compilations, 1);
+  EXPECT_EQ(compiled.stats().copied_bytes, 0);
+}
+
+TEST(Onnx, SizesThatAreComputedStaySymbolic) {
+  // y = x.reshape(x.size(0), x.size(1) * x.size(2)), as exporters write it
+  file::Graph g{.inputs = {value("x", file::kFloat, {"a", "b", "c"})},
+                .outputs = {value("y", file::kFloat, {"a", "d"}), value("n", file::kInt64, {})},
+                .initializers = {file::number("zero", 0), file::number("one", 1), file::number("two", 2), file::ints("axis", {0})},
+                .nodes = {node("Shape", {"x"}, {"s"}), node("Gather", {"s", "zero"}, {"a"}), node("Gather", {"s", "one"}, {"b"}), node("Gather", {"s", "two"}, {"c"}), node("Mul", {"b", "c"}, {"bc"}),
+                          node("Unsqueeze", {"a", "axis"}, {"a1"}), node("Unsqueeze", {"bc", "axis"}, {"bc1"}), node("Concat", {"a1", "bc1"}, {"to"}, {file::attribute("axis", std::int64_t{0})}),
+                          node("Reshape", {"x", "to"}, {"y"}), node("Size", {"y"}, {"n"})}};
+  const onnx::Model m = onnx::load_bytes(file::model(g));
+  auto compiled = compile(m);
+  for (auto [a, b, c] : {std::array{2, 3, 4}, {5, 2, 7}, {3, 9, 2}}) {
+    const std::vector<Tensor> y = compiled(ones({a, b, c}));
+    EXPECT_EQ(y[0].size(0), a);
+    EXPECT_EQ(y[0].size(1), b * c);
+    EXPECT_EQ(y[1].item<std::int64_t>(), a * b * c);
+  }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+  EXPECT_EQ(compiled.stats().compilations, 1);
+}
+
+TEST(Onnx, InputsThatDecideSizesAreNumbers) {
+  file::Graph g{.inputs = {value("x", file::kFloat, {"n"}), value("to", file::kInt64, {2})}, .outputs = {value("y", file::kFloat, {"a", "b"})}, .nodes = {node("Reshape", {"x", "to"}, {"y"})}};
+  const onnx::Model m = onnx::load_bytes(file::model(g));
+  EXPECT_FALSE(m.inputs()[0].decides_sizes);
+  EXPECT_TRUE(m.inputs()[1].decides_sizes);
+  auto compiled = compile(m);
+  for (int rows : {2, 3, 4, 6}) {
+    const std::vector<Tensor> y = compiled(std::vector<Argument>{ones({12}), Argument::numbers({rows, 12 / rows})});
+    EXPECT_EQ(y[0].size(0), rows);
+  }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+  EXPECT_EQ(compiled.stats().compilations, 1);
+  EXPECT_EQ(compiled(std::vector<Argument>{ones({12}), Argument::numbers({4, -1})})[0].size(1), 3);  // -1 is another compilation
+  EXPECT_EQ(compiled(std::vector<Argument>{ones({12}), Argument::numbers({0, 1})})[0].size(0), 12);
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+  EXPECT_EQ(m(ones({12}), tensor({3, 4}))[0].size(1), 4);  // eagerly a tensor is read
+}
+
+TEST(Onnx, ConstantsMayBeGivenWhenItIsLoaded) {
+  file::Graph g{.inputs = {value("x", file::kFloat, {"n"}), value("to", file::kInt64, {2})}, .outputs = {value("y", file::kFloat, {"a", "b"})}, .nodes = {node("Reshape", {"x", "to"}, {"y"})}};
+  const onnx::Model m = onnx::load_bytes(file::model(g), {.constants = {{"to", tensor({3, -1})}}});
+  ASSERT_EQ(m.inputs().size(), 1u);
+  auto compiled = compile(m);
+  for (int n : {6, 9, 12}) EXPECT_EQ(compiled(ones({n}))[0].size(1), n / 3);
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+  EXPECT_NE(error_of([&] { onnx::load_bytes(file::model(g), {.constants = {{"two", tensor({3, -1})}}}); }).message().find("no input 'two'"), std::string::npos);
+  EXPECT_EQ(error_of([&] { onnx::load_bytes(file::model(g), {.constants = {{"to", ones({2})}}}); }).code(), ErrorCode::DTypeMismatch);
+  EXPECT_EQ(error_of([&] { onnx::load_bytes(file::model(g), {.constants = {{"to", Tensor()}}}); }).code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(error_of([&] { onnx::Model().inputs(); }).code(), ErrorCode::InvalidArgument);
+}
+
+/// then: x * 2, otherwise: x - 1
+file::Graph branches(const file::Message& condition, bool is_constant) {
+  file::Graph g{.inputs = {value("x", file::kFloat, {"n"})}, .outputs = {value("y", file::kFloat, {"n"})}, .initializers = {file::floats("two", {}, {2}), file::floats("one", {}, {1})}};
+  (is_constant ? g.initializers : g.inputs).push_back(condition);
+  const file::Graph then{.outputs = {value("t", file::kFloat, {"n"})}, .nodes = {node("Mul", {"x", "two"}, {"t"})}}, otherwise{.outputs = {value("o", file::kFloat, {"n"})}, .nodes = {node("Sub", {"x", "one"}, {"o"})}};
+  g.nodes = {node("If", {"c"}, {"y"}, {file::graph_attribute("then_branch", then.message()), file::graph_attribute("else_branch", otherwise.message())})};
+  return g;
+}
+TEST(Onnx, ABranchIsChosenInTheCall) {
+  const onnx::Model m = onnx::load_bytes(file::model(branches(value("c", file::kBool, {}), false)));
+  auto compiled = compile(m);
+  for (int n : {3, 4})
+    for (bool which : {true, false}) {
+      const Tensor x = arange(n, {.dtype = kFloat32}), c = scalar_tensor(which), expected = which ? x * 2 : x - 1;
+      EXPECT_TRUE(same(m(x, c)[0], expected));
+      EXPECT_TRUE(same(compiled(x, c)[0], expected));
+    }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+  EXPECT_EQ(compiled.stats().compilations, 1);
+}
+TEST(Onnx, ABranchThatIsKnownIsTheOnlyOne) {
+  const onnx::Model m = onnx::load_bytes(file::model(branches(file::tensor("c", file::kBool, {}, std::vector<char>{0}), true)));
+  auto compiled = compile(m);
+  EXPECT_TRUE(same(compiled(ones({3}))[0], zeros({3})));
+  EXPECT_EQ(compiled.explain().find("cond("), std::string::npos);
+}
+
+TEST(Onnx, LoopsTurnAsOftenAsTheySay) {
+  // state = state + x, `turns` times; each state is a row of the second result
+  const file::Graph body{.inputs = {value("i", file::kInt64, {}), value("go", file::kBool, {}), value("s", file::kFloat, {"n"})},
+                         .outputs = {value("on", file::kBool, {}), value("t", file::kFloat, {"n"}), value("row", file::kFloat, {"n"})},
+                         .nodes = {node("Identity", {"go"}, {"on"}), node("Add", {"s", "x"}, {"t"}), node("Identity", {"t"}, {"row"})}};
+  file::Graph g{.inputs = {value("x", file::kFloat, {"n"}), value("turns", file::kInt64, {})},
+                .outputs = {value("last", file::kFloat, {"n"}), value("all", file::kFloat, {"turns", "n"})},
+                .nodes = {node("Loop", {"turns", "", "x"}, {"last", "all"}, {file::graph_attribute("body", body.message())})}};
+  const onnx::Model m = onnx::load_bytes(file::model(g));
+  auto compiled = compile(m);
+  for (int turns : {3, 1})
+    for (int n : {2, 5}) {
+      const Tensor x = arange(n, {.dtype = kFloat32});
+      for (const std::vector<Tensor>& y : {m(x, tensor(turns)), compiled(std::vector<Argument>{x, Argument::number(turns)})}) {
+        EXPECT_TRUE(same(y[0], x * (turns + 1)));
+        EXPECT_EQ(y[1].size(0), turns);
+      }
+    }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+  EXPECT_EQ(compiled.stats().compilations, 2);  // one for each number of turns
+}
+
+TEST(Onnx, FunctionsOfTheModelTakeAttributesOfTheCall) {
+  // local.Scale(x; by) = LeakyRelu(x, alpha = by)
+  file::Message alpha = file::Message().text(1, "alpha").number(20, 1).text(21, "by");
+  const file::Message scale = file::Message().text(1, "Scale").text(4, "a").text(5, "b").text(6, "by").in(7, node("LeakyRelu", {"a"}, {"b"}, {alpha})).in(9, file::opset(17)).text(10, "local");
+  file::Graph g{.inputs = {value("x", file::kFloat, {"n"})}, .outputs = {value("y", file::kFloat, {"n"})}, .nodes = {node("Scale", {"x"}, {"h"}, {file::attribute("by", 0.5f)}, "", "local"), node("Scale", {"h"}, {"y"}, {file::attribute("by", 0.25f)}, "", "local")}};
+  const onnx::Model m = onnx::load_bytes(file::model(g.message(), 17, {scale}));
+  EXPECT_TRUE(same(m(tensor_of<float>({-8, 8}))[0], tensor_of<float>({-1, 8})));
+  auto compiled = compile(m);
+  EXPECT_TRUE(same(compiled(tensor_of<float>({-8, 8}))[0], tensor_of<float>({-1, 8})));
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+}
+
+TEST(Onnx, WhatAnOperatorMeansIsThatOfItsVersion) {
+  // Before version 13 all dimensions from axis (1) on are one.
+  const file::Graph g{.inputs = {value("x", file::kFloat, {2, 2, 2})}, .outputs = {value("y", file::kFloat, {2, 2, 2})}, .nodes = {node("Softmax", {"x"}, {"y"})}};
+  const Tensor x = zeros({2, 2, 2});
+  EXPECT_TRUE(same(onnx::load_bytes(file::model(g, 12))(x)[0], full({2, 2, 2}, 0.25)));
+  EXPECT_TRUE(same(onnx::load_bytes(file::model(g, 13))(x)[0], full({2, 2, 2}, 0.5)));
+}
+
+TEST(Onnx, LoadingTakesTimeByTheNodes) {
+  const auto seconds = [](int nodes) {
+    file::Graph g{.inputs = {value("x0", file::kFloat, {"n"})}, .outputs = {value("x" + std::to_string(nodes), file::kFloat, {"n"})}};
+    const file::Graph inner{.outputs = {value("y", file::kFloat, {"n"})}, .nodes = {node("Neg", {"x0"}, {"y"})}};
+    for (int i = 0; i < nodes; ++i)
+      g.nodes.push_back(i % 10 == 0 ? node("If", {"yes"}, {"x" + std::to_string(i + 1)}, {file::graph_attribute("then_branch", inner.message()), file::graph_attribute("else_branch", inner.message())})
+                                    : node("Relu", {"x" + std::to_string(i)}, {"x" + std::to_string(i + 1)}));
+    g.initializers = {file::tensor("yes", file::kBool, {}, std::vector<char>{1})};
+    const std::string bytes = file::model(g);
+    double best = 1e9;
+    for (int i = 0; i < 5; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      onnx::load_bytes(bytes);
+      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return best;
+  };
+  const double few = seconds(500), many = seconds(8000);
+  EXPECT_LT(many, 16 * 5 * few + 0.05) << few << " s for 500 nodes, " << many << " s for 8000";
+}
+
+TEST(Onnx, ErrorsNameTheNode) {
+  const onnx::Model m = onnx::load_bytes(file::model(layer()));
+  Error e = error_of([&] { m(ones({2, 4})); });
+  EXPECT_EQ(e.code(), ErrorCode::ShapeMismatch);
+  EXPECT_NE(e.message().find("'x' has sizes [n, 3] in the file, and [2, 4] here"), std::string::npos) << e.message();
+  EXPECT_EQ(error_of([&] { m(ones({2, 3}, {.dtype = kFloat64})); }).code(), ErrorCode::DTypeMismatch);
+  EXPECT_EQ(error_of([&] { m(std::vector<Tensor>{}); }).code(), ErrorCode::InvalidArgument);
+  file::Graph g = layer();
+  g.inputs = {value("x", file::kFloat, {"n", "k"})};
+  const onnx::Model open = onnx::load_bytes(file::model(g));
+  e = error_of([&] { open(ones({2, 4})); });
+  EXPECT_NE(e.message().find("node 'product'"), std::string::npos) << e.message();
+  auto compiled = compile(open);
+  compiled(ones({2, 3}));
+  EXPECT_NE(std::string(error_of([&] { compiled(ones({2, 4})); }).what()).find("product"), std::string::npos);
+}
+
+TEST(Onnx, AllThatIsMissingIsToldAtOnce) {
+  file::Graph g = layer();
+  g.nodes.push_back(node("Fancy", {"y"}, {"p"}, {}, "first fancy"));
+  g.nodes.push_back(node("Fancy", {"p"}, {"q"}, {}, "second fancy"));
+  g.nodes.push_back(node("Other", {"q"}, {"r"}, {}, "", "com.example"));
+  const Error e = error_of([&] { onnx::load_bytes(file::model(g)); });
+  EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
+  EXPECT_NE(e.message().find("ai.onnx.Fancy of version 17: 2 nodes, the first is 'first fancy'"), std::string::npos) << e.message();
+  EXPECT_NE(e.message().find("com.example.Other: 1 node"), std::string::npos) << e.message();
+  EXPECT_NE(error_of([&] { onnx::load_bytes(file::model(layer(), 99)); }).message().find("operator sets up to"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace reprise::test
