@@ -5,6 +5,7 @@
 
 #include "reprise/compile.h"
 #include "reprise/ops.h"
+#include "reprise/stream.h"
 #include "tests/gguf/made.h"
 
 using namespace reprise;
@@ -90,6 +91,20 @@ TEST(GgufBlocks, TheUnpackedMatrixIsNowhere) {
   step(m.blocks, x);
   EXPECT_LT(step.stats().pool_bytes, n * k * 4 / 2);
   EXPECT_EQ(m.blocks.bytes(), n * k / 32 * 18);
+}
+
+TEST(GgufDevice, BlocksMoveAndProductsAreOperators) {
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device, and no simulator in its place";
+  for (const Format& f : made::kFormats) {
+    SCOPED_TRACE(gguf::type_name(f.type));
+    const Matrix m = matrix(f, 24, 2 * f.elements);
+    const gguf::Blocks there = m.blocks.to(Device::cuda());
+    same_bits(there.dequantize().cpu(), m.floats);
+    auto step = compile([](const gguf::Blocks& w, Tensor x) { return gguf::linear(x, w) * 2; });
+    const Tensor x = randn({5, 2 * f.elements});
+    EXPECT_TRUE(allclose(step(there, x.cuda()).cpu(), linear(x, m.floats) * 2, 1e-4, 1e-4));
+    EXPECT_EQ(step.stats().eager_fallbacks, 0u);
+  }
 }
 
 TEST(GgufBlocks, MistakesAreToldInTheirTerms) {
