@@ -19,6 +19,8 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
+import compare_torch_vision
+
 ROOT = Path(__file__).resolve().parents[1]
 parser = argparse.ArgumentParser()
 parser.add_argument("--evaluate", default=str(ROOT / "build" / "bench" / "reprise_evaluate"))
@@ -542,4 +544,5 @@ def main():
     return 1 if differing else 0
 
 
+compare_torch_vision.add(function, some)
 sys.exit(main())

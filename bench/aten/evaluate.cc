@@ -70,6 +70,7 @@ int main() {
   aten::add_basic(calls);
   aten::add_shaping(calls);
   aten::add_families(calls);
+  aten::add_vision(calls);
   for (std::string line; std::getline(std::cin, line);) {
     aten::Json answer;
     try {

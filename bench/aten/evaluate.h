@@ -142,6 +142,7 @@ Call call_of(R (*f)(P...)) {
 using Calls = std::map<std::string, Call>;
 void add_basic(Calls&);      ///< pointwise.cc: elementwise, reductions
 void add_shaping(Calls&);    ///< indexing, rearranging, products, normalisation
+void add_vision(Calls&);     ///< convolution, pooling, normalization over channels, images
 void add_families(Calls&);   ///< functions of the headers beside reprise/ops.h
 
 }  // namespace reprise::aten
