@@ -36,6 +36,10 @@ Tensor index_write(const Tensor& self, Int dim, const Tensor& index, const Tenso
                    bool inplace, const char* op, SourceLoc loc) {
   TensorMeta m = checked_meta(self, op, loc);
   const int d = wrapped(m, dim, op, loc);
+  if (m.dim() == 0) {  // a row of one element
+    const Tensor made = index_write(unsqueeze(self, 0, loc), 0, reshape(index, {-1}, loc), reshape(source, {-1}, loc), accumulate, inplace, op, loc);
+    return inplace ? self : squeeze(made, 0, loc);
+  }
   // Each slice of source is for one index: nothing is broadcast.
   const TensorMeta from = checked_meta(source, op, loc), at = checked_meta(index, op, loc);
   bool fits = at.dim() <= 1 && from.dim() == m.dim();

@@ -147,7 +147,10 @@ Tensor signbit(const Tensor& self, SourceLoc loc) {
 
 Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan, SourceLoc loc) {
   if (!(rtol >= 0 && atol >= 0)) fail(ErrorCode::InvalidArgument, "isclose", loc, "rtol is ", rtol, " and atol ", atol, ", expected at least 0");
-  const Operand given_self = self, given_other = other;
+  // Integers as int64, in which their distances do not wrap.
+  auto exact = [&](const Tensor& t) { return is_floating(checked_meta(t, "isclose", loc).dtype) ? t : to(t, kInt64, loc); };
+  const Tensor a = exact(self), b = exact(other);
+  const Operand given_self = a, given_other = b;
   RoundedOnce once({&given_self, &given_other}, "isclose", loc);
   const Operand x = once(given_self), y = once(given_other);
   Tensor same = eq(self, other, loc), far = abs(sub(x, y, 1, loc), loc);

@@ -103,7 +103,11 @@ TEST(Special, WiderOperandsDecide) {
   expect_same({xlogy(x, h), xlog1py(x, h), nextafter(h, x), logaddexp(x, i), logaddexp(i.gt(0), h), logaddexp2(h, x)}, {xlogy(x, y), xlog1py(x, y), nextafter(y, x), logaddexp(x, i.to(kFloat32)), logaddexp(i.to(kFloat16), h), logaddexp2(y, x)}, 1e-7, 0);
   EXPECT_EQ(ldexp(h, i).dtype(), kFloat16);
   Tensor one = full({}, 2.0).to(test_device());
-  expect_same({one.index_fill_(0, tensor_of<std::int64_t>({0}).to(test_device()), 3)}, {full({}, 3.0)}, 0, 0);
+  const Tensor first = tensor_of<std::int64_t>({0}).to(test_device()), four = full({1}, 4.0).to(test_device());
+  expect_same({one.index_fill_(0, first, 3), index_copy(one, 0, first, four), index_add(one, 0, first.select(0, 0), four.select(0, 0)), one.index_add_(0, first, four)}, {full({}, 7.0), full({}, 4.0), full({}, 7.0), full({}, 7.0)}, 0, 0);
+  // Distances of integers do not wrap.
+  const Tensor small = tensor_of<std::int64_t>({-128, 0, 127}).to(kInt8).to(test_device());
+  expect_same({isclose(small, small.flip({0})), isclose(small.gt(0), small.gt(-1))}, {tensor_of<std::int64_t>({0, 1, 0}).to(kBool), tensor_of<std::int64_t>({1, 0, 1}).to(kBool)}, 0, 0);
 }
 
 TEST(Special, CompileOnceForAllSizes) {
