@@ -81,6 +81,8 @@ void EnvArchive::describe(ExprWriter& to, const ShapeEnv& env) {
 }
 
 void EnvArchive::write_added(ExprWriter& to, const ShapeEnv& env, EnvMark from, EnvMark end) {
+  for (std::uint32_t i = from.exprs; i < end.exprs; ++i)
+    if (env.impl_->exprs[i].kind() == ExprKind::Symbol) throw NotArchived("a symbol is made behind the trace");
   write_exprs(to, env, from.exprs, end.exprs);
   to.number(end.guards - from.guards);
   for (std::uint32_t i = from.guards; i < end.guards; ++i) write(to, env.guards()[i]);

@@ -119,7 +119,10 @@ GuardSet::GuardSet(ShapeEnv& env, std::uint32_t words) {
 GuardSet::GuardSet(ShapeEnv& env, const std::vector<std::uint32_t>& kept) {
   Candidates c(env, UINT32_MAX);
   for (Candidate& a : c.all) a.needed = false;
-  for (std::uint32_t i : kept) c.all.at(i).needed = true;
+  for (std::uint32_t i : kept) {
+    REPRISE_CHECK(i < c.all.size());
+    c.all[i].needed = true;
+  }
   take_needed(env, c);
 }
 

@@ -30,6 +30,7 @@ struct Polynomial {
     return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](const Expr* x, const Expr* y) { return x->id() < y->id(); });
   }
   void add(const Monomial& m, std::int64_t c) {
+    if (terms.capacity() == 0) terms.reserve(4);  // few have more
     auto it = std::lower_bound(terms.begin(), terms.end(), m, [](const Term& t, const Monomial& k) { return before(t.atoms, k); });
     if (it != terms.end() && it->atoms == m) {
       exact = !__builtin_add_overflow(it->coefficient, c, &it->coefficient) && exact;

@@ -77,9 +77,7 @@ std::unique_ptr<CallCheck> CallCheck::make(const Traced& t) {
     if (!device::runs_host_code(v.meta.device)) return nullptr;
   for (const graph::Node& n : t.graph.nodes)  // what happens in an order happens once for each call
     if (!graph::effects_of(n).repeatable()) return nullptr;
-  graph::Graph graph = t.graph;
-  kernels::Lowered lowered = runtime::lower_graph(graph, kernels::Mode::Interpret);
-  return std::unique_ptr<CallCheck>(new CallCheck(runtime::build_program(std::move(graph), std::move(lowered), t.int_results, t.floats, t.uses_random, t.random_count)));
+  return std::unique_ptr<CallCheck>(new CallCheck(runtime::build_program(t.graph, kernels::Mode::Interpret, t.int_results, t.floats, t.uses_random, t.random_count)));
 }
 
 void CallCheck::run(const Specialization& s, CallFrame& f, Outputs& outputs, void (*compiled)(void*), void* context) {

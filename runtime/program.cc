@@ -390,6 +390,12 @@ Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::v
   return p;
 }
 
+Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
+                      bool uses_random, Int random_count, Makers makers) {
+  kernels::Lowered lowered = lower_graph(graph, mode);
+  return build_program(std::move(graph), std::move(lowered), int_results, floats, uses_random, random_count, makers);
+}
+
 GuardedProgram build_guarded(graph::Graph graph, kernels::Lowered lowered, const std::vector<std::uint32_t>* kept, const std::vector<Int>& int_results,
                              const std::vector<std::pair<std::uint32_t, Int>>& floats, bool uses_random, Int random_count, Makers makers) {
   const std::shared_ptr<guards::ShapeEnv> env = graph.env;

@@ -190,8 +190,12 @@ struct Program {
 
 /// Lowers a graph behind its passes for the device of its tensors; may still add guards to its environment. Throws what lowering throws.
 kernels::Lowered lower_graph(graph::Graph&, kernels::Mode);
-/// Of the two: compiles every kernel, flattens every expression. Throws what the JIT throws; nothing is kept then.
+/// Of what is behind both: compiles every kernel, flattens every expression. Throws what the JIT throws; nothing is kept then.
 Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
+                      bool uses_random, Int random_count, Makers makers = Makers::All);
+
+/// The two, one after the other.
+Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
                       bool uses_random, Int random_count, Makers makers = Makers::All);
 
 /// A program, and the guards under which it is right.

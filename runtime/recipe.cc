@@ -46,6 +46,12 @@ std::string settings() {
   return s;
 }
 
+[[noreturn]] void differs(const std::string& name, const char* from) {
+  const std::string what = "a recipe is not what it was " + std::string(from) + ": " + name;
+  log::warn(what);
+  fail(ErrorCode::Internal, "compile", {}, what);
+}
+
 bool on_host(const graph::Graph& g) {
   return std::all_of(g.values.begin(), g.values.end(), [](const graph::Value& v) { return device::runs_host_code(v.meta.device); });
 }
@@ -115,6 +121,7 @@ std::optional<Recipe> RecipePlace::find() {
   try {
     std::optional<Recipe> found = parse(image->code, true);
     if (!found->kept) throw DamagedArchive();
+    if (knobs().verify >= 1) graph::verify(found->graph, "recipe");
     counters().recipes_found.add();
     tell("found", "", image->code.size());
     key_.clear();
@@ -141,7 +148,7 @@ void RecipePlace::made(Recipe& recipe) {
     made_ = to.bytes();
     if (!verifies_) return;
     recipe = parse(made_, false);
-    if (archive_of(recipe).bytes() != made_) fail(ErrorCode::Internal, "compile", {}, "a recipe is not what it was written as: ", name_);
+    if (archive_of(recipe).bytes() != made_) differs(name_, "written as");
   } catch (const NotArchived& e) {
     tell("not kept", e.what());
     key_.clear();
@@ -155,7 +162,7 @@ void RecipePlace::keep(const std::vector<std::uint32_t>& kept) {
   write(tail, kept);
   made_ += tail.bytes();
   if (!there_.empty()) {
-    if (there_ != made_) fail(ErrorCode::Internal, "compile", {}, "a recipe is not what it was made as before: ", name_, ", ", there_.size(), " and ", made_.size(), " bytes");
+    if (there_ != made_) differs(name_, "made as before");
     return tell("verified", "", made_.size());
   }
   device::Image image;

@@ -1,6 +1,7 @@
 #include "kernels/plan/lowered_archive.h"
 
-#include <type_traits>
+#include <optional>
+#include <tuple>
 
 #include "base/loaded_image.h"
 #include "kernels/cpu/micro_kernels.h"
@@ -62,6 +63,9 @@ void LoweredReader::own(NativeFn& fn) {
 }
 
 void LoweredWriter::own(const KernelCode& code) {
+  const auto [it, is_new] = codes_.try_emplace(code.text(), codes_.size());
+  number(it->second);
+  if (!is_new) return;
   text(code.kind());
   const bool known = HostKinds::any([&](auto kind) {
     const auto* k = code.as<typename decltype(kind)::type>();
@@ -72,6 +76,9 @@ void LoweredWriter::own(const KernelCode& code) {
 }
 
 KernelCode LoweredReader::make(std::type_identity<KernelCode>) {
+  const std::uint64_t at = number();
+  if (at < codes_.size()) return codes_[static_cast<std::size_t>(at)];
+  if (at > codes_.size()) throw DamagedArchive();
   const std::string_view kind = text();
   std::optional<KernelCode> made;
   HostKinds::any([&](auto of) {
@@ -83,7 +90,7 @@ KernelCode LoweredReader::make(std::type_identity<KernelCode>) {
     return true;
   });
   if (!made) throw DamagedArchive();
-  return *std::move(made);
+  return codes_.emplace_back(*std::move(made));
 }
 
 void LoweredWriter::own(const GpuLaunch&) { throw NotArchived("a device's kernel"); }

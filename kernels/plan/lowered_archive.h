@@ -1,4 +1,9 @@
 #pragma once
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <vector>
+
 #include "graph/graph_archive.h"
 #include "kernels/launch/launch.h"
 
@@ -13,6 +18,9 @@ class LoweredWriter : public graph::GraphWriter {
   void own(NativeFn);
   void own(const KernelCode&);
   void own(const GpuLaunch&);
+
+ private:
+  std::unordered_map<std::string, std::size_t> codes_;  // by their texts, each of which is there once
 };
 
 class LoweredReader : public graph::GraphReader {
@@ -23,6 +31,9 @@ class LoweredReader : public graph::GraphReader {
   void own(NativeFn&);
   GpuLaunch make(std::type_identity<GpuLaunch>);
   KernelCode make(std::type_identity<KernelCode>);
+
+ private:
+  std::vector<KernelCode> codes_;
 };
 
 }  // namespace reprise::kernels
