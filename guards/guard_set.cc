@@ -20,7 +20,6 @@ namespace reprise::guards {
 namespace {
 
 constexpr std::size_t kSlots = 2048;     // of the array on first_miss's stack: what the longest guard may take
-constexpr std::int64_t kShort = 16;      // words of a block that are compared without a call
 constexpr std::size_t kTogether = 256;   // slots of a program that several guards share
 
 std::uint32_t word(const Expr* symbol) { return symbol->env().symbols()[symbol->symbol()].source.word; }
@@ -349,49 +348,11 @@ void GuardSet::find_blocks() {
     of_class->second = word;
   }
   std::stable_sort(rest_.begin(), rest_.end(), [](const Check& a, const Check& b) { return a.kind < b.kind; });
-  more_ = !rest_.empty() || !conditions_.empty() || longest > kShort;
-}
-
-namespace {
-
-[[gnu::always_inline]] inline bool differ_shortly(const std::int64_t* a, const std::int64_t* b, std::uint32_t n) {
-  using Pair [[gnu::vector_size(16)]] = std::int64_t;
-  Pair bits = {n & 1 ? a[n - 1] ^ b[n - 1] : 0, 0};
-  for (const std::int64_t* const end = a + (n & ~1u); a != end; a += 2, b += 2) {
-    Pair x, y;
-    std::memcpy(&x, a, sizeof x), std::memcpy(&y, b, sizeof y);
-    bits |= x ^ y;
-  }
-  return (bits[0] | bits[1]) != 0;
-}
-
-bool differ(const std::int64_t* a, const std::int64_t* b, std::uint32_t n) { return n > kShort ? std::memcmp(a, b, n * sizeof *a) != 0 : differ_shortly(a, b, n); }
-
-/// Do the blocks hold, the first `equal` of which ask for numbers, and `same` for other words?
-template <class Differ>
-[[gnu::always_inline]] inline bool blocks_hold(const std::int64_t* at, std::uint32_t equal, std::uint32_t same, const std::int64_t* w, const Differ& differ) {
-  for (; equal > 0; --equal) {
-    const auto head = static_cast<std::uint64_t>(*at++);
-    const auto count = static_cast<std::uint32_t>(head >> 32);
-    if (differ(w + static_cast<std::uint32_t>(head), at, count)) return false;
-    at += count;
-  }
-  for (; same > 0; --same, at += 2) {
-    const auto head = static_cast<std::uint64_t>(*at);
-    if (differ(w + static_cast<std::uint32_t>(head), w + at[1], static_cast<std::uint32_t>(head >> 32))) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
-bool GuardSet::hold(const std::int64_t* w) const noexcept {
-  if (more_) return more_hold(w);
-  return blocks_hold(blocks_.data(), equal_, same_, w, [](const std::int64_t* a, const std::int64_t* b, std::uint32_t n) __attribute__((always_inline)) { return differ_shortly(a, b, n); });
+  more_ = !rest_.empty() || !conditions_.empty() || longest > static_cast<std::int64_t>(kFewWords);
 }
 
 bool GuardSet::more_hold(const std::int64_t* w) const noexcept {
-  if (!blocks_hold(blocks_.data(), equal_, same_, w, differ)) return false;
+  if (!blocks_hold(w, [](const std::int64_t* a, const std::int64_t* b, std::size_t n) { return words_same(a, b, n); })) return false;
   for (const Check& c : rest_)
     if (!holds(c, w)) return false;
   return conditions_.empty() || !first_condition(w);

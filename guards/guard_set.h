@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/words.h"
 #include "guards/shape_env.h"
 
 namespace reprise::guards {
@@ -22,7 +23,10 @@ class GuardSet {
   /// By their numbers, what was declared of symbols first: those that are checked. Ascending.
   const std::vector<std::uint32_t>& kept() const { return kept_; }
   /// Do all of them hold for this call? No allocation, no text.
-  bool hold(const std::int64_t* words) const noexcept;
+  bool hold(const std::int64_t* words) const noexcept { return is_short() ? short_hold(words) : more_hold(words); }
+  /// Is short_hold() all that hold() is? It calls nothing.
+  bool is_short() const noexcept { return !more_; }
+  [[gnu::always_inline]] bool short_hold(const std::int64_t* words) const noexcept;
   /// Index of the first guard that does not hold for this call, or nullopt: exactly where hold() is true. Likewise.
   std::optional<std::uint32_t> first_miss(const std::int64_t* words) const noexcept;
   std::size_t size() const;
@@ -64,6 +68,9 @@ class GuardSet {
   std::vector<Check> checks_;
 
   void find_blocks();
+  /// Do the blocks hold? same(a, b, n): are these words the same?
+  template <class Same>
+  [[gnu::always_inline]] bool blocks_hold(const std::int64_t* words, const Same& same) const noexcept;
   bool more_hold(const std::int64_t* words) const noexcept;
   std::optional<std::uint32_t> first_condition(const std::int64_t* words) const noexcept;  ///< of the general ones; the others hold
   /// What one check is about, for people; stands at the check's index.
@@ -80,5 +87,25 @@ class GuardSet {
   std::vector<std::uint32_t> kept_;
   std::vector<ExprProgram> general_;   ///< each fits first_miss's array; a general check names program b and slot a
 };
+
+template <class Same>
+inline bool GuardSet::blocks_hold(const std::int64_t* w, const Same& same) const noexcept {
+  const std::int64_t* at = blocks_.data();
+  for (std::uint32_t i = equal_; i > 0; --i) {
+    const auto head = static_cast<std::uint64_t>(*at++);
+    const auto count = static_cast<std::uint32_t>(head >> 32);
+    if (!same(w + static_cast<std::uint32_t>(head), at, count)) return false;
+    at += count;
+  }
+  for (std::uint32_t i = same_; i > 0; --i, at += 2) {
+    const auto head = static_cast<std::uint64_t>(*at);
+    if (!same(w + static_cast<std::uint32_t>(head), w + at[1], static_cast<std::uint32_t>(head >> 32))) return false;
+  }
+  return true;
+}
+
+inline bool GuardSet::short_hold(const std::int64_t* w) const noexcept {
+  return blocks_hold(w, [](const std::int64_t* a, const std::int64_t* b, std::size_t n) __attribute__((always_inline)) { return few_words_same(a, b, n); });
+}
 
 }  // namespace reprise::guards

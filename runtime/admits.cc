@@ -231,7 +231,7 @@ bool admits_alike(const Specialization& s, CallFrame& f) {
 }
 
 bool admits(const Specialization& s, CallFrame& f, std::uint32_t* miss) {
-  if (!miss) return s.structure == f.structure && admits_alike(s, f);
+  if (!miss) return runtime::same_words(s.structure, f.structure) && admits_alike(s, f);
   *miss = kOtherMiss;
   if (!(s.structure == f.structure) || !s.settings.hold()) return false;
   if (!s.plain) return admits_in_full(s, f, miss);

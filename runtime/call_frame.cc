@@ -28,6 +28,13 @@ namespace {
   return w;
 }
 
+/// How many values a tensor of this word has in a call, if they are at most kShort sizes: few have more, or strides. Else more than that.
+constexpr std::uint64_t kShort = 4;
+[[gnu::always_inline]] inline std::uint64_t short_count(std::uint64_t w) {
+  static_assert(kStridesWord == 16 << 8 && kMaxRank < 16);
+  return w >> 8 & 31;
+}
+
 /// The ends of a frame's arrays while tensors are appended: in registers, and of enough room.
 struct Ends {
   std::uint64_t* structure;
@@ -37,23 +44,23 @@ struct Ends {
   Ends(CallFrame& f, std::size_t tensors) : structure(f.structure.room(tensors)), tensors(f.tensors.room(tensors)), values(f.values.room(tensors * 2 * kMaxRank)) {}
   void keep(CallFrame& f) const { f.structure.end_at(structure), f.tensors.end_at(tensors), f.values.end_at(values); }
 
-  // Half of the array of sizes: what is behind the last one is written over. Few tensors have more, or strides among their values.
   [[gnu::always_inline]] void append(const TensorImpl& t, std::uint64_t w) {
-    static_assert(kMaxRank == 8);
+    if (short_count(w) <= kShort) [[likely]] return append_short(t, w);
     *structure++ = w;
     *tensors++ = const_cast<TensorImpl*>(&t);
-    std::memcpy(values, t.sizes, 4 * sizeof *values);
-    if (is_long(w)) [[unlikely]] values = append_long(values, t, w);
-    else values += rank_of_word(w);
+    values = values_behind(values, t, w);
+  }
+  // What is behind the last size is written over.
+  [[gnu::always_inline]] void append_short(const TensorImpl& t, std::uint64_t w) {
+    *structure++ = w;
+    *tensors++ = const_cast<TensorImpl*>(&t);
+    std::memcpy(values, t.sizes, kShort * sizeof *values);
+    values += short_count(w);
   }
 
  private:
-  static bool is_long(std::uint64_t w) {
-    constexpr std::uint64_t kMoreThanFour = 8 << 8;  // once 3 are added to the rank
-    static_assert(kMaxRank + 3 < 16);
-    return (w + (3 << 8)) & (kMoreThanFour | kStridesWord);
-  }
-  [[gnu::noinline]] static std::int64_t* append_long(std::int64_t* values, const TensorImpl& t, std::uint64_t w) {
+  // By value, so that they stay in registers where this is not called.
+  [[gnu::noinline]] static std::int64_t* values_behind(std::int64_t* values, const TensorImpl& t, std::uint64_t w) {
     const int rank = rank_of_word(w);
     std::memcpy(values, t.sizes, sizeof t.sizes);
     values += rank;
@@ -92,41 +99,70 @@ namespace reprise::detail {
 
 void CallFrame::tensor(const Tensor& t) { runtime::add_tensor(*this, t.impl()); }
 
-void CallFrame::tensor_list(const Tensor* first, std::size_t n) {
+namespace {
+
+/// Takes tensors from `first` on until one(t) is false, or to the end; where it came to.
+template <class F>
+[[gnu::always_inline]] inline const Tensor* each_of(const Tensor* first, std::size_t n, const F& one) {
   constexpr std::size_t kAhead = 6;
-  runtime::Ends ends(*this, n);
-  const bool released = any_released.load(std::memory_order_relaxed);
-  auto append = [&](const Tensor& handle) __attribute__((always_inline)) {
-    const TensorImpl* t = handle.impl();
-    if (!t) [[unlikely]] {
-      *ends.structure++ = 0;
-      return;
+  const Tensor* const end = first + n;
+  if (n > kAhead)
+    for (const Tensor* const near = end - kAhead; first != near; ++first) {
+      __builtin_prefetch(first[kAhead].impl());
+      if (!one(first->impl())) [[unlikely]] return first;
     }
-    std::uint64_t w = t->structure_word.load(std::memory_order_relaxed);
-    if (w == 0 || released) [[unlikely]] w = runtime::make_word(*t);
-    ends.append(*t, w);
-  };
-  const Tensor *const end = first + n, *const near = n > kAhead ? end - kAhead : first;
-  for (; first != near; ++first) {
-    __builtin_prefetch(first[kAhead].impl());
-    append(*first);
-  }
-  for (; first != end; ++first) append(*first);
+  for (; first != end; ++first)
+    if (!one(first->impl())) [[unlikely]] break;
+  return first;
+}
+
+[[gnu::noinline]] void append_any(CallFrame& f, const Tensor* first, std::size_t n) {
+  runtime::Ends ends(f, n);
+  each_of(first, n, [&](const TensorImpl* t) __attribute__((always_inline)) {
+    if (t) [[likely]] ends.append(*t, runtime::word_of(*t));
+    else *ends.structure++ = 0;
+    return true;
+  });
+  ends.keep(f);
+}
+
+}  // namespace
+
+// What is plain is appended with few questions, and without a call; from the first that is not on, the others are not.
+void CallFrame::tensor_list(const Tensor* first, std::size_t n) {
+  if (any_released.load(std::memory_order_relaxed)) [[unlikely]] return append_any(*this, first, n);
+  runtime::Ends ends(*this, n);
+  const Tensor* const end = each_of(first, n, [&](const TensorImpl* t) __attribute__((always_inline)) {
+    if (!t) [[unlikely]] return false;
+    const std::uint64_t w = t->structure_word.load(std::memory_order_relaxed);
+    if (w == 0 || runtime::short_count(w) > runtime::kShort) [[unlikely]] return false;
+    ends.append_short(*t, w);
+    return true;
+  });
   ends.keep(*this);
+  if (end != first + n) [[unlikely]] append_any(*this, end, static_cast<std::size_t>(first + n - end));
 }
 
 namespace {
 
+/// A product of 128 bits, folded.
+[[gnu::always_inline]] inline std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
+  const unsigned __int128 p = static_cast<unsigned __int128>(a) * b;
+  return static_cast<std::uint64_t>(p) ^ static_cast<std::uint64_t>(p >> 64);
+}
+
 // `mask`: of each word.
 [[gnu::always_inline]] inline std::uint64_t hash_of(const FrameArray<std::uint64_t>& structure, std::uint64_t mask) {
-  // Four chains, so that the multiplications overlap.
-  std::uint64_t h[4] = {structure.size(), 0x9e3779b97f4a7c15ull, 0xc2b2ae3d27d4eb4full, 0x165667b19e3779f9ull};
-  std::size_t i = 0;
-  for (; i + 4 <= structure.size(); i += 4)
-    for (std::size_t k = 0; k < 4; ++k) h[k] = (h[k] ^ (structure[i + k] & mask)) * 0xff51afd7ed558ccdull, h[k] ^= h[k] >> 32;
-  for (; i < structure.size(); ++i) h[0] = (h[0] ^ (structure[i] & mask)) * 0xff51afd7ed558ccdull, h[0] ^= h[0] >> 32;
-  for (std::size_t k = 1; k < 4; ++k) h[0] = (h[0] ^ h[k]) * 0xc4ceb9fe1a85ec53ull, h[0] ^= h[0] >> 29;
-  return h[0];
+  // Two words a multiplication, and four chains of them, so that these overlap.
+  constexpr std::uint64_t kOdd[4] = {0x9e3779b97f4a7c15ull, 0xc2b2ae3d27d4eb4full, 0x165667b19e3779f9ull, 0xff51afd7ed558ccdull};
+  std::uint64_t h[4] = {structure.size(), 1, 2, 3};
+  const std::uint64_t *at = structure.data(), *const end = at + structure.size();
+  auto two = [&](int k, std::uint64_t a, std::uint64_t b) { h[k] = fold(h[k] ^ (a & mask) ^ kOdd[k], (b & mask) ^ kOdd[3 - k]); };
+  for (; end - at >= 8; at += 8)
+    for (int k = 0; k < 4; ++k) two(k, at[2 * k], at[2 * k + 1]);
+  for (int k = 0; end - at >= 2; at += 2, ++k) two(k, at[0], at[1]);
+  if (at != end) two(3, *at, 0);
+  return fold(h[0] ^ h[1] ^ kOdd[0], h[2] ^ kOdd[1]) ^ fold(h[3] ^ kOdd[2], kOdd[3]);
 }
 
 }  // namespace

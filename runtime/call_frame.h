@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/words.h"
 #include "reprise/flatten.h"
 #include "runtime/layout_class.h"
 #include "tensor/impl.h"
@@ -15,6 +16,11 @@ using detail::FrameArray;
 void add_tensor(CallFrame&, const TensorImpl*);
 /// The same of one that fits this word (Note [Layout classes]), with the values of that.
 void add_tensor_as(CallFrame&, const TensorImpl&, std::uint64_t word);
+
+/// a == b of what has just been written.
+[[gnu::always_inline]] inline bool same_words(const FrameArray<std::uint64_t>& a, const FrameArray<std::uint64_t>& b) {
+  return a.size() == b.size() && words_same(a.data(), b.data(), a.size());
+}
 
 /// CallFrame::hash of a frame with that structure.
 std::uint64_t hash_of(const FrameArray<std::uint64_t>& structure);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "reprise/flatten.h"
+#include "runtime/call_frame.h"
 
 namespace reprise::detail {
 
@@ -28,7 +28,11 @@ class Candidates {
   /// Are they found by values, so that the latest hit need not be tried first?
   bool are_hashed() const { return values_ != nullptr; }
   /// Are they all of the structure that the call has? Where not, admits() is to ask each of them.
-  bool are_of(const FrameArray<std::uint64_t>& structure) const { return structure_ && *structure_ == structure; }
+  bool are_of(const FrameArray<std::uint64_t>& structure) const { return structure_ && runtime::same_words(*structure_, structure); }
+  /// That of all of them; null: they have several, or nobody has asked.
+  const FrameArray<std::uint64_t>* structure() const { return structure_; }
+  /// Is there none beside this one?
+  bool are_only(const Specialization& s) const { return some_.size() == 1 && some_.front() == &s; }
   /// Calls admits(s) for each specialization that the call's own words do not rule out, until one says true; that one, or null.
   /// word(i) is the i-th of `count`; admits() may move them.
   template <class Word, class F>
@@ -43,7 +47,7 @@ class Candidates {
   bool by_ranges(const std::vector<const Specialization*>&, const std::vector<Asked>&);
   template <class F>
   const Specialization* first_of_all(const F& admits) const;
-  const FrameArray<std::uint64_t>* structure_ = nullptr;  ///< one of theirs, which all have; null: they have several, or nobody has asked
+  const FrameArray<std::uint64_t>* structure_ = nullptr;  ///< one of theirs
   std::vector<const Specialization*> some_;     ///< gone through; empty where there are values or ranges
   std::shared_ptr<const Values> values_;        ///< shared, so that tables can be copied
   std::shared_ptr<const Ranges> ranges_;

@@ -2,7 +2,9 @@
 #include "runtime/compiled.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
+#include <map>
 
 #include "base/counters.h"
 #include "base/epochs.h"
@@ -53,12 +55,26 @@ Compiled::Compiled(CompileOptions o, std::optional<kernels::Mode> m)
   table.store(published.get());
 }
 
+Compiled::Table::Table(const std::vector<const Specialization*>& all) : others(all) {
+  std::map<std::uint64_t, std::vector<const Specialization*>> of_hash;
+  for (const Specialization* s : all) of_hash[s->hash].push_back(s);
+  by_hash.resize(std::bit_ceil(2 * of_hash.size() + 1));
+  for (auto& [hash, those] : of_hash) {
+    Alike& a = alike.emplace_back();
+    const Specialization* newest = those.back();
+    a.alone = others.are_alone(newest->structure);
+    a.all = Candidates::of_structure(std::move(those));
+    if (!a.all.are_hashed()) a.last.store(newest, std::memory_order_relaxed);
+    std::size_t i = hash & (by_hash.size() - 1);
+    while (by_hash[i].those) i = (i + 1) & (by_hash.size() - 1);
+    by_hash[i] = {hash, &a};
+  }
+}
+
 std::unique_ptr<Compiled::Table> Compiled::prepare(std::size_t n) {
   std::vector<const Specialization*> all;
-  std::unordered_map<std::uint64_t, std::vector<const Specialization*>> by_structure;
-  for (std::size_t i = 0; i < n; ++i) all.push_back(owned[i].get()), by_structure[owned[i]->hash].push_back(owned[i].get());
+  for (std::size_t i = 0; i < n; ++i) all.push_back(owned[i].get());
   auto next = std::make_unique<Table>(all);
-  for (auto& [hash, those] : by_structure) next->by_structure.emplace(hash, Candidates::of_structure(std::move(those)));
   CodeCount code;
   for (const Specialization* one : all) code.add(*one);
   next->code_bytes = code.bytes();
@@ -180,7 +196,7 @@ void Compiled::add(std::unique_ptr<Specialization>& made) {
   owned.push_back(std::move(made));
   try {
     std::unique_ptr<Table> next = prepare(owned.size());
-    next->last.store(s, std::memory_order_relaxed);
+    next->latest.store(next->of_hash(s->hash), std::memory_order_relaxed);
     publish(std::move(next), {});
   } catch (...) {
     made = std::move(owned.back());

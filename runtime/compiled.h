@@ -1,11 +1,11 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -33,13 +33,26 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   std::optional<kernels::Mode> mode;                       ///< none: off, every call is served eagerly
 
   struct Table {
-    Table() = default;
-    explicit Table(const std::vector<const Specialization*>& all) : others(all) {}
-    std::unordered_map<std::uint64_t, Candidates> by_structure;
+    Table() : Table(std::vector<const Specialization*>()) {}
+    explicit Table(const std::vector<const Specialization*>& all);  ///< these stay, and in this order
+    /// Those of one structure (or, hardly ever, of several whose hashes are equal).
+    struct Alike {
+      Candidates all;
+      bool alone = false;                                  ///< no other structure's serve calls of theirs
+      mutable std::atomic<const Specialization*> last{nullptr};  ///< the latest hit: tried first; null where they are found by values
+    };
+    std::deque<Alike> alike;
+    struct Slot { std::uint64_t hash; const Alike* those; };
+    std::vector<Slot> by_hash;                             ///< of their structures: open addressing, a power of two; null: empty
+    /// Those whose structures have the hash, or null.
+    const Alike* of_hash(std::uint64_t hash) const {
+      std::size_t i = hash & (by_hash.size() - 1);
+      while (by_hash[i].those && by_hash[i].hash != hash) i = (i + 1) & (by_hash.size() - 1);
+      return by_hash[i].those;
+    }
     OtherStructures others;                                ///< whom calls of other structures find
     std::int64_t code_bytes = 0;                           ///< CodeCount of those in it
-    mutable std::atomic<const Specialization*> last{nullptr};  ///< the latest hit: tried first
-    mutable std::atomic<const Candidates*> last_among{nullptr};  ///< those of its structure; perhaps, for a moment, of another one
+    mutable std::atomic<const Alike*> latest{nullptr};     ///< among whom the latest hit was: looked at before anything is hashed
   };
   std::atomic<const Table*> table;                        ///< never null
   std::shared_ptr<runtime::RecordingBudget> recordings;   ///< what all specializations keep together

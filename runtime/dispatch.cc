@@ -45,46 +45,58 @@ CallFrame& begin_frame(Compiled& c) {
 
 namespace {
 
-/// `alike`: they have the call's structure.
-[[gnu::always_inline]] inline const Specialization* first_of(const Candidates& all, CallFrame& f, bool alike, const Specialization* but) {
-  return all.first([&](std::uint32_t i) { return f.values[i]; }, f.values.size(),
-                   [&](const Specialization& s) { return &s != but && (alike || s.structure == f.structure) && admits_alike(s, f); });
+using Alike = Compiled::Table::Alike;
+
+bool has_structure(const Specialization& s, const CallFrame& f) { return runtime::same_words(s.structure, f.structure); }
+
+/// Who of them admits the call, but `tried`. `of_structure`: all have its structure.
+[[gnu::always_inline]] inline const Specialization* first_of(const Alike& among, CallFrame& f, bool of_structure, const Specialization* tried) {
+  if (tried && among.all.are_only(*tried)) return nullptr;
+  const Specialization* s = among.all.first([&](std::uint32_t i) { return f.values[i]; }, f.values.size(),
+                                            [&](const Specialization& one) { return &one != tried && (of_structure || has_structure(one, f)) && admits_alike(one, f); });
+  if (s && !among.all.are_hashed()) among.last.store(s, std::memory_order_relaxed);
+  return s;
 }
 
-// `tried`: does not admit the call. `alike`: `among` have its structure.
-[[gnu::noinline]] const Specialization* lookup_further(const Compiled::Table& table, CallFrame& f, const Specialization* tried, const Candidates* among, bool alike) {
-  auto find_among = [&](const Candidates& all, bool of_structure) {
-    const Specialization* s = first_of(all, f, of_structure, tried);
-    if (s) {
-      table.last.store(s, std::memory_order_relaxed);
-      table.last_among.store(&all, std::memory_order_relaxed);
-    }
-    return s;
-  };
-  // Calls that differ in sizes alone need no hash of their structure.
-  if (alike)
-    if (const Specialization* s = find_among(*among, true)) return s;
+[[gnu::noinline]] const Specialization* lookup_by_hash(const Compiled::Table& table, CallFrame& f) {
   const std::uint64_t hash = f.hash();
-  if (auto it = table.by_structure.find(hash); it != table.by_structure.end() && !(alike && &it->second == among))
-    if (const Specialization* s = find_among(it->second, it->second.are_of(f.structure))) return s;
+  if (const Alike* of_hash = table.of_hash(hash)) {
+    const Alike& among = *of_hash;
+    const bool of_structure = among.all.are_of(f.structure);
+    const Specialization* last = among.last.load(std::memory_order_relaxed);
+    const Specialization* s = last && (of_structure || has_structure(*last, f)) && admits_alike(*last, f) ? last : first_of(among, f, of_structure, last);
+    if (s) {
+      table.latest.store(&among, std::memory_order_relaxed);
+      return s;
+    }
+    if (of_structure && among.alone) return nullptr;
+  }
   return table.others.first(f, hash);
+}
+
+// Calls that differ from the latest in sizes alone need no hash of their structure. `tried` has it, and does not admit the call; null: nobody was tried.
+[[gnu::noinline]] const Specialization* lookup_further(const Compiled& c, CallFrame& f, const Specialization* tried) {
+  const Compiled::Table& table = *c.table.load(std::memory_order_acquire);
+  const Alike* among = table.latest.load(std::memory_order_relaxed);
+  if (!among) return lookup_by_hash(table, f);
+  const Specialization* last = among->last.load(std::memory_order_relaxed);
+  if (tried ? last != tried || !among->all.structure() : !among->all.are_of(f.structure)) return lookup_by_hash(table, f);
+  if (last && !tried && admits_alike(*last, f)) return last;
+  const Specialization* s = first_of(*among, f, true, last);
+  return s || among->alone ? s : table.others.first(f, f.hash());
 }
 
 }  // namespace
 
+// The way of most calls makes none itself and keeps few things, so that it saves no registers.
 const Specialization* lookup(Compiled& c, CallFrame& f) {
-  const Compiled::Table& table = *c.table.load(std::memory_order_acquire);
-  const Candidates* among = table.last_among.load(std::memory_order_relaxed);
-  const Specialization* tried = nullptr;
-  bool alike = false;
-  if (among && among->are_hashed()) {
-    alike = among->are_of(f.structure);
-  } else if (const Specialization* last = table.last.load(std::memory_order_relaxed); last && last->structure == f.structure) {
-    if (admits_alike(*last, f)) [[likely]] return last;
-    tried = last;
-    alike = among && among->are_of(f.structure);
-  }
-  return lookup_further(table, f, tried, among, alike);
+  const std::uint64_t settings = graph::thread_state.word;
+  const Alike* among = c.table.load(std::memory_order_acquire)->latest.load(std::memory_order_relaxed);
+  const Specialization* last = among ? among->last.load(std::memory_order_relaxed) : nullptr;
+  if (!last || !last->quick || last->structure.size() != f.structure.size()) return lookup_further(c, f, nullptr);
+  if (!few_words_same(last->structure.data(), f.structure.data(), f.structure.size())) return lookup_further(c, f, nullptr);
+  if (((settings ^ last->settings.word) & last->settings.mask) == 0 && last->guards.short_hold(f.values.data())) [[likely]] return last;
+  return lookup_further(c, f, last);
 }
 
 const Specialization* find(Compiled& c, CallFrame& f) {
@@ -106,6 +118,8 @@ double measure_dispatch(Compiled& c, void (*flatten)(void*, CallFrame&), void* c
   CallFrame f;
   epochs::Reading reading;
   // Of several specializations another has served the call before: the latest hit is tried in vain.
+  const Compiled::Table& table = *c.table.load(std::memory_order_acquire);
+  const Alike* among = nullptr;
   const Specialization* other = nullptr;
   if (!in_turn) {
     flatten(ctx, f);
@@ -113,10 +127,15 @@ double measure_dispatch(Compiled& c, void (*flatten)(void*, CallFrame&), void* c
     const Specialization* s = lookup(c, f);
     for (const auto& o : c.owned)
       if (o.get() != s) other = o.get();
+    among = other ? table.of_hash(other->hash) : nullptr;
+    if (!among) other = nullptr;  // it has come meanwhile
   }
   auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < times; ++i) {
-    if (other) c.table.load(std::memory_order_acquire)->last.store(other, std::memory_order_relaxed);
+    if (other) {
+      table.latest.store(among, std::memory_order_relaxed);
+      if (!among->all.are_hashed()) among->last.store(other, std::memory_order_relaxed);
+    }
     f.clear();
     flatten(ctx, f);
     lookup(c, f);

@@ -86,6 +86,16 @@ std::vector<OtherStructures::Way> OtherStructures::ways(const FrameArray<std::ui
   return out;
 }
 
+// Whoever differs from it in what Recast can see past has one of these hashes.
+bool OtherStructures::are_alone(const FrameArray<std::uint64_t>& structure) const {
+  constexpr std::size_t kFew = 8;
+  if (unused_.size() > kFew) return false;
+  return std::all_of(unused_.begin(), unused_.end(), [&](const std::vector<std::uint32_t>& unused) {
+    const auto [begin, end] = by_hash_.equal_range(runtime::hash_beside_layouts(structure, unused));
+    return std::all_of(begin, end, [&](const auto& g) { return g.second->unused != unused || g.second->all.front()->structure == structure; });
+  });
+}
+
 const Specialization* OtherStructures::first(CallFrame& f, std::uint64_t hash) const {
   if (groups_.empty()) return nullptr;
   Memory& memory = thread_object<Memory>();

@@ -22,6 +22,8 @@ class OtherStructures {
   /// Who admits the call as one of its own structure, code for any strides last; or null. `hash`: of the call's structure. On a hit
   /// the frame is one of that.
   const Specialization* first(CallFrame&, std::uint64_t hash) const;
+  /// Is it known that first() is null for each call of this structure?
+  bool are_alone(const FrameArray<std::uint64_t>& structure) const;
 
  private:
   /// Those of one structure that the same calls fit: which, is decided by any of them.

@@ -70,6 +70,7 @@ Specialization::Specialization(std::string its_name, FrameArray<std::uint64_t> i
             whole_storage.empty() && exact_strides.empty() && relations.empty()),
       assigned(std::move(t.assigned)), unrepeatable(t.unrepeatable), kept(std::move(t.kept)), input_values(std::move(t.input_values)), serial(++g_serials), recordings(program) {
   at_once = plain && written_inputs.empty();
+  quick = at_once && structure.size() <= kFewWords && guards.is_short();
 }
 
 Specialization::~Specialization() {

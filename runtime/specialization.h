@@ -37,6 +37,7 @@ struct Specialization {
   const std::vector<Asked> asked;                     ///< variables that must be defined, or undefined, as they were
   const std::unique_ptr<FunctionBytes> function;      ///< what must be as it was in the function object; null: nothing
   bool at_once = false;                               ///< `plain`, and writes no argument: what is asked of a call with its structure are these two
+  bool quick = false;                                 ///< `at_once`, and few words say all that: they are compared without a call
   const graph::Settings settings;                     ///< of the thread, as far as the function depends on them
   const guards::GuardSet guards;
   const runtime::Program program;

@@ -159,6 +159,47 @@ TEST(Dispatch, CallsOfOtherStructuresCostLittleMore) {
   }
 }
 
+// That nothing admits a call is found about as fast as that something does: of one specialization, and among many.
+TEST(Dispatch, MissesCostLittleMoreThanHits) {
+  for (const int many : {1, 8, 64}) {
+    auto f = compile([](const std::vector<Tensor>& all) { return all.front() + all.back(); }, {.name = "missed", .max_specializations = 128, .mode = "interpret", .static_sizes = many > 1});
+    std::vector<std::tuple<std::vector<Tensor>>> hits, misses;
+    for (int i = 0; i < many; ++i) {
+      std::vector<Tensor> all(4, ones({2 + i / 16, 3 + i % 16}));
+      f(all);
+      hits.emplace_back(all);
+      all.back() = ones({all[0].size(0) + 64, all[0].size(1)});
+      misses.emplace_back(all);
+    }
+    ASSERT_EQ(f.stats().compilations, many);
+    double hit = 1e9, miss = 1e9;
+    for (int round = 0; round < 15; ++round) {
+      hit = std::min(hit, f.measure_dispatch_ns(hits, 6400));
+      miss = std::min(miss, f.measure_dispatch_ns(misses, 6400));
+    }
+    EXPECT_LT(miss, hit * 1.7) << many;
+  }
+}
+
+// A call whose own structure's specializations do not admit it is served by another structure's, whichever was there first; and so after any other call.
+TEST(Dispatch, OtherStructuresAreAskedAfterItsOwn) {
+  auto body = [](Tensor x, Int n) { return n.value() == 7 ? x + 7 : x * 2; };
+  const Tensor own = numbered({3, 5}), other = numbered({3, 8}).slice(1, 0, 5), one = numbered({1, 8}).slice(1, 0, 5);  // `one` is seen as either
+  for (const bool own_first : {true, false}) {
+    auto f = compile(body, {.name = "two structures"});
+    for (const bool of_own : {own_first, !own_first}) {
+      const Tensor& x = of_own ? own : other;
+      const int n = of_own ? 7 : 1;
+      ASSERT_TRUE(equal(f(x, Int(n)), body(x, n)));
+    }
+    ASSERT_EQ(f.stats().compilations, 2) << f.explain();
+    for (const int n : {7, 1, 7, 7, 1, 1, 7})
+      for (const Tensor& x : {one, n == 7 ? own : other}) ASSERT_TRUE(equal(f(x, Int(n)), body(x, n))) << n;
+    EXPECT_EQ(f.stats().compilations, 2) << f.explain();
+    EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  }
+}
+
 // Two specializations of one structure may differ in what they ask of layouts. A batch of one that was expanded keeps its stride: who is
 // shown strides is not served by code for others; who is not, is.
 TEST(Dispatch, EachSpecializationDecidesWhatFitsIt) {
