@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Nets that PyTorch exports, with random weights, agree with ONNX Runtime within 1e-4, eagerly and compiled, at several sizes.
 
-  python3 -m pip install torch torchvision onnx onnxscript onnxruntime
-  scripts/onnx_models.py [--out FOLDER] [--only NAME] [--exporter dynamo|torchscript|both] [--backend build/tools/reprise_onnx_backend]
+  python3 -m pip install torch torchvision onnx onnxruntime        (and onnxscript for --exporter dynamo)
+  scripts/onnx_models.py [--out FOLDER] [--only NAME] [--exporter torchscript|dynamo|both] [--backend build/tools/reprise_onnx_backend]
 
 Writes a folder for each net (model.onnx, and data sets of inputs and of what ONNX Runtime gives for them), which reprise_onnx_backend runs. Exits with 1 where
 one disagrees.
@@ -162,7 +162,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--out", default=None)
     options.add_argument("--only", default=None)
-    options.add_argument("--exporter", choices=["dynamo", "torchscript", "both"], default="dynamo")
+    options.add_argument("--exporter", choices=["dynamo", "torchscript", "both"], default="torchscript")
     options.add_argument("--backend", default="build/tools/reprise_onnx_backend")
     o = options.parse_args()
     out = pathlib.Path(o.out or tempfile.mkdtemp(prefix="onnx_models_"))

@@ -1,8 +1,10 @@
-// Results whose sizes are data. What decides is read: a compiled function that comes here is served eagerly (docs/onnx.md).
+// Results whose sizes are data: symbols, where the library's operators give them. What is left reads what decides: a compiled function that comes there is served
+// eagerly (docs/onnx.md).
 #include <algorithm>
 #include <numeric>
 
 #include "import/onnx/core.h"
+#include "reprise/data_sizes.h"
 
 namespace reprise::onnx {
 namespace {
@@ -51,17 +53,6 @@ void non_max_suppression(Call& c) {
   c.give(tensor_of(kept, {Int(kept.size() / 3), 3}));
 }
 
-/// Where a mask holds, as indices.
-Tensor places(const std::vector<bool>& mask) {
-  std::vector<std::int64_t> at;
-  for (std::size_t i = 0; i < mask.size(); ++i)
-    if (mask[i]) at.push_back(static_cast<std::int64_t>(i));
-  return tensor_of(at);
-}
-std::vector<bool> truths(const Tensor& t) {
-  const std::vector<bool> all = ne(t, 0).to_vector<bool>();
-  return all;
-}
 void compress(Call& c) {
   Tensor x = c.x(0);
   const Tensor condition = c.x(1);
@@ -69,23 +60,20 @@ void compress(Call& c) {
   if (c.attribute("axis")) axis = axis_of(c, c.i("axis", 0), x.dim());
   else x = x.reshape({x.numel()});
   if (condition.dim() != 1 || condition.size(0) > x.size(axis)) c.bad("has a condition of ", condition.numel().hint(), " elements for ", x.size(axis).hint());
-  c.give(index_select(x, axis, places(truths(condition))));
-}
-void nonzero_of(Call& c) {
-  const Tensor x = c.x(0);
-  Tensor at = places(truths(x.reshape({x.numel()})));
-  std::vector<Tensor> rows(static_cast<std::size_t>(x.dim()));
-  for (int d = x.dim() - 1; d >= 0; --d) {
-    const Int n = Int::max(x.size(d), 1);
-    rows[static_cast<std::size_t>(d)] = remainder(at, n);
-    at = floor_divide(at, n);
-  }
-  c.give(rows.empty() ? empty({0, at.size(0)}, {.dtype = kInt64}) : stack(rows));
+  c.give(index_select(x, axis, nonzero(condition).select(1, 0)));
 }
 
 void unique_of(Call& c) {
   Tensor x = c.x(0);
   const bool along = c.attribute("axis") != nullptr;
+  if (!along && c.i("sorted", 1) != 0) {
+    const Tensor flat = x.reshape({x.numel()});
+    const Unique made = unique(flat, true, true);
+    c.give(made.values, 0);
+    if (c.wants(1)) c.give(scatter_reduce(full({made.values.size(0)}, flat.numel(), {.dtype = kInt64}), 0, made.inverse, arange(flat.numel()), "amin"), 1);
+    c.give(made.inverse, 2);
+    return c.give(made.counts, 3);
+  }
   const int axis = along ? axis_of(c, c.i("axis", 0), x.dim()) : 0;
   // Slices as rows of one number for each element.
   const Tensor slices = along ? x.movedim(axis, 0) : x.reshape({x.numel()});
@@ -128,7 +116,7 @@ void unique_of(Call& c) {
 constexpr Row kRows[] = {
     {"Compress", 9, 0, compress},
     {"NonMaxSuppression", 10, 0, non_max_suppression},
-    {"NonZero", 9, 0, nonzero_of},
+    {"NonZero", 9, 0, [](Call& c) { c.give(nonzero(c.x(0)).t()); }},
     {"Unique", 11, 0, unique_of},
 };
 

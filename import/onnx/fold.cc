@@ -68,6 +68,15 @@ const Scalar& element(const Numbers& n, const std::vector<std::int64_t>& dims, s
   return n.values[static_cast<std::size_t>(place)];
 }
 
+/// Sizes, bounds and the like decide how many numbers there are: where one is symbolic, it is a tensor's affair, and not pinned for this.
+bool plain(Call& c, int first) {
+  for (int i = first; i < c.inputs(); ++i)
+    if (c.has(i))
+      for (const Scalar& s : c.value(i).numbers->values)
+        if (s.is_symbolic()) return false;
+  return true;
+}
+
 template <class F>
 bool unary(Call& c, F&& f) {
   const auto a = c.numbers(0);
@@ -153,7 +162,7 @@ bool identity(Call& c) {
 
 bool gather(Call& c) {
   const auto a = c.numbers(0), index = c.numbers(1);
-  if (a->dims.size() != 1) return false;
+  if (a->dims.size() != 1 || !plain(c, 1)) return false;
   Numbers made{.dtype = a->dtype, .dims = index->dims};
   const std::int64_t n = a->dims[0];
   for (const Scalar& s : index->values) {
@@ -177,6 +186,7 @@ bool concat(Call& c) {
   return true;
 }
 bool reshaped(Call& c) {
+  if (!plain(c, 1)) return false;
   const auto a = c.numbers(0);
   Numbers made = *a;
   const std::string_view op = c.op();
@@ -224,7 +234,7 @@ bool reshaped(Call& c) {
 }
 bool slice(Call& c) {
   const auto a = c.numbers(0);
-  if (a->dims.size() != 1 || c.version() < 10) return false;
+  if (a->dims.size() != 1 || c.version() < 10 || !plain(c, 1)) return false;
   const std::vector<std::int64_t> starts = c.constants(1), ends = c.constants(2), axes = c.has(3) ? c.constants(3) : std::vector<std::int64_t>{0},
                                   steps = c.has(4) ? c.constants(4) : std::vector<std::int64_t>{1};
   if (starts.size() != 1 || ends.size() != 1 || axes.size() != 1 || steps.size() != 1 || steps[0] == 0) return false;
@@ -248,7 +258,7 @@ bool slice(Call& c) {
 }
 bool split(Call& c) {
   const auto a = c.numbers(0);
-  if (a->dims.size() != 1) return false;
+  if (a->dims.size() != 1 || !plain(c, 1)) return false;
   std::vector<std::int64_t> parts = c.version() >= 13 ? (c.has(1) ? c.constants(1) : std::vector<std::int64_t>()) : c.list("split", std::vector<std::int64_t>());
   const std::int64_t n = a->dims[0], outputs = c.outputs();
   if (parts.empty())
@@ -268,6 +278,7 @@ bool transpose(Call& c) {
   return identity(c);
 }
 bool expand(Call& c) {
+  if (!plain(c, 1)) return false;
   const auto a = c.numbers(0);
   Numbers made{.dtype = a->dtype, .dims = c.constants(1)};
   if (!small(made.dims) || !broadcast(made.dims, a->dims) || !small(made.dims)) return false;
@@ -276,6 +287,7 @@ bool expand(Call& c) {
   return true;
 }
 bool tile(Call& c) {
+  if (!plain(c, 1)) return false;
   const auto a = c.numbers(0);
   const std::vector<std::int64_t> repeats = c.constants(1);
   if (a->dims.size() != 1 || repeats.size() != 1 || repeats[0] < 0) return false;

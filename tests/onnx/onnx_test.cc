@@ -67,6 +67,15 @@ TEST(Onnx, SizesThatAreComputedStaySymbolic) {
   EXPECT_EQ(compiled.stats().compilations, 1);
 }
 
+TEST(Onnx, ConstantsOfSymbolicSizesStayTensors) {
+  // y = expand(7, [x.size(0), 2])
+  file::Graph g{.inputs = {value("x", file::kFloat, {"n", 2})}, .outputs = {value("y", file::kInt64, {"n", 2})}, .initializers = {file::number("seven", 7)}, .nodes = {node("Shape", {"x"}, {"s"}), node("Expand", {"seven", "s"}, {"y"})}};
+  auto compiled = compile(onnx::load_bytes(file::model(g)));
+  for (int n : {2, 3, 9}) EXPECT_TRUE(same(compiled(ones({n, 2}))[0], full({n, 2}, 7)));
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+  EXPECT_EQ(compiled.stats().compilations, 1);
+}
+
 TEST(Onnx, InputsThatDecideSizesAreNumbers) {
   file::Graph g{.inputs = {value("x", file::kFloat, {"n"}), value("to", file::kInt64, {2})}, .outputs = {value("y", file::kFloat, {"a", "b"})}, .nodes = {node("Reshape", {"x", "to"}, {"y"})}};
   const onnx::Model m = onnx::load_bytes(file::model(g));
