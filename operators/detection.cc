@@ -96,7 +96,15 @@ void roi_align_kernel(const NativeArgs& a) {
       return kernels::reference::fault(a, ErrorCode::IndexOutOfRange, "box " + std::to_string(k) + " is of picture " + std::to_string(n) + ", and there are " + std::to_string(x.sizes[0]));
   bool finite = true;
   kernels::reference::for_each(boxes, [&](std::int64_t at) { finite = finite && std::isfinite(load_number(boxes, at)); });
-  if (!finite) return kernels::reference::fault(a, ErrorCode::InvalidArgument, "a box has a number that is not finite");
+  if (!finite || !std::isfinite(scale)) return kernels::reference::fault(a, ErrorCode::InvalidArgument, "a box, or spatial_scale, has a number that is not finite");
+  constexpr double kMost = 65536;  // samples along a side of a cell
+  bool bounded = static_cast<double>(ratio) <= kMost;
+  for (std::int64_t k = 0; k < boxes.sizes[0]; ++k) {
+    double box[5];
+    read_row(boxes, k * boxes.strides[0], boxes.strides[1], 5, box);
+    bounded = bounded && (ratio > 0 || ((box[3] - box[1]) * scale / static_cast<double>(columns) <= kMost && (box[4] - box[2]) * scale / static_cast<double>(rows) <= kMost));
+  }
+  if (!bounded) return kernels::reference::fault(a, ErrorCode::InvalidArgument, "a cell would have more than 65536 samples along a side");
   parallel(out.sizes[0] * out.sizes[1], rows * columns * 16, [&](std::int64_t begin, std::int64_t end) {
     std::vector<double> image(static_cast<std::size_t>(h * w)), made(static_cast<std::size_t>(columns));
     for (std::int64_t i = begin; i < end; ++i) {

@@ -25,14 +25,16 @@ bool by_type(DType t, F&& f) {
 template <class T>
 T of(const Value& v) {
   if constexpr (std::is_same_v<T, double>) return v.number();
-  else return v.i;
+  else return kernels::reference::convert(v, DType::Int64).i;
 }
 
 template <class T>
 void read_as(const TensorView& v, std::int64_t at, std::int64_t step, std::int64_t n, T* to) {
   const bool done = by_type(v.dtype, [&]<class E>(E) {
     const E* from = v.as<E>() + at;
-    for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(from[i * step]);
+    for (std::int64_t i = 0; i < n; ++i)
+      if constexpr (std::is_floating_point_v<E> && !std::is_floating_point_v<T>) to[i] = of<T>(Value::of(static_cast<double>(from[i * step])));
+      else to[i] = static_cast<T>(from[i * step]);
   });
   for (std::int64_t i = 0; !done && i < n; ++i) to[i] = of<T>(load(v, at + i * step));
 }

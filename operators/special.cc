@@ -144,16 +144,29 @@ void lcm_kernel(const NativeArgs& a) {
   });
 }
 
+/// Both of one dtype and equal sizes, as the functions below make them.
+template <bool integers>
+void pair_shape(graph::RuleCtx& c) {
+  const TensorMeta &a = c.tensor(0), &b = c.tensor(1);
+  const char* name = c.op.schema.name.c_str();
+  if (a.dtype != b.dtype || (integers ? !is_integral(a.dtype) : !is_floating(a.dtype)))
+    fail(ErrorCode::DTypeMismatch, name, c.loc, "wants ", integers ? "integers" : "floats", " of one dtype, got ", dtype_name(a.dtype), " and ", dtype_name(b.dtype));
+  bool equal = a.dim() == b.dim();
+  for (int d = 0; equal && d < a.dim(); ++d) equal = graph::same(a.size(d), b.size(d), c.loc, "equal sizes");
+  if (!equal) fail(ErrorCode::ShapeMismatch, name, c.loc, "sizes ", graph::sizes_text(a.layout.sizes), " and ", graph::sizes_text(b.layout.sizes), " differ");
+  c.result(a.dtype, a.layout.sizes);
+}
+
 OpId nextafter_op() {
-  static const OpId id = graph::register_op({.schema = "nextafter(Tensor self, Tensor other) -> Tensor", .shape = graph::rules::unary}, {kernels::reference_kernels().fact({nextafter_kernel})});
+  static const OpId id = graph::register_op({.schema = "nextafter(Tensor self, Tensor other) -> Tensor", .shape = pair_shape<false>}, {kernels::reference_kernels().fact({nextafter_kernel})});
   return id;
 }
 OpId gcd_op() {
-  static const OpId id = graph::register_op({.schema = "gcd(Tensor self, Tensor other) -> Tensor", .shape = graph::rules::unary}, {kernels::reference_kernels().fact({gcd_kernel})});
+  static const OpId id = graph::register_op({.schema = "gcd(Tensor self, Tensor other) -> Tensor", .shape = pair_shape<true>}, {kernels::reference_kernels().fact({gcd_kernel})});
   return id;
 }
 OpId lcm_op() {
-  static const OpId id = graph::register_op({.schema = "lcm(Tensor self, Tensor other) -> Tensor", .shape = graph::rules::unary}, {kernels::reference_kernels().fact({lcm_kernel})});
+  static const OpId id = graph::register_op({.schema = "lcm(Tensor self, Tensor other) -> Tensor", .shape = pair_shape<true>}, {kernels::reference_kernels().fact({lcm_kernel})});
   return id;
 }
 

@@ -463,6 +463,7 @@ KNOWN = [
     (r"diff", r"refused here: .* dimension 2 is out of range"),
     (r"clamp", r"refused here: .* not defined for bool"),
     (r"pow", r"the first nan for inf at 22 \((float|bfloat)16"),
+    (r"pow", r"refused here: .* not defined for bool"),
     (r"logsumexp", r"refused there: output with shape"),
     (r"to|cumsum|cumprod", r"values, the first .*(int8|int32|int64)"),
     (r"masked_fill|where|clamp", r"refused there: value cannot be converted"),

@@ -152,6 +152,8 @@ TEST(Selection, RefuseWhatDoesNotFit) {
   EXPECT_EQ(error_of([&] { nms(w, zeros({4}), 0.5); }).code(), ErrorCode::ShapeMismatch);
   EXPECT_EQ(error_of([&] { roi_align(zeros({1, 1, 4, 4}), full({1, 5}, 1.0), 2, 2); }).code(), ErrorCode::IndexOutOfRange);
   EXPECT_EQ(error_of([&] { roi_align(zeros({1, 1, 4, 4}), zeros({1, 5}), 0, 2); }).code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(error_of([&] { roi_align(zeros({1, 1, 4, 4}), tensor_of<float>({0, 0, 0, 1e30f, 1}, {1, 5}), 2, 2); }).code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(error_of([&] { roi_align(zeros({1, 1, 4, 4}), zeros({1, 5}), 2, 2, INFINITY); }).code(), ErrorCode::InvalidArgument);
   EXPECT_EQ(error_of([&] { exponential_(zeros({2}).to(kInt64)); }).code(), ErrorCode::DTypeMismatch);
   EXPECT_EQ(error_of([&] { exponential_(zeros({2}), 0); }).message(), "lambd must be above 0, got 0");
 }
