@@ -366,7 +366,7 @@ V decompose_adaptive_max_indices(Build& b, DType) {
   for (std::size_t k = 0; k < n; ++k) order.push_back(static_cast<std::int64_t>(3 + 2 * k));
   rows.push_back(length);
   V place = greatest(b, b.reshape(b.emit(OpId::permute, {seen, order}), rows));
-  V flat, scale;
+  V flat;
   std::vector<V> index(n);
   for (std::size_t k = n; k-- > 0;) {
     const Int longest = b.sizes(all[k].elements)[1];
