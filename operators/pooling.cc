@@ -275,6 +275,8 @@ Ints adaptive_sizes(graph::RuleCtx& c) {
   refuse_image(c, x, c.ints(1).size());
   Ints sizes{x.size(0), x.size(1)};
   for (std::size_t i = 0; i < c.ints(1).size(); ++i) {
+    // Of three sizes the product is known to fit 64 bits only where no other size is 0: then the last two are constants.
+    if (c.ints(1).size() == 3 && i > 0) static_cast<void>(c.ints(1)[i].value(c.loc));
     if (!graph::require(detail::compare_le(0, c.ints(1)[i], c.loc), "pooling: an output size")) fail(ErrorCode::InvalidArgument, name, c.loc, "'output_size' must not be negative, got ", graph::sizes_text(c.ints(1)));
     if (!graph::require(detail::compare_lt(0, x.size(static_cast<int>(i) + 2), c.loc), "pooling: there are elements"))
       fail(ErrorCode::ShapeMismatch, name, c.loc, "dimension ", i + 2, " of sizes ", graph::sizes_text(x.layout.sizes), " has no elements");
@@ -366,7 +368,7 @@ V decompose_adaptive_max_indices(Build& b, DType) {
   for (std::size_t k = 0; k < n; ++k) order.push_back(static_cast<std::int64_t>(3 + 2 * k));
   rows.push_back(length);
   V place = greatest(b, b.reshape(b.emit(OpId::permute, {seen, order}), rows));
-  V flat, scale;
+  V flat;
   std::vector<V> index(n);
   for (std::size_t k = n; k-- > 0;) {
     const Int longest = b.sizes(all[k].elements)[1];

@@ -54,7 +54,11 @@ void pad_shape_of(graph::RuleCtx& c, const Mode& mode) {
   Ints sizes = x.layout.sizes;
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t d = sizes.size() - 1 - i;
-    const Int size = sizes[d], front = padding[2 * i], back = padding[2 * i + 1];
+    const Int size = sizes[d];
+    Int front = padding[2 * i], back = padding[2 * i + 1];
+    // Where a side crops, both are constants of the compilation: of what is added alone sums of sizes are known to be no less than these.
+    for (Int side : {front, back})
+      if (!graph::ask(detail::compare_le(0, side, c.loc), "padding: adds elements")) front = front.value(c.loc), back = back.value(c.loc);
     if (!graph::require(detail::compare_lt(0, size, c.loc), "padding: there are elements")) fail(ErrorCode::ShapeMismatch, name, c.loc, "dimension ", d, " of sizes ", graph::sizes_text(x.layout.sizes), " has no elements");
     if (mode.most)
       for (Int side : {front, back})

@@ -35,7 +35,7 @@ Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
                   std::optional<Int> divisor_override = std::nullopt, SourceLoc loc = SourceLoc::current());
 Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, bool ceil_mode = false, bool count_include_pad = true,
                   std::optional<Int> divisor_override = std::nullopt, SourceLoc loc = SourceLoc::current());
-/// To these sizes: window i of a dimension of size m goes from i * m / output to (i + 1) * m / output, rounded up.
+/// To these sizes, of which the last two of three are constants of a compilation: window i of a dimension of size m goes from i * m / output to (i + 1) * m / output, rounded up.
 Tensor adaptive_avg_pool1d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());
 Tensor adaptive_avg_pool2d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());
 Tensor adaptive_avg_pool3d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());
