@@ -1,6 +1,8 @@
 #include "validate/accesses.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "kernels/loop/analysis.h"
 #include "kernels/plan/temp_plan.h"
@@ -124,22 +126,37 @@ class Accesses {
   }
 
   /// Of what has elements: sizes are at least one, and so the checks of those sizes say something.
-  std::vector<FormulaPtr> where_any(const std::vector<Poly>& sizes) {
-    std::vector<FormulaPtr> also = fitting_;
+  const std::vector<FormulaPtr>& where_any(const std::vector<Poly>& sizes) {
+    auto [made, is_new] = where_any_.try_emplace(sizes);
+    if (!is_new) return made->second;
+    std::vector<FormulaPtr>& also = made->second;
+    std::set<FormulaPtr, Before> there;
+    auto know = [&](const FormulaPtr& f) {
+      if (f->kind != Formula::Kind::True && there.insert(f).second) also.push_back(f);
+    };
+    for (const FormulaPtr& f : fitting_) know(f);
     for (const Poly& s : sizes) {
-      if (FormulaPtr f = at_most_zero(Poly(1) - s); f->kind != Formula::Kind::True) also.push_back(f);
+      know(at_most_zero(Poly(1) - s));
       // Factors that are never negative are not zero, either.
       if (s.terms.size() == 1)
         for (AtomId a : s.terms.begin()->first)
           if (t_.bounds_of(a).lo >= 0) {
             Poly one;
             one.add({a}, 1);
-            also.push_back(at_most_zero(Poly(1) - one));
+            know(at_most_zero(Poly(1) - one));
           }
     }
+    // Many have the same sizes. What is asked of them are these facts, and not what the checks say, however many there are.
+    const std::vector<FormulaPtr> asked_with = also;
+    std::map<Poly, bool> any;
+    auto has_any = [&](const Poly& s) {
+      const auto [it, is_first] = any.try_emplace(s, false);
+      if (is_first) it->second = p_.quickly(at_most_zero(Poly(1) - s), asked_with);
+      return it->second;
+    };
     for (const Checked& c : checked_)
-      if (std::all_of(c.sizes.begin(), c.sizes.end(), [&](const Poly& s) { return p_.quickly(at_most_zero(Poly(1) - s), also); }))
-        also.insert(also.end(), c.facts.begin(), c.facts.end());
+      if (std::all_of(c.sizes.begin(), c.sizes.end(), has_any))
+        for (const FormulaPtr& f : c.facts) know(f);
     return also;
   }
 
@@ -187,8 +204,8 @@ class Accesses {
     const std::size_t rank = k.extents.size(), kept = static_cast<std::size_t>(k.n_kept), parts = kept + static_cast<std::size_t>(k.n_parts);
     std::vector<Poly> extents;
     for (Int e : k.extents) extents.push_back(t_.number(e));
-    auto first = [&](std::size_t n) { return where_any({extents.begin(), extents.begin() + static_cast<std::ptrdiff_t>(n)}); };
-    const std::vector<FormulaPtr> per_row = first(kept), per_part = first(parts), all = first(rank);
+    auto first = [&](std::size_t n) -> const std::vector<FormulaPtr>& { return where_any({extents.begin(), extents.begin() + static_cast<std::ptrdiff_t>(n)}); };
+    const std::vector<FormulaPtr> &per_row = first(kept), &per_part = first(parts), &all = first(rank);
     for (std::size_t d = 0; d < rank; ++d) {
       fit("extent " + std::to_string(d), k.extents[d], d < kept ? per_row : all);
       ask_(at_ + ": extent " + std::to_string(d) + " is not negative", [&] { return at_most_zero(Poly() - extents[d]); }, fitting_);
@@ -223,7 +240,7 @@ class Accesses {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const kernels::Operand& o = operands[i];
       const Places x = places_of(o.layout, o.dtype);
-      const std::vector<FormulaPtr> also = where_any(x.sizes);
+      const std::vector<FormulaPtr>& also = where_any(x.sizes);
       for (std::size_t d = 0; d < x.sizes.size(); ++d) {
         fit("a size of operand " + std::to_string(i), o.layout.sizes[d], also);
         ask_(at_ + ": a size of operand " + std::to_string(i) + " is not negative", [&] { return at_most_zero(Poly() - x.sizes[d]); }, fitting_);
@@ -274,6 +291,7 @@ class Accesses {
   bool made_for_device_ = false;  // the loop kernel: it counts blocks, not tasks
   std::vector<Checked> checked_;
   std::vector<FormulaPtr> fitting_;
+  std::map<std::vector<Poly>, std::vector<FormulaPtr>> where_any_;  // by the sizes
 };
 
 }  // namespace

@@ -264,9 +264,11 @@ Bounds Terms::bounds_of(AtomId i) const {
     }
     case Atom::Kind::Div: {
       const Bounds x = bounds(a.a), y = bounds(a.b);
-      const bool up = x.lo >= 0 && y.lo >= 0;
-      if (up && y.lo >= 1 && x.hi < Bounds::kNone) return {y.hi < Bounds::kNone && x.lo < Bounds::kNone ? x.lo / y.hi : 0, x.hi / y.lo};
-      if (up) return {0, x.hi};
+      if (y.lo >= 1) {  // more is divided, more comes out; what is divided by more is nearer to 0
+        auto by = [](Wide n, Wide d) { return n <= -Bounds::kNone || n >= Bounds::kNone ? n : d >= Bounds::kNone ? Wide{0} : n / d; };
+        return {by(x.lo, x.lo >= 0 ? y.hi : y.lo), by(x.hi, x.hi >= 0 ? y.lo : y.hi)};
+      }
+      if (y.lo >= 0) return {std::min<Wide>(x.lo, 0), std::max<Wide>(x.hi, 0)};
       const Wide far = std::max(x.lo < 0 ? -x.lo : x.lo, x.hi < 0 ? -x.hi : x.hi);
       return {-far, far};
     }
@@ -444,6 +446,21 @@ Poly Terms::div(const Poly& a, const Poly& b) {
   }
   if (never_zero && nonnegative(a) && nonnegative(b - a - Poly(1))) return Poly(0);
   return atom_of({Atom::Kind::Div, 0, a, b});
+}
+
+std::optional<Poly> Terms::coarser(AtomId coarse, AtomId fine) const {
+  const Atom &x = atom(coarse), &y = atom(fine);
+  if (coarse == fine || x.kind != Atom::Kind::Div || y.kind != Atom::Kind::Div || !(x.a == y.a) || y.b.terms.size() != 1) return std::nullopt;
+  const auto& [m, c] = *y.b.terms.begin();
+  Poly k;
+  for (const auto& [n, d] : x.b.terms) {
+    if (d % c != 0 || !std::includes(n.begin(), n.end(), m.begin(), m.end())) return std::nullopt;
+    std::vector<AtomId> rest;
+    std::set_difference(n.begin(), n.end(), m.begin(), m.end(), std::back_inserter(rest));
+    k.add(rest, d / c);
+  }
+  if (!nonnegative(x.a) || !nonnegative(y.b - Poly(1)) || !nonnegative(k - Poly(1))) return std::nullopt;
+  return k;
 }
 
 Poly Terms::mod(const Poly& a, const Poly& b) {

@@ -116,6 +116,8 @@ class Terms {
   // ---- asking, quickly
   Bounds bounds(const Poly&) const;
   bool nonnegative(const Poly&) const;             ///< known to be
+  /// k, where the first is n / (k*d) and the second n / d, with n >= 0, d >= 1 and k >= 1.
+  std::optional<Poly> coarser(AtomId, AtomId) const;
   /// Something that is at least as much, with no quotient in it of which that can be said.
   std::optional<Poly> without_quotients(const Poly&) const;
   /// The same of least numbers, each by the first of its two or by the second.

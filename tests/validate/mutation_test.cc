@@ -156,6 +156,18 @@ TEST_F(Mutation, OfBranchesAndNumbers) {
   run([](Tensor a, Tensor b) { return a.size(0) * a.size(1) == b.size(0) ? a.view({-1}) + b : b; }, x, randn({48}));
 }
 
+/// One size is divided by 160 and by 320 where places of convolutions are counted, beside a width that is a symbol.
+TEST(Proofs, OfStridesOfStrides) {
+  Scoped<std::int64_t> on(knobs().validate, 1);
+  auto f = compile([](Tensor sound, Tensor a, Tensor b) {
+    Tensor x = linear(pad(sound, {200, 40}).unfold(0, 400, 160), a), p = pad(x, {0, 0, 1, 1});
+    const Int time = x.size(0);
+    return linear(p.slice(0, 0, time, 2), b) + linear(p.slice(0, 1, 1 + time, 2), b) + linear(p.slice(0, 2, 2 + time, 2), b);
+  });
+  f(randn({4000}), randn({8, 400}), randn({4, 8}));
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
 TEST(Exceptions, AreTold) {
   std::ifstream in(std::string(REPRISE_SOURCE_DIR) + "/docs/validation.md");
   const std::string page((std::istreambuf_iterator<char>(in)), {});
