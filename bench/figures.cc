@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   std::string only;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--child")) return fig::child();
+    if (!std::strcmp(argv[i], "--child-encoder") && i + 1 < argc) return fig::encoder_child(std::atoi(argv[i + 1]));
     if (!std::strcmp(argv[i], "--growth") && i + 2 < argc) return fig::growth_child(argv[i + 1], std::atoi(argv[i + 2]));
     if (!std::strcmp(argv[i], "--since") && i + 2 < argc) {
       try {

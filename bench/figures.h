@@ -39,6 +39,8 @@ std::vector<Figure> other_machines();
 
 /// What the second process does (`reprise_figures --child`): one small program, then "<ms> <kernels compiled>".
 int child();
+/// The same of an encoder of so many layers (`--child-encoder 12`): the milliseconds that its first call takes beyond a replay.
+int encoder_child(int layers);
 /// `reprise_figures --growth SHAPE N`: seconds of one first call.
 int growth_child(const char* shape, int n);
 
