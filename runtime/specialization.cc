@@ -317,31 +317,39 @@ void note_recorded(const Specialization& s, const CallFrame& f, Outputs& outputs
   }
 }
 
-/// What the stages before the last give, while a call runs.
-class DataOfCall {
- public:
-  ~DataOfCall() {
-    if (frame_) frame_->values.resize(values_);
-  }
-  TensorImpl* const* of(const Specialization& s, CallFrame& f) {
-    frame_ = &f, values_ = f.values.size();
-    std::size_t all = values_;
-    for (const auto& stage : s.before)
-      for (const runtime::Stage::Read& r : stage->reads) {
-        REPRISE_CHECK(r.word >= values_);
-        all = std::max<std::size_t>(all, r.word + std::size_t{1});
-      }
-    f.values.resize(all);
-    runtime::run_stages(s.before, s.name, f, made_, inputs_);
-    return inputs_.data();
-  }
+/// The recording of the last program, made if its sizes are new.
+inline void replay_last(const Specialization& s, CallFrame& f, TensorImpl* const* tensors, Outputs& outputs, std::int64_t& copied) {
+  const bool asked = s.callback && s.callback->is_set() && !outputs.missed;  // a call that was compiled for has been noted
+  bool made = false;
+  const auto begin = asked ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+  std::shared_ptr<runtime::Recording> r = s.recordings.get(f.values.data(), s.name, &made);
+  if (asked && made) [[unlikely]] note_recorded(s, f, outputs, static_cast<double>(since(begin)) / 1e6);
+  auto replay = [&] { r->replay(f.values.data(), tensors, outputs, s.tensor_results, &copied); };
+  if (s.check && s.check->wanted()) [[unlikely]]
+    s.check->run(s, f, outputs, [](void* b) { (*static_cast<decltype(replay)*>(b))(); }, &replay);
+  else
+    replay();
+}
 
- private:
-  CallFrame* frame_ = nullptr;
-  std::size_t values_ = 0;
-  std::vector<Tensor> made_;
-  std::vector<TensorImpl*> inputs_;
-};
+/// The same behind the stages that give the numbers of data. These are the frame's while it runs.
+[[gnu::noinline]] void replay_in_stages(const Specialization& s, CallFrame& f, Outputs& outputs, std::int64_t& copied) {
+  struct Values {
+    CallFrame& frame;
+    const std::size_t before = frame.values.size();
+    ~Values() { frame.values.resize(before); }
+  } values{f};
+  std::size_t all = values.before;
+  for (const auto& stage : s.before)
+    for (const runtime::Stage::Read& r : stage->reads) {
+      REPRISE_CHECK(r.word >= values.before);
+      all = std::max<std::size_t>(all, r.word + std::size_t{1});
+    }
+  f.values.resize(all);
+  std::vector<Tensor> made;
+  std::vector<TensorImpl*> tensors;
+  runtime::run_stages(s.before, s.name, f, made, tensors);
+  replay_last(s, f, tensors.data(), outputs, copied);
+}
 }  // namespace
 
 void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs) {
@@ -355,24 +363,13 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
     const guards::ExprProgram& exprs = s.before.empty() ? s.program.exprs : s.random_count;
     std::vector<std::int64_t> slots(exprs.size());
     exprs.evaluate(f.values.data(), slots.data());
-    const std::int64_t count = s.before.empty() ? runtime::SlotValues(slots.data())[s.program.random_count] : slots[0];
+    const std::int64_t count = s.before.empty() ? runtime::SlotValues(slots.data())[s.program.random_count] : slots.back();  // the only one that was added
     std::tie(f.values[kSeedValue], f.values[kOffsetValue]) = graph::take_random(count);
     numbers.offset = f.values[kOffsetValue], numbers.count = count;
   }
-  TensorImpl* const* tensors = f.tensors.data();
-  DataOfCall data;
-  if (!s.before.empty()) [[unlikely]] tensors = data.of(s, f);
-  const bool asked = s.callback && s.callback->is_set() && !outputs.missed;  // a call that was compiled for has been noted
-  bool made = false;
-  const auto begin = asked ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
-  std::shared_ptr<runtime::Recording> r = s.recordings.get(f.values.data(), s.name, &made);
-  if (asked && made) [[unlikely]] note_recorded(s, f, outputs, static_cast<double>(since(begin)) / 1e6);
   std::int64_t copied = 0;
-  auto replay = [&] { r->replay(f.values.data(), tensors, outputs, s.tensor_results, &copied); };
-  if (s.check && s.check->wanted()) [[unlikely]]
-    s.check->run(s, f, outputs, [](void* b) { (*static_cast<decltype(replay)*>(b))(); }, &replay);
-  else
-    replay();
+  if (s.before.empty()) [[likely]] replay_last(s, f, f.tensors.data(), outputs, copied);
+  else replay_in_stages(s, f, outputs, copied);
   numbers.count = 0;  // they are used
   for (std::uint32_t i : s.written_anew) f.tensors[i]->storage->version.fetch_add(1, std::memory_order_relaxed);
   s.replays.fetch_add(1, std::memory_order_relaxed);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "tests/operators/operators_test.h"
 #include "tests/support/error_of.h"
 
@@ -179,6 +182,55 @@ TEST(DataSizes, NewNumbersCompileNothing) {
   }
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
   EXPECT_LE(f.stats().compilations, 2);
+}
+
+TEST(DataSizes, RandomNumbersAreDrawnAsEagerly) {
+  auto f = [](const List& a) {
+    const Tensor noise = rand({a[0].size(0)}, {kFloat32, a[0].device()});
+    const Tensor kept = a[0].index({noise > 0.5});                                   // before a number of data
+    return List{kept, noise, rand({a[0].size(0), 2}, {kFloat32, a[0].device()}) * kept.sum()};  // and behind it
+  };
+  auto compiled = compile([&](List a) { return f(a); });
+  for (std::int64_t n : {8, 21, 50}) {
+    manual_seed(static_cast<std::uint64_t>(n));
+    const List want = f({numbers({n})});
+    manual_seed(static_cast<std::uint64_t>(n));
+    expect_same(compiled(List{numbers({n})}), want, 1e-6, 1e-6);
+  }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+  auto g = compile([](Tensor x) { return rand({x.index({x > 0}).size(0)}, {kFloat32, x.device()}); });
+  g(numbers({20}));
+  EXPECT_EQ(fallbacks(g.stats(), "data_decides"), 1);
+}
+
+TEST(DataSizes, ManyCallsAtOnce) {
+  auto f = compile([](Tensor x) {
+    const Tensor y = x.index({x > 0});
+    return y.index({y > y.mean()}) * 2;
+  });
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (std::int64_t n = 0; n < 40; ++n) {
+        const Tensor x = arange(-3, 8 + (n * 7 + t) % 13, {kFloat32, test_device()}), y = x.slice(0, 4), want = y.index({y > y.mean()}) * 2;
+        const Tensor got = f(x);
+        if (got.sizes() != want.sizes() || !allclose(got, want)) ++wrong;
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+TEST(DataSizes, EqualMasksAreOneNumber) {
+  auto f = compile([](Tensor x, Tensor y) { return x.index({x > 0}) + y.index({x > 0}) * masked_select(x, x > 0); });
+  const Tensor x = numbers({20}), y = numbers({20}, kFloat32, 3);
+  expect_same({f(x, y)}, {x.index({x > 0}) + y.index({x > 0}) * x.index({x > 0})}, 1e-6, 1e-6);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  const std::string text = f.explain();
+  EXPECT_NE(text.find("stage 0, 1 recordings: gives 1 number that depends on data ("), std::string::npos) << text;
+  EXPECT_NE(text.find("stage 1, the last"), std::string::npos) << text;
 }
 
 TEST(DataSizes, RefuseWhatDoesNotFit) {
