@@ -42,6 +42,9 @@ struct Ends {
   std::int64_t* values;
 
   Ends(CallFrame& f, std::size_t tensors) : structure(f.structure.room(tensors)), tensors(f.tensors.room(tensors)), values(f.values.room(tensors * 2 * kMaxRank)) {}
+  static bool have_room(const CallFrame& f, std::size_t tensors) {
+    return f.structure.has_room(tensors) && f.tensors.has_room(tensors) && f.values.has_room(tensors * 2 * kMaxRank);
+  }
   void keep(CallFrame& f) const { f.structure.end_at(structure), f.tensors.end_at(tensors), f.values.end_at(values); }
 
   [[gnu::always_inline]] void append(const TensorImpl& t, std::uint64_t w) {
@@ -128,9 +131,9 @@ template <class F>
 
 }  // namespace
 
-// What is plain is appended with few questions, and without a call; from the first that is not on, the others are not.
+// What is plain is appended without a call, so that no registers are saved for one; from the first that is not on, the others are not.
 void CallFrame::tensor_list(const Tensor* first, std::size_t n) {
-  if (any_released.load(std::memory_order_relaxed)) [[unlikely]] return append_any(*this, first, n);
+  if (any_released.load(std::memory_order_relaxed) || !runtime::Ends::have_room(*this, n)) [[unlikely]] return append_any(*this, first, n);
   runtime::Ends ends(*this, n);
   const Tensor* const end = each_of(first, n, [&](const TensorImpl* t) __attribute__((always_inline)) {
     if (!t) [[unlikely]] return false;

@@ -76,14 +76,8 @@ SeenAs::SeenAs(const Recast& r, CallFrame& f) : frame_(f) {
   if (r.fits(f)) apply(r);
 }
 
+// What allocates comes first: the frame is as it was if that fails.
 void SeenAs::apply(const Recast& r) {
-  Own& own = thread_object<Own>();
-  own.structure = frame_.structure;
-  moved_ = !r.values_.empty();
-  if (moved_) own.values = frame_.values;
-  seen_ = true;
-  frame_.structure = r.to_->structure;
-  if (!moved_) return;
   // In fours: what is behind the last one is written over.
   constexpr std::size_t kFour = 4;
   auto copy = [](std::int64_t* to, const std::int64_t* from, std::size_t n) {
@@ -91,9 +85,20 @@ void SeenAs::apply(const Recast& r) {
     return to + n;
   };
   static_assert(kMaxRank % kFour == 0);
-  own.values.room(kFour);
+  Own& own = thread_object<Own>();
+  own.structure = r.to_->structure;
+  moved_ = !r.values_.empty();
+  if (moved_) {
+    own.values.clear();
+    own.values.room(r.made_ + frame_.values.size() + kFour);
+    frame_.values.room(kFour);
+    own.values.swap(frame_.values);
+  }
+  own.structure.swap(frame_.structure);
+  seen_ = true;
+  if (!moved_) return;
   const std::int64_t* from = own.values.begin();
-  std::int64_t* to = (frame_.values.clear(), frame_.values.room(r.made_ + own.values.size() + kFour));
+  std::int64_t* to = frame_.values.begin();
   for (const Recast::Piece& p : r.values_) {
     to = copy(to, from, p.own);
     if (p.strides) to = copy(to, frame_.tensors[p.tensor]->strides, p.strides);
@@ -131,9 +136,9 @@ AnyStrides::~AnyStrides() {
 
 SeenAs::~SeenAs() {
   if (!seen_) return;
-  const Own& own = thread_object<Own>();
-  frame_.structure = own.structure;
-  if (moved_) frame_.values = own.values;
+  Own& own = thread_object<Own>();
+  own.structure.swap(frame_.structure);
+  if (moved_) own.values.swap(frame_.values);
 }
 
 }  // namespace reprise::detail

@@ -428,7 +428,7 @@ Verdict Prover::prove(const FormulaPtr& f, const std::vector<FormulaPtr>& also) 
     auto ask = [&](z3::solver& s, unsigned ms) {
       z3::params p(z.c);
       // Its work is bounded, so that a busy machine proves what an idle one does; time, where that is no measure of it.
-      constexpr unsigned kBusy = 10, kWorkOfMs = 4000;
+      constexpr unsigned kBusy = 2, kWorkOfMs = 4000;
       p.set("timeout", ms * kBusy);
       p.set("rlimit", ms * kWorkOfMs);
       s.set(p);

@@ -360,9 +360,10 @@ class FrameArray {
   }
   /// Room for n more at the end, of which end_at() counts those that are written.
   T* room(std::size_t n) {
-    if (static_cast<std::size_t>(limit_ - end_) < n) [[unlikely]] grow(size() + n);
+    if (!has_room(n)) [[unlikely]] grow(size() + n);
     return end_;
   }
+  bool has_room(std::size_t n) const { return static_cast<std::size_t>(limit_ - end_) >= n; }
   void end_at(T* end) { end_ = end; }
   void resize(std::size_t n) {  // shorter, or longer with zeros
     if (n > size()) {
@@ -373,6 +374,7 @@ class FrameArray {
     }
   }
   void clear() { end_ = data(); }
+  void swap(FrameArray& o) noexcept { data_.swap(o.data_), std::swap(end_, o.end_), std::swap(limit_, o.limit_); }
   std::size_t size() const { return static_cast<std::size_t>(end_ - data()); }
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }
@@ -387,7 +389,7 @@ class FrameArray {
   }
 
  private:
-  void grow(std::size_t n) {
+  [[gnu::noinline, gnu::cold]] void grow(std::size_t n) {  // apart, so that walks save no registers for it
     const std::size_t used = size(), capacity = std::max<std::size_t>(64, std::max(n, 2 * static_cast<std::size_t>(limit_ - data())));
     std::unique_ptr<T[]> more(new T[capacity]);
     if (used) std::memcpy(more.get(), data_.get(), used * sizeof(T));
