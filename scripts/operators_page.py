@@ -20,17 +20,17 @@ ATEN = [
     ("Resampling and rearranging images", "`interpolate`", "upsample_nearest1d upsample_nearest2d upsample_linear1d upsample_bilinear2d upsample_bicubic2d "
      "upsample_trilinear3d grid_sampler affine_grid_generator pixel_shuffle pixel_unshuffle channel_shuffle reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d"),
     ("Normalisation", "a few reductions, which fuse", "batch_norm instance_norm group_norm renorm"),
-    ("Recurrent cells", "products and `sigmoid`, `tanh`, in a loop over time outside of the compiled step", "lstm lstm_cell gru gru_cell rnn_tanh rnn_relu"),
-    ("Complex numbers and Fourier transforms", "there are no complex dtypes; rotary positions: pairs by `unbind` or halves by `slice`; short transforms: a product (`examples/whisper/main.cc`)",
-     "complex polar view_as_complex view_as_real real imag angle conj fft_fft fft_ifft fft_rfft fft_irfft stft istft hann_window hamming_window kaiser_window"),
-    ("Linear algebra beyond products", "none yet", "linalg_inv linalg_solve linalg_cholesky linalg_qr linalg_svd linalg_eig linalg_eigh linalg_det linalg_lstsq linalg_matrix_power linalg_norm linalg_cross inverse cholesky "
-     "cholesky_solve triangular_solve svd qr det logdet slogdet pinverse cross kron tensordot chain_matmul vdot inner bilinear cdist pdist matrix_exp"),
-    ("Sizes that depend on values", "a mask and `where`; sizes are known before an operator runs", "nonzero argwhere masked_select unique_dim unique_consecutive bincount histc"),
-    ("Order and statistics", "`sort` or `topk` for the quantiles", "kthvalue median nanmedian mode quantile cummax cummin cumprod logcumsumexp searchsorted bucketize isin msort nanmean cov corrcoef histogram"),
+    ("Recurrent cells", "a product behind each step", "lstm lstm_cell gru gru_cell rnn_tanh rnn_relu"),
+    ("Complex numbers and Fourier transforms", "complex numbers are pairs, a last dimension of size 2, and have functions of their own (`reprise/fft.h`)",
+     "complex polar view_as_complex view_as_real real imag angle conj fft ifft rfft irfft hfft ihfft stft istft hann_window hamming_window kaiser_window"),
+    ("Linear algebra beyond products", "`solve`, `cholesky`, `lu_factor`, `bmm`", "inverse solve cholesky det slogdet logdet qr svd eig eigh lstsq pinverse matrix_power matrix_exp norm cross "
+     "cholesky_solve triangular_solve kron tensordot chain_matmul multi_dot vdot inner bilinear cdist pdist"),
+    ("Sizes that depend on values", "`unique` of all elements", "nonzero argwhere masked_select unique unique_dim unique_consecutive bincount histc"),
+    ("Order and statistics", "`quantile`, `sort`, `histc`", "kthvalue median nanmedian mode quantile cummax cummin cumprod logcumsumexp searchsorted bucketize isin msort nanmean cov corrcoef histogram"),
     ("Random numbers", "`rand`, `randn`, `randint` and arithmetic", "randperm random exponential geometric poisson cauchy log_normal rrelu alpha_dropout"),
-    ("Losses, gradients", "inference only", "cross_entropy_loss nll_loss mse_loss l1_loss smooth_l1_loss huber_loss kl_div binary_cross_entropy binary_cross_entropy_with_logits ctc_loss"),
-    ("Sparse, quantized and nested tensors", "quantized weights are integers with scales: `scaled_mm`, `int_mm`", "sparse_coo_tensor sparse_csr_tensor quantize_per_tensor quantize_per_channel nested_tensor"),
-    ("Special functions", "none yet", "digamma polygamma mvlgamma erfinv igamma igammac nextafter frexp ldexp gcd lcm logspace"),
+    ("Losses", "`log_softmax` and sums", "cross_entropy nll_loss mse_loss l1_loss smooth_l1_loss huber_loss kl_div binary_cross_entropy binary_cross_entropy_with_logits ctc_loss"),
+    ("Sparse, quantized and nested tensors", "quantized weights are integers with scales (`scaled_mm`, `int_mm`), or blocks of GGUF files", "sparse_coo_tensor sparse_csr_tensor quantize_per_tensor quantize_per_channel nested_tensor"),
+    ("Special functions", "`digamma`, `lgamma`", "digamma polygamma mvlgamma erfinv igamma igammac nextafter frexp ldexp gcd lcm logspace"),
     ("Conveniences", "`x.options()`, `repeat`, `gather`, `view` and `expand`, `ne(0).sum()`", "new_zeros new_ones new_full new_empty tile meshgrid atleast_1d atleast_2d column_stack dstack diag diag_embed "
      "diagflat trace block_diag rot90 fliplr flipud take take_along_dim count_nonzero aminmax var_mean std_mean dist cosine_similarity diff embedding_bag float_power rsub cartesian_prod combinations "
      "tril_indices triu_indices bucketize broadcast_tensors vander trapezoid empty_strided linalg_vector_norm"),
