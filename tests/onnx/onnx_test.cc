@@ -6,7 +6,7 @@
 #include "reprise/compile.h"
 #include "reprise/onnx.h"
 #include "reprise/ops.h"
-#include "tests/onnx/build.h"
+#include "tests/onnx/model_file.h"
 #include "tests/support/error_of.h"
 
 namespace reprise::test {
