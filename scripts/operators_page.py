@@ -59,7 +59,7 @@ def families():
     found = {}
     for header in sorted((ROOT / "include" / "reprise").glob("*.h")):
         if header.stem not in machinery:
-            names = set(re.findall(r"^(?:inline )?(?:Tensor|TensorPair|std::vector<Tensor>|std::tuple<Tensor[^>]*>|std::pair<Tensor[^>]*>) ([a-z]\w*)\(", header.read_text(), re.M)) - {"operator"}
+            names = set(re.findall(r"^(?:inline )?(?:Tensor|TensorPair|Unique|std::vector<Tensor>|std::tuple<Tensor[^>]*>|std::pair<Tensor[^>]*>) ([a-z]\w*)\(", header.read_text(), re.M)) - {"operator"}
             if names:
                 found[header.name] = names
     return found
