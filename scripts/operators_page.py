@@ -96,7 +96,7 @@ def short(dtypes):
 def page(tool):
     rows, (free, writing, methods) = table(tool), functions()
     names = {r[0] for r in rows}
-    known = names | free | methods | {w.rstrip("_") for w in writing}
+    known = names | free | methods | {w.rstrip("_") for w in writing | free}
     out = ["# Operators", "",
            "Names, argument order, broadcasting and promotion are ATen's. Each is a function (`rp::softmax(x, -1)`), most are methods, too (`x.softmax(-1)`). `reprise ops NAME` tells one with all it is known by.",
            "This page is generated from the operator table and the public headers (`./run docs --write`).", "", "## The table", "",
