@@ -103,7 +103,7 @@ def page(tool):
            "What compiles: each of these is known to passes and has kernels. *How*: as part of a fused loop, by a kernel of its own (of which matrix products and attention are made of machine code, too), or "
            "rewritten into others first. *twin*: `name_`, which writes into its first argument.", "", "| operator | how | dtypes |", "|---|---|---|"]
     for name, schema, how, dtypes in sorted(rows):
-        out.append(f"| `{schema}` | {how.replace('in-place twin', 'twin')} | {short(dtypes)} |")
+        out.append(f"| `{schema}` | {how.replace('in-place twin', 'twin')} | {short(dtypes) or 'as its header says'} |")
     by_header = families()
     made = sorted(free - names - {n for all_names in by_header.values() for n in all_names})
     out += ["", "## Functions made of these", "", "In `reprise/ops.h`: " + " ".join(f"`{n}`" for n in made), ""]

@@ -88,8 +88,9 @@ int ops(const std::vector<std::string>& args) {
     std::printf("%s\n", def.schema.text.c_str());
     std::printf("    %s%s%s\n", kernels::list_computed_by(def.id).c_str(), def.has_inplace ? "; in-place twin" : "",
                 def.effects.may_fail ? "; may raise on index values" : "");
-    std::string dtypes = accepted_dtypes(def);
-    std::printf("    dtypes: %s\n", dtypes.c_str());
+    // Windows, boxes and the like are no arguments that can be guessed: what takes them says in its header of what dtypes.
+    const std::string dtypes = accepted_dtypes(def);
+    if (!dtypes.empty() || static_cast<std::size_t>(def.id) < graph::kBuiltinOps) std::printf("    dtypes: %s\n", dtypes.c_str());
     std::string told;
     for (const graph::OpColumnBase* c : columns)
       if (c->has(def.id)) told += (told.empty() ? "" : ", ") + std::string(c->name());

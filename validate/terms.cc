@@ -1,6 +1,9 @@
 #include "validate/terms.h"
 
 #include <algorithm>
+#include <optional>
+
+#include "guards/float_math.h"
 
 namespace reprise::validate {
 
@@ -217,7 +220,7 @@ Poly Terms::again(const Poly& p) {
         case Atom::Kind::Min: product = product * extreme(true, again(a.a), again(a.b)); break;
         case Atom::Kind::Max: product = product * extreme(false, again(a.a), again(a.b)); break;
         case Atom::Kind::Wrap: product = product * wrap(again(a.a)); break;
-        case Atom::Kind::Float: product = product * atom_of({a.kind, a.what, again(a.a), again(a.b)}); break;
+        case Atom::Kind::Float: product = product * float_of(a.what, again(a.a), again(a.b)); break;
       }
     }
     out = out + product;
@@ -232,7 +235,7 @@ FormulaPtr Terms::again(const FormulaPtr& f) {
     case Formula::Kind::And: return both(again(f->a), again(f->b));
     case Formula::Kind::Or: return either(again(f->a), again(f->b));
     case Formula::Kind::Not: return negation(again(f->a));
-    case Formula::Kind::Float: return std::make_shared<const Formula>(Formula{f->kind, again(f->p), again(f->q), f->what});
+    case Formula::Kind::Float: return float_condition(static_cast<ExprKind>(f->what), again(f->p), again(f->q));
     default: return f;
   }
 }
@@ -503,13 +506,27 @@ namespace {
 Meaning meaning(Poly p) { return {std::move(p), nullptr}; }
 Meaning meaning(FormulaPtr f) { return {std::nullopt, std::move(f)}; }
 
-// Of doubles nothing is known but which operation it is; equality has no sides.
-FormulaPtr float_formula(ExprKind k, Poly a, Poly b) {
-  if (k == ExprKind::FEq && b < a) std::swap(a, b);
-  return std::make_shared<const Formula>(Formula{Formula::Kind::Float, std::move(a), std::move(b), static_cast<std::uint32_t>(k)});
+/// What an operation on numbers gives; nothing where an operand is none.
+std::optional<std::int64_t> float_number(ExprKind k, const Poly& a, const Poly& b) {
+  auto fits = [](const Poly& p) { return p.is_constant() && p.constant() >= INT64_MIN && p.constant() <= INT64_MAX; };
+  if (!fits(a) || !fits(b)) return std::nullopt;
+  return guards::float_value(k, static_cast<std::int64_t>(a.constant()), static_cast<std::int64_t>(b.constant()));
 }
 
 }  // namespace
+
+// Of doubles nothing is known but which operation it is, or what it gives for numbers.
+Poly Terms::float_of(std::uint32_t kind, Poly a, Poly b) {
+  if (const auto v = float_number(static_cast<ExprKind>(kind), a, b)) return Poly(*v);
+  return atom_of({Atom::Kind::Float, kind, std::move(a), std::move(b)});
+}
+
+// Equality has no sides.
+FormulaPtr Terms::float_condition(ExprKind k, Poly a, Poly b) {
+  if (const auto v = float_number(k, a, b)) return is_zero(Poly(*v ? 0 : 1));
+  if (k == ExprKind::FEq && b < a) std::swap(a, b);
+  return std::make_shared<const Formula>(Formula{Formula::Kind::Float, std::move(a), std::move(b), static_cast<std::uint32_t>(k)});
+}
 
 Meaning Terms::of(ExprKind kind, const std::vector<const Expr*>& args) {
   auto n = [&](std::size_t i) { return number(of(args[i])); };
@@ -538,9 +555,9 @@ Meaning Terms::of(ExprKind kind, const std::vector<const Expr*>& args) {
     case ExprKind::And: return meaning(both(c(0), c(1)));
     case ExprKind::Or: return meaning(either(c(0), c(1)));
     case ExprKind::Not: return meaning(negation(c(0)));
-    case ExprKind::FLt: case ExprKind::FLe: case ExprKind::FEq: return meaning(float_formula(kind, n(0), n(1)));
+    case ExprKind::FLt: case ExprKind::FLe: case ExprKind::FEq: return meaning(float_condition(kind, n(0), n(1)));
     case ExprKind::Const: case ExprKind::Symbol: break;
-    default: return meaning(atom_of({Atom::Kind::Float, static_cast<std::uint32_t>(kind), n(0), args.size() > 1 ? n(1) : Poly()}));
+    default: return meaning(float_of(static_cast<std::uint32_t>(kind), n(0), args.size() > 1 ? n(1) : Poly()));
   }
   throw Unsupported{"a leaf with operands"};
 }
@@ -584,8 +601,8 @@ std::vector<Meaning> Terms::of(const ExprProgram& program) {
       case ExprProgram::kFloat: {
         const auto kind = static_cast<ExprKind>(op.imm);
         const bool one = kind == ExprKind::Real || (kind >= ExprKind::FSqrt && kind <= ExprKind::FCeil);
-        if (kind >= ExprKind::FLt) out = meaning(float_formula(kind, n(op.a), n(op.b)));
-        else out = meaning(atom_of({Atom::Kind::Float, static_cast<std::uint32_t>(kind), n(op.a), one ? Poly() : n(op.b)}));
+        if (kind >= ExprKind::FLt) out = meaning(float_condition(kind, n(op.a), n(op.b)));
+        else out = meaning(float_of(static_cast<std::uint32_t>(kind), n(op.a), one ? Poly() : n(op.b)));
         break;
       }
       default: throw Unsupported{"an operation of a program"};

@@ -136,6 +136,9 @@ class Terms {
 
  private:
   AtomId intern(Atom);
+  /// An operation on doubles (bits of 64 each): its number where the operands are numbers.
+  Poly float_of(std::uint32_t kind, Poly a, Poly b);
+  FormulaPtr float_condition(guards::ExprKind, Poly a, Poly b);
   Poly atom_of(Atom a) {
     Poly p;
     p.terms[{intern(std::move(a))}] = 1;

@@ -135,7 +135,7 @@ class Tensor {
   template <class T>
   T item(SourceLoc loc = SourceLoc::current()) const {         ///< the same, converted as C++ does
     const Scalar s = item(loc);
-    return s.is_float() ? static_cast<T>(s.to_double()) : static_cast<T>(s.to_int().value(loc));
+    return s.is_float() ? static_cast<T>(s.to_double(loc)) : static_cast<T>(s.to_int(loc).value(loc));
   }
   /// All elements in row-major order, converted. T: the C++ type of any DType
   /// (float, double, Half, BFloat16, both float8, int8_t, uint8_t, int32_t, int64_t, bool).

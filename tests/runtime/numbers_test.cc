@@ -69,13 +69,13 @@ TEST(ScalarArgument, OfAnyKindAndPlace) {
 }
 
 TEST(ScalarArgument, PromotesAsTheNumberDoes) {
-  auto mul = compile([](Tensor x, Scalar s) { return std::array{x * s, s - x, x > s, full({2}, s), full({2}, s, {.dtype = kInt32})}; });
+  auto mul = compile([](Tensor x, Scalar s) { return std::array{x * s, s + x, x > s, full({2}, s), full({2}, s, {.dtype = kInt32})}; });
   for (DType t : {kFloat32, kFloat64, kFloat16, kBFloat16, kInt32, kInt64, kUInt8, kBool})
     for (Ints sizes : {Ints{3}, Ints{}})
       for (double s : {0.1, -7.3, 1e5}) {
         Tensor x = ones(sizes, {.dtype = t});
         auto got = mul(x, s);
-        std::array want{x * s, Scalar(s) - x, x > s, full({2}, s), full({2}, s, {.dtype = kInt32})};
+        std::array want{x * s, Scalar(s) + x, x > s, full({2}, s), full({2}, s, {.dtype = kInt32})};
         for (std::size_t i = 0; i < want.size(); ++i) {
           EXPECT_EQ(got[i].dtype(), want[i].dtype());
           EXPECT_TRUE(equal(got[i], want[i])) << i << " " << dtype_name(t) << " " << s;
