@@ -31,17 +31,19 @@ CallArg arg(const std::optional<T>& o) {
 /// div's rounding_mode: empty means none.
 inline CallArg rounding(std::string_view mode) { return mode.empty() ? CallArg{} : CallArg(mode); }
 
-/// What a function of several operators computes with where an operator would compute in Float32 and round once: operands of
-/// half types widened, and the result in the dtype that the operands' promotion gives. Eager calls would round after each of
-/// the operators otherwise, and compiled ones only where a value is stored.
+/// What a function of several operators computes with where an operator would promote its operands, compute half types in Float32 and round
+/// once: tensors in the dtype that the promotion gives, if that is a floating one, half types widened; and the result in that dtype. Eager calls
+/// would round after each of the operators otherwise, and compiled ones only where a value is stored.
 class RoundedOnce {
  public:
   RoundedOnce(std::initializer_list<const Operand*> operands, const char* op, SourceLoc loc);
   Operand operator()(const Operand& o);           ///< as it takes part; borrows this object
   Tensor result(const Tensor& t) const;           ///< rounded
+  DType promoted() const { return promoted_; }    ///< of all operands
 
  private:
-  std::optional<DType> half_;                     ///< the result's dtype, if that is a half type
+  DType promoted_;
+  DType computed_;                                ///< Float32 for half types
   std::vector<Tensor> widened_;                   // never grows beyond what the constructor reserves
   SourceLoc loc_;
 };

@@ -6,7 +6,6 @@
 #include "graph/api_args.h"
 #include "graph/interpreter.h"
 #include "graph/shape_rules.h"
-#include "guards/shape_env.h"
 #include "reprise/indexing.h"
 #include "reprise/ops.h"
 
@@ -27,7 +26,6 @@ struct Seen {
   int mask_dim = 0;             ///< of the view, where the last mask begins
 };
 
-bool depends_on_data(const Int& i) { return i.is_symbolic() && i.expr()->env().of_data(i.expr()); }
 bool is_mask(const Tensor& t) { return t.dtype() == kBool; }
 
 Seen see(const Tensor& self, std::span<const TensorIndex> indices, const char* op, SourceLoc loc) {
@@ -96,7 +94,7 @@ void put_where(const Seen& s, const Operand& value, bool accumulate, SourceLoc l
   if (v.dtype() != m.dtype) fail(ErrorCode::DTypeMismatch, op, loc, "values of ", v.dtype(), " for a tensor of ", m.dtype);
   const int at = v.dim() - 1 - behind;  // the dimension of v along which it has a slice for each true element
   // A size that depends on data is that of a selection: it has a slice for each.
-  if (at < 0 || (!depends_on_data(v.size(at)) && graph::ask(detail::compare_eq(v.size(at), 1, loc), "index_put_: one value for all that the mask shows"))) {
+  if (at < 0 || (!graph::depends_on_data(v.size(at)) && graph::ask(detail::compare_eq(v.size(at), 1, loc), "index_put_: one value for all that the mask shows"))) {
     for (int d = 1; at >= 0 && d < covered; ++d) v = unsqueeze(v, at, loc);
     view.copy_(where(mask, accumulate ? add(view, v, 1, loc) : v, view, loc), loc);
     return;

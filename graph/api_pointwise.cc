@@ -21,30 +21,14 @@ TensorMeta meta_of_either(const Operand& a, const Operand& b, const char* op, So
   if (!t) fail(ErrorCode::InvalidArgument, op, loc, "needs a tensor among its operands");
   return checked_meta(*t, op, loc);
 }
-void check_floating(const TensorMeta& m, const char* op, SourceLoc loc) {
-  if (!is_floating(m.dtype)) fail(ErrorCode::DTypeMismatch, op, loc, "not defined for ", dtype_name(m.dtype), " (wanted a floating dtype)");
-}
-
-/// The dtype that both are promoted to.
-DType common_dtype(const Operand& a, const Operand& b, const char* op, SourceLoc loc) {
-  TensorMeta metas[2];
-  std::vector<graph::RuleArg> args;
-  for (const Operand* o : {&a, &b}) {
-    if (!o->tensor()) args.push_back(o->number());
-    else args.push_back(&(metas[args.size()] = checked_meta(*o->tensor(), op, loc)));
-  }
-  return graph::result_dtype(args);
-}
-/// What is narrower than t, or no float, in t: for functions that are computed before the operands meet. A half t stays to RoundedOnce.
-Tensor widened(const Tensor& x, DType t, SourceLoc loc) { return x.dtype() == t || is_low_precision(t) || !is_floating(t) ? x : to(x, t, loc); }
-
-Tensor log_of_sum(const Operand& first, const Operand& second, bool base_two, const char* op, SourceLoc loc) {
-  meta_of_either(first, second, op, loc);
-  const DType t = common_dtype(first, second, op, loc);
+void need_floating(DType t, const char* op, SourceLoc loc) {
   if (!is_floating(t)) fail(ErrorCode::DTypeMismatch, op, loc, "not defined for ", dtype_name(t), " (wanted a floating dtype)");
-  const Tensor a = first.tensor() ? to(*first.tensor(), t, loc) : Tensor(), b = second.tensor() ? to(*second.tensor(), t, loc) : Tensor();
-  const Operand given_self = a.defined() ? Operand(a) : first, given_other = b.defined() ? Operand(b) : second;
+}
+
+Tensor log_of_sum(const Operand& given_self, const Operand& given_other, bool base_two, const char* op, SourceLoc loc) {
+  meta_of_either(given_self, given_other, op, loc);
   RoundedOnce once({&given_self, &given_other}, op, loc);
+  need_floating(once.promoted(), op, loc);
   const Operand self = once(given_self), other = once(given_other);
   Tensor greater = maximum(self, other, loc), apart = neg(abs(sub(self, other, 1, loc), loc), loc);
   Tensor rest = base_two ? mul(log1p(exp2(apart, loc), loc), 1.4426950408889634074, loc) : log1p(exp(apart, loc), loc);
@@ -92,15 +76,16 @@ RoundedOnce::RoundedOnce(std::initializer_list<const Operand*> operands, const c
     TensorMeta& m = metas[args.size()] = checked_meta(*o->tensor(), op, loc);
     args.push_back(&m);
   }
-  if (DType t = result_dtype(args); is_half(t)) half_ = t;
-  if (half_) widened_.reserve(operands.size());
+  promoted_ = result_dtype(args);
+  computed_ = is_half(promoted_) ? DType::Float32 : promoted_;
+  widened_.reserve(operands.size());
 }
 Operand RoundedOnce::operator()(const Operand& o) {
-  if (!half_ || !o.tensor() || !is_half(o.tensor()->dtype())) return o;
+  if (!is_floating(computed_) || !o.tensor() || o.tensor()->dtype() == computed_) return o;
   REPRISE_CHECK(widened_.size() < widened_.capacity());
-  return Operand(widened_.emplace_back(to(*o.tensor(), DType::Float32, loc_)));
+  return Operand(widened_.emplace_back(to(*o.tensor(), computed_, loc_)));
 }
-Tensor RoundedOnce::result(const Tensor& t) const { return half_ ? to(t, *half_, loc_) : t; }
+Tensor RoundedOnce::result(const Tensor& t) const { return computed_ == promoted_ ? t : to(t, promoted_, loc_); }
 
 }  // namespace graph::api
 
@@ -112,7 +97,7 @@ Tensor xlogy(const Operand& given_self, const Operand& given_other, SourceLoc lo
   RoundedOnce once({&given_self, &given_other}, "xlogy", loc);
   const Operand self = once(given_self), other = once(given_other);
   const Tensor *x = self.tensor(), *y = other.tensor();
-  Tensor product = y ? mul(self, log(widened(*y, common_dtype(given_self, given_other, "xlogy", loc), loc), loc), loc) : mul(self, std::log(other.number().to_double()), loc);
+  Tensor product = y ? mul(self, log(*y, loc), loc) : mul(self, std::log(other.number().to_double()), loc);
   if (x ? !y && std::isnan(other.number().to_double()) : self.number().to_double() != 0) return once.result(product);
   Tensor zero = x ? eq(*x, 0, loc) : logical_not(isnan(*y, loc), loc);
   if (x && y) zero = logical_and(zero, logical_not(isnan(*y, loc), loc), loc);
@@ -160,11 +145,11 @@ Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol
 }
 
 Tensor hardshrink(const Tensor& self, Scalar lambd, SourceLoc loc) {
-  check_floating(checked_meta(self, "hardshrink", loc), "hardshrink", loc);
+  need_floating(checked_meta(self, "hardshrink", loc).dtype, "hardshrink", loc);
   return where(le(abs(self, loc), lambd, loc), 0.0, self, loc);
 }
 Tensor softshrink(const Tensor& self, Scalar lambd, SourceLoc loc) {
-  check_floating(checked_meta(self, "softshrink", loc), "softshrink", loc);
+  need_floating(checked_meta(self, "softshrink", loc).dtype, "softshrink", loc);
   if (!(lambd.to_double() >= 0)) fail(ErrorCode::InvalidArgument, "softshrink", loc, "lambd is ", lambd.str(), ", expected at least 0");
   return where(gt(self, lambd, loc), sub(self, lambd, 1, loc), where(lt(self, -lambd.to_double(), loc), add(self, lambd, 1, loc), mul(self, 0.0, loc), loc), loc);
 }

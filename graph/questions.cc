@@ -116,6 +116,8 @@ std::optional<std::int64_t> product_now(const Ints& sizes) {
   return fits ? std::optional(n) : std::nullopt;
 }
 
+bool depends_on_data(const Int& i) { return i.is_symbolic() && i.expr()->env().of_data(i.expr()); }
+
 std::string sizes_text(const Ints& sizes) {
   std::string s = "[";
   for (std::size_t i = 0; i < sizes.size(); ++i) s += (i ? ", " : "") + sizes[i].str();
@@ -130,8 +132,7 @@ Int broadcast_dim(Int a, Int b, bool& fits, SourceLoc loc) {
   if (identical(a, b) || is_plain(b, 1)) return a;
   if (is_plain(a, 1)) return b;
   // Beside a number that depends on data, of which nobody knows whether it is the other's.
-  auto of_data = [](Int i) { return i.is_symbolic() && i.expr()->env().of_data(i.expr()); };
-  auto is_one = [&](Int i, Int other) { return !of_data(i) && of_data(other) && i.hint() == 1 && require(detail::compare_eq(i, 1, loc), "broadcast of size 1"); };
+  auto is_one = [&](Int i, Int other) { return !depends_on_data(i) && depends_on_data(other) && i.hint() == 1 && require(detail::compare_eq(i, 1, loc), "broadcast of size 1"); };
   if (is_one(a, b)) return b;
   if (is_one(b, a)) return a;
   if (require(detail::compare_eq(a, b, loc), "broadcast: equal sizes")) return b.is_symbolic() ? a : b;

@@ -14,6 +14,7 @@
 #include "guards/shape_env.h"
 #include "kernels/reference/elements.h"
 #include "kernels/reference/reference.h"
+#include "operators/checks.h"
 #include "operators/families.h"
 #include "operators/read_back.h"
 #include "reprise/ops.h"
@@ -111,7 +112,7 @@ OpId nonzero_static_op() {
 
 void repeated_shape(graph::RuleCtx& c) {
   const TensorMeta& repeats = c.tensor(0);
-  if (repeats.dtype != kInt64 && repeats.dtype != kInt32) fail(ErrorCode::DTypeMismatch, "repeat_interleave", c.loc, "repeats must be int64 or int32, got ", repeats.dtype);
+  operators::need_index("repeat_interleave", c.loc, repeats.dtype, "repeats");
   c.result(kInt64, {c.integer(1)});
 }
 
@@ -226,7 +227,7 @@ Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, Int dim, Sou
     if (r.dim() == 0 || graph::is_plain(r.size(0), 1)) each = expand(repeats, {n}, loc);
     else if (!graph::same(r.size(0), n, loc, "repeat_interleave: one for each slice"))
       fail(ErrorCode::ShapeMismatch, "repeat_interleave", loc, "repeats has ", r.size(0), " elements for ", n, " slices");
-    if (r.dtype != kInt64 && r.dtype != kInt32) fail(ErrorCode::DTypeMismatch, "repeat_interleave", loc, "repeats must be int64 or int32, got ", r.dtype);
+    operators::need_index("repeat_interleave", loc, r.dtype, "repeats");
     Int total = counted(sum(each, {}, false, kInt64, loc).item(loc), std::nullopt, loc);
     if (!total.is_symbolic() && total.hint() < 0) total = 0;  // the kernel says which one is negative
     return index_select(self, dim, graph::call1(repeated_indices_op(), {arg(each), arg(total)}, loc), loc);

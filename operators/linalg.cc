@@ -10,6 +10,7 @@
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "kernels/plan/columns.h"
+#include "operators/checks.h"
 #include "operators/families.h"
 #include "operators/rows.h"
 #include "passes/decompose_builder.h"
@@ -199,7 +200,7 @@ void lu_factor_kernel(const NativeArgs& a) {
 const char* name(const graph::RuleCtx& c) { return c.op.schema.name.c_str(); }
 
 void need_matrix(const char* op, SourceLoc loc, const TensorMeta& m, bool square) {
-  if (!is_floating(m.dtype)) fail(ErrorCode::DTypeMismatch, op, loc, "not defined for ", dtype_name(m.dtype), " (wanted a floating dtype; cast with to())");
+  need_float(op, loc, m.dtype);
   if (m.dim() < 2) fail(ErrorCode::ShapeMismatch, op, loc, "wants matrices, got sizes ", graph::sizes_text(m.layout.sizes));
   if (square && !graph::same(m.size(m.dim() - 1), m.size(m.dim() - 2), loc, "linalg: square matrices"))
     fail(ErrorCode::ShapeMismatch, op, loc, "wants square matrices, got sizes ", graph::sizes_text(m.layout.sizes));

@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "graph/api_args.h"
 #include "graph/shape_rules.h"
+#include "operators/checks.h"
 
 namespace reprise {
 
@@ -24,7 +25,7 @@ DType loss_dtype(const char* op, SourceLoc loc, std::initializer_list<const Tens
   std::vector<graph::RuleArg> args;
   for (const TensorMeta& m : metas) args.push_back(&m);
   const DType t = graph::result_dtype(args);
-  if (!is_floating(t)) fail(ErrorCode::DTypeMismatch, op, loc, "not defined for ", dtype_name(t), " (wanted a floating dtype; cast with to())");
+  operators::need_float(op, loc, t);
   return t;
 }
 

@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "graph/api_args.h"
 #include "graph/shape_rules.h"
+#include "operators/checks.h"
 
 namespace reprise {
 
@@ -29,8 +30,7 @@ Range range_of(DType t, const char* op, SourceLoc loc) {
 Tensor wide(const Tensor& t, SourceLoc loc) { return t.dtype() == kFloat64 || t.dtype() == kFloat32 ? t : to(t, kFloat32, loc); }
 
 void need_float(const Tensor& self, const char* op, SourceLoc loc) {
-  const DType t = checked_meta(self, op, loc).dtype;
-  if (!is_floating(t)) fail(ErrorCode::DTypeMismatch, op, loc, "not defined for ", dtype_name(t), " (wanted a floating dtype)");
+  operators::need_float(op, loc, checked_meta(self, op, loc).dtype);
 }
 void need_positive(double scale, const char* op, SourceLoc loc) {
   if (!(scale > 0)) fail(ErrorCode::InvalidArgument, op, loc, "scale must be above 0, got ", scale);

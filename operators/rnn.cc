@@ -9,6 +9,7 @@
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "kernels/plan/columns.h"
+#include "operators/checks.h"
 #include "operators/families.h"
 #include "operators/rows.h"
 
@@ -112,7 +113,7 @@ template <Cell cell>
 void steps_shape(graph::RuleCtx& c) {
   const char* name = c.op.schema.name.c_str();
   const TensorMeta &x = c.tensor(0), &w = c.tensor(1), &h = c.tensor(3);
-  if (!is_floating(x.dtype)) fail(ErrorCode::DTypeMismatch, name, c.loc, "not defined for ", dtype_name(x.dtype), " (wanted a floating dtype)");
+  need_float(name, c.loc, x.dtype);
   bool fits = x.dim() == 3 && w.dim() == 2 && h.dim() == 2 && graph::same(x.size(2), w.size(0), c.loc, "rnn: the gates") && graph::same(x.size(1), h.size(0), c.loc, "rnn: the batch") &&
               graph::same(w.size(1), h.size(1), c.loc, "rnn: the hidden size") && graph::same(w.size(0), w.size(1) * gates_of(cell), c.loc, "rnn: gates of the hidden size");
   for (int i : {2, 4}) {
@@ -156,7 +157,7 @@ std::vector<Tensor> run(const Tensor& input, std::vector<Tensor> states, const N
   const TensorMeta m = checked_meta(input, op, loc);
   const std::int64_t directions = n.bidirectional ? 2 : 1, each = n.has_biases ? 4 : 2;
   if (n.layers < 1 || n.layers > 1 << 16) fail(ErrorCode::InvalidArgument, op, loc, "num_layers must lie in [1, 65536], got ", n.layers);
-  if (!is_floating(m.dtype)) fail(ErrorCode::DTypeMismatch, op, loc, "not defined for ", dtype_name(m.dtype), " (wanted a floating dtype)");
+  need_float(op, loc, m.dtype);
   if (m.dim() != 2 && m.dim() != 3) fail(ErrorCode::ShapeMismatch, op, loc, "input must have 2 or 3 dimensions, got sizes ", graph::sizes_text(m.layout.sizes));
   if (static_cast<std::int64_t>(n.params.size()) != n.layers * directions * each)
     fail(ErrorCode::InvalidArgument, op, loc, n.layers, " layers of ", directions, " directions have ", n.layers * directions * each, " weights", n.has_biases ? " and biases" : "", ", got ", n.params.size());

@@ -8,6 +8,7 @@
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "kernels/plan/columns.h"
+#include "operators/checks.h"
 #include "operators/families.h"
 #include "operators/rows.h"
 
@@ -92,7 +93,7 @@ void with_places(graph::RuleCtx& c) {
 void of_floats(graph::RuleCtx& c) {
   scanned_dim(c);
   const TensorMeta& self = c.tensor(0);
-  if (!is_floating(self.dtype)) fail(ErrorCode::DTypeMismatch, c.op.schema.name.c_str(), c.loc, "not defined for ", dtype_name(self.dtype), " (wanted a floating dtype; cast with to())");
+  need_float(c.op.schema.name.c_str(), c.loc, self.dtype);
   c.result(self.dtype, self.layout.sizes);
 }
 

@@ -10,6 +10,7 @@
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "kernels/plan/columns.h"
+#include "operators/checks.h"
 #include "operators/families.h"
 #include "operators/rows.h"
 
@@ -69,13 +70,6 @@ void embedding_bag_kernel(const NativeArgs& a) {
 }
 
 const char* name(const graph::RuleCtx& c) { return c.op.schema.name.c_str(); }
-
-void need_index(const char* op, SourceLoc loc, DType t, const char* what) {
-  if (t != DType::Int64 && t != DType::Int32) fail(ErrorCode::DTypeMismatch, op, loc, "'", what, "' must be int64 or int32, got ", dtype_name(t));
-}
-void need_float(const char* op, SourceLoc loc, DType t) {
-  if (!is_floating(t)) fail(ErrorCode::DTypeMismatch, op, loc, "not defined for ", dtype_name(t), " (wanted a floating dtype)");
-}
 
 void embedding_bag_shape(graph::RuleCtx& c) {
   const TensorMeta &weight = c.tensor(0), &indices = c.tensor(1), &offsets = c.tensor(2), *by = c.optional_tensor(3);

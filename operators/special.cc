@@ -196,11 +196,8 @@ Tensor xlog1py(const Operand& given_self, const Operand& given_other, SourceLoc 
     RoundedOnce once({&given_self, &given_other}, "xlog1py", loc);
     const Operand self = once(given_self), other = once(given_other);
     if (!other.tensor()) return once.result(xlogy(self, 1 + other.number().to_double(), loc));
-    const TensorMeta b = checked_meta(*other.tensor(), "xlog1py", loc), a = self.tensor() ? checked_meta(*self.tensor(), "xlog1py", loc) : b;
-    const std::vector<graph::RuleArg> both{&a, &b};
-    const DType t = graph::result_dtype(both);
-    const Tensor y = is_floating(t) && !is_low_precision(t) ? to(*other.tensor(), t, loc) : *other.tensor();
-    const Tensor product = mul(self, log1p(y, loc), loc), number = logical_not(isnan(*other.tensor(), loc), loc);
+    const Tensor& y = *other.tensor();
+    const Tensor product = mul(self, log1p(y, loc), loc), number = logical_not(isnan(y, loc), loc);
     if (!self.tensor()) return once.result(self.number().to_double() == 0 ? where(number, 0.0, product, loc) : product);
     return once.result(where(logical_and(eq(*self.tensor(), 0, loc), number, loc), 0.0, product, loc));
   });

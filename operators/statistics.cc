@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "graph/api_args.h"
 #include "graph/shape_rules.h"
+#include "operators/checks.h"
 
 namespace reprise {
 
@@ -124,7 +125,7 @@ Tensor nanquantile(const Tensor& self, const Operand& q, std::optional<Int> dim,
 Tensor nanmean(const Tensor& self, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype, SourceLoc loc) {
   return named("nanmean", [&] {
     const TensorMeta m = checked_meta(self, "nanmean", loc);
-    if (!is_floating(m.dtype)) fail(ErrorCode::DTypeMismatch, "nanmean", loc, "not defined for ", dtype_name(m.dtype), " (wanted a floating dtype; cast with to())");
+    operators::need_float("nanmean", loc, m.dtype);
     const DType t = dtype.value_or(m.dtype), wide = is_low_precision(t) ? kFloat32 : t;
     const Tensor total = nansum(self, dim, keepdim, wide, loc), count = sum(logical_not(isnan(self, loc), loc), dim, keepdim, std::nullopt, loc);
     return to(div(total, count, {}, loc), t, loc);

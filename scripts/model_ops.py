@@ -186,9 +186,7 @@ def record(wanted):
 
 
 def page(tool):
-    rows = operators_page.table(tool)
-    free, writing, methods = operators_page.functions()
-    known = {r[0] for r in rows} | free | methods | writing | {w.rstrip("_") for w in writing}
+    known = operators_page.known(tool)
     recorded = json.loads(RECORDED.read_text())
 
     def missing(operators):

@@ -83,6 +83,12 @@ def functions():
     return free, writing, methods
 
 
+def known(tool):
+    """Every name that a program can call: rows, functions, methods, and those of which there is only a form that writes."""
+    free, writing, methods = functions()
+    return {r[0] for r in table(tool)} | free | methods | writing | {w.rstrip("_") for w in writing | free}
+
+
 def short(dtypes):
     every = "float32 float64 float16 bfloat16 int8 uint8 int32 int64 bool".split()
     have = dtypes.split()
@@ -94,9 +100,8 @@ def short(dtypes):
 
 
 def page(tool):
-    rows, (free, writing, methods) = table(tool), functions()
-    names = {r[0] for r in rows}
-    known = names | free | methods | {w.rstrip("_") for w in writing | free}
+    rows, (free, writing, _) = table(tool), functions()
+    names, here = {r[0] for r in rows}, known(tool)
     out = ["# Operators", "",
            "Names, argument order, broadcasting and promotion are ATen's. Each is a function (`rp::softmax(x, -1)`), most are methods, too (`x.softmax(-1)`). `reprise ops NAME` tells one with all it is known by.",
            "This page is generated from the operator table and the public headers (`./run docs --write`).", "", "## The table", "",
@@ -115,7 +120,7 @@ def page(tool):
             "Operators of ATen that a program for inference may ask for and that are not there; what is missing is refused by the compiler of C++, not while the program runs. "
             "[An operator of your own](custom_operators.md) is a few lines.", "", "| area | names | instead |", "|---|---|---|"]
     for area, instead, all_names in ATEN:
-        absent = [n for n in dict.fromkeys(all_names.split()) if n not in known and n not in writing]
+        absent = [n for n in dict.fromkeys(all_names.split()) if n not in here]
         if absent:
             out.append(f"| {area} | {' '.join(f'`{n}`' for n in absent)} | {instead} |")
     return "\n".join(out) + "\n"
