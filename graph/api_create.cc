@@ -181,4 +181,11 @@ Tensor Tensor::normal_(double mean, double std, SourceLoc loc) const {
   return copy_(reprise::add(reprise::mul(randn_like(*this, {}, loc), std, loc), mean, 1, loc), loc);
 }
 
+Tensor Tensor::new_zeros(IntArrayRef size, const TensorOptions& options, SourceLoc loc) const { return zeros(size, like(*this, options, "new_zeros", loc), loc); }
+Tensor Tensor::new_ones(IntArrayRef size, const TensorOptions& options, SourceLoc loc) const { return ones(size, like(*this, options, "new_ones", loc), loc); }
+Tensor Tensor::new_empty(IntArrayRef size, const TensorOptions& options, SourceLoc loc) const { return empty(size, like(*this, options, "new_empty", loc), loc); }
+Tensor Tensor::new_full(IntArrayRef size, Scalar fill_value, const TensorOptions& options, SourceLoc loc) const {
+  return full(size, fill_value, like(*this, options, "new_full", loc), loc);
+}
+
 }  // namespace reprise

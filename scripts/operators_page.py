@@ -73,8 +73,8 @@ def functions():
     for names in families().values():
         free |= names
     writing = set()
-    for inc in ("elementwise_ops.inc", "reduction_ops.inc"):
-        for kind, name, rest in re.findall(r"^REPRISE_(UNARY|BINARY|REDUCTION|REDUCTION_AS)\((\w+),([^)]*)\)", (headers / inc).read_text(), re.M):
+    for inc in ("elementwise_ops.inc", "reduction_ops.inc", "second_names.inc"):
+        for kind, name, rest in re.findall(r"^REPRISE_((?:SECOND_)?(?:UNARY|BINARY|METHOD)|REDUCTION|REDUCTION_AS)\((\w+),([^)]*)\)", (headers / inc).read_text(), re.M):
             free.add(name)
             if "Inplace" in rest:
                 writing.add(name + "_")

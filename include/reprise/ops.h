@@ -8,6 +8,7 @@
 #include "reprise/error.h"
 #include "reprise/number_functions.h"
 #include "reprise/tensor.h"
+#include "reprise/visible.h"
 
 /// The operators. Names, argument order, broadcasting and type promotion are ATen's; most are methods of Tensor too.
 /// Every call names the operator and the caller's line in its errors (ShapeMismatch, DTypeMismatch, IndexOutOfRange,
@@ -144,7 +145,6 @@ Tensor contiguous(const Tensor& self, SourceLoc loc = SourceLoc::current());
   Tensor name(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = std::nullopt, \
               SourceLoc loc = SourceLoc::current());
 #include "reprise/reduction_ops.inc"
-#include "reprise/visible.h"
 #undef REPRISE_REDUCTION
 #undef REPRISE_REDUCTION_AS
 /// `dim`: none or {} for all dimensions, one, or several; negative counts from the end. keepdim leaves size 1. All want floats.
@@ -425,6 +425,15 @@ std::vector<Tensor> tensor_split(const Tensor& self, Int sections, Int dim = 0, 
 std::vector<Tensor> tensor_split(const Tensor& self, IntArrayRef indices, Int dim = 0, SourceLoc loc = SourceLoc::current());
 std::vector<Tensor> hsplit(const Tensor& self, Int sections, SourceLoc loc = SourceLoc::current());
 std::vector<Tensor> vsplit(const Tensor& self, Int sections, SourceLoc loc = SourceLoc::current());
+
+// ---- ATen's second names: reprise/second_names.inc, and reprise/conveniences.h
+#define REPRISE_SECOND_UNARY(name, of, twin) inline Tensor name(const Tensor& self, SourceLoc loc = SourceLoc::current()) { return of(self, loc); }
+#define REPRISE_SECOND_BINARY(name, of, twin) inline Tensor name(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current()) { return of(self, other, loc); }
+#define REPRISE_SECOND_METHOD(name, of, twin)
+#include "reprise/second_names.inc"
+#undef REPRISE_SECOND_UNARY
+#undef REPRISE_SECOND_BINARY
+#undef REPRISE_SECOND_METHOD
 
 // ---- operators; at least one side is a tensor, the other a tensor, a number or an Int
 inline Tensor operator+(TensorOperand a, Operand b) { return add(a, b, 1, a.loc()); }

@@ -18,6 +18,7 @@
 #include "reprise/int.h"
 #include "reprise/scalar.h"
 #include "reprise/source_location.h"
+#include "reprise/visible.h"
 
 namespace reprise REPRISE_VISIBLE {
 
@@ -152,7 +153,6 @@ class Tensor {
   Tensor operator[](LocInt index) const { return select(0, index.v, index.loc); }
 
 #include "reprise/tensor_methods.inc"
-#include "reprise/visible.h"
 
  private:
   void* checked_data(DType want, SourceLoc loc) const;

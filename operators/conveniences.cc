@@ -1,0 +1,287 @@
+// Functions of one word that are a few others.
+#include "reprise/conveniences.h"
+
+#include <limits>
+#include <vector>
+
+#include "base/errors.h"
+#include "graph/api_args.h"
+#include "graph/shape_rules.h"
+#include "operators/checks.h"
+#include "reprise/linalg.h"
+#include "reprise/searching.h"
+
+namespace reprise {
+
+using graph::api::checked_meta;
+using graph::api::named;
+using graph::api::wrapped;
+
+namespace {
+
+std::vector<Tensor> each(TensorArrayRef tensors, Tensor (*f)(const Tensor&, SourceLoc), SourceLoc loc) {
+  std::vector<Tensor> made;
+  for (const Tensor& t : tensors) made.push_back(f(t, loc));
+  return made;
+}
+
+void need_vector(const Tensor& t, const char* op, const char* what, SourceLoc loc) {
+  const TensorMeta m = checked_meta(t, op, loc);
+  if (m.dim() != 1) fail(ErrorCode::ShapeMismatch, op, loc, what, " must be a vector, got sizes ", graph::sizes_text(m.layout.sizes));
+}
+void need_dims(const Tensor& t, int n, const char* op, SourceLoc loc) {
+  const TensorMeta m = checked_meta(t, op, loc);
+  if (m.dim() < n) fail(ErrorCode::ShapeMismatch, op, loc, "needs at least ", n, n == 1 ? " dimension" : " dimensions", ", got sizes ", graph::sizes_text(m.layout.sizes));
+}
+
+}  // namespace
+
+// ---- sizes
+
+Tensor atleast_1d(const Tensor& self, SourceLoc loc) { return checked_meta(self, "atleast_1d", loc).dim() == 0 ? unsqueeze(self, 0, loc) : self; }
+Tensor atleast_2d(const Tensor& self, SourceLoc loc) { return checked_meta(self, "atleast_2d", loc).dim() < 2 ? unsqueeze(atleast_1d(self, loc), 0, loc) : self; }
+Tensor atleast_3d(const Tensor& self, SourceLoc loc) { return checked_meta(self, "atleast_3d", loc).dim() < 3 ? unsqueeze(atleast_2d(self, loc), -1, loc) : self; }
+
+std::vector<Tensor> broadcast_tensors(TensorArrayRef tensors, SourceLoc loc) {
+  Ints sizes;
+  for (const Tensor& t : tensors) sizes = graph::broadcast(sizes, checked_meta(t, "broadcast_tensors", loc).layout.sizes, "broadcast_tensors", loc);
+  std::vector<Tensor> made;
+  for (const Tensor& t : tensors) made.push_back(expand(t, sizes, loc));
+  return made;
+}
+
+Tensor tile(const Tensor& self, IntArrayRef dims, SourceLoc loc) {
+  const TensorMeta m = checked_meta(self, "tile", loc);
+  Ints repeats = dims.vec();
+  while (static_cast<int>(repeats.size()) < m.dim()) repeats.insert(repeats.begin(), 1);
+  return named("tile", [&] { return repeat(self, repeats, loc); });
+}
+
+Tensor ravel(const Tensor& self, SourceLoc loc) { return reshape(self, {-1}, loc); }
+Tensor moveaxis(const Tensor& self, Int source, Int destination, SourceLoc loc) { return movedim(self, source, destination, loc); }
+Tensor adjoint(const Tensor& self, SourceLoc loc) { return mT(self, loc); }
+
+// ---- joining
+
+Tensor concat(TensorArrayRef tensors, Int dim, SourceLoc loc) { return cat(tensors, dim, loc); }
+Tensor concatenate(TensorArrayRef tensors, Int dim, SourceLoc loc) { return cat(tensors, dim, loc); }
+Tensor row_stack(TensorArrayRef tensors, SourceLoc loc) { return vstack(tensors, loc); }
+
+Tensor column_stack(TensorArrayRef tensors, SourceLoc loc) {
+  return named("column_stack", [&] {
+    return cat(each(tensors, [](const Tensor& t, SourceLoc at) { return checked_meta(t, "column_stack", at).dim() < 2 ? unsqueeze(atleast_1d(t, at), 1, at) : t; }, loc), 1, loc);
+  });
+}
+Tensor dstack(TensorArrayRef tensors, SourceLoc loc) {
+  return named("dstack", [&] { return cat(each(tensors, [](const Tensor& t, SourceLoc at) { return atleast_3d(t, at); }, loc), 2, loc); });
+}
+
+Tensor block_diag(TensorArrayRef tensors, SourceLoc loc) {
+  if (tensors.size() == 0) fail(ErrorCode::InvalidArgument, "block_diag", loc, "wants one tensor at least");
+  Int columns = 0;
+  for (const Tensor& t : tensors) {
+    const TensorMeta m = checked_meta(t, "block_diag", loc);
+    if (m.dim() > 2) fail(ErrorCode::ShapeMismatch, "block_diag", loc, "wants matrices, got sizes ", graph::sizes_text(m.layout.sizes));
+    columns = columns + (m.dim() ? m.size(m.dim() - 1) : Int(1));
+  }
+  return named("block_diag", [&] {
+    std::vector<Tensor> rows;
+    Int before = 0;
+    for (const Tensor& t : tensors) {
+      const Tensor block = atleast_2d(t, loc);
+      const Int behind = before + block.size(1, loc);
+      rows.push_back(pad(block, {before, columns - behind}, 0, loc));
+      before = behind;
+    }
+    return cat(rows, 0, loc);
+  });
+}
+
+// ---- diagonals
+
+Tensor diag_embed(const Tensor& self, Int offset, Int dim1, Int dim2, SourceLoc loc) {
+  need_dims(self, 1, "diag_embed", loc);
+  const TensorMeta m = checked_meta(self, "diag_embed", loc);
+  const std::int64_t by = offset.value(loc);
+  const int rank = m.dim() + 1, first = wrap_dim(dim1.value(loc), rank, "diag_embed", loc), second = wrap_dim(dim2.value(loc), rank, "diag_embed", loc);
+  if (first == second) fail(ErrorCode::InvalidArgument, "diag_embed", loc, "dim1 and dim2 are both ", first);
+  const Int side = m.size(m.dim() - 1) + (by < 0 ? -by : by);
+  Ints sizes;
+  for (int d = 0, from = 0; d < rank; ++d) sizes.push_back(d == first || d == second ? side : m.size(from++));
+  return named("diag_embed", [&] { return diagonal_scatter(zeros(sizes, {m.dtype, m.device}, loc), self, offset, first, second, loc); });
+}
+
+Tensor diag(const Tensor& self, Int diagonal, SourceLoc loc) {
+  const TensorMeta m = checked_meta(self, "diag", loc);
+  if (m.dim() != 1 && m.dim() != 2) fail(ErrorCode::ShapeMismatch, "diag", loc, "wants a vector or a matrix, got sizes ", graph::sizes_text(m.layout.sizes));
+  return named("diag", [&] { return m.dim() == 1 ? diag_embed(self, diagonal, 0, 1, loc) : clone(reprise::diagonal(self, diagonal, 0, 1, loc), loc); });
+}
+Tensor diagflat(const Tensor& self, Int offset, SourceLoc loc) {
+  return named("diagflat", [&] { return diag_embed(reshape(self, {-1}, loc), offset, 0, 1, loc); });
+}
+
+// ---- turning
+
+Tensor fliplr(const Tensor& self, SourceLoc loc) { return need_dims(self, 2, "fliplr", loc), flip(self, {1}, loc); }
+Tensor flipud(const Tensor& self, SourceLoc loc) { return need_dims(self, 1, "flipud", loc), flip(self, {0}, loc); }
+
+Tensor rot90(const Tensor& self, Int k, IntArrayRef dims, SourceLoc loc) {
+  const TensorMeta m = checked_meta(self, "rot90", loc);
+  const Ints plane = dims.vec();
+  if (plane.size() != 2) fail(ErrorCode::InvalidArgument, "rot90", loc, "turns in two dimensions, not in ", plane.size());
+  const int from = wrapped(m, plane[0], "rot90", loc), to = wrapped(m, plane[1], "rot90", loc);
+  if (from == to) fail(ErrorCode::InvalidArgument, "rot90", loc, "turns in two dimensions, both are ", from);
+  switch (((k.value(loc) % 4) + 4) % 4) {
+    case 1: return transpose(flip(self, {to}, loc), from, to, loc);
+    case 2: return flip(self, {from, to}, loc);
+    case 3: return transpose(flip(self, {from}, loc), from, to, loc);
+    default: return clone(self, loc);
+  }
+}
+
+// ---- arithmetic
+
+Tensor divide(const Operand& self, const Operand& other, std::string_view rounding_mode, SourceLoc loc) { return div(self, other, rounding_mode, loc); }
+Tensor true_divide(const Operand& self, const Operand& other, SourceLoc loc) { return div(self, other, {}, loc); }
+Tensor subtract(const Operand& self, const Operand& other, Scalar alpha, SourceLoc loc) { return sub(self, other, alpha, loc); }
+Tensor rsub(const Operand& self, const Operand& other, Scalar alpha, SourceLoc loc) {
+  return named("rsub", [&] { return sub(other, self, alpha, loc); });
+}
+
+Tensor logspace(Scalar start, Scalar end, Int steps, double base, const TensorOptions& options, SourceLoc loc) {
+  const DType t = options.dtype.value_or(get_default_dtype());
+  return named("logspace", [&] { return to(pow(base, linspace(start, end, steps, {kFloat64, options.device}, loc), loc), t, loc); });
+}
+
+Tensor vander(const Tensor& self, std::optional<Int> n, bool increasing, SourceLoc loc) {
+  need_vector(self, "vander", "self", loc);
+  const TensorMeta m = checked_meta(self, "vander", loc);
+  const Int columns = n.value_or(m.size(0));
+  if (columns.hint() < 0) fail(ErrorCode::InvalidArgument, "vander", loc, "n must not be negative, got ", columns);
+  return named("vander", [&] {
+    const DType t = m.dtype == kBool ? kInt64 : m.dtype;
+    const Tensor exponents = arange(0, columns, 1, {t, m.device}, loc);
+    return pow(to(unsqueeze(self, 1, loc), t, loc), increasing ? exponents : flip(exponents, {0}, loc), loc);
+  });
+}
+
+namespace {
+/// Sums of neighbours along d.
+Tensor neighbours(const Tensor& y, int d, SourceLoc loc) { return add(slice(y, d, 1, std::nullopt, 1, loc), slice(y, d, 0, -1, 1, loc), 1, loc); }
+}  // namespace
+
+Tensor trapezoid(const Tensor& y, double dx, Int dim, SourceLoc loc) {
+  need_dims(y, 1, "trapezoid", loc);
+  const int d = wrapped(checked_meta(y, "trapezoid", loc), dim, "trapezoid", loc);
+  return named("trapezoid", [&] { return mul(sum(neighbours(y, d, loc), {d}, false, std::nullopt, loc), dx / 2, loc); });
+}
+Tensor trapezoid(const Tensor& y, const Tensor& x, Int dim, SourceLoc loc) {
+  need_dims(y, 1, "trapezoid", loc);
+  need_dims(x, 1, "trapezoid", loc);
+  const TensorMeta m = checked_meta(y, "trapezoid", loc), at = checked_meta(x, "trapezoid", loc);
+  const int d = wrapped(m, dim, "trapezoid", loc);
+  return named("trapezoid", [&] {
+    Tensor places = x;
+    if (at.dim() == 1) {
+      if (!graph::same(at.size(0), m.size(d), loc, "trapezoid: a place for each")) fail(ErrorCode::ShapeMismatch, "trapezoid", loc, "x has ", at.size(0), " places for ", m.size(d), " values");
+      Ints own(static_cast<std::size_t>(m.dim()), 1);
+      own[static_cast<std::size_t>(d)] = m.size(d);
+      places = reshape(x, own, loc);
+    }
+    const int along = wrapped(checked_meta(places, "trapezoid", loc), dim, "trapezoid", loc);
+    const Tensor widths = sub(slice(places, along, 1, std::nullopt, 1, loc), slice(places, along, 0, -1, 1, loc), 1, loc);
+    return div(sum(mul(widths, neighbours(y, d, loc), loc), {dim}, false, std::nullopt, loc), 2.0, {}, loc);
+  });
+}
+
+// ---- statistics
+
+TensorPair var_mean(const Tensor& self, const OptionalDims& dim, Scalar correction, bool keepdim, SourceLoc loc) {
+  return {var(self, dim, correction, keepdim, loc), mean(self, dim, keepdim, std::nullopt, loc)};
+}
+TensorPair std_mean(const Tensor& self, const OptionalDims& dim, Scalar correction, bool keepdim, SourceLoc loc) {
+  return {reprise::std(self, dim, correction, keepdim, loc), mean(self, dim, keepdim, std::nullopt, loc)};
+}
+
+Tensor cov(const Tensor& self, Int correction, const Tensor& fweights, const Tensor& aweights, SourceLoc loc) {
+  const TensorMeta m = checked_meta(self, "cov", loc);
+  if (m.dim() > 2) fail(ErrorCode::ShapeMismatch, "cov", loc, "wants rows of observations, got sizes ", graph::sizes_text(m.layout.sizes));
+  const DType t = is_floating(m.dtype) ? m.dtype : get_default_dtype();
+  return named("cov", [&] {
+    Tensor x = to(atleast_2d(self, loc), t, loc), weights;
+    const Int observations = x.size(1, loc);
+    for (const Tensor* w : {&fweights, &aweights}) {
+      if (!w->defined()) continue;
+      const char* what = w == &fweights ? "fweights" : "aweights";
+      need_vector(*w, "cov", what, loc);
+      if (is_floating(w->dtype()) != (w == &aweights)) fail(ErrorCode::DTypeMismatch, "cov", loc, what, " must be ", w == &aweights ? "floats" : "integers", ", got ", dtype_name(w->dtype()));
+      if (!graph::same(w->size(0, loc), observations, loc, "cov: a weight for each")) fail(ErrorCode::ShapeMismatch, "cov", loc, what, " has ", w->size(0, loc), " elements for ", observations, " observations");
+      weights = weights.defined() ? mul(weights, *w, loc) : to(*w, t, loc);
+    }
+    if (!weights.defined()) weights = ones({observations}, {t, m.device}, loc);
+    const Tensor total = sum(weights, {}, false, std::nullopt, loc);
+    x = sub(x, div(sum(mul(x, weights, loc), {1}, true, std::nullopt, loc), total, {}, loc), 1, loc);
+    // The observations that count less one for each degree that the mean has taken.
+    const Tensor taken = aweights.defined() ? div(sum(mul(weights, aweights, loc), {}, false, std::nullopt, loc), total, {}, loc) : ones_like(total, {}, loc);
+    const Tensor by = clamp_min(sub(total, mul(taken, correction, loc), 1, loc), 0.0, loc);
+    const Tensor all = div(matmul(x, mT(mul(x, weights, loc), loc), loc), by, {}, loc);
+    return m.dim() < 2 ? reshape(all, {}, loc) : all;
+  });
+}
+
+Tensor corrcoef(const Tensor& self, SourceLoc loc) {
+  return named("corrcoef", [&] {
+    const Tensor c = cov(self, 1, {}, {}, loc);
+    if (c.dim() == 0) return div(c, c, {}, loc);
+    const Tensor deviations = sqrt(diagonal(c, 0, 0, 1, loc), loc);
+    return clamp(div(div(c, unsqueeze(deviations, 1, loc), {}, loc), deviations, {}, loc), -1.0, 1.0, loc);
+  });
+}
+
+Tensor dist(const Tensor& self, const Tensor& other, Scalar p, SourceLoc loc) {
+  return named("dist", [&] { return norm(sub(self, other, 1, loc), p, {}, false, loc); });
+}
+
+// ---- products
+
+Tensor inner(const Tensor& self, const Tensor& other, SourceLoc loc) {
+  return named("inner", [&] {
+    if (checked_meta(self, "inner", loc).dim() == 0 || checked_meta(other, "inner", loc).dim() == 0) return mul(self, other, loc);
+    return tensordot(self, other, {-1}, {-1}, loc);
+  });
+}
+Tensor ger(const Tensor& self, const Tensor& vec2, SourceLoc loc) { return outer(self, vec2, loc); }
+Tensor vdot(const Tensor& self, const Tensor& other, SourceLoc loc) { return dot(self, other, loc); }
+
+Tensor logdet(const Tensor& self, SourceLoc loc) {
+  return named("logdet", [&] {
+    const auto [sign, magnitude] = slogdet(self, loc);
+    return where(lt(sign, 0, loc), std::numeric_limits<double>::quiet_NaN(), magnitude, loc);
+  });
+}
+
+// ---- order
+
+Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool invert, SourceLoc loc) {
+  return named("isin", [&] {
+    const TensorMeta m = checked_meta(elements, "isin", loc), among = checked_meta(test_elements, "isin", loc);
+    const std::vector<graph::RuleArg> both{&m, &among};
+    DType t = graph::result_dtype(both);
+    if (t == kBool) t = kUInt8;
+    const Tensor e = to(elements, t, loc), sorted = sort(to(reshape(test_elements, {-1}, loc), t, loc), 0, false, loc).first;
+    const Int n = sorted.size(0, loc);
+    const Tensor place = searchsorted(sorted, e, false, false, {}, {}, loc);
+    const Tensor found = reprise::index(pad(sorted, {0, 1}, 0, loc), {place}, loc);  // behind the last there is one that does not count
+    const Tensor is = logical_and(lt(place, n, loc), eq(found, e, loc), loc);
+    return invert ? logical_not(is, loc) : is;
+  });
+}
+
+Tensor msort(const Tensor& self, SourceLoc loc) { return need_dims(self, 1, "msort", loc), sort(self, 0, false, loc).first; }
+
+Tensor randperm(Int n, const TensorOptions& options, SourceLoc loc) {
+  if (n.hint() < 0) fail(ErrorCode::InvalidArgument, "randperm", loc, "n must not be negative, got ", n);
+  return named("randperm", [&] { return to(argsort(rand({n}, {kFloat64, options.device}, loc), 0, false, loc), options.dtype.value_or(kInt64), loc); });
+}
+
+}  // namespace reprise

@@ -1,0 +1,160 @@
+#include "reprise/conveniences.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tests/operators/operators_test.h"
+#include "tests/support/error_of.h"
+
+namespace reprise::test {
+namespace {
+
+using Floats = std::vector<float>;
+Tensor floats(const Floats& v, const Ints& sizes) { return tensor_of(v, sizes).to(test_device()); }
+Floats values(const Tensor& t) { return t.to(Device::cpu()).to(kFloat32).to_vector<float>(); }
+std::string sizes(const Tensor& t) { return graph::sizes_text(t.sizes()); }
+
+TEST(Conveniences, SizesAndDiagonalsCompile) {
+  auto f = [](const std::vector<Tensor>& a) {
+    const Tensor &x = a[0], &v = a[1];
+    std::vector<Tensor> all{atleast_1d(v.sum()), atleast_2d(v), atleast_3d(v), atleast_3d(x), tile(v, {2, 3}), tile(x, {2}), ravel(x), moveaxis(x, 0, -1), adjoint(x),
+                            column_stack({v, x.t(), v}), dstack({x, x}), block_diag({x, v, v.sum()}), diag(v), diag(v, -2), diag(x, 1), diag_embed(x, 1), diag_embed(x, -1, 0, 2), diagflat(x, 1),
+                            fliplr(x), flipud(v), rot90(x), rot90(x, 2), rot90(x, -1), rot90(x, 4), concat({x, x}, 1), concatenate({v, v}), row_stack({v, v})};
+    for (const Tensor& t : broadcast_tensors({x, v, v.sum()})) all.push_back(t);
+    return all;
+  };
+  expect_compiled(f, [](std::int64_t n) { return std::vector<Tensor>{numbers({3, n}), numbers({n}, kFloat32, 3)}; }, {4, 6, 1, 0});
+}
+
+TEST(Conveniences, ArithmeticAndStatisticsCompile) {
+  auto f = [](const std::vector<Tensor>& a) {
+    const Tensor &x = a[0], &v = a[1];
+    const Tensor spread = logspace(0, 3, v.size(0), 10.0, {.device = v.device()});
+    return std::vector<Tensor>{divide(x, 2), divide(x, 2, "floor"), true_divide(x, v), subtract(x, v, 2), rsub(x, 1, 2), spread, vander(v, 4), vander(v, 3, true), trapezoid(x), trapezoid(x, 0.5, 0),
+                               trapezoid(x, v), trapezoid(x, x), var_mean(x, 1).first, var_mean(x, 1).second, std_mean(x, {}, 0).first, cov(x), cov(v, 0), cov(x, 1, v.abs().to(kInt64)), dist(x, v, 1),
+                               inner(x, v), inner(x, x), inner(v.sum(), x), vdot(v, v), ger(v, v), isin(x, v), isin(v, x, false, true), msort(x)};
+  };
+  expect_compiled(f, [](std::int64_t n) { return std::vector<Tensor>{numbers({3, n}), numbers({n}, kFloat32, 3)}; }, {4, 7, 2}, {.rtol = 1e-4, .atol = 1e-4});
+}
+
+TEST(Conveniences, AreWhatTheyAreCalled) {
+  const Tensor m = floats({1, 2, 3, 4, 5, 6}, {2, 3}), v = floats({1, 2, 4}, {3});
+  EXPECT_EQ(values(rot90(m)), (Floats{3, 6, 2, 5, 1, 4}));
+  EXPECT_EQ(values(rot90(m, 3)), (Floats{4, 1, 5, 2, 6, 3}));
+  EXPECT_EQ(values(rot90(m, -2)), (Floats{6, 5, 4, 3, 2, 1}));
+  EXPECT_FALSE(rot90(m, 0).shares_storage_with(m));
+  EXPECT_EQ(values(diag(v, -1)), (Floats{0, 0, 0, 0, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 4, 0}));
+  EXPECT_EQ(values(diag(m, 1)), (Floats{2, 6}));
+  EXPECT_EQ(sizes(diag_embed(m, 1, 0, 2)), "[4, 2, 4]");
+  EXPECT_EQ(values(diag_embed(m).select(0, 1)), (Floats{4, 0, 0, 0, 5, 0, 0, 0, 6}));
+  EXPECT_EQ(values(block_diag({v, m})), (Floats{1, 2, 4, 0, 0, 0, 0, 0, 0, 1, 2, 3, 0, 0, 0, 4, 5, 6}));
+  EXPECT_EQ(values(column_stack({v, v})), (Floats{1, 1, 2, 2, 4, 4}));
+  EXPECT_EQ(sizes(dstack({m, m})), "[2, 3, 2]");
+  EXPECT_EQ(sizes(atleast_3d(v)), "[1, 3, 1]");
+  EXPECT_EQ(sizes(tile(v, {2, 2})), "[2, 6]");
+  EXPECT_EQ(values(vander(v)), (Floats{1, 1, 1, 4, 2, 1, 16, 4, 1}));
+  EXPECT_EQ(values(vander(v.to(kInt64), 2, true)), (Floats{1, 1, 1, 2, 1, 4}));
+  EXPECT_EQ(values(trapezoid(v)), (Floats{4.5f}));
+  EXPECT_EQ(values(trapezoid(v.to(kInt64), v)), (Floats{7.5f}));
+  EXPECT_EQ(values(trapezoid(floats({}, {2, 0}))), (Floats{0, 0}));
+  EXPECT_EQ(values(logspace(0, 3, 4)), (Floats{1, 10, 100, 1000}));
+  EXPECT_EQ(values(rsub(v, 10)), (Floats{9, 8, 6}));
+  EXPECT_EQ(values(inner(m, v)), (Floats{17, 38}));
+  EXPECT_EQ(values(dist(v, v + 2, std::numeric_limits<double>::infinity())), (Floats{2}));
+  EXPECT_EQ(values(isin(m, floats({2, 6, 9}, {3}))), (Floats{0, 1, 0, 0, 0, 1}));
+  EXPECT_EQ(values(isin(m, floats({}, {0}), false, true)), (Floats{1, 1, 1, 1, 1, 1}));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(values(isin(floats({nan, 7}, {2}), floats({nan, 1}, {2}))), (Floats{0, 0}));
+  EXPECT_EQ(values(isin(floats({1, 2.5f}, {2}), floats({2.5f}, {1}).to(kFloat64))), (Floats{0, 1}));
+  EXPECT_EQ(values(isin(m.to(kInt32) > 3, (v > 3).slice(0, 0, 1))), (Floats{1, 1, 1, 0, 0, 0}));
+  EXPECT_EQ(values(msort(floats({3, 1, 2, 0}, {2, 2}))), (Floats{2, 0, 3, 1}));
+  EXPECT_NEAR(logdet(floats({2, 0, 0, 3}, {2, 2})).item<float>(), std::log(6.0f), 1e-6);
+  EXPECT_TRUE(std::isnan(logdet(floats({-2, 0, 0, 3}, {2, 2})).item<float>()));
+  EXPECT_EQ(logdet(floats({0, 0, 0, 3}, {2, 2})).item<float>(), -std::numeric_limits<float>::infinity());
+}
+
+TEST(Conveniences, CovariancesWeighObservations) {
+  const Tensor x = floats({0, 1, 2, 2, 1, 0}, {2, 3});
+  EXPECT_EQ(values(cov(x)), (Floats{1, -1, -1, 1}));
+  EXPECT_EQ(values(cov(x.select(0, 0), 0)), (Floats{2.0f / 3}));
+  EXPECT_EQ(cov(x.select(0, 0)).dim(), 0);
+  // Counting an observation twice is having it twice.
+  const Tensor twice = floats({0, 1, 2, 2, 2, 1, 0, 0}, {2, 4}), counts = tensor_of(std::vector<std::int64_t>{1, 1, 2}).to(test_device());
+  expect_same({cov(x, 1, counts)}, {cov(twice)}, 1e-6, 1e-6);
+  // ATen's: [[0.9, -0.9], [-0.9, 0.9]] of weights 1, 1, 0.5 (the sum of w less the sum of its squares by it).
+  const double w[] = {1, 1, 0.5}, rows[] = {0, 1, 2};
+  double total = 0, squares = 0, mean = 0, spread = 0;
+  for (int i = 0; i < 3; ++i) total += w[i], squares += w[i] * w[i], mean += w[i] * rows[i];
+  mean /= total;
+  for (int i = 0; i < 3; ++i) spread += w[i] * (rows[i] - mean) * (rows[i] - mean);
+  const float want = static_cast<float>(spread / (total - squares / total));
+  expect_same({cov(x, 1, {}, floats({1, 1, 0.5f}, {3}))}, {floats({want, -want, -want, want}, {2, 2})}, 1e-6, 1e-6);
+  expect_same({corrcoef(x)}, {floats({1, -1, -1, 1}, {2, 2})}, 1e-6, 1e-6);
+  EXPECT_EQ(corrcoef(x.select(0, 0)).item<float>(), 1);
+}
+
+TEST(Conveniences, PermutationsHoldEveryNumberOnce) {
+  manual_seed(3);
+  auto f = compile([](Tensor x) { return randperm(x.size(0), {.device = x.device()}); });
+  for (std::int64_t n : {0, 1, 5, 100}) {
+    const Tensor p = f(numbers({n}));
+    std::vector<std::int64_t> got = p.to(Device::cpu()).to_vector<std::int64_t>(), want;
+    if (n == 100) { EXPECT_FALSE(std::is_sorted(got.begin(), got.end())); }
+    std::sort(got.begin(), got.end());
+    for (std::int64_t i = 0; i < n; ++i) want.push_back(i);
+    EXPECT_EQ(got, want);
+  }
+  EXPECT_EQ(randperm(4, {.dtype = kInt32}).dtype(), kInt32);
+}
+
+TEST(Conveniences, SecondNamesAreTheFirst) {
+  auto f = [](const std::vector<Tensor>& a) {
+    Tensor x = a[0].clone(), y = a[1];
+    std::vector<Tensor> all{absolute(x), x.negative(), arcsin(x / 4), (x / 4).arccos(), arctan(x), arcsinh(x), arccosh(x.abs() + 1), arctanh(x / 4), fix(x), sgn(x), multiply(x, y), multiply(2, y), arctan2(x, y),
+                            x.greater(y), x.greater_equal(0), x.less(y), x.less_equal(y), not_equal(x, y), x.subtract(y, 2), x.divide(4), x.divide(4, "floor"), positive(x)};
+    x.multiply_(2).subtract_(y).divide_(4).absolute_().negative_();
+    all.push_back(x);
+    return all;
+  };
+  expect_compiled(f, [](std::int64_t n) { return std::vector<Tensor>{numbers({n, 3}), numbers({n, 3}, kFloat32, 2)}; }, {2, 5, 1, 0});
+  const Tensor x = numbers({2, 2}, kFloat16);
+  EXPECT_EQ(x.new_zeros({3}).dtype(), kFloat16);
+  EXPECT_EQ(x.new_ones({3}).device(), x.device());
+  EXPECT_EQ(values(x.new_full({2}, 2.5)), (Floats{2.5f, 2.5f}));
+  EXPECT_EQ(x.new_empty({0, 4}, {.dtype = kInt32}).dtype(), kInt32);
+  EXPECT_EQ(x.new_full({1}, 7, {.dtype = kInt64}).item<std::int64_t>(), 7);
+}
+
+TEST(Conveniences, RefuseWhatHasNoMeaning) {
+  const Tensor v = zeros({3}), m = zeros({2, 3}), c = zeros({2, 2, 2});
+  auto refused = [](auto&& f, const char* op, ErrorCode code) {
+    const Error e = error_of(f);
+    EXPECT_EQ(e.code(), code) << e.what();
+    EXPECT_EQ(e.op(), op);
+  };
+  refused([&] { diag(c); }, "diag", ErrorCode::ShapeMismatch);
+  refused([&] { diag_embed(v, 0, 1, -1); }, "diag_embed", ErrorCode::InvalidArgument);
+  refused([&] { diag_embed(zeros({})); }, "diag_embed", ErrorCode::ShapeMismatch);
+  refused([&] { fliplr(v); }, "fliplr", ErrorCode::ShapeMismatch);
+  refused([&] { rot90(m, 1, {0, -2}); }, "rot90", ErrorCode::InvalidArgument);
+  refused([&] { rot90(m, 1, {0}); }, "rot90", ErrorCode::InvalidArgument);
+  refused([&] { block_diag({c}); }, "block_diag", ErrorCode::ShapeMismatch);
+  refused([&] { block_diag({}); }, "block_diag", ErrorCode::InvalidArgument);
+  refused([&] { vander(m); }, "vander", ErrorCode::ShapeMismatch);
+  refused([&] { vander(v, -1); }, "vander", ErrorCode::InvalidArgument);
+  refused([&] { trapezoid(v, zeros({4})); }, "trapezoid", ErrorCode::ShapeMismatch);
+  refused([&] { cov(c); }, "cov", ErrorCode::ShapeMismatch);
+  refused([&] { cov(m, 1, zeros({3})); }, "cov", ErrorCode::DTypeMismatch);
+  refused([&] { cov(m, 1, {}, zeros({2})); }, "cov", ErrorCode::ShapeMismatch);
+  refused([&] { randperm(-1); }, "randperm", ErrorCode::InvalidArgument);
+  refused([&] { tile(m, {-1}); }, "tile", ErrorCode::InvalidArgument);
+  refused([&] { column_stack({v, zeros({4})}); }, "column_stack", ErrorCode::ShapeMismatch);
+  refused([&] { broadcast_tensors({v, zeros({4})}); }, "broadcast_tensors", ErrorCode::ShapeMismatch);
+  refused([&] { inner(v, zeros({4})); }, "inner", ErrorCode::ShapeMismatch);
+}
+
+}  // namespace
+}  // namespace reprise::test
