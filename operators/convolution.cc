@@ -1,7 +1,7 @@
 // Convolutions: one operator in graphs, for one to three dimensions, transposed or not.
 //
 // Note [What a convolution is made of]
-// On the host, convolutions of floats that are not transposed and not depthwise have a kernel of their own: a product that sees the windows where they stand
+// On the host, convolutions of floats that are not transposed have kernels of their own: products and sums that see the windows where they stand
 // (Note [Convolutions by panels] in kernels/cpu/convolution.cc). What follows is how the others are taken apart, and all of them on devices.
 //
 // Images stay as they are told, channels before places, and a product's rows are channels: weights are read as they stand, and the result stands as it is told.
@@ -280,7 +280,7 @@ V decompose_convolution(Build& b, DType result) {
 }
 
 bool is_taken_apart(const Build& b, Device device) {
-  return !device::runs_host_code(device) || !is_floating(b.meta(b.tensor(kInput)).dtype) || b.flag(kTransposed) || is_depthwise(b);
+  return !device::runs_host_code(device) || !is_floating(b.meta(b.tensor(kInput)).dtype) || b.flag(kTransposed);
 }
 
 OpId convolution_op() {

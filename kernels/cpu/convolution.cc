@@ -4,14 +4,18 @@
 // a result: where its window begins in the image, and which places of it lie within (a bit for each column). Both are the same for all channels. With steps of 1 and
 // a padding that keeps the sizes, neighbouring results see neighbouring elements even over the ends of rows, so that a vector is one load; else it is gathered.
 // Panels of all images of a batch are one list, which the threads share out; groups are products of their own.
+//
+// Of one channel to a group (depthwise) there is nothing to multiply twice: each result is summed up from what its window sees, with the same columns and bits.
 #include "kernels/cpu/convolution.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "kernels/cpu/matmul_product.h"
+#include "kernels/launch/layout.h"
 #include "kernels/reference/reference.h"
 
 namespace reprise::kernels {
@@ -42,6 +46,8 @@ std::int64_t count_from(const TensorView& v, int first) {
 /// What the windows of some channels see.
 class Windows final : public PanelSource {
  public:
+  static constexpr std::int64_t kMostColumns = 64, kFewPlaces = 128;
+
   /// Of x's channels [0, channels); none: every element is 0.
   Windows(const NativeArgs& args, const TensorView& x, const TensorView& w, const TensorView& y, int bits, micro::PackWindowsFn pack, bool none)
       : x_(x), lanes_(micro_lanes(bits, acc_dtype(x.dtype))), vectors_(gemm_vectors(bits)), channels_(none ? 0 : w.sizes[1]), n_(x.rank - 2), pack_(pack) {
@@ -74,29 +80,41 @@ class Windows final : public PanelSource {
     return one;
   }
 
-  void pack(std::int64_t image, std::int64_t col, std::int64_t cols, char* panel) const override {
-    const std::int64_t width = lanes_ * vectors_;
-    if (!channels_) return void(std::memset(panel, 0, static_cast<std::size_t>(width * item_size(acc_dtype(x_.dtype)))));  // one row stands for all
-    std::int64_t column[kMostColumns], begins[kMostDims][kMostColumns];
-    begin(col, cols, begins, column);
+  /// What the windows of some results see: as micro::WindowPanel says it.
+  struct Seen {
+    std::int64_t column[kMostColumns], dense = 0;
     std::uint64_t few[kFewPlaces];
     std::vector<std::uint64_t> many;
-    if (places_ > kFewPlaces) many.resize(static_cast<std::size_t>(places_));
-    std::uint64_t* inside = many.empty() ? few : many.data();
-    see(cols, begins, inside);
-    std::int64_t dense = 0;
+    std::uint64_t* inside = few;
+  };
+  void look(std::int64_t col, std::int64_t cols, Seen& seen) const {
+    std::int64_t begins[kMostDims][kMostColumns];
+    begin(col, cols, begins, seen.column);
+    if (places_ > kFewPlaces) seen.many.resize(static_cast<std::size_t>(places_)), seen.inside = seen.many.data();
+    see(cols, begins, seen.inside);
     for (std::int64_t v = 0; v < vectors_; ++v) {
       bool all = true;
-      for (std::int64_t l = v * lanes_ + 1; l < std::min(cols, (v + 1) * lanes_); ++l) all = all && column[l] == column[l - 1] + 1;
-      if (all) dense |= std::int64_t{1} << v;
+      for (std::int64_t l = v * lanes_ + 1; l < std::min(cols, (v + 1) * lanes_); ++l) all = all && seen.column[l] == seen.column[l - 1] + 1;
+      if (all) seen.dense |= std::int64_t{1} << v;
     }
-    for (std::int64_t l = cols; l < width; ++l) column[l] = column[0];
-    const micro::WindowPanel p{x_.data + image * x_.strides[0] * item_size(x_.dtype), place_.data(), inside, column, channels_, x_.strides[1], places_, dense, panel};
+    for (std::int64_t l = cols; l < width(); ++l) seen.column[l] = seen.column[0];
+  }
+  /// Points into `seen` and this.
+  micro::WindowPanel panel(const Seen& seen, std::int64_t image, std::int64_t first_channel, std::int64_t channels, char* to) const {
+    return {x_.data + (image * x_.strides[0] + first_channel * x_.strides[1]) * item_size(x_.dtype), place_.data(), seen.inside, seen.column, channels, x_.strides[1], places_, seen.dense, to};
+  }
+  std::int64_t width() const { return lanes_ * vectors_; }
+  std::int64_t places() const { return places_; }
+
+  void pack(std::int64_t image, std::int64_t col, std::int64_t cols, char* to) const override {
+    if (!channels_) return void(std::memset(to, 0, static_cast<std::size_t>(width() * item_size(acc_dtype(x_.dtype)))));  // one row stands for all
+    Seen seen;
+    look(col, cols, seen);
+    const micro::WindowPanel p = panel(seen, image, 0, channels_, to);
     pack_(&p);
   }
 
  private:
-  static constexpr std::int64_t kMostColumns = 64, kFewPlaces = 128;
   static std::size_t index(int d) { return static_cast<std::size_t>(d); }
 
   /// Where the windows of these results begin: in each dimension, and as an offset.
@@ -168,6 +186,33 @@ void by_rows(const MatmulKernels& f, const TensorView& x, const PackedProduct& a
   p.dtype == DType::Float64 ? finish<double>(all, p.m, p.n, p.c, p.c_row) : finish<float>(all, p.m, p.n, p.c, p.c_row);
 }
 
+constexpr std::int64_t kGrainSums = 1 << 20;  // products a thread should have at least
+constexpr std::int64_t kChannelsAtOnce = 128;
+
+/// One channel to a group: y[n, o, ...], `first` the weights [o, places] in the accumulator's dtype.
+void depthwise(micro::SumWindowsFn f, const Windows& windows, const TensorView& x, const TensorView& y, const char* weights, std::int64_t weights_row, const char* sum, const char* bias, bool relu) {
+  const std::int64_t channels = x.sizes[1], each = y.sizes[1] / channels, n = count_from(y, 2), width = windows.width();
+  const std::int64_t panels = (n + width - 1) / width, parts = (channels + kChannelsAtOnce - 1) / kChannelsAtOnce;
+  const std::int64_t size = item_size(y.dtype), acc = item_size(acc_dtype(y.dtype)), products = std::min(channels, kChannelsAtOnce) * each * windows.places() * width;
+  static constexpr char kZero[8] = {};
+  parallel(y.sizes[0] * panels * parts, std::max<std::int64_t>(1, kGrainSums / products), [&](std::int64_t begin, std::int64_t end) {
+    Windows::Seen seen;
+    std::int64_t seen_col = -1;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t part = i % parts, col = i / parts % panels * width, image = i / parts / panels;
+      if (col != seen_col) seen.dense = 0, windows.look(col, std::min(width, n - col), seen), seen_col = col;
+      const std::int64_t first = part * kChannelsAtOnce;
+      for (std::int64_t j = 0; j < each; ++j) {  // results of one channel
+        const std::int64_t o = first * each + j, at = image * y.strides[0] + o * y.strides[1] + col;
+        micro::WindowRows rows{windows.panel(seen, image, first, std::min(kChannelsAtOnce, channels - first), nullptr),
+                               weights + o * weights_row * acc, bias ? bias + o * acc : kZero, sum ? sum + at * acc : nullptr, each * weights_row, bias ? each : 0,
+                               y.data + at * size, each * y.strides[1], std::min(width, n - col), relu ? 0 : -std::numeric_limits<double>::infinity()};
+        f(&rows);
+      }
+    }
+  });
+}
+
 constexpr unsigned bit(MatmulKernels::Slot s) { return 1u << s; }
 
 void convolution_kernel(const NativeArgs& args) {
@@ -203,6 +248,16 @@ void convolution_kernel(const NativeArgs& args) {
     ProductCall p{.dtype = x.dtype, .a_dtype = x.dtype, .m = per_group, .n = count_from(y, 2), .k = none ? 1 : places, .a_row = none ? 0 : w_rows ? w.strides[0] : places, .a_col = 1, .c_row = y.strides[1]};
     const char* first = none ? kNothing : w_rows ? w.data : weights.get();
     const Windows windows(args, x, w, y, bits, pack, none);
+    if (groups > 1 && w.sizes[1] == 1 && !none) {
+      // Weights are few: they are widened, and come row by row.
+      Scratch wide(w.numel() * item_size(acc));
+      gather(w, acc, wide.get());
+      const char* added = sum == Sum::None ? nullptr : sum == Sum::InPlace ? y.data : args.tensors[args.first_result - 1].data;
+      const auto sums = reinterpret_cast<micro::SumWindowsFn>(args.micro[std::popcount(which) + 1]);
+      depthwise(sums, windows, x, y, wide.get(), places, added, biases.get(), args.integer(kOwn, own::kRelu) != 0);
+      if (!in_place) scatter(y.data, result);
+      return;
+    }
     auto group = [&](std::int64_t g) {
       const Windows seen = windows.from(none ? 0 : g * w.sizes[1]);
       PackedProduct all{.p = p, .source = seen, .images = y.sizes[0], .c_image = y.strides[0], .relu = args.integer(kOwn, own::kRelu) != 0};
@@ -233,6 +288,8 @@ NativeLaunch convolution_launch(const graph::Graph& g, const graph::Node& node, 
   const DType dtype = operands.back().dtype;
   if (!is_floating(dtype) || std::get<bool>(node.args[kTransposed])) return reference_launch(g, node, std::move(operands));
   using K = MatmulKernels;
+  const bool groups = !is_number(std::get<Int>(node.args[kGroups]), 1);
+  // An image without channels or elements is a product, too, of nothing.
   unsigned which = bit(K::kGemmFull) | bit(K::kGemmOne);
   if (is_low_precision(dtype)) which |= bit(K::kConvertIn);
   bool one_element = dtype == acc_dtype(dtype);  // may the image be of one?
@@ -245,6 +302,7 @@ NativeLaunch convolution_launch(const graph::Graph& g, const graph::Node& node, 
   for (std::int64_t i : {std::int64_t{bits}, std::int64_t{which}, static_cast<std::int64_t>(Sum::None), std::int64_t{0}}) out.ints.push_back(i);
   out.micro = matmul_specs(bits, dtype, which);
   out.micro.push_back(micro::PackWindows{bits, dtype});
+  if (groups) out.micro.push_back(micro::SumWindows{bits, dtype});
   return out;
 }
 

@@ -121,6 +121,26 @@ struct PackWindows {
   REPRISE_DESCRIBE(bits, src)
 };
 
+/// Results of windows over one channel each: y[c, l] = the sum over p of weights[c, p] * the element that PackWindows would put into row c * places + p,
+/// + bias[c * bias_row] (+ sum[c, l] where there is one), none below `low`. Weights, bias and sum are of the accumulator's dtype, y is rounded to the image's; l < n.
+struct WindowRows {
+  WindowPanel seen;            ///< `to` is not used
+  const void *weights, *bias, *sum;
+  std::int64_t weights_row, bias_row;
+  void* y;
+  std::int64_t y_row;          ///< of sum, too
+  std::int64_t n;
+  double low;
+};
+using SumWindowsFn = void (*)(const WindowRows*);
+struct SumWindows {
+  static constexpr std::string_view kKind = "sum_windows";
+  using Fn = SumWindowsFn;
+  int bits;
+  DType src;
+  REPRISE_DESCRIBE(bits, src)
+};
+
 /// One row of scores in a running softmax over key blocks. t = s * scale (+ mask); state {m, l, c} becomes
 /// m' = max(m, max t), c = exp(m - m'), l' = l * c + sum exp(t - m'); s becomes exp(t - m'), and 0 in [n, n_zero).
 /// All scores -inf leave zeros and l as it was. Start with {-inf, 0, *}. Float32.
