@@ -190,12 +190,12 @@ constexpr std::int64_t kGrainSums = 1 << 20;  // products a thread should have a
 constexpr std::int64_t kChannelsAtOnce = 128;
 
 /// One channel to a group: y[n, o, ...], `first` the weights [o, places] in the accumulator's dtype.
-void depthwise(micro::SumWindowsFn f, const Windows& windows, const TensorView& x, const TensorView& y, const char* weights, std::int64_t weights_row, const char* sum, const char* bias, bool relu) {
+void depthwise(const NativeArgs& args, micro::SumWindowsFn f, const Windows& windows, const TensorView& x, const TensorView& y, const char* weights, std::int64_t weights_row, const char* sum, const char* bias, bool relu) {
   const std::int64_t channels = x.sizes[1], each = y.sizes[1] / channels, n = count_from(y, 2), width = windows.width();
   const std::int64_t panels = (n + width - 1) / width, parts = (channels + kChannelsAtOnce - 1) / kChannelsAtOnce;
   const std::int64_t size = item_size(y.dtype), acc = item_size(acc_dtype(y.dtype)), products = std::min(channels, kChannelsAtOnce) * each * windows.places() * width;
   static constexpr char kZero[8] = {};
-  parallel(y.sizes[0] * panels * parts, std::max<std::int64_t>(1, kGrainSums / products), [&](std::int64_t begin, std::int64_t end) {
+  auto some = [&](std::int64_t begin, std::int64_t end) {
     Windows::Seen seen;
     std::int64_t seen_col = -1;
     for (std::int64_t i = begin; i < end; ++i) {
@@ -210,7 +210,8 @@ void depthwise(micro::SumWindowsFn f, const Windows& windows, const TensorView& 
         f(&rows);
       }
     }
-  });
+  };
+  parallel(y.sizes[0] * panels * parts, std::max<std::int64_t>(1, kGrainSums / products), [&](std::int64_t begin, std::int64_t end) { reporting(args, [&] { some(begin, end); }); });
 }
 
 constexpr unsigned bit(MatmulKernels::Slot s) { return 1u << s; }
@@ -254,7 +255,7 @@ void convolution_kernel(const NativeArgs& args) {
       gather(w, acc, wide.get());
       const char* added = sum == Sum::None ? nullptr : sum == Sum::InPlace ? y.data : args.tensors[args.first_result - 1].data;
       const auto sums = reinterpret_cast<micro::SumWindowsFn>(args.micro[std::popcount(which) + 1]);
-      depthwise(sums, windows, x, y, wide.get(), places, added, biases.get(), args.integer(kOwn, own::kRelu) != 0);
+      depthwise(args, sums, windows, x, y, wide.get(), places, added, biases.get(), args.integer(kOwn, own::kRelu) != 0);
       if (!in_place) scatter(y.data, result);
       return;
     }
