@@ -26,6 +26,8 @@ std::vector<Figure> dispatch_figures();
 std::vector<Figure> call_figures();
 std::vector<Figure> kernel_figures();
 std::vector<Figure> matmul_figures();
+/// bench/figures_conv.cc
+std::vector<Figure> conv_figures();
 /// bench/figures_quantize.cc
 std::vector<Figure> quantize_figures();
 /// bench/figures_scaled.cc

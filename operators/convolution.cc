@@ -1,6 +1,9 @@
 // Convolutions: one operator in graphs, for one to three dimensions, transposed or not.
 //
 // Note [What a convolution is made of]
+// On the host, convolutions of floats that are not transposed have kernels of their own: products and sums that see the windows where they stand
+// (Note [Convolutions by panels] in kernels/cpu/convolution.cc). What follows is how the others are taken apart, and all of them on devices.
+//
 // Images stay as they are told, channels before places, and a product's rows are channels: weights are read as they stand, and the result stands as it is told.
 // - Kernels of one place, without steps and padding: a product of the weights with the image's planes; nothing is copied.
 // - One channel to a group (depthwise): sums of products over the window, a loop kernel over a view of the padded image.
@@ -12,10 +15,14 @@
 #include "reprise/convolution.h"
 
 #include "base/errors.h"
+#include "device/backend.h"
 #include "graph/api_args.h"
 #include "graph/autocast.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
+#include "kernels/launch/product.h"
+#include "kernels/reference/reference.h"
+#include "operators/convolution_reference.h"
 #include "operators/families.h"
 #include "operators/spatial.h"
 #include "reprise/ops.h"
@@ -251,15 +258,19 @@ struct Conv {
   }
 };
 
+bool is_depthwise(const Build& b) {
+  const Ints& w = b.sizes(b.tensor(kWeight));
+  return !graph::is_plain(b.integer(kGroups), 1) && static_cast<bool>(detail::compare_eq(w[1], 1, b.loc()));
+}
+
 V decompose_convolution(Build& b, DType result) {
   const Conv c{b, b.tensor(kInput), b.tensor(kWeight), steps_of(b.sizes(b.tensor(kWeight)), b.ints(kStride), b.ints(kDilation), b.loc()), b.ints(kPadding), b.ints(kOutputPadding), b.integer(kGroups)};
   const DType accumulated = Build::accumulator(result);
   V made;
-  const Ints& w = b.sizes(c.w);
   if (b.flag(kTransposed)) {
     made = c.transposed(accumulated);
-  } else if (!graph::is_plain(c.groups, 1) && static_cast<bool>(detail::compare_eq(w[1], 1, b.loc()))) {
-    const bool one_result = static_cast<bool>(detail::compare_eq(w[0], c.groups, b.loc()));
+  } else if (is_depthwise(b)) {
+    const bool one_result = static_cast<bool>(detail::compare_eq(b.sizes(c.w)[0], c.groups, b.loc()));
     made = one_result || operators::places(c.steps) <= operators::kUnrolledPlaces ? c.by_sums(accumulated, one_result) : c.by_product();
   } else {
     made = c.by_product();
@@ -268,11 +279,16 @@ V decompose_convolution(Build& b, DType result) {
   return b.to(made, result);
 }
 
+bool is_taken_apart(const Build& b, Device device) {
+  return !device::runs_host_code(device) || !is_floating(b.meta(b.tensor(kInput)).dtype) || b.flag(kTransposed);
+}
+
 OpId convolution_op() {
   static const OpId id = graph::register_op(
       {.schema = "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups) -> Tensor",
-       .cls = graph::OpClass::Composite, .shape = convolution_shape},
-      {passes::decompositions().fact({decompose_convolution}), graph::autocast_rules().fact(graph::AutocastRule::Lower)});
+       .cls = graph::OpClass::Matmul, .shape = convolution_shape},
+      {passes::decompositions().fact({decompose_convolution, is_taken_apart}), kernels::product_forms().fact(kernels::ProductForm::Windows),
+       kernels::reference_kernels().fact({operators::convolution_reference}), graph::autocast_rules().fact(graph::AutocastRule::Lower)});
   return id;
 }
 

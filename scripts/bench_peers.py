@@ -3,11 +3,12 @@
 
 Each round runs every contender once on every case, so that drift of the machine hits all of them; the medians over the
 rounds are compared. One thread. Peers: numpy (OpenBLAS), ONNX Runtime (MLAS), and PyTorch (oneDNN, and torch.compile for
-the pointwise chain) when it is installed.
+the pointwise chain) when it is installed. Peers read the shapes of convolutions from the names of reprise_bench's cases.
 """
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -32,7 +33,19 @@ def seconds(f, budget=0.05):
     return spent / n
 
 
-def numpy_cases():
+CONV = re.compile(r"conv n(\d+) c(\d+) hw(\d+) o(\d+) k(\d+) s(\d+) g(\d+)")
+
+
+def convolutions(build):
+    """(case, arrays of image, weight and bias, step, padding, groups) of each convolution that reprise_bench has: its name says the shape."""
+    listed = subprocess.run([os.path.join(build, "bench", "reprise_bench"), "--benchmark_list_tests", "--benchmark_filter=^Peer/conv"], capture_output=True, text=True, check=True).stdout
+    for line in listed.split():
+        case = line.split("/")[1].replace("_", " ")
+        n, c, hw, o, k, s, g = map(int, CONV.fullmatch(case).groups())
+        yield case, [np.random.randn(*sizes).astype("f") for sizes in ((n, c, hw, hw), (o, c // g, k, k), (o,))], s, k // 2, g
+
+
+def numpy_cases(build):
     cases = {}
     for n in SIZES:
         a, b = np.random.rand(n, n).astype("f"), np.random.rand(n, n).astype("f")
@@ -40,7 +53,7 @@ def numpy_cases():
     return cases
 
 
-def onnxruntime_cases():
+def onnxruntime_cases(build):
     import onnx
     from onnx import TensorProto, helper
     import onnxruntime as ort
@@ -62,11 +75,14 @@ def onnxruntime_cases():
         inputs = {"a": np.random.rand(n, n).astype("f"), "b": np.random.rand(n, n).astype("f")}
         cases[f"mm {n}"] = session([helper.make_node("MatMul", ["a", "b"], ["y"])], inputs, 2)
     x = np.random.rand(4096, 1024).astype("f")
+    for case, (image, weight, bias), step, margin, groups in convolutions(build):
+        node = helper.make_node("Conv", ["a", "b", "c"], ["y"], strides=[step] * 2, pads=[margin] * 4, group=groups)
+        cases[case] = session([node], {"a": image, "b": weight, "c": bias}, 4)
     cases["softmax 4096x1024"] = session([helper.make_node("Softmax", ["a"], ["y"], axis=-1)], {"a": x}, 2)
     return cases
 
 
-def torch_cases():
+def torch_cases(build):
     import torch
 
     torch.set_num_threads(1)
@@ -75,6 +91,9 @@ def torch_cases():
     for n in SIZES:
         a, b = torch.rand(n, n), torch.rand(n, n)
         cases[f"mm {n}"] = lambda a=a, b=b: a @ b
+    for case, arrays, step, margin, groups in convolutions(build):
+        image, weight, bias = map(torch.from_numpy, arrays)
+        cases[case] = lambda i=image, w=weight, b=bias, s=step, m=margin, g=groups: torch.nn.functional.conv2d(i, w, b, s, m, 1, g)
     x = torch.rand(4096, 1024)
     cases["softmax 4096x1024"] = lambda: torch.softmax(x, -1)
     small = torch.rand(16)
@@ -100,7 +119,7 @@ def main():
     peers = {}
     for name, make in (("numpy", numpy_cases), ("onnxruntime", onnxruntime_cases), ("torch", torch_cases)):
         try:
-            peers[name] = make()
+            peers[name] = make(options.build)
         except Exception as error:  # a peer that is missing or broken here is left out, and said so
             print(f"bench: {name} is left out: {error}", file=sys.stderr)
     times = {}

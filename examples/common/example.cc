@@ -16,6 +16,10 @@ Options& Options::number(const std::string& flag, double* value, double least, d
   all_.push_back({.flag = flag, .meaning = meaning, .number = value, .least = least, .most = most});
   return *this;
 }
+Options& Options::text(const std::string& flag, std::string* value, const std::string& meaning) {
+  all_.push_back({.flag = flag, .meaning = meaning, .text = value});
+  return *this;
+}
 Options& Options::flag(const std::string& flag, bool* value, const std::string& meaning) {
   all_.push_back({.flag = flag, .meaning = meaning, .set = value});
   return *this;
@@ -37,7 +41,7 @@ void Options::help() const {
       std::snprintf(text, sizeof text, " (default %g)", *o.number);
       fallback = text;
     }
-    std::printf("  %-18s %s%s\n", (o.flag + (o.set ? "" : o.integer ? " N" : " X")).c_str(), o.meaning.c_str(), fallback.c_str());
+    std::printf("  %-18s %s%s\n", (o.flag + (o.set ? "" : o.integer ? " N" : o.text ? " FILE" : " X")).c_str(), o.meaning.c_str(), fallback.c_str());
   }
   std::printf("  %-18s %s\n", "--help", "this text");
 }
@@ -54,6 +58,10 @@ void Options::parse(int argc, char** argv) const {
     }
     if (i + 1 >= argc) fail(given + " needs a value");
     const char* text = argv[++i];
+    if (it->text) {
+      *it->text = text;
+      continue;
+    }
     char* end = nullptr;
     const double v = std::strtod(text, &end);
     if (end == text || *end != 0 || !(v >= it->least && v <= it->most) || (it->integer && v != std::floor(v))) {

@@ -16,6 +16,7 @@ class Options {
   Options(std::string name, std::string purpose) : name_(std::move(name)), purpose_(std::move(purpose)) {}
   Options& integer(const std::string& flag, std::int64_t* value, std::int64_t least, std::int64_t most, const std::string& meaning);
   Options& number(const std::string& flag, double* value, double least, double most, const std::string& meaning);
+  Options& text(const std::string& flag, std::string* value, const std::string& meaning);
   Options& flag(const std::string& flag, bool* value, const std::string& meaning);
   /// Exits after --help (0), and after saying in one line what is wrong with the command line (2).
   void parse(int argc, char** argv) const;
@@ -27,6 +28,7 @@ class Options {
     std::string flag, meaning;
     std::int64_t* integer = nullptr;
     double* number = nullptr;
+    std::string* text = nullptr;
     bool* set = nullptr;
     double least = 0, most = 0;
   };

@@ -1,8 +1,10 @@
 #include "kernels/cpu/matmul.h"
 
-#include <mutex>
+#include <algorithm>
+#include <optional>
 
 #include "base/errors.h"
+#include "kernels/cpu/convolution.h"
 #include "kernels/cpu/matmul_product.h"
 #include "kernels/cpu/scaled.h"
 #include "kernels/launch/layout.h"
@@ -30,24 +32,6 @@ constexpr std::uint32_t kMostTogether = 8;  // products of one launch
 
 std::int64_t stride_of(const TensorView& v, int d) { return v.strides[d]; }
 
-void report(const NativeArgs& args, ErrorCode code, std::string message) {
-  static std::mutex mu;  // two batches may fail at once
-  std::lock_guard lock(mu);
-  *args.fault = {true, code, std::move(message)};
-}
-
-/// Runs one launch's products; what goes wrong becomes the launch's fault.
-template <class F>
-void reporting(const NativeArgs& args, F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    report(args, e.code(), e.message());
-  } catch (const std::exception& e) {
-    report(args, ErrorCode::OutOfMemory, e.what());
-  }
-}
-
 MatmulKernels kernels_of(const NativeArgs& args) {
   return matmul_kernels(static_cast<int>(args.ints[0]), static_cast<unsigned>(args.ints[1]), args.micro);
 }
@@ -63,10 +47,7 @@ void into(const TensorView& c, Run&& run) {
   scatter(copy.get(), c);
 }
 
-/// Is something added to the product, and does it stand where the result will? The third of a launch's integers.
-enum class Sum : std::int64_t { None, Apart, InPlace };
-
-/// What is added, with the strides of the result; null: nothing.
+/// What is added, with the strides of the result; null: nothing. The third of a launch's integers says it.
 const char* summand(const NativeArgs& args) {
   switch (static_cast<Sum>(args.ints[2])) {
     case Sum::None: return nullptr;
@@ -201,6 +182,7 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
 }  // namespace
 
 NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
+  if (product_forms().at(node.op) == ProductForm::Windows) return convolution_launch(g, node, std::move(operands));
   bool linear = product_forms().at(node.op) == ProductForm::Rows;
   DType dtype = operands.back().dtype;
   const bool widening = product_forms().at(node.op) == ProductForm::Matrix && operands[0].dtype != dtype;
@@ -245,32 +227,78 @@ bool join_linears(Launch& first, const Launch& second) {
   return true;
 }
 
+namespace {
+
+/// What a loop kernel stores: what it reads, something else it reads added to that where `other` is set, and none below 0 if relu.
+struct Ending {
+  std::uint32_t read, other = ~0u, store;  ///< accesses
+  bool relu = false;
+};
+std::optional<Ending> ending_of(const LoopKernel& k) {
+  using Kind = BodyNode::Kind;
+  std::size_t seen = 1;
+  auto node = [&](std::uint32_t i) -> const BodyNode& { return ++seen, k.body[i]; };
+  const BodyNode& store = k.body.back();
+  if (store.kind != Kind::Store || store.b != ~0u || static_cast<std::size_t>(k.n_kept) != k.extents.size()) return std::nullopt;
+  const BodyNode* value = &node(store.a);
+  Ending e{.read = 0, .store = store.access};
+  auto op = [](const BodyNode& n, ScalarOp op) { return n.kind == Kind::Op && n.op == op; };
+  if (op(*value, ScalarOp::Max)) {
+    const BodyNode &x = node(value->a), &y = node(value->b);
+    const bool first = x.kind == Kind::Const;
+    const BodyNode& zero = first ? x : y;
+    if (zero.kind != Kind::Const || zero.fimm != 0) return std::nullopt;
+    value = first ? &y : &x, e.relu = true;
+  }
+  if (op(*value, ScalarOp::Add)) {
+    const BodyNode &x = node(value->a), &y = node(value->b);
+    if (x.kind != Kind::Load || y.kind != Kind::Load) return std::nullopt;
+    e.read = x.access, e.other = y.access;
+  } else if (value->kind == Kind::Load) {
+    e.read = value->access;
+  } else {
+    return std::nullopt;
+  }
+  if (seen != k.body.size() || (e.other == ~0u && !e.relu)) return std::nullopt;
+  return e;
+}
+
+/// Where its integers say what is added; null: to this product nothing can be.
+Int* sum_of(NativeLaunch& p) {
+  if (p.fn == linear_kernel || p.fn == bmm_kernel) return &p.ints[2];
+  return is_convolution(p) ? &p.ints[p.args.back().first + convolution_ints::kSum] : nullptr;
+}
+
+}  // namespace
+
 bool join_sum(Launch& product, const Launch& sum) {
   auto* p = std::get_if<NativeLaunch>(&product.what);
   const auto* s = std::get_if<LoopLaunch>(&sum.what);
-  if (!p || !s || (p->fn != linear_kernel && p->fn != bmm_kernel) || p->n_results != 1 || p->first_result != 2) return false;
+  if (!p || !s || p->n_results != 1 || !sum_of(*p) || !is_number(*sum_of(*p), static_cast<std::int64_t>(Sum::None))) return false;
   const LoopKernel& k = s->kernel;
   const Operand made = p->operands.back();
-  using Kind = BodyNode::Kind;
-  if (made.dtype != acc_dtype(made.dtype) || k.body.size() != 4 || k.buffers.size() != 3 || static_cast<std::size_t>(k.n_kept) != k.extents.size()) return false;
-  const BodyNode &x = k.body[0], &y = k.body[1], &add = k.body[2], &store = k.body[3];
-  if (x.kind != Kind::Load || y.kind != Kind::Load || add.kind != Kind::Op || add.op != ScalarOp::Add || store.kind != Kind::Store) return false;
-  if (add.a + add.b != 1 || store.a != 2 || store.b != ~0u || add.dtype != made.dtype) return false;
-  const Access *read = &k.accesses[x.access], *other = &k.accesses[y.access], &to = k.accesses[store.access];
-  if (s->buffers[read->buffer] != made.buffer) std::swap(read, other);
+  const std::optional<Ending> ending = ending_of(k);
+  if (!ending || made.dtype != acc_dtype(made.dtype) || (ending->relu && !is_convolution(*p))) return false;
+  if (ending->relu && !is_number(p->ints[p->args.back().first + convolution_ints::kRelu], 0)) return false;
+  const Access *read = &k.accesses[ending->read], *other = ending->other == ~0u ? nullptr : &k.accesses[ending->other], &to = k.accesses[ending->store];
+  if (other && s->buffers[read->buffer] != made.buffer) std::swap(read, other);
   if (s->buffers[read->buffer] != made.buffer || !same_layout(made.layout, contiguous_layout(made.layout.sizes)) || !is_number(read->offset, 0)) return false;
   if (!same_number(numel(k.extents), numel(made.layout.sizes))) return false;
-  for (const Access* a : {read, other, &to})
+  for (const Access* a : {read, other ? other : read, &to})
     if (k.buffers[a->buffer].dtype != made.dtype || !a->gathers.empty() || !same_numbers(a->strides, read->strides)) return false;
   auto operand = [&](const Access& a, bool written) {
     Operand o{s->buffers[a.buffer], made.dtype, made.layout, written};
     o.layout.offset = a.offset;
     return o;
   };
-  p->operands.back() = operand(*other, false);
+  p->operands.pop_back();
+  if (other) {
+    p->operands.push_back(operand(*other, false));
+    ++p->first_result;
+    *sum_of(*p) = static_cast<std::int64_t>(Sum::Apart);
+  }
   p->operands.push_back(operand(to, true));
-  p->first_result = 3;
-  p->ints[2] = static_cast<std::int64_t>(Sum::Apart);
+  if (ending->relu) p->ints[p->args.back().first + convolution_ints::kRelu] = 1;
   if (product.op.empty()) product.op = product.name;
   product.name += "_" + sum.name;
   product.nodes.insert(product.nodes.end(), sum.nodes.begin(), sum.nodes.end());
@@ -279,10 +307,9 @@ bool join_sum(Launch& product, const Launch& sum) {
 
 void sum_in_place(Launch& product) {
   auto& p = std::get<NativeLaunch>(product.what);
-  p.operands.erase(p.operands.begin() + 2);
+  p.operands.erase(p.operands.begin() + --p.first_result);
   p.operands.back().kept = true;
-  p.first_result = 2;
-  p.ints[2] = static_cast<std::int64_t>(Sum::InPlace);
+  *sum_of(p) = static_cast<std::int64_t>(Sum::InPlace);
 }
 
 }  // namespace reprise::kernels

@@ -19,9 +19,9 @@ NativeLaunch matmul_launch(const graph::Graph&, const graph::Node&, std::vector<
 bool join_linears(Launch& first, const Launch& second);
 
 /// When `sum` does nothing but add something of its dtype and sizes to what `product` makes, Float32 or Float64: makes it a part of `product`, which then
-/// takes that as its third operand. Nobody else may read the product.
+/// takes that as its last operand. After a convolution also a relu, of the sum or alone. Nobody else may read the product.
 bool join_sum(Launch& product, const Launch& sum);
-/// Of a product with a third operand: that stands where the result will.
+/// Of a product that adds an operand: that stands where the result will.
 void sum_in_place(Launch& product);
 
 }  // namespace reprise::kernels

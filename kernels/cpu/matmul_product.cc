@@ -47,6 +47,7 @@ constexpr std::int64_t kGrainPacked = 128 << 10;
 
 constexpr std::int64_t kChunkBytes = 256 << 10;  // of weights that several rows share: stays in the L2 cache
 constexpr std::int64_t kPackedBytes = 8 << 20;   // of B at a time: stays in the L3 cache
+constexpr std::int64_t kLeastPacked = 512 << 10;
 constexpr std::int64_t kDeepest = 768;           // a k up to this is one block
 constexpr std::int64_t kDepth = 512;      // else blocks of about this: A's block and B's panel share the L2 cache
 constexpr std::int64_t kBlockRows = 192;  // of A at most
@@ -170,20 +171,38 @@ class Gemv {
   std::int64_t x_row_ = 0, sums_row_ = 0;
 };
 
+/// B as it stands in memory.
+class Matrix final : public PanelSource {
+ public:
+  Matrix(const MatmulKernels& f, const ProductCall& p, std::int64_t width) : f_(f), p_(p), width_(width) {}
+  void pack(std::int64_t, std::int64_t col, std::int64_t cols, char* panel) const override {
+    widen(f_, p_.dtype, p_.b + col * p_.b_col * item_size(p_.dtype), p_.b_row, p_.b_col, panel, width_, p_.k, cols);
+  }
+
+ private:
+  const MatmulKernels& f_;
+  const ProductCall& p_;
+  std::int64_t width_;
+};
+
 /// Blocked product. B is packed into panels of one tile's width, all of k deep, as many panels at a time as
 /// kPackedBytes holds; then blocks of rows times groups of panels run in parallel. A block of A is widened (or read in
 /// place), and every tile of it meets every panel of the group. The split of k depends on k alone, so any grouping
 /// gives equal bits.
 class Gemm {
  public:
-  Gemm(const MatmulKernels& f, const ProductCall& p)
+  Gemm(const MatmulKernels& f, const PackedProduct& all, std::int64_t packed_bytes)
       : f_(f),
-        p_(p),
-        acc_(acc_dtype(p.dtype)),
+        all_(all),
+        p_(all.p),
+        acc_(acc_dtype(all.p.dtype)),
         size_(item_size(acc_)),
         lanes_(micro_lanes(f.bits, acc_)),
         width_(lanes_ * gemm_vectors(f.bits)),
-        tile_rows_(gemm_rows(f.bits)) {
+        tile_rows_(gemm_rows(f.bits)),
+        packed_bytes_(packed_bytes),
+        image_panels_((all.p.n + width_ - 1) / width_) {
+    const ProductCall& p = p_;
     blocks_ = p.k <= kDeepest ? 1 : (p.k + kDepth - 1) / kDepth;
     depth_ = round_up((p.k + blocks_ - 1) / blocks_, lanes_);
     k_room_ = round_up(p.k, lanes_);
@@ -193,8 +212,8 @@ class Gemm {
   }
 
   void run() {
-    std::int64_t panel_bytes = k_room_ * width_ * size_, panels = (p_.n + width_ - 1) / width_;
-    std::int64_t at_once = std::clamp<std::int64_t>(kPackedBytes / panel_bytes, 1, panels);
+    std::int64_t panel_bytes = k_room_ * width_ * size_, panels = image_panels_ * all_.images;
+    std::int64_t at_once = std::clamp<std::int64_t>(packed_bytes_ / panel_bytes, 1, panels);
     Scratch packed(at_once * panel_bytes);
     packed_ = packed.get();
     for (std::int64_t first = 0; first < panels && !failure_; first += at_once) {
@@ -235,10 +254,19 @@ class Gemm {
     }
   }
 
+  /// Where panel first_ + i stands: the columns [col, col + cols) of an image.
+  struct Panel {
+    std::int64_t image, col, cols;
+  };
+  Panel panel_at(std::int64_t i) const {
+    const std::int64_t at = first_ + i, image = at / image_panels_, col = (at - image * image_panels_) * width_;
+    return {image, col, std::min(width_, p_.n - col)};
+  }
+  std::int64_t c_at(const Panel& at) const { return at.image * all_.c_image + at.col; }
+
   void pack(std::int64_t i) const {
-    std::int64_t col = (first_ + i) * width_;
-    widen(f_, p_.dtype, p_.b + col * p_.b_col * item_size(p_.dtype), p_.b_row, p_.b_col,
-          packed_ + i * k_room_ * width_ * size_, width_, p_.k, std::min(width_, p_.n - col));
+    const Panel at = panel_at(i);
+    all_.source.pack(at.image, at.col, at.cols, packed_ + i * k_room_ * width_ * size_);
   }
 
   void block(std::int64_t row, std::int64_t panel, std::int64_t panel_end) const {
@@ -247,9 +275,12 @@ class Gemm {
     std::int64_t a_row = round_up(depth_, 64 / size_) | (64 / size_), sums_row = (panel_end - panel) * width_;
     bool in_c = p_.dtype == acc_ || blocks_ == 1, sum_apart = p_.sum && blocks_ == 1;
     if (p_.sum && p_.sum != p_.c && !sum_apart)
-      for (std::int64_t i = row; i < row + rows; ++i) {
-        const std::int64_t at = (i * p_.c_row + (first_ + panel) * width_) * size_, end = std::min((first_ + panel_end) * width_, p_.n);
-        std::memcpy(p_.c + at, p_.sum + at, static_cast<std::size_t>((end - (first_ + panel) * width_) * size_));
+      for (std::int64_t j = panel; j < panel_end; ++j) {
+        const Panel of = panel_at(j);
+        for (std::int64_t i = row; i < row + rows; ++i) {
+          const std::int64_t at = (i * p_.c_row + c_at(of)) * size_;
+          std::memcpy(p_.c + at, p_.sum + at, static_cast<std::size_t>(of.cols * size_));
+        }
       }
     std::int64_t a_bytes = a_in_place_ ? 0 : room * a_row * size_;
     Scratch scratch(a_bytes + (in_c ? 0 : rows * sums_row * size_));
@@ -260,7 +291,7 @@ class Gemm {
       const char* a = p_.a + (row * p_.a_row + k * p_.a_col) * a_size;
       micro::GemmTile t;
       t.a_row = p_.a_row, t.a_col = 1, t.b_row = width_, t.c_row = p_.c_row, t.k = deep;
-      t.first = k == 0 && !p_.sum, t.last = k + depth_ >= p_.k;
+      t.first = k == 0 && !p_.sum, t.last = k + depth_ >= p_.k, t.relu = all_.relu;
       if (!a_in_place_) {
         if (p_.a_dtype == p_.dtype)
           widen(f_, p_.dtype, a, p_.a_row, p_.a_col, scratch.get(), a_row, rows, deep);
@@ -271,7 +302,8 @@ class Gemm {
         a = scratch.get(), t.a_row = a_row;
       }
       for (std::int64_t j = panel; j < panel_end; ++j) {
-        std::int64_t col = (first_ + j) * width_, cols = std::min(width_, p_.n - col);
+        const Panel at = panel_at(j);
+        const std::int64_t cols = at.cols;
         // A last panel that is not full is cheaper in single vectors.
         bool full = cols > width_ - lanes_ || lanes_ == width_;
         std::int64_t step = full ? width_ : lanes_;
@@ -281,7 +313,8 @@ class Gemm {
           for (std::int64_t i = 0; i < rows; i += tile_rows_) {
             t.m = std::min<std::int64_t>(tile_rows_, rows - i);
             t.a = a + i * t.a_row * size_;
-            t.c = p_.c + ((row + i) * p_.c_row + col + v) * c_size;
+            if (all_.bias) t.bias = all_.bias + (row + i) * size_;
+            t.c = p_.c + ((row + i) * p_.c_row + c_at(at) + v) * c_size;
             t.acc = sum_apart ? const_cast<char*>(p_.sum) + (static_cast<char*>(t.c) - p_.c) : in_c ? t.c : sums + (i * sums_row + (j - panel) * width_ + v) * size_;
             t.acc_row = in_c ? p_.c_row : sums_row;
             (full ? f_.gemm_full : f_.gemm_one)(&t);
@@ -292,9 +325,10 @@ class Gemm {
   }
 
   const MatmulKernels& f_;
+  const PackedProduct& all_;
   const ProductCall& p_;
   DType acc_;
-  std::int64_t size_, lanes_, width_, tile_rows_, block_rows_, blocks_, depth_, k_room_, first_ = 0;
+  std::int64_t size_, lanes_, width_, tile_rows_, packed_bytes_, image_panels_, block_rows_, blocks_, depth_, k_room_, first_ = 0;
   bool a_in_place_;
   char* packed_ = nullptr;
   std::atomic<bool> failed_{false};
@@ -352,7 +386,13 @@ void multiply(const MatmulKernels& f, const ProductCall& p) {
     TensorView c = matrix(p.c, p.dtype, p.n, p.m, 1, p.c_row);
     return scatter(t.c, c);
   }
-  Gemm(f, p).run();
+  const Matrix b(f, p, gemm_vectors(f.bits) * micro_lanes(f.bits, acc_dtype(p.dtype)));
+  Gemm(f, {p, b}, kPackedBytes).run();
+}
+
+void multiply(const MatmulKernels& f, const PackedProduct& all) {
+  // Few weights are read again for each group of panels, which then stay in the L2 cache.
+  Gemm(f, all, std::clamp(all.p.m * all.p.k * item_size(all.p.dtype), kLeastPacked, kPackedBytes)).run();
 }
 
 void multiply(const MatmulKernels& f, std::span<const ProductCall> all) {

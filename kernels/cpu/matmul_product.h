@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <mutex>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "device/host_memory.h"
@@ -27,24 +29,65 @@ MatmulKernels matmul_kernels(int bits, unsigned which, void* const* micro);
 /// Up to this many rows dots are faster than packing by transposition; sums, up to kGemvRows.
 inline constexpr std::int64_t kDotRows = 16;
 
+/// B of products whose elements do not stand in memory as a matrix.
+class PanelSource {
+ public:
+  /// Of the B of image `image`: all k rows of columns [col, col + cols), cols <= gemm_vectors * lanes, as a panel of that width in the accumulator's
+  /// dtype. Columns beyond are written with something. Called by several threads. Throws OutOfMemory.
+  virtual void pack(std::int64_t image, std::int64_t col, std::int64_t cols, char* panel) const = 0;
+
+ protected:
+  ~PanelSource() = default;
+};
+
 /// C[m, n] = A[m, k] * B[k, n]. Strides in elements; C's columns have stride 1. A is of `a_dtype`: the operands' dtype,
 /// or the accumulator's when it was widened before.
 struct ProductCall {
   DType dtype, a_dtype;
   std::int64_t m, n, k;
-  const char* a;
-  std::int64_t a_row, a_col;
-  const char* b;
-  std::int64_t b_row, b_col;
-  char* c;
-  std::int64_t c_row;
+  const char* a = nullptr;
+  std::int64_t a_row = 0, a_col = 0;
+  const char* b = nullptr;
+  std::int64_t b_row = 0, b_col = 0;
+  char* c = nullptr;
+  std::int64_t c_row = 0;
   const char* sum = nullptr;   ///< what is added, of the accumulator's dtype, with c's rows: c itself, or apart from it
 };
+/// Products of one A with each of so many B's, which `source` packs: c_image elements apart in C (and in what is added). p.b is not read.
+struct PackedProduct {
+  ProductCall p;
+  const PanelSource& source;
+  std::int64_t images = 1, c_image = 0;
+  const char* bias = nullptr;  ///< of the accumulator's dtype, one for each row; null: none
+  bool relu = false;           ///< none below 0, of what is whole
+};
+/// As below. Wants the slots kGemmFull, kGemmOne and kConvertIn; k > 0.
+void multiply(const MatmulKernels&, const PackedProduct&);
 /// May use device::parallel_for. Throws OutOfMemory when there is no room to pack.
 void multiply(const MatmulKernels&, const ProductCall&);
 /// Products of one A (all of a_* and of m, k and the dtypes are the same). Few rows are converted once, and all columns
 /// are shared out among the threads at once.
 void multiply(const MatmulKernels&, std::span<const ProductCall>);
+
+/// Runs one launch's products; what goes wrong becomes the launch's fault. Several threads may do so at once.
+template <class F>
+void reporting(const NativeArgs& args, F&& f) {
+  auto report = [&](ErrorCode code, std::string message) {
+    static std::mutex mu;
+    std::lock_guard lock(mu);
+    *args.fault = {true, code, std::move(message)};
+  };
+  try {
+    f();
+  } catch (const Error& e) {
+    report(e.code(), e.message());
+  } catch (const std::exception& e) {
+    report(ErrorCode::OutOfMemory, e.what());
+  }
+}
+
+/// Is something added to a product, and does it stand where the result will?
+enum class Sum : std::int64_t { None, Apart, InPlace };
 
 /// Bytes for the time of a scope.
 class Scratch {

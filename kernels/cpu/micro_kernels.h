@@ -27,7 +27,7 @@ inline constexpr int kGemvRows = 4;
 namespace micro {
 
 /// One tile: C[m, n] = A[m, k] * B[k, n] (+ acc[m, n] unless first, added last), stored to `acc` or, when last, rounded
-/// to `c`. A and B are of the accumulator's dtype. n <= vectors * lanes; B rows are readable up to `vectors * lanes`
+/// to `c`: with bias[m] added where there is one, and none below 0 if relu. A, B and bias are of the accumulator's dtype. n <= vectors * lanes; B rows are readable up to `vectors * lanes`
 /// columns. 1 <= m <= gemm_rows; rows are never read or written beyond m.
 struct GemmTile {
   const void* a;
@@ -40,6 +40,8 @@ struct GemmTile {
   std::int64_t c_row;
   std::int64_t m, n, k;
   std::int64_t first, last;
+  const void* bias = nullptr;
+  std::int64_t relu = 0;
 };
 using GemmFn = void (*)(const GemmTile*);
 struct Gemm {
@@ -94,6 +96,46 @@ using TransposeFn = void (*)(const void* src, std::int64_t src_row, void* dst, s
 struct Transpose {
   static constexpr std::string_view kKind = "transpose";
   using Fn = TransposeFn;
+  int bits;
+  DType src;
+  REPRISE_DESCRIBE(bits, src)
+};
+
+/// A panel of what windows see of an image: to[c * places + p, l] is the element c * channel + place[p] + column[l] after `image`, converted to the
+/// accumulator's dtype, or 0 where bit l of inside[p] is not set; those elements are not read. l < gemm_vectors * lanes, rows of `to` have as many.
+/// Bit v of `dense`: the elements of vector v lie side by side.
+struct WindowPanel {
+  const void* image;
+  const std::int64_t* place;
+  const std::uint64_t* inside;
+  const std::int64_t* column;
+  std::int64_t channels, channel, places, dense;
+  void* to;
+};
+using PackWindowsFn = void (*)(const WindowPanel*);
+struct PackWindows {
+  static constexpr std::string_view kKind = "pack_windows";
+  using Fn = PackWindowsFn;
+  int bits;
+  DType src;
+  REPRISE_DESCRIBE(bits, src)
+};
+
+/// Results of windows over one channel each: y[c, l] = the sum over p of weights[c, p] * the element that PackWindows would put into row c * places + p,
+/// + bias[c * bias_row] (+ sum[c, l] where there is one), none below `low`. Weights, bias and sum are of the accumulator's dtype, y is rounded to the image's; l < n.
+struct WindowRows {
+  WindowPanel seen;            ///< `to` is not used
+  const void *weights, *bias, *sum;
+  std::int64_t weights_row, bias_row;
+  void* y;
+  std::int64_t y_row;          ///< of sum, too
+  std::int64_t n;
+  double low;
+};
+using SumWindowsFn = void (*)(const WindowRows*);
+struct SumWindows {
+  static constexpr std::string_view kKind = "sum_windows";
+  using Fn = SumWindowsFn;
   int bits;
   DType src;
   REPRISE_DESCRIBE(bits, src)

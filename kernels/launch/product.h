@@ -9,6 +9,7 @@ enum class ProductForm : std::uint8_t {
   Batched,   ///< the same after one leading dimension
   Scaled,    ///< the same as Matrix; scales of both operands come third and fourth, then a bias
   Rows,      ///< [..., k] x [n, k]: any number of leading dimensions, the second operand by rows; a bias may come third
+  Windows,   ///< of convolutions: [n, c, ...] x [o, c / groups, places...], the image second in the product; a bias may come third
 };
 /// "form of a product", of operators of class Matmul.
 graph::OpColumn<ProductForm>& product_forms();

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "kernels/launch/product.h"
 #include "kernels/loop/analysis.h"
 
 namespace reprise::kernels {
@@ -82,6 +83,13 @@ Work of_native(const Launch& launch, const NativeLaunch& n, const graph::Graph& 
   };
   switch (graph::op(g.nodes[launch.nodes[0]].op).cls) {
     case graph::OpClass::Matmul:
+      if (const ProductForm* form = product_forms().find(g.nodes[launch.nodes[0]].op); form && *form == ProductForm::Windows) {
+        const Ints& weight = n.operands[1].layout.sizes;
+        std::int64_t summed = 2;  // of each result
+        for (std::size_t d = 1; d < weight.size(); ++d) summed *= value(weight[d]);
+        w.flops = summed * elements(n.operands[n.first_result].layout, value);
+        break;
+      }
       for (std::uint32_t r = 0; r < n.n_results; ++r) w.flops += 2 * elements(n.operands[n.first_result + r].layout, value) * size(0, 1);
       break;
     case graph::OpClass::Attention: w.flops = 4 * elements(n.operands[0].layout, value) * size(1, 2); break;

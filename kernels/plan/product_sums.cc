@@ -52,28 +52,28 @@ void join_sums(Lowered& l, std::size_t& marked) {
     const std::uint32_t at = lives[made->buffer].last;
     const Launch& sum = l.launches[at];
     const auto* loop = std::get_if<LoopLaunch>(&sum.what);
-    if (at - i > kNear || !loop || loop->buffers.size() != 3 || !sum.when.empty()) continue;
+    if (at - i > kNear || !loop || (loop->buffers.size() != 3 && loop->buffers.size() != 2) || !sum.when.empty()) continue;
     std::uint32_t to = kNever, other = kNever;
     for_each_use(sum, [&](std::uint32_t b, bool, bool written) {
       if (written) to = b;
       else if (b != made->buffer) other = b;
     });
-    if (to == kNever || other == kNever) continue;
+    if (to == kNever || (other == kNever) != (loop->buffers.size() == 2)) continue;
     bool one_reader = true, only_added = true;
     for (std::uint32_t k = i; k < at; ++k)
       for_each_use(l.launches[k], [&](std::uint32_t b, bool, bool) {
         one_reader = one_reader && (k == i || b != made->buffer);
         only_added = only_added && b != other;
       });
-    const bool ready = lives[other].last_write == kNever || lives[other].last_write < i;
+    const bool ready = other == kNever || lives[other].last_write == kNever || lives[other].last_write < i;
     // What is written of an argument must stay as it was if there is no room to multiply in.
     if (!one_reader || !ready || l.buffers[to].kind == Buffer::Kind::Input || lives[to].first != at || !join_sum(product, sum)) continue;
     gone[at] = true;
     lives[to].first = i;
-    if (lives[other].last != at || !only_added) continue;
+    if (other == kNever || lives[other].last != at || !only_added) continue;
     lives[other].last = i;
     const auto& n = std::get<NativeLaunch>(product.what);
-    const Operand &from = n.operands[2], &result = n.operands[3];
+    const Operand &from = n.operands[n.first_result - 1], &result = n.operands[n.first_result];
     if (!temp(other) || !same_number(l.buffers[other].bytes, l.buffers[to].bytes) || !same_layout(from.layout, result.layout)) continue;
     now[other] = to;
     lives[to].first = lives[other].first;

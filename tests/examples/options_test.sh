@@ -11,7 +11,7 @@ check() {
     failed=1
   fi
 }
-for name in gpt2 whisper resnet control minilm gguf_llama; do
+for name in gpt2 whisper resnet control minilm gguf_llama $([ -x "$1/example_vision" ] && echo vision); do
   check 0 "^usage: $name \[options\]" "$1/example_$name" --help
   check 0 '^  --[a-z]+ N +.*\(default [0-9]+\)$' "$1/example_$name" --help
   check 2 "^$name: unknown option '--frobnicate'" "$1/example_$name" --frobnicate

@@ -146,6 +146,58 @@ TEST(Convolution, OfChannelsLast) {
   expect_same({compiled(last(a[0]), last(a[1]), a[2])}, {want}, 1e-6, 1e-6);
 }
 
+// Every layout of image, weight and result, by the definition: channels last, transposed, with gaps, parts of larger images.
+TEST(Convolution, OfAnyLayout) {
+  std::uint32_t state = 1;
+  auto any = [&](std::int64_t lo, std::int64_t hi) { return state = state * 1664525 + 1013904223, lo + static_cast<std::int64_t>(state >> 8) % (hi - lo + 1); };
+  const std::vector<Tensor (*)(const Tensor&)> layouts = {+[](const Tensor& t) { return t; }, +[](const Tensor& t) { return transposed_memory(t); }, +[](const Tensor& t) { return with_gaps(t); },
+                                                          +[](const Tensor& t) { return t.movedim(1, -1).contiguous().movedim(-1, 1); },
+                                                          +[](const Tensor& t) { return cat({t, t, t}, -1).slice(-1, t.size(-1), t.size(-1) * 2); }};
+  for (int i = 0; i < (simulated() ? 12 : 120); ++i) {
+    Form f{};
+    const std::int64_t n = any(1, 3), groups = any(0, 3) ? 1 : any(2, 3);
+    f.groups = groups, f.channels = groups * any(1, 9), f.results = groups * any(1, 20), f.bias = any(0, 1);
+    Ints image{any(1, 3), f.channels};
+    for (std::int64_t d = 0; d < n; ++d) {
+      f.kernel.push_back(any(1, 4)), f.stride.push_back(any(1, 3)), f.padding.push_back(any(0, 3)), f.dilation.push_back(any(1, 2));
+      image.push_back(std::max(any(1, n == 1 ? 90 : 15), f.dilation.back() * (f.kernel.back() - 1) + 1 - 2 * f.padding.back()));
+    }
+    SCOPED_TRACE("form " + std::to_string(i) + ", image " + graph::sizes_text(image) + ", weight " + graph::sizes_text(f.weight_sizes()));
+    const DType t = std::vector<DType>{kFloat32, kFloat32, kFloat64, kBFloat16, kFloat16}[static_cast<std::size_t>(any(0, 4))];
+    auto laid = [&](const Tensor& t) { return layouts[static_cast<std::size_t>(any(0, static_cast<std::int64_t>(layouts.size()) - 1))](t); };
+    const Tensor x = numbers(image, t), w = numbers(f.weight_sizes(), t, 1), bias = numbers({f.results}, t, 2);
+    auto wide = [](const Tensor& v) { return v.to(Device::cpu()).to(kFloat64); };
+    const Tensor want = by_loops(f, wide(x), wide(w), wide(bias)).to(t);
+    const Tensor given = laid(x), weight = laid(w);
+    auto compiled = compile([&](Tensor x, Tensor w, Tensor b) { return call(f, x, w, b); });
+    auto beside = compile([&](Tensor x, Tensor w, Tensor b) { Tensor y = call(f, x, w, b); return cat({zeros_like(y), y}, -1); });  // the result has gaps
+    expect_same({call(f, given, weight, bias), compiled(given, weight, bias), beside(given, weight, bias)}, {want, want, cat({zeros_like(want), want}, -1)}, 1e-5, 1e-4);
+    EXPECT_EQ(compiled.stats().eager_fallbacks + beside.stats().eager_fallbacks, 0);
+  }
+}
+
+// What follows a convolution becomes a part of it: a relu, a sum and a relu, into the memory of what is added, too.
+TEST(Convolution, TakesWhatFollows) {
+  auto block = [](const std::vector<Tensor>& a) {
+    const Tensor y = relu(conv2d(a[0], a[1], a[2], 1, 1)), z = relu(conv2d(y, a[1], a[2], 1, 1) + a[0]);
+    const Tensor more = relu(conv2d(z, a[3]) + conv2d(z, a[1], {}, 1, 1));
+    return std::vector<Tensor>{z, more + conv2d(more, a[3], a[2])};
+  };
+  auto make = [](std::int64_t n) { return std::vector<Tensor>{numbers({n % 3 + 1, 5, n, n + 2}), numbers({5, 5, 3, 3}, kFloat32, 1) * 0.1, numbers({5}, kFloat32, 2), numbers({5, 5, 1, 1}, kFloat32, 3) * 0.1}; };
+  expect_compiled(block, make, {3, 7, 20, 1, 9}, {.rtol = 1e-4, .atol = 1e-4});
+  // More channels than are summed at once, and images of one element.
+  expect_compiled([](const std::vector<Tensor>& a) { return std::vector<Tensor>{relu(conv2d(a[0], a[1], a[2], 1, 1) + a[3])}; },
+                  [](std::int64_t n) { return std::vector<Tensor>{numbers({n, 120, 4, 5}), numbers({10, 120, 3, 3}, kFloat32, 1), numbers({10}, kFloat32, 2), numbers({n, 10, 4, 5}, kFloat32, 3)}; }, {2, 3},
+                  {.rtol = 1e-4, .atol = 1e-3});
+  expect_compiled([](const std::vector<Tensor>& a) { const Tensor y = relu(a[0].mean({2, 3}, true)); return std::vector<Tensor>{relu(conv2d(y, a[1], a[2]) + y), relu(conv2d(y * 2, a[1])), conv2d(y, a[1], a[2])}; },
+                  [](std::int64_t n) { return std::vector<Tensor>{numbers({n, 24, 3, 3}), numbers({24, 24, 1, 1}, kFloat32, 1), numbers({24}, kFloat32, 2)}; }, {2, 1, 17, 40}, {.rtol = 1e-4, .atol = 1e-4});
+  if (test_device() != Device::cpu()) return;
+  auto compiled = compile([&](std::vector<Tensor> a) { return block(a); });
+  compiled(make(7));
+  const std::string text = compiled.explain();
+  for (const char* launch : {"native convolution_relu(", "native convolution_add_relu("}) EXPECT_NE(text.find(launch), std::string::npos) << launch << " in\n" << text;
+}
+
 TEST(Convolution, PaddingByWords) {
   const Tensor x = numbers({2, 3, 9, 8}), w = numbers({4, 3, 4, 3}, kFloat32, 1);
   const Tensor same = conv2d(x, w, {}, 1, "same"), valid = conv2d(x, w, {}, 1, "valid");
@@ -187,7 +239,7 @@ TEST(Convolution, OfImagesWhoseWindowsAreMany) {
 TEST(Convolution, IsOneNode) {
   const graph::OpDef* o = graph::find_op("convolution");
   ASSERT_NE(o, nullptr);
-  EXPECT_EQ(o->cls, graph::OpClass::Composite);
+  EXPECT_EQ(o->cls, graph::OpClass::Matmul);
 }
 
 TEST(Convolution, RefusesWhatDoesNotFit) {

@@ -86,6 +86,8 @@ void emit(EmitContext&, const micro::GemvDot&);
 void emit(EmitContext&, const micro::GemvSum&);
 void emit(EmitContext&, const micro::Convert&);
 void emit(EmitContext&, const micro::Transpose&);
+void emit(EmitContext&, const micro::PackWindows&);
+void emit(EmitContext&, const micro::SumWindows&);
 void emit(EmitContext&, const micro::Softmax&);
 void emit(EmitContext&, const micro::Scale&);
 void emit(EmitContext&, const micro::IntDot&);

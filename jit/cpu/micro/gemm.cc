@@ -13,7 +13,8 @@ void emit(EmitContext& cx, const micro::Gemm& code) {
 #define REPRISE_INTEGER(name) g.integer_at(offsetof(micro::GemmTile, name))
   const V a = REPRISE_POINTER(a), a_row = REPRISE_INTEGER(a_row), a_col = REPRISE_INTEGER(a_col), bp = REPRISE_POINTER(b), b_row = REPRISE_INTEGER(b_row),
           accp = REPRISE_POINTER(acc), acc_row = REPRISE_INTEGER(acc_row), c = REPRISE_POINTER(c), c_row = REPRISE_INTEGER(c_row), rows = REPRISE_INTEGER(m),
-          n = REPRISE_INTEGER(n), k = REPRISE_INTEGER(k), first = REPRISE_INTEGER(first), last = REPRISE_INTEGER(last);
+          n = REPRISE_INTEGER(n), k = REPRISE_INTEGER(k), first = REPRISE_INTEGER(first), last = REPRISE_INTEGER(last),
+          bias = REPRISE_POINTER(bias), relu = REPRISE_INTEGER(relu);
 #undef REPRISE_POINTER
 #undef REPRISE_INTEGER
 
@@ -57,6 +58,19 @@ void emit(EmitContext& cx, const micro::Gemm& code) {
       }
     return s;
   });
+  auto each_sum = [&](const V& times, const std::function<V(int, V)>& f) {  // 0 or 1 times
+    carried = g.carry(0, times, 1, carried, [&](V, Vs s) {
+      for (int i = 0; i < mr; ++i)
+        for (int v = 0; v < nv; ++v) {
+          V& t = s[static_cast<std::size_t>(i * nv + v)];
+          t = f(i, t);
+        }
+      return s;
+    });
+  };
+  const V has_bias = g.wrap(g.b.CreateZExt(g.b.CreateIsNotNull(bias.v), g.b.getInt64Ty()));
+  each_sum(has_bias & last, [&](int i, V t) { return t + g.load_splat(g.at(bias, acc, row[i])); });
+  each_sum(relu & last, [&](int, V t) { return g.select(t < g.zero(), g.zero(), t); });  // NaN stays
   auto store_all = [&](DType t, V base, V stride) {
     for (int i = 0; i < mr; ++i)
       for (int v = 0; v < nv; ++v)

@@ -1,0 +1,19 @@
+#pragma once
+#include <vector>
+
+#include "kernels/launch/launch.h"
+
+namespace reprise::kernels {
+
+/// A convolution of one node that is not transposed, of a floating dtype. Operands: the image, the weight, the bias if there is one, the result; any
+/// strides. A product on the micro-kernels of matmul.h, whose panels are packed from the image: what windows see is copied nowhere else. The bias, what
+/// join_sum adds and a relu are the tile's last steps. Sums, threads and faults are as matmul_launch has them.
+NativeLaunch convolution_launch(const graph::Graph&, const graph::Node&, std::vector<Operand> tensors_then_results);
+bool is_convolution(const NativeLaunch&);
+
+/// The integers that such a launch has beside those of the schema: its last argument.
+namespace convolution_ints {
+enum { kBits, kWhich, kSum, kRelu, kCount };
+}
+
+}  // namespace reprise::kernels
