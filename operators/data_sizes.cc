@@ -14,6 +14,7 @@
 #include "guards/shape_env.h"
 #include "kernels/reference/elements.h"
 #include "kernels/reference/reference.h"
+#include "operators/data_sizes.h"
 #include "operators/families.h"
 #include "operators/read_back.h"
 #include "reprise/ops.h"
@@ -101,11 +102,17 @@ void nonzero_kernel(const NativeArgs& a) {
   std::fill(to + found * rank, to + wanted * rank, a.integer(2));
 }
 
-OpId nonzero_static_op() {
+}  // namespace
+
+OpId operators::nonzero_static_op() {
   static const OpId id = graph::register_op({.schema = "nonzero_static(Tensor self, *, SymInt size, SymInt fill_value=-1) -> Tensor", .shape = nonzero_shape},
                                             {kernels::reference_kernels().fact({nonzero_kernel})});
   return id;
 }
+
+using operators::nonzero_static_op;
+
+namespace {
 
 // ---- repeat_interleave
 

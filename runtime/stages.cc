@@ -264,7 +264,10 @@ CutGraphs cut_into_stages(Graph g, const std::vector<DataNumber>& data, const As
 
 StagedProgram build_staged(detail::Traced& t, kernels::Mode mode, Makers makers) {
   const std::shared_ptr<guards::ShapeEnv> env = t.graph.env;
-  CutGraphs cut = cut_into_stages(std::move(t.graph), t.data, t.assumed, t.int_results);
+  std::vector<Int> also = t.int_results;
+  also.push_back(t.random_count);
+  const std::vector<ReadFor> needed_by = leave_unread(t.graph, t.data, also);
+  CutGraphs cut = cut_into_stages(std::move(t.graph), t.data, t.assumed, also);
   Stages before;
   std::optional<Program> last;
   for (CutGraphs::Part& p : cut.parts) {
@@ -281,6 +284,7 @@ StagedProgram build_staged(detail::Traced& t, kernels::Mode mode, Makers makers)
     for (const auto& [number, tensor] : p.numbers) {
       stage->reads.push_back({tensor, t.data[number].word});
       stage->lines.push_back(t.data[number].loc);
+      stage->needed_by.push_back(needed_by[number]);
     }
     before.push_back(std::move(stage));
   }
@@ -327,10 +331,13 @@ void run_stages(const Stages& stages, const std::string& name, detail::CallFrame
 }
 
 std::string text_of(const Stage& s) {
+  auto at = [](SourceLoc l) { return std::string(l.file) + ":" + std::to_string(l.line); };
   std::string text = "gives " + std::to_string(s.reads.size()) + (s.reads.size() == 1 ? " number that depends on data" : " numbers that depend on data");
-  for (std::size_t i = 0; i < s.lines.size(); ++i)
-    if (const SourceLoc at = s.lines[i]) text += std::string(text.ends_with('a') ? " (" : ", ") + at.file + ":" + std::to_string(at.line);
-  return text.ends_with('a') ? text : text + ")";
+  for (std::size_t i = 0; i < s.lines.size(); ++i) {
+    text += (i ? "; " : " (") + (s.lines[i] ? at(s.lines[i]) + ": " : std::string()) + (s.needed_by[i].text.empty() ? "a size" : s.needed_by[i].text);
+    if (const SourceLoc by = s.needed_by[i].loc; by && at(by) != at(s.lines[i] ? s.lines[i] : by)) text += ", " + at(by);
+  }
+  return s.lines.empty() ? text : text + ")";
 }
 
 }  // namespace reprise::runtime

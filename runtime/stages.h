@@ -8,6 +8,7 @@
 #include "runtime/program.h"
 #include "runtime/recording.h"
 #include "runtime/tracer.h"
+#include "runtime/unread.h"
 
 namespace reprise::runtime {
 
@@ -26,6 +27,7 @@ struct Stage {
   std::vector<std::int32_t> results;               ///< all outputs, as Recording::replay wants them
   std::vector<Read> reads;
   std::vector<SourceLoc> lines;                    ///< by read: which of the program asked for it
+  std::vector<ReadFor> needed_by;                  ///< and who needs it
   /// What was assumed of numbers that are known when it has run, and of no later ones: conditions, by the slots of their values.
   guards::ExprProgram assumed;
   std::vector<std::pair<std::uint32_t, std::string>> conditions;
@@ -61,7 +63,7 @@ StagedProgram build_staged(detail::Traced&, kernels::Mode, Makers);
 /// stages have made. Throws what a kernel reports, and Bailed where an assumption does not hold: no argument has been written.
 void run_stages(const Stages&, const std::string& name, detail::CallFrame&, std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs);
 
-/// "gives 1 number that depends on data (model.cpp:41)": for explain() and logs.
+/// "gives 1 number that depends on data (model.cpp:41: mm has it as a size, model.cpp:42)": for explain() and logs.
 std::string text_of(const Stage&);
 
 }  // namespace reprise::runtime
