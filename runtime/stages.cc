@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "base/bail.h"
+#include "base/counters.h"
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "device/backend.h"
 #include "graph/map_values.h"
 #include "graph/text.h"
 #include "operators/read_back.h"
@@ -119,7 +121,7 @@ class Cut {
   }
 
   /// The first stage that may run each node; of a number the stage that gives it. What was traced after an assumption may rely on it, and runs
-  /// behind the stage that asks it.
+  /// behind the stage that asks it; not so what has no numbers in it and cannot fail: if the assumption turns out wrong, nobody sees its results.
   void find_stages() {
     for (std::vector<std::uint32_t> before; before.empty() || before != known_after_;) {
       before = known_after_;
@@ -136,14 +138,24 @@ class Cut {
     earliest_.clear(), last_ = 0;
     std::vector<std::uint32_t> of_value(g_.values.size());
     for (const Node& n : g_.nodes) {
-      std::uint32_t stage = needs.of(n.args);
+      const std::uint32_t of_args = needs.of(n.args);
+      std::uint32_t stage = of_args;
       const auto after = std::partition_point(from.begin(), from.end(), [&](const auto& f) { return f.first <= n.info.sequence; });
-      if (after != from.begin()) stage = std::max(stage, std::prev(after)->second);
+      if (after != from.begin() && std::prev(after)->second > stage && (of_args > 0 || relies_on_numbers(n))) stage = std::prev(after)->second;
       for_each_value(n, [&](ValueId v) { stage = std::max(stage, of_value[v.v]); });
       for (ValueId r : n.results) of_value[r.v] = stage;
       earliest_.push_back(stage);
       if (is_read(n)) known_after_[number_of(n)] = stage, last_ = std::max(last_, stage + 1);
     }
+  }
+
+  bool relies_on_numbers(const Node& n) const {
+    if (is_read(n)) return false;
+    if (graph::effects_of(n).any()) return true;
+    auto of_data = [&](const Ints& l) { return std::any_of(l.begin(), l.end(), [&](Int i) { return i.is_symbolic() && g_.env->of_data(i.expr()); }); };
+    bool relies = std::any_of(n.results.begin(), n.results.end(), [&](ValueId r) { return of_data(g_.meta(r).layout.sizes); });
+    for_each_value(n, [&](ValueId v) { relies = relies || of_data(g_.meta(v).layout.sizes) || of_data(g_.meta(v).layout.strides); });
+    return relies;
   }
 
   /// The nodes of a stage: what its numbers need and no stage before it has computed; of the last one, all that is left and wanted.
@@ -302,6 +314,29 @@ StagedProgram build_staged(detail::Traced& t, kernels::Mode mode, Makers makers)
   return made;
 }
 
+namespace {
+/// The numbers of a stage that has run. On a device they are copied side by side, and it is waited for once.
+void read(const Stage& stage, const std::vector<TensorImpl*>& inputs, detail::CallFrame& f) {
+  const bool several = stage.reads.size() > 1;
+  std::vector<Tensor> there;
+  std::vector<Device> from;
+  for (const Stage::Read& r : stage.reads) {
+    const TensorImpl& t = *inputs[r.tensor];
+    const Device d = t.device;
+    if (device::runs_host_code(d)) {
+      there.push_back(Tensor::share(inputs[r.tensor]));
+      continue;
+    }
+    there.push_back(transfer(Tensor::share(inputs[r.tensor]), Device::cpu(), "item", {}, several));
+    if (several && std::find(from.begin(), from.end(), d) == from.end()) from.push_back(d);
+  }
+  for (Device d : from) device::backend(d).current_stream().synchronize();
+  for (std::size_t i = 0; i < there.size(); ++i) std::memcpy(&f.values[stage.reads[i].word], there[i].impl()->data(), sizeof(std::int64_t));
+  counters().numbers_read.add(there.size());
+  counters().waits_for_numbers.add();
+}
+}  // namespace
+
 void run_stages(const Stages& stages, const std::string& name, detail::CallFrame& f, std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs) {
   inputs.assign(f.tensors.begin(), f.tensors.end());
   inputs.resize(stages.front()->program.graph.inputs.size());
@@ -313,10 +348,7 @@ void run_stages(const Stages& stages, const std::string& name, detail::CallFrame
       made.push_back(Tensor::adopt(std::exchange(t, nullptr)));
       inputs.push_back(made.back().impl());
     }
-    for (const Stage::Read& r : stage->reads) {
-      const Tensor one = on_host(Tensor::share(inputs[r.tensor]), "item");
-      std::memcpy(&f.values[r.word], one.impl()->data(), sizeof(std::int64_t));
-    }
+    read(*stage, inputs, f);
     if (log::on(log::Channel::Recordings)) {
       std::vector<std::int64_t> numbers;
       for (const Stage::Read& r : stage->reads) numbers.push_back(f.values[r.word]);

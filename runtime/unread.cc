@@ -22,6 +22,7 @@
 
 #include "base/errors.h"
 #include "device/backend.h"
+#include "graph/op_column.h"
 #include "graph/shape_rules.h"
 #include "graph/text.h"
 #include "kernels/loop/pointwise.h"
@@ -48,13 +49,57 @@ namespace {
 /// On the host: so many elements of a row that is not selected may be computed for nothing.
 constexpr std::int64_t kMostInVain = 16;
 
-/// What a reduction gives of nothing, for elements of that dtype.
-std::optional<Scalar> identity_of(OpId op, DType t) {
-  if (op == OpId::sum || op == OpId::cumsum) return t == kBool ? Scalar(false) : is_floating(t) ? Scalar(0.0) : Scalar(0);
-  if (op == OpId::prod) return t == kBool ? Scalar(true) : is_floating(t) ? Scalar(1.0) : Scalar(1);
-  if (op == OpId::any || op == OpId::all) return t == kBool ? Scalar(op == OpId::all) : is_floating(t) ? Scalar(op == OpId::all ? 1.0 : 0.0) : Scalar(op == OpId::all ? 1 : 0);
-  if (op != OpId::amax && op != OpId::amin) return std::nullopt;
-  const bool most = op == OpId::amin;
+/// What an operator does with rows that are left in place. Pointwise operators take them as they are.
+struct InPlace {
+  enum class Does {
+    Folds, Runs,         ///< reduces, sums up: what does not count is `neutral`
+    Takes, TakesAlong,   ///< by indices: rows that a mask selects are left where they are
+    Puts,                ///< by indices: where the mask holds
+    Selects, Slices, Keeps, Squeezes, Expands, Reshapes,  ///< views
+    Fills, Joins,
+    ByNumber,            ///< pointwise, but of a number it is computed in another way
+  } does;
+  enum class Neutral { Zero, One, Least, Most } neutral = Neutral::Zero;
+};
+using Does = InPlace::Does;
+using Neutral = InPlace::Neutral;
+constinit const graph::OpColumn<InPlace> kInPlace("rows left in place", {
+                                                                            {OpId::sum, {Does::Folds}},
+                                                                            {OpId::prod, {Does::Folds, Neutral::One}},
+                                                                            {OpId::amax, {Does::Folds, Neutral::Least}},
+                                                                            {OpId::amin, {Does::Folds, Neutral::Most}},
+                                                                            {OpId::any, {Does::Folds}},
+                                                                            {OpId::all, {Does::Folds, Neutral::One}},
+                                                                            {OpId::cumsum, {Does::Runs}},
+                                                                            {OpId::index, {Does::Takes}},
+                                                                            {OpId::index_select, {Does::TakesAlong}},
+                                                                            {OpId::index_put, {Does::Puts}},
+                                                                            {OpId::select, {Does::Selects}},
+                                                                            {OpId::slice, {Does::Slices}},
+                                                                            {OpId::permute, {Does::Keeps}},
+                                                                            {OpId::unsqueeze, {Does::Keeps}},
+                                                                            {OpId::alias, {Does::Keeps}},
+                                                                            {OpId::detach, {Does::Keeps}},
+                                                                            {OpId::squeeze, {Does::Squeezes}},
+                                                                            {OpId::expand, {Does::Expands}},
+                                                                            {OpId::view, {Does::Reshapes}},
+                                                                            {OpId::full, {Does::Fills}},
+                                                                            {OpId::cat, {Does::Joins}},
+                                                                            {OpId::pow, {Does::ByNumber}},
+                                                                        });
+bool does(const Node& n, Does what) {
+  const InPlace* fact = kInPlace.find(n.op);
+  return fact && fact->does == what;
+}
+
+/// The neutral element of that dtype; nullopt where it has none.
+std::optional<Scalar> neutral_of(const Node& n, DType t) {
+  const Neutral neutral = kInPlace.find(n.op)->neutral;
+  if (neutral == Neutral::Zero || neutral == Neutral::One) {
+    const bool one = neutral == Neutral::One;
+    return t == kBool ? Scalar(one) : is_floating(t) ? Scalar(one ? 1.0 : 0.0) : Scalar(one ? 1 : 0);
+  }
+  const bool most = neutral == Neutral::Most;
   if (is_floating(t)) return Scalar(most ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
   auto extreme = [&]<class T>(T) { return Scalar(static_cast<std::int64_t>(most ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min())); };
   switch (t) {
@@ -151,14 +196,14 @@ class Unread {
   }
   SourceLoc loc_of(ValueId v) const { return maker(v) ? maker(v)->info.loc : SourceLoc{}; }
   ValueId base_of(ValueId v) const {
-    for (const Node* n = maker(v); n && n->op == OpId::view; n = maker(v)) v = std::get<ValueId>(n->args[0]);
+    for (const Node* n = maker(v); n && does(*n, Does::Reshapes); n = maker(v)) v = std::get<ValueId>(n->args[0]);
     return v;
   }
   void find_place(std::size_t k, ValueId c) {
     from_[k] = c;
     const Node* n = maker(c);
     counted_at_[k] = n ? static_cast<std::size_t>(g_.values[c.v].node) : 0;
-    if (data_[k].is_float || !n || n->op != OpId::sum) return;
+    if (data_[k].is_float || !n || !does(*n, Does::Folds) || kInPlace.find(n->op)->neutral != Neutral::Zero || g_.meta(c).dtype != kInt64) return;
     const ValueId v = std::get<ValueId>(n->args[0]);
     const TensorMeta& m = g_.meta(v);
     const std::vector<bool> over = reduced(n->args[1], m.dim());
@@ -274,7 +319,7 @@ class Unread {
   }
   std::optional<Column> column(ValueId v) const {
     const Node* n = maker(v);
-    if (!n || n->op != OpId::select || dim_of(n->args[1], 2) != 1 || std::get<Int>(n->args[2]).is_symbolic()) return std::nullopt;
+    if (!n || !does(*n, Does::Selects) || dim_of(n->args[1], 2) != 1 || std::get<Int>(n->args[2]).is_symbolic()) return std::nullopt;
     const Node* places = places_of(std::get<ValueId>(n->args[0]));
     if (!places) return std::nullopt;
     const ValueId mask = std::get<ValueId>(places->args[0]);
@@ -316,19 +361,19 @@ class Unread {
     return there && is_computed(s.word().expr());
   }
 
+  static constexpr const char *kSize = " has it as a size", *kTakes = " takes it";
   const char* why_not(const Node& n) const {
-    static constexpr const char* kSize = " has it as a size";
     bool rows = true;
-    const OpClass cls = graph::op(n.op).cls;
     if (n.op == operators::nonzero_static_op()) {
       const std::optional<std::size_t> k = number(std::get<Int>(n.args[1]));
       const ValueId mask = std::get<ValueId>(n.args[0]);
       return k && places_[*k] && base_of(mask) == places_[*k]->base && in_place(mask) && !mentions(n.args[2]) ? nullptr : kSize;
     }
-    if (n.op == OpId::select)
+    const InPlace* fact = kInPlace.find(n.op);
+    if (does(n, Does::Selects))
       if (const Node* places = places_of(std::get<ValueId>(n.args[0])); places && g_.meta(std::get<ValueId>(places->args[0])).dim() != 1) return column(n.results[0]) ? nullptr : kSize;
     // Places of more dimensions stand for nothing but what is put there.
-    if (n.op == OpId::index || n.op == OpId::index_select || n.op == OpId::index_put) return why_not_indexed(n) ? kSize : nullptr;
+    if (does(n, Does::Takes) || does(n, Does::TakesAlong) || does(n, Does::Puts)) return why_not_indexed(n);
     for_each_value(n, [&](ValueId v) {
       rows = rows && in_place(v);
       const Node* places = places_of(v);
@@ -340,43 +385,37 @@ class Unread {
     const int rank = n.args.empty() || !std::holds_alternative<ValueId>(n.args[0]) ? 0 : g_.meta(std::get<ValueId>(n.args[0])).dim();
     auto size = [&](int d) { return g_.meta(std::get<ValueId>(n.args[0])).layout.sizes[static_cast<std::size_t>(d)]; };
     auto others = [&](std::size_t first) { return std::any_of(n.args.begin() + static_cast<std::ptrdiff_t>(first), n.args.end(), [&](const NodeArg& a) { return mentions(a); }); };
-    switch (cls) {
-      case OpClass::Pointwise: return why_not_pointwise(n);
-      case OpClass::Reduction: return identity_of(n.op, g_.meta(std::get<ValueId>(n.args[0])).dtype) && !others(1) ? nullptr : " needs it";
-      case OpClass::Creation: {
-        if (n.op != OpId::full) return kSize;
-        const Scalar& fill = std::get<Scalar>(n.args[1]);
-        return !mentions(n.args[1]) || is_computed(fill, g_.meta(n.results[0]).device) ? nullptr : " takes it";
+    if (graph::op(n.op).cls == OpClass::Pointwise) return why_not_pointwise(n);
+    if (!fact) return kSize;
+    switch (fact->does) {
+      case Does::Folds: case Does::Runs: return neutral_of(n, g_.meta(std::get<ValueId>(n.args[0])).dtype) && !others(1) ? nullptr : kSize;
+      case Does::Fills: return !mentions(n.args[1]) || is_computed(std::get<Scalar>(n.args[1]), g_.meta(n.results[0]).device) ? nullptr : kTakes;
+      case Does::Joins: return mentions(g_.meta(n.results[0]).layout.sizes[static_cast<std::size_t>(dim_of(n.args[1], g_.meta(n.results[0]).dim()))]) ? kSize : nullptr;
+      case Does::Keeps: return nullptr;
+      case Does::Selects: case Does::Slices: return others(1) || mentions(size(dim_of(n.args[1], rank))) ? kSize : nullptr;
+      case Does::Squeezes: {
+        const Ints* dims = std::get_if<Ints>(&n.args[1]);
+        return dims && std::none_of(dims->begin(), dims->end(), [&](Int d) { return mentions(size(dim_of(d, rank))); }) ? nullptr : kSize;
       }
-      case OpClass::View: break;
-      case OpClass::Join: {
-        if (n.op != OpId::cat) return kSize;
-        const ValueId first = std::get<std::vector<ValueId>>(n.args[0])[0];
-        return mentions(g_.meta(n.results[0]).layout.sizes[static_cast<std::size_t>(dim_of(n.args[1], g_.meta(first).dim()))]) ? kSize : nullptr;
+      case Does::Expands: {
+        const Ints& to = std::get<Ints>(n.args[1]);
+        return std::all_of(to.begin(), to.end(), [&](Int i) { return in_place(i); }) ? nullptr : kSize;
       }
-      default: return n.op == OpId::cumsum ? nullptr : kSize;
+      case Does::Reshapes: return keeps_rows(n) ? nullptr : kSize;
+      default: return kSize;
     }
-    if (n.op == OpId::permute || n.op == OpId::unsqueeze || n.op == OpId::alias || n.op == OpId::detach) return nullptr;
-    if (n.op == OpId::select || n.op == OpId::slice) return others(1) || mentions(size(dim_of(n.args[1], rank))) ? kSize : nullptr;
-    if (n.op == OpId::squeeze) {
-      const Ints* dims = std::get_if<Ints>(&n.args[1]);
-      return dims && std::none_of(dims->begin(), dims->end(), [&](Int d) { return mentions(size(dim_of(d, rank))); }) ? nullptr : kSize;
-    }
-    if (n.op == OpId::expand) {
-      const Ints& to = std::get<Ints>(n.args[1]);
-      return std::all_of(to.begin(), to.end(), [&](Int i) { return in_place(i); }) ? nullptr : kSize;
-    }
-    if (n.op != OpId::view) return kSize;
-    // The rows stay what they are; their elements have other sizes.
+  }
+  /// A view of which the rows stay what they are: their elements have other sizes.
+  bool keeps_rows(const Node& n) const {
     const Ints &was = g_.meta(std::get<ValueId>(n.args[0])).layout.sizes, &is = g_.meta(n.results[0]).layout.sizes, &asked = std::get<Ints>(n.args[1]);
     std::size_t at = 0;
     while (at < was.size() && at < is.size() && identical(was[at], is[at]) && !mentions(was[at])) ++at;
-    if (at >= was.size() || at >= is.size() || !number(was[at]) || !identical(was[at], is[at]) || is.size() != asked.size() || !identical(asked[at], is[at])) return kSize;
+    if (at >= was.size() || at >= is.size() || !number(was[at]) || !identical(was[at], is[at]) || is.size() != asked.size() || !identical(asked[at], is[at])) return false;
     for (std::size_t d = at + 1; d < was.size(); ++d)
-      if (mentions(was[d])) return kSize;
+      if (mentions(was[d])) return false;
     for (std::size_t d = 0; d < is.size(); ++d)
-      if (d != at && mentions(is[d])) return kSize;
-    return nullptr;
+      if (d != at && mentions(is[d])) return false;
+    return true;
   }
 
   const char* why_not_pointwise(const Node& n) const {
@@ -386,36 +425,36 @@ class Unread {
       const Scalar* s = std::get_if<Scalar>(&n.args[i]);
       const ArgType t = schema.args[i].type;
       // What a power is computed by depends on whether it is a number.
-      if (!s || (t != ArgType::TensorOrScalar && t != ArgType::OptionalTensorOrScalar) || n.op == OpId::pow || !is_computed(*s, g_.meta(n.results[0]).device)) return " takes it";
+      if (!s || (t != ArgType::TensorOrScalar && t != ArgType::OptionalTensorOrScalar) || does(n, Does::ByNumber) || !is_computed(*s, g_.meta(n.results[0]).device)) return kTakes;
     }
     return nullptr;
   }
 
-  bool why_not_indexed(const Node& n) const {
+  const char* why_not_indexed(const Node& n) const {
     const ValueId self = std::get<ValueId>(n.args[0]);
     Column by{};
     std::optional<std::size_t> at;
-    if (n.op == OpId::index_select) {
+    if (does(n, Does::TakesAlong)) {
       const std::optional<Column> c = column(std::get<ValueId>(n.args[2]));
       at = static_cast<std::size_t>(dim_of(n.args[1], g_.meta(self).dim()));
-      if (!c || c->rank != 1 || !identical(g_.meta(self).layout.sizes[*at], g_.meta(c->mask).layout.sizes[0])) return true;
+      if (!c || c->rank != 1 || !identical(g_.meta(self).layout.sizes[*at], g_.meta(c->mask).layout.sizes[0])) return kSize;
       by = *c;
     } else {
       at = by_mask(self, std::get<std::vector<ValueId>>(n.args[1]), by);
-      if (!at) return true;
+      if (!at) return kSize;
     }
-    if (!in_place(self) || !in_place(n.results[0])) return true;
-    if (on_host(self) && !is_narrow(self, *at, static_cast<std::size_t>(by.rank))) return true;
-    if (n.op != OpId::index_put) return by.rank != 1;
+    if (!in_place(self) || !in_place(n.results[0])) return kSize;
+    if (on_host(self) && !is_narrow(self, *at, static_cast<std::size_t>(by.rank))) return " takes rows that are too long to be computed in vain";
+    if (!does(n, Does::Puts)) return by.rank != 1 ? kSize : nullptr;
     const ValueId values = std::get<ValueId>(n.args[2]);
     const Ints& sizes = g_.meta(values).layout.sizes;
     const std::size_t rank = g_.meta(self).layout.sizes.size() - static_cast<std::size_t>(by.rank) + 1;
-    if (!in_place(values) || sizes.size() > rank) return true;
+    if (!in_place(values) || sizes.size() > rank) return kSize;
     for (std::size_t d = 0; d < sizes.size(); ++d) {
       const bool is_row = d + (rank - sizes.size()) == *at;
-      if (is_row ? number(sizes[d]) != by.number && !graph::is_plain(sizes[d], 1) : number(sizes[d]).has_value() && by.rank != 1) return true;
+      if (is_row ? number(sizes[d]) != by.number && !graph::is_plain(sizes[d], 1) : number(sizes[d]).has_value() && by.rank != 1) return kSize;
     }
-    return false;
+    return nullptr;
   }
 
   // ---- rewriting
@@ -446,9 +485,9 @@ class Unread {
     return rw.emit(OpId::view, {contiguous(rw, v), sizes});
   }
   /// v with an identity in the rows that do not count, of the dimensions that `over` names. `was`: their sizes before.
-  ValueId masked(passes::Rewriter& rw, ValueId v, const Ints& was, const std::vector<bool>& over, OpId op) {
+  ValueId masked(passes::Rewriter& rw, ValueId v, const Ints& was, const std::vector<bool>& over, const Node& n) {
     for (std::size_t d = 0; d < was.size(); ++d)
-      if (const std::optional<std::size_t> k = number(was[d]); k && over[d]) v = rw.emit(OpId::where, {along(rw, *k, d, was.size()), v, *identity_of(op, rw.meta(v).dtype)});
+      if (const std::optional<std::size_t> k = number(was[d]); k && over[d]) v = rw.emit(OpId::where, {along(rw, *k, d, was.size()), v, *neutral_of(n, rw.meta(v).dtype)});
     return v;
   }
   /// The number as a tensor of no dimensions: int64, or float64 of one that is an expression of doubles.
@@ -503,30 +542,30 @@ class Unread {
       const ValueId all = rw.emit(OpId::arange, {Scalar(0), Scalar(rw.meta(set(rw, k)).layout.sizes[0]), Scalar(1), kInt64, s.result.device.str()});
       return {{rw.emit(OpId::unsqueeze, {all, Int(1)})}};
     }
-    if (n.op == OpId::select && !std::get<ValueId>(s.args[0])) return {{ValueId{}}};
-    if (n.op == OpId::index || n.op == OpId::index_select) return {{std::get<ValueId>(s.args[0])}};
-    if (n.op == OpId::index_put) return {{put(rw, s)}};
+    if (does(n, Does::Selects) && !std::get<ValueId>(s.args[0])) return {{ValueId{}}};
+    if (does(n, Does::Takes) || does(n, Does::TakesAlong)) return {{std::get<ValueId>(s.args[0])}};
+    if (does(n, Does::Puts)) return {{put(rw, s)}};
     for (NodeArg& a : s.args)
       if (auto* l = std::get_if<Ints>(&a))
         for (Int& i : *l) i = resolved(rw, i);
-    const OpClass cls = graph::op(n.op).cls;
-    if (cls == OpClass::Reduction || n.op == OpId::cumsum) {
+    const bool folds = does(n, Does::Folds);
+    if (folds || does(n, Does::Runs)) {
       const ValueId was = std::get<ValueId>(n.args[0]);
       const Ints& sizes = g_.meta(was).layout.sizes;
-      std::vector<bool> over = cls == OpClass::Reduction ? reduced(n.args[1], static_cast<int>(sizes.size())) : std::vector<bool>(sizes.size());
-      if (cls != OpClass::Reduction && !over.empty()) over[static_cast<std::size_t>(dim_of(n.args[1], static_cast<int>(sizes.size())))] = true;
-      s.args[0] = masked(rw, std::get<ValueId>(s.args[0]), sizes, over, n.op);
+      std::vector<bool> over = folds ? reduced(n.args[1], static_cast<int>(sizes.size())) : std::vector<bool>(sizes.size());
+      if (!folds && !over.empty()) over[static_cast<std::size_t>(dim_of(n.args[1], static_cast<int>(sizes.size())))] = true;
+      s.args[0] = masked(rw, std::get<ValueId>(s.args[0]), sizes, over, n);
     }
-    if (n.op == OpId::full && mentions(n.args[1])) {
+    if (does(n, Does::Fills) && mentions(n.args[1])) {
       const ValueId one = tensor_of(rw, std::get<Scalar>(n.args[1]), s.result.dtype, s.result.device);
       return {{std::get<Ints>(s.args[0]).empty() ? one : rw.emit(OpId::expand, {one, s.args[0]})}};
     }
-    if (cls == OpClass::Pointwise) {
+    if (graph::op(n.op).cls == OpClass::Pointwise) {
       const graph::NodeRuleArgs args(g_, n.args);
       for (std::size_t i = 0; i < n.args.size(); ++i)
         if (const Scalar* number = std::get_if<Scalar>(&n.args[i]); number && mentions(n.args[i])) s.args[i] = tensor_of(rw, *number, kernels::computation_dtype(n.op, args.args(), s.result.dtype), s.result.device);
     }
-    if (n.op == OpId::view) s.args[0] = contiguous(rw, std::get<ValueId>(s.args[0]));
+    if (does(n, Does::Reshapes)) s.args[0] = contiguous(rw, std::get<ValueId>(s.args[0]));
     const ValueId made = rw.emit(n.op, s.args);
     REPRISE_CHECK(rw.meta(made).dtype == s.result.dtype, "an operator of a number that is a tensor gives another dtype");
     return {{made}};
