@@ -274,16 +274,16 @@ class Cut {
 
 CutGraphs cut_into_stages(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed, const std::vector<Int>& also) { return Cut(std::move(g), data, assumed).run(also); }
 
-StagedProgram build_staged(detail::Traced& t, kernels::Mode mode, Makers makers) {
-  const std::shared_ptr<guards::ShapeEnv> env = t.graph.env;
-  std::vector<Int> also = t.int_results;
-  also.push_back(t.random_count);
-  const std::vector<ReadFor> needed_by = leave_unread(t.graph, t.data, also);
-  CutGraphs cut = cut_into_stages(std::move(t.graph), t.data, t.assumed, also);
+namespace {
+
+/// `needed_by`: by number. `optimized`: what may be written in place is.
+std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const std::vector<Int>& also, std::vector<ReadFor> needed_by, kernels::Mode mode, Makers makers, bool optimized) {
+  const std::shared_ptr<guards::ShapeEnv> env = g.env;
+  CutGraphs cut = cut_into_stages(std::move(g), t.data, t.assumed, also);
   Stages before;
   std::optional<Program> last;
   for (CutGraphs::Part& p : cut.parts) {
-    passes::reinplace(p.graph);
+    if (optimized) passes::reinplace(p.graph);
     if (knobs().verify >= 1) graph::verify(p.graph, "cut into stages");
     const bool is_last = &p == &cut.parts.back();
     kernels::Lowered lowered = lower_graph(p.graph, mode);
@@ -296,7 +296,7 @@ StagedProgram build_staged(detail::Traced& t, kernels::Mode mode, Makers makers)
     for (const auto& [number, tensor] : p.numbers) {
       stage->reads.push_back({tensor, t.data[number].word});
       stage->lines.push_back(t.data[number].loc);
-      stage->needed_by.push_back(needed_by[number]);
+      stage->needed_by.push_back(needed_by.empty() ? ReadFor{} : needed_by[number]);
     }
     before.push_back(std::move(stage));
   }
@@ -308,15 +308,41 @@ StagedProgram build_staged(detail::Traced& t, kernels::Mode mode, Makers makers)
     Stage& s = *before[known - 1];
     s.conditions.emplace_back(s.assumed.add(a.condition), to_string(a.condition));
   }
-  StagedProgram made{std::move(before), {}, {*std::move(last), guards::GuardSet(*env)}};
+  return {std::move(before), *std::move(last)};
+}
+
+/// What depends on numbers of data beside the graph.
+std::vector<Int> beside_graph(const detail::Traced& t) {
+  std::vector<Int> also = t.int_results;
+  also.push_back(t.random_count);
+  return also;
+}
+
+}  // namespace
+
+StagedProgram build_staged(detail::Traced& t, kernels::Mode mode, Makers makers) {
+  const std::shared_ptr<guards::ShapeEnv> env = t.graph.env;
+  const std::vector<Int> also = beside_graph(t);
+  std::vector<ReadFor> needed_by = leave_unread(t.graph, t.data, also);
+  auto [before, last] = build_parts(std::move(t.graph), t, also, std::move(needed_by), mode, makers, true);
+  StagedProgram made{std::move(before), {}, {std::move(last), guards::GuardSet(*env)}};
   if (t.uses_random) made.random_count.add(t.random_count);
   env->freeze();
   return made;
 }
 
+std::pair<Stages, Program> build_staged_reference(const detail::Traced& t) { return build_parts(t.graph, t, beside_graph(t), {}, kernels::Mode::Interpret, Makers::All, false); }
+
+void make_room(const Stages& stages, detail::FrameArray<std::int64_t>& values) {
+  std::size_t all = values.size();
+  for (const auto& stage : stages)
+    for (const Stage::Read& r : stage->reads) all = std::max<std::size_t>(all, r.word + std::size_t{1});
+  values.resize(all);
+}
+
 namespace {
 /// The numbers of a stage that has run. On a device they are copied side by side, and it is waited for once.
-void read(const Stage& stage, const std::vector<TensorImpl*>& inputs, detail::CallFrame& f) {
+void read(const Stage& stage, const std::vector<TensorImpl*>& inputs, std::int64_t* values) {
   const bool several = stage.reads.size() > 1;
   std::vector<Tensor> there;
   std::vector<Device> from;
@@ -331,32 +357,32 @@ void read(const Stage& stage, const std::vector<TensorImpl*>& inputs, detail::Ca
     if (several && std::find(from.begin(), from.end(), d) == from.end()) from.push_back(d);
   }
   for (Device d : from) device::backend(d).current_stream().synchronize();
-  for (std::size_t i = 0; i < there.size(); ++i) std::memcpy(&f.values[stage.reads[i].word], there[i].impl()->data(), sizeof(std::int64_t));
+  for (std::size_t i = 0; i < there.size(); ++i) std::memcpy(&values[stage.reads[i].word], there[i].impl()->data(), sizeof(std::int64_t));
   counters().numbers_read.add(there.size());
   counters().waits_for_numbers.add();
 }
 }  // namespace
 
-void run_stages(const Stages& stages, const std::string& name, detail::CallFrame& f, std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs) {
-  inputs.assign(f.tensors.begin(), f.tensors.end());
+void run_stages(const Stages& stages, const std::string& name, std::int64_t* values, std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs) {
+  if (stages.empty()) return;
   inputs.resize(stages.front()->program.graph.inputs.size());
   for (const auto& stage : stages) {
     detail::Outputs out;
     std::int64_t copied = 0;
-    stage->recordings.get(f.values.data(), name)->replay(f.values.data(), inputs.data(), out, stage->results, &copied);
+    stage->recordings.get(values, name)->replay(values, inputs.data(), out, stage->results, &copied);
     for (TensorImpl*& t : out.tensors) {
       made.push_back(Tensor::adopt(std::exchange(t, nullptr)));
       inputs.push_back(made.back().impl());
     }
-    read(*stage, inputs, f);
+    read(*stage, inputs, values);
     if (log::on(log::Channel::Recordings)) {
       std::vector<std::int64_t> numbers;
-      for (const Stage::Read& r : stage->reads) numbers.push_back(f.values[r.word]);
+      for (const Stage::Read& r : stage->reads) numbers.push_back(values[r.word]);
       const std::string which = "stage " + std::to_string(&stage - stages.data());
       log::event(log::Event::numbers_read, name, which + " " + text_of(*stage), {{"stage", &stage - stages.data()}, {"numbers", numbers}});
     }
     std::vector<std::int64_t> slots(stage->assumed.size());
-    stage->assumed.evaluate(f.values.data(), slots.data());
+    stage->assumed.evaluate(values, slots.data());
     for (const auto& [slot, text] : stage->conditions)
       if (!slots[slot]) bail(Bail::asks_of_data, "compile", {}, "in this call it does not hold that ", text, ", which the compiled function takes for granted of what depends on data");
   }

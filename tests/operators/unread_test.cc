@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "base/counters.h"
+#include "base/knobs.h"
 #include "reprise/data_sizes.h"
 #include "reprise/statistics.h"
 #include "tests/operators/operators_test.h"
+#include "tests/support/error_of.h"
 
 namespace reprise::test {
 namespace {
@@ -22,6 +24,7 @@ void expect_waits(std::uint64_t waits, F f, const std::function<List(std::int64_
     compiled(arguments(n));  // traced and made here, or not
     const CounterSnapshot before = counter_snapshot();
     expect_same(compiled(arguments(n)), want, 2e-5, 2e-5);
+    if (knobs().verify >= 2) continue;  // then the traced program runs beside it, with all its stages
     EXPECT_EQ((counter_snapshot() - before).waits_for_numbers, waits) << n << "\n" << compiled.explain();
   }
   EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.stats().last_fallback_reason;
@@ -148,6 +151,39 @@ TEST(Unread, WhoNeedsANumberIsTold) {
 
 TEST(Unread, SeveralNumbersAreOneWait) {
   expect_waits(1, [](const List& a) { return List{a[0].index({a[0] > 0}), a[0].index({a[1] > 0}), nonzero(a[1])}; }, [](std::int64_t n) { return List{numbers({n}), numbers({n}, kFloat32, 4)}; });
+}
+
+TEST(Unread, TheTracedProgramReadsAll) {
+  if (test_device() != Device::cpu()) GTEST_SKIP() << "REPRISE_VERIFY=2 compares on the host";
+  struct Verifying {
+    const int before = knobs().verify;
+    Verifying() { knobs().verify = 2; }
+    ~Verifying() { knobs().verify = before; }
+  } verifying;
+  auto f = compile([](Tensor x, Tensor k) {
+    const Tensor y = x.index({x > 0});
+    x.mul_(2);
+    x.index_put_({x > 1}, x.index({x > 1}) - k.item());
+    return std::tuple(y, y.sum(), x.narrow(0, 0, check_size(k.item().to_int(), 1, 5)) + 1);
+  });
+  auto number = [](std::int64_t n) { return full({}, n, {kInt64}); };
+  std::uint64_t waits[2] = {};
+  for (int i = 0; i < 6; ++i) {
+    const Tensor x = numbers({12 + i % 2}), own = x.clone(), y = own.index({own > 0}), sum = y.sum();
+    own.mul_(2);
+    own.index_put_({own > 1}, own.index({own > 1}) - 3);
+    const CounterSnapshot before = counter_snapshot();
+    const auto [a, b, c] = f(x, number(3));
+    waits[i / 3] += (counter_snapshot() - before).waits_for_numbers;
+    expect_same({a, b, c, x}, {y, sum, own.narrow(0, 0, 3) + 1, own}, 1e-5, 1e-5);
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  EXPECT_GT(waits[0], waits[1]);  // the first calls are compared
+  auto g = compile([](Tensor x, Tensor k) { return x.narrow(0, 0, check_size(k.item().to_int(), 1, 5)) + 1; });
+  const Tensor x = numbers({8});
+  EXPECT_EQ(g(x, number(2)).numel(), 2);
+  EXPECT_EQ(error_of([&] { g(x, number(7)); }).code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(g(x, number(4)).numel(), 4);
 }
 
 }  // namespace
