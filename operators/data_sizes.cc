@@ -34,8 +34,11 @@ namespace {
 /// No tensor has more elements.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
 
-/// A number of elements: of `most`, or of repeats, which may be wrong.
-Int counted(Scalar number, std::optional<Int> most, SourceLoc loc) {
+Tensor is_set(const Tensor& self, SourceLoc loc) { return self.dtype() == kBool ? self : ne(self, 0, loc); }
+
+}  // namespace
+
+Int operators::counted(Scalar number, std::optional<Int> most, SourceLoc loc) {
   const Int n = number.to_int(loc);
   auto holds = [&](const Bool& b) {
     if (!b.is_symbolic()) return;
@@ -49,10 +52,7 @@ Int counted(Scalar number, std::optional<Int> most, SourceLoc loc) {
   if (most) holds(detail::compare_le(n, *most, loc));
   return n;
 }
-
-Tensor is_set(const Tensor& self, SourceLoc loc) { return self.dtype() == kBool ? self : ne(self, 0, loc); }
-
-}  // namespace
+using operators::counted;
 
 Int operators::count_of(const Tensor& set, SourceLoc loc) {
   guards::LibraryScope operators;

@@ -138,6 +138,28 @@ TEST(DataSizes, UniqueSlices) {
   EXPECT_EQ(error_of([&] { unique_dim(x, 2); }).code(), ErrorCode::IndexOutOfRange);
 }
 
+TEST(DataSizes, FamiliesTakeThem) {
+  expect_compiled(
+      [](const List& a) {
+        const Tensor k = a[1].abs(), some = k.index({k < 5}), x = a[0].index({a[0] > -3});
+        return List{bincount(k), bincount(some), bincount(some, Tensor(), 20), bincount(k, k.to(kFloat32)), histc(x, 5, -3, 3), sort(x).first, topk(x, 1).first, median(x), quantile(x, 0.5), argmax(x), unique(some, true, true).counts,
+                    searchsorted(sort(a[0]).first, x), cat({x, a[0]}, 0)};
+      },
+      [](std::int64_t n) { return List{numbers({n + 4}), numbers({n + 4}, kInt64)}; }, kSizes);
+  auto boxes = [](std::int64_t n) {
+    const Tensor at = numbers({n, 2}).abs(), to = at + numbers({n, 2}, kFloat32, 3).abs() + 0.5;
+    return List{cat({at, to}, 1), numbers({n}, kFloat32, 5)};
+  };
+  expect_compiled(
+      [](const List& a) {
+        const Tensor m = a[1] > -2.9, b = a[0].index({m}), s = a[1].index({m});
+        return List{index_select(a[0], 0, nms(a[0], a[1], 0.3)), index_select(b, 0, nms(b, s, 0.3)), batched_nms(b, s, (s > 0).to(kInt64), 0.3)};
+      },
+      boxes, {6, 9, 40, 3});
+  // One box: the number that is seen while the function is traced is none that it may have.
+  expect_compiled([](const List& a) { return List{nms(a[0], a[1], 0.3) * 2}; }, boxes, {1, 7});
+}
+
 TEST(DataSizes, RepeatsOfEach) {
   expect_compiled([](const List& a) { return List{repeat_interleave(a[0], a[1].abs(), 0), repeat_interleave(a[0], a[2], 1)}; },
                   [](std::int64_t n) { return List{numbers({n, 3}), numbers({n}, kInt64), tensor_of(std::vector<double>{2, 0, 1}, {3}).to(kInt32).to(test_device())}; }, kSizes);
