@@ -135,10 +135,13 @@ Tensor narrow(const Tensor& self, Int dim, Int start, Int length, SourceLoc loc)
   if (sizes.empty()) fail(ErrorCode::ShapeMismatch, "narrow", loc, "cannot be applied to a 0-dim tensor");
   int d = wrap(dim, static_cast<int>(sizes.size()), "narrow", loc);
   guards::LibraryScope operators;
+  // Of what depends on data the number seen says nothing.
+  auto of_data = [](Int n) { return n.is_symbolic() && n.expr()->env().of_data(n.expr()); };
+  auto beyond = [&](Int n, Int size) { return !of_data(n) && !of_data(size) && n.hint() > size.hint(); };
   if (!graph::ask(detail::compare_le(0, start, loc), "narrow: start counts from the front")) start = start + sizes[d];
   if (!require(detail::compare_le(0, length, loc), "narrow: length not negative") ||
       !require(detail::compare_le(0, start, loc), "narrow: start within the size") ||
-      start.hint() > sizes[d].hint() || length.hint() > sizes[d].hint() ||  // their sum may wrap
+      beyond(start, sizes[d]) || beyond(length, sizes[d]) ||  // their sum may wrap
       !require(detail::compare_le(start + length, sizes[d], loc), "narrow: end within the size")) {
     fail(ErrorCode::IndexOutOfRange, "narrow", loc, "start ", start, " and length ", length,
          " are out of range for dimension ", d, " of sizes ", sizes_text(sizes));

@@ -15,6 +15,7 @@
 #include "kernels/reference/elements.h"
 #include "kernels/reference/reference.h"
 #include "operators/checks.h"
+#include "operators/data_sizes.h"
 #include "operators/families.h"
 #include "operators/read_back.h"
 #include "reprise/ops.h"
@@ -34,8 +35,11 @@ namespace {
 /// No tensor has more elements.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
 
-/// A number of elements: of `most`, or of repeats, which may be wrong.
-Int counted(Scalar number, std::optional<Int> most, SourceLoc loc) {
+Tensor is_set(const Tensor& self, SourceLoc loc) { return self.dtype() == kBool ? self : ne(self, 0, loc); }
+
+}  // namespace
+
+Int operators::counted(Scalar number, std::optional<Int> most, SourceLoc loc) {
   const Int n = number.to_int(loc);
   auto holds = [&](const Bool& b) {
     if (!b.is_symbolic()) return;
@@ -49,13 +53,15 @@ Int counted(Scalar number, std::optional<Int> most, SourceLoc loc) {
   if (most) holds(detail::compare_le(n, *most, loc));
   return n;
 }
+using operators::counted;
 
-Tensor is_set(const Tensor& self, SourceLoc loc) { return self.dtype() == kBool ? self : ne(self, 0, loc); }
-
-Int count_of(const Tensor& set, SourceLoc loc) {
+Int operators::count_of(const Tensor& set, SourceLoc loc) {
   guards::LibraryScope operators;
   return counted(sum(set, {}, false, kInt64, loc).item(loc), set.numel(), loc);
 }
+using operators::count_of;
+
+namespace {
 
 /// Places in row-major order of a bool tensor of one dimension: int64 [n].
 Tensor places(const Tensor& set, SourceLoc loc) { return select(nonzero_static(set, count_of(set, loc), -1, loc), 1, 0, loc); }
@@ -102,11 +108,17 @@ void nonzero_kernel(const NativeArgs& a) {
   std::fill(to + found * rank, to + wanted * rank, a.integer(2));
 }
 
-OpId nonzero_static_op() {
+}  // namespace
+
+OpId operators::nonzero_static_op() {
   static const OpId id = graph::register_op({.schema = "nonzero_static(Tensor self, *, SymInt size, SymInt fill_value=-1) -> Tensor", .shape = nonzero_shape},
                                             {kernels::reference_kernels().fact({nonzero_kernel})});
   return id;
 }
+
+using operators::nonzero_static_op;
+
+namespace {
 
 // ---- repeat_interleave
 
@@ -134,27 +146,6 @@ OpId repeated_indices_op() {
   static const OpId id = graph::register_op({.schema = "repeated_indices(Tensor repeats, SymInt size) -> Tensor", .shape = repeated_shape, .effects = {.may_fail = true}},
                                             {kernels::reference_kernels().fact({repeated_kernel})});
   return id;
-}
-
-// ---- unique
-
-/// Of `flat`, where equal elements follow each other: the first of each run. `into`: where each element of flat stands in the result's inverse.
-Unique first_of_runs(const Tensor& flat, const Tensor* into, bool inverse, bool counts, SourceLoc loc) {
-  const Int n = flat.size(0, loc);
-  const Tensor position = arange(0, n, 1, {kInt64, flat.device()}, loc);
-  const Tensor before = index_select(flat, 0, clamp(sub(position, 1, 1, loc), 0, std::nullopt, loc), loc);
-  const Tensor first = logical_or(eq(position, 0, loc), ne(flat, before, loc), loc);
-  const Int found = count_of(first, loc);
-  const Tensor at = select(nonzero_static(first, found, -1, loc), 1, 0, loc);
-  Unique out{index_select(flat, 0, at, loc), {}, {}};
-  if (!inverse && !counts) return out;
-  const Tensor run = sub(cumsum(first, 0, kInt64, loc), 1, 1, loc);
-  if (inverse) out.inverse = into ? scatter(zeros_like(run, {}, loc), 0, *into, run, loc) : run;
-  if (counts) {
-    guards::LibraryScope operators;
-    out.counts = scatter_add(zeros({found}, {kInt64, flat.device()}, loc), 0, run, ones_like(run, {}, loc), loc);
-  }
-  return out;
 }
 
 }  // namespace
@@ -192,28 +183,6 @@ Tensor masked_select(const Tensor& self, const Tensor& mask, SourceLoc loc) {
     }
     auto flat = [&](const Tensor& t) { return reshape(has_sizes(t, sizes) ? t : expand(t, sizes, loc), {-1}, loc); };
     return index_select(flat(self), 0, places(flat(mask), loc), loc);
-  });
-}
-
-Unique unique(const Tensor& self, bool return_inverse, bool return_counts, SourceLoc loc) {
-  return named("unique", [&] {
-    const TensorMeta m = checked_meta(self, "unique", loc);
-    const Tensor flat = reshape(self, {-1}, loc);
-    const bool as_numbers = m.dtype == kBool;
-    auto [sorted, from] = sort(as_numbers ? flat.to(kUInt8, loc) : flat, 0, false, loc);
-    Unique out = first_of_runs(sorted, &from, return_inverse, return_counts, loc);
-    if (as_numbers) out.values = out.values.to(kBool, loc);
-    if (return_inverse) out.inverse = out.inverse.view(m.layout.sizes, loc);
-    return out;
-  });
-}
-
-Unique unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts, SourceLoc loc) {
-  return named("unique_consecutive", [&] {
-    const TensorMeta m = checked_meta(self, "unique_consecutive", loc);
-    Unique out = first_of_runs(reshape(self, {-1}, loc), nullptr, return_inverse, return_counts, loc);
-    if (return_inverse) out.inverse = out.inverse.view(m.layout.sizes, loc);
-    return out;
   });
 }
 

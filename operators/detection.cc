@@ -6,7 +6,10 @@
 #include "graph/api_args.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
+#include "guards/expr.h"
 #include "kernels/plan/columns.h"
+#include "operators/data_sizes.h"
+#include "operators/detection.h"
 #include "operators/families.h"
 #include "operators/rows.h"
 #include "reprise/selection.h"
@@ -74,6 +77,61 @@ void nms_shape(graph::RuleCtx& c) {
     fail(ErrorCode::ShapeMismatch, "nms", c.loc, "wants boxes [n, 4] and scores [n], got sizes ", graph::sizes_text(boxes.layout.sizes), " and ", graph::sizes_text(scores.layout.sizes));
   c.result(DType::Int64, {boxes.size(0)});
   c.result(DType::Int64, {});
+}
+
+// ---- boxes of several pictures and classes
+
+void choose_shape(graph::RuleCtx& c) {
+  const TensorMeta &boxes = c.tensor(0), &scores = c.tensor(1);
+  if (!is_floating(boxes.dtype) || !is_floating(scores.dtype)) fail(ErrorCode::DTypeMismatch, "choose_boxes", c.loc, "wants floats, got boxes of ", dtype_name(boxes.dtype), " and scores of ", dtype_name(scores.dtype));
+  if (boxes.dim() != 3 || scores.dim() != 3 || !graph::same(boxes.size(2), 4, c.loc, "choose_boxes: boxes of four numbers") || !graph::same(boxes.size(0), scores.size(0), c.loc, "choose_boxes: as many pictures") ||
+      !graph::same(boxes.size(1), scores.size(2), c.loc, "choose_boxes: a score for each box"))
+    fail(ErrorCode::ShapeMismatch, "choose_boxes", c.loc, "wants boxes [pictures, n, 4] and scores [pictures, classes, n], got sizes ", graph::sizes_text(boxes.layout.sizes), " and ", graph::sizes_text(scores.layout.sizes));
+  c.result(DType::Int64, {scores.size(0) * scores.size(1) * scores.size(2), Int(3)});
+  c.result(DType::Int64, {});
+}
+
+void choose_kernel(const NativeArgs& a) {
+  const TensorView &boxes = a.tensor(0), &scores = a.tensor(1), &out = a.result(0), &count = a.result(1);
+  const std::int64_t most = a.integer(2), n = boxes.sizes[1];
+  const double overlap = a.number(3).to_double(), least = a.number(4).to_double();
+  const bool limited = a.flag(5), by_centre = a.flag(6);
+  std::int64_t rows = 0;
+  std::vector<Box> all(static_cast<std::size_t>(n));
+  std::vector<double> score(all.size());
+  std::vector<std::int64_t> order, chosen;
+  for (std::int64_t picture = 0; picture < scores.sizes[0]; ++picture) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      double v[4];
+      read_row(boxes, picture * boxes.strides[0] + i * boxes.strides[1], boxes.strides[2], 4, v);
+      Box& b = all[static_cast<std::size_t>(i)];
+      if (by_centre) b = {v[0] - v[2] / 2, v[1] - v[3] / 2, v[0] + v[2] / 2, v[1] + v[3] / 2};
+      else b = {std::min(v[1], v[3]), std::min(v[0], v[2]), std::max(v[1], v[3]), std::max(v[0], v[2])};
+    }
+    for (std::int64_t of = 0; of < scores.sizes[1]; ++of) {
+      read_row(scores, picture * scores.strides[0] + of * scores.strides[1], scores.strides[2], n, score.data());
+      order.clear(), chosen.clear();
+      for (std::int64_t i = 0; i < n; ++i)
+        if (const double p = score[static_cast<std::size_t>(i)]; !std::isnan(p) && (!limited || p > least)) order.push_back(i);
+      std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t k) { return score[static_cast<std::size_t>(i)] > score[static_cast<std::size_t>(k)]; });
+      for (const std::int64_t i : order) {
+        if (static_cast<std::int64_t>(chosen.size()) >= most) break;
+        const Box& box = all[static_cast<std::size_t>(i)];
+        const bool free = std::none_of(chosen.begin(), chosen.end(), [&](std::int64_t k) {
+          const Box& other = all[static_cast<std::size_t>(k)];
+          const double both = shared(box, other);
+          return both > 0 && both / (box.area() + other.area() - both) > overlap;
+        });
+        if (!free) continue;
+        chosen.push_back(i);
+        const std::int64_t row[] = {picture, of, i};
+        write_row(out, rows++ * out.strides[0], out.strides[1], 3, row);
+      }
+    }
+  }
+  write_row(count, 0, 0, 1, &rows);
+  const std::int64_t none[] = {-1, -1, -1};
+  for (std::int64_t i = rows; i < out.sizes[0]; ++i) write_row(out, i * out.strides[0], out.strides[1], 3, none);
 }
 
 /// The bilinear mean of four pixels; nothing beyond one pixel outside.
@@ -148,6 +206,12 @@ OpId nms_op() {
   static const OpId id = graph::register_op({.schema = "nms(Tensor boxes, Tensor scores, float iou_threshold) -> (Tensor indices, Tensor count)", .shape = nms_shape}, {kernels::reference_kernels().fact({nms_kernel})});
   return id;
 }
+OpId choose_boxes_op() {
+  static const OpId id = graph::register_op(
+      {.schema = "choose_boxes(Tensor boxes, Tensor scores, SymInt most, Scalar overlap, Scalar least, bool limited, bool by_centre) -> (Tensor indices, Tensor count)", .shape = choose_shape},
+      {kernels::reference_kernels().fact({choose_kernel})});
+  return id;
+}
 OpId roi_align_op() {
   static const OpId id = graph::register_op(
       {.schema = "roi_align(Tensor input, Tensor boxes, SymInt output_h, SymInt output_w, float spatial_scale=1.0, SymInt sampling_ratio=-1, bool aligned=False) -> Tensor", .shape = roi_align_shape, .effects = {.may_fail = true}},
@@ -157,12 +221,21 @@ OpId roi_align_op() {
 
 }  // namespace
 
+Tensor operators::chosen_of(const TensorPair& chosen, SourceLoc loc) {
+  guards::LibraryScope operators;
+  return narrow(chosen.first, 0, 0, counted(chosen.second.item(loc), chosen.first.size(0, loc), loc), loc);
+}
+
+TensorPair operators::choose_boxes(const Tensor& boxes, const Tensor& scores, const ChooseBoxes& by, SourceLoc loc) {
+  return graph::api::pair(graph::calln(choose_boxes_op(), {arg(boxes), arg(scores), arg(by.most), by.overlap, by.least.value_or(Scalar(0.0)), by.least.has_value(), by.by_centre}, loc));
+}
+
 TensorPair nms_padded(const Tensor& boxes, const Tensor& scores, double iou_threshold, SourceLoc loc) {
   return graph::api::pair(graph::calln(nms_op(), {arg(boxes), arg(scores), arg(iou_threshold)}, loc));
 }
 Tensor nms(const Tensor& boxes, const Tensor& scores, double iou_threshold, SourceLoc loc) {
   const TensorPair kept = nms_padded(boxes, scores, iou_threshold, loc);
-  return named("nms", [&] { return narrow(kept.first, 0, 0, kept.second.item(loc).to_int(), loc); });
+  return named("nms", [&] { return chosen_of(kept, loc); });
 }
 // Boxes of different classes are moved apart so far that they do not meet.
 Tensor batched_nms(const Tensor& boxes, const Tensor& scores, const Tensor& idxs, double iou_threshold, SourceLoc loc) {
@@ -170,7 +243,7 @@ Tensor batched_nms(const Tensor& boxes, const Tensor& scores, const Tensor& idxs
     const TensorMeta m = checked_meta(boxes, "batched_nms", loc), of = checked_meta(idxs, "batched_nms", loc);
     if (of.dim() != 1 || m.dim() != 2 || !graph::same(of.size(0), m.size(0), loc, "batched_nms: a class for each box"))
       fail(ErrorCode::ShapeMismatch, "batched_nms", loc, "wants boxes [n, 4] and idxs [n], got sizes ", graph::sizes_text(m.layout.sizes), " and ", graph::sizes_text(of.layout.sizes));
-    if (detail::compare_eq(m.size(0), 0, loc)) return nms(boxes, scores, iou_threshold, loc);
+    if (graph::ask(detail::compare_eq(m.size(0), 0, loc), "of nothing")) return nms(boxes, scores, iou_threshold, loc);
     const Tensor apart = mul(to(idxs, kFloat64, loc), add(sub(amax(boxes, {}, false, loc), amin(boxes, {}, false, loc), 1, loc), 1, 1, loc), loc);
     return nms(add(to(boxes, kFloat64, loc), unsqueeze(apart, 1, loc), 1, loc), to(scores, kFloat64, loc), iou_threshold, loc);
   });
@@ -181,7 +254,7 @@ Tensor roi_align(const Tensor& input, const Tensor& boxes, Int output_h, Int out
 }
 
 namespace operators {
-void register_detection() { nms_op(), roi_align_op(); }
+void register_detection() { nms_op(), choose_boxes_op(), roi_align_op(); }
 }  // namespace operators
 
 }  // namespace reprise

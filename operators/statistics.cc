@@ -47,7 +47,7 @@ TensorPair median_along(const Tensor& self, Int dim, bool keepdim, bool ignore_n
 Tensor median_of_all(const Tensor& self, bool ignore_nan, const char* op, SourceLoc loc) {
   const TensorMeta m = checked_meta(self, op, loc);
   const Tensor all = reshape(self, {-1}, loc);
-  if (detail::compare_eq(all.size(0), 0, loc)) {
+  if (graph::ask(detail::compare_eq(all.size(0), 0, loc), "of nothing")) {
     if (!is_floating(m.dtype)) fail(ErrorCode::ShapeMismatch, op, loc, "sizes ", graph::sizes_text(m.layout.sizes), " have no elements");
     return full({}, std::numeric_limits<double>::quiet_NaN(), {m.dtype, m.device}, loc);
   }

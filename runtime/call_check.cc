@@ -6,8 +6,10 @@
 
 #include "base/errors.h"
 #include "device/backend.h"
+#include "operators/read_back.h"
 #include "runtime/compare.h"
 #include "runtime/recording.h"
+#include "runtime/recording_budget.h"
 #include "runtime/specialization.h"
 #include "tensor/impl.h"
 
@@ -71,13 +73,43 @@ void compare(const std::string& name, const std::string& what, TensorImpl* compi
 
 }  // namespace
 
+CallCheck::CallCheck(runtime::Stages before, runtime::Program p, const Traced& t) : before_(std::move(before)), program_(std::move(p)) {
+  if (t.data.empty()) return;
+  const auto budget = std::make_shared<runtime::RecordingBudget>(kCalls, INT64_MAX);
+  for (const auto& stage : before_) stage->recordings.keep_within(budget);
+  const std::vector<Closeness> values = closeness_of_values(t.graph, t.graph.inputs.size(), true);
+  for (const graph::Node& n : t.graph.nodes)
+    if (n.op == operators::read_back_op()) {
+      const DataNumber& d = t.data[static_cast<std::size_t>(std::get<Int>(n.args[1]).hint())];
+      numbers_.push_back({d.word, d.is_float, values[std::get<graph::ValueId>(n.args[0]).v]});
+    }
+}
+
 std::unique_ptr<CallCheck> CallCheck::make(const Traced& t) {
-  if (!t.data.empty()) return nullptr;  // its numbers would have to be read in between
   for (const graph::Value& v : t.graph.values)
     if (!device::runs_host_code(v.meta.device)) return nullptr;
   for (const graph::Node& n : t.graph.nodes)  // what happens in an order happens once for each call
     if (!graph::effects_of(n).repeatable()) return nullptr;
-  return std::unique_ptr<CallCheck>(new CallCheck(runtime::build_program(t.graph, kernels::Mode::Interpret, t.int_results, t.floats, t.uses_random, t.random_count)));
+  if (!t.data.empty()) {
+    auto [before, last] = runtime::build_staged_reference(t);
+    return std::unique_ptr<CallCheck>(new CallCheck(std::move(before), std::move(last), t));
+  }
+  return std::unique_ptr<CallCheck>(new CallCheck({}, runtime::build_program(t.graph, kernels::Mode::Interpret, t.int_results, t.floats, t.uses_random, t.random_count), t));
+}
+
+/// Of those that both have read. False: some differ that may.
+bool CallCheck::same_numbers(const Specialization& s, const CallFrame& f, const FrameArray<std::int64_t>& expected) const {
+  std::vector<bool> read(std::max(f.values.size(), expected.size()));
+  for (const auto& stage : s.before)
+    for (const runtime::Stage::Read& r : stage->reads) read[r.word] = true;
+  bool same = true;
+  for (const Number& n : numbers_) {
+    if (!read[n.word] || n.word >= expected.size() || n.is_float || f.values.data()[n.word] == expected.data()[n.word]) continue;
+    if (n.close == Closeness::Bits)
+      fail(ErrorCode::Internal, s.name.c_str(), {}, "REPRISE_VERIFY: a number of data is ", f.values.data()[n.word], ", by the traced program ", expected.data()[n.word]);
+    same = false;
+  }
+  return same;
 }
 
 void CallCheck::run(const Specialization& s, CallFrame& f, Outputs& outputs, void (*compiled)(void*), void* context) {
@@ -85,16 +117,22 @@ void CallCheck::run(const Specialization& s, CallFrame& f, Outputs& outputs, voi
   Copies copies;
   std::vector<TensorImpl*> inputs;
   for (TensorImpl* t : f.tensors) inputs.push_back(copies.of(*t));
+  const std::size_t given = inputs.size();
+  FrameArray<std::int64_t> values = f.values;
+  std::vector<Tensor> made;                       // by stages
   Outputs expected;
   std::optional<Error> error;
   try {
+    runtime::make_room(before_, values);
+    runtime::run_stages(before_, s.name, values.data(), made, inputs);
     runtime::PlanMemory memory;
-    const std::shared_ptr<runtime::Recording> once = runtime::Recording::make(program_, f.values.data(), memory);
+    const std::shared_ptr<runtime::Recording> once = runtime::Recording::make(program_, values.data(), memory);
     std::int64_t copied = 0;
-    once->replay(f.values.data(), inputs.data(), expected, s.tensor_results, &copied);
+    once->replay(values.data(), inputs.data(), expected, s.tensor_results, &copied);
   } catch (const Error& e) {
     error = e;
   }
+  inputs.resize(given);
   try {
     compiled(context);
   } catch (const Error& e) {
@@ -102,6 +140,7 @@ void CallCheck::run(const Specialization& s, CallFrame& f, Outputs& outputs, voi
     fail(ErrorCode::Internal, s.name.c_str(), {}, "REPRISE_VERIFY: the call throws '", e.what(), "', the traced program ", error ? error->what() : "does not");
   }
   if (error) fail(ErrorCode::Internal, s.name.c_str(), {}, "REPRISE_VERIFY: only the traced program throws: ", error->what());
+  if (!same_numbers(s, f, values)) return;
   const CallCloseness close(program_.graph, s, inputs.size(), true);
   for (std::size_t i = 0; i < outputs.tensors.size(); ++i)
     compare(s.name, "result " + std::to_string(i), outputs.tensors[i], expected.tensors[i], close.of_result(s.tensor_results[i]));

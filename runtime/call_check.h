@@ -1,9 +1,12 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <vector>
 
 #include "reprise/compile.h"
+#include "runtime/compare.h"
 #include "runtime/program.h"
+#include "runtime/stages.h"
 #include "runtime/tracer.h"
 
 namespace reprise::detail {
@@ -23,13 +26,23 @@ class CallCheck {
   bool wanted() { return left_.load(std::memory_order_relaxed) > 0 && left_.fetch_sub(1, std::memory_order_relaxed) > 0; }
   /// Runs the call by `compiled` and by the interpreter. Throws Internal, naming the first result or argument and element that
   /// differ (arguments then hold what was compiled); what both throw passes.
+  /// Where a number of data that rounded numbers decide (how many are above a mean) is another one, nothing is compared.
   /// What is rounded may differ by the tolerances of runtime/compare.h. Where the last bit of a float decides (argmax, a comparison of
   /// sums) both may be right.
   void run(const Specialization&, CallFrame&, Outputs&, void (*compiled)(void*), void* context);
 
  private:
-  explicit CallCheck(runtime::Program p) : program_(std::move(p)) {}
-  runtime::Program program_;
+  CallCheck(runtime::Stages before, runtime::Program p, const Traced&);
+  bool same_numbers(const Specialization&, const CallFrame&, const FrameArray<std::int64_t>& expected) const;
+
+  const runtime::Stages before_;        // every number of data is read
+  const runtime::Program program_;
+  struct Number {
+    std::uint32_t word;
+    bool is_float;
+    Closeness close;
+  };
+  std::vector<Number> numbers_;
   std::atomic<int> left_{kCalls};
 };
 

@@ -20,14 +20,17 @@ Closeness closeness_of(DType d) {
   return d == kFloat64 ? Closeness::Float64 : d == kFloat32 ? Closeness::Float32 : item_size(d) > 1 ? Closeness::Half : Closeness::Float8;
 }
 
-namespace {
-
 // Fused code adds up in another order than operators one by one, and keeps float32 between operators of half precision; what
 // depends on such a value is as inexact. Everything else is equal bit for bit.
-std::vector<Closeness> of_values(const graph::Graph& g, bool interpreted) {
+std::vector<Closeness> closeness_of_values(const graph::Graph& g, std::size_t inputs, bool interpreted) {
   std::vector<Closeness> all(g.values.size(), Closeness::Bits);
+  // What a stage gives may have been rounded, and numbers that were read of it.
+  for (std::size_t i = inputs; i < g.inputs.size(); ++i) all[g.inputs[i].value.v] = std::max(Closeness::Float32, closeness_of(g.meta(g.inputs[i].value).dtype));
+  auto of_data = [&](const Scalar& s) { return s.is_symbolic() && g.env && g.env->of_data(s.word().expr()); };
   for (const graph::Node& n : g.nodes) {
     Closeness operands = Closeness::Bits, types = Closeness::Bits;
+    for (const graph::NodeArg& a : n.args)
+      if (const Scalar* s = std::get_if<Scalar>(&a); s && of_data(*s)) operands = Closeness::Float32;
     graph::for_each_value(n, [&](graph::ValueId v) {
       operands = std::max(operands, all[v.v]);
       types = std::max(types, closeness_of(g.meta(v).dtype));
@@ -43,6 +46,8 @@ std::vector<Closeness> of_values(const graph::Graph& g, bool interpreted) {
   }
   return all;
 }
+
+namespace {
 
 std::string text(const std::int64_t* n, int rank) {
   std::string s = "[";
@@ -118,7 +123,7 @@ double tolerance(Closeness c) {
 CallCloseness::CallCloseness(const graph::Graph& g, const Specialization& s, std::size_t inputs, bool interpreted)
     : of_input(std::max(inputs, g.inputs.size()), Closeness::Bits), of_output(g.outputs.size(), Closeness::Bits) {
   using Kind = graph::OutputSpec::Kind;
-  const std::vector<Closeness> values = of_values(g, interpreted);
+  const std::vector<Closeness> values = closeness_of_values(g, inputs, interpreted);
   for (const graph::OutputSpec& o : g.outputs)
     if (o.kind == Kind::NewValueOfInput) of_input[o.source] = values[o.value.v];
   for (const Traced::Whole& w : s.wholes)  // what is on a storage holds what was written to it

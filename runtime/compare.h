@@ -22,6 +22,9 @@ double tolerance(Closeness);
 /// Of values that are computed in the dtype, and rounded.
 Closeness closeness_of(DType);
 
+/// By value of a graph. Inputs from `inputs` on are what stages before have computed.
+std::vector<Closeness> closeness_of_values(const graph::Graph&, std::size_t inputs, bool interpreted);
+
 /// The two runs: what fills the gap in a message.
 struct Runs {
   const char* got = "in the replay";

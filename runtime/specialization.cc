@@ -324,31 +324,25 @@ inline void replay_last(const Specialization& s, CallFrame& f, TensorImpl* const
   const auto begin = asked ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
   std::shared_ptr<runtime::Recording> r = s.recordings.get(f.values.data(), s.name, &made);
   if (asked && made) [[unlikely]] note_recorded(s, f, outputs, static_cast<double>(since(begin)) / 1e6);
-  auto replay = [&] { r->replay(f.values.data(), tensors, outputs, s.tensor_results, &copied); };
-  if (s.check && s.check->wanted()) [[unlikely]]
-    s.check->run(s, f, outputs, [](void* b) { (*static_cast<decltype(replay)*>(b))(); }, &replay);
-  else
-    replay();
+  r->replay(f.values.data(), tensors, outputs, s.tensor_results, &copied);
 }
 
 /// The same behind the stages that give the numbers of data. These are the frame's while it runs.
 [[gnu::noinline]] void replay_in_stages(const Specialization& s, CallFrame& f, Outputs& outputs, std::int64_t& copied) {
-  struct Values {
-    CallFrame& frame;
-    const std::size_t before = frame.values.size();
-    ~Values() { frame.values.resize(before); }
-  } values{f};
-  std::size_t all = values.before;
-  for (const auto& stage : s.before)
-    for (const runtime::Stage::Read& r : stage->reads) {
-      REPRISE_CHECK(r.word >= values.before);
-      all = std::max<std::size_t>(all, r.word + std::size_t{1});
-    }
-  f.values.resize(all);
+  runtime::make_room(s.before, f.values);
   std::vector<Tensor> made;
-  std::vector<TensorImpl*> tensors;
-  runtime::run_stages(s.before, s.name, f, made, tensors);
+  std::vector<TensorImpl*> tensors(f.tensors.begin(), f.tensors.end());
+  runtime::run_stages(s.before, s.name, f.values.data(), made, tensors);
   replay_last(s, f, tensors.data(), outputs, copied);
+}
+
+/// A replay, beside which the traced program runs if it is one of the first (REPRISE_VERIFY=2).
+template <class F>
+inline void replay_checked(const Specialization& s, CallFrame& f, Outputs& outputs, F replay) {
+  if (s.check && s.check->wanted()) [[unlikely]]
+    s.check->run(s, f, outputs, [](void* b) { (*static_cast<F*>(b))(); }, &replay);
+  else
+    replay();
 }
 }  // namespace
 
@@ -368,8 +362,16 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
     numbers.offset = f.values[kOffsetValue], numbers.count = count;
   }
   std::int64_t copied = 0;
-  if (s.before.empty()) [[likely]] replay_last(s, f, f.tensors.data(), outputs, copied);
-  else replay_in_stages(s, f, outputs, copied);
+  if (s.before.empty()) [[likely]] {
+    replay_checked(s, f, outputs, [&] { replay_last(s, f, f.tensors.data(), outputs, copied); });
+  } else {
+    struct Values {
+      CallFrame& frame;
+      const std::size_t before = frame.values.size();
+      ~Values() { frame.values.resize(before); }
+    } values{f};
+    replay_checked(s, f, outputs, [&] { replay_in_stages(s, f, outputs, copied); });
+  }
   numbers.count = 0;  // they are used
   for (std::uint32_t i : s.written_anew) f.tensors[i]->storage->version.fetch_add(1, std::memory_order_relaxed);
   s.replays.fetch_add(1, std::memory_order_relaxed);

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "base/bail.h"
+#include "base/counters.h"
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "device/backend.h"
 #include "graph/map_values.h"
 #include "graph/text.h"
 #include "operators/read_back.h"
@@ -119,7 +121,7 @@ class Cut {
   }
 
   /// The first stage that may run each node; of a number the stage that gives it. What was traced after an assumption may rely on it, and runs
-  /// behind the stage that asks it.
+  /// behind the stage that asks it; not so what has no numbers in it and cannot fail: if the assumption turns out wrong, nobody sees its results.
   void find_stages() {
     for (std::vector<std::uint32_t> before; before.empty() || before != known_after_;) {
       before = known_after_;
@@ -136,14 +138,24 @@ class Cut {
     earliest_.clear(), last_ = 0;
     std::vector<std::uint32_t> of_value(g_.values.size());
     for (const Node& n : g_.nodes) {
-      std::uint32_t stage = needs.of(n.args);
+      const std::uint32_t of_args = needs.of(n.args);
+      std::uint32_t stage = of_args;
       const auto after = std::partition_point(from.begin(), from.end(), [&](const auto& f) { return f.first <= n.info.sequence; });
-      if (after != from.begin()) stage = std::max(stage, std::prev(after)->second);
+      if (after != from.begin() && std::prev(after)->second > stage && (of_args > 0 || relies_on_numbers(n))) stage = std::prev(after)->second;
       for_each_value(n, [&](ValueId v) { stage = std::max(stage, of_value[v.v]); });
       for (ValueId r : n.results) of_value[r.v] = stage;
       earliest_.push_back(stage);
       if (is_read(n)) known_after_[number_of(n)] = stage, last_ = std::max(last_, stage + 1);
     }
+  }
+
+  bool relies_on_numbers(const Node& n) const {
+    if (is_read(n)) return false;
+    if (graph::effects_of(n).any()) return true;
+    auto of_data = [&](const Ints& l) { return std::any_of(l.begin(), l.end(), [&](Int i) { return i.is_symbolic() && g_.env->of_data(i.expr()); }); };
+    bool relies = std::any_of(n.results.begin(), n.results.end(), [&](ValueId r) { return of_data(g_.meta(r).layout.sizes); });
+    for_each_value(n, [&](ValueId v) { relies = relies || of_data(g_.meta(v).layout.sizes) || of_data(g_.meta(v).layout.strides); });
+    return relies;
   }
 
   /// The nodes of a stage: what its numbers need and no stage before it has computed; of the last one, all that is left and wanted.
@@ -262,13 +274,16 @@ class Cut {
 
 CutGraphs cut_into_stages(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed, const std::vector<Int>& also) { return Cut(std::move(g), data, assumed).run(also); }
 
-StagedProgram build_staged(detail::Traced& t, kernels::Mode mode, Makers makers) {
-  const std::shared_ptr<guards::ShapeEnv> env = t.graph.env;
-  CutGraphs cut = cut_into_stages(std::move(t.graph), t.data, t.assumed, t.int_results);
+namespace {
+
+/// `needed_by`: by number. `optimized`: what may be written in place is.
+std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const std::vector<Int>& also, std::vector<ReadFor> needed_by, kernels::Mode mode, Makers makers, bool optimized) {
+  const std::shared_ptr<guards::ShapeEnv> env = g.env;
+  CutGraphs cut = cut_into_stages(std::move(g), t.data, t.assumed, also);
   Stages before;
   std::optional<Program> last;
   for (CutGraphs::Part& p : cut.parts) {
-    passes::reinplace(p.graph);
+    if (optimized) passes::reinplace(p.graph);
     if (knobs().verify >= 1) graph::verify(p.graph, "cut into stages");
     const bool is_last = &p == &cut.parts.back();
     kernels::Lowered lowered = lower_graph(p.graph, mode);
@@ -281,6 +296,7 @@ StagedProgram build_staged(detail::Traced& t, kernels::Mode mode, Makers makers)
     for (const auto& [number, tensor] : p.numbers) {
       stage->reads.push_back({tensor, t.data[number].word});
       stage->lines.push_back(t.data[number].loc);
+      stage->needed_by.push_back(needed_by.empty() ? ReadFor{} : needed_by[number]);
     }
     before.push_back(std::move(stage));
   }
@@ -292,45 +308,94 @@ StagedProgram build_staged(detail::Traced& t, kernels::Mode mode, Makers makers)
     Stage& s = *before[known - 1];
     s.conditions.emplace_back(s.assumed.add(a.condition), to_string(a.condition));
   }
-  StagedProgram made{std::move(before), {}, {*std::move(last), guards::GuardSet(*env)}};
+  return {std::move(before), *std::move(last)};
+}
+
+/// What depends on numbers of data beside the graph.
+std::vector<Int> beside_graph(const detail::Traced& t) {
+  std::vector<Int> also = t.int_results;
+  also.push_back(t.random_count);
+  return also;
+}
+
+}  // namespace
+
+StagedProgram build_staged(detail::Traced& t, kernels::Mode mode, Makers makers) {
+  const std::shared_ptr<guards::ShapeEnv> env = t.graph.env;
+  const std::vector<Int> also = beside_graph(t);
+  std::vector<ReadFor> needed_by = leave_unread(t.graph, t.data, also);
+  auto [before, last] = build_parts(std::move(t.graph), t, also, std::move(needed_by), mode, makers, true);
+  StagedProgram made{std::move(before), {}, {std::move(last), guards::GuardSet(*env)}};
   if (t.uses_random) made.random_count.add(t.random_count);
   env->freeze();
   return made;
 }
 
-void run_stages(const Stages& stages, const std::string& name, detail::CallFrame& f, std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs) {
-  inputs.assign(f.tensors.begin(), f.tensors.end());
+std::pair<Stages, Program> build_staged_reference(const detail::Traced& t) { return build_parts(t.graph, t, beside_graph(t), {}, kernels::Mode::Interpret, Makers::All, false); }
+
+void make_room(const Stages& stages, detail::FrameArray<std::int64_t>& values) {
+  std::size_t all = values.size();
+  for (const auto& stage : stages)
+    for (const Stage::Read& r : stage->reads) all = std::max<std::size_t>(all, r.word + std::size_t{1});
+  values.resize(all);
+}
+
+namespace {
+/// The numbers of a stage that has run. On a device they are copied side by side, and it is waited for once.
+void read(const Stage& stage, const std::vector<TensorImpl*>& inputs, std::int64_t* values) {
+  const bool several = stage.reads.size() > 1;
+  std::vector<Tensor> there;
+  std::vector<Device> from;
+  for (const Stage::Read& r : stage.reads) {
+    const TensorImpl& t = *inputs[r.tensor];
+    const Device d = t.device;
+    if (device::runs_host_code(d)) {
+      there.push_back(Tensor::share(inputs[r.tensor]));
+      continue;
+    }
+    there.push_back(transfer(Tensor::share(inputs[r.tensor]), Device::cpu(), "item", {}, several));
+    if (several && std::find(from.begin(), from.end(), d) == from.end()) from.push_back(d);
+  }
+  for (Device d : from) device::backend(d).current_stream().synchronize();
+  for (std::size_t i = 0; i < there.size(); ++i) std::memcpy(&values[stage.reads[i].word], there[i].impl()->data(), sizeof(std::int64_t));
+  counters().numbers_read.add(there.size());
+  counters().waits_for_numbers.add();
+}
+}  // namespace
+
+void run_stages(const Stages& stages, const std::string& name, std::int64_t* values, std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs) {
+  if (stages.empty()) return;
   inputs.resize(stages.front()->program.graph.inputs.size());
   for (const auto& stage : stages) {
     detail::Outputs out;
     std::int64_t copied = 0;
-    stage->recordings.get(f.values.data(), name)->replay(f.values.data(), inputs.data(), out, stage->results, &copied);
+    stage->recordings.get(values, name)->replay(values, inputs.data(), out, stage->results, &copied);
     for (TensorImpl*& t : out.tensors) {
       made.push_back(Tensor::adopt(std::exchange(t, nullptr)));
       inputs.push_back(made.back().impl());
     }
-    for (const Stage::Read& r : stage->reads) {
-      const Tensor one = on_host(Tensor::share(inputs[r.tensor]), "item");
-      std::memcpy(&f.values[r.word], one.impl()->data(), sizeof(std::int64_t));
-    }
+    read(*stage, inputs, values);
     if (log::on(log::Channel::Recordings)) {
       std::vector<std::int64_t> numbers;
-      for (const Stage::Read& r : stage->reads) numbers.push_back(f.values[r.word]);
+      for (const Stage::Read& r : stage->reads) numbers.push_back(values[r.word]);
       const std::string which = "stage " + std::to_string(&stage - stages.data());
       log::event(log::Event::numbers_read, name, which + " " + text_of(*stage), {{"stage", &stage - stages.data()}, {"numbers", numbers}});
     }
     std::vector<std::int64_t> slots(stage->assumed.size());
-    stage->assumed.evaluate(f.values.data(), slots.data());
+    stage->assumed.evaluate(values, slots.data());
     for (const auto& [slot, text] : stage->conditions)
       if (!slots[slot]) bail(Bail::asks_of_data, "compile", {}, "in this call it does not hold that ", text, ", which the compiled function takes for granted of what depends on data");
   }
 }
 
 std::string text_of(const Stage& s) {
+  auto at = [](SourceLoc l) { return std::string(l.file) + ":" + std::to_string(l.line); };
   std::string text = "gives " + std::to_string(s.reads.size()) + (s.reads.size() == 1 ? " number that depends on data" : " numbers that depend on data");
-  for (std::size_t i = 0; i < s.lines.size(); ++i)
-    if (const SourceLoc at = s.lines[i]) text += std::string(text.ends_with('a') ? " (" : ", ") + at.file + ":" + std::to_string(at.line);
-  return text.ends_with('a') ? text : text + ")";
+  for (std::size_t i = 0; i < s.lines.size(); ++i) {
+    text += (i ? "; " : " (") + (s.lines[i] ? at(s.lines[i]) + ": " : std::string()) + (s.needed_by[i].text.empty() ? "a size" : s.needed_by[i].text);
+    if (const SourceLoc by = s.needed_by[i].loc; by && at(by) != at(s.lines[i] ? s.lines[i] : by)) text += ", " + at(by);
+  }
+  return s.lines.empty() ? text : text + ")";
 }
 
 }  // namespace reprise::runtime

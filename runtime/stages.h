@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
@@ -8,6 +9,7 @@
 #include "runtime/program.h"
 #include "runtime/recording.h"
 #include "runtime/tracer.h"
+#include "runtime/unread.h"
 
 namespace reprise::runtime {
 
@@ -26,6 +28,7 @@ struct Stage {
   std::vector<std::int32_t> results;               ///< all outputs, as Recording::replay wants them
   std::vector<Read> reads;
   std::vector<SourceLoc> lines;                    ///< by read: which of the program asked for it
+  std::vector<ReadFor> needed_by;                  ///< and who needs it
   /// What was assumed of numbers that are known when it has run, and of no later ones: conditions, by the slots of their values.
   guards::ExprProgram assumed;
   std::vector<std::pair<std::uint32_t, std::string>> conditions;
@@ -56,12 +59,16 @@ struct StagedProgram {
   GuardedProgram last;
 };
 StagedProgram build_staged(detail::Traced&, kernels::Mode, Makers);
+/// The same of a graph as it was traced, by reference kernels and with every number read: its stages and the last program (REPRISE_VERIFY=2).
+std::pair<Stages, Program> build_staged_reference(const detail::Traced&);
 
-/// Runs the stages of a call: its numbers are among the frame's values then, and the tensors for the last stage in `inputs`, of which `made` owns those that
-/// stages have made. Throws what a kernel reports, and Bailed where an assumption does not hold: no argument has been written.
-void run_stages(const Stages&, const std::string& name, detail::CallFrame&, std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs);
+/// Makes room for the numbers of the stages among a call's values.
+void make_room(const Stages&, detail::FrameArray<std::int64_t>& values);
+/// Runs the stages of a call, in whose values there is room: its numbers are there then, and the tensors for the last stage in `inputs`, which begin as the call's, of which `made` owns
+/// those that stages have made. Throws what a kernel reports, and Bailed where an assumption does not hold: no argument has been written.
+void run_stages(const Stages&, const std::string& name, std::int64_t* values, std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs);
 
-/// "gives 1 number that depends on data (model.cpp:41)": for explain() and logs.
+/// "gives 1 number that depends on data (model.cpp:41: mm has it as a size, model.cpp:42)": for explain() and logs.
 std::string text_of(const Stage&);
 
 }  // namespace reprise::runtime

@@ -1,56 +1,18 @@
-// Results whose sizes are data: symbols, where the library's operators give them. What is left reads what decides: a compiled function that comes there is served
-// eagerly (docs/onnx.md).
-#include <algorithm>
-#include <numeric>
-
+// Results whose sizes are data: symbols that the library's operators give (docs/data_sizes.md).
 #include "import/onnx/core.h"
+#include "operators/detection.h"
 #include "reprise/data_sizes.h"
 
 namespace reprise::onnx {
 namespace {
 
 void non_max_suppression(Call& c) {
-  const Tensor boxes = c.x(0), scores = c.x(1);
-  const std::int64_t most = c.has(2) ? c.scalar(2).to_int().value() : 0;
-  const double overlap = c.has(3) ? c.scalar(3).to_double() : 0;
-  const bool by_centre = c.i("center_point_box", 0) != 0;
-  const std::vector<double> b = boxes.to_vector<double>(), s = scores.to_vector<double>();
-  const std::int64_t batches = boxes.size(0).value(), n = boxes.size(1).value(), classes = scores.size(1).value();
-  if (scores.size(2) != n || boxes.size(2) != 4) c.bad("has ", n, " boxes and ", scores.size(2).value(), " scores");
-  struct Box {
-    double y0, x0, y1, x1;
-    double area() const { return (y1 - y0) * (x1 - x0); }
-  };
-  std::vector<std::int64_t> kept;
-  for (std::int64_t batch = 0; batch < batches; ++batch) {
-    std::vector<Box> all;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const double* p = &b[static_cast<std::size_t>((batch * n + i) * 4)];
-      if (by_centre) all.push_back({p[1] - p[3] / 2, p[0] - p[2] / 2, p[1] + p[3] / 2, p[0] + p[2] / 2});
-      else all.push_back({std::min(p[0], p[2]), std::min(p[1], p[3]), std::max(p[0], p[2]), std::max(p[1], p[3])});
-    }
-    for (std::int64_t of = 0; of < classes; ++of) {
-      const double* score = &s[static_cast<std::size_t>((batch * classes + of) * n)];
-      std::vector<std::int64_t> order;
-      for (std::int64_t i = 0; i < n; ++i)
-        if (!c.has(4) || score[i] > c.scalar(4).to_double()) order.push_back(i);
-      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t o) { return score[a] > score[o]; });
-      std::vector<std::int64_t> chosen;
-      for (std::int64_t i : order) {
-        if (static_cast<std::int64_t>(chosen.size()) >= most) break;
-        const Box& a = all[static_cast<std::size_t>(i)];
-        const bool free = std::none_of(chosen.begin(), chosen.end(), [&](std::int64_t j) {
-          const Box& o = all[static_cast<std::size_t>(j)];
-          const double both = std::max(0.0, std::min(a.y1, o.y1) - std::max(a.y0, o.y0)) * std::max(0.0, std::min(a.x1, o.x1) - std::max(a.x0, o.x0));
-          return both > 0 && both / (a.area() + o.area() - both) > overlap;
-        });
-        if (!free) continue;
-        chosen.push_back(i);
-        for (std::int64_t v : {batch, of, i}) kept.push_back(v);
-      }
-    }
-  }
-  c.give(tensor_of(kept, {Int(kept.size() / 3), 3}));
+  operators::ChooseBoxes by;
+  if (c.has(2)) by.most = c.scalar(2).to_int();
+  if (c.has(3)) by.overlap = c.scalar(3);
+  if (c.has(4)) by.least = c.scalar(4);
+  by.by_centre = c.i("center_point_box", 0) != 0;
+  c.give(operators::chosen_of(operators::choose_boxes(c.x(0), c.x(1), by, {}), {}));
 }
 
 void compress(Call& c) {
@@ -66,51 +28,22 @@ void compress(Call& c) {
 void unique_of(Call& c) {
   Tensor x = c.x(0);
   const bool along = c.attribute("axis") != nullptr;
-  if (!along && c.i("sorted", 1) != 0) {
-    const Tensor flat = x.reshape({x.numel()});
-    const Unique made = unique(flat, true, true);
-    c.give(made.values, 0);
-    if (c.wants(1)) c.give(scatter_reduce(full({made.values.size(0)}, flat.numel(), {.dtype = kInt64}), 0, made.inverse, arange(flat.numel()), "amin"), 1);
-    c.give(made.inverse, 2);
-    return c.give(made.counts, 3);
-  }
   const int axis = along ? axis_of(c, c.i("axis", 0), x.dim()) : 0;
-  // Slices as rows of one number for each element.
-  const Tensor slices = along ? x.movedim(axis, 0) : x.reshape({x.numel()});
-  const std::int64_t n = slices.size(0).value(), width = n == 0 ? 0 : slices.numel().value() / n;
-  const std::vector<double> values = is_floating(x.dtype()) ? slices.to_vector<double>() : std::vector<double>();
-  const std::vector<std::int64_t> whole = is_floating(x.dtype()) ? std::vector<std::int64_t>() : slices.to_vector<std::int64_t>();
-  const auto compared = [&](std::int64_t a, std::int64_t b) {
-    for (std::int64_t k = 0; k < width; ++k) {
-      const std::size_t i = static_cast<std::size_t>(a * width + k), j = static_cast<std::size_t>(b * width + k);
-      if (!whole.empty() ? whole[i] != whole[j] : values[i] != values[j]) return (!whole.empty() ? whole[i] < whole[j] : values[i] < values[j]) ? -1 : 1;
-    }
-    return 0;
-  };
-  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return compared(a, b) < 0; });
-  std::vector<std::int64_t> first, counts, group(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (i == 0 || compared(order[i - 1], order[i]) != 0) first.push_back(order[i]), counts.push_back(0);
-    ++counts.back();
-    group[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(first.size()) - 1;
+  if (!along) x = x.reshape({x.numel()});
+  const Int n = x.size(axis);
+  Unique made = along ? unique_dim(x, axis, true, true) : unique(x, true, true);
+  const bool in_order = c.i("sorted", 1) != 0;
+  Tensor first;
+  if (c.wants(1) || !in_order) first = scatter_reduce(full({made.values.size(axis)}, n, {.dtype = kInt64}), 0, made.inverse, arange(n), "amin");
+  if (!in_order) {  // in the order in which they come
+    const auto [sorted, from] = sort(first, 0);
+    const Tensor place = scatter(zeros_like(from), 0, from, arange(from.size(0)));
+    first = sorted, made.values = index_select(made.values, axis, from), made.counts = index_select(made.counts, 0, from), made.inverse = index_select(place, 0, made.inverse);
   }
-  if (c.i("sorted", 1) == 0) {  // in the order in which they come
-    std::vector<std::int64_t> by(first.size()), place(first.size()), f, k;
-    std::iota(by.begin(), by.end(), 0);
-    std::sort(by.begin(), by.end(), [&](std::int64_t a, std::int64_t b) { return first[static_cast<std::size_t>(a)] < first[static_cast<std::size_t>(b)]; });
-    for (std::size_t i = 0; i < by.size(); ++i) {
-      const std::size_t from = static_cast<std::size_t>(by[i]);
-      place[from] = static_cast<std::int64_t>(i), f.push_back(first[from]), k.push_back(counts[from]);
-    }
-    for (std::int64_t& g : group) g = place[static_cast<std::size_t>(g)];
-    first = std::move(f), counts = std::move(k);
-  }
-  c.give(index_select(along ? x : slices, axis, tensor_of(first)), 0);
-  c.give(tensor_of(first), 1);
-  c.give(tensor_of(group), 2);
-  c.give(tensor_of(counts), 3);
+  c.give(made.values, 0);
+  if (c.wants(1)) c.give(first, 1);
+  c.give(made.inverse, 2);
+  c.give(made.counts, 3);
 }
 
 constexpr Row kRows[] = {

@@ -2,6 +2,7 @@
 
 #include "import/onnx/core.h"
 #include "reprise/compile.h"
+#include "tensor/impl.h"
 
 namespace reprise::onnx {
 namespace {
@@ -68,6 +69,13 @@ Numbers read_numbers(const Tensor& t) {
   if (is_storage_only(t.dtype())) fail(ErrorCode::DTypeMismatch, "onnx", {}, "no sizes are computed with ", t.dtype());
   const Ints sizes = t.sizes();
   for (Int d : sizes) n.dims.push_back(d.value());
+  constexpr std::int64_t kMostRead = 16;
+  const std::int64_t all = t.numel().value();
+  if (t.impl()->trace && n.dtype != kBool && all <= kMostRead) {  // numbers that depend on data (docs/data_sizes.md)
+    const Tensor flat = t.reshape({all});
+    for (std::int64_t i = 0; i < all; ++i) n.values.push_back(flat.select(0, i).item());
+    return n;
+  }
   if (is_floating(n.dtype)) {
     for (double v : t.to_vector<double>()) n.values.push_back(v);
   } else {

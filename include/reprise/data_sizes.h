@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "reprise/arguments.h"
 #include "reprise/int.h"
@@ -32,8 +33,10 @@ struct Unique {
 };
 /// The different elements, in ascending order. A NaN is different from any.
 Unique unique(const Tensor& self, bool return_inverse = false, bool return_counts = false, SourceLoc loc = SourceLoc::current());
-/// The same of runs of equal elements, in row-major order.
-Unique unique_consecutive(const Tensor& self, bool return_inverse = false, bool return_counts = false, SourceLoc loc = SourceLoc::current());
+/// The different slices along dim, in ascending order by the first element in which two differ. `values` is self with fewer of them; `inverse` is [self.size(dim)].
+Unique unique_dim(const Tensor& self, Int dim, bool return_inverse = false, bool return_counts = false, SourceLoc loc = SourceLoc::current());
+/// The same of runs: of equal elements in row-major order, or of equal slices along dim.
+Unique unique_consecutive(const Tensor& self, bool return_inverse = false, bool return_counts = false, std::optional<Int> dim = std::nullopt, SourceLoc loc = SourceLoc::current());
 
 /// Each slice of self along dim as often as repeats, integers [self.size(dim)] or of one element, says: repeats.sum() of them. Throws InvalidArgument for a
 /// negative one.

@@ -111,6 +111,55 @@ TEST(DataSizes, Unique) {
   EXPECT_EQ(unique(zeros({0}), true, true).counts.numel(), 0);
 }
 
+TEST(DataSizes, UniqueSlices) {
+  for (DType t : {kFloat32, kInt64, kInt32, kUInt8, kBool, kBFloat16})
+    expect_compiled(
+        [](const List& a) {
+          const Tensor x = a[0].clamp(0, 1);
+          const Unique u = unique_dim(x, 0, true, true), v = unique_dim(a[1], -1, true, true), w = unique_dim(a[1], 1), c = unique_consecutive(x, true, true, 0), k = unique_consecutive(a[1], true, true, 2);
+          return List{u.values, u.inverse, u.counts, index_select(u.values, 0, u.inverse) - x, v.values, v.inverse, v.counts, w.values, c.values, c.inverse, c.counts, k.values, k.inverse, k.counts};
+        },
+        [t](std::int64_t n) {
+          const Tensor x = numbers({n, 2}, t).to(t == kBool ? kUInt8 : t), y = numbers({2, 3, n}, t).to(t == kBool ? kUInt8 : t);
+          return List{x, y};
+        },
+        kSizes);
+  const Tensor x = tensor_of(std::vector<double>{2, 1, 1, 5, 2, 1, 1, 4}, {4, 2}).to(kInt64).to(test_device());
+  const Unique u = unique_dim(x, 0, true, true);
+  EXPECT_EQ(u.values.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 4, 1, 5, 2, 1}));
+  EXPECT_EQ(u.inverse.to_vector<std::int64_t>(), (std::vector<std::int64_t>{2, 1, 2, 0}));
+  EXPECT_EQ(u.counts.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 1, 2}));
+  EXPECT_EQ(unique_consecutive(cat({x, x.slice(0, 3)}), true, true, 0).counts.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 1, 1, 2}));
+  EXPECT_EQ(graph::sizes_text(unique_dim(zeros({0, 3}), 0).values.sizes()), "[0, 3]");
+  EXPECT_EQ(graph::sizes_text(unique_dim(zeros({4, 0}), 0).values.sizes()), "[1, 0]");
+  const Tensor nan = tensor_of(std::vector<double>{NAN, 0, 1, 0, NAN, 0}, {3, 2}).to(test_device());
+  EXPECT_EQ(unique_dim(nan, 0, true).inverse.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 0, 2}));
+  EXPECT_EQ(error_of([&] { unique_dim(zeros({}), 0); }).code(), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(error_of([&] { unique_dim(x, 2); }).code(), ErrorCode::IndexOutOfRange);
+}
+
+TEST(DataSizes, FamiliesTakeThem) {
+  expect_compiled(
+      [](const List& a) {
+        const Tensor k = a[1].abs(), some = k.index({k < 5}), x = a[0].index({a[0] > -3});
+        return List{bincount(k), bincount(some), bincount(some, Tensor(), 20), bincount(k, k.to(kFloat32)), histc(x, 5, -3, 3), sort(x).first, topk(x, 1).first, median(x), quantile(x, 0.5), argmax(x), unique(some, true, true).counts,
+                    searchsorted(sort(a[0]).first, x), cat({x, a[0]}, 0)};
+      },
+      [](std::int64_t n) { return List{numbers({n + 4}), numbers({n + 4}, kInt64)}; }, kSizes);
+  auto boxes = [](std::int64_t n) {
+    const Tensor at = numbers({n, 2}).abs(), to = at + numbers({n, 2}, kFloat32, 3).abs() + 0.5;
+    return List{cat({at, to}, 1), numbers({n}, kFloat32, 5)};
+  };
+  expect_compiled(
+      [](const List& a) {
+        const Tensor m = a[1] > -2.9, b = a[0].index({m}), s = a[1].index({m});
+        return List{index_select(a[0], 0, nms(a[0], a[1], 0.3)), index_select(b, 0, nms(b, s, 0.3)), batched_nms(b, s, (s > 0).to(kInt64), 0.3)};
+      },
+      boxes, {6, 9, 40, 3});
+  // One box: the number that is seen while the function is traced is none that it may have.
+  expect_compiled([](const List& a) { return List{nms(a[0], a[1], 0.3) * 2}; }, boxes, {1, 7});
+}
+
 TEST(DataSizes, RepeatsOfEach) {
   expect_compiled([](const List& a) { return List{repeat_interleave(a[0], a[1].abs(), 0), repeat_interleave(a[0], a[2], 1)}; },
                   [](std::int64_t n) { return List{numbers({n, 3}), numbers({n}, kInt64), tensor_of(std::vector<double>{2, 0, 1}, {3}).to(kInt32).to(test_device())}; }, kSizes);

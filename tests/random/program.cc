@@ -11,7 +11,7 @@ namespace reprise::fuzz {
 std::span<const Row> all_rows() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (std::span<const Row> some : {math_rows(), view_rows(), write_rows()}) all.insert(all.end(), some.begin(), some.end());
+    for (std::span<const Row> some : {math_rows(), view_rows(), write_rows(), data_rows()}) all.insert(all.end(), some.begin(), some.end());
     return all;
   }();
   return rows;
@@ -19,6 +19,10 @@ std::span<const Row> all_rows() {
 
 bool Program::has(unsigned flags) const {
   return std::any_of(steps.begin(), steps.end(), [&](const Step& s) { return s.row != Step::kDropped && all_rows()[s.row].flags & flags; });
+}
+
+bool Program::of_data() const {
+  return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.row != Step::kDropped && s.row >= all_rows().size() - data_rows().size(); });
 }
 
 bool Program::may_be_part(unsigned i) const {
@@ -105,15 +109,17 @@ Given make_arguments(const Call& call) {
   return given;
 }
 
-Program random_program(std::mt19937& rng, int length) {
+Program random_program(std::mt19937& rng, int length, bool data) {
   Program p;
-  const std::span<const Row> rows = all_rows();
+  const std::size_t others = all_rows().size() - data_rows().size();
+  const std::span<const Row> rows = data ? all_rows() : all_rows().first(others);
   // Half of the programs are compared bit for bit, most others add up floats, a few compute in half precision. Every other
   // program is mostly views and writes.
   const unsigned flavour = rng() % 8;
   const bool aliasing = rng() % 2;
   std::vector<double> weights;
-  for (const Row& r : rows) weights.push_back(r.weight * (aliasing && !(r.flags & (kView | kWrites)) ? 0.1 : 1));
+  // Where there are rows of data, every third step is one.
+  for (const Row& r : rows) weights.push_back(r.weight * (aliasing && !(r.flags & (kView | kWrites)) ? 0.1 : 1) * (weights.size() >= others ? 4 : 1));
   std::discrete_distribution<unsigned> kinds(weights.begin(), weights.end());
   static const bool open = std::getenv("FUZZ_OPEN") != nullptr;
   auto fits = [&](const Row& r) {

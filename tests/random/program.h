@@ -23,6 +23,8 @@ struct Program {
   bool square = false;                 ///< begins with x + x.t() or the like, and is called with N = M: sizes are known to be equal
   /// Has it steps that say this of themselves?
   bool has(unsigned flags) const;
+  /// Has it one of data_rows()?
+  bool of_data() const;
   /// May this member of the pool be a view of only a part of what an operator made?
   bool may_be_part(unsigned in_pool) const;
 };
@@ -47,7 +49,8 @@ struct Given {
 };
 Given make_arguments(const Call&);
 
-Program random_program(std::mt19937& rng, int length);
+/// `data`: with rows of data_rows(), too.
+Program random_program(std::mt19937& rng, int length, bool data = false);
 /// `layouts`: of another layout each, most of the same sharing, and sizes are mostly others than 1.
 std::vector<Call> random_calls(std::mt19937& rng, const Program&, bool layouts = false);
 

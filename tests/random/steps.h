@@ -52,6 +52,8 @@ struct Row {
 std::span<const Row> math_rows();
 std::span<const Row> view_rows();
 std::span<const Row> write_rows();
+std::span<const Row> data_rows();
+/// The rows of data stand last.
 std::span<const Row> all_rows();
 
 /// Functions that rows use, as text, too.
