@@ -481,6 +481,8 @@ KNOWN = [
     (r"binary_cross_entropy", r"refused there: output with shape \[\]"),
     (r"gather", r"refused here: .* self's \[\]"),
     (r"take_along_dim", r"refused here: .* is out of range"),
+    (r"interpolate", r"refused there: \"compute_index_ranges_weights\" not implemented for '(Half|BFloat16)'"),
+    (r"pixel_unshuffle", r"sizes \[0, 12, 3, 2\] for \[0, 3, 6, 4\]"),
 ]
 
 

@@ -11,7 +11,7 @@ namespace reprise::fuzz {
 std::span<const Row> all_rows() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (std::span<const Row> some : {math_rows(), view_rows(), write_rows()}) all.insert(all.end(), some.begin(), some.end());
+    for (std::span<const Row> some : {math_rows(), view_rows(), write_rows(), family_rows()}) all.insert(all.end(), some.begin(), some.end());
     return all;
   }();
   return rows;
@@ -113,7 +113,11 @@ Program random_program(std::mt19937& rng, int length) {
   const unsigned flavour = rng() % 8;
   const bool aliasing = rng() % 2;
   std::vector<double> weights;
-  for (const Row& r : rows) weights.push_back(r.weight * (aliasing && !(r.flags & (kView | kWrites)) ? 0.1 : 1));
+  static const bool families = std::getenv("FUZZ_FAMILIES") != nullptr;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool of_a_family = i >= rows.size() - family_rows().size();
+    weights.push_back(rows[i].weight * (families ? (of_a_family ? 1 : 0.2) : aliasing && !(rows[i].flags & (kView | kWrites)) ? 0.1 : 1));
+  }
   std::discrete_distribution<unsigned> kinds(weights.begin(), weights.end());
   static const bool open = std::getenv("FUZZ_OPEN") != nullptr;
   auto fits = [&](const Row& r) {

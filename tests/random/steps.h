@@ -52,6 +52,7 @@ struct Row {
 std::span<const Row> math_rows();
 std::span<const Row> view_rows();
 std::span<const Row> write_rows();
+std::span<const Row> family_rows();
 std::span<const Row> all_rows();
 
 /// Functions that rows use, as text, too.
