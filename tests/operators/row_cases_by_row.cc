@@ -36,10 +36,13 @@ std::vector<RowCase> row_by_row_cases() {
   add({.row = "histc", .dtypes = kNumberDTypes, .args = [](const Asked& a) { return std::vector<OpArg>{a({a.n, 7}), Int(4) + a.n, Scalar(-2), Scalar(3)}; },
        .refused = [](const Asked& a) { return std::vector<OpArg>{a({4}), Int(0), Scalar(0), Scalar(1)}; }, .says = "histc: bins must be at least 1, got 0"});
   // Functions of each element.
-  for (const char* name : {"digamma", "erfinv", "special_i0e"})
+  for (const char* name : {"digamma", "erfinv", "special_i0e", "special_i1", "special_i1e"})
     add({.row = name, .dtypes = kAllDTypes, .args = [](const Asked& a) { return std::vector<OpArg>{a({a.n, 5})}; }});
   const RowArgs pairs = [](const Asked& a) { return std::vector<OpArg>{a({a.n, 5}), a({a.n, 5}, 3)}; };
   const RowArgs uneven = [](const Asked& a) { return std::vector<OpArg>{a({2, 5}), a({3, 5})}; };
+  add({.row = "polygamma", .dtypes = kAllDTypes, .args = [](const Asked& a) { return std::vector<OpArg>{Int(1), a({a.n, 5})}; },
+       .refused = [](const Asked& a) { return std::vector<OpArg>{Int(-1), a({4})}; }, .says = "polygamma: n must not be negative, got -1"});
+  add({.row = "special_zeta", .dtypes = kFloatDTypes, .args = [](const Asked& a) { return std::vector<OpArg>{a({a.n, 5}).abs() + 2, a({a.n, 5}, 3).abs() + 0.5}; }, .refused = uneven, .says = "special_zeta: sizes [2, 5] and [3, 5] differ"});
   add({.row = "nextafter", .dtypes = kFloatDTypes, .args = pairs, .refused = uneven, .says = "nextafter: sizes [2, 5] and [3, 5] differ"});
   for (const char* name : {"gcd", "lcm"}) add({.row = name, .dtypes = kIntDTypes, .args = pairs, .refused = uneven, .says = std::string(name) + ": sizes [2, 5] and [3, 5] differ"});
   // Fourier transforms: of even and odd lengths, along a dimension that is not the last.

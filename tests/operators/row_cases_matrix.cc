@@ -21,6 +21,19 @@ std::vector<RowCase> matrix_cases() {
   add({.row = "linalg_solve", .dtypes = kFloatDTypes, .args = [=](const Asked& a) { return Args{regular(a), a({2, a.n, 3})}; },
        .refused = [](const Asked& a) { return Args{a({2, 3, 3}), a({2, 4, 3})}; }, .says = "linalg_solve: matrices of sizes [2, 3, 3] do not fit right sides of sizes [2, 4, 3]", .tolerance = 1e-4});
   add({.row = "linalg_lu_factor", .dtypes = kFloatDTypes, .args = [=](const Asked& a) { return Args{regular(a)}; }, .refused = [](const Asked& a) { return Args{a({3})}; }, .says = "linalg_lu_factor: wants matrices, got sizes [3]", .tolerance = 1e-4});
+  // Signs of vectors are those of one algorithm: the same in all dtypes where values are far apart, as here.
+  for (const char* mode : {"reduced", "complete", "r"})
+    add({.row = "linalg_qr", .dtypes = kFloatDTypes, .args = [mode](const Asked& a) { return Args{a({2, a.n, 4}), std::string(mode)}; }, .refused = [](const Asked& a) { return Args{a({2, 3}), std::string("full")}; },
+         .says = "linalg_qr: mode is 'full', expected reduced, complete or r", .tolerance = 1e-4});
+  add({.row = "linalg_eigh", .dtypes = kFloatDTypes, .args = [=](const Asked& a) { return Args{a.of(definite(a).to(kFloat64).to(test_device()) + diag(arange(a.n).to(kFloat64) * 4).to(test_device())), std::string("L")}; },
+       .refused = [](const Asked& a) { return Args{a({2, 3}), std::string("L")}; }, .says = "linalg_eigh: wants square matrices, got sizes [2, 3]", .tolerance = 1e-4});
+  for (bool full : {false, true})
+    add({.row = "linalg_svd", .dtypes = kFloatDTypes, .args = [=](const Asked& a) { return Args{cat({a({3, a.n}), a.of(diag(arange(1, a.n + 1).to(kFloat64)) * 8)}, 0), full}; }, .refused = [](const Asked& a) { return Args{a({3}), false}; },
+         .says = "linalg_svd: wants matrices, got sizes [3]", .tolerance = 1e-3});
+  add({.row = "ctc_loss", .dtypes = kFloatDTypes,
+       .args = [](const Asked& a) { return Args{a({a.n + 2, 2, 4}), tensor_of<std::int64_t>({1, 2, 1, 3}, {2, 2}).to(test_device()), full({2}, a.n, {kInt64, test_device()}), tensor_of<std::int64_t>({2, 1}).to(test_device()), Int(3), true}; },
+       .refused = [](const Asked& a) { return Args{a({4, 2, 3}), tensor_of<std::int64_t>({1, 2}).to(test_device()), full({3}, 4, {kInt64, test_device()}), full({3}, 1, {kInt64, test_device()}), Int(0), false}; },
+       .says = "ctc_loss: log_probs of sizes [4, 2, 3], targets of [2] and lengths of [3] and [3] do not fit", .tolerance = 1e-4});
   for (double p : {2.0, 1.0, 0.0, 2.5, HUGE_VAL})
     add({.row = "cdist", .dtypes = kFloatDTypes, .args = [p](const Asked& a) { return Args{a({2, a.n, 3}), a({4, 3}, 2), Scalar(p)}; },
          .refused = [](const Asked& a) { return Args{a({2, 3}), a({2, 4}), Scalar(2.0)}; }, .says = "cdist: rows of sizes [2, 3] and [2, 4] differ in length", .tolerance = 1e-4});
