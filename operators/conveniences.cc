@@ -34,6 +34,9 @@ void need_dims(const Tensor& t, int n, const char* op, SourceLoc loc) {
   if (m.dim() < n) fail(ErrorCode::ShapeMismatch, op, loc, "needs at least ", n, n == 1 ? " dimension" : " dimensions", ", got sizes ", graph::sizes_text(m.layout.sizes));
 }
 
+/// In t, or what half types are computed in.
+Tensor wide(const Tensor& x, DType t, SourceLoc loc) { return to(x, is_low_precision(t) ? kFloat32 : t, loc); }
+
 }  // namespace
 
 // ---- sizes
@@ -206,35 +209,52 @@ TensorPair std_mean(const Tensor& self, const OptionalDims& dim, Scalar correcti
 Tensor cov(const Tensor& self, Int correction, const Tensor& fweights, const Tensor& aweights, SourceLoc loc) {
   const TensorMeta m = checked_meta(self, "cov", loc);
   if (m.dim() > 2) fail(ErrorCode::ShapeMismatch, "cov", loc, "wants rows of observations, got sizes ", graph::sizes_text(m.layout.sizes));
-  const DType t = is_floating(m.dtype) ? m.dtype : get_default_dtype();
+  if (m.dtype == kBool) fail(ErrorCode::DTypeMismatch, "cov", loc, "not defined for bool (wanted integers or floats; cast with to())");
+  const DType t = is_floating(m.dtype) ? m.dtype : get_default_dtype(), w = is_low_precision(t) ? kFloat32 : t;
   return named("cov", [&] {
-    Tensor x = to(atleast_2d(self, loc), t, loc), weights;
+    Tensor x = wide(atleast_2d(self, loc), t, loc), weights;
     const Int observations = x.size(1, loc);
-    for (const Tensor* w : {&fweights, &aweights}) {
-      if (!w->defined()) continue;
-      const char* what = w == &fweights ? "fweights" : "aweights";
-      need_vector(*w, "cov", what, loc);
-      if (is_floating(w->dtype()) != (w == &aweights)) fail(ErrorCode::DTypeMismatch, "cov", loc, what, " must be ", w == &aweights ? "floats" : "integers", ", got ", dtype_name(w->dtype()));
-      if (!graph::same(w->size(0, loc), observations, loc, "cov: a weight for each")) fail(ErrorCode::ShapeMismatch, "cov", loc, what, " has ", w->size(0, loc), " elements for ", observations, " observations");
-      weights = weights.defined() ? mul(weights, *w, loc) : to(*w, t, loc);
+    for (const Tensor* given : {&fweights, &aweights}) {
+      if (!given->defined()) continue;
+      const bool counts = given == &fweights;
+      const char* what = counts ? "fweights" : "aweights";
+      need_vector(*given, "cov", what, loc);
+      if (is_floating(given->dtype()) == counts) fail(ErrorCode::DTypeMismatch, "cov", loc, what, " must be ", counts ? "integers" : "floats", ", got ", dtype_name(given->dtype()));
+      if (!graph::same(given->size(0, loc), observations, loc, "cov: a weight for each")) fail(ErrorCode::ShapeMismatch, "cov", loc, what, " has ", given->size(0, loc), " elements for ", observations, " observations");
+      weights = weights.defined() ? mul(weights, *given, loc) : to(*given, w, loc);
     }
-    if (!weights.defined()) weights = ones({observations}, {t, m.device}, loc);
+    if (!weights.defined()) weights = ones({observations}, {w, m.device}, loc);
     const Tensor total = sum(weights, {}, false, std::nullopt, loc);
     x = sub(x, div(sum(mul(x, weights, loc), {1}, true, std::nullopt, loc), total, {}, loc), 1, loc);
     // The observations that count less one for each degree that the mean has taken.
     const Tensor taken = aweights.defined() ? div(sum(mul(weights, aweights, loc), {}, false, std::nullopt, loc), total, {}, loc) : ones_like(total, {}, loc);
     const Tensor by = clamp_min(sub(total, mul(taken, correction, loc), 1, loc), 0.0, loc);
-    const Tensor all = div(matmul(x, mT(mul(x, weights, loc), loc), loc), by, {}, loc);
+    const Tensor all = to(div(matmul(x, mT(mul(x, weights, loc), loc), loc), by, {}, loc), t, loc);
     return m.dim() < 2 ? reshape(all, {}, loc) : all;
   });
 }
 
 Tensor corrcoef(const Tensor& self, SourceLoc loc) {
   return named("corrcoef", [&] {
-    const Tensor c = cov(self, 1, {}, {}, loc);
-    if (c.dim() == 0) return div(c, c, {}, loc);
+    const DType t = checked_meta(self, "corrcoef", loc).dtype;
+    const Tensor c = cov(wide(self, is_floating(t) ? t : get_default_dtype(), loc), 1, {}, {}, loc);
+    if (c.dim() == 0) return to(div(c, c, {}, loc), is_floating(t) ? t : c.dtype(), loc);
     const Tensor deviations = sqrt(diagonal(c, 0, 0, 1, loc), loc);
-    return clamp(div(div(c, unsqueeze(deviations, 1, loc), {}, loc), deviations, {}, loc), -1.0, 1.0, loc);
+    return to(clamp(div(div(c, unsqueeze(deviations, 1, loc), {}, loc), deviations, {}, loc), -1.0, 1.0, loc), is_floating(t) ? t : c.dtype(), loc);
+  });
+}
+
+Tensor renorm(const Tensor& self, Scalar p, Int dim, Scalar maxnorm, SourceLoc loc) {
+  need_dims(self, 2, "renorm", loc);
+  const TensorMeta m = checked_meta(self, "renorm", loc);
+  operators::need_float("renorm", loc, m.dtype);
+  const int along = wrapped(m, dim, "renorm", loc);
+  std::vector<Int> others;
+  for (int d = 0; d < m.dim(); ++d)
+    if (d != along) others.push_back(d);
+  return named("renorm", [&] {
+    const Tensor x = wide(self, m.dtype, loc), length = norm(x, p, others, true, loc);
+    return to(mul(x, where(gt(length, maxnorm, loc), div(maxnorm, add(length, 1e-7, 1, loc), {}, loc), 1.0, loc), loc), m.dtype, loc);  // 1e-7: as ATen
   });
 }
 

@@ -189,6 +189,7 @@ void c2r_shape(graph::RuleCtx& c) {
 }
 void overlap_add_shape(graph::RuleCtx& c) {
   const TensorMeta &frames = c.tensor(0), &window = c.tensor(1);
+  if (!is_floating(frames.dtype)) fail(ErrorCode::DTypeMismatch, name(c), c.loc, "adds up frames of floats, got ", dtype_name(frames.dtype));
   if (frames.dim() < 2 || window.dim() != 1 || !graph::same(frames.size(frames.dim() - 2), window.size(0), c.loc, "overlap_add: a window of a frame"))
     fail(ErrorCode::ShapeMismatch, name(c), c.loc, "frames of sizes ", graph::sizes_text(frames.layout.sizes), " and a window of sizes ", graph::sizes_text(window.layout.sizes));
   for (int i : {2, 4})

@@ -2,8 +2,6 @@
 #include "reprise/linalg.h"
 
 #include <cmath>
-#include <mutex>
-#include <optional>
 
 #include "base/errors.h"
 #include "graph/api_args.h"
@@ -12,7 +10,7 @@
 #include "kernels/plan/columns.h"
 #include "operators/checks.h"
 #include "operators/families.h"
-#include "operators/rows.h"
+#include "operators/matrices.h"
 #include "passes/decompose_builder.h"
 
 namespace reprise {
@@ -25,56 +23,6 @@ using graph::api::named;
 namespace {
 
 using namespace operators;
-
-/// A matrix of doubles, row by row.
-struct Matrix {
-  std::int64_t rows = 0, columns = 0;
-  std::vector<double> v;
-  void resize(std::int64_t r, std::int64_t c) {
-    rows = r, columns = c;
-    v.resize(static_cast<std::size_t>(r * c));
-  }
-  double* operator[](std::int64_t r) { return v.data() + r * columns; }
-  void read(const TensorView& t, std::int64_t at, bool transposed = false) {
-    const int row = transposed ? t.rank - 1 : t.rank - 2, column = transposed ? t.rank - 2 : t.rank - 1;
-    resize(t.sizes[row], t.sizes[column]);
-    for (std::int64_t r = 0; r < rows; ++r) read_row(t, at + r * t.strides[row], t.strides[column], columns, (*this)[r]);
-  }
-  void write(const TensorView& t, std::int64_t at, bool transposed = false) {
-    const int row = transposed ? t.rank - 1 : t.rank - 2, column = transposed ? t.rank - 2 : t.rank - 1;
-    for (std::int64_t r = 0; r < rows; ++r) write_row(t, at + r * t.strides[row], t.strides[column], columns, (*this)[r]);
-  }
-};
-
-/// The first matrix of a batch that failed, and where.
-class FirstFailure {
- public:
-  void note(std::int64_t matrix, std::int64_t order) {
-    const std::lock_guard lock(mutex_);
-    if (!found_ || matrix < found_->first) found_ = {matrix, order};
-  }
-  /// tell(order, " of the batch" text)
-  template <class F>
-  void report(const NativeArgs& a, std::int64_t matrices, F&& tell) const {
-    if (found_) kernels::reference::fault(a, ErrorCode::InvalidArgument, tell(found_->second, matrices > 1 ? " " + std::to_string(found_->first) + " of the batch" : ""));
-  }
-
- private:
-  std::mutex mutex_;
-  std::optional<std::pair<std::int64_t, std::int64_t>> found_;
-};
-
-/// body(offsets, number of the matrix), where the last two dimensions of the views are matrices; they have one batch. `cost`: of one.
-template <std::size_t K, class F>
-void each_matrix(const std::array<TensorView, K>& views, std::int64_t cost, const F& body) {
-  std::array<TensorView, K + 1> batches;
-  TensorView count = without_last(views[0], 2);  // an offset that counts them
-  std::int64_t step = 1;
-  for (int d = count.rank; d-- > 0; step *= count.sizes[d]) count.strides[d] = step;
-  for (std::size_t i = 0; i < K; ++i) batches[i] = without_last(views[i], 2);
-  batches[K] = count;
-  parallel_each<K + 1>(batches, cost, [&, own = body](const auto& at) mutable { own(at, at[K]); });
-}
 
 /// Rows of a above or below its diagonal, first the lower ones: L L^T = a. The order of the first minor that is not positive, or 0.
 std::int64_t factor_cholesky(Matrix& a) {
@@ -182,11 +130,7 @@ void lu_factor_kernel(const NativeArgs& a) {
   const TensorView &m = a.tensor(0), &out = a.result(0), &places = a.result(1);
   const std::int64_t rows = m.sizes[m.rank - 2], columns = m.sizes[m.rank - 1];
   if (out.numel() == 0) return;
-  TensorView pivots_of = places;  // as a matrix of one row
-  pivots_of.sizes[pivots_of.rank] = pivots_of.sizes[pivots_of.rank - 1], pivots_of.strides[pivots_of.rank] = pivots_of.strides[pivots_of.rank - 1];
-  pivots_of.sizes[pivots_of.rank - 1] = 1, pivots_of.strides[pivots_of.rank - 1] = 0;
-  ++pivots_of.rank;
-  each_matrix<3>({m, out, pivots_of}, rows * columns * std::min(rows, columns), [&, lu = Matrix(), pivots = std::vector<std::int64_t>()](const auto& at, std::int64_t) mutable {
+  each_matrix<3>({m, out, as_one_row(places)}, rows * columns * std::min(rows, columns), [&, lu = Matrix(), pivots = std::vector<std::int64_t>()](const auto& at, std::int64_t) mutable {
     lu.read(m, at[0]);
     factor_lu(lu, pivots);
     lu.write(out, at[1]);
@@ -199,12 +143,6 @@ void lu_factor_kernel(const NativeArgs& a) {
 
 const char* name(const graph::RuleCtx& c) { return c.op.schema.name.c_str(); }
 
-void need_matrix(const char* op, SourceLoc loc, const TensorMeta& m, bool square) {
-  need_float(op, loc, m.dtype);
-  if (m.dim() < 2) fail(ErrorCode::ShapeMismatch, op, loc, "wants matrices, got sizes ", graph::sizes_text(m.layout.sizes));
-  if (square && !graph::same(m.size(m.dim() - 1), m.size(m.dim() - 2), loc, "linalg: square matrices"))
-    fail(ErrorCode::ShapeMismatch, op, loc, "wants square matrices, got sizes ", graph::sizes_text(m.layout.sizes));
-}
 void cholesky_shape(graph::RuleCtx& c) {
   need_matrix(name(c), c.loc, c.tensor(0), true);
   c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes);

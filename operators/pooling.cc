@@ -288,11 +288,12 @@ void adaptive_avg_shape(graph::RuleCtx& c) {
   if (!is_floating(c.tensor(0).dtype)) fail(ErrorCode::DTypeMismatch, c.op.schema.name.c_str(), c.loc, "averages floats, got ", dtype_name(c.tensor(0).dtype));
   c.result(c.tensor(0).dtype, adaptive_sizes(c));
 }
-void adaptive_max_shape(graph::RuleCtx& c) {
+Ints adaptive_max_sizes(graph::RuleCtx& c) {
   if (c.tensor(0).dtype == DType::Bool) fail(ErrorCode::DTypeMismatch, c.op.schema.name.c_str(), c.loc, "pools no bools");
-  c.result(c.tensor(0).dtype, adaptive_sizes(c));
+  return adaptive_sizes(c);
 }
-void adaptive_max_indices_shape(graph::RuleCtx& c) { c.result(DType::Int64, adaptive_sizes(c)); }
+void adaptive_max_shape(graph::RuleCtx& c) { c.result(c.tensor(0).dtype, adaptive_max_sizes(c)); }
+void adaptive_max_indices_shape(graph::RuleCtx& c) { c.result(DType::Int64, adaptive_max_sizes(c)); }
 
 /// Of `out` windows over `size` elements: where they begin and end, and their elements, [out, longest]; those beyond a window's end stand for its last one.
 struct Windows {

@@ -453,6 +453,44 @@ function("fake_quantize_per_tensor_affine", torch.fake_quantize_per_tensor_affin
 function("embedding_bag", lambda w, i, o, m, p, last, pad: F.embedding_bag(i, w, o, mode=m, per_sample_weights=p, include_last_offset=last, padding_idx=pad),
          [(some((5, 3), t), i, o, m, None, False, pad) for t in (torch.float32, torch.float64) for i, o in ((torch.tensor([0, 1, 4, 2]), torch.tensor([0, 2, 2])), (torch.tensor([[0, 1], [4, 4]]), None), (torch.tensor([0, 5]), torch.tensor([0])), (torch.tensor([0, 1]), torch.tensor([1]))) for m in ("sum", "mean", "max") for pad in (None, 1)], 16)
 
+# ---- matrices' factors, series, and functions over others
+RECTANGULAR = [some(s, t, 3) for t in (torch.float32, torch.float64) for s in ((1, 1), (4, 4), (5, 3), (3, 5), (2, 4, 3), (0, 3), (3, 0), (2, 0, 3))]
+function("qr", lambda m, mode: tuple(torch.linalg.qr(m, mode)), [(m, mode) for m in RECTANGULAR for mode in ("reduced", "complete", "r")], 4096)
+function("eigvalsh", torch.linalg.eigvalsh, [(m + m.mT, u) for m in SQUARE for u in "LU"] + [(m, "L") for m in SQUARE], 4096)
+function("svdvals", torch.linalg.svdvals, [(m,) for m in RECTANGULAR], 4096)
+function("pinv", lambda m, r: torch.linalg.pinv(m, rtol=r), [(m, r) for m in RECTANGULAR[:-3] for r in (None, 0.25)], 1 << 16)
+function("logdet", torch.logdet, [(m,) for m in SQUARE], 4096)
+for n in ("i1", "i1e"):
+    unary(n, getattr(torch.special, n), 64)
+function("polygamma", torch.polygamma, [(n, special(t)) for n in (0, 1, 2, 5) for t in FLOATS + [torch.int64]] + [(1, some(s)) for s in SIZES], 256)
+function("zeta", torch.special.zeta, [(x, q) for t in (torch.float32, torch.float64) for x in (torch.tensor([2.0, 3.0, 1.0, 0.5, 2.5, math.nan, 9.0], dtype=t),) for q in (some((7,), t), torch.arange(1, 8, dtype=t), torch.tensor(0.25, dtype=t), some((3, 1), t))], 256)
+CTC = [(F.log_softmax(some((6, 2, 4), t), -1), y, torch.tensor(i), torch.tensor(o), blank, r, z) for t in (torch.float32, torch.float64) for y, o in ((torch.tensor([[1, 2, 2], [2, 1, 1]]), [3, 2]), (torch.tensor([1, 2, 2, 2, 1]), [3, 2]), (torch.tensor([[1, 1, 1], [2, 1, 2]]), [3, 0]))
+       for i in ([6, 5], [4, 3]) for blank in (0, 3) for r in R for z in (False, True)]
+function("ctc_loss", lambda p, y, i, o, b, r, z: F.ctc_loss(p, y, i, o, b, r, z), CTC, 256)
+STACKED = [[some((), t, k), some((), t, k + 1)] for t in (torch.float32, torch.int64) for k in (0,)] + [[some((3,)), some((3,), torch.int64)], [some((2, 3)), some((2, 3), torch.float64)], [some((3,)), some((3, 2))], [some((2, 3, 2)), some((2, 3, 2))], [some((0,)), some((0, 2))], [some((2,)), some((3,))]]
+for n in ("column_stack", "dstack", "block_diag", "broadcast_tensors"):
+    function(n, (lambda f, n: lambda l: f(*l) if n[0] == "b" else f(l))(getattr(torch, n), n), [(l,) for l in STACKED])
+for n in ("atleast_1d", "atleast_2d", "atleast_3d", "fliplr", "flipud"):
+    function(n, getattr(torch, n), [(some(s, t),) for s in SIZES for t in ALL])
+function("tile", torch.tile, [(some(s), d) for s in SIZES for d in ((), (2,), (2, 3), (0, 1), (1, 2, 1, 1))])
+function("rot90", torch.rot90, [(some(s), k, d) for s in SIZES for k in (-1, 0, 1, 2, 7) for d in ((0, 1), (1, 0), (-1, 0), (0, 0))])
+function("diag", torch.diag, [(some(s, t), k) for s in SIZES for t in (torch.float32, torch.bool, torch.int64) for k in (0, 1, -2, 5)])
+function("diag_embed", torch.diag_embed, [(some(s), k, a, b) for s in SIZES for k in (0, 1, -2) for a, b in ((-2, -1), (0, 1), (1, 0), (0, 0))])
+function("diagflat", torch.diagflat, [(some(s), k) for s in SIZES for k in (0, 1, -2)])
+function("isin", lambda x, y, u, i: torch.isin(x, y, assume_unique=u, invert=i), [(some(a, t), some(b, t, 1), False, i) for a, b in PAIRS for t in (torch.float32, torch.int64, torch.uint8) for i in (False, True)])
+function("msort", torch.msort, [(special(t),) for t in ALL] + [(some(s),) for s in SIZES])
+function("inner", torch.inner, [(some(a, t), some(b, t, 1)) for t in (torch.float32, torch.int64) for a, b in (*PAIRS, ((2, 3), (4, 3)), ((2, 2, 3), (3,)))], 64)
+function("vdot", torch.vdot, [(some(a, t), some(b, t, 1)) for t in (torch.float32, torch.int64) for a, b in (((3,), (3,)), ((0,), (0,)), ((3,), (4,)), ((2, 3), (2, 3)))], 64)
+function("cov", lambda x, c: torch.cov(x, correction=c), [(some(s, t), c) for s in SIZES for t in (torch.float32, torch.float64) for c in (0, 1, 7)], 256)
+function("corrcoef", torch.corrcoef, [(some(s, t),) for s in ((), (5,), (2, 3), (3, 8)) for t in (torch.float32, torch.float64)], 256)
+function("dist", torch.dist, [(some(a, t), some(b, t, 1), p) for t in (torch.float32, torch.float64) for a, b in PAIRS for p in (0.0, 1.0, 2.0, 3.0, math.inf)], 256)
+function("renorm", torch.renorm, [(some(s, t), p, d, m) for s in ((2, 3), (2, 1, 4), (3,), (3, 0)) for t in (torch.float32, torch.float64) for p in (1.0, 2.0, 3.0) for d in (0, -1) for m in (0.5, 2.0, 100.0)], 256)
+function("rsub", lambda x, y, a: torch.rsub(x, y, alpha=a), [(some(s, t), y, a) for s in SIZES for t in (torch.float32, torch.int64) for y in (2, some((1,), t, 1)) for a in (1, 2)])
+function("trapezoid", lambda y, dx, d: torch.trapezoid(y, dx=dx, dim=d), [(some(s, t), dx, d) for s in SIZES[1:] for t in (torch.float32, torch.float64) for dx in (1, 0.5) for d in (0, -1)], 64)
+function("trapezoid_at", lambda y, x, d: torch.trapezoid(y, x, dim=d), [(some((2, 3)), some((3,), torch.float32, 1), -1), (some((2, 3)), some((2, 3), torch.float32, 1), 0), (some((2, 3)), some((2,), torch.float32, 1), 0), (some((2, 3)), some((4,)), -1), (some((2, 3)), some((2,)), -1)], 64)
+function("vander", lambda x, n, i: torch.vander(x, N=n, increasing=i), [(some((4,), t), n, i) for t in (torch.float32, torch.float64, torch.int64) for n in (None, 0, 1, 3) for i in (False, True)], 16)
+function("logspace", lambda a, b, n, base, t: torch.logspace(a, b, n, base, dtype=t), [(a, b, n, base, t) for a, b in ((0, 3), (-2.0, 2.0), (1, 1)) for n in (0, 1, 2, 5) for base in (10.0, 2.0) for t in (torch.float32, torch.float64)], 16)
+
 # ---- what is known to differ: (function, what the difference says); each stands in docs/differences.md
 KNOWN = [
     (r".*", r"dtype int32 for int16|dtype float32 for int16"),
@@ -474,13 +512,17 @@ KNOWN = [
     (r"softmax|log_softmax", r"refused here: .*\(u?int\d+\[3, 0\]|refused here: .*\(bool\[3, 0\]"),
     (r"l1_loss|smooth_l1_loss|huber_loss|mse_loss", r"refused here: .* not defined for int64"),
     (r"median_all|nanmedian_all", r"refused here: .* have no elements"),
-    (r"gelu|i0|i0e", r"the first (inf|0.0|-0.0|-?\d.*) for nan"),
+    (r"gelu|i0|i0e|i1", r"the first (inf|0.0|-0.0|-?\d.*) for nan"),
     (r"isclose", r"bfloat16|float16"),
     (r"gcd|lcm", r"int8\["),
     (r"mode", r"result 1: .*\((float|bfloat)\d*\[24\]"),
     (r"binary_cross_entropy", r"refused there: output with shape \[\]"),
+    (r"polygamma", r"the first (inf for (nan|\d.*) at|-?0.0 for nan)"),
+    (r"zeta", r"the first nan for inf at 19"),
     (r"gather", r"refused here: .* self's \[\]"),
     (r"take_along_dim", r"refused here: .* is out of range"),
+    (r"interpolate", r"refused there: \"compute_index_ranges_weights\" not implemented for '(Half|BFloat16)'"),
+    (r"pixel_unshuffle", r"sizes \[0, 12, 3, 2\] for \[0, 3, 6, 4\]"),
 ]
 
 

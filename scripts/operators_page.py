@@ -23,7 +23,7 @@ ATEN = [
     ("Recurrent cells", "a product behind each step", "lstm lstm_cell gru gru_cell rnn_tanh rnn_relu"),
     ("Complex numbers and Fourier transforms", "complex numbers are pairs, a last dimension of size 2, and have functions of their own (`reprise/fft.h`)",
      "complex polar view_as_complex view_as_real real imag angle conj fft ifft rfft irfft hfft ihfft stft istft hann_window hamming_window kaiser_window"),
-    ("Linear algebra beyond products", "`solve`, `cholesky`, `lu_factor`, `bmm`", "inverse solve cholesky det slogdet logdet qr svd eig eigh lstsq pinverse matrix_power matrix_exp norm cross "
+    ("Linear algebra beyond products", "`solve`, `cholesky`, `eigh`, `svd`, `pinv`", "inverse solve cholesky det slogdet logdet qr svd eig eigh lstsq pinverse matrix_power matrix_exp norm cross "
      "cholesky_solve triangular_solve kron tensordot chain_matmul multi_dot vdot inner bilinear cdist pdist"),
     ("Sizes that depend on values", "`unique` of all elements", "nonzero argwhere masked_select unique unique_dim unique_consecutive bincount histc"),
     ("Order and statistics", "`quantile`, `sort`, `histc`", "kthvalue median nanmedian mode quantile cummax cummin cumprod logcumsumexp searchsorted bucketize isin msort nanmean cov corrcoef histogram"),

@@ -53,6 +53,11 @@ template <> struct Argument<Int> {
   explicit Argument(const Json& j) : held(j.get<std::int64_t>()) {}
   Int get() const { return held; }
 };
+template <> struct Argument<std::int64_t> {
+  std::int64_t held;
+  explicit Argument(const Json& j) : held(j.get<std::int64_t>()) {}
+  std::int64_t get() const { return held; }
+};
 template <> struct Argument<double> {
   double held;
   explicit Argument(const Json& j) : held(scalar_from(j).to_double()) {}

@@ -1,4 +1,5 @@
 #include "bench/aten/evaluate.h"
+#include "reprise/conveniences.h"
 #include "reprise/fft.h"
 #include "reprise/linalg.h"
 #include "reprise/losses.h"
@@ -36,6 +37,12 @@ void add_families(Calls& calls) {
   REPRISE_CALL(triplet_margin_loss) REPRISE_CALL(margin_ranking_loss) REPRISE_CALL(hinge_embedding_loss) REPRISE_CALL(soft_margin_loss)
   REPRISE_CALL(lstm) REPRISE_CALL(gru) REPRISE_CALL(rnn_tanh) REPRISE_CALL(rnn_relu) REPRISE_CALL(lstm_cell) REPRISE_CALL(gru_cell) REPRISE_CALL(rnn_tanh_cell) REPRISE_CALL(rnn_relu_cell)
   REPRISE_CALL(quantize_per_tensor) REPRISE_CALL(fake_quantize_per_tensor_affine) REPRISE_CALL(fake_quantize_per_channel_affine)
+  REPRISE_CALL(qr) REPRISE_CALL(eigvalsh) REPRISE_CALL(svdvals) REPRISE_CALL(pinv) REPRISE_CALL(logdet) REPRISE_CALL(i1) REPRISE_CALL(i1e) REPRISE_CALL(polygamma) REPRISE_CALL(zeta) REPRISE_CALL(ctc_loss)
+  REPRISE_CALL(tile) REPRISE_CALL(atleast_1d) REPRISE_CALL(atleast_2d) REPRISE_CALL(atleast_3d) REPRISE_CALL(column_stack) REPRISE_CALL(dstack) REPRISE_CALL(broadcast_tensors) REPRISE_CALL(rot90)
+  REPRISE_CALL(fliplr) REPRISE_CALL(flipud) REPRISE_CALL(diag) REPRISE_CALL(diag_embed) REPRISE_CALL(diagflat) REPRISE_CALL(block_diag) REPRISE_CALL(isin) REPRISE_CALL(msort) REPRISE_CALL(inner) REPRISE_CALL(vdot)
+  REPRISE_CALL(cov) REPRISE_CALL(corrcoef) REPRISE_CALL(dist) REPRISE_CALL(renorm) REPRISE_CALL(rsub) REPRISE_CALL(vander) REPRISE_CALL(logspace)
+  calls["trapezoid"] = call_of<Tensor, const Tensor&, Scalar, Int, SourceLoc>(&reprise::trapezoid);
+  calls["trapezoid_at"] = call_of<Tensor, const Tensor&, const Tensor&, Int, SourceLoc>(&reprise::trapezoid);
   REPRISE_CALL(take) REPRISE_CALL(take_along_dim) REPRISE_CALL(embedding_bag)
 }
 

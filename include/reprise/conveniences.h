@@ -65,6 +65,8 @@ TensorPair std_mean(const Tensor& self, const OptionalDims& dim = {}, Scalar cor
 Tensor cov(const Tensor& self, Int correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {}, SourceLoc loc = SourceLoc::current());
 /// The same divided by both deviations, within [-1, 1].
 Tensor corrcoef(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// Each slice along dim whose p-norm is more than maxnorm is scaled to it. Floats of two dimensions at least.
+Tensor renorm(const Tensor& self, Scalar p, Int dim, Scalar maxnorm, SourceLoc loc = SourceLoc::current());
 /// norm(self - other, p).
 Tensor dist(const Tensor& self, const Tensor& other, Scalar p = 2, SourceLoc loc = SourceLoc::current());
 

@@ -1,4 +1,6 @@
 #pragma once
+#include <tuple>
+
 #include "reprise/ops.h"
 
 /// Linear algebra of matrices, the last two dimensions; those before are batches, and of two operands broadcast. Made for small matrices, many at
@@ -29,6 +31,21 @@ TensorPair lu_factor(const Tensor& A, SourceLoc loc = SourceLoc::current());
 Tensor det(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// (sign, logarithm of the absolute value), which neither overflow nor vanish; (0, -inf) of singular matrices.
 TensorPair slogdet(const Tensor& self, SourceLoc loc = SourceLoc::current());
+
+/// log(det): NaN where the determinant is negative, -inf where it is 0.
+Tensor logdet(const Tensor& self, SourceLoc loc = SourceLoc::current());
+
+/// (Q, R) with A = Q R: Q's columns are orthonormal, R is upper triangular. A is [..., m, n]; "reduced": Q is [..., m, min(m, n)]; "complete": [..., m, m]; "r": R alone, and Q of size 0.
+TensorPair qr(const Tensor& A, std::string_view mode = "reduced", SourceLoc loc = SourceLoc::current());
+/// (eigenvalues in ascending order, eigenvectors as columns) of symmetric matrices, of which the lower triangle is read, or with UPLO "U" the upper one. The sign of a vector is
+/// either. What is not finite: InvalidArgument that names the first such matrix.
+TensorPair eigh(const Tensor& A, std::string_view UPLO = "L", SourceLoc loc = SourceLoc::current());
+Tensor eigvalsh(const Tensor& A, std::string_view UPLO = "L", SourceLoc loc = SourceLoc::current());
+/// (U, S, Vh) with A = U diag(S) Vh, S in descending order; with full_matrices U is [..., m, m] and Vh [..., n, n], otherwise they have min(m, n) columns and rows. Not finite: InvalidArgument.
+std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& A, bool full_matrices = true, SourceLoc loc = SourceLoc::current());
+Tensor svdvals(const Tensor& A, SourceLoc loc = SourceLoc::current());
+/// The Moore-Penrose inverse: singular values below rtol (max(m, n) times the dtype's epsilon) times the largest count as 0.
+Tensor pinv(const Tensor& A, std::optional<double> rtol = std::nullopt, SourceLoc loc = SourceLoc::current());
 
 /// The sum of the diagonal of one matrix, of any sizes; integers give int64.
 Tensor trace(const Tensor& self, SourceLoc loc = SourceLoc::current());

@@ -47,4 +47,10 @@ Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target, double ma
 /// log(1 + exp(-target * input)).
 Tensor soft_margin_loss(const Tensor& input, const Tensor& target, std::string_view reduction = "mean", SourceLoc loc = SourceLoc::current());
 
+/// Minus the logarithm of the probability that log_probs [T, N, C] (or [T, C]) give the target, repetitions and blanks left out. targets: [N, S], or all in a row; the lengths int64 or int32,
+/// one for each of the batch. "mean" divides each loss by its target's length first. An impossible target gives infinity, with zero_infinity 0. Lengths beyond T or the
+/// targets and classes beyond C: IndexOutOfRange, when the values are known.
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths, Int blank = 0, std::string_view reduction = "mean",
+                bool zero_infinity = false, SourceLoc loc = SourceLoc::current());
+
 }  // namespace reprise

@@ -10,6 +10,13 @@ Tensor digamma(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor erfinv(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// exp(-|x|) i0(x): what i0 is without its growth.
 Tensor i0e(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// The modified Bessel function of order 1, and without its growth: exp(-|x|) i1(x).
+Tensor i1(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor i1e(const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// The n-th derivative of digamma, n >= 0; infinite at 0 and negative integers.
+Tensor polygamma(std::int64_t n, const Tensor& self, SourceLoc loc = SourceLoc::current());
+/// The zeta function of Hurwitz, the sum of (q + k)^-x over k >= 0: x > 1 (1 gives infinity, less NaN), NaN of negative q that are no integers where x is none.
+Tensor zeta(const Tensor& x, const Tensor& q, SourceLoc loc = SourceLoc::current());
 /// The next number after self in the direction of other. Floats.
 Tensor nextafter(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
 /// Greatest common divisor and least common multiple. Integers (DTypeMismatch); neither is negative, gcd(0, 0) is 0.

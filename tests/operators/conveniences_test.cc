@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/operators/operators_test.h"
+#include "tests/operators/rows_reference.h"
 #include "tests/support/error_of.h"
 
 namespace reprise::test {
@@ -15,6 +15,13 @@ namespace {
 using Floats = std::vector<float>;
 Tensor floats(const Floats& v, const Ints& sizes) { return tensor_of(v, sizes).to(test_device()); }
 Floats values(const Tensor& t) { return t.to(Device::cpu()).to(kFloat32).to_vector<float>(); }
+Tensor whole(const Row& v, const Ints& sizes, DType t = kInt64) { return tensor_of(v, sizes).to(t).to(test_device()); }
+/// 1, 2, 3, ...
+Tensor counted(const Ints& sizes, DType t = kInt64) {
+  std::int64_t n = 1;
+  for (Int s : sizes) n *= s.value();
+  return (arange(n) + 1).view(sizes).to(t).to(test_device());
+}
 std::string sizes(const Tensor& t) { return graph::sizes_text(t.sizes()); }
 
 TEST(Conveniences, SizesAndDiagonalsCompile) {
@@ -34,7 +41,7 @@ TEST(Conveniences, ArithmeticAndStatisticsCompile) {
     const Tensor &x = a[0], &v = a[1];
     const Tensor spread = logspace(0, 3, v.size(0), 10.0, {.device = v.device()});
     return std::vector<Tensor>{divide(x, 2), divide(x, 2, "floor"), true_divide(x, v), subtract(x, v, 2), rsub(x, 1, 2), spread, vander(v, 4), vander(v, 3, true), trapezoid(x), trapezoid(x, 0.5, 0),
-                               trapezoid(x, v), trapezoid(x, x), var_mean(x, 1).first, var_mean(x, 1).second, std_mean(x, {}, 0).first, cov(x), cov(v, 0), cov(x, 1, v.abs().to(kInt64)), dist(x, v, 1),
+                               trapezoid(x, v), trapezoid(x, x), var_mean(x, 1).first, var_mean(x, 1).second, std_mean(x, {}, 0).first, cov(x), cov(v, 0), cov(x, 1, v.abs().to(kInt64)), dist(x, v, 1), renorm(x, 2, 0, 1.0),
                                inner(x, v), inner(x, x), inner(v.sum(), x), vdot(v, v), ger(v, v), isin(x, v), isin(v, x, false, true), msort(x)};
   };
   expect_compiled(f, [](std::int64_t n) { return std::vector<Tensor>{numbers({3, n}), numbers({n}, kFloat32, 3)}; }, {4, 7, 2}, {.rtol = 1e-4, .atol = 1e-4});
@@ -74,6 +81,23 @@ TEST(Conveniences, AreWhatTheyAreCalled) {
   EXPECT_NEAR(logdet(floats({2, 0, 0, 3}, {2, 2})).item<float>(), std::log(6.0f), 1e-6);
   EXPECT_TRUE(std::isnan(logdet(floats({-2, 0, 0, 3}, {2, 2})).item<float>()));
   EXPECT_EQ(logdet(floats({0, 0, 0, 3}, {2, 2})).item<float>(), -std::numeric_limits<float>::infinity());
+}
+
+TEST(Conveniences, ProductsAndStatistics) {
+  for (DType t : {kFloat64, kFloat32, kFloat16}) {
+    const Tensor x = numbers({3, 7}, t), y = numbers({2, 7}, t, 3), v = numbers({7}, t, 5);
+    const Tensor d = x.to(kFloat64), apart = d - d.mean(-1, true), c = matmul(apart, apart.t());
+    expect_same({inner(x, y), inner(v, v), vdot(v, v), inner(x, full({}, 2, {t, test_device()}))}, {matmul(x, y.t()), (v * v).sum(), (v * v).sum(), x * 2}, 1e-5, 1e-5);
+    const Tensor deviation = sqrt(diagonal(c));
+    expect_same({cov(x), cov(x, 0), corrcoef(x), cov(v)}, {(c / 6).to(t), (c / 7).to(t), (c / deviation / deviation.unsqueeze(1)).to(t), var(v)}, 1e-5, 1e-5);
+    expect_same({dist(x, x * 2), dist(x, v, 1), var_mean(x, 1).first, std_mean(x, 1, 0, true).second, rsub(x, 1, 2)}, {norm(x), norm(x - v, 1), var(x, 1), mean(x, 1, true), 1 - x * 2}, 1e-5, 1e-5);
+    const Tensor short_rows = renorm(x, 2, 0, 1.5), length = norm(d, 2, 1, true);
+    expect_same({short_rows}, {where(gt(length, 1.5), d * (1.5 / length), d).to(t)}, 1e-5, 1e-5);
+  }
+  const Tensor y = counted({2, 4}, kFloat64), at = tensor_of<double>({0, 1, 3, 7}).to(test_device());
+  expect_same({trapezoid(y), trapezoid(y, 0.5, 0), trapezoid(y, at), trapezoid(y, at.expand({2, 4})), trapezoid(y.slice(1, 0, 1)), trapezoid(y.slice(1, 0, 0)), trapezoid(counted({4}))},
+              {tensor_of<double>({7.5, 19.5}), tensor_of<double>({1.5, 2, 2.5, 3}), tensor_of<double>({20.5, 48.5}), tensor_of<double>({20.5, 48.5}), zeros({2}, {kFloat64}), zeros({2}, {kFloat64}), full({}, 7.5)}, 1e-12, 1e-12);
+  expect_same({vander(counted({3})), vander(counted({3}, kFloat32), 2, true), logspace(0, 3, 4, 2)}, {whole({1, 1, 1, 4, 2, 1, 9, 3, 1}, {3, 3}), tensor_of<float>({1, 1, 1, 2, 1, 3}, {3, 2}), tensor_of<float>({1, 2, 4, 8})}, 1e-6, 1e-6);
 }
 
 TEST(Conveniences, CovariancesWeighObservations) {

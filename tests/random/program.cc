@@ -11,7 +11,7 @@ namespace reprise::fuzz {
 std::span<const Row> all_rows() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (std::span<const Row> some : {math_rows(), view_rows(), write_rows(), data_rows()}) all.insert(all.end(), some.begin(), some.end());
+    for (std::span<const Row> some : {math_rows(), view_rows(), write_rows(), family_rows(), data_rows()}) all.insert(all.end(), some.begin(), some.end());
     return all;
   }();
   return rows;
@@ -119,7 +119,12 @@ Program random_program(std::mt19937& rng, int length, bool data) {
   const bool aliasing = rng() % 2;
   std::vector<double> weights;
   // Where there are rows of data, every third step is one.
-  for (const Row& r : rows) weights.push_back(r.weight * (aliasing && !(r.flags & (kView | kWrites)) ? 0.1 : 1) * (weights.size() >= others ? 4 : 1));
+  static const bool families = std::getenv("FUZZ_FAMILIES") != nullptr;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool of_data = i >= others, of_a_family = !of_data && i >= others - family_rows().size();
+    const double by_kind = families ? (of_a_family ? 1 : 0.2) : aliasing && !(rows[i].flags & (kView | kWrites)) ? 0.1 : 1;
+    weights.push_back(rows[i].weight * by_kind * (of_data ? 4 : 1));
+  }
   std::discrete_distribution<unsigned> kinds(weights.begin(), weights.end());
   static const bool open = std::getenv("FUZZ_OPEN") != nullptr;
   auto fits = [&](const Row& r) {

@@ -6,6 +6,7 @@
 // Every sixteenth with patterns registered that exchange what comes to the same (FUZZ_PATTERNS=1: all of them).
 // Every eighth is called with another layout each time (FUZZ_LAYOUTS=1: all of them).
 // FUZZ_PROGRAMS (2,000) and FUZZ_SEED (0) run more, or one again; FUZZ_MODE one rung of the ladder; FUZZ_FAILURES (3) ends after so many;
+// FUZZ_FAMILIES=1 draws mostly steps of the families of operators;
 // FUZZ_OPEN=1 draws the steps, too, that find what is known and not mended yet (kOpen).
 // 100,000 before a release: FUZZ_PROGRAMS=100000 FUZZ_SEED=1000000 build/tests/test_random. A failing program is shrunk and printed
 // as C++ that compiles on its own.

@@ -52,8 +52,9 @@ struct Row {
 std::span<const Row> math_rows();
 std::span<const Row> view_rows();
 std::span<const Row> write_rows();
+std::span<const Row> family_rows();
 std::span<const Row> data_rows();
-/// The rows of data stand last.
+/// The rows of data stand last, before them those of families.
 std::span<const Row> all_rows();
 
 /// Functions that rows use, as text, too.
