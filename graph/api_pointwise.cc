@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "graph/api_args.h"
+#include "graph/shape_rules.h"
 #include "reprise/ops.h"
 #include "tensor/impl.h"
 
@@ -163,6 +164,11 @@ Tensor tanhshrink(const Tensor& self, SourceLoc loc) {
 Tensor prelu(const Tensor& self, const Tensor& weight, SourceLoc loc) {
   TensorMeta m = checked_meta(self, "prelu", loc), w = checked_meta(weight, "prelu", loc);
   Tensor slope = weight;
+  if (w.dim() == 1) {
+    const Int channels = m.dim() > 1 ? m.size(1) : Int(1);
+    if (!graph::same(w.size(0), 1, loc, "prelu: one slope") && !graph::same(w.size(0), channels, loc, "prelu: a slope for each channel"))
+      fail(ErrorCode::ShapeMismatch, "prelu", loc, "weight has ", w.size(0), " numbers, wanted one or ", channels, ", the channels of sizes ", graph::sizes_text(m.layout.sizes));
+  }
   if (w.dim() == 1 && m.dim() > 1) {
     Ints sizes(m.layout.sizes.size(), Int(1));
     sizes[1] = w.size(0);

@@ -237,8 +237,9 @@ Tensor Tensor::index_reduce_(Int dim, const Tensor& index, const Tensor& source,
 // ---- products
 
 namespace {
-/// beta * self + alpha * product; without self where beta is 0, so that its NaNs do not count.
-Tensor scaled_sum(const Tensor& self, const Tensor& product, Scalar beta, Scalar alpha, SourceLoc loc) {
+/// beta * self, in the product's sizes, + alpha * product; without self where beta is 0, so that its NaNs do not count.
+Tensor scaled_sum(const Tensor& given, const Tensor& product, Scalar beta, Scalar alpha, SourceLoc loc) {
+  const Tensor self = expand(given, product.sizes(), loc);
   const Tensor right = mul(product, alpha, loc);
   if (!beta.is_float() && !beta.to_int().is_symbolic() && beta.to_int().hint() == 0) return right;
   return add(mul(self, beta, loc), right, 1, loc);

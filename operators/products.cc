@@ -10,6 +10,7 @@
 #include "graph/shape_rules.h"
 #include "operators/families.h"
 #include "passes/decompose_builder.h"
+#include "reprise/linalg.h"
 #include "reprise/ops.h"
 
 namespace reprise {
@@ -128,7 +129,8 @@ Tensor matrix_power(const Tensor& self, std::int64_t n, SourceLoc loc) {
   const TensorMeta m = checked_meta(self, "matrix_power", loc);
   if (m.dim() < 2 || !graph::same(m.size(m.dim() - 2), m.size(m.dim() - 1), loc, "matrix_power: square"))
     fail(ErrorCode::ShapeMismatch, "matrix_power", loc, "wants square matrices, got sizes ", sizes_text(m.layout.sizes));
-  if (n < 0) fail(ErrorCode::InvalidArgument, "matrix_power", loc, "the power must not be negative, got ", n);
+  if (n == std::numeric_limits<std::int64_t>::min()) fail(ErrorCode::InvalidArgument, "matrix_power", loc, "the power is out of range, got ", n);
+  if (n < 0) return named("matrix_power", [&] { return matrix_power(inverse(self, loc), -n, loc); });
   if (n == 0) return expand(eye(m.size(m.dim() - 1), std::nullopt, {m.dtype, m.device}, loc), IntArrayRef(m.layout.sizes), loc).clone(loc);
   return named("matrix_power", [&] {
     Tensor square = self, power;

@@ -491,6 +491,46 @@ function("trapezoid_at", lambda y, x, d: torch.trapezoid(y, x, dim=d), [(some((2
 function("vander", lambda x, n, i: torch.vander(x, N=n, increasing=i), [(some((4,), t), n, i) for t in (torch.float32, torch.float64, torch.int64) for n in (None, 0, 1, 3) for i in (False, True)], 16)
 function("logspace", lambda a, b, n, base, t: torch.logspace(a, b, n, base, dtype=t), [(a, b, n, base, t) for a, b in ((0, 3), (-2.0, 2.0), (1, 1)) for n in (0, 1, 2, 5) for base in (10.0, 2.0) for t in (torch.float32, torch.float64)], 16)
 
+# ---- rearranging, and what is made of it
+for n, cases in {
+        "permute": [(some(s), d) for s in SIZES for d in ((), (0,), (1, 0), (-1, 0), (0, 0), (2, 0, 1), (2, -3, 1))],
+        "transpose": [(some(s), a, b) for s in SIZES for a, b in ((0, 1), (-1, 0), (0, 0), (3, 0))],
+        "movedim": [(some(s), a, b) for s in SIZES for a, b in ((0, 1), (-1, 0), (0, 3))],
+        "flatten": [(some(s), a, b) for s in SIZES for a, b in ((0, -1), (1, 2), (-2, -1), (1, 0), (0, 3))],
+        "unflatten": [(some(s), d, sizes) for s in SIZES for d in (0, -1, 3) for sizes in ((1, -1), (5,), (2, 2), (-1, -1), (0, 3))],
+        "reshape": [(some(s), sizes) for s in SIZES for sizes in ((-1,), (1, -1), (3, 2), (), (0,), (2, -1, 2), (-1, -1), (5, 1))],
+        "unsqueeze": [(some(s), d) for s in SIZES for d in (0, -1, 1, 4, -5)],
+        "expand": [(some(s), sizes) for s in SIZES for sizes in ((3,), (4, 5), (2, 3), (-1, 3), (2, 7, 4), (), (0,), (3, -1))],
+        "narrow": [(some(s), d, a, n) for s in SIZES for d in (0, -1) for a, n in ((0, 1), (1, 1), (-1, 1), (0, 0), (2, 3), (0, -1))],
+        "select": [(some(s), d, i) for s in SIZES for d in (0, -1, 3) for i in (0, -1, 4, -9)],
+        "split": [(some(s), n, d) for s in SIZES for n in (1, 2, 7, 0, -1) for d in (0, -1)],
+        "chunk": [(some(s), n, d) for s in SIZES for n in (1, 2, 7, 0) for d in (0, -1)],
+        "prelu": [(some(s), w) for s in SIZES[1:] for w in (some((1,), torch.float32, 2), some((3,), torch.float32, 2))],
+        "slice_scatter": [(some((3, 4)), y, d, a, b, k) for y in (some((2, 4), torch.float32, 1), some((3, 2), torch.float32, 1), some((1, 4), torch.float32, 1)) for d in (0, 1) for a, b, k in ((0, 2, 1), (1, None, 1), (None, -2, 1), (0, 4, 2), (1, 2, 1))],
+        "select_scatter": [(some((3, 4)), y, d, i) for y in (some((4,), torch.float32, 1), some((3,), torch.float32, 1)) for d in (0, 1) for i in (0, -1, 3)],
+        "diagonal_scatter": [(some((3, 4)), y, k, 0, 1) for y in (some((3,), torch.float32, 1), some((2,), torch.float32, 1)) for k in (0, 1, -1, 2)],
+        "hstack": [(l,) for l in STACKED], "vstack": [(l,) for l in STACKED],
+        "cartesian_prod": [([some((3,)), some((2,))],), ([some((3,))],), ([some((2, 2))],), ([some((2,)), some((0,))],)],
+        "nonzero": [(some(s, t),) for s in SIZES for t in ALL] + [(special(t),) for t in ALL], "argwhere": [(some(s, t),) for s in SIZES for t in (torch.float32, torch.bool)],
+        "masked_select": [(some(s), some(m, torch.bool)) for s, m in PAIRS],
+}.items():
+    f = getattr(torch, n, None) or getattr(torch.Tensor, n)
+    function(n, {"cartesian_prod": lambda l: torch.cartesian_prod(*l), "slice_scatter": lambda x, y, d, a, b, k: torch.slice_scatter(x, y, d, a, b, k)}.get(n, f), cases, 4)
+function("meshgrid", lambda l, i: torch.meshgrid(*l, indexing=i), [(l, i) for l in ([some((3,)), some((2,))], [some((3,))], [some((2,)), some(()), some((0,))], [some((2, 2))]) for i in ("ij", "xy", "yx")])
+for n in ("tril_indices", "triu_indices"):
+    function(n, (lambda f: lambda r, c, o, t: f(r, c, o, dtype=t))(getattr(torch, n)), [(r, c, o, torch.int64) for r, c in ((3, 3), (2, 5), (5, 2), (0, 3), (1, 1), (-1, 2)) for o in (0, 1, -2, 7)])
+for n in ("unique", "unique_consecutive"):
+    function(n, (lambda f: lambda x, i, c: f(x, return_inverse=i, return_counts=c))(getattr(torch, n)), [(some(z, t), i, c) for z in SIZES for t in (torch.float32, torch.int64, torch.bool) for i in (False, True) for c in (False, True)])
+BIAS = lambda t: (some((2, 3), t), some((2, 4), t, 1), some((5, 3, 4), t, 2))
+function("bilinear", F.bilinear, [(*BIAS(t), b) for t in (torch.float32, torch.float64) for b in (None, some((5,), t, 3))] + [(some((2, 3)), some((3, 4)), some((5, 3, 4)), None)], 64)
+function("multi_dot", torch.linalg.multi_dot, [([some(s) for s in sizes],) for sizes in (((2, 3), (3, 4)), ((2, 3), (3, 4), (4, 2)), ((3,), (3, 4), (4,)), ((2, 3), (4, 2)), ((2, 3), (3, 0), (0, 2)), ((2, 3),))], 256)
+function("matrix_power", torch.linalg.matrix_power, [(m, n) for m in SQUARE for n in (0, 1, 2, 3, -1)], 1 << 14)
+function("addmv", lambda x, m, v, b, a: torch.addmv(x, m, v, beta=b, alpha=a), [(some(s), some((3, 4), torch.float32, 1), some((4,), torch.float32, 2), b, a) for s in ((3,), (1,), (), (4,)) for b in (1, 0, 0.5) for a in (1, 2)], 64)
+function("addr", lambda x, u, v, b, a: torch.addr(x, u, v, beta=b, alpha=a), [(some(s), some((3,), torch.float32, 1), some((4,), torch.float32, 2), b, a) for s in ((3, 4), (4,), (1, 1), (4, 3)) for b in (1, 0, 0.5) for a in (1, 2)], 64)
+function("baddbmm", lambda x, u, v, b, a: torch.baddbmm(x, u, v, beta=b, alpha=a), [(some(s), some((2, 3, 4), torch.float32, 1), some((2, 4, 5), torch.float32, 2), b, a) for s in ((2, 3, 5), (5,), (1, 1, 1), (2, 5, 3)) for b in (1, 0, 0.5) for a in (1, 2)], 64)
+function("triangular_solve", lambda b, a, u, t, k: tuple(torch.triangular_solve(b, a, upper=u, transpose=t, unitriangular=k)), [(some((*m.shape[:-1], 2), m.dtype), m, u, t, k) for m in SQUARE[4:6] for u in (False, True) for t in (False, True) for k in (False, True)], 1 << 16)
+function("cholesky_solve", lambda b, m, u: torch.cholesky_solve(b, m, upper=u), [(some((*m.shape[:-1], 2), m.dtype), m.tril() if not u else m.triu(), u) for m in SQUARE[2:6] for u in (False, True)], 1 << 16)
+
 # ---- what is known to differ: (function, what the difference says); each stands in docs/differences.md
 KNOWN = [
     (r".*", r"dtype int32 for int16|dtype float32 for int16"),

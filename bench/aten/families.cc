@@ -1,8 +1,11 @@
 #include "bench/aten/evaluate.h"
 #include "reprise/conveniences.h"
+#include "reprise/data_sizes.h"
 #include "reprise/fft.h"
+#include "reprise/grids.h"
 #include "reprise/linalg.h"
 #include "reprise/losses.h"
+#include "reprise/products.h"
 #include "reprise/quantization.h"
 #include "reprise/rnn.h"
 #include "reprise/scans.h"
@@ -12,6 +15,15 @@
 #include "reprise/statistics.h"
 
 namespace reprise::aten {
+
+namespace {
+Json given(const Unique& u) {
+  Json r = Json::array();
+  for (const Tensor& t : {u.values, u.inverse, u.counts})
+    if (t.defined()) give(r, t);
+  return r;
+}
+}  // namespace
 
 #define REPRISE_CALL(name) calls[#name] = call_of(&reprise::name);
 
@@ -41,6 +53,10 @@ void add_families(Calls& calls) {
   REPRISE_CALL(tile) REPRISE_CALL(atleast_1d) REPRISE_CALL(atleast_2d) REPRISE_CALL(atleast_3d) REPRISE_CALL(column_stack) REPRISE_CALL(dstack) REPRISE_CALL(broadcast_tensors) REPRISE_CALL(rot90)
   REPRISE_CALL(fliplr) REPRISE_CALL(flipud) REPRISE_CALL(diag) REPRISE_CALL(diag_embed) REPRISE_CALL(diagflat) REPRISE_CALL(block_diag) REPRISE_CALL(isin) REPRISE_CALL(msort) REPRISE_CALL(inner) REPRISE_CALL(vdot)
   REPRISE_CALL(cov) REPRISE_CALL(corrcoef) REPRISE_CALL(dist) REPRISE_CALL(renorm) REPRISE_CALL(rsub) REPRISE_CALL(vander) REPRISE_CALL(logspace)
+  REPRISE_CALL(bilinear) REPRISE_CALL(multi_dot) REPRISE_CALL(matrix_power) REPRISE_CALL(meshgrid) REPRISE_CALL(cartesian_prod) REPRISE_CALL(tril_indices) REPRISE_CALL(triu_indices) REPRISE_CALL(triangular_solve)
+  REPRISE_CALL(nonzero) REPRISE_CALL(argwhere) REPRISE_CALL(masked_select) 
+  calls["unique"] = [](const Json& a) { return given(unique(tensor_from(a.at(0)), a.at(1).get<bool>(), a.at(2).get<bool>(), SourceLoc{})); };
+  calls["unique_consecutive"] = [](const Json& a) { return given(unique_consecutive(tensor_from(a.at(0)), a.at(1).get<bool>(), a.at(2).get<bool>(), SourceLoc{})); };
   calls["trapezoid"] = call_of<Tensor, const Tensor&, Scalar, Int, SourceLoc>(&reprise::trapezoid);
   calls["trapezoid_at"] = call_of<Tensor, const Tensor&, const Tensor&, Int, SourceLoc>(&reprise::trapezoid);
   REPRISE_CALL(take) REPRISE_CALL(take_along_dim) REPRISE_CALL(embedding_bag)

@@ -13,7 +13,7 @@ namespace reprise REPRISE_VISIBLE {
 Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias = {}, SourceLoc loc = SourceLoc::current());
 /// The product of matrices in the order of multiplications that is cheapest at the sizes of the traced call; the first and the last may be vectors. ATen's multi_dot.
 Tensor multi_dot(TensorArrayRef tensors, SourceLoc loc = SourceLoc::current());
-/// self [..., n, n] multiplied n times by itself, n >= 0 (a constant of a trace), in about 2 log2(n) products. 0 gives identities.
+/// self [..., n, n] multiplied n times by itself (n: a constant of a trace), in about 2 log2(n) products. 0 gives identities, n < 0 the inverse's powers (floats).
 Tensor matrix_power(const Tensor& self, std::int64_t n, SourceLoc loc = SourceLoc::current());
 
 }  // namespace reprise

@@ -41,6 +41,8 @@ TEST(Products, PowersOfMatrices) {
                   [](std::int64_t n) { return std::vector<Tensor>{numbers({2, n, n}, kFloat64)}; }, {3, 4, 1, 0});
   Tensor x = numbers({2, 3, 3}, kFloat64);
   expect_same({matrix_power(x, 5)}, {x.matmul(x).matmul(x).matmul(x).matmul(x)}, 1e-12, 1e-9);
+  const Tensor y = x * 0.25 + 4 * eye(3, std::nullopt, {kFloat64, test_device()});
+  expect_same({matrix_power(y, -3).matmul(matrix_power(y, 3))}, {eye(3, std::nullopt, {kFloat64, test_device()}).expand({2, 3, 3})}, 1e-12, 1e-12);
 }
 
 TEST(Products, RefuseWhatDoesNotFit) {

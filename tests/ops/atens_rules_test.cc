@@ -97,5 +97,28 @@ TEST(AtensRules, DimensionsAreNamedOnce) {
   EXPECT_EQ(error_of([&] { ones({1, 2}).flip({1, -1}); }).code(), ErrorCode::InvalidArgument);
 }
 
+TEST(AtensRules, SourcesAndCountsFit) {
+  const Tensor x = counted({2, 3}), rows = stack({number(0), number(1)}), row = ones({1, 3}).to(test_device());
+  for (auto f : {+[](const Tensor& a, const Tensor& i, const Tensor& s) { return index_copy(a, 0, i, s); }, +[](const Tensor& a, const Tensor& i, const Tensor& s) { return index_add(a, 0, i, s); }}) {
+    EXPECT_EQ(error_of([&] { f(x, rows, row); }).message(), "along dimension 0 of sizes [2, 3] an index of sizes [2] wants a slice for each, not a source of sizes [1, 3]");
+    auto compiled = compile(f);
+    EXPECT_EQ(error_of([&] { compiled(x, rows, row); }).code(), ErrorCode::ShapeMismatch);
+  }
+  EXPECT_EQ(error_of([&] { repeat(x, {-1, 2}); }).message(), "cannot repeat -1 times");
+  // A dimension that is rolled twice is rolled by both.
+  EXPECT_EQ(roll(x, {1, 1}, {1, 1}).to_vector<float>(), roll(x, 2, 1).to_vector<float>());
+  EXPECT_EQ(error_of([&] { roll(x, {1, 1}, {1}); }).code(), ErrorCode::InvalidArgument);
+  // What is added to a product has its sizes or fewer, also where it does not count.
+  for (Scalar beta : {Scalar(1), Scalar(0), Scalar(0.5)}) {
+    EXPECT_EQ(error_of([&] { addmv(counted({4}), counted({3, 4}), counted({4}), beta); }).code(), ErrorCode::ShapeMismatch);
+    EXPECT_EQ(error_of([&] { addr(counted({2, 3, 4}), counted({3}), counted({4}), beta); }).code(), ErrorCode::ShapeMismatch);
+  }
+  // Slopes: one, or one for each channel. Nothing is one part of nothing.
+  EXPECT_EQ(error_of([&] { prelu(counted({1}), counted({3})); }).message(), "weight has 3 numbers, wanted one or 1, the channels of sizes [1]");
+  EXPECT_EQ(error_of([&] { prelu(counted({2, 1, 4}), counted({3})); }).code(), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(split(counted({3, 0}), 0, 1).size(), 1u);
+  EXPECT_EQ(error_of([&] { split(x, 0, 1); }).code(), ErrorCode::InvalidArgument);
+}
+
 }  // namespace
 }  // namespace reprise::test

@@ -71,6 +71,19 @@ std::span<const Row> family_rows() {
       REPRISE_ROW(6, kSums, return irfft(rfft(a.to(kFloat32), std::nullopt, d), a.size(d), d))
       REPRISE_ROW(8, kSums, return cross_entropy(tanh(a).to(kFloat32), rows_of(a, 1, in.ids), {}, c > 0 ? "none" : "mean"))
       REPRISE_ROW(8, 0, return huber_loss(a.to(kFloat32), b.to(kFloat32), "none"))
+      REPRISE_ROW(4, kSums, return abs(qr(tanh(a).to(kFloat32), "r").second))
+      REPRISE_ROW(4, kSums, const Tensor t = tanh(a).to(kFloat32); return eigvalsh(matmul(t, t.transpose(-1, -2))))
+      REPRISE_ROW(4, kSums, return svdvals(tanh(a).to(kFloat32)))
+      REPRISE_ROW(4, kSums, return cov(tanh(a).to(kFloat32)))
+      REPRISE_ROW(4, kSums, return renorm(a.to(kFloat32), 2, d, 1.0))
+      REPRISE_ROW(4, kSums, return trapezoid(a.to(kFloat32), 0.5, d))
+      REPRISE_ROW(4, kSums, return polygamma(1, abs(a) + 1.0))
+      REPRISE_ROW(6, 0, return diag_embed(a, n - 2, 0, -1))
+      REPRISE_ROW(6, 0, return block_diag({a, b.slice(0, 0, 1)}))
+      REPRISE_ROW(6, 0, return tile(a, {2, 1}))
+      REPRISE_ROW(6, 0, return rot90(a, c > 0 ? 1 : -1, {0, -1}))
+      REPRISE_ROW(4, kJumps, return isin(integers(a), integers(b)))
+      REPRISE_ROW(4, 0, return msort(a))
       // Written: into what was read, into parts, through views that are older, into what is given.
       REPRISE_ROW(4, kWrites, a.copy_(storable(a, cummax(a, d).first)); return a)
       REPRISE_ROW(4, kWrites, into(a, cumprod(clamp(a, -1.0, 1.0), d)); return a)
@@ -84,6 +97,8 @@ std::span<const Row> family_rows() {
       REPRISE_ROW(4, kWrites, a.slice(d, 0).masked_scatter_(in.m, storable(a, b).to(a.dtype())); return a)
       REPRISE_ROW(3, kWrites, a.select(d, 0).copy_(median(a, d).first); return a)
       REPRISE_ROW(3, kWrites, Tensor t = zeros({a.size(0), a.size(-1)}, {.dtype = a.dtype(), .device = a.device()}); t.diagonal().copy_(storable(t, kthvalue(a, 1, -1).first.slice(0, 0, Int::min(a.size(0), a.size(-1))))); return t)
+      REPRISE_ROW(4, kWrites, Tensor t = diag_embed(a, 1); t.select(-1, 0).copy_(storable(t, a)); t.slice(-2, 0, n).mul_(c); return t)
+      REPRISE_ROW(3, kWrites, a.copy_(storable(a, rot90(a, 2, {0, -1}))); return a)
       REPRISE_ROW(3, kWrites, into(a.t(), upsample_nearest1d(a.unsqueeze(0), a.size(-1) + n).select(0, 0).slice(-1, 0, a.size(-1)).t()); return a)
   };
   return rows;
