@@ -1,7 +1,6 @@
 // Functions of one word that are a few others.
 #include "reprise/conveniences.h"
 
-#include <limits>
 #include <vector>
 
 #include "base/errors.h"
@@ -272,13 +271,6 @@ Tensor inner(const Tensor& self, const Tensor& other, SourceLoc loc) {
 }
 Tensor ger(const Tensor& self, const Tensor& vec2, SourceLoc loc) { return outer(self, vec2, loc); }
 Tensor vdot(const Tensor& self, const Tensor& other, SourceLoc loc) { return dot(self, other, loc); }
-
-Tensor logdet(const Tensor& self, SourceLoc loc) {
-  return named("logdet", [&] {
-    const auto [sign, magnitude] = slogdet(self, loc);
-    return where(lt(sign, 0, loc), std::numeric_limits<double>::quiet_NaN(), magnitude, loc);
-  });
-}
 
 // ---- order
 

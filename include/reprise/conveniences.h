@@ -75,8 +75,6 @@ Tensor dist(const Tensor& self, const Tensor& other, Scalar p = 2, SourceLoc loc
 Tensor inner(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
 Tensor ger(const Tensor& self, const Tensor& vec2, SourceLoc loc = SourceLoc::current());
 Tensor vdot(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
-/// log(det(self)): NaN where the determinant is negative, -inf where it is 0.
-Tensor logdet(const Tensor& self, SourceLoc loc = SourceLoc::current());
 
 // ---- order
 /// Which of the elements are among test_elements (bool, of the elements' sizes); invert: which are not. NaN is among nothing. n log m for n elements among m.
