@@ -39,6 +39,14 @@ bool side_by_side(const TensorView& v, int first) {
     if (v.sizes[d] != 1 && v.strides[d] != stride) return false;
   return true;
 }
+/// Of a weight [o, c, places...] whose channels are the last: do the places and the channels of each result stand row by row?
+bool places_first(const TensorView& w) {
+  if (w.strides[1] != 1 || w.sizes[1] == 1 || side_by_side(w, 1)) return false;
+  std::int64_t stride = w.sizes[1];
+  for (int d = w.rank; d-- > 2; stride *= w.sizes[d])
+    if (w.sizes[d] != 1 && w.strides[d] != stride) return false;
+  return true;
+}
 std::int64_t count_from(const TensorView& v, int first) {
   std::int64_t n = 1;
   for (int d = first; d < v.rank; ++d) n *= v.sizes[d];
@@ -50,8 +58,8 @@ class Windows final : public PanelSource {
  public:
   static constexpr std::int64_t kMostColumns = 64, kFewPlaces = 128;
 
-  /// Of x's channels [0, channels); none: every element is 0.
-  Windows(const NativeArgs& args, const TensorView& x, const TensorView& w, const TensorView& y, int bits, micro::PackWindowsFn pack, bool none)
+  /// Of x's channels [0, channels); none: every element is 0. A product's rows are channels, then places, or places, then channels.
+  Windows(const NativeArgs& args, const TensorView& x, const TensorView& w, const TensorView& y, int bits, micro::PackWindowsFn pack, bool none, bool channels_first)
       : x_(x), lanes_(micro_lanes(bits, acc_dtype(x.dtype))), vectors_(gemm_vectors(bits)), channels_(none ? 0 : w.sizes[1]), n_(x.rank - 2), pack_(pack) {
     for (int d = 0; d < n_; ++d) {
       const auto i = static_cast<std::uint32_t>(d);
@@ -59,6 +67,7 @@ class Windows final : public PanelSource {
     }
     if (none) return;
     places_ = count_from(w, 2);
+    (channels_first ? to_channel_ : to_place_) = channels_first ? places_ : channels_;
     place_.reserve(static_cast<std::size_t>(places_));
     std::array<std::int64_t, kMostDims> at{};
     for (std::int64_t p = 0; p < places_; ++p) {
@@ -103,7 +112,7 @@ class Windows final : public PanelSource {
   }
   /// Points into `seen` and this.
   micro::WindowPanel panel(const Seen& seen, std::int64_t image, std::int64_t first_channel, std::int64_t channels, char* to) const {
-    return {x_.data + (image * x_.strides[0] + first_channel * x_.strides[1]) * item_size(x_.dtype), place_.data(), seen.inside, seen.column, channels, x_.strides[1], places_, seen.dense, to};
+    return {x_.data + (image * x_.strides[0] + first_channel * x_.strides[1]) * item_size(x_.dtype), place_.data(), seen.inside, seen.column, channels, x_.strides[1], places_, seen.dense, to, to_channel_, to_place_};
   }
   std::int64_t width() const { return lanes_ * vectors_; }
   std::int64_t places() const { return places_; }
@@ -157,6 +166,7 @@ class Windows final : public PanelSource {
   micro::PackWindowsFn pack_;
   std::array<Dim, kMostDims> dims_{};
   std::vector<std::int64_t> place_;
+  std::int64_t to_channel_ = 1, to_place_ = 1;  // rows of a panel: as the weights' columns stand
 };
 
 /// to = from + sum + bias, of rows of n; where there are such.
@@ -288,7 +298,7 @@ void convolution_kernel(const NativeArgs& args) {
       for (int d = y.rank; d-- > 0; stride *= y.sizes[d]) y.strides[d] = stride;
     }
     const std::int64_t places = count_from(w, 1);
-    const bool none = places == 0 || x.numel() == 0, w_rows = none || side_by_side(w, 1);
+    const bool none = places == 0 || x.numel() == 0, channels_first = none || !places_first(w), w_rows = none || !channels_first || side_by_side(w, 1);
     Scratch weights(w_rows ? 0 : w.numel() * size);
     if (!w_rows) compact(w, weights.get());
     Scratch biases(args.has(kBias) ? y.sizes[1] * item_size(acc) : 0);
@@ -298,7 +308,7 @@ void convolution_kernel(const NativeArgs& args) {
     const std::int64_t per_group = y.sizes[1] / groups;
     ProductCall p{.dtype = x.dtype, .a_dtype = x.dtype, .m = per_group, .n = count_from(y, 2), .k = none ? 1 : places, .a_row = none ? 0 : w_rows ? w.strides[0] : places, .a_col = 1, .c_row = y.strides[1]};
     const char* first = none ? kNothing : w_rows ? w.data : weights.get();
-    const Windows windows(args, x, w, y, bits, pack, none);
+    const Windows windows(args, x, w, y, bits, pack, none, channels_first);
     if (groups > 1 && w.sizes[1] == 1 && !none) {
       // Weights are few: they are widened, and come row by row.
       Scratch wide(w.numel() * item_size(acc));
