@@ -5,6 +5,8 @@
 // a padding that keeps the sizes, neighbouring results see neighbouring elements even over the ends of rows, so that a vector is one load; else it is gathered.
 // Panels of all images of a batch are one list, which the threads share out; groups are products of their own.
 //
+// An image whose channels lie side by side (channels last) is transposed once, a pass over the image where its places would be gathered again for each place of the kernel.
+//
 // Of one channel to a group (depthwise) there is nothing to multiply twice: each result is summed up from what its window sees, with the same columns and bits.
 #include "kernels/cpu/convolution.h"
 
@@ -37,6 +39,14 @@ bool side_by_side(const TensorView& v, int first) {
     if (v.sizes[d] != 1 && v.strides[d] != stride) return false;
   return true;
 }
+/// Of a weight [o, c, places...] whose channels are the last: do the places and the channels of each result stand row by row?
+bool places_first(const TensorView& w) {
+  if (w.strides[1] != 1 || w.sizes[1] == 1 || side_by_side(w, 1)) return false;
+  std::int64_t stride = w.sizes[1];
+  for (int d = w.rank; d-- > 2; stride *= w.sizes[d])
+    if (w.sizes[d] != 1 && w.strides[d] != stride) return false;
+  return true;
+}
 std::int64_t count_from(const TensorView& v, int first) {
   std::int64_t n = 1;
   for (int d = first; d < v.rank; ++d) n *= v.sizes[d];
@@ -48,8 +58,8 @@ class Windows final : public PanelSource {
  public:
   static constexpr std::int64_t kMostColumns = 64, kFewPlaces = 128;
 
-  /// Of x's channels [0, channels); none: every element is 0.
-  Windows(const NativeArgs& args, const TensorView& x, const TensorView& w, const TensorView& y, int bits, micro::PackWindowsFn pack, bool none)
+  /// Of x's channels [0, channels); none: every element is 0. A product's rows are channels, then places, or places, then channels.
+  Windows(const NativeArgs& args, const TensorView& x, const TensorView& w, const TensorView& y, int bits, micro::PackWindowsFn pack, bool none, bool channels_first)
       : x_(x), lanes_(micro_lanes(bits, acc_dtype(x.dtype))), vectors_(gemm_vectors(bits)), channels_(none ? 0 : w.sizes[1]), n_(x.rank - 2), pack_(pack) {
     for (int d = 0; d < n_; ++d) {
       const auto i = static_cast<std::uint32_t>(d);
@@ -57,6 +67,7 @@ class Windows final : public PanelSource {
     }
     if (none) return;
     places_ = count_from(w, 2);
+    (channels_first ? to_channel_ : to_place_) = channels_first ? places_ : channels_;
     place_.reserve(static_cast<std::size_t>(places_));
     std::array<std::int64_t, kMostDims> at{};
     for (std::int64_t p = 0; p < places_; ++p) {
@@ -101,7 +112,7 @@ class Windows final : public PanelSource {
   }
   /// Points into `seen` and this.
   micro::WindowPanel panel(const Seen& seen, std::int64_t image, std::int64_t first_channel, std::int64_t channels, char* to) const {
-    return {x_.data + (image * x_.strides[0] + first_channel * x_.strides[1]) * item_size(x_.dtype), place_.data(), seen.inside, seen.column, channels, x_.strides[1], places_, seen.dense, to};
+    return {x_.data + (image * x_.strides[0] + first_channel * x_.strides[1]) * item_size(x_.dtype), place_.data(), seen.inside, seen.column, channels, x_.strides[1], places_, seen.dense, to, to_channel_, to_place_};
   }
   std::int64_t width() const { return lanes_ * vectors_; }
   std::int64_t places() const { return places_; }
@@ -155,6 +166,7 @@ class Windows final : public PanelSource {
   micro::PackWindowsFn pack_;
   std::array<Dim, kMostDims> dims_{};
   std::vector<std::int64_t> place_;
+  std::int64_t to_channel_ = 1, to_place_ = 1;  // rows of a panel: as the weights' columns stand
 };
 
 /// to = from + sum + bias, of rows of n; where there are such.
@@ -216,17 +228,65 @@ void depthwise(const NativeArgs& args, micro::SumWindowsFn f, const Windows& win
 
 constexpr unsigned bit(MatmulKernels::Slot s) { return 1u << s; }
 
+/// An image with channels side by side, as planes; any other as it is.
+class Planes {
+ public:
+  Planes(const MatmulKernels& f, const TensorView& x)
+      : lanes_(micro_lanes(f.bits, acc_dtype(x.dtype))),
+        apart_(f.transpose && x.dtype == acc_dtype(x.dtype) && x.sizes[1] > 1 && x.strides[1] == 1 && x.strides[x.rank - 1] != 1 && x.numel() > 0 && count_from(x, 2) > 1),
+        plane_(round_up(count_from(x, 2) + lanes_ - 1)),
+        room_(apart_ ? x.sizes[0] * round_up(x.sizes[1]) * plane_ * item_size(x.dtype) : 0),
+        view_(x) {
+    if (!apart_) return;
+    view_.data = room_.get();
+    std::int64_t stride = 1;
+    for (int d = x.rank; d-- > 2; stride *= x.sizes[d]) view_.strides[d] = stride;
+    view_.strides[1] = plane_, view_.strides[0] = round_up(x.sizes[1]) * plane_;
+    const std::int64_t parts = (x.sizes[1] + kChannels - 1) / kChannels;
+    parallel(x.sizes[0] * parts, std::max<std::int64_t>(1, kGrain / (kChannels * plane_)), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) transpose(f, x, i / parts, i % parts * kChannels);
+    });
+  }
+  const TensorView& view() const { return view_; }
+
+ private:
+  static constexpr std::int64_t kChannels = 64, kGrain = 256 << 10;
+  std::int64_t round_up(std::int64_t n) const { return (n + lanes_ - 1) / lanes_ * lanes_; }
+
+  /// Row after row: what a vector writes behind a row's end the next one writes again; behind the last there is room.
+  void transpose(const MatmulKernels& f, const TensorView& x, std::int64_t image, std::int64_t channel) const {
+    const std::int64_t size = item_size(x.dtype), width = x.sizes[x.rank - 1], channels = std::min(kChannels, x.sizes[1] - channel);
+    const std::int64_t height = x.rank > 3 ? x.sizes[x.rank - 2] : 1, depth = x.rank > 4 ? x.sizes[2] : 1;
+    const char* from = x.data + (image * x.strides[0] + channel) * size;
+    char* to = view_.data + (image * view_.strides[0] + channel * plane_) * size;
+    for (std::int64_t d = 0; d < depth; ++d)
+      for (std::int64_t h = 0; h < height; ++h, to += width * size) {
+        const char* row = from + ((x.rank > 4 ? d * x.strides[2] : 0) + (x.rank > 3 ? h * x.strides[x.rank - 2] : 0)) * size;
+        for (std::int64_t w = 0; w < width; w += lanes_)
+          f.transpose(row + w * x.strides[x.rank - 1] * size, x.strides[x.rank - 1], to + w * size, plane_, std::min(lanes_, width - w), channels);
+      }
+  }
+
+  std::int64_t lanes_;
+  bool apart_;
+  std::int64_t plane_;
+  Scratch room_;
+  TensorView view_;
+};
+
 void convolution_kernel(const NativeArgs& args) {
   reporting(args, [&] {
     namespace own = convolution_ints;
-    const TensorView &x = args.tensor(kInput), &w = args.tensor(kWeight), &result = args.result();
+    const TensorView &given = args.tensor(kInput), &w = args.tensor(kWeight), &result = args.result();
     if (result.numel() == 0) return;
     const int bits = static_cast<int>(args.integer(kOwn, own::kBits));
     const unsigned which = static_cast<unsigned>(args.integer(kOwn, own::kWhich));
     const Sum sum = static_cast<Sum>(args.integer(kOwn, own::kSum));
     const MatmulKernels f = matmul_kernels(bits, which, args.micro);
+    const Planes planes(f, given);
+    const TensorView& x = planes.view();
     const auto pack = reinterpret_cast<micro::PackWindowsFn>(args.micro[std::popcount(which)]);
-    const DType acc = acc_dtype(x.dtype);
+    const DType acc = acc_dtype(given.dtype);
     const std::int64_t groups = args.integer(kGroups), size = item_size(x.dtype);
     // The result's places side by side, the weight's rows.
     TensorView y = result;
@@ -238,7 +298,7 @@ void convolution_kernel(const NativeArgs& args) {
       for (int d = y.rank; d-- > 0; stride *= y.sizes[d]) y.strides[d] = stride;
     }
     const std::int64_t places = count_from(w, 1);
-    const bool none = places == 0 || x.numel() == 0, w_rows = none || side_by_side(w, 1);
+    const bool none = places == 0 || x.numel() == 0, channels_first = none || !places_first(w), w_rows = none || !channels_first || side_by_side(w, 1);
     Scratch weights(w_rows ? 0 : w.numel() * size);
     if (!w_rows) compact(w, weights.get());
     Scratch biases(args.has(kBias) ? y.sizes[1] * item_size(acc) : 0);
@@ -248,7 +308,7 @@ void convolution_kernel(const NativeArgs& args) {
     const std::int64_t per_group = y.sizes[1] / groups;
     ProductCall p{.dtype = x.dtype, .a_dtype = x.dtype, .m = per_group, .n = count_from(y, 2), .k = none ? 1 : places, .a_row = none ? 0 : w_rows ? w.strides[0] : places, .a_col = 1, .c_row = y.strides[1]};
     const char* first = none ? kNothing : w_rows ? w.data : weights.get();
-    const Windows windows(args, x, w, y, bits, pack, none);
+    const Windows windows(args, x, w, y, bits, pack, none, channels_first);
     if (groups > 1 && w.sizes[1] == 1 && !none) {
       // Weights are few: they are widened, and come row by row.
       Scratch wide(w.numel() * item_size(acc));
@@ -297,6 +357,8 @@ NativeLaunch convolution_launch(const graph::Graph& g, const graph::Node& node, 
   const Layout& y = operands.back().layout;
   for (int d = 2; d < y.dim(); ++d) one_element = one_element && (y.sizes[static_cast<std::size_t>(d)].is_symbolic() || y.sizes[static_cast<std::size_t>(d)].hint() == 1);
   if (one_element) which |= bit(K::kDot1) | bit(K::kDot4) | bit(K::kTranspose);
+  const Ints& strides = operands[kInput].layout.strides;
+  if (is_number(strides[1], 1) && !is_number(strides.back(), 1) && dtype == acc_dtype(dtype)) which |= bit(K::kTranspose);
   NativeLaunch out = native_launch(convolution_kernel, g, node, std::move(operands));
   const int bits = micro_vector_bits();
   out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), convolution_ints::kCount});

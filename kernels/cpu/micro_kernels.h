@@ -101,7 +101,7 @@ struct Transpose {
   REPRISE_DESCRIBE(bits, src)
 };
 
-/// A panel of what windows see of an image: to[c * places + p, l] is the element c * channel + place[p] + column[l] after `image`, converted to the
+/// A panel of what windows see of an image: to[c * to_channel + p * to_place, l] is the element c * channel + place[p] + column[l] after `image`, converted to the
 /// accumulator's dtype, or 0 where bit l of inside[p] is not set; those elements are not read. l < gemm_vectors * lanes, rows of `to` have as many.
 /// Bit v of `dense`: the elements of vector v lie side by side.
 struct WindowPanel {
@@ -111,6 +111,7 @@ struct WindowPanel {
   const std::int64_t* column;
   std::int64_t channels, channel, places, dense;
   void* to;
+  std::int64_t to_channel, to_place;
 };
 using PackWindowsFn = void (*)(const WindowPanel*);
 struct PackWindows {
@@ -121,10 +122,10 @@ struct PackWindows {
   REPRISE_DESCRIBE(bits, src)
 };
 
-/// Results of windows over one channel each: y[c, l] = the sum over p of weights[c, p] * the element that PackWindows would put into row c * places + p,
+/// Results of windows over one channel each: y[c, l] = the sum over p of weights[c, p] * the element that PackWindows would put into the row of c and p,
 /// + bias[c * bias_row] (+ sum[c, l] where there is one), none below `low`. Weights, bias and sum are of the accumulator's dtype, y is rounded to the image's; l < n.
 struct WindowRows {
-  WindowPanel seen;            ///< `to` is not used
+  WindowPanel seen;            ///< `to` and its rows are not used
   const void *weights, *bias, *sum;
   std::int64_t weights_row, bias_row;
   void* y;

@@ -11,13 +11,13 @@ namespace {
 struct Panel {
   MicroCode& g;
   DType src;
-  V image, place, inside, column, channels, channel, places, dense, to;
+  V image, place, inside, column, channels, channel, places, dense, to, to_channel, to_place;
   Panel(MicroCode& g, DType src, std::size_t at)
       : g(g), src(src),
 #define REPRISE_POINTER(name) name(g.pointer_at(at + offsetof(micro::WindowPanel, name)))
 #define REPRISE_INTEGER(name) name(g.integer_at(at + offsetof(micro::WindowPanel, name)))
         REPRISE_POINTER(image), REPRISE_POINTER(place), REPRISE_POINTER(inside), REPRISE_POINTER(column), REPRISE_INTEGER(channels), REPRISE_INTEGER(channel), REPRISE_INTEGER(places),
-        REPRISE_INTEGER(dense), REPRISE_POINTER(to) {
+        REPRISE_INTEGER(dense), REPRISE_POINTER(to), REPRISE_INTEGER(to_channel), REPRISE_INTEGER(to_place) {
   }
 #undef REPRISE_POINTER
 #undef REPRISE_INTEGER
@@ -59,14 +59,15 @@ void emit(EmitContext& cx, const micro::PackWindows& code) {
   MicroCode g(cx, code, acc);
   const int vectors = kernels::gemm_vectors(code.bits);
   const Panel in(g, code.src, 0);
+  const V channel = in.to_channel * (vectors * g.lanes), place = in.to_place * (vectors * g.lanes);
   for (int v = 0; v < vectors; ++v) {
     auto rows = [&](const Panel::Load& load) {
       g.carry(0, in.channels, 1, {in.image, g.at(in.to, acc, v * g.lanes)}, [&](V, Vs at) -> Vs {
-        const Vs row = g.carry(0, in.places, 1, {at[1]}, [&](V p, Vs row) -> Vs {
+        g.carry(0, in.places, 1, {at[1]}, [&](V p, Vs row) -> Vs {
           g.store(acc, load(at[0], p), row[0]);
-          return {g.at(row[0], acc, vectors * g.lanes)};
+          return {g.at(row[0], acc, place)};
         });
-        return {g.at(at[0], code.src, in.channel), row[0]};
+        return {g.at(at[0], code.src, in.channel), g.at(at[1], acc, channel)};
       });
     };
     g.when(in.is_dense(v), [&] { rows(in.loaded(v)); }, [&] { rows(in.gathered(v)); });
