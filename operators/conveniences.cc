@@ -84,11 +84,12 @@ Tensor diag_embed(const Tensor& self, Int offset, Int dim1, Int dim2, SourceLoc 
     if (m.dim() == 0) fail(ErrorCode::ShapeMismatch, "diag_embed", loc, "wants a dimension, got a 0-dim tensor");
     const int rank = m.dim() + 1, first = wrap_dim(dim1.value(loc), rank, "diag_embed", loc), second = wrap_dim(dim2.value(loc), rank, "diag_embed", loc);
     if (first == second) fail(ErrorCode::InvalidArgument, "diag_embed", loc, "dim1 and dim2 are both ", first);
-    const Int beside = offset.value(loc) < 0 ? -offset : offset, size = m.layout.sizes.back() + beside;
+    const std::int64_t apart = offset.value(loc);
+    const Int size = m.layout.sizes.back() + (apart < 0 ? -Int(apart) : Int(apart));
     Ints sizes;
     for (int d = 0, own = 0; d < rank; ++d) sizes.push_back(d == first || d == second ? size : m.size(own++));
     const Tensor made = zeros(sizes, {m.dtype, m.device}, loc);
-    diagonal(made, offset, first, second, loc).copy_(self, loc);
+    diagonal(made, apart, first, second, loc).copy_(self, loc);
     return made;
   });
 }
