@@ -110,7 +110,7 @@ Tensor diag_embed(const Tensor& self, Int offset, Int dim1, Int dim2, SourceLoc 
   const Int side = m.size(m.dim() - 1) + (by < 0 ? -by : by);
   Ints sizes;
   for (int d = 0, from = 0; d < rank; ++d) sizes.push_back(d == first || d == second ? side : m.size(from++));
-  return named("diag_embed", [&] { return diagonal_scatter(zeros(sizes, {m.dtype, m.device}, loc), self, offset, first, second, loc); });
+  return named("diag_embed", [&] { return diagonal_scatter(zeros(sizes, {m.dtype, m.device}, loc), self, by, first, second, loc); });
 }
 
 Tensor diag(const Tensor& self, Int diagonal, SourceLoc loc) {

@@ -31,7 +31,7 @@ bool Program::may_be_part(unsigned i) const {
     i = s.a;
     if (s.row == Step::kDropped) continue;
     const std::string_view text = all_rows()[s.row].text;
-    for (const char* cut : {"slice(", "select(", "narrow(", "chunk(", "split(", "unbind(", "diagonal(", "unfold(", "as_strided(", "resize_(", "[0]", "expand"})
+    for (const char* cut : {"slice(", "select(", "narrow(", "chunk(", "split(", "unbind(", "diagonal(", "unfold(", "as_strided(", "resize_(", "[0]", "expand", "median(", "kthvalue("})
       if (text.find(cut) != std::string_view::npos) return true;
   }
   return false;

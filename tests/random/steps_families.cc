@@ -78,7 +78,7 @@ std::span<const Row> family_rows() {
       REPRISE_ROW(4, kSums, return renorm(a.to(kFloat32), 2, d, 1.0))
       REPRISE_ROW(4, kSums, return trapezoid(a.to(kFloat32), 0.5, d))
       REPRISE_ROW(4, kSums, return polygamma(1, abs(a) + 1.0))
-      REPRISE_ROW(6, 0, return diag_embed(a, n - 2, 0, -1))
+      REPRISE_ROW(6, 0, return diag_embed(a, n, 0, -1))
       REPRISE_ROW(6, 0, return block_diag({a, b.slice(0, 0, 1)}))
       REPRISE_ROW(6, 0, return tile(a, {2, 1}))
       REPRISE_ROW(6, 0, return rot90(a, c > 0 ? 1 : -1, {0, -1}))
