@@ -53,6 +53,7 @@ function(reprise_room name)
   if(R_SYSTEM_INCLUDES)
     target_include_directories(reprise_${name} SYSTEM PRIVATE ${R_SYSTEM_INCLUDES})
   endif()
+  reprise_unity(reprise_${name})
   set_property(GLOBAL APPEND PROPERTY REPRISE_ROOMS ${name})
 endfunction()
 

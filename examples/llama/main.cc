@@ -140,10 +140,10 @@ int run(const Options& o) {
   llama::Generated g = llama::generate(model, o.eager ? eager : compiled, o.prompt, o.tokens, o.sampling, emit);
   auto rate = [](const llama::Generated& r) { return r.timed_tokens ? static_cast<double>(r.timed_tokens) / r.decode_seconds : 0.0; };
 
-  // The same job without compiling, for the table: as many tokens, but no more than a moment's worth.
+  // The same job without compiling, for the table: as many tokens, but no more than a moment's worth (which a simulated device has in each).(which a simulated device has in each).(which a simulated device has in each).
   double eager_rate = rate(g);
   if (!o.eager) {
-    std::int64_t n = std::min<std::int64_t>(std::max<std::int64_t>(o.tokens, 32), 128);
+    std::int64_t n = std::clamp<std::int64_t>(o.tokens, device == rp::Device::cpu() ? 32 : 1, 128);
     eager_rate = rate(llama::generate(model, eager, o.prompt, n, o.sampling, [](char) {}));
   }
   double bandwidth = llama::read_bandwidth(model.weight_bytes, device);
