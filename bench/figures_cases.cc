@@ -88,6 +88,19 @@ std::vector<Figure> kernel_figures() {
   against_copy("softmax over rows", [&] { soft(x); }, 2 * tensor_bytes);
   auto layer = compile([](Tensor a, Tensor c) { return layer_norm(a, {c.size(0)}, c, c, 1e-5); }, {.name = "layer_norm"});
   against_copy("layer_norm", [&] { layer(x, w); }, 2 * tensor_bytes);
+  auto moved = [&](const char* name, auto&& f, double bytes, double target) {  // not along memory: less than a copy's rate is to be expected
+    against_copy(name, f, bytes);
+    out.back().target = target;
+  };
+  auto turned = compile([](Tensor a) { return a.t().contiguous(); }, {.name = "transpose"});
+  moved("transpose", [&] { turned(x); }, 2 * tensor_bytes, 0.5);
+  auto activated = compile([](Tensor a) { return gelu(a); }, {.name = "gelu"});
+  moved("gelu", [&] { activated(x); }, 2 * tensor_bytes, 0.5);
+  Tensor index = randint(0, rows, {rows}, {.dtype = kInt64});
+  auto taken = compile([](Tensor a, Tensor i) { return index_select(a, 0, i); }, {.name = "gather"});
+  moved("gather", [&] { taken(x, index); }, 2 * tensor_bytes, 0.9);
+  auto added = compile([](Tensor a, Tensor i, Tensor c) { return index_add(a, 0, i, c); }, {.name = "index_add"});
+  moved("index_add", [&] { added(x, index, b); }, 5 * tensor_bytes, 0.5);
   set_num_threads(default_num_threads());
   return out;
 }

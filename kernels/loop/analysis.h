@@ -42,6 +42,18 @@ inline std::uint32_t stored_value(const LoopKernel& k, const BodyNode& store) {
   return once ? n.a : store.a;
 }
 
+/// Note [Tiles]
+/// Where a value is read that stands contiguously along another kept dim than the one that is vectorised (a transposed operand), one element
+/// of a cache line would be read at a time. So these two dims are walked in blocks, inside them in tiles of as many rows as a vector has
+/// lanes, which are loaded the way they stand and transposed in registers (jit/cpu/loop/tiles.cc).
+struct Tiling {
+  int dim = -1;                          ///< the other dim; -1: nothing to gain
+  std::vector<std::uint32_t> loads;      ///< nodes that are contiguous along it
+};
+Tiling tiling(const LoopKernel&);
+/// Elements of a block, which is a task: along Tiling::dim, and along the vector dim.
+inline constexpr std::int64_t kBlockRows = 64, kBlockColumns = 512;
+
 inline bool is_plain(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() == k; }
 
 }  // namespace reprise::kernels

@@ -210,20 +210,39 @@ int vector_dim(const LoopKernel& k) {
   return best >= 0 ? best : static_cast<int>(rank) - 1;
 }
 
+Tiling tiling(const LoopKernel& k) {
+  Tiling best;
+  const int v = vector_dim(k), rank = static_cast<int>(k.extents.size());
+  if (v < 0 || k.n_kept != rank) return best;
+  for (int d = 0; d < rank; ++d) {
+    if (d == v || is_plain(k.extents[static_cast<std::size_t>(d)], 1)) continue;
+    Tiling t{d, {}};
+    for (std::uint32_t i = 0; i < k.body.size(); ++i) {
+      if (k.body[i].kind != BodyNode::Kind::Load) continue;
+      const Access& a = k.accesses[k.body[i].access];
+      const Int across = a.strides[static_cast<std::size_t>(v)];
+      if (a.gathers.empty() && is_plain(a.strides[static_cast<std::size_t>(d)], 1) && !is_plain(across, 0) && !is_plain(across, 1)) t.loads.push_back(i);
+    }
+    if (t.loads.size() > best.loads.size()) best = std::move(t);
+  }
+  return best;
+}
+
 Int task_count(const LoopKernel& k) {
-  const int v = vector_dim(k);
+  const int v = vector_dim(k), t = tiling(k).dim;
   Int n = 1;
   for (int d = 0; d < k.n_kept; ++d) {
     const Int e = k.extents[static_cast<std::size_t>(d)];
-    n *= d == v ? Int::ceil_div(e, kChunk) : e;
+    n *= d == v ? Int::ceil_div(e, t < 0 ? kChunk : kBlockColumns) : d == t ? Int::ceil_div(e, kBlockRows) : e;
   }
   return n;
 }
 
 Int work_per_task(const LoopKernel& k) {
-  const int v = vector_dim(k);
+  const int v = vector_dim(k), t = tiling(k).dim;
   Int n = static_cast<std::int64_t>(k.body.size());
-  if (v >= 0 && v < k.n_kept) n *= Int::min(k.extents[static_cast<std::size_t>(v)], kChunk);
+  if (v >= 0 && v < k.n_kept) n *= Int::min(k.extents[static_cast<std::size_t>(v)], t < 0 ? kChunk : kBlockColumns);
+  if (t >= 0) n *= Int::min(k.extents[static_cast<std::size_t>(t)], kBlockRows);
   for (std::size_t d = static_cast<std::size_t>(k.n_kept); d < k.extents.size(); ++d) n *= k.extents[d];
   return n;
 }

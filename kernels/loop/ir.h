@@ -101,7 +101,8 @@ void verify(const LoopKernel&);
 void interpret(const LoopKernel&, void* const* buffers, const std::int64_t* params);
 
 /// The parallel grain: how many tasks the code splits into (kernel(…, begin, end) runs tasks [begin, end)).
-/// Tasks are kept-dim points, except that the vector dim when kept counts in chunks of kChunk elements.
+/// Tasks are kept-dim points, except that the vector dim when kept counts in chunks of kChunk elements; of tiled kernels they are blocks (Note [Tiles]
+/// in kernels/loop/analysis.h).
 inline constexpr std::int64_t kChunk = 4096;
 /// The dim the emitter vectorises (chosen from the strides: the last dim most accesses are contiguous or constant in).
 int vector_dim(const LoopKernel&);

@@ -3,10 +3,11 @@
 namespace reprise::kernels {
 
 std::vector<const graph::OpColumnBase*> op_columns() {
-  return {&reference_kernels(), &pointwise_formulas(), &folds(), &creation_formulas(), &gather_rules(), &join_rules(), &place_rules(), &product_forms(), &gpu_rules(), &captured_kernels()};
+  return {&reference_kernels(), &host_kernels(), &pointwise_formulas(), &folds(), &creation_formulas(), &gather_rules(), &join_rules(), &place_rules(), &product_forms(), &gpu_rules(), &captured_kernels()};
 }
 
 std::string list_computed_by(graph::OpId id) {
+  const char* native = host_kernels().find(id) ? "kernel of the host" : "reference kernel";
   switch (graph::op(id).cls) {
     case graph::OpClass::Pointwise:
     case graph::OpClass::Reduction:
@@ -14,7 +15,7 @@ std::string list_computed_by(graph::OpId id) {
     case graph::OpClass::Gather:
       return "fused loop kernel, after a check of the index values";
     case graph::OpClass::Join:
-      return has_parts(id) ? "fused loop kernels, one for each part" : "reference kernel";
+      return has_parts(id) ? "fused loop kernels, one for each part" : native;
     case graph::OpClass::Creation:
       return "fused loop kernel over the output index";
     case graph::OpClass::View:
@@ -31,7 +32,7 @@ std::string list_computed_by(graph::OpId id) {
       return "kernels of its regions, of which one runs (on devices both, and a choice)";
     case graph::OpClass::Random:
     case graph::OpClass::Reference:
-      return "reference kernel";
+      return native;
   }
   return "";
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "graph/op_column.h"
+#include "kernels/cpu/host_kernels.h"
 #include "kernels/gpu/launches.h"
 #include "kernels/launch/product.h"
 #include "kernels/loop/pointwise.h"
@@ -17,10 +18,10 @@
 /// a node is in any other way than by its column.
 namespace reprise::kernels {
 
-/// reference_kernels, pointwise_formulas, folds, creation_formulas, gather_rules, join_rules, place_rules, product_forms, gpu_rules, captured_kernels.
+/// reference_kernels, host_kernels, pointwise_formulas, folds, creation_formulas, gather_rules, join_rules, place_rules, product_forms, gpu_rules, captured_kernels.
 std::vector<const graph::OpColumnBase*> op_columns();
 
-/// "fused loop kernel", "matrix product", "reference kernel", "view: no kernel", "composite: ...": how an operator is
+/// "fused loop kernel", "matrix product", "kernel of the host", "reference kernel", "view: no kernel", "composite: ...": how an operator is
 /// computed, for people. Follows from its class and the kernel tables.
 std::string list_computed_by(graph::OpId);
 

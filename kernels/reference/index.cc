@@ -4,13 +4,50 @@
 #include <cmath>
 #include <limits>
 
+#include "base/checked_math.h"
 #include "kernels/reference/elements.h"
+#include "kernels/reference/index_walk.h"
 
 namespace reprise::kernels::reference {
 
 namespace {
 
+template <class T>
+bool all_within(const TensorView& t, std::int64_t least, std::int64_t extent) {
+  const T* p = reinterpret_cast<const T*>(t.data);
+  std::uint64_t outside = 0;  // the sign of what is below, or above; where a difference wraps, it is
+  auto look = [&](std::int64_t from, std::int64_t n, std::int64_t step) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const auto v = static_cast<std::uint64_t>(static_cast<std::int64_t>(p[from + i * step]));
+      outside |= (v - static_cast<std::uint64_t>(least)) | (static_cast<std::uint64_t>(extent - 1) - v);
+    }
+  };
+  std::int64_t run = 1;
+  int rank = t.rank;
+  while (rank > 0 && (t.sizes[rank - 1] == 1 || t.strides[rank - 1] == run)) run = times(run, t.sizes[--rank]);
+  if (run == 0) return true;
+  if (run > 1 || rank == 0) {
+    for_each<1>(rank, t.sizes, {t.strides}, [&](const auto& at) { look(at[0], run, 1); });
+  } else {
+    --rank;
+    for_each<1>(rank, t.sizes, {t.strides}, [&](const auto& at) { look(at[0], t.sizes[rank], t.strides[rank]); });
+  }
+  return outside >> 63 == 0;
+}
+bool all_within(TensorView t, std::int64_t least, std::int64_t extent) {
+  for (int d = 0; d < t.rank; ++d)
+    if (t.strides[d] == 0 && t.sizes[d] > 0) t.sizes[d] = 1;  // expanded: the same values again
+  switch (t.dtype) {
+    case DType::Int64: return all_within<std::int64_t>(t, least, extent);
+    case DType::Int32: return all_within<std::int32_t>(t, least, extent);
+    default: return false;
+  }
+}
+
+}  // namespace
+
 bool in_range(const NativeArgs& a, const TensorView& indices, int dim, std::int64_t extent, bool wraps) {
+  if (all_within(indices, wraps ? -extent : 0, extent)) return true;
   std::int64_t linear = 0, bad = -1, value = 0;
   for_each(indices, [&](std::int64_t at) {
     std::int64_t v = load(indices, at).i;
@@ -26,6 +63,14 @@ bool in_range(const NativeArgs& a, const TensorView& indices, int dim, std::int6
   return false;
 }
 
+bool Scatter::begin(const NativeArgs& a) const {
+  if (!in_range(a, indices, dim, self.sizes[dim], false)) return false;
+  copy_into(out, self);
+  return true;
+}
+
+namespace {
+
 void copy_element(const TensorView& to, std::int64_t at, const TensorView& from, std::int64_t from_at) {
   store(to, at, load(from, from_at));
 }
@@ -38,34 +83,6 @@ void add_element(const TensorView& to, std::int64_t at, Value v) {
     old.i = static_cast<std::int64_t>(static_cast<std::uint64_t>(old.i) + static_cast<std::uint64_t>(v.i));
   store(to, at, old);
 }
-
-/// The places that a scatter names, one for each element of its index.
-struct Scatter {
-  TensorView self, indices, out, src;
-  Value one;                     // where src is a number
-  bool has_tensor;
-  int dim;
-  Strides rest{};                // of out, 0 in `dim`
-  explicit Scatter(const NativeArgs& a) : self(at_least_1d(a.tensor(0))), indices(at_least_1d(a.tensor(2))), out(at_least_1d(a.result())), has_tensor(a.args[3].kind == NativeArg::Kind::Tensor) {
-    dim = static_cast<int>(wrap(a.integer(1), self.rank));
-    if (has_tensor) src = at_least_1d(a.tensor(3));
-    else one = number(a, 3);
-    for (int d = 0; d < out.rank; ++d) rest[static_cast<std::size_t>(d)] = d == dim ? 0 : out.strides[d];
-  }
-  /// False, and the fault is told, where an index is out of range. Otherwise out has self's elements.
-  bool begin(const NativeArgs& a) const {
-    if (!in_range(a, indices, dim, self.sizes[dim], false)) return false;
-    copy_into(out, self);
-    return true;
-  }
-  /// write(result, where, value)
-  template <class F>
-  void run(F&& write) const {
-    for_each<3>(indices.rank, indices.sizes, {indices.strides, rest.data(), src.strides}, [&](const auto& at) {
-      write(out, at[1] + load(indices, at[0]).i * out.strides[dim], has_tensor ? load(src, at[2]) : one);
-    });
-  }
-};
 
 template <class F>
 void scatter_by(const NativeArgs& a, F&& write) {
@@ -108,15 +125,21 @@ void gather(const NativeArgs& a) {
 void scatter(const NativeArgs& a) { scatter_by(a, store); }
 void scatter_add(const NativeArgs& a) { scatter_by(a, add_element); }
 
+Value neutral(std::string_view reduce, DType t) {
+  if (reduce == "sum") return Value::of(std::int64_t{0});
+  if (reduce == "prod") return Value::of(std::int64_t{1});
+  const bool is_max = reduce == "amax";
+  if (t == DType::Bool) return Value::of(std::int64_t{!is_max});
+  return Value::of(is_max ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
+}
+
 void scatter_reduce(const NativeArgs& a) {
   const std::string_view reduce = a.text(4);
   const bool is_max = reduce == "amax", is_sum = reduce == "sum", is_prod = reduce == "prod";
   const Scatter s(a);
   if (!s.begin(a)) return;
-  if (!a.flag(5)) {  // the places that are named begin with what changes nothing: of Bool, false and true are the ends
-    const double end = is_max ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
-    const bool is_bool = s.out.dtype == DType::Bool;
-    const Value first = is_sum ? Value::of(std::int64_t{0}) : is_prod ? Value::of(std::int64_t{1}) : is_bool ? Value::of(std::int64_t{!is_max}) : Value::of(end);
+  if (!a.flag(5)) {
+    const Value first = neutral(reduce, s.out.dtype);
     s.run([&](const TensorView& to, std::int64_t at, Value) { store(to, at, first); });
   }
   s.run([&](const TensorView& to, std::int64_t at, Value v) {
@@ -129,92 +152,6 @@ void scatter_reduce(const NativeArgs& a) {
 }
 
 namespace {
-
-/// self[indices] as a walk: over sizes in which the broadcast index dims stand where the indexed dims were (adjacent),
-/// or in front. Trailing argument of the launch: which elements of the Tensor?[] are there (reference.cc).
-struct IndexWalk {
-  int rank = 0, count = 0;
-  std::int64_t sizes[kMaxRank] = {};
-  Strides self_strides{};  // 0 in the index dims
-  TensorView tensors[kMaxRank];
-  Strides strides[kMaxRank] = {};  // of each index tensor
-  std::int64_t step[kMaxRank] = {}, extent[kMaxRank] = {};
-  bool ok = true;
-
-  IndexWalk(const NativeArgs& a, const TensorView& self) {
-    const NativeArg &list = a.args[1], &there = a.args[a.n_args - 1];
-    int first = -1, last = -1;
-    bool indexed[kMaxRank] = {};
-    for (std::uint32_t d = 0; d < there.count; ++d) {
-      if (!a.ints[there.first + d]) continue;
-      int dim = static_cast<int>(d);
-      tensors[count] = a.tensors[list.first + static_cast<std::uint32_t>(count)];
-      step[count] = self.strides[d];
-      extent[count] = self.sizes[d];
-      ok = ok && in_range(a, tensors[count], dim, self.sizes[d], true);
-      ++count;
-      indexed[d] = true;
-      if (first < 0) first = dim;
-      last = dim;
-    }
-    TensorView common;  // the index tensors' broadcast sizes
-    for (int i = 0; i < count; ++i) common.rank = std::max(common.rank, tensors[i].rank);
-    for (int d = 0; d < common.rank; ++d) {
-      common.sizes[d] = 1;
-      for (int i = 0; i < count; ++i) {
-        int own = d - (common.rank - tensors[i].rank);
-        if (own >= 0 && tensors[i].sizes[own] != 1) common.sizes[d] = tensors[i].sizes[own];
-      }
-    }
-    if (self.rank - count + common.rank > kMaxRank) {
-      fault(a, ErrorCode::InvalidArgument,
-            "the indexed part would have more than " + std::to_string(kMaxRank) + " dimensions");
-      ok = false;
-      return;
-    }
-    int place = last - first + 1 == count ? first : 0;  // adjacent, or in front
-    bool placed = false;
-    auto put_common = [&] {
-      for (int i = 0; i < count; ++i) {
-        Strides s = broadcast_strides(tensors[i], common);
-        for (int d = 0; d < common.rank; ++d)
-          strides[i][static_cast<std::size_t>(rank + d)] = s[static_cast<std::size_t>(d)];
-      }
-      for (int d = 0; d < common.rank; ++d) sizes[rank++] = common.sizes[d];
-      placed = true;
-    };
-    for (int d = 0; d < self.rank; ++d) {
-      if (d == place) put_common();
-      if (indexed[d]) continue;
-      self_strides[static_cast<std::size_t>(rank)] = self.strides[d];
-      sizes[rank++] = self.sizes[d];
-    }
-    if (!placed) put_common();
-  }
-
-  /// The last dims of the walk, in which no index moves: whole rows are read or written there.
-  int row_dims() const {
-    int n = 0;
-    auto still = [&](std::size_t d) { return std::all_of(strides, strides + count, [&](const Strides& s) { return s[d] == 0; }); };
-    while (n < rank && still(static_cast<std::size_t>(rank - n - 1))) ++n;
-    return n;
-  }
-
-  /// f(offset in self, offset in the other operand, whose strides over the walk are given) over all dims but the last `without`.
-  template <class F>
-  void run(const std::int64_t* other, int without, F&& f) const {
-    std::array<const std::int64_t*, kMaxRank + 2> s{self_strides.data(), other};
-    for (std::size_t i = 0; i < kMaxRank; ++i) s[i + 2] = strides[i].data();
-    for_each<kMaxRank + 2>(rank - without, sizes, s, [&](const auto& at) {
-      std::int64_t to = at[0];
-      for (int i = 0; i < count; ++i) {
-        std::int64_t v = load(tensors[i], at[static_cast<std::size_t>(i) + 2]).i;
-        to += (v < 0 ? v + extent[i] : v) * step[i];
-      }
-      f(to, at[1]);
-    });
-  }
-};
 
 /// f(row of what is indexed, row of the other operand, whose strides over the walk are given)
 template <class F>

@@ -1,13 +1,15 @@
 // topk, sort and multinomial: the tail of a sampling loop. These serve eager and compiled code, so they are also quick.
 //
 // Elements become unsigned keys in whose order they stand (NaN last ascending, first descending; -0.0 equals 0.0). Ties
-// keep their order, so results are the same for any algorithm: topk by a bounded heap, sort by counting digits.
+// keep their order, so results are the same for any algorithm: topk by a bounded heap, sort by counting digits. Rows are shared among threads.
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "kernels/reference/elements.h"
+#include "kernels/reference/parallel_rows.h"
 #include "kernels/reference/philox.h"
 #include "kernels/reference/weights.h"
 
@@ -29,16 +31,20 @@ std::uint64_t ascending(std::int64_t v) { return static_cast<std::uint64_t>(v) ^
 
 /// An element with its place. Types of up to 32 bits: key and place in one word, which compares and moves at once.
 struct Narrow {
+  static constexpr int kBits = 32;
   std::uint64_t both;
   Narrow(std::uint64_t key, std::int64_t at) : both(key << 32 | static_cast<std::uint64_t>(at)) {}
   std::int64_t at() const { return static_cast<std::int64_t>(both & 0xffffffffu); }
+  std::uint64_t bits() const { return both >> 32; }
   bool operator<(const Narrow& o) const { return both < o.both; }
 };
 struct Wide {
+  static constexpr int kBits = 64;
   std::uint64_t key;
   std::int64_t place;
   Wide(std::uint64_t k, std::int64_t at) : key(k), place(at) {}
   std::int64_t at() const { return place; }
+  std::uint64_t bits() const { return key; }
   bool operator<(const Wide& o) const { return key != o.key ? key < o.key : place < o.place; }
 };
 
@@ -67,6 +73,11 @@ struct Row {
   }
   template <class F>
   void each_wide(F&& f) const {
+    if (t->dtype == DType::Int64) {
+      const std::int64_t* p = reinterpret_cast<const std::int64_t*>(t->data) + from;
+      for (std::int64_t i = 0; i < n; ++i) f(flip(ascending(p[i * step]), false), i);
+      return;
+    }
     for (std::int64_t i = 0; i < n; ++i) {
       Value v = load(*t, from + i * step);
       f(flip(v.is_float ? ascending(v.f) : ascending(v.i), false), i);
@@ -74,19 +85,26 @@ struct Row {
   }
 };
 
-// Three stable passes over 11 bits each of the key. `v` comes in order of place.
-void sort_entries(std::vector<Narrow>& v) {
+// Stable passes over 11 bits each of the key, but for digits that all have in common. `v` comes in order of place.
+template <class Entry>
+void sort_entries(std::vector<Entry>& v) {
   if (v.size() < 1024) return std::sort(v.begin(), v.end());
-  std::vector<Narrow> other(v.size(), Narrow(0, 0));
-  for (int shift = 32; shift < 64; shift += 11) {
-    std::vector<std::size_t> start(2049);
-    for (const Narrow& e : v) ++start[(e.both >> shift & 2047) + 1];
-    for (std::size_t i = 0; i < 2048; ++i) start[i + 1] += start[i];
-    for (const Narrow& e : v) other[start[e.both >> shift & 2047]++] = e;
+  constexpr int kDigit = 11, kPasses = (Entry::kBits + kDigit - 1) / kDigit;
+  constexpr std::uint64_t kMask = (1 << kDigit) - 1;
+  std::vector<std::size_t> starts(std::size_t{kPasses} << kDigit);
+  for (const Entry& e : v)
+    for (int p = 0; p < kPasses; ++p) ++starts[(static_cast<std::size_t>(p) << kDigit) + (e.bits() >> (p * kDigit) & kMask)];
+  std::vector<Entry> other;
+  for (int p = 0; p < kPasses; ++p) {
+    std::size_t* start = &starts[static_cast<std::size_t>(p) << kDigit];
+    if (start[v[0].bits() >> (p * kDigit) & kMask] == v.size()) continue;
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i <= kMask; ++i) sum += std::exchange(start[i], sum);
+    if (other.empty()) other = v;
+    for (const Entry& e : v) other[start[e.bits() >> (p * kDigit) & kMask]++] = e;
     v.swap(other);
   }
 }
-void sort_entries(std::vector<Wide>& v) { std::sort(v.begin(), v.end()); }
 
 template <class Entry, class Each>
 std::vector<Entry> all_sorted(std::int64_t n, Each&& each) {
@@ -129,21 +147,22 @@ void order(const NativeArgs& a, std::int64_t dim_arg, std::int64_t k, bool desce
   std::uint32_t others = ~(1u << dim) & ((1u << x.rank) - 1);
   TensorView rows = keep(x, others), value_rows = keep(values, others), place_rows = keep(places, others);
   std::int64_t step = x.strides[dim];
-  for_each<3>(rows.rank, rows.sizes, {rows.strides, value_rows.strides, place_rows.strides}, [&](const auto& at) {
+  parallel_each<3>({rows, value_rows, place_rows}, 8 * x.sizes[dim], [&](const auto& at) {
     Row row{&x, at[0], step, x.sizes[dim], descending};
-    auto write = [&](const auto& entries) {
-      if (x.dtype == DType::Float32) {  // what a sampling loop orders, without the detour of load and store
-        const float* from = reinterpret_cast<const float*>(x.data) + at[0];
-        float* value = reinterpret_cast<float*>(values.data) + at[1];
-        std::int64_t* place = reinterpret_cast<std::int64_t*>(places.data) + at[2];
-        for (const auto& e : entries) {
-          *value = from[e.at() * step];
-          *place = e.at();
-          value += values.strides[dim];
-          place += places.strides[dim];
-        }
-        return;
+    auto write_as = [&]<class T>(T, const auto& entries) {
+      const T* from = reinterpret_cast<const T*>(x.data) + at[0];
+      T* value = reinterpret_cast<T*>(values.data) + at[1];
+      std::int64_t* place = reinterpret_cast<std::int64_t*>(places.data) + at[2];
+      for (const auto& e : entries) {
+        *value = from[e.at() * step];
+        *place = e.at();
+        value += values.strides[dim];
+        place += places.strides[dim];
       }
+    };
+    auto write = [&](const auto& entries) {  // without the detour of load and store
+      if (x.dtype == DType::Float32) return write_as(float{}, entries);
+      if (x.dtype == DType::Int64) return write_as(std::int64_t{}, entries);
       for (std::size_t i = 0; i < entries.size(); ++i) {
         std::int64_t to = static_cast<std::int64_t>(i), place = entries[i].at();
         store(values, at[1] + to * values.strides[dim], load(x, at[0] + place * step));
@@ -205,7 +224,7 @@ void multinomial(const NativeArgs& a) {
   std::int64_t rows = x.rank == 2 ? x.sizes[0] : 1;
   if (std::string why = refuse_weights(x, replacement ? 1 : samples); !why.empty())
     return fault(a, ErrorCode::InvalidArgument, why);
-  for (std::int64_t r = 0; r < rows; ++r) {
+  auto draw = [&](std::int64_t r) {
     std::vector<double> w = weights_of(row_of(x, r));
     TensorView to = row_of(out, r);
     std::uint64_t counter = offset + static_cast<std::uint64_t>(r * samples);
@@ -213,7 +232,7 @@ void multinomial(const NativeArgs& a) {
       std::vector<std::int64_t> drawn = first_arrivals(w, samples, seed, counter);
       for (std::int64_t s = 0; s < samples; ++s)
         store(to, s * to.strides[0], Value::of(drawn[static_cast<std::size_t>(s)]));
-      continue;
+      return;
     }
     double sum = 0;
     for (double& v : w) v = sum += v;
@@ -221,7 +240,10 @@ void multinomial(const NativeArgs& a) {
       double u = uniform(philox(seed, counter + static_cast<std::uint64_t>(s)), 53);
       store(to, s * to.strides[0], Value::of(where_sum_passes(w, u)));
     }
-  }
+  };
+  parallel(rows, x.sizes[x.rank - 1], [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) draw(r);
+  });
 }
 
 }  // namespace reprise::kernels::reference

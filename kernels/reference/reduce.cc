@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/reference/elements.h"
+#include "kernels/reference/parallel_rows.h"
 
 namespace reprise::kernels::reference {
 
@@ -225,13 +226,56 @@ std::int64_t first_best(const TensorView& x, const TensorView& reduced, std::int
   return best;
 }
 
+constexpr std::int64_t kColumns = 64;  // that are gone down side by side: some lines of memory at each step
+
+/// As many columns, one element apart: the row of the best so far of each.
+template <class T>
+void first_best_of_columns(const T* p, std::int64_t n, std::int64_t step, std::int64_t columns, bool max, std::int64_t* best) {
+  T top[kColumns];
+  for (std::int64_t c = 0; c < columns; ++c) top[c] = p[c], best[c] = 0;
+  auto down = [&](auto beats) {
+    for (std::int64_t i = 1; i < n; ++i) {
+      const T* row = p + i * step;
+      bool any = false;
+      for (std::int64_t c = 0; c < columns; ++c) any |= beats(row[c], top[c]);
+      for (std::int64_t c = 0; any && c < columns; ++c)
+        if (beats(row[c], top[c]) && top[c] == top[c]) top[c] = row[c], best[c] = i;
+    }
+  };
+  if (max) down([](T v, T t) { return !(v <= t); });
+  else down([](T v, T t) { return !(v >= t); });
+}
+
+/// False: the elements are not such that this is for them.
+bool best_of_columns(const NativeArgs& a, const TensorView& x, const Split& s, bool max) {
+  if (s.reduced.rank != 1 || s.kept.rank != 1 || s.kept.strides[0] != 1 || s.reduced.strides[0] == 1 || s.count == 0) return false;
+  const std::int64_t n = s.kept.sizes[0], step = s.reduced.strides[0];
+  auto go = [&]<class T>(T) {
+    parallel((n + kColumns - 1) / kColumns, s.count * kColumns, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t block = begin; block < end; ++block) {
+        const std::int64_t first = block * kColumns, columns = std::min(kColumns, n - first);
+        std::int64_t best[kColumns];
+        first_best_of_columns(reinterpret_cast<const T*>(x.data) + first, s.count, step, columns, max, best);
+        for (std::int64_t c = 0; c < columns; ++c) store(a.result(), (first + c) * s.out.strides[0], Value::of(best[c]));
+      }
+    });
+    return true;
+  };
+  switch (x.dtype) {
+    case DType::Float32: return go(float{});
+    case DType::Float64: return go(double{});
+    case DType::Int64: return go(std::int64_t{});
+    case DType::Int32: return go(std::int32_t{});
+    default: return false;
+  }
+}
+
 void position_of_best(bool max, const NativeArgs& a) {
   const TensorView& x = a.tensor(0);
   std::uint32_t all = (1u << x.rank) - 1, mask = a.has(1) && x.rank ? 1u << wrap(a.integer(1), x.rank) : all;
   Split s = split(x, a.result(), mask);
-  for_each(s.kept, s.out, [&](std::int64_t from, std::int64_t to) {
-    store(a.result(), to, Value::of(first_best(x, s.reduced, from, max)));
-  });
+  if (best_of_columns(a, x, s, max)) return;
+  parallel_each<2>({s.kept, s.out}, s.count, [&](const auto& at) { store(a.result(), at[1], Value::of(first_best(x, s.reduced, at[0], max))); });
 }
 
 }  // namespace
@@ -239,13 +283,37 @@ void position_of_best(bool max, const NativeArgs& a) {
 void argmax(const NativeArgs& a) { position_of_best(true, a); }
 void argmin(const NativeArgs& a) { position_of_best(false, a); }
 
+namespace {
+
+/// Running sums of Float32 along the first of two dims: columns side by side, each summed in double as a row is. False: they are not such.
+bool sum_down_columns(const TensorView& x, const TensorView& out, int dim) {
+  if (x.dtype != DType::Float32 || out.dtype != DType::Float32 || x.rank != 2 || dim != 0 || x.strides[1] != 1 || out.strides[1] != 1) return false;
+  const std::int64_t n = x.sizes[1];
+  parallel((n + kColumns - 1) / kColumns, x.sizes[0] * kColumns, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t block = begin; block < end; ++block) {
+      const std::int64_t first = block * kColumns, columns = std::min(kColumns, n - first);
+      double sum[kColumns] = {};
+      for (std::int64_t i = 0; i < x.sizes[0]; ++i) {
+        const float* from = reinterpret_cast<const float*>(x.data) + i * x.strides[0] + first;
+        float* to = reinterpret_cast<float*>(out.data) + i * out.strides[0] + first;
+        for (std::int64_t c = 0; c < columns; ++c) to[c] = static_cast<float>(sum[c] += static_cast<double>(from[c]));
+      }
+    }
+  });
+  return true;
+}
+
+}  // namespace
+
 void cumsum(const NativeArgs& a) {
   TensorView x = at_least_1d(a.tensor(0)), out = at_least_1d(a.result());
   int dim = static_cast<int>(wrap(a.integer(1), x.rank));
   std::int64_t n = x.sizes[dim], step = x.strides[dim], out_step = out.strides[dim];
   std::uint32_t others = ~(1u << dim) & ((1u << x.rank) - 1);
   bool floating = is_floating(out.dtype);
-  for_each(keep(x, others), keep(out, others), [&](std::int64_t from, std::int64_t to) {
+  if (sum_down_columns(x, out, dim)) return;
+  parallel_each<2>({keep(x, others), keep(out, others)}, n, [&](const auto& at) {
+    const std::int64_t from = at[0], to = at[1];
     double sum = 0;
     std::uint64_t count = 0;
     if (x.dtype == DType::Float32 && out.dtype == DType::Float32) {

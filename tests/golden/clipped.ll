@@ -214,68 +214,69 @@ work:                                             ; preds = %entry
   %12 = load ptr, ptr %11, align 8
   %13 = getelementptr ptr, ptr %0, i64 3
   %14 = load ptr, ptr %13, align 8
-  %15 = add i64 %6, 4095
-  %16 = lshr i64 %15, 12
+  %15 = mul i64 1, %6
+  %16 = add i64 %6, 4095
+  %17 = lshr i64 %16, 12
   br label %task.head
 
 done:                                             ; preds = %task.end, %entry
   ret void
 
 task.head:                                        ; preds = %tail.end, %work
-  %task1 = phi i64 [ %2, %work ], [ %40, %tail.end ]
-  %17 = phi i64 [ %2, %work ], [ %39, %tail.end ]
-  %18 = icmp slt i64 %task1, %3
-  br i1 %18, label %task, label %task.end
+  %task1 = phi i64 [ %2, %work ], [ %41, %tail.end ]
+  %18 = phi i64 [ %2, %work ], [ %40, %tail.end ]
+  %19 = icmp slt i64 %task1, %3
+  br i1 %19, label %task, label %task.end
 
 task:                                             ; preds = %task.head
-  %19 = load float, ptr %8, align 4
-  %20 = call float @llvm.sqrt.f32(float %19)
-  %21 = load float, ptr %10, align 4
-  %22 = fcmp olt float %21, %20
-  %23 = mul i64 %17, 4096
-  %24 = add i64 %23, 4096
-  %25 = call i64 @llvm.smin.i64(i64 %24, i64 %6)
-  %26 = sub i64 %25, %23
-  %27 = and i64 %26, -32
-  %28 = add i64 %23, %27
+  %20 = load float, ptr %8, align 4
+  %21 = call float @llvm.sqrt.f32(float %20)
+  %22 = load float, ptr %10, align 4
+  %23 = fcmp olt float %22, %21
+  %24 = mul i64 %18, 4096
+  %25 = add i64 %24, 4096
+  %26 = call i64 @llvm.smin.i64(i64 %25, i64 %6)
+  %27 = sub i64 %26, %24
+  %28 = and i64 %27, -32
+  %29 = add i64 %24, %28
   br label %vector.head
 
 vector.head:                                      ; preds = %vector, %task
-  %vector2 = phi i64 [ %23, %task ], [ %31, %vector ]
-  %29 = icmp slt i64 %vector2, %28
-  br i1 %29, label %vector, label %vector.end
+  %vector2 = phi i64 [ %24, %task ], [ %32, %vector ]
+  %30 = icmp slt i64 %vector2, %29
+  br i1 %30, label %vector, label %vector.end
 
 vector:                                           ; preds = %vector.head
-  %30 = zext i1 %22 to i8
-  store i8 %30, ptr %12, align 1
-  store float %20, ptr %14, align 4
-  %31 = add i64 %vector2, 32
+  %31 = zext i1 %23 to i8
+  store i8 %31, ptr %12, align 1
+  store float %21, ptr %14, align 4
+  %32 = add i64 %vector2, 32
   br label %vector.head
 
 vector.end:                                       ; preds = %vector.head
   br label %tail.head
 
 tail.head:                                        ; preds = %tail, %vector.end
-  %tail3 = phi i64 [ %28, %vector.end ], [ %38, %tail ]
-  %32 = icmp slt i64 %tail3, %25
-  br i1 %32, label %tail, label %tail.end
+  %tail3 = phi i64 [ %29, %vector.end ], [ %39, %tail ]
+  %33 = icmp slt i64 %tail3, %26
+  br i1 %33, label %tail, label %tail.end
 
 tail:                                             ; preds = %tail.head
-  %33 = sub i64 %25, %tail3
-  %34 = call i64 @llvm.umin.i64(i64 %33, i64 8)
-  %35 = trunc i64 %34 to i32
-  %.splatinsert = insertelement <8 x i32> poison, i32 %35, i64 0
+  %34 = sub i64 %26, %tail3
+  %35 = call i64 @llvm.umin.i64(i64 %34, i64 8)
+  %36 = trunc i64 %35 to i32
+  %.splatinsert = insertelement <8 x i32> poison, i32 %36, i64 0
   %.splat = shufflevector <8 x i32> %.splatinsert, <8 x i32> poison, <8 x i32> zeroinitializer
-  %36 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
-  %37 = zext i1 %22 to i8
-  store i8 %37, ptr %12, align 1
-  store float %20, ptr %14, align 4
-  %38 = add i64 %tail3, 8
+  %37 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
+  %38 = zext i1 %23 to i8
+  store i8 %38, ptr %12, align 1
+  store float %21, ptr %14, align 4
+  %39 = add i64 %tail3, 8
   br label %tail.head
 
 tail.end:                                         ; preds = %tail.head
-  %39 = add i64 %17, 1
-  %40 = add i64 %task1, 1
+  %40 = add i64 %18, 1
+  %41 = add i64 %task1, 1
   br label %task.head
 
 task.end:                                         ; preds = %task.head
@@ -330,115 +331,192 @@ work:                                             ; preds = %entry
   %12 = load ptr, ptr %11, align 8
   %13 = getelementptr ptr, ptr %0, i64 3
   %14 = load ptr, ptr %13, align 8
-  %15 = add i64 %6, 4095
-  %16 = lshr i64 %15, 12
+  %15 = mul i64 1, %6
+  %16 = icmp sge i64 %15, 8388608
+  %17 = ptrtoint ptr %14 to i64
+  %18 = or i64 0, %17
+  %19 = and i64 %18, 63
+  %20 = icmp eq i64 %19, 0
+  %21 = and i1 %16, %20
+  %22 = add i64 %6, 4095
+  %23 = lshr i64 %22, 12
   br label %task.head
 
-done:                                             ; preds = %task.end, %entry
+done:                                             ; preds = %endif27, %entry
   ret void
 
 task.head:                                        ; preds = %tail.end, %work
-  %task1 = phi i64 [ %2, %work ], [ %73, %tail.end ]
-  %17 = phi i64 [ %2, %work ], [ %72, %tail.end ]
-  %18 = icmp slt i64 %task1, %3
-  br i1 %18, label %task, label %task.end
+  %task1 = phi i64 [ %2, %work ], [ %112, %tail.end ]
+  %24 = phi i64 [ %2, %work ], [ %111, %tail.end ]
+  %25 = icmp slt i64 %task1, %3
+  br i1 %25, label %task, label %task.end
 
 task:                                             ; preds = %task.head
-  %19 = load float, ptr %10, align 4
-  %20 = load float, ptr %12, align 4
-  %21 = fdiv float %19, %20
-  %22 = mul i64 %17, 4096
-  %23 = add i64 %22, 4096
-  %24 = call i64 @llvm.smin.i64(i64 %23, i64 %6)
-  %25 = sub i64 %24, %22
-  %26 = and i64 %25, -32
-  %27 = add i64 %22, %26
+  %26 = load float, ptr %10, align 4
+  %27 = load float, ptr %12, align 4
+  %28 = fdiv float %26, %27
+  %29 = mul i64 %24, 4096
+  %30 = add i64 %29, 4096
+  %31 = call i64 @llvm.smin.i64(i64 %30, i64 %6)
+  %32 = sub i64 %31, %29
+  %33 = and i64 %32, -32
+  %34 = add i64 %29, %33
+  br i1 %21, label %then, label %else
+
+then:                                             ; preds = %task
   br label %vector.head
 
-vector.head:                                      ; preds = %vector, %task
-  %vector2 = phi i64 [ %22, %task ], [ %59, %vector ]
-  %28 = icmp slt i64 %vector2, %27
-  br i1 %28, label %vector, label %vector.end
+vector.head:                                      ; preds = %vector, %then
+  %vector2 = phi i64 [ %29, %then ], [ %66, %vector ]
+  %35 = icmp slt i64 %vector2, %34
+  br i1 %35, label %vector, label %vector.end
 
 vector:                                           ; preds = %vector.head
-  %29 = mul i64 %vector2, 1
-  %30 = getelementptr float, ptr %8, i64 %29
-  %31 = load <8 x float>, ptr %30, align 4
-  %32 = mul i64 %vector2, 1
-  %33 = getelementptr float, ptr %8, i64 %32
-  %34 = getelementptr float, ptr %33, i64 8
-  %35 = load <8 x float>, ptr %34, align 4
   %36 = mul i64 %vector2, 1
   %37 = getelementptr float, ptr %8, i64 %36
-  %38 = getelementptr float, ptr %37, i64 16
-  %39 = load <8 x float>, ptr %38, align 4
-  %40 = mul i64 %vector2, 1
-  %41 = getelementptr float, ptr %8, i64 %40
-  %42 = getelementptr float, ptr %41, i64 24
-  %43 = load <8 x float>, ptr %42, align 4
-  %.splatinsert = insertelement <8 x float> poison, float %21, i64 0
+  %38 = load <8 x float>, ptr %37, align 4
+  %39 = mul i64 %vector2, 1
+  %40 = getelementptr float, ptr %8, i64 %39
+  %41 = getelementptr float, ptr %40, i64 8
+  %42 = load <8 x float>, ptr %41, align 4
+  %43 = mul i64 %vector2, 1
+  %44 = getelementptr float, ptr %8, i64 %43
+  %45 = getelementptr float, ptr %44, i64 16
+  %46 = load <8 x float>, ptr %45, align 4
+  %47 = mul i64 %vector2, 1
+  %48 = getelementptr float, ptr %8, i64 %47
+  %49 = getelementptr float, ptr %48, i64 24
+  %50 = load <8 x float>, ptr %49, align 4
+  %.splatinsert = insertelement <8 x float> poison, float %28, i64 0
   %.splat = shufflevector <8 x float> %.splatinsert, <8 x float> poison, <8 x i32> zeroinitializer
-  %44 = fmul <8 x float> %31, %.splat
-  %.splatinsert3 = insertelement <8 x float> poison, float %21, i64 0
+  %51 = fmul <8 x float> %38, %.splat
+  %.splatinsert3 = insertelement <8 x float> poison, float %28, i64 0
   %.splat4 = shufflevector <8 x float> %.splatinsert3, <8 x float> poison, <8 x i32> zeroinitializer
-  %45 = fmul <8 x float> %35, %.splat4
-  %.splatinsert5 = insertelement <8 x float> poison, float %21, i64 0
+  %52 = fmul <8 x float> %42, %.splat4
+  %.splatinsert5 = insertelement <8 x float> poison, float %28, i64 0
   %.splat6 = shufflevector <8 x float> %.splatinsert5, <8 x float> poison, <8 x i32> zeroinitializer
-  %46 = fmul <8 x float> %39, %.splat6
-  %.splatinsert7 = insertelement <8 x float> poison, float %21, i64 0
+  %53 = fmul <8 x float> %46, %.splat6
+  %.splatinsert7 = insertelement <8 x float> poison, float %28, i64 0
   %.splat8 = shufflevector <8 x float> %.splatinsert7, <8 x float> poison, <8 x i32> zeroinitializer
-  %47 = fmul <8 x float> %43, %.splat8
-  %48 = mul i64 %vector2, 1
-  %49 = getelementptr float, ptr %14, i64 %48
-  store <8 x float> %44, ptr %49, align 4
-  %50 = mul i64 %vector2, 1
-  %51 = getelementptr float, ptr %14, i64 %50
-  %52 = getelementptr float, ptr %51, i64 8
-  store <8 x float> %45, ptr %52, align 4
-  %53 = mul i64 %vector2, 1
-  %54 = getelementptr float, ptr %14, i64 %53
-  %55 = getelementptr float, ptr %54, i64 16
-  store <8 x float> %46, ptr %55, align 4
-  %56 = mul i64 %vector2, 1
-  %57 = getelementptr float, ptr %14, i64 %56
-  %58 = getelementptr float, ptr %57, i64 24
-  store <8 x float> %47, ptr %58, align 4
-  %59 = add i64 %vector2, 32
+  %54 = fmul <8 x float> %50, %.splat8
+  %55 = mul i64 %vector2, 1
+  %56 = getelementptr float, ptr %14, i64 %55
+  store <8 x float> %51, ptr %56, align 32, !nontemporal !0
+  %57 = mul i64 %vector2, 1
+  %58 = getelementptr float, ptr %14, i64 %57
+  %59 = getelementptr float, ptr %58, i64 8
+  store <8 x float> %52, ptr %59, align 32, !nontemporal !0
+  %60 = mul i64 %vector2, 1
+  %61 = getelementptr float, ptr %14, i64 %60
+  %62 = getelementptr float, ptr %61, i64 16
+  store <8 x float> %53, ptr %62, align 32, !nontemporal !0
+  %63 = mul i64 %vector2, 1
+  %64 = getelementptr float, ptr %14, i64 %63
+  %65 = getelementptr float, ptr %64, i64 24
+  store <8 x float> %54, ptr %65, align 32, !nontemporal !0
+  %66 = add i64 %vector2, 32
   br label %vector.head
 
 vector.end:                                       ; preds = %vector.head
+  br label %endif
+
+else:                                             ; preds = %task
+  br label %vector.head9
+
+vector.head9:                                     ; preds = %vector10, %else
+  %vector11 = phi i64 [ %29, %else ], [ %98, %vector10 ]
+  %67 = icmp slt i64 %vector11, %34
+  br i1 %67, label %vector10, label %vector.end20
+
+vector10:                                         ; preds = %vector.head9
+  %68 = mul i64 %vector11, 1
+  %69 = getelementptr float, ptr %8, i64 %68
+  %70 = load <8 x float>, ptr %69, align 4
+  %71 = mul i64 %vector11, 1
+  %72 = getelementptr float, ptr %8, i64 %71
+  %73 = getelementptr float, ptr %72, i64 8
+  %74 = load <8 x float>, ptr %73, align 4
+  %75 = mul i64 %vector11, 1
+  %76 = getelementptr float, ptr %8, i64 %75
+  %77 = getelementptr float, ptr %76, i64 16
+  %78 = load <8 x float>, ptr %77, align 4
+  %79 = mul i64 %vector11, 1
+  %80 = getelementptr float, ptr %8, i64 %79
+  %81 = getelementptr float, ptr %80, i64 24
+  %82 = load <8 x float>, ptr %81, align 4
+  %.splatinsert12 = insertelement <8 x float> poison, float %28, i64 0
+  %.splat13 = shufflevector <8 x float> %.splatinsert12, <8 x float> poison, <8 x i32> zeroinitializer
+  %83 = fmul <8 x float> %70, %.splat13
+  %.splatinsert14 = insertelement <8 x float> poison, float %28, i64 0
+  %.splat15 = shufflevector <8 x float> %.splatinsert14, <8 x float> poison, <8 x i32> zeroinitializer
+  %84 = fmul <8 x float> %74, %.splat15
+  %.splatinsert16 = insertelement <8 x float> poison, float %28, i64 0
+  %.splat17 = shufflevector <8 x float> %.splatinsert16, <8 x float> poison, <8 x i32> zeroinitializer
+  %85 = fmul <8 x float> %78, %.splat17
+  %.splatinsert18 = insertelement <8 x float> poison, float %28, i64 0
+  %.splat19 = shufflevector <8 x float> %.splatinsert18, <8 x float> poison, <8 x i32> zeroinitializer
+  %86 = fmul <8 x float> %82, %.splat19
+  %87 = mul i64 %vector11, 1
+  %88 = getelementptr float, ptr %14, i64 %87
+  store <8 x float> %83, ptr %88, align 4
+  %89 = mul i64 %vector11, 1
+  %90 = getelementptr float, ptr %14, i64 %89
+  %91 = getelementptr float, ptr %90, i64 8
+  store <8 x float> %84, ptr %91, align 4
+  %92 = mul i64 %vector11, 1
+  %93 = getelementptr float, ptr %14, i64 %92
+  %94 = getelementptr float, ptr %93, i64 16
+  store <8 x float> %85, ptr %94, align 4
+  %95 = mul i64 %vector11, 1
+  %96 = getelementptr float, ptr %14, i64 %95
+  %97 = getelementptr float, ptr %96, i64 24
+  store <8 x float> %86, ptr %97, align 4
+  %98 = add i64 %vector11, 32
+  br label %vector.head9
+
+vector.end20:                                     ; preds = %vector.head9
+  br label %endif
+
+endif:                                            ; preds = %vector.end, %vector.end20
   br label %tail.head
 
-tail.head:                                        ; preds = %tail, %vector.end
-  %tail9 = phi i64 [ %27, %vector.end ], [ %71, %tail ]
-  %60 = icmp slt i64 %tail9, %24
-  br i1 %60, label %tail, label %tail.end
+tail.head:                                        ; preds = %tail, %endif
+  %tail21 = phi i64 [ %34, %endif ], [ %110, %tail ]
+  %99 = icmp slt i64 %tail21, %31
+  br i1 %99, label %tail, label %tail.end
 
 tail:                                             ; preds = %tail.head
-  %61 = sub i64 %24, %tail9
-  %62 = call i64 @llvm.umin.i64(i64 %61, i64 8)
-  %63 = trunc i64 %62 to i32
-  %.splatinsert10 = insertelement <8 x i32> poison, i32 %63, i64 0
-  %.splat11 = shufflevector <8 x i32> %.splatinsert10, <8 x i32> poison, <8 x i32> zeroinitializer
-  %64 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat11
-  %65 = mul i64 %tail9, 1
-  %66 = getelementptr float, ptr %8, i64 %65
-  %67 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %66, i32 4, <8 x i1> %64, <8 x float> zeroinitializer)
-  %.splatinsert12 = insertelement <8 x float> poison, float %21, i64 0
-  %.splat13 = shufflevector <8 x float> %.splatinsert12, <8 x float> poison, <8 x i32> zeroinitializer
-  %68 = fmul <8 x float> %67, %.splat13
-  %69 = mul i64 %tail9, 1
-  %70 = getelementptr float, ptr %14, i64 %69
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %68, ptr %70, i32 4, <8 x i1> %64)
-  %71 = add i64 %tail9, 8
+  %100 = sub i64 %31, %tail21
+  %101 = call i64 @llvm.umin.i64(i64 %100, i64 8)
+  %102 = trunc i64 %101 to i32
+  %.splatinsert22 = insertelement <8 x i32> poison, i32 %102, i64 0
+  %.splat23 = shufflevector <8 x i32> %.splatinsert22, <8 x i32> poison, <8 x i32> zeroinitializer
+  %103 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat23
+  %104 = mul i64 %tail21, 1
+  %105 = getelementptr float, ptr %8, i64 %104
+  %106 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %105, i32 4, <8 x i1> %103, <8 x float> zeroinitializer)
+  %.splatinsert24 = insertelement <8 x float> poison, float %28, i64 0
+  %.splat25 = shufflevector <8 x float> %.splatinsert24, <8 x float> poison, <8 x i32> zeroinitializer
+  %107 = fmul <8 x float> %106, %.splat25
+  %108 = mul i64 %tail21, 1
+  %109 = getelementptr float, ptr %14, i64 %108
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %107, ptr %109, i32 4, <8 x i1> %103)
+  %110 = add i64 %tail21, 8
   br label %tail.head
 
 tail.end:                                         ; preds = %tail.head
-  %72 = add i64 %17, 1
-  %73 = add i64 %task1, 1
+  %111 = add i64 %24, 1
+  %112 = add i64 %task1, 1
   br label %task.head
 
 task.end:                                         ; preds = %task.head
+  br i1 %21, label %then26, label %endif27
+
+then26:                                           ; preds = %task.end
+  call void @llvm.x86.sse.sfence()
+  br label %endif27
+
+endif27:                                          ; preds = %task.end, %then26
   br label %done
 }
 
@@ -454,10 +532,15 @@ declare <8 x float> @llvm.masked.load.v8f32.p0(ptr nocapture, i32 immarg, <8 x i
 ; Function Attrs: nocallback nofree nosync nounwind willreturn memory(argmem: write)
 declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr nocapture, i32 immarg, <8 x i1>) #3
 
+; Function Attrs: nounwind
+declare void @llvm.x86.sse.sfence() #0
+
 attributes #0 = { nounwind }
 attributes #1 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
 attributes #2 = { nocallback nofree nosync nounwind willreturn memory(argmem: read) }
 attributes #3 = { nocallback nofree nosync nounwind willreturn memory(argmem: write) }
+
+!0 = !{i32 1}
 
 ; == copy
 ; loop [p0] kept 1 vector 0
@@ -483,97 +566,162 @@ work:                                             ; preds = %entry
   %8 = load ptr, ptr %7, align 8
   %9 = getelementptr ptr, ptr %0, i64 1
   %10 = load ptr, ptr %9, align 8
-  %11 = add i64 %6, 4095
-  %12 = lshr i64 %11, 12
+  %11 = mul i64 1, %6
+  %12 = icmp sge i64 %11, 8388608
+  %13 = ptrtoint ptr %10 to i64
+  %14 = or i64 0, %13
+  %15 = and i64 %14, 63
+  %16 = icmp eq i64 %15, 0
+  %17 = and i1 %12, %16
+  %18 = add i64 %6, 4095
+  %19 = lshr i64 %18, 12
   br label %task.head
 
-done:                                             ; preds = %task.end, %entry
+done:                                             ; preds = %endif9, %entry
   ret void
 
 task.head:                                        ; preds = %tail.end, %work
-  %task1 = phi i64 [ %2, %work ], [ %61, %tail.end ]
-  %13 = phi i64 [ %2, %work ], [ %60, %tail.end ]
-  %14 = icmp slt i64 %task1, %3
-  br i1 %14, label %task, label %task.end
+  %task1 = phi i64 [ %2, %work ], [ %96, %tail.end ]
+  %20 = phi i64 [ %2, %work ], [ %95, %tail.end ]
+  %21 = icmp slt i64 %task1, %3
+  br i1 %21, label %task, label %task.end
 
 task:                                             ; preds = %task.head
-  %15 = mul i64 %13, 4096
-  %16 = add i64 %15, 4096
-  %17 = call i64 @llvm.smin.i64(i64 %16, i64 %6)
-  %18 = sub i64 %17, %15
-  %19 = and i64 %18, -32
-  %20 = add i64 %15, %19
+  %22 = mul i64 %20, 4096
+  %23 = add i64 %22, 4096
+  %24 = call i64 @llvm.smin.i64(i64 %23, i64 %6)
+  %25 = sub i64 %24, %22
+  %26 = and i64 %25, -32
+  %27 = add i64 %22, %26
+  br i1 %17, label %then, label %else
+
+then:                                             ; preds = %task
   br label %vector.head
 
-vector.head:                                      ; preds = %vector, %task
-  %vector2 = phi i64 [ %15, %task ], [ %48, %vector ]
-  %21 = icmp slt i64 %vector2, %20
-  br i1 %21, label %vector, label %vector.end
+vector.head:                                      ; preds = %vector, %then
+  %vector2 = phi i64 [ %22, %then ], [ %55, %vector ]
+  %28 = icmp slt i64 %vector2, %27
+  br i1 %28, label %vector, label %vector.end
 
 vector:                                           ; preds = %vector.head
-  %22 = mul i64 %vector2, 1
-  %23 = getelementptr float, ptr %8, i64 %22
-  %24 = load <8 x float>, ptr %23, align 4
-  %25 = mul i64 %vector2, 1
-  %26 = getelementptr float, ptr %8, i64 %25
-  %27 = getelementptr float, ptr %26, i64 8
-  %28 = load <8 x float>, ptr %27, align 4
   %29 = mul i64 %vector2, 1
   %30 = getelementptr float, ptr %8, i64 %29
-  %31 = getelementptr float, ptr %30, i64 16
-  %32 = load <8 x float>, ptr %31, align 4
-  %33 = mul i64 %vector2, 1
-  %34 = getelementptr float, ptr %8, i64 %33
-  %35 = getelementptr float, ptr %34, i64 24
-  %36 = load <8 x float>, ptr %35, align 4
-  %37 = mul i64 %vector2, 1
-  %38 = getelementptr float, ptr %10, i64 %37
-  store <8 x float> %24, ptr %38, align 4
-  %39 = mul i64 %vector2, 1
-  %40 = getelementptr float, ptr %10, i64 %39
-  %41 = getelementptr float, ptr %40, i64 8
-  store <8 x float> %28, ptr %41, align 4
-  %42 = mul i64 %vector2, 1
-  %43 = getelementptr float, ptr %10, i64 %42
-  %44 = getelementptr float, ptr %43, i64 16
-  store <8 x float> %32, ptr %44, align 4
-  %45 = mul i64 %vector2, 1
-  %46 = getelementptr float, ptr %10, i64 %45
-  %47 = getelementptr float, ptr %46, i64 24
-  store <8 x float> %36, ptr %47, align 4
-  %48 = add i64 %vector2, 32
+  %31 = load <8 x float>, ptr %30, align 4
+  %32 = mul i64 %vector2, 1
+  %33 = getelementptr float, ptr %8, i64 %32
+  %34 = getelementptr float, ptr %33, i64 8
+  %35 = load <8 x float>, ptr %34, align 4
+  %36 = mul i64 %vector2, 1
+  %37 = getelementptr float, ptr %8, i64 %36
+  %38 = getelementptr float, ptr %37, i64 16
+  %39 = load <8 x float>, ptr %38, align 4
+  %40 = mul i64 %vector2, 1
+  %41 = getelementptr float, ptr %8, i64 %40
+  %42 = getelementptr float, ptr %41, i64 24
+  %43 = load <8 x float>, ptr %42, align 4
+  %44 = mul i64 %vector2, 1
+  %45 = getelementptr float, ptr %10, i64 %44
+  store <8 x float> %31, ptr %45, align 32, !nontemporal !0
+  %46 = mul i64 %vector2, 1
+  %47 = getelementptr float, ptr %10, i64 %46
+  %48 = getelementptr float, ptr %47, i64 8
+  store <8 x float> %35, ptr %48, align 32, !nontemporal !0
+  %49 = mul i64 %vector2, 1
+  %50 = getelementptr float, ptr %10, i64 %49
+  %51 = getelementptr float, ptr %50, i64 16
+  store <8 x float> %39, ptr %51, align 32, !nontemporal !0
+  %52 = mul i64 %vector2, 1
+  %53 = getelementptr float, ptr %10, i64 %52
+  %54 = getelementptr float, ptr %53, i64 24
+  store <8 x float> %43, ptr %54, align 32, !nontemporal !0
+  %55 = add i64 %vector2, 32
   br label %vector.head
 
 vector.end:                                       ; preds = %vector.head
+  br label %endif
+
+else:                                             ; preds = %task
+  br label %vector.head3
+
+vector.head3:                                     ; preds = %vector4, %else
+  %vector5 = phi i64 [ %22, %else ], [ %83, %vector4 ]
+  %56 = icmp slt i64 %vector5, %27
+  br i1 %56, label %vector4, label %vector.end6
+
+vector4:                                          ; preds = %vector.head3
+  %57 = mul i64 %vector5, 1
+  %58 = getelementptr float, ptr %8, i64 %57
+  %59 = load <8 x float>, ptr %58, align 4
+  %60 = mul i64 %vector5, 1
+  %61 = getelementptr float, ptr %8, i64 %60
+  %62 = getelementptr float, ptr %61, i64 8
+  %63 = load <8 x float>, ptr %62, align 4
+  %64 = mul i64 %vector5, 1
+  %65 = getelementptr float, ptr %8, i64 %64
+  %66 = getelementptr float, ptr %65, i64 16
+  %67 = load <8 x float>, ptr %66, align 4
+  %68 = mul i64 %vector5, 1
+  %69 = getelementptr float, ptr %8, i64 %68
+  %70 = getelementptr float, ptr %69, i64 24
+  %71 = load <8 x float>, ptr %70, align 4
+  %72 = mul i64 %vector5, 1
+  %73 = getelementptr float, ptr %10, i64 %72
+  store <8 x float> %59, ptr %73, align 4
+  %74 = mul i64 %vector5, 1
+  %75 = getelementptr float, ptr %10, i64 %74
+  %76 = getelementptr float, ptr %75, i64 8
+  store <8 x float> %63, ptr %76, align 4
+  %77 = mul i64 %vector5, 1
+  %78 = getelementptr float, ptr %10, i64 %77
+  %79 = getelementptr float, ptr %78, i64 16
+  store <8 x float> %67, ptr %79, align 4
+  %80 = mul i64 %vector5, 1
+  %81 = getelementptr float, ptr %10, i64 %80
+  %82 = getelementptr float, ptr %81, i64 24
+  store <8 x float> %71, ptr %82, align 4
+  %83 = add i64 %vector5, 32
+  br label %vector.head3
+
+vector.end6:                                      ; preds = %vector.head3
+  br label %endif
+
+endif:                                            ; preds = %vector.end, %vector.end6
   br label %tail.head
 
-tail.head:                                        ; preds = %tail, %vector.end
-  %tail3 = phi i64 [ %20, %vector.end ], [ %59, %tail ]
-  %49 = icmp slt i64 %tail3, %17
-  br i1 %49, label %tail, label %tail.end
+tail.head:                                        ; preds = %tail, %endif
+  %tail7 = phi i64 [ %27, %endif ], [ %94, %tail ]
+  %84 = icmp slt i64 %tail7, %24
+  br i1 %84, label %tail, label %tail.end
 
 tail:                                             ; preds = %tail.head
-  %50 = sub i64 %17, %tail3
-  %51 = call i64 @llvm.umin.i64(i64 %50, i64 8)
-  %52 = trunc i64 %51 to i32
-  %.splatinsert = insertelement <8 x i32> poison, i32 %52, i64 0
+  %85 = sub i64 %24, %tail7
+  %86 = call i64 @llvm.umin.i64(i64 %85, i64 8)
+  %87 = trunc i64 %86 to i32
+  %.splatinsert = insertelement <8 x i32> poison, i32 %87, i64 0
   %.splat = shufflevector <8 x i32> %.splatinsert, <8 x i32> poison, <8 x i32> zeroinitializer
-  %53 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
-  %54 = mul i64 %tail3, 1
-  %55 = getelementptr float, ptr %8, i64 %54
-  %56 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %55, i32 4, <8 x i1> %53, <8 x float> zeroinitializer)
-  %57 = mul i64 %tail3, 1
-  %58 = getelementptr float, ptr %10, i64 %57
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %56, ptr %58, i32 4, <8 x i1> %53)
-  %59 = add i64 %tail3, 8
+  %88 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
+  %89 = mul i64 %tail7, 1
+  %90 = getelementptr float, ptr %8, i64 %89
+  %91 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %90, i32 4, <8 x i1> %88, <8 x float> zeroinitializer)
+  %92 = mul i64 %tail7, 1
+  %93 = getelementptr float, ptr %10, i64 %92
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %91, ptr %93, i32 4, <8 x i1> %88)
+  %94 = add i64 %tail7, 8
   br label %tail.head
 
 tail.end:                                         ; preds = %tail.head
-  %60 = add i64 %13, 1
-  %61 = add i64 %task1, 1
+  %95 = add i64 %20, 1
+  %96 = add i64 %task1, 1
   br label %task.head
 
 task.end:                                         ; preds = %task.head
+  br i1 %17, label %then8, label %endif9
+
+then8:                                            ; preds = %task.end
+  call void @llvm.x86.sse.sfence()
+  br label %endif9
+
+endif9:                                           ; preds = %task.end, %then8
   br label %done
 }
 
@@ -589,7 +737,12 @@ declare <8 x float> @llvm.masked.load.v8f32.p0(ptr nocapture, i32 immarg, <8 x i
 ; Function Attrs: nocallback nofree nosync nounwind willreturn memory(argmem: write)
 declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr nocapture, i32 immarg, <8 x i1>) #3
 
+; Function Attrs: nounwind
+declare void @llvm.x86.sse.sfence() #0
+
 attributes #0 = { nounwind }
 attributes #1 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
 attributes #2 = { nocallback nofree nosync nounwind willreturn memory(argmem: read) }
 attributes #3 = { nocallback nofree nosync nounwind willreturn memory(argmem: write) }
+
+!0 = !{i32 1}

@@ -38,210 +38,341 @@ work:                                             ; preds = %entry
   %16 = load i64, ptr %15, align 8
   %17 = getelementptr i64, ptr %1, i64 3
   %18 = load i64, ptr %17, align 8
-  %19 = add i64 %8, 4095
-  %20 = lshr i64 %19, 12
-  %21 = urem i64 %2, %20
-  %22 = udiv i64 %2, %20
+  %19 = mul i64 1, %6
+  %20 = mul i64 %19, %8
+  %21 = icmp sge i64 %20, 8388608
+  %22 = ptrtoint ptr %14 to i64
+  %23 = or i64 0, %22
+  %24 = mul i64 %18, 4
+  %25 = or i64 %23, %24
+  %26 = and i64 %25, 63
+  %27 = icmp eq i64 %26, 0
+  %28 = and i1 %21, %27
+  %29 = add i64 %8, 4095
+  %30 = lshr i64 %29, 12
+  %31 = urem i64 %2, %30
+  %32 = udiv i64 %2, %30
   br label %task.head
 
-done:                                             ; preds = %task.end, %entry
+done:                                             ; preds = %endif9, %entry
   ret void
 
 task.head:                                        ; preds = %tail.end, %work
-  %task1 = phi i64 [ %2, %work ], [ %184, %tail.end ]
-  %23 = phi i64 [ %22, %work ], [ %183, %tail.end ]
-  %24 = phi i64 [ %21, %work ], [ %181, %tail.end ]
-  %25 = icmp slt i64 %task1, %3
-  br i1 %25, label %task, label %task.end
+  %task1 = phi i64 [ %2, %work ], [ %287, %tail.end ]
+  %33 = phi i64 [ %32, %work ], [ %286, %tail.end ]
+  %34 = phi i64 [ %31, %work ], [ %284, %tail.end ]
+  %35 = icmp slt i64 %task1, %3
+  br i1 %35, label %task, label %task.end
 
 task:                                             ; preds = %task.head
-  %26 = mul i64 %23, %16
-  %27 = getelementptr i16, ptr %10, i64 %26
-  %28 = mul i64 %23, %18
-  %29 = getelementptr float, ptr %14, i64 %28
-  %30 = mul i64 %24, 4096
-  %31 = add i64 %30, 4096
-  %32 = call i64 @llvm.smin.i64(i64 %31, i64 %8)
-  %33 = sub i64 %32, %30
-  %34 = and i64 %33, -16
-  %35 = add i64 %30, %34
+  %36 = mul i64 %33, %16
+  %37 = getelementptr i16, ptr %10, i64 %36
+  %38 = mul i64 %33, %18
+  %39 = getelementptr float, ptr %14, i64 %38
+  %40 = mul i64 %34, 4096
+  %41 = add i64 %40, 4096
+  %42 = call i64 @llvm.smin.i64(i64 %41, i64 %8)
+  %43 = sub i64 %42, %40
+  %44 = and i64 %43, -16
+  %45 = add i64 %40, %44
+  br i1 %28, label %then, label %else
+
+then:                                             ; preds = %task
   br label %vector.head
 
-vector.head:                                      ; preds = %vector, %task
-  %vector2 = phi i64 [ %30, %task ], [ %128, %vector ]
-  %36 = icmp slt i64 %vector2, %35
-  br i1 %36, label %vector, label %vector.end
+vector.head:                                      ; preds = %vector, %then
+  %vector2 = phi i64 [ %40, %then ], [ %138, %vector ]
+  %46 = icmp slt i64 %vector2, %45
+  br i1 %46, label %vector, label %vector.end
 
 vector:                                           ; preds = %vector.head
-  %37 = mul i64 %vector2, 1
-  %38 = getelementptr i16, ptr %27, i64 %37
-  %39 = load <8 x i16>, ptr %38, align 2
-  %40 = bitcast <8 x i16> %39 to <8 x half>
-  %41 = fpext <8 x half> %40 to <8 x float>
-  %42 = mul i64 %vector2, 1
-  %43 = getelementptr i16, ptr %27, i64 %42
-  %44 = getelementptr i16, ptr %43, i64 8
-  %45 = load <8 x i16>, ptr %44, align 2
-  %46 = bitcast <8 x i16> %45 to <8 x half>
-  %47 = fpext <8 x half> %46 to <8 x float>
-  %48 = mul i64 %vector2, 1
-  %49 = getelementptr i16, ptr %12, i64 %48
-  %50 = load <8 x i16>, ptr %49, align 2
-  %51 = bitcast <8 x i16> %50 to <8 x half>
-  %52 = fpext <8 x half> %51 to <8 x float>
-  %53 = mul i64 %vector2, 1
-  %54 = getelementptr i16, ptr %12, i64 %53
-  %55 = getelementptr i16, ptr %54, i64 8
-  %56 = load <8 x i16>, ptr %55, align 2
-  %57 = bitcast <8 x i16> %56 to <8 x half>
-  %58 = fpext <8 x half> %57 to <8 x float>
-  %59 = fadd <8 x float> %41, %52
-  %60 = fadd <8 x float> %47, %58
-  %61 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %59)
-  %62 = fcmp ogt <8 x float> %61, <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>
-  %63 = select <8 x i1> %62, <8 x float> <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>, <8 x float> %61
-  %64 = fadd <8 x float> %63, %63
-  %65 = fmul <8 x float> %64, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
-  %66 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %65)
-  %67 = call <8 x float> @llvm.fma.v8f32(<8 x float> %66, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %64)
-  %68 = fmul <8 x float> %66, <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>
-  %69 = fadd <8 x float> %67, %68
-  %70 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %69, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
-  %71 = call <8 x float> @llvm.fma.v8f32(<8 x float> %70, <8 x float> %69, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
-  %72 = call <8 x float> @llvm.fma.v8f32(<8 x float> %71, <8 x float> %69, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
-  %73 = call <8 x float> @llvm.fma.v8f32(<8 x float> %72, <8 x float> %69, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
-  %74 = fmul <8 x float> %69, %69
-  %75 = call <8 x float> @llvm.fma.v8f32(<8 x float> %74, <8 x float> %73, <8 x float> %68)
-  %76 = fadd <8 x float> %67, %75
-  %77 = bitcast <8 x float> %64 to <8 x i32>
-  %78 = fptosi <8 x float> %66 to <8 x i32>
-  %79 = add <8 x i32> %78, <i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126>
-  %80 = shl <8 x i32> %79, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
-  %81 = bitcast <8 x i32> %80 to <8 x float>
-  %82 = fsub <8 x float> %81, <float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01>
-  %83 = call <8 x float> @llvm.fma.v8f32(<8 x float> %81, <8 x float> %76, <8 x float> %82)
-  %84 = fadd <8 x float> %83, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
-  %85 = fdiv <8 x float> %83, %84
-  %86 = fneg <8 x float> %83
-  %87 = call <8 x float> @llvm.fma.v8f32(<8 x float> %86, <8 x float> %85, <8 x float> %83)
-  %88 = fcmp olt <8 x float> %83, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
-  %89 = select <8 x i1> %88, <8 x float> %87, <8 x float> %85
-  %90 = call <8 x float> @llvm.copysign.v8f32(<8 x float> %89, <8 x float> %59)
-  %91 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %60)
-  %92 = fcmp ogt <8 x float> %91, <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>
-  %93 = select <8 x i1> %92, <8 x float> <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>, <8 x float> %91
-  %94 = fadd <8 x float> %93, %93
-  %95 = fmul <8 x float> %94, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
-  %96 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %95)
-  %97 = call <8 x float> @llvm.fma.v8f32(<8 x float> %96, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %94)
-  %98 = fmul <8 x float> %96, <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>
-  %99 = fadd <8 x float> %97, %98
-  %100 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %99, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
-  %101 = call <8 x float> @llvm.fma.v8f32(<8 x float> %100, <8 x float> %99, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
-  %102 = call <8 x float> @llvm.fma.v8f32(<8 x float> %101, <8 x float> %99, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
-  %103 = call <8 x float> @llvm.fma.v8f32(<8 x float> %102, <8 x float> %99, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
-  %104 = fmul <8 x float> %99, %99
-  %105 = call <8 x float> @llvm.fma.v8f32(<8 x float> %104, <8 x float> %103, <8 x float> %98)
-  %106 = fadd <8 x float> %97, %105
-  %107 = bitcast <8 x float> %94 to <8 x i32>
-  %108 = fptosi <8 x float> %96 to <8 x i32>
-  %109 = add <8 x i32> %108, <i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126>
-  %110 = shl <8 x i32> %109, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
-  %111 = bitcast <8 x i32> %110 to <8 x float>
-  %112 = fsub <8 x float> %111, <float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01>
-  %113 = call <8 x float> @llvm.fma.v8f32(<8 x float> %111, <8 x float> %106, <8 x float> %112)
-  %114 = fadd <8 x float> %113, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
-  %115 = fdiv <8 x float> %113, %114
-  %116 = fneg <8 x float> %113
-  %117 = call <8 x float> @llvm.fma.v8f32(<8 x float> %116, <8 x float> %115, <8 x float> %113)
-  %118 = fcmp olt <8 x float> %113, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
-  %119 = select <8 x i1> %118, <8 x float> %117, <8 x float> %115
-  %120 = call <8 x float> @llvm.copysign.v8f32(<8 x float> %119, <8 x float> %60)
-  %121 = fmul <8 x float> %90, %41
-  %122 = fmul <8 x float> %120, %47
-  %123 = mul i64 %vector2, 1
-  %124 = getelementptr float, ptr %29, i64 %123
-  store <8 x float> %121, ptr %124, align 4
-  %125 = mul i64 %vector2, 1
-  %126 = getelementptr float, ptr %29, i64 %125
-  %127 = getelementptr float, ptr %126, i64 8
-  store <8 x float> %122, ptr %127, align 4
-  %128 = add i64 %vector2, 16
+  %47 = mul i64 %vector2, 1
+  %48 = getelementptr i16, ptr %37, i64 %47
+  %49 = load <8 x i16>, ptr %48, align 2
+  %50 = bitcast <8 x i16> %49 to <8 x half>
+  %51 = fpext <8 x half> %50 to <8 x float>
+  %52 = mul i64 %vector2, 1
+  %53 = getelementptr i16, ptr %37, i64 %52
+  %54 = getelementptr i16, ptr %53, i64 8
+  %55 = load <8 x i16>, ptr %54, align 2
+  %56 = bitcast <8 x i16> %55 to <8 x half>
+  %57 = fpext <8 x half> %56 to <8 x float>
+  %58 = mul i64 %vector2, 1
+  %59 = getelementptr i16, ptr %12, i64 %58
+  %60 = load <8 x i16>, ptr %59, align 2
+  %61 = bitcast <8 x i16> %60 to <8 x half>
+  %62 = fpext <8 x half> %61 to <8 x float>
+  %63 = mul i64 %vector2, 1
+  %64 = getelementptr i16, ptr %12, i64 %63
+  %65 = getelementptr i16, ptr %64, i64 8
+  %66 = load <8 x i16>, ptr %65, align 2
+  %67 = bitcast <8 x i16> %66 to <8 x half>
+  %68 = fpext <8 x half> %67 to <8 x float>
+  %69 = fadd <8 x float> %51, %62
+  %70 = fadd <8 x float> %57, %68
+  %71 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %69)
+  %72 = fcmp ogt <8 x float> %71, <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>
+  %73 = select <8 x i1> %72, <8 x float> <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>, <8 x float> %71
+  %74 = fadd <8 x float> %73, %73
+  %75 = fmul <8 x float> %74, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
+  %76 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %75)
+  %77 = call <8 x float> @llvm.fma.v8f32(<8 x float> %76, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %74)
+  %78 = fmul <8 x float> %76, <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>
+  %79 = fadd <8 x float> %77, %78
+  %80 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %79, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
+  %81 = call <8 x float> @llvm.fma.v8f32(<8 x float> %80, <8 x float> %79, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
+  %82 = call <8 x float> @llvm.fma.v8f32(<8 x float> %81, <8 x float> %79, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
+  %83 = call <8 x float> @llvm.fma.v8f32(<8 x float> %82, <8 x float> %79, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
+  %84 = fmul <8 x float> %79, %79
+  %85 = call <8 x float> @llvm.fma.v8f32(<8 x float> %84, <8 x float> %83, <8 x float> %78)
+  %86 = fadd <8 x float> %77, %85
+  %87 = bitcast <8 x float> %74 to <8 x i32>
+  %88 = fptosi <8 x float> %76 to <8 x i32>
+  %89 = add <8 x i32> %88, <i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126>
+  %90 = shl <8 x i32> %89, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
+  %91 = bitcast <8 x i32> %90 to <8 x float>
+  %92 = fsub <8 x float> %91, <float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01>
+  %93 = call <8 x float> @llvm.fma.v8f32(<8 x float> %91, <8 x float> %86, <8 x float> %92)
+  %94 = fadd <8 x float> %93, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
+  %95 = fdiv <8 x float> %93, %94
+  %96 = fneg <8 x float> %93
+  %97 = call <8 x float> @llvm.fma.v8f32(<8 x float> %96, <8 x float> %95, <8 x float> %93)
+  %98 = fcmp olt <8 x float> %93, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
+  %99 = select <8 x i1> %98, <8 x float> %97, <8 x float> %95
+  %100 = call <8 x float> @llvm.copysign.v8f32(<8 x float> %99, <8 x float> %69)
+  %101 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %70)
+  %102 = fcmp ogt <8 x float> %101, <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>
+  %103 = select <8 x i1> %102, <8 x float> <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>, <8 x float> %101
+  %104 = fadd <8 x float> %103, %103
+  %105 = fmul <8 x float> %104, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
+  %106 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %105)
+  %107 = call <8 x float> @llvm.fma.v8f32(<8 x float> %106, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %104)
+  %108 = fmul <8 x float> %106, <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>
+  %109 = fadd <8 x float> %107, %108
+  %110 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %109, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
+  %111 = call <8 x float> @llvm.fma.v8f32(<8 x float> %110, <8 x float> %109, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
+  %112 = call <8 x float> @llvm.fma.v8f32(<8 x float> %111, <8 x float> %109, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
+  %113 = call <8 x float> @llvm.fma.v8f32(<8 x float> %112, <8 x float> %109, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
+  %114 = fmul <8 x float> %109, %109
+  %115 = call <8 x float> @llvm.fma.v8f32(<8 x float> %114, <8 x float> %113, <8 x float> %108)
+  %116 = fadd <8 x float> %107, %115
+  %117 = bitcast <8 x float> %104 to <8 x i32>
+  %118 = fptosi <8 x float> %106 to <8 x i32>
+  %119 = add <8 x i32> %118, <i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126>
+  %120 = shl <8 x i32> %119, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
+  %121 = bitcast <8 x i32> %120 to <8 x float>
+  %122 = fsub <8 x float> %121, <float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01>
+  %123 = call <8 x float> @llvm.fma.v8f32(<8 x float> %121, <8 x float> %116, <8 x float> %122)
+  %124 = fadd <8 x float> %123, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
+  %125 = fdiv <8 x float> %123, %124
+  %126 = fneg <8 x float> %123
+  %127 = call <8 x float> @llvm.fma.v8f32(<8 x float> %126, <8 x float> %125, <8 x float> %123)
+  %128 = fcmp olt <8 x float> %123, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
+  %129 = select <8 x i1> %128, <8 x float> %127, <8 x float> %125
+  %130 = call <8 x float> @llvm.copysign.v8f32(<8 x float> %129, <8 x float> %70)
+  %131 = fmul <8 x float> %100, %51
+  %132 = fmul <8 x float> %130, %57
+  %133 = mul i64 %vector2, 1
+  %134 = getelementptr float, ptr %39, i64 %133
+  store <8 x float> %131, ptr %134, align 32, !nontemporal !0
+  %135 = mul i64 %vector2, 1
+  %136 = getelementptr float, ptr %39, i64 %135
+  %137 = getelementptr float, ptr %136, i64 8
+  store <8 x float> %132, ptr %137, align 32, !nontemporal !0
+  %138 = add i64 %vector2, 16
   br label %vector.head
 
 vector.end:                                       ; preds = %vector.head
+  br label %endif
+
+else:                                             ; preds = %task
+  br label %vector.head3
+
+vector.head3:                                     ; preds = %vector4, %else
+  %vector5 = phi i64 [ %40, %else ], [ %231, %vector4 ]
+  %139 = icmp slt i64 %vector5, %45
+  br i1 %139, label %vector4, label %vector.end6
+
+vector4:                                          ; preds = %vector.head3
+  %140 = mul i64 %vector5, 1
+  %141 = getelementptr i16, ptr %37, i64 %140
+  %142 = load <8 x i16>, ptr %141, align 2
+  %143 = bitcast <8 x i16> %142 to <8 x half>
+  %144 = fpext <8 x half> %143 to <8 x float>
+  %145 = mul i64 %vector5, 1
+  %146 = getelementptr i16, ptr %37, i64 %145
+  %147 = getelementptr i16, ptr %146, i64 8
+  %148 = load <8 x i16>, ptr %147, align 2
+  %149 = bitcast <8 x i16> %148 to <8 x half>
+  %150 = fpext <8 x half> %149 to <8 x float>
+  %151 = mul i64 %vector5, 1
+  %152 = getelementptr i16, ptr %12, i64 %151
+  %153 = load <8 x i16>, ptr %152, align 2
+  %154 = bitcast <8 x i16> %153 to <8 x half>
+  %155 = fpext <8 x half> %154 to <8 x float>
+  %156 = mul i64 %vector5, 1
+  %157 = getelementptr i16, ptr %12, i64 %156
+  %158 = getelementptr i16, ptr %157, i64 8
+  %159 = load <8 x i16>, ptr %158, align 2
+  %160 = bitcast <8 x i16> %159 to <8 x half>
+  %161 = fpext <8 x half> %160 to <8 x float>
+  %162 = fadd <8 x float> %144, %155
+  %163 = fadd <8 x float> %150, %161
+  %164 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %162)
+  %165 = fcmp ogt <8 x float> %164, <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>
+  %166 = select <8 x i1> %165, <8 x float> <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>, <8 x float> %164
+  %167 = fadd <8 x float> %166, %166
+  %168 = fmul <8 x float> %167, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
+  %169 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %168)
+  %170 = call <8 x float> @llvm.fma.v8f32(<8 x float> %169, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %167)
+  %171 = fmul <8 x float> %169, <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>
+  %172 = fadd <8 x float> %170, %171
+  %173 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %172, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
+  %174 = call <8 x float> @llvm.fma.v8f32(<8 x float> %173, <8 x float> %172, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
+  %175 = call <8 x float> @llvm.fma.v8f32(<8 x float> %174, <8 x float> %172, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
+  %176 = call <8 x float> @llvm.fma.v8f32(<8 x float> %175, <8 x float> %172, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
+  %177 = fmul <8 x float> %172, %172
+  %178 = call <8 x float> @llvm.fma.v8f32(<8 x float> %177, <8 x float> %176, <8 x float> %171)
+  %179 = fadd <8 x float> %170, %178
+  %180 = bitcast <8 x float> %167 to <8 x i32>
+  %181 = fptosi <8 x float> %169 to <8 x i32>
+  %182 = add <8 x i32> %181, <i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126>
+  %183 = shl <8 x i32> %182, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
+  %184 = bitcast <8 x i32> %183 to <8 x float>
+  %185 = fsub <8 x float> %184, <float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01>
+  %186 = call <8 x float> @llvm.fma.v8f32(<8 x float> %184, <8 x float> %179, <8 x float> %185)
+  %187 = fadd <8 x float> %186, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
+  %188 = fdiv <8 x float> %186, %187
+  %189 = fneg <8 x float> %186
+  %190 = call <8 x float> @llvm.fma.v8f32(<8 x float> %189, <8 x float> %188, <8 x float> %186)
+  %191 = fcmp olt <8 x float> %186, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
+  %192 = select <8 x i1> %191, <8 x float> %190, <8 x float> %188
+  %193 = call <8 x float> @llvm.copysign.v8f32(<8 x float> %192, <8 x float> %162)
+  %194 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %163)
+  %195 = fcmp ogt <8 x float> %194, <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>
+  %196 = select <8 x i1> %195, <8 x float> <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>, <8 x float> %194
+  %197 = fadd <8 x float> %196, %196
+  %198 = fmul <8 x float> %197, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
+  %199 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %198)
+  %200 = call <8 x float> @llvm.fma.v8f32(<8 x float> %199, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %197)
+  %201 = fmul <8 x float> %199, <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>
+  %202 = fadd <8 x float> %200, %201
+  %203 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %202, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
+  %204 = call <8 x float> @llvm.fma.v8f32(<8 x float> %203, <8 x float> %202, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
+  %205 = call <8 x float> @llvm.fma.v8f32(<8 x float> %204, <8 x float> %202, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
+  %206 = call <8 x float> @llvm.fma.v8f32(<8 x float> %205, <8 x float> %202, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
+  %207 = fmul <8 x float> %202, %202
+  %208 = call <8 x float> @llvm.fma.v8f32(<8 x float> %207, <8 x float> %206, <8 x float> %201)
+  %209 = fadd <8 x float> %200, %208
+  %210 = bitcast <8 x float> %197 to <8 x i32>
+  %211 = fptosi <8 x float> %199 to <8 x i32>
+  %212 = add <8 x i32> %211, <i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126>
+  %213 = shl <8 x i32> %212, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
+  %214 = bitcast <8 x i32> %213 to <8 x float>
+  %215 = fsub <8 x float> %214, <float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01>
+  %216 = call <8 x float> @llvm.fma.v8f32(<8 x float> %214, <8 x float> %209, <8 x float> %215)
+  %217 = fadd <8 x float> %216, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
+  %218 = fdiv <8 x float> %216, %217
+  %219 = fneg <8 x float> %216
+  %220 = call <8 x float> @llvm.fma.v8f32(<8 x float> %219, <8 x float> %218, <8 x float> %216)
+  %221 = fcmp olt <8 x float> %216, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
+  %222 = select <8 x i1> %221, <8 x float> %220, <8 x float> %218
+  %223 = call <8 x float> @llvm.copysign.v8f32(<8 x float> %222, <8 x float> %163)
+  %224 = fmul <8 x float> %193, %144
+  %225 = fmul <8 x float> %223, %150
+  %226 = mul i64 %vector5, 1
+  %227 = getelementptr float, ptr %39, i64 %226
+  store <8 x float> %224, ptr %227, align 4
+  %228 = mul i64 %vector5, 1
+  %229 = getelementptr float, ptr %39, i64 %228
+  %230 = getelementptr float, ptr %229, i64 8
+  store <8 x float> %225, ptr %230, align 4
+  %231 = add i64 %vector5, 16
+  br label %vector.head3
+
+vector.end6:                                      ; preds = %vector.head3
+  br label %endif
+
+endif:                                            ; preds = %vector.end, %vector.end6
   br label %tail.head
 
-tail.head:                                        ; preds = %tail, %vector.end
-  %tail3 = phi i64 [ %35, %vector.end ], [ %178, %tail ]
-  %129 = icmp slt i64 %tail3, %32
-  br i1 %129, label %tail, label %tail.end
+tail.head:                                        ; preds = %tail, %endif
+  %tail7 = phi i64 [ %45, %endif ], [ %281, %tail ]
+  %232 = icmp slt i64 %tail7, %42
+  br i1 %232, label %tail, label %tail.end
 
 tail:                                             ; preds = %tail.head
-  %130 = sub i64 %32, %tail3
-  %131 = call i64 @llvm.umin.i64(i64 %130, i64 8)
-  %132 = trunc i64 %131 to i32
-  %.splatinsert = insertelement <8 x i32> poison, i32 %132, i64 0
+  %233 = sub i64 %42, %tail7
+  %234 = call i64 @llvm.umin.i64(i64 %233, i64 8)
+  %235 = trunc i64 %234 to i32
+  %.splatinsert = insertelement <8 x i32> poison, i32 %235, i64 0
   %.splat = shufflevector <8 x i32> %.splatinsert, <8 x i32> poison, <8 x i32> zeroinitializer
-  %133 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
-  %134 = mul i64 %tail3, 1
-  %135 = getelementptr i16, ptr %27, i64 %134
-  %136 = call <8 x i16> @llvm.masked.load.v8i16.p0(ptr %135, i32 2, <8 x i1> %133, <8 x i16> zeroinitializer)
-  %137 = bitcast <8 x i16> %136 to <8 x half>
-  %138 = fpext <8 x half> %137 to <8 x float>
-  %139 = mul i64 %tail3, 1
-  %140 = getelementptr i16, ptr %12, i64 %139
-  %141 = call <8 x i16> @llvm.masked.load.v8i16.p0(ptr %140, i32 2, <8 x i1> %133, <8 x i16> zeroinitializer)
-  %142 = bitcast <8 x i16> %141 to <8 x half>
-  %143 = fpext <8 x half> %142 to <8 x float>
-  %144 = fadd <8 x float> %138, %143
-  %145 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %144)
-  %146 = fcmp ogt <8 x float> %145, <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>
-  %147 = select <8 x i1> %146, <8 x float> <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>, <8 x float> %145
-  %148 = fadd <8 x float> %147, %147
-  %149 = fmul <8 x float> %148, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
-  %150 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %149)
-  %151 = call <8 x float> @llvm.fma.v8f32(<8 x float> %150, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %148)
-  %152 = fmul <8 x float> %150, <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>
-  %153 = fadd <8 x float> %151, %152
-  %154 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %153, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
-  %155 = call <8 x float> @llvm.fma.v8f32(<8 x float> %154, <8 x float> %153, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
-  %156 = call <8 x float> @llvm.fma.v8f32(<8 x float> %155, <8 x float> %153, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
-  %157 = call <8 x float> @llvm.fma.v8f32(<8 x float> %156, <8 x float> %153, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
-  %158 = fmul <8 x float> %153, %153
-  %159 = call <8 x float> @llvm.fma.v8f32(<8 x float> %158, <8 x float> %157, <8 x float> %152)
-  %160 = fadd <8 x float> %151, %159
-  %161 = bitcast <8 x float> %148 to <8 x i32>
-  %162 = fptosi <8 x float> %150 to <8 x i32>
-  %163 = add <8 x i32> %162, <i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126>
-  %164 = shl <8 x i32> %163, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
-  %165 = bitcast <8 x i32> %164 to <8 x float>
-  %166 = fsub <8 x float> %165, <float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01>
-  %167 = call <8 x float> @llvm.fma.v8f32(<8 x float> %165, <8 x float> %160, <8 x float> %166)
-  %168 = fadd <8 x float> %167, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
-  %169 = fdiv <8 x float> %167, %168
-  %170 = fneg <8 x float> %167
-  %171 = call <8 x float> @llvm.fma.v8f32(<8 x float> %170, <8 x float> %169, <8 x float> %167)
-  %172 = fcmp olt <8 x float> %167, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
-  %173 = select <8 x i1> %172, <8 x float> %171, <8 x float> %169
-  %174 = call <8 x float> @llvm.copysign.v8f32(<8 x float> %173, <8 x float> %144)
-  %175 = fmul <8 x float> %174, %138
-  %176 = mul i64 %tail3, 1
-  %177 = getelementptr float, ptr %29, i64 %176
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %175, ptr %177, i32 4, <8 x i1> %133)
-  %178 = add i64 %tail3, 8
+  %236 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
+  %237 = mul i64 %tail7, 1
+  %238 = getelementptr i16, ptr %37, i64 %237
+  %239 = call <8 x i16> @llvm.masked.load.v8i16.p0(ptr %238, i32 2, <8 x i1> %236, <8 x i16> zeroinitializer)
+  %240 = bitcast <8 x i16> %239 to <8 x half>
+  %241 = fpext <8 x half> %240 to <8 x float>
+  %242 = mul i64 %tail7, 1
+  %243 = getelementptr i16, ptr %12, i64 %242
+  %244 = call <8 x i16> @llvm.masked.load.v8i16.p0(ptr %243, i32 2, <8 x i1> %236, <8 x i16> zeroinitializer)
+  %245 = bitcast <8 x i16> %244 to <8 x half>
+  %246 = fpext <8 x half> %245 to <8 x float>
+  %247 = fadd <8 x float> %241, %246
+  %248 = call <8 x float> @llvm.fabs.v8f32(<8 x float> %247)
+  %249 = fcmp ogt <8 x float> %248, <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>
+  %250 = select <8 x i1> %249, <8 x float> <float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01, float 1.000000e+01>, <8 x float> %248
+  %251 = fadd <8 x float> %250, %250
+  %252 = fmul <8 x float> %251, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
+  %253 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %252)
+  %254 = call <8 x float> @llvm.fma.v8f32(<8 x float> %253, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %251)
+  %255 = fmul <8 x float> %253, <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>
+  %256 = fadd <8 x float> %254, %255
+  %257 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %256, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
+  %258 = call <8 x float> @llvm.fma.v8f32(<8 x float> %257, <8 x float> %256, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
+  %259 = call <8 x float> @llvm.fma.v8f32(<8 x float> %258, <8 x float> %256, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
+  %260 = call <8 x float> @llvm.fma.v8f32(<8 x float> %259, <8 x float> %256, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
+  %261 = fmul <8 x float> %256, %256
+  %262 = call <8 x float> @llvm.fma.v8f32(<8 x float> %261, <8 x float> %260, <8 x float> %255)
+  %263 = fadd <8 x float> %254, %262
+  %264 = bitcast <8 x float> %251 to <8 x i32>
+  %265 = fptosi <8 x float> %253 to <8 x i32>
+  %266 = add <8 x i32> %265, <i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126, i32 126>
+  %267 = shl <8 x i32> %266, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
+  %268 = bitcast <8 x i32> %267 to <8 x float>
+  %269 = fsub <8 x float> %268, <float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01, float 5.000000e-01>
+  %270 = call <8 x float> @llvm.fma.v8f32(<8 x float> %268, <8 x float> %263, <8 x float> %269)
+  %271 = fadd <8 x float> %270, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
+  %272 = fdiv <8 x float> %270, %271
+  %273 = fneg <8 x float> %270
+  %274 = call <8 x float> @llvm.fma.v8f32(<8 x float> %273, <8 x float> %272, <8 x float> %270)
+  %275 = fcmp olt <8 x float> %270, <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>
+  %276 = select <8 x i1> %275, <8 x float> %274, <8 x float> %272
+  %277 = call <8 x float> @llvm.copysign.v8f32(<8 x float> %276, <8 x float> %247)
+  %278 = fmul <8 x float> %277, %241
+  %279 = mul i64 %tail7, 1
+  %280 = getelementptr float, ptr %39, i64 %279
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %278, ptr %280, i32 4, <8 x i1> %236)
+  %281 = add i64 %tail7, 8
   br label %tail.head
 
 tail.end:                                         ; preds = %tail.head
-  %179 = add i64 %24, 1
-  %180 = icmp eq i64 %179, %20
-  %181 = select i1 %180, i64 0, i64 %179
-  %182 = zext i1 %180 to i64
-  %183 = add i64 %23, %182
-  %184 = add i64 %task1, 1
+  %282 = add i64 %34, 1
+  %283 = icmp eq i64 %282, %30
+  %284 = select i1 %283, i64 0, i64 %282
+  %285 = zext i1 %283 to i64
+  %286 = add i64 %33, %285
+  %287 = add i64 %task1, 1
   br label %task.head
 
 task.end:                                         ; preds = %task.head
+  br i1 %28, label %then8, label %endif9
+
+then8:                                            ; preds = %task.end
+  call void @llvm.x86.sse.sfence()
+  br label %endif9
+
+endif9:                                           ; preds = %task.end, %then8
   br label %done
 }
 
@@ -269,7 +400,12 @@ declare <8 x i16> @llvm.masked.load.v8i16.p0(ptr nocapture, i32 immarg, <8 x i1>
 ; Function Attrs: nocallback nofree nosync nounwind willreturn memory(argmem: write)
 declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr nocapture, i32 immarg, <8 x i1>) #3
 
+; Function Attrs: nounwind
+declare void @llvm.x86.sse.sfence() #0
+
 attributes #0 = { nounwind }
 attributes #1 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }
 attributes #2 = { nocallback nofree nosync nounwind willreturn memory(argmem: read) }
 attributes #3 = { nocallback nofree nosync nounwind willreturn memory(argmem: write) }
+
+!0 = !{i32 1}

@@ -51,484 +51,485 @@ work:                                             ; preds = %entry
   %27 = select i1 %26, i64 0, i64 %25
   %28 = mul i64 %27, %15
   %29 = mul i64 %27, %17
-  %30 = mul i64 %22, %7
-  %31 = icmp sge i64 %30, 8388608
-  %32 = ptrtoint ptr %13 to i64
-  %33 = or i64 0, %32
-  %34 = mul i64 %17, 4
-  %35 = or i64 %33, %34
-  %36 = and i64 %35, 63
-  %37 = icmp eq i64 %36, 0
-  %38 = and i1 %31, %37
-  %39 = icmp sle i64 %22, 4096
-  %40 = and i1 %38, %39
+  %30 = mul i64 1, %7
+  %31 = mul i64 %30, %9
+  %32 = icmp sge i64 %31, 8388608
+  %33 = ptrtoint ptr %13 to i64
+  %34 = or i64 0, %33
+  %35 = mul i64 %17, 4
+  %36 = or i64 %34, %35
+  %37 = and i64 %36, 63
+  %38 = icmp eq i64 %37, 0
+  %39 = and i1 %32, %38
+  %40 = icmp sle i64 %22, 4096
+  %41 = and i1 %39, %40
   br label %task.head
 
 done:                                             ; preds = %endif54, %entry
   ret void
 
 task.head:                                        ; preds = %tail.end52, %work
-  %task1 = phi i64 [ %2, %work ], [ %370, %tail.end52 ]
-  %41 = phi i64 [ %2, %work ], [ %369, %tail.end52 ]
-  %42 = icmp slt i64 %task1, %3
-  br i1 %42, label %task, label %task.end
+  %task1 = phi i64 [ %2, %work ], [ %371, %tail.end52 ]
+  %42 = phi i64 [ %2, %work ], [ %370, %tail.end52 ]
+  %43 = icmp slt i64 %task1, %3
+  br i1 %43, label %task, label %task.end
 
 task:                                             ; preds = %task.head
-  %43 = mul i64 %41, %15
-  %44 = getelementptr float, ptr %11, i64 %43
-  %45 = mul i64 %41, %17
-  %46 = getelementptr float, ptr %13, i64 %45
-  %47 = select i1 %40, ptr %4, ptr %46
-  %48 = sub i64 %9, 0
-  %49 = and i64 %48, -32
-  %50 = add i64 0, %49
+  %44 = mul i64 %42, %15
+  %45 = getelementptr float, ptr %11, i64 %44
+  %46 = mul i64 %42, %17
+  %47 = getelementptr float, ptr %13, i64 %46
+  %48 = select i1 %41, ptr %4, ptr %47
+  %49 = sub i64 %9, 0
+  %50 = and i64 %49, -32
+  %51 = add i64 0, %50
   br label %vector.head
 
 vector.head:                                      ; preds = %vector, %task
-  %vector2 = phi i64 [ 0, %task ], [ %95, %vector ]
-  %51 = phi <8 x float> [ <float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000>, %task ], [ %55, %vector ]
+  %vector2 = phi i64 [ 0, %task ], [ %96, %vector ]
   %52 = phi <8 x float> [ <float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000>, %task ], [ %56, %vector ]
   %53 = phi <8 x float> [ <float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000>, %task ], [ %57, %vector ]
   %54 = phi <8 x float> [ <float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000>, %task ], [ %58, %vector ]
-  %55 = phi <8 x float> [ <float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000>, %task ], [ %82, %vector ]
-  %56 = phi <8 x float> [ <float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000>, %task ], [ %86, %vector ]
-  %57 = phi <8 x float> [ <float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000>, %task ], [ %90, %vector ]
-  %58 = phi <8 x float> [ <float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000>, %task ], [ %94, %vector ]
-  %59 = icmp slt i64 %vector2, %50
-  br i1 %59, label %vector, label %vector.end
+  %55 = phi <8 x float> [ <float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000>, %task ], [ %59, %vector ]
+  %56 = phi <8 x float> [ <float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000>, %task ], [ %83, %vector ]
+  %57 = phi <8 x float> [ <float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000>, %task ], [ %87, %vector ]
+  %58 = phi <8 x float> [ <float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000>, %task ], [ %91, %vector ]
+  %59 = phi <8 x float> [ <float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000, float 0xFFF0000000000000>, %task ], [ %95, %vector ]
+  %60 = icmp slt i64 %vector2, %51
+  br i1 %60, label %vector, label %vector.end
 
 vector:                                           ; preds = %vector.head
-  %60 = mul i64 %vector2, 1
-  %61 = getelementptr float, ptr %44, i64 %60
-  %62 = load <8 x float>, ptr %61, align 4
-  %63 = mul i64 %vector2, 1
-  %64 = getelementptr float, ptr %44, i64 %63
-  %65 = getelementptr float, ptr %64, i64 8
-  %66 = load <8 x float>, ptr %65, align 4
-  %67 = mul i64 %vector2, 1
-  %68 = getelementptr float, ptr %44, i64 %67
-  %69 = getelementptr float, ptr %68, i64 16
-  %70 = load <8 x float>, ptr %69, align 4
-  %71 = mul i64 %vector2, 1
-  %72 = getelementptr float, ptr %44, i64 %71
-  %73 = getelementptr float, ptr %72, i64 24
-  %74 = load <8 x float>, ptr %73, align 4
+  %61 = mul i64 %vector2, 1
+  %62 = getelementptr float, ptr %45, i64 %61
+  %63 = load <8 x float>, ptr %62, align 4
+  %64 = mul i64 %vector2, 1
+  %65 = getelementptr float, ptr %45, i64 %64
+  %66 = getelementptr float, ptr %65, i64 8
+  %67 = load <8 x float>, ptr %66, align 4
+  %68 = mul i64 %vector2, 1
+  %69 = getelementptr float, ptr %45, i64 %68
+  %70 = getelementptr float, ptr %69, i64 16
+  %71 = load <8 x float>, ptr %70, align 4
+  %72 = mul i64 %vector2, 1
+  %73 = getelementptr float, ptr %45, i64 %72
+  %74 = getelementptr float, ptr %73, i64 24
+  %75 = load <8 x float>, ptr %74, align 4
   %.splatinsert = insertelement <8 x float> poison, float %21, i64 0
   %.splat = shufflevector <8 x float> %.splatinsert, <8 x float> poison, <8 x i32> zeroinitializer
-  %75 = fdiv <8 x float> %62, %.splat
+  %76 = fdiv <8 x float> %63, %.splat
   %.splatinsert3 = insertelement <8 x float> poison, float %21, i64 0
   %.splat4 = shufflevector <8 x float> %.splatinsert3, <8 x float> poison, <8 x i32> zeroinitializer
-  %76 = fdiv <8 x float> %66, %.splat4
+  %77 = fdiv <8 x float> %67, %.splat4
   %.splatinsert5 = insertelement <8 x float> poison, float %21, i64 0
   %.splat6 = shufflevector <8 x float> %.splatinsert5, <8 x float> poison, <8 x i32> zeroinitializer
-  %77 = fdiv <8 x float> %70, %.splat6
+  %78 = fdiv <8 x float> %71, %.splat6
   %.splatinsert7 = insertelement <8 x float> poison, float %21, i64 0
   %.splat8 = shufflevector <8 x float> %.splatinsert7, <8 x float> poison, <8 x i32> zeroinitializer
-  %78 = fdiv <8 x float> %74, %.splat8
-  %79 = fcmp ogt <8 x float> %75, %51
-  %80 = select <8 x i1> %79, <8 x float> %75, <8 x float> %51
-  %81 = fcmp uno <8 x float> %75, %75
-  %82 = select <8 x i1> %81, <8 x float> %75, <8 x float> %80
-  %83 = fcmp ogt <8 x float> %76, %52
-  %84 = select <8 x i1> %83, <8 x float> %76, <8 x float> %52
-  %85 = fcmp uno <8 x float> %76, %76
-  %86 = select <8 x i1> %85, <8 x float> %76, <8 x float> %84
-  %87 = fcmp ogt <8 x float> %77, %53
-  %88 = select <8 x i1> %87, <8 x float> %77, <8 x float> %53
-  %89 = fcmp uno <8 x float> %77, %77
-  %90 = select <8 x i1> %89, <8 x float> %77, <8 x float> %88
-  %91 = fcmp ogt <8 x float> %78, %54
-  %92 = select <8 x i1> %91, <8 x float> %78, <8 x float> %54
-  %93 = fcmp uno <8 x float> %78, %78
-  %94 = select <8 x i1> %93, <8 x float> %78, <8 x float> %92
-  %95 = add i64 %vector2, 32
+  %79 = fdiv <8 x float> %75, %.splat8
+  %80 = fcmp ogt <8 x float> %76, %52
+  %81 = select <8 x i1> %80, <8 x float> %76, <8 x float> %52
+  %82 = fcmp uno <8 x float> %76, %76
+  %83 = select <8 x i1> %82, <8 x float> %76, <8 x float> %81
+  %84 = fcmp ogt <8 x float> %77, %53
+  %85 = select <8 x i1> %84, <8 x float> %77, <8 x float> %53
+  %86 = fcmp uno <8 x float> %77, %77
+  %87 = select <8 x i1> %86, <8 x float> %77, <8 x float> %85
+  %88 = fcmp ogt <8 x float> %78, %54
+  %89 = select <8 x i1> %88, <8 x float> %78, <8 x float> %54
+  %90 = fcmp uno <8 x float> %78, %78
+  %91 = select <8 x i1> %90, <8 x float> %78, <8 x float> %89
+  %92 = fcmp ogt <8 x float> %79, %55
+  %93 = select <8 x i1> %92, <8 x float> %79, <8 x float> %55
+  %94 = fcmp uno <8 x float> %79, %79
+  %95 = select <8 x i1> %94, <8 x float> %79, <8 x float> %93
+  %96 = add i64 %vector2, 32
   br label %vector.head
 
 vector.end:                                       ; preds = %vector.head
   br label %tail.head
 
 tail.head:                                        ; preds = %tail, %vector.end
-  %tail9 = phi i64 [ %50, %vector.end ], [ %118, %tail ]
-  %96 = phi <8 x float> [ %51, %vector.end ], [ %97, %tail ]
+  %tail9 = phi i64 [ %51, %vector.end ], [ %119, %tail ]
   %97 = phi <8 x float> [ %52, %vector.end ], [ %98, %tail ]
   %98 = phi <8 x float> [ %53, %vector.end ], [ %99, %tail ]
   %99 = phi <8 x float> [ %54, %vector.end ], [ %100, %tail ]
   %100 = phi <8 x float> [ %55, %vector.end ], [ %101, %tail ]
   %101 = phi <8 x float> [ %56, %vector.end ], [ %102, %tail ]
   %102 = phi <8 x float> [ %57, %vector.end ], [ %103, %tail ]
-  %103 = phi <8 x float> [ %58, %vector.end ], [ %117, %tail ]
-  %104 = icmp slt i64 %tail9, %9
-  br i1 %104, label %tail, label %tail.end
+  %103 = phi <8 x float> [ %58, %vector.end ], [ %104, %tail ]
+  %104 = phi <8 x float> [ %59, %vector.end ], [ %118, %tail ]
+  %105 = icmp slt i64 %tail9, %9
+  br i1 %105, label %tail, label %tail.end
 
 tail:                                             ; preds = %tail.head
-  %105 = sub i64 %9, %tail9
-  %106 = call i64 @llvm.umin.i64(i64 %105, i64 8)
-  %107 = trunc i64 %106 to i32
-  %.splatinsert10 = insertelement <8 x i32> poison, i32 %107, i64 0
+  %106 = sub i64 %9, %tail9
+  %107 = call i64 @llvm.umin.i64(i64 %106, i64 8)
+  %108 = trunc i64 %107 to i32
+  %.splatinsert10 = insertelement <8 x i32> poison, i32 %108, i64 0
   %.splat11 = shufflevector <8 x i32> %.splatinsert10, <8 x i32> poison, <8 x i32> zeroinitializer
-  %108 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat11
-  %109 = mul i64 %tail9, 1
-  %110 = getelementptr float, ptr %44, i64 %109
-  %111 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %110, i32 4, <8 x i1> %108, <8 x float> zeroinitializer)
+  %109 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat11
+  %110 = mul i64 %tail9, 1
+  %111 = getelementptr float, ptr %45, i64 %110
+  %112 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %111, i32 4, <8 x i1> %109, <8 x float> zeroinitializer)
   %.splatinsert12 = insertelement <8 x float> poison, float %21, i64 0
   %.splat13 = shufflevector <8 x float> %.splatinsert12, <8 x float> poison, <8 x i32> zeroinitializer
-  %112 = fdiv <8 x float> %111, %.splat13
-  %113 = fcmp ogt <8 x float> %112, %96
-  %114 = select <8 x i1> %113, <8 x float> %112, <8 x float> %96
-  %115 = fcmp uno <8 x float> %112, %112
-  %116 = select <8 x i1> %115, <8 x float> %112, <8 x float> %114
-  %117 = select <8 x i1> %108, <8 x float> %116, <8 x float> %96
-  %118 = add i64 %tail9, 8
+  %113 = fdiv <8 x float> %112, %.splat13
+  %114 = fcmp ogt <8 x float> %113, %97
+  %115 = select <8 x i1> %114, <8 x float> %113, <8 x float> %97
+  %116 = fcmp uno <8 x float> %113, %113
+  %117 = select <8 x i1> %116, <8 x float> %113, <8 x float> %115
+  %118 = select <8 x i1> %109, <8 x float> %117, <8 x float> %97
+  %119 = add i64 %tail9, 8
   br label %tail.head
 
 tail.end:                                         ; preds = %tail.head
-  %119 = fcmp ogt <8 x float> %96, %100
-  %120 = select <8 x i1> %119, <8 x float> %96, <8 x float> %100
-  %121 = fcmp uno <8 x float> %96, %96
-  %122 = select <8 x i1> %121, <8 x float> %96, <8 x float> %120
-  %123 = fcmp ogt <8 x float> %97, %101
-  %124 = select <8 x i1> %123, <8 x float> %97, <8 x float> %101
-  %125 = fcmp uno <8 x float> %97, %97
-  %126 = select <8 x i1> %125, <8 x float> %97, <8 x float> %124
-  %127 = fcmp ogt <8 x float> %98, %102
-  %128 = select <8 x i1> %127, <8 x float> %98, <8 x float> %102
-  %129 = fcmp uno <8 x float> %98, %98
-  %130 = select <8 x i1> %129, <8 x float> %98, <8 x float> %128
-  %131 = fcmp ogt <8 x float> %99, %103
-  %132 = select <8 x i1> %131, <8 x float> %99, <8 x float> %103
-  %133 = fcmp uno <8 x float> %99, %99
-  %134 = select <8 x i1> %133, <8 x float> %99, <8 x float> %132
-  %135 = fcmp ogt <8 x float> %122, %130
-  %136 = select <8 x i1> %135, <8 x float> %122, <8 x float> %130
-  %137 = fcmp uno <8 x float> %122, %122
-  %138 = select <8 x i1> %137, <8 x float> %122, <8 x float> %136
-  %139 = fcmp ogt <8 x float> %126, %134
-  %140 = select <8 x i1> %139, <8 x float> %126, <8 x float> %134
-  %141 = fcmp uno <8 x float> %126, %126
-  %142 = select <8 x i1> %141, <8 x float> %126, <8 x float> %140
-  %143 = fcmp ogt <8 x float> %138, %142
-  %144 = select <8 x i1> %143, <8 x float> %138, <8 x float> %142
-  %145 = fcmp uno <8 x float> %138, %138
-  %146 = select <8 x i1> %145, <8 x float> %138, <8 x float> %144
-  %147 = shufflevector <8 x float> %146, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %148 = shufflevector <8 x float> %146, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %149 = fcmp ogt <4 x float> %148, %147
-  %150 = select <4 x i1> %149, <4 x float> %148, <4 x float> %147
-  %151 = fcmp uno <4 x float> %148, %148
-  %152 = select <4 x i1> %151, <4 x float> %148, <4 x float> %150
-  %153 = shufflevector <4 x float> %152, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %154 = shufflevector <4 x float> %152, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %155 = fcmp ogt <2 x float> %154, %153
-  %156 = select <2 x i1> %155, <2 x float> %154, <2 x float> %153
-  %157 = fcmp uno <2 x float> %154, %154
-  %158 = select <2 x i1> %157, <2 x float> %154, <2 x float> %156
-  %159 = extractelement <2 x float> %158, i64 1
-  %160 = extractelement <2 x float> %158, i64 0
-  %161 = fcmp ogt float %160, %159
-  %162 = select i1 %161, float %160, float %159
-  %163 = fcmp uno float %160, %160
-  %164 = select i1 %163, float %160, float %162
+  %120 = fcmp ogt <8 x float> %97, %101
+  %121 = select <8 x i1> %120, <8 x float> %97, <8 x float> %101
+  %122 = fcmp uno <8 x float> %97, %97
+  %123 = select <8 x i1> %122, <8 x float> %97, <8 x float> %121
+  %124 = fcmp ogt <8 x float> %98, %102
+  %125 = select <8 x i1> %124, <8 x float> %98, <8 x float> %102
+  %126 = fcmp uno <8 x float> %98, %98
+  %127 = select <8 x i1> %126, <8 x float> %98, <8 x float> %125
+  %128 = fcmp ogt <8 x float> %99, %103
+  %129 = select <8 x i1> %128, <8 x float> %99, <8 x float> %103
+  %130 = fcmp uno <8 x float> %99, %99
+  %131 = select <8 x i1> %130, <8 x float> %99, <8 x float> %129
+  %132 = fcmp ogt <8 x float> %100, %104
+  %133 = select <8 x i1> %132, <8 x float> %100, <8 x float> %104
+  %134 = fcmp uno <8 x float> %100, %100
+  %135 = select <8 x i1> %134, <8 x float> %100, <8 x float> %133
+  %136 = fcmp ogt <8 x float> %123, %131
+  %137 = select <8 x i1> %136, <8 x float> %123, <8 x float> %131
+  %138 = fcmp uno <8 x float> %123, %123
+  %139 = select <8 x i1> %138, <8 x float> %123, <8 x float> %137
+  %140 = fcmp ogt <8 x float> %127, %135
+  %141 = select <8 x i1> %140, <8 x float> %127, <8 x float> %135
+  %142 = fcmp uno <8 x float> %127, %127
+  %143 = select <8 x i1> %142, <8 x float> %127, <8 x float> %141
+  %144 = fcmp ogt <8 x float> %139, %143
+  %145 = select <8 x i1> %144, <8 x float> %139, <8 x float> %143
+  %146 = fcmp uno <8 x float> %139, %139
+  %147 = select <8 x i1> %146, <8 x float> %139, <8 x float> %145
+  %148 = shufflevector <8 x float> %147, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %149 = shufflevector <8 x float> %147, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %150 = fcmp ogt <4 x float> %149, %148
+  %151 = select <4 x i1> %150, <4 x float> %149, <4 x float> %148
+  %152 = fcmp uno <4 x float> %149, %149
+  %153 = select <4 x i1> %152, <4 x float> %149, <4 x float> %151
+  %154 = shufflevector <4 x float> %153, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %155 = shufflevector <4 x float> %153, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %156 = fcmp ogt <2 x float> %155, %154
+  %157 = select <2 x i1> %156, <2 x float> %155, <2 x float> %154
+  %158 = fcmp uno <2 x float> %155, %155
+  %159 = select <2 x i1> %158, <2 x float> %155, <2 x float> %157
+  %160 = extractelement <2 x float> %159, i64 1
+  %161 = extractelement <2 x float> %159, i64 0
+  %162 = fcmp ogt float %161, %160
+  %163 = select i1 %162, float %161, float %160
+  %164 = fcmp uno float %161, %161
+  %165 = select i1 %164, float %161, float %163
   br label %block.head
 
 block.head:                                       ; preds = %tail.end36, %tail.end
-  %block14 = phi i64 [ 0, %tail.end ], [ %328, %tail.end36 ]
-  %165 = phi float [ 0.000000e+00, %tail.end ], [ %321, %tail.end36 ]
-  %166 = phi float [ 0.000000e+00, %tail.end ], [ %327, %tail.end36 ]
-  %167 = icmp slt i64 %block14, %9
-  br i1 %167, label %block, label %block.end
+  %block14 = phi i64 [ 0, %tail.end ], [ %329, %tail.end36 ]
+  %166 = phi float [ 0.000000e+00, %tail.end ], [ %322, %tail.end36 ]
+  %167 = phi float [ 0.000000e+00, %tail.end ], [ %328, %tail.end36 ]
+  %168 = icmp slt i64 %block14, %9
+  br i1 %168, label %block, label %block.end
 
 block:                                            ; preds = %block.head
-  %168 = add i64 %block14, 8192
-  %169 = call i64 @llvm.smin.i64(i64 %168, i64 %9)
-  %170 = sub i64 %169, %block14
-  %171 = and i64 %170, -16
-  %172 = add i64 %block14, %171
+  %169 = add i64 %block14, 8192
+  %170 = call i64 @llvm.smin.i64(i64 %169, i64 %9)
+  %171 = sub i64 %170, %block14
+  %172 = and i64 %171, -16
+  %173 = add i64 %block14, %172
   br label %vector.head15
 
 vector.head15:                                    ; preds = %vector16, %block
-  %vector17 = phi i64 [ %block14, %block ], [ %253, %vector16 ]
-  %173 = phi <8 x float> [ zeroinitializer, %block ], [ %175, %vector16 ]
+  %vector17 = phi i64 [ %block14, %block ], [ %254, %vector16 ]
   %174 = phi <8 x float> [ zeroinitializer, %block ], [ %176, %vector16 ]
   %175 = phi <8 x float> [ zeroinitializer, %block ], [ %177, %vector16 ]
   %176 = phi <8 x float> [ zeroinitializer, %block ], [ %178, %vector16 ]
   %177 = phi <8 x float> [ zeroinitializer, %block ], [ %179, %vector16 ]
   %178 = phi <8 x float> [ zeroinitializer, %block ], [ %180, %vector16 ]
-  %179 = phi <8 x float> [ zeroinitializer, %block ], [ %243, %vector16 ]
+  %179 = phi <8 x float> [ zeroinitializer, %block ], [ %181, %vector16 ]
   %180 = phi <8 x float> [ zeroinitializer, %block ], [ %244, %vector16 ]
-  %181 = icmp slt i64 %vector17, %172
-  br i1 %181, label %vector16, label %vector.end26
+  %181 = phi <8 x float> [ zeroinitializer, %block ], [ %245, %vector16 ]
+  %182 = icmp slt i64 %vector17, %173
+  br i1 %182, label %vector16, label %vector.end26
 
 vector16:                                         ; preds = %vector.head15
-  %182 = mul i64 %vector17, 1
-  %183 = getelementptr float, ptr %44, i64 %182
-  %184 = load <8 x float>, ptr %183, align 4
-  %185 = mul i64 %vector17, 1
-  %186 = getelementptr float, ptr %44, i64 %185
-  %187 = getelementptr float, ptr %186, i64 8
-  %188 = load <8 x float>, ptr %187, align 4
+  %183 = mul i64 %vector17, 1
+  %184 = getelementptr float, ptr %45, i64 %183
+  %185 = load <8 x float>, ptr %184, align 4
+  %186 = mul i64 %vector17, 1
+  %187 = getelementptr float, ptr %45, i64 %186
+  %188 = getelementptr float, ptr %187, i64 8
+  %189 = load <8 x float>, ptr %188, align 4
   %.splatinsert18 = insertelement <8 x float> poison, float %21, i64 0
   %.splat19 = shufflevector <8 x float> %.splatinsert18, <8 x float> poison, <8 x i32> zeroinitializer
-  %189 = fdiv <8 x float> %184, %.splat19
+  %190 = fdiv <8 x float> %185, %.splat19
   %.splatinsert20 = insertelement <8 x float> poison, float %21, i64 0
   %.splat21 = shufflevector <8 x float> %.splatinsert20, <8 x float> poison, <8 x i32> zeroinitializer
-  %190 = fdiv <8 x float> %188, %.splat21
-  %.splatinsert22 = insertelement <8 x float> poison, float %164, i64 0
+  %191 = fdiv <8 x float> %189, %.splat21
+  %.splatinsert22 = insertelement <8 x float> poison, float %165, i64 0
   %.splat23 = shufflevector <8 x float> %.splatinsert22, <8 x float> poison, <8 x i32> zeroinitializer
-  %191 = fsub <8 x float> %189, %.splat23
-  %.splatinsert24 = insertelement <8 x float> poison, float %164, i64 0
+  %192 = fsub <8 x float> %190, %.splat23
+  %.splatinsert24 = insertelement <8 x float> poison, float %165, i64 0
   %.splat25 = shufflevector <8 x float> %.splatinsert24, <8 x float> poison, <8 x i32> zeroinitializer
-  %192 = fsub <8 x float> %190, %.splat25
-  %193 = fcmp ogt <8 x float> %191, <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>
-  %194 = select <8 x i1> %193, <8 x float> <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>, <8 x float> %191
-  %195 = fcmp olt <8 x float> %194, <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>
-  %196 = select <8 x i1> %195, <8 x float> <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>, <8 x float> %194
-  %197 = fmul <8 x float> %196, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
-  %198 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %197)
-  %199 = call <8 x float> @llvm.fma.v8f32(<8 x float> %198, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %196)
-  %200 = call <8 x float> @llvm.fma.v8f32(<8 x float> %198, <8 x float> <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>, <8 x float> %199)
-  %201 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %200, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
-  %202 = call <8 x float> @llvm.fma.v8f32(<8 x float> %201, <8 x float> %200, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
-  %203 = call <8 x float> @llvm.fma.v8f32(<8 x float> %202, <8 x float> %200, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
-  %204 = call <8 x float> @llvm.fma.v8f32(<8 x float> %203, <8 x float> %200, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
-  %205 = call <8 x float> @llvm.fma.v8f32(<8 x float> %204, <8 x float> %200, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
-  %206 = call <8 x float> @llvm.fma.v8f32(<8 x float> %205, <8 x float> %200, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
-  %207 = fptosi <8 x float> %198 to <8 x i32>
-  %208 = ashr <8 x i32> %207, <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>
-  %209 = sub <8 x i32> %207, %208
-  %210 = add <8 x i32> %209, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
-  %211 = shl <8 x i32> %210, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
-  %212 = bitcast <8 x i32> %211 to <8 x float>
-  %213 = add <8 x i32> %208, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
-  %214 = shl <8 x i32> %213, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
-  %215 = bitcast <8 x i32> %214 to <8 x float>
-  %216 = fmul <8 x float> %206, %215
-  %217 = fmul <8 x float> %216, %212
-  %218 = fcmp ogt <8 x float> %192, <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>
-  %219 = select <8 x i1> %218, <8 x float> <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>, <8 x float> %192
-  %220 = fcmp olt <8 x float> %219, <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>
-  %221 = select <8 x i1> %220, <8 x float> <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>, <8 x float> %219
-  %222 = fmul <8 x float> %221, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
-  %223 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %222)
-  %224 = call <8 x float> @llvm.fma.v8f32(<8 x float> %223, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %221)
-  %225 = call <8 x float> @llvm.fma.v8f32(<8 x float> %223, <8 x float> <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>, <8 x float> %224)
-  %226 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %225, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
-  %227 = call <8 x float> @llvm.fma.v8f32(<8 x float> %226, <8 x float> %225, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
-  %228 = call <8 x float> @llvm.fma.v8f32(<8 x float> %227, <8 x float> %225, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
-  %229 = call <8 x float> @llvm.fma.v8f32(<8 x float> %228, <8 x float> %225, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
-  %230 = call <8 x float> @llvm.fma.v8f32(<8 x float> %229, <8 x float> %225, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
-  %231 = call <8 x float> @llvm.fma.v8f32(<8 x float> %230, <8 x float> %225, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
-  %232 = fptosi <8 x float> %223 to <8 x i32>
-  %233 = ashr <8 x i32> %232, <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>
-  %234 = sub <8 x i32> %232, %233
-  %235 = add <8 x i32> %234, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
-  %236 = shl <8 x i32> %235, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
-  %237 = bitcast <8 x i32> %236 to <8 x float>
-  %238 = add <8 x i32> %233, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
-  %239 = shl <8 x i32> %238, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
-  %240 = bitcast <8 x i32> %239 to <8 x float>
-  %241 = fmul <8 x float> %231, %240
-  %242 = fmul <8 x float> %241, %237
-  %243 = fadd <8 x float> %217, %173
-  %244 = fadd <8 x float> %242, %174
-  %245 = mul i64 %vector17, 1
-  %246 = getelementptr float, ptr %44, i64 %245
-  %247 = getelementptr float, ptr %246, i64 %28
-  call void @llvm.prefetch.p0(ptr %247, i32 0, i32 3, i32 1)
-  %248 = mul i64 %vector17, 1
-  %249 = getelementptr float, ptr %47, i64 %248
-  store <8 x float> %217, ptr %249, align 4
-  %250 = mul i64 %vector17, 1
-  %251 = getelementptr float, ptr %47, i64 %250
-  %252 = getelementptr float, ptr %251, i64 8
-  store <8 x float> %242, ptr %252, align 4
-  %253 = add i64 %vector17, 16
+  %193 = fsub <8 x float> %191, %.splat25
+  %194 = fcmp ogt <8 x float> %192, <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>
+  %195 = select <8 x i1> %194, <8 x float> <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>, <8 x float> %192
+  %196 = fcmp olt <8 x float> %195, <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>
+  %197 = select <8 x i1> %196, <8 x float> <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>, <8 x float> %195
+  %198 = fmul <8 x float> %197, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
+  %199 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %198)
+  %200 = call <8 x float> @llvm.fma.v8f32(<8 x float> %199, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %197)
+  %201 = call <8 x float> @llvm.fma.v8f32(<8 x float> %199, <8 x float> <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>, <8 x float> %200)
+  %202 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %201, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
+  %203 = call <8 x float> @llvm.fma.v8f32(<8 x float> %202, <8 x float> %201, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
+  %204 = call <8 x float> @llvm.fma.v8f32(<8 x float> %203, <8 x float> %201, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
+  %205 = call <8 x float> @llvm.fma.v8f32(<8 x float> %204, <8 x float> %201, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
+  %206 = call <8 x float> @llvm.fma.v8f32(<8 x float> %205, <8 x float> %201, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
+  %207 = call <8 x float> @llvm.fma.v8f32(<8 x float> %206, <8 x float> %201, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
+  %208 = fptosi <8 x float> %199 to <8 x i32>
+  %209 = ashr <8 x i32> %208, <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>
+  %210 = sub <8 x i32> %208, %209
+  %211 = add <8 x i32> %210, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
+  %212 = shl <8 x i32> %211, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
+  %213 = bitcast <8 x i32> %212 to <8 x float>
+  %214 = add <8 x i32> %209, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
+  %215 = shl <8 x i32> %214, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
+  %216 = bitcast <8 x i32> %215 to <8 x float>
+  %217 = fmul <8 x float> %207, %216
+  %218 = fmul <8 x float> %217, %213
+  %219 = fcmp ogt <8 x float> %193, <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>
+  %220 = select <8 x i1> %219, <8 x float> <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>, <8 x float> %193
+  %221 = fcmp olt <8 x float> %220, <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>
+  %222 = select <8 x i1> %221, <8 x float> <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>, <8 x float> %220
+  %223 = fmul <8 x float> %222, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
+  %224 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %223)
+  %225 = call <8 x float> @llvm.fma.v8f32(<8 x float> %224, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %222)
+  %226 = call <8 x float> @llvm.fma.v8f32(<8 x float> %224, <8 x float> <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>, <8 x float> %225)
+  %227 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %226, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
+  %228 = call <8 x float> @llvm.fma.v8f32(<8 x float> %227, <8 x float> %226, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
+  %229 = call <8 x float> @llvm.fma.v8f32(<8 x float> %228, <8 x float> %226, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
+  %230 = call <8 x float> @llvm.fma.v8f32(<8 x float> %229, <8 x float> %226, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
+  %231 = call <8 x float> @llvm.fma.v8f32(<8 x float> %230, <8 x float> %226, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
+  %232 = call <8 x float> @llvm.fma.v8f32(<8 x float> %231, <8 x float> %226, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
+  %233 = fptosi <8 x float> %224 to <8 x i32>
+  %234 = ashr <8 x i32> %233, <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>
+  %235 = sub <8 x i32> %233, %234
+  %236 = add <8 x i32> %235, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
+  %237 = shl <8 x i32> %236, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
+  %238 = bitcast <8 x i32> %237 to <8 x float>
+  %239 = add <8 x i32> %234, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
+  %240 = shl <8 x i32> %239, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
+  %241 = bitcast <8 x i32> %240 to <8 x float>
+  %242 = fmul <8 x float> %232, %241
+  %243 = fmul <8 x float> %242, %238
+  %244 = fadd <8 x float> %218, %174
+  %245 = fadd <8 x float> %243, %175
+  %246 = mul i64 %vector17, 1
+  %247 = getelementptr float, ptr %45, i64 %246
+  %248 = getelementptr float, ptr %247, i64 %28
+  call void @llvm.prefetch.p0(ptr %248, i32 0, i32 3, i32 1)
+  %249 = mul i64 %vector17, 1
+  %250 = getelementptr float, ptr %48, i64 %249
+  store <8 x float> %218, ptr %250, align 4
+  %251 = mul i64 %vector17, 1
+  %252 = getelementptr float, ptr %48, i64 %251
+  %253 = getelementptr float, ptr %252, i64 8
+  store <8 x float> %243, ptr %253, align 4
+  %254 = add i64 %vector17, 16
   br label %vector.head15
 
 vector.end26:                                     ; preds = %vector.head15
   br label %tail.head27
 
 tail.head27:                                      ; preds = %tail28, %vector.end26
-  %tail29 = phi i64 [ %172, %vector.end26 ], [ %304, %tail28 ]
-  %254 = phi <8 x float> [ %173, %vector.end26 ], [ %255, %tail28 ]
+  %tail29 = phi i64 [ %173, %vector.end26 ], [ %305, %tail28 ]
   %255 = phi <8 x float> [ %174, %vector.end26 ], [ %256, %tail28 ]
   %256 = phi <8 x float> [ %175, %vector.end26 ], [ %257, %tail28 ]
   %257 = phi <8 x float> [ %176, %vector.end26 ], [ %258, %tail28 ]
   %258 = phi <8 x float> [ %177, %vector.end26 ], [ %259, %tail28 ]
   %259 = phi <8 x float> [ %178, %vector.end26 ], [ %260, %tail28 ]
   %260 = phi <8 x float> [ %179, %vector.end26 ], [ %261, %tail28 ]
-  %261 = phi <8 x float> [ %180, %vector.end26 ], [ %298, %tail28 ]
-  %262 = icmp slt i64 %tail29, %169
-  br i1 %262, label %tail28, label %tail.end36
+  %261 = phi <8 x float> [ %180, %vector.end26 ], [ %262, %tail28 ]
+  %262 = phi <8 x float> [ %181, %vector.end26 ], [ %299, %tail28 ]
+  %263 = icmp slt i64 %tail29, %170
+  br i1 %263, label %tail28, label %tail.end36
 
 tail28:                                           ; preds = %tail.head27
-  %263 = sub i64 %169, %tail29
-  %264 = call i64 @llvm.umin.i64(i64 %263, i64 8)
-  %265 = trunc i64 %264 to i32
-  %.splatinsert30 = insertelement <8 x i32> poison, i32 %265, i64 0
+  %264 = sub i64 %170, %tail29
+  %265 = call i64 @llvm.umin.i64(i64 %264, i64 8)
+  %266 = trunc i64 %265 to i32
+  %.splatinsert30 = insertelement <8 x i32> poison, i32 %266, i64 0
   %.splat31 = shufflevector <8 x i32> %.splatinsert30, <8 x i32> poison, <8 x i32> zeroinitializer
-  %266 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat31
-  %267 = mul i64 %tail29, 1
-  %268 = getelementptr float, ptr %44, i64 %267
-  %269 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %268, i32 4, <8 x i1> %266, <8 x float> zeroinitializer)
+  %267 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat31
+  %268 = mul i64 %tail29, 1
+  %269 = getelementptr float, ptr %45, i64 %268
+  %270 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %269, i32 4, <8 x i1> %267, <8 x float> zeroinitializer)
   %.splatinsert32 = insertelement <8 x float> poison, float %21, i64 0
   %.splat33 = shufflevector <8 x float> %.splatinsert32, <8 x float> poison, <8 x i32> zeroinitializer
-  %270 = fdiv <8 x float> %269, %.splat33
-  %.splatinsert34 = insertelement <8 x float> poison, float %164, i64 0
+  %271 = fdiv <8 x float> %270, %.splat33
+  %.splatinsert34 = insertelement <8 x float> poison, float %165, i64 0
   %.splat35 = shufflevector <8 x float> %.splatinsert34, <8 x float> poison, <8 x i32> zeroinitializer
-  %271 = fsub <8 x float> %270, %.splat35
-  %272 = fcmp ogt <8 x float> %271, <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>
-  %273 = select <8 x i1> %272, <8 x float> <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>, <8 x float> %271
-  %274 = fcmp olt <8 x float> %273, <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>
-  %275 = select <8 x i1> %274, <8 x float> <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>, <8 x float> %273
-  %276 = fmul <8 x float> %275, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
-  %277 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %276)
-  %278 = call <8 x float> @llvm.fma.v8f32(<8 x float> %277, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %275)
-  %279 = call <8 x float> @llvm.fma.v8f32(<8 x float> %277, <8 x float> <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>, <8 x float> %278)
-  %280 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %279, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
-  %281 = call <8 x float> @llvm.fma.v8f32(<8 x float> %280, <8 x float> %279, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
-  %282 = call <8 x float> @llvm.fma.v8f32(<8 x float> %281, <8 x float> %279, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
-  %283 = call <8 x float> @llvm.fma.v8f32(<8 x float> %282, <8 x float> %279, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
-  %284 = call <8 x float> @llvm.fma.v8f32(<8 x float> %283, <8 x float> %279, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
-  %285 = call <8 x float> @llvm.fma.v8f32(<8 x float> %284, <8 x float> %279, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
-  %286 = fptosi <8 x float> %277 to <8 x i32>
-  %287 = ashr <8 x i32> %286, <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>
-  %288 = sub <8 x i32> %286, %287
-  %289 = add <8 x i32> %288, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
-  %290 = shl <8 x i32> %289, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
-  %291 = bitcast <8 x i32> %290 to <8 x float>
-  %292 = add <8 x i32> %287, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
-  %293 = shl <8 x i32> %292, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
-  %294 = bitcast <8 x i32> %293 to <8 x float>
-  %295 = fmul <8 x float> %285, %294
-  %296 = fmul <8 x float> %295, %291
-  %297 = fadd <8 x float> %296, %254
-  %298 = select <8 x i1> %266, <8 x float> %297, <8 x float> %254
-  %299 = mul i64 %tail29, 1
-  %300 = getelementptr float, ptr %44, i64 %299
-  %301 = getelementptr float, ptr %300, i64 %28
-  call void @llvm.prefetch.p0(ptr %301, i32 0, i32 3, i32 1)
-  %302 = mul i64 %tail29, 1
-  %303 = getelementptr float, ptr %47, i64 %302
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %296, ptr %303, i32 4, <8 x i1> %266)
-  %304 = add i64 %tail29, 8
+  %272 = fsub <8 x float> %271, %.splat35
+  %273 = fcmp ogt <8 x float> %272, <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>
+  %274 = select <8 x i1> %273, <8 x float> <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>, <8 x float> %272
+  %275 = fcmp olt <8 x float> %274, <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>
+  %276 = select <8 x i1> %275, <8 x float> <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>, <8 x float> %274
+  %277 = fmul <8 x float> %276, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
+  %278 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %277)
+  %279 = call <8 x float> @llvm.fma.v8f32(<8 x float> %278, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %276)
+  %280 = call <8 x float> @llvm.fma.v8f32(<8 x float> %278, <8 x float> <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>, <8 x float> %279)
+  %281 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %280, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
+  %282 = call <8 x float> @llvm.fma.v8f32(<8 x float> %281, <8 x float> %280, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
+  %283 = call <8 x float> @llvm.fma.v8f32(<8 x float> %282, <8 x float> %280, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
+  %284 = call <8 x float> @llvm.fma.v8f32(<8 x float> %283, <8 x float> %280, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
+  %285 = call <8 x float> @llvm.fma.v8f32(<8 x float> %284, <8 x float> %280, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
+  %286 = call <8 x float> @llvm.fma.v8f32(<8 x float> %285, <8 x float> %280, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
+  %287 = fptosi <8 x float> %278 to <8 x i32>
+  %288 = ashr <8 x i32> %287, <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>
+  %289 = sub <8 x i32> %287, %288
+  %290 = add <8 x i32> %289, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
+  %291 = shl <8 x i32> %290, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
+  %292 = bitcast <8 x i32> %291 to <8 x float>
+  %293 = add <8 x i32> %288, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
+  %294 = shl <8 x i32> %293, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
+  %295 = bitcast <8 x i32> %294 to <8 x float>
+  %296 = fmul <8 x float> %286, %295
+  %297 = fmul <8 x float> %296, %292
+  %298 = fadd <8 x float> %297, %255
+  %299 = select <8 x i1> %267, <8 x float> %298, <8 x float> %255
+  %300 = mul i64 %tail29, 1
+  %301 = getelementptr float, ptr %45, i64 %300
+  %302 = getelementptr float, ptr %301, i64 %28
+  call void @llvm.prefetch.p0(ptr %302, i32 0, i32 3, i32 1)
+  %303 = mul i64 %tail29, 1
+  %304 = getelementptr float, ptr %48, i64 %303
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %297, ptr %304, i32 4, <8 x i1> %267)
+  %305 = add i64 %tail29, 8
   br label %tail.head27
 
 tail.end36:                                       ; preds = %tail.head27
-  %305 = fadd <8 x float> %254, %258
   %306 = fadd <8 x float> %255, %259
   %307 = fadd <8 x float> %256, %260
   %308 = fadd <8 x float> %257, %261
-  %309 = fadd <8 x float> %305, %307
+  %309 = fadd <8 x float> %258, %262
   %310 = fadd <8 x float> %306, %308
-  %311 = fadd <8 x float> %309, %310
-  %312 = shufflevector <8 x float> %311, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %313 = shufflevector <8 x float> %311, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %314 = fadd <4 x float> %313, %312
-  %315 = shufflevector <4 x float> %314, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %316 = shufflevector <4 x float> %314, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %317 = fadd <2 x float> %316, %315
-  %318 = extractelement <2 x float> %317, i64 1
-  %319 = extractelement <2 x float> %317, i64 0
-  %320 = fadd float %319, %318
-  %321 = fadd float %165, %320
-  %322 = fsub float %321, %165
-  %323 = fsub float %320, %322
-  %324 = fsub float %321, %322
-  %325 = fsub float %165, %324
-  %326 = fadd float %325, %323
-  %327 = fadd float %166, %326
-  %328 = add i64 %block14, 8192
+  %311 = fadd <8 x float> %307, %309
+  %312 = fadd <8 x float> %310, %311
+  %313 = shufflevector <8 x float> %312, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %314 = shufflevector <8 x float> %312, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %315 = fadd <4 x float> %314, %313
+  %316 = shufflevector <4 x float> %315, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %317 = shufflevector <4 x float> %315, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %318 = fadd <2 x float> %317, %316
+  %319 = extractelement <2 x float> %318, i64 1
+  %320 = extractelement <2 x float> %318, i64 0
+  %321 = fadd float %320, %319
+  %322 = fadd float %166, %321
+  %323 = fsub float %322, %166
+  %324 = fsub float %321, %323
+  %325 = fsub float %322, %323
+  %326 = fsub float %166, %325
+  %327 = fadd float %326, %324
+  %328 = fadd float %167, %327
+  %329 = add i64 %block14, 8192
   br label %block.head
 
 block.end:                                        ; preds = %block.head
-  %329 = fadd float %165, %166
-  %330 = fcmp uno float %166, %166
-  %331 = select i1 %330, float %165, float %329
-  %332 = fdiv float 1.000000e+00, %331
-  %333 = sub i64 %9, 0
-  %334 = and i64 %333, -16
-  %335 = add i64 0, %334
+  %330 = fadd float %166, %167
+  %331 = fcmp uno float %167, %167
+  %332 = select i1 %331, float %166, float %330
+  %333 = fdiv float 1.000000e+00, %332
+  %334 = sub i64 %9, 0
+  %335 = and i64 %334, -16
+  %336 = add i64 0, %335
   br label %vector.head37
 
 vector.head37:                                    ; preds = %endif, %block.end
-  %vector39 = phi i64 [ 0, %block.end ], [ %356, %endif ]
-  %336 = icmp slt i64 %vector39, %335
-  br i1 %336, label %vector38, label %vector.end44
+  %vector39 = phi i64 [ 0, %block.end ], [ %357, %endif ]
+  %337 = icmp slt i64 %vector39, %336
+  br i1 %337, label %vector38, label %vector.end44
 
 vector38:                                         ; preds = %vector.head37
-  %337 = mul i64 %vector39, 1
-  %338 = getelementptr float, ptr %47, i64 %337
-  %339 = load <8 x float>, ptr %338, align 4
-  %340 = mul i64 %vector39, 1
-  %341 = getelementptr float, ptr %47, i64 %340
-  %342 = getelementptr float, ptr %341, i64 8
-  %343 = load <8 x float>, ptr %342, align 4
-  %.splatinsert40 = insertelement <8 x float> poison, float %332, i64 0
+  %338 = mul i64 %vector39, 1
+  %339 = getelementptr float, ptr %48, i64 %338
+  %340 = load <8 x float>, ptr %339, align 4
+  %341 = mul i64 %vector39, 1
+  %342 = getelementptr float, ptr %48, i64 %341
+  %343 = getelementptr float, ptr %342, i64 8
+  %344 = load <8 x float>, ptr %343, align 4
+  %.splatinsert40 = insertelement <8 x float> poison, float %333, i64 0
   %.splat41 = shufflevector <8 x float> %.splatinsert40, <8 x float> poison, <8 x i32> zeroinitializer
-  %344 = fmul <8 x float> %339, %.splat41
-  %.splatinsert42 = insertelement <8 x float> poison, float %332, i64 0
+  %345 = fmul <8 x float> %340, %.splat41
+  %.splatinsert42 = insertelement <8 x float> poison, float %333, i64 0
   %.splat43 = shufflevector <8 x float> %.splatinsert42, <8 x float> poison, <8 x i32> zeroinitializer
-  %345 = fmul <8 x float> %343, %.splat43
-  br i1 %40, label %then, label %else
+  %346 = fmul <8 x float> %344, %.splat43
+  br i1 %41, label %then, label %else
 
 then:                                             ; preds = %vector38
-  %346 = mul i64 %vector39, 1
-  %347 = getelementptr float, ptr %46, i64 %346
-  store <8 x float> %344, ptr %347, align 32, !nontemporal !0
-  %348 = mul i64 %vector39, 1
-  %349 = getelementptr float, ptr %46, i64 %348
-  %350 = getelementptr float, ptr %349, i64 8
-  store <8 x float> %345, ptr %350, align 32, !nontemporal !0
+  %347 = mul i64 %vector39, 1
+  %348 = getelementptr float, ptr %47, i64 %347
+  store <8 x float> %345, ptr %348, align 32, !nontemporal !0
+  %349 = mul i64 %vector39, 1
+  %350 = getelementptr float, ptr %47, i64 %349
+  %351 = getelementptr float, ptr %350, i64 8
+  store <8 x float> %346, ptr %351, align 32, !nontemporal !0
   br label %endif
 
 else:                                             ; preds = %vector38
-  %351 = mul i64 %vector39, 1
-  %352 = getelementptr float, ptr %46, i64 %351
-  store <8 x float> %344, ptr %352, align 4
-  %353 = mul i64 %vector39, 1
-  %354 = getelementptr float, ptr %46, i64 %353
-  %355 = getelementptr float, ptr %354, i64 8
-  store <8 x float> %345, ptr %355, align 4
+  %352 = mul i64 %vector39, 1
+  %353 = getelementptr float, ptr %47, i64 %352
+  store <8 x float> %345, ptr %353, align 4
+  %354 = mul i64 %vector39, 1
+  %355 = getelementptr float, ptr %47, i64 %354
+  %356 = getelementptr float, ptr %355, i64 8
+  store <8 x float> %346, ptr %356, align 4
   br label %endif
 
 endif:                                            ; preds = %then, %else
-  %356 = add i64 %vector39, 16
+  %357 = add i64 %vector39, 16
   br label %vector.head37
 
 vector.end44:                                     ; preds = %vector.head37
   br label %tail.head45
 
 tail.head45:                                      ; preds = %tail46, %vector.end44
-  %tail47 = phi i64 [ %335, %vector.end44 ], [ %368, %tail46 ]
-  %357 = icmp slt i64 %tail47, %9
-  br i1 %357, label %tail46, label %tail.end52
+  %tail47 = phi i64 [ %336, %vector.end44 ], [ %369, %tail46 ]
+  %358 = icmp slt i64 %tail47, %9
+  br i1 %358, label %tail46, label %tail.end52
 
 tail46:                                           ; preds = %tail.head45
-  %358 = sub i64 %9, %tail47
-  %359 = call i64 @llvm.umin.i64(i64 %358, i64 8)
-  %360 = trunc i64 %359 to i32
-  %.splatinsert48 = insertelement <8 x i32> poison, i32 %360, i64 0
+  %359 = sub i64 %9, %tail47
+  %360 = call i64 @llvm.umin.i64(i64 %359, i64 8)
+  %361 = trunc i64 %360 to i32
+  %.splatinsert48 = insertelement <8 x i32> poison, i32 %361, i64 0
   %.splat49 = shufflevector <8 x i32> %.splatinsert48, <8 x i32> poison, <8 x i32> zeroinitializer
-  %361 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat49
-  %362 = mul i64 %tail47, 1
-  %363 = getelementptr float, ptr %47, i64 %362
-  %364 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %363, i32 4, <8 x i1> %361, <8 x float> zeroinitializer)
-  %.splatinsert50 = insertelement <8 x float> poison, float %332, i64 0
+  %362 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat49
+  %363 = mul i64 %tail47, 1
+  %364 = getelementptr float, ptr %48, i64 %363
+  %365 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %364, i32 4, <8 x i1> %362, <8 x float> zeroinitializer)
+  %.splatinsert50 = insertelement <8 x float> poison, float %333, i64 0
   %.splat51 = shufflevector <8 x float> %.splatinsert50, <8 x float> poison, <8 x i32> zeroinitializer
-  %365 = fmul <8 x float> %364, %.splat51
-  %366 = mul i64 %tail47, 1
-  %367 = getelementptr float, ptr %46, i64 %366
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %365, ptr %367, i32 4, <8 x i1> %361)
-  %368 = add i64 %tail47, 8
+  %366 = fmul <8 x float> %365, %.splat51
+  %367 = mul i64 %tail47, 1
+  %368 = getelementptr float, ptr %47, i64 %367
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %366, ptr %368, i32 4, <8 x i1> %362)
+  %369 = add i64 %tail47, 8
   br label %tail.head45
 
 tail.end52:                                       ; preds = %tail.head45
-  %369 = add i64 %41, 1
-  %370 = add i64 %task1, 1
+  %370 = add i64 %42, 1
+  %371 = add i64 %task1, 1
   br label %task.head
 
 task.end:                                         ; preds = %task.head
-  br i1 %40, label %then53, label %endif54
+  br i1 %41, label %then53, label %endif54
 
 then53:                                           ; preds = %task.end
   call void @llvm.x86.sse.sfence()

@@ -1,4 +1,5 @@
 #include "base/knobs.h"
+#include "kernels/loop/analysis.h"
 #include "support.h"
 
 namespace reprise::testing {
@@ -111,6 +112,38 @@ TEST(Loop, RowsStoredPastTheCachesAreTheSame) {
         Scoped always(knobs().stream_bytes, 1);
         EXPECT_EQ(results(norm, 9), usual) << cols << " of " << row;
       }
+  }
+}
+
+/// [batch, rows, columns] of which one operand stands with its rows contiguous: z = x transposed (+ y by element, w by row, v by column, its index).
+LoopKernel transposed(std::int64_t batch, std::int64_t rows, std::int64_t columns, DType t, bool longer) {
+  LoopKernel k = kernel({batch, rows, columns}, 3);
+  BodyBuilder b(k);
+  auto x = b.buffer(t), z = b.buffer(t, true);
+  const Ints across = {rows * columns, 1, rows}, along = {rows * columns, columns, 1};
+  auto value = b.load({x, across, 0, {}});
+  if (longer && t == DType::Float32) {
+    auto y = b.buffer(t), w = b.buffer(t), v = b.buffer(t), u = b.buffer(t);
+    value = b.op(ScalarOp::Add, value, b.op(ScalarOp::Mul, b.load({y, along, 0, {}}), b.load({w, {0, 1, 0}, 0, {}})));
+    value = b.op(ScalarOp::Sub, value, b.op(ScalarOp::Mul, b.load({v, {0, 0, 1}, 0, {}}), b.load({u, across, 0, {}})));
+    value = b.op(ScalarOp::Add, value, b.cast(b.op(ScalarOp::Sub, b.index(1), b.index(2)), t));
+  }
+  b.store({z, along, 0, {}}, value);
+  return k;
+}
+
+TEST(Loop, TransposedOperandsComeByTiles) {
+  EXPECT_EQ(kernels::tiling(transposed(2, 40, 40, DType::Float32, false)).dim, 1);
+  EXPECT_EQ(kernels::tiling(softmax(40, 40, {1, 40})).dim, -1);
+  for (std::int64_t bits : {0, 256, 128}) {
+    Scoped width(knobs().vector_bits, bits);
+    for (std::int64_t stream : {0, 1})
+      for (DType t : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Float8E4M3FN, DType::Int8, DType::Int32, DType::Int64, DType::Bool})
+        for (auto [rows, columns] : {std::pair<std::int64_t, std::int64_t>{1, 70}, {70, 1}, {3, 100}, {100, 3}, {16, 16}, {32, 64}, {33, 65}, {64, 512}, {130, 530}, {0, 5}, {5, 0}}) {
+          Scoped streams(knobs().stream_bytes, stream);
+          expect_same(transposed(2, rows, columns, t, false), 5, {});
+          if (t == DType::Float32) expect_same(transposed(2, rows, columns, t, true), 6, {2, 1e-6});
+        }
   }
 }
 

@@ -9,6 +9,8 @@
 // computes anew what it needs. A last run makes the stores that vary over reduced dims.
 #include "jit/cpu/loop/emitter.h"
 
+#include <bit>
+
 #include "jit/cpu/loop/compile.h"
 
 namespace reprise::jit {
@@ -85,14 +87,16 @@ void LoopEmitter::enter(int d, Value* index) {
 void LoopEmitter::tasks(Value* begin, Value* end) {
   std::vector<int> dims;
   for (int d = 0; d < k_.n_kept; ++d)
-    if (d != vdim_) dims.push_back(d);
+    if (d != vdim_ && d != tiling_.dim) dims.push_back(d);
   std::vector<Value*> counts;
   for (int d : dims) counts.push_back(extents_[static_cast<std::size_t>(d)]);
-  const bool chunks = v_kept_ && vdim_ >= 0;
-  if (chunks) {
-    Value* n = extents_[static_cast<std::size_t>(vdim_)];
-    counts.push_back(b_.CreateLShr(b_.CreateAdd(n, e_.i64(kernels::kChunk - 1)), __builtin_ctzll(kernels::kChunk)));
-  }
+  const bool chunks = v_kept_ && vdim_ >= 0, tiled = tiling_.dim >= 0;
+  auto count = [&](int d, std::int64_t size) {
+    Value* n = extents_[static_cast<std::size_t>(d)];
+    counts.push_back(b_.CreateLShr(b_.CreateAdd(n, e_.i64(size - 1)), static_cast<std::uint64_t>(std::countr_zero(static_cast<std::uint64_t>(size)))));
+  };
+  if (tiled) count(tiling_.dim, kernels::kBlockRows);
+  if (chunks) count(vdim_, tiled ? kernels::kBlockColumns : kernels::kChunk);
   std::vector<Value*> at(counts.size());
   Value* rest = begin;
   for (std::size_t j = counts.size(); j-- > 0;) {
@@ -104,7 +108,7 @@ void LoopEmitter::tasks(Value* begin, Value* end) {
       [&](Value*) {
         scope([&] {
           for (std::size_t j = 0; j < dims.size(); ++j) enter(dims[j], at[j]);
-          task(chunks ? at.back() : nullptr);
+          task(tiled ? at[dims.size()] : nullptr, chunks ? at.back() : nullptr);
         });
         Value* carry = b_.getTrue();
         for (std::size_t j = at.size(); j-- > 0;) {
@@ -119,9 +123,10 @@ void LoopEmitter::tasks(Value* begin, Value* end) {
       "task");
 }
 
-void LoopEmitter::task(Value* chunk) {
+void LoopEmitter::task(Value* rows, Value* chunk) {
   std::vector<bool> all(k_.body.size(), true);
   hoist(all, at_.dims, 0);
+  if (rows) return block(rows, chunk);
   std::vector<Value*> none;
   if (v_kept_ && vdim_ >= 0) {
     Value* from = b_.CreateMul(chunk, e_.i64(kernels::kChunk));
@@ -165,7 +170,9 @@ void LoopEmitter::finish_point(const Stores& stores, std::uint32_t stash, bool i
     stashed_ = kNone;
   }
   stash_in_room_ = false;
+  streaming_ = streams_ != nullptr && k_.n_kept == rank_;
   store_all(stores.here);
+  streaming_ = false;
 }
 
 void LoopEmitter::store_all(const std::vector<std::uint32_t>& stores) {
@@ -241,8 +248,12 @@ void LoopEmitter::vector_loop(const std::vector<bool>& need, Value* begin, Value
   if (!steps.masked_only) {
     Value* whole = b_.CreateAnd(b_.CreateSub(end, begin), e_.i64(-group));
     from = b_.CreateAdd(begin, whole);
-    emit_loop(
-        e_, begin, from, e_.i64(group), carried, [&](Value* iv) { inside(iv, steps.unroll, false); }, "vector");
+    auto groups = [&] {
+      emit_loop(
+          e_, begin, from, e_.i64(group), carried, [&](Value* iv) { inside(iv, steps.unroll, false); }, "vector");
+    };
+    if (k_.n_kept == rank_) for_both_stores(groups);  // nothing is carried
+    else groups();
   }
   emit_loop(
       e_, from, end, e_.i64(lanes), carried, [&](Value* iv) { inside(iv, 1, true); },

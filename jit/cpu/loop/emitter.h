@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,7 @@ class LoopEmitter {
         slots_(kernels::param_slots(k)),
         plan_(plan_of(k, cx.host)),
         vdim_(kernels::vector_dim(k)),
+        tiling_(kernels::tiling(k)),
         rank_(static_cast<int>(k.extents.size())),
         inside_(k.n_kept + k.n_parts) {
     vbit_ = vdim_ >= 0 ? 1u << vdim_ : 0;
@@ -72,7 +74,7 @@ class LoopEmitter {
   void enter(int d, Value* index);
   /// The tasks [begin, end): coordinates are decoded once and then counted, the vector dim's chunk fastest.
   void tasks(Value* begin, Value* end);
-  void task(Value* chunk);
+  void task(Value* rows, Value* chunk);  ///< `rows`: which block of Tiling::dim, where there is one
   /// At a kept point (or a vector of them): all stages, then the stores.
   void point();
   /// The reduced dims from `d` on, the vector dim innermost; `body` stands inside all of them. Where it comes to a part of a row, what is
@@ -91,13 +93,24 @@ class LoopEmitter {
   void vector_loop(const std::vector<bool>& need, Value* begin, Value* end, std::vector<Value*>& carried,
                    const std::function<void(std::vector<Value*>&)>& body);
 
+  // -- transposed operands (tiles.cc)
+  void block(Value* rows, Value* columns);
+  void tile(Value* row, Value* column);
+  /// What each of tiling_.loads reads in the tile: a vector for each row, as it stands in memory.
+  std::vector<Val> load_tile(Value* row, Value* column);
+
   // -- the memory that rows come from and go to (rows.cc) --------------------------------------------------------
   /// What the two notes in rows.cc need, computed once where the kernel begins.
   void plan_rows();
+  /// streams_, where these stores are all there are and write all elements of the loops.
+  void plan_streams(const std::vector<std::uint32_t>& stores);
+  void plan_pointwise_streams();
   /// Inside the vector loop of the second run over a row: the same places of a row some way ahead.
   void prefetch_rows(const std::vector<bool>& need);
   /// Stores of the last run that may pass the caches: their condition is streams_.
   bool may_stream(std::uint32_t store) const;
+  /// `f`, once for each value of streams_ where that is asked.
+  void for_both_stores(const std::function<void()>& f);
   /// `f` with the access `access` based at `base`, unless that is null.
   template <class F>
   void based_at(std::uint32_t access, Value* base, F&& f) {
@@ -188,7 +201,9 @@ class LoopEmitter {
   const kernels::LoopAnalysis info_;
   const kernels::ParamSlots slots_;
   const LoopPlan plan_;
-  const int vdim_, rank_, inside_;                      // inside_: the first dim inside a part
+  const int vdim_;
+  const kernels::Tiling tiling_;
+  const int rank_, inside_;                            // inside_: the first dim inside a part
   std::uint32_t vbit_ = 0;
   bool v_kept_ = false;
   std::uint32_t stashed_ = kNone, stashed_at_ = kNone;  // during the last run: a node that is loaded, and its access
@@ -196,11 +211,13 @@ class LoopEmitter {
   std::vector<Value*> ahead_;                           // by access: elements to where a later row is prefetched, or null
   Value* streams_ = nullptr;                            // i1: the last run's stores pass the caches; null: never
   bool streaming_ = false;                              // in the last run, when streams_ is there
+  std::optional<bool> streams_here_;                    // its value, where code comes for both
   Value* row_room_ = nullptr;                           // on the stack, for a row's values of another dtype than the result's; or null
   bool stash_in_room_ = false;                          // during the last two runs: that is where it is
   std::vector<std::uint32_t> roots_;                    // of the run over the reduced dims at hand
   const Stores* last_run_ = nullptr;                    // in the last one: its stores
   Value* stash_room_ = nullptr;                         // on the stack, for a row's stash when streams_ holds; or null
+  std::vector<Value*> tile_rooms_;                      // on the stack, for the tile of each of tiling_.loads; empty: they stay in registers
   int blocked_dim_ = -1;                                // inside a block of a sum: its dim, and
   std::pair<Value*, Value*> block_;                     // the part of it
   llvm::Function* f_ = nullptr;

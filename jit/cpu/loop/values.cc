@@ -200,7 +200,9 @@ void LoopEmitter::write(const BodyNode& n, std::uint32_t from, std::uint32_t pre
       }
     }
   };
-  if (streaming_ && vector && (at_.masks.empty() || at_.whole))
+  if (streaming_ && streams_here_)
+    each_step(*streams_here_ && vector && at_.masks.empty());
+  else if (streaming_ && vector && (at_.masks.empty() || at_.whole))
     emit_if(e_, at_.whole ? b_.CreateAnd(streams_, at_.whole) : streams_, [&] { each_step(true); }, [&] { each_step(false); });
   else
     each_step(false);
