@@ -16,7 +16,7 @@ struct PlaceIndices {
   };
   std::vector<Index> all;
   bool wraps = false;         ///< negative values count from the end
-  graph::ValueId rows;        ///< what the elements that self[indices] names become, broadcast; unset: not just that
+  graph::ValueId rows{};      ///< what the elements that self[indices] names become, broadcast; unset: not just that
 };
 
 /// nullopt: not one of these operators, or a 0-dim operand (the kernel checks by itself).
