@@ -29,9 +29,6 @@ Range range_of(DType t, const char* op, SourceLoc loc) {
 
 Tensor wide(const Tensor& t, SourceLoc loc) { return t.dtype() == kFloat64 || t.dtype() == kFloat32 ? t : to(t, kFloat32, loc); }
 
-void need_float(const Tensor& self, const char* op, SourceLoc loc) {
-  operators::need_float(op, loc, checked_meta(self, op, loc).dtype);
-}
 void need_positive(double scale, const char* op, SourceLoc loc) {
   if (!(scale > 0)) fail(ErrorCode::InvalidArgument, op, loc, "scale must be above 0, got ", scale);
 }
@@ -71,7 +68,7 @@ Tensor quantize_per_tensor(const Tensor& self, double scale, Int zero_point, DTy
   const char* op = "quantize_per_tensor";
   return named(op, [&] {
     const Range r = range_of(dtype, op, loc);
-    need_float(self, op, loc), need_positive(scale, op, loc), need_within(zero_point, r.low, r.high, op, loc);
+    operators::need_float(op, loc, checked_meta(self, op, loc).dtype), need_positive(scale, op, loc), need_within(zero_point, r.low, r.high, op, loc);
     return to(rounded(wide(self, loc), 1 / scale, Scalar(zero_point), r.low, r.high, loc), dtype, loc);
   });
 }
@@ -79,7 +76,7 @@ Tensor quantize_per_channel(const Tensor& self, const Tensor& scales, const Tens
   const char* op = "quantize_per_channel";
   return named(op, [&] {
     const Range r = range_of(dtype, op, loc);
-    need_float(self, op, loc);
+    operators::need_float(op, loc, checked_meta(self, op, loc).dtype);
     const TensorMeta m = checked_meta(self, op, loc);
     const Tensor x = wide(self, loc), inverse = reciprocal(to(along(scales, m, axis, "scales", op, loc), x.dtype(), loc), loc);
     return to(rounded(x, inverse, to(along(zero_points, m, axis, "zero_points", op, loc), x.dtype(), loc), r.low, r.high, loc), dtype, loc);
@@ -99,7 +96,7 @@ Tensor dequantize_per_channel(const Tensor& self, const Tensor& scales, const Te
 Tensor fake_quantize_per_tensor_affine(const Tensor& self, double scale, Int zero_point, Int quant_min, Int quant_max, SourceLoc loc) {
   const char* op = "fake_quantize_per_tensor_affine";
   return named(op, [&] {
-    need_float(self, op, loc), need_positive(scale, op, loc);
+    operators::need_float(op, loc, checked_meta(self, op, loc).dtype), need_positive(scale, op, loc);
     if (quant_min.hint() > quant_max.hint()) fail(ErrorCode::InvalidArgument, op, loc, "quant_min ", quant_min, " is above quant_max ", quant_max);
     need_within(zero_point, quant_min, quant_max, op, loc);
     const Tensor q = rounded(wide(self, loc), 1 / scale, Scalar(zero_point), quant_min, quant_max, loc);
@@ -109,7 +106,7 @@ Tensor fake_quantize_per_tensor_affine(const Tensor& self, double scale, Int zer
 Tensor fake_quantize_per_channel_affine(const Tensor& self, const Tensor& scale, const Tensor& zero_point, Int axis, Int quant_min, Int quant_max, SourceLoc loc) {
   const char* op = "fake_quantize_per_channel_affine";
   return named(op, [&] {
-    need_float(self, op, loc);
+    operators::need_float(op, loc, checked_meta(self, op, loc).dtype);
     if (quant_min.hint() > quant_max.hint()) fail(ErrorCode::InvalidArgument, op, loc, "quant_min ", quant_min, " is above quant_max ", quant_max);
     const TensorMeta m = checked_meta(self, op, loc);
     const Tensor x = wide(self, loc), s = to(along(scale, m, axis, "scale", op, loc), x.dtype(), loc), zero = to(along(zero_point, m, axis, "zero_point", op, loc), x.dtype(), loc);
