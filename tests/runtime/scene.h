@@ -92,7 +92,7 @@ inline Make matrix(std::int64_t columns) {
   return [=](std::int64_t n) { return alone(ramp(n * columns).view({n, columns})); };
 }
 /// Rows 1 to n of n + 2, columns 1 to 4 of 6: neither the start of its memory nor all of it.
-inline Scene inner(std::int64_t n) {
+inline Scene inner_part(std::int64_t n) {
   Tensor memory = ramp((n + 2) * 6);
   return {memory, {memory.view({n + 2, 6}).slice(0, 1, n + 1).slice(1, 1, 4)}};
 }

@@ -46,7 +46,7 @@ TEST(Views, AStorageThatGrowsDoesForAllTensorsOnIt) {
   };
   for (auto& [what, body] : bodies) {
     check(what, covers, body, {4, 6, 3});
-    check(std::string(what) + ", inside", inner, body, {4, 6, 3});
+    check(std::string(what) + ", inside", inner_part, body, {4, 6, 3});
     check(std::string(what) + ", two arguments", two, body, {4, 6, 3});
   }
   check("the other argument is written", two, [](Tensors a) {
@@ -149,8 +149,8 @@ TEST(Views, ResizeToNothingNeedsNoStorage) {
 
 TEST(Views, AsStridedCountsFromWhereTheViewBegins) {
   check("as_strided of a slice", vector_of(2), [](Tensors a) { return Tensors{a[0].slice(0, 3, 6).as_strided({2}, {1})}; });
-  check("of an argument that is a slice", inner, [](Tensors a) { return Tensors{a[0].as_strided({2}, {1}), a[0].as_strided({2, 2}, {6, 2}, 0)}; });
-  check("of a clone that is none", inner, [](Tensors a) { return Tensors{a[0].slice(0, 1, 3).clone().as_strided({2}, {1}, 0)}; });
+  check("of an argument that is a slice", inner_part, [](Tensors a) { return Tensors{a[0].as_strided({2}, {1}), a[0].as_strided({2, 2}, {6, 2}, 0)}; });
+  check("of a clone that is none", inner_part, [](Tensors a) { return Tensors{a[0].slice(0, 1, 3).clone().as_strided({2}, {1}, 0)}; });
   check("of rows that are cloned", matrix(3), [](Tensors a) { return Tensors{a[0].slice(0, 1, 3).clone().as_strided({2}, {1}, 0) + 1}; });
 }
 
@@ -181,7 +181,7 @@ TEST(Views, WritesByPlaceToAnyArgument) {
        }},
   };
   for (auto& [name, body] : bodies)
-    for (auto& [kind, make] : {std::pair<const char*, Make>{"", matrix(3)}, {" of an inner part", inner}, {" of a transposed", transposed}})
+    for (auto& [kind, make] : {std::pair<const char*, Make>{"", matrix(3)}, {" of an inner part", inner_part}, {" of a transposed", transposed}})
       check(std::string(name) + kind, make, body);
 }
 
@@ -209,7 +209,7 @@ TEST(Views, WhatEagerRefusesIsRefused) {
       {"beyond the storage", [](Tensors a) { return Tensors{a[0].as_strided({2}, {1000})}; }},
   };
   for (auto& [name, body] : bodies)
-    for (const Make& make : {Make(matrix(3)), Make(inner), Make(transposed)}) {
+    for (const Make& make : {Make(matrix(3)), Make(inner_part), Make(transposed)}) {
       auto f = compile(body, {.name = name});
       for (std::int64_t n : {4, 6}) {
         Scene want = make(n), got = make(n);
@@ -275,7 +275,7 @@ TEST(Views, StridesOfResults) {
     return Tensors{(a[0] * 2).t(), (a[0] * 3).slice(1, 1, 2), (a[0] - 1).select(1, 0), a[0].clone().t(), (a[0] * 4).slice(0, 1, 2), y.t().clone(), (a[0] + 5).expand({2, a[0].size(0), 3}), y};
   };
   check("strides of results", matrix(3), body);
-  check("strides of results of an inner part", inner, body);
+  check("strides of results of an inner part", inner_part, body);
   check("written through a transposed view", matrix(3), [](Tensors a) { Tensor y = a[0] * 1; y.t().mul_(2); return Tensors{y.t()}; });
 }
 
@@ -320,7 +320,7 @@ TEST(Views, StridesThatLeadNowhere) {
 TEST(Views, AsStridedScatterNamesPlacesOfTheStorage) {
   const std::vector<std::pair<std::string, Make>> selves = {
       {"row-major", matrix(4)},
-      {"inner", inner},
+      {"inner", inner_part},
       {"transposed", transposed},
       {"at the start", [](std::int64_t n) { Tensor m = ramp(n * 4 + 8); return Scene{m, {m.as_strided({n, 4}, {4, 1})}}; }},
       {"expanded", [](std::int64_t n) { Tensor m = ramp(8); return Scene{m, {m.slice(0, 1, 5).unsqueeze(0).expand({n, 4})}}; }},
