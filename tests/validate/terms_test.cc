@@ -29,7 +29,9 @@ TEST(Terms, BoundsOfQuotientsAreThoseOfNumbers) {
             }
           const std::string of = "[" + std::to_string(a) + ", " + std::to_string(b) + "] / [" + std::to_string(c) + ", " + std::to_string(d) + "]";
           EXPECT_TRUE(known.lo <= lo && hi <= known.hi) << of << " is in [" << to_string(known.lo) << ", " << to_string(known.hi) << "]";
-          if (c >= 1) EXPECT_TRUE(known.lo == lo && known.hi == hi) << of << ": [" << to_string(known.lo) << ", " << to_string(known.hi) << "]";
+          if (c >= 1) {
+            EXPECT_TRUE(known.lo == lo && known.hi == hi) << of << ": [" << to_string(known.lo) << ", " << to_string(known.hi) << "]";
+          }
         }
 }
 
