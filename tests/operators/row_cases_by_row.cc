@@ -73,6 +73,15 @@ std::vector<RowCase> row_by_row_cases() {
   };
   add({.row = "nms", .dtypes = kFloatDTypes, .args = boxes, .refused = [](const Asked& a) { return std::vector<OpArg>{a({3, 5}), a({3}), Scalar(0.5)}; },
        .says = "nms: wants boxes [n, 4] and scores [n], got sizes [3, 5] and [3]"});
+  add({.row = "choose_boxes", .dtypes = kFloatDTypes,
+       .args = [](const Asked& a) {
+         const Tensor corner = a({2, a.n, 2});
+         return std::vector<OpArg>{cat({corner, corner + a.of(full({2, a.n, 2}, 2.0))}, 2), a({2, 3, a.n}, 4), Int(2), Scalar(0.5), Scalar(-1.0), true, false};
+       },
+       .refused = [](const Asked& a) { return std::vector<OpArg>{a({3, 4}), a({3}), Int(2), Scalar(0.5), Scalar(0.0), false, true}; },
+       .says = "choose_boxes: wants boxes [pictures, n, 4] and scores [pictures, classes, n], got sizes [3, 4] and [3]"});
+  add({.row = "lexicographic_order", .dtypes = kAllDTypes, .args = [](const Asked& a) { return std::vector<OpArg>{a({a.n, 3})}; },
+       .refused = [](const Asked& a) { return std::vector<OpArg>{a({4})}; }, .says = "lexicographic_order: wants rows [n, m], got sizes [4]"});
   add({.row = "roi_align", .dtypes = kFloatDTypes,
        .args = [](const Asked& a) { return std::vector<OpArg>{a({2, 3, a.n + 1, 8}), a.of(tensor_of<double>({0, 0, 0, 4, 3, 1, 1, 2, 5, 5}, {2, 5})), Int(2), Int(3), Scalar(0.5), Int(2), true}; },
        .refused = [](const Asked& a) { return std::vector<OpArg>{a({1, 1, 4, 4}), a.of(zeros({1, 5})), Int(0), Int(2), Scalar(1.0), Int(-1), false}; }, .says = "roi_align: output_h must be at least 1, got 0"});
