@@ -208,7 +208,7 @@ std::vector<Tensor> split(const Tensor& self, Int split_size, Int dim, SourceLoc
   int d = wrap(dim, static_cast<int>(sizes.size()), "split", loc);
   if (!require(detail::compare_lt(0, split_size, loc), "split: positive size")) {
     // Nothing is one part of nothing.
-    if (graph::is_plain(split_size, 0) && require(detail::compare_eq(sizes[d], 0, loc), "split: of nothing")) return {slice(self, d, 0, 0, 1, loc)};
+    if (require(detail::compare_eq(split_size, 0, loc), "split: into parts of nothing") && require(detail::compare_eq(sizes[d], 0, loc), "split: of nothing")) return {slice(self, d, 0, 0, 1, loc)};
     fail(ErrorCode::InvalidArgument, "split", loc, "split_size must be positive, got ", split_size);
   }
   guards::LibraryScope operators;

@@ -145,11 +145,24 @@ std::vector<bool> left_out(const IndexMap& map) {
 
 namespace {
 
-/// The dims of a match on the operand's side that have extent.
-std::vector<int> wide_dims(const DimMatch& m, const Ints& sizes) {
+/// The dims of a match on the operand's side that have extent. One without which the others are as large as the view is 1 (or nothing has elements), though
+/// nobody may know it of the dim itself: of s0 * (s1 - 1) = 0 only the product is known.
+std::vector<int> wide_dims(const DimMatch& m, const Ints& sizes, const Ints& viewed) {
   std::vector<int> out;
   for (int d = m.old_begin; d < m.old_end; ++d) {
     if (!is_number(sizes[d], 1)) out.push_back(d);
+  }
+  auto product = [&](auto begin, auto end, const Ints& of, int but) {
+    Int n = 1;
+    for (; begin != end; ++begin)
+      if (*begin != but) n = n * of[*begin];
+    return n;
+  };
+  std::vector<int> all;
+  for (int d = m.new_begin; d < m.new_end; ++d) all.push_back(d);
+  for (std::size_t i = 0; out.size() > 1 && i < out.size();) {
+    if (same_number(product(out.begin(), out.end(), sizes, out[i]), product(all.begin(), all.end(), viewed, -1))) out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
+    else ++i;
   }
   return out;
 }
@@ -165,10 +178,11 @@ Ints sizes_of(const std::vector<int>& dims, const Ints& sizes) {
 int loop_to_split(const graph::Graph& g, const graph::Node& view, const IndexMap& map, const Ints& extents, Ints& into) {
   if (graph::view_facts_of(view.op).of != graph::ViewOf::JoinedDims) return -1;
   const Ints& from = g.meta(std::get<ValueId>(view.args[0])).layout.sizes;
-  auto matches = match_dims(from, g.meta(view.results[0]).layout.sizes);
+  const Ints& to = g.meta(view.results[0]).layout.sizes;
+  auto matches = match_dims(from, to);
   if (!matches) return -1;
   for (const DimMatch& m : *matches) {
-    std::vector<int> wide = wide_dims(m, from);
+    std::vector<int> wide = wide_dims(m, from, to);
     if (wide.size() < 2 || m.new_end - m.new_begin != 1) continue;
     into = sizes_of(wide, from);
     const Coord& c = map.dims[m.new_begin];
@@ -210,7 +224,7 @@ std::optional<IndexMap> through_view(const graph::Graph& g, const graph::Node& v
     auto matches = match_dims(in.sizes, to);
     if (!matches) return std::nullopt;
     for (const DimMatch& m : *matches) {
-      std::vector<int> wide = wide_dims(m, in.sizes);
+      std::vector<int> wide = wide_dims(m, in.sizes, to);
       if (wide.empty()) continue;
       if (wide.size() > 1) {
         if (m.new_end - m.new_begin != 1) return std::nullopt;

@@ -39,7 +39,7 @@ struct Kinds {
   }
 };
 using HostKinds = Kinds<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose, micro::Softmax, micro::Scale, micro::IntDot, micro::HalfDot, micro::BlockDot,
-                        micro::IntTile, micro::ScaleSums>;
+                        micro::IntTile, micro::ScaleSums, micro::PackWindows, micro::SumWindows>;
 
 }  // namespace
 

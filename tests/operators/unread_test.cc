@@ -186,5 +186,21 @@ TEST(Unread, TheTracedProgramReadsAll) {
   EXPECT_EQ(g(x, number(4)).numel(), 4);
 }
 
+/// Of [n, m] only n * (m - 1) = 0 is known, by a reshape of the part beside: that the flattened tensor has n elements, not that m is 1.
+TEST(Unread, AViewDropsADimensionOfWhichOnlyTheProductIsKnown) {
+  auto body = [](Tensor x, Tensor y) {
+    x.slice(1, 0, x.size(1) - 1).reshape({x.size(1) - 1, x.size(0)}).mul_(2);
+    const Tensor z = x.copy_(y + 1), kept = z.index({z > 0});
+    return zeros({(kept > 1).sum().item().to_int(), 3}, x.options()) + 1;
+  };
+  auto f = compile(body);
+  for (std::int64_t n : {4, 3, 7}) {
+    Tensor x = numbers({n, 1}), own = x.clone();
+    const Tensor y = numbers({n, 1}, kFloat32, 3);
+    expect_same({f(x, y), x}, {body(own, y), own}, 0, 0);
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
 }  // namespace
 }  // namespace reprise::test
