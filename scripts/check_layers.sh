@@ -6,6 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 fail=0
 report() { printf 'check_layers: %s\n%s\n' "$1" "$2" >&2; fail=1; }
+# Lines of all sources, but of builds and of Python's packages.
+everywhere() { grep -rnE "$1" --include=*.h --include=*.cc --include=*.inc --exclude-dir='build*' --exclude-dir=.venv . 2>/dev/null; }
 
 rooms=(base guards device tensor graph passes kernels jit operators runtime validate import)
 above=""
@@ -58,20 +60,20 @@ hits=$(grep -rnE '([=!]= *|case +|switch *\(.*)(graph::)?OpId::|OpId::[a-z_0-9]+
   grep -vE '^passes/functionalize[a-z_]*\.cc:[0-9]+: .*= n\.op == OpId::copy;' || true)
 [ -z "$hits" ] || report "an operator is asked for by its name:" "$hits"
 
-hits=$(grep -rnE '#include [<"]llvm' --include=*.h --include=*.cc . 2>/dev/null | grep -vE '^\./(jit|tests/cuda(_sim|_sim_test)?|build[^/]*)/' || true)
+hits=$(everywhere '#include [<"]llvm' | grep -vE '^\./(jit|tests/cuda(_sim|_sim_test)?)/' || true)
 [ -z "$hits" ] || report "LLVM is seen outside jit/:" "$hits"
 # What others see of jit/: its engine, and a compile.h for each kind of kernel. These are free of LLVM, so that nobody else compiles it.
-hits=$(grep -rnE '#include "jit/' --include=*.h --include=*.cc --include=*.inc . 2>/dev/null | grep -vE '^\./(jit|build[^/]*)/|"jit/engine/|"jit/[^"]*/compile\.h"' || true)
+hits=$(everywhere '#include "jit/' | grep -vE '^\./jit/|"jit/engine/|"jit/[^"]*/compile\.h"' || true)
 [ -z "$hits" ] || report "of jit/ others include engine/ and compile.h alone:" "$hits"
 seen=$(find jit/engine -name '*.h'; find jit -name compile.h)
 # shellcheck disable=SC2086
 hits=$(grep -nE '#include ([<"]llvm|"jit/([^e]|e[^n]))' $seen 2>/dev/null || true)
 [ -z "$hits" ] || report "LLVM, or an emitter, is seen in a header of jit/ that other rooms include:" "$hits"
-hits=$(grep -rnE '#include [<"]cuda(_runtime)?\.h' --include=*.h --include=*.cc . 2>/dev/null | grep -vE '^\./(device/cuda|tests/cuda(_sim|_sim_test)?|build[^/]*)/' || true)
+hits=$(everywhere '#include [<"]cuda(_runtime)?\.h' | grep -vE '^\./(device/cuda|tests/cuda(_sim|_sim_test)?)/' || true)
 [ -z "$hits" ] || report "the CUDA driver is seen outside device/cuda/:" "$hits"
-hits=$(grep -rnE '#include [<"]z3' --include=*.h --include=*.cc . 2>/dev/null | grep -vE '^\./(validate|build[^/]*)/' || true)
+hits=$(everywhere '#include [<"]z3' | grep -vE '^\./validate/' || true)
 [ -z "$hits" ] || report "Z3 is seen outside validate/:" "$hits"
-hits=$(grep -rnE '#include [<"](google/protobuf|.*\.pb\.h)' --include=*.h --include=*.cc . 2>/dev/null | grep -vE '^\./(import/onnx/decode\.cc|build[^/]*/)' || true)
+hits=$(everywhere '#include [<"](google/protobuf|.*\.pb\.h)' | grep -vE '^\./import/onnx/decode\.cc' || true)
 [ -z "$hits" ] || report "protobuf is seen outside import/onnx/decode.cc:" "$hits"
 hits=$(grep -rnE '#include "' include 2>/dev/null | grep -v '#include "reprise/' || true)
 [ -z "$hits" ] || report "a public header includes one that is not installed:" "$hits"
