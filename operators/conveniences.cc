@@ -172,10 +172,10 @@ namespace {
 Tensor neighbours(const Tensor& y, int d, SourceLoc loc) { return add(slice(y, d, 1, std::nullopt, 1, loc), slice(y, d, 0, -1, 1, loc), 1, loc); }
 }  // namespace
 
-Tensor trapezoid(const Tensor& y, double dx, Int dim, SourceLoc loc) {
+Tensor trapezoid(const Tensor& y, Scalar dx, Int dim, SourceLoc loc) {
   need_dims(y, 1, "trapezoid", loc);
   const int d = wrapped(checked_meta(y, "trapezoid", loc), dim, "trapezoid", loc);
-  return named("trapezoid", [&] { return mul(sum(neighbours(y, d, loc), {d}, false, std::nullopt, loc), dx / 2, loc); });
+  return named("trapezoid", [&] { return mul(sum(neighbours(y, d, loc), {d}, false, std::nullopt, loc), dx.to_double(loc) / 2, loc); });
 }
 Tensor trapezoid(const Tensor& y, const Tensor& x, Int dim, SourceLoc loc) {
   need_dims(y, 1, "trapezoid", loc);

@@ -56,7 +56,7 @@ void add_families(Calls& calls) {
   REPRISE_CALL(bilinear) REPRISE_CALL(multi_dot) REPRISE_CALL(matrix_power) REPRISE_CALL(meshgrid) REPRISE_CALL(cartesian_prod) REPRISE_CALL(tril_indices) REPRISE_CALL(triu_indices) REPRISE_CALL(triangular_solve)
   REPRISE_CALL(nonzero) REPRISE_CALL(argwhere) REPRISE_CALL(masked_select) 
   calls["unique"] = [](const Json& a) { return given(unique(tensor_from(a.at(0)), a.at(1).get<bool>(), a.at(2).get<bool>(), SourceLoc{})); };
-  calls["unique_consecutive"] = [](const Json& a) { return given(unique_consecutive(tensor_from(a.at(0)), a.at(1).get<bool>(), a.at(2).get<bool>(), SourceLoc{})); };
+  calls["unique_consecutive"] = [](const Json& a) { return given(unique_consecutive(tensor_from(a.at(0)), a.at(1).get<bool>(), a.at(2).get<bool>(), std::nullopt, SourceLoc{})); };
   calls["trapezoid"] = call_of<Tensor, const Tensor&, Scalar, Int, SourceLoc>(&reprise::trapezoid);
   calls["trapezoid_at"] = call_of<Tensor, const Tensor&, const Tensor&, Int, SourceLoc>(&reprise::trapezoid);
   REPRISE_CALL(take) REPRISE_CALL(take_along_dim) REPRISE_CALL(embedding_bag)

@@ -54,7 +54,7 @@ Tensor logspace(Scalar start, Scalar end, Int steps, double base = 10.0, const T
 /// self's powers 0 to n - 1 (n: self's size if none; a constant of a trace) as columns, falling unless `increasing`. A vector.
 Tensor vander(const Tensor& self, std::optional<Int> n = std::nullopt, bool increasing = false, SourceLoc loc = SourceLoc::current());
 /// The integral of y along dim by trapezoids, `dx` apart or at x: a vector, or of sizes that broadcast to y's. Integers give floats.
-Tensor trapezoid(const Tensor& y, double dx = 1.0, Int dim = -1, SourceLoc loc = SourceLoc::current());
+Tensor trapezoid(const Tensor& y, Scalar dx = 1, Int dim = -1, SourceLoc loc = SourceLoc::current());
 Tensor trapezoid(const Tensor& y, const Tensor& x, Int dim = -1, SourceLoc loc = SourceLoc::current());
 
 // ---- statistics
