@@ -289,7 +289,9 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
   });
 }
 
-Tensor msort(const Tensor& self, SourceLoc loc) { return need_dims(self, 1, "msort", loc), sort(self, 0, false, loc).first; }
+Tensor msort(const Tensor& self, SourceLoc loc) {
+  return named("msort", [&] { return sort(self, 0, false, loc).first; });
+}
 
 Tensor randperm(Int n, const TensorOptions& options, SourceLoc loc) {
   if (n.hint() < 0) fail(ErrorCode::InvalidArgument, "randperm", loc, "n must not be negative, got ", n);
