@@ -126,7 +126,7 @@ struct Conv {
 
   /// A [k, m] times each of [n, m, l]: [n, k, l].
   V times_each(V rows, V images) const {
-    const Ints& m = b.sizes(rows);
+    const Ints m = b.sizes(rows);
     return b.emit(OpId::bmm, {b.emit(OpId::expand, {b.emit(OpId::unsqueeze, {rows, Int(0)}), Ints{b.sizes(images)[0], m[0], m[1]}}), images});
   }
   /// [n, c, ...] seen as [c, n, ...], and back.
