@@ -576,7 +576,7 @@ class Unread {
     const ValueId was = std::get<ValueId>(n.args[0]), self = std::get<ValueId>(s.args[0]);
     Column by{};
     const std::size_t at = *by_mask(was, std::get<std::vector<ValueId>>(n.args[1]), by);
-    const Ints& sizes = rw.meta(self).layout.sizes;
+    const Ints sizes = rw.meta(self).layout.sizes;
     const std::size_t rows = static_cast<std::size_t>(by.rank), rank = sizes.size() - rows + 1;
     ValueId values = std::get<ValueId>(s.args[2]);
     while (static_cast<std::size_t>(rw.meta(values).dim()) < rank) values = rw.emit(OpId::unsqueeze, {values, Int(0)});
