@@ -4,6 +4,7 @@
 # to two of them is an error until it runs again. REPRISE_ALONE names sources, by their path from the root, in which it overlooks something.
 find_program(REPRISE_PYTHON NAMES python3 DOC "python3, for the tests of the documents and REPRISE_UNITY")
 set(REPRISE_ALONE tests/runtime/log_lines.cc)  # base/log.h and reprise/ops.h do not go together
+set(REPRISE_UNITY_EXCEPT "" CACHE STRING "with REPRISE_UNITY: folders whose sources are compiled alone all the same, those you work in (kernels/cpu;jit/cpu)")
 
 function(reprise_unity target)
   if(NOT REPRISE_UNITY OR NOT REPRISE_PYTHON)
@@ -11,10 +12,11 @@ function(reprise_unity target)
   endif()
   get_target_property(sources ${target} SOURCES)
   set(paths "")
+  list(JOIN REPRISE_UNITY_EXCEPT "|" except)
   foreach(source IN LISTS sources)
     get_filename_component(path ${source} ABSOLUTE)
     file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${path})
-    if(source MATCHES "^[^$]*[.]cc$" AND NOT name IN_LIST REPRISE_ALONE)
+    if(source MATCHES "^[^$]*[.]cc$" AND NOT name IN_LIST REPRISE_ALONE AND NOT (except AND name MATCHES "^(${except})/"))
       list(APPEND paths ${path})
     endif()
   endforeach()

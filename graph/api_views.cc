@@ -136,8 +136,7 @@ Tensor narrow(const Tensor& self, Int dim, Int start, Int length, SourceLoc loc)
   int d = wrap(dim, static_cast<int>(sizes.size()), "narrow", loc);
   guards::LibraryScope operators;
   // Of what depends on data the number seen says nothing.
-  auto of_data = [](Int n) { return n.is_symbolic() && n.expr()->env().of_data(n.expr()); };
-  auto beyond = [&](Int n, Int size) { return !of_data(n) && !of_data(size) && n.hint() > size.hint(); };
+  auto beyond = [](Int n, Int size) { return !graph::depends_on_data(n) && !graph::depends_on_data(size) && n.hint() > size.hint(); };
   if (!graph::ask(detail::compare_le(0, start, loc), "narrow: start counts from the front")) start = start + sizes[d];
   if (!require(detail::compare_le(0, length, loc), "narrow: length not negative") ||
       !require(detail::compare_le(0, start, loc), "narrow: start within the size") ||

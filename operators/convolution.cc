@@ -39,7 +39,7 @@ using passes::Build;
 
 namespace {
 
-enum Arg { kInput, kWeight, kBias, kStride, kPadding, kDilation, kTransposed, kOutputPadding, kGroups };
+using namespace kernels::windows_args;
 
 std::vector<Steps> steps_of(const Ints& weight, const Ints& stride, const Ints& dilation, SourceLoc loc) {
   std::vector<Steps> all;

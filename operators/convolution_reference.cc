@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "kernels/launch/product.h"
 #include "kernels/reference/elements.h"
 
 namespace reprise::operators {
@@ -14,7 +15,7 @@ namespace reference = kernels::reference;
 
 namespace {
 
-enum Arg { kInput, kWeight, kBias, kStride, kPadding, kDilation, kTransposed, kOutputPadding, kGroups };
+using namespace kernels::windows_args;
 
 struct Sums {
   const TensorView &x, &w, &y;

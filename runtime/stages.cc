@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "device/backend.h"
 #include "graph/map_values.h"
+#include "graph/shape_rules.h"
 #include "graph/text.h"
 #include "operators/read_back.h"
 #include "passes/pass.h"
@@ -152,7 +153,7 @@ class Cut {
   bool relies_on_numbers(const Node& n) const {
     if (is_read(n)) return false;
     if (graph::effects_of(n).any()) return true;
-    auto of_data = [&](const Ints& l) { return std::any_of(l.begin(), l.end(), [&](Int i) { return i.is_symbolic() && g_.env->of_data(i.expr()); }); };
+    auto of_data = [](const Ints& l) { return std::any_of(l.begin(), l.end(), graph::depends_on_data); };
     bool relies = std::any_of(n.results.begin(), n.results.end(), [&](ValueId r) { return of_data(g_.meta(r).layout.sizes); });
     for_each_value(n, [&](ValueId v) { relies = relies || of_data(g_.meta(v).layout.sizes) || of_data(g_.meta(v).layout.strides); });
     return relies;

@@ -18,13 +18,15 @@
 
 #include "kernels/cpu/matmul_product.h"
 #include "kernels/launch/layout.h"
+#include "kernels/launch/product.h"
 #include "kernels/reference/reference.h"
 
 namespace reprise::kernels {
 
 namespace {
 
-enum Arg { kInput, kWeight, kBias, kStride, kPadding, kDilation, kTransposed, kOutputPadding, kGroups, kOwn };
+using namespace windows_args;
+constexpr int kOwn = windows_args::kCount;  // what is not the schema's: convolution_ints
 constexpr int kMostDims = 3;
 
 /// One spatial dimension: sizes of the image, the result and the kernel, and how the image's elements stand.

@@ -11,6 +11,11 @@ enum class ProductForm : std::uint8_t {
   Rows,      ///< [..., k] x [n, k]: any number of leading dimensions, the second operand by rows; a bias may come third
   Windows,   ///< of convolutions: [n, c, ...] x [o, c / groups, places...], the image second in the product; a bias may come third
 };
+/// The arguments of an operator of the form Windows.
+namespace windows_args {
+enum Arg { kInput, kWeight, kBias, kStride, kPadding, kDilation, kTransposed, kOutputPadding, kGroups, kCount };
+}
+
 /// "form of a product", of operators of class Matmul.
 graph::OpColumn<ProductForm>& product_forms();
 
