@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/loaded_image.h"
+#include "kernels/cpu/attention_kernels.h"
 #include "kernels/cpu/micro_kernels.h"
 
 namespace reprise {
@@ -38,7 +39,7 @@ struct Kinds {
     return (f(std::type_identity<K>()) || ...);
   }
 };
-using HostKinds = Kinds<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose, micro::Softmax, micro::Scale, micro::IntDot, micro::HalfDot, micro::BlockDot,
+using HostKinds = Kinds<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose, micro::Strip, micro::Softmax, micro::Scale, micro::IntDot, micro::HalfDot, micro::BlockDot,
                         micro::IntTile, micro::ScaleSums, micro::PackWindows, micro::SumWindows>;
 
 }  // namespace
