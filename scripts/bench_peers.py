@@ -30,6 +30,7 @@ def parse(arguments):
     parser.add_argument("--rounds", type=int, help="turns of each contender (default 5)")
     parser.add_argument("--seconds", type=float, help="of a contender's turn (default 0.15)")
     parser.add_argument("--results", default=str(ROOT / "bench" / "results"), help="folder of the results file, the table and the pictures")
+    parser.add_argument("--docs", action="store_true", help="also write the table of figures into docs/performance.md")
     parser.add_argument("--json", action="store_true", help="print what was measured as JSON")
     parser.add_argument("--list", action="store_true", help="say what there is, measure nothing")
     o = parser.parse_args(arguments)
@@ -114,6 +115,8 @@ def main():
         (folder / "versions.json").write_text(json.dumps(machine["versions"]))
         path = report.write(Path(o.results), everything, machine, datetime.date.today().isoformat())
         print(f"bench: {path}", file=sys.stderr)
+        if o.docs:
+            report.write_docs(ROOT / "docs" / "performance.md", everything, machine, datetime.date.today().isoformat())
     elif d.versions:
         (folder / "versions.json").write_text(json.dumps({**state_versions(folder), **{n: v for n, v in d.versions.items() if n != "reprise"}}))
     if o.json:

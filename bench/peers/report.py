@@ -153,3 +153,21 @@ def write(folder, records, info, date):
         pictures.append((title, f"{base}-{name}.svg"))
     (folder / f"{base}.md").write_text(markdown(records, info, date, pictures))
     return folder / f"{base}.md"
+
+
+def write_docs(page, records, info, date):
+    """The table of figures, in place of the one that stands in the page."""
+    from peers.workloads import WORKLOADS
+
+    loads = sorted(r["load"] for r in records)
+    text = page.read_text()
+    begin, end = "<!-- figures -->\n", "<!-- end figures -->"
+    if text.count(begin) != 1 or text.count(end) != 1:
+        raise SystemExit(f"bench: {page} has no place for the table ({begin.strip()} ... {end})")
+    points = sum(len(w.points) for w in WORKLOADS if not w.full)
+    rows = [(f"**{row}**" if v == "short" else row, w, m or "–", v) for row, w, m, v in verdicts(records)]
+    told = (f"The last run ({date}): {info['cpu']}, {info['cores']} cores, {', '.join(info['features'])}; {len(records)} measurements of {points} points; the machine's load was {loads[0]:.1f} to {loads[-1]:.1f}, {loads[len(loads) // 2]:.1f} in the median. "
+            f"All points and pictures: `bench/results/cpu-{slug(info['cpu'])}-{date}.md`.")
+    table = _table(("figure", "to reach", "measured (1: the best peer's speed)", ""), rows)
+    head, rest = text.split(begin)
+    page.write_text(head + begin + told + "\n\n" + table + "\n" + end + rest.split(end)[1])

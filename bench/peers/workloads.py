@@ -293,10 +293,11 @@ _TOKENS = {"tokens": {0: "batch", 1: "length"}, "present": {0: "batch", 1: "leng
 _key = lambda *names: lambda p: "-".join(str(p[n]) for n in names)
 
 WORKLOADS = [
-    Workload("product f32 square", "products", "mm", [dict(n=n, dtype="float32") for n in (64, 128, 256, 512, 1024, 2048)], _mm),
+    Workload("product f32 square", "products", "mm", [dict(n=n, dtype="float32") for n in (64, 128, 256, 512, 1024, 2048)], _mm, threads=lambda p: [2] if p["n"] >= 1024 else []),
     Workload("product bf16 square", "products", "mm", [dict(n=n, dtype="bfloat16") for n in (256, 512, 1024, 2048)], _mm, tolerance=2e-2),
     Workload("linear 1..128 rows", "linear", "linear", [{"rows": r, "in": i, "out": o, "dtype": "float32"} for i, o in ((768, 3072), (2048, 768)) for r in (1, 4, 8, 16, 32, 64, 128)] +
-             [{"rows": 1, "in": 4096, "out": 4096, "dtype": "float32"}], lambda rng, p: [{"x": _floats(rng, p["rows"], p["in"])}], _linear_weights, _key("in", "out", "dtype")),
+             [{"rows": 1, "in": 4096, "out": 4096, "dtype": "float32"}], lambda rng, p: [{"x": _floats(rng, p["rows"], p["in"])}], _linear_weights, _key("in", "out", "dtype"),
+             threads=lambda p: [2] if p["in"] == 4096 else []),
     Workload("product int8", "products", "int8", [{"rows": r, "in": 1024, "out": 1024} for r in (1, 32, 256, 1024)], lambda rng, p: [{"a": _int8(rng, p["rows"], p["in"])}],
              lambda rng, p: {"b": _int8(rng, p["in"], p["out"])}, _key("in", "out"), tolerance=0.0),
     Workload("batched small products", "products", "mm", [dict(batch=b, n=n, dtype="float32") for b, n in ((256, 16), (256, 32), (64, 64))], _mm),
@@ -321,7 +322,8 @@ WORKLOADS = [
     Workload("MiniLM", "minilm", "minilm", [dict(sizes=s, dim=384) for s in ("changing", "1x4", "1x16", "1x64", "1x256", "4x11", "8x32", "32x16", "32x64")], _minilm, _minilm_weights, lambda p: "minilm", _TOKENS),
     Workload("Llama prefill", "llama", "llama", [_llama_point("15M", n, 0, "float32") for n in (8, 128)] + [_llama_point("110M", n, 0, "float32") for n in (8, 32, 128, 512)], _llama, _llama_weights,
              _key("model", "dtype"), tolerance=1e-3),
-    Workload("Llama decode", "llama", "llama", [_llama_point(m, 1, n, "float32") for m, n in (("15M", 128), ("110M", 128), ("110M", 512))], _llama, _llama_weights, _key("model", "dtype"), tolerance=1e-3),
+    Workload("Llama decode", "llama", "llama", [_llama_point(m, 1, n, "float32") for m, n in (("15M", 128), ("110M", 128), ("110M", 512))], _llama, _llama_weights, _key("model", "dtype"), tolerance=1e-3,
+             threads=lambda p: [2] if p["model"] == "110M" and p["past"] == 128 else []),
     Workload("Llama prefill", "llama-bf16", "llama", [_llama_point("110M", n, 0, "bfloat16") for n in (8, 32, 128, 512)], _llama, _llama_weights, _key("model", "dtype"), tolerance=6e-2),
     Workload("Llama decode", "llama-bf16", "llama", [_llama_point("110M", 1, 128, "bfloat16")], _llama, _llama_weights, _key("model", "dtype"), tolerance=6e-2),
     Workload("Llama prefill", "llama-1.1B", "llama", [_llama_point("1.1B", n, 0, d) for d in ("float32", "bfloat16") for n in (32, 128)], _llama, _llama_weights, _key("model", "dtype"), tolerance=6e-2, full=True),
