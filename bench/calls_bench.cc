@@ -1,5 +1,4 @@
-// Calls of compiled functions, as a user makes them: dispatch, replay, eager, and the cases that scripts/bench_peers.py
-// holds against peers (named Peer/...).
+// Calls of compiled functions, as a user makes them: dispatch, replay, eager, and small products.
 #include <benchmark/benchmark.h>
 
 #include "reprise/reprise.h"

@@ -1,4 +1,4 @@
-// Convolutions that scripts/bench_peers.py holds against peers, which read their shapes from the names.
+// Convolutions of known models, as a user calls them.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

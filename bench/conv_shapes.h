@@ -7,7 +7,7 @@ namespace reprise::bench {
 /// A convolution of images [batch, channels, side, side] with `results` kernels of places x places, padded to keep the size at steps of 1.
 struct ConvShape {
   std::int64_t batch, channels, side, results, places, step, groups;
-  /// What scripts/bench_peers.py reads the peers' shapes from.
+  /// Of reprise_bench.
   std::string name() const {
     auto n = [](const char* what, std::int64_t i) { return what + std::to_string(i); };
     return n("conv n", batch) + n(" c", channels) + n(" hw", side) + n(" o", results) + n(" k", places) + n(" s", step) + n(" g", groups);

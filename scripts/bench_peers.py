@@ -1,150 +1,138 @@
 #!/usr/bin/env python3
-"""Measures Reprise and its peers in turn, in one run: ./run bench --peers [--rounds N] [--json].
-
-Each round runs every contender once on every case, so that drift of the machine hits all of them; the medians over the
-rounds are compared. One thread. Peers: numpy (OpenBLAS), ONNX Runtime (MLAS), and PyTorch (oneDNN, and torch.compile for
-the pointwise chain) when it is installed. Peers read the shapes of convolutions from the names of reprise_bench's cases.
-"""
+"""Measures Reprise and what a user would take in its place, in turns, in one run: ./run bench --peers (docs/performance.md)."""
 import argparse
+import datetime
 import json
 import os
-import re
-import statistics
-import subprocess
+import signal
 import sys
-import time
+from pathlib import Path
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "bench"))
 
-import numpy as np  # noqa: E402  (after the thread counts)
-
-SIZES = (128, 512, 1024)
-
-
-def seconds(f, budget=0.05):
-    """Mean seconds of a call, over as many calls as fill the budget."""
-    f()
-    n, spent, start = 0, 0.0, time.perf_counter()
-    while spent < budget:
-        f()
-        n += 1
-        spent = time.perf_counter() - start
-    return spent / n
+from peers import driver, report  # noqa: E402
+from peers.workloads import WORKLOADS, told  # noqa: E402
 
 
-CONV = re.compile(r"conv n(\d+) c(\d+) hw(\d+) o(\d+) k(\d+) s(\d+) g(\d+)")
+def parse(arguments):
+    groups = list(dict.fromkeys(w.group for w in WORKLOADS))
+    parser = argparse.ArgumentParser(prog="./run bench --peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     epilog="groups: " + ", ".join(groups) + "\npeers: " + ", ".join(driver.PEERS) + "\nPEERS_PYTHON=FILE: an interpreter that has the peers; nothing is installed then.")
+    parser.add_argument("--build", default=str(ROOT / "build"), help=argparse.SUPPRESS)
+    parser.add_argument("--only", help="groups or rows (see --list), separated by commas")
+    parser.add_argument("--peers-only", metavar="NAMES", help="these peers, separated by commas")
+    parser.add_argument("--threads", help="numbers of threads, separated by commas; default: 1, and 2 where a figure asks for it")
+    parser.add_argument("--quick", action="store_true", help="the smallest and the largest point of each workload, short rounds, no large models")
+    parser.add_argument("--full", action="store_true", help="also the models of 1.1 billion weights (9 GB of memory)")
+    parser.add_argument("--resume", action="store_true", help="go on where an earlier run was cut off: points that it has measured are not measured again")
+    parser.add_argument("--for", dest="budget", type=float, metavar="SECONDS", help="begin no further point after that time (then: --resume)")
+    parser.add_argument("--rounds", type=int, help="turns of each contender (default 5)")
+    parser.add_argument("--seconds", type=float, help="of a contender's turn (default 0.15)")
+    parser.add_argument("--results", default=str(ROOT / "bench" / "results"), help="folder of the results file, the table and the pictures")
+    parser.add_argument("--docs", action="store_true", help="also write the table of figures into docs/performance.md")
+    parser.add_argument("--json", action="store_true", help="print what was measured as JSON")
+    parser.add_argument("--list", action="store_true", help="say what there is, measure nothing")
+    o = parser.parse_args(arguments)
+    names = [n.strip() for n in o.only.split(",")] if o.only else None
+    if names:
+        unknown = [n for n in names if n not in groups and n not in {w.row for w in WORKLOADS}]
+        if unknown:
+            parser.error(f"no group or row '{unknown[0]}': there are {', '.join(groups)} (--list)")
+    o.workloads = [w for w in WORKLOADS if (names is None or w.group in names or w.row in names) and (o.full or not w.full) and not (o.quick and w.slow and names is None)]
+    cores = len(os.sched_getaffinity(0))
+    try:
+        o.thread_list = [int(t) for t in o.threads.split(",")] if o.threads else None
+    except ValueError:
+        parser.error(f"--threads '{o.threads}': expected numbers, separated by commas")
+    if o.thread_list and not all(1 <= t <= cores for t in o.thread_list):
+        parser.error(f"--threads '{o.threads}': this process may use {cores} core{'s' if cores > 1 else ''}")
+    o.peer_list = [n.strip() for n in o.peers_only.split(",")] if o.peers_only else list(driver.PEERS)
+    for n in o.peer_list:
+        if n not in driver.PEERS:
+            parser.error(f"no peer '{n}': there are {', '.join(driver.PEERS)}")
+    for name, least in (("rounds", 1), ("seconds", 0.001)):
+        if getattr(o, name) is not None and getattr(o, name) < least:
+            parser.error(f"--{name} must be at least {least}")
+    o.rounds = o.rounds or (3 if o.quick else 5)
+    o.seconds = o.seconds or (0.05 if o.quick else 0.15)
+    o.start_limit, o.run_limit = 120.0, 120.0
+    return o
 
 
-def convolutions(build):
-    """(case, arrays of image, weight and bias, step, padding, groups) of each convolution that reprise_bench has: its name says the shape."""
-    listed = subprocess.run([os.path.join(build, "bench", "reprise_bench"), "--benchmark_list_tests", "--benchmark_filter=^Peer/conv"], capture_output=True, text=True, check=True).stdout
-    for line in listed.split():
-        case = line.split("/")[1].replace("_", " ")
-        n, c, hw, o, k, s, g = map(int, CONV.fullmatch(case).groups())
-        yield case, [np.random.randn(*sizes).astype("f") for sizes in ((n, c, hw, hw), (o, c // g, k, k), (o,))], s, k // 2, g
+def environment(folder):
+    """Of a contender's process: as many threads as are measured, and where compilers keep what they made."""
 
+    def of(name, threads, cache):
+        kept = Path(cache or folder / "kept" / name)
+        kept.mkdir(parents=True, exist_ok=True)
+        env = {k: str(threads) for k in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")}
+        env |= {"TORCHINDUCTOR_CACHE_DIR": str(kept), "JAX_COMPILATION_CACHE_DIR": str(kept), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+                "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "", "TOKENIZERS_PARALLELISM": "false"}
+        if name == "reprise" and cache:
+            env["REPRISE_CACHE_DIR"] = str(kept)
+        if cache:
+            env["REPRISE_PEERS_CACHE"] = str(kept)
+        return env
 
-def numpy_cases(build):
-    cases = {}
-    for n in SIZES:
-        a, b = np.random.rand(n, n).astype("f"), np.random.rand(n, n).astype("f")
-        cases[f"mm {n}"] = lambda a=a, b=b: a @ b
-    return cases
-
-
-def onnxruntime_cases(build):
-    import onnx
-    from onnx import TensorProto, helper
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-
-    def session(nodes, inputs, out_rank):
-        infos = [helper.make_tensor_value_info(k, TensorProto.FLOAT, [None] * v.ndim) for k, v in inputs.items()]
-        out = helper.make_tensor_value_info("y", TensorProto.FLOAT, [None] * out_rank)
-        model = helper.make_model(helper.make_graph(nodes, "g", infos, [out]), opset_imports=[helper.make_opsetid("", 17)])
-        model.ir_version = 8
-        s = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        return lambda: s.run(None, inputs)
-
-    cases = {}
-    for n in SIZES:
-        inputs = {"a": np.random.rand(n, n).astype("f"), "b": np.random.rand(n, n).astype("f")}
-        cases[f"mm {n}"] = session([helper.make_node("MatMul", ["a", "b"], ["y"])], inputs, 2)
-    x = np.random.rand(4096, 1024).astype("f")
-    for case, (image, weight, bias), step, margin, groups in convolutions(build):
-        node = helper.make_node("Conv", ["a", "b", "c"], ["y"], strides=[step] * 2, pads=[margin] * 4, group=groups)
-        cases[case] = session([node], {"a": image, "b": weight, "c": bias}, 4)
-    cases["softmax 4096x1024"] = session([helper.make_node("Softmax", ["a"], ["y"], axis=-1)], {"a": x}, 2)
-    return cases
-
-
-def torch_cases(build):
-    import torch
-
-    torch.set_num_threads(1)
-    torch.set_grad_enabled(False)
-    cases = {}
-    for n in SIZES:
-        a, b = torch.rand(n, n), torch.rand(n, n)
-        cases[f"mm {n}"] = lambda a=a, b=b: a @ b
-    for case, arrays, step, margin, groups in convolutions(build):
-        image, weight, bias = map(torch.from_numpy, arrays)
-        cases[case] = lambda i=image, w=weight, b=bias, s=step, m=margin, g=groups: torch.nn.functional.conv2d(i, w, b, s, m, 1, g)
-    x = torch.rand(4096, 1024)
-    cases["softmax 4096x1024"] = lambda: torch.softmax(x, -1)
-    small = torch.rand(16)
-    plus = torch.compile(lambda t: t + 1, dynamic=True)
-    cases["x + 1 on 16"] = lambda: plus(small)
-    return cases
-
-
-def reprise_round(build):
-    out = subprocess.run([os.path.join(build, "bench", "reprise_bench"), "--benchmark_filter=^Peer", "--benchmark_format=json",
-                          "--benchmark_min_time=0.05"], capture_output=True, text=True, check=True).stdout
-    unit = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-    return {b["name"].split("/")[1].replace("_", " "): b["real_time"] * unit[b["time_unit"]] for b in json.loads(out)["benchmarks"]}
+    return of
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("build")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    o = parse(sys.argv[1:])
+    if o.list:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        for w in o.workloads:
+            print(f"{w.group:<12} {w.row}")
+            for p in w.points:
+                print(f"{'':<14}{told(p)}")
+        return 0
+    build = Path(o.build)
+    folder = build / "peers"
+    folder.mkdir(parents=True, exist_ok=True)
+    ours = build / "bench" / "reprise_peer"
+    if not ours.exists():
+        sys.exit(f"bench: there is no {ours}: ./run bench --peers builds it")
+    try:
+        import numpy  # noqa: F401  (inputs are made by it)
+    except ImportError:
+        sys.exit(f"bench: {sys.executable} has no numpy: ./run bench --peers installs it, or PEERS_PYTHON names an interpreter that has it")
+    contender = [sys.executable, str(ROOT / "bench" / "peers" / "contender.py")]
+    commands = {"reprise": [str(ours)], **{n: [*contender, n] for n in o.peer_list}}
+    state = driver.State(folder / "state.json")
+    jobs = driver.plan(o.workloads, o.thread_list, o.quick, len(os.sched_getaffinity(0)))
+    d = driver.Driver(commands, state, driver.Data(folder / "data"), o, environment(folder))
+    try:
+        done = d.run(jobs, o.resume)
+    except KeyboardInterrupt:
+        print("\nbench: interrupted; what was measured is kept (--resume)", file=sys.stderr)
+        return 130
+    records = [state.records[k] for k in (driver.key_of(*j) for j in jobs) if k in state.records]
+    if done:
+        everything = list(state.records.values())
+        machine = report.machine()
+        machine["versions"] = {**state_versions(folder), **{n: v for n, v in d.versions.items() if n != "reprise"}}
+        (folder / "versions.json").write_text(json.dumps(machine["versions"]))
+        path = report.write(Path(o.results), everything, machine, datetime.date.today().isoformat())
+        print(f"bench: {path}", file=sys.stderr)
+        if o.docs:
+            report.write_docs(ROOT / "docs" / "performance.md", everything, machine, datetime.date.today().isoformat())
+    elif d.versions:
+        (folder / "versions.json").write_text(json.dumps({**state_versions(folder), **{n: v for n, v in d.versions.items() if n != "reprise"}}))
+    if o.json:
+        keep = ("workload", "point", "threads", "seconds", "best_peer", "ratio", "agree")
+        print(json.dumps([{k: r[k] for k in keep} for r in records], indent=1))
+    else:
+        print(report.summary(records))
+    return 0 if "reprise" in d.commands else 1
 
-    peers = {}
-    for name, make in (("numpy", numpy_cases), ("onnxruntime", onnxruntime_cases), ("torch", torch_cases)):
-        try:
-            peers[name] = make(options.build)
-        except Exception as error:  # a peer that is missing or broken here is left out, and said so
-            print(f"bench: {name} is left out: {error}", file=sys.stderr)
-    times = {}
-    for _ in range(options.rounds):
-        for case, t in reprise_round(options.build).items():
-            times.setdefault(case, {}).setdefault("reprise", []).append(t)
-        for name, cases in peers.items():
-            for case, f in cases.items():
-                times.setdefault(case, {}).setdefault(name, []).append(seconds(f))
 
-    rows = []
-    for case, by in sorted(times.items()):
-        medians = {name: statistics.median(t) for name, t in by.items()}
-        others = {n: t for n, t in medians.items() if n != "reprise"}
-        best = min(others, key=others.get) if others else None
-        rows.append({"case": case, "seconds": medians, "best_peer": best,
-                     "of_best_peer": others[best] / medians["reprise"] if best and "reprise" in medians else None})
-    if options.json:
-        print(json.dumps(rows, indent=2))
-        return
-    for r in rows:
-        each = "  ".join(f"{n} {t * 1e6:.2f} us" for n, t in sorted(r["seconds"].items()))
-        speed = f"{r['of_best_peer']:.2f} of {r['best_peer']}'s speed" if r["of_best_peer"] else ""
-        print(f"{r['case']:<24} {each}   {speed}")
+def state_versions(folder):
+    try:
+        return json.loads((folder / "versions.json").read_text())
+    except (OSError, ValueError):
+        return {}
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,311 @@
+"""Measures contenders in turns. Each point: everybody prepares, results are compared, then rounds in which each runs once; medians over the rounds are
+what is compared. A state file is written after each point, so that a run that is cut off goes on (--resume)."""
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+import zlib
+from pathlib import Path
+
+from peers import tensors as files
+from peers.process import Absent, Failure, Process, Refused
+from peers.workloads import told
+
+PEERS = ("torch", "torch.compile", "onnxruntime", "openvino", "jax", "numpy")
+CRASHES = 3            # of one contender; then it is left out
+PREPARE_LIMIT = 240.0  # seconds
+
+
+class State:
+    """What was measured, by key. The file is replaced, never changed."""
+
+    def __init__(self, path):
+        self.path, self.records = Path(path), {}
+        if self.path.exists():
+            try:
+                self.records = json.loads(self.path.read_text())["records"]
+            except (ValueError, KeyError, TypeError):
+                print(f"bench: {self.path} is damaged: everything is measured anew", file=sys.stderr)
+
+    def put(self, key, record):
+        self.records[key] = record
+        new = self.path.with_suffix(".new")
+        new.write_text(json.dumps({"records": self.records}, indent=1))
+        os.replace(new, self.path)
+
+
+def key_of(workload, point, threads):
+    return f"{workload.row} | {workload.net} | {told(point)} | {threads}"
+
+
+def plan(workloads, threads, quick, cores):
+    """(workload, point, threads) of each. threads None: one everywhere, two where a workload's scaling is a figure."""
+    jobs = []
+    for w in workloads:
+        points = w.points
+        if quick and len(points) > 2:
+            points = [points[0], points[-1]]
+        for p in points:
+            for n in [0] if w.cold else threads or [1, *(w.threads(p) if w.threads and cores > 1 else [])]:
+                jobs.append((w, p, n))
+    jobs.sort(key=lambda j: j[2] if not j[0].cold else 99)  # processes are made for a number of threads
+    return jobs
+
+
+class Data:
+    """Files of inputs and weights, from seeds by their names."""
+
+    def __init__(self, folder, make=True):
+        self.folder, self.make = Path(folder), make
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def _path(self, key, ending):
+        return self.folder / f"{zlib.crc32(key.encode()):08x}{ending}"
+
+    def _written(self, path, key, fill):
+        import numpy as np
+
+        if not path.exists():
+            new = path.with_suffix(".new")
+            files.save(new, fill(np.random.default_rng(zlib.crc32(key.encode()))))
+            os.replace(new, path)
+        return str(path)
+
+    def ask(self, w, p):
+        ask = {"do": "prepare", "net": w.net, "point": p, "dynamic": {k: {str(d): n for d, n in v.items()} for k, v in w.dynamic.items()}, "inputs": None, "weights": None, "onnx": None}
+        if not self.make:
+            return ask
+        key = f"{w.net} {w.row} {json.dumps(p, sort_keys=True)}"
+        flat = lambda rng: {f"{i}.{k}": t for i, s in enumerate(w.inputs(rng, p)) for k, t in s.items()}
+        ask["inputs"] = self._written(self._path(key, ".inputs"), key, flat)
+        if w.weights:
+            weights_key = f"{w.net} weights {w.weights_key(p)}"
+            ask["weights"] = self._written(self._path(weights_key, ".weights"), weights_key, lambda rng: w.weights(rng, p))
+        if w.through_onnx:
+            path = self._path(key, ".onnx")
+            if not path.exists():
+                from types import SimpleNamespace
+
+                from peers import nets, ops_onnx
+
+                loaded = {k.split(".", 1)[1]: t for k, t in files.load(ask["inputs"]).items()}
+                model = ops_onnx.build(SimpleNamespace(net=getattr(nets, w.net), point=p, dynamic=w.dynamic), loaded, files.load(ask["weights"]), False)
+                path.write_bytes(model.SerializeToString())
+            ask["onnx"] = str(path)
+        return ask
+
+
+class Driver:
+    def __init__(self, commands, state, data, options, environment=lambda name, threads, cache: {}):
+        """commands: by contender's name, what starts it (a thread count is added); "reprise" is ours."""
+        self.commands, self.state, self.data, self.options, self.environment = dict(commands), state, data, options, environment
+        self.running, self.running_for, self.crashes, self.versions = {}, None, {}, {}
+        self.cores = sorted(os.sched_getaffinity(0))
+
+    def say(self, text):
+        print(f"bench: {text}", file=sys.stderr, flush=True)
+
+    def start(self, name, threads, cache=None):
+        cores = set(self.cores[:threads]) if threads else None
+        process = Process(name, [*self.commands[name], str(threads or len(self.cores))], self.environment(name, threads or len(self.cores), cache), cores, self.options.start_limit)
+        self.versions[name] = process.version
+        return process
+
+    def failed(self, name, why):
+        self.crashes[name] = self.crashes.get(name, 0) + 1
+        self.running.pop(name, None)
+        if self.crashes[name] >= CRASHES:
+            self.leave_out(name, f"{why}, for the third time")
+        else:
+            self.say(f"{name} fails: {why}")
+
+    def leave_out(self, name, why):
+        if self.commands.pop(name, None):
+            self.say(f"{name} is left out: {why}")
+        process = self.running.pop(name, None)
+        if process:
+            process.end()
+
+    def contenders(self, threads, wanted):
+        """Processes for that many threads, those that run and those that can be started."""
+        if self.running_for != threads:
+            self.end()
+            self.running_for = threads
+        for name in list(self.commands):
+            if name not in self.running and (name == "reprise" or wanted is None or name in wanted):
+                try:
+                    self.running[name] = self.start(name, threads)
+                    self.running[name].rest()
+                except (Absent, Refused) as error:
+                    self.leave_out(name, str(error))
+                except Failure as error:
+                    self.failed(name, str(error))
+                except OSError as error:
+                    self.leave_out(name, str(error))
+        return {n: p for n, p in self.running.items() if n == "reprise" or wanted is None or n in wanted}
+
+    def end(self):
+        for process in self.running.values():
+            process.end()
+        self.running = {}
+
+    def asked(self, record, name, process, limit, **what):
+        """The answer; null where it failed, and then the record says why."""
+        try:
+            answer = process.ask(limit, **what)
+            process.rest()
+            return answer
+        except Absent as error:
+            record["absent"][name] = str(error)
+        except Refused as error:
+            record["failed"][name] = str(error)
+        except Failure as error:
+            record["failed"][name] = str(error)
+            self.failed(name, str(error))
+            return None
+        process.rest()
+        return None
+
+    def compare(self, record, samples, tolerance):
+        """What differs from Reprise's results by more than its dtype explains."""
+        ours = samples.get("reprise")
+        for name, theirs in samples.items():
+            if name != "reprise" and ours is not None:
+                record["difference"][name] = files.difference(ours, theirs)
+        record["differs"] = sorted(n for n, d in record["difference"].items() if not d <= tolerance)
+        record["agree"] = None if ours is None or len(samples) < 2 else not record["differs"]
+
+    def judge(self, record):
+        peers = {n: s for n, s in record["seconds"].items() if n != "reprise" and n not in record["differs"]}
+        record["best_peer"] = min(peers, key=peers.get) if peers else None
+        own = record["seconds"].get("reprise")
+        record["ratio"] = peers[record["best_peer"]] / own if peers and own else None
+
+    def new_record(self, w, p, threads):
+        return {"workload": w.row, "group": w.group, "net": w.net, "point": p, "threads": threads, "seconds": {}, "first_call": {}, "rounds": {}, "difference": {}, "differs": [], "agree": None,
+                "absent": {}, "failed": {}, "best_peer": None, "ratio": None, "load": os.getloadavg()[0], "at": time.strftime("%Y-%m-%d %H:%M", time.gmtime())}
+
+    def results(self, record, contenders):
+        samples = {}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, process in contenders.items():
+                path = os.path.join(folder, "result")
+                if self.asked(record, name, process, self.options.run_limit, do="result", file=path):
+                    try:
+                        samples[name] = files.read_samples(path)
+                    except (OSError, ValueError) as error:
+                        record["failed"][name] = f"its results cannot be read: {error}"
+        return samples
+
+    def measure(self, w, p, threads):
+        record, ask = self.new_record(w, p, threads), self.data.ask(w, p)
+        ready = {}
+        for name, process in self.contenders(threads, w.peers).items():
+            answer = self.asked(record, name, process, PREPARE_LIMIT, **ask)
+            if answer:
+                record["first_call"][name] = answer["first_call"]
+                ready[name] = process
+        samples = self.results(record, ready)
+        ready = {n: x for n, x in ready.items() if n in samples}
+        self.compare(record, samples, w.tolerance)
+        for number in range(self.options.rounds):
+            names = list(ready)
+            turn = number % max(1, len(names))
+            for name in names[turn:] + names[:turn]:
+                answer = self.asked(record, name, ready[name], self.options.run_limit, do="run", seconds=self.options.seconds)
+                if answer:
+                    record["rounds"].setdefault(name, []).append(answer["seconds"])
+                else:
+                    del ready[name]
+                    record["rounds"].pop(name, None)
+        record["seconds"] = {n: statistics.median(t) for n, t in record["rounds"].items()}
+        self.judge(record)
+        return record
+
+    def measure_cold(self, w, p):
+        """First calls of processes: with an empty folder of what compilers keep, and with what that left."""
+        self.end()
+        record, ask = self.new_record(w, p, 0), self.data.ask(w, p)
+        record |= {"warm": {}, "from_start": {}, "peak_bytes": {}}
+        samples = {}
+        for name in list(self.commands):
+            if name != "reprise" and w.peers is not None and name not in w.peers:
+                continue
+            with tempfile.TemporaryDirectory() as cache:
+                for kind in ("first_call", "warm"):
+                    try:
+                        process = self.start(name, None, cache)
+                    except (Absent, Refused, OSError) as error:
+                        self.leave_out(name, str(error))
+                        break
+                    except Failure as error:
+                        self.failed(name, str(error))
+                        break
+                    answer = self.asked(record, name, process, PREPARE_LIMIT, **ask)
+                    if answer:
+                        record[kind][name] = answer["first_call"]
+                        if kind == "first_call":
+                            record["from_start"][name] = time.perf_counter() - process.started
+                            peak = self.asked(record, name, process, self.options.run_limit, do="memory")
+                            if peak:
+                                record["peak_bytes"][name] = peak["peak_bytes"]
+                            samples |= self.results(record, {name: process})
+                    process.end()
+                    if not answer:
+                        break
+        record["seconds"] = {n: s for n, s in record["first_call"].items() if n in samples}
+        self.compare(record, samples, w.tolerance)
+        self.judge(record)
+        return record
+
+    def run(self, jobs, resume):
+        """Returns whether all was measured. What was measured of other jobs stays; of these, too, where the run is resumed."""
+        if not resume:
+            for job in jobs:
+                self.state.records.pop(key_of(*job), None)
+        todo = [j for j in jobs if key_of(*j) not in self.state.records]
+        if len(todo) < len(jobs):
+            self.say(f"{len(jobs) - len(todo)} of {len(jobs)} points are in {self.state.path} (--resume)")
+        begin = time.perf_counter()
+        try:
+            for done, (w, p, threads) in enumerate(todo):
+                if self.options.budget and time.perf_counter() - begin > self.options.budget:
+                    self.say(f"{len(todo) - done} points are left: go on with --resume")
+                    return False
+                if "reprise" not in self.commands:
+                    return False
+                started = time.perf_counter()
+                record = self.measure_cold(w, p) if w.cold else self.measure(w, p, threads)
+                self.state.put(key_of(w, p, threads), record)
+                spent = time.perf_counter() - begin
+                self.say(line_of(record, done + 1, len(todo), time.perf_counter() - started, spent / (done + 1) * (len(todo) - done - 1)))
+        finally:
+            self.end()
+        return True
+
+
+def duration(seconds):
+    for unit, size, digits in (("s", 1, 2), ("ms", 1e-3, 2), ("us", 1e-6, 2)):
+        if seconds >= size:
+            return f"{seconds / size:.{digits}f} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
+
+
+def line_of(record, number, count, took, left):
+    own = record["seconds"].get("reprise")
+    parts = [f"[{number}/{count}] {record['workload']} {told(record['point'])}", f"{record['threads']} thread{'s' if record['threads'] != 1 else ''}" if record["threads"] else "first call"]
+    parts.append(f"reprise {duration(own)}" if own else "reprise " + (record["failed"].get("reprise") or record["absent"].get("reprise") or "?"))
+    if record["best_peer"]:
+        parts.append(f"{record['best_peer']} {duration(record['seconds'][record['best_peer']])}")
+    if record["ratio"]:
+        parts.append(f"ratio {record['ratio']:.2f}")
+    if record["differs"]:
+        parts.append("DIFFERS: " + ", ".join(f"{n} by {record['difference'][n]:.2g}" for n in record["differs"]))
+    failed = [n for n in record["failed"] if n != "reprise"]
+    if failed:
+        parts.append("failed: " + ", ".join(failed))
+    parts.append(f"{took:.0f} s; {left / 60:.0f} min left" if left >= 60 else f"{took:.0f} s; {left:.0f} s left")
+    return "  ".join(parts)

@@ -1,0 +1,95 @@
+"""PyTorch: eagerly, and by torch.compile, in inference mode, as its documentation recommends."""
+import torch
+import torch.nn.functional as F
+
+
+class Ops:
+    matmul = staticmethod(torch.matmul)
+    linear = staticmethod(F.linear)
+    int_mm = staticmethod(torch._int_mm)
+    transpose = staticmethod(lambda x, order: x.permute(order))
+    materialized = staticmethod(lambda x: x.contiguous())
+    cat = staticmethod(torch.cat)
+    embedding = staticmethod(lambda table, at: F.embedding(at, table))
+    gelu = staticmethod(F.gelu)
+    tanh = staticmethod(torch.tanh)
+    silu = staticmethod(F.silu)
+    sigmoid = staticmethod(torch.sigmoid)
+    exp = staticmethod(torch.exp)
+    relu = staticmethod(torch.relu)
+    sqrt = staticmethod(torch.sqrt)
+    abs = staticmethod(torch.abs)
+    round = staticmethod(torch.round)
+    softmax = staticmethod(lambda x: torch.softmax(x, -1))
+    layer_norm = staticmethod(lambda x, w, b, eps: F.layer_norm(x, (x.shape[-1],), w, b, eps))
+    rms_norm = staticmethod(lambda x, w, eps: F.rms_norm(x, (x.shape[-1],), w, eps))
+    amax = staticmethod(lambda x: x.amax(-1, keepdim=True))
+    to_int8 = staticmethod(lambda x: x.to(torch.int8))
+    slice = staticmethod(lambda x, dim, begin, end: x.narrow(dim, begin, end - begin))
+    reshape = staticmethod(lambda x, sizes: x.reshape(sizes))
+    unsqueeze = staticmethod(lambda x, dim: x.unsqueeze(dim))
+    sum = staticmethod(lambda x, dim, keep=False: x.sum(dim, keepdim=keep))
+    to_float = staticmethod(lambda x, like: x.to(like.dtype))
+    like = staticmethod(lambda x, other: x.to(other.dtype))
+    first_rows = staticmethod(lambda table, tokens, dim: table[: tokens.shape[dim]])
+    row = staticmethod(lambda table, i: table[i])
+    last_row = staticmethod(lambda x: x[-1:])
+    conv2d = staticmethod(lambda x, w, b, step, pad, groups: F.conv2d(x, w, b, step, pad, 1, groups))
+    conv1d = staticmethod(lambda x, w, b, step, pad: F.conv1d(x, w, b, step, pad))
+    batch_norm = staticmethod(lambda x, scale, shift, mean, var, eps: F.batch_norm(x, mean, var, scale, shift, False, 0.0, eps))
+    max_pool = staticmethod(F.max_pool2d)
+    spatial_mean = staticmethod(lambda x: x.mean((2, 3)))
+    extended = staticmethod(lambda past, new: torch.cat([past, new], 1))
+
+    @staticmethod
+    def attention(q, k, v, mask, causal):
+        gqa = q.shape[-3] != k.shape[-3]
+        return F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal, enable_gqa=gqa)
+
+    @staticmethod
+    def self_attention(q, k, v, heads, present):
+        split = lambda t: t.view(t.shape[0], t.shape[1], heads, -1).transpose(1, 2)
+        mask = None if present is None else present[:, None, None, :]
+        return F.scaled_dot_product_attention(split(q), split(k), split(v), mask).transpose(1, 2).reshape(q.shape)
+
+
+class Peer:
+    def __init__(self, threads, compiled):
+        self.compiled = compiled
+        torch.set_num_threads(threads)
+        if compiled:
+            torch._dynamo.config.cache_size_limit = 64
+        self.version = torch.__version__
+
+    def stage(self, job, sets, weights):
+        to = lambda a: torch.from_numpy(a.array.copy()).view(torch.bfloat16) if a.bfloat16 else torch.from_numpy(a.array.copy())
+        sets = [{k: to(v) for k, v in s.items()} for s in sets]
+        weights = {k: to(v) for k, v in weights.items()}
+        net, p = job.net, job.point
+
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.names = list(weights)
+                self.tensors = torch.nn.ParameterList([torch.nn.Parameter(w, requires_grad=False) for w in weights.values()])
+
+            def forward(self, x):
+                return net(Ops, x, dict(zip(self.names, self.tensors)), p)
+
+        return Net().eval(), sets, job.dynamic
+
+    def start(self, staged):
+        net, sets, dynamic = staged
+        if self.compiled:
+            torch._dynamo.reset()
+            net = torch.compile(net, dynamic=True if dynamic else None)
+
+        def call(i):
+            with torch.inference_mode():
+                return net(sets[i])
+
+        return call
+
+    @staticmethod
+    def arrays(results):
+        return [r.float().numpy() if r.dtype == torch.bfloat16 else r.numpy() for r in results]

@@ -1,0 +1,99 @@
+"""A contender's process, asked line by line. What it does wrong (it dies, hangs, answers nonsense) is a Failure that names it; it is dead afterwards."""
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+
+
+class Failure(Exception):
+    """The process is gone: it crashed, or was ended because it did not answer in time."""
+
+
+class Absent(Exception):
+    """It says that it does not offer this; the process goes on."""
+
+
+class Refused(Exception):
+    """It says that this failed; the process goes on."""
+
+
+class Process:
+    def __init__(self, name, command, env=None, cores=None, limit=120.0, log=None):
+        """Waits for the greeting. cores: those that it may use. log: a file that takes what it prints."""
+        self.name, self.buffer, self.stopped = name, b"", False
+        self.started = time.perf_counter()
+        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log or subprocess.DEVNULL, env={**os.environ, **(env or {})}, start_new_session=True,
+                                      preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None)
+        try:
+            self.version = self._checked(self._answer(limit)).get("version", "")
+        except BaseException:
+            self.end()
+            raise
+
+    def ask(self, limit, **what):
+        if self.child.poll() is not None:
+            raise Failure(f"{self.name} has ended ({self._how()})")
+        self.go()
+        try:
+            self.child.stdin.write(json.dumps(what).encode() + b"\n")
+            self.child.stdin.flush()
+        except OSError:
+            self.end()
+            raise Failure(f"{self.name} has ended ({self._how()})") from None
+        return self._checked(self._answer(limit))
+
+    def rest(self):
+        """It does nothing until it is asked again: threads that spin are no load for others."""
+        if self.child.poll() is None and not self.stopped:
+            os.killpg(self.child.pid, signal.SIGSTOP)
+            self.stopped = True
+
+    def go(self):
+        if self.stopped:
+            os.killpg(self.child.pid, signal.SIGCONT)
+            self.stopped = False
+
+    def end(self):
+        if self.child.poll() is None:
+            os.killpg(self.child.pid, signal.SIGKILL)
+            self.child.wait()
+        for pipe in (self.child.stdin, self.child.stdout):
+            try:
+                pipe.close()
+            except OSError:  # what was not yet written
+                pass
+
+    def _how(self):
+        code = self.child.wait()
+        return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+    def _answer(self, limit):
+        until = time.perf_counter() + limit
+        while b"\n" not in self.buffer:
+            left = until - time.perf_counter()
+            if left <= 0:
+                self.end()
+                raise Failure(f"{self.name} did not answer within {limit:g} s")
+            if select.select([self.child.stdout], [], [], min(left, 1.0))[0]:
+                more = os.read(self.child.stdout.fileno(), 65536)
+                if not more:
+                    how = self._how()
+                    self.end()
+                    raise Failure(f"{self.name} has ended ({how})")
+                self.buffer += more
+        line, self.buffer = self.buffer.split(b"\n", 1)
+        try:
+            answer = json.loads(line)
+            if not isinstance(answer, dict) or "ok" not in answer:
+                raise ValueError
+            return answer
+        except ValueError:
+            self.end()
+            raise Failure(f"{self.name} answers '{line[:80].decode(errors='replace')}', which is no answer") from None
+
+    def _checked(self, answer):
+        if not answer["ok"]:
+            raise (Absent if answer.get("absent") else Refused)(str(answer.get("error", "no reason given")))
+        return answer
