@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/loaded_image.h"
+#include "kernels/cpu/block_kernels.h"
 #include "kernels/cpu/micro_kernels.h"
 
 namespace reprise {
@@ -39,7 +40,8 @@ struct Kinds {
   }
 };
 using HostKinds = Kinds<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose, micro::Softmax, micro::Scale, micro::IntDot, micro::HalfDot, micro::BlockDot,
-                        micro::IntTile, micro::ScaleSums, micro::PackWindows, micro::SumWindows>;
+                        micro::IntTile, micro::ScaleSums, micro::PackWindows, micro::SumWindows,
+                        micro::UnpackDot, micro::Unpack>;
 
 }  // namespace
 

@@ -50,7 +50,8 @@ bool emit_any(EmitContext& cx, const kernels::KernelCode& code) {
 
 CodePtr compile(const kernels::KernelCode& code) {
   return compile_module("micro " + code.text(), [&](EmitContext& cx) {
-    if (!emit_any<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose, micro::PackWindows, micro::SumWindows, micro::Softmax, micro::Scale, micro::IntDot, micro::HalfDot, micro::BlockDot, micro::IntTile, micro::ScaleSums>(cx, code))
+    if (!emit_any<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose, micro::PackWindows, micro::SumWindows, micro::Softmax, micro::Scale, micro::IntDot, micro::HalfDot, micro::BlockDot, micro::IntTile, micro::ScaleSums,
+                micro::UnpackDot, micro::Unpack>(cx, code))
       fail(ErrorCode::Internal, "jit", {}, "no micro-kernel of kind '", code.kind(), "'");
   }, code.kind());
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "jit/emit/writer.h"
+#include "kernels/cpu/block_kernels.h"
 #include "kernels/cpu/micro_kernels.h"
 
 namespace reprise::jit {
@@ -79,7 +80,7 @@ class StackedVectors {
 /// is summed by the same tree, so a row's result does not depend on its place in the group.
 V sum_each(MicroCode& g, Vs v);
 
-// Emitters of the kernels in kernels/cpu/micro_kernels.h, which says what they compute and take.
+// Emitters of the kernels in kernels/cpu/micro_kernels.h and block_kernels.h, which say what they compute and take.
 namespace micro = kernels::micro;
 void emit(EmitContext&, const micro::Gemm&);
 void emit(EmitContext&, const micro::GemvDot&);
@@ -95,5 +96,7 @@ void emit(EmitContext&, const micro::HalfDot&);
 void emit(EmitContext&, const micro::BlockDot&);
 void emit(EmitContext&, const micro::IntTile&);
 void emit(EmitContext&, const micro::ScaleSums&);
+void emit(EmitContext&, const micro::UnpackDot&);
+void emit(EmitContext&, const micro::Unpack&);
 
 }  // namespace reprise::jit
