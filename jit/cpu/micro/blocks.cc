@@ -63,6 +63,12 @@ class Block {
     if (g.bits == 512) return g.wrap(b.CreateFPExt(b.CreateVectorSplat(static_cast<unsigned>(n), h), g.f32(n)));
     return g.wrap(b.CreateVectorSplat(static_cast<unsigned>(n), b.CreateFPExt(h, g.f32())));
   }
+  /// The two halves that a block begins with, in all lanes. Four are converted, which takes no shuffle.
+  void take_halves(V& first, V& second) {
+    Value* some = b.CreateAlignedLoad(llvm::FixedVectorType::get(b.getHalfTy(), 4), p_.v, llvm::Align(1));
+    const int at = keep(g.wrap(b.CreateFPExt(some, g.f32(4))));
+    first = kept(at), second = kept(at + 1);
+  }
   Value* bytes(int offset, int n) {
     Value*& v = read_[{offset, n}];
     if (!v) v = b.CreateAlignedLoad(g.i(8, n), at(offset).v, llvm::Align(1));
@@ -102,17 +108,15 @@ class Block {
   V kept(int i) { return g.splat(g.wrap(b.CreateAlignedLoad(b.getFloatTy(), b.CreateConstGEP1_64(b.getFloatTy(), slots_, static_cast<std::uint64_t>(i)), llvm::Align(4)))); }
 
   void take_scales() {
-    const int n = g.lanes;
+    V unused;
     switch (format_) {
-      case BlockFormat::Q4_0: case BlockFormat::Q5_0: case BlockFormat::Q8_0: case BlockFormat::IQ4_NL: d_ = half(0, n); break;
-      case BlockFormat::Q4_1: case BlockFormat::Q5_1: d_ = half(0, n), more_ = half(2, n); break;
-      case BlockFormat::G4_32: case BlockFormat::G4_64: case BlockFormat::G4_128: case BlockFormat::G8_32: case BlockFormat::G8_64: case BlockFormat::G8_128:
-        d_ = half(0, n), zero_ = half(2, n);
-        break;
+      case BlockFormat::Q4_0: case BlockFormat::Q5_0: case BlockFormat::Q8_0: case BlockFormat::IQ4_NL: take_halves(d_, unused); break;
+      case BlockFormat::Q4_1: case BlockFormat::Q5_1: take_halves(d_, more_); break;
+      case BlockFormat::G4_32: case BlockFormat::G4_64: case BlockFormat::G4_128: case BlockFormat::G8_32: case BlockFormat::G8_64: case BlockFormat::G8_128: take_halves(d_, zero_); break;
       case BlockFormat::Q2_K: {
         Value* s = bytes(0, 16);
         keep(floats(some(s, 15), false) * half(80, 16));
-        more_at_ = keep(g.wrap(b.CreateFNeg((floats(right(s, 4), false) * half(82, 16)).v)));
+        less_at_ = keep(floats(right(s, 4), false) * half(82, 16));
         break;
       }
       case BlockFormat::Q3_K: {  // 12 bytes, and two before them
@@ -128,15 +132,19 @@ class Block {
         break;
       }
       case BlockFormat::Q4_K: case BlockFormat::Q5_K: {
-        Value* s = bytes(4, 16);  // 12 of them
-        Value* own = order(s, {0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 8, 9, 10, 11});
-        Value* upper = left(right(order(s, {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7}), 6), 4);
-        Value* four = b.CreateShuffleVector(some(own, 15), right(own, 4), std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 28, 29, 30, 31});
-        Value* six = b.CreateShuffleVector(some(own, 63), b.CreateOr(four, upper), std::vector<int>{0, 1, 2, 3, 20, 21, 22, 23, 8, 9, 10, 11, 28, 29, 30, 31});
+        // Twelve bytes, as two numbers: what comes out are four scales, four minima, and four more of each.
+        auto word = [&](int offset, int bits) { return b.CreateAlignedLoad(g.i(bits), at(offset).v, llvm::Align(1)); };
+        auto with = [&](Value* v, std::uint64_t mask) { return b.CreateAnd(v, llvm::ConstantInt::get(v->getType(), mask)); };
+        Value *own = word(4, 64), *shared = word(12, 32);
+        Value* low = b.CreateOr(b.CreateZExt(with(shared, 0x0f0f0f0f), g.i(64)), left(b.CreateZExt(with(right(shared, 4), 0x0f0f0f0f), g.i(64)), 32));
+        Value* six = llvm::PoisonValue::get(g.i(64, 2));
+        six = b.CreateInsertElement(six, with(own, 0x3f3f3f3f3f3f3f3f), std::uint64_t{0});
+        six = b.CreateInsertElement(six, b.CreateOr(low, with(right(own, 2), 0x3030303030303030)), std::uint64_t{1});
         std::vector<int> both;
-        for (int i = 0; i < 16; ++i) both.push_back(i < 8 ? i : 16 + i);
-        keep(floats(six, false) * g.wrap(b.CreateShuffleVector(half(0, 16).v, b.CreateFNeg(half(2, 16).v), both)));
-        more_at_ = 8;
+        for (int i = 0; i < 16; ++i) both.push_back(i / 4 % 2);
+        Value* halves = b.CreateFPExt(b.CreateAlignedLoad(llvm::FixedVectorType::get(b.getHalfTy(), 4), p_.v, llvm::Align(1)), g.f32(4));
+        keep(floats(b.CreateBitCast(six, g.i(8, 16)), false) * g.wrap(b.CreateShuffleVector(halves, both)));
+        less_at_ = 4;
         break;
       }
       case BlockFormat::Q6_K: keep(floats(bytes(192, 16), true) * half(208, 16)); break;
@@ -154,6 +162,7 @@ class Block {
     }
   }
   int scale_of(int part, int upper) const {
+    if (format_ == BlockFormat::Q4_K || format_ == BlockFormat::Q5_K) return part % 4 + part / 4 * 8;
     return format_ == BlockFormat::Q2_K || format_ == BlockFormat::Q3_K || format_ == BlockFormat::Q6_K ? part * 2 + upper : part;
   }
   /// `upper`: of the second half of a part.
@@ -161,7 +170,7 @@ class Block {
     if (of_groups()) q = q - zero_;
     const V scale = d_.v ? d_ : kept(scale_of(part, upper));
     if (more_.v) return g.multiply_add(q, scale, more_);
-    if (more_at_ >= 0) return g.multiply_add(q, scale, kept(more_at_ + scale_of(part, upper)));
+    if (less_at_ >= 0) return g.multiply_add(q, scale, g.wrap(b.CreateFNeg(kept(less_at_ + scale_of(part, upper)).v)));
     return q * scale;
   }
 
@@ -275,7 +284,7 @@ class Block {
   const BlockFormat format_;
   const V p_;
   V d_, more_, zero_, table_;    ///< of the whole block, in all lanes: scale, what is added, zero
-  int kept_ = 0, more_at_ = -1;  ///< of parts: kept from the first place on, and what is added from this one
+  int kept_ = 0, less_at_ = -1;  ///< of parts: kept from the first place on, and what is subtracted from this one
   llvm::AllocaInst* slots_ = nullptr;
   std::map<std::pair<int, int>, Value*> read_;
 };
