@@ -3,8 +3,7 @@
 #include <vector>
 
 #include "jit/emit/writer.h"
-#include "kernels/cpu/attention_kernels.h"
-#include "kernels/cpu/micro_kernels.h"
+#include "kernels/cpu/all_micro_kernels.h"
 
 namespace reprise::jit {
 
@@ -80,7 +79,7 @@ class StackedVectors {
 /// is folded by the same tree, so a row's result does not depend on its place in the group.
 V sum_each(MicroCode& g, Vs v, const std::function<V(V, V)>& op = {});
 
-// Emitters of the kernels in kernels/cpu/micro_kernels.h, which says what they compute and take.
+// Emitters of kernels::MicroKernels, whose headers say what they compute and take.
 namespace micro = kernels::micro;
 void emit(EmitContext&, const micro::Gemm&);
 void emit(EmitContext&, const micro::GemvDot&);
@@ -97,5 +96,7 @@ void emit(EmitContext&, const micro::HalfDot&);
 void emit(EmitContext&, const micro::BlockDot&);
 void emit(EmitContext&, const micro::IntTile&);
 void emit(EmitContext&, const micro::ScaleSums&);
+void emit(EmitContext&, const micro::UnpackDot&);
+void emit(EmitContext&, const micro::Unpack&);
 
 }  // namespace reprise::jit
