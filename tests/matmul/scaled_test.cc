@@ -38,6 +38,8 @@ struct Problem {
         }
         if (has_bias) sum += bias.get(j);
         const double got = c.get(i * n + j), tolerance = size * 6e-8 * (4 + std::sqrt(static_cast<double>(k))) + std::abs(sum) * (rounding(c.dtype) * 1.01 + 1.2e-7) + 4e-8;
+        // What float16 does not hold is infinity.
+        if (c.dtype == DType::Float16 && std::isinf(got) && std::signbit(got) == std::signbit(sum) && std::abs(sum) + tolerance >= 65520) continue;
         ASSERT_LE(std::abs(got - sum), tolerance) << dtype_name(a.dtype) << " x " << dtype_name(b.dtype) << " " << m << "x" << k << "x" << n << " at " << i << "," << j << ": " << got << " for " << sum;
       }
   }
