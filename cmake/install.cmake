@@ -52,7 +52,7 @@ install(FILES ${PROJECT_BINARY_DIR}/reprise-config.cmake ${PROJECT_BINARY_DIR}/r
 
 # pkg-config. A prefix that moves takes the file with it.
 file(RELATIVE_PATH REPRISE_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-set(REPRISE_PC_PRIVATE "-ltbb -pthread -ldl")
+set(REPRISE_PC_PRIVATE "-pthread -ldl")
 if(REPRISE_STATIC_LLVM)
   string(APPEND REPRISE_PC_PRIVATE " -lz -lzstd -Wl,--gc-sections")
 else()

@@ -20,7 +20,7 @@ set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Compiles plain C++ tensor code while it
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libreprise-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libreprise${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION})")
-set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "libtbb-dev, zlib1g-dev, libzstd-dev")  # of programs that link to the archive
+set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "zlib1g-dev, libzstd-dev")  # of programs that link to the archive
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_COMPONENT_DEV_DESCRIPTION "Compiles plain C++ tensor code while it runs: headers and the archive")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME reprise-tools)

@@ -1,24 +1,19 @@
 #include "device/parallel.h"
 
-#include <tbb/blocked_range.h>
-#include <tbb/info.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <utility>
 
 #include "base/fork.h"
 #include "base/knobs.h"
-#include "base/thread_object.h"
+#include "device/cpu_info.h"
+#include "device/team.h"
 
 namespace reprise::device {
 namespace {
 
 int machine_threads() {
-  static const int n = std::max(1, tbb::info::default_concurrency());
+  static const int n = std::max(1, cpu_info().cores);
   return n;
 }
 
@@ -30,45 +25,21 @@ std::atomic<int>& thread_limit() {
   return n;
 }
 
-// A child of fork() has none of oneTBB's threads, and what its parent's were amid: it works on the thread that asks.
-std::atomic<bool> used{false}, left_behind{false};
-const InForkedChild child([] { left_behind = used.load(); });
+// The process's, never destroyed: its threads do not end. A child of fork() has none of them, and begins anew.
+constinit std::atomic<Team*> the_team{nullptr};
+const InForkedChild child([] { the_team.store(nullptr); });
 
-/// An arena of this calling thread, so that callers do not queue for each other's slots and the limit is ours alone
-/// (tbb::global_control would also bind the rest of the program).
-tbb::task_arena& arena(int threads) {
-  auto& mine = thread_object<std::unique_ptr<tbb::task_arena>>();
-  used.store(true, std::memory_order_relaxed);
-  if (!mine || mine->max_concurrency() != threads) mine = std::make_unique<tbb::task_arena>(threads);
-  return *mine;
+Team* team() {
+  Team* t = the_team.load(std::memory_order_acquire);
+  if (t) return t;
+  try {
+    auto made = std::make_unique<Team>(machine_threads() - 1);
+    if (the_team.compare_exchange_strong(t, made.get(), std::memory_order_acq_rel)) t = made.release();
+  } catch (const std::bad_alloc&) {}  // this range is the caller's
+  return t;
 }
 
-// A range inside a range runs on its thread: waiting there could pick up a foreign chunk, in the middle of a kernel
-// that uses thread-local scratch.
-thread_local bool inside = false;
-struct Inside {
-  bool before = std::exchange(inside, true);
-  ~Inside() { inside = before; }
-};
-
-// oneTBB as packaged is not instrumented, so ThreadSanitizer does not see that its tasks happen after the call that
-// made them and before its return. Under it, these say so; otherwise they are nothing.
-#if defined(__SANITIZE_THREAD__)
-struct Order {
-  std::atomic<int> begun{0}, ended{0};
-  void publish() { begun.store(1, std::memory_order_release); }
-  void enter() { (void)begun.load(std::memory_order_acquire); }
-  void leave() { ended.fetch_add(1, std::memory_order_release); }
-  void collect() { (void)ended.load(std::memory_order_acquire); }
-};
-#else
-struct Order {
-  void publish() {}
-  void enter() {}
-  void leave() {}
-  void collect() {}
-};
-#endif
+constinit thread_local Launches* launches = nullptr;
 
 }  // namespace
 
@@ -77,26 +48,23 @@ void set_num_threads(int n) { thread_limit().store(std::clamp(n, 1, machine_thre
 
 void parallel_for(std::int64_t n, std::int64_t grain, RangeFn fn, void* ctx) {
   if (n <= 0) return;
+  constexpr std::int64_t kParts = 4;
   grain = std::max<std::int64_t>(grain, 1);
-  int threads = num_threads();
-  if (n <= grain || threads == 1 || inside || left_behind.load(std::memory_order_relaxed) || n / grain < 2) return fn(ctx, 0, n);
-  // A few chunks for each thread: one that is held up elsewhere then costs little.
-  std::int64_t chunks = std::min<std::int64_t>(n / grain, std::int64_t{4} * threads);
-  Order order;
-  order.publish();
-  arena(threads).execute([&] {
-    tbb::parallel_for(
-        tbb::blocked_range<std::int64_t>(0, chunks, 1),
-        [=, &order](const tbb::blocked_range<std::int64_t>& r) {
-          order.enter();
-          Inside guard;
-          auto at = [=](std::int64_t c) { return n / chunks * c + std::min(c, n % chunks); };
-          fn(ctx, at(r.begin()), at(r.end()));
-          order.leave();
-        },
-        tbb::simple_partitioner());
-  });
-  order.collect();
+  const std::int64_t least = std::max<std::int64_t>(grain / kParts, 1);
+  const int threads = num_threads();
+  Team* t = n / least < 2 || threads == 1 || Team::inside() ? nullptr : team();
+  if (!t) return fn(ctx, 0, n);
+  if (launches && launches->several_ && !launches->told_) {
+    launches->told_ = t;
+    t->expect_more(1);
+  }
+  t->run({n, least, grain, fn, ctx}, threads);
+}
+
+Launches::Launches(bool several) : outer_(launches), several_(several) { launches = this; }
+Launches::~Launches() {
+  launches = outer_;
+  if (told_) told_->expect_more(-1);
 }
 
 }  // namespace reprise::device

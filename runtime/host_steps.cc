@@ -126,6 +126,7 @@ void HostSteps::run_all(void* const* base, const std::int64_t* params, SlotValue
     }
     return true;
   };
+  const device::Launches awake(n > 1);
   std::size_t at = 0;
   try {
     if (!(static_cast<int>(conditional_) | static_cast<int>(watchers::launches()))) [[likely]] {

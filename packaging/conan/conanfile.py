@@ -20,7 +20,7 @@ class RepriseConan(ConanFile):
     settings = "os", "compiler", "build_type", "arch"
     options = {"shared": [True, False], "static_llvm": [True, False]}
     default_options = {"shared": False, "static_llvm": True}
-    requires = "onetbb/[>=2021.8]", "nlohmann_json/[>=3.11]"
+    requires = "nlohmann_json/[>=3.11]"
 
     def validate(self):
         check_min_cppstd(self, 20)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the packages in folder $1 promise: users need neither LLVM nor TBB's headers; only what is public is exported; the tool starts.
+# What the packages in folder $1 promise: users need no LLVM; only what is public is exported; the tool starts.
 #
 #   packages_test.sh DIR            unpacked into a prefix of their own
 #   packages_test.sh DIR --root R   installed by dpkg into R, a fresh Debian 12 root (debootstrap --variant=minbase --include=g++ bookworm R), and used there (root only)
