@@ -119,7 +119,8 @@ class Windows final : public PanelSource {
   std::int64_t width() const { return lanes_ * vectors_; }
   std::int64_t places() const { return places_; }
 
-  void pack(std::int64_t image, std::int64_t col, std::int64_t cols, char* to) const override {
+  bool packs_parts() const override { return false; }
+  void pack(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t, std::int64_t, char* to) const override {
     if (!channels_) return void(std::memset(to, 0, static_cast<std::size_t>(width() * item_size(acc_dtype(x_.dtype)))));  // one row stands for all
     Seen seen;
     look(col, cols, seen);
@@ -353,7 +354,7 @@ NativeLaunch convolution_launch(const graph::Graph& g, const graph::Node& node, 
   using K = MatmulKernels;
   const bool groups = !is_number(std::get<Int>(node.args[kGroups]), 1);
   // An image without channels or elements is a product, too, of nothing.
-  unsigned which = bit(K::kGemmFull) | bit(K::kGemmOne);
+  unsigned which = kGemmSlots;
   if (is_low_precision(dtype)) which |= bit(K::kConvertIn);
   bool one_element = dtype == acc_dtype(dtype);  // may the image be of one?
   const Layout& y = operands.back().layout;

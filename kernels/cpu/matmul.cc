@@ -1,6 +1,7 @@
 #include "kernels/cpu/matmul.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "base/errors.h"
@@ -108,24 +109,16 @@ void bmm_kernel(const NativeArgs& args) {
     const char* sum = summand(args);
     int r = c.rank - 2;
     std::int64_t batch = r ? c.sizes[0] : 1, size = item_size(c.dtype);
+    const std::int64_t a_step = r ? a.strides[0] : 0, b_step = r ? b.strides[0] : 0, c_step = r ? c.strides[0] : 0;
+    ProductCall whole{c.dtype, c.dtype, c.sizes[r], c.sizes[r + 1], a.sizes[r + 1], a.data, stride_of(a, r), stride_of(a, r + 1), b.data, stride_of(b, r), stride_of(b, r + 1), c.data, c.strides[r]};
+    whole.sum = sum;
     auto one = [&](std::int64_t i) {
       TensorView ci = c;
       ci.rank = 2;
       for (int d = 0; d < 2; ++d) ci.sizes[d] = c.sizes[r + d], ci.strides[d] = c.strides[r + d];
-      if (r) ci.data += i * c.strides[0] * size;
-      ProductCall p{c.dtype,
-                c.dtype,
-                c.sizes[r],
-                c.sizes[r + 1],
-                a.sizes[r + 1],
-                a.data + (r ? i * a.strides[0] * size : 0),
-                stride_of(a, r),
-                stride_of(a, r + 1),
-                b.data + (r ? i * b.strides[0] * size : 0),
-                stride_of(b, r),
-                stride_of(b, r + 1),
-                nullptr,
-                0};
+      ci.data += i * c_step * size;
+      ProductCall p = whole;
+      p.a += i * a_step * size, p.b += i * b_step * size;
       into(ci, [&](char* out, std::int64_t row) {
         p.c = out, p.c_row = row, p.sum = sum ? sum + (ci.data - c.data) : nullptr;
         multiply(f, p);
@@ -136,6 +129,8 @@ void bmm_kernel(const NativeArgs& args) {
       for (std::int64_t i = 0; i < batch; ++i) one(i);
       return;
     }
+    const bool plain = c.strides[r + 1] == 1 || c.sizes[r + 1] == 1;
+    if (plain && multiply_batch(f, whole, batch, {a_step, b_step, c_step})) return;
     parallel(batch, std::max<std::int64_t>(1, (std::int64_t{1} << 20) / (fmas + 1)),
              [&](std::int64_t begin, std::int64_t end) {
                reporting(args, [&] {
@@ -162,16 +157,19 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
   for (int d = linear ? 0 : c.dim() - 2; d < c.dim() - 1; ++d)
     m_known = m_known && !c.sizes[d].is_symbolic(), m *= c.sizes[d].hint();
   bool rows = surely(k_stride, 1), columns = surely(n_stride, 1) && !rows, a_rows = surely(a.strides[a.dim() - 1], 1);
-  if (rows && m_known && m <= kDotRows) {
-    return bit(K::kDot1) | (m >= kGemvRows ? bit(K::kDot4) : 0) | (half ? bit(K::kConvertIn) : 0);
+  const Int& k = a.sizes[a.dim() - 1];
+  const DType dtype = operands[2].dtype;
+  const std::int64_t most = dot_rows(dtype, k.is_symbolic() ? std::numeric_limits<std::int64_t>::max() : k.hint());
+  if (rows && m_known && m <= dot_rows(dtype, k.is_symbolic() ? 0 : k.hint())) {
+    return bit(K::kDot1) | (m > 1 ? bit(K::kDot4) : 0) | (half ? bit(K::kConvertIn) : 0);
   }
   if (columns && m_known && m <= kGemvRows) {
     return bit(K::kSum1) | (m == kGemvRows ? bit(K::kSum4) : 0) | (half ? bit(K::kConvertIn) | bit(K::kConvertOut) : 0);
   }
-  unsigned which = bit(K::kGemmFull) | bit(K::kGemmOne);
+  unsigned which = kGemmSlots;
   if (!columns || !a_rows) which |= bit(K::kTranspose);
   if (half || !rows) which |= bit(K::kConvertIn);
-  if (m_known && m > kDotRows && !n.is_symbolic() && n.hint() > kGemvRows) return which;
+  if (m_known && m > most && !n.is_symbolic() && n.hint() > kGemvRows) return which;
   if (!columns || a_rows) which |= bit(K::kDot1);  // a matrix times a column reads A's rows
   if (!columns) which |= bit(K::kDot4);
   if (!rows) which |= bit(K::kSum1) | bit(K::kSum4);

@@ -5,18 +5,21 @@
 #include <cstring>
 #include <exception>
 
+#include "device/cpu_info.h"
+
 namespace reprise::kernels {
 
 std::vector<KernelCode> matmul_specs(int bits, DType t, unsigned which) {
   DType acc = acc_dtype(t);
   const KernelCode all[MatmulKernels::kSlots] = {micro::Gemm{bits, acc, t, gemm_vectors(bits)},
+                                                      micro::Gemm{bits, acc, t, 2},
                                                       micro::Gemm{bits, acc, t, 1},
                                                       micro::GemvDot{bits, t, t, 1},
                                                       micro::GemvDot{bits, t, t, kGemvRows},
                                                       micro::GemvSum{bits, t, 1},
                                                       micro::GemvSum{bits, t, kGemvRows},
                                                       micro::Transpose{bits, t},
-                                                      micro::Convert{bits, t, acc},
+                                                      micro::Convert{bits, t, acc, true},
                                                       micro::Convert{bits, acc, t}};
   std::vector<KernelCode> out;
   for (int s = 0; s < MatmulKernels::kSlots; ++s)
@@ -30,6 +33,7 @@ MatmulKernels matmul_kernels(int bits, unsigned which, void* const* micro) {
   using K = MatmulKernels;
   return {bits,
           reinterpret_cast<micro::GemmFn>(f[K::kGemmFull]),
+          reinterpret_cast<micro::GemmFn>(f[K::kGemmTwo]),
           reinterpret_cast<micro::GemmFn>(f[K::kGemmOne]),
           {reinterpret_cast<micro::GemvDotFn>(f[K::kDot1]), reinterpret_cast<micro::GemvDotFn>(f[K::kDot4])},
           {reinterpret_cast<micro::GemvSumFn>(f[K::kSum1]), reinterpret_cast<micro::GemvSumFn>(f[K::kSum4])},
@@ -61,8 +65,8 @@ TensorView matrix(const char* p, DType t, std::int64_t rows, std::int64_t cols, 
 
 std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
-/// Widened copy of src[rows, cols] with rows of `out_row` elements; `out` has room for its rows rounded up to lanes.
-/// The fastest way the strides allow.
+/// Widened copy of src[rows, cols] with rows of `out_row` elements; `out` has room for its rows and columns rounded up to lanes. What is written
+/// there are numbers that nothing slows down: none is subnormal by chance. The fastest way the strides allow.
 void widen(const MatmulKernels& f, DType t, const char* src, std::int64_t row, std::int64_t col, char* out,
            std::int64_t out_row, std::int64_t rows, std::int64_t cols) {
   DType acc = acc_dtype(t);
@@ -74,8 +78,11 @@ void widen(const MatmulKernels& f, DType t, const char* src, std::int64_t row, s
                   rows);
     return;
   }
-  for (std::int64_t i = 0; i < rows; ++i)
-    gather(matrix(src + i * row * item_size(t), t, 1, cols, row, col), acc, out + i * out_row * item_size(acc));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    char* to = out + i * out_row * item_size(acc);
+    gather(matrix(src + i * row * item_size(t), t, 1, cols, row, col), acc, to);
+    std::memset(to + cols * item_size(acc), 0, static_cast<std::size_t>((round_up(cols, lanes) - cols) * item_size(acc)));
+  }
 }
 
 /// m <= kGemvRows times 1 or 4 rows against streamed weights: of one product, or of several with dots (see `dots`).
@@ -88,7 +95,9 @@ class Gemv {
   static bool dots(const MatmulKernels& f, const ProductCall& p) { return (p.b_row == 1 || p.k == 1) && f.dot[0]; }
 
   void run() {
-    std::int64_t in_rows = p_.a_dtype == acc_ && (p_.a_col == 1 || p_.k <= 1) ? 0 : p_.m;
+    // Two or three rows are four: the weights are what takes the time.
+    filled_ = dot_ && f_.dot[1] && p_.m > 1 && p_.m < kGemvRows;
+    std::int64_t in_rows = filled_ ? kGemvRows : p_.a_dtype == acc_ && (p_.a_col == 1 || p_.k <= 1) ? 0 : p_.m;
     bool direct = p_.dtype == acc_ || dot_;
     std::int64_t k_row = round_up(p_.k, 64 / size_), n_row = round_up(p_.n, 64 / size_);
     std::int64_t need = (in_rows * k_row + (direct ? 0 : p_.m * n_row)) * size_;
@@ -99,6 +108,7 @@ class Gemv {
     x_ = p_.a, x_row_ = p_.a_row;
     if (in_rows) {
       widen_rows(scratch, k_row);
+      if (filled_) std::memset(scratch + p_.m * k_row * size_, 0, static_cast<std::size_t>((kGemvRows - p_.m) * k_row * size_));
       x_ = scratch, x_row_ = k_row;
     }
     if (!direct) sums_ = scratch + in_rows * k_row * size_, sums_row_ = n_row;
@@ -114,11 +124,17 @@ class Gemv {
 
  private:
   void widen_rows(char* out, std::int64_t row) {
+    if (p_.a_col == 1 && p_.a_dtype == acc_) {
+      for (std::int64_t i = 0; i < p_.m; ++i) std::memcpy(out + i * row * size_, p_.a + i * p_.a_row * size_, static_cast<std::size_t>(p_.k * size_));
+      return;
+    }
     if (p_.a_col == 1 && f_.convert_in) return f_.convert_in(p_.a, p_.a_row, out, row, p_.m, p_.k);
     for (std::int64_t i = 0; i < p_.m; ++i)
       gather(matrix(p_.a + i * p_.a_row * item_size(p_.a_dtype), p_.a_dtype, 1, p_.k, 0, p_.a_col), acc_,
              out + i * row * size_);
   }
+
+  static constexpr std::int64_t kFilledColumns = 512;
 
   /// [begin, end) of the products' columns, one product's after the other's.
   void columns_of_all(std::int64_t begin, std::int64_t end) const {
@@ -131,7 +147,7 @@ class Gemv {
 
   void columns(const ProductCall& p, std::int64_t begin, std::int64_t end) const {
     // More rows than one call serves: the weights come from memory once, and from the cache after that.
-    std::int64_t chunk = p.m <= kGemvRows
+    std::int64_t chunk = filled_ ? kFilledColumns : p.m <= kGemvRows
                              ? end - begin
                              : std::max<std::int64_t>(32, kChunkBytes / (p.k * item_size(p.dtype)) / 8 * 8);
     for (; begin < end; begin += chunk) chunk_of_columns(p, begin, std::min(end, begin + chunk));
@@ -142,6 +158,12 @@ class Gemv {
     char* y_first = sums_ ? sums_ : p.c;
     std::int64_t y_row = sums_ ? sums_row_ : p.c_row;
     const char* w = p.b + begin * p.b_col * w_size;
+    if (filled_) {
+      alignas(64) char sums[kGemvRows * kFilledColumns * sizeof(double)];
+      f_.dot[1](x_, x_row_, w, p.b_col, sums, kFilledColumns, end - begin, p.k);
+      for (std::int64_t i = 0; i < p.m; ++i) std::memcpy(p.c + (i * p.c_row + begin) * w_size, sums + i * kFilledColumns * w_size, static_cast<std::size_t>((end - begin) * w_size));
+      return;
+    }
     for (std::int64_t i = 0; i < p.m;) {
       bool four = p.m - i >= kGemvRows && (dot_ ? static_cast<bool>(f_.dot[1]) : static_cast<bool>(f_.sum[1]));
       // The last rows together with some that are there already (and come out the same): one row alone is summed in
@@ -165,30 +187,76 @@ class Gemv {
   const ProductCall& p_;
   DType acc_;
   std::int64_t size_;
-  bool dot_;
+  bool dot_, filled_ = false;  // filled_: rows are added up to kGemvRows
   const char* x_ = nullptr;
   char* sums_ = nullptr;  // where a product without dots is summed up before it is converted
   std::int64_t x_row_ = 0, sums_row_ = 0;
 };
 
+/// The L2 cache of a core, or what the smallest that matters has.
+std::int64_t l2_bytes() { return std::max<std::int64_t>(256 << 10, device::cpu_info().l2_bytes); }
+
 /// B as it stands in memory.
 class Matrix final : public PanelSource {
  public:
-  Matrix(const MatmulKernels& f, const ProductCall& p, std::int64_t width) : f_(f), p_(p), width_(width) {}
-  void pack(std::int64_t, std::int64_t col, std::int64_t cols, char* panel) const override {
-    widen(f_, p_.dtype, p_.b + col * p_.b_col * item_size(p_.dtype), p_.b_row, p_.b_col, panel, width_, p_.k, cols);
+  Matrix(const MatmulKernels& f, const ProductCall& p, std::int64_t image = 0)
+      : f_(f), p_(p), image_(image), width_(gemm_vectors(f.bits) * micro_lanes(f.bits, acc_dtype(p.dtype))), lanes_(micro_lanes(f.bits, acc_dtype(p.dtype))), size_(item_size(p.dtype)) {
+    // A tile may read rows where they stand if they are side by side in the caches, or hardly read twice. Rows a page apart meet in few sets.
+    const std::int64_t bytes = p.k * p.n * size_, tiles = (p.m + gemm_rows(f.bits) - 1) / gemm_rows(f.bits);
+    in_place_ = p.b_col == 1 && p.dtype == acc_dtype(p.dtype) && (tiles == 1 || (bytes <= l2_bytes() / 4 && p.b_row * size_ % 1024 != 0) || bytes <= kSmall);
+  }
+  void pack(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t k, std::int64_t deep, char* panel) const override {
+    widen(f_, p_.dtype, p_.b + (image * image_ + k * p_.b_row + col * p_.b_col) * size_, p_.b_row, p_.b_col, panel, width_, deep, cols);
+  }
+  bool packs_parts() const override { return true; }
+  const char* as_it_stands(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t& row) const override {
+    row = p_.b_row;
+    return in_place_ && cols % lanes_ == 0 ? p_.b + (image * image_ + col) * size_ : nullptr;
+  }
+  std::span<const char> columns(std::int64_t image, std::int64_t col, std::int64_t cols) const override {
+    const bool dense = (p_.b_row == 1 && p_.b_col == p_.k) || (cols == p_.n && p_.b_col == 1 && p_.b_row == p_.n);
+    if (!dense) return {};
+    return {p_.b + (image * image_ + col * p_.b_col) * size_, static_cast<std::size_t>(cols * p_.k * size_)};
   }
 
  private:
+  static constexpr std::int64_t kSmall = 32 << 10;
+
   const MatmulKernels& f_;
   const ProductCall& p_;
-  std::int64_t width_;
+  std::int64_t image_, width_, lanes_, size_;
+  bool in_place_;
 };
 
-/// Blocked product. B is packed into panels of one tile's width, all of k deep, as many panels at a time as
-/// kPackedBytes holds; then blocks of rows times groups of panels run in parallel. A block of A is widened (or read in
-/// place), and every tile of it meets every panel of the group. The split of k depends on k alone, so any grouping
-/// gives equal bits.
+/// What a loop over tiles will use next, handed out in parts: each tile fetches one.
+class Ahead {
+ public:
+  void add(std::span<const char> bytes) {
+    if (!bytes.empty() && static_cast<std::int64_t>(bytes.size()) <= l2_bytes() / 2) all_[count_++] = bytes;
+  }
+  /// The next `lines` lines; null: there are none.
+  const char* take(std::int64_t lines) {
+    if (at_ == count_) return nullptr;
+    const std::span<const char> of = all_[at_];
+    const char* p = of.data() + done_;
+    done_ += lines * 64;
+    if (done_ >= static_cast<std::int64_t>(of.size())) ++at_, done_ = 0;
+    return p;
+  }
+
+ private:
+  std::span<const char> all_[3];
+  int count_ = 0, at_ = 0;
+  std::int64_t done_ = 0;
+};
+
+/// Blocked product, in one of two ways. The split of k depends on k alone, and so does the order of sums in a tile: both give equal bits.
+///
+/// Few rows, or few bytes of A: every panel of B, one tile wide, is packed (or read where it stands) and meets all rows at once, while it is in
+/// the nearest caches. Panels run in parallel.
+///
+/// Many rows: B is packed into panels that are all of k deep, as many at a time as kPackedBytes holds; then blocks of rows times groups of
+/// panels run in parallel. A block of A is widened (or read in place), and every tile of it meets every panel of the group.
 class Gemm {
  public:
   Gemm(const MatmulKernels& f, const PackedProduct& all, std::int64_t packed_bytes)
@@ -201,7 +269,8 @@ class Gemm {
         width_(lanes_ * gemm_vectors(f.bits)),
         tile_rows_(gemm_rows(f.bits)),
         packed_bytes_(packed_bytes),
-        image_panels_((all.p.n + width_ - 1) / width_) {
+        image_panels_((all.p.n + width_ - 1) / width_),
+        panels_(image_panels_ * all.images) {
     const ProductCall& p = p_;
     blocks_ = p.k <= kDeepest ? 1 : (p.k + kDepth - 1) / kDepth;
     depth_ = round_up((p.k + blocks_ - 1) / blocks_, lanes_);
@@ -209,20 +278,170 @@ class Gemm {
     a_in_place_ = p.a_dtype == acc_ && p.a_col == 1;
     std::int64_t blocks = (p.m + kBlockRows - 1) / kBlockRows;
     block_rows_ = round_up((p.m + blocks - 1) / blocks, tile_rows_);
+    // An odd number of lines to a row, so that a power of two does not put all rows into one set of the cache.
+    wide_row_ = round_up(p.k, 64 / size_) | (64 / size_);
   }
 
+  /// Are panels by themselves better than blocks of rows?
+  bool by_panels() const { return p_.m <= block_rows_ || (p_.m * k_room_ * size_ <= l2_bytes() / 2 && panels_ >= 2 * device::num_threads()); }
+
   void run() {
-    std::int64_t panel_bytes = k_room_ * width_ * size_, panels = image_panels_ * all_.images;
-    std::int64_t at_once = std::clamp<std::int64_t>(packed_bytes_ / panel_bytes, 1, panels);
+    by_panels() ? run_by_panels() : run_by_blocks();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  template <class F>
+  void guarded(F&& f) {  // what a worker throws is thrown again by the caller
+    try {
+      f();
+    } catch (...) {
+      if (!failed_.exchange(true)) failure_ = std::current_exception();
+    }
+  }
+
+  /// Panel i: the columns [col, col + cols) of an image.
+  struct Panel {
+    std::int64_t image, col, cols;
+  };
+  Panel panel_at(std::int64_t i) const {
+    const std::int64_t image = image_panels_ == panels_ ? 0 : i / image_panels_, col = (i - image * image_panels_) * width_;
+    return {image, col, std::min(width_, p_.n - col)};
+  }
+  std::int64_t c_at(const Panel& at) const { return at.image * all_.c_image + at.col; }
+
+  /// What tiles read of A and where sums stand that are not whole yet: rows from `first` on.
+  struct Rows {
+    std::int64_t first, count;
+    const char* a;
+    std::int64_t a_row;
+    char* sums;
+    std::int64_t sums_row;
+  };
+  bool sums_in_c() const { return p_.dtype == acc_ || blocks_ == 1; }
+  bool sum_apart() const { return p_.sum && blocks_ == 1; }
+
+  /// What is added stands in C before the first of several blocks of k.
+  void begin_sums(const Panel& of, std::int64_t row, std::int64_t rows) const {
+    if (!p_.sum || p_.sum == p_.c || sum_apart()) return;
+    for (std::int64_t i = row; i < row + rows; ++i) {
+      const std::int64_t at = (i * p_.c_row + c_at(of)) * size_;
+      std::memcpy(p_.c + at, p_.sum + at, static_cast<std::size_t>(of.cols * size_));
+    }
+  }
+
+  /// Rows [k, k + deep) of one panel, which stand at b, times some rows. a: at their element k.
+  void tiles(const Panel& at, const char* b, std::int64_t b_row, std::int64_t k, std::int64_t deep, const Rows& rows, Ahead& ahead) const {
+    const std::int64_t c_size = item_size(p_.dtype);
+    micro::GemmTile t;
+    t.a_row = rows.a_row, t.a_col = 1, t.b_row = b_row, t.c_row = p_.c_row, t.k = deep;
+    t.first = k == 0 && !p_.sum, t.last = k + deep >= p_.k, t.relu = all_.relu;
+    t.acc_row = sums_in_c() ? p_.c_row : rows.sums_row;
+    for (std::int64_t v = 0, step; v < at.cols; v += step) {
+      const std::int64_t left = at.cols - v;
+      const micro::GemmFn f = left > 2 * lanes_ ? f_.gemm_full : left > lanes_ ? f_.gemm_two : f_.gemm_one;
+      step = left > 2 * lanes_ ? width_ : left > lanes_ ? 2 * lanes_ : lanes_;
+      t.n = std::min(step, left);
+      t.b = b + v * size_;
+      for (std::int64_t i = 0; i < rows.count; i += tile_rows_) {
+        t.m = std::min<std::int64_t>(tile_rows_, rows.count - i);
+        t.a = rows.a + i * t.a_row * size_;
+        if (all_.bias) t.bias = all_.bias + (rows.first + i) * size_;
+        t.c = p_.c + ((rows.first + i) * p_.c_row + c_at(at) + v) * c_size;
+        t.acc = sum_apart() ? const_cast<char*>(p_.sum) + (static_cast<char*>(t.c) - p_.c) : sums_in_c() ? t.c : rows.sums + (i * rows.sums_row + v) * size_;
+        t.ahead = ahead.take(deep);
+        f(&t);
+      }
+    }
+  }
+
+  /// Rows of A from [row, k] on in the accumulator's dtype, for lanes to be a whole number of rows.
+  void widen_rows(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t deep, char* to, std::int64_t to_row, std::int64_t image = 0) const {
+    const std::int64_t a_size = item_size(p_.a_dtype);
+    const char* a = p_.a + (image * all_.a_image + row * p_.a_row + k * p_.a_col) * a_size;
+    if (p_.a_dtype == p_.dtype) return widen(f_, p_.dtype, a, p_.a_row, p_.a_col, to, to_row, rows, deep);
+    for (std::int64_t i = 0; i < rows; ++i) gather(matrix(a + i * p_.a_row * a_size, p_.a_dtype, 1, deep, 0, p_.a_col), acc_, to + i * to_row * size_);
+  }
+
+  void run_by_panels() {
+    // One A for all is widened before; of several each thread widens those that it meets.
+    const bool before = !a_in_place_ && all_.a_image == 0;
+    Scratch wide(before ? wide_bytes() : 0);
+    if (before) widen_rows(0, p_.m, 0, p_.k, wide.get(), wide_row_);
+    const Rows rows{0, p_.m, before ? wide.get() : p_.a, before ? wide_row_ : p_.a_row, nullptr, width_};
+    parallel(panels_, std::max<std::int64_t>(1, kGrainFmas / std::max<std::int64_t>(1, p_.m * p_.k * std::min(p_.n, width_))),
+             [&](std::int64_t b, std::int64_t e) { guarded([&] { some_panels(b, e, rows); }); });
+  }
+  std::int64_t wide_bytes() const { return round_up(p_.m, lanes_) * wide_row_ * size_; }
+
+  /// What comes after image i: its matrices as far as they are dense.
+  Ahead ahead_of_image(std::int64_t i) const {
+    Ahead ahead;
+    if (all_.a_image == 0 || i + 1 >= all_.images) return ahead;
+    auto dense = [&](const char* p, std::int64_t image, std::int64_t row, std::int64_t cols) {
+      if (row == cols) ahead.add({p + (i + 1) * image * size_, static_cast<std::size_t>(p_.m * cols * size_)});
+    };
+    if (a_in_place_) dense(p_.a, all_.a_image, p_.a_row, p_.k);
+    ahead.add(all_.source.columns(i + 1, 0, p_.n));
+    if (p_.dtype == acc_) dense(p_.c, all_.c_image, p_.c_row, p_.n);
+    return ahead;
+  }
+
+  void some_panels(std::int64_t begin, std::int64_t end, Rows rows) const {
+    const PanelSource& source = all_.source;
+    const bool parts = source.packs_parts(), own_a = !a_in_place_ && all_.a_image != 0;
+    const std::int64_t tail = p_.n % width_;
+    std::int64_t b_row;
+    const bool stands = (p_.n < width_ || source.as_it_stands(0, 0, width_, b_row)) && (tail == 0 || source.as_it_stands(0, 0, tail, b_row));
+    const std::int64_t panel_bytes = stands ? 0 : (parts ? depth_ : k_room_) * width_ * size_, sums_bytes = sums_in_c() ? 0 : p_.m * width_ * size_;
+    Scratch scratch(panel_bytes + sums_bytes + (own_a ? wide_bytes() : 0));
+    char *packed = scratch.get(), *wide = packed + panel_bytes + sums_bytes;
+    rows.sums = packed + panel_bytes;
+    const char *const first_a = rows.a, *a = first_a;
+    if (own_a) rows.a_row = wide_row_;
+    std::int64_t image = -1;
+    Ahead of_image;
+    for (std::int64_t j = begin; j < end; ++j) {
+      const Panel at = panel_at(j);
+      if (at.image != image) {
+        image = at.image;
+        of_image = ahead_of_image(image);
+        if (own_a) widen_rows(0, p_.m, 0, p_.k, wide, wide_row_, image);
+        a = own_a ? wide : first_a + image * all_.a_image * size_;
+      }
+      const char* b = source.as_it_stands(at.image, at.col, at.cols, b_row);
+      const bool pack = !b;
+      if (pack) b = packed, b_row = width_;
+      if (pack && !parts) source.pack(at.image, at.col, at.cols, 0, p_.k, packed);
+      Ahead of_panel;
+      if (pack && j + 1 < end && all_.a_image == 0) {
+        const Panel next = panel_at(j + 1);
+        of_panel.add(source.columns(next.image, next.col, next.cols));
+      }
+      begin_sums(at, 0, p_.m);
+      for (std::int64_t k = 0; k < p_.k; k += depth_) {
+        const std::int64_t deep = std::min(depth_, p_.k - k);
+        if (pack && parts) source.pack(at.image, at.col, at.cols, k, deep, packed);
+        rows.a = a + k * size_;
+        tiles(at, pack && parts ? b : b + k * b_row * size_, b_row, k, deep, rows, all_.a_image ? of_image : of_panel);
+      }
+    }
+  }
+
+  void run_by_blocks() {
+    const std::int64_t panel_bytes = k_room_ * width_ * size_, at_once = std::clamp<std::int64_t>(packed_bytes_ / panel_bytes, 1, panels_);
     Scratch packed(at_once * panel_bytes);
     packed_ = packed.get();
-    for (std::int64_t first = 0; first < panels && !failure_; first += at_once) {
+    for (std::int64_t first = 0; first < panels_ && !failure_; first += at_once) {
       first_ = first;
-      std::int64_t count = std::min(at_once, panels - first);
+      std::int64_t count = std::min(at_once, panels_ - first);
       parallel(count, std::max<std::int64_t>(1, kGrainPacked / (k_room_ * width_)),
                [this](std::int64_t b, std::int64_t e) {
                  guarded([&] {
-                   for (std::int64_t i = b; i < e; ++i) pack(i);
+                   for (std::int64_t i = b; i < e; ++i) {
+                     const Panel at = panel_at(first_ + i);
+                     all_.source.pack(at.image, at.col, at.cols, 0, p_.k, packed_ + i * k_room_ * width_ * size_);
+                   }
                  });
                });
       std::int64_t row_blocks = (p_.m + block_rows_ - 1) / block_rows_;
@@ -241,85 +460,25 @@ class Gemm {
                  });
                });
     }
-    if (failure_) std::rethrow_exception(failure_);
   }
 
- private:
-  template <class F>
-  void guarded(F&& f) {  // what a worker throws is thrown again by the caller
-    try {
-      f();
-    } catch (...) {
-      if (!failed_.exchange(true)) failure_ = std::current_exception();
-    }
-  }
-
-  /// Where panel first_ + i stands: the columns [col, col + cols) of an image.
-  struct Panel {
-    std::int64_t image, col, cols;
-  };
-  Panel panel_at(std::int64_t i) const {
-    const std::int64_t at = first_ + i, image = at / image_panels_, col = (at - image * image_panels_) * width_;
-    return {image, col, std::min(width_, p_.n - col)};
-  }
-  std::int64_t c_at(const Panel& at) const { return at.image * all_.c_image + at.col; }
-
-  void pack(std::int64_t i) const {
-    const Panel at = panel_at(i);
-    all_.source.pack(at.image, at.col, at.cols, packed_ + i * k_room_ * width_ * size_);
-  }
-
+  /// A block of rows times panels of those that are packed.
   void block(std::int64_t row, std::int64_t panel, std::int64_t panel_end) const {
-    std::int64_t rows = std::min(block_rows_, p_.m - row), room = round_up(block_rows_, lanes_);
-    // An odd number of lines to a row, so that a power of two does not put all rows into one set of the cache.
-    std::int64_t a_row = round_up(depth_, 64 / size_) | (64 / size_), sums_row = (panel_end - panel) * width_;
-    bool in_c = p_.dtype == acc_ || blocks_ == 1, sum_apart = p_.sum && blocks_ == 1;
-    if (p_.sum && p_.sum != p_.c && !sum_apart)
-      for (std::int64_t j = panel; j < panel_end; ++j) {
-        const Panel of = panel_at(j);
-        for (std::int64_t i = row; i < row + rows; ++i) {
-          const std::int64_t at = (i * p_.c_row + c_at(of)) * size_;
-          std::memcpy(p_.c + at, p_.sum + at, static_cast<std::size_t>(of.cols * size_));
-        }
-      }
-    std::int64_t a_bytes = a_in_place_ ? 0 : room * a_row * size_;
-    Scratch scratch(a_bytes + (in_c ? 0 : rows * sums_row * size_));
-    char* sums = scratch.get() + a_bytes;
-    std::int64_t a_size = item_size(p_.a_dtype), c_size = item_size(p_.dtype);
+    const std::int64_t count = std::min(block_rows_, p_.m - row), room = round_up(block_rows_, lanes_);
+    const std::int64_t a_row = round_up(depth_, 64 / size_) | (64 / size_), sums_row = (panel_end - panel) * width_;
+    for (std::int64_t j = panel; j < panel_end; ++j) begin_sums(panel_at(first_ + j), row, count);
+    const std::int64_t a_bytes = a_in_place_ ? 0 : room * a_row * size_;
+    Scratch scratch(a_bytes + (sums_in_c() ? 0 : count * sums_row * size_));
     for (std::int64_t k = 0; k < p_.k; k += depth_) {
-      std::int64_t deep = std::min(depth_, p_.k - k);
-      const char* a = p_.a + (row * p_.a_row + k * p_.a_col) * a_size;
-      micro::GemmTile t;
-      t.a_row = p_.a_row, t.a_col = 1, t.b_row = width_, t.c_row = p_.c_row, t.k = deep;
-      t.first = k == 0 && !p_.sum, t.last = k + depth_ >= p_.k, t.relu = all_.relu;
-      if (!a_in_place_) {
-        if (p_.a_dtype == p_.dtype)
-          widen(f_, p_.dtype, a, p_.a_row, p_.a_col, scratch.get(), a_row, rows, deep);
-        else
-          for (std::int64_t i = 0; i < rows; ++i)
-            gather(matrix(a + i * p_.a_row * a_size, p_.a_dtype, 1, deep, 0, p_.a_col), acc_,
-                   scratch.get() + i * a_row * size_);
-        a = scratch.get(), t.a_row = a_row;
-      }
+      const std::int64_t deep = std::min(depth_, p_.k - k);
+      Rows rows{row, count, p_.a + (row * p_.a_row + k * p_.a_col) * item_size(p_.a_dtype), p_.a_row, nullptr, sums_row};
+      if (!a_in_place_) widen_rows(row, count, k, deep, scratch.get(), a_row), rows.a = scratch.get(), rows.a_row = a_row;
+      auto b = [&](std::int64_t j) { return packed_ + (j * k_room_ + k) * width_ * size_; };
       for (std::int64_t j = panel; j < panel_end; ++j) {
-        const Panel at = panel_at(j);
-        const std::int64_t cols = at.cols;
-        // A last panel that is not full is cheaper in single vectors.
-        bool full = cols > width_ - lanes_ || lanes_ == width_;
-        std::int64_t step = full ? width_ : lanes_;
-        for (std::int64_t v = 0; v < cols; v += step) {
-          t.n = std::min(step, cols - v);
-          t.b = packed_ + ((j * k_room_ + k) * width_ + v) * size_;
-          for (std::int64_t i = 0; i < rows; i += tile_rows_) {
-            t.m = std::min<std::int64_t>(tile_rows_, rows - i);
-            t.a = a + i * t.a_row * size_;
-            if (all_.bias) t.bias = all_.bias + (row + i) * size_;
-            t.c = p_.c + ((row + i) * p_.c_row + c_at(at) + v) * c_size;
-            t.acc = sum_apart ? const_cast<char*>(p_.sum) + (static_cast<char*>(t.c) - p_.c) : in_c ? t.c : sums + (i * sums_row + (j - panel) * width_ + v) * size_;
-            t.acc_row = in_c ? p_.c_row : sums_row;
-            (full ? f_.gemm_full : f_.gemm_one)(&t);
-          }
-        }
+        rows.sums = scratch.get() + a_bytes + (j - panel) * width_ * size_;
+        Ahead ahead;
+        if (j + 1 < panel_end) ahead.add({b(j + 1), static_cast<std::size_t>(deep * width_ * size_)});
+        tiles(panel_at(first_ + j), b(j), width_, k, deep, rows, ahead);
       }
     }
   }
@@ -328,7 +487,7 @@ class Gemm {
   const PackedProduct& all_;
   const ProductCall& p_;
   DType acc_;
-  std::int64_t size_, lanes_, width_, tile_rows_, packed_bytes_, image_panels_, block_rows_, blocks_, depth_, k_room_, first_ = 0;
+  std::int64_t size_, lanes_, width_, tile_rows_, packed_bytes_, image_panels_, panels_, block_rows_, blocks_, depth_, k_room_, wide_row_, first_ = 0;
   bool a_in_place_;
   char* packed_ = nullptr;
   std::atomic<bool> failed_{false};
@@ -337,7 +496,7 @@ class Gemm {
 
 /// Is the matrix-vector form worth it, and does it have the code it needs?
 bool use_gemv(const MatmulKernels& f, const ProductCall& p) {
-  if (p.b_row == 1 && f.dot[0]) return p.m <= kDotRows;
+  if (p.b_row == 1 && f.dot[0]) return p.m <= dot_rows(p.dtype, p.k);
   return p.m <= kGemvRows && p.b_col == 1 && f.sum[0];
 }
 
@@ -386,8 +545,18 @@ void multiply(const MatmulKernels& f, const ProductCall& p) {
     TensorView c = matrix(p.c, p.dtype, p.n, p.m, 1, p.c_row);
     return scatter(t.c, c);
   }
-  const Matrix b(f, p, gemm_vectors(f.bits) * micro_lanes(f.bits, acc_dtype(p.dtype)));
+  const Matrix b(f, p);
   Gemm(f, {p, b}, kPackedBytes).run();
+}
+
+bool multiply_batch(const MatmulKernels& f, const ProductCall& p, std::int64_t batch, const Steps& steps) {
+  if (p.m == 0 || p.n <= kGemvRows || p.k == 0 || use_gemv(f, p)) return false;
+  const Matrix b(f, p, steps.b);
+  const PackedProduct all{.p = p, .source = b, .images = batch, .c_image = steps.c, .a_image = steps.a};
+  Gemm gemm(f, all, kPackedBytes);
+  if (!gemm.by_panels()) return false;
+  gemm.run();
+  return true;
 }
 
 void multiply(const MatmulKernels& f, const PackedProduct& all) {

@@ -14,9 +14,9 @@ namespace reprise::kernels {
 
 /// The micro-kernels of one launch, by slot. What the operands' known strides rule out is null: see matmul_specs.
 struct MatmulKernels {
-  enum Slot { kGemmFull, kGemmOne, kDot1, kDot4, kSum1, kSum4, kTranspose, kConvertIn, kConvertOut, kSlots };
+  enum Slot { kGemmFull, kGemmTwo, kGemmOne, kDot1, kDot4, kSum1, kSum4, kTranspose, kConvertIn, kConvertOut, kSlots };
   int bits;
-  micro::GemmFn gemm_full, gemm_one;  ///< gemm_vectors(bits) vectors, one vector
+  micro::GemmFn gemm_full, gemm_two, gemm_one;  ///< gemm_vectors(bits) vectors, two, one
   micro::GemvDotFn dot[2];            ///< 1 and 4 rows
   micro::GemvSumFn sum[2];
   micro::TransposeFn transpose;              ///< operand dtype to accumulator
@@ -26,15 +26,28 @@ struct MatmulKernels {
 std::vector<KernelCode> matmul_specs(int bits, DType dtype, unsigned which);
 MatmulKernels matmul_kernels(int bits, unsigned which, void* const* micro);
 
-/// Up to this many rows dots are faster than packing by transposition; sums, up to kGemvRows.
-inline constexpr std::int64_t kDotRows = 16;
+/// The slots of blocked products.
+constexpr unsigned kGemmSlots = 1u << MatmulKernels::kGemmFull | 1u << MatmulKernels::kGemmTwo | 1u << MatmulKernels::kGemmOne;
+
+/// Up to this many rows dots are faster than packing by transposition; sums, up to kGemvRows. What is converted on the way dots convert for every
+/// four rows. Of others the lanes are added up for each sum, however short it is.
+inline constexpr std::int64_t kDotRows = 16, kMostDotRows = 32;
+constexpr std::int64_t dot_rows(DType t, std::int64_t k) {
+  return is_low_precision(t) ? kDotRows : k < 8 * kGemvRows ? kGemvRows : k > 8 * kMostDotRows ? kMostDotRows : k / 8;
+}
 
 /// B of products whose elements do not stand in memory as a matrix.
 class PanelSource {
  public:
-  /// Of the B of image `image`: all k rows of columns [col, col + cols), cols <= gemm_vectors * lanes, as a panel of that width in the accumulator's
-  /// dtype. Columns beyond are written with something. Called by several threads. Throws OutOfMemory.
-  virtual void pack(std::int64_t image, std::int64_t col, std::int64_t cols, char* panel) const = 0;
+  /// Of the B of image `image`: rows [k, k + deep) of columns [col, col + cols), cols <= gemm_vectors * lanes, as a panel of that width in the accumulator's
+  /// dtype. Columns beyond are written with something, as rows are up to a multiple of lanes. Called by several threads. Throws OutOfMemory.
+  virtual void pack(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t k, std::int64_t deep, char* panel) const = 0;
+  /// Can it pack some rows? Otherwise it is asked for all of them.
+  virtual bool packs_parts() const = 0;
+  /// Of image, col, cols: B's first row, if tiles may read it as it stands, `row` elements to a row; null: it is packed. That depends on cols alone.
+  virtual const char* as_it_stands(std::int64_t, std::int64_t, std::int64_t, std::int64_t& row) const { return row = 0, nullptr; }
+  /// The bytes of image, col, cols, if nothing else stands between them, to be fetched in time. Empty: nothing is known.
+  virtual std::span<const char> columns(std::int64_t, std::int64_t, std::int64_t) const { return {}; }
 
  protected:
   ~PanelSource() = default;
@@ -53,18 +66,24 @@ struct ProductCall {
   std::int64_t c_row = 0;
   const char* sum = nullptr;   ///< what is added, of the accumulator's dtype, with c's rows: c itself, or apart from it
 };
-/// Products of one A with each of so many B's, which `source` packs: c_image elements apart in C (and in what is added). p.b is not read.
+/// Products of one A, or of A's a_image elements apart, with each of so many B's, which `source` packs: c_image elements apart in C (and in what is added).
+/// p.b is not read.
 struct PackedProduct {
   ProductCall p;
   const PanelSource& source;
-  std::int64_t images = 1, c_image = 0;
+  std::int64_t images = 1, c_image = 0, a_image = 0;
   const char* bias = nullptr;  ///< of the accumulator's dtype, one for each row; null: none
   bool relu = false;           ///< none below 0, of what is whole
 };
-/// As below. Wants the slots kGemmFull, kGemmOne and kConvertIn; k > 0.
+/// As below. Wants kGemmSlots and kConvertIn; k > 0.
 void multiply(const MatmulKernels&, const PackedProduct&);
 /// May use device::parallel_for. Throws OutOfMemory when there is no room to pack.
 void multiply(const MatmulKernels&, const ProductCall&);
+/// So many products of matrices that stand such steps apart (in elements). False: one after the other is better; nothing is done.
+struct Steps {
+  std::int64_t a, b, c;
+};
+bool multiply_batch(const MatmulKernels&, const ProductCall&, std::int64_t batch, const Steps&);
 /// Products of one A (all of a_* and of m, k and the dtypes are the same). Few rows are converted once, and all columns
 /// are shared out among the threads at once.
 void multiply(const MatmulKernels&, std::span<const ProductCall>);

@@ -28,7 +28,8 @@ namespace micro {
 
 /// One tile: C[m, n] = A[m, k] * B[k, n] (+ acc[m, n] unless first, added last), stored to `acc` or, when last, rounded
 /// to `c`: with bias[m] added where there is one, and none below 0 if relu. A, B and bias are of the accumulator's dtype. n <= vectors * lanes; B rows are readable up to `vectors * lanes`
-/// columns. 1 <= m <= gemm_rows; rows are never read or written beyond m.
+/// columns (a masked load would take the place of a product). 1 <= m <= gemm_rows; rows are never read or written beyond m.
+/// What will be wanted soon, `ahead` (which need not be memory of ours), is fetched to the L2 cache meanwhile: a line for each k.
 struct GemmTile {
   const void* a;
   std::int64_t a_row, a_col;
@@ -42,6 +43,7 @@ struct GemmTile {
   std::int64_t first, last;
   const void* bias = nullptr;
   std::int64_t relu = 0;
+  const void* ahead = nullptr;
 };
 using GemmFn = void (*)(const GemmTile*);
 struct Gemm {
@@ -78,7 +80,7 @@ struct GemvSum {
   REPRISE_DESCRIBE(bits, w, rows)
 };
 
-/// dst[r, i] = src[r, i], converted; both rows have unit stride.
+/// dst[r, i] = src[r, i], converted; both rows have unit stride. If `filled`, rows of dst are written up to a whole vector, with zeros behind n.
 using ConvertFn = void (*)(const void* src, std::int64_t src_row, void* dst, std::int64_t dst_row, std::int64_t rows,
                            std::int64_t n);
 struct Convert {
@@ -86,7 +88,8 @@ struct Convert {
   using Fn = ConvertFn;
   int bits;
   DType src, dst;
-  REPRISE_DESCRIBE(bits, src, dst)
+  bool filled = false;
+  REPRISE_DESCRIBE(bits, src, dst, filled)
 };
 
 /// dst[i, r] = src[r, i] for r < rows <= lanes, i < n, converted to the accumulator's dtype. Columns [rows, lanes) of

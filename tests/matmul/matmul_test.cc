@@ -110,6 +110,52 @@ TEST(Matmul, Batches) {
     }
 }
 
+/// One A or one B for all, matrices that stand in any way, columns that fill no vector, k in several blocks; one thread and several.
+TEST(Matmul, BatchesAtOnce) {
+  std::mt19937 rng(16);
+  const int before = device::num_threads();
+  for (int threads : {1, 3})
+    for (DType t : kFloats)
+      for (auto [batch, m, n, k] : std::vector<std::array<std::int64_t, 4>>{{9, 16, 16, 16}, {4, 33, 70, 24}, {3, 20, 31, 1000}, {2, 210, 49, 40}, {3, 8, 64, 770}}) {
+        device::set_num_threads(threads);
+        std::vector<std::int64_t> a_strides{m * k, k, 1}, b_strides{n * k, n, 1}, c_strides{m * n, n, 1};
+        if (rng() % 3 == 0) a_strides = {m * k, 1, m};
+        if (rng() % 3 == 0) b_strides = {n * k, 1, k};
+        if (rng() % 3 == 0) b_strides = {k * (n + 5), n + 5, 1};
+        if (rng() % 3 == 0) c_strides = {n + 2, batch * (n + 2), 1};  // rows of all images next to each other
+        if (rng() % 3 == 0) a_strides[0] = 0;
+        if (rng() % 3 == 0) b_strides[0] = 0;
+        Strided a(t, {batch, m, k}, a_strides), b(t, {batch, k, n}, b_strides), c(t, {batch, m, n}, c_strides);
+        a.fill(rng), b.fill(rng);
+        run_node(OpId::bmm, {ValueId{}, ValueId{}}, {&a, &b, &c});
+        for (std::int64_t i = 0; i < batch; ++i) expect_product(a, b, c, false, i * m * k, i * k * n, i * m * n, m, n, k);
+        c.expect_sentinels();
+      }
+  device::set_num_threads(before);
+}
+
+/// A row does not depend on the rows around it, whichever way a blocked product goes: rows few or many, of one matrix or of a batch.
+TEST(Matmul, ARowIsTheSameAmongOthers) {
+  std::mt19937 rng(17);
+  for (DType t : kFloats)
+    for (auto [n, k] : std::vector<std::array<std::int64_t, 2>>{{65, 64}, {130, 800}}) {
+      Strided row(t, {k}), b(t, {k, n}), bs(t, {2, k, n}, {0, n, 1});
+      b.fill(rng);
+      row.fill(rng);
+      bs.store = b.store;
+      std::vector<double> first;
+      for (std::int64_t m : {5, 8, 200, 700}) {
+        Strided a(t, {m, k}, {0, 1}), c(t, {m, n}), as(t, {2, m, k}, {0, 0, 1}), cs(t, {2, m, n});
+        a.store = as.store = row.store;
+        run_node(OpId::mm, {ValueId{}, ValueId{}}, {&a, &b, &c});
+        run_node(OpId::bmm, {ValueId{}, ValueId{}}, {&as, &bs, &cs});
+        if (first.empty()) for (std::int64_t j = 0; j < n; ++j) first.push_back(c.get(j));
+        for (std::int64_t i = 0; i < m * n; ++i) ASSERT_EQ(c.get(i), first[static_cast<std::size_t>(i % n)]) << dtype_name(t) << " " << m << "x" << k << "x" << n << " at " << i;
+        for (std::int64_t i = 0; i < 2 * m * n; ++i) ASSERT_EQ(cs.get(i), first[static_cast<std::size_t>(i % n)]) << dtype_name(t) << " 2x" << m << "x" << k << "x" << n << " at " << i;
+      }
+    }
+}
+
 TEST(Matmul, LinearOfHigherRanksAndExpandedOperands) {
   std::mt19937 rng(7);
   for (DType t : kFloats) {

@@ -25,8 +25,8 @@ void MicroCode::store(DType t, const V& x, const V& p, const V& mask) {
   Emitter::store(t, cast(acc, is_floating(t) && t != DType::Float64 ? DType::Float32 : t, x.v), p.v, mask.v);
 }
 
-void MicroCode::prefetch(const V& p, bool to_write) {
-  b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()}, {p.v, b.getInt32(to_write), b.getInt32(3), b.getInt32(1)});
+void MicroCode::prefetch(const V& p, bool to_write, int level) {
+  b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()}, {p.v, b.getInt32(to_write), b.getInt32(static_cast<std::uint32_t>(4 - level)), b.getInt32(1)});
 }
 
 V MicroCode::fold(V x, const std::function<V(V, V)>& op) {

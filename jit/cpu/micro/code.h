@@ -41,8 +41,8 @@ class MicroCode : public Emitter, public Writer {
   /// One accumulator-typed element in all lanes.
   V load_splat(const V& p) { return load_splat(acc, p); }
   V load_splat(DType t, const V& p) { return splat(wrap(Emitter::load(t, p.v, 0, nullptr))); }
-  /// To the caches: the line at `p`, which need not be memory of ours.
-  void prefetch(const V& p, bool to_write = false);
+  /// To the caches, from the one of `level` (1: the nearest) on: the line at `p`, which need not be memory of ours.
+  void prefetch(const V& p, bool to_write = false, int level = 1);
 
   V shuffle(const V& x, const V& y, const std::vector<int>& m) { return wrap(b.CreateShuffleVector(x.v, y.v, m)); }
   /// One value in every lane: op over all lanes, as a fixed tree.
