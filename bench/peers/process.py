@@ -20,17 +20,20 @@ class Refused(Exception):
 
 
 class Process:
-    def __init__(self, name, command, env=None, cores=None, limit=120.0, log=None):
-        """Waits for the greeting. cores: those that it may use. log: a file that takes what it prints."""
+    def __init__(self, name, command, env=None, cores=None, log=None):
+        """cores: those that it may use. log: a file that takes what it prints. It is ready behind greeted()."""
         self.name, self.buffer, self.stopped = name, b"", False
         self.started = time.perf_counter()
         self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log or subprocess.DEVNULL, env={**os.environ, **(env or {})}, start_new_session=True,
                                       preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None)
+
+    def greeted(self, limit):
         try:
             self.version = self._checked(self._answer(limit)).get("version", "")
         except BaseException:
             self.end()
             raise
+        return self
 
     def ask(self, limit, **what):
         if self.child.poll() is not None:
