@@ -1,6 +1,8 @@
 #include "device/cpu_info.h"
 
+#if defined(__x86_64__)
 #include <cpuid.h>
+#endif
 #include <sched.h>
 
 #include <fstream>
@@ -48,11 +50,8 @@ std::string model_name() {
   return "unknown";
 }
 
-CpuInfo query() {
-  CpuInfo c;
-  c.model = model_name();
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) c.cores = CPU_COUNT(&set);
+#if defined(__x86_64__)
+void read_features(CpuInfo& c) {
   __builtin_cpu_init();
   c.avx2 = __builtin_cpu_supports("avx2");
   c.fma = __builtin_cpu_supports("fma");
@@ -68,6 +67,17 @@ CpuInfo query() {
     c.amx_bf16 = c.avx512 && (d >> 22 & 1) && (d >> 24 & 1);
   }
   if (__get_cpuid_count(7, 1, &a, &b, &cx, &d)) c.avx_vnni = c.avx2 && (a >> 4 & 1);
+}
+#else
+void read_features(CpuInfo&) {}  // vectors of 128 bits everywhere else, whose instructions LLVM knows
+#endif
+
+CpuInfo query() {
+  CpuInfo c;
+  c.model = model_name();
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) c.cores = CPU_COUNT(&set);
+  read_features(c);
   read_caches(c);
   return c;
 }

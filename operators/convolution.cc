@@ -164,7 +164,8 @@ struct Conv {
     const Int depth = in * operators::places(steps);
     const bool apart = !graph::is_plain(groups, 1);  // images beside each other: [c, k..., n, o...], not [n, c, k..., o...]
     V seen = image;
-    Ints results(b.sizes(image).begin() + 2, b.sizes(image).end());
+    const Ints given = b.sizes(image);
+    Ints results(given.begin() + 2, given.end());
     if (!every_element) {
       seen = operators::window_view(b, image, steps);
       Ints order;
@@ -194,8 +195,9 @@ struct Conv {
     const V seen = operators::window_view(b, image, steps);  // [n, c, o..., k...]
     const Int channels = b.sizes(x)[1], out = b.sizes(w)[0];
     const std::size_t n = steps.size();
+    const Ints windows = b.sizes(seen);
     Ints made{batch(), out}, kernel{channels};
-    made.append(b.sizes(seen).begin() + 2, b.sizes(seen).begin() + static_cast<std::ptrdiff_t>(2 + n));
+    made.append(windows.begin() + 2, windows.begin() + static_cast<std::ptrdiff_t>(2 + n));
     if (!one_result) kernel.push_back(out / groups);
     for (std::size_t i = 0; i < n; ++i) kernel.push_back(1);
     for (const Steps& s : steps) kernel.push_back(s.kernel);
@@ -218,7 +220,8 @@ struct Conv {
   V transposed(DType accumulated) const {
     const Int out = b.sizes(w)[1] * groups, per_group = b.sizes(w)[1], in = b.sizes(x)[1];
     const std::size_t n = steps.size();
-    Ints image(b.sizes(x).begin() + 2, b.sizes(x).end()), kernel;
+    const Ints of_x = b.sizes(x);
+    Ints image(of_x.begin() + 2, of_x.end()), kernel;
     for (const Steps& s : steps) kernel.push_back(s.kernel);
     const V wide = b.to(x, accumulated), weights = b.to(w, accumulated);
     V given;  // [n, o, k..., i...]

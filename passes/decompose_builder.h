@@ -24,7 +24,7 @@ class Build {
   SourceLoc loc() const { return node_.info.loc; }
 
   const TensorMeta& meta(V v) const { return rw_.meta(v); }
-  const Ints& sizes(V v) const { return meta(v).layout.sizes; }
+  Ints sizes(V v) const { return meta(v).layout.sizes; }  // by value: what adds nodes moves the metadata
   int dim(V v) const { return meta(v).dim(); }
   V emit(graph::OpId op, std::vector<graph::NodeArg> a) { return rw_.emit(op, std::move(a)); }
 

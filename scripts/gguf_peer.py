@@ -14,7 +14,8 @@ from pathlib import Path
 import gguf
 import numpy as np
 
-SCALES = {"Q8_0": [0], "Q4_0": [0], "Q4_K": [0, 2], "Q6_K": [208]}  # where halves stand in a block
+SCALES = {"Q8_0": [0], "Q4_0": [0], "Q4_K": [0, 2], "Q6_K": [208], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q2_K": [80, 82], "Q3_K": [108], "Q5_K": [0, 2],
+          "IQ4_NL": [0], "IQ4_XS": [0]}  # where halves stand in a block
 
 
 def random_blocks(quant, rows, columns, random):

@@ -377,14 +377,14 @@ TensorInfo File::info(std::string_view name, SourceLoc loc) const { return conte
 Tensor File::at(std::string_view name, SourceLoc loc) const {
   const TensorInfo& t = contents_->tensor_info(name, loc);
   const TypeFacts* f = facts_of(t.type);
-  if (!f || !f->dtype) fail(ErrorCode::DTypeMismatch, "gguf::File::at", loc, "'", shown(path()), "': tensor '", shown(name), "' is ", type_name(t.type), f && f->unpacked ? ": it is read with blocks()" : ", which is not read");
+  if (!f || !f->dtype) fail(ErrorCode::DTypeMismatch, "gguf::File::at", loc, "'", shown(path()), "': tensor '", shown(name), "' is ", type_name(t.type), f && f->format ? ": it is read with blocks()" : ", which is not read");
   return contents_->tensor(std::string(name), t.offset, t.sizes.data(), static_cast<int>(t.sizes.size()), *f->dtype, loc);
 }
 
 Blocks File::blocks(std::string_view name, SourceLoc loc) const {
   const TensorInfo& t = contents_->tensor_info(name, loc);
   const TypeFacts* f = facts_of(t.type);
-  if (!f || !f->unpacked) return {t.type, at(name, loc), {}};
+  if (!f || !f->format) return {t.type, at(name, loc), {}};
   std::vector<std::int64_t> stored = t.sizes;
   stored.back() = stored.back() / f->elements * f->bytes;
   const Tensor bytes = contents_->tensor(std::string(name), t.offset, stored.data(), static_cast<int>(stored.size()), kUInt8, loc);
@@ -400,7 +400,7 @@ std::vector<Blocks> load(const File& file, std::vector<reprise::detail::Weight>&
   const auto at = [&](const std::string& name, std::size_t i) {
     if (!is_blocks[i]) {
       const TypeFacts* f = facts_of(file.info(name, loc).type);
-      return f && f->unpacked ? file.blocks(name, loc).dequantize(o.dtype.value_or(kFloat32), loc) : file.at(name, loc);
+      return f && f->format ? file.blocks(name, loc).dequantize(o.dtype.value_or(kFloat32), loc) : file.at(name, loc);
     }
     blocks.push_back(file.blocks(name, loc));
     if (o.device) blocks.back() = blocks.back().to(*o.device, loc);

@@ -7,30 +7,34 @@ namespace reprise::gguf {
 namespace {
 
 constexpr Type of(std::uint32_t n) { return static_cast<Type>(n); }
+constexpr TypeFacts blocks(Type t, kernels::BlockFormat f) {
+  const kernels::BlockFacts& facts = kernels::facts_of(f);
+  return {t, facts.name.data(), facts.elements, facts.bytes, {}, f};
+}
 
 // All that files are seen with, so that their places can be checked: those without a dtype and that nothing unpacks are told by name.
 constexpr TypeFacts kTypes[] = {
     {Type::F32, "F32", 1, 4, kFloat32},
     {Type::F16, "F16", 1, 2, kFloat16},
-    {Type::Q4_0, "Q4_0", 32, 18, {}, true},
-    {of(3), "Q4_1", 32, 20},
-    {of(6), "Q5_0", 32, 22},
-    {of(7), "Q5_1", 32, 24},
-    {Type::Q8_0, "Q8_0", 32, 34, {}, true},
-    {of(10), "Q2_K", 256, 84},
-    {of(11), "Q3_K", 256, 110},
-    {Type::Q4_K, "Q4_K", 256, 144, {}, true},
-    {of(13), "Q5_K", 256, 176},
-    {Type::Q6_K, "Q6_K", 256, 210, {}, true},
+    blocks(Type::Q4_0, kernels::BlockFormat::Q4_0),
+    blocks(Type::Q4_1, kernels::BlockFormat::Q4_1),
+    blocks(Type::Q5_0, kernels::BlockFormat::Q5_0),
+    blocks(Type::Q5_1, kernels::BlockFormat::Q5_1),
+    blocks(Type::Q8_0, kernels::BlockFormat::Q8_0),
+    blocks(Type::Q2_K, kernels::BlockFormat::Q2_K),
+    blocks(Type::Q3_K, kernels::BlockFormat::Q3_K),
+    blocks(Type::Q4_K, kernels::BlockFormat::Q4_K),
+    blocks(Type::Q5_K, kernels::BlockFormat::Q5_K),
+    blocks(Type::Q6_K, kernels::BlockFormat::Q6_K),
     {of(15), "Q8_K", 256, 292},
     {of(16), "IQ2_XXS", 256, 66},
     {of(17), "IQ2_XS", 256, 74},
     {of(18), "IQ3_XXS", 256, 98},
     {of(19), "IQ1_S", 256, 50},
-    {of(20), "IQ4_NL", 32, 18},
+    blocks(Type::IQ4_NL, kernels::BlockFormat::IQ4_NL),
     {of(21), "IQ3_S", 256, 110},
     {of(22), "IQ2_S", 256, 82},
-    {of(23), "IQ4_XS", 256, 136},
+    blocks(Type::IQ4_XS, kernels::BlockFormat::IQ4_XS),
     {Type::I8, "I8", 1, 1, kInt8},
     {Type::I16, "I16", 1, 2},
     {Type::I32, "I32", 1, 4, kInt32},

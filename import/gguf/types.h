@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "kernels/launch/block_format.h"
 #include "reprise/gguf.h"
 
 /// What is known of the types that tensors are stored as.
@@ -12,7 +13,7 @@ struct TypeFacts {
   const char* name;
   std::int64_t elements, bytes;         ///< of a block; a row is a number of blocks
   std::optional<DType> dtype = {};      ///< of one that is not quantized and that tensors here have
-  bool unpacked = false;                ///< there is code that unpacks it (unpack.h)
+  std::optional<kernels::BlockFormat> format = {};  ///< of one that is unpacked
 };
 /// Null for a number that nobody knows.
 const TypeFacts* facts_of(Type);

@@ -17,7 +17,10 @@ namespace gguf {
 
 /// How the elements of a tensor are stored; the numbers are the format's. A file may hold any of them. Of those that are not listed here
 /// only name and place are known.
-enum class Type : std::uint32_t { F32 = 0, F16 = 1, Q4_0 = 2, Q8_0 = 8, Q4_K = 12, Q6_K = 14, I8 = 24, I16 = 25, I32 = 26, I64 = 27, F64 = 28, BF16 = 30 };
+enum class Type : std::uint32_t {
+  F32 = 0, F16 = 1, Q4_0 = 2, Q4_1 = 3, Q5_0 = 6, Q5_1 = 7, Q8_0 = 8, Q2_K = 10, Q3_K = 11, Q4_K = 12, Q5_K = 13, Q6_K = 14, IQ4_NL = 20, IQ4_XS = 23,
+  I8 = 24, I16 = 25, I32 = 26, I64 = 27, F64 = 28, BF16 = 30
+};
 std::string type_name(Type);         ///< "Q4_K", "type 77"
 bool is_quantized(Type);             ///< stored in blocks
 
@@ -41,8 +44,8 @@ struct Blocks {
   Blocks to(Device device, SourceLoc loc = SourceLoc::current()) const;
 };
 
-/// x [..., in] times weight [out, in] transposed (+ bias [out]), in x's dtype, a float. On the host rows are unpacked a few at a time, into memory
-/// of their own, and multiplied in float32: the unpacked matrix is nowhere. On devices without a kernel it is dequantize() and linear().
+/// x [..., in] times weight [out, in] transposed (+ bias [out]), in x's dtype, a float. On the host weights are unpacked in registers, or a few
+/// columns at a time, and multiplied in float32 as dequantize() has them: the unpacked matrix is nowhere. On devices it is dequantize() and linear().
 /// Throws ShapeMismatch, DTypeMismatch.
 Tensor linear(const Tensor& x, const Blocks& weight, const Tensor& bias = {}, SourceLoc loc = SourceLoc::current());
 

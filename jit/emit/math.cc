@@ -34,20 +34,28 @@ Value* MathEmitter::at_least(Value* x, double least) {
   return b.CreateSelect(b.CreateFCmpOLT(x, c(x, least)), c(x, least), x);
 }
 
-/// p * 2^n for integral n in [-300, 300], rounded once, also into the denormals.
-Value* MathEmitter::scale(Value* p, Value* n) {
+/// p * 2^n for integral n in [-300, 300], rounded once, also into the denormals; lanes that are not kept may hold anything.
+Value* MathEmitter::scale(Value* p, Value* n, Value* kept) {
   const int lanes = Emitter::lanes_of(p);
-  if (e.cx.host.avx512 && (lanes == 16 || lanes == 8 || lanes == 4)) {
-    const bool full = lanes == 16;
+  if (scales_under_mask(p) || (e.cx.host.avx512 && lanes == 4)) {
+    const bool full = lanes == 16, masked = kept && lanes != 4;
     const auto id = full         ? Intrinsic::x86_avx512_mask_scalef_ps_512
                     : lanes == 8 ? Intrinsic::x86_avx512_mask_scalef_ps_256
                                  : Intrinsic::x86_avx512_mask_scalef_ps_128;
-    Value* all = llvm::Constant::getAllOnesValue(b.getIntNTy(full ? 16 : 8));
-    llvm::SmallVector<Value*, 5> args{p, n, llvm::Constant::getNullValue(p->getType()), all};
+    llvm::Type* mask = b.getIntNTy(full ? 16 : 8);
+    Value* zero = llvm::Constant::getNullValue(p->getType());
+    llvm::SmallVector<Value*, 5> args{p, n, zero, masked ? b.CreateBitCast(kept, mask) : llvm::Constant::getAllOnesValue(mask)};
     if (full) args.push_back(b.getInt32(4));  // rounding as the mode says
-    return b.CreateIntrinsic(id, {}, args);
+    Value* r = b.CreateIntrinsic(id, {}, args);
+    return kept && !masked ? b.CreateSelect(kept, r, zero) : r;
   }
-  return scale_by(p, b.CreateFPToSI(n, e.like(p, b.getInt32Ty())));
+  Value* r = scale_by(p, b.CreateFPToSI(n, e.like(p, b.getInt32Ty())));
+  return kept ? b.CreateSelect(kept, r, llvm::Constant::getNullValue(p->getType())) : r;
+}
+
+bool MathEmitter::scales_under_mask(Value* x) const {
+  const int lanes = Emitter::lanes_of(x);
+  return e.cx.host.avx512 && (lanes == 16 || lanes == 8);
 }
 
 /// In two factors, because 2^n itself may not be a float. The first product is exact.
@@ -69,15 +77,18 @@ MathEmitter::Split MathEmitter::exp_split(Value* x) {
   return {n, b.CreateFAdd(high, e.fma(b.CreateFMul(r, r), q, low))};
 }
 
-/// Here r's own rounding is let into the result, and the polynomial is of e^r itself: a third fewer instructions.
-Value* MathEmitter::exp(Value* x) {
+/// Here r's own rounding is let into the result, and the polynomial is of e^r itself: a third fewer instructions. What rounds to 0 is not computed: a
+/// result below the normal floats costs a processor some hundred cycles, and masks make e^-inf of whole rows.
+Value* MathEmitter::exp(Value* x, bool weight) {
   if (e.cx.host.approximates) return exp_scaled(x);
-  x = at_least(at_most(x, 90), -105);
+  Value* kept = b.CreateFCmpUGE(x, c(x, weight ? -87.3 : -104));  // also of a NaN
+  if (!weight) x = at_most(x, 90);
+  if (!scales_under_mask(x)) x = b.CreateSelect(kept, x, c(x, 0));
   Value* n = e.call(Intrinsic::roundeven, b.CreateFMul(x, c(x, kLog2e)));
   Value* r = e.fma(n, c(x, -kLn2Low), e.fma(n, c(x, -kLn2High), x));
   return scale(poly(r, {1, 1, 0.49999993439042953, 0.16666520522406432, 0.04166838957111062, 0.008368730025425744,
                         0.001381456020318495}),
-               n);
+               n, kept);
 }
 
 Value* MathEmitter::exp_scaled(Value* x, double exponent_offset) {

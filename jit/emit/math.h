@@ -11,7 +11,8 @@ class MathEmitter {
   explicit MathEmitter(Emitter& emitter) : e(emitter), b(emitter.b) {}
   using Value = llvm::Value;
 
-  Value* exp(Value* x);
+  /// `weight`: x is never above 0, and what would be a denormal is 0.
+  Value* exp(Value* x, bool weight = false);
   Value* exp_scaled(Value* x, double exponent_offset = 0);  ///< e^x * 2^offset, closer than exp and dearer
   Value* exp2(Value* x);
   Value* i0(Value* x);
@@ -46,7 +47,8 @@ class MathEmitter {
   Value* poly(Value* x, std::initializer_list<double> coefficients);  ///< lowest degree first, by Horner's rule
   Value* at_most(Value* x, double most);                              ///< a NaN stays
   Value* at_least(Value* x, double least);
-  Value* scale(Value* p, Value* n);
+  Value* scale(Value* p, Value* n, Value* kept = nullptr);  ///< 0 where not `kept`
+  bool scales_under_mask(Value* like) const;
   Value* scale_by(Value* p, Value* whole);  ///< the same for an integer n
   /// 2^(x * factor + offset) by a processor's approximation of 2^x (math_approximate.cc).
   Value* exp2_approximate(Value* x, double factor, int offset);

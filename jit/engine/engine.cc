@@ -124,8 +124,7 @@ class ThreadCompiler {
  private:
   static std::unique_ptr<llvm::TargetMachine> make(Effort effort) {
     static const llvm::Target* target = [] {
-      LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(),
-          LLVMInitializeX86AsmPrinter();
+      llvm::InitializeNativeTarget(), llvm::InitializeNativeTargetAsmPrinter();
       std::string why;
       const llvm::Target* t = llvm::TargetRegistry::lookupTarget(llvm::sys::getProcessTriple(), why);
       if (!t) fail(ErrorCode::Internal, "jit", {}, why);

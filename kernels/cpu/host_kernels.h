@@ -1,4 +1,6 @@
 #pragma once
+#include <vector>
+
 #include "graph/op_column.h"
 #include "kernels/launch/launch.h"
 
@@ -10,6 +12,12 @@ namespace reprise::kernels {
 graph::OpColumn<NativeFn>& host_kernels();
 /// The row, or else the reference kernel.
 NativeFn host_kernel(graph::OpId);
+
+/// Of registered operators whose kernel asks for machine code (NativeLaunch::micro): what makes their launches on the host.
+using HostLaunch = NativeLaunch (*)(const graph::Graph&, const graph::Node&, std::vector<Operand> tensors_then_results);
+graph::OpColumn<HostLaunch>& host_launches();
+/// By the operator's row, or else of its host_kernel.
+NativeLaunch host_launch(const graph::Graph&, const graph::Node&, std::vector<Operand> tensors_then_results);
 
 namespace host {
 void scatter(const NativeArgs&);

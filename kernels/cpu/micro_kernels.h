@@ -142,28 +142,6 @@ struct SumWindows {
   REPRISE_DESCRIBE(bits, src)
 };
 
-/// One row of scores in a running softmax over key blocks. t = s * scale (+ mask); state {m, l, c} becomes
-/// m' = max(m, max t), c = exp(m - m'), l' = l * c + sum exp(t - m'); s becomes exp(t - m'), and 0 in [n, n_zero).
-/// All scores -inf leave zeros and l as it was. Start with {-inf, 0, *}. Float32.
-using SoftmaxFn = void (*)(float* s, std::int64_t n, std::int64_t n_zero, const float* mask, float scale, float* state);
-struct Softmax {
-  static constexpr std::string_view kKind = "softmax";
-  using Fn = SoftmaxFn;
-  int bits;
-  bool has_mask;
-  REPRISE_DESCRIBE(bits, has_mask)
-};
-
-/// dst[i] = src[i] * factor, rounded to `dst`. Float32 source; may be in place when dst is Float32.
-using ScaleFn = void (*)(const float* src, float factor, void* dst, std::int64_t n);
-struct Scale {
-  static constexpr std::string_view kKind = "scale";
-  using Fn = ScaleFn;
-  int bits;
-  DType dst;
-  REPRISE_DESCRIBE(bits, dst)
-};
-
 }  // namespace micro
 
 /// Sums of products of int8. `bytes`: four products a lane in one instruction, of an unsigned and a signed factor; the weights are then

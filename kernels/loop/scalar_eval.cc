@@ -70,10 +70,15 @@ T fold_min(T a, T b) {
 
 // Quotients, remainders and powers are computed here in another way than by generated code and by what it calls
 // (jit/emit/library.cc, jit/engine/runtime_calls.cc): in numbers so wide that nothing is rounded and nothing overflows.
+#if __LDBL_MANT_DIG__ >= 113
+using Quad = long double;
+#else
+using Quad = __float128;
+#endif
 template <class T>
 T floored_remainder(T a, T b) {
   const long double r = std::fmod(static_cast<long double>(a), static_cast<long double>(b));  // exact
-  return r != 0 && std::signbit(r) != std::signbit(b) ? static_cast<T>(static_cast<__float128>(r) + b) : static_cast<T>(r);
+  return r != 0 && std::signbit(r) != std::signbit(b) ? static_cast<T>(static_cast<Quad>(r) + b) : static_cast<T>(r);
 }
 template <class T>
 T floored_quotient(T a, T b) {
@@ -87,9 +92,9 @@ T floored_quotient(T a, T b) {
     return std::floor(rest != 0 && std::signbit(rest) != std::signbit(b) ? large - 1 : large);
   }
   const long double r = std::fmod(static_cast<long double>(a), static_cast<long double>(b));
-  __float128 below = r;  // what a is above a multiple of b, on b's side
+  Quad below = r;  // what a is above a multiple of b, on b's side
   if (r != 0 && std::signbit(r) != std::signbit(b)) below += b;
-  const T q = static_cast<T>((static_cast<__float128>(a) - below) / b);  // an integer, exactly
+  const T q = static_cast<T>((static_cast<Quad>(a) - below) / b);  // an integer, exactly
   return q == 0 ? std::copysign(T(0), a / b) : q;
 }
 

@@ -3,11 +3,11 @@
 namespace reprise::kernels {
 
 std::vector<const graph::OpColumnBase*> op_columns() {
-  return {&reference_kernels(), &host_kernels(), &pointwise_formulas(), &folds(), &creation_formulas(), &gather_rules(), &join_rules(), &place_rules(), &product_forms(), &gpu_rules(), &captured_kernels()};
+  return {&reference_kernels(), &host_kernels(), &host_launches(), &pointwise_formulas(), &folds(), &creation_formulas(), &gather_rules(), &join_rules(), &place_rules(), &product_forms(), &gpu_rules(), &captured_kernels()};
 }
 
 std::string list_computed_by(graph::OpId id) {
-  const char* native = host_kernels().find(id) ? "kernel of the host" : "reference kernel";
+  const char* native = host_kernels().find(id) || host_launches().find(id) ? "kernel of the host" : "reference kernel";
   switch (graph::op(id).cls) {
     case graph::OpClass::Pointwise:
     case graph::OpClass::Reduction:

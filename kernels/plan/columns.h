@@ -18,7 +18,7 @@
 /// a node is in any other way than by its column.
 namespace reprise::kernels {
 
-/// reference_kernels, host_kernels, pointwise_formulas, folds, creation_formulas, gather_rules, join_rules, place_rules, product_forms, gpu_rules, captured_kernels.
+/// reference_kernels, host_kernels, host_launches, pointwise_formulas, folds, creation_formulas, gather_rules, join_rules, place_rules, product_forms, gpu_rules, captured_kernels.
 std::vector<const graph::OpColumnBase*> op_columns();
 
 /// "fused loop kernel", "matrix product", "kernel of the host", "reference kernel", "view: no kernel", "composite: ...": how an operator is

@@ -227,7 +227,7 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, Mode mode, L
   }
   NativeLaunch launch = def.cls == OpClass::Matmul      ? matmul_launch(g, node, std::move(operands))
                         : def.cls == OpClass::Attention ? attention_launch(g, node, std::move(operands))
-                                                        : native_launch(host_kernel(node.op), g, node, std::move(operands));
+                                                        : host_launch(g, node, std::move(operands));
   Launch made{std::move(launch), name, node.info.loc, def.effects.may_end_call(), std::move(nodes)};
   made.copies = std::move(copies);
   if (def.twin_of) made.op = graph::op(*def.twin_of).schema.name;

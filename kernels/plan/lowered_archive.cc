@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "base/loaded_image.h"
-#include "kernels/cpu/micro_kernels.h"
+#include "kernels/cpu/all_micro_kernels.h"
 
 namespace reprise {
 REPRISE_ARCHIVED(NativeArg, kind, first, count)
@@ -27,21 +27,6 @@ REPRISE_ARCHIVED(Condition, buffer, offset, wanted)
 REPRISE_ARCHIVED(Launch, what, name, loc, may_fail, nodes, op, check, guard, copies, when, scope)
 REPRISE_ARCHIVED(Lowered::Out, buffer, layout, in_place, target, why, copied)
 REPRISE_ARCHIVED(Lowered, buffers, launches, outputs, undo, fault_record)
-
-namespace {
-
-/// Kinds of kernels that the host's launches name.
-template <class... K>
-struct Kinds {
-  template <class F>
-  static bool any(F&& f) {
-    return (f(std::type_identity<K>()) || ...);
-  }
-};
-using HostKinds = Kinds<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose, micro::Softmax, micro::Scale, micro::IntDot, micro::HalfDot, micro::BlockDot,
-                        micro::IntTile, micro::ScaleSums, micro::PackWindows, micro::SumWindows>;
-
-}  // namespace
 
 void LoweredWriter::own(const Lowered& l) {
   std::apply([&](const auto&... part) { (write(*this, part), ...); }, archived(l));
@@ -67,7 +52,7 @@ void LoweredWriter::own(const KernelCode& code) {
   number(it->second);
   if (!is_new) return;
   text(code.kind());
-  const bool known = HostKinds::any([&](auto kind) {
+  const bool known = MicroKernels::any([&](auto kind) {
     const auto* k = code.as<typename decltype(kind)::type>();
     if (k) for_each_field(*k, [&](std::string_view, const auto& x) { write(*this, x); });
     return k != nullptr;
@@ -81,7 +66,7 @@ KernelCode LoweredReader::make(std::type_identity<KernelCode>) {
   if (at > codes_.size()) throw DamagedArchive();
   const std::string_view kind = text();
   std::optional<KernelCode> made;
-  HostKinds::any([&](auto of) {
+  MicroKernels::any([&](auto of) {
     using K = typename decltype(of)::type;
     if (kind != K::kKind) return false;
     K k{};

@@ -59,7 +59,7 @@ TEST(GgufBlocks, ProductsReadWhatIsStored) {
       const Tensor bias = randn({37}, {.dtype = dtype});
       auto step = compile([](const gguf::Blocks& w, Tensor x, Tensor b) { return silu(gguf::linear(x * 2, w, b)) + 1; });
       for (const std::int64_t n : {1, 0, 5, 33}) {
-        const Tensor x = randn({n, 2, k}, {.dtype = dtype});
+        const Tensor x = randn({n, 2, k}, {.dtype = dtype}) * 0.125;  // sums of thousands of each sign would cancel
         const Tensor wanted = silu(linear((x * 2).to(kFloat64), m.floats.to(kFloat64), bias.to(kFloat64))) + 1, got = step(m.blocks, x, bias);
         EXPECT_EQ(got.dtype(), dtype);
         EXPECT_TRUE(allclose(got.to(kFloat64), wanted, dtype == kFloat32 ? 1e-4 : 2e-2, dtype == kFloat32 ? 1e-4 : 3e-2)) << n;
@@ -69,6 +69,24 @@ TEST(GgufBlocks, ProductsReadWhatIsStored) {
       EXPECT_EQ(step.stats().eager_fallbacks, 0u);
       EXPECT_LE(step.stats().compilations, 2u);  // general sizes, and perhaps one of size 1
     }
+}
+
+TEST(GgufBlocks, EveryNumberOfRowsGivesTheSameSums) {
+  for (const Format& f : made::kFormats) {
+    SCOPED_TRACE(gguf::type_name(f.type));
+    const std::int64_t k = 5 * f.elements, n = 131;
+    const Matrix m = matrix(f, n, k);
+    const Tensor x = randn({70, k}), wide = linear(x.to(kFloat64), m.floats.to(kFloat64)), most = linear(x.abs().to(kFloat64), m.floats.abs().to(kFloat64));
+    const std::vector<float> one = gguf::linear(x.slice(0, 0, 1), m.blocks).to_vector<float>();
+    for (const std::int64_t rows : {1, 2, 3, 4, 5, 7, 8, 9, 33, 70}) {
+      const Tensor y = gguf::linear(x.slice(0, 0, rows), m.blocks);
+      EXPECT_LE((((y.to(kFloat64) - wide.slice(0, 0, rows)).abs()) / most.slice(0, 0, rows)).max().item<double>(), 1e-6) << rows;
+      // By dots a row's sums do not depend on what else there is.
+      if (rows <= 8) {
+        EXPECT_EQ(y.select(0, 0).to_vector<float>(), one) << rows;
+      }
+    }
+  }
 }
 
 TEST(GgufBlocks, StridedOperandsAndBatches) {

@@ -87,7 +87,7 @@ TEST(GgufFile, TensorsAreViewsOfTheFile) {
     EXPECT_EQ(f.info("later").bytes, -1);
     EXPECT_EQ(f.blocks("empty").sizes(), (Ints{0, 32}));
     EXPECT_EQ(told_by([&] { f.at("Q4_K"); }, ErrorCode::DTypeMismatch), "tensor 'Q4_K' is Q4_K: it is read with blocks()");
-    EXPECT_EQ(told_by([&] { f.blocks("q5_k"); }, ErrorCode::DTypeMismatch), "tensor 'q5_k' is Q5_K, which is not read");
+    EXPECT_EQ(told_by([&] { f.blocks("iq2_s"); }, ErrorCode::DTypeMismatch), "tensor 'iq2_s' is IQ2_S, which is not read");
     EXPECT_EQ(told_by([&] { f.blocks("later"); }, ErrorCode::DTypeMismatch), "tensor 'later' is type 1234, which is not read");
     EXPECT_NE(told_by([&] { f.at("F32"); }, ErrorCode::InvalidArgument).find("did you mean"), std::string::npos);
   }

@@ -70,8 +70,11 @@ class Temporary {
 struct Format {
   gguf::Type type;
   int elements, bytes;
+  int halves[2];  ///< where scales are; -1: no second
 };
-inline constexpr Format kFormats[] = {{gguf::Type::Q8_0, 32, 34}, {gguf::Type::Q4_0, 32, 18}, {gguf::Type::Q4_K, 256, 144}, {gguf::Type::Q6_K, 256, 210}};
+inline constexpr Format kFormats[] = {{gguf::Type::Q8_0, 32, 34, {0, -1}},     {gguf::Type::Q4_0, 32, 18, {0, -1}},    {gguf::Type::Q4_K, 256, 144, {0, 2}},    {gguf::Type::Q6_K, 256, 210, {208, -1}},
+                                      {gguf::Type::Q4_1, 32, 20, {0, 2}},      {gguf::Type::Q5_0, 32, 22, {0, -1}},    {gguf::Type::Q5_1, 32, 24, {0, 2}},      {gguf::Type::Q2_K, 256, 84, {80, 82}},
+                                      {gguf::Type::Q3_K, 256, 110, {108, -1}}, {gguf::Type::Q5_K, 256, 176, {0, 2}},   {gguf::Type::IQ4_NL, 32, 18, {0, -1}},   {gguf::Type::IQ4_XS, 256, 136, {0, -1}}};
 
 inline void put_half(std::string& s, std::size_t at, float f) {
   const reprise::Half h(f);
@@ -91,10 +94,21 @@ inline std::string blocks(const Format& f, std::int64_t n, unsigned seed) {
   std::uniform_real_distribution<float> scale(-0.02f, 0.02f);
   for (std::int64_t b = 0; b < n; ++b) {
     const auto at = static_cast<std::size_t>(b * f.bytes);
-    put_half(all, at + (f.type == gguf::Type::Q6_K ? 208 : 0), scale(random));
-    if (f.type == gguf::Type::Q4_K) put_half(all, at + 2, scale(random));
+    for (const int half : f.halves)
+      if (half >= 0) put_half(all, at + static_cast<std::size_t>(half), scale(random));
   }
   return all;
+}
+
+/// What four bits stand for in IQ4_NL and IQ4_XS.
+inline float iq4(int q) {
+  constexpr int kTable[] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+  return static_cast<float>(kTable[q]);
+}
+/// a b + c, rounded twice.
+inline float product_and_sum(float a, float b, float c) {
+  const volatile float product = a * b;
+  return product + c;
 }
 
 /// Element e of a block.
@@ -102,16 +116,42 @@ inline float element(const Format& f, const std::uint8_t* b, int e) {
   switch (f.type) {
     case gguf::Type::Q8_0: return half(b) * static_cast<float>(static_cast<std::int8_t>(b[2 + e]));
     case gguf::Type::Q4_0: return half(b) * static_cast<float>((e < 16 ? b[2 + e] % 16 : b[2 + e - 16] / 16) - 8);
-    case gguf::Type::Q4_K: {
+    case gguf::Type::Q4_1: return product_and_sum(half(b), static_cast<float>(e < 16 ? b[4 + e] % 16 : b[4 + e - 16] / 16), half(b + 2));
+    case gguf::Type::Q5_0:
+    case gguf::Type::Q5_1: {
+      const std::uint8_t* bits = b + (f.type == gguf::Type::Q5_0 ? 2 : 4);
+      const int fifth = bits[e / 8] / (1 << e % 8) % 2, q = (e < 16 ? bits[4 + e] % 16 : bits[4 + e - 16] / 16) + 16 * fifth;
+      return f.type == gguf::Type::Q5_0 ? half(b) * static_cast<float>(q - 16) : product_and_sum(half(b), static_cast<float>(q), half(b + 2));
+    }
+    case gguf::Type::Q2_K: {
+      const int q = b[16 + 32 * (e / 128) + e % 32] / (1 << 2 * (e % 128 / 32)) % 4, s = b[e / 16];
+      const volatile float scale = half(b + 80) * static_cast<float>(s % 16), least = half(b + 82) * static_cast<float>(s / 16);
+      return product_and_sum(scale, static_cast<float>(q), -least);
+    }
+    case gguf::Type::Q3_K: {
+      const int q = b[32 + 32 * (e / 128) + e % 32] / (1 << 2 * (e % 128 / 32)) % 4 - (b[e % 32] / (1 << e / 32) % 2 ? 0 : 4), i = e / 16;
+      const int s = (i < 8 ? b[96 + i] % 16 : b[96 + i - 8] / 16) + 16 * (b[104 + i % 4] / (1 << 2 * (i / 4)) % 4);
+      const volatile float scale = half(b + 108) * static_cast<float>(s - 32);
+      return scale * static_cast<float>(q);
+    }
+    case gguf::Type::Q4_K:
+    case gguf::Type::Q5_K: {
       const int group = e / 32, j = e % 32;
       const std::uint8_t* s = b + 4;
       const int scale = group < 4 ? s[group] % 64 : s[group + 4] % 16 + s[group - 4] / 64 * 16;
       const int least = group < 4 ? s[group + 4] % 64 : s[group + 4] / 16 + s[group] / 64 * 16;
-      const std::uint8_t q = b[16 + group / 2 * 32 + j];
-      volatile float product = half(b) * static_cast<float>(scale);
-      product = product * static_cast<float>(group % 2 ? q / 16 : q % 16);
-      const volatile float minimum = half(b + 2) * static_cast<float>(least);
-      return product - minimum;
+      const std::uint8_t byte = b[(f.type == gguf::Type::Q4_K ? 16 : 48) + group / 2 * 32 + j];
+      const int q = (group % 2 ? byte / 16 : byte % 16) + (f.type == gguf::Type::Q4_K ? 0 : b[16 + j] / (1 << group) % 2 * 16);
+      const volatile float by = half(b) * static_cast<float>(scale), minimum = half(b + 2) * static_cast<float>(least);
+      return product_and_sum(by, static_cast<float>(q), -minimum);
+    }
+    case gguf::Type::IQ4_NL: return half(b) * iq4(e < 16 ? b[2 + e] % 16 : b[2 + e - 16] / 16);
+    case gguf::Type::IQ4_XS: {
+      const int group = e / 32, j = e % 32, high = b[2] + 256 * b[3];
+      const int s = (group % 2 ? b[4 + group / 2] / 16 : b[4 + group / 2] % 16) + 16 * (high / (1 << 2 * group) % 4);
+      const volatile float scale = half(b) * static_cast<float>(s - 32);
+      const std::uint8_t byte = b[8 + 16 * group + j % 16];
+      return scale * iq4(j < 16 ? byte % 16 : byte / 16);
     }
     default: {
       const int h = e / 128, in_half = e % 128;
@@ -154,7 +194,7 @@ inline Gguf everything() {
   g.tensor("f32", {2, 3}, 0, f32).tensor("f16", {2, 3}, 1, f16).tensor("bf16", {6}, 30, bf16).tensor("empty", {0, 32}, 8, "").tensor("i32", {2}, 26, raw(7) + raw(-8));
   unsigned seed = 1;
   for (const Format& f : kFormats) g.tensor(gguf::type_name(f.type), {3, static_cast<std::uint64_t>(2 * f.elements)}, static_cast<std::uint32_t>(f.type), blocks(f, 6, seed++));
-  g.tensor("q5_k", {1, 256}, 13, std::string(176, 'x')).tensor("later", {1}, 1234, std::string(8, 'x'));
+  g.tensor("iq2_s", {1, 256}, 22, std::string(82, 'x')).tensor("later", {1}, 1234, std::string(8, 'x'));
   return g;
 }
 

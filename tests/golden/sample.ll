@@ -69,8 +69,8 @@ done:                                             ; preds = %endif54, %entry
   ret void
 
 task.head:                                        ; preds = %tail.end52, %work
-  %task1 = phi i64 [ %2, %work ], [ %371, %tail.end52 ]
-  %42 = phi i64 [ %2, %work ], [ %370, %tail.end52 ]
+  %task1 = phi i64 [ %2, %work ], [ %374, %tail.end52 ]
+  %42 = phi i64 [ %2, %work ], [ %373, %tail.end52 ]
   %43 = icmp slt i64 %task1, %3
   br i1 %43, label %task, label %task.end
 
@@ -232,9 +232,9 @@ tail.end:                                         ; preds = %tail.head
   br label %block.head
 
 block.head:                                       ; preds = %tail.end36, %tail.end
-  %block14 = phi i64 [ 0, %tail.end ], [ %329, %tail.end36 ]
-  %166 = phi float [ 0.000000e+00, %tail.end ], [ %322, %tail.end36 ]
-  %167 = phi float [ 0.000000e+00, %tail.end ], [ %328, %tail.end36 ]
+  %block14 = phi i64 [ 0, %tail.end ], [ %332, %tail.end36 ]
+  %166 = phi float [ 0.000000e+00, %tail.end ], [ %325, %tail.end36 ]
+  %167 = phi float [ 0.000000e+00, %tail.end ], [ %331, %tail.end36 ]
   %168 = icmp slt i64 %block14, %9
   br i1 %168, label %block, label %block.end
 
@@ -247,15 +247,15 @@ block:                                            ; preds = %block.head
   br label %vector.head15
 
 vector.head15:                                    ; preds = %vector16, %block
-  %vector17 = phi i64 [ %block14, %block ], [ %254, %vector16 ]
+  %vector17 = phi i64 [ %block14, %block ], [ %256, %vector16 ]
   %174 = phi <8 x float> [ zeroinitializer, %block ], [ %176, %vector16 ]
   %175 = phi <8 x float> [ zeroinitializer, %block ], [ %177, %vector16 ]
   %176 = phi <8 x float> [ zeroinitializer, %block ], [ %178, %vector16 ]
   %177 = phi <8 x float> [ zeroinitializer, %block ], [ %179, %vector16 ]
   %178 = phi <8 x float> [ zeroinitializer, %block ], [ %180, %vector16 ]
   %179 = phi <8 x float> [ zeroinitializer, %block ], [ %181, %vector16 ]
-  %180 = phi <8 x float> [ zeroinitializer, %block ], [ %244, %vector16 ]
-  %181 = phi <8 x float> [ zeroinitializer, %block ], [ %245, %vector16 ]
+  %180 = phi <8 x float> [ zeroinitializer, %block ], [ %246, %vector16 ]
+  %181 = phi <8 x float> [ zeroinitializer, %block ], [ %247, %vector16 ]
   %182 = icmp slt i64 %vector17, %173
   br i1 %182, label %vector16, label %vector.end26
 
@@ -279,10 +279,10 @@ vector16:                                         ; preds = %vector.head15
   %.splatinsert24 = insertelement <8 x float> poison, float %165, i64 0
   %.splat25 = shufflevector <8 x float> %.splatinsert24, <8 x float> poison, <8 x i32> zeroinitializer
   %193 = fsub <8 x float> %191, %.splat25
-  %194 = fcmp ogt <8 x float> %192, <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>
-  %195 = select <8 x i1> %194, <8 x float> <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>, <8 x float> %192
-  %196 = fcmp olt <8 x float> %195, <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>
-  %197 = select <8 x i1> %196, <8 x float> <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>, <8 x float> %195
+  %194 = fcmp uge <8 x float> %192, <float -1.040000e+02, float -1.040000e+02, float -1.040000e+02, float -1.040000e+02, float -1.040000e+02, float -1.040000e+02, float -1.040000e+02, float -1.040000e+02>
+  %195 = fcmp ogt <8 x float> %192, <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>
+  %196 = select <8 x i1> %195, <8 x float> <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>, <8 x float> %192
+  %197 = select <8 x i1> %194, <8 x float> %196, <8 x float> zeroinitializer
   %198 = fmul <8 x float> %197, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
   %199 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %198)
   %200 = call <8 x float> @llvm.fma.v8f32(<8 x float> %199, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %197)
@@ -304,228 +304,231 @@ vector16:                                         ; preds = %vector.head15
   %216 = bitcast <8 x i32> %215 to <8 x float>
   %217 = fmul <8 x float> %207, %216
   %218 = fmul <8 x float> %217, %213
-  %219 = fcmp ogt <8 x float> %193, <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>
-  %220 = select <8 x i1> %219, <8 x float> <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>, <8 x float> %193
-  %221 = fcmp olt <8 x float> %220, <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>
-  %222 = select <8 x i1> %221, <8 x float> <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>, <8 x float> %220
-  %223 = fmul <8 x float> %222, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
-  %224 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %223)
-  %225 = call <8 x float> @llvm.fma.v8f32(<8 x float> %224, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %222)
-  %226 = call <8 x float> @llvm.fma.v8f32(<8 x float> %224, <8 x float> <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>, <8 x float> %225)
-  %227 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %226, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
-  %228 = call <8 x float> @llvm.fma.v8f32(<8 x float> %227, <8 x float> %226, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
-  %229 = call <8 x float> @llvm.fma.v8f32(<8 x float> %228, <8 x float> %226, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
-  %230 = call <8 x float> @llvm.fma.v8f32(<8 x float> %229, <8 x float> %226, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
-  %231 = call <8 x float> @llvm.fma.v8f32(<8 x float> %230, <8 x float> %226, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
-  %232 = call <8 x float> @llvm.fma.v8f32(<8 x float> %231, <8 x float> %226, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
-  %233 = fptosi <8 x float> %224 to <8 x i32>
-  %234 = ashr <8 x i32> %233, <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>
-  %235 = sub <8 x i32> %233, %234
-  %236 = add <8 x i32> %235, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
-  %237 = shl <8 x i32> %236, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
-  %238 = bitcast <8 x i32> %237 to <8 x float>
-  %239 = add <8 x i32> %234, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
-  %240 = shl <8 x i32> %239, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
-  %241 = bitcast <8 x i32> %240 to <8 x float>
-  %242 = fmul <8 x float> %232, %241
-  %243 = fmul <8 x float> %242, %238
-  %244 = fadd <8 x float> %218, %174
-  %245 = fadd <8 x float> %243, %175
-  %246 = mul i64 %vector17, 1
-  %247 = getelementptr float, ptr %45, i64 %246
-  %248 = getelementptr float, ptr %247, i64 %28
-  call void @llvm.prefetch.p0(ptr %248, i32 0, i32 3, i32 1)
-  %249 = mul i64 %vector17, 1
-  %250 = getelementptr float, ptr %48, i64 %249
-  store <8 x float> %218, ptr %250, align 4
+  %219 = select <8 x i1> %194, <8 x float> %218, <8 x float> zeroinitializer
+  %220 = fcmp uge <8 x float> %193, <float -1.040000e+02, float -1.040000e+02, float -1.040000e+02, float -1.040000e+02, float -1.040000e+02, float -1.040000e+02, float -1.040000e+02, float -1.040000e+02>
+  %221 = fcmp ogt <8 x float> %193, <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>
+  %222 = select <8 x i1> %221, <8 x float> <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>, <8 x float> %193
+  %223 = select <8 x i1> %220, <8 x float> %222, <8 x float> zeroinitializer
+  %224 = fmul <8 x float> %223, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
+  %225 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %224)
+  %226 = call <8 x float> @llvm.fma.v8f32(<8 x float> %225, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %223)
+  %227 = call <8 x float> @llvm.fma.v8f32(<8 x float> %225, <8 x float> <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>, <8 x float> %226)
+  %228 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %227, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
+  %229 = call <8 x float> @llvm.fma.v8f32(<8 x float> %228, <8 x float> %227, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
+  %230 = call <8 x float> @llvm.fma.v8f32(<8 x float> %229, <8 x float> %227, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
+  %231 = call <8 x float> @llvm.fma.v8f32(<8 x float> %230, <8 x float> %227, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
+  %232 = call <8 x float> @llvm.fma.v8f32(<8 x float> %231, <8 x float> %227, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
+  %233 = call <8 x float> @llvm.fma.v8f32(<8 x float> %232, <8 x float> %227, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
+  %234 = fptosi <8 x float> %225 to <8 x i32>
+  %235 = ashr <8 x i32> %234, <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>
+  %236 = sub <8 x i32> %234, %235
+  %237 = add <8 x i32> %236, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
+  %238 = shl <8 x i32> %237, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
+  %239 = bitcast <8 x i32> %238 to <8 x float>
+  %240 = add <8 x i32> %235, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
+  %241 = shl <8 x i32> %240, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
+  %242 = bitcast <8 x i32> %241 to <8 x float>
+  %243 = fmul <8 x float> %233, %242
+  %244 = fmul <8 x float> %243, %239
+  %245 = select <8 x i1> %220, <8 x float> %244, <8 x float> zeroinitializer
+  %246 = fadd <8 x float> %219, %174
+  %247 = fadd <8 x float> %245, %175
+  %248 = mul i64 %vector17, 1
+  %249 = getelementptr float, ptr %45, i64 %248
+  %250 = getelementptr float, ptr %249, i64 %28
+  call void @llvm.prefetch.p0(ptr %250, i32 0, i32 3, i32 1)
   %251 = mul i64 %vector17, 1
   %252 = getelementptr float, ptr %48, i64 %251
-  %253 = getelementptr float, ptr %252, i64 8
-  store <8 x float> %243, ptr %253, align 4
-  %254 = add i64 %vector17, 16
+  store <8 x float> %219, ptr %252, align 4
+  %253 = mul i64 %vector17, 1
+  %254 = getelementptr float, ptr %48, i64 %253
+  %255 = getelementptr float, ptr %254, i64 8
+  store <8 x float> %245, ptr %255, align 4
+  %256 = add i64 %vector17, 16
   br label %vector.head15
 
 vector.end26:                                     ; preds = %vector.head15
   br label %tail.head27
 
 tail.head27:                                      ; preds = %tail28, %vector.end26
-  %tail29 = phi i64 [ %173, %vector.end26 ], [ %305, %tail28 ]
-  %255 = phi <8 x float> [ %174, %vector.end26 ], [ %256, %tail28 ]
-  %256 = phi <8 x float> [ %175, %vector.end26 ], [ %257, %tail28 ]
-  %257 = phi <8 x float> [ %176, %vector.end26 ], [ %258, %tail28 ]
-  %258 = phi <8 x float> [ %177, %vector.end26 ], [ %259, %tail28 ]
-  %259 = phi <8 x float> [ %178, %vector.end26 ], [ %260, %tail28 ]
-  %260 = phi <8 x float> [ %179, %vector.end26 ], [ %261, %tail28 ]
-  %261 = phi <8 x float> [ %180, %vector.end26 ], [ %262, %tail28 ]
-  %262 = phi <8 x float> [ %181, %vector.end26 ], [ %299, %tail28 ]
-  %263 = icmp slt i64 %tail29, %170
-  br i1 %263, label %tail28, label %tail.end36
+  %tail29 = phi i64 [ %173, %vector.end26 ], [ %308, %tail28 ]
+  %257 = phi <8 x float> [ %174, %vector.end26 ], [ %258, %tail28 ]
+  %258 = phi <8 x float> [ %175, %vector.end26 ], [ %259, %tail28 ]
+  %259 = phi <8 x float> [ %176, %vector.end26 ], [ %260, %tail28 ]
+  %260 = phi <8 x float> [ %177, %vector.end26 ], [ %261, %tail28 ]
+  %261 = phi <8 x float> [ %178, %vector.end26 ], [ %262, %tail28 ]
+  %262 = phi <8 x float> [ %179, %vector.end26 ], [ %263, %tail28 ]
+  %263 = phi <8 x float> [ %180, %vector.end26 ], [ %264, %tail28 ]
+  %264 = phi <8 x float> [ %181, %vector.end26 ], [ %302, %tail28 ]
+  %265 = icmp slt i64 %tail29, %170
+  br i1 %265, label %tail28, label %tail.end36
 
 tail28:                                           ; preds = %tail.head27
-  %264 = sub i64 %170, %tail29
-  %265 = call i64 @llvm.umin.i64(i64 %264, i64 8)
-  %266 = trunc i64 %265 to i32
-  %.splatinsert30 = insertelement <8 x i32> poison, i32 %266, i64 0
+  %266 = sub i64 %170, %tail29
+  %267 = call i64 @llvm.umin.i64(i64 %266, i64 8)
+  %268 = trunc i64 %267 to i32
+  %.splatinsert30 = insertelement <8 x i32> poison, i32 %268, i64 0
   %.splat31 = shufflevector <8 x i32> %.splatinsert30, <8 x i32> poison, <8 x i32> zeroinitializer
-  %267 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat31
-  %268 = mul i64 %tail29, 1
-  %269 = getelementptr float, ptr %45, i64 %268
-  %270 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %269, i32 4, <8 x i1> %267, <8 x float> zeroinitializer)
+  %269 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat31
+  %270 = mul i64 %tail29, 1
+  %271 = getelementptr float, ptr %45, i64 %270
+  %272 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %271, i32 4, <8 x i1> %269, <8 x float> zeroinitializer)
   %.splatinsert32 = insertelement <8 x float> poison, float %21, i64 0
   %.splat33 = shufflevector <8 x float> %.splatinsert32, <8 x float> poison, <8 x i32> zeroinitializer
-  %271 = fdiv <8 x float> %270, %.splat33
+  %273 = fdiv <8 x float> %272, %.splat33
   %.splatinsert34 = insertelement <8 x float> poison, float %165, i64 0
   %.splat35 = shufflevector <8 x float> %.splatinsert34, <8 x float> poison, <8 x i32> zeroinitializer
-  %272 = fsub <8 x float> %271, %.splat35
-  %273 = fcmp ogt <8 x float> %272, <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>
-  %274 = select <8 x i1> %273, <8 x float> <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>, <8 x float> %272
-  %275 = fcmp olt <8 x float> %274, <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>
-  %276 = select <8 x i1> %275, <8 x float> <float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02, float -1.050000e+02>, <8 x float> %274
-  %277 = fmul <8 x float> %276, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
-  %278 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %277)
-  %279 = call <8 x float> @llvm.fma.v8f32(<8 x float> %278, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %276)
-  %280 = call <8 x float> @llvm.fma.v8f32(<8 x float> %278, <8 x float> <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>, <8 x float> %279)
-  %281 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %280, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
-  %282 = call <8 x float> @llvm.fma.v8f32(<8 x float> %281, <8 x float> %280, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
-  %283 = call <8 x float> @llvm.fma.v8f32(<8 x float> %282, <8 x float> %280, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
-  %284 = call <8 x float> @llvm.fma.v8f32(<8 x float> %283, <8 x float> %280, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
-  %285 = call <8 x float> @llvm.fma.v8f32(<8 x float> %284, <8 x float> %280, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
-  %286 = call <8 x float> @llvm.fma.v8f32(<8 x float> %285, <8 x float> %280, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
-  %287 = fptosi <8 x float> %278 to <8 x i32>
-  %288 = ashr <8 x i32> %287, <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>
-  %289 = sub <8 x i32> %287, %288
-  %290 = add <8 x i32> %289, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
-  %291 = shl <8 x i32> %290, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
-  %292 = bitcast <8 x i32> %291 to <8 x float>
-  %293 = add <8 x i32> %288, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
-  %294 = shl <8 x i32> %293, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
-  %295 = bitcast <8 x i32> %294 to <8 x float>
-  %296 = fmul <8 x float> %286, %295
-  %297 = fmul <8 x float> %296, %292
-  %298 = fadd <8 x float> %297, %255
-  %299 = select <8 x i1> %267, <8 x float> %298, <8 x float> %255
-  %300 = mul i64 %tail29, 1
-  %301 = getelementptr float, ptr %45, i64 %300
-  %302 = getelementptr float, ptr %301, i64 %28
-  call void @llvm.prefetch.p0(ptr %302, i32 0, i32 3, i32 1)
+  %274 = fsub <8 x float> %273, %.splat35
+  %275 = fcmp uge <8 x float> %274, <float -1.040000e+02, float -1.040000e+02, float -1.040000e+02, float -1.040000e+02, float -1.040000e+02, float -1.040000e+02, float -1.040000e+02, float -1.040000e+02>
+  %276 = fcmp ogt <8 x float> %274, <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>
+  %277 = select <8 x i1> %276, <8 x float> <float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01, float 9.000000e+01>, <8 x float> %274
+  %278 = select <8 x i1> %275, <8 x float> %277, <8 x float> zeroinitializer
+  %279 = fmul <8 x float> %278, <float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000, float 0x3FF7154760000000>
+  %280 = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %279)
+  %281 = call <8 x float> @llvm.fma.v8f32(<8 x float> %280, <8 x float> <float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000, float 0xBFE62E4000000000>, <8 x float> %278)
+  %282 = call <8 x float> @llvm.fma.v8f32(<8 x float> %280, <8 x float> <float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000, float 0xBEB7F7D1C0000000>, <8 x float> %281)
+  %283 = call <8 x float> @llvm.fma.v8f32(<8 x float> <float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000, float 0x3F56A23F20000000>, <8 x float> %282, <8 x float> <float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000, float 0x3F81239FE0000000>)
+  %284 = call <8 x float> @llvm.fma.v8f32(<8 x float> %283, <8 x float> %282, <8 x float> <float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000, float 0x3FA5558F20000000>)
+  %285 = call <8 x float> @llvm.fma.v8f32(<8 x float> %284, <8 x float> %282, <8 x float> <float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000, float 0x3FC5554920000000>)
+  %286 = call <8 x float> @llvm.fma.v8f32(<8 x float> %285, <8 x float> %282, <8 x float> <float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000, float 0x3FDFFFFFC0000000>)
+  %287 = call <8 x float> @llvm.fma.v8f32(<8 x float> %286, <8 x float> %282, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
+  %288 = call <8 x float> @llvm.fma.v8f32(<8 x float> %287, <8 x float> %282, <8 x float> <float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00, float 1.000000e+00>)
+  %289 = fptosi <8 x float> %280 to <8 x i32>
+  %290 = ashr <8 x i32> %289, <i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1, i32 1>
+  %291 = sub <8 x i32> %289, %290
+  %292 = add <8 x i32> %291, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
+  %293 = shl <8 x i32> %292, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
+  %294 = bitcast <8 x i32> %293 to <8 x float>
+  %295 = add <8 x i32> %290, <i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127, i32 127>
+  %296 = shl <8 x i32> %295, <i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23, i32 23>
+  %297 = bitcast <8 x i32> %296 to <8 x float>
+  %298 = fmul <8 x float> %288, %297
+  %299 = fmul <8 x float> %298, %294
+  %300 = select <8 x i1> %275, <8 x float> %299, <8 x float> zeroinitializer
+  %301 = fadd <8 x float> %300, %257
+  %302 = select <8 x i1> %269, <8 x float> %301, <8 x float> %257
   %303 = mul i64 %tail29, 1
-  %304 = getelementptr float, ptr %48, i64 %303
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %297, ptr %304, i32 4, <8 x i1> %267)
-  %305 = add i64 %tail29, 8
+  %304 = getelementptr float, ptr %45, i64 %303
+  %305 = getelementptr float, ptr %304, i64 %28
+  call void @llvm.prefetch.p0(ptr %305, i32 0, i32 3, i32 1)
+  %306 = mul i64 %tail29, 1
+  %307 = getelementptr float, ptr %48, i64 %306
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %300, ptr %307, i32 4, <8 x i1> %269)
+  %308 = add i64 %tail29, 8
   br label %tail.head27
 
 tail.end36:                                       ; preds = %tail.head27
-  %306 = fadd <8 x float> %255, %259
-  %307 = fadd <8 x float> %256, %260
-  %308 = fadd <8 x float> %257, %261
-  %309 = fadd <8 x float> %258, %262
-  %310 = fadd <8 x float> %306, %308
-  %311 = fadd <8 x float> %307, %309
-  %312 = fadd <8 x float> %310, %311
-  %313 = shufflevector <8 x float> %312, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %314 = shufflevector <8 x float> %312, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %315 = fadd <4 x float> %314, %313
-  %316 = shufflevector <4 x float> %315, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %317 = shufflevector <4 x float> %315, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %318 = fadd <2 x float> %317, %316
-  %319 = extractelement <2 x float> %318, i64 1
-  %320 = extractelement <2 x float> %318, i64 0
-  %321 = fadd float %320, %319
-  %322 = fadd float %166, %321
-  %323 = fsub float %322, %166
-  %324 = fsub float %321, %323
-  %325 = fsub float %322, %323
-  %326 = fsub float %166, %325
-  %327 = fadd float %326, %324
-  %328 = fadd float %167, %327
-  %329 = add i64 %block14, 8192
+  %309 = fadd <8 x float> %257, %261
+  %310 = fadd <8 x float> %258, %262
+  %311 = fadd <8 x float> %259, %263
+  %312 = fadd <8 x float> %260, %264
+  %313 = fadd <8 x float> %309, %311
+  %314 = fadd <8 x float> %310, %312
+  %315 = fadd <8 x float> %313, %314
+  %316 = shufflevector <8 x float> %315, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %317 = shufflevector <8 x float> %315, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %318 = fadd <4 x float> %317, %316
+  %319 = shufflevector <4 x float> %318, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %320 = shufflevector <4 x float> %318, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %321 = fadd <2 x float> %320, %319
+  %322 = extractelement <2 x float> %321, i64 1
+  %323 = extractelement <2 x float> %321, i64 0
+  %324 = fadd float %323, %322
+  %325 = fadd float %166, %324
+  %326 = fsub float %325, %166
+  %327 = fsub float %324, %326
+  %328 = fsub float %325, %326
+  %329 = fsub float %166, %328
+  %330 = fadd float %329, %327
+  %331 = fadd float %167, %330
+  %332 = add i64 %block14, 8192
   br label %block.head
 
 block.end:                                        ; preds = %block.head
-  %330 = fadd float %166, %167
-  %331 = fcmp uno float %167, %167
-  %332 = select i1 %331, float %166, float %330
-  %333 = fdiv float 1.000000e+00, %332
-  %334 = sub i64 %9, 0
-  %335 = and i64 %334, -16
-  %336 = add i64 0, %335
+  %333 = fadd float %166, %167
+  %334 = fcmp uno float %167, %167
+  %335 = select i1 %334, float %166, float %333
+  %336 = fdiv float 1.000000e+00, %335
+  %337 = sub i64 %9, 0
+  %338 = and i64 %337, -16
+  %339 = add i64 0, %338
   br label %vector.head37
 
 vector.head37:                                    ; preds = %endif, %block.end
-  %vector39 = phi i64 [ 0, %block.end ], [ %357, %endif ]
-  %337 = icmp slt i64 %vector39, %336
-  br i1 %337, label %vector38, label %vector.end44
+  %vector39 = phi i64 [ 0, %block.end ], [ %360, %endif ]
+  %340 = icmp slt i64 %vector39, %339
+  br i1 %340, label %vector38, label %vector.end44
 
 vector38:                                         ; preds = %vector.head37
-  %338 = mul i64 %vector39, 1
-  %339 = getelementptr float, ptr %48, i64 %338
-  %340 = load <8 x float>, ptr %339, align 4
   %341 = mul i64 %vector39, 1
   %342 = getelementptr float, ptr %48, i64 %341
-  %343 = getelementptr float, ptr %342, i64 8
-  %344 = load <8 x float>, ptr %343, align 4
-  %.splatinsert40 = insertelement <8 x float> poison, float %333, i64 0
+  %343 = load <8 x float>, ptr %342, align 4
+  %344 = mul i64 %vector39, 1
+  %345 = getelementptr float, ptr %48, i64 %344
+  %346 = getelementptr float, ptr %345, i64 8
+  %347 = load <8 x float>, ptr %346, align 4
+  %.splatinsert40 = insertelement <8 x float> poison, float %336, i64 0
   %.splat41 = shufflevector <8 x float> %.splatinsert40, <8 x float> poison, <8 x i32> zeroinitializer
-  %345 = fmul <8 x float> %340, %.splat41
-  %.splatinsert42 = insertelement <8 x float> poison, float %333, i64 0
+  %348 = fmul <8 x float> %343, %.splat41
+  %.splatinsert42 = insertelement <8 x float> poison, float %336, i64 0
   %.splat43 = shufflevector <8 x float> %.splatinsert42, <8 x float> poison, <8 x i32> zeroinitializer
-  %346 = fmul <8 x float> %344, %.splat43
+  %349 = fmul <8 x float> %347, %.splat43
   br i1 %41, label %then, label %else
 
 then:                                             ; preds = %vector38
-  %347 = mul i64 %vector39, 1
-  %348 = getelementptr float, ptr %47, i64 %347
-  store <8 x float> %345, ptr %348, align 32, !nontemporal !0
-  %349 = mul i64 %vector39, 1
-  %350 = getelementptr float, ptr %47, i64 %349
-  %351 = getelementptr float, ptr %350, i64 8
-  store <8 x float> %346, ptr %351, align 32, !nontemporal !0
+  %350 = mul i64 %vector39, 1
+  %351 = getelementptr float, ptr %47, i64 %350
+  store <8 x float> %348, ptr %351, align 32, !nontemporal !0
+  %352 = mul i64 %vector39, 1
+  %353 = getelementptr float, ptr %47, i64 %352
+  %354 = getelementptr float, ptr %353, i64 8
+  store <8 x float> %349, ptr %354, align 32, !nontemporal !0
   br label %endif
 
 else:                                             ; preds = %vector38
-  %352 = mul i64 %vector39, 1
-  %353 = getelementptr float, ptr %47, i64 %352
-  store <8 x float> %345, ptr %353, align 4
-  %354 = mul i64 %vector39, 1
-  %355 = getelementptr float, ptr %47, i64 %354
-  %356 = getelementptr float, ptr %355, i64 8
-  store <8 x float> %346, ptr %356, align 4
+  %355 = mul i64 %vector39, 1
+  %356 = getelementptr float, ptr %47, i64 %355
+  store <8 x float> %348, ptr %356, align 4
+  %357 = mul i64 %vector39, 1
+  %358 = getelementptr float, ptr %47, i64 %357
+  %359 = getelementptr float, ptr %358, i64 8
+  store <8 x float> %349, ptr %359, align 4
   br label %endif
 
 endif:                                            ; preds = %then, %else
-  %357 = add i64 %vector39, 16
+  %360 = add i64 %vector39, 16
   br label %vector.head37
 
 vector.end44:                                     ; preds = %vector.head37
   br label %tail.head45
 
 tail.head45:                                      ; preds = %tail46, %vector.end44
-  %tail47 = phi i64 [ %336, %vector.end44 ], [ %369, %tail46 ]
-  %358 = icmp slt i64 %tail47, %9
-  br i1 %358, label %tail46, label %tail.end52
+  %tail47 = phi i64 [ %339, %vector.end44 ], [ %372, %tail46 ]
+  %361 = icmp slt i64 %tail47, %9
+  br i1 %361, label %tail46, label %tail.end52
 
 tail46:                                           ; preds = %tail.head45
-  %359 = sub i64 %9, %tail47
-  %360 = call i64 @llvm.umin.i64(i64 %359, i64 8)
-  %361 = trunc i64 %360 to i32
-  %.splatinsert48 = insertelement <8 x i32> poison, i32 %361, i64 0
+  %362 = sub i64 %9, %tail47
+  %363 = call i64 @llvm.umin.i64(i64 %362, i64 8)
+  %364 = trunc i64 %363 to i32
+  %.splatinsert48 = insertelement <8 x i32> poison, i32 %364, i64 0
   %.splat49 = shufflevector <8 x i32> %.splatinsert48, <8 x i32> poison, <8 x i32> zeroinitializer
-  %362 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat49
-  %363 = mul i64 %tail47, 1
-  %364 = getelementptr float, ptr %48, i64 %363
-  %365 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %364, i32 4, <8 x i1> %362, <8 x float> zeroinitializer)
-  %.splatinsert50 = insertelement <8 x float> poison, float %333, i64 0
+  %365 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat49
+  %366 = mul i64 %tail47, 1
+  %367 = getelementptr float, ptr %48, i64 %366
+  %368 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %367, i32 4, <8 x i1> %365, <8 x float> zeroinitializer)
+  %.splatinsert50 = insertelement <8 x float> poison, float %336, i64 0
   %.splat51 = shufflevector <8 x float> %.splatinsert50, <8 x float> poison, <8 x i32> zeroinitializer
-  %366 = fmul <8 x float> %365, %.splat51
-  %367 = mul i64 %tail47, 1
-  %368 = getelementptr float, ptr %47, i64 %367
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %366, ptr %368, i32 4, <8 x i1> %362)
-  %369 = add i64 %tail47, 8
+  %369 = fmul <8 x float> %368, %.splat51
+  %370 = mul i64 %tail47, 1
+  %371 = getelementptr float, ptr %47, i64 %370
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %369, ptr %371, i32 4, <8 x i1> %365)
+  %372 = add i64 %tail47, 8
   br label %tail.head45
 
 tail.end52:                                       ; preds = %tail.head45
-  %370 = add i64 %42, 1
-  %371 = add i64 %task1, 1
+  %373 = add i64 %42, 1
+  %374 = add i64 %task1, 1
   br label %task.head
 
 task.end:                                         ; preds = %task.head

@@ -12,7 +12,7 @@ struct Case {
   std::int64_t batch, heads, kv_heads, queries, keys, depth, width;
   bool causal = false;
   double scale = 0;  // 0: the default
-  enum Mask { None, Bool, Float, Row } mask = None;
+  enum Mask { None, Bool, Float, Row, Padding, Heads, Column, Turned } mask = None;
   bool token_major = false;  // q, k and v as [B, L, H, E] transposed, as projections give them
 };
 
@@ -26,9 +26,19 @@ void check(const Case& c, DType t, unsigned seed) {
           v = tensor(c.kv_heads, c.keys, c.width);
   Strided out(t, {c.batch, c.heads, c.queries, c.width});
   q.fill(rng, 2), k.fill(rng, 2), v.fill(rng, 1);
-  Strided mask(c.mask == Case::Bool ? DType::Bool : t,
-               c.mask == Case::Row ? Sizes{c.keys} : Sizes{c.batch, 1, c.queries, c.keys});
-  if (c.mask == Case::Bool)
+  const bool is_bool = c.mask == Case::Bool || c.mask == Case::Padding;
+  Sizes mask_sizes{c.batch, 1, c.queries, c.keys}, mask_strides;
+  if (c.mask == Case::Row) mask_sizes = {c.keys};
+  if (c.mask == Case::Padding) mask_sizes = {c.batch, 1, 1, c.keys};
+  if (c.mask == Case::Heads) mask_sizes = {c.heads, c.queries, c.keys};
+  if (c.mask == Case::Column) mask_sizes = {c.batch, 1, c.queries, 1};
+  if (c.mask == Case::Turned) mask_sizes = {c.queries, c.keys}, mask_strides = {1, c.queries};
+  Strided mask(is_bool ? DType::Bool : t, mask_sizes, mask_strides);
+  // Batch 0 sees from its first fifth to its half, batch 1 nothing from 3 on, batch 2 nothing at all.
+  auto padded = [&](std::int64_t b, std::int64_t s) { return b == 0 ? s >= c.keys / 5 && s < c.keys / 2 : b == 1 && s < 3; };
+  if (c.mask == Case::Padding)
+    for (std::int64_t i = 0; i < mask.numel(); ++i) mask.set(i, padded(i / c.keys, i % c.keys));
+  else if (is_bool)
     for (std::int64_t i = 0; i < mask.numel(); ++i) mask.set(i, rng() % 3 != 0);
   else
     mask.fill(rng, 3);
@@ -58,6 +68,10 @@ void check(const Case& c, DType t, unsigned seed) {
           if (c.mask == Case::Bool && mask.get((b * c.queries + l) * c.keys + s) == 0) p[s] = -INFINITY;
           if (c.mask == Case::Float) p[s] += mask.get((b * c.queries + l) * c.keys + s);
           if (c.mask == Case::Row) p[s] += mask.get(s);
+          if (c.mask == Case::Padding && !padded(b, s)) p[s] = -INFINITY;
+          if (c.mask == Case::Heads) p[s] += mask.get((h * c.queries + l) * c.keys + s);
+          if (c.mask == Case::Column) p[s] += mask.get(b * c.queries + l);
+          if (c.mask == Case::Turned) p[s] += mask.get(l * c.keys + s);
           if (c.causal && s > l) p[s] = -INFINITY;
           most = std::max(most, p[s]);
         }
@@ -97,7 +111,18 @@ const std::vector<Case> kCases{{1, 4, 2, 1, 256, 64, 64},
                                {1, 1, 1, 700, 700, 8, 8, true},
                                {0, 2, 2, 4, 4, 16, 16},
                                {1, 2, 2, 9, 400, 1, 1},
-                               {1, 2, 2, 400, 9, 16, 16, true}};
+                               {1, 2, 2, 400, 9, 16, 16, true},
+                               {3, 4, 2, 20, 300, 32, 32, false, 0, Case::Padding},
+                               {3, 4, 4, 1, 1300, 64, 64, false, 0, Case::Padding},
+                               {2, 4, 2, 2, 1300, 96, 40, false, 0, Case::Heads},
+                               {1, 4, 1, 30, 200, 96, 96, false, 0, Case::Heads},
+                               {2, 2, 2, 20, 140, 64, 64, false, 0, Case::Column},
+                               {1, 3, 3, 3, 600, 64, 64, false, 0, Case::Turned},
+                               {1, 2, 1, 33, 270, 80, 80, false, 0, Case::Turned},
+                               {1, 1, 1, 1, 2100, 128, 128},
+                               {1, 7, 1, 100, 100, 16, 16, true},
+                               {1, 3, 1, 2, 1500, 64, 64, true},
+                               {1, 1, 1, 2200, 40, 8, 8}};
 
 TEST(Attention, AgreesWithDouble) {
   for (DType t : {DType::Float32, DType::Float16, DType::BFloat16})
@@ -111,18 +136,18 @@ TEST(Attention, AgreesWithDouble) {
 TEST(Attention, NarrowVectors) {
   for (int bits : {128, 256}) {
     Scoped<std::int64_t> width(knobs().vector_bits, bits);
-    for (std::size_t i : {0, 2, 3, 5, 11, 16}) check(kCases[i], DType::Float16, 3);
+    for (std::size_t i : {0, 2, 3, 5, 11, 16, 22, 24, 26, 28, 30}) check(kCases[i], DType::Float16, 3);
   }
 }
 
 TEST(Attention, EqualBitsForAnyNumberOfThreads) {
   int before = device::num_threads();
   std::mt19937 rng(4);
-  for (DType t : {DType::Float32, DType::Float16}) {
-    Strided q(t, {1, 2, 600, 64}), k(t, {1, 1, 600, 64}), v(t, {1, 1, 600, 64}), one(t, {1, 2, 600, 64}),
-        many(t, {1, 2, 600, 64});
+  for (auto [t, queries] : {std::pair{DType::Float32, 600}, {DType::Float16, 600}, {DType::Float32, 3}, {DType::BFloat16, 1}}) {
+    Strided q(t, {1, 2, queries, 64}), k(t, {1, 1, 2600, 64}), v(t, {1, 1, 2600, 64}), one(t, {1, 2, queries, 64}),
+        many(t, {1, 2, queries, 64});
     q.fill(rng, 2), k.fill(rng, 2), v.fill(rng);
-    std::vector<graph::NodeArg> args{ValueId{}, ValueId{}, ValueId{}, {}, Scalar(0.0), true, {}, true};
+    std::vector<graph::NodeArg> args{ValueId{}, ValueId{}, ValueId{}, {}, Scalar(0.0), queries > 3, {}, true};
     device::set_num_threads(1);
     run_node(OpId::scaled_dot_product_attention, args, {&q, &k, &v, &one});
     device::set_num_threads(8);
@@ -142,6 +167,38 @@ TEST(Attention, AQueryThatSeesNothingGivesZeros) {
            {ValueId{}, ValueId{}, ValueId{}, ValueId{}, Scalar(0.0), false, {}, false}, {&q, &k, &v, &mask, &out});
   for (int e = 0; e < 16; ++e) EXPECT_EQ(out.get(e), 0);
   EXPECT_NE(out.get(16), 0);
+}
+
+TEST(Attention, TheLeastFloatAsMaskIsFinite) {
+  // A row in which all keys are hidden by it sees all of them, as in ATen.
+  Strided q(DType::Float32, {1, 1, 12, 16}), k(DType::Float32, {1, 1, 40, 16}), v(DType::Float32, {1, 1, 40, 16}), mask(DType::Float32, {12, 40}),
+      out(DType::Float32, {1, 1, 12, 16});
+  std::mt19937 rng(3);
+  q.fill(rng), k.fill(rng), v.fill(rng);
+  for (int i = 0; i < 480; ++i) mask.set(i, i % 40 < i / 40 ? 0 : std::numeric_limits<float>::lowest());
+  run_node(OpId::scaled_dot_product_attention, {ValueId{}, ValueId{}, ValueId{}, ValueId{}, Scalar(0.0), false, {}, false}, {&q, &k, &v, &mask, &out});
+  for (int e = 0; e < 16; ++e) {
+    double mean = 0;
+    for (int s = 0; s < 40; ++s) mean += v.get(s * 16 + e) / 40;
+    EXPECT_NEAR(out.get(e), mean, 1e-5);
+    EXPECT_NEAR(out.get(16 + e), v.get(e), 1e-5);  // the second row sees the first key alone
+  }
+}
+
+TEST(Attention, NaNOfAScoreReachesItsRow) {
+  for (std::int64_t queries : {1, 20}) {
+    Strided q(DType::Float32, {1, 1, queries, 16}), k(DType::Float32, {1, 1, 200, 16}), v(DType::Float32, {1, 1, 200, 16}), out(DType::Float32, {1, 1, queries, 16});
+    std::mt19937 rng(3);
+    q.fill(rng), k.fill(rng), v.fill(rng);
+    q.set((queries - 1) * 16, NAN);
+    run_node(OpId::scaled_dot_product_attention, {ValueId{}, ValueId{}, ValueId{}, {}, Scalar(0.0), false, {}, false}, {&q, &k, &v, &out});
+    for (int e = 0; e < 16; ++e) {
+      EXPECT_TRUE(std::isnan(out.get((queries - 1) * 16 + e)));
+      if (queries > 1) {
+        EXPECT_FALSE(std::isnan(out.get(e)));
+      }
+    }
+  }
 }
 
 TEST(Attention, OtherRanksAndSharedHeads) {

@@ -55,6 +55,13 @@ std::vector<RowCase> matrix_cases() {
       add({.row = name, .dtypes = kFloatDTypes, .args = [=](const Asked& a) { return args(a, 3, reverse); }, .refused = [=](const Asked& a) { return args(a, 4, false); }, 
            .says = std::string(name) + ": gates of sizes [5, 2, " + std::to_string(gates * 3) + "], weight_hh [" + std::to_string(gates * 3) + ", 3] and hx [2, 4] do not fit", .tolerance = 1e-4});
   }
+  // A weight of one block a row: scale 1, zero 1.
+  const auto blocks = [](std::int64_t rows) {
+    return cat({tensor({0, 60, 0, 60}).expand({rows, 4}), remainder(arange(rows * 32) * 7, 256).view({rows, 32})}, 1).to(kUInt8).to(test_device());
+  };
+  add({.row = "block_linear", .dtypes = {kFloat32}, .args = [blocks](const Asked& a) { return std::vector<OpArg>{Asked{a.n, a.t}({a.n, 32}), blocks(5), std::string("G8_32")}; },
+       .refused = [blocks](const Asked& a) { return std::vector<OpArg>{a({3, 31}), blocks(2), std::string("G8_32")}; },
+       .says = "block_linear: an input of sizes [3, 31] and a weight of 32 columns (36 bytes of G8_32)", .tolerance = 1e-4});
   return all;
 }
 

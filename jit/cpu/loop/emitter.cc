@@ -31,7 +31,9 @@ void LoopEmitter::run() {
   load_arguments();
   plan_rows();
   tasks(begin, end);
+#if defined(__x86_64__)
   if (streams_) emit_if(e_, streams_, [&] { b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); });
+#endif
   b_.CreateBr(done);
   b_.SetInsertPoint(done);
   b_.CreateRetVoid();

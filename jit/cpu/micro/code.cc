@@ -38,19 +38,13 @@ V MicroCode::fold(V x, const std::function<V(V, V)>& op) {
   return x;
 }
 
-namespace {
-
-/// Emits code of one of these kinds. False where it is of none.
-template <class... Kinds>
-bool emit_any(EmitContext& cx, const kernels::KernelCode& code) {
-  return ((code.as<Kinds>() && (emit(cx, *code.as<Kinds>()), true)) || ...);
-}
-
-}  // namespace
-
 CodePtr compile(const kernels::KernelCode& code) {
   return compile_module("micro " + code.text(), [&](EmitContext& cx) {
-    if (!emit_any<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose, micro::PackWindows, micro::SumWindows, micro::Softmax, micro::Scale, micro::IntDot, micro::HalfDot, micro::BlockDot, micro::IntTile, micro::ScaleSums>(cx, code))
+    if (!kernels::MicroKernels::any([&](auto of) {
+          const auto* kind = code.as<typename decltype(of)::type>();
+          if (kind) emit(cx, *kind);
+          return kind != nullptr;
+        }))
       fail(ErrorCode::Internal, "jit", {}, "no micro-kernel of kind '", code.kind(), "'");
   }, code.kind());
 }

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "jit/emit/writer.h"
-#include "kernels/cpu/micro_kernels.h"
+#include "kernels/cpu/all_micro_kernels.h"
 
 namespace reprise::jit {
 
@@ -75,11 +75,11 @@ class StackedVectors {
   llvm::AllocaInst* all_;
 };
 
-/// Sums each of 2^j vectors over its lanes; element i of the result (of as many) is the sum of vector i. Every vector
-/// is summed by the same tree, so a row's result does not depend on its place in the group.
-V sum_each(MicroCode& g, Vs v);
+/// Folds each of 2^j vectors over its lanes by `op`, a sum where there is none; element i of the result (of as many) is that of vector i. Every vector
+/// is folded by the same tree, so a row's result does not depend on its place in the group.
+V sum_each(MicroCode& g, Vs v, const std::function<V(V, V)>& op = {});
 
-// Emitters of the kernels in kernels/cpu/micro_kernels.h, which says what they compute and take.
+// Emitters of kernels::MicroKernels, whose headers say what they compute and take.
 namespace micro = kernels::micro;
 void emit(EmitContext&, const micro::Gemm&);
 void emit(EmitContext&, const micro::GemvDot&);
@@ -88,6 +88,7 @@ void emit(EmitContext&, const micro::Convert&);
 void emit(EmitContext&, const micro::Transpose&);
 void emit(EmitContext&, const micro::PackWindows&);
 void emit(EmitContext&, const micro::SumWindows&);
+void emit(EmitContext&, const micro::Strip&);
 void emit(EmitContext&, const micro::Softmax&);
 void emit(EmitContext&, const micro::Scale&);
 void emit(EmitContext&, const micro::IntDot&);
@@ -95,5 +96,7 @@ void emit(EmitContext&, const micro::HalfDot&);
 void emit(EmitContext&, const micro::BlockDot&);
 void emit(EmitContext&, const micro::IntTile&);
 void emit(EmitContext&, const micro::ScaleSums&);
+void emit(EmitContext&, const micro::UnpackDot&);
+void emit(EmitContext&, const micro::Unpack&);
 
 }  // namespace reprise::jit

@@ -5,7 +5,8 @@
 
 namespace reprise::jit {
 
-V sum_each(MicroCode& g, Vs v) {
+V sum_each(MicroCode& g, Vs v, const std::function<V(V, V)>& op) {
+  const auto joined = [&](const V& x, const V& y) { return op ? op(x, y) : x + y; };
   int n = g.lanes, count = static_cast<int>(v.size());
   std::vector<std::vector<int>> held(v.size());  // held[i]: which vectors' partial sums vector i holds, block by block
   for (int i = 0; i < count; ++i) held[i] = {i};
@@ -23,7 +24,7 @@ V sum_each(MicroCode& g, Vs v) {
           }
         order.push_back(held[i][block]), order.push_back(held[i + 1][block]);
       }
-      next.push_back(g.shuffle(v[i], v[i + 1], low) + g.shuffle(v[i], v[i + 1], high));
+      next.push_back(joined(g.shuffle(v[i], v[i + 1], low), g.shuffle(v[i], v[i + 1], high)));
       next_held.push_back(order);
     }
     v = next, held = next_held, half /= 2;
@@ -31,7 +32,7 @@ V sum_each(MicroCode& g, Vs v) {
   for (; half >= 1; half /= 2) {
     std::vector<int> swap;
     for (int l = 0; l < n; ++l) swap.push_back(l ^ half);
-    v[0] = v[0] + g.shuffle(v[0], v[0], swap);
+    v[0] = joined(v[0], g.shuffle(v[0], v[0], swap));
   }
   std::vector<int> gather(static_cast<std::size_t>(count), 0);
   for (std::size_t block = 0; block < held[0].size(); ++block)

@@ -1,0 +1,18 @@
+# Builds for aarch64 with Debian's cross compiler (g++-aarch64-linux-gnu) against a folder of arm64's packages, which scripts/aarch64.sh makes; tests run
+# under qemu-user: cmake -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake -DREPRISE_SYSROOT=folder
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES REPRISE_SYSROOT)
+if(NOT EXISTS "${REPRISE_SYSROOT}/usr/include")
+  message(FATAL_ERROR "REPRISE_SYSROOT is no folder of arm64's packages: '${REPRISE_SYSROOT}' (./run aarch64 makes one)")
+endif()
+set(CMAKE_SYSROOT ${REPRISE_SYSROOT})
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH ${REPRISE_SYSROOT})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L ${REPRISE_SYSROOT})
