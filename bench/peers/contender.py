@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A peer in a process of its own: python contender.py NAME THREADS. Answers a line of JSON to each line of JSON:
 
-  {"do": "prepare", "workload", "point", "dynamic", "inputs": FILE, "weights": FILE or null}  {"ok": true, "first_call": SECONDS, "load": SECONDS}
+  {"do": "prepare", "net", "point", "dynamic": BOOL, "inputs": FILE, "weights": FILE or null, "models": {"own", "plain": ONNX FILE or why there is none}, "onnx": FILE or null}
+                                       {"ok": true, "first_call": SECONDS, "load": SECONDS}
   {"do": "run", "seconds": S}          {"ok": true, "seconds": MEDIAN OF A CALL, "calls": N}
   {"do": "result", "file": FILE}       {"ok": true}
   {"do": "memory"}                     {"ok": true, "peak_bytes": N}
@@ -34,10 +35,17 @@ def peer(name, threads):
 
         return ops_numpy.Peer(threads)
     if name in ("onnxruntime", "openvino"):
-        from peers import ops_onnx
+        from peers import run_onnx
 
-        return (ops_onnx.OrtPeer if name == "onnxruntime" else ops_onnx.OpenVinoPeer)(threads)
+        return (run_onnx.OrtPeer if name == "onnxruntime" else run_onnx.OpenVinoPeer)(threads)
     raise SystemExit(f"contender: no peer '{name}'")
+
+
+def model(ask, own_attention):
+    path = ask["models"]["own" if own_attention else "plain"]
+    if not path.endswith(".onnx"):
+        raise NotImplementedError(path)
+    return path
 
 
 def split_sets(tensors):
@@ -95,8 +103,7 @@ def main():
                 begin = time.perf_counter()
                 sets = split_sets(files.load(ask["inputs"]))
                 weights = files.load(ask["weights"]) if ask["weights"] else {}
-                dynamic = {k: {int(d): n for d, n in v.items()} for k, v in ask["dynamic"].items()}
-                job = SimpleNamespace(net=getattr(nets, ask["net"]), point=ask["point"], dynamic=dynamic)
+                job = SimpleNamespace(net=getattr(nets, ask["net"]), point=ask["point"], dynamic=ask["dynamic"], model=lambda own: model(ask, own))
                 staged = this.stage(job, sets, weights)
                 loaded = time.perf_counter()
                 call = this.start(staged)

@@ -2,13 +2,13 @@
 what is compared. A state file is written after each point, so that a run that is cut off goes on (--resume)."""
 import json
 import os
-import shutil
 import statistics
 import sys
 import tempfile
 import time
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
 
 from peers import tensors as files
 from peers.process import Absent, Failure, Process, Refused
@@ -75,7 +75,7 @@ class Data:
         return str(path)
 
     def ask(self, w, p):
-        ask = {"do": "prepare", "net": w.net, "point": p, "dynamic": {k: {str(d): n for d, n in v.items()} for k, v in w.dynamic.items()}, "inputs": None, "weights": None, "onnx": None}
+        ask = {"do": "prepare", "net": w.net, "point": p, "dynamic": bool(w.dynamic) or w.changing, "inputs": None, "weights": None, "models": {}, "onnx": None}
         if not self.make:
             return ask
         key = f"{w.net} {w.row} {json.dumps(p, sort_keys=True)}"
@@ -84,18 +84,28 @@ class Data:
         if w.weights:
             weights_key = f"{w.net} weights {w.weights_key(p)}"
             ask["weights"] = self._written(self._path(weights_key, ".weights"), weights_key, lambda rng: w.weights(rng, p))
+        ask["models"] = {kind: self._model(w, p, ask, kind) for kind in ("own", "plain")}
         if w.through_onnx:
-            path = self._path(key, ".onnx")
-            if not path.exists():
-                from types import SimpleNamespace
-
-                from peers import nets, ops_onnx
-
-                loaded = {k.split(".", 1)[1]: t for k, t in files.load(ask["inputs"]).items()}
-                model = ops_onnx.build(SimpleNamespace(net=getattr(nets, w.net), point=p, dynamic=w.dynamic), loaded, files.load(ask["weights"]), False)
-                path.write_bytes(model.SerializeToString())
-            ask["onnx"] = str(path)
+            ask["onnx"] = ask["models"]["plain"]
         return ask
+
+
+    def _model(self, w, p, ask, kind):
+        """The ONNX file of a computation, or why there is none. One with dynamic sizes serves all points."""
+        key = f"{w.net} {w.weights_key(p)}" if w.dynamic else f"{w.net} {w.row} {json.dumps(p, sort_keys=True)}"
+        path = self._path(key, f".{kind}.onnx")
+        if not path.exists():
+            try:
+                from peers import nets, ops_onnx
+            except ImportError as error:
+                return str(error)
+            job = SimpleNamespace(net=getattr(nets, w.net), point=p, dynamic=w.dynamic)
+            try:
+                model = ops_onnx.build(job, {k.split(".", 1)[1]: t for k, t in files.load(ask["inputs"]).items() if k.startswith("0.")}, ask["weights"], kind == "own")
+            except (NotImplementedError, AttributeError) as error:
+                return f"no ONNX file: {error}"
+            path.write_bytes(model.SerializeToString())
+        return str(path)
 
 
 class Driver:
@@ -110,9 +120,19 @@ class Driver:
 
     def start(self, name, threads, cache=None):
         cores = set(self.cores[:threads]) if threads else None
-        process = Process(name, [*self.commands[name], str(threads or len(self.cores))], self.environment(name, threads or len(self.cores), cache), cores, self.options.start_limit)
-        self.versions[name] = process.version
-        return process
+        return Process(name, [*self.commands[name], str(threads or len(self.cores))], self.environment(name, threads or len(self.cores), cache), cores)
+
+    def greeted(self, name, process):
+        """The process, ready; null where it cannot be had."""
+        try:
+            process.greeted(self.options.start_limit)
+            self.versions[name] = process.version
+            return process
+        except (Absent, Refused) as error:
+            self.leave_out(name, str(error))
+        except Failure as error:
+            self.failed(name, str(error))
+        return None
 
     def failed(self, name, why):
         self.crashes[name] = self.crashes.get(name, 0) + 1
@@ -134,17 +154,17 @@ class Driver:
         if self.running_for != threads:
             self.end()
             self.running_for = threads
+        started = {}
         for name in list(self.commands):
             if name not in self.running and (name == "reprise" or wanted is None or name in wanted):
                 try:
-                    self.running[name] = self.start(name, threads)
-                    self.running[name].rest()
-                except (Absent, Refused) as error:
-                    self.leave_out(name, str(error))
-                except Failure as error:
-                    self.failed(name, str(error))
+                    started[name] = self.start(name, threads)
                 except OSError as error:
                     self.leave_out(name, str(error))
+        for name, process in started.items():  # they load their libraries side by side
+            if self.greeted(name, process):
+                self.running[name] = process
+                process.rest()
         return {n: p for n, p in self.running.items() if n == "reprise" or wanted is None or n in wanted}
 
     def end(self):
@@ -238,11 +258,10 @@ class Driver:
                 for kind in ("first_call", "warm"):
                     try:
                         process = self.start(name, None, cache)
-                    except (Absent, Refused, OSError) as error:
+                    except OSError as error:
                         self.leave_out(name, str(error))
                         break
-                    except Failure as error:
-                        self.failed(name, str(error))
+                    if not self.greeted(name, process):
                         break
                     answer = self.asked(record, name, process, PREPARE_LIMIT, **ask)
                     if answer:

@@ -7,6 +7,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from peers.tensors import NAMES, places
+
 TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64, "int32": TensorProto.INT32, "int8": TensorProto.INT8, "bool": TensorProto.BOOL}
 
 
@@ -176,15 +178,24 @@ class Ops:
         return self.node("Reshape", self.transpose(y, (0, 2, 1, 3)), self.ints(0, 0, dim))
 
 
+def external(name, place, file):
+    """An initializer whose data are those of the file of weights, which lies beside the model."""
+    dtype, sizes, begin, end = place
+    t = TensorProto(name=name, data_type=TYPES[NAMES[dtype]], dims=sizes, data_location=TensorProto.EXTERNAL)
+    for key, value in (("location", file), ("offset", begin), ("length", end - begin)):
+        t.external_data.add(key=key, value=str(value))
+    return t
+
+
 def build(job, inputs, weights, own_attention):
-    """The model as bytes: inputs, weights: Array by name. What operator set 17 does not have raises NotImplementedError."""
-    everything = [*inputs.values(), *weights.values()]
-    if any(a.bfloat16 for a in everything):
+    """The model: inputs: Array by name; weights: a safetensors file in the folder that the model is written to, or null. What operator set 17 does not have raises NotImplementedError."""
+    held = places(weights) if weights else {}
+    if any(a.bfloat16 for a in inputs.values()) or any(p[0] == "BF16" for p in held.values()):
         raise NotImplementedError("no bfloat16 on the CPU")
     o = Ops(own_attention)
     o.point = job.point
-    names = {k: f"w{i}" for i, k in enumerate(weights)}
-    o.initializers += [numpy_helper.from_array(a.array, names[k]) for k, a in weights.items()]
+    names = {k: f"w{i}" for i, k in enumerate(held)}
+    o.initializers += [external(names[k], place, os.path.basename(weights)) for k, place in held.items()]
     results = job.net(o, {k: Value(o, k) for k in inputs}, {k: Value(o, n) for k, n in names.items()}, job.point)
     ports = []
     for k, a in inputs.items():
@@ -195,7 +206,7 @@ def build(job, inputs, weights, own_attention):
     model = helper.make_model(graph, opset_imports=opsets)
     model.ir_version = 8
     # Results want a type: what inference finds, else that of floats.
-    known = {v.name: v for v in onnx.shape_inference.infer_shapes(model).graph.output} if model.ByteSize() < 2**31 - 4096 else {}
+    known = {v.name: v for v in onnx.shape_inference.infer_shapes(model).graph.output}
     for port in graph.output:
         found = known.get(port.name)
         if found is not None and found.type.tensor_type.elem_type:
@@ -205,60 +216,3 @@ def build(job, inputs, weights, own_attention):
     del model.graph.output[:]
     model.graph.output.extend(graph.output)
     return model
-
-
-class OrtPeer:
-    """ONNX Runtime: all optimizations, threads as many as are measured."""
-
-    def __init__(self, threads):
-        import onnxruntime as ort
-
-        self.ort, self.version = ort, ort.__version__
-        self.options = ort.SessionOptions()
-        self.options.intra_op_num_threads, self.options.inter_op_num_threads = threads, 1
-        self.options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-        self.options.log_severity_level = 3
-
-    def stage(self, job, sets, weights):
-        return build(job, sets[0], weights, True).SerializeToString(), [{k: a.array for k, a in s.items()} for s in sets]
-
-    def start(self, staged):
-        model, feeds = staged
-        session = self.ort.InferenceSession(model, self.options, providers=["CPUExecutionProvider"])
-        return lambda i: session.run(None, feeds[i])
-
-    @staticmethod
-    def arrays(results):
-        return results
-
-
-class OpenVinoPeer:
-    """OpenVINO with the hint for latency; its kernels choose the precision unless it is told float32."""
-
-    def __init__(self, threads):
-        import openvino as ov
-
-        self.ov, self.version = ov, ov.__version__.split("-")[0]
-        self.core = ov.Core()
-        self.settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"}
-        if os.environ.get("REPRISE_PEERS_CACHE"):
-            self.settings["CACHE_DIR"] = os.environ["REPRISE_PEERS_CACHE"]
-
-    def stage(self, job, sets, weights):
-        return build(job, sets[0], weights, False).SerializeToString(), [{k: a.array for k, a in s.items()} for s in sets]
-
-    def start(self, staged):
-        model, feeds = staged
-        compiled = self.core.compile_model(self.core.read_model(model), "CPU", self.settings)
-        request = compiled.create_infer_request()
-        outputs = range(len(compiled.outputs))
-
-        def call(i):
-            results = request.infer(feeds[i], share_inputs=True, share_outputs=True)
-            return [results[k] for k in outputs]
-
-        return call
-
-    @staticmethod
-    def arrays(results):
-        return [r.copy() for r in results]  # the next call writes there

@@ -1,10 +1,14 @@
 """A contender's process, asked line by line. What it does wrong (it dies, hangs, answers nonsense) is a Failure that names it; it is dead afterwards."""
+import ctypes
 import json
 import os
 import select
 import signal
 import subprocess
 import time
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Failure(Exception):
@@ -20,17 +24,27 @@ class Refused(Exception):
 
 
 class Process:
-    def __init__(self, name, command, env=None, cores=None, limit=120.0, log=None):
-        """Waits for the greeting. cores: those that it may use. log: a file that takes what it prints."""
+    def __init__(self, name, command, env=None, cores=None, log=None):
+        """cores: those that it may use. log: a file that takes what it prints. It is ready behind greeted()."""
         self.name, self.buffer, self.stopped = name, b"", False
         self.started = time.perf_counter()
         self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log or subprocess.DEVNULL, env={**os.environ, **(env or {})}, start_new_session=True,
-                                      preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None)
+                                      preexec_fn=lambda: self._before(cores))
+
+    @staticmethod
+    def _before(cores):
+        """In the child: it goes with the driver, however that ends; one that rests would never see that nobody asks any more."""
+        _libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        if cores:
+            os.sched_setaffinity(0, cores)
+
+    def greeted(self, limit):
         try:
             self.version = self._checked(self._answer(limit)).get("version", "")
         except BaseException:
             self.end()
             raise
+        return self
 
     def ask(self, limit, **what):
         if self.child.poll() is not None:

@@ -40,18 +40,19 @@ def save(path, tensors):
             f.write(np.ascontiguousarray(t.array).tobytes())
 
 
+def places(path):
+    """(dtype, sizes, first byte, byte behind the last) by name."""
+    with open(path, "rb") as f:
+        size = int.from_bytes(f.read(8), "little")
+        header = json.loads(f.read(size))
+    return {k: (t["dtype"], t["shape"], *(8 + size + i for i in t["data_offsets"])) for k, t in header.items() if k != "__metadata__"}
+
+
 def load(path):
     import numpy as np
 
     data = np.memmap(path, np.uint8, "r")
-    size = int.from_bytes(data[:8].tobytes(), "little")
-    header = json.loads(data[8 : 8 + size].tobytes())
-    out = {}
-    for k, t in header.items():
-        if k != "__metadata__":
-            begin, end = (8 + size + i for i in t["data_offsets"])
-            out[k] = Array(np.frombuffer(data[begin:end], np.dtype(NAMES[t["dtype"]])).reshape(t["shape"]), t["dtype"] == "BF16")
-    return out
+    return {k: Array(np.frombuffer(data[begin:end], np.dtype(NAMES[t])).reshape(sizes), t == "BF16") for k, (t, sizes, begin, end) in places(path).items()}
 
 
 def sample_step(count):

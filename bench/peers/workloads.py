@@ -18,6 +18,7 @@ class Workload:
     weights: Optional[Callable] = None   # (rng, point) -> Arrays by name; made once for a key
     weights_key: Callable = lambda p: None
     dynamic: dict = field(default_factory=dict)  # of inputs: {"tokens": {0: "batch", 1: "length"}}
+    changing: bool = False        # sizes change from call to call, as where `dynamic` names them
     tolerance: float = 1e-4       # of the largest element
     peers: Optional[tuple] = None # whom it is meant for; None: everybody
     slow: bool = False            # left out by --quick
@@ -321,10 +322,10 @@ WORKLOADS = [
     Workload("conv", "conv", "conv", _conv_points(), _conv, _conv_weights, _key("channels", "side", "results", "places", "groups")),
     Workload("MiniLM", "minilm", "minilm", [dict(sizes=s, dim=384) for s in ("changing", "1x4", "1x16", "1x64", "1x256", "4x11", "8x32", "32x16", "32x64")], _minilm, _minilm_weights, lambda p: "minilm", _TOKENS),
     Workload("Llama prefill", "llama", "llama", [_llama_point("15M", n, 0, "float32") for n in (8, 128)] + [_llama_point("110M", n, 0, "float32") for n in (8, 32, 128, 512)], _llama, _llama_weights,
-             _key("model", "dtype"), tolerance=1e-3),
+             _key("model", "dtype"), tolerance=1e-3, changing=True),
     Workload("Llama decode", "llama", "llama", [_llama_point(m, 1, n, "float32") for m, n in (("15M", 128), ("110M", 128), ("110M", 512))], _llama, _llama_weights, _key("model", "dtype"), tolerance=1e-3,
              threads=lambda p: [2] if p["model"] == "110M" and p["past"] == 128 else []),
-    Workload("Llama prefill", "llama-bf16", "llama", [_llama_point("110M", n, 0, "bfloat16") for n in (8, 32, 128, 512)], _llama, _llama_weights, _key("model", "dtype"), tolerance=6e-2),
+    Workload("Llama prefill", "llama-bf16", "llama", [_llama_point("110M", n, 0, "bfloat16") for n in (8, 32, 128, 512)], _llama, _llama_weights, _key("model", "dtype"), tolerance=6e-2, changing=True),
     Workload("Llama decode", "llama-bf16", "llama", [_llama_point("110M", 1, 128, "bfloat16")], _llama, _llama_weights, _key("model", "dtype"), tolerance=6e-2),
     Workload("Llama prefill", "llama-1.1B", "llama", [_llama_point("1.1B", n, 0, d) for d in ("float32", "bfloat16") for n in (32, 128)], _llama, _llama_weights, _key("model", "dtype"), tolerance=6e-2, full=True),
     Workload("Llama decode", "llama-1.1B", "llama", [_llama_point("1.1B", 1, 128, d) for d in ("float32", "bfloat16")], _llama, _llama_weights, _key("model", "dtype"), tolerance=6e-2, full=True),

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.dom.minidom
 from pathlib import Path
@@ -127,6 +128,23 @@ class PeersTest(unittest.TestCase):
         self.assertEqual(len([line for line in self.log_lines() if line.endswith("prepare")]), 6)
         self.run_driver({"reprise": "0.002", "a": "0.004"}, points=3)  # anew
         self.assertEqual(len([line for line in self.log_lines() if line.endswith("prepare")]), 12)
+
+    def test_contenders_go_with_a_driver_that_is_killed(self):
+        program = f"import sys, time; sys.path.insert(0, {str(ROOT / 'bench')!r})\nfrom peers.process import Process\np = Process('a', [sys.executable, {FAKE!r}, '0.1', {str(self.log)!r}, '1']).greeted(10)\np.rest()\nprint(p.child.pid, flush=True)\ntime.sleep(60)"
+        driving = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+        pid = int(driving.stdout.readline())
+        driving.kill()
+        driving.wait()
+        driving.stdout.close()
+        status = Path(f"/proc/{pid}/status")
+        for _ in range(100):
+            try:
+                if "State:\tZ" in status.read_text():
+                    return
+            except OSError:
+                return
+            time.sleep(0.05)
+        self.fail("it is still there")
 
     def test_a_damaged_state_file(self):
         (self.folder / "state.json").write_text('{"records": [')
