@@ -18,7 +18,7 @@ constexpr std::int64_t kBlockDotRows = 8;         // up to so many rows dots are
 constexpr std::int64_t kUnpackedAtOnce = 256;     // elements of some rows, on their way into a panel
 
 using K = MatmulKernels;
-constexpr unsigned kPanelSlots = 1u << K::kGemmFull | 1u << K::kGemmOne | 1u << K::kTranspose | 1u << K::kConvertIn;
+constexpr unsigned kPanelSlots = kGemmSlots | 1u << K::kTranspose | 1u << K::kConvertIn;
 
 /// The code of a launch: dots of 1 and 4 rows, then what packs, then what the blocked product wants.
 struct Kernels {
@@ -53,7 +53,8 @@ struct Product {
 class Panels final : public PanelSource {
  public:
   Panels(const Kernels& f, const Product& p) : f_(f), p_(p) {}
-  void pack(std::int64_t, std::int64_t col, std::int64_t cols, char* panel) const override {
+  bool packs_parts() const override { return false; }  // blocks are whole
+  void pack(std::int64_t, std::int64_t col, std::int64_t cols, std::int64_t, std::int64_t, char* panel) const override {
     const std::int64_t lanes = micro_lanes(f_.bits, DType::Float32), width = lanes * gemm_vectors(f_.bits), step = kUnpackedAtOnce / p_.format.elements;
     alignas(64) float rows[16 * kUnpackedAtOnce];
     for (std::int64_t j = 0; j < cols; j += lanes)
