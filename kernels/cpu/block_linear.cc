@@ -13,6 +13,7 @@ namespace reprise::kernels::host {
 namespace {
 
 constexpr std::int64_t kGrainBytes = 128 << 10;   // of what is stored, below which another thread costs more than it gives
+constexpr std::int64_t kGrainFmas = 2 << 20;       // the same of products with panels
 constexpr std::int64_t kSharedBytes = 128 << 10;  // of what is stored that several groups of rows of x read: stays in the L2 cache
 constexpr std::int64_t kBlockDotRows = 8;         // up to so many rows dots are faster, though each four of them unpack for themselves
 constexpr std::int64_t kUnpackedAtOnce = 256;     // elements of some rows, on their way into a panel
@@ -82,7 +83,25 @@ void some_rows(const Kernels& f, const Product& p, std::int64_t begin, std::int6
     }
 }
 
-void multiply(const Kernels& f, const Product& p) {
+/// Many rows of x. Threads share out the columns, each with panels of its own, or where these are few everything that the blocked product can share.
+void by_panels(const NativeArgs& args, const Kernels& f, const Product& p) {
+  auto run = [&](const Product& some) {
+    const Panels panels(f, some);
+    const DType f32 = DType::Float32;
+    kernels::multiply(f.product, PackedProduct{{f32, f32, some.m, some.n, some.k, some.x, some.x_row, 1, nullptr, 0, 0, some.y, some.y_row}, panels});
+  };
+  const std::int64_t width = micro_lanes(f.bits, DType::Float32) * gemm_vectors(f.bits), panels = (p.n + width - 1) / width, threads = device::num_threads();
+  if (threads == 1 || panels < 2 * threads) return run(p);
+  parallel(panels, std::max<std::int64_t>(1, kGrainFmas / (p.m * p.k * width)), [&](std::int64_t begin, std::int64_t end) {
+    reporting(args, [&] {
+      Product some = p;
+      some.w += begin * width * p.w_row, some.y += begin * width * 4, some.n = std::min(p.n, end * width) - begin * width;
+      run(some);
+    });
+  });
+}
+
+void multiply(const NativeArgs& args, const Kernels& f, const Product& p) {
   if (p.k == 0) {
     for (std::int64_t i = 0; i < p.m; ++i) std::memset(p.y + i * p.y_row * 4, 0, static_cast<std::size_t>(p.n * 4));
     return;
@@ -91,9 +110,7 @@ void multiply(const Kernels& f, const Product& p) {
     const std::int64_t line = p.k / p.format.elements * p.format.bytes;
     return parallel(p.n, std::max<std::int64_t>(16, kGrainBytes / (line * ((p.m + kGemvRows - 1) / kGemvRows))), [&](std::int64_t begin, std::int64_t end) { some_rows(f, p, begin, end); });
   }
-  const Panels panels(f, p);
-  const DType f32 = DType::Float32;
-  kernels::multiply(f.product, PackedProduct{{f32, f32, p.m, p.n, p.k, p.x, p.x_row, 1, nullptr, 0, 0, p.y, p.y_row}, panels});
+  by_panels(args, f, p);
 }
 
 /// The format that the launch names. Its own last argument: the vectors' width.
@@ -109,7 +126,7 @@ void run(const NativeArgs& args) {
     if (own_w.get()) compact(w, own_w.get());
     auto row = [](const TensorView& t, const Scratch& own) { return own.get() ? t.sizes[1] : t.strides[0]; };
     const Kernels f = kernels_of(static_cast<int>(args.integer(3, 0)), args.micro);
-    multiply(f, {format, m, n, k, own_x.get() ? own_x.get() : x.data, row(x, own_x), own_w.get() ? own_w.get() : w.data, row(w, own_w), own_y.get() ? own_y.get() : y.data, row(y, own_y)});
+    multiply(args, f, {format, m, n, k, own_x.get() ? own_x.get() : x.data, row(x, own_x), own_w.get() ? own_w.get() : w.data, row(w, own_w), own_y.get() ? own_y.get() : y.data, row(y, own_y)});
     if (own_y.get()) scatter(own_y.get(), y);
   });
 }
