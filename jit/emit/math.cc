@@ -203,6 +203,7 @@ Value* MathEmitter::sigmoid(Value* x) {
 }
 
 Value* MathEmitter::erf(Value* x) {
+  if (has_tables(x)) return erf_by_table(x);
   Value* a = e.call(Intrinsic::fabs, x);
   Value* z = b.CreateFMul(x, x);
   Value* near = e.fma(a,

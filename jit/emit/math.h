@@ -5,7 +5,7 @@
 
 namespace reprise::jit {
 
-/// Float32 functions on one vector (see math.cc; those that compute in double: math_wide.cc).
+/// Float32 functions on one vector (see math.cc; those that compute in double: math_wide.cc; by tables: math_tables.cc).
 class MathEmitter {
  public:
   explicit MathEmitter(Emitter& emitter) : e(emitter), b(emitter.b) {}
@@ -63,6 +63,9 @@ class MathEmitter {
   Value* wide(Value* x) { return b.CreateFPExt(x, e.like(x, b.getDoubleTy())); }
   Value* narrow(Value* x) { return b.CreateFPTrunc(x, e.like(x, b.getFloatTy())); }
   Value* exp2_wide(Value* x);
+  bool has_tables(Value* like) const;
+  Value* entry(const float (&table)[16], Value* where);
+  Value* erf_by_table(Value* x);
   Value* atan_wide(Value* x);  ///< of doubles in [0, 1]
   Split turns_wide(Value* x);  ///< x = n * pi/2 + p: n's integer in the low bits, p
   Split turns_of_huge(Value* x);
