@@ -7,6 +7,7 @@
 #include "base/fork.h"
 #include "base/knobs.h"
 #include "device/cpu_info.h"
+#include "device/cpu_quota.h"
 #include "device/team.h"
 
 namespace reprise::device {
@@ -20,7 +21,9 @@ int machine_threads() {
 std::atomic<int>& thread_limit() {
   static std::atomic<int> n{[] {
     std::int64_t wanted = knobs().threads;
-    return wanted <= 0 ? machine_threads() : static_cast<int>(std::min<std::int64_t>(wanted, machine_threads()));
+    if (wanted > 0) return static_cast<int>(std::min<std::int64_t>(wanted, machine_threads()));
+    const int quota = quota_cores();
+    return quota ? std::min(quota, machine_threads()) : machine_threads();
   }()};
   return n;
 }

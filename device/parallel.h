@@ -6,7 +6,7 @@ namespace reprise::device {
 
 class Team;
 
-/// Threads the host device may use, the caller included. Default: REPRISE_THREADS or the machine's cores.
+/// Threads the host device may use, the caller included. Default: REPRISE_THREADS, or the cores whose time this process may use.
 int num_threads();
 void set_num_threads(int n);  ///< n >= 1; clamps to the machine's limit
 

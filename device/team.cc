@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <unistd.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -38,14 +39,11 @@ inline void pause() {
 
 inline std::uint32_t this_core() { return static_cast<std::uint32_t>(sched_getcpu()) & 0xffff; }
 
-/// The system likes to run who is woken on the core of who woke it, and is in no hurry to part them: a range of milliseconds then takes as long as on one thread,
-/// with another core idle. Whoever finds itself there asks for any other core.
-void step_aside() {
-  cpu_set_t all, others;
-  if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < 2) return;
-  others = all;
-  CPU_CLR(sched_getcpu(), &others);
-  if (sched_setaffinity(0, sizeof others, &others) == 0) sched_setaffinity(0, sizeof all, &all);
+/// Lets a thread run on all of `cores` but one. Where the system does not allow that, nothing changes.
+void keep_off(pid_t thread, const cpu_set_t& cores, std::uint32_t one) {
+  cpu_set_t others = cores;
+  if (one < CPU_SETSIZE) CPU_CLR(one, &others);
+  if (CPU_COUNT(&others)) sched_setaffinity(thread, sizeof others, &others);
 }
 
 /// Waits for another thread: some microseconds with pauses, then the system may run others here, perhaps the very one.
@@ -98,6 +96,9 @@ struct alignas(64) Team::Worker {
   std::uint32_t beside : 16 = 0;                       // the caller's core
   std::atomic<std::uint32_t> wakes{0};   // what it sleeps on; odd: somebody has to call the system for it
   alignas(64) Team* team = nullptr;
+  // It is woken on another core than the caller's. The system likes to put it there, behind the caller in the queue, for milliseconds while other cores are idle.
+  pid_t thread = 0;
+  cpu_set_t cores{};  // that it may use as it began
 };
 
 /// One thread's range, while it shares it.
@@ -136,7 +137,11 @@ Team::~Team() = default;
 
 int Team::asleep() const {
   int n = 0;
-  for (int i = 0; i < made(); ++i) n += workers_[static_cast<std::size_t>(i)].state.load(std::memory_order_relaxed) == kAsleep;
+  for (int i = 0; i < made(); ++i) {
+    const Worker& w = workers_[static_cast<std::size_t>(i)];
+    const std::uintptr_t state = w.state.load(std::memory_order_relaxed);
+    n += state == kAsleep || (state == kFree && w.wakes.load(std::memory_order_relaxed) & 1);
+  }
   return n;
 }
 
@@ -164,10 +169,11 @@ void Team::make_workers(int n) {
 
 bool Team::claim(Worker& w, Job& job, bool may_wake) {
   std::uintptr_t state = w.state.load(std::memory_order_relaxed);
-  if (state != kFree && !(state == kAsleep && may_wake)) return false;
+  // One that was let go before anybody woke it is free, and sleeps all the same.
+  const bool asleep = state == kAsleep || w.wakes.load(std::memory_order_relaxed) & 1;
+  if ((state != kFree && state != kAsleep) || (asleep && !may_wake)) return false;
   if (!w.state.compare_exchange_strong(state, kClaimed, std::memory_order_acquire, std::memory_order_relaxed)) return false;
   job.workers.push_back(&w);  // there is room
-  // One that was let go before it was woken is free and sleeps all the same.
   if (state == kAsleep) w.wakes.fetch_or(1, std::memory_order_relaxed);
   job.asleep |= w.wakes.load(std::memory_order_relaxed) & 1;
   return true;
@@ -229,6 +235,7 @@ void Team::wake_some(Job& job) {
   for (Worker* w : job.workers) {
     std::uint32_t wakes = w->wakes.load(std::memory_order_relaxed);
     if (!(wakes & 1) || !w->wakes.compare_exchange_strong(wakes, wakes + 1, std::memory_order_relaxed)) continue;
+    keep_off(w->thread, w->cores, this_core());
     futex_wake(w->wakes);
     if (--left == 0) return;
   }
@@ -237,6 +244,8 @@ void Team::wake_some(Job& job) {
 void* Team::begin(void* worker) {
   Worker& w = *static_cast<Worker*>(worker);
   pthread_setname_np(pthread_self(), "reprise");
+  w.thread = gettid();
+  if (sched_getaffinity(0, sizeof w.cores, &w.cores) != 0) CPU_ZERO(&w.cores);  // more cores than the set has places: they are not kept off any
   w.team->serve(w);
   return nullptr;
 }
@@ -245,7 +254,10 @@ void Team::serve(Worker& me) {
   for (;;) {
     Job& job = next_job(me);
     if (me.others_sleep) wake_some(job);
-    if (me.beside == this_core()) step_aside();
+    if (me.beside == this_core()) {
+      keep_off(me.thread, me.cores, this_core());
+      sched_setaffinity(me.thread, sizeof me.cores, &me.cores);
+    }
     job.work(static_cast<int>(me.place));
     me.state.store(kClaimed, std::memory_order_release);  // the job may be gone from here on
   }
@@ -262,6 +274,9 @@ Team::Job& Team::next_job(Worker& me) {
     const std::uint32_t wakes = me.wakes.load(std::memory_order_relaxed);
     if (!me.state.compare_exchange_strong(state, kAsleep, std::memory_order_release, std::memory_order_relaxed)) continue;
     while (me.state.load(std::memory_order_acquire) == kAsleep) futex_wait(me.wakes, wakes, std::chrono::hours(1));
+    std::uint32_t odd = me.wakes.load(std::memory_order_relaxed);
+    if (odd & 1) me.wakes.compare_exchange_strong(odd, odd + 1, std::memory_order_relaxed);
+    if (CPU_COUNT(&me.cores)) sched_setaffinity(0, sizeof me.cores, &me.cores);
     since = Clock::now();
   }
 }

@@ -44,10 +44,10 @@ MatmulKernels matmul_kernels(int bits, unsigned which, void* const* micro) {
 
 namespace {
 
-// Below about 10 us of work a second thread costs more than it gives (see parallel_for); these are such amounts.
-constexpr std::int64_t kGrainBytes = 1 << 20;
-constexpr std::int64_t kGrainFmas = 2 << 20;
-constexpr std::int64_t kGrainPacked = 128 << 10;
+// About 10 us of work for one thread each (see parallel_for): weights from a core's own cache or the one behind it, multiplications, elements of B.
+constexpr std::int64_t kGrainBytes = 384 << 10;
+constexpr std::int64_t kGrainFmas = 640 << 10;
+constexpr std::int64_t kGrainPacked = 32 << 10;
 
 constexpr std::int64_t kChunkBytes = 256 << 10;  // of weights that several rows share: stays in the L2 cache
 constexpr std::int64_t kPackedBytes = 8 << 20;   // of B at a time: stays in the L3 cache
@@ -114,10 +114,10 @@ class Gemv {
     if (!direct) sums_ = scratch + in_rows * k_row * size_, sums_row_ = n_row;
     std::int64_t line = p_.k * item_size(p_.dtype), n = 0;
     for (const ProductCall& p : all_) n += p.n;
-    if (n * line <= kGrainBytes)
+    if (n * line <= kGrainBytes / 3)
       for (const ProductCall& p : all_) columns(p, 0, p.n);
     else
-      parallel(n, std::max<std::int64_t>(64, kGrainBytes / line),
+      parallel(n, std::max<std::int64_t>(32, kGrainBytes / line),
                [this](std::int64_t begin, std::int64_t end) { columns_of_all(begin, end); });
     if (!direct) f_.convert_out(sums_, sums_row_, p_.c, p_.c_row, p_.m, p_.n);
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "kernels/reference/elements.h"
 #include "kernels/reference/parallel_rows.h"
@@ -206,13 +207,31 @@ std::int64_t first_best(const T* p, std::int64_t n, std::int64_t step, bool max)
   return best;
 }
 
+/// The same of a long row in parts, on several threads: what is found does not depend on where it is cut.
+template <class T>
+std::int64_t first_best_in_parts(const T* p, std::int64_t n, std::int64_t step, bool max) {
+  constexpr std::int64_t kPart = 1 << 15;
+  if (n < 2 * kPart) return first_best(p, n, step, max);
+  std::vector<std::int64_t> found(static_cast<std::size_t>((n + kPart - 1) / kPart));
+  parallel(static_cast<std::int64_t>(found.size()), kPart, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      found[static_cast<std::size_t>(i)] = i * kPart + first_best(p + i * kPart * step, std::min(kPart, n - i * kPart), step, max);
+  });
+  std::int64_t best = found[0];
+  for (std::int64_t at : found) {
+    const T v = p[at * step], top = p[best * step];
+    if (top == top && (max ? !(v <= top) : !(v >= top))) best = at;
+  }
+  return best;
+}
+
 std::int64_t first_best(const TensorView& x, const TensorView& reduced, std::int64_t from, bool max) {
   if (reduced.rank == 1) {  // the sampling loop's case: one dim, read directly
     const char* p = x.data + from * item_size(x.dtype);
     std::int64_t n = reduced.sizes[0], step = reduced.strides[0];
-    if (x.dtype == DType::Float32) return first_best(reinterpret_cast<const float*>(p), n, step, max);
-    if (x.dtype == DType::Float64) return first_best(reinterpret_cast<const double*>(p), n, step, max);
-    if (x.dtype == DType::Int64) return first_best(reinterpret_cast<const std::int64_t*>(p), n, step, max);
+    if (x.dtype == DType::Float32) return first_best_in_parts(reinterpret_cast<const float*>(p), n, step, max);
+    if (x.dtype == DType::Float64) return first_best_in_parts(reinterpret_cast<const double*>(p), n, step, max);
+    if (x.dtype == DType::Int64) return first_best_in_parts(reinterpret_cast<const std::int64_t*>(p), n, step, max);
   }
   std::int64_t best = -1, i = 0;
   Value top;

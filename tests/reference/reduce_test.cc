@@ -1,3 +1,4 @@
+#include "device/parallel.h"
 #include "tests/reference/harness.h"
 
 namespace reprise::test {
@@ -99,6 +100,32 @@ TEST(Reduce, ArgmaxTakesTheFirstAndNanWins) {
   EXPECT_EQ(longs(call(OpId::argmax, {&s, Int(0), false})), (L{0}));
   Tensor column = transposed_memory(make({1, 9, 2, 8, 3, 7}, {3, 2}));
   EXPECT_EQ(longs(call(OpId::argmax, {&column, Int(0), false})), (L{2, 0}));
+}
+
+TEST(Reduce, ALongRowsBestIsFoundInParts) {
+  const int before = device::num_threads();
+  for (std::int64_t n : {65'535, 65'536, 65'537, 300'001}) {
+    Tensor row = make(std::vector<float>(static_cast<std::size_t>(n), 1.0F), {n});
+    float* p = row.data<float>();
+    auto found = [&](OpId op) {
+      device::set_num_threads(1);
+      const L alone = longs(call(op, {&row, Int(0), false}));
+      device::set_num_threads(before);
+      EXPECT_EQ(longs(call(op, {&row, Int(0), false})), alone);
+      return alone.at(0);
+    };
+    EXPECT_EQ(found(OpId::argmax), 0);
+    p[n - 1] = 2;
+    EXPECT_EQ(found(OpId::argmax), n - 1);
+    p[32'767] = p[32'768] = 2;  // on both sides of a cut
+    EXPECT_EQ(found(OpId::argmax), 32'767);
+    EXPECT_EQ(found(OpId::argmin), 0);
+    p[40'000] = p[50'000] = static_cast<float>(kNan);
+    EXPECT_EQ(found(OpId::argmax), 40'000);
+    EXPECT_EQ(found(OpId::argmin), 40'000);
+    p[5] = static_cast<float>(kNan);
+    EXPECT_EQ(found(OpId::argmax), 5);
+  }
 }
 
 TEST(Reduce, Cumsum) {
