@@ -1,5 +1,6 @@
 // Weights that GPTQ and AWQ quantized, as blocks of rows.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -106,7 +107,10 @@ Source source(const Packed& p, Zeros zeros, SourceLoc loc) {
   if (p.g_idx && p.g_idx->defined()) f.order = order_of(*p.g_idx, f.in, f.count, loc);
   f.weight = p.qweight.to_vector<std::int32_t>(), f.zeros = p.qzeros.to_vector<std::int32_t>();
   const std::vector<float> scales = p.scales.to(kFloat32, loc).to_vector<float>();
-  for (const float x : scales) f.scales.emplace_back(x);
+  for (const float x : scales) {
+    f.scales.emplace_back(x);
+    if (std::isfinite(x) && !std::isfinite(static_cast<float>(f.scales.back()))) fail(ErrorCode::InvalidArgument, kOp, loc, "a scale of ", x, " is beyond float16");
+  }
   return f;
 }
 

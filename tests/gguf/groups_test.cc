@@ -177,6 +177,7 @@ TEST(QuantizedGroups, MistakesAreToldInTheirTerms) {
   EXPECT_NE(told(with([](Packed& p) { p.qweight = p.qweight.slice(1, 0, 50); }), ErrorCode::ShapeMismatch).find("another number of outputs"), std::string::npos);
   EXPECT_EQ(told(with([](Packed& p) { p.g_idx = *p.g_idx * 2; }), ErrorCode::InvalidArgument), "g_idx says group 2 of input 128, of 2 groups");
   EXPECT_EQ(told(with([](Packed& p) { p.g_idx = *p.g_idx * 0; }), ErrorCode::InvalidArgument), "g_idx gives group 0 256 inputs, not 128");
+  EXPECT_EQ(told(with([](Packed& p) { p.scales = p.scales.to(kFloat32) * 0 + 1e6; }), ErrorCode::InvalidArgument), "a scale of 1e+06 is beyond float16");
   const Made odd = made_of({.name = "", .bits = 4, .in = 64, .out = 8, .group = 16});
   EXPECT_EQ(told([&] { quantized::groups(odd.packed); }, ErrorCode::InvalidArgument), "64 inputs in 4 groups: groups of multiples of 32 inputs are wanted");
   const Groups g = quantized::groups(m.packed);

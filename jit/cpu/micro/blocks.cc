@@ -298,9 +298,13 @@ void emit(EmitContext& cx, const micro::UnpackDot& code) {
   constexpr int kSums = 2;
   const DType f32 = DType::Float32;
   const V x = g.arg(0), x_row = g.arg(1), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), y_row = g.arg(5), n = g.arg(6), k = g.arg(7);
+  // What is prefetched: the same place some rows later, about 8 KiB away, farther than the time in which a short row is done.
+  constexpr std::int64_t kAhead = 8192;
+  const V rows_ahead = g.i64(kAhead) / g.max(w_row, 1);
   Vs xp;
   for (int r = 0; r < rows; ++r) xp.push_back(g.at(x, f32, x_row * r));
   auto pass = [&](V from, V to, int count) {
+    const V ahead = w_row * g.max(rows_ahead, count);
     g.carry(from, to, count, {g.at(w, DType::UInt8, from * w_row)}, [&](V j, Vs p) -> Vs {
       auto freeze = [&](V v) { return g.wrap(g.b.CreateFreeze(v.v)); };  // see dot_by_groups in gemv.cc
       Vs wp{freeze(p[0])};
@@ -310,7 +314,7 @@ void emit(EmitContext& cx, const micro::UnpackDot& code) {
       state = g.carry(0, k, f.elements, state, [&](V c, Vs s) -> Vs {
         const V at = s.back();
         for (int i = 0; i < count; ++i) {
-          for (int line = 0; line < f.bytes; line += 64) g.prefetch(g.at(wp[i], DType::UInt8, at + w_row * count + line));
+          for (int line = 0; line < f.bytes; line += 64) g.prefetch(g.at(wp[i], DType::UInt8, at + ahead + line));
           Block block(g, code.format, g.at(wp[i], DType::UInt8, at));
           for (int e = 0; e < f.elements; e += kPart) {
             const Vs some = block.weights(e / kPart);
