@@ -98,20 +98,20 @@ interpolate("i0: I0(x) in x^2", lambda z: mp.besseli(0, mp.sqrt(z)), 0, 64, 11)
 interpolate("i0: sqrt(x) e^-x I0(x) in 1/x", near(lambda t: mp.besseli(0, 1 / t) * mp.exp(-1 / t) / mp.sqrt(t), lambda t: (1 + t / 8) / mp.sqrt(2 * mp.pi)), 0, mp.mpf(1) / 8, 5)
 
 
-def table(name, f, slope, n, width, degree, shift):
-    """Of jit/emit/math_tables.cc: for each interval around i * width a centre x0, f(x0), and the coefficients of (f - f(x0)) / (x - x0). The centre is a float near
-    i * width * shift(i) for which f and its slope are floats, too, as far as may be. f is odd: the first coefficient around 0 is given less 1."""
+def table(name, f, slope, intervals, degree):
+    """Of jit/emit/math_tables.cc: for each interval (lo, hi, about where) a centre x0, f(x0), and the coefficients of (f - f(x0)) / (x - x0). The centre is a float for
+    which f and its slope are floats, too, as far as may be; 0 in the first one. f is odd: its first coefficient there is given less 1."""
     columns = [[] for _ in range(degree + 2)]
-    for i in range(n):
-        lo, hi, x0 = (i - mp.mpf(1) / 2) * width, (i + mp.mpf(1) / 2) * width, mp.mpf(0)
+    for i, (lo, hi, about) in enumerate(intervals):
+        x0 = mp.mpf(0)
         if i:
-            start, best = np.float32(i * width * shift(i)), None
+            start, best = np.float32(about), None
             for k in range(-2000, 2001):
                 x = mp.mpf(float(start + k * np.spacing(start)))
                 lost = [abs(y - mp.mpf(float(np.float32(float(y))))) for y in (f(x), slope(x))]
-                if (lost[0] < 2e-10 or best is None) and (best is None or lost[0] + lost[1] * width / 2 < best):
-                    best, x0 = lost[0] + lost[1] * width / 2, x
-        mid, half = (lo + hi) / 2 - x0, width / mp.mpf(2)
+                if (lost[0] < 2e-10 or best is None) and (best is None or lost[0] + lost[1] * (hi - lo) / 2 < best):
+                    best, x0 = lost[0] + lost[1] * (hi - lo) / 2, x
+        mid, half = (lo + hi) / 2 - x0, (hi - lo) / mp.mpf(2)
         rs = [mid + half * mp.cos(mp.pi * (2 * k + 1) / (2 * degree)) for k in range(degree)]
         values = [(f(x0 + r) - f(x0)) / r if abs(r) > mp.mpf(10) ** -15 else slope(x0) for r in rs]
         q = list(mp.lu_solve(mp.matrix([[r**k for k in range(degree)] for r in rs]), mp.matrix(values)))
@@ -124,4 +124,8 @@ def table(name, f, slope, n, width, degree, shift):
         print("   {" + ", ".join(format(float(np.float32(float(y))), ".9g") for y in column) + "},")
 
 
-table("erf: intervals of 0.255", mp.erf, lambda x: 2 / mp.sqrt(mp.pi) * mp.exp(-x * x), 16, 0.255, 5, lambda i: 0.8 if i == 1 else 1)
+w = mp.mpf("0.255")
+table("erf: intervals of 0.255", mp.erf, lambda x: 2 / mp.sqrt(mp.pi) * mp.exp(-x * x), [((i - mp.mpf(1) / 2) * w, (i + mp.mpf(1) / 2) * w, i * w * (0.8 if i == 1 else 1)) for i in range(16)], 5)
+quarters = [(mp.mpf(2) ** (o - 3) * (1 + mp.mpf(j) / 4), mp.mpf(2) ** (o - 3) * (1 + mp.mpf(j + 1) / 4)) for o in range(8) for j in range(4)]
+table("tanh: quarters of octaves from 1/8 on (whatever stands behind 10)", mp.tanh, lambda x: 1 - mp.tanh(x) ** 2,
+      [(-mp.mpf(1) / 8, mp.mpf(1) / 8, 0)] + [(lo, hi, lo + (hi - lo) * 0.35) for lo, hi in quarters[:31]], 5)

@@ -187,6 +187,7 @@ Value* MathEmitter::log1p(Value* x) {
 /// With y = (e^2|x| - 1) / 2: y / (y + 1); for small y written y - y * (y / (y + 1)), where the quotient's error is
 /// scaled down.
 Value* MathEmitter::tanh(Value* x) {
+  if (has_tables(x)) return tanh_by_table(x);
   Value* a = at_most(e.call(Intrinsic::fabs, x), 10);  // tanh(10) rounds to 1
   Value* y = half_expm1(b.CreateFAdd(a, a));
   Value* quotient = quotient_of(y, b.CreateFAdd(y, c(x, 1)));

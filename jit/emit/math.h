@@ -64,8 +64,10 @@ class MathEmitter {
   Value* narrow(Value* x) { return b.CreateFPTrunc(x, e.like(x, b.getFloatTy())); }
   Value* exp2_wide(Value* x);
   bool has_tables(Value* like) const;
-  Value* entry(const float (&table)[16], Value* where);
+  Value* entry(llvm::ArrayRef<float> table, Value* where);
+  Value* by_table(llvm::ArrayRef<llvm::ArrayRef<float>> table, Value* a, Value* where, Value* first);
   Value* erf_by_table(Value* x);
+  Value* tanh_by_table(Value* x);
   Value* atan_wide(Value* x);  ///< of doubles in [0, 1]
   Split turns_wide(Value* x);  ///< x = n * pi/2 + p: n's integer in the low bits, p
   Split turns_of_huge(Value* x);
