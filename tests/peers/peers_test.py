@@ -166,7 +166,7 @@ class PeersTest(unittest.TestCase):
 
     def record(self, row, point, ratio, threads=1, group="g"):
         return {"workload": row, "group": group, "net": "n", "point": point, "threads": threads, "seconds": {"reprise": 1e-3 / threads, "a": 1e-3 * ratio, "b": 5e-3}, "first_call": {}, "rounds": {},
-                "difference": {}, "differs": [], "agree": True, "absent": {}, "failed": {}, "best_peer": "a", "ratio": ratio, "load": 0.5}
+                "difference": {}, "differs": [], "agree": True, "absent": {}, "failed": {}, "best_peer": "a", "ratio": ratio, "others": 0.5}
 
     def test_verdicts(self):
         records = [self.record("gelu", dict(elements=1), 1.5), self.record("gelu", dict(elements=2), 0.99), self.record("MiniLM", dict(sizes="1x4"), 2.0), self.record("MiniLM", dict(sizes="1x16"), 0.95),
