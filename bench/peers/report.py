@@ -119,7 +119,7 @@ def markdown(records, info, date, pictures):
     peers = sorted({n for r in records for n in r["seconds"]} - {"reprise"})
     versions = ", ".join(f"{n} {info['versions'].get(n, '')}".strip() for n in peers)
     text = [f"# Reprise and its peers: {info['cpu']}, {date}", "",
-            f"{info['cores']} cores; {', '.join(info['features']) or 'no vector features beyond the baseline'}. Peers: {versions}. {of_others(records)} "
+            f"Revision {info.get('revision', 'unknown')}; {info['cores']} cores; {', '.join(info['features']) or 'no vector features beyond the baseline'}. Peers: {versions}. {of_others(records)} "
             "Seconds of a call, medians over rounds in turns; ratio > 1: Reprise is faster than the best peer. Measured with `./run bench --peers`; docs/performance.md says how.", "",
             "## Figures", "", _table(("figure", "to reach", "measured", ""), [(f"**{row}**" if v == "short" else row, w, m or "–", v) for row, w, m, v in verdicts(records)]), ""]
     for title, name in pictures:
@@ -170,7 +170,7 @@ def write_docs(page, records, info, date):
         raise SystemExit(f"bench: {page} has no place for the table ({begin.strip()} ... {end})")
     points = sum(len(w.points) for w in WORKLOADS if not w.full)
     rows = [(f"**{row}**" if v == "short" else row, w, m or "–", v) for row, w, m, v in verdicts(records)]
-    told = (f"The last run ({date}): {info['cpu']}, {info['cores']} cores, {', '.join(info['features'])}; {len(records)} measurements of {points} points. {of_others(records)} "
+    told = (f"The last run ({date}, revision {info.get('revision', 'unknown')}): {info['cpu']}, {info['cores']} cores, {', '.join(info['features'])}; {len(records)} measurements of {points} points. {of_others(records)} "
             f"All points and pictures: `bench/results/cpu-{slug(info['cpu'])}-{date}.md`.")
     table = _table(("figure", "to reach", "measured (1: the best peer's speed)", ""), rows)
     head, rest = text.split(begin)

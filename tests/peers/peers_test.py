@@ -224,6 +224,17 @@ class PeersTest(unittest.TestCase):
             self.assertIn(words, r.stderr)
             self.assertNotIn("Traceback", r.stderr)
 
+    def test_what_was_measured_is_written(self):
+        call = lambda: subprocess.run([sys.executable, str(ROOT / "scripts" / "bench_peers.py"), "--build", str(self.folder / "b"), "--results", str(self.folder / "r"), "--write", "--revision", "abc"],
+                                      capture_output=True, text=True)
+        self.assertIn("nothing was measured yet", call().stderr)
+        (self.folder / "b" / "peers" / "state.json").write_text(json.dumps({"records": {"k": self.record("cat", dict(rows=1), 1.5)}}))
+        r = call()
+        self.assertEqual(r.returncode, 0, r.stderr)
+        page = Path(r.stderr.split()[-1]).read_text()
+        self.assertIn("Revision abc", page)
+        self.assertIn("| cat | ≥ 1 of the best peer at every point | 1.50 in the mean of 1; worst 1.50 (rows=1, a) | met |", page)
+
 
 if __name__ == "__main__":
     unittest.main()
