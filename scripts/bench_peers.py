@@ -5,6 +5,7 @@ import datetime
 import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -30,6 +31,8 @@ def parse(arguments):
     parser.add_argument("--rounds", type=int, help="turns of each contender (default 5)")
     parser.add_argument("--seconds", type=float, help="of a contender's turn (default 0.15)")
     parser.add_argument("--results", default=str(ROOT / "bench" / "results"), help="folder of the results file, the table and the pictures")
+    parser.add_argument("--write", action="store_true", help="measure nothing: write the results, table and pictures of what was measured so far")
+    parser.add_argument("--revision", help="of the library that was measured, for the table (default: git's)")
     parser.add_argument("--docs", action="store_true", help="also write the table of figures into docs/performance.md")
     parser.add_argument("--json", action="store_true", help="print what was measured as JSON")
     parser.add_argument("--list", action="store_true", help="say what there is, measure nothing")
@@ -90,6 +93,12 @@ def main():
     build = Path(o.build)
     folder = build / "peers"
     folder.mkdir(parents=True, exist_ok=True)
+    if o.write:
+        state = driver.State(folder / "state.json")
+        if not state.records:
+            sys.exit(f"bench: nothing was measured yet ({folder / 'state.json'})")
+        write(o, folder, list(state.records.values()), {})
+        return 0
     ours = build / "bench" / "reprise_peer"
     if not ours.exists():
         sys.exit(f"bench: there is no {ours}: ./run bench --peers builds it")
@@ -109,16 +118,9 @@ def main():
         return 130
     records = [state.records[k] for k in (driver.key_of(*j) for j in jobs) if k in state.records]
     if done:
-        everything = list(state.records.values())
-        machine = report.machine()
-        machine["versions"] = {**state_versions(folder), **{n: v for n, v in d.versions.items() if n != "reprise"}}
-        (folder / "versions.json").write_text(json.dumps(machine["versions"]))
-        path = report.write(Path(o.results), everything, machine, datetime.date.today().isoformat())
-        print(f"bench: {path}", file=sys.stderr)
-        if o.docs:
-            report.write_docs(ROOT / "docs" / "performance.md", everything, machine, datetime.date.today().isoformat())
-    elif d.versions:
-        (folder / "versions.json").write_text(json.dumps({**state_versions(folder), **{n: v for n, v in d.versions.items() if n != "reprise"}}))
+        write(o, folder, list(state.records.values()), d.versions)
+    else:
+        versions(folder, d.versions)
     if o.json:
         keep = ("workload", "point", "threads", "seconds", "best_peer", "ratio", "agree")
         print(json.dumps([{k: r[k] for k in keep} for r in records], indent=1))
@@ -127,11 +129,25 @@ def main():
     return 0 if "reprise" in d.commands else 1
 
 
-def state_versions(folder):
-    try:
-        return json.loads((folder / "versions.json").read_text())
-    except (OSError, ValueError):
-        return {}
+def versions(folder, new):
+    """Of all peers that were seen, kept beside the state file."""
+    path, known = folder / "versions.json", {}
+    if path.exists():
+        known = json.loads(path.read_text())
+    known |= {n: v for n, v in new.items() if n != "reprise"}
+    path.write_text(json.dumps(known))
+    return known
+
+
+def write(o, folder, records, new_versions):
+    machine = report.machine()
+    machine["versions"] = versions(folder, new_versions)
+    git = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    machine["revision"] = o.revision or git.stdout.strip() or "unknown"
+    date = datetime.date.today().isoformat()
+    print(f"bench: {report.write(Path(o.results), records, machine, date)}", file=sys.stderr)
+    if o.docs:
+        report.write_docs(ROOT / "docs" / "performance.md", records, machine, date)
 
 
 if __name__ == "__main__":

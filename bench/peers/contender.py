@@ -57,12 +57,12 @@ def split_sets(tensors):
     return [sets[i] for i in sorted(sets)]
 
 
-def measure(call, n, seconds):
-    """Median over batches of as many calls as take a millisecond: seconds of a call. The first calls are not counted."""
+def measure(call, n, seconds, once):
+    """Median over batches of as many calls as take a millisecond: seconds of a call. once: what it was before; else it is looked for. The first calls are not counted."""
     begin = time.perf_counter()
-    for i in range(n):
+    for i in range(1 if once else n):
         call(i)
-    once = (time.perf_counter() - begin) / n
+    once = once or (time.perf_counter() - begin) / n
     batch = max(1, -(-max(1, round(1e-3 / max(once, 1e-9))) // n)) * n
     times, until, calls = [], time.perf_counter() + seconds, 0
     while not times or time.perf_counter() < until:
@@ -92,14 +92,14 @@ def main():
         say(ok=False, absent=True, error=f"{type(error).__name__}: {error}")
         return
     say(ok=True, version=this.version)
-    call, sets = None, []
+    call, sets, once = None, [], None
     for line in sys.stdin:
         ask = json.loads(line)
         try:
             if ask["do"] == "quit":
                 return
             if ask["do"] == "prepare":
-                call, sets = None, []
+                call, sets, once = None, [], None
                 begin = time.perf_counter()
                 sets = split_sets(files.load(ask["inputs"]))
                 weights = files.load(ask["weights"]) if ask["weights"] else {}
@@ -110,7 +110,9 @@ def main():
                 call(0)
                 say(ok=True, load=loaded - begin, first_call=time.perf_counter() - loaded)
             elif ask["do"] == "run":
-                say(ok=True, **measure(call, len(sets), ask["seconds"]))
+                found = measure(call, len(sets), ask["seconds"], once)
+                once = found["seconds"]
+                say(ok=True, **found)
             elif ask["do"] == "result":
                 files.write_samples(ask["file"], [r for i in range(len(sets)) for r in this.arrays(call(i))])
                 say(ok=True)

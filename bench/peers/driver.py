@@ -55,6 +55,34 @@ def plan(workloads, threads, quick, cores):
     return jobs
 
 
+def busy_seconds():
+    """Of all cores since the machine was started, or null where nobody says."""
+    try:
+        with open("/proc/stat") as f:
+            user, nice, system, _, _, irq, soft, steal = map(int, f.readline().split()[1:9])
+        return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError):
+        return None
+
+
+class Others:
+    """How many cores other work keeps busy meanwhile: all work less that of these processes and of this one."""
+
+    def __init__(self, processes):
+        self.processes, self.begin = processes, (time.perf_counter(), busy_seconds(), self.own(processes))
+
+    @staticmethod
+    def own(processes):
+        return sum(p.cpu_seconds() for p in processes) + time.process_time()
+
+    def cores(self):
+        began, busy, own = self.begin
+        now, spent = busy_seconds(), time.perf_counter() - began
+        if busy is None or now is None or spent <= 0:
+            return None
+        return round(max(0.0, (now - busy - (self.own(self.processes) - own)) / spent), 2)
+
+
 class Data:
     """Files of inputs and weights, from seeds by their names."""
 
@@ -206,7 +234,7 @@ class Driver:
 
     def new_record(self, w, p, threads):
         return {"workload": w.row, "group": w.group, "net": w.net, "point": p, "threads": threads, "seconds": {}, "first_call": {}, "rounds": {}, "difference": {}, "differs": [], "agree": None,
-                "absent": {}, "failed": {}, "best_peer": None, "ratio": None, "load": os.getloadavg()[0], "at": time.strftime("%Y-%m-%d %H:%M", time.gmtime())}
+                "absent": {}, "failed": {}, "best_peer": None, "ratio": None, "others": None, "at": time.strftime("%Y-%m-%d %H:%M", time.gmtime())}
 
     def results(self, record, contenders):
         samples = {}
@@ -231,6 +259,7 @@ class Driver:
         samples = self.results(record, ready)
         ready = {n: x for n, x in ready.items() if n in samples}
         self.compare(record, samples, w.tolerance)
+        others = Others(list(ready.values()))
         for number in range(self.options.rounds):
             names = list(ready)
             turn = number % max(1, len(names))
@@ -241,6 +270,7 @@ class Driver:
                 else:
                     del ready[name]
                     record["rounds"].pop(name, None)
+        record["others"] = others.cores()
         record["seconds"] = {n: statistics.median(t) for n, t in record["rounds"].items()}
         self.judge(record)
         return record

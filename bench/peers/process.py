@@ -58,6 +58,15 @@ class Process:
             raise Failure(f"{self.name} has ended ({self._how()})") from None
         return self._checked(self._answer(limit))
 
+    def cpu_seconds(self):
+        """That it has used so far, all its threads."""
+        try:
+            with open(f"/proc/{self.child.pid}/stat") as f:
+                fields = f.read().rsplit(")", 1)[1].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, IndexError, ValueError):
+            return 0.0
+
     def rest(self):
         """It does nothing until it is asked again: threads that spin are no load for others."""
         if self.child.poll() is None and not self.stopped:

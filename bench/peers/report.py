@@ -107,14 +107,19 @@ def _table(head, rows):
     return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(r) + " |" for r in rows)])
 
 
+def of_others(records):
+    """How much other work the machine did meanwhile."""
+    others = sorted(r["others"] for r in records if r.get("others") is not None)
+    return f"Other work on the machine kept {others[len(others) // 2]:.1f} cores busy meanwhile in the median of the points, {others[-1]:.1f} at most." if others else ""
+
+
 def markdown(records, info, date, pictures):
     from peers.driver import duration
 
     peers = sorted({n for r in records for n in r["seconds"]} - {"reprise"})
     versions = ", ".join(f"{n} {info['versions'].get(n, '')}".strip() for n in peers)
-    loads = [r["load"] for r in records]
     text = [f"# Reprise and its peers: {info['cpu']}, {date}", "",
-            f"{info['cores']} cores; {', '.join(info['features']) or 'no vector features beyond the baseline'}. Peers: {versions}. Load of the machine when points were measured: {min(loads):.1f} to {max(loads):.1f}. "
+            f"Revision {info.get('revision', 'unknown')}; {info['cores']} cores; {', '.join(info['features']) or 'no vector features beyond the baseline'}. Peers: {versions}. {of_others(records)} "
             "Seconds of a call, medians over rounds in turns; ratio > 1: Reprise is faster than the best peer. Measured with `./run bench --peers`; docs/performance.md says how.", "",
             "## Figures", "", _table(("figure", "to reach", "measured", ""), [(f"**{row}**" if v == "short" else row, w, m or "–", v) for row, w, m, v in verdicts(records)]), ""]
     for title, name in pictures:
@@ -159,14 +164,13 @@ def write_docs(page, records, info, date):
     """The table of figures, in place of the one that stands in the page."""
     from peers.workloads import WORKLOADS
 
-    loads = sorted(r["load"] for r in records)
     text = page.read_text()
     begin, end = "<!-- figures -->\n", "<!-- end figures -->"
     if text.count(begin) != 1 or text.count(end) != 1:
         raise SystemExit(f"bench: {page} has no place for the table ({begin.strip()} ... {end})")
     points = sum(len(w.points) for w in WORKLOADS if not w.full)
     rows = [(f"**{row}**" if v == "short" else row, w, m or "–", v) for row, w, m, v in verdicts(records)]
-    told = (f"The last run ({date}): {info['cpu']}, {info['cores']} cores, {', '.join(info['features'])}; {len(records)} measurements of {points} points; the machine's load was {loads[0]:.1f} to {loads[-1]:.1f}, {loads[len(loads) // 2]:.1f} in the median. "
+    told = (f"The last run ({date}, revision {info.get('revision', 'unknown')}): {info['cpu']}, {info['cores']} cores, {', '.join(info['features'])}; {len(records)} measurements of {points} points. {of_others(records)} "
             f"All points and pictures: `bench/results/cpu-{slug(info['cpu'])}-{date}.md`.")
     table = _table(("figure", "to reach", "measured (1: the best peer's speed)", ""), rows)
     head, rest = text.split(begin)

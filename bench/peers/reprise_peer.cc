@@ -38,11 +38,11 @@ Call prepare(const json& ask, std::size_t& sets) {
   return call ? call : small_net(job);
 }
 
-/// As contender.py's measure().
-json measure(const Call& call, std::size_t sets, double seconds) {
+/// As contender.py's measure(); `once` is 0 where it is not known.
+json measure(const Call& call, std::size_t sets, double seconds, double once) {
   double begin = now();
-  for (std::size_t i = 0; i < sets; ++i) call(i, nullptr);
-  const double once = (now() - begin) / static_cast<double>(sets);
+  for (std::size_t i = 0; i < (once > 0 ? 1 : sets); ++i) call(i, nullptr);
+  if (once <= 0) once = (now() - begin) / static_cast<double>(sets);
   const std::size_t fill = std::max<std::size_t>(1, static_cast<std::size_t>(1e-3 / std::max(once, 1e-9))), batch = (fill + sets - 1) / sets * sets;
   std::vector<double> times;
   const double until = now() + seconds;
@@ -89,6 +89,7 @@ std::int64_t peak_bytes() {
 int serve() {
   Call call;
   std::size_t sets = 0;
+  double once = 0;
   for (std::string line; std::getline(std::cin, line);) {
     json answer = {{"ok", true}};
     try {
@@ -96,7 +97,7 @@ int serve() {
       const std::string what = ask.at("do");
       if (what == "quit") return 0;
       if (what == "prepare") {
-        call = {};
+        call = {}, once = 0;
         const double begin = now();
         call = prepare(ask, sets);
         if (!call) {
@@ -109,7 +110,8 @@ int serve() {
       } else if (!call && what != "memory") {
         answer = {{"ok", false}, {"error", "nothing is prepared"}};
       } else if (what == "run") {
-        answer.update(measure(call, sets, ask.at("seconds")));
+        answer.update(measure(call, sets, ask.at("seconds"), once));
+        once = answer["seconds"];
       } else if (what == "result") {
         std::vector<rp::Tensor> results;
         for (std::size_t i = 0; i < sets; ++i) call(i, &results);

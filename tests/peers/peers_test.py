@@ -166,7 +166,7 @@ class PeersTest(unittest.TestCase):
 
     def record(self, row, point, ratio, threads=1, group="g"):
         return {"workload": row, "group": group, "net": "n", "point": point, "threads": threads, "seconds": {"reprise": 1e-3 / threads, "a": 1e-3 * ratio, "b": 5e-3}, "first_call": {}, "rounds": {},
-                "difference": {}, "differs": [], "agree": True, "absent": {}, "failed": {}, "best_peer": "a", "ratio": ratio, "load": 0.5}
+                "difference": {}, "differs": [], "agree": True, "absent": {}, "failed": {}, "best_peer": "a", "ratio": ratio, "others": 0.5}
 
     def test_verdicts(self):
         records = [self.record("gelu", dict(elements=1), 1.5), self.record("gelu", dict(elements=2), 0.99), self.record("MiniLM", dict(sizes="1x4"), 2.0), self.record("MiniLM", dict(sizes="1x16"), 0.95),
@@ -223,6 +223,17 @@ class PeersTest(unittest.TestCase):
             self.assertEqual(r.returncode, 2)
             self.assertIn(words, r.stderr)
             self.assertNotIn("Traceback", r.stderr)
+
+    def test_what_was_measured_is_written(self):
+        call = lambda: subprocess.run([sys.executable, str(ROOT / "scripts" / "bench_peers.py"), "--build", str(self.folder / "b"), "--results", str(self.folder / "r"), "--write", "--revision", "abc"],
+                                      capture_output=True, text=True)
+        self.assertIn("nothing was measured yet", call().stderr)
+        (self.folder / "b" / "peers" / "state.json").write_text(json.dumps({"records": {"k": self.record("cat", dict(rows=1), 1.5)}}))
+        r = call()
+        self.assertEqual(r.returncode, 0, r.stderr)
+        page = Path(r.stderr.split()[-1]).read_text()
+        self.assertIn("Revision abc", page)
+        self.assertIn("| cat | ≥ 1 of the best peer at every point | 1.50 in the mean of 1; worst 1.50 (rows=1, a) | met |", page)
 
 
 if __name__ == "__main__":
