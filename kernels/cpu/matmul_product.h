@@ -14,13 +14,18 @@ namespace reprise::kernels {
 
 /// The micro-kernels of one launch, by slot. What the operands' known strides rule out is null: see matmul_specs.
 struct MatmulKernels {
-  enum Slot { kGemmFull, kGemmOne, kDot1, kDot4, kSum1, kSum4, kTranspose, kConvertIn, kConvertOut, kSlots };
+  enum Slot { kGemmFull, kGemmOne, kDot1, kDot4, kSum1, kSum4, kTranspose, kConvertIn, kConvertOut, kLowPairs, kLowAmx, kInterleave, kTurn, kSlots };
   int bits;
   micro::GemmFn gemm_full, gemm_one;  ///< gemm_vectors(bits) vectors, one vector
   micro::GemvDotFn dot[2];            ///< 1 and 4 rows
   micro::GemvSumFn sum[2];
   micro::TransposeFn transpose;              ///< operand dtype to accumulator
   micro::ConvertFn convert_in, convert_out;  ///< operand dtype to accumulator, accumulator to operand dtype
+  // What stands for the gemm tiles where the processor has products of the operands' dtype (low_form; kernels/cpu/low_product.h). With convert_out.
+  micro::LowTileFn low_tile;
+  micro::InterleaveFn interleave;
+  micro::TransposeFn turn;  ///< of 4 bytes
+  LowForm low;
 };
 /// `which`: bit s set asks for slot s. The specs come in slot order.
 std::vector<KernelCode> matmul_specs(int bits, DType dtype, unsigned which);

@@ -23,4 +23,12 @@ bool has_byte_products(int bits) {
   return bits == 512 ? cpu.avx512_vnni : bits == 256 && cpu.avx_vnni;
 }
 
+LowForm low_form(int bits, DType t) {
+  const device::CpuInfo& cpu = device::cpu_info();
+  if (bits != 512) return LowForm::None;
+  if (t == DType::Int8) return cpu.amx_int8 || cpu.emulates_amx ? LowForm::Amx : LowForm::None;
+  if (t != DType::BFloat16) return LowForm::None;
+  return cpu.amx_bf16 || cpu.emulates_amx ? LowForm::Amx : cpu.avx512_bf16 || cpu.emulates_bf16 ? LowForm::Pairs : LowForm::None;
+}
+
 }  // namespace reprise::kernels

@@ -46,14 +46,17 @@ bool emit_any(EmitContext& cx, const kernels::KernelCode& code) {
   return ((code.as<Kinds>() && (emit(cx, *code.as<Kinds>()), true)) || ...);
 }
 
+EmitFn emitter_of(const kernels::KernelCode& code) {
+  return [&code](EmitContext& cx) {
+    if (!emit_any<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose, micro::PackWindows, micro::SumWindows, micro::Softmax, micro::Scale, micro::IntDot, micro::HalfDot, micro::BlockDot, micro::IntTile, micro::ScaleSums, micro::LowTile, micro::Interleave>(cx, code))
+      fail(ErrorCode::Internal, "jit", {}, "no micro-kernel of kind '", code.kind(), "'");
+  };
+}
+
 }  // namespace
 
-CodePtr compile(const kernels::KernelCode& code) {
-  return compile_module("micro " + code.text(), [&](EmitContext& cx) {
-    if (!emit_any<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose, micro::PackWindows, micro::SumWindows, micro::Softmax, micro::Scale, micro::IntDot, micro::HalfDot, micro::BlockDot, micro::IntTile, micro::ScaleSums>(cx, code))
-      fail(ErrorCode::Internal, "jit", {}, "no micro-kernel of kind '", code.kind(), "'");
-  }, code.kind());
-}
+CodePtr compile(const kernels::KernelCode& code) { return compile_module("micro " + code.text(), emitter_of(code), code.kind()); }
+std::string assembly_text(const kernels::KernelCode& code, const Host& host) { return assembly_text(emitter_of(code), host); }
 
 V MicroCode::field(std::size_t offset, llvm::Type* type) {
   return wrap(b.CreateAlignedLoad(type, b.CreateConstGEP1_64(b.getInt8Ty(), arg(0).v, offset), llvm::Align(8)));

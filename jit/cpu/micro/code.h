@@ -79,6 +79,9 @@ class StackedVectors {
 /// is summed by the same tree, so a row's result does not depend on its place in the group.
 V sum_each(MicroCode& g, Vs v);
 
+/// sums + the products of pairs of bfloat16 in x and y, lane by lane: VDPBF16PS, or the function that stands for it.
+V dot_of_halves(MicroCode& g, const V& sums, const V& x, const V& y);
+
 // Emitters of the kernels in kernels/cpu/micro_kernels.h, which says what they compute and take.
 namespace micro = kernels::micro;
 void emit(EmitContext&, const micro::Gemm&);
@@ -95,5 +98,7 @@ void emit(EmitContext&, const micro::HalfDot&);
 void emit(EmitContext&, const micro::BlockDot&);
 void emit(EmitContext&, const micro::IntTile&);
 void emit(EmitContext&, const micro::ScaleSums&);
+void emit(EmitContext&, const micro::LowTile&);
+void emit(EmitContext&, const micro::Interleave&);
 
 }  // namespace reprise::jit
