@@ -90,15 +90,16 @@ void tile_bf16(std::int64_t sums, std::int64_t a, std::int64_t b) {
 /// TDPBSSD: signed bytes, sums that wrap.
 void tile_int8(std::int64_t sums, std::int64_t a, std::int64_t b) {
   TileState& s = t_state;
-  for (int m = 0; m < s.rows[sums]; ++m)
-    for (int n = 0; n < s.bytes[sums] / 4; ++n) {
-      std::int64_t sum = 0;
-      for (int i = 0; i < s.bytes[a]; ++i) sum += static_cast<std::int8_t>(s.tile[a].row[m][i]) * static_cast<std::int8_t>(s.tile[b].row[i / 4][n * 4 + i % 4]);
-      std::uint32_t before;
-      std::memcpy(&before, &s.tile[sums].row[m][n * 4], 4);
-      before += static_cast<std::uint32_t>(sum);
-      std::memcpy(&s.tile[sums].row[m][n * 4], &before, 4);
+  for (int m = 0; m < s.rows[sums]; ++m) {
+    std::uint32_t row[kMostBytes / 4];
+    std::memcpy(row, s.tile[sums].row[m], sizeof row);
+    for (int i = 0; i < s.bytes[a]; ++i) {
+      const std::int32_t x = static_cast<std::int8_t>(s.tile[a].row[m][i]);
+      const std::uint8_t* y = &s.tile[b].row[i / 4][i % 4];
+      for (int n = 0; n < s.bytes[sums] / 4; ++n) row[n] += static_cast<std::uint32_t>(x * static_cast<std::int8_t>(y[n * 4]));
     }
+    std::memcpy(s.tile[sums].row[m], row, static_cast<std::size_t>(s.bytes[sums]));
+  }
 }
 
 /// VDPBF16PS: the odd product first.

@@ -168,7 +168,7 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
   if (columns && m_known && m <= kGemvRows) {
     return bit(K::kSum1) | (m == kGemvRows ? bit(K::kSum4) : 0) | (half ? bit(K::kConvertIn) | bit(K::kConvertOut) : 0);
   }
-  const LowForm low = low_form(micro_vector_bits(), operands[2].dtype);
+  const LowForm low = operands[2].dtype == DType::BFloat16 ? low_form(micro_vector_bits(), DType::BFloat16) : LowForm::None;
   unsigned which = 0;
   if (low != LowForm::None) {
     which = bit(low == LowForm::Amx ? K::kLowAmx : K::kLowPairs) | bit(K::kConvertOut);
