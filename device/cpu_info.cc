@@ -4,11 +4,21 @@
 #include <cpuid.h>
 #endif
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <sstream>
 
+#include "base/fork.h"
 #include "base/knobs.h"
+#include "base/log.h"
+#include "base/nearest.h"
+#include "base/shown.h"
 #include "device/host_accounts.h"
 
 namespace reprise::device {
@@ -51,25 +61,44 @@ std::string model_name() {
 }
 
 #if defined(__x86_64__)
-void read_features(CpuInfo& c) {
-  __builtin_cpu_init();
-  c.avx2 = __builtin_cpu_supports("avx2");
-  c.fma = __builtin_cpu_supports("fma");
+/// The registers that the operating system saves, by bit.
+std::uint64_t saved_registers() {
+  unsigned low = 0, high = 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return static_cast<std::uint64_t>(high) << 32 | low;
+}
+
+/// Linux saves tiles for processes that have asked for them. It refuses where a signal's own stack is too small for them.
+bool may_use_tiles() {
+  constexpr long kAsk = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM
+  if (syscall(SYS_arch_prctl, kAsk, kTileData) == 0) return true;
+  log::warn(std::string("the system refuses AMX tiles: ") + std::strerror(errno));
+  return false;
+}
+
+void ask_processor(CpuInfo& c) {
   unsigned a = 0, b = 0, cx = 0, d = 0;
-  if (__get_cpuid(1, &a, &b, &cx, &d)) c.f16c = c.avx2 && (cx & bit_F16C);
-  c.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-  c.avx512_vbmi = c.avx512 && __builtin_cpu_supports("avx512vbmi");
-  c.avx512_vnni = c.avx512 && __builtin_cpu_supports("avx512vnni");
-  c.avx512_bf16 = c.avx512 && __builtin_cpu_supports("avx512bf16");
-  if (__get_cpuid_count(7, 0, &a, &b, &cx, &d)) {
-    c.avx512_fp16 = c.avx512 && (d >> 23 & 1);
-    c.amx_bf16 = c.avx512 && (d >> 22 & 1) && (d >> 24 & 1);
+  auto bit = [](unsigned word, int n) { return (word >> n & 1) != 0; };
+  if (!__get_cpuid(1, &a, &b, &cx, &d) || !bit(cx, 27)) return;  // OSXSAVE
+  const std::uint64_t saved = saved_registers();
+  const bool ymm = (saved & 0x6) == 0x6, zmm = (saved & 0xe6) == 0xe6, tiles = (saved & 0x60000) == 0x60000;
+  const bool avx = ymm && bit(cx, 28), fma = bit(cx, 12), f16c = bit(cx, 29);
+  if (!avx || !__get_cpuid_count(7, 0, &a, &b, &cx, &d)) return;
+  c.avx2 = bit(b, 5) && fma;
+  c.f16c = c.avx2 && f16c;
+  c.avx512 = c.avx2 && zmm && bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31);
+  c.avx512_vbmi = c.avx512 && bit(cx, 1);
+  c.avx512_vnni = c.avx512 && bit(cx, 11);
+  c.avx512_fp16 = c.avx512 && bit(d, 23);
+  const bool tile = c.avx512 && tiles && bit(d, 24), tile_bf16 = tile && bit(d, 22), tile_int8 = tile && bit(d, 25);
+  if (__get_cpuid_count(7, 1, &a, &b, &cx, &d)) {
+    c.avx_vnni = c.avx2 && bit(a, 4);
+    c.avx512_bf16 = c.avx512 && bit(a, 5);
   }
-  if (__get_cpuid_count(7, 1, &a, &b, &cx, &d)) c.avx_vnni = c.avx2 && (a >> 4 & 1);
+  if ((tile_bf16 || tile_int8) && may_use_tiles()) c.amx_bf16 = tile_bf16, c.amx_int8 = tile_int8;
 }
 #else
-void read_features(CpuInfo&) {}  // vectors of 128 bits everywhere else, whose instructions LLVM knows
+void ask_processor(CpuInfo&) {}  // vectors of 128 bits everywhere else, whose instructions LLVM knows
 #endif
 
 CpuInfo query() {
@@ -77,40 +106,134 @@ CpuInfo query() {
   c.model = model_name();
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) c.cores = CPU_COUNT(&set);
-  read_features(c);
+  ask_processor(c);
   read_caches(c);
+  return c;
+}
+
+using C = CpuInfo;
+constexpr CpuFeature kFeatures[] = {{"avx2", &C::avx2, "avx2 fma", nullptr},
+                                    {"f16c", &C::f16c, "f16c", &C::avx2},
+                                    {"avx_vnni", &C::avx_vnni, "avxvnni", &C::avx2},
+                                    {"avx512", &C::avx512, "avx512f evex512", &C::avx2},
+                                    {"avx512_vbmi", &C::avx512_vbmi, "avx512vbmi", &C::avx512},
+                                    {"avx512_vnni", &C::avx512_vnni, "avx512vnni", &C::avx512},
+                                    {"avx512_bf16", &C::avx512_bf16, "avx512bf16", &C::avx512},
+                                    {"avx512_fp16", &C::avx512_fp16, "avx512fp16", &C::avx512},
+                                    {"amx_bf16", &C::amx_bf16, "amx-bf16", &C::avx512},
+                                    {"amx_int8", &C::amx_int8, "amx-int8", &C::avx512}};
+
+/// What a name in REPRISE_CPU stands for: a level of x86-64 and more features than it has.
+struct Level {
+  std::string_view name, llvm;
+  std::vector<bool C::*> has;
+};
+const std::vector<Level>& levels() {
+  static const auto& all = *new std::vector<Level>{
+      {"x86_64_v2", "x86-64-v2", {}},
+      {"avx2", "x86-64-v3", {&C::avx2, &C::f16c}},
+      {"avx512", "x86-64-v4", {&C::avx2, &C::f16c, &C::avx512}},
+      {"avx512_vnni", "x86-64-v4", {&C::avx2, &C::f16c, &C::avx512, &C::avx512_vbmi, &C::avx512_vnni}},
+      {"avx512_bf16", "x86-64-v4", {&C::avx2, &C::f16c, &C::avx512, &C::avx512_vbmi, &C::avx512_vnni, &C::avx512_bf16}},
+      {"amx", "x86-64-v4", {&C::avx2, &C::f16c, &C::avx512, &C::avx512_vbmi, &C::avx512_vnni, &C::avx512_bf16, &C::avx512_fp16, &C::amx_bf16, &C::amx_int8}}};
+  return all;
+}
+
+std::string features_text(const CpuInfo& c) {
+  std::string s;
+  for (const CpuFeature& f : kFeatures)
+    if (c.*f.has) s.append(s.empty() ? "" : " ").append(f.name);
+  return s.empty() ? "x86_64_v2" : s;
+}
+
+/// The processor as the knob cpu wants it: "LEVEL", "-FEATURE" (any number), "emulated", with commas between.
+CpuInfo chosen(const CpuInfo& host, const std::string& knob) {
+  CpuInfo c = host;
+  bool emulated = false;
+  auto refuse = [&](const std::string& why) {
+    CpuInfo refused = host;
+    refused.refusal = why;
+    return refused;
+  };
+  auto listed_names = [] {
+    std::vector<std::string_view> names;
+    for (const Level& l : levels()) names.push_back(l.name);
+    names.push_back("emulated");
+    return listed(names);
+  };
+  std::istringstream in(knob);
+  for (std::string word; std::getline(in, word, ',');) {
+    const bool less = word.starts_with('-');
+    std::string name = word.substr(less);
+    std::replace(name.begin(), name.end(), '-', '_');
+    if (name == "emulated" && !less) {
+      emulated = true;
+      continue;
+    }
+    if (less) {
+      const auto is_it = [&](const CpuFeature& f) { return name == f.name || (name == "amx" && std::string_view(f.name).starts_with("amx")); };
+      if (std::none_of(std::begin(kFeatures), std::end(kFeatures), is_it)) {
+        std::vector<std::string_view> names;
+        for (const CpuFeature& f : kFeatures) names.push_back(f.name);
+        return refuse("no feature is called " + shown(name) + "; there are " + listed(names));
+      }
+      for (const CpuFeature& f : kFeatures)
+        if (is_it(f)) c.*f.has = false;
+      continue;
+    }
+    const auto level = std::find_if(levels().begin(), levels().end(), [&](const Level& l) { return l.name == name; });
+    if (level == levels().end()) return refuse("no level is called " + shown(name) + "; there are " + listed_names());
+    if (!c.level.empty()) return refuse("one level at most");
+    for (const CpuFeature& f : kFeatures) c.*f.has = std::find(level->has.begin(), level->has.end(), f.has) != level->has.end();
+    c.level = level->llvm;
+  }
+  for (const CpuFeature& f : kFeatures)  // a row comes after what it needs
+    if (f.needs && !(c.*f.needs)) c.*f.has = false;
+  for (const CpuFeature& f : kFeatures) {
+    if (!(c.*f.has) || host.*f.has) continue;
+    const bool amx = f.has == &C::amx_bf16 || f.has == &C::amx_int8;
+    if (f.has == &C::avx512_fp16) {  // nothing is made of it
+      c.*f.has = false;
+    } else if (emulated && (amx || f.has == &C::avx512_bf16)) {
+      c.*f.has = false;
+      (amx ? c.emulates_amx : c.emulates_bf16) = true;
+    } else {
+      return refuse("this processor has no " + std::string(f.name) + "; it has " + features_text(host));
+    }
+  }
   return c;
 }
 
 }  // namespace
 
+std::span<const CpuFeature> cpu_features() { return kFeatures; }
+
 std::string CpuInfo::str() const {
   std::ostringstream s;
-  s << model << ", " << cores << (cores == 1 ? " core" : " cores");
-  const std::pair<bool, const char*> features[] = {{avx2, "avx2"},
-                                                   {fma, "fma"},
-                                                   {f16c, "f16c"},
-                                                   {avx_vnni, "avx_vnni"},
-                                                   {avx512, "avx512"},
-                                                   {avx512_vbmi, "avx512_vbmi"},
-                                                   {avx512_vnni, "avx512_vnni"},
-                                                   {avx512_bf16, "avx512_bf16"},
-                                                   {avx512_fp16, "avx512_fp16"},
-                                                   {amx_bf16, "amx_bf16"}};
-  for (auto [has, name] : features)
-    if (has) s << ' ' << name;
+  s << model << ", " << cores << (cores == 1 ? " core" : " cores") << ' ' << features_text(*this);
+  if (emulates_bf16) s << " avx512_bf16(emulated)";
+  if (emulates_amx) s << " amx(emulated)";
   s << ", L1d " << bytes_text(l1d_bytes) << ", L2 " << bytes_text(l2_bytes) << ", L3 " << bytes_text(l3_bytes);
   return s.str();
 }
 
 const CpuInfo& cpu_info() {
-  static const CpuInfo& c = *new CpuInfo(query());
-  return c;
-}
-
-int wanted_vector_bits(int host) {
-  const std::int64_t wanted = knobs().vector_bits;
-  return wanted == 0 || wanted >= host ? host : wanted >= 256 ? 256 : 128;
+  static const CpuInfo& host = *new CpuInfo(query());
+  const std::string& knob = knobs().cpu;
+  const int bits = knobs().vector_bits == 0 || knobs().vector_bits >= 512 ? 512 : knobs().vector_bits >= 256 ? 256 : 128;
+  if (knob.empty() && bits == 512) return host;
+  static ForkMutex mu;
+  static auto& made = *new std::map<std::pair<std::string, int>, CpuInfo>;  // guarded by mu
+  std::lock_guard lock(mu);
+  if (const auto it = made.find({knob, bits}); it != made.end()) return it->second;
+  CpuInfo c = chosen(host, knob);
+  c.most_bits = bits;
+  if (bits < 512) {
+    for (const CpuFeature& f : kFeatures)
+      if (f.has == &C::avx512 || f.needs == &C::avx512) c.*f.has = false;
+    c.emulates_bf16 = c.emulates_amx = false;
+  }
+  return made.emplace(std::pair(knob, bits), std::move(c)).first->second;
 }
 
 }  // namespace reprise::device

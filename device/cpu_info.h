@@ -1,5 +1,7 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace reprise::device {
@@ -8,18 +10,33 @@ namespace reprise::device {
 struct CpuInfo {
   std::string model;  ///< "AMD EPYC 9654 96-Core Processor"; "unknown" if nobody tells
   int cores = 1;      ///< that this process may run on
-  bool avx2 = false, fma = false, f16c = false;
+  bool avx2 = false;  ///< with FMA: what kernels mean by vectors of 256 bits
+  bool f16c = false;
   bool avx512 = false;  ///< F, BW, VL and DQ together: what kernels mean by AVX-512
   bool avx_vnni = false;  ///< of 256 bits, without AVX-512
-  bool avx512_vbmi = false, avx512_vnni = false, avx512_bf16 = false, avx512_fp16 = false, amx_bf16 = false;
+  bool avx512_vbmi = false, avx512_vnni = false, avx512_bf16 = false, avx512_fp16 = false;
+  bool amx_bf16 = false, amx_int8 = false;  ///< with tiles, which Linux was asked for
+  /// Products that the processor lacks and REPRISE_CPU asked to emulate: functions take the instructions' place.
+  bool emulates_bf16 = false, emulates_amx = false;
+  std::string level;    ///< LLVM's name of the level that REPRISE_CPU chose, to make code for instead of for this model; else empty
+  std::string refusal;  ///< why what REPRISE_CPU asks for cannot be; no code is made then
   std::int64_t l1d_bytes = 0, l2_bytes = 0, l3_bytes = 0;  ///< of core 0; l3 0: there is none
-  int vector_bits() const { return avx512 ? 512 : avx2 ? 256 : 128; }
+  int most_bits = 512;
+  int vector_bits() const { return std::min(most_bits, avx512 ? 512 : avx2 ? 256 : 128); }
   std::string str() const;  ///< one line, for logs and benchmarks
 };
+
+/// The one answer for kernels and for generated code: what was detected, less what the knobs cpu and vector_bits take away. Any thread; what is
+/// returned stays.
 const CpuInfo& cpu_info();
 
-/// How wide vectors are to be on a machine that has them up to `host` bits: 128, 256 or 512. The one reading of the knob
-/// vector_bits, for loops and micro-kernels alike.
-int wanted_vector_bits(int host);
+/// A feature: Linux's name, where CpuInfo has it, LLVM's names (several: with blanks between), the one that it needs.
+struct CpuFeature {
+  const char* name;
+  bool CpuInfo::*has;
+  const char* llvm;
+  bool CpuInfo::*needs;
+};
+std::span<const CpuFeature> cpu_features();
 
 }  // namespace reprise::device

@@ -25,6 +25,7 @@
 #include <atomic>
 #include <cctype>
 #include <cstdio>
+#include <map>
 #include <mutex>
 
 #include "base/counters.h"
@@ -37,6 +38,7 @@
 #include "base/phases.h"
 #include "base/thread_object.h"
 #include "jit/engine/disk_cache.h"
+#include "jit/engine/emulated.h"
 #include "jit/engine/in_llvm.h"
 #include "jit/engine/kernel_cache.h"
 #include "jit/engine/module_tools.h"
@@ -72,8 +74,8 @@ struct Linker {
     layer = std::make_unique<orc::ObjectLinkingLayer>(*session, session->getExecutorProcessControl().getMemMgr());
     dylib = &session->createBareJITDylib("reprise");
     orc::SymbolMap calls;
-    for (const RuntimeCall& c : runtime_calls())
-      calls[session->intern(c.name)] = {orc::ExecutorAddr::fromPtr(c.address), llvm::JITSymbolFlags::Exported};
+    for (const auto* all : {&runtime_calls(), &emulated_instructions()})
+      for (const RuntimeCall& c : *all) calls[session->intern(c.name)] = {orc::ExecutorAddr::fromPtr(c.address), llvm::JITSymbolFlags::Exported};
     if (auto e = dylib->define(orc::absoluteSymbols(std::move(calls)))) refuse(std::move(e), "naming runtime calls");
     dylib->addGenerator(unwrap(orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0'), "opening the process"));
   }
@@ -115,14 +117,13 @@ class LinkedCode final : public Code {
 class ThreadCompiler {
  public:
   llvm::TargetMachine& machine(Effort effort) {
-    auto& tm = machines_[static_cast<int>(effort)][host().vector_bits / 256];
-    if (!tm) tm = make(effort);
+    auto& tm = machines_[{&host(), effort}];
+    if (!tm) tm = make(effort, host());
     return *tm;
   }
   static ThreadCompiler& of_this_thread() { return thread_object<ThreadCompiler>(); }
 
- private:
-  static std::unique_ptr<llvm::TargetMachine> make(Effort effort) {
+  static std::unique_ptr<llvm::TargetMachine> make(Effort effort, const Host& host) {
     static const llvm::Target* target = [] {
       llvm::InitializeNativeTarget(), llvm::InitializeNativeTargetAsmPrinter();
       std::string why;
@@ -133,12 +134,14 @@ class ThreadCompiler {
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
     std::unique_ptr<llvm::TargetMachine> tm(target->createTargetMachine(
-        llvm::sys::getProcessTriple(), host().cpu, host().features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+        llvm::sys::getProcessTriple(), host.cpu, host.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
         effort == Effort::Fast ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Less, /*JIT=*/true));
-    if (!tm) fail(ErrorCode::Internal, "jit", {}, "no code generator for ", host().cpu);
+    if (!tm) fail(ErrorCode::Internal, "jit", {}, "no code generator for ", host.cpu);
     return tm;
   }
-  std::unique_ptr<llvm::TargetMachine> machines_[2][3];  // by effort, and vector width (128, 256, 512)
+
+ private:
+  std::map<std::pair<const Host*, Effort>, std::unique_ptr<llvm::TargetMachine>> machines_;  // hosts stay
 };
 
 /// "rms_norm_mul-5d2f...": for people.
@@ -302,6 +305,17 @@ CacheStats cache_stats() {
   return {all.built, all.hits, LinkedCode::live(), all.build_us};
 }
 void drop_unused_code() { cache().drop_unused(); }
+
+std::string assembly_text(const EmitFn& emit, const Host& host) {
+  const std::unique_ptr<llvm::TargetMachine> machine = ThreadCompiler::make(Effort::Full, host);
+  llvm::LLVMContext context;
+  llvm::Module m("kernel", context);
+  EmitContext cx{context, m, host, "kernel"};
+  emit(cx);
+  m.setTargetTriple(llvm::sys::getProcessTriple());
+  m.setDataLayout(machine->createDataLayout());
+  return assembly_of(m, *machine);
+}
 
 std::string ir_text(const EmitFn& emit) {
   llvm::LLVMContext context;

@@ -12,17 +12,17 @@ class Module;
 
 namespace reprise::jit {
 
-/// What the machine that code is made for can do: the host's is asked once, and its `vector_bits` obeys
-/// REPRISE_VECTOR_BITS. Other machines (jit/gpu/module.h) have the defaults.
+/// What the machine that code is made for can do: device::cpu_info() in LLVM's words. Other machines (jit/gpu/module.h) have the defaults.
 struct Host {
   std::string cpu, features;  ///< LLVM's names
   int vector_bits = 128;      ///< widest vectors the CPU computes in
   bool avx512 = false;        ///< F, BW, DQ and VL: masks are cheap and every element width has masked memory access
-  bool avx512bf16 = false, avx512vnni = false, avx512fp16 = false, fma = false, amx = false;
+  bool emulates_bf16 = false, emulates_amx = false;  ///< functions of this process stand for these instructions (jit/engine/emulated.h)
   bool rounds_to_bfloat16 = false;  ///< in one instruction that keeps subnormals
   bool approximates = false;        ///< has instructions for 2^x and 1/x, right to about an ulp (NVPTX)
   bool runtime_calls = true;  ///< code may call functions of this process; else a library inside its module
 };
+/// As the knobs have it now. Throws InvalidArgument where REPRISE_CPU asks for what there is not. What is returned stays.
 const Host& host();
 
 /// How hard code generation tries. Fast: a third of the time, right for code that waits for memory; Full: everything
@@ -48,6 +48,8 @@ CodePtr compile_module(std::string key, const EmitFn& emit, std::string_view lab
 
 /// The IR that `emit` builds, as text.
 std::string ir_text(const EmitFn& emit);
+/// The assembly of it for another machine than this one, which need not be able to run it.
+std::string assembly_text(const EmitFn& emit, const Host&);
 
 /// C functions that generated code may call by name (jit/engine/runtime_calls.cc), beside the process's own symbols.
 struct RuntimeCall {

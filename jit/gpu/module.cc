@@ -71,7 +71,7 @@ device::ImagePtr build(const std::string& key, const device::CodeTarget& target,
   const InPhase phase(Phase::MachineCode, name);
   Host processor;
   processor.cpu = "sm_" + std::to_string(sm);
-  processor.fma = true, processor.approximates = true, processor.rounds_to_bfloat16 = sm >= 80;
+  processor.approximates = true, processor.rounds_to_bfloat16 = sm >= 80;
   processor.runtime_calls = false;
   llvm::LLVMContext& context = thread_context();
   llvm::TargetMachine& tm = machine(sm);

@@ -20,6 +20,7 @@ using MicroKernels = Kinds<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::C
                            micro::PackWindows, micro::SumWindows,
                            micro::Strip, micro::Softmax, micro::Scale,
                            micro::IntDot, micro::HalfDot, micro::BlockDot, micro::IntTile, micro::ScaleSums,
-                           micro::UnpackDot, micro::Unpack>;
+                           micro::UnpackDot, micro::Unpack,
+                           micro::LowTile, micro::Interleave>;
 
 }  // namespace reprise::kernels

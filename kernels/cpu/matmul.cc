@@ -148,7 +148,7 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
   using K = MatmulKernels;
   auto bit = [](K::Slot s) { return 1u << s; };
   const Layout &a = operands[0].layout, &b = operands[1].layout, &c = operands[2].layout;
-  bool half = is_low_precision(operands[2].dtype);
+  const bool half = operands[2].dtype != acc_dtype(operands[2].dtype);
   int r = b.dim() - 2;
   Int k_stride = b.strides[r + (linear ? 1 : 0)], n_stride = b.strides[r + (linear ? 0 : 1)];
   Int n = c.sizes[c.dim() - 1];
@@ -166,10 +166,19 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
   if (columns && m_known && m <= kGemvRows) {
     return bit(K::kSum1) | (m == kGemvRows ? bit(K::kSum4) : 0) | (half ? bit(K::kConvertIn) | bit(K::kConvertOut) : 0);
   }
-  unsigned which = kGemmSlots;
-  if (!columns || !a_rows) which |= bit(K::kTranspose);
-  if (half || !rows) which |= bit(K::kConvertIn);
+  const LowForm low = operands[2].dtype == DType::BFloat16 ? low_form(micro_vector_bits(), DType::BFloat16) : LowForm::None;
+  unsigned which = 0;
+  if (low != LowForm::None) {
+    which = bit(low == LowForm::Amx ? K::kLowAmx : K::kLowPairs) | bit(K::kConvertOut);
+    if (!rows) which |= bit(K::kInterleave);
+    if (!columns) which |= bit(K::kTurn);
+  } else {
+    which = kGemmSlots;
+    if (!columns || !a_rows) which |= bit(K::kTranspose);
+    if (half || !rows) which |= bit(K::kConvertIn);
+  }
   if (m_known && m > most && !n.is_symbolic() && n.hint() > kGemvRows) return which;
+  if (half) which |= bit(K::kConvertIn);
   if (!columns || a_rows) which |= bit(K::kDot1);  // a matrix times a column reads A's rows
   if (!columns) which |= bit(K::kDot4);
   if (!rows) which |= bit(K::kSum1) | bit(K::kSum4);
@@ -185,7 +194,7 @@ NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::
   DType dtype = operands.back().dtype;
   const bool widening = product_forms().at(node.op) == ProductForm::Matrix && operands[0].dtype != dtype;
   if (widening || product_forms().at(node.op) == ProductForm::Scaled) return scaled_launch(g, node, std::move(operands));
-  if (!is_floating(dtype) || operands.size() != 3) return reference_launch(g, node, std::move(operands));
+  if (dtype == DType::Bool || operands.size() != 3) return reference_launch(g, node, std::move(operands));
   NativeLaunch out;
   out.fn = linear ? linear_kernel : bmm_kernel;
   for (std::uint32_t i = 0; i < 2; ++i) out.args.push_back({NativeArg::Kind::Tensor, i, 1});

@@ -32,6 +32,20 @@ void gather_as(const TensorView& from, char* out) {
   each_offset(from, [&](std::int64_t i) { *dst++ = static_cast<To>(src[i]); });
 }
 
+template <class To>
+void gather_integers(const TensorView& from, char* out) {
+  switch (from.dtype) {
+    case DType::UInt8:
+      return gather_as<std::uint8_t, To>(from, out);
+    case DType::Int8:
+      return gather_as<std::int8_t, To>(from, out);
+    case DType::Int32:
+      return gather_as<std::int32_t, To>(from, out);
+    default:
+      return gather_as<std::int64_t, To>(from, out);
+  }
+}
+
 template <class T>
 void compact_as(const TensorView& from, char* out) {
   const T* src = reinterpret_cast<const T*>(from.data);
@@ -50,6 +64,8 @@ void scatter_as(const char* in, const TensorView& to) {
 
 void gather(const TensorView& from, DType to, char* out) {
   if (from.dtype == DType::Float64 && to == DType::Float64) return gather_as<double, double>(from, out);
+  if (to == DType::Int32) return gather_integers<std::int32_t>(from, out);
+  if (to == DType::Int64) return gather_integers<std::int64_t>(from, out);
   REPRISE_CHECK(to == DType::Float32);
   switch (from.dtype) {
     case DType::Float32:
@@ -63,6 +79,8 @@ void gather(const TensorView& from, DType to, char* out) {
 
 void scatter(const char* in, const TensorView& to) {
   switch (item_size(to.dtype)) {
+    case 1:
+      return scatter_as<std::uint8_t>(in, to);
     case 2:
       return scatter_as<std::uint16_t>(in, to);
     case 4:

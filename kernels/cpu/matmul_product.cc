@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "device/cpu_info.h"
+#include "kernels/cpu/low_product.h"
 
 namespace reprise::kernels {
 
@@ -20,7 +21,11 @@ std::vector<KernelCode> matmul_specs(int bits, DType t, unsigned which) {
                                                       micro::GemvSum{bits, t, kGemvRows},
                                                       micro::Transpose{bits, t},
                                                       micro::Convert{bits, t, acc, true},
-                                                      micro::Convert{bits, acc, t}};
+                                                      micro::Convert{bits, acc, t},
+                                                      micro::LowTile{bits, LowForm::Pairs, t},
+                                                      micro::LowTile{bits, LowForm::Amx, t},
+                                                      micro::Interleave{bits, 2},
+                                                      micro::Transpose{bits, DType::Float32}};
   std::vector<KernelCode> out;
   for (int s = 0; s < MatmulKernels::kSlots; ++s)
     if (which >> s & 1) out.push_back(all[s]);
@@ -39,7 +44,11 @@ MatmulKernels matmul_kernels(int bits, unsigned which, void* const* micro) {
           {reinterpret_cast<micro::GemvSumFn>(f[K::kSum1]), reinterpret_cast<micro::GemvSumFn>(f[K::kSum4])},
           reinterpret_cast<micro::TransposeFn>(f[K::kTranspose]),
           reinterpret_cast<micro::ConvertFn>(f[K::kConvertIn]),
-          reinterpret_cast<micro::ConvertFn>(f[K::kConvertOut])};
+          reinterpret_cast<micro::ConvertFn>(f[K::kConvertOut]),
+          reinterpret_cast<micro::LowTileFn>(f[K::kLowAmx] ? f[K::kLowAmx] : f[K::kLowPairs]),
+          reinterpret_cast<micro::InterleaveFn>(f[K::kInterleave]),
+          reinterpret_cast<micro::TransposeFn>(f[K::kTurn]),
+          f[K::kLowAmx] ? LowForm::Amx : f[K::kLowPairs] ? LowForm::Pairs : LowForm::None};
 }
 
 namespace {
@@ -520,8 +529,16 @@ void multiply_and_add(const MatmulKernels& f, ProductCall p) {
   multiply(f, p);
   const char* from = made.get() ? made.get() : to.sum;
   const std::int64_t row = made.get() ? to.n : to.c_row;
-  if (p.dtype == DType::Float64) add_rows<double>(from, row, to);
-  else add_rows<float>(from, row, to);
+  switch (p.dtype) {
+    case DType::Float64:
+      return add_rows<double>(from, row, to);
+    case DType::Float32:
+      return add_rows<float>(from, row, to);
+    case DType::Int64:
+      return add_rows<std::uint64_t>(from, row, to);
+    default:
+      return add_rows<std::uint32_t>(from, row, to);
+  }
 }
 
 }  // namespace
@@ -545,12 +562,13 @@ void multiply(const MatmulKernels& f, const ProductCall& p) {
     TensorView c = matrix(p.c, p.dtype, p.n, p.m, 1, p.c_row);
     return scatter(t.c, c);
   }
+  if (f.low_tile) return multiply_low(f, p);
   const Matrix b(f, p);
   Gemm(f, {p, b}, kPackedBytes).run();
 }
 
 bool multiply_batch(const MatmulKernels& f, const ProductCall& p, std::int64_t batch, const Steps& steps) {
-  if (p.m == 0 || p.n <= kGemvRows || p.k == 0 || use_gemv(f, p)) return false;
+  if (f.low_tile || p.m == 0 || p.n <= kGemvRows || p.k == 0 || use_gemv(f, p)) return false;
   const Matrix b(f, p, steps.b);
   const PackedProduct all{.p = p, .source = b, .images = batch, .c_image = steps.c, .a_image = steps.a};
   Gemm gemm(f, all, kPackedBytes);

@@ -14,13 +14,18 @@ namespace reprise::kernels {
 
 /// The micro-kernels of one launch, by slot. What the operands' known strides rule out is null: see matmul_specs.
 struct MatmulKernels {
-  enum Slot { kGemmFull, kGemmTwo, kGemmOne, kDot1, kDot4, kSum1, kSum4, kTranspose, kConvertIn, kConvertOut, kSlots };
+  enum Slot { kGemmFull, kGemmTwo, kGemmOne, kDot1, kDot4, kSum1, kSum4, kTranspose, kConvertIn, kConvertOut, kLowPairs, kLowAmx, kInterleave, kTurn, kSlots };
   int bits;
   micro::GemmFn gemm_full, gemm_two, gemm_one;  ///< gemm_vectors(bits) vectors, two, one
   micro::GemvDotFn dot[2];            ///< 1 and 4 rows
   micro::GemvSumFn sum[2];
   micro::TransposeFn transpose;              ///< operand dtype to accumulator
   micro::ConvertFn convert_in, convert_out;  ///< operand dtype to accumulator, accumulator to operand dtype
+  // What stands for the gemm tiles where the processor has products of the operands' dtype (low_form; kernels/cpu/low_product.h). With convert_out.
+  micro::LowTileFn low_tile;
+  micro::InterleaveFn interleave;
+  micro::TransposeFn turn;  ///< of 4 bytes
+  LowForm low;
 };
 /// `which`: bit s set asks for slot s. The specs come in slot order.
 std::vector<KernelCode> matmul_specs(int bits, DType dtype, unsigned which);
@@ -33,7 +38,7 @@ constexpr unsigned kGemmSlots = 1u << MatmulKernels::kGemmFull | 1u << MatmulKer
 /// four rows. Of others the lanes are added up for each sum, however short it is.
 inline constexpr std::int64_t kDotRows = 16, kMostDotRows = 32;
 constexpr std::int64_t dot_rows(DType t, std::int64_t k) {
-  return is_low_precision(t) ? kDotRows : k < 8 * kGemvRows ? kGemvRows : k > 8 * kMostDotRows ? kMostDotRows : k / 8;
+  return t != acc_dtype(t) ? kDotRows : k < 8 * kGemvRows ? kGemvRows : k > 8 * kMostDotRows ? kMostDotRows : k / 8;
 }
 
 /// B of products whose elements do not stand in memory as a matrix.

@@ -9,15 +9,15 @@ namespace reprise::kernels {
 /// as `Fn`, the C signature of what jit/cpu/micro makes of it. All strides are in elements. `bits` is the
 /// vector width; it is a parameter, so that code and driver always agree on tile sizes.
 ///
-/// Accumulators ("acc") are Float64 for Float64 operands and Float32 for everything else. Every element of a result is
+/// Accumulators ("acc") are Float64 for Float64 operands and Float32 for other floats; of integers Int64 for Int64, Int32 for others, and wrap. Every element of a result is
 /// summed in an order that depends on k alone, never on the tile, the group or the thread that computes it.
 /// No code reads or writes outside the elements named, except where a comment gives the padding it needs.
 
 /// 128, 256 or 512: REPRISE_VECTOR_BITS, else what this CPU has.
 int micro_vector_bits();
 /// Accumulator lanes of one vector.
-constexpr int micro_lanes(int bits, DType acc) { return bits / (acc == DType::Float64 ? 64 : 32); }
-constexpr DType acc_dtype(DType t) { return t == DType::Float64 ? DType::Float64 : DType::Float32; }
+constexpr int micro_lanes(int bits, DType acc) { return bits / (acc == DType::Float64 || acc == DType::Int64 ? 64 : 32); }
+constexpr DType acc_dtype(DType t) { return t == DType::Float64 || t == DType::Int64 ? t : is_floating(t) ? DType::Float32 : DType::Int32; }
 /// Rows and the most vectors of a gemm tile: what fits the registers (24 accumulators of 32, or 12 of 16).
 constexpr int gemm_rows(int bits) { return bits == 512 ? 8 : 6; }
 constexpr int gemm_vectors(int bits) { return bits == 512 ? 3 : 2; }
@@ -56,7 +56,7 @@ struct Gemm {
 };
 
 /// y[m, n] = sum over k of x[m, k] * w[n, k]: w's rows are streamed once. x is of the accumulator's dtype.
-/// `rows` (1, 2 or 4) is m; all three have unit stride in their last dim.
+/// `rows` (1, 2 or 4) is m; all three have unit stride in their last dim. The accumulator is y's.
 using GemvDotFn = void (*)(const void* x, std::int64_t x_row, const void* w, std::int64_t w_row, void* y,
                            std::int64_t y_row, std::int64_t n, std::int64_t k);
 struct GemvDot {
@@ -92,7 +92,7 @@ struct Convert {
   REPRISE_DESCRIBE(bits, src, dst, filled)
 };
 
-/// dst[i, r] = src[r, i] for r < rows <= lanes, i < n, converted to the accumulator's dtype. Columns [rows, lanes) of
+/// dst[i, r] = src[r, i] for r < rows <= lanes, i < n, converted to `to`, an accumulator's dtype. Columns [rows, lanes) of
 /// dst and its rows up to the next multiple of `lanes` are written with something.
 using TransposeFn = void (*)(const void* src, std::int64_t src_row, void* dst, std::int64_t dst_row, std::int64_t rows,
                              std::int64_t n);
@@ -101,7 +101,8 @@ struct Transpose {
   using Fn = TransposeFn;
   int bits;
   DType src;
-  REPRISE_DESCRIBE(bits, src)
+  DType to = acc_dtype(src);
+  REPRISE_DESCRIBE(bits, src, to)
 };
 
 /// A panel of what windows see of an image: to[c * to_channel + p * to_place, l] is the element c * channel + place[p] + column[l] after `image`, converted to the
@@ -242,6 +243,44 @@ struct ScaleSums {
   DType sums, c;
   bool bias;
   REPRISE_DESCRIBE(bits, sums, c, bias)
+};
+
+}  // namespace micro
+
+/// Products of bfloat16, and of int8, on the instructions made for them, where rows are many. Pairs: VDPBF16PS. Amx: tiles of 16 rows of 64 bytes.
+enum class LowForm : std::uint8_t { None, Pairs, Amx };
+constexpr std::string_view name_of(LowForm f) { return f == LowForm::None ? "none" : f == LowForm::Pairs ? "pairs" : "amx"; }
+/// The best there is for operands of this dtype, or None.
+LowForm low_form(int bits, DType);
+/// Columns of a tile and of a panel of B; what rows of A are a multiple of; what groups of k are one of (a group has 4 bytes).
+constexpr int low_columns(LowForm f, int bits) { return f == LowForm::Amx ? 32 : gemm_vectors(bits) * (bits / 32); }
+inline constexpr int kLowRows = 16;
+constexpr int low_step(LowForm f) { return f == LowForm::Amx ? 16 : 1; }
+
+namespace micro {
+
+/// sums[m, n] = a[m, k] * b[k, n] + (first ? 0 : sums[m, n]), n < low_columns: in Int32 of int8, in Float32 of bfloat16. Rows of a are a_row bytes apart, k counts groups of
+/// 4 bytes; b and sums have rows of low_columns lanes, after one another. m is a multiple of kLowRows, k of low_step. What is summed in Float32 are, of Amx, the even and
+/// the odd products of 16 groups, each in order, then both, which is added; of Pairs the odd product of each group, then the even one. Denormals are zeros.
+using LowTileFn = void (*)(const void* a, std::int64_t a_row, const void* b, void* sums, std::int64_t m, std::int64_t k, std::int64_t first);
+struct LowTile {
+  static constexpr std::string_view kKind = "low_tile";
+  using Fn = LowTileFn;
+  int bits;
+  LowForm form;
+  DType x;
+  REPRISE_DESCRIBE(bits, form, x)
+};
+
+/// to[i, j] = the elements [g * i, g * (i + 1)) of column j, in a lane of 4 bytes: j < n, g = 4 / size, zeros after the last of `rows`. from_row in bytes, to_row in lanes; columns are
+/// neighbours. rows > 0.
+using InterleaveFn = void (*)(const void* from, std::int64_t from_row, void* to, std::int64_t to_row, std::int64_t rows, std::int64_t n);
+struct Interleave {
+  static constexpr std::string_view kKind = "interleave";
+  using Fn = InterleaveFn;
+  int bits;
+  int size;  ///< bytes of an element: 1 or 2
+  REPRISE_DESCRIBE(bits, size)
 };
 
 }  // namespace micro

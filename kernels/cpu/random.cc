@@ -95,7 +95,7 @@ void normal_anywhere(std::uint64_t seed, std::uint64_t counter, float* to) { nor
 
 Draws draws() {
 #if defined(__x86_64__)
-  const int bits = device::wanted_vector_bits(device::cpu_info().vector_bits());
+  const int bits = device::cpu_info().vector_bits();
   if (bits >= 512) return {uniform_avx512, normal_avx512};
   if (bits == 256) return {uniform_avx2, normal_avx2};
 #endif

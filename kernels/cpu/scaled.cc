@@ -24,6 +24,8 @@ constexpr std::int64_t kGrainProducts = 4 << 20;
 constexpr std::int64_t kColumnsAtOnce = 256;         // of a few rows: their sums stay in the L1 cache
 constexpr std::int64_t kWeightsAtOnce = 256 << 10;   // bytes that several groups of rows share: they stay in the L2 cache
 constexpr std::int64_t kFloatDepth = 512;            // of panels in Float32: one shares the L2 cache with rows of a
+constexpr int kLowTileRows = 6 * kLowRows;           // of a that meet a panel by tiles: their sums stay in the L1 cache
+constexpr std::int64_t kLowDepth = 256;              // groups of a panel that they meet, which stay there, too
 constexpr std::int64_t kRowsAtOnce = 1024;           // of a for each panel that is packed
 
 std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
@@ -34,7 +36,9 @@ struct Kernels {
   bool integers = false, bytes = false, halves = false;
   micro::IntDotFn int_dot[2] = {};     ///< 1 and 4 rows
   micro::GemvDotFn dot[2] = {};
-  micro::IntTileFn int_tile = nullptr;
+  micro::IntTileFn int_tile = nullptr;     ///< null where low_tile is not
+  micro::LowTileFn low_tile = nullptr;
+  micro::InterleaveFn interleave = nullptr;  ///< of bytes
   micro::GemmFn tile = nullptr;
   micro::TransposeFn transpose = nullptr;  ///< of Float32 (groups of integers), or of the weights' dtype
   micro::ConvertFn widen_a = nullptr, widen_b = nullptr;  ///< to Float32
@@ -43,20 +47,27 @@ struct Kernels {
   Multiplied form = Multiplied::Floats;
 
   int lanes() const { return bits / 32; }
-  int tile_rows() const { return gemm_rows(bits); }
-  int width() const { return gemm_vectors(bits) * lanes(); }
+  int tile_rows() const { return low_tile ? kLowTileRows : gemm_rows(bits); }
+  int width() const { return low_tile ? low_columns(LowForm::Amx, bits) : gemm_vectors(bits) * lanes(); }
   int group() const { return integers ? int_group(bytes) : 1; }
+  /// What the elements along k of packed rows and panels are filled up to.
+  std::int64_t step() const { return low_tile ? low_step(LowForm::Amx) * 4 : group(); }
 };
 
-/// The code of a launch, in this order: dots, tile, transposition, ScaleSums, widening of a and b; dots by blocks, ScaleSums of theirs.
-std::vector<KernelCode> codes(int bits, Multiplied form, DType a, DType b, DType c, bool bias, bool blocks) {
+/// Are products of int8 with many rows those of tiles?
+bool by_tiles(int bits, Multiplied form) { return form == Multiplied::Bytes && low_form(bits, DType::Int8) == LowForm::Amx; }
+
+/// The code of a launch, in this order: dots, tile, transposition, interleaving of bytes, ScaleSums, widening of a and b; dots by blocks, ScaleSums of theirs.
+std::vector<KernelCode> codes(int bits, Multiplied form, bool tiles, DType a, DType b, DType c, bool bias, bool blocks) {
   const DType f32 = DType::Float32;
   const bool integers = a == DType::Int8, bytes = form == Multiplied::Bytes;
   std::vector<KernelCode> out;
   for (int rows : {1, kGemvRows})
     out.push_back(integers ? KernelCode(micro::IntDot{bits, bytes, rows}) : form == Multiplied::Halves ? KernelCode(micro::HalfDot{bits, b, rows}) : KernelCode(micro::GemvDot{bits, b, f32, rows}));
-  out.push_back(integers ? KernelCode(micro::IntTile{bits, bytes}) : KernelCode(micro::Gemm{bits, f32, f32, gemm_vectors(bits)}));
-  out.push_back(micro::Transpose{bits, integers ? f32 : b});
+  if (tiles) out.push_back(micro::LowTile{bits, LowForm::Amx, a});
+  else out.push_back(integers ? KernelCode(micro::IntTile{bits, bytes}) : KernelCode(micro::Gemm{bits, f32, f32, gemm_vectors(bits)}));
+  out.push_back(micro::Transpose{bits, integers ? f32 : b, f32});
+  if (bytes) out.push_back(micro::Interleave{bits, 1});
   if (c == DType::Int32) return out;
   out.push_back(micro::ScaleSums{bits, integers ? DType::Int32 : f32, c, bias});
   if (!integers) out.push_back(micro::Convert{bits, a, f32}), out.push_back(micro::Convert{bits, b, f32});
@@ -76,9 +87,11 @@ Kernels kernels_of(const NativeArgs& args, int code_arg, bool integers, bool sca
     if (integers) next(f.int_dot[i]);
     else next(f.dot[i]);
   }
-  if (integers) next(f.int_tile);
+  if (args.integer(code_arg, 3)) next(f.low_tile);
+  else if (integers) next(f.int_tile);
   else next(f.tile);
   next(f.transpose);
+  if (f.bytes) next(f.interleave);
   if (!scaled) return f;
   next(f.scale);
   f.round = f.scale;
@@ -101,7 +114,7 @@ class Product {
     for (std::int64_t k = 0; k < k_ || k == 0;) {
       const std::int64_t end = end_of_sum(k, few ? k_ : k + kFloatDepth);
       parts_.push_back({k, end, packed_});
-      packed_ += round_up(end - k, few && f_.halves ? kHalfStep : f_.group());
+      packed_ += round_up(end - k, few ? (f_.halves ? kHalfStep : f_.group()) : f_.step());
       if (end == k) break;
       k = end;
     }
@@ -156,7 +169,7 @@ class Product {
       return;
     }
     row_ = few && !f_.halves ? k_ : packed_;
-    rows_own_.emplace(std::max<std::int64_t>(1, m_ * row_ * to_size));
+    rows_own_.emplace(std::max<std::int64_t>(1, (f_.low_tile ? round_up(m_, kLowRows) : m_) * row_ * to_size));
     rows_ = rows_own_->get();
     if (f_.integers && !few) starts_.assign(static_cast<std::size_t>(m_) * parts_.size(), 0);
     in_parallel(m_, std::max<std::int64_t>(1, kGrainBytes / std::max<std::int64_t>(1, k_)), [&](std::int64_t begin, std::int64_t end) {
@@ -177,7 +190,7 @@ class Product {
           continue;
         }
         for (std::size_t p = 0; p < parts_.size(); ++p) {
-          const std::int64_t from_k = parts_[p].begin, n = parts_[p].end - from_k, at = few ? from_k : parts_[p].packed, room = few ? n : round_up(n, f_.group());
+          const std::int64_t from_k = parts_[p].begin, n = parts_[p].end - from_k, at = few ? from_k : parts_[p].packed, room = few ? n : round_up(n, f_.step());
           const std::int8_t* x = reinterpret_cast<const std::int8_t*>(from) + from_k;
           std::int32_t sum = 0;
           if (f_.bytes) {
@@ -319,14 +332,18 @@ class Product {
   }
 
   void one(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t n, char* panel, float* partial, char* loose) const {
-    alignas(64) std::int32_t sums[8 * 3 * 16];
+    alignas(64) std::int32_t sums[kLowTileRows * 32];
     const std::int64_t width = f_.width();
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       const Part& part = parts_[p];
       pack(part, column, n, panel, loose);
       for (std::int64_t i = 0; i < rows; i += f_.tile_rows()) {
         const std::int64_t m = std::min<std::int64_t>(f_.tile_rows(), rows - i), first = row + i;
-        if (f_.integers) {
+        if (f_.low_tile) {
+          const std::int64_t groups = round_up(part.end - part.begin, f_.step()) / 4;
+          for (std::int64_t k = 0; k < std::max<std::int64_t>(groups, 1); k += kLowDepth)
+            f_.low_tile(rows_ + first * row_ + part.packed + k * 4, row_, panel + k * width * 4, sums, round_up(m, kLowRows), std::min(kLowDepth, groups - k), k == 0);
+        } else if (f_.integers) {
           const std::int64_t size = f_.bytes ? 1 : 2;
           f_.int_tile(rows_ + (first * row_ + part.packed) * size, row_ / f_.group(), panel, starts_.data() + p * static_cast<std::size_t>(m_) + static_cast<std::size_t>(first), sums, m,
                       round_up(part.end - part.begin, f_.group()) / f_.group());
@@ -341,8 +358,14 @@ class Product {
     }
   }
 
-  /// Columns [column, column + n) of a part of the weights: by groups along k, each group's columns beside one another.
+  /// Columns [column, column + n) of a part of the weights: by groups along k, each group's columns beside one another; zeros fill up the last step.
   void pack(const Part& part, std::int64_t column, std::int64_t n, char* panel, char* loose) const {
+    pack_groups(part, column, n, panel, loose);
+    const std::int64_t deep = part.end - part.begin, groups = round_up(deep, f_.group()) / f_.group(), line = f_.width() * 4;
+    std::memset(panel + groups * line, 0, static_cast<std::size_t>((round_up(deep, f_.step()) / f_.group() - groups) * line));
+  }
+
+  void pack_groups(const Part& part, std::int64_t column, std::int64_t n, char* panel, char* loose) const {
     const std::int64_t group = f_.group(), deep = part.end - part.begin, room = round_up(deep, group), width = f_.width();
     const char* from = s_.b.data + column * n_stride_ + part.begin * k_stride_;
     std::int64_t from_row = n_stride_, size = 1;  // of `from`: bytes from one column to the next, and of an element
@@ -377,20 +400,11 @@ class Product {
   void pack_rows(const char* from, std::int64_t deep, std::int64_t n, char* panel) const {
     const std::int64_t width = f_.width();
     if (!f_.integers) return f_.widen_b(from, k_stride_, panel, width, deep, n);
-    auto groups = [&]<class T, int kGroup>(T* to, std::integral_constant<int, kGroup>) {
-      const std::int8_t* src = reinterpret_cast<const std::int8_t*>(from);
-      for (std::int64_t i = 0; i < deep; i += kGroup, to += width * kGroup, src += kGroup * k_stride_) {
-        const std::int64_t rows = std::min<std::int64_t>(kGroup, deep - i);
-        const std::int8_t* row[kGroup];
-        for (std::int64_t t = 0; t < kGroup; ++t) row[t] = src + std::min(t, rows - 1) * k_stride_;
-        for (std::int64_t j = 0; j < n; ++j)
-          for (int t = 0; t < kGroup; ++t) to[j * kGroup + t] = row[t][j];
-        for (std::int64_t t = rows; t < kGroup; ++t)
-          for (std::int64_t j = 0; j < n; ++j) to[j * kGroup + t] = 0;
-      }
-    };
-    if (f_.bytes) groups(reinterpret_cast<std::int8_t*>(panel), std::integral_constant<int, 4>());
-    else groups(reinterpret_cast<std::int16_t*>(panel), std::integral_constant<int, 2>());
+    if (f_.bytes) return f_.interleave(from, k_stride_, panel, width, deep, n);
+    auto* to = reinterpret_cast<std::int16_t*>(panel);
+    const std::int8_t* src = reinterpret_cast<const std::int8_t*>(from);
+    for (std::int64_t i = 0; i < deep; i += 2, to += width * 2, src += 2 * k_stride_)
+      for (std::int64_t j = 0; j < n; ++j) to[2 * j] = src[j], to[2 * j + 1] = i + 1 < deep ? src[k_stride_ + j] : std::int8_t{0};
   }
 
   /// parallel(); what a thread throws is thrown by the caller.
@@ -450,7 +464,8 @@ void run(const NativeArgs& args, const ScaledCall& s, int code_arg, bool scaled)
   }
 }
 
-// The last argument of these launches, which the schema does not have: the vectors' width, what is multiplied, and whether there may be blocks of scales.
+// The last argument of these launches, which the schema does not have: the vectors' width, what is multiplied, whether there may be blocks of scales, and whether
+// many rows are multiplied by tiles.
 void scaled_kernel(const NativeArgs& args) { run(args, scaled_call(args), 7, true); }
 void int_kernel(const NativeArgs& args) { run(args, {args.tensor(0), args.tensor(1), args.result(), {}, {}}, 2, false); }
 
@@ -469,9 +484,10 @@ NativeLaunch scaled_launch(const graph::Graph& g, const graph::Node& node, std::
     const Layout& s = out.operands[i].layout;
     blocks = blocks || (s.dim() == 2 && !same_number(s.sizes[3 - i], 1));
   }
-  out.micro = codes(bits, form, a, b, c, scaled && out.args[4].kind != NativeArg::Kind::None, blocks);
-  out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), 3});
-  out.ints.push_back(bits), out.ints.push_back(static_cast<int>(form)), out.ints.push_back(blocks ? 1 : 0);
+  const bool tiles = by_tiles(bits, form);
+  out.micro = codes(bits, form, tiles, a, b, c, scaled && out.args[4].kind != NativeArg::Kind::None, blocks);
+  out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), 4});
+  out.ints.push_back(bits), out.ints.push_back(static_cast<int>(form)), out.ints.push_back(blocks ? 1 : 0), out.ints.push_back(tiles ? 1 : 0);
   return out;
 }
 

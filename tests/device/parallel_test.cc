@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/knobs.h"
 #include "device/cpu_info.h"
 
 namespace reprise::device {
@@ -147,8 +148,56 @@ TEST(CpuInfo, IsConsistent) {
     EXPECT_TRUE(c.avx2);
     EXPECT_EQ(c.vector_bits(), 512);
   }
-  EXPECT_TRUE(c.avx512 || !c.avx512_bf16);
+  for (const CpuFeature& f : cpu_features()) EXPECT_TRUE(!(c.*f.has) || !f.needs || c.*f.needs) << f.name;
   EXPECT_NE(c.str().find(c.model), std::string::npos);
+}
+
+TEST(CpuInfo, KnobsTakeFeaturesAway) {
+  const CpuInfo host = cpu_info();
+  auto with = [](const char* cpu) -> const CpuInfo& {
+    Scoped<std::string> knob(knobs().cpu, cpu);
+    return cpu_info();
+  };
+  const CpuInfo& oldest = with("x86-64-v2");
+  EXPECT_EQ(oldest.refusal, "");
+  EXPECT_EQ(oldest.vector_bits(), 128);
+  EXPECT_EQ(oldest.level, "x86-64-v2");
+  for (const CpuFeature& f : cpu_features()) EXPECT_FALSE(oldest.*f.has) << f.name;
+  EXPECT_EQ(&oldest, &with("x86-64-v2")) << "asked once";
+  // What needs a feature goes with it.
+  const CpuInfo& narrow = with("-avx512");
+  EXPECT_LE(narrow.vector_bits(), 256);
+  EXPECT_EQ(narrow.avx2, host.avx2);
+  for (const CpuFeature& f : cpu_features()) EXPECT_FALSE(f.needs == &CpuInfo::avx512 && narrow.*f.has) << f.name;
+  EXPECT_EQ(narrow.level, "") << "code is still for this model";
+  if (host.avx512) {
+    const CpuInfo& level = with("avx512");
+    EXPECT_TRUE(level.avx512 && !level.avx512_vnni);
+    const CpuInfo& less = with("-avx512-vnni,-amx");
+    EXPECT_TRUE(less.avx512 && !less.avx512_vnni && !less.amx_bf16 && !less.amx_int8);
+    Scoped<std::int64_t> width(knobs().vector_bits, 256);
+    EXPECT_FALSE(cpu_info().avx512);
+    EXPECT_EQ(cpu_info().vector_bits(), 256);
+  }
+}
+
+TEST(CpuInfo, WhatIsNotThereIsRefusedInAMessageThatListsWhatIs) {
+  auto refusal = [](const char* cpu) {
+    Scoped<std::string> knob(knobs().cpu, cpu);
+    return cpu_info().refusal;
+  };
+  EXPECT_EQ(refusal("avx9"), "no level is called avx9; there are x86_64_v2, avx2, avx512, avx512_vnni, avx512_bf16, amx, emulated");
+  EXPECT_EQ(refusal("-sse2").substr(0, 47), "no feature is called sse2; there are avx2, f16c");
+  EXPECT_EQ(refusal("avx2,avx512"), "one level at most");
+  if (!cpu_info().amx_bf16) {
+    EXPECT_NE(refusal("amx").find("this processor has no "), std::string::npos);
+    EXPECT_NE(refusal("amx").find("; it has "), std::string::npos);
+  }
+  if (cpu_info().avx512_vnni && cpu_info().avx512_vbmi) {
+    Scoped<std::string> knob(knobs().cpu, "amx,emulated");
+    EXPECT_EQ(cpu_info().refusal, "");
+    EXPECT_TRUE(cpu_info().emulates_amx != cpu_info().amx_bf16);
+  }
 }
 
 }  // namespace

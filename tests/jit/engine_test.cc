@@ -7,6 +7,7 @@
 
 #include "base/counters.h"
 #include "base/knobs.h"
+#include "jit/engine/engine.h"
 #include "reprise/error.h"
 #include "support.h"
 
@@ -158,6 +159,28 @@ TEST(Engine, SumsAreTheSameForEveryVectorWidthAndBody) {
     EXPECT_EQ(sum(false), want) << bits;
     EXPECT_EQ(sum(true), want) << bits;
   }
+}
+
+TEST(Engine, NoCodeIsMadeForAProcessorThatIsNotThere) {
+  const LoopKernel k = scaled(8, 4321.5);
+  {
+    Scoped<std::string> cpu(knobs().cpu, "avx9");
+    try {
+      jit::compile(k);
+      FAIL() << "accepted";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
+      EXPECT_EQ(std::string(e.what()).substr(0, 62), "REPRISE_CPU: no level is called avx9; there are x86_64_v2, avx") << e.what();
+    }
+  }
+  const auto before = jit::cache_stats().compiled;
+  EXPECT_NE(jit::compile(k)->entry, nullptr);
+  {
+    Scoped<std::string> cpu(knobs().cpu, "x86-64-v2");
+    EXPECT_NE(jit::compile(k)->entry, nullptr);
+    EXPECT_EQ(jit::host().vector_bits, 128);
+  }
+  EXPECT_EQ(jit::cache_stats().compiled, before + 2) << "code of another processor is other code";
 }
 
 TEST(Engine, CodeIsFreedWithItsLastOwner) {

@@ -38,16 +38,23 @@ V MicroCode::fold(V x, const std::function<V(V, V)>& op) {
   return x;
 }
 
-CodePtr compile(const kernels::KernelCode& code) {
-  return compile_module("micro " + code.text(), [&](EmitContext& cx) {
+namespace {
+
+EmitFn emitter_of(const kernels::KernelCode& code) {
+  return [&code](EmitContext& cx) {
     if (!kernels::MicroKernels::any([&](auto of) {
           const auto* kind = code.as<typename decltype(of)::type>();
           if (kind) emit(cx, *kind);
           return kind != nullptr;
         }))
       fail(ErrorCode::Internal, "jit", {}, "no micro-kernel of kind '", code.kind(), "'");
-  }, code.kind());
+  };
 }
+
+}  // namespace
+
+CodePtr compile(const kernels::KernelCode& code) { return compile_module("micro " + code.text(), emitter_of(code), code.kind()); }
+std::string assembly_text(const kernels::KernelCode& code, const Host& host) { return assembly_text(emitter_of(code), host); }
 
 V MicroCode::field(std::size_t offset, llvm::Type* type) {
   return wrap(b.CreateAlignedLoad(type, b.CreateConstGEP1_64(b.getInt8Ty(), arg(0).v, offset), llvm::Align(8)));

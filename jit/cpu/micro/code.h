@@ -79,6 +79,9 @@ class StackedVectors {
 /// is folded by the same tree, so a row's result does not depend on its place in the group.
 V sum_each(MicroCode& g, Vs v, const std::function<V(V, V)>& op = {});
 
+/// sums + the products of pairs of bfloat16 in x and y, lane by lane: VDPBF16PS, or the function that stands for it.
+V dot_of_halves(MicroCode& g, const V& sums, const V& x, const V& y);
+
 // Emitters of kernels::MicroKernels, whose headers say what they compute and take.
 namespace micro = kernels::micro;
 void emit(EmitContext&, const micro::Gemm&);
@@ -98,5 +101,7 @@ void emit(EmitContext&, const micro::IntTile&);
 void emit(EmitContext&, const micro::ScaleSums&);
 void emit(EmitContext&, const micro::UnpackDot&);
 void emit(EmitContext&, const micro::Unpack&);
+void emit(EmitContext&, const micro::LowTile&);
+void emit(EmitContext&, const micro::Interleave&);
 
 }  // namespace reprise::jit

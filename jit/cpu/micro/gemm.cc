@@ -85,7 +85,7 @@ void emit(EmitContext& cx, const micro::Gemm& code) {
 
 void emit(EmitContext& cx, const micro::Convert& code) {
   const DType src = code.src, dst = code.dst;
-  const DType acc = src == DType::Float64 || dst == DType::Float64 ? DType::Float64 : DType::Float32;
+  const DType acc = kernels::acc_dtype(item_size(src) > item_size(dst) ? src : dst);
   MicroCode g(cx, code, acc);
   const V from = g.arg(0), from_row = g.arg(1), to = g.arg(2), to_row = g.arg(3), rows = g.arg(4), n = g.arg(5), whole = g.whole(n, g.lanes);
   g.carry(0, rows, 1, {from, to}, [&](V, Vs p) -> Vs {
@@ -103,7 +103,7 @@ namespace {
 /// Transposes `lanes` vectors of `lanes` elements. Float32: 4x4 inside 128-bit lanes, then the lanes; else a butterfly.
 Vs transpose(MicroCode& g, Vs r) {
   int n = g.lanes;
-  if (g.acc == DType::Float64) {
+  if (item_size(g.acc) == 8) {
     for (int d = n / 2; d > 0; d /= 2) {
       std::vector<int> low, high;
       for (int l = 0; l < n; ++l) low.push_back(l & d ? n + l - d : l), high.push_back(l & d ? n + l : l + d);
@@ -158,7 +158,7 @@ Vs transpose(MicroCode& g, Vs r) {
 }  // namespace
 
 void emit(EmitContext& cx, const micro::Transpose& code) {
-  const DType src = code.src, acc = kernels::acc_dtype(src);
+  const DType src = code.src, acc = code.to;
   MicroCode g(cx, code, acc);
   const V from = g.arg(0), from_row = g.arg(1), to = g.arg(2), to_row = g.arg(3), rows = g.arg(4), n = g.arg(5);
   Vs p;

@@ -161,7 +161,7 @@ void dot_by_groups(MicroCode& g, DType w_type, DType y_type, int rows) {
 void emit(EmitContext& cx, const micro::GemvDot& code) {
   const int rows = code.rows;
   const DType w_type = code.w, y_type = code.y;
-  MicroCode g(cx, code, kernels::acc_dtype(w_type));
+  MicroCode g(cx, code, kernels::acc_dtype(y_type));
   if (rows > 1)
     dot_by_groups(g, w_type, y_type, rows);
   else

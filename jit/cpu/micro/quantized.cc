@@ -128,13 +128,7 @@ class HalfCode : public MicroCode {
     for (int part = 0; part < 2; ++part) out.push_back(wrap(b.CreateAlignedLoad(halves(), at(p, DType::UInt8, part * 64).v, llvm::Align(1))));
     return out;
   }
-  V add_products(const V& sums, const V& w, const V& x) {
-    llvm::Value* made = nullptr;
-#if defined(__x86_64__)
-    made = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {}, {sums.v, w.v, x.v});
-#endif
-    return wrap(made);
-  }
+  V add_products(const V& sums, const V& w, const V& x) { return dot_of_halves(*this, sums, w, x); }
   V rest(const V& x_row, const V& w_row, const V& whole, const V& k) {
     return carry(whole, k, step, {zero()}, [&](V i, Vs s) -> Vs {
       llvm::Value* w = b.CreateMaskedLoad(quarters(), at(w_row, DType::Int8, i).v, llvm::Align(1), mask_below(k - i, step).v, llvm::Constant::getNullValue(quarters()));
