@@ -214,12 +214,13 @@ class Gemm {
   void run() {
     std::int64_t panel_bytes = k_room_ * width_ * size_, panels = image_panels_ * all_.images;
     std::int64_t at_once = std::clamp<std::int64_t>(packed_bytes_ / panel_bytes, 1, panels);
-    Scratch packed(at_once * panel_bytes);
+    Scratch packed(p_.panels ? 0 : at_once * panel_bytes);
     packed_ = packed.get();
     for (std::int64_t first = 0; first < panels && !failure_; first += at_once) {
       first_ = first;
       std::int64_t count = std::min(at_once, panels - first);
-      parallel(count, std::max<std::int64_t>(1, kGrainPacked / (k_room_ * width_)),
+      if (p_.panels) packed_ = p_.panels + first * panel_bytes;
+      else parallel(count, std::max<std::int64_t>(1, kGrainPacked / (k_room_ * width_)),
                [this](std::int64_t b, std::int64_t e) {
                  guarded([&] {
                    for (std::int64_t i = b; i < e; ++i) pack(i);
@@ -266,7 +267,7 @@ class Gemm {
 
   void pack(std::int64_t i) const {
     const Panel at = panel_at(i);
-    all_.source.pack(at.image, at.col, at.cols, packed_ + i * k_room_ * width_ * size_);
+    all_.source.pack(at.image, at.col, at.cols, const_cast<char*>(packed_) + i * k_room_ * width_ * size_);
   }
 
   void block(std::int64_t row, std::int64_t panel, std::int64_t panel_end) const {
@@ -330,7 +331,7 @@ class Gemm {
   DType acc_;
   std::int64_t size_, lanes_, width_, tile_rows_, packed_bytes_, image_panels_, block_rows_, blocks_, depth_, k_room_, first_ = 0;
   bool a_in_place_;
-  char* packed_ = nullptr;
+  const char* packed_ = nullptr;
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;
 };
