@@ -1,7 +1,6 @@
 #include "runtime/freeze.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cctype>
 #include <cstring>
@@ -181,6 +180,8 @@ struct Folding::State {
     std::vector<Source> sources;               // by `read`
     std::vector<std::int64_t> words;           // by `words`
     std::vector<std::shared_ptr<const Values>> values;  // by part; null: nobody has read it yet
+    std::vector<TensorImpl*> tensors;          // the same in a row, for calls to copy; null of what nobody has read
+    bool whole = true;                         // all has been read
   };
 
   std::vector<Part> parts;
@@ -195,8 +196,11 @@ struct Folding::State {
   mutable std::list<std::shared_ptr<const Set>> sets;  // guarded by mu; the latest first
 
   bool is_for(const Set& s, const std::int64_t* values, TensorImpl* const* inputs) const {
-    for (std::size_t i = 0; i < read.size(); ++i)
-      if (!(source_of(*inputs[read[i]]) == s.sources[i])) return false;
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      const TensorImpl& t = *inputs[read[i]];
+      const Source& of = s.sources[i];
+      if (t.offset != of.offset || t.storage->frozen.load(std::memory_order_relaxed) != of.storage || t.storage->version.load(std::memory_order_relaxed) != of.version) return false;
+    }
     for (std::size_t i = 0; i < words.size(); ++i)
       if (values[words[i]] != s.words[i]) return false;
     return true;
@@ -278,29 +282,33 @@ std::shared_ptr<const Folding::State::Set> Folding::State::make_set(const Set* o
   for (std::size_t p = 0; p < parts.size(); ++p) {
     std::shared_ptr<const Values> has = old ? old->values[p] : nullptr;
     set->values.push_back(has || !parts[p].is_read(slots) ? std::move(has) : values_of(parts[p], values, inputs));
+    const Values* made = set->values.back().get();
+    set->whole = set->whole && made;
+    for (std::size_t r = 0; r < parts[p].results.size(); ++r) set->tensors.push_back(made ? made->all[r].impl() : nullptr);
   }
   return set;
 }
 
 std::shared_ptr<const void> Folding::add_values(const std::int64_t* values, TensorImpl* const* inputs, std::size_t n, std::vector<TensorImpl*>& all) const {
   const State& s = *state_;
-  std::array<std::int64_t, 32> few;
-  std::vector<std::int64_t> many(s.rows.size() > few.size() ? s.rows.size() : 0);
-  std::int64_t* const slots = many.empty() ? few.data() : many.data();
-  s.rows.evaluate(values, slots);
+  std::vector<std::int64_t> rows;
+  auto slots = [&] {                           // asked for only while there is something that nobody has read
+    if (rows.empty()) rows.resize(s.rows.size()), s.rows.evaluate(values, rows.data());
+    return rows.data();
+  };
   std::shared_ptr<const State::Set> set, old;
   {
     std::lock_guard lock(s.mu);
     for (auto it = s.sets.begin(); it != s.sets.end(); ++it) {
       if (!s.is_for(**it, values, inputs)) continue;
       if (it != s.sets.begin()) s.sets.splice(s.sets.begin(), s.sets, it);
-      (s.has_all(**it, slots) ? set : old) = *it;
+      ((*it)->whole || s.has_all(**it, slots()) ? set : old) = *it;
       break;
     }
   }
   if (!set) [[unlikely]] {
     bool keep = true;
-    set = s.make_set(old.get(), values, inputs, slots, keep);
+    set = s.make_set(old.get(), values, inputs, slots(), keep);
     if (keep) {
       std::list<std::shared_ptr<const State::Set>> gone;  // goes behind the lock
       std::lock_guard lock(s.mu);
@@ -319,9 +327,12 @@ std::shared_ptr<const void> Folding::add_values(const std::int64_t* values, Tens
   all.clear();
   all.reserve(n + s.n_values);
   all.insert(all.end(), inputs, inputs + n);
-  for (std::size_t p = 0; p < s.parts.size(); ++p)
-    for (std::size_t r = 0; r < s.parts[p].results.size(); ++r)
-      all.push_back(set->values[p] ? set->values[p]->all[r].impl() : inputs[s.parts[p].inputs[0]]);  // what is not read need only be an address
+  all.insert(all.end(), set->tensors.begin(), set->tensors.end());
+  if (set->whole) [[likely]] return set;
+  std::size_t at = n;
+  for (const State::Part& p : s.parts)
+    for (std::size_t r = 0; r < p.results.size(); ++r, ++at)
+      if (!all[at]) all[at] = inputs[p.inputs[0]];  // what is not read need only have an address
   return set;
 }
 
