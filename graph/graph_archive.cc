@@ -15,8 +15,11 @@ auto parts(G& g) {
 }
 
 bool is_built_in(OpId op) { return static_cast<std::size_t>(op) < kBuiltinOps; }
-/// The library's families have names without a namespace.
-bool is_registered(OpId id) { return !is_built_in(id) && op(id).schema.name.find("::") != std::string::npos; }
+/// The library's families have names without a namespace, or in its own.
+bool is_registered(OpId id) {
+  const std::string_view name = op(id).schema.name;
+  return !is_built_in(id) && name.find("::") != name.npos && !name.starts_with("reprise::");
+}
 bool has_registered(const std::vector<NodeArg>& args) {
   return std::any_of(args.begin(), args.end(), [](const NodeArg& a) {
     if (const auto* region = std::get_if<Region>(&a)) return names_registered(**region);

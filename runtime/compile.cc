@@ -338,7 +338,7 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
     std::optional<AnyStrides> any;
     const auto trace = [&] {
       call = trace_call(name_, *c_.mode, frame_, body, ctx_,
-                        {.handles = &handles_, .static_sizes = c_.options.static_sizes, .registered = passes::registered(), .words = any ? any->words() : std::vector<std::uint64_t>(), .generality = generality_}, facts);
+                        {.handles = &handles_, .static_sizes = c_.options.static_sizes, .freeze = c_.options.freeze, .registered = passes::registered(), .words = any ? any->words() : std::vector<std::uint64_t>(), .generality = generality_}, facts);
     };
     if (!strides_aside_.any.empty()) {
       const guards::Generality before = std::exchange(generality_, {.slices = generality_.slices, .broadcasts = generality_.broadcasts, .reshapes = true, .layouts = true});
@@ -520,6 +520,10 @@ WarmedUp warm_up(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (
       if (c.sealed) fail(ErrorCode::Sealed, "warm_up", {}, c.options.name, " is sealed, and has no recording for these sizes");
     }
     first.get(f.values.data(), s->name, &made.recorded, true)->reserve();
+  }
+  if (s->folding && s->folding->folds) {
+    std::vector<TensorImpl*> all;
+    s->folding->add_values(f.values.data(), f.tensors.data(), f.tensors.size(), all);
   }
   return made;
 }

@@ -43,6 +43,7 @@ std::string explain(const Compiled& c, Detail detail) {
       if (of.matches) out << "  pattern " << of.name << ": " << of.matches << (of.matches == 1 ? " match\n" : " matches\n");
       else out << "  pattern " << of.name << " is nearly there: " << of.why << (of.loc ? " (at " + std::string(of.loc.file) + ":" + std::to_string(of.loc.line) + ")" : "") << "\n";
     }
+    if (p->folding) out << p->folding->text(wants(Detail::Graph));
     const graph::Graph& g = p->program.graph;
     for (std::size_t i = 0; i < g.outputs.size(); ++i) {
       const graph::OutputSpec& o = g.outputs[i];

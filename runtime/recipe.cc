@@ -23,6 +23,9 @@ REPRISE_ARCHIVED(PatternRecord, name, matches, why, loc)
 
 namespace reprise::runtime {
 
+REPRISE_ARCHIVED(FoldedPart, graph, lowered, inputs, rows, unread_up_to)
+REPRISE_ARCHIVED(FoldedParts, parts, frozen, written, declares, packed, mode)
+
 namespace {
 
 // A graph of fewer nodes is made as fast as it is read.
@@ -68,7 +71,7 @@ std::string why_not(const graph::Graph& g) {
 
 }  // namespace
 
-RecipePlace::RecipePlace(const std::string& name, const graph::Graph& g, kernels::Mode mode, guards::Generality general, std::string why)
+RecipePlace::RecipePlace(const std::string& name, const graph::Graph& g, const std::vector<std::uint32_t>& frozen, kernels::Mode mode, guards::Generality general, std::string why)
     : name_(name), env_(g.env), begin_(guards::EnvArchive::mark(*g.env)), verifies_(knobs().recipes == "verify"), start_(std::chrono::steady_clock::now()) {
   if (!verifies_ && (g.nodes.size() < kFewestNodes || !jit::disk_is_there())) return;
   if (why.empty()) why = why_not(g);
@@ -83,7 +86,7 @@ RecipePlace::RecipePlace(const std::string& name, const graph::Graph& g, kernels
   write(text, mode);
   for (bool b : {general.slices, general.broadcasts, general.reshapes, general.layouts}) write(text, b);
   guards::EnvArchive::describe(text, *g.env);
-  write(text, g);
+  write(text, g), write(text, frozen);
   key_ = "recipe " + jit::digest(text.bytes());
 }
 
@@ -98,7 +101,7 @@ Recipe RecipePlace::parse(std::string_view bytes, bool learns) const {
   kernels::LoweredReader from(bytes, env_);
   const std::vector<guards::Guard> added = guards::EnvArchive::read_added(from);
   Recipe r;
-  read(from, r.graph), read(from, r.patterns), read(from, r.lowered);
+  read(from, r.graph), read(from, r.patterns), read(from, r.lowered), read(from, r.folded);
   if (!from.done()) r.kept = read<std::vector<std::uint32_t>>(from);
   if (!from.done()) throw DamagedArchive();
   if (learns) guards::EnvArchive::take_guards(*env_, added);
@@ -140,7 +143,7 @@ void RecipePlace::made(Recipe& recipe) {
   auto archive_of = [&](const Recipe& r) {
     kernels::LoweredWriter to;
     guards::EnvArchive::write_added(to, *env_, begin_, end);
-    write(to, r.graph), write(to, r.patterns), write(to, r.lowered);
+    write(to, r.graph), write(to, r.patterns), write(to, r.lowered), write(to, r.folded);
     return to;
   };
   try {

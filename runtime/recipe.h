@@ -13,6 +13,7 @@
 #include "kernels/launch/launch.h"
 #include "kernels/plan/lower.h"
 #include "passes/pass.h"
+#include "runtime/folding.h"
 
 namespace reprise::runtime {
 
@@ -31,6 +32,7 @@ struct Recipe {
   graph::Graph graph;                                    ///< behind all passes
   std::vector<passes::PatternRecord> patterns;           ///< that were replaced in it, or came near
   kernels::Lowered lowered;
+  FoldedParts folded{};                                  ///< of frozen tensors, for the program of `graph`
   std::optional<std::vector<std::uint32_t>> kept{};      ///< guards::GuardSet::kept() of all its guards; none: nobody has found that out
 };
 
@@ -38,7 +40,8 @@ struct Recipe {
 class RecipePlace {
  public:
   /// `why_not`: why a recipe of this call would be of no use to others; empty: it would be.
-  RecipePlace(const std::string& name, const graph::Graph& traced, kernels::Mode, guards::Generality, std::string why_not);
+  /// `frozen`: Traced::frozen.
+  RecipePlace(const std::string& name, const graph::Graph& traced, const std::vector<std::uint32_t>& frozen, kernels::Mode, guards::Generality, std::string why_not);
   /// As an earlier process has kept it; the environment has learned what comes with it. None: it is to be made.
   std::optional<Recipe> find();
   /// It was made, and passes and lowering are through with the environment.

@@ -13,8 +13,10 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/stack.h"
+#include "base/thread_object.h"
 #include "passes/pass.h"
 #include "runtime/profile.h"
+#include "runtime/folding.h"
 #include "runtime/recipe.h"
 #include "runtime/shipped_patterns.h"
 #include "runtime/told.h"
@@ -94,6 +96,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
     tracer.registered = options.registered.get();
     tracer.words = options.words;
     tracer.static_sizes = options.static_sizes;
+    tracer.freeze = options.freeze;
     facts.env = tracer.env();
     graph::SettingsWatch settings;
     try {
@@ -192,6 +195,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   std::optional<runtime::GuardedProgram> built;
   runtime::Stages before;
   guards::ExprProgram random_count;
+  std::unique_ptr<runtime::Folding> folding;
   std::vector<passes::PatternRecord> patterns;
   const passes::Registered* registered = call.registered.get();
   std::optional<passes::Registered> with_shipped;
@@ -211,7 +215,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
     const PhaseClock clock(call.phases);
     if (knobs().verify >= 2) check = CallCheck::make(traced);
     try {
-      runtime::RecipePlace place(call.name, traced.graph, call.mode, call.generality, traced.data.empty() ? why_no_recipe(call) : "it is cut into stages");
+      runtime::RecipePlace place(call.name, traced.graph, traced.frozen, call.mode, call.generality, traced.data.empty() ? why_no_recipe(call) : "it is cut into stages");
       std::optional<runtime::Recipe> recipe = place.find();
       if (recipe) {
         log_graph(log::Event::optimized, call.name, "after passes:\n", recipe->graph);
@@ -223,7 +227,9 @@ std::unique_ptr<Specialization> build(TracedCall call) {
         }
         log_graph(log::Event::optimized, call.name, "after passes:\n", traced.graph);
         const InPhase phase(Phase::Lower);
+        if (!traced.frozen.empty() || !traced.frozen_written.empty()) recipe->folded = runtime::fold_frozen(traced.graph, traced, call.mode);
         if (!traced.data.empty()) {
+          if (recipe->folded.any()) folding = std::make_unique<runtime::Folding>(std::move(recipe->folded), call.makers);
           patterns = std::move(recipe->patterns);
           runtime::StagedProgram staged = runtime::build_staged(traced, call.mode, call.makers);
           before = std::move(staged.before), random_count = std::move(staged.random_count);
@@ -236,6 +242,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
       }
       patterns = std::move(recipe->patterns);
       const InPhase phase(Phase::Lower);
+      if (recipe->folded.any()) folding = std::make_unique<runtime::Folding>(std::move(recipe->folded), call.makers);
       built = runtime::build_guarded(std::move(recipe->graph), std::move(recipe->lowered), recipe->kept ? &*recipe->kept : nullptr, traced.int_results, traced.floats,
                                      traced.uses_random, traced.random_count, call.makers);
       place.keep(built->guards.kept());
@@ -248,6 +255,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   std::vector<std::shared_ptr<Variable>> met = std::move(traced.met);
   auto s = std::make_unique<Specialization>(std::move(call.name), std::move(call.structure), std::move(traced), *std::move(built), std::move(call.function));
   s->before = std::move(before), s->random_count = std::move(random_count);
+  s->folding = std::move(folding);
   if (knobs().profile) profile_from_start(*s);
   if (knobs().validate && runtime::validator) {
     const std::vector<guards::Claim> claims = s->program.graph.env->take_claims();
@@ -327,11 +335,19 @@ inline void replay_last(const Specialization& s, CallFrame& f, TensorImpl* const
   r->replay(f.values.data(), tensors, outputs, s.tensor_results, &copied);
 }
 
+/// Inputs of a call and what is folded, in memory that this thread keeps for that.
+struct InputsAndFolded {
+  struct Kept {
+    std::vector<TensorImpl*> tensors;
+  };
+  std::vector<TensorImpl*> tensors = std::exchange(thread_object<Kept>().tensors, {});
+  ~InputsAndFolded() { thread_object<Kept>().tensors.swap(tensors); }
+};
+
 /// The same behind the stages that give the numbers of data. These are the frame's while it runs.
-[[gnu::noinline]] void replay_in_stages(const Specialization& s, CallFrame& f, Outputs& outputs, std::int64_t& copied) {
+[[gnu::noinline]] void replay_in_stages(const Specialization& s, CallFrame& f, std::vector<TensorImpl*> tensors, Outputs& outputs, std::int64_t& copied) {
   runtime::make_room(s.before, f.values);
   std::vector<Tensor> made;
-  std::vector<TensorImpl*> tensors(f.tensors.begin(), f.tensors.end());
   runtime::run_stages(s.before, s.name, f.values.data(), made, tensors);
   replay_last(s, f, tensors.data(), outputs, copied);
 }
@@ -362,15 +378,27 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
     numbers.offset = f.values[kOffsetValue], numbers.count = count;
   }
   std::int64_t copied = 0;
-  if (s.before.empty()) [[likely]] {
+  const bool folds = s.folding && s.folding->folds;
+  if (s.before.empty() && !folds) [[likely]] {
     replay_checked(s, f, outputs, [&] { replay_last(s, f, f.tensors.data(), outputs, copied); });
+  } else if (s.before.empty()) {
+    replay_checked(s, f, outputs, [&] {
+      InputsAndFolded all;
+      const std::shared_ptr<const void> held = s.folding->add_values(f.values.data(), f.tensors.data(), f.tensors.size(), all.tensors);
+      replay_last(s, f, all.tensors.data(), outputs, copied);
+    });
   } else {
     struct Values {
       CallFrame& frame;
       const std::size_t before = frame.values.size();
       ~Values() { frame.values.resize(before); }
     } values{f};
-    replay_checked(s, f, outputs, [&] { replay_in_stages(s, f, outputs, copied); });
+    replay_checked(s, f, outputs, [&] {
+      std::vector<TensorImpl*> tensors(f.tensors.begin(), f.tensors.end());
+      std::shared_ptr<const void> held;
+      if (folds) held = s.folding->add_values(f.values.data(), f.tensors.data(), f.tensors.size(), tensors);
+      replay_in_stages(s, f, std::move(tensors), outputs, copied);
+    });
   }
   numbers.count = 0;  // they are used
   for (std::uint32_t i : s.written_anew) f.tensors[i]->storage->version.fetch_add(1, std::memory_order_relaxed);

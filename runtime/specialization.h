@@ -11,6 +11,7 @@
 #include "guards/guard_set.h"
 #include "passes/pass.h"
 #include "runtime/call_check.h"
+#include "runtime/freeze.h"
 #include "runtime/missed.h"
 #include "runtime/recording.h"
 #include "runtime/stages.h"
@@ -73,6 +74,7 @@ struct Specialization {
   const std::uint64_t serial;                   ///< unique in the process: keys what threads remember about it
   mutable runtime::RecordingCache recordings;
   runtime::Stages before;                       ///< of `program`, whose numbers they give; of most functions none
+  std::unique_ptr<runtime::Folding> folding;    ///< values of frozen tensors, which `program` takes behind its other inputs; null: none
   guards::ExprProgram random_count;             ///< where there are stages: of numbers taken from the generator
   /// f(program, recordings), in the order in which a call runs them.
   template <class F> void for_each_stage(F&& f) const {
@@ -121,6 +123,7 @@ struct TraceOptions {
   FunctionBytes::Handles* handles = nullptr;  ///< collects the tensor handles in function objects, also of a trace that throws; null: no user's function
   bool may_retrace = true;                    ///< the body may run again, with inputs seen in another way (InputPlan)
   bool static_sizes = false;                  ///< CompileOptions::static_sizes
+  Freeze freeze = Freeze::Nothing;            ///< CompileOptions::freeze
   std::shared_ptr<const passes::Registered> registered = nullptr;  ///< the users' passes and patterns; null: none
   std::vector<std::uint64_t> words = {};      ///< Tracer::words
   guards::Generality generality = {};         ///< what it leaves open (Note [General traces])

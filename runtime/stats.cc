@@ -66,6 +66,10 @@ Stats stats_of(const Compiled& c) {
       s.evictions += r.evicted;
       s.recording_bytes += r.bytes;
     });
+    if (p.folding) {
+      const runtime::Folding::Size folded = p.folding->kept();
+      s.folded_values += folded.values, s.folded_bytes += folded.bytes;
+    }
     s.replays += p.replays;
     s.copied_bytes += p.copied_bytes;
   };

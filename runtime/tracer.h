@@ -161,6 +161,9 @@ struct Traced {
   std::vector<std::uint32_t> written_anew;       ///< inputs that have a storage of their own after the call, to which the function wrote
   std::vector<Relation> relations;               ///< of inputs, that the program asked for
   std::vector<std::uint32_t> same_as;            ///< by input, where one tensor may not be two inputs: the first that is it; else empty
+  std::vector<std::uint32_t> frozen;             ///< inputs on frozen storages that it does not write, ascending
+  std::vector<std::uint32_t> frozen_written;     ///< those that it does
+  bool freezes_captured = false;                 ///< what is captured and not written is declared frozen (Freeze::Captured)
   std::vector<std::uint32_t> unused;             ///< arguments of which the function looked at nothing, ascending: any tensor may stand there
   /// By input (arguments, then captured): where its sizes and strides stand among the call's values.
   struct ValueRange { std::uint32_t first, count; };
@@ -253,6 +256,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   std::shared_ptr<void> result_template;
   std::vector<std::uint64_t> words;                  ///< by defined tensor: as what it is seen; empty: as itself
   bool static_sizes = false;                         ///< each size is a constant
+  Freeze freeze = Freeze::Nothing;                   ///< CompileOptions::freeze
   const passes::Registered* registered = nullptr;   ///< passes that the traced graph goes through; null: none
 
   /// For a trace that is given up: the symbols and guards so far, and what else it depended on.
@@ -382,6 +386,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void check_written();
   void find_overlaps(std::uint32_t written, const WrittenMemory& of_inputs);
   void check_passed_once(std::uint32_t input);
+  void find_frozen();
   void check_marks() const;
   bool is_whole(std::int32_t input) const;  ///< a storage, rather than a tensor
   int input_of(const TracedRef&) const;  ///< whose own handle it is, or -1

@@ -213,6 +213,20 @@ void Tracer::check_written() {
   }
 }
 
+// What a function does to a frozen tensor itself is not for this: of that the next call would see what was before.
+void Tracer::find_frozen() {
+  if (freeze == Freeze::Nothing || out_.unrepeatable) return;
+  out_.freezes_captured = freeze == Freeze::Captured;
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    const TensorImpl& t = *inputs_[i].concrete;
+    const graph::InputSpec& spec = out_.graph.inputs[i];
+    const bool written = spec.mutates_data || spec.mutates_metadata;
+    if (inputs_[i].again || is_whole(static_cast<std::int32_t>(i)) || plan_.whole_of(t) >= 0) continue;
+    if (out_.freezes_captured && spec.kind == graph::InputSpec::Kind::Captured && !written) freeze_storage(*t.storage);
+    if (t.storage->frozen.load(std::memory_order_relaxed)) (written ? out_.frozen_written : out_.frozen).push_back(i);
+  }
+}
+
 Traced Tracer::finish() {
   guards::LibraryScope operators;
   if (lost_track_) bail(Bail::no_memory, "compile", {});
@@ -240,6 +254,7 @@ Traced Tracer::finish() {
   if (plan_.sees_tensors() && !out_.unrepeatable)
     for (std::uint32_t i = 0; i < frame_.tensors.size(); ++i)
       if (!static_cast<const TracedRef&>(*inputs_[i].tensor.impl()->trace).looked_at) out_.unused.push_back(i);
+  find_frozen();
   check_marks();
   out_.result_template = std::move(result_template);
   return std::move(out_);

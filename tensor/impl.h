@@ -25,7 +25,13 @@ struct Storage {
   std::atomic<std::uint64_t> version{0};     ///< one more for every in-place write
   Device pinned;                             ///< a device that copies from and to this host memory by itself; else cpu
   std::function<void(void*)> deleter;        ///< of from_blob; else null and the caching allocator owns `data`
+  /// Declared not to change (reprise/parameter.h): a number of its own, which no other storage ever has; 0: it is not.
+  std::atomic<std::uint64_t> frozen{0};
 };
+/// Declares it; again: nothing.
+void freeze_storage(Storage&) noexcept;
+/// Told the number of a frozen storage whose bytes go, before its memory can be another's. Null: nobody keeps anything of such a one. It throws nothing.
+extern constinit std::atomic<void (*)(std::uint64_t) noexcept> frozen_storage_dies;
 /// Two storages of one device exchange their bytes: what is on the one is on the other's. Nobody else uses them meanwhile.
 void swap_bytes(Storage&, Storage&) noexcept;
 void retain(Storage*) noexcept;

@@ -29,7 +29,19 @@ void free_bytes(Storage& s) noexcept {
   }
 }
 
+void frozen_dies(std::uint64_t number) noexcept {
+  if (auto* told = frozen_storage_dies.load(std::memory_order_acquire)) told(number);
+}
+
 }  // namespace
+
+constinit std::atomic<void (*)(std::uint64_t) noexcept> frozen_storage_dies{nullptr};
+
+void freeze_storage(Storage& s) noexcept {
+  static constinit std::atomic<std::uint64_t> g_numbers{0};
+  std::uint64_t none = 0;
+  if (!s.frozen.load(std::memory_order_relaxed)) s.frozen.compare_exchange_strong(none, g_numbers.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
 
 void swap_bytes(Storage& a, Storage& b) noexcept {
   std::swap(a.data, b.data);
@@ -41,6 +53,7 @@ void swap_bytes(Storage& a, Storage& b) noexcept {
 void retain(Storage* s) noexcept { s->refs.fetch_add(1, std::memory_order_relaxed); }
 void release(Storage* s) noexcept {
   if (s->refs.load(std::memory_order_acquire) != 1 && s->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (const std::uint64_t number = s->frozen.load(std::memory_order_relaxed)) [[unlikely]] frozen_dies(number);
   free_bytes(*s);
   delete s;
 }
@@ -153,6 +166,7 @@ void Tensor::release_storage() {
   Storage& s = checked_storage(*this, "release_storage");
   s.released = true;
   any_released.store(true, std::memory_order_relaxed);
+  if (const std::uint64_t number = s.frozen.load(std::memory_order_relaxed)) frozen_dies(number);
   free_bytes(s);
   s.bytes = 0;
 }

@@ -4,6 +4,7 @@
 #include "base/shown.h"
 #include "import/onnx/plan.h"
 #include "reprise/onnx.h"
+#include "reprise/parameter.h"
 
 namespace reprise::onnx {
 
@@ -24,10 +25,18 @@ Port port(const ValueInfo& v, const Source& source, const char* what) {
   return p;
 }
 
+/// Weights hardly ever change.
+void freeze_constants(const Program& p) {
+  for (const Value& v : p.constants)
+    if (v.has_tensor) freeze(v.tensor);
+  for (const auto& f : p.functions) freeze_constants(f->body);
+}
+
 std::shared_ptr<const detail::Program> made(ModelData&& data, const Source& source, const LoadOptions& options) {
   for (const auto& [name, t] : options.constants)
     if (!t.defined()) fail(ErrorCode::InvalidArgument, "onnx::load", source.loc, "the constant '", shown(name), "' is undefined");
   Plan plan = make_plan(data, source, options.constants);
+  freeze_constants(plan.program);
   auto program = std::make_shared<detail::Program>();
   std::size_t next = 0;
   for (const ValueInfo& v : data.graph.inputs) {

@@ -27,6 +27,13 @@ enum class OnMiss : std::uint8_t {
   ServeMeanwhile,
 };
 
+/// Which tensors a compiled function takes for ones that hardly ever change (docs/freezing.md): what depends on them alone is computed once, not at every call.
+enum class Freeze : std::uint8_t {
+  Declared,        ///< those declared so: Parameter, freeze() (reprise/parameter.h)
+  Captured,        ///< and those that the function captures and does not write, which its compilation declares
+  Nothing,         ///< none
+};
+
 struct CompileOptions {
   std::string name = "f";                  ///< in logs, explain() and kernels' names
   /// Past it, a call that fits none takes the place of the one that has served no call for longest, if that was long ago: 1,000 calls, more
@@ -50,6 +57,7 @@ struct CompileOptions {
   /// Every size of every tensor is a constant of the compilation, as if all were marked (mark_static): code for these very sizes, and
   /// a compilation for each combination of them.
   bool static_sizes = false;
+  Freeze freeze = Freeze::Declared;
 };
 
 /// What becomes of a call with a size outside of what was declared.

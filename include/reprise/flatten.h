@@ -321,7 +321,7 @@ void walk(T& value, V& visitor) {
   } else if constexpr (ListsFields<U>) {
     value.reprise_with_fields([&](auto&... x) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        if constexpr (requires { visitor.joins_bases; }) {
+        if constexpr (requires { visitor.joins_bases; } || std::is_base_of_v<Tensor, U>) {
           ((is_base_in_list(U::reprise_field_names(), I) ? walk(x, visitor) : part(x, name_in_list(U::reprise_field_names(), I), I)), ...);
         } else {
           (part(x, name_in_list(U::reprise_field_names(), I), I), ...);

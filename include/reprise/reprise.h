@@ -11,6 +11,7 @@
 #include "reprise/name_scope.h"
 #include "reprise/ops.h"
 #include "reprise/out.h"
+#include "reprise/parameter.h"
 #include "reprise/safetensors.h"
 #include "reprise/scalar.h"
 #include "reprise/settings.h"

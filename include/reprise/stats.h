@@ -26,6 +26,8 @@ struct Stats {
   std::int64_t checks = 0;               ///< calls beside which the function was run (CompileOptions::check)
   std::int64_t recording_bytes = 0;      ///< of the live recordings (not the pool)
   std::int64_t pool_bytes = 0;           ///< the one pool that all recordings of the process share, as backed now
+  std::int64_t folded_values = 0;        ///< of frozen tensors (docs/freezing.md), that calls of the live specializations find computed
+  std::int64_t folded_bytes = 0;         ///< of those, some of which other functions share
   std::int64_t copied_bytes = 0;         ///< by launches and epilogues where eager copies nothing
   double dispatch_ns = 0;                ///< flattening, guards and lookup of a call: average over sampled calls
   /// Those by reason, the most frequent first; docs/logs.md lists the reasons.

@@ -52,7 +52,7 @@ void into(const TensorView& c, Run&& run) {
 const char* summand(const NativeArgs& args) {
   switch (static_cast<Sum>(args.ints[2])) {
     case Sum::None: return nullptr;
-    case Sum::Apart: return args.tensors[2].data;
+    case Sum::Apart: return args.tensors[args.first_result - 1].data;
     case Sum::InPlace: return args.result().data;
   }
   return nullptr;
@@ -63,40 +63,51 @@ ProductCall linear_product(const TensorView& x, const TensorView& w) {
           stride_of(w, 1), stride_of(w, 0), nullptr, 0};
 }
 
-void linear_into(const MatmulKernels& f, const TensorView& x, const TensorView& w, const TensorView& y, const char* sum) {
+/// The panels of a product of so many rows; null: it has none. `from`: the fourth of a launch's integers, below 0 of one without.
+const char* panels_for(std::int64_t rows, std::int64_t from, const TensorView* weight) { return from >= 0 && rows > from ? weight[1].data : nullptr; }
+
+/// `w`: with its panels behind it, where it has any.
+void linear_into(const MatmulKernels& f, const TensorView& x, const TensorView* weight, std::int64_t from, const TensorView& y, const char* sum) {
   if (y.numel() == 0) return;
+  const TensorView& w = *weight;
   ProductCall p = linear_product(x, w);
   p.sum = sum;
   into(y, [&](char* c, std::int64_t c_row) {
     p.c = c, p.c_row = c_row;
-    if (collapse(x, x.rank - 1, p.m, p.a_row)) return multiply(f, p);
+    if (collapse(x, x.rank - 1, p.m, p.a_row)) {
+      p.panels = panels_for(p.m, from, weight);
+      return multiply(f, p);
+    }
     DType acc = acc_dtype(x.dtype);
     Scratch rows(x.numel() * item_size(acc));
     gather(x, acc, rows.get());
     p.m = p.k ? x.numel() / p.k : y.numel() / p.n;
     p.a = rows.get(), p.a_dtype = acc, p.a_row = p.k, p.a_col = 1;
+    p.panels = panels_for(p.m, from, weight);
     multiply(f, p);
   });
 }
 
-/// Operands: x, the weights, the results.
+/// Operands: x, the weights, each with its panels behind it where it has any, the results.
 void linear_kernel(const NativeArgs& args) {
   reporting(args, [&] {
     const MatmulKernels f = kernels_of(args);
     const TensorView& x = args.tensors[0];
     const TensorView *w = args.tensors + 1, *y = &args.result();
-    if (args.n_results == 1) return linear_into(f, x, w[0], y[0], summand(args));
+    const std::int64_t from = args.ints[3], step = from < 0 ? 1 : 2;
+    if (args.n_results == 1) return linear_into(f, x, w, from, y[0], summand(args));
     std::int64_t m, a_row;
     ProductCall all[kMostTogether];
     bool plain = collapse(x, x.rank - 1, m, a_row);
     for (std::uint32_t i = 0; plain && i < args.n_results; ++i) {
-      all[i] = linear_product(x, w[i]);
+      all[i] = linear_product(x, w[i * step]);
       all[i].m = m, all[i].a_row = a_row, all[i].c = y[i].data;
+      all[i].panels = panels_for(m, from, w + i * step);
       std::int64_t rows, last = y[i].rank - 1;
       plain = y[i].numel() > 0 && y[i].strides[last] == 1 && collapse(y[i], static_cast<int>(last), rows, all[i].c_row);
     }
     if (plain) return multiply(f, {all, args.n_results});
-    for (std::uint32_t i = 0; i < args.n_results; ++i) linear_into(f, x, w[i], y[i], nullptr);
+    for (std::uint32_t i = 0; i < args.n_results; ++i) linear_into(f, x, w + i * step, from, y[i], nullptr);
   });
 }
 
@@ -147,8 +158,9 @@ bool surely(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() == k; }
 unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
   using K = MatmulKernels;
   auto bit = [](K::Slot s) { return 1u << s; };
-  const Layout &a = operands[0].layout, &b = operands[1].layout, &c = operands[2].layout;
-  const bool half = operands[2].dtype != acc_dtype(operands[2].dtype);
+  const Layout &a = operands[0].layout, &b = operands[1].layout, &c = operands.back().layout;
+  const DType dtype = operands.back().dtype;
+  const bool half = dtype != acc_dtype(dtype);
   int r = b.dim() - 2;
   Int k_stride = b.strides[r + (linear ? 1 : 0)], n_stride = b.strides[r + (linear ? 0 : 1)];
   Int n = c.sizes[c.dim() - 1];
@@ -158,15 +170,15 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
     m_known = m_known && !c.sizes[d].is_symbolic(), m *= c.sizes[d].hint();
   bool rows = surely(k_stride, 1), columns = surely(n_stride, 1) && !rows, a_rows = surely(a.strides[a.dim() - 1], 1);
   const Int& k = a.sizes[a.dim() - 1];
-  const DType dtype = operands[2].dtype;
   const std::int64_t most = dot_rows(dtype, k.is_symbolic() ? std::numeric_limits<std::int64_t>::max() : k.hint());
-  if (rows && m_known && m <= dot_rows(dtype, k.is_symbolic() ? 0 : k.hint())) {
+  const bool packed = operands.size() == 4;  // those have more rows than dots take, or may have
+  if (rows && m_known && !packed && m <= dot_rows(dtype, k.is_symbolic() ? 0 : k.hint())) {
     return bit(K::kDot1) | (m > 1 ? bit(K::kDot4) : 0) | (half ? bit(K::kConvertIn) : 0);
   }
   if (columns && m_known && m <= kGemvRows) {
     return bit(K::kSum1) | (m == kGemvRows ? bit(K::kSum4) : 0) | (half ? bit(K::kConvertIn) | bit(K::kConvertOut) : 0);
   }
-  const LowForm low = operands[2].dtype == DType::BFloat16 ? low_form(micro_vector_bits(), DType::BFloat16) : LowForm::None;
+  const LowForm low = dtype == DType::BFloat16 ? low_form(micro_vector_bits(), DType::BFloat16) : LowForm::None;
   unsigned which = 0;
   if (low != LowForm::None) {
     which = bit(low == LowForm::Amx ? K::kLowAmx : K::kLowPairs) | bit(K::kConvertOut);
@@ -190,23 +202,24 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
 
 NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
   if (product_forms().at(node.op) == ProductForm::Windows) return convolution_launch(g, node, std::move(operands));
-  bool linear = product_forms().at(node.op) == ProductForm::Rows;
+  const bool packed = product_forms().at(node.op) == ProductForm::Packed;
+  bool linear = packed || product_forms().at(node.op) == ProductForm::Rows;
   DType dtype = operands.back().dtype;
   const bool widening = product_forms().at(node.op) == ProductForm::Matrix && operands[0].dtype != dtype;
   if (widening || product_forms().at(node.op) == ProductForm::Scaled) return scaled_launch(g, node, std::move(operands));
-  if (dtype == DType::Bool || operands.size() != 3) return reference_launch(g, node, std::move(operands));
+  if (dtype == DType::Bool || operands.size() != (packed ? 4 : 3)) return reference_launch(g, node, std::move(operands));
   NativeLaunch out;
   out.fn = linear ? linear_kernel : bmm_kernel;
-  for (std::uint32_t i = 0; i < 2; ++i) out.args.push_back({NativeArg::Kind::Tensor, i, 1});
-  if (linear) out.args.push_back({});
+  for (std::uint32_t i = 0; i < (packed ? 3 : 2); ++i) out.args.push_back({NativeArg::Kind::Tensor, i, 1});
+  if (linear && !packed) out.args.push_back({});
 
   int bits = micro_vector_bits();
   unsigned which = needed_kernels(operands, linear);
-  out.ints = {bits, static_cast<std::int64_t>(which), static_cast<std::int64_t>(Sum::None)};
+  out.ints = {bits, static_cast<std::int64_t>(which), static_cast<std::int64_t>(Sum::None), packed ? std::get<Int>(node.args[3]) : Int(-1)};
   out.micro = matmul_specs(bits, dtype, which);
   operands.back().written = true;
   out.operands = std::move(operands);
-  out.first_result = 2;
+  out.first_result = packed ? 3 : 2;
   out.n_results = 1;
   return out;
 }
@@ -221,13 +234,14 @@ bool join_linears(Launch& first, const Launch& second) {
   if (x.buffer != same.buffer || x.dtype != same.dtype || !same_layout(x.layout, same.layout)) return false;
   // What the first one writes is no operand of the second; nor the other way round.
   for (std::uint32_t i = 0; i < a->n_results; ++i)
-    if (a->operands[a->first_result + i].buffer == b->operands[1].buffer) return false;
+    for (std::uint32_t j = 1; j < b->first_result; ++j)
+      if (a->operands[a->first_result + i].buffer == b->operands[j].buffer) return false;
   for (std::uint32_t i = 0; i < a->first_result; ++i)
-    if (a->operands[i].buffer == b->operands[2].buffer) return false;
+    if (a->operands[i].buffer == b->operands[b->first_result].buffer) return false;
 
-  a->operands.insert(a->operands.begin() + a->first_result, b->operands[1]);
-  a->operands.push_back(b->operands[2]);
-  ++a->first_result, ++a->n_results;
+  a->operands.insert(a->operands.begin() + a->first_result, b->operands.begin() + 1, b->operands.begin() + b->first_result);
+  a->operands.push_back(b->operands[b->first_result]);
+  a->first_result += b->first_result - 1, ++a->n_results;
   if (first.op.empty()) first.op = first.name;
   first.name += "_" + second.name;
   first.nodes.insert(first.nodes.end(), second.nodes.begin(), second.nodes.end());

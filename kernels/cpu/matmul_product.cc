@@ -205,7 +205,7 @@ class Gemv {
 /// The L2 cache of a core, or what the smallest that matters has.
 std::int64_t l2_bytes() { return std::max<std::int64_t>(256 << 10, device::cpu_info().l2_bytes); }
 
-/// B as it stands in memory.
+/// B as it stands in memory, or in panels that were packed before.
 class Matrix final : public PanelSource {
  public:
   Matrix(const MatmulKernels& f, const ProductCall& p, std::int64_t image = 0)
@@ -219,10 +219,12 @@ class Matrix final : public PanelSource {
   }
   bool packs_parts() const override { return true; }
   const char* as_it_stands(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t& row) const override {
+    if (p_.panels) return row = width_, panel(col);
     row = p_.b_row;
     return in_place_ && cols % lanes_ == 0 ? p_.b + (image * image_ + col) * size_ : nullptr;
   }
   std::span<const char> columns(std::int64_t image, std::int64_t col, std::int64_t cols) const override {
+    if (p_.panels) return {panel(col), static_cast<std::size_t>(room() * width_ * size_)};
     const bool dense = (p_.b_row == 1 && p_.b_col == p_.k) || (cols == p_.n && p_.b_col == 1 && p_.b_row == p_.n);
     if (!dense) return {};
     return {p_.b + (image * image_ + col * p_.b_col) * size_, static_cast<std::size_t>(cols * p_.k * size_)};
@@ -230,6 +232,8 @@ class Matrix final : public PanelSource {
 
  private:
   static constexpr std::int64_t kSmall = 32 << 10;
+  std::int64_t room() const { return (p_.k + lanes_ - 1) / lanes_ * lanes_; }
+  const char* panel(std::int64_t col) const { return p_.panels + col * room() * size_; }
 
   const MatmulKernels& f_;
   const ProductCall& p_;
@@ -423,7 +427,7 @@ class Gemm {
       if (pack) b = packed, b_row = width_;
       if (pack && !parts) source.pack(at.image, at.col, at.cols, 0, p_.k, packed);
       Ahead of_panel;
-      if (pack && j + 1 < end && all_.a_image == 0) {
+      if (j + 1 < end && all_.a_image == 0) {
         const Panel next = panel_at(j + 1);
         of_panel.add(source.columns(next.image, next.col, next.cols));
       }
@@ -439,17 +443,18 @@ class Gemm {
 
   void run_by_blocks() {
     const std::int64_t panel_bytes = k_room_ * width_ * size_, at_once = std::clamp<std::int64_t>(packed_bytes_ / panel_bytes, 1, panels_);
-    Scratch packed(at_once * panel_bytes);
+    Scratch packed(p_.panels ? 0 : at_once * panel_bytes);
     packed_ = packed.get();
     for (std::int64_t first = 0; first < panels_ && !failure_; first += at_once) {
       first_ = first;
       std::int64_t count = std::min(at_once, panels_ - first);
-      parallel(count, std::max<std::int64_t>(1, kGrainPacked / (k_room_ * width_)),
+      if (p_.panels) packed_ = p_.panels + first * panel_bytes;
+      else parallel(count, std::max<std::int64_t>(1, kGrainPacked / (k_room_ * width_)),
                [this](std::int64_t b, std::int64_t e) {
                  guarded([&] {
                    for (std::int64_t i = b; i < e; ++i) {
                      const Panel at = panel_at(first_ + i);
-                     all_.source.pack(at.image, at.col, at.cols, 0, p_.k, packed_ + i * k_room_ * width_ * size_);
+                     all_.source.pack(at.image, at.col, at.cols, 0, p_.k, packed.get() + i * k_room_ * width_ * size_);
                    }
                  });
                });
@@ -498,7 +503,7 @@ class Gemm {
   DType acc_;
   std::int64_t size_, lanes_, width_, tile_rows_, packed_bytes_, image_panels_, panels_, block_rows_, blocks_, depth_, k_room_, wide_row_, first_ = 0;
   bool a_in_place_;
-  char* packed_ = nullptr;
+  const char* packed_ = nullptr;
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;
 };
@@ -545,13 +550,13 @@ void multiply_and_add(const MatmulKernels& f, ProductCall p) {
 
 void multiply(const MatmulKernels& f, const ProductCall& p) {
   if (p.m == 0 || p.n == 0) return;
-  if (p.sum && (p.k == 0 || use_gemv(f, p) || p.n <= kGemvRows)) return multiply_and_add(f, p);
+  if (p.sum && (p.k == 0 || (!p.panels && use_gemv(f, p)) || p.n <= kGemvRows)) return multiply_and_add(f, p);
   if (p.k == 0) {
     for (std::int64_t i = 0; i < p.m; ++i)
       std::memset(p.c + i * p.c_row * item_size(p.dtype), 0, static_cast<std::size_t>(p.n * item_size(p.dtype)));
     return;
   }
-  if (use_gemv(f, p)) return gemv(f, p);
+  if (!p.panels && use_gemv(f, p)) return gemv(f, p);
   // A matrix times few columns is few rows times its transpose.
   ProductCall t{p.dtype, p.dtype, p.n, p.m, p.k, p.b, p.b_col, p.b_row, p.a, p.a_col, p.a_row, p.c, p.m};
   if (p.n <= kGemvRows && p.a_dtype == p.dtype && use_gemv(f, t)) {
@@ -584,7 +589,7 @@ void multiply(const MatmulKernels& f, const PackedProduct& all) {
 
 void multiply(const MatmulKernels& f, std::span<const ProductCall> all) {
   bool together = all.size() > 1 && all[0].k > 0 && all[0].m > 0;
-  for (const ProductCall& p : all) together = together && p.n > 0 && p.b_row == 1 && use_gemv(f, p) && Gemv::dots(f, p);
+  for (const ProductCall& p : all) together = together && p.n > 0 && p.b_row == 1 && !p.panels && use_gemv(f, p) && Gemv::dots(f, p);
   if (together) return Gemv(f, all).run();
   for (const ProductCall& p : all) multiply(f, p);
 }

@@ -9,6 +9,7 @@ enum class ProductForm : std::uint8_t {
   Batched,   ///< the same after one leading dimension
   Scaled,    ///< the same as Matrix; scales of both operands come third and fourth, then a bias
   Rows,      ///< [..., k] x [n, k]: any number of leading dimensions, the second operand by rows; a bias may come third
+  Packed,    ///< the same as Rows; the second operand's panels come third (kernels/cpu/packed.h), then up to how many rows they are not read. Host alone
   Windows,   ///< of convolutions: [n, c, ...] x [o, c / groups, places...], the image second in the product; a bias may come third
 };
 /// The arguments of an operator of the form Windows.

@@ -7,6 +7,7 @@
 // Every eighth is called with another layout each time (FUZZ_LAYOUTS=1: all of them).
 // FUZZ_PROGRAMS (2,000) and FUZZ_SEED (0) run more, or one again; FUZZ_MODE one rung of the ladder; FUZZ_FAILURES (3) ends after so many;
 // FUZZ_FAMILIES=1 draws mostly steps of the families of operators;
+// every eighth is called with some of its arguments frozen, some of them written from outside between calls (FUZZ_FREEZE=1: all of them);
 // FUZZ_OPEN=1 draws the steps, too, that find what is known and not mended yet (kOpen).
 // 100,000 before a release: FUZZ_PROGRAMS=100000 FUZZ_SEED=1000000 build/tests/test_random. A failing program is shrunk and printed
 // as C++ that compiles on its own.
@@ -83,6 +84,11 @@ struct Patterns {
 /// Compiled behind the calls' backs: every other one waits until that is done.
 constexpr const char* kMeanwhile = "meanwhile";
 
+/// What is done around a program's calls.
+struct How {
+  bool other_settings = false, freezes = false;
+};
+
 struct Tally {
   std::int64_t matches = 0;
   std::int64_t compared = 0, refused = 0, compilations = 0;
@@ -94,10 +100,11 @@ struct Tally {
 /// One function, called eagerly and compiled with equal arguments.
 class Pair {
  public:
-  Pair(const Program& p, const std::string& mode, bool other_settings, Tally& tally)
-      : p_(p), allowed_(tolerance(p, mode)), other_settings_(other_settings), tally_(tally),
+  Pair(const Program& p, const std::string& mode, How how, Tally& tally)
+      : p_(p), allowed_(tolerance(p, mode)), other_settings_(how.other_settings), freezes_(how.freezes), tally_(tally),
         compiled_([&p, this](Arguments a) { return run(p, a, got_.captured); }, 
-                           {.name = "random", .max_specializations = 64, .mode = mode == kMeanwhile ? "full" : mode, .on_miss = mode == kMeanwhile ? OnMiss::ServeMeanwhile : OnMiss::Wait}) {}
+                           {.name = "random", .max_specializations = 64, .mode = mode == kMeanwhile ? "full" : mode, .on_miss = mode == kMeanwhile ? OnMiss::ServeMeanwhile : OnMiss::Wait,
+                            .freeze = how.freezes ? Freeze::Captured : Freeze::Declared}) {}
   ~Pair() { 
     tally_.compilations += compiled_.stats().compilations;
     if (compiled_.stats().specializations > 1) tally_.needed.add(compiled_.explain());
@@ -111,6 +118,7 @@ class Pair {
     const DefaultDTypeScope setting(other_settings_ && set_++ % 2 ? kFloat64 : kFloat32);
     const bool again = c.again && want_.arguments.x.defined();
     if (!again) want_ = make_arguments(c), got_ = make_arguments(c);
+    if (freezes_) freeze_some(c, again);
     std::optional<Outcome> want, got;
     std::optional<ErrorCode> want_error;
     const std::vector<Version> want_versions = versions_of(want_.all()), got_versions = versions_of(got_.all());
@@ -154,6 +162,17 @@ class Pair {
   }
 
  private:
+  /// Which arguments are frozen follows from the call. One of them is written between two calls.
+  void freeze_some(const Call& c, bool again) {
+    const std::vector<Tensor> all = got_.all();
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (c.data >> i & 1) freeze(all[i]);
+    if (!again || !want_.arguments.y.is_floating_point()) return;
+    for (Given* g : {&want_, &got_}) try {
+        g->arguments.y.mul_(0.5);
+      } catch (const Error&) {  // it shows an element twice
+      }
+  }
   /// Empty if the reason for which the call between the two was served eagerly may be one.
   std::string allow(const Stats& before, const Stats& after) {
     auto count = [](const Stats& s, Bail b) {
@@ -178,26 +197,26 @@ class Pair {
 
   const Program& p_;
   const double allowed_;
-  const bool other_settings_;
+  const bool other_settings_, freezes_;
   Tally& tally_;
   Given want_, got_;
   int calls_ = 0, set_ = 0, begun_ = 0;
   decltype(compile(std::declval<std::function<Outcome(Arguments)>>())) compiled_;
 };
 
-std::string check(const Program& p, const std::vector<Call>& calls, const std::string& mode, bool other_settings, Tally& tally) {
-  Pair pair(p, mode, other_settings, tally);
+std::string check(const Program& p, const std::vector<Call>& calls, const std::string& mode, How how, Tally& tally) {
+  Pair pair(p, mode, how, tally);
   for (std::size_t i = 0; i < calls.size(); ++i)
     if (std::string d = pair.call(calls[i]); !d.empty()) return "call " + std::to_string(i) + " (" + calls[i].str() + "): " + d;
   return "";
 }
 
 /// Drops calls, steps (a dropped one gives its operand) and results while the program still fails.
-void shrink(Program& p, std::vector<Call>& calls, const std::string& mode, bool other_settings) {
+void shrink(Program& p, std::vector<Call>& calls, const std::string& mode, How how) {
   auto fails = [&](const Program& q, const std::vector<Call>& c) {
     Tally tally;
     try {
-      return !check(q, c, mode, other_settings, tally).empty();
+      return !check(q, c, mode, how, tally).empty();
     } catch (const std::exception&) {
       return true;
     }
@@ -250,15 +269,15 @@ TEST(RandomPrograms, EagerAndCompiledAgree) {
     Program p = random_program(rng, 3 + static_cast<int>(seed % 9));
     std::vector<Call> calls = random_calls(rng, p, seed % 16 == 3 || seed % 16 == 8 || std::getenv("FUZZ_LAYOUTS"));
     const std::string mode = forced ? forced : seed % 32 == 14 ? kMeanwhile : modes[seed % 4];
-    const bool other_settings = seed % 8 == 5 || std::getenv("FUZZ_SETTINGS");
+    const How how{seed % 8 == 5 || std::getenv("FUZZ_SETTINGS"), seed % 8 == 2 || std::getenv("FUZZ_FREEZE")};
     std::optional<Patterns> patterns;
     if (seed % 16 == 9 || std::getenv("FUZZ_PATTERNS")) patterns.emplace();
-    const std::string d = check(p, calls, mode, other_settings, tally);
+    const std::string d = check(p, calls, mode, how, tally);
     if (d.empty()) continue;
     ++failures;
-    shrink(p, calls, mode, other_settings);
+    shrink(p, calls, mode, how);
     Tally again;
-    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d << "\nshrunk: " << check(p, calls, mode, other_settings, again) << (other_settings ? " (every other call under DefaultDTypeScope(kFloat64))" : "") << (patterns ? " (with patterns)" : "") << "\n" << print(p, calls);
+    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d << "\nshrunk: " << check(p, calls, mode, how, again) << (how.other_settings ? " (every other call under DefaultDTypeScope(kFloat64))" : "") << (patterns ? " (with patterns)" : "") << (how.freezes ? " (with frozen arguments)" : "") << "\n" << print(p, calls);
   }
   std::printf("%lld calls compared, %lld refused by both, %lld compilations, %lld matches of patterns\n", static_cast<long long>(tally.compared), static_cast<long long>(tally.refused),
               static_cast<long long>(tally.compilations), static_cast<long long>(tally.matches));
@@ -297,12 +316,12 @@ TEST(RandomPrograms, EagerAndCompiledAgreeOnSizesOfData) {
     Program p = random_program(rng, 2 + static_cast<int>(seed % 6), true);
     std::vector<Call> calls = random_calls(rng, p, seed % 16 == 3);
     const std::string mode = forced ? forced : modes[seed % 5];
-    const std::string d = check(p, calls, mode, false, tally);
+    const std::string d = check(p, calls, mode, {}, tally);
     if (d.empty()) continue;
     ++failures;
-    shrink(p, calls, mode, false);
+    shrink(p, calls, mode, {});
     Tally again;
-    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d << "\nshrunk: " << check(p, calls, mode, false, again) << "\n" << print(p, calls);
+    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d << "\nshrunk: " << check(p, calls, mode, {}, again) << "\n" << print(p, calls);
   }
   std::printf("%lld calls compared, %lld refused by both, %lld compilations, %lld served eagerly for what depends on data\n", static_cast<long long>(tally.compared), static_cast<long long>(tally.refused),
               static_cast<long long>(tally.compilations), static_cast<long long>(tally.of_data));

@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "graph/graph.h"
+
+/// Products whose weights stand in memory as the kernel reads them, panel by panel (kernels/cpu/packed.h). No user calls them: where weights are frozen,
+/// compilation puts them in the place of linear and mm (Note [Frozen tensors] in runtime/freeze.h). Host alone.
+namespace reprise::operators {
+
+/// reprise::prepack(Tensor weight) -> Tensor: the panels of a weight [n, k], one dimension of its dtype.
+graph::OpId prepack_op();
+/// reprise::linear_packed(Tensor input, Tensor weight, Tensor panels, int from) -> Tensor: linear, and bit by bit what it gives. Of `from` rows or fewer the panels are
+/// not read, and need not be there.
+graph::OpId linear_packed_op();
+
+/// Gives products whose weights are `constant` (by value), and whose input is not, panels; whether there were any.
+bool pack_products(graph::Graph&, const std::vector<bool>& constant);
+
+/// Who reads panels: rows of its input, and up to how many of them it does not.
+struct PanelReader {
+  Int rows;
+  std::int64_t unread_up_to;
+};
+/// None: they are no panels, or several products read them.
+std::optional<PanelReader> reader_of_panels(const graph::Graph&, graph::ValueId);
+
+}  // namespace reprise::operators

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "kernels/launch/launch.h"
+#include "kernels/plan/lower.h"
+#include "runtime/tracer.h"
+
+namespace reprise::runtime {
+
+/// A part that passes/freeze.cc has cut out, lowered (Note [Frozen tensors] in runtime/freeze.h).
+struct FoldedPart {
+  graph::Graph graph;
+  kernels::Lowered lowered;
+  std::vector<std::uint32_t> inputs;     ///< by input: which of the call's
+  /// Of panels (operators/packed.h): rows of the product that reads them, and up to how many it reads the weights as they stand. Then they are not made.
+  Int rows = -1;
+  std::int64_t unread_up_to = -1;
+};
+
+/// All of a program. Part of its recipe.
+struct FoldedParts {
+  std::vector<FoldedPart> parts;
+  std::vector<std::string> frozen;       ///< names of the inputs that they read
+  std::vector<std::string> written;      ///< of frozen inputs that are not taken for that, since the function writes them
+  std::vector<std::uint32_t> declares;   ///< inputs that are declared frozen where a call has another tensor there (Freeze::Captured)
+  std::int64_t packed = 0;               ///< weights that stand in panels
+  std::int32_t mode = 0;                 ///< kernels::Mode
+  bool any() const { return !parts.empty() || !written.empty(); }
+};
+
+/// Cuts a graph behind its passes; it becomes what is left.
+FoldedParts fold_frozen(graph::Graph&, const detail::Traced&, kernels::Mode);
+
+}  // namespace reprise::runtime

@@ -1,0 +1,417 @@
+#include "runtime/freeze.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/counters.h"
+#include "base/errors.h"
+#include "base/fork.h"
+#include "base/knobs.h"
+#include "device/backend.h"
+#include "operators/packed.h"
+#include "passes/freeze.h"
+#include "passes/pass.h"
+#include "reprise/parameter.h"
+#include "runtime/folding.h"
+#include "runtime/recording.h"
+#include "tensor/impl.h"
+
+namespace reprise {
+
+void detail::freeze(const Tensor& t) {
+  if (TensorImpl* impl = t.impl(); impl && impl->storage) freeze_storage(*impl->storage);
+}
+bool is_frozen(const Tensor& t) { return t.impl() && t.impl()->storage && t.impl()->storage->frozen.load(std::memory_order_relaxed) != 0; }
+void changed(const Tensor& t, SourceLoc loc) { checked_storage(t, "changed", loc).version.fetch_add(1, std::memory_order_relaxed); }
+
+}  // namespace reprise
+
+namespace reprise::runtime {
+
+namespace {
+
+/// What a value was made of: a place in a storage, with what was there.
+struct Source {
+  std::uint64_t storage = 0, version = 0;      // storage: Storage::frozen
+  std::int64_t offset = 0;
+  friend bool operator==(const Source&, const Source&) = default;
+};
+Source source_of(const TensorImpl& t) { return {t.storage->frozen.load(std::memory_order_relaxed), t.storage->version.load(std::memory_order_relaxed), t.offset}; }
+
+/// What a part gives.
+struct Values {
+  std::vector<Tensor> all;                     // empty once an input's storage has died
+  std::atomic<std::int64_t> bytes{0};          // of them
+};
+
+/// The process's values.
+class Table {
+ public:
+  /// The values under this key, whose inputs are `sources`; of another version, or not there, they are made: by one thread, while others wait for it.
+  template <class F>
+  std::shared_ptr<const Values> get(const std::string& key, const std::vector<Source>& sources, F&& make) {
+    std::shared_ptr<Entry> entry;
+    {
+      std::lock_guard lock(mu_);
+      if (const auto found = entries_.find(key); found != entries_.end()) {
+        entry = found->second;
+      } else {
+        entry = std::make_shared<Entry>();
+        for (const Source& s : sources) entry->storages.insert(s.storage);
+        for (std::uint64_t s : entry->storages) of_storage_[s].insert(key);  // a key without an entry does no harm
+        entries_.emplace(key, entry);
+      }
+    }
+    std::lock_guard lock(entry->mu);
+    if (entry->values && entry->sources == sources) return entry->values;
+    std::shared_ptr<Values> made = make();
+    entry->sources = sources;
+    return entry->values = std::move(made);
+  }
+  /// What was made of a storage goes: nobody who could ask for it holds that any more.
+  void forget(std::uint64_t storage) noexcept {
+    std::vector<std::shared_ptr<Entry>> gone;  // destroyed without the lock
+    {
+      std::lock_guard lock(mu_);
+      const auto keys = of_storage_.find(storage);
+      if (keys == of_storage_.end()) return;
+      try {
+        gone.reserve(keys->second.size());
+      } catch (const std::bad_alloc&) {        // then they go with the lock held
+      }
+      for (const std::string& key : keys->second)
+        if (const auto e = entries_.find(key); e != entries_.end()) {
+          for (std::uint64_t other : e->second->storages)
+            if (const auto of = of_storage_.find(other); other != storage && of != of_storage_.end()) of->second.erase(key);
+          if (gone.size() < gone.capacity()) gone.push_back(std::move(e->second));
+          entries_.erase(e);
+        }
+      of_storage_.erase(storage);
+    }
+    // Sets may still name the values, which no call can ask for any more: their bytes go now.
+    for (const std::shared_ptr<Entry>& e : gone)
+      if (e && e->values) e->values->bytes = 0, e->values->all.clear();
+  }
+
+ private:
+  struct Entry {
+    std::set<std::uint64_t> storages;
+    std::mutex mu;
+    std::vector<Source> sources;               // guarded by mu, as are the values until the storage dies
+    std::shared_ptr<Values> values;
+  };
+  ForkMutex mu_;
+  std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;           // guarded by mu_
+  std::unordered_map<std::uint64_t, std::unordered_set<std::string>> of_storage_;  // guarded by mu_; keys
+};
+
+// Never destroyed: tensors of static variables die after it would.
+Table& table() {
+  static Table& t = *[] {
+    auto* made = new Table;
+    frozen_storage_dies.store([](std::uint64_t storage) noexcept { table().forget(storage); }, std::memory_order_release);
+    return made;
+  }();
+  return t;
+}
+
+/// A part's text in which symbols are numbered as they come, and which call's values they are.
+struct Naming {
+  std::string text;
+  std::vector<std::uint32_t> words;
+};
+Naming naming_of(graph::Graph g, std::int32_t mode) {
+  g.name = "part";
+  for (graph::Value& v : g.values) v.name.clear();
+  const std::string text = graph::print(g, false);
+  Naming out;
+  out.text = std::to_string(mode);
+  std::unordered_map<std::uint32_t, std::size_t> number;
+  auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size();) {
+    quoted ^= text[i] == '"';
+    std::size_t end = i + 1;
+    while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]))) ++end;
+    const bool symbol = !quoted && text[i] == 's' && end > i + 1 && (i == 0 || !in_name(text[i - 1])) && (end == text.size() || !in_name(text[end]));
+    if (!symbol) {
+      out.text += text[i++];
+      continue;
+    }
+    const auto id = static_cast<std::uint32_t>(std::stoul(text.substr(i + 1, end - i - 1)));
+    const auto [at, is_new] = number.try_emplace(id, number.size());
+    if (is_new) out.words.push_back(g.env->symbols()[id].source.word);
+    out.text += 's' + std::to_string(at->second);
+    i = end;
+  }
+  return out;
+}
+
+template <class T>
+void append(std::string& to, const T& v) {
+  to.append(reinterpret_cast<const char*>(&v), sizeof v);
+}
+
+constexpr std::size_t kMostSets = 64;          // of inputs that a specialization remembers: the layers of a model, say
+
+}  // namespace
+
+struct Folding::State {
+  struct Part {
+    Program program;
+    Naming naming;
+    std::vector<std::uint32_t> inputs;         // of the call's
+    std::vector<std::int32_t> results;         // all, as a replay wants them
+    std::uint32_t rows = 0;                    // slot
+    std::int64_t unread_up_to = -1;
+    bool is_read(const std::int64_t* slots) const { return unread_up_to < 0 || slots[rows] > unread_up_to; }
+  };
+  /// What calls with these inputs take.
+  struct Set {
+    std::vector<Source> sources;               // by `read`
+    std::vector<std::int64_t> words;           // by `words`
+    std::vector<std::shared_ptr<const Values>> values;  // by part; null: nobody has read it yet
+    std::vector<TensorImpl*> tensors;          // the same in a row, for calls to copy; null of what nobody has read
+    bool whole = true;                         // all has been read
+  };
+
+  std::vector<Part> parts;
+  guards::ExprProgram rows;                    // of all parts' products
+  std::vector<std::uint32_t> read;             // the call's inputs that parts read, ascending
+  std::vector<std::uint32_t> words;            // the call's values that parts depend on, ascending
+  std::size_t n_values = 0;
+  std::vector<std::uint32_t> declares;
+  std::vector<std::string> frozen, written;
+  std::int64_t packed = 0;
+  mutable std::mutex mu;
+  mutable std::list<std::shared_ptr<const Set>> sets;  // guarded by mu; the latest first
+
+  bool is_for(const Set& s, const std::int64_t* values, TensorImpl* const* inputs) const {
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      const TensorImpl& t = *inputs[read[i]];
+      const Source& of = s.sources[i];
+      if (t.offset != of.offset || t.storage->frozen.load(std::memory_order_relaxed) != of.storage || t.storage->version.load(std::memory_order_relaxed) != of.version) return false;
+    }
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (values[words[i]] != s.words[i]) return false;
+    return true;
+  }
+  bool has_all(const Set& s, const std::int64_t* slots) const {
+    for (std::size_t p = 0; p < parts.size(); ++p)
+      if (!s.values[p] && parts[p].is_read(slots)) return false;
+    return true;
+  }
+  std::shared_ptr<Values> compute(const Part& p, const std::int64_t* values, TensorImpl* const* inputs) const;
+  std::shared_ptr<const Values> values_of(const Part& p, const std::int64_t* values, TensorImpl* const* inputs) const;
+  std::shared_ptr<const Set> make_set(const Set* old, const std::int64_t* values, TensorImpl* const* inputs, const std::int64_t* slots, bool& keep) const;
+};
+
+Folding::Folding(FoldedParts made, Makers makers) : folds(!made.parts.empty()), state_(std::make_unique<State>()) {
+  State& s = *state_;
+  s.frozen = std::move(made.frozen), s.written = std::move(made.written), s.declares = std::move(made.declares), s.packed = made.packed;
+  for (FoldedPart& f : made.parts) {
+    State::Part p;
+    p.naming = naming_of(f.graph, made.mode);
+    p.inputs = std::move(f.inputs);
+    p.unread_up_to = f.unread_up_to;
+    p.rows = s.rows.add(f.rows);
+    p.program = build_program(std::move(f.graph), std::move(f.lowered), {}, {}, false, 0, makers);
+    for (std::size_t i = 0; i < p.program.graph.outputs.size(); ++i) p.results.push_back(static_cast<std::int32_t>(i));
+    s.n_values += p.results.size();
+    s.read.insert(s.read.end(), p.inputs.begin(), p.inputs.end());
+    s.words.insert(s.words.end(), p.program.key_words.begin(), p.program.key_words.end());
+    s.words.insert(s.words.end(), p.naming.words.begin(), p.naming.words.end());
+    s.parts.push_back(std::move(p));
+  }
+  for (std::vector<std::uint32_t>* l : {&s.read, &s.words}) {
+    std::sort(l->begin(), l->end());
+    l->erase(std::unique(l->begin(), l->end()), l->end());
+  }
+  table();
+}
+Folding::~Folding() = default;
+
+std::shared_ptr<Values> Folding::State::compute(const Part& p, const std::int64_t* values, TensorImpl* const* inputs) const {
+  std::vector<TensorImpl*> own;
+  for (std::uint32_t i : p.inputs) own.push_back(inputs[i]);
+  PlanMemory memory;
+  detail::Outputs out;
+  std::int64_t copied = 0;
+  Recording::make(p.program, values, memory)->replay(values, own.data(), out, p.results, &copied);
+  auto made = std::make_shared<Values>();
+  for (TensorImpl*& t : out.tensors) {
+    made->all.push_back(Tensor::adopt(std::exchange(t, nullptr)));
+    made->bytes += made->all.back().impl()->storage->bytes;
+  }
+  // Calls on other streams may take it, too.
+  if (!device::runs_host_code(p.program.device)) device::backend(p.program.device).current_stream().synchronize();
+  counters().values_folded.add(made->all.size());
+  return made;
+}
+
+std::shared_ptr<const Values> Folding::State::values_of(const Part& p, const std::int64_t* values, TensorImpl* const* inputs) const {
+  std::vector<Source> sources;
+  std::string key = p.naming.text;
+  for (std::uint32_t w : p.naming.words) append(key, values[w]);
+  for (std::uint32_t i : p.inputs) {
+    sources.push_back(source_of(*inputs[i]));
+    if (!sources.back().storage) return compute(p, values, inputs);
+    append(key, sources.back().storage), append(key, sources.back().offset);
+  }
+  return table().get(key, sources, [&] { return compute(p, values, inputs); });
+}
+
+// `old`: for the same inputs, without all that this call reads; or null. `keep`: others may take it.
+std::shared_ptr<const Folding::State::Set> Folding::State::make_set(const Set* old, const std::int64_t* values, TensorImpl* const* inputs, const std::int64_t* slots, bool& keep) const {
+  for (std::uint32_t i : declares) freeze_storage(*inputs[i]->storage);
+  auto set = std::make_shared<Set>();
+  for (std::uint32_t i : read) {
+    set->sources.push_back(source_of(*inputs[i]));
+    keep = keep && set->sources.back().storage;
+  }
+  for (std::uint32_t w : words) set->words.push_back(values[w]);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    std::shared_ptr<const Values> has = old ? old->values[p] : nullptr;
+    set->values.push_back(has || !parts[p].is_read(slots) ? std::move(has) : values_of(parts[p], values, inputs));
+    const Values* made = set->values.back().get();
+    set->whole = set->whole && made;
+    for (std::size_t r = 0; r < parts[p].results.size(); ++r) set->tensors.push_back(made ? made->all[r].impl() : nullptr);
+  }
+  return set;
+}
+
+std::shared_ptr<const void> Folding::add_values(const std::int64_t* values, TensorImpl* const* inputs, std::size_t n, std::vector<TensorImpl*>& all) const {
+  const State& s = *state_;
+  std::vector<std::int64_t> rows;
+  auto slots = [&] {                           // asked for only while there is something that nobody has read
+    if (rows.empty()) rows.resize(s.rows.size()), s.rows.evaluate(values, rows.data());
+    return rows.data();
+  };
+  std::shared_ptr<const State::Set> set, old;
+  {
+    std::lock_guard lock(s.mu);
+    for (auto it = s.sets.begin(); it != s.sets.end(); ++it) {
+      if (!s.is_for(**it, values, inputs)) continue;
+      if (it != s.sets.begin()) s.sets.splice(s.sets.begin(), s.sets, it);
+      ((*it)->whole || s.has_all(**it, slots()) ? set : old) = *it;
+      break;
+    }
+  }
+  if (!set) [[unlikely]] {
+    bool keep = true;
+    set = s.make_set(old.get(), values, inputs, slots(), keep);
+    if (keep) {
+      std::list<std::shared_ptr<const State::Set>> gone;  // goes behind the lock
+      std::lock_guard lock(s.mu);
+      // What was made of the same memory before is of no use any more.
+      for (auto it = s.sets.begin(); it != s.sets.end();) {
+        const auto next = std::next(it);
+        bool stale = (*it)->words == set->words;
+        for (std::size_t i = 0; stale && i < s.read.size(); ++i) stale = (*it)->sources[i].storage == set->sources[i].storage && (*it)->sources[i].offset == set->sources[i].offset;
+        if (stale) gone.splice(gone.end(), s.sets, it);
+        it = next;
+      }
+      s.sets.push_front(set);
+      if (s.sets.size() > kMostSets) gone.splice(gone.end(), s.sets, std::prev(s.sets.end()));
+    }
+  }
+  all.clear();
+  all.reserve(n + s.n_values);
+  all.insert(all.end(), inputs, inputs + n);
+  all.insert(all.end(), set->tensors.begin(), set->tensors.end());
+  if (set->whole) [[likely]] return set;
+  std::size_t at = n;
+  for (const State::Part& p : s.parts)
+    for (std::size_t r = 0; r < p.results.size(); ++r, ++at)
+      if (!all[at]) all[at] = inputs[p.inputs[0]];  // what is not read need only have an address
+  return set;
+}
+
+Folding::Size Folding::kept() const {
+  Size size;
+  std::lock_guard lock(state_->mu);
+  std::unordered_set<const Values*> seen;
+  for (const auto& set : state_->sets)
+    for (std::size_t p = 0; p < set->values.size(); ++p) {
+      const Values* v = set->values[p].get();
+      const std::int64_t bytes = v && seen.insert(v).second ? v->bytes.load() : 0;
+      if (bytes) size.values += static_cast<std::int64_t>(state_->parts[p].results.size()), size.bytes += bytes;
+    }
+  return size;
+}
+
+std::string Folding::text(bool graphs) const {
+  std::ostringstream out;
+  const Size size = kept();
+  auto list = [&](const std::vector<std::string>& names) {
+    constexpr std::size_t kShown = 4;
+    for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) out << (i ? ", " : "") << names[i];
+    if (names.size() > kShown) out << ", ...";
+  };
+  if (state_->n_values) {
+    out << "  folded: " << state_->n_values << (state_->n_values == 1 ? " value" : " values") << " of " << state_->frozen.size() << " frozen tensors (";
+    list(state_->frozen);
+    out << ")";
+    if (state_->packed) out << ", " << state_->packed << " of them weights in panels";
+    out << "; the latest calls have taken " << size.values << ", " << size.bytes << " bytes\n";
+  }
+  if (!state_->written.empty()) {
+    out << "  frozen, but not folded since the function writes it: ";
+    list(state_->written);
+    out << "\n";
+  }
+  for (std::size_t p = 0; graphs && p < state_->parts.size(); ++p) out << "  computed once:\n" << graph::print(state_->parts[p].program.graph);
+  return out.str();
+}
+
+FoldedParts fold_frozen(graph::Graph& g, const detail::Traced& t, kernels::Mode mode) {
+  FoldedParts out;
+  out.mode = static_cast<std::int32_t>(mode);
+  auto name = [&](std::uint32_t i) { return g.values[g.inputs[i].value.v].name; };
+  for (std::uint32_t i : t.frozen_written) out.written.push_back(name(i));
+  graph::Graph functional = g;                 // what is asked of memory is asked anew of each part
+  functional.form = graph::Form::Functional;
+  for (graph::Node& n : functional.nodes) n.tied.clear();
+  if (mode == kernels::Mode::Full) operators::pack_products(functional, passes::of_frozen_alone(functional, t.frozen));
+  std::optional<passes::SplitFrozen> split = passes::split_frozen(functional, t.frozen);
+  if (!split) return out;
+  std::vector<bool> is_read(g.inputs.size());
+  std::size_t input = g.inputs.size();
+  for (passes::FrozenPart& p : split->parts) {
+    FoldedPart f{std::move(p.graph), {}, std::move(p.inputs)};
+    for (std::uint32_t i : f.inputs) is_read[i] = true;
+    bool panels_alone = true;
+    std::optional<operators::PanelReader> reader;
+    for (std::size_t o = 0; o < f.graph.outputs.size(); ++o, ++input) {
+      const std::optional<operators::PanelReader> r = operators::reader_of_panels(split->rest, split->rest.inputs[input].value);
+      out.packed += r.has_value();
+      panels_alone = panels_alone && r && f.graph.outputs.size() == 1;
+      reader = r;
+    }
+    if (panels_alone) f.rows = reader->rows, f.unread_up_to = reader->unread_up_to;
+    passes::reinplace(f.graph);
+    if (knobs().verify >= 1) graph::verify(f.graph, "split_frozen");
+    f.lowered = lower_graph(f.graph, mode);
+    out.parts.push_back(std::move(f));
+  }
+  for (std::uint32_t i = 0; i < is_read.size(); ++i) {
+    if (!is_read[i]) continue;
+    out.frozen.push_back(name(i));
+    if (t.freezes_captured && g.inputs[i].kind == graph::InputSpec::Kind::Captured) out.declares.push_back(i);
+  }
+  g = std::move(split->rest);
+  passes::reinplace(g);
+  if (knobs().verify >= 1) graph::verify(g, "split_frozen");
+  return out;
+}
+
+}  // namespace reprise::runtime

@@ -1,0 +1,52 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/launch_code.h"
+
+namespace reprise {
+struct TensorImpl;
+}
+
+namespace reprise::runtime {
+
+struct FoldedParts;  // runtime/folding.h
+
+// Note [Frozen tensors]
+// A storage may be declared frozen (reprise/parameter.h). What a functional graph computes of inputs on frozen storages alone, passes/freeze.cc cuts out as *parts*, each with
+// a program of its own, whose results are further inputs of the program that is left. They are kept process-wide, in one table, by the part (its text, in which names
+// and numbers of symbols do not show), the sizes, and of each frozen input the storage's number, its version and the place in it: what several specializations and functions
+// need is computed once. A storage that dies takes along what was made of it; one that was written has another version, and what was made of the old one is replaced.
+// A function remembers which values its latest calls took (a *set*), and a call compares numbers and versions with those of a set, some nanoseconds each. An input that is on no
+// frozen storage in a later call is right, too: the part is computed for that call alone.
+//
+// Inputs that the function writes are never taken for frozen. A part never fails, draws no random numbers, and depends on no size but those of its inputs.
+
+/// The parts of one specialization. Never moves. Any thread.
+class Folding {
+ public:
+  Folding(FoldedParts, Makers);
+  ~Folding();
+  const bool folds;                            ///< is there any part? Else it only tells
+  Folding(const Folding&) = delete;
+  Folding& operator=(const Folding&) = delete;
+
+  /// `all` becomes the inputs of a call, then the values, which stay as long as what is returned. Throws OutOfMemory, and StorageFreed.
+  std::shared_ptr<const void> add_values(const std::int64_t* values, TensorImpl* const* inputs, std::size_t n, std::vector<TensorImpl*>& all) const;
+
+  struct Size {
+    std::int64_t values = 0, bytes = 0;
+  };
+  Size kept() const;                           ///< that its latest calls have taken
+  /// "folded: 12 values of 10 frozen tensors, 340 MB; ..." for explain(); `graphs`: with those of the parts.
+  std::string text(bool graphs) const;
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace reprise::runtime
