@@ -450,7 +450,7 @@ class Gemm {
       std::int64_t count = std::min(at_once, panels_ - first);
       if (p_.panels) packed_ = p_.panels + first * panel_bytes;
       else parallel(count, std::max<std::int64_t>(1, kGrainPacked / (k_room_ * width_)),
-               [this](std::int64_t b, std::int64_t e) {
+               [this, &packed](std::int64_t b, std::int64_t e) {
                  guarded([&] {
                    for (std::int64_t i = b; i < e; ++i) {
                      const Panel at = panel_at(first_ + i);
