@@ -120,6 +120,15 @@ class Windows final : public PanelSource {
   std::int64_t places() const { return places_; }
 
   bool packs_parts() const override { return false; }
+  /// Of a kernel of one place; of more most has been read for the panel before.
+  Lines columns(std::int64_t image, std::int64_t col, std::int64_t cols) const override {
+    if (places_ != 1 || !channels_) return {};
+    std::int64_t begins[kMostDims][kMostColumns], column[kMostColumns];
+    begin(col, cols, begins, column);
+    const std::int64_t size = item_size(x_.dtype);
+    if (column[cols - 1] - column[0] != cols - 1) return {};
+    return {x_.data + (image * x_.strides[0] + column[0]) * size, channels_, x_.strides[1] * size, cols * size};
+  }
   void pack(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t, std::int64_t, char* to) const override {
     if (!channels_) return void(std::memset(to, 0, static_cast<std::size_t>(width() * item_size(acc_dtype(x_.dtype)))));  // one row stands for all
     Seen seen;

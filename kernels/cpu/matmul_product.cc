@@ -223,11 +223,12 @@ class Matrix final : public PanelSource {
     row = p_.b_row;
     return in_place_ && cols % lanes_ == 0 ? p_.b + (image * image_ + col) * size_ : nullptr;
   }
-  std::span<const char> columns(std::int64_t image, std::int64_t col, std::int64_t cols) const override {
-    if (p_.panels) return {panel(col), static_cast<std::size_t>(room() * width_ * size_)};
-    const bool dense = (p_.b_row == 1 && p_.b_col == p_.k) || (cols == p_.n && p_.b_col == 1 && p_.b_row == p_.n);
-    if (!dense) return {};
-    return {p_.b + (image * image_ + col * p_.b_col) * size_, static_cast<std::size_t>(cols * p_.k * size_)};
+  Lines columns(std::int64_t image, std::int64_t col, std::int64_t cols) const override {
+    if (p_.panels) return Lines::dense(panel(col), room() * width_ * size_);
+    const char* first = p_.b + (image * image_ + col * p_.b_col) * size_;
+    if ((p_.b_row == 1 && p_.b_col == p_.k) || (cols == p_.n && p_.b_col == 1 && p_.b_row == p_.n)) return Lines::dense(first, cols * p_.k * size_);
+    if (p_.b_col == 1) return {first, p_.k, p_.b_row * size_, cols * size_};
+    return {};
   }
 
  private:
@@ -244,23 +245,27 @@ class Matrix final : public PanelSource {
 /// What a loop over tiles will use next, handed out in parts: each tile fetches one.
 class Ahead {
  public:
-  void add(std::span<const char> bytes) {
-    if (!bytes.empty() && static_cast<std::int64_t>(bytes.size()) <= l2_bytes() / 2) all_[count_++] = bytes;
+  void add(const Lines& lines) {
+    if (lines.first && lines.rows * lines.bytes <= l2_bytes() / 2) all_[count_++] = lines;
   }
-  /// The next `lines` lines; null: there are none.
-  const char* take(std::int64_t lines) {
-    if (at_ == count_) return nullptr;
-    const std::span<const char> of = all_[at_];
-    const char* p = of.data() + done_;
-    done_ += lines * 64;
-    if (done_ >= static_cast<std::int64_t>(of.size())) ++at_, done_ = 0;
-    return p;
+  /// A tile of so many k fetches the next ones.
+  void take(micro::GemmTile& t) {
+    t.ahead = nullptr;
+    while (at_ < count_) {
+      const Lines& of = all_[at_];
+      const char* p = of.first + row_ * of.step + line_ * 64;
+      // Rows that are few end before the tile does, and it would run on far behind them.
+      const bool fits = of.step == 64 || of.rows - row_ >= t.k;
+      if (line_ += 1; line_ * 64 >= of.bytes || !fits) line_ = 0, row_ += t.k;
+      if (row_ >= of.rows) ++at_, row_ = 0;
+      if (fits) return void((t.ahead = p, t.ahead_step = of.step));
+    }
   }
 
  private:
-  std::span<const char> all_[3];
+  Lines all_[3];
   int count_ = 0, at_ = 0;
-  std::int64_t done_ = 0;
+  std::int64_t row_ = 0, line_ = 0;
 };
 
 /// Blocked product, in one of two ways. The split of k depends on k alone, and so does the order of sums in a tile: both give equal bits.
@@ -362,7 +367,7 @@ class Gemm {
         if (all_.bias) t.bias = all_.bias + (rows.first + i) * size_;
         t.c = p_.c + ((rows.first + i) * p_.c_row + c_at(at) + v) * c_size;
         t.acc = sum_apart() ? const_cast<char*>(p_.sum) + (static_cast<char*>(t.c) - p_.c) : sums_in_c() ? t.c : rows.sums + (i * rows.sums_row + v) * size_;
-        t.ahead = ahead.take(deep);
+        ahead.take(t);
         f(&t);
       }
     }
@@ -392,7 +397,7 @@ class Gemm {
     Ahead ahead;
     if (all_.a_image == 0 || i + 1 >= all_.images) return ahead;
     auto dense = [&](const char* p, std::int64_t image, std::int64_t row, std::int64_t cols) {
-      if (row == cols) ahead.add({p + (i + 1) * image * size_, static_cast<std::size_t>(p_.m * cols * size_)});
+      if (row == cols) ahead.add(Lines::dense(p + (i + 1) * image * size_, p_.m * cols * size_));
     };
     if (a_in_place_) dense(p_.a, all_.a_image, p_.a_row, p_.k);
     ahead.add(all_.source.columns(i + 1, 0, p_.n));
@@ -427,7 +432,7 @@ class Gemm {
       if (pack) b = packed, b_row = width_;
       if (pack && !parts) source.pack(at.image, at.col, at.cols, 0, p_.k, packed);
       Ahead of_panel;
-      if (j + 1 < end && all_.a_image == 0) {
+      if ((pack || p_.panels) && j + 1 < end && all_.a_image == 0) {
         const Panel next = panel_at(j + 1);
         of_panel.add(source.columns(next.image, next.col, next.cols));
       }
@@ -491,7 +496,7 @@ class Gemm {
       for (std::int64_t j = panel; j < panel_end; ++j) {
         rows.sums = scratch.get() + a_bytes + (j - panel) * width_ * size_;
         Ahead ahead;
-        if (j + 1 < panel_end) ahead.add({b(j + 1), static_cast<std::size_t>(deep * width_ * size_)});
+        if (j + 1 < panel_end) ahead.add(Lines::dense(b(j + 1), deep * width_ * size_));
         tiles(panel_at(first_ + j), b(j), width_, k, deep, rows, ahead);
       }
     }

@@ -41,6 +41,13 @@ constexpr std::int64_t dot_rows(DType t, std::int64_t k) {
   return t != acc_dtype(t) ? kDotRows : k < 8 * kGemvRows ? kGemvRows : k > 8 * kMostDotRows ? kMostDotRows : k / 8;
 }
 
+/// Memory that will be read soon: so many rows of so many bytes, `step` bytes apart.
+struct Lines {
+  const char* first = nullptr;
+  std::int64_t rows = 0, step = 0, bytes = 0;
+  static Lines dense(const char* p, std::int64_t bytes) { return {p, (bytes + 63) / 64, 64, 64}; }
+};
+
 /// B of products whose elements do not stand in memory as a matrix.
 class PanelSource {
  public:
@@ -51,8 +58,8 @@ class PanelSource {
   virtual bool packs_parts() const = 0;
   /// Of image, col, cols: B's first row, if tiles may read it as it stands, `row` elements to a row; null: it is packed. That depends on cols alone.
   virtual const char* as_it_stands(std::int64_t, std::int64_t, std::int64_t, std::int64_t& row) const { return row = 0, nullptr; }
-  /// The bytes of image, col, cols, if nothing else stands between them, to be fetched in time. Empty: nothing is known.
-  virtual std::span<const char> columns(std::int64_t, std::int64_t, std::int64_t) const { return {}; }
+  /// Where image, col, cols stand, to be fetched in time. Empty: nothing is known.
+  virtual Lines columns(std::int64_t, std::int64_t, std::int64_t) const { return {}; }
 
  protected:
   ~PanelSource() = default;

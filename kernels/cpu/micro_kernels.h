@@ -29,7 +29,7 @@ namespace micro {
 /// One tile: C[m, n] = A[m, k] * B[k, n] (+ acc[m, n] unless first, added last), stored to `acc` or, when last, rounded
 /// to `c`: with bias[m] added where there is one, and none below 0 if relu. A, B and bias are of the accumulator's dtype. n <= vectors * lanes; B rows are readable up to `vectors * lanes`
 /// columns (a masked load would take the place of a product). 1 <= m <= gemm_rows; rows are never read or written beyond m.
-/// What will be wanted soon, `ahead` (which need not be memory of ours), is fetched to the L2 cache meanwhile: a line for each k.
+/// What will be wanted soon is fetched to the L2 cache meanwhile: for each k a line, `ahead_step` bytes apart (it need not be memory of ours).
 struct GemmTile {
   const void* a;
   std::int64_t a_row, a_col;
@@ -44,6 +44,7 @@ struct GemmTile {
   const void* bias = nullptr;
   std::int64_t relu = 0;
   const void* ahead = nullptr;
+  std::int64_t ahead_step = 0;
 };
 using GemmFn = void (*)(const GemmTile*);
 struct Gemm {
