@@ -26,9 +26,9 @@ TEST(OpColumns, AreTotal) {
       needed += c->needed_by(d);
       EXPECT_TRUE(c->has(d.id) || !c->needed_by(d)) << d.name() << ": " << c->name();
     }
-    // No operator needs these: what has no kernel for devices runs on the host, what has none of the host's own there has its reference kernel,
+    // No operator needs these: what has no kernel for devices runs on the host, what has neither kernel nor launch of the host's own there has its reference kernel,
     // what names no places is not laid over others'.
-    const bool optional = c == &kernels::gpu_rules() || c == &kernels::host_kernels() || c == &kernels::place_rules() || c == &kernels::captured_kernels();
+    const bool optional = c == &kernels::gpu_rules() || c == &kernels::host_kernels() || c == &kernels::host_launches() || c == &kernels::place_rules() || c == &kernels::captured_kernels();
     EXPECT_TRUE(needed > 0 || optional) << c->name();
   }
 }
