@@ -62,7 +62,7 @@ TEST(Team, AllWhoAreWantedMeet) {
     std::atomic<int> here{0};
     int all;
   };
-  for (int times = 0; times < 100; ++times)
+  for (int times = 0; times < 10; ++times)
     for (int threads : {2, 5, 8}) {
       Meeting m{{0}, threads};
       auto meet = [](void* ctx, std::int64_t begin, std::int64_t end) {
