@@ -1,4 +1,6 @@
 // Functions by tables in registers: one instruction picks a coefficient for each lane, where a processor has it. Coefficients: scripts/math_coefficients.py.
+#include <iterator>
+
 #include "jit/emit/math.h"
 
 namespace reprise::jit {
