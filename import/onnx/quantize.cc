@@ -81,14 +81,49 @@ Tensor centred(Call& c, int input, int zero, bool rows) {
   if (rows && z.dim() == 1 && bool(z.size(0) != 1)) z = z.unsqueeze(-1);
   return x - z;
 }
-void matmul_integer(Call& c) { c.give(matmul(centred(c, 0, 2, true), centred(c, 1, 3, false))); }
+
+/// Bytes as int8, those that are unsigned less 128; their zero point with them, as int32: null where it is surely 0.
+struct Bytes {
+  Tensor x;
+  std::optional<Tensor> zero;
+};
+Bytes signed_bytes(Call& c, int input, int zero) {
+  Bytes b{c.x(input), std::nullopt};
+  const bool moved = b.x.dtype() == kUInt8;
+  if (moved) b.x = (b.x.to(kInt32) - 128).to(kInt8);
+  if (c.has(zero)) b.zero = c.x(zero).to(kInt32) - (moved ? 128 : 0);
+  else if (moved) b.zero = full({}, -128, {kInt32});
+  return b;
+}
+
+/// The product of what is left of a and of b less their zero points, in int32: sums of products of bytes, and what the zero points add to them.
+Tensor integer_product(Call& c, int a_input, int a_zero, int b_input, int b_zero) {
+  const Tensor a = c.x(a_input), b = c.x(b_input);
+  auto byte = [](const Tensor& t) { return t.dtype() == kInt8 || t.dtype() == kUInt8; };
+  auto one = [&](int zero) { return !c.has(zero) || c.x(zero).dim() == 0 || (c.x(zero).dim() == 1 && bool(c.x(zero).size(0) == 1)); };
+  // A zero point for each row of more than a matrix, products in batches: by int32.
+  if (!byte(a) || !byte(b) || a.dim() < 2 || b.dim() != 2 || !(one(a_zero) || (a.dim() == 2 && c.x(a_zero).dim() == 1)) || !(one(b_zero) || c.x(b_zero).dim() == 1))
+    return matmul(centred(c, a_input, a_zero, true), centred(c, b_input, b_zero, false));
+  Bytes x = signed_bytes(c, a_input, a_zero), y = signed_bytes(c, b_input, b_zero);
+  Ints sizes = a.sizes();
+  const Int k = sizes.back();
+  sizes.back() = b.size(1);
+  if (a.dim() > 2) x.x = x.x.flatten(0, a.dim() - 2);
+  if (x.zero && x.zero->dim() == 1) x.zero = x.zero->unsqueeze(-1);
+  Tensor product = int_mm(x.x, y.x);
+  if (y.zero) product = product - *y.zero * sum(x.x, {-1}, true, kInt32);
+  if (x.zero) product = product - *x.zero * sum(y.x, {0}, true, kInt32);
+  if (x.zero && y.zero) product = product + *x.zero * *y.zero * k;
+  return a.dim() > 2 ? product.view(sizes) : product;
+}
+void matmul_integer(Call& c) { c.give(integer_product(c, 0, 2, 1, 3)); }
 void qlinear_matmul(Call& c) {
   const Tensor a = c.x(0);
   const auto scale = [&](int input, bool rows) {
     const Tensor s = c.x(input).to(kFloat32);
     return rows && s.dim() == 1 && bool(s.size(0) != 1) ? s.unsqueeze(-1) : s;
   };
-  const Tensor product = matmul(centred(c, 0, 2, true), centred(c, 3, 5, false)).to(kFloat32) * (scale(1, true) * scale(4, false));
+  const Tensor product = integer_product(c, 0, 2, 3, 5).to(kFloat32) * (scale(1, true) * scale(4, false));
   const Tensor zero = c.x(7);
   c.give(quantized(c, product, c.x(6), &zero, zero.dtype()));
 }

@@ -176,6 +176,48 @@ TEST(Onnx, WhatAnOperatorMeansIsThatOfItsVersion) {
   EXPECT_TRUE(same(onnx::load_bytes(file::model(g, 13))(x)[0], full({2, 2, 2}, 0.5)));
 }
 
+TEST(Onnx, ProductsOfBytesAreExactWithTheirZeroPoints) {
+  constexpr int kUnsignedByte = 2, kSignedByte = 3;
+  auto bytes = [](std::vector<Int> sizes, int step, DType t) {
+    Int count = 1;
+    for (const Int& n : sizes) count *= n;
+    return (arange(count) * step % 256 - (t == kInt8 ? 128 : 0)).to(t).view(sizes);
+  };
+  for (bool a_signed : {false, true})
+    for (bool b_signed : {false, true})
+      for (int zeros = 0; zeros < 4; ++zeros)  // none, one each, one for each row and column, one of b
+        for (bool batched : {false, true}) {
+          if (batched && zeros == 2) continue;
+          const int ea = a_signed ? kSignedByte : kUnsignedByte, eb = b_signed ? kSignedByte : kUnsignedByte;
+          const DType ta = a_signed ? kInt8 : kUInt8, tb = b_signed ? kInt8 : kUInt8;
+          const std::vector<file::Dim> sizes = batched ? std::vector<file::Dim>{2, "n", 30} : std::vector<file::Dim>{"n", 30};
+          std::vector<file::Message> inputs{value("a", ea, sizes), value("b", eb, {30, 9})};
+          file::Names names{"a", "b"};
+          if (zeros) {
+            inputs.push_back(zeros == 2 ? value("za", ea, {"n"}) : value("za", ea, {}));
+            inputs.push_back(zeros == 2 ? value("zb", eb, {9}) : value("zb", eb, {}));
+            names.push_back(zeros == 3 ? "" : "za"), names.push_back("zb");
+          }
+          const file::Graph g{.inputs = inputs, .outputs = {value("y", 6, batched ? std::vector<file::Dim>{2, "n", 9} : std::vector<file::Dim>{"n", 9})}, .nodes = {node("MatMulInteger", names, {"y"})}};
+          const onnx::Model m = onnx::load_bytes(file::model(g));
+          auto compiled = compile(m);
+          for (int n : {1, 20, 7}) {
+            const Tensor a = batched ? bytes({2, n, 30}, 37, ta) : bytes({n, 30}, 37, ta), b = bytes({30, 9}, 91, tb);
+            const Tensor za = zeros == 2 ? bytes({n}, 53, ta) : full({}, a_signed ? -3 : 200, {.dtype = ta}), zb = zeros == 2 ? bytes({9}, 29, tb) : full({}, b_signed ? 7 : 131, {.dtype = tb});
+            Tensor left = a.to(kInt64), right = b.to(kInt64);
+            if (zeros == 1) left = left - za.to(kInt64);
+            if (zeros == 2) left = left - za.to(kInt64).unsqueeze(-1);
+            if (zeros) right = right - zb.to(kInt64);
+            const Tensor expected = matmul(left, right).to(kInt32);
+            std::vector<Argument> arguments{a, b};
+            if (zeros) arguments.push_back(za), arguments.push_back(zb);
+            EXPECT_TRUE(same(m(arguments)[0], expected)) << a_signed << b_signed << zeros << batched << " " << n;
+            EXPECT_TRUE(same(compiled(arguments)[0], expected)) << a_signed << b_signed << zeros << batched << " " << n;
+          }
+          EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+        }
+}
+
 TEST(Onnx, LoadingTakesTimeByTheNodes) {
   const auto seconds = [](int nodes) {
     file::Graph g{.inputs = {value("x0", file::kFloat, {"n"})}, .outputs = {value("x" + std::to_string(nodes), file::kFloat, {"n"})}};
