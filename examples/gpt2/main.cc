@@ -100,6 +100,7 @@ int program(int argc, char** argv) {
   rp::set_num_threads(static_cast<int>(threads));
   rp::manual_seed(static_cast<std::uint64_t>(seed));
   const Weights w = random_weights(c);
+  rp::freeze(w);  // what is computed of them alone is computed once
   const rp::Tensor words = rp::randint(0, c.vocab, {prompt});
   auto step = rp::compile(forward, {.name = "gpt2", .arguments = {"config", "weights", "cache", "tokens", "pos"}});
 

@@ -166,6 +166,7 @@ int program(int argc, char** argv) {
   rp::set_num_threads(static_cast<int>(threads));
   rp::manual_seed(static_cast<std::uint64_t>(seed));
   const Weights w = random_weights(c);
+  rp::freeze(w);  // what is computed of them alone is computed once
   auto encoder = rp::compile(encode, {.name = "whisper", .arguments = {"config", "weights", "sound"}});
 
   // Lengths from the longest down to half of it, none twice.
