@@ -555,13 +555,13 @@ void multiply_and_add(const MatmulKernels& f, ProductCall p) {
 
 void multiply(const MatmulKernels& f, const ProductCall& p) {
   if (p.m == 0 || p.n == 0) return;
-  if (p.sum && (p.k == 0 || (!p.panels && use_gemv(f, p)) || p.n <= kGemvRows)) return multiply_and_add(f, p);
+  if (p.sum && (p.k == 0 || use_gemv(f, p) || p.n <= kGemvRows)) return multiply_and_add(f, p);
   if (p.k == 0) {
     for (std::int64_t i = 0; i < p.m; ++i)
       std::memset(p.c + i * p.c_row * item_size(p.dtype), 0, static_cast<std::size_t>(p.n * item_size(p.dtype)));
     return;
   }
-  if (!p.panels && use_gemv(f, p)) return gemv(f, p);
+  if (use_gemv(f, p)) return gemv(f, p);
   // A matrix times few columns is few rows times its transpose.
   ProductCall t{p.dtype, p.dtype, p.n, p.m, p.k, p.b, p.b_col, p.b_row, p.a, p.a_col, p.a_row, p.c, p.m};
   if (p.n <= kGemvRows && p.a_dtype == p.dtype && use_gemv(f, t)) {
@@ -594,7 +594,7 @@ void multiply(const MatmulKernels& f, const PackedProduct& all) {
 
 void multiply(const MatmulKernels& f, std::span<const ProductCall> all) {
   bool together = all.size() > 1 && all[0].k > 0 && all[0].m > 0;
-  for (const ProductCall& p : all) together = together && p.n > 0 && p.b_row == 1 && !p.panels && use_gemv(f, p) && Gemv::dots(f, p);
+  for (const ProductCall& p : all) together = together && p.n > 0 && p.b_row == 1 && use_gemv(f, p) && Gemv::dots(f, p);
   if (together) return Gemv(f, all).run();
   for (const ProductCall& p : all) multiply(f, p);
 }
