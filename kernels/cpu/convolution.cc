@@ -116,7 +116,7 @@ class Windows final : public PanelSource {
   micro::WindowPanel panel(const Seen& seen, std::int64_t image, std::int64_t first_channel, std::int64_t channels, char* to) const {
     return {x_.data + (image * x_.strides[0] + first_channel * x_.strides[1]) * item_size(x_.dtype), place_.data(), seen.inside, seen.column, channels, x_.strides[1], places_, seen.dense, to, to_channel_, to_place_};
   }
-  std::int64_t width() const { return lanes_ * vectors_; }
+  std::int64_t width() const override { return lanes_ * vectors_; }
   std::int64_t places() const { return places_; }
 
   bool packs_parts() const override { return false; }

@@ -209,11 +209,15 @@ std::int64_t l2_bytes() { return std::max<std::int64_t>(256 << 10, device::cpu_i
 class Matrix final : public PanelSource {
  public:
   Matrix(const MatmulKernels& f, const ProductCall& p, std::int64_t image = 0)
-      : f_(f), p_(p), image_(image), width_(gemm_vectors(f.bits) * micro_lanes(f.bits, acc_dtype(p.dtype))), lanes_(micro_lanes(f.bits, acc_dtype(p.dtype))), size_(item_size(p.dtype)) {
+      : f_(f), p_(p), image_(image), lanes_(micro_lanes(f.bits, acc_dtype(p.dtype))), size_(item_size(p.dtype)) {
+    // Four vectors are two panels of two: one alone has too few sums to keep a core busy.
+    const std::int64_t most = gemm_vectors(f.bits);
+    width_ = (most == 3 && (p.n + lanes_ - 1) / lanes_ == 4 ? 2 : most) * lanes_;
     // A tile may read rows where they stand if they are side by side in the caches, or hardly read twice. Rows a page apart meet in few sets.
     const std::int64_t bytes = p.k * p.n * size_, tiles = (p.m + gemm_rows(f.bits) - 1) / gemm_rows(f.bits);
     in_place_ = p.b_col == 1 && p.dtype == acc_dtype(p.dtype) && (tiles == 1 || (bytes <= l2_bytes() / 4 && p.b_row * size_ % 1024 != 0) || bytes <= kSmall);
   }
+  std::int64_t width() const override { return width_; }
   void pack(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t k, std::int64_t deep, char* panel) const override {
     widen(f_, p_.dtype, p_.b + (image * image_ + k * p_.b_row + col * p_.b_col) * size_, p_.b_row, p_.b_col, panel, width_, deep, cols);
   }
@@ -238,7 +242,7 @@ class Matrix final : public PanelSource {
 
   const MatmulKernels& f_;
   const ProductCall& p_;
-  std::int64_t image_, width_, lanes_, size_;
+  std::int64_t image_, lanes_, size_, width_;
   bool in_place_;
 };
 
@@ -284,7 +288,7 @@ class Gemm {
         acc_(acc_dtype(all.p.dtype)),
         size_(item_size(acc_)),
         lanes_(micro_lanes(f.bits, acc_)),
-        width_(lanes_ * gemm_vectors(f.bits)),
+        width_(all.source.width()),
         tile_rows_(gemm_rows(f.bits)),
         packed_bytes_(packed_bytes),
         image_panels_((all.p.n + width_ - 1) / width_),

@@ -51,7 +51,9 @@ struct Lines {
 /// B of products whose elements do not stand in memory as a matrix.
 class PanelSource {
  public:
-  /// Of the B of image `image`: rows [k, k + deep) of columns [col, col + cols), cols <= gemm_vectors * lanes, as a panel of that width in the accumulator's
+  /// Columns of a panel: whole vectors, gemm_vectors at most.
+  virtual std::int64_t width() const = 0;
+  /// Of the B of image `image`: rows [k, k + deep) of columns [col, col + cols), cols <= width, as a panel of that width in the accumulator's
   /// dtype. Columns beyond are written with something, as rows are up to a multiple of lanes. Called by several threads. Throws OutOfMemory.
   virtual void pack(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t k, std::int64_t deep, char* panel) const = 0;
   /// Can it pack some rows? Otherwise it is asked for all of them.
