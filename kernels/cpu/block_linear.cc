@@ -54,15 +54,16 @@ struct Product {
 class Panels final : public PanelSource {
  public:
   Panels(const Kernels& f, const Product& p) : f_(f), p_(p) {}
+  std::int64_t width() const override { return micro_lanes(f_.bits, DType::Float32) * gemm_vectors(f_.bits); }
   bool packs_parts() const override { return false; }  // blocks are whole
   void pack(std::int64_t, std::int64_t col, std::int64_t cols, std::int64_t, std::int64_t, char* panel) const override {
-    const std::int64_t lanes = micro_lanes(f_.bits, DType::Float32), width = lanes * gemm_vectors(f_.bits), step = kUnpackedAtOnce / p_.format.elements;
+    const std::int64_t lanes = micro_lanes(f_.bits, DType::Float32), panel_width = width(), step = kUnpackedAtOnce / p_.format.elements;
     alignas(64) float rows[16 * kUnpackedAtOnce];
     for (std::int64_t j = 0; j < cols; j += lanes)
       for (std::int64_t block = 0, all = p_.k / p_.format.elements; block < all; block += step) {
         const std::int64_t some = std::min(lanes, cols - j), blocks = std::min(step, all - block), k = block * p_.format.elements;
         f_.unpack(p_.w + (col + j) * p_.w_row + block * p_.format.bytes, p_.w_row, rows, kUnpackedAtOnce, some, blocks);
-        f_.product.transpose(rows, kUnpackedAtOnce, panel + (k * width + j) * 4, width, some, blocks * p_.format.elements);
+        f_.product.transpose(rows, kUnpackedAtOnce, panel + (k * panel_width + j) * 4, panel_width, some, blocks * p_.format.elements);
       }
   }
 

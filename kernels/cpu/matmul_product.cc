@@ -210,9 +210,9 @@ class Matrix final : public PanelSource {
  public:
   Matrix(const MatmulKernels& f, const ProductCall& p, std::int64_t image = 0)
       : f_(f), p_(p), image_(image), lanes_(micro_lanes(f.bits, acc_dtype(p.dtype))), size_(item_size(p.dtype)) {
-    // Four vectors are two panels of two: one alone has too few sums to keep a core busy.
+    // Four vectors are two panels of two: one alone has too few sums to keep a core busy. Those that were packed before have the full width (packed.h).
     const std::int64_t most = gemm_vectors(f.bits);
-    width_ = (most == 3 && (p.n + lanes_ - 1) / lanes_ == 4 ? 2 : most) * lanes_;
+    width_ = (most == 3 && !p.panels && (p.n + lanes_ - 1) / lanes_ == 4 ? 2 : most) * lanes_;
     // A tile may read rows where they stand if they are side by side in the caches, or hardly read twice. Rows a page apart meet in few sets.
     const std::int64_t bytes = p.k * p.n * size_, tiles = (p.m + gemm_rows(f.bits) - 1) / gemm_rows(f.bits);
     in_place_ = p.b_col == 1 && p.dtype == acc_dtype(p.dtype) && (tiles == 1 || (bytes <= l2_bytes() / 4 && p.b_row * size_ % 1024 != 0) || bytes <= kSmall);
