@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from peers import plots
-from peers.workloads import TARGETS, geometric_mean, told
+from peers.workloads import TARGETS, WORKLOADS, geometric_mean, told
 
 
 def machine():
@@ -32,10 +32,11 @@ def _worst(rated):
 
 
 def _two_threads(records):
-    """(point, seconds of one thread over those of two) of what was measured with both."""
+    """(point, seconds of one thread over those of two) of what was measured with both, where that is a figure."""
+    asked = {(w.row, told(p)) for w in WORKLOADS if w.threads for p in w.points if 2 in w.threads(p)}
     own = {}
     for r in records:
-        if r["threads"] in (1, 2) and r["seconds"].get("reprise"):
+        if r["threads"] in (1, 2) and (r["workload"], told(r["point"])) in asked and r["seconds"].get("reprise"):
             own.setdefault((r["workload"], told(r["point"])), {})[r["threads"]] = r["seconds"]["reprise"]
     return [(f"{row}: {point}", t[1] / t[2]) for (row, point), t in own.items() if len(t) == 2]
 
@@ -162,8 +163,6 @@ def write(folder, records, info, date):
 
 def write_docs(page, records, info, date):
     """The table of figures, in place of the one that stands in the page."""
-    from peers.workloads import WORKLOADS
-
     text = page.read_text()
     begin, end = "<!-- figures -->\n", "<!-- end figures -->"
     if text.count(begin) != 1 or text.count(end) != 1:

@@ -170,14 +170,14 @@ class PeersTest(unittest.TestCase):
 
     def test_verdicts(self):
         records = [self.record("gelu", dict(elements=1), 1.5), self.record("gelu", dict(elements=2), 0.99), self.record("MiniLM", dict(sizes="1x4"), 2.0), self.record("MiniLM", dict(sizes="1x16"), 0.95),
-                   self.record("cat", dict(rows=1), 1.01), self.record("cat", dict(rows=1), 1.0, threads=2)]
+                   self.record("cat", dict(rows=1), 1.01), *(self.record("product f32 square", dict(n=2048, dtype="float32"), 1.0, threads=t) for t in (1, 2))]
         rows = {row: (measured, verdict) for row, _, measured, verdict in report.verdicts(records)}
         self.assertEqual(list(rows), list(TARGETS))
         self.assertEqual(rows["gelu"][1], "short")
         self.assertIn("worst 0.99 (elements=2, a)", rows["gelu"][0])
         self.assertEqual(rows["MiniLM"][1], "met")
         self.assertEqual(rows["cat"][1], "met")
-        self.assertEqual(rows["two threads"][1], "met")
+        self.assertEqual(rows["two threads"], ("2.00 in the mean of 1; worst 2.00 (product f32 square: n=2048 dtype=float32)", "met"))
         self.assertEqual(rows["conv"], ("", "not run"))
 
     def test_table_and_pictures(self):
