@@ -40,7 +40,7 @@ class Ops:
         array = np.asarray(v, dtype)
         key = (array.tobytes(), str(array.dtype), array.shape)
         if key not in self.made:
-            self.made[key] = f"c{len(self.made)}"
+            self.made[key] = f"constant{len(self.made)}"
             self.initializers.append(numpy_helper.from_array(array, self.made[key]))
         return self.made[key]
 
@@ -48,7 +48,7 @@ class Ops:
         return Value(self, self.value(np.array(values, np.int64), np.int64))
 
     def node(self, op, *inputs, domain="", **attributes):
-        out = f"v{len(self.nodes)}"
+        out = f"node{len(self.nodes)}"
         self.nodes.append(helper.make_node(op, ["" if v is None else self.value(v) for v in inputs], [out], domain=domain, **attributes))
         return Value(self, out)
 
@@ -194,7 +194,7 @@ def build(job, inputs, weights, own_attention):
         raise NotImplementedError("no bfloat16 on the CPU")
     o = Ops(own_attention)
     o.point = job.point
-    names = {k: f"w{i}" for i, k in enumerate(held)}
+    names = {k: f"weight{i}" for i, k in enumerate(held)}
     o.initializers += [external(names[k], place, os.path.basename(weights)) for k, place in held.items()]
     results = job.net(o, {k: Value(o, k) for k in inputs}, {k: Value(o, n) for k, n in names.items()}, job.point)
     ports = []

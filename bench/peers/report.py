@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from peers import plots
-from peers.workloads import TARGETS, geometric_mean, told
+from peers.workloads import TARGETS, WORKLOADS, geometric_mean, told
 
 
 def machine():
@@ -31,17 +31,26 @@ def _worst(rated):
     return f"{r['ratio']:.2f} ({told(r['point'])}, {r['best_peer']})"
 
 
+def _points(row):
+    return sum(len(w.points) for w in WORKLOADS if w.row == row and not w.full)
+
+
+def _of_all(row, rated):
+    return f"{len(rated)} of {_points(row)} points" if len(rated) < _points(row) else f"{len(rated)} points"
+
+
 def _two_threads(records):
-    """(point, seconds of one thread over those of two) of what was measured with both."""
+    """(point, seconds of one thread over those of two) of what was measured with both, where that is a figure."""
+    asked = {(w.row, told(p)) for w in WORKLOADS if w.threads for p in w.points if 2 in w.threads(p)}
     own = {}
     for r in records:
-        if r["threads"] in (1, 2) and r["seconds"].get("reprise"):
+        if r["threads"] in (1, 2) and (r["workload"], told(r["point"])) in asked and r["seconds"].get("reprise"):
             own.setdefault((r["workload"], told(r["point"])), {})[r["threads"]] = r["seconds"]["reprise"]
     return [(f"{row}: {point}", t[1] / t[2]) for (row, point), t in own.items() if len(t) == 2]
 
 
 def verdicts(records):
-    """(row, target, measured, "met", "short" or "not run") of each figure."""
+    """(row, target, measured, verdict) of each figure: "met", "short" (some point is), "in part" (what was measured meets it, and not all was), "not run"."""
     rows = []
     for row, target in TARGETS.items():
         kind = target[0]
@@ -50,14 +59,14 @@ def verdicts(records):
             words = f"≥ {target[1]:g} of the best peer at every point"
             rated = _rated(records, row)
             if rated:
-                measured = f"{geometric_mean([r['ratio'] for r in rated]):.2f} in the mean of {len(rated)}; worst {_worst(rated)}"
+                measured = f"{geometric_mean([r['ratio'] for r in rated]):.2f} in the mean of {_of_all(row, rated)}; worst {_worst(rated)}"
                 met = min(r["ratio"] for r in rated) >= target[1]
         elif kind == "mean":
             words = f"≥ {target[1]:g} in geometric mean, none under {target[2]:g}"
             rated = _rated(records, row)
             if rated:
                 mean = geometric_mean([r["ratio"] for r in rated])
-                measured = f"{mean:.2f} in the mean of {len(rated)}; worst {_worst(rated)}"
+                measured = f"{mean:.2f} in the mean of {_of_all(row, rated)}; worst {_worst(rated)}"
                 met = mean >= target[1] and min(r["ratio"] for r in rated) >= target[2]
         elif kind == "threads":
             words = f"two threads ≥ {target[1]:g} times one"
@@ -82,7 +91,8 @@ def verdicts(records):
         differing = sorted({n for r in records if r["workload"] == row for n in r["differs"]})
         if differing:
             measured += f"; {', '.join(differing)} differ{'s' if len(differing) == 1 else ''}"
-        rows.append((row, words, measured, "not run" if met is None else "met" if met else "short"))
+        part = kind in ("every", "mean") and len(_rated(records, row)) < _points(row)
+        rows.append((row, words, measured, "not run" if met is None else "short" if not met else "in part" if part else "met"))
     return rows
 
 
@@ -91,12 +101,12 @@ def summary(records):
     lines = []
     for row, words, measured, verdict in verdicts(records):
         if verdict != "not run":
-            lines.append(f"{verdict:<6} {row:<26} {measured}   ({words})")
+            lines.append(f"{verdict:<7} {row:<26} {measured}   ({words})")
     others = sorted({r["workload"] for r in records} - set(TARGETS))
     for row in others:
         rated = _rated(records, row)
         if rated:
-            lines.append(f"{'':<6} {row:<26} {geometric_mean([r['ratio'] for r in rated]):.2f} in the mean of {len(rated)}; worst {_worst(rated)}")
+            lines.append(f"{'':<7} {row:<26} {geometric_mean([r['ratio'] for r in rated]):.2f} in the mean of {len(rated)}; worst {_worst(rated)}")
     missing = [row for row, _, _, verdict in verdicts(records) if verdict == "not run"]
     if missing:
         lines.append("not run: " + ", ".join(missing))
@@ -162,8 +172,6 @@ def write(folder, records, info, date):
 
 def write_docs(page, records, info, date):
     """The table of figures, in place of the one that stands in the page."""
-    from peers.workloads import WORKLOADS
-
     text = page.read_text()
     begin, end = "<!-- figures -->\n", "<!-- end figures -->"
     if text.count(begin) != 1 or text.count(end) != 1:

@@ -170,14 +170,16 @@ class PeersTest(unittest.TestCase):
 
     def test_verdicts(self):
         records = [self.record("gelu", dict(elements=1), 1.5), self.record("gelu", dict(elements=2), 0.99), self.record("MiniLM", dict(sizes="1x4"), 2.0), self.record("MiniLM", dict(sizes="1x16"), 0.95),
-                   self.record("cat", dict(rows=1), 1.01), self.record("cat", dict(rows=1), 1.0, threads=2)]
+                   self.record("cat", dict(rows=1), 1.01), *(self.record("product f32 square", dict(n=2048, dtype="float32"), 1.0, threads=t) for t in (1, 2))]
         rows = {row: (measured, verdict) for row, _, measured, verdict in report.verdicts(records)}
         self.assertEqual(list(rows), list(TARGETS))
         self.assertEqual(rows["gelu"][1], "short")
         self.assertIn("worst 0.99 (elements=2, a)", rows["gelu"][0])
-        self.assertEqual(rows["MiniLM"][1], "met")
-        self.assertEqual(rows["cat"][1], "met")
-        self.assertEqual(rows["two threads"][1], "met")
+        self.assertEqual(rows["MiniLM"], ("1.38 in the mean of 2 of 9 points; worst 0.95 (sizes=1x16, a)", "in part"))
+        self.assertEqual(rows["cat"][1], "in part")
+        whole = [self.record("gather", p, 1.5) for w in WORKLOADS if w.row == "gather" for p in w.points]
+        self.assertEqual({row: verdict for row, _, _, verdict in report.verdicts(whole)}["gather"], "met")
+        self.assertEqual(rows["two threads"], ("2.00 in the mean of 1; worst 2.00 (product f32 square: n=2048 dtype=float32)", "met"))
         self.assertEqual(rows["conv"], ("", "not run"))
 
     def test_table_and_pictures(self):
@@ -189,7 +191,7 @@ class PeersTest(unittest.TestCase):
         path = report.write(self.folder / "results", records, info, "2000-01-02")
         self.assertEqual(path.name, "cpu-intel-xeon-2000-01-02.md")
         text = path.read_text()
-        for words in ("| **product f32 square** |", "0.90 in the mean of 2", "| MiniLM | ", "not run", "| first MiniLM embedding | reprise | 300.00 ms | 200.00 ms | 100.00 ms | 1 MiB |", "a/b", "b, a 1.0".split(", ")[1]):
+        for words in ("| **product f32 square** |", "0.90 in the mean of 2 of 6 points", "| MiniLM | ", "not run", "| first MiniLM embedding | reprise | 300.00 ms | 200.00 ms | 100.00 ms | 1 MiB |", "a/b", "b, a 1.0".split(", ")[1]):
             self.assertIn(words, text)
         for name in ("minilm", "products", "threads", "cold", "compile", "memory"):
             picture = path.with_name(f"{path.stem}-{name}.svg")
@@ -233,7 +235,7 @@ class PeersTest(unittest.TestCase):
         self.assertEqual(r.returncode, 0, r.stderr)
         page = Path(r.stderr.split()[-1]).read_text()
         self.assertIn("Revision abc", page)
-        self.assertIn("| cat | ≥ 1 of the best peer at every point | 1.50 in the mean of 1; worst 1.50 (rows=1, a) | met |", page)
+        self.assertIn("| cat | ≥ 1 of the best peer at every point | 1.50 in the mean of 1 of 3 points; worst 1.50 (rows=1, a) | in part |", page)
 
 
 if __name__ == "__main__":
