@@ -11,7 +11,7 @@ build_dir="${BUILD_DIR:-build-aarch64}"
 filter="${1:-.}"
 say() { printf 'aarch64.sh: %s\n' "$*" >&2; }
 suites=(base guards graph passes tensor lower jit matmul ops)
-packages="llvm-19-dev libtbb-dev libgtest-dev nlohmann-json3-dev libstdc++-12-dev"
+packages="llvm-19-dev libgtest-dev nlohmann-json3-dev libstdc++-12-dev"
 
 for needed in aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64-static:qemu-user-static; do
   command -v "${needed%%:*}" > /dev/null || { say "${needed%%:*} is missing (apt-get install ${needed##*:})"; exit 1; }

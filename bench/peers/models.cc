@@ -19,6 +19,7 @@ Call minilm_net(const Job& job) {
   };
   auto s = std::make_shared<State>();
   rp::load_safetensors(job.weights, s->model, {.strict = false});
+  rp::freeze(s->model);
   for (const Tensors& x : job.sets) s->sets.emplace_back(x.at("tokens"), x.at("present"));
   const std::int64_t heads = job.size("heads", 12);
   return [s, heads](std::size_t i, std::vector<rp::Tensor>* results) {
@@ -52,6 +53,7 @@ Call llama_net(const Job& job) {
   // The angles of the positions before are not looked at.
   auto from = [&](const rp::Tensor& t) { return rp::cat({rp::zeros({s->past, c.head_dim / 2}), t}, 0); };
   w.cos = from(x.at("cos")), w.sin = from(x.at("sin"));
+  rp::freeze(w);
   s->cache = llama::new_cache(c, w.embedding.dtype());
   for (std::int64_t i = 0; s->past && i < c.n_layers; ++i) {
     const std::size_t n = static_cast<std::size_t>(i);
@@ -101,6 +103,7 @@ Call whisper_net(const Job& job) {
   for (std::int64_t i = 0; file.contains(std::to_string(i) + ".q.weight"); ++i) s->weights.layer.emplace_back();
   // The file's layers are "0.q.weight", and so on.
   rp::load_safetensors(file, s->weights, {.name = [](const std::string& field) { return field.starts_with("layer.") ? field.substr(6) : field; }});
+  rp::freeze(s->weights);
   s->mel = job.sets.at(0).at("mel");
   const std::int64_t heads = job.size("dim") / 64;
   return [s, heads](std::size_t, std::vector<rp::Tensor>* results) {

@@ -36,14 +36,14 @@ inline void append(std::vector<rp::Tensor>& to, rp::Tensor t) { to.push_back(std
 inline void append(std::vector<rp::Tensor>& to, std::vector<rp::Tensor> all) { to.insert(to.end(), all.begin(), all.end()); }
 inline void append(std::vector<rp::Tensor>& to, std::tuple<rp::Tensor, rp::Tensor> two) { to.push_back(std::get<0>(two)), to.push_back(std::get<1>(two)); }
 
-/// The function, compiled, on tensors that are inputs, or else weights, of these names.
+/// The function, compiled, on tensors that are inputs, or else weights, which are frozen, of these names.
 template <std::size_t N, class F>
 Call on(const Job& job, const char* const (&names)[N], F f) {
   std::vector<std::array<rp::Tensor, N>> sets;
   Tensors weights;
   if (!job.weights.empty()) {
     const rp::SafeTensors file = rp::load_safetensors(job.weights);
-    for (const std::string& name : file.names()) weights[name] = file.at(name);
+    for (const std::string& name : file.names()) rp::freeze(weights[name] = file.at(name));
   }
   for (const Tensors& inputs : job.sets) {
     std::array<rp::Tensor, N>& set = sets.emplace_back();
