@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -110,6 +111,7 @@ void measure(const Shape& s, const std::vector<Blas>& peers, double seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  for (const char* name : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"}) setenv(name, "1", 1);  // before a library is opened
   rp::set_num_threads(1);
   std::vector<Blas> peers;
   std::vector<std::string> words;

@@ -358,7 +358,7 @@ std::string Folding::text(bool graphs) const {
     if (names.size() > kShown) out << ", ...";
   };
   if (state_->n_values) {
-    out << "  folded: " << state_->n_values << (state_->n_values == 1 ? " value" : " values") << " of " << state_->frozen.size() << " frozen tensors (";
+    out << "  folded: " << state_->n_values << (state_->n_values == 1 ? " value" : " values") << " of " << state_->frozen.size() << (state_->frozen.size() == 1 ? " frozen tensor (" : " frozen tensors (");
     list(state_->frozen);
     out << ")";
     if (state_->packed) out << ", " << state_->packed << " of them weights in panels";

@@ -8,6 +8,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build_dir="${BUILD_DIR:-build-aarch64}"
+mkdir -p "$build_dir" && build_dir=$(cd "$build_dir" && pwd)
 filter="${1:-.}"
 say() { printf 'aarch64.sh: %s\n' "$*" >&2; }
 suites=(base guards graph passes tensor lower jit matmul ops)
@@ -17,10 +18,10 @@ for needed in aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64-static:qe
   command -v "${needed%%:*}" > /dev/null || { say "${needed%%:*} is missing (apt-get install ${needed##*:})"; exit 1; }
 done
 
-root="$PWD/$build_dir/root"
+root="$build_dir/root"
 if [ ! -e "$root/complete" ]; then
   say "fetching arm64's packages: $packages"
-  fetched="$PWD/$build_dir/packages"
+  fetched="$build_dir/packages"
   mkdir -p "$fetched"/{state/lists/partial,cache/archives/partial}
   : > "$fetched/status"
   # A database of its own, in which nothing is installed: apt fetches what they need, too, and asks for no rights.

@@ -32,7 +32,7 @@ def parse(arguments):
     parser.add_argument("--seconds", type=float, help="of a contender's turn (default 0.15)")
     parser.add_argument("--results", default=str(ROOT / "bench" / "results"), help="folder of the results file, the table and the pictures")
     parser.add_argument("--write", action="store_true", help="measure nothing: write the results, table and pictures of what was measured so far")
-    parser.add_argument("--revision", help="of the library that was measured, for the table (default: git's)")
+    parser.add_argument("--revision", help="of the library that is measured (default: git's); with --write: of what was measured so far")
     parser.add_argument("--docs", action="store_true", help="also write the table of figures into docs/performance.md")
     parser.add_argument("--json", action="store_true", help="print what was measured as JSON")
     parser.add_argument("--list", action="store_true", help="say what there is, measure nothing")
@@ -83,6 +83,7 @@ def environment(folder):
 
 def main():
     o = parse(sys.argv[1:])
+    o.measured_revision = revision(o)
     if o.list:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         for w in o.workloads:
@@ -129,6 +130,11 @@ def main():
     return 0 if "reprise" in d.commands else 1
 
 
+def revision(o):
+    git = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    return o.revision or git.stdout.strip() or "unknown"
+
+
 def versions(folder, new):
     """Of all peers that were seen, kept beside the state file."""
     path, known = folder / "versions.json", {}
@@ -142,8 +148,7 @@ def versions(folder, new):
 def write(o, folder, records, new_versions):
     machine = report.machine()
     machine["versions"] = versions(folder, new_versions)
-    git = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    machine["revision"] = o.revision or git.stdout.strip() or "unknown"
+    machine["revision"] = o.revision or ", ".join(sorted({r.get("revision", "unknown") for r in records}))
     date = datetime.date.today().isoformat()
     print(f"bench: {report.write(Path(o.results), records, machine, date)}", file=sys.stderr)
     if o.docs:

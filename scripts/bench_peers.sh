@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 build="$1"; shift
 # What measures nothing needs no peers.
 for a in "$@"; do
-  case "$a" in --help | -h | --list) exec python3 scripts/bench_peers.py --build "$build" "$@" ;; esac
+  case "$a" in --help | -h | --list | --write) exec python3 scripts/bench_peers.py --build "$build" "$@" ;; esac
 done
 if [ -n "${PEERS_PYTHON:-}" ]; then
   exec "$PEERS_PYTHON" scripts/bench_peers.py --build "$build" "$@"

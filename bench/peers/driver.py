@@ -133,7 +133,9 @@ class Data:
                 model = ops_onnx.build(job, {k.split(".", 1)[1]: t for k, t in files.load(ask["inputs"]).items() if k.startswith("0.")}, ask["weights"], kind == "own")
             except (NotImplementedError, AttributeError) as error:
                 return f"no ONNX file: {error}"
-            path.write_bytes(model.SerializeToString())
+            whole = path.with_suffix(".new")  # one that is cut off is not taken for good
+            whole.write_bytes(model.SerializeToString())
+            whole.replace(path)
         return str(path)
 
 
@@ -235,7 +237,7 @@ class Driver:
 
     def new_record(self, w, p, threads):
         return {"workload": w.row, "group": w.group, "net": w.net, "point": p, "threads": threads, "seconds": {}, "first_call": {}, "rounds": {}, "difference": {}, "differs": [], "agree": None,
-                "absent": {}, "failed": {}, "best_peer": None, "ratio": None, "others": None, "at": time.strftime("%Y-%m-%d %H:%M", time.gmtime())}
+                "absent": {}, "failed": {}, "best_peer": None, "ratio": None, "others": None, "revision": getattr(self.options, "measured_revision", "unknown"), "at": time.strftime("%Y-%m-%d %H:%M", time.gmtime())}
 
     def results(self, record, contenders):
         samples = {}
@@ -328,7 +330,11 @@ class Driver:
                 if "reprise" not in self.commands:
                     return False
                 started = time.perf_counter()
-                record = self.measure_cold(w, p) if w.cold else self.measure(w, p, threads)
+                try:
+                    record = self.measure_cold(w, p) if w.cold else self.measure(w, p, threads)
+                except FileNotFoundError as error:  # weights that are not installed
+                    self.say(f"{w.row} {told(p)} is left out: {error}")
+                    continue
                 self.state.put(key_of(w, p, threads), record)
                 spent = time.perf_counter() - begin
                 self.say(line_of(record, done + 1, len(todo), time.perf_counter() - started, spent / (done + 1) * (len(todo) - done - 1)))

@@ -40,12 +40,12 @@ def _of_all(row, rated):
 
 
 def _two_threads(records):
-    """(point, seconds of one thread over those of two) of what was measured with both, where that is a figure."""
+    """(point, seconds of one thread over those of two, each of its best round) of what was measured with both, where that is a figure."""
     asked = {(w.row, told(p)) for w in WORKLOADS if w.threads for p in w.points if 2 in w.threads(p)}
     own = {}
     for r in records:
         if r["threads"] in (1, 2) and (r["workload"], told(r["point"])) in asked and r["seconds"].get("reprise"):
-            own.setdefault((r["workload"], told(r["point"])), {})[r["threads"]] = r["seconds"]["reprise"]
+            own.setdefault((r["workload"], told(r["point"])), {})[r["threads"]] = min(r["rounds"].get("reprise") or [r["seconds"]["reprise"]])
     return [(f"{row}: {point}", t[1] / t[2]) for (row, point), t in own.items() if len(t) == 2]
 
 
@@ -91,7 +91,8 @@ def verdicts(records):
         differing = sorted({n for r in records if r["workload"] == row for n in r["differs"]})
         if differing:
             measured += f"; {', '.join(differing)} differ{'s' if len(differing) == 1 else ''}"
-        part = kind in ("every", "mean") and len(_rated(records, row)) < _points(row)
+        scaled = sum(2 in w.threads(p) for w in WORKLOADS if w.threads and not w.full for p in w.points)
+        part = (kind in ("every", "mean") and len(_rated(records, row)) < _points(row)) or (kind == "threads" and len(_two_threads(records)) < scaled)
         rows.append((row, words, measured, "not run" if met is None else "short" if not met else "in part" if part else "met"))
     return rows
 
@@ -120,7 +121,9 @@ def _table(head, rows):
 def of_others(records):
     """How much other work the machine did meanwhile."""
     others = sorted(r["others"] for r in records if r.get("others") is not None)
-    return f"Other work on the machine kept {others[len(others) // 2]:.1f} cores busy meanwhile in the median of the points, {others[-1]:.1f} at most." if others else ""
+    busy = sum(o > 0.5 for o in others)
+    more = f"; more than half a core at {busy} of {len(others)}" if busy else ""
+    return f"Other work on the machine kept {others[len(others) // 2]:.1f} cores busy meanwhile in the median of the points, {others[-1]:.1f} at most{more}." if others else ""
 
 
 def markdown(records, info, date, pictures):

@@ -30,7 +30,7 @@ class RepriseConan(ConanFile):
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "..", "..")
         for pattern in ("CMakeLists.txt", "cmake/*", "include/*", "tools/*", "examples/CMakeLists.txt") + tuple(
-            f"{room}/*" for room in ("base", "guards", "device", "tensor", "graph", "passes", "kernels", "jit", "runtime")
+            f"{room}/*" for room in ("base", "guards", "device", "tensor", "graph", "passes", "kernels", "jit", "operators", "runtime", "import")
         ):
             copy(self, pattern, root, self.export_sources_folder)
 
