@@ -1,4 +1,5 @@
-// Functions by tables in registers: one instruction picks a coefficient for each lane, where a processor has it. Coefficients: scripts/math_coefficients.py.
+// Functions by tables in registers: one instruction picks a coefficient for each lane, where a processor has it. Coefficients as
+// scripts/math_coefficients.py finds them; some of tanh's x0 are other floats than it prints, as good.
 #include <iterator>
 
 #include "jit/emit/math.h"
@@ -11,7 +12,7 @@ namespace Intrinsic = llvm::Intrinsic;
 namespace {
 
 // Each function by intervals: x0, f(x0), then the coefficients of x - x0, the first of them less 1 in interval 0, where x0 is 0. x0 stands where f(x0) is a float to
-// 2^-32, and the first coefficient nearly one.
+// 2^-32 or nearly, and the first coefficient nearly one.
 
 // erf, by intervals of kErfWidth around its multiples.
 constexpr double kErfWidth = 0.255;
