@@ -48,7 +48,7 @@ TEST(Freeze, WhatDependsOnFrozenTensorsAloneIsComputedOnce) {
   EXPECT_EQ(f.stats().folded_values, 1);
   EXPECT_EQ(f.stats().folded_bytes, 8 * 64 * 4);
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
-  EXPECT_NE(f.explain().find("folded: 1 value of 1 frozen tensors (arg 1)"), std::string::npos) << f.explain();
+  EXPECT_NE(f.explain().find("folded: 1 value of 1 frozen tensor (arg 1)"), std::string::npos) << f.explain();
 }
 
 TEST(Freeze, NothingIsFoldedOfTensorsThatAreNotDeclared) {
