@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -105,7 +106,7 @@ CpuInfo query() {
   CpuInfo c;
   c.model = model_name();
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) c.cores = CPU_COUNT(&set);
+  if (sched_getaffinity(getpid(), sizeof set, &set) == 0) c.cores = CPU_COUNT(&set);
   ask_processor(c);
   read_caches(c);
   return c;
@@ -150,11 +151,15 @@ std::string features_text(const CpuInfo& c) {
 CpuInfo chosen(const CpuInfo& host, const std::string& knob) {
   CpuInfo c = host;
   bool emulated = false;
+  std::vector<bool C::*> gone;  // whatever level is named behind them
   auto refuse = [&](const std::string& why) {
     CpuInfo refused = host;
     refused.refusal = why;
     return refused;
   };
+#if !defined(__x86_64__)
+  if (!knob.empty()) return refuse("it chooses among processors of x86-64, and this is none");
+#endif
   auto listed_names = [] {
     std::vector<std::string_view> names;
     for (const Level& l : levels()) names.push_back(l.name);
@@ -178,7 +183,7 @@ CpuInfo chosen(const CpuInfo& host, const std::string& knob) {
         return refuse("no feature is called " + shown(name) + "; there are " + listed(names));
       }
       for (const CpuFeature& f : kFeatures)
-        if (is_it(f)) c.*f.has = false;
+        if (is_it(f)) gone.push_back(f.has);
       continue;
     }
     const auto level = std::find_if(levels().begin(), levels().end(), [&](const Level& l) { return l.name == name; });
@@ -187,6 +192,7 @@ CpuInfo chosen(const CpuInfo& host, const std::string& knob) {
     for (const CpuFeature& f : kFeatures) c.*f.has = std::find(level->has.begin(), level->has.end(), f.has) != level->has.end();
     c.level = level->llvm;
   }
+  for (bool C::*f : gone) c.*f = false;
   for (const CpuFeature& f : kFeatures)  // a row comes after what it needs
     if (f.needs && !(c.*f.needs)) c.*f.has = false;
   for (const CpuFeature& f : kFeatures) {
@@ -206,7 +212,11 @@ CpuInfo chosen(const CpuInfo& host, const std::string& knob) {
 
 }  // namespace
 
+#if defined(__x86_64__)
 std::span<const CpuFeature> cpu_features() { return kFeatures; }
+#else
+std::span<const CpuFeature> cpu_features() { return {}; }
+#endif
 
 std::string CpuInfo::str() const {
   std::ostringstream s;
@@ -223,9 +233,12 @@ const CpuInfo& cpu_info() {
   const int bits = knobs().vector_bits == 0 || knobs().vector_bits >= 512 ? 512 : knobs().vector_bits >= 256 ? 256 : 128;
   if (knob.empty() && bits == 512) return host;
   static ForkMutex mu;
-  static auto& made = *new std::map<std::pair<std::string, int>, CpuInfo>;  // guarded by mu
+  using Made = std::map<std::pair<std::string, int>, CpuInfo>;
+  static auto& made = *new Made;  // guarded by mu; what stands in it stays
+  static std::atomic<const Made::value_type*> last{nullptr};
+  if (const auto* l = last.load(std::memory_order_acquire); l && l->first.second == bits && l->first.first == knob) return l->second;
   std::lock_guard lock(mu);
-  if (const auto it = made.find({knob, bits}); it != made.end()) return it->second;
+  if (const auto it = made.find({knob, bits}); it != made.end()) return last.store(&*it, std::memory_order_release), it->second;
   CpuInfo c = chosen(host, knob);
   c.most_bits = bits;
   if (bits < 512) {

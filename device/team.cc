@@ -180,7 +180,6 @@ bool Team::claim(Worker& w, Job& job, bool may_wake) {
 }
 
 void Team::claim_some(Job& job, const Range& r, int threads) {
-  job.workers.clear();
   job.asleep = false;
   const int share = static_cast<int>(std::min<std::int64_t>(threads, r.n / r.least));
   if (share < 2) return;
@@ -193,7 +192,13 @@ void Team::claim_some(Job& job, const Range& r, int threads) {
 }
 
 void Team::run(const Range& r, int threads) {
-  Job& job = thread_object<Job>();
+  Job* own = nullptr;
+  try {
+    own = &thread_object<Job>();
+  } catch (const std::bad_alloc&) {}
+  if (!own) return r.fn(r.ctx, 0, r.n);
+  Job& job = *own;
+  job.workers.clear();
   threads = std::min(threads, most_ + 1);
   const int others = at_work_.fetch_add(1, std::memory_order_relaxed);
   if (job.make_room(threads)) claim_some(job, r, threads - others);
@@ -245,7 +250,9 @@ void* Team::begin(void* worker) {
   Worker& w = *static_cast<Worker*>(worker);
   pthread_setname_np(pthread_self(), "reprise");
   w.thread = gettid();
-  if (sched_getaffinity(0, sizeof w.cores, &w.cores) != 0) CPU_ZERO(&w.cores);  // more cores than the set has places: they are not kept off any
+  // The process's cores, not those that the caller who made this thread may be bound to.
+  if (sched_getaffinity(getpid(), sizeof w.cores, &w.cores) != 0) CPU_ZERO(&w.cores);  // more cores than the set has places: they are not kept off any
+  else sched_setaffinity(0, sizeof w.cores, &w.cores);
   w.team->serve(w);
   return nullptr;
 }

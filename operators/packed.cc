@@ -102,17 +102,17 @@ bool pack_products(graph::Graph& g, const std::vector<bool>& constant) {
   });
 }
 
-std::optional<PanelReader> reader_of_panels(const graph::Graph& g, ValueId panels) {
+std::vector<std::optional<PanelReader>> readers_of_panels(const graph::Graph& g) {
   const OpId packed = linear_packed_op();
-  std::optional<PanelReader> reader;
+  std::vector<std::optional<PanelReader>> readers(g.values.size());
+  std::vector<int> uses(g.values.size());
   for (const graph::Node& n : g.nodes) {
-    bool reads = false;
-    graph::for_each_value(n, [&](ValueId v) { reads = reads || v == panels; });
-    if (!reads) continue;
-    if (reader || n.op != packed || std::get<ValueId>(n.args[2]) != panels) return std::nullopt;
-    reader = {rows_of(g.meta(std::get<ValueId>(n.args[0]))), std::get<Int>(n.args[3]).hint()};
+    graph::for_each_value(n, [&](ValueId v) { ++uses[v.v]; });
+    if (n.op == packed) readers[std::get<ValueId>(n.args[2]).v] = {rows_of(g.meta(std::get<ValueId>(n.args[0]))), std::get<Int>(n.args[3]).hint()};
   }
-  return reader;
+  for (std::size_t v = 0; v < readers.size(); ++v)
+    if (uses[v] != 1) readers[v].reset();
+  return readers;
 }
 
 }  // namespace reprise::operators

@@ -23,7 +23,7 @@ struct PanelReader {
   Int rows;
   std::int64_t unread_up_to;
 };
-/// None: they are no panels, or several products read them.
-std::optional<PanelReader> reader_of_panels(const graph::Graph&, graph::ValueId);
+/// By value of the graph: who reads it as panels. None: it is no panels, or several products read it.
+std::vector<std::optional<PanelReader>> readers_of_panels(const graph::Graph&);
 
 }  // namespace reprise::operators

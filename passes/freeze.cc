@@ -122,7 +122,8 @@ class Split {
     }
     graph::for_each_value(n, [&](ValueId v) { read += bytes_of(g_.meta(v)); });
     if (fuses && made > read && made > kSmall) return false;  // what reads it reads less without
-    return reached > 0 && (made <= kSmall || made / kMostGrowth <= reached);
+    const std::int64_t grown = made / 2 <= read ? std::min(made, read) : made;  // another form of what is read, with room beside it: panels
+    return reached > 0 && (made <= kSmall || grown / kMostGrowth <= reached);
   }
 
   /// What each node of the rest reads is wanted; what is wanted, and alone, is the root of a part.
@@ -271,7 +272,10 @@ class Split {
 std::vector<bool> of_frozen_alone(const Graph& g, const std::vector<std::uint32_t>& frozen) {
   const Alone alone(g, frozen);
   std::vector<bool> out(g.values.size());
-  for (std::uint32_t v = 0; v < out.size(); ++v) out[v] = alone(ValueId{v});
+  for (std::uint32_t v = 0; v < out.size(); ++v) {
+    const std::int64_t bytes = bytes_of(g.meta(ValueId{v}));
+    out[v] = alone(ValueId{v}) && (bytes <= kSmall / 2 || bytes / kMostGrowth <= alone.reached(ValueId{v}));
+  }
   return out;
 }
 

@@ -17,6 +17,8 @@
 #include "base/fork.h"
 #include "base/knobs.h"
 #include "device/backend.h"
+#include "device/cpu_info.h"
+#include "graph/shape_rules.h"
 #include "operators/packed.h"
 #include "passes/freeze.h"
 #include "passes/pass.h"
@@ -55,16 +57,25 @@ struct Values {
 
 /// The process's values.
 class Table {
+  struct Entry {
+    std::set<std::uint64_t> storages;
+    std::mutex mu;
+    std::vector<Source> sources;               // guarded by mu, as are the values until the storage dies
+    std::shared_ptr<Values> values;
+  };
+
  public:
   /// The values under this key, whose inputs are `sources`; of another version, or not there, they are made: by one thread, while others wait for it.
   template <class F>
   std::shared_ptr<const Values> get(const std::string& key, const std::vector<Source>& sources, F&& make) {
     std::shared_ptr<Entry> entry;
+    std::vector<std::shared_ptr<Entry>> gone;  // destroyed without the lock
     {
       std::lock_guard lock(mu_);
       if (const auto found = entries_.find(key); found != entries_.end()) {
         entry = found->second;
       } else {
+        if (entries_.size() >= most_) drop_unused(gone);
         entry = std::make_shared<Entry>();
         for (const Source& s : sources) entry->storages.insert(s.storage);
         for (std::uint64_t s : entry->storages) of_storage_[s].insert(key);  // a key without an entry does no harm
@@ -103,13 +114,29 @@ class Table {
   }
 
  private:
-  struct Entry {
-    std::set<std::uint64_t> storages;
-    std::mutex mu;
-    std::vector<Source> sources;               // guarded by mu, as are the values until the storage dies
-    std::shared_ptr<Values> values;
-  };
+  static constexpr std::size_t kMost = 4096;
+  /// Of all that no function's latest calls take and nobody makes, moves what there is to `gone`. mu_ is held.
+  void drop_unused(std::vector<std::shared_ptr<Entry>>& gone) {
+    for (auto it = entries_.begin(); it != entries_.end();) {
+      bool unused = it->second.use_count() == 1;
+      if (unused) {
+        std::lock_guard lock(it->second->mu);
+        unused = !it->second->values || it->second->values.use_count() == 1;
+      }
+      if (!unused) {
+        ++it;
+        continue;
+      }
+      gone.push_back(it->second);
+      for (std::uint64_t s : it->second->storages)
+        if (const auto of = of_storage_.find(s); of != of_storage_.end()) of->second.erase(it->first);
+      it = entries_.erase(it);
+    }
+    most_ = std::max(kMost, 2 * entries_.size());
+  }
+
   ForkMutex mu_;
+  std::size_t most_ = kMost;                                                  // guarded by mu_: with so many entries the unused are dropped
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;           // guarded by mu_
   std::unordered_map<std::uint64_t, std::unordered_set<std::string>> of_storage_;  // guarded by mu_; keys
 };
@@ -134,7 +161,7 @@ Naming naming_of(graph::Graph g, std::int32_t mode) {
   for (graph::Value& v : g.values) v.name.clear();
   const std::string text = graph::print(g, false);
   Naming out;
-  out.text = std::to_string(mode);
+  out.text = std::to_string(mode) + ' ' + std::to_string(device::cpu_info().vector_bits());  // panels are as wide as vectors
   std::unordered_map<std::uint32_t, std::size_t> number;
   auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   bool quoted = false;
@@ -161,7 +188,7 @@ void append(std::string& to, const T& v) {
   to.append(reinterpret_cast<const char*>(&v), sizeof v);
 }
 
-constexpr std::size_t kMostSets = 64;          // of inputs that a specialization remembers: the layers of a model, say
+constexpr std::size_t kMostSets = 256;         // of inputs that a specialization remembers: the layers of a model, say
 
 }  // namespace
 
@@ -386,18 +413,20 @@ FoldedParts fold_frozen(graph::Graph& g, const detail::Traced& t, kernels::Mode 
   if (!split) return out;
   std::vector<bool> is_read(g.inputs.size());
   std::size_t input = g.inputs.size();
+  const auto readers = operators::readers_of_panels(split->rest);
   for (passes::FrozenPart& p : split->parts) {
     FoldedPart f{std::move(p.graph), {}, std::move(p.inputs)};
     for (std::uint32_t i : f.inputs) is_read[i] = true;
     bool panels_alone = true;
     std::optional<operators::PanelReader> reader;
     for (std::size_t o = 0; o < f.graph.outputs.size(); ++o, ++input) {
-      const std::optional<operators::PanelReader> r = operators::reader_of_panels(split->rest, split->rest.inputs[input].value);
+      const std::optional<operators::PanelReader>& r = readers[split->rest.inputs[input].value.v];
       out.packed += r.has_value();
       panels_alone = panels_alone && r && f.graph.outputs.size() == 1;
       reader = r;
     }
-    if (panels_alone) f.rows = reader->rows, f.unread_up_to = reader->unread_up_to;
+    // What depends on data is not known yet when values are asked for: those panels are always made.
+    if (panels_alone && !graph::depends_on_data(reader->rows)) f.rows = reader->rows, f.unread_up_to = reader->unread_up_to;
     passes::reinplace(f.graph);
     if (knobs().verify >= 1) graph::verify(f.graph, "split_frozen");
     f.lowered = lower_graph(f.graph, mode);

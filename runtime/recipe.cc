@@ -71,8 +71,9 @@ std::string why_not(const graph::Graph& g) {
 
 }  // namespace
 
-RecipePlace::RecipePlace(const std::string& name, const graph::Graph& g, const std::vector<std::uint32_t>& frozen, kernels::Mode mode, guards::Generality general, std::string why)
-    : name_(name), env_(g.env), begin_(guards::EnvArchive::mark(*g.env)), verifies_(knobs().recipes == "verify"), start_(std::chrono::steady_clock::now()) {
+RecipePlace::RecipePlace(const std::string& name, const detail::Traced& t, kernels::Mode mode, guards::Generality general, std::string why)
+    : name_(name), env_(t.graph.env), begin_(guards::EnvArchive::mark(*t.graph.env)), verifies_(knobs().recipes == "verify"), start_(std::chrono::steady_clock::now()) {
+  const graph::Graph& g = t.graph;
   if (!verifies_ && (g.nodes.size() < kFewestNodes || !jit::disk_is_there())) return;
   if (why.empty()) why = why_not(g);
   if (!why.empty()) {
@@ -86,7 +87,7 @@ RecipePlace::RecipePlace(const std::string& name, const graph::Graph& g, const s
   write(text, mode);
   for (bool b : {general.slices, general.broadcasts, general.reshapes, general.layouts}) write(text, b);
   guards::EnvArchive::describe(text, *g.env);
-  write(text, g), write(text, frozen);
+  write(text, g), write(text, t.frozen), write(text, t.frozen_written), write(text, t.freezes_captured);
   key_ = "recipe " + jit::digest(text.bytes());
 }
 

@@ -40,8 +40,7 @@ struct Recipe {
 class RecipePlace {
  public:
   /// `why_not`: why a recipe of this call would be of no use to others; empty: it would be.
-  /// `frozen`: Traced::frozen.
-  RecipePlace(const std::string& name, const graph::Graph& traced, const std::vector<std::uint32_t>& frozen, kernels::Mode, guards::Generality, std::string why_not);
+  RecipePlace(const std::string& name, const detail::Traced&, kernels::Mode, guards::Generality, std::string why_not);
   /// As an earlier process has kept it; the environment has learned what comes with it. None: it is to be made.
   std::optional<Recipe> find();
   /// It was made, and passes and lowering are through with the environment.

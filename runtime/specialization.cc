@@ -215,7 +215,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
     const PhaseClock clock(call.phases);
     if (knobs().verify >= 2) check = CallCheck::make(traced);
     try {
-      runtime::RecipePlace place(call.name, traced.graph, traced.frozen, call.mode, call.generality, traced.data.empty() ? why_no_recipe(call) : "it is cut into stages");
+      runtime::RecipePlace place(call.name, traced, call.mode, call.generality, traced.data.empty() ? why_no_recipe(call) : "it is cut into stages");
       std::optional<runtime::Recipe> recipe = place.find();
       if (recipe) {
         log_graph(log::Event::optimized, call.name, "after passes:\n", recipe->graph);

@@ -1,6 +1,8 @@
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "reprise/flatten.h"
@@ -47,8 +49,10 @@ class Parameter : public Tensor {
  public:
   Parameter() noexcept = default;
   Parameter(Tensor t) : Tensor(std::move(t)) { declare(); }
-  Parameter& operator=(Tensor t) & {
-    Tensor::operator=(std::move(t));
+  template <std::convertible_to<Tensor> T>
+    requires(!std::is_same_v<std::remove_cvref_t<T>, Parameter>)
+  Parameter& operator=(T&& t) & {
+    Tensor::operator=(Tensor(std::forward<T>(t)));
     declare();
     return *this;
   }

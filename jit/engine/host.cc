@@ -42,7 +42,7 @@ Host made_of(const device::CpuInfo& cpu) {
     std::istringstream names(f.llvm);
     for (std::string name; names >> name;) tell(cpu.*f.has, name.c_str());
   }
-  tell(cpu.amx_bf16 || cpu.amx_int8, "amx-tile");
+  if (!device::cpu_features().empty()) tell(cpu.amx_bf16 || cpu.amx_int8, "amx-tile");
   return h;
 }
 

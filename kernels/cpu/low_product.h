@@ -14,7 +14,6 @@ class PairPanels {
   PairPanels(const MatmulKernels& f, const ProductCall& p);
   /// Bytes of a panel: k filled up with zeros to what the micro-kernels take.
   std::int64_t bytes() const { return rows_ * width_ * 4; }
-  std::int64_t rows() const { return rows_; }
   std::int64_t width() const { return width_; }
   /// Columns [col, col + cols) of B, cols <= width(). What stands in the panel's other columns does not matter. Any number of threads.
   void pack(std::int64_t col, std::int64_t cols, char* panel) const;

@@ -75,7 +75,11 @@ std::int64_t elements(const Layout& l, const Value& value) {
 Work of_native(const Launch& launch, const NativeLaunch& n, const graph::Graph& g, const Value& value) {
   Work w;
   const std::size_t operands = n.operands.size() - (n.has_workspace ? 1 : 0);
-  for (std::size_t i = 0; i < operands; ++i) w.bytes += elements(n.operands[i].layout, value) * item_size(n.operands[i].dtype);
+  const ProductForm* of = launch.nodes.empty() ? nullptr : product_forms().find(g.nodes[launch.nodes[0]].op);
+  for (std::size_t i = 0; i < operands; ++i) {
+    if (of && *of == ProductForm::Packed && i >= 2 && i % 2 == 0 && i < n.first_result) continue;  // panels: the weight once more, and one of the two is read
+    w.bytes += elements(n.operands[i].layout, value) * item_size(n.operands[i].dtype);
+  }
   if (launch.nodes.empty() || n.n_results == 0 || n.operands.size() < 2 || n.operands[0].layout.sizes.empty()) return w;
   const auto size = [&](std::size_t operand, std::size_t from_last) {
     const Ints& s = n.operands[operand].layout.sizes;

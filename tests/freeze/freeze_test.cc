@@ -335,6 +335,61 @@ TEST(Freeze, NumbersOfDataAndBranchesComeAfter) {
   EXPECT_GE(f.stats().folded_values, 1);
 }
 
+TEST(Freeze, PanelsOfAProductWhoseRowsDependOnData) {
+  Tensor w = drawn({70, 50});
+  freeze(w);
+  auto body = [](const Tensor& x, const Tensor& w) { return linear(x.index({x.gt(0.0).any(1)}), w); };
+  auto f = compile(body);
+  for (int n : {40, 3, 200}) {
+    Tensor x = drawn({n, 50});
+    EXPECT_TRUE(allclose(f(x, w), body(x, w), 1e-4, 1e-4)) << n;
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+// Panels fill up columns and rows: that is no reason to pack at every call.
+TEST(Freeze, PanelsOfWeightsThatAreCastFromEightBits) {
+  Tensor q = randint(0, 255, {100, 4096}).to(kUInt8);
+  freeze(q);
+  auto body = [](const Tensor& x, const Tensor& q) { return linear(x, q.to(kFloat32) - 128.0); };
+  auto f = compile(body);
+  Tensor x = drawn({40, 4096});
+  EXPECT_TRUE(allclose(f(x, q), body(x, q), 1e-4, 1e-1));
+  const std::uint64_t before = folded();
+  f(x, q);
+  EXPECT_EQ(folded(), before);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  const std::string text = f.explain(Detail::Launches);
+  EXPECT_EQ(text.substr(0, text.find("computed once")).find("prepack"), std::string::npos) << text;
+}
+
+TEST(Freeze, ViewsWithoutEndAreNotKeptWithoutEnd) {
+  Tensor table = drawn({12000, 4});
+  freeze(table);
+  auto f = compile([](const Tensor& x, const Tensor& row) { return x * row.cos().exp(); });
+  Tensor x = drawn({1, 4});
+  for (std::int64_t t = 0; t < 12000; ++t) {
+    Tensor row = table.slice(0, t, t + 1), y = f(x, row);
+    if (t % 997 == 0) EXPECT_TRUE(allclose(y, x * row.cos().exp(), 1e-5, 1e-6)) << t;
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+TEST(Freeze, AParameterIsAssignedAsATensorIs) {
+  struct Model {
+    Parameter w, b;
+  };
+  Model m;
+  m.w = drawn({4, 4});
+  m.b = {};
+  EXPECT_FALSE(m.b.defined());
+  m.b = m.w;
+  const Model other = m;
+  m.w = m.w + 1.0;
+  EXPECT_TRUE(is_frozen(m.w));
+  EXPECT_TRUE(is_frozen(other.w));
+}
+
 TEST(Freeze, ASealedFunctionFoldsAnew) {
   Tensor w = drawn({8, 64});
   freeze(w);
