@@ -43,8 +43,7 @@ void put_back(CheckInterpreter::Written& w) {
   Storage& s = *w.all.impl()->storage;
   if (s.released) return;
   w.all.copy_(w.before);
-  // A version names what a frozen storage held: never two things.
-  if (!s.frozen.load(std::memory_order_relaxed)) s.version.store(w.version, std::memory_order_relaxed);
+  s.version.store(w.version, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -136,8 +135,7 @@ void CheckInterpreter::restore() {
     if (!(metadata_of(t.tensor) == t.before)) set_metadata(*t.tensor.impl(), t.before);
   for (Written& w : written) put_back(w);
   // They stay as large as they are, with the elements that they had.
-  for (auto g = grown_.rbegin(); g != grown_.rend(); ++g)
-    if (Storage& s = *g->first.impl()->storage; !s.frozen.load(std::memory_order_relaxed)) s.version.store(g->second, std::memory_order_relaxed);
+  for (auto g = grown_.rbegin(); g != grown_.rend(); ++g) g->first.impl()->storage->version.store(g->second, std::memory_order_relaxed);
   if (random_ == Random::Own) graph::give_back_random(first_random, random_taken);
 }
 
