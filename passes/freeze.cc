@@ -190,16 +190,6 @@ class Split {
     }
   }
 
-  static void copy(const Graph& from, const Node& n, Graph& g, std::vector<ValueId>& now) {
-    std::vector<NodeArg> args = n.args;
-    for (NodeArg& a : args) graph::map_values(a, [&](ValueId v) { return now[v.v]; });
-    std::vector<TensorMeta> metas;
-    for (ValueId r : n.results) metas.push_back(from.meta(r));
-    const ValueId first = g.append(n.op, std::move(args), std::move(metas), n.info);
-    Node& made = g.nodes.back();
-    made.keeps_self = n.keeps_self, made.keeps_part = n.keeps_part;
-    for (std::uint32_t r = 0; r < n.results.size(); ++r) now[n.results[r].v] = {first.v + r};
-  }
   Graph empty() const {
     Graph g;
     g.name = g_.name, g.env = g_.env, g.numbers = g_.numbers;
@@ -226,7 +216,7 @@ class Split {
       now[v.v] = out.graph.add_input(g_.meta(v), g_.values[v.v].name);
       out.inputs.push_back(i);
     }
-    for (std::int32_t i : nodes) copy(g_, g_.nodes[static_cast<std::size_t>(i)], out.graph, now);
+    for (std::int32_t i : nodes) graph::append_copy(g_, g_.nodes[static_cast<std::size_t>(i)], out.graph, now);
     for (ValueId v : roots) {
       graph::OutputSpec o;
       o.value = now[v.v];
@@ -246,7 +236,7 @@ class Split {
     for (const std::vector<ValueId>& roots : groups_)
       for (ValueId v : roots) now[v.v] = g.add_input(g_.meta(v), "folded " + std::to_string(folded++), graph::InputSpec::Kind::Captured);
     for (std::size_t i = 0; i < g_.nodes.size(); ++i)
-      if (in_rest_[i]) copy(g_, g_.nodes[i], g, now);
+      if (in_rest_[i]) graph::append_copy(g_, g_.nodes[i], g, now);
     g.outputs = g_.outputs;
     for (graph::OutputSpec& o : g.outputs) {
       if (!o.value) continue;

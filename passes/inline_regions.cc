@@ -31,14 +31,7 @@ class Inliner {
  private:
   void node(const Graph& g, const Node& n, std::vector<ValueId>& to) {
     if (graph::op(n.op).cls == graph::OpClass::Control) return choice(n, to);
-    std::vector<NodeArg> args = n.args;
-    for (NodeArg& a : args) graph::map_values(a, [&](ValueId v) { return to[v.v]; });
-    std::vector<TensorMeta> metas;
-    for (ValueId r : n.results) metas.push_back(g.meta(r));
-    out_.append(n.op, std::move(args), std::move(metas), n.info);
-    Node& made = out_.nodes.back();
-    for (std::size_t i = 0; i < n.results.size(); ++i) to[n.results[i].v] = made.results[i];
-    made.keeps_self = n.keeps_self, made.keeps_part = n.keeps_part;
+    Node& made = graph::append_copy(g, n, out_, to);
     for (ValueId t : n.tied) made.tied.push_back(t ? to[t.v] : ValueId{});
   }
 

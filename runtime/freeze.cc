@@ -223,11 +223,8 @@ struct Folding::State {
   mutable std::list<std::shared_ptr<const Set>> sets;  // guarded by mu; the latest first
 
   bool is_for(const Set& s, const std::int64_t* values, TensorImpl* const* inputs) const {
-    for (std::size_t i = 0; i < read.size(); ++i) {
-      const TensorImpl& t = *inputs[read[i]];
-      const Source& of = s.sources[i];
-      if (t.offset != of.offset || t.storage->frozen.load(std::memory_order_relaxed) != of.storage || t.storage->version.load(std::memory_order_relaxed) != of.version) return false;
-    }
+    for (std::size_t i = 0; i < read.size(); ++i)
+      if (source_of(*inputs[read[i]]) != s.sources[i]) return false;
     for (std::size_t i = 0; i < words.size(); ++i)
       if (values[words[i]] != s.words[i]) return false;
     return true;

@@ -225,14 +225,7 @@ class Cut {
         }
         continue;
       }
-      std::vector<NodeArg> args = n.args;
-      for (NodeArg& a : args) graph::map_values(a, [&](ValueId v) { return now[v.v]; });
-      std::vector<TensorMeta> metas;
-      for (ValueId r : n.results) metas.push_back(g_.meta(r));
-      const ValueId first = g.append(n.op, std::move(args), std::move(metas), n.info);
-      Node& copy = g.nodes.back();
-      copy.keeps_self = n.keeps_self, copy.keeps_part = n.keeps_part;
-      for (std::uint32_t r = 0; r < n.results.size(); ++r) now[n.results[r].v] = {first.v + r};
+      graph::append_copy(g_, n, g, now);
     }
     auto copy_of = [&](ValueId v) { return g.append(graph::OpId::clone, {v}, {{g.meta(v).dtype, g.meta(v).device, {g.meta(v).layout.sizes, contiguous_strides(g.meta(v).layout.sizes), 0}}}); };
     if (is_last) {

@@ -1,7 +1,5 @@
 #pragma once
-#include <atomic>
 #include <cstdint>
-#include <exception>
 #include <vector>
 
 #include "kernels/cpu/attention_kernels.h"
@@ -71,8 +69,6 @@ class AttentionCall {
   std::int64_t size_, queries_, keys_, depth_, width_, heads_, group_ = 1, k_group_ = 1, v_group_ = 1, units_, rows_;
   std::int64_t mask_row_ = 0, mask_step_ = 0;  ///< strides of the mask from query to query and from key to key
   std::int64_t depth_room_, width_room_, lanes_;
-  std::atomic<bool> failed_{false};
-  std::exception_ptr failure_;
 };
 
 }  // namespace reprise::kernels

@@ -54,7 +54,7 @@ struct Product {
 class Panels final : public PanelSource {
  public:
   Panels(const Kernels& f, const Product& p) : f_(f), p_(p) {}
-  std::int64_t width() const override { return micro_lanes(f_.bits, DType::Float32) * gemm_vectors(f_.bits); }
+  std::int64_t width() const override { return panel_width(f_.bits, DType::Float32); }
   bool packs_parts() const override { return false; }  // blocks are whole
   void pack(std::int64_t, std::int64_t col, std::int64_t cols, std::int64_t, std::int64_t, char* panel) const override {
     const std::int64_t lanes = micro_lanes(f_.bits, DType::Float32), panel_width = width(), step = kUnpackedAtOnce / p_.format.elements;
@@ -91,7 +91,7 @@ void by_panels(const NativeArgs& args, const Kernels& f, const Product& p) {
     const DType f32 = DType::Float32;
     kernels::multiply(f.product, PackedProduct{{f32, f32, some.m, some.n, some.k, some.x, some.x_row, 1, nullptr, 0, 0, some.y, some.y_row}, panels});
   };
-  const std::int64_t width = micro_lanes(f.bits, DType::Float32) * gemm_vectors(f.bits), panels = (p.n + width - 1) / width, threads = device::num_threads();
+  const std::int64_t width = panel_width(f.bits, DType::Float32), panels = (p.n + width - 1) / width, threads = device::num_threads();
   if (threads == 1 || panels < 2 * threads) return run(p);
   parallel(panels, std::max<std::int64_t>(1, kGrainFmas / (p.m * p.k * width)), [&](std::int64_t begin, std::int64_t end) {
     reporting(args, [&] {

@@ -1,10 +1,8 @@
 #include "kernels/cpu/low_product.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstring>
-#include <exception>
 
 #include "base/errors.h"
 #include "device/cpu_info.h"
@@ -18,8 +16,6 @@ constexpr std::int64_t kGrainPacked = 128 << 10;
 
 constexpr std::int64_t kPackedBytes = 8 << 20;  // of B at a time: stays in the L3 cache
 constexpr std::int64_t kMostRows = 384;         // of A that meet a panel: their sums stay in the L1 and L2 caches
-
-std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 using Word = std::uint16_t;
 Word half_of(float x) { return static_cast<Word>(std::bit_cast<std::uint32_t>(x) >> 16); }  // of one that is exact
@@ -43,7 +39,7 @@ class LowProduct {
     const std::int64_t panels = (p_.n + panels_.width() - 1) / panels_.width(), at_once = std::clamp<std::int64_t>(kPackedBytes / panels_.bytes(), 1, panels);
     const Scratch packed(at_once * panels_.bytes());
     packed_ = packed.get();
-    for (std::int64_t first = 0; first < panels && !failure_; first += at_once) {
+    for (std::int64_t first = 0; first < panels; first += at_once) {
       first_ = first;
       const std::int64_t count = std::min(at_once, panels - first);
       shared(count, std::max<std::int64_t>(1, kGrainPacked / (panels_.bytes() / 4)), [&](std::int64_t i) {
@@ -59,21 +55,16 @@ class LowProduct {
         block(i / groups * block_rows_, count * g / groups, count * (g + 1) / groups);
       });
     }
-    if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
   static constexpr std::int64_t kTileRows = 2 * kLowRows;
 
-  /// f(i) of all i < n, on several threads; what one throws is thrown by run().
+  /// f(i) of all i < n, on several threads.
   template <class F>
   void shared(std::int64_t n, std::int64_t grain, F&& f) {
     parallel(n, grain, [&](std::int64_t begin, std::int64_t end) {
-      try {
-        for (std::int64_t i = begin; i < end; ++i) f(i);
-      } catch (...) {
-        if (!failed_.exchange(true)) failure_ = std::current_exception();
-      }
+      for (std::int64_t i = begin; i < end; ++i) f(i);
     });
   }
 
@@ -124,8 +115,6 @@ class LowProduct {
   std::int64_t k_room_, depth_, block_rows_, first_ = 0;
   bool in_place_;
   char* packed_ = nullptr;
-  std::atomic<bool> failed_{false};
-  std::exception_ptr failure_;
 };
 
 }  // namespace

@@ -1,9 +1,7 @@
 #include "kernels/cpu/matmul_product.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <exception>
 
 #include "device/cpu_info.h"
 #include "kernels/cpu/low_product.h"
@@ -72,7 +70,6 @@ TensorView matrix(const char* p, DType t, std::int64_t rows, std::int64_t cols, 
   return v;
 }
 
-std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 /// Widened copy of src[rows, cols] with rows of `out_row` elements; `out` has room for its rows and columns rounded up to lanes. What is written
 /// there are numbers that nothing slows down: none is subnormal by chance. The fastest way the strides allow.
@@ -309,19 +306,9 @@ class Gemm {
 
   void run() {
     by_panels() ? run_by_panels() : run_by_blocks();
-    if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
-  template <class F>
-  void guarded(F&& f) {  // what a worker throws is thrown again by the caller
-    try {
-      f();
-    } catch (...) {
-      if (!failed_.exchange(true)) failure_ = std::current_exception();
-    }
-  }
-
   /// Panel i: the columns [col, col + cols) of an image.
   struct Panel {
     std::int64_t image, col, cols;
@@ -392,7 +379,7 @@ class Gemm {
     if (before) widen_rows(0, p_.m, 0, p_.k, wide.get(), wide_row_);
     const Rows rows{0, p_.m, before ? wide.get() : p_.a, before ? wide_row_ : p_.a_row, nullptr, width_};
     parallel(panels_, std::max<std::int64_t>(1, kGrainFmas / std::max<std::int64_t>(1, p_.m * p_.k * std::min(p_.n, width_))),
-             [&](std::int64_t b, std::int64_t e) { guarded([&] { some_panels(b, e, rows); }); });
+             [&](std::int64_t b, std::int64_t e) { some_panels(b, e, rows); });
   }
   std::int64_t wide_bytes() const { return round_up(p_.m, lanes_) * wide_row_ * size_; }
 
@@ -454,18 +441,16 @@ class Gemm {
     const std::int64_t panel_bytes = k_room_ * width_ * size_, at_once = std::clamp<std::int64_t>(packed_bytes_ / panel_bytes, 1, panels_);
     Scratch packed(p_.panels ? 0 : at_once * panel_bytes);
     packed_ = packed.get();
-    for (std::int64_t first = 0; first < panels_ && !failure_; first += at_once) {
+    for (std::int64_t first = 0; first < panels_; first += at_once) {
       first_ = first;
       std::int64_t count = std::min(at_once, panels_ - first);
       if (p_.panels) packed_ = p_.panels + first * panel_bytes;
       else parallel(count, std::max<std::int64_t>(1, kGrainPacked / (k_room_ * width_)),
                [this, &packed](std::int64_t b, std::int64_t e) {
-                 guarded([&] {
-                   for (std::int64_t i = b; i < e; ++i) {
-                     const Panel at = panel_at(first_ + i);
-                     all_.source.pack(at.image, at.col, at.cols, 0, p_.k, packed.get() + i * k_room_ * width_ * size_);
-                   }
-                 });
+                 for (std::int64_t i = b; i < e; ++i) {
+                   const Panel at = panel_at(first_ + i);
+                   all_.source.pack(at.image, at.col, at.cols, 0, p_.k, packed.get() + i * k_room_ * width_ * size_);
+                 }
                });
       std::int64_t row_blocks = (p_.m + block_rows_ - 1) / block_rows_;
       // Few blocks of rows: split the panels too, so that every thread has some.
@@ -475,12 +460,10 @@ class Gemm {
       std::int64_t fmas = block_rows_ * p_.k * width_ * count / groups;
       parallel(row_blocks * groups, std::max<std::int64_t>(1, kGrainFmas / std::max<std::int64_t>(1, fmas)),
                [&](std::int64_t b, std::int64_t e) {
-                 guarded([&] {
-                   for (std::int64_t i = b; i < e; ++i) {
-                     std::int64_t g = i % groups;
-                     block(i / groups * block_rows_, count * g / groups, count * (g + 1) / groups);
-                   }
-                 });
+                 for (std::int64_t i = b; i < e; ++i) {
+                   std::int64_t g = i % groups;
+                   block(i / groups * block_rows_, count * g / groups, count * (g + 1) / groups);
+                 }
                });
     }
   }
@@ -513,8 +496,6 @@ class Gemm {
   std::int64_t size_, lanes_, width_, tile_rows_, packed_bytes_, image_panels_, panels_, block_rows_, blocks_, depth_, k_room_, wide_row_, first_ = 0;
   bool a_in_place_;
   const char* packed_ = nullptr;
-  std::atomic<bool> failed_{false};
-  std::exception_ptr failure_;
 };
 
 /// Is the matrix-vector form worth it, and does it have the code it needs?

@@ -1,5 +1,7 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <span>
 #include <string>
@@ -143,13 +145,29 @@ class Scratch {
   char* p_;
 };
 
-/// device::parallel_for over a callable (begin, end).
+/// device::parallel_for over a callable (begin, end). What one of the threads throws is thrown here, when all are done.
 template <class F>
 void parallel(std::int64_t n, std::int64_t grain, F&& f) {
+  struct Shared {
+    std::remove_reference_t<F>& f;
+    std::atomic<bool> failed{false};
+    std::exception_ptr failure;
+  } shared{f};
   device::parallel_for(
       n, grain,
-      [](void* ctx, std::int64_t b, std::int64_t e) { (*static_cast<std::remove_reference_t<F>*>(ctx))(b, e); }, &f);
+      [](void* ctx, std::int64_t b, std::int64_t e) {
+        auto& s = *static_cast<Shared*>(ctx);
+        try {
+          s.f(b, e);
+        } catch (...) {
+          if (!s.failed.exchange(true)) s.failure = std::current_exception();
+        }
+      },
+      &shared);
+  if (shared.failure) std::rethrow_exception(shared.failure);
 }
+
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 /// Copies any strided view, converting: to a row-major array of `to` (widening), or from one.
 void gather(const TensorView& from, DType to, char* out);

@@ -21,6 +21,8 @@ constexpr DType acc_dtype(DType t) { return t == DType::Float64 || t == DType::I
 /// Rows and the most vectors of a gemm tile: what fits the registers (24 accumulators of 32, or 12 of 16).
 constexpr int gemm_rows(int bits) { return bits == 512 ? 8 : 6; }
 constexpr int gemm_vectors(int bits) { return bits == 512 ? 3 : 2; }
+/// Columns of a panel of B.
+constexpr int panel_width(int bits, DType acc) { return gemm_vectors(bits) * micro_lanes(bits, acc); }
 /// The most rows of x that one gemv call serves.
 inline constexpr int kGemvRows = 4;
 

@@ -10,7 +10,7 @@ namespace {
 template <class T>
 void pack(const TensorView& w, T* out) {
   const int bits = micro_vector_bits();
-  const std::int64_t lanes = micro_lanes(bits, w.dtype), width = lanes * gemm_vectors(bits), n = w.sizes[0], k = w.sizes[1], deep = (k + lanes - 1) / lanes * lanes;
+  const std::int64_t lanes = micro_lanes(bits, w.dtype), width = panel_width(bits, w.dtype), n = w.sizes[0], k = w.sizes[1], deep = round_up(k, lanes);
   const T* from = reinterpret_cast<const T*>(w.data);
   constexpr std::int64_t kTile = 16;             // of k: lines that are read and written stay in the cache meanwhile
   parallel((n + width - 1) / width, std::max<std::int64_t>(1, (std::int64_t{128} << 10) / std::max<std::int64_t>(1, deep * width)), [&](std::int64_t begin, std::int64_t end) {

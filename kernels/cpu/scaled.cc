@@ -1,10 +1,8 @@
 #include "kernels/cpu/scaled.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstring>
-#include <exception>
 #include <optional>
 #include <type_traits>
 
@@ -28,7 +26,6 @@ constexpr int kLowTileRows = 6 * kLowRows;           // of a that meet a panel b
 constexpr std::int64_t kLowDepth = 256;              // groups of a panel that they meet, which stay there, too
 constexpr std::int64_t kRowsAtOnce = 1024;           // of a for each panel that is packed
 
-std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 /// The micro-kernels of one launch. Integers have sums in Int32, others in Float32.
 struct Kernels {
@@ -122,7 +119,6 @@ class Product {
     take_scales(few);
     if (few) few_rows();
     else many_rows();
-    if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
@@ -172,7 +168,7 @@ class Product {
     rows_own_.emplace(std::max<std::int64_t>(1, (f_.low_tile ? round_up(m_, kLowRows) : m_) * row_ * to_size));
     rows_ = rows_own_->get();
     if (f_.integers && !few) starts_.assign(static_cast<std::size_t>(m_) * parts_.size(), 0);
-    in_parallel(m_, std::max<std::int64_t>(1, kGrainBytes / std::max<std::int64_t>(1, k_)), [&](std::int64_t begin, std::int64_t end) {
+    parallel(m_, std::max<std::int64_t>(1, kGrainBytes / std::max<std::int64_t>(1, k_)), [&](std::int64_t begin, std::int64_t end) {
       const bool halves = few && f_.halves;
       Scratch dense(unit ? 0 : k_ * size), wide(halves ? k_ * 4 : 0);
       for (std::int64_t i = begin; i < end; ++i) {
@@ -264,7 +260,7 @@ class Product {
 
   void few_rows() {
     const std::int64_t line = std::max<std::int64_t>(1, k_);
-    in_parallel(n_, std::max<std::int64_t>(64, kGrainBytes / line), [&](std::int64_t begin, std::int64_t end) {
+    parallel(n_, std::max<std::int64_t>(64, kGrainBytes / line), [&](std::int64_t begin, std::int64_t end) {
       const std::int64_t step = m_ <= kGemvRows && (parts_.size() == 1 || by_blocks()) ? kColumnsAtOnce : std::clamp<std::int64_t>(kWeightsAtOnce / line / 8 * 8, 16, kColumnsAtOnce);
       for (std::int64_t j = begin; j < end; j += step) columns(j, std::min(step, end - j));
     });
@@ -319,7 +315,7 @@ class Product {
     const std::int64_t splits = std::clamp<std::int64_t>(wanted / panels, 1, (m_ + 63) / 64);
     const std::int64_t share = round_up((m_ + splits - 1) / splits, f_.tile_rows());
     const std::int64_t tasks = panels * ((m_ + share - 1) / share), products = std::max<std::int64_t>(1, std::min(m_, share) * k_ * width);
-    in_parallel(tasks, std::max<std::int64_t>(1, kGrainProducts / products), [&](std::int64_t begin, std::int64_t end) {
+    parallel(tasks, std::max<std::int64_t>(1, kGrainProducts / products), [&](std::int64_t begin, std::int64_t end) {
       std::int64_t deepest = 0;
       for (const Part& p : parts_) deepest = std::max(deepest, p.end - p.begin);
       const std::int64_t room = round_up(round_up(deepest, f_.group()), f_.lanes() * f_.group());
@@ -407,19 +403,6 @@ class Product {
       for (std::int64_t j = 0; j < n; ++j) to[2 * j] = src[j], to[2 * j + 1] = i + 1 < deep ? src[k_stride_ + j] : std::int8_t{0};
   }
 
-  /// parallel(); what a thread throws is thrown by the caller.
-  template <class F>
-  void in_parallel(std::int64_t n, std::int64_t grain, F&& f) {
-    parallel(n, grain, [&](std::int64_t begin, std::int64_t end) {
-      try {
-        f(begin, end);
-      } catch (...) {
-        if (!failed_.exchange(true)) failure_ = std::current_exception();
-      }
-    });
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
   const Kernels& f_;
   const ScaledCall& s_;
   const bool scaled_;
@@ -435,8 +418,6 @@ class Product {
   std::int64_t row_scales_by_ = 0, col_scales_by_ = 0;  ///< from one part's to the next one's
   char* c_ = nullptr;
   std::int64_t c_row_ = 0;
-  std::atomic<bool> failed_{false};
-  std::exception_ptr failure_;
 };
 
 void run(const NativeArgs& args, const ScaledCall& s, int code_arg, bool scaled) {
