@@ -169,10 +169,12 @@ void Team::make_workers(int n) {
 
 bool Team::claim(Worker& w, Job& job, bool may_wake) {
   std::uintptr_t state = w.state.load(std::memory_order_relaxed);
-  // One that was let go before anybody woke it is free, and sleeps all the same.
-  const bool asleep = state == kAsleep || w.wakes.load(std::memory_order_relaxed) & 1;
-  if ((state != kFree && state != kAsleep) || (asleep && !may_wake)) return false;
-  if (!w.state.compare_exchange_strong(state, kClaimed, std::memory_order_acquire, std::memory_order_relaxed)) return false;
+  do {
+    // One that was let go before anybody woke it is free, and sleeps all the same.
+    const bool asleep = state == kAsleep || w.wakes.load(std::memory_order_relaxed) & 1;
+    if ((state != kFree && state != kAsleep) || (asleep && !may_wake)) return false;
+    // Once more where it falls asleep just now.
+  } while (!w.state.compare_exchange_weak(state, kClaimed, std::memory_order_acquire, std::memory_order_relaxed));
   job.workers.push_back(&w);  // there is room
   if (state == kAsleep) w.wakes.fetch_or(1, std::memory_order_relaxed);
   job.asleep |= w.wakes.load(std::memory_order_relaxed) & 1;

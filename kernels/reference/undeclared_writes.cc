@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/knobs.h"
+#include "kernels/launch/product.h"
 
 namespace reprise::kernels {
 
@@ -32,7 +33,11 @@ std::uint64_t sum_of(const TensorView& t) {
 
 }  // namespace
 
-bool UndeclaredWrites::asked(const graph::OpDef& op) { return knobs().verify >= 1 && static_cast<std::size_t>(op.id) >= graph::kBuiltinOps; }
+bool UndeclaredWrites::asked(const graph::OpDef& op) {
+  if (knobs().verify < 1 || static_cast<std::size_t>(op.id) < graph::kBuiltinOps) return false;
+  const ProductForm* form = product_forms().find(op.id);
+  return !(form && *form == ProductForm::Packed);
+}
 
 UndeclaredWrites::UndeclaredWrites(const NativeArgs& args, std::vector<bool> written) : args_(args), written_(std::move(written)) {
   for (std::uint32_t k = 0; k < args.first_result; ++k) sums_.push_back(written_[k] ? 0 : sum_of(args.tensors[k]));

@@ -11,9 +11,12 @@
 
 #include "base/knobs.h"
 #include "device/cpu_info.h"
+#include "tests/device/comes_true.h"
 
 namespace reprise::device {
 namespace {
+
+using test::comes_true;
 
 struct Seen {
   std::mutex mu;
@@ -91,7 +94,7 @@ TEST(Parallel, TwoChunksReallyMeet) {
       [](void* ctx, std::int64_t, std::int64_t) {
         Meeting& m = *static_cast<Meeting*>(ctx);
         m.here.fetch_add(1);
-        while (m.here.load() < 2) std::this_thread::yield();
+        EXPECT_TRUE(comes_true([&] { return m.here.load() == 2; }));
       },
       &m);
   EXPECT_EQ(m.here.load(), 2);

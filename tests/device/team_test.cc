@@ -12,8 +12,12 @@
 #include <thread>
 #include <vector>
 
+#include "tests/device/comes_true.h"
+
 namespace reprise::device {
 namespace {
+
+using test::comes_true;
 
 // Teams of more threads than there are cores: what they do then is right, if not quick. They are never destroyed: their threads do not end.
 Team& team_of(int workers) {
@@ -34,15 +38,6 @@ struct Counted {
     return std::all_of(times.begin(), times.end(), [](const std::atomic<int>& t) { return t.load() == 1; });
   }
 };
-
-template <class F>
-bool comes_true(F&& f) {
-  for (int ms = 0; ms < 20'000; ++ms) {
-    if (f()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return false;
-}
 
 TEST(Team, EveryIndexIsServedOnce) {
   for (int workers : {1, 2, 7})
@@ -68,7 +63,7 @@ TEST(Team, AllWhoAreWantedMeet) {
       auto meet = [](void* ctx, std::int64_t begin, std::int64_t end) {
         auto& meeting = *static_cast<Meeting*>(ctx);
         meeting.here.fetch_add(static_cast<int>(end - begin));
-        while (meeting.here.load() < meeting.all) std::this_thread::yield();
+        EXPECT_TRUE(comes_true([&] { return meeting.here.load() >= meeting.all; }));
       };
       team_of(7).run({threads, 1, 1, meet, &m}, threads);
       EXPECT_EQ(m.here.load(), threads);
@@ -85,7 +80,7 @@ TEST(Team, AWorkerKeepsItsPart) {
     auto& who = *static_cast<Who*>(ctx);
     for (std::int64_t i = begin; i < end; ++i) who.of[i].store(std::this_thread::get_id());
     who.here.fetch_add(1);
-    while (who.here.load() < 2) std::this_thread::yield();
+    EXPECT_TRUE(comes_true([&] { return who.here.load() >= 2; }));
   };
   team_of(1).run({2, 1, 1, note, &before}, 2);
   for (int i = 0; i < 50; ++i) {
@@ -196,7 +191,7 @@ TEST(Team, AChildOfForkHasThreadsOfItsOwn) {
         [](void* ctx, std::int64_t begin, std::int64_t end) {
           auto& h = *static_cast<std::atomic<int>*>(ctx);
           h += static_cast<int>(end - begin);
-          while (h.load() < 2) std::this_thread::yield();
+          comes_true([&] { return h.load() >= 2; });
         },
         &here);
     return here.load() == 2;
