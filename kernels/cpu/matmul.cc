@@ -205,7 +205,7 @@ NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::
   const bool packed = product_forms().at(node.op) == ProductForm::Packed;
   bool linear = packed || product_forms().at(node.op) == ProductForm::Rows;
   DType dtype = operands.back().dtype;
-  const bool widening = product_forms().at(node.op) == ProductForm::Matrix && operands[0].dtype != dtype;
+  const bool widening = (packed || product_forms().at(node.op) == ProductForm::Matrix) && operands[0].dtype != dtype;
   if (widening || product_forms().at(node.op) == ProductForm::Scaled) return scaled_launch(g, node, std::move(operands));
   if (dtype == DType::Bool || operands.size() != (packed ? 4 : 3)) return reference_launch(g, node, std::move(operands));
   NativeLaunch out;

@@ -9,7 +9,9 @@
 #include "base/errors.h"
 #include "device/cpu_info.h"
 #include "kernels/cpu/matmul_product.h"
+#include "kernels/cpu/packed.h"
 #include "kernels/launch/layout.h"
+#include "kernels/launch/product.h"
 #include "kernels/launch/scales.h"
 #include "kernels/reference/reference.h"
 
@@ -104,12 +106,13 @@ Kernels kernels_of(const NativeArgs& args, int code_arg, bool integers, bool sca
 /// A product on its way: c has rows of unit stride.
 class Product {
  public:
-  Product(const Kernels& f, const ScaledCall& s, bool scaled)
-      : f_(f), s_(s), scaled_(scaled), m_(s.a.sizes[0]), n_(s.b.sizes[1]), k_(s.a.sizes[1]), k_stride_(k_ == 1 ? 1 : s.b.strides[0]), n_stride_(n_ == 1 ? 0 : s.b.strides[1]) {}
+  /// panels: of b (packed.h), or null.
+  Product(const Kernels& f, const ScaledCall& s, bool scaled, const char* panels)
+      : f_(f), s_(s), scaled_(scaled), panels_(panels), m_(s.a.sizes[0]), n_(s.b.sizes[1]), k_(s.a.sizes[1]), k_stride_(k_ == 1 ? 1 : s.b.strides[0]), n_stride_(n_ == 1 ? 0 : s.b.strides[1]) {}
 
   void run(char* c, std::int64_t c_row) {
     c_ = c, c_row_ = c_row;
-    const bool few = m_ <= kDotRows && k_stride_ == 1;
+    const bool few = m_ <= kDotRows && k_stride_ == 1 && !panels_;
     for (std::int64_t k = 0; k < k_ || k == 0;) {
       const std::int64_t end = end_of_sum(k, few ? k_ : k + kFloatDepth);
       parts_.push_back({k, end, packed_});
@@ -342,12 +345,12 @@ class Product {
       std::int64_t deepest = 0;
       for (const Part& p : parts_) deepest = std::max(deepest, p.end - p.begin);
       const std::int64_t room = round_up(round_up(deepest, f_.group()), f_.lanes() * f_.group());
-      Scratch panel(room / f_.group() * width * 4), partial(parts_.size() > 1 ? share * width * 4 : f_.tile_rows() * width * 4), loose(width * room * 2);
+      Scratch panel(panels_ ? 0 : room / f_.group() * width * 4), partial(parts_.size() > 1 ? share * width * 4 : f_.tile_rows() * width * 4), loose(panels_ ? 0 : width * room * 2);
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t row = i / panels * share, column = i % panels * width, n = std::min(width, n_ - column);
         for (std::size_t p = 0; p < parts_.size(); ++p) {
-          pack(parts_[p], column, n, panel.get(), loose.get());
-          rows_by_panel(p, row, std::min(share, m_ - row), column, n, panel.get(), partial.as<float>());
+          if (!panels_) pack(parts_[p], column, n, panel.get(), loose.get());
+          rows_by_panel(p, row, std::min(share, m_ - row), column, n, panels_ ? panels_ + column * round_up(k_, f_.step()) : panel.get(), partial.as<float>());
         }
       }
     });
@@ -433,6 +436,7 @@ class Product {
   const Kernels& f_;
   const ScaledCall& s_;
   const bool scaled_;
+  const char* const panels_;
   const std::int64_t m_, n_, k_, k_stride_, n_stride_;
   std::vector<Part> parts_;
   std::int64_t packed_ = 0;                       ///< elements of a packed row
@@ -447,7 +451,7 @@ class Product {
   std::int64_t c_row_ = 0;
 };
 
-void run(const NativeArgs& args, const ScaledCall& s, int code_arg, bool scaled) {
+void run(const NativeArgs& args, const ScaledCall& s, int code_arg, bool scaled, const char* panels = nullptr) {
   try {
     if (s.c.numel() == 0) return;
     const Kernels f = kernels_of(args, code_arg, s.a.dtype == DType::Int8, scaled);
@@ -464,7 +468,7 @@ void run(const NativeArgs& args, const ScaledCall& s, int code_arg, bool scaled)
       ScaledCall part = s;
       part.a.data += row * s.a.strides[0] * item_size(s.a.dtype), part.a.sizes[0] = std::min(share, m - row);
       if (scaled) part.scale_a.data = s.scale_a.of_line(row);
-      Product(f, part, scaled).run(c + row * c_row * size, c_row);
+      Product(f, part, scaled, panels).run(c + row * c_row * size, c_row);
     }
     if (!straight) scatter(copy.get(), s.c);
   } catch (const Error& e) {
@@ -478,13 +482,17 @@ void run(const NativeArgs& args, const ScaledCall& s, int code_arg, bool scaled)
 // many rows are multiplied by tiles.
 void scaled_kernel(const NativeArgs& args) { run(args, scaled_call(args), 7, true); }
 void int_kernel(const NativeArgs& args) { run(args, {args.tensor(0), args.tensor(1), args.result(), {}, {}}, 2, false); }
+void int_packed_kernel(const NativeArgs& args) {
+  const bool read = args.tensor(0).sizes[0] > args.integer(3);
+  run(args, {args.tensor(0), args.tensor(1), args.result(), {}, {}}, 4, false, read ? args.tensor(2).data : nullptr);
+}
 
 }  // namespace
 
 NativeLaunch scaled_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
   const DType a = operands[0].dtype, b = operands[1].dtype, c = operands.back().dtype;
   const bool scaled = c != DType::Int32;
-  NativeLaunch out = native_launch(scaled ? scaled_kernel : int_kernel, g, node, std::move(operands));
+  NativeLaunch out = native_launch(scaled ? scaled_kernel : product_forms().at(node.op) == ProductForm::Packed ? int_packed_kernel : int_kernel, g, node, std::move(operands));
   const int bits = micro_vector_bits();
   // A row of bfloat16 or float8 is exact as bfloat16.
   const bool halves = is_storage_only(b) && (is_storage_only(a) || a == DType::BFloat16) && has_half_products(bits);
