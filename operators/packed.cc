@@ -65,6 +65,14 @@ bool is_worth(std::int64_t n, std::int64_t k, const kernels::PanelForm& form) {
   return panels <= kSmall || panels / 2 < n * k;
 }
 
+/// Up to how many rows are panels not read? along_k: elements of a column of B are side by side, so that dots read them.
+std::int64_t read_from(DType t, bool along_k, const kernels::PanelForm& form) {
+  if (t == DType::Int8) return along_k ? kernels::kGemvRows : 0;
+  // Halves that are widened: dots do so as they multiply, tiles before that, which few rows do not make up for.
+  const bool widened = t != kernels::acc_dtype(t) && form.group == 1;
+  return along_k && widened ? kernels::kDotRows : kernels::kGemvRows;
+}
+
 bool is_known_up_to(Int i, std::int64_t most) { return !i.is_symbolic() && i.hint() <= most; }
 
 }  // namespace
@@ -111,8 +119,7 @@ bool pack_products(graph::Graph& g, const std::vector<bool>& constant) {
     // Which products read panels, multiply() in kernels/cpu/matmul_product.cc decides: these are among them.
     const Layout& l = rw.meta(weight).layout;
     const Int rows = rows_of(rw.meta(input)), n = l.sizes[linear ? 0 : 1], k = l.sizes[linear ? 1 : 0];
-    // Of integers dots want columns; all rows read panels of others.
-    const std::int64_t from = integers && !kernels::is_number(l.strides[0], 1) ? 0 : kernels::kGemvRows;
+    const std::int64_t from = read_from(t, kernels::is_number(l.strides[linear ? 1 : 0], 1), *panel);
     if (is_known_up_to(rows, from) || is_known_up_to(n, kernels::kGemvRows) || is_known_up_to(k, 0)) return std::nullopt;
     if (!is_worth(n.hint(), k.hint(), *panel)) return std::nullopt;
     const ValueId by_rows = linear ? weight : rw.emit(OpId::permute, {weight, Ints{1, 0}}), panels = rw.emit(prepack, {by_rows});
