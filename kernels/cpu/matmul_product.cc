@@ -216,11 +216,12 @@ class Matrix final : public PanelSource {
   }
   std::int64_t width() const override { return width_; }
   void pack(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t k, std::int64_t deep, char* panel) const override {
+    if (p_.panels) return f_.convert_in(p_.panels + (col * room() + k * width_) * size_, 0, panel, 0, 1, deep * width_);
     widen(f_, p_.dtype, p_.b + (image * image_ + k * p_.b_row + col * p_.b_col) * size_, p_.b_row, p_.b_col, panel, width_, deep, cols);
   }
   bool packs_parts() const override { return true; }
   const char* as_it_stands(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t& row) const override {
-    if (p_.panels) return row = width_, panel(col);
+    if (p_.panels) return row = width_, p_.dtype == acc_dtype(p_.dtype) ? panel(col) : nullptr;
     row = p_.b_row;
     return in_place_ && cols % lanes_ == 0 ? p_.b + (image * image_ + col) * size_ : nullptr;
   }
@@ -439,12 +440,13 @@ class Gemm {
 
   void run_by_blocks() {
     const std::int64_t panel_bytes = k_room_ * width_ * size_, at_once = std::clamp<std::int64_t>(packed_bytes_ / panel_bytes, 1, panels_);
-    Scratch packed(p_.panels ? 0 : at_once * panel_bytes);
+    const bool stands = p_.panels && p_.dtype == acc_;
+    Scratch packed(stands ? 0 : at_once * panel_bytes);
     packed_ = packed.get();
     for (std::int64_t first = 0; first < panels_; first += at_once) {
       first_ = first;
       std::int64_t count = std::min(at_once, panels_ - first);
-      if (p_.panels) packed_ = p_.panels + first * panel_bytes;
+      if (stands) packed_ = p_.panels + first * panel_bytes;
       else parallel(count, std::max<std::int64_t>(1, kGrainPacked / (k_room_ * width_)),
                [this, &packed](std::int64_t b, std::int64_t e) {
                  for (std::int64_t i = b; i < e; ++i) {
