@@ -17,8 +17,8 @@
 #include "base/fork.h"
 #include "base/knobs.h"
 #include "device/backend.h"
-#include "device/cpu_info.h"
 #include "graph/shape_rules.h"
+#include "kernels/cpu/packed.h"
 #include "operators/packed.h"
 #include "passes/freeze.h"
 #include "passes/pass.h"
@@ -161,7 +161,7 @@ Naming naming_of(graph::Graph g, std::int32_t mode) {
   for (graph::Value& v : g.values) v.name.clear();
   const std::string text = graph::print(g, false);
   Naming out;
-  out.text = std::to_string(mode) + ' ' + std::to_string(device::cpu_info().vector_bits());  // panels are as wide as vectors
+  out.text = std::to_string(mode) + ' ' + kernels::panel_forms_text();
   std::unordered_map<std::uint32_t, std::size_t> number;
   auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   bool quoted = false;

@@ -211,8 +211,8 @@ void bmm_kernel(const NativeArgs& args) {
 bool surely(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() == k; }
 
 /// The slots that the operands' known sizes and strides leave possible; the run-time choice of multiply() stays within
-/// them.
-unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
+/// them. `panels_from`: of products with panels, up to how many rows they are not read; else below 0.
+unsigned needed_kernels(const std::vector<Operand>& operands, bool linear, std::int64_t panels_from) {
   using K = MatmulKernels;
   auto bit = [](K::Slot s) { return 1u << s; };
   const Layout &a = operands[0].layout, &b = operands[1].layout, &c = operands.back().layout;
@@ -227,8 +227,8 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
     m_known = m_known && !c.sizes[d].is_symbolic(), m *= c.sizes[d].hint();
   bool rows = surely(k_stride, 1), columns = surely(n_stride, 1) && !rows, a_rows = surely(a.strides[a.dim() - 1], 1);
   const Int& k = a.sizes[a.dim() - 1];
-  const bool packed = operands.size() == 4;  // those have more rows than dots take, or may have
-  const std::int64_t most = packed ? kGemvRows : dot_rows(dtype, k.is_symbolic() ? std::numeric_limits<std::int64_t>::max() : k.hint());
+  const bool packed = panels_from >= 0;  // those have more rows than dots take, or may have
+  const std::int64_t most = packed ? panels_from : dot_rows(dtype, k.is_symbolic() ? std::numeric_limits<std::int64_t>::max() : k.hint());
   if (rows && m_known && !packed && m <= dot_rows(dtype, k.is_symbolic() ? 0 : k.hint())) {
     return bit(K::kDot1) | (m > 1 ? bit(K::kDot4) : 0) | (half ? bit(K::kConvertIn) : 0);
   }
@@ -262,7 +262,7 @@ NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::
   const bool packed = product_forms().at(node.op) == ProductForm::Packed;
   bool linear = packed || product_forms().at(node.op) == ProductForm::Rows;
   DType dtype = operands.back().dtype;
-  const bool widening = product_forms().at(node.op) == ProductForm::Matrix && operands[0].dtype != dtype;
+  const bool widening = (packed || product_forms().at(node.op) == ProductForm::Matrix) && operands[0].dtype != dtype;
   if (widening || product_forms().at(node.op) == ProductForm::Scaled) return scaled_launch(g, node, std::move(operands));
   if (dtype == DType::Bool || operands.size() != (packed ? 4 : 3)) return reference_launch(g, node, std::move(operands));
   NativeLaunch out;
@@ -271,8 +271,9 @@ NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::
   if (linear && !packed) out.args.push_back({});
 
   int bits = micro_vector_bits();
-  unsigned which = needed_kernels(operands, linear);
-  out.ints = {bits, static_cast<std::int64_t>(which), static_cast<std::int64_t>(Sum::None), packed ? std::get<Int>(node.args[3]) : Int(-1), 0};
+  const Int from = packed ? std::get<Int>(node.args[3]) : Int(-1);
+  unsigned which = needed_kernels(operands, linear, from.hint());
+  out.ints = {bits, static_cast<std::int64_t>(which), static_cast<std::int64_t>(Sum::None), from, 0};
   out.micro = matmul_specs(bits, dtype, which);
   operands.back().written = true;
   out.operands = std::move(operands);

@@ -256,11 +256,12 @@ class Matrix final : public PanelSource {
   }
   std::int64_t width() const override { return width_; }
   void pack(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t k, std::int64_t deep, char* panel) const override {
+    if (p_.panels) return f_.convert_in(p_.panels + (col * room() + k * width_) * size_, 0, panel, 0, 1, deep * width_);
     widen(f_, p_.dtype, p_.b + (image * image_ + k * p_.b_row + col * p_.b_col) * size_, p_.b_row, p_.b_col, panel, width_, deep, cols);
   }
   bool packs_parts() const override { return true; }
   const char* as_it_stands(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t& row) const override {
-    if (p_.panels) return row = width_, panel(col);
+    if (p_.panels) return row = width_, p_.dtype == acc_dtype(p_.dtype) ? panel(col) : nullptr;
     row = p_.b_row;
     return in_place_ && cols % lanes_ == 0 ? p_.b + (image * image_ + col) * size_ : nullptr;
   }
@@ -440,6 +441,8 @@ class Gemm {
     std::int64_t sums_row;
     Block c{};
   };
+  /// Were B's panels packed before, as tiles read them?
+  bool panels_stand() const { return p_.panels && p_.dtype == acc_; }
   bool sums_in_c() const { return p_.dtype == acc_ || blocks_ == 1; }
   bool sum_apart() const { return p_.sum && blocks_ == 1; }
 
@@ -557,12 +560,12 @@ class Gemm {
 
   void run_by_blocks() {
     const std::int64_t panel_bytes = k_room_ * width_ * size_, at_once = std::clamp<std::int64_t>(packed_bytes_ / panel_bytes / together_, 1, panels_ / together_) * together_;
-    Scratch packed(p_.panels ? 0 : at_once * panel_bytes);
+    Scratch packed(panels_stand() ? 0 : at_once * panel_bytes);
     packed_ = packed.get();
     for (std::int64_t first = 0; first < panels_; first += at_once) {
       first_ = first;
       std::int64_t count = std::min(at_once, panels_ - first);
-      if (!p_.panels) parallel(count, std::max<std::int64_t>(1, kGrainPacked / (k_room_ * width_)),
+      if (!panels_stand()) parallel(count, std::max<std::int64_t>(1, kGrainPacked / (k_room_ * width_)),
                [this, &packed](std::int64_t b, std::int64_t e) {
                  for (std::int64_t i = b; i < e; ++i) {
                    const Panel at = panel_at(first_ + i);
@@ -603,7 +606,7 @@ class Gemm {
       Rows rows{row, count, p_.a + (row * p_.a_row + k * p_.a_col) * item_size(p_.a_dtype), p_.a_row, nullptr, sums_row};
       if (!a_in_place_) widen_rows(row, count, k, deep, scratch.get(), a_row), rows.a = scratch.get(), rows.a_row = a_row;
       auto b = [&](std::int64_t j) {
-        if (!p_.panels) return packed_ + (j * k_room_ + k) * width_ * size_;
+        if (!panels_stand()) return packed_ + (j * k_room_ + k) * width_ * size_;
         const Panel at = panel_at(first_ + j);
         std::int64_t b_row;
         return all_.source.as_it_stands(at.image, at.col, at.cols, b_row) + k * width_ * size_;

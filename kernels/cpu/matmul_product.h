@@ -83,7 +83,7 @@ struct ProductCall {
   char* c = nullptr;
   std::int64_t c_row = 0;
   const char* sum = nullptr;   ///< what is added, of the accumulator's dtype, with c's rows: c itself, or apart from it
-  const char* panels = nullptr;  ///< B once more, as blocked products read it (packed.h), of Float32 or Float64; null: it is packed
+  const char* panels = nullptr;  ///< B once more, in the dtype's form (packed.h); null: it is packed
 };
 /// Products of one A, or of A's a_image elements apart, with each of so many B's, which `source` packs: c_image elements apart in C (and in what is added).
 /// p.b is not read.
