@@ -1,6 +1,6 @@
 ; a product with its bias and activation
 
-; == add_gelu
+; == linear_add_gelu
 ; loop [p0, p1] kept 2 vector 1
 ;   buffer b0 f32
 ;   buffer b1 f32
