@@ -7,7 +7,8 @@
 //
 // Results are rows instead, and weights the panels, where that is better: Note [Convolutions by rows] in convolution_rows.cc. Where it is not, an image whose channels lie side by side (channels last) is transposed once, a pass over the image where its places would be gathered again for each place of the kernel.
 //
-// Of one channel to a group (depthwise) there is nothing to multiply twice: each result is summed up from what its window sees, with the same columns and bits.
+// Of one channel to a group (depthwise) there is nothing to multiply twice: Note [Depthwise convolutions] in depthwise.cc. Those that have no code there are summed up from what
+// their windows see, with the same columns and bits.
 #include "kernels/cpu/convolution.h"
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <limits>
 
 #include "kernels/cpu/convolution_rows.h"
+#include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/matmul_product.h"
 #include "kernels/cpu/windows.h"
 #include "kernels/launch/layout.h"
@@ -128,6 +130,11 @@ void convolution_kernel(const NativeArgs& args) {
       Scratch wide(w.numel() * item_size(acc));
       gather(w, acc, wide.get());
       const char* added = sum == Sum::None ? nullptr : sum == Sum::InPlace ? y.data : args.tensors[args.first_result - 1].data;
+      if (const std::int64_t rows = args.integer(kOwn, own::kChannelRows); rows != 0) {
+        sum_channels(args, args.micro + std::popcount(which) + 2, rows, {x, y, wide.get(), places, added, biases.get(), args.integer(kOwn, own::kRelu) != 0});
+        if (!in_place) scatter(y.data, result);
+        return;
+      }
       const auto sums = reinterpret_cast<micro::SumWindowsFn>(args.micro[std::popcount(which) + 1]);
       depthwise(args, sums, windows, x, y, wide.get(), places, added, biases.get(), args.integer(kOwn, own::kRelu) != 0);
       if (!in_place) scatter(y.data, result);
@@ -174,13 +181,16 @@ NativeLaunch convolution_launch(const graph::Graph& g, const graph::Node& node, 
   if (one_element) which |= bit(K::kDot1) | bit(K::kDot4) | bit(K::kTranspose);
   const Ints& strides = operands[kInput].layout.strides;
   if (is_number(strides[1], 1) && !is_number(strides.back(), 1) && dtype == acc_dtype(dtype)) which |= bit(K::kTranspose);
+  std::vector<KernelCode> channel;
+  const int channel_rows = groups ? channel_kernels(node, operands, channel) : 0;
   NativeLaunch out = native_launch(convolution_kernel, g, node, std::move(operands));
   const int bits = micro_vector_bits();
-  out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), convolution_ints::kRelu + 1});
-  for (std::int64_t i : {std::int64_t{bits}, std::int64_t{which}, static_cast<std::int64_t>(Sum::None), std::int64_t{0}}) out.ints.push_back(i);
+  out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), convolution_ints::kCount});
+  for (std::int64_t i : {std::int64_t{bits}, std::int64_t{which}, static_cast<std::int64_t>(Sum::None), std::int64_t{0}, std::int64_t{0}, std::int64_t{0}, std::int64_t{0}, std::int64_t{channel_rows}}) out.ints.push_back(i);
   out.micro = matmul_specs(bits, dtype, which);
   out.micro.push_back(micro::PackWindows{bits, dtype});
   if (groups) out.micro.push_back(micro::SumWindows{bits, dtype});
+  out.micro.insert(out.micro.end(), channel.begin(), channel.end());
   return out;
 }
 

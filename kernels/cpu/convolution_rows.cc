@@ -388,7 +388,7 @@ std::optional<NativeLaunch> rows_launch(const graph::Graph& g, const graph::Node
   const int rows = tile_rows(bits, panels.vectors, count(y.layout.sizes, 2).hint());
   NativeLaunch out = native_launch(rows_kernel, g, node, operands);
   out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), own::kCount});
-  for (std::int64_t i : {std::int64_t{bits}, std::int64_t{which}, static_cast<std::int64_t>(Sum::None), std::int64_t{0}, std::int64_t{panels.vectors}, std::int64_t{rows}, std::int64_t{panels.by_places}})
+  for (std::int64_t i : {std::int64_t{bits}, std::int64_t{which}, static_cast<std::int64_t>(Sum::None), std::int64_t{0}, std::int64_t{panels.vectors}, std::int64_t{rows}, std::int64_t{panels.by_places}, std::int64_t{0}})
     out.ints.push_back(i);
   out.micro = matmul_specs(bits, t, which);
   out.micro.push_back(micro::PackWindows{bits, t});
