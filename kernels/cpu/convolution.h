@@ -17,6 +17,7 @@ enum {
   kBits, kWhich, kSum, kRelu,
   kVectors, kTileRows, kByPlaces,  // of those by rows
   kChannelRows,                    // of one channel to a group, with kernels of their own: results that are summed together; 0: others
+  kDeals,                          // 1: there is the micro-kernel that Phases takes
   kCount
 };
 }
