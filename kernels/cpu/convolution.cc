@@ -8,7 +8,7 @@
 //
 // Results are rows instead, and weights the panels, where that is better: Note [Convolutions by rows] in convolution_rows.cc. Where it is not, an image whose channels lie side by side (channels last) is transposed once, a pass over the image where its places would be gathered again for each place of the kernel.
 //
-// Of one channel to a group (depthwise) there is nothing to multiply twice: Note [Depthwise convolutions] in depthwise.cc. Those that have no code there are summed up from what
+// Of one channel to a group (depthwise) there is nothing to multiply twice, of few little: Note [Depthwise convolutions] in depthwise.cc. Those of one that have no code there are summed up from what
 // their windows see, with the same columns and bits.
 #include "kernels/cpu/convolution.h"
 
@@ -104,10 +104,10 @@ void convolution_kernel(const NativeArgs& args) {
     const auto pack = reinterpret_cast<micro::PackWindowsFn>(args.micro[std::popcount(which)]);
     const DType acc = acc_dtype(given.dtype);
     const std::int64_t groups = args.integer(kGroups), size = item_size(given.dtype), channel_rows = args.integer(kOwn, own::kChannelRows);
-    const bool one_channel = groups > 1 && w.sizes[1] == 1;
+    const bool one_channel = groups > 1 && w.sizes[1] == 1, few = channel_rows && groups > 1 && few_channels(w.sizes[1], w.sizes[0] / groups);
     void* const* more = args.micro + std::popcount(which) + 1;
     const auto deal = args.integer(kOwn, own::kDeals) != 0 ? reinterpret_cast<micro::DealRowsFn>(*more++) : nullptr;
-    const Phases phases(args, one_channel ? nullptr : deal, planes.view());
+    const Phases phases(args, one_channel || few ? nullptr : deal, planes.view());
     const TensorView& x = phases.view();
     // The result's places side by side, the weight's rows.
     TensorView y = result;
@@ -130,13 +130,13 @@ void convolution_kernel(const NativeArgs& args) {
     ProductCall p{.dtype = x.dtype, .a_dtype = x.dtype, .m = per_group, .n = count_from(y, 2), .k = none ? 1 : places, .a_row = none ? 0 : w_rows ? w.strides[0] : places, .a_col = 1, .c_row = y.strides[1]};
     const char* first = none ? kNothing : w_rows ? w.data : weights.get();
     const Windows windows(args, x, w, y, bits, pack, none, channels_first, phases.dims());
-    if (one_channel && !none) {
+    if ((one_channel || few) && !none) {
       // Weights are few: they are widened, and come row by row.
       Scratch wide(w.numel() * item_size(acc));
       gather(w, acc, wide.get());
       const char* added = sum == Sum::None ? nullptr : sum == Sum::InPlace ? y.data : args.tensors[args.first_result - 1].data;
-      if (channel_rows) {
-        sum_channels(args, more + 1, channel_rows, {x, y, wide.get(), places, added, biases.get(), args.integer(kOwn, own::kRelu) != 0});
+      if (few) {
+        sum_channels(args, more + 1, channel_rows, {x, y, groups, wide.get(), places, added, biases.get(), args.integer(kOwn, own::kRelu) != 0});
         if (!in_place) scatter(y.data, result);
         return;
       }

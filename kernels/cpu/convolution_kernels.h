@@ -63,13 +63,13 @@ struct DealRows {
   REPRISE_DESCRIBE(bits, src, step)
 };
 
-/// Results of one channel: y[r, l] = the sum over places (i, j) of the kernel, in that order, of weights[i, j] * the element (l * step + j * spread) of row
-/// (r * step_down + i * spread_down) of the image, + sum[r, l] (where there is one) + bias[0] (where there is one), none below 0 if relu, for r < m, l < n. Element e of the image's row stands
+/// Results of few channels: y[r, l] = the sum over channels c and places (i, j) of the kernel, in that order, of weights[c, i, j] * the element (l * step + j * spread) of row
+/// (r * step_down + i * spread_down) of the image's plane c, + sum[r, l] (where there is one) + bias[0] (where there is one), none below 0 if relu, for r < m, l < n. Element e of the image's row stands
 /// e / step after phase e % step, of which each has `phase` elements. All but y, of the image's dtype in `y`, is of the accumulator's dtype. Of the image so much is
 /// readable as rounding up m to `rows` and n to lanes asks for.
 struct ChannelRows {
   const void* image;
-  std::int64_t image_row, phase;
+  std::int64_t channels, plane, image_row, phase;  ///< planes are so many elements apart
   const void *weights, *bias, *sum;
   void* y;
   std::int64_t y_row;  ///< of sum, too

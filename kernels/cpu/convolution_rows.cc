@@ -38,6 +38,7 @@ constexpr std::int64_t kFewChannels = 8;         // fewer are no segment worth a
 constexpr std::int64_t kGrainFmas = 640 << 10;   // about 10 us
 constexpr std::int64_t kPackedBytes = 4 << 20;   // of windows that are packed before they are met by all panels
 constexpr std::int64_t kGrainPacked = 32 << 10;
+constexpr std::int64_t kTableBytes = 64 << 10;    // of where rows stand
 constexpr std::int64_t kTurnedRows = 160;         // of a panel that is packed and turned: in the nearest cache
 
 // ---- panels
@@ -129,7 +130,7 @@ class Rows {
     std::int64_t block = kFewRows;
     if (rows_ > kFewRows) {
       const std::int64_t bytes = std::max<std::int64_t>(1, x.numel() / std::max<std::int64_t>(1, images_ * n_)) * size_;
-      block = std::clamp<std::int64_t>(device::cpu_info().l2_bytes / 4 / std::max<std::int64_t>(1, bytes), group_, 8 * kFewRows);
+      block = std::clamp<std::int64_t>(std::min(device::cpu_info().l2_bytes / 4 / std::max<std::int64_t>(1, bytes), kTableBytes / 8 / table_places()), group_, 8 * kFewRows);
     }
     block_ = std::max<std::int64_t>(1, std::min(block, rows_) / group_) * group_;
     if (packs()) block_ = group_;
@@ -171,7 +172,8 @@ class Rows {
   enum class Way { Nothing, Table, Planes, Packed };
   struct Table {
     std::int64_t list = -1, first = -1;
-    std::vector<const void*> rows;
+    const char* packed = nullptr;
+    std::vector<const void*> rows;  // by group, place, row
   };
   bool packs() const { return way_ == Way::Packed || way_ == Way::Planes; }
   std::int64_t packed_bytes() const { return round_up(group_, lanes_) * packed_row_ * size_; }  // of a group, which is a block
@@ -194,12 +196,16 @@ class Rows {
     }
   }
 
-  /// Where the rows [first, first + count) of a list have their elements, by place.
+  /// Where the rows [first, first + count) of a list have their elements. Panels that meet the same rows ask once.
   void look(Table& t, std::int64_t list, std::int64_t first, std::int64_t count, const char* packed) const {
-    t.list = list, t.first = first;
-    const std::int64_t places = by_table_ ? windows_.places() : 1;
-    t.rows.resize(static_cast<std::size_t>(places * group_));
-    const void** at = t.rows.data();
+    if (t.list == list && t.first == first && t.packed == packed) return;
+    t.list = list, t.first = first, t.packed = packed;
+    const std::int64_t places = table_places(), groups = (count + group_ - 1) / group_;
+    t.rows.resize(static_cast<std::size_t>(groups * places * group_));
+    for (std::int64_t g = 0; g < groups; ++g) look(t.rows.data() + g * places * group_, list, first + g * group_, std::min(group_, count - g * group_), packed);
+  }
+  void look(const void** at, std::int64_t list, std::int64_t first, std::int64_t count, const char* packed) const {
+    const std::int64_t places = table_places();
     if (packs())
       for (std::int64_t i = 0; i < count; ++i) at[i] = packed + i * packed_row_ * size_;
     if (way_ == Way::Table) {
@@ -222,6 +228,7 @@ class Rows {
     for (std::int64_t p = 0; p < places; ++p)
       for (std::int64_t i = count; i < round_up(count, tile_rows_); ++i) at[p * group_ + i] = at[p * group_ + count - 1];
   }
+  std::int64_t table_places() const { return way_ == Way::Table ? windows_.places() : 1; }
 
   /// A block of rows times a panel.
   void block(std::int64_t list, std::int64_t block, std::int64_t panel, const char* packed, char* stage, Table& table) const {
@@ -234,6 +241,7 @@ class Rows {
       for (std::int64_t c = 0; c < cols; c += lanes_) f_.f.transpose(sum + c * y_.strides[1] * size_, y_.strides[1], stage + c * size_, width_, std::min(lanes_, cols - c), count);
       sum = stage;
     }
+    if (way_ != Way::Nothing) look(table, list, first, count, packed);
     const micro::RowTileFn f = cols > 2 * lanes_ ? f_.full : cols > lanes_ ? f_.two : f_.one;
     const std::int64_t segment = by_table_ ? x_.sizes[1] : k_;
     const char* weights = panels_at_ + col * k_ * size_;
@@ -255,9 +263,8 @@ class Rows {
       t.ahead_step = std::min<std::int64_t>(64, (width_ * size_ + tiles - 1) / tiles);
       for (std::int64_t group = 0; group < count; group += group_) {
         const std::int64_t some = std::min(group_, count - group);
-        if (way_ != Way::Nothing && (table.list != list || table.first != first + group || packs())) look(table, list, first + group, some, packed);
         for (std::int64_t i = 0; i < some; i += tile_rows_) {
-          t.rows = table.rows.data() + begin * group_ + i;
+          t.rows = table.rows.data() + group * table_places() + begin * group_ + i;
           t.m = std::min<std::int64_t>(tile_rows_, some - i);
           t.to = to + (group + i) * to_row * size_;
           t.from = k > 0 ? t.to : sum ? sum + (group + i) * to_row * size_ : nullptr;

@@ -3,7 +3,8 @@
 // (SumChannel), so that a window unrolls into registers: of several rows of results, a row of the image is loaded once for each place along it, and every row of results that sees it
 // adds its product. A plane is copied before, with its margin of zeros, widened, and where results step over elements the elements are dealt out by what they leave divided by the
 // step; then every load is a vector of neighbours, and no mask is needed. The copy stays in the caches nearest to the core; it is a few per cent of the sums.
-// Each result is summed in the order of the kernel's places, from 0.
+// Groups of few channels are the same with several planes: their products have too few rows for a tile.
+// Each result is summed in the order of channels, then of the kernel's places, from 0.
 #include "kernels/cpu/depthwise.h"
 
 #include <algorithm>
@@ -35,7 +36,8 @@ struct Extent {
 int channel_kernels(const graph::Node& node, const std::vector<Operand>& operands, std::vector<KernelCode>& to) {
   const Ints &w = operands[kWeight].layout.sizes, &y = operands.back().layout.sizes;
   const std::size_t n = w.size() - 2;
-  if (n > 2 || w[1].hint() != 1) return 0;
+  const std::int64_t groups = std::get<Int>(node.args[kGroups]).hint();
+  if (n > 2 || groups < 1 || !few_channels(w[1].hint(), w[0].hint() / groups)) return 0;
   std::int64_t kernel[2] = {1, 1}, step[2] = {1, 1}, spread[2] = {1, 1}, out[2] = {1, 1};
   for (std::size_t d = 0; d < n; ++d) {
     const Int k = w[d + 2], s = std::get<Ints>(node.args[kStride])[d], i = std::get<Ints>(node.args[kDilation])[d];
@@ -81,23 +83,25 @@ void sum_channels(const NativeArgs& args, void* const* code, std::int64_t rows, 
   // The plane with its margin, so large that tiles of results need no end.
   const std::int64_t step = along.step, reach = (along.kernel - 1) * along.spread;
   const std::int64_t tall = (round_up(down.out, rows) - 1) * down.step + (down.kernel - 1) * down.spread + 1, phase = round_up(round_up(along.out, lanes) + reach / step + 1, lanes);
-  const std::int64_t row = phase * step, channels = x.sizes[1], each = of.y.sizes[1] / channels;
+  const std::int64_t row = phase * step, channels = x.sizes[1] / of.groups, each = of.y.sizes[1] / of.groups, plane_room = tall * row;
   const std::int64_t copied = std::clamp<std::int64_t>(tall - down.padding, 0, down.in), wide = std::clamp<std::int64_t>(phase * step - along.padding, 0, along.in);
-  const std::int64_t fmas = std::max<std::int64_t>(1, each * down.out * along.out * down.kernel * along.kernel);
-  parallel(x.sizes[0] * channels, std::max<std::int64_t>(1, kGrainFmas / fmas), [&](std::int64_t begin, std::int64_t end) {
-    Scratch room(tall * row * acc);
-    std::memset(room.get(), 0, static_cast<std::size_t>(tall * row * acc));
+  const std::int64_t fmas = std::max<std::int64_t>(1, each * channels * down.out * along.out * down.kernel * along.kernel);
+  parallel(x.sizes[0] * of.groups, std::max<std::int64_t>(1, kGrainFmas / fmas), [&](std::int64_t begin, std::int64_t end) {
+    Scratch room(channels * plane_room * acc);
+    std::memset(room.get(), 0, static_cast<std::size_t>(channels * plane_room * acc));
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t image = i / channels, channel = i % channels;
-      micro::RowDeal plane{x.data + (image * x.strides[0] + channel * x.strides[1]) * size, down.stride, {}, row, copied, wide};
-      for (std::int64_t f = 0; f < step; ++f) {
-        const std::int64_t at = f + along.padding;
-        plane.to[f] = room.get() + (down.padding * row + at % step * phase + at / step) * acc;
+      const std::int64_t image = i / of.groups, group = i % of.groups;
+      for (std::int64_t c = 0; c < channels && copied > 0 && wide > 0; ++c) {
+        micro::RowDeal plane{x.data + (image * x.strides[0] + (group * channels + c) * x.strides[1]) * size, down.stride, {}, row, copied, wide};
+        for (std::int64_t f = 0; f < step; ++f) {
+          const std::int64_t at = f + along.padding;
+          plane.to[f] = room.get() + (c * plane_room + down.padding * row + at % step * phase + at / step) * acc;
+        }
+        deal(&plane);
       }
-      if (copied > 0 && wide > 0) deal(&plane);
       for (std::int64_t j = 0; j < each; ++j) {
-        const std::int64_t o = channel * each + j, at = image * of.y.strides[0] + o * of.y.strides[1];
-        const micro::ChannelRows sum{room.get(), row, phase, of.weights + o * of.weights_row * acc, of.bias ? of.bias + o * acc : nullptr, of.sum ? of.sum + at * acc : nullptr,
+        const std::int64_t o = group * each + j, at = image * of.y.strides[0] + o * of.y.strides[1];
+        const micro::ChannelRows sum{room.get(), channels, plane_room, row, phase, of.weights + o * of.weights_row * acc, of.bias ? of.bias + o * acc : nullptr, of.sum ? of.sum + at * acc : nullptr,
                                      of.y.data + at * size, along.out, down.out, along.out, of.relu};
         sums(&sum);
       }

@@ -1,4 +1,4 @@
-// Micro-kernels of convolutions of one channel to a group: rows with their margin, and the sums over them.
+// Micro-kernels of convolutions of few channels to a group: rows with their margin, and the sums over them.
 #include <cstddef>
 
 #include "jit/cpu/micro/code.h"
@@ -40,7 +40,7 @@ void emit(EmitContext& cx, const micro::SumChannel& code) {
   MicroCode g(cx, code, acc);
 #define REPRISE_POINTER(name) g.pointer_at(offsetof(micro::ChannelRows, name))
 #define REPRISE_INTEGER(name) g.integer_at(offsetof(micro::ChannelRows, name))
-  const V image = REPRISE_POINTER(image), image_row = REPRISE_INTEGER(image_row), phase = REPRISE_INTEGER(phase), weights = REPRISE_POINTER(weights), bias = REPRISE_POINTER(bias),
+  const V image = REPRISE_POINTER(image), channels = REPRISE_INTEGER(channels), plane = REPRISE_INTEGER(plane), image_row = REPRISE_INTEGER(image_row), phase = REPRISE_INTEGER(phase), weights = REPRISE_POINTER(weights), bias = REPRISE_POINTER(bias),
           sum = REPRISE_POINTER(sum), y = REPRISE_POINTER(y), y_row = REPRISE_INTEGER(y_row), m = REPRISE_INTEGER(m), n = REPRISE_INTEGER(n), relu = REPRISE_INTEGER(relu);
 #undef REPRISE_POINTER
 #undef REPRISE_INTEGER
@@ -51,29 +51,38 @@ void emit(EmitContext& cx, const micro::SumChannel& code) {
     // Results [r, r + rows) x [l, l + vectors): a row of the image is loaded once for each place of the kernel's row, and serves all rows of results that see it.
     auto tile = [&](const V& l, int vectors) {
       const auto nv = static_cast<std::size_t>(vectors);
-      Vs s(static_cast<std::size_t>(code.rows) * nv, g.zero());
-      V row = g.at(of[0], acc, l);
-      const int reach = (code.rows - 1) * code.step_down + (code.tall - 1) * code.spread_down + 1;
-      for (int i = 0; i < reach; ++i, row = g.at(row, acc, image_row)) {
-        std::vector<std::pair<int, int>> seen;  // by rows of results: which of the kernel's
-        for (int o = 0; o < code.rows; ++o) {
-          const int k = i - o * code.step_down;
-          if (k >= 0 && k % code.spread_down == 0 && k / code.spread_down < code.tall) seen.emplace_back(o, k / code.spread_down);
-        }
-        for (int j = 0; j < code.wide && !seen.empty(); ++j) {
-          const int e = j * code.spread;
-          const V from = e % step ? g.at(row, acc, phase * (e % step) + e / step) : g.at(row, acc, e / step);
-          Vs x;
-          for (int v = 0; v < vectors; ++v) x.push_back(g.load(acc, g.at(from, acc, v * g.lanes)));
-          for (const auto& [o, k] : seen) {
-            const V weight = g.load_splat(g.at(weights, acc, k * code.wide + j));
-            for (std::size_t v = 0; v < nv; ++v) {
-              V& t = s[static_cast<std::size_t>(o) * nv + v];
-              t = g.multiply_add(weight, x[v], t);
+      const std::size_t count = static_cast<std::size_t>(code.rows) * nv;
+      Vs s(count, g.zero());  // behind the sums: the channel's plane, and its weights
+      s.push_back(g.at(of[0], acc, l));
+      s.push_back(weights);
+      s = g.carry(0, channels, 1, s, [&](V, Vs s) {
+        const V first = s[count], kernel = s[count + 1];
+        V row = first;
+        const int reach = (code.rows - 1) * code.step_down + (code.tall - 1) * code.spread_down + 1;
+        for (int i = 0; i < reach; ++i, row = g.at(row, acc, image_row)) {
+          std::vector<std::pair<int, int>> seen;  // by rows of results: which of the kernel's
+          for (int o = 0; o < code.rows; ++o) {
+            const int k = i - o * code.step_down;
+            if (k >= 0 && k % code.spread_down == 0 && k / code.spread_down < code.tall) seen.emplace_back(o, k / code.spread_down);
+          }
+          for (int j = 0; j < code.wide && !seen.empty(); ++j) {
+            const int e = j * code.spread;
+            const V from = e % step ? g.at(row, acc, phase * (e % step) + e / step) : g.at(row, acc, e / step);
+            Vs x;
+            for (int v = 0; v < vectors; ++v) x.push_back(g.load(acc, g.at(from, acc, v * g.lanes)));
+            for (const auto& [o, k] : seen) {
+              const V weight = g.load_splat(g.at(kernel, acc, k * code.wide + j));
+              for (std::size_t v = 0; v < nv; ++v) {
+                V& t = s[static_cast<std::size_t>(o) * nv + v];
+                t = g.multiply_add(weight, x[v], t);
+              }
             }
           }
         }
-      }
+        s[count] = g.at(first, acc, plane), s[count + 1] = g.at(kernel, acc, code.tall * code.wide);
+        return s;
+      });
+      s.resize(count);
       auto mask = [&](int o, std::size_t v) { return g.mask_below(g.select(r + o < m, n - l - static_cast<std::int64_t>(v) * g.lanes, 0)); };
       auto each = [&](const V& times, const std::function<V(int, std::size_t, V)>& f) {  // 0 or 1 times
         s = g.carry(0, times, 1, s, [&](V, Vs s) {
