@@ -176,6 +176,9 @@ void parallel(std::int64_t n, std::int64_t grain, F&& f) {
   if (shared.failure) std::rethrow_exception(shared.failure);
 }
 
+/// Sums of k products are made of parts of so many (the last has what is left): the one order of summation of blocked products.
+std::int64_t product_depth(std::int64_t k, std::int64_t lanes);
+
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 /// Copies any strided view, converting: to a row-major array of `to` (widening), or from one.
