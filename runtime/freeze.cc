@@ -20,6 +20,7 @@
 #include "device/cpu_info.h"
 #include "graph/shape_rules.h"
 #include "operators/packed.h"
+#include "operators/packed_windows.h"
 #include "passes/freeze.h"
 #include "passes/pass.h"
 #include "reprise/parameter.h"
@@ -405,7 +406,10 @@ FoldedParts fold_frozen(graph::Graph& g, const detail::Traced& t, kernels::Mode 
   graph::Graph functional = g;                 // what is asked of memory is asked anew of each part
   functional.form = graph::Form::Functional;
   for (graph::Node& n : functional.nodes) n.tied.clear();
-  if (mode == kernels::Mode::Full) operators::pack_products(functional, passes::of_frozen_alone(functional, t.frozen));
+  if (mode == kernels::Mode::Full) {
+    operators::pack_products(functional, passes::of_frozen_alone(functional, t.frozen));
+    operators::pack_convolutions(functional, passes::of_frozen_alone(functional, t.frozen));
+  }
   std::optional<passes::SplitFrozen> split = passes::split_frozen(functional, t.frozen);
   if (!split) return out;
   std::vector<bool> is_read(g.inputs.size());

@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/attention_kernels.h"
 #include "kernels/cpu/block_kernels.h"
+#include "kernels/cpu/convolution_kernels.h"
 #include "kernels/cpu/micro_kernels.h"
 
 namespace reprise::kernels {
@@ -17,7 +18,7 @@ struct Kinds {
 };
 /// Every kind of micro-kernel. Code is made of them, and recipes are read, by this list.
 using MicroKernels = Kinds<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose,
-                           micro::PackWindows, micro::SumWindows,
+                           micro::PackWindows, micro::SumWindows, micro::RowTiles, micro::Turn,
                            micro::Strip, micro::Softmax, micro::Scale,
                            micro::IntDot, micro::HalfDot, micro::BlockDot, micro::IntTile, micro::ScaleSums,
                            micro::UnpackDot, micro::Unpack,

@@ -13,7 +13,7 @@ bool is_convolution(const NativeLaunch&);
 
 /// The integers that such a launch has beside those of the schema: its last argument.
 namespace convolution_ints {
-enum { kBits, kWhich, kSum, kRelu, kCount };
+enum { kBits, kWhich, kSum, kRelu, kVectors, kTileRows, kByPlaces, kCount };  // from kVectors on: of those by rows
 }
 
 }  // namespace reprise::kernels

@@ -291,8 +291,8 @@ class Gemm {
         image_panels_((all.p.n + width_ - 1) / width_),
         panels_(image_panels_ * all.images) {
     const ProductCall& p = p_;
-    blocks_ = p.k <= kDeepest ? 1 : (p.k + kDepth - 1) / kDepth;
-    depth_ = round_up((p.k + blocks_ - 1) / blocks_, lanes_);
+    depth_ = product_depth(p.k, lanes_);
+    blocks_ = p.k <= depth_ ? 1 : (p.k + depth_ - 1) / depth_;
     k_room_ = round_up(p.k, lanes_);
     a_in_place_ = p.a_dtype == acc_ && p.a_col == 1;
     std::int64_t blocks = (p.m + kBlockRows - 1) / kBlockRows;
@@ -537,6 +537,11 @@ void multiply_and_add(const MatmulKernels& f, ProductCall p) {
 }
 
 }  // namespace
+
+std::int64_t product_depth(std::int64_t k, std::int64_t lanes) {
+  const std::int64_t parts = k <= kDeepest ? 1 : (k + kDepth - 1) / kDepth;
+  return round_up((k + parts - 1) / parts, lanes);
+}
 
 void multiply(const MatmulKernels& f, const ProductCall& p) {
   if (p.m == 0 || p.n == 0) return;

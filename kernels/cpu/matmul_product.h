@@ -152,7 +152,7 @@ void parallel(std::int64_t n, std::int64_t grain, F&& f) {
     std::remove_reference_t<F>& f;
     std::atomic<bool> failed{false};
     std::exception_ptr failure;
-  } shared{f};
+  } shared{f, {}, {}};
   device::parallel_for(
       n, grain,
       [](void* ctx, std::int64_t b, std::int64_t e) {
@@ -166,6 +166,9 @@ void parallel(std::int64_t n, std::int64_t grain, F&& f) {
       &shared);
   if (shared.failure) std::rethrow_exception(shared.failure);
 }
+
+/// Sums of k products are made of parts of so many (the last has what is left): the one order of summation of blocked products.
+std::int64_t product_depth(std::int64_t k, std::int64_t lanes);
 
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 

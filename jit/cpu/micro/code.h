@@ -79,6 +79,9 @@ class StackedVectors {
 /// is folded by the same tree, so a row's result does not depend on its place in the group.
 V sum_each(MicroCode& g, Vs v, const std::function<V(V, V)>& op = {});
 
+/// The transpose of `lanes` vectors.
+Vs transpose(MicroCode& g, Vs);
+
 /// sums + the products of pairs of bfloat16 in x and y, lane by lane: VDPBF16PS, or the function that stands for it.
 V dot_of_halves(MicroCode& g, const V& sums, const V& x, const V& y);
 
@@ -91,6 +94,8 @@ void emit(EmitContext&, const micro::Convert&);
 void emit(EmitContext&, const micro::Transpose&);
 void emit(EmitContext&, const micro::PackWindows&);
 void emit(EmitContext&, const micro::SumWindows&);
+void emit(EmitContext&, const micro::RowTiles&);
+void emit(EmitContext&, const micro::Turn&);
 void emit(EmitContext&, const micro::Strip&);
 void emit(EmitContext&, const micro::Softmax&);
 void emit(EmitContext&, const micro::Scale&);

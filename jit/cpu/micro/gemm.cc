@@ -98,9 +98,7 @@ void emit(EmitContext& cx, const micro::Convert& code) {
   g.finish();
 }
 
-namespace {
-
-/// Transposes `lanes` vectors of `lanes` elements. Float32: 4x4 inside 128-bit lanes, then the lanes; else a butterfly.
+// Float32: 4x4 inside 128-bit lanes, then the lanes; else a butterfly.
 Vs transpose(MicroCode& g, Vs r) {
   int n = g.lanes;
   if (item_size(g.acc) == 8) {
@@ -154,8 +152,6 @@ Vs transpose(MicroCode& g, Vs r) {
   }
   return out;
 }
-
-}  // namespace
 
 void emit(EmitContext& cx, const micro::Transpose& code) {
   const DType src = code.src, acc = code.to;

@@ -1,0 +1,231 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "kernels/cpu/matmul_product.h"
+#include "kernels/launch/product.h"
+
+/// What the kernels of convolutions know of images, weights and what windows see (Note [Convolutions by panels] in convolution.cc).
+namespace reprise::kernels {
+
+inline constexpr int kMostWindowDims = 3;
+
+/// One spatial dimension: sizes of the image, the result and the kernel, and how the image's elements stand.
+struct Dim {
+  std::int64_t in, out, kernel, step, padding, spread, stride;
+};
+
+/// Do the dims from `first` on stand row by row?
+inline bool side_by_side(const TensorView& v, int first) {
+  std::int64_t stride = 1;
+  for (int d = v.rank; d-- > first; stride *= v.sizes[d])
+    if (v.sizes[d] != 1 && v.strides[d] != stride) return false;
+  return true;
+}
+/// Of a weight [o, c, places...] whose channels are the last: do the places and the channels of each result stand row by row?
+inline bool places_first(const TensorView& w) {
+  if (w.strides[1] != 1 || w.sizes[1] == 1 || side_by_side(w, 1)) return false;
+  std::int64_t stride = w.sizes[1];
+  for (int d = w.rank; d-- > 2; stride *= w.sizes[d])
+    if (w.sizes[d] != 1 && w.strides[d] != stride) return false;
+  return true;
+}
+inline std::int64_t count_from(const TensorView& v, int first) {
+  std::int64_t n = 1;
+  for (int d = first; d < v.rank; ++d) n *= v.sizes[d];
+  return n;
+}
+
+/// What the windows of some channels see.
+class Windows final : public PanelSource {
+ public:
+  static constexpr std::int64_t kMostColumns = 64, kFewPlaces = 128;
+
+  /// Of x's channels [0, channels); none: every element is 0. A product's rows are channels, then places, or places, then channels.
+  Windows(const NativeArgs& args, const TensorView& x, const TensorView& w, const TensorView& y, int bits, micro::PackWindowsFn pack, bool none, bool channels_first)
+      : x_(x), lanes_(micro_lanes(bits, acc_dtype(x.dtype))), vectors_(gemm_vectors(bits)), channels_(none ? 0 : w.sizes[1]), n_(x.rank - 2), pack_(pack) {
+    for (int d = 0; d < n_; ++d) {
+      const auto i = static_cast<std::uint32_t>(d);
+      dims_[i] = {x.sizes[d + 2], y.sizes[d + 2], w.sizes[d + 2], args.integer(windows_args::kStride, i), args.integer(windows_args::kPadding, i), args.integer(windows_args::kDilation, i), x.strides[d + 2]};
+    }
+    if (none) return;
+    places_ = count_from(w, 2);
+    (channels_first ? to_channel_ : to_place_) = channels_first ? places_ : channels_;
+    place_.reserve(static_cast<std::size_t>(places_));
+    std::array<std::int64_t, kMostWindowDims> at{};
+    for (std::int64_t p = 0; p < places_; ++p) {
+      std::int64_t offset = 0;
+      for (int d = 0; d < n_; ++d) offset += at[index(d)] * dims_[index(d)].spread * dims_[index(d)].stride;
+      place_.push_back(offset);
+      for (int d = n_; d-- > 0 && ++at[index(d)] == dims_[index(d)].kernel;) at[index(d)] = 0;
+    }
+  }
+  /// From this channel on.
+  Windows from(std::int64_t channel) const {
+    Windows w = *this;
+    w.x_.data += channel * x_.strides[1] * item_size(x_.dtype);
+    return w;
+  }
+
+  /// The image has one element, which the kernel's one place sees.
+  bool of_one_element() const {
+    bool one = channels_ > 0;
+    for (int d = 0; d < n_; ++d) one = one && dims_[index(d)].in == 1 && dims_[index(d)].kernel == 1 && dims_[index(d)].padding == 0;
+    return one;
+  }
+
+  /// Is each window one element, and do all of an image's stand side by side in a channel?
+  bool sees_planes() const {
+    std::int64_t stride = 1;
+    for (int d = n_; d-- > 0; stride *= dims_[index(d)].in) {
+      const Dim& dim = dims_[index(d)];
+      if (dim.kernel != 1 || dim.step != 1 || dim.padding != 0 || (dim.in != 1 && dim.stride != stride)) return false;
+    }
+    return true;
+  }
+
+  /// What the windows of some results see: as micro::WindowPanel says it.
+  struct Seen {
+    std::int64_t column[kMostColumns], dense = 0;
+    std::uint64_t few[kFewPlaces];
+    std::vector<std::uint64_t> many;
+    std::uint64_t* inside = few;
+  };
+  void look(std::int64_t col, std::int64_t cols, Seen& seen) const {
+    std::int64_t begins[kMostWindowDims][kMostColumns];
+    begin(col, cols, begins, seen.column);
+    if (places_ > kFewPlaces) seen.many.resize(static_cast<std::size_t>(places_)), seen.inside = seen.many.data();
+    see(cols, begins, seen.inside);
+    for (std::int64_t v = 0; v < vectors_; ++v) {
+      bool all = true;
+      for (std::int64_t l = v * lanes_ + 1; l < std::min(cols, (v + 1) * lanes_); ++l) all = all && seen.column[l] == seen.column[l - 1] + 1;
+      if (all) seen.dense |= std::int64_t{1} << v;
+    }
+    for (std::int64_t l = cols; l < width(); ++l) seen.column[l] = seen.column[0];
+  }
+  /// Points into `seen` and this.
+  micro::WindowPanel panel(const Seen& seen, std::int64_t image, std::int64_t first_channel, std::int64_t channels, char* to) const {
+    return {x_.data + (image * x_.strides[0] + first_channel * x_.strides[1]) * item_size(x_.dtype), place_.data(), seen.inside, seen.column, channels, x_.strides[1], places_, seen.dense, to, to_channel_, to_place_};
+  }
+  /// A panel of some channels.
+  void pack(const Seen& seen, std::int64_t image, std::int64_t first_channel, std::int64_t channels, char* to) const {
+    const micro::WindowPanel p = panel(seen, image, first_channel, channels, to);
+    pack_(&p);
+  }
+  std::int64_t channels() const { return channels_; }
+  std::int64_t width() const override { return lanes_ * vectors_; }
+  std::int64_t places() const { return places_; }
+  /// Where place p of a window is, after its first.
+  std::int64_t place(std::int64_t p) const { return place_[static_cast<std::size_t>(p)]; }
+
+  bool packs_parts() const override { return false; }
+  /// Of a kernel of one place; of more most has been read for the panel before.
+  Lines columns(std::int64_t image, std::int64_t col, std::int64_t cols) const override {
+    if (places_ != 1 || !channels_) return {};
+    std::int64_t begins[kMostWindowDims][kMostColumns], column[kMostColumns];
+    begin(col, cols, begins, column);
+    const std::int64_t size = item_size(x_.dtype);
+    if (column[cols - 1] - column[0] != cols - 1) return {};
+    return {x_.data + (image * x_.strides[0] + column[0]) * size, channels_, x_.strides[1] * size, cols * size};
+  }
+  void pack(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t, std::int64_t, char* to) const override {
+    if (!channels_) return void(std::memset(to, 0, static_cast<std::size_t>(width() * item_size(acc_dtype(x_.dtype)))));  // one row stands for all
+    Seen seen;
+    look(col, cols, seen);
+    const micro::WindowPanel p = panel(seen, image, 0, channels_, to);
+    pack_(&p);
+  }
+
+ private:
+  static std::size_t index(int d) { return static_cast<std::size_t>(d); }
+
+  /// Where the windows of these results begin: in each dimension, and as an offset.
+  void begin(std::int64_t col, std::int64_t cols, std::int64_t (&begins)[kMostWindowDims][kMostColumns], std::int64_t* column) const {
+    std::array<std::int64_t, kMostWindowDims> at{};
+    for (int d = n_; d-- > 0; col /= dims_[index(d)].out) at[index(d)] = col % dims_[index(d)].out;
+    for (std::int64_t l = 0; l < cols; ++l) {
+      column[l] = 0;
+      for (int d = 0; d < n_; ++d) {
+        const Dim& dim = dims_[index(d)];
+        begins[d][l] = at[index(d)] * dim.step - dim.padding;
+        column[l] += begins[d][l] * dim.stride;
+      }
+      for (int d = n_; d-- > 0 && ++at[index(d)] == dims_[index(d)].out;) at[index(d)] = 0;
+    }
+  }
+
+  /// For each place, which of the windows have it within the image.
+  void see(std::int64_t cols, const std::int64_t (&begins)[kMostWindowDims][kMostColumns], std::uint64_t* inside) const {
+    std::fill_n(inside, places_, cols == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << cols) - 1);
+    std::int64_t after = 1;  // places of the dimensions behind
+    for (int d = n_; d-- > 0; after *= dims_[index(d)].kernel) {
+      const Dim& dim = dims_[index(d)];
+      const auto [least, most] = std::minmax_element(begins[d], begins[d] + cols);
+      if (*least >= 0 && *most + (dim.kernel - 1) * dim.spread < dim.in) continue;
+      for (std::int64_t k = 0; k < dim.kernel; ++k) {
+        std::uint64_t bits = 0;
+        for (std::int64_t l = 0; l < cols; ++l) bits |= std::uint64_t{static_cast<std::uint64_t>(begins[d][l] + k * dim.spread) < static_cast<std::uint64_t>(dim.in)} << l;
+        for (std::int64_t first = k * after; first < places_; first += dim.kernel * after)
+          for (std::int64_t p = first; p < first + after; ++p) inside[p] &= bits;
+      }
+    }
+  }
+
+  TensorView x_;
+  std::int64_t lanes_, vectors_, channels_, places_ = 1;
+  int n_;
+  micro::PackWindowsFn pack_;
+  std::array<Dim, kMostWindowDims> dims_{};
+  std::vector<std::int64_t> place_;
+  std::int64_t to_channel_ = 1, to_place_ = 1;  // rows of a panel: as the weights' columns stand
+};
+
+/// An image with channels side by side, as planes; any other as it is.
+class Planes {
+ public:
+  Planes(const MatmulKernels& f, const TensorView& x)
+      : lanes_(micro_lanes(f.bits, acc_dtype(x.dtype))),
+        apart_(f.transpose && x.dtype == acc_dtype(x.dtype) && x.sizes[1] > 1 && x.strides[1] == 1 && x.strides[x.rank - 1] != 1 && x.numel() > 0 && count_from(x, 2) > 1),
+        plane_(round_up(count_from(x, 2) + lanes_ - 1)),
+        room_(apart_ ? x.sizes[0] * round_up(x.sizes[1]) * plane_ * item_size(x.dtype) : 0),
+        view_(x) {
+    if (!apart_) return;
+    view_.data = room_.get();
+    std::int64_t stride = 1;
+    for (int d = x.rank; d-- > 2; stride *= x.sizes[d]) view_.strides[d] = stride;
+    view_.strides[1] = plane_, view_.strides[0] = round_up(x.sizes[1]) * plane_;
+    const std::int64_t parts = (x.sizes[1] + kChannels - 1) / kChannels;
+    parallel(x.sizes[0] * parts, std::max<std::int64_t>(1, kGrain / (kChannels * plane_)), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) transpose(f, x, i / parts, i % parts * kChannels);
+    });
+  }
+  const TensorView& view() const { return view_; }
+
+ private:
+  static constexpr std::int64_t kChannels = 64, kGrain = 256 << 10;
+  std::int64_t round_up(std::int64_t n) const { return (n + lanes_ - 1) / lanes_ * lanes_; }
+
+  /// Row after row: what a vector writes behind a row's end the next one writes again; behind the last there is room.
+  void transpose(const MatmulKernels& f, const TensorView& x, std::int64_t image, std::int64_t channel) const {
+    const std::int64_t size = item_size(x.dtype), width = x.sizes[x.rank - 1], channels = std::min(kChannels, x.sizes[1] - channel);
+    const std::int64_t height = x.rank > 3 ? x.sizes[x.rank - 2] : 1, depth = x.rank > 4 ? x.sizes[2] : 1;
+    const char* from = x.data + (image * x.strides[0] + channel) * size;
+    char* to = view_.data + (image * view_.strides[0] + channel * plane_) * size;
+    for (std::int64_t d = 0; d < depth; ++d)
+      for (std::int64_t h = 0; h < height; ++h, to += width * size) {
+        const char* row = from + ((x.rank > 4 ? d * x.strides[2] : 0) + (x.rank > 3 ? h * x.strides[x.rank - 2] : 0)) * size;
+        for (std::int64_t w = 0; w < width; w += lanes_)
+          f.transpose(row + w * x.strides[x.rank - 1] * size, x.strides[x.rank - 1], to + w * size, plane_, std::min(lanes_, width - w), channels);
+      }
+  }
+
+  std::int64_t lanes_;
+  bool apart_;
+  std::int64_t plane_;
+  Scratch room_;
+  TensorView view_;
+};
+
+}  // namespace reprise::kernels
