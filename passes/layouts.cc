@@ -21,6 +21,7 @@
 
 #include "device/backend.h"
 #include "graph/view_column.h"
+#include "passes/freeze.h"
 #include "passes/min_cut.h"
 #include "passes/registered.h"
 #include "passes/rewrite.h"
@@ -136,7 +137,8 @@ int beside_by_strides(const Layout& l) {
 
 class Choice {
  public:
-  Choice(const Graph& g, LayoutCost (*cost)(const Graph&, const Node&)) : g_(g), cost_(cost), variable_(g.nodes.size(), -1), lies_(g.values.size()) {}
+  /// `constant`: by value, is it computed once? Empty: none is.
+  Choice(const Graph& g, LayoutCosts cost, std::vector<bool> constant) : g_(g), cost_(cost), constant_(std::move(constant)), variable_(g.nodes.size(), -1), lies_(g.values.size()) {}
 
   /// By node: does its result stand channels last?
   std::vector<bool> run() {
@@ -183,6 +185,12 @@ class Choice {
     }
   }
 
+  bool is_frozen(const Node& n) const {
+    bool all = !constant_.empty();
+    for (std::size_t a = 1; a < n.args.size(); ++a) graph::for_each_value(n.args[a], [&](ValueId v) { all = all && constant_[v.v]; });
+    return all;
+  }
+
   void settle(ValueId v) {
     const int d = beside_by_strides(g_.meta(v).layout);
     lies_[v.v] = {-1, {d, d}, false};
@@ -208,7 +216,7 @@ class Choice {
     for (int d : {0, 2, 3, 4, 1})
       if (d < rank && is_wide(m, d)) made.beside[1] = d;
     if (const LayoutWish* wish = wish_of(g_, n)) {
-      const LayoutCost cost = (cost_ ? cost_ : wish->cost)(g_, n);
+      const LayoutCost cost = (cost_ ? cost_ : wish->cost)(g_, n, is_frozen(n));
       cut_->add(self, std::min(cost.channels_first, kMostBytes), std::min(cost.channels_last, kMostBytes));
       // By its own dimensions: the result may be one place.
       const ValueId image = std::get<ValueId>(n.args[0]);
@@ -280,7 +288,8 @@ class Choice {
   }
 
   const Graph& g_;
-  LayoutCost (*cost_)(const Graph&, const Node&);
+  LayoutCosts cost_;
+  std::vector<bool> constant_;          // by value
   MinCut* cut_ = nullptr;
   std::size_t count_ = 0;
   std::vector<std::int32_t> variable_;  // by node
@@ -358,9 +367,18 @@ class Writing {
 
 graph::OpColumn<LayoutWish>& layout_wishes() { return g_wishes; }
 
-bool layouts(Graph& g, PassRecord& record, LayoutCost (*cost)(const Graph&, const Node&)) {
+namespace {
+thread_local const FrozenInputs* t_frozen = nullptr;
+}
+
+FrozenInputs::FrozenInputs(const Graph& of, const std::vector<std::uint32_t>& inputs) : of_(&of), inputs_(inputs), before_(t_frozen) { t_frozen = this; }
+FrozenInputs::~FrozenInputs() { t_frozen = before_; }
+
+bool layouts(Graph& g, PassRecord& record, LayoutCosts cost) {
   if (std::none_of(g.nodes.begin(), g.nodes.end(), [&](const Node& n) { return g_wishes.find(n.op) && Choice::wish_of(g, n); })) return false;
-  const std::vector<bool> last = Choice(g, cost).run();
+  std::vector<bool> constant;
+  if (t_frozen && t_frozen->of_ == &g && !t_frozen->inputs_.empty()) constant = of_frozen_alone(g, t_frozen->inputs_);  // no region has inputs of its own that are
+  const std::vector<bool> last = Choice(g, cost, std::move(constant)).run();
   const auto count = std::count(last.begin(), last.end(), true);
   if (count == 0) return false;
   std::unordered_map<std::uint32_t, ValueId> turned;
@@ -368,6 +386,7 @@ bool layouts(Graph& g, PassRecord& record, LayoutCost (*cost)(const Graph&, cons
     if (!last[static_cast<std::size_t>(&s.node - g.nodes.data())]) return std::nullopt;
     return Writing(rw, turned).run(s);
   });
+  eliminate_noops(g);  // what was a copy in that order
   remove_dead(g);
   record.patterns.push_back({std::string(kChannelsLast), count, {}, {}});
   return changed;

@@ -20,7 +20,7 @@ class ChannelsLast {
   ChannelsLast() {
     passes::register_pass({"channels_last_everywhere", {passes::Place::Point::Before, "layouts"}, [](graph::Graph& g) {
                              passes::PassRecord record;
-                             const bool changed = passes::layouts(g, record, [](const graph::Graph&, const graph::Node&) { return passes::LayoutCost{std::int64_t{1} << 40, 0}; });
+                             const bool changed = passes::layouts(g, record, [](const graph::Graph&, const graph::Node&, bool) { return passes::LayoutCost{std::int64_t{1} << 40, 0}; });
                              for (const passes::PatternRecord& r : record.patterns) count += r.matches;
                              return changed;
                            }, {.normal_form = true}});

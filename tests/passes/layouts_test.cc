@@ -16,12 +16,12 @@
 namespace reprise::passes {
 namespace {
 
-LayoutCost wants_last(const graph::Graph&, const graph::Node&) { return {std::int64_t{1} << 30, 0}; }
-LayoutCost wants_first(const graph::Graph&, const graph::Node&) { return {0, std::int64_t{1} << 30}; }
+LayoutCost wants_last(const graph::Graph&, const graph::Node&, bool) { return {std::int64_t{1} << 30, 0}; }
+LayoutCost wants_first(const graph::Graph&, const graph::Node&, bool) { return {0, std::int64_t{1} << 30}; }
 
 graph::Graph parsed(std::string_view text) { return graph::parse(text); }
 
-std::string laid_out(std::string_view text, LayoutCost (*cost)(const graph::Graph&, const graph::Node&) = wants_last, std::int64_t* count = nullptr) {
+std::string laid_out(std::string_view text, LayoutCosts cost = wants_last, std::int64_t* count = nullptr) {
   graph::Graph g = parsed(text);
   PassRecord record;
   layouts(g, record, cost);
@@ -105,7 +105,7 @@ TEST(Layouts, PaddingAndWindowsAreMadeInTheOrderOfTheImage) {
 TEST(Layouts, NothingIsDoneForNothing) {
   EXPECT_EQ(laid_out(kPadded, wants_first), graph::print(parsed(kPadded), false));
   // What the convolution gains is less than what copies take.
-  EXPECT_EQ(laid_out(kPadded, [](const graph::Graph&, const graph::Node&) { return LayoutCost{100, 0}; }), graph::print(parsed(kPadded), false));
+  EXPECT_EQ(laid_out(kPadded, [](const graph::Graph&, const graph::Node&, bool) { return LayoutCost{100, 0}; }), graph::print(parsed(kPadded), false));
   // A result that is seen with its strides stays as it is: its convolution does, too.
   constexpr const char* kSeen = R"(graph f(%0 "x": f32[s0, 8, 16, 16], %1 "w": f32[8, 8, 3, 3]) {
   %2 = convolution(%0, %1, None, [1, 1], [1, 1], [1, 1], false, [0, 0], 1) : f32[s0, 8, 16, 16]
@@ -125,7 +125,7 @@ std::string chain(std::int64_t nodes) {
 }
 
 TEST(Layouts, TimeIsInProportion) {
-  auto took = [](std::int64_t nodes, LayoutCost (*cost)(const graph::Graph&, const graph::Node&)) {
+  auto took = [](std::int64_t nodes, LayoutCosts cost) {
     const graph::Graph g = parsed(chain(nodes));
     double best = 1e9;
     for (int i = 0; i < 3; ++i) {
@@ -138,7 +138,7 @@ TEST(Layouts, TimeIsInProportion) {
     return best;
   };
   // Convolutions that want both, in turns: flow goes between neighbours.
-  auto in_turns = [](const graph::Graph& g, const graph::Node& n) { return (&n - g.nodes.data()) % 2 ? LayoutCost{1 << 14, 0} : LayoutCost{0, 1 << 14}; };
+  auto in_turns = [](const graph::Graph& g, const graph::Node& n, bool) { return (&n - g.nodes.data()) % 2 ? LayoutCost{1 << 14, 0} : LayoutCost{0, 1 << 14}; };
   for (auto cost : {+wants_last, +in_turns}) {
     const double few = std::max(took(100, cost), 100.0);
     for (std::int64_t n : {1000, 10000}) EXPECT_LT(took(n, cost), 8 * few * static_cast<double>(n) / 100) << n;
