@@ -4,10 +4,12 @@
 // a result: where its window begins in the image, and which places of it lie within (a bit for each column). Both are the same for all channels. With steps of 1 and
 // a padding that keeps the sizes, neighbouring results see neighbouring elements even over the ends of rows, so that a vector is one load; else it is gathered.
 // Panels of all images of a batch are one list, which the threads share out; groups are products of their own.
+// Where results step over every second element, an image is dealt out by phases before, in all dimensions: what one place of the kernel sees in a row are neighbours again (Phases).
 //
 // Results are rows instead, and weights the panels, where that is better: Note [Convolutions by rows] in convolution_rows.cc. Where it is not, an image whose channels lie side by side (channels last) is transposed once, a pass over the image where its places would be gathered again for each place of the kernel.
 //
-// Of one channel to a group (depthwise) there is nothing to multiply twice: each result is summed up from what its window sees, with the same columns and bits.
+// Of one channel to a group (depthwise) there is nothing to multiply twice: Note [Depthwise convolutions] in depthwise.cc. Those that have no code there are summed up from what
+// their windows see, with the same columns and bits.
 #include "kernels/cpu/convolution.h"
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include <limits>
 
 #include "kernels/cpu/convolution_rows.h"
+#include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/matmul_product.h"
 #include "kernels/cpu/windows.h"
 #include "kernels/launch/layout.h"
@@ -98,10 +101,14 @@ void convolution_kernel(const NativeArgs& args) {
     Sum sum = static_cast<Sum>(args.integer(kOwn, own::kSum));
     const MatmulKernels f = matmul_kernels(bits, which, args.micro);
     const Planes planes(f, given);
-    const TensorView& x = planes.view();
     const auto pack = reinterpret_cast<micro::PackWindowsFn>(args.micro[std::popcount(which)]);
     const DType acc = acc_dtype(given.dtype);
-    const std::int64_t groups = args.integer(kGroups), size = item_size(x.dtype);
+    const std::int64_t groups = args.integer(kGroups), size = item_size(given.dtype), channel_rows = args.integer(kOwn, own::kChannelRows);
+    const bool one_channel = groups > 1 && w.sizes[1] == 1;
+    void* const* more = args.micro + std::popcount(which) + 1;
+    const auto deal = args.integer(kOwn, own::kDeals) != 0 ? reinterpret_cast<micro::DealRowsFn>(*more++) : nullptr;
+    const Phases phases(args, one_channel ? nullptr : deal, planes.view());
+    const TensorView& x = phases.view();
     // The result's places side by side, the weight's rows.
     TensorView y = result;
     const bool in_place = side_by_side(result, 2);
@@ -124,13 +131,18 @@ void convolution_kernel(const NativeArgs& args) {
     const std::int64_t per_group = y.sizes[1] / groups;
     ProductCall p{.dtype = x.dtype, .a_dtype = x.dtype, .m = per_group, .n = count_from(y, 2), .k = none ? 1 : places, .a_row = none ? 0 : w_rows ? w.strides[0] : places, .a_col = 1, .c_row = y.strides[1]};
     const char* first = none ? kNothing : w_rows ? w.data : weights.get();
-    const Windows windows(args, x, w, y, bits, pack, none, channels_first);
-    if (groups > 1 && w.sizes[1] == 1 && !none) {
+    const Windows windows(args, x, w, y, bits, pack, none, channels_first, phases.dims());
+    if (one_channel && !none) {
       // Weights are few: they are widened, and come row by row.
       Scratch wide(w.numel() * item_size(acc));
       gather(w, acc, wide.get());
       const char* added = sum == Sum::None ? nullptr : sum == Sum::InPlace ? y.data : args.tensors[args.first_result - 1].data;
-      const auto sums = reinterpret_cast<micro::SumWindowsFn>(args.micro[std::popcount(which) + 1]);
+      if (channel_rows) {
+        sum_channels(args, more + 1, channel_rows, {x, y, wide.get(), places, added, biases.get(), args.integer(kOwn, own::kRelu) != 0});
+        if (!in_place) scatter(y.data, result);
+        return;
+      }
+      const auto sums = reinterpret_cast<micro::SumWindowsFn>(*more);
       depthwise(args, sums, windows, x, y, wide.get(), places, added, biases.get(), args.integer(kOwn, own::kRelu) != 0);
       if (!in_place) scatter(y.data, result);
       return;
@@ -176,13 +188,18 @@ NativeLaunch convolution_launch(const graph::Graph& g, const graph::Node& node, 
   if (one_element) which |= bit(K::kDot1) | bit(K::kDot4) | bit(K::kTranspose);
   const Ints& strides = operands[kInput].layout.strides;
   if (is_number(strides[1], 1) && !is_number(strides.back(), 1) && dtype == acc_dtype(dtype)) which |= bit(K::kTranspose);
+  std::vector<KernelCode> channel;
+  const int channel_rows = groups ? channel_kernels(node, operands, channel) : 0;
+  const bool deals = deals_phases(node, dtype);
   NativeLaunch out = native_launch(convolution_kernel, g, node, std::move(operands));
   const int bits = micro_vector_bits();
-  out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), convolution_ints::kRelu + 1});
-  for (std::int64_t i : {std::int64_t{bits}, std::int64_t{which}, static_cast<std::int64_t>(Sum::None), std::int64_t{0}}) out.ints.push_back(i);
+  out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), convolution_ints::kCount});
+  for (std::int64_t i : {std::int64_t{bits}, std::int64_t{which}, static_cast<std::int64_t>(Sum::None), std::int64_t{0}, std::int64_t{0}, std::int64_t{0}, std::int64_t{0}, std::int64_t{channel_rows}, std::int64_t{deals}}) out.ints.push_back(i);
   out.micro = matmul_specs(bits, dtype, which);
   out.micro.push_back(micro::PackWindows{bits, dtype});
+  if (deals) out.micro.push_back(micro::DealRows{bits, dtype, 2});
   if (groups) out.micro.push_back(micro::SumWindows{bits, dtype});
+  out.micro.insert(out.micro.end(), channel.begin(), channel.end());
   return out;
 }
 

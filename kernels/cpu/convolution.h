@@ -13,7 +13,13 @@ bool is_convolution(const NativeLaunch&);
 
 /// The integers that such a launch has beside those of the schema: its last argument.
 namespace convolution_ints {
-enum { kBits, kWhich, kSum, kRelu, kVectors, kTileRows, kByPlaces, kCount };  // from kVectors on: of those by rows
+enum {
+  kBits, kWhich, kSum, kRelu,
+  kVectors, kTileRows, kByPlaces,  // of those by rows
+  kChannelRows,                    // of one channel to a group, with kernels of their own: results that are summed together; 0: others
+  kDeals,                          // 1: there is the micro-kernel that Phases takes
+  kCount
+};
 }
 
 }  // namespace reprise::kernels

@@ -46,4 +46,45 @@ struct Turn {
   REPRISE_DESCRIBE(bits, dtype)
 };
 
+/// Elements of rows, converted to the accumulator's dtype and dealt out: the element j of a row becomes element j / step after to[j % step]. Rows of `to` are to_row apart.
+struct RowDeal {
+  const void* from;
+  std::int64_t from_row;
+  void* to[2];
+  std::int64_t to_row, rows, n;
+};
+using DealRowsFn = void (*)(const RowDeal*);
+struct DealRows {
+  static constexpr std::string_view kKind = "deal_rows";
+  using Fn = DealRowsFn;
+  int bits;
+  DType src;
+  int step;  ///< 1 or 2
+  REPRISE_DESCRIBE(bits, src, step)
+};
+
+/// Results of one channel: y[r, l] = the sum over places (i, j) of the kernel, in that order, of weights[i, j] * the element (l * step + j * spread) of row
+/// (r * step_down + i * spread_down) of the image, + sum[r, l] (where there is one) + bias[0] (where there is one), none below 0 if relu, for r < m, l < n. Element e of the image's row stands
+/// e / step after phase e % step, of which each has `phase` elements. All but y, of the image's dtype in `y`, is of the accumulator's dtype. Of the image so much is
+/// readable as rounding up m to `rows` and n to lanes asks for.
+struct ChannelRows {
+  const void* image;
+  std::int64_t image_row, phase;
+  const void *weights, *bias, *sum;
+  void* y;
+  std::int64_t y_row;  ///< of sum, too
+  std::int64_t m, n, relu;
+};
+using SumChannelFn = void (*)(const ChannelRows*);
+struct SumChannel {
+  static constexpr std::string_view kKind = "sum_channel";
+  using Fn = SumChannelFn;
+  int bits;
+  DType y;
+  int rows, vectors;                            ///< of results that are summed together
+  int tall, wide;                               ///< the kernel
+  int step_down, step, spread_down, spread;     ///< from row to row, and along a row
+  REPRISE_DESCRIBE(bits, y, rows, vectors, tall, wide, step_down, step, spread_down, spread)
+};
+
 }  // namespace reprise::kernels::micro

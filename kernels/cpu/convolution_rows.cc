@@ -314,7 +314,8 @@ void rows_kernel(const NativeArgs& args) {
     const bool by_table = by_places && (given.strides[1] == 1 || given.sizes[1] == 1) && given.sizes[1] >= kFewChannels;
     std::optional<Planes> planes;
     if (!by_table && !none) planes.emplace(f, given);
-    const TensorView& x = planes ? planes->view() : given;
+    const Phases phases(args, !by_table && number(own::kDeals) ? reinterpret_cast<micro::DealRowsFn>(code[5]) : nullptr, planes ? planes->view() : given);
+    const TensorView& x = phases.view();
 
     TensorView y = result;
     const bool rows = in_rows(result), in_place = rows || side_by_side(result, 2);
@@ -332,7 +333,7 @@ void rows_kernel(const NativeArgs& args) {
     Scratch biases(args.has(kBias) ? y.sizes[1] * size : 0);
     if (args.has(kBias)) gather(args.tensor(kBias), given.dtype, biases.get());
     const char* added = sum == Sum::None ? nullptr : sum == Sum::InPlace ? y.data : args.tensors[args.first_result - 1].data;
-    const Windows windows(args, x, w, y, bits, kernels.pack, none, !by_places);
+    const Windows windows(args, x, w, y, bits, kernels.pack, none, !by_places, phases.dims());
     Rows(kernels, x, y, windows, bits, vectors, tile, rows, by_table, by_places, none, k).run(panels, biases.get(), added, number(own::kRelu) != 0);
     if (!in_place) scatter(y.data, result);
   });
@@ -386,14 +387,16 @@ std::optional<NativeLaunch> rows_launch(const graph::Graph& g, const graph::Node
   const DType t = y.dtype;
   const unsigned which = 1u << MatmulKernels::kTranspose;
   const int rows = tile_rows(bits, panels.vectors, count(y.layout.sizes, 2).hint());
+  const bool deals = deals_phases(node, t);
   NativeLaunch out = native_launch(rows_kernel, g, node, operands);
   out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), own::kCount});
-  for (std::int64_t i : {std::int64_t{bits}, std::int64_t{which}, static_cast<std::int64_t>(Sum::None), std::int64_t{0}, std::int64_t{panels.vectors}, std::int64_t{rows}, std::int64_t{panels.by_places}})
+  for (std::int64_t i : {std::int64_t{bits}, std::int64_t{which}, static_cast<std::int64_t>(Sum::None), std::int64_t{0}, std::int64_t{panels.vectors}, std::int64_t{rows}, std::int64_t{panels.by_places}, std::int64_t{0}, std::int64_t{deals}})
     out.ints.push_back(i);
   out.micro = matmul_specs(bits, t, which);
   out.micro.push_back(micro::PackWindows{bits, t});
   for (int v : {panels.vectors, 2, 1}) out.micro.push_back(micro::RowTiles{bits, t, rows, v});
   out.micro.push_back(micro::Turn{bits, t});
+  if (deals) out.micro.push_back(micro::DealRows{bits, t, 2});
   return out;
 }
 

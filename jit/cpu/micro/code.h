@@ -96,6 +96,8 @@ void emit(EmitContext&, const micro::PackWindows&);
 void emit(EmitContext&, const micro::SumWindows&);
 void emit(EmitContext&, const micro::RowTiles&);
 void emit(EmitContext&, const micro::Turn&);
+void emit(EmitContext&, const micro::DealRows&);
+void emit(EmitContext&, const micro::SumChannel&);
 void emit(EmitContext&, const micro::Strip&);
 void emit(EmitContext&, const micro::Softmax&);
 void emit(EmitContext&, const micro::Scale&);

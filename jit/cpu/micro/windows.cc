@@ -30,23 +30,27 @@ struct Panel {
     llvm::Value* bits = g.b.CreateTrunc((number(inside, p) >> V(static_cast<std::int64_t>(v) * g.lanes)).v, g.b.getIntNTy(lanes));
     return g.wrap(g.b.CreateBitCast(bits, llvm::FixedVectorType::get(g.b.getInt1Ty(), lanes)));
   }
-  /// What the windows of a vector have in a place: load(channel's first element, place).
-  using Load = std::function<V(const V&, const V&)>;
+  /// What the windows of a vector have in a place of a channel, of which the first element is given.
+  using Load = std::function<V(const V&)>;
+  using At = std::function<Load(const V& place)>;
   /// Of a vector whose elements lie side by side.
-  Load loaded(int v) const {
+  At loaded(int v) const {
     const V first = number(column, g.i64(v * g.lanes));
-    return [this, v, first](const V& from, const V& p) { return g.load(src, g.at(from, src, first + number(place, p)), mask_at(v, p)); };
+    return [this, v, first](const V& p) -> Load {
+      const V at = first + number(place, p), mask = mask_at(v, p);
+      return [this, at, mask](const V& from) { return g.load(src, g.at(from, src, at), mask); };
+    };
   }
-  Load gathered(int v) const {
+  At gathered(int v) const {
     const auto lanes = static_cast<unsigned>(g.lanes);
     llvm::Type* type = llvm::FixedVectorType::get(g.b.getInt64Ty(), lanes);
     llvm::Value* columns = g.b.CreateAlignedLoad(type, g.at(column, DType::Int64, g.i64(v * g.lanes)).v, llvm::Align(8));
-    return [this, v, type, lanes, columns](const V& from, const V& p) {
+    return [this, v, type, lanes, columns](const V& p) -> Load {
       // Lanes outside read an element that is there, and 0 instead: memory of half types is read whole.
       const V mask = mask_at(v, p);
       llvm::Value* at = g.b.CreateAdd(columns, g.b.CreateVectorSplat(lanes, number(place, p).v));
       at = g.b.CreateSelect(mask.v, at, llvm::Constant::getNullValue(type));
-      return g.select(mask, g.wrap(g.cast(src, g.acc, g.gather(src, from.v, at, mask.v))), g.zero());
+      return [this, at, mask](const V& from) { return g.select(mask, g.wrap(g.cast(src, g.acc, g.gather(src, from.v, at, mask.v))), g.zero()); };
     };
   }
   V is_dense(int v) const { return ((dense >> V(v)) & 1) != 0; }
@@ -60,18 +64,25 @@ void emit(EmitContext& cx, const micro::PackWindows& code) {
   const int vectors = kernels::gemm_vectors(code.bits);
   const Panel in(g, code.src, 0);
   const V channel = in.to_channel * (vectors * g.lanes), place = in.to_place * (vectors * g.lanes);
-  for (int v = 0; v < vectors; ++v) {
-    auto rows = [&](const Panel::Load& load) {
-      g.carry(0, in.channels, 1, {in.image, g.at(in.to, acc, v * g.lanes)}, [&](V, Vs at) -> Vs {
-        g.carry(0, in.places, 1, {at[1]}, [&](V p, Vs row) -> Vs {
-          g.store(acc, load(at[0], p), row[0]);
-          return {g.at(row[0], acc, place)};
-        });
-        return {g.at(at[0], code.src, in.channel), g.at(at[1], acc, channel)};
+  // Place by place: what is asked of one is the same for all channels.
+  auto rows = [&](int first, const std::vector<Panel::At>& all) {
+    g.carry(0, in.places, 1, {g.at(in.to, acc, first * g.lanes)}, [&](V p, Vs at) -> Vs {
+      std::vector<Panel::Load> loads;
+      for (const Panel::At& load : all) loads.push_back(load(p));
+      g.carry(0, in.channels, 1, {in.image, at[0]}, [&](V, Vs row) -> Vs {
+        for (std::size_t v = 0; v < loads.size(); ++v) g.store(acc, loads[v](row[0]), g.at(row[1], acc, static_cast<std::int64_t>(v) * g.lanes));
+        return {g.at(row[0], code.src, in.channel), g.at(row[1], acc, channel)};
       });
-    };
-    g.when(in.is_dense(v), [&] { rows(in.loaded(v)); }, [&] { rows(in.gathered(v)); });
-  }
+      return {g.at(at[0], acc, place)};
+    });
+  };
+  const V whole = (std::int64_t{1} << vectors) - 1;
+  std::vector<Panel::At> all;
+  for (int v = 0; v < vectors; ++v) all.push_back(in.loaded(v));
+  g.when((in.dense & whole) == whole, [&] { rows(0, all); },
+         [&] {
+           for (int v = 0; v < vectors; ++v) g.when(in.is_dense(v), [&] { rows(v, {in.loaded(v)}); }, [&] { rows(v, {in.gathered(v)}); });
+         });
   g.finish();
 }
 
@@ -90,14 +101,14 @@ void emit(EmitContext& cx, const micro::SumWindows& code) {
   const V has_sum = g.wrap(g.b.CreateZExt(g.b.CreateIsNotNull(sum.v), g.b.getInt64Ty()));
   const int vectors = kernels::gemm_vectors(code.bits);
   // All rows of some vectors together: so many sums go on at once.
-  auto rows = [&](int first, const std::vector<Panel::Load>& loads) {
+  auto rows = [&](int first, const std::vector<Panel::At>& loads) {
     Vs masks;
     for (std::size_t i = 0; i < loads.size(); ++i) masks.push_back(g.mask_below(n - (first + static_cast<int>(i)) * g.lanes));
     // The image's channel, its weights, its bias; where its results stand, and what is added.
     g.carry(0, in.channels, 1, {in.image, weights, bias, g.at(y, src, first * g.lanes), g.at(sum, acc, first * g.lanes)}, [&](V, Vs at) -> Vs {
       Vs t = g.carry(0, in.places, 1, Vs(loads.size(), g.zero()), [&](V p, Vs s) -> Vs {
         const V weight = g.load_splat(g.at(at[1], acc, p));
-        for (std::size_t i = 0; i < loads.size(); ++i) s[i] = g.multiply_add(weight, loads[i](at[0], p), s[i]);
+        for (std::size_t i = 0; i < loads.size(); ++i) s[i] = g.multiply_add(weight, loads[i](p)(at[0]), s[i]);
         return s;
       });
       auto part = [&](std::size_t i) { return static_cast<std::int64_t>(i) * g.lanes; };
@@ -113,7 +124,7 @@ void emit(EmitContext& cx, const micro::SumWindows& code) {
       return {g.at(at[0], src, in.channel), g.at(at[1], acc, weights_row), g.at(at[2], acc, bias_row), g.at(at[3], src, y_row), g.at(at[4], acc, y_row)};
     });
   };
-  std::vector<Panel::Load> all;
+  std::vector<Panel::At> all;
   g.when((in.dense & V((std::int64_t{1} << vectors) - 1)) == V((std::int64_t{1} << vectors) - 1),
          [&] {
            for (int v = 0; v < vectors; ++v) all.push_back(in.loaded(v));
