@@ -7,6 +7,7 @@
 #include "passes/registered.h"
 #include "reprise/convolution.h"
 #include "reprise/normalization.h"
+#include "reprise/parameter.h"
 #include "reprise/pooling.h"
 #include "reprise/vision.h"
 #include "tests/operators/operators_test.h"
@@ -145,6 +146,30 @@ TEST(LayoutsCompiled, OneAndThreeDimensions) {
   for (DType t : {kFloat32, kFloat64}) {
     expect_last(chain(1), [=](std::int64_t n) { return std::vector<Tensor>{numbers({n, 5, 9 + n}, t), numbers({5, 5, 3}, t, 1), numbers({5}, t, 2)}; }, 4, {2, 1, 0});
     expect_last(chain(3), [=](std::int64_t n) { return std::vector<Tensor>{numbers({n, 3, 4, 5, 3 + n}, t), numbers({3, 3, 3, 3, 3}, t, 1), numbers({3}, t, 2)}; }, 4, {2, 1, 0});
+  }
+}
+
+TEST(LayoutsCompiled, FrozenWeightsStandInPanels) {
+  const ChannelsLast scope;
+  for (DType t : {kFloat32, kFloat64}) {
+    Tensor w = numbers({32, 32, 3, 3}, t) * 0.25, one = numbers({64, 32, 1, 1}, t, 1) * 0.25, b = numbers({64}, t, 2);
+    freeze(w), freeze(one), freeze(b);
+    auto f = [=](Tensor x) {
+      Tensor y = relu(conv2d(x, w, {}, 1, 1));
+      return conv2d(relu(conv2d(y, w, {}, 2, 1) + max_pool2d(y, 1, 2)), one, b);
+    };
+    auto compiled = compile([=](Tensor x) { return f(x); });
+    for (std::int64_t n : {2, 1, 3}) {
+      const Tensor x = numbers({n, 32, 9, 8 + n}, t, 3);
+      expect_same({compiled(x)}, {f(x)}, 1e-5, 1e-5);
+    }
+    EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+    const std::string told = compiled.explain(Detail::Graph);
+    EXPECT_NE(told.find("reprise::convolution_last_packed"), std::string::npos) << told;
+    EXPECT_EQ(told.find("= convolution("), std::string::npos) << told;
+    w.mul_(2);  // what is made of it is made anew
+    const Tensor x = numbers({2, 32, 9, 10}, t, 3);
+    expect_same({compiled(x)}, {f(x)}, 1e-5, 1e-5);
   }
 }
 
