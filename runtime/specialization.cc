@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/stack.h"
 #include "base/thread_object.h"
+#include "passes/layouts.h"
 #include "passes/pass.h"
 #include "runtime/profile.h"
 #include "runtime/folding.h"
@@ -223,6 +224,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
         recipe.emplace();
         {
           const InPhase phase(Phase::Passes);
+          const passes::FrozenInputs frozen(traced.graph, traced.frozen);
           for (passes::PassRecord& r : passes::run_pipeline(traced.graph, registered)) std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(recipe->patterns));
         }
         log_graph(log::Event::optimized, call.name, "after passes:\n", traced.graph);

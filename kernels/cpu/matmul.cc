@@ -257,8 +257,40 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear, std::
 
 }  // namespace
 
+namespace {
+
+/// [n, ..., c] seen as [n, c, ...], and back.
+Layout channels_second(const Layout& l) {
+  Layout out = l;
+  for (std::size_t d = 1; d < l.sizes.size(); ++d) {
+    const std::size_t from = d == 1 ? l.sizes.size() - 1 : d - 1;
+    out.sizes[d] = l.sizes[from], out.strides[d] = l.strides[from];
+  }
+  return out;
+}
+Layout channels_last(const Layout& l) {
+  Layout out = l;
+  for (std::size_t d = 1; d < l.sizes.size(); ++d) {
+    const std::size_t from = d + 1 == l.sizes.size() ? 1 : d + 1;
+    out.sizes[d] = l.sizes[from], out.strides[d] = l.strides[from];
+  }
+  return out;
+}
+/// Its elements fill its place row by row, or do so with the channels last.
+bool is_dense(const Layout& l) {
+  if (same_layout(l, contiguous_layout(l.sizes))) return true;
+  const Layout last = channels_last(l);
+  return l.dim() > 2 && same_layout(last, contiguous_layout(last.sizes));
+}
+
+}  // namespace
+
 NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
   if (product_forms().at(node.op) == ProductForm::Windows) return convolution_launch(g, node, std::move(operands));
+  if (product_forms().at(node.op) == ProductForm::WindowsLast) {  // its kernel is told of strides alone
+    operands.back().layout = channels_second(operands.back().layout);
+    return convolution_launch(g, node, std::move(operands));
+  }
   const bool packed = product_forms().at(node.op) == ProductForm::Packed;
   bool linear = packed || product_forms().at(node.op) == ProductForm::Rows;
   DType dtype = operands.back().dtype;
@@ -366,7 +398,7 @@ bool join_sum(Launch& product, const Launch& sum) {
   if (ending->relu && !is_number(p->ints[p->args.back().first + convolution_ints::kRelu], 0)) return false;
   const Access *read = &k.accesses[ending->read], *other = ending->other == ~0u ? nullptr : &k.accesses[ending->other], &to = k.accesses[ending->store];
   if (other && s->buffers[read->buffer] != made.buffer) std::swap(read, other);
-  if (s->buffers[read->buffer] != made.buffer || !same_layout(made.layout, contiguous_layout(made.layout.sizes)) || !is_number(read->offset, 0)) return false;
+  if (s->buffers[read->buffer] != made.buffer || !is_dense(made.layout) || !is_number(read->offset, 0)) return false;
   if (!same_number(numel(k.extents), numel(made.layout.sizes))) return false;
   for (const Access* a : {read, other ? other : read, &to})
     if (k.buffers[a->buffer].dtype != made.dtype || !a->gathers.empty() || !same_numbers(a->strides, read->strides)) return false;

@@ -90,7 +90,7 @@ Work of_native(const Launch& launch, const NativeLaunch& n, const graph::Graph& 
   };
   switch (graph::op(g.nodes[launch.nodes[0]].op).cls) {
     case graph::OpClass::Matmul:
-      if (const ProductForm* form = product_forms().find(g.nodes[launch.nodes[0]].op); form && *form == ProductForm::Windows) {
+      if (const ProductForm* form = product_forms().find(g.nodes[launch.nodes[0]].op); form && (*form == ProductForm::Windows || *form == ProductForm::WindowsLast)) {
         const Ints& weight = n.operands[1].layout.sizes;
         std::int64_t summed = 2;  // of each result
         for (std::size_t d = 1; d < weight.size(); ++d) summed *= value(weight[d]);
