@@ -91,9 +91,8 @@ bool pack_products(graph::Graph& g, const std::vector<bool>& constant) {
     if ((t != DType::Float32 && t != DType::Float64) || rw.meta(input).dtype != t || rw.meta(weight).dtype != t || !device::runs_host_code(s.result.device)) return std::nullopt;
     // Which products read panels, multiply() in kernels/cpu/matmul_product.cc decides: these are among them.
     const Layout& l = rw.meta(weight).layout;
-    const bool by_rows = kernels::is_number(l.strides[linear ? 1 : 0], 1);
     const Int rows = rows_of(rw.meta(input)), n = l.sizes[linear ? 0 : 1], k = l.sizes[linear ? 1 : 0];
-    const std::int64_t from = by_rows ? kernels::dot_rows(t, k.hint()) : kernels::kGemvRows;
+    const std::int64_t from = kernels::kGemvRows;
     if (is_known_up_to(rows, from) || is_known_up_to(n, kernels::kGemvRows) || is_known_up_to(k, 0)) return std::nullopt;
     if (!is_worth(n.hint(), k.hint(), t)) return std::nullopt;
     if (!linear) weight = rw.emit(OpId::permute, {weight, Ints{1, 0}});

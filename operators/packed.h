@@ -11,8 +11,8 @@ namespace reprise::operators {
 
 /// reprise::prepack(Tensor weight) -> Tensor: the panels of a weight [n, k], one dimension of its dtype.
 graph::OpId prepack_op();
-/// reprise::linear_packed(Tensor input, Tensor weight, Tensor panels, int from) -> Tensor: linear, and bit by bit what it gives. Of `from` rows or fewer the panels are
-/// not read, and need not be there.
+/// reprise::linear_packed(Tensor input, Tensor weight, Tensor panels, int from) -> Tensor: linear. Of `from` rows or fewer the panels are not read, and
+/// need not be there: then it is bit by bit what linear gives, as of all rows where linear packs its weight. Where linear takes dots (dot_rows), sums have another order.
 graph::OpId linear_packed_op();
 
 /// Gives products whose weights are `constant` (by value), and whose input is not, panels; whether there were any.

@@ -170,8 +170,8 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
     m_known = m_known && !c.sizes[d].is_symbolic(), m *= c.sizes[d].hint();
   bool rows = surely(k_stride, 1), columns = surely(n_stride, 1) && !rows, a_rows = surely(a.strides[a.dim() - 1], 1);
   const Int& k = a.sizes[a.dim() - 1];
-  const std::int64_t most = dot_rows(dtype, k.is_symbolic() ? std::numeric_limits<std::int64_t>::max() : k.hint());
   const bool packed = operands.size() == 4;  // those have more rows than dots take, or may have
+  const std::int64_t most = packed ? kGemvRows : dot_rows(dtype, k.is_symbolic() ? std::numeric_limits<std::int64_t>::max() : k.hint());
   if (rows && m_known && !packed && m <= dot_rows(dtype, k.is_symbolic() ? 0 : k.hint())) {
     return bit(K::kDot1) | (m > 1 ? bit(K::kDot4) : 0) | (half ? bit(K::kConvertIn) : 0);
   }

@@ -498,8 +498,9 @@ class Gemm {
   const char* packed_ = nullptr;
 };
 
-/// Is the matrix-vector form worth it, and does it have the code it needs?
+/// Is the matrix-vector form worth it, and does it have the code it needs? Panels that are there are read.
 bool use_gemv(const MatmulKernels& f, const ProductCall& p) {
+  if (p.panels) return false;
   if (p.b_row == 1 && f.dot[0]) return p.m <= dot_rows(p.dtype, p.k);
   return p.m <= kGemvRows && p.b_col == 1 && f.sum[0];
 }
