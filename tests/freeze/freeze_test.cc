@@ -91,6 +91,33 @@ TEST(Freeze, AChangedTensorIsNoticedByItsVersion) {
   EXPECT_EQ(f.stats().folded_bytes, 8 * 64 * 4);  // what was made of the old elements is gone
 }
 
+TEST(Freeze, TensorsThatACallHasSeenBeforeMayShowSomethingElse) {
+  Tensor w = drawn({6, 8, 64}), other = drawn({8, 64}), x = drawn({3, 8, 64});
+  freeze(w), freeze(other);
+  auto f = compile(scaled);
+  auto eager = [&](const Tensor& t) { return scaled(x, t.clone()); };
+  for (int i = 0; i < 12; ++i) {  // one dies, and the next one may stand at its address
+    Tensor view = w[i % 6];
+    expect_same(f(x, view), eager(view));
+    expect_same(f(x, view), eager(view));
+  }
+  Tensor at = w[0];
+  for (int i = 1; i < 6; ++i) {
+    at.as_strided_({8, 64}, {64, 1}, i * 8 * 64);
+    expect_same(f(x, at), eager(at));
+  }
+  at.set_(other);
+  expect_same(f(x, at), eager(at));
+  auto moves = compile([](Tensor t, const Tensor& to) { t.set_(to); return Int(0); });
+  moves(at, w[3]);
+  expect_same(f(x, at), eager(w[3]));
+  auto writes = compile([](Tensor t) { t.add_(1.0); });
+  writes(w);
+  expect_same(f(x, at), eager(w[3]));
+  w[3].copy_(other);
+  expect_same(f(x, at), eager(other));
+}
+
 TEST(Freeze, SpecializationsAndFunctionsShareWhatTheyNeedAlike) {
   Tensor w = drawn({16, 64}), u = drawn({16, 64});
   freeze(w), freeze(u);
