@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
+#include <optional>
 
 #include "base/errors.h"
 #include "device/cpu_info.h"
+#include "kernels/cpu/ended_panels.h"
+#include "kernels/cpu/fragment.h"
 
 namespace reprise::kernels {
 namespace {
@@ -24,8 +28,10 @@ Word half_of(float x) { return static_cast<Word>(std::bit_cast<std::uint32_t>(x)
 /// they are the same for any parts.
 class LowProduct {
  public:
-  LowProduct(const MatmulKernels& f, const ProductCall& p) : f_(f), p_(p), panels_(f, p) {
-    REPRISE_CHECK(!p.sum && p.dtype == DType::BFloat16);
+  LowProduct(const MatmulKernels& f, std::span<const ProductCall> all, const Fragment* fragment, std::int64_t first_row)
+      : f_(f), all_(all), p_(all[0]), fragment_(fragment), first_row_(first_row), panels_(f, p_) {
+    const ProductCall& p = p_;
+    REPRISE_CHECK(!p.sum && p.dtype == DType::BFloat16 && (fragment || all.size() == 1));
     const device::CpuInfo& cpu = device::cpu_info();
     const std::int64_t step = 2 * low_step(f.low);
     k_room_ = round_up(p.k, step);
@@ -36,20 +42,22 @@ class LowProduct {
   }
 
   void run() {
-    const std::int64_t panels = (p_.n + panels_.width() - 1) / panels_.width(), at_once = std::clamp<std::int64_t>(kPackedBytes / panels_.bytes(), 1, panels);
-    const Scratch packed(p_.panels ? 0 : at_once * panels_.bytes());
-    for (std::int64_t first = 0; first < panels; first += at_once) {
+    // Panels of the same columns of all products are one unit.
+    const std::int64_t together = std::ssize(all_), units = (p_.n + panels_.width() - 1) / panels_.width(), bytes = panels_.bytes();
+    const std::int64_t at_once = std::clamp<std::int64_t>(kPackedBytes / bytes / together, 1, units);
+    const Scratch packed(p_.panels ? 0 : at_once * together * bytes);
+    packed_ = packed.get();
+    for (std::int64_t first = 0; first < units; first += at_once) {
       first_ = first;
-      const std::int64_t count = std::min(at_once, panels - first);
-      packed_ = p_.panels ? p_.panels + first * panels_.bytes() : packed.get();
-      if (!p_.panels) shared(count, std::max<std::int64_t>(1, kGrainPacked / (panels_.bytes() / 4)), [&](std::int64_t i) {
-        const std::int64_t col = column_of(i);
-        panels_.pack(col, std::min(panels_.width(), p_.n - col), packed.get() + i * panels_.bytes());
+      const std::int64_t count = std::min(at_once, units - first);
+      if (!p_.panels) shared(count * together, std::max<std::int64_t>(1, kGrainPacked / (bytes / 4)), [&](std::int64_t i) {
+        const std::int64_t col = column_of(i / together);
+        PairPanels(f_, all_[static_cast<std::size_t>(i % together)]).pack(col, std::min(panels_.width(), p_.n - col), packed.get() + i * bytes);
       });
       const std::int64_t row_blocks = (p_.m + block_rows_ - 1) / block_rows_, threads = device::num_threads();
       // Few blocks of rows: split the panels too, so that every thread has some.
       const std::int64_t groups = threads == 1 ? 1 : std::clamp<std::int64_t>((threads * 3 + row_blocks - 1) / row_blocks, 1, (count + 3) / 4);
-      const std::int64_t fmas = block_rows_ * p_.k * panels_.width() * count / groups;
+      const std::int64_t fmas = block_rows_ * (p_.k + (fragment_ ? fragment_->cost() : 0)) * panels_.width() * count * together / groups;
       shared(row_blocks * groups, std::max<std::int64_t>(1, kGrainFmas / std::max<std::int64_t>(1, fmas)), [&](std::int64_t i) {
         const std::int64_t g = i % groups;
         block(i / groups * block_rows_, count * g / groups, count * (g + 1) / groups);
@@ -68,7 +76,12 @@ class LowProduct {
     });
   }
 
-  std::int64_t column_of(std::int64_t panel) const { return (first_ + panel) * panels_.width(); }
+  std::int64_t column_of(std::int64_t unit) const { return (first_ + unit) * panels_.width(); }
+  /// A product's panel of a unit.
+  const char* panel(std::int64_t unit, std::size_t product) const {
+    const ProductCall& p = all_[product];
+    return p.panels ? p.panels + (first_ + unit) * panels_.bytes() : packed_ + (unit * std::ssize(all_) + static_cast<std::int64_t>(product)) * panels_.bytes();
+  }
 
   /// Rows of A from `row` on, filled up with zeros along k, as bfloat16.
   void take_rows(std::int64_t row, std::int64_t rows, Word* to, std::int64_t to_row) const {
@@ -87,7 +100,8 @@ class LowProduct {
     for (std::int64_t i = 0; i < rows; ++i) std::memset(to + i * to_row + p_.k, 0, static_cast<std::size_t>((k_room_ - p_.k) * 2));
   }
 
-  void block(std::int64_t row, std::int64_t panel, std::int64_t panel_end) const {
+  void block(std::int64_t row, std::int64_t unit, std::int64_t unit_end) const {
+    if (unit == unit_end) return;
     const std::int64_t rows = std::min(block_rows_, p_.m - row), width = panels_.width();
     // The rows that stand where they are, and those that are copied: all, or what no whole tile is left of.
     const std::int64_t here = in_place_ ? rows / kLowRows * kLowRows : 0, copied = round_up(rows - here, kLowRows);
@@ -97,20 +111,31 @@ class LowProduct {
       take_rows(row + here, rows - here, own.as<Word>(), row_bytes / 2);
       for (std::int64_t i = rows - here; i < copied; ++i) std::memset(own.get() + i * row_bytes, 0, static_cast<std::size_t>(row_bytes));
     }
-    for (std::int64_t j = panel; j < panel_end; ++j) {
-      for (std::int64_t k = 0; k < k_room_; k += depth_) {
-        const std::int64_t groups = std::min(depth_, k_room_ - k) / 2;
-        const char* b = packed_ + j * panels_.bytes() + k / 2 * width * 4;
-        if (here) f_.low_tile(p_.a + (row * p_.a_row + k) * 2, p_.a_row * 2, b, sums.get(), here, groups, k == 0);
-        if (copied) f_.low_tile(own.get() + k * 2, row_bytes, b, sums.get() + here * width * 4, copied, groups, k == 0);
+    std::optional<EndedPanels> ended;
+    const std::int64_t columns = fragment_ ? EndedPanels::columns_at_once(all_, rows, width, device::cpu_info().l2_bytes) : 0;
+    const Scratch own_c(fragment_ ? EndedPanels::bytes_of(all_, rows, columns) : 0);
+    if (fragment_) ended.emplace(*fragment_, all_, first_row_, row, rows, own_c.get(), columns, columns);
+    for (std::int64_t j = unit; j < unit_end; ++j)
+      for (std::size_t i = 0; i < all_.size(); ++i) {
+        const char* const at = panel(j, i);
+        for (std::int64_t k = 0; k < k_room_; k += depth_) {
+          const std::int64_t groups = std::min(depth_, k_room_ - k) / 2;
+          const char* b = at + k / 2 * width * 4;
+          if (here) f_.low_tile(p_.a + (row * p_.a_row + k) * 2, p_.a_row * 2, b, sums.get(), here, groups, k == 0);
+          if (copied) f_.low_tile(own.get() + k * 2, row_bytes, b, sums.get() + here * width * 4, copied, groups, k == 0);
+        }
+        const std::int64_t col = column_of(j), cols = std::min(width, p_.n - col);
+        const Block c = ended ? ended->place(static_cast<std::int64_t>(i), col) : Block{p_.c + (row * p_.c_row + col) * 2, p_.c_row};
+        f_.convert_out(sums.get(), width, c.data, c.row, rows, cols);
+        if (ended) ended->add(static_cast<std::int64_t>(i), col, cols, j + 1 == unit_end);
       }
-      const std::int64_t col = column_of(j);
-      f_.convert_out(sums.get(), width, p_.c + (row * p_.c_row + col) * 2, p_.c_row, rows, std::min(width, p_.n - col));
-    }
   }
 
   const MatmulKernels& f_;
+  const std::span<const ProductCall> all_;
   const ProductCall& p_;
+  const Fragment* fragment_;
+  const std::int64_t first_row_;
   const PairPanels panels_;
   std::int64_t k_room_, depth_, block_rows_, first_ = 0;
   bool in_place_;
@@ -149,6 +174,8 @@ void PairPanels::pack(std::int64_t col, std::int64_t cols, char* panel) const {
   std::memset(panel + filled * width_ * 4, 0, static_cast<std::size_t>((rows_ - filled) * width_ * 4));
 }
 
-void multiply_low(const MatmulKernels& f, const ProductCall& p) { LowProduct(f, p).run(); }
+void multiply_low(const MatmulKernels& f, std::span<const ProductCall> all, const Fragment* fragment, std::int64_t first_row) {
+  LowProduct(f, all, fragment, first_row).run();
+}
 
 }  // namespace reprise::kernels

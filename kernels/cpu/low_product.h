@@ -1,11 +1,14 @@
 #pragma once
+#include <span>
+
 #include "kernels/cpu/matmul_product.h"
 
 namespace reprise::kernels {
 
 /// A product of bfloat16 with more rows and columns than matrix-vector forms take, on the instructions made for it (f.low): what multiply() calls. k > 0,
-/// nothing is added. Throws OutOfMemory when there is no room to pack.
-void multiply_low(const MatmulKernels& f, const ProductCall&);
+/// nothing is added. Throws OutOfMemory when there is no room to pack. Several are of one A, of as many columns, all or none with panels, for a fragment
+/// that reads all of them.
+void multiply_low(const MatmulKernels& f, std::span<const ProductCall>, const Fragment* = nullptr, std::int64_t first_row = 0);
 
 /// B by groups of two rows, 4 bytes for each column: row i of a panel holds those of rows 2i and 2i + 1. The micro-kernels LowTile read such panels, of
 /// low_columns() columns.

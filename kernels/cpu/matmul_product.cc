@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/cpu_info.h"
+#include "kernels/cpu/ended_panels.h"
 #include "kernels/cpu/fragment.h"
 #include "kernels/cpu/low_product.h"
 
@@ -350,7 +351,8 @@ class Gemm {
         image_panels_((all.p.n + width_ - 1) / width_),
         panels_(image_panels_ * all.images),
         together_(all.fragment && all.a_image == 0 ? all.images : 1),
-        own_(all.fragment ? (all.each.empty() ? !all.p.c : std::count_if(all.each.begin(), all.each.end(), [](const ProductCall& p) { return !p.c; })) : 0),
+        each_(all.each.empty() ? std::span<const ProductCall>(&all.p, 1) : all.each),
+        own_(all.fragment ? EndedPanels::own_products(each_) : 0),
         c_size_(item_size(all.p.dtype)) {
     const ProductCall& p = p_;
     depth_ = product_depth(p.k, lanes_);
@@ -385,50 +387,15 @@ class Gemm {
   }
   std::int64_t c_at(const Panel& at) const { return at.image * all_.c_image + at.col; }
 
-  /// Where elements of a result stand from some row on; `data` null: in a block of the thread's own.
-  Block place(const Panel& at, std::int64_t row) const {
-    const ProductCall& p = all_.each.empty() ? p_ : all_.each[static_cast<std::size_t>(at.image)];
-    return {p.c ? p.c + (row * p.c_row + c_at(at)) * c_size_ : nullptr, p.c_row};
+  /// Where elements of a panel's result stand from some row on, where no fragment decides that.
+  Block place(const Panel& at, std::int64_t row) const { return {p_.c + (row * p_.c_row + c_at(at)) * c_size_, p_.c_row}; }
+  std::int64_t product_of(const Panel& at) const { return together_ > 1 ? at.image : 0; }
+  std::int64_t ended_columns(std::int64_t rows) const { return EndedPanels::columns_at_once(each_, rows, width_, l2_bytes()); }
+  /// Panels of such rows, in front of a fragment if there is one.
+  std::optional<EndedPanels> ended(std::int64_t row, std::int64_t rows, char* own, std::int64_t columns, std::int64_t from = -1) const {
+    if (!all_.fragment) return std::nullopt;
+    return EndedPanels(*all_.fragment, each_, all_.first_row, row, rows, own, columns, ended_columns(rows), from);
   }
-
-  /// Panels that have met some rows, and wait for the fragment: of the same columns of all images that it reads.
-  class Ended {
-   public:
-    /// `own`: memory for as many products as have no place, `columns` of each of so many rows: of those that wait, or, from column `from` on, of all.
-    Ended(const Gemm& g, std::int64_t row, std::int64_t rows, char* own, std::int64_t columns, std::int64_t from = -1) : g_(g), row_(row), rows_(rows), own_(own), columns_(columns), from_(from) {}
-    /// Where a panel is made, the next one to be whole.
-    Block place(const Panel& at) const { return place_in(at, from_ >= 0 ? at.col - from_ : cols_ ? at.col - first_ : 0); }
-    /// It is whole. The fragment runs when there are as many columns as it takes at once, at the end of an image, or if it is the `last`.
-    void add(const Panel& at, bool last) {
-      if (cols_ == 0) first_ = at.col;
-      cols_ = at.col + at.cols - first_;
-      const std::int64_t together = g_.together_;
-      if ((together > 1 && at.image + 1 < together) || (!last && cols_ < g_.ended_columns(rows_) && at.col + at.cols < g_.p_.n)) return;
-      Block blocks[Fragment::kMostProducts];
-      for (std::int64_t i = 0; i < together; ++i) blocks[i] = place_in({together > 1 ? i : at.image, first_, cols_}, from_ >= 0 ? first_ - from_ : 0);
-      const std::int64_t matrix = together > 1 ? 0 : at.image * g_.p_.m;
-      g_.all_.fragment->run(g_.all_.first_row + matrix + row_, rows_, first_, cols_, blocks);
-      cols_ = 0;
-    }
-
-   private:
-    Block place_in(const Panel& at, std::int64_t own_col) const {
-      if (const Block there = g_.place(at, row_); there.data) return there;
-      std::int64_t before = 0;
-      for (std::int64_t i = 0; i < at.image && !g_.all_.each.empty(); ++i) before += !g_.all_.each[static_cast<std::size_t>(i)].c;
-      return {own_ + (before * rows_ * columns_ + own_col) * g_.c_size_, columns_};
-    }
-    const Gemm& g_;
-    std::int64_t row_, rows_;
-    char* own_;
-    std::int64_t columns_, from_, first_ = 0, cols_ = 0;  // first_, cols_: what waits
-  };
-  /// Of how many columns blocks for the fragment are: whole panels, which together stay in the L2 cache.
-  std::int64_t ended_columns(std::int64_t rows) const {
-    const std::int64_t most = l2_bytes() / 4 / std::max<std::int64_t>(1, rows * c_size_ * together_), wanted = std::min<std::int64_t>(kEndedColumns, most);
-    return std::clamp<std::int64_t>(wanted / width_, 1, image_panels_) * width_;
-  }
-  static constexpr std::int64_t kEndedColumns = 384;
   /// Multiplications that an element of a result takes, or as much other work.
   std::int64_t work() const { return p_.k + (all_.fragment ? all_.fragment->cost() : 0); }
 
@@ -524,7 +491,7 @@ class Gemm {
     Scratch scratch(panel_bytes + sums_bytes + wide_a + own_ * p_.m * own_columns * c_size_);
     char *packed = scratch.get(), *wide = packed + panel_bytes + sums_bytes;
     rows.sums = packed + panel_bytes;
-    Ended ended(*this, 0, p_.m, wide + wide_a, own_columns);
+    std::optional<EndedPanels> ended = this->ended(0, p_.m, wide + wide_a, own_columns);
     const char *const first_a = rows.a, *a = first_a;
     if (own_a) rows.a_row = wide_row_;
     std::int64_t image = -1;
@@ -534,6 +501,7 @@ class Gemm {
       if (at.image != image) {
         image = at.image;
         of_image = ahead_of_image(image);
+        if (ended && together_ == 1) ended->set_matrix(image * all_.c_image, all_.first_row + image * p_.m);
         if (own_a) widen_rows(0, p_.m, 0, p_.k, wide, wide_row_, image);
         a = own_a ? wide : first_a + image * all_.a_image * size_;
       }
@@ -547,14 +515,14 @@ class Gemm {
         of_panel.add(source.columns(next.image, next.col, next.cols));
       }
       begin_sums(at, 0, p_.m);
-      rows.c = all_.fragment ? ended.place(at) : place(at, 0);
+      rows.c = ended ? ended->place(product_of(at), at.col) : place(at, 0);
       for (std::int64_t k = 0; k < p_.k; k += depth_) {
         const std::int64_t deep = std::min(depth_, p_.k - k);
         if (pack && parts) source.pack(at.image, at.col, at.cols, k, deep, packed);
         rows.a = a + k * size_;
         tiles(at, pack && parts ? b : b + k * b_row * size_, b_row, k, deep, rows, all_.a_image ? of_image : of_panel);
       }
-      if (all_.fragment) ended.add(at, j + 1 == end);
+      if (ended) ended->add(product_of(at), at.col, at.cols, j + 1 == end);
     }
   }
 
@@ -600,7 +568,7 @@ class Gemm {
     const bool keeps = sums_in_c() && blocks_ > 1;
     const std::int64_t columns = sums_row / together_, own_columns = own_ ? keeps ? columns : std::min(ended_columns(count), columns) : 0;
     Scratch scratch(a_bytes + sums_bytes + own_ * count * own_columns * c_size_);
-    Ended ended(*this, row, count, scratch.get() + a_bytes + sums_bytes, own_columns, keeps ? panel_at(first_ + panel).col : -1);
+    std::optional<EndedPanels> ended = this->ended(row, count, scratch.get() + a_bytes + sums_bytes, own_columns, keeps ? panel_at(first_ + panel).col : -1);
     for (std::int64_t k = 0; k < p_.k; k += depth_) {
       const std::int64_t deep = std::min(depth_, p_.k - k);
       Rows rows{row, count, p_.a + (row * p_.a_row + k * p_.a_col) * item_size(p_.a_dtype), p_.a_row, nullptr, sums_row};
@@ -616,9 +584,9 @@ class Gemm {
         Ahead ahead;
         if (j + 1 < panel_end) ahead.add(Lines::dense(b(j + 1), deep * width_ * size_));
         const Panel at = panel_at(first_ + j);
-        rows.c = all_.fragment ? ended.place(at) : place(at, row);
+        rows.c = ended ? ended->place(product_of(at), at.col) : place(at, row);
         tiles(at, b(j), width_, k, deep, rows, ahead);
-        if (all_.fragment && k + deep >= p_.k) ended.add(at, j + 1 == panel_end);
+        if (ended && k + deep >= p_.k) ended->add(product_of(at), at.col, at.cols, j + 1 == panel_end);
       }
     }
   }
@@ -627,7 +595,9 @@ class Gemm {
   const PackedProduct& all_;
   const ProductCall& p_;
   DType acc_;
-  std::int64_t size_, lanes_, width_, tile_rows_, packed_bytes_, image_panels_, panels_, together_, own_, c_size_, block_rows_, blocks_, depth_, k_room_, wide_row_, first_ = 0;
+  std::int64_t size_, lanes_, width_, tile_rows_, packed_bytes_, image_panels_, panels_, together_;
+  std::span<const ProductCall> each_;  ///< what a fragment reads
+  std::int64_t own_, c_size_, block_rows_, blocks_, depth_, k_room_, wide_row_, first_ = 0;
   bool a_in_place_;
   const char* packed_ = nullptr;
 };
@@ -702,7 +672,7 @@ void multiply(const MatmulKernels& f, const ProductCall& p) {
     TensorView c = matrix(p.c, p.dtype, p.n, p.m, 1, p.c_row);
     return scatter(t->c, c);
   }
-  if (f.low_tile) return multiply_low(f, p);
+  if (f.low_tile) return multiply_low(f, {&p, 1});
   const Matrix b(f, p);
   Gemm(f, {p, b}, kPackedBytes).run();
 }
@@ -735,8 +705,8 @@ void multiply(const MatmulKernels& f, std::span<const ProductCall> all, const Fr
   // Which way a product is computed is decided as above: it has the same bits.
   auto each = [&](auto&& holds) { return p.k > 0 && std::all_of(all.begin(), all.end(), holds); };
   if (each([&](const ProductCall& q) { return use_gemv(f, q) && q.b_row == p.b_row && Gemv(f, {&q, 1}).direct(); })) return Gemv(f, all, &fragment, first_row).run();
-  const bool panels = !f.low_tile && each([&](const ProductCall& q) { return !use_gemv(f, q) && !as_rows(f, q) && !q.panels == !p.panels; });
-  if (panels) {
+  if (each([&](const ProductCall& q) { return !use_gemv(f, q) && !as_rows(f, q) && !q.panels == !p.panels; })) {
+    if (f.low_tile) return multiply_low(f, all, &fragment, first_row);
     const Matrices b(f, all);
     Gemm(f, {.p = p, .source = b, .images = std::ssize(all), .fragment = &fragment, .each = all, .first_row = first_row}, kPackedBytes).run();
     return;

@@ -8,6 +8,7 @@
 
 #include "base/knobs.h"
 #include "device/parallel.h"
+#include "reprise/parameter.h"
 #include "reprise/reprise.h"
 
 namespace reprise {
@@ -133,6 +134,21 @@ TEST(Fragments, OfBatchesReadWhatIsBroadcast) {
         ASSERT_TRUE(same_bits(together(a, b, mask), separate(a, b, mask)[0])) << batch << " x " << m << " x " << n << " x " << k << " " << dtype_name(t) << together.explain();
     }
   EXPECT_EQ(together.explain(Detail::Launches).find("\nloop "), std::string::npos) << together.explain(Detail::Launches);
+}
+
+TEST(Fragments, ReadFrozenWeightsInPanels) {
+  for (DType t : {DType::Float32, DType::BFloat16})
+    for (std::size_t i : {2u, 3u}) {
+      auto together = compile(cases()[i].form, {.name = "together"}), separate = compile(apart(cases()[i].form), {.name = "separate"});
+      Arguments a = make(1, 100, 80, t, 0);
+      freeze(a.w), freeze(a.v);
+      for (std::int64_t m : {1, 3, 6, 33, 250, 400}) {
+        const Arguments some = make(m, 100, 80, t, 0);
+        a.x = some.x, a.row = some.row, a.residual = some.residual;
+        ASSERT_TRUE(same_bits(together(a, 0.5)[0], separate(a, 0.5)[0])) << cases()[i].name << ", " << dtype_name(t) << ", " << m << " rows\n" << together.explain(Detail::Launches);
+      }
+      EXPECT_NE(together.explain().find("weights in panels"), std::string::npos) << together.explain();
+    }
 }
 
 // The residual stream that is written in place is an argument: it stays as it was if there is no room to multiply in.
