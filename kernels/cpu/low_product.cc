@@ -6,13 +6,14 @@
 
 #include "base/errors.h"
 #include "device/cpu_info.h"
+#include "kernels/cpu/panel_blocks.h"
 
 namespace reprise::kernels {
 namespace {
 
 // Below about 10 us of work a second thread costs more than it gives (see parallel_for); these are such amounts.
-constexpr std::int64_t kGrainFmas = 8 << 20;
-constexpr std::int64_t kGrainPacked = 128 << 10;
+constexpr std::int64_t kGrainAmx = 4 << 20, kGrainPairs = 1280 << 10;
+constexpr std::int64_t kGrainPacked = 32 << 10;  // elements of B
 
 constexpr std::int64_t kPackedBytes = 8 << 20;  // of B at a time: stays in the L3 cache
 constexpr std::int64_t kMostRows = 384;         // of A that meet a panel: their sums stay in the L1 and L2 caches
@@ -36,39 +37,24 @@ class LowProduct {
   }
 
   void run() {
-    const std::int64_t panels = (p_.n + panels_.width() - 1) / panels_.width(), at_once = std::clamp<std::int64_t>(kPackedBytes / panels_.bytes(), 1, panels);
-    const Scratch packed(p_.panels ? 0 : at_once * panels_.bytes());
-    for (std::int64_t first = 0; first < panels; first += at_once) {
-      first_ = first;
-      const std::int64_t count = std::min(at_once, panels - first);
-      packed_ = p_.panels ? p_.panels + first * panels_.bytes() : packed.get();
-      if (!p_.panels) shared(count, std::max<std::int64_t>(1, kGrainPacked / (panels_.bytes() / 4)), [&](std::int64_t i) {
-        const std::int64_t col = column_of(i);
-        panels_.pack(col, std::min(panels_.width(), p_.n - col), packed.get() + i * panels_.bytes());
-      });
-      const std::int64_t row_blocks = (p_.m + block_rows_ - 1) / block_rows_, threads = device::num_threads();
-      // Few blocks of rows: split the panels too, so that every thread has some.
-      const std::int64_t groups = threads == 1 ? 1 : std::clamp<std::int64_t>((threads * 3 + row_blocks - 1) / row_blocks, 1, (count + 3) / 4);
-      const std::int64_t fmas = block_rows_ * p_.k * panels_.width() * count / groups;
-      shared(row_blocks * groups, std::max<std::int64_t>(1, kGrainFmas / std::max<std::int64_t>(1, fmas)), [&](std::int64_t i) {
-        const std::int64_t g = i % groups;
-        block(i / groups * block_rows_, count * g / groups, count * (g + 1) / groups);
-      });
-    }
+    const std::int64_t width = panels_.width();
+    const PanelBlocks blocks{.panels = (p_.n + width - 1) / width,
+                             .bytes = panels_.bytes(),
+                             .most_bytes = kPackedBytes,
+                             .row_blocks = (p_.m + block_rows_ - 1) / block_rows_,
+                             .packing = panels_.bytes() / 2,
+                             .least_packing = kGrainPacked,
+                             .work = block_rows_ * p_.k * width,
+                             .least_work = f_.low == LowForm::Amx ? kGrainAmx : kGrainPairs};
+    by_panel_blocks(
+        blocks, !p_.panels, [&](std::int64_t i, char* to) { panels_.pack(i * width, std::min(width, p_.n - i * width), to); },
+        [&](std::int64_t row_block, std::int64_t first, const char* packed, std::int64_t begin, std::int64_t end) {
+          block(row_block * block_rows_, first + begin, first + end, p_.panels ? p_.panels + (first + begin) * panels_.bytes() : packed + begin * panels_.bytes());
+        });
   }
 
  private:
   static constexpr std::int64_t kTileRows = 2 * kLowRows;
-
-  /// f(i) of all i < n, on several threads.
-  template <class F>
-  void shared(std::int64_t n, std::int64_t grain, F&& f) {
-    parallel(n, grain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) f(i);
-    });
-  }
-
-  std::int64_t column_of(std::int64_t panel) const { return (first_ + panel) * panels_.width(); }
 
   /// Rows of A from `row` on, filled up with zeros along k, as bfloat16.
   void take_rows(std::int64_t row, std::int64_t rows, Word* to, std::int64_t to_row) const {
@@ -87,7 +73,8 @@ class LowProduct {
     for (std::int64_t i = 0; i < rows; ++i) std::memset(to + i * to_row + p_.k, 0, static_cast<std::size_t>((k_room_ - p_.k) * 2));
   }
 
-  void block(std::int64_t row, std::int64_t panel, std::int64_t panel_end) const {
+  /// A block of rows times panels [panel, panel_end), the first of which stands at `b_first`.
+  void block(std::int64_t row, std::int64_t panel, std::int64_t panel_end, const char* b_first) const {
     const std::int64_t rows = std::min(block_rows_, p_.m - row), width = panels_.width();
     // The rows that stand where they are, and those that are copied: all, or what no whole tile is left of.
     const std::int64_t here = in_place_ ? rows / kLowRows * kLowRows : 0, copied = round_up(rows - here, kLowRows);
@@ -100,11 +87,11 @@ class LowProduct {
     for (std::int64_t j = panel; j < panel_end; ++j) {
       for (std::int64_t k = 0; k < k_room_; k += depth_) {
         const std::int64_t groups = std::min(depth_, k_room_ - k) / 2;
-        const char* b = packed_ + j * panels_.bytes() + k / 2 * width * 4;
+        const char* b = b_first + (j - panel) * panels_.bytes() + k / 2 * width * 4;
         if (here) f_.low_tile(p_.a + (row * p_.a_row + k) * 2, p_.a_row * 2, b, sums.get(), here, groups, k == 0);
         if (copied) f_.low_tile(own.get() + k * 2, row_bytes, b, sums.get() + here * width * 4, copied, groups, k == 0);
       }
-      const std::int64_t col = column_of(j);
+      const std::int64_t col = j * width;
       f_.convert_out(sums.get(), width, p_.c + (row * p_.c_row + col) * 2, p_.c_row, rows, std::min(width, p_.n - col));
     }
   }
@@ -112,9 +99,8 @@ class LowProduct {
   const MatmulKernels& f_;
   const ProductCall& p_;
   const PairPanels panels_;
-  std::int64_t k_room_, depth_, block_rows_, first_ = 0;
+  std::int64_t k_room_, depth_, block_rows_;
   bool in_place_;
-  const char* packed_ = nullptr;
 };
 
 }  // namespace
