@@ -115,7 +115,7 @@ bool pack_products(graph::Graph& g, const std::vector<bool>& constant) {
     const DType t = rw.meta(weight).dtype;
     const bool integers = !linear && t == DType::Int8 && s.result.dtype == DType::Int32;
     const std::optional<kernels::PanelForm> panel = kernels::panel_form(t);
-    if (!panel || rw.meta(input).dtype != t || (!integers && (s.result.dtype != t || !is_floating(t))) || !device::runs_host_code(s.result.device)) return std::nullopt;
+    if (!panel || !kernels::reads_panels(t) || rw.meta(input).dtype != t || (!integers && (s.result.dtype != t || !is_floating(t))) || !device::runs_host_code(s.result.device)) return std::nullopt;
     // Which products read panels, multiply() in kernels/cpu/matmul_product.cc decides: these are among them.
     const Layout& l = rw.meta(weight).layout;
     const Int rows = rows_of(rw.meta(input)), n = l.sizes[linear ? 0 : 1], k = l.sizes[linear ? 1 : 0];

@@ -10,13 +10,14 @@
 #include "device/cpu_info.h"
 #include "kernels/cpu/ended_panels.h"
 #include "kernels/cpu/fragment.h"
+#include "kernels/cpu/panel_blocks.h"
 
 namespace reprise::kernels {
 namespace {
 
 // Below about 10 us of work a second thread costs more than it gives (see parallel_for); these are such amounts.
-constexpr std::int64_t kGrainFmas = 8 << 20;
-constexpr std::int64_t kGrainPacked = 128 << 10;
+constexpr std::int64_t kGrainAmx = 4 << 20, kGrainPairs = 1280 << 10;
+constexpr std::int64_t kGrainPacked = 32 << 10;  // elements of B
 
 constexpr std::int64_t kPackedBytes = 8 << 20;  // of B at a time: stays in the L3 cache
 constexpr std::int64_t kMostRows = 384;         // of A that meet a panel: their sums stay in the L1 and L2 caches
@@ -42,46 +43,33 @@ class LowProduct {
   }
 
   void run() {
-    // Panels of the same columns of all products are one unit.
-    const std::int64_t together = std::ssize(all_), units = (p_.n + panels_.width() - 1) / panels_.width(), bytes = panels_.bytes();
-    const std::int64_t at_once = std::clamp<std::int64_t>(kPackedBytes / bytes / together, 1, units);
-    const Scratch packed(p_.panels ? 0 : at_once * together * bytes);
-    packed_ = packed.get();
-    for (std::int64_t first = 0; first < units; first += at_once) {
-      first_ = first;
-      const std::int64_t count = std::min(at_once, units - first);
-      if (!p_.panels) shared(count * together, std::max<std::int64_t>(1, kGrainPacked / (bytes / 4)), [&](std::int64_t i) {
-        const std::int64_t col = column_of(i / together);
-        PairPanels(f_, all_[static_cast<std::size_t>(i % together)]).pack(col, std::min(panels_.width(), p_.n - col), packed.get() + i * bytes);
-      });
-      const std::int64_t row_blocks = (p_.m + block_rows_ - 1) / block_rows_, threads = device::num_threads();
-      // Few blocks of rows: split the panels too, so that every thread has some.
-      const std::int64_t groups = threads == 1 ? 1 : std::clamp<std::int64_t>((threads * 3 + row_blocks - 1) / row_blocks, 1, (count + 3) / 4);
-      const std::int64_t fmas = block_rows_ * (p_.k + (fragment_ ? fragment_->cost() : 0)) * panels_.width() * count * together / groups;
-      shared(row_blocks * groups, std::max<std::int64_t>(1, kGrainFmas / std::max<std::int64_t>(1, fmas)), [&](std::int64_t i) {
-        const std::int64_t g = i % groups;
-        block(i / groups * block_rows_, count * g / groups, count * (g + 1) / groups);
-      });
-    }
+    // Panels of the same columns of all products are neighbours.
+    const std::int64_t width = panels_.width();
+    const PanelBlocks blocks{.panels = (p_.n + width - 1) / width * together(),
+                             .bytes = panels_.bytes(),
+                             .most_bytes = kPackedBytes,
+                             .row_blocks = (p_.m + block_rows_ - 1) / block_rows_,
+                             .packing = panels_.bytes() / 2,
+                             .least_packing = kGrainPacked,
+                             .work = block_rows_ * (p_.k + (fragment_ ? fragment_->cost() : 0)) * width,
+                             .least_work = f_.low == LowForm::Amx ? kGrainAmx : kGrainPairs,
+                             .together = together()};
+    by_panel_blocks(
+        blocks, !p_.panels,
+        [&](std::int64_t i, char* to) {
+          const std::int64_t col = column_of(i);
+          PairPanels(f_, product_of(i)).pack(col, std::min(width, p_.n - col), to);
+        },
+        [&](std::int64_t row_block, std::int64_t first, const char* packed, std::int64_t begin, std::int64_t end) { block(row_block * block_rows_, first, packed, begin, end); });
   }
 
  private:
   static constexpr std::int64_t kTileRows = 2 * kLowRows;
 
-  /// f(i) of all i < n, on several threads.
-  template <class F>
-  void shared(std::int64_t n, std::int64_t grain, F&& f) {
-    parallel(n, grain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) f(i);
-    });
-  }
-
-  std::int64_t column_of(std::int64_t unit) const { return (first_ + unit) * panels_.width(); }
-  /// A product's panel of a unit.
-  const char* panel(std::int64_t unit, std::size_t product) const {
-    const ProductCall& p = all_[product];
-    return p.panels ? p.panels + (first_ + unit) * panels_.bytes() : packed_ + (unit * std::ssize(all_) + static_cast<std::int64_t>(product)) * panels_.bytes();
-  }
+  std::int64_t together() const { return std::ssize(all_); }
+  /// Of panel i of all.
+  std::int64_t column_of(std::int64_t i) const { return i / together() * panels_.width(); }
+  const ProductCall& product_of(std::int64_t i) const { return all_[static_cast<std::size_t>(i % together())]; }
 
   /// Rows of A from `row` on, filled up with zeros along k, as bfloat16.
   void take_rows(std::int64_t row, std::int64_t rows, Word* to, std::int64_t to_row) const {
@@ -100,8 +88,9 @@ class LowProduct {
     for (std::int64_t i = 0; i < rows; ++i) std::memset(to + i * to_row + p_.k, 0, static_cast<std::size_t>((k_room_ - p_.k) * 2));
   }
 
-  void block(std::int64_t row, std::int64_t unit, std::int64_t unit_end) const {
-    if (unit == unit_end) return;
+  /// A block of rows times panels [first + panel, first + panel_end); those from `first` on stand at `packed`, where they were packed.
+  void block(std::int64_t row, std::int64_t first, const char* packed, std::int64_t panel, std::int64_t panel_end) const {
+    if (panel == panel_end) return;
     const std::int64_t rows = std::min(block_rows_, p_.m - row), width = panels_.width();
     // The rows that stand where they are, and those that are copied: all, or what no whole tile is left of.
     const std::int64_t here = in_place_ ? rows / kLowRows * kLowRows : 0, copied = round_up(rows - here, kLowRows);
@@ -115,20 +104,20 @@ class LowProduct {
     const std::int64_t columns = fragment_ ? EndedPanels::columns_at_once(all_, rows, width, device::cpu_info().l2_bytes) : 0;
     const Scratch own_c(fragment_ ? EndedPanels::bytes_of(all_, rows, columns) : 0);
     if (fragment_) ended.emplace(*fragment_, all_, first_row_, row, rows, own_c.get(), columns, columns);
-    for (std::int64_t j = unit; j < unit_end; ++j)
-      for (std::size_t i = 0; i < all_.size(); ++i) {
-        const char* const at = panel(j, i);
-        for (std::int64_t k = 0; k < k_room_; k += depth_) {
-          const std::int64_t groups = std::min(depth_, k_room_ - k) / 2;
-          const char* b = at + k / 2 * width * 4;
-          if (here) f_.low_tile(p_.a + (row * p_.a_row + k) * 2, p_.a_row * 2, b, sums.get(), here, groups, k == 0);
-          if (copied) f_.low_tile(own.get() + k * 2, row_bytes, b, sums.get() + here * width * 4, copied, groups, k == 0);
-        }
-        const std::int64_t col = column_of(j), cols = std::min(width, p_.n - col);
-        const Block c = ended ? ended->place(static_cast<std::int64_t>(i), col) : Block{p_.c + (row * p_.c_row + col) * 2, p_.c_row};
-        f_.convert_out(sums.get(), width, c.data, c.row, rows, cols);
-        if (ended) ended->add(static_cast<std::int64_t>(i), col, cols, j + 1 == unit_end);
+    for (std::int64_t j = panel; j < panel_end; ++j) {
+      const std::int64_t i = first + j, number = i % together(), col = column_of(i), cols = std::min(width, p_.n - col);
+      const ProductCall& p = product_of(i);
+      const char* const at = p.panels ? p.panels + i / together() * panels_.bytes() : packed + j * panels_.bytes();
+      for (std::int64_t k = 0; k < k_room_; k += depth_) {
+        const std::int64_t groups = std::min(depth_, k_room_ - k) / 2;
+        const char* b = at + k / 2 * width * 4;
+        if (here) f_.low_tile(p_.a + (row * p_.a_row + k) * 2, p_.a_row * 2, b, sums.get(), here, groups, k == 0);
+        if (copied) f_.low_tile(own.get() + k * 2, row_bytes, b, sums.get() + here * width * 4, copied, groups, k == 0);
       }
+      const Block c = ended ? ended->place(number, col) : Block{p_.c + (row * p_.c_row + col) * 2, p_.c_row};
+      f_.convert_out(sums.get(), width, c.data, c.row, rows, cols);
+      if (ended) ended->add(number, col, cols, j + 1 == panel_end);
+    }
   }
 
   const MatmulKernels& f_;
@@ -137,9 +126,8 @@ class LowProduct {
   const Fragment* fragment_;
   const std::int64_t first_row_;
   const PairPanels panels_;
-  std::int64_t k_room_, depth_, block_rows_, first_ = 0;
+  std::int64_t k_room_, depth_, block_rows_;
   bool in_place_;
-  const char* packed_ = nullptr;
 };
 
 }  // namespace

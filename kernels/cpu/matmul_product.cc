@@ -11,6 +11,7 @@
 #include "kernels/cpu/ended_panels.h"
 #include "kernels/cpu/fragment.h"
 #include "kernels/cpu/low_product.h"
+#include "kernels/cpu/panel_blocks.h"
 
 namespace reprise::kernels {
 
@@ -527,55 +528,43 @@ class Gemm {
   }
 
   void run_by_blocks() {
-    const std::int64_t panel_bytes = k_room_ * width_ * size_, at_once = std::clamp<std::int64_t>(packed_bytes_ / panel_bytes / together_, 1, panels_ / together_) * together_;
-    Scratch packed(panels_stand() ? 0 : at_once * panel_bytes);
-    packed_ = packed.get();
-    for (std::int64_t first = 0; first < panels_; first += at_once) {
-      first_ = first;
-      std::int64_t count = std::min(at_once, panels_ - first);
-      if (!panels_stand()) parallel(count, std::max<std::int64_t>(1, kGrainPacked / (k_room_ * width_)),
-               [this, &packed](std::int64_t b, std::int64_t e) {
-                 for (std::int64_t i = b; i < e; ++i) {
-                   const Panel at = panel_at(first_ + i);
-                   all_.source.pack(at.image, at.col, at.cols, 0, p_.k, packed.get() + i * k_room_ * width_ * size_);
-                 }
-               });
-      std::int64_t row_blocks = (p_.m + block_rows_ - 1) / block_rows_;
-      // Few blocks of rows: split the panels too, so that every thread has some.
-      std::int64_t wanted = device::num_threads() * 3;
-      std::int64_t groups = std::clamp<std::int64_t>((wanted + row_blocks - 1) / row_blocks, 1, (count + 3) / 4);
-      if (device::num_threads() == 1) groups = 1;
-      std::int64_t fmas = block_rows_ * work() * width_ * count / groups;
-      parallel(row_blocks * groups, std::max<std::int64_t>(1, kGrainFmas / std::max<std::int64_t>(1, fmas)),
-               [&](std::int64_t b, std::int64_t e) {
-                 for (std::int64_t i = b; i < e; ++i) {
-                   std::int64_t g = i % groups;
-                   const std::int64_t some = count / together_;
-                   block(i / groups * block_rows_, some * g / groups * together_, some * (g + 1) / groups * together_);
-                 }
-               });
-    }
+    const PanelBlocks blocks{.panels = panels_,
+                             .bytes = k_room_ * width_ * size_,
+                             .most_bytes = packed_bytes_,
+                             .row_blocks = (p_.m + block_rows_ - 1) / block_rows_,
+                             .packing = k_room_ * width_,
+                             .least_packing = kGrainPacked,
+                             .work = block_rows_ * work() * width_,
+                             .least_work = kGrainFmas,
+                             .together = together_};
+    by_panel_blocks(
+        blocks, !panels_stand(),
+        [&](std::int64_t i, char* to) {
+          const Panel at = panel_at(i);
+          all_.source.pack(at.image, at.col, at.cols, 0, p_.k, to);
+        },
+        [&](std::int64_t row_block, std::int64_t first, const char* packed, std::int64_t begin, std::int64_t end) { block(row_block * block_rows_, first, packed, begin, end); });
   }
 
-  /// A block of rows times panels of those that are packed.
-  void block(std::int64_t row, std::int64_t panel, std::int64_t panel_end) const {
+  /// A block of rows times panels [first + panel, first + panel_end); those from `first` on stand at `packed`, where they were packed.
+  void block(std::int64_t row, std::int64_t first, const char* packed, std::int64_t panel, std::int64_t panel_end) const {
     const std::int64_t count = std::min(block_rows_, p_.m - row), room = round_up(block_rows_, lanes_);
     const std::int64_t a_row = round_up(depth_, 64 / size_) | (64 / size_), sums_row = (panel_end - panel) * width_;
     if (panel == panel_end) return;
-    for (std::int64_t j = panel; j < panel_end; ++j) begin_sums(panel_at(first_ + j), row, count);
+    for (std::int64_t j = panel; j < panel_end; ++j) begin_sums(panel_at(first + j), row, count);
     const std::int64_t a_bytes = a_in_place_ ? 0 : room * a_row * size_, sums_bytes = sums_in_c() ? 0 : count * sums_row * size_;
     // Sums that stand in blocks of one's own are kept for all panels until the last of k.
     const bool keeps = sums_in_c() && blocks_ > 1;
     const std::int64_t columns = sums_row / together_, own_columns = own_ ? keeps ? columns : std::min(ended_columns(count), columns) : 0;
     Scratch scratch(a_bytes + sums_bytes + own_ * count * own_columns * c_size_);
-    std::optional<EndedPanels> ended = this->ended(row, count, scratch.get() + a_bytes + sums_bytes, own_columns, keeps ? panel_at(first_ + panel).col : -1);
+    std::optional<EndedPanels> ended = this->ended(row, count, scratch.get() + a_bytes + sums_bytes, own_columns, keeps ? panel_at(first + panel).col : -1);
     for (std::int64_t k = 0; k < p_.k; k += depth_) {
       const std::int64_t deep = std::min(depth_, p_.k - k);
       Rows rows{row, count, p_.a + (row * p_.a_row + k * p_.a_col) * item_size(p_.a_dtype), p_.a_row, nullptr, sums_row};
       if (!a_in_place_) widen_rows(row, count, k, deep, scratch.get(), a_row), rows.a = scratch.get(), rows.a_row = a_row;
       auto b = [&](std::int64_t j) {
-        if (!panels_stand()) return packed_ + (j * k_room_ + k) * width_ * size_;
-        const Panel at = panel_at(first_ + j);
+        if (!panels_stand()) return packed + (j * k_room_ + k) * width_ * size_;
+        const Panel at = panel_at(first + j);
         std::int64_t b_row;
         return all_.source.as_it_stands(at.image, at.col, at.cols, b_row) + k * width_ * size_;
       };
@@ -583,7 +572,7 @@ class Gemm {
         rows.sums = scratch.get() + a_bytes + (j - panel) * width_ * size_;
         Ahead ahead;
         if (j + 1 < panel_end) ahead.add(Lines::dense(b(j + 1), deep * width_ * size_));
-        const Panel at = panel_at(first_ + j);
+        const Panel at = panel_at(first + j);
         rows.c = ended ? ended->place(product_of(at), at.col) : place(at, row);
         tiles(at, b(j), width_, k, deep, rows, ahead);
         if (ended && k + deep >= p_.k) ended->add(product_of(at), at.col, at.cols, j + 1 == panel_end);
@@ -597,9 +586,8 @@ class Gemm {
   DType acc_;
   std::int64_t size_, lanes_, width_, tile_rows_, packed_bytes_, image_panels_, panels_, together_;
   std::span<const ProductCall> each_;  ///< what a fragment reads
-  std::int64_t own_, c_size_, block_rows_, blocks_, depth_, k_room_, wide_row_, first_ = 0;
+  std::int64_t own_, c_size_, block_rows_, blocks_, depth_, k_room_, wide_row_;
   bool a_in_place_;
-  const char* packed_ = nullptr;
 };
 
 /// Is the matrix-vector form worth it, and does it have the code it needs? Panels that are there are read.

@@ -46,7 +46,6 @@ std::optional<PanelForm> panel_form(DType t) {
       return PanelForm{width, lanes};
     case DType::Int8: {
       constexpr int kBytes = int_group(true);
-      if (!has_byte_products(bits)) return std::nullopt;
       if (low == LowForm::Amx) return PanelForm{low_columns(low, bits), low_step(low) * kBytes, kBytes};
       return PanelForm{width, kBytes, kBytes, true};
     }
@@ -57,12 +56,11 @@ std::optional<PanelForm> panel_form(DType t) {
 std::string panel_forms_text() {
   std::string text;
   for (DType t : {DType::Float64, DType::Float32, DType::Float16, DType::BFloat16, DType::Int8})
-    if (const std::optional<PanelForm> f = panel_form(t))
-      text += std::to_string(f->width) + 'x' + std::to_string(f->deep) + 'x' + std::to_string(f->group) + (f->turned ? "t " : " ");
-    else
-      text += "- ";
+    if (const PanelForm f = panel_form(t).value(); reads_panels(t)) text += std::to_string(f.width) + 'x' + std::to_string(f.deep) + 'x' + std::to_string(f.group) + (f.turned ? "t " : " ");
   return text;
 }
+
+bool reads_panels(DType t) { return t == DType::Int8 ? has_byte_products(micro_vector_bits()) : panel_form(t).has_value(); }
 
 void prepack_kernel(const NativeArgs& args) {
   const TensorView& w = args.tensor(0);

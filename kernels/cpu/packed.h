@@ -17,8 +17,10 @@ struct PanelForm {
   std::int64_t group = 1;
   bool turned = false;  ///< sign bits are turned
 };
-/// Of weights of linear and mm, or, of Int8, of int_mm. None: there are none (of Int8 where products are those of words).
+/// Of weights of linear and mm, or, of Int8, of int_mm. None: there are none of the dtype.
 std::optional<PanelForm> panel_form(DType);
+/// Are there products here that read them? Of Int8 not, where they are those of words.
+bool reads_panels(DType);
 /// All forms: panels of one text fit.
 std::string panel_forms_text();
 
