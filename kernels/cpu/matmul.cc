@@ -276,12 +276,7 @@ Layout channels_last(const Layout& l) {
   }
   return out;
 }
-/// Its elements fill its place row by row, or do so with the channels last.
-bool is_dense(const Layout& l) {
-  if (same_layout(l, contiguous_layout(l.sizes))) return true;
-  const Layout last = channels_last(l);
-  return l.dim() > 2 && same_layout(last, contiguous_layout(last.sizes));
-}
+bool is_row_by_row(const Layout& l) { return same_layout(l, contiguous_layout(l.sizes)); }
 
 }  // namespace
 
@@ -398,7 +393,7 @@ bool join_sum(Launch& product, const Launch& sum) {
   if (ending->relu && !is_number(p->ints[p->args.back().first + convolution_ints::kRelu], 0)) return false;
   const Access *read = &k.accesses[ending->read], *other = ending->other == ~0u ? nullptr : &k.accesses[ending->other], &to = k.accesses[ending->store];
   if (other && s->buffers[read->buffer] != made.buffer) std::swap(read, other);
-  if (s->buffers[read->buffer] != made.buffer || !is_dense(made.layout) || !is_number(read->offset, 0)) return false;
+  if (s->buffers[read->buffer] != made.buffer || !(is_row_by_row(made.layout) || (is_convolution(*p) && is_row_by_row(channels_last(made.layout)))) || !is_number(read->offset, 0)) return false;
   if (!same_number(numel(k.extents), numel(made.layout.sizes))) return false;
   for (const Access* a : {read, other ? other : read, &to})
     if (k.buffers[a->buffer].dtype != made.dtype || !a->gathers.empty() || !same_numbers(a->strides, read->strides)) return false;

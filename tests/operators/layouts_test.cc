@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "base/knobs.h"
 #include "passes/layouts.h"
 #include "passes/registered.h"
 #include "reprise/convolution.h"
@@ -171,6 +172,48 @@ TEST(LayoutsCompiled, FrozenWeightsStandInPanels) {
     const Tensor x = numbers({2, 32, 9, 10}, t, 3);
     expect_same({compiled(x)}, {f(x)}, 1e-5, 1e-5);
   }
+}
+
+// What convolutions say of themselves decides, and REPRISE_PATTERNS whether it is asked.
+TEST(LayoutsCompiled, AreChosenWhereThatIsFaster) {
+  Tensor w = numbers({64, 64, 3, 3}) * 0.01, few = numbers({8, 1, 3, 3}) * 0.1;
+  freeze(w), freeze(few);
+  auto f = [=](Tensor x) {
+    for (int i = 0; i < 8; ++i) x = relu(conv2d(x, w, {}, 1, 1));
+    return x;
+  };
+  auto depthwise = [=](Tensor x) {
+    for (int i = 0; i < 8; ++i) x = relu(conv2d(x, few, {}, 1, 1, 1, 8));
+    return x;
+  };
+  auto matches = [](const auto& compiled) {
+    std::int64_t n = 0;
+    for (const Stats::Match& m : compiled.stats().matches) n += m.pattern == passes::kChannelsLast ? m.matches : 0;
+    return n;
+  };
+  const Tensor x = numbers({2, 64, 28, 28}), y = numbers({2, 8, 28, 28});
+  const std::string shipped = knobs().patterns;
+  for (const char* knob : {"shipped", "none", "channels_last", "silu"}) {
+    SCOPED_TRACE(knob);
+    knobs().patterns = knob;
+    auto compiled = compile([=](Tensor t) { return f(t); });
+    auto by_planes = compile([=](Tensor t) { return depthwise(t); });
+    const Tensor got = compiled(x);
+    EXPECT_TRUE(allclose(got, f(x), 1e-3, 1e-3));
+    EXPECT_EQ(strides_text(got), strides_text(f(x)));
+    by_planes(y);
+    const bool asked = knob == shipped || knob == passes::kChannelsLast;
+    EXPECT_EQ(matches(compiled) >= 15, asked) << compiled.explain(Detail::Graph);
+    EXPECT_EQ(matches(by_planes), 0);
+  }
+  knobs().patterns = shipped;
+  // What is not frozen is packed by each call, for an image of 7 x 7 in more time than is gained.
+  auto weights_given = compile([](Tensor t, Tensor w) {
+    for (int i = 0; i < 8; ++i) t = relu(conv2d(t, w, {}, 1, 1));
+    return t;
+  });
+  weights_given(numbers({1, 64, 7, 7}), w.clone());
+  EXPECT_EQ(matches(weights_given), 0);
 }
 
 TEST(LayoutsCompiled, SizesOfOneAndNone) {

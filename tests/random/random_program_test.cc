@@ -4,6 +4,7 @@
 //
 // Every eighth program also under other settings of the thread, which change from call to call (FUZZ_SETTINGS=1: all of them).
 // Every sixteenth with patterns registered that exchange what comes to the same (FUZZ_PATTERNS=1: all of them).
+// Every eighth is compiled with the images of its convolutions channels last, wherever they may be (FUZZ_CHANNELS_LAST=1: all of them).
 // Every eighth is called with another layout each time (FUZZ_LAYOUTS=1: all of them).
 // FUZZ_PROGRAMS (2,000) and FUZZ_SEED (0) run more, or one again; FUZZ_MODE one rung of the ladder; FUZZ_FAILURES (3) ends after so many;
 // FUZZ_FAMILIES=1 draws mostly steps of the families of operators;
@@ -19,6 +20,8 @@
 #include <optional>
 
 #include "base/bail.h"
+#include "passes/layouts.h"
+#include "passes/registered.h"
 #include "reprise/patterns.h"
 #include "tests/random/compare.h"
 #include "tests/random/needed.h"
@@ -79,6 +82,18 @@ struct Patterns {
     names.push_back(name);
   }
   std::vector<const char*> names;
+};
+
+/// While it lives, convolutions would pay for anything but channels last (Note [Layouts] in passes/layouts.cc).
+struct ChannelsLast {
+  static constexpr const char* kName = "fuzz_channels_last";
+  ChannelsLast() {
+    passes::register_pass({kName, {passes::Place::Point::Before, "layouts"}, [](graph::Graph& g) {
+                             passes::PassRecord record;
+                             return passes::layouts(g, record, [](const graph::Graph&, const graph::Node&, bool) { return passes::LayoutCost{std::int64_t{1} << 40, 0}; });
+                           }, {.normal_form = true}});
+  }
+  ~ChannelsLast() { passes::unregister_pass(kName); }
 };
 
 /// Compiled behind the calls' backs: every other one waits until that is done.
@@ -272,12 +287,14 @@ TEST(RandomPrograms, EagerAndCompiledAgree) {
     const How how{seed % 8 == 5 || std::getenv("FUZZ_SETTINGS"), seed % 8 == 2 || std::getenv("FUZZ_FREEZE")};
     std::optional<Patterns> patterns;
     if (seed % 16 == 9 || std::getenv("FUZZ_PATTERNS")) patterns.emplace();
+    std::optional<ChannelsLast> last;
+    if (seed % 8 == 4 || std::getenv("FUZZ_CHANNELS_LAST")) last.emplace();
     const std::string d = check(p, calls, mode, how, tally);
     if (d.empty()) continue;
     ++failures;
     shrink(p, calls, mode, how);
     Tally again;
-    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d << "\nshrunk: " << check(p, calls, mode, how, again) << (how.other_settings ? " (every other call under DefaultDTypeScope(kFloat64))" : "") << (patterns ? " (with patterns)" : "") << (how.freezes ? " (with frozen arguments)" : "") << "\n" << print(p, calls);
+    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d << "\nshrunk: " << check(p, calls, mode, how, again) << (how.other_settings ? " (every other call under DefaultDTypeScope(kFloat64))" : "") << (patterns ? " (with patterns)" : "") << (how.freezes ? " (with frozen arguments)" : "") << (last ? " (channels last)" : "") << "\n" << print(p, calls);
   }
   std::printf("%lld calls compared, %lld refused by both, %lld compilations, %lld matches of patterns\n", static_cast<long long>(tally.compared), static_cast<long long>(tally.refused),
               static_cast<long long>(tally.compilations), static_cast<long long>(tally.matches));

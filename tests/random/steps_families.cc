@@ -36,6 +36,8 @@ std::span<const Row> family_rows() {
       REPRISE_ROW(8, kSums, return avg_pool2d(a.unsqueeze(0).to(kFloat32), 2, 1))
       REPRISE_ROW(8, kSums, return adaptive_avg_pool1d(a.to(kFloat32), n + 1))
       REPRISE_ROW(8, 0, return adaptive_max_pool1d(a, 2).first)
+      REPRISE_ROW(8, kSums, const Tensor w = arange(36, {.device = a.device()}).to(kFloat32).reshape({3, 3, 2, 2}) * 0.02 - 0.3; Tensor y = relu(conv2d(stack({a, b, a * 0.5}, 0).to(kFloat32).unsqueeze(0), w, {}, 1, 1)); return conv2d(max_pool2d(y + 0.25, 2, 1), w, {}, 1, 1).select(0, 0))
+      REPRISE_ROW(8, kSums, const Tensor w = arange(18, {.device = a.device()}).to(kFloat32).reshape({2, 1, 3, 3}) * 0.03 - 0.25; const Tensor x = stack({a, b}, 0).to(kFloat32).unsqueeze(0), y = conv2d(x, w, {}, 1, 1, 1, 2) + x; return conv2d(cat({y, x}, 1).slice(1, 1, 3), w, {}, 1, 1, 1, 2).select(1, 0))
       REPRISE_ROW(8, kSums, return group_norm(a.to(kFloat32), 1, {}, {}, 0.125))
       REPRISE_ROW(6, kSums, return group_norm(stack({a, b}, 1).to(kFloat32), 2, {}, {}, 0.125))
       REPRISE_ROW(8, kSums, return batch_norm(a.to(kFloat32), {}, {}, {}, {}, true, 0.1, 0.125))
