@@ -280,9 +280,10 @@ Team::Job& Team::next_job(Worker& me) {
       return *reinterpret_cast<Job*>(state);
     if (!spin.yielded() || state != kFree) continue;
     if (Clock::now() - since < (expecting_.load(std::memory_order_relaxed) ? kSpinInReplay : kSpin)) continue;
-    const std::uint32_t wakes = me.wakes.load(std::memory_order_relaxed);
-    if (!me.state.compare_exchange_strong(state, kAsleep, std::memory_order_release, std::memory_order_relaxed)) continue;
-    while (me.state.load(std::memory_order_acquire) == kAsleep) futex_wait(me.wakes, wakes, std::chrono::hours(1));
+    if (!me.state.compare_exchange_strong(state, kAsleep, std::memory_order_acq_rel, std::memory_order_relaxed)) continue;
+    // `wakes` first: whoever ends this changes the state before it.
+    for (std::uint32_t wakes = me.wakes.load(std::memory_order_acquire); me.state.load(std::memory_order_acquire) == kAsleep; wakes = me.wakes.load(std::memory_order_acquire))
+      futex_wait(me.wakes, wakes, std::chrono::hours(1));
     std::uint32_t odd = me.wakes.load(std::memory_order_relaxed);
     if (odd & 1) me.wakes.compare_exchange_strong(odd, odd + 1, std::memory_order_relaxed);
     if (CPU_COUNT(&me.cores)) sched_setaffinity(0, sizeof me.cores, &me.cores);

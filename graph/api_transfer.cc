@@ -7,6 +7,7 @@
 #include "graph/shape_rules.h"
 #include "graph/transfer_call.h"
 #include "reprise/ops.h"
+#include "tensor/frozen.h"
 #include "tensor/impl.h"
 #include "tensor/trace_questions.h"
 #include "tensor/transfer.h"
@@ -35,7 +36,7 @@ bool copied_unwaited(const Tensor& self, const Tensor& src, SourceLoc loc) {
   if (to.trace || from.trace) return false;
   checked_storage(self, "copy_", loc), checked_storage(src, "copy_", loc);
   if (!copy_unwaited(to, from)) return false;
-  to.storage->version.fetch_add(1, std::memory_order_relaxed);
+  count_write(*to.storage);
   return true;
 }
 

@@ -22,9 +22,11 @@
 #include "graph/shape_rules.h"
 #include "kernels/launch/product.h"
 #include "kernels/reference/reference.h"
+#include "operators/convolution_layouts.h"
 #include "operators/convolution_reference.h"
 #include "operators/families.h"
 #include "operators/spatial.h"
+#include "passes/layouts.h"
 #include "reprise/ops.h"
 
 namespace reprise {
@@ -282,6 +284,8 @@ V decompose_convolution(Build& b, DType result) {
   return b.to(made, result);
 }
 
+bool may_stand_last(const graph::Graph& g, const graph::Node& n) { return is_floating(g.meta(n.results[0]).dtype) && !std::get<bool>(n.args[kTransposed]); }
+
 bool is_taken_apart(const Build& b, Device device) {
   return !device::runs_host_code(device) || !is_floating(b.meta(b.tensor(kInput)).dtype) || b.flag(kTransposed);
 }
@@ -291,7 +295,8 @@ OpId convolution_op() {
       {.schema = "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups) -> Tensor",
        .cls = graph::OpClass::Matmul, .shape = convolution_shape},
       {passes::decompositions().fact({decompose_convolution, is_taken_apart}), kernels::product_forms().fact(kernels::ProductForm::Windows),
-       kernels::reference_kernels().fact({operators::convolution_reference}), graph::autocast_rules().fact(graph::AutocastRule::Lower)});
+       kernels::reference_kernels().fact({operators::convolution_reference}), graph::autocast_rules().fact(graph::AutocastRule::Lower),
+       passes::layout_wishes().fact({operators::convolution_last_op, may_stand_last, operators::convolution_cost})});
   return id;
 }
 
@@ -361,7 +366,40 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
 }
 
 namespace operators {
-void register_convolution() { static_cast<void>(convolution_op()); }
+
+void result_with_channels_last(graph::RuleCtx& c) {
+  const DType dtype = c.results.back().dtype;
+  const Ints made = c.results.back().layout.sizes;
+  Ints sizes{made[0]};
+  sizes.append(made.begin() + 2, made.end());
+  sizes.push_back(made[1]);
+  c.results.pop_back();
+  c.result(dtype, sizes);
+}
+
+void convolution_last_reference(const kernels::NativeArgs& args) {
+  std::vector<kernels::TensorView> tensors(args.tensors, args.tensors + args.first_result + 1);
+  kernels::TensorView& y = tensors.back();
+  const kernels::TensorView made = y;
+  for (int d = 1; d < y.rank; ++d) {  // [n, ..., o] seen as [n, o, ...]
+    const int from = d == 1 ? y.rank - 1 : d - 1;
+    y.sizes[d] = made.sizes[from], y.strides[d] = made.strides[from];
+  }
+  kernels::NativeArgs seen = args;
+  seen.tensors = tensors.data();
+  convolution_reference(seen);
+}
+
+OpId convolution_last_op() {
+  static const OpId id = graph::register_op(
+      {.schema = "reprise::convolution_last(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups) -> Tensor",
+       .cls = graph::OpClass::Matmul, .shape = [](graph::RuleCtx& c) { convolution_shape(c), result_with_channels_last(c); }},
+      {kernels::product_forms().fact(kernels::ProductForm::WindowsLast), kernels::reference_kernels().fact({convolution_last_reference})});
+  return id;
+}
+
+void register_convolution() { static_cast<void>(convolution_op()), static_cast<void>(convolution_last_op()); }
+
 }  // namespace operators
 
 }  // namespace reprise

@@ -22,8 +22,9 @@ namespace {
 
 void prepack_shape(graph::RuleCtx& c) {
   const TensorMeta& w = c.tensor(0);
-  if (w.dim() != 2 || (w.dtype != DType::Float32 && w.dtype != DType::Float64)) fail(ErrorCode::Internal, "prepack", c.loc, "wants a matrix of Float32 or Float64");
-  c.result(w.dtype, {kernels::panel_elements(w.size(0), w.size(1), w.dtype)});
+  const std::optional<kernels::PanelForm> form = kernels::panel_form(w.dtype);
+  if (w.dim() != 2 || !form) fail(ErrorCode::Internal, "prepack", c.loc, "wants a matrix of a dtype whose products read panels");
+  c.result(w.dtype, {kernels::panel_elements(w.size(0), w.size(1), *form)});
 }
 
 void packed_shape(graph::RuleCtx& c) {
@@ -35,12 +36,20 @@ void packed_shape(graph::RuleCtx& c) {
   c.result(in.dtype, sizes);
 }
 
-/// It reads the weight.
+void int_packed_shape(graph::RuleCtx& c) {
+  const TensorMeta &a = c.tensor(0), &b = c.tensor(1);
+  if (a.dim() != 2 || b.dim() != 2 || a.dtype != DType::Int8 || b.dtype != DType::Int8 || c.tensor(2).dtype != DType::Int8) fail(ErrorCode::Internal, "int_mm_packed", c.loc, "wants what int_mm does, and panels");
+  static_cast<void>(c.constant_int(3));
+  c.result(DType::Int32, {a.size(0), b.size(1)});
+}
+
+/// They read the weight.
+template <OpId of, std::uint32_t count>
 void packed_reference(const kernels::NativeArgs& args) {
-  const kernels::NativeArg of_linear[] = {args.args[0], args.args[1], {}};
-  kernels::NativeArgs linear = args;
-  linear.args = of_linear, linear.n_args = 3;
-  kernels::reference_kernel(OpId::linear)(linear);
+  const kernels::NativeArg first[] = {args.args[0], args.args[1], {}};
+  kernels::NativeArgs call = args;
+  call.args = first, call.n_args = count;
+  kernels::reference_kernel(of)(call);
 }
 
 Int rows_of(const TensorMeta& input) {
@@ -50,10 +59,18 @@ Int rows_of(const TensorMeta& input) {
 }
 
 /// Panels are whole: those of a very narrow or flat weight are much larger than that.
-bool is_worth(std::int64_t n, std::int64_t k, DType t) {
+bool is_worth(std::int64_t n, std::int64_t k, const kernels::PanelForm& form) {
   constexpr std::int64_t kSmall = 8192;
-  const std::int64_t panels = kernels::panel_elements(n, k, t);
+  const std::int64_t panels = kernels::panel_elements(n, k, form);
   return panels <= kSmall || panels / 2 < n * k;
+}
+
+/// Up to how many rows are panels not read? along_k: elements of a column of B are side by side, so that dots read them.
+std::int64_t read_from(DType t, bool along_k, const kernels::PanelForm& form) {
+  if (t == DType::Int8) return along_k ? kernels::kGemvRows : 0;
+  // Halves that are widened: dots do so as they multiply, tiles before that, which few rows do not make up for.
+  const bool widened = t != kernels::acc_dtype(t) && form.group == 1;
+  return along_k && widened ? kernels::kDotRows : kernels::kGemvRows;
 }
 
 bool is_known_up_to(Int i, std::int64_t most) { return !i.is_symbolic() && i.hint() <= most; }
@@ -68,17 +85,25 @@ OpId prepack_op() {
 OpId linear_packed_op() {
   static const OpId id = graph::register_op(
       {.schema = "reprise::linear_packed(Tensor input, Tensor weight, Tensor panels, int from) -> Tensor", .cls = graph::OpClass::Matmul, .shape = packed_shape},
-      {kernels::product_forms().fact(kernels::ProductForm::Packed), kernels::reference_kernels().fact({packed_reference})});
+      {kernels::product_forms().fact(kernels::ProductForm::Packed), kernels::reference_kernels().fact({packed_reference<OpId::linear, 3>})});
+  return id;
+}
+
+OpId int_mm_packed_op() {
+  static const OpId id = graph::register_op(
+      {.schema = "reprise::int_mm_packed(Tensor self, Tensor mat2, Tensor panels, int from) -> Tensor", .cls = graph::OpClass::Matmul, .shape = int_packed_shape},
+      {kernels::product_forms().fact(kernels::ProductForm::Packed), kernels::reference_kernels().fact({packed_reference<OpId::int_mm, 2>})});
   return id;
 }
 
 void register_packed() {
   prepack_op();
   linear_packed_op();
+  int_mm_packed_op();
 }
 
 bool pack_products(graph::Graph& g, const std::vector<bool>& constant) {
-  const OpId prepack = prepack_op(), packed = linear_packed_op();
+  const OpId prepack = prepack_op(), packed = linear_packed_op(), int_packed = int_mm_packed_op();
   return passes::rewrite(g, [&](passes::Rewriter& rw, passes::Rewriter::Site& s) -> std::optional<std::vector<ValueId>> {
     const kernels::ProductForm* form = graph::op(s.node.op).cls == graph::OpClass::Matmul ? kernels::product_forms().find(s.node.op) : nullptr;
     const bool linear = form && *form == kernels::ProductForm::Rows;
@@ -86,29 +111,30 @@ bool pack_products(graph::Graph& g, const std::vector<bool>& constant) {
     if (linear && std::get_if<ValueId>(&s.node.args[2])) return std::nullopt;
     if (!constant[std::get<ValueId>(s.node.args[1]).v] || constant[std::get<ValueId>(s.node.args[0]).v]) return std::nullopt;
     const ValueId input = std::get<ValueId>(s.args[0]);
-    ValueId weight = std::get<ValueId>(s.args[1]);
-    const DType t = s.result.dtype;
-    if ((t != DType::Float32 && t != DType::Float64) || rw.meta(input).dtype != t || rw.meta(weight).dtype != t || !device::runs_host_code(s.result.device)) return std::nullopt;
+    const ValueId weight = std::get<ValueId>(s.args[1]);
+    const DType t = rw.meta(weight).dtype;
+    const bool integers = !linear && t == DType::Int8 && s.result.dtype == DType::Int32;
+    const std::optional<kernels::PanelForm> panel = kernels::panel_form(t);
+    if (!panel || rw.meta(input).dtype != t || (!integers && (s.result.dtype != t || !is_floating(t))) || !device::runs_host_code(s.result.device)) return std::nullopt;
     // Which products read panels, multiply() in kernels/cpu/matmul_product.cc decides: these are among them.
     const Layout& l = rw.meta(weight).layout;
-    const bool by_rows = kernels::is_number(l.strides[linear ? 1 : 0], 1);
     const Int rows = rows_of(rw.meta(input)), n = l.sizes[linear ? 0 : 1], k = l.sizes[linear ? 1 : 0];
-    const std::int64_t from = by_rows ? kernels::dot_rows(t, k.hint()) : kernels::kGemvRows;
+    const std::int64_t from = read_from(t, kernels::is_number(l.strides[linear ? 1 : 0], 1), *panel);
     if (is_known_up_to(rows, from) || is_known_up_to(n, kernels::kGemvRows) || is_known_up_to(k, 0)) return std::nullopt;
-    if (!is_worth(n.hint(), k.hint(), t)) return std::nullopt;
-    if (!linear) weight = rw.emit(OpId::permute, {weight, Ints{1, 0}});
-    const ValueId panels = rw.emit(prepack, {weight});
-    return {{rw.emit(packed, {input, weight, panels, Int(from)})}};
+    if (!is_worth(n.hint(), k.hint(), *panel)) return std::nullopt;
+    const ValueId by_rows = linear ? weight : rw.emit(OpId::permute, {weight, Ints{1, 0}}), panels = rw.emit(prepack, {by_rows});
+    if (integers) return {{rw.emit(int_packed, {input, weight, panels, Int(from)})}};
+    return {{rw.emit(packed, {input, by_rows, panels, Int(from)})}};
   });
 }
 
 std::vector<std::optional<PanelReader>> readers_of_panels(const graph::Graph& g) {
-  const OpId packed = linear_packed_op();
+  const OpId packed = linear_packed_op(), int_packed = int_mm_packed_op();
   std::vector<std::optional<PanelReader>> readers(g.values.size());
   std::vector<int> uses(g.values.size());
   for (const graph::Node& n : g.nodes) {
     graph::for_each_value(n, [&](ValueId v) { ++uses[v.v]; });
-    if (n.op == packed) readers[std::get<ValueId>(n.args[2]).v] = {rows_of(g.meta(std::get<ValueId>(n.args[0]))), std::get<Int>(n.args[3]).hint()};
+    if (n.op == packed || n.op == int_packed) readers[std::get<ValueId>(n.args[2]).v] = {rows_of(g.meta(std::get<ValueId>(n.args[0]))), std::get<Int>(n.args[3]).hint()};
   }
   for (std::size_t v = 0; v < readers.size(); ++v)
     if (uses[v] != 1) readers[v].reset();

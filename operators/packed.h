@@ -6,14 +6,17 @@
 #include "graph/graph.h"
 
 /// Products whose weights stand in memory as the kernel reads them, panel by panel (kernels/cpu/packed.h). No user calls them: where weights are frozen,
-/// compilation puts them in the place of linear and mm (Note [Frozen tensors] in runtime/freeze.h). Host alone.
+/// compilation puts them in the place of linear, mm and int_mm (Note [Frozen tensors] in runtime/freeze.h). Host alone.
 namespace reprise::operators {
 
 /// reprise::prepack(Tensor weight) -> Tensor: the panels of a weight [n, k], one dimension of its dtype.
 graph::OpId prepack_op();
-/// reprise::linear_packed(Tensor input, Tensor weight, Tensor panels, int from) -> Tensor: linear, and bit by bit what it gives. Of `from` rows or fewer the panels are
-/// not read, and need not be there.
+/// reprise::linear_packed(Tensor input, Tensor weight, Tensor panels, int from) -> Tensor: linear. Of `from` rows or fewer the panels are not read, and
+/// need not be there: then it is bit by bit what linear gives, as of all rows where linear packs its weight. Where linear takes dots (dot_rows), sums have another order.
 graph::OpId linear_packed_op();
+
+/// reprise::int_mm_packed(Tensor self, Tensor mat2, Tensor panels, int from) -> Tensor: int_mm, and the panels of mat2's transpose, which are not read of `from` rows or fewer.
+graph::OpId int_mm_packed_op();
 
 /// Gives products whose weights are `constant` (by value), and whose input is not, panels; whether there were any.
 bool pack_products(graph::Graph&, const std::vector<bool>& constant);

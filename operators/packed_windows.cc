@@ -1,6 +1,8 @@
 #include "operators/packed_windows.h"
 
+#include <algorithm>
 #include <optional>
+#include <string>
 
 #include "base/errors.h"
 #include "device/backend.h"
@@ -9,6 +11,7 @@
 #include "kernels/cpu/convolution_rows.h"
 #include "kernels/launch/product.h"
 #include "kernels/reference/reference.h"
+#include "operators/convolution_layouts.h"
 #include "operators/convolution_reference.h"
 #include "operators/families.h"
 #include "passes/rewrite.h"
@@ -39,6 +42,14 @@ void packed_shape(graph::RuleCtx& c) {
   graph::find_op("convolution")->shape(c);
 }
 
+void packed_last_shape(graph::RuleCtx& c) {
+  packed_shape(c);
+  result_with_channels_last(c);
+}
+
+constexpr const char* kArguments =
+    "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, Tensor panels, int vectors, bool by_places) -> Tensor";
+
 }  // namespace
 
 OpId prepack_windows_op() {
@@ -49,31 +60,42 @@ OpId prepack_windows_op() {
 
 OpId convolution_packed_op() {
   static const OpId id = graph::register_op(
-      {.schema = "reprise::convolution_packed(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, Tensor panels, "
-                 "int vectors, bool by_places) -> Tensor",
-       .cls = graph::OpClass::Matmul, .shape = packed_shape},
+      {.schema = std::string("reprise::convolution_packed") + kArguments, .cls = graph::OpClass::Matmul, .shape = packed_shape},
       {kernels::product_forms().fact(kernels::ProductForm::Windows), kernels::reference_kernels().fact({convolution_reference})});
+  return id;
+}
+
+OpId convolution_last_packed_op() {
+  static const OpId id = graph::register_op(
+      {.schema = std::string("reprise::convolution_last_packed") + kArguments, .cls = graph::OpClass::Matmul, .shape = packed_last_shape},
+      {kernels::product_forms().fact(kernels::ProductForm::WindowsLast), kernels::reference_kernels().fact({convolution_last_reference})});
   return id;
 }
 
 void register_packed_windows() {
   prepack_windows_op();
   convolution_packed_op();
+  convolution_last_packed_op();
 }
 
 bool pack_convolutions(graph::Graph& g, const std::vector<bool>& constant) {
   const graph::OpDef* convolution = graph::find_op("convolution");
+  const OpId convolution_last = convolution_last_op();
   return passes::rewrite(g, [&](passes::Rewriter& rw, passes::Rewriter::Site& s) -> std::optional<std::vector<ValueId>> {
-    if (s.node.op != convolution->id || !constant[std::get<ValueId>(s.node.args[kWeight]).v] || constant[std::get<ValueId>(s.node.args[kInput]).v]) return std::nullopt;
+    const bool last = s.node.op == convolution_last;
+    if ((s.node.op != convolution->id && !last) || !constant[std::get<ValueId>(s.node.args[kWeight]).v] || constant[std::get<ValueId>(s.node.args[kInput]).v]) return std::nullopt;
     const ValueId weight = std::get<ValueId>(s.args[kWeight]);
     if (!device::runs_host_code(s.result.device)) return std::nullopt;
-    const auto wanted = kernels::row_panels_wanted(rw.meta(std::get<ValueId>(s.args[kInput])), rw.meta(weight), s.result, std::get<Int>(s.node.args[kGroups]), std::get<bool>(s.node.args[kTransposed]));
+    TensorMeta result = s.result;
+    if (Layout& l = result.layout; last)  // [n, ..., o] seen as [n, o, ...]
+      for (Ints* of : {&l.sizes, &l.strides}) std::rotate(of->begin() + 1, of->end() - 1, of->end());
+    const auto wanted = kernels::row_panels_wanted(rw.meta(std::get<ValueId>(s.args[kInput])), rw.meta(weight), result, std::get<Int>(s.node.args[kGroups]), std::get<bool>(s.node.args[kTransposed]));
     if (!wanted) return std::nullopt;
     const Int vectors = wanted->vectors;
     const ValueId panels = rw.emit(prepack_windows_op(), {weight, vectors, wanted->by_places});
     std::vector<NodeArg> args = s.args;
     args.insert(args.end(), {panels, vectors, wanted->by_places});
-    return {{rw.emit(convolution_packed_op(), std::move(args))}};
+    return {{rw.emit(last ? convolution_last_packed_op() : convolution_packed_op(), std::move(args))}};
   });
 }
 

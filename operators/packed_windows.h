@@ -10,6 +10,8 @@ namespace reprise::operators {
 graph::OpId prepack_windows_op();
 /// reprise::convolution_packed: convolution, and bit by bit what it gives of the same strides; behind its arguments come the weight's panels and how they were made.
 graph::OpId convolution_packed_op();
+/// The same of convolution_last (operators/convolution_layouts.h).
+graph::OpId convolution_last_packed_op();
 
 /// Gives convolutions whose weights are `constant` (by value), and whose image is not, panels where their results are computed as rows; whether there were any.
 bool pack_convolutions(graph::Graph&, const std::vector<bool>& constant);

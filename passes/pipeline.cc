@@ -13,6 +13,7 @@
 #include "base/timeline.h"
 #include "graph/text.h"
 #include "passes/difference.h"
+#include "passes/layouts.h"
 #include "passes/pass.h"
 #include "passes/registered.h"
 
@@ -40,6 +41,8 @@ const std::vector<Pass>& pipeline() {
       {"quantized_weights", nullptr, nullptr, quantized_weights},
       // After the casts that do nothing are gone: what is left is worth doing before the parts are stored.
       {"cat_last", cat_last},
+      // After the last pass that moves operators: what stands between convolutions is known. What it copies twice is merged behind it.
+      {"layouts", nullptr, nullptr, layouts},
       {"merge_equal", merge_equal},
       // After the last pass that takes copies away.
       {"part_reads", part_reads},

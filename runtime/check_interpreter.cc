@@ -5,6 +5,7 @@
 
 #include "graph/view_column.h"
 #include "graph/writers.h"
+#include "tensor/frozen.h"
 
 namespace reprise::detail {
 
@@ -31,6 +32,7 @@ CheckInterpreter::Shaped::Metadata metadata_of(const Tensor& tensor) {
 void set_metadata(TensorImpl& t, const CheckInterpreter::Shaped::Metadata& m) {
   std::copy(std::begin(m.sizes), std::end(m.sizes), t.sizes);
   std::copy(std::begin(m.strides), std::end(m.strides), t.strides);
+  frozen_may_change(*t.storage);
   t.offset = m.offset;
   t.rank = static_cast<std::uint8_t>(m.rank);
   Storage* s = m.storage.impl()->storage;
@@ -44,6 +46,7 @@ void put_back(CheckInterpreter::Written& w) {
   if (s.released) return;
   w.all.copy_(w.before);
   s.version.store(w.version, std::memory_order_relaxed);
+  frozen_may_change(s);
 }
 
 }  // namespace

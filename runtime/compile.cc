@@ -521,10 +521,7 @@ WarmedUp warm_up(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (
     }
     first.get(f.values.data(), s->name, &made.recorded, true)->reserve();
   }
-  if (s->folding && s->folding->folds) {
-    std::vector<TensorImpl*> all;
-    s->folding->add_values(f.values.data(), f.tensors.data(), f.tensors.size(), all);
-  }
+  if (s->folding && s->folding->folds) runtime::Folding::Added(*s->folding, f);
   return made;
 }
 

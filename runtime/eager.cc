@@ -25,6 +25,7 @@
 #include "runtime/eager_forms.h"
 #include "runtime/little_work.h"
 #include "runtime/written_memory.h"
+#include "tensor/frozen.h"
 #include "tensor/impl.h"
 #include "tensor/transfer.h"
 
@@ -344,6 +345,7 @@ class EagerInterpreter final : public graph::Interpreter {
       if (from.trace) fail(ErrorCode::InvalidArgument, "set_", c.loc, "the source is a tensor of a trace");
       if (from.dtype != t.dtype) fail(ErrorCode::DTypeMismatch, "set_", c.loc, "self is ", t.dtype, ", the source is ", from.dtype);
       retain(from.storage);
+      frozen_may_change(*t.storage);
       release(std::exchange(t.storage, from.storage));
       take_layout(t, from);
       return;
@@ -362,6 +364,7 @@ class EagerInterpreter final : public graph::Interpreter {
   static void take_layout(TensorImpl& to, const TensorImpl& from) {
     to.rank = from.rank;
     to.offset = from.offset;
+    frozen_may_change(*to.storage);
     to.structure_word.store(0, std::memory_order_relaxed);
     std::memcpy(to.sizes, from.sizes, sizeof to.sizes);
     std::memcpy(to.strides, from.strides, sizeof to.strides);
@@ -387,7 +390,7 @@ class EagerInterpreter final : public graph::Interpreter {
     else copy_bytes(tail, t.device, zeros.data(), Device::cpu(), static_cast<std::int64_t>(more));
     if (t.storage->bytes) copy_bytes(larger->data, t.device, t.storage->data, t.device, t.storage->bytes);
     swap_bytes(*t.storage, *larger);
-    t.storage->version.fetch_add(1, std::memory_order_relaxed);  // what is on it may be more than before
+    count_write(*t.storage);  // what is on it may be more than before
     release(larger);
   }
 

@@ -8,6 +8,7 @@
 #include "base/counters.h"
 #include "base/errors.h"
 #include "runtime/tracer.h"
+#include "tensor/frozen.h"
 
 namespace reprise::runtime {
 
@@ -132,7 +133,7 @@ namespace {
 void grow_into(Storage& own, Storage*& made, const detail::Outputs& outputs) {
   if (made == &own) return;  // another tensor on it was first
   swap_bytes(own, *made);
-  own.version.fetch_add(1, std::memory_order_relaxed);
+  count_write(own);
   for (TensorImpl* t : outputs.tensors)
     if (t && t->storage == made) {
       retain(&own);
@@ -151,7 +152,7 @@ void apply_epilogue(const Program& p, SlotValues slots, void* const* base, Tenso
     const OutputSpec& spec = p.graph.outputs[i];
     if (spec.kind != OutputSpec::Kind::NewValueOfInput) continue;
     TensorImpl& input = *inputs[spec.source];
-    input.storage->version.fetch_add(1, std::memory_order_relaxed);
+    count_write(*input.storage);
     const kernels::Lowered::Out& out = p.lowered.outputs[i];
     if (out.in_place) continue;
     Concrete from(p.outputs[i].layout, slots), to(p.outputs[i].target, slots);
@@ -179,6 +180,7 @@ void apply_epilogue(const Program& p, SlotValues slots, void* const* base, Tenso
   for (std::size_t i = 0; i < p.metadata.size(); ++i) {
     TensorImpl& input = *inputs[p.graph.metadata_mutations[i].input];
     Concrete l(p.metadata[i], slots);
+    frozen_may_change(*input.storage);
     if (p.graph.metadata_mutations[i].from_output >= 0) {
       release(std::exchange(input.storage, moved[next_moved].storage));
       input.offset = moved[next_moved++].offset;

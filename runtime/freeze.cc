@@ -17,8 +17,8 @@
 #include "base/fork.h"
 #include "base/knobs.h"
 #include "device/backend.h"
-#include "device/cpu_info.h"
 #include "graph/shape_rules.h"
+#include "kernels/cpu/packed.h"
 #include "operators/packed.h"
 #include "operators/packed_windows.h"
 #include "passes/freeze.h"
@@ -26,6 +26,7 @@
 #include "reprise/parameter.h"
 #include "runtime/folding.h"
 #include "runtime/recording.h"
+#include "tensor/frozen.h"
 #include "tensor/impl.h"
 
 namespace reprise {
@@ -34,7 +35,7 @@ void detail::freeze(const Tensor& t) {
   if (TensorImpl* impl = t.impl(); impl && impl->storage) freeze_storage(*impl->storage);
 }
 bool is_frozen(const Tensor& t) { return t.impl() && t.impl()->storage && t.impl()->storage->frozen.load(std::memory_order_relaxed) != 0; }
-void changed(const Tensor& t, SourceLoc loc) { checked_storage(t, "changed", loc).version.fetch_add(1, std::memory_order_relaxed); }
+void changed(const Tensor& t, SourceLoc loc) { count_write(checked_storage(t, "changed", loc)); }
 
 }  // namespace reprise
 
@@ -162,7 +163,7 @@ Naming naming_of(graph::Graph g, std::int32_t mode) {
   for (graph::Value& v : g.values) v.name.clear();
   const std::string text = graph::print(g, false);
   Naming out;
-  out.text = std::to_string(mode) + ' ' + std::to_string(device::cpu_info().vector_bits());  // panels are as wide as vectors
+  out.text = std::to_string(mode) + ' ' + kernels::panel_forms_text();
   std::unordered_map<std::uint32_t, std::size_t> number;
   auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   bool quoted = false;
@@ -210,11 +211,18 @@ struct Folding::State {
     std::vector<std::shared_ptr<const Values>> values;  // by part; null: nobody has read it yet
     std::vector<TensorImpl*> tensors;          // the same in a row, for calls to copy; null of what nobody has read
     bool whole = true;                         // all has been read
+    // Guarded by State::mu: the call's inputs when this was last found to be for them, by `read`, and the number of changes before it was looked at.
+    mutable std::vector<TensorImpl*> seen;
+    mutable std::uint64_t seen_at = 0;
+  };
+  struct Run {
+    std::uint32_t at, count;
   };
 
   std::vector<Part> parts;
   guards::ExprProgram rows;                    // of all parts' products
   std::vector<std::uint32_t> read;             // the call's inputs that parts read, ascending
+  std::vector<Run> runs;                       // the same as runs of neighbours
   std::vector<std::uint32_t> words;            // the call's values that parts depend on, ascending
   std::size_t n_values = 0;
   std::vector<std::uint32_t> declares;
@@ -223,11 +231,24 @@ struct Folding::State {
   mutable std::mutex mu;
   mutable std::list<std::shared_ptr<const Set>> sets;  // guarded by mu; the latest first
 
-  bool is_for(const Set& s, const std::int64_t* values, TensorImpl* const* inputs) const {
-    for (std::size_t i = 0; i < read.size(); ++i)
-      if (source_of(*inputs[read[i]]) != s.sources[i]) return false;
+  bool is_for(const Set& s, const std::int64_t* values, TensorImpl* const* inputs, std::uint64_t changes) const {
     for (std::size_t i = 0; i < words.size(); ++i)
       if (values[words[i]] != s.words[i]) return false;
+    if (s.seen_at == changes && has_seen(s, inputs)) return true;
+    for (std::size_t i = 0; i < read.size(); ++i)
+      if (source_of(*inputs[read[i]]) != s.sources[i]) return false;
+    s.seen.resize(read.size());
+    TensorImpl** to = s.seen.data();
+    for (const Run& r : runs) to = std::copy_n(inputs + r.at, r.count, to);
+    s.seen_at = changes;
+    return true;
+  }
+  bool has_seen(const Set& s, TensorImpl* const* inputs) const {
+    TensorImpl* const* seen = s.seen.data();
+    for (const Run& r : runs) {
+      if (std::memcmp(inputs + r.at, seen, r.count * sizeof *seen) != 0) return false;
+      seen += r.count;
+    }
     return true;
   }
   bool has_all(const Set& s, const std::int64_t* slots) const {
@@ -261,6 +282,9 @@ Folding::Folding(FoldedParts made, Makers makers) : folds(!made.parts.empty()), 
     std::sort(l->begin(), l->end());
     l->erase(std::unique(l->begin(), l->end()), l->end());
   }
+  for (std::uint32_t i : s.read)
+    if (s.runs.empty() || s.runs.back().at + s.runs.back().count != i) s.runs.push_back({i, 1});
+    else ++s.runs.back().count;
   table();
 }
 Folding::~Folding() = default;
@@ -314,18 +338,23 @@ std::shared_ptr<const Folding::State::Set> Folding::State::make_set(const Set* o
   return set;
 }
 
-std::shared_ptr<const void> Folding::add_values(const std::int64_t* values, TensorImpl* const* inputs, std::size_t n, std::vector<TensorImpl*>& all) const {
+Folding::Added::Added(const Folding& f, detail::CallFrame& frame) : frame_(frame), inputs_(frame.tensors.size()), held_(f.add_values(frame)) {}
+
+std::shared_ptr<const void> Folding::add_values(detail::CallFrame& frame) const {
   const State& s = *state_;
+  const std::int64_t* values = frame.values.data();
+  TensorImpl* const* inputs = frame.tensors.data();
   std::vector<std::int64_t> rows;
   auto slots = [&] {                           // asked for only while there is something that nobody has read
     if (rows.empty()) rows.resize(s.rows.size()), s.rows.evaluate(values, rows.data());
     return rows.data();
   };
   std::shared_ptr<const State::Set> set, old;
+  const std::uint64_t changes = frozen_changes.load(std::memory_order_acquire);
   {
     std::lock_guard lock(s.mu);
     for (auto it = s.sets.begin(); it != s.sets.end(); ++it) {
-      if (!s.is_for(**it, values, inputs)) continue;
+      if (!s.is_for(**it, values, inputs, changes)) continue;
       if (it != s.sets.begin()) s.sets.splice(s.sets.begin(), s.sets, it);
       ((*it)->whole || s.has_all(**it, slots()) ? set : old) = *it;
       break;
@@ -349,15 +378,13 @@ std::shared_ptr<const void> Folding::add_values(const std::int64_t* values, Tens
       if (s.sets.size() > kMostSets) gone.splice(gone.end(), s.sets, std::prev(s.sets.end()));
     }
   }
-  all.clear();
-  all.reserve(n + s.n_values);
-  all.insert(all.end(), inputs, inputs + n);
-  all.insert(all.end(), set->tensors.begin(), set->tensors.end());
+  auto& all = frame.tensors;
+  std::size_t at = all.size();
+  std::copy(set->tensors.begin(), set->tensors.end(), all.extend(set->tensors.size()));
   if (set->whole) [[likely]] return set;
-  std::size_t at = n;
   for (const State::Part& p : s.parts)
     for (std::size_t r = 0; r < p.results.size(); ++r, ++at)
-      if (!all[at]) all[at] = inputs[p.inputs[0]];  // what is not read need only have an address
+      if (!all[at]) all[at] = all[p.inputs[0]];  // what is not read need only have an address
   return set;
 }
 

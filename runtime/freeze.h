@@ -5,11 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "reprise/compile.h"
 #include "runtime/launch_code.h"
-
-namespace reprise {
-struct TensorImpl;
-}
 
 namespace reprise::runtime {
 
@@ -20,7 +17,8 @@ struct FoldedParts;  // runtime/folding.h
 // a program of its own, whose results are further inputs of the program that is left. They are kept process-wide, in one table, by the part (its text, in which names
 // and numbers of symbols do not show), the sizes, and of each frozen input the storage's number, its version and the place in it: what several specializations and functions
 // need is computed once. A storage that dies takes along what was made of it; one that was written has another version, and what was made of the old one is replaced.
-// A function remembers which values its latest calls took (a *set*), and a call compares numbers and versions with those of a set, some nanoseconds each. An input that is on no
+// A function remembers which values its latest calls took (a *set*). A call compares numbers and versions with those of a set, some nanoseconds each; or, where no frozen storage and
+// no tensor on one has changed since (one number of the process: tensor/frozen.h), which tensors it is given. An input that is on no
 // frozen storage in a later call is right, too: the part is computed for that call alone.
 //
 // Inputs that the function writes are never taken for frozen. A part never fails, draws no random numbers, and depends on no size but those of its inputs.
@@ -34,8 +32,19 @@ class Folding {
   Folding(const Folding&) = delete;
   Folding& operator=(const Folding&) = delete;
 
-  /// `all` becomes the inputs of a call, then the values, which stay as long as what is returned. Throws OutOfMemory, and StorageFreed.
-  std::shared_ptr<const void> add_values(const std::int64_t* values, TensorImpl* const* inputs, std::size_t n, std::vector<TensorImpl*>& all) const;
+  /// While it lives, the values stand behind the inputs in the tensors of a call's frame. Throws OutOfMemory, and StorageFreed.
+  class Added {
+   public:
+    Added(const Folding&, detail::CallFrame&);
+    ~Added() { frame_.tensors.resize(inputs_); }
+    Added(const Added&) = delete;
+    Added& operator=(const Added&) = delete;
+
+   private:
+    detail::CallFrame& frame_;
+    const std::size_t inputs_;
+    const std::shared_ptr<const void> held_;
+  };
 
   struct Size {
     std::int64_t values = 0, bytes = 0;
@@ -46,6 +55,7 @@ class Folding {
 
  private:
   struct State;
+  std::shared_ptr<const void> add_values(detail::CallFrame&) const;
   const std::unique_ptr<State> state_;
 };
 

@@ -25,6 +25,7 @@
 #include "base/knobs.h"
 #include "base/list.h"
 #include "graph/api_args.h"
+#include "passes/layouts.h"
 #include "reprise/ops.h"
 
 namespace reprise::detail {
@@ -245,7 +246,7 @@ const std::vector<Family>& families() {
 
 /// Of the setting as it is when it is first read: a name that is no pattern's is told once.
 void check_names(const std::string& knob) {
-  std::set<std::string_view> there{"none", "shipped", passes::kQuantizedWeights};  // the last one is a pass
+  std::set<std::string_view> there{"none", "shipped", passes::kQuantizedWeights, passes::kChannelsLast};  // the last two are passes
   for (const Family& f : families()) there.insert(f.name);
   const std::vector<std::string_view> names(there.begin(), there.end());
   for_each_listed(knob, [&](std::string_view name) {

@@ -13,7 +13,7 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/stack.h"
-#include "base/thread_object.h"
+#include "passes/layouts.h"
 #include "passes/pass.h"
 #include "runtime/profile.h"
 #include "runtime/folding.h"
@@ -21,6 +21,7 @@
 #include "runtime/shipped_patterns.h"
 #include "runtime/told.h"
 #include "runtime/validation.h"
+#include "tensor/frozen.h"
 #include "tensor/impl.h"
 
 #include <nlohmann/json.hpp>
@@ -223,6 +224,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
         recipe.emplace();
         {
           const InPhase phase(Phase::Passes);
+          const passes::FrozenInputs frozen(traced.graph, traced.frozen);
           for (passes::PassRecord& r : passes::run_pipeline(traced.graph, registered)) std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(recipe->patterns));
         }
         log_graph(log::Event::optimized, call.name, "after passes:\n", traced.graph);
@@ -335,15 +337,6 @@ inline void replay_last(const Specialization& s, CallFrame& f, TensorImpl* const
   r->replay(f.values.data(), tensors, outputs, s.tensor_results, &copied);
 }
 
-/// Inputs of a call and what is folded, in memory that this thread keeps for that.
-struct InputsAndFolded {
-  struct Kept {
-    std::vector<TensorImpl*> tensors;
-  };
-  std::vector<TensorImpl*> tensors = std::exchange(thread_object<Kept>().tensors, {});
-  ~InputsAndFolded() { thread_object<Kept>().tensors.swap(tensors); }
-};
-
 /// The same behind the stages that give the numbers of data. These are the frame's while it runs.
 [[gnu::noinline]] void replay_in_stages(const Specialization& s, CallFrame& f, std::vector<TensorImpl*> tensors, Outputs& outputs, std::int64_t& copied) {
   runtime::make_room(s.before, f.values);
@@ -383,9 +376,8 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
     replay_checked(s, f, outputs, [&] { replay_last(s, f, f.tensors.data(), outputs, copied); });
   } else if (s.before.empty()) {
     replay_checked(s, f, outputs, [&] {
-      InputsAndFolded all;
-      const std::shared_ptr<const void> held = s.folding->add_values(f.values.data(), f.tensors.data(), f.tensors.size(), all.tensors);
-      replay_last(s, f, all.tensors.data(), outputs, copied);
+      const runtime::Folding::Added folded(*s.folding, f);
+      replay_last(s, f, f.tensors.data(), outputs, copied);
     });
   } else {
     struct Values {
@@ -394,14 +386,13 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
       ~Values() { frame.values.resize(before); }
     } values{f};
     replay_checked(s, f, outputs, [&] {
-      std::vector<TensorImpl*> tensors(f.tensors.begin(), f.tensors.end());
-      std::shared_ptr<const void> held;
-      if (folds) held = s.folding->add_values(f.values.data(), f.tensors.data(), f.tensors.size(), tensors);
-      replay_in_stages(s, f, std::move(tensors), outputs, copied);
+      std::optional<runtime::Folding::Added> folded;
+      if (folds) folded.emplace(*s.folding, f);
+      replay_in_stages(s, f, {f.tensors.begin(), f.tensors.end()}, outputs, copied);
     });
   }
   numbers.count = 0;  // they are used
-  for (std::uint32_t i : s.written_anew) f.tensors[i]->storage->version.fetch_add(1, std::memory_order_relaxed);
+  for (std::uint32_t i : s.written_anew) count_write(*f.tensors[i]->storage);
   s.replays.fetch_add(1, std::memory_order_relaxed);
   if (copied) s.copied_bytes.fetch_add(copied, std::memory_order_relaxed);
 }

@@ -31,7 +31,7 @@ inside=(
   'jit/engine:        kernels/loop'
   'jit/emit:          jit/engine kernels/loop'
   'jit/cpu/loop:      jit/engine jit/emit kernels/loop'
-  'jit/cpu/micro:     jit/engine jit/emit kernels/launch kernels/cpu'
+  'jit/cpu/micro:     jit/engine jit/emit jit/cpu/loop kernels/loop kernels/launch kernels/cpu'
   'jit/gpu:           jit/engine jit/emit'
   'jit/gpu/loop:      jit/engine jit/emit jit/gpu kernels/loop'
   'jit/gpu/kernels:   jit/engine jit/emit jit/gpu kernels/launch kernels/gpu'

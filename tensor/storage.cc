@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "device/backend.h"
 #include "device/device_memory.h"
+#include "tensor/frozen.h"
 #include "tensor/impl.h"
 
 namespace reprise {
@@ -30,12 +31,15 @@ void free_bytes(Storage& s) noexcept {
 }
 
 void frozen_dies(std::uint64_t number) noexcept {
+  frozen_changes.fetch_add(1, std::memory_order_acq_rel);
   if (auto* told = frozen_storage_dies.load(std::memory_order_acquire)) told(number);
 }
 
 }  // namespace
 
 constinit std::atomic<void (*)(std::uint64_t) noexcept> frozen_storage_dies{nullptr};
+
+constinit std::atomic<std::uint64_t> frozen_changes{1};
 
 void freeze_storage(Storage& s) noexcept {
   static constinit std::atomic<std::uint64_t> g_numbers{0};
@@ -83,7 +87,7 @@ void detail::retain(TensorImpl* t) noexcept { t->refs.fetch_add(1, std::memory_o
 void detail::release(TensorImpl* t) noexcept {
   // The only holder needs no locked instruction: nobody else can raise the count meanwhile.
   if (t->refs.load(std::memory_order_acquire) != 1 && t->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  if (t->storage) reprise::release(t->storage);
+  if (t->storage) frozen_may_change(*t->storage), reprise::release(t->storage);
   delete t->trace;
   delete t->notes;
   delete t;

@@ -78,6 +78,17 @@ class Process:
             os.killpg(self.child.pid, signal.SIGCONT)
             self.stopped = False
 
+    def quit(self, limit):
+        """It ends by itself, with what a process has to say in the end; or, after so many seconds, is ended."""
+        self.go()
+        try:
+            self.child.stdin.write(b'{"do": "quit"}\n')
+            self.child.stdin.flush()
+            self.child.wait(limit)
+        except (OSError, subprocess.TimeoutExpired):
+            pass
+        self.end()
+
     def end(self):
         if self.child.poll() is None:
             os.killpg(self.child.pid, signal.SIGKILL)

@@ -146,6 +146,13 @@ def markdown(records, info, date, pictures):
             time = lambda n: ("**" if n == r["best_peer"] else "") + duration(r["seconds"][n]) + ("**" if n == r["best_peer"] else "") if n in r["seconds"] else ("failed" if n in r["failed"] else "–")
             rows.append((r["workload"], told(r["point"]), str(r["threads"] or "first"), time("reprise"), *(time(n) + (" (differs)" if n in r["differs"] else "") for n in names), f"{r['ratio']:.2f}" if r["ratio"] else "–"))
         text += [f"## {group}", "", _table(("work", "point", "threads", "reprise", *names, "ratio"), rows), ""]
+    short = {row for row, _, _, verdict in verdicts(records) if verdict == "short"}
+    profiles = [r for r in records if r["workload"] in short and r.get("profile")]
+    if profiles:
+        text += ["## Where the time of points goes that fall short", "",
+                 "What `REPRISE_PROFILE=1` says of Reprise's side, in a process of its own (docs/performance.md: how to read a row).", ""]
+        for r in profiles:
+            text += [f"{r['workload']}, {told(r['point'])}: {r['ratio']:.2f} of {r['best_peer']}", "", "```", *r["profile"], "```", ""]
     first = [r for r in records if r.get("peak_bytes")]
     if first:
         rows = []

@@ -292,6 +292,22 @@ void emit_loop(Emitter& e, Value* begin, Value* end, Value* step, std::vector<Va
   b.SetInsertPoint(after);
 }
 
+void emit_runs(Emitter& e, Value* begin, Value* end, Value* step, const std::function<void(Value*)>& body, const char* name) {
+  llvm::IRBuilder<>& b = e.b;
+  llvm::BasicBlock *before = b.GetInsertBlock(), *inside = llvm::BasicBlock::Create(e.cx.context, name, before->getParent());
+  llvm::BranchInst* any = b.CreateCondBr(b.CreateICmpSLT(begin, end), inside, inside);
+  b.SetInsertPoint(inside);
+  llvm::PHINode* iv = b.CreatePHI(begin->getType(), 2, name);
+  iv->addIncoming(begin, before);
+  body(iv);
+  Value* next = b.CreateAdd(iv, step);
+  iv->addIncoming(next, b.GetInsertBlock());
+  llvm::BranchInst* more = b.CreateCondBr(b.CreateICmpSLT(next, end), inside, inside);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(e.cx.context, llvm::Twine(name) + ".end", before->getParent());
+  any->setSuccessor(1, after), more->setSuccessor(1, after);
+  b.SetInsertPoint(after);
+}
+
 void emit_if(Emitter& e, Value* condition, const std::function<void()>& body, const std::function<void()>& other) {
   llvm::Function* f = e.b.GetInsertBlock()->getParent();
   llvm::BasicBlock* then = llvm::BasicBlock::Create(e.cx.context, "then", f);

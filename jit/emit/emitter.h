@@ -97,6 +97,9 @@ class Emitter {
 /// and replaces its entries, afterwards they are the final values. The builder ends behind the loop.
 void emit_loop(Emitter&, llvm::Value* begin, llvm::Value* end, llvm::Value* step, std::vector<llvm::Value*>& carried,
                const std::function<void(llvm::Value* iv)>& body, const char* name);
+/// The same, of nothing that goes around; asked behind the body, which is one block then where it has no branches itself: code made with little effort keeps
+/// its values in registers within a block alone.
+void emit_runs(Emitter&, llvm::Value* begin, llvm::Value* end, llvm::Value* step, const std::function<void(llvm::Value* iv)>& body, const char* name);
 /// The body only where `condition` (an i1) holds; otherwise `other`, when there is one.
 void emit_if(Emitter&, llvm::Value* condition, const std::function<void()>& body,
              const std::function<void()>& other = nullptr);

@@ -4,6 +4,7 @@
 #include "kernels/cpu/attention_kernels.h"
 #include "kernels/cpu/block_kernels.h"
 #include "kernels/cpu/convolution_kernels.h"
+#include "kernels/cpu/fragment.h"
 #include "kernels/cpu/micro_kernels.h"
 
 namespace reprise::kernels {
@@ -22,6 +23,6 @@ using MicroKernels = Kinds<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::C
                            micro::Strip, micro::Softmax, micro::Scale,
                            micro::IntDot, micro::HalfDot, micro::BlockDot, micro::IntTile, micro::ScaleSums,
                            micro::UnpackDot, micro::Unpack,
-                           micro::LowTile, micro::Interleave>;
+                           micro::LowTile, micro::Interleave, micro::Fragment>;
 
 }  // namespace reprise::kernels

@@ -98,7 +98,7 @@ void convolution_kernel(const NativeArgs& args) {
     if (result.numel() == 0) return;
     const int bits = static_cast<int>(args.integer(kOwn, own::kBits));
     const unsigned which = static_cast<unsigned>(args.integer(kOwn, own::kWhich));
-    const Sum sum = static_cast<Sum>(args.integer(kOwn, own::kSum));
+    Sum sum = static_cast<Sum>(args.integer(kOwn, own::kSum));
     const MatmulKernels f = matmul_kernels(bits, which, args.micro);
     const std::int64_t groups = args.integer(kGroups), channel_rows = args.integer(kOwn, own::kChannelRows);
     void* const* more = args.micro + std::popcount(which) + 1;  // behind what packs windows
@@ -123,6 +123,8 @@ void convolution_kernel(const NativeArgs& args) {
       y.data = made.get();
       std::int64_t stride = 1;
       for (int d = y.rank; d-- > 0; stride *= y.sizes[d]) y.strides[d] = stride;
+      // What is added stands as the result does.
+      if (sum != Sum::None) compact(sum == Sum::InPlace ? result : args.tensors[args.first_result - 1], y.data), sum = Sum::InPlace;
     }
     const std::int64_t places = count_from(w, 1);
     const bool none = places == 0 || x.numel() == 0, channels_first = none || !places_first(w), w_rows = none || !channels_first || side_by_side(w, 1);

@@ -37,14 +37,14 @@ class LowProduct {
 
   void run() {
     const std::int64_t panels = (p_.n + panels_.width() - 1) / panels_.width(), at_once = std::clamp<std::int64_t>(kPackedBytes / panels_.bytes(), 1, panels);
-    const Scratch packed(at_once * panels_.bytes());
-    packed_ = packed.get();
+    const Scratch packed(p_.panels ? 0 : at_once * panels_.bytes());
     for (std::int64_t first = 0; first < panels; first += at_once) {
       first_ = first;
       const std::int64_t count = std::min(at_once, panels - first);
-      shared(count, std::max<std::int64_t>(1, kGrainPacked / (panels_.bytes() / 4)), [&](std::int64_t i) {
+      packed_ = p_.panels ? p_.panels + first * panels_.bytes() : packed.get();
+      if (!p_.panels) shared(count, std::max<std::int64_t>(1, kGrainPacked / (panels_.bytes() / 4)), [&](std::int64_t i) {
         const std::int64_t col = column_of(i);
-        panels_.pack(col, std::min(panels_.width(), p_.n - col), packed_ + i * panels_.bytes());
+        panels_.pack(col, std::min(panels_.width(), p_.n - col), packed.get() + i * panels_.bytes());
       });
       const std::int64_t row_blocks = (p_.m + block_rows_ - 1) / block_rows_, threads = device::num_threads();
       // Few blocks of rows: split the panels too, so that every thread has some.
@@ -114,7 +114,7 @@ class LowProduct {
   const PairPanels panels_;
   std::int64_t k_room_, depth_, block_rows_, first_ = 0;
   bool in_place_;
-  char* packed_ = nullptr;
+  const char* packed_ = nullptr;
 };
 
 }  // namespace

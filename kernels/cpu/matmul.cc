@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "kernels/cpu/convolution.h"
+#include "kernels/cpu/fragment.h"
 #include "kernels/cpu/matmul_product.h"
 #include "kernels/cpu/scaled.h"
 #include "kernels/launch/layout.h"
@@ -30,6 +31,8 @@ bool collapse(const TensorView& v, int n, std::int64_t& size, std::int64_t& stri
 }
 
 constexpr std::uint32_t kMostTogether = 8;  // products of one launch
+static_assert(kMostTogether <= Fragment::kMostProducts);
+constexpr std::int64_t kLargeProduct = std::int64_t{64} << 20;  // multiplications, from which on it is parallel inside
 
 std::int64_t stride_of(const TensorView& v, int d) { return v.strides[d]; }
 
@@ -88,10 +91,38 @@ void linear_into(const MatmulKernels& f, const TensorView& x, const TensorView* 
   });
 }
 
+/// Operands as below, then what the fragment reads, then the results.
+void linear_fragment(const NativeArgs& args, const MatmulKernels& f) {
+  const Fragment fragment(args);
+  const TensorView &x = args.tensors[0], *w = args.tensors + 1;
+  const std::int64_t from = args.ints[3], step = from < 0 ? 1 : 2, k = w->sizes[1];
+  if (args.result().numel() == 0) return;
+  ProductCall all[kMostTogether];
+  std::int64_t m, a_row;
+  const bool plain = collapse(x, x.rank - 1, m, a_row);
+  if (!plain) {
+    m = 1;
+    for (int d = 0; d < x.rank - 1; ++d) m *= x.sizes[d];
+  }
+  const DType acc = acc_dtype(x.dtype);
+  const Scratch rows(plain ? 0 : x.numel() * item_size(acc));
+  if (!plain) gather(x, acc, rows.get());
+  for (std::int64_t i = 0; i < fragment.products(); ++i) {
+    ProductCall& p = all[i] = linear_product(x, w[i * step]);
+    p.m = m, p.a_row = a_row;
+    if (!plain) p.a = rows.get(), p.a_dtype = acc, p.a_row = k, p.a_col = 1;
+    p.panels = panels_for(m, from, w + i * step);
+    const Block c = fragment.place(i);
+    p.c = c.data, p.c_row = c.row;
+  }
+  multiply(f, {all, static_cast<std::size_t>(fragment.products())}, fragment);
+}
+
 /// Operands: x, the weights, each with its panels behind it where it has any, the results.
 void linear_kernel(const NativeArgs& args) {
   reporting(args, [&] {
     const MatmulKernels f = kernels_of(args);
+    if (args.ints[Fragment::kInts] > 0) return linear_fragment(args, f);
     const TensorView& x = args.tensors[0];
     const TensorView *w = args.tensors + 1, *y = &args.result();
     const std::int64_t from = args.ints[3], step = from < 0 ? 1 : 2;
@@ -111,10 +142,36 @@ void linear_kernel(const NativeArgs& args) {
   });
 }
 
+/// Operands: a, b, what the fragment reads, the results.
+void bmm_fragment(const NativeArgs& args, const MatmulKernels& f) {
+  const Fragment fragment(args);
+  if (args.result().numel() == 0) return;
+  const TensorView &a = args.tensors[0], &b = args.tensors[1];
+  const int r = a.rank - 2;
+  const std::int64_t batch = r ? a.sizes[0] : 1, m = a.sizes[r], k = a.sizes[r + 1], n = b.sizes[r + 1];
+  Steps steps{r ? a.strides[0] : 0, r ? b.strides[0] : 0, 0};
+  const Block c = fragment.place(0, batch, m, steps.c);
+  const ProductCall whole{a.dtype, a.dtype, m, n, k, a.data, stride_of(a, r), stride_of(a, r + 1), b.data, stride_of(b, r), stride_of(b, r + 1), c.data, c.row};
+  auto some = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      ProductCall p = whole;
+      const std::int64_t size = item_size(p.dtype);
+      p.a += i * steps.a * size, p.b += i * steps.b * size;
+      if (p.c) p.c += i * steps.c * size;
+      multiply(f, {&p, 1}, fragment, i * m);
+    }
+  };
+  const std::int64_t fmas = m * n * (k + fragment.cost());
+  if (batch < 2 || m * n * k > kLargeProduct) return some(0, batch);
+  if (multiply_batch(f, whole, batch, steps, &fragment)) return;
+  parallel(batch, std::max<std::int64_t>(1, (std::int64_t{1} << 20) / (fmas + 1)), some);
+}
+
 /// mm is a bmm of one.
 void bmm_kernel(const NativeArgs& args) {
   reporting(args, [&] {
     MatmulKernels f = kernels_of(args);
+    if (args.ints[Fragment::kInts] > 0) return bmm_fragment(args, f);
     const TensorView &a = args.tensors[0], &b = args.tensors[1], &c = args.result();
     if (c.numel() == 0) return;
     const char* sum = summand(args);
@@ -136,7 +193,7 @@ void bmm_kernel(const NativeArgs& args) {
       });
     };
     std::int64_t fmas = c.sizes[r] * c.sizes[r + 1] * a.sizes[r + 1];
-    if (batch < 2 || fmas > std::int64_t{64} << 20) {  // large products are parallel inside
+    if (batch < 2 || fmas > kLargeProduct) {
       for (std::int64_t i = 0; i < batch; ++i) one(i);
       return;
     }
@@ -154,8 +211,8 @@ void bmm_kernel(const NativeArgs& args) {
 bool surely(Int v, std::int64_t k) { return !v.is_symbolic() && v.hint() == k; }
 
 /// The slots that the operands' known sizes and strides leave possible; the run-time choice of multiply() stays within
-/// them.
-unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
+/// them. `panels_from`: of products with panels, up to how many rows they are not read; else below 0.
+unsigned needed_kernels(const std::vector<Operand>& operands, bool linear, std::int64_t panels_from) {
   using K = MatmulKernels;
   auto bit = [](K::Slot s) { return 1u << s; };
   const Layout &a = operands[0].layout, &b = operands[1].layout, &c = operands.back().layout;
@@ -170,8 +227,8 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
     m_known = m_known && !c.sizes[d].is_symbolic(), m *= c.sizes[d].hint();
   bool rows = surely(k_stride, 1), columns = surely(n_stride, 1) && !rows, a_rows = surely(a.strides[a.dim() - 1], 1);
   const Int& k = a.sizes[a.dim() - 1];
-  const std::int64_t most = dot_rows(dtype, k.is_symbolic() ? std::numeric_limits<std::int64_t>::max() : k.hint());
-  const bool packed = operands.size() == 4;  // those have more rows than dots take, or may have
+  const bool packed = panels_from >= 0;  // those have more rows than dots take, or may have
+  const std::int64_t most = packed ? panels_from : dot_rows(dtype, k.is_symbolic() ? std::numeric_limits<std::int64_t>::max() : k.hint());
   if (rows && m_known && !packed && m <= dot_rows(dtype, k.is_symbolic() ? 0 : k.hint())) {
     return bit(K::kDot1) | (m > 1 ? bit(K::kDot4) : 0) | (half ? bit(K::kConvertIn) : 0);
   }
@@ -200,12 +257,44 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear) {
 
 }  // namespace
 
+namespace {
+
+/// [n, ..., c] seen as [n, c, ...], and back.
+Layout channels_second(const Layout& l) {
+  Layout out = l;
+  for (std::size_t d = 1; d < l.sizes.size(); ++d) {
+    const std::size_t from = d == 1 ? l.sizes.size() - 1 : d - 1;
+    out.sizes[d] = l.sizes[from], out.strides[d] = l.strides[from];
+  }
+  return out;
+}
+Layout channels_last(const Layout& l) {
+  Layout out = l;
+  for (std::size_t d = 1; d < l.sizes.size(); ++d) {
+    const std::size_t from = d + 1 == l.sizes.size() ? 1 : d + 1;
+    out.sizes[d] = l.sizes[from], out.strides[d] = l.strides[from];
+  }
+  return out;
+}
+/// Its elements fill its place row by row, or do so with the channels last.
+bool is_dense(const Layout& l) {
+  if (same_layout(l, contiguous_layout(l.sizes))) return true;
+  const Layout last = channels_last(l);
+  return l.dim() > 2 && same_layout(last, contiguous_layout(last.sizes));
+}
+
+}  // namespace
+
 NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
   if (product_forms().at(node.op) == ProductForm::Windows) return convolution_launch(g, node, std::move(operands));
+  if (product_forms().at(node.op) == ProductForm::WindowsLast) {  // its kernel is told of strides alone
+    operands.back().layout = channels_second(operands.back().layout);
+    return convolution_launch(g, node, std::move(operands));
+  }
   const bool packed = product_forms().at(node.op) == ProductForm::Packed;
   bool linear = packed || product_forms().at(node.op) == ProductForm::Rows;
   DType dtype = operands.back().dtype;
-  const bool widening = product_forms().at(node.op) == ProductForm::Matrix && operands[0].dtype != dtype;
+  const bool widening = (packed || product_forms().at(node.op) == ProductForm::Matrix) && operands[0].dtype != dtype;
   if (widening || product_forms().at(node.op) == ProductForm::Scaled) return scaled_launch(g, node, std::move(operands));
   if (dtype == DType::Bool || operands.size() != (packed ? 4 : 3)) return reference_launch(g, node, std::move(operands));
   NativeLaunch out;
@@ -214,8 +303,9 @@ NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::
   if (linear && !packed) out.args.push_back({});
 
   int bits = micro_vector_bits();
-  unsigned which = needed_kernels(operands, linear);
-  out.ints = {bits, static_cast<std::int64_t>(which), static_cast<std::int64_t>(Sum::None), packed ? std::get<Int>(node.args[3]) : Int(-1)};
+  const Int from = packed ? std::get<Int>(node.args[3]) : Int(-1);
+  unsigned which = needed_kernels(operands, linear, from.hint());
+  out.ints = {bits, static_cast<std::int64_t>(which), static_cast<std::int64_t>(Sum::None), from, 0};
   out.micro = matmul_specs(bits, dtype, which);
   operands.back().written = true;
   out.operands = std::move(operands);
@@ -286,11 +376,16 @@ std::optional<Ending> ending_of(const LoopKernel& k) {
 
 /// Where its integers say what is added; null: to this product nothing can be.
 Int* sum_of(NativeLaunch& p) {
-  if (p.fn == linear_kernel || p.fn == bmm_kernel) return &p.ints[2];
+  if (p.fn == linear_kernel || p.fn == bmm_kernel) return is_number(p.ints[Fragment::kInts], 0) ? &p.ints[2] : nullptr;
   return is_convolution(p) ? &p.ints[p.args.back().first + convolution_ints::kSum] : nullptr;
 }
 
 }  // namespace
+
+bool takes_fragment(const Launch& l) {
+  const auto* p = std::get_if<NativeLaunch>(&l.what);
+  return p && (p->fn == linear_kernel || p->fn == bmm_kernel) && is_number(p->ints[2], static_cast<std::int64_t>(Sum::None)) && is_number(p->ints[Fragment::kInts], 0);
+}
 
 bool join_sum(Launch& product, const Launch& sum) {
   auto* p = std::get_if<NativeLaunch>(&product.what);
@@ -303,7 +398,7 @@ bool join_sum(Launch& product, const Launch& sum) {
   if (ending->relu && !is_number(p->ints[p->args.back().first + convolution_ints::kRelu], 0)) return false;
   const Access *read = &k.accesses[ending->read], *other = ending->other == ~0u ? nullptr : &k.accesses[ending->other], &to = k.accesses[ending->store];
   if (other && s->buffers[read->buffer] != made.buffer) std::swap(read, other);
-  if (s->buffers[read->buffer] != made.buffer || !same_layout(made.layout, contiguous_layout(made.layout.sizes)) || !is_number(read->offset, 0)) return false;
+  if (s->buffers[read->buffer] != made.buffer || !is_dense(made.layout) || !is_number(read->offset, 0)) return false;
   if (!same_number(numel(k.extents), numel(made.layout.sizes))) return false;
   for (const Access* a : {read, other ? other : read, &to})
     if (k.buffers[a->buffer].dtype != made.dtype || !a->gathers.empty() || !same_numbers(a->strides, read->strides)) return false;

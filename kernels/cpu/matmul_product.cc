@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "device/cpu_info.h"
+#include "kernels/cpu/fragment.h"
 #include "kernels/cpu/low_product.h"
 
 namespace reprise::kernels {
@@ -94,8 +99,11 @@ void widen(const MatmulKernels& f, DType t, const char* src, std::int64_t row, s
 /// m <= kGemvRows times 1 or 4 rows against streamed weights: of one product, or of several with dots (see `dots`).
 class Gemv {
  public:
-  Gemv(const MatmulKernels& f, std::span<const ProductCall> all)
-      : f_(f), all_(all), p_(all[0]), acc_(acc_dtype(p_.dtype)), size_(item_size(acc_)), dot_(dots(f, p_)) {}
+  Gemv(const MatmulKernels& f, std::span<const ProductCall> all, const Fragment* fragment = nullptr, std::int64_t first_row = 0)
+      : f_(f), all_(all), p_(all[0]), fragment_(fragment), first_row_(first_row), acc_(acc_dtype(p_.dtype)), size_(item_size(acc_)), dot_(dots(f, p_)) {}
+
+  /// Does it make all of the result in one step? Only then it takes a fragment.
+  bool direct() const { return p_.dtype == acc_ || dot_; }
 
   /// Are the weights' rows contiguous, and is there code for dots with them?
   static bool dots(const MatmulKernels& f, const ProductCall& p) { return (p.b_row == 1 || p.k == 1) && f.dot[0]; }
@@ -104,7 +112,7 @@ class Gemv {
     // Two or three rows are four: the weights are what takes the time.
     filled_ = dot_ && f_.dot[1] && p_.m > 1 && p_.m < kGemvRows;
     std::int64_t in_rows = filled_ ? kGemvRows : p_.a_dtype == acc_ && (p_.a_col == 1 || p_.k <= 1) ? 0 : p_.m;
-    bool direct = p_.dtype == acc_ || dot_;
+    const bool direct = this->direct();
     std::int64_t k_row = round_up(p_.k, 64 / size_), n_row = round_up(p_.n, 64 / size_);
     std::int64_t need = (in_rows * k_row + (direct ? 0 : p_.m * n_row)) * size_;
     // Small products are a microsecond or two: no allocator on their way.
@@ -119,9 +127,14 @@ class Gemv {
     }
     if (!direct) sums_ = scratch + in_rows * k_row * size_, sums_row_ = n_row;
     std::int64_t line = p_.k * item_size(p_.dtype), n = 0;
+    if (fragment_) {
+      line = (line + p_.m * fragment_->cost()) * static_cast<std::int64_t>(all_.size());
+      if (p_.n * line <= kGrainBytes / 3) return ended_columns(0, p_.n);
+      return parallel(p_.n, std::max<std::int64_t>(32, kGrainBytes / line), [this](std::int64_t begin, std::int64_t end) { ended_columns(begin, end); });
+    }
     for (const ProductCall& p : all_) n += p.n;
     if (n * line <= kGrainBytes / 3)
-      for (const ProductCall& p : all_) columns(p, 0, p.n);
+      for (const ProductCall& p : all_) columns(p, 0, p.n, result(p, 0), result_row(p));
     else
       parallel(n, std::max<std::int64_t>(32, kGrainBytes / line),
                [this](std::int64_t begin, std::int64_t end) { columns_of_all(begin, end); });
@@ -146,28 +159,53 @@ class Gemv {
   void columns_of_all(std::int64_t begin, std::int64_t end) const {
     for (const ProductCall& p : all_) {
       if (end <= 0) return;
-      if (begin < p.n) columns(p, std::max<std::int64_t>(begin, 0), std::min(end, p.n));
+      const std::int64_t first = std::max<std::int64_t>(begin, 0);
+      if (begin < p.n) columns(p, first, std::min(end, p.n), result(p, first), result_row(p));
       begin -= p.n, end -= p.n;
     }
   }
 
-  void columns(const ProductCall& p, std::int64_t begin, std::int64_t end) const {
+  /// Columns of all products, and the fragment over them.
+  void ended_columns(std::int64_t begin, std::int64_t end) const {
+    const std::int64_t item = item_size(p_.dtype), most = std::clamp<std::int64_t>(kEndedBytes / (p_.m * item * std::ssize(all_)) / 8 * 8, 32, kChunk);
+    const std::int64_t own = std::count_if(all_.begin(), all_.end(), [](const ProductCall& p) { return !p.c; }), step = std::min(most, end - begin), bytes = p_.m * step * item;
+    alignas(64) char small[16 << 10];
+    const Scratch large(own * bytes > static_cast<std::int64_t>(sizeof small) ? own * bytes : 0);
+    char* const memory = large.get() ? large.get() : small;
+    for (; begin < end; begin += step) {
+      Block blocks[Fragment::kMostProducts];
+      const std::int64_t cols = std::min(step, end - begin);
+      char* room = memory;
+      for (std::size_t i = 0; i < all_.size(); ++i) {
+        const ProductCall& p = all_[i];
+        blocks[i] = p.c ? Block{p.c + begin * item, p.c_row} : Block{std::exchange(room, room + bytes), step};
+        columns(p, begin, begin + cols, blocks[i].data, blocks[i].row);
+      }
+      fragment_->run(first_row_, p_.m, begin, cols, blocks);
+    }
+  }
+  static constexpr std::int64_t kEndedBytes = 128 << 10;  // of products before the fragment: in the L2 cache
+
+  /// Where the sums of columns from `col` on stand, and how many elements apart rows are there.
+  char* result(const ProductCall& p, std::int64_t col) const { return sums_ ? sums_ + col * size_ : p.c + col * item_size(p.dtype); }
+  std::int64_t result_row(const ProductCall& p) const { return sums_ ? sums_row_ : p.c_row; }
+
+  void columns(const ProductCall& p, std::int64_t begin, std::int64_t end, char* y, std::int64_t y_row) const {
     // More rows than one call serves: the weights come from memory once, and from the cache after that.
     std::int64_t chunk = filled_ ? kFilledColumns : p.m <= kGemvRows
                              ? end - begin
                              : std::max<std::int64_t>(32, kChunkBytes / (p.k * item_size(p.dtype)) / 8 * 8);
-    for (; begin < end; begin += chunk) chunk_of_columns(p, begin, std::min(end, begin + chunk));
+    const std::int64_t y_size = dot_ ? item_size(p.dtype) : size_;
+    for (; begin < end; begin += chunk, y += chunk * y_size) chunk_of_columns(p, begin, std::min(end, begin + chunk), y, y_row);
   }
 
-  void chunk_of_columns(const ProductCall& p, std::int64_t begin, std::int64_t end) const {
+  void chunk_of_columns(const ProductCall& p, std::int64_t begin, std::int64_t end, char* y_first, std::int64_t y_row) const {
     std::int64_t w_size = item_size(p.dtype), y_size = dot_ ? w_size : size_;
-    char* y_first = sums_ ? sums_ : p.c;
-    std::int64_t y_row = sums_ ? sums_row_ : p.c_row;
     const char* w = p.b + begin * p.b_col * w_size;
     if (filled_) {
       alignas(64) char sums[kGemvRows * kFilledColumns * sizeof(double)];
       f_.dot[1](x_, x_row_, w, p.b_col, sums, kFilledColumns, end - begin, p.k);
-      for (std::int64_t i = 0; i < p.m; ++i) std::memcpy(p.c + (i * p.c_row + begin) * w_size, sums + i * kFilledColumns * w_size, static_cast<std::size_t>((end - begin) * w_size));
+      for (std::int64_t i = 0; i < p.m; ++i) std::memcpy(y_first + i * y_row * w_size, sums + i * kFilledColumns * w_size, static_cast<std::size_t>((end - begin) * w_size));
       return;
     }
     for (std::int64_t i = 0; i < p.m;) {
@@ -176,7 +214,7 @@ class Gemv {
       // another order, and equal rows shall give equal results wherever they stand.
       if (dot_ && f_.dot[1] && p.m > kGemvRows && !four) i = p.m - kGemvRows, four = true;
       const char* x = x_ + i * x_row_ * size_;
-      char* y = y_first + (i * y_row + begin) * y_size;
+      char* y = y_first + i * y_row * y_size;
       if (dot_) {
         f_.dot[four](x, x_row_, w, p.b_col, y, y_row, end - begin, p.k);
       } else {
@@ -191,6 +229,8 @@ class Gemv {
   const MatmulKernels& f_;
   std::span<const ProductCall> all_;
   const ProductCall& p_;
+  const Fragment* fragment_;
+  std::int64_t first_row_;
   DType acc_;
   std::int64_t size_;
   bool dot_, filled_ = false;  // filled_: rows are added up to kGemvRows
@@ -216,11 +256,12 @@ class Matrix final : public PanelSource {
   }
   std::int64_t width() const override { return width_; }
   void pack(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t k, std::int64_t deep, char* panel) const override {
+    if (p_.panels) return f_.convert_in(p_.panels + (col * room() + k * width_) * size_, 0, panel, 0, 1, deep * width_);
     widen(f_, p_.dtype, p_.b + (image * image_ + k * p_.b_row + col * p_.b_col) * size_, p_.b_row, p_.b_col, panel, width_, deep, cols);
   }
   bool packs_parts() const override { return true; }
   const char* as_it_stands(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t& row) const override {
-    if (p_.panels) return row = width_, panel(col);
+    if (p_.panels) return row = width_, p_.dtype == acc_dtype(p_.dtype) ? panel(col) : nullptr;
     row = p_.b_row;
     return in_place_ && cols % lanes_ == 0 ? p_.b + (image * image_ + col) * size_ : nullptr;
   }
@@ -241,6 +282,24 @@ class Matrix final : public PanelSource {
   const ProductCall& p_;
   std::int64_t image_, lanes_, size_, width_;
   bool in_place_;
+};
+
+/// The B's of several products of one A, all of as many columns.
+class Matrices final : public PanelSource {
+ public:
+  Matrices(const MatmulKernels& f, std::span<const ProductCall> all) {
+    all_.reserve(all.size());
+    for (const ProductCall& p : all) all_.emplace_back(f, p);
+  }
+  std::int64_t width() const override { return all_[0].width(); }
+  void pack(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t k, std::int64_t deep, char* panel) const override { at(image).pack(0, col, cols, k, deep, panel); }
+  bool packs_parts() const override { return true; }
+  const char* as_it_stands(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t& row) const override { return at(image).as_it_stands(0, col, cols, row); }
+  Lines columns(std::int64_t image, std::int64_t col, std::int64_t cols) const override { return at(image).columns(0, col, cols); }
+
+ private:
+  const Matrix& at(std::int64_t image) const { return all_[static_cast<std::size_t>(image)]; }
+  std::vector<Matrix> all_;
 };
 
 /// What a loop over tiles will use next, handed out in parts: each tile fetches one.
@@ -289,7 +348,10 @@ class Gemm {
         tile_rows_(gemm_rows(f.bits)),
         packed_bytes_(packed_bytes),
         image_panels_((all.p.n + width_ - 1) / width_),
-        panels_(image_panels_ * all.images) {
+        panels_(image_panels_ * all.images),
+        together_(all.fragment && all.a_image == 0 ? all.images : 1),
+        own_(all.fragment ? (all.each.empty() ? !all.p.c : std::count_if(all.each.begin(), all.each.end(), [](const ProductCall& p) { return !p.c; })) : 0),
+        c_size_(item_size(all.p.dtype)) {
     const ProductCall& p = p_;
     depth_ = product_depth(p.k, lanes_);
     blocks_ = p.k <= depth_ ? 1 : (p.k + depth_ - 1) / depth_;
@@ -309,24 +371,78 @@ class Gemm {
   }
 
  private:
-  /// Panel i: the columns [col, col + cols) of an image.
+  /// Panel i: the columns [col, col + cols) of an image. The same columns of images that a fragment reads together come one after the other.
   struct Panel {
     std::int64_t image, col, cols;
   };
   Panel panel_at(std::int64_t i) const {
+    if (together_ > 1) {
+      const std::int64_t col = i / together_ * width_;
+      return {i % together_, col, std::min(width_, p_.n - col)};
+    }
     const std::int64_t image = image_panels_ == panels_ ? 0 : i / image_panels_, col = (i - image * image_panels_) * width_;
     return {image, col, std::min(width_, p_.n - col)};
   }
   std::int64_t c_at(const Panel& at) const { return at.image * all_.c_image + at.col; }
 
-  /// What tiles read of A and where sums stand that are not whole yet: rows from `first` on.
+  /// Where elements of a result stand from some row on; `data` null: in a block of the thread's own.
+  Block place(const Panel& at, std::int64_t row) const {
+    const ProductCall& p = all_.each.empty() ? p_ : all_.each[static_cast<std::size_t>(at.image)];
+    return {p.c ? p.c + (row * p.c_row + c_at(at)) * c_size_ : nullptr, p.c_row};
+  }
+
+  /// Panels that have met some rows, and wait for the fragment: of the same columns of all images that it reads.
+  class Ended {
+   public:
+    /// `own`: memory for as many products as have no place, `columns` of each of so many rows: of those that wait, or, from column `from` on, of all.
+    Ended(const Gemm& g, std::int64_t row, std::int64_t rows, char* own, std::int64_t columns, std::int64_t from = -1) : g_(g), row_(row), rows_(rows), own_(own), columns_(columns), from_(from) {}
+    /// Where a panel is made, the next one to be whole.
+    Block place(const Panel& at) const { return place_in(at, from_ >= 0 ? at.col - from_ : cols_ ? at.col - first_ : 0); }
+    /// It is whole. The fragment runs when there are as many columns as it takes at once, at the end of an image, or if it is the `last`.
+    void add(const Panel& at, bool last) {
+      if (cols_ == 0) first_ = at.col;
+      cols_ = at.col + at.cols - first_;
+      const std::int64_t together = g_.together_;
+      if ((together > 1 && at.image + 1 < together) || (!last && cols_ < g_.ended_columns(rows_) && at.col + at.cols < g_.p_.n)) return;
+      Block blocks[Fragment::kMostProducts];
+      for (std::int64_t i = 0; i < together; ++i) blocks[i] = place_in({together > 1 ? i : at.image, first_, cols_}, from_ >= 0 ? first_ - from_ : 0);
+      const std::int64_t matrix = together > 1 ? 0 : at.image * g_.p_.m;
+      g_.all_.fragment->run(g_.all_.first_row + matrix + row_, rows_, first_, cols_, blocks);
+      cols_ = 0;
+    }
+
+   private:
+    Block place_in(const Panel& at, std::int64_t own_col) const {
+      if (const Block there = g_.place(at, row_); there.data) return there;
+      std::int64_t before = 0;
+      for (std::int64_t i = 0; i < at.image && !g_.all_.each.empty(); ++i) before += !g_.all_.each[static_cast<std::size_t>(i)].c;
+      return {own_ + (before * rows_ * columns_ + own_col) * g_.c_size_, columns_};
+    }
+    const Gemm& g_;
+    std::int64_t row_, rows_;
+    char* own_;
+    std::int64_t columns_, from_, first_ = 0, cols_ = 0;  // first_, cols_: what waits
+  };
+  /// Of how many columns blocks for the fragment are: whole panels, which together stay in the L2 cache.
+  std::int64_t ended_columns(std::int64_t rows) const {
+    const std::int64_t most = l2_bytes() / 4 / std::max<std::int64_t>(1, rows * c_size_ * together_), wanted = std::min<std::int64_t>(kEndedColumns, most);
+    return std::clamp<std::int64_t>(wanted / width_, 1, image_panels_) * width_;
+  }
+  static constexpr std::int64_t kEndedColumns = 384;
+  /// Multiplications that an element of a result takes, or as much other work.
+  std::int64_t work() const { return p_.k + (all_.fragment ? all_.fragment->cost() : 0); }
+
+  /// What tiles read of A, where the panel's sums stand that are not whole yet, and its results: rows from `first` on.
   struct Rows {
     std::int64_t first, count;
     const char* a;
     std::int64_t a_row;
     char* sums;
     std::int64_t sums_row;
+    Block c{};
   };
+  /// Were B's panels packed before, as tiles read them?
+  bool panels_stand() const { return p_.panels && p_.dtype == acc_; }
   bool sums_in_c() const { return p_.dtype == acc_ || blocks_ == 1; }
   bool sum_apart() const { return p_.sum && blocks_ == 1; }
 
@@ -341,11 +457,10 @@ class Gemm {
 
   /// Rows [k, k + deep) of one panel, which stand at b, times some rows. a: at their element k.
   void tiles(const Panel& at, const char* b, std::int64_t b_row, std::int64_t k, std::int64_t deep, const Rows& rows, Ahead& ahead) const {
-    const std::int64_t c_size = item_size(p_.dtype);
     micro::GemmTile t;
-    t.a_row = rows.a_row, t.a_col = 1, t.b_row = b_row, t.c_row = p_.c_row, t.k = deep;
+    t.a_row = rows.a_row, t.a_col = 1, t.b_row = b_row, t.c_row = rows.c.row, t.k = deep;
     t.first = k == 0 && !p_.sum, t.last = k + deep >= p_.k, t.relu = all_.relu;
-    t.acc_row = sums_in_c() ? p_.c_row : rows.sums_row;
+    t.acc_row = sums_in_c() ? rows.c.row : rows.sums_row;
     for (std::int64_t v = 0, step; v < at.cols; v += step) {
       const std::int64_t left = at.cols - v;
       const micro::GemmFn f = left > 2 * lanes_ ? f_.gemm_full : left > lanes_ ? f_.gemm_two : f_.gemm_one;
@@ -356,7 +471,7 @@ class Gemm {
         t.m = std::min<std::int64_t>(tile_rows_, rows.count - i);
         t.a = rows.a + i * t.a_row * size_;
         if (all_.bias) t.bias = all_.bias + (rows.first + i) * size_;
-        t.c = p_.c + ((rows.first + i) * p_.c_row + c_at(at) + v) * c_size;
+        t.c = rows.c.data + (i * rows.c.row + v) * c_size_;
         t.acc = sum_apart() ? const_cast<char*>(p_.sum) + (static_cast<char*>(t.c) - p_.c) : sums_in_c() ? t.c : rows.sums + (i * rows.sums_row + v) * size_;
         ahead.take(t);
         f(&t);
@@ -378,8 +493,8 @@ class Gemm {
     Scratch wide(before ? wide_bytes() : 0);
     if (before) widen_rows(0, p_.m, 0, p_.k, wide.get(), wide_row_);
     const Rows rows{0, p_.m, before ? wide.get() : p_.a, before ? wide_row_ : p_.a_row, nullptr, width_};
-    parallel(panels_, std::max<std::int64_t>(1, kGrainFmas / std::max<std::int64_t>(1, p_.m * p_.k * std::min(p_.n, width_))),
-             [&](std::int64_t b, std::int64_t e) { some_panels(b, e, rows); });
+    parallel(panels_ / together_, std::max<std::int64_t>(1, kGrainFmas / std::max<std::int64_t>(1, p_.m * work() * std::min(p_.n, width_) * together_)),
+             [&](std::int64_t b, std::int64_t e) { some_panels(b * together_, e * together_, rows); });
   }
   std::int64_t wide_bytes() const { return round_up(p_.m, lanes_) * wide_row_ * size_; }
 
@@ -401,11 +516,15 @@ class Gemm {
     const bool parts = source.packs_parts(), own_a = !a_in_place_ && all_.a_image != 0;
     const std::int64_t tail = p_.n % width_;
     std::int64_t b_row;
-    const bool stands = (p_.n < width_ || source.as_it_stands(0, 0, width_, b_row)) && (tail == 0 || source.as_it_stands(0, 0, tail, b_row));
+    bool stands = true;
+    for (std::int64_t i = 0; i < together_; ++i)
+      stands = stands && (p_.n < width_ || source.as_it_stands(i, 0, width_, b_row)) && (tail == 0 || source.as_it_stands(i, 0, tail, b_row));
     const std::int64_t panel_bytes = stands ? 0 : (parts ? depth_ : k_room_) * width_ * size_, sums_bytes = sums_in_c() ? 0 : p_.m * width_ * size_;
-    Scratch scratch(panel_bytes + sums_bytes + (own_a ? wide_bytes() : 0));
+    const std::int64_t wide_a = own_a ? wide_bytes() : 0, own_columns = own_ ? std::min(ended_columns(p_.m), (end - begin) / together_ * width_) : 0;
+    Scratch scratch(panel_bytes + sums_bytes + wide_a + own_ * p_.m * own_columns * c_size_);
     char *packed = scratch.get(), *wide = packed + panel_bytes + sums_bytes;
     rows.sums = packed + panel_bytes;
+    Ended ended(*this, 0, p_.m, wide + wide_a, own_columns);
     const char *const first_a = rows.a, *a = first_a;
     if (own_a) rows.a_row = wide_row_;
     std::int64_t image = -1;
@@ -428,24 +547,25 @@ class Gemm {
         of_panel.add(source.columns(next.image, next.col, next.cols));
       }
       begin_sums(at, 0, p_.m);
+      rows.c = all_.fragment ? ended.place(at) : place(at, 0);
       for (std::int64_t k = 0; k < p_.k; k += depth_) {
         const std::int64_t deep = std::min(depth_, p_.k - k);
         if (pack && parts) source.pack(at.image, at.col, at.cols, k, deep, packed);
         rows.a = a + k * size_;
         tiles(at, pack && parts ? b : b + k * b_row * size_, b_row, k, deep, rows, all_.a_image ? of_image : of_panel);
       }
+      if (all_.fragment) ended.add(at, j + 1 == end);
     }
   }
 
   void run_by_blocks() {
-    const std::int64_t panel_bytes = k_room_ * width_ * size_, at_once = std::clamp<std::int64_t>(packed_bytes_ / panel_bytes, 1, panels_);
-    Scratch packed(p_.panels ? 0 : at_once * panel_bytes);
+    const std::int64_t panel_bytes = k_room_ * width_ * size_, at_once = std::clamp<std::int64_t>(packed_bytes_ / panel_bytes / together_, 1, panels_ / together_) * together_;
+    Scratch packed(panels_stand() ? 0 : at_once * panel_bytes);
     packed_ = packed.get();
     for (std::int64_t first = 0; first < panels_; first += at_once) {
       first_ = first;
       std::int64_t count = std::min(at_once, panels_ - first);
-      if (p_.panels) packed_ = p_.panels + first * panel_bytes;
-      else parallel(count, std::max<std::int64_t>(1, kGrainPacked / (k_room_ * width_)),
+      if (!panels_stand()) parallel(count, std::max<std::int64_t>(1, kGrainPacked / (k_room_ * width_)),
                [this, &packed](std::int64_t b, std::int64_t e) {
                  for (std::int64_t i = b; i < e; ++i) {
                    const Panel at = panel_at(first_ + i);
@@ -457,12 +577,13 @@ class Gemm {
       std::int64_t wanted = device::num_threads() * 3;
       std::int64_t groups = std::clamp<std::int64_t>((wanted + row_blocks - 1) / row_blocks, 1, (count + 3) / 4);
       if (device::num_threads() == 1) groups = 1;
-      std::int64_t fmas = block_rows_ * p_.k * width_ * count / groups;
+      std::int64_t fmas = block_rows_ * work() * width_ * count / groups;
       parallel(row_blocks * groups, std::max<std::int64_t>(1, kGrainFmas / std::max<std::int64_t>(1, fmas)),
                [&](std::int64_t b, std::int64_t e) {
                  for (std::int64_t i = b; i < e; ++i) {
                    std::int64_t g = i % groups;
-                   block(i / groups * block_rows_, count * g / groups, count * (g + 1) / groups);
+                   const std::int64_t some = count / together_;
+                   block(i / groups * block_rows_, some * g / groups * together_, some * (g + 1) / groups * together_);
                  }
                });
     }
@@ -472,19 +593,32 @@ class Gemm {
   void block(std::int64_t row, std::int64_t panel, std::int64_t panel_end) const {
     const std::int64_t count = std::min(block_rows_, p_.m - row), room = round_up(block_rows_, lanes_);
     const std::int64_t a_row = round_up(depth_, 64 / size_) | (64 / size_), sums_row = (panel_end - panel) * width_;
+    if (panel == panel_end) return;
     for (std::int64_t j = panel; j < panel_end; ++j) begin_sums(panel_at(first_ + j), row, count);
-    const std::int64_t a_bytes = a_in_place_ ? 0 : room * a_row * size_;
-    Scratch scratch(a_bytes + (sums_in_c() ? 0 : count * sums_row * size_));
+    const std::int64_t a_bytes = a_in_place_ ? 0 : room * a_row * size_, sums_bytes = sums_in_c() ? 0 : count * sums_row * size_;
+    // Sums that stand in blocks of one's own are kept for all panels until the last of k.
+    const bool keeps = sums_in_c() && blocks_ > 1;
+    const std::int64_t columns = sums_row / together_, own_columns = own_ ? keeps ? columns : std::min(ended_columns(count), columns) : 0;
+    Scratch scratch(a_bytes + sums_bytes + own_ * count * own_columns * c_size_);
+    Ended ended(*this, row, count, scratch.get() + a_bytes + sums_bytes, own_columns, keeps ? panel_at(first_ + panel).col : -1);
     for (std::int64_t k = 0; k < p_.k; k += depth_) {
       const std::int64_t deep = std::min(depth_, p_.k - k);
       Rows rows{row, count, p_.a + (row * p_.a_row + k * p_.a_col) * item_size(p_.a_dtype), p_.a_row, nullptr, sums_row};
       if (!a_in_place_) widen_rows(row, count, k, deep, scratch.get(), a_row), rows.a = scratch.get(), rows.a_row = a_row;
-      auto b = [&](std::int64_t j) { return packed_ + (j * k_room_ + k) * width_ * size_; };
+      auto b = [&](std::int64_t j) {
+        if (!panels_stand()) return packed_ + (j * k_room_ + k) * width_ * size_;
+        const Panel at = panel_at(first_ + j);
+        std::int64_t b_row;
+        return all_.source.as_it_stands(at.image, at.col, at.cols, b_row) + k * width_ * size_;
+      };
       for (std::int64_t j = panel; j < panel_end; ++j) {
         rows.sums = scratch.get() + a_bytes + (j - panel) * width_ * size_;
         Ahead ahead;
         if (j + 1 < panel_end) ahead.add(Lines::dense(b(j + 1), deep * width_ * size_));
-        tiles(panel_at(first_ + j), b(j), width_, k, deep, rows, ahead);
+        const Panel at = panel_at(first_ + j);
+        rows.c = all_.fragment ? ended.place(at) : place(at, row);
+        tiles(at, b(j), width_, k, deep, rows, ahead);
+        if (all_.fragment && k + deep >= p_.k) ended.add(at, j + 1 == panel_end);
       }
     }
   }
@@ -493,18 +627,26 @@ class Gemm {
   const PackedProduct& all_;
   const ProductCall& p_;
   DType acc_;
-  std::int64_t size_, lanes_, width_, tile_rows_, packed_bytes_, image_panels_, panels_, block_rows_, blocks_, depth_, k_room_, wide_row_, first_ = 0;
+  std::int64_t size_, lanes_, width_, tile_rows_, packed_bytes_, image_panels_, panels_, together_, own_, c_size_, block_rows_, blocks_, depth_, k_room_, wide_row_, first_ = 0;
   bool a_in_place_;
   const char* packed_ = nullptr;
 };
 
-/// Is the matrix-vector form worth it, and does it have the code it needs?
+/// Is the matrix-vector form worth it, and does it have the code it needs? Panels that are there are read.
 bool use_gemv(const MatmulKernels& f, const ProductCall& p) {
+  if (p.panels) return false;
   if (p.b_row == 1 && f.dot[0]) return p.m <= dot_rows(p.dtype, p.k);
   return p.m <= kGemvRows && p.b_col == 1 && f.sum[0];
 }
 
 void gemv(const MatmulKernels& f, const ProductCall& p) { Gemv(f, {&p, 1}).run(); }
+
+/// A matrix times few columns is few rows times its transpose.
+std::optional<ProductCall> as_rows(const MatmulKernels& f, const ProductCall& p) {
+  const ProductCall t{p.dtype, p.dtype, p.n, p.m, p.k, p.b, p.b_col, p.b_row, p.a, p.a_col, p.a_row, p.c, p.m};
+  if (p.n <= kGemvRows && p.a_dtype == p.dtype && use_gemv(f, t)) return t;
+  return std::nullopt;
+}
 
 template <class T>
 void add_rows(const char* from, std::int64_t from_row, const ProductCall& to) {
@@ -552,25 +694,23 @@ void multiply(const MatmulKernels& f, const ProductCall& p) {
     return;
   }
   if (use_gemv(f, p)) return gemv(f, p);
-  // A matrix times few columns is few rows times its transpose.
-  ProductCall t{p.dtype, p.dtype, p.n, p.m, p.k, p.b, p.b_col, p.b_row, p.a, p.a_col, p.a_row, p.c, p.m};
-  if (p.n <= kGemvRows && p.a_dtype == p.dtype && use_gemv(f, t)) {
-    if (p.n == 1 && p.c_row == 1) return gemv(f, t);
+  if (std::optional<ProductCall> t = as_rows(f, p)) {
+    if (p.n == 1 && p.c_row == 1) return gemv(f, *t);
     Scratch transposed(p.n * p.m * item_size(p.dtype));
-    t.c = transposed.get();
-    gemv(f, t);
+    t->c = transposed.get();
+    gemv(f, *t);
     TensorView c = matrix(p.c, p.dtype, p.n, p.m, 1, p.c_row);
-    return scatter(t.c, c);
+    return scatter(t->c, c);
   }
   if (f.low_tile) return multiply_low(f, p);
   const Matrix b(f, p);
   Gemm(f, {p, b}, kPackedBytes).run();
 }
 
-bool multiply_batch(const MatmulKernels& f, const ProductCall& p, std::int64_t batch, const Steps& steps) {
+bool multiply_batch(const MatmulKernels& f, const ProductCall& p, std::int64_t batch, const Steps& steps, const Fragment* fragment) {
   if (f.low_tile || p.m == 0 || p.n <= kGemvRows || p.k == 0 || use_gemv(f, p)) return false;
   const Matrix b(f, p, steps.b);
-  const PackedProduct all{.p = p, .source = b, .images = batch, .c_image = steps.c, .a_image = steps.a};
+  const PackedProduct all{.p = p, .source = b, .images = batch, .c_image = steps.c, .a_image = steps.a, .fragment = fragment};
   Gemm gemm(f, all, kPackedBytes);
   if (!gemm.by_panels()) return false;
   gemm.run();
@@ -587,6 +727,32 @@ void multiply(const MatmulKernels& f, std::span<const ProductCall> all) {
   for (const ProductCall& p : all) together = together && p.n > 0 && p.b_row == 1 && use_gemv(f, p) && Gemv::dots(f, p);
   if (together) return Gemv(f, all).run();
   for (const ProductCall& p : all) multiply(f, p);
+}
+
+void multiply(const MatmulKernels& f, std::span<const ProductCall> all, const Fragment& fragment, std::int64_t first_row) {
+  const ProductCall& p = all[0];
+  if (p.m == 0 || p.n == 0) return;
+  // Which way a product is computed is decided as above: it has the same bits.
+  auto each = [&](auto&& holds) { return p.k > 0 && std::all_of(all.begin(), all.end(), holds); };
+  if (each([&](const ProductCall& q) { return use_gemv(f, q) && q.b_row == p.b_row && Gemv(f, {&q, 1}).direct(); })) return Gemv(f, all, &fragment, first_row).run();
+  const bool panels = !f.low_tile && each([&](const ProductCall& q) { return !use_gemv(f, q) && !as_rows(f, q) && !q.panels == !p.panels; });
+  if (panels) {
+    const Matrices b(f, all);
+    Gemm(f, {.p = p, .source = b, .images = std::ssize(all), .fragment = &fragment, .each = all, .first_row = first_row}, kPackedBytes).run();
+    return;
+  }
+  // Whole products, then the fragment.
+  const std::int64_t bytes = p.m * p.n * item_size(p.dtype), own = std::count_if(all.begin(), all.end(), [](const ProductCall& q) { return !q.c; });
+  const Scratch memory(own * bytes);
+  char* room = memory.get();
+  Block blocks[Fragment::kMostProducts];
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    ProductCall whole = all[i];
+    if (!whole.c) whole.c = std::exchange(room, room + bytes), whole.c_row = p.n;
+    blocks[i] = {whole.c, whole.c_row};
+    multiply(f, whole);
+  }
+  fragment.run_all(first_row, p.m, p.n, blocks);
 }
 
 }  // namespace reprise::kernels

@@ -50,6 +50,8 @@ struct Lines {
   static Lines dense(const char* p, std::int64_t bytes) { return {p, (bytes + 63) / 64, 64, 64}; }
 };
 
+class Fragment;  // fragment.h
+
 /// B of products whose elements do not stand in memory as a matrix.
 class PanelSource {
  public:
@@ -81,7 +83,7 @@ struct ProductCall {
   char* c = nullptr;
   std::int64_t c_row = 0;
   const char* sum = nullptr;   ///< what is added, of the accumulator's dtype, with c's rows: c itself, or apart from it
-  const char* panels = nullptr;  ///< B once more, as blocked products read it (packed.h), of Float32 or Float64; null: it is packed
+  const char* panels = nullptr;  ///< B once more, in the dtype's form (packed.h); null: it is packed
 };
 /// Products of one A, or of A's a_image elements apart, with each of so many B's, which `source` packs: c_image elements apart in C (and in what is added).
 /// p.b is not read.
@@ -91,6 +93,10 @@ struct PackedProduct {
   std::int64_t images = 1, c_image = 0, a_image = 0;
   const char* bias = nullptr;  ///< of the accumulator's dtype, one for each row; null: none
   bool relu = false;           ///< none below 0, of what is whole
+  /// Runs over blocks of the results. Of several B's of one A it reads all at once, each of which is made where its `each` says; else p.c may be null.
+  const Fragment* fragment = nullptr;
+  std::span<const ProductCall> each{};
+  std::int64_t first_row = 0;  ///< which of the fragment's rows is row 0
 };
 /// As below. Wants kGemmSlots and kConvertIn; k > 0.
 void multiply(const MatmulKernels&, const PackedProduct&);
@@ -100,10 +106,13 @@ void multiply(const MatmulKernels&, const ProductCall&);
 struct Steps {
   std::int64_t a, b, c;
 };
-bool multiply_batch(const MatmulKernels&, const ProductCall&, std::int64_t batch, const Steps&);
+bool multiply_batch(const MatmulKernels&, const ProductCall&, std::int64_t batch, const Steps&, const Fragment* = nullptr);
 /// Products of one A (all of a_* and of m, k and the dtypes are the same). Few rows are converted once, and all columns
 /// are shared out among the threads at once.
 void multiply(const MatmulKernels&, std::span<const ProductCall>);
+/// The same, of as many columns each, for a fragment that reads all of them, in rows from `first_row` on. Where c is null a product is nowhere but in blocks;
+/// nothing is added to any.
+void multiply(const MatmulKernels&, std::span<const ProductCall>, const Fragment&, std::int64_t first_row = 0);
 
 /// Runs one launch's products; what goes wrong becomes the launch's fault. Several threads may do so at once.
 template <class F>
@@ -151,8 +160,8 @@ void parallel(std::int64_t n, std::int64_t grain, F&& f) {
   struct Shared {
     std::remove_reference_t<F>& f;
     std::atomic<bool> failed{false};
-    std::exception_ptr failure;
-  } shared{f, {}, {}};
+    std::exception_ptr failure{};
+  } shared{f};
   device::parallel_for(
       n, grain,
       [](void* ctx, std::int64_t b, std::int64_t e) {

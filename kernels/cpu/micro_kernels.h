@@ -96,7 +96,7 @@ struct Convert {
 };
 
 /// dst[i, r] = src[r, i] for r < rows <= lanes, i < n, converted to `to`, an accumulator's dtype. Columns [rows, lanes) of
-/// dst and its rows up to the next multiple of `lanes` are written with something.
+/// dst and its rows up to the next multiple of `lanes` are written with something. `turned`, of Float32 alone: of groups of four bytes, whose sign bits are turned.
 using TransposeFn = void (*)(const void* src, std::int64_t src_row, void* dst, std::int64_t dst_row, std::int64_t rows,
                              std::int64_t n);
 struct Transpose {
@@ -105,7 +105,8 @@ struct Transpose {
   int bits;
   DType src;
   DType to = acc_dtype(src);
-  REPRISE_DESCRIBE(bits, src, to)
+  bool turned = false;
+  REPRISE_DESCRIBE(bits, src, to, turned)
 };
 
 /// A panel of what windows see of an image: to[c * to_channel + p * to_place, l] is the element c * channel + place[p] + column[l] after `image`, converted to the
@@ -213,10 +214,10 @@ struct BlockDot {
   REPRISE_DESCRIBE(bits, form, w, rows)
 };
 
-/// One tile: sums[m, n] = start[m] + the sum over k of a[m, k] * b[k, n], for all of the tile's columns, m <= gemm_rows. k counts groups (int_group), strides are in
-/// groups; b has those of gemm_vectors(bits) * lanes columns after one another. Rows of sums beyond m are written with something. Of bytes
-/// b is taken with 128 added; start is then -128 times the sum of a's row.
-using IntTileFn = void (*)(const void* a, std::int64_t a_row, const void* b, const std::int32_t* start, std::int32_t* sums, std::int64_t m, std::int64_t k);
+/// One tile: sums[m, n] = start[m] + the sum over k of a[m, k] * b[k, n], for all of the tile's columns, 1 <= m <= gemm_rows; no row is read or written beyond m. k counts groups
+/// (int_group), rows of a are a_row bytes apart; b has groups of gemm_vectors(bits) * lanes columns after one another. Of bytes they have 128 added (their sign bits are turned); start is
+/// then -128 times the sum of a's row.
+using IntTileFn = void (*)(const void* a, std::int64_t a_row, const void* b, const std::int32_t* start, std::int32_t* sums, std::int64_t sums_row, std::int64_t m, std::int64_t k);
 struct IntTile {
   static constexpr std::string_view kKind = "int_tile";
   using Fn = IntTileFn;
@@ -276,14 +277,15 @@ struct LowTile {
 };
 
 /// to[i, j] = the elements [g * i, g * (i + 1)) of column j, in a lane of 4 bytes: j < n, g = 4 / size, zeros after the last of `rows`. from_row in bytes, to_row in lanes; columns are
-/// neighbours. rows > 0.
+/// neighbours. rows > 0. `turned`: of bytes, whose sign bits are turned, those after the last row, too.
 using InterleaveFn = void (*)(const void* from, std::int64_t from_row, void* to, std::int64_t to_row, std::int64_t rows, std::int64_t n);
 struct Interleave {
   static constexpr std::string_view kKind = "interleave";
   using Fn = InterleaveFn;
   int bits;
   int size;  ///< bytes of an element: 1 or 2
-  REPRISE_DESCRIBE(bits, size)
+  bool turned = false;
+  REPRISE_DESCRIBE(bits, size, turned)
 };
 
 }  // namespace micro

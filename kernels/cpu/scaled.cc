@@ -7,8 +7,11 @@
 #include <type_traits>
 
 #include "base/errors.h"
+#include "device/cpu_info.h"
 #include "kernels/cpu/matmul_product.h"
+#include "kernels/cpu/packed.h"
 #include "kernels/launch/layout.h"
+#include "kernels/launch/product.h"
 #include "kernels/launch/scales.h"
 #include "kernels/reference/reference.h"
 
@@ -25,7 +28,7 @@ constexpr std::int64_t kFloatDepth = 512;            // of panels in Float32: on
 constexpr int kLowTileRows = 6 * kLowRows;           // of a that meet a panel by tiles: their sums stay in the L1 cache
 constexpr std::int64_t kLowDepth = 256;              // groups of a panel that they meet, which stay there, too
 constexpr std::int64_t kRowsAtOnce = 1024;           // of a for each panel that is packed
-
+constexpr std::int64_t kLeastAtOnce = 192;           // however long rows are: packing is little beside it
 
 /// The micro-kernels of one launch. Integers have sums in Int32, others in Float32.
 struct Kernels {
@@ -63,8 +66,9 @@ std::vector<KernelCode> codes(int bits, Multiplied form, bool tiles, DType a, DT
     out.push_back(integers ? KernelCode(micro::IntDot{bits, bytes, rows}) : form == Multiplied::Halves ? KernelCode(micro::HalfDot{bits, b, rows}) : KernelCode(micro::GemvDot{bits, b, f32, rows}));
   if (tiles) out.push_back(micro::LowTile{bits, LowForm::Amx, a});
   else out.push_back(integers ? KernelCode(micro::IntTile{bits, bytes}) : KernelCode(micro::Gemm{bits, f32, f32, gemm_vectors(bits)}));
-  out.push_back(micro::Transpose{bits, integers ? f32 : b, f32});
-  if (bytes) out.push_back(micro::Interleave{bits, 1});
+  const bool turned = bytes && !tiles;
+  out.push_back(micro::Transpose{bits, integers ? f32 : b, f32, turned});
+  if (bytes) out.push_back(micro::Interleave{bits, 1, turned});
   if (c == DType::Int32) return out;
   out.push_back(micro::ScaleSums{bits, integers ? DType::Int32 : f32, c, bias});
   if (!integers) out.push_back(micro::Convert{bits, a, f32}), out.push_back(micro::Convert{bits, b, f32});
@@ -102,12 +106,13 @@ Kernels kernels_of(const NativeArgs& args, int code_arg, bool integers, bool sca
 /// A product on its way: c has rows of unit stride.
 class Product {
  public:
-  Product(const Kernels& f, const ScaledCall& s, bool scaled)
-      : f_(f), s_(s), scaled_(scaled), m_(s.a.sizes[0]), n_(s.b.sizes[1]), k_(s.a.sizes[1]), k_stride_(k_ == 1 ? 1 : s.b.strides[0]), n_stride_(n_ == 1 ? 0 : s.b.strides[1]) {}
+  /// panels: of b (packed.h), or null.
+  Product(const Kernels& f, const ScaledCall& s, bool scaled, const char* panels)
+      : f_(f), s_(s), scaled_(scaled), panels_(panels), m_(s.a.sizes[0]), n_(s.b.sizes[1]), k_(s.a.sizes[1]), k_stride_(k_ == 1 ? 1 : s.b.strides[0]), n_stride_(n_ == 1 ? 0 : s.b.strides[1]) {}
 
   void run(char* c, std::int64_t c_row) {
     c_ = c, c_row_ = c_row;
-    const bool few = m_ <= kDotRows && k_stride_ == 1;
+    const bool few = m_ <= kDotRows && k_stride_ == 1 && !panels_;
     for (std::int64_t k = 0; k < k_ || k == 0;) {
       const std::int64_t end = end_of_sum(k, few ? k_ : k + kFloatDepth);
       parts_.push_back({k, end, packed_});
@@ -159,15 +164,16 @@ class Product {
     const std::int64_t size = item_size(s_.a.dtype), col = s_.a.strides[1];
     const bool unit = col == 1 || k_ <= 1;
     const std::int64_t to_size = x_size(few);
-    const bool in_place = unit && (few ? f_.bytes || s_.a.dtype == DType::Float32 : s_.a.dtype == DType::Float32);
-    if (in_place && (!f_.integers || few)) {
+    const bool whole = std::all_of(parts_.begin(), parts_.end(), [&](const Part& p) { return (p.end - p.begin) % f_.group() == 0; });
+    const bool in_place = unit && (s_.a.dtype == DType::Float32 || (f_.bytes && (few || (whole && !f_.low_tile))));
+    if (in_place) {
       rows_ = s_.a.data, row_ = s_.a.strides[0];
+      if (!few) take_starts();
       return;
     }
     row_ = few && !f_.halves ? k_ : packed_;
     rows_own_.emplace(std::max<std::int64_t>(1, (f_.low_tile ? round_up(m_, kLowRows) : m_) * row_ * to_size));
     rows_ = rows_own_->get();
-    if (f_.integers && !few) starts_.assign(static_cast<std::size_t>(m_) * parts_.size(), 0);
     parallel(m_, std::max<std::int64_t>(1, kGrainBytes / std::max<std::int64_t>(1, k_)), [&](std::int64_t begin, std::int64_t end) {
       const bool halves = few && f_.halves;
       Scratch dense(unit ? 0 : k_ * size), wide(halves ? k_ * 4 : 0);
@@ -188,19 +194,39 @@ class Product {
         for (std::size_t p = 0; p < parts_.size(); ++p) {
           const std::int64_t from_k = parts_[p].begin, n = parts_[p].end - from_k, at = few ? from_k : parts_[p].packed, room = few ? n : round_up(n, f_.step());
           const std::int8_t* x = reinterpret_cast<const std::int8_t*>(from) + from_k;
-          std::int32_t sum = 0;
           if (f_.bytes) {
             std::int8_t* y = reinterpret_cast<std::int8_t*>(to) + at;
             std::memcpy(y, x, static_cast<std::size_t>(n));
             std::memset(y + n, 0, static_cast<std::size_t>(room - n));
-            for (std::int64_t j = 0; j < n; ++j) sum += x[j];
           } else {
             std::int16_t* y = reinterpret_cast<std::int16_t*>(to) + at;
             for (std::int64_t j = 0; j < n; ++j) y[j] = x[j];
             for (std::int64_t j = n; j < room; ++j) y[j] = 0;
           }
-          if (!few) starts_[p * static_cast<std::size_t>(m_) + static_cast<std::size_t>(i)] = static_cast<std::int32_t>(-128 * static_cast<std::int64_t>(sum));
         }
+      }
+    });
+    if (!few) take_starts();
+  }
+
+  /// What sums of integers start with, by part and row: 0, or what the weights' 128 are too much.
+  void take_starts() {
+    if (!f_.integers || f_.low_tile) return;
+    starts_.assign(static_cast<std::size_t>(m_) * parts_.size(), 0);
+    if (!f_.bytes || k_ == 0) return;
+    std::int64_t deepest = 0;
+    for (const Part& p : parts_) deepest = std::max(deepest, p.end - p.begin);
+    const std::vector<std::int8_t> ones(static_cast<std::size_t>(deepest), 1);
+    parallel(m_, std::max<std::int64_t>(1, kGrainBytes / k_), [&](std::int64_t begin, std::int64_t end) {
+      for (std::size_t p = 0; p < parts_.size(); ++p) {
+        const std::int64_t at = parts_[p].packed, deep = parts_[p].end - parts_[p].begin;
+        std::int32_t* starts = starts_.data() + p * static_cast<std::size_t>(m_);
+        for (std::int64_t i = begin, rows; i < end; i += rows) {
+          const bool four = end - i >= kGemvRows;
+          rows = four ? kGemvRows : 1;
+          f_.int_dot[four](rows_ + i * row_ + at, row_, ones.data(), 0, starts + i, 1, 1, deep);
+        }
+        for (std::int64_t i = begin; i < end; ++i) starts[i] = static_cast<std::int32_t>(std::uint32_t{0} - 128u * static_cast<std::uint32_t>(starts[i]));
       }
     });
   }
@@ -319,38 +345,42 @@ class Product {
       std::int64_t deepest = 0;
       for (const Part& p : parts_) deepest = std::max(deepest, p.end - p.begin);
       const std::int64_t room = round_up(round_up(deepest, f_.group()), f_.lanes() * f_.group());
-      Scratch panel(room / f_.group() * width * 4), partial(parts_.size() > 1 ? share * width * 4 : f_.tile_rows() * width * 4), loose(width * room * 2);
+      Scratch panel(panels_ ? 0 : room / f_.group() * width * 4), partial(parts_.size() > 1 ? share * width * 4 : f_.tile_rows() * width * 4), loose(panels_ ? 0 : width * room * 2);
       for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t row = i / panels * share, column = i % panels * width;
-        one(row, std::min(share, m_ - row), column, std::min(width, n_ - column), panel.get(), partial.as<float>(), loose.get());
+        const std::int64_t row = i / panels * share, column = i % panels * width, n = std::min(width, n_ - column);
+        for (std::size_t p = 0; p < parts_.size(); ++p) {
+          if (!panels_) pack(parts_[p], column, n, panel.get(), loose.get());
+          rows_by_panel(p, row, std::min(share, m_ - row), column, n, panels_ ? panels_ + column * round_up(k_, f_.step()) : panel.get(), partial.as<float>());
+        }
       }
     });
   }
 
-  void one(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t n, char* panel, float* partial, char* loose) const {
+  /// Part p of some rows times n columns, which stand in a panel.
+  void rows_by_panel(std::size_t p, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t n, const char* panel, float* partial) const {
     alignas(64) std::int32_t sums[kLowTileRows * 32];
     const std::int64_t width = f_.width();
-    for (std::size_t p = 0; p < parts_.size(); ++p) {
-      const Part& part = parts_[p];
-      pack(part, column, n, panel, loose);
-      for (std::int64_t i = 0; i < rows; i += f_.tile_rows()) {
-        const std::int64_t m = std::min<std::int64_t>(f_.tile_rows(), rows - i), first = row + i;
-        if (f_.low_tile) {
-          const std::int64_t groups = round_up(part.end - part.begin, f_.step()) / 4;
-          for (std::int64_t k = 0; k < std::max<std::int64_t>(groups, 1); k += kLowDepth)
-            f_.low_tile(rows_ + first * row_ + part.packed + k * 4, row_, panel + k * width * 4, sums, round_up(m, kLowRows), std::min(kLowDepth, groups - k), k == 0);
-        } else if (f_.integers) {
-          const std::int64_t size = f_.bytes ? 1 : 2;
-          f_.int_tile(rows_ + (first * row_ + part.packed) * size, row_ / f_.group(), panel, starts_.data() + p * static_cast<std::size_t>(m_) + static_cast<std::size_t>(first), sums, m,
-                      round_up(part.end - part.begin, f_.group()) / f_.group());
-        } else {
-          micro::GemmTile t;
-          t.a = rows_ + (first * row_ + part.begin) * 4, t.a_row = row_, t.a_col = 1, t.b = panel, t.b_row = width, t.acc = sums, t.acc_row = width, t.c = sums, t.c_row = width;
-          t.m = m, t.n = width, t.k = part.end - part.begin, t.first = 1, t.last = 1;
-          f_.tile(&t);
-        }
-        finish(p, first, m, column, n, sums, width, partial + (parts_.size() > 1 ? i * width : 0), width);
+    const Part& part = parts_[p];
+    for (std::int64_t i = 0; i < rows; i += f_.tile_rows()) {
+      const std::int64_t m = std::min<std::int64_t>(f_.tile_rows(), rows - i), first = row + i;
+      if (f_.low_tile) {
+        const std::int64_t groups = round_up(part.end - part.begin, f_.step()) / 4;
+        for (std::int64_t k = 0; k < std::max<std::int64_t>(groups, 1); k += kLowDepth)
+          f_.low_tile(rows_ + first * row_ + part.packed + k * 4, row_, panel + k * width * 4, sums, round_up(m, kLowRows), std::min(kLowDepth, groups - k), k == 0);
+      } else if (f_.integers) {
+        const std::int64_t size = f_.bytes ? 1 : 2;
+        const bool straight = !scaled_ && n == width;
+        std::int32_t* to = straight ? reinterpret_cast<std::int32_t*>(c_) + first * c_row_ + column : sums;
+        f_.int_tile(rows_ + (first * row_ + part.packed) * size, row_ * size, panel, starts_.data() + p * static_cast<std::size_t>(m_) + static_cast<std::size_t>(first), to,
+                    straight ? c_row_ : width, m, round_up(part.end - part.begin, f_.group()) / f_.group());
+        if (straight) continue;
+      } else {
+        micro::GemmTile t;
+        t.a = rows_ + (first * row_ + part.begin) * 4, t.a_row = row_, t.a_col = 1, t.b = panel, t.b_row = width, t.acc = sums, t.acc_row = width, t.c = sums, t.c_row = width;
+        t.m = m, t.n = width, t.k = part.end - part.begin, t.first = 1, t.last = 1;
+        f_.tile(&t);
       }
+      finish(p, first, m, column, n, sums, width, partial + (parts_.size() > 1 ? i * width : 0), width);
     }
   }
 
@@ -406,6 +436,7 @@ class Product {
   const Kernels& f_;
   const ScaledCall& s_;
   const bool scaled_;
+  const char* const panels_;
   const std::int64_t m_, n_, k_, k_stride_, n_stride_;
   std::vector<Part> parts_;
   std::int64_t packed_ = 0;                       ///< elements of a packed row
@@ -420,7 +451,7 @@ class Product {
   std::int64_t c_row_ = 0;
 };
 
-void run(const NativeArgs& args, const ScaledCall& s, int code_arg, bool scaled) {
+void run(const NativeArgs& args, const ScaledCall& s, int code_arg, bool scaled, const char* panels = nullptr) {
   try {
     if (s.c.numel() == 0) return;
     const Kernels f = kernels_of(args, code_arg, s.a.dtype == DType::Int8, scaled);
@@ -429,13 +460,15 @@ void run(const NativeArgs& args, const ScaledCall& s, int code_arg, bool scaled)
     Scratch copy(straight ? 0 : s.c.numel() * size);
     char* c = straight ? s.c.data : copy.get();
     const std::int64_t c_row = straight ? s.c.strides[0] : columns;
-    // Many rows by parts of about kRowsAtOnce: what is packed of them is bounded, and a panel meets as many.
-    const std::int64_t parts = (m + kRowsAtOnce - 1) / kRowsAtOnce, share = (m + parts - 1) / parts;
+    // Many rows by parts of about kRowsAtOnce: what is packed of them is bounded, and a panel meets as many. All panels meet integers while they are in the L2 cache.
+    const std::int64_t row_bytes = std::max<std::int64_t>(1, s.a.sizes[1]) * (f.bytes ? 1 : 2);
+    const std::int64_t most = f.integers ? std::clamp(device::cpu_info().l2_bytes / 2 / row_bytes, kLeastAtOnce, kRowsAtOnce) : kRowsAtOnce;
+    const std::int64_t parts = (m + most - 1) / most, share = (m + parts - 1) / parts;
     for (std::int64_t row = 0; row < m; row += share) {
       ScaledCall part = s;
       part.a.data += row * s.a.strides[0] * item_size(s.a.dtype), part.a.sizes[0] = std::min(share, m - row);
       if (scaled) part.scale_a.data = s.scale_a.of_line(row);
-      Product(f, part, scaled).run(c + row * c_row * size, c_row);
+      Product(f, part, scaled, panels).run(c + row * c_row * size, c_row);
     }
     if (!straight) scatter(copy.get(), s.c);
   } catch (const Error& e) {
@@ -449,13 +482,17 @@ void run(const NativeArgs& args, const ScaledCall& s, int code_arg, bool scaled)
 // many rows are multiplied by tiles.
 void scaled_kernel(const NativeArgs& args) { run(args, scaled_call(args), 7, true); }
 void int_kernel(const NativeArgs& args) { run(args, {args.tensor(0), args.tensor(1), args.result(), {}, {}}, 2, false); }
+void int_packed_kernel(const NativeArgs& args) {
+  const bool read = args.tensor(0).sizes[0] > args.integer(3);
+  run(args, {args.tensor(0), args.tensor(1), args.result(), {}, {}}, 4, false, read ? args.tensor(2).data : nullptr);
+}
 
 }  // namespace
 
 NativeLaunch scaled_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
   const DType a = operands[0].dtype, b = operands[1].dtype, c = operands.back().dtype;
   const bool scaled = c != DType::Int32;
-  NativeLaunch out = native_launch(scaled ? scaled_kernel : int_kernel, g, node, std::move(operands));
+  NativeLaunch out = native_launch(scaled ? scaled_kernel : product_forms().at(node.op) == ProductForm::Packed ? int_packed_kernel : int_kernel, g, node, std::move(operands));
   const int bits = micro_vector_bits();
   // A row of bfloat16 or float8 is exact as bfloat16.
   const bool halves = is_storage_only(b) && (is_storage_only(a) || a == DType::BFloat16) && has_half_products(bits);

@@ -11,6 +11,7 @@ enum class ProductForm : std::uint8_t {
   Rows,      ///< [..., k] x [n, k]: any number of leading dimensions, the second operand by rows; a bias may come third
   Packed,    ///< the same as Rows; the second operand's panels come third (kernels/cpu/packed.h), then up to how many rows they are not read. Host alone
   Windows,   ///< of convolutions: [n, c, ...] x [o, c / groups, places...], the image second in the product; a bias may come third
+  WindowsLast,  ///< the same; the result is [n, ..., o] (Note [Layouts] in passes/layouts.cc). Host alone
 };
 /// The arguments of an operator of the form Windows.
 namespace windows_args {

@@ -1,5 +1,6 @@
 #include "kernels/launch/work.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "kernels/launch/product.h"
@@ -76,8 +77,10 @@ Work of_native(const Launch& launch, const NativeLaunch& n, const graph::Graph& 
   Work w;
   const std::size_t operands = n.operands.size() - (n.has_workspace ? 1 : 0);
   const ProductForm* of = launch.nodes.empty() ? nullptr : product_forms().find(g.nodes[launch.nodes[0]].op);
+  // Of one A; what is computed of them may be one result.
+  const auto products = static_cast<std::size_t>(std::count_if(launch.nodes.begin(), launch.nodes.end(), [&](std::uint32_t i) { return product_forms().find(g.nodes[i].op) != nullptr; }));
   for (std::size_t i = 0; i < operands; ++i) {
-    if (of && *of == ProductForm::Packed && i >= 2 && i % 2 == 0 && i < n.first_result) continue;  // panels: the weight once more, and one of the two is read
+    if (of && *of == ProductForm::Packed && i >= 2 && i % 2 == 0 && i <= 2 * products) continue;  // panels: the weight once more, and one of the two is read
     w.bytes += elements(n.operands[i].layout, value) * item_size(n.operands[i].dtype);
   }
   if (launch.nodes.empty() || n.n_results == 0 || n.operands.size() < 2 || n.operands[0].layout.sizes.empty()) return w;
@@ -87,14 +90,19 @@ Work of_native(const Launch& launch, const NativeLaunch& n, const graph::Graph& 
   };
   switch (graph::op(g.nodes[launch.nodes[0]].op).cls) {
     case graph::OpClass::Matmul:
-      if (const ProductForm* form = product_forms().find(g.nodes[launch.nodes[0]].op); form && *form == ProductForm::Windows) {
+      if (const ProductForm* form = product_forms().find(g.nodes[launch.nodes[0]].op); form && (*form == ProductForm::Windows || *form == ProductForm::WindowsLast)) {
         const Ints& weight = n.operands[1].layout.sizes;
         std::int64_t summed = 2;  // of each result
         for (std::size_t d = 1; d < weight.size(); ++d) summed *= value(weight[d]);
         w.flops = summed * elements(n.operands[n.first_result].layout, value);
         break;
       }
-      for (std::uint32_t r = 0; r < n.n_results; ++r) w.flops += 2 * elements(n.operands[n.first_result + r].layout, value) * size(0, 1);
+      for (std::size_t i = 0; i < std::max<std::size_t>(products, 1); ++i) {
+        std::int64_t multiplied = 1;  // of one column
+        for (const Int& s : n.operands[0].layout.sizes) multiplied *= value(s);
+        const bool rows = of && (*of == ProductForm::Rows || *of == ProductForm::Packed);
+        w.flops += 2 * multiplied * (rows ? size(*of == ProductForm::Packed ? 1 + 2 * i : 1 + i, 2) : size(1, 1));
+      }
       break;
     case graph::OpClass::Attention: w.flops = 4 * elements(n.operands[0].layout, value) * size(1, 2); break;
     default: break;

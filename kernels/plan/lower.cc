@@ -20,6 +20,7 @@
 #include "kernels/launch/launch.h"
 #include "kernels/plan/epilogue.h"
 #include "kernels/plan/fuse.h"
+#include "kernels/plan/fragments.h"
 #include "kernels/plan/fuse_map.h"
 #include "kernels/plan/gather.h"
 #include "kernels/plan/interpret.h"
@@ -299,7 +300,10 @@ Lowered lower(const Graph& g, Mode mode, LaunchStyle style) {
   }
   out.buffers = std::move(plan.buffers);
   out.outputs = std::move(plan.outputs);
-  if (style == LaunchStyle::Calls && mode == Mode::Full) join_sums(out, last_to_fail);
+  if (style == LaunchStyle::Calls && mode == Mode::Full) {
+    join_sums(out, last_to_fail);
+    join_fragments(out, last_to_fail);
+  }
   if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
   else note_epilogue_copies(g, out);
   if (style == LaunchStyle::Calls) keep_for_faults(g, out, last_to_fail);

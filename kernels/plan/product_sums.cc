@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/matmul.h"
 #include "kernels/launch/layout.h"
+#include "kernels/plan/drop_launches.h"
 
 namespace reprise::kernels {
 
@@ -86,14 +87,7 @@ void join_sums(Lowered& l, std::size_t& marked) {
     return end;
   };
   for (Launch& launch : l.launches) for_each_buffer(launch, [&](std::uint32_t& b) { b = stands_for(b); });
-  std::size_t kept = 0;
-  for (std::size_t i = 0, was = marked; i < l.launches.size(); ++i) {
-    if (i == was) marked = kept;
-    if (gone[i]) continue;
-    if (kept != i) l.launches[kept] = std::move(l.launches[i]);
-    ++kept;
-  }
-  l.launches.erase(l.launches.begin() + static_cast<std::ptrdiff_t>(kept), l.launches.end());
+  drop_launches(l, gone, marked);
 }
 
 }  // namespace reprise::kernels

@@ -49,13 +49,13 @@ work:                                             ; preds = %entry
   %33 = udiv i64 %2, %31
   br label %task.head
 
-done:                                             ; preds = %endif9, %entry
+done:                                             ; preds = %endif12, %entry
   ret void
 
 task.head:                                        ; preds = %tail.end, %work
-  %task1 = phi i64 [ %2, %work ], [ %119, %tail.end ]
-  %34 = phi i64 [ %33, %work ], [ %118, %tail.end ]
-  %35 = phi i64 [ %32, %work ], [ %116, %tail.end ]
+  %task1 = phi i64 [ %2, %work ], [ %191, %tail.end ]
+  %34 = phi i64 [ %33, %work ], [ %190, %tail.end ]
+  %35 = phi i64 [ %32, %work ], [ %188, %tail.end ]
   %36 = icmp slt i64 %task1, %3
   br i1 %36, label %task, label %task.end
 
@@ -73,136 +73,232 @@ task:                                             ; preds = %task.head
   br i1 %29, label %then, label %else
 
 then:                                             ; preds = %task
-  br label %vector.head
+  %47 = sub i64 %43, %41
+  %48 = and i64 %47, -64
+  %49 = add i64 %41, %48
+  %50 = icmp slt i64 %41, %49
+  br i1 %50, label %vectors, label %vectors.end
 
-vector.head:                                      ; preds = %vector, %then
-  %vector2 = phi i64 [ %41, %then ], [ %74, %vector ]
-  %47 = icmp slt i64 %vector2, %46
-  br i1 %47, label %vector, label %vector.end
-
-vector:                                           ; preds = %vector.head
-  %48 = mul i64 %vector2, 1
-  %49 = getelementptr float, ptr %38, i64 %48
-  %50 = load <8 x float>, ptr %49, align 4
-  %51 = mul i64 %vector2, 1
-  %52 = getelementptr float, ptr %38, i64 %51
-  %53 = getelementptr float, ptr %52, i64 8
-  %54 = load <8 x float>, ptr %53, align 4
-  %55 = mul i64 %vector2, 1
-  %56 = getelementptr float, ptr %38, i64 %55
+vectors:                                          ; preds = %vectors, %then
+  %vectors2 = phi i64 [ %41, %then ], [ %89, %vectors ]
+  %51 = getelementptr float, ptr %38, i64 %vectors2
+  %52 = load <8 x float>, ptr %51, align 4
+  %53 = getelementptr float, ptr %38, i64 %vectors2
+  %54 = getelementptr float, ptr %53, i64 8
+  %55 = load <8 x float>, ptr %54, align 4
+  %56 = getelementptr float, ptr %38, i64 %vectors2
   %57 = getelementptr float, ptr %56, i64 16
   %58 = load <8 x float>, ptr %57, align 4
-  %59 = mul i64 %vector2, 1
-  %60 = getelementptr float, ptr %38, i64 %59
-  %61 = getelementptr float, ptr %60, i64 24
-  %62 = load <8 x float>, ptr %61, align 4
-  %63 = mul i64 %vector2, 1
-  %64 = getelementptr float, ptr %40, i64 %63
-  store <8 x float> %50, ptr %64, align 32, !nontemporal !0
-  %65 = mul i64 %vector2, 1
-  %66 = getelementptr float, ptr %40, i64 %65
-  %67 = getelementptr float, ptr %66, i64 8
-  store <8 x float> %54, ptr %67, align 32, !nontemporal !0
-  %68 = mul i64 %vector2, 1
-  %69 = getelementptr float, ptr %40, i64 %68
-  %70 = getelementptr float, ptr %69, i64 16
-  store <8 x float> %58, ptr %70, align 32, !nontemporal !0
-  %71 = mul i64 %vector2, 1
-  %72 = getelementptr float, ptr %40, i64 %71
-  %73 = getelementptr float, ptr %72, i64 24
-  store <8 x float> %62, ptr %73, align 32, !nontemporal !0
-  %74 = add i64 %vector2, 32
-  br label %vector.head
+  %59 = getelementptr float, ptr %38, i64 %vectors2
+  %60 = getelementptr float, ptr %59, i64 24
+  %61 = load <8 x float>, ptr %60, align 4
+  %62 = getelementptr float, ptr %38, i64 %vectors2
+  %63 = getelementptr float, ptr %62, i64 32
+  %64 = load <8 x float>, ptr %63, align 4
+  %65 = getelementptr float, ptr %38, i64 %vectors2
+  %66 = getelementptr float, ptr %65, i64 40
+  %67 = load <8 x float>, ptr %66, align 4
+  %68 = getelementptr float, ptr %38, i64 %vectors2
+  %69 = getelementptr float, ptr %68, i64 48
+  %70 = load <8 x float>, ptr %69, align 4
+  %71 = getelementptr float, ptr %38, i64 %vectors2
+  %72 = getelementptr float, ptr %71, i64 56
+  %73 = load <8 x float>, ptr %72, align 4
+  %74 = getelementptr float, ptr %40, i64 %vectors2
+  store <8 x float> %52, ptr %74, align 32, !nontemporal !0
+  %75 = getelementptr float, ptr %40, i64 %vectors2
+  %76 = getelementptr float, ptr %75, i64 8
+  store <8 x float> %55, ptr %76, align 32, !nontemporal !0
+  %77 = getelementptr float, ptr %40, i64 %vectors2
+  %78 = getelementptr float, ptr %77, i64 16
+  store <8 x float> %58, ptr %78, align 32, !nontemporal !0
+  %79 = getelementptr float, ptr %40, i64 %vectors2
+  %80 = getelementptr float, ptr %79, i64 24
+  store <8 x float> %61, ptr %80, align 32, !nontemporal !0
+  %81 = getelementptr float, ptr %40, i64 %vectors2
+  %82 = getelementptr float, ptr %81, i64 32
+  store <8 x float> %64, ptr %82, align 32, !nontemporal !0
+  %83 = getelementptr float, ptr %40, i64 %vectors2
+  %84 = getelementptr float, ptr %83, i64 40
+  store <8 x float> %67, ptr %84, align 32, !nontemporal !0
+  %85 = getelementptr float, ptr %40, i64 %vectors2
+  %86 = getelementptr float, ptr %85, i64 48
+  store <8 x float> %70, ptr %86, align 32, !nontemporal !0
+  %87 = getelementptr float, ptr %40, i64 %vectors2
+  %88 = getelementptr float, ptr %87, i64 56
+  store <8 x float> %73, ptr %88, align 32, !nontemporal !0
+  %89 = add i64 %vectors2, 64
+  %90 = icmp slt i64 %89, %49
+  br i1 %90, label %vectors, label %vectors.end
 
-vector.end:                                       ; preds = %vector.head
+vectors.end:                                      ; preds = %vectors, %then
+  %91 = icmp slt i64 %49, %46
+  br i1 %91, label %vector, label %vector.end
+
+vector:                                           ; preds = %vector, %vectors.end
+  %vector3 = phi i64 [ %49, %vectors.end ], [ %110, %vector ]
+  %92 = getelementptr float, ptr %38, i64 %vector3
+  %93 = load <8 x float>, ptr %92, align 4
+  %94 = getelementptr float, ptr %38, i64 %vector3
+  %95 = getelementptr float, ptr %94, i64 8
+  %96 = load <8 x float>, ptr %95, align 4
+  %97 = getelementptr float, ptr %38, i64 %vector3
+  %98 = getelementptr float, ptr %97, i64 16
+  %99 = load <8 x float>, ptr %98, align 4
+  %100 = getelementptr float, ptr %38, i64 %vector3
+  %101 = getelementptr float, ptr %100, i64 24
+  %102 = load <8 x float>, ptr %101, align 4
+  %103 = getelementptr float, ptr %40, i64 %vector3
+  store <8 x float> %93, ptr %103, align 32, !nontemporal !0
+  %104 = getelementptr float, ptr %40, i64 %vector3
+  %105 = getelementptr float, ptr %104, i64 8
+  store <8 x float> %96, ptr %105, align 32, !nontemporal !0
+  %106 = getelementptr float, ptr %40, i64 %vector3
+  %107 = getelementptr float, ptr %106, i64 16
+  store <8 x float> %99, ptr %107, align 32, !nontemporal !0
+  %108 = getelementptr float, ptr %40, i64 %vector3
+  %109 = getelementptr float, ptr %108, i64 24
+  store <8 x float> %102, ptr %109, align 32, !nontemporal !0
+  %110 = add i64 %vector3, 32
+  %111 = icmp slt i64 %110, %46
+  br i1 %111, label %vector, label %vector.end
+
+vector.end:                                       ; preds = %vector, %vectors.end
   br label %endif
 
 else:                                             ; preds = %task
-  br label %vector.head3
+  %112 = sub i64 %43, %41
+  %113 = and i64 %112, -64
+  %114 = add i64 %41, %113
+  %115 = icmp slt i64 %41, %114
+  br i1 %115, label %vectors4, label %vectors.end6
 
-vector.head3:                                     ; preds = %vector4, %else
-  %vector5 = phi i64 [ %41, %else ], [ %102, %vector4 ]
-  %75 = icmp slt i64 %vector5, %46
-  br i1 %75, label %vector4, label %vector.end6
+vectors4:                                         ; preds = %vectors4, %else
+  %vectors5 = phi i64 [ %41, %else ], [ %154, %vectors4 ]
+  %116 = getelementptr float, ptr %38, i64 %vectors5
+  %117 = load <8 x float>, ptr %116, align 4
+  %118 = getelementptr float, ptr %38, i64 %vectors5
+  %119 = getelementptr float, ptr %118, i64 8
+  %120 = load <8 x float>, ptr %119, align 4
+  %121 = getelementptr float, ptr %38, i64 %vectors5
+  %122 = getelementptr float, ptr %121, i64 16
+  %123 = load <8 x float>, ptr %122, align 4
+  %124 = getelementptr float, ptr %38, i64 %vectors5
+  %125 = getelementptr float, ptr %124, i64 24
+  %126 = load <8 x float>, ptr %125, align 4
+  %127 = getelementptr float, ptr %38, i64 %vectors5
+  %128 = getelementptr float, ptr %127, i64 32
+  %129 = load <8 x float>, ptr %128, align 4
+  %130 = getelementptr float, ptr %38, i64 %vectors5
+  %131 = getelementptr float, ptr %130, i64 40
+  %132 = load <8 x float>, ptr %131, align 4
+  %133 = getelementptr float, ptr %38, i64 %vectors5
+  %134 = getelementptr float, ptr %133, i64 48
+  %135 = load <8 x float>, ptr %134, align 4
+  %136 = getelementptr float, ptr %38, i64 %vectors5
+  %137 = getelementptr float, ptr %136, i64 56
+  %138 = load <8 x float>, ptr %137, align 4
+  %139 = getelementptr float, ptr %40, i64 %vectors5
+  store <8 x float> %117, ptr %139, align 4
+  %140 = getelementptr float, ptr %40, i64 %vectors5
+  %141 = getelementptr float, ptr %140, i64 8
+  store <8 x float> %120, ptr %141, align 4
+  %142 = getelementptr float, ptr %40, i64 %vectors5
+  %143 = getelementptr float, ptr %142, i64 16
+  store <8 x float> %123, ptr %143, align 4
+  %144 = getelementptr float, ptr %40, i64 %vectors5
+  %145 = getelementptr float, ptr %144, i64 24
+  store <8 x float> %126, ptr %145, align 4
+  %146 = getelementptr float, ptr %40, i64 %vectors5
+  %147 = getelementptr float, ptr %146, i64 32
+  store <8 x float> %129, ptr %147, align 4
+  %148 = getelementptr float, ptr %40, i64 %vectors5
+  %149 = getelementptr float, ptr %148, i64 40
+  store <8 x float> %132, ptr %149, align 4
+  %150 = getelementptr float, ptr %40, i64 %vectors5
+  %151 = getelementptr float, ptr %150, i64 48
+  store <8 x float> %135, ptr %151, align 4
+  %152 = getelementptr float, ptr %40, i64 %vectors5
+  %153 = getelementptr float, ptr %152, i64 56
+  store <8 x float> %138, ptr %153, align 4
+  %154 = add i64 %vectors5, 64
+  %155 = icmp slt i64 %154, %114
+  br i1 %155, label %vectors4, label %vectors.end6
 
-vector4:                                          ; preds = %vector.head3
-  %76 = mul i64 %vector5, 1
-  %77 = getelementptr float, ptr %38, i64 %76
-  %78 = load <8 x float>, ptr %77, align 4
-  %79 = mul i64 %vector5, 1
-  %80 = getelementptr float, ptr %38, i64 %79
-  %81 = getelementptr float, ptr %80, i64 8
-  %82 = load <8 x float>, ptr %81, align 4
-  %83 = mul i64 %vector5, 1
-  %84 = getelementptr float, ptr %38, i64 %83
-  %85 = getelementptr float, ptr %84, i64 16
-  %86 = load <8 x float>, ptr %85, align 4
-  %87 = mul i64 %vector5, 1
-  %88 = getelementptr float, ptr %38, i64 %87
-  %89 = getelementptr float, ptr %88, i64 24
-  %90 = load <8 x float>, ptr %89, align 4
-  %91 = mul i64 %vector5, 1
-  %92 = getelementptr float, ptr %40, i64 %91
-  store <8 x float> %78, ptr %92, align 4
-  %93 = mul i64 %vector5, 1
-  %94 = getelementptr float, ptr %40, i64 %93
-  %95 = getelementptr float, ptr %94, i64 8
-  store <8 x float> %82, ptr %95, align 4
-  %96 = mul i64 %vector5, 1
-  %97 = getelementptr float, ptr %40, i64 %96
-  %98 = getelementptr float, ptr %97, i64 16
-  store <8 x float> %86, ptr %98, align 4
-  %99 = mul i64 %vector5, 1
-  %100 = getelementptr float, ptr %40, i64 %99
-  %101 = getelementptr float, ptr %100, i64 24
-  store <8 x float> %90, ptr %101, align 4
-  %102 = add i64 %vector5, 32
-  br label %vector.head3
+vectors.end6:                                     ; preds = %vectors4, %else
+  %156 = icmp slt i64 %114, %46
+  br i1 %156, label %vector7, label %vector.end9
 
-vector.end6:                                      ; preds = %vector.head3
+vector7:                                          ; preds = %vector7, %vectors.end6
+  %vector8 = phi i64 [ %114, %vectors.end6 ], [ %175, %vector7 ]
+  %157 = getelementptr float, ptr %38, i64 %vector8
+  %158 = load <8 x float>, ptr %157, align 4
+  %159 = getelementptr float, ptr %38, i64 %vector8
+  %160 = getelementptr float, ptr %159, i64 8
+  %161 = load <8 x float>, ptr %160, align 4
+  %162 = getelementptr float, ptr %38, i64 %vector8
+  %163 = getelementptr float, ptr %162, i64 16
+  %164 = load <8 x float>, ptr %163, align 4
+  %165 = getelementptr float, ptr %38, i64 %vector8
+  %166 = getelementptr float, ptr %165, i64 24
+  %167 = load <8 x float>, ptr %166, align 4
+  %168 = getelementptr float, ptr %40, i64 %vector8
+  store <8 x float> %158, ptr %168, align 4
+  %169 = getelementptr float, ptr %40, i64 %vector8
+  %170 = getelementptr float, ptr %169, i64 8
+  store <8 x float> %161, ptr %170, align 4
+  %171 = getelementptr float, ptr %40, i64 %vector8
+  %172 = getelementptr float, ptr %171, i64 16
+  store <8 x float> %164, ptr %172, align 4
+  %173 = getelementptr float, ptr %40, i64 %vector8
+  %174 = getelementptr float, ptr %173, i64 24
+  store <8 x float> %167, ptr %174, align 4
+  %175 = add i64 %vector8, 32
+  %176 = icmp slt i64 %175, %46
+  br i1 %176, label %vector7, label %vector.end9
+
+vector.end9:                                      ; preds = %vector7, %vectors.end6
   br label %endif
 
-endif:                                            ; preds = %vector.end, %vector.end6
+endif:                                            ; preds = %vector.end, %vector.end9
   br label %tail.head
 
 tail.head:                                        ; preds = %tail, %endif
-  %tail7 = phi i64 [ %46, %endif ], [ %113, %tail ]
-  %103 = icmp slt i64 %tail7, %43
-  br i1 %103, label %tail, label %tail.end
+  %tail10 = phi i64 [ %46, %endif ], [ %185, %tail ]
+  %177 = icmp slt i64 %tail10, %43
+  br i1 %177, label %tail, label %tail.end
 
 tail:                                             ; preds = %tail.head
-  %104 = sub i64 %43, %tail7
-  %105 = call i64 @llvm.umin.i64(i64 %104, i64 8)
-  %106 = trunc i64 %105 to i32
-  %.splatinsert = insertelement <8 x i32> poison, i32 %106, i64 0
+  %178 = sub i64 %43, %tail10
+  %179 = call i64 @llvm.umin.i64(i64 %178, i64 8)
+  %180 = trunc i64 %179 to i32
+  %.splatinsert = insertelement <8 x i32> poison, i32 %180, i64 0
   %.splat = shufflevector <8 x i32> %.splatinsert, <8 x i32> poison, <8 x i32> zeroinitializer
-  %107 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
-  %108 = mul i64 %tail7, 1
-  %109 = getelementptr float, ptr %38, i64 %108
-  %110 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %109, i32 4, <8 x i1> %107, <8 x float> zeroinitializer)
-  %111 = mul i64 %tail7, 1
-  %112 = getelementptr float, ptr %40, i64 %111
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %110, ptr %112, i32 4, <8 x i1> %107)
-  %113 = add i64 %tail7, 8
+  %181 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
+  %182 = getelementptr float, ptr %38, i64 %tail10
+  %183 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %182, i32 4, <8 x i1> %181, <8 x float> zeroinitializer)
+  %184 = getelementptr float, ptr %40, i64 %tail10
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %183, ptr %184, i32 4, <8 x i1> %181)
+  %185 = add i64 %tail10, 8
   br label %tail.head
 
 tail.end:                                         ; preds = %tail.head
-  %114 = add i64 %35, 1
-  %115 = icmp eq i64 %114, %31
-  %116 = select i1 %115, i64 0, i64 %114
-  %117 = zext i1 %115 to i64
-  %118 = add i64 %34, %117
-  %119 = add i64 %task1, 1
+  %186 = add i64 %35, 1
+  %187 = icmp eq i64 %186, %31
+  %188 = select i1 %187, i64 0, i64 %186
+  %189 = zext i1 %187 to i64
+  %190 = add i64 %34, %189
+  %191 = add i64 %task1, 1
   br label %task.head
 
 task.end:                                         ; preds = %task.head
-  br i1 %29, label %then8, label %endif9
+  br i1 %29, label %then11, label %endif12
 
-then8:                                            ; preds = %task.end
+then11:                                           ; preds = %task.end
   call void @llvm.x86.sse.sfence()
-  br label %endif9
+  br label %endif12
 
-endif9:                                           ; preds = %task.end, %then8
+endif12:                                          ; preds = %task.end, %then11
   br label %done
 }
 
@@ -277,13 +373,13 @@ work:                                             ; preds = %entry
   %33 = udiv i64 %2, %31
   br label %task.head
 
-done:                                             ; preds = %endif9, %entry
+done:                                             ; preds = %endif12, %entry
   ret void
 
 task.head:                                        ; preds = %tail.end, %work
-  %task1 = phi i64 [ %2, %work ], [ %119, %tail.end ]
-  %34 = phi i64 [ %33, %work ], [ %118, %tail.end ]
-  %35 = phi i64 [ %32, %work ], [ %116, %tail.end ]
+  %task1 = phi i64 [ %2, %work ], [ %191, %tail.end ]
+  %34 = phi i64 [ %33, %work ], [ %190, %tail.end ]
+  %35 = phi i64 [ %32, %work ], [ %188, %tail.end ]
   %36 = icmp slt i64 %task1, %3
   br i1 %36, label %task, label %task.end
 
@@ -301,136 +397,232 @@ task:                                             ; preds = %task.head
   br i1 %29, label %then, label %else
 
 then:                                             ; preds = %task
-  br label %vector.head
+  %47 = sub i64 %43, %41
+  %48 = and i64 %47, -64
+  %49 = add i64 %41, %48
+  %50 = icmp slt i64 %41, %49
+  br i1 %50, label %vectors, label %vectors.end
 
-vector.head:                                      ; preds = %vector, %then
-  %vector2 = phi i64 [ %41, %then ], [ %74, %vector ]
-  %47 = icmp slt i64 %vector2, %46
-  br i1 %47, label %vector, label %vector.end
-
-vector:                                           ; preds = %vector.head
-  %48 = mul i64 %vector2, 1
-  %49 = getelementptr float, ptr %38, i64 %48
-  %50 = load <8 x float>, ptr %49, align 4
-  %51 = mul i64 %vector2, 1
-  %52 = getelementptr float, ptr %38, i64 %51
-  %53 = getelementptr float, ptr %52, i64 8
-  %54 = load <8 x float>, ptr %53, align 4
-  %55 = mul i64 %vector2, 1
-  %56 = getelementptr float, ptr %38, i64 %55
+vectors:                                          ; preds = %vectors, %then
+  %vectors2 = phi i64 [ %41, %then ], [ %89, %vectors ]
+  %51 = getelementptr float, ptr %38, i64 %vectors2
+  %52 = load <8 x float>, ptr %51, align 4
+  %53 = getelementptr float, ptr %38, i64 %vectors2
+  %54 = getelementptr float, ptr %53, i64 8
+  %55 = load <8 x float>, ptr %54, align 4
+  %56 = getelementptr float, ptr %38, i64 %vectors2
   %57 = getelementptr float, ptr %56, i64 16
   %58 = load <8 x float>, ptr %57, align 4
-  %59 = mul i64 %vector2, 1
-  %60 = getelementptr float, ptr %38, i64 %59
-  %61 = getelementptr float, ptr %60, i64 24
-  %62 = load <8 x float>, ptr %61, align 4
-  %63 = mul i64 %vector2, 1
-  %64 = getelementptr float, ptr %40, i64 %63
-  store <8 x float> %50, ptr %64, align 32, !nontemporal !0
-  %65 = mul i64 %vector2, 1
-  %66 = getelementptr float, ptr %40, i64 %65
-  %67 = getelementptr float, ptr %66, i64 8
-  store <8 x float> %54, ptr %67, align 32, !nontemporal !0
-  %68 = mul i64 %vector2, 1
-  %69 = getelementptr float, ptr %40, i64 %68
-  %70 = getelementptr float, ptr %69, i64 16
-  store <8 x float> %58, ptr %70, align 32, !nontemporal !0
-  %71 = mul i64 %vector2, 1
-  %72 = getelementptr float, ptr %40, i64 %71
-  %73 = getelementptr float, ptr %72, i64 24
-  store <8 x float> %62, ptr %73, align 32, !nontemporal !0
-  %74 = add i64 %vector2, 32
-  br label %vector.head
+  %59 = getelementptr float, ptr %38, i64 %vectors2
+  %60 = getelementptr float, ptr %59, i64 24
+  %61 = load <8 x float>, ptr %60, align 4
+  %62 = getelementptr float, ptr %38, i64 %vectors2
+  %63 = getelementptr float, ptr %62, i64 32
+  %64 = load <8 x float>, ptr %63, align 4
+  %65 = getelementptr float, ptr %38, i64 %vectors2
+  %66 = getelementptr float, ptr %65, i64 40
+  %67 = load <8 x float>, ptr %66, align 4
+  %68 = getelementptr float, ptr %38, i64 %vectors2
+  %69 = getelementptr float, ptr %68, i64 48
+  %70 = load <8 x float>, ptr %69, align 4
+  %71 = getelementptr float, ptr %38, i64 %vectors2
+  %72 = getelementptr float, ptr %71, i64 56
+  %73 = load <8 x float>, ptr %72, align 4
+  %74 = getelementptr float, ptr %40, i64 %vectors2
+  store <8 x float> %52, ptr %74, align 32, !nontemporal !0
+  %75 = getelementptr float, ptr %40, i64 %vectors2
+  %76 = getelementptr float, ptr %75, i64 8
+  store <8 x float> %55, ptr %76, align 32, !nontemporal !0
+  %77 = getelementptr float, ptr %40, i64 %vectors2
+  %78 = getelementptr float, ptr %77, i64 16
+  store <8 x float> %58, ptr %78, align 32, !nontemporal !0
+  %79 = getelementptr float, ptr %40, i64 %vectors2
+  %80 = getelementptr float, ptr %79, i64 24
+  store <8 x float> %61, ptr %80, align 32, !nontemporal !0
+  %81 = getelementptr float, ptr %40, i64 %vectors2
+  %82 = getelementptr float, ptr %81, i64 32
+  store <8 x float> %64, ptr %82, align 32, !nontemporal !0
+  %83 = getelementptr float, ptr %40, i64 %vectors2
+  %84 = getelementptr float, ptr %83, i64 40
+  store <8 x float> %67, ptr %84, align 32, !nontemporal !0
+  %85 = getelementptr float, ptr %40, i64 %vectors2
+  %86 = getelementptr float, ptr %85, i64 48
+  store <8 x float> %70, ptr %86, align 32, !nontemporal !0
+  %87 = getelementptr float, ptr %40, i64 %vectors2
+  %88 = getelementptr float, ptr %87, i64 56
+  store <8 x float> %73, ptr %88, align 32, !nontemporal !0
+  %89 = add i64 %vectors2, 64
+  %90 = icmp slt i64 %89, %49
+  br i1 %90, label %vectors, label %vectors.end
 
-vector.end:                                       ; preds = %vector.head
+vectors.end:                                      ; preds = %vectors, %then
+  %91 = icmp slt i64 %49, %46
+  br i1 %91, label %vector, label %vector.end
+
+vector:                                           ; preds = %vector, %vectors.end
+  %vector3 = phi i64 [ %49, %vectors.end ], [ %110, %vector ]
+  %92 = getelementptr float, ptr %38, i64 %vector3
+  %93 = load <8 x float>, ptr %92, align 4
+  %94 = getelementptr float, ptr %38, i64 %vector3
+  %95 = getelementptr float, ptr %94, i64 8
+  %96 = load <8 x float>, ptr %95, align 4
+  %97 = getelementptr float, ptr %38, i64 %vector3
+  %98 = getelementptr float, ptr %97, i64 16
+  %99 = load <8 x float>, ptr %98, align 4
+  %100 = getelementptr float, ptr %38, i64 %vector3
+  %101 = getelementptr float, ptr %100, i64 24
+  %102 = load <8 x float>, ptr %101, align 4
+  %103 = getelementptr float, ptr %40, i64 %vector3
+  store <8 x float> %93, ptr %103, align 32, !nontemporal !0
+  %104 = getelementptr float, ptr %40, i64 %vector3
+  %105 = getelementptr float, ptr %104, i64 8
+  store <8 x float> %96, ptr %105, align 32, !nontemporal !0
+  %106 = getelementptr float, ptr %40, i64 %vector3
+  %107 = getelementptr float, ptr %106, i64 16
+  store <8 x float> %99, ptr %107, align 32, !nontemporal !0
+  %108 = getelementptr float, ptr %40, i64 %vector3
+  %109 = getelementptr float, ptr %108, i64 24
+  store <8 x float> %102, ptr %109, align 32, !nontemporal !0
+  %110 = add i64 %vector3, 32
+  %111 = icmp slt i64 %110, %46
+  br i1 %111, label %vector, label %vector.end
+
+vector.end:                                       ; preds = %vector, %vectors.end
   br label %endif
 
 else:                                             ; preds = %task
-  br label %vector.head3
+  %112 = sub i64 %43, %41
+  %113 = and i64 %112, -64
+  %114 = add i64 %41, %113
+  %115 = icmp slt i64 %41, %114
+  br i1 %115, label %vectors4, label %vectors.end6
 
-vector.head3:                                     ; preds = %vector4, %else
-  %vector5 = phi i64 [ %41, %else ], [ %102, %vector4 ]
-  %75 = icmp slt i64 %vector5, %46
-  br i1 %75, label %vector4, label %vector.end6
+vectors4:                                         ; preds = %vectors4, %else
+  %vectors5 = phi i64 [ %41, %else ], [ %154, %vectors4 ]
+  %116 = getelementptr float, ptr %38, i64 %vectors5
+  %117 = load <8 x float>, ptr %116, align 4
+  %118 = getelementptr float, ptr %38, i64 %vectors5
+  %119 = getelementptr float, ptr %118, i64 8
+  %120 = load <8 x float>, ptr %119, align 4
+  %121 = getelementptr float, ptr %38, i64 %vectors5
+  %122 = getelementptr float, ptr %121, i64 16
+  %123 = load <8 x float>, ptr %122, align 4
+  %124 = getelementptr float, ptr %38, i64 %vectors5
+  %125 = getelementptr float, ptr %124, i64 24
+  %126 = load <8 x float>, ptr %125, align 4
+  %127 = getelementptr float, ptr %38, i64 %vectors5
+  %128 = getelementptr float, ptr %127, i64 32
+  %129 = load <8 x float>, ptr %128, align 4
+  %130 = getelementptr float, ptr %38, i64 %vectors5
+  %131 = getelementptr float, ptr %130, i64 40
+  %132 = load <8 x float>, ptr %131, align 4
+  %133 = getelementptr float, ptr %38, i64 %vectors5
+  %134 = getelementptr float, ptr %133, i64 48
+  %135 = load <8 x float>, ptr %134, align 4
+  %136 = getelementptr float, ptr %38, i64 %vectors5
+  %137 = getelementptr float, ptr %136, i64 56
+  %138 = load <8 x float>, ptr %137, align 4
+  %139 = getelementptr float, ptr %40, i64 %vectors5
+  store <8 x float> %117, ptr %139, align 4
+  %140 = getelementptr float, ptr %40, i64 %vectors5
+  %141 = getelementptr float, ptr %140, i64 8
+  store <8 x float> %120, ptr %141, align 4
+  %142 = getelementptr float, ptr %40, i64 %vectors5
+  %143 = getelementptr float, ptr %142, i64 16
+  store <8 x float> %123, ptr %143, align 4
+  %144 = getelementptr float, ptr %40, i64 %vectors5
+  %145 = getelementptr float, ptr %144, i64 24
+  store <8 x float> %126, ptr %145, align 4
+  %146 = getelementptr float, ptr %40, i64 %vectors5
+  %147 = getelementptr float, ptr %146, i64 32
+  store <8 x float> %129, ptr %147, align 4
+  %148 = getelementptr float, ptr %40, i64 %vectors5
+  %149 = getelementptr float, ptr %148, i64 40
+  store <8 x float> %132, ptr %149, align 4
+  %150 = getelementptr float, ptr %40, i64 %vectors5
+  %151 = getelementptr float, ptr %150, i64 48
+  store <8 x float> %135, ptr %151, align 4
+  %152 = getelementptr float, ptr %40, i64 %vectors5
+  %153 = getelementptr float, ptr %152, i64 56
+  store <8 x float> %138, ptr %153, align 4
+  %154 = add i64 %vectors5, 64
+  %155 = icmp slt i64 %154, %114
+  br i1 %155, label %vectors4, label %vectors.end6
 
-vector4:                                          ; preds = %vector.head3
-  %76 = mul i64 %vector5, 1
-  %77 = getelementptr float, ptr %38, i64 %76
-  %78 = load <8 x float>, ptr %77, align 4
-  %79 = mul i64 %vector5, 1
-  %80 = getelementptr float, ptr %38, i64 %79
-  %81 = getelementptr float, ptr %80, i64 8
-  %82 = load <8 x float>, ptr %81, align 4
-  %83 = mul i64 %vector5, 1
-  %84 = getelementptr float, ptr %38, i64 %83
-  %85 = getelementptr float, ptr %84, i64 16
-  %86 = load <8 x float>, ptr %85, align 4
-  %87 = mul i64 %vector5, 1
-  %88 = getelementptr float, ptr %38, i64 %87
-  %89 = getelementptr float, ptr %88, i64 24
-  %90 = load <8 x float>, ptr %89, align 4
-  %91 = mul i64 %vector5, 1
-  %92 = getelementptr float, ptr %40, i64 %91
-  store <8 x float> %78, ptr %92, align 4
-  %93 = mul i64 %vector5, 1
-  %94 = getelementptr float, ptr %40, i64 %93
-  %95 = getelementptr float, ptr %94, i64 8
-  store <8 x float> %82, ptr %95, align 4
-  %96 = mul i64 %vector5, 1
-  %97 = getelementptr float, ptr %40, i64 %96
-  %98 = getelementptr float, ptr %97, i64 16
-  store <8 x float> %86, ptr %98, align 4
-  %99 = mul i64 %vector5, 1
-  %100 = getelementptr float, ptr %40, i64 %99
-  %101 = getelementptr float, ptr %100, i64 24
-  store <8 x float> %90, ptr %101, align 4
-  %102 = add i64 %vector5, 32
-  br label %vector.head3
+vectors.end6:                                     ; preds = %vectors4, %else
+  %156 = icmp slt i64 %114, %46
+  br i1 %156, label %vector7, label %vector.end9
 
-vector.end6:                                      ; preds = %vector.head3
+vector7:                                          ; preds = %vector7, %vectors.end6
+  %vector8 = phi i64 [ %114, %vectors.end6 ], [ %175, %vector7 ]
+  %157 = getelementptr float, ptr %38, i64 %vector8
+  %158 = load <8 x float>, ptr %157, align 4
+  %159 = getelementptr float, ptr %38, i64 %vector8
+  %160 = getelementptr float, ptr %159, i64 8
+  %161 = load <8 x float>, ptr %160, align 4
+  %162 = getelementptr float, ptr %38, i64 %vector8
+  %163 = getelementptr float, ptr %162, i64 16
+  %164 = load <8 x float>, ptr %163, align 4
+  %165 = getelementptr float, ptr %38, i64 %vector8
+  %166 = getelementptr float, ptr %165, i64 24
+  %167 = load <8 x float>, ptr %166, align 4
+  %168 = getelementptr float, ptr %40, i64 %vector8
+  store <8 x float> %158, ptr %168, align 4
+  %169 = getelementptr float, ptr %40, i64 %vector8
+  %170 = getelementptr float, ptr %169, i64 8
+  store <8 x float> %161, ptr %170, align 4
+  %171 = getelementptr float, ptr %40, i64 %vector8
+  %172 = getelementptr float, ptr %171, i64 16
+  store <8 x float> %164, ptr %172, align 4
+  %173 = getelementptr float, ptr %40, i64 %vector8
+  %174 = getelementptr float, ptr %173, i64 24
+  store <8 x float> %167, ptr %174, align 4
+  %175 = add i64 %vector8, 32
+  %176 = icmp slt i64 %175, %46
+  br i1 %176, label %vector7, label %vector.end9
+
+vector.end9:                                      ; preds = %vector7, %vectors.end6
   br label %endif
 
-endif:                                            ; preds = %vector.end, %vector.end6
+endif:                                            ; preds = %vector.end, %vector.end9
   br label %tail.head
 
 tail.head:                                        ; preds = %tail, %endif
-  %tail7 = phi i64 [ %46, %endif ], [ %113, %tail ]
-  %103 = icmp slt i64 %tail7, %43
-  br i1 %103, label %tail, label %tail.end
+  %tail10 = phi i64 [ %46, %endif ], [ %185, %tail ]
+  %177 = icmp slt i64 %tail10, %43
+  br i1 %177, label %tail, label %tail.end
 
 tail:                                             ; preds = %tail.head
-  %104 = sub i64 %43, %tail7
-  %105 = call i64 @llvm.umin.i64(i64 %104, i64 8)
-  %106 = trunc i64 %105 to i32
-  %.splatinsert = insertelement <8 x i32> poison, i32 %106, i64 0
+  %178 = sub i64 %43, %tail10
+  %179 = call i64 @llvm.umin.i64(i64 %178, i64 8)
+  %180 = trunc i64 %179 to i32
+  %.splatinsert = insertelement <8 x i32> poison, i32 %180, i64 0
   %.splat = shufflevector <8 x i32> %.splatinsert, <8 x i32> poison, <8 x i32> zeroinitializer
-  %107 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
-  %108 = mul i64 %tail7, 1
-  %109 = getelementptr float, ptr %38, i64 %108
-  %110 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %109, i32 4, <8 x i1> %107, <8 x float> zeroinitializer)
-  %111 = mul i64 %tail7, 1
-  %112 = getelementptr float, ptr %40, i64 %111
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %110, ptr %112, i32 4, <8 x i1> %107)
-  %113 = add i64 %tail7, 8
+  %181 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
+  %182 = getelementptr float, ptr %38, i64 %tail10
+  %183 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %182, i32 4, <8 x i1> %181, <8 x float> zeroinitializer)
+  %184 = getelementptr float, ptr %40, i64 %tail10
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %183, ptr %184, i32 4, <8 x i1> %181)
+  %185 = add i64 %tail10, 8
   br label %tail.head
 
 tail.end:                                         ; preds = %tail.head
-  %114 = add i64 %35, 1
-  %115 = icmp eq i64 %114, %31
-  %116 = select i1 %115, i64 0, i64 %114
-  %117 = zext i1 %115 to i64
-  %118 = add i64 %34, %117
-  %119 = add i64 %task1, 1
+  %186 = add i64 %35, 1
+  %187 = icmp eq i64 %186, %31
+  %188 = select i1 %187, i64 0, i64 %186
+  %189 = zext i1 %187 to i64
+  %190 = add i64 %34, %189
+  %191 = add i64 %task1, 1
   br label %task.head
 
 task.end:                                         ; preds = %task.head
-  br i1 %29, label %then8, label %endif9
+  br i1 %29, label %then11, label %endif12
 
-then8:                                            ; preds = %task.end
+then11:                                           ; preds = %task.end
   call void @llvm.x86.sse.sfence()
-  br label %endif9
+  br label %endif12
 
-endif9:                                           ; preds = %task.end, %then8
+endif12:                                          ; preds = %task.end, %then11
   br label %done
 }
 

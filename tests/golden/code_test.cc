@@ -10,6 +10,7 @@
 #include "graph/graph.h"
 #include "jit/cpu/loop/compile.h"
 #include "jit/gpu/loop/compile.h"
+#include "kernels/cpu/fragment.h"
 #include "kernels/plan/lower.h"
 #include "passes/pass.h"
 #include "programs.h"
@@ -39,6 +40,15 @@ kernels::Lowered lowered(const Program& p, kernels::LaunchStyle style) {
   return kernels::lower(g, kernels::Mode::Full, style);
 }
 
+/// What the compiler makes of the program: its loops, and what products took of them.
+std::vector<const kernels::LoopKernel*> loops_of(const Launch& l) {
+  if (const auto* loop = std::get_if<LoopLaunch>(&l.what)) return {&loop->kernel};
+  std::vector<const kernels::LoopKernel*> out;
+  for (const kernels::KernelCode& code : std::get<kernels::NativeLaunch>(l.what).micro)
+    if (const auto* fragment = code.as<kernels::micro::Fragment>()) out.push_back(&fragment->kernel);
+  return out;
+}
+
 // The order of arguments' evaluation is the compiler's choice, and with it that of instructions: the files are g++'s.
 class Code : public ::testing::TestWithParam<Program> {
 #ifdef __clang__
@@ -50,7 +60,7 @@ TEST_P(Code, LlvmIrIsAsCommitted) {
   const Scoped<std::int64_t> one_width(knobs().vector_bits, 256), one_cache(knobs().stream_bytes, 32 << 20);
   std::string out = "; " + GetParam().about + "\n";
   for (const Launch& l : lowered(GetParam(), kernels::LaunchStyle::Calls).launches)
-    if (const auto* loop = std::get_if<LoopLaunch>(&l.what)) out += "\n; == " + l.name + "\n" + comment(canonical_text(loop->kernel), ";") + jit::llvm_ir(loop->kernel);
+    for (const kernels::LoopKernel* k : loops_of(l)) out += "\n; == " + l.name + "\n" + comment(canonical_text(*k), ";") + jit::llvm_ir(*k);
   expect_golden(GetParam().name + ".ll", out);
 }
 

@@ -45,8 +45,8 @@ done:                                             ; preds = %task.end, %entry
   ret void
 
 task.head:                                        ; preds = %tail.end, %work
-  %task1 = phi i64 [ %2, %work ], [ %132, %tail.end ]
-  %15 = phi i64 [ %2, %work ], [ %131, %tail.end ]
+  %task1 = phi i64 [ %2, %work ], [ %108, %tail.end ]
+  %15 = phi i64 [ %2, %work ], [ %107, %tail.end ]
   %16 = icmp slt i64 %task1, %3
   br i1 %16, label %task, label %task.end
 
@@ -57,148 +57,121 @@ task:                                             ; preds = %task.head
   %20 = sub i64 %19, %17
   %21 = and i64 %20, -32
   %22 = add i64 %17, %21
-  br label %vector.head
-
-vector.head:                                      ; preds = %vector, %task
-  %vector2 = phi i64 [ %17, %task ], [ %107, %vector ]
-  %23 = icmp slt i64 %vector2, %22
+  %23 = icmp slt i64 %17, %22
   br i1 %23, label %vector, label %vector.end
 
-vector:                                           ; preds = %vector.head
-  %24 = mul i64 %vector2, 1
-  %25 = getelementptr float, ptr %8, i64 %24
-  %26 = load <8 x float>, ptr %25, align 4
-  %27 = mul i64 %vector2, 1
-  %28 = getelementptr float, ptr %8, i64 %27
-  %29 = getelementptr float, ptr %28, i64 8
-  %30 = load <8 x float>, ptr %29, align 4
-  %31 = mul i64 %vector2, 1
-  %32 = getelementptr float, ptr %8, i64 %31
-  %33 = getelementptr float, ptr %32, i64 16
+vector:                                           ; preds = %vector, %task
+  %vector2 = phi i64 [ %17, %task ], [ %87, %vector ]
+  %24 = getelementptr float, ptr %8, i64 %vector2
+  %25 = load <8 x float>, ptr %24, align 4
+  %26 = getelementptr float, ptr %8, i64 %vector2
+  %27 = getelementptr float, ptr %26, i64 8
+  %28 = load <8 x float>, ptr %27, align 4
+  %29 = getelementptr float, ptr %8, i64 %vector2
+  %30 = getelementptr float, ptr %29, i64 16
+  %31 = load <8 x float>, ptr %30, align 4
+  %32 = getelementptr float, ptr %8, i64 %vector2
+  %33 = getelementptr float, ptr %32, i64 24
   %34 = load <8 x float>, ptr %33, align 4
-  %35 = mul i64 %vector2, 1
-  %36 = getelementptr float, ptr %8, i64 %35
-  %37 = getelementptr float, ptr %36, i64 24
-  %38 = load <8 x float>, ptr %37, align 4
-  %39 = mul i64 %vector2, 1
-  %40 = getelementptr float, ptr %10, i64 %39
-  %41 = load <8 x float>, ptr %40, align 4
-  %42 = mul i64 %vector2, 1
-  %43 = getelementptr float, ptr %10, i64 %42
-  %44 = getelementptr float, ptr %43, i64 8
+  %35 = getelementptr float, ptr %10, i64 %vector2
+  %36 = load <8 x float>, ptr %35, align 4
+  %37 = getelementptr float, ptr %10, i64 %vector2
+  %38 = getelementptr float, ptr %37, i64 8
+  %39 = load <8 x float>, ptr %38, align 4
+  %40 = getelementptr float, ptr %10, i64 %vector2
+  %41 = getelementptr float, ptr %40, i64 16
+  %42 = load <8 x float>, ptr %41, align 4
+  %43 = getelementptr float, ptr %10, i64 %vector2
+  %44 = getelementptr float, ptr %43, i64 24
   %45 = load <8 x float>, ptr %44, align 4
-  %46 = mul i64 %vector2, 1
-  %47 = getelementptr float, ptr %10, i64 %46
-  %48 = getelementptr float, ptr %47, i64 16
-  %49 = load <8 x float>, ptr %48, align 4
-  %50 = mul i64 %vector2, 1
-  %51 = getelementptr float, ptr %10, i64 %50
-  %52 = getelementptr float, ptr %51, i64 24
-  %53 = load <8 x float>, ptr %52, align 4
-  %54 = fmul <8 x float> %41, <float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000>
-  %55 = fmul <8 x float> %45, <float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000>
-  %56 = fmul <8 x float> %49, <float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000>
-  %57 = fmul <8 x float> %53, <float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000>
-  %58 = mul i64 %vector2, 1
-  %59 = getelementptr float, ptr %12, i64 %58
+  %46 = fmul <8 x float> %36, <float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000>
+  %47 = fmul <8 x float> %39, <float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000>
+  %48 = fmul <8 x float> %42, <float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000>
+  %49 = fmul <8 x float> %45, <float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000>
+  %50 = getelementptr float, ptr %12, i64 %vector2
+  %51 = load <8 x float>, ptr %50, align 4
+  %52 = getelementptr float, ptr %12, i64 %vector2
+  %53 = getelementptr float, ptr %52, i64 8
+  %54 = load <8 x float>, ptr %53, align 4
+  %55 = getelementptr float, ptr %12, i64 %vector2
+  %56 = getelementptr float, ptr %55, i64 16
+  %57 = load <8 x float>, ptr %56, align 4
+  %58 = getelementptr float, ptr %12, i64 %vector2
+  %59 = getelementptr float, ptr %58, i64 24
   %60 = load <8 x float>, ptr %59, align 4
-  %61 = mul i64 %vector2, 1
-  %62 = getelementptr float, ptr %12, i64 %61
-  %63 = getelementptr float, ptr %62, i64 8
-  %64 = load <8 x float>, ptr %63, align 4
-  %65 = mul i64 %vector2, 1
-  %66 = getelementptr float, ptr %12, i64 %65
-  %67 = getelementptr float, ptr %66, i64 16
-  %68 = load <8 x float>, ptr %67, align 4
-  %69 = mul i64 %vector2, 1
-  %70 = getelementptr float, ptr %12, i64 %69
-  %71 = getelementptr float, ptr %70, i64 24
-  %72 = load <8 x float>, ptr %71, align 4
-  %73 = fadd <8 x float> %54, %60
-  %74 = fadd <8 x float> %55, %64
-  %75 = fadd <8 x float> %56, %68
-  %76 = fadd <8 x float> %57, %72
-  %77 = fmul <8 x float> %73, <float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000>
-  %78 = fmul <8 x float> %74, <float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000>
-  %79 = fmul <8 x float> %75, <float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000>
-  %80 = fmul <8 x float> %76, <float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000>
-  %81 = fsub <8 x float> %26, %77
-  %82 = fsub <8 x float> %30, %78
-  %83 = fsub <8 x float> %34, %79
-  %84 = fsub <8 x float> %38, %80
-  %85 = mul i64 %vector2, 1
-  %86 = getelementptr float, ptr %8, i64 %85
-  store <8 x float> %81, ptr %86, align 4
-  %87 = mul i64 %vector2, 1
-  %88 = getelementptr float, ptr %8, i64 %87
-  %89 = getelementptr float, ptr %88, i64 8
-  store <8 x float> %82, ptr %89, align 4
-  %90 = mul i64 %vector2, 1
-  %91 = getelementptr float, ptr %8, i64 %90
-  %92 = getelementptr float, ptr %91, i64 16
-  store <8 x float> %83, ptr %92, align 4
-  %93 = mul i64 %vector2, 1
-  %94 = getelementptr float, ptr %8, i64 %93
-  %95 = getelementptr float, ptr %94, i64 24
-  store <8 x float> %84, ptr %95, align 4
-  %96 = mul i64 %vector2, 1
-  %97 = getelementptr float, ptr %10, i64 %96
-  store <8 x float> %73, ptr %97, align 4
-  %98 = mul i64 %vector2, 1
-  %99 = getelementptr float, ptr %10, i64 %98
-  %100 = getelementptr float, ptr %99, i64 8
-  store <8 x float> %74, ptr %100, align 4
-  %101 = mul i64 %vector2, 1
-  %102 = getelementptr float, ptr %10, i64 %101
-  %103 = getelementptr float, ptr %102, i64 16
-  store <8 x float> %75, ptr %103, align 4
-  %104 = mul i64 %vector2, 1
-  %105 = getelementptr float, ptr %10, i64 %104
-  %106 = getelementptr float, ptr %105, i64 24
-  store <8 x float> %76, ptr %106, align 4
-  %107 = add i64 %vector2, 32
-  br label %vector.head
+  %61 = fadd <8 x float> %46, %51
+  %62 = fadd <8 x float> %47, %54
+  %63 = fadd <8 x float> %48, %57
+  %64 = fadd <8 x float> %49, %60
+  %65 = fmul <8 x float> %61, <float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000>
+  %66 = fmul <8 x float> %62, <float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000>
+  %67 = fmul <8 x float> %63, <float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000>
+  %68 = fmul <8 x float> %64, <float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000>
+  %69 = fsub <8 x float> %25, %65
+  %70 = fsub <8 x float> %28, %66
+  %71 = fsub <8 x float> %31, %67
+  %72 = fsub <8 x float> %34, %68
+  %73 = getelementptr float, ptr %8, i64 %vector2
+  store <8 x float> %69, ptr %73, align 4
+  %74 = getelementptr float, ptr %8, i64 %vector2
+  %75 = getelementptr float, ptr %74, i64 8
+  store <8 x float> %70, ptr %75, align 4
+  %76 = getelementptr float, ptr %8, i64 %vector2
+  %77 = getelementptr float, ptr %76, i64 16
+  store <8 x float> %71, ptr %77, align 4
+  %78 = getelementptr float, ptr %8, i64 %vector2
+  %79 = getelementptr float, ptr %78, i64 24
+  store <8 x float> %72, ptr %79, align 4
+  %80 = getelementptr float, ptr %10, i64 %vector2
+  store <8 x float> %61, ptr %80, align 4
+  %81 = getelementptr float, ptr %10, i64 %vector2
+  %82 = getelementptr float, ptr %81, i64 8
+  store <8 x float> %62, ptr %82, align 4
+  %83 = getelementptr float, ptr %10, i64 %vector2
+  %84 = getelementptr float, ptr %83, i64 16
+  store <8 x float> %63, ptr %84, align 4
+  %85 = getelementptr float, ptr %10, i64 %vector2
+  %86 = getelementptr float, ptr %85, i64 24
+  store <8 x float> %64, ptr %86, align 4
+  %87 = add i64 %vector2, 32
+  %88 = icmp slt i64 %87, %22
+  br i1 %88, label %vector, label %vector.end
 
-vector.end:                                       ; preds = %vector.head
+vector.end:                                       ; preds = %vector, %task
   br label %tail.head
 
 tail.head:                                        ; preds = %tail, %vector.end
-  %tail3 = phi i64 [ %22, %vector.end ], [ %130, %tail ]
-  %108 = icmp slt i64 %tail3, %19
-  br i1 %108, label %tail, label %tail.end
+  %tail3 = phi i64 [ %22, %vector.end ], [ %106, %tail ]
+  %89 = icmp slt i64 %tail3, %19
+  br i1 %89, label %tail, label %tail.end
 
 tail:                                             ; preds = %tail.head
-  %109 = sub i64 %19, %tail3
-  %110 = call i64 @llvm.umin.i64(i64 %109, i64 8)
-  %111 = trunc i64 %110 to i32
-  %.splatinsert = insertelement <8 x i32> poison, i32 %111, i64 0
+  %90 = sub i64 %19, %tail3
+  %91 = call i64 @llvm.umin.i64(i64 %90, i64 8)
+  %92 = trunc i64 %91 to i32
+  %.splatinsert = insertelement <8 x i32> poison, i32 %92, i64 0
   %.splat = shufflevector <8 x i32> %.splatinsert, <8 x i32> poison, <8 x i32> zeroinitializer
-  %112 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
-  %113 = mul i64 %tail3, 1
-  %114 = getelementptr float, ptr %8, i64 %113
-  %115 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %114, i32 4, <8 x i1> %112, <8 x float> zeroinitializer)
-  %116 = mul i64 %tail3, 1
-  %117 = getelementptr float, ptr %10, i64 %116
-  %118 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %117, i32 4, <8 x i1> %112, <8 x float> zeroinitializer)
-  %119 = fmul <8 x float> %118, <float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000>
-  %120 = mul i64 %tail3, 1
-  %121 = getelementptr float, ptr %12, i64 %120
-  %122 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %121, i32 4, <8 x i1> %112, <8 x float> zeroinitializer)
-  %123 = fadd <8 x float> %119, %122
-  %124 = fmul <8 x float> %123, <float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000>
-  %125 = fsub <8 x float> %115, %124
-  %126 = mul i64 %tail3, 1
-  %127 = getelementptr float, ptr %8, i64 %126
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %125, ptr %127, i32 4, <8 x i1> %112)
-  %128 = mul i64 %tail3, 1
-  %129 = getelementptr float, ptr %10, i64 %128
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %123, ptr %129, i32 4, <8 x i1> %112)
-  %130 = add i64 %tail3, 8
+  %93 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
+  %94 = getelementptr float, ptr %8, i64 %tail3
+  %95 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %94, i32 4, <8 x i1> %93, <8 x float> zeroinitializer)
+  %96 = getelementptr float, ptr %10, i64 %tail3
+  %97 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %96, i32 4, <8 x i1> %93, <8 x float> zeroinitializer)
+  %98 = fmul <8 x float> %97, <float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000, float 0x3FECCCCCC0000000>
+  %99 = getelementptr float, ptr %12, i64 %tail3
+  %100 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %99, i32 4, <8 x i1> %93, <8 x float> zeroinitializer)
+  %101 = fadd <8 x float> %98, %100
+  %102 = fmul <8 x float> %101, <float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000, float 0x3F847AE140000000>
+  %103 = fsub <8 x float> %95, %102
+  %104 = getelementptr float, ptr %8, i64 %tail3
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %103, ptr %104, i32 4, <8 x i1> %93)
+  %105 = getelementptr float, ptr %10, i64 %tail3
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %101, ptr %105, i32 4, <8 x i1> %93)
+  %106 = add i64 %tail3, 8
   br label %tail.head
 
 tail.end:                                         ; preds = %tail.head
-  %131 = add i64 %15, 1
-  %132 = add i64 %task1, 1
+  %107 = add i64 %15, 1
+  %108 = add i64 %task1, 1
   br label %task.head
 
 task.end:                                         ; preds = %task.head

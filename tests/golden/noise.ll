@@ -43,12 +43,12 @@ work:                                             ; preds = %entry
   %21 = lshr i64 %20, 12
   br label %task.head
 
-done:                                             ; preds = %endif9, %entry
+done:                                             ; preds = %endif8, %entry
   ret void
 
 task.head:                                        ; preds = %tail.end, %work
-  %task1 = phi i64 [ %2, %work ], [ %149, %tail.end ]
-  %22 = phi i64 [ %2, %work ], [ %148, %tail.end ]
+  %task1 = phi i64 [ %2, %work ], [ %124, %tail.end ]
+  %22 = phi i64 [ %2, %work ], [ %123, %tail.end ]
   %23 = icmp slt i64 %task1, %3
   br i1 %23, label %task, label %task.end
 
@@ -62,183 +62,152 @@ task:                                             ; preds = %task.head
   br i1 %19, label %then, label %else
 
 then:                                             ; preds = %task
-  br label %vector.head
-
-vector.head:                                      ; preds = %vector, %then
-  %vector2 = phi i64 [ %24, %then ], [ %80, %vector ]
-  %30 = icmp slt i64 %vector2, %29
+  %30 = icmp slt i64 %24, %29
   br i1 %30, label %vector, label %vector.end
 
-vector:                                           ; preds = %vector.head
-  %31 = mul i64 %vector2, 1
-  %32 = getelementptr float, ptr %8, i64 %31
-  %33 = load <8 x float>, ptr %32, align 4
-  %34 = mul i64 %vector2, 1
-  %35 = getelementptr float, ptr %8, i64 %34
-  %36 = getelementptr float, ptr %35, i64 8
-  %37 = load <8 x float>, ptr %36, align 4
-  %38 = mul i64 %vector2, 1
-  %39 = getelementptr float, ptr %8, i64 %38
-  %40 = getelementptr float, ptr %39, i64 16
+vector:                                           ; preds = %vector, %then
+  %vector2 = phi i64 [ %24, %then ], [ %68, %vector ]
+  %31 = getelementptr float, ptr %8, i64 %vector2
+  %32 = load <8 x float>, ptr %31, align 4
+  %33 = getelementptr float, ptr %8, i64 %vector2
+  %34 = getelementptr float, ptr %33, i64 8
+  %35 = load <8 x float>, ptr %34, align 4
+  %36 = getelementptr float, ptr %8, i64 %vector2
+  %37 = getelementptr float, ptr %36, i64 16
+  %38 = load <8 x float>, ptr %37, align 4
+  %39 = getelementptr float, ptr %8, i64 %vector2
+  %40 = getelementptr float, ptr %39, i64 24
   %41 = load <8 x float>, ptr %40, align 4
-  %42 = mul i64 %vector2, 1
-  %43 = getelementptr float, ptr %8, i64 %42
-  %44 = getelementptr float, ptr %43, i64 24
-  %45 = load <8 x float>, ptr %44, align 4
-  %46 = mul i64 %vector2, 1
-  %47 = getelementptr float, ptr %10, i64 %46
-  %48 = load <8 x float>, ptr %47, align 4
-  %49 = mul i64 %vector2, 1
-  %50 = getelementptr float, ptr %10, i64 %49
-  %51 = getelementptr float, ptr %50, i64 8
+  %42 = getelementptr float, ptr %10, i64 %vector2
+  %43 = load <8 x float>, ptr %42, align 4
+  %44 = getelementptr float, ptr %10, i64 %vector2
+  %45 = getelementptr float, ptr %44, i64 8
+  %46 = load <8 x float>, ptr %45, align 4
+  %47 = getelementptr float, ptr %10, i64 %vector2
+  %48 = getelementptr float, ptr %47, i64 16
+  %49 = load <8 x float>, ptr %48, align 4
+  %50 = getelementptr float, ptr %10, i64 %vector2
+  %51 = getelementptr float, ptr %50, i64 24
   %52 = load <8 x float>, ptr %51, align 4
-  %53 = mul i64 %vector2, 1
-  %54 = getelementptr float, ptr %10, i64 %53
-  %55 = getelementptr float, ptr %54, i64 16
-  %56 = load <8 x float>, ptr %55, align 4
-  %57 = mul i64 %vector2, 1
-  %58 = getelementptr float, ptr %10, i64 %57
-  %59 = getelementptr float, ptr %58, i64 24
-  %60 = load <8 x float>, ptr %59, align 4
-  %61 = fmul <8 x float> %48, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
-  %62 = fmul <8 x float> %52, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
-  %63 = fmul <8 x float> %56, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
-  %64 = fmul <8 x float> %60, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
-  %65 = fadd <8 x float> %33, %61
-  %66 = fadd <8 x float> %37, %62
-  %67 = fadd <8 x float> %41, %63
-  %68 = fadd <8 x float> %45, %64
-  %69 = mul i64 %vector2, 1
-  %70 = getelementptr float, ptr %12, i64 %69
-  store <8 x float> %65, ptr %70, align 32, !nontemporal !0
-  %71 = mul i64 %vector2, 1
-  %72 = getelementptr float, ptr %12, i64 %71
-  %73 = getelementptr float, ptr %72, i64 8
-  store <8 x float> %66, ptr %73, align 32, !nontemporal !0
-  %74 = mul i64 %vector2, 1
-  %75 = getelementptr float, ptr %12, i64 %74
-  %76 = getelementptr float, ptr %75, i64 16
-  store <8 x float> %67, ptr %76, align 32, !nontemporal !0
-  %77 = mul i64 %vector2, 1
-  %78 = getelementptr float, ptr %12, i64 %77
-  %79 = getelementptr float, ptr %78, i64 24
-  store <8 x float> %68, ptr %79, align 32, !nontemporal !0
-  %80 = add i64 %vector2, 32
-  br label %vector.head
+  %53 = fmul <8 x float> %43, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
+  %54 = fmul <8 x float> %46, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
+  %55 = fmul <8 x float> %49, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
+  %56 = fmul <8 x float> %52, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
+  %57 = fadd <8 x float> %32, %53
+  %58 = fadd <8 x float> %35, %54
+  %59 = fadd <8 x float> %38, %55
+  %60 = fadd <8 x float> %41, %56
+  %61 = getelementptr float, ptr %12, i64 %vector2
+  store <8 x float> %57, ptr %61, align 32, !nontemporal !0
+  %62 = getelementptr float, ptr %12, i64 %vector2
+  %63 = getelementptr float, ptr %62, i64 8
+  store <8 x float> %58, ptr %63, align 32, !nontemporal !0
+  %64 = getelementptr float, ptr %12, i64 %vector2
+  %65 = getelementptr float, ptr %64, i64 16
+  store <8 x float> %59, ptr %65, align 32, !nontemporal !0
+  %66 = getelementptr float, ptr %12, i64 %vector2
+  %67 = getelementptr float, ptr %66, i64 24
+  store <8 x float> %60, ptr %67, align 32, !nontemporal !0
+  %68 = add i64 %vector2, 32
+  %69 = icmp slt i64 %68, %29
+  br i1 %69, label %vector, label %vector.end
 
-vector.end:                                       ; preds = %vector.head
+vector.end:                                       ; preds = %vector, %then
   br label %endif
 
 else:                                             ; preds = %task
-  br label %vector.head3
+  %70 = icmp slt i64 %24, %29
+  br i1 %70, label %vector3, label %vector.end5
 
-vector.head3:                                     ; preds = %vector4, %else
-  %vector5 = phi i64 [ %24, %else ], [ %131, %vector4 ]
-  %81 = icmp slt i64 %vector5, %29
-  br i1 %81, label %vector4, label %vector.end6
-
-vector4:                                          ; preds = %vector.head3
-  %82 = mul i64 %vector5, 1
-  %83 = getelementptr float, ptr %8, i64 %82
-  %84 = load <8 x float>, ptr %83, align 4
-  %85 = mul i64 %vector5, 1
-  %86 = getelementptr float, ptr %8, i64 %85
-  %87 = getelementptr float, ptr %86, i64 8
-  %88 = load <8 x float>, ptr %87, align 4
-  %89 = mul i64 %vector5, 1
-  %90 = getelementptr float, ptr %8, i64 %89
-  %91 = getelementptr float, ptr %90, i64 16
+vector3:                                          ; preds = %vector3, %else
+  %vector4 = phi i64 [ %24, %else ], [ %108, %vector3 ]
+  %71 = getelementptr float, ptr %8, i64 %vector4
+  %72 = load <8 x float>, ptr %71, align 4
+  %73 = getelementptr float, ptr %8, i64 %vector4
+  %74 = getelementptr float, ptr %73, i64 8
+  %75 = load <8 x float>, ptr %74, align 4
+  %76 = getelementptr float, ptr %8, i64 %vector4
+  %77 = getelementptr float, ptr %76, i64 16
+  %78 = load <8 x float>, ptr %77, align 4
+  %79 = getelementptr float, ptr %8, i64 %vector4
+  %80 = getelementptr float, ptr %79, i64 24
+  %81 = load <8 x float>, ptr %80, align 4
+  %82 = getelementptr float, ptr %10, i64 %vector4
+  %83 = load <8 x float>, ptr %82, align 4
+  %84 = getelementptr float, ptr %10, i64 %vector4
+  %85 = getelementptr float, ptr %84, i64 8
+  %86 = load <8 x float>, ptr %85, align 4
+  %87 = getelementptr float, ptr %10, i64 %vector4
+  %88 = getelementptr float, ptr %87, i64 16
+  %89 = load <8 x float>, ptr %88, align 4
+  %90 = getelementptr float, ptr %10, i64 %vector4
+  %91 = getelementptr float, ptr %90, i64 24
   %92 = load <8 x float>, ptr %91, align 4
-  %93 = mul i64 %vector5, 1
-  %94 = getelementptr float, ptr %8, i64 %93
-  %95 = getelementptr float, ptr %94, i64 24
-  %96 = load <8 x float>, ptr %95, align 4
-  %97 = mul i64 %vector5, 1
-  %98 = getelementptr float, ptr %10, i64 %97
-  %99 = load <8 x float>, ptr %98, align 4
-  %100 = mul i64 %vector5, 1
-  %101 = getelementptr float, ptr %10, i64 %100
-  %102 = getelementptr float, ptr %101, i64 8
-  %103 = load <8 x float>, ptr %102, align 4
-  %104 = mul i64 %vector5, 1
-  %105 = getelementptr float, ptr %10, i64 %104
-  %106 = getelementptr float, ptr %105, i64 16
-  %107 = load <8 x float>, ptr %106, align 4
-  %108 = mul i64 %vector5, 1
-  %109 = getelementptr float, ptr %10, i64 %108
-  %110 = getelementptr float, ptr %109, i64 24
-  %111 = load <8 x float>, ptr %110, align 4
-  %112 = fmul <8 x float> %99, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
-  %113 = fmul <8 x float> %103, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
-  %114 = fmul <8 x float> %107, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
-  %115 = fmul <8 x float> %111, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
-  %116 = fadd <8 x float> %84, %112
-  %117 = fadd <8 x float> %88, %113
-  %118 = fadd <8 x float> %92, %114
-  %119 = fadd <8 x float> %96, %115
-  %120 = mul i64 %vector5, 1
-  %121 = getelementptr float, ptr %12, i64 %120
-  store <8 x float> %116, ptr %121, align 4
-  %122 = mul i64 %vector5, 1
-  %123 = getelementptr float, ptr %12, i64 %122
-  %124 = getelementptr float, ptr %123, i64 8
-  store <8 x float> %117, ptr %124, align 4
-  %125 = mul i64 %vector5, 1
-  %126 = getelementptr float, ptr %12, i64 %125
-  %127 = getelementptr float, ptr %126, i64 16
-  store <8 x float> %118, ptr %127, align 4
-  %128 = mul i64 %vector5, 1
-  %129 = getelementptr float, ptr %12, i64 %128
-  %130 = getelementptr float, ptr %129, i64 24
-  store <8 x float> %119, ptr %130, align 4
-  %131 = add i64 %vector5, 32
-  br label %vector.head3
+  %93 = fmul <8 x float> %83, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
+  %94 = fmul <8 x float> %86, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
+  %95 = fmul <8 x float> %89, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
+  %96 = fmul <8 x float> %92, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
+  %97 = fadd <8 x float> %72, %93
+  %98 = fadd <8 x float> %75, %94
+  %99 = fadd <8 x float> %78, %95
+  %100 = fadd <8 x float> %81, %96
+  %101 = getelementptr float, ptr %12, i64 %vector4
+  store <8 x float> %97, ptr %101, align 4
+  %102 = getelementptr float, ptr %12, i64 %vector4
+  %103 = getelementptr float, ptr %102, i64 8
+  store <8 x float> %98, ptr %103, align 4
+  %104 = getelementptr float, ptr %12, i64 %vector4
+  %105 = getelementptr float, ptr %104, i64 16
+  store <8 x float> %99, ptr %105, align 4
+  %106 = getelementptr float, ptr %12, i64 %vector4
+  %107 = getelementptr float, ptr %106, i64 24
+  store <8 x float> %100, ptr %107, align 4
+  %108 = add i64 %vector4, 32
+  %109 = icmp slt i64 %108, %29
+  br i1 %109, label %vector3, label %vector.end5
 
-vector.end6:                                      ; preds = %vector.head3
+vector.end5:                                      ; preds = %vector3, %else
   br label %endif
 
-endif:                                            ; preds = %vector.end, %vector.end6
+endif:                                            ; preds = %vector.end, %vector.end5
   br label %tail.head
 
 tail.head:                                        ; preds = %tail, %endif
-  %tail7 = phi i64 [ %29, %endif ], [ %147, %tail ]
-  %132 = icmp slt i64 %tail7, %26
-  br i1 %132, label %tail, label %tail.end
+  %tail6 = phi i64 [ %29, %endif ], [ %122, %tail ]
+  %110 = icmp slt i64 %tail6, %26
+  br i1 %110, label %tail, label %tail.end
 
 tail:                                             ; preds = %tail.head
-  %133 = sub i64 %26, %tail7
-  %134 = call i64 @llvm.umin.i64(i64 %133, i64 8)
-  %135 = trunc i64 %134 to i32
-  %.splatinsert = insertelement <8 x i32> poison, i32 %135, i64 0
+  %111 = sub i64 %26, %tail6
+  %112 = call i64 @llvm.umin.i64(i64 %111, i64 8)
+  %113 = trunc i64 %112 to i32
+  %.splatinsert = insertelement <8 x i32> poison, i32 %113, i64 0
   %.splat = shufflevector <8 x i32> %.splatinsert, <8 x i32> poison, <8 x i32> zeroinitializer
-  %136 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
-  %137 = mul i64 %tail7, 1
-  %138 = getelementptr float, ptr %8, i64 %137
-  %139 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %138, i32 4, <8 x i1> %136, <8 x float> zeroinitializer)
-  %140 = mul i64 %tail7, 1
-  %141 = getelementptr float, ptr %10, i64 %140
-  %142 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %141, i32 4, <8 x i1> %136, <8 x float> zeroinitializer)
-  %143 = fmul <8 x float> %142, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
-  %144 = fadd <8 x float> %139, %143
-  %145 = mul i64 %tail7, 1
-  %146 = getelementptr float, ptr %12, i64 %145
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %144, ptr %146, i32 4, <8 x i1> %136)
-  %147 = add i64 %tail7, 8
+  %114 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
+  %115 = getelementptr float, ptr %8, i64 %tail6
+  %116 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %115, i32 4, <8 x i1> %114, <8 x float> zeroinitializer)
+  %117 = getelementptr float, ptr %10, i64 %tail6
+  %118 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %117, i32 4, <8 x i1> %114, <8 x float> zeroinitializer)
+  %119 = fmul <8 x float> %118, <float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000, float 0x3FB99999A0000000>
+  %120 = fadd <8 x float> %116, %119
+  %121 = getelementptr float, ptr %12, i64 %tail6
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %120, ptr %121, i32 4, <8 x i1> %114)
+  %122 = add i64 %tail6, 8
   br label %tail.head
 
 tail.end:                                         ; preds = %tail.head
-  %148 = add i64 %22, 1
-  %149 = add i64 %task1, 1
+  %123 = add i64 %22, 1
+  %124 = add i64 %task1, 1
   br label %task.head
 
 task.end:                                         ; preds = %task.head
-  br i1 %19, label %then8, label %endif9
+  br i1 %19, label %then7, label %endif8
 
-then8:                                            ; preds = %task.end
+then7:                                            ; preds = %task.end
   call void @llvm.x86.sse.sfence()
-  br label %endif9
+  br label %endif8
 
-endif9:                                           ; preds = %task.end, %then8
+endif8:                                           ; preds = %task.end, %then7
   br label %done
 }
 

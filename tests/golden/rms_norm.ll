@@ -67,12 +67,12 @@ work:                                             ; preds = %entry
   %39 = and i1 %32, %38
   br label %task.head
 
-done:                                             ; preds = %endif26, %entry
+done:                                             ; preds = %endif25, %entry
   ret void
 
-task.head:                                        ; preds = %tail.end24, %work
-  %task1 = phi i64 [ %2, %work ], [ %230, %tail.end24 ]
-  %40 = phi i64 [ %2, %work ], [ %229, %tail.end24 ]
+task.head:                                        ; preds = %tail.end23, %work
+  %task1 = phi i64 [ %2, %work ], [ %204, %tail.end23 ]
+  %40 = phi i64 [ %2, %work ], [ %203, %tail.end23 ]
   %41 = icmp slt i64 %task1, %3
   br i1 %41, label %task, label %task.end
 
@@ -84,9 +84,9 @@ task:                                             ; preds = %task.head
   br label %block.head
 
 block.head:                                       ; preds = %tail.end, %task
-  %block2 = phi i64 [ 0, %task ], [ %130, %tail.end ]
-  %46 = phi float [ 0.000000e+00, %task ], [ %123, %tail.end ]
-  %47 = phi float [ 0.000000e+00, %task ], [ %129, %tail.end ]
+  %block2 = phi i64 [ 0, %task ], [ %125, %tail.end ]
+  %46 = phi float [ 0.000000e+00, %task ], [ %118, %tail.end ]
+  %47 = phi float [ 0.000000e+00, %task ], [ %124, %tail.end ]
   %48 = icmp slt i64 %block2, %8
   br i1 %48, label %block, label %block.end
 
@@ -99,268 +99,239 @@ block:                                            ; preds = %block.head
   br label %vector.head
 
 vector.head:                                      ; preds = %vector, %block
-  %vector3 = phi i64 [ %block2, %block ], [ %86, %vector ]
+  %vector3 = phi i64 [ %block2, %block ], [ %82, %vector ]
   %54 = phi <8 x float> [ zeroinitializer, %block ], [ %58, %vector ]
   %55 = phi <8 x float> [ zeroinitializer, %block ], [ %59, %vector ]
   %56 = phi <8 x float> [ zeroinitializer, %block ], [ %60, %vector ]
   %57 = phi <8 x float> [ zeroinitializer, %block ], [ %61, %vector ]
-  %58 = phi <8 x float> [ zeroinitializer, %block ], [ %82, %vector ]
-  %59 = phi <8 x float> [ zeroinitializer, %block ], [ %83, %vector ]
-  %60 = phi <8 x float> [ zeroinitializer, %block ], [ %84, %vector ]
-  %61 = phi <8 x float> [ zeroinitializer, %block ], [ %85, %vector ]
+  %58 = phi <8 x float> [ zeroinitializer, %block ], [ %78, %vector ]
+  %59 = phi <8 x float> [ zeroinitializer, %block ], [ %79, %vector ]
+  %60 = phi <8 x float> [ zeroinitializer, %block ], [ %80, %vector ]
+  %61 = phi <8 x float> [ zeroinitializer, %block ], [ %81, %vector ]
   %62 = icmp slt i64 %vector3, %53
   br i1 %62, label %vector, label %vector.end
 
 vector:                                           ; preds = %vector.head
-  %63 = mul i64 %vector3, 1
-  %64 = getelementptr float, ptr %43, i64 %63
-  %65 = load <8 x float>, ptr %64, align 4
-  %66 = mul i64 %vector3, 1
-  %67 = getelementptr float, ptr %43, i64 %66
-  %68 = getelementptr float, ptr %67, i64 8
-  %69 = load <8 x float>, ptr %68, align 4
-  %70 = mul i64 %vector3, 1
-  %71 = getelementptr float, ptr %43, i64 %70
-  %72 = getelementptr float, ptr %71, i64 16
+  %63 = getelementptr float, ptr %43, i64 %vector3
+  %64 = load <8 x float>, ptr %63, align 4
+  %65 = getelementptr float, ptr %43, i64 %vector3
+  %66 = getelementptr float, ptr %65, i64 8
+  %67 = load <8 x float>, ptr %66, align 4
+  %68 = getelementptr float, ptr %43, i64 %vector3
+  %69 = getelementptr float, ptr %68, i64 16
+  %70 = load <8 x float>, ptr %69, align 4
+  %71 = getelementptr float, ptr %43, i64 %vector3
+  %72 = getelementptr float, ptr %71, i64 24
   %73 = load <8 x float>, ptr %72, align 4
-  %74 = mul i64 %vector3, 1
-  %75 = getelementptr float, ptr %43, i64 %74
-  %76 = getelementptr float, ptr %75, i64 24
-  %77 = load <8 x float>, ptr %76, align 4
-  %78 = fmul <8 x float> %65, %65
-  %79 = fmul <8 x float> %69, %69
-  %80 = fmul <8 x float> %73, %73
-  %81 = fmul <8 x float> %77, %77
-  %82 = fadd <8 x float> %78, %54
-  %83 = fadd <8 x float> %79, %55
-  %84 = fadd <8 x float> %80, %56
-  %85 = fadd <8 x float> %81, %57
-  %86 = add i64 %vector3, 32
+  %74 = fmul <8 x float> %64, %64
+  %75 = fmul <8 x float> %67, %67
+  %76 = fmul <8 x float> %70, %70
+  %77 = fmul <8 x float> %73, %73
+  %78 = fadd <8 x float> %74, %54
+  %79 = fadd <8 x float> %75, %55
+  %80 = fadd <8 x float> %76, %56
+  %81 = fadd <8 x float> %77, %57
+  %82 = add i64 %vector3, 32
   br label %vector.head
 
 vector.end:                                       ; preds = %vector.head
   br label %tail.head
 
 tail.head:                                        ; preds = %tail, %vector.end
-  %tail4 = phi i64 [ %53, %vector.end ], [ %106, %tail ]
-  %87 = phi <8 x float> [ %54, %vector.end ], [ %88, %tail ]
-  %88 = phi <8 x float> [ %55, %vector.end ], [ %89, %tail ]
-  %89 = phi <8 x float> [ %56, %vector.end ], [ %90, %tail ]
-  %90 = phi <8 x float> [ %57, %vector.end ], [ %91, %tail ]
-  %91 = phi <8 x float> [ %58, %vector.end ], [ %92, %tail ]
-  %92 = phi <8 x float> [ %59, %vector.end ], [ %93, %tail ]
-  %93 = phi <8 x float> [ %60, %vector.end ], [ %94, %tail ]
-  %94 = phi <8 x float> [ %61, %vector.end ], [ %105, %tail ]
-  %95 = icmp slt i64 %tail4, %50
-  br i1 %95, label %tail, label %tail.end
+  %tail4 = phi i64 [ %53, %vector.end ], [ %101, %tail ]
+  %83 = phi <8 x float> [ %54, %vector.end ], [ %84, %tail ]
+  %84 = phi <8 x float> [ %55, %vector.end ], [ %85, %tail ]
+  %85 = phi <8 x float> [ %56, %vector.end ], [ %86, %tail ]
+  %86 = phi <8 x float> [ %57, %vector.end ], [ %87, %tail ]
+  %87 = phi <8 x float> [ %58, %vector.end ], [ %88, %tail ]
+  %88 = phi <8 x float> [ %59, %vector.end ], [ %89, %tail ]
+  %89 = phi <8 x float> [ %60, %vector.end ], [ %90, %tail ]
+  %90 = phi <8 x float> [ %61, %vector.end ], [ %100, %tail ]
+  %91 = icmp slt i64 %tail4, %50
+  br i1 %91, label %tail, label %tail.end
 
 tail:                                             ; preds = %tail.head
-  %96 = sub i64 %50, %tail4
-  %97 = call i64 @llvm.umin.i64(i64 %96, i64 8)
-  %98 = trunc i64 %97 to i32
-  %.splatinsert = insertelement <8 x i32> poison, i32 %98, i64 0
+  %92 = sub i64 %50, %tail4
+  %93 = call i64 @llvm.umin.i64(i64 %92, i64 8)
+  %94 = trunc i64 %93 to i32
+  %.splatinsert = insertelement <8 x i32> poison, i32 %94, i64 0
   %.splat = shufflevector <8 x i32> %.splatinsert, <8 x i32> poison, <8 x i32> zeroinitializer
-  %99 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
-  %100 = mul i64 %tail4, 1
-  %101 = getelementptr float, ptr %43, i64 %100
-  %102 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %101, i32 4, <8 x i1> %99, <8 x float> zeroinitializer)
-  %103 = fmul <8 x float> %102, %102
-  %104 = fadd <8 x float> %103, %87
-  %105 = select <8 x i1> %99, <8 x float> %104, <8 x float> %87
-  %106 = add i64 %tail4, 8
+  %95 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
+  %96 = getelementptr float, ptr %43, i64 %tail4
+  %97 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %96, i32 4, <8 x i1> %95, <8 x float> zeroinitializer)
+  %98 = fmul <8 x float> %97, %97
+  %99 = fadd <8 x float> %98, %83
+  %100 = select <8 x i1> %95, <8 x float> %99, <8 x float> %83
+  %101 = add i64 %tail4, 8
   br label %tail.head
 
 tail.end:                                         ; preds = %tail.head
-  %107 = fadd <8 x float> %87, %91
-  %108 = fadd <8 x float> %88, %92
-  %109 = fadd <8 x float> %89, %93
-  %110 = fadd <8 x float> %90, %94
-  %111 = fadd <8 x float> %107, %109
-  %112 = fadd <8 x float> %108, %110
-  %113 = fadd <8 x float> %111, %112
-  %114 = shufflevector <8 x float> %113, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %115 = shufflevector <8 x float> %113, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %116 = fadd <4 x float> %115, %114
-  %117 = shufflevector <4 x float> %116, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %118 = shufflevector <4 x float> %116, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %119 = fadd <2 x float> %118, %117
-  %120 = extractelement <2 x float> %119, i64 1
-  %121 = extractelement <2 x float> %119, i64 0
-  %122 = fadd float %121, %120
-  %123 = fadd float %46, %122
-  %124 = fsub float %123, %46
-  %125 = fsub float %122, %124
-  %126 = fsub float %123, %124
-  %127 = fsub float %46, %126
-  %128 = fadd float %127, %125
-  %129 = fadd float %47, %128
-  %130 = add i64 %block2, 8192
+  %102 = fadd <8 x float> %83, %87
+  %103 = fadd <8 x float> %84, %88
+  %104 = fadd <8 x float> %85, %89
+  %105 = fadd <8 x float> %86, %90
+  %106 = fadd <8 x float> %102, %104
+  %107 = fadd <8 x float> %103, %105
+  %108 = fadd <8 x float> %106, %107
+  %109 = shufflevector <8 x float> %108, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %110 = shufflevector <8 x float> %108, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %111 = fadd <4 x float> %110, %109
+  %112 = shufflevector <4 x float> %111, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %113 = shufflevector <4 x float> %111, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %114 = fadd <2 x float> %113, %112
+  %115 = extractelement <2 x float> %114, i64 1
+  %116 = extractelement <2 x float> %114, i64 0
+  %117 = fadd float %116, %115
+  %118 = fadd float %46, %117
+  %119 = fsub float %118, %46
+  %120 = fsub float %117, %119
+  %121 = fsub float %118, %119
+  %122 = fsub float %46, %121
+  %123 = fadd float %122, %120
+  %124 = fadd float %47, %123
+  %125 = add i64 %block2, 8192
   br label %block.head
 
 block.end:                                        ; preds = %block.head
-  %131 = fadd float %46, %47
-  %132 = fcmp uno float %47, %47
-  %133 = select i1 %132, float %46, float %131
-  %134 = fdiv float %133, %21
-  %135 = fadd float %134, 0x3EB0C6F7A0000000
-  %136 = call float @llvm.sqrt.f32(float %135)
-  %137 = fdiv float 1.000000e+00, %136
-  %138 = sub i64 %8, 0
-  %139 = and i64 %138, -32
-  %140 = add i64 0, %139
-  br label %vector.head5
+  %126 = fadd float %46, %47
+  %127 = fcmp uno float %47, %47
+  %128 = select i1 %127, float %46, float %126
+  %129 = fdiv float %128, %21
+  %130 = fadd float %129, 0x3EB0C6F7A0000000
+  %131 = call float @llvm.sqrt.f32(float %130)
+  %132 = fdiv float 1.000000e+00, %131
+  %133 = sub i64 %8, 0
+  %134 = and i64 %133, -32
+  %135 = add i64 0, %134
+  %136 = icmp slt i64 0, %135
+  br i1 %136, label %vector5, label %vector.end15
 
-vector.head5:                                     ; preds = %endif, %block.end
-  %vector7 = phi i64 [ 0, %block.end ], [ %209, %endif ]
-  %141 = icmp slt i64 %vector7, %140
-  br i1 %141, label %vector6, label %vector.end16
-
-vector6:                                          ; preds = %vector.head5
-  %142 = mul i64 %vector7, 1
-  %143 = getelementptr float, ptr %43, i64 %142
-  %144 = getelementptr float, ptr %143, i64 %28
-  call void @llvm.prefetch.p0(ptr %144, i32 0, i32 3, i32 1)
-  %145 = mul i64 %vector7, 1
-  %146 = getelementptr float, ptr %43, i64 %145
-  %147 = getelementptr float, ptr %146, i64 16
-  %148 = getelementptr float, ptr %147, i64 %28
-  call void @llvm.prefetch.p0(ptr %148, i32 0, i32 3, i32 1)
-  %149 = mul i64 %vector7, 1
-  %150 = getelementptr float, ptr %43, i64 %149
-  %151 = load <8 x float>, ptr %150, align 4
-  %152 = mul i64 %vector7, 1
-  %153 = getelementptr float, ptr %43, i64 %152
-  %154 = getelementptr float, ptr %153, i64 8
-  %155 = load <8 x float>, ptr %154, align 4
-  %156 = mul i64 %vector7, 1
-  %157 = getelementptr float, ptr %43, i64 %156
-  %158 = getelementptr float, ptr %157, i64 16
-  %159 = load <8 x float>, ptr %158, align 4
-  %160 = mul i64 %vector7, 1
-  %161 = getelementptr float, ptr %43, i64 %160
-  %162 = getelementptr float, ptr %161, i64 24
-  %163 = load <8 x float>, ptr %162, align 4
-  %.splatinsert8 = insertelement <8 x float> poison, float %137, i64 0
-  %.splat9 = shufflevector <8 x float> %.splatinsert8, <8 x float> poison, <8 x i32> zeroinitializer
-  %164 = fmul <8 x float> %151, %.splat9
-  %.splatinsert10 = insertelement <8 x float> poison, float %137, i64 0
-  %.splat11 = shufflevector <8 x float> %.splatinsert10, <8 x float> poison, <8 x i32> zeroinitializer
-  %165 = fmul <8 x float> %155, %.splat11
-  %.splatinsert12 = insertelement <8 x float> poison, float %137, i64 0
-  %.splat13 = shufflevector <8 x float> %.splatinsert12, <8 x float> poison, <8 x i32> zeroinitializer
-  %166 = fmul <8 x float> %159, %.splat13
-  %.splatinsert14 = insertelement <8 x float> poison, float %137, i64 0
-  %.splat15 = shufflevector <8 x float> %.splatinsert14, <8 x float> poison, <8 x i32> zeroinitializer
-  %167 = fmul <8 x float> %163, %.splat15
-  %168 = mul i64 %vector7, 1
-  %169 = getelementptr float, ptr %12, i64 %168
-  %170 = load <8 x float>, ptr %169, align 4
-  %171 = mul i64 %vector7, 1
-  %172 = getelementptr float, ptr %12, i64 %171
-  %173 = getelementptr float, ptr %172, i64 8
-  %174 = load <8 x float>, ptr %173, align 4
-  %175 = mul i64 %vector7, 1
-  %176 = getelementptr float, ptr %12, i64 %175
-  %177 = getelementptr float, ptr %176, i64 16
-  %178 = load <8 x float>, ptr %177, align 4
-  %179 = mul i64 %vector7, 1
-  %180 = getelementptr float, ptr %12, i64 %179
-  %181 = getelementptr float, ptr %180, i64 24
-  %182 = load <8 x float>, ptr %181, align 4
-  %183 = fmul <8 x float> %164, %170
-  %184 = fmul <8 x float> %165, %174
-  %185 = fmul <8 x float> %166, %178
-  %186 = fmul <8 x float> %167, %182
+vector5:                                          ; preds = %endif, %block.end
+  %vector6 = phi i64 [ 0, %block.end ], [ %186, %endif ]
+  %137 = getelementptr float, ptr %43, i64 %vector6
+  %138 = getelementptr float, ptr %137, i64 %28
+  call void @llvm.prefetch.p0(ptr %138, i32 0, i32 3, i32 1)
+  %139 = getelementptr float, ptr %43, i64 %vector6
+  %140 = getelementptr float, ptr %139, i64 16
+  %141 = getelementptr float, ptr %140, i64 %28
+  call void @llvm.prefetch.p0(ptr %141, i32 0, i32 3, i32 1)
+  %142 = getelementptr float, ptr %43, i64 %vector6
+  %143 = load <8 x float>, ptr %142, align 4
+  %144 = getelementptr float, ptr %43, i64 %vector6
+  %145 = getelementptr float, ptr %144, i64 8
+  %146 = load <8 x float>, ptr %145, align 4
+  %147 = getelementptr float, ptr %43, i64 %vector6
+  %148 = getelementptr float, ptr %147, i64 16
+  %149 = load <8 x float>, ptr %148, align 4
+  %150 = getelementptr float, ptr %43, i64 %vector6
+  %151 = getelementptr float, ptr %150, i64 24
+  %152 = load <8 x float>, ptr %151, align 4
+  %.splatinsert7 = insertelement <8 x float> poison, float %132, i64 0
+  %.splat8 = shufflevector <8 x float> %.splatinsert7, <8 x float> poison, <8 x i32> zeroinitializer
+  %153 = fmul <8 x float> %143, %.splat8
+  %.splatinsert9 = insertelement <8 x float> poison, float %132, i64 0
+  %.splat10 = shufflevector <8 x float> %.splatinsert9, <8 x float> poison, <8 x i32> zeroinitializer
+  %154 = fmul <8 x float> %146, %.splat10
+  %.splatinsert11 = insertelement <8 x float> poison, float %132, i64 0
+  %.splat12 = shufflevector <8 x float> %.splatinsert11, <8 x float> poison, <8 x i32> zeroinitializer
+  %155 = fmul <8 x float> %149, %.splat12
+  %.splatinsert13 = insertelement <8 x float> poison, float %132, i64 0
+  %.splat14 = shufflevector <8 x float> %.splatinsert13, <8 x float> poison, <8 x i32> zeroinitializer
+  %156 = fmul <8 x float> %152, %.splat14
+  %157 = getelementptr float, ptr %12, i64 %vector6
+  %158 = load <8 x float>, ptr %157, align 4
+  %159 = getelementptr float, ptr %12, i64 %vector6
+  %160 = getelementptr float, ptr %159, i64 8
+  %161 = load <8 x float>, ptr %160, align 4
+  %162 = getelementptr float, ptr %12, i64 %vector6
+  %163 = getelementptr float, ptr %162, i64 16
+  %164 = load <8 x float>, ptr %163, align 4
+  %165 = getelementptr float, ptr %12, i64 %vector6
+  %166 = getelementptr float, ptr %165, i64 24
+  %167 = load <8 x float>, ptr %166, align 4
+  %168 = fmul <8 x float> %153, %158
+  %169 = fmul <8 x float> %154, %161
+  %170 = fmul <8 x float> %155, %164
+  %171 = fmul <8 x float> %156, %167
   br i1 %39, label %then, label %else
 
-then:                                             ; preds = %vector6
-  %187 = mul i64 %vector7, 1
-  %188 = getelementptr float, ptr %45, i64 %187
-  store <8 x float> %183, ptr %188, align 32, !nontemporal !0
-  %189 = mul i64 %vector7, 1
-  %190 = getelementptr float, ptr %45, i64 %189
-  %191 = getelementptr float, ptr %190, i64 8
-  store <8 x float> %184, ptr %191, align 32, !nontemporal !0
-  %192 = mul i64 %vector7, 1
-  %193 = getelementptr float, ptr %45, i64 %192
-  %194 = getelementptr float, ptr %193, i64 16
-  store <8 x float> %185, ptr %194, align 32, !nontemporal !0
-  %195 = mul i64 %vector7, 1
-  %196 = getelementptr float, ptr %45, i64 %195
-  %197 = getelementptr float, ptr %196, i64 24
-  store <8 x float> %186, ptr %197, align 32, !nontemporal !0
+then:                                             ; preds = %vector5
+  %172 = getelementptr float, ptr %45, i64 %vector6
+  store <8 x float> %168, ptr %172, align 32, !nontemporal !0
+  %173 = getelementptr float, ptr %45, i64 %vector6
+  %174 = getelementptr float, ptr %173, i64 8
+  store <8 x float> %169, ptr %174, align 32, !nontemporal !0
+  %175 = getelementptr float, ptr %45, i64 %vector6
+  %176 = getelementptr float, ptr %175, i64 16
+  store <8 x float> %170, ptr %176, align 32, !nontemporal !0
+  %177 = getelementptr float, ptr %45, i64 %vector6
+  %178 = getelementptr float, ptr %177, i64 24
+  store <8 x float> %171, ptr %178, align 32, !nontemporal !0
   br label %endif
 
-else:                                             ; preds = %vector6
-  %198 = mul i64 %vector7, 1
-  %199 = getelementptr float, ptr %45, i64 %198
-  store <8 x float> %183, ptr %199, align 4
-  %200 = mul i64 %vector7, 1
-  %201 = getelementptr float, ptr %45, i64 %200
-  %202 = getelementptr float, ptr %201, i64 8
-  store <8 x float> %184, ptr %202, align 4
-  %203 = mul i64 %vector7, 1
-  %204 = getelementptr float, ptr %45, i64 %203
-  %205 = getelementptr float, ptr %204, i64 16
-  store <8 x float> %185, ptr %205, align 4
-  %206 = mul i64 %vector7, 1
-  %207 = getelementptr float, ptr %45, i64 %206
-  %208 = getelementptr float, ptr %207, i64 24
-  store <8 x float> %186, ptr %208, align 4
+else:                                             ; preds = %vector5
+  %179 = getelementptr float, ptr %45, i64 %vector6
+  store <8 x float> %168, ptr %179, align 4
+  %180 = getelementptr float, ptr %45, i64 %vector6
+  %181 = getelementptr float, ptr %180, i64 8
+  store <8 x float> %169, ptr %181, align 4
+  %182 = getelementptr float, ptr %45, i64 %vector6
+  %183 = getelementptr float, ptr %182, i64 16
+  store <8 x float> %170, ptr %183, align 4
+  %184 = getelementptr float, ptr %45, i64 %vector6
+  %185 = getelementptr float, ptr %184, i64 24
+  store <8 x float> %171, ptr %185, align 4
   br label %endif
 
 endif:                                            ; preds = %then, %else
-  %209 = add i64 %vector7, 32
-  br label %vector.head5
+  %186 = add i64 %vector6, 32
+  %187 = icmp slt i64 %186, %135
+  br i1 %187, label %vector5, label %vector.end15
 
-vector.end16:                                     ; preds = %vector.head5
-  br label %tail.head17
+vector.end15:                                     ; preds = %endif, %block.end
+  br label %tail.head16
 
-tail.head17:                                      ; preds = %tail18, %vector.end16
-  %tail19 = phi i64 [ %140, %vector.end16 ], [ %228, %tail18 ]
-  %210 = icmp slt i64 %tail19, %8
-  br i1 %210, label %tail18, label %tail.end24
+tail.head16:                                      ; preds = %tail17, %vector.end15
+  %tail18 = phi i64 [ %135, %vector.end15 ], [ %202, %tail17 ]
+  %188 = icmp slt i64 %tail18, %8
+  br i1 %188, label %tail17, label %tail.end23
 
-tail18:                                           ; preds = %tail.head17
-  %211 = sub i64 %8, %tail19
-  %212 = call i64 @llvm.umin.i64(i64 %211, i64 8)
-  %213 = trunc i64 %212 to i32
-  %.splatinsert20 = insertelement <8 x i32> poison, i32 %213, i64 0
-  %.splat21 = shufflevector <8 x i32> %.splatinsert20, <8 x i32> poison, <8 x i32> zeroinitializer
-  %214 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat21
-  %215 = mul i64 %tail19, 1
-  %216 = getelementptr float, ptr %43, i64 %215
-  %217 = getelementptr float, ptr %216, i64 %28
-  call void @llvm.prefetch.p0(ptr %217, i32 0, i32 3, i32 1)
-  %218 = mul i64 %tail19, 1
-  %219 = getelementptr float, ptr %43, i64 %218
-  %220 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %219, i32 4, <8 x i1> %214, <8 x float> zeroinitializer)
-  %.splatinsert22 = insertelement <8 x float> poison, float %137, i64 0
-  %.splat23 = shufflevector <8 x float> %.splatinsert22, <8 x float> poison, <8 x i32> zeroinitializer
-  %221 = fmul <8 x float> %220, %.splat23
-  %222 = mul i64 %tail19, 1
-  %223 = getelementptr float, ptr %12, i64 %222
-  %224 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %223, i32 4, <8 x i1> %214, <8 x float> zeroinitializer)
-  %225 = fmul <8 x float> %221, %224
-  %226 = mul i64 %tail19, 1
-  %227 = getelementptr float, ptr %45, i64 %226
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %225, ptr %227, i32 4, <8 x i1> %214)
-  %228 = add i64 %tail19, 8
-  br label %tail.head17
+tail17:                                           ; preds = %tail.head16
+  %189 = sub i64 %8, %tail18
+  %190 = call i64 @llvm.umin.i64(i64 %189, i64 8)
+  %191 = trunc i64 %190 to i32
+  %.splatinsert19 = insertelement <8 x i32> poison, i32 %191, i64 0
+  %.splat20 = shufflevector <8 x i32> %.splatinsert19, <8 x i32> poison, <8 x i32> zeroinitializer
+  %192 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat20
+  %193 = getelementptr float, ptr %43, i64 %tail18
+  %194 = getelementptr float, ptr %193, i64 %28
+  call void @llvm.prefetch.p0(ptr %194, i32 0, i32 3, i32 1)
+  %195 = getelementptr float, ptr %43, i64 %tail18
+  %196 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %195, i32 4, <8 x i1> %192, <8 x float> zeroinitializer)
+  %.splatinsert21 = insertelement <8 x float> poison, float %132, i64 0
+  %.splat22 = shufflevector <8 x float> %.splatinsert21, <8 x float> poison, <8 x i32> zeroinitializer
+  %197 = fmul <8 x float> %196, %.splat22
+  %198 = getelementptr float, ptr %12, i64 %tail18
+  %199 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %198, i32 4, <8 x i1> %192, <8 x float> zeroinitializer)
+  %200 = fmul <8 x float> %197, %199
+  %201 = getelementptr float, ptr %45, i64 %tail18
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %200, ptr %201, i32 4, <8 x i1> %192)
+  %202 = add i64 %tail18, 8
+  br label %tail.head16
 
-tail.end24:                                       ; preds = %tail.head17
-  %229 = add i64 %40, 1
-  %230 = add i64 %task1, 1
+tail.end23:                                       ; preds = %tail.head16
+  %203 = add i64 %40, 1
+  %204 = add i64 %task1, 1
   br label %task.head
 
 task.end:                                         ; preds = %task.head
-  br i1 %39, label %then25, label %endif26
+  br i1 %39, label %then24, label %endif25
 
-then25:                                           ; preds = %task.end
+then24:                                           ; preds = %task.end
   call void @llvm.x86.sse.sfence()
-  br label %endif26
+  br label %endif25
 
-endif26:                                          ; preds = %task.end, %then25
+endif25:                                          ; preds = %task.end, %then24
   br label %done
 }
 

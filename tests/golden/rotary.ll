@@ -102,14 +102,14 @@ work:                                             ; preds = %entry
   %70 = udiv i64 %68, %8
   br label %task.head
 
-done:                                             ; preds = %endif9, %entry
+done:                                             ; preds = %endif8, %entry
   ret void
 
 task.head:                                        ; preds = %tail.end, %work
-  %task1 = phi i64 [ %2, %work ], [ %354, %tail.end ]
-  %71 = phi i64 [ %70, %work ], [ %353, %tail.end ]
-  %72 = phi i64 [ %69, %work ], [ %351, %tail.end ]
-  %73 = phi i64 [ %67, %work ], [ %347, %tail.end ]
+  %task1 = phi i64 [ %2, %work ], [ %302, %tail.end ]
+  %71 = phi i64 [ %70, %work ], [ %301, %tail.end ]
+  %72 = phi i64 [ %69, %work ], [ %299, %tail.end ]
+  %73 = phi i64 [ %67, %work ], [ %295, %tail.end ]
   %74 = icmp slt i64 %task1, %3
   br i1 %74, label %task, label %task.end
 
@@ -143,326 +143,268 @@ task:                                             ; preds = %task.head
   br i1 %64, label %then, label %else
 
 then:                                             ; preds = %task
-  br label %vector.head
-
-vector.head:                                      ; preds = %vector, %then
-  %vector2 = phi i64 [ %95, %then ], [ %208, %vector ]
-  %101 = icmp slt i64 %vector2, %100
+  %101 = icmp slt i64 %95, %100
   br i1 %101, label %vector, label %vector.end
 
-vector:                                           ; preds = %vector.head
-  %102 = mul i64 %vector2, 1
-  %103 = getelementptr float, ptr %84, i64 %102
-  %104 = load <8 x float>, ptr %103, align 4
-  %105 = mul i64 %vector2, 1
-  %106 = getelementptr float, ptr %84, i64 %105
-  %107 = getelementptr float, ptr %106, i64 8
-  %108 = load <8 x float>, ptr %107, align 4
-  %109 = mul i64 %vector2, 1
-  %110 = getelementptr float, ptr %84, i64 %109
-  %111 = getelementptr float, ptr %110, i64 16
+vector:                                           ; preds = %vector, %then
+  %vector2 = phi i64 [ %95, %then ], [ %184, %vector ]
+  %102 = getelementptr float, ptr %84, i64 %vector2
+  %103 = load <8 x float>, ptr %102, align 4
+  %104 = getelementptr float, ptr %84, i64 %vector2
+  %105 = getelementptr float, ptr %104, i64 8
+  %106 = load <8 x float>, ptr %105, align 4
+  %107 = getelementptr float, ptr %84, i64 %vector2
+  %108 = getelementptr float, ptr %107, i64 16
+  %109 = load <8 x float>, ptr %108, align 4
+  %110 = getelementptr float, ptr %84, i64 %vector2
+  %111 = getelementptr float, ptr %110, i64 24
   %112 = load <8 x float>, ptr %111, align 4
-  %113 = mul i64 %vector2, 1
-  %114 = getelementptr float, ptr %84, i64 %113
-  %115 = getelementptr float, ptr %114, i64 24
-  %116 = load <8 x float>, ptr %115, align 4
-  %117 = mul i64 %vector2, 1
-  %118 = getelementptr float, ptr %86, i64 %117
-  %119 = load <8 x float>, ptr %118, align 4
-  %120 = mul i64 %vector2, 1
-  %121 = getelementptr float, ptr %86, i64 %120
-  %122 = getelementptr float, ptr %121, i64 8
+  %113 = getelementptr float, ptr %86, i64 %vector2
+  %114 = load <8 x float>, ptr %113, align 4
+  %115 = getelementptr float, ptr %86, i64 %vector2
+  %116 = getelementptr float, ptr %115, i64 8
+  %117 = load <8 x float>, ptr %116, align 4
+  %118 = getelementptr float, ptr %86, i64 %vector2
+  %119 = getelementptr float, ptr %118, i64 16
+  %120 = load <8 x float>, ptr %119, align 4
+  %121 = getelementptr float, ptr %86, i64 %vector2
+  %122 = getelementptr float, ptr %121, i64 24
   %123 = load <8 x float>, ptr %122, align 4
-  %124 = mul i64 %vector2, 1
-  %125 = getelementptr float, ptr %86, i64 %124
-  %126 = getelementptr float, ptr %125, i64 16
-  %127 = load <8 x float>, ptr %126, align 4
-  %128 = mul i64 %vector2, 1
-  %129 = getelementptr float, ptr %86, i64 %128
-  %130 = getelementptr float, ptr %129, i64 24
-  %131 = load <8 x float>, ptr %130, align 4
-  %132 = fmul <8 x float> %104, %119
-  %133 = fmul <8 x float> %108, %123
-  %134 = fmul <8 x float> %112, %127
-  %135 = fmul <8 x float> %116, %131
-  %136 = mul i64 %vector2, 1
-  %137 = getelementptr float, ptr %88, i64 %136
+  %124 = fmul <8 x float> %103, %114
+  %125 = fmul <8 x float> %106, %117
+  %126 = fmul <8 x float> %109, %120
+  %127 = fmul <8 x float> %112, %123
+  %128 = getelementptr float, ptr %88, i64 %vector2
+  %129 = load <8 x float>, ptr %128, align 4
+  %130 = getelementptr float, ptr %88, i64 %vector2
+  %131 = getelementptr float, ptr %130, i64 8
+  %132 = load <8 x float>, ptr %131, align 4
+  %133 = getelementptr float, ptr %88, i64 %vector2
+  %134 = getelementptr float, ptr %133, i64 16
+  %135 = load <8 x float>, ptr %134, align 4
+  %136 = getelementptr float, ptr %88, i64 %vector2
+  %137 = getelementptr float, ptr %136, i64 24
   %138 = load <8 x float>, ptr %137, align 4
-  %139 = mul i64 %vector2, 1
-  %140 = getelementptr float, ptr %88, i64 %139
-  %141 = getelementptr float, ptr %140, i64 8
-  %142 = load <8 x float>, ptr %141, align 4
-  %143 = mul i64 %vector2, 1
-  %144 = getelementptr float, ptr %88, i64 %143
+  %139 = getelementptr float, ptr %90, i64 %vector2
+  %140 = load <8 x float>, ptr %139, align 4
+  %141 = getelementptr float, ptr %90, i64 %vector2
+  %142 = getelementptr float, ptr %141, i64 8
+  %143 = load <8 x float>, ptr %142, align 4
+  %144 = getelementptr float, ptr %90, i64 %vector2
   %145 = getelementptr float, ptr %144, i64 16
   %146 = load <8 x float>, ptr %145, align 4
-  %147 = mul i64 %vector2, 1
-  %148 = getelementptr float, ptr %88, i64 %147
-  %149 = getelementptr float, ptr %148, i64 24
-  %150 = load <8 x float>, ptr %149, align 4
-  %151 = mul i64 %vector2, 1
-  %152 = getelementptr float, ptr %90, i64 %151
-  %153 = load <8 x float>, ptr %152, align 4
-  %154 = mul i64 %vector2, 1
-  %155 = getelementptr float, ptr %90, i64 %154
-  %156 = getelementptr float, ptr %155, i64 8
-  %157 = load <8 x float>, ptr %156, align 4
-  %158 = mul i64 %vector2, 1
-  %159 = getelementptr float, ptr %90, i64 %158
-  %160 = getelementptr float, ptr %159, i64 16
-  %161 = load <8 x float>, ptr %160, align 4
-  %162 = mul i64 %vector2, 1
-  %163 = getelementptr float, ptr %90, i64 %162
-  %164 = getelementptr float, ptr %163, i64 24
-  %165 = load <8 x float>, ptr %164, align 4
-  %166 = fmul <8 x float> %138, %153
-  %167 = fmul <8 x float> %142, %157
-  %168 = fmul <8 x float> %146, %161
-  %169 = fmul <8 x float> %150, %165
-  %170 = fadd <8 x float> %132, %166
-  %171 = fadd <8 x float> %133, %167
-  %172 = fadd <8 x float> %134, %168
-  %173 = fadd <8 x float> %135, %169
-  %174 = fmul <8 x float> %138, %119
-  %175 = fmul <8 x float> %142, %123
-  %176 = fmul <8 x float> %146, %127
-  %177 = fmul <8 x float> %150, %131
-  %178 = fmul <8 x float> %104, %153
-  %179 = fmul <8 x float> %108, %157
-  %180 = fmul <8 x float> %112, %161
-  %181 = fmul <8 x float> %116, %165
-  %182 = fsub <8 x float> %174, %178
-  %183 = fsub <8 x float> %175, %179
-  %184 = fsub <8 x float> %176, %180
-  %185 = fsub <8 x float> %177, %181
-  %186 = mul i64 %vector2, 1
-  %187 = getelementptr float, ptr %92, i64 %186
-  store <8 x float> %170, ptr %187, align 32, !nontemporal !0
-  %188 = mul i64 %vector2, 1
-  %189 = getelementptr float, ptr %92, i64 %188
-  %190 = getelementptr float, ptr %189, i64 8
-  store <8 x float> %171, ptr %190, align 32, !nontemporal !0
-  %191 = mul i64 %vector2, 1
-  %192 = getelementptr float, ptr %92, i64 %191
-  %193 = getelementptr float, ptr %192, i64 16
-  store <8 x float> %172, ptr %193, align 32, !nontemporal !0
-  %194 = mul i64 %vector2, 1
-  %195 = getelementptr float, ptr %92, i64 %194
-  %196 = getelementptr float, ptr %195, i64 24
-  store <8 x float> %173, ptr %196, align 32, !nontemporal !0
-  %197 = mul i64 %vector2, 1
-  %198 = getelementptr float, ptr %94, i64 %197
-  store <8 x float> %182, ptr %198, align 32, !nontemporal !0
-  %199 = mul i64 %vector2, 1
-  %200 = getelementptr float, ptr %94, i64 %199
-  %201 = getelementptr float, ptr %200, i64 8
-  store <8 x float> %183, ptr %201, align 32, !nontemporal !0
-  %202 = mul i64 %vector2, 1
-  %203 = getelementptr float, ptr %94, i64 %202
-  %204 = getelementptr float, ptr %203, i64 16
-  store <8 x float> %184, ptr %204, align 32, !nontemporal !0
-  %205 = mul i64 %vector2, 1
-  %206 = getelementptr float, ptr %94, i64 %205
-  %207 = getelementptr float, ptr %206, i64 24
-  store <8 x float> %185, ptr %207, align 32, !nontemporal !0
-  %208 = add i64 %vector2, 32
-  br label %vector.head
+  %147 = getelementptr float, ptr %90, i64 %vector2
+  %148 = getelementptr float, ptr %147, i64 24
+  %149 = load <8 x float>, ptr %148, align 4
+  %150 = fmul <8 x float> %129, %140
+  %151 = fmul <8 x float> %132, %143
+  %152 = fmul <8 x float> %135, %146
+  %153 = fmul <8 x float> %138, %149
+  %154 = fadd <8 x float> %124, %150
+  %155 = fadd <8 x float> %125, %151
+  %156 = fadd <8 x float> %126, %152
+  %157 = fadd <8 x float> %127, %153
+  %158 = fmul <8 x float> %129, %114
+  %159 = fmul <8 x float> %132, %117
+  %160 = fmul <8 x float> %135, %120
+  %161 = fmul <8 x float> %138, %123
+  %162 = fmul <8 x float> %103, %140
+  %163 = fmul <8 x float> %106, %143
+  %164 = fmul <8 x float> %109, %146
+  %165 = fmul <8 x float> %112, %149
+  %166 = fsub <8 x float> %158, %162
+  %167 = fsub <8 x float> %159, %163
+  %168 = fsub <8 x float> %160, %164
+  %169 = fsub <8 x float> %161, %165
+  %170 = getelementptr float, ptr %92, i64 %vector2
+  store <8 x float> %154, ptr %170, align 32, !nontemporal !0
+  %171 = getelementptr float, ptr %92, i64 %vector2
+  %172 = getelementptr float, ptr %171, i64 8
+  store <8 x float> %155, ptr %172, align 32, !nontemporal !0
+  %173 = getelementptr float, ptr %92, i64 %vector2
+  %174 = getelementptr float, ptr %173, i64 16
+  store <8 x float> %156, ptr %174, align 32, !nontemporal !0
+  %175 = getelementptr float, ptr %92, i64 %vector2
+  %176 = getelementptr float, ptr %175, i64 24
+  store <8 x float> %157, ptr %176, align 32, !nontemporal !0
+  %177 = getelementptr float, ptr %94, i64 %vector2
+  store <8 x float> %166, ptr %177, align 32, !nontemporal !0
+  %178 = getelementptr float, ptr %94, i64 %vector2
+  %179 = getelementptr float, ptr %178, i64 8
+  store <8 x float> %167, ptr %179, align 32, !nontemporal !0
+  %180 = getelementptr float, ptr %94, i64 %vector2
+  %181 = getelementptr float, ptr %180, i64 16
+  store <8 x float> %168, ptr %181, align 32, !nontemporal !0
+  %182 = getelementptr float, ptr %94, i64 %vector2
+  %183 = getelementptr float, ptr %182, i64 24
+  store <8 x float> %169, ptr %183, align 32, !nontemporal !0
+  %184 = add i64 %vector2, 32
+  %185 = icmp slt i64 %184, %100
+  br i1 %185, label %vector, label %vector.end
 
-vector.end:                                       ; preds = %vector.head
+vector.end:                                       ; preds = %vector, %then
   br label %endif
 
 else:                                             ; preds = %task
-  br label %vector.head3
+  %186 = icmp slt i64 %95, %100
+  br i1 %186, label %vector3, label %vector.end5
 
-vector.head3:                                     ; preds = %vector4, %else
-  %vector5 = phi i64 [ %95, %else ], [ %316, %vector4 ]
-  %209 = icmp slt i64 %vector5, %100
-  br i1 %209, label %vector4, label %vector.end6
-
-vector4:                                          ; preds = %vector.head3
-  %210 = mul i64 %vector5, 1
-  %211 = getelementptr float, ptr %84, i64 %210
-  %212 = load <8 x float>, ptr %211, align 4
-  %213 = mul i64 %vector5, 1
-  %214 = getelementptr float, ptr %84, i64 %213
-  %215 = getelementptr float, ptr %214, i64 8
-  %216 = load <8 x float>, ptr %215, align 4
-  %217 = mul i64 %vector5, 1
-  %218 = getelementptr float, ptr %84, i64 %217
+vector3:                                          ; preds = %vector3, %else
+  %vector4 = phi i64 [ %95, %else ], [ %269, %vector3 ]
+  %187 = getelementptr float, ptr %84, i64 %vector4
+  %188 = load <8 x float>, ptr %187, align 4
+  %189 = getelementptr float, ptr %84, i64 %vector4
+  %190 = getelementptr float, ptr %189, i64 8
+  %191 = load <8 x float>, ptr %190, align 4
+  %192 = getelementptr float, ptr %84, i64 %vector4
+  %193 = getelementptr float, ptr %192, i64 16
+  %194 = load <8 x float>, ptr %193, align 4
+  %195 = getelementptr float, ptr %84, i64 %vector4
+  %196 = getelementptr float, ptr %195, i64 24
+  %197 = load <8 x float>, ptr %196, align 4
+  %198 = getelementptr float, ptr %86, i64 %vector4
+  %199 = load <8 x float>, ptr %198, align 4
+  %200 = getelementptr float, ptr %86, i64 %vector4
+  %201 = getelementptr float, ptr %200, i64 8
+  %202 = load <8 x float>, ptr %201, align 4
+  %203 = getelementptr float, ptr %86, i64 %vector4
+  %204 = getelementptr float, ptr %203, i64 16
+  %205 = load <8 x float>, ptr %204, align 4
+  %206 = getelementptr float, ptr %86, i64 %vector4
+  %207 = getelementptr float, ptr %206, i64 24
+  %208 = load <8 x float>, ptr %207, align 4
+  %209 = fmul <8 x float> %188, %199
+  %210 = fmul <8 x float> %191, %202
+  %211 = fmul <8 x float> %194, %205
+  %212 = fmul <8 x float> %197, %208
+  %213 = getelementptr float, ptr %88, i64 %vector4
+  %214 = load <8 x float>, ptr %213, align 4
+  %215 = getelementptr float, ptr %88, i64 %vector4
+  %216 = getelementptr float, ptr %215, i64 8
+  %217 = load <8 x float>, ptr %216, align 4
+  %218 = getelementptr float, ptr %88, i64 %vector4
   %219 = getelementptr float, ptr %218, i64 16
   %220 = load <8 x float>, ptr %219, align 4
-  %221 = mul i64 %vector5, 1
-  %222 = getelementptr float, ptr %84, i64 %221
-  %223 = getelementptr float, ptr %222, i64 24
-  %224 = load <8 x float>, ptr %223, align 4
-  %225 = mul i64 %vector5, 1
-  %226 = getelementptr float, ptr %86, i64 %225
-  %227 = load <8 x float>, ptr %226, align 4
-  %228 = mul i64 %vector5, 1
-  %229 = getelementptr float, ptr %86, i64 %228
-  %230 = getelementptr float, ptr %229, i64 8
+  %221 = getelementptr float, ptr %88, i64 %vector4
+  %222 = getelementptr float, ptr %221, i64 24
+  %223 = load <8 x float>, ptr %222, align 4
+  %224 = getelementptr float, ptr %90, i64 %vector4
+  %225 = load <8 x float>, ptr %224, align 4
+  %226 = getelementptr float, ptr %90, i64 %vector4
+  %227 = getelementptr float, ptr %226, i64 8
+  %228 = load <8 x float>, ptr %227, align 4
+  %229 = getelementptr float, ptr %90, i64 %vector4
+  %230 = getelementptr float, ptr %229, i64 16
   %231 = load <8 x float>, ptr %230, align 4
-  %232 = mul i64 %vector5, 1
-  %233 = getelementptr float, ptr %86, i64 %232
-  %234 = getelementptr float, ptr %233, i64 16
-  %235 = load <8 x float>, ptr %234, align 4
-  %236 = mul i64 %vector5, 1
-  %237 = getelementptr float, ptr %86, i64 %236
-  %238 = getelementptr float, ptr %237, i64 24
-  %239 = load <8 x float>, ptr %238, align 4
-  %240 = fmul <8 x float> %212, %227
-  %241 = fmul <8 x float> %216, %231
-  %242 = fmul <8 x float> %220, %235
-  %243 = fmul <8 x float> %224, %239
-  %244 = mul i64 %vector5, 1
-  %245 = getelementptr float, ptr %88, i64 %244
-  %246 = load <8 x float>, ptr %245, align 4
-  %247 = mul i64 %vector5, 1
-  %248 = getelementptr float, ptr %88, i64 %247
-  %249 = getelementptr float, ptr %248, i64 8
-  %250 = load <8 x float>, ptr %249, align 4
-  %251 = mul i64 %vector5, 1
-  %252 = getelementptr float, ptr %88, i64 %251
-  %253 = getelementptr float, ptr %252, i64 16
-  %254 = load <8 x float>, ptr %253, align 4
-  %255 = mul i64 %vector5, 1
-  %256 = getelementptr float, ptr %88, i64 %255
-  %257 = getelementptr float, ptr %256, i64 24
-  %258 = load <8 x float>, ptr %257, align 4
-  %259 = mul i64 %vector5, 1
-  %260 = getelementptr float, ptr %90, i64 %259
-  %261 = load <8 x float>, ptr %260, align 4
-  %262 = mul i64 %vector5, 1
-  %263 = getelementptr float, ptr %90, i64 %262
+  %232 = getelementptr float, ptr %90, i64 %vector4
+  %233 = getelementptr float, ptr %232, i64 24
+  %234 = load <8 x float>, ptr %233, align 4
+  %235 = fmul <8 x float> %214, %225
+  %236 = fmul <8 x float> %217, %228
+  %237 = fmul <8 x float> %220, %231
+  %238 = fmul <8 x float> %223, %234
+  %239 = fadd <8 x float> %209, %235
+  %240 = fadd <8 x float> %210, %236
+  %241 = fadd <8 x float> %211, %237
+  %242 = fadd <8 x float> %212, %238
+  %243 = fmul <8 x float> %214, %199
+  %244 = fmul <8 x float> %217, %202
+  %245 = fmul <8 x float> %220, %205
+  %246 = fmul <8 x float> %223, %208
+  %247 = fmul <8 x float> %188, %225
+  %248 = fmul <8 x float> %191, %228
+  %249 = fmul <8 x float> %194, %231
+  %250 = fmul <8 x float> %197, %234
+  %251 = fsub <8 x float> %243, %247
+  %252 = fsub <8 x float> %244, %248
+  %253 = fsub <8 x float> %245, %249
+  %254 = fsub <8 x float> %246, %250
+  %255 = getelementptr float, ptr %92, i64 %vector4
+  store <8 x float> %239, ptr %255, align 4
+  %256 = getelementptr float, ptr %92, i64 %vector4
+  %257 = getelementptr float, ptr %256, i64 8
+  store <8 x float> %240, ptr %257, align 4
+  %258 = getelementptr float, ptr %92, i64 %vector4
+  %259 = getelementptr float, ptr %258, i64 16
+  store <8 x float> %241, ptr %259, align 4
+  %260 = getelementptr float, ptr %92, i64 %vector4
+  %261 = getelementptr float, ptr %260, i64 24
+  store <8 x float> %242, ptr %261, align 4
+  %262 = getelementptr float, ptr %94, i64 %vector4
+  store <8 x float> %251, ptr %262, align 4
+  %263 = getelementptr float, ptr %94, i64 %vector4
   %264 = getelementptr float, ptr %263, i64 8
-  %265 = load <8 x float>, ptr %264, align 4
-  %266 = mul i64 %vector5, 1
-  %267 = getelementptr float, ptr %90, i64 %266
-  %268 = getelementptr float, ptr %267, i64 16
-  %269 = load <8 x float>, ptr %268, align 4
-  %270 = mul i64 %vector5, 1
-  %271 = getelementptr float, ptr %90, i64 %270
-  %272 = getelementptr float, ptr %271, i64 24
-  %273 = load <8 x float>, ptr %272, align 4
-  %274 = fmul <8 x float> %246, %261
-  %275 = fmul <8 x float> %250, %265
-  %276 = fmul <8 x float> %254, %269
-  %277 = fmul <8 x float> %258, %273
-  %278 = fadd <8 x float> %240, %274
-  %279 = fadd <8 x float> %241, %275
-  %280 = fadd <8 x float> %242, %276
-  %281 = fadd <8 x float> %243, %277
-  %282 = fmul <8 x float> %246, %227
-  %283 = fmul <8 x float> %250, %231
-  %284 = fmul <8 x float> %254, %235
-  %285 = fmul <8 x float> %258, %239
-  %286 = fmul <8 x float> %212, %261
-  %287 = fmul <8 x float> %216, %265
-  %288 = fmul <8 x float> %220, %269
-  %289 = fmul <8 x float> %224, %273
-  %290 = fsub <8 x float> %282, %286
-  %291 = fsub <8 x float> %283, %287
-  %292 = fsub <8 x float> %284, %288
-  %293 = fsub <8 x float> %285, %289
-  %294 = mul i64 %vector5, 1
-  %295 = getelementptr float, ptr %92, i64 %294
-  store <8 x float> %278, ptr %295, align 4
-  %296 = mul i64 %vector5, 1
-  %297 = getelementptr float, ptr %92, i64 %296
-  %298 = getelementptr float, ptr %297, i64 8
-  store <8 x float> %279, ptr %298, align 4
-  %299 = mul i64 %vector5, 1
-  %300 = getelementptr float, ptr %92, i64 %299
-  %301 = getelementptr float, ptr %300, i64 16
-  store <8 x float> %280, ptr %301, align 4
-  %302 = mul i64 %vector5, 1
-  %303 = getelementptr float, ptr %92, i64 %302
-  %304 = getelementptr float, ptr %303, i64 24
-  store <8 x float> %281, ptr %304, align 4
-  %305 = mul i64 %vector5, 1
-  %306 = getelementptr float, ptr %94, i64 %305
-  store <8 x float> %290, ptr %306, align 4
-  %307 = mul i64 %vector5, 1
-  %308 = getelementptr float, ptr %94, i64 %307
-  %309 = getelementptr float, ptr %308, i64 8
-  store <8 x float> %291, ptr %309, align 4
-  %310 = mul i64 %vector5, 1
-  %311 = getelementptr float, ptr %94, i64 %310
-  %312 = getelementptr float, ptr %311, i64 16
-  store <8 x float> %292, ptr %312, align 4
-  %313 = mul i64 %vector5, 1
-  %314 = getelementptr float, ptr %94, i64 %313
-  %315 = getelementptr float, ptr %314, i64 24
-  store <8 x float> %293, ptr %315, align 4
-  %316 = add i64 %vector5, 32
-  br label %vector.head3
+  store <8 x float> %252, ptr %264, align 4
+  %265 = getelementptr float, ptr %94, i64 %vector4
+  %266 = getelementptr float, ptr %265, i64 16
+  store <8 x float> %253, ptr %266, align 4
+  %267 = getelementptr float, ptr %94, i64 %vector4
+  %268 = getelementptr float, ptr %267, i64 24
+  store <8 x float> %254, ptr %268, align 4
+  %269 = add i64 %vector4, 32
+  %270 = icmp slt i64 %269, %100
+  br i1 %270, label %vector3, label %vector.end5
 
-vector.end6:                                      ; preds = %vector.head3
+vector.end5:                                      ; preds = %vector3, %else
   br label %endif
 
-endif:                                            ; preds = %vector.end, %vector.end6
+endif:                                            ; preds = %vector.end, %vector.end5
   br label %tail.head
 
 tail.head:                                        ; preds = %tail, %endif
-  %tail7 = phi i64 [ %100, %endif ], [ %344, %tail ]
-  %317 = icmp slt i64 %tail7, %97
-  br i1 %317, label %tail, label %tail.end
+  %tail6 = phi i64 [ %100, %endif ], [ %292, %tail ]
+  %271 = icmp slt i64 %tail6, %97
+  br i1 %271, label %tail, label %tail.end
 
 tail:                                             ; preds = %tail.head
-  %318 = sub i64 %97, %tail7
-  %319 = call i64 @llvm.umin.i64(i64 %318, i64 8)
-  %320 = trunc i64 %319 to i32
-  %.splatinsert = insertelement <8 x i32> poison, i32 %320, i64 0
+  %272 = sub i64 %97, %tail6
+  %273 = call i64 @llvm.umin.i64(i64 %272, i64 8)
+  %274 = trunc i64 %273 to i32
+  %.splatinsert = insertelement <8 x i32> poison, i32 %274, i64 0
   %.splat = shufflevector <8 x i32> %.splatinsert, <8 x i32> poison, <8 x i32> zeroinitializer
-  %321 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
-  %322 = mul i64 %tail7, 1
-  %323 = getelementptr float, ptr %84, i64 %322
-  %324 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %323, i32 4, <8 x i1> %321, <8 x float> zeroinitializer)
-  %325 = mul i64 %tail7, 1
-  %326 = getelementptr float, ptr %86, i64 %325
-  %327 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %326, i32 4, <8 x i1> %321, <8 x float> zeroinitializer)
-  %328 = fmul <8 x float> %324, %327
-  %329 = mul i64 %tail7, 1
-  %330 = getelementptr float, ptr %88, i64 %329
-  %331 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %330, i32 4, <8 x i1> %321, <8 x float> zeroinitializer)
-  %332 = mul i64 %tail7, 1
-  %333 = getelementptr float, ptr %90, i64 %332
-  %334 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %333, i32 4, <8 x i1> %321, <8 x float> zeroinitializer)
-  %335 = fmul <8 x float> %331, %334
-  %336 = fadd <8 x float> %328, %335
-  %337 = fmul <8 x float> %331, %327
-  %338 = fmul <8 x float> %324, %334
-  %339 = fsub <8 x float> %337, %338
-  %340 = mul i64 %tail7, 1
-  %341 = getelementptr float, ptr %92, i64 %340
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %336, ptr %341, i32 4, <8 x i1> %321)
-  %342 = mul i64 %tail7, 1
-  %343 = getelementptr float, ptr %94, i64 %342
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %339, ptr %343, i32 4, <8 x i1> %321)
-  %344 = add i64 %tail7, 8
+  %275 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
+  %276 = getelementptr float, ptr %84, i64 %tail6
+  %277 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %276, i32 4, <8 x i1> %275, <8 x float> zeroinitializer)
+  %278 = getelementptr float, ptr %86, i64 %tail6
+  %279 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %278, i32 4, <8 x i1> %275, <8 x float> zeroinitializer)
+  %280 = fmul <8 x float> %277, %279
+  %281 = getelementptr float, ptr %88, i64 %tail6
+  %282 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %281, i32 4, <8 x i1> %275, <8 x float> zeroinitializer)
+  %283 = getelementptr float, ptr %90, i64 %tail6
+  %284 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %283, i32 4, <8 x i1> %275, <8 x float> zeroinitializer)
+  %285 = fmul <8 x float> %282, %284
+  %286 = fadd <8 x float> %280, %285
+  %287 = fmul <8 x float> %282, %279
+  %288 = fmul <8 x float> %277, %284
+  %289 = fsub <8 x float> %287, %288
+  %290 = getelementptr float, ptr %92, i64 %tail6
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %286, ptr %290, i32 4, <8 x i1> %275)
+  %291 = getelementptr float, ptr %94, i64 %tail6
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %289, ptr %291, i32 4, <8 x i1> %275)
+  %292 = add i64 %tail6, 8
   br label %tail.head
 
 tail.end:                                         ; preds = %tail.head
-  %345 = add i64 %73, 1
-  %346 = icmp eq i64 %345, %66
-  %347 = select i1 %346, i64 0, i64 %345
-  %348 = zext i1 %346 to i64
-  %349 = add i64 %72, %348
-  %350 = icmp eq i64 %349, %8
-  %351 = select i1 %350, i64 0, i64 %349
-  %352 = zext i1 %350 to i64
-  %353 = add i64 %71, %352
-  %354 = add i64 %task1, 1
+  %293 = add i64 %73, 1
+  %294 = icmp eq i64 %293, %66
+  %295 = select i1 %294, i64 0, i64 %293
+  %296 = zext i1 %294 to i64
+  %297 = add i64 %72, %296
+  %298 = icmp eq i64 %297, %8
+  %299 = select i1 %298, i64 0, i64 %297
+  %300 = zext i1 %298 to i64
+  %301 = add i64 %71, %300
+  %302 = add i64 %task1, 1
   br label %task.head
 
 task.end:                                         ; preds = %task.head
-  br i1 %64, label %then8, label %endif9
+  br i1 %64, label %then7, label %endif8
 
-then8:                                            ; preds = %task.end
+then7:                                            ; preds = %task.end
   call void @llvm.x86.sse.sfence()
-  br label %endif9
+  br label %endif8
 
-endif9:                                           ; preds = %task.end, %then8
+endif8:                                           ; preds = %task.end, %then7
   br label %done
 }
 

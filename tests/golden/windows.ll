@@ -33,8 +33,8 @@ done:                                             ; preds = %task.end, %entry
   ret void
 
 task.head:                                        ; preds = %tail.end, %work
-  %task1 = phi i64 [ %2, %work ], [ %67, %tail.end ]
-  %14 = phi i64 [ %2, %work ], [ %66, %tail.end ]
+  %task1 = phi i64 [ %2, %work ], [ %110, %tail.end ]
+  %14 = phi i64 [ %2, %work ], [ %109, %tail.end ]
   %15 = icmp slt i64 %task1, %3
   br i1 %15, label %task, label %task.end
 
@@ -45,79 +45,134 @@ task:                                             ; preds = %task.head
   %19 = sub i64 %18, %16
   %20 = and i64 %19, -32
   %21 = add i64 %16, %20
-  br label %vector.head
+  %22 = sub i64 %18, %16
+  %23 = and i64 %22, -64
+  %24 = add i64 %16, %23
+  %25 = icmp slt i64 %16, %24
+  br i1 %25, label %vectors, label %vectors.end
 
-vector.head:                                      ; preds = %vector, %task
-  %vector2 = phi i64 [ %16, %task ], [ %53, %vector ]
-  %22 = icmp slt i64 %vector2, %21
-  br i1 %22, label %vector, label %vector.end
-
-vector:                                           ; preds = %vector.head
-  %23 = mul i64 %vector2, 1
-  %24 = getelementptr float, ptr %11, i64 %23
-  %25 = load <8 x float>, ptr %24, align 4
-  %26 = mul i64 %vector2, 1
-  %27 = getelementptr float, ptr %11, i64 %26
-  %28 = getelementptr float, ptr %27, i64 8
-  %29 = load <8 x float>, ptr %28, align 4
-  %30 = mul i64 %vector2, 1
-  %31 = getelementptr float, ptr %11, i64 %30
+vectors:                                          ; preds = %vectors, %task
+  %vectors2 = phi i64 [ %16, %task ], [ %72, %vectors ]
+  %26 = getelementptr float, ptr %11, i64 %vectors2
+  %27 = load <8 x float>, ptr %26, align 4
+  %28 = getelementptr float, ptr %11, i64 %vectors2
+  %29 = getelementptr float, ptr %28, i64 8
+  %30 = load <8 x float>, ptr %29, align 4
+  %31 = getelementptr float, ptr %11, i64 %vectors2
   %32 = getelementptr float, ptr %31, i64 16
   %33 = load <8 x float>, ptr %32, align 4
-  %34 = mul i64 %vector2, 1
-  %35 = getelementptr float, ptr %11, i64 %34
-  %36 = getelementptr float, ptr %35, i64 24
-  %37 = load <8 x float>, ptr %36, align 4
-  %38 = fmul <8 x float> %25, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
-  %39 = fmul <8 x float> %29, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
-  %40 = fmul <8 x float> %33, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
-  %41 = fmul <8 x float> %37, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
-  %42 = mul i64 %vector2, 1
-  %43 = getelementptr float, ptr %11, i64 %42
-  store <8 x float> %38, ptr %43, align 4
-  %44 = mul i64 %vector2, 1
-  %45 = getelementptr float, ptr %11, i64 %44
-  %46 = getelementptr float, ptr %45, i64 8
-  store <8 x float> %39, ptr %46, align 4
-  %47 = mul i64 %vector2, 1
-  %48 = getelementptr float, ptr %11, i64 %47
-  %49 = getelementptr float, ptr %48, i64 16
-  store <8 x float> %40, ptr %49, align 4
-  %50 = mul i64 %vector2, 1
-  %51 = getelementptr float, ptr %11, i64 %50
-  %52 = getelementptr float, ptr %51, i64 24
-  store <8 x float> %41, ptr %52, align 4
-  %53 = add i64 %vector2, 32
-  br label %vector.head
+  %34 = getelementptr float, ptr %11, i64 %vectors2
+  %35 = getelementptr float, ptr %34, i64 24
+  %36 = load <8 x float>, ptr %35, align 4
+  %37 = getelementptr float, ptr %11, i64 %vectors2
+  %38 = getelementptr float, ptr %37, i64 32
+  %39 = load <8 x float>, ptr %38, align 4
+  %40 = getelementptr float, ptr %11, i64 %vectors2
+  %41 = getelementptr float, ptr %40, i64 40
+  %42 = load <8 x float>, ptr %41, align 4
+  %43 = getelementptr float, ptr %11, i64 %vectors2
+  %44 = getelementptr float, ptr %43, i64 48
+  %45 = load <8 x float>, ptr %44, align 4
+  %46 = getelementptr float, ptr %11, i64 %vectors2
+  %47 = getelementptr float, ptr %46, i64 56
+  %48 = load <8 x float>, ptr %47, align 4
+  %49 = fmul <8 x float> %27, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
+  %50 = fmul <8 x float> %30, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
+  %51 = fmul <8 x float> %33, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
+  %52 = fmul <8 x float> %36, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
+  %53 = fmul <8 x float> %39, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
+  %54 = fmul <8 x float> %42, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
+  %55 = fmul <8 x float> %45, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
+  %56 = fmul <8 x float> %48, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
+  %57 = getelementptr float, ptr %11, i64 %vectors2
+  store <8 x float> %49, ptr %57, align 4
+  %58 = getelementptr float, ptr %11, i64 %vectors2
+  %59 = getelementptr float, ptr %58, i64 8
+  store <8 x float> %50, ptr %59, align 4
+  %60 = getelementptr float, ptr %11, i64 %vectors2
+  %61 = getelementptr float, ptr %60, i64 16
+  store <8 x float> %51, ptr %61, align 4
+  %62 = getelementptr float, ptr %11, i64 %vectors2
+  %63 = getelementptr float, ptr %62, i64 24
+  store <8 x float> %52, ptr %63, align 4
+  %64 = getelementptr float, ptr %11, i64 %vectors2
+  %65 = getelementptr float, ptr %64, i64 32
+  store <8 x float> %53, ptr %65, align 4
+  %66 = getelementptr float, ptr %11, i64 %vectors2
+  %67 = getelementptr float, ptr %66, i64 40
+  store <8 x float> %54, ptr %67, align 4
+  %68 = getelementptr float, ptr %11, i64 %vectors2
+  %69 = getelementptr float, ptr %68, i64 48
+  store <8 x float> %55, ptr %69, align 4
+  %70 = getelementptr float, ptr %11, i64 %vectors2
+  %71 = getelementptr float, ptr %70, i64 56
+  store <8 x float> %56, ptr %71, align 4
+  %72 = add i64 %vectors2, 64
+  %73 = icmp slt i64 %72, %24
+  br i1 %73, label %vectors, label %vectors.end
 
-vector.end:                                       ; preds = %vector.head
+vectors.end:                                      ; preds = %vectors, %task
+  %74 = icmp slt i64 %24, %21
+  br i1 %74, label %vector, label %vector.end
+
+vector:                                           ; preds = %vector, %vectors.end
+  %vector3 = phi i64 [ %24, %vectors.end ], [ %97, %vector ]
+  %75 = getelementptr float, ptr %11, i64 %vector3
+  %76 = load <8 x float>, ptr %75, align 4
+  %77 = getelementptr float, ptr %11, i64 %vector3
+  %78 = getelementptr float, ptr %77, i64 8
+  %79 = load <8 x float>, ptr %78, align 4
+  %80 = getelementptr float, ptr %11, i64 %vector3
+  %81 = getelementptr float, ptr %80, i64 16
+  %82 = load <8 x float>, ptr %81, align 4
+  %83 = getelementptr float, ptr %11, i64 %vector3
+  %84 = getelementptr float, ptr %83, i64 24
+  %85 = load <8 x float>, ptr %84, align 4
+  %86 = fmul <8 x float> %76, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
+  %87 = fmul <8 x float> %79, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
+  %88 = fmul <8 x float> %82, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
+  %89 = fmul <8 x float> %85, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
+  %90 = getelementptr float, ptr %11, i64 %vector3
+  store <8 x float> %86, ptr %90, align 4
+  %91 = getelementptr float, ptr %11, i64 %vector3
+  %92 = getelementptr float, ptr %91, i64 8
+  store <8 x float> %87, ptr %92, align 4
+  %93 = getelementptr float, ptr %11, i64 %vector3
+  %94 = getelementptr float, ptr %93, i64 16
+  store <8 x float> %88, ptr %94, align 4
+  %95 = getelementptr float, ptr %11, i64 %vector3
+  %96 = getelementptr float, ptr %95, i64 24
+  store <8 x float> %89, ptr %96, align 4
+  %97 = add i64 %vector3, 32
+  %98 = icmp slt i64 %97, %21
+  br i1 %98, label %vector, label %vector.end
+
+vector.end:                                       ; preds = %vector, %vectors.end
   br label %tail.head
 
 tail.head:                                        ; preds = %tail, %vector.end
-  %tail3 = phi i64 [ %21, %vector.end ], [ %65, %tail ]
-  %54 = icmp slt i64 %tail3, %18
-  br i1 %54, label %tail, label %tail.end
+  %tail4 = phi i64 [ %21, %vector.end ], [ %108, %tail ]
+  %99 = icmp slt i64 %tail4, %18
+  br i1 %99, label %tail, label %tail.end
 
 tail:                                             ; preds = %tail.head
-  %55 = sub i64 %18, %tail3
-  %56 = call i64 @llvm.umin.i64(i64 %55, i64 8)
-  %57 = trunc i64 %56 to i32
-  %.splatinsert = insertelement <8 x i32> poison, i32 %57, i64 0
+  %100 = sub i64 %18, %tail4
+  %101 = call i64 @llvm.umin.i64(i64 %100, i64 8)
+  %102 = trunc i64 %101 to i32
+  %.splatinsert = insertelement <8 x i32> poison, i32 %102, i64 0
   %.splat = shufflevector <8 x i32> %.splatinsert, <8 x i32> poison, <8 x i32> zeroinitializer
-  %58 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
-  %59 = mul i64 %tail3, 1
-  %60 = getelementptr float, ptr %11, i64 %59
-  %61 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %60, i32 4, <8 x i1> %58, <8 x float> zeroinitializer)
-  %62 = fmul <8 x float> %61, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
-  %63 = mul i64 %tail3, 1
-  %64 = getelementptr float, ptr %11, i64 %63
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %62, ptr %64, i32 4, <8 x i1> %58)
-  %65 = add i64 %tail3, 8
+  %103 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
+  %104 = getelementptr float, ptr %11, i64 %tail4
+  %105 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %104, i32 4, <8 x i1> %103, <8 x float> zeroinitializer)
+  %106 = fmul <8 x float> %105, <float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00, float 2.000000e+00>
+  %107 = getelementptr float, ptr %11, i64 %tail4
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %106, ptr %107, i32 4, <8 x i1> %103)
+  %108 = add i64 %tail4, 8
   br label %tail.head
 
 tail.end:                                         ; preds = %tail.head
-  %66 = add i64 %14, 1
-  %67 = add i64 %task1, 1
+  %109 = add i64 %14, 1
+  %110 = add i64 %task1, 1
   br label %task.head
 
 task.end:                                         ; preds = %task.head
@@ -176,8 +231,8 @@ done:                                             ; preds = %task.end, %entry
   ret void
 
 task.head:                                        ; preds = %block.end, %work
-  %task1 = phi i64 [ %2, %work ], [ %105, %block.end ]
-  %15 = phi i64 [ %2, %work ], [ %104, %block.end ]
+  %task1 = phi i64 [ %2, %work ], [ %100, %block.end ]
+  %15 = phi i64 [ %2, %work ], [ %99, %block.end ]
   %16 = icmp slt i64 %task1, %3
   br i1 %16, label %task, label %task.end
 
@@ -189,9 +244,9 @@ task:                                             ; preds = %task.head
   br label %block.head
 
 block.head:                                       ; preds = %tail.end, %task
-  %block2 = phi i64 [ 0, %task ], [ %100, %tail.end ]
-  %21 = phi float [ 0.000000e+00, %task ], [ %93, %tail.end ]
-  %22 = phi float [ 0.000000e+00, %task ], [ %99, %tail.end ]
+  %block2 = phi i64 [ 0, %task ], [ %95, %tail.end ]
+  %21 = phi float [ 0.000000e+00, %task ], [ %88, %tail.end ]
+  %22 = phi float [ 0.000000e+00, %task ], [ %94, %tail.end ]
   %23 = icmp slt i64 %block2, %8
   br i1 %23, label %block, label %block.end
 
@@ -204,106 +259,101 @@ block:                                            ; preds = %block.head
   br label %vector.head
 
 vector.head:                                      ; preds = %vector, %block
-  %vector3 = phi i64 [ %block2, %block ], [ %57, %vector ]
+  %vector3 = phi i64 [ %block2, %block ], [ %53, %vector ]
   %29 = phi <8 x float> [ zeroinitializer, %block ], [ %33, %vector ]
   %30 = phi <8 x float> [ zeroinitializer, %block ], [ %34, %vector ]
   %31 = phi <8 x float> [ zeroinitializer, %block ], [ %35, %vector ]
   %32 = phi <8 x float> [ zeroinitializer, %block ], [ %36, %vector ]
-  %33 = phi <8 x float> [ zeroinitializer, %block ], [ %53, %vector ]
-  %34 = phi <8 x float> [ zeroinitializer, %block ], [ %54, %vector ]
-  %35 = phi <8 x float> [ zeroinitializer, %block ], [ %55, %vector ]
-  %36 = phi <8 x float> [ zeroinitializer, %block ], [ %56, %vector ]
+  %33 = phi <8 x float> [ zeroinitializer, %block ], [ %49, %vector ]
+  %34 = phi <8 x float> [ zeroinitializer, %block ], [ %50, %vector ]
+  %35 = phi <8 x float> [ zeroinitializer, %block ], [ %51, %vector ]
+  %36 = phi <8 x float> [ zeroinitializer, %block ], [ %52, %vector ]
   %37 = icmp slt i64 %vector3, %28
   br i1 %37, label %vector, label %vector.end
 
 vector:                                           ; preds = %vector.head
-  %38 = mul i64 %vector3, 1
-  %39 = getelementptr float, ptr %18, i64 %38
-  %40 = load <8 x float>, ptr %39, align 4
-  %41 = mul i64 %vector3, 1
-  %42 = getelementptr float, ptr %18, i64 %41
-  %43 = getelementptr float, ptr %42, i64 8
-  %44 = load <8 x float>, ptr %43, align 4
-  %45 = mul i64 %vector3, 1
-  %46 = getelementptr float, ptr %18, i64 %45
-  %47 = getelementptr float, ptr %46, i64 16
+  %38 = getelementptr float, ptr %18, i64 %vector3
+  %39 = load <8 x float>, ptr %38, align 4
+  %40 = getelementptr float, ptr %18, i64 %vector3
+  %41 = getelementptr float, ptr %40, i64 8
+  %42 = load <8 x float>, ptr %41, align 4
+  %43 = getelementptr float, ptr %18, i64 %vector3
+  %44 = getelementptr float, ptr %43, i64 16
+  %45 = load <8 x float>, ptr %44, align 4
+  %46 = getelementptr float, ptr %18, i64 %vector3
+  %47 = getelementptr float, ptr %46, i64 24
   %48 = load <8 x float>, ptr %47, align 4
-  %49 = mul i64 %vector3, 1
-  %50 = getelementptr float, ptr %18, i64 %49
-  %51 = getelementptr float, ptr %50, i64 24
-  %52 = load <8 x float>, ptr %51, align 4
-  %53 = fadd <8 x float> %40, %29
-  %54 = fadd <8 x float> %44, %30
-  %55 = fadd <8 x float> %48, %31
-  %56 = fadd <8 x float> %52, %32
-  %57 = add i64 %vector3, 32
+  %49 = fadd <8 x float> %39, %29
+  %50 = fadd <8 x float> %42, %30
+  %51 = fadd <8 x float> %45, %31
+  %52 = fadd <8 x float> %48, %32
+  %53 = add i64 %vector3, 32
   br label %vector.head
 
 vector.end:                                       ; preds = %vector.head
   br label %tail.head
 
 tail.head:                                        ; preds = %tail, %vector.end
-  %tail4 = phi i64 [ %28, %vector.end ], [ %76, %tail ]
-  %58 = phi <8 x float> [ %29, %vector.end ], [ %59, %tail ]
-  %59 = phi <8 x float> [ %30, %vector.end ], [ %60, %tail ]
-  %60 = phi <8 x float> [ %31, %vector.end ], [ %61, %tail ]
-  %61 = phi <8 x float> [ %32, %vector.end ], [ %62, %tail ]
-  %62 = phi <8 x float> [ %33, %vector.end ], [ %63, %tail ]
-  %63 = phi <8 x float> [ %34, %vector.end ], [ %64, %tail ]
-  %64 = phi <8 x float> [ %35, %vector.end ], [ %65, %tail ]
-  %65 = phi <8 x float> [ %36, %vector.end ], [ %75, %tail ]
-  %66 = icmp slt i64 %tail4, %25
-  br i1 %66, label %tail, label %tail.end
+  %tail4 = phi i64 [ %28, %vector.end ], [ %71, %tail ]
+  %54 = phi <8 x float> [ %29, %vector.end ], [ %55, %tail ]
+  %55 = phi <8 x float> [ %30, %vector.end ], [ %56, %tail ]
+  %56 = phi <8 x float> [ %31, %vector.end ], [ %57, %tail ]
+  %57 = phi <8 x float> [ %32, %vector.end ], [ %58, %tail ]
+  %58 = phi <8 x float> [ %33, %vector.end ], [ %59, %tail ]
+  %59 = phi <8 x float> [ %34, %vector.end ], [ %60, %tail ]
+  %60 = phi <8 x float> [ %35, %vector.end ], [ %61, %tail ]
+  %61 = phi <8 x float> [ %36, %vector.end ], [ %70, %tail ]
+  %62 = icmp slt i64 %tail4, %25
+  br i1 %62, label %tail, label %tail.end
 
 tail:                                             ; preds = %tail.head
-  %67 = sub i64 %25, %tail4
-  %68 = call i64 @llvm.umin.i64(i64 %67, i64 8)
-  %69 = trunc i64 %68 to i32
-  %.splatinsert = insertelement <8 x i32> poison, i32 %69, i64 0
+  %63 = sub i64 %25, %tail4
+  %64 = call i64 @llvm.umin.i64(i64 %63, i64 8)
+  %65 = trunc i64 %64 to i32
+  %.splatinsert = insertelement <8 x i32> poison, i32 %65, i64 0
   %.splat = shufflevector <8 x i32> %.splatinsert, <8 x i32> poison, <8 x i32> zeroinitializer
-  %70 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
-  %71 = mul i64 %tail4, 1
-  %72 = getelementptr float, ptr %18, i64 %71
-  %73 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %72, i32 4, <8 x i1> %70, <8 x float> zeroinitializer)
-  %74 = fadd <8 x float> %73, %58
-  %75 = select <8 x i1> %70, <8 x float> %74, <8 x float> %58
-  %76 = add i64 %tail4, 8
+  %66 = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %.splat
+  %67 = getelementptr float, ptr %18, i64 %tail4
+  %68 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %67, i32 4, <8 x i1> %66, <8 x float> zeroinitializer)
+  %69 = fadd <8 x float> %68, %54
+  %70 = select <8 x i1> %66, <8 x float> %69, <8 x float> %54
+  %71 = add i64 %tail4, 8
   br label %tail.head
 
 tail.end:                                         ; preds = %tail.head
-  %77 = fadd <8 x float> %58, %62
-  %78 = fadd <8 x float> %59, %63
-  %79 = fadd <8 x float> %60, %64
-  %80 = fadd <8 x float> %61, %65
-  %81 = fadd <8 x float> %77, %79
-  %82 = fadd <8 x float> %78, %80
-  %83 = fadd <8 x float> %81, %82
-  %84 = shufflevector <8 x float> %83, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %85 = shufflevector <8 x float> %83, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %86 = fadd <4 x float> %85, %84
-  %87 = shufflevector <4 x float> %86, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %88 = shufflevector <4 x float> %86, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %89 = fadd <2 x float> %88, %87
-  %90 = extractelement <2 x float> %89, i64 1
-  %91 = extractelement <2 x float> %89, i64 0
-  %92 = fadd float %91, %90
-  %93 = fadd float %21, %92
-  %94 = fsub float %93, %21
-  %95 = fsub float %92, %94
-  %96 = fsub float %93, %94
-  %97 = fsub float %21, %96
-  %98 = fadd float %97, %95
-  %99 = fadd float %22, %98
-  %100 = add i64 %block2, 8192
+  %72 = fadd <8 x float> %54, %58
+  %73 = fadd <8 x float> %55, %59
+  %74 = fadd <8 x float> %56, %60
+  %75 = fadd <8 x float> %57, %61
+  %76 = fadd <8 x float> %72, %74
+  %77 = fadd <8 x float> %73, %75
+  %78 = fadd <8 x float> %76, %77
+  %79 = shufflevector <8 x float> %78, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %80 = shufflevector <8 x float> %78, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %81 = fadd <4 x float> %80, %79
+  %82 = shufflevector <4 x float> %81, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %83 = shufflevector <4 x float> %81, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %84 = fadd <2 x float> %83, %82
+  %85 = extractelement <2 x float> %84, i64 1
+  %86 = extractelement <2 x float> %84, i64 0
+  %87 = fadd float %86, %85
+  %88 = fadd float %21, %87
+  %89 = fsub float %88, %21
+  %90 = fsub float %87, %89
+  %91 = fsub float %88, %89
+  %92 = fsub float %21, %91
+  %93 = fadd float %92, %90
+  %94 = fadd float %22, %93
+  %95 = add i64 %block2, 8192
   br label %block.head
 
 block.end:                                        ; preds = %block.head
-  %101 = fadd float %21, %22
-  %102 = fcmp uno float %22, %22
-  %103 = select i1 %102, float %21, float %101
-  store float %103, ptr %20, align 4
-  %104 = add i64 %15, 1
-  %105 = add i64 %task1, 1
+  %96 = fadd float %21, %22
+  %97 = fcmp uno float %22, %22
+  %98 = select i1 %97, float %21, float %96
+  store float %98, ptr %20, align 4
+  %99 = add i64 %15, 1
+  %100 = add i64 %task1, 1
   br label %task.head
 
 task.end:                                         ; preds = %task.head

@@ -52,6 +52,16 @@ class PeersTest(unittest.TestCase):
         self.assertIs(r["agree"], True)
         self.assertIn("[2/2] cat n=1", said)
 
+    def test_what_falls_short_is_profiled(self):
+        _, state, _, _ = self.run_driver({"reprise": "0.002", "a": "0.001"}, points=1)
+        r = list(state.records.values())[0]
+        self.assertEqual(len(r["profile"]), 1 + driver.PROFILE_ROWS)
+        self.assertIn("launch", r["profile"][0])
+        self.assertIn("step0", r["profile"][1])
+        self.assertEqual([line for line in self.log_lines() if line.startswith("0.002")][-3:], ["0.002 prepare", "0.002 run", "0.002 quit"])
+        _, state, _, _ = self.run_driver({"reprise": "0.002", "a": "0.003"}, points=1)
+        self.assertNotIn("profile", list(state.records.values())[0])
+
     def test_rounds_are_in_turns(self):
         self.run_driver({"reprise": "0.1", "a": "0.2"}, points=1)
         runs = [line.split()[0] for line in self.log_lines() if line.endswith(" run")]
@@ -187,11 +197,12 @@ class PeersTest(unittest.TestCase):
         first = self.record("first MiniLM embedding", dict(sizes="1x16"), 1.0)
         first |= {"first_call": {"reprise": 0.2, "a": 20.0}, "from_start": {"reprise": 0.3, "a": 25.0}, "warm": {"reprise": 0.1}, "peak_bytes": {"reprise": 2**20, "a": 2**28}, "threads": 0, "failed": {"b": "a|b"}}
         records.append(first)
+        records[-2]["profile"] = ["   ms   launch", "  1.0   mm_kernel"]
         info = {"cpu": "Intel(R) Xeon(R) Processor @ 2.10GHz", "cores": 2, "features": ["avx2"], "versions": {"a": "1.0"}, "memory_bytes": None}
         path = report.write(self.folder / "results", records, info, "2000-01-02")
         self.assertEqual(path.name, "cpu-intel-xeon-2000-01-02.md")
         text = path.read_text()
-        for words in ("| **product f32 square** |", "0.90 in the mean of 2 of 6 points", "| MiniLM | ", "not run", "| first MiniLM embedding | reprise | 300.00 ms | 200.00 ms | 100.00 ms | 1 MiB |", "a/b", "b, a 1.0".split(", ")[1]):
+        for words in ("| **product f32 square** |", "0.90 in the mean of 2 of 6 points", "| MiniLM | ", "not run", "| first MiniLM embedding | reprise | 300.00 ms | 200.00 ms | 100.00 ms | 1 MiB |", "a/b", "a 1.0", "product f32 square, n=2048 dtype=float32: 0.90 of a", "  1.0   mm_kernel"):
             self.assertIn(words, text)
         for name in ("minilm", "products", "threads", "cold", "compile", "memory"):
             picture = path.with_name(f"{path.stem}-{name}.svg")

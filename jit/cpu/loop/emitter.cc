@@ -57,6 +57,7 @@ void LoopEmitter::load_arguments() {
   lane_offsets_.resize(k_.accesses.size());
   at_.index.resize(k_.extents.size());
   at_.vals.resize(k_.body.size());
+  at_.found.resize(k_.accesses.size());
   for (std::size_t i = 0; i < k_.accesses.size(); ++i) {
     const Access& a = k_.accesses[i];
     const kernels::ParamSlots::OfAccess& s = slots_.accesses[i];
@@ -228,7 +229,7 @@ void LoopEmitter::vector_loop(const std::vector<bool>& need, Value* begin, Value
                               const std::function<void(std::vector<Value*>&)>& body) {
   int cost = 0;
   for (std::size_t i = 0; i < k_.body.size(); ++i)
-    if (need[i] && at_.vals[i].empty()) cost += cost_of(k_, i);
+    if (need[i] && at_.vals[i].empty()) cost += reads_found_row(i) ? 1 : cost_of(k_, i);
   const Steps steps = plan_.steps(cost);
   const int lanes = plan_.lanes, group = lanes * steps.unroll;
   auto inside = [&](Value* iv, int count, bool masked) {
@@ -248,11 +249,17 @@ void LoopEmitter::vector_loop(const std::vector<bool>& need, Value* begin, Value
   };
   Value* from = begin;
   if (!steps.masked_only) {
-    Value* whole = b_.CreateAnd(b_.CreateSub(end, begin), e_.i64(-group));
-    from = b_.CreateAdd(begin, whole);
+    auto whole = [&](int elements) { return b_.CreateAdd(begin, b_.CreateAnd(b_.CreateSub(end, begin), e_.i64(-elements))); };
+    from = whole(group);
     auto groups = [&] {
-      emit_loop(
-          e_, begin, from, e_.i64(group), carried, [&](Value* iv) { inside(iv, steps.unroll, false); }, "vector");
+      auto one = [&](Value* iv) { inside(iv, steps.unroll, false); };
+      if (!carried.empty()) return emit_loop(e_, begin, from, e_.i64(group), carried, one, "vector");
+      Value* rest = begin;
+      if (steps.twice) {
+        rest = whole(2 * group);
+        emit_runs(e_, begin, rest, e_.i64(2 * group), [&](Value* iv) { inside(iv, 2 * steps.unroll, false); }, "vectors");
+      }
+      emit_runs(e_, rest, from, e_.i64(group), one, "vector");
     };
     if (k_.n_kept == rank_) for_both_stores(groups);  // nothing is carried
     else groups();

@@ -25,6 +25,7 @@ struct Position {
   std::uint32_t dims = 0;              ///< loop dims whose index is known
   std::vector<Value*> index;           ///< by dim
   std::vector<Value*> address;         ///< by access: base + offset + entered dims (but the vector dim)
+  std::vector<std::uint32_t> found;    ///< by access: bit g is set when the address has its gather g in it
   std::vector<Val> vals;               ///< by node; empty: not computed here
   int steps = 1;                       ///< vectors per iteration
   Value* vector_index = nullptr;       ///< index of the first lane, once inside the vector loop
@@ -177,6 +178,13 @@ class LoopEmitter {
     Value* base;
     Value* offsets = nullptr;
   };
+  /// Does it read or write, along the vector dim, elements that stand side by side behind an address that is found already?
+  bool reads_found_row(std::size_t node) const {
+    const std::uint32_t a = k_.body[node].access;
+    return a != kNone && !k_.accesses[a].gathers.empty() && at_.found[a] + 1 == 1u << k_.accesses[a].gathers.size() && kernels::is_plain(k_.accesses[a].strides[static_cast<std::size_t>(vdim_)], 1);
+  }
+  /// Elements from the beginning of `access` to where its gather g reads or writes at these indices.
+  Value* gathered(std::size_t access, std::size_t g, Value* index);
   Place place(std::uint32_t access, int step, int lanes, Value* mask);
   Value* step_mask(int step) const { return at_.masks.empty() ? nullptr : at_.masks[static_cast<std::size_t>(step)]; }
   Value* load(std::uint32_t access, int step, int lanes);

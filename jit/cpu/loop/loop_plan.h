@@ -12,6 +12,7 @@ namespace reprise::jit {
 /// How a loop over the vector dim steps.
 struct Steps {
   int unroll = 1;            ///< vectors of an unmasked step
+  bool twice = false;        ///< where nothing is carried: first by twice as many. Code made with little effort keeps its counter in memory, where its stores wait behind those of results
   bool masked_only = false;  ///< one body, each step under a mask: half the code, where the body is long
 };
 

@@ -10,6 +10,22 @@ void LoopEmitter::hoist(const std::vector<bool>& need, std::uint32_t dims, int s
         info_.depth[i] <= stage && info_.part_depth[i] <= at_.part_stage && (info_.dims[i] & ~dims) == 0)
       evaluate(i);
   }
+  // The row of a table that is read or written here is found once.
+  for (std::size_t a = 0; a < k_.accesses.size(); ++a)
+    for (std::size_t g = 0; g < k_.accesses[a].gathers.size(); ++g) {
+      const Val& at = at_.vals[k_.accesses[a].gathers[g].node];
+      if (at_.found[a] >> g & 1 || at.size() != 1 || Emitter::lanes_of(at[0])) continue;
+      at_.address[a] = e_.at(element(a), at_.address[a], gathered(a, g, at[0]));
+      at_.found[a] |= 1u << g;
+    }
+}
+
+Value* LoopEmitter::gathered(std::size_t access, std::size_t g, Value* index) {
+  index = e_.cast(k_.body[k_.accesses[access].gathers[g].node].dtype, DType::Int64, index);
+  auto shaped = [&](Value* v) { return e_.splat(v, Emitter::lanes_of(index)); };
+  Value* wrapped = b_.CreateAdd(index, shaped(gather_extents_[access][g]));
+  index = b_.CreateSelect(b_.CreateICmpSLT(index, e_.integer(index, 0)), wrapped, index);
+  return b_.CreateMul(index, shaped(gather_strides_[access][g]));
 }
 
 const Val& LoopEmitter::value(std::uint32_t node) {
@@ -69,22 +85,14 @@ LoopEmitter::Place LoopEmitter::place(std::uint32_t access, int step, int lanes,
   const Int stride = lanes ? a.strides[static_cast<std::size_t>(vdim_)] : Int(0);
   const bool moves = !kernels::is_plain(stride, 0);
   if (moves) {
-    Value* first = b_.CreateMul(at_.vector_index, strides_[access][static_cast<std::size_t>(vdim_)]);
-    p.base = e_.at(element(access), p.base, first);
-    if (step > 0) {
-      Value* ahead = b_.CreateMul(e_.i64(step * plan_.lanes), strides_[access][static_cast<std::size_t>(vdim_)]);
-      p.base = e_.at(element(access), p.base, ahead);
-    }
+    auto moved = [&](Value* by) { return kernels::is_plain(stride, 1) ? by : b_.CreateMul(by, strides_[access][static_cast<std::size_t>(vdim_)]); };
+    p.base = e_.at(element(access), p.base, moved(at_.vector_index));
+    if (step > 0) p.base = e_.at(element(access), p.base, moved(e_.i64(step * plan_.lanes)));
     if (!kernels::is_plain(stride, 1)) p.offsets = lane_offsets_[access];
   }
   for (std::size_t g = 0; g < a.gathers.size(); ++g) {
-    const std::uint32_t node = a.gathers[g].node;
-    Value* index = operand(node, step, 0);
-    index = e_.cast(k_.body[node].dtype, DType::Int64, index);
-    auto shaped = [&](Value* v) { return e_.splat(v, Emitter::lanes_of(index)); };
-    Value* wrapped = b_.CreateAdd(index, shaped(gather_extents_[access][g]));
-    index = b_.CreateSelect(b_.CreateICmpSLT(index, e_.integer(index, 0)), wrapped, index);
-    index = b_.CreateMul(index, shaped(gather_strides_[access][g]));
+    if (at_.found[access] >> g & 1) continue;
+    Value* index = gathered(access, g, operand(a.gathers[g].node, step, 0));
     if (!Emitter::lanes_of(index)) {
       p.base = e_.at(element(access), p.base, index);
     } else {

@@ -53,7 +53,10 @@ EmitFn emitter_of(const kernels::KernelCode& code) {
 
 }  // namespace
 
-CodePtr compile(const kernels::KernelCode& code) { return compile_module("micro " + code.text(), emitter_of(code), code.kind()); }
+CodePtr compile(const kernels::KernelCode& code) {
+  const auto* fragment = code.as<micro::Fragment>();
+  return compile_module("micro " + code.text(), emitter_of(code), fragment ? std::string_view(fragment->kernel.name) : code.kind());
+}
 std::string assembly_text(const kernels::KernelCode& code, const Host& host) { return assembly_text(emitter_of(code), host); }
 
 V MicroCode::field(std::size_t offset, llvm::Type* type) {

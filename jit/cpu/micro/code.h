@@ -111,5 +111,6 @@ void emit(EmitContext&, const micro::UnpackDot&);
 void emit(EmitContext&, const micro::Unpack&);
 void emit(EmitContext&, const micro::LowTile&);
 void emit(EmitContext&, const micro::Interleave&);
+void emit(EmitContext&, const micro::Fragment&);
 
 }  // namespace reprise::jit

@@ -163,7 +163,14 @@ void emit(EmitContext& cx, const micro::Transpose& code) {
   g.carry(0, n, g.lanes, {}, [&](V i, Vs) -> Vs {
     const V mask = g.mask_below(n - i);
     Vs r;
-    for (int j = 0; j < g.lanes; ++j) r.push_back(g.load(src, g.at(p[j], src, i), mask));
+    for (int j = 0; j < g.lanes; ++j) {
+      V x = g.load(src, g.at(p[j], src, i), mask);
+      if (code.turned) {
+        llvm::Type* words = llvm::VectorType::getInteger(llvm::cast<llvm::VectorType>(x.v->getType()));
+        x = g.wrap(g.b.CreateBitCast(g.b.CreateXor(g.b.CreateBitCast(x.v, words), llvm::ConstantInt::get(words, 0x80808080)), x.v->getType()));
+      }
+      r.push_back(x);
+    }
     r = transpose(g, r);
     for (int j = 0; j < g.lanes; ++j) g.store(acc, r[j], g.at(to, acc, (i + j) * to_row));
     return {};

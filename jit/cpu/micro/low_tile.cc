@@ -146,30 +146,41 @@ void emit(EmitContext& cx, const micro::Interleave& code) {
   const int size = code.size, group = 4 / size, lanes = g.lanes;
   const V from = g.arg(0), from_row = g.arg(1), to = g.arg(2), to_row = g.arg(3), rows = g.arg(4), n = g.arg(5);
   auto* narrow = llvm::FixedVectorType::get(b.getIntNTy(static_cast<unsigned>(8 * size)), static_cast<unsigned>(lanes));
-  auto* wide = llvm::FixedVectorType::get(b.getInt32Ty(), static_cast<unsigned>(lanes));
-  const V whole = g.whole(n, lanes);
-  // A lane is the sum of its parts, each moved to its place.
-  auto pass = [&](V begin, V end, const V& mask) {
-    g.carry(begin, end, lanes, {}, [&](V j, Vs) -> Vs {
-      g.carry(0, rows, group, {g.at(from, DType::UInt8, j * size), g.at(to, DType::Int32, j)}, [&](V i, Vs p) -> Vs {
-        llvm::Value* made = llvm::Constant::getNullValue(wide);
+  llvm::Constant* none = llvm::Constant::getNullValue(narrow);
+  std::vector<int> order;  // of `group` rows after one another: column by column
+  for (int c = 0; c < lanes; ++c)
+    for (int t = 0; t < group; ++t) order.push_back(t * lanes + c);
+  const V whole = g.whole(n, lanes), whole_rows = g.whole(rows, group);
+  const V tail = g.mask_below(n - whole);
+  auto after = [&](llvm::Value* x, llvm::Value* y) {
+    std::vector<int> all;
+    const auto count = 2 * llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements();
+    for (unsigned i = 0; i < count; ++i) all.push_back(static_cast<int>(i));
+    return b.CreateShuffleVector(x, y, all);
+  };
+  auto pass = [&](V begin, V end, bool all_there, Vs at) {
+    return g.carry(begin, end, group, at, [&](V i, Vs p) -> Vs {
+      Vs row{p[0]};
+      for (int t = 1; t < group; ++t) row.push_back(all_there ? g.at(row.back(), DType::UInt8, from_row) : g.at(p[0], DType::UInt8, (g.min(i + t, rows - 1) - i) * from_row));
+      auto columns = [&](V j, const V& mask) {
+        std::vector<llvm::Value*> parts;
         for (int t = 0; t < group; ++t) {
-          const V there = g.min(i + t, rows - 1);  // of a row that is not there: another one, times 0
-          const V at = g.at(p[0], DType::UInt8, (there - i) * from_row);
-          llvm::Value* x = mask.v ? static_cast<llvm::Value*>(b.CreateMaskedLoad(narrow, at.v, llvm::Align(1), mask.v, llvm::Constant::getNullValue(narrow)))
-                                  : b.CreateAlignedLoad(narrow, at.v, llvm::Align(1));
-          llvm::Value* part = b.CreateShl(b.CreateZExt(x, wide), llvm::ConstantInt::get(wide, static_cast<std::uint64_t>(8 * size * t)));
-          if (t > 0) part = b.CreateSelect((i + t < rows).v, part, llvm::Constant::getNullValue(wide));
-          made = b.CreateOr(made, part);
+          const V place = g.at(row[static_cast<std::size_t>(t)], DType::UInt8, j * size);
+          llvm::Value* x = mask.v ? static_cast<llvm::Value*>(b.CreateMaskedLoad(narrow, place.v, llvm::Align(1), mask.v, none)) : b.CreateAlignedLoad(narrow, place.v, llvm::Align(1));
+          parts.push_back(all_there || t == 0 ? x : b.CreateSelect((i + t < rows).v, x, none));  // of a row that is not there another one was read
         }
-        b.CreateAlignedStore(made, p[1].v, llvm::Align(4));
-        return {g.at(p[0], DType::UInt8, from_row * group), g.at(p[1], DType::Int32, to_row)};
-      });
-      return {};
+        for (; parts.size() > 1; parts.resize(parts.size() / 2))
+          for (std::size_t t = 0; t < parts.size(); t += 2) parts[t / 2] = after(parts[t], parts[t + 1]);
+        llvm::Value* made = b.CreateShuffleVector(parts[0], order);
+        if (code.turned) made = b.CreateXor(made, llvm::ConstantInt::get(made->getType(), 0x80));
+        b.CreateAlignedStore(made, g.at(p[1], DType::Int32, j).v, llvm::Align(4));
+      };
+      g.carry(0, whole, lanes, {}, [&](V j, Vs) -> Vs { return columns(j, {}), Vs{}; });
+      g.carry(whole, n, lanes, {}, [&](V j, Vs) -> Vs { return columns(j, tail), Vs{}; });
+      return {g.at(p[0], DType::UInt8, from_row * group), g.at(p[1], DType::Int32, to_row)};
     });
   };
-  pass(0, whole, {});
-  pass(whole, n, g.mask_below(n - whole));
+  pass(whole_rows, rows, false, pass(0, whole_rows, true, {from, to}));
   g.finish();
 }
 

@@ -33,11 +33,8 @@ class IntCode : public MicroCode {
     return {wrap(bytes ? turned(w) : b.CreateSExt(w, elements()))};
   }
   Vs x_step(const V& p) { return {x(p)}; }
-  /// Of weights that stand in groups of words, or in bytes, already.
-  V packed(const V& p) {
-    llvm::Value* w = b.CreateAlignedLoad(elements(), p.v, llvm::Align(1));
-    return wrap(bytes ? turned(w) : w);
-  }
+  /// Of weights that stand as the products take them already.
+  V packed(const V& p) { return wrap(b.CreateAlignedLoad(elements(), p.v, llvm::Align(1))); }
   /// sums + w * x, by groups.
   V add_products(const V& sums, const V& w, const V& x) {
     llvm::Value* made = nullptr;
@@ -370,13 +367,13 @@ void emit(EmitContext& cx, const micro::BlockDot& code) {
 void emit(EmitContext& cx, const micro::IntTile& code) {
   const int nv = kernels::gemm_vectors(code.bits), mr = kernels::gemm_rows(code.bits);
   IntCode g(cx, code);
-  const V a = g.arg(0), a_row = g.arg(1), bp = g.arg(2), start = g.arg(3), sums = g.arg(4), rows = g.arg(5), k = g.arg(6);
-  // Rows past the end are the last one again.
-  Vs from, carried;
+  const V a = g.arg(0), a_row = g.arg(1), bp = g.arg(2), start = g.arg(3), sums = g.arg(4), sums_row = g.arg(5), rows = g.arg(6), k = g.arg(7);
+  // Rows past the end are the last one again: computed again, and stored again as the same.
+  Vs row, from, carried;
   for (int i = 0; i < mr; ++i) {
-    const V row = g.min(i, rows - 1);
-    from.push_back(g.at(a, DType::Int32, row * a_row));
-    const V s = g.load_splat(DType::Int32, g.at(start, DType::Int32, row));
+    row.push_back(g.min(i, rows - 1));
+    from.push_back(g.at(a, DType::UInt8, row.back() * a_row));
+    const V s = g.load_splat(DType::Int32, g.at(start, DType::Int32, row.back()));
     for (int v = 0; v < nv; ++v) carried.push_back(s);
   }
   carried.push_back(bp);
@@ -394,7 +391,7 @@ void emit(EmitContext& cx, const micro::IntTile& code) {
     return s;
   });
   for (int i = 0; i < mr; ++i)
-    for (int v = 0; v < nv; ++v) g.store(DType::Int32, carried[static_cast<std::size_t>(i * nv + v)], g.at(sums, DType::Int32, (i * nv + v) * g.lanes));
+    for (int v = 0; v < nv; ++v) g.store(DType::Int32, carried[static_cast<std::size_t>(i * nv + v)], g.at(sums, DType::Int32, row[static_cast<std::size_t>(i)] * sums_row + v * g.lanes));
   g.finish();
 }
 

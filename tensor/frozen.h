@@ -1,0 +1,21 @@
+#pragma once
+#include "tensor/impl.h"
+
+namespace reprise {
+
+/// Raised by whatever may change what a call finds on frozen storages through tensors that it has seen before: a write to one, one whose bytes go, a tensor on one that
+/// dies (another may get its address) or is made to show something else. While it stands still, the same tensors show the same. (Note [Frozen tensors] in runtime/freeze.h.)
+/// Threads: who hands a tensor to another thread synchronizes with it, as for the elements.
+extern constinit std::atomic<std::uint64_t> frozen_changes;
+
+/// Beside what is told above.
+inline void frozen_may_change(const Storage& s) noexcept {
+  if (s.frozen.load(std::memory_order_relaxed)) [[unlikely]] frozen_changes.fetch_add(1, std::memory_order_acq_rel);
+}
+/// The elements were written.
+inline void count_write(Storage& s) noexcept {
+  s.version.fetch_add(1, std::memory_order_relaxed);
+  frozen_may_change(s);
+}
+
+}  // namespace reprise
