@@ -19,7 +19,7 @@ struct Kinds {
 };
 /// Every kind of micro-kernel. Code is made of them, and recipes are read, by this list.
 using MicroKernels = Kinds<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose,
-                           micro::PackWindows, micro::SumWindows, micro::RowTiles, micro::Turn, micro::DealRows, micro::SumChannel,
+                           micro::PackWindows, micro::SumWindows, micro::RowTiles, micro::Turn, micro::DealRows, micro::SumChannel, micro::SumLanes,
                            micro::Strip, micro::Softmax, micro::Scale,
                            micro::IntDot, micro::HalfDot, micro::BlockDot, micro::IntTile, micro::ScaleSums,
                            micro::UnpackDot, micro::Unpack,

@@ -100,13 +100,19 @@ void convolution_kernel(const NativeArgs& args) {
     const unsigned which = static_cast<unsigned>(args.integer(kOwn, own::kWhich));
     Sum sum = static_cast<Sum>(args.integer(kOwn, own::kSum));
     const MatmulKernels f = matmul_kernels(bits, which, args.micro);
+    const std::int64_t groups = args.integer(kGroups), channel_rows = args.integer(kOwn, own::kChannelRows);
+    void* const* more = args.micro + std::popcount(which) + 1;  // behind what packs windows
+    const auto deal = args.integer(kOwn, own::kDeals) != 0 ? reinterpret_cast<micro::DealRowsFn>(*more++) : nullptr;
+    const bool one_channel = groups > 1 && w.sizes[1] == 1;
+    if (channel_rows == kLanes && one_channel && w.sizes[0] == groups && given.numel() > 0 && w.numel() > 0) {
+      const char* added = sum == Sum::None ? nullptr : sum == Sum::InPlace ? result.data : args.tensors[args.first_result - 1].data;
+      return sum_lanes(args, f, more[1], added, args.integer(kOwn, own::kRelu) != 0);
+    }
     const Planes planes(f, given);
     const auto pack = reinterpret_cast<micro::PackWindowsFn>(args.micro[std::popcount(which)]);
     const DType acc = acc_dtype(given.dtype);
-    const std::int64_t groups = args.integer(kGroups), size = item_size(given.dtype), channel_rows = args.integer(kOwn, own::kChannelRows);
-    const bool one_channel = groups > 1 && w.sizes[1] == 1, few = channel_rows && groups > 1 && few_channels(w.sizes[1], w.sizes[0] / groups);
-    void* const* more = args.micro + std::popcount(which) + 1;
-    const auto deal = args.integer(kOwn, own::kDeals) != 0 ? reinterpret_cast<micro::DealRowsFn>(*more++) : nullptr;
+    const std::int64_t size = item_size(given.dtype);
+    const bool few = channel_rows > 0 && groups > 1 && few_channels(w.sizes[1], w.sizes[0] / groups);
     const Phases phases(args, one_channel || few ? nullptr : deal, planes.view());
     const TensorView& x = phases.view();
     // The result's places side by side, the weight's rows.

@@ -87,4 +87,27 @@ struct SumChannel {
   REPRISE_DESCRIBE(bits, y, rows, vectors, tall, wide, step_down, step, spread_down, spread)
 };
 
+/// Results of one channel to a group where channels lie side by side: y[l, c] = the sum over places (i, j) of the kernel, in that order, of weights[i, j, c] * the element c after
+/// pixels[i * pixels_row + l * step + j * spread], + sum[l, c] (where there is one) + bias[c] (where there is one), none below 0 if relu, for l < m, c < n. y and what is added
+/// are y_row elements from result to result, weights weights_row from place to place. All of an accumulator's dtype.
+struct LaneSums {
+  const void* const* pixels;
+  std::int64_t pixels_row;
+  const void* weights;
+  std::int64_t weights_row;
+  const void *bias, *sum;
+  void* y;
+  std::int64_t y_row, m, n, relu;
+};
+using SumLanesFn = void (*)(const LaneSums*);
+struct SumLanes {
+  static constexpr std::string_view kKind = "sum_lanes";
+  using Fn = SumLanesFn;
+  int bits;
+  DType dtype;
+  int results, vectors;          ///< that are summed together
+  int tall, wide, step, spread;  ///< the kernel; from result to result, from place to place along a row
+  REPRISE_DESCRIBE(bits, dtype, results, vectors, tall, wide, step, spread)
+};
+
 }  // namespace reprise::kernels::micro

@@ -98,6 +98,7 @@ void emit(EmitContext&, const micro::RowTiles&);
 void emit(EmitContext&, const micro::Turn&);
 void emit(EmitContext&, const micro::DealRows&);
 void emit(EmitContext&, const micro::SumChannel&);
+void emit(EmitContext&, const micro::SumLanes&);
 void emit(EmitContext&, const micro::Strip&);
 void emit(EmitContext&, const micro::Softmax&);
 void emit(EmitContext&, const micro::Scale&);

@@ -110,4 +110,63 @@ void emit(EmitContext& cx, const micro::SumChannel& code) {
   g.finish();
 }
 
+void emit(EmitContext& cx, const micro::SumLanes& code) {
+  const DType t = code.dtype;
+  MicroCode g(cx, code, t);
+#define REPRISE_POINTER(name) g.pointer_at(offsetof(micro::LaneSums, name))
+#define REPRISE_INTEGER(name) g.integer_at(offsetof(micro::LaneSums, name))
+  const V pixels = REPRISE_POINTER(pixels), pixels_row = REPRISE_INTEGER(pixels_row), weights = REPRISE_POINTER(weights), weights_row = REPRISE_INTEGER(weights_row), bias = REPRISE_POINTER(bias),
+          sum = REPRISE_POINTER(sum), y = REPRISE_POINTER(y), y_row = REPRISE_INTEGER(y_row), m = REPRISE_INTEGER(m), n = REPRISE_INTEGER(n), relu = REPRISE_INTEGER(relu);
+#undef REPRISE_POINTER
+#undef REPRISE_INTEGER
+  auto is_there = [&](const V& p) { return g.wrap(g.b.CreateZExt(g.b.CreateIsNotNull(p.v), g.b.getInt64Ty())); };
+  const V has_sum = is_there(sum), has_bias = is_there(bias);
+  g.carry(0, m, code.results, {}, [&](V l, Vs) -> Vs {
+    Vs result;  // those past the end are the last one again
+    for (int r = 0; r < code.results; ++r) result.push_back(g.min(l + r, m - 1));
+    auto tile = [&](const V& c, int vectors, const V& mask) {
+      const auto nv = static_cast<std::size_t>(vectors);
+      Vs s(result.size() * nv, g.zero());
+      auto at = [&](const V& base, std::size_t r, std::size_t v) { return g.at(base, t, result[r] * y_row + c + static_cast<std::int64_t>(v) * g.lanes); };
+      s.push_back(g.at(weights, t, c));
+      s.push_back(pixels);
+      s = g.carry(0, g.i64(code.tall), 1, s, [&](V, Vs s) {
+        const V row = s.back();
+        s = g.carry(0, g.i64(code.wide), 1, s, [&](V, Vs s) {
+          V &w = s[s.size() - 2], &from = s[s.size() - 1];
+          Vs weight;
+          for (std::size_t v = 0; v < nv; ++v) weight.push_back(g.load(t, g.at(w, t, static_cast<std::int64_t>(v) * g.lanes), mask));
+          for (std::size_t r = 0; r < result.size(); ++r) {
+            const V pixel = g.wrap(g.b.CreateAlignedLoad(g.b.getPtrTy(), g.at(from, DType::Int64, result[r] * code.step).v, llvm::Align(8)));
+            for (std::size_t v = 0; v < nv; ++v) s[r * nv + v] = g.multiply_add(weight[v], g.load(t, g.at(pixel, t, c + static_cast<std::int64_t>(v) * g.lanes), mask), s[r * nv + v]);
+          }
+          w = g.at(w, t, weights_row), from = g.at(from, DType::Int64, code.spread);
+          return s;
+        });
+        s.back() = g.at(row, DType::Int64, pixels_row);
+        return s;
+      });
+      s.resize(result.size() * nv);
+      auto each = [&](const V& times, const std::function<V(std::size_t, std::size_t, V)>& f) {  // 0 or 1 times
+        s = g.carry(0, times, 1, s, [&](V, Vs s) {
+          for (std::size_t r = 0; r < result.size(); ++r)
+            for (std::size_t v = 0; v < nv; ++v) s[r * nv + v] = f(r, v, s[r * nv + v]);
+          return s;
+        });
+      };
+      each(has_sum, [&](std::size_t r, std::size_t v, V x) { return g.load(t, at(sum, r, v), mask) + x; });
+      each(has_bias, [&](std::size_t, std::size_t v, V x) { return x + g.load(t, g.at(bias, t, c + static_cast<std::int64_t>(v) * g.lanes), mask); });
+      each(relu, [&](std::size_t, std::size_t, V x) { return g.select(x < g.zero(), g.zero(), x); });  // NaN stays
+      for (std::size_t r = 0; r < result.size(); ++r)
+        for (std::size_t v = 0; v < nv; ++v) g.store(t, s[r * nv + v], at(y, r, v), mask);
+    };
+    const int wide = code.vectors * g.lanes;
+    const V whole = n / wide * wide;
+    g.carry(0, whole, wide, {}, [&](V c, Vs) -> Vs { return tile(c, code.vectors, {}), Vs{}; });
+    g.carry(whole, n, g.lanes, {}, [&](V c, Vs) -> Vs { return tile(c, 1, g.mask_below(n - c)), Vs{}; });
+    return {};
+  });
+  g.finish();
+}
+
 }  // namespace reprise::jit
