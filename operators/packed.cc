@@ -141,4 +141,12 @@ std::vector<std::optional<PanelReader>> readers_of_panels(const graph::Graph& g)
   return readers;
 }
 
+std::optional<PanelReader> reader_of_few_rows(const graph::Graph& g, const graph::Node& n, ValueId v) {
+  if (n.op != linear_packed_op() || std::get<ValueId>(n.args[1]).v != v.v) return std::nullopt;
+  int uses = 0;
+  graph::for_each_value(n, [&](ValueId u) { uses += u.v == v.v; });
+  if (uses != 1) return std::nullopt;
+  return PanelReader{rows_of(g.meta(std::get<ValueId>(n.args[0]))), std::get<Int>(n.args[3]).hint()};
+}
+
 }  // namespace reprise::operators

@@ -29,4 +29,7 @@ struct PanelReader {
 /// By value of the graph: who reads it as panels. None: it is no panels, or several products read it.
 std::vector<std::optional<PanelReader>> readers_of_panels(const graph::Graph&);
 
+/// Of a product of panels: who reads its weight `v` as it stands, and up to how many rows; none where `n` is no such product, or reads `v` otherwise, too.
+std::optional<PanelReader> reader_of_few_rows(const graph::Graph&, const graph::Node& n, graph::ValueId v);
+
 }  // namespace reprise::operators

@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "runtime/layout_class.h"
 #include "base/thread_object.h"
+#include "tensor/frozen.h"
 
 namespace reprise::runtime {
 
@@ -20,7 +21,7 @@ namespace {
 // Kept in the tensor: its layout hardly ever changes. Racing threads compute the same word.
 [[gnu::noinline, gnu::cold]] std::uint64_t make_word(const TensorImpl& t) {
   if (t.trace) refuse_traced(t);
-  check_not_released(t, "an argument");
+  if (!is_discarded(*t.storage)) check_not_released(t, "an argument");  // of a discarded one the call may need only what is folded of it
   std::uint64_t w = t.structure_word.load(std::memory_order_relaxed);
   if (w == 0) w = structure_word(t);
   if (t.keys & kWrappedKey) return w | kWrappedWord;  // not kept: every call of it comes here

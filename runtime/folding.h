@@ -20,10 +20,18 @@ struct FoldedPart {
   std::int64_t unread_up_to = -1;
 };
 
+/// An input that what is left of the graph does not read, or only in calls of few rows. (Several of one input: each is asked.)
+struct SparedInput {
+  std::uint32_t input = 0;
+  Int rows = 0;
+  std::int64_t read_up_to = -1;          ///< read where there are at most so many rows; -1: never
+};
+
 /// All of a program. Part of its recipe.
 struct FoldedParts {
   std::vector<FoldedPart> parts;
   std::vector<std::string> frozen;       ///< names of the inputs that they read
+  std::vector<SparedInput> spared;       ///< of those
   std::vector<std::string> written;      ///< of frozen inputs that are not taken for that, since the function writes them
   std::vector<std::uint32_t> declares;   ///< inputs that are declared frozen where a call has another tensor there (Freeze::Captured)
   std::int64_t packed = 0;               ///< weights that stand in panels

@@ -90,11 +90,17 @@ class Table {
     entry->sources = sources;
     return entry->values = std::move(made);
   }
+  /// What was made of a storage is all that is left of it.
+  void keep(std::uint64_t storage) {
+    std::lock_guard lock(mu_);
+    kept_.insert(storage);
+  }
   /// What was made of a storage goes: nobody who could ask for it holds that any more.
   void forget(std::uint64_t storage) noexcept {
     std::vector<std::shared_ptr<Entry>> gone;  // destroyed without the lock
     {
       std::lock_guard lock(mu_);
+      kept_.erase(storage);
       const auto keys = of_storage_.find(storage);
       if (keys == of_storage_.end()) return;
       try {
@@ -121,6 +127,8 @@ class Table {
   void drop_unused(std::vector<std::shared_ptr<Entry>>& gone) {
     for (auto it = entries_.begin(); it != entries_.end();) {
       bool unused = it->second.use_count() == 1;
+      if (unused && !kept_.empty())
+        for (std::uint64_t s : it->second->storages) unused = unused && !kept_.count(s);
       if (unused) {
         std::lock_guard lock(it->second->mu);
         unused = !it->second->values || it->second->values.use_count() == 1;
@@ -138,6 +146,7 @@ class Table {
   }
 
   ForkMutex mu_;
+  std::unordered_set<std::uint64_t> kept_;                                    // guarded by mu_
   std::size_t most_ = kMost;                                                  // guarded by mu_: with so many entries the unused are dropped
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;           // guarded by mu_
   std::unordered_map<std::uint64_t, std::unordered_set<std::string>> of_storage_;  // guarded by mu_; keys
@@ -211,21 +220,28 @@ struct Folding::State {
     std::vector<std::shared_ptr<const Values>> values;  // by part; null: nobody has read it yet
     std::vector<TensorImpl*> tensors;          // the same in a row, for calls to copy; null of what nobody has read
     bool whole = true;                         // all has been read
+    std::vector<std::uint64_t> others;         // storages of frozen inputs that no part reads
     // Guarded by State::mu: the call's inputs when this was last found to be for them, by `read`, and the number of changes before it was looked at.
     mutable std::vector<TensorImpl*> seen;
     mutable std::uint64_t seen_at = 0;
+  };
+  /// Of one of the call's inputs: is it read as it stands?
+  struct Reads {
+    bool always = true;
+    std::vector<std::pair<std::uint32_t, std::int64_t>> few;  // where this slot is at most that
   };
   struct Run {
     std::uint32_t at, count;
   };
 
   std::vector<Part> parts;
-  guards::ExprProgram rows;                    // of all parts' products
+  guards::ExprProgram rows;                    // of all products of panels
   std::vector<std::uint32_t> read;             // the call's inputs that parts read, ascending
   std::vector<Run> runs;                       // the same as runs of neighbours
   std::vector<std::uint32_t> words;            // the call's values that parts depend on, ascending
   std::size_t n_values = 0;
   std::vector<std::uint32_t> declares;
+  std::vector<Reads> reads;                    // by the call's input; of those behind: always
   std::vector<std::string> frozen, written;
   std::int64_t packed = 0;
   mutable std::mutex mu;
@@ -251,6 +267,13 @@ struct Folding::State {
     }
     return true;
   }
+  bool reads_itself(std::uint32_t input, const std::int64_t* values) const {
+    if (input >= reads.size() || reads[input].always) return true;
+    if (reads[input].few.empty()) return false;
+    std::vector<std::int64_t> slots(rows.size());
+    rows.evaluate(values, slots.data());
+    return std::any_of(reads[input].few.begin(), reads[input].few.end(), [&](const auto& f) { return slots[f.first] <= f.second; });
+  }
   bool has_all(const Set& s, const std::int64_t* slots) const {
     for (std::size_t p = 0; p < parts.size(); ++p)
       if (!s.values[p] && parts[p].is_read(slots)) return false;
@@ -258,12 +281,27 @@ struct Folding::State {
   }
   std::shared_ptr<Values> compute(const Part& p, const std::int64_t* values, TensorImpl* const* inputs) const;
   std::shared_ptr<const Values> values_of(const Part& p, const std::int64_t* values, TensorImpl* const* inputs) const;
-  std::shared_ptr<const Set> make_set(const Set* old, const std::int64_t* values, TensorImpl* const* inputs, const std::int64_t* slots, bool& keep) const;
+  std::shared_ptr<const Set> make_set(const Set* old, const detail::CallFrame&, const std::int64_t* slots, bool& keep) const;
+};
+
+/// All that live, for discard().
+struct Folding::All {
+  ForkMutex mu;                                // taken before those of states
+  std::unordered_set<const Folding*> foldings;
+  static All& get() {
+    static auto* all = new All;                // never destroyed, as the table
+    return *all;
+  }
 };
 
 Folding::Folding(FoldedParts made, Makers makers) : folds(!made.parts.empty()), state_(std::make_unique<State>()) {
   State& s = *state_;
   s.frozen = std::move(made.frozen), s.written = std::move(made.written), s.declares = std::move(made.declares), s.packed = made.packed;
+  for (const SparedInput& i : made.spared) {
+    if (i.input >= s.reads.size()) s.reads.resize(i.input + 1);
+    s.reads[i.input].always = false;
+    if (i.read_up_to >= 0) s.reads[i.input].few.emplace_back(s.rows.add(i.rows), i.read_up_to);
+  }
   for (FoldedPart& f : made.parts) {
     State::Part p;
     p.naming = naming_of(f.graph, made.mode);
@@ -286,12 +324,54 @@ Folding::Folding(FoldedParts made, Makers makers) : folds(!made.parts.empty()), 
     if (s.runs.empty() || s.runs.back().at + s.runs.back().count != i) s.runs.push_back({i, 1});
     else ++s.runs.back().count;
   table();
+  if (!folds) return;
+  std::lock_guard lock(All::get().mu);
+  All::get().foldings.insert(this);
 }
-Folding::~Folding() = default;
+Folding::~Folding() {
+  if (!folds) return;
+  std::lock_guard lock(All::get().mu);
+  All::get().foldings.erase(this);
+}
+
+void Folding::refuse_discarded_inputs(const Folding* f, std::string_view function, const detail::CallFrame& frame) {
+  for (std::uint32_t i = 0; i < frame.tensors.size(); ++i) {
+    const TensorImpl* t = frame.tensors.data()[i];
+    if (t && t->storage && is_discarded(*t->storage) && (!f || f->state_->reads_itself(i, frame.values.data()))) refuse_discarded(*t, function);
+  }
+}
+
+Folding::Needs Folding::needs(const Storage& storage, bool few_rows, std::string& name) {
+  const std::uint64_t number = storage.frozen.load(std::memory_order_relaxed), version = storage.version.load(std::memory_order_relaxed);
+  Needs needs = Needs::Nothing;
+  std::lock_guard all(All::get().mu);
+  for (const Folding* f : All::get().foldings) {
+    const State& s = *f->state_;
+    std::lock_guard lock(s.mu);
+    for (const auto& set : s.sets) {
+      if (std::find(set->others.begin(), set->others.end(), number) != set->others.end()) return Needs::Elements;
+      for (std::size_t i = 0; i < s.read.size(); ++i) {
+        if (set->sources[i].storage != number) continue;
+        const std::uint32_t input = s.read[i];
+        const bool spared = input < s.reads.size() && !s.reads[input].always && (!few_rows || s.reads[input].few.empty());
+        if (!spared || set->sources[i].version != version) return Needs::Elements;
+        for (std::size_t p = 0; p < s.parts.size(); ++p)
+          if (!set->values[p] && std::find(s.parts[p].inputs.begin(), s.parts[p].inputs.end(), input) != s.parts[p].inputs.end()) return Needs::Elements;
+        needs = Needs::Folded, name = s.frozen[i];
+      }
+    }
+  }
+  return needs;
+}
+
+void Folding::keep_folded(const Storage& storage) { table().keep(storage.frozen.load(std::memory_order_relaxed)); }
 
 std::shared_ptr<Values> Folding::State::compute(const Part& p, const std::int64_t* values, TensorImpl* const* inputs) const {
   std::vector<TensorImpl*> own;
-  for (std::uint32_t i : p.inputs) own.push_back(inputs[i]);
+  for (std::uint32_t i : p.inputs) {
+    if (is_discarded(*inputs[i]->storage)) refuse_discarded(*inputs[i], "what is computed once of frozen tensors");
+    own.push_back(inputs[i]);
+  }
   PlanMemory memory;
   detail::Outputs out;
   std::int64_t copied = 0;
@@ -320,13 +400,18 @@ std::shared_ptr<const Values> Folding::State::values_of(const Part& p, const std
 }
 
 // `old`: for the same inputs, without all that this call reads; or null. `keep`: others may take it.
-std::shared_ptr<const Folding::State::Set> Folding::State::make_set(const Set* old, const std::int64_t* values, TensorImpl* const* inputs, const std::int64_t* slots, bool& keep) const {
+std::shared_ptr<const Folding::State::Set> Folding::State::make_set(const Set* old, const detail::CallFrame& frame, const std::int64_t* slots, bool& keep) const {
+  const std::int64_t* values = frame.values.data();
+  TensorImpl* const* inputs = frame.tensors.data();
   for (std::uint32_t i : declares) freeze_storage(*inputs[i]->storage);
   auto set = std::make_shared<Set>();
   for (std::uint32_t i : read) {
     set->sources.push_back(source_of(*inputs[i]));
     keep = keep && set->sources.back().storage;
   }
+  for (std::uint32_t i = 0; i < frame.tensors.size(); ++i)
+    if (inputs[i] && inputs[i]->storage && !std::binary_search(read.begin(), read.end(), i))
+      if (const std::uint64_t number = inputs[i]->storage->frozen.load(std::memory_order_relaxed)) set->others.push_back(number);
   for (std::uint32_t w : words) set->words.push_back(values[w]);
   for (std::size_t p = 0; p < parts.size(); ++p) {
     std::shared_ptr<const Values> has = old ? old->values[p] : nullptr;
@@ -362,7 +447,7 @@ std::shared_ptr<const void> Folding::add_values(detail::CallFrame& frame) const 
   }
   if (!set) [[unlikely]] {
     bool keep = true;
-    set = s.make_set(old.get(), values, inputs, slots(), keep);
+    set = s.make_set(old.get(), frame, slots(), keep);
     if (keep) {
       std::list<std::shared_ptr<const State::Set>> gone;  // goes behind the lock
       std::lock_guard lock(s.mu);
@@ -425,6 +510,42 @@ std::string Folding::text(bool graphs) const {
   return out.str();
 }
 
+/// Of these inputs of a functional graph those that nothing reads, or only products of panels where they have few rows. Views of one are it.
+static std::vector<SparedInput> spared_inputs(const graph::Graph& g, const std::vector<bool>& asked) {
+  constexpr std::uint32_t kNone = ~0u;
+  std::vector<std::uint32_t> shown(g.values.size(), kNone);  // by value: the input that it shows
+  std::vector<bool> spared = asked;
+  for (std::uint32_t i = 0; i < asked.size(); ++i)
+    if (asked[i]) shown[g.inputs[i].value.v] = i;
+  std::vector<std::vector<std::uint32_t>> results(g.nodes.size());
+  for (std::uint32_t v = 0; v < g.values.size(); ++v)
+    if (g.values[v].node >= 0) results[static_cast<std::size_t>(g.values[v].node)].push_back(v);
+  std::vector<SparedInput> few;
+  for (std::size_t k = 0; k < g.nodes.size(); ++k) {
+    const graph::Node& n = g.nodes[k];
+    const bool view = graph::op(n.op).cls == graph::OpClass::View;
+    graph::for_each_value(n, [&](graph::ValueId v) {
+      const std::uint32_t input = shown[v.v];
+      if (input == kNone) return;
+      if (view) {
+        for (std::uint32_t r : results[k]) shown[r] = input;
+        return;
+      }
+      const std::optional<operators::PanelReader> reader = operators::reader_of_few_rows(g, n, v);
+      if (reader && !graph::depends_on_data(reader->rows)) few.push_back({input, reader->rows, reader->unread_up_to});
+      else spared[input] = false;
+    });
+  }
+  for (const graph::OutputSpec& o : g.outputs)
+    if (o.kind != graph::OutputSpec::Kind::AliasOfInput && o.kind != graph::OutputSpec::Kind::AliasOfOutput && shown[o.value.v] != kNone) spared[shown[o.value.v]] = false;
+  std::vector<SparedInput> out;
+  for (std::uint32_t i = 0; i < asked.size(); ++i)
+    if (asked[i] && spared[i]) out.push_back({i, 0, -1});
+  for (SparedInput& f : few)
+    if (spared[f.input]) out.push_back(std::move(f));
+  return out;
+}
+
 FoldedParts fold_frozen(graph::Graph& g, const detail::Traced& t, kernels::Mode mode) {
   FoldedParts out;
   out.mode = static_cast<std::int32_t>(mode);
@@ -465,6 +586,7 @@ FoldedParts fold_frozen(graph::Graph& g, const detail::Traced& t, kernels::Mode 
     out.frozen.push_back(name(i));
     if (t.freezes_captured && g.inputs[i].kind == graph::InputSpec::Kind::Captured) out.declares.push_back(i);
   }
+  out.spared = spared_inputs(split->rest, is_read);
   g = std::move(split->rest);
   passes::reinplace(g);
   if (knobs().verify >= 1) graph::verify(g, "split_frozen");

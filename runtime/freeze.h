@@ -3,10 +3,15 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reprise/compile.h"
 #include "runtime/launch_code.h"
+
+namespace reprise {
+struct Storage;
+}
 
 namespace reprise::runtime {
 
@@ -46,6 +51,14 @@ class Folding {
     const std::shared_ptr<const void> held_;
   };
 
+  /// Throws StorageFreed where the call reads the elements of an input that were discarded.
+  static void refuse_discarded_inputs(const Folding*, std::string_view function, const detail::CallFrame&);
+
+  /// What discard() asks of everybody: is all folded that the latest calls with this storage need of it? `name`: what it is called there.
+  enum class Needs : std::uint8_t { Nothing, Folded, Elements };
+  static Needs needs(const Storage&, bool few_rows, std::string& name);
+  static void keep_folded(const Storage&);     ///< as long as it lives, whoever asks for it
+
   struct Size {
     std::int64_t values = 0, bytes = 0;
   };
@@ -55,6 +68,7 @@ class Folding {
 
  private:
   struct State;
+  struct All;
   std::shared_ptr<const void> add_values(detail::CallFrame&) const;
   const std::unique_ptr<State> state_;
 };

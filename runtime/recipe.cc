@@ -24,7 +24,8 @@ REPRISE_ARCHIVED(PatternRecord, name, matches, why, loc)
 namespace reprise::runtime {
 
 REPRISE_ARCHIVED(FoldedPart, graph, lowered, inputs, rows, unread_up_to)
-REPRISE_ARCHIVED(FoldedParts, parts, frozen, written, declares, packed, mode)
+REPRISE_ARCHIVED(SparedInput, input, rows, read_up_to)
+REPRISE_ARCHIVED(FoldedParts, parts, frozen, spared, written, declares, packed, mode)
 
 namespace {
 

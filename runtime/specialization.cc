@@ -348,7 +348,7 @@ inline void replay_last(const Specialization& s, CallFrame& f, TensorImpl* const
 /// A replay, beside which the traced program runs if it is one of the first (REPRISE_VERIFY=2).
 template <class F>
 inline void replay_checked(const Specialization& s, CallFrame& f, Outputs& outputs, F replay) {
-  if (s.check && s.check->wanted()) [[unlikely]]
+  if (s.check && !any_discarded.load(std::memory_order_relaxed) && s.check->wanted()) [[unlikely]]  // that reads all inputs as they stand
     s.check->run(s, f, outputs, [](void* b) { (*static_cast<F*>(b))(); }, &replay);
   else
     replay();
@@ -370,6 +370,7 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
     std::tie(f.values[kSeedValue], f.values[kOffsetValue]) = graph::take_random(count);
     numbers.offset = f.values[kOffsetValue], numbers.count = count;
   }
+  if (any_discarded.load(std::memory_order_relaxed)) [[unlikely]] runtime::Folding::refuse_discarded_inputs(s.folding.get(), s.name, f);
   std::int64_t copied = 0;
   const bool folds = s.folding && s.folding->folds;
   if (s.before.empty() && !folds) [[likely]] {

@@ -10,6 +10,7 @@
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
 #include "graph/writers.h"
+#include "tensor/frozen.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {
@@ -224,7 +225,7 @@ TracedRef& Tracer::found(const Tensor& t, SourceLoc loc) {
   note(asked_, [&](VariableLog& log, bool) { log.read(t); });
   if (auto known = captured_inputs_.find(t.impl()); known != captured_inputs_.end())
     return static_cast<TracedRef&>(*inputs_[known->second].tensor.impl()->trace);
-  check_not_released(*t.impl(), "a captured tensor", loc);
+  if (!is_discarded(*t.impl()->storage)) check_not_released(*t.impl(), "a captured tensor", loc);
   std::uint64_t word = runtime::structure_word(*t.impl());
   std::string name = "captured " + std::to_string(out_.captured.size());
   out_.captured.push_back({t, {}});

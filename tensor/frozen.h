@@ -1,4 +1,6 @@
 #pragma once
+#include <string>
+
 #include "tensor/impl.h"
 
 namespace reprise {
@@ -17,5 +19,13 @@ inline void count_write(Storage& s) noexcept {
   s.version.fetch_add(1, std::memory_order_relaxed);
   frozen_may_change(s);
 }
+
+/// Its bytes were given back (reprise/discard.h), while tensors on it go on having sizes: those that read only what is folded of it may be called with them.
+inline bool is_discarded(const Storage& s) noexcept { return !s.data && s.bytes > 0; }
+extern constinit std::atomic<bool> any_discarded;
+/// Of a frozen one, which is called `name` where it is read. Throws OutOfMemory, before anything has happened.
+void discard_storage(Storage&, std::string name, SourceLoc by);
+/// Throws StorageFreed.
+[[noreturn]] void refuse_discarded(const TensorImpl&, std::string_view what, SourceLoc loc = {});
 
 }  // namespace reprise

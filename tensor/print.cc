@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "device/backend.h"
+#include "tensor/frozen.h"
 #include "tensor/impl.h"
 #include "tensor/strided.h"
 #include "tensor/transfer.h"
@@ -134,6 +135,7 @@ std::string Tensor::str() const {
   if (!defined()) return "tensor(undefined)";
   if (impl_->trace) impl_->trace->reads_value("str", {});
   if (current_trace) current_trace->not_traceable(Bail::reads_value, "str", {});
+  if (is_discarded(*impl_->storage)) return "tensor(discarded, size=" + sizes_text(sizes()) + ", dtype=" + std::string(dtype_name(impl_->dtype)) + ")";
   if (!device::runs_host_code(impl_->device) && !impl_->storage->released) {
     std::string s = on_host(*this, "str").str();
     s.insert(s.size() - 1, ", device=" + impl_->device.str());

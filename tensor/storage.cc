@@ -2,8 +2,12 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
 
 #include "base/errors.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "device/backend.h"
 #include "device/device_memory.h"
@@ -30,8 +34,11 @@ void free_bytes(Storage& s) noexcept {
   }
 }
 
+void forget_discarded(std::uint64_t number) noexcept;
+
 void frozen_dies(std::uint64_t number) noexcept {
   frozen_changes.fetch_add(1, std::memory_order_acq_rel);
+  forget_discarded(number);
   if (auto* told = frozen_storage_dies.load(std::memory_order_acquire)) told(number);
 }
 
@@ -150,7 +157,47 @@ TensorImpl& defined_impl(const Tensor& t, const char* what, SourceLoc loc) {
 
 constinit std::atomic<bool> any_released{false};
 
+constinit std::atomic<bool> any_discarded{false};
+
+namespace {
+struct DiscardedNames {
+  ForkMutex mu;
+  std::unordered_map<std::uint64_t, std::pair<std::string, SourceLoc>> by_number;  // guarded by mu; of those that live
+};
+// Never destroyed: tensors of static variables die after it would.
+DiscardedNames& discarded_names() {
+  static auto* names = new DiscardedNames;
+  return *names;
+}
+void forget_discarded(std::uint64_t number) noexcept {
+  if (!any_discarded.load(std::memory_order_relaxed)) return;
+  std::lock_guard lock(discarded_names().mu);
+  discarded_names().by_number.erase(number);
+}
+}  // namespace
+
+void discard_storage(Storage& s, std::string name, SourceLoc by) {
+  {
+    std::lock_guard lock(discarded_names().mu);
+    discarded_names().by_number[s.frozen.load(std::memory_order_relaxed)] = {std::move(name), by};
+  }
+  any_discarded.store(true, std::memory_order_relaxed);
+  frozen_may_change(s);
+  free_bytes(s);
+}
+
+void refuse_discarded(const TensorImpl& t, std::string_view what, SourceLoc loc) {
+  std::pair<std::string, SourceLoc> told;
+  {
+    std::lock_guard lock(discarded_names().mu);
+    told = discarded_names().by_number[t.storage->frozen.load(std::memory_order_relaxed)];
+  }
+  fail(ErrorCode::StorageFreed, std::string(what).c_str(), loc, "the elements of '", told.first, "' (", t.numel(), " of ", t.dtype, ") were discarded at ",
+       told.second ? told.second.file : "?", ":", told.second.line, ": what compiled functions had folded of them is all that is left");
+}
+
 void check_not_released(const TensorImpl& t, const char* what, SourceLoc loc) {
+  if (is_discarded(*t.storage)) [[unlikely]] refuse_discarded(t, what, loc);
   if (t.storage->released) [[unlikely]]
     fail(ErrorCode::StorageFreed, what, loc, "the storage of a tensor of ", t.numel(), " elements of ", t.dtype,
          " was released");
