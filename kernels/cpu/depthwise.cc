@@ -41,6 +41,12 @@ void extents(const NativeArgs& args, const TensorView& x, const TensorView& y, E
 
 }  // namespace
 
+bool wants_lanes(const Ints& w, const Int& groups, DType t) {
+  std::int64_t places = 1;
+  for (std::size_t d = 2; d < w.size(); ++d) places *= w[d].hint();
+  return w.size() <= 4 && w[1].hint() == 1 && w[0].hint() == groups.hint() && groups.hint() > 1 && places <= kMostPlaces && t == acc_dtype(t);
+}
+
 int channel_kernels(const graph::Node& node, const std::vector<Operand>& operands, std::vector<KernelCode>& to) {
   const Ints &w = operands[kWeight].layout.sizes, &y = operands.back().layout.sizes;
   const std::size_t n = w.size() - 2;
@@ -60,7 +66,7 @@ int channel_kernels(const graph::Node& node, const std::vector<Operand>& operand
   auto number = [](std::int64_t i) { return static_cast<int>(i); };
   const Layout &image = operands[kInput].layout, &result = operands.back().layout;
   auto last = [](const Layout& l) { return is_number(l.strides[1], 1) && !is_number(l.strides.back(), 1) && l.sizes[1].hint() > 1; };
-  if (last(image) && last(result) && w[1].hint() == 1 && w[0].hint() == groups && t == acc_dtype(t)) {
+  if (last(image) && last(result) && wants_lanes(w, std::get<Int>(node.args[kGroups]), t)) {
     const int results = bits != 512 ? 4 : out[1] % 8 == 0 ? 8 : out[1] % 7 == 0 ? 7 : 6;
     to.push_back(micro::SumLanes{bits, t, results, bits != 512 ? 2 : results == 6 ? 4 : 3, number(kernel[0]), number(kernel[1]), number(step[1]), number(spread[1])});
     return kLanes;

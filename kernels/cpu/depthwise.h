@@ -17,6 +17,9 @@ int channel_kernels(const graph::Node&, const std::vector<Operand>& operands, st
 /// Whether sum_channels is what groups of so many channels and results are for, where there are kernels.
 constexpr bool few_channels(std::int64_t channels, std::int64_t results) { return channels == 1 || (channels > 1 && channels <= 8 && results <= 8); }
 
+/// Is a convolution of such a weight one that sum_lanes is for, where channels lie side by side in image and result?
+bool wants_lanes(const Ints& weight, const Int& groups, DType);
+
 /// y [n, o, ...], its places row by row, of x [n, c, ...]. Weights [o, c / groups * places], bias [o] and what is added are of the accumulator's dtype; the latter two may be null.
 struct ChannelSums {
   const TensorView &x, &y;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "reprise/convolution.h"
+#include "reprise/parameter.h"
 #include "tests/operators/operators_test.h"
 
 namespace reprise::test {
@@ -69,6 +70,27 @@ TEST(Depthwise, IsItsSum) {
         EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
       }
     }
+}
+
+// Between convolutions that want channels last it is computed so, too: the same bits.
+TEST(Depthwise, BetweenOthersOfChannelsLast) {
+  if (test_device() != Device::cpu()) GTEST_SKIP() << "the host's";
+  for (const std::int64_t step : {1, 2}) {
+    Tensor in = numbers({72, 64, 3, 3}) * 0.02, deep = numbers({72, 1, 3, 3}, kFloat32, 1) * 0.1, out = numbers({64, 72, 3, 3}, kFloat32, 2) * 0.02, bias = numbers({72}, kFloat32, 3);
+    auto f = [&](Tensor x) {
+      Tensor y = x;
+      for (int i = 0; i < 3; ++i) y = relu(conv2d(relu(conv2d(relu(conv2d(y, in, bias, 1, 1)), deep, bias, step, 1, 1, 72)), out, {}, 1, 1));
+      return y;
+    };
+    Tensor x = numbers({2, 64, 31, 30});
+    const Tensor want = f(x);
+    freeze(in), freeze(deep), freeze(out), freeze(bias);
+    auto compiled = compile(f);
+    const Tensor got = compiled(x);
+    expect_same({got}, {want}, 1e-4, 1e-3);
+    EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+    EXPECT_NE(compiled.explain().find("reprise::convolution_last"), std::string::npos) << compiled.explain();
+  }
 }
 
 }  // namespace
