@@ -461,7 +461,9 @@ class Gemm {
     Scratch wide(before ? wide_bytes() : 0);
     if (before) widen_rows(0, p_.m, 0, p_.k, wide.get(), wide_row_);
     const Rows rows{0, p_.m, before ? wide.get() : p_.a, before ? wide_row_ : p_.a_row, nullptr, width_};
-    parallel(panels_ / together_, std::max<std::int64_t>(1, kGrainFmas / std::max<std::int64_t>(1, p_.m * work() * std::min(p_.n, width_) * together_)),
+    // A fragment runs over rows of few vectors slowly: it gets several panels, where there are enough for all threads.
+    const std::int64_t units = panels_ / together_, least = all_.fragment ? std::clamp<std::int64_t>(units / (4 * device::num_threads()), 1, ended_columns(p_.m) / width_) : 1;
+    parallel(units, std::max(least, kGrainFmas / std::max<std::int64_t>(1, p_.m * work() * std::min(p_.n, width_) * together_)),
              [&](std::int64_t b, std::int64_t e) { some_panels(b * together_, e * together_, rows); });
   }
   std::int64_t wide_bytes() const { return round_up(p_.m, lanes_) * wide_row_ * size_; }
