@@ -36,11 +36,15 @@ class FragmentJoiner {
     uses_[i].clear();
     for_each_use(l_.launches[i], [&](std::uint32_t b, bool read, bool written) {
       uses_[i].push_back({b, read, written});
-      if (std::vector<std::uint32_t>& users = users_[b]; std::find(users.begin(), users.end(), i) == users.end()) users.insert(std::upper_bound(users.begin(), users.end(), i), i);
+      std::vector<std::uint32_t>& users = users_[b];
+      if (const auto at = std::lower_bound(users.begin(), users.end(), i); at == users.end() || *at != i) users.insert(at, i);
     });
   }
   void forget(std::uint32_t i) {
-    for (const Use& u : uses_[i]) std::erase(users_[u.buffer], i);
+    for (const Use& u : uses_[i]) {
+      std::vector<std::uint32_t>& users = users_[u.buffer];
+      if (const auto at = std::lower_bound(users.begin(), users.end(), i); at != users.end() && *at == i) users.erase(at);
+    }
     uses_[i].clear();
   }
 
