@@ -176,7 +176,7 @@ bool Team::claim(Worker& w, Job& job, bool may_wake) {
     // Once more where it falls asleep just now.
   } while (!w.state.compare_exchange_weak(state, kClaimed, std::memory_order_acquire, std::memory_order_relaxed));
   job.workers.push_back(&w);  // there is room
-  if (state == kAsleep) w.wakes.fetch_or(1, std::memory_order_relaxed);
+  if (state == kAsleep) w.wakes.fetch_or(1, std::memory_order_release);  // behind the state: next_job
   job.asleep |= w.wakes.load(std::memory_order_relaxed) & 1;
   return true;
 }

@@ -138,7 +138,11 @@ void CheckInterpreter::restore() {
     if (!(metadata_of(t.tensor) == t.before)) set_metadata(*t.tensor.impl(), t.before);
   for (Written& w : written) put_back(w);
   // They stay as large as they are, with the elements that they had.
-  for (auto g = grown_.rbegin(); g != grown_.rend(); ++g) g->first.impl()->storage->version.store(g->second, std::memory_order_relaxed);
+  for (auto g = grown_.rbegin(); g != grown_.rend(); ++g) {
+    Storage& s = *g->first.impl()->storage;
+    s.version.store(g->second, std::memory_order_relaxed);
+    frozen_may_change(s);
+  }
   if (random_ == Random::Own) graph::give_back_random(first_random, random_taken);
 }
 

@@ -350,6 +350,7 @@ class EagerInterpreter final : public graph::Interpreter {
       take_layout(t, from);
       return;
     }
+    check_not_released(t, c.op.schema.name.c_str(), c.loc);
     if (of == graph::ViewOf::Storage) grow(t, std::get<IntArrayRef>(c.args[1]));
     Tensor view = eager_view(c);
     take_layout(t, *view.impl());

@@ -566,11 +566,11 @@ FoldedParts fold_frozen(graph::Graph& g, const detail::Traced& t, kernels::Mode 
   for (passes::FrozenPart& p : split->parts) {
     FoldedPart f{std::move(p.graph), {}, std::move(p.inputs)};
     for (std::uint32_t i : f.inputs) is_read[i] = true;
+    for (const graph::Node& n : f.graph.nodes) out.packed += n.op == operators::prepack_op() || n.op == operators::prepack_windows_op();
     bool panels_alone = true;
     std::optional<operators::PanelReader> reader;
     for (std::size_t o = 0; o < f.graph.outputs.size(); ++o, ++input) {
       const std::optional<operators::PanelReader>& r = readers[split->rest.inputs[input].value.v];
-      out.packed += r.has_value();
       panels_alone = panels_alone && r && f.graph.outputs.size() == 1;
       reader = r;
     }

@@ -78,7 +78,7 @@ bool is_little_by_reference(const graph::OpCall& c) {
     case graph::OpClass::Reduction:
     case graph::OpClass::Join: return elements <= kElements;
     case graph::OpClass::Composite: return elements <= kElements && products(operands) <= kProducts;
-    case graph::OpClass::Matmul: return products(operands, kernels::product_forms().at(c.op.id) == kernels::ProductForm::Windows) <= kProducts;
+    case graph::OpClass::Matmul: return products(operands, kernels::is_windows(kernels::product_forms().at(c.op.id))) <= kProducts;
     case graph::OpClass::Attention: return products(operands) <= kProducts;
     case graph::OpClass::Creation: return operands.empty() && of_numbers(c) <= kElements;
     default: return false;

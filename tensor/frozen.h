@@ -10,7 +10,8 @@ namespace reprise {
 /// Threads: who hands a tensor to another thread synchronizes with it, as for the elements.
 extern constinit std::atomic<std::uint64_t> frozen_changes;
 
-/// Beside what is told above.
+/// For what is no write: a tensor on it dies or is made to show something else. Before that happens, or behind it on the same thread. (A tensor that is moved
+/// onto a frozen storage has not been seen there: leaving is enough.)
 inline void frozen_may_change(const Storage& s) noexcept {
   if (s.frozen.load(std::memory_order_relaxed)) [[unlikely]] frozen_changes.fetch_add(1, std::memory_order_acq_rel);
 }

@@ -279,14 +279,17 @@ class Driver:
         record["seconds"] = {n: statistics.median(t) for n, t in record["rounds"].items()}
         self.judge(record)
         target = TARGETS.get(w.row, ("none",))
-        if record["ratio"] and target[0] in ("every", "mean") and record["ratio"] < target[1]:
+        if threads == 1 and record["ratio"] and target[0] in ("every", "mean") and record["ratio"] < target[1]:
             record["profile"] = self.profile(ask, threads)
         return record
 
     def profile(self, ask, threads):
         """Where Reprise's time goes, launch by launch: the table that REPRISE_PROFILE prints, of a process of its own, since timing takes time."""
-        with tempfile.TemporaryFile("w+") as log:
-            process = self.start("reprise", threads, log=log, profile="1")
+        with tempfile.TemporaryFile("w+", errors="replace") as log:
+            try:
+                process = self.start("reprise", threads, log=log, profile="1")
+            except OSError:
+                return []
             try:
                 process.greeted(self.options.start_limit)
                 process.ask(PREPARE_LIMIT, **ask)

@@ -11,7 +11,7 @@
 
 /// Tensors that hardly ever change: weights, tables. What a compiled function computes of them alone (casts, transposes, arithmetic, the form in which a
 /// product reads its weights) it computes once and keeps, for all functions and specializations that need the same, until the memory goes or is
-/// written: that is noticed at the next call, and computed anew, without a compilation. Results are the same in any case. docs/freezing.md.
+/// written: that is noticed at the next call, and computed anew, without a compilation. Results are the same, those of some products and convolutions up to rounding. docs/freezing.md.
 namespace reprise REPRISE_VISIBLE {
 
 namespace detail {

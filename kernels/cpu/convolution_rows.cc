@@ -72,14 +72,15 @@ void pack_panels(const TensorView& w, std::int64_t width, bool by_places, char* 
 }
 
 /// Rows of a tile with so many vectors.
-int tile_rows(int bits, int vectors, std::int64_t rows) {
-  if (bits != 512) return gemm_rows(bits);
+int tile_rows(int bits, DType t, int vectors, std::int64_t rows) {
+  if (bits != 512) return std::min(gemm_rows(bits), gemm_vectors(bits) * micro_lanes(bits, t));  // what windows are packed for
   if (vectors == 4) return 6;
   return rows % 8 != 0 && rows % 7 == 0 ? 7 : 8;
 }
 int panel_vectors(int bits, DType t, std::int64_t o, std::int64_t rows) {
   if (bits != 512) return gemm_vectors(bits);
   const std::int64_t lanes = micro_lanes(bits, t);
+  if (o <= 2 * lanes) return static_cast<int>((o + lanes - 1) / lanes);
   const bool few = rows > 0 && rows < 64 && rows % 7 == 0 && rows % 6 != 0 && o >= 9 * lanes;
   return o % (4 * lanes) == 0 && !few ? 4 : 3;
 }
@@ -126,7 +127,8 @@ class Rows {
     const bool planes = !none && !by_table_ && windows.sees_planes();
     way_ = none ? Way::Nothing : by_table_ ? Way::Table : planes ? Way::Planes : Way::Packed;
     // An odd number of lines, so that a power of two does not put all rows into one set of the cache.
-    packed_row_ = round_up(k_, 64 / size_) | (64 / size_);
+    // What is turned is written in whole vectors, also behind the last part of a row.
+    packed_row_ = round_up(k_ + lanes_ - 1, 64 / size_) | (64 / size_);
     std::int64_t block = kFewRows;
     if (rows_ > kFewRows) {
       const std::int64_t bytes = std::max<std::int64_t>(1, x.numel() / std::max<std::int64_t>(1, images_ * n_)) * size_;
@@ -264,7 +266,7 @@ class Rows {
       for (std::int64_t group = 0; group < count; group += group_) {
         const std::int64_t some = std::min(group_, count - group);
         for (std::int64_t i = 0; i < some; i += tile_rows_) {
-          t.rows = table.rows.data() + group * table_places() + begin * group_ + i;
+          t.rows = way_ == Way::Nothing ? nullptr : table.rows.data() + group * table_places() + begin * group_ + i;
           t.m = std::min<std::int64_t>(tile_rows_, some - i);
           t.to = to + (group + i) * to_row * size_;
           t.from = k > 0 ? t.to : sum ? sum + (group + i) * to_row * size_ : nullptr;
@@ -373,6 +375,8 @@ std::optional<RowPanels> row_panels_wanted(const TensorMeta& image, const Tensor
   const int bits = micro_vector_bits(), vectors = panel_vectors(bits, t, o, rows);
   if (o < micro_lanes(bits, t) || rows * result.layout.sizes[0].hint() < gemm_rows(bits)) return std::nullopt;
   if (!(last && channels >= kFewChannels) && !few) return std::nullopt;
+  // One place of one place: the images are the rows of one product (convolution.cc).
+  if (rows == 1 && is_number(count(weight.layout.sizes, 2), 1)) return std::nullopt;
   return RowPanels{vectors, last || weight_places_first(weight.layout)};
 }
 
@@ -393,7 +397,7 @@ std::optional<NativeLaunch> rows_launch(const graph::Graph& g, const graph::Node
   const int bits = micro_vector_bits();
   const DType t = y.dtype;
   const unsigned which = 1u << MatmulKernels::kTranspose;
-  const int rows = tile_rows(bits, panels.vectors, count(y.layout.sizes, 2).hint());
+  const int rows = tile_rows(bits, t, panels.vectors, count(y.layout.sizes, 2).hint());
   const bool deals = deals_phases(node, t);
   NativeLaunch out = native_launch(rows_kernel, g, node, operands);
   out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), own::kCount});

@@ -351,7 +351,7 @@ class Gemm {
         packed_bytes_(packed_bytes),
         image_panels_((all.p.n + width_ - 1) / width_),
         panels_(image_panels_ * all.images),
-        together_(all.fragment && all.a_image == 0 ? all.images : 1),
+        together_(all.each.empty() ? 1 : all.images),
         each_(all.each.empty() ? std::span<const ProductCall>(&all.p, 1) : all.each),
         own_(all.fragment ? EndedPanels::own_products(each_) : 0),
         c_size_(item_size(all.p.dtype)) {

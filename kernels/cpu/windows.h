@@ -213,6 +213,8 @@ class Phases {
     const int n = x.rank - 2;
     auto step = [&](int d) { return args.integer(windows_args::kStride, static_cast<std::uint32_t>(d)); };
     if (!deal || x.numel() == 0 || step(n - 1) != 2 || args.tensor(windows_args::kWeight).sizes[x.rank - 1] < 2 || x.sizes[x.rank - 1] < 2 || x.strides[x.rank - 1] != 1) return;
+    for (int d = 0; d < n; ++d)
+      if (step(d) > x.sizes[d + 2]) return;  // phases without elements would take memory, too
     std::int64_t stride = 1, room = 1, phases = 1, each[kMostWindowDims];
     for (int d = n; d-- > 0;) {
       const std::int64_t s = step(d);

@@ -13,7 +13,8 @@ enum class ProductForm : std::uint8_t {
   Windows,   ///< of convolutions: [n, c, ...] x [o, c / groups, places...], the image second in the product; a bias may come third
   WindowsLast,  ///< the same; the result is [n, ..., o] (Note [Layouts] in passes/layouts.cc). Host alone
 };
-/// The arguments of an operator of the form Windows.
+constexpr bool is_windows(ProductForm f) { return f == ProductForm::Windows || f == ProductForm::WindowsLast; }
+/// The arguments of an operator of these two.
 namespace windows_args {
 enum Arg { kInput, kWeight, kBias, kStride, kPadding, kDilation, kTransposed, kOutputPadding, kGroups, kCount };
 }

@@ -81,6 +81,7 @@ Work of_native(const Launch& launch, const NativeLaunch& n, const graph::Graph& 
   const auto products = static_cast<std::size_t>(std::count_if(launch.nodes.begin(), launch.nodes.end(), [&](std::uint32_t i) { return product_forms().find(g.nodes[i].op) != nullptr; }));
   for (std::size_t i = 0; i < operands; ++i) {
     if (of && *of == ProductForm::Packed && i >= 2 && i % 2 == 0 && i <= 2 * products) continue;  // panels: the weight once more, and one of the two is read
+    if (of && is_windows(*of) && i == 1 && g.nodes[launch.nodes[0]].args.size() > windows_args::kCount) continue;  // its panels are read
     w.bytes += elements(n.operands[i].layout, value) * item_size(n.operands[i].dtype);
   }
   if (launch.nodes.empty() || n.n_results == 0 || n.operands.size() < 2 || n.operands[0].layout.sizes.empty()) return w;
@@ -90,7 +91,7 @@ Work of_native(const Launch& launch, const NativeLaunch& n, const graph::Graph& 
   };
   switch (graph::op(g.nodes[launch.nodes[0]].op).cls) {
     case graph::OpClass::Matmul:
-      if (const ProductForm* form = product_forms().find(g.nodes[launch.nodes[0]].op); form && (*form == ProductForm::Windows || *form == ProductForm::WindowsLast)) {
+      if (const ProductForm* form = product_forms().find(g.nodes[launch.nodes[0]].op); form && is_windows(*form)) {
         const Ints& weight = n.operands[1].layout.sizes;
         std::int64_t summed = 2;  // of each result
         for (std::size_t d = 1; d < weight.size(); ++d) summed *= value(weight[d]);
@@ -100,7 +101,8 @@ Work of_native(const Launch& launch, const NativeLaunch& n, const graph::Graph& 
       for (std::size_t i = 0; i < std::max<std::size_t>(products, 1); ++i) {
         std::int64_t multiplied = 1;  // of one column
         for (const Int& s : n.operands[0].layout.sizes) multiplied *= value(s);
-        const bool rows = of && (*of == ProductForm::Rows || *of == ProductForm::Packed);
+        // Packed ones of bytes are of the form Matrix else (operators/packed.cc).
+        const bool rows = of && (*of == ProductForm::Rows || (*of == ProductForm::Packed && n.operands[1].dtype != DType::Int8));
         w.flops += 2 * multiplied * (rows ? size(*of == ProductForm::Packed ? 1 + 2 * i : 1 + i, 2) : size(1, 1));
       }
       break;

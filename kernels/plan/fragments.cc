@@ -70,6 +70,14 @@ class FragmentJoiner {
     return false;
   }
 
+  /// Does one of the launches between two write an argument? A product that ran behind it could fail when that is done.
+  bool writes_argument(std::uint32_t first, std::uint32_t last) const {
+    for (std::uint32_t j = first + 1; j < last; ++j)
+      for (const Use& u : uses_[j])
+        if (u.written && l_.buffers[u.buffer].kind == Buffer::Kind::Input) return true;
+    return false;
+  }
+
   void try_product(std::uint32_t i) {
     const std::optional<std::uint32_t> found = reader(i);
     if (!found || *found - i > kNear) return;
@@ -82,6 +90,7 @@ class FragmentJoiner {
                         std::any_of(uses_[i].begin(), uses_[i].end(), [&](const Use& own) { return own.buffer == u.buffer; })))
         return;
     const bool early = !meets(at, i, at);
+    if (!early && writes_argument(i, at)) return;
     if ((!early && meets(i, i, at)) || !join_fragment(l_.launches[i], loop)) return;
     forget(i), forget(at);
     if (!early) l_.launches[at] = std::move(l_.launches[i]);

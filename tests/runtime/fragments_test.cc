@@ -128,10 +128,11 @@ TEST(Fragments, OfBatchesReadWhatIsBroadcast) {
     return std::vector<Tensor>{of_product(p, mask), p};
   });
   for (DType t : {DType::Float32, DType::BFloat16})
-    for (auto [batch, m, n, k] : std::vector<std::array<std::int64_t, 4>>{{12, 64, 64, 64}, {3, 5, 70, 9}, {2, 1, 40, 30}, {1, 9, 9, 9}, {0, 4, 4, 4}, {5, 230, 33, 16}, {4, 300, 500, 130}}) {
-      const Tensor a = of({batch, m, k}, t, 1), b = of({batch, k, n}, t, 2);
-      for (const Tensor& mask : {of({m, n}, t, 3), of({batch, 1, n}, t, 4), of({batch, m, 1}, t, 5)})
-        ASSERT_TRUE(same_bits(together(a, b, mask), separate(a, b, mask)[0])) << batch << " x " << m << " x " << n << " x " << k << " " << dtype_name(t) << together.explain();
+    for (auto [batch, m, n, k] : std::vector<std::array<std::int64_t, 4>>{{12, 64, 64, 64}, {3, 5, 70, 9}, {2, 1, 40, 30}, {1, 9, 9, 9}, {0, 4, 4, 4}, {3, 20, 70, 30}, {5, 230, 33, 16}, {4, 300, 500, 130}}) {
+      const Tensor b = of({batch, k, n}, t, 2);
+      for (const Tensor& a : {of({batch, m, k}, t, 1), of({1, m, k}, t, 1).expand({batch, m, k})})
+        for (const Tensor& mask : {of({m, n}, t, 3), of({batch, 1, n}, t, 4), of({batch, m, 1}, t, 5)})
+          ASSERT_TRUE(same_bits(together(a, b, mask), separate(a, b, mask)[0])) << batch << " x " << m << " x " << n << " x " << k << " " << dtype_name(t) << together.explain();
     }
   EXPECT_EQ(together.explain(Detail::Launches).find("\nloop "), std::string::npos) << together.explain(Detail::Launches);
 }
