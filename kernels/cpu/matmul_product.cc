@@ -1,6 +1,7 @@
 #include "kernels/cpu/matmul_product.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
 #include <optional>
@@ -290,18 +291,17 @@ class Matrix final : public PanelSource {
 class Matrices final : public PanelSource {
  public:
   Matrices(const MatmulKernels& f, std::span<const ProductCall> all) {
-    all_.reserve(all.size());
-    for (const ProductCall& p : all) all_.emplace_back(f, p);
+    for (std::size_t i = 0; i < all.size(); ++i) all_[i].emplace(f, all[i]);
   }
-  std::int64_t width() const override { return all_[0].width(); }
+  std::int64_t width() const override { return at(0).width(); }
   void pack(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t k, std::int64_t deep, char* panel) const override { at(image).pack(0, col, cols, k, deep, panel); }
   bool packs_parts() const override { return true; }
   const char* as_it_stands(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t& row) const override { return at(image).as_it_stands(0, col, cols, row); }
   Lines columns(std::int64_t image, std::int64_t col, std::int64_t cols) const override { return at(image).columns(0, col, cols); }
 
  private:
-  const Matrix& at(std::int64_t image) const { return all_[static_cast<std::size_t>(image)]; }
-  std::vector<Matrix> all_;
+  const Matrix& at(std::int64_t image) const { return *all_[static_cast<std::size_t>(image)]; }
+  std::array<std::optional<Matrix>, Fragment::kMostProducts> all_;  // no allocator on a call's way
 };
 
 /// What a loop over tiles will use next, handed out in parts: each tile fetches one.
