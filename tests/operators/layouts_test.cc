@@ -95,7 +95,7 @@ TEST(LayoutsCompiled, PoolsAndNorms) {
         Tensor y = max_pool2d(relu(conv2d(a[0], a[1], {}, 1, 1)), 3, 2, 1);
         y = batch_norm(conv2d(y, a[1], {}, 1, 1), a[2], a[3], a[3], a[4].abs() + 1, false, 0.1, 1e-5);
         y = group_norm(conv2d(y, a[1], {}, 1, 1), 2, a[2], a[3]);
-        y = avg_pool2d(conv2d(y, a[1], {}, 1, 1), 2, 1, 1);
+        y = avg_pool2d(conv2d(y, a[1], {}, 1, 1), 2, 1);
         return std::vector<Tensor>{adaptive_avg_pool2d(conv2d(y, a[1], {}, 1, 1), {1, 1}).flatten(1), adaptive_avg_pool2d(y, {2, 3}), y.mean({2, 3})};
       },
       image_and({{6, 6, 3, 3}, {6}, {6}, {6}}), 8, {2, 1, 3}, {.rtol = 1e-4, .atol = 1e-4});
