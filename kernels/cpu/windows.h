@@ -258,14 +258,14 @@ class Planes {
   Planes(const MatmulKernels& f, const TensorView& x)
       : lanes_(micro_lanes(f.bits, acc_dtype(x.dtype))),
         apart_(f.transpose && x.dtype == acc_dtype(x.dtype) && x.sizes[1] > 1 && x.strides[1] == 1 && x.strides[x.rank - 1] != 1 && x.numel() > 0 && count_from(x, 2) > 1),
-        plane_(round_up(count_from(x, 2) + lanes_ - 1)),
-        room_(apart_ ? x.sizes[0] * round_up(x.sizes[1]) * plane_ * item_size(x.dtype) : 0),
+        plane_(round_up(count_from(x, 2) + lanes_ - 1, lanes_)),
+        room_(apart_ ? x.sizes[0] * round_up(x.sizes[1], lanes_) * plane_ * item_size(x.dtype) : 0),
         view_(x) {
     if (!apart_) return;
     view_.data = room_.get();
     std::int64_t stride = 1;
     for (int d = x.rank; d-- > 2; stride *= x.sizes[d]) view_.strides[d] = stride;
-    view_.strides[1] = plane_, view_.strides[0] = round_up(x.sizes[1]) * plane_;
+    view_.strides[1] = plane_, view_.strides[0] = round_up(x.sizes[1], lanes_) * plane_;
     const std::int64_t parts = (x.sizes[1] + kChannels - 1) / kChannels;
     parallel(x.sizes[0] * parts, std::max<std::int64_t>(1, kGrain / (kChannels * plane_)), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) transpose(f, x, i / parts, i % parts * kChannels);
@@ -275,7 +275,6 @@ class Planes {
 
  private:
   static constexpr std::int64_t kChannels = 64, kGrain = 256 << 10;
-  std::int64_t round_up(std::int64_t n) const { return (n + lanes_ - 1) / lanes_ * lanes_; }
 
   /// Row after row: what a vector writes behind a row's end the next one writes again; behind the last there is room.
   void transpose(const MatmulKernels& f, const TensorView& x, std::int64_t image, std::int64_t channel) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "reprise/reprise.h"
+#include "tests/support/at_most.h"
 
 namespace reprise {
 namespace {
@@ -65,21 +66,20 @@ TEST(Dispatch, RangesOfSizesAndSeveralWords) {
 }
 
 // What a call among 384 costs is no multiple of what it costs among 8 (each went through half of them).
-TEST(Dispatch, AmongManyCostsLittleMore) {
-  auto time_of = [](int many) {
+TEST(DispatchCosts, AmongManyAreLittleMore) {
+  Tensor x = ones({4});
+  auto cycled = [&](int many) {
     auto f = compile([](Tensor x, Int n) { return n.value() % 2 ? x + 1 : x * 2; }, {.name = "cycled", .max_specializations = 512});
-    Tensor x = ones({4});
     for (int i = 0; i < 2 * many; ++i) f(x, Int(i % many));
     EXPECT_EQ(f.stats().compilations, many);
-    double best = 1;
-    for (int round = 0; round < 7; ++round)
-      best = std::min(best, seconds([&] {
+    return [f, many, x]() mutable {
+      return seconds([&] {
         for (int i = 0; i < 1920; ++i) f(x, Int(i % many));
-      }));
-    return best;
+      });
+    };
   };
-  const double few = time_of(8), many = time_of(384);
-  EXPECT_LT(many, few * 5);
+  test::Least least;
+  EXPECT_TRUE(test::at_most(5, cycled(384), cycled(8), least)) << least.one << " s beside " << least.other;
 }
 
 Tensor numbered(const Ints& sizes) {
@@ -127,7 +127,7 @@ TEST(Dispatch, WhatIsNotUsedMayBeAnything) {
 }
 
 // Calls that are seen as others are found about as fast as those.
-TEST(Dispatch, CallsOfOtherStructuresCostLittleMore) {
+TEST(DispatchCosts, OfOtherStructuresAreLittleMore) {
   struct Case {
     const char* name;
     std::vector<Tensor> (*call)(int);
@@ -150,17 +150,14 @@ TEST(Dispatch, CallsOfOtherStructuresCostLittleMore) {
     }
     EXPECT_LE(f.stats().compilations, 3) << c.name << "\n" << f.explain();
     const std::vector<std::tuple<std::vector<Tensor>>> own(calls.size(), calls.front());
-    double best = 1e9, best_own = 1e9;
-    for (int round = 0; round < 9; ++round) {
-      best = std::min(best, f.measure_dispatch_ns(calls, 6400));
-      best_own = std::min(best_own, f.measure_dispatch_ns(own, 6400));
-    }
-    EXPECT_LT(best, best_own * 4) << c.name;
+    test::Least least;
+    EXPECT_TRUE(test::at_most(4, [&] { return f.measure_dispatch_ns(calls, 6400); }, [&] { return f.measure_dispatch_ns(own, 6400); }, least))
+        << c.name << ": " << least.one << " ns beside " << least.other;
   }
 }
 
 // That nothing admits a call is found about as fast as that something does: of one specialization, and among many.
-TEST(Dispatch, MissesCostLittleMoreThanHits) {
+TEST(DispatchCosts, OfMissesAreLittleMoreThanOfHits) {
   for (const int many : {1, 8, 64}) {
     auto f = compile([](const std::vector<Tensor>& all) { return all.front() + all.back(); }, {.name = "missed", .max_specializations = 128, .mode = "interpret", .static_sizes = many > 1});
     std::vector<std::tuple<std::vector<Tensor>>> hits, misses;
@@ -172,12 +169,9 @@ TEST(Dispatch, MissesCostLittleMoreThanHits) {
       misses.emplace_back(all);
     }
     ASSERT_EQ(f.stats().compilations, many);
-    double hit = 1e9, miss = 1e9;
-    for (int round = 0; round < 15; ++round) {
-      hit = std::min(hit, f.measure_dispatch_ns(hits, 6400));
-      miss = std::min(miss, f.measure_dispatch_ns(misses, 6400));
-    }
-    EXPECT_LT(miss, hit * 1.7) << many;
+    test::Least least;
+    EXPECT_TRUE(test::at_most(1.7, [&] { return f.measure_dispatch_ns(misses, 6400); }, [&] { return f.measure_dispatch_ns(hits, 6400); }, least))
+        << many << ": " << least.one << " ns beside " << least.other;
   }
 }
 

@@ -39,6 +39,8 @@ class MicroCode : public Emitter, public Writer {
   /// All elements of `x` (any number), rounded once to `t`.
   void store(DType t, const V& x, const V& p, const V& mask = {});
   /// One accumulator-typed element in all lanes.
+  /// 1 where the pointer is not null, else 0: how often what it is for happens.
+  V is_there(const V& p) { return wrap(b.CreateZExt(b.CreateIsNotNull(p.v), b.getInt64Ty())); }
   V load_splat(const V& p) { return load_splat(acc, p); }
   V load_splat(DType t, const V& p) { return splat(wrap(Emitter::load(t, p.v, 0, nullptr))); }
   /// To the caches, from the one of `level` (1: the nearest) on: the line at `p`, which need not be memory of ours.

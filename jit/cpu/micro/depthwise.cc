@@ -44,8 +44,7 @@ void emit(EmitContext& cx, const micro::SumChannel& code) {
           sum = REPRISE_POINTER(sum), y = REPRISE_POINTER(y), y_row = REPRISE_INTEGER(y_row), m = REPRISE_INTEGER(m), n = REPRISE_INTEGER(n), relu = REPRISE_INTEGER(relu);
 #undef REPRISE_POINTER
 #undef REPRISE_INTEGER
-  auto is_there = [&](const V& p) { return g.wrap(g.b.CreateZExt(g.b.CreateIsNotNull(p.v), g.b.getInt64Ty())); };
-  const V has_sum = is_there(sum), has_bias = is_there(bias);
+  const V has_sum = g.is_there(sum), has_bias = g.is_there(bias);
   const int step = code.step;
   g.carry(0, m, code.rows, {image, y, sum}, [&](V r, Vs of) -> Vs {
     // Results [r, r + rows) x [l, l + vectors): a row of the image is loaded once for each place of the kernel's row, and serves all rows of results that see it.
@@ -119,8 +118,7 @@ void emit(EmitContext& cx, const micro::SumLanes& code) {
           sum = REPRISE_POINTER(sum), y = REPRISE_POINTER(y), y_row = REPRISE_INTEGER(y_row), m = REPRISE_INTEGER(m), n = REPRISE_INTEGER(n), relu = REPRISE_INTEGER(relu);
 #undef REPRISE_POINTER
 #undef REPRISE_INTEGER
-  auto is_there = [&](const V& p) { return g.wrap(g.b.CreateZExt(g.b.CreateIsNotNull(p.v), g.b.getInt64Ty())); };
-  const V has_sum = is_there(sum), has_bias = is_there(bias);
+  const V has_sum = g.is_there(sum), has_bias = g.is_there(bias);
   g.carry(0, m, code.results, {}, [&](V l, Vs) -> Vs {
     Vs result;  // those past the end are the last one again
     for (int r = 0; r < code.results; ++r) result.push_back(g.min(l + r, m - 1));

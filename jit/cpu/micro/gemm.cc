@@ -71,7 +71,7 @@ void emit(EmitContext& cx, const micro::Gemm& code) {
       return s;
     });
   };
-  const V has_bias = g.wrap(g.b.CreateZExt(g.b.CreateIsNotNull(bias.v), g.b.getInt64Ty()));
+  const V has_bias = g.is_there(bias);
   each_sum(has_bias & last, [&](int i, V t) { return t + g.load_splat(g.at(bias, acc, row[i])); });
   each_sum(relu & last, [&](int, V t) { return g.select(t < g.zero(), g.zero(), t); });  // NaN stays
   auto store_all = [&](DType t, V base, V stride) {

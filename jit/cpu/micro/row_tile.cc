@@ -17,7 +17,6 @@ void emit(EmitContext& cx, const micro::RowTiles& code) {
           ahead = REPRISE_POINTER(ahead), ahead_step = REPRISE_INTEGER(ahead_step);
 #undef REPRISE_POINTER
 #undef REPRISE_INTEGER
-  auto is_there = [&](const V& p) { return g.wrap(g.b.CreateZExt(g.b.CreateIsNotNull(p.v), g.b.getInt64Ty())); };
   // Rows past the end are the last one again: computed again, stored again with the same value.
   Vs row, mask;
   for (int i = 0; i < mr; ++i) row.push_back(g.min(i, m - 1));
@@ -65,8 +64,8 @@ void emit(EmitContext& cx, const micro::RowTiles& code) {
       return s;
     });
   };
-  each_sum(is_there(from), [&](int i, int v, V sum) { return g.load(t, g.at(from, t, row[static_cast<std::size_t>(i)] * from_row + v * g.lanes), mask[static_cast<std::size_t>(v)]) + sum; });
-  each_sum(is_there(bias), [&](int, int v, V sum) { return sum + g.load(t, g.at(bias, t, v * g.lanes), mask[static_cast<std::size_t>(v)]); });
+  each_sum(g.is_there(from), [&](int i, int v, V sum) { return g.load(t, g.at(from, t, row[static_cast<std::size_t>(i)] * from_row + v * g.lanes), mask[static_cast<std::size_t>(v)]) + sum; });
+  each_sum(g.is_there(bias), [&](int, int v, V sum) { return sum + g.load(t, g.at(bias, t, v * g.lanes), mask[static_cast<std::size_t>(v)]); });
   each_sum(relu, [&](int, int, V sum) { return g.select(sum < g.zero(), g.zero(), sum); });  // NaN stays
   for (int i = 0; i < mr; ++i)
     for (int v = 0; v < nv; ++v)

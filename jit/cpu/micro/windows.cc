@@ -98,7 +98,7 @@ void emit(EmitContext& cx, const micro::SumWindows& code) {
 #undef REPRISE_INTEGER
   const V low_at = g.wrap(g.b.CreateConstGEP1_64(g.b.getInt8Ty(), g.arg(0).v, offsetof(micro::WindowRows, low)));
   const V low = g.splat(g.wrap(g.cast(DType::Float64, acc, g.b.CreateAlignedLoad(g.b.getDoubleTy(), low_at.v, llvm::Align(8)))));
-  const V has_sum = g.wrap(g.b.CreateZExt(g.b.CreateIsNotNull(sum.v), g.b.getInt64Ty()));
+  const V has_sum = g.is_there(sum);
   const int vectors = kernels::gemm_vectors(code.bits);
   // All rows of some vectors together: so many sums go on at once.
   auto rows = [&](int first, const std::vector<Panel::At>& loads) {
