@@ -40,10 +40,10 @@ namespace detail {
 
 Stats stats_of(const Compiled& c) {
   Stats s;
+  LockedCompiled lock(c);  // what is counted once a specialization serves calls is counted under it, too
   s.calls = c.calls;
   s.compilations = c.compilations;
   s.checks = c.checks;
-  LockedCompiled lock(c);
   for (std::size_t i = 0; i < kBails; ++i) {
     s.eager_fallbacks += c.fallbacks[i];
     if (c.fallbacks[i]) s.fallbacks.push_back({bail_name(static_cast<Bail>(i)), c.fallbacks[i]});

@@ -11,7 +11,7 @@
 
 #include "base/knobs.h"
 #include "device/cpu_info.h"
-#include "tests/device/comes_true.h"
+#include "tests/support/comes_true.h"
 
 namespace reprise::device {
 namespace {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/device/comes_true.h"
+#include "tests/support/comes_true.h"
 
 namespace reprise::device {
 namespace {
