@@ -120,7 +120,7 @@ bool pack_products(graph::Graph& g, const std::vector<bool>& constant) {
     const Layout& l = rw.meta(weight).layout;
     const Int rows = rows_of(rw.meta(input)), n = l.sizes[linear ? 0 : 1], k = l.sizes[linear ? 1 : 0];
     const std::int64_t from = read_from(t, kernels::is_number(l.strides[linear ? 1 : 0], 1), *panel);
-    if (is_known_up_to(rows, from) || is_known_up_to(n, kernels::kGemvRows) || is_known_up_to(k, 0)) return std::nullopt;
+    if (is_known_up_to(rows, from) || n.hint() <= kernels::kGemvRows || is_known_up_to(k, 0)) return std::nullopt;
     if (!is_worth(n.hint(), k.hint(), *panel)) return std::nullopt;
     const ValueId by_rows = linear ? weight : rw.emit(OpId::permute, {weight, Ints{1, 0}}), panels = rw.emit(prepack, {by_rows});
     if (integers) return {{rw.emit(int_packed, {input, weight, panels, Int(from)})}};

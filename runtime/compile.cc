@@ -522,6 +522,7 @@ WarmedUp warm_up(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (
     first.get(f.values.data(), s->name, &made.recorded, true)->reserve();
   }
   if (s->folding && s->folding->folds) runtime::Folding::Added(*s->folding, f);
+  else if (s->folding) s->folding->note_what_stands(f);
   return made;
 }
 

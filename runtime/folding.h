@@ -31,12 +31,13 @@ struct SparedInput {
 struct FoldedParts {
   std::vector<FoldedPart> parts;
   std::vector<std::string> frozen;       ///< names of the inputs that they read
-  std::vector<SparedInput> spared;       ///< of those
+  std::vector<SparedInput> spared;       ///< of the frozen inputs
+  std::vector<std::uint32_t> stands;     ///< of the others those that no part reads
   std::vector<std::string> written;      ///< of frozen inputs that are not taken for that, since the function writes them
   std::vector<std::uint32_t> declares;   ///< inputs that are declared frozen where a call has another tensor there (Freeze::Captured)
   std::int64_t packed = 0;               ///< weights that stand in panels
   std::int32_t mode = 0;                 ///< kernels::Mode
-  bool any() const { return !parts.empty() || !written.empty(); }
+  bool any() const { return !parts.empty() || !spared.empty() || !stands.empty() || !written.empty(); }
 };
 
 /// Cuts a graph behind its passes; it becomes what is left.

@@ -51,6 +51,9 @@ struct Source {
 };
 Source source_of(const TensorImpl& t) { return {t.storage->frozen.load(std::memory_order_relaxed), t.storage->version.load(std::memory_order_relaxed), t.offset}; }
 
+/// 0: it is not frozen, or undefined.
+std::uint64_t frozen_number(const TensorImpl* t) { return t && t->storage ? t->storage->frozen.load(std::memory_order_relaxed) : 0; }
+
 /// What a part gives.
 struct Values {
   std::vector<Tensor> all;                     // empty once an input's storage has died
@@ -95,12 +98,22 @@ class Table {
     std::lock_guard lock(mu_);
     kept_.insert(storage);
   }
+  /// A storage that calls read as it stands, where no set tells it.
+  void stand(std::uint64_t storage) {
+    std::lock_guard lock(mu_);
+    stood_.insert(storage);
+  }
+  bool stands(std::uint64_t storage) const {
+    std::lock_guard lock(mu_);
+    return stood_.count(storage) != 0;
+  }
   /// What was made of a storage goes: nobody who could ask for it holds that any more.
   void forget(std::uint64_t storage) noexcept {
     std::vector<std::shared_ptr<Entry>> gone;  // destroyed without the lock
     {
       std::lock_guard lock(mu_);
       kept_.erase(storage);
+      stood_.erase(storage);
       const auto keys = of_storage_.find(storage);
       if (keys == of_storage_.end()) return;
       try {
@@ -145,8 +158,8 @@ class Table {
     most_ = std::max(kMost, 2 * entries_.size());
   }
 
-  ForkMutex mu_;
-  std::unordered_set<std::uint64_t> kept_;                                    // guarded by mu_
+  mutable ForkMutex mu_;
+  std::unordered_set<std::uint64_t> kept_, stood_;                            // guarded by mu_
   std::size_t most_ = kMost;                                                  // guarded by mu_: with so many entries the unused are dropped
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;           // guarded by mu_
   std::unordered_map<std::uint64_t, std::unordered_set<std::string>> of_storage_;  // guarded by mu_; keys
@@ -220,8 +233,8 @@ struct Folding::State {
     std::vector<std::shared_ptr<const Values>> values;  // by part; null: nobody has read it yet
     std::vector<TensorImpl*> tensors;          // the same in a row, for calls to copy; null of what nobody has read
     bool whole = true;                         // all has been read
-    std::vector<std::uint64_t> others;         // storages of frozen inputs that no part reads
-    // Guarded by State::mu: the call's inputs when this was last found to be for them, by `read`, and the number of changes before it was looked at.
+    std::vector<std::uint64_t> others;         // storages of frozen inputs that no part reads, when it was made, ascending (of later calls: Table::stand)
+    // Guarded by State::mu: the call's inputs when this was last found to be for them, by `runs`, and the number of changes before it was looked at.
     mutable std::vector<TensorImpl*> seen;
     mutable std::uint64_t seen_at = 0;
   };
@@ -237,7 +250,8 @@ struct Folding::State {
   std::vector<Part> parts;
   guards::ExprProgram rows;                    // of all products of panels
   std::vector<std::uint32_t> read;             // the call's inputs that parts read, ascending
-  std::vector<Run> runs;                       // the same as runs of neighbours
+  std::vector<std::uint32_t> stands;           // frozen inputs that none reads, ascending
+  std::vector<Run> runs;                       // both as runs of neighbours
   std::vector<std::uint32_t> words;            // the call's values that parts depend on, ascending
   std::size_t n_values = 0;
   std::vector<std::uint32_t> declares;
@@ -245,6 +259,13 @@ struct Folding::State {
   std::vector<std::string> frozen, written;
   std::int64_t packed = 0;
   mutable std::mutex mu;
+  struct Stood {
+    TensorImpl* tensor = nullptr;              // in the latest call
+    std::uint64_t number = 0;                  // of the first call's storage (of others: Table::stand)
+  };
+  // Guarded by mu, by `stands`, where there are no parts: what note_what_stands() has seen, and the number of changes before it looked.
+  std::vector<Stood> stood;
+  std::uint64_t stood_at = 0;
   mutable std::list<std::shared_ptr<const Set>> sets;  // guarded by mu; the latest first
 
   bool is_for(const Set& s, const std::int64_t* values, TensorImpl* const* inputs, std::uint64_t changes) const {
@@ -253,7 +274,11 @@ struct Folding::State {
     if (s.seen_at == changes && has_seen(s, inputs)) return true;
     for (std::size_t i = 0; i < read.size(); ++i)
       if (source_of(*inputs[read[i]]) != s.sources[i]) return false;
-    s.seen.resize(read.size());
+    for (std::uint32_t i : stands) {
+      const std::uint64_t number = frozen_number(inputs[i]);
+      if (number && !std::binary_search(s.others.begin(), s.others.end(), number)) table().stand(number);
+    }
+    s.seen.resize(read.size() + stands.size());
     TensorImpl** to = s.seen.data();
     for (const Run& r : runs) to = std::copy_n(inputs + r.at, r.count, to);
     s.seen_at = changes;
@@ -272,7 +297,15 @@ struct Folding::State {
     if (reads[input].few.empty()) return false;
     std::vector<std::int64_t> slots(rows.size());
     rows.evaluate(values, slots.data());
-    return std::any_of(reads[input].few.begin(), reads[input].few.end(), [&](const auto& f) { return slots[f.first] <= f.second; });
+    return std::any_of(reads[input].few.begin(), reads[input].few.end(), [&](const auto& f) { return slots[f.first] > 0 && slots[f.first] <= f.second; });
+  }
+  /// As needs() asks.
+  bool is_spared(std::uint32_t input, bool few_rows) const { return input < reads.size() && !reads[input].always && (!few_rows || reads[input].few.empty()); }
+  /// What a set says of storages that are read as they stand stays when it goes.
+  void remember(const Set& s) const {
+    for (std::uint64_t number : s.others) table().stand(number);
+    for (std::size_t i = 0; i < read.size(); ++i)
+      if (!is_spared(read[i], false)) table().stand(s.sources[i].storage);
   }
   bool has_all(const Set& s, const std::int64_t* slots) const {
     for (std::size_t p = 0; p < parts.size(); ++p)
@@ -296,7 +329,7 @@ struct Folding::All {
 
 Folding::Folding(FoldedParts made, Makers makers) : folds(!made.parts.empty()), state_(std::make_unique<State>()) {
   State& s = *state_;
-  s.frozen = std::move(made.frozen), s.written = std::move(made.written), s.declares = std::move(made.declares), s.packed = made.packed;
+  s.frozen = std::move(made.frozen), s.stands = std::move(made.stands), s.written = std::move(made.written), s.declares = std::move(made.declares), s.packed = made.packed;
   for (const SparedInput& i : made.spared) {
     if (i.input >= s.reads.size()) s.reads.resize(i.input + 1);
     s.reads[i.input].always = false;
@@ -320,16 +353,18 @@ Folding::Folding(FoldedParts made, Makers makers) : folds(!made.parts.empty()), 
     std::sort(l->begin(), l->end());
     l->erase(std::unique(l->begin(), l->end()), l->end());
   }
-  for (std::uint32_t i : s.read)
+  std::vector<std::uint32_t> seen;
+  std::merge(s.read.begin(), s.read.end(), s.stands.begin(), s.stands.end(), std::back_inserter(seen));
+  for (std::uint32_t i : seen)
     if (s.runs.empty() || s.runs.back().at + s.runs.back().count != i) s.runs.push_back({i, 1});
     else ++s.runs.back().count;
   table();
-  if (!folds) return;
+  if (!folds && s.stands.empty()) return;
   std::lock_guard lock(All::get().mu);
   All::get().foldings.insert(this);
 }
 Folding::~Folding() {
-  if (!folds) return;
+  if (!folds && state_->stands.empty()) return;
   std::lock_guard lock(All::get().mu);
   All::get().foldings.erase(this);
 }
@@ -341,20 +376,40 @@ void Folding::refuse_discarded_inputs(const Folding* f, std::string_view functio
   }
 }
 
+void Folding::note_what_stands(const detail::CallFrame& frame) const {
+  State& s = *state_;
+  if (s.stands.empty()) return;
+  TensorImpl* const* inputs = frame.tensors.data();
+  const std::uint64_t changes = frozen_changes.load(std::memory_order_acquire);
+  std::lock_guard lock(s.mu);
+  const bool first = s.stood.empty();
+  if (!first && s.stood_at == changes && std::equal(s.stands.begin(), s.stands.end(), s.stood.begin(), [&](std::uint32_t i, const State::Stood& t) { return inputs[i] == t.tensor; })) return;
+  s.stood.resize(s.stands.size());
+  for (std::size_t i = 0; i < s.stands.size(); ++i) {
+    State::Stood& t = s.stood[i];
+    t.tensor = inputs[s.stands[i]];
+    const std::uint64_t number = frozen_number(t.tensor);
+    if (first) t.number = number;
+    else if (number && number != t.number) table().stand(number);
+  }
+  s.stood_at = changes;
+}
+
 Folding::Needs Folding::needs(const Storage& storage, bool few_rows, std::string& name) {
   const std::uint64_t number = storage.frozen.load(std::memory_order_relaxed), version = storage.version.load(std::memory_order_relaxed);
   Needs needs = Needs::Nothing;
+  if (table().stands(number)) return Needs::Elements;
   std::lock_guard all(All::get().mu);
   for (const Folding* f : All::get().foldings) {
     const State& s = *f->state_;
     std::lock_guard lock(s.mu);
+    if (std::any_of(s.stood.begin(), s.stood.end(), [&](const State::Stood& t) { return t.number == number; })) return Needs::Elements;
     for (const auto& set : s.sets) {
-      if (std::find(set->others.begin(), set->others.end(), number) != set->others.end()) return Needs::Elements;
+      if (std::binary_search(set->others.begin(), set->others.end(), number)) return Needs::Elements;
       for (std::size_t i = 0; i < s.read.size(); ++i) {
         if (set->sources[i].storage != number) continue;
         const std::uint32_t input = s.read[i];
-        const bool spared = input < s.reads.size() && !s.reads[input].always && (!few_rows || s.reads[input].few.empty());
-        if (!spared || set->sources[i].version != version) return Needs::Elements;
+        if (!s.is_spared(input, few_rows) || set->sources[i].version != version) return Needs::Elements;
         for (std::size_t p = 0; p < s.parts.size(); ++p)
           if (!set->values[p] && std::find(s.parts[p].inputs.begin(), s.parts[p].inputs.end(), input) != s.parts[p].inputs.end()) return Needs::Elements;
         needs = Needs::Folded, name = s.frozen[i];
@@ -410,8 +465,9 @@ std::shared_ptr<const Folding::State::Set> Folding::State::make_set(const Set* o
     keep = keep && set->sources.back().storage;
   }
   for (std::uint32_t i = 0; i < frame.tensors.size(); ++i)
-    if (inputs[i] && inputs[i]->storage && !std::binary_search(read.begin(), read.end(), i))
-      if (const std::uint64_t number = inputs[i]->storage->frozen.load(std::memory_order_relaxed)) set->others.push_back(number);
+    if (!std::binary_search(read.begin(), read.end(), i) && (i >= reads.size() || reads[i].always))
+      if (const std::uint64_t number = frozen_number(inputs[i])) set->others.push_back(number);
+  std::sort(set->others.begin(), set->others.end());
   for (std::uint32_t w : words) set->words.push_back(values[w]);
   for (std::size_t p = 0; p < parts.size(); ++p) {
     std::shared_ptr<const Values> has = old ? old->values[p] : nullptr;
@@ -460,7 +516,10 @@ std::shared_ptr<const void> Folding::add_values(detail::CallFrame& frame) const 
         it = next;
       }
       s.sets.push_front(set);
-      if (s.sets.size() > kMostSets) gone.splice(gone.end(), s.sets, std::prev(s.sets.end()));
+      if (s.sets.size() > kMostSets) {
+        s.remember(*s.sets.back());
+        gone.splice(gone.end(), s.sets, std::prev(s.sets.end()));
+      }
     }
   }
   auto& all = frame.tensors;
@@ -559,8 +618,18 @@ FoldedParts fold_frozen(graph::Graph& g, const detail::Traced& t, kernels::Mode 
     operators::pack_convolutions(functional, passes::of_frozen_alone(functional, t.frozen));
   }
   std::optional<passes::SplitFrozen> split = passes::split_frozen(functional, t.frozen);
-  if (!split) return out;
   std::vector<bool> is_read(g.inputs.size());
+  const auto find_spared = [&](const graph::Graph& rest) {
+    std::vector<bool> asked(is_read.size()), spared(is_read.size());
+    for (std::uint32_t i : t.frozen) asked[i] = true;
+    out.spared = spared_inputs(rest, asked);
+    for (const SparedInput& i : out.spared) spared[i.input] = true;
+    std::copy_if(t.frozen.begin(), t.frozen.end(), std::back_inserter(out.stands), [&](std::uint32_t i) { return !is_read[i] && !spared[i]; });
+  };
+  if (!split) {
+    find_spared(functional);
+    return out;
+  }
   std::size_t input = g.inputs.size();
   const auto readers = operators::readers_of_panels(split->rest);
   for (passes::FrozenPart& p : split->parts) {
@@ -586,7 +655,7 @@ FoldedParts fold_frozen(graph::Graph& g, const detail::Traced& t, kernels::Mode 
     out.frozen.push_back(name(i));
     if (t.freezes_captured && g.inputs[i].kind == graph::InputSpec::Kind::Captured) out.declares.push_back(i);
   }
-  out.spared = spared_inputs(split->rest, is_read);
+  find_spared(split->rest);
   g = std::move(split->rest);
   passes::reinplace(g);
   if (knobs().verify >= 1) graph::verify(g, "split_frozen");

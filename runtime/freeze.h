@@ -33,7 +33,7 @@ class Folding {
  public:
   Folding(FoldedParts, Makers);
   ~Folding();
-  const bool folds;                            ///< is there any part? Else it only tells
+  const bool folds;                            ///< is there any part? Else it tells what stands
   Folding(const Folding&) = delete;
   Folding& operator=(const Folding&) = delete;
 
@@ -53,6 +53,9 @@ class Folding {
 
   /// Throws StorageFreed where the call reads the elements of an input that were discarded.
   static void refuse_discarded_inputs(const Folding*, std::string_view function, const detail::CallFrame&);
+
+  /// With each call of a program without parts: discard() keeps what it reads.
+  void note_what_stands(const detail::CallFrame&) const;
 
   /// What discard() asks of everybody: is all folded that the latest calls with this storage need of it? `name`: what it is called there.
   enum class Needs : std::uint8_t { Nothing, Folded, Elements };

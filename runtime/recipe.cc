@@ -25,7 +25,7 @@ namespace reprise::runtime {
 
 REPRISE_ARCHIVED(FoldedPart, graph, lowered, inputs, rows, unread_up_to)
 REPRISE_ARCHIVED(SparedInput, input, rows, read_up_to)
-REPRISE_ARCHIVED(FoldedParts, parts, frozen, spared, written, declares, packed, mode)
+REPRISE_ARCHIVED(FoldedParts, parts, frozen, spared, stands, written, declares, packed, mode)
 
 namespace {
 

@@ -373,6 +373,7 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
   if (any_discarded.load(std::memory_order_relaxed)) [[unlikely]] runtime::Folding::refuse_discarded_inputs(s.folding.get(), s.name, f);
   std::int64_t copied = 0;
   const bool folds = s.folding && s.folding->folds;
+  if (s.folding && !folds) s.folding->note_what_stands(f);
   if (s.before.empty() && !folds) [[likely]] {
     replay_checked(s, f, outputs, [&] { replay_last(s, f, f.tensors.data(), outputs, copied); });
   } else if (s.before.empty()) {

@@ -601,8 +601,9 @@ bool use_gemv(const MatmulKernels& f, const ProductCall& p) {
 
 void gemv(const MatmulKernels& f, const ProductCall& p) { Gemv(f, {&p, 1}).run(); }
 
-/// A matrix times few columns is few rows times its transpose.
+/// A matrix times few columns is few rows times its transpose. Panels that are there are read: nobody may have B any more.
 std::optional<ProductCall> as_rows(const MatmulKernels& f, const ProductCall& p) {
+  if (p.panels) return std::nullopt;
   const ProductCall t{p.dtype, p.dtype, p.n, p.m, p.k, p.b, p.b_col, p.b_row, p.a, p.a_col, p.a_row, p.c, p.m};
   if (p.n <= kGemvRows && p.a_dtype == p.dtype && use_gemv(f, t)) return t;
   return std::nullopt;

@@ -94,6 +94,64 @@ TEST(Discard, WeightsInPanelsAreReadByFewRows) {
   EXPECT_EQ(f(x, w).to_vector<double>(), before);
 }
 
+TEST(Discard, NarrowWeightsAreReadInPanelsOrKept) {
+  auto f = compile([](const Tensor& x, const Tensor& w) { return linear(x, w); });
+  for (const int first : {33, 1})  // a first call whose weight is worth panels, and one whose weight is not
+    for (const int n : {first, 1, 2, 3, 4, 5, 7})
+      for (const int k : {1, 8, 64})
+        for (const DType t : {kFloat32, kFloat64, kBFloat16, kFloat16}) {
+          const Tensor w = randn({n, k}).to(t), x = randn({33, k}).to(t);
+          freeze(w);
+          const Tensor before = f(x, w);
+          EXPECT_TRUE(allclose(before, linear(x, w), 1e-2, 1e-2));
+          const std::int64_t bytes = discard(w, {.few_rows = false});
+          EXPECT_TRUE(equal(f(x, w), before)) << n << " " << k << " " << dtype_name(t) << " " << bytes;
+          EXPECT_EQ(f(zeros({0, k}, {.dtype = t}), w).size(0).value(), 0);
+        }
+}
+
+TEST(Discard, WhatAFunctionReadsThatFoldsNothingIsKept) {
+  Tensor w = randn({64, 64}), v = randn({64, 64}), unread = randn({64, 64}), x = randn({3, 64, 64}), at = randint(0, 64, {5});
+  freeze(w), freeze(v), freeze(unread);
+  auto f = compile(scaled);
+  f(x, w), f(x, v), f(x, unread);
+  auto head = compile([](const Tensor& x, const Tensor& w, const Tensor& unread) { return x * w.size(0) + unread.size(1); });
+  const Tensor before = head(x, w, unread);
+  {
+    auto sum = compile([](const Tensor& x, const Tensor& w) { return x + w; });
+    auto rows = compile([](const Tensor& w, const Tensor& at) { return embedding(w, at); });
+    const Tensor added = sum(x, w), found = rows(w, at);
+    rows(v, at);  // a later call with other weights
+    EXPECT_EQ(discard(std::tuple(w, v)), 0);
+    EXPECT_TRUE(equal(sum(x, w), added));
+    EXPECT_TRUE(equal(rows(w, at), found));
+  }
+  EXPECT_EQ(discard(std::tuple(w, unread)), 2 * 64 * 64 * 4);  // who read it as it stands is gone
+  EXPECT_TRUE(equal(head(x, w, unread), before)) << "sizes are not elements";
+}
+
+TEST(Discard, WhatLaterCallsReadIsKept) {
+  auto body = [](const Tensor& x, const Tensor& w, const Tensor& b) { return x * (w.exp() + 1.0).sqrt() + b; };
+  auto f = compile(body);
+  auto g = compile(scaled);
+  Tensor w = randn({64, 64}), x = randn({3, 64, 64}), first = randn({64, 64}), second = randn({64, 64});
+  freeze(w), freeze(first), freeze(second);
+  f(x, w, first);
+  const Tensor before = f(x, w, second);
+  g(x, second);
+  EXPECT_EQ(discard(second), 0);
+  EXPECT_TRUE(equal(f(x, w, second), before));
+  std::vector<Tensor> weights, biases;  // more layers than a function remembers
+  for (int i = 0; i < 300; ++i) {
+    weights.push_back(randn({4, 4})), biases.push_back(randn({4, 4}));
+    freeze(weights.back()), freeze(biases.back());
+    f(ones({4, 4}), weights.back(), biases.back());
+  }
+  g(ones({4, 4}), biases[0]);
+  EXPECT_EQ(discard(biases[0]), 0);
+  f(ones({4, 4}), weights[0], biases[0]);
+}
+
 TEST(Discard, TiedWeightsAreKeptWhereOneOfThemIsRead) {
   Tensor table = randn({96, 64});
   freeze(table);
