@@ -118,8 +118,13 @@ constinit const graph::OpColumn<Fold> kFolds("fold of constants",
 }  // namespace
 
 bool fold_constants(graph::Graph& g) {
-  return rewrite(g, [](Rewriter& rw, Rewriter::Site& s) -> Result {
-    if (graph::op(s.node.op).cls == graph::OpClass::View) return view(rw, s);
+  // What a part of a value is put back into is that value's own memory: a constant of its own would be filled once more.
+  std::vector<bool> written(g.values.size());
+  for (const Node& n : g.nodes)
+    if (graph::op(n.op).cls == graph::OpClass::Join)
+      if (const ValueId* self = std::get_if<ValueId>(&n.args[0])) written[self->v] = true;
+  return rewrite(g, [&](Rewriter& rw, Rewriter::Site& s) -> Result {
+    if (graph::op(s.node.op).cls == graph::OpClass::View) return written[s.node.results[0].v] ? std::nullopt : view(rw, s);
     const Fold* fold = kFolds.find(s.node.op);
     return fold ? fold->rule(rw, s, *fold) : std::nullopt;
   });

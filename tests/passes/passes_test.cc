@@ -408,6 +408,20 @@ TEST(FoldConstants, ArithmeticOnFilledTensorsInTheirOwnPrecision) {
   expect("fold_constants", zero, zero);
 }
 
+TEST(FoldConstants, APartOfAFilledTensorThatIsWrittenBackStaysAView) {
+  // Rows of the frame: a constant of their own would be filled once more, and then copied into the frame.
+  const char* frame = R"(graph f(%0 "x": f32[s0, s1]) {
+  %1 = full([s0 + 2, s1 + 2], 0, f32, 'cpu') : f32[s0 + 2, s1 + 2]
+  %2 = slice(%1, 0, 1, s0 + 1, 1) : f32[s0, s1 + 2]+(s1 + 2)
+  %3 = slice(%2, 1, 1, s1 + 1, 1) : f32[s0, s1]{s1 + 2, 1}+(s1 + 3)
+  %4 = copy(%3, %0) : f32[s0, s1]
+  %5 = slice_scatter(%2, %4, 1, 1, s1 + 1, 1) : f32[s0, s1 + 2]
+  %6 = slice_scatter(%1, %5, 0, 1, s0 + 1, 1) : f32[s0 + 2, s1 + 2]
+  return user %6
+})";
+  expect("fold_constants", frame, frame);
+}
+
 TEST(Decompose, SoftmaxIsSixPrimitives) {
   expect("decompose",
          R"(graph f(%0 "x": f32[4, 8]) {
