@@ -28,6 +28,11 @@ Layout seen_on(const Graph& g, OpId view, const std::vector<NodeArg>& args, Layo
 
 }  // namespace
 
+bool identical(const Ints& a, const Ints& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](Int x, Int y) { return identical(x, y); });
+}
+bool identical(const Layout& a, const Layout& b) { return identical(a.sizes, b.sizes) && identical(a.strides, b.strides) && identical(a.offset, b.offset); }
+
 PartSeen part_seen(const Graph& g, ValueId v) {
   guards::LibraryScope exact;
   std::vector<const Node*> views;

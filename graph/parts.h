@@ -9,11 +9,16 @@ namespace reprise::graph {
 /// Where parts of values are, in elements of a value that stands row by row: so they can be compared. Asks nothing that the graph has not
 /// asked (what it takes to make a view was known when the view was made).
 
+/// Are they the same expressions throughout?
+bool identical(const Ints&, const Ints&);
+bool identical(const Layout&, const Layout&);
+
 /// What a chain of views shows of the value that it ends at.
 struct PartSeen {
   ValueId of;
   Layout at;
 };
+/// Of a value that stands otherwise: only views of any strides (passes/view_chains.h).
 PartSeen part_seen(const Graph&, ValueId);
 /// Where a scatter puts its part in what it gives; nullopt for other nodes.
 std::optional<Layout> part_written(const Graph&, const Node&);

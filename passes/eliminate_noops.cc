@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "graph/parts.h"
 #include "graph/map_values.h"
 #include "graph/op_column.h"
 #include "graph/shape_rules.h"
@@ -18,12 +19,6 @@ using graph::ValueId;
 
 namespace {
 
-bool same(const Ints& a, const Ints& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](Int x, Int y) { return identical(x, y); });
-}
-bool same_layout(const Layout& a, const Layout& b) {
-  return same(a.sizes, b.sizes) && same(a.strides, b.strides) && identical(a.offset, b.offset);
-}
 bool is_int(const NodeArg& a, std::int64_t v) {
   const Int* i = std::get_if<Int>(&a);
   return i && !i->is_symbolic() && i->hint() == v;
@@ -36,7 +31,7 @@ bool same_int(const NodeArg& a, const NodeArg& b) {
 
 bool same_argument(const NodeArg& a, const NodeArg& b) {
   const Ints *x = std::get_if<Ints>(&a), *y = std::get_if<Ints>(&b);
-  return x && y ? same(*x, *y) : !x && !y && same_int(a, b);
+  return x && y ? graph::identical(*x, *y) : !x && !y && same_int(a, b);
 }
 
 using Result = std::optional<std::vector<ValueId>>;
@@ -47,7 +42,7 @@ using Result = std::optional<std::vector<ValueId>>;
 // strides cannot tell. Operands have been rewritten by then, and a permuted value may stand where a contiguous one stood;
 // what is known to be square has the same sizes after every permutation.
 ValueId operand(const Rewriter::Site& s) { return std::get<ValueId>(s.args[0]); }
-bool same_sizes(const Rewriter& rw, const Rewriter::Site& s) { return same(rw.meta(operand(s)).layout.sizes, s.result.layout.sizes); }
+bool same_sizes(const Rewriter& rw, const Rewriter::Site& s) { return graph::identical(rw.meta(operand(s)).layout.sizes, s.result.layout.sizes); }
 
 // Of views that keep row-major order and the number of dimensions.
 Result same_indices(Rewriter& rw, Rewriter::Site& s) { return same_sizes(rw, s) ? Result{{operand(s)}} : std::nullopt; }
@@ -59,7 +54,7 @@ Result view(Rewriter& rw, Rewriter::Site& s) {
   // Through a contiguous base any sizes will do; otherwise the middle view may be what makes the last one possible.
   ValueId base = std::get<ValueId>(before->args[0]);
   if (!known_contiguous(rw.meta(base).layout)) return std::nullopt;
-  if (same(rw.meta(base).layout.sizes, s.result.layout.sizes)) return {{base}};
+  if (graph::identical(rw.meta(base).layout.sizes, s.result.layout.sizes)) return {{base}};
   return {{rw.emit(s.node.op, {base, s.args[1]})}};
 }
 
@@ -99,7 +94,7 @@ Result squeeze(Rewriter& rw, Rewriter::Site& s) {
   const graph::ViewFacts* view = before ? graph::view_facts().find(before->op) : nullptr;
   if (!view || view->back != graph::PutBack::Reshape) return std::nullopt;
   ValueId base = std::get<ValueId>(before->args[0]);  // both keep the row-major order
-  return same(rw.meta(base).layout.sizes, s.result.layout.sizes) ? Result{{base}} : std::nullopt;
+  return graph::identical(rw.meta(base).layout.sizes, s.result.layout.sizes) ? Result{{base}} : std::nullopt;
 }
 
 // Reading back exactly the part that was just written.
@@ -109,7 +104,7 @@ Result read_back(Rewriter& rw, Rewriter::Site& s) {
   for (std::size_t i = 1; i < s.args.size(); ++i)
     if (!same_argument(s.args[i], before->args[i + 1])) return std::nullopt;
   ValueId src = std::get<ValueId>(before->args[1]);
-  return same(rw.meta(src).layout.sizes, s.result.layout.sizes) && rw.meta(src).dtype == s.result.dtype ? Result{{src}} : std::nullopt;
+  return graph::identical(rw.meta(src).layout.sizes, s.result.layout.sizes) && rw.meta(src).dtype == s.result.dtype ? Result{{src}} : std::nullopt;
 }
 
 // A part beside one that is written once more: it is what was there before. So the first write is lost, as `scatter` has it, also where the second is made of
@@ -136,7 +131,7 @@ Result slice(Rewriter& rw, Rewriter::Site& s) {  // as long as its dimension it 
 
 Result as_strided(Rewriter& rw, Rewriter::Site& s) {
   const Layout& of = rw.meta(operand(s)).layout;
-  if (known_contiguous(of) && same_layout(of, s.result.layout)) return {{operand(s)}};
+  if (known_contiguous(of) && graph::identical(of, s.result.layout)) return {{operand(s)}};
   return graph::known_apart(std::get<Ints>(s.args[1]), std::get<Ints>(s.args[2])) ? read_back(rw, s) : std::nullopt;
 }
 
@@ -149,7 +144,7 @@ Result copy(Rewriter& rw, Rewriter::Site& s) {
   DType dtype = want.dtype;
   Ints sizes = want.layout.sizes;
   if (rw.meta(src).dtype != dtype) src = rw.emit(OpId::to, {src, dtype});
-  if (!same(rw.meta(src).layout.sizes, sizes)) src = rw.emit(OpId::expand, {src, sizes});
+  if (!graph::identical(rw.meta(src).layout.sizes, sizes)) src = rw.emit(OpId::expand, {src, sizes});
   return {{src}};
 }
 
@@ -183,7 +178,7 @@ Result scatter(Rewriter& rw, Rewriter::Site& s) {
 Result slice_scatter(Rewriter& rw, Rewriter::Site& s) {
   const TensorMeta& self = rw.meta(operand(s));
   ValueId src = std::get<ValueId>(s.args[1]);
-  if (is_int(s.args[5], 1) && self.dtype == rw.meta(src).dtype && same(self.layout.sizes, rw.meta(src).layout.sizes)) return {{src}};
+  if (is_int(s.args[5], 1) && self.dtype == rw.meta(src).dtype && graph::identical(self.layout.sizes, rw.meta(src).layout.sizes)) return {{src}};
   return scatter(rw, s);
 }
 
@@ -247,7 +242,7 @@ Result written_views(Rewriter& rw, Rewriter::Site& s) {
     const Ints& sizes = rw.meta(view->base).layout.sizes;
     Layout at{sizes, contiguous_strides(sizes), 0};
     for (std::size_t i = 0; i < view->steps.size(); ++i) {
-      if (!same_layout(at, made[i])) kept.push_back(std::move(view->steps[i]));
+      if (!graph::identical(at, made[i])) kept.push_back(std::move(view->steps[i]));
       at = made[i];
     }
     // Of all of the base a last step stays: one result of several views.
@@ -319,7 +314,7 @@ bool eliminate_traced_noops(graph::Graph& g) {
       if (from && *from == *on) keep[i] = false;
     } else if (graph::op(n.op).cls == graph::OpClass::View && n.results.size() == 1) {
       const TensorMeta &was = g.meta(*on), &is = g.meta(n.results[0]);
-      if (was.dtype != is.dtype || (!same_layout(was.layout, is.layout) && !same_layout(all_known(was.layout), all_known(is.layout)))) continue;
+      if (was.dtype != is.dtype || (!graph::identical(was.layout, is.layout) && !graph::identical(all_known(was.layout), all_known(is.layout)))) continue;
       now[n.results[0].v] = *on;
       keep[i] = false;
     }

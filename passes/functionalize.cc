@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "base/knobs.h"
+#include "graph/parts.h"
 #include "graph/functional_form.h"
 #include "graph/map_values.h"
 #include "graph/shape_rules.h"
@@ -29,12 +30,8 @@ using graph::ViewOf;
 
 namespace {
 
-bool same(const Ints& a, const Ints& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](Int x, Int y) { return identical(x, y); });
-}
-bool same_layout(const Layout& a, const Layout& b) { return same(a.sizes, b.sizes) && same(a.strides, b.strides) && identical(a.offset, b.offset); }
 /// Are its strides those of a tensor that is made with its sizes, also in dimensions of size 0 and 1?
-bool is_as_made(const Layout& l) { return same(l.strides, graph::made_strides(l.sizes)); }
+bool is_as_made(const Layout& l) { return graph::identical(l.strides, graph::made_strides(l.sizes)); }
 
 thread_local bool t_first_form = false;
 
@@ -108,7 +105,7 @@ class Functionalizer {
     const Node& n = *view_of(v);
     // It was possible on the strides that the user's tensor had; a value made by a write is laid out otherwise.
     const ViewOf of = graph::view_facts_of(n.op).of;
-    const bool as_seen = same_layout(out_.meta(on).layout, seen(operand(n)).layout);
+    const bool as_seen = graph::identical(out_.meta(on).layout, seen(operand(n)).layout);
     if (of == ViewOf::Storage || (of == ViewOf::JoinedDims && !(as_seen && only_splits(seen(operand(n)).layout.sizes, seen(v).layout.sizes)))) on = contiguous(on, n.info);
     std::vector<NodeArg> args = n.args;
     args[0] = on;
@@ -118,7 +115,7 @@ class Functionalizer {
       // All of it in order (a storage that grows).
       if (place.dim() == 1 && identical(place.strides[0], Int(1)) && identical(place.offset, Int(0)) && identical(place.sizes[0], numel(whole.sizes)))
         return whole.dim() == 1 ? on : out_.add(OpId::view, {on, place.sizes}, n.info);
-    } else if (same_layout(out_.meta(on).layout, seen(operand(n)).layout)) {
+    } else if (graph::identical(out_.meta(on).layout, seen(operand(n)).layout)) {
       return add_as(n.op, std::move(args), n.info, n.results);
     }
     return out_.add(n.op, std::move(args), n.info);
@@ -323,7 +320,7 @@ class Functionalizer {
       if (facts.of == ViewOf::Storage) {
         step.args.back() = seen(view).layout.offset;
         at = seen(view).layout;
-      } else if (same_layout(at, seen(operand(n)).layout)) {
+      } else if (graph::identical(at, seen(operand(n)).layout)) {
         at = seen(view).layout;
       } else if (facts.of == ViewOf::JoinedDims && !known_contiguous(at) && !only_splits(seen(operand(n)).layout.sizes, seen(view).layout.sizes)) {
         return {};
@@ -341,7 +338,7 @@ class Functionalizer {
   }
 
   void write(ValueId v, ValueId value, const NodeInfo& info) {
-    if (!same(out_.meta(value).layout.sizes, seen(v).layout.sizes)) value = out_.add(OpId::expand, {value, seen(v).layout.sizes}, info);
+    if (!graph::identical(out_.meta(value).layout.sizes, seen(v).layout.sizes)) value = out_.add(OpId::expand, {value, seen(v).layout.sizes}, info);
     const std::vector<ValueId> views = chain(v);
     const ValueId base = names_places(views) || is_part_of_another_shape(v, views) ? put_in_places(v, value, info) : put_back(views, value, info);
     Storage& s = storage(v);
@@ -515,7 +512,7 @@ class Functionalizer {
       const Layout before = layout_of_handle(i);
       const bool moved = of_[now.v].storage != (fact.storage >= 0 ? static_cast<std::uint32_t>(fact.storage) : i);
       graph::MetadataMutation m{i, exact_layout(now), -1};
-      if (!moved && same_layout(m.layout, before)) continue;
+      if (!moved && graph::identical(m.layout, before)) continue;
       out_.inputs[i].mutates_metadata = true;
       if (moved) {
         if (storage(now).input < 0 && storage(now).generation > 0) made_.written_anew.push_back(i);

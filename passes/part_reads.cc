@@ -7,6 +7,7 @@
 #include "graph/view_column.h"
 #include "graph/writers.h"
 #include "passes/pass.h"
+#include "passes/view_chains.h"
 
 namespace reprise::passes {
 
@@ -108,15 +109,21 @@ class PartReads {
       const bool twin = graph::op(write.op).twin_of.has_value();
       if (w == n ? a == 0 || twin : !comes_after(n, w)) break;  // what a twin reads of what it writes is lowering's business
       const std::vector<Layout> written = ++looked > kMostWrites ? std::vector<Layout>{} : parts_written(write, newest);
-      if (!written.empty() && !seen) seen = graph::part_seen(g_, v);
-      if (written.empty() || !std::all_of(written.begin(), written.end(), [&](const Layout& part) { return graph::known_disjoint(seen->at, part); }))
+      if (!written.empty() && !seen && (any_strides(g_, v) || stands_by_rows(of))) seen = graph::part_seen(g_, v);
+      if (!seen || written.empty() || !std::all_of(written.begin(), written.end(), [&](const Layout& part) { return graph::known_disjoint(seen->at, part); }))
         return is_small(v, of) ? kept(n, v) : v;
       if (w == n) break;
       newest = twin ? new_value(write, newest) : write.results[0];
     }
-    return newest == of ? v : seen_on(n, v, newest);
+    if (newest == of) return v;
+    if (!any_strides(g_, v) && !graph::identical(g_.meta(of).layout, g_.meta(newest).layout)) return is_small(v, of) ? kept(n, v) : v;
+    return seen_on(n, v, newest);
   }
 
+  bool stands_by_rows(ValueId v) const {
+    const Layout& at = g_.meta(v).layout;
+    return graph::identical(at, {at.sizes, contiguous_strides(at.sizes), 0});
+  }
   /// Is a copy of it less than one of the whole?
   bool is_small(ValueId part, ValueId whole) const { return numel(g_.meta(part).layout.sizes).hint() < numel(g_.meta(whole).layout.sizes).hint(); }
 

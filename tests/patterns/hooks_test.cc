@@ -155,6 +155,18 @@ TEST(Hooks, TheNormalFormIsMadeAgain) {
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
 }
 
+// What follows from what was asked of sizes, but was not said, comes up when a pass's graph is looked at. It is no change.
+TEST(Hooks, OneThatChangesNothingKeepsTheSignature) {
+  Registration r("looks", {Point::Before, "layouts"}, [](Graph&) { return false; });
+  auto f = compile([](Tensor a, Tensor b) {
+    const Tensor rows = a.select(1, 0) * b.view({b.numel()});  // as many as b has elements: with b's sizes, one column
+    return std::pair(rows, a + b);
+  });
+  const Tensor a = full({1, 1}, 3.0f), b = full({1, 1}, 4.0f);
+  EXPECT_EQ(f(a, b).second.item<float>(), 7);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
 void expect_eager(std::function<bool(Graph&)> pass, const std::string& why, Place where = {Point::AfterFunctionalization}) {
   Registration r("wrong", where, std::move(pass));
   auto f = compile(body);

@@ -505,5 +505,34 @@ TEST(Views, APartThatIsReadIsMadeBeforeItsPlaceIsWritten) {
   }, {1, 2, 4, 9});
 }
 
+// Views that go by strides (view, as_strided), of an argument that stands otherwise than what is made of it by a write: read behind writes beside them.
+TEST(Views, PartsOfATransposedArgumentAreReadBehindAWrite) {
+  auto transposed = [](std::int64_t n) {
+    Tensor m = ramp(n * 3).view({3, n});
+    return Scene{m, {m.t()}};
+  };
+  check("joined dimensions, another element is written", transposed, [](Tensors a) {
+    Tensor x = a[0];  // [n, 3]{1, n}
+    x.diagonal(1).copy_(x.t().reshape({x.size(0), -1}).select(0, 0).select(0, 0));
+    return Tensors{};
+  }, {2, 3, 5});
+  check("rows behind a write of the first", transposed, [](Tensors a) {
+    Tensor x = a[0], flat = x.t().view({-1});
+    x.select(1, 0).add_(1);
+    return Tensors{flat.slice(0, x.size(0)) * 2, flat.slice(0, 0, x.size(0)) * 3};
+  }, {1, 2, 5});
+  check("split dimensions", transposed, [](Tensors a) {
+    Tensor x = a[0], split = x.unsqueeze(0).view({1, 1, x.size(0), 3});
+    x.select(1, 0).add_(1);
+    return Tensors{split.select(3, 1) * 2, split.select(3, 0) * 3};
+  }, {1, 2, 5});
+  check("places of the storage", transposed, [](Tensors a) {
+    Tensor x = a[0], second = x.as_strided({x.size(0)}, {1}, x.size(0));
+    x.select(1, 0).add_(1);
+    x.select(1, 1).mul_(2);
+    return Tensors{second + 1};
+  }, {1, 2, 5});
+}
+
 }  // namespace
 }  // namespace reprise
