@@ -41,15 +41,15 @@ using Result = std::optional<std::vector<ValueId>>;
 // Whether a view gives back its operand, element for element, at the same indices, is asked of what the operator does to indices:
 // strides cannot tell. Operands have been rewritten by then, and a permuted value may stand where a contiguous one stood;
 // what is known to be square has the same sizes after every permutation.
-ValueId operand(const Rewriter::Site& s) { return std::get<ValueId>(s.args[0]); }
-bool same_sizes(const Rewriter& rw, const Rewriter::Site& s) { return graph::identical(rw.meta(operand(s)).layout.sizes, s.result.layout.sizes); }
+ValueId self_of(const Rewriter::Site& s) { return std::get<ValueId>(s.args[0]); }
+bool same_sizes(const Rewriter& rw, const Rewriter::Site& s) { return graph::identical(rw.meta(self_of(s)).layout.sizes, s.result.layout.sizes); }
 
 // Of views that keep row-major order and the number of dimensions.
-Result same_indices(Rewriter& rw, Rewriter::Site& s) { return same_sizes(rw, s) ? Result{{operand(s)}} : std::nullopt; }
+Result same_indices(Rewriter& rw, Rewriter::Site& s) { return same_sizes(rw, s) ? Result{{self_of(s)}} : std::nullopt; }
 
 Result view(Rewriter& rw, Rewriter::Site& s) {
-  if (same_sizes(rw, s)) return {{operand(s)}};
-  const Node* before = rw.maker(operand(s));
+  if (same_sizes(rw, s)) return {{self_of(s)}};
+  const Node* before = rw.maker(self_of(s));
   if (!before || before->op != s.node.op) return std::nullopt;
   // Through a contiguous base any sizes will do; otherwise the middle view may be what makes the last one possible.
   ValueId base = std::get<ValueId>(before->args[0]);
@@ -60,7 +60,7 @@ Result view(Rewriter& rw, Rewriter::Site& s) {
 
 Result permute(Rewriter& rw, Rewriter::Site& s) {
   const Ints& outer = std::get<Ints>(s.args[1]);
-  const Layout& of = rw.meta(operand(s)).layout;
+  const Layout& of = rw.meta(self_of(s)).layout;
   auto wrapped = [&](Int d) { return d.hint() < 0 ? d.hint() + of.dim() : d.hint(); };
   if (same_sizes(rw, s)) {  // in order, but for dimensions of size 1
     std::int64_t last = -1;
@@ -72,9 +72,9 @@ Result permute(Rewriter& rw, Rewriter::Site& s) {
       in_order = in_order && at >= last;
       last = at;
     }
-    if (in_order) return {{operand(s)}};
+    if (in_order) return {{self_of(s)}};
   }
-  const Node* before = rw.maker(operand(s));
+  const Node* before = rw.maker(self_of(s));
   if (!before || before->op != s.node.op) return std::nullopt;
   const Ints& inner = std::get<Ints>(before->args[1]);
   Ints both;
@@ -89,8 +89,8 @@ Result permute(Rewriter& rw, Rewriter::Site& s) {
 }
 
 Result squeeze(Rewriter& rw, Rewriter::Site& s) {
-  if (same_sizes(rw, s)) return {{operand(s)}};
-  const Node* before = rw.maker(operand(s));
+  if (same_sizes(rw, s)) return {{self_of(s)}};
+  const Node* before = rw.maker(self_of(s));
   const graph::ViewFacts* view = before ? graph::view_facts().find(before->op) : nullptr;
   if (!view || view->back != graph::PutBack::Reshape) return std::nullopt;
   ValueId base = std::get<ValueId>(before->args[0]);  // both keep the row-major order
@@ -99,7 +99,7 @@ Result squeeze(Rewriter& rw, Rewriter::Site& s) {
 
 // Reading back exactly the part that was just written.
 Result read_back(Rewriter& rw, Rewriter::Site& s) {
-  const Node* before = rw.maker(operand(s));
+  const Node* before = rw.maker(self_of(s));
   if (!before || before->op != graph::scatter_of_view(s.node.op)) return std::nullopt;
   for (std::size_t i = 1; i < s.args.size(); ++i)
     if (!same_argument(s.args[i], before->args[i + 1])) return std::nullopt;
@@ -110,7 +110,7 @@ Result read_back(Rewriter& rw, Rewriter::Site& s) {
 // A part beside one that is written once more: it is what was there before. So the first write is lost, as `scatter` has it, also where the second is made of
 // both parts (halves of one matrix, of which one is worked on in place).
 Result beside(Rewriter& rw, Rewriter::Site& s) {
-  const Node* before = rw.maker(operand(s));
+  const Node* before = rw.maker(self_of(s));
   if (!before || before->op != graph::scatter_of_view(s.node.op) || !same_argument(s.args[1], before->args[2]) || !is_int(s.args[4], 1) || !is_int(before->args[5], 1)) return std::nullopt;
   auto up_to = [](const NodeArg& a, const NodeArg& b) {
     const Int *x = std::get_if<Int>(&a), *y = std::get_if<Int>(&b);
@@ -126,12 +126,12 @@ Result beside(Rewriter& rw, Rewriter::Site& s) {
 }
 
 Result slice(Rewriter& rw, Rewriter::Site& s) {  // as long as its dimension it starts at 0
-  return same_sizes(rw, s) ? Result{{operand(s)}} : read_back(rw, s);
+  return same_sizes(rw, s) ? Result{{self_of(s)}} : read_back(rw, s);
 }
 
 Result as_strided(Rewriter& rw, Rewriter::Site& s) {
-  const Layout& of = rw.meta(operand(s)).layout;
-  if (known_contiguous(of) && graph::identical(of, s.result.layout)) return {{operand(s)}};
+  const Layout& of = rw.meta(self_of(s)).layout;
+  if (known_contiguous(of) && graph::identical(of, s.result.layout)) return {{self_of(s)}};
   return graph::known_apart(std::get<Ints>(s.args[1]), std::get<Ints>(s.args[2])) ? read_back(rw, s) : std::nullopt;
 }
 
@@ -162,8 +162,8 @@ bool is_made_of(const Rewriter& rw, ValueId v, ValueId of) {
 // A write that an equal write follows at once is lost. (Unless that writes what it reads beside it: the first one's value is then needed,
 // and would be one more version of the whole.)
 Result scatter(Rewriter& rw, Rewriter::Site& s) {
-  const Node* before = rw.maker(operand(s));
-  if (!before || before->op != s.node.op || before->args.size() != s.args.size() || is_made_of(rw, std::get<ValueId>(s.args[1]), operand(s))) return std::nullopt;
+  const Node* before = rw.maker(self_of(s));
+  if (!before || before->op != s.node.op || before->args.size() != s.args.size() || is_made_of(rw, std::get<ValueId>(s.args[1]), self_of(s))) return std::nullopt;
   for (std::size_t i = 2; i < s.args.size(); ++i)
     if (!same_argument(s.args[i], before->args[i])) return std::nullopt;
   std::vector<NodeArg> args = s.args;
@@ -176,7 +176,7 @@ Result scatter(Rewriter& rw, Rewriter::Site& s) {
 
 // The whole of self is overwritten: the new value is src.
 Result slice_scatter(Rewriter& rw, Rewriter::Site& s) {
-  const TensorMeta& self = rw.meta(operand(s));
+  const TensorMeta& self = rw.meta(self_of(s));
   ValueId src = std::get<ValueId>(s.args[1]);
   if (is_int(s.args[5], 1) && self.dtype == rw.meta(src).dtype && graph::identical(self.layout.sizes, rw.meta(src).layout.sizes)) return {{src}};
   return scatter(rw, s);
@@ -208,7 +208,7 @@ Result cast(Rewriter& rw, Rewriter::Site& s) {
 }
 
 // In a functional graph a copy of a contiguous value is the value; of a strided one it is a change of layout.
-Result clone(Rewriter& rw, Rewriter::Site& s) { return known_contiguous(rw.meta(operand(s)).layout) ? Result{{operand(s)}} : std::nullopt; }
+Result clone(Rewriter& rw, Rewriter::Site& s) { return known_contiguous(rw.meta(self_of(s)).layout) ? Result{{self_of(s)}} : std::nullopt; }
 
 // Nothing is told of operators that always do something.
 constinit const graph::OpColumn<Result (*)(Rewriter&, Rewriter::Site&)> kRules("when it does nothing", {
