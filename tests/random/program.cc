@@ -130,8 +130,8 @@ Program random_program(std::mt19937& rng, int length, bool data) {
   auto fits = [&](const Row& r) {
     if (r.flags & kOpen && !open) return false;
     if (flavour < 4) return !(r.flags & (kSums | kHalf));
-    if (flavour < 7) return !(r.flags & kHalf);
-    return !(r.flags & (kSums | kJumps));
+    if (flavour < 7) return !(r.flags & (kHalf | kOrders));
+    return !(r.flags & (kSums | kJumps | kOrders));
   };
   // Each step is tried on one set of sizes: most programs then work on most sizes, and a few must be refused by both.
   p.square = rng() % 6 == 0;

@@ -31,6 +31,7 @@ inline constexpr unsigned kWrites = 16;  ///< writes, or changes metadata
 inline constexpr unsigned kSame = 32;    ///< may give its operand itself
 
 inline constexpr unsigned kReshapes = 128; ///< changes sizes or strides of its operand
+inline constexpr unsigned kOrders = 256;   ///< goes by the order of its operand's elements, of which equal ones become unequal by any rounding
 inline constexpr unsigned kOpen = 64;    ///< finds defects that are known and not mended yet: drawn only with FUZZ_OPEN=1
 
 /// One kind of step. Its text is its code, so that a program can be printed as C++; what stands in it is what the parameters

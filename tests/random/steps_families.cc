@@ -60,7 +60,7 @@ std::span<const Row> family_rows() {
       REPRISE_ROW(8, 0, const Tensor at = rows_of(a, d, in.ids); return index_reduce(a, d, at, index_select(a, d, at), "amin", c > 0))
       REPRISE_ROW(10, 0, return take_along_dim(a, remainder(in.i, Scalar(a.size(d))), d))
       REPRISE_ROW(8, 0, return take(a, remainder(in.i, Scalar(a.numel()))))
-      REPRISE_ROW(8, 0, return put(a, argsort(a.reshape({-1}), 0), storable(a, b).to(a.dtype()).reshape({-1}).slice(0, 0, a.numel())))
+      REPRISE_ROW(8, kOrders, return put(a, argsort(a.reshape({-1}), 0), storable(a, b).to(a.dtype()).reshape({-1}).slice(0, 0, a.numel())))
       REPRISE_ROW(8, 0, return masked_scatter(a, in.m, storable(a, b).to(a.dtype())))
       REPRISE_ROW(8, kSums, const Tensor at = rows_of(a, 0, in.ids); return embedding_bag(tanh(a).to(kFloat32), at, zeros_like(at.slice(0, 0, 1)), c > 0 ? "sum" : "max"))
       // Matrices.
@@ -95,7 +95,7 @@ std::span<const Row> family_rows() {
       REPRISE_ROW(4, kWrites, a.copy_(storable(a, pad(a.slice(-1, 1), {1, 0}, "replicate"))); return a)
       REPRISE_ROW(4, kWrites, a.slice(d, 0, n).scatter_reduce_(0, rows_of(a, 0, in.i.slice(0, 0, 1)) * 0, storable(a, b).to(a.dtype()), "amax"); return a)
       REPRISE_ROW(4, kWrites, const Tensor at = rows_of(a, 0, in.ids); a.t().index_reduce_(1, at, index_select(a, 0, at).t(), "amax"); return a)
-      REPRISE_ROW(4, kWrites, a.t().put_(argsort(a.reshape({-1}), 0), a.t().reshape({-1}) * 1); return a)
+      REPRISE_ROW(4, kWrites | kOrders, a.t().put_(argsort(a.reshape({-1}), 0), a.t().reshape({-1}) * 1); return a)
       REPRISE_ROW(4, kWrites, a.slice(d, 0).masked_scatter_(in.m, storable(a, b).to(a.dtype())); return a)
       REPRISE_ROW(3, kWrites, a.select(d, 0).copy_(median(a, d).first); return a)
       REPRISE_ROW(3, kWrites, Tensor t = zeros({a.size(0), a.size(-1)}, {.dtype = a.dtype(), .device = a.device()}); t.diagonal().copy_(storable(t, kthvalue(a, 1, -1).first.slice(0, 0, Int::min(a.size(0), a.size(-1))))); return t)
