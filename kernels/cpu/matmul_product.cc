@@ -429,11 +429,9 @@ class Gemm {
     t.a_row = rows.a_row, t.a_col = 1, t.b_row = b_row, t.c_row = rows.c.row, t.k = deep;
     t.first = k == 0 && !p_.sum, t.last = k + deep >= p_.k, t.relu = all_.relu;
     t.acc_row = sums_in_c() ? rows.c.row : rows.sums_row;
-    for (std::int64_t v = 0, step; v < at.cols; v += step) {
-      const std::int64_t left = at.cols - v;
-      const micro::GemmFn f = left > 2 * lanes_ ? f_.gemm_full : left > lanes_ ? f_.gemm_two : f_.gemm_one;
-      step = left > 2 * lanes_ ? width_ : left > lanes_ ? 2 * lanes_ : lanes_;
-      t.n = std::min(step, left);
+    each_columns(at.cols, [&](const Columns& columns) {
+      const std::int64_t v = columns.first;
+      t.n = columns.count;
       t.b = b + v * size_;
       for (std::int64_t i = 0; i < rows.count; i += tile_rows_) {
         t.m = std::min<std::int64_t>(tile_rows_, rows.count - i);
@@ -442,9 +440,9 @@ class Gemm {
         t.c = rows.c.data + (i * rows.c.row + v) * c_size_;
         t.acc = sum_apart() ? const_cast<char*>(p_.sum) + (static_cast<char*>(t.c) - p_.c) : sums_in_c() ? t.c : rows.sums + (i * rows.sums_row + v) * size_;
         ahead.take(t);
-        f(&t);
+        columns.f(&t);
       }
-    }
+    });
   }
 
   /// Rows of A from [row, k] on in the accumulator's dtype, for lanes to be a whole number of rows.
@@ -456,6 +454,7 @@ class Gemm {
   }
 
   void run_by_panels() {
+    if (images_stand()) return run_by_images();
     // One A for all is widened before; of several each thread widens those that it meets.
     const bool before = !a_in_place_ && all_.a_image == 0;
     Scratch wide(before ? wide_bytes() : 0);
@@ -467,6 +466,64 @@ class Gemm {
              [&](std::int64_t b, std::int64_t e) { some_panels(b * together_, e * together_, rows); });
   }
   std::int64_t wide_bytes() const { return round_up(p_.m, lanes_) * wide_row_ * size_; }
+
+  /// Are there matrices that tiles read and write where they stand, each in one go? Then nothing is asked or made for each.
+  bool images_stand() const {
+    if (all_.a_image == 0 || all_.fragment || all_.bias || p_.sum || !a_in_place_ || !sums_in_c() || blocks_ > 1 || p_.n > kMostColumns * lanes_) return false;
+    const std::int64_t first = std::min(width_, p_.n), tail = p_.n % width_;
+    std::int64_t row;
+    return all_.source.as_it_stands(0, 0, first, row) && (tail == 0 || all_.source.as_it_stands(0, 0, tail, row));
+  }
+  static constexpr std::int64_t kMostColumns = 16;
+
+  /// Columns that a tile takes, and which.
+  struct Columns {
+    std::int64_t first, count;
+    micro::GemmFn f;
+  };
+  /// Of a panel, whose columns may be fewer.
+  template <class F>
+  void each_columns(std::int64_t cols, F&& take) const {
+    for (std::int64_t v = 0, step; v < cols; v += step) {
+      const std::int64_t left = cols - v;
+      step = left > 2 * lanes_ ? width_ : left > lanes_ ? 2 * lanes_ : lanes_;
+      take(Columns{v, std::min(step, left), left > 2 * lanes_ ? f_.gemm_full : left > lanes_ ? f_.gemm_two : f_.gemm_one});
+    }
+  }
+
+  void run_by_images() const {
+    parallel(all_.images, std::max<std::int64_t>(1, kGrainFmas / std::max<std::int64_t>(1, p_.m * p_.n * p_.k)), [&](std::int64_t begin, std::int64_t end) {
+      Columns columns[kMostColumns];
+      std::int64_t count = 0;
+      for (std::int64_t col = 0; col < p_.n; col += width_)
+        each_columns(std::min(width_, p_.n - col), [&](Columns of) { of.first += col, columns[count++] = of; });
+      micro::GemmTile t;
+      t.a_row = p_.a_row, t.a_col = 1, t.c_row = t.acc_row = p_.c_row, t.k = p_.k, t.first = t.last = true, t.relu = all_.relu, t.ahead_step = 64;
+      auto b_of = [&](std::int64_t image) { return all_.source.as_it_stands(image, 0, std::min(width_, p_.n), t.b_row); };
+      const char* b = b_of(begin);
+      // Meanwhile the next image's matrices are fetched as far as they are dense, a line for each k.
+      const std::int64_t a_bytes = p_.a_row == p_.k ? p_.m * p_.k * size_ : 0, b_bytes = t.b_row == p_.n ? p_.k * p_.n * size_ : 0, c_bytes = p_.c_row == p_.n ? p_.m * p_.n * c_size_ : 0;
+      for (std::int64_t image = begin; image < end; ++image) {
+        const bool next = image + 1 < end;
+        const char* a = p_.a + image * all_.a_image * size_;
+        char* c = p_.c + image * all_.c_image * c_size_;
+        const char *a_ahead = a + all_.a_image * size_, *b_ahead = next ? b_of(image + 1) : nullptr, *c_ahead = c + all_.c_image * c_size_;
+        std::int64_t fetched = 0;
+        for (std::int64_t v = 0; v < count; ++v) {
+          t.n = columns[v].count, t.b = b + columns[v].first * size_;
+          for (std::int64_t i = 0; i < p_.m; i += tile_rows_, fetched += t.k * 64) {
+            t.m = std::min<std::int64_t>(tile_rows_, p_.m - i);
+            t.a = a + i * t.a_row * size_;
+            t.acc = t.c = c + (i * p_.c_row + columns[v].first) * c_size_;
+            const std::int64_t of_b = fetched - a_bytes, of_c = of_b - b_bytes;
+            t.ahead = !next ? nullptr : of_b < 0 ? a_ahead + fetched : of_c < 0 ? b_ahead + of_b : of_c < c_bytes ? c_ahead + of_c : nullptr;
+            columns[v].f(&t);
+          }
+        }
+        b = b_ahead;
+      }
+    });
+  }
 
   /// What comes after image i: its matrices as far as they are dense.
   Ahead ahead_of_image(std::int64_t i) const {
