@@ -11,7 +11,9 @@
 #include "device/cuda/graph.h"
 #include "device/cuda/module.h"
 #include "device/cuda/pinned.h"
+#include "device/cuda/queue.h"
 #include "device/cuda/range.h"
+#include "device/cuda/staging.h"
 #include "device/host_accounts.h"
 
 namespace reprise::device {
@@ -22,10 +24,11 @@ using namespace cuda;
 
 class CudaBackend final : public Backend {
  public:
-  explicit CudaBackend(int index) : context_(index), allocator_(context_), pinned_(context_), blocks_(context_), kernels_(context_), captures_(context_), products_(context_), default_(context_, 0) {
+  explicit CudaBackend(int index) : context_(index), allocator_(context_), pinned_(context_), staging_(context_, pinned_), blocks_(context_), kernels_(context_), captures_(context_), products_(context_), default_(context_, 0) {
     std::string how = knobs().cuda_pointers;
     if (how != "block" && how != "nodes") fail(ErrorCode::InvalidArgument, "REPRISE_CUDA_POINTERS", {}, "\"", how, "\" is neither block nor nodes");
     indirect_ = how == "block";
+    runs_serially();  // throws where that makes no sense
   }
 
   std::string description() const override {
@@ -55,7 +58,10 @@ class CudaBackend final : public Backend {
     check(cu().cuMemGetInfo(&free_bytes, &total), "measuring memory");
     return {a.live, a.cached, a.peak, range_bytes_, graph_bytes_, static_cast<std::int64_t>(free_bytes), static_cast<std::int64_t>(total)};
   }
-  void trim() override { allocator_.trim(); }
+  void trim() override {
+    kernels_.trim();
+    allocator_.trim();
+  }
   void set_limit(std::int64_t bytes) override { allocator_.set_limit(bytes); }
   void synchronize() override {
     context_.enter();
@@ -66,14 +72,15 @@ class CudaBackend final : public Backend {
   void set_current_stream(Stream* s) override { cuda::set_current_stream(context_, static_cast<CudaStream*>(s)); }
   std::unique_ptr<Stream> new_stream(int priority) override { return std::make_unique<CudaStream>(context_, priority); }
 
-  // The driver stages pageable memory before it returns, so `from` is free then. What it reads by itself is waited for: memory that
-  // another library has registered, and all memory where the device shares the host's page tables.
+  // When the driver has read memory that is not page-locked it says of calls alone that wait.
   void copy_from_host(void* to, const void* from, std::int64_t bytes, Stream& s) override {
+    if (bytes <= Staging::kMost && staging_.to_device(address(to), from, bytes, static_cast<CudaStream&>(s))) return;
     context_.enter();
     check(cu().cuMemcpyHtoDAsync(address(to), from, static_cast<std::size_t>(bytes), handle(s)), "copying to the device");
-    if (context_.reads_pageable || is_known_to_driver(from)) check(cu().cuStreamSynchronize(handle(s)), "copying to the device");
+    check(cu().cuStreamSynchronize(handle(s)), "copying to the device");
   }
   void copy_to_host(void* to, const void* from, std::int64_t bytes, Stream& s) override {
+    if (bytes <= Staging::kMost && staging_.to_host(to, address(from), bytes, static_cast<CudaStream&>(s))) return;
     context_.enter();
     check(cu().cuMemcpyDtoHAsync(to, address(from), static_cast<std::size_t>(bytes), handle(s)), "copying to the host");
     check(cu().cuStreamSynchronize(handle(s)), "copying to the host");
@@ -107,7 +114,7 @@ class CudaBackend final : public Backend {
 
   KernelPtr load(const ImagePtr& image) override { return kernels_.load(image); }
   std::unique_ptr<Graph> new_graph(std::uint32_t cells) override {
-    return std::make_unique<CudaGraph>(GraphHome{context_, blocks_, captures_, indirect_, graph_bytes_, indirect_ ? upload() : nullptr}, cells);
+    return std::make_unique<CudaGraph>(GraphHome{context_, blocks_, captures_, indirect_, graph_bytes_, sizes_, indirect_ ? upload() : nullptr}, cells);
   }
 
   std::optional<CapturedWork> product(const Product& p, std::string_view name) override { return products_.work(p, name); }
@@ -115,11 +122,6 @@ class CudaBackend final : public Backend {
 
  private:
   CudaStream& stream() { return cuda::current_stream(context_, default_); }
-  /// Pinned or managed, by whomever: pageable memory has no attributes.
-  static bool is_known_to_driver(const void* host) {
-    CUmemorytype type{};
-    return cu().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address(host)) == CUDA_SUCCESS;
-  }
   static CUdeviceptr address(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
   static CUstream handle(Stream& s) { return static_cast<CudaStream&>(s).handle(); }
   KernelPtr upload() {
@@ -130,12 +132,14 @@ class CudaBackend final : public Backend {
   Context context_;
   Allocator allocator_;
   PinnedMemory pinned_;
+  Staging staging_;
   CellBlocks blocks_;
   Kernels kernels_;
   Captures captures_;
   Products products_;
   CudaStream default_;
   bool indirect_ = true;
+  GraphSizes sizes_;
   std::once_flag upload_once_;
   KernelPtr upload_;
   std::atomic<std::int64_t> range_bytes_{0}, graph_bytes_{0};
@@ -146,7 +150,7 @@ class CudaBackend final : public Backend {
 std::string why_no_cuda(int index) {
   if (!driver()) return driver_problem();
   if (index >= driver()->devices) return "there " + (driver()->devices == 1 ? std::string("is one CUDA device") : "are " + std::to_string(driver()->devices) + " CUDA devices");
-  return "";
+  return device_problem(index);
 }
 
 Backend& cuda_backend(int index) {

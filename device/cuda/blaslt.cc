@@ -69,8 +69,6 @@ const char* type_name(DType t) {
                                : "bfloat16";
 }
 
-bool declines(lt::Status s) { return s == lt::kNotSupported || s == lt::kArchMismatch; }
-
 }  // namespace
 
 std::optional<LtProblem> lt_problem(const Product& p) {
@@ -218,6 +216,15 @@ std::string Products::words(lt::Status s) const {
   return std::string("cuBLASLt ") + (name ? name : "status " + std::to_string(static_cast<int>(s)));
 }
 
+bool Products::declines(lt::Status s, const Product& p, std::string_view name) {
+  if (s == lt::kNotSupported || s == lt::kArchMismatch) return true;
+  if (s == lt::kSuccess || s == lt::kAllocFailed || s == lt::kNotInitialized || who() != Who::Auto) return false;
+  check_usable();
+  // Nobody asked for the library, and own kernels can do it.
+  if (warned_.insert(s).second) log::warn("cuda: " + product_text(p, name) + ": " + words(s) + "; own kernels serve products of which it says that");
+  return true;
+}
+
 void Products::check(lt::Status s, const Product& p, std::string_view name) const {
   if (s == lt::kSuccess) return;
   check_usable();
@@ -252,12 +259,18 @@ const Products::Choice& Products::choose(const LtProblem& q, const Product& p, s
   if (o.status == lt::kSuccess)
     o.note(lt_->cublasLtMatmulAlgoGetHeuristic(handle_, o.desc, o.a, o.b, o.d, o.d, o.preference, 1, &result, &found));
   if (o.status == lt::kSuccess && (found == 0 || result.state != lt::kSuccess)) o.status = lt::kNotSupported;
-  if (declines(o.status))
+  if (declines(o.status, p, name))
     tell_declined(p, name, o.status);
   else
     check(o.status, p, name);
   if (choices_.size() >= kChoicesMax) choices_.clear();
   return choices_[key] = {o.status == lt::kSuccess, result.algo, static_cast<std::int64_t>(result.workspace_bytes)};
+}
+
+void Products::decline(const LtProblem& q, const Product& p, std::string_view name, lt::Status s) {
+  declined_.insert(q);
+  tell_declined(p, name, s);
+  throw ProductDeclined(ErrorCode::DeviceFailed, "cuda", product_text(p, name) + ": " + words(s));
 }
 
 std::int64_t Products::most_workspace() const { return context_.major >= 9 ? kWorkspaceSm90 : kWorkspaceBefore; }
@@ -312,9 +325,10 @@ void Products::enqueue(const Product& p, std::string_view name, std::int64_t wor
   const Choice* choice = &choose(q, p, name, alignment, most_workspace());
   if (!choice->possible || choice->workspace > workspace_bytes)
     choice = &choose(q, p, name, alignment, workspace_bytes);
-  if (!choice->possible) check(lt::kNotSupported, p, name);
+  if (!choice->possible) decline(q, p, name, lt::kNotSupported);
   Descriptors o(*lt_, q);
   if (q.has_bias) o.set(lt::kDescBiasPointer, static_cast<const void*>(at.bias));
+  if (declines(o.status, p, name)) decline(q, p, name, o.status);
   check(o.status, p, name);
   const double one = 1, zero = 0;
   const float one32 = 1, zero32 = 0;
@@ -324,11 +338,7 @@ void Products::enqueue(const Product& p, std::string_view name, std::int64_t wor
   lt::Status s = lt_->cublasLtMatmul(handle_, o.desc, alpha, q.swapped ? at.b : at.a, o.a, q.swapped ? at.a : at.b, o.b,
                                      beta, at.c, o.d, at.c, o.d, &choice->algo, at.workspace,
                                      static_cast<std::size_t>(workspace_bytes), static_cast<CUstream>(stream));
-  if (declines(s)) {  // what it said before notwithstanding
-    declined_.insert(q);
-    tell_declined(p, name, s);
-    throw ProductDeclined(ErrorCode::DeviceFailed, "cuda", product_text(p, name) + ": " + words(s));
-  }
+  if (declines(s, p, name)) decline(q, p, name, s);  // what it said before notwithstanding
   check(s, p, name);
   counters().product_captures.add();
 }

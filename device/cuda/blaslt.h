@@ -68,6 +68,9 @@ class Products {
   /// What the library would do where every address is a multiple of `alignment`; asked once. Under mu_.
   const Choice& choose(const LtProblem&, const Product&, std::string_view name, std::int64_t alignment,
                        std::int64_t most_workspace);
+  /// Does it leave this one to own kernels? Under mu_, as all below.
+  bool declines(lt::Status, const Product&, std::string_view name);
+  [[noreturn]] void decline(const LtProblem&, const Product&, std::string_view name, lt::Status);
   void tell_declined(const Product&, std::string_view name, lt::Status) const;
   void check(lt::Status, const Product&, std::string_view name) const;
   std::string words(lt::Status) const;
@@ -80,6 +83,7 @@ class Products {
   lt::Handle handle_ = nullptr;       // lives as long as the process
   std::map<std::tuple<LtProblem, std::int64_t, std::int64_t>, Choice> choices_;
   std::set<LtProblem> declined_;  // by the library, when it was told to do them
+  std::set<lt::Status> warned_;   // of, once each
 };
 
 }  // namespace reprise::device::cuda

@@ -15,7 +15,6 @@ Context::Context(int i) : index(i) {
   major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   processors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-  reads_pageable = attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
   std::size_t bytes = 0;
   check(cu().cuDeviceTotalMem(&bytes, device), "measuring the device's memory");
   total_bytes = static_cast<std::int64_t>(bytes);

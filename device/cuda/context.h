@@ -27,7 +27,6 @@ class Context {
   std::string name;
   int major = 0, minor = 0, processors = 0;
   std::int64_t total_bytes = 0;
-  bool reads_pageable = false;  ///< the device reads the host's pageable memory by itself
 };
 
 }  // namespace reprise::device::cuda

@@ -28,6 +28,8 @@ struct Driver {
 /// old (naming the first missing entry point), no device. Opened once. REPRISE_CUDA_DRIVER names another library.
 const Driver* driver();
 const std::string& driver_problem();
+/// Why a device that the driver counts cannot be used: it is too old, or lacks something; empty when it can.
+const std::string& device_problem(int index);
 /// The driver that is known to be there.
 inline const Driver& cu() { return *driver(); }
 

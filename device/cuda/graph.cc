@@ -6,7 +6,10 @@
 
 #include "base/counters.h"
 #include "base/errors.h"
+#include "base/log.h"
 #include "device/cuda/queue.h"
+
+#include <nlohmann/json.hpp>
 
 namespace reprise::device::cuda {
 
@@ -15,22 +18,25 @@ namespace {
 // Runs in which nothing moved after which the uploads are disabled: changing that costs the host some time.
 constexpr int kUnmovedRuns = 2;
 
-// What an executable node takes when the driver's own figure cannot be told from what others allocate meanwhile.
-constexpr std::int64_t kNodeBytes = 2048;
-
 bool same_shape(const GraphNode& a, const GraphNode& b) {
   if (a.what.index() != b.what.index() || a.after != b.after || a.cells() != b.cells()) return false;
   const auto *x = std::get_if<KernelNode>(&a.what), *y = std::get_if<KernelNode>(&b.what);
   return !x || (x->kernel == y->kernel && x->params.size() == y->params.size());
 }
 
-bool is_captured(const GraphNode& n) { return std::holds_alternative<CapturedNode>(n.what); }
-
-std::int64_t free_bytes() {
-  std::size_t free_now = 0, total = 0;
-  check(cu().cuMemGetInfo(&free_now, &total), "measuring memory");
-  return static_cast<std::int64_t>(free_now);
+/// The driver does not make of an executable graph what it is asked to, as it may. It is made anew then.
+bool refused(CUresult r, std::string_view node) {
+  if (r != CUDA_ERROR_INVALID_VALUE && r != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE && r != CUDA_ERROR_NOT_SUPPORTED) return false;
+  if (log::on(log::Channel::Recordings)) {
+    const char* name = nullptr;
+    cu().cuGetErrorName(r, &name);
+    const std::string status = name ? name : std::to_string(static_cast<int>(r)), which(node);
+    log::event(log::Event::graph_rebuilt, node, which + " is not changed in its executable graph (" + status + "): the graph is made anew", {{"node", which}, {"status", status}});
+  }
+  return true;
 }
+
+bool is_captured(const GraphNode& n) { return std::holds_alternative<CapturedNode>(n.what); }
 
 }  // namespace
 
@@ -43,7 +49,7 @@ CudaGraphExec::CudaGraphExec(const GraphHome& home, std::uint32_t cells, std::ve
       for (std::uint32_t c : nodes_[i].cells())
         if (users_[c].empty() || users_[c].back() != i) users_[c].push_back(i);
   // The account of a graph that its first run makes begins with an estimate.
-  bytes_ = static_cast<std::int64_t>(nodes_.size()) * kNodeBytes;
+  bytes_ = static_cast<std::int64_t>(nodes_.size()) * GraphSizes::kNodeBytes;
   home_.graph_bytes += bytes_;
   try {
     if (std::none_of(nodes_.begin(), nodes_.end(), is_captured)) make();
@@ -72,10 +78,9 @@ void CudaGraphExec::make() {
       }
       handles_.push_back(made);
     }
-    std::int64_t before = free_bytes();
-    check(cu().cuGraphInstantiateWithFlags(&exec_, graph_, 0), "instantiating a graph");
-    std::int64_t bytes = before - free_bytes(), n = static_cast<std::int64_t>(nodes_.size() + uploads_.size());
-    if (bytes <= 0 || bytes > n * (64 << 10) + (4 << 20)) bytes = n * kNodeBytes;
+    const std::int64_t bytes = home_.sizes.of(static_cast<std::int64_t>(nodes_.size() + uploads_.size()), [&] {
+      check(cu().cuGraphInstantiateWithFlags(&exec_, graph_, 0), "instantiating a graph");
+    });
     home_.graph_bytes += bytes - bytes_;
     bytes_ = bytes;
     for (std::size_t i = 0; i < nodes_.size(); ++i)
@@ -121,11 +126,14 @@ void CudaGraphExec::add_upload(std::vector<CUgraphNode>& made) {
   }
 }
 
-void CudaGraphExec::set_uploads() {
+bool CudaGraphExec::set_uploads() {
   for (std::size_t part = 0; part < uploads_.size(); ++part) {
     const CUDA_KERNEL_NODE_PARAMS& p = params_.upload(home_, block_, last_, part);
-    check(cu().cuGraphExecKernelNodeSetParams(exec_, uploads_[part], &p), "changing the upload of addresses");
+    const CUresult r = cu().cuGraphExecKernelNodeSetParams(exec_, uploads_[part], &p);
+    if (refused(r, "reprise_upload_cells")) return false;
+    check(r, "changing the upload of addresses");
   }
+  return true;
 }
 
 void CudaGraphExec::enable_uploads(bool on) {
@@ -138,13 +146,15 @@ bool CudaGraphExec::set_node(std::size_t i) {
     CUresult r = CUDA_SUCCESS;
     capture(*other, [&](CUgraph child) { r = cu().cuGraphExecChildGraphNodeSetParams(exec_, handles_[i], child); });
     // The library may do it in other steps where the alignment or the sizes are others.
-    if (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE || r == CUDA_ERROR_NOT_SUPPORTED) return false;
+    if (refused(r, other->name)) return false;
     check(r, "changing the work of", other->name);
     counters().product_updates.add();
   } else {
     const KernelNode& kernel = std::get<KernelNode>(nodes_[i].what);
     const CUDA_KERNEL_NODE_PARAMS& p = params_.of(kernel, home_, block_, last_);
-    check(cu().cuGraphExecKernelNodeSetParams(exec_, handles_[i], &p), "changing a node of kernel", kernel.name);
+    const CUresult r = cu().cuGraphExecKernelNodeSetParams(exec_, handles_[i], &p);
+    if (refused(r, kernel.name)) return false;
+    check(r, "changing a node of kernel", kernel.name);
   }
   stale_[i] = false;
   return true;
@@ -166,7 +176,7 @@ bool CudaGraphExec::prepare(void* const* cells, bool may_make) {
   if (changed) {
     unmoved_ = 0;
     if (!uploads_on_) enable_uploads(true);
-    set_uploads();
+    changed = set_uploads();
   }
   for (std::size_t i = 0; i < nodes_.size() && changed; ++i)
     if (stale_[i]) changed = set_node(i);
@@ -209,7 +219,7 @@ bool CudaGraphExec::change_to(std::uint32_t cells, const std::vector<GraphNode>&
     bool was = old.grid.count() != 0, is = now.grid.count() != 0;
     bool differs = old.params != now.params || !(old.grid == now.grid) || !(old.block == now.block) || old.shared_bytes != now.shared_bytes;
     old = now;
-    if (differs) set_node(i);
+    if (differs && !set_node(i)) any_stale_ = stale_[i] = true;  // the next run makes the graph anew
     if (was != is) check(cu().cuGraphNodeSetEnabled(exec_, handles_[i], is), "switching a node of kernel", now.name);
   }
   return true;
@@ -235,6 +245,7 @@ std::unique_ptr<GraphExec> CudaGraph::changed(std::unique_ptr<GraphExec> reuse) 
 }
 
 std::unique_ptr<GraphExec> CudaGraph::instantiate(std::unique_ptr<GraphExec> reuse) {
+  if (runs_serially()) return std::make_unique<CudaQueue>(home_, cells_, std::move(nodes_));
   if (std::unique_ptr<GraphExec> same = changed(std::move(reuse))) return same;
   return std::make_unique<CudaGraphExec>(home_, cells_, std::move(nodes_));
 }

@@ -51,7 +51,7 @@ class CudaGraphExec final : public GraphExec {
   void release_graphs() noexcept;
   void release() noexcept;
   void add_upload(std::vector<CUgraphNode>& made);
-  void set_uploads();
+  bool set_uploads();                       ///< false: as set_node
   void enable_uploads(bool);
   /// The executable node takes nodes_[i]'s sizes and the latest addresses. False: it cannot, the graph must be made anew.
   bool set_node(std::size_t i);

@@ -8,6 +8,7 @@
 #include "device/cuda/captures.h"
 #include "device/cuda/cells.h"
 #include "device/cuda/context.h"
+#include "device/cuda/graph_sizes.h"
 
 namespace reprise::device::cuda {
 
@@ -18,6 +19,7 @@ struct GraphHome {
   Captures& captures;
   bool indirect;                            ///< pointers through a block of cells (CodeTarget::indirect)
   std::atomic<std::int64_t>& graph_bytes;   ///< of all executable graphs
+  GraphSizes& sizes;
   KernelPtr upload;                         ///< the kernel that fills the block; null when not indirect
 };
 

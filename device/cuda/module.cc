@@ -1,6 +1,7 @@
 #include "device/cuda/module.h"
 
 #include <functional>
+#include <new>
 
 #include "base/errors.h"
 
@@ -20,7 +21,7 @@ CUmodule load_module(const std::string& code, std::string_view kernel) {
   return module;
 }
 
-CudaKernel::CudaKernel(const Context& c, ImagePtr image) : context_(c), image_(std::move(image)) {
+CudaKernel::CudaKernel(const Context& c, Unloads& unloads, ImagePtr image) : context_(c), unloads_(unloads), image_(std::move(image)) {
   c.enter();
   module_ = load_module(image_->code, image_->entry);
   CUresult r = cu().cuModuleGetFunction(&function_, module_, image_->entry.c_str());
@@ -32,10 +33,32 @@ CudaKernel::CudaKernel(const Context& c, ImagePtr image) : context_(c), image_(s
   }
 }
 
-CudaKernel::~CudaKernel() {
+CudaKernel::~CudaKernel() { unloads_.add(module_); }
+
+void Unloads::add(CUmodule module) noexcept {
+  bool many = false;
+  try {
+    std::lock_guard lock(mu_);
+    waiting_.push_back(module);
+    many = waiting_.size() >= kAtOnce;
+  } catch (const std::bad_alloc&) {
+    context_.enter_quietly();
+    warn(context_.synchronize(), "waiting for the device");
+    warn(cu().cuModuleUnload(module), "unloading a kernel");
+  }
+  if (many) now();
+}
+
+void Unloads::now() noexcept {
+  std::vector<CUmodule> all;
+  {
+    std::lock_guard lock(mu_);
+    all.swap(waiting_);
+  }
+  if (all.empty()) return;
   context_.enter_quietly();
-  warn(context_.synchronize(), "waiting for the device");  // graphs that run it may have been destroyed while they run
-  warn(cu().cuModuleUnload(module_), "unloading a kernel");
+  warn(context_.synchronize(), "waiting for the device");
+  for (CUmodule module : all) warn(cu().cuModuleUnload(module), "unloading a kernel");
 }
 
 Kernel::Resources CudaKernel::resources() const {
@@ -58,7 +81,7 @@ KernelPtr Kernels::load(const ImagePtr& image) {
     if (k && k->image().entry == image->entry && k->image().code == image->code) return k;
     it = k ? std::next(it) : loaded_.erase(it);
   }
-  auto made = std::make_shared<const CudaKernel>(context_, image);
+  auto made = std::make_shared<const CudaKernel>(context_, unloads_, image);
   loaded_.emplace(hash, made);
   return made;
 }

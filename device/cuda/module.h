@@ -3,6 +3,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "device/backend.h"
 #include "device/cuda/context.h"
@@ -15,10 +16,25 @@ inline constexpr std::uint32_t kSharedWithoutAsking = 48 << 10;
 /// Code, PTX or machine code, loaded in this thread's context. Throws DeviceFailed with the driver's words.
 CUmodule load_module(const std::string& code, std::string_view kernel);
 
+/// Modules that nobody runs any more. Each may still be in graphs that were destroyed while they ran, and the device is waited for as
+/// a whole: once for many. Threads: any.
+class Unloads {
+ public:
+  explicit Unloads(const Context& c) : context_(c) {}
+  void add(CUmodule) noexcept;
+  void now() noexcept;
+
+ private:
+  static constexpr std::size_t kAtOnce = 64;
+  const Context& context_;
+  std::mutex mu_;
+  std::vector<CUmodule> waiting_;  // guarded by mu_
+};
+
 /// A loaded kernel; unloads with the last reference. Recordings that run it hold one.
 class CudaKernel final : public Kernel {
  public:
-  CudaKernel(const Context&, ImagePtr);
+  CudaKernel(const Context&, Unloads&, ImagePtr);
   ~CudaKernel() override;
   Resources resources() const override;
   CUfunction function() const { return function_; }
@@ -26,6 +42,7 @@ class CudaKernel final : public Kernel {
 
  private:
   const Context& context_;
+  Unloads& unloads_;
   ImagePtr image_;
   CUmodule module_ = nullptr;
   CUfunction function_ = nullptr;
@@ -35,11 +52,14 @@ class CudaKernel final : public Kernel {
 /// waited for.
 class Kernels {
  public:
-  explicit Kernels(const Context& c) : context_(c) {}
+  explicit Kernels(const Context& c) : context_(c), unloads_(c) {}
   KernelPtr load(const ImagePtr&);
+  /// Unloads what nobody holds.
+  void trim() noexcept { unloads_.now(); }
 
  private:
   const Context& context_;
+  Unloads unloads_;
   std::mutex mu_;
   std::unordered_multimap<std::size_t, std::weak_ptr<const CudaKernel>> loaded_;  // guarded by mu_; by hash of the code
 };

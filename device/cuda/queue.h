@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <vector>
 
 #include "device/cuda/graph.h"
@@ -6,7 +7,8 @@
 namespace reprise::device::cuda {
 
 /// A graph that the driver is told node by node at each run, in the order in which they were added: what a sealed function has for sizes that are new to it.
-/// A stream keeps that order, so nobody needs to know who waits for whom.
+/// A stream keeps that order, so nobody needs to know who waits for whom. And any graph, each kernel of which is waited for, with
+/// REPRISE_CUDA_DEBUG=serial: what fails then is that kernel.
 class CudaQueue final : public GraphExec {
  public:
   CudaQueue(const GraphHome&, std::uint32_t cells, std::vector<GraphNode>);
@@ -19,6 +21,8 @@ class CudaQueue final : public GraphExec {
  private:
   void* block_for(const Stream&);
   std::vector<void*> addresses_of(const CapturedNode&) const;
+  /// For messages: the node's kernel, its place, its grid.
+  std::string node_text(std::size_t i) const;
 
   GraphHome home_;
   LaunchParams params_;
@@ -28,5 +32,8 @@ class CudaQueue final : public GraphExec {
   void* block_ = nullptr;                          // indirect: an address a cell
   std::uint64_t ran_in_ = 0;                       // id of the stream of the latest run; 0: none
 };
+
+/// REPRISE_CUDA_DEBUG=serial. Throws InvalidArgument where it is something else.
+bool runs_serially();
 
 }  // namespace reprise::device::cuda

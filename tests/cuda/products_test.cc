@@ -352,6 +352,24 @@ TEST_F(CudaProducts, StatusesThatTheLibraryReports) {
   EXPECT_EQ(stats().library_products, before);
 }
 
+// Where nobody asked for the library, what it says beside "no memory" and "not started" leaves the product to own kernels.
+TEST_F(CudaProducts, StatusesThatLeaveAProductToOwnKernels) {
+  if (!stand_in()) GTEST_SKIP() << "the real library does not fail on request";
+  Scoped<std::string> automatic(knobs().cuda_products, "auto");
+  int columns = 30;  // of a problem that it was not asked for before
+  for (const char* entry : {"cublasLtMatmulAlgoGetHeuristic", "cublasLtMatrixLayoutCreate", "cublasLtMatmul"}) {
+    for (int status : {7, 13, 14}) {
+      Tensor x = numbers({17, 20}, kFloat32, 1), w = numbers({++columns, 20}, kFloat32, 2), want = linear(x, w);
+      auto f = compile([](Tensor x, Tensor w) { return linear(x, w); }, {.name = "status"});
+      fail_next(entry, status);
+      EXPECT_LE(distance(f(x.to(d), w.to(d)).cpu(), want), 1e-3) << entry << " " << status;
+    }
+  }
+  Tensor x = numbers({17, 20}, kFloat32, 1), w = numbers({++columns, 20}, kFloat32, 2);
+  fail_next("cublasLtMatrixLayoutCreate", 3);
+  EXPECT_EQ(error_of([&] { compile([](Tensor x, Tensor w) { return linear(x, w); }, {.name = "status"})(x.to(d), w.to(d)); }).code(), ErrorCode::OutOfMemory);
+}
+
 TEST_F(CudaProducts, FailuresOnTheWayLeaveArgumentsAndTheDeviceAlone) {
   if (!stand_in()) GTEST_SKIP() << "nothing fails on request";
   Scoped<std::string> all(knobs().cuda_products, "library");

@@ -2,6 +2,8 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <filesystem>
 #include <string>
 
 #include "base/knobs.h"
@@ -32,9 +34,23 @@ struct Simulator {
     find<decltype(reprise_simulator_get_counters)>("reprise_simulator_get_counters")(&c);
     return c;
   }
+  static std::uint64_t calls(const char* entry) { return find<decltype(reprise_simulator_calls)>("reprise_simulator_calls")(entry); }
   static void fail_next(const char* entry, int result) { find<decltype(reprise_simulator_fail_next)>("reprise_simulator_fail_next")(entry, result); }
   static void set_memory(std::uint64_t bytes) { find<decltype(reprise_simulator_set_memory)>("reprise_simulator_set_memory")(bytes); }
 };
+
+/// What this program prints when it runs again, in another environment, for the tests that `filter` names: they skip where
+/// REPRISE_TEST_PROBE is not set.
+inline std::string run_again(const std::string& environment, const std::string& filter) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = "REPRISE_TEST_PROBE=1 REPRISE_CUDA_DRIVER='" + knobs().cuda_driver + "' " + environment + " '" + self + "' --gtest_filter='" + filter + "' 2>/dev/null";
+  std::string out;
+  FILE* p = popen(command.c_str(), "r");
+  char line[512];
+  while (p && std::fgets(line, sizeof line, p)) out += line;
+  if (p) pclose(p);
+  return out;
+}
 
 /// Takes the simulator as driver when no other one is named; skips where neither is there.
 class Cuda : public testing::Test {

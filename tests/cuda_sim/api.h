@@ -44,6 +44,9 @@ struct Settings {
   std::uint64_t memory = std::uint64_t{2} << 30;
   int devices = 1;
   int driver_version = 13000;
+  int arch = 90;
+  std::uint64_t granularity = std::uint64_t{2} << 20;  ///< of physical memory
+  bool has_pools = true, has_mapping = true;
 };
 /// Read from the environment when the library is loaded. Under the lock.
 Settings& settings();

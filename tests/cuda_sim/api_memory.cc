@@ -119,11 +119,12 @@ SIM_ENTRY cuPointerGetAttributes(unsigned n, CUpointer_attribute* what, void** o
 
 SIM_ENTRY cuMemGetAllocationGranularity(std::size_t* bytes, const CUmemAllocationProp* p,
                                         CUmemAllocationGranularity_flags) {
-  return api(__func__, kNoContext, [&] { checked(p), *bytes = kGranularity; });
+  return api(__func__, kNoContext, [&] { checked(p), *bytes = settings().granularity; });
 }
 SIM_ENTRY cuMemAddressReserve(CUdeviceptr* p, std::size_t bytes, std::size_t align, CUdeviceptr wish,
                               unsigned long long flags) {
   return api(__func__, kContext, [&] {
+    require(settings().has_mapping, CUDA_ERROR_NOT_SUPPORTED);
     require(flags == 0, CUDA_ERROR_INVALID_VALUE);
     *p = memory().reserve(bytes, align, wish);
   });
@@ -191,6 +192,7 @@ std::shared_ptr<Pool> default_pool() {
 }
 
 std::uint64_t allocate_from(const std::shared_ptr<Pool>& pool, std::size_t bytes, CUstream stream, const char* entry) {
+  require(settings().has_pools, CUDA_ERROR_NOT_SUPPORTED);
   require(!stream_of(stream)->capture, CUDA_ERROR_NOT_SUPPORTED, "capturing an allocation is not simulated");
   const std::uint64_t p = memory().allocate(bytes, entry);
   Allocation& a = memory().at(p, What::Device, entry);

@@ -60,6 +60,10 @@ Settings from_environment() {
   g_race.what = races_of(text("REPRISE_SIM_RACES"));
   s.memory = number("REPRISE_SIM_MEMORY", s.memory);
   s.devices = static_cast<int>(number("REPRISE_SIM_DEVICES", 1));
+  s.arch = static_cast<int>(number("REPRISE_SIM_ARCH", 90));
+  s.granularity = number("REPRISE_SIM_GRANULARITY", s.granularity);
+  s.has_pools = text("REPRISE_SIM_LACKS").find("pools") == std::string::npos;
+  s.has_mapping = text("REPRISE_SIM_LACKS").find("mapping") == std::string::npos;
   s.driver_version = static_cast<int>(number("REPRISE_SIM_DRIVER_VERSION", 13000));
   core().random.seed(s.seed);
   std::istringstream fails(text("REPRISE_SIM_FAIL"));  // "cuInit=100,cuMemAlloc=2"

@@ -244,14 +244,15 @@ void run_kernel(const KernelWork& w) {
     e.threads[0].state = Thread::State::Ready;
     prepare(e.threads[0], 0, run_all);
     resume(e.threads[0]);
-    return;
+    return race_kernel_end();
   }
   e.threads.resize(threads);
   for (std::uint32_t b : block_order()) {
     start_block(b);
     run_block();
-    if (e.failed) return;
+    if (e.failed) break;
   }
+  race_kernel_end();
 }
 
 }  // namespace sim

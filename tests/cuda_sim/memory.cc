@@ -188,10 +188,10 @@ void Memory::release(std::uint64_t base, Allocation::What what, const char* doin
 }
 
 std::uint64_t Memory::reserve(std::uint64_t bytes, std::uint64_t align, std::uint64_t fixed) {
-  require(bytes > 0 && bytes % kGranularity == 0, CUDA_ERROR_INVALID_VALUE, "reserving ", bytes,
-          " bytes: no multiple of ", kGranularity);
+  require(bytes > 0 && bytes % settings().granularity == 0, CUDA_ERROR_INVALID_VALUE, "reserving ", bytes,
+          " bytes: no multiple of ", settings().granularity);
   (void)fixed;  // a wish, as with the driver
-  Allocation a{.base = take(bytes, std::max(align, kGranularity)),
+  Allocation a{.base = take(bytes, std::max(align, settings().granularity)),
                .bytes = bytes,
                .what = Allocation::What::Reserved,
                .from = "cuMemAddressReserve",
@@ -210,8 +210,8 @@ void Memory::unreserve(std::uint64_t base, std::uint64_t bytes) {
 }
 
 std::shared_ptr<Physical> Memory::create(std::uint64_t bytes) {
-  require(bytes > 0 && bytes % kGranularity == 0, CUDA_ERROR_INVALID_VALUE, "cuMemCreate of ", bytes,
-          " bytes: no multiple of ", kGranularity);
+  require(bytes > 0 && bytes % settings().granularity == 0, CUDA_ERROR_INVALID_VALUE, "cuMemCreate of ", bytes,
+          " bytes: no multiple of ", settings().granularity);
   charge(static_cast<std::int64_t>(bytes));
   ++counters().allocations;
   return std::make_shared<Physical>(bytes);
@@ -221,7 +221,7 @@ void Memory::map(std::uint64_t base, std::uint64_t bytes, std::shared_ptr<Physic
   const Allocation* a = find(base);
   require(a && a->what == Allocation::What::Reserved && base + bytes <= a->base + a->bytes, CUDA_ERROR_INVALID_VALUE,
           "cuMemMap of ", bytes, " bytes at ", hex(base), ", not within a reserved range: ", describe(base, bytes));
-  require(bytes == memory->bytes && base % kGranularity == 0, CUDA_ERROR_INVALID_VALUE, "cuMemMap of ", bytes,
+  require(bytes == memory->bytes && base % settings().granularity == 0, CUDA_ERROR_INVALID_VALUE, "cuMemMap of ", bytes,
           " bytes of physical memory of ", memory->bytes, " at ", hex(base));
   auto after = mappings_.lower_bound(base);
   const bool taken = (after != mappings_.end() && after->first < base + bytes) ||

@@ -20,7 +20,6 @@ constexpr std::uint8_t kUnknown = 0, kWritten = 1, kBlocked = 2;
 constexpr std::uint64_t kArenaBytes = std::uint64_t{256} << 30;  ///< three of them fit under ThreadSanitizer
 /// Shared memory of the running block lies at the start of the arena.
 constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 20;
-constexpr std::uint64_t kGranularity = std::uint64_t{2} << 20;  ///< of physical memory
 
 struct Arena {
   std::uint64_t base = 0;

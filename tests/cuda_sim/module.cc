@@ -123,7 +123,7 @@ void check_header(const std::string& ptx) {
   const std::size_t sm = ptx.find("sm_", target);
   require(sm != std::string::npos, CUDA_ERROR_INVALID_PTX, "no sm_ in .target");
   const int arch = std::atoi(ptx.c_str() + sm + 3);
-  require(arch <= 90, CUDA_ERROR_NO_BINARY_FOR_GPU, ".target sm_", arch, " on a device of sm_90");
+  require(arch <= settings().arch, CUDA_ERROR_NO_BINARY_FOR_GPU, ".target sm_", arch, " on a device of sm_", settings().arch);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <set>
 #include <unordered_map>
 
@@ -44,6 +45,11 @@ struct Task {
   const std::string* name;
 };
 
+struct Found {
+  const char* between = nullptr;  ///< null: no race
+  const char* missing = nullptr;
+};
+
 struct Detector {
   std::unordered_map<std::uint64_t, std::unique_ptr<Cell[]>> pages;
   std::uint64_t last_number = ~std::uint64_t{0};
@@ -59,6 +65,14 @@ struct Detector {
   std::uint32_t asked_end = 0, asked_in = 0;
   bool answer = false;
   std::set<std::string> told;
+  /// A store where another one was made, before it is known whether it changes anything.
+  struct Store {
+    Found found;
+    Who other;
+    std::uint64_t p = 0, bytes = 0;
+    std::uint32_t site = 0, thread = 0, block[3] = {};
+    char before[16];
+  } store;  ///< bytes = 0: none
 
   void forget_all() { pages.clear(), last_number = ~std::uint64_t{0}, last_page = nullptr; }
   Cell* page(std::uint64_t at) {
@@ -95,11 +109,6 @@ bool ordered(std::uint32_t epoch) {
   return d.answer = d.clock && t.line < d.clock->size() && (*d.clock)[t.line] >= t.number;
 }
 
-struct Found {
-  const char* between = nullptr;  ///< null: no race
-  const char* missing = nullptr;
-};
-
 /// `many`, `blocks` only of readers.
 Found race_with(const Who& o, bool shared, std::uint32_t thread, bool atomic) {
   if (o.epoch == 0) return {};
@@ -119,14 +128,14 @@ Found race_with(const Who& o, bool shared, std::uint32_t thread, bool atomic) {
 }
 
 [[gnu::noinline]] void report(const Found& f, const Who& o, bool other_wrote, std::uint64_t p, std::uint64_t bytes,
-                              bool write, std::uint32_t site, bool shared) {
+                              bool write, std::uint32_t site, bool shared, const char* by = "") {
   static std::string line;  // outlives kernel_error
   Detector& d = detector();
   const Task& other = o.epoch >= g_race.task_begin ? d.tasks.back() : task_of(o.epoch);
   {
     const std::string key = cat(f.between, *d.tasks.back().name, site, write, *other.name, other_wrote);
     if (g_race.what == Races::Tell && !d.told.insert(key).second) return;
-    line = cat(write ? "writes " : "reads ", bytes, " bytes at ", hex(p), d.run ? cat(" in node ", d.step, " of a graph") : std::string(), ": a race between ", f.between, ": ",
+    line = cat(write ? "writes " : "reads ", bytes, " bytes at ", hex(p), by, d.run ? cat(" in node ", d.step, " of a graph") : std::string(), ": a race between ", f.between, ": ",
                *other.name, ", thread ", o.thread, other.run ? cat(", node ", other.step) : std::string(), ", ", other_wrote ? "wrote" : "read", " them, and ", f.missing, ": ",
                shared ? std::string("shared memory") : memory().describe(p, bytes));
   }
@@ -136,6 +145,18 @@ Found race_with(const Who& o, bool shared, std::uint32_t thread, bool atomic) {
     kernel_error(CUDA_ERROR_LAUNCH_FAILED, line.c_str(), site);
   else
     report_error(CUDA_ERROR_LAUNCH_FAILED, cat(*d.tasks.back().name, ": ", line));
+}
+
+/// Stores of what is there are none: threads that all write one number need no order.
+void settle_store() {
+  Detector::Store& s = detector().store;
+  if (s.bytes == 0) return;
+  const std::uint64_t bytes = s.bytes;
+  s.bytes = 0;
+  if (std::memcmp(g_arena.data(s.p), s.before, bytes) == 0) return;
+  static std::string by;  // outlives kernel_error
+  by = cat(" (by thread ", s.thread, " of block (", s.block[0], ",", s.block[1], ",", s.block[2], "))");
+  report(s.found, s.other, true, s.p, bytes, true, s.site, s.p - g_arena.base < kSharedWindow, by.c_str());
 }
 
 /// The running thread reads: what of earlier readers need no longer be known gives its place.
@@ -190,6 +211,11 @@ void race_graph(const std::vector<const std::vector<std::uint32_t>*>& after) {
 void race_step(std::uint32_t step) { detector().step = step; }
 void race_graph_end() { detector().run = detector().step = 0; }
 
+void race_kernel_end() {
+  g_race.kernel = false;
+  settle_store();
+}
+
 void race_task(const std::string& name, bool kernel) {
   g_race.kernel = kernel;
   if (!races()) return;
@@ -206,13 +232,19 @@ void race_task(const std::string& name, bool kernel) {
 void race_touch(std::uint64_t p, std::uint64_t bytes, Touch t, std::uint32_t site) {
   Detector& d = detector();
   if (d.tasks.empty()) return;  // they were switched on while it runs
+  settle_store();
   const bool shared = p - g_arena.base < kSharedWindow;
   const std::uint32_t thread = g_race.kernel ? g_ids.warp * 32 + g_ids.lane : 0;
   const bool atomic = t == Touch::Atomic, write = t != Touch::Read;
   for (std::uint64_t at = p; at < p + bytes; ++at) {
     Cell& c = d.page(at / kPage)[at % kPage];
-    if (const Found f = race_with(c.writer, shared, thread, atomic); f.between)
-      return report(f, c.writer, true, p, bytes, write, site, shared);
+    if (const Found f = race_with(c.writer, shared, thread, atomic); f.between) {
+      if (t != Touch::Write || !g_race.kernel || bytes > sizeof d.store.before) return report(f, c.writer, true, p, bytes, write, site, shared);
+      if (d.store.bytes == 0) {
+        d.store = {f, c.writer, p, bytes, site, thread, {g_ids.ctaid[0], g_ids.ctaid[1], g_ids.ctaid[2]}, {}};
+        std::memcpy(d.store.before, g_arena.data(p), bytes);
+      }
+    }
     if (write)
       for (const Who& r : c.readers)
         if (const Found f = race_with(r, shared, thread, atomic); f.between)

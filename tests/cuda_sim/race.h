@@ -8,7 +8,8 @@
 /// Races, found in whatever order was run: for each byte of memory, who wrote it last and who has read it since. Two accesses, one of
 /// which writes, are a race unless something orders them: a barrier between threads of a block (bar.warp.sync between lanes of a
 /// warp); a path between nodes of a graph; the order of a stream, events and waits of the host between what is launched. Blocks
-/// of a launch are ordered by nothing. Atomic operations do not race with each other. (REPRISE_SIM_RACES, README.md)
+/// of a launch are ordered by nothing. Atomic operations do not race with each other, nor do stores of a number that is there
+/// already. (REPRISE_SIM_RACES, README.md)
 ///
 /// What is executed at a time is a task: a kernel, a copy, a memset. A number that grows with each task, block and barrier,
 /// the epoch, says who an access came from. All of it is under the lock.
@@ -43,6 +44,7 @@ void race_graph(const std::vector<const std::vector<std::uint32_t>*>& after);
 void race_step(std::uint32_t step);
 void race_graph_end();
 void race_task(const std::string& name, bool kernel);
+void race_kernel_end();  ///< of a task with threads
 
 inline void race_block() {
   if (races()) g_race.block_begin = ++g_race.epoch;

@@ -66,6 +66,20 @@ TEST_F(Race, BetweenThreadsAndBlocksOfALaunch) {
   EXPECT_EQ(run(plain, 2, 1, {out}), CUDA_SUCCESS) << "told, and it goes on";
 }
 
+/// Every thread writes to out[0]: its number, or 7.
+std::string put(const char* what) {
+  return kThreadRegisters + "define ptx_kernel void @put(ptr addrspace(1) %out) {\n  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  store i32 " + what +
+         ", ptr addrspace(1) %out, align 4\n  ret void\n}";
+}
+
+TEST_F(Race, StoresOfOneNumberAreNone) {
+  const CUdeviceptr out = device(4);
+  EXPECT_EQ(run(load("put", {8}, put("7")), 3, 32, {out}), CUDA_SUCCESS);
+  expect_none();
+  EXPECT_NE(run(load("put", {8}, put("%t")), 1, 2, {out}), CUDA_SUCCESS) << "also the last access of a launch";
+  expect_race("threads of a block");
+}
+
 TEST_F(Race, BarriersOrderTheThreadsThatTheyAreOf) {
   const CUdeviceptr out = device(128 * 4);
   const std::string barrier = "call void @llvm.nvvm.barrier0()", warp = "call void @llvm.nvvm.bar.warp.sync(i32 -1)";

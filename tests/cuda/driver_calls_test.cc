@@ -1,0 +1,70 @@
+// What a call asks of the driver, where that costs time.
+#include "tests/cuda/support.h"
+
+namespace reprise::test {
+namespace {
+
+/// Calls are counted by the simulator.
+class CudaCalls : public Cuda {
+ protected:
+  void SetUp() override {
+    Cuda::SetUp();
+    if (!IsSkipped() && !Simulator::library()) GTEST_SKIP() << "counted by the simulator";
+  }
+};
+
+TEST_F(CudaCalls, ANumberOfTheHostIsNotWaitedFor) {
+  auto f = compile([](Tensor x, Tensor s) { return x * s; }, {.name = "scaled"});
+  Tensor x = ones({4}, {.device = d}), s = full({}, 3.0);
+  f(x, s);
+  const auto waits = Simulator::calls("cuStreamSynchronize");
+  Tensor y;
+  for (int i = 0; i < 10; ++i) y = f(x, s);
+  EXPECT_EQ(Simulator::calls("cuStreamSynchronize"), waits);
+  EXPECT_EQ(y.to_vector<float>(), std::vector<float>(4, 3));
+}
+
+// More of them than a block of pinned memory holds, each another one, while nothing has run yet.
+TEST_F(CudaCalls, NumbersOfTheHostKeepTheirValuesUntilTheyAreRead) {
+  auto* set_async = Simulator::find<decltype(reprise_simulator_set_async)>("reprise_simulator_set_async");
+  auto f = compile([](Tensor x, Tensor s) { return x + s; }, {.name = "added"});
+  Tensor x = zeros({1}, {.device = d});
+  f(x, full({}, 0.0));
+  set_async(1);
+  std::vector<Tensor> results;
+  for (int i = 0; i < 6000; ++i) results.push_back(f(x, full({}, static_cast<double>(i))));
+  for (int i = 0; i < 6000; i += 37) EXPECT_EQ(results[static_cast<std::size_t>(i)].item().to_double(), i);
+  set_async(0);
+}
+
+TEST_F(CudaCalls, ManyGraphsOfASizeAreMeasuredByAFew) {
+  auto f = compile([](Tensor x) { return x.cumsum(0); }, {.name = "measured", .mode = "no-fuse"});
+  for (Int n = 2; n < 6; ++n) f(ones({n}, {.device = d}));
+  const auto asked = Simulator::calls("cuMemGetInfo"), made = Simulator::counters().instantiations;
+  for (Int n = 6; n < 10; ++n) f(ones({n}, {.device = d}));
+  EXPECT_GT(Simulator::counters().instantiations, made);
+  EXPECT_EQ(Simulator::calls("cuMemGetInfo"), asked);
+  const std::int64_t graphs = device_memory(d).graphs;
+  f.reset();
+  EXPECT_LT(device_memory(d).graphs, graphs) << "all are counted";
+}
+
+TEST_F(CudaCalls, ManyKernelsAreUnloadedAfterOneWait) {
+  const auto loaded = [] { return Simulator::counters().live_handles; };
+  empty_cache(d);
+  const auto before = loaded();
+  {
+    auto f = compile([](Tensor x) { return (softmax(x, -1) * 1.7183).cumsum(0).sum(1) + 0.577215; }, {.name = "unloaded", .mode = "no-fuse"});
+    f(ones({5, 7}, {.device = d}));
+    EXPECT_GT(loaded(), before + 4);
+    synchronize(d);
+    const auto waits = Simulator::calls("cuCtxSynchronize");
+    f.reset();
+    EXPECT_LE(Simulator::calls("cuCtxSynchronize"), waits + 1);
+  }
+  empty_cache(d);
+  EXPECT_LE(loaded(), before + 1) << "but for the upload of addresses, perhaps";
+}
+
+}  // namespace
+}  // namespace reprise::test
