@@ -26,12 +26,13 @@ using kernels::KernelCode;
 constexpr const char* kArch = "sm_90";
 
 constexpr const char* kAbout =
-    "# What the assembler makes of kernels that ship, for sm_90 with addresses in cells: written and compared by test_gpu (GOLDEN_WRITE=1 writes), read by\n"
-    "# scripts/gpu_model.py. From `ptxas -v`: regs, a thread's registers; spill, bytes of spills and of stack; shared, bytes of static shared memory.\n"
+    "# What the assembler makes of kernels that ship, for sm_90: written and compared by test_gpu (GOLDEN_WRITE=1 writes), read by scripts/gpu_model.py.\n"
+    "# Addresses are parameters here; those in cells (docs/cuda.md) are a load of 8 bytes each before the rest.\n"
+    "# From `ptxas -v`: regs, a thread's registers; spill, bytes of spills and of stack; shared, bytes of static shared memory.\n"
     "# From the machine code: threads, of a block; load and store, bytes of the widest access to global memory; flight, the most loads of it under way before the\n"
     "# first is waited for; tensor, instructions of the tensor cores; mufu, of the special-function unit; async, copies to shared memory past the\n"
-    "# registers; instr, all instructions. turns: instructions / bytes read + bytes written by a thread in each innermost loop that touches global memory, and,\n"
-    "# where no loop reads as much as the widest access, between the first and the last of those.\n";
+    "# registers; instr, all instructions. turns: instructions / bytes read + bytes written @ the widest access, by a thread in each innermost loop that touches global memory, and,\n"
+    "# where no loop makes the widest loads, between the first and the last of those.\n";
 
 class Table {
  public:
@@ -46,7 +47,7 @@ class Table {
     std::snprintf(line, sizeof line, "%4d %5d %6d %7lld %4d %5d %6d %6d %4d %5d %5d  ", a.registers, a.spilled_bytes + a.stack_bytes, a.shared_bytes,
                   static_cast<long long>(image.block.count()), code->load_bytes, code->store_bytes, code->in_flight, code->tensor, code->special, code->copies, code->instructions);
     out_ << line;
-    for (const auto& t : code->turns) out_ << t.instructions << '/' << t.loaded << '+' << t.stored << ' ';
+    for (const auto& t : code->turns) out_ << t.instructions << '/' << t.loaded << '+' << t.stored << '@' << t.widest << ' ';
     if (code->turns.empty()) out_ << "- ";
     out_ << " " << name << "\n";
   }
@@ -73,7 +74,7 @@ class Table {
  private:
   static device::CodeTarget target() {
     device::CodeTarget t;
-    t.arch = kArch, t.indirect = true;
+    t.arch = kArch;
     return t;
   }
   std::ostringstream out_;

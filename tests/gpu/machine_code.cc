@@ -72,8 +72,10 @@ MachineCode::Turn turn_of(const std::vector<Instruction>& code, std::size_t firs
   MachineCode::Turn t;
   t.instructions = static_cast<int>(last - first + 1);
   for (std::size_t i = first; i <= last; ++i) {
-    if (code[i].op() == Instruction::Ldg || code[i].op() == Instruction::Ldgsts) t.loaded += code[i].access_bytes();
-    if (code[i].op() == Instruction::Stg) t.stored += code[i].access_bytes();
+    const bool load = code[i].op() == Instruction::Ldg || code[i].op() == Instruction::Ldgsts;
+    if (!load && code[i].op() != Instruction::Stg) continue;
+    (load ? t.loaded : t.stored) += code[i].access_bytes();
+    t.widest = std::max(t.widest, code[i].access_bytes());
   }
   return t;
 }
@@ -107,7 +109,7 @@ std::optional<MachineCode> read_machine_code(const std::string& cubin, const std
   }
   for (const auto& [first, last] : innermost_loops(code))
     if (const MachineCode::Turn t = turn_of(code, first, last); t.loaded + t.stored > 0) m.turns.push_back(t);
-  if (std::none_of(m.turns.begin(), m.turns.end(), [&](const auto& t) { return t.loaded >= m.load_bytes; })) {
+  if (std::none_of(m.turns.begin(), m.turns.end(), [&](const auto& t) { return t.loaded > 0 && t.widest == m.load_bytes; })) {
     std::optional<std::size_t> first;
     std::size_t last = 0;
     for (std::size_t i = 0; i < code.size(); ++i) {

@@ -16,10 +16,10 @@ struct MachineCode {
   int local = 0;             ///< accesses to local memory: spills, or arrays that are indexed
   int load_bytes = 0, store_bytes = 0;  ///< the widest access to global memory
   int in_flight = 0;         ///< the most loads of global memory that are under way before the first is waited for
-  /// What a thread does over and over: innermost loops that touch global memory; and, where no loop reads as much as the widest access, what stands
+  /// What a thread does over and over: innermost loops that touch global memory; and, where no loop makes the widest loads, what stands
   /// between the first of those and the last.
   struct Turn {
-    int instructions = 0, loaded = 0, stored = 0;  ///< bytes
+    int instructions = 0, loaded = 0, stored = 0, widest = 0;  ///< bytes
   };
   std::vector<Turn> turns;
 };
