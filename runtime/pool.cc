@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "base/errors.h"
 #include "base/fork.h"
@@ -19,9 +20,25 @@
 
 namespace reprise::runtime {
 
+// The range goes only while somebody has the turn and nothing that was queued with an earlier one still runs: drivers do not wait for
+// work that touches what they unmap.
 struct Lane::OfStream {
-  explicit OfStream(std::uint64_t id) : stream(id) {}
+  OfStream(std::uint64_t id, device::Backend& d) : stream(id), backend(d) {}
+  ~OfStream() { release(nullptr); }
+  /// Under turn: waits for what is queued, in `only` where that is known to be all, and gives the memory back.
+  void release(device::Stream* only) noexcept {
+    if (!range) return;
+    try {
+      if (only) only->synchronize();
+      else backend.synchronize();
+    } catch (const std::exception& e) {           // the memory goes all the same: nothing runs on a device that has failed
+      log::warn(std::string("the pool of a stream: ") + e.what());
+    }
+    backed.store(0, std::memory_order_relaxed);
+    range = nullptr;
+  }
   const std::uint64_t stream;                     // its id
+  device::Backend& backend;
   std::mutex turn;                                // held by the replay that queues into it
   std::unique_ptr<device::MemoryRange> range;     // guarded by turn
   std::atomic<std::int64_t> backed{0};
@@ -56,9 +73,8 @@ class DeviceLanes {
     device::Backend& backend = device::backend(d);
     std::uint64_t stream = backend.current_stream().id();
     std::lock_guard lock(mu_);
-    backend_ = &backend;
     std::shared_ptr<Lane::OfStream>& lane = lanes_[stream];
-    if (!lane) lane = std::make_shared<Lane::OfStream>(stream);
+    if (!lane) lane = std::make_shared<Lane::OfStream>(stream, backend);
     return lane;
   }
   std::int64_t bytes() {
@@ -76,21 +92,27 @@ class DeviceLanes {
       lane = std::move(it->second);
       lanes_.erase(it);
     }
-    try {
-      stream.synchronize();
-    } catch (const std::exception& e) {  // the memory goes all the same: nothing runs on a device that has failed
-      log::warn(std::string("the pool of a stream that ends: ") + e.what());
-    }
+    release(*lane, &stream);
   }
+  /// Waits for the replays that queue into its lanes now; those that come later back them again.
   void release() {
-    std::lock_guard lock(mu_);
-    if (backend_) backend_->synchronize();
-    lanes_.clear();
+    std::vector<std::shared_ptr<Lane::OfStream>> all;
+    {
+      std::lock_guard lock(mu_);
+      for (const auto& [stream, lane] : lanes_) all.push_back(lane);
+    }
+    for (const auto& lane : all) release(*lane, nullptr);
   }
 
  private:
+  /// Whoever calls this again and again keeps no replay from its turn: a lane that has no memory is passed by.
+  static void release(Lane::OfStream& lane, device::Stream* only) {
+    if (lane.backed.load(std::memory_order_relaxed) == 0) return;
+    std::lock_guard lock(lane.turn);
+    lane.release(only);
+  }
+
   std::mutex mu_;
-  device::Backend* backend_ = nullptr;                                      // guarded by mu_
   std::map<std::uint64_t, std::shared_ptr<Lane::OfStream>> lanes_;          // guarded by mu_; by stream id
 };
 
@@ -193,10 +215,12 @@ std::int64_t pool_bytes(Device d) { return device::runs_host_code(d) ? host_pool
 void release_lane(Device d, device::Stream& stream) noexcept { lanes_of(d).release(stream); }
 
 void release_pool_memory() {
+  std::vector<DeviceLanes*> all;
   {
     std::lock_guard lock(devices_mu);
-    for (auto& [device, lanes] : devices()) lanes.release();
+    for (auto& [device, lanes] : devices()) all.push_back(&lanes);  // none of them ever goes
   }
+  for (DeviceLanes* lanes : all) lanes->release();
   for (Slot& s : lanes()) {
     if (s.taken.exchange(true, std::memory_order_acquire)) continue;
     s.range.reset();

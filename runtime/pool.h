@@ -37,6 +37,8 @@ std::int64_t pool_bytes();             ///< backed now, all lanes of all devices
 std::int64_t pool_bytes(Device);       ///< of one device
 /// Gives back the lane of a stream that is about to go, after waiting for what still runs in it.
 void release_lane(Device, device::Stream&) noexcept;
-void release_pool_memory();            ///< no replay may be running
+/// Gives back what no replay works in: on the host lanes that are free, on devices all of them, each when the replay that queues into it
+/// has done so and its work is over. Not from within a replay.
+void release_pool_memory();
 
 }  // namespace reprise::runtime

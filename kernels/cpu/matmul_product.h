@@ -181,6 +181,12 @@ std::int64_t product_depth(std::int64_t k, std::int64_t lanes);
 
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
+inline TensorView matrix_view(const char* p, DType t, std::int64_t rows, std::int64_t cols, std::int64_t row, std::int64_t col) {
+  TensorView v;
+  v.data = const_cast<char*>(p), v.dtype = t, v.rank = 2;
+  v.sizes[0] = rows, v.sizes[1] = cols, v.strides[0] = row, v.strides[1] = col;
+  return v;
+}
 /// Copies any strided view, converting: to a row-major array of `to` (widening), or from one.
 void gather(const TensorView& from, DType to, char* out);
 void scatter(const char* in, const TensorView& to);

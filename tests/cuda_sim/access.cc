@@ -3,6 +3,7 @@
 
 #include "tests/cuda_sim/execution.h"
 #include "tests/cuda_sim/memory.h"
+#include "tests/cuda_sim/race.h"
 
 /// Checks of a kernel's memory accesses. Each returns where the bytes are on the host, or ends the kernel.
 namespace sim {
@@ -73,6 +74,7 @@ bool in_shared(std::uint64_t p) { return p - g_arena.base < kSharedWindow; }
     }
   }
   if (write) std::memset(known, kWritten, bytes);
+  race_access(p, bytes, read && write ? Touch::Atomic : write ? Touch::Write : Touch::Read, site);
   return g_arena.data(p);
 }
 
@@ -111,8 +113,10 @@ char* quick(std::uint64_t p, std::uint32_t site) {
   if (g_arena.holds(p) && p % N == 0) [[likely]] {
     typename W::T known;
     std::memcpy(&known, g_arena.shadow(p), N);
-    if (known == W::kAll) [[likely]]
+    if (known == W::kAll) [[likely]] {
+      race_access(p, N, kWrite ? Touch::Write : Touch::Read, site);
       return g_arena.data(p);
+    }
   }
   return check(p, N, N, site, !kWrite, kWrite);
 }

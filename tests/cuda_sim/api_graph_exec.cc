@@ -109,7 +109,9 @@ SIM_ENTRY cuGraphLaunch(CUgraphExec h, CUstream s) {
     ++counters().graph_launches;
     // One run of an executable graph at a time, in the order of their launches.
     if (e->latest.stream && e->latest.stream != stream && e->latest.stream->done < e->latest.number) stream->waits.push_back(e->latest);
+    join(stream->clock, e->clock);
     submit(stream, ChildWork{e->run});
+    e->clock = stream->clock;
     e->latest = {stream, stream->enqueued};
   });
 }

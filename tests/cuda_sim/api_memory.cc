@@ -154,7 +154,9 @@ SIM_ENTRY cuMemMap(CUdeviceptr p, std::size_t bytes, std::size_t offset, CUmemGe
 }
 SIM_ENTRY cuMemUnmap(CUdeviceptr p, std::size_t bytes) {
   return api(__func__, kAfterFailure, [&] {
-    drain_everything();
+    // Nothing says that it waits. What names the range by way of other memory finds nothing there when it runs.
+    if (std::string use = sticky_error() == CUDA_SUCCESS ? queued_use(p, bytes) : ""; !use.empty())
+      report_error(CUDA_ERROR_ILLEGAL_ADDRESS, cat("cuMemUnmap of ", bytes, " bytes at ", hex(p), " before the end of ", use));
     memory().unmap(p, bytes);
   });
 }

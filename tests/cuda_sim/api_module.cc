@@ -94,7 +94,6 @@ SIM_ENTRY cuModuleLoadDataEx(CUmodule* m, const void* image, unsigned n, CUjit_o
 SIM_ENTRY cuModuleUnload(CUmodule h) {
   return api(__func__, kAfterFailure, [&] {
     auto m = find<LoadedModule>(h);
-    drain_everything();
     unload(*m);
   });
 }
@@ -115,7 +114,6 @@ SIM_ENTRY cuLibraryLoadData(CUlibrary* l, const void* image, CUjit_option* optio
 SIM_ENTRY cuLibraryUnload(CUlibrary h) {
   return api(__func__, kAfterFailure, [&] {
     auto l = find<Library>(h);
-    drain_everything();
     unload(*l);
   });
 }

@@ -50,7 +50,9 @@ SIM_ENTRY cuStreamQuery(CUstream h) {
   return api(__func__, kContext, [&]() -> CUresult {
     auto s = stream_of(h);
     refuse_in_capture(*s, "cuStreamQuery");
-    return s->queue.empty() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    if (!s->queue.empty()) return CUDA_ERROR_NOT_READY;
+    host_waited_for(s->clock);
+    return CUDA_SUCCESS;
   });
 }
 SIM_ENTRY cuStreamGetPriority(CUstream h, int* priority) {
@@ -98,6 +100,7 @@ SIM_ENTRY cuEventRecord(CUevent h, CUstream stream) {
     submit(s, ActionWork{[at] { *at = now_ns(); }});
     e->stream = s;
     e->number = s->enqueued;
+    e->clock = s->clock;
   });
 }
 SIM_ENTRY cuEventRecordWithFlags(CUevent h, CUstream stream, unsigned) { return cuEventRecord(h, stream); }
@@ -105,7 +108,9 @@ SIM_ENTRY cuEventQuery(CUevent h) {
   return api(__func__, kContext, [&]() -> CUresult {
     auto e = find<Event>(h);
     require(!e->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the event was recorded in a capture");
-    return is_over(*e) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    if (!is_over(*e)) return CUDA_ERROR_NOT_READY;
+    host_waited_for(e->clock);
+    return CUDA_SUCCESS;
   });
 }
 SIM_ENTRY cuEventSynchronize(CUevent h) {
@@ -113,6 +118,7 @@ SIM_ENTRY cuEventSynchronize(CUevent h) {
     auto e = find<Event>(h);
     require(!e->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the event was recorded in a capture");
     if (e->stream) run_until(e->stream, e->number);
+    host_waited_for(e->clock);
     return sticky_error();
   });
 }
@@ -150,5 +156,6 @@ SIM_ENTRY cuStreamWaitEvent(CUstream stream, CUevent h, unsigned) {
     }
     require(!s->capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "a capture waits for an event outside of it");
     if (e->stream && !is_over(*e)) s->waits.push_back({e->stream, e->number});
+    join(s->clock, e->clock);
   });
 }

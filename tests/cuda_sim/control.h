@@ -55,6 +55,7 @@ void reprise_simulator_set_order(const char* order, uint64_t seed);
 void reprise_simulator_set_async(int on);
 void reprise_simulator_set_checks(int on);  ///< for kernels loaded from now on
 void reprise_simulator_set_memory(uint64_t bytes);
+void reprise_simulator_set_races(const char* how);  ///< "0", "1", "tell"; of accesses from now on
 
 /// For allocators that hand out parts of what the driver gave them. forget: the bytes count as written by nobody.
 /// block: no access at all until `forget`. Done at once, not in the order of a stream.

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "tests/cuda_sim/execution.h"
+#include "tests/cuda_sim/race.h"
 
 /// Where threads wait for each other: barriers of a block, operations of a warp.
 namespace sim {
@@ -63,6 +64,7 @@ void wait_at_barrier(std::uint32_t id, std::uint32_t count, std::uint32_t site) 
     for (Thread& o : g_exec.threads)
       if (o.state == Thread::State::Barrier && o.barrier == id) o.state = Thread::State::Ready;
     bar = {};
+    race_barrier();
     g_exec.restart = true;
   }
   yield();
@@ -189,6 +191,7 @@ void complete(std::uint32_t warp_number, std::uint32_t lane) {
     if (o.operation != t.operation || o.mask != t.mask) return;
   }
   w.waiting &= ~members;
+  if (t.operation == kWarpBarrier && members == (w.present & ~w.ended)) race_warp_barrier(warp_number);
   perform(warp, members);
 }
 

@@ -6,6 +6,7 @@
 
 #include "tests/cuda_sim/handles.h"
 #include "tests/cuda_sim/memory.h"
+#include "tests/cuda_sim/race.h"
 #include "tests/cuda_sim/stream.h"
 
 namespace sim {
@@ -43,6 +44,8 @@ Order order_of(const std::string& s) {
   return s == "reverse" ? Order::Reverse : s == "random" ? Order::Random : Order::Forward;
 }
 
+Races races_of(const std::string& s) { return s == "tell" ? Races::Tell : s.empty() || s == "0" ? Races::Off : Races::Fail; }
+
 Settings from_environment() {
   Settings s;
   auto text = [](const char* n) {
@@ -54,6 +57,7 @@ Settings from_environment() {
   s.async = number("REPRISE_SIM_ASYNC", 0) != 0;
   s.checks = text("REPRISE_SIM_CHECKS") != "off";
   s.trace = number("REPRISE_SIM_TRACE", 0) != 0;
+  g_race.what = races_of(text("REPRISE_SIM_RACES"));
   s.memory = number("REPRISE_SIM_MEMORY", s.memory);
   s.devices = static_cast<int>(number("REPRISE_SIM_DEVICES", 1));
   s.driver_version = static_cast<int>(number("REPRISE_SIM_DRIVER_VERSION", 13000));
@@ -232,6 +236,11 @@ SIM_CONTROL void reprise_simulator_set_async(int on) {
 SIM_CONTROL void reprise_simulator_set_checks(int on) {
   std::lock_guard hold(lock());
   settings().checks = on != 0;
+}
+SIM_CONTROL void reprise_simulator_set_races(const char* how) {
+  std::lock_guard hold(lock());
+  settings();
+  g_race.what = races_of(how);
 }
 SIM_CONTROL void reprise_simulator_set_memory(uint64_t bytes) {
   std::lock_guard hold(lock());

@@ -7,6 +7,7 @@
 #include "tests/cuda_sim/execution.h"
 #include "tests/cuda_sim/graph.h"
 #include "tests/cuda_sim/memory.h"
+#include "tests/cuda_sim/race.h"
 
 // Saves what a function must keep, changes stacks, and returns on the other one. Without a system call (unlike
 // swapcontext, which is an order of magnitude slower).
@@ -90,6 +91,7 @@ void order_of(std::vector<std::uint32_t>& order, std::uint64_t n) {
 }
 
 void start_block(std::uint32_t linear) {
+  race_block();
   const Dim& g = g_exec.work->grid;
   g_ids.ctaid[0] = linear % g.x, g_ids.ctaid[1] = linear / g.x % g.y, g_ids.ctaid[2] = linear / g.x / g.y;
   const std::uint64_t window = g_arena.base;
@@ -221,6 +223,7 @@ void run_kernel(const KernelWork& w) {
   const LoadedKernel& f = *w.function;
   if (f.unloaded)
     return report_error(CUDA_ERROR_ILLEGAL_ADDRESS, cat("kernel ", f.name, " runs after its module was unloaded"));
+  race_task(f.name, !f.native);
   if (f.native) return f.native(w.params.data(), w.params.size());
 
   Execution& e = g_exec;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/cuda_sim/memory.h"
+#include "tests/cuda_sim/race.h"
 
 namespace sim {
 
@@ -162,6 +163,9 @@ void run_graph(const GraphRun& g) {
   // Any order that the dependencies allow: forward, the reverse of it as far as possible, or random.
   std::vector<Step> steps;
   take_apart(g, {}, steps);
+  std::vector<const std::vector<std::uint32_t>*> after;
+  for (const Step& s : steps) after.push_back(&s.after);
+  race_graph(after);
   const std::size_t n = steps.size();
   const Order order = settings().order;
   std::vector<std::uint32_t> left(n), ready;
@@ -181,8 +185,10 @@ void run_graph(const GraphRun& g) {
       for (std::uint32_t b : before[i])
         if (--left[b] == 0) ready.push_back(b);
     }
+    race_step(i);
     if (steps[i].work) execute(*steps[i].work);
   }
+  race_graph_end();
 }
 
 }  // namespace sim

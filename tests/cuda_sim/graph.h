@@ -43,6 +43,7 @@ struct Exec : Object {
   Exec() : Object(kKind) {}
   ~Exec() override;
   std::uint64_t graph = 0;                                 ///< handle of the graph it was made from
+  Clock clock;                                             ///< of its launches
   Stream::Need latest;                                     ///< launch: the next one comes after it, in whatever stream
   std::shared_ptr<GraphRun> run;                           ///< copied before a change when a launch holds it
   std::unordered_map<std::uint64_t, std::uint32_t> index;  ///< of the node handles of `graph`

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tests/cuda_sim/race.h"
+
 namespace sim {
 
 namespace {
@@ -164,6 +166,7 @@ Allocation& Memory::at(std::uint64_t base, Allocation::What what, const char* do
 }
 
 void Memory::erase(std::uint64_t p, std::uint64_t bytes) {
+  race_forget(p, bytes);
   madvise(g_arena.data(p), round_up(bytes, kPage), MADV_DONTNEED);
   madvise(g_arena.shadow(p), round_up(bytes, kPage), MADV_DONTNEED);
 }
@@ -240,6 +243,7 @@ void Memory::unmap(std::uint64_t base, std::uint64_t bytes) {
     at += it->second.bytes;
     mappings_.erase(it);
   }
+  race_forget(base, bytes);
   map_nothing(g_arena.data(base), bytes, PROT_READ | PROT_WRITE);
   map_nothing(g_arena.shadow(base), bytes, PROT_READ | PROT_WRITE);
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tests/cuda_sim/memory.h"
+#include "tests/cuda_sim/race.h"
 
 namespace sim {
 
@@ -24,6 +25,7 @@ void upload_cells(const char* params, std::uint64_t bytes) {
                                                         why, ": ", memory().describe(to, n)));
   std::memcpy(g_arena.data(to), params + sizeof head, n);
   memory().mark(to, n, kWritten);
+  race_access(to, n, Touch::Write, 0);
 }
 
 std::string decode_base64(const std::string& text) {

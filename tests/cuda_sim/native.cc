@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "tests/cuda_sim/memory.h"
+#include "tests/cuda_sim/race.h"
 #include "tests/cuda_sim/stream.h"
 
 /// Work of stand-ins for libraries: control.h.
@@ -31,7 +32,10 @@ SIM_CONTROL void* reprise_simulator_reach(uint64_t p, size_t bytes, int write, c
     else if (const auto missing = bytes - static_cast<std::size_t>(std::count(known, known + bytes, kWritten)))
       why = cat("nobody wrote ", missing, " of them");
   }
-  if (why.empty()) return g_arena.data(p);
+  if (why.empty()) {
+    race_access(p, bytes, write ? Touch::Write : Touch::Read, 0);
+    return g_arena.data(p);
+  }
   report_error(CUDA_ERROR_ILLEGAL_ADDRESS, cat(what, ": ", write ? "writes " : "reads ", bytes, " bytes at ", hex(p),
                                                ": ", why, ": ", memory().describe(p, bytes)));
   return nullptr;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "tests/cuda_sim/race.h"
 #include "tests/cuda_sim/work.h"
 
 /// Streams and events. Work runs when it is enqueued, or (deferred mode) when something waits for it or at a random
@@ -22,6 +23,7 @@ struct Stream : Object {
     std::uint64_t number;
     WorkPtr work;
     std::vector<Need> after;
+    std::shared_ptr<const Clock> clock;  ///< what comes before it, and itself; where races are looked for
   };
   bool blocking = true;  ///< waits for the default stream and it for this one
   unsigned flags = 0;
@@ -29,6 +31,8 @@ struct Stream : Object {
   std::deque<Op> queue;
   std::uint64_t enqueued = 0, done = 0;
   std::vector<Need> waits;  ///< for the next op
+  std::uint32_t line = 0;   ///< of clocks: streams that ever were have one each
+  Clock clock;              ///< of what is enqueued
   bool busy = false;        ///< its front op is running (a host function, without the lock)
   std::shared_ptr<Capture> capture;
 };
@@ -39,6 +43,7 @@ struct Event : Object {
   unsigned flags = 0;
   std::shared_ptr<Stream> stream;  ///< of the latest record; null: never recorded
   std::uint64_t number = 0;
+  Clock clock;  ///< what it comes after
   std::shared_ptr<std::int64_t> time_ns = std::make_shared<std::int64_t>(0);
   std::shared_ptr<Capture> capture;     ///< recorded in a capturing stream
   std::vector<std::uint64_t> captured;  ///< nodes
@@ -63,5 +68,7 @@ void drain_everything();
 void make_some_progress();
 bool has_current_context();
 bool anything_captures();
+/// Work that has not run yet and has an address in [base, base + bytes) among its parameters; empty when there is none.
+std::string queued_use(std::uint64_t base, std::uint64_t bytes);
 
 }  // namespace sim

@@ -4,6 +4,7 @@
 
 #include "tests/cuda_sim/graph.h"
 #include "tests/cuda_sim/memory.h"
+#include "tests/cuda_sim/race.h"
 
 namespace sim {
 
@@ -25,6 +26,8 @@ void copy_row(std::uint64_t to, std::uint64_t from, std::uint64_t bytes, bool to
   if (bytes == 0) return;
   if (to_device && !alive(to, bytes, true, "a copy")) return;
   if (from_device && !alive(from, bytes, false, "a copy")) return;
+  if (from_device) race_access(from, bytes, Touch::Read, 0);
+  if (to_device) race_access(to, bytes, Touch::Write, 0);
   const Arena& a = g_arena;
   char* dst = to_device ? a.data(to) : reinterpret_cast<char*>(to);
   const char* src = from_device ? a.data(from) : reinterpret_cast<const char*>(from);
@@ -41,6 +44,7 @@ void copy_row(std::uint64_t to, std::uint64_t from, std::uint64_t bytes, bool to
 }
 
 void run(const CopyWork& c) {
+  race_task("a copy", false);
   const bool to_device = is_device_address(c.to), from_device = !c.staged && is_device_address(c.from);
   for (std::uint64_t z = 0; z < c.depth; ++z)
     for (std::uint64_t y = 0; y < c.height; ++y) {
@@ -55,9 +59,11 @@ void run(const CopyWork& c) {
 }
 
 void run(const MemsetWork& m) {
+  race_task("a memset", false);
   for (std::uint64_t y = 0; y < m.height; ++y) {
     const std::uint64_t to = m.to + y * m.pitch, bytes = m.width * m.element;
     if (bytes == 0 || !alive(to, bytes, true, "a memset")) return;
+    race_access(to, bytes, Touch::Write, 0);
     char* dst = g_arena.data(to);
     for (std::uint64_t i = 0; i < m.width; ++i) std::memcpy(dst + i * m.element, &m.value, m.element);
     memory().mark(to, bytes, kWritten);
@@ -65,6 +71,7 @@ void run(const MemsetWork& m) {
 }
 
 void run(const NativeWork& n) {
+  race_task("a library's kernel", false);
   auto data = n.data;  // a launch leaves its parameters as they are
   n.run(data.data());
   ++counters().launches;

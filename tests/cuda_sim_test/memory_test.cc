@@ -121,6 +121,30 @@ TEST_F(Memory, RangesAreBackedPieceByPiece) {
   EXPECT_EQ(CALL(cuMemCreate)(&piece[0], kPiece + 1, &prop_, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(Memory, UnmappingWaitsForNothing) {
+  CUdeviceptr range = 0;
+  CUmemGenericAllocationHandle piece = 0;
+  OK(CALL(cuMemAddressReserve)(&range, kPiece, 0, 0, 0));
+  OK(CALL(cuMemCreate)(&piece, kPiece, &prop_, 0));
+  OK(CALL(cuMemMap)(range, kPiece, 0, piece, 0));
+  const auto rw = access(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  OK(CALL(cuMemSetAccess)(range, kPiece, &rw, 1));
+  CUfunction f = add_one();
+  CALL(reprise_simulator_set_async)(1);
+  OK(CALL(cuMemsetD32)(range, 5, 32));
+  std::uint64_t args[] = {range, 0, 0};
+  void* params[] = {&args[0], &args[1], &args[2]};
+  OK(CALL(cuLaunchKernel)(f, 1, 1, 1, 32, 1, 1, 0, nullptr, params, nullptr));
+  OK(CALL(cuMemUnmap)(range, kPiece));
+  EXPECT_NE(last_error().find("cuMemUnmap of 2097152 bytes at"), std::string::npos) << last_error();
+  EXPECT_NE(last_error().find("before the end of"), std::string::npos) << last_error();
+  CALL(reprise_simulator_reset)();
+  CALL(reprise_simulator_set_async)(0);
+  CALL(reprise_simulator_reset)();
+  OK(CALL(cuMemRelease)(piece));
+  OK(CALL(cuMemAddressFree)(range, kPiece));
+}
+
 TEST_F(Memory, OnePieceMappedTwice) {
   CUdeviceptr range = 0;
   CUmemGenericAllocationHandle piece;

@@ -143,7 +143,9 @@ struct AttentionPartCode {
       V top = *most, line = g.at(f, scores, g.warp_id * kChunk), minus_infinity = finish[0].minus_infinity();
       for (int j = 0; j < kChunk / kWarp; ++j) {
         V c = g.lane_id + j * kWarp;
-        s.push_back(g.select(c < n, g.read(f, line, g.min(c, n - 1)), minus_infinity));
+        Var score = g.var(minus_infinity);
+        g.when(c < n, [&] { score = g.read(f, line, c); });  // what is there belongs to the lane that is about to overwrite it
+        s.push_back(score);
         top = g.max(top, s.back());
       }
       top = g.max_lanes(top);

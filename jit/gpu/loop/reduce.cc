@@ -49,8 +49,10 @@ void GpuLoopEmitter::rows() {
   member_ = b_.CreateAnd(thread, b_.CreateSub(team_, idx(1)));
   Value* row = b_.CreateAdd(b_.CreateMul(position(e_.block()), b_.CreateLShr(idx(s_.threads), team_log2_)),
                             b_.CreateLShr(thread, team_log2_));
-  // Teams beyond the end go along with the last row: all threads meet in shuffles and barriers.
+  // Teams beyond the end go along with the last row, of which nothing is theirs: all threads meet in shuffles and barriers, and
+  // the team that has that row may be writing where it has read.
   writes_ = b_.CreateICmpSLT(row, kept);
+  units_ = b_.CreateSelect(writes_, units_, idx(0));
   enter_flat(0, k_.n_kept, b_.CreateSelect(writes_, row, b_.CreateSub(kept, idx(1))), nullptr);
   point();
 }
@@ -68,6 +70,7 @@ void GpuLoopEmitter::columns() {
   Value* column = b_.CreateAdd(b_.CreateShl(position(e_.block()), width_log2_),
                                b_.CreateAnd(thread, b_.CreateSub(width, idx(1))));
   writes_ = b_.CreateICmpSLT(column, kept);
+  units_ = b_.CreateSelect(writes_, units_, idx(0));
   column = b_.CreateSelect(writes_, column, b_.CreateSub(kept, idx(1)));
   enter(vdim_, enter_flat(0, k_.n_kept, column, extent(vdim_)));
   point();
@@ -214,16 +217,17 @@ void GpuLoopEmitter::run_over(const std::vector<bool>& need, int stage, const st
   Value* groups = b_.CreateLShr(team_, log2);
   Value *group = b_.CreateLShr(member_, log2), *team = b_.CreateShl(idx(1), log2), *member = b_.CreateAnd(member_, b_.CreateSub(team, idx(1)));
   Value* parts = product(k_.n_kept, inside_);
-  // Groups beyond the end go along with the last part, as teams do with the last row: no element of it is theirs.
+  // Groups beyond the end go along with the last part, as teams do with the last row: nothing of it is theirs.
   emit_loop(
       e_, idx(0), parts, groups, carried,
       [&](Value* turn) {
         scope([&] {
           Value* at = b_.CreateAdd(turn, group);
           Value* there = b_.CreateICmpSLT(at, parts);
+          Value* mine = b_.CreateSelect(b_.CreateAnd(there, writes_), units, idx(0));
           enter_flat(k_.n_kept, inside_, b_.CreateSelect(there, at, b_.CreateSub(parts, idx(1))), nullptr);
           const auto whole = std::tuple(units_, team_log2_, team_, member_, writes_, first_);
-          std::tie(units_, team_log2_, team_, member_, first_) = std::tuple(units, log2, team, member, inside_);
+          std::tie(units_, team_log2_, team_, member_, first_) = std::tuple(mine, log2, team, member, inside_);
           hoist(need, stage);
           for (int depth = 1; depth <= info_.max_part_depth; ++depth) {
             const std::vector<std::uint32_t> reduces = within_parts(k_, info_, need, depth);
@@ -232,7 +236,7 @@ void GpuLoopEmitter::run_over(const std::vector<bool>& need, int stage, const st
             if (!reduces.empty()) reduce(reduces, needed_by(k_, info_, operands, stage, ~0u, depth - 1), stage);
             at_.part_stage = depth;
           }
-          f(b_.CreateSelect(there, units, idx(0)));
+          f(mine);
           if (!per_part.empty()) {
             for (std::uint32_t s : per_part) value(k_.body[s].a);
             // What the first member overwrites, the others have loaded.
