@@ -1,28 +1,34 @@
 #!/usr/bin/env bash
 # Runs everything that concerns CUDA on a machine with a GPU that has neither LLVM nor a compiler.
 #
-#   scripts/gpu.sh bundle           build here, LLVM linked in, and gather it in gpu-bundle/ (under 60 MiB)
-#   scripts/gpu.sh run [OPTION...]  in a checkout beside gpu-bundle/: tests, compute-sanitizer on a part of them where it
-#                                   works, measurements of Reprise and of its peers (PyTorch, Triton)
+#   scripts/gpu.sh bundle           build here, LLVM linked in, and gather it in gpu-bundle/ (with the checkout under 60 MiB)
+#   scripts/gpu.sh run [OPTION...]  in a checkout beside gpu-bundle/
 #   scripts/gpu.sh                  both, one after the other
 #
+# What runs, in parts of limited time, 25 minutes in all:
+#   tests      4 min  info, the demo, the driver's suite; then operators in 8 shards, random programs, kernels, loops, products by
+#                     either side, the rest, as many at a time as there are processors. Without what only asks ptxas
+#   bench      9 min  measurements of Reprise, and scripts/gpu_model.py's expectation beside them
+#   check      5 min  compute-sanitizer's memcheck, racecheck and synccheck on parts of the suites; eager PyTorch, its CUDA graphs, Triton
+#   rest       7 min  what failed in `tests`, with REPRISE_CUDA_DEBUG=serial; then torch.compile
+#
 # Options of run:
-#   --tests, --bench   only the one or the other
+#   --part NAME        only this part; several times for several. --tests, --bench: as --part tests, --part bench
 #   --suite NAME       only this suite of tests: cuda llama runtime gpu_kernels gpu_loop random ops products-own products-library
-#                      demo sanitizer
-#   --seconds N        what the tests may take in all, and the measurements likewise (default 540; 3600 with --simulator). A
-#                      suite at its limit is stopped and reported, and the next one runs.
+#                      demo
+#   --seconds N        what a part may take, in place of the above (3600 with --simulator). What is at its limit is stopped and reported
 #   --out DIR          where results go (default bench/results)
 #   --simulator        the simulator of the driver instead of a GPU, with small sizes: shows that the script works
 #
-# Results, in DIR/<gpu>-<date>, written while it runs, so that a run that is cut off leaves what was done:
-#   .tests.json .bench.json (.test-NAME.json)   what ran, on what, and how it ended
-#   .tests.txt .bench.txt                       the same as a table, with the measurements
-#   .figures.json .nodes.json .peers.json       the measurements; the second with REPRISE_CUDA_POINTERS=nodes
-#   .tests.log .bench.log                       of what failed
+# Results, in DIR/<gpu>-<date>:
+#   .tar.gz            all that follows and logs of what failed, packed anew after every step, so that a run that is cut off leaves what
+#                      was done. Files of parts that ran before on the same day are kept
+#   .json .md          of `bench`: the measurements; the table with what was expected
+# In the archive: PART.json, how each step ended; PART.txt, the same as a table; PART.log; figures.json, nodes.json (with REPRISE_CUDA_POINTERS=nodes),
+# peers.json, compiled.json; failed, what `rest` runs again.
 #
 # Kept from run to run: CUDA_CACHE_PATH and REPRISE_CACHE_DIR (and Triton's), under TMPDIR unless they are set. PYTHON:
-# the peers' interpreter. FUZZ_PROGRAMS: random programs to run.
+# the peers' interpreter. FUZZ_PROGRAMS: random programs to run. JOBS: suites at a time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bundle_dir=gpu-bundle
@@ -61,14 +67,16 @@ bundle() {
   git rev-parse --short HEAD > "$bundle_dir/commit" 2>/dev/null || echo unknown > "$bundle_dir/commit"
   local bytes
   bytes=$(du -sb "$bundle_dir" | cut -f1)
-  say "$bundle_dir: $((bytes >> 20)) MiB"
-  if [ "$bytes" -gt "$most_bytes" ]; then
-    say "that is more than the 60 MiB it may have"
+  local checkout
+  checkout=$(git ls-files -z 2> /dev/null | xargs -0 -r stat -c %s 2> /dev/null | awk '{n += $1} END {print n + 0}')
+  say "$bundle_dir: $((bytes >> 20)) MiB, with the checkout $(((bytes + checkout) >> 20)) MiB"
+  if [ $((bytes + checkout)) -gt "$most_bytes" ]; then
+    say "that is more than the 60 MiB they may have together"
     exit 1
   fi
 }
 
-# ---- what a run leaves: steps of the part that runs (tests or bench), in $stem.$part.json and .txt
+# ---- what a run leaves: steps of the part that runs, in $work/$part.json and .txt
 json_string() { printf '"%s"' "$(printf '%s' "$1" | tr '\n\t' '  ' | tr -d '\000-\037' | sed 's/[\\"]/\\&/g')"; }
 
 write_json() {
@@ -79,17 +87,21 @@ write_json() {
       "$(json_string "$running")"
     for ((i = 0; i < ${#steps[@]}; ++i)); do printf '%s\n  %s' "$([ "$i" = 0 ] || echo ,)" "${steps[i]}"; done
     printf '\n ]\n}\n'
-  } > "$stem.$part.json.new"
-  mv "$stem.$part.json.new" "$stem.$part.json"
+  } > "$work/$part.json.new"
+  mv "$work/$part.json.new" "$work/$part.json"
+  pack
 }
 
-table() { tee -a "$stem.$part.txt"; }
+# The archive is whole at any time.
+pack() { tar -C "$work" -czf "$stem.tar.gz.new" . && mv "$stem.tar.gz.new" "$stem.tar.gz"; }
+
+table() { tee -a "$work/$part.txt"; }
 
 # begin_part NAME: its files, its time.
 begin_part() {
   part=$1 steps=() running="" began=$SECONDS
-  rm -f "$stem.$part.log"
-  printf '%s, driver %s, commit %s, %s\nproducts: %s\n' "$gpu" "$driver" "$commit" "$(date +%F)" "$products" | tee "$stem.$part.txt"
+  rm -f "$work/$part.log"
+  printf '%s, driver %s, commit %s, %s\nproducts: %s\n' "$gpu" "$driver" "$commit" "$(date +%F)" "$products" | tee "$work/$part.txt"
   write_json
 }
 
@@ -109,7 +121,7 @@ record() {
 # time_for PERCENT: seconds that a step may take of those left; a few stay for writing down how it ended.
 time_for() { echo $(((seconds - (SECONDS - began) - 8) * $1 / 100)); }
 enough_time() { [ "$1" -ge 5 ] || { record "$2" "not run" "no time left of $seconds s"; failed+=("$2"); return 1; }; }
-keep_log() { { printf '==== %s\n' "$1"; grep -avE '^\[ (RUN  |      OK) ' "$log" | tail -n 400; } >> "$stem.$part.log" || true; }
+keep_log() { { printf '==== %s\n' "$1"; grep -avE '^\[ (RUN  |      OK) ' "$log" | tail -n 400; } >> "$work/$part.log" || true; }
 
 # limited SECONDS COMMAND...: as timeout does, but in the background, so that a run that is ended ends it, too.
 limited() {
@@ -123,20 +135,16 @@ limited() {
 
 ended() {
   [ -z "$child" ] || kill "$child" 2> /dev/null || true
+  [ ${#children[@]} = 0 ] || kill "${children[@]}" 2> /dev/null || true
   [ -z "$running" ] || record "$running" failed "cut off"
-  rm -f "$log" "$scratch/$$".*.json
+  rm -f "$log" "$scratch/$$".*.json "$scratch/$$".suite*
 }
 
 wanted() { [ -z "$suite" ] || [ "$suite" = "$1" ]; }
 
-# test_suite NAME PERCENT COMMAND...: a GoogleTest program.
-test_suite() {
-  local name=$1 limit rc=0 counts last bad skipped
-  limit=$(time_for "$2")
-  shift 2
-  enough_time "$limit" "$name" || return 0
-  begin "$name"
-  limited "$limit" "$@" > "$log" 2>&1 || rc=$?
+# judge NAME STATUS LIMIT: how a GoogleTest program ended, by its output in $log. What failed in it is kept for `rest`.
+judge() {
+  local name=$1 rc=$2 limit=$3 counts last bad skipped names
   counts=$(grep -acE '^\[       OK \] ' "$log") || true
   bad=$(grep -acE '^\[  FAILED  \] .* ms\)$' "$log") || true
   skipped=$(grep -acE '^\[  SKIPPED \] .* ms\)$' "$log") || true
@@ -145,40 +153,80 @@ test_suite() {
   [ "$bad" = 0 ] || counts+=", $bad failed"
   last=$(grep -aE '^\[ RUN      \] ' "$log" | tail -1 | cut -c14-) || true
   case $rc in
-    0) record "$name" passed "$counts" ;;
+    0) record "$name" passed "$counts"; return 0 ;;
     124 | 137) record "$name" "timed out" "after $limit s in $last: $counts" ;;
     1) record "$name" failed "$counts" ;;
     *) record "$name" failed "exit $rc in ${last:-its start}: $counts; $(tail -n 1 "$log" | cut -c1-200)" ;;
   esac
-  [ $rc = 0 ] || keep_log "$name"
+  keep_log "$name"
+  names=$(sed -nE 's/^\[  FAILED  \] ([^ ,]+).* ms\)$/\1/p' "$log" | paste -sd: -)
+  # A program that ended in a test has failed in that one, and the tests behind it did not run.
+  case $rc in 0 | 1 | 124 | 137) ;; *) [ -z "$last" ] || names+="${names:+:}$last" ;; esac
+  [ -z "$names" ] || printf '%s\t%s\n' "$name" "$names" >> "$work/failed"
 }
 
-sanitizer() {
-  local tool limit rc=0 words
-  tool=$(PATH="$PATH:/usr/local/cuda/bin" command -v compute-sanitizer) || { record sanitizer "not run" "no compute-sanitizer"; return 0; }
-  [ -z "$simulator" ] || { record sanitizer "not run" "the simulator is no GPU"; return 0; }
-  limit=$(time_for 90)
-  enough_time "$limit" sanitizer || return 0
-  begin sanitizer
-  # A program that does little with CUDA shows whether the tool works on this machine at all.
-  if ! limited $((limit < 60 ? limit : 60)) "$tool" --tool memcheck --require-cuda-init=no --error-exitcode 9 --report-api-errors no "$bin/reprise" info > "$log" 2>&1; then
-    words=$(grep -aiE 'error|not supported|unable|fail' "$log" | head -1 | cut -c1-200) || true
-    record sanitizer "not run" "it does not work here: ${words:-$(tail -n 1 "$log" | cut -c1-200)}"
-    keep_log sanitizer
+# Suites that run side by side: suite NAME COMMAND... queues one; run_suites LIMIT runs them all, JOBS at a time.
+suite_names=() suite_commands=()
+suite() { suite_names+=("$1"); shift; suite_commands+=("$(printf '%q ' "$@")"); }
+
+run_suites() {
+  local limit=$1 next=0 at pid rc jobs=${JOBS:-$(nproc)} count=${#suite_names[@]}
+  local -A running_at=() from=()
+  [ "$count" -gt 0 ] || return 0
+  if [ "$limit" -lt 5 ]; then
+    for at in "${!suite_names[@]}"; do record "${suite_names[at]}" "not run" "no time left of $seconds s"; failed+=("${suite_names[at]}"); done
+    suite_names=() suite_commands=()
     return 0
   fi
-  # Reprise checks every driver call itself; what the tool adds is accesses to memory.
-  limit=$(time_for 90)
-  limited "$limit" "$tool" --tool memcheck --require-cuda-init=no --error-exitcode 9 --report-api-errors no "$bin/test_ops" \
-    --gtest_filter='*/softmax:*/layer_norm:*/mm:*/linear:*/sum:*/gather:*/cumsum:*/scaled_dot_product_attention' > "$log" 2>&1 || rc=$?
+  local until=$((SECONDS + limit))
+  running="${suite_names[*]}" step_began=$SECONDS
+  write_json
+  while [ "$next" -lt "$count" ] || [ ${#running_at[@]} -gt 0 ]; do
+    while [ "$next" -lt "$count" ] && [ ${#running_at[@]} -lt "$jobs" ]; do
+      local left=$((until - SECONDS))
+      [ "$left" -ge 5 ] || left=5
+      eval "exec timeout -k 5 $left ${suite_commands[next]}" > "$scratch/$$.suite$next" 2>&1 &
+      running_at[$!]=$next from[$next]=$SECONDS
+      next=$((next + 1))
+    done
+    children=("${!running_at[@]}") rc=0
+    wait -n -p pid "${children[@]}" || rc=$?
+    at=${running_at[$pid]}
+    unset "running_at[$pid]"
+    log="$scratch/$$.suite$at" running="${suite_names[at]}" step_began=${from[$at]}
+    judge "${suite_names[at]}" "$rc" $((until - from[$at]))
+    rm -f "$log"
+    log="$scratch/$$.log"
+  done
+  children=() suite_names=() suite_commands=()
+}
+
+# sanitizer TOOL PERCENT COMMAND...: Reprise checks every driver call itself; what the tools add is accesses to memory and barriers.
+sanitizer() {
+  local which=$1 percent=$2 tool limit rc=0 words
+  shift 2
+  [ -z "$simulator" ] || { record "$which" "not run" "the simulator is no GPU"; return 0; }
+  tool=$(PATH="$PATH:/usr/local/cuda/bin" command -v compute-sanitizer) || { record "$which" "not run" "no compute-sanitizer"; return 0; }
+  limit=$(time_for "$percent")
+  enough_time "$limit" "$which" || return 0
+  begin "$which"
+  # A program that does little with CUDA shows whether the tool works on this machine at all.
+  if ! limited $((limit < 40 ? limit : 40)) "$tool" --tool "$which" --require-cuda-init=no --error-exitcode 9 --report-api-errors no "$bin/reprise" info > "$log" 2>&1; then
+    words=$(grep -aiE 'error|not supported|unable|fail' "$log" | head -1 | cut -c1-200) || true
+    record "$which" "not run" "it does not work here: ${words:-$(tail -n 1 "$log" | cut -c1-200)}"
+    keep_log "$which"
+    return 0
+  fi
+  limit=$(time_for "$percent")
+  limited "$limit" "$tool" --tool "$which" --require-cuda-init=no --error-exitcode 9 --report-api-errors no "$@" > "$log" 2>&1 || rc=$?
   words=$(grep -acE '^\[       OK \] ' "$log") || true
-  words+=" tests passed; $(grep -aE 'ERROR SUMMARY' "$log" | tail -1 | sed 's/^=* *//')" || true
+  words+=" tests passed; $(grep -aE '(ERROR|RACECHECK) SUMMARY' "$log" | tail -1 | sed 's/^=* *//')" || true
   case $rc in
-    0) record sanitizer passed "memcheck, $words" ;;
-    124 | 137) record sanitizer "timed out" "after $limit s: $words" ;;
-    *) record sanitizer failed "exit $rc: $words" ;;
+    0) record "$which" passed "$words" ;;
+    124 | 137) record "$which" "timed out" "after $limit s: $words" ;;
+    *) record "$which" failed "exit $rc: $words" ;;
   esac
-  [ $rc = 0 ] || keep_log sanitizer
+  [ $rc = 0 ] || keep_log "$which"
 }
 
 demo() {
@@ -244,27 +292,107 @@ find_cublaslt() {
   return 1
 }
 
+# program SUITE: of the bundle, without the tests that only ask ptxas where that proves nothing, as command words.
+program() {
+  command=("$bin/test_$1")
+  [ -n "$simulator" ] || command+=("--gtest_filter=-*Assemble*")
+}
+
+part_tests() {
+  local by_products='*/mm:*/bmm:*/linear:*/addmm:*/matmul' t i command=()
+  rm -f "$work/failed"
+  if wanted demo; then demo; fi
+  for t in "${tests[@]}"; do
+    if ! wanted "$t"; then continue; fi
+    if [ ! -x "$bin/test_$t" ]; then record "$t" "not run" "it is not in the bundle"; continue; fi
+    program "$t"
+    case "$t" in
+      cuda) suite cuda "${command[@]}"; run_suites "$(time_for 50)" ;;  # alone: it runs out of memory on purpose
+      ops) for i in 0 1 2 3 4 5 6 7; do suite "ops-$i" env GTEST_TOTAL_SHARDS=8 GTEST_SHARD_INDEX=$i "${command[@]}"; done ;;
+      random) for i in 0 1; do suite "random-$i" env FUZZ_SEED=$((1 + i * 100000)) "${command[@]}"; done ;;
+      *) suite "$t" "${command[@]}" ;;
+    esac
+  done
+  if wanted products-own; then suite products-own env REPRISE_CUDA_PRODUCTS=own "$bin/test_ops" --gtest_filter="$by_products"; fi
+  if wanted products-library; then
+    if [[ "$products" = cuBLASLt* ]]; then suite products-library env REPRISE_CUDA_PRODUCTS=library "$bin/test_ops" --gtest_filter="$by_products"
+    else record products-library "not run" "$products"; fi
+  fi
+  run_suites "$(time_for 100)"
+}
+
+part_bench() {
+  rm -f "$work/figures.json" "$work/nodes.json"
+  measurement figures 75 "$bin/reprise_device_figures" "${quick[@]}" --json "$work/figures.json"
+  printf '\nAddresses by node updates (REPRISE_CUDA_POINTERS=nodes)\n' | table
+  REPRISE_CUDA_POINTERS=nodes measurement figures-nodes 60 "$bin/reprise_device_figures" "${quick[@]}" --only graphs --json "$work/nodes.json"
+  [ ! -e "$work/figures.json" ] || cp "$work/figures.json" "$stem.json"
+  local model=bench/results/model-h100.json
+  case "$gpu" in *H200*) model=bench/results/model-h200.json ;; esac
+  if [ -n "$simulator" ]; then record model "not run" "the simulator's figures say nothing"
+  elif ! command -v "$python" > /dev/null; then record model "not run" "no $python"
+  elif [ -e "$work/figures.json" ]; then
+    begin model
+    if "$python" scripts/gpu_model.py compare --model "$model" --figures "$work/figures.json" > "$stem.md" 2> "$log"; then record model passed "$(grep -c 'to be explained' "$stem.md" || true) figures differ by more than 20 %"
+    else record model failed "$(tail -n 1 "$log" | cut -c1-200)"; fi
+  fi
+}
+
+# peers NAME ARGUMENT...: scripts/gpu_peers.py
+peers() {
+  local name=$1
+  shift
+  if [ -n "$simulator" ]; then record "$name" "not run" "the simulator is no GPU"
+  elif ! command -v "$python" > /dev/null; then record "$name" "not run" "no $python"
+  else measurement "$name" 100 "$python" scripts/gpu_peers.py --json "$work/$name.json" "$@"; fi
+}
+
+part_check() {
+  sanitizer memcheck 30 "$bin/test_ops" --gtest_filter='*/softmax:*/layer_norm:*/mm:*/linear:*/sum:*/gather:*/cumsum:*/scaled_dot_product_attention'
+  sanitizer racecheck 35 "$bin/test_gpu_kernels" --gtest_filter='-*Assemble*'
+  sanitizer synccheck 35 "$bin/test_gpu_kernels" --gtest_filter='-*Assemble*'
+  peers peers --no-compile
+}
+
+# What failed, one kernel at a time, each waited for and named.
+part_rest() {
+  local name filter
+  if [ -s "$work/failed" ]; then
+    while IFS=$'\t' read -r name filter; do
+      suite "serial-$name" env REPRISE_CUDA_DEBUG=serial "$bin/test_$(sed -E 's/^(ops|random)-[0-9]$/\1/; s/^products-.*/ops/' <<< "$name")" --gtest_filter="$filter"
+    done < <(head -n 20 "$work/failed")
+    JOBS=1 run_suites "$(time_for 60)"
+  else
+    record serial "not run" "nothing has failed"
+  fi
+  peers compiled --only-compile
+}
+
 run() {
-  local out=bench/results do_tests=1 do_bench=1 t
+  local out=bench/results parts=() per_part="" t
   simulator="" seconds="" suite=""
   while [ $# -gt 0 ]; do
     case "$1" in
       --out) out="${2:?--out needs a folder}"; shift ;;
-      --seconds) seconds="${2:?--seconds needs a number}"; shift ;;
-      --suite) suite="${2:?--suite needs a name}"; do_bench=0; shift ;;
+      --seconds) per_part="${2:?--seconds needs a number}"; shift ;;
+      --suite) suite="${2:?--suite needs a name}"; parts=(tests); shift ;;
+      --part) parts+=("${2:?--part needs a name}"); shift ;;
       --simulator) simulator=$(find . -name libreprise_cuda_sim.so -not -path './.git/*' | head -1); [ -n "$simulator" ] || { say "no libreprise_cuda_sim.so: build it first"; exit 1; } ;;
-      --tests) do_bench=0 ;;
-      --bench) do_tests=0 ;;
+      --tests) parts+=(tests) ;;
+      --bench) parts+=(bench) ;;
       *) say "unknown option '$1'"; exit 2 ;;
     esac
     shift
   done
-  seconds="${seconds:-$([ -n "$simulator" ] && echo 3600 || echo 540)}"
-  [[ "$seconds" =~ ^[0-9]+$ ]] || { say "--seconds: '$seconds' is no number"; exit 2; }
-  case " ${tests[*]} products-own products-library demo sanitizer " in
+  [ -z "$per_part" ] || [[ "$per_part" =~ ^[0-9]+$ ]] || { say "--seconds: '$per_part' is no number"; exit 2; }
+  case " ${tests[*]} products-own products-library demo " in
     *" ${suite:-ops} "*) ;;
-    *) say "no suite '$suite'; there are: ${tests[*]} products-own products-library demo sanitizer"; exit 2 ;;
+    *) say "no suite '$suite'; there are: ${tests[*]} products-own products-library demo"; exit 2 ;;
   esac
+  [ ${#parts[@]} -gt 0 ] || parts=(tests bench check rest)
+  for t in "${parts[@]}"; do
+    case "$t" in tests | bench | check | rest) ;; *) say "no part '$t'; there are: tests bench check rest"; exit 2 ;; esac
+  done
   [ -x "$bundle_dir/bin/reprise_device_figures" ] || { say "no $bundle_dir/: make it with scripts/gpu.sh bundle"; exit 1; }
 
   # The programs find their libraries by their own paths. LD_LIBRARY_PATH stays as it is: python3 and compute-sanitizer
@@ -277,8 +405,9 @@ run() {
   export TRITON_CACHE_DIR="${TRITON_CACHE_DIR:-$scratch/triton}" TORCHINDUCTOR_CACHE_DIR="${TORCHINDUCTOR_CACHE_DIR:-$scratch/inductor}"
   export REPRISE_TEST_DEVICE=cuda FUZZ_PROGRAMS="${FUZZ_PROGRAMS:-$([ -n "$simulator" ] && echo 100 || echo 200)}"
 
-  local quick=() info
-  part="" steps=() running="" child="" began=0 step_began=0 failed=()
+  quick=()
+  local info
+  part="" steps=() running="" child="" children=() began=0 step_began=0 failed=()
   if [ -n "$simulator" ]; then
     export REPRISE_CUDA_DRIVER="$PWD/$simulator"
     REPRISE_CUBLASLT="${REPRISE_CUBLASLT:-$(find "$PWD" -name libreprise_blaslt_sim.so -not -path '*/.git/*' | head -1)}"
@@ -311,36 +440,19 @@ run() {
   gpu="${gpu:-gpu}" driver="${driver:-unknown}" commit=$(cat "$bundle_dir/commit")
   mkdir -p "$out"
   stem="$out/$(printf '%s' "$gpu" | tr -c 'A-Za-z0-9._-' '-')-$(date +%F)"
+  work="$scratch/$(basename "$stem")"
+  mkdir -p "$work"
   trap ended EXIT
   trap 'exit 143' TERM INT HUP
 
-  if [ "$do_tests" = 1 ]; then
-    begin_part "tests${suite:+-$suite}"
-    local by_products='*/mm:*/bmm:*/linear:*/addmm:*/matmul'
-    if wanted demo; then demo; fi
-    if wanted products-own; then REPRISE_CUDA_PRODUCTS=own test_suite products-own 30 "$bin/test_ops" --gtest_filter="$by_products"; fi
-    if wanted products-library; then
-      if [[ "$products" = cuBLASLt* ]]; then REPRISE_CUDA_PRODUCTS=library test_suite products-library 30 "$bin/test_ops" --gtest_filter="$by_products"
-      else record products-library "not run" "$products"; fi
-    fi
-    for t in "${tests[@]}"; do
-      if ! wanted "$t"; then continue; fi
-      if [ -x "$bin/test_$t" ]; then test_suite "$t" "$([ -n "$suite" ] && echo 100 || { [ "$t" = ops ] && echo 80 || echo 50; })" "$bin/test_$t"
-      else record "$t" "not run" "it is not in the bundle"; fi
-    done
-    if wanted sanitizer; then sanitizer; fi
-  fi
-
-  if [ "$do_bench" = 1 ]; then
-    begin_part bench
-    rm -f "$stem.figures.json" "$stem.nodes.json" "$stem.peers.json"
-    measurement figures 60 "$bin/reprise_device_figures" "${quick[@]}" --json "$stem.figures.json"
-    printf '\nAddresses by node updates (REPRISE_CUDA_POINTERS=nodes)\n' | table
-    REPRISE_CUDA_POINTERS=nodes measurement figures-nodes 30 "$bin/reprise_device_figures" "${quick[@]}" --only graphs --json "$stem.nodes.json"
-    if [ -n "$simulator" ]; then record peers "not run" "the simulator is no GPU"
-    elif ! command -v "$python" > /dev/null; then record peers "not run" "no $python"
-    else measurement peers 100 "$python" scripts/gpu_peers.py --json "$stem.peers.json"; fi
-  fi
+  for part in "${parts[@]}"; do
+    case "$part" in tests) seconds=240 ;; bench) seconds=540 ;; check) seconds=300 ;; rest) seconds=420 ;; esac
+    [ -z "$simulator" ] || seconds=3600
+    seconds="${per_part:-$seconds}"
+    begin_part "$part"
+    "part_$part"
+    pack
+  done
   if [ ${#failed[@]} -gt 0 ]; then
     say "failed: ${failed[*]}"
     exit 1
@@ -352,7 +464,7 @@ run() {
     bundle) bundle ;;
     run) shift; run "$@" ;;
     all) bundle; run ;;
-    *) sed -n '2,30s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,40s/^# \{0,1\}//p' "$0"; exit 2 ;;
   esac
   exit
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The same measurements as bench/device, made by PyTorch (eager and compiled), Triton and cuBLASLt through PyTorch.
 
-usage: gpu_peers.py [--quick] [--json FILE] [--device cuda]
+usage: gpu_peers.py [--quick] [--json FILE] [--device cuda] [--no-compile | --only-compile]
 
 Exit status 3: none of it can run here.
 
@@ -18,6 +18,9 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--quick", action="store_true")
 parser.add_argument("--json")
 parser.add_argument("--device", default="cuda")
+which = parser.add_mutually_exclusive_group()
+which.add_argument("--no-compile", action="store_true", help="all but torch.compile, which takes minutes")
+which.add_argument("--only-compile", action="store_true", help="only torch.compile")
 args = parser.parse_args()
 rows, skipped, versions = [], [], {}
 KEEP_BUSY = 0.12  # seconds before anything is timed: clocks rise with load
@@ -149,6 +152,10 @@ def triton_softmax():
     return run
 
 
+def asked(peer):
+    return not args.no_compile if peer == "torch.compile" else not args.only_compile
+
+
 def fused(copy_rate, read_rate):
     r, c = (16, 256) if args.quick else (65536, 4096)
     for dtype, short in ((torch.float32, "f32"), (torch.bfloat16, "bf16")):
@@ -164,7 +171,11 @@ def fused(copy_rate, read_rate):
             ("sum over rows", 1, lambda x, y, w, b: x.sum(0)),
         ]
         for name, times, f in cases:
-            for peer, g in (("torch", f), ("torch.compile", torch.compile(f))):
+            for peer, g in (("torch", f), ("torch.compile", f)):
+                if not asked(peer):
+                    continue
+                g = torch.compile(f) if peer == "torch.compile" else f
+
                 def measure(peer=peer, g=g, name=name, times=times):
                     rate, reads = times * moved / seconds(lambda: g(x, y, w, b)), times == 1
                     row(peer, "fused kernels", f"{name} {short}", rate / 1e9, "GB/s", rate / (read_rate if reads else copy_rate), "read" if reads else "copy")
@@ -174,7 +185,7 @@ def fused(copy_rate, read_rate):
             f = triton_softmax()
             rate = 2 * moved / seconds(lambda: f(x))
             row("triton", "fused kernels", f"softmax {short}", rate / 1e9, "GB/s", rate / copy_rate, "copy")
-        if triton:
+        if triton and asked("triton"):
             attempt("triton", f"softmax {short}", measure_triton)
 
 
@@ -280,13 +291,25 @@ def decode(read_rate):
     warm, most = (2, 8) if args.quick else (20, 200)
     for name, shape in shapes.items():
         model = None
-        for peer in ("torch", "torch.compile"):
+        for peer in ("torch", "torch, CUDA graph", "torch.compile"):
+            if not asked(peer) or ("graph" in peer and device.type != "cuda"):
+                continue
+
             def measure():
                 nonlocal model
                 model = model or Llama(*shape)
-                f = model if peer == "torch" else torch.compile(model, mode="reduce-overhead", fullgraph=True)
+                f = torch.compile(model, mode="reduce-overhead", fullgraph=True) if peer == "torch.compile" else model
                 token = torch.tensor([7], device=device)
                 positions = [torch.tensor([p], device=device) for p in range(most)]
+                if "graph" in peer:  # one graph for all positions: the position is where it reads it
+                    at, out = positions[0].clone(), []
+                    with torch.no_grad():
+                        replay = queued_at_once(lambda: out.append(model(token, at)))
+
+                    def f(_, p):
+                        at.copy_(p)
+                        replay()
+                        return out[-1]
 
                 def step(p):
                     f(token, p).argmax().item()
@@ -317,7 +340,8 @@ try:
 except Exception as e:
     skip("torch", "everything", e)
     nothing_measured()
-products(read_rate)
+if not args.only_compile:
+    products(read_rate)
 attempt("torch", "fused kernels", lambda: fused(copy_rate, read_rate))
 attempt("torch", "decode", lambda: decode(read_rate))
 write()

@@ -34,5 +34,6 @@ void fused_kernels(const Setting&);
 void products(const Setting&);
 void decode(const Setting&);         ///< Llama shapes, random bfloat16 weights
 void changing_sizes(const Setting&);
+void micro(const Setting&);          ///< what single steps cost: reading back, nodes in chains and in branches, reads by size
 
 }  // namespace reprise::device_figures

@@ -1,11 +1,12 @@
+#include <stdexcept>
+
 #include "bench/device/measure.h"
-#include "jit/gpu/loop/compile.h"
+#include "bench/device/small_kernel.h"
 
 namespace reprise::device_figures {
 
 namespace {
 
-/// x += 1 on a few elements: the least that a node can do.
 kernels::LoopKernel small_kernel() {
   using kernels::BodyNode;
   kernels::LoopKernel k;
@@ -30,28 +31,35 @@ kernels::LoopKernel small_kernel() {
 
 }  // namespace
 
+SmallKernel::SmallKernel(device::Backend& d) : kernel_(small_kernel()), code_(jit::compile_gpu(kernel_, d.target())) {
+  if (!code_) throw std::runtime_error("no code is made for this device");
+  loaded_ = d.load(code_->image);
+  for (Int i : kernels::runtime_params(kernel_)) params_.push_back(i.hint());
+}
+
+device::KernelNode SmallKernel::node() const {
+  device::KernelNode n;
+  n.kernel = loaded_;
+  n.name = kernel_.name;
+  n.grid = code_->grid(params_.data());
+  n.block = code_->image->block;
+  n.shared_bytes = code_->image->shared_bytes;
+  n.cells = {0, 1};
+  n.params = params_;
+  return n;
+}
+
 void graphs(const Setting& s) {
   device::Backend& d = device::backend(s.device);
-  kernels::LoopKernel kernel = small_kernel();
-  jit::GpuKernelPtr code = jit::compile_gpu(kernel, d.target());
-  if (!code) return;
-  device::KernelPtr loaded = d.load(code->image);
-  std::vector<std::int64_t> params;
-  for (Int i : kernels::runtime_params(kernel)) params.push_back(i.hint());
+  const SmallKernel small(d);
   Tensor a = zeros({256}, {.device = s.device}), b = zeros({256}, {.device = s.device}), c = zeros({256}, {.device = s.device});
   for (int nodes : s.quick ? std::vector<int>{1, 10} : std::vector<int>{1, 10, 100, 500, 1000, 5000}) {
     // Another amount of shared memory: what another size is to the driver, a node whose parameters have to be set.
     auto build = [&](bool other_size = false) {
       auto g = d.new_graph(2);
       for (int i = 0; i < nodes; ++i) {
-        device::KernelNode n;
-        n.kernel = loaded;
-        n.name = kernel.name;
-        n.grid = code->grid(params.data());
-        n.block = code->image->block;
-        n.shared_bytes = code->image->shared_bytes + (other_size ? 16 : 0);
-        n.cells = {0, 1};
-        n.params = params;
+        device::KernelNode n = small.node();
+        if (other_size) n.shared_bytes += 16;
         std::vector<device::Graph::Node> after;
         if (i > 0) after.push_back(static_cast<device::Graph::Node>(i - 1));
         g->add(std::move(n), after);

@@ -1,10 +1,12 @@
 // Measures what a device with memory of its own can show: reprise_device_figures [--quick] [--only GROUP] [--json FILE]
+// or, without one, what scripts/gpu_model.py asks: reprise_device_figures --account
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "bench/device/account.h"
 #include "bench/device/measure.h"
 
 namespace df = reprise::device_figures;
@@ -16,8 +18,11 @@ int main(int argc, char** argv) {
     if (!std::strcmp(argv[i], "--quick")) s.quick = true;
     else if (!std::strcmp(argv[i], "--json") && i + 1 < argc) json = argv[++i];
     else if (!std::strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
-    else {
-      std::fprintf(stderr, "usage: reprise_device_figures [--quick] [--only GROUP] [--json FILE]   (groups: kernels products decode sizes graphs)\n");
+    else if (!std::strcmp(argv[i], "--account")) {
+      std::printf("%s\n", df::account().dump(1).c_str());
+      return 0;
+    } else {
+      std::fprintf(stderr, "usage: reprise_device_figures [--quick] [--only GROUP] [--json FILE] | --account   (groups: kernels products decode sizes graphs micro)\n");
       return 2;
     }
   }
@@ -56,7 +61,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   struct Group { const char* name; void (*run)(const df::Setting&); };
-  for (const Group& g : {Group{"kernels", df::fused_kernels}, {"products", df::products}, {"decode", df::decode}, {"sizes", df::changing_sizes}, {"graphs", df::graphs}}) {
+  for (const Group& g : {Group{"kernels", df::fused_kernels}, {"products", df::products}, {"decode", df::decode}, {"sizes", df::changing_sizes}, {"graphs", df::graphs}, {"micro", df::micro}}) {
     if (!only.empty() && only != g.name) continue;
     std::fprintf(stderr, "measuring: %s\n", g.name);
     try {

@@ -85,7 +85,8 @@ std::uint32_t barrier_reduce(std::uint32_t kind, std::uint32_t predicate, std::u
 
 void complete(std::uint32_t warp, std::uint32_t lane);
 
-/// Waits until every lane of the mask that has not ended does the same; then `result` is set.
+}  // namespace
+
 std::uint64_t together(std::uint32_t operation, std::uint32_t mask, std::uint32_t site) {
   Thread& t = self();
   if (!(mask >> t.lane & 1))
@@ -99,6 +100,8 @@ std::uint64_t together(std::uint32_t operation, std::uint32_t mask, std::uint32_
   if (t.state == Thread::State::Warp || g_exec.failed) yield();
   return t.result;
 }
+
+namespace {
 
 std::uint32_t reduced(std::uint32_t kind, std::uint32_t a, std::uint32_t b) {
   const auto sa = static_cast<std::int32_t>(a), sb = static_cast<std::int32_t>(b);
@@ -144,6 +147,7 @@ void perform(Thread* warp, std::uint32_t members) {
   const std::uint32_t op = warp[std::countr_zero(members)].operation;
   std::uint32_t ballot = 0, sum = 0;
   bool some = false;
+  if (op >= kTensorOperation) perform_tensor(op - kTensorOperation, warp, members);
   for (std::uint32_t m = members; m; m &= m - 1) {
     const std::uint32_t lane = static_cast<std::uint32_t>(std::countr_zero(m));
     ballot |= (warp[lane].in[0] != 0) << lane;
@@ -152,7 +156,9 @@ void perform(Thread* warp, std::uint32_t members) {
   }
   for (std::uint32_t m = members; m; m &= m - 1) {
     Thread& t = warp[std::countr_zero(m)];
-    if (op >= kShuffleLast)
+    if (op >= kTensorOperation)
+      continue;
+    else if (op >= kShuffleLast)
       t.result = shuffled(t, op - kShuffleLast, warp, members);
     else if (op == kVote)
       t.result = ballot;

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct Thread {
   std::uint32_t operation = 0, mask = 0;
   std::uint32_t in[3] = {0, 0, 0};
   std::uint64_t wide = 0, result = 0;
+  std::array<std::uint32_t, 10> fragment{};  ///< of mma: a, b, c, then the result
   std::vector<std::vector<AsyncCopy>> groups;  ///< cp.async: committed ones, then the open one
   std::vector<AsyncCopy> open;
 };
@@ -53,6 +55,11 @@ extern Execution g_exec;
 
 /// Leaves the running thread; returns when the scheduler picks it again.
 void yield();
+/// Waits until every lane of the mask that has not ended does the same; then `result` is set.
+std::uint64_t together(std::uint32_t operation, std::uint32_t mask, std::uint32_t site);
+/// Operations from here on are perform_tensor's (tensor.cc), less this.
+constexpr std::uint32_t kTensorOperation = 128;
+void perform_tensor(std::uint32_t operation, Thread* warp, std::uint32_t members);
 /// A thread ended: those of its warp that waited for it go on.
 void end_lane(const Thread&);
 bool on_kernel_stack(std::uint64_t p, std::uint64_t bytes);

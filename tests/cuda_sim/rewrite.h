@@ -49,6 +49,7 @@ class Rewriter {
   bool cooperation(llvm::CallBase*, llvm::StringRef, std::uint32_t site);
   bool memory_intrinsic(llvm::CallBase*, llvm::StringRef, std::uint32_t site);
   bool math(llvm::CallBase*, llvm::StringRef);
+  bool tensor(llvm::CallBase*, llvm::StringRef, std::uint32_t site);  // rewrite_tensor.cc
   void inline_assembly(llvm::CallBase*, std::uint32_t site);
 
   // Arithmetic that x86 and a GPU define differently (rewrite_arithmetic.cc)

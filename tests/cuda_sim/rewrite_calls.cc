@@ -14,7 +14,7 @@ namespace sim {
 using namespace llvm;
 
 void Rewriter::intrinsic(CallBase* c, StringRef n, std::uint32_t site) {
-  if (special_register(c, n) || cooperation(c, n, site) || memory_intrinsic(c, n, site) || math(c, n)) return;
+  if (special_register(c, n) || cooperation(c, n, site) || memory_intrinsic(c, n, site) || tensor(c, n, site) || math(c, n)) return;
   fail(CUDA_ERROR_INVALID_PTX, "the simulator does not know the intrinsic llvm.nvvm.", n.str(), " (in ",
        c->getFunction()->getName().str(), ")");
 }

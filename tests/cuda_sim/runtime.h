@@ -20,6 +20,7 @@ struct RuntimeFunction {
 };
 std::span<const RuntimeFunction> access_functions();       ///< access.cc
 std::span<const RuntimeFunction> cooperation_functions();  ///< cooperate.cc
+std::span<const RuntimeFunction> tensor_functions();       ///< tensor.cc
 std::span<const RuntimeFunction> math_functions();         ///< math.cc
 
 /// The running kernel is wrong: reports one line that names the kernel, block, thread and instruction, and ends the

@@ -42,13 +42,28 @@ const std::string& ptxas() {
   return path;
 }
 
-Assembled assemble(const std::string& ptx, const std::string& arch) {
+const std::string& ptxas_version() {
+  static const std::string version = [] {
+    std::string words;
+    if (ptxas().empty()) return words;
+    FILE* pipe = popen((ptxas() + " --version 2>&1").c_str(), "r");
+    if (!pipe) return words;
+    char buffer[512];
+    while (std::size_t n = std::fread(buffer, 1, sizeof buffer, pipe)) words.append(buffer, n);
+    pclose(pipe);
+    const std::size_t from = words.find("release ");
+    return from == words.npos ? "" : words.substr(from + 8, words.find_first_of(",\n", from) - from - 8);
+  }();
+  return version;
+}
+
+Assembled assemble(const std::string& ptx, const std::string& arch, bool keep_cubin) {
   static int serial = 0;
   const std::string stem = (std::filesystem::temp_directory_path() /
                             ("reprise_ptx_" + std::to_string(getpid()) + "_" + std::to_string(serial++)))
                                .string();
   std::ofstream(stem + ".ptx") << ptx;
-  const std::string command = ptxas() + " -v -arch=" + arch + " " + stem + ".ptx -o /dev/null 2>&1";
+  const std::string command = ptxas() + " -v -arch=" + arch + " " + stem + ".ptx -o " + (keep_cubin ? stem + ".cubin" : "/dev/null") + " 2>&1";
   Assembled r;
   FILE* pipe = popen(command.c_str(), "r");
   char buffer[4096];
@@ -56,6 +71,12 @@ Assembled assemble(const std::string& ptx, const std::string& arch) {
   const int status = pclose(pipe);
   r.ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   std::filesystem::remove(stem + ".ptx");
+  if (keep_cubin) {
+    std::ostringstream bytes;
+    bytes << std::ifstream(stem + ".cubin", std::ios::binary).rdbuf();
+    r.cubin = bytes.str();
+    std::filesystem::remove(stem + ".cubin");
+  }
   const std::size_t used = r.log.find("Used ");
   if (used != r.log.npos) r.registers = std::atoi(r.log.c_str() + used + 5);
   r.spilled_bytes = number_before(r.log, "bytes spill stores") + number_before(r.log, "bytes spill loads");

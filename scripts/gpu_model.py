@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""What Reprise is expected to take on a GPU, from bytes, launches and instructions; and measured figures beside it.
+
+usage: gpu_model.py predict --gpu h100|h200 [--account FILE] [--out STEM]   writes STEM.json and STEM.md
+       gpu_model.py compare --model FILE --figures FILE [--figures FILE...]   a table on stdout, with the difference in per cent
+
+--account: what `reprise_device_figures --account` prints (bench/results/model-account.json). Kernels are those of tests/gpu/kernels.txt. Rows have the groups, names
+and units of reprise_device_figures. The model is written before a run, so that the run tests it: it is not fitted to one.
+
+A kernel takes as long as the slowest of: its bytes at the memory's rate; its instructions at the rate of the schedulers; its bytes at the
+rate that the loads under way allow (Little's law); besides, a part of the others, which is not hidden behind that, and a ramp.
+"""
+import argparse
+import json
+import os
+import re
+import sys
+
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+# From the vendor's data sheets (SXM modules): GB/s, multiprocessors, GHz at load, KiB of L2. `copy`, `read`: parts of the nominal
+# bandwidth that copies and reads are known to reach on HBM3 (published measurements; the H200's of 4.8 TB/s).
+GPUS = {
+    "h100": {"name": "H100 SXM", "bandwidth": 3350e9, "sms": 132, "clock": 1.755e9, "copy": 0.89, "read": 0.90},
+    "h200": {"name": "H200 SXM", "bandwidth": 4800e9, "sms": 132, "clock": 1.755e9, "copy": 0.895, "read": 0.88},
+}
+REGISTERS, SHARED, THREADS, BLOCKS = 65536, 227 << 10, 2048, 32  # of a multiprocessor of sm_90 (CUDA's programming guide)
+ISSUE = 0.70          # part of the four schedulers' slots that straight code fills: an assumption
+LATENCY = 0.65e-6     # s, of a load of global memory under load: published microbenchmarks say 0.5 to 0.8
+EXPOSED = 0.25        # part of the shorter of memory and instructions that is not hidden behind the longer: an assumption
+NODE_GAP = 1.3e-6     # s between dependent nodes of a graph: published for H100
+RAMP = 2.0e-6         # s until a kernel's loads flow, and for its last blocks: an assumption
+SMALL = 2.5e-6        # s of a node with little to do, of one block or few: an assumption
+LAUNCH = 5.0e-6       # s of the host for a graph's launch, and 20 ns a node: published for CUDA 12
+LAUNCH_NODE = 0.02e-6
+ADD_NODE, INSTANTIATE_NODE, SET_NODE = 0.6e-6, 2.5e-6, 0.6e-6  # s of the host a node: assumptions
+READ_BACK = 8e-6      # s, of a wait with a few bytes copied to the host
+FMA_TURN = 512        # of a thread in a turn of the tiled product: 64 x 64 x 16 by 128 threads
+SIZE = {"f32": 4, "bf16": 2, "f16": 2}
+LONG = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
+
+
+class Kernel:
+    def __init__(self, line):
+        words = line.split(None, 11)
+        (self.regs, _, self.shared, self.threads, self.load, self.store, self.flight, self.tensor, self.mufu, self.copies, self.instr) = map(int, words[:11])
+        rest = words[11].split()
+        self.turns = []
+        while rest and (m := re.fullmatch(r"(\d+)/(\d+)\+(\d+)@(\d+)", rest[0])):
+            self.turns.append(tuple(map(int, m.groups())))
+            rest.pop(0)
+        if rest and rest[0] == "-":
+            rest.pop(0)
+        self.name = " ".join(rest)
+
+    def blocks(self):
+        """Resident on a multiprocessor."""
+        per_warp = -(-self.regs * 32 // 256) * 256
+        return max(1, min(REGISTERS // (per_warp * self.threads // 32), SHARED // (self.shared + 1024), THREADS // self.threads, BLOCKS))
+
+    def passes(self):
+        """Turns of the vector path, without the tails of loops that take several at a time."""
+        out = []
+        for t in self.turns:
+            if t[3] != self.load:
+                continue
+            if out and t[2] == 0 and out[-1][2] == 0 and out[-1][1] == 2 * t[1]:
+                continue
+            out.append(t)
+        return out
+
+    def instructions_per_byte(self, inputs, outputs):
+        """A thread's, for a byte of one of the row's tensors: what is read in each pass, or written in the last."""
+        return sum(i / (stored / outputs if stored and outputs else loaded / inputs) for i, loaded, stored, _ in self.passes())
+
+
+def kernels(path):
+    out = {}
+    with open(path) as f:
+        for line in f:
+            if line.strip() and not line.startswith("#"):
+                k = Kernel(line)
+                out.setdefault(k.name, k)
+    return out
+
+
+def find(table, start):
+    for name, k in table.items():
+        if name.startswith(start):
+            return k
+    raise SystemExit(f"gpu_model.py: tests/gpu/kernels.txt has no kernel '{start}...'")
+
+
+class Model:
+    def __init__(self, gpu, table, account):
+        self.g, self.table, self.account, self.rows = gpu, table, account, []
+        self.read, self.copy = gpu["bandwidth"] * gpu["read"], gpu["bandwidth"] * gpu["copy"]
+        self.issue = gpu["sms"] * 4 * gpu["clock"] * ISSUE * 32  # threads' instructions a second
+
+    def row(self, group, name, value, unit, why, part=0.0, of=""):
+        self.rows.append({"group": group, "name": name, "predicted": value, "unit": unit, "because": why, **({"part": part, "of": of} if part else {})})
+
+    def in_flight_rate(self, k, blocks=None, flight=None, duty=1.0):
+        """Bytes a second that the loads under way allow. blocks: of the whole grid, where it does not fill the device."""
+        resident = self.g["sms"] * k.blocks() if blocks is None else min(blocks, self.g["sms"] * k.blocks())
+        return resident * k.threads * (flight or k.flight) * k.load * duty / LATENCY
+
+    def fused(self):
+        rows, cols = 65536, 4096
+        cases = [("gelu(2 x + y) y - x", "gelu_chain", 3, 1, 1, False), ("rms_norm", "rms_norm", 2, 1, 1, False), ("layer_norm", "layer_norm", 2, 1, 1, False),
+                 ("softmax", "softmax", 2, 1, 1, False), ("silu(x) y", "silu_mul", 3, 2, 1, False), ("sum over rows", "column_sums", 1, 1, 0, True)]
+        for t in ("f32", "bf16"):
+            moved = rows * cols * SIZE[t]
+            for name, kernel, tensors, inputs, outputs, reads in cases:
+                k = find(self.table, f"{kernel} {LONG[t]}:")
+                best = self.read if reads else self.copy
+                instructions = k.instructions_per_byte(inputs, outputs) * moved
+                # Column sums: a block for 32 vectors of columns; chunks of rows are several launches' (about two blocks a multiprocessor).
+                flying = self.in_flight_rate(k, blocks=2 * self.g["sms"] if reads else None, flight=k.flight)
+                times = {"bytes": tensors * moved / best, "instructions": instructions / self.issue, "loads under way": tensors * moved / flying}
+                why = max(times, key=times.get)
+                shorter = min(times["instructions"], max(times["bytes"], times["loads under way"]))
+                seconds = max(times.values()) + EXPOSED * shorter + RAMP
+                rate = tensors * moved / seconds
+                self.row("fused kernels", f"{name} {t}", rate / 1e9, "GB/s", why, rate / best, "read" if reads else "copy")
+
+    def dot_rate(self, k, n, depth):
+        """product_dot of one row: four warps share a column where there are few; the batched loop needs eight runs a lane."""
+        runs = depth * 2 / 16 / 32 / (4 if n < 4096 else 1)
+        flight, duty = (8, 0.45) if runs >= 8 else (1, 0.8)
+        return min(self.read, self.in_flight_rate(k, flight=flight, duty=duty))
+
+    def products(self):
+        for t in ("f32", "bf16"):
+            k = find(self.table, f"product(dtype={t}, a_lines=deep, b_lines=deep")
+            loop = max(k.turns, key=lambda x: x[0])  # what a block does but for prologue and epilogue
+            rate = self.g["sms"] * 4 * self.g["clock"] * ISSUE * 32 * 2 * FMA_TURN / loop[0]
+            for m in ("1024 x 1024 x 1024", "4096 x 4096 x 4096", "128 x 4096 x 4096"):
+                rows, n, depth = (int(x) for x in m.split(" x "))
+                tiles = -(-rows // 64) * (n // 64)
+                waves = -(-tiles // (self.g["sms"] * k.blocks()))
+                full = min(1.0, tiles / (waves * self.g["sms"] * k.blocks()))
+                flops = 2.0 * rows * n * depth
+                seconds = flops / (rate * full) + RAMP
+                self.row("products", f"{m} {t}", flops / seconds / 1e12, "Tflop/s", "instructions")
+            dot = find(self.table, f"product_dot(dtype={t}, m=1, bias=0")
+            for n, depth, name in ((4096, 4096, "1 x 4096 x 4096"), (14336, 4096, "1 x 14336 x 4096 and back")):
+                size = n * depth * SIZE[t]
+                seconds = size / self.dot_rate(dot, n, depth) + RAMP + NODE_GAP
+                self.row("products", f"{name} {t}", size / seconds / 1e9, "GB/s", "bytes and a node's ramp", size / seconds / self.read, "read")
+
+    def decode(self):
+        dot = find(self.table, "product_dot(dtype=bf16, m=1, bias=0")
+        for name, a in self.account.items():
+            d, h, q, kv = a["dim"], a["hidden"], a["heads"] * a["head_dim"], a["kv_heads"] * a["head_dim"]
+            of_layer = [(q, d), (kv, d), (kv, d), (d, q), (h, d), (h, d), (d, h)]
+            weights = sum(2 * n * k / self.dot_rate(dot, n, k) for n, k in of_layer) * a["layers"] + 2 * a["vocabulary"] * d / self.dot_rate(dot, a["vocabulary"], d)
+            # On the longest way: products that wait for each other pay a ramp each, what is between them is short.
+            product_steps = 4 * a["layers"] + 1
+            others = a["depth"] - product_steps
+            cache = 4 * kv * a["layers"] * a["position"] / self.read
+            device = weights + cache + a["depth"] * NODE_GAP + product_steps * RAMP + others * SMALL
+            host = LAUNCH + a["nodes"] * LAUNCH_NODE + 2 * READ_BACK + 4 * a["layers"] * SET_NODE
+            seconds = device + host
+            self.row("decode", f"Llama {name} bfloat16, batch 1", 1 / seconds, "tokens/s",
+                     f"weights {weights * 1e3:.2f} ms, {a['depth']} dependent nodes {1e3 * (device - weights):.2f} ms, host {host * 1e3:.2f} ms", a["weight_bytes"] / seconds / self.read, "read")
+
+    def attention(self):
+        for length in (2048, 8192):
+            for depth in (64, 128):
+                k = find(self.table, f"attention(dtype=bf16, depth={depth}, width={depth}, mask=none")
+                heads = 32
+                flops = 4.0 * heads * length * length * depth / 2
+                # A turn over 64 keys: 2 * queries * 64 * depth multiplications by 128 threads, of the instructions of the whole loop.
+                queries = 64 if depth <= 64 else 32
+                fmas = 2 * queries * 64 * depth / 128
+                loop = max(t[0] for t in k.turns)
+                rate = self.g["sms"] * 4 * self.g["clock"] * ISSUE * 32 * 2 * min(0.6, fmas / (fmas + loop))
+                seconds = flops / rate + RAMP
+                self.row("prefill attention", f"causal, 32 heads of {depth}, {length} tokens bf16", flops / seconds / 1e12, "Tflop/s", "instructions: no tensor cores")
+
+    def graphs(self):
+        for nodes in (1, 10, 100, 500, 1000, 5000):
+            at = f"{nodes} nodes" if nodes != 1 else "1 nodes"
+            self.row("graphs", f"build and instantiate, {at}", (30e-6 + nodes * (ADD_NODE + INSTANTIATE_NODE)) * 1e6, "us", "assumed cost of a node")
+            self.row("graphs", f"launch (host), {at}", (LAUNCH + nodes * LAUNCH_NODE) * 1e6, "us", "published cost of a launch")
+            self.row("graphs", f"launch (host) with addresses that moved, {at}", (LAUNCH + SET_NODE + nodes * LAUNCH_NODE) * 1e6, "us", "one node is updated")
+            self.row("graphs", f"run (device), {at}", (LAUNCH / 2 + nodes * (NODE_GAP + 0.3e-6)) * 1e6, "us", "node gap")
+            self.row("graphs", f"build and change to another size, {at}", (10e-6 + nodes * (ADD_NODE + SET_NODE)) * 1e6, "us", "every node is set")
+        self.row("changing sizes", "host time of a call with a size never seen", (LAUNCH + 25 * (ADD_NODE + SET_NODE) + 60e-6) * 1e6, "us", "25 nodes are set")
+
+    def all(self):
+        self.row("bandwidth", "copy, read and written", self.copy / 1e9, "GB/s", "data sheet")
+        self.row("bandwidth", "sum of all", self.read / 1e9, "GB/s", "data sheet")
+        self.fused(), self.products(), self.attention(), self.decode(), self.graphs()
+        return self.rows
+
+
+def markdown(title, rows, measured=None):
+    out = [f"# {title}", ""]
+    out.append("Written by scripts/gpu_model.py from tests/gpu/kernels.txt and `reprise_device_figures --account`. Nothing here was measured.\n" if measured is None else "Measured figures beside the model's.\n")
+    group = None
+    for r in rows:
+        if r["group"] != group:
+            group = r["group"]
+            out += ["", f"## {group}", ""]
+            out += ["| what | expected | unit | part | bound by |", "|---|---|---|---|---|"] if measured is None else ["| what | expected | measured | unit | difference | |", "|---|---|---|---|---|---|"]
+        if measured is None:
+            part = f"{r['part']:.2f} of {r['of']}" if r.get("part") else ""
+            out.append(f"| {r['name']} | {r['predicted']:.4g} | {r['unit']} | {part} | {r['because']} |")
+            continue
+        m = measured.get((r["group"], r["name"]))
+        if m is None:
+            out.append(f"| {r['name']} | {r['predicted']:.4g} | | {r['unit']} | not measured | |")
+        else:
+            off = 100 * (m / r["predicted"] - 1)
+            out.append(f"| {r['name']} | {r['predicted']:.4g} | {m:.4g} | {r['unit']} | {off:+.0f} % | {'to be explained: ' + r['because'] if abs(off) > 20 else ''} |")
+    return "\n".join(out) + "\n"
+
+
+def read_json(path):
+    try:
+        with open(path) as f:
+            return json.load(f)
+    except (OSError, ValueError) as e:
+        raise SystemExit(f"gpu_model.py: {path}: {e}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    sub = parser.add_subparsers(dest="what", required=True)
+    p = sub.add_parser("predict")
+    p.add_argument("--gpu", choices=sorted(GPUS), required=True)
+    p.add_argument("--account", default=os.path.join(ROOT, "bench", "results", "model-account.json"))
+    p.add_argument("--out")
+    c = sub.add_parser("compare")
+    c.add_argument("--model", required=True)
+    c.add_argument("--figures", action="append", required=True)
+    a = parser.parse_args()
+    if a.what == "predict":
+        gpu = GPUS[a.gpu]
+        table = kernels(os.path.join(ROOT, "tests", "gpu", "kernels.txt"))
+        rows = Model(gpu, table, read_json(a.account)).all()
+        text = markdown(f"What is expected on {gpu['name']}", rows)
+        if not a.out:
+            sys.stdout.write(text)
+            return
+        with open(a.out + ".md", "w") as f:
+            f.write(text)
+        with open(a.out + ".json", "w") as f:
+            json.dump({"gpu": gpu["name"], "constants": gpu, "rows": rows}, f, indent=1)
+            f.write("\n")
+        return
+    model, measured = read_json(a.model), {}
+    for path in a.figures:
+        for r in read_json(path).get("rows", []):
+            measured.setdefault((r["group"], r["name"]), r["measured"])
+    sys.stdout.write(markdown(f"{model['gpu']}: measured and expected", model["rows"], measured))
+
+
+if __name__ == "__main__":
+    main()
