@@ -38,11 +38,11 @@ class HostCopy {
 /// what operators with effects have in common.
 class Dependencies {
  public:
-  Dependencies(const Program& p, SlotValues slots, const std::vector<std::int64_t>& temp_offset) : state_(p.buffer_bytes.size() + 2) {
+  Dependencies(const Program& p, SlotValues slots, const std::vector<std::int64_t>& bounds, const std::vector<std::int64_t>& temp_offset) : state_(p.buffer_bytes.size() + 2) {
     for (std::size_t b = 0; b < p.buffer_bytes.size(); ++b) {
       if (temp_offset[b] < 0) continue;
       state_[b].begin = temp_offset[b];
-      state_[b].end = temp_offset[b] + slots[p.buffer_bytes[b]];
+      state_[b].end = temp_offset[b] + p.room_for(static_cast<std::uint32_t>(b), slots, bounds);
     }
   }
 
@@ -110,20 +110,20 @@ bool has_effects(const Program& p, const Program::NativeStep& s) {
 
 }  // namespace
 
-DeviceReplay::DeviceReplay(const Program& p) : program_(p), device_(device::backend(p.device)) {
+DeviceReplay::DeviceReplay(const Program& p, const std::vector<std::int64_t>& bounds) : program_(p), bounds_(bounds), device_(device::backend(p.device)) {
   for (std::size_t i = 0; i < p.graph.inputs.size(); ++i)
     if (p.input_buffer[i] >= 0 && device::runs_host_code(p.graph.meta(p.graph.inputs[i].value).device)) host_inputs_.push_back(static_cast<std::uint32_t>(p.input_buffer[i]));
 }
 
-std::unique_ptr<DeviceReplay> DeviceReplay::make(const Program& p, SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse, bool sealed) {
-  std::unique_ptr<DeviceReplay> made(new DeviceReplay(p));
+std::unique_ptr<DeviceReplay> DeviceReplay::make(const Program& p, SlotValues slots, const std::vector<std::int64_t>& bounds, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse, bool sealed) {
+  std::unique_ptr<DeviceReplay> made(new DeviceReplay(p, bounds));
   made->build(slots, temp_offset, reuse ? std::move(reuse->segments_) : std::vector<Segment>(), sealed);
   return made;
 }
 
 void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse, bool sealed) {
   const Program& p = program_;
-  Dependencies dependencies(p, slots, temp_offset);
+  Dependencies dependencies(p, slots, bounds_, temp_offset);
   const std::uint32_t workspace_cell = static_cast<std::uint32_t>(p.workspace_cell());
   std::unique_ptr<device::Graph> graph;
   std::uint32_t first = 0;
@@ -195,9 +195,9 @@ void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp
       }
     }
     params.clear();
-    for (Slot slot : s.params) params.push_back(slots[slot]);
+    for (Slot slot : s.plain) params.push_back(slots[slot]);
     device::KernelNode node;
-    node.grid = s.loop ? s.loop->grid(params.data()) : device::Dim3{static_cast<std::uint32_t>(slots[s.blocks]), 1, 1};  // more than there are numbers for, no memory holds
+    node.grid = {static_cast<std::uint32_t>(s.bound < 0 ? p.blocks_of(s, slots) : bounds_[static_cast<std::size_t>(s.bound)]), 1, 1};  // more than there are numbers for, no memory holds
     // What has nothing to do for these sizes is left out. A graph that is reused for sizes at which other kernels work has
     // another shape then, and is made anew: that is rare, and nodes that are there and disabled cost memory in every graph and time at every run.
     if (node.grid.count() == 0) continue;
@@ -206,6 +206,7 @@ void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp
     node.block = s.image->block;
     node.shared_bytes = s.image->shared_bytes;
     node.cells = s.buffers;
+    node.cells.insert(node.cells.end(), s.words.begin(), s.words.end());
     node.params = params;
     std::vector<device::Graph::Node> after = dependencies.of(p.uses[i]);
     dependencies.add(p.uses[i], graph_at(i).add(std::move(node), after));

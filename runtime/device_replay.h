@@ -23,7 +23,8 @@ class DeviceReplay {
   /// `slots`, `temp_offset` (by buffer, -1: not a temp) of the recording; `reuse`: executable graphs of another recording
   /// of the same program, which are changed to these sizes instead of making new ones (may be null; consumed). `sealed`: none are made; where those
   /// cannot be changed, the nodes are queued at each run.
-  static std::unique_ptr<DeviceReplay> make(const Program&, SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse, bool sealed);
+  /// `bounds`: of the recording (Program::bounds), which keeps them.
+  static std::unique_ptr<DeviceReplay> make(const Program&, SlotValues slots, const std::vector<std::int64_t>& bounds, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse, bool sealed);
 
   /// Bytes that it works in besides the buffers: for products of the device's library.
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
@@ -37,7 +38,7 @@ class DeviceReplay {
   std::int64_t graph_bytes() const;   ///< device memory of the executable graphs
 
  private:
-  explicit DeviceReplay(const Program&);
+  DeviceReplay(const Program&, const std::vector<std::int64_t>& bounds);
   struct Segment {
     std::unique_ptr<device::GraphExec> exec;  ///< null: a step of the host
     std::uint32_t first = 0, last = 0;        ///< steps [first, last)
@@ -54,6 +55,7 @@ class DeviceReplay {
                    SlotValues slots, device::Stream&);
 
   const Program& program_;
+  const std::vector<std::int64_t>& bounds_;
   device::Backend& device_;
   std::vector<Segment> segments_;
   std::optional<Program::GpuId> sure_fault_;  ///< it checks indices into a dimension of size 0

@@ -345,7 +345,7 @@ Folding::Folding(FoldedParts made, Makers makers) : folds(!made.parts.empty()), 
     for (std::size_t i = 0; i < p.program.graph.outputs.size(); ++i) p.results.push_back(static_cast<std::int32_t>(i));
     s.n_values += p.results.size();
     s.read.insert(s.read.end(), p.inputs.begin(), p.inputs.end());
-    s.words.insert(s.words.end(), p.program.key_words.begin(), p.program.key_words.end());
+    for (const std::vector<std::uint32_t>* l : {&p.program.key_words, &p.program.moving_words}) s.words.insert(s.words.end(), l->begin(), l->end());
     s.words.insert(s.words.end(), p.naming.words.begin(), p.naming.words.end());
     s.parts.push_back(std::move(p));
   }

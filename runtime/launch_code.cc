@@ -13,6 +13,7 @@
 #include "jit/cpu/loop/compile.h"
 #include "jit/cpu/micro/compile.h"
 #include "jit/gpu/kernels/compile.h"
+#include "kernels/gpu/launches.h"
 
 namespace reprise::runtime {
 
@@ -67,10 +68,10 @@ class Workshop {
   void make(Job& job) {
     const bool guarded = job.launch->guard.has_value();
     if (const auto* loop = std::get_if<kernels::LoopLaunch>(&job.launch->what)) {
-      if (!target_.arch.empty()) job.to->gpu = jit::compile_gpu(loop->kernel, target_, guarded);
+      if (!target_.arch.empty()) job.to->gpu = jit::compile_gpu(loop->kernel, target_, guarded, true);
       if (!job.to->gpu) job.to->loop = jit::compile(loop->kernel);
     } else if (const auto* gpu = std::get_if<kernels::GpuLaunch>(&job.launch->what)) {
-      job.to->image = jit::compile_gpu(gpu->code, target_, guarded);
+      job.to->image = jit::compile_gpu(gpu->code, target_, guarded, kernels::words_of(*gpu));
     } else {
       job.to->micro[job.micro] = jit::compile(std::get<kernels::NativeLaunch>(job.launch->what).micro[job.micro]);
     }

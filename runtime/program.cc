@@ -1,6 +1,7 @@
 #include "runtime/program.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include "graph/view_column.h"
 #include "base/hash.h"
 #include "device/backend.h"
+#include "kernels/gpu/launches.h"
 #include "kernels/loop/analysis.h"
 #include "kernels/plan/temp_plan.h"
 #include "kernels/reference/undeclared_writes.h"
@@ -31,6 +33,11 @@ class Builder {
     code_ = compile_launches(p.lowered.launches, target_, makers);
   }
 
+  /// Of what a recording is made for: on devices, all that is no word.
+  Slot fixed(Int i) {
+    if (!target_.arch.empty()) fixed_.add(i);
+    return slot(i);
+  }
   Slot slot(Int i) {
     const Slot s{p_.exprs.add(i)};
     if (i.is_symbolic() && i.expr()->is_float()) computed_.emplace(s, i);
@@ -40,6 +47,11 @@ class Builder {
     std::vector<Slot> out;
     for (Int i : list) out.push_back(slot(i));
     return out;
+  }
+  void fix(const Layout& l) {
+    for (Int i : l.sizes) fixed(i);
+    for (Int i : l.strides) fixed(i);
+    fixed(l.offset);
   }
   SlotLayout layout(const Layout& l) { return {slots(l.sizes), slots(l.strides), slot(l.offset)}; }
 
@@ -52,8 +64,12 @@ class Builder {
       step.buffers = l.buffers;
       const std::vector<Int> params = kernels::runtime_params(l.kernel);
       const std::size_t numbers = params.size() - static_cast<std::size_t>(kernels::param_slots(l.kernel).floats);
-      for (std::size_t i = 0; i < numbers; ++i) step.params.push_back(slot(params[i]));
       for (std::size_t i = numbers; i < params.size(); ++i) step.buffers.push_back(float_cell(params[i]));
+      if (kernels::grid_moves(l.kernel)) step.words.push_back(grid_cell(l.kernel.extents));
+      for (std::size_t i = 0; i < numbers; ++i) {
+        step.params.push_back(slot(params[i]));
+        step.words.push_back(cell({std::nullopt, step.params.back()}));
+      }
       return add_gpu(std::move(step));
     }
     Program::LoopStep step;
@@ -62,8 +78,8 @@ class Builder {
     p_.code.push_back(std::move(code));
     step.launch = launch;
     step.first_param = static_cast<std::uint32_t>(p_.param_slots.size());
-    for (Int i : kernels::runtime_params(l.kernel)) p_.param_slots.push_back(slot(i));
-    step.tasks = slot(kernels::task_count(l.kernel));
+    for (Int i : kernels::runtime_params(l.kernel)) p_.param_slots.push_back(fixed(i));
+    step.tasks = fixed(kernels::task_count(l.kernel));
     p_.exprs.must_fit(static_cast<std::uint32_t>(step.tasks));  // a scatter's places are no value, whose sizes would be checked
     step.work = slot(kernels::work_per_task(l.kernel));
     step.n_pointers = static_cast<std::uint32_t>(l.buffers.size());
@@ -77,12 +93,18 @@ class Builder {
     step.launch = launch;
     step.image = std::move(code_[launch].image);
     step.buffers = g.buffers;
-    for (Int i : g.ints) step.params.push_back(slot(i));
+    const std::vector<bool> words = kernels::words_of(g);
+    if (words[0]) step.words.push_back(grid_cell({g.blocks}));
+    for (std::size_t i = 0; i < g.ints.size(); ++i) {
+      step.params.push_back(slot(g.ints[i]));
+      if (words[i + 1]) step.words.push_back(cell({std::nullopt, step.params.back()}));
+      else step.plain.push_back(step.params.back());
+    }
     step.blocks = slot(g.blocks);
     if (const std::optional<kernels::ValueCheck>& check = p_.lowered.launches[launch].check)
-      step.check = {slot(numel(check->sizes)), slot(check->extent), slots(check->sizes)};
-    // A library's kernel knows nothing of guards.
-    if (g.product && !guard_of(launch)) step.product = g.product->map<Slot>([&](Int i) { return slot(i); });
+      step.check = {fixed(numel(check->sizes)), fixed(check->extent), slots(check->sizes)};
+    // A library's kernel knows nothing of guards, nor of words.
+    if (g.product && !guard_of(launch)) step.product = g.product->map<Slot>([&](Int i) { return fixed(i); });
     step.alternative = g.alternative;
     add_gpu(std::move(step));
   }
@@ -92,11 +114,12 @@ class Builder {
     step.launch = launch;
     for (const kernels::Operand& o : n.operands) {
       REPRISE_CHECK(o.layout.dim() <= kMaxRank);
+      fix(o.layout);
       step.views.push_back({o.buffer, layout(o.layout)});
       p_.view_places.push_back({o.buffer, step.views.back().layout.offset, item_size(o.dtype)});
     }
-    for (Int i : n.ints) step.ints.push_back(slot(i));
-    for (const Scalar& s : n.numbers) step.numbers.push_back(slot(s.word()));
+    for (Int i : n.ints) step.ints.push_back(fixed(i));
+    for (const Scalar& s : n.numbers) step.numbers.push_back(fixed(s.word()));
     for (jit::CodePtr& code : code_[launch].micro) {
       step.micro.push_back(code->entry);
       p_.code.push_back(std::move(code));
@@ -254,6 +277,36 @@ class Builder {
     }
   }
 
+  /// What recordings are made for, and what they leave to words. When all slots are there.
+  void add_key() {
+    auto of_call = [&](std::uint32_t w) {
+      return w != detail::kSeedValue && w != detail::kOffsetValue && std::none_of(p_.floats.begin(), p_.floats.end(), [&](const auto& f) { return !f.computed && f.word == w; });
+    };
+    const std::vector<std::uint32_t> all = p_.exprs.words(), fixed = target_.arch.empty() ? all : fixed_.words();
+    for (std::uint32_t w : all) {
+      if (!of_call(w)) continue;
+      (std::binary_search(fixed.begin(), fixed.end(), w) ? p_.key_words : p_.moving_words).push_back(w);
+    }
+    if (p_.moving_words.empty()) return;
+    auto moves = [&](const Ints& of) {
+      guards::ExprProgram alone;
+      for (Int i : of) alone.add(i);
+      const std::vector<std::uint32_t> words = alone.words();
+      return std::any_of(words.begin(), words.end(), [&](std::uint32_t w) { return std::binary_search(p_.moving_words.begin(), p_.moving_words.end(), w); });
+    };
+    for (const auto& [step, of] : grids_) {
+      if (!moves(of)) continue;
+      p_.gpu_steps[step].bound = static_cast<std::int32_t>(p_.bounded_grids.size());
+      p_.bounded_grids.push_back(static_cast<Program::GpuId>(step));
+    }
+    p_.buffer_bound.assign(p_.lowered.buffers.size(), -1);
+    for (std::uint32_t b : p_.temps) {
+      if (!moves({p_.lowered.buffers[b].bytes})) continue;
+      p_.buffer_bound[b] = static_cast<std::int32_t>(p_.bounded_grids.size() + p_.bounded_buffers.size());
+      p_.bounded_buffers.push_back(b);
+    }
+  }
+
   /// Which buffers each step touches, and how.
   void add_uses() {
     std::vector<bool> stored(p_.lowered.buffers.size());
@@ -273,16 +326,25 @@ class Builder {
   }
 
  private:
+  std::uint32_t cell(const Program::WordCell& c) {
+    const std::uint64_t key = hash_mix(hash_mix(hash_mix(kHashSeed, c.word ? *c.word + 1 : 0), static_cast<std::uint64_t>(c.slot)), static_cast<std::uint64_t>(c.grid));
+    auto [at, end] = cells_.equal_range(key);
+    while (at != end && !(p_.word_cells[at->second] == c)) ++at;
+    if (at == end) at = cells_.emplace(key, static_cast<std::uint32_t>(p_.word_cells.size())), p_.word_cells.push_back(c);
+    return static_cast<std::uint32_t>(p_.workspace_cell() + 1) + at->second;
+  }
+  /// The cell of how many blocks the next of gpu_steps has, which these numbers decide.
+  std::uint32_t grid_cell(const Ints& of) {
+    grids_.emplace_back(static_cast<std::uint32_t>(p_.gpu_steps.size()), of);
+    return cell({std::nullopt, Slot{}, static_cast<std::int32_t>(p_.gpu_steps.size())});
+  }
   /// The cell of a float, given as its bits.
   std::uint32_t float_cell(Int bits) {
-    Program::FloatCell made;
+    Program::WordCell made;
     for (auto [word, symbol] : floats_)
       if (identical(symbol, bits)) made.word = word;
     if (!made.word) made.slot = slot(bits);
-    std::vector<Program::FloatCell>& cells = p_.float_cells;
-    auto at = std::find_if(cells.begin(), cells.end(), [&](const Program::FloatCell& c) { return c.word == made.word && c.slot == made.slot; });
-    if (at == cells.end()) at = cells.insert(at, made);
-    return static_cast<std::uint32_t>(p_.workspace_cell() + 1 + static_cast<std::size_t>(at - cells.begin()));
+    return cell(made);
   }
   const std::optional<std::uint32_t>& guard_of(std::uint32_t launch) const { return p_.lowered.launches[launch].guard; }
 
@@ -294,6 +356,9 @@ class Builder {
   static std::uint32_t take(std::uint32_t& total, std::size_t n) { return std::exchange(total, total + static_cast<std::uint32_t>(n)); }
 
   device::CodeTarget target_;
+  guards::ExprProgram fixed_;
+  std::vector<std::pair<std::uint32_t, Ints>> grids_;            // of gpu_steps with a word for their grid: what decides about it
+  std::unordered_multimap<std::uint64_t, std::uint32_t> cells_;  // of word_cells, by hash
   std::vector<LaunchCode> code_;   // by launch; taken by add()
   std::map<Slot, Int> computed_;  // doubles
   Program& p_;
@@ -332,6 +397,42 @@ kernels::Work Program::work_of(std::uint32_t launch, SlotValues slots) const {
     const std::optional<std::uint32_t> at = exprs.find(i.expr());
     return at ? slots[Slot{*at}] : i.hint();
   });
+}
+
+std::int64_t Program::blocks_of(const GpuStep& s, SlotValues slots) const {
+  if (!s.loop) return slots[s.blocks];
+  constexpr std::size_t kUsual = 64;
+  std::int64_t few[kUsual];
+  std::vector<std::int64_t> many(s.params.size() > kUsual ? s.params.size() : 0);
+  std::int64_t* params = many.empty() ? few : many.data();
+  for (std::size_t i = 0; i < s.params.size(); ++i) params[i] = slots[s.params[i]];
+  return s.loop->grid(params).x;
+}
+
+namespace {
+
+/// Up to an eighth more than n; less than that by powers of two, from `least` on.
+std::int64_t class_of(std::int64_t n, std::int64_t least, std::int64_t coarse) {
+  if (n <= 0) return 0;
+  if (n <= least) return least;
+  const std::int64_t unit = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n))) / (n <= coarse ? 1 : 16);
+  return n > INT64_MAX - unit ? n : (n + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+// Grids and temporaries that are small are of one class: blocks with nothing to do end at once. Of kernels by kind those that attention
+// makes of few rows and any length are of one class (kernels/gpu/attention.cc).
+std::vector<std::int64_t> Program::bounds(SlotValues slots) const {
+  constexpr std::int64_t kFewOfLoop = 64, kFewOfKind = 640, kManyBlocks = 1 << 15, kFewBytes = 64 << 10, kManyBytes = 1 << 20;
+  std::vector<std::int64_t> all;
+  all.reserve(bounded_grids.size() + bounded_buffers.size());
+  for (GpuId g : bounded_grids) {
+    const std::int64_t blocks = blocks_of(gpu_step(g), slots);
+    all.push_back(std::max(blocks, std::min<std::int64_t>(class_of(blocks, gpu_step(g).loop ? kFewOfLoop : kFewOfKind, kManyBlocks), INT32_MAX)));
+  }
+  for (std::uint32_t b : bounded_buffers) all.push_back(class_of(slots[buffer_bytes[b]], kFewBytes, kManyBytes));
+  return all;
 }
 
 kernels::Lowered lower_graph(graph::Graph& graph, kernels::Mode mode) {
@@ -384,9 +485,7 @@ Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::v
   b.add_size_checks();
   b.add_natives_of();
   if (host) b.add_floats(floats);
-  auto is_float = [&](std::uint32_t w) { return std::any_of(p.floats.begin(), p.floats.end(), [&](const auto& f) { return !f.computed && f.word == w; }); };
-  for (std::uint32_t w : p.exprs.words())
-    if (w != detail::kSeedValue && w != detail::kOffsetValue && !is_float(w)) p.key_words.push_back(w);
+  b.add_key();
   return p;
 }
 

@@ -45,6 +45,8 @@ struct Program {
   kernels::Lowered lowered;
   guards::ExprProgram exprs;
   std::vector<std::uint32_t> key_words;            ///< the call's values that a recording depends on (random numbers and floats left out)
+  /// On devices, the other values: what they decide stands in words (Note [Words of a recording] in runtime/recording.h).
+  std::vector<std::uint32_t> moving_words;
   /// A value of the call that is a float's bits, on the host: put where it is read at every replay, so that recordings do not
   /// depend on it.
   struct FloatWord {
@@ -55,13 +57,14 @@ struct Program {
   };
   std::vector<FloatWord> floats;
   guards::ExprProgram float_exprs;                 ///< evaluated at every replay, where there are any
-  /// The same on devices: loop kernels read the bits from a cell of their graph, as they read addresses, so that another number is what a moved
-  /// argument is. (Read by anything else, a float is a key word: what a graph is launched with is part of the graph.)
-  struct FloatCell {
-    std::optional<std::uint32_t> word;             ///< of the call
+  /// On devices: what kernels read from a cell of their graph, as they read addresses, so that another number is what a moved argument is.
+  struct WordCell {
+    std::optional<std::uint32_t> word;             ///< of the call: a float's bits
     Slot slot{};                                   ///< of what is no word of the call
+    std::int32_t grid = -1;                        ///< or how many blocks of this of gpu_steps have something to do
+    friend bool operator==(const WordCell&, const WordCell&) = default;
   };
-  std::vector<FloatCell> float_cells;              ///< behind the buffers and the workspace
+  std::vector<WordCell> word_cells;                ///< behind the buffers and the workspace
   bool uses_random = false;
   Slot copied_bytes{};                             ///< kernels::copied_beyond_eager
   Slot random_count{};                             ///< numbers taken from the generator by one call
@@ -113,7 +116,10 @@ struct Program {
     jit::GpuKernelPtr loop;                       ///< null for a GpuLaunch
     Slot blocks{};                                ///< of a GpuLaunch
     std::vector<std::uint32_t> buffers;            ///< of a guarded one the last is the record of faults
-    std::vector<Slot> params;
+    std::vector<std::uint32_t> words;              ///< cells of its words, in pointers' places behind the buffers
+    std::vector<Slot> params;                      ///< all of its numbers
+    std::vector<Slot> plain;                       ///< those that are no words
+    std::int32_t bound = -1;                       ///< of its grid, in bounds(); -1: the recording's values decide about it
     struct Check {
       Slot n, extent;                              ///< how many values there are; ValueCheck::extent
       std::vector<Slot> sizes;
@@ -165,7 +171,21 @@ struct Program {
   std::vector<Slot> buffer_bytes;                  ///< by buffer; 0 for inputs
   /// Cells of a device's graphs: one for each buffer, that of the workspace, the floats.
   std::size_t workspace_cell() const { return lowered.buffers.size(); }
-  std::size_t cells() const { return workspace_cell() + 1 + float_cells.size(); }
+  std::size_t cells() const { return workspace_cell() + 1 + word_cells.size(); }
+  /// Blocks of a step that have something to do.
+  std::int64_t blocks_of(const GpuStep&, SlotValues) const;
+  /// What moving words decide about and recordings are made for: grids and bytes of temporaries, rounded up. Those of one class of
+  /// sizes are the same numbers.
+  bool is_bounded() const { return !bounded_grids.empty() || !bounded_buffers.empty(); }
+  std::vector<std::int64_t> bounds(SlotValues) const;
+  std::vector<GpuId> bounded_grids;
+  std::vector<std::uint32_t> bounded_buffers;      ///< temps; their bounds stand behind those of grids
+  std::vector<std::int32_t> buffer_bound;          ///< by buffer: its bound, or -1; empty: there is none
+  /// Bytes that a recording with these bounds has for a buffer.
+  std::int64_t room_for(std::uint32_t buffer, SlotValues slots, const std::vector<std::int64_t>& bounds) const {
+    const std::int32_t at = buffer_bound.empty() ? -1 : buffer_bound[buffer];
+    return at < 0 ? slots[buffer_bytes[buffer]] : bounds[static_cast<std::size_t>(at)];
+  }
   std::vector<kernels::TempLife> lives;
   struct Out {
     SlotLayout layout, target;                     ///< see kernels::Lowered::Out; target: of what the epilogue copies

@@ -30,6 +30,7 @@ void Recording::bind(const std::int64_t* values, PlanMemory& memory) {
   std::swap(slots_, old_slots_);
   slots_.resize(p.exprs.size());
   p.exprs.evaluate(values, slots_.data());
+  bounds_ = p.bounds(slots());
   changed_.clear();
   for (std::size_t s = 0; old && s < slots_.size(); ++s)
     if (slots_[s] != old_slots_[s]) changed_.push_back(static_cast<Slot>(s));
@@ -46,7 +47,7 @@ void Recording::bind(const std::int64_t* values, PlanMemory& memory) {
 
 void Recording::plan_temps(PlanMemory& memory) {
   const Program& p = program_;
-  auto bytes_of = [&](std::size_t i) { return slots()[p.buffer_bytes[p.lives[i].buffer]]; };
+  auto bytes_of = [&](std::size_t i) { return p.room_for(p.lives[i].buffer, slots(), bounds_); };
   bool as_known = memory.version != 0;
   for (std::size_t i = 0; as_known && i < p.lives.size(); ++i) as_known = memory.bytes[i] == bytes_of(i);
   if (!as_known) {
@@ -68,14 +69,14 @@ std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<In
   const bool fresh = !old || p.uses_random;  // what is random has moved on in an instance since it was made
   std::unique_ptr<Instance> i = old ? std::move(old) : std::make_unique<Instance>(p);
   i->base.assign(p.cells(), nullptr);
-  if (p.uses_random) i->slots = slots_;
+  if (p.uses_random || !p.moving_words.empty()) i->slots = slots_;
   if (!p.floats.empty()) i->params = params_;
   i->floats.resize(p.float_exprs.size());
   i->results.assign(p.outputs.size(), nullptr);
   i->moved.reserve(p.metadata.size());
   if (fresh) i->host.resolve(slots());
   else i->host.resolve(slots(), changed);
-  if (!device::runs_host_code(p.device)) i->device = DeviceReplay::make(p, slots(), temp_offset_, std::move(i->device), is_sealed());
+  if (!device::runs_host_code(p.device)) i->device = DeviceReplay::make(p, slots(), bounds_, temp_offset_, std::move(i->device), is_sealed());
   return i;
 }
 
@@ -118,10 +119,10 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   Instance* inst = take_instance();
   if (!inst) inst = make_instance(nullptr, {}).release();
   Returner returner{*this, inst};
-  if (p.uses_random) {
-    p.exprs.evaluate(values, inst->slots.data());
-    inst->host.resolve(SlotValues(inst->slots.data()));
-  }
+  const bool moves = p.uses_random || !p.moving_words.empty();
+  if (moves) p.exprs.evaluate(values, inst->slots.data());
+  if (p.uses_random) inst->host.resolve(SlotValues(inst->slots.data()));
+  const SlotValues now = moves ? SlotValues(inst->slots.data()) : slots();
   if (p.float_exprs.size()) p.float_exprs.evaluate(values, inst->floats.data());
   auto bits_of = [&](const Program::FloatWord& f) { return f.computed ? inst->floats[*f.computed] : values[f.word]; };
   for (const Program::FloatWord& f : p.floats) {
@@ -134,24 +135,24 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   Lane lane(p.device, bytes);
   void** const base = inst->base.data();
   base[p.workspace_cell()] = workspace ? lane.base() + (bytes - workspace) : nullptr;
-  for (std::size_t i = 0; i < p.float_cells.size(); ++i) {
-    const Program::FloatCell& f = p.float_cells[i];
-    base[p.workspace_cell() + 1 + i] = reinterpret_cast<void*>(f.word ? values[*f.word] : slots()[f.slot]);
+  for (std::size_t i = 0; i < p.word_cells.size(); ++i) {
+    const Program::WordCell& w = p.word_cells[i];
+    const std::int64_t number = w.word ? values[*w.word] : w.grid >= 0 ? p.blocks_of(p.gpu_steps[static_cast<std::size_t>(w.grid)], now) : now[w.slot];
+    base[p.workspace_cell() + 1 + i] = reinterpret_cast<void*>(number);
   }
   for (const Program::InputPlace& i : p.inputs_read) base[i.buffer] = inputs[i.input]->data();
   for (const Program::OutputPlace& o : p.outputs_made) {
-    Storage* s = new_storage(p.graph.meta(p.graph.outputs[o.output].value).device, slots()[p.buffer_bytes[o.buffer]]);
+    Storage* s = new_storage(p.graph.meta(p.graph.outputs[o.output].value).device, now[p.buffer_bytes[o.buffer]]);
     inst->results[o.output] = s;
     base[o.buffer] = s->data;
   }
   for (std::uint32_t b : p.temps) base[b] = lane.base() + temp_offset_[b];
-  const SlotValues now = p.uses_random ? SlotValues(inst->slots.data()) : slots();
-  build_results(p, slots(), inputs, inst->results.data(), tensor_results, outputs);
+  build_results(p, now, inputs, inst->results.data(), tensor_results, outputs);
   if (inst->device) inst->device->run(base, inputs, inst->host, params, now, temp_offset_, is_sealed());
   else inst->host.run_all(base, params, now);
   counters().replays.add();
-  *copied_bytes = slots()[p.copied_bytes];
-  if (p.has_epilogue) apply_epilogue(p, slots(), base, inputs, inst->results.data(), outputs, inst->moved);
+  *copied_bytes = now[p.copied_bytes];
+  if (p.has_epilogue) apply_epilogue(p, now, base, inputs, inst->results.data(), outputs, inst->moved);
   for (const Program::FloatWord& f : p.floats)
     for (std::uint32_t at : f.results) outputs.ints[at] = bits_of(f);
 }
@@ -169,33 +170,44 @@ void RecordingCache::keep_within(std::shared_ptr<RecordingBudget> budget) {
   budget_ = std::move(budget);
 }
 
-std::uint64_t RecordingCache::hash_of(const std::int64_t* values) const {
+std::vector<std::int64_t> RecordingCache::bounds_of(const std::int64_t* values) const {
+  if (!program_.is_bounded()) return {};
+  std::vector<std::int64_t> slots(program_.exprs.size());
+  program_.exprs.evaluate(values, slots.data());
+  return program_.bounds(SlotValues(slots.data()));
+}
+
+std::uint64_t RecordingCache::hash_of(const std::int64_t* values, const std::vector<std::int64_t>& bounds) const {
   std::uint64_t h = 0x9e3779b97f4a7c15ull;
-  for (std::uint32_t w : program_.key_words) {
-    h = (h ^ static_cast<std::uint64_t>(values[w])) * 0xff51afd7ed558ccdull;
+  auto add = [&](std::int64_t v) {
+    h = (h ^ static_cast<std::uint64_t>(v)) * 0xff51afd7ed558ccdull;
     h ^= h >> 32;
-  }
+  };
+  for (std::uint32_t w : program_.key_words) add(values[w]);
+  for (std::int64_t b : bounds) add(b);
   return h;
 }
 
-bool RecordingCache::is_for(const Entry& e, std::uint64_t hash, const std::int64_t* values) const {
+bool RecordingCache::is_for(const Entry& e, std::uint64_t hash, const std::int64_t* values, const std::vector<std::int64_t>& bounds) const {
   if (e.hash != hash) return false;
   const std::vector<std::uint32_t>& words = program_.key_words;
   for (std::size_t i = 0; i < words.size(); ++i)
     if (e.key[i] != values[words[i]]) return false;
-  return true;
+  return std::equal(bounds.begin(), bounds.end(), e.key.begin() + static_cast<std::ptrdiff_t>(words.size()));
 }
 
 bool RecordingCache::has(const std::int64_t* values) const {
-  const std::uint64_t h = hash_of(values);
+  const std::vector<std::int64_t> bounds = bounds_of(values);
+  const std::uint64_t h = hash_of(values, bounds);
   std::lock_guard lock(mu_);
   const auto [it, end] = by_hash_.equal_range(h);
-  return std::any_of(it, end, [&](const auto& e) { return is_for(*e.second, h, values); });
+  return std::any_of(it, end, [&](const auto& e) { return is_for(*e.second, h, values, bounds); });
 }
 
 std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const std::string& name, bool* made_now, bool ahead) {
-  const std::uint64_t h = hash_of(values);
-  auto same = [&](const Entry& e) { return is_for(e, h, values); };
+  const std::vector<std::int64_t> bounds = bounds_of(values);
+  const std::uint64_t h = hash_of(values, bounds);
+  auto same = [&](const Entry& e) { return is_for(e, h, values, bounds); };
   std::unique_lock lock(mu_);
   auto serve = [&](Entry& e) {
     e.hit = true;
@@ -219,9 +231,9 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
   if (auto old = spare(changed_.erase(h) > 0 || ahead); old != entries_.end()) {
     std::atomic_thread_fence(std::memory_order_acquire);  // the last replay's reads are over
     note_evicted(*old);
-    recycle(old, h, values);
+    recycle(old, h, values, bounds);
   } else {
-    add(h, values);
+    add(h, values, bounds);
   }
   counters().recordings_made.add();
   ++made_;
@@ -268,11 +280,12 @@ RecordingCache::Entries::iterator RecordingCache::spare(bool returns) {
   return entries_.end();
 }
 
-void RecordingCache::add(std::uint64_t hash, const std::int64_t* values) {
+void RecordingCache::add(std::uint64_t hash, const std::int64_t* values, const std::vector<std::int64_t>& bounds) {
   Entry e;
   e.hash = hash;
   e.used = budget_->now();
   for (std::uint32_t w : program_.key_words) e.key.push_back(values[w]);
+  e.key.insert(e.key.end(), bounds.begin(), bounds.end());
   e.recording = Recording::make(program_, values, plan_, budget_);
   entries_.push_front(std::move(e));
   try {
@@ -284,7 +297,7 @@ void RecordingCache::add(std::uint64_t hash, const std::int64_t* values) {
   account(1, entries_.front().recording->bytes());
 }
 
-void RecordingCache::recycle(Entries::iterator old, std::uint64_t hash, const std::int64_t* values) {
+void RecordingCache::recycle(Entries::iterator old, std::uint64_t hash, const std::int64_t* values, const std::vector<std::int64_t>& bounds) {
   const std::int64_t before = old->recording->bytes();
   try {
     old->recording->rebind(values, plan_);
@@ -299,7 +312,9 @@ void RecordingCache::recycle(Entries::iterator old, std::uint64_t hash, const st
   auto handle = by_hash_.extract(position(old));
   handle.key() = old->hash = hash;
   by_hash_.insert(std::move(handle));
-  for (std::size_t i = 0; i < old->key.size(); ++i) old->key[i] = values[program_.key_words[i]];
+  const std::size_t n = program_.key_words.size();
+  for (std::size_t i = 0; i < n; ++i) old->key[i] = values[program_.key_words[i]];
+  std::copy(bounds.begin(), bounds.end(), old->key.begin() + static_cast<std::ptrdiff_t>(n));
   entries_.splice(entries_.begin(), entries_, old);
   account(0, old->recording->bytes() - before);
 }

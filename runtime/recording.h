@@ -29,6 +29,14 @@ struct PlanMemory {
   std::uint64_t version = 0, plans = 0;            ///< number of this plan, 0: there is none; how many there were
 };
 
+// Note [Words of a recording]
+// On a device, numbers that kernels take stand in cells beside the addresses (Program::word_cells), which a graph's first node uploads. A recording is for
+// what cannot be there: the sizes of products that a library computes, of other libraries' work, of checks and of steps of the host (key_words). All other values of
+// the call move (moving_words), seeds, positions, floats and lengths alike: each replay evaluates what depends on them. Where they decide about grids and about the bytes
+// of temporaries a recording has upper bounds for these, of a class of sizes (Program::bounds), and its key is the values of key words and the bounds: a
+// block with nothing to do reads how many have, and ends. So sizes that grow make a logarithmic number of recordings, and one while grids
+// fit a device at once. A grid of nothing is a class of its own: its node is left out.
+
 /// A program bound to one set of sizes: every size, stride, grid and offset resolved. What still moves from call to call
 /// are the addresses of inputs and results, which a replay fills in.
 class Recording {
@@ -59,7 +67,7 @@ class Recording {
     HostSteps host;
     std::unique_ptr<DeviceReplay> device;          // null on the host
     std::vector<void*> base;                       // Program::cells
-    std::vector<std::int64_t> slots;               // of this call, when the program draws random numbers
+    std::vector<std::int64_t> slots;               // of this call, when the program draws random numbers or has words that move
     std::vector<std::int64_t> params;              // of this call, when floats are among them
     std::vector<std::int64_t> floats;              // Program::float_exprs of this call
     std::vector<Storage*> results;                 // by graph output
@@ -80,6 +88,7 @@ class Recording {
   const std::shared_ptr<const RecordingBudget> budget_;
   std::vector<std::int64_t> slots_, old_slots_;    // old_slots_: of the values before; kept for its memory
   std::vector<Slot> changed_;                      // between the two
+  std::vector<std::int64_t> bounds_;               // Program::bounds
   std::vector<std::int64_t> params_;               // of loop steps, in a row
   std::vector<std::int64_t> temp_offset_;          // by buffer, -1: not a temp
   std::uint64_t plan_version_ = 0;                 // that temp_offset_ is of
@@ -116,7 +125,7 @@ class RecordingCache {
 
  private:
   struct Entry {
-    std::vector<std::int64_t> key;
+    std::vector<std::int64_t> key;                 // values of the key words, bounds
     std::uint64_t hash;
     std::shared_ptr<Recording> recording;
     std::uint64_t used = 0;                        // when (RecordingBudget::now)
@@ -124,13 +133,16 @@ class RecordingCache {
   };
   using Entries = std::list<Entry>;
   using ByHash = std::unordered_multimap<std::uint64_t, Entries::iterator>;
-  std::uint64_t hash_of(const std::int64_t* values) const;
-  bool is_for(const Entry&, std::uint64_t hash, const std::int64_t* values) const;
+  /// Program::bounds of these values.
+  std::vector<std::int64_t> bounds_of(const std::int64_t* values) const;
+  std::uint64_t hash_of(const std::int64_t* values, const std::vector<std::int64_t>& bounds) const;
+  bool is_for(const Entry&, std::uint64_t hash, const std::int64_t* values, const std::vector<std::int64_t>& bounds) const;
   // All under mu_:
-  void add(std::uint64_t hash, const std::int64_t* values);                          // in front
+  void add(std::uint64_t hash, const std::int64_t* values, const std::vector<std::int64_t>& bounds);  // in front
   /// One that a new recording may be made out of rather than anew; end(): none. `returns`: its sizes have been here before.
   Entries::iterator spare(bool returns);
-  void recycle(Entries::iterator, std::uint64_t hash, const std::int64_t* values);   // to the front, for these values
+  /// To the front, for these values.
+  void recycle(Entries::iterator, std::uint64_t hash, const std::int64_t* values, const std::vector<std::int64_t>& bounds);
   void drop(Entries::iterator);
   ByHash::iterator position(Entries::iterator);
   /// So many more entries are there, of so many bytes more; or fewer. The one place where that is counted.

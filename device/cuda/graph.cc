@@ -63,12 +63,13 @@ CudaGraphExec::CudaGraphExec(const GraphHome& home, std::uint32_t cells, std::ve
 void CudaGraphExec::make() {
   try {
     check(cu().cuGraphCreate(&graph_, 0), "making a graph");
-    if (home_.indirect) add_upload(uploads_);
-    std::vector<CUgraphNode> after;
+    std::vector<CUgraphNode> after, uploads;
+    if (home_.indirect) add_uploads();
+    for (const Upload& u : uploads_) uploads.push_back(u.node);
     for (const GraphNode& n : nodes_) {
       after.clear();
       for (Graph::Node before : n.after) after.push_back(handles_[before]);
-      if (after.empty()) after = uploads_;
+      if (after.empty()) after = uploads;
       CUgraphNode made = nullptr;
       if (const auto* other = std::get_if<CapturedNode>(&n.what)) {
         capture(*other, [&](CUgraph child) { check(cu().cuGraphAddChildGraphNode(&made, graph_, after.data(), after.size(), child), "recording the work of", n.name()); });
@@ -90,7 +91,6 @@ void CudaGraphExec::make() {
     throw;
   }
   stale_.assign(nodes_.size(), false);
-  uploads_on_ = true, unmoved_ = 0;
 }
 
 CudaGraphExec::~CudaGraphExec() {
@@ -117,28 +117,38 @@ void CudaGraphExec::capture(const CapturedNode& n, const std::function<void(CUgr
   home_.captures.with(n, addresses, use);
 }
 
-void CudaGraphExec::add_upload(std::vector<CUgraphNode>& made) {
+void CudaGraphExec::add_uploads() {
   for (std::size_t part = 0; part < uploads_of(n_cells_); ++part) {
     const CUDA_KERNEL_NODE_PARAMS& p = params_.upload(home_, block_, last_, part);
     CUgraphNode node = nullptr;
     check(cu().cuGraphAddKernelNode(&node, graph_, nullptr, 0, &p), "recording the upload of addresses");
-    made.push_back(node);
+    uploads_.push_back({node});
   }
 }
 
 bool CudaGraphExec::set_uploads() {
   for (std::size_t part = 0; part < uploads_.size(); ++part) {
+    Upload& u = uploads_[part];
+    if (!u.stale) continue;
+    if (!u.on) enable(u, true);
     const CUDA_KERNEL_NODE_PARAMS& p = params_.upload(home_, block_, last_, part);
-    const CUresult r = cu().cuGraphExecKernelNodeSetParams(exec_, uploads_[part], &p);
+    const CUresult r = cu().cuGraphExecKernelNodeSetParams(exec_, u.node, &p);
     if (refused(r, "reprise_upload_cells")) return false;
     check(r, "changing the upload of addresses");
+    u.stale = false, u.unmoved = 0;
   }
   return true;
 }
 
-void CudaGraphExec::enable_uploads(bool on) {
-  for (CUgraphNode node : uploads_) check(cu().cuGraphNodeSetEnabled(exec_, node, on), "switching the upload of addresses");
-  uploads_on_ = on;
+void CudaGraphExec::enable(Upload& u, bool on) {
+  check(cu().cuGraphNodeSetEnabled(exec_, u.node, on), "switching the upload of addresses");
+  u.on = on;
+}
+
+// An earlier run has uploaded these very cells.
+void CudaGraphExec::rest_uploads() {
+  for (Upload& u : uploads_)
+    if (u.on && !u.stale && u.unmoved > kUnmovedRuns) enable(u, false);
 }
 
 bool CudaGraphExec::set_node(std::size_t i) {
@@ -163,19 +173,19 @@ bool CudaGraphExec::set_node(std::size_t i) {
 bool CudaGraphExec::prepare(void* const* cells, bool may_make) {
   home_.context.enter();
   if (!any_stale_ && std::memcmp(cells, last_.data(), n_cells_ * sizeof(void*)) == 0) {
-    if (uploads_on_ && unmoved_ > kUnmovedRuns) enable_uploads(false);  // an earlier run has uploaded these very addresses
+    rest_uploads();
     return true;
   }
   any_stale_ = true;  // until everything below is done: what fails half-way is done by the next run
   for (std::uint32_t c = 0; c < n_cells_; ++c) {
     if (cells[c] == last_[c]) continue;
     last_[c] = cells[c];
+    if (!uploads_.empty()) uploads_[upload_of(c, n_cells_)].stale = true;
     for (std::uint32_t n : users_[c]) stale_[n] = true;
   }
   bool changed = exec_ != nullptr;
   if (changed) {
-    unmoved_ = 0;
-    if (!uploads_on_) enable_uploads(true);
+    rest_uploads();
     changed = set_uploads();
   }
   for (std::size_t i = 0; i < nodes_.size() && changed; ++i)
@@ -198,7 +208,7 @@ void CudaGraphExec::launch(Stream& stream, void* const* cells) {
   prepare(cells, true);
   ran_in_ = stream.id();
   check(cu().cuGraphLaunch(exec_, static_cast<CudaStream&>(stream).handle()), "launching a graph whose first kernel is", nodes_.empty() ? std::string_view() : nodes_[0].name());
-  ++unmoved_;
+  for (Upload& u : uploads_) ++u.unmoved;
 }
 
 bool CudaGraphExec::change_to(std::uint32_t cells, const std::vector<GraphNode>& nodes) {

@@ -31,7 +31,7 @@ struct GraphNode {
 /// Addresses that move from run to run reach the kernels in one of two ways. Direct: they are parameters of the nodes, and
 /// a run changes the nodes whose addresses moved. Indirect: the nodes' parameters are the addresses of cells in a block of
 /// device memory, and the graph's first node, whose own parameters hold the values, writes them there; a run in which
-/// anything moved changes that node alone, and where nothing moves for a while it is disabled. Both take effect for the runs
+/// anything moved changes that node alone, and where nothing moves for a while it is disabled (of several, each for its part of the block). Both take effect for the runs
 /// launched afterwards and leave earlier ones be.
 /// Captured work has its addresses in what was captured, in either way: where one of them moved its child graph is changed to what
 /// is captured with the new ones. A graph with such work is made by its first run, when addresses are known.
@@ -50,9 +50,16 @@ class CudaGraphExec final : public GraphExec {
   void make();                              ///< graph_ and exec_, with the latest addresses
   void release_graphs() noexcept;
   void release() noexcept;
-  void add_upload(std::vector<CUgraphNode>& made);
-  bool set_uploads();                       ///< false: as set_node
-  void enable_uploads(bool);
+  /// A kernel that writes a part of the block.
+  struct Upload {
+    CUgraphNode node;
+    bool on = true, stale = false;                 // stale: it has other cells than it should
+    int unmoved = 0;                               // runs launched since it was changed
+  };
+  void add_uploads();
+  bool set_uploads();                              ///< of the stale ones; false: as set_node
+  void rest_uploads();                             ///< of what has not moved for a while
+  void enable(Upload&, bool);
   /// The executable node takes nodes_[i]'s sizes and the latest addresses. False: it cannot, the graph must be made anew.
   bool set_node(std::size_t i);
   void capture(const CapturedNode&, const std::function<void(CUgraph)>& use) const;
@@ -68,9 +75,7 @@ class CudaGraphExec final : public GraphExec {
   CUgraph graph_ = nullptr;                        // lives as long as the executable one: its nodes name those
   CUgraphExec exec_ = nullptr;
   std::vector<CUgraphNode> handles_;
-  std::vector<CUgraphNode> uploads_;               // indirect
-  bool uploads_on_ = true;
-  int unmoved_ = 0;                                // runs launched since the uploads were changed
+  std::vector<Upload> uploads_;                    // indirect
   void* block_ = nullptr;                          // indirect: n_cells_ addresses
   std::uint64_t ran_in_ = 0;                       // id of the stream of the latest run, which earlier ones precede; 0: none
   std::int64_t bytes_ = 0;

@@ -24,8 +24,8 @@ const CUDA_KERNEL_NODE_PARAMS& LaunchParams::of(const KernelNode& n, const Graph
 
 const CUDA_KERNEL_NODE_PARAMS& LaunchParams::upload(const GraphHome& home, void* block, const std::vector<void*>& addresses, std::size_t part) {
   constexpr std::size_t kHead = 3;
-  const auto cells = static_cast<std::uint32_t>(addresses.size()), first = static_cast<std::uint32_t>(part) * kUploadCells;
-  const std::uint32_t count = std::min(cells - first, kUploadCells);
+  const auto cells = static_cast<std::uint32_t>(addresses.size()), after = static_cast<std::uint32_t>(uploads_of(cells) - 1 - part) * kUploadCells;
+  const std::uint32_t count = std::min(cells - after, kUploadCells), first = cells - after - count;
   values_.assign(kHead + kUploadCells, 0);  // the argument is an array of full length; the driver copies all of it
   values_[0] = reinterpret_cast<std::uint64_t>(block), values_[1] = first, values_[2] = count;
   for (std::uint32_t i = 0; i < count; ++i) values_[kHead + i] = reinterpret_cast<std::uint64_t>(addresses[first + i]);

@@ -27,8 +27,10 @@ struct GraphHome {
 /// values. Written out, since its last argument is an array and not 8 bytes.
 ImagePtr upload_image();
 inline constexpr std::uint32_t kUploadCells = 448;
-/// How many runs of it a block takes.
+/// How many runs of it a block takes. The last one has the last kUploadCells: what moves most stands at the end.
 constexpr std::size_t uploads_of(std::uint32_t cells) { return (cells + kUploadCells - 1) / kUploadCells; }
+/// Which of them has a cell.
+constexpr std::size_t upload_of(std::uint32_t cell, std::uint32_t cells) { return uploads_of(cells) - 1 - (cells - 1 - cell) / kUploadCells; }
 
 /// What the driver is told of one kernel; it copies all of that. One thread.
 class LaunchParams {

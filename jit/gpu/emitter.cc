@@ -1,5 +1,7 @@
 #include "jit/gpu/emitter.h"
 
+#include <algorithm>
+
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "base/errors.h"
@@ -19,8 +21,12 @@ void GpuEmitter::begin(std::span<const DType> buffers, int params, device::Dim3 
   llvm::Type* pointer = b.getPtrTy(kGlobal);
   std::vector<DType> all(buffers.begin(), buffers.end());
   if (gpu.guarded) all.push_back(DType::Int64);
-  std::vector<llvm::Type*> types(all.size(), pointer);
-  types.insert(types.end(), static_cast<std::size_t>(params), b.getInt64Ty());
+  const auto n_params = static_cast<std::size_t>(params);
+  std::vector<bool> words = gpu.words;
+  words.resize(n_params);
+  const auto n_words = static_cast<std::size_t>(std::count(words.begin(), words.end(), true));
+  std::vector<llvm::Type*> types(all.size() + gpu.grid_word + n_words, pointer);
+  types.insert(types.end(), n_params - n_words, b.getInt64Ty());
   kernel = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false), llvm::Function::ExternalLinkage,
                                   cx.entry, cx.module);
   kernel->setCallingConv(llvm::CallingConv::PTX_Kernel);
@@ -35,27 +41,33 @@ void GpuEmitter::begin(std::span<const DType> buffers, int params, device::Dim3 
   annotate("minctasm", static_cast<std::uint32_t>(resident));
   annotate("maxntidx", threads.x), annotate("maxntidy", threads.y), annotate("maxntidz", threads.z);
   b.SetInsertPoint(llvm::BasicBlock::Create(cx.context, "entry", kernel));
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const llvm::Align align(static_cast<std::uint64_t>(gpu.target.indirect ? 8 : item_size(all[i])));
-    kernel->addParamAttr(static_cast<unsigned>(i), llvm::Attribute::getWithAlignment(cx.context, align));
-    Value* p = kernel->getArg(static_cast<unsigned>(i));
-    if (gpu.target.indirect) {
-      auto* cell = b.CreateAlignedLoad(pointer, p, llvm::Align(8));
-      cell->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(cx.context, {}));
-      p = cell;
-    }
-    buffers_.push_back(p);
-  }
-  for (int i = 0; i < params; ++i)
-    params_.push_back(kernel->getArg(static_cast<unsigned>(all.size()) + static_cast<unsigned>(i)));
-  if (!gpu.guarded) return;
-  llvm::BasicBlock* over = llvm::BasicBlock::Create(cx.context, "over", kernel);
-  llvm::BasicBlock* body = llvm::BasicBlock::Create(cx.context, "body", kernel);
-  Value* fault = b.CreateAlignedLoad(b.getInt64Ty(), buffers_.back(), llvm::Align(8));
-  b.CreateCondBr(b.CreateICmpNE(fault, i64(0)), over, body);
-  b.SetInsertPoint(over);
-  b.CreateRetVoid();
-  b.SetInsertPoint(body);
+  unsigned next = 0;
+  auto told = [&](llvm::Type* type, int alignment) {  // what the next pointer's place holds, as that type
+    const llvm::Align align(static_cast<std::uint64_t>(gpu.target.indirect ? 8 : alignment));
+    kernel->addParamAttr(next, llvm::Attribute::getWithAlignment(cx.context, align));
+    Value* p = kernel->getArg(next++);
+    if (!gpu.target.indirect) return type == pointer ? p : b.CreatePtrToInt(p, type);
+    auto* cell = b.CreateAlignedLoad(type, p, llvm::Align(8));
+    cell->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(cx.context, {}));
+    return static_cast<Value*>(cell);
+  };
+  for (DType t : all) buffers_.push_back(told(pointer, item_size(t)));
+  Value* blocks = gpu.grid_word ? told(b.getInt64Ty(), 1) : nullptr;
+  params_.resize(n_params);
+  for (std::size_t i = 0; i < n_params; ++i)
+    if (words[i]) params_[i] = told(b.getInt64Ty(), 1);
+  for (std::size_t i = 0; i < n_params; ++i)
+    if (!words[i]) params_[i] = kernel->getArg(next++);
+  auto leave_if = [&](Value* condition) {
+    llvm::BasicBlock* over = llvm::BasicBlock::Create(cx.context, "over", kernel);
+    llvm::BasicBlock* body = llvm::BasicBlock::Create(cx.context, "body", kernel);
+    b.CreateCondBr(condition, over, body);
+    b.SetInsertPoint(over);
+    b.CreateRetVoid();
+    b.SetInsertPoint(body);
+  };
+  if (blocks) leave_if(b.CreateICmpUGE(index64(block()), blocks));
+  if (gpu.guarded) leave_if(b.CreateICmpNE(b.CreateAlignedLoad(b.getInt64Ty(), buffers_.back(), llvm::Align(8)), i64(0)));
 }
 
 Value* GpuEmitter::special(Intrinsic::ID id) { return b.CreateIntrinsic(id, {}, {}); }

@@ -19,8 +19,8 @@ class GpuEmitter : public Emitter {
 
   GpuModule& gpu;
 
-  /// Makes the kernel: one pointer for each of `buffers` (aligned to its dtype), then `params` integers, and stands in
-  /// its body. `threads`: of a block, at most; the launch uses exactly gpu.block, which is set. `resident`: blocks
+  /// Makes the kernel: one pointer for each of `buffers` (aligned to its dtype), then `params` integers, of which those that are words
+  /// (gpu.words) come first, behind the number of blocks (gpu.grid_word), in pointers' places; and stands in its body. `threads`: of a block, at most; the launch uses exactly gpu.block, which is set. `resident`: blocks
   /// that a processor must have registers for at once; left to itself, ptxas wants more than one and spills for it.
   void begin(std::span<const DType> buffers, int params, device::Dim3 threads, int resident = 1);
   /// Returns from the kernel at the insertion point.

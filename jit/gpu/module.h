@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "device/backend.h"
 #include "jit/engine/engine.h"
@@ -14,6 +15,8 @@ struct GpuModule {
   const device::CodeTarget& target;
   int sm = 0;                      ///< 75, 80, 90: the architecture that code is generated for
   bool guarded = false;            ///< behind its buffers the kernel has a record of faults: after one it does nothing
+  bool grid_word = false;          ///< before its words stands the number of blocks that have something to do: the grid may be larger
+  std::vector<bool> words;         ///< by parameter: it is a word, whose cell stands behind the buffers as theirs do; shorter: the others are none
   device::Dim3 block;              ///< threads of a block; set by the emitter
   std::uint32_t shared_bytes = 0;  ///< dynamic shared memory; set by the emitter
 };

@@ -85,10 +85,11 @@ struct AttentionLaunches {
     at_a_time = at_a_time >= 3 ? 4 : at_a_time == 2 ? 2 : 1;
     Int units = heads / group, least_rows = Int::min(rows, kAttentionFewRows);
     Int blocks = Int::max(1, batches.outer_size * units * Int::ceil_div(least_rows, at_a_time));
-    Int splits = Int::max(
-        1, Int::min(Int::min(kMostSplits, Int::ceil_div(keys, kLeastKeys)), Int::ceil_div(kWantedBlocks, blocks)));
+    // Room for the parts is there whatever the length: a recording for all lengths has it (Note [Words of a recording]).
+    const Int most_splits = Int::min(kMostSplits, Int::ceil_div(kWantedBlocks, blocks));
+    Int splits = Int::max(1, Int::min(most_splits, Int::ceil_div(keys, kLeastKeys)));
     std::uint32_t parts =
-        cx.scratch(DType::Float32, Int::max(1, batches.outer_size * units * least_rows) * splits * (width + 2) * 4);
+        cx.scratch(DType::Float32, Int::max(1, batches.outer_size * units * least_rows) * most_splits * (width + 2) * 4);
     const Int where = where_at_most(rows, kAttentionFewRows), all_units = batches.outer_size * units;
 
     LaunchOf part(gpu::AttentionPart{dtype(), depth, width, mask, causal, static_cast<int>(at_a_time)});

@@ -35,19 +35,12 @@ void add_copy(const Operand& self, const Operand& out, std::vector<GpuLaunch>& l
   launches.push_back(l.in(blocks_for(walk.count(), kElementThreads)));
 }
 
-// The generator's state changes with each call, launches do not: it goes through memory.
-void write_state(const NativeArgs& a) {
-  auto* to = reinterpret_cast<std::int64_t*>(a.tensors[0].data);
-  to[0] = a.ints[0], to[1] = a.ints[1];
-}
-
-GpuLaunches random(const GpuContext& cx, std::vector<Launch>& before, bool normal) {
+GpuLaunches random(const GpuContext& cx, bool normal) {
   const Operand& out = cx.operands.back();
   if (normal && out.dtype == DType::Float64) return std::nullopt;
-  Operand state = random_state(cx, std::get<Int>(cx.node.args[3]), std::get<Int>(cx.node.args[4]), before);
   GpuWalkDims walk(out.layout.sizes, {out.layout.strides}, all_dims(out.layout.sizes.size()));
   LaunchOf l(gpu::Random{out.dtype, normal, walk.dims()});
-  l->n = walk.count(), l->state = state, l->sizes = walk.sizes_told();
+  l->n = walk.count(), l->seed = std::get<Int>(cx.node.args[3]), l->first = std::get<Int>(cx.node.args[4]), l->sizes = walk.sizes_told();
   l->out = {.buffer = out, .offset = out.layout.offset, .strides = walk.strides_told(0)};
   return std::vector<GpuLaunch>{l.in(blocks_for(walk.count(), kElementThreads))};
 }
@@ -204,26 +197,8 @@ std::vector<GpuLaunch> gpu_last_places(const std::vector<Operand>& indices, cons
   return {offsets_launch(indices, extents, steps, last.layout.sizes, to), last_launch(positions, to, last.buffer)};
 }
 
-void host_writes_first(Lowered& l) {
-  std::stable_partition(l.launches.begin(), l.launches.end(), [](const Launch& launch) {
-    const auto* native = std::get_if<NativeLaunch>(&launch.what);
-    return native && native->fn == write_state;
-  });
-}
-
-Operand random_state(const GpuContext& cx, Int seed, Int offset, std::vector<Launch>& before) {
-  Operand state{cx.scratch(DType::Int64, 16), DType::Int64, {{2}, {1}, 0}, true};
-  NativeLaunch write;
-  write.fn = write_state;
-  write.operands = {state};
-  write.ints = {seed, offset};
-  write.n_results = 1;
-  before.push_back({std::move(write), "random_state", cx.node.info.loc, false, {}});
-  return state;
-}
-
-GpuLaunches gpu_rand(const GpuContext& cx, std::vector<Launch>& before) { return random(cx, before, false); }
-GpuLaunches gpu_randn(const GpuContext& cx, std::vector<Launch>& before) { return random(cx, before, true); }
+GpuLaunches gpu_rand(const GpuContext& cx, std::vector<Launch>&) { return random(cx, false); }
+GpuLaunches gpu_randn(const GpuContext& cx, std::vector<Launch>&) { return random(cx, true); }
 GpuLaunches gpu_scatter(const GpuContext& cx, std::vector<Launch>& before) { return scatter(cx, before, false); }
 GpuLaunches gpu_scatter_add(const GpuContext& cx, std::vector<Launch>& before) { return scatter(cx, before, true); }
 GpuLaunches gpu_index_put(const GpuContext& cx, std::vector<Launch>& before) { return index_put(cx, before); }

@@ -468,13 +468,11 @@ struct Random {
 
   template <class As>
   struct Args {
-    typename As::Number n;
-    typename As::Source state;  ///< Int64: seed, offset
+    typename As::Number n, seed, first;  ///< first: offset of the first counter
     std::vector<typename As::Number> sizes;
     Elements<As, typename As::Target> out;
-    REPRISE_DESCRIBE(n, state, sizes, out)
+    REPRISE_DESCRIBE(n, seed, first, sizes, out)
     void shape(const Random& code) {
-      state.dtype = DType::Int64;
       sizes.resize(static_cast<std::size_t>(code.dims));
       out.shape(code.dtype, code.dims);
     }
@@ -489,13 +487,13 @@ struct Draw {
 
   template <class As>
   struct Args {
-    typename As::Number rows, n, samples;
-    typename As::Source state, weights, running;  ///< running: Float64 [rows, n], dense
+    typename As::Number rows, n, samples, seed, first;
+    typename As::Source weights, running;  ///< running: Float64 [rows, n], dense
     typename As::Target out;                      ///< Int64
     typename As::Number weights_offset, weights_row, weights_step, out_offset, out_row, out_step;
-    REPRISE_DESCRIBE(rows, n, samples, state, weights, running, out, weights_offset, weights_row, weights_step, out_offset, out_row, out_step)
+    REPRISE_DESCRIBE(rows, n, samples, seed, first, weights, running, out, weights_offset, weights_row, weights_step, out_offset, out_row, out_step)
     void shape(const Draw& code) {
-      state.dtype = DType::Int64, weights.dtype = code.dtype, running.dtype = DType::Float64, out.dtype = DType::Int64;
+      weights.dtype = code.dtype, running.dtype = DType::Float64, out.dtype = DType::Int64;
     }
   };
 };
@@ -508,12 +506,12 @@ struct Arrivals {
 
   template <class As>
   struct Args {
-    typename As::Number rows, n, samples;
-    typename As::Source state, weights;
+    typename As::Number rows, n, samples, seed, first;
+    typename As::Source weights;
     typename As::Target times;  ///< Float64 [rows, n], dense
     typename As::Number weights_offset, weights_row, weights_step;
-    REPRISE_DESCRIBE(rows, n, samples, state, weights, times, weights_offset, weights_row, weights_step)
-    void shape(const Arrivals& code) { state.dtype = DType::Int64, weights.dtype = code.dtype, times.dtype = DType::Float64; }
+    REPRISE_DESCRIBE(rows, n, samples, seed, first, weights, times, weights_offset, weights_row, weights_step)
+    void shape(const Arrivals& code) { weights.dtype = code.dtype, times.dtype = DType::Float64; }
   };
 };
 

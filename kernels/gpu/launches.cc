@@ -34,6 +34,12 @@ constinit graph::OpColumn<GpuRule> g_column("kernels of devices", {
 
 graph::OpColumn<GpuRule>& gpu_rules() { return g_column; }
 
+std::vector<bool> words_of(const GpuLaunch& l) {
+  std::vector<bool> words{l.blocks.is_symbolic()};
+  for (const Int& i : l.ints) words.push_back(i.is_symbolic());
+  return words;
+}
+
 std::optional<std::vector<Launch>> gpu_launches(const GpuContext& cx) {
   std::vector<Launch> out;
   const GpuRule* rule = g_column.find(cx.node.op);

@@ -11,8 +11,7 @@ namespace reprise::kernels {
 /// The launches that compute `node` on a device of blocks of threads, in order, or nothing when no such kernel is there: the
 /// node's native kernel then runs on the host, between two parts of the recording. Operands as for reference_launch.
 /// A launch that needs memory of its own takes it from `scratch`, which adds a Temp buffer and returns its number.
-/// Native launches among them are small steps of the host that must come first: checks of index values, which may fail,
-/// and what changes from call to call.
+/// Native launches among them are small steps of the host that must come first: checks of index values, which may fail.
 struct GpuContext {
   const graph::Graph& graph;
   const graph::Node& node;
@@ -29,9 +28,8 @@ graph::OpColumn<GpuRule>& gpu_rules();
 /// What last_places_launch does (kernels/reference/native_launches.h).
 std::vector<GpuLaunch> gpu_last_places(const std::vector<Operand>& indices, const Ints& extents, const Operand& last, const std::function<std::uint32_t(DType, Int bytes)>& scratch);
 
-/// Moves steps of the host that read nothing (they write a generator's state) before all others: what follows them is one
-/// graph then.
-void host_writes_first(Lowered&);
+/// Which of a launch's numbers may differ from call to call: the number of blocks, then `ints`. They are words of a recording.
+std::vector<bool> words_of(const GpuLaunch&);
 
 /// Makes the checks of values kernels of the device, so that no step of the host stands in their places. They note the
 /// first fault in a record (kFaultRecord), which the host reads when the replay is over. Until then the work goes on, but

@@ -34,8 +34,6 @@ GpuLaunch cumsum_launch(const Operand& x, const Operand& out, int dim, Int where
 /// The first k along `dim` in order; k = 0: nothing to do.
 GpuLaunch order_launch(const GpuContext&, const Operand& x, const Operand& values, const Operand& places, int dim, Int k,
                         bool descending);
-/// Where kernels of random numbers find seed and offset: a step of the host writes them.
-Operand random_state(const GpuContext&, Int seed, Int offset, std::vector<Launch>& before);
 
 /// What a launch's arguments are told with. Each must be told.
 struct InLaunch {

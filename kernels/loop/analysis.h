@@ -34,6 +34,10 @@ struct ParamSlots {
   int floats = 0;           ///< the last so many are floats' bits (BodyNode::bits)
 };
 ParamSlots param_slots(const LoopKernel&);
+/// May extents differ from call to call, and with them how many blocks of threads have something to do?
+inline bool grid_moves(const LoopKernel& k) {
+  return std::any_of(k.extents.begin(), k.extents.end(), [](Int e) { return e.is_symbolic(); });
+}
 
 /// The value that a store encodes: of one that is cast to the store's narrow dtype first what is cast, which becomes the same bits once.
 inline std::uint32_t stored_value(const LoopKernel& k, const BodyNode& store) {

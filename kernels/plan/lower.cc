@@ -308,7 +308,6 @@ Lowered lower(const Graph& g, Mode mode, LaunchStyle style) {
   else note_epilogue_copies(g, out);
   if (style == LaunchStyle::Calls) keep_for_faults(g, out, last_to_fail);
   if (style == LaunchStyle::Gpu) {
-    host_writes_first(out);
     check_on_device(out);
     for (Launch& l : out.launches)
       if (auto* loop = std::get_if<LoopLaunch>(&l.what)) loop->kernel.narrow = fits_in_32_bits(loop->kernel, l.loc);

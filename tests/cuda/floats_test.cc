@@ -34,13 +34,14 @@ TEST_F(CudaFloats, AnotherNumberIsNoOtherRecording) {
   }
 }
 
-// One that a kernel by kind takes as a number is part of what the graph is launched with, as sizes are.
-TEST_F(CudaFloats, OthersAreStillToldApart) {
+// As are those that kernels by kind take as numbers.
+TEST_F(CudaFloats, NumbersOfKernelsByKindAreNoOtherRecording) {
   auto body = [](const Tensor& x, const Tensor& at, Scalar value) { return x.scatter(0, at, value) * value; };
   auto f = compile(body, {.name = "scattered"});
   const Tensor x = numbers({9}), at = tensor_of(std::vector<std::int64_t>{1, 4, 7}, {3});
   for (double value : {0.5, 2.25, 0.5}) EXPECT_TRUE(allclose(f(x, at.to(d), value).cpu(), body(x.cpu(), at, value), 1e-6, 1e-6)) << value;
   EXPECT_EQ(f.stats().compilations, 1);
+  EXPECT_EQ(f.stats().recordings_made, 1);
 }
 
 TEST_F(CudaFloats, RecordingsThatAreMadeIntoOthersKeepTheirCells) {

@@ -111,7 +111,7 @@ TEST_F(CudaMemory, AThousandSizesShareOnePool) {
   EXPECT_EQ(device_memory(d).pool, largest) << "the largest need, not the sum";
   EXPECT_LE(s.compilations, 2);
   EXPECT_LE(s.recordings, 20 * s.specializations);
-  EXPECT_GT(s.evictions, 400);
+  EXPECT_LE(s.recordings_made, 4 * s.compilations) << "sizes of one class share one";
   EXPECT_GT(device_memory(d).graphs, others);
   EXPECT_LE(device_memory(d).graphs - others, s.recording_bytes) << "executable graphs count towards the recordings' bytes";
   if (Simulator::library()) {

@@ -73,7 +73,7 @@ TEST_F(CudaStreams, AGraphThatRanInAStreamThatIsGone) {
   }
 }
 
-// Where sizes are new at every call, few graphs are made, and those are changed.
+// Positions are words of one graph.
 TEST_F(CudaStreams, PositionsThatGrowMakeFewGraphs) {
   Tensor cache = zeros({100, 16}, {.device = d}), x = ones({1, 16}, {.device = d});
   auto step = compile(
@@ -85,9 +85,7 @@ TEST_F(CudaStreams, PositionsThatGrowMakeFewGraphs) {
   for (std::int64_t pos = 0; pos < 100; ++pos) EXPECT_EQ(step(cache, x, pos).item<float>(), 32.0f * static_cast<float>(pos + 1));
   const Stats s = step.stats();
   EXPECT_EQ(s.compilations, 1);
-  EXPECT_EQ(s.recordings_made, 100);
-  EXPECT_LE(s.recordings, 10);
-  // Sizes that come back keep their recordings.
+  EXPECT_LE(s.recordings_made, 2);
   for (int round = 0; round < 3; ++round)
     for (std::int64_t pos = 90; pos < 100; ++pos) step(cache, x, pos);
   const std::int64_t made = step.stats().recordings_made;

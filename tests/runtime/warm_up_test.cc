@@ -98,7 +98,7 @@ TEST(WarmUp, OnADeviceTheGraphIsMade) {
   device::set_null_kernels(false);
   EXPECT_EQ(r.instantiated + r.reused, 0);
   EXPECT_GE(r.graph_launches, kSizes);
-  EXPECT_EQ(f.stats().recordings_made, kSizes);
+  EXPECT_EQ(f.stats().recordings_made, 1) << "sizes of one class";
   EXPECT_EQ(f.stats().evictions, 0);
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
 }

@@ -1,5 +1,7 @@
 #include "jit/gpu/kernels/kernels.h"
 
+#include <algorithm>
+
 #include "base/errors.h"
 #include "jit/gpu/kernels/compile.h"
 
@@ -38,9 +40,16 @@ V order_key(GpuCode& g, DType t, const V& x) {
   return g.select(x != x, most, bits ^ (sign & most));
 }
 
-device::ImagePtr compile_gpu(const kernels::KernelCode& code, const device::CodeTarget& target, bool guarded) {
-  return compile_gpu_module("gpu " + code.text() + (guarded ? " guarded" : ""), target, [&](GpuModule& m) {
+device::ImagePtr compile_gpu(const kernels::KernelCode& code, const device::CodeTarget& target, bool guarded, const std::vector<bool>& words) {
+  std::string of_words;
+  if (std::find(words.begin(), words.end(), true) != words.end()) {
+    of_words = " words ";
+    for (bool w : words) of_words += w ? '1' : '0';
+  }
+  return compile_gpu_module("gpu " + code.text() + (guarded ? " guarded" : "") + of_words, target, [&](GpuModule& m) {
     m.guarded = guarded;
+    m.grid_word = !words.empty() && words[0];
+    if (!words.empty()) m.words.assign(words.begin() + 1, words.end());
     const bool made = emit_any<gpu::ProductTiles, gpu::ProductDot, gpu::ProductSum, gpu::ScaledTiles, gpu::ScaledDot, gpu::AttentionTiles, gpu::AttentionPart, gpu::AttentionJoin, gpu::ArgReduce,
                                gpu::Cumsum, gpu::Order, gpu::CheckIndex, gpu::CheckWeights, gpu::CopyElements, gpu::Random, gpu::Draw, gpu::Arrivals, gpu::Scatter,
                                gpu::IndexOffsets, gpu::IndexLast, gpu::IndexPut>(m, code);

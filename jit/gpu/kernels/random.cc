@@ -26,12 +26,13 @@ V philox(GpuCode& g, V seed, V counter, V stream) {
   return (zero_extended(g, c0) << 32) | zero_extended(g, c1);
 }
 
-/// Seed and offset of a call, as its first step wrote them.
-struct State {
-  State(GpuCode& g, V memory) : g(g), seed(g.read(DType::Int64, memory, 0)), offset(g.read(DType::Int64, memory, 1)) {}
-  V words(V counter, V stream) { return philox(g, seed, offset + counter, stream); }
+/// The generator's numbers of a call.
+template <class Args>
+struct Generator {
+  Generator(GpuCode& g, const Args& in) : g(g), in(in) {}
+  V words(V counter, V stream) { return philox(g, in.seed, in.first + counter, stream); }
   GpuCode& g;
-  V seed, offset;
+  const Args& in;
 };
 
 V unsigned_to_double(GpuCode& g, V x) { return g.wrap(g.b.CreateUIToFP(x.v, g.b.getDoubleTy())); }
@@ -69,7 +70,7 @@ void emit(GpuModule& module, const gpu::Random& code) {
   V out = g.at(t, in.out.buffer, in.out.offset);
   V i = thread_of_all(g);
   g.when(i < in.n, [&] {
-    V words = State(g, in.state).words(i, g.i64(0)), x;
+    V words = Generator(g, in).words(i, g.i64(0)), x;
     if (code.normal) {
       V u = (unsigned_to_double(g, words >> 32) + 1.0) * 0x1p-32;
       x = g.wrap(g.call(llvm::Intrinsic::sqrt, (natural_log(g, u) * -2.0).v)) * cosine_of_turns(g, g.i32(words));
@@ -90,7 +91,7 @@ void emit(GpuModule& module, const gpu::Arrivals& code) {
   g.when(id < rows * n, [&] {
     V row = id / n, i = id % n;
     V w = g.convert(t, DType::Float64, g.read(t, weights, row * in.weights_row + i * in.weights_step));
-    V u = uniform(g, State(g, in.state).words(row * in.samples, i + 1), kDrawBits);
+    V u = uniform(g, Generator(g, in).words(row * in.samples, i + 1), kDrawBits);
     V time = g.min(-natural_log(g, g.constant(DType::Float64, 1) - u) / w, g.constant(DType::Float64, kLate));
     g.write(DType::Float64, in.times, id, g.select(w > 0.0, time, kNever));
   });
@@ -107,7 +108,7 @@ void emit(GpuModule& module, const gpu::Draw& code) {
   g.when(id < rows * samples, [&] {
     V row = id / samples, sample = id % samples;
     V running = g.at(DType::Float64, in.running, row * n), total = g.read(DType::Float64, running, n - 1);
-    V target = uniform(g, State(g, in.state).words(id, g.i64(0)), kDrawBits) * total;
+    V target = uniform(g, Generator(g, in).words(id, g.i64(0)), kDrawBits) * total;
     // The first place where the sum is greater than `target`, or at least the total.
     Var low = g.var(g.i64(0)), high = g.var(n - 1);
     g.loop_while([&] { return low < high; }, [&] {

@@ -236,13 +236,16 @@ class GpuLoop final : public GpuKernel {
 
 }  // namespace
 
-GpuKernelPtr compile_gpu(const LoopKernel& k, const device::CodeTarget& target, bool guarded) {
+GpuKernelPtr compile_gpu(const LoopKernel& k, const device::CodeTarget& target, bool guarded, bool words) {
   for (const kernels::BodyNode& n : k.body)
     if (why_no_code(n)) return nullptr;
   if ((static_cast<std::int64_t>(k.buffers.size()) + kernels::param_slots(k).count) * 8 > kMostArgumentBytes) return nullptr;
-  device::ImagePtr image = compile_gpu_module(kernels::canonical_text(k) + (guarded ? "guarded" : "") + (k.narrow ? "narrow" : ""), target, [&](GpuModule& m) {
+  const bool grid_word = words && kernels::grid_moves(k);
+  device::ImagePtr image = compile_gpu_module(kernels::canonical_text(k) + (guarded ? "guarded" : "") + (k.narrow ? "narrow" : "") + (words ? "words" : "") + (grid_word ? "grid" : ""), target, [&](GpuModule& m) {
     kernels::verify(k);
     m.guarded = guarded;
+    m.grid_word = grid_word;
+    if (words) m.words.assign(static_cast<std::size_t>(kernels::param_slots(k).count - kernels::param_slots(k).floats), true);
     GpuLoopEmitter(m, k).run();
   });
   return std::make_shared<GpuLoop>(k, std::move(image));
