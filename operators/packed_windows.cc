@@ -9,6 +9,7 @@
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "kernels/cpu/convolution_rows.h"
+#include "kernels/launch/layout.h"
 #include "kernels/launch/product.h"
 #include "kernels/reference/reference.h"
 #include "operators/convolution_layouts.h"
@@ -87,8 +88,7 @@ bool pack_convolutions(graph::Graph& g, const std::vector<bool>& constant) {
     const ValueId weight = std::get<ValueId>(s.args[kWeight]);
     if (!device::runs_host_code(s.result.device)) return std::nullopt;
     TensorMeta result = s.result;
-    if (Layout& l = result.layout; last)  // [n, ..., o] seen as [n, o, ...]
-      for (Ints* of : {&l.sizes, &l.strides}) std::rotate(of->begin() + 1, of->end() - 1, of->end());
+    if (last) result.layout = kernels::with_channels_second(result.layout);
     const auto wanted = kernels::row_panels_wanted(rw.meta(std::get<ValueId>(s.args[kInput])), rw.meta(weight), result, std::get<Int>(s.node.args[kGroups]), std::get<bool>(s.node.args[kTransposed]));
     if (!wanted) return std::nullopt;
     const Int vectors = wanted->vectors;

@@ -200,7 +200,7 @@ NativeLaunch convolution_launch(const graph::Graph& g, const graph::Node& node, 
   NativeLaunch out = native_launch(convolution_kernel, g, node, std::move(operands));
   const int bits = micro_vector_bits();
   out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), convolution_ints::kCount});
-  for (std::int64_t i : {std::int64_t{bits}, std::int64_t{which}, static_cast<std::int64_t>(Sum::None), std::int64_t{0}, std::int64_t{0}, std::int64_t{0}, std::int64_t{0}, std::int64_t{channel_rows}, std::int64_t{deals}}) out.ints.push_back(i);
+  for (std::int64_t i : {std::int64_t{bits}, std::int64_t{which}, static_cast<std::int64_t>(Sum::None), std::int64_t{0}, std::int64_t{0}, std::int64_t{0}, std::int64_t{0}, std::int64_t{channel_rows}, std::int64_t{deals}, std::int64_t{0}}) out.ints.push_back(i);
   out.micro = matmul_specs(bits, dtype, which);
   out.micro.push_back(micro::PackWindows{bits, dtype});
   if (deals) out.micro.push_back(micro::DealRows{bits, dtype, 2});

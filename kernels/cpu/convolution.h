@@ -18,6 +18,7 @@ enum {
   kVectors, kTileRows, kByPlaces,  // of those by rows
   kChannelRows,                    // of one channel to a group, with kernels of their own: results that are summed together; 0: others
   kDeals,                          // 1: there is the micro-kernel that Phases takes
+  kFragment,                       // of those by rows: where among the launch's integers the sizes of the results [n, o, ...] stand, then what the fragment is; 0: there is none
   kCount
 };
 }

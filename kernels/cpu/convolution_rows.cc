@@ -4,7 +4,8 @@
 // - Channels side by side: a table says for each result and each place of the kernel where its channels begin, or that they are zeros. Nothing is copied.
 // - Else what the windows see is packed as it is for products by panels, some channels at a time, and turned: rows that are read in the order of k take a line of the cache for
 //   many products, columns one for each. Kernels of one place over planes that are seen whole are turned where they stand.
-// Results go out row by row where channels lie side by side there, too, else turned, a panel at a time.
+// Results go out row by row where channels lie side by side there, too, else turned, a panel at a time. Those may have a fragment (Note [Fragments]), which runs over some
+// rows of a panel when their sums are whole.
 //
 // The order of sums is that of products by panels: of channels, then places, or, where channels lie side by side in the image or the weight, of places, then channels; in parts
 // of product_depth. So panels that are made before and those that are made by the call, and products by panels, give equal bits.
@@ -18,6 +19,7 @@
 #include "device/cpu_info.h"
 #include "kernels/cpu/convolution.h"
 #include "kernels/cpu/convolution_kernels.h"
+#include "kernels/cpu/fragment.h"
 #include "kernels/cpu/matmul_product.h"
 #include "kernels/cpu/windows.h"
 #include "kernels/launch/layout.h"
@@ -40,6 +42,7 @@ constexpr std::int64_t kPackedBytes = 4 << 20;   // of windows that are packed b
 constexpr std::int64_t kGrainPacked = 32 << 10;
 constexpr std::int64_t kTableBytes = 64 << 10;    // of where rows stand
 constexpr std::int64_t kTurnedRows = 160;         // of a panel that is packed and turned: in the nearest cache
+constexpr std::int64_t kEndedBytes = 24 << 10;    // of results that a fragment takes at once: in the nearest cache
 
 // ---- panels
 
@@ -96,8 +99,9 @@ struct RowKernels {
 
 class Rows {
  public:
-  /// Of `windows` of x; y's channels lie side by side (`in_rows`), or its places do.
-  Rows(const RowKernels& f, const TensorView& x, const TensorView& y, const Windows& windows, int bits, int vectors, int tile_rows, bool in_rows, bool by_table, bool by_places, bool none, std::int64_t k)
+  /// Of `windows` of x; y's channels lie side by side (`in_rows`), or its places do. Before a fragment y's data may be null: results are nowhere but in blocks.
+  Rows(const RowKernels& f, const TensorView& x, const TensorView& y, const Windows& windows, int bits, int vectors, int tile_rows, bool in_rows, bool by_table, bool by_places, bool none, std::int64_t k,
+       const Fragment* fragment)
       : f_(f),
         x_(x),
         y_(y),
@@ -111,6 +115,7 @@ class Rows {
         o_(y.sizes[1]),
         k_(none ? 0 : k),
         images_(y.sizes[0]),
+        fragment_(fragment),
         in_rows_(in_rows),
         by_table_(by_table && !none),
         in_places_(by_places) {
@@ -153,10 +158,11 @@ class Rows {
     // Panels that meet the same rows are neighbours; those of windows that each thread packs are not parted. Where weights are many and rows few, each panel meets all rows.
     const bool parted = !packs() || before;
     const bool by_panels = before && panels_ * width_ > lists_ * rows_;
-    const std::int64_t items = lists_ * blocks_ * (parted ? panels_ : 1), fmas = std::max<std::int64_t>(1, std::min(block_, rows_) * std::max<std::int64_t>(k_, 1) * (parted ? width_ : o_));
+    const std::int64_t work = std::max<std::int64_t>(k_, 1) + (fragment_ ? fragment_->cost() : 0);
+    const std::int64_t items = lists_ * blocks_ * (parted ? panels_ : 1), fmas = std::max<std::int64_t>(1, std::min(block_, rows_) * work * (parted ? width_ : o_));
     parallel(items, std::max<std::int64_t>(1, kGrainFmas / fmas), [&](std::int64_t b, std::int64_t e) {
       const std::int64_t stage_rows = round_up(std::min(block_, rows_), lanes_);
-      Scratch stage(in_rows_ ? 0 : stage_rows * width_ * size_), own_packed(parted ? 0 : packed_bytes());
+      Scratch stage(in_rows_ && y_.data ? 0 : stage_rows * width_ * size_), own_packed(parted ? 0 : packed_bytes());
       Table table;
       for (std::int64_t i = b; i < e; ++i) {
         if (!parted) {
@@ -235,10 +241,11 @@ class Rows {
   /// A block of rows times a panel.
   void block(std::int64_t list, std::int64_t block, std::int64_t panel, const char* packed, char* stage, Table& table) const {
     const std::int64_t first = block * block_, count = std::min(block_, rows_ - first), col = panel * width_, cols = std::min(width_, o_ - col);
-    const char* y = y_.data + (lists_ == 1 && images_ > 1 ? 0 : list * y_.strides[0]) * size_ + (in_rows_ ? first * row_ + col : col * y_.strides[1] + first) * size_;
-    const char* sum = sum_ ? sum_ + (y - y_.data) : nullptr;
-    char* to = in_rows_ ? const_cast<char*>(y) : stage;
-    const std::int64_t to_row = in_rows_ ? row_ : width_;
+    const bool one_list = lists_ == 1 && images_ > 1, in_place = in_rows_ && y_.data;
+    const std::int64_t y_at = ((one_list ? 0 : list * y_.strides[0]) + (in_rows_ ? first * row_ + col : col * y_.strides[1] + first)) * size_;
+    const char* sum = sum_ ? sum_ + y_at : nullptr;
+    char* to = in_place ? y_.data + y_at : stage;
+    const std::int64_t to_row = in_place ? row_ : width_;
     if (sum && !in_rows_) {
       for (std::int64_t c = 0; c < cols; c += lanes_) f_.f.transpose(sum + c * y_.strides[1] * size_, y_.strides[1], stage + c * size_, width_, std::min(lanes_, cols - c), count);
       sum = stage;
@@ -261,7 +268,8 @@ class Rows {
       t.bias = last && bias_ ? bias_ + col * size_ : nullptr, t.relu = last && relu_;
       // The panel's next rows are fetched, or the next panel's, as evenly as can be: a core waits for few lines at once.
       const char* ahead = static_cast<const char*>(t.b) + deep * width_ * size_;
-      const std::int64_t tiles = (count + tile_rows_ - 1) / tile_rows_;
+      const std::int64_t tiles = (count + tile_rows_ - 1) / tile_rows_, at_once = last && fragment_ ? std::max<std::int64_t>(1, kEndedBytes / (cols * size_)) : count;
+      std::int64_t ended = 0;
       t.ahead_step = std::min<std::int64_t>(64, (width_ * size_ + tiles - 1) / tiles);
       for (std::int64_t group = 0; group < count; group += group_) {
         const std::int64_t some = std::min(group_, count - group);
@@ -273,15 +281,21 @@ class Rows {
           t.ahead = ahead + (group + i) / tile_rows_ * deep * t.ahead_step;
           f(&t);
         }
+        const std::int64_t whole = group + some;
+        if (!last || !fragment_ || (whole < count && whole - ended < at_once)) continue;
+        const Block block{to + ended * to_row * size_, to_row};
+        fragment_->run((one_list ? 0 : list * n_) + first + ended, whole - ended, col, cols, &block);
+        ended = whole;
       }
     }
-    if (!in_rows_) f_.turn(stage, width_, const_cast<char*>(y), y_.strides[1], count, cols);
+    if (!in_rows_) f_.turn(stage, width_, y_.data + y_at, y_.strides[1], count, cols);
   }
 
   const RowKernels& f_;
   const TensorView &x_, &y_;
   const Windows& windows_;
   std::int64_t size_, lanes_, width_, tile_rows_, group_, n_, o_, k_, images_;
+  const Fragment* fragment_;
   bool in_rows_, by_table_, in_places_;
   Way way_ = Way::Nothing;
   std::int64_t depth_ = 1, packed_row_ = 1, row_ = 1, rows_ = 0, lists_ = 1, block_ = 1, blocks_ = 1, panels_ = 1;
@@ -303,12 +317,29 @@ bool in_rows(const TensorView& y) {
   return true;
 }
 
+/// What a fragment reads: rows of results of such sizes, where it has a place for them; else of no address.
+TensorView before_fragment(const Fragment& fragment, DType t, const std::int64_t* sizes, int rank) {
+  const Block place = fragment.place(0);
+  TensorView y;
+  y.data = place.data, y.dtype = t, y.rank = rank;
+  std::copy_n(sizes, rank, y.sizes);
+  y.strides[1] = 1;
+  std::int64_t stride = place.data ? place.row : sizes[1];
+  for (int d = rank; d-- > 2; stride *= sizes[d]) y.strides[d] = stride;
+  y.strides[0] = stride;
+  return y;
+}
+
 void rows_kernel(const NativeArgs& args) {
   reporting(args, [&] {
-    const TensorView &given = args.tensor(kInput), &w = args.tensor(kWeight), &result = args.result();
-    if (result.numel() == 0) return;
+    const TensorView &given = args.tensor(kInput), &w = args.tensor(kWeight);
     const int at = static_cast<int>(args.n_args) - 1;
     auto number = [&](int i) { return args.integer(at, static_cast<std::uint32_t>(i)); };
+    const std::int64_t fragment_at = number(own::kFragment), rank = given.rank;
+    std::optional<Fragment> fragment;
+    if (fragment_at > 0) fragment.emplace(args, static_cast<std::size_t>(fragment_at + rank), static_cast<std::size_t>(std::popcount(static_cast<unsigned>(number(own::kWhich))) + 5 + number(own::kDeals)));
+    const TensorView result = fragment ? before_fragment(*fragment, given.dtype, args.ints + fragment_at, given.rank) : args.result();
+    if (result.numel() == 0) return;
     const int bits = static_cast<int>(number(own::kBits)), vectors = static_cast<int>(number(own::kVectors)), tile = static_cast<int>(number(own::kTileRows));
     const bool by_places = number(own::kByPlaces) != 0;
     const unsigned which = static_cast<unsigned>(number(own::kWhich));
@@ -327,7 +358,7 @@ void rows_kernel(const NativeArgs& args) {
     const TensorView& x = phases.view();
 
     TensorView y = result;
-    const bool rows = in_rows(result), in_place = rows || side_by_side(result, 2);
+    const bool rows = fragment || in_rows(result), in_place = rows || side_by_side(result, 2);
     Scratch made(in_place ? 0 : result.numel() * size);
     if (!in_place) {
       y.data = made.get();
@@ -343,13 +374,13 @@ void rows_kernel(const NativeArgs& args) {
     if (args.has(kBias)) gather(args.tensor(kBias), given.dtype, biases.get());
     const char* added = sum == Sum::None ? nullptr : sum == Sum::InPlace ? y.data : args.tensors[args.first_result - 1].data;
     const Windows windows(args, x, w, y, bits, kernels.pack, none, !by_places, phases.dims());
-    Rows(kernels, x, y, windows, bits, vectors, tile, rows, by_table, by_places, none, k).run(panels, biases.get(), added, number(own::kRelu) != 0);
+    Rows(kernels, x, y, windows, bits, vectors, tile, rows, by_table, by_places, none, k, fragment ? &*fragment : nullptr).run(panels, biases.get(), added, number(own::kRelu) != 0);
     if (!in_place) scatter(y.data, result);
   });
 }
 
 /// Whether the channels of images of such a layout lie side by side, as far as that is known.
-bool channels_last(const Layout& l) { return is_number(l.strides[1], 1) && !is_number(l.strides.back(), 1) && l.sizes[1].hint() > 1; }
+bool is_channels_last(const Layout& l) { return is_number(l.strides[1], 1) && !is_number(l.strides.back(), 1) && l.sizes[1].hint() > 1; }
 bool weight_places_first(const Layout& w) { return is_number(w.strides[1], 1) && w.sizes[1].hint() > 1 && !is_number(w.strides.back(), 1); }
 Int count(const Ints& sizes, std::size_t first) {
   Int n = 1;
@@ -371,7 +402,7 @@ std::optional<RowPanels> row_panels_wanted(const TensorMeta& image, const Tensor
   const DType t = image.dtype;
   if (transposed || !is_number(groups, 1) || (t != DType::Float32 && t != DType::Float64)) return std::nullopt;
   const std::int64_t rows = count(result.layout.sizes, 2).hint(), o = weight.layout.sizes[0].hint(), channels = weight.layout.sizes[1].hint();
-  const bool last = channels_last(image.layout), few = rows <= kFewRows;
+  const bool last = is_channels_last(image.layout), few = rows <= kFewRows;
   const int bits = micro_vector_bits(), vectors = panel_vectors(bits, t, o, rows);
   if (o < micro_lanes(bits, t) || rows * result.layout.sizes[0].hint() < gemm_rows(bits)) return std::nullopt;
   if (!(last && channels >= kFewChannels) && !few) return std::nullopt;
@@ -388,7 +419,7 @@ std::optional<NativeLaunch> rows_launch(const graph::Graph& g, const graph::Node
     panels = {static_cast<int>(std::get<Int>(node.args[kVectors]).hint()), std::get<bool>(node.args[kByPlaces])};
   } else {
     // Of planes other ways read the weights as they stand.
-    const bool last = channels_last(x.layout) && x.layout.sizes[1].hint() >= kFewChannels;
+    const bool last = is_channels_last(x.layout) && x.layout.sizes[1].hint() >= kFewChannels;
     std::optional<RowPanels> wanted;
     if (last) wanted = row_panels_wanted({x.dtype, {}, x.layout}, {w.dtype, {}, w.layout}, {y.dtype, {}, y.layout}, std::get<Int>(node.args[kGroups]), std::get<bool>(node.args[kTransposed]));
     if (!wanted) return std::nullopt;
@@ -401,7 +432,7 @@ std::optional<NativeLaunch> rows_launch(const graph::Graph& g, const graph::Node
   const bool deals = deals_phases(node, t);
   NativeLaunch out = native_launch(rows_kernel, g, node, operands);
   out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), own::kCount});
-  for (std::int64_t i : {std::int64_t{bits}, std::int64_t{which}, static_cast<std::int64_t>(Sum::None), std::int64_t{0}, std::int64_t{panels.vectors}, std::int64_t{rows}, std::int64_t{panels.by_places}, std::int64_t{0}, std::int64_t{deals}})
+  for (std::int64_t i : {std::int64_t{bits}, std::int64_t{which}, static_cast<std::int64_t>(Sum::None), std::int64_t{0}, std::int64_t{panels.vectors}, std::int64_t{rows}, std::int64_t{panels.by_places}, std::int64_t{0}, std::int64_t{deals}, std::int64_t{0}})
     out.ints.push_back(i);
   out.micro = matmul_specs(bits, t, which);
   out.micro.push_back(micro::PackWindows{bits, t});

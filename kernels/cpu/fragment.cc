@@ -7,6 +7,8 @@
 
 #include "base/checked_math.h"
 #include "base/errors.h"
+#include "kernels/cpu/convolution.h"
+#include "kernels/cpu/convolution_rows.h"
 #include "kernels/cpu/matmul_product.h"
 #include "kernels/launch/layout.h"
 #include "kernels/loop/analysis.h"
@@ -94,7 +96,13 @@ class Joined {
     out.operands.insert(out.operands.end(), reads.begin(), reads.end());
     out.operands.insert(out.operands.end(), stores.begin(), stores.end());
     out.first_result = static_cast<std::uint32_t>(first_store), out.n_results = static_cast<std::uint32_t>(stores.size());
-    out.ints.resize(Fragment::kInts);
+    if (is_rows_convolution(out)) {
+      out.ints[out.args.back().first + convolution_ints::kFragment] = static_cast<std::int64_t>(out.ints.size());
+      const Ints sizes = with_channels_second(made(0).layout).sizes;
+      out.ints.insert(out.ints.end(), sizes.begin(), sizes.end());
+    } else {
+      out.ints.resize(Fragment::kInts);
+    }
     out.ints.insert(out.ints.end(), ints.begin(), ints.end());
     kernel_.name = k_.name;
     out.micro.push_back(micro::Fragment{std::move(kernel_)});
@@ -217,7 +225,8 @@ class Joined {
 
 bool join_fragment(Launch& product, const Launch& loop) {
   auto& p = std::get<NativeLaunch>(product.what);
-  const NativeLaunch before = p;
+  NativeLaunch before = p;
+  if (is_rows_convolution(p)) before.operands.back().layout = with_channels_last(before.operands.back().layout);  // its rows are places
   Joined joined(before, std::get<LoopLaunch>(loop.what));
   if (!joined.fits()) return false;
   joined.into(p);
@@ -228,9 +237,9 @@ bool join_fragment(Launch& product, const Launch& loop) {
   return true;
 }
 
-Fragment::Fragment(const NativeArgs& args) {
-  const std::int64_t* at = args.ints + kInts;
-  fn_ = reinterpret_cast<micro::FragmentFn>(args.micro[std::popcount(static_cast<std::uint64_t>(args.ints[1]))]);
+Fragment::Fragment(const NativeArgs& args, std::size_t ints, std::size_t code) {
+  const std::int64_t* at = args.ints + ints;
+  fn_ = reinterpret_cast<micro::FragmentFn>(args.micro[code]);
   products_ = at[kProducts], item_ = at[kItem], accesses_ = static_cast<std::uint32_t>(at[kAccesses]), params_ = static_cast<std::uint32_t>(at[kParams]), cost_ = at[kCost];
   const std::int64_t wholes = at[kWholes], floats = at[kFloats];
   tensors_ = args.tensors;

@@ -1,4 +1,5 @@
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -46,8 +47,10 @@ class Fragment {
 
   /// Where in a launch's integers what it is stands: how many products it reads (0: there is none), then what `join` has written.
   static constexpr std::size_t kInts = 4;
-  /// Of a launch that has one.
-  explicit Fragment(const NativeArgs&);
+  /// Of a launch that has one: what it is stands among the integers from `ints` on, its code is micro-kernel `code`.
+  Fragment(const NativeArgs&, std::size_t ints, std::size_t code);
+  /// Of a product of matrices.
+  explicit Fragment(const NativeArgs& args) : Fragment(args, kInts, static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(args.ints[1])))) {}
 
   std::int64_t products() const { return products_; }
   /// Where product i may be made as a whole; `data` null: in memory of one's own.
@@ -78,7 +81,7 @@ class Fragment {
   std::int64_t param_[kMostParams];
 };
 
-/// May a launch take a fragment: a product of matrices without one, to which nothing is added (matmul.cc)?
+/// May a launch take a fragment: a product of matrices, or a convolution by rows, without one, to which nothing is added (matmul.cc)?
 bool takes_fragment(const Launch&);
 /// A loop that reads what `product` makes, all of it and nobody else does, becomes its fragment: the launch has the operands of both, but for the
 /// products. False, and nothing is done, where the loop reduces, gathers, asks for indices or for part of a product, or writes where a condition holds.

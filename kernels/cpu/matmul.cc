@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "kernels/cpu/convolution.h"
+#include "kernels/cpu/convolution_rows.h"
 #include "kernels/cpu/fragment.h"
 #include "kernels/cpu/matmul_product.h"
 #include "kernels/cpu/scaled.h"
@@ -259,23 +260,6 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear, std::
 
 namespace {
 
-/// [n, ..., c] seen as [n, c, ...], and back.
-Layout channels_second(const Layout& l) {
-  Layout out = l;
-  for (std::size_t d = 1; d < l.sizes.size(); ++d) {
-    const std::size_t from = d == 1 ? l.sizes.size() - 1 : d - 1;
-    out.sizes[d] = l.sizes[from], out.strides[d] = l.strides[from];
-  }
-  return out;
-}
-Layout channels_last(const Layout& l) {
-  Layout out = l;
-  for (std::size_t d = 1; d < l.sizes.size(); ++d) {
-    const std::size_t from = d + 1 == l.sizes.size() ? 1 : d + 1;
-    out.sizes[d] = l.sizes[from], out.strides[d] = l.strides[from];
-  }
-  return out;
-}
 bool is_row_by_row(const Layout& l) { return same_layout(l, contiguous_layout(l.sizes)); }
 
 }  // namespace
@@ -283,7 +267,7 @@ bool is_row_by_row(const Layout& l) { return same_layout(l, contiguous_layout(l.
 NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
   if (product_forms().at(node.op) == ProductForm::Windows) return convolution_launch(g, node, std::move(operands));
   if (product_forms().at(node.op) == ProductForm::WindowsLast) {  // its kernel is told of strides alone
-    operands.back().layout = channels_second(operands.back().layout);
+    operands.back().layout = with_channels_second(operands.back().layout);
     return convolution_launch(g, node, std::move(operands));
   }
   const bool packed = product_forms().at(node.op) == ProductForm::Packed;
@@ -372,14 +356,20 @@ std::optional<Ending> ending_of(const LoopKernel& k) {
 /// Where its integers say what is added; null: to this product nothing can be.
 Int* sum_of(NativeLaunch& p) {
   if (p.fn == linear_kernel || p.fn == bmm_kernel) return is_number(p.ints[Fragment::kInts], 0) ? &p.ints[2] : nullptr;
-  return is_convolution(p) ? &p.ints[p.args.back().first + convolution_ints::kSum] : nullptr;
+  if (!is_convolution(p)) return nullptr;
+  Int* const own = &p.ints[p.args.back().first];
+  return is_number(own[convolution_ints::kFragment], 0) ? &own[convolution_ints::kSum] : nullptr;
 }
 
 }  // namespace
 
 bool takes_fragment(const Launch& l) {
   const auto* p = std::get_if<NativeLaunch>(&l.what);
-  return p && (p->fn == linear_kernel || p->fn == bmm_kernel) && is_number(p->ints[2], static_cast<std::int64_t>(Sum::None)) && is_number(p->ints[Fragment::kInts], 0);
+  if (!p) return false;
+  const bool rows = is_rows_convolution(*p);
+  if (!rows && p->fn != linear_kernel && p->fn != bmm_kernel) return false;
+  const Int* own = rows ? &p->ints[p->args.back().first] : nullptr;
+  return is_number(own ? own[convolution_ints::kSum] : p->ints[2], static_cast<std::int64_t>(Sum::None)) && is_number(own ? own[convolution_ints::kFragment] : p->ints[Fragment::kInts], 0);
 }
 
 bool join_sum(Launch& product, const Launch& sum) {
@@ -393,7 +383,7 @@ bool join_sum(Launch& product, const Launch& sum) {
   if (ending->relu && !is_number(p->ints[p->args.back().first + convolution_ints::kRelu], 0)) return false;
   const Access *read = &k.accesses[ending->read], *other = ending->other == ~0u ? nullptr : &k.accesses[ending->other], &to = k.accesses[ending->store];
   if (other && s->buffers[read->buffer] != made.buffer) std::swap(read, other);
-  if (s->buffers[read->buffer] != made.buffer || !(is_row_by_row(made.layout) || (is_convolution(*p) && is_row_by_row(channels_last(made.layout)))) || !is_number(read->offset, 0)) return false;
+  if (s->buffers[read->buffer] != made.buffer || !(is_row_by_row(made.layout) || (is_convolution(*p) && is_row_by_row(with_channels_last(made.layout)))) || !is_number(read->offset, 0)) return false;
   if (!same_number(numel(k.extents), numel(made.layout.sizes))) return false;
   for (const Access* a : {read, other ? other : read, &to})
     if (k.buffers[a->buffer].dtype != made.dtype || !a->gathers.empty() || !same_numbers(a->strides, read->strides)) return false;

@@ -31,6 +31,17 @@ bool same_numbers(const Ints& a, const Ints& b) {
 
 bool is_number(Int a, std::int64_t k) { return !a.is_symbolic() && a.hint() == k; }
 
+Layout with_channels_second(const Layout& l) {
+  Layout out = l;
+  for (Ints* of : {&out.sizes, &out.strides}) std::rotate(of->begin() + 1, of->end() - 1, of->end());
+  return out;
+}
+Layout with_channels_last(const Layout& l) {
+  Layout out = l;
+  for (Ints* of : {&out.sizes, &out.strides}) std::rotate(of->begin() + 1, of->begin() + 2, of->end());
+  return out;
+}
+
 bool same_layout(const Layout& a, const Layout& b) {
   if (!same_numbers(a.sizes, b.sizes) || !same_number(a.offset, b.offset)) return false;
   for (std::size_t d = 0; d < a.sizes.size(); ++d) {

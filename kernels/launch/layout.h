@@ -22,6 +22,9 @@ bool is_number(Int a, std::int64_t k);
 bool same_layout(const Layout& a, const Layout& b);
 
 Layout contiguous_layout(const Ints& sizes);
+/// [n, ..., c] seen as [n, c, ...], and back.
+Layout with_channels_second(const Layout&);
+Layout with_channels_last(const Layout&);
 Int bytes_of(const Ints& sizes, DType);
 
 /// Consecutive dims of two sizes lists that cover the same elements in the same order: [old_begin, old_end) against

@@ -8,6 +8,9 @@
 
 #include "base/knobs.h"
 #include "device/parallel.h"
+#include "passes/layouts.h"
+#include "passes/registered.h"
+#include "reprise/convolution.h"
 #include "reprise/parameter.h"
 #include "reprise/reprise.h"
 
@@ -174,6 +177,65 @@ TEST(Fragments, WaitForWhatTheyRead) {
   const Tensor x = of({30, 48}, DType::Float32, 1), w = of({48, 48}, DType::Float32, 2), y = of({30, 48}, DType::Float32, 3);
   EXPECT_TRUE(allclose(f(x, w, y), apart(x, w, y), 1e-5, 1e-6));
   EXPECT_EQ(f.explain(Detail::Launches).find("loop sigmoid"), std::string::npos) << f.explain(Detail::Launches);
+}
+
+/// While it lives, images between convolutions stand channels last, whatever that costs.
+struct ChannelsLast {
+  ChannelsLast() {
+    passes::register_pass({"fragments_channels_last", {passes::Place::Point::Before, "layouts"}, [](graph::Graph& g) {
+                             passes::PassRecord record;
+                             return passes::layouts(g, record, [](const graph::Graph&, const graph::Node&, bool) { return passes::LayoutCost{std::int64_t{1} << 40, 0}; });
+                           }, {.normal_form = true}});
+  }
+  ~ChannelsLast() { passes::unregister_pass("fragments_channels_last"); }
+};
+
+// Convolutions with frozen weights and results with channels last: what stands between two of them is computed in the first one's launch.
+TEST(Fragments, OfConvolutionsHaveTheBitsOfLaunchesApart) {
+  struct Net {
+    Tensor first, second, scale, shift;
+  };
+  using Between = std::function<Tensor(const Tensor& made, const Net&)>;
+  struct Row {
+    const char* name;
+    Between between;
+    double tolerance = 2e-4;  // of eager results, which may be summed in another order
+  };
+  const std::vector<Row> rows{
+      {"scale, shift, relu", [](const Tensor& y, const Net& n) { return relu(y * n.scale + n.shift); }},
+      {"a function", [](const Tensor& y, const Net& n) { return tanh(y + n.shift) * 0.5; }},
+      {"halves", [](const Tensor& y, const Net& n) { return (y * n.scale).to(DType::Float16).to(y.dtype()); }, 6e-2},
+      {"its own residual", [](const Tensor& y, const Net& n) { return y + sigmoid(y) * n.scale; }},
+  };
+  const ChannelsLast scope;
+  const int before = device::num_threads();
+  for (const Row& row : rows)
+    for (DType t : {DType::Float32, DType::Float64})
+      for (auto [channels, made, places, step] : std::vector<std::array<std::int64_t, 4>>{{16, 48, 3, 1}, {8, 64, 1, 1}, {16, 130, 3, 2}, {32, 33, 2, 1}, {96, 32, 3, 1}}) {
+        Net net{of({made, channels, places, places}, t, 1), of({16, made, 1, 1}, t, 2), of({made, 1, 1}, t, 3), of({made, 1, 1}, t, 4)};
+        freeze(net.first), freeze(net.second), freeze(net.scale), freeze(net.shift);
+        auto form = [&, step = step](const Tensor& x, bool keeps) {
+          const Tensor y = conv2d(x, net.first, {}, step, 1), z = row.between(y, net);
+          std::vector<Tensor> out{conv2d(z, net.second)};
+          if (keeps) out.push_back(y);
+          return out;
+        };
+        auto together = compile([&](Tensor x) { return form(x, false); }, {.name = "together"});
+        auto separate = compile([&](Tensor x) { return form(x, true); }, {.name = "separate"});
+        int i = 0;
+        for (auto [n, h, w] : std::vector<std::array<std::int64_t, 3>>{{2, 9, 14}, {1, 30, 21}, {3, 7, 7}, {1, 3, 5}, {0, 8, 8}, {5, 40, 33}}) {
+          device::set_num_threads(i++ % 2 ? 3 : 1);
+          const Tensor x = of({n, channels, h, w}, t, 7);
+          const Tensor got = together(x)[0], want = separate(x)[0];
+          EXPECT_TRUE(same_bits(got, want)) << row.name << ", " << dtype_name(t) << ", " << channels << " to " << made << ", image " << i << "\n" << together.explain();
+          EXPECT_TRUE(allclose(got.to(DType::Float64), form(x, false)[0].to(DType::Float64), row.tolerance, row.tolerance)) << row.name << ", " << dtype_name(t) << ", image " << i;
+        }
+        EXPECT_EQ(together.stats().eager_fallbacks, 0) << together.stats().last_fallback_reason;
+        const std::string text = together.explain(Detail::Launches);
+        EXPECT_NE(text.find("native reprise::convolution_last_packed_"), std::string::npos) << row.name << ", " << channels << " to " << made << "\n" << text;
+        if (::testing::Test::HasFailure()) return device::set_num_threads(before);
+      }
+  device::set_num_threads(before);
 }
 
 }  // namespace
