@@ -31,9 +31,7 @@ TEST(GpuLowering, SamplingEndsInOneGraph) {
     %3 = rand([s0, 1], float32, 'cpu', 7, 9) : f32[s0, 1]
     return user %2, user %3
   })");
-  auto first_gpu = std::find_if_not(l.launches.begin(), l.launches.end(), is_native);
-  EXPECT_EQ(first_gpu - l.launches.begin(), 2) << print(l);
-  EXPECT_EQ(std::find_if(first_gpu, l.launches.end(), is_native), l.launches.end()) << print(l);
+  EXPECT_EQ(std::count_if(l.launches.begin(), l.launches.end(), is_native), 0) << "seed and offset are words of the recording, no steps of the host";
 }
 
 // A bias is added by the product's own kernels; nothing goes over the result again. On the host it becomes part of what follows.
