@@ -301,7 +301,8 @@ class Driver:
             log.seek(0)
             lines = log.read().splitlines()
         head = next((i for i, line in enumerate(lines) if line.split()[:2] == ["ms", "%"]), None)
-        return [] if head is None else [line.rstrip() for line in lines[head : head + 1 + PROFILE_ROWS]]
+        root = f"{Path(__file__).resolve().parents[2]}/"  # results are read elsewhere
+        return [] if head is None else [line.rstrip().replace(root, "") for line in lines[head : head + 1 + PROFILE_ROWS]]
 
     def measure_cold(self, w, p):
         """First calls of processes: with an empty folder of what compilers keep, and with what that left."""
