@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "graph/parts.h"
 #include "graph/map_values.h"
 #include "graph/op_column.h"
+#include "graph/parts.h"
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
 #include "graph/writers.h"

@@ -6,9 +6,9 @@
 
 #include "base/errors.h"
 #include "base/knobs.h"
-#include "graph/parts.h"
 #include "graph/functional_form.h"
 #include "graph/map_values.h"
+#include "graph/parts.h"
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
 #include "graph/writers.h"

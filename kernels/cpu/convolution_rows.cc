@@ -336,13 +336,13 @@ void rows_kernel(const NativeArgs& args) {
     const int at = static_cast<int>(args.n_args) - 1;
     auto number = [&](int i) { return args.integer(at, static_cast<std::uint32_t>(i)); };
     const std::int64_t fragment_at = number(own::kFragment), rank = given.rank;
+    const unsigned which = static_cast<unsigned>(number(own::kWhich));
     std::optional<Fragment> fragment;
-    if (fragment_at > 0) fragment.emplace(args, static_cast<std::size_t>(fragment_at + rank), static_cast<std::size_t>(std::popcount(static_cast<unsigned>(number(own::kWhich))) + 5 + number(own::kDeals)));
+    if (fragment_at > 0) fragment.emplace(args, static_cast<std::size_t>(fragment_at + rank), static_cast<std::size_t>(std::popcount(which) + 5 + number(own::kDeals)));
     const TensorView result = fragment ? before_fragment(*fragment, given.dtype, args.ints + fragment_at, given.rank) : args.result();
     if (result.numel() == 0) return;
     const int bits = static_cast<int>(number(own::kBits)), vectors = static_cast<int>(number(own::kVectors)), tile = static_cast<int>(number(own::kTileRows));
     const bool by_places = number(own::kByPlaces) != 0;
-    const unsigned which = static_cast<unsigned>(number(own::kWhich));
     const Sum sum = static_cast<Sum>(number(own::kSum));
     void* const* code = args.micro;
     const MatmulKernels f = matmul_kernels(bits, which, code);

@@ -423,15 +423,8 @@ TEST_F(CudaProducts, AProductThatIsRefusedLate) {
 // ---- libraries that are of no use: another process each, since a library is opened once.
 
 std::string output_with(const std::string& environment) {
-  std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  std::string command =
-      "REPRISE_TEST_PRODUCTS=1 " + environment + " '" + self + "' --gtest_filter=ProductsProbe.* 2>&1";
-  std::string out;
-  FILE* p = popen(command.c_str(), "r");
-  char line[512];
-  while (p && std::fgets(line, sizeof line, p)) out += line;
-  if (p) pclose(p);
-  return out;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  return output_of("REPRISE_TEST_PRODUCTS=1 " + environment + " '" + self + "' --gtest_filter=ProductsProbe.* 2>&1");
 }
 
 TEST(ProductsProbe, SaysWhoServes) {

@@ -39,17 +39,21 @@ struct Simulator {
   static void set_memory(std::uint64_t bytes) { find<decltype(reprise_simulator_set_memory)>("reprise_simulator_set_memory")(bytes); }
 };
 
-/// What this program prints when it runs again, in another environment, for the tests that `filter` names: they skip where
-/// REPRISE_TEST_PROBE is not set.
-inline std::string run_again(const std::string& environment, const std::string& filter) {
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  const std::string command = "REPRISE_TEST_PROBE=1 REPRISE_CUDA_DRIVER='" + knobs().cuda_driver + "' " + environment + " '" + self + "' --gtest_filter='" + filter + "' 2>/dev/null";
+/// What a command of the shell writes to its standard output.
+inline std::string output_of(const std::string& command) {
   std::string out;
   FILE* p = popen(command.c_str(), "r");
   char line[512];
   while (p && std::fgets(line, sizeof line, p)) out += line;
   if (p) pclose(p);
   return out;
+}
+
+/// What this program prints when it runs again, in another environment, for the tests that `filter` names: they skip where
+/// REPRISE_TEST_PROBE is not set.
+inline std::string run_again(const std::string& environment, const std::string& filter) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  return output_of("REPRISE_TEST_PROBE=1 REPRISE_CUDA_DRIVER='" + knobs().cuda_driver + "' " + environment + " '" + self + "' --gtest_filter='" + filter + "' 2>/dev/null");
 }
 
 /// Takes the simulator as driver when no other one is named; skips where neither is there.
