@@ -69,7 +69,8 @@ class Gemm {
     blocks_ = p.k <= depth_ ? 1 : (p.k + depth_ - 1) / depth_;
     k_room_ = round_up(p.k, lanes_);
     a_in_place_ = p.a_dtype == acc_ && p.a_col == 1;
-    std::int64_t blocks = (p.m + kBlockRows - 1) / kBlockRows;
+    // A block of A stays in the L2 cache, with room for what passes through it.
+    const std::int64_t most_rows = std::clamp<std::int64_t>(l2_bytes() / 2 / (depth_ * size_), tile_rows_, kBlockRows), blocks = (p.m + most_rows - 1) / most_rows;
     block_rows_ = round_up((p.m + blocks - 1) / blocks, tile_rows_);
     // An odd number of lines to a row, so that a power of two does not put all rows into one set of the cache.
     wide_row_ = round_up(p.k, 64 / size_) | (64 / size_);
@@ -139,7 +140,7 @@ class Gemm {
   /// Rows [k, k + deep) of one panel, which stand at b, times some rows. a: at their element k.
   void tiles(const Panel& at, const char* b, std::int64_t b_row, std::int64_t k, std::int64_t deep, const Rows& rows, Ahead& ahead) const {
     micro::GemmTile t;
-    t.a_row = rows.a_row, t.a_col = 1, t.b_row = b_row, t.c_row = rows.c.row, t.k = deep;
+    t.a_row = rows.a_row, t.b_row = b_row, t.c_row = rows.c.row, t.k = deep;
     t.first = k == 0 && !p_.sum, t.last = k + deep >= p_.k, t.relu = all_.relu;
     t.acc_row = sums_in_c() ? rows.c.row : rows.sums_row;
     each_columns(at.cols, [&](const Columns& columns) {
@@ -211,7 +212,7 @@ class Gemm {
       for (std::int64_t col = 0; col < p_.n; col += width_)
         each_columns(std::min(width_, p_.n - col), [&](Columns of) { of.first += col, columns[count++] = of; });
       micro::GemmTile t;
-      t.a_row = p_.a_row, t.a_col = 1, t.c_row = t.acc_row = p_.c_row, t.k = p_.k, t.first = t.last = true, t.relu = all_.relu, t.ahead_step = 64;
+      t.a_row = p_.a_row, t.c_row = t.acc_row = p_.c_row, t.k = p_.k, t.first = t.last = true, t.relu = all_.relu, t.ahead_step = 64;
       auto b_of = [&](std::int64_t image) { return all_.source.as_it_stands(image, 0, std::min(width_, p_.n), t.b_row); };
       const char* b = b_of(begin);
       // Meanwhile the next image's matrices are fetched as far as they are dense, a line for each k.

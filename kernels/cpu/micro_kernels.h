@@ -34,7 +34,7 @@ namespace micro {
 /// What will be wanted soon is fetched to the L2 cache meanwhile: for each k a line, `ahead_step` bytes apart (it need not be memory of ours).
 struct GemmTile {
   const void* a;
-  std::int64_t a_row, a_col;
+  std::int64_t a_row;
   const void* b;
   std::int64_t b_row;
   void* acc;

@@ -376,7 +376,7 @@ class Product {
         if (straight) continue;
       } else {
         micro::GemmTile t;
-        t.a = rows_ + (first * row_ + part.begin) * 4, t.a_row = row_, t.a_col = 1, t.b = panel, t.b_row = width, t.acc = sums, t.acc_row = width, t.c = sums, t.c_row = width;
+        t.a = rows_ + (first * row_ + part.begin) * 4, t.a_row = row_, t.b = panel, t.b_row = width, t.acc = sums, t.acc_row = width, t.c = sums, t.c_row = width;
         t.m = m, t.n = width, t.k = part.end - part.begin, t.first = 1, t.last = 1;
         f_.tile(&t);
       }

@@ -11,7 +11,7 @@ void emit(EmitContext& cx, const micro::Gemm& code) {
   MicroCode g(cx, code, acc);
 #define REPRISE_POINTER(name) g.pointer_at(offsetof(micro::GemmTile, name))
 #define REPRISE_INTEGER(name) g.integer_at(offsetof(micro::GemmTile, name))
-  const V a = REPRISE_POINTER(a), a_row = REPRISE_INTEGER(a_row), a_col = REPRISE_INTEGER(a_col), bp = REPRISE_POINTER(b), b_row = REPRISE_INTEGER(b_row),
+  const V a = REPRISE_POINTER(a), a_row = REPRISE_INTEGER(a_row), bp = REPRISE_POINTER(b), b_row = REPRISE_INTEGER(b_row),
           accp = REPRISE_POINTER(acc), acc_row = REPRISE_INTEGER(acc_row), c = REPRISE_POINTER(c), c_row = REPRISE_INTEGER(c_row), rows = REPRISE_INTEGER(m),
           n = REPRISE_INTEGER(n), k = REPRISE_INTEGER(k), first = REPRISE_INTEGER(first), last = REPRISE_INTEGER(last),
           bias = REPRISE_POINTER(bias), relu = REPRISE_INTEGER(relu), ahead = REPRISE_POINTER(ahead), ahead_step = REPRISE_INTEGER(ahead_step);
@@ -32,24 +32,22 @@ void emit(EmitContext& cx, const micro::Gemm& code) {
   for (int i = 0; i < mr; ++i) a_ptr.push_back(g.at(a, acc, row[i] * a_row));
   // What is on no page takes a walk of the tables each time: instead of nothing the tile itself is fetched.
   const V nothing = g.wrap(g.b.CreateIsNull(ahead.v)), soon = g.select(nothing, g.arg(0), ahead), soon_step = g.select(nothing, g.i64(0), ahead_step);
-  // The sums, by row; behind them where a and b are.
+  // The sums, by row; behind them where b is.
   Vs carried(static_cast<std::size_t>(mr * nv), g.zero());
-  carried.push_back(g.i64(0));
   carried.push_back(bp);
   carried = g.carry(0, k, 1, carried, [&](V i_k, Vs s) {
     g.prefetch(g.at(soon, DType::UInt8, i_k * soon_step), false, 2);
-    const V offset = s[s.size() - 2], bk = s[s.size() - 1];
+    const V bk = s.back();
     Vs w;
     for (int v = 0; v < nv; ++v) w.push_back(g.load(acc, g.at(bk, acc, v * g.lanes)));
     for (int i = 0; i < mr; ++i) {
-      const V x = g.load_splat(g.at(a_ptr[i], acc, offset));
+      const V x = g.load_splat(g.at(a_ptr[i], acc, i_k));
       for (int v = 0; v < nv; ++v) {
         V& t = s[static_cast<std::size_t>(i * nv + v)];
         t = g.multiply_add(x, w[v], t);
       }
     }
-    s[s.size() - 2] = offset + a_col;
-    s[s.size() - 1] = g.at(bk, acc, b_row);
+    s.back() = g.at(bk, acc, b_row);
     return s;
   });
   carried.resize(static_cast<std::size_t>(mr * nv));
