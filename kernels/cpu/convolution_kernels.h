@@ -6,14 +6,14 @@
 /// Micro-kernels of convolutions whose results are a product's rows. What micro_kernels.h says of all of them holds here.
 namespace reprise::kernels::micro {
 
-/// One tile: to[m, n] = from[m, n] (where there is one) + the sum over segments s, and over elements j of each, of the element j * a_col after rows[s * rows_step + i], times
+/// One tile: to[m, n] = from[m, n] (where there is one) + the sum over segments s, and over elements j of each, of the element j after rows[s * rows_step + i], times
 /// B's next row; with bias[n] added where there is one, and none below 0 if relu. Segments have `length` elements; of the first those from `begin` on, of the last those up
 /// to `end` take part. B's rows are `b_row` apart and readable up to vectors * lanes columns. n <= vectors * lanes, 1 <= m <= rows; the table has
 /// all rows, those from m on again one that is there. The sum begins at 0, `from` is added to it.
 /// For each j a line is fetched to the L2 cache, `ahead_step` bytes apart from `ahead` on (it need not be memory of ours).
 struct RowTile {
   const void* const* rows;
-  std::int64_t rows_step, segments, begin, length, end, a_col;
+  std::int64_t rows_step, segments, begin, length, end;
   const void* b;
   std::int64_t b_row;
   const void* from;

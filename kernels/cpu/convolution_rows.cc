@@ -255,7 +255,7 @@ class Rows {
     const std::int64_t segment = by_table_ ? x_.sizes[1] : k_;
     const char* weights = panels_at_ + col * k_ * size_;
     micro::RowTile t{};
-    t.rows_step = group_, t.length = segment, t.a_col = 1;
+    t.rows_step = group_, t.length = segment;
     t.b_row = width_, t.from_row = to_row, t.to_row = to_row, t.n = cols;
     for (std::int64_t k = 0; k == 0 || k < k_; k += depth_) {
       const std::int64_t deep = std::min(depth_, k_ - k);

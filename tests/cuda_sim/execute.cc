@@ -46,7 +46,7 @@ namespace {
 
 constexpr std::uint64_t kStack = 128 << 10, kGuard = 4096, kMaxThreads = 1024;
 
-/// Stacks of a block's threads. Their pages are touched as they are used.
+/// Memory of stacks for a block's threads. Their pages are touched as they are used.
 char* stacks() {
   static char* const all = [] {
     void* p =
@@ -58,12 +58,39 @@ char* stacks() {
   return all;
 }
 
+/// Stacks that no thread has. The one given back last is taken next: threads that end before anybody waits, as all of an empty block do,
+/// follow one another on one stack, which stays in the nearest cache.
+class FreeStacks {
+ public:
+  FreeStacks() { give_all(); }
+  /// After a kernel that failed: its threads never end.
+  void give_all() {
+    free_.clear();
+    for (std::uint32_t i = kMaxThreads; i-- > 0;) free_.push_back(i);
+  }
+  std::uint32_t take() {
+    const std::uint32_t i = free_.back();
+    free_.pop_back();
+    return i;
+  }
+  void give(std::uint32_t i) { free_.push_back(i); }
+
+ private:
+  std::vector<std::uint32_t> free_;
+};
+FreeStacks& free_stacks() {
+  static FreeStacks all;
+  return all;
+}
+
 using Main = void (*)();
 
-void prepare(Thread& t, std::uint64_t index, Main main) {
+/// The thread starts in `main` when it runs first.
+void prepare(Thread& t, Main main) {
+  t.stack_number = free_stacks().take();
   // 8 past a multiple of 16, as at the start of any function; and not all at the same place of a page, where they would
   // contend for the same lines of the cache.
-  const std::uint64_t from_end = 56 + index % 61 * 64;
+  const std::uint64_t index = t.stack_number, from_end = 56 + index % 61 * 64;
   auto* top = reinterpret_cast<void**>(stacks() + (index + 1) * kStack - from_end);
   top[0] = nullptr;  // where `main` would return to
   top[-1] = reinterpret_cast<void*>(main);
@@ -146,7 +173,7 @@ void run_block() {
     t.tid[0] = i % b.x, t.tid[1] = i / b.x % b.y, t.tid[2] = i / b.x / b.y;
     t.lane = i % 32, t.warp = i / 32;
     t.groups.clear(), t.open.clear();
-    prepare(t, i, run_one);
+    t.stack = nullptr;
   }
   g_exec.warps.assign((n + 31) / 32, {~0u, 0, 0});
   if (n % 32) g_exec.warps.back().present = (1u << n % 32) - 1;
@@ -161,10 +188,11 @@ void run_block() {
       Thread& t = g_exec.threads[i];
       if (t.state != Thread::State::Ready) continue;
       set_thread(t.tid[0], t.tid[1], t.tid[2], i);
+      if (!t.stack) prepare(t, run_one);
       resume(t);
       if (g_exec.failed) return;
       progress = true;
-      if (t.state == Thread::State::Done) ++ended, end_lane(t);
+      if (t.state == Thread::State::Done) ++ended, free_stacks().give(t.stack_number), end_lane(t);
       if (g_exec.failed) return;
       if (g_exec.restart) break;
     }
@@ -242,15 +270,18 @@ void run_kernel(const KernelWork& w) {
   if (!e.code->cooperates) {
     e.threads.resize(std::max<std::size_t>(e.threads.size(), 1));
     e.threads[0].state = Thread::State::Ready;
-    prepare(e.threads[0], 0, run_all);
+    prepare(e.threads[0], run_all);
     resume(e.threads[0]);
+    free_stacks().give(e.threads[0].stack_number);
     return race_kernel_end();
   }
   e.threads.resize(threads);
   for (std::uint32_t b : block_order()) {
     start_block(b);
     run_block();
-    if (e.failed) break;
+    if (!e.failed) continue;
+    free_stacks().give_all();
+    break;
   }
   race_kernel_end();
 }

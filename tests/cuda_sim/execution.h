@@ -18,7 +18,8 @@ struct AsyncCopy {
 
 struct Thread {
   enum class State : std::uint8_t { Ready, Barrier, Warp, Done } state = State::Ready;
-  void* stack = nullptr;  ///< pointer where it left off
+  void* stack = nullptr;  ///< pointer where it left off; null: it has not run
+  std::uint32_t stack_number = 0;
   std::uint32_t tid[3] = {0, 0, 0};
   std::uint32_t lane = 0, warp = 0;
   std::uint32_t site = kNoSite;  ///< where it waits

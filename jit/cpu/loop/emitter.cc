@@ -263,6 +263,11 @@ void LoopEmitter::vector_loop(const std::vector<bool>& need, Value* begin, Value
     };
     if (k_.n_kept == rank_) for_both_stores(groups);  // nothing is carried
     else groups();
+    if (plan_.short_rows) {
+      Value* vectors = whole(lanes);
+      emit_loop(e_, from, vectors, e_.i64(lanes), carried, [&](Value* iv) { inside(iv, 1, false); }, "vector");
+      from = vectors;
+    }
   }
   emit_loop(
       e_, from, end, e_.i64(lanes), carried, [&](Value* iv) { inside(iv, 1, true); },

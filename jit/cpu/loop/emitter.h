@@ -41,14 +41,14 @@ inline constexpr std::uint32_t kNone = ~0u;
 /// Emits one LoopKernel; how the loops stand is told in emitter.cc.
 class LoopEmitter {
  public:
-  LoopEmitter(EmitContext& cx, const LoopKernel& k)
+  LoopEmitter(EmitContext& cx, const LoopKernel& k, LoopUse use = LoopUse::Launch)
       : cx_(cx),
         e_(cx),
         b_(e_.b),
         k_(k),
         info_(kernels::analyse(k)),
         slots_(kernels::param_slots(k)),
-        plan_(plan_of(k, cx.host)),
+        plan_(plan_of(k, cx.host, use)),
         vdim_(kernels::vector_dim(k)),
         tiling_(kernels::tiling(k)),
         rank_(static_cast<int>(k.extents.size())),

@@ -36,7 +36,7 @@ static bool reads_rows_of_tables(const kernels::LoopKernel& k) {
   return false;
 }
 
-LoopPlan plan_of(const kernels::LoopKernel& k, const Host& host) {
+LoopPlan plan_of(const kernels::LoopKernel& k, const Host& host, LoopUse use) {
   LoopPlan p;
   int cost = 0;
   bool reduces = false, any4 = false, any8 = false;
@@ -53,7 +53,8 @@ LoopPlan plan_of(const kernels::LoopKernel& k, const Host& host) {
   p.lanes = std::min(host.vector_bits / 8 / element, 32);
   for (const BodyNode& n : k.body)
     if (n.kind == BodyNode::Kind::Reduce) p.most_unroll = std::min(p.most_unroll, p.accumulators(n.dtype));
-  p.effort = cost <= 24 && !reduces && !reads_rows_of_tables(k) ? Effort::Fast : Effort::Full;
+  p.short_rows = use == LoopUse::Fragment;
+  p.effort = cost <= 24 && !reduces && use == LoopUse::Launch && !reads_rows_of_tables(k) ? Effort::Fast : Effort::Full;
   return p;
 }
 

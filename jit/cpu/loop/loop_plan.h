@@ -16,16 +16,20 @@ struct Steps {
   bool masked_only = false;  ///< one body, each step under a mask: half the code, where the body is long
 };
 
-/// How a loop kernel is emitted: how wide, with how much effort. A function of the kernel's text and the host alone.
+/// What a loop kernel is for. Fragments run over rows of a few vectors, of blocks in the nearest caches, so often that what they do for each row counts.
+enum class LoopUse { Launch, Fragment };
+
+/// How a loop kernel is emitted: how wide, with how much effort. A function of the kernel's text, its use and the host alone.
 struct LoopPlan {
   int lanes = 16;       ///< elements of a vector, the same for all dtypes of the kernel
   int most_unroll = 4;  ///< divides every count of accumulators
   Effort effort = Effort::Full;
+  bool short_rows = false;  ///< between whole groups of vectors and the step under a mask stand whole vectors
   /// Of a loop whose body costs `cost`.
   Steps steps(int cost) const;
   /// Vectors that take turns in a reduction along the vector dim; see Note [Sums do not depend on the code].
   int accumulators(DType) const;
 };
-LoopPlan plan_of(const kernels::LoopKernel&, const Host&);
+LoopPlan plan_of(const kernels::LoopKernel&, const Host&, LoopUse = LoopUse::Launch);
 
 }  // namespace reprise::jit

@@ -6,7 +6,7 @@ namespace reprise::jit {
 
 void emit(EmitContext& cx, const micro::Fragment& code) {
   kernels::verify(code.kernel);
-  LoopEmitter(cx, code.kernel).run();
+  LoopEmitter(cx, code.kernel, LoopUse::Fragment).run();
 }
 
 }  // namespace reprise::jit

@@ -72,10 +72,14 @@ void emit(EmitContext& cx, const micro::Gemm& code) {
   const V has_bias = g.is_there(bias);
   each_sum(has_bias & last, [&](int i, V t) { return t + g.load_splat(g.at(bias, acc, row[i])); });
   each_sum(relu & last, [&](int, V t) { return g.select(t < g.zero(), g.zero(), t); });  // NaN stays
-  auto store_all = [&](DType t, V base, V stride) {
+  auto store_under = [&](DType t, V base, V stride, const Vs& mask) {
     for (int i = 0; i < mr; ++i)
       for (int v = 0; v < nv; ++v)
         g.store(t, carried[static_cast<std::size_t>(i * nv + v)], g.at(base, t, row[i] * stride + v * g.lanes), mask[v]);
+  };
+  // Some processors take many cycles for each store under a mask.
+  auto store_all = [&](DType t, V base, V stride) {
+    g.when(n >= nv * g.lanes, [&] { store_under(t, base, stride, Vs(static_cast<std::size_t>(nv))); }, [&] { store_under(t, base, stride, mask); });
   };
   g.when(is_last, [&] { store_all(c_type, c, c_row); }, [&] { store_all(acc, accp, acc_row); });
   g.finish();

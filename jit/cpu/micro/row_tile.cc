@@ -12,7 +12,7 @@ void emit(EmitContext& cx, const micro::RowTiles& code) {
 #define REPRISE_POINTER(name) g.pointer_at(offsetof(micro::RowTile, name))
 #define REPRISE_INTEGER(name) g.integer_at(offsetof(micro::RowTile, name))
   const V rows = REPRISE_POINTER(rows), rows_step = REPRISE_INTEGER(rows_step), segments = REPRISE_INTEGER(segments), begin = REPRISE_INTEGER(begin), length = REPRISE_INTEGER(length),
-          end = REPRISE_INTEGER(end), a_col = REPRISE_INTEGER(a_col), bp = REPRISE_POINTER(b), b_row = REPRISE_INTEGER(b_row), from = REPRISE_POINTER(from), from_row = REPRISE_INTEGER(from_row),
+          end = REPRISE_INTEGER(end), bp = REPRISE_POINTER(b), b_row = REPRISE_INTEGER(b_row), from = REPRISE_POINTER(from), from_row = REPRISE_INTEGER(from_row),
           to = REPRISE_POINTER(to), to_row = REPRISE_INTEGER(to_row), m = REPRISE_INTEGER(m), n = REPRISE_INTEGER(n), bias = REPRISE_POINTER(bias), relu = REPRISE_INTEGER(relu),
           ahead = REPRISE_POINTER(ahead), ahead_step = REPRISE_INTEGER(ahead_step);
 #undef REPRISE_POINTER
@@ -34,9 +34,8 @@ void emit(EmitContext& cx, const micro::RowTiles& code) {
     Vs a;
     for (int i = 0; i < mr; ++i) a.push_back(g.wrap(g.b.CreateAlignedLoad(g.b.getPtrTy(), g.at(table, DType::Int64, i).v, llvm::Align(8))));
     const V first = g.select(segment == V(0), begin, 0), behind = g.select(segment == last, end, length);
-    s.push_back(first * a_col);
-    s = g.carry(first, behind, 1, s, [&](V, Vs s) {
-      V &b = s[s.size() - 3], &soon = s[s.size() - 2], &offset = s[s.size() - 1];
+    return g.carry(first, behind, 1, s, [&](V offset, Vs s) {
+      V &b = s[s.size() - 2], &soon = s[s.size() - 1];
       g.prefetch(soon, false, 2);
       Vs w;
       for (int v = 0; v < nv; ++v) w.push_back(g.load(t, g.at(b, t, v * g.lanes)));
@@ -47,11 +46,9 @@ void emit(EmitContext& cx, const micro::RowTiles& code) {
           sum = g.multiply_add(x, w[static_cast<std::size_t>(v)], sum);
         }
       }
-      b = g.at(b, t, b_row), soon = g.at(soon, DType::UInt8, ahead_step), offset = offset + a_col;
+      b = g.at(b, t, b_row), soon = g.at(soon, DType::UInt8, ahead_step);
       return s;
     });
-    s.pop_back();
-    return s;
   });
   s.resize(static_cast<std::size_t>(mr * nv));
   auto each_sum = [&](const V& times, const std::function<V(int, int, V)>& f) {  // 0 or 1 times
@@ -67,9 +64,13 @@ void emit(EmitContext& cx, const micro::RowTiles& code) {
   each_sum(g.is_there(from), [&](int i, int v, V sum) { return g.load(t, g.at(from, t, row[static_cast<std::size_t>(i)] * from_row + v * g.lanes), mask[static_cast<std::size_t>(v)]) + sum; });
   each_sum(g.is_there(bias), [&](int, int v, V sum) { return sum + g.load(t, g.at(bias, t, v * g.lanes), mask[static_cast<std::size_t>(v)]); });
   each_sum(relu, [&](int, int, V sum) { return g.select(sum < g.zero(), g.zero(), sum); });  // NaN stays
-  for (int i = 0; i < mr; ++i)
-    for (int v = 0; v < nv; ++v)
-      g.store(t, s[static_cast<std::size_t>(i * nv + v)], g.at(to, t, row[static_cast<std::size_t>(i)] * to_row + v * g.lanes), mask[static_cast<std::size_t>(v)]);
+  auto store_all = [&](const Vs& mask) {
+    for (int i = 0; i < mr; ++i)
+      for (int v = 0; v < nv; ++v)
+        g.store(t, s[static_cast<std::size_t>(i * nv + v)], g.at(to, t, row[static_cast<std::size_t>(i)] * to_row + v * g.lanes), mask[static_cast<std::size_t>(v)]);
+  };
+  // Some processors take many cycles for each store under a mask.
+  g.when(n >= nv * g.lanes, [&] { store_all(Vs(static_cast<std::size_t>(nv))); }, [&] { store_all(mask); });
   g.finish();
 }
 

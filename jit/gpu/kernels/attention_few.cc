@@ -249,10 +249,10 @@ struct AttentionPartCode {
 
 void emit(GpuModule& module, const gpu::AttentionPart& code) { AttentionPartCode(module, code).run(); }
 
-// A warp joins the parts of a row; lanes have its columns.
+// A warp joins the parts of a row: first its lanes have splits, then its columns.
 void emit(GpuModule& module, const gpu::AttentionJoin& code) {
   const DType t = code.dtype, f = DType::Float32;
-  const int width = code.width;
+  const int width = code.width, held = (width + kWarp - 1) / kWarp;  // columns of a lane
   auto in = gpu::shaped<InCode>(code);
   GpuCode g(module, in, kThreads);
   V rows = in.rows, units = in.units, group = in.group, splits = in.splits;
@@ -262,24 +262,38 @@ void emit(GpuModule& module, const gpu::AttentionJoin& code) {
     V row = number % rows, place = number / rows;
     out.select(g, place / units, place % units * group + row % group);
     V parts = g.at(f, in.parts, number * splits * (width + 2));
-    V minus_infinity = g.constant(f, -std::numeric_limits<double>::infinity());
-    Var most = g.var(minus_infinity), sum = g.var(f, 0);
-    g.loop(g.i64(0), splits, 1, [&](V s) {
-      V part = g.read(f, parts, s * (width + 2) + width), total = g.read(f, parts, s * (width + 2) + (width + 1));
-      V top = g.max(most, part);
+    auto of_part = [&](V s, V i) { return g.read(f, parts, s * (width + 2) + i); };
+    Var most = g.var(g.constant(f, -std::numeric_limits<double>::infinity())), sum = g.var(f, 0);
+    g.loop(g.i64(g.lane_id), splits, kWarp, [&](V s) {
+      V part = of_part(s, g.i64(width)), total = of_part(s, g.i64(width + 1)), top = g.max(most, part);
       sum = sum * attention_weight(g, most, top) + total * attention_weight(g, part, top);
       most = top;
     });
-    V factor = g.select(sum == 0, 0, g.constant(f, 1) / sum), top = most;
-    g.loop(g.lane_id, width, kWarp, [&](V column) {
-      Var total = g.var(f, 0);
-      g.loop(g.i64(0), splits, 1, [&](V s) {
-        V x = g.read(f, parts, s * (width + 2) + g.i64(column));
-        V w = attention_weight(g, g.read(f, parts, s * (width + 2) + width), top);
-        total = total + x * w;
-      });
-      g.write(t, out.p, row / group * out.row + g.i64(column) * out.column, total * factor);
-    });
+    V top = g.max_lanes(most), all = g.sum_lanes(sum * attention_weight(g, most, top)), factor = g.select(all == 0, 0, g.constant(f, 1) / all);
+    Vs column;  // lanes beyond the last one read it, too
+    Vars acc;
+    for (int c = 0; c < held; ++c) column.push_back(g.i64(g.min(g.lane_id + c * kWarp, width - 1))), acc.push_back(g.var(f, 0));
+    // What several splits have is on its way before the first is used. The order of sums is that of splits.
+    auto add = [&](V first, int n) {
+      Vs w, x;
+      for (int j = 0; j < n; ++j) {
+        w.push_back(of_part(first + j, g.i64(width)));
+        for (const V& of : column) x.push_back(of_part(first + j, of));
+      }
+      for (int j = 0; j < n; ++j) {
+        V weight = attention_weight(g, w[static_cast<std::size_t>(j)], top);
+        for (int c = 0; c < held; ++c) {
+          Var& total = acc[static_cast<std::size_t>(c)];
+          total = total + x[static_cast<std::size_t>(j * held + c)] * weight;
+        }
+      }
+    };
+    constexpr int kAtOnce = 4;
+    Var s = g.var(g.i64(0));
+    g.loop_while([&] { return s + (kAtOnce - 1) < splits; }, [&] { add(s, kAtOnce), s = s + kAtOnce; });
+    g.loop_while([&] { return s < splits; }, [&] { add(s, 1), s = s + 1; });
+    for (int c = 0; c < held; ++c)
+      g.when(g.lane_id + c * kWarp < width, [&] { g.write(t, out.p, row / group * out.row + column[static_cast<std::size_t>(c)] * out.column, acc[static_cast<std::size_t>(c)] * factor); });
   });
   g.finish();
 }
