@@ -107,7 +107,7 @@ void bytes(benchmark::State& s, double per_call) {
 /// The micro-kernel on operands in the L1 cache: what the core can do.
 void Peak(benchmark::State& s) {
   int bits = micro_vector_bits(), n = gemm_vectors(bits) * micro_lanes(bits, DType::Float32), m = gemm_rows(bits);
-  auto code = jit::compile(micro::Gemm{bits, DType::Float32, DType::Float32, gemm_vectors(bits)});
+  auto code = jit::compile(micro::Gemm{bits, DType::Float32, DType::Float32, m, gemm_vectors(bits)});
   Bytes a(m * 128, DType::Float32), b(n * 128, DType::Float32), c(m * n, DType::Float32);
   micro::GemmTile t{a.p, 128, b.p, n, c.p, n, c.p, n, m, n, 128, 1, 1};
   for (auto _ : s) reinterpret_cast<micro::GemmFn>(code->entry)(&t), benchmark::ClobberMemory();

@@ -147,14 +147,14 @@ class Gemm {
       const std::int64_t v = columns.first;
       t.n = columns.count;
       t.b = b + v * size_;
-      for (std::int64_t i = 0; i < rows.count; i += tile_rows_) {
-        t.m = std::min<std::int64_t>(tile_rows_, rows.count - i);
+      for (std::int64_t i = 0; i < rows.count; i += t.m) {
+        const micro::GemmFn f = tile(columns, rows.count - i, t.m);
         t.a = rows.a + i * t.a_row * size_;
         if (all_.bias) t.bias = all_.bias + (rows.first + i) * size_;
         t.c = rows.c.data + (i * rows.c.row + v) * c_size_;
         t.acc = sum_apart() ? const_cast<char*>(p_.sum) + (static_cast<char*>(t.c) - p_.c) : sums_in_c() ? t.c : rows.sums + (i * rows.sums_row + v) * size_;
         ahead.take(t);
-        columns.f(&t);
+        f(&t);
       }
     });
   }
@@ -193,15 +193,22 @@ class Gemm {
   /// Columns that a tile takes, and which.
   struct Columns {
     std::int64_t first, count;
-    micro::GemmFn f;
+    micro::GemmFn f, few;  ///< few: of kGemmFewRows rows, or null
   };
+  /// What takes the first of so many rows, and how many.
+  micro::GemmFn tile(const Columns& columns, std::int64_t left, std::int64_t& rows) const {
+    // Where a tile has 6, 7 and 8 are two of the small ones: most rows of a second large one would be computed for nothing.
+    const bool few = columns.few && (left <= kGemmFewRows || (left > tile_rows_ && left <= 2 * kGemmFewRows));
+    rows = std::min<std::int64_t>(few ? kGemmFewRows : tile_rows_, left);
+    return few ? columns.few : columns.f;
+  }
   /// Of a panel, whose columns may be fewer.
   template <class F>
   void each_columns(std::int64_t cols, F&& take) const {
     for (std::int64_t v = 0, step; v < cols; v += step) {
       const std::int64_t left = cols - v;
       step = left > 2 * lanes_ ? width_ : left > lanes_ ? 2 * lanes_ : lanes_;
-      take(Columns{v, std::min(step, left), left > 2 * lanes_ ? f_.gemm_full : left > lanes_ ? f_.gemm_two : f_.gemm_one});
+      take(Columns{v, std::min(step, left), left > 2 * lanes_ ? f_.gemm_full : left > lanes_ ? f_.gemm_two : f_.gemm_one, step == gemm_vectors(f_.bits) * lanes_ ? f_.gemm_few : nullptr});
     }
   }
 
@@ -225,13 +232,13 @@ class Gemm {
         std::int64_t fetched = 0;
         for (std::int64_t v = 0; v < count; ++v) {
           t.n = columns[v].count, t.b = b + columns[v].first * size_;
-          for (std::int64_t i = 0; i < p_.m; i += tile_rows_, fetched += t.k * 64) {
-            t.m = std::min<std::int64_t>(tile_rows_, p_.m - i);
+          for (std::int64_t i = 0; i < p_.m; i += t.m, fetched += t.k * 64) {
+            const micro::GemmFn f = tile(columns[v], p_.m - i, t.m);
             t.a = a + i * t.a_row * size_;
             t.acc = t.c = c + (i * p_.c_row + columns[v].first) * c_size_;
             const std::int64_t of_b = fetched - a_bytes, of_c = of_b - b_bytes;
             t.ahead = !next ? nullptr : of_b < 0 ? a_ahead + fetched : of_c < 0 ? b_ahead + of_b : of_c < c_bytes ? c_ahead + of_c : nullptr;
-            columns[v].f(&t);
+            f(&t);
           }
         }
         b = b_ahead;

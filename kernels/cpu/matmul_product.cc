@@ -16,9 +16,10 @@ namespace reprise::kernels {
 
 std::vector<KernelCode> matmul_specs(int bits, DType t, unsigned which) {
   DType acc = acc_dtype(t);
-  const KernelCode all[MatmulKernels::kSlots] = {micro::Gemm{bits, acc, t, gemm_vectors(bits)},
-                                                      micro::Gemm{bits, acc, t, 2},
-                                                      micro::Gemm{bits, acc, t, 1},
+  const KernelCode all[MatmulKernels::kSlots] = {micro::Gemm{bits, acc, t, gemm_rows(bits), gemm_vectors(bits)},
+                                                      micro::Gemm{bits, acc, t, gemm_rows(bits), 2},
+                                                      micro::Gemm{bits, acc, t, gemm_rows(bits), 1},
+                                                      micro::Gemm{bits, acc, t, kGemmFewRows, gemm_vectors(bits)},
                                                       micro::GemvDot{bits, t, t, 1},
                                                       micro::GemvDot{bits, t, t, kGemvRows},
                                                       micro::GemvSum{bits, t, 1},
@@ -44,6 +45,7 @@ MatmulKernels matmul_kernels(int bits, unsigned which, void* const* micro) {
           reinterpret_cast<micro::GemmFn>(f[K::kGemmFull]),
           reinterpret_cast<micro::GemmFn>(f[K::kGemmTwo]),
           reinterpret_cast<micro::GemmFn>(f[K::kGemmOne]),
+          reinterpret_cast<micro::GemmFn>(f[K::kGemmFew]),
           {reinterpret_cast<micro::GemvDotFn>(f[K::kDot1]), reinterpret_cast<micro::GemvDotFn>(f[K::kDot4])},
           {reinterpret_cast<micro::GemvSumFn>(f[K::kSum1]), reinterpret_cast<micro::GemvSumFn>(f[K::kSum4])},
           reinterpret_cast<micro::TransposeFn>(f[K::kTranspose]),

@@ -16,9 +16,10 @@ namespace reprise::kernels {
 
 /// The micro-kernels of one launch, by slot. What the operands' known strides rule out is null: see matmul_specs.
 struct MatmulKernels {
-  enum Slot { kGemmFull, kGemmTwo, kGemmOne, kDot1, kDot4, kSum1, kSum4, kTranspose, kConvertIn, kConvertOut, kLowPairs, kLowAmx, kInterleave, kTurn, kSlots };
+  enum Slot { kGemmFull, kGemmTwo, kGemmOne, kGemmFew, kDot1, kDot4, kSum1, kSum4, kTranspose, kConvertIn, kConvertOut, kLowPairs, kLowAmx, kInterleave, kTurn, kSlots };
   int bits;
   micro::GemmFn gemm_full, gemm_two, gemm_one;  ///< gemm_vectors(bits) vectors, two, one
+  micro::GemmFn gemm_few;                       ///< kGemmFewRows rows of gemm_vectors(bits) vectors
   micro::GemvDotFn dot[2];            ///< 1 and 4 rows
   micro::GemvSumFn sum[2];
   micro::TransposeFn transpose;              ///< operand dtype to accumulator
@@ -34,7 +35,7 @@ std::vector<KernelCode> matmul_specs(int bits, DType dtype, unsigned which);
 MatmulKernels matmul_kernels(int bits, unsigned which, void* const* micro);
 
 /// The slots of blocked products.
-constexpr unsigned kGemmSlots = 1u << MatmulKernels::kGemmFull | 1u << MatmulKernels::kGemmTwo | 1u << MatmulKernels::kGemmOne;
+constexpr unsigned kGemmSlots = 1u << MatmulKernels::kGemmFull | 1u << MatmulKernels::kGemmTwo | 1u << MatmulKernels::kGemmOne | 1u << MatmulKernels::kGemmFew;
 
 /// Up to this many rows dots are faster than packing by transposition; sums, up to kGemvRows. What is converted on the way dots convert for every
 /// four rows. Of others the lanes are added up for each sum, however short it is.

@@ -21,6 +21,8 @@ constexpr DType acc_dtype(DType t) { return t == DType::Float64 || t == DType::I
 /// Rows and the most vectors of a gemm tile: what fits the registers (24 accumulators of 32, or 12 of 16).
 constexpr int gemm_rows(int bits) { return bits == 512 ? 8 : 6; }
 constexpr int gemm_vectors(int bits) { return bits == 512 ? 3 : 2; }
+/// Rows of the tile for what is left of rows: the least whose sums keep a core busy.
+inline constexpr int kGemmFewRows = 4;
 /// Columns of a panel of B.
 constexpr int panel_width(int bits, DType acc) { return gemm_vectors(bits) * micro_lanes(bits, acc); }
 /// The most rows of x that one gemv call serves.
@@ -30,7 +32,7 @@ namespace micro {
 
 /// One tile: C[m, n] = A[m, k] * B[k, n] (+ acc[m, n] unless first, added last), stored to `acc` or, when last, rounded
 /// to `c`: with bias[m] added where there is one, and none below 0 if relu. A, B and bias are of the accumulator's dtype. n <= vectors * lanes; B rows are readable up to `vectors * lanes`
-/// columns (a masked load would take the place of a product). 1 <= m <= gemm_rows; rows are never read or written beyond m.
+/// columns (a masked load would take the place of a product). 1 <= m <= the tile's rows; rows are never read or written beyond m.
 /// What will be wanted soon is fetched to the L2 cache meanwhile: for each k a line, `ahead_step` bytes apart (it need not be memory of ours).
 struct GemmTile {
   const void* a;
@@ -54,8 +56,8 @@ struct Gemm {
   using Fn = GemmFn;
   int bits;
   DType acc, c;
-  int vectors;
-  REPRISE_DESCRIBE(bits, acc, c, vectors)
+  int rows, vectors;
+  REPRISE_DESCRIBE(bits, acc, c, rows, vectors)
 };
 
 /// y[m, n] = sum over k of x[m, k] * w[n, k]: w's rows are streamed once. x is of the accumulator's dtype.

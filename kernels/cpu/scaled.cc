@@ -65,7 +65,7 @@ std::vector<KernelCode> codes(int bits, Multiplied form, bool tiles, DType a, DT
   for (int rows : {1, kGemvRows})
     out.push_back(integers ? KernelCode(micro::IntDot{bits, bytes, rows}) : form == Multiplied::Halves ? KernelCode(micro::HalfDot{bits, b, rows}) : KernelCode(micro::GemvDot{bits, b, f32, rows}));
   if (tiles) out.push_back(micro::LowTile{bits, LowForm::Amx, a});
-  else out.push_back(integers ? KernelCode(micro::IntTile{bits, bytes}) : KernelCode(micro::Gemm{bits, f32, f32, gemm_vectors(bits)}));
+  else out.push_back(integers ? KernelCode(micro::IntTile{bits, bytes}) : KernelCode(micro::Gemm{bits, f32, f32, gemm_rows(bits), gemm_vectors(bits)}));
   const bool turned = bytes && !tiles;
   out.push_back(micro::Transpose{bits, integers ? f32 : b, f32, turned});
   if (bytes) out.push_back(micro::Interleave{bits, 1, turned});

@@ -6,7 +6,7 @@
 namespace reprise::jit {
 
 void emit(EmitContext& cx, const micro::Gemm& code) {
-  const int bits = code.bits, nv = code.vectors, mr = kernels::gemm_rows(bits);
+  const int bits = code.bits, nv = code.vectors, mr = code.rows;
   const DType acc = code.acc, c_type = code.c;
   MicroCode g(cx, code, acc);
 #define REPRISE_POINTER(name) g.pointer_at(offsetof(micro::GemmTile, name))

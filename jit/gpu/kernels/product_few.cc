@@ -26,14 +26,6 @@ struct FewRows {
     if (in.bias) value = value + element(g.read(t, in.bias->buffer, in.bias->offset + row * in.bias->m + column * in.bias->n));
     g.write(t, c, row * in.c_m + column * in.c_n, is_low_precision(t) ? value : g.convert(sum, t, value));
   }
-  /// body(n) for i, i + step, ... below `end`, n of them each time: `most` (a power of two) as long as there are so many, then what is left in halves, so that
-  /// a short column, too, has several loads on their way before the first is used. i is the first of the n; the order is that of i.
-  void in_batches(Var i, V step, V end, int most, const std::function<void(int)>& body) {
-    auto are_left = [&](int n) { return i + step * (n - 1) < end; };
-    auto batch = [&](int n) { body(n), i = i + step * n; };
-    g.loop_while([&] { return are_left(most); }, [&] { batch(most); });
-    for (int n = most / 2; n > 0; n /= 2) g.when(are_left(n), [&] { batch(n); });
-  }
   /// body(R) for the least power of two R that holds all rows.
   void for_rows(const std::function<void(int)>& body, int least = 1) {
     if (known > 0) {
@@ -95,12 +87,19 @@ void emit(GpuModule& module, const gpu::ProductDot& code) {
     g.when(
         fast,
         [&] {
+          // Several loads on their way before the first is used: as many at a time as there are, then what is left in halves (a short column has no more).
+          const int most = rows == 1 ? 8 : rows == 2 ? 4 : 2;
+          V runs = f.k / run;
           Var i = g.var(start);
-          f.in_batches(i, step, f.k / run, rows == 1 ? 8 : rows == 2 ? 4 : 2, [&](int n) {
+          auto are_left = [&](int n) { return i + step * (n - 1) < runs; };
+          auto batch = [&](int n) {
             std::vector<Vs> w;
             for (int j = 0; j < n; ++j) w.push_back(weights((i + step * j) * run));
             for (int j = 0; j < n; ++j) add(w[static_cast<std::size_t>(j)], (i + step * j) * run);
-          });
+            i = i + step * n;
+          };
+          g.loop_while([&] { return are_left(most); }, [&] { batch(most); });
+          for (int n = most / 2; n > 0; n /= 2) g.when(are_left(n), [&] { batch(n); });
         },
         [&] {
           g.loop(start, f.k, step, [&](V i) {
@@ -151,12 +150,20 @@ void emit(GpuModule& module, const gpu::ProductSum& code) {
         s = g.multiply_add(f.read(x[static_cast<std::size_t>(r)], k * f.in.a_k), w, s);
       }
     };
+    const int ahead = rows == 1 ? 16 : rows == 2 ? 8 : 2;
     Var k = g.var(g.i64(g.warp_id));
-    f.in_batches(k, g.i64(kWarps), f.k, rows == 1 ? 16 : rows == 2 ? 8 : 2, [&](int n) {
-      Vs w;
-      for (int j = 0; j < n; ++j) w.push_back(f.read(line, (k + j * kWarps) * *f.in.b_k));
-      for (int j = 0; j < n; ++j) add(w[static_cast<std::size_t>(j)], k + j * kWarps);
-    });
+    g.loop_while([&] { return k + (ahead - 1) * kWarps < f.k; },
+                 [&] {
+                   Vs w;
+                   for (int j = 0; j < ahead; ++j) w.push_back(f.read(line, (k + j * kWarps) * *f.in.b_k));
+                   for (int j = 0; j < ahead; ++j) add(w[static_cast<std::size_t>(j)], k + j * kWarps);
+                   k = k + ahead * kWarps;
+                 });
+    g.loop_while([&] { return k < f.k; },
+                 [&] {
+                   add(f.read(line, k * *f.in.b_k), k);
+                   k = k + kWarps;
+                 });
     for (int r = 0; r < rows; ++r)
       g.write(f.sum, sums, g.warp_id * (kWarp + 1) + g.lane_id + r * stripe, acc[static_cast<std::size_t>(r)]);
   });
