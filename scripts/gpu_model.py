@@ -35,6 +35,8 @@ LAUNCH = 5.0e-6       # s of the host for a graph's launch, and 20 ns a node: pu
 LAUNCH_NODE = 0.02e-6
 ADD_NODE, INSTANTIATE_NODE, SET_NODE = 0.6e-6, 2.5e-6, 0.6e-6  # s of the host a node: assumptions
 READ_BACK = 8e-6      # s, of a wait with a few bytes copied to the host
+TENSOR = 6.3          # cycles of a scheduler for an m16n8k16 of 16 bits: mma.sync is published to reach 0.6 to 0.65 of the data sheet's rate
+SPECIAL = 8           # cycles of a scheduler for a warp's instruction of the special-function unit: 16 lanes a multiprocessor's quarter and clock at most, 4 sustained
 FMA_TURN = 512        # of a thread in a turn of the tiled product: 64 x 64 x 16 by 128 threads
 SIZE = {"f32": 4, "bf16": 2, "f16": 2}
 LONG = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
@@ -45,9 +47,10 @@ class Kernel:
         words = line.split(None, 11)
         (self.regs, _, self.shared, self.threads, self.load, self.store, self.flight, self.tensor, self.mufu, self.copies, self.instr) = map(int, words[:11])
         rest = words[11].split()
-        self.turns = []
-        while rest and (m := re.fullmatch(r"(\d+)/(\d+)\+(\d+)@(\d+)", rest[0])):
-            self.turns.append(tuple(map(int, m.groups())))
+        self.turns, self.tensor_turns = [], []
+        while rest and (m := re.fullmatch(r"(\d+)/(\d+)\+(\d+)@(\d+)|(\d+)\*(\d+)\^(\d+)", rest[0])):
+            numbers = [int(x) for x in m.groups() if x is not None]
+            (self.turns if len(numbers) == 4 else self.tensor_turns).append(tuple(numbers))
             rest.pop(0)
         if rest and rest[0] == "-":
             rest.pop(0)
@@ -171,6 +174,19 @@ class Model:
                 k = find(self.table, f"attention(dtype=bf16, depth={depth}, width={depth}, mask=none")
                 heads = 32
                 flops = 4.0 * heads * length * length * depth / 2
+                if k.tensor_turns:
+                    # The shortest loop is the one whose blocks of 64 keys all queries see; a warp has 16 of them. Half a block a query is computed for nothing.
+                    instructions, tensor, special = min(k.tensor_turns)
+                    times = {"tensor cores": tensor * TENSOR, "instructions": instructions / ISSUE, "powers": special * SPECIAL}
+                    why = max(times, key=times.get)
+                    rest = sorted(times.values())[-2]
+                    # With few warps a scheduler the shorter part is hidden the less.
+                    hidden = 1 - 1 / max(1, k.blocks() * k.threads // 128)
+                    turn = (times[why] + (1 - hidden) * rest) / self.g["clock"]
+                    turns = heads * (length / 16) * (length / 64 / 2 + 0.5) / (self.g["sms"] * 4)
+                    seconds = turns * turn + RAMP
+                    self.row("prefill attention", f"causal, 32 heads of {depth}, {length} tokens bf16", flops / seconds / 1e12, "Tflop/s", f"{why}, {k.blocks()} blocks a multiprocessor")
+                    continue
                 # A turn over 64 keys: 2 * queries * 64 * depth multiplications by 128 threads, of the instructions of the whole loop.
                 queries = 64 if depth <= 64 else 32
                 fmas = 2 * queries * 64 * depth / 128

@@ -23,9 +23,10 @@ constexpr DType gpu_sum_dtype(DType t) {
 }
 
 inline constexpr std::int64_t kProductTile = 64, kProductDepth = 16;
-constexpr int kProductThreads = 128, kProductDotThreads = 128, kProductSumThreads = 512;
+constexpr int kProductThreads = 128, kProductDotThreads = 128, kProductSumThreads = 512, kProductStripThreads = 256;
 /// With fewer columns than this a block of product_dot makes one; otherwise each of its 4 warps does.
 inline constexpr std::int64_t kProductDotColumns = 4096;
+inline constexpr std::int64_t kProductStrip = 16;  ///< columns of a block of product_strip
 
 inline constexpr std::int64_t kAttentionDepth = 256;  ///< the most elements of a key or value
 constexpr int kAttentionThreads = 128;
@@ -136,6 +137,18 @@ struct ProductDot {
   template <class As>
   using Args = FewRowsArgs<As>;
 };
+/// The same for 2 and more rows of Float16 or BFloat16, where multiplications would keep a block busier than its loads: a block has kProductStrip columns, its
+/// warps share k, and tensor cores multiply, where the architecture has such.
+struct ProductStrip {
+  static constexpr std::string_view kKind = "product_strip";
+  static constexpr bool kAnyStrides = false;
+  DType dtype;
+  int m;  ///< 0: not known
+  bool bias;
+  REPRISE_DESCRIBE(dtype, m, bias)
+  template <class As>
+  using Args = FewRowsArgs<As>;
+};
 /// Any strides; a lane for a column, the block's warps share k.
 struct ProductSum {
   static constexpr std::string_view kKind = "product_sum";
@@ -228,7 +241,8 @@ struct AttentionTiles {
 
   constexpr int block_queries() const {
     const int most = depth > width ? depth : width;
-    return most <= 64 ? 64 : most <= 128 ? 32 : 16;
+    const bool short_types = dtype == DType::Float16 || dtype == DType::BFloat16;  // tensor cores take them, where there are such
+    return most <= 64 || (short_types && most <= 128) ? 64 : most <= 128 ? 32 : 16;
   }
   template <class As>
   struct Args {

@@ -116,6 +116,11 @@ GpuLaunch few_rows(const ProductOperands& p, std::int64_t known_m, std::int64_t 
     l->a_m = p.a.line, l->c_m = p.c.line;
     return l;
   };
+  const bool short_type = p.dtype == DType::Float16 || p.dtype == DType::BFloat16;
+  if (known_as(p.b.k, 1) && short_type && known_m != 1) {
+    auto l = tell(LaunchOf(gpu::ProductStrip{p.dtype, static_cast<int>(known_m), p.bias.has_value()}));
+    return l.in(where * p.batch * blocks_for(p.n, kProductStrip));
+  }
   if (known_as(p.b.k, 1)) {
     auto l = tell(LaunchOf(gpu::ProductDot{p.dtype, static_cast<int>(known_m), p.bias.has_value()}));
     return l.in(where * p.batch * choose(where_more(kProductDotColumns, p.n), p.n, blocks_for(p.n, kProductDotThreads / 32)));

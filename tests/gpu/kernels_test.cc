@@ -32,7 +32,8 @@ constexpr const char* kAbout =
     "# From the machine code: threads, of a block; load and store, bytes of the widest access to global memory; flight, the most loads of it under way before the\n"
     "# first is waited for; tensor, instructions of the tensor cores; mufu, of the special-function unit; async, copies to shared memory past the\n"
     "# registers; instr, all instructions. turns: instructions / bytes read + bytes written @ the widest access, by a thread in each innermost loop that touches global memory, and,\n"
-    "# where no loop makes the widest loads, between the first and the last of those.\n";
+    "# where no loop makes the widest loads, between the first and the last of those. With *: instructions * those of the tensor cores ^ of the special-function unit,\n"
+    "# in each innermost loop with tensor cores, without the loops in it.\n";
 
 class Table {
  public:
@@ -48,7 +49,8 @@ class Table {
                   static_cast<long long>(image.block.count()), code->load_bytes, code->store_bytes, code->in_flight, code->tensor, code->special, code->copies, code->instructions);
     out_ << line;
     for (const auto& t : code->turns) out_ << t.instructions << '/' << t.loaded << '+' << t.stored << '@' << t.widest << ' ';
-    if (code->turns.empty()) out_ << "- ";
+    for (const auto& t : code->tensor_turns) out_ << t.instructions << '*' << t.tensor << '^' << t.special << ' ';
+    if (code->turns.empty() && code->tensor_turns.empty()) out_ << "- ";
     out_ << " " << name << "\n";
   }
   void add(const KernelCode& code) { add(code.text(), *jit::compile_gpu(code, target())); }
@@ -137,6 +139,7 @@ TEST(Kernels, AreAsCommitted) {
     table.add(gpu::ProductTiles{t, Lines::Deep, Lines::Wide, 1, true});
     for (int m : {1, 4, 8})
       if (t != D::Float64 || m == 1) table.add(gpu::ProductDot{t, m, false}), table.add(gpu::ProductSum{t, m, false});
+    if (is_low_precision(t)) table.add(gpu::ProductStrip{t, 4, false}), table.add(gpu::ProductStrip{t, 0, true});
   }
   for (auto [a, b, c] : {std::array<D, 3>{D::Int8, D::Int8, D::Int32}, {D::Int8, D::Int8, D::BFloat16}, {D::Float8E4M3FN, D::Float8E4M3FN, D::BFloat16}}) {
     table.add(gpu::ScaledTiles{a, b, c, Lines::Deep, Lines::Deep, false, D::Float32});

@@ -16,6 +16,7 @@ struct Instruction {
     Imma = 0x037, Hmma = 0x03c, Dmma = 0x03f, Mufu = 0x108, Bra = 0x147, Ldg = 0x181, Ldl = 0x183, Stg = 0x186, Stl = 0x187, Ldgsts = 0x1ae,
   };
   unsigned op() const { return static_cast<unsigned>(low & 0x1ff); }
+  bool is_tensor() const { return op() == Imma || op() == Hmma || op() == Dmma; }
   int access_bytes() const {
     static constexpr std::array<int, 8> bytes{1, 1, 2, 2, 4, 8, 16, 16};
     return bytes[(high >> 9) & 7];
@@ -54,17 +55,24 @@ std::vector<Instruction> code_of(const std::string& cubin, const std::string& en
   return {};
 }
 
-/// [first, last] of what is repeated.
-std::vector<std::pair<std::size_t, std::size_t>> innermost_loops(const std::vector<Instruction>& code) {
-  std::vector<std::pair<std::size_t, std::size_t>> all, inner;
+using Loop = std::pair<std::size_t, std::size_t>;  ///< [first, last] of what is repeated
+
+std::vector<Loop> loops_of(const std::vector<Instruction>& code) {
+  std::vector<Loop> all;
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (code[i].op() != Instruction::Bra) continue;
     const std::int64_t to = static_cast<std::int64_t>(i) + 1 + code[i].offset();
     // The last instruction branches to itself, and padding follows it.
     if (to >= 0 && to < static_cast<std::int64_t>(i)) all.emplace_back(static_cast<std::size_t>(to), i);
   }
-  for (const auto& one : all)
-    if (std::none_of(all.begin(), all.end(), [&](const auto& o) { return o != one && o.first >= one.first && o.second <= one.second; })) inner.push_back(one);
+  return all;
+}
+
+/// Those of `loops` that have none of them inside.
+std::vector<Loop> innermost(const std::vector<Loop>& loops) {
+  std::vector<Loop> inner;
+  for (const Loop& one : loops)
+    if (std::none_of(loops.begin(), loops.end(), [&](const Loop& o) { return o != one && o.first >= one.first && o.second <= one.second; })) inner.push_back(one);
   return inner;
 }
 
@@ -107,8 +115,20 @@ std::optional<MachineCode> read_machine_code(const std::string& cubin, const std
       }
     }
   }
-  for (const auto& [first, last] : innermost_loops(code))
+  const std::vector<Loop> loops = loops_of(code), inner = innermost(loops);
+  for (const auto& [first, last] : inner)
     if (const MachineCode::Turn t = turn_of(code, first, last); t.loaded + t.stored > 0) m.turns.push_back(t);
+  std::vector<Loop> multiply;
+  for (const Loop& l : loops)
+    if (std::any_of(code.begin() + static_cast<std::ptrdiff_t>(l.first), code.begin() + static_cast<std::ptrdiff_t>(l.second), [](const Instruction& i) { return i.is_tensor(); })) multiply.push_back(l);
+  for (const auto& [first, last] : innermost(multiply)) {
+    MachineCode::TensorTurn t;
+    for (std::size_t i = first; i <= last; ++i) {
+      if (std::any_of(inner.begin(), inner.end(), [&](const Loop& o) { return o != Loop{first, last} && i >= o.first && i <= o.second; })) continue;
+      ++t.instructions, t.tensor += code[i].is_tensor(), t.special += code[i].op() == Instruction::Mufu;
+    }
+    m.tensor_turns.push_back(t);
+  }
   if (std::none_of(m.turns.begin(), m.turns.end(), [&](const auto& t) { return t.loaded > 0 && t.widest == m.load_bytes; })) {
     std::optional<std::size_t> first;
     std::size_t last = 0;

@@ -22,6 +22,11 @@ struct MachineCode {
     int instructions = 0, loaded = 0, stored = 0, widest = 0;  ///< bytes
   };
   std::vector<Turn> turns;
+  /// Of a loop that multiplies on tensor cores, without loops inside it that do not.
+  struct TensorTurn {
+    int instructions = 0, tensor = 0, special = 0;
+  };
+  std::vector<TensorTurn> tensor_turns;
 };
 
 /// Of the function `entry` in a cubin; nothing where there is no such code, or of another architecture.

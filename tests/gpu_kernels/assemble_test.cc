@@ -39,6 +39,8 @@ TEST(GpuAssemble, Products) {
   expect_assembles(gpu::ProductTiles{DType::BFloat16, Lines::Deep, Lines::Wide, 3, false});
   for (int m : {1, 3, 8}) {
     expect_assembles(gpu::ProductDot{DType::BFloat16, m, false});
+    if (m > 1)
+      for (DType t : {DType::BFloat16, DType::Float16}) expect_assembles(gpu::ProductStrip{t, m, m == 3});
     expect_assembles(gpu::ProductSum{DType::BFloat16, m, false});
   }
 }
@@ -53,8 +55,8 @@ TEST(GpuAssemble, ScaledProducts) {
 }
 
 TEST(GpuAssemble, Attention) {
-  for (DType t : {DType::Float32, DType::BFloat16})
-    for (int depth : {64, 128, 80}) {
+  for (DType t : {DType::Float32, DType::BFloat16, DType::Float16})
+    for (int depth : {64, 128, 80, 20}) {
       expect_assembles(gpu::AttentionTiles{t, depth, depth, Mask::None, true});
       expect_assembles(gpu::AttentionPart{t, depth, depth, Mask::None, false, 4});
       expect_assembles(gpu::AttentionJoin{t, depth});
@@ -63,6 +65,8 @@ TEST(GpuAssemble, Attention) {
     expect_assembles(gpu::AttentionTiles{DType::BFloat16, 256, 256, mask, false});
     expect_assembles(gpu::AttentionTiles{DType::Float32, 16, 9, mask, false});
     expect_assembles(gpu::AttentionTiles{DType::Float32, 128, 128, mask, false});
+    expect_assembles(gpu::AttentionTiles{DType::BFloat16, 128, 128, mask, true});
+    expect_assembles(gpu::AttentionTiles{DType::Float16, 40, 128, mask, false});
     for (int rows : {1, 2, 4}) {
       expect_assembles(gpu::AttentionPart{DType::BFloat16, 256, 256, mask, false, rows});
       expect_assembles(gpu::AttentionPart{DType::Float32, 7, 20, mask, true, rows});

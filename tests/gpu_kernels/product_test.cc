@@ -135,13 +135,31 @@ TEST_F(GpuProduct, RowsThatMayBeFewOrMany) {
     Strided x(DType::BFloat16, {m, 64}), w(DType::BFloat16, {48, 64});
     x.fill(rng), w.fill(rng);
     NodeResults r = run_node(OpId::linear, {ValueId{}, ValueId{}, {}}, {x, w}, Known::Ones);
-    EXPECT_EQ(r.launched, std::vector<std::string>{m <= 8 ? "product_dot" : "product"}) << m;
+    EXPECT_EQ(r.launched, std::vector<std::string>{m == 1 ? "product_dot" : m <= 8 ? "product_strip" : "product"}) << m;
     expect_product(r, DType::BFloat16, "m " + std::to_string(m));
   }
 }
 
+// Whole and partial blocks of 32 along k, strips of 16 columns, rows that are fewer than the tensor core's; what does not lie in runs of 16 bytes.
+TEST_F(GpuProduct, Strips) {
+  std::mt19937 rng(11);
+  for (DType t : {DType::BFloat16, DType::Float16})
+    for (auto [m, n, k] : {std::array<std::int64_t, 3>{2, 33, 40}, {3, 16, 8}, {8, 1, 256}, {5, 50, 2080}, {4, 17, 33}, {7, 20, 1000}, {2, 5, 0}})
+      for (bool bias : {false, true})
+        for (std::int64_t gap : {0, 8, 1}) {
+          Strided x(t, {m, k}, {k + gap, 1}), w(t, {n, k}, {k + gap, 1}), b(t, {n});
+          x.fill(rng), w.fill(rng), b.fill(rng);
+          std::vector<Strided> in{x, w};
+          std::vector<NodeArg> args{ValueId{}, ValueId{}, {}};
+          if (bias) in.push_back(b), args[2] = ValueId{};
+          NodeResults r = run_node(OpId::linear, args, in, gap ? Known::All : Known::Ones);
+          EXPECT_EQ(r.launched, std::vector<std::string>{"product_strip"});
+          expect_product(r, t, std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + ", gap " + std::to_string(gap));
+        }
+}
+
 TEST_F(GpuProduct, InfinityAndNan) {
-  for (std::int64_t m : {1, 20}) {
+  for (std::int64_t m : {1, 4, 20}) {
     Strided a(DType::Float16, {m, 40}), b(DType::Float16, {12, 40});
     for (std::int64_t i = 0; i < a.numel(); ++i) a.set(i, 1);
     for (std::int64_t i = 0; i < b.numel(); ++i) b.set(i, i >= 80 && i < 120 ? 60000 : 1);

@@ -3,8 +3,8 @@
 // calculation for softmax, 2018; Dao et al.: FlashAttention, NeurIPS 2022). Thread (y, x) = (tid / 16, tid % 16) owns
 // the queries y * R .. y * R + R - 1: their scores of keys x, x + 16, and of the result the columns 4x .. 4x + 3 of
 // every 64. The running maximum and sum of a query are in the registers of its 16 threads. Shared memory holds the
-// queries, the block of keys or of values (one after the other) and the weights, all in Float32. Tensor cores would
-// replace score() and add_values().
+// queries, the block of keys or of values (one after the other) and the weights, all in Float32. What tensor cores serve
+// is attention_tensor.cc's.
 #include <optional>
 
 #include "jit/gpu/kernels/attention.h"
@@ -195,7 +195,7 @@ struct AttentionTilesCode {
   const DType t = code.dtype;
   const int depth = code.depth, width = code.width;
   const int block_queries = code.block_queries(), rows = block_queries / 8;  ///< of a block, of a thread
-  const int block_keys = block_queries == 16 ? 16 : 32, own_keys = block_keys / kAcross;
+  const int block_keys = code.block_queries() * std::max(depth, width) > 64 * 64 || block_queries == 16 ? 16 : 32, own_keys = block_keys / kAcross;
   const int depth_row = (depth + 3) / 4 * 4 + 4, width_row = (width + 3) / 4 * 4 + 4, weight_row = block_keys + 4;
   const int groups = (width + 63) / 64, columns = 4 * groups;  ///< of a thread
   gpu::AttentionTiles::Args<InCode> in;
@@ -211,6 +211,9 @@ struct AttentionTilesCode {
 
 }  // namespace
 
-void emit(GpuModule& module, const gpu::AttentionTiles& code) { AttentionTilesCode(module, code).run(); }
+void emit(GpuModule& module, const gpu::AttentionTiles& code) {
+  if (attention_by_tensor_cores(module.sm, code)) emit_by_tensor_cores(module, code);
+  else AttentionTilesCode(module, code).run();
+}
 
 }  // namespace reprise::jit

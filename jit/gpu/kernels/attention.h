@@ -49,4 +49,8 @@ inline V attention_weight(GpuCode& g, V s, V most) {
   return g.exp(s - g.select(most == minus_infinity, 0, most));
 }
 
+/// Do the architecture's tensor cores serve this attention? Then the other emits it (attention_tensor.cc).
+bool attention_by_tensor_cores(int sm, const gpu::AttentionTiles&);
+void emit_by_tensor_cores(GpuModule&, const gpu::AttentionTiles&);
+
 }  // namespace reprise::jit

@@ -10,6 +10,7 @@ namespace reprise::jit {
 namespace gpu = kernels::gpu;
 void emit(GpuModule&, const gpu::ProductTiles&);
 void emit(GpuModule&, const gpu::ProductDot&);
+void emit(GpuModule&, const gpu::ProductStrip&);
 void emit(GpuModule&, const gpu::ProductSum&);
 void emit(GpuModule&, const gpu::ScaledTiles&);
 void emit(GpuModule&, const gpu::ScaledDot&);

@@ -1,5 +1,6 @@
 // Matrix products of few rows: all the time goes into reading b once.
 #include "jit/gpu/kernels/kernels.h"
+#include "jit/gpu/kernels/tensor_cores.h"
 
 namespace reprise::jit {
 
@@ -126,6 +127,116 @@ void emit(GpuModule& module, const gpu::ProductDot& code) {
   });
   g.finish();
 }
+
+namespace {
+
+/// A strip of 16 columns: its rows are those of the left operand of m16n8k16, a's rows the columns of the right one. Of every 32 neighbours along k a lane has
+/// 8 of each, as they lie in memory: two multiplications, whose k are in another order than memory's, but in the same on both sides.
+class Strip {
+ public:
+  static constexpr int kColumns = static_cast<int>(kernels::kProductStrip), kThreads = kernels::kProductStripThreads, kWarps = kThreads / kWarp;
+  static constexpr int kDepth = 32, kRun = 8, kRows = static_cast<int>(kFewProductRows);
+
+  Strip(GpuModule& module, const gpu::ProductStrip& code) : f(module, code, kThreads), g(f.g), cores_(TensorCores::serve(module.sm, f.t)) {}
+
+  void run() {
+    sums = g.shared(f.sum, kWarps * kColumns * kRows);
+    V groups = g.ceil_div(f.n, kColumns);
+    first = g.block_id % groups * kColumns;
+    f.start(g.block_id / groups);
+    V fast = g.aligned(f.b, 16) & (f.in.b_n % kRun == 0) & g.aligned(f.a, 16) & (f.in.a_m % kRun == 0) & (f.in.a_k == 1) & (f.k % kRun == 0) & (f.k > 0);
+    if (cores_) g.when(fast, [&] { multiply(); }, [&] { singly(); });
+    else singly();
+    g.barrier();
+    V row = g.tid / kColumns, column = first + g.i64(g.tid % kColumns);
+    g.when((row < kRows) & (g.i64(row) < f.m) & (column < f.n), [&] {
+      V at = g.tid % kColumns * kRows + row;
+      Var total = g.var(f.sum, 0);
+      for (int w = 0; w < kWarps; ++w) total = total + g.read(f.sum, sums, at + w * (kColumns * kRows));
+      f.write(g.i64(row), column, total);
+    });
+    g.finish();
+  }
+
+ private:
+  V line_of_b(V column) { return g.at(f.t, f.b, g.min(column, f.n - 1) * f.in.b_n); }
+
+  void multiply() {
+    TensorCores cores(g, f.t);
+    V group = g.lane_id >> 2, own = g.i64(g.lane_id & 3) * kRun;
+    const Vs lines{line_of_b(first + g.i64(group)), line_of_b(first + g.i64(group + 8)), g.at(f.t, f.a, g.min(g.i64(group), f.m - 1) * f.in.a_m)};
+    Vars acc;  // two sums, that half of the multiplications wait for each other
+    for (int i = 0; i < 8; ++i) acc.push_back(g.var(f.sum, 0));
+    auto read = [&](V k) {
+      std::vector<Vs> r;
+      for (const V& line : lines) r.push_back(cores.read(g.at(f.t, line, k)));
+      return r;
+    };
+    auto add = [&](const std::vector<Vs>& x) {
+      for (std::size_t half = 0; half < 2; ++half)
+        cores.multiply_add({x[0][2 * half], x[1][2 * half], x[0][2 * half + 1], x[1][2 * half + 1]}, {x[2][2 * half], x[2][2 * half + 1]}, acc, 4 * half);
+    };
+    V whole = f.k / kDepth;
+    Var i = g.var(g.i64(g.warp_id));
+    auto are_left = [&](int n) { return i + (n - 1) * kWarps < whole; };
+    auto batch = [&](int n) {
+      std::vector<std::vector<Vs>> held;
+      for (int j = 0; j < n; ++j) held.push_back(read((i + j * kWarps) * kDepth + own));
+      for (const auto& x : held) add(x);
+      i = i + n * kWarps;
+    };
+    constexpr int kMost = 4;
+    g.loop_while([&] { return are_left(kMost); }, [&] { batch(kMost); });
+    for (int n = kMost / 2; n > 0; n /= 2) g.when(are_left(n), [&] { batch(n); });
+    // What is left of k is the next warp's; lanes behind its end multiply zeros.
+    g.when((i == whole) & (f.k % kDepth != 0), [&] {
+      V k = whole * kDepth + own, real = k < f.k;
+      std::vector<Vs> x = read(g.min(k, f.k - kRun));
+      for (Vs& part : x)
+        for (V& v : part) v = g.select(real, v, 0);
+      add(x);
+    });
+    for (std::size_t r = 0; r < 4; ++r) {
+      V column = group + static_cast<int>(r / 2 * 8), row = (g.lane_id & 3) * 2 + static_cast<int>(r % 2);
+      g.write(f.sum, sums, (g.warp_id * kColumns + column) * kRows + row, acc[r] + acc[r + 4]);
+    }
+  }
+
+  /// Any place and any k: a warp has a column after the other.
+  void singly() {
+    const int own = kColumns / kWarps;
+    g.loop(g.tid, kWarps * kColumns * kRows, kThreads, [&](V i) { g.write(f.sum, sums, i, g.constant(f.sum, 0)); });
+    g.barrier();
+    g.loop(g.i32(0), own, 1, [&](V turn) {
+      V column = g.warp_id * own + turn, line = line_of_b(first + g.i64(column));
+      f.for_rows([&](int rows) {
+        Vs x;
+        Vars acc;
+        for (int r = 0; r < rows; ++r) x.push_back(f.row_of_a(r)), acc.push_back(g.var(f.sum, 0));
+        g.loop(g.i64(g.lane_id), f.k, kWarp, [&](V k) {
+          V w = f.read(line, k);
+          for (int r = 0; r < rows; ++r) {
+            Var& s = acc[static_cast<std::size_t>(r)];
+            s = g.multiply_add(f.read(x[static_cast<std::size_t>(r)], k * f.in.a_k), w, s);
+          }
+        });
+        for (int r = 0; r < rows; ++r) {
+          V total = g.sum_lanes(acc[static_cast<std::size_t>(r)]);
+          g.when(g.lane_id == 0, [&] { g.write(f.sum, sums, (g.warp_id * kColumns + column) * kRows + r, total); });
+        }
+      });
+    });
+  }
+
+  FewRows f;
+  GpuCode& g;
+  const bool cores_;
+  V sums, first;  ///< sums: by warp, column and row
+};
+
+}  // namespace
+
+void emit(GpuModule& module, const gpu::ProductStrip& code) { Strip(module, code).run(); }
 
 // Lanes have neighbouring columns; the 16 warps of a block take every 16th k and add up in shared memory.
 void emit(GpuModule& module, const gpu::ProductSum& code) {

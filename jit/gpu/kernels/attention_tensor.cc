@@ -1,0 +1,263 @@
+// Attention over many queries of Float16 or BFloat16 on tensor cores (Dao: FlashAttention-2, 2023, sections 3.1 and 3.3). A block of four warps has 64 queries
+// of one head, a warp 16 of them, whose fragments stay in registers; keys come in blocks of 64 (with a mask 32) with a running softmax. Scores are sums in registers, lie as
+// the left operand of the product with the values does, and never leave them. A block of values is on its way while scores are made, the next block of keys
+// while values are added: each of them has one place in shared memory, and two barriers a block keep them apart.
+//
+// Weights are rounded to the dtype before they meet the values. Scores are kept times log2(e): the device's instruction makes powers of two.
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <numbers>
+#include <optional>
+
+#include "jit/gpu/kernels/attention.h"
+#include "jit/gpu/kernels/tensor_cores.h"
+
+namespace reprise::jit {
+
+namespace {
+
+constexpr int kThreads = kernels::kAttentionThreads, kQueries = 64, kTile = 8;
+constexpr int kRun = 8;  ///< elements of 16 bytes
+
+constexpr int padded(int n) { return (n + 15) / 16 * 16; }
+/// Elements from line to line of shared memory: an odd number of runs, so that eight neighbours lie in different banks.
+constexpr int row_of(int n) { return padded(n) + kRun; }
+
+/// The kernel. Members stand in the order in which it computes them.
+class AttentionTensorCode {
+ public:
+  AttentionTensorCode(GpuModule& module, const gpu::AttentionTiles& made)
+      : code(made), in(gpu::shaped<InCode>(code)), g(module, in, kThreads), cores(g, code.dtype), queries(in.queries), keys(in.keys) {
+    scale = attention_scale(g, in.scale);
+    q = AttentionTensor(g, in.q), k = AttentionTensor(g, in.k), v = AttentionTensor(g, in.v);
+    AttentionTensor mask;
+    if (in.mask) mask = AttentionTensor(g, *in.mask);
+    out = AttentionTensor(g, in.out);
+
+    V tiles = g.ceil_div(queries, kQueries);
+    // The last queries first: with a causal mask they have most to do.
+    first = (tiles - 1 - g.block_id % tiles) * kQueries;
+    V unit = g.block_id / tiles;
+    V head = unit % in.heads, outer = unit / in.heads;
+    q.select(g, outer, head), out.select(g, outer, head);
+    k.select(g, outer, head / in.k_group), v.select(g, outer, head / in.v_group);
+    if (in.mask) mask.select(g, outer, head);
+    finish.emplace(AttentionScores{g, code.mask, code.causal, scale, mask, keys, queries});
+
+    // One after the other: queries, then keys and values, then the result.
+    shared_k = g.shared(t, std::max({kQueries * depth_row, block_keys * (depth_row + width_row), kQueries * width_row}));
+    shared_v = g.at(t, shared_k, block_keys * depth_row);
+    query = g.warp_id * 16 + (g.lane_id >> 2), pair = (g.lane_id & 3) * 2;
+    for (int r = 0; r < 2; ++r) most.push_back(g.var(finish->minus_infinity())), sum.push_back(g.var(f, 0));
+    for (int i = 0; i < padded(width) / kTile * 4; ++i) acc.push_back(g.var(f, 0));
+  }
+
+  void run() {
+    bring(lines_of(q, kQueries, depth, shared_k, depth_row), first, queries);
+    cores.wait();
+    g.barrier();
+    V line = g.at(t, shared_k, (g.warp_id * 16 + (g.lane_id & 15)) * depth_row + (g.lane_id >> 4) * kTile);
+    for (int d = 0; d < padded(depth); d += 16) queries_held.push_back(cores.load(g.at(t, line, d)));
+    g.barrier();  // they have been read
+
+    const Lines key_lines = lines_of(k, block_keys, depth, shared_k, depth_row), value_lines = lines_of(v, block_keys, width, shared_v, width_row);
+    limit = code.causal ? g.min(keys, first + kQueries) : keys;
+    g.when(limit > 0, [&] { bring(key_lines, g.i64(0), keys); });
+    // Blocks of which every query sees every key ask no more of a score.
+    V whole = code.mask != gpu::Mask::None ? g.i64(0) : (code.causal ? g.min(keys, first) : keys) / block_keys * block_keys;
+    if (code.mask == gpu::Mask::None) g.loop(g.i64(0), whole, block_keys, [&](V key) { block(key, key_lines, value_lines, false); });
+    g.loop(whole, limit, block_keys, [&](V key) { block(key, key_lines, value_lines, true); });
+    write_result();
+    g.finish();
+  }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  /// How the block's threads bring lines of a tensor to shared memory: `lines` at a time, of `n` elements, padded, `row` elements apart there.
+  struct Lines {
+    const AttentionTensor& x;
+    const int lines, n;
+    const V to;
+    const int row;
+    V fast;         ///< in runs of 16 bytes
+    V first, step;  ///< where each of threads / runs lines is taken in a turn: this thread's first element, and from turn to turn
+    int runs() const { return padded(n) / kRun; }
+    /// Does a thread take the same run of a line in each turn, and none that is padding?
+    bool regular() const { return kThreads % runs() == 0 && n == padded(n); }
+  };
+  Lines lines_of(const AttentionTensor& x, int lines, int n, V to, int row) {
+    Lines r{x, lines, n, to, row, {}, {}, {}};
+    r.fast = g.aligned(x.p, 16) & (x.column == 1) & (x.row % kRun == 0);
+    r.first = g.i64(g.tid / r.runs()) * x.row + g.i64(g.tid % r.runs() * kRun), r.step = x.row * (kThreads / r.runs());
+    return r;
+  }
+
+  /// Lines from `from` on; those from `end` on and elements up to the padded length are zeros. all: there are as many, and no code for fewer is wanted.
+  void bring(const Lines& l, V from, V end, bool all = false) {
+    const int n = l.n;
+    V last = g.max(end - 1, g.i64(0));
+    auto line_at = [&](V line) { return g.min(from + g.i64(line), last) * l.x.row; };
+    auto singly = [&] {
+      g.loop(g.tid, l.lines * padded(n), kThreads, [&](V i) {
+        V line = i / padded(n), d = i % padded(n), to_element = line * l.row + d;
+        g.when(
+            (d < n) & (from + g.i64(line) < end), [&] { g.write(t, l.to, to_element, g.read(t, l.x.p, line_at(line) + g.i64(d) * l.x.column)); },
+            [&] { g.write(t, l.to, to_element, g.constant(f, 0)); });
+      });
+    };
+    auto checked = [&] {
+      const int count = l.lines * l.runs();
+      for (int i = 0; i < count; i += kThreads) {
+        V place = g.tid + i, line = place / l.runs(), d = place % l.runs() * kRun;
+        V real = from + g.i64(line) < end;
+        if (n != padded(n)) real = real & (d < n), d = g.min(d, n - kRun);
+        auto one = [&] { cores.copy(g.at(t, l.to, line * l.row + place % l.runs() * kRun), g.at(t, l.x.p, line_at(line) + g.i64(d)), real); };
+        i + kThreads <= count ? one() : g.when(place < count, one);
+      }
+    };
+    auto whole = [&] {
+      V to = g.at(t, l.to, g.tid / l.runs() * l.row + g.tid % l.runs() * kRun), at = g.at(t, l.x.p, from * l.x.row + l.first);
+      const int turns = l.lines * l.runs() / kThreads, lines_of_turn = kThreads / l.runs();
+      for (int i = 0; i < turns; ++i) cores.copy(g.at(t, to, i * lines_of_turn * l.row), at), at = g.at(t, at, l.step);
+    };
+    if (n % kRun != 0) return singly();
+    const bool regular = l.regular() && l.lines * l.runs() % kThreads == 0;
+    g.when(
+        l.fast,
+        [&] {
+          if (!regular) checked();
+          else if (all) whole();
+          else g.when(from + l.lines <= end, whole, checked);
+        },
+        singly);
+  }
+
+  /// Keys from `key` on. edge: not every query may see all of them.
+  void block(V key, const Lines& key_lines, const Lines& value_lines, bool edge) {
+    cores.wait();
+    g.barrier();  // the keys are there, and the values before have been read
+    bring(value_lines, key, keys, !edge);
+    Vars scores = score();
+    Vs weights = weigh(scores, key, edge);
+    cores.wait();
+    g.barrier();  // the values are there, and the keys have been read
+    g.when(key + block_keys < limit, [&] { bring(key_lines, key + block_keys, keys); });
+    add_values(weights);
+  }
+
+  /// Of the warp's queries: for every 8 keys four sums.
+  Vars score() {
+    Vars scores;
+    for (int i = 0; i < block_keys / kTile * 4; ++i) scores.push_back(g.var(f, 0));
+    // Of 16 keys the matrices of the first 8, then those of the others.
+    V line = g.at(t, shared_k, ((g.lane_id & 7) + (g.lane_id >> 4) * kTile) * depth_row + ((g.lane_id >> 3) & 1) * kTile);
+    for (int n = 0; n < block_keys; n += 16)
+      for (int d = 0; d < padded(depth); d += 16) {
+        Vs b = cores.load(g.at(t, line, n * depth_row + d));
+        for (int half = 0; half < 2; ++half) cores.multiply_add(queries_held[at(d / 16)], {b[at(2 * half)], b[at(2 * half + 1)]}, scores, at((n / kTile + half) * 4));
+      }
+    return scores;
+  }
+
+  V exp2(V x) { return g.wrap(g.b.CreateIntrinsic(llvm::Intrinsic::nvvm_ex2_approx_ftz_f, {}, {x.v})); }
+
+  /// Scores become weights, as registers of the left operand; maximum, sum and result of each query run on.
+  Vs weigh(const Vars& scores, V key, bool edge) {
+    const V log2e = g.constant(f, std::numbers::log2e);
+    V factor = scale * log2e;
+    std::vector<V> s;
+    for (int i = 0; i < block_keys / kTile * 4; ++i) {
+      V x = scores[at(i)];
+      s.push_back(edge ? (*finish)(x, first + g.i64(query + i / 2 % 2 * 8), key + g.i64(pair + (i / 4 * kTile + i % 2))) * log2e : x * factor);
+    }
+    for (int r = 0; r < 2; ++r) {
+      V top = most[at(r)];
+      for (int i = 0; i < block_keys / kTile * 4; ++i)
+        if (i / 2 % 2 == r) top = g.max(top, s[at(i)]);
+      top = g.max_lanes(top, 4);
+      V base = g.select(top == finish->minus_infinity(), 0, top);  // nothing was seen
+      V correction = exp2(most[at(r)] - base), total = g.constant(f, 0);
+      for (int i = 0; i < block_keys / kTile * 4; ++i)
+        if (i / 2 % 2 == r) s[at(i)] = exp2(s[at(i)] - base), total = total + s[at(i)];
+      most[at(r)] = top;
+      sum[at(r)] = sum[at(r)] * correction + total;  // of this lane's keys
+      for (std::size_t i = 0; i < acc.size(); ++i)
+        if (static_cast<int>(i) / 2 % 2 == r) acc[i] = acc[i] * correction;
+    }
+    Vs registers;
+    for (int i = 0; i < block_keys / kTile * 4; i += 2) registers.push_back(cores.pack(s[at(i)], s[at(i + 1)]));
+    return registers;
+  }
+
+  /// Weights times the block of values.
+  void add_values(const Vs& weights) {
+    V line = g.at(t, shared_v, (g.lane_id & 15) * width_row + (g.lane_id >> 4) * kTile);
+    for (int n = 0; n < block_keys; n += 16) {
+      const Vs a(weights.begin() + n / 4, weights.begin() + n / 4 + 4);
+      for (int c = 0; c < padded(width); c += 16) {
+        Vs b = cores.load(g.at(t, line, n * width_row + c), true);
+        for (int half = 0; half < 2; ++half) cores.multiply_add(a, {b[at(2 * half)], b[at(2 * half + 1)]}, acc, at((c / kTile + half) * 4));
+      }
+    }
+  }
+
+  void write_result() {
+    g.barrier();  // the last values have been read
+    for (int r = 0; r < 2; ++r) {
+      V total = g.sum_lanes(sum[at(r)], 4);
+      V factor = g.select(total == 0, 0, g.constant(f, 1) / total);
+      V line = g.at(t, shared_k, (query + r * 8) * width_row + pair);
+      for (int c = 0; c < padded(width); c += kTile) {
+        const int i = c / kTile * 4 + r * 2;
+        g.write_run(t, g.at(t, line, c), {acc[at(i)] * factor, acc[at(i + 1)] * factor});
+      }
+    }
+    g.barrier();
+    auto singly = [&] {
+      g.loop(g.tid, kQueries * width, kThreads, [&](V i) {
+        V line = i / width, c = i % width, to = first + g.i64(line);
+        g.when(to < queries, [&] { g.write(t, out.p, to * out.row + g.i64(c) * out.column, g.read(t, shared_k, line * width_row + c)); });
+      });
+    };
+    if (width % kRun != 0) return singly();
+    g.when(
+        g.aligned(out.p, 16) & (out.column == 1) & (out.row % kRun == 0),
+        [&] {
+          const int runs = width / kRun;
+          g.loop(g.tid, kQueries * runs, kThreads, [&](V i) {
+            V line = i / runs, c = i % runs * kRun, to = first + g.i64(line);
+            g.when(to < queries, [&] { g.write_run(t, g.at(t, out.p, to * out.row + g.i64(c)), g.read_run(t, g.at(t, shared_k, line * width_row + c), kRun)); });
+          });
+        },
+        singly);
+  }
+
+  static constexpr DType f = DType::Float32;
+  const gpu::AttentionTiles code;
+  const DType t = code.dtype;
+  const int depth = code.depth, width = code.width;
+  const int block_keys = code.mask == gpu::Mask::None ? 64 : 32;  ///< where masks are read takes registers
+  const int depth_row = row_of(depth), width_row = row_of(width);
+  gpu::AttentionTiles::Args<InCode> in;
+  GpuCode g;
+  TensorCores cores;
+  V queries, keys, scale;
+  AttentionTensor q, k, v, out;
+  V first, limit;
+  std::optional<AttentionScores> finish;
+  V shared_k, shared_v;
+  V query, pair;                 ///< of this lane: the first of its two queries (the other is 8 on), and of every 8 columns the first of its two
+  std::vector<Vs> queries_held;  ///< fragments, by 16 of the depth
+  Vars most, sum, acc;           ///< by query; by 8 columns, query, column
+};
+
+}  // namespace
+
+bool attention_by_tensor_cores(int sm, const gpu::AttentionTiles& code) {
+  return TensorCores::serve(sm, code.dtype) && code.block_queries() == kQueries && std::max(code.depth, code.width) <= 128;
+}
+
+void emit_by_tensor_cores(GpuModule& module, const gpu::AttentionTiles& code) { AttentionTensorCode(module, code).run(); }
+
+}  // namespace reprise::jit

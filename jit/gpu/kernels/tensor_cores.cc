@@ -1,0 +1,55 @@
+#include "jit/gpu/kernels/tensor_cores.h"
+
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include "base/errors.h"
+
+namespace reprise::jit {
+
+using llvm::Value;
+namespace Intrinsic = llvm::Intrinsic;
+
+TensorCores::TensorCores(GpuCode& code, DType dtype) : g(code), t(dtype) {
+  REPRISE_CHECK(serve(g.gpu.sm, t), " tensor cores of sm_", g.gpu.sm, " for ", dtype_name(t));
+}
+
+Vs TensorCores::load(const V& row, bool transposed) {
+  const auto id = transposed ? Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16 : Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16;
+  Value* all = g.b.CreateIntrinsic(id, {row.v->getType()}, {row.v});
+  Vs r;
+  for (unsigned i = 0; i < 4; ++i) r.push_back(g.wrap(g.b.CreateExtractValue(all, i)));
+  return r;
+}
+
+Vs TensorCores::read(const V& p) {
+  Value* all = g.b.CreateAlignedLoad(llvm::FixedVectorType::get(g.b.getInt32Ty(), 4), p.v, llvm::Align(16));
+  Vs r;
+  for (unsigned i = 0; i < 4; ++i) r.push_back(g.wrap(g.b.CreateExtractElement(all, i)));
+  return r;
+}
+
+void TensorCores::multiply_add(const Vs& a, const Vs& b, Vars& sums, std::size_t from) {
+  const bool half = t == DType::Float16;
+  llvm::Type* two_halves = llvm::FixedVectorType::get(g.b.getHalfTy(), 2);
+  std::vector<Value*> in;
+  for (const Vs* side : {&a, &b})
+    for (const V& v : *side) in.push_back(half ? g.b.CreateBitCast(v.v, two_halves) : v.v);
+  for (std::size_t i = 0; i < 4; ++i) in.push_back(static_cast<V>(sums[from + i]).v);
+  Value* all = g.b.CreateIntrinsic(half ? Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32 : Intrinsic::nvvm_mma_m16n8k16_row_col_bf16, {}, in);
+  for (unsigned i = 0; i < 4; ++i) sums[from + i] = g.wrap(g.b.CreateExtractValue(all, i));
+}
+
+V TensorCores::pack(const V& low, const V& high) {
+  const auto id = t == DType::Float16 ? Intrinsic::nvvm_ff2f16x2_rn : Intrinsic::nvvm_ff2bf16x2_rn;
+  return g.wrap(g.b.CreateBitCast(g.b.CreateIntrinsic(id, {}, {high.v, low.v}), g.b.getInt32Ty()));
+}
+
+void TensorCores::copy(const V& to, const V& from) { g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_cg_shared_global_16, {}, {to.v, from.v}); }
+void TensorCores::copy(const V& to, const V& from, const V& real) {
+  V bytes = g.select(real, g.i32(16), g.i32(0));
+  g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_cg_shared_global_16_s, {}, {to.v, from.v, bytes.v});
+}
+
+void TensorCores::wait() { g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_wait_all, {}, {}); }
+
+}  // namespace reprise::jit
