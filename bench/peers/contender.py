@@ -30,6 +30,14 @@ def peer(name, threads):
         from peers import ops_jax
 
         return ops_jax.Peer(threads)
+    if name == "mlx":
+        from peers import ops_mlx
+
+        return ops_mlx.Peer(threads)
+    if name == "drjit":
+        from peers import ops_drjit
+
+        return ops_drjit.Peer(threads)
     if name == "numpy":
         from peers import ops_numpy
 

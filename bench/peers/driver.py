@@ -14,7 +14,7 @@ from peers import tensors as files
 from peers.process import Absent, Failure, Process, Refused
 from peers.workloads import TARGETS, told
 
-PEERS = ("torch", "torch.compile", "onnxruntime", "openvino", "jax", "numpy")
+PEERS = ("torch", "torch.compile", "onnxruntime", "openvino", "jax", "mlx", "drjit", "numpy")
 CRASHES = 3            # of one contender; then it is left out
 PREPARE_LIMIT = 240.0  # seconds
 PROFILE_ROWS = 8       # of the table that goes with a point that falls short

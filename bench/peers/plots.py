@@ -7,7 +7,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from peers.workloads import told
 from pictures import GREY, INK, LIGHT, svg, text  # noqa: E402
 
-COLOURS = {"reprise": "#0366d6", "torch": "#d73a49", "torch.compile": "#b08800", "onnxruntime": "#6f42c1", "openvino": "#22863a", "jax": "#e36209", "mlx": "#586069", "numpy": "#959da5"}
+COLOURS = {"reprise": "#0366d6", "torch": "#d73a49", "torch.compile": "#b08800", "onnxruntime": "#6f42c1", "openvino": "#22863a", "jax": "#e36209", "mlx": "#586069", "drjit": "#0c7c7c", "numpy": "#959da5"}
 
 
 def _colour(name):
