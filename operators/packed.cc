@@ -73,6 +73,15 @@ std::int64_t read_from(DType t, bool along_k, const kernels::PanelForm& form) {
   return along_k && widened ? kernels::kDotRows : kernels::kGemvRows;
 }
 
+/// int_mm where no panels are read: with elements of a weight's column side by side few rows take dots, and many pack no slower.
+std::optional<std::vector<ValueId>> turned_weight(passes::Rewriter& rw, passes::Rewriter::Site& s) {
+  const ValueId weight = std::get<ValueId>(s.args[1]);
+  const Layout& l = rw.meta(weight).layout;
+  if (kernels::is_number(l.strides[0], 1) || !device::runs_host_code(s.result.device) || rw.meta(std::get<ValueId>(s.args[0])).dtype != DType::Int8) return std::nullopt;
+  const ValueId lines = rw.emit(OpId::clone, {rw.emit(OpId::permute, {weight, Ints{1, 0}})});
+  return {{rw.emit(OpId::int_mm, {s.args[0], rw.emit(OpId::permute, {lines, Ints{1, 0}})})}};
+}
+
 bool is_known_up_to(Int i, std::int64_t most) { return !i.is_symbolic() && i.hint() <= most; }
 
 }  // namespace
@@ -114,6 +123,7 @@ bool pack_products(graph::Graph& g, const std::vector<bool>& constant) {
     const ValueId weight = std::get<ValueId>(s.args[1]);
     const DType t = rw.meta(weight).dtype;
     const bool integers = !linear && t == DType::Int8 && s.result.dtype == DType::Int32;
+    if (integers && !kernels::reads_panels(t)) return turned_weight(rw, s);
     const std::optional<kernels::PanelForm> panel = kernels::panel_form(t);
     if (!panel || !kernels::reads_panels(t) || rw.meta(input).dtype != t || (!integers && (s.result.dtype != t || !is_floating(t))) || !device::runs_host_code(s.result.device)) return std::nullopt;
     // Which products read panels, multiply() in kernels/cpu/matmul_product.cc decides: these are among them.

@@ -18,7 +18,8 @@ graph::OpId linear_packed_op();
 /// reprise::int_mm_packed(Tensor self, Tensor mat2, Tensor panels, int from) -> Tensor: int_mm, and the panels of mat2's transpose, which are not read of `from` rows or fewer.
 graph::OpId int_mm_packed_op();
 
-/// Gives products whose weights are `constant` (by value), and whose input is not, panels; whether there were any.
+/// Gives products whose weights are `constant` (by value), and whose input is not, panels, or weights whose elements lie as the kernel likes them; whether there
+/// were any.
 bool pack_products(graph::Graph&, const std::vector<bool>& constant);
 
 /// Who reads panels: rows of its input, and up to how many of them it does not.
