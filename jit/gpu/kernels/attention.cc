@@ -5,7 +5,6 @@
 // every 64. The running maximum and sum of a query are in the registers of its 16 threads. Shared memory holds the
 // queries, the block of keys or of values (one after the other) and the weights, all in Float32. What tensor cores serve
 // is attention_tensor.cc's.
-#include <optional>
 
 #include "jit/gpu/kernels/attention.h"
 
@@ -65,24 +64,10 @@ void copy_lines(GpuCode& g, const AttentionTensor& t, V first, V end, int lines,
 }
 
 /// The kernel. Members stand in the order in which it computes them.
-struct AttentionTilesCode {
+struct AttentionTilesCode : AttentionBlock {
   AttentionTilesCode(GpuModule& module, const gpu::AttentionTiles& made)
       : code(made), in(gpu::shaped<InCode>(code)), g(module, in, kThreads), queries(in.queries), keys(in.keys) {
-    V scale = attention_scale(g, in.scale);
-    q = AttentionTensor(g, in.q), k = AttentionTensor(g, in.k), v = AttentionTensor(g, in.v);
-    AttentionTensor mask;
-    if (in.mask) mask = AttentionTensor(g, *in.mask);
-    out = AttentionTensor(g, in.out);
-
-    V tiles = g.ceil_div(queries, block_queries);
-    // The last queries first: with a causal mask they have most to do.
-    first = (tiles - 1 - g.block_id % tiles) * block_queries;
-    V unit = g.block_id / tiles;
-    V head = unit % in.heads, outer = unit / in.heads;
-    q.select(g, outer, head), out.select(g, outer, head);
-    k.select(g, outer, head / in.k_group), v.select(g, outer, head / in.v_group);
-    if (in.mask) mask.select(g, outer, head);
-    finish.emplace(AttentionScores{g, code.mask, code.causal, scale, mask, keys, queries});
+    take(g, code, in, block_queries);
 
     shared_q = g.shared(f, block_queries * depth_row), shared_weights = g.shared(f, block_queries * weight_row);
     shared_kv = g.shared(f, block_keys * std::max(depth_row, width_row));
@@ -201,9 +186,6 @@ struct AttentionTilesCode {
   gpu::AttentionTiles::Args<InCode> in;
   GpuCode g;
   V queries, keys;
-  AttentionTensor q, k, v, out;
-  V first;
-  std::optional<AttentionScores> finish;
   V shared_q, shared_weights, shared_kv;
   V x, y;
   Vars most, sum, acc;  // by query; by query and column

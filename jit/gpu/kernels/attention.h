@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "jit/gpu/kernels/kernels.h"
 
 namespace reprise::jit {
@@ -48,6 +50,31 @@ inline V attention_weight(GpuCode& g, V s, V most) {
   V minus_infinity = g.constant(DType::Float32, -std::numeric_limits<double>::infinity());
   return g.exp(s - g.select(most == minus_infinity, 0, most));
 }
+
+/// What a block has of attention over many queries: those from `first` on of one head, and the tensors of that head.
+struct AttentionBlock {
+  V first;
+  AttentionTensor q, k, v, out;
+  std::optional<AttentionScores> finish;
+
+  void take(GpuCode& g, const gpu::AttentionTiles& code, const gpu::AttentionTiles::Args<InCode>& in, int block_queries) {
+    V scale = attention_scale(g, in.scale);
+    q = AttentionTensor(g, in.q), k = AttentionTensor(g, in.k), v = AttentionTensor(g, in.v);
+    AttentionTensor mask;
+    if (in.mask) mask = AttentionTensor(g, *in.mask);
+    out = AttentionTensor(g, in.out);
+
+    V tiles = g.ceil_div(in.queries, block_queries);
+    // The last queries first: with a causal mask they have most to do.
+    first = (tiles - 1 - g.block_id % tiles) * block_queries;
+    V unit = g.block_id / tiles;
+    V head = unit % in.heads, outer = unit / in.heads;
+    q.select(g, outer, head), out.select(g, outer, head);
+    k.select(g, outer, head / in.k_group), v.select(g, outer, head / in.v_group);
+    if (in.mask) mask.select(g, outer, head);
+    finish.emplace(AttentionScores{g, code.mask, code.causal, scale, mask, in.keys, in.queries});
+  }
+};
 
 /// Do the architecture's tensor cores serve this attention? Then the other emits it (attention_tensor.cc).
 bool attention_by_tensor_cores(int sm, const gpu::AttentionTiles&);

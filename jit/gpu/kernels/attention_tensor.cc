@@ -7,7 +7,6 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <numbers>
-#include <optional>
 
 #include "jit/gpu/kernels/attention.h"
 #include "jit/gpu/kernels/tensor_cores.h"
@@ -24,25 +23,11 @@ constexpr int padded(int n) { return (n + 15) / 16 * 16; }
 constexpr int row_of(int n) { return padded(n) + kRun; }
 
 /// The kernel. Members stand in the order in which it computes them.
-class AttentionTensorCode {
+class AttentionTensorCode : AttentionBlock {
  public:
   AttentionTensorCode(GpuModule& module, const gpu::AttentionTiles& made)
       : code(made), in(gpu::shaped<InCode>(code)), g(module, in, kThreads), cores(g, code.dtype), queries(in.queries), keys(in.keys) {
-    scale = attention_scale(g, in.scale);
-    q = AttentionTensor(g, in.q), k = AttentionTensor(g, in.k), v = AttentionTensor(g, in.v);
-    AttentionTensor mask;
-    if (in.mask) mask = AttentionTensor(g, *in.mask);
-    out = AttentionTensor(g, in.out);
-
-    V tiles = g.ceil_div(queries, kQueries);
-    // The last queries first: with a causal mask they have most to do.
-    first = (tiles - 1 - g.block_id % tiles) * kQueries;
-    V unit = g.block_id / tiles;
-    V head = unit % in.heads, outer = unit / in.heads;
-    q.select(g, outer, head), out.select(g, outer, head);
-    k.select(g, outer, head / in.k_group), v.select(g, outer, head / in.v_group);
-    if (in.mask) mask.select(g, outer, head);
-    finish.emplace(AttentionScores{g, code.mask, code.causal, scale, mask, keys, queries});
+    take(g, code, in, kQueries);
 
     // One after the other: queries, then keys and values, then the result.
     shared_k = g.shared(t, std::max({kQueries * depth_row, block_keys * (depth_row + width_row), kQueries * width_row}));
@@ -165,7 +150,7 @@ class AttentionTensorCode {
   /// Scores become weights, as registers of the left operand; maximum, sum and result of each query run on.
   Vs weigh(const Vars& scores, V key, bool edge) {
     const V log2e = g.constant(f, std::numbers::log2e);
-    V factor = scale * log2e;
+    V factor = finish->scale * log2e;
     std::vector<V> s;
     for (int i = 0; i < block_keys / kTile * 4; ++i) {
       V x = scores[at(i)];
@@ -242,10 +227,8 @@ class AttentionTensorCode {
   gpu::AttentionTiles::Args<InCode> in;
   GpuCode g;
   TensorCores cores;
-  V queries, keys, scale;
-  AttentionTensor q, k, v, out;
-  V first, limit;
-  std::optional<AttentionScores> finish;
+  V queries, keys;
+  V limit;
   V shared_k, shared_v;
   V query, pair;                 ///< of this lane: the first of its two queries (the other is 8 on), and of every 8 columns the first of its two
   std::vector<Vs> queries_held;  ///< fragments, by 16 of the depth
