@@ -253,7 +253,7 @@ Tensor detail::view_as_dtype(const Tensor& self, DType dtype, SourceLoc loc) {
   const TensorMeta m = checked_meta(self, "view", loc);
   if (m.dtype == dtype) return alias(self, loc);
   if (self.impl()->trace || current_trace) bail(Bail::two_dtypes, "view", loc, "sees ", m.dtype, " as ", dtype, " while it is traced: make such a view outside, or convert with to()");
-  if (self.impl()->keys) fail(ErrorCode::InvalidArgument, "view", loc, "a tensor with an interpreter of its own (wrap) is seen as ", dtype);
+  if (self.impl()->keys & kWrappedKey) fail(ErrorCode::InvalidArgument, "view", loc, "a tensor with an interpreter of its own (wrap) is seen as ", dtype);
   check_not_released(*self.impl(), "view", loc);
   TensorImpl made;
   made.rank = self.impl()->rank;

@@ -7,7 +7,7 @@ namespace reprise::graph {
 
 constinit thread_local ThreadState thread_state;
 
-static_assert(bit(Key::Trace) == kTracedKey && bit(Key::Wrapper) == kWrappedKey, "tensors carry them");
+static_assert(bit(Key::Trace) == kTracedKey && bit(Key::Wrapper) == kWrappedKey && bit(Key::Autograd) == kAutogradKey, "tensors carry them");
 
 namespace {
 
@@ -19,6 +19,8 @@ std::string part_difference(Setting part, std::uint64_t now, std::uint64_t was) 
       return "the default dtype is " + dtype(now) + ", was " + dtype(was);
     case Setting::Autocast:
       return "autocast is " + (now ? "on in " + dtype(now - 1) : "off") + ", was " + (was ? "on in " + dtype(was - 1) : "off");
+    case Setting::NoGrad:
+      return now ? "gradients are off, were on" : "gradients are on, were off";
     case Setting::Modes:
       return now && was ? "another interpreter of the user's (ModeScope) is set" : now ? "an interpreter of the user's (ModeScope) is set, was none" : "no interpreter of the user's (ModeScope) is set, was one";
   }
@@ -29,7 +31,7 @@ std::string part_difference(Setting part, std::uint64_t now, std::uint64_t was) 
 
 std::string Settings::difference() const {
   std::string all;
-  for (Setting part : {Setting::DefaultDType, Setting::Autocast, Setting::Modes})
+  for (Setting part : {Setting::DefaultDType, Setting::Autocast, Setting::NoGrad, Setting::Modes})
     if ((thread_state.word ^ word) & mask & bits_of(part)) all += (all.empty() ? "" : "; ") + part_difference(part, thread_state.word, word);
   return all;
 }

@@ -14,9 +14,10 @@ enum class Key : std::uint8_t {
   Trace,     ///< writes calls down (runtime/tracer.h), or watches them (runtime/check.h)
   Floats,    ///< what integers become among floats: the thread's default dtype, where that is not float32
   Wrapper,   ///< a user's interpreter: of the thread (ModeScope) or of a tensor (wrap)
+  Autograd,  ///< the tape (autograd/tape.h)
   Autocast,  ///< casts what products take, and what needs more digits (reprise/settings.h)
 };
-inline constexpr std::size_t kKeys = 4;
+inline constexpr std::size_t kKeys = 5;
 /// A set of them, a bit each.
 using Keys = std::uint8_t;
 constexpr Keys bit(Key k) { return static_cast<Keys>(1u << static_cast<unsigned>(k)); }
@@ -29,9 +30,9 @@ struct Mode {
 };
 
 /// What is set for a thread and decides what a function does there. Each has bits of one word, which is 0 where nothing is set.
-enum class Setting : std::uint8_t { DefaultDType, Autocast, Modes };
+enum class Setting : std::uint8_t { DefaultDType, Autocast, NoGrad, Modes };
 constexpr std::uint64_t bits_of(Setting s) {
-  return s == Setting::DefaultDType ? 0xff : s == Setting::Autocast ? 0xff00 : ~std::uint64_t{0xffff};
+  return s == Setting::Modes ? ~std::uint64_t{0xffffff} : std::uint64_t{0xff} << (8 * static_cast<unsigned>(s));
 }
 constexpr std::uint64_t one_of(Setting s) { return std::uint64_t{1} << (8 * static_cast<unsigned>(s)); }
 

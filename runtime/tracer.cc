@@ -325,6 +325,7 @@ void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
   TracedRef& ref = ref_of(self, c.loc);
   check_writable(ref, std::string(c.op.name()) + "_", c.loc);
   out_.graph.add_inplace(c.op.id, node_args(c), info(c.loc));
+  ++ref.storage->writes;
 }
 
 // The stream goes on where the last call left it: seed and offset are the call's first two values, filled in before a

@@ -44,6 +44,8 @@ struct TracedStorage {
   bool perhaps_written = false;      ///< what it may be one with has been written (Note [Copies that nobody sees])
   std::int32_t grown_of = -1;        ///< of such a one: the graph input whose storage it was, or -1
 
+  std::uint64_t writes = 0;          ///< calls that wrote to it
+
   const TracedStorage& outermost() const { return outer ? outer->outermost() : *this; }
 };
 
@@ -67,6 +69,7 @@ struct TracedRef final : TracedTensor {
   const TensorMeta& meta_with_strides(SourceLoc) const override;
   [[noreturn]] void reads_value(const char* what, SourceLoc loc) const override;
   const void* storage_id() const override { return &storage->outermost(); }
+  std::uint64_t writes() const override { return storage->writes; }
   bool is_live() const override { return storage->tracer != nullptr; }
 
   explicit TracedRef(std::list<TracedRef*>& live) : live_(&live), place_(live.insert(live.end(), this)) {}

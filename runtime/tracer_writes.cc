@@ -43,6 +43,7 @@ void Tracer::record_writes(const graph::OpCall& c, std::vector<Tensor>& made) {
     check_writable(ref, c.op.schema.name, c.loc);
     for (const TracedRef* other : written) check_disjoint(*other, ref, c);
     written.push_back(&ref);
+    ++ref.storage->writes;
   });
   out_.graph.add(c.op.id, node_args(c), info(c.loc));
   const std::vector<graph::ValueId> values = out_.graph.nodes.back().results;

@@ -52,12 +52,19 @@ struct DimMarks {
 };
 
 // What a tensor carries of graph::Key (graph/thread_state.h), which tensors know nothing else of.
-inline constexpr std::uint8_t kTracedKey = 1, kWrappedKey = 4;
+inline constexpr std::uint8_t kTracedKey = 1, kWrappedKey = 4, kAutogradKey = 8;
+
+/// What the tape keeps of a tensor (autograd/state.h derives from it).
+struct AutogradState {
+  virtual ~AutogradState() = default;
+  virtual bool requires_grad() const = 0;
+};
 
 /// What few tensors have.
 struct TensorNotes {
   DimMarks marks;
   std::shared_ptr<graph::Interpreter> wrapper;  ///< of one with kWrappedKey: who answers its calls
+  std::unique_ptr<AutogradState> autograd;      ///< of one with kAutogradKey: where it stands on the tape
 };
 
 /// One view. Concrete tensors keep plain numbers in fixed arrays, so that filling a call signature is a copy;
@@ -67,7 +74,7 @@ struct TensorImpl {
   DType dtype = DType::Float32;
   Device device;
   std::uint8_t rank : 4 = 0;
-  std::uint8_t keys : 4 = 0;                 ///< which interpreters its calls are for beside the thread's: kTracedKey, kWrappedKey
+  std::uint8_t keys : 4 = 0;                 ///< which interpreters its calls are for beside the thread's: kTracedKey, kWrappedKey, kAutogradKey
   /// What compiled code is chosen by (runtime/call_frame.h), once somebody has asked; 0: not known, as it is of one that is traced. Whoever
   /// changes dtype, rank, sizes or strides sets it to 0. (It stands beside the sizes: what a call compares lies together.)
   mutable std::atomic<std::uint64_t> structure_word{0};
@@ -76,8 +83,9 @@ struct TensorImpl {
   std::int64_t offset = 0;                   ///< elements
   std::int64_t strides[kMaxRank] = {};
   struct TracedTensor* trace = nullptr;      ///< owned; runtime/tracer.h defines it. Null for a real tensor
-  TensorNotes* notes = nullptr;              ///< owned; null unless marked or wrapped
+  TensorNotes* notes = nullptr;              ///< owned; null unless marked, wrapped or known to the tape
   std::atomic<class Variable*> variables{nullptr};  ///< watched handles that hold it (tensor/variable.h), linked by them
+  bool is_view = false;                      ///< made by a view operator: others may be on its storage
 
   /// The first element's address; of a view of nothing, whose offset may be any number, one that is not to be read.
   char* data() const {
@@ -99,6 +107,7 @@ struct TracedTensor {
   /// Throws Error(NotTraceable) naming what was read and where.
   [[noreturn]] virtual void reads_value(const char* what, SourceLoc loc) const = 0;
   virtual const void* storage_id() const = 0;  ///< equal for views of one storage
+  virtual std::uint64_t writes() const = 0;    ///< as Storage::version: how often its storage was written so far, in the trace
   virtual bool is_live() const = 0;            ///< does the trace still run (on another thread, if this one traces nothing)?
 };
 
@@ -133,6 +142,9 @@ class TraceScope {
 inline void not_while_traced(const char* what, SourceLoc loc = {}) {
   if (current_trace) current_trace->not_traceable(Bail::makes_from_host, what, loc);
 }
+
+/// Does the tape follow it?
+inline bool requires_grad(const TensorImpl& t) { return (t.keys & kAutogradKey) && t.notes->autograd->requires_grad(); }
 
 /// New impl with one reference.
 TensorImpl* new_impl(DType, Device, const std::int64_t* sizes, const std::int64_t* strides, int rank, std::int64_t offset,

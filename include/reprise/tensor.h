@@ -31,6 +31,9 @@ template <class T, std::size_t N>
 class TensorAccessor;  // reprise/accessor.h
 DType get_default_dtype();  // reprise/settings.h
 struct TensorImpl;  // tensor/impl.h
+class GradNode;     // reprise/autograd.h
+class GradHook;
+struct BackwardOptions;
 namespace detail {
 void retain(TensorImpl*) noexcept;
 void release(TensorImpl*) noexcept;
@@ -145,6 +148,26 @@ class Tensor {
   /// As numpy prints: large tensors are summarised.
   std::string str() const;
   explicit operator bool() const;  ///< of one element: item() != 0
+
+  // ---- derivatives (reprise/autograd.h, docs/autograd.md; autograd/tensor_methods.cc)
+  /// Does the tape follow it? True of leaves that were asked to (requires_grad_) and of what was computed of such tensors while gradients were on.
+  bool requires_grad() const;
+  /// Of a leaf: gradients are kept of it from here on, or no more. Gives the tensor itself. Throws DTypeMismatch for what holds no floats, InvalidArgument
+  /// where an operator made it and `on` is false (detach() it).
+  Tensor requires_grad_(bool on = true, SourceLoc loc = SourceLoc::current()) const;
+  bool is_leaf() const;                     ///< no operator on the tape made it
+  /// What backward() has added up for this leaf; undefined before. Another handle of the same tensor each time.
+  Tensor grad() const;
+  void set_grad(const Tensor& gradient, SourceLoc loc = SourceLoc::current()) const;  ///< undefined: none, as before the first backward()
+  void retain_grad(SourceLoc loc = SourceLoc::current()) const;  ///< of a tensor that an operator made: backward() keeps its gradient, too
+  /// Gradients of this tensor, weighted by `gradient` (which one of one element needs not), are added to grad() of the leaves that it was computed of.
+  void backward(SourceLoc loc = SourceLoc::current()) const;
+  void backward(const Tensor& gradient, SourceLoc loc = SourceLoc::current()) const;
+  void backward(const Tensor& gradient, const BackwardOptions& options, SourceLoc loc = SourceLoc::current()) const;
+  GradNode grad_fn() const;                 ///< of a tensor that an operator on the tape made
+  /// `hook` is called with each gradient of this tensor that backward() computes, and gives what takes its place (undefined: it stays).
+  GradHook register_hook(std::function<Tensor(const Tensor&)> hook, SourceLoc loc = SourceLoc::current()) const;
+  Tensor detach_(SourceLoc loc = SourceLoc::current()) const;  ///< becomes a leaf that the tape does not follow. Throws InvalidArgument for a view
 
   /// Gives the bytes back now (runs a from_blob deleter); every tensor on this storage then throws StorageFreed when used.
   void release_storage();
