@@ -13,10 +13,16 @@
 #include "graph/api_args.h"
 #include "graph/autocast.h"
 #include "graph/floats.h"
+#include "graph/random_log.h"
 #include "graph/schema.h"
+#include "graph/tape_seam.h"
 #include "tensor/impl.h"
 
 namespace reprise::graph {
+
+constinit std::atomic<Interpreter*> tape{nullptr};
+constinit std::atomic<Keys> keys_of_views{0};
+
 namespace {
 
 /// While an interpreter answers: what it calls goes to those below it.
@@ -55,12 +61,17 @@ Interpreter* wrapper_among(std::span<const CallArg> args) {
   return by;
 }
 
+Interpreter* of_tensors(Key key, std::span<const CallArg> args) {
+  if (key == Key::Autograd) return tape.load(std::memory_order_acquire);
+  return key == Key::Wrapper ? wrapper_among(args) : nullptr;
+}
+
 template <class At>
 auto answer(Keys keys, std::span<const CallArg> args, At&& at) {
   while (keys) {
     const auto key = static_cast<Key>(std::bit_width(keys) - 1);
     const Mode* mode = thread_state.top[static_cast<std::size_t>(key)];
-    if (Interpreter* by = mode ? mode->by : key == Key::Wrapper ? wrapper_among(args) : nullptr) {
+    if (Interpreter* by = mode ? mode->by : of_tensors(key, args)) {
       Below below(key, mode);
       return at(*by);
     }
@@ -97,6 +108,11 @@ Keys keys_of(std::span<const CallArg> args) {
         if (t.impl()) keys |= t.impl()->keys;
   }
   return keys;
+}
+
+/// With those of the operator itself.
+Keys keys_of(const OpDef& o, Keys of_tensors) {
+  return o.cls == OpClass::View ? static_cast<Keys>(of_tensors | keys_of_views.load(std::memory_order_relaxed)) : of_tensors;
 }
 
 std::uint64_t new_serial() {
@@ -164,14 +180,14 @@ ModeScope::~ModeScope() {
   thread_state.read = read;
 }
 
-void forward(const OpCall& c, std::vector<Tensor>& results) { call(c, asked(keys_of(c.args)), results); }
+void forward(const OpCall& c, std::vector<Tensor>& results) { call(c, asked(keys_of(c.op, keys_of(c.args))), results); }
 void forward_metadata(const OpCall& c) {
   if (is_traced()) note_settings(c);
   answer(asked(keys_of(c.args)), c.args, [&](Interpreter& by) { by.mutate_metadata(c); });
 }
 std::pair<Int, Int> next_random(Int count) {
   if (is_traced()) note_read(Setting::Modes);
-  return answer(asked(0), {}, [&](Interpreter& by) { return by.next_random(count); });
+  return random_by_log([&] { return answer(asked(0), {}, [&](Interpreter& by) { return by.next_random(count); }); });
 }
 
 Tensor wrap(const Tensor& t, std::shared_ptr<Interpreter> by, SourceLoc loc) {
@@ -190,6 +206,13 @@ std::shared_ptr<Interpreter> wrapper_of(const Tensor& t) {
 }
 
 // ---- the generator of random numbers
+
+namespace {
+constinit thread_local RandomLog* t_log = nullptr;
+}  // namespace
+RandomLogScope::RandomLogScope(RandomLog& log) : before_(std::exchange(t_log, &log)) {}
+RandomLogScope::~RandomLogScope() { t_log = before_; }
+RandomLog* RandomLogScope::current() { return t_log; }
 
 namespace {
 constinit ForkMutex g_generator_mutex;
@@ -282,7 +305,7 @@ Tensor call1(OpId id, std::initializer_list<CallArg> given, SourceLoc loc, bool 
   const OpDef& o = op(id);
   FilledArgs args(o, given, loc);
   Results results;
-  call({o, args.span(), inplace, loc}, asked(args.keys()), results.v);
+  call({o, args.span(), inplace, loc}, asked(keys_of(o, args.keys())), results.v);
   REPRISE_CHECK(results.v.size() == 1);
   return std::move(results.v[0]);
 }
@@ -291,7 +314,7 @@ std::vector<Tensor> calln(OpId id, std::initializer_list<CallArg> given, SourceL
   const OpDef& o = op(id);
   FilledArgs args(o, given, loc);
   std::vector<Tensor> results;
-  call({o, args.span(), false, loc}, asked(args.keys()), results);
+  call({o, args.span(), false, loc}, asked(keys_of(o, args.keys())), results);
   return results;
 }
 
@@ -299,7 +322,7 @@ std::vector<Tensor> calln(OpId id, std::span<const CallArg> given, SourceLoc loc
   const OpDef& o = op(id);
   FilledArgs args(o, given, loc);
   std::vector<Tensor> results;
-  call({o, args.span(), false, loc}, asked(args.keys()), results);
+  call({o, args.span(), false, loc}, asked(keys_of(o, args.keys())), results);
   return results;
 }
 

@@ -274,7 +274,9 @@ Tensor eager_view(const OpCall& c) {
       fail(ErrorCode::IndexOutOfRange, c.op.schema.name.c_str(), c.loc, "the view reaches element ", element_text(last), " of a storage of ", have);
   }
   retain(impl.storage);
-  return Tensor::adopt(new_impl(impl.dtype, impl.device, sizes, strides, l.dim(), l.offset.hint(), impl.storage));
+  TensorImpl* made = new_impl(impl.dtype, impl.device, sizes, strides, l.dim(), l.offset.hint(), impl.storage);
+  made->is_view = true;
+  return Tensor::adopt(made);
 }
 
 class EagerInterpreter final : public graph::Interpreter {

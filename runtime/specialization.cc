@@ -13,6 +13,7 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/stack.h"
+#include "graph/random_log.h"
 #include "passes/layouts.h"
 #include "passes/pass.h"
 #include "runtime/profile.h"
@@ -367,8 +368,12 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
     std::vector<std::int64_t> slots(exprs.size());
     exprs.evaluate(f.values.data(), slots.data());
     const std::int64_t count = s.before.empty() ? runtime::SlotValues(slots.data())[s.program.random_count] : slots.back();  // the only one that was added
-    std::tie(f.values[kSeedValue], f.values[kOffsetValue]) = graph::take_random(count);
-    numbers.offset = f.values[kOffsetValue], numbers.count = count;
+    const auto [seed, offset] = graph::random_by_log([&]() -> std::pair<Int, Int> {
+      const auto [its_seed, its_offset] = graph::take_random(count);
+      numbers.offset = its_offset, numbers.count = count;
+      return {its_seed, its_offset};
+    });
+    f.values[kSeedValue] = seed.hint(), f.values[kOffsetValue] = offset.hint();
   }
   if (any_discarded.load(std::memory_order_relaxed)) [[unlikely]] runtime::Folding::refuse_discarded_inputs(s.folding.get(), s.name, f);
   std::int64_t copied = 0;

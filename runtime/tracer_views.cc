@@ -56,7 +56,9 @@ Tensor Tracer::make_view(const graph::OpCall& c) {
   ref->one_way = of_storage ? nullptr : view.back == graph::PutBack::Nowhere ? &c.op : self.one_way;
   if (!of_storage) ref->origin = self.origin;  // which is of the storage, not of the view
   TracedRef* made = ref.release();
-  return Tensor::adopt(made->impl = new_traced_impl(made));
+  made->impl = new_traced_impl(made);
+  made->impl->is_view = true;
+  return Tensor::adopt(made->impl);
 }
 
 // ATen refuses to write several elements at one address. Only expand and views that are put back by places make such views of what has

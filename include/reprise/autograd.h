@@ -142,7 +142,7 @@ class FunctionContext {
  public:
   /// Kept, with their version: what was written since is an error when they are read. Inputs and outputs of forward; others may be kept as members.
   void save_for_backward(std::vector<Tensor> tensors) { to_save_ = std::move(tensors); }
-  std::vector<Tensor> saved_tensors(SourceLoc loc = SourceLoc::current()) const;  ///< in backward
+  std::vector<Tensor> saved_tensors() const;  ///< in backward
   void mark_dirty(const std::vector<Tensor>& written) { dirty_ = written; }        ///< inputs that forward has written, which it must return
   void mark_non_differentiable(const std::vector<Tensor>& outputs) { non_differentiable_ = outputs; }
   /// Gradients of outputs that nobody used are tensors of zeros, unless false is given: then they are undefined.
@@ -158,7 +158,7 @@ class FunctionContext {
   std::vector<Tensor> to_save_, dirty_, non_differentiable_;
   std::vector<bool> needs_;
   bool materialize_ = true;
-  const autograd::FunctionNode* node_ = nullptr;
+  autograd::FunctionNode* node_ = nullptr;
 };
 
 namespace detail {

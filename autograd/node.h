@@ -1,0 +1,82 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "reprise/tensor.h"
+
+namespace reprise::autograd {
+
+struct Node;
+
+/// Whose result a tensor is: gradients of it go to `node`, as those of its result number `result`.
+struct Edge {
+  std::shared_ptr<Node> node;
+  std::uint32_t result = 0;
+  explicit operator bool() const { return node != nullptr; }
+};
+
+/// What a gradient of a result looks like.
+struct ResultMeta {
+  Ints sizes;
+  DType dtype = DType::Float32;
+  Device device;
+};
+
+/// Hooks of a node, or of a leaf. Any thread may register and remove; the engine copies the list before it calls.
+struct HookList : std::enable_shared_from_this<HookList> {
+  using OfTensor = std::function<Tensor(const Tensor&)>;
+  using Before = std::function<void(std::vector<Tensor>&)>;
+  using Behind = std::function<void(std::vector<Tensor>& given, const std::vector<Tensor>& taken)>;
+  struct Hook {
+    std::uint64_t id;
+    std::uint32_t result;            ///< of OfTensor
+    OfTensor of_tensor;              ///< one of the three is there
+    Before before;
+    Behind behind;
+  };
+
+  std::uint64_t add(Hook);
+  void remove(std::uint64_t id);
+  std::vector<Hook> all() const;
+
+ private:
+  mutable std::mutex mu_;
+  std::vector<Hook> hooks_;          // guarded by mu_; in the order of registration
+  std::uint64_t next_ = 1;           // guarded by mu_
+};
+
+/// Which of a node's gradients anybody will use, by `next`; null: all of which there is an edge.
+using Needed = const std::vector<bool>*;
+
+/// One call on the tape. Nodes own those that come behind them in backward; a tape of any length is taken apart without recursion.
+/// Threads: made by one; walked by one at a time unless it keeps nothing (retained tapes may be walked by several at once: nodes are only read).
+struct Node : std::enable_shared_from_this<Node> {
+  explicit Node(SourceLoc loc);
+  virtual ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  virtual std::string name() const = 0;
+  /// The gradients for `next`, undefined ones for zeros. `grads`: by result, undefined where nobody has asked.
+  virtual std::vector<Tensor> apply(std::vector<Tensor> grads, Needed) = 0;
+  /// What was kept for apply() goes: the tape is not walked again.
+  virtual void release() {}
+
+  std::vector<Edge> next;            ///< by tensor among the arguments, lists flattened; empty: no gradient is wanted of it
+  std::vector<ResultMeta> results;
+  std::uint64_t sequence;            ///< later calls have larger ones: a node's are larger than those of all behind it
+  SourceLoc loc;
+  std::int32_t traced = -1;          ///< the number of the call in its trace (graph::NodeInfo::sequence); -1: none
+  const void* in_trace;              ///< the trace that it was made in; null: none
+  std::shared_ptr<HookList> hooks;   ///< null: none
+  HookList& hook_list();             ///< makes it
+};
+
+/// Lets go of a node, not deeper in the stack than the outermost call that does so on this thread.
+void let_go(std::shared_ptr<Node>&&) noexcept;
+
+}  // namespace reprise::autograd

@@ -1,0 +1,17 @@
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "reprise/autograd.h"
+
+namespace reprise::autograd {
+
+/// What SavedTensorHooks has set for a thread.
+struct SavedHooks {
+  std::function<SavedTensorHooks::Packed(const Tensor& without_place, const Tensor&)> pack;  ///< of the same elements, off the tape and on it
+  std::shared_ptr<const std::function<Tensor(const SavedTensorHooks::Packed&)>> unpack;
+};
+const SavedHooks* saved_hooks();
+const SavedHooks* exchange_saved_hooks(const SavedHooks*);
+
+}  // namespace reprise::autograd

@@ -1,0 +1,122 @@
+#include "autograd/state.h"
+
+#include <array>
+
+#include "autograd/tape.h"
+#include "autograd/trace_tape.h"
+#include "autograd/views.h"
+#include "base/bail.h"
+#include "base/errors.h"
+#include "reprise/autograd.h"
+#include "reprise/ops.h"
+
+namespace reprise::autograd {
+
+namespace {
+// Leaves share a few. Held while a gradient is added in place, which asks for no other one.
+std::mutex& leaf_mutex(const TensorImpl* leaf) {
+  static auto* all = new std::array<std::mutex, 64>;  // never destroyed: static tensors may go later
+  return (*all)[(reinterpret_cast<std::uintptr_t>(leaf) >> 6) % all->size()];
+}
+}  // namespace
+
+State::~State() {
+  if (made_by.node) let_go(std::move(made_by.node));
+}
+
+bool State::requires_grad() const {
+  if (view) bring_up_to_date(*this);
+  return wants || made_by;
+}
+
+std::shared_ptr<Kept> State::kept_gradient() {
+  if (!kept) kept = std::make_shared<Kept>();
+  return kept;
+}
+
+State& make_state(const Tensor& t) {
+  if (State* s = state_of(t)) return *s;
+  follow();
+  TensorImpl& impl = *t.impl();
+  if (TraceTape* trace = TraceTape::current()) trace->note(t);
+  if (!impl.notes) impl.notes = new TensorNotes;
+  auto made = std::make_unique<State>(&impl);
+  made->unfollowed = impl.is_view;
+  impl.notes->autograd = std::move(made);
+  impl.keys |= kAutogradKey;
+  impl.structure_word.store(0, std::memory_order_relaxed);
+  return static_cast<State&>(*impl.notes->autograd);
+}
+
+void drop_state(TensorImpl& t) noexcept {
+  if (!(t.keys & kAutogradKey)) return;
+  t.keys &= static_cast<std::uint8_t>(~kAutogradKey);
+  t.structure_word.store(0, std::memory_order_relaxed);
+  t.notes->autograd.reset();
+}
+
+std::uint64_t version_of(const TensorImpl& t) { return t.trace ? t.trace->writes() : t.storage->version.load(std::memory_order_relaxed); }
+
+Edge edge_of(const Tensor& t) {
+  State* s = state_of(t);
+  if (!s) return {};
+  if (s->view) bring_up_to_date(*s);
+  if (s->made_by || !s->wants) return s->made_by;
+  std::lock_guard lock(leaf_mutex(s->self));
+  std::shared_ptr<Node> node = s->accumulate.lock();
+  if (!node) {
+    const Aside aside;
+    node = std::make_shared<AccumulateGrad>(t);
+    s->accumulate = node;
+  }
+  return {std::move(node), 0};
+}
+
+bool is_leaf(const Tensor& t) {
+  const State* s = state_of(t);
+  if (s && s->view) bring_up_to_date(*s);
+  return !s || !s->made_by;
+}
+
+void set_made_by(const Tensor& t, const std::shared_ptr<Node>& node, std::uint32_t result) {
+  State& s = make_state(t);
+  if (TraceTape* trace = TraceTape::current()) trace->note(t);
+  Edge before = std::exchange(s.made_by, Edge{node, result});
+  if (before.node) let_go(std::move(before.node));
+}
+
+AccumulateGrad::AccumulateGrad(Tensor t) : Node({}), leaf(std::move(t)) {
+  sequence = ~std::uint64_t{0};  // as early as may be
+  results = {meta_of_result(leaf)};
+}
+
+std::vector<Tensor> AccumulateGrad::apply(std::vector<Tensor>, Needed) { return {}; }
+
+void AccumulateGrad::add(Tensor gradient, bool create_graph) {
+  if (current_trace && (!leaf.impl()->trace || state_of(leaf)->from_outside))
+    bail(Bail::adds_to_grad, "backward", {});
+  State& s = *state_of(leaf);
+  const GradModeScope mode(create_graph);
+  // A tensor that nobody else has may be written to later; another one is copied.
+  const bool own = !current_trace && gradient.impl()->refs.load() == 1 && gradient.impl()->storage->refs.load() == 1;
+  for (;;) {
+    Tensor before;
+    {
+      std::lock_guard lock(leaf_mutex(s.self));
+      before = s.grad;
+    }
+    if (before.defined() && !create_graph) {
+      std::lock_guard lock(leaf_mutex(s.self));
+      if (s.grad.impl() != before.impl()) continue;
+      s.grad.add_(gradient);
+      return;
+    }
+    Tensor sum = before.defined() ? before + gradient : own || create_graph ? gradient : gradient.clone();
+    std::lock_guard lock(leaf_mutex(s.self));
+    if (s.grad.impl() != before.impl()) continue;
+    s.grad = std::move(sum);
+    return;
+  }
+}
+
+}  // namespace reprise::autograd

@@ -1,0 +1,62 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "autograd/state.h"
+#include "reprise/autograd.h"
+
+namespace reprise::autograd {
+
+/// What a trace does to the places of real tensors on the tape: a trace that is over has done nothing, so that each is put back. One for each trace, on its thread.
+class TraceTape {
+ public:
+  TraceTape();
+  ~TraceTape();
+  TraceTape(const TraceTape&) = delete;
+  TraceTape& operator=(const TraceTape&) = delete;
+
+  /// Before the state of a real tensor is changed.
+  void note(const Tensor&);
+  /// Real tensors whose place has been changed since, in the order of the first change.
+  const std::vector<Tensor>& changed() const { return changed_; }
+
+  /// What checkpoint() says of the results of the calls from `first` to `last` (graph::NodeInfo::sequence).
+  struct CheckpointOf {
+    std::int32_t first, last;
+    CheckpointRule rule;
+  };
+  void note_checkpoint(CheckpointOf c) { checkpoints_.push_back(std::move(c)); }
+  std::vector<CheckpointOf> take_checkpoints() { return std::move(checkpoints_); }
+
+  /// Of this thread's running trace; null: nobody traces.
+  static TraceTape* current();
+
+ private:
+  struct Before {
+    bool known;                    ///< had it a state?
+    bool wants;
+    Edge made_by;
+    std::uint64_t version;         ///< ViewOf::version
+  };
+  std::vector<Tensor> changed_;
+  std::vector<Before> before_;
+  std::vector<CheckpointOf> checkpoints_;  // inner ones before those around them
+  TraceTape* const outer_;
+};
+
+/// While it lives, handles that the tape copies and drops are not what the traced function does (reprise::TraceHook).
+class Aside {
+ public:
+  Aside();
+  ~Aside();
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+  /// How the runtime is told (runtime/tracer.h): is the function running? Gives what was so before. Null: nobody has traced yet.
+  static bool (*function_runs)(bool) noexcept;
+
+ private:
+  bool before_ = false;
+};
+
+}  // namespace reprise::autograd

@@ -1,0 +1,139 @@
+#include "autograd/views.h"
+
+#include "autograd/op_node.h"
+#include "autograd/trace_tape.h"
+#include "base/errors.h"
+#include "graph/view_column.h"
+#include "reprise/ops.h"
+
+namespace reprise::autograd {
+
+using graph::OpId;
+
+void follow_view(const graph::OpCall& c, const Tensor& of, const Tensor& made, bool gradients) {
+  const State* before = state_of(of);
+  State& s = make_state(made);
+  s.unfollowed = false;
+  auto call = std::make_shared<const Call>(c);
+  s.view = std::make_unique<ViewOf>();
+  if (before && before->view) {
+    s.view->base = before->view->base;
+    s.view->steps = before->view->steps;
+  } else {
+    s.view->base = of;
+  }
+  s.view->steps.push_back(call);
+  s.view->version = version_of(*made.impl());
+  s.view->without_gradients = !gradients;
+  if (!gradients) return;
+  if (Edge e = edge_of(of)) {
+    auto node = std::make_shared<OpNode>(call);
+    node->next = {std::move(e)};
+    node->results = {meta_of_result(made)};
+    s.made_by = {std::move(node), 0};
+  }
+}
+
+void bring_up_to_date(const State& s) {
+  ViewOf& v = *s.view;
+  const std::uint64_t now = version_of(*s.self);
+  if (v.version == now) return;
+  const Aside aside;
+  if (TraceTape* trace = TraceTape::current()) trace->note(Tensor::share(s.self));
+  v.version = now;
+  Edge at = edge_of(v.base);
+  if (!at) return;  // nothing to go on to: what was written wants no gradient
+  for (std::size_t i = 0; i < v.steps.size(); ++i) {
+    auto node = std::make_shared<OpNode>(v.steps[i]);
+    node->next = {std::move(at)};
+    node->results = {i + 1 < v.steps.size() ? std::get<ResultMeta>(v.steps[i + 1]->args[0]) : meta_of_result(Tensor::share(s.self))};
+    at = {std::move(node), 0};
+  }
+  s.made_by = std::move(at);
+}
+
+namespace {
+/// A view of somebody's memory who may still be there, made where the tape did not look.
+bool is_unfollowed(const Tensor& t) {
+  const State* s = state_of(t);
+  if (s ? !s->unfollowed : !t.impl()->is_view) return false;
+  return t.impl()->trace || t.impl()->storage->refs.load(std::memory_order_relaxed) > 1;
+}
+}  // namespace
+
+void check_may_write(const Tensor& self, const std::string& op, bool gradients, SourceLoc loc) {
+  if (!gradients) return;
+  auto refuse = [&](const auto&... what) { fail(ErrorCode::InvalidArgument, op.c_str(), loc, what...); };
+  auto refuse_unfollowed = [&] {
+    refuse("writes through a view that was made before gradients were asked for (or in an InferenceScope), so that the tape does not know what it is a view of: make it after the first requires_grad_()");
+  };
+  const State* s = state_of(self);
+  if (!s || !s->view) {
+    if (self.requires_grad() && is_leaf(self)) refuse("writes to a leaf that wants a gradient: write where gradients are off (NoGradScope), or to a copy");
+    if (is_unfollowed(self)) refuse_unfollowed();
+    return;
+  }
+  if (is_unfollowed(s->view->base)) refuse_unfollowed();
+  if (s->view->without_gradients) refuse("writes through a view that was made while gradients were off, what has a gradient: make the view where they are on, or detach() it");
+  if (s->view->base.requires_grad() && is_leaf(s->view->base)) refuse("writes through a view of a leaf that wants a gradient: write where gradients are off (NoGradScope), or to a copy");
+  if (s->wants && !s->made_by) refuse("writes to a leaf that wants a gradient: write where gradients are off (NoGradScope), or to a copy");
+}
+
+namespace {
+
+/// What a base is after a write through a view of it.
+struct CopySlices final : Node {
+  CopySlices(const Tensor& base, std::vector<std::shared_ptr<const Call>> steps, std::shared_ptr<Node> write, std::uint32_t result)
+      : Node(write->loc), steps(std::move(steps)), write(std::move(write)), result(result) {
+    next = {edge_of(base)};
+    next.insert(next.end(), this->write->next.begin() + 1, this->write->next.end());
+    results = {meta_of_result(base)};
+  }
+  std::string name() const override { return "copy_slices of " + write->name(); }
+  void release() override { write->release(); }
+
+  std::vector<Tensor> apply(std::vector<Tensor> grads, Needed needed) override {
+    const Tensor whole = grads[0].clone(loc);
+    Tensor part = whole;
+    for (const auto& step : steps) {
+      const Tensor of[] = {part};
+      part = graph::calln(step->op.id, step->with(of), loc)[0];
+    }
+    std::vector<Tensor> of_results(write->results.size());
+    of_results[result] = part.clone(loc);
+    std::vector<Tensor> given = write->apply(std::move(of_results), needed);
+    if (next[0] && (!needed || (*needed)[0])) {
+      if (!given.empty() && given[0].defined()) part.copy_(given[0], loc);
+      else part.fill_(0, loc);
+    }
+    if (!given.empty()) given[0] = next[0] ? whole : Tensor();
+    return given;
+  }
+
+  const std::vector<std::shared_ptr<const Call>> steps;
+  const std::shared_ptr<Node> write;
+  const std::uint32_t result;
+};
+
+bool names_places(const ViewOf& v) {
+  for (const auto& step : v.steps)
+    if (graph::is_view_of_storage(step->op.id)) return true;
+  return false;
+}
+
+}  // namespace
+
+void written_by(const Tensor& self, const std::shared_ptr<Node>& node, std::uint32_t result) {
+  State& s = make_state(self);
+  if (!s.view) return set_made_by(self, node, result);
+  const Tensor& base = s.view->base;
+  if (names_places(*s.view) && !(base.is_contiguous() && identical(base.storage_offset(), Int(0))))
+    fail(ErrorCode::InvalidArgument, node->name().c_str(), node->loc, "writes through as_strided to a tensor that does not begin and lie as its storage: clone() that first");
+  REPRISE_CHECK(!node->next.empty());
+  auto made = std::make_shared<CopySlices>(base, s.view->steps, node, result);
+  set_made_by(base, made, 0);
+  s.view->version = ~std::uint64_t{0};
+  bring_up_to_date(s);
+}
+
+}  // namespace reprise::autograd
