@@ -76,7 +76,7 @@ class Run {
       enter(root.node);
       while (!stack.empty()) {
         At& at = stack.back();
-        if (at.next == at.v->node->next.size()) {
+        if (at.next == at.v->node->next.size() || is_outside(*at.v->node)) {
           order_.push_back(at.v);
           stack.pop_back();
           continue;
@@ -89,6 +89,8 @@ class Run {
     }
   }
 
+  bool is_outside(const Node& n) const { return w_.of_trace && n.in_trace != current_trace; }
+
   // Where gradients are captured, only what leads to them runs.
   void mark_needed() {
     const bool all = w_.captured.empty();
@@ -96,6 +98,7 @@ class Run {
       if (auto at = visits_.find(e.node.get()); at != visits_.end()) wanted_[e.node.get()].push_back(e.result);
     for (Visit* v : order_) {  // those behind a node come before it
       v->needed = all;
+      if (is_outside(*v->node)) continue;
       for (const Edge& e : v->node->next)
         if (e && (visits_.at(e.node.get()).needed || wanted_.count(e.node.get()))) v->needed = true;
     }
@@ -116,10 +119,12 @@ class Run {
   void visit(Visit& v) {
     Node& n = *v.node;
     std::vector<Tensor> grads = std::move(v.grads);
-    if (n.hooks) run_tensor_hooks(n, grads);
+    const bool outside = is_outside(n);
     auto* const is_leaf = dynamic_cast<AccumulateGrad*>(&n);
-    if (is_leaf) run_leaf_hooks(*is_leaf, grads);
+    if (n.hooks && !outside) run_tensor_hooks(n, grads);
+    if (is_leaf && !outside && !w_.of_trace) run_leaf_hooks(*is_leaf, grads);
     capture(n, grads);
+    if (outside) return;
     const bool any = std::any_of(grads.begin(), grads.end(), [](const Tensor& g) { return g.defined(); });
     std::vector<Tensor> given;
     if (is_leaf) {

@@ -14,6 +14,7 @@ struct Walk {
   std::vector<Edge> captured;
   bool accumulate = false;               ///< leaves are added to: all, or those among `captured`
   bool retain_graph = false, create_graph = false;
+  bool of_trace = false;                 ///< of a joint trace: what was made outside is where it ends, and hooks there are not called
   SourceLoc loc;
 };
 

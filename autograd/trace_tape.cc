@@ -12,6 +12,11 @@ constinit thread_local TraceTape* t_current = nullptr;
 
 TraceTape::TraceTape() : outer_(std::exchange(t_current, this)) {}
 TraceTape::~TraceTape() {
+  end();
+  t_current = outer_;
+}
+
+void TraceTape::end() {
   for (std::size_t i = changed_.size(); i-- > 0;) {
     const Tensor& t = changed_[i];
     if (!before_[i].known) {
@@ -20,10 +25,27 @@ TraceTape::~TraceTape() {
     }
     State& s = *state_of(t);
     s.wants = before_[i].wants;
-    s.made_by = std::move(before_[i].made_by);
+    std::swap(s.made_by, before_[i].made_by);
     if (s.view) s.view->version = before_[i].version;
+    t.impl()->structure_word.store(0, std::memory_order_relaxed);
   }
-  t_current = outer_;
+  changed_.clear(), before_.clear(), inputs_.clear();
+}
+
+const Edge* TraceTape::input_edge(std::uint32_t input) const {
+  for (const Input& i : inputs_)
+    if (i.input == input) return &i.edge;
+  return nullptr;
+}
+Edge TraceTape::edge_before(const Tensor& t) const {
+  for (std::size_t i = 0; i < changed_.size(); ++i)
+    if (changed_[i].impl() == t.impl() && before_[i].known) {
+      if (before_[i].made_by || !before_[i].wants) return before_[i].made_by;
+      break;
+    } else if (changed_[i].impl() == t.impl()) {
+      return {};
+    }
+  return edge_of(t);
 }
 
 TraceTape* TraceTape::current() { return t_current; }

@@ -20,6 +20,14 @@ class TraceTape {
   /// Real tensors whose place has been changed since, in the order of the first change.
   const std::vector<Tensor>& changed() const { return changed_; }
 
+  /// An argument that wants a gradient, and where it begins.
+  void add_input(std::uint32_t input, Tensor traced, Edge e) { inputs_.push_back({input, std::move(traced), std::move(e)}); }
+  const Edge* input_edge(std::uint32_t input) const;
+  /// Where a real tensor stood before the trace changed that.
+  Edge edge_before(const Tensor&) const;
+  /// Puts everything back; nothing is noted from here on.
+  void end();
+
   /// What checkpoint() says of the results of the calls from `first` to `last` (graph::NodeInfo::sequence).
   struct CheckpointOf {
     std::int32_t first, last;
@@ -38,6 +46,12 @@ class TraceTape {
     Edge made_by;
     std::uint64_t version;         ///< ViewOf::version
   };
+  struct Input {
+    std::uint32_t input;
+    Tensor traced;
+    Edge edge;
+  };
+  std::vector<Input> inputs_;
   std::vector<Tensor> changed_;
   std::vector<Before> before_;
   std::vector<CheckpointOf> checkpoints_;  // inner ones before those around them

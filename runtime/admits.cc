@@ -4,6 +4,8 @@
 #include <unordered_map>
 
 #include "base/thread_object.h"
+#include "graph/tape_seam.h"
+#include "runtime/joint.h"
 #include "runtime/specialization.h"
 #include "runtime/written_memory.h"
 #include "tensor/impl.h"
@@ -191,10 +193,12 @@ bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) 
   const bool extras = !s.extra_values.empty();
   if (extras) add_arguments_extras(s, f);
   if (!s.captured.empty()) {
+    auto wanted = [&](std::size_t k) { return k < s.captured_wants.size() && s.captured_wants[k]; };
     const bool same = std::all_of(s.captured.begin(), s.captured.end(), [&](const Captured& c) {
       const TensorImpl* now = c.now();
       const std::size_t i = f.tensors.size();
       if (!now || !add_captured(f, *now, s.input_words[i], s.shows_strides_of(i))) return false;
+      if (graph::tape.load(std::memory_order_relaxed) && wants_gradient(*now) != wanted(static_cast<std::size_t>(&c - s.captured.data()))) return false;
       if (extras) add_extra_values(f, *now, s.extra_values[i]);
       return true;
     });

@@ -4,6 +4,7 @@
 #include "base/bail.h"
 #include "base/hash.h"
 #include "reprise/compile.h"
+#include "runtime/joint.h"
 #include "runtime/layout_class.h"
 #include "runtime/tracer.h"
 
@@ -15,7 +16,9 @@ void ArgumentTracer::tensor(Tensor& t) {
   const TensorImpl* concrete = frame_.tensors[number];
   if (concrete->keys & kWrappedKey) bail(Bail::wrapped, "compile", {});
   const std::uint64_t word = tracer_.words.empty() ? runtime::structure_word(*concrete) : tracer_.words[number];
+  const std::size_t input = tracer_.inputs();
   t = tracer_.argument(concrete, word, 2 + next_value_, path_.text());
+  if (tracer_.tape) follow_argument(*tracer_.tape, input, t, *concrete);
   next_value_ += runtime::value_count(word);
 }
 

@@ -6,6 +6,7 @@
 #include "base/thread_object.h"
 #include "base/timeline.h"
 #include "runtime/compiled.h"
+#include "runtime/joint.h"
 #include "runtime/told.h"
 #include "tensor/impl.h"
 
@@ -104,6 +105,7 @@ const Specialization* find(Compiled& c, CallFrame& f) {
   epochs::begin(reader);
   const Specialization* s = nullptr;
   try {
+    add_gradients(f);
     s = lookup(c, f);
   } catch (...) {
     epochs::end(reader);

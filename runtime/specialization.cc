@@ -14,10 +14,13 @@
 #include "base/log.h"
 #include "base/stack.h"
 #include "graph/random_log.h"
+#include "graph/call_numbers.h"
+#include "graph/tape_seam.h"
 #include "passes/layouts.h"
 #include "passes/pass.h"
 #include "runtime/profile.h"
 #include "runtime/folding.h"
+#include "runtime/joint.h"
 #include "runtime/recipe.h"
 #include "runtime/shipped_patterns.h"
 #include "runtime/told.h"
@@ -61,6 +64,16 @@ std::vector<ExtraValues> where_any(std::vector<ExtraValues> extra) {
 }
 
 std::atomic<std::uint64_t> g_serials{0};
+
+/// A trace counts its calls from 0, and what was around it goes on counting its own.
+class CallNumbersScope {
+ public:
+  CallNumbersScope() : before_(std::exchange(graph::call_numbers, {})) {}
+  ~CallNumbersScope() { graph::call_numbers = before_; }
+
+ private:
+  const graph::CallNumbers before_;
+};
 
 }  // namespace
 
@@ -106,10 +119,22 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       TraceScope hook(&tracer);
       Tracing mark;
       guards::ShowHints numbers;  // errors that the user's function meets name sizes, not symbols
+      const CallNumbersScope calls;
+      autograd::TraceTape tape;
+      tracer.tape = &tape;
+      autograd::Aside::function_runs = [](bool now) noexcept { return static_cast<Tracer*>(current_trace)->aside(now); };
       body(ctx, tracer);
       if (settings.changed()) bail(Bail::sets_for_thread, "compile", {});
+      std::vector<std::uint8_t> captured_wants;
+      std::optional<Joint> joint;
+      if (graph::tape.load(std::memory_order_relaxed)) {
+        captured_wants = tracer.captured_that_want();
+        joint = trace_gradients(tracer, tape);
+      }
       note(tracer, settings);
       Traced traced = tracer.finish();
+      traced.captured_wants = std::move(captured_wants);
+      if (joint) traced.gradients = cut_gradients(traced, *joint);
       traced.settings = facts.settings = settings.seen();
       return traced;
     } catch (const Error& e) {
@@ -255,6 +280,8 @@ std::unique_ptr<Specialization> build(TracedCall call) {
     }
   });
   std::unique_ptr<VariableLog> variables = std::move(traced.variables);
+  std::vector<std::uint8_t> captured_wants = std::move(traced.captured_wants);
+  std::shared_ptr<const Gradients> gradients = std::move(traced.gradients);
   std::vector<std::shared_ptr<Variable>> met = std::move(traced.met);
   auto s = std::make_unique<Specialization>(std::move(call.name), std::move(call.structure), std::move(traced), *std::move(built), std::move(call.function));
   s->before = std::move(before), s->random_count = std::move(random_count);
@@ -267,6 +294,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   }
   s->check = std::move(check);
   s->patterns = std::move(patterns);
+  s->captured_wants = std::move(captured_wants), s->gradients = std::move(gradients);
   s->met = std::move(met);
   s->generality = call.generality;
   s->trace_ns = call.trace_ns;
@@ -399,6 +427,7 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
     });
   }
   numbers.count = 0;  // they are used
+  if (s.gradients) [[unlikely]] put_on_tape(*s.gradients, f, outputs);
   for (std::uint32_t i : s.written_anew) count_write(*f.tensors[i]->storage);
   s.replays.fetch_add(1, std::memory_order_relaxed);
   if (copied) s.copied_bytes.fetch_add(copied, std::memory_order_relaxed);

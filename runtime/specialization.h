@@ -74,6 +74,8 @@ struct Specialization {
   const std::uint64_t serial;                   ///< unique in the process: keys what threads remember about it
   mutable runtime::RecordingCache recordings;
   runtime::Stages before;                       ///< of `program`, whose numbers they give; of most functions none
+  std::vector<std::uint8_t> captured_wants;     ///< Traced::captured_wants
+  std::shared_ptr<const Gradients> gradients;   ///< Traced::gradients
   std::unique_ptr<runtime::Folding> folding;    ///< values of frozen tensors, which `program` takes behind its other inputs; null: none
   guards::ExprProgram random_count;             ///< where there are stages: of numbers taken from the generator
   /// f(program, recordings), in the order in which a call runs them.

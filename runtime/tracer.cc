@@ -285,7 +285,7 @@ void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
       bail(Bail::too_many_operators, std::string(c.op.name()).c_str(), c.loc, "the function has run ", kMostOperators, " operators, and more are not compiled as one: compile what its loop repeats");
     if (stays) check_stays(c);
     else record(c, writes ? made : results);
-    ++calls_;
+    graph::call_numbers.latest = calls_++;
   }
   // These are the function's own handles.
   if (writes) graph::append_returned(c, std::move(made), results);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bail.h"
+#include "graph/call_numbers.h"
 #include "graph/graph.h"
 #include "graph/interpreter.h"
 #include "graph/name_scopes.h"
@@ -23,11 +24,15 @@
 namespace reprise::passes {
 struct Registered;
 }
+namespace reprise::autograd {
+class TraceTape;
+}
 
 namespace reprise::detail {
 
 class Tracer;
 class WrittenMemory;
+struct Gradients;      // joint.h
 
 /// The first two values of every call: where the random numbers stand. Filled in only for programs that draw some.
 inline constexpr std::uint32_t kSeedValue = 0, kOffsetValue = 1;
@@ -195,6 +200,8 @@ struct Traced {
   /// What calls from this one on may rely on: the assumptions of its environment that are not always true.
   std::vector<std::pair<std::int32_t, const guards::Expr*>> assumed;
   graph::Settings settings;                      ///< of the thread, that it depends on
+  std::vector<std::uint8_t> captured_wants;      ///< by captured tensor: does it want a gradient? (Note [Differentiable calls])
+  std::shared_ptr<const Gradients> gradients;    ///< null: no result does
   std::vector<FunctionSeen> functions;           ///< the function itself and compiled ones that it calls, each once
 };
 
@@ -233,11 +240,24 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
     if (now) bind_wholes();
     return std::exchange(in_function_, now);
   }
+  /// The same of what the tape does meanwhile.
+  bool aside(bool now) noexcept { return std::exchange(in_function_, now); }
   void function_seen(const std::weak_ptr<const void>& owner, ObjectBytes, const std::vector<char>& bytes);
   /// Which of its bytes are handles is known once it has run.
   void function_ended(ObjectBytes) noexcept;
   /// Its bytes were these before it ran: if they are others now, but for handles that it assigns, it holds a value that it changes.
   void check_bytes(ObjectBytes, const std::vector<char>& before);
+
+  // ---- derivatives (joint.h)
+  const std::vector<Tensor>& results() const { return results_; }
+  std::size_t inputs() const { return inputs_.size(); }
+  const Tensor& input(std::size_t i) const { return inputs_[i].tensor; }
+  const TensorImpl* concrete(std::size_t i) const { return inputs_[i].concrete; }
+  int captured_input(const Tensor& real) const;            ///< -1: none was captured as that
+  Tensor captured(std::size_t input) const;                ///< the real tensor; undefined for an argument
+  std::vector<std::uint8_t> captured_that_want() const;    ///< by captured tensor
+  autograd::TraceTape* tape = nullptr;                     ///< the trace's
+  void drop_places();                                      ///< the tape forgets the trace's tensors
 
   // ---- branches of cond (tracer_regions.cc)
   std::size_t begin_branch();          ///< gives how many there are around it
@@ -335,6 +355,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   graph::NodeInfo info(SourceLoc loc) {
     if (!out_.data.empty()) [[unlikely]] note_assumed();
     graph::NodeInfo made(loc, calls_);
+    made.forward_of = graph::call_numbers.forward_of;
     if (handles_) made.scope = NameScopes::current();  // an eager operator's code serves calls in any scope
     return made;
   }

@@ -1,0 +1,228 @@
+#include "passes/partition.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/bail.h"
+#include "base/errors.h"
+#include "graph/map_values.h"
+#include "passes/min_cut.h"
+#include "passes/pass.h"
+
+namespace reprise::passes {
+
+using graph::Graph;
+using graph::Node;
+using graph::OpClass;
+using graph::ValueId;
+
+namespace {
+
+std::size_t number_of(const Node& mark) { return static_cast<std::size_t>(std::get<Int>(mark.args[1]).hint()); }
+
+std::int64_t bytes_at_hints(const TensorMeta& m) {
+  std::int64_t n = item_size(m.dtype);
+  for (Int s : m.layout.sizes)
+    if (__builtin_mul_overflow(n, std::max<std::int64_t>(s.hint(), 1), &n)) return std::int64_t{1} << 40;
+  return std::min(n, std::int64_t{1} << 40);
+}
+
+class Cutter {
+ public:
+  Cutter(Graph& g, const Marks& marks, const std::function<Keep(const Node&)>& keep) : g_(g), marks_(marks), keep_(keep), backward_(g.values.size()), read_(g.values.size()) {}
+
+  Partition run() {
+    find_backward();
+    choose();
+    build_backward();
+    leave_forward();
+    return std::move(out_);
+  }
+
+ private:
+  bool is_mark(const Node& n) const { return n.op == marks_.tangent || n.op == marks_.gradient; }
+  const Node* maker(ValueId v) const { return g_.values[v.v].node >= 0 ? &g_.nodes[static_cast<std::size_t>(g_.values[v.v].node)] : nullptr; }
+
+  // What depends on a tangent, and what that reads of the rest.
+  void find_backward() {
+    node_backward_.resize(g_.nodes.size());
+    for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
+      const Node& n = g_.nodes[i];
+      bool behind = n.op == marks_.tangent;
+      graph::for_each_value(n, [&](ValueId v) { behind = behind || backward_[v.v]; });
+      node_backward_[i] = behind;
+      if (!behind) continue;
+      for (ValueId r : n.results) backward_[r.v] = true;
+    }
+    for (const graph::OutputSpec& o : g_.outputs)
+      if (o.value && backward_[o.value.v]) bail(Bail::tape_from_outside, "compile", {}, "a result of the function depends on a gradient of its own");
+    for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
+      const Node& n = g_.nodes[i];
+      if (n.op == marks_.gradient) {
+        const ValueId v = std::get<ValueId>(n.args[0]);
+        if (!backward_[v.v]) read_[v.v] = true;
+      } else if (node_backward_[i] && n.op != marks_.tangent) {
+        graph::for_each_value(n, [&](ValueId v) { read_[v.v] = read_[v.v] || !backward_[v.v]; });
+      }
+    }
+  }
+
+  static constexpr std::int64_t kNever = std::int64_t{1} << 50;
+
+  // A part of a value's bytes, by what it takes to make one.
+  static std::int64_t cost_again(const Node& n, std::int64_t bytes) {
+    switch (graph::op(n.op).cls) {
+      case OpClass::View: return 0;
+      case OpClass::Creation: return 1;
+      case OpClass::Pointwise: return 1 + bytes / 8;
+      case OpClass::Gather:
+      case OpClass::Join: return 1 + bytes / 4;
+      case OpClass::Reduction:
+      case OpClass::Composite: return 1 + bytes / 2;
+      case OpClass::Random: return 1 + bytes / 4;
+      case OpClass::Matmul:
+      case OpClass::Attention:
+      case OpClass::Transfer:
+      case OpClass::Reference:
+      case OpClass::Control: return kNever;
+    }
+    return kNever;
+  }
+
+  void choose() {
+    // Values that backward might want: those it reads, and what these are made of.
+    std::vector<ValueId> order;
+    std::vector<std::int32_t> variable(g_.values.size(), -1);
+    std::vector<ValueId> stack;
+    for (std::uint32_t v = 0; v < g_.values.size(); ++v)
+      if (read_[v]) stack.push_back({v});
+    while (!stack.empty()) {
+      const ValueId v = stack.back();
+      stack.pop_back();
+      if (variable[v.v] >= 0) continue;
+      variable[v.v] = static_cast<std::int32_t>(order.size());
+      order.push_back(v);
+      if (const Node* n = maker(v)) graph::for_each_value(*n, [&](ValueId a) { stack.push_back(a); });
+    }
+    // Two variables each: computed in backward, there in backward.
+    MinCut cut(order.size() * 2);
+    auto computed = [](std::size_t i) { return i * 2; };
+    auto there = [](std::size_t i) { return i * 2 + 1; };
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const ValueId v = order[i];
+      const Node* n = maker(v);
+      const std::int64_t bytes = bytes_at_hints(g_.meta(v));
+      std::int64_t save = bytes, again = n ? cost_again(*n, bytes) : kNever;
+      if (n && (graph::effects_of(*n).any() || !graph::effects_of(*n).repeatable())) again = kNever;
+      if (n && graph::op(n->op).cls == OpClass::View) save = kNever / 2;
+      if (!n) save = 1;  // its caller has it
+      const Keep keep = n ? keep_(*n) : Keep::AsItCosts;
+      if (keep == Keep::MustSave || keep == Keep::PreferSave) again = keep == Keep::MustSave ? kNever : std::max(again, bytes * 2);
+      if (keep == Keep::MustRecompute && again < kNever) save = kNever / 2;
+      if (keep == Keep::PreferRecompute && again < kNever) again = std::min<std::int64_t>(again, 1);
+      const std::int64_t saved[2][2] = {{0, save}, {0, 0}};
+      cut.add(computed(i), there(i), saved);
+      cut.add(computed(i), 0, again);
+      const std::int64_t implied[2][2] = {{0, 0}, {kNever, 0}};  // computed there, it is there
+      cut.add(computed(i), there(i), implied);
+      if (read_[v.v]) cut.add(there(i), kNever, 0);
+      if (n)
+        graph::for_each_value(*n, [&](ValueId a) {
+          const std::int64_t needs[2][2] = {{0, 0}, {kNever, 0}};
+          cut.add(computed(i), there(static_cast<std::size_t>(variable[a.v])), needs);
+        });
+      if (read_[v.v]) out_.bytes_of_all += n ? bytes : 0;
+    }
+    const std::optional<std::vector<bool>> labels = cut.solve();
+    again_.assign(g_.values.size(), false);
+    saved_.assign(g_.values.size(), false);
+    std::function<void(ValueId)> want = [&](ValueId v) {
+      if (saved_[v.v] || again_[v.v]) return;
+      const auto i = static_cast<std::size_t>(variable[v.v]);
+      const Node* n = maker(v);
+      // Too large a graph for a cut: what is read is saved, views are made again.
+      const bool again = n && (labels ? (*labels)[computed(i)] : graph::op(n->op).cls == OpClass::View);
+      (again ? again_ : saved_)[v.v] = true;
+      if (again) pending_.push_back(v);
+    };
+    for (std::uint32_t v = 0; v < g_.values.size(); ++v)
+      if (read_[v]) want({v});
+    while (!pending_.empty()) {
+      const ValueId v = pending_.back();
+      pending_.pop_back();
+      graph::for_each_value(*maker(v), [&](ValueId a) { want(a); });
+    }
+  }
+
+  void build_backward() {
+    Graph& b = out_.backward;
+    b.form = graph::Form::Functional;
+    b.name = g_.name + " backward";
+    b.env = g_.env;
+    std::vector<ValueId> now(g_.values.size());
+    for (std::uint32_t v = 0; v < g_.values.size(); ++v) {
+      if (!saved_[v]) continue;
+      now[v] = b.add_input(plain(g_.values[v].meta), "saved" + std::to_string(saved_values_.size()));
+      saved_values_.push_back({v});
+      if (maker({v})) out_.bytes_saved += bytes_at_hints(g_.values[v].meta);
+    }
+    for (const Node& n : g_.nodes) {
+      if (n.op != marks_.tangent) continue;
+      now[n.results[0].v] = b.add_input(plain(g_.meta(n.results[0])), "tangent" + std::to_string(number_of(n)));
+      out_.tangents.push_back(static_cast<std::uint32_t>(number_of(n)));
+    }
+    for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
+      const Node& n = g_.nodes[i];
+      if (is_mark(n)) continue;
+      const bool again = std::any_of(n.results.begin(), n.results.end(), [&](ValueId r) { return again_[r.v]; });
+      if (node_backward_[i] || again) {
+        const std::vector<ValueId> before = now;
+        graph::append_copy(g_, n, b, now);
+        for (ValueId r : n.results)
+          if (saved_[r.v]) now[r.v] = before[r.v];  // of several results one is saved
+      }
+    }
+    for (const Node& n : g_.nodes) {
+      if (n.op != marks_.gradient) continue;
+      const std::size_t number = number_of(n);
+      if (out_.gradients.size() <= number) out_.gradients.resize(number + 1, -1);
+      out_.gradients[number] = static_cast<std::int32_t>(b.outputs.size());
+      graph::OutputSpec o;
+      o.value = now[std::get<ValueId>(n.args[0]).v];
+      b.outputs.push_back(std::move(o));
+    }
+  }
+  // Inputs of backward are tensors of their own.
+  static TensorMeta plain(TensorMeta m) {
+    m.layout.strides = contiguous_strides(m.layout.sizes);
+    m.layout.offset = 0;
+    return m;
+  }
+
+  void leave_forward() {
+    for (ValueId v : saved_values_) {
+      graph::OutputSpec o;
+      o.value = v;
+      g_.outputs.push_back(std::move(o));
+    }
+    out_.saved = saved_values_.size();
+    std::vector<bool> keep(g_.nodes.size());
+    for (std::size_t i = 0; i < g_.nodes.size(); ++i) keep[i] = !node_backward_[i] && !is_mark(g_.nodes[i]);
+    g_.erase_nodes(keep);
+    g_.compact();
+    remove_dead(g_);
+  }
+
+  Graph& g_;
+  const Marks& marks_;
+  const std::function<Keep(const Node&)>& keep_;
+  std::vector<bool> backward_, read_, again_, saved_, node_backward_;
+  std::vector<ValueId> pending_, saved_values_;
+  Partition out_;
+};
+
+}  // namespace
+
+Partition partition(Graph& joint, const Marks& marks, const std::function<Keep(const Node&)>& keep) { return Cutter(joint, marks, keep).run(); }
+
+}  // namespace reprise::passes

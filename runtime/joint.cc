@@ -1,0 +1,300 @@
+#include "runtime/joint.h"
+
+#include <algorithm>
+
+#include "autograd/engine.h"
+#include "autograd/gradient.h"
+#include "autograd/saved.h"
+#include "autograd/state.h"
+#include "autograd/tape.h"
+#include "autograd/views.h"
+#include "base/bail.h"
+#include "base/errors.h"
+#include "base/log.h"
+#include "graph/tape_seam.h"
+#include "operators/joint_marks.h"
+#include "passes/partition.h"
+#include "reprise/autograd.h"
+#include "runtime/graph_call.h"
+#include "runtime/tracer.h"
+
+#include <nlohmann/json.hpp>
+
+namespace reprise::detail {
+
+using autograd::Edge;
+using autograd::state_of;
+
+// ---- which calls
+
+bool wants_gradient(const TensorImpl& t) { return requires_grad(t) && !(graph::setting(graph::Setting::NoGrad)) && !(graph::thread_state.answered & bit(graph::Key::Autograd)); }
+
+void add_gradients(CallFrame& f) {
+  if (!graph::tape.load(std::memory_order_relaxed)) [[likely]] return;
+  std::uint64_t word = 0, any = 0;
+  std::size_t n = 0;
+  const std::size_t words = f.structure.size();
+  for (const TensorImpl* t : f.tensors) {
+    // A leaf, or made by an operator: what may be written differs.
+    std::uint64_t kind = 0;
+    if (wants_gradient(*t)) {
+      const autograd::State& s = *state_of(*t);
+      kind = s.view ? 3 : s.made_by ? 2 : 1;
+    }
+    word |= kind << (2 * (n % 32));
+    any |= kind;
+    if (++n % 32 == 0) f.constant(std::exchange(word, 0));
+  }
+  if (n % 32) f.constant(word);
+  if (!any) f.structure.resize(words);
+}
+
+// ---- the trace
+
+void follow_argument(autograd::TraceTape& tape, std::size_t input, const Tensor& traced, const TensorImpl& concrete) {
+  if (!wants_gradient(concrete) || state_of(traced)) return;
+  const autograd::Aside aside;
+  autograd::State& s = autograd::make_state(traced);
+  const autograd::State& real = *state_of(concrete);
+  s.wants = s.from_outside = true;
+  Edge edge = autograd::edge_of(traced);
+  if (real.made_by || real.view) {
+    // It may be written; what it was is the result of something outside.
+    s.wants = false;
+    s.made_by = edge;
+  }
+  tape.add_input(static_cast<std::uint32_t>(input), traced, std::move(edge));
+}
+
+std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape) {
+  const autograd::Aside aside;
+  Joint joint;
+  std::vector<Edge> roots;
+  std::vector<Tensor> of;
+  std::vector<const TensorImpl*> seen;
+  auto is_own = [](const Edge& e) { return e && e.node->in_trace == current_trace; };
+  auto add = [&](Joint::Output what, const Tensor& t, Edge e) {
+    joint.outputs.push_back(what), roots.push_back(std::move(e)), of.push_back(t);
+  };
+  // What inputs are afterwards.
+  for (std::uint32_t i = 0; i < tracer.inputs(); ++i) {
+    const Tensor& t = tracer.input(i);
+    seen.push_back(t.impl());
+    const Edge e = autograd::edge_of(t);
+    const Edge* before = tape.input_edge(i);
+    if (!is_own(e) || (before && before->node == e.node)) continue;
+    if (tracer.concrete(i)->is_view) bail(Bail::changes_tape, "compile", {}, "an argument that is a view is written, and wants a gradient of what is written");
+    add({true, i}, t, e);
+  }
+  for (const Tensor& t : tape.changed()) {
+    const int i = tracer.captured_input(t);
+    const Edge e = autograd::edge_of(t);
+    if (!is_own(e)) continue;
+    if (i < 0 || t.impl()->is_view) bail(Bail::changes_tape, "compile", {}, "a captured tensor that is a view is written, and wants a gradient of what is written");
+    add({true, static_cast<std::uint32_t>(i)}, t, e);
+  }
+  for (std::uint32_t i = 0; i < tracer.results().size(); ++i) {
+    const Tensor& t = tracer.results()[i];
+    if (!t.defined() || std::find(seen.begin(), seen.end(), t.impl()) != seen.end()) continue;
+    seen.push_back(t.impl());
+    const Edge e = autograd::edge_of(t);
+    if (is_own(e) && autograd::is_differentiable(t.dtype())) add({false, i}, t, e);
+  }
+  if (!roots.empty()) {
+    autograd::Walk w;
+    w.roots = std::move(roots);
+    for (std::size_t i = 0; i < of.size(); ++i) w.gradients.push_back(graph::calln(operators::tangent_op(), {&of[i], Int(i)}, {})[0]);
+    for (std::uint32_t i = 0; i < tracer.inputs(); ++i) {
+      Edge e;
+      if (const Edge* argument = tape.input_edge(i)) e = *argument;
+      else if (const Tensor captured = tracer.captured(i); captured.defined()) e = tape.edge_before(captured);
+      if (!e) continue;
+      joint.inputs.push_back(i);
+      w.captured.push_back(std::move(e));
+    }
+    w.of_trace = true;
+    const std::vector<Tensor> made = autograd::walk(w);
+    for (std::size_t i = 0; i < made.size(); ++i)
+      if (made[i].defined()) graph::calln(operators::gradient_op(), {&made[i], Int(i)}, {});
+    joint.checkpoints = tape.take_checkpoints();
+  }
+  tape.end();
+  tracer.drop_places();
+  if (joint.outputs.empty()) return std::nullopt;
+  return joint;
+}
+
+// ---- the two functions
+
+namespace {
+
+/// The backward as a function: of saved tensors and tangents, and the integers that it computes with.
+struct BackwardGraph {
+  graph::Graph graph;
+  std::vector<const guards::Expr*> numbers;
+};
+struct BackwardFunction {
+  std::shared_ptr<const BackwardGraph> of;
+  std::vector<Tensor> operator()(const std::vector<Tensor>& tensors, const std::vector<Int>& numbers) const { return call_graph(of->graph, tensors, NumbersOf(of->numbers, numbers)); }
+};
+
+/// What backward reads, and where it is after a replay.
+struct SavedValue {
+  enum class Where { Input, Result, Own } where;
+  std::uint32_t index = 0;        ///< of the input, of the results' leaf
+  std::uint32_t output = 0;       ///< of a Result: which differentiable one, or ~0
+};
+
+}  // namespace
+
+struct Gradients : std::enable_shared_from_this<Gradients> {
+  Joint joint;
+  std::vector<SavedValue> saved;               ///< by input of backward
+  std::size_t own = 0;                         ///< of them: Own, the last tensors of a replay
+  std::size_t numbers = 0;                     ///< the last integers of a replay
+  std::vector<std::uint32_t> tangents;
+  std::vector<std::int32_t> gradients;
+  std::unique_ptr<const CompiledFunction<BackwardFunction>> backward;
+  std::string name;
+};
+
+std::size_t saved_tensors(const Gradients& g) { return g.own; }
+
+std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
+  auto made = std::make_shared<Gradients>();
+  made->joint = joint;
+  made->name = t.graph.name;
+  auto keep = [&](const graph::Node& n) {
+    for (const auto& c : joint.checkpoints) {
+      if (n.info.sequence < c.first || n.info.sequence > c.last) continue;
+      switch (c.rule ? c.rule(graph::op(n.op).name()) : CheckpointPolicy::PreferRecompute) {
+        case CheckpointPolicy::MustSave: return passes::Keep::MustSave;
+        case CheckpointPolicy::MustRecompute: return passes::Keep::MustRecompute;
+        case CheckpointPolicy::PreferSave: return passes::Keep::PreferSave;
+        case CheckpointPolicy::PreferRecompute: return passes::Keep::PreferRecompute;
+      }
+    }
+    return passes::Keep::AsItCosts;
+  };
+  graph::Graph& g = t.graph;
+  passes::Partition p = passes::partition(g, {operators::tangent_op(), operators::gradient_op()}, keep);
+  made->tangents = std::move(p.tangents);
+  made->gradients = std::move(p.gradients);
+  made->gradients.resize(joint.inputs.size(), -1);
+  // Saved values that a result or an input is need no output of their own.
+  const std::size_t first = g.outputs.size() - p.saved;
+  std::vector<graph::OutputSpec> outputs(g.outputs.begin(), g.outputs.begin() + static_cast<std::ptrdiff_t>(first));
+  std::vector<std::int32_t> own;
+  for (std::size_t i = first; i < g.outputs.size(); ++i) {
+    const graph::ValueId v = g.outputs[i].value;
+    const graph::Value& value = g.values[v.v];
+    if (value.node < 0 && !g.inputs[value.result].mutates_data && !g.inputs[value.result].mutates_metadata) {
+      made->saved.push_back({SavedValue::Where::Input, value.result});
+      continue;
+    }
+    std::uint32_t leaf = 0;
+    for (; leaf < t.tensor_results.size(); ++leaf)
+      if (const std::int32_t o = t.tensor_results[leaf]; o >= 0 && outputs[static_cast<std::size_t>(o)].kind == graph::OutputSpec::Kind::User && outputs[static_cast<std::size_t>(o)].value == v) break;
+    if (leaf < t.tensor_results.size() && t.kept.empty() && t.assigned.empty()) {
+      std::uint32_t output = ~0u;
+      for (std::uint32_t k = 0; k < joint.outputs.size(); ++k)
+        if (!joint.outputs[k].of_input && t.tensor_results[joint.outputs[k].index] == t.tensor_results[leaf]) output = k;
+      made->saved.push_back({SavedValue::Where::Result, leaf, output});
+      continue;
+    }
+    graph::OutputSpec o = g.outputs[i];
+    if (value.node < 0) o.value = g.add(graph::OpId::clone, {v});  // an input that the call overwrites
+    made->saved.push_back({SavedValue::Where::Own});
+    own.push_back(static_cast<std::int32_t>(outputs.size()));
+    outputs.push_back(std::move(o));
+  }
+  g.outputs = std::move(outputs);
+  for (std::int32_t o : own) t.tensor_results.push_back(o);
+  made->own = own.size();
+  auto back = std::make_shared<BackwardGraph>();
+  back->graph = std::move(p.backward);
+  back->numbers = NumbersOf::of(back->graph);
+  for (const guards::Expr* e : back->numbers) t.int_results.push_back(Int(e));
+  made->numbers = back->numbers.size();
+  if (log::on(log::Channel::Graph)) {
+    const std::string text = graph::print(back->graph);
+    log::event(log::Event::partitioned, made->name, "backward, " + std::to_string(p.bytes_saved) + " bytes saved of " + std::to_string(p.bytes_of_all) + ":\n" + text,
+               {{"nodes", back->graph.nodes.size()}, {"bytes_saved", p.bytes_saved}, {"bytes_of_all", p.bytes_of_all}, {"graph", text}});
+  }
+  if (!back->graph.outputs.empty())
+    made->backward = std::make_unique<const CompiledFunction<BackwardFunction>>(BackwardFunction{back}, CompileOptions{.name = made->name + " backward", .arguments = {"tensors", "numbers"}});
+  return made;
+}
+
+// ---- a call
+
+namespace {
+
+struct BackwardNode final : autograd::Node {
+  explicit BackwardNode(std::shared_ptr<const Gradients> of) : Node({}), of(std::move(of)) {}
+  std::string name() const override { return of->name; }
+
+  std::vector<Tensor> apply(std::vector<Tensor> grads, autograd::Needed) override {
+    if (is_grad_enabled())
+      fail(ErrorCode::InvalidArgument, of->name.c_str(), {},
+           "a derivative of a compiled function's derivative (create_graph): compile a function that takes both inside, with rp::grad, or run this one eagerly");
+    std::vector<Tensor> given(next.size());
+    if (!of->backward) return given;
+    std::vector<Tensor> tensors;
+    for (const autograd::Saved& s : saved) tensors.push_back(s.unpack(*this));
+    for (std::uint32_t k : of->tangents) {
+      Tensor g = grads[k];
+      if (!g.defined()) g = graph::call1(graph::OpId::full, {IntArrayRef(results[k].sizes), Scalar(0.0), results[k].dtype, std::string_view(results[k].device.str())}, {});
+      tensors.push_back(std::move(g));
+    }
+    grads.clear();
+    const std::vector<Tensor> made = (*of->backward)(tensors, numbers);
+    for (std::size_t i = 0; i < given.size(); ++i)
+      if (const std::int32_t o = of->gradients[i]; o >= 0) given[i] = made[static_cast<std::size_t>(o)];
+    return given;
+  }
+  void release() override {
+    for (autograd::Saved& s : saved) s.reset();
+  }
+
+  const std::shared_ptr<const Gradients> of;
+  std::vector<autograd::Saved> saved;
+  std::vector<Int> numbers;
+};
+
+}  // namespace
+
+void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs) {
+  auto node = std::make_shared<BackwardNode>(g.shared_from_this());
+  const std::size_t tensors = outputs.tensors.size() - g.own, numbers = outputs.ints.size() - g.numbers;
+  std::vector<Tensor> own;
+  for (std::size_t i = tensors; i < outputs.tensors.size(); ++i) own.push_back(Tensor::adopt(std::exchange(outputs.tensors[i], nullptr)));
+  outputs.tensors.resize(tensors);
+  for (std::size_t i = numbers; i < outputs.ints.size(); ++i) node->numbers.push_back(outputs.ints[i]);
+  outputs.ints.resize(numbers);
+  for (std::uint32_t i : g.joint.inputs) node->next.push_back(autograd::edge_of(Tensor::share(f.tensors[i])));
+  std::vector<Tensor> made;
+  for (const Joint::Output& o : g.joint.outputs) {
+    made.push_back(Tensor::share(o.of_input ? f.tensors[o.index] : outputs.tensors[o.index]));
+    node->results.push_back(autograd::meta_of_result(made.back()));
+  }
+  std::size_t next_own = 0;
+  for (const SavedValue& s : g.saved) {
+    switch (s.where) {
+      case SavedValue::Where::Input: node->saved.push_back(autograd::Saved::input(Tensor::share(f.tensors[s.index]))); break;
+      case SavedValue::Where::Own: node->saved.push_back(autograd::Saved::input(own[next_own++])); break;
+      case SavedValue::Where::Result: {
+        const Tensor t = Tensor::share(outputs.tensors[s.index]);
+        node->saved.push_back(s.output == ~0u ? autograd::Saved::input(t) : autograd::Saved::own_result(t, s.output));
+        break;
+      }
+    }
+  }
+  for (std::uint32_t k = 0; k < made.size(); ++k) {
+    autograd::State& s = autograd::make_state(made[k]);
+    if (!g.joint.outputs[k].of_input) s.unfollowed = made[k].impl()->is_view;
+    autograd::set_made_by(made[k], node, k);
+  }
+}
+
+}  // namespace reprise::detail

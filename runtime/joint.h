@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "autograd/trace_tape.h"
+#include "graph/graph.h"
+#include "reprise/compile.h"
+
+namespace reprise::detail {
+
+class Tracer;
+struct Traced;
+struct Specialization;
+
+// Note [Differentiable calls]
+// A call whose tensors want gradients, where gradients are on, is traced with the tape above the trace: traced arguments are leaves of it (or results from outside), so that what the function does
+// with hooks, custom functions, scopes without gradients and in-place operators means what it means eagerly. In the end (trace_gradients) the tape is walked, in the same trace, from
+// the differentiable results to the inputs: the traced graph is a joint one (Note [Joint graphs]). Guards that the derivative's rules ask are guards of the call. Functionalized, it is cut
+// (cut_gradients): the forward is compiled as any function, with saved values as further results behind the user's; the backward is a compiled function of its own, of saved tensors,
+// tangents and the integers that it computes with. A replay's results then stand on the caller's tape as those of one node (BackwardNode), which calls it.
+// Derivatives of such derivatives are not on the tape: asking for them (create_graph) is an error that says so.
+
+/// What of a joint trace is on the tape.
+struct Joint {
+  /// A differentiable result: a leaf of the function's results, or what an input is after the call.
+  struct Output {
+    bool of_input;
+    std::uint32_t index;           ///< among the results' leaves, or of the input
+  };
+  std::vector<Output> outputs;
+  std::vector<std::uint32_t> inputs;  ///< by gradient: of which input
+  std::vector<autograd::TraceTape::CheckpointOf> checkpoints;
+};
+
+/// How a call's results come onto the tape, and what runs behind them. Shared by a specialization and the nodes that it has made.
+struct Gradients;
+
+/// An argument that wants a gradient, as the trace sees it.
+void follow_argument(autograd::TraceTape&, std::size_t input, const Tensor& traced, const TensorImpl& concrete);
+/// At the end of a trace, while its scopes stand: walks the tape. None: no result wants a gradient. Afterwards the tape has forgotten the trace's tensors.
+std::optional<Joint> trace_gradients(Tracer&, autograd::TraceTape&);
+/// Of what finish() gave.
+std::shared_ptr<const Gradients> cut_gradients(Traced&, const Joint&);
+
+/// How many of a replay's last tensors and integers are not the function's results.
+std::size_t saved_tensors(const Gradients&);
+/// After a replay: takes what is saved off the outputs, and puts the results onto the tape.
+void put_on_tape(const Gradients&, const CallFrame&, Outputs&);
+
+/// Appends to the frame's structure which of its tensors want gradients, where some do and gradients are on.
+void add_gradients(CallFrame&);
+/// Does it want one, in a call of this thread?
+bool wants_gradient(const TensorImpl&);
+
+}  // namespace reprise::detail

@@ -1,0 +1,35 @@
+// What a trace is asked when the tape is walked in its end (Note [Differentiable calls] in joint.h).
+#include "autograd/state.h"
+#include "autograd/trace_tape.h"
+#include "runtime/joint.h"
+#include "runtime/tracer.h"
+
+namespace reprise::detail {
+
+int Tracer::captured_input(const Tensor& real) const {
+  const auto at = captured_inputs_.find(real.impl());
+  return at == captured_inputs_.end() ? -1 : static_cast<int>(at->second);
+}
+
+Tensor Tracer::captured(std::size_t input) const {
+  if (out_.graph.inputs[input].kind != graph::InputSpec::Kind::Captured) return {};
+  return Tensor::share(const_cast<TensorImpl*>(inputs_[input].concrete));
+}
+
+std::vector<std::uint8_t> Tracer::captured_that_want() const {
+  std::vector<std::uint8_t> all;
+  for (const Captured& c : out_.captured) {
+    const bool on = graph::setting(graph::Setting::NoGrad) == 0;
+    all.push_back(on && (tape ? static_cast<bool>(tape->edge_before(c.tensor)) : wants_gradient(*c.tensor.impl())));
+  }
+  return all;
+}
+
+void Tracer::drop_places() {
+  std::vector<Tensor> all;  // what goes with a place may end others
+  all.reserve(live_.size());
+  for (TracedRef* r : live_) all.push_back(Tensor::share(r->impl));
+  for (const Tensor& t : all) autograd::drop_state(*t.impl());
+}
+
+}  // namespace reprise::detail
