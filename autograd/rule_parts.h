@@ -29,4 +29,13 @@ inline OptionalDims dims_of(const std::vector<int>& dims) { return dims; }
 /// Zeros of argument `arg`'s sizes and of the dtype of `like`, where a gradient is written into.
 inline Tensor zeros_for(const Backward& b, int arg, const Tensor& like) { return zeros(b.sizes(arg), like.options(), b.loc()); }
 
+inline Tensor mean_of(const Tensor& t, const OptionalDims& dims, SourceLoc loc) { return mean(t, dims, true, std::nullopt, loc); }
+
+/// The gradient of a row x that became `row` = (x - centre) * scale, where the row's is g: what the centre and the scale take away from it again.
+inline Tensor through_row(const Tensor& g, const Tensor& row, const Tensor& scale, bool centred, const OptionalDims& dims, SourceLoc loc) {
+  Tensor r = g - row * mean_of(g * row, dims, loc);
+  if (centred) r = r - mean_of(g, dims, loc);
+  return r * scale;
+}
+
 }  // namespace reprise::autograd::rules

@@ -48,7 +48,7 @@ Tensor bell(Backward& b) { return exp(-square(input(b), b.loc()), b.loc()) * (2 
 void erf(Backward& b) { times(b, bell(b)); }
 void erfc(Backward& b) { times(b, -bell(b)); }
 void lgamma(Backward& b) { times(b, digamma(input(b), b.loc())); }
-void i0(Backward& b) { times(b, special_i1(input(b), b.loc())); }
+void i0(Backward& b) { times(b, i1(input(b), b.loc())); }
 
 // (cos(pi x) - sinc(x)) / x; 0 at 0.
 void sinc(Backward& b) {

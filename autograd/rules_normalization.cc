@@ -23,15 +23,6 @@ OptionalDims normalized(const Backward& b) {
   for (int d = b.dim(0) - static_cast<int>(b.ints(1).size()); d < b.dim(0); ++d) dims.push_back(d);
   return IntArrayRef(dims);
 }
-Tensor mean_of(const Tensor& t, const OptionalDims& dims, SourceLoc loc) { return mean(t, dims, true, std::nullopt, loc); }
-
-/// The gradient of a row x that became `row` = (x - centre) * scale, where the row's is g: what the centre and the scale take away from it again.
-Tensor through_row(const Tensor& g, const Tensor& row, const Tensor& scale, bool centred, const OptionalDims& dims, SourceLoc loc) {
-  Tensor r = g - row * mean_of(g * row, dims, loc);
-  if (centred) r = r - mean_of(g, dims, loc);
-  return r * scale;
-}
-
 double epsilon_of(DType t) {
   switch (t) {
     case DType::Float64: return std::numeric_limits<double>::epsilon();

@@ -1,4 +1,5 @@
 // Products with weights that stay in blocks: a node of graphs, for what reads files of quantized weights (import/gguf, import/grouped).
+#include "operators/derivatives.h"
 #include "operators/block_linear.h"
 
 #include <string>
@@ -42,7 +43,7 @@ void block_linear_shape(graph::RuleCtx& c) {
 graph::OpId block_linear_op() {
   static const graph::OpId id =
       graph::register_op({.schema = "block_linear(Tensor input, Tensor weight, str format) -> Tensor", .cls = graph::OpClass::Reference, .shape = block_linear_shape, .effects = {.may_fail = true}},
-                         {kernels::reference_kernels().fact({kernels::host::block_linear_reference}), kernels::host_launches().fact(kernels::host::block_linear)});
+                         {kernels::reference_kernels().fact({kernels::host::block_linear_reference}), kernels::host_launches().fact(kernels::host::block_linear), operators::derivative(operators::derivatives::block_linear, autograd::in(1), autograd::of(0))});
   return id;
 }
 

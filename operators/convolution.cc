@@ -22,6 +22,7 @@
 #include "graph/shape_rules.h"
 #include "kernels/launch/product.h"
 #include "kernels/reference/reference.h"
+#include "operators/derivatives.h"
 #include "operators/convolution_layouts.h"
 #include "operators/convolution_reference.h"
 #include "operators/families.h"
@@ -296,7 +297,7 @@ OpId convolution_op() {
        .cls = graph::OpClass::Matmul, .shape = convolution_shape},
       {passes::decompositions().fact({decompose_convolution, is_taken_apart}), kernels::product_forms().fact(kernels::ProductForm::Windows),
        kernels::reference_kernels().fact({operators::convolution_reference}), graph::autocast_rules().fact(graph::AutocastRule::Lower),
-       passes::layout_wishes().fact({operators::convolution_last_op, may_stand_last, operators::convolution_cost})});
+       passes::layout_wishes().fact({operators::convolution_last_op, may_stand_last, operators::convolution_cost}), operators::derivative(operators::derivatives::convolution, autograd::in(0, autograd::of(1)) + autograd::in(1, autograd::of(0)))});
   return id;
 }
 

@@ -14,6 +14,7 @@
 #include "guards/shape_env.h"
 #include "kernels/reference/elements.h"
 #include "kernels/reference/reference.h"
+#include "operators/derivatives.h"
 #include "operators/checks.h"
 #include "operators/data_sizes.h"
 #include "operators/families.h"
@@ -112,7 +113,7 @@ void nonzero_kernel(const NativeArgs& a) {
 
 OpId operators::nonzero_static_op() {
   static const OpId id = graph::register_op({.schema = "nonzero_static(Tensor self, *, SymInt size, SymInt fill_value=-1) -> Tensor", .shape = nonzero_shape},
-                                            {kernels::reference_kernels().fact({nonzero_kernel})});
+                                            {kernels::reference_kernels().fact({nonzero_kernel}), operators::constant()});
   return id;
 }
 
@@ -144,7 +145,7 @@ void repeated_kernel(const NativeArgs& a) {
 /// Which slices repeat_interleave takes: `size` is the sum of the repeats.
 OpId repeated_indices_op() {
   static const OpId id = graph::register_op({.schema = "repeated_indices(Tensor repeats, SymInt size) -> Tensor", .shape = repeated_shape, .effects = {.may_fail = true}},
-                                            {kernels::reference_kernels().fact({repeated_kernel})});
+                                            {kernels::reference_kernels().fact({repeated_kernel}), operators::constant()});
   return id;
 }
 

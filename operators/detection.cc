@@ -8,6 +8,7 @@
 #include "graph/shape_rules.h"
 #include "guards/expr.h"
 #include "kernels/plan/columns.h"
+#include "operators/derivatives.h"
 #include "operators/data_sizes.h"
 #include "operators/detection.h"
 #include "operators/families.h"
@@ -134,27 +135,32 @@ void choose_kernel(const NativeArgs& a) {
   for (std::int64_t i = rows; i < out.sizes[0]; ++i) write_row(out, i * out.strides[0], out.strides[1], 3, none);
 }
 
-/// The bilinear mean of four pixels; nothing beyond one pixel outside.
-double sample(const double* image, std::int64_t h, std::int64_t w, double y, double x) {
-  if (!(y >= -1 && y <= static_cast<double>(h) && x >= -1 && x <= static_cast<double>(w)) || h == 0 || w == 0) return 0;
+/// of(pixel, weight) for the four pixels whose bilinear mean stands at a place; none beyond one pixel outside.
+template <class F>
+void each_corner(std::int64_t h, std::int64_t w, double y, double x, F&& of) {
+  if (!(y >= -1 && y <= static_cast<double>(h) && x >= -1 && x <= static_cast<double>(w)) || h == 0 || w == 0) return;
   y = std::max(y, 0.0), x = std::max(x, 0.0);
   std::int64_t top = static_cast<std::int64_t>(y), left = static_cast<std::int64_t>(x), bottom = top + 1, right = left + 1;
   if (top >= h - 1) top = bottom = h - 1, y = static_cast<double>(top);
   if (left >= w - 1) left = right = w - 1, x = static_cast<double>(left);
   const double down = y - static_cast<double>(top), across = x - static_cast<double>(left);
-  return (1 - down) * ((1 - across) * image[top * w + left] + across * image[top * w + right]) + down * ((1 - across) * image[bottom * w + left] + across * image[bottom * w + right]);
+  of(top * w + left, (1 - down) * (1 - across)), of(top * w + right, (1 - down) * across), of(bottom * w + left, down * (1 - across)), of(bottom * w + right, down * across);
 }
 
-void roi_align_kernel(const NativeArgs& a) {
-  const TensorView &x = a.tensor(0), &boxes = a.tensor(1), &out = a.result();
-  const std::int64_t rows = out.sizes[2], columns = out.sizes[3], ratio = a.integer(5), h = x.sizes[2], w = x.sizes[3];
-  const double scale = a.number(4).to_double(), shift = a.flag(6) ? 0.5 : 0;
+enum Roi { kImages, kBoxes, kRows, kColumns, kScale, kRatio, kAligned };
+
+/// What may be wrong with boxes is told; then false.
+bool boxes_are_right(const NativeArgs& a, std::int64_t images) {
+  const TensorView& boxes = a.tensor(kBoxes);
+  const std::int64_t rows = a.integer(kRows), columns = a.integer(kColumns), ratio = a.integer(kRatio);
+  const double scale = a.number(kScale).to_double();
+  auto refuse = [&](ErrorCode code, const std::string& what) { return kernels::reference::fault(a, code, what), false; };
   for (std::int64_t k = 0; k < boxes.sizes[0]; ++k)
-    if (const double n = load_number(boxes, k * boxes.strides[0]); !(n >= 0 && n < static_cast<double>(x.sizes[0])))
-      return kernels::reference::fault(a, ErrorCode::IndexOutOfRange, "box " + std::to_string(k) + " is of picture " + std::to_string(n) + ", and there are " + std::to_string(x.sizes[0]));
+    if (const double n = load_number(boxes, k * boxes.strides[0]); !(n >= 0 && n < static_cast<double>(images)))
+      return refuse(ErrorCode::IndexOutOfRange, "box " + std::to_string(k) + " is of picture " + std::to_string(n) + ", and there are " + std::to_string(images));
   bool finite = true;
   kernels::reference::for_each(boxes, [&](std::int64_t at) { finite = finite && std::isfinite(load_number(boxes, at)); });
-  if (!finite || !std::isfinite(scale)) return kernels::reference::fault(a, ErrorCode::InvalidArgument, "a box, or spatial_scale, has a number that is not finite");
+  if (!finite || !std::isfinite(scale)) return refuse(ErrorCode::InvalidArgument, "a box, or spatial_scale, has a number that is not finite");
   constexpr double kMost = 65536;  // samples along a side of a cell
   bool bounded = static_cast<double>(ratio) <= kMost;
   for (std::int64_t k = 0; k < boxes.sizes[0]; ++k) {
@@ -162,32 +168,73 @@ void roi_align_kernel(const NativeArgs& a) {
     read_row(boxes, k * boxes.strides[0], boxes.strides[1], 5, box);
     bounded = bounded && (ratio > 0 || ((box[3] - box[1]) * scale / static_cast<double>(columns) <= kMost && (box[4] - box[2]) * scale / static_cast<double>(rows) <= kMost));
   }
-  if (!bounded) return kernels::reference::fault(a, ErrorCode::InvalidArgument, "a cell would have more than 65536 samples along a side");
-  parallel(out.sizes[0] * out.sizes[1], rows * columns * 16, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<double> image(static_cast<std::size_t>(h * w)), made(static_cast<std::size_t>(columns));
+  return bounded || refuse(ErrorCode::InvalidArgument, "a cell would have more than 65536 samples along a side");
+}
+
+/// Of one box: of(row, column, pixel, weight) for all that a cell is the sum of, cell by cell.
+struct Cells {
+  std::int64_t rows, columns, ratio;
+  double scale, shift;
+  explicit Cells(const NativeArgs& a) : rows(a.integer(kRows)), columns(a.integer(kColumns)), ratio(a.integer(kRatio)), scale(a.number(kScale).to_double()), shift(a.flag(kAligned) ? 0.5 : 0) {}
+
+  template <class F>
+  void each(const double (&box)[5], std::int64_t h, std::int64_t w, F&& of) const {
+    const double left = box[1] * scale - shift, top = box[2] * scale - shift;
+    double width = box[3] * scale - shift - left, height = box[4] * scale - shift - top;
+    if (shift == 0) width = std::max(width, 1.0), height = std::max(height, 1.0);
+    const double cell_h = height / static_cast<double>(rows), cell_w = width / static_cast<double>(columns);
+    const std::int64_t down = ratio > 0 ? ratio : static_cast<std::int64_t>(std::ceil(cell_h)), across = ratio > 0 ? ratio : static_cast<std::int64_t>(std::ceil(cell_w));
+    const double count = static_cast<double>(std::max<std::int64_t>(down * across, 1));
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < columns; ++c)
+        for (std::int64_t p = 0; p < down; ++p)
+          for (std::int64_t q = 0; q < across; ++q)
+            each_corner(h, w, top + (static_cast<double>(r) + (static_cast<double>(p) + 0.5) / static_cast<double>(down)) * cell_h,
+                        left + (static_cast<double>(c) + (static_cast<double>(q) + 0.5) / static_cast<double>(across)) * cell_w, [&](std::int64_t pixel, double weight) { of(r, c, pixel, weight / count); });
+  }
+};
+
+void roi_align_kernel(const NativeArgs& a) {
+  const TensorView &x = a.tensor(kImages), &boxes = a.tensor(kBoxes), &out = a.result();
+  const std::int64_t h = x.sizes[2], w = x.sizes[3];
+  if (!boxes_are_right(a, x.sizes[0])) return;
+  const Cells cells(a);
+  parallel(out.sizes[0] * out.sizes[1], cells.rows * cells.columns * 16, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> image(static_cast<std::size_t>(h * w)), made(static_cast<std::size_t>(cells.rows * cells.columns));
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t k = i / out.sizes[1], channel = i % out.sizes[1];
       double box[5];
       read_row(boxes, k * boxes.strides[0], boxes.strides[1], 5, box);
       const std::int64_t picture = static_cast<std::int64_t>(box[0]) * x.strides[0] + channel * x.strides[1];
       for (std::int64_t r = 0; r < h; ++r) read_row(x, picture + r * x.strides[2], x.strides[3], w, image.data() + r * w);
-      const double left = box[1] * scale - shift, top = box[2] * scale - shift;
-      double width = box[3] * scale - shift - left, height = box[4] * scale - shift - top;
-      if (shift == 0) width = std::max(width, 1.0), height = std::max(height, 1.0);
-      const double cell_h = height / static_cast<double>(rows), cell_w = width / static_cast<double>(columns);
-      const std::int64_t down = ratio > 0 ? ratio : static_cast<std::int64_t>(std::ceil(cell_h)), across = ratio > 0 ? ratio : static_cast<std::int64_t>(std::ceil(cell_w));
-      const double count = static_cast<double>(std::max<std::int64_t>(down * across, 1));
-      for (std::int64_t r = 0; r < rows; ++r) {
-        for (std::int64_t c = 0; c < columns; ++c) {
-          double sum = 0;
-          for (std::int64_t p = 0; p < down; ++p)
-            for (std::int64_t q = 0; q < across; ++q)
-              sum += sample(image.data(), h, w, top + (static_cast<double>(r) + (static_cast<double>(p) + 0.5) / static_cast<double>(down)) * cell_h,
-                            left + (static_cast<double>(c) + (static_cast<double>(q) + 0.5) / static_cast<double>(across)) * cell_w);
-          made[static_cast<std::size_t>(c)] = sum / count;
-        }
-        write_row(out, k * out.strides[0] + channel * out.strides[1] + r * out.strides[2], out.strides[3], columns, made.data());
+      std::fill(made.begin(), made.end(), 0.0);
+      cells.each(box, h, w, [&](std::int64_t r, std::int64_t c, std::int64_t pixel, double weight) { made[static_cast<std::size_t>(r * cells.columns + c)] += weight * image[static_cast<std::size_t>(pixel)]; });
+      for (std::int64_t r = 0; r < cells.rows; ++r)
+        write_row(out, k * out.strides[0] + channel * out.strides[1] + r * out.strides[2], out.strides[3], cells.columns, made.data() + r * cells.columns);
+    }
+  });
+}
+
+/// The adjoint: the gradient of cells [k, c, rows, columns], as one of images [n, c, h, w].
+void roi_align_backward_kernel(const NativeArgs& a) {
+  const TensorView &g = a.tensor(0), &boxes = a.tensor(kBoxes), &out = a.result();
+  const std::int64_t h = out.sizes[2], w = out.sizes[3];
+  if (!boxes_are_right(a, out.sizes[0])) return;
+  const Cells cells(a);
+  parallel(out.sizes[0] * out.sizes[1], boxes.sizes[0] * cells.rows * cells.columns * 16, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> image(static_cast<std::size_t>(h * w)), given(static_cast<std::size_t>(cells.rows * cells.columns));
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t picture = i / out.sizes[1], channel = i % out.sizes[1];
+      std::fill(image.begin(), image.end(), 0.0);
+      for (std::int64_t k = 0; k < boxes.sizes[0]; ++k) {
+        double box[5];
+        read_row(boxes, k * boxes.strides[0], boxes.strides[1], 5, box);
+        if (static_cast<std::int64_t>(box[0]) != picture) continue;
+        for (std::int64_t r = 0; r < cells.rows; ++r)
+          read_row(g, k * g.strides[0] + channel * g.strides[1] + r * g.strides[2], g.strides[3], cells.columns, given.data() + r * cells.columns);
+        cells.each(box, h, w, [&](std::int64_t r, std::int64_t c, std::int64_t pixel, double weight) { image[static_cast<std::size_t>(pixel)] += weight * given[static_cast<std::size_t>(r * cells.columns + c)]; });
       }
+      for (std::int64_t r = 0; r < h; ++r) write_row(out, picture * out.strides[0] + channel * out.strides[1] + r * out.strides[2], out.strides[3], w, image.data() + r * w);
     }
   });
 }
@@ -203,23 +250,50 @@ void roi_align_shape(graph::RuleCtx& c) {
 }
 
 OpId nms_op() {
-  static const OpId id = graph::register_op({.schema = "nms(Tensor boxes, Tensor scores, float iou_threshold) -> (Tensor indices, Tensor count)", .shape = nms_shape}, {kernels::reference_kernels().fact({nms_kernel})});
+  static const OpId id = graph::register_op({.schema = "nms(Tensor boxes, Tensor scores, float iou_threshold) -> (Tensor indices, Tensor count)", .shape = nms_shape}, {kernels::reference_kernels().fact({nms_kernel}), operators::constant()});
   return id;
 }
 OpId choose_boxes_op() {
   static const OpId id = graph::register_op(
       {.schema = "choose_boxes(Tensor boxes, Tensor scores, SymInt most, Scalar overlap, Scalar least, bool limited, bool by_centre) -> (Tensor indices, Tensor count)", .shape = choose_shape},
-      {kernels::reference_kernels().fact({choose_kernel})});
+      {kernels::reference_kernels().fact({choose_kernel}), operators::constant()});
   return id;
 }
 OpId roi_align_op() {
   static const OpId id = graph::register_op(
       {.schema = "roi_align(Tensor input, Tensor boxes, SymInt output_h, SymInt output_w, float spatial_scale=1.0, SymInt sampling_ratio=-1, bool aligned=False) -> Tensor", .shape = roi_align_shape, .effects = {.may_fail = true}},
-      {kernels::reference_kernels().fact({roi_align_kernel})});
+      {kernels::reference_kernels().fact({roi_align_kernel}), operators::derivative(operators::derivatives::roi_align, autograd::in(1), autograd::of(0))});
+  return id;
+}
+
+enum RoiBackward { kImageCount = kAligned + 1, kHeight, kWidth };
+void roi_align_backward_shape(graph::RuleCtx& c) {
+  const TensorMeta &g = c.tensor(0), &boxes = c.tensor(kBoxes);
+  if (!is_floating(g.dtype) || g.dim() != 4 || boxes.dim() != 2 || !graph::same(boxes.size(1), 5, c.loc, "roi_align: boxes of five numbers"))
+    fail(ErrorCode::ShapeMismatch, c.op.schema.name.c_str(), c.loc, "wants floats [k, c, rows, columns] and boxes [k, 5], got sizes ", graph::sizes_text(g.layout.sizes), " and ", graph::sizes_text(boxes.layout.sizes));
+  c.result(g.dtype, {c.integer(kImageCount), g.size(1), c.integer(kHeight), c.integer(kWidth)});
+}
+// Of its own gradient, an image's, it is roi_align again.
+void roi_align_of(autograd::Backward& b) {
+  b.give(0, roi_align(b.grad(), b.tensor(kBoxes), b.integer(kRows), b.integer(kColumns), b.number(kScale).to_double(b.loc()), b.integer(kRatio), b.flag(kAligned), b.loc()));
+}
+OpId roi_align_backward_op() {
+  static const OpId id = graph::register_op(
+      {.schema = "reprise::roi_align_backward(Tensor grad, Tensor boxes, SymInt output_h, SymInt output_w, float spatial_scale, SymInt sampling_ratio, bool aligned, SymInt n, SymInt h, SymInt w) -> Tensor",
+       .shape = roi_align_backward_shape, .effects = {.may_fail = true}},
+      {kernels::reference_kernels().fact({roi_align_backward_kernel}), operators::derivative(roi_align_of, autograd::in(1), autograd::of(0))});
   return id;
 }
 
 }  // namespace
+
+// Boxes are constants to it, as they are to torchvision's.
+void operators::derivatives::roi_align(autograd::Backward& b) {
+  const Tensor boxes = b.tensor(kBoxes);
+  const Tensor& g = b.grad();
+  const Ints& sizes = b.sizes(kImages);
+  b.give(0, graph::call1(roi_align_backward_op(), {arg(g), arg(boxes), arg(b.integer(kRows)), arg(b.integer(kColumns)), b.number(kScale), arg(b.integer(kRatio)), arg(b.flag(kAligned)), arg(sizes[0]), arg(sizes[2]), arg(sizes[3])}, b.loc()));
+}
 
 Tensor operators::chosen_of(const TensorPair& chosen, SourceLoc loc) {
   guards::LibraryScope operators;
@@ -254,7 +328,7 @@ Tensor roi_align(const Tensor& input, const Tensor& boxes, Int output_h, Int out
 }
 
 namespace operators {
-void register_detection() { nms_op(), choose_boxes_op(), roi_align_op(); }
+void register_detection() { nms_op(), choose_boxes_op(), roi_align_op(), roi_align_backward_op(); }
 }  // namespace operators
 
 }  // namespace reprise

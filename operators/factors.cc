@@ -8,6 +8,7 @@
 #include "graph/api_args.h"
 #include "graph/register_op.h"
 #include "kernels/plan/columns.h"
+#include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/matrices.h"
 #include "reprise/linalg.h"
@@ -289,15 +290,15 @@ void svd_shape(graph::RuleCtx& c) {
 }
 
 OpId qr_op() {
-  static const OpId id = graph::register_op({.schema = "linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", .shape = qr_shape}, {kernels::reference_kernels().fact({qr_kernel})});
+  static const OpId id = graph::register_op({.schema = "linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", .shape = qr_shape}, {kernels::reference_kernels().fact({qr_kernel}), operators::derivative(operators::derivatives::qr, autograd::in(0) + autograd::out(0) + autograd::out(1))});
   return id;
 }
 OpId eigh_op() {
-  static const OpId id = graph::register_op({.schema = "linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", .shape = eigh_shape, .effects = {.may_fail = true}}, {kernels::reference_kernels().fact({eigh_kernel})});
+  static const OpId id = graph::register_op({.schema = "linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", .shape = eigh_shape, .effects = {.may_fail = true}}, {kernels::reference_kernels().fact({eigh_kernel}), operators::derivative(operators::derivatives::eigh, autograd::out(0) + autograd::out(1))});
   return id;
 }
 OpId svd_op() {
-  static const OpId id = graph::register_op({.schema = "linalg_svd(Tensor A, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)", .shape = svd_shape, .effects = {.may_fail = true}}, {kernels::reference_kernels().fact({svd_kernel})});
+  static const OpId id = graph::register_op({.schema = "linalg_svd(Tensor A, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)", .shape = svd_shape, .effects = {.may_fail = true}}, {kernels::reference_kernels().fact({svd_kernel}), operators::derivative(operators::derivatives::svd, autograd::out(0) + autograd::out(1) + autograd::out(2))});
   return id;
 }
 

@@ -10,6 +10,7 @@
 #include "graph/shape_rules.h"
 #include "guards/general.h"
 #include "kernels/plan/columns.h"
+#include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/fft_plan.h"
 #include "operators/rows.h"
@@ -203,20 +204,20 @@ void overlap_add_shape(graph::RuleCtx& c) {
 }
 
 OpId c2c_op() {
-  static const OpId id = graph::register_op({.schema = "fft_c2c(Tensor self, int dim, int normalization, bool forward) -> Tensor", .shape = c2c_shape}, {kernels::reference_kernels().fact({c2c_kernel})});
+  static const OpId id = graph::register_op({.schema = "fft_c2c(Tensor self, int dim, int normalization, bool forward) -> Tensor", .shape = c2c_shape}, {kernels::reference_kernels().fact({c2c_kernel}), operators::derivative(operators::derivatives::fft_c2c, autograd::kNothing)});
   return id;
 }
 OpId r2c_op() {
-  static const OpId id = graph::register_op({.schema = "fft_r2c(Tensor self, int dim, int normalization) -> Tensor", .shape = r2c_shape}, {kernels::reference_kernels().fact({r2c_kernel})});
+  static const OpId id = graph::register_op({.schema = "fft_r2c(Tensor self, int dim, int normalization) -> Tensor", .shape = r2c_shape}, {kernels::reference_kernels().fact({r2c_kernel}), operators::derivative(operators::derivatives::fft_r2c, autograd::kNothing)});
   return id;
 }
 OpId c2r_op() {
-  static const OpId id = graph::register_op({.schema = "fft_c2r(Tensor self, int dim, int normalization, SymInt last_dim_size) -> Tensor", .shape = c2r_shape}, {kernels::reference_kernels().fact({c2r_kernel})});
+  static const OpId id = graph::register_op({.schema = "fft_c2r(Tensor self, int dim, int normalization, SymInt last_dim_size) -> Tensor", .shape = c2r_shape}, {kernels::reference_kernels().fact({c2r_kernel}), operators::derivative(operators::derivatives::fft_c2r, autograd::kNothing)});
   return id;
 }
 OpId overlap_add_op() {
   static const OpId id = graph::register_op({.schema = "overlap_add(Tensor frames, Tensor window, SymInt hop, SymInt start, SymInt length) -> Tensor", .shape = overlap_add_shape, .effects = {.may_fail = true}},
-                                            {kernels::reference_kernels().fact({overlap_add_kernel})});
+                                            {kernels::reference_kernels().fact({overlap_add_kernel}), operators::derivative(operators::derivatives::overlap_add, autograd::in(0, autograd::of(1)) + autograd::in(1) + autograd::out(0, autograd::of(1)))});
   return id;
 }
 

@@ -5,6 +5,7 @@
 #include "graph/api_args.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
+#include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/spatial.h"
 #include "reprise/ops.h"
@@ -161,7 +162,7 @@ V decompose_sampler(Build& b, DType result) {
 
 OpId sampler_op() {
   static const OpId id = graph::register_op({.schema = "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", .cls = graph::OpClass::Composite, .shape = sampler_shape},
-                                            {passes::decompositions().fact({decompose_sampler})});
+                                            {passes::decompositions().fact({decompose_sampler}), operators::derivative(operators::derivatives::grid_sampler, autograd::in(0, autograd::of(1)) + autograd::in(1))});
   return id;
 }
 

@@ -8,6 +8,7 @@
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "kernels/plan/columns.h"
+#include "operators/derivatives.h"
 #include "operators/checks.h"
 #include "operators/families.h"
 #include "operators/matrices.h"
@@ -201,24 +202,24 @@ passes::Build::V decompose_cdist(passes::Build& b, DType result) {
 // ---- the operators
 
 OpId cholesky_op() {
-  static const OpId id = graph::register_op({.schema = "cholesky(Tensor self, bool upper=False) -> Tensor", .shape = cholesky_shape, .effects = {.may_fail = true}}, {kernels::reference_kernels().fact({cholesky_kernel})});
+  static const OpId id = graph::register_op({.schema = "cholesky(Tensor self, bool upper=False) -> Tensor", .shape = cholesky_shape, .effects = {.may_fail = true}}, {kernels::reference_kernels().fact({cholesky_kernel}), operators::derivative(operators::derivatives::cholesky, autograd::out(0))});
   return id;
 }
 OpId solve_op() {
-  static const OpId id = graph::register_op({.schema = "linalg_solve(Tensor A, Tensor B) -> Tensor", .shape = solve_shape, .effects = {.may_fail = true}}, {kernels::reference_kernels().fact({solve_kernel})});
+  static const OpId id = graph::register_op({.schema = "linalg_solve(Tensor A, Tensor B) -> Tensor", .shape = solve_shape, .effects = {.may_fail = true}}, {kernels::reference_kernels().fact({solve_kernel}), operators::derivative(operators::derivatives::solve, autograd::in(0) + autograd::out(0, autograd::of(0)))});
   return id;
 }
 OpId solve_triangular_op() {
   static const OpId id = graph::register_op({.schema = "linalg_solve_triangular(Tensor A, Tensor B, bool upper, bool unitriangular=False) -> Tensor", .shape = solve_shape},
-                                            {kernels::reference_kernels().fact({solve_triangular_kernel})});
+                                            {kernels::reference_kernels().fact({solve_triangular_kernel}), operators::derivative(operators::derivatives::solve_triangular, autograd::in(0) + autograd::out(0, autograd::of(0)))});
   return id;
 }
 OpId lu_factor_op() {
-  static const OpId id = graph::register_op({.schema = "linalg_lu_factor(Tensor A) -> (Tensor LU, Tensor pivots)", .shape = lu_shape}, {kernels::reference_kernels().fact({lu_factor_kernel})});
+  static const OpId id = graph::register_op({.schema = "linalg_lu_factor(Tensor A) -> (Tensor LU, Tensor pivots)", .shape = lu_shape}, {kernels::reference_kernels().fact({lu_factor_kernel}), operators::derivative(operators::derivatives::lu_factor, autograd::in(0) + autograd::out(0))});
   return id;
 }
 OpId cdist_op() {
-  static const OpId id = graph::register_op({.schema = "cdist(Tensor x1, Tensor x2, float p=2.0) -> Tensor", .cls = graph::OpClass::Composite, .shape = cdist_shape}, {passes::decompositions().fact({decompose_cdist})});
+  static const OpId id = graph::register_op({.schema = "cdist(Tensor x1, Tensor x2, float p=2.0) -> Tensor", .cls = graph::OpClass::Composite, .shape = cdist_shape}, {passes::decompositions().fact({decompose_cdist}), operators::derivative(operators::derivatives::cdist, autograd::in(0) + autograd::in(1) + autograd::out(0))});
   return id;
 }
 

@@ -6,6 +6,7 @@
 #include "graph/autocast.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
+#include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/spatial.h"
 #include "reprise/ops.h"
@@ -81,7 +82,7 @@ V decompose_batch(Build& b, DType result) {
 OpId batch_op() {
   static const OpId id = graph::register_op({.schema = "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float eps) -> Tensor",
                                              .cls = graph::OpClass::Composite, .shape = batch_shape},
-                                            {passes::decompositions().fact({decompose_batch})});
+                                            {passes::decompositions().fact({decompose_batch}), operators::derivative(operators::derivatives::batch_norm, autograd::in(0, autograd::of(0, 1)) + autograd::in(1, autograd::of(0)) + autograd::in(3, autograd::of(0, 1)) + autograd::in(4, autograd::of(0, 1)), autograd::of(0, 1, 2))});
   return id;
 }
 
@@ -113,7 +114,7 @@ V decompose_group(Build& b, DType result) {
 
 OpId group_op() {
   static const OpId id = graph::register_op({.schema = "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", .cls = graph::OpClass::Composite, .shape = group_shape},
-                                            {passes::decompositions().fact({decompose_group}), graph::autocast_rules().fact(graph::AutocastRule::Float32)});
+                                            {passes::decompositions().fact({decompose_group}), graph::autocast_rules().fact(graph::AutocastRule::Float32), operators::derivative(operators::derivatives::group_norm, autograd::in(0, autograd::of(0, 2)) + autograd::in(2, autograd::of(0)))});
   return id;
 }
 
@@ -150,7 +151,7 @@ V decompose_neighbours(Build& b, DType result) {
 
 OpId neighbours_op() {
   static const OpId id = graph::register_op({.schema = "local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor", .cls = graph::OpClass::Composite, .shape = neighbours_shape},
-                                            {passes::decompositions().fact({decompose_neighbours})});
+                                            {passes::decompositions().fact({decompose_neighbours}), operators::derivative(operators::derivatives::local_response_norm, autograd::in(0))});
   return id;
 }
 

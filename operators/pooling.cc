@@ -8,6 +8,7 @@
 #include "graph/api_args.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
+#include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/spatial.h"
 #include "reprise/ops.h"
@@ -201,12 +202,12 @@ V decompose_max_pool_indices(Build& b, DType) {
 
 OpId max_pool_op() {
   static const OpId id = graph::register_op({.schema = "max_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> Tensor", .cls = graph::OpClass::Composite, .shape = max_pool_shape},
-                                            {passes::decompositions().fact({decompose_max_pool})});
+                                            {passes::decompositions().fact({decompose_max_pool}), operators::derivative(operators::derivatives::max_pool, autograd::in(0))});
   return id;
 }
 OpId max_pool_indices_op() {
   static const OpId id = graph::register_op({.schema = "max_pool_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> Tensor", .cls = graph::OpClass::Composite, .shape = max_pool_indices_shape},
-                                            {passes::decompositions().fact({decompose_max_pool_indices})});
+                                            {passes::decompositions().fact({decompose_max_pool_indices}), operators::constant()});
   return id;
 }
 
@@ -263,7 +264,7 @@ V decompose_avg_pool(Build& b, DType result) {
 OpId avg_pool_op() {
   static const OpId id = graph::register_op(
       {.schema = "avg_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", .cls = graph::OpClass::Composite, .shape = avg_pool_shape},
-      {passes::decompositions().fact({decompose_avg_pool})});
+      {passes::decompositions().fact({decompose_avg_pool}), operators::derivative(operators::derivatives::avg_pool, autograd::kNothing)});
   return id;
 }
 
@@ -382,18 +383,18 @@ V decompose_adaptive_max_indices(Build& b, DType) {
   return flat;
 }
 
-#define REPRISE_ADAPTIVE(name, shape_rule)                                                                                                                         \
+#define REPRISE_ADAPTIVE(name, shape_rule, saves)                                                                                                                       \
   OpId name##_op() {                                                                                                                                               \
     static const OpId id = graph::register_op({.schema = #name "_pool(Tensor self, SymInt[] output_size) -> Tensor", .cls = graph::OpClass::Composite, .shape = shape_rule}, \
-                                              {passes::decompositions().fact({decompose_##name})});                                                                \
+                                              {passes::decompositions().fact({decompose_##name}), operators::derivative(operators::derivatives::name##_pool, saves)}); \
     return id;                                                                                                                                                     \
   }
-REPRISE_ADAPTIVE(adaptive_avg, adaptive_avg_shape)
-REPRISE_ADAPTIVE(adaptive_max, adaptive_max_shape)
+REPRISE_ADAPTIVE(adaptive_avg, adaptive_avg_shape, autograd::kNothing)
+REPRISE_ADAPTIVE(adaptive_max, adaptive_max_shape, autograd::in(0))
 #undef REPRISE_ADAPTIVE
 OpId adaptive_max_indices_op() {
   static const OpId id = graph::register_op({.schema = "adaptive_max_pool_indices(Tensor self, SymInt[] output_size) -> Tensor", .cls = graph::OpClass::Composite, .shape = adaptive_max_indices_shape},
-                                            {passes::decompositions().fact({decompose_adaptive_max_indices})});
+                                            {passes::decompositions().fact({decompose_adaptive_max_indices}), operators::constant()});
   return id;
 }
 

@@ -8,6 +8,7 @@
 #include "graph/api_args.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
+#include "operators/derivatives.h"
 #include "operators/families.h"
 #include "passes/decompose_builder.h"
 #include "reprise/linalg.h"
@@ -63,7 +64,7 @@ graph::ValueId take_apart(passes::Build& b, DType) {
 
 OpId bilinear_op() {
   static const OpId id = graph::register_op({.schema = "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", .cls = graph::OpClass::Composite, .shape = bilinear_shape},
-                                            {passes::decompositions().fact({take_apart})});
+                                            {passes::decompositions().fact({take_apart}), operators::derivative(operators::derivatives::bilinear, autograd::in(0, autograd::of(1, 2)) + autograd::in(1, autograd::of(0, 2)) + autograd::in(2, autograd::of(0, 1)))});
   return id;
 }
 

@@ -5,6 +5,7 @@
 #include "graph/api_args.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
+#include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/spatial.h"
 #include "reprise/ops.h"
@@ -98,8 +99,9 @@ V decompose_pad(Build& b, DType) {
 template <int kMode>
 OpId pad_op() {
   static constexpr const char* kNames[] = {"reflection_pad", "replication_pad", "circular_pad"};
+  static constexpr operators::derivatives::Rule* kRules[] = {operators::derivatives::reflection_pad, operators::derivatives::replication_pad, operators::derivatives::circular_pad};
   static const OpId id = graph::register_op({.schema = std::string(kNames[kMode]) + "(Tensor self, SymInt[] padding) -> Tensor", .cls = graph::OpClass::Composite, .shape = pad_shape<kMode>, .moves = true},
-                                            {passes::decompositions().fact({decompose_pad<kMode>})});
+                                            {passes::decompositions().fact({decompose_pad<kMode>}), operators::derivative(kRules[kMode], autograd::kNothing)});
   return id;
 }
 enum { kReflect, kReplicate, kCircular };
@@ -156,7 +158,7 @@ V decompose_im2col(Build& b, DType) {
 }
 OpId im2col_op() {
   static const OpId id = graph::register_op({.schema = "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", .cls = graph::OpClass::Composite, .shape = im2col_shape},
-                                            {passes::decompositions().fact({decompose_im2col})});
+                                            {passes::decompositions().fact({decompose_im2col}), operators::derivative(operators::derivatives::im2col, autograd::kNothing)});
   return id;
 }
 
@@ -187,7 +189,7 @@ V decompose_col2im(Build& b, DType result) {
 }
 OpId col2im_op() {
   static const OpId id = graph::register_op({.schema = "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", .cls = graph::OpClass::Composite, .shape = col2im_shape},
-                                            {passes::decompositions().fact({decompose_col2im})});
+                                            {passes::decompositions().fact({decompose_col2im}), operators::derivative(operators::derivatives::col2im, autograd::kNothing)});
   return id;
 }
 

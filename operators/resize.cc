@@ -11,6 +11,7 @@
 #include "graph/api_args.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
+#include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/spatial.h"
 #include "reprise/number_functions.h"
@@ -196,7 +197,7 @@ OpId interpolate_op() {
   static const OpId id = graph::register_op(
       {.schema = "interpolate(Tensor self, SymInt[] output_size, str mode, bool align_corners=False, bool antialias=False, float? scales_0=None, float? scales_1=None, float? scales_2=None) -> Tensor",
        .cls = graph::OpClass::Composite, .shape = interpolate_shape, .moves = false},
-      {passes::decompositions().fact({decompose_interpolate})});
+      {passes::decompositions().fact({decompose_interpolate}), operators::derivative(operators::derivatives::interpolate, autograd::kNothing)});
   return id;
 }
 

@@ -10,6 +10,7 @@
 #include "graph/shape_rules.h"
 #include "kernels/plan/columns.h"
 #include "operators/checks.h"
+#include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/rows.h"
 
@@ -131,13 +132,16 @@ void steps_shape(graph::RuleCtx& c) {
 
 template <Cell cell>
 OpId steps_op() {
+  using autograd::in, autograd::out;
+  constexpr derivatives::Rule* kRule = cell == Cell::Lstm ? derivatives::lstm_steps : cell == Cell::Gru ? derivatives::gru_steps : cell == Cell::Tanh ? derivatives::rnn_tanh_steps : derivatives::rnn_relu_steps;
+  constexpr autograd::Saves kSaves = in(0) + in(1) + in(2) + in(3) + out(0);
   static const OpId id = graph::register_op(
       {.schema = cell == Cell::Lstm  ? "lstm_steps(Tensor gates, Tensor weight_hh, Tensor? bias_hh, Tensor h_0, Tensor c_0, bool reverse=False) -> (Tensor outputs, Tensor h_n, Tensor c_n)"
                  : cell == Cell::Gru ? "gru_steps(Tensor gates, Tensor weight_hh, Tensor? bias_hh, Tensor h_0, bool reverse=False) -> (Tensor outputs, Tensor h_n)"
                  : cell == Cell::Tanh ? "rnn_tanh_steps(Tensor gates, Tensor weight_hh, Tensor? bias_hh, Tensor h_0, bool reverse=False) -> (Tensor outputs, Tensor h_n)"
                                       : "rnn_relu_steps(Tensor gates, Tensor weight_hh, Tensor? bias_hh, Tensor h_0, bool reverse=False) -> (Tensor outputs, Tensor h_n)",
        .shape = steps_shape<cell>},
-      {kernels::reference_kernels().fact({steps_kernel<cell>})});
+      {kernels::reference_kernels().fact({steps_kernel<cell>}), derivative(kRule, cell == Cell::Lstm ? kSaves + in(4) : kSaves)});
   return id;
 }
 

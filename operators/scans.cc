@@ -8,6 +8,7 @@
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "kernels/plan/columns.h"
+#include "operators/derivatives.h"
 #include "operators/checks.h"
 #include "operators/families.h"
 #include "operators/rows.h"
@@ -99,19 +100,19 @@ void of_floats(graph::RuleCtx& c) {
 
 OpId cumprod_op() {
   static const OpId id = graph::register_op({.schema = "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", .shape = graph::rules::cumsum},
-                                            {kernels::reference_kernels().fact({cumprod_kernel})});
+                                            {kernels::reference_kernels().fact({cumprod_kernel}), operators::derivative(operators::derivatives::cumprod, autograd::in(0) + autograd::out(0))});
   return id;
 }
 OpId cummax_op() {
-  static const OpId id = graph::register_op({.schema = "cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", .shape = with_places}, {kernels::reference_kernels().fact({cumulative_extreme<true>})});
+  static const OpId id = graph::register_op({.schema = "cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", .shape = with_places}, {kernels::reference_kernels().fact({cumulative_extreme<true>}), operators::derivative(operators::derivatives::chosen_along, autograd::out(1))});
   return id;
 }
 OpId cummin_op() {
-  static const OpId id = graph::register_op({.schema = "cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", .shape = with_places}, {kernels::reference_kernels().fact({cumulative_extreme<false>})});
+  static const OpId id = graph::register_op({.schema = "cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", .shape = with_places}, {kernels::reference_kernels().fact({cumulative_extreme<false>}), operators::derivative(operators::derivatives::chosen_along, autograd::out(1))});
   return id;
 }
 OpId logcumsumexp_op() {
-  static const OpId id = graph::register_op({.schema = "logcumsumexp(Tensor self, int dim) -> Tensor", .shape = of_floats}, {kernels::reference_kernels().fact({logcumsumexp_kernel})});
+  static const OpId id = graph::register_op({.schema = "logcumsumexp(Tensor self, int dim) -> Tensor", .shape = of_floats}, {kernels::reference_kernels().fact({logcumsumexp_kernel}), operators::derivative(operators::derivatives::logcumsumexp, autograd::in(0) + autograd::out(0))});
   return id;
 }
 

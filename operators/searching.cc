@@ -9,6 +9,7 @@
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "kernels/plan/columns.h"
+#include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/rows.h"
 
@@ -177,17 +178,17 @@ void mode_shape(graph::RuleCtx& c) {
 
 OpId searchsorted_op() {
   static const OpId id = graph::register_op({.schema = "searchsorted(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False) -> Tensor", .shape = searchsorted_shape},
-                                            {kernels::reference_kernels().fact({searchsorted_kernel})});
+                                            {kernels::reference_kernels().fact({searchsorted_kernel}), operators::constant()});
   return id;
 }
 OpId histc_op() {
   static const OpId id = graph::register_op({.schema = "histc(Tensor self, SymInt bins=100, Scalar min=0, Scalar max=0) -> Tensor", .shape = histc_shape, .effects = {.may_fail = true}},
-                                            {kernels::reference_kernels().fact({histc_kernel})});
+                                            {kernels::reference_kernels().fact({histc_kernel}), operators::constant()});
   return id;
 }
 OpId mode_op() {
   static const OpId id = graph::register_op({.schema = "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", .shape = mode_shape},
-                                            {kernels::reference_kernels().fact({mode_kernel})});
+                                            {kernels::reference_kernels().fact({mode_kernel}), operators::derivative(operators::derivatives::mode, autograd::out(1))});
   return id;
 }
 

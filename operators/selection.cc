@@ -10,6 +10,7 @@
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "kernels/plan/columns.h"
+#include "operators/derivatives.h"
 #include "operators/checks.h"
 #include "operators/families.h"
 #include "operators/rows.h"
@@ -175,11 +176,11 @@ OpId embedding_bag_op() {
   static const OpId id = graph::register_op(
       {.schema = "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, Tensor? per_sample_weights=None, str mode='sum', bool include_last_offset=False, int? padding_idx=None) -> Tensor",
        .shape = embedding_bag_shape, .effects = {.may_fail = true}},
-      {kernels::reference_kernels().fact({embedding_bag_kernel})});
+      {kernels::reference_kernels().fact({embedding_bag_kernel}), operators::derivative(operators::derivatives::embedding_bag, autograd::in(0) + autograd::in(1) + autograd::in(2) + autograd::in(3, autograd::of(0)) + autograd::out(0))});
   return id;
 }
 OpId grouped_mm_op() {
-  static const OpId id = graph::register_op({.schema = "grouped_mm(Tensor self, Tensor mat2, Tensor offs) -> Tensor", .shape = grouped_mm_shape, .effects = {.may_fail = true}}, {kernels::reference_kernels().fact({grouped_mm_kernel})});
+  static const OpId id = graph::register_op({.schema = "grouped_mm(Tensor self, Tensor mat2, Tensor offs) -> Tensor", .shape = grouped_mm_shape, .effects = {.may_fail = true}}, {kernels::reference_kernels().fact({grouped_mm_kernel}), operators::derivative(operators::derivatives::grouped_mm, autograd::in(0, autograd::of(1)) + autograd::in(1, autograd::of(0)) + autograd::in(2))});
   return id;
 }
 

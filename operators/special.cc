@@ -11,6 +11,7 @@
 #include "graph/shape_rules.h"
 #include "kernels/loop/formula_writer.h"
 #include "kernels/plan/columns.h"
+#include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/rows.h"
 
@@ -82,19 +83,19 @@ N write_i0e(FormulaWriter& e) {
 }
 
 template <N (*write)(FormulaWriter&)>
-OpId unary(const char* schema) {
-  return graph::register_op({.schema = schema, .cls = graph::OpClass::Pointwise, .shape = graph::rules::unary_float, .inplace = true}, {kernels::pointwise_formulas().fact({.write = write, .costly = true})});
+OpId unary(const char* schema, operators::derivatives::Rule* rule, autograd::Saves saves) {
+  return graph::register_op({.schema = schema, .cls = graph::OpClass::Pointwise, .shape = graph::rules::unary_float, .inplace = true}, {kernels::pointwise_formulas().fact({.write = write, .costly = true}), operators::derivative(rule, saves)});
 }
 OpId digamma_op() {
-  static const OpId id = unary<write_digamma>("digamma(Tensor self) -> Tensor");
+  static const OpId id = unary<write_digamma>("digamma(Tensor self) -> Tensor", operators::derivatives::digamma, autograd::in(0));
   return id;
 }
 OpId erfinv_op() {
-  static const OpId id = unary<write_erfinv>("erfinv(Tensor self) -> Tensor");
+  static const OpId id = unary<write_erfinv>("erfinv(Tensor self) -> Tensor", operators::derivatives::erfinv, autograd::out(0));
   return id;
 }
 OpId i0e_op() {
-  static const OpId id = unary<write_i0e>("special_i0e(Tensor self) -> Tensor");
+  static const OpId id = unary<write_i0e>("special_i0e(Tensor self) -> Tensor", operators::derivatives::i0e, autograd::in(0) + autograd::out(0));
   return id;
 }
 
@@ -162,11 +163,11 @@ OpId nextafter_op() {
   return id;
 }
 OpId gcd_op() {
-  static const OpId id = graph::register_op({.schema = "gcd(Tensor self, Tensor other) -> Tensor", .shape = pair_shape<true>}, {kernels::reference_kernels().fact({gcd_kernel})});
+  static const OpId id = graph::register_op({.schema = "gcd(Tensor self, Tensor other) -> Tensor", .shape = pair_shape<true>}, {kernels::reference_kernels().fact({gcd_kernel}), operators::constant()});
   return id;
 }
 OpId lcm_op() {
-  static const OpId id = graph::register_op({.schema = "lcm(Tensor self, Tensor other) -> Tensor", .shape = pair_shape<true>}, {kernels::reference_kernels().fact({lcm_kernel})});
+  static const OpId id = graph::register_op({.schema = "lcm(Tensor self, Tensor other) -> Tensor", .shape = pair_shape<true>}, {kernels::reference_kernels().fact({lcm_kernel}), operators::constant()});
   return id;
 }
 

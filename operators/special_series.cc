@@ -8,6 +8,7 @@
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "kernels/plan/columns.h"
+#include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/rows.h"
 #include "reprise/special.h"
@@ -127,19 +128,19 @@ void zeta_shape(graph::RuleCtx& c) {
 }
 
 OpId i1_op() {
-  static const OpId id = graph::register_op({.schema = "special_i1(Tensor self) -> Tensor", .shape = unary_shape}, {kernels::reference_kernels().fact({i1_kernel})});
+  static const OpId id = graph::register_op({.schema = "special_i1(Tensor self) -> Tensor", .shape = unary_shape}, {kernels::reference_kernels().fact({i1_kernel}), operators::derivative(operators::derivatives::i1, autograd::in(0) + autograd::out(0))});
   return id;
 }
 OpId i1e_op() {
-  static const OpId id = graph::register_op({.schema = "special_i1e(Tensor self) -> Tensor", .shape = unary_shape}, {kernels::reference_kernels().fact({i1e_kernel})});
+  static const OpId id = graph::register_op({.schema = "special_i1e(Tensor self) -> Tensor", .shape = unary_shape}, {kernels::reference_kernels().fact({i1e_kernel}), operators::derivative(operators::derivatives::i1e, autograd::in(0) + autograd::out(0))});
   return id;
 }
 OpId polygamma_op() {
-  static const OpId id = graph::register_op({.schema = "polygamma(int n, Tensor self) -> Tensor", .shape = polygamma_shape}, {kernels::reference_kernels().fact({polygamma_kernel})});
+  static const OpId id = graph::register_op({.schema = "polygamma(int n, Tensor self) -> Tensor", .shape = polygamma_shape}, {kernels::reference_kernels().fact({polygamma_kernel}), operators::derivative(operators::derivatives::polygamma, autograd::in(1))});
   return id;
 }
 OpId zeta_op() {
-  static const OpId id = graph::register_op({.schema = "special_zeta(Tensor self, Tensor other) -> Tensor", .shape = zeta_shape}, {kernels::reference_kernels().fact({zeta_kernel})});
+  static const OpId id = graph::register_op({.schema = "special_zeta(Tensor self, Tensor other) -> Tensor", .shape = zeta_shape}, {kernels::reference_kernels().fact({zeta_kernel}), operators::derivative(operators::derivatives::zeta, autograd::in(0) + autograd::in(1))});
   return id;
 }
 

@@ -9,6 +9,7 @@
 #include "graph/shape_rules.h"
 #include "guards/shape_env.h"
 #include "kernels/plan/columns.h"
+#include "operators/derivatives.h"
 #include "operators/data_sizes.h"
 #include "operators/families.h"
 #include "operators/rows.h"
@@ -60,7 +61,7 @@ void order_kernel(const NativeArgs& a) {
 
 /// int64 [n]: the rows [n, m] in ascending order, by the first element in which two differ; equal ones in the order in which they stand.
 OpId lexicographic_order_op() {
-  static const OpId id = graph::register_op({.schema = "lexicographic_order(Tensor rows) -> Tensor", .shape = order_shape}, {kernels::reference_kernels().fact({order_kernel})});
+  static const OpId id = graph::register_op({.schema = "lexicographic_order(Tensor rows) -> Tensor", .shape = order_shape}, {kernels::reference_kernels().fact({order_kernel}), operators::constant()});
   return id;
 }
 
