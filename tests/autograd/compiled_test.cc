@@ -1,0 +1,200 @@
+// Derivatives of compiled functions, ahead of time and inside them (Note [Differentiable calls] in runtime/joint.h).
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "reprise/reprise.h"
+
+namespace reprise::test {
+namespace {
+
+Tensor random(std::initializer_list<Int> sizes, DType t = kFloat64) { return rand(sizes, {.dtype = t}) - 0.5; }
+void expect_near(const Tensor& a, const Tensor& b, double tolerance = 1e-9) {
+  ASSERT_EQ(a.defined(), b.defined());
+  if (a.defined()) {
+    EXPECT_TRUE(allclose(a, b, tolerance, tolerance)) << a.str() << "\n" << b.str();
+  }
+}
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+Tensor layer(const Tensor& x, const Tensor& w, const Tensor& b) { return (linear(x, w, b).tanh() * x).softmax(-1); }
+
+TEST(CompiledGrad, InsideAFunction) {
+  auto step = [](const Tensor& x, const Tensor& w, const Tensor& b) {
+    Tensor p = w.detach().requires_grad_(), q = b.detach().requires_grad_();
+    return grad({layer(x, p, q).square().sum()}, {p, q});
+  };
+  auto f = compile(step, {.name = "inside"});
+  for (int n : {3, 5, 8}) {
+    Tensor x = random({n, 4}), w = random({4, 4}), b = random({4});
+    std::vector<Tensor> found = f(x, w, b), expected = step(x, w, b);
+    expect_near(found[0], expected[0]), expect_near(found[1], expected[1]);
+    EXPECT_FALSE(found[0].requires_grad());
+  }
+  EXPECT_EQ(f.stats().compilations, 1);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
+TEST(CompiledGrad, AheadOfTime) {
+  auto f = compile(layer, {.name = "layer"});
+  for (int n : {3, 5, 8}) {
+    Tensor x = random({n, 4}).requires_grad_(), w = random({4, 4}).requires_grad_(), b = random({4}).requires_grad_();
+    Tensor weight = random({n, 4});
+    Tensor y = f(x, w, b), z = layer(x, w, b);
+    EXPECT_TRUE(y.requires_grad());
+    expect_near(y, z);
+    std::vector<Tensor> found = grad({y}, {x, w, b}, {weight}), expected = grad({z}, {x, w, b}, {weight});
+    for (int i = 0; i < 3; ++i) expect_near(found[i], expected[i]);
+  }
+  EXPECT_EQ(f.stats().compilations, 1) << f.explain();
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  Tensor x = random({3, 4}), w = random({4, 4}), b = random({4});
+  EXPECT_FALSE(f(x, w, b).requires_grad());
+  EXPECT_EQ(f.stats().compilations, 2);
+  x.requires_grad_();
+  {
+    const NoGradScope off;
+    EXPECT_FALSE(f(x, w, b).requires_grad());
+  }
+  EXPECT_EQ(f.stats().compilations, 2);
+  expect_near(grad({f(x, w, b).exp().sum()}, {x})[0], grad({layer(x, w, b).exp().sum()}, {x})[0]);
+}
+
+TEST(CompiledGrad, CapturedParameters) {
+  Tensor w = random({4, 4}).requires_grad_();
+  auto eager = [w](const Tensor& x) { return linear(x, w).relu().sum(); };
+  auto f = compile(eager, {.name = "captures"});
+  for (int n : {2, 6}) {
+    Tensor x = random({n, 4});
+    f(x).backward();
+    Tensor found = w.grad();
+    w.set_grad(Tensor());
+    eager(x).backward();
+    expect_near(found, w.grad());
+    w.set_grad(Tensor());
+  }
+  EXPECT_EQ(f.stats().compilations, 1) << f.explain();
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  w.requires_grad_(false);
+  EXPECT_FALSE(f(random({2, 4})).requires_grad());
+}
+
+TEST(CompiledGrad, BetweenOthers) {
+  Tensor w = random({4, 4}).requires_grad_(), x = random({3, 4});
+  auto f = compile(layer, {.name = "between"});
+  Tensor b = random({4});
+  auto run = [&](auto&& g) { return grad({g(x * w.sum(), w.t(), b).exp().sum()}, {w})[0]; };
+  expect_near(run(f), run(layer));
+}
+
+TEST(CompiledGrad, ArgumentsThatAreWritten) {
+  auto write = [](const Tensor& out, const Tensor& x) {
+    out.select(0, 1).copy_(x * x);
+    out.mul_(x);
+    return out.sum();
+  };
+  auto f = compile(write, {.name = "writes"});
+  auto run = [&](auto&& g, const Tensor& x, const Tensor& start) {
+    Tensor out = start * 1;
+    Tensor y = g(out, x);
+    return grad({(out * out).sum() + y}, {x, start});
+  };
+  for (int n : {2, 5}) {
+    Tensor x = random({n}).requires_grad_(), start = random({3, n}).requires_grad_();
+    std::vector<Tensor> found = run(f, x, start), expected = run(write, x, start);
+    expect_near(found[0], expected[0]), expect_near(found[1], expected[1]);
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  // One that wants nothing before the call.
+  auto fill = [&](auto&& g) {
+    Tensor x = ones({3}, {.dtype = kFloat64}).requires_grad_(), out = zeros({2, 3}, {.dtype = kFloat64});
+    g(out, x);
+    EXPECT_TRUE(out.requires_grad());
+    return grad({(out * 3).sum()}, {x})[0];
+  };
+  expect_near(fill(f), fill(write));
+}
+
+TEST(CompiledGrad, ResultsThatShareMemory) {
+  auto share = [](const Tensor& x) {
+    Tensor y = x * 2;
+    return std::vector<Tensor>{y, y.slice(0, 0, 2), y.detach(), x};
+  };
+  auto f = compile(share, {.name = "shares"});
+  Tensor x = random({4}).requires_grad_();
+  std::vector<Tensor> r = f(x);
+  EXPECT_TRUE(r[0].requires_grad());
+  EXPECT_TRUE(r[1].requires_grad());
+  EXPECT_FALSE(r[2].requires_grad());
+  EXPECT_TRUE(r[0].shares_storage_with(r[1]));
+  EXPECT_TRUE(r[3].is_same(x));
+  expect_near(grad({r[0].sum() + r[1].sum()}, {x})[0], tensor({4.0, 4.0, 2.0, 2.0}, {.dtype = kFloat64}));
+}
+
+TEST(CompiledGrad, ArgumentsThatAreSavedAndWrittenSinceAreAnError) {
+  auto f = compile([](const Tensor& x, const Tensor& w) { return x.mm(w); }, {.name = "product"});
+  Tensor x = random({4, 4}).requires_grad_(), w = random({4, 4});
+  Tensor y = f(x, w);
+  w.mul_(2);
+  EXPECT_NE(message_of([&] { y.sum().backward(); }).find("written since"), std::string::npos);
+}
+
+TEST(CompiledGrad, DerivativesOfDerivativesAreRefused) {
+  auto f = compile([](const Tensor& x) { return x.exp().sum(); }, {.name = "twice"});
+  Tensor x = random({4}).requires_grad_();
+  EXPECT_NE(message_of([&] { grad({f(x)}, {x}, {}, {.create_graph = true}); }).find("rp::grad"), std::string::npos);
+  auto inside = compile([](const Tensor& x) {
+    Tensor g = grad({x.exp().sum()}, {x}, {}, {.create_graph = true})[0];
+    return grad({(g * g).sum()}, {x})[0];
+  });
+  expect_near(inside(x), x.detach().exp().square() * 2);
+}
+
+TEST(CompiledGrad, FunctionsOfTheProgram) {
+  struct Clip : Function<Clip> {
+    static Tensor forward(FunctionContext& c, Tensor x) {
+      c.save_for_backward({x});
+      return x.clamp(-0.1, 0.1);
+    }
+    static std::vector<Tensor> backward(FunctionContext& c, std::vector<Tensor> g) { return {g[0] * c.saved_tensors()[0].abs()}; }
+  };
+  auto eager = [](const Tensor& x) { return Clip::apply(x * 2).sum(); };
+  auto f = compile(eager, {.name = "clip"});
+  Tensor x = random({6}).requires_grad_();
+  expect_near(grad({f(x)}, {x})[0], grad({eager(x)}, {x})[0]);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
+TEST(CompiledGrad, RandomNumbersAreMadeAgain) {
+  auto eager = [](const Tensor& x) { return x.dropout(0.5).exp().sum(); };
+  auto f = compile(eager, {.name = "dropout"});
+  Tensor x = random({64}).requires_grad_();
+  manual_seed(3);
+  Tensor found = grad({f(x)}, {x})[0];
+  manual_seed(3);
+  expect_near(found, grad({eager(x)}, {x})[0]);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
+TEST(CompiledGrad, BackwardInsideFallsBackAndIsRight) {
+  Tensor w = random({4}).requires_grad_();
+  auto f = compile([w](const Tensor& x) {
+    (x * w).sum().backward();
+    return w.grad().clone();
+  }, {.name = "backward_inside"});
+  Tensor x = random({4});
+  expect_near(f(x), x);
+  expect_near(w.grad(), x);
+  EXPECT_EQ(f.stats().eager_fallbacks, 1);
+}
+
+}  // namespace
+}  // namespace reprise::test
