@@ -1,6 +1,7 @@
 // What a derivative's rule sees of its call.
 #include "autograd/gradient.h"
 #include "autograd/op_node.h"
+#include "autograd/shadow.h"
 #include "base/errors.h"
 #include "graph/call_numbers.h"
 #include "reprise/ops.h"
@@ -39,6 +40,25 @@ void OpNode::save_results(std::span<const Tensor> results) {
     const Save& s = derivative->saves.all[i];
     if (s.result && is_wanted(*this, s)) saved[i].push_back(Saved::own_result(results[static_cast<std::size_t>(s.index)], static_cast<std::uint32_t>(s.index)));
   }
+}
+
+bool OpNode::tell(Shadow& s) {
+  s.word(1);
+  s.add(*call);
+  for (const auto& list : saved) {
+    s.word(list.size());
+    for (const Saved& one : list) s.add(one, *this);
+  }
+  return true;
+}
+
+std::shared_ptr<Node> OpNode::copy(Traced& t) const {
+  auto made = std::make_shared<OpNode>(t.call(*call));
+  for (const auto& list : saved) {
+    auto& own = made->saved.emplace_back();
+    for (std::size_t i = 0; i < list.size(); ++i) own.push_back(t.saved());
+  }
+  return made;
 }
 
 void OpNode::release() {

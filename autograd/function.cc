@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "autograd/saved.h"
+#include "autograd/shadow.h"
 #include "autograd/state.h"
 #include "autograd/tape.h"
 #include "autograd/trace_tape.h"
@@ -29,6 +30,28 @@ struct FunctionNode final : Node {
   }
   void release() override {
     for (Saved& s : saved) s.reset();
+  }
+  bool tell(Shadow& s) override {
+    if (context.more) return false;
+    s.word(3), s.word(own_name), s.word(reinterpret_cast<std::uintptr_t>(backward)), s.word(context.materialize_);
+    s.word(saved.size()), s.word(context.sizes.size()), s.word(context.numbers.size());
+    for (const Saved& one : saved) s.add(one, *this);
+    for (Int i : context.sizes) s.ints.push_back(i);
+    for (const Scalar& n : context.numbers) {
+      s.word(static_cast<std::uint64_t>(n.kind()));
+      s.numbers.push_back(n);
+    }
+    for (bool b : context.needs_) s.word(b);
+    return true;
+  }
+  std::shared_ptr<Node> copy(Traced& t) const override {
+    auto made = std::make_shared<FunctionNode>(own_name, loc, backward);
+    made->context = context;
+    made->context.node_ = made.get();
+    for (std::size_t i = 0; i < saved.size(); ++i) made->saved.push_back(t.saved());
+    for (Int& i : made->context.sizes) i = t.integer();
+    for (Scalar& n : made->context.numbers) n = t.number();
+    return made;
   }
 
   const std::string own_name;

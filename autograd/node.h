@@ -11,6 +11,8 @@
 namespace reprise::autograd {
 
 struct Node;
+struct Shadow;  // shadow.h
+class Traced;
 
 /// Whose result a tensor is: gradients of it go to `node`, as those of its result number `result`.
 struct Edge {
@@ -65,6 +67,10 @@ struct Node : std::enable_shared_from_this<Node> {
   virtual std::vector<Tensor> apply(std::vector<Tensor> grads, Needed) = 0;
   /// What was kept for apply() goes: the tape is not walked again.
   virtual void release() {}
+  /// Tells what it has kept, and what it is beside that (Note [Shadows of tapes]). False: it cannot.
+  virtual bool tell(Shadow&) { return false; }
+  /// One like it that keeps what stands there instead; its edges are the caller's to make.
+  virtual std::shared_ptr<Node> copy(Traced&) const { return nullptr; }
 
   std::vector<Edge> next;            ///< by tensor among the arguments, lists flattened; empty: no gradient is wanted of it
   std::vector<ResultMeta> results;

@@ -15,6 +15,8 @@ struct OpNode final : Node {
   std::string name() const override { return call->name(); }
   std::vector<Tensor> apply(std::vector<Tensor> grads, Needed) override;
   void release() override;
+  bool tell(Shadow&) override;
+  std::shared_ptr<Node> copy(Traced&) const override;
 
   bool has_edge(int arg) const;
   /// Keeps what the rule declares, of those for which an argument wants a gradient. `tensors`: of the call.

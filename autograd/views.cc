@@ -1,6 +1,7 @@
 #include "autograd/views.h"
 
 #include "autograd/op_node.h"
+#include "autograd/shadow.h"
 #include "autograd/trace_tape.h"
 #include "base/errors.h"
 #include "graph/view_column.h"
@@ -89,6 +90,23 @@ struct CopySlices final : Node {
     next.insert(next.end(), this->write->next.begin() + 1, this->write->next.end());
     results = {meta_of_result(base)};
   }
+  CopySlices(std::vector<std::shared_ptr<const Call>> steps, std::shared_ptr<Node> write, std::uint32_t result)
+      : Node(write->loc), steps(std::move(steps)), write(std::move(write)), result(result) {}
+  bool tell(Shadow& s) override {
+    s.word(2), s.word(result), s.word(steps.size()), s.word(write->results.size());
+    for (const auto& step : steps) s.add(*step);
+    for (const ResultMeta& m : write->results) s.add(m);
+    return write->tell(s);
+  }
+  std::shared_ptr<Node> copy(Traced& t) const override {
+    std::vector<std::shared_ptr<const Call>> own;
+    for (const auto& step : steps) own.push_back(t.call(*step));
+    std::vector<ResultMeta> metas;
+    for (const ResultMeta& m : write->results) metas.push_back(t.meta(m));
+    std::shared_ptr<Node> its = write->copy(t);
+    its->results = std::move(metas);
+    return std::make_shared<CopySlices>(std::move(own), std::move(its), result);
+  }
   std::string name() const override { return "copy_slices of " + write->name(); }
   void release() override { write->release(); }
 
@@ -99,6 +117,7 @@ struct CopySlices final : Node {
       const Tensor of[] = {part};
       part = graph::calln(step->op.id, step->with(of), loc)[0];
     }
+    if (write->next.size() != next.size()) write->next = next;  // a copy's
     std::vector<Tensor> of_results(write->results.size());
     of_results[result] = part.clone(loc);
     std::vector<Tensor> given = write->apply(std::move(of_results), needed);

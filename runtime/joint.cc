@@ -5,6 +5,7 @@
 #include "autograd/engine.h"
 #include "autograd/gradient.h"
 #include "autograd/saved.h"
+#include "autograd/shadow.h"
 #include "autograd/state.h"
 #include "autograd/tape.h"
 #include "autograd/views.h"
@@ -113,7 +114,13 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape) 
       w.captured.push_back(std::move(e));
     }
     w.of_trace = true;
-    const std::vector<Tensor> made = autograd::walk(w);
+    std::vector<Tensor> made;
+    try {
+      made = autograd::walk(w);
+    } catch (const Error& e) {
+      if (e.code() == ErrorCode::NotTraceable || e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory) throw;
+      bail(Bail::derivative_throws, "compile", e.where(), "the derivative throws while it is traced: ", e.what());
+    }
     for (std::size_t i = 0; i < made.size(); ++i)
       if (made[i].defined()) graph::calln(operators::gradient_op(), {&made[i], Int(i)}, {});
     joint.checkpoints = tape.take_checkpoints();
@@ -255,6 +262,18 @@ struct BackwardNode final : autograd::Node {
   }
   void release() override {
     for (autograd::Saved& s : saved) s.reset();
+  }
+  bool tell(autograd::Shadow& s) override {
+    s.word(4), s.word(reinterpret_cast<std::uintptr_t>(of.get())), s.word(saved.size());
+    for (const autograd::Saved& one : saved) s.add(one, *this);
+    for (Int i : numbers) s.ints.push_back(i);
+    return true;
+  }
+  std::shared_ptr<autograd::Node> copy(autograd::Traced& t) const override {
+    auto made = std::make_shared<BackwardNode>(of);
+    for (std::size_t i = 0; i < saved.size(); ++i) made->saved.push_back(t.saved());
+    for (std::size_t i = 0; i < numbers.size(); ++i) made->numbers.push_back(t.integer());
+    return made;
   }
 
   const std::shared_ptr<const Gradients> of;

@@ -203,6 +203,49 @@ struct Function {
   }
 };
 
+// ---- tapes that are compiled
+
+/// Compiles walks over the tape, many eager and compiled pieces into one function: those of one shadow (the kinds of nodes and their edges) are one compilation, whatever the sizes
+/// and the values; backwards of compiled functions are inlined. Walks with hooks, with create_graph and under AnomalyScope run eagerly.
+///
+///   rp::CompiledAutograd compiled;
+///   {
+///     const auto on = compiled.enable();      // for this thread
+///     loss.backward();
+///   }
+class CompiledAutograd {
+ public:
+  CompiledAutograd();
+  ~CompiledAutograd();
+  CompiledAutograd(const CompiledAutograd&) = delete;
+  CompiledAutograd& operator=(const CompiledAutograd&) = delete;
+
+  /// While it lives, backward() and grad() of this thread are compiled.
+  class Scope {
+   public:
+    explicit Scope(const void* through);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    const void* const before_;
+  };
+  Scope enable();
+
+  struct Counts {
+    std::int64_t walks = 0;                 ///< that were compiled, or served by what was
+    std::int64_t eager = 0;                 ///< that ran eagerly
+    std::int64_t shadows = 0;               ///< functions
+    std::int64_t compilations = 0;
+  };
+  Counts counts() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 // ---- memory for time
 
 /// What becomes of a result that a derivative needs, inside checkpoint().
