@@ -58,6 +58,7 @@ class SettingsScope {
 struct Checkpoint : std::enable_shared_from_this<Checkpoint> {
   Function f;
   std::vector<Tensor> inputs;
+  std::vector<std::uint64_t> versions;            // of the inputs, when the function ran
   CheckpointRule rule;
   SourceLoc loc;
   Settings settings;
@@ -116,6 +117,9 @@ std::uint64_t sequence_now() {
 }
 
 void Checkpoint::run_again() {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].defined() && version_of(*inputs[i].impl()) != versions[i])
+      fail(ErrorCode::InvalidArgument, "checkpoint", loc, "tensor ", i, " that the function was given was written since, in place", last_write_text(inputs[i]), ", and it is run again for its derivative");
   random.replays = true, random.next = 0;
   struct Back {
     std::uint64_t &begun, was;
@@ -150,6 +154,7 @@ std::vector<Tensor> run(const CheckpointRule& rule, Function f, std::vector<Tens
   }
   auto c = std::make_shared<Checkpoint>();
   c->f = std::move(f), c->inputs = std::move(inputs), c->rule = rule, c->loc = loc;
+  for (const Tensor& t : c->inputs) c->versions.push_back(t.defined() ? version_of(*t.impl()) : 0);
   c->begun = sequence_now();
   Hooks hooks({[c](const Tensor& without, const Tensor& t) -> SavedTensorHooks::Packed {
                  const std::size_t n = c->numbered++;

@@ -38,11 +38,10 @@ void Shadow::add(const Call& c) {
   }
 }
 
-bool Shadow::add(const Saved& s, Node& of) {
+void Shadow::add(const Saved& s, Node& of) {
   const NoGradScope off;
   const Tensor t = s.unpack(of);  // throws what a walk would
   tensors.push_back(t.defined() ? t.detach() : t);
-  return true;
 }
 
 ResultMeta Traced::meta(const ResultMeta& of) {
@@ -119,7 +118,11 @@ std::unique_ptr<WalkShadow> shadow_of(const Walk& w) {
       if (w.captured.empty()) shadow->wanted.push_back({n, 0});
       continue;
     }
-    if (!n->tell(s)) return nullptr;
+    try {
+      if (!n->tell(s)) return nullptr;
+    } catch (const Error&) {  // it is the engine that finds out whether its gradients are asked for
+      return nullptr;
+    }
   }
   if (!w.captured.empty()) shadow->wanted = w.captured;
   return shadow;

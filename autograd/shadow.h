@@ -27,8 +27,8 @@ struct Shadow {
   void word(const std::string& s) { word(std::hash<std::string>()(s)); }
   void add(const ResultMeta&);
   void add(const Call&);
-  /// False: there is none any more.
-  bool add(const Saved&, Node& of);
+  /// Throws what reading it throws.
+  void add(const Saved&, Node& of);
 };
 
 /// The same, in the same order, as the trace has it.

@@ -93,7 +93,7 @@ std::vector<Tensor> run(const Program& p, const Leaves& l) {
         made = a * c;
         if (p.hooks && made.requires_grad()) made.register_hook([](const Tensor& g) { return g * 2; });
         break;
-      default: made = checkpoint([](const Tensor& t, const Tensor& u) { return (t * u).tanh() + t; }, a, b); break;
+      default: made = checkpoint([](const Tensor& t, const Tensor& u) { return (t * u).tanh() + t; }, a.clone(), b.clone()); break;
     }
     pool.push_back(made);
   }
