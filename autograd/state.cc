@@ -80,7 +80,10 @@ bool is_leaf(const Tensor& t) {
 
 void set_made_by(const Tensor& t, const std::shared_ptr<Node>& node, std::uint32_t result) {
   State& s = make_state(t);
-  if (TraceTape* trace = TraceTape::current()) trace->note(t);
+  if (TraceTape* trace = TraceTape::current()) {
+    trace->note(t);
+    trace->recorded = true;
+  }
   Edge before = std::exchange(s.made_by, Edge{node, result});
   if (before.node) let_go(std::move(before.node));
 }

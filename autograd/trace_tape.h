@@ -25,6 +25,8 @@ class TraceTape {
   const Edge* input_edge(std::uint32_t input) const;
   /// Where a real tensor stood before the trace changed that.
   Edge edge_before(const Tensor&) const;
+  /// Has anything been written down of traced tensors?
+  bool recorded = false;
   /// Puts everything back; nothing is noted from here on.
   void end();
 

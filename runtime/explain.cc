@@ -4,6 +4,7 @@
 
 #include "graph/signature.h"
 #include "runtime/compiled.h"
+#include "runtime/joint.h"
 #include "runtime/profile.h"
 #include "runtime/tracer.h"
 
@@ -60,6 +61,7 @@ std::string explain(const Compiled& c, Detail detail) {
     if (!p->before.empty()) out << "  stage " << p->before.size() << ", the last: what is left\n";
     if (wants(Detail::Graph)) out << "  graph:\n" << graph::print(g);
     if (wants(Detail::Launches)) out << "  launches:\n" << kernels::print(p->program.lowered);
+    if (p->gradients) out << explain_backward(*p->gradients, detail);
     if (!wants(Detail::Times)) continue;
     if (std::vector<Stats::Launch> took = p->launches(""); !took.empty()) {
       constexpr std::size_t kRows = 60;
@@ -85,7 +87,13 @@ std::string signature(const Compiled& c) {
     one["results"] = nlohmann::json::array();
     // Then what it assigns to variables.
     if (!p->assigned.empty()) one["assigns"] = nlohmann::json::array();
+    const std::size_t saved = p->gradients ? saved_tensors(*p->gradients) : 0;
+    if (saved) one["saved"] = nlohmann::json::array();
     for (std::size_t i = 0; i < p->tensor_results.size(); ++i) {
+      if (i + saved >= p->tensor_results.size()) {
+        one["saved"].push_back({{"output", p->tensor_results[i]}});
+        continue;
+      }
       const std::int32_t r = p->tensor_results[i];
       one[i + p->assigned.size() < p->tensor_results.size() ? "results" : "assigns"].push_back(r == -1 ? nlohmann::json(nullptr) : r < -1 ? nlohmann::json{{"input", input_itself(static_cast<std::size_t>(r))}} : nlohmann::json{{"output", r}});
     }

@@ -163,6 +163,7 @@ struct Gradients : std::enable_shared_from_this<Gradients> {
   std::vector<std::int32_t> gradients;
   std::unique_ptr<const CompiledFunction<BackwardFunction>> backward;
   std::string name;
+  std::int64_t bytes_saved = 0, bytes_of_all = 0;
 };
 
 std::size_t saved_tensors(const Gradients& g) { return g.own; }
@@ -185,6 +186,7 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
   };
   graph::Graph& g = t.graph;
   passes::Partition p = passes::partition(g, {operators::tangent_op(), operators::gradient_op()}, keep);
+  made->bytes_saved = p.bytes_saved, made->bytes_of_all = p.bytes_of_all;
   made->tangents = std::move(p.tangents);
   made->gradients = std::move(p.gradients);
   made->gradients.resize(joint.inputs.size(), -1);
@@ -231,6 +233,14 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
   if (!back->graph.outputs.empty())
     made->backward = std::make_unique<const CompiledFunction<BackwardFunction>>(BackwardFunction{back}, CompileOptions{.name = made->name + " backward", .arguments = {"tensors", "numbers"}});
   return made;
+}
+
+std::string explain_backward(const Gradients& g, Detail detail) {
+  std::string s = "  differentiable: " + std::to_string(g.joint.outputs.size()) + " results, " + std::to_string(g.joint.inputs.size()) + " inputs; saved for backward: " + std::to_string(g.saved.size()) + " tensors (" +
+                  std::to_string(g.own) + " of their own, " + std::to_string(g.bytes_saved) + " bytes at the traced sizes; all that backward reads takes " + std::to_string(g.bytes_of_all) + "), " +
+                  std::to_string(g.numbers) + " sizes and numbers\n";
+  if (g.backward) s += g.backward->explain(detail);
+  return s;
 }
 
 // ---- a call

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "autograd/trace_tape.h"
@@ -48,6 +49,9 @@ std::shared_ptr<const Gradients> cut_gradients(Traced&, const Joint&);
 std::size_t saved_tensors(const Gradients&);
 /// After a replay: takes what is saved off the outputs, and puts the results onto the tape.
 void put_on_tape(const Gradients&, const CallFrame&, Outputs&);
+
+/// What there is to tell of the backward: which results and inputs it stands between, and its explain().
+std::string explain_backward(const Gradients&, Detail);
 
 /// Appends to the frame's structure which of its tensors want gradients, where some do and gradients are on.
 void add_gradients(CallFrame&);

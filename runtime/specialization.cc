@@ -114,6 +114,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
     tracer.freeze = options.freeze;
     facts.env = tracer.env();
     graph::SettingsWatch settings;
+    bool finished = false;  // from then on the tracer has nothing to tell
     try {
       graph::ModeScope scope(tracer);
       TraceScope hook(&tracer);
@@ -122,7 +123,6 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       const CallNumbersScope calls;
       autograd::TraceTape tape;
       tracer.tape = &tape;
-      autograd::Aside::function_runs = [](bool now) noexcept { return static_cast<Tracer*>(current_trace)->aside(now); };
       body(ctx, tracer);
       if (settings.changed()) bail(Bail::sets_for_thread, "compile", {});
       std::vector<std::uint8_t> captured_wants;
@@ -133,16 +133,20 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       }
       note(tracer, settings);
       Traced traced = tracer.finish();
+      finished = true;
       traced.captured_wants = std::move(captured_wants);
+      if (tape.recorded && !(traced.assigned.empty() && traced.kept.empty()))
+        bail(Bail::changes_tape, "compile", {}, "a tensor is left in a variable of the surroundings, and something in the function wants gradients: return it");
       if (joint) traced.gradients = cut_gradients(traced, *joint);
       traced.settings = facts.settings = settings.seen();
       return traced;
     } catch (const Error& e) {
+      if (finished) throw;
       note(tracer, settings);
       if (e.code() != ErrorCode::NotTraceable || tracer.wanted().size() == plan.size()) throw;
       plan = tracer.wanted();
     } catch (...) {
-      note(tracer, settings);
+      if (!finished) note(tracer, settings);
       throw;
     }
   }

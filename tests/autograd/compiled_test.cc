@@ -1,7 +1,9 @@
 // Derivatives of compiled functions, ahead of time and inside them (Note [Differentiable calls] in runtime/joint.h).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "reprise/reprise.h"
 
@@ -182,6 +184,42 @@ TEST(CompiledGrad, RandomNumbersAreMadeAgain) {
   manual_seed(3);
   expect_near(found, grad({eager(x)}, {x})[0]);
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
+// Forward's numbers rise from 0, and each node of the backward has one of them.
+TEST(CompiledGrad, NodesOfABackwardSayWhoseTheyAre) {
+  auto f = compile([](const Tensor& x, const Tensor& k, const Tensor& g, const Tensor& b, const Tensor& w) {
+    Tensor mean = zeros({3}, x.options()), var = ones({3}, x.options());
+    return linear(batch_norm(conv2d(x, k), g, b, mean, var, true, 0.1, 1e-5, false).relu().flatten(1), w).sum();
+  }, {.name = "net"});
+  auto leaf = [](std::initializer_list<Int> s) { return random(s).requires_grad_(); };
+  Tensor x = random({2, 2, 5, 5}), k = leaf({3, 2, 3, 3}), g = leaf({3}), b = leaf({3}), w = leaf({4, 27});
+  f(x, k, g, b, w).backward();
+  const std::string text = f.explain(Detail::Graph);
+  const std::size_t seam = text.find("differentiable: ");
+  ASSERT_NE(seam, std::string::npos) << text;
+  auto numbers = [](const std::string& s, const std::string& mark) {
+    std::vector<int> all;
+    for (std::size_t at = s.find(mark); at != std::string::npos; at = s.find(mark, at + 1)) all.push_back(std::atoi(s.c_str() + at + mark.size()));
+    return all;
+  };
+  const std::vector<int> forward = numbers(text.substr(0, seam), "; #"), of = numbers(text.substr(seam), " of #");
+  ASSERT_FALSE(forward.empty());
+  EXPECT_TRUE(std::is_sorted(forward.begin(), forward.end())) << text;
+  EXPECT_GT(of.size(), 5u);
+  for (int n : of) EXPECT_LE(n, forward.back()) << text;
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
+TEST(CompiledGrad, VariablesOfTheSurroundingsKeepTheirPlaceOnTheTape) {
+  Tensor kept = zeros({4}, {.dtype = kFloat64});
+  auto f = compile([&kept](const Tensor& x) {
+    kept = x * 3;
+    return x.sum();
+  }, {.name = "keeps"});
+  Tensor x = random({4}).requires_grad_();
+  f(x);
+  expect_near(grad({kept.sum()}, {x})[0], full({4}, 3.0, {.dtype = kFloat64}));
 }
 
 TEST(CompiledGrad, BackwardInsideFallsBackAndIsRight) {
