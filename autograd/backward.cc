@@ -129,6 +129,10 @@ const Ints& Backward::sizes(int arg, std::size_t of_list) const { return meta_of
 DType Backward::dtype(int arg, std::size_t of_list) const { return meta_of_tensor(node_, arg, of_list).dtype; }
 Device Backward::device(int arg, std::size_t of_list) const { return meta_of_tensor(node_, arg, of_list).device; }
 std::size_t Backward::count(int arg) const { return node_.call->count(arg); }
+const Layout& Backward::layout() const {
+  if (!node_.call->layout) fail(ErrorCode::Internal, node_.name().c_str(), loc_, "its derivative asks for a layout, and the operator names no places of a storage");
+  return *node_.call->layout;
+}
 const Ints& Backward::result_sizes(int i) const { return node_.results[static_cast<std::size_t>(i)].sizes; }
 DType Backward::result_dtype(int i) const { return node_.results[static_cast<std::size_t>(i)].dtype; }
 

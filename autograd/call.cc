@@ -1,5 +1,6 @@
 #include "autograd/call.h"
 
+#include "graph/view_column.h"
 #include "tensor/impl.h"
 
 namespace reprise::autograd {
@@ -12,6 +13,7 @@ ResultMeta meta_of_result(const Tensor& t) {
 
 Call::Call(const graph::OpCall& c) : op(c.op), inplace(c.inplace), loc(c.loc) {
   args.reserve(c.args.size()), first.reserve(c.args.size());
+  if (graph::names_places(c.op.id)) layout = std::make_shared<const Layout>(meta_of(*std::get<const Tensor*>(c.args[0])).layout);
   for (const graph::CallArg& a : c.args) {
     first.push_back(tensors);
     args.push_back(std::visit(

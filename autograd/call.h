@@ -21,6 +21,7 @@ struct Call {
   std::vector<Arg> args;
   std::vector<std::uint32_t> first;              ///< by argument: its first tensor among all of them
   std::uint32_t tensors = 0;                     ///< how many there are, lists flattened
+  std::shared_ptr<const Layout> layout;          ///< of argument 0, where the operator names places of its storage
 
   /// The same call with other tensors: `all` by tensor. Borrows from both.
   std::vector<graph::CallArg> with(std::span<const Tensor> all) const;

@@ -8,6 +8,7 @@
 #include "graph/op_column.h"
 #include "reprise/arguments.h"
 #include "reprise/tensor.h"
+#include "tensor/layout.h"
 
 namespace reprise::autograd {
 
@@ -63,6 +64,7 @@ class Backward {
   DType dtype(int arg, std::size_t of_list = 0) const;
   Device device(int arg, std::size_t of_list = 0) const;
   std::size_t count(int arg) const;           ///< of a list
+  const Layout& layout() const;               ///< of argument 0, where the operator names places of its storage (as_strided and its scatter)
   const Ints& result_sizes(int i = 0) const;
   DType result_dtype(int i = 0) const;
 

@@ -60,12 +60,11 @@ struct Places {
   Tensor of_self, of_part;  ///< numbers of places
   Int n;
 
-  Places(const Tensor& self, const Ints& sizes, const Ints& strides, std::optional<Int> offset, SourceLoc loc) {
-    const Ints self_sizes = self.sizes(), self_strides = self.strides();
-    const Int self_at = self.storage_offset(), part_at = offset ? *offset : self_at, first = Int::min(self_at, part_at);
-    n = Int::max(1, Int::max(last(self_sizes, self_strides, self_at - first), last(sizes, strides, part_at - first)) + 1);
-    of_self = numbers(self_sizes, self_strides, self_at - first, self.device(), loc);
-    of_part = numbers(sizes, strides, part_at - first, self.device(), loc);
+  Places(const Layout& self, const Ints& sizes, const Ints& strides, std::optional<Int> offset, Device device, SourceLoc loc) {
+    const Int part_at = offset ? *offset : self.offset, first = Int::min(self.offset, part_at);
+    n = Int::max(1, Int::max(last(self.sizes, self.strides, self.offset - first), last(sizes, strides, part_at - first)) + 1);
+    of_self = numbers(self.sizes, self.strides, self.offset - first, device, loc);
+    of_part = numbers(sizes, strides, part_at - first, device, loc);
   }
   static Int last(const Ints& sizes, const Ints& strides, Int at) {
     for (std::size_t d = 0; d < sizes.size(); ++d) at += (sizes[d] - 1) * strides[d];
@@ -83,21 +82,19 @@ struct Places {
   }
 };
 
-Ints ints_of(const Backward& b, int arg) { return b.ints(arg); }
-
 }  // namespace
 
 void as_strided(Backward& b) {
-  const Tensor self = b.tensor(0), g = b.grad();
-  const Places p(self, ints_of(b, 1), ints_of(b, 2), optional_integer(b, 3), b.loc());
+  const Tensor& g = b.grad();
+  const Places p(b.layout(), b.ints(1), b.ints(2), optional_integer(b, 3), g.device(), b.loc());
   const Tensor none = zeros({p.n}, g.options(), b.loc());
   const Tensor buffer = index_put(none, {p.of_part}, g, true, b.loc());
   const Tensor sharing = index_put(none, {p.of_self}, ones({}, g.options(), b.loc()), true, b.loc());
   b.give(0, index(buffer, {p.of_self}, b.loc()) / index(sharing, {p.of_self}, b.loc()));
 }
 void as_strided_scatter(Backward& b) {
-  const Tensor self = b.tensor(0), g = b.grad();
-  const Places p(self, ints_of(b, 2), ints_of(b, 3), optional_integer(b, 4), b.loc());
+  const Tensor& g = b.grad();
+  const Places p(b.layout(), b.ints(2), b.ints(3), optional_integer(b, 4), g.device(), b.loc());
   const Tensor none = zeros({p.n}, g.options(), b.loc());
   if (b.wants(0)) {
     const Tensor covered = index_put(none, {p.of_part}, ones({}, g.options(), b.loc()), false, b.loc());

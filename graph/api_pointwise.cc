@@ -98,11 +98,12 @@ Tensor xlogy(const Operand& given_self, const Operand& given_other, SourceLoc lo
   RoundedOnce once({&given_self, &given_other}, "xlogy", loc);
   const Operand self = once(given_self), other = once(given_other);
   const Tensor *x = self.tensor(), *y = other.tensor();
-  Tensor product = y ? mul(self, log(*y, loc), loc) : mul(self, std::log(other.number().to_double()), loc);
-  if (x ? !y && std::isnan(other.number().to_double()) : self.number().to_double() != 0) return once.result(product);
+  auto product = [&](const Tensor& of) { return y ? mul(self, log(of, loc), loc) : mul(self, std::log(other.number().to_double()), loc); };
+  if (x ? !y && std::isnan(other.number().to_double()) : self.number().to_double() != 0) return once.result(product(y ? *y : Tensor()));
   Tensor zero = x ? eq(*x, 0, loc) : logical_not(isnan(*y, loc), loc);
   if (x && y) zero = logical_and(zero, logical_not(isnan(*y, loc), loc), loc);
-  return once.result(where(zero, 0.0, product, loc));
+  // A logarithm that is not looked at is one of 1: its derivative would be infinite, and that times 0 no number.
+  return once.result(where(zero, 0.0, product(y ? where(zero, 1, *y, loc) : Tensor()), loc));
 }
 
 Tensor fmax(const Operand& self, const Operand& other, SourceLoc loc) { return of_numbers(self, other, true, "fmax", loc); }

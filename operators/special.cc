@@ -198,9 +198,11 @@ Tensor xlog1py(const Operand& given_self, const Operand& given_other, SourceLoc 
     const Operand self = once(given_self), other = once(given_other);
     if (!other.tensor()) return once.result(xlogy(self, 1 + other.number().to_double(), loc));
     const Tensor& y = *other.tensor();
-    const Tensor product = mul(self, log1p(y, loc), loc), number = logical_not(isnan(y, loc), loc);
-    if (!self.tensor()) return once.result(self.number().to_double() == 0 ? where(number, 0.0, product, loc) : product);
-    return once.result(where(logical_and(eq(*self.tensor(), 0, loc), number, loc), 0.0, product, loc));
+    const Tensor number = logical_not(isnan(y, loc), loc);
+    // As in xlogy, what is not looked at is the logarithm of 1.
+    auto chosen = [&](const Tensor& zero) { return once.result(where(zero, 0.0, mul(self, log1p(where(zero, 0, y, loc), loc), loc), loc)); };
+    if (!self.tensor()) return self.number().to_double() == 0 ? chosen(number) : once.result(mul(self, log1p(y, loc), loc));
+    return chosen(logical_and(eq(*self.tensor(), 0, loc), number, loc));
   });
 }
 Tensor entr(const Tensor& given, SourceLoc loc) {
@@ -209,8 +211,8 @@ Tensor entr(const Tensor& given, SourceLoc loc) {
     RoundedOnce once({&self}, "entr", loc);
     const Operand held = once(self);
     const Tensor& x = *held.tensor();
-    const Tensor inside = neg(mul(x, log(x, loc), loc), loc);
-    return once.result(where(gt(x, 0, loc), inside, where(eq(x, 0, loc), 0.0, where(isnan(x, loc), x, -std::numeric_limits<double>::infinity(), loc), loc), loc));
+    const Tensor positive = gt(x, 0, loc), inside = neg(mul(x, log(where(positive, x, 1, loc), loc), loc), loc);
+    return once.result(where(positive, inside, where(eq(x, 0, loc), 0.0, where(isnan(x, loc), x, -std::numeric_limits<double>::infinity(), loc), loc), loc));
   });
 }
 Tensor ndtr(const Tensor& given, SourceLoc loc) {

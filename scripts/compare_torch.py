@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Reprise's functions against PyTorch on the CPU: special values, promotions, empty and broadcast sizes, edges of arguments.
 
-usage: compare_torch.py [--evaluate build/bench/reprise_evaluate] [--only REGEX] [--list] [--verbose]
+usage: compare_torch.py [--evaluate build/bench/reprise_evaluate] [--only REGEX] [--list] [--verbose] [--gradients]
+
+With --gradients: the gradients of the results, rather than the results, of all calls that PyTorch differentiates.
 
 Needs PyTorch (PyPI). Every result must agree in dtype, sizes and values; what does not is looked up among those that are
 known (KNOWN below; docs/differences.md has the reasons). Prints `N results, M agree, L listed, D differ` last; exit status 1 if any differs that is not listed.
@@ -27,6 +29,7 @@ parser.add_argument("--evaluate", default=str(ROOT / "build" / "bench" / "repris
 parser.add_argument("--only", default="")
 parser.add_argument("--list", action="store_true", help="names of the functions that are compared")
 parser.add_argument("--verbose", action="store_true", help="every difference, not the first of each function")
+parser.add_argument("--gradients", action="store_true", help="gradients by the floating tensors among the arguments, rather than results")
 options = parser.parse_args()
 torch.manual_seed(0)
 torch.set_num_threads(1)
@@ -87,8 +90,8 @@ class Evaluator:
     def __init__(self):
         self.process = subprocess.Popen([options.evaluate], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def __call__(self, name, args):
-        self.process.stdin.write(json.dumps({"f": name, "a": [told(a) for a in args]}) + "\n")
+    def __call__(self, name, args, **more):
+        self.process.stdin.write(json.dumps({"f": name, "a": [told(a) for a in args], **more}) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
@@ -579,10 +582,76 @@ def shown(args):
     return ", ".join(one(a) for a in args)
 
 
+# ---- gradients
+
+# What is known to differ, as above; docs/autograd.md has the reasons.
+KNOWN_GRADIENTS = [
+]
+
+
+def followed(a, leaves):
+    """The same arguments, of which the floating tensors want gradients; they are added to leaves, in order."""
+    if isinstance(a, torch.Tensor) and a.dtype.is_floating_point:
+        leaves.append(a.detach().clone().requires_grad_())
+        return leaves[-1]
+    if isinstance(a, (list, tuple)):
+        return type(a)(followed(v, leaves) for v in a)
+    return a
+
+
+def torch_gradients(f, args):
+    leaves = []
+    made = f(*followed(list(args), leaves))
+    made = [m for m in (made if isinstance(made, (tuple, list)) else [made]) if isinstance(m, torch.Tensor) and m.requires_grad]
+    if not made or not leaves:
+        return None, leaves
+    weights = [torch.cos(torch.arange(m.numel(), dtype=torch.float64)).reshape(m.shape).to(m.dtype) for m in made]
+    return [torch.zeros_like(l) if g is None else g for g, l in zip(torch.autograd.grad(made, leaves, weights, allow_unused=True), leaves)], leaves
+
+
+def compare_gradients():
+    evaluate, total, agree, skipped, differing = Evaluator(), 0, 0, 0, 0
+    for name in sorted(TABLE):
+        if not re.search(options.only, name):
+            continue
+        f, ulps, cases = TABLE[name]
+        found = []
+        for args in cases:
+            try:
+                want, leaves = torch_gradients(f, args)
+            except Exception:  # the call itself, or its gradient
+                want = None
+            if want is None:
+                skipped += 1
+                continue
+            got = evaluate(name, args, g=True)
+            total += len(want)
+            if "e" in got:
+                found.append(f"refused here: {got['m'][:160]} ({shown(args)})")
+                continue
+            for i, (w, leaf) in enumerate(zip(want, leaves)):
+                g = got["g"][i] or told(torch.zeros_like(leaf))
+                d = difference(g, w, max(64, 16 * ulps))
+                if d:
+                    found.append(f"gradient {i}: {d} ({shown(args)})")
+                else:
+                    agree += 1
+        new = [d for d in found if not any(re.fullmatch(k, name) and re.search(what, d) for k, what in KNOWN_GRADIENTS)]
+        differing += len(new)
+        for d in new if options.verbose else new[:3]:
+            print(f"{name}: {d}")
+        if len(new) > 3 and not options.verbose:
+            print(f"{name}: and {len(new) - 3} more")
+    print(f"{total} gradients, {agree} agree, {total - agree - differing} listed, {differing} differ; {skipped} calls without")
+    return 1 if differing else 0
+
+
 def main():
     if options.list:
         print("\n".join(sorted(TABLE)))
         return 0
+    if options.gradients:
+        return compare_gradients()
     evaluate = Evaluator()
     total, agree, differing, by_function = 0, 0, 0, defaultdict(list)
     for name in sorted(TABLE):

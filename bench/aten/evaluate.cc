@@ -3,12 +3,15 @@
 //   {"f": "add", "a": [{"t": "float32", "s": [2], "d": [1, "nan"]}, 2, 1]}
 //   {"r": [{"t": "float32", "s": [2], "d": [3, "nan"]}]}     or     {"e": "ShapeMismatch", "m": "add: ..."}
 //
+// With "g": true the answer has "g", too: gradients of the results by the floating tensors among the arguments, in order.
+//
 // Arguments are those of the public function in order: tensors are objects, numbers that JSON has not ("nan", "inf", "-inf", "-0") are texts, what is left out is null.
 #include <cmath>
 #include <iostream>
 
 #include "bench/aten/evaluate.h"
 #include "graph/shape_rules.h"
+#include "reprise/autograd.h"
 #include "reprise/error.h"
 
 namespace reprise::aten {
@@ -43,7 +46,9 @@ Tensor tensor_from(const Json& j) {
   }
   std::vector<double> v;
   for (const Json& e : j.at("d")) v.push_back(number_from(e));
-  return tensor_of(v, sizes).to(t);
+  Tensor made = tensor_of(v, sizes).to(t);
+  if (followed && is_floating(t)) followed->given.push_back(made.requires_grad_());
+  return made;
 }
 
 Json tensor_text(const Tensor& t) {
@@ -62,6 +67,20 @@ Json tensor_text(const Tensor& t) {
   return r;
 }
 
+/// The gradients of all results that have any, each weighted by cosines of its elements' numbers, of all floating tensors among the arguments; null: none comes to it.
+Json gradients_text(const Followed& f) {
+  std::vector<Tensor> made, weights;
+  for (const Tensor& t : f.made) {
+    if (!t.requires_grad()) continue;
+    made.push_back(t);
+    weights.push_back(cos(arange(Scalar(t.numel()), {kFloat64})).reshape(t.sizes()).to(t.dtype()));
+  }
+  Json all = Json::array();
+  const std::vector<Tensor> gradients = made.empty() || f.given.empty() ? std::vector<Tensor>(f.given.size()) : grad(made, f.given, weights, {.allow_unused = true});
+  for (const Tensor& g : gradients) all.push_back(g.defined() ? tensor_text(g) : Json());
+  return all;
+}
+
 }  // namespace reprise::aten
 
 int main() {
@@ -73,12 +92,19 @@ int main() {
   aten::add_vision(calls);
   for (std::string line; std::getline(std::cin, line);) {
     aten::Json answer;
+    aten::followed = nullptr;
     try {
       const aten::Json call = aten::Json::parse(line);
       const std::string name = call.at("f");
       auto found = calls.find(name);
       if (found == calls.end()) answer = {{"e", "Unknown"}, {"m", name}};
-      else answer = {{"r", found->second(call.at("a"))}};
+      else if (call.value("g", false)) {
+        aten::Followed of;
+        aten::followed = &of;
+        answer = {{"r", found->second(call.at("a"))}};
+        aten::followed = nullptr;
+        answer["g"] = aten::gradients_text(of);
+      } else answer = {{"r", found->second(call.at("a"))}};
     } catch (const Error& e) {
       answer = {{"e", error_code_name(e.code())}, {"m", e.what()}};
     } catch (const std::exception& e) {

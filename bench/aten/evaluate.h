@@ -14,6 +14,12 @@ namespace reprise::aten {
 
 using Json = nlohmann::json;
 
+/// While a call's gradients are wanted too: its floating tensors, which want some, and its results.
+struct Followed {
+  std::vector<Tensor> given, made;
+};
+inline Followed* followed = nullptr;
+
 Tensor tensor_from(const Json&);
 Json tensor_text(const Tensor&);
 Scalar scalar_from(const Json&);
@@ -113,7 +119,10 @@ template <class T> struct Argument<std::optional<T>> {
   std::optional<T> get() const { return held ? std::optional<T>(held->get()) : std::nullopt; }
 };
 
-inline void give(Json& to, const Tensor& t) { to.push_back(tensor_text(t)); }
+inline void give(Json& to, const Tensor& t) {
+  if (followed) followed->made.push_back(t);
+  to.push_back(tensor_text(t));
+}
 inline void give(Json& to, bool b) { to.push_back(b); }
 inline void give(Json& to, const std::vector<Tensor>& list) {
   for (const Tensor& t : list) give(to, t);
