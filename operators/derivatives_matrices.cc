@@ -94,13 +94,12 @@ void eigh(Backward& b) {
   b.give(0, matmul(matmul(v, inner, loc), mT(v, loc), loc));
 }
 
+// Vectors that full_matrices adds are any that complete a basis: constants to it, as to ATen's.
 void svd(Backward& b) {
   const SourceLoc loc = b.loc();
   const Ints& sizes = b.sizes(0);
   const Int m = sizes[sizes.size() - 2], n = sizes.back(), k = Int::min(m, n);
   const bool tall = m > n, flat = m < n;
-  if (b.flag(1) && ((tall && b.has_grad(0)) || (flat && b.has_grad(2))))
-    fail(ErrorCode::InvalidArgument, "linalg_svd", loc, "vectors that full_matrices adds have no derivative: take full_matrices = false");
   auto first = [&](const Tensor& t, int dim) { return b.flag(1) ? narrow(t, dim, 0, k, loc) : t; };
   const Tensor u = first(b.result(0), -1), s = b.result(1), vh = first(b.result(2), -2), v = mT(vh, loc);
   Tensor inner = on_diagonal(b.grad(1), loc);
@@ -143,7 +142,8 @@ void cdist(Backward& b) {
   if (p == 1) {
     each = signs * unsqueeze(g, -1, loc);
   } else if (std::isinf(p)) {
-    each = only(abs(apart, loc) == unsqueeze(d, -1, loc), signs * unsqueeze(g, -1, loc), loc);
+    const Tensor far = abs(apart, loc);  // the result may have been rounded to a half type
+    each = only(far == amax(far, -1, true, loc), signs * unsqueeze(g, -1, loc), loc);
   } else {
     const Tensor is_0 = apart == 0, far = where(is_0, 1, abs(apart, loc), loc);
     each = unless(is_0, signs * pow(far / unsqueeze(safe, -1, loc), p - 1, loc) * unsqueeze(some, -1, loc), loc);

@@ -50,6 +50,7 @@ void group_norm(Backward& b) {
 void local_response_norm(Backward& b) {
   enum { kInput, kSize, kAlpha, kBeta, kK };
   const SourceLoc loc = b.loc();
+  if (b.sizes(kInput)[1] == 0) return;
   const std::int64_t size = b.integer(kSize).value(loc);
   auto of_neighbours = [&](const Tensor& t, std::int64_t front, std::int64_t back) {
     std::vector<Int> around(static_cast<std::size_t>(2 * (t.dim() - 2)), 0);

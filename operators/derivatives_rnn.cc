@@ -21,7 +21,8 @@ struct Steps {
 
   Steps(Backward& b, bool reverse) : b(b), loc(b.loc()), n(b.sizes(kGates)[0].value(loc)), reverse(reverse), weight(b.tensor(kWeight)) {
     const Tensor first = unsqueeze(b.tensor(kFirst), 0, loc), made = b.result(0);
-    before = reverse ? cat({slice(made, 0, 1, n, 1, loc), first}, 0, loc) : cat({first, slice(made, 0, 0, n - 1, 1, loc)}, 0, loc);
+    if (n == 0) before = made;
+    else before = reverse ? cat({slice(made, 0, 1, n, 1, loc), first}, 0, loc) : cat({first, slice(made, 0, 0, n - 1, 1, loc)}, 0, loc);
     recurrent = linear(before, weight, b.has(kBias) ? b.tensor(kBias) : Tensor(), loc);
   }
   /// The time of the i-th step that is made.
@@ -34,8 +35,9 @@ struct Steps {
   }
   /// of_inputs, of_recurrent: by time, gradients of the gates' two parts.
   void give(const std::vector<Tensor>& of_inputs, const std::vector<Tensor>& of_recurrent, const Tensor& of_first) {
-    b.give(kGates, stack(of_inputs, 0, loc));
     b.give(kFirst, of_first);
+    if (n == 0) return;
+    b.give(kGates, stack(of_inputs, 0, loc));
     if (!b.wants(kWeight) && !b.wants(kBias)) return;
     const Tensor all = stack(of_recurrent, 0, loc), rows = reshape(all, {all.size(0) * all.size(1), all.size(2)}, loc);
     b.give(kBias, all);
@@ -94,8 +96,8 @@ void lstm_steps(Backward& b) {
     c = s.step(forget, t) * c + s.step(in, t) * s.step(fresh, t);
     shown[static_cast<std::size_t>(t)] = tanh(c, loc);
   }
-  const Tensor tanh_c = stack(shown, 0, loc);
-  const Tensor of_in = fresh * in * (1 - in), of_forget = stack(before, 0, loc) * forget * (1 - forget), of_fresh = in * (1 - fresh * fresh), of_out = tanh_c * out * (1 - out), of_cell = out * (1 - tanh_c * tanh_c);
+  const Tensor tanh_c = s.n ? stack(shown, 0, loc) : in;
+  const Tensor of_in = fresh * in * (1 - in), of_forget = (s.n ? stack(before, 0, loc) : in) * forget * (1 - forget), of_fresh = in * (1 - fresh * fresh), of_out = tanh_c * out * (1 - out), of_cell = out * (1 - tanh_c * tanh_c);
   std::vector<Tensor> given(static_cast<std::size_t>(s.n));
   Tensor h = b.grad(1), cell = b.grad(2);
   for (std::int64_t i = s.n; i-- > 0;) {
