@@ -157,7 +157,7 @@ void avg_pool(Backward& b) {
   const Ints made = g.sizes();
   planes.append(made.begin() + 2, made.end()), image.append(sizes.begin() + 2, sizes.end()), ones_of.append(kernel.begin(), kernel.end());
   const Tensor given = into_image(reshape(g, planes, loc), ones(ones_of, g.options(), loc), stride, padding, Ints(n, 1), 1, image, loc);
-  b.give(kSelf, reshape(given, sizes, loc));
+  b.give(kSelf, reshape(clone(given, loc), sizes, loc));  // whose strides leave nothing to be asked
 }
 
 namespace {

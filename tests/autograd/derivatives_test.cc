@@ -306,7 +306,7 @@ TEST_P(Derivatives, Compiled) {
   }
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
   if (!many_steps) {
-    EXPECT_LE(f.stats().compilations, c().compilations);
+    EXPECT_LE(f.stats().compilations, c().compilations) << f.explain(Detail::Guards);
   }
 }
 
