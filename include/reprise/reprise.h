@@ -11,6 +11,7 @@
 #include "reprise/int.h"
 #include "reprise/name_scope.h"
 #include "reprise/ops.h"
+#include "reprise/optim.h"
 #include "reprise/out.h"
 #include "reprise/parameter.h"
 #include "reprise/safetensors.h"

@@ -1,0 +1,313 @@
+// Optimizers against their formulas in plain double, eager and compiled, over several steps.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <functional>
+
+#include "reprise/reprise.h"
+
+namespace reprise::test {
+namespace {
+
+using optim::Tensors;
+
+Tensor random(std::initializer_list<Int> sizes, DType t = kFloat64) { return rand(sizes, {.dtype = t}) - 0.5; }
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+/// A parameter of the reference: what it and its state are, by element. `columns`: of a matrix; 0 of a vector.
+struct Plain {
+  std::vector<double> p;
+  std::size_t columns = 0;
+  int steps = 0;
+  std::vector<double> a = std::vector<double>(p.size()), b = a, c = a;
+};
+using Rule = std::function<void(Plain&, std::vector<double> gradient)>;
+
+/// Three parameters, of which the second has a gradient at every other step; `step` is asked to make one of all. Five of them, compared with the rule after each.
+void follow(const Rule& rule, DType t, const std::function<void(const Tensors&, const Tensors&)>& step, Tensors params, double tolerance) {
+  std::vector<Plain> plain;
+  for (const Tensor& p : params) plain.push_back({.p = p.to(kFloat64).to_vector<double>(), .columns = p.dim() == 2 ? static_cast<std::size_t>(p.size(1).value()) : 0});
+  for (int n = 0; n < 5; ++n) {
+    Tensors grads;
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      const bool none = i == 1 && n % 2 == 0;
+      grads.push_back(none ? Tensor() : (rand(params[i].sizes(), {.dtype = t}) - 0.4));
+      if (!none) rule(plain[i], grads[i].to(kFloat64).to_vector<double>());
+    }
+    step(params, grads);
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      const Tensor expected = tensor_of(plain[i].p, params[i].sizes());
+      EXPECT_TRUE(allclose(params[i].to(kFloat64), expected, tolerance, tolerance)) << "step " << n << ", parameter " << i << "\n" << params[i].str() << "\n" << expected.str();
+    }
+  }
+}
+/// Eager and compiled, in both dtypes; one compilation for each pattern of missing gradients, and nothing is copied that eager does not copy.
+template <class State, class Options>
+void check(const Rule& rule, const Options& options, void (*function)(const Tensors&, const Tensors&, const State&, const Options&, SourceLoc)) {
+  for (const DType t : {kFloat64, kFloat32}) {
+    const double tolerance = t == kFloat64 ? 1e-12 : 1e-5;
+    auto fresh = [&] { return Tensors{random({3, 5}, t), random({7}, t), random({4, 2}, t)}; };
+    Tensors params = fresh();
+    State state = State::of(params, options);
+    follow(rule, t, [&](const Tensors& p, const Tensors& g) { function(p, g, state, options, {}); }, params, tolerance);
+    auto compiled = compile([function](const Tensors& p, const Tensors& g, const State& s, const Options& o) { function(p, g, s, o, {}); });
+    params = fresh();
+    state = State::of(params, options);
+    follow(rule, t, [&](const Tensors& p, const Tensors& g) { compiled(p, g, state, options); }, params, tolerance);
+    EXPECT_EQ(compiled.stats().compilations, 2) << compiled.explain();
+    EXPECT_EQ(compiled.stats().copied_bytes, 0) << compiled.explain(Detail::Launches);
+    EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.stats().last_fallback_reason;
+  }
+}
+
+Rule sgd_rule(double lr, double momentum, double dampening, double decay, bool nesterov, bool maximize) {
+  return [=](Plain& x, std::vector<double> g) {
+    const bool first = x.steps++ == 0;
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      if (maximize) g[i] = -g[i];
+      g[i] += decay * x.p[i];
+      if (momentum != 0) {
+        x.a[i] = first ? g[i] : momentum * x.a[i] + (1 - dampening) * g[i];
+        g[i] = nesterov ? g[i] + momentum * x.a[i] : x.a[i];
+      }
+      x.p[i] -= lr * g[i];
+    }
+  };
+}
+TEST(Optim, SGD) {
+  check(sgd_rule(0.1, 0, 0, 0, false, false), optim::SGDOptions{.lr = 0.1}, optim::sgd_);
+  check(sgd_rule(0.1, 0.9, 0.3, 0.01, false, true), optim::SGDOptions{.lr = 0.1, .momentum = 0.9, .dampening = 0.3, .weight_decay = 0.01, .maximize = true}, optim::sgd_);
+  check(sgd_rule(0.1, 0.8, 0, 0.01, true, false), optim::SGDOptions{.lr = 0.1, .momentum = 0.8, .weight_decay = 0.01, .nesterov = true}, optim::sgd_);
+}
+
+Rule adam_rule(double lr, double beta1, double beta2, double eps, double decay, bool apart, bool amsgrad) {
+  return [=](Plain& x, std::vector<double> g) {
+    ++x.steps;
+    const double c1 = 1 - std::pow(beta1, x.steps), c2 = 1 - std::pow(beta2, x.steps);
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      if (apart) x.p[i] *= 1 - lr * decay;
+      else g[i] += decay * x.p[i];
+      x.a[i] += (1 - beta1) * (g[i] - x.a[i]);
+      x.b[i] = beta2 * x.b[i] + (1 - beta2) * g[i] * g[i];
+      x.c[i] = std::max(x.c[i], x.b[i]);
+      x.p[i] -= lr / c1 * x.a[i] / (std::sqrt(amsgrad ? x.c[i] : x.b[i]) / std::sqrt(c2) + eps);
+    }
+  };
+}
+TEST(Optim, Adam) {
+  check(adam_rule(0.01, 0.9, 0.999, 1e-8, 0, false, false), optim::AdamOptions{.lr = 0.01}, optim::adam_);
+  check(adam_rule(0.02, 0.8, 0.9, 1e-3, 0.1, false, true), optim::AdamOptions{.lr = 0.02, .beta1 = 0.8, .beta2 = 0.9, .eps = 1e-3, .weight_decay = 0.1, .amsgrad = true}, optim::adam_);
+}
+TEST(Optim, AdamW) {
+  auto adamw = [](const Tensors& p, const Tensors& g, const optim::AdamState& s, const optim::AdamOptions& o, SourceLoc) {
+    optim::adamw_(p, g, s, {.lr = o.lr, .beta1 = o.beta1, .beta2 = o.beta2, .eps = o.eps, .weight_decay = o.weight_decay});
+  };
+  check<optim::AdamState, optim::AdamOptions>(adam_rule(0.01, 0.9, 0.99, 1e-8, 0.1, true, false), {.lr = 0.01, .beta2 = 0.99, .weight_decay = 0.1}, adamw);
+}
+
+double root_mean_square(const std::vector<double>& v) {
+  double sum = 0;
+  for (const double x : v) sum += x * x;
+  return std::sqrt(sum / static_cast<double>(v.size()));
+}
+Rule adafactor_rule(double lr, double decay, double eps1, double d, double weight_decay) {
+  return [=](Plain& x, std::vector<double> g) {
+    const double forgets = std::pow(++x.steps, decay), alpha = std::max(1e-3, root_mean_square(x.p)) * std::min(lr, 1 / std::sqrt(x.steps));
+    for (double& p : x.p) p *= 1 - lr * weight_decay;
+    std::vector<double> update(g.size());
+    const std::size_t columns = x.columns, rows = columns ? g.size() / columns : 0;
+    if (columns) {
+      double mean = 0;
+      for (std::size_t r = 0; r < rows; ++r) {
+        double sum = 0;
+        for (std::size_t c = 0; c < columns; ++c) sum += g[r * columns + c] * g[r * columns + c];
+        x.a[r] += forgets * (sum / static_cast<double>(columns) - x.a[r]);
+        mean += x.a[r] / static_cast<double>(rows);
+      }
+      for (std::size_t c = 0; c < columns; ++c) {
+        double sum = 0;
+        for (std::size_t r = 0; r < rows; ++r) sum += g[r * columns + c] * g[r * columns + c];
+        x.b[c] += forgets * (sum / static_cast<double>(rows) - x.b[c]);
+      }
+      for (std::size_t i = 0; i < g.size(); ++i) update[i] = x.a[i / columns] * x.b[i % columns] / std::max(mean, eps1);
+    } else {
+      for (std::size_t i = 0; i < g.size(); ++i) update[i] = x.a[i] += forgets * (g[i] * g[i] - x.a[i]);
+    }
+    for (std::size_t i = 0; i < g.size(); ++i) update[i] = g[i] / std::sqrt(std::max(update[i], eps1 * eps1));
+    const double excess = std::max(1.0, root_mean_square(update) / d);
+    for (std::size_t i = 0; i < g.size(); ++i) x.p[i] -= alpha / excess * update[i];
+  };
+}
+TEST(Optim, Adafactor) { check(adafactor_rule(0.05, -0.7, 1e-4, 1, 0.1), optim::AdafactorOptions{.lr = 0.05, .beta2_decay = -0.7, .eps1 = 1e-4, .weight_decay = 0.1}, optim::adafactor_); }
+
+TEST(Optim, NumbersMayChangeWithoutACompilation) {
+  Tensor p = random({4, 3}).requires_grad_();
+  optim::AdamW optimizer({p}, {.lr = 1e-3});
+  for (int n = 1; n <= 6; ++n) {
+    optimizer.options.lr = 1e-3 / n;
+    optimizer.options.beta1 = 0.9 - 0.01 * n;
+    (p * p).sum().backward();
+    optimizer.step();
+    optimizer.zero_grad();
+    EXPECT_FALSE(p.grad().defined());
+    EXPECT_TRUE(p.requires_grad() && p.is_leaf());
+  }
+  EXPECT_EQ(optimizer.stats().compilations, 1) << optimizer.explain();
+  EXPECT_EQ(optimizer.stats().recordings_made, 1);
+  EXPECT_EQ(optimizer.stats().copied_bytes, 0);
+  EXPECT_EQ(optimizer.stats().eager_fallbacks, 0) << optimizer.stats().last_fallback_reason;
+}
+
+TEST(Optim, DisjointColumnBlocksOfOneParameter) {
+  const optim::AdafactorOptions options{.lr = 0.1};
+  auto blocks = [](const Tensor& w) { return Tensors{w.slice(1, 0, 2), w.slice(1, 2, 6), w.slice(1, 6, 7)}; };
+  auto step = [&](const Tensor& w, const Tensor& g, const optim::AdafactorState& s) { optim::adafactor_(blocks(w), blocks(g), s, options); };
+  auto of_blocks = [options](const Tensors& w, const Tensors& g, const optim::AdafactorState& s) { optim::adafactor_(w, g, s, options); };
+  const Tensor start = random({5, 7}), g = random({5, 7});
+  Tensor eager = start.clone();
+  const optim::AdafactorState own = optim::AdafactorState::of(blocks(eager), options);
+  // Views inside the function, and views that are its arguments.
+  auto inside = compile(step);
+  auto outside = compile(of_blocks);
+  Tensor a = start.clone(), b = start.clone();
+  const optim::AdafactorState state_a = optim::AdafactorState::of(blocks(a), options), state_b = optim::AdafactorState::of(blocks(b), options);
+  for (int n = 0; n < 3; ++n) {
+    step(eager, g, own);
+    inside(a, g, state_a);
+    outside(blocks(b), blocks(g), state_b);
+    EXPECT_TRUE(allclose(a, eager, 1e-12, 1e-12));
+    EXPECT_TRUE(allclose(b, eager, 1e-12, 1e-12));
+  }
+  EXPECT_FALSE(allclose(eager, start));
+  for (const Stats& s : {inside.stats(), outside.stats()}) {
+    EXPECT_EQ(s.compilations, 1);
+    EXPECT_EQ(s.copied_bytes, 0);
+    EXPECT_EQ(s.eager_fallbacks, 0) << s.last_fallback_reason;
+  }
+}
+
+TEST(Optim, AWholeTrainingStepIsOneFunction) {
+  auto step = [](const Tensors& params, const optim::AdamState& state, const optim::AdamWOptions& options, const Tensor& x, const Tensor& y) {
+    Tensors leaves;
+    for (const Tensor& p : params) leaves.push_back(p.detach().requires_grad_());
+    const Tensor loss = mse_loss(linear(linear(x, leaves[0]).tanh(), leaves[1], leaves[2]), y);
+    const Tensors grads = grad({loss}, leaves);
+    optim::clip_grad_norm_(grads, 1.0);
+    optim::adamw_(params, grads, state, options);
+    return loss.detach();
+  };
+  auto compiled = compile(step, {.name = "train"});
+  manual_seed(3);
+  Tensors a{random({8, 4}), random({1, 8}), random({1})}, b;
+  for (const Tensor& p : a) b.push_back(p.clone());
+  const optim::AdamState state_a = optim::AdamState::of(a), state_b = optim::AdamState::of(b);
+  const Tensor x = random({16, 4}), y = x.sum({1}, true);
+  double first = 0, last = 0;
+  for (int n = 0; n < 30; ++n) {
+    const optim::AdamWOptions options{.lr = 0.05 / (1 + 0.1 * n)};
+    last = step(a, state_a, options, x, y).item<double>();
+    EXPECT_NEAR(compiled(b, state_b, options, x, y).item<double>(), last, 1e-9);
+    if (n == 0) first = last;
+  }
+  EXPECT_LT(last, 0.1 * first);
+  EXPECT_EQ(compiled.stats().compilations, 1) << compiled.explain();
+  EXPECT_EQ(compiled.stats().copied_bytes, 0) << compiled.explain(Detail::Launches);
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.stats().last_fallback_reason;
+}
+
+TEST(Optim, ParametersWithoutGradientAreSkipped) {
+  Tensor p = random({3}).requires_grad_(), q = random({3}).requires_grad_();
+  const Tensor before = q.detach().clone();
+  optim::Adam optimizer({p, q}, {.lr = 0.1});
+  (p * 2).sum().backward();
+  optimizer.step();
+  EXPECT_TRUE(equal(q, before));
+  EXPECT_TRUE(equal(optimizer.state().step, tensor({1.0, 0.0}, {.dtype = kFloat64})));
+  optimizer.zero_grad();
+  optimizer.step();  // none at all
+  EXPECT_TRUE(equal(optimizer.state().step, tensor({1.0, 0.0}, {.dtype = kFloat64})));
+}
+
+TEST(Optim, StateGoesThroughAFile) {
+  const std::string path = testing::TempDir() + "/optim_state.safetensors";
+  Tensor p = random({3, 2}).requires_grad_(), q = random({2}).requires_grad_();
+  const Tensor g = random({3, 2}), h = random({2});
+  auto steps = [&](auto& optimizer, int n) {
+    for (; n > 0; --n) p.set_grad(g), q.set_grad(h), optimizer.step();
+  };
+  optim::SGD optimizer({p, q}, {.lr = 0.1, .momentum = 0.9, .dampening = 0.1});
+  steps(optimizer, 3);
+  save_safetensors(path, optimizer.state_dict());
+  const Tensor p3 = p.detach().clone(), q3 = q.detach().clone();
+  steps(optimizer, 2);
+  const Tensor p5 = p.detach().clone();
+  {
+    const NoGradScope off;
+    p.copy_(p3), q.copy_(q3);
+  }
+  optim::SGD other({p, q}, {.lr = 0.1, .momentum = 0.9, .dampening = 0.1});
+  const SafeTensors file = load_safetensors(path);
+  std::map<std::string, Tensor> all;
+  for (const std::string& name : file.names()) all.emplace(name, file.at(name));
+  EXPECT_EQ(all.size(), 3u);
+  other.load_state_dict(all);
+  steps(other, 2);
+  EXPECT_TRUE(equal(p, p5));
+  all.erase("momentum_buffer.1");
+  EXPECT_NE(message_of([&] { other.load_state_dict(all); }).find("has no 'momentum_buffer.1'"), std::string::npos);
+  all["momentum_buffer.1"] = random({3});
+  EXPECT_NE(message_of([&] { other.load_state_dict(all); }).find("'momentum_buffer.1' to load has other sizes"), std::string::npos);
+  std::remove(path.c_str());
+}
+
+TEST(Optim, ClippingByTheNormOfAll) {
+  Tensor a = tensor({3.0, 0.0}), b = tensor({4.0});
+  EXPECT_NEAR(optim::clip_grad_norm_({a, Tensor(), b}, 1.0).item<float>(), 5, 1e-6);
+  EXPECT_NEAR(a.to_vector<float>()[0], 0.6, 1e-5);
+  EXPECT_NEAR(b.item<float>(), 0.8, 1e-5);
+  optim::clip_grad_norm_({a, b}, 10.0);
+  EXPECT_NEAR(b.item<float>(), 0.8, 1e-5);
+}
+
+TEST(Optim, WhatIsWrongIsToldOnce) {
+  const Tensor p = random({3, 2});
+  const optim::AdamState state = optim::AdamState::of({p});
+  const Tensor before = p.clone();
+  auto expect = [&](const char* what, auto&& f) {
+    const std::string told = message_of(f);
+    EXPECT_NE(told.find(what), std::string::npos) << told;
+    EXPECT_TRUE(equal(p, before));
+    EXPECT_EQ(state.step.sum().item<double>(), 0);
+  };
+  expect("'grads' [0] has sizes [2, 3], the parameter wants [3, 2]", [&] { optim::adam_({p}, {random({2, 3})}, state); });
+  expect("1 parameters and 0 gradients", [&] { optim::adam_({p}, {}, state); });
+  expect("and there are 2 parameters", [&] { optim::adam_({p, p.clone()}, {p, p}, state); });
+  expect("'exp_avg' is of 0 tensors", [&] { optim::adam_({p}, {p}, {.step = state.step, .exp_avg = {}, .exp_avg_sq = state.exp_avg_sq, .max_exp_avg_sq = {}}); });
+  expect("'exp_avg_sq' [0] has sizes [4]", [&] { optim::adam_({p}, {p}, {.step = state.step, .exp_avg = state.exp_avg, .exp_avg_sq = {random({4})}, .max_exp_avg_sq = {}}); });
+  expect("'max_exp_avg_sq' is of 0 tensors, and there are 1 parameters (the state was made for other options)", [&] { optim::adam_({p}, {p}, state, {.amsgrad = true}); });
+  expect("'beta1' is 1, and must be below 1", [&] { optim::adam_({p}, {p}, state, {.beta1 = 1.0}); });
+  expect("'lr' is -1, and must be at least 0", [&] { optim::adam_({p}, {p}, state, {.lr = -1.0}); });
+  expect("'nesterov' wants a momentum", [&] { optim::sgd_({p}, {p}, optim::SGDState::of({p}), {.nesterov = true}); });
+  Tensor leaf = random({2}).requires_grad_();
+  expect("no parameters", [&] { optim::SGD({}); });
+  expect("parameter 1 is no leaf", [&] { optim::SGD({leaf, leaf * 2}); });
+  expect("parameters 0 and 1 are the same tensor", [&] { optim::SGD({leaf, leaf}); });
+  expect("(wanted a floating dtype)", [&] { optim::SGD({tensor({1, 2}, {.dtype = kInt64})}); });
+  // Told with the line of step().
+  optim::SGD optimizer({leaf}, {.lr = 0.1});
+  leaf.sum().backward();
+  optimizer.options.lr = -0.1;
+  expect("optim_test.cc", [&] { optimizer.step(); });
+}
+
+}  // namespace
+}  // namespace reprise::test
