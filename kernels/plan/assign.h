@@ -56,7 +56,8 @@ class Assign {
   void reads(Id item, ValueId v, bool in_loop);
   void reads(Id item, ValueId v) { reads(item, v, p_.items[item].kind == Kind::Fused || p_.items[item].kind == Kind::Copy); }
   void make_items(std::uint32_t n);
-  Id make_check(std::uint32_t n, ValueId index, int dim, ValueId of, bool wraps);
+  /// Of index values into a dim of `of`, in `checks`, unless all that may stand there are within it.
+  void make_check(std::uint32_t n, ValueId index, int dim, ValueId of, bool wraps, std::vector<Id>& checks);
   Id make_last(std::uint32_t n, const ScatterForm&, const std::vector<Id>& checks);
   /// Everything has its place: which writes at computed places are stores of loop kernels, and which their own kernels'.
   void settle_scatters();

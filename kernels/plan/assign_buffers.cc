@@ -9,6 +9,7 @@
 #include "kernels/loop/pointwise.h"
 #include "kernels/plan/assign.h"
 #include "kernels/plan/gather.h"
+#include "kernels/plan/index_bounds.h"
 #include "kernels/plan/places.h"
 #include "kernels/plan/scatter.h"
 #include "kernels/reference/reference.h"
@@ -114,11 +115,11 @@ void Assign::make_items(std::uint32_t n) {
   if (it.kind == Kind::Fused) it.made = node.results[0];
   if (it.kind == Kind::Fused && def.effects.may_fail) {
     const std::optional<GatherForm> form = gather_form(g_, node);
-    for (const GatherForm::Index& index : form->indices) checks.push_back(make_check(n, index.value, index.dim, form->table, form->wraps));
+    for (const GatherForm::Index& index : form->indices) make_check(n, index.value, index.dim, form->table, form->wraps, checks);
   }
   if (it.may_fail && !alone_ && !def.effects.exit && updates(node)) {
     if (const std::optional<PlaceIndices> places = place_indices(g_, node)) {
-      for (const PlaceIndices::Index& index : places->all) checks.push_back(make_check(n, index.value, index.dim, std::get<ValueId>(node.args[0]), places->wraps));
+      for (const PlaceIndices::Index& index : places->all) make_check(n, index.value, index.dim, std::get<ValueId>(node.args[0]), places->wraps, checks);
       it.may_fail = false;
       it.checked = true;
     }
@@ -154,22 +155,24 @@ void Assign::make_items(std::uint32_t n) {
   }
 }
 
-Id Assign::make_check(std::uint32_t n, ValueId index, int dim, ValueId of, bool wraps) {
+void Assign::make_check(std::uint32_t n, ValueId index, int dim, ValueId of, bool wraps, std::vector<Id>& checks) {
+  const Int extent = g_.meta(of).size(dim);
+  if (const std::optional<Int> bound = index_bound(g_, index); bound && (same_number(*bound, extent) || (!bound->is_symbolic() && !extent.is_symbolic() && bound->hint() <= extent.hint()))) return;
   for (std::size_t k = checks_.size(), tried = 0; k-- > 0 && tried < kMostAlike; ++tried) {
     const Item& c = p_.items[checks_[k]];
-    if (c.from == index && c.dim == dim && c.wraps == wraps && identical(c.extent, g_.meta(of).size(dim))) return checks_[k];
+    if (c.from == index && c.dim == dim && c.wraps == wraps && identical(c.extent, extent)) return checks.push_back(checks_[k]);
   }
   Item it = new_item(Kind::Check, static_cast<std::int32_t>(n));
   it.from = index;
   it.reads = {index};
   it.dim = dim;
-  it.extent = g_.meta(of).size(dim);
+  it.extent = extent;
   it.wraps = wraps;
   it.may_fail = true;
   const Id id = add_item(std::move(it));
   reads(id, index);
   checks_.push_back(id);
-  return id;
+  checks.push_back(id);
 }
 
 Id Assign::make_last(std::uint32_t n, const ScatterForm& form, const std::vector<Id>& checks) {

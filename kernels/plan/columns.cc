@@ -3,7 +3,7 @@
 namespace reprise::kernels {
 
 std::vector<const graph::OpColumnBase*> op_columns() {
-  return {&reference_kernels(), &host_kernels(), &host_launches(), &pointwise_formulas(), &folds(), &creation_formulas(), &gather_rules(), &join_rules(), &place_rules(), &product_forms(), &gpu_rules(), &captured_kernels()};
+  return {&reference_kernels(), &host_kernels(), &host_launches(), &pointwise_formulas(), &folds(), &creation_formulas(), &gather_rules(), &join_rules(), &place_rules(), &index_bound_rules(), &product_forms(), &gpu_rules(), &captured_kernels()};
 }
 
 std::string list_computed_by(graph::OpId id) {

@@ -103,6 +103,29 @@ TEST_F(CudaChecks, ArgumentsAreAsBeforeAndLaterCallsAreRight) {
   EXPECT_EQ(cache_on.to_vector<float>(), cache.to_vector<float>());
 }
 
+// Places in a dim that operators have found are within it: a call that looks up the token it has chosen waits for nothing.
+TEST_F(CudaChecks, PlacesThatWereFoundAreNotChecked) {
+  auto next = [](Tensor x, Tensor table) { return embedding(table, argmax(linear(x, table), -1)); };
+  auto best = [](Tensor x, Tensor table) { return embedding(table, topk(linear(x, table), 2).second.to(kInt64).unsqueeze(0)); };
+  auto drawn = [](Tensor x, Tensor table) { return index_select(table, 0, multinomial(softmax(linear(x, table), -1), 3, true).flatten()); };
+  auto other = [](Tensor x, Tensor table, Tensor rows) { return embedding(rows, argmax(linear(x, table), -1)); };
+  const Tensor x = rand({2, 4}), table = rand({9, 4});
+  auto expect = [&](auto body, auto... args) {
+    auto f = compile(body, {.name = "found"});
+    const Tensor got = f(args.to(d)...);
+    EXPECT_EQ(f.explain().find("embedding_check"), std::string::npos) << f.explain();
+    EXPECT_EQ(f.explain().find("index_select_check"), std::string::npos) << f.explain();
+    return got;
+  };
+  EXPECT_TRUE(allclose(expect(next, x, table).cpu(), next(x, table)));
+  EXPECT_TRUE(allclose(expect(best, x, table).cpu(), best(x, table)));
+  expect(drawn, x, table);
+  auto f = compile(other, {.name = "other"});
+  const Tensor long_rows = rand({9, 3});
+  EXPECT_TRUE(allclose(f(x.to(d), table.to(d), long_rows.to(d)).cpu(), other(x, table, long_rows)));
+  EXPECT_NE(f.explain().find("embedding_check"), std::string::npos) << "of another table\n" << f.explain();
+}
+
 TEST_F(CudaChecks, WritesOverAnArgumentAtBadIndices) {
   auto put = compile([](Tensor x, Tensor i) { x.scatter_(0, i, 7.0); }, {.name = "put"});
   Tensor x = rand({4, 2}).to(d);
