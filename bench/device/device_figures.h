@@ -30,6 +30,7 @@ inline constexpr std::int64_t kPastCaches = std::int64_t{512} << 20;
 
 void bandwidth(Setting&);            ///< fills in the rates
 void graphs(const Setting&);         ///< launch, update and instantiate cost at 1 to 5,000 nodes
+void long_rows(const Setting&);
 void fused_kernels(const Setting&);
 void products(const Setting&);
 void decode(const Setting&);         ///< Llama shapes, random bfloat16 weights

@@ -56,6 +56,15 @@ void fused_kernels(const Setting& s) {
   }
 }
 
+void long_rows(const Setting& s) {
+  const std::int64_t n = s.quick ? 16384 : 131072;
+  const Tensor x = random_on(s, {1, n}, kFloat32);
+  auto best = compile([](Tensor a) { return topk(a, 50, -1, true, true); }, {.name = "topk"});
+  s.report({"rows", "top-k of 131072, k = 50, f32", device_time(s, [&] { best(x); }) * 1e6, "us"});
+  auto sums = compile([](Tensor a) { return a.cumsum(-1); }, {.name = "cumsum"});
+  s.report({"rows", "cumsum of 131072, f32", device_time(s, [&] { sums(x); }) * 1e6, "us"});
+}
+
 // One row times a matrix takes less time than the host needs to start it, and small matrices stay in the caches. So a
 // row of the table is a chain of products, one graph, over different matrices; the name says one link of it.
 void products(const Setting& s) {

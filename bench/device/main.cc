@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
       std::printf("%s\n", df::account().dump(1).c_str());
       return 0;
     } else {
-      std::fprintf(stderr, "usage: reprise_device_figures [--quick] [--only GROUP] [--json FILE] | --account   (groups: kernels products decode sizes graphs micro)\n");
+      std::fprintf(stderr, "usage: reprise_device_figures [--quick] [--only GROUP] [--json FILE] | --account   (groups: kernels rows products decode sizes graphs micro)\n");
       return 2;
     }
   }
@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   struct Group { const char* name; void (*run)(const df::Setting&); };
-  for (const Group& g : {Group{"kernels", df::fused_kernels}, {"products", df::products}, {"decode", df::decode}, {"sizes", df::changing_sizes}, {"graphs", df::graphs}, {"micro", df::micro}}) {
+  for (const Group& g : {Group{"kernels", df::fused_kernels}, {"rows", df::long_rows}, {"products", df::products}, {"decode", df::decode}, {"sizes", df::changing_sizes}, {"graphs", df::graphs}, {"micro", df::micro}}) {
     if (!only.empty() && only != g.name) continue;
     std::fprintf(stderr, "measuring: %s\n", g.name);
     try {

@@ -37,6 +37,8 @@ constexpr int kArgReduceThreads = 256;
 /// Up to this many elements a warp has a row or a chunk, then a block.
 inline constexpr std::int64_t kArgReduceWarp = 1024;
 constexpr int kCumsumThreads = 256;
+/// What running sums are made in.
+constexpr DType cumsum_sum(DType t) { return is_floating(t) ? DType::Float64 : DType::Int64; }
 constexpr int kOrderThreads = 256;
 inline constexpr std::int64_t kOrderShared = 1024;  ///< entries that are ordered in shared memory
 constexpr bool order_is_wide(DType t) { return item_size(t) == 8; }
@@ -351,49 +353,64 @@ constexpr std::string_view name_of(ArgReduce::Step s) { return s == ArgReduce::S
 /// Running sums, of floats in Float64, each rounded once; of integers in Int64. A block has a row.
 struct Cumsum {
   static constexpr std::string_view kKind = "cumsum";
+  /// Whole: a block has a row. Totals: a block has a chunk of one, of which it gives the sum, as [rows, chunks] of cumsum_sum(to). Rest: it gives the running
+  /// sums of its chunk behind those of the chunks before it.
+  enum class Step : std::uint8_t { Whole, Totals, Rest };
   DType from, to;
   int row_dims;
-  REPRISE_DESCRIBE(from, to, row_dims)
+  Step step;
+  REPRISE_DESCRIBE(from, to, row_dims, step)
 
   template <class As>
   struct Args {
-    typename As::Number n;
+    typename As::Number n, chunks;
+    std::optional<typename As::Target> given;   ///< Totals
+    std::optional<typename As::Source> before;  ///< Rest
     std::vector<typename As::Number> row_sizes;
     Along<As, typename As::Source> x;
     Along<As, typename As::Target> out;
-    REPRISE_DESCRIBE(n, row_sizes, x, out)
+    REPRISE_DESCRIBE(n, chunks, given, before, row_sizes, x, out)
     void shape(const Cumsum& code) {
+      if (code.step == Step::Totals) given.emplace().dtype = cumsum_sum(code.to);
+      if (code.step == Step::Rest) before.emplace().dtype = cumsum_sum(code.to);
       row_sizes.resize(static_cast<std::size_t>(code.row_dims));
       x.shape(code.from, code.row_dims), out.shape(code.to, code.row_dims);
     }
   };
 };
+constexpr std::string_view name_of(Cumsum::Step s) { return s == Cumsum::Step::Whole ? "whole" : s == Cumsum::Step::Totals ? "totals" : "rest"; }
 
-/// The first k of every row in order, with their places; equals in order of place (kernels/reference/order.cc). A
-/// block has a row.
+/// The first k of every row in order, with their places; equals in order of place (kernels/reference/order.cc).
 struct Order {
   static constexpr std::string_view kKind = "order";
+  /// Whole: a block has a row. Chunks: it has a chunk of one, of k elements at least, and gives the chunk's first k as [rows, chunks, k], places in the row. Join: a
+  /// block has the first of a row's chunks, n of them in all; which places they are it `found`.
+  enum class Step : std::uint8_t { Whole, Chunks, Join };
   DType dtype;
   bool descending;
   int row_dims;
-  REPRISE_DESCRIBE(dtype, descending, row_dims)
+  Step step;
+  REPRISE_DESCRIBE(dtype, descending, row_dims, step)
 
   template <class As>
   struct Args {
-    typename As::Number n, k;
+    typename As::Number n, k, chunks;
+    std::optional<typename As::Source> found;  ///< Int64
     typename As::Number room;               ///< each row has twice so many elements of `keys` and `key_places`
     typename As::Target keys, key_places;   ///< Int64 where order_is_wide, else Int32; Int32
     std::vector<typename As::Number> row_sizes;
     Along<As, typename As::Source> x;
     Along<As, typename As::Target> values, places;  ///< places: Int64
-    REPRISE_DESCRIBE(n, k, room, keys, key_places, row_sizes, x, values, places)
+    REPRISE_DESCRIBE(n, k, chunks, found, room, keys, key_places, row_sizes, x, values, places)
     void shape(const Order& code) {
+      if (code.step == Step::Join) found.emplace().dtype = DType::Int64;
       keys.dtype = order_is_wide(code.dtype) ? DType::Int64 : DType::Int32, key_places.dtype = DType::Int32;
       row_sizes.resize(static_cast<std::size_t>(code.row_dims));
       x.shape(code.dtype, code.row_dims), values.shape(code.dtype, code.row_dims), places.shape(DType::Int64, code.row_dims);
     }
   };
 };
+constexpr std::string_view name_of(Order::Step s) { return s == Order::Step::Whole ? "whole" : s == Order::Step::Chunks ? "chunks" : "join"; }
 
 // ---- single elements; a thread has one, or several that are a block apart. Tensors have strides for a common list of sizes.
 

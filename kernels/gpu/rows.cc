@@ -45,17 +45,18 @@ std::uint32_t all_dims(int rank) { return (1u << rank) - 1; }
 /// Blocks for so many rows (or chunks) of this length.
 Int arg_blocks(Int rows, Int length) { return choose(where_at_most(length, kArgReduceWarp), blocks_for(rows, kArgReduceThreads / 32), rows); }
 
-/// How many chunks a row is searched in: several where few rows are long by the sizes at hand.
-std::int64_t arg_chunks(Int rows, Int n, SourceLoc where) {
-  constexpr std::int64_t kMostSplitRows = 64, kBlocks = 512, kChunk = 2048, kFewChunks = 4, kMostInOne = 1 << 18;
+/// How many chunks of `least` elements and more a row is taken in: several where few rows are long by the sizes at hand.
+std::int64_t chunks_of(Int rows, Int n, std::int64_t least, SourceLoc where, const char* why) {
+  constexpr std::int64_t kMostSplitRows = 64, kBlocks = 512, kFewChunks = 4, kMostInOne = 1 << 18;
   if (rows.hint() > kMostSplitRows) return 1;
-  if (n.hint() < kChunk * kFewChunks) {
+  if (n.hint() < least * kFewChunks) {
     // A call of very long rows is worth kernels of its own.
-    graph::require(detail::compare_le(n, kMostInOne, where), "rows that a block searches");
+    graph::require(detail::compare_le(n, std::max(kMostInOne, least * kFewChunks), where), why);
     return 1;
   }
-  return std::min(n.hint() / kChunk, kBlocks / std::max<std::int64_t>(1, rows.hint()));
+  return std::min(n.hint() / least, kBlocks / std::max<std::int64_t>(1, rows.hint()));
 }
+constexpr std::int64_t kChunk = 2048;
 
 GpuLaunches arg_reduce(const GpuContext& cx, bool least) {
   const Operand &in = cx.operands[0], &result = cx.operands[1];
@@ -73,7 +74,7 @@ GpuLaunches arg_reduce(const GpuContext& cx, bool least) {
   }
   GpuWalkDims rows(x.sizes, {x.strides, to}, all_dims(x.dim()) & ~reduced), inner(x.sizes, {x.strides}, reduced);
   const Int n = inner.count();
-  const std::int64_t chunks = arg_chunks(rows.count(), n, cx.node.info.loc);
+  const std::int64_t chunks = chunks_of(rows.count(), n, kChunk, cx.node.info.loc, "rows that a block searches");
   using Step = gpu::ArgReduce::Step;
   auto launch = [&](Step step, std::uint32_t to, Int to_offset) {
     LaunchOf l(gpu::ArgReduce{in.dtype, least, rows.dims(), inner.dims(), step});
@@ -96,48 +97,89 @@ GpuLaunches arg_reduce(const GpuContext& cx, bool least) {
   return made;
 }
 
+/// Running sums and orders, with their operands as rows and what lies along `dim`.
+struct CumsumRows {
+  Layout x, out;
+  GpuWalkDims rows;
+  Int n;
+  CumsumRows(const Operand& in, const Operand& result, int along)
+      : x(at_least_1d(in.layout)), out(at_least_1d(result.layout)), rows(x.sizes, {x.strides, out.strides}, all_dims(x.dim()) & ~(1u << along)), n(x.sizes[along]), dim(along) {}
+  LaunchOf<gpu::Cumsum> launch(const Operand& in, const Operand& result, gpu::Cumsum::Step step, Int chunks) const {
+    LaunchOf l(gpu::Cumsum{in.dtype, result.dtype, rows.dims(), step});
+    l->n = n, l->chunks = chunks, l->row_sizes = rows.sizes_told();
+    l->x = {.buffer = in, .offset = x.offset, .step = x.strides[dim], .rows = rows.strides_told(0)};
+    l->out = {.buffer = result, .offset = out.offset, .step = out.strides[dim], .rows = rows.strides_told(1)};
+    return l;
+  }
+  int dim;
+};
+
 GpuLaunches cumsum(const GpuContext& cx) {
+  using Step = gpu::Cumsum::Step;
   const Operand &x = cx.operands[0], &out = cx.operands[1];
-  return std::vector<GpuLaunch>{cumsum_launch(x, out, dim_of(cx.node.args[1], at_least_1d(x.layout).dim()))};
+  const CumsumRows r(x, out, dim_of(cx.node.args[1], at_least_1d(x.layout).dim()));
+  const Int rows = r.rows.count();
+  const std::int64_t chunks = chunks_of(rows, r.n, 2 * kChunk, cx.node.info.loc, "rows that a block sums");
+  if (chunks == 1) return std::vector<GpuLaunch>{r.launch(x, out, Step::Whole, 1).in(rows * where_more(r.n, 0))};
+  const std::uint32_t sums = cx.scratch(cumsum_sum(out.dtype), rows * chunks * item_size(cumsum_sum(out.dtype)));
+  LaunchOf totals = r.launch(x, out, Step::Totals, chunks), rest = r.launch(x, out, Step::Rest, chunks);
+  totals->given = sums, rest->before = sums;
+  return std::vector<GpuLaunch>{totals.in(rows * chunks), rest.in(rows * chunks)};
 }
 
+struct OrderRows {
+  const GpuContext& cx;
+  const Operand &in, &v, &p;
+  int dim;
+  bool descending;
+  Layout x = at_least_1d(in.layout), values = at_least_1d(v.layout), places = at_least_1d(p.layout);
+  GpuWalkDims rows{x.sizes, {x.strides, values.strides, places.strides}, all_dims(x.dim()) & ~(1u << dim)};
+
+  /// In so many blocks, which have n elements each, and no more than `most`.
+  LaunchOf<gpu::Order> launch(gpu::Order::Step step, Int n, Int most, Int k, Int chunks, Int blocks) const {
+    const bool wide = order_is_wide(in.dtype), shared = !wide && (known_at_most(most, kOrderShared) || known_at_most(k, kOrderShared));
+    const Int room = shared ? Int(0) : Int::max(k, Int::min(most, kOrderShared)), all = Int::max(1, blocks * room * 2);
+    LaunchOf l(gpu::Order{in.dtype, descending, rows.dims(), step});
+    l->n = n, l->k = k, l->chunks = chunks, l->room = room;
+    l->keys = cx.scratch(wide ? DType::Int64 : DType::Int32, all * (wide ? 8 : 4)), l->key_places = cx.scratch(DType::Int32, all * 4);
+    l->row_sizes = rows.sizes_told();
+    l->x = {.buffer = in, .offset = x.offset, .step = x.strides[dim], .rows = rows.strides_told(0)};
+    l->values = {.buffer = v, .offset = values.offset, .step = values.strides[dim], .rows = rows.strides_told(1)};
+    l->places = {.buffer = p, .offset = places.offset, .step = places.strides[dim], .rows = rows.strides_told(2)};
+    return l;
+  }
+};
+
+/// Few of long rows: the first of each chunk, and of these the first. In each chunk are at least k elements in all calls that the guards admit.
 GpuLaunches order(const GpuContext& cx, const graph::NodeArg& dim_arg, bool descending) {
-  const Operand &x = cx.operands[0], &values = cx.operands[1];
+  using Step = gpu::Order::Step;
+  const Operand &x = cx.operands[0], &v = cx.operands[1], &p = cx.operands[2];
   const int dim = dim_of(dim_arg, at_least_1d(x.layout).dim());
-  return std::vector<GpuLaunch>{
-      order_launch(cx, x, values, cx.operands[2], dim, at_least_1d(values.layout).sizes[dim], descending)};
+  const OrderRows r{cx, x, v, p, dim, descending};
+  const Int n = r.x.sizes[dim], k = r.values.sizes[dim], rows = r.rows.count();
+  const std::int64_t chunks = k.hint() > kOrderShared ? 1 : chunks_of(rows, n, std::max(kChunk, 4 * k.hint()), cx.node.info.loc, "rows that a block orders");
+  if (chunks == 1 || !graph::require(detail::compare_le(k * chunks, n, cx.node.info.loc), "rows in chunks of k elements at least"))
+    return std::vector<GpuLaunch>{order_launch(cx, x, v, p, dim, k, descending)};
+  const Int found = rows * chunks * k;
+  const std::uint32_t values = cx.scratch(x.dtype, Int::max(1, found) * item_size(x.dtype)), places = cx.scratch(DType::Int64, Int::max(1, found) * item_size(DType::Int64));
+  LaunchOf first = r.launch(Step::Chunks, n, blocks_for(n, chunks), k, chunks, rows * chunks), join = r.launch(Step::Join, k * chunks, k * chunks, k, 1, rows);
+  first->values.buffer = values, first->places.buffer = places;
+  join->x.buffer = values, join->found = places;
+  return std::vector<GpuLaunch>{first.in(rows * chunks * where_more(k, 0)), join.in(rows * where_more(k, 0))};
 }
 
 }  // namespace
 
 GpuLaunch cumsum_launch(const Operand& in, const Operand& result, int dim, Int where) {
-  Layout x = at_least_1d(in.layout), out = at_least_1d(result.layout);
-  GpuWalkDims rows(x.sizes, {x.strides, out.strides}, all_dims(x.dim()) & ~(1u << dim));
-  LaunchOf l(gpu::Cumsum{in.dtype, result.dtype, rows.dims()});
-  const Int n = x.sizes[dim];
-  l->n = n, l->row_sizes = rows.sizes_told();
-  l->x = {.buffer = in, .offset = x.offset, .step = x.strides[dim], .rows = rows.strides_told(0)};
-  l->out = {.buffer = result, .offset = out.offset, .step = out.strides[dim], .rows = rows.strides_told(1)};
-  return l.in(rows.count() * where_more(n, 0) * where);
+  const CumsumRows r(in, result, dim);
+  return r.launch(in, result, gpu::Cumsum::Step::Whole, 1).in(r.rows.count() * where_more(r.n, 0) * where);
 }
 
 GpuLaunch order_launch(const GpuContext& cx, const Operand& in, const Operand& v, const Operand& p, int dim, Int k,
                         bool descending) {
-  Layout x = at_least_1d(in.layout), values = at_least_1d(v.layout), places = at_least_1d(p.layout);
-  GpuWalkDims rows(x.sizes, {x.strides, values.strides, places.strides}, all_dims(x.dim()) & ~(1u << dim));
-  Int n = x.sizes[dim];
-  bool wide = order_is_wide(in.dtype);
-  bool shared = !wide && (known_at_most(n, kOrderShared) || known_at_most(k, kOrderShared));
-  Int room = shared ? Int(0) : Int::max(k, Int::min(n, kOrderShared)), all = Int::max(1, rows.count() * room * 2);
-  std::uint32_t keys = cx.scratch(wide ? DType::Int64 : DType::Int32, all * (wide ? 8 : 4)),
-                key_places = cx.scratch(DType::Int32, all * 4);
-  LaunchOf l(gpu::Order{in.dtype, descending, rows.dims()});
-  l->n = n, l->k = k, l->room = room, l->keys = keys, l->key_places = key_places;
-  l->row_sizes = rows.sizes_told();
-  l->x = {.buffer = in, .offset = x.offset, .step = x.strides[dim], .rows = rows.strides_told(0)};
-  l->values = {.buffer = v, .offset = values.offset, .step = values.strides[dim], .rows = rows.strides_told(1)};
-  l->places = {.buffer = p, .offset = places.offset, .step = places.strides[dim], .rows = rows.strides_told(2)};
-  return l.in(rows.count() * where_more(k, 0));
+  const OrderRows r{cx, in, v, p, dim, descending};
+  const Int n = r.x.sizes[dim], rows = r.rows.count();
+  return r.launch(gpu::Order::Step::Whole, n, n, k, 1, rows).in(rows * where_more(k, 0));
 }
 
 GpuLaunches gpu_argmax(const GpuContext& cx, std::vector<Launch>&) { return arg_reduce(cx, false); }

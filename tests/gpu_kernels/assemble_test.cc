@@ -79,11 +79,11 @@ TEST(GpuAssemble, Rows) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Float64, DType::Int64, DType::UInt8, DType::Bool}) {
     for (Step step : {Step::Whole, Step::Chunks, Step::Join})
       if (t != DType::Bool) expect_assembles(gpu::ArgReduce{t, false, 1, 1, step});
-    expect_assembles(gpu::Cumsum{t, is_floating(t) ? t : DType::Int64, 1});
-    expect_assembles(gpu::Order{t, true, 1});
+    for (auto step : {gpu::Cumsum::Step::Whole, gpu::Cumsum::Step::Totals, gpu::Cumsum::Step::Rest}) expect_assembles(gpu::Cumsum{t, is_floating(t) ? t : DType::Int64, 1, step});
+    for (auto step : {gpu::Order::Step::Whole, gpu::Order::Step::Chunks, gpu::Order::Step::Join}) expect_assembles(gpu::Order{t, true, 1, step});
   }
   for (Step step : {Step::Whole, Step::Chunks, Step::Join}) expect_assembles(gpu::ArgReduce{DType::Float32, true, 2, 3, step});
-  expect_assembles(gpu::Order{DType::Float32, false, 3});
+  expect_assembles(gpu::Order{DType::Float32, false, 3, gpu::Order::Step::Whole});
 }
 
 TEST(GpuAssemble, Elements) {

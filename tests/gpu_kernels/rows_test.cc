@@ -137,6 +137,33 @@ TEST_F(GpuRows, TopkOfLongRows) {
   expect_close(r, 0, 0, "equal elements");
 }
 
+// Few long rows are ordered in chunks, of which the first are. Most values are equal, so that equals of one chunk come before those of the next.
+TEST_F(GpuRows, TopkOfVeryLongRows) {
+  for (DType t : {DType::Float32, DType::BFloat16, DType::Float64})
+    for (const auto& [length, k] : {std::pair<std::int64_t, std::int64_t>{8192, 1}, {10001, 50}, {12000, 700}})
+      for (const bool most : {true, false}) {
+        NodeResults r = run(OpId::topk, {NodeArg(Int(k)), NodeArg(Int(-1)), most, true}, values(t, {3, length}));
+        EXPECT_EQ(r.launched.size(), 2u);
+        expect_close(r, 0, 0, text(t, {3, length}) + " topk " + std::to_string(k));
+        if (HasFatalFailure()) return;
+      }
+  NodeResults many = run(OpId::topk, {NodeArg(Int(2)), NodeArg(Int(-1)), true, true}, values(DType::Float32, {65, 8192}));
+  EXPECT_EQ(many.launched.size(), 1u) << "rows enough for all blocks";
+  expect_close(many, 0, 0, "many rows");
+}
+
+TEST_F(GpuRows, CumsumOfVeryLongRows) {
+  special = false;
+  for (DType t : {DType::Float32, DType::BFloat16, DType::Int64, DType::Bool})
+    for (std::int64_t length : {16384, 20001}) {
+      NodeResults r = run(OpId::cumsum, {NodeArg(Int(1)), NodeArg()}, values(t, {3, length}));
+      EXPECT_EQ(r.launched.size(), 2u);
+      // Of signed numbers, which cancel: as close as the host's sums are to exact ones.
+      expect_close(r, t == DType::BFloat16 ? 4e-3 : is_floating(t) ? 1e-6 : 0, 1e-6, text(t, {3, length}));
+      if (HasFatalFailure()) return;
+    }
+}
+
 // The categories that the host draws: the sums differ in their last bits only.
 TEST_F(GpuRows, DrawsByWeight) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Float16, DType::Float64})

@@ -1,4 +1,4 @@
-// topk and sort. A block of 256 threads has a row. Elements become unsigned keys that ascend in the wanted order; an
+// topk and sort. A block of 256 threads has a row, or the first elements of a row's chunks, which blocks have found before. Elements become unsigned keys that ascend in the wanted order; an
 // entry is a key with its place.
 //
 //   1. Of a long row the k first are selected: the k-th key is found by its digits, most significant first, from
@@ -21,21 +21,32 @@ constexpr DType kPlace = DType::Int32;
 
 class OrderCode {
  public:
+  using Step = gpu::Order::Step;
   OrderCode(GpuModule& module, const gpu::Order& code)
       : t(code.dtype),
         wide(kernels::order_is_wide(t)),
         key_type(wide ? DType::Int64 : DType::Int32),
         bits(wide ? 64 : 32),
         descending(code.descending),
+        step(code.step),
         in(gpu::shaped<InCode>(code)),
         g(module, in, kThreads) {
     n = in.n, k = in.k, room = in.room;
-    Vs at = offsets(in.row_sizes, {&in.x.rows, &in.values.rows, &in.places.rows}, g.block_id);
-    x = g.at(t, in.x.buffer, in.x.offset + at[0]);
+    V row = g.block_id;
+    if (step == Step::Chunks) {
+      row = g.block_id / in.chunks;
+      V chunk = g.block_id - row * in.chunks;
+      begin = n * chunk / in.chunks;
+      n = n * (chunk + 1) / in.chunks - begin;
+    }
+    Vs at = offsets(in.row_sizes, {&in.x.rows, &in.values.rows, &in.places.rows}, row);
+    x = g.at(t, in.x.buffer, step == Step::Join ? g.block_id * n : in.x.offset + at[0]);
+    if (step == Step::Chunks) x = g.at(t, x, begin * in.x.step);
+    if (step == Step::Join) found_places = g.at(DType::Int64, *in.found, g.block_id * n);
     keys = g.at(key_type, in.keys, g.block_id * room * 2);
     places = g.at(kPlace, in.key_places, g.block_id * room * 2);
-    values = g.at(t, in.values.buffer, in.values.offset + at[1]);
-    out_places = g.at(DType::Int64, in.places.buffer, in.places.offset + at[2]);
+    values = g.at(t, in.values.buffer, step == Step::Chunks ? g.block_id * k : in.values.offset + at[1]);
+    out_places = g.at(DType::Int64, in.places.buffer, step == Step::Chunks ? g.block_id * k : in.places.offset + at[2]);
     histogram = g.shared(DType::Int32, kDigits);
     counts = g.shared(DType::Int32, kWarps * kDigits);
     found = g.shared(DType::Int64, 4);
@@ -69,7 +80,7 @@ class OrderCode {
   V unsigned_less(V a, V c) { return g.wrap(g.b.CreateICmpULT(a.v, c.as(a.v->getType()))); }
 
   V key_at(V i) {
-    V v = order_key(g, t, g.read(t, x, i * in.x.step));
+    V v = order_key(g, t, element(i));
     v = v ^ g.wrap(llvm::ConstantInt::get(v.v->getType(), llvm::APInt::getSignMask(static_cast<unsigned>(bits))));
     return descending ? v ^ -1 : v;
   }
@@ -84,9 +95,13 @@ class OrderCode {
         in_shared, [&] { g.write(DType::Int64, entries, position, entry(key, place)); }, to_scratch);
   }
   void result(V i, V place) {
-    g.write(t, values, i * in.values.step, g.read(t, x, place * in.x.step));
-    g.write(DType::Int64, out_places, i * in.places.step, place);
+    const bool compact = step == Step::Chunks;
+    g.write(t, values, compact ? i : i * in.values.step, element(place));
+    if (step == Step::Chunks) place = begin + place;
+    if (step == Step::Join) place = g.read(DType::Int64, found_places, place);
+    g.write(DType::Int64, out_places, compact ? i : i * in.places.step, place);
   }
+  V element(V i) { return g.read(t, x, step == Step::Join ? i : i * in.x.step); }
 
   V digit(V key, V shift) {
     V d = key >> (wide ? g.i64(shift) : shift);
@@ -262,10 +277,12 @@ class OrderCode {
   DType key_type;
   int bits;
   bool descending;
+  Step step;
   gpu::Order::Args<InCode> in;
   GpuCode g;
   V n, k, room, x, keys, places, values, out_places, histogram, counts, found,
       entries, in_shared;
+  V begin, found_places;  // Chunks: of the chunk; Join
 };
 
 }  // namespace

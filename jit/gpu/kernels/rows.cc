@@ -81,35 +81,71 @@ void emit(GpuModule& module, const gpu::ArgReduce& code) {
   g.finish();
 }
 
-// A block has a row, in chunks of 4 elements a thread: sums within a thread, over lanes (Hillis and Steele), over
-// warps, and what came before the chunk.
+// A block has a row or a chunk of one, in turns of 4 elements a thread: sums within a thread, over lanes (Hillis and Steele), over
+// warps, and what came before the turn.
 void emit(GpuModule& module, const gpu::Cumsum& code) {
+  using Step = gpu::Cumsum::Step;
   constexpr int kThreads = kernels::kCumsumThreads, kWarps = kThreads / kWarp, kEach = 4;
   const DType from = code.from, to = code.to;
-  const DType sum = is_floating(to) ? DType::Float64 : DType::Int64;
+  const DType sum = kernels::cumsum_sum(to);
   auto in = gpu::shaped<InCode>(code);
   GpuCode g(module, in, kThreads);
-  V n = in.n, px = g.at(from, in.x.buffer, in.x.offset), pout = g.at(to, in.out.buffer, in.out.offset);
-  Vs at = offsets(in.row_sizes, {&in.x.rows, &in.out.rows}, g.block_id);
+  V n = in.n, row = g.block_id, begin = g.i64(0), end = n, chunk = g.i64(0);
+  if (code.step != Step::Whole) {
+    row = g.block_id / in.chunks, chunk = g.block_id - row * in.chunks;
+    begin = n * chunk / in.chunks, end = n * (chunk + 1) / in.chunks;
+  }
+  V px = g.at(from, in.x.buffer, in.x.offset), pout = g.at(to, in.out.buffer, in.out.offset);
+  Vs at = offsets(in.row_sizes, {&in.x.rows, &in.out.rows}, row);
   V x = g.at(from, px, at[0]), out = g.at(to, pout, at[1]);
   V totals = g.shared(sum, kWarps);
+  auto element = [&](V i) {
+    V v = g.read(from, x, g.min(i, end - 1) * in.x.step);
+    return g.select(i < end, g.convert(to, sum, g.convert(from, to, v)), 0);
+  };
+  auto over_lanes = [&](V v) {
+    for (int step = 1; step < kWarp; step *= 2) {
+      V below = g.from_below(v, step);
+      v = g.select(g.lane_id >= step, v + below, v);
+    }
+    return v;
+  };
+  /// Of a value of each thread; all threads come here.
+  auto over_block = [&](V v) {
+    V lanes = over_lanes(v);
+    g.when(g.lane_id == kWarp - 1, [&] { g.write(sum, totals, g.warp_id, lanes); });
+    g.barrier();
+    V all = g.read(sum, totals, 0);
+    for (int w = 1; w < kWarps; ++w) all = all + g.read(sum, totals, w);
+    g.barrier();
+    return all;
+  };
+  if (code.step == Step::Totals) {
+    Var mine = g.var(sum, 0);
+    g.loop(begin + g.i64(g.tid), end, kThreads * kEach, [&](V first) {
+      Vs values;
+      for (int i = 0; i < kEach; ++i) values.push_back(element(first + i * kThreads));
+      for (const V& v : values) mine = mine + v;
+    });
+    V all = over_block(mine);
+    g.when(g.tid == 0, [&] { g.write(sum, *in.given, g.block_id, all); });
+    return g.finish();
+  }
   Var before = g.var(sum, 0);
-  g.loop(g.i64(0), n, kThreads * kEach, [&](V chunk) {
-    V first = chunk + g.i64(g.tid * kEach);
+  if (code.step == Step::Rest) {
+    V first = row * in.chunks;
+    g.loop(g.i64(g.tid), chunk, kThreads, [&](V i) { before = before + g.read(sum, *in.before, first + i); });
+    before = over_block(before);
+  }
+  g.loop(begin, end, kThreads * kEach, [&](V turn) {
+    V first = turn + g.i64(g.tid * kEach);
     Vs own;
     V running = g.constant(sum, 0);
     for (int i = 0; i < kEach; ++i) {
-      V there = first + i < n;
-      V v = g.read(from, x, g.min(first + i, n - 1) * in.x.step);
-      v = g.convert(to, sum, g.convert(from, to, v));
-      running = running + g.select(there, v, 0);
+      running = running + element(first + i);
       own.push_back(running);
     }
-    V lanes = running;
-    for (int step = 1; step < kWarp; step *= 2) {
-      V below = g.from_below(lanes, step);
-      lanes = g.select(g.lane_id >= step, lanes + below, lanes);
-    }
+    V lanes = over_lanes(running);
     g.when(g.lane_id == kWarp - 1, [&] { g.write(sum, totals, g.warp_id, lanes); });
     g.barrier();
     V start = before, all = before;
@@ -122,7 +158,7 @@ void emit(GpuModule& module, const gpu::Cumsum& code) {
     V below = g.from_below(lanes, 1);
     start = g.select(g.lane_id > 0, start + below, start);
     for (int i = 0; i < kEach; ++i)
-      g.when(first + i < n, [&] {
+      g.when(first + i < end, [&] {
         g.write(to, out, (first + i) * in.out.step, g.convert(sum, to, start + own[static_cast<std::size_t>(i)]));
       });
     g.barrier();
