@@ -27,6 +27,7 @@ GPUS = {
 REGISTERS, SHARED, THREADS, BLOCKS = 65536, 227 << 10, 2048, 32  # of a multiprocessor of sm_90 (CUDA's programming guide)
 ISSUE = 0.70          # part of the four schedulers' slots that straight code fills: an assumption
 LATENCY = 0.65e-6     # s, of a load of global memory under load: published microbenchmarks say 0.5 to 0.8
+L2, L1, MEET = 0.30e-6, 0.05e-6, 0.04e-6  # s, of a load that the second or first cache has, with what is done of it; of a barrier of 256 threads: published latencies
 EXPOSED = 0.25        # part of the shorter of memory and instructions that is not hidden behind the longer: an assumption
 NODE_GAP = 1.3e-6     # s between dependent nodes of a graph: published for H100
 RAMP = 2.0e-6         # s until a kernel's loads flow, and for its last blocks: an assumption
@@ -47,10 +48,13 @@ class Kernel:
         words = line.split(None, 11)
         (self.regs, _, self.shared, self.threads, self.load, self.store, self.flight, self.tensor, self.mufu, self.copies, self.instr) = map(int, words[:11])
         rest = words[11].split()
-        self.turns, self.tensor_turns = [], []
-        while rest and (m := re.fullmatch(r"(\d+)/(\d+)\+(\d+)@(\d+)|(\d+)\*(\d+)\^(\d+)", rest[0])):
-            numbers = [int(x) for x in m.groups() if x is not None]
-            (self.turns if len(numbers) == 4 else self.tensor_turns).append(tuple(numbers))
+        self.turns, self.tensor_turns, self.straight = [], [], None
+        while rest and (m := re.fullmatch(r"(=?)(\d+)/(\d+)\+(\d+)@(\d+)|(\d+)\*(\d+)\^(\d+)", rest[0])):
+            numbers = tuple(int(x) for x in m.groups()[1:] if x is not None)
+            if m.group(1):
+                self.straight = numbers
+            else:
+                (self.turns if len(numbers) == 4 else self.tensor_turns).append(numbers)
             rest.pop(0)
         if rest and rest[0] == "-":
             rest.pop(0)
@@ -62,7 +66,9 @@ class Kernel:
         return max(1, min(REGISTERS // (per_warp * self.threads // 32), SHARED // (self.shared + 1024), THREADS // self.threads, BLOCKS))
 
     def passes(self):
-        """Turns of the vector path, without the tails of loops that take several at a time."""
+        """Turns of the vector path, without the tails of loops that take several at a time; of rows that stay in registers, all that is done of one."""
+        if self.straight:
+            return [self.straight]
         out = []
         for t in self.turns:
             if t[3] != self.load:
@@ -118,8 +124,8 @@ class Model:
                 k = find(self.table, f"{kernel} {LONG[t]}:")
                 best = self.read if reads else self.copy
                 instructions = k.instructions_per_byte(inputs, outputs) * moved
-                # Column sums: a block for 32 vectors of columns; chunks of rows are several launches' (about two blocks a multiprocessor).
-                flying = self.in_flight_rate(k, blocks=2 * self.g["sms"] if reads else None, flight=k.flight)
+                # Column sums: a block for a line of the cache of each row, in chunks of rows (kernels/gpu/split_reduction.cc: 512 blocks).
+                flying = self.in_flight_rate(k, blocks=512 if reads else None, flight=k.flight)
                 times = {"bytes": tensors * moved / best, "instructions": instructions / self.issue, "loads under way": tensors * moved / flying}
                 why = max(times, key=times.get)
                 shorter = min(times["instructions"], max(times["bytes"], times["loads under way"]))
@@ -151,6 +157,25 @@ class Model:
                 size = n * depth * SIZE[t]
                 seconds = size / self.dot_rate(dot, n, depth) + RAMP + NODE_GAP
                 self.row("products", f"{name} {t}", size / seconds / 1e9, "GB/s", "bytes and a node's ramp", size / seconds / self.read, "read")
+
+    def long_rows(self):
+        """One row of 131072: the first 50, and running sums. Blocks of 256 threads have chunks; what a row is ordered by is 32 bits."""
+        n, k, threads = 131072, 50, 256
+
+        def select(elements, far):
+            """Four digits are counted, then what is kept is found and ordered in shared memory (jit/gpu/kernels/order.cc)."""
+            turns = -(-elements // threads)
+            digits = turns * far + 3 * turns * L1 + 4 * 6 * MEET
+            keep = turns * (L1 + 4 * MEET)
+            return digits + keep + 21 * (2 * L1 + MEET)
+
+        chunks = n // 2048
+        seconds = select(n // chunks, LATENCY) + select(chunks * k, L2) + 2 * NODE_GAP + 2 * RAMP
+        self.row("rows", "top-k of 131072, k = 50, f32", seconds * 1e6, "us", f"{chunks} chunks, then their first {k}")
+        each = n // (n // 4096)
+        turns = -(-each // (4 * threads))
+        seconds = turns * LATENCY + 2 * MEET + turns * (L2 + 3 * MEET) + 2 * MEET + L2 + 2 * NODE_GAP + 2 * RAMP
+        self.row("rows", "cumsum of 131072, f32", seconds * 1e6, "us", f"{n // each} chunks, twice")
 
     def decode(self):
         dot = find(self.table, "product_dot(dtype=bf16, m=1, bias=0")
@@ -208,7 +233,7 @@ class Model:
     def all(self):
         self.row("bandwidth", "copy, read and written", self.copy / 1e9, "GB/s", "data sheet")
         self.row("bandwidth", "sum of all", self.read / 1e9, "GB/s", "data sheet")
-        self.fused(), self.products(), self.attention(), self.decode(), self.graphs()
+        self.fused(), self.long_rows(), self.products(), self.attention(), self.decode(), self.graphs()
         return self.rows
 
 

@@ -236,6 +236,7 @@ Value* MathEmitter::i0(Value* x) {
 
 /// e^x for x in [-20, 0.5], where 2^n is a float: 1 + e^r * 2^n by an addition to the exponent.
 Value* MathEmitter::scale_exp_of_negative(Value* x) {
+  if (e.cx.host.approximates) return exp_approximate(x);
   const Split s = exp_split(x);
   Value* power =
       e.floats(b.CreateShl(b.CreateAdd(b.CreateFPToSI(s.n, e.like(x, b.getInt32Ty())), e.integer(e.bits(x), 127)), 23));

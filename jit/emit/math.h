@@ -52,6 +52,7 @@ class MathEmitter {
   Value* scale_by(Value* p, Value* whole);  ///< the same for an integer n
   /// 2^(x * factor + offset) by a processor's approximation of 2^x (math_approximate.cc).
   Value* exp2_approximate(Value* x, double factor, int offset);
+  Value* exp_approximate(Value* x);         ///< the same of e^x, right to 2^-21 for x in [-20, 1]
   Value* quotient_of(Value* a, Value* d);  ///< a / d where neither it nor 1 / d comes near the ends of the range
   Split exp_split(Value* x);
   Value* half_expm1(Value* x);

@@ -23,6 +23,10 @@ Value* MathEmitter::exp2_approximate(Value* x, double factor, int offset) {
   return scale_by(p, whole);
 }
 
+Value* MathEmitter::exp_approximate(Value* x) {
+  return b.CreateIntrinsic(Intrinsic::nvvm_ex2_approx_ftz_f, {}, {b.CreateFMul(x, c(x, 1.44269504088896340736))});
+}
+
 Value* MathEmitter::quotient_of(Value* a, Value* d) {
   if (!e.cx.host.approximates) return b.CreateFDiv(a, d);
   Value* inverse = b.CreateIntrinsic(Intrinsic::nvvm_rcp_approx_ftz_f, {}, {d});

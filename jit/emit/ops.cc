@@ -92,12 +92,14 @@ Value* Emitter::float_op(ScalarOp o, DType t, Value* a, Value* c, Value* d) {
       return b.CreateFDiv(a, c);
     case ScalarOp::TruncDiv:
       return call(Intrinsic::trunc, b.CreateFDiv(a, c));
-    // The select is one max instruction, which returns c when either is NaN; then a NaN in a wins.
+    // The select is one max instruction, which returns c when either is NaN; then a NaN in a wins. A GPU joins both comparisons instead.
     case ScalarOp::Max:
       if (is_bound(c)) return b.CreateSelect(b.CreateFCmpOGT(c, a), c, a);
+      if (cx.host.approximates) return b.CreateSelect(b.CreateOr(b.CreateFCmpUNO(a, a), b.CreateFCmpOGT(a, c)), a, c);
       return b.CreateSelect(b.CreateFCmpUNO(a, a), a, b.CreateSelect(b.CreateFCmpOGT(a, c), a, c));
     case ScalarOp::Min:
       if (is_bound(c)) return b.CreateSelect(b.CreateFCmpOLT(c, a), c, a);
+      if (cx.host.approximates) return b.CreateSelect(b.CreateOr(b.CreateFCmpUNO(a, a), b.CreateFCmpOLT(a, c)), a, c);
       return b.CreateSelect(b.CreateFCmpUNO(a, a), a, b.CreateSelect(b.CreateFCmpOLT(a, c), a, c));
     case ScalarOp::CopySign:
       return call(Intrinsic::copysign, a, c);

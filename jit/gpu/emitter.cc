@@ -249,12 +249,16 @@ void GpuEmitter::store_run(DType t, llvm::ArrayRef<Value*> values, Value* p, int
   }
   const int word = std::max(size, std::min(4, wide)), words = wide / word;
   llvm::Type* word_type = b.getIntNTy(static_cast<unsigned>(word) * 8);
+  // Two floats become a word of two halves in one instruction.
+  const bool in_pairs = gpu.sm >= 80 && word == 4 && (t == DType::Float16 || t == DType::BFloat16);
+  const Intrinsic::ID pair = t == DType::Float16 ? Intrinsic::nvvm_ff2f16x2_rn : Intrinsic::nvvm_ff2bf16x2_rn;
   std::size_t next = 0;
   for (int at_byte = 0; at_byte < size * count; at_byte += wide) {
     Value* v = words > 1 ? llvm::PoisonValue::get(shaped(word_type, words)) : nullptr;
     for (int w = 0; w < words; ++w) {
       Value* x = nullptr;
-      for (int part = 0; part < word / size; ++part) {
+      if (in_pairs) x = b.CreateBitCast(b.CreateIntrinsic(pair, {}, {values[next + 1], values[next]}), word_type), next += 2;
+      for (int part = 0; !in_pairs && part < word / size; ++part) {
         Value* m = b.CreateBitCast(to_memory(t, values[next++]), b.getIntNTy(static_cast<unsigned>(size) * 8));
         m = b.CreateZExt(m, word_type);
         if (part) m = b.CreateShl(m, static_cast<std::uint64_t>(part * size * 8));

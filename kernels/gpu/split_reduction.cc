@@ -13,8 +13,8 @@ namespace {
 
 /// Kept points from which on a device is busy, where a point takes a block of its own, and those that are aimed at.
 constexpr std::int64_t kManyPoints = 256, kEnoughPoints = 512;
-/// Points that share a block where neighbours in memory are kept.
-constexpr std::int64_t kColumnsOfBlock = 16;
+/// Points that share a block where neighbours in memory are kept, at least, and bytes of each row that a block reads.
+constexpr std::int64_t kColumnsOfBlock = 16, kColumnBytes = 128;
 /// Elements below which more kernels cost more than they save; of nested reductions, which take more of them.
 constexpr std::int64_t kFewElements = 16384, kFewElementsNested = 65536;
 /// Elements that one kernel is still made to reduce where there were few when it was made.
@@ -32,10 +32,18 @@ struct Plan {
   std::int64_t parts = 1, alignment = 1;
 };
 
+/// Points that a block has, side by side in memory.
+std::int64_t columns_of_block(const LoopKernel& k, int dim) {
+  std::int64_t least = kColumnBytes / kColumnsOfBlock;
+  for (const Access& a : k.accesses)
+    if (is_plain(a.strides[static_cast<std::size_t>(dim)], 1)) least = std::min<std::int64_t>(least, item_size(k.buffers[a.buffer].dtype));
+  return kColumnBytes / least;
+}
+
 std::optional<Plan> plan_of(const LoopKernel& k, std::int64_t few_elements, SourceLoc where) {
   const int rank = static_cast<int>(k.extents.size()), v = vector_dim(k);
   const bool columns = v < k.n_kept;
-  const std::int64_t width = columns ? kColumnsOfBlock : 1;
+  const std::int64_t width = columns ? columns_of_block(k, v) : 1;
   Int points = 1, reduced = 1;
   std::int64_t moved = 1;
   for (int d = 0; d < rank; ++d) {

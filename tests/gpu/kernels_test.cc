@@ -32,7 +32,7 @@ constexpr const char* kAbout =
     "# From the machine code: threads, of a block; load and store, bytes of the widest access to global memory; flight, the most loads of it under way before the\n"
     "# first is waited for; tensor, instructions of the tensor cores; mufu, of the special-function unit; async, copies to shared memory past the\n"
     "# registers; instr, all instructions. turns: instructions / bytes read + bytes written @ the widest access, by a thread in each innermost loop that touches global memory, and,\n"
-    "# where no loop makes the widest loads, between the first and the last of those. With *: instructions * those of the tensor cores ^ of the special-function unit,\n"
+    "# where no loop makes the widest loads, between the first and the last of those; with = before it what stands beside such loops in none: rows that stay in registers. With *: instructions * those of the tensor cores ^ of the special-function unit,\n"
     "# in each innermost loop with tensor cores, without the loops in it.\n";
 
 class Table {
@@ -48,6 +48,7 @@ class Table {
     std::snprintf(line, sizeof line, "%4d %5d %6d %7lld %4d %5d %6d %6d %4d %5d %5d  ", a.registers, a.spilled_bytes + a.stack_bytes, a.shared_bytes,
                   static_cast<long long>(image.block.count()), code->load_bytes, code->store_bytes, code->in_flight, code->tensor, code->special, code->copies, code->instructions);
     out_ << line;
+    if (code->straight) out_ << '=' << code->straight->instructions << '/' << code->straight->loaded << '+' << code->straight->stored << '@' << code->straight->widest << ' ';
     for (const auto& t : code->turns) out_ << t.instructions << '/' << t.loaded << '+' << t.stored << '@' << t.widest << ' ';
     for (const auto& t : code->tensor_turns) out_ << t.instructions << '*' << t.tensor << '^' << t.special << ' ';
     if (code->turns.empty() && code->tensor_turns.empty()) out_ << "- ";
@@ -56,7 +57,8 @@ class Table {
   void add(const KernelCode& code) { add(code.text(), *jit::compile_gpu(code, target())); }
   /// What a compiled program launches on a device.
   void add(const Program& p) {
-    const kernels::Lowered lowered = kernels::lower(graph::parse(stages_of(p)["optimized"]), kernels::Mode::Full, kernels::LaunchStyle::Gpu);
+    const graph::Graph g = graph::parse(stages_of(p)["optimized"]);  // while it is there, sizes are those at hand
+    const kernels::Lowered lowered = kernels::lower(g, kernels::Mode::Full, kernels::LaunchStyle::Gpu);
     for (const kernels::Launch& l : lowered.launches) {
       const std::string name = p.name + ": " + l.name;
       if (const auto* loop = std::get_if<kernels::LoopLaunch>(&l.what)) {
@@ -158,8 +160,8 @@ TEST(Kernels, AreAsCommitted) {
   table.title("Rows, elements, checks");
   for (D t : {D::Float32, D::BFloat16, D::Int64}) {
     for (auto step : {gpu::ArgReduce::Step::Whole, gpu::ArgReduce::Step::Chunks, gpu::ArgReduce::Step::Join}) table.add(gpu::ArgReduce{t, false, 1, 1, step});
-    table.add(gpu::Cumsum{t, t, 1});
-    table.add(gpu::Order{t, true, 1});
+    for (auto step : {gpu::Cumsum::Step::Whole, gpu::Cumsum::Step::Totals, gpu::Cumsum::Step::Rest}) table.add(gpu::Cumsum{t, t, 1, step});
+    for (auto step : {gpu::Order::Step::Whole, gpu::Order::Step::Chunks, gpu::Order::Step::Join}) table.add(gpu::Order{t, true, 1, step});
     table.add(gpu::CopyElements{t, 2});
     if (is_floating(t)) table.add(gpu::Random{t, false, 1}), table.add(gpu::Random{t, true, 1});
     for (auto mode : {gpu::Scatter::Mode::Set, gpu::Scatter::Mode::Add}) table.add(gpu::Scatter{t, D::Int64, mode, 2});

@@ -140,7 +140,21 @@ std::optional<MachineCode> read_machine_code(const std::string& cubin, const std
       last = i;
     }
     if (first) m.turns.push_back(turn_of(code, *first, last));
+    return m;
   }
+  // Loops and straight code: a row that stays in registers, beside what walks over others again.
+  std::vector<Instruction> outside;
+  std::optional<std::size_t> first;
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (std::any_of(loops.begin(), loops.end(), [&](const Loop& l) { return i >= l.first && i <= l.second; })) continue;
+    outside.push_back(code[i]);
+    const bool load = code[i].op() == Instruction::Ldg && code[i].access_bytes() == m.load_bytes;
+    const bool store = code[i].op() == Instruction::Stg && code[i].access_bytes() == m.store_bytes;
+    if (load && !first) first = outside.size() - 1;
+    if (load || store) end = outside.size();
+  }
+  if (first && m.store_bytes == m.load_bytes) m.straight = turn_of(outside, *first, end - 1);
   return m;
 }
 

@@ -21,6 +21,7 @@ struct MachineCode {
   struct Turn {
     int instructions = 0, loaded = 0, stored = 0, widest = 0;  ///< bytes
   };
+  std::optional<Turn> straight;  ///< what stands in no loop, between the first and the last of the widest accesses there, where loops make such accesses, too
   std::vector<Turn> turns;
   /// Of a loop that multiplies on tensor cores, without loops inside it that do not.
   struct TensorTurn {

@@ -241,7 +241,9 @@ GpuKernelPtr compile_gpu(const LoopKernel& k, const device::CodeTarget& target, 
     if (why_no_code(n)) return nullptr;
   if ((static_cast<std::int64_t>(k.buffers.size()) + kernels::param_slots(k).count) * 8 > kMostArgumentBytes) return nullptr;
   const bool grid_word = words && kernels::grid_moves(k);
-  device::ImagePtr image = compile_gpu_module(kernels::canonical_text(k) + (guarded ? "guarded" : "") + (k.narrow ? "narrow" : "") + (words ? "words" : "") + (grid_word ? "grid" : ""), target, [&](GpuModule& m) {
+  const GpuSchedule schedule = gpu_schedule(k);
+  const std::string by_sizes = "run" + std::to_string(schedule.run) + "kept" + std::to_string(schedule.kept_runs) + "of" + std::to_string(schedule.kept_team_log2) + (schedule.kept_whole ? "whole" : "");  // sizes at hand are no part of the text
+  device::ImagePtr image = compile_gpu_module(kernels::canonical_text(k) + (guarded ? "guarded" : "") + (k.narrow ? "narrow" : "") + (words ? "words" : "") + (grid_word ? "grid" : "") + by_sizes, target, [&](GpuModule& m) {
     kernels::verify(k);
     m.guarded = guarded;
     m.grid_word = grid_word;

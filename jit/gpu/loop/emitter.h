@@ -3,6 +3,7 @@
 
 #include "jit/emit/loop_nodes.h"
 #include "jit/gpu/emitter.h"
+#include "jit/gpu/loop/rounded.h"
 #include "jit/gpu/loop/schedule.h"
 #include "kernels/loop/analysis.h"
 
@@ -17,6 +18,8 @@ class GpuLoopEmitter {
         k_(k),
         info_(kernels::analyse(k)),
         slots_(kernels::param_slots(k)),
+        rounded_(rounded_to_16_bits(k)),
+        near_one_(known_beside_one(k)),
         s_(gpu_schedule(k)),
         vdim_(s_.vector_dim),
         rank_(static_cast<int>(k.extents.size())),
@@ -89,8 +92,18 @@ class GpuLoopEmitter {
   // -------------------------------------------------------------------------------------
   void rows();
   void columns();
+  /// Enters the run of kept points (with `run` of them at once), or the point, that this thread has in the block's `strip`-th part.
+  void column(Value* strip, Value* kept);
   /// At a kept point: all stages, then the stores.
   void point();
+  /// What is done at every index of the reduced space, or for every part of it, once all stages are finished.
+  void store_walk(const Stores& stores);
+  // -- rows whose runs stay in registers from walk to walk (kept.cc)
+  void keep_runs();
+  bool keeps_runs() const { return !units_at_.empty(); }
+  /// At a member's `unit`-th run: with what earlier walks have computed there.
+  void at_kept(int unit, const std::function<void()>& f);
+  void store_kept(const std::vector<std::uint32_t>& stores);
   void reduce_stage(int stage);
   void reduce(const std::vector<std::uint32_t>& reduces, const std::vector<bool>& need, int stage);
   /// One run over the reduced space: `f` with the end of the units that it may share out. Where `need` has reductions within parts, or
@@ -103,7 +116,14 @@ class GpuLoopEmitter {
   void share(Value* begin, Value* end, int unroll, std::vector<Value*>& carried,
              const std::function<void(std::vector<Value*>&)>& body);
   void accumulate(std::uint32_t node, Value** accs);
-  Value* over_team(const BodyNode& n, Value* v);
+  /// One step of a reduction. Of floats' extremes whichever zero: which one comes first depends on how rows are shared out.
+  Value* combine(const BodyNode& n, Value* x, Value* acc);
+  /// acc and the product of two values of a sum that is rounded to 16 bits; null where node `of` is no such product.
+  Value* add_product(std::uint32_t sum, std::uint32_t of, int j, Value* acc);
+  /// Of this lane's value and that of the one `mask` (i32) away.
+  Value* exchange(const BodyNode& n, Value* v, Value* mask);
+  void over_team(const BodyNode& n, Val& v);
+  void over_members(const BodyNode& n, Val& v);
 
   // -- values (values.cc)
   // -----------------------------------------------------------------------------------------
@@ -117,9 +137,12 @@ class GpuLoopEmitter {
     return v[v.size() == 1 ? 0 : static_cast<std::size_t>(j)];
   }
   Value* compute(std::uint32_t node, int j);
+  /// The same of a value that results know rounded to 16 bits alone; null: as of any other.
+  Value* compute_rounded(std::uint32_t node, int j);
   Value* element_index(int j);
   Value* place(std::size_t access, int j);
   Val load(std::size_t access);
+  void evaluate_stored(const std::vector<std::uint32_t>& stores);
   void store_all(const std::vector<std::uint32_t>& stores);
   void store(const BodyNode& n);
 
@@ -128,6 +151,7 @@ class GpuLoopEmitter {
   const kernels::LoopKernel& k_;
   const kernels::LoopAnalysis info_;
   const kernels::ParamSlots slots_;
+  const std::vector<bool> rounded_, near_one_;  // see rounded.h
   const GpuSchedule s_;
   const int vdim_, rank_, inside_;  // inside_: the first dim inside a part
   int first_ = k_.n_kept;           // of the dims that are shared out
@@ -140,10 +164,13 @@ class GpuLoopEmitter {
   Value *units_ = nullptr, *team_log2_ = nullptr, *team_ = nullptr, *member_ = nullptr;
   Value* per_row_ = nullptr;  // Rows: runs along the vector dim
   Value *width_log2_ = nullptr, *scratch_ = nullptr;
+  // i1: has this member the last of its kept runs? Null: all have. `there_`: the same at that run alone, else null.
+  Value *last_there_ = nullptr, *there_ = nullptr;
   std::vector<Value*> extents_;
   std::vector<Value*> base_;                                                    // by access: where its offsets count from
   std::vector<std::vector<Value*>> strides_, gather_strides_, gather_extents_;  // by access; gather_extents_ are i64
   Position at_;
+  std::vector<Position> units_at_;  // by kept run
 };
 
 }  // namespace reprise::jit

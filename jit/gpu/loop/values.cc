@@ -61,6 +61,7 @@ Value* GpuLoopEmitter::compute(std::uint32_t i, int j) {
                                                                : at_.index[static_cast<std::size_t>(n.iimm)],
                                    b_.getInt64Ty()));
     case BodyNode::Kind::Op:
+      if (Value* v = rounded_[i] ? compute_rounded(i, j) : nullptr) return v;
       return e_.op(n.op, n.dtype, k_.body[n.a].dtype, get(n.a), get(n.b), get(n.c));
     case BodyNode::Kind::Cast:
       return e_.cast(k_.body[n.a].dtype, n.dtype, get(n.a));
@@ -107,15 +108,19 @@ GpuLoopEmitter::Val GpuLoopEmitter::load(std::size_t access) {
   return v;
 }
 
-/// Every value first, then the stores: a store may overwrite, at this very index, what another one's value still has to
-/// load (an argument written in place).
-void GpuLoopEmitter::store_all(const std::vector<std::uint32_t>& stores) {
+void GpuLoopEmitter::evaluate_stored(const std::vector<std::uint32_t>& stores) {
   for (std::uint32_t s : stores) {
     const BodyNode& n = k_.body[s];
     value(n.a);
     if (n.b != ~0u) value(n.b);
     for (const Access::Gather& g : k_.accesses[n.access].gathers) value(g.node);
   }
+}
+
+/// Every value first, then the stores: a store may overwrite, at this very index, what another one's value still has to
+/// load (an argument written in place).
+void GpuLoopEmitter::store_all(const std::vector<std::uint32_t>& stores) {
+  evaluate_stored(stores);
   for (std::uint32_t s : stores) store(k_.body[s]);
 }
 
