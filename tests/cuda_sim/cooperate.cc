@@ -85,6 +85,8 @@ std::uint32_t barrier_reduce(std::uint32_t kind, std::uint32_t predicate, std::u
 
 void complete(std::uint32_t warp, std::uint32_t lane);
 
+void block_leaves() { g_exec.leaves = true; }
+
 }  // namespace
 
 std::uint64_t together(std::uint32_t operation, std::uint32_t mask, std::uint32_t site) {
@@ -283,6 +285,7 @@ std::span<const RuntimeFunction> cooperation_functions() {
       entry("sim_reduce", reduce),
       entry("sim_match_any", match_any),
       entry("sim_exit", end_thread),
+      entry("sim_block_leaves", block_leaves),
       entry("sim_active_mask", active_mask),
       entry("sim_lanemask_eq", lanemask_eq),
       entry("sim_lanemask_lt", lanemask_lt),

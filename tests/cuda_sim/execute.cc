@@ -122,7 +122,9 @@ void start_block(std::uint32_t linear) {
   const Dim& g = g_exec.work->grid;
   g_ids.ctaid[0] = linear % g.x, g_ids.ctaid[1] = linear / g.x % g.y, g_ids.ctaid[2] = linear / g.x / g.y;
   const std::uint64_t window = g_arena.base;
-  if (g_exec.shared_end > window) memory().mark(window, g_exec.shared_end - window, kUnknown);
+  g_exec.leaves = false;
+  if (!g_exec.shared_is_fresh && g_exec.shared_end > window) memory().mark(window, g_exec.shared_end - window, kUnknown);
+  g_exec.shared_is_fresh = true;
 }
 
 std::vector<std::uint32_t>& block_order() {
@@ -140,9 +142,9 @@ void run_all() {
     start_block(block);
     if (settings().order == Order::Forward) {
       std::uint32_t linear = 0;
-      for (std::uint32_t z = 0; z < b.z; ++z)
-        for (std::uint32_t y = 0; y < b.y; ++y)
-          for (std::uint32_t x = 0; x < b.x; ++x) {
+      for (std::uint32_t z = 0; z < b.z && !g_exec.leaves; ++z)
+        for (std::uint32_t y = 0; y < b.y && !g_exec.leaves; ++y)
+          for (std::uint32_t x = 0; x < b.x && !g_exec.leaves; ++x) {
             set_thread(x, y, z, linear++);
             entry(g_exec.params.data());
           }
@@ -151,8 +153,10 @@ void run_all() {
       for (std::uint32_t i : order) {
         set_thread(i % b.x, i / b.x % b.y, i / b.x / b.y, i);
         entry(g_exec.params.data());
+        if (g_exec.leaves) break;
       }
     }
+    g_exec.shared_is_fresh = g_exec.leaves;
   }
   g_exec.current->state = Thread::State::Done;
   yield();
@@ -192,6 +196,7 @@ void run_block() {
       resume(t);
       if (g_exec.failed) return;
       progress = true;
+      if (g_exec.leaves) return free_stacks().give(t.stack_number);
       if (t.state == Thread::State::Done) ++ended, free_stacks().give(t.stack_number), end_lane(t);
       if (g_exec.failed) return;
       if (g_exec.restart) break;
@@ -258,6 +263,7 @@ void run_kernel(const KernelWork& w) {
   e.work = &w;
   e.code = f.code.get();
   e.failed = false;
+  e.shared_is_fresh = false;
   e.params.clear();
   for (const Parameter& p : f.params) e.params.push_back(const_cast<char*>(w.params.data()) + p.offset);
   const std::uint32_t grid[3] = {w.grid.x, w.grid.y, w.grid.z}, block[3] = {w.block.x, w.block.y, w.block.z};
@@ -279,6 +285,7 @@ void run_kernel(const KernelWork& w) {
   for (std::uint32_t b : block_order()) {
     start_block(b);
     run_block();
+    e.shared_is_fresh = e.leaves;
     if (!e.failed) continue;
     free_stacks().give_all();
     break;

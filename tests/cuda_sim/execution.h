@@ -43,6 +43,8 @@ struct Execution {
   void* scheduler = nullptr;  ///< its stack pointer while a thread runs
   bool failed = false;
   bool restart = false;          ///< a barrier opened: the scheduler starts from its first thread
+  bool leaves = false;           ///< a thread has come to where all of its block return at once: no other need run
+  bool shared_is_fresh = false;  ///< no thread has run since shared memory was last made unknown
   std::uint64_t shared_end = 0;  ///< end of dynamic shared memory
   struct Warp {
     std::uint32_t present = 0, waiting = 0, ended = 0;  ///< lanes

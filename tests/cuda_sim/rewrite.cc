@@ -36,6 +36,7 @@ void Rewriter::run() {
   for (Function& f : m_)
     for (Instruction& i : instructions(f)) work.emplace_back(&i, site++);
   find_kernels();
+  for (Function* k : kernels_) tell_of_empty_blocks(*k);
   place_globals();
   for (auto [i, s] : work) rewrite(i, s);
   for (Function& f : m_) {
@@ -73,6 +74,51 @@ void Rewriter::find_kernels() {
     }
   }
   notes->eraseFromParent();
+}
+
+namespace {
+
+/// The same for all threads of a block: made of arguments, of what does not tell threads apart, and of memory behind such pointers.
+bool is_of_block(const Value* v) {
+  if (isa<Constant>(v) || isa<Argument>(v)) return true;
+  auto* i = dyn_cast<Instruction>(v);
+  if (!i || isa<PHINode>(i)) return false;
+  if (auto* c = dyn_cast<CallBase>(i)) {
+    const Function* f = c->getCalledFunction();
+    if (!f) return false;
+    const StringRef n = f->getName();
+    if (n.starts_with("llvm.nvvm.")) return n.starts_with("llvm.nvvm.read.ptx.sreg.ctaid.") || n.starts_with("llvm.nvvm.read.ptx.sreg.nctaid.") || n.starts_with("llvm.nvvm.read.ptx.sreg.ntid.");
+    if (!f->isIntrinsic() || c->mayHaveSideEffects()) return false;
+  } else if (i->mayHaveSideEffects()) {
+    return false;
+  }
+  return all_of(i->operands(), [](const Use& u) { return is_of_block(u.get()); });
+}
+
+}  // namespace
+
+/// From the entry on, while one thing alone can happen: branches on what all threads of a block have in common, one way of which returns at once.
+void Rewriter::tell_of_empty_blocks(Function& kernel) {
+  auto returns = [](BasicBlock* b) { return isa<ReturnInst>(b->getFirstNonPHIOrDbg()); };
+  for (BasicBlock* at = &kernel.getEntryBlock(); at;) {
+    for (Instruction& i : *at)
+      if (i.mayHaveSideEffects()) return;
+    auto* branch = dyn_cast<BranchInst>(at->getTerminator());
+    if (!branch) return;
+    BasicBlock* next = branch->getSuccessor(0);
+    if (branch->isConditional()) {
+      if (!is_of_block(branch->getCondition())) return;
+      const unsigned leaves = returns(branch->getSuccessor(0)) ? 0 : 1;
+      next = branch->getSuccessor(1 - leaves);
+      BasicBlock* out = branch->getSuccessor(leaves);
+      if (!returns(out) || next == out) return;
+      if (out->getSinglePredecessor() == at) {
+        IRBuilder<> b(out->getTerminator());
+        call(b, "sim_block_leaves", Type::getVoidTy(c_), {});
+      }
+    }
+    at = next->getSinglePredecessor() ? next : nullptr;
+  }
 }
 
 Constant* Rewriter::address(std::uint64_t a, Type* pointer) {

@@ -12,6 +12,7 @@
 ///   shared memory        fixed addresses in the shared window; global variables: allocations of the arena
 ///   loads and stores     a check that returns where the bytes are on the host; atomics: plain, threads run one at a
 ///   time barriers, shuffles   calls (cooperate.cc) approximate math     calls (math.cc)
+///   returns that all threads of a block come to alike, at the start: a call (cooperate.cc), so that one thread of such a block is enough
 namespace sim {
 
 class Rewriter {
@@ -30,6 +31,7 @@ class Rewriter {
 
  private:
   void find_kernels();
+  void tell_of_empty_blocks(llvm::Function& kernel);
   void place_globals();
   void place_shared(const std::vector<llvm::GlobalVariable*>&);
   void rewrite(llvm::Instruction*, std::uint32_t site);

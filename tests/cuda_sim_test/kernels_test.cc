@@ -44,6 +44,42 @@ TEST_F(Sim, BlockSum) {
   }
 }
 
+/// Counts its threads in out[block], but returns at once from blocks that WHEN says, behind a word in memory.
+std::string counting(const std::string& when) {
+  return kThreadRegisters + R"(
+declare void @llvm.nvvm.barrier0()
+define ptx_kernel void @count(ptr addrspace(1) %out, ptr addrspace(1) %word) {
+  %blocks = load i32, ptr addrspace(1) %word, align 4
+  %c = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %none = icmp uge i32 )" + when + R"(, %blocks
+  br i1 %none, label %over, label %body
+over:
+  ret void
+body:
+  )" + (when == "%c" ? "call void @llvm.nvvm.barrier0()" : "") + R"(
+  %p = getelementptr i32, ptr addrspace(1) %out, i32 %c
+  %n = atomicrmw add ptr addrspace(1) %p, i32 1 monotonic, align 4
+  ret void
+}
+)";
+}
+
+TEST_F(Sim, BlocksThatReturnAtOnce) {
+  const CUdeviceptr word = device(std::vector<std::uint32_t>{3});
+  CUfunction by_block = load("count", {8, 8}, counting("%c")), by_thread = load("count", {8, 8}, counting("%t"));
+  for (EACH_ORDER) {
+    USE_ORDER;
+    CUdeviceptr out = device(std::vector<std::uint32_t>(1000, 0));
+    OK(run(by_block, 1000, 64, {out, word}));
+    const auto some = host<std::uint32_t>(out, 1000);
+    for (std::size_t b = 0; b < some.size(); ++b) ASSERT_EQ(some[b], b < 3 ? 64u : 0u) << b;
+    out = device(std::vector<std::uint32_t>(4, 0));
+    OK(run(by_thread, 4, 64, {out, word}));
+    EXPECT_EQ(host<std::uint32_t>(out, 4), std::vector<std::uint32_t>(4, 3)) << "threads that return are no reason for others";
+  }
+}
+
 TEST_F(Sim, MissingBarrierIsFoundInSomeOrder) {
   std::vector<float> in(256, 1.0f);
   CUfunction f = load("block_sum", {8, 8, 8}, with_barrier(kBlockSum, ""));
