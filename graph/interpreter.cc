@@ -205,44 +205,6 @@ std::shared_ptr<Interpreter> wrapper_of(const Tensor& t) {
   return impl && (impl->keys & kWrappedKey) ? impl->notes->wrapper : nullptr;
 }
 
-// ---- the generator of random numbers
-
-namespace {
-constinit thread_local RandomLog* t_log = nullptr;
-}  // namespace
-RandomLogScope::RandomLogScope(RandomLog& log) : before_(std::exchange(t_log, &log)) {}
-RandomLogScope::~RandomLogScope() { t_log = before_; }
-RandomLog* RandomLogScope::current() { return t_log; }
-
-namespace {
-constinit ForkMutex g_generator_mutex;
-std::int64_t g_seed = 0, g_offset = 0;  // guarded by g_generator_mutex
-
-// The stream is a ring, so that a call which asks for absurdly many and fails leaves no offset that others cannot count from.
-std::int64_t after(std::int64_t offset, std::int64_t count) {
-  constexpr std::uint64_t kRing = std::uint64_t{1} << 62;
-  return static_cast<std::int64_t>((static_cast<std::uint64_t>(offset) + static_cast<std::uint64_t>(count)) % kRing);
-}
-}  // namespace
-
-void seed_generator(std::uint64_t seed) {
-  std::lock_guard lock(g_generator_mutex);
-  g_seed = static_cast<std::int64_t>(seed);
-  g_offset = 0;
-}
-
-std::pair<std::int64_t, std::int64_t> take_random(std::int64_t count) {
-  std::lock_guard lock(g_generator_mutex);
-  std::pair<std::int64_t, std::int64_t> r{g_seed, g_offset};
-  g_offset = after(g_offset, count);
-  return r;
-}
-
-void give_back_random(std::int64_t offset, std::int64_t count) noexcept {
-  std::lock_guard lock(g_generator_mutex);
-  if (g_offset == after(offset, count)) g_offset = offset;
-}
-
 // ---- calls
 
 namespace {

@@ -8,6 +8,7 @@
 #include "reprise/dlpack.h"
 #include "reprise/dtype.h"
 #include "reprise/error.h"
+#include "reprise/generator.h"
 #include "reprise/int.h"
 #include "reprise/name_scope.h"
 #include "reprise/ops.h"

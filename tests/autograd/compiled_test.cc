@@ -161,7 +161,7 @@ TEST(CompiledGrad, DerivativesOfDerivativesAreRefused) {
 }
 
 TEST(CompiledGrad, FunctionsOfTheProgram) {
-  struct Clip : Function<Clip> {
+  struct Clip : reprise::Function<Clip> {
     static Tensor forward(FunctionContext& c, Tensor x) {
       c.save_for_backward({x});
       return x.clamp(-0.1, 0.1);

@@ -14,7 +14,7 @@ void expect_near(const Tensor& a, const Tensor& b) {
   }
 }
 
-struct Twice : Function<Twice> {
+struct Twice : reprise::Function<Twice> {
   static Tensor forward(FunctionContext& c, Tensor x) {
     c.numbers = {2.5};
     c.save_for_backward({x});

@@ -11,7 +11,7 @@
 namespace reprise::test {
 namespace {
 
-struct Scaled : Function<Scaled> {
+struct Scaled : reprise::Function<Scaled> {
   static Tensor forward(FunctionContext& c, Tensor x, Tensor y) {
     c.save_for_backward({x, y});
     return x * y.sigmoid();
@@ -22,7 +22,7 @@ struct Scaled : Function<Scaled> {
     return {g[0] * p, g[0] * s[0] * p * (1 - p)};
   }
 };
-struct Halve : Function<Halve> {
+struct Halve : reprise::Function<Halve> {
   static Tensor forward(FunctionContext& c, Tensor x) {
     x.mul_(0.5);
     c.mark_dirty({x});

@@ -154,7 +154,7 @@ TEST(Tape, AHookThatThrowsLeavesEverythingAsItWas) {
   EXPECT_EQ(values(x.grad()), (std::vector<double>{2, 2}));
 }
 
-struct Cube : Function<Cube> {
+struct Cube : reprise::Function<Cube> {
   static constexpr const char* name = "cube";
   static Tensor forward(FunctionContext& c, Tensor x) {
     c.save_for_backward({x});
@@ -165,11 +165,11 @@ struct Cube : Function<Cube> {
     return {g[0] * x * x * 3};
   }
 };
-struct Wrong : Function<Wrong> {
+struct Wrong : reprise::Function<Wrong> {
   static Tensor forward(FunctionContext&, Tensor x, Tensor y) { return x + y; }
   static std::vector<Tensor> backward(FunctionContext&, std::vector<Tensor> g) { return {g[0]}; }
 };
-struct Doubling : Function<Doubling> {
+struct Doubling : reprise::Function<Doubling> {
   static Tensor forward(FunctionContext& c, Tensor x) {
     x.mul_(2);
     c.mark_dirty({x});
@@ -177,7 +177,7 @@ struct Doubling : Function<Doubling> {
   }
   static std::vector<Tensor> backward(FunctionContext&, std::vector<Tensor> g) { return {g[0] * 2}; }
 };
-struct Flat : Function<Flat> {
+struct Flat : reprise::Function<Flat> {
   static Tensor forward(FunctionContext&, Tensor x) { return x.view({-1}); }
   static std::vector<Tensor> backward(FunctionContext&, std::vector<Tensor> g) { return {g[0].view({1, -1})}; }
 };
