@@ -39,26 +39,16 @@ Call llama_net(const Job& job) {
   };
   auto s = std::make_shared<State>();
   const rp::SafeTensors file = rp::load_safetensors(job.weights);
-  const Tensors& x = job.sets.at(0);
-  llama::Config& c = s->config;
   llama::Weights& w = s->weights;
-  w.embedding = file.at("embedding"), w.norm = file.at("norm"), s->tokens = x.at("tokens"), s->past = job.size("past");
+  w.embedding = file.at("embedding"), w.norm = file.at("norm"), s->tokens = job.sets.at(0).at("tokens"), s->past = job.size("past");
   for (std::int64_t i = 0; file.contains("layers." + std::to_string(i) + ".wq"); ++i) {
     auto at = [&](const char* name) { return file.at("layers." + std::to_string(i) + "." + name); };
     w.layers.push_back({at("attention_norm"), at("wq"), at("wk"), at("wv"), at("wo"), at("ffn_norm"), at("w1"), at("w2"), at("w3")});
   }
-  c.vocab_size = w.embedding.size(0).value(), c.dim = w.embedding.size(1).value(), c.hidden_dim = w.layers.at(0).w1.size(0).value();
-  c.n_layers = static_cast<std::int64_t>(w.layers.size()), c.n_heads = job.size("heads"), c.n_kv_heads = job.size("kv"), c.head_dim = job.size("head");
-  c.context = s->past + job.size("length");
-  // The angles of the positions before are not looked at.
-  auto from = [&](const rp::Tensor& t) { return rp::cat({rp::zeros({s->past, c.head_dim / 2}), t}, 0); };
-  w.cos = from(x.at("cos")), w.sin = from(x.at("sin"));
+  s->config = llama_config(job, w.embedding, w.layers.at(0).w1.size(0).value(), static_cast<std::int64_t>(w.layers.size()));
+  std::tie(w.cos, w.sin) = llama_angles(job, s->config);
   rp::freeze(w);
-  s->cache = llama::new_cache(c, w.embedding.dtype());
-  for (std::int64_t i = 0; s->past && i < c.n_layers; ++i) {
-    const std::size_t n = static_cast<std::size_t>(i);
-    s->cache.k[n].slice(1, 0, s->past).copy_(x.at("k" + std::to_string(i))), s->cache.v[n].slice(1, 0, s->past).copy_(x.at("v" + std::to_string(i)));
-  }
+  s->cache = llama_cache(job, s->config, w.embedding.dtype());
   return [s](std::size_t, std::vector<rp::Tensor>* results) {
     rp::Tensor y = s->forward(s->config, s->weights, s->cache, s->tokens, s->past, s->past == 0);
     if (results) results->push_back(y);
@@ -128,10 +118,31 @@ Call onnx_net(const Job& job) {
 
 }  // namespace
 
+llama::Config llama_config(const Job& job, const rp::Tensor& embedding, std::int64_t hidden, std::int64_t layers) {
+  llama::Config c;
+  c.vocab_size = embedding.size(0).value(), c.dim = embedding.size(1).value(), c.hidden_dim = hidden, c.n_layers = layers;
+  c.n_heads = job.size("heads"), c.n_kv_heads = job.size("kv"), c.head_dim = job.size("head"), c.context = job.size("past") + job.size("length");
+  return c;
+}
+std::pair<rp::Tensor, rp::Tensor> llama_angles(const Job& job, const llama::Config& c) {
+  // Those of the positions before are not looked at.
+  auto from = [&](const rp::Tensor& t) { return rp::cat({rp::zeros({job.size("past"), c.head_dim / 2}), t}, 0); };
+  return {from(job.sets.at(0).at("cos")), from(job.sets.at(0).at("sin"))};
+}
+llama::Cache llama_cache(const Job& job, const llama::Config& c, rp::DType dtype) {
+  llama::Cache cache = llama::new_cache(c, dtype);
+  const std::int64_t past = job.size("past");
+  for (std::int64_t i = 0; past && i < c.n_layers; ++i) {
+    const std::size_t n = static_cast<std::size_t>(i);
+    cache.k[n].slice(1, 0, past).copy_(job.sets.at(0).at("k" + std::to_string(i))), cache.v[n].slice(1, 0, past).copy_(job.sets.at(0).at("v" + std::to_string(i)));
+  }
+  return cache;
+}
+
 Call model(const Job& job) {
   if (!job.onnx.empty()) return onnx_net(job);
   if (job.net == "minilm") return minilm_net(job);
-  if (job.net == "llama") return llama_net(job);
+  if (job.net == "llama") return job.point.value("dtype", "").starts_with("int") ? quantized_llama(job) : llama_net(job);
   if (job.net == "whisper") return whisper_net(job);
   return {};
 }

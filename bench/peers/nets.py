@@ -124,6 +124,15 @@ LLAMAS = {"15M": dict(dim=288, layers=6, heads=6, kv=6, hidden=768, vocab=32000)
           "1.1B": dict(dim=2048, layers=22, heads=32, kv=4, hidden=5632, vocab=32000)}
 
 
+def _matrix(o, w, x, name):
+    """x times a matrix of weights, which may be quantized: integers, and a scale for each row (int8) or for each 32 elements of a row (4 bits: see workloads.py)."""
+    if name + ".scale" not in w:
+        return o.linear(x, w[name])
+    if not hasattr(o, "quantized_linear"):
+        raise NotImplementedError("it has no product with quantized weights")
+    return o.quantized_linear(x, w[name], w[name + ".scale"])
+
+
 def llama(o, x, w, p):
     """Several tokens at once (a prompt, past = 0), or one behind `past` others whose keys and values are given: [kv, past, head] a layer."""
     c = LLAMAS[p["model"]]
@@ -138,16 +147,16 @@ def llama(o, x, w, p):
     for i in range(c["layers"]):
         at = f"layers.{i}."
         y = o.rms_norm(h, w[at + "attention_norm"], 1e-5)
-        q, k, v = split(o.linear(y, w[at + "wq"]), heads), split(o.linear(y, w[at + "wk"]), kv), split(o.linear(y, w[at + "wv"]), kv)
+        q, k, v = split(_matrix(o, w, y, at + "wq"), heads), split(_matrix(o, w, y, at + "wk"), kv), split(_matrix(o, w, y, at + "wv"), kv)
         k, v = rope(k), v
         if p["past"]:
             k, v = o.extended(x[f"k{i}"], k), o.extended(x[f"v{i}"], v)
         y = o.attention(rope(q), k, v, None, not p["past"])
-        h = h + o.linear(o.reshape(o.transpose(y, (1, 0, 2)), (-1, heads * hd)), w[at + "wo"])
+        h = h + _matrix(o, w, o.reshape(o.transpose(y, (1, 0, 2)), (-1, heads * hd)), at + "wo")
         y = o.rms_norm(h, w[at + "ffn_norm"], 1e-5)
-        h = h + o.linear(o.silu(o.linear(y, w[at + "w1"])) * o.linear(y, w[at + "w3"]), w[at + "w2"])
+        h = h + _matrix(o, w, o.silu(_matrix(o, w, y, at + "w1")) * _matrix(o, w, y, at + "w3"), at + "w2")
     last = o.rms_norm(o.last_row(h), w["norm"], 1e-5)
-    return [o.linear(last, w["embedding"])]
+    return [_matrix(o, w, last, "head" if "head" in w else "embedding")]
 
 
 RESNET = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # channels inside, blocks, step

@@ -45,6 +45,11 @@ class Ops:
         return x @ w.T if b is None else mx.addmm(b, x, w.T)
 
     @staticmethod
+    def quantized_linear(x, w, scale):
+        group, bits = (32, 4) if scale.shape[1] * 4 == w.shape[1] else (128, 8)
+        return mx.quantized_matmul(x, w, scale, scale * -float(1 << (bits - 1)), group_size=group, bits=bits)
+
+    @staticmethod
     def attention(q, k, v, mask, causal):
         four = q.ndim == 4
         q, k, v = (t if four else t[None] for t in (q, k, v))
@@ -59,6 +64,16 @@ class Ops:
         return y.transpose(0, 2, 1, 3).reshape(q.shape)
 
 
+def packed(weights):
+    """Quantized weights as MLX has them: without sign, in uint32, with a scale for each group of at most 128."""
+    for name in [k[:-6] for k in weights if k.endswith(".scale")]:
+        q, scale = np.array(weights[name]), np.array(weights[name + ".scale"])
+        if q.dtype == np.int8:
+            q, scale = (q.view(np.uint8) ^ 128), np.repeat(scale[:, None], q.shape[1] // 128, 1)
+        weights[name], weights[name + ".scale"] = mx.array(np.ascontiguousarray(q.reshape(q.shape[0], -1)).view(np.uint32)), mx.array(scale)
+    return weights
+
+
 class Peer:
     def __init__(self, threads):
         self.version = mx.__version__
@@ -66,7 +81,7 @@ class Peer:
     def stage(self, job, sets, weights):
         to = lambda a: mx.array(a.array.view(np.uint16)).view(mx.bfloat16) if a.bfloat16 else mx.array(a.array)
         sets = [{k: to(v) for k, v in s.items()} for s in sets]
-        weights = {k: to(v) for k, v in weights.items()}
+        weights = packed({k: to(v) for k, v in weights.items()})
         mx.eval(sets, weights)
         return job, sets, weights
 

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from peers.tensors import NAMES, places
 
-TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64, "int32": TensorProto.INT32, "int8": TensorProto.INT8, "bool": TensorProto.BOOL}
+TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64, "int32": TensorProto.INT32, "int8": TensorProto.INT8, "uint8": TensorProto.UINT8, "bool": TensorProto.BOOL}
 
 
 class Value:
@@ -33,6 +33,7 @@ class Ops:
     def __init__(self, own_attention):
         self.own_attention = own_attention
         self.nodes, self.initializers, self.made = [], [], {}
+        self.weights = {}  # (dtype, sizes) by name
 
     def value(self, v, dtype=np.float32):
         if isinstance(v, Value):
@@ -61,6 +62,16 @@ class Ops:
 
     def transposed_weight(self, w):
         return self.node("Transpose", w, perm=[1, 0])  # of an initializer: folded when the model is loaded
+
+    def quantized_linear(self, x, w, scale):
+        """As ONNX Runtime's quantizers leave it: int8 with the input quantized by the call, too; 4 bits by MatMulNBits, whose products are those of int8 where the CPU's are advised
+        (accuracy level 4). Other readers have int8 as DequantizeLinear, which they keep for their product."""
+        dtype, sizes = self.weights[w.name]
+        if dtype == "U8":
+            return self.node("MatMulNBits", x, w, scale, domain="com.microsoft", K=sizes[1] * 32, N=sizes[0], bits=4, block_size=32, accuracy_level=4)
+        if self.own_attention:
+            return self.node("DynamicQuantizeMatMul", x, self.transposed_weight(w), scale, domain="com.microsoft")
+        return self.node("MatMul", x, self.transposed_weight(self.node("DequantizeLinear", w, scale, axis=0)))
 
     def int_mm(self, a, b):
         return self.node("MatMulInteger", a, b)
@@ -195,6 +206,7 @@ def build(job, inputs, weights, own_attention):
     o = Ops(own_attention)
     o.point = job.point
     names = {k: f"weight{i}" for i, k in enumerate(held)}
+    o.weights = {names[k]: place[:2] for k, place in held.items()}
     o.initializers += [external(names[k], place, os.path.basename(weights)) for k, place in held.items()]
     results = job.net(o, {k: Value(o, k) for k in inputs}, {k: Value(o, n) for k, n in names.items()}, job.point)
     ports = []
@@ -202,7 +214,7 @@ def build(job, inputs, weights, own_attention):
         sizes = [job.dynamic.get(k, {}).get(d, n) for d, n in enumerate(a.array.shape)]
         ports.append(helper.make_tensor_value_info(k, TYPES[str(a.array.dtype)], sizes))
     graph = helper.make_graph(o.nodes, "g", ports, [helper.ValueInfoProto(name=r.name) for r in results], o.initializers)
-    opsets = [helper.make_opsetid("", 17)] + ([helper.make_opsetid("com.microsoft", 1)] if own_attention else [])
+    opsets = [helper.make_opsetid("", 17)] + ([helper.make_opsetid("com.microsoft", 1)] if own_attention or any(n.domain for n in o.nodes) else [])
     model = helper.make_model(graph, opset_imports=opsets)
     model.ir_version = 8
     # Results want a type: what inference finds, else that of floats.

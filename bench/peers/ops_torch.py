@@ -42,6 +42,13 @@ class Ops:
     extended = staticmethod(lambda past, new: torch.cat([past, new], 1))
 
     @staticmethod
+    def quantized_linear(x, w, scale):
+        """PyTorch's own products with quantized weights, which torchao is made of; what they take is arranged once (packed)."""
+        if w.dtype == torch.int8:
+            return torch.ops.aten._weight_int8pack_mm(x, w, scale)
+        return torch.ops.aten._weight_int4pack_mm_for_cpu(x, w, BLOCK, scale)
+
+    @staticmethod
     def attention(q, k, v, mask, causal):
         gqa = q.shape[-3] != k.shape[-3]
         return F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal, enable_gqa=gqa)
@@ -51,6 +58,19 @@ class Ops:
         split = lambda t: t.view(t.shape[0], t.shape[1], heads, -1).transpose(1, 2)
         mask = None if present is None else present[:, None, None, :]
         return F.scaled_dot_product_attention(split(q), split(k), split(v), mask).transpose(1, 2).reshape(q.shape)
+
+
+BLOCK = 32  # elements of a scale, of 4 bits
+
+
+def packed(weights):
+    """Weights of 4 bits as PyTorch's product takes them, with (scale, what 0 stands for) in the place of scales."""
+    for name in [k for k, t in weights.items() if t.dtype == torch.uint8]:
+        q, scale = weights[name].flatten(1), weights[name + ".scale"]
+        whole = torch.stack([q & 15, q >> 4], -1).flatten(1).int()
+        weights[name] = torch.ops.aten._convert_weight_to_int4pack_for_cpu(whole, 1)
+        weights[name + ".scale"] = torch.stack([scale, torch.zeros_like(scale)], -1).transpose(0, 1).contiguous()
+    return weights
 
 
 class Peer:
@@ -64,7 +84,7 @@ class Peer:
     def stage(self, job, sets, weights):
         to = lambda a: torch.from_numpy(a.array.copy()).view(torch.bfloat16) if a.bfloat16 else torch.from_numpy(a.array.copy())
         sets = [{k: to(v) for k, v in s.items()} for s in sets]
-        weights = {k: to(v) for k, v in weights.items()}
+        weights = packed({k: to(v) for k, v in weights.items()})
         net, p = job.net, job.point
 
         class Net(torch.nn.Module):

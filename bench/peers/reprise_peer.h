@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "examples/llama/model.h"
 #include "reprise/reprise.h"
 
 namespace reprise::peers {
@@ -59,5 +60,11 @@ Call on(const Job& job, const char* const (&names)[N], F f) {
 /// Null where there is no such net.
 Call small_net(const Job&);
 Call model(const Job&);
+Call quantized_llama(const Job&);
+
+// What Llamas of all dtypes have: sizes, angles of all positions, and a cache with the keys and values of those before.
+llama::Config llama_config(const Job&, const rp::Tensor& embedding, std::int64_t hidden, std::int64_t layers);
+std::pair<rp::Tensor, rp::Tensor> llama_angles(const Job&, const llama::Config&);
+llama::Cache llama_cache(const Job&, const llama::Config&, rp::DType);
 
 }  // namespace reprise::peers

@@ -188,6 +188,28 @@ def _llama_weights(rng, p):
     return w
 
 
+def _quantized(w, dtype):
+    """A matrix of weights as integers of int8 with a scale for each row, or of 4 bits with one of float16 for each 32 elements: uint8 [rows, blocks, 16], the even elements in the low halves, 8 for 0."""
+    import numpy as np
+
+    if dtype == "int8":
+        scale = np.abs(w).max(1) / np.float32(127)
+        return _array(np.rint(w / scale[:, None]).astype(np.int8)), _array(scale)
+    blocks = w.reshape(w.shape[0], -1, 32)
+    scale = (np.abs(blocks).max(2) / np.float32(7)).astype(np.float16).astype(np.float32)
+    q = np.clip(np.rint(blocks / scale[:, :, None]) + 8, 0, 15).astype(np.uint8)
+    return _array(q[:, :, 0::2] | q[:, :, 1::2] << 4), _array(scale)
+
+
+def _quantized_llama_weights(rng, p):
+    """The same model in float32, its matrices quantized; the table of the embedding stays."""
+    w = _llama_weights(rng, p)
+    w["head"] = w["embedding"]
+    for name in [k for k, t in w.items() if t.array.ndim == 2 and k != "embedding"]:
+        w[name], w[name + ".scale"] = _quantized(w[name].array, p["dtype"])
+    return w
+
+
 def _llama(rng, p):
     import numpy as np
 
@@ -329,6 +351,10 @@ WORKLOADS = [
     Workload("Llama decode", "llama-bf16", "llama", [_llama_point("110M", 1, 128, "bfloat16")], _llama, _llama_weights, _key("model", "dtype"), tolerance=6e-2),
     Workload("Llama prefill", "llama-1.1B", "llama", [_llama_point("1.1B", n, 0, d) for d in ("float32", "bfloat16") for n in (32, 128)], _llama, _llama_weights, _key("model", "dtype"), tolerance=6e-2, full=True),
     Workload("Llama decode", "llama-1.1B", "llama", [_llama_point("1.1B", 1, 128, d) for d in ("float32", "bfloat16")], _llama, _llama_weights, _key("model", "dtype"), tolerance=6e-2, full=True),
+    *(Workload(row, "llama-quantized", "llama", points, _llama, _quantized_llama_weights, _key("model", "dtype"), tolerance=1.5e-1, changing=row == "Llama prefill")
+      for row, points in (("Llama prefill", [_llama_point("110M", n, 0, d) for d in ("int8", "int4") for n in (8, 32, 128)]), ("Llama decode", [_llama_point("110M", 1, 128, d) for d in ("int8", "int4")]))),
+    *(Workload(row, "llama-1.1B", "llama", [_llama_point("1.1B", n, past, d) for d in ("int8", "int4")], _llama, _quantized_llama_weights, _key("model", "dtype"), tolerance=1.5e-1, full=True)
+      for row, n, past in (("Llama prefill", 128, 0), ("Llama decode", 1, 128))),
     Workload("ResNet-50", "resnet", "resnet50", [dict(batch=b) for b in (1, 8)], _images, _resnet_weights, lambda p: "resnet50", {"x": {0: "batch"}}, tolerance=1e-3, slow=True, through_onnx=True),
     Workload("ConvMixer", "convmixer", "convmixer", [dict(batch=b) for b in (1, 8)], _images, _convmixer_weights, lambda p: "convmixer", {"x": {0: "batch"}}, tolerance=1e-3, slow=True, through_onnx=True),
     Workload("Whisper encoder", "whisper", "whisper", [dict(seconds=30, dim=384)], _whisper, _whisper_weights, lambda p: "whisper", tolerance=1e-3, slow=True, through_onnx=True),

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What reprise_peer answers (bench/peers/reprise_peer.cc), with the driver's end of the protocol: reprise_peer_test.py PROGRAM."""
 import json
+import math
+import random
 import struct
 import subprocess
 import sys
@@ -17,11 +19,12 @@ PROGRAM = ""
 
 
 def write(path, named):
-    """float32 tensors: (sizes, values) by name."""
+    """(sizes, values) by name: float32, or another dtype, which is named behind them."""
     header, data = {}, b""
-    for name, (sizes, values) in named.items():
-        raw = struct.pack(f"<{len(values)}f", *values)
-        header[name] = {"dtype": "F32", "shape": sizes, "data_offsets": [len(data), len(data) + len(raw)]}
+    for name, (sizes, values, *dtype) in named.items():
+        dtype = dtype[0] if dtype else "F32"
+        raw = struct.pack(f"<{len(values)}{dict(F32='f', I8='b', U8='B', I64='q')[dtype]}", *values)
+        header[name] = {"dtype": dtype, "shape": sizes, "data_offsets": [len(data), len(data) + len(raw)]}
         data += raw
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
@@ -69,6 +72,35 @@ class ReprisePeerTest(unittest.TestCase):
         count, values = self.result()
         self.assertEqual(count, 4)
         self.assertLess(tensors.difference((4, values), (4, [1, 2, 4, 4])), 1e-5)
+
+    def test_quantized_llamas_are_the_same_model(self):
+        """One layer, whose matrices are integers from -7 to 7 times powers of two: int8, 4 bits, and those numbers in float32."""
+        dim, heads, vocab, tokens = 64, 2, 96, 3
+        rng = random.Random(5)
+        shared = {"embedding": ([vocab, dim], [rng.uniform(-1, 1) for _ in range(vocab * dim)]), "norm": ([dim], [1.0] * dim)}
+        for name in ("attention_norm", "ffn_norm"):
+            shared[f"layers.0.{name}"] = ([dim], [rng.uniform(0.5, 1.5) for _ in range(dim)])
+        files = {"float32": dict(shared), "int8": dict(shared), "int4": dict(shared)}
+        for name, rows in [("head", vocab)] + [(f"layers.0.{w}", dim) for w in ("wq", "wk", "wv", "wo", "w1", "w2", "w3")]:
+            scale = [2.0 ** -rng.randint(5, 7) for _ in range(rows)]
+            q = [[rng.randint(-7, 7) for _ in range(dim)] for _ in range(rows)]
+            files["float32"]["embedding" if name == "head" else name] = ([rows, dim], [e * s for row, s in zip(q, scale) for e in row])
+            files["int8"] |= {name: ([rows, dim], [e for row in q for e in row], "I8"), name + ".scale": ([rows], scale)}
+            halves = [row[i] + 8 | (row[i + 1] + 8) << 4 for row in q for i in range(0, dim, 2)]
+            files["int4"] |= {name: ([rows, dim // 32, 16], halves, "U8"), name + ".scale": ([rows, dim // 32], [s for s in scale for _ in range(dim // 32)])}
+        # Embedding and head are one matrix where nothing is quantized.
+        for kind in ("int8", "int4"):
+            files[kind]["embedding"] = files["float32"]["embedding"]
+        half = dim // heads // 2
+        inputs = {"0.tokens": ([tokens], [5, 60, 95], "I64"), "0.cos": ([tokens, half], [math.cos(t * 0.3**i) for t in range(tokens) for i in range(half)]),
+                  "0.sin": ([tokens, half], [math.sin(t * 0.3**i) for t in range(tokens) for i in range(half)])}
+        results = {}
+        for kind, weights in files.items():
+            self.prepare("llama", inputs, weights, dtype=kind, length=tokens, past=0, heads=heads, kv=heads, head=dim // heads)
+            results[kind] = self.result()
+            self.assertEqual(results[kind][0], vocab)
+        self.assertLess(tensors.difference(results["int4"], results["float32"]), 1e-4)
+        self.assertLess(tensors.difference(results["int8"], results["float32"]), 5e-2)  # activations are integers, too
 
     def test_what_is_wrong_is_said_and_the_next_is_served(self):
         with self.assertRaisesRegex(Absent, "no net 'nothing'"):
