@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "import/onnx/format.h"
+#include "reprise/arguments.h"
 #include "reprise/ops.h"
 
 /// What the graph of a model is run with. A value is a tensor, or numbers: the small tensors of integers that sizes are computed of (`Shape`, `Gather`, `Concat`, ...) are
@@ -76,6 +77,8 @@ class Call {
   bool wants(int output) const;
   const Value& value(int input) const;  ///< throws where it was left out
   Tensor x(int input) const;
+  /// What meets x elementwise: a tensor, put into `room`, or a number where it is a constant of one float that widens nothing, so that patterns see which.
+  Operand beside(int input, const Tensor& x, Tensor& room) const;
   /// As numbers; of a tensor it reads them.
   std::shared_ptr<const Numbers> numbers(int input) const;
   std::vector<Int> ints(int input) const;

@@ -27,13 +27,30 @@ Tensor second(Call& c) {
   return b;
 }
 
+/// F of the first operand and the second, which may be a number.
+template <class F>
+void with_second(Call& c, F&& f) {
+  const Tensor a = c.x(0);
+  Tensor b;
+  if (c.version() < 7) b = second(c);
+  c.give(f(a, c.version() < 7 ? Operand(b) : c.beside(1, a, b)));
+}
+/// The same of what may be turned round.
+template <Tensor (*F)(const Operand&, const Operand&, SourceLoc)>
+void either_way(Call& c) {
+  if (c.version() < 7) return c.give(F(c.x(0), second(c), {}));
+  const Tensor a = c.x(0), b = c.x(1);
+  Tensor room;
+  const Operand first = c.beside(0, b, room);
+  if (!first.tensor()) return c.give(F(b, first, {}));
+  c.give(F(a, c.beside(1, a, room), {}));
+}
+
 void division(Call& c) {
-  const Tensor a = c.x(0), b = second(c);
-  c.give(div(a, b, is_integral(a.dtype()) ? "trunc" : ""));
+  with_second(c, [](const Tensor& a, const Operand& b) { return div(a, b, is_integral(a.dtype()) ? "trunc" : ""); });
 }
 void power(Call& c) {
-  const Tensor a = c.x(0), b = second(c);
-  c.give(pow(a, b).to(a.dtype()));
+  with_second(c, [](const Tensor& a, const Operand& b) { return pow(a, b).to(a.dtype()); });
 }
 void mod(Call& c) {
   const Tensor a = c.x(0), b = c.x(1);
@@ -136,7 +153,7 @@ constexpr Row kRows[] = {
     {"Abs", 1, 0, unary<reprise::abs>, 0, fold::abs},
     {"Acos", 7, 0, unary<acos>},
     {"Acosh", 9, 0, unary<acosh>},
-    {"Add", 1, 0, [](Call& c) { c.give(add(c.x(0), second(c))); }, 0, fold::add},
+    {"Add", 1, 0, either_way<plus>, 0, fold::add},
     {"And", 1, 0, [](Call& c) { c.give(logical_and(c.x(0), second(c))); }, 0, fold::logical_and},
     {"Asin", 7, 0, unary<asin>},
     {"Asinh", 9, 0, unary<asinh>},
@@ -178,7 +195,7 @@ constexpr Row kRows[] = {
     {"Min", 1, 0, folded<minimum>, 0, fold::min},
     {"Mish", 18, 0, unary<mish>},
     {"Mod", 10, 0, mod, 0, fold::mod},
-    {"Mul", 1, 0, [](Call& c) { c.give(mul(c.x(0), second(c))); }, 0, fold::mul},
+    {"Mul", 1, 0, either_way<mul>, 0, fold::mul},
     {"Neg", 1, 0, unary<neg>, 0, fold::neg},
     {"Not", 1, 0, unary<logical_not>, 0, fold::logical_not},
     {"Or", 1, 0, [](Call& c) { c.give(logical_or(c.x(0), second(c))); }, 0, fold::logical_or},
@@ -196,7 +213,7 @@ constexpr Row kRows[] = {
     {"Softplus", 1, 0, softplus_of},
     {"Softsign", 1, 0, unary<softsign>},
     {"Sqrt", 1, 0, unary<sqrt>, 0, fold::sqrt},
-    {"Sub", 1, 0, [](Call& c) { c.give(sub(c.x(0), second(c))); }, 0, fold::sub},
+    {"Sub", 1, 0, [](Call& c) { with_second(c, [](const Tensor& a, const Operand& b) { return sub(a, b); }); }, 0, fold::sub},
     {"Sum", 1, 0, folded<plus>, 0, fold::add},
     {"Tan", 7, 0, unary<tan>},
     {"Tanh", 1, 0, unary<tanh>},

@@ -115,6 +115,12 @@ Tensor Call::x(int i) const {
   if (v.numbers) return to_tensor(*v.numbers);
   bad("input ", i, " is a sequence; wanted a tensor");
 }
+Operand Call::beside(int i, const Tensor& x, Tensor& room) const {
+  const auto& n = value(i).numbers;
+  if (n && n->values.size() == 1 && !n->values[0].is_symbolic() && is_floating(n->dtype) && n->dtype == x.dtype() && static_cast<int>(n->dims.size()) <= x.dim()) return Operand(n->values[0]);
+  room = this->x(i);
+  return Operand(room);
+}
 std::shared_ptr<const Numbers> Call::numbers(int i) const {
   const Value& v = value(i);
   if (v.numbers) return v.numbers;

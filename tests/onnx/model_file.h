@@ -66,6 +66,11 @@ inline Message value(const std::string& name, int element, const std::vector<Dim
 inline Message attribute(const std::string& name, std::int64_t i) { return Message().text(1, name).number(3, i).number(20, 2); }
 inline Message attribute(const std::string& name, float f) { return Message().text(1, name).real(2, f).number(20, 1); }
 inline Message attribute(const std::string& name, const std::string& s) { return Message().text(1, name).text(4, s).number(20, 3); }
+inline Message attribute(const std::string& name, const std::vector<std::int64_t>& all) {
+  Message m = Message().text(1, name);
+  for (std::int64_t i : all) m.number(8, i);
+  return m.number(20, 7);
+}
 inline Message graph_attribute(const std::string& name, const Message& g) { return Message().text(1, name).in(6, g).number(20, 5); }
 inline Message tensor_attribute(const std::string& name, const Message& t) { return Message().text(1, name).in(5, t).number(20, 4); }
 

@@ -115,6 +115,31 @@ file::Graph branches(const file::Message& condition, bool is_constant) {
   g.nodes = {node("If", {"c"}, {"y"}, {file::graph_attribute("then_branch", then.message()), file::graph_attribute("else_branch", otherwise.message())})};
   return g;
 }
+// A constant of one float is a number: what exporters spell out is the operator it means.
+TEST(Onnx, ConstantsOfOneFloatAreNumbersThatPatternsSee) {
+  file::Graph g{.inputs = {value("x", file::kFloat, {"n", 4, 8})},
+                .outputs = {value("y", file::kFloat, {"n", 4, 8}), value("z", file::kFloat, {"n", 4, 8}), value("r", file::kFloat, {1, "n", 4, 8})},
+                .initializers = {file::floats("half", {}, {0.5f}), file::floats("one", {1}, {1.0f}), file::floats("root", {}, {1.41421356f}), file::floats("scale", {1, 1}, {0.35355339f}),
+                                 file::floats("deep", {1, 1, 1, 1}, {2.0f}), file::floats("two", {}, {2.0f})},
+                .nodes = {node("Transpose", {"x"}, {"t"}, {file::attribute("perm", std::vector<std::int64_t>{0, 2, 1})}), node("MatMul", {"x", "t"}, {"s0"}), node("Mul", {"scale", "s0"}, {"s1"}), node("Softmax", {"s1"}, {"p"}, {file::attribute("axis", std::int64_t{-1})}),
+                          node("MatMul", {"p", "x"}, {"y"}), node("Mul", {"x", "half"}, {"h"}), node("Div", {"x", "root"}, {"d"}), node("Erf", {"d"}, {"e"}), node("Add", {"one", "e"}, {"f"}),
+                          node("Mul", {"h", "f"}, {"z"}), node("Pow", {"x", "two"}, {"w"}), node("Sub", {"w", "deep"}, {"r"})}};
+  const onnx::Model m = onnx::load_bytes(file::model(g));
+  auto compiled = compile(m);
+  for (int n : {2, 3, 7}) {
+    const Tensor x = arange(32 * n, {.dtype = kFloat32}).view({n, 4, 8}) * 0.01 - 0.3;
+    const std::vector<Tensor> y = compiled(x);
+    EXPECT_TRUE(allclose(y[0], scaled_dot_product_attention(x, x, x), 1e-5, 1e-6));
+    EXPECT_TRUE(allclose(y[1], gelu(x), 1e-5, 1e-6));
+    EXPECT_TRUE(allclose(y[2], (x * x - 2.0).unsqueeze(0), 1e-5, 1e-6));  // a constant of more dimensions gives the result its own
+    EXPECT_EQ(y[2].dim(), 4);
+  }
+  EXPECT_EQ(compiled.stats().compilations, 1);
+  const std::string text = compiled.explain(Detail::Launches);
+  EXPECT_NE(text.find("scaled_dot_product_attention"), std::string::npos) << text;
+  EXPECT_EQ(text.find("erf"), std::string::npos) << text;
+}
+
 TEST(Onnx, ABranchIsChosenInTheCall) {
   const onnx::Model m = onnx::load_bytes(file::model(branches(value("c", file::kBool, {}), false)));
   auto compiled = compile(m);
