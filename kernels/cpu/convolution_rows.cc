@@ -35,7 +35,7 @@ namespace own = convolution_ints;
 // The arguments of convolution_packed behind those of convolution.
 enum { kPanels = windows_args::kCount, kVectors, kByPlaces, kPackedCount };
 
-constexpr std::int64_t kFewRows = 256;           // of an image of planes: more are packed into panels as well
+constexpr std::int64_t kFewRows = 256;           // of an image of planes: more are packed into panels as well, unless results stand as rows
 constexpr std::int64_t kFewChannels = 8;         // fewer are no segment worth a look into a table
 constexpr std::int64_t kGrainFmas = 640 << 10;   // about 10 us
 constexpr std::int64_t kPackedBytes = 4 << 20;   // of windows that are packed before they are met by all panels
@@ -405,7 +405,7 @@ std::optional<RowPanels> row_panels_wanted(const TensorMeta& image, const Tensor
   const bool last = is_channels_last(image.layout), few = rows <= kFewRows;
   const int bits = micro_vector_bits(), vectors = panel_vectors(bits, t, o, rows);
   if (o < micro_lanes(bits, t) || rows * result.layout.sizes[0].hint() < gemm_rows(bits)) return std::nullopt;
-  if (!(last && channels >= kFewChannels) && !few) return std::nullopt;
+  if (!(last && channels >= kFewChannels) && !few && !is_channels_last(result.layout)) return std::nullopt;
   // One place of one place: the images are the rows of one product (convolution.cc).
   if (rows == 1 && is_number(count(weight.layout.sizes, 2), 1)) return std::nullopt;
   return RowPanels{vectors, last || weight_places_first(weight.layout)};

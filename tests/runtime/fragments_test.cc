@@ -211,7 +211,7 @@ TEST(Fragments, OfConvolutionsHaveTheBitsOfLaunchesApart) {
   const int before = device::num_threads();
   for (const Row& row : rows)
     for (DType t : {DType::Float32, DType::Float64})
-      for (auto [channels, made, places, step] : std::vector<std::array<std::int64_t, 4>>{{16, 48, 3, 1}, {8, 64, 1, 1}, {16, 130, 3, 2}, {32, 33, 2, 1}, {96, 32, 3, 1}}) {
+      for (auto [channels, made, places, step] : std::vector<std::array<std::int64_t, 4>>{{16, 48, 3, 1}, {8, 64, 1, 1}, {16, 130, 3, 2}, {32, 33, 2, 1}, {96, 32, 3, 1}, {3, 64, 4, 2}, {1, 24, 3, 1}}) {
         Net net{of({made, channels, places, places}, t, 1), of({16, made, 1, 1}, t, 2), of({made, 1, 1}, t, 3), of({made, 1, 1}, t, 4)};
         freeze(net.first), freeze(net.second), freeze(net.scale), freeze(net.shift);
         auto form = [&, step = step](const Tensor& x, bool keeps) {
