@@ -65,6 +65,10 @@ Value* MathEmitter::scale_by(Value* p, Value* whole) {
   return b.CreateFMul(b.CreateFMul(p, power(half)), power(b.CreateSub(whole, half)));
 }
 
+Value* MathEmitter::scale_normal(Value* p, Value* n) {
+  return e.floats(b.CreateAdd(e.bits(p), b.CreateShl(b.CreateFPToSI(n, e.like(p, b.getInt32Ty())), 23)));
+}
+
 /// x = n * ln2 + r with |r| <= ln2 / 2: n, and e^r - 1. The low part of r is added last: it would be lost in r's
 /// rounding.
 MathEmitter::Split MathEmitter::exp_split(Value* x) {
@@ -83,12 +87,12 @@ Value* MathEmitter::exp(Value* x, bool weight) {
   if (e.cx.host.approximates) return exp_scaled(x);
   Value* kept = b.CreateFCmpUGE(x, c(x, weight ? -87.3 : -104));  // also of a NaN
   if (!weight) x = at_most(x, 90);
-  if (!scales_under_mask(x)) x = b.CreateSelect(kept, x, c(x, 0));
+  if (!weight && !scales_under_mask(x)) x = b.CreateSelect(kept, x, c(x, 0));
   Value* n = e.call(Intrinsic::roundeven, b.CreateFMul(x, c(x, kLog2e)));
   Value* r = e.fma(n, c(x, -kLn2Low), e.fma(n, c(x, -kLn2High), x));
-  return scale(poly(r, {1, 1, 0.49999993439042953, 0.16666520522406432, 0.04166838957111062, 0.008368730025425744,
-                        0.001381456020318495}),
-               n, kept);
+  Value* p = poly(r, {1, 1, 0.49999993439042953, 0.16666520522406432, 0.04166838957111062, 0.008368730025425744, 0.001381456020318495});
+  if (weight && !scales_under_mask(x)) return b.CreateSelect(kept, scale_normal(p, n), c(x, 0));
+  return scale(p, n, kept);
 }
 
 Value* MathEmitter::exp_scaled(Value* x, double exponent_offset) {

@@ -50,6 +50,7 @@ class MathEmitter {
   Value* scale(Value* p, Value* n, Value* kept = nullptr);  ///< 0 where not `kept`
   bool scales_under_mask(Value* like) const;
   Value* scale_by(Value* p, Value* whole);  ///< the same for an integer n
+  Value* scale_normal(Value* p, Value* n);  ///< p * 2^n where both are normal floats, and p not 0
   /// 2^(x * factor + offset) by a processor's approximation of 2^x (math_approximate.cc).
   Value* exp2_approximate(Value* x, double factor, int offset);
   Value* exp_approximate(Value* x);         ///< the same of e^x, right to 2^-21 for x in [-20, 1]
