@@ -34,7 +34,7 @@ inside=(
   'jit/cpu/micro:     jit/engine jit/emit jit/cpu/loop kernels/loop kernels/launch kernels/cpu'
   'jit/gpu:           jit/engine jit/emit'
   'jit/gpu/loop:      jit/engine jit/emit jit/gpu kernels/loop'
-  'jit/gpu/kernels:   jit/engine jit/emit jit/gpu kernels/launch kernels/gpu'
+  'jit/gpu/kernels:   jit/engine jit/emit jit/gpu jit/gpu/loop kernels/loop kernels/launch kernels/gpu'
 )
 known=" "
 for line in "${inside[@]}"; do

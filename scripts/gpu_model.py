@@ -12,6 +12,7 @@ rate that the loads under way allow (Little's law); besides, a part of the other
 """
 import argparse
 import json
+import math
 import os
 import re
 import sys
@@ -31,6 +32,7 @@ L2, L1, MEET = 0.30e-6, 0.05e-6, 0.04e-6  # s, of a load that the second or firs
 EXPOSED = 0.25        # part of the shorter of memory and instructions that is not hidden behind the longer: an assumption
 NODE_GAP = 1.3e-6     # s between dependent nodes of a graph: published for H100
 RAMP = 2.0e-6         # s until a kernel's loads flow, and for its last blocks: an assumption
+EARLY_GAP, EARLY_RAMP = 0.7e-6, 1.0e-6  # s of these two where a kernel starts early and reads its weights meanwhile: assumptions
 SMALL = 2.5e-6        # s of a node with little to do, of one block or few: an assumption
 LAUNCH = 5.0e-6       # s of the host for a graph's launch, and 20 ns a node: published for CUDA 12
 LAUNCH_NODE = 0.02e-6
@@ -136,8 +138,14 @@ class Model:
     def dot_rate(self, k, n, depth):
         """product_dot of one row: four warps share a column where there are few; the batched loop needs eight runs a lane."""
         runs = depth * 2 / 16 / 32 / (4 if n < 4096 else 1)
-        flight, duty = (8, 0.45) if runs >= 8 else (1, 0.8)
+        flight, duty = (8, 0.45) if runs >= 8 else (max(1, 1 << int(math.log2(max(1, runs)))), 0.8)
         return min(self.read, self.in_flight_rate(k, flight=flight, duty=duty))
+
+    def joined_rate(self, k, warps, depth, columns):
+        """product_joined: a warp has some columns, eight loads a lane under way; all of what it reads where that is no more."""
+        loads = max(1, columns * depth * 2 / 16 / 32)
+        resident = min(warps, self.g["sms"] * k.blocks() * k.threads // 32)
+        return min(self.read, resident * 32 * 16 * min(8, loads) * (0.45 if loads > 8 else 0.8) / LATENCY)
 
     def products(self):
         for t in ("f32", "bf16"):
@@ -181,17 +189,22 @@ class Model:
         dot = find(self.table, "product_dot(dtype=bf16, m=1, bias=0")
         for name, a in self.account.items():
             d, h, q, kv = a["dim"], a["hidden"], a["heads"] * a["head_dim"], a["kv_heads"] * a["head_dim"]
-            of_layer = [(q, d), (kv, d), (kv, d), (d, q), (h, d), (h, d), (d, h)]
-            weights = sum(2 * n * k / self.dot_rate(dot, n, k) for n, k in of_layer) * a["layers"] + 2 * a["vocabulary"] * d / self.dot_rate(dot, a["vocabulary"], d)
-            # On the longest way: products that wait for each other pay a ramp each, what is between them is short.
-            product_steps = 4 * a["layers"] + 1
+            # Elements, depth, elements of a warp.
+            joined = {"qkv": (q + 2 * kv, d, 2), "out": (d, q, 1), "gate": (2 * h, d, 2), "down": (d, h, 1)}
+            weights = sum(2 * n * k / self.joined_rate(find(self.table, f"product_joined: {what} bfloat16"), n // columns, k, columns) for what, (n, k, columns) in joined.items()) * a["layers"]
+            weights += 2 * a["vocabulary"] * d / self.dot_rate(dot, a["vocabulary"], d)
+            # On the longest way: products that wait for each other pay a ramp each, what is between them is short. Nodes of a layer that are all on that way start early.
+            product_steps = len(joined) * a["layers"] + 1
             others = a["depth"] - product_steps
             cache = 4 * kv * a["layers"] * a["position"] / self.read
-            device = weights + cache + a["depth"] * NODE_GAP + product_steps * RAMP + others * SMALL
-            host = LAUNCH + a["nodes"] * LAUNCH_NODE + 2 * READ_BACK + 4 * a["layers"] * SET_NODE
-            seconds = device + host
-            self.row("decode", f"Llama {name} bfloat16, batch 1", 1 / seconds, "tokens/s",
-                     f"weights {weights * 1e3:.2f} ms, {a['depth']} dependent nodes {1e3 * (device - weights):.2f} ms, host {host * 1e3:.2f} ms", a["weight_bytes"] / seconds / self.read, "read")
+            early = a["depth_of_a_layer"] * a["layers"] if sum(a["nodes_of_a_layer"].values()) == a["depth_of_a_layer"] else 0
+            early_products = len(joined) * a["layers"] if early else 0
+            host = LAUNCH + a["nodes"] * LAUNCH_NODE + 2 * READ_BACK + SET_NODE
+            for what, starts, ramps in (("", early, early_products), (", no early launches", 0, 0)):
+                device = weights + cache + starts * EARLY_GAP + (a["depth"] - starts) * NODE_GAP + ramps * EARLY_RAMP + (product_steps - ramps) * RAMP + others * SMALL
+                seconds = device + host
+                self.row("decode", f"Llama {name} bfloat16, batch 1{what}", 1 / seconds, "tokens/s",
+                         f"weights {weights * 1e3:.2f} ms, {a['depth']} dependent nodes {1e3 * (device - weights):.2f} ms, host {host * 1e3:.2f} ms", a["weight_bytes"] / seconds / self.read, "read")
 
     def attention(self):
         for length in (2048, 8192):

@@ -114,13 +114,14 @@ class CudaBackend final : public Backend {
 
   KernelPtr load(const ImagePtr& image) override { return kernels_.load(image); }
   std::unique_ptr<Graph> new_graph(std::uint32_t cells) override {
-    return std::make_unique<CudaGraph>(GraphHome{context_, blocks_, captures_, indirect_, graph_bytes_, sizes_, indirect_ ? upload() : nullptr}, cells);
+    return std::make_unique<CudaGraph>(GraphHome{context_, blocks_, captures_, indirect_, graph_bytes_, sizes_, starts_early(), indirect_ ? upload() : nullptr}, cells);
   }
 
   std::optional<CapturedWork> product(const Product& p, std::string_view name) override { return products_.work(p, name); }
   std::string product_library() override { return products_.description(); }
 
  private:
+  bool starts_early() const { return knobs().cuda_early == "on" && context_.major >= 9 && cu().version >= 12030 && cu().cuGraphAddDependencies_v2; }
   CudaStream& stream() { return cuda::current_stream(context_, default_); }
   static CUdeviceptr address(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
   static CUstream handle(Stream& s) { return static_cast<CudaStream&>(s).handle(); }

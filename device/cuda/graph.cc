@@ -7,6 +7,7 @@
 #include "base/counters.h"
 #include "base/errors.h"
 #include "base/log.h"
+#include "device/cuda/edges.h"
 #include "device/cuda/queue.h"
 
 #include <nlohmann/json.hpp>
@@ -66,10 +67,14 @@ void CudaGraphExec::make() {
     std::vector<CUgraphNode> after, uploads;
     if (home_.indirect) add_uploads();
     for (const Upload& u : uploads_) uploads.push_back(u.node);
-    for (const GraphNode& n : nodes_) {
+    const Edges edges(nodes_, home_.early);
+    starts_early_ = std::find(edges.early.begin(), edges.early.end(), true) != edges.early.end();
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const GraphNode& n = nodes_[i];
       after.clear();
-      for (Graph::Node before : n.after) after.push_back(handles_[before]);
-      if (after.empty()) after = uploads;
+      for (Graph::Node before : edges.after[i])
+        if (!edges.early[i]) after.push_back(handles_[before]);
+      if (edges.after[i].empty()) after = uploads;
       CUgraphNode made = nullptr;
       if (const auto* other = std::get_if<CapturedNode>(&n.what)) {
         capture(*other, [&](CUgraph child) { check(cu().cuGraphAddChildGraphNode(&made, graph_, after.data(), after.size(), child), "recording the work of", n.name()); });
@@ -78,10 +83,17 @@ void CudaGraphExec::make() {
         check(cu().cuGraphAddKernelNode(&made, graph_, after.data(), after.size(), &p), "recording kernel", n.name());
       }
       handles_.push_back(made);
+      if (edges.early[i]) start_early(handles_[edges.after[i][0]], made, n.name());
     }
     const std::int64_t bytes = home_.sizes.of(static_cast<std::int64_t>(nodes_.size() + uploads_.size()), [&] {
       check(cu().cuGraphInstantiateWithFlags(&exec_, graph_, 0), "instantiating a graph");
     });
+    if (log::on(log::Channel::Recordings)) {
+      const auto early = std::count(edges.early.begin(), edges.early.end(), true);
+      log::event(log::Event::launched_early, nodes_.empty() ? std::string() : nodes_[0].name(),
+                 std::to_string(early) + " of " + std::to_string(nodes_.size()) + " kernels start while the one before them ends" + (home_.early ? "" : ", since this device, its driver or REPRISE_CUDA_EARLY does without"),
+                 {{"nodes", nodes_.size()}, {"early", early}, {"why", home_.early ? edges.why(nodes_) : std::vector<std::string>()}});
+    }
     home_.graph_bytes += bytes - bytes_;
     bytes_ = bytes;
     for (std::size_t i = 0; i < nodes_.size(); ++i)
@@ -91,6 +103,14 @@ void CudaGraphExec::make() {
     throw;
   }
   stale_.assign(nodes_.size(), false);
+}
+
+/// Ordered by the kernel's own waiting.
+void CudaGraphExec::start_early(CUgraphNode before, CUgraphNode node, std::string_view name) {
+  CUgraphEdgeData edge{};
+  edge.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+  edge.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+  check(cu().cuGraphAddDependencies_v2(graph_, &before, &node, &edge, 1), "ordering the early start of kernel", name);
 }
 
 CudaGraphExec::~CudaGraphExec() {
@@ -213,8 +233,12 @@ void CudaGraphExec::launch(Stream& stream, void* const* cells) {
 
 bool CudaGraphExec::change_to(std::uint32_t cells, const std::vector<GraphNode>& nodes) {
   if (!exec_ || cells != n_cells_ || nodes.size() != nodes_.size()) return false;
-  for (std::size_t i = 0; i < nodes.size(); ++i)
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!same_shape(nodes[i], nodes_[i])) return false;
+    // A node that is disabled lets those that start early go before what comes before it has ended.
+    const auto *was = std::get_if<KernelNode>(&nodes_[i].what), *is = std::get_if<KernelNode>(&nodes[i].what);
+    if (starts_early_ && was && (was->grid.count() == 0) != (is->grid.count() == 0)) return false;
+  }
   home_.context.enter();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (const auto* now = std::get_if<CapturedNode>(&nodes[i].what)) {

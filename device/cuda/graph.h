@@ -48,6 +48,7 @@ class CudaGraphExec final : public GraphExec {
 
  private:
   void make();                              ///< graph_ and exec_, with the latest addresses
+  void start_early(CUgraphNode before, CUgraphNode, std::string_view name);
   void release_graphs() noexcept;
   void release() noexcept;
   /// A kernel that writes a part of the block.
@@ -72,6 +73,7 @@ class CudaGraphExec final : public GraphExec {
   std::vector<void*> last_;                        // cells of the latest run
   std::vector<bool> stale_;                        // by node: it has other addresses or sizes than it should
   bool any_stale_ = true;                          // of the nodes, or the uploads
+  bool starts_early_ = false;                      // some nodes start while the one before them ends
   CUgraph graph_ = nullptr;                        // lives as long as the executable one: its nodes name those
   CUgraphExec exec_ = nullptr;
   std::vector<CUgraphNode> handles_;

@@ -20,6 +20,7 @@ struct GraphHome {
   bool indirect;                            ///< pointers through a block of cells (CodeTarget::indirect)
   std::atomic<std::int64_t>& graph_bytes;   ///< of all executable graphs
   GraphSizes& sizes;
+  bool early;                               ///< nodes may start while the one before them ends (edges.h)
   KernelPtr upload;                         ///< the kernel that fills the block; null when not indirect
 };
 

@@ -21,7 +21,8 @@ CUmodule load_module(const std::string& code, std::string_view kernel) {
   return module;
 }
 
-CudaKernel::CudaKernel(const Context& c, Unloads& unloads, ImagePtr image) : context_(c), unloads_(unloads), image_(std::move(image)) {
+CudaKernel::CudaKernel(const Context& c, Unloads& unloads, ImagePtr image)
+    : context_(c), unloads_(unloads), image_(std::move(image)), waits_(image_->code.find("griddepcontrol.wait") != std::string::npos) {
   c.enter();
   module_ = load_module(image_->code, image_->entry);
   CUresult r = cu().cuModuleGetFunction(&function_, module_, image_->entry.c_str());

@@ -39,11 +39,14 @@ class CudaKernel final : public Kernel {
   Resources resources() const override;
   CUfunction function() const { return function_; }
   const Image& image() const { return *image_; }
+  /// It may be launched while what is before it in a graph still runs, and waits for that (Note [Early launches] in jit/gpu/module.h).
+  bool waits() const { return waits_; }
 
  private:
   const Context& context_;
   Unloads& unloads_;
   ImagePtr image_;
+  bool waits_;
   CUmodule module_ = nullptr;
   CUfunction function_ = nullptr;
 };

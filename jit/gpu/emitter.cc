@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "base/errors.h"
@@ -47,27 +48,49 @@ void GpuEmitter::begin(std::span<const DType> buffers, int params, device::Dim3 
     kernel->addParamAttr(next, llvm::Attribute::getWithAlignment(cx.context, align));
     Value* p = kernel->getArg(next++);
     if (!gpu.target.indirect) return type == pointer ? p : b.CreatePtrToInt(p, type);
-    auto* cell = b.CreateAlignedLoad(type, p, llvm::Align(8));
-    cell->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(cx.context, {}));
+    auto* cell = b.CreateAlignedLoad(type, p, llvm::Align(8), gpu.early);
+    if (!gpu.early) cell->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(cx.context, {}));
     return static_cast<Value*>(cell);
   };
+  if (gpu.early) instruction("griddepcontrol.launch_dependents;");
   for (DType t : all) buffers_.push_back(told(pointer, item_size(t)));
+  if (gpu.guarded) record_ = buffers_.back();
   Value* blocks = gpu.grid_word ? told(b.getInt64Ty(), 1) : nullptr;
   params_.resize(n_params);
   for (std::size_t i = 0; i < n_params; ++i)
     if (words[i]) params_[i] = told(b.getInt64Ty(), 1);
   for (std::size_t i = 0; i < n_params; ++i)
     if (!words[i]) params_[i] = kernel->getArg(next++);
-  auto leave_if = [&](Value* condition) {
-    llvm::BasicBlock* over = llvm::BasicBlock::Create(cx.context, "over", kernel);
-    llvm::BasicBlock* body = llvm::BasicBlock::Create(cx.context, "body", kernel);
-    b.CreateCondBr(condition, over, body);
-    b.SetInsertPoint(over);
-    b.CreateRetVoid();
-    b.SetInsertPoint(body);
-  };
-  if (blocks) leave_if(b.CreateICmpUGE(index64(block()), blocks));
-  if (gpu.guarded) leave_if(b.CreateICmpNE(b.CreateAlignedLoad(b.getInt64Ty(), buffers_.back(), llvm::Align(8)), i64(0)));
+  if (!gpu.waits_later) wait();
+  if (blocks) leave_if(b.CreateICmpUGE(index64(block()), blocks), gpu.waits_later);
+  if (!gpu.waits_later) leave_after_fault();
+}
+
+void GpuEmitter::leave_if(Value* condition, bool waits) {
+  llvm::BasicBlock* over = llvm::BasicBlock::Create(cx.context, "over", kernel);
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(cx.context, "body", kernel);
+  b.CreateCondBr(condition, over, body);
+  b.SetInsertPoint(over);
+  if (waits) wait();
+  b.CreateRetVoid();
+  b.SetInsertPoint(body);
+}
+
+void GpuEmitter::leave_after_fault() {
+  if (gpu.guarded) leave_if(b.CreateICmpNE(b.CreateAlignedLoad(b.getInt64Ty(), record_, llvm::Align(8)), i64(0)), false);
+}
+
+void GpuEmitter::wait_for_earlier() {
+  wait();
+  leave_after_fault();
+}
+
+void GpuEmitter::instruction(const char* text) {
+  b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(b.getVoidTy(), false), text, "~{memory}", true));
+}
+
+void GpuEmitter::wait() {
+  if (gpu.early) instruction("griddepcontrol.wait;");
 }
 
 Value* GpuEmitter::special(Intrinsic::ID id) { return b.CreateIntrinsic(id, {}, {}); }
@@ -227,13 +250,21 @@ llvm::SmallVector<Value*, 16> GpuEmitter::load_run(DType t, Value* p, int count,
     Value* q = at(b.getInt8Ty(), p, i64(at_byte));
     Value* v =
         b.CreateAlignedLoad(shaped(word_type, words > 1 ? words : 0), q, llvm::Align(static_cast<std::uint64_t>(wide)));
-    for (int w = 0; w < words; ++w) {
-      Value* x = words > 1 ? b.CreateExtractElement(v, static_cast<std::uint64_t>(w)) : v;
-      for (int part = 0; part < word / size; ++part) {
-        Value* m = part ? b.CreateLShr(x, static_cast<std::uint64_t>(part * size * 8)) : x;
-        m = b.CreateTrunc(m, b.getIntNTy(static_cast<unsigned>(size) * 8));
-        out.push_back(to_register(t, b.CreateBitCast(m, memory_type(t))));
-      }
+    out.append(elements_of(t, v));
+  }
+  return out;
+}
+
+llvm::SmallVector<Value*, 16> GpuEmitter::elements_of(DType t, Value* loaded) {
+  const int size = item_size(t), words = lanes_of(loaded);
+  const int word = static_cast<int>(loaded->getType()->getScalarSizeInBits()) / 8;
+  llvm::SmallVector<Value*, 16> out;
+  for (int w = 0; w < std::max(words, 1); ++w) {
+    Value* x = words ? b.CreateExtractElement(loaded, static_cast<std::uint64_t>(w)) : loaded;
+    for (int part = 0; part < word / size; ++part) {
+      Value* m = part ? b.CreateLShr(x, static_cast<std::uint64_t>(part * size * 8)) : x;
+      m = b.CreateTrunc(m, b.getIntNTy(static_cast<unsigned>(size) * 8));
+      out.push_back(to_register(t, b.CreateBitCast(m, memory_type(t))));
     }
   }
   return out;

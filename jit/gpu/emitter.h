@@ -23,6 +23,8 @@ class GpuEmitter : public Emitter {
   /// (gpu.words) come first, behind the number of blocks (gpu.grid_word), in pointers' places; and stands in its body. `threads`: of a block, at most; the launch uses exactly gpu.block, which is set. `resident`: blocks
   /// that a processor must have registers for at once; left to itself, ptxas wants more than one and spills for it.
   void begin(std::span<const DType> buffers, int params, device::Dim3 threads, int resident = 1);
+  /// With gpu.waits_later: here the kernel waits for what comes before it in its graph, and does nothing more after a fault. All threads come here.
+  void wait_for_earlier();
   /// Returns from the kernel at the insertion point.
   void end() { b.CreateRetVoid(); }
   llvm::Function* kernel = nullptr;
@@ -75,6 +77,8 @@ class GpuEmitter : public Emitter {
   /// `count` elements from `p` on (a power of two), as register values. `bytes`: what p is known to be aligned to;
   /// accesses are as wide as that and 16 bytes allow.
   llvm::SmallVector<Value*, 16> load_run(DType, Value* p, int count, int bytes);
+  /// The elements of such an access, 16 bytes or fewer, as it is loaded: an integer or a vector of some.
+  llvm::SmallVector<Value*, 16> elements_of(DType, Value* loaded);
   void store_run(DType, llvm::ArrayRef<Value*> values, Value* p, int bytes);
   /// One element; p aligned to it.
   Value* load_one(DType t, Value* p) { return load(t, p, 0, nullptr); }
@@ -92,10 +96,15 @@ class GpuEmitter : public Emitter {
 
  private:
   Value* special(llvm::Intrinsic::ID);
+  void instruction(const char* text);  ///< of PTX, that nothing may move past
+  void wait();                         ///< for what comes before the kernel in its graph
+  void leave_if(Value* condition, bool waits);
+  void leave_after_fault();
   Value* shuffle(Value* v, llvm::Intrinsic::ID, Value* lane, int clamp);
   llvm::SmallVector<Value*, 8> words_of(Value* v);             // i32 parts of a value
   Value* of_words(llvm::ArrayRef<Value*> words, llvm::Type*);  // and back
   std::vector<Value*> buffers_, params_;
+  Value* record_ = nullptr;            // of faults, where the kernel is guarded
 };
 
 }  // namespace reprise::jit

@@ -78,7 +78,8 @@ device::ImagePtr build(const std::string& key, const device::CodeTarget& target,
   llvm::Module m(name, context);
   m.setTargetTriple(kTriple);
   m.setDataLayout(tm.createDataLayout());
-  GpuModule g{{context, m, processor, name.c_str()}, target, sm, {}, 0};
+  GpuModule g{.cx = {context, m, processor, name.c_str()}, .target = target, .sm = sm};
+  g.early = sm >= 90 && knobs().cuda_early == "on";
   emit(g);
   check_module(m, key);
   dump_file(name + ".kernel", key);

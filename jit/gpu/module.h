@@ -15,6 +15,13 @@ struct GpuModule {
   const device::CodeTarget& target;
   int sm = 0;                      ///< 75, 80, 90: the architecture that code is generated for
   bool guarded = false;            ///< behind its buffers the kernel has a record of faults: after one it does nothing
+  /// Note [Early launches]
+  /// The kernel may be launched while the only one before it in its graph still runs (programmatic dependent launch): it lets the next one do so at once, and waits
+  /// for the end of the one before. Until it has waited it reads nothing that an earlier node of the graph writes, but for the cells that hold
+  /// addresses and numbers: the graph's first node, which fills them, is over before the second one starts, and with it before all that starts later.
+  /// They are read past the non-coherent caches. Each thread waits before it returns: so the end of a kernel is the end of all before it.
+  bool early = false;
+  bool waits_later = false;        ///< the emitter waits by itself (GpuEmitter::wait_for_earlier); set by it
   bool grid_word = false;          ///< before its words stands the number of blocks that have something to do: the grid may be larger
   std::vector<bool> words;         ///< by parameter: it is a word, whose cell stands behind the buffers as theirs do; shorter: the others are none
   device::Dim3 block;              ///< threads of a block; set by the emitter

@@ -6,6 +6,7 @@
 
 #include "graph/shape_rules.h"
 #include "kernels/gpu/rules.h"
+#include "kernels/loop/body_builder.h"
 
 namespace reprise::kernels {
 
@@ -79,8 +80,8 @@ struct AttentionLaunches {
     group = same_number(k_group, v_group) ? k_group : Int(1), rows = queries * group;
   }
 
-  /// Parts of the keys, and what joins them. Nothing to do for more than kAttentionFewRows.
-  void few(std::vector<GpuLaunch>& launches) const {
+  /// Parts of the keys. Nothing to do for more than kAttentionFewRows. `before`: nobody has arrived.
+  void few(std::vector<GpuLaunch>& launches, std::vector<Launch>& before) const {
     std::int64_t at_a_time = rows.is_symbolic() ? (group.is_symbolic() ? 4 : group.hint()) : rows.hint();
     at_a_time = at_a_time >= 3 ? 4 : at_a_time == 2 ? 2 : 1;
     Int units = heads / group, least_rows = Int::min(rows, kAttentionFewRows);
@@ -91,18 +92,15 @@ struct AttentionLaunches {
     std::uint32_t parts =
         cx.scratch(DType::Float32, Int::max(1, batches.outer_size * units * least_rows) * most_splits * (width + 2) * 4);
     const Int where = where_at_most(rows, kAttentionFewRows), all_units = batches.outer_size * units;
+    const std::uint32_t arrived = cx.scratch(DType::Int32, Int::max(1, all_units * Int::ceil_div(least_rows, at_a_time)) * 4);
+    before.push_back({zeros(arrived, where * all_units * Int::ceil_div(least_rows, at_a_time)), "attention_begin", cx.node.info.loc, false, {}});
 
     LaunchOf part(gpu::AttentionPart{dtype(), depth, width, mask, causal, static_cast<int>(at_a_time)});
     part->rows = rows, part->units = units, part->queries = queries, part->keys = keys, part->scale = bits_of(scale);
     part->k_units = k_group / group, part->v_units = v_group / group, part->group = group, part->splits = splits;
     tell_inputs(part);
-    part->parts = parts;
+    part->parts = parts, part->arrived = arrived, part->out = heads_of<InLaunch::Target>(o.size() - 1);
     launches.push_back(part.in(where * all_units * splits * blocks_for(rows, at_a_time)));
-
-    LaunchOf join(gpu::AttentionJoin{dtype(), width});
-    join->parts = parts, join->rows = rows, join->outer = batches.outer_size, join->units = units, join->group = group, join->splits = splits;
-    join->out = heads_of<InLaunch::Target>(o.size() - 1);
-    launches.push_back(join.in(where * blocks_for(rows * all_units, kAttentionThreads / 32)));
   }
 
   /// Nothing to do for at most `but_for` rows.
@@ -113,6 +111,16 @@ struct AttentionLaunches {
     tell_inputs(l);
     l->out = heads_of<InLaunch::Target>(o.size() - 1);
     launches.push_back(l.in(where_more(rows, but_for) * batches.outer_size * heads * blocks_for(queries, code.block_queries())));
+  }
+
+  static LoopLaunch zeros(std::uint32_t buffer, Int n) {
+    LoopLaunch l;
+    l.kernel.name = "attention_begin";
+    l.kernel.extents = {n}, l.kernel.n_kept = 1;
+    BodyBuilder body(l.kernel);
+    body.store({body.buffer(DType::Int32, true), {1}, 0, {}}, body.constant(Scalar(std::int64_t{0}), DType::Int32));
+    l.buffers = {buffer};
+    return l;
   }
 
   DType dtype() const { return o.back().dtype; }
@@ -141,7 +149,7 @@ struct AttentionLaunches {
 
 }  // namespace
 
-GpuLaunches gpu_attention(const GpuContext& cx, std::vector<Launch>&) {
+GpuLaunches gpu_attention(const GpuContext& cx, std::vector<Launch>& before) {
   const Layout &q = cx.operands[0].layout, &out = cx.operands.back().layout;
   if (cx.operands.back().dtype == DType::Float64) return std::nullopt;
   Batches batches(cx);
@@ -156,7 +164,7 @@ GpuLaunches gpu_attention(const GpuContext& cx, std::vector<Launch>&) {
   std::vector<GpuLaunch> launches;
   const bool few = !known_above(attention.rows, kAttentionFewRows);
   const bool many = !known_at_most(attention.rows, kAttentionFewRows);
-  if (few) attention.few(launches);
+  if (few) attention.few(launches, before);
   if (many) attention.many(launches, few ? kAttentionFewRows : 0);
   return launches;
 }

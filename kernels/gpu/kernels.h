@@ -264,7 +264,8 @@ struct AttentionTiles {
 
 /// Few rows. A unit is a key head with the `group` query heads that it serves; its rows are numbered (query, head). A block takes `rows`
 /// rows of a unit and one of `splits` ranges of the keys, and leaves the unfinished sums in `parts`: [units, rows, splits, width + 2],
-/// the last two being the greatest score and the sum of exponentials. AttentionJoin adds them up.
+/// the last two being the greatest score and the sum of exponentials. `arrived` counts, from 0 on, how many blocks of these rows have left theirs: the last one
+/// adds them up, in the order of the ranges.
 struct AttentionPart {
   static constexpr std::string_view kKind = "attention_part";
   DType dtype;
@@ -282,28 +283,14 @@ struct AttentionPart {
     typename As::Number group, splits;
     Heads<As, typename As::Source> q, k, v;
     std::optional<Heads<As, typename As::Source>> mask;
-    typename As::Target parts;
-    REPRISE_DESCRIBE(rows, units, queries, keys, scale, k_units, v_units, group, splits, q, k, v, mask, parts)
-    void shape(const AttentionPart& code) {
-      q.buffer.dtype = k.buffer.dtype = v.buffer.dtype = code.dtype;
-      if (code.mask != Mask::None) mask.emplace().buffer.dtype = mask_dtype(code.mask, code.dtype);
-      parts.dtype = DType::Float32;
-    }
-  };
-};
-struct AttentionJoin {
-  static constexpr std::string_view kKind = "attention_join";
-  DType dtype;
-  int width;
-  REPRISE_DESCRIBE(dtype, width)
-
-  template <class As>
-  struct Args {
-    typename As::Source parts;
-    typename As::Number rows, outer, units, group, splits;
+    typename As::Target parts, arrived;    ///< arrived: Int32, by unit and `rows` rows
     Heads<As, typename As::Target> out;
-    REPRISE_DESCRIBE(parts, rows, outer, units, group, splits, out)
-    void shape(const AttentionJoin& code) { parts.dtype = DType::Float32, out.buffer.dtype = code.dtype; }
+    REPRISE_DESCRIBE(rows, units, queries, keys, scale, k_units, v_units, group, splits, q, k, v, mask, parts, arrived, out)
+    void shape(const AttentionPart& code) {
+      q.buffer.dtype = k.buffer.dtype = v.buffer.dtype = out.buffer.dtype = code.dtype;
+      if (code.mask != Mask::None) mask.emplace().buffer.dtype = mask_dtype(code.mask, code.dtype);
+      parts.dtype = DType::Float32, arrived.dtype = DType::Int32;
+    }
   };
 };
 

@@ -24,6 +24,7 @@
 #include "kernels/plan/fuse_map.h"
 #include "kernels/plan/gather.h"
 #include "kernels/plan/interpret.h"
+#include "kernels/plan/join_products.h"
 #include "kernels/plan/loop_kernel.h"
 #include "kernels/plan/product_sums.h"
 #include "kernels/plan/regions.h"
@@ -304,11 +305,13 @@ Lowered lower(const Graph& g, Mode mode, LaunchStyle style) {
     join_sums(out, last_to_fail);
     join_fragments(out, last_to_fail);
   }
+  if (style == LaunchStyle::Gpu && mode == Mode::Full) join_products(out, g.name, last_to_fail);
   if (style != LaunchStyle::Calls) copy_into_inputs(g, out);
   else note_epilogue_copies(g, out);
   if (style == LaunchStyle::Calls) keep_for_faults(g, out, last_to_fail);
   if (style == LaunchStyle::Gpu) {
     check_on_device(out);
+    read_matrices_early(out);
     for (Launch& l : out.launches)
       if (auto* loop = std::get_if<LoopLaunch>(&l.what)) loop->kernel.narrow = fits_in_32_bits(loop->kernel, l.loc);
   }

@@ -71,7 +71,16 @@ void give_list(const std::vector<std::uint64_t>& from, CUgraphNode* to, std::siz
 void refuse_edge_data(const CUgraphEdgeData* data, std::size_t n) {
   for (std::size_t i = 0; data && i < n; ++i)
     require(!data[i].from_port && !data[i].to_port && !data[i].type, CUDA_ERROR_NOT_SUPPORTED,
-            "edges with ports are not simulated");
+            "nodes are not added with ports here; edges are");
+}
+/// Is it the edge of a programmatic dependent launch? Of other ports there is no simulation.
+bool is_programmatic(const CUgraphEdgeData& e, const Node& from, const Node& to) {
+  if (!e.from_port && !e.to_port && !e.type) return false;
+  require(e.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC && !e.to_port && e.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, CUDA_ERROR_NOT_SUPPORTED,
+          "of ports the programmatic one is simulated");
+  require(settings().arch >= 90 && settings().driver_version >= 12030, CUDA_ERROR_NOT_SUPPORTED, "programmatic edges need sm_90 and CUDA 12.3");
+  require(from.type == CU_GRAPH_NODE_TYPE_KERNEL && to.type == CU_GRAPH_NODE_TYPE_KERNEL, CUDA_ERROR_INVALID_VALUE, "a programmatic edge connects kernels");
+  return true;
 }
 
 const char* type_name(CUgraphNodeType t) {
@@ -296,7 +305,10 @@ SIM_ENTRY cuGraphDestroyNode(CUgraphNode h) {
     auto n = find<Node>(h);
     auto g = find<Graph>(reinterpret_cast<CUgraph>(n->graph));
     std::erase(g->nodes, n->handle);
-    for (std::uint64_t o : g->nodes) std::erase(find<Node>(reinterpret_cast<CUgraphNode>(o))->after, n->handle);
+    for (std::uint64_t o : g->nodes) {
+      auto other = find<Node>(reinterpret_cast<CUgraphNode>(o));
+      std::erase(other->after, n->handle), std::erase(other->early, n->handle);
+    }
     if (n->child) destroy_graph(*n->child);
     remove_handle(n->handle);
   });
@@ -307,7 +319,6 @@ namespace {
 CUresult add_dependencies(const char* entry, CUgraph h, const CUgraphNode* from, const CUgraphNode* to,
                           const CUgraphEdgeData* data, std::size_t n) {
   return api(entry, kContext, [&] {
-    refuse_edge_data(data, n);
     auto g = find<Graph>(h);
     for (std::size_t i = 0; i < n; ++i) {
       auto a = find<Node>(from[i]), b = find<Node>(to[i]);
@@ -315,6 +326,7 @@ CUresult add_dependencies(const char* entry, CUgraph h, const CUgraphNode* from,
               "an edge between nodes of other graphs");
       require(std::find(b->after.begin(), b->after.end(), a->handle) == b->after.end(), CUDA_ERROR_INVALID_VALUE,
               "the edge exists");
+      if (data && is_programmatic(data[i], *a, *b)) b->early.push_back(a->handle), ++counters().early_edges;
       b->after.push_back(a->handle);
     }
   });
@@ -323,9 +335,11 @@ CUresult remove_dependencies(const char* entry, CUgraph h, const CUgraphNode* fr
                              std::size_t n) {
   return api(entry, kContext, [&] {
     find<Graph>(h);
-    for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t i = 0; i < n; ++i) {
+      std::erase(find<Node>(to[i])->early, find<Node>(from[i])->handle);
       require(std::erase(find<Node>(to[i])->after, find<Node>(from[i])->handle), CUDA_ERROR_INVALID_VALUE,
               "no such edge");
+    }
   });
 }
 CUresult get_edges(const char* entry, CUgraph h, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* data,

@@ -26,6 +26,7 @@ typedef struct {
   uint64_t live_allocations, live_bytes;  ///< now; device memory, mapped or not
   uint64_t live_handles;      ///< now: streams, events, modules, graphs, executable graphs, pools, physical memory
   uint64_t live_graph_bytes;  ///< now: what executable graphs are said to hold of the device
+  uint64_t early_edges;       ///< of programmatic dependent launches
 } reprise_simulator_counters;
 
 /// Its presence tells that this libcuda is the simulator. Version of this header.

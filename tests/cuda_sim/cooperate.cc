@@ -280,6 +280,8 @@ std::span<const RuntimeFunction> cooperation_functions() {
       entry("sim_barrier", barrier),
       entry("sim_barrier_reduce", barrier_reduce),
       entry("sim_warp_barrier", warp_barrier),
+      entry("sim_wait_for_earlier", race_wait),
+      entry("sim_fence", race_fence),
       entry("sim_shuffle", shuffle),
       entry("sim_vote", vote),
       entry("sim_reduce", reduce),

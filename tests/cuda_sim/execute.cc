@@ -147,12 +147,14 @@ void run_all() {
           for (std::uint32_t x = 0; x < b.x && !g_exec.leaves; ++x) {
             set_thread(x, y, z, linear++);
             entry(g_exec.params.data());
+            race_thread_end();
           }
     } else {
       order_of(order, n);
       for (std::uint32_t i : order) {
         set_thread(i % b.x, i / b.x % b.y, i / b.x / b.y, i);
         entry(g_exec.params.data());
+        race_thread_end();
         if (g_exec.leaves) break;
       }
     }
@@ -164,6 +166,7 @@ void run_all() {
 
 void run_one() {
   g_exec.work->function->kernel.entry(g_exec.params.data());
+  race_thread_end();
   g_exec.current->state = Thread::State::Done;
   yield();
 }

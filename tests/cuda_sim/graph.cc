@@ -70,6 +70,7 @@ std::shared_ptr<Graph> clone_graph(const Graph& g, std::unordered_map<std::uint6
     std::vector<std::uint64_t> after;
     for (std::uint64_t d : n->after) after.push_back(map.at(d));
     auto c = add_node(*copy, n->type, n->work, std::move(after));
+    for (std::uint64_t d : n->early) c->early.push_back(map.at(d));
     if (n->child) {
       c->child = clone_graph(*n->child);
       c->child->child = true;
@@ -93,8 +94,9 @@ std::shared_ptr<GraphRun> flatten(const Graph& g, std::unordered_map<std::uint64
   std::unordered_map<std::uint64_t, std::uint32_t> index;
   for (std::uint64_t h : sorted(g)) {
     auto n = node_of(h);
-    GraphRun::Item item{n->work, n->type, true, {}};
+    GraphRun::Item item{n->work, n->type, true, {}, {}};
     for (std::uint64_t d : n->after) item.after.push_back(index.at(d));
+    for (std::uint64_t d : n->early) item.early.push_back(index.at(d));
     if (n->child) item.work = std::make_shared<const Work>(ChildWork{flatten(*n->child)});
     index[h] = static_cast<std::uint32_t>(run->items.size());
     run->items.push_back(std::move(item));
@@ -129,7 +131,7 @@ namespace {
 /// A graph with its child graphs taken apart: their nodes run side by side with those around them, as on a device.
 struct Step {
   const Work* work;
-  std::vector<std::uint32_t> after;
+  std::vector<std::uint32_t> after, early;
 };
 /// Adds g's steps, which come after `before`; returns those that nothing in g comes after.
 std::vector<std::uint32_t> take_apart(const GraphRun& g, const std::vector<std::uint32_t>& before,
@@ -138,16 +140,17 @@ std::vector<std::uint32_t> take_apart(const GraphRun& g, const std::vector<std::
   std::vector<bool> last(g.items.size(), true);
   for (std::size_t i = 0; i < g.items.size(); ++i) {
     const GraphRun::Item& item = g.items[i];
-    std::vector<std::uint32_t> after = item.after.empty() ? before : std::vector<std::uint32_t>();
+    std::vector<std::uint32_t> after = item.after.empty() ? before : std::vector<std::uint32_t>(), early;
     for (std::uint32_t d : item.after) {
       after.insert(after.end(), ends[d].begin(), ends[d].end());
+      if (std::find(item.early.begin(), item.early.end(), d) != item.early.end()) early.insert(early.end(), ends[d].begin(), ends[d].end());
       last[d] = false;
     }
     if (auto* child = item.enabled ? std::get_if<ChildWork>(item.work.get()) : nullptr) {
       ends[i] = take_apart(*child->graph, after, out);
     } else {
       ends[i] = {static_cast<std::uint32_t>(out.size())};
-      out.push_back({item.enabled ? item.work.get() : nullptr, std::move(after)});
+      out.push_back({item.enabled ? item.work.get() : nullptr, std::move(after), std::move(early)});
     }
   }
   if (g.items.empty()) return before;
@@ -163,9 +166,9 @@ void run_graph(const GraphRun& g) {
   // Any order that the dependencies allow: forward, the reverse of it as far as possible, or random.
   std::vector<Step> steps;
   take_apart(g, {}, steps);
-  std::vector<const std::vector<std::uint32_t>*> after;
-  for (const Step& s : steps) after.push_back(&s.after);
-  race_graph(after);
+  std::vector<const std::vector<std::uint32_t>*> after, early;
+  for (const Step& s : steps) after.push_back(&s.after), early.push_back(&s.early);
+  race_graph(after, early);
   const std::size_t n = steps.size();
   const Order order = settings().order;
   std::vector<std::uint32_t> left(n), ready;

@@ -17,6 +17,7 @@ struct Node : Object {
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
   WorkPtr work;
   std::vector<std::uint64_t> after;  ///< handles of the nodes it depends on
+  std::vector<std::uint64_t> early;  ///< of these, those that it does not wait for: its kernel does (programmatic edges)
   std::shared_ptr<Graph> child;      ///< owned copy
 };
 
@@ -34,6 +35,7 @@ struct GraphRun {
     CUgraphNodeType type;
     bool enabled = true;
     std::vector<std::uint32_t> after;  ///< indices, smaller than its own
+    std::vector<std::uint32_t> early;  ///< of these, as Node's
   };
   std::vector<Item> items;
 };

@@ -61,10 +61,19 @@ struct Detector {
   std::uint32_t line = 0, run = 0, step = 0, runs = 0;
   std::uint64_t number = 0;
   std::vector<std::vector<bool>> ancestors;  ///< of the running graph, by step
+  std::vector<std::vector<bool>> before;     ///< the same of threads that have not waited
+  std::vector<bool> early;                   ///< by step: threads have something to wait for
+  bool asked_waited = false;
   std::uint32_t asked = 0;                   ///< ordered(): the latest answer, for epochs of one task
   std::uint32_t asked_end = 0, asked_in = 0;
   bool answer = false;
   std::set<std::string> told;
+  /// Epochs of other blocks of this launch, from the first one up to but not with the second.
+  using Epochs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  std::unordered_map<std::uint64_t, Epochs> released;  ///< by place of an atomic operation: what lies before it and a fence
+  Epochs acquired, pending;                            ///< by this block; what is as soon as there is a fence
+  bool fenced = false;                                 ///< a thread of this block has had a fence, behind its last barrier
+  std::uint32_t fence_epoch = 0;
   /// A store where another one was made, before it is known whether it changes anything.
   struct Store {
     Found found;
@@ -97,16 +106,35 @@ const Task& task_of(std::uint32_t epoch) {
   return *std::prev(std::upper_bound(all.begin(), all.end(), epoch, [](std::uint32_t e, const Task& t) { return e < t.begin; }));
 }
 
+std::uint32_t thread_now() { return g_ids.warp * 32 + g_ids.lane; }
+/// Has the running thread nothing left to wait for?
+bool has_waited() { return !g_race.early || !g_race.kernel || g_race.waited[thread_now() / 64 & 31] >> thread_now() % 64 & 1; }
+
 /// Does the task of that epoch come before the running one in every order?
 bool ordered(std::uint32_t epoch) {
   Detector& d = detector();
-  if (epoch >= d.asked && epoch < d.asked_end && d.asked_in == g_race.task_begin) return d.answer;
+  const bool waited = has_waited();
+  if (epoch >= d.asked && epoch < d.asked_end && d.asked_in == g_race.task_begin && d.asked_waited == waited) return d.answer;
   const Task& t = task_of(epoch);
   d.asked = t.begin;
   d.asked_end = &t == &d.tasks.back() ? ~0u : (&t)[1].begin;
-  d.asked_in = g_race.task_begin;
-  if (d.run && t.run == d.run) return d.answer = t.step == d.step || d.ancestors[d.step][t.step];
+  d.asked_in = g_race.task_begin, d.asked_waited = waited;
+  if (d.run && t.run == d.run) return d.answer = t.step == d.step || (waited ? d.ancestors : d.before)[d.step][t.step];
   return d.answer = d.clock && t.line < d.clock->size() && (*d.clock)[t.line] >= t.number;
+}
+
+bool has_acquired(std::uint32_t epoch) {
+  for (const auto& [from, to] : detector().acquired)
+    if (epoch >= from && epoch < to) return true;
+  return false;
+}
+
+/// An atomic operation takes over what earlier ones at its place have let go, and lets go what its block did before its fence.
+void note_atomic(std::uint64_t p) {
+  Detector& d = detector();
+  Detector::Epochs& here = d.released[p];
+  d.pending.insert(d.pending.end(), here.begin(), here.end());
+  if (d.fenced) here.emplace_back(g_race.block_begin, d.fence_epoch + 1);
 }
 
 /// `many`, `blocks` only of readers.
@@ -120,9 +148,11 @@ Found race_with(const Who& o, bool shared, std::uint32_t thread, bool atomic) {
     return {"threads of a block", "no barrier is between"};
   }
   if (shared || (atomic && o.atomic)) return {};
+  if (o.epoch >= g_race.task_begin && has_acquired(o.epoch)) return {};
   if (o.epoch >= g_race.task_begin) return {"blocks of a launch", "nothing orders both"};
   if (ordered(o.epoch)) return {};
   const Detector& d = detector();
+  if (d.run && task_of(o.epoch).run == d.run && !has_waited() && d.ancestors[d.step][task_of(o.epoch).step]) return {"nodes of a graph", "this thread has not waited for it (griddepcontrol.wait)"};
   if (d.run && task_of(o.epoch).run == d.run) return {"nodes of a graph", "no path connects both"};
   return {"streams", "no event orders both"};
 }
@@ -195,21 +225,62 @@ void race_operation(std::shared_ptr<const Clock> clock, std::uint32_t line, std:
   d.run = d.step = 0;
 }
 
-void race_graph(const std::vector<const std::vector<std::uint32_t>*>& after) {
+void race_graph(const std::vector<const std::vector<std::uint32_t>*>& after, const std::vector<const std::vector<std::uint32_t>*>& early) {
   if (!races()) return;
   Detector& d = detector();
   d.run = ++d.runs;
   const std::size_t n = after.size();
   d.ancestors.assign(n, std::vector<bool>(n));
+  d.before.assign(n, std::vector<bool>(n));
+  d.early.assign(n, false);
+  auto add = [](std::vector<bool>& to, const std::vector<bool>& from) {
+    for (std::size_t j = 0; j < from.size(); ++j)
+      if (from[j]) to[j] = true;
+  };
   for (std::size_t i = 0; i < n; ++i)
-    for (std::uint32_t before : *after[i]) {
-      d.ancestors[i][before] = true;
-      for (std::size_t j = 0; j < before; ++j)
-        if (d.ancestors[before][j]) d.ancestors[i][j] = true;
+    for (std::uint32_t b : *after[i]) {
+      d.ancestors[i][b] = true;
+      add(d.ancestors[i], d.ancestors[b]);
+      if (std::find(early[i]->begin(), early[i]->end(), b) != early[i]->end()) {
+        d.early[i] = true;
+        add(d.before[i], d.before[b]);
+      } else {
+        d.before[i][b] = true;
+        add(d.before[i], d.ancestors[b]);
+      }
     }
 }
-void race_step(std::uint32_t step) { detector().step = step; }
-void race_graph_end() { detector().run = detector().step = 0; }
+void race_step(std::uint32_t step) {
+  Detector& d = detector();
+  d.step = step;
+  g_race.early = races() && d.run && step < d.early.size() && d.early[step];
+}
+void race_graph_end() {
+  detector().run = detector().step = 0;
+  g_race.early = false;
+}
+
+void race_wait() {
+  if (g_race.early) g_race.waited[thread_now() / 64 & 31] |= std::uint64_t{1} << thread_now() % 64;
+}
+void race_thread_end() {
+  if (!g_race.early || has_waited()) return;
+  static const char* const kText = "ends without having waited for what comes before its kernel (griddepcontrol.wait): who waits for this kernel would not wait for that";
+  report_kernel_error(CUDA_ERROR_LAUNCH_FAILED, kText, kNoSite);
+}
+
+void race_block_begins() {
+  Detector& d = detector();
+  d.acquired.clear(), d.pending.clear();
+  d.fenced = false;
+}
+void race_fence() {
+  if (!races()) return;
+  Detector& d = detector();
+  d.acquired.insert(d.acquired.end(), d.pending.begin(), d.pending.end());
+  d.pending.clear();
+  d.fenced = true, d.fence_epoch = g_race.epoch;
+}
 
 void race_kernel_end() {
   g_race.kernel = false;
@@ -226,6 +297,8 @@ void race_task(const std::string& name, bool kernel) {
     g_race.epoch = 0, d.asked = d.asked_end = 0;
   }
   g_race.task_begin = g_race.block_begin = ++g_race.epoch;
+  d.released.clear();
+  race_block_begins();
   d.tasks.push_back({g_race.epoch, d.line, d.run, d.step, d.number, &*d.names.insert(name).first});
 }
 
@@ -236,6 +309,7 @@ void race_touch(std::uint64_t p, std::uint64_t bytes, Touch t, std::uint32_t sit
   const bool shared = p - g_arena.base < kSharedWindow;
   const std::uint32_t thread = g_race.kernel ? g_ids.warp * 32 + g_ids.lane : 0;
   const bool atomic = t == Touch::Atomic, write = t != Touch::Read;
+  if (atomic && g_race.kernel && !shared) note_atomic(p);
   for (std::uint64_t at = p; at < p + bytes; ++at) {
     Cell& c = d.page(at / kPage)[at % kPage];
     if (const Found f = race_with(c.writer, shared, thread, atomic); f.between) {

@@ -102,6 +102,7 @@ bool Rewriter::cooperation(CallBase* c, StringRef n, std::uint32_t site) {
     code_.cooperates = true;
     return cooperates(call(b, "sim_exit", none, {}));
   }
+  if (n.starts_with("membar.gl") || n.starts_with("membar.sys")) return call(b, "sim_fence", none, {}), replace(c, nullptr), true;
   if (n.starts_with("membar") || n.starts_with("fence") || n == "nanosleep") return replace(c, nullptr), true;
   return false;
 }
@@ -162,6 +163,11 @@ void Rewriter::inline_assembly(CallBase* c, std::uint32_t site) {
   if (s == "rsqrt.approx.f32$0,$1" || s == "rsqrt.approx.ftz.f32$0,$1") return unary("sim_rsqrt");
   if (s == "membar.gl" || s == "membar.cta" || s == "fence.acq_rel.gpu" || s == "fence.acq_rel.cta")
     return replace(c, nullptr);
+  if (s == "griddepcontrol.launch_dependents") return replace(c, nullptr);
+  if (s == "griddepcontrol.wait") {
+    call(b, "sim_wait_for_earlier", Type::getVoidTy(c_), {});
+    return replace(c, nullptr);
+  }
   if (s == "activemask.b32$0") {
     code_.cooperates = true;
     return replace(c, call(b, "sim_active_mask", i32_, {}));

@@ -66,6 +66,52 @@ TEST_F(Race, BetweenThreadsAndBlocksOfALaunch) {
   EXPECT_EQ(run(plain, 2, 1, {out}), CUDA_SUCCESS) << "told, and it goes on";
 }
 
+/// Each block writes out[2 + its number] and counts itself in out[0]; the last of three sums up what all have written.
+std::string gather(bool before, bool behind) {
+  const std::string fence = "  call void @llvm.nvvm.membar.gl()\n";
+  return kThreadRegisters + "declare void @llvm.nvvm.membar.gl()\n" + R"(
+define ptx_kernel void @gather(ptr addrspace(1) %out) {
+  %b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %i = add i32 %b, 2
+  %mine = getelementptr i32, ptr addrspace(1) %out, i32 %i
+  store i32 7, ptr addrspace(1) %mine, align 4
+)" + (before ? fence : "") + R"(
+  %n = atomicrmw add ptr addrspace(1) %out, i32 1 monotonic, align 4
+  %last = icmp eq i32 %n, 2
+  br i1 %last, label %sum, label %end
+sum:
+)" + (behind ? fence : "") + R"(
+  %p2 = getelementptr i32, ptr addrspace(1) %out, i32 2
+  %p3 = getelementptr i32, ptr addrspace(1) %out, i32 3
+  %p4 = getelementptr i32, ptr addrspace(1) %out, i32 4
+  %v2 = load i32, ptr addrspace(1) %p2, align 4
+  %v3 = load i32, ptr addrspace(1) %p3, align 4
+  %v4 = load i32, ptr addrspace(1) %p4, align 4
+  %s = add i32 %v2, %v3
+  %t = add i32 %s, %v4
+  %to = getelementptr i32, ptr addrspace(1) %out, i32 1
+  store i32 %t, ptr addrspace(1) %to, align 4
+  br label %end
+end:
+  ret void
+})";
+}
+
+TEST_F(Race, BlocksMeetByFencesAndAnAtomicOperation) {
+  for (const auto& [before, behind] : {std::pair{true, true}, {false, true}, {true, false}}) {
+    const CUdeviceptr out = device(std::vector<int>{0, 0, 0, 0, 0});
+    const CUresult r = run(load("gather", {8}, gather(before, behind)), 3, 1, {out});
+    if (before && behind) {
+      EXPECT_EQ(r, CUDA_SUCCESS);
+      expect_none();
+      EXPECT_EQ(host<int>(out, 2), (std::vector<int>{3, 21}));
+    } else {
+      EXPECT_NE(r, CUDA_SUCCESS);
+      expect_race("blocks of a launch");
+    }
+  }
+}
+
 /// Every thread writes to out[0]: its number, or 7.
 std::string put(const char* what) {
   return kThreadRegisters + "define ptx_kernel void @put(ptr addrspace(1) %out) {\n  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  store i32 " + what +
@@ -120,6 +166,56 @@ TEST_F(Race, BetweenNodesOfAGraph) {
     } else {
       EXPECT_NE(CALL(cuCtxSynchronize)(), CUDA_SUCCESS);
       expect_race("nodes of a graph");
+    }
+    OK(CALL(cuGraphExecDestroy)(exec));
+    OK(CALL(cuGraphDestroy)(graph));
+  }
+}
+
+/// Adds 1 to out[0] behind what `before` says.
+std::string early(const std::string& before, const std::string& after = "") {
+  return kThreadRegisters + "define ptx_kernel void @early(ptr addrspace(1) %out) {\n" + before +
+         "  %o = load i32, ptr addrspace(1) %out, align 4\n  %n = add i32 %o, 1\n  store i32 %n, ptr addrspace(1) %out, align 4\n" + after + "  ret void\n}";
+}
+
+// A node with a programmatic edge comes after the one before it once it has waited, and every thread of it must.
+TEST_F(Race, BeforeAKernelHasWaitedForTheOneBeforeIt) {
+  const std::string next = "  call void asm sideeffect \"griddepcontrol.launch_dependents;\", \"~{memory}\"()\n", wait = "  call void asm sideeffect \"griddepcontrol.wait;\", \"~{memory}\"()\n";
+  const CUdeviceptr out = device(std::vector<int>{0});
+  const CUfunction waits = load("early", {8}, early(next + wait)), late = load("early", {8}, early(next, wait)), never = load("early", {8}, early(next)),
+                   idle = load("idle", {8}, kThreadRegisters + "define ptx_kernel void @idle(ptr addrspace(1) %out) {\n" + next + "  ret void\n}");
+  struct Chain {
+    CUfunction first, second, third;
+    const char* wrong;
+  };
+  for (const auto& [first, second, third, wrong] : {Chain{waits, waits, waits, nullptr}, {never, waits, waits, nullptr}, {waits, late, waits, "has not waited for it"},
+                                                    {waits, waits, late, "has not waited for it"}, {waits, never, waits, "has not waited for it"}, {waits, idle, waits, "ends without having waited"}}) {
+    CUgraph graph = nullptr;
+    CUgraphExec exec = nullptr;
+    OK(CALL(cuGraphCreate)(&graph, 0));
+    CUdeviceptr arg = out;
+    void* params[] = {&arg};
+    CUDA_KERNEL_NODE_PARAMS p{};
+    p.gridDimX = p.gridDimY = p.gridDimZ = p.blockDimX = p.blockDimY = p.blockDimZ = 1, p.kernelParams = params;
+    CUgraphNode before = nullptr;
+    CUgraphEdgeData edge{};
+    edge.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, edge.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+    for (CUfunction f : {first, second, third}) {
+      CUgraphNode node = nullptr;
+      p.func = f;
+      OK(CALL(cuGraphAddKernelNode)(&node, graph, nullptr, 0, &p));
+      if (before) OK(CALL(cuGraphAddDependencies_v2)(graph, &before, &node, &edge, 1));
+      before = node;
+    }
+    OK(CALL(cuGraphInstantiateWithFlags)(&exec, graph, 0));
+    CALL(cuGraphLaunch)(exec, nullptr);
+    if (wrong) {
+      EXPECT_NE(CALL(cuCtxSynchronize)(), CUDA_SUCCESS);
+      EXPECT_NE(last_error().find(wrong), std::string::npos) << last_error();
+      CALL(reprise_simulator_reset)();
+    } else {
+      OK(CALL(cuCtxSynchronize)());
+      expect_none();
     }
     OK(CALL(cuGraphExecDestroy)(exec));
     OK(CALL(cuGraphDestroy)(graph));

@@ -11,6 +11,7 @@
 #include "jit/gpu/kernels/compile.h"
 #include "jit/gpu/loop/compile.h"
 #include "kernels/gpu/kernels.h"
+#include "kernels/gpu/product_joined.h"
 #include "kernels/plan/lower.h"
 #include "tests/golden/golden.h"
 #include "tests/golden/stages.h"
@@ -66,7 +67,8 @@ class Table {
         ASSERT_TRUE(kernel) << name;
         add(name, *kernel->image);
       } else if (const auto* by_kind = std::get_if<kernels::GpuLaunch>(&l.what)) {
-        add(p.name + ": " + by_kind->code.text(), *jit::compile_gpu(by_kind->code, target()));
+        const bool joined = by_kind->code.as<gpu::ProductJoined>();  // its text is long
+        add(joined ? std::string(by_kind->code.kind()) + ": " + name : p.name + ": " + by_kind->code.text(), *jit::compile_gpu(by_kind->code, target()));
       } else {
         ADD_FAILURE() << name << " is left to the host";
       }
@@ -119,6 +121,29 @@ void loops_of(DType t, Table& table) {
   }, filled(t, {32, 5, 128}), filled(t, {5, 64}), filled(t, {5, 64})));
 }
 
+/// What decoding a token makes of the products of a layer of 2048 elements.
+void joined_of(DType t, Table& table) {
+  const std::string dtype = " " + std::string(dtype_name(t));
+  const Tensor x = filled(t, {1, 2048}), w = filled(t, {2048}), square = filled(t, {2048, 2048}), kv = filled(t, {512, 2048}), up = filled(t, {8192, 2048}), down = filled(t, {2048, 8192}), wide = filled(t, {1, 8192});
+  const Tensor cache = filled(t, {8, 64, 64}), angles = filled(DType::Float32, {1, 32});
+  auto heads = [](Tensor y) { return y.view({1, y.size(1) / 64, 64}).transpose(0, 1); };
+  auto rope = [](Tensor y, Tensor c, Tensor s) {
+    Tensor p = y.slice(-1, 0, 32), q = y.slice(-1, 32, 64);
+    return cat({p * c - q * s, q * c + p * s}, -1).to(y.dtype());
+  };
+  table.add(program("qkv" + dtype, [=](Tensor a, Tensor n, Tensor q, Tensor k, Tensor v, Tensor to, Tensor c, Tensor s) {
+    const Tensor h = rms_norm(a, n, 1e-6);
+    to.slice(1, 3, 4).copy_(rope(heads(linear(h, k)), c, s));
+    return std::pair{rope(heads(linear(h, q)), c, s), linear(h, v)};
+  }, x, w, square, kv, kv, cache, angles, angles));
+  table.add(program("out" + dtype, [](Tensor a, Tensor r, Tensor m) { return r + linear(a, m); }, x, x, square));
+  table.add(program("gate" + dtype, [](Tensor a, Tensor n, Tensor m, Tensor u) {
+    const Tensor h = rms_norm(a, n, 1e-6);
+    return silu(linear(h, m)) * linear(h, u);
+  }, x, w, up, up));
+  table.add(program("down" + dtype, [](Tensor a, Tensor r, Tensor m) { return r + linear(a, m); }, wide, x, down));
+}
+
 TEST(Kernels, AreAsCommitted) {
 #ifdef __clang__
   GTEST_SKIP() << "the committed table is of a build by g++";
@@ -148,12 +173,14 @@ TEST(Kernels, AreAsCommitted) {
     table.add(gpu::ScaledDot{a, b, c, 1, false, D::Float32});
   }
 
+  table.title("Products of one row, with what stands around them");
+  for (DType t : {D::Float32, D::BFloat16, D::Float16}) joined_of(t, table);
+
   table.title("Attention");
   for (D t : {D::Float32, D::BFloat16, D::Float16})
     for (int depth : {64, 128}) {
       table.add(gpu::AttentionTiles{t, depth, depth, Mask::None, true});
       for (int rows : {1, 4}) table.add(gpu::AttentionPart{t, depth, depth, Mask::None, false, rows});
-      table.add(gpu::AttentionJoin{t, depth});
     }
   table.add(gpu::AttentionTiles{D::BFloat16, 256, 256, Mask::Added, false});
 

@@ -59,7 +59,6 @@ TEST(GpuAssemble, Attention) {
     for (int depth : {64, 128, 80, 20}) {
       expect_assembles(gpu::AttentionTiles{t, depth, depth, Mask::None, true});
       expect_assembles(gpu::AttentionPart{t, depth, depth, Mask::None, false, 4});
-      expect_assembles(gpu::AttentionJoin{t, depth});
     }
   for (Mask mask : {Mask::Bool, Mask::Added}) {
     expect_assembles(gpu::AttentionTiles{DType::BFloat16, 256, 256, mask, false});

@@ -9,6 +9,7 @@
 #include "device/backend.h"
 #include "guards/shape_env.h"
 #include "jit/gpu/kernels/compile.h"
+#include "jit/gpu/loop/compile.h"
 #include "kernels/gpu/launches.h"
 #include "kernels/reference/elements.h"
 #include "kernels/reference/reference.h"
@@ -87,20 +88,28 @@ void launch_all(const std::vector<Launch>& launches, const std::vector<std::int6
       if (out.check.failed) return;
       continue;
     }
+    auto add = [&](const device::ImagePtr& image, device::Dim3 grid, std::string_view name, const std::vector<std::uint32_t>& buffers, std::vector<std::int64_t> params) {
+      device::KernelNode node;
+      node.kernel = backend.load(image);
+      node.name = name;
+      node.grid = grid, node.block = image->block, node.shared_bytes = image->shared_bytes;
+      node.cells = buffers, node.params = std::move(params);
+      before = {graph->add(std::move(node), before)};
+    };
+    if (const auto* loop = std::get_if<LoopLaunch>(&launch.what)) {
+      std::vector<std::int64_t> params;
+      for (Int i : runtime_params(loop->kernel)) params.push_back(i.hint());
+      const jit::GpuKernelPtr kernel = jit::compile_gpu(loop->kernel, backend.target());
+      if (const device::Dim3 grid = kernel->grid(params.data()); grid.count()) add(kernel->image, grid, launch.name, loop->buffers, params);
+      continue;
+    }
     const GpuLaunch& l = std::get<GpuLaunch>(launch.what);
     std::vector<std::int64_t> ints;
     for (Int i : l.ints) ints.push_back(i.hint());
     const device::Dim3 grid{static_cast<std::uint32_t>(l.blocks.hint()), 1, 1};
     if (grid.count() == 0) continue;
     out.launched.push_back(std::string(l.code.kind()));
-    device::ImagePtr image = jit::compile_gpu(l.code, backend.target());
-    device::KernelNode node;
-    node.kernel = backend.load(image);
-    node.name = l.code.kind();
-    node.grid = grid, node.block = image->block, node.shared_bytes = image->shared_bytes;
-    node.cells = l.buffers, node.params = ints;
-    device::Graph::Node made = graph->add(std::move(node), before);
-    before = {made};
+    add(jit::compile_gpu(l.code, backend.target()), grid, l.code.kind(), l.buffers, ints);
   }
   std::unique_ptr<device::GraphExec> exec = graph->instantiate();
   exec->launch(stream, cells.data());

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "device/null/null_device.h"
 #include "generate.h"
 #include "model.h"
 #include "tests/support/device.h"
@@ -100,6 +101,40 @@ TEST(Llama, DecodingCapturesNoProductAgain) {
   EXPECT_EQ(after.library_products, before.library_products) << "no more recordings: positions are words of the one there is";
   EXPECT_EQ(after.product_captures, before.product_captures);
   EXPECT_EQ(after.product_updates, before.product_updates);
+}
+
+// Query, key and value with the norm, rotation and caches; attention; its output with the residual; gate and up with the norm; down with the residual.
+TEST(Llama, ALayerOfADecodedTokenIsFiveKernels) {
+  const rp::Device null = rp::Device::null();
+  rp::device::set_null_kernels(true);
+  auto launches = [&](std::int64_t layers, rp::DType t) {
+    llama::Config c;
+    c.dim = 64, c.n_layers = layers, c.n_heads = 4, c.n_kv_heads = 2, c.head_dim = 16, c.hidden_dim = 96, c.vocab_size = 32, c.context = 64;
+    auto empty = [&](rp::Ints sizes, rp::DType of) { return rp::empty(sizes, {.dtype = of, .device = null}); };
+    llama::Weights w;
+    w.embedding = empty({c.vocab_size, c.dim}, t), w.norm = empty({c.dim}, t), w.cos = empty({c.context, 8}, rp::kFloat32), w.sin = empty({c.context, 8}, rp::kFloat32);
+    for (std::int64_t i = 0; i < layers; ++i)
+      w.layers.push_back({empty({64}, t), empty({64, 64}, t), empty({32, 64}, t), empty({32, 64}, t), empty({64, 64}, t), empty({64}, t), empty({96, 64}, t), empty({64, 96}, t), empty({96, 64}, t)});
+    llama::Cache cache = llama::new_cache(c, t, null);
+    const rp::Tensor token = rp::tensor_of(std::vector<std::int64_t>{7}).to(null);
+    auto step = rp::compile(llama::forward, {.name = "decode"});
+    step(c, w, cache, token, 5, false), step(c, w, cache, token, 6, false);
+    rp::device::take_null_record();
+    step(c, w, cache, token, 7, false);
+    return rp::device::take_null_record().launches;
+  };
+  for (rp::DType t : {rp::kFloat32, rp::kFloat16, rp::kBFloat16}) {
+    const auto two = launches(2, t), three = launches(3, t);
+    std::string names;
+    for (const auto& l : three) names += l.name + '\n';
+    EXPECT_EQ(three.size() - two.size(), 5u) << names;
+    // One after the other: each comes after the one before it, whatever else it comes after.
+    for (std::size_t i = 2; i < three.size(); ++i) {
+      const auto& after = three[i].after;
+      EXPECT_NE(std::find(after.begin(), after.end(), i - 1), after.end()) << i << "\n" << names;
+    }
+  }
+  rp::device::set_null_kernels(false);
 }
 
 TEST(Llama, RefusesBadPromptsAndFiles) {

@@ -1,5 +1,5 @@
 // Attention of few queries over many keys: time goes into reading keys and values once, so the keys are divided among
-// blocks, whose unfinished sums a second kernel joins (Dao et al.: Flash-Decoding, 2023).
+// blocks, whose unfinished sums the last of them joins (Dao et al.: Flash-Decoding, 2023).
 //
 // A block of 4 warps has up to 4 rows of a unit. Keys pass in chunks of 128: lanes side by side read a key's elements
 // and fold their products by shuffles; scores meet in shared memory, warp r turns row r's into weights; then lanes side
@@ -92,6 +92,7 @@ struct AttentionPartCode {
       g.barrier();
     });
     join_warps();
+    join_parts();
     g.finish();
   }
 
@@ -227,6 +228,63 @@ struct AttentionPartCode {
     });
   }
 
+  /// The last block of these rows adds up what all have left. What it reads lies behind fences of the others, each before that block was counted.
+  void join_parts() {
+    g.fence();
+    g.barrier();
+    V last = g.shared(DType::Int32, 1);
+    g.when(g.tid == 0, [&] {
+      V before = g.add_atomically(in.arrived, place * g.ceil_div(all_rows, rows) + first / rows, g.i32(1));
+      g.write(DType::Int32, last, 0, g.select(g.i64(before) == splits - 1, g.i32(1), g.i32(0)));
+    });
+    g.barrier();
+    g.when(g.read(DType::Int32, last) == 1, [&] {
+      g.fence();
+      AttentionTensor out(g, in.out);
+      V units = in.units;
+      g.when((g.warp_id < rows) & (first + g.i64(g.warp_id) < all_rows), [&] { join_row(out, first + g.i64(g.warp_id), units); });
+    });
+  }
+
+  /// A warp joins the parts of a row: first its lanes have splits, then its columns.
+  void join_row(AttentionTensor out, V row, V units) {
+    const int width = code.width, held = (width + kWarp - 1) / kWarp;  // columns of a lane
+    out.select(g, place / units, place % units * group + row % group);
+    V own = g.at(f, parts, (place * all_rows + row) * splits * (width + 2));
+    auto of_part = [&](V s, V i) { return g.read(f, own, s * (width + 2) + i); };
+    Var greatest = g.var(finish[0].minus_infinity()), weights = g.var(f, 0);
+    g.loop(g.i64(g.lane_id), splits, kWarp, [&](V s) {
+      V part = of_part(s, g.i64(width)), total = of_part(s, g.i64(width + 1)), top = g.max(greatest, part);
+      weights = weights * attention_weight(g, greatest, top) + total * attention_weight(g, part, top);
+      greatest = top;
+    });
+    V top = g.max_lanes(greatest), all = g.sum_lanes(weights * attention_weight(g, greatest, top)), factor = g.select(all == 0, 0, g.constant(f, 1) / all);
+    Vs column;  // lanes beyond the last one read it, too
+    Vars totals;
+    for (int c = 0; c < held; ++c) column.push_back(g.i64(g.min(g.lane_id + c * kWarp, width - 1))), totals.push_back(g.var(f, 0));
+    // What several splits have is on its way before the first is used. The order of sums is that of splits.
+    auto add = [&](V from, int n) {
+      Vs w, x;
+      for (int j = 0; j < n; ++j) {
+        w.push_back(of_part(from + j, g.i64(width)));
+        for (const V& of : column) x.push_back(of_part(from + j, of));
+      }
+      for (int j = 0; j < n; ++j) {
+        V weight = attention_weight(g, w[at(j)], top);
+        for (int c = 0; c < held; ++c) {
+          Var& total = totals[at(c)];
+          total = total + x[at(j * held + c)] * weight;
+        }
+      }
+    };
+    constexpr int kAtOnce = 4;
+    Var s = g.var(g.i64(0));
+    g.loop_while([&] { return s + (kAtOnce - 1) < splits; }, [&] { add(s, kAtOnce), s = s + kAtOnce; });
+    g.loop_while([&] { return s < splits; }, [&] { add(s, 1), s = s + 1; });
+    for (int c = 0; c < held; ++c)
+      g.when(g.lane_id + c * kWarp < width, [&] { g.write(t, out.p, row / group * out.row + column[at(c)] * out.column, totals[at(c)] * factor); });
+  }
+
   static constexpr DType f = DType::Float32;
   const gpu::AttentionPart code;
   const DType t = code.dtype;
@@ -248,54 +306,5 @@ struct AttentionPartCode {
 }  // namespace
 
 void emit(GpuModule& module, const gpu::AttentionPart& code) { AttentionPartCode(module, code).run(); }
-
-// A warp joins the parts of a row: first its lanes have splits, then its columns.
-void emit(GpuModule& module, const gpu::AttentionJoin& code) {
-  const DType t = code.dtype, f = DType::Float32;
-  const int width = code.width, held = (width + kWarp - 1) / kWarp;  // columns of a lane
-  auto in = gpu::shaped<InCode>(code);
-  GpuCode g(module, in, kThreads);
-  V rows = in.rows, units = in.units, group = in.group, splits = in.splits;
-  AttentionTensor out(g, in.out);
-  V number = g.block_id * kWarps + g.i64(g.warp_id);
-  g.when(number < rows * units * in.outer, [&] {
-    V row = number % rows, place = number / rows;
-    out.select(g, place / units, place % units * group + row % group);
-    V parts = g.at(f, in.parts, number * splits * (width + 2));
-    auto of_part = [&](V s, V i) { return g.read(f, parts, s * (width + 2) + i); };
-    Var most = g.var(g.constant(f, -std::numeric_limits<double>::infinity())), sum = g.var(f, 0);
-    g.loop(g.i64(g.lane_id), splits, kWarp, [&](V s) {
-      V part = of_part(s, g.i64(width)), total = of_part(s, g.i64(width + 1)), top = g.max(most, part);
-      sum = sum * attention_weight(g, most, top) + total * attention_weight(g, part, top);
-      most = top;
-    });
-    V top = g.max_lanes(most), all = g.sum_lanes(sum * attention_weight(g, most, top)), factor = g.select(all == 0, 0, g.constant(f, 1) / all);
-    Vs column;  // lanes beyond the last one read it, too
-    Vars acc;
-    for (int c = 0; c < held; ++c) column.push_back(g.i64(g.min(g.lane_id + c * kWarp, width - 1))), acc.push_back(g.var(f, 0));
-    // What several splits have is on its way before the first is used. The order of sums is that of splits.
-    auto add = [&](V first, int n) {
-      Vs w, x;
-      for (int j = 0; j < n; ++j) {
-        w.push_back(of_part(first + j, g.i64(width)));
-        for (const V& of : column) x.push_back(of_part(first + j, of));
-      }
-      for (int j = 0; j < n; ++j) {
-        V weight = attention_weight(g, w[static_cast<std::size_t>(j)], top);
-        for (int c = 0; c < held; ++c) {
-          Var& total = acc[static_cast<std::size_t>(c)];
-          total = total + x[static_cast<std::size_t>(j * held + c)] * weight;
-        }
-      }
-    };
-    constexpr int kAtOnce = 4;
-    Var s = g.var(g.i64(0));
-    g.loop_while([&] { return s + (kAtOnce - 1) < splits; }, [&] { add(s, kAtOnce), s = s + kAtOnce; });
-    g.loop_while([&] { return s < splits; }, [&] { add(s, 1), s = s + 1; });
-    for (int c = 0; c < held; ++c)
-      g.when(g.lane_id + c * kWarp < width, [&] { g.write(t, out.p, row / group * out.row + column[static_cast<std::size_t>(c)] * out.column, acc[static_cast<std::size_t>(c)] * factor); });
-  });
-  g.finish();
-}
 
 }  // namespace reprise::jit

@@ -1,5 +1,7 @@
 #include "jit/gpu/kernels/code.h"
 
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
 namespace reprise::jit {
 
 using llvm::Value;
@@ -33,6 +35,12 @@ void GpuCode::write_run(DType t, const V& p, const Vs& x) {
   std::vector<Value*> values;
   for (const V& v : x) values.push_back(v.v);
   store_run(t, values, p.v, std::min(16, static_cast<int>(x.size()) * static_cast<int>(item_size(t))));
+}
+
+void GpuCode::fence() { b.CreateIntrinsic(llvm::Intrinsic::nvvm_membar_gl, {}, {}); }
+V GpuCode::add_atomically(const V& p, const V& index, const V& x) {
+  Value* to = b.CreateGEP(x.v->getType(), p.v, index.as(b.getInt64Ty()));
+  return wrap(b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, to, x.v, llvm::MaybeAlign(x.v->getType()->getIntegerBitWidth() / 8), llvm::AtomicOrdering::Monotonic));
 }
 
 V GpuCode::sum_lanes(const V& x, int width) {

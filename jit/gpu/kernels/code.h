@@ -18,7 +18,7 @@ struct InCode {
 };
 
 /// Writes one kernel of one-dimensional blocks and grid: what CUDA C++ would say, as calls that emit LLVM IR. No inline
-/// assembly, so that the simulator of the driver can run the same module. Barriers must stand where all threads of the block come.
+/// assembly but what the simulator of the driver knows, so that it can run the same module. Barriers must stand where all threads of the block come.
 class GpuCode : public GpuEmitter, public Writer {
  public:
   /// Stands in the body of a kernel that takes `args`, which have their shape and are given their values here. `threads`: of a block.
@@ -65,6 +65,12 @@ class GpuCode : public GpuEmitter, public Writer {
   V votes(const V& condition) { return wrap(ballot(condition.v)); }
   V sum_lanes(const V& x, int width = kWarp);  ///< groups of `width` lanes; every lane gets the sum
   V max_lanes(const V& x, int width = kWarp);
+  // ---- between blocks
+  /// What this thread has written is seen by whoever sees what it writes later; what it reads later is at least as new as what it has read.
+  void fence();
+  /// p[index] += x, of an integer that is not narrower than 32 bits; what was there before.
+  V add_atomically(const V& p, const V& index, const V& x);
+
   V count_bits(const V& x) { return wrap(b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, x.v)); }
 
  private:

@@ -10,8 +10,7 @@ constexpr int kThreads = kernels::kElementThreads;
 /// out[at] += x, alone or together with other threads.
 void add_element(GpuCode& g, DType t, V out, V at, V x, bool atomically) {
   if (atomically) {
-    g.b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, g.at(t, out, at).v, x.v,
-                        llvm::MaybeAlign(static_cast<std::uint64_t>(item_size(t))), llvm::AtomicOrdering::Monotonic);
+    g.add_atomically(out, at, x);
     return;
   }
   V old = g.read(t, out, at);

@@ -50,7 +50,7 @@ device::ImagePtr compile_gpu(const kernels::KernelCode& code, const device::Code
     m.guarded = guarded;
     m.grid_word = !words.empty() && words[0];
     if (!words.empty()) m.words.assign(words.begin() + 1, words.end());
-    const bool made = emit_any<gpu::ProductTiles, gpu::ProductDot, gpu::ProductStrip, gpu::ProductSum, gpu::ScaledTiles, gpu::ScaledDot, gpu::AttentionTiles, gpu::AttentionPart, gpu::AttentionJoin, gpu::ArgReduce,
+    const bool made = emit_any<gpu::ProductTiles, gpu::ProductDot, gpu::ProductStrip, gpu::ProductSum, gpu::ProductJoined, gpu::ScaledTiles, gpu::ScaledDot, gpu::AttentionTiles, gpu::AttentionPart, gpu::ArgReduce,
                                gpu::Cumsum, gpu::Order, gpu::CheckIndex, gpu::CheckWeights, gpu::CopyElements, gpu::Random, gpu::Draw, gpu::Arrivals, gpu::Scatter,
                                gpu::IndexOffsets, gpu::IndexLast, gpu::IndexPut>(m, code);
     if (!made) fail(ErrorCode::Internal, "jit", {}, "no kernel of devices of kind '", code.kind(), "'");

@@ -3,6 +3,7 @@
 
 #include "jit/gpu/kernels/code.h"
 #include "kernels/gpu/kernels.h"
+#include "kernels/gpu/product_joined.h"
 
 namespace reprise::jit {
 
@@ -12,11 +13,11 @@ void emit(GpuModule&, const gpu::ProductTiles&);
 void emit(GpuModule&, const gpu::ProductDot&);
 void emit(GpuModule&, const gpu::ProductStrip&);
 void emit(GpuModule&, const gpu::ProductSum&);
+void emit(GpuModule&, const gpu::ProductJoined&);
 void emit(GpuModule&, const gpu::ScaledTiles&);
 void emit(GpuModule&, const gpu::ScaledDot&);
 void emit(GpuModule&, const gpu::AttentionTiles&);
 void emit(GpuModule&, const gpu::AttentionPart&);
-void emit(GpuModule&, const gpu::AttentionJoin&);
 void emit(GpuModule&, const gpu::ArgReduce&);
 void emit(GpuModule&, const gpu::Cumsum&);
 void emit(GpuModule&, const gpu::Order&);

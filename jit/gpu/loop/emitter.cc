@@ -19,19 +19,20 @@ void GpuLoopEmitter::run() {
   e_.begin(buffers, slots_.count - slots_.floats, {static_cast<std::uint32_t>(s_.threads), 1, 1}, s_.resident);
   load_arguments();
   if (s_.kind == GpuSchedule::Kind::Pointwise) one_dim_ = all_dims_are_one();
-  if (s_.run > 1) {
-    e_.if_else(
-        runs_are_aligned(),
-        [&] {
-          aligned_ = true;
-          scope([&] { variant(); });
-          aligned_ = false;
-        },
-        [&] { scope([&] { variant(); }); });
-  } else {
-    variant();
-  }
+  variants();
   e_.end();
+}
+
+void GpuLoopEmitter::variants() {
+  if (s_.run == 1) return variant();
+  e_.if_else(
+      runs_are_aligned(),
+      [&] {
+        aligned_ = true;
+        scope([&] { variant(); });
+        aligned_ = false;
+      },
+      [&] { scope([&] { variant(); }); });
 }
 
 void GpuLoopEmitter::variant() {
@@ -46,7 +47,7 @@ void GpuLoopEmitter::variant() {
 }
 
 void GpuLoopEmitter::load_arguments() {
-  for (int slot : slots_.extents) extents_.push_back(as_index(e_.param(static_cast<std::size_t>(slot))));
+  for (int slot : slots_.extents) extents_.push_back(as_index(param(slot)));
   strides_.resize(k_.accesses.size());
   gather_strides_.resize(k_.accesses.size());
   gather_extents_.resize(k_.accesses.size());
@@ -56,20 +57,54 @@ void GpuLoopEmitter::load_arguments() {
   for (std::size_t i = 0; i < k_.accesses.size(); ++i) {
     const Access& a = k_.accesses[i];
     const kernels::ParamSlots::OfAccess& s = slots_.accesses[i];
-    Value* p = e_.buffer(a.buffer);
-    if (s.offset >= 0) p = e_.at(element(i), p, e_.param(static_cast<std::size_t>(s.offset)));
+    Value* p = buffer(a.buffer);
+    if (s.offset >= 0 && p) p = e_.at(element(i), p, param(s.offset));
     base_.push_back(p);
     for (std::size_t d = 0; d < a.strides.size(); ++d) strides_[i].push_back(number(s.strides[d], a.strides[d]));
     for (std::size_t g = 0; g < a.gathers.size(); ++g) {
       gather_strides_[i].push_back(number(s.gather_strides[g], a.gathers[g].stride));
       gather_extents_[i].push_back(s.gather_extents[g] < 0 ? e_.i64(a.gathers[g].extent.hint())
-                                                           : e_.param(static_cast<std::size_t>(s.gather_extents[g])));
+                                                           : param(s.gather_extents[g]));
     }
   }
   for (std::uint32_t i = 0; i < k_.body.size(); ++i) {
     const BodyNode::Kind kind = k_.body[i].kind;
     if (kind == BodyNode::Kind::Const || kind == BodyNode::Kind::Param) evaluate(i);
   }
+}
+
+Value* GpuLoopEmitter::float_bits(int slot) {
+  if (given_) return param(slot);
+  const int word = slot - (slots_.count - slots_.floats);
+  return b_.CreatePtrToInt(e_.buffer(k_.buffers.size() + static_cast<std::size_t>(word)), b_.getInt64Ty());
+}
+
+void GpuLoopEmitter::at_point(Value* point, const std::function<void()>& f) {
+  scope([&] {
+    Value* at = as_index(point);
+    for (int d = rank_; d-- > 0;) {
+      const GpuEmitter::Division by = d ? e_.divide(at, extent(d)) : GpuEmitter::Division{nullptr, at};
+      enter(d, by.remainder);
+      at = by.quotient;
+    }
+    f();
+  });
+}
+
+Value* GpuLoopEmitter::place_of(std::size_t access) {
+  const int slot = slots_.accesses[access].offset;
+  Value *start = slot < 0 ? idx(k_.accesses[access].offset.hint()) : as_index(param(slot)), *offset = at_.offset[access];
+  return b_.CreateSExt(offset ? b_.CreateAdd(start, offset) : start, b_.getInt64Ty());
+}
+
+void GpuLoopEmitter::compute_point(const std::vector<Value*>& loaded) {
+  std::vector<std::uint32_t> stores;
+  for (std::uint32_t i = 0; i < k_.body.size(); ++i) {
+    const BodyNode& n = k_.body[i];
+    if (n.kind == BodyNode::Kind::Load && loaded[n.access]) at_.vals[i] = {loaded[n.access]};
+    if (n.kind == BodyNode::Kind::Store) stores.push_back(i);
+  }
+  store_all(stores);
 }
 
 Value* GpuLoopEmitter::product(int from, int to) {
@@ -248,7 +283,8 @@ GpuKernelPtr compile_gpu(const LoopKernel& k, const device::CodeTarget& target, 
     m.guarded = guarded;
     m.grid_word = grid_word;
     if (words) m.words.assign(static_cast<std::size_t>(kernels::param_slots(k).count - kernels::param_slots(k).floats), true);
-    GpuLoopEmitter(m, k).run();
+    GpuEmitter e(m);
+    GpuLoopEmitter(e, k).run();
   });
   return std::make_shared<GpuLoop>(k, std::move(image));
 }

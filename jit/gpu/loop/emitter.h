@@ -1,4 +1,7 @@
 #pragma once
+#include <functional>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "jit/emit/loop_nodes.h"
@@ -9,26 +12,56 @@
 
 namespace reprise::jit {
 
-/// Emits one LoopKernel for blocks of threads: see Note [Threads of a loop kernel].
+/// What stands for the arguments of a loop kernel that is part of another kernel.
+struct InnerArguments {
+  std::vector<llvm::Value*> buffers;  ///< pointers to their first bytes; null of one that no memory stands for
+  std::vector<llvm::Value*> params;   ///< runtime_params, i64
+};
+
+/// Emits one LoopKernel for blocks of threads: see Note [Threads of a loop kernel]. A kernel of its own, or part of another one, whose emitter and
+/// kernel outlive this.
 class GpuLoopEmitter {
  public:
-  GpuLoopEmitter(GpuModule& m, const kernels::LoopKernel& k)
-      : e_(m),
+  /// A kernel of its own.
+  GpuLoopEmitter(GpuEmitter& e, const kernels::LoopKernel& k) : GpuLoopEmitter(e, k, gpu_schedule(k)) {}
+  void run();
+
+  /// Part of a kernel of blocks of `threads` threads.
+  GpuLoopEmitter(GpuEmitter& e, const kernels::LoopKernel& k, InnerArguments arguments, int threads) : GpuLoopEmitter(e, k, of_block(gpu_schedule(k), threads)) {
+    given_ = std::move(arguments);
+    load_arguments();
+  }
+  /// Reduces, with one kept point: the block computes it. All threads come here; behind it they see what it stored in shared memory.
+  void row();
+  /// Pointwise: how many points there are (i64), which are numbered with the last dim fastest.
+  llvm::Value* points() { return b_.CreateZExt(product(0, rank_), b_.getInt64Ty()); }
+  /// f() where this thread is at a point (i64).
+  void at_point(llvm::Value* point, const std::function<void()>& f);
+  /// There: elements from the first one of its buffer to that of an access (i64).
+  llvm::Value* place_of(std::size_t access);
+  /// There: computes what is stored, and stores it. `loaded`: by access, the values of those that no memory stands for.
+  void compute_point(const std::vector<llvm::Value*>& loaded);
+
+ private:
+  static GpuSchedule of_block(GpuSchedule s, int threads) {
+    s.threads = threads;
+    return s;
+  }
+  GpuLoopEmitter(GpuEmitter& e, const kernels::LoopKernel& k, GpuSchedule s)
+      : e_(e),
         b_(e_.b),
         k_(k),
         info_(kernels::analyse(k)),
         slots_(kernels::param_slots(k)),
         rounded_(rounded_to_16_bits(k)),
         near_one_(known_beside_one(k)),
-        s_(gpu_schedule(k)),
+        s_(s),
         vdim_(s_.vector_dim),
         rank_(static_cast<int>(k.extents.size())),
         inside_(k.n_kept + k.n_parts),
         index_type_(k.narrow ? b_.getInt32Ty() : b_.getInt64Ty()),
         vbit_(vdim_ >= 0 ? 1u << vdim_ : 0) {}
-  void run();
 
- private:
   using Value = llvm::Value;
   using Access = kernels::Access;
   using BodyNode = kernels::BodyNode;
@@ -55,12 +88,16 @@ class GpuLoopEmitter {
   // -- arguments and positions (emitter.cc)
   // --------------------------------------------------------------------------
   void load_arguments();
+  Value* buffer(std::size_t i) { return given_ ? given_->buffers[i] : e_.buffer(i); }
+  Value* param(int slot) { return given_ ? given_->params[static_cast<std::size_t>(slot)] : e_.param(static_cast<std::size_t>(slot)); }
+  Value* float_bits(int slot);  ///< i64
+  void variants();              ///< with wide accesses where all can be such, and without
   // Indices, extents, strides and offsets are of index_type_: i32 where the kernel is narrow, otherwise i64.
   Value* idx(std::int64_t v) { return llvm::ConstantInt::get(index_type_, static_cast<std::uint64_t>(v), true); }
   Value* as_index(Value* v) { return b_.CreateSExtOrTrunc(v, index_type_); }
   Value* position(Value* v) { return b_.CreateZExtOrTrunc(v, index_type_); }  ///< of an i32 that is not negative
   Value* number(int slot, Int baked) {
-    return slot < 0 ? idx(baked.hint()) : as_index(e_.param(static_cast<std::size_t>(slot)));
+    return slot < 0 ? idx(baked.hint()) : as_index(param(slot));
   }
   /// offset + index * stride; null is 0.
   Value* advance(Value* offset, Value* index, Value* stride);
@@ -146,8 +183,9 @@ class GpuLoopEmitter {
   void store_all(const std::vector<std::uint32_t>& stores);
   void store(const BodyNode& n);
 
-  GpuEmitter e_;
+  GpuEmitter& e_;
   llvm::IRBuilder<>& b_;
+  std::optional<InnerArguments> given_;
   const kernels::LoopKernel& k_;
   const kernels::LoopAnalysis info_;
   const kernels::ParamSlots slots_;

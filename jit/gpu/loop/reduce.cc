@@ -62,16 +62,29 @@ struct Scratch {
 
 }  // namespace
 
-void GpuLoopEmitter::rows() {
+void GpuLoopEmitter::row() {
   scratch_ = e_.shared_array(b_.getInt64Ty(), kWarp);
+  variants();
+  e_.barrier();
+}
+
+void GpuLoopEmitter::rows() {
+  if (!given_) scratch_ = e_.shared_array(b_.getInt64Ty(), kWarp);
   Value* kept = product(0, k_.n_kept);
   per_row_ = e_.divide(b_.CreateAdd(extent(vdim_), idx(s_.run - 1)), idx(s_.run)).quotient;
   Value* units = per_row_;
   for (int d = k_.n_kept; d < rank_; ++d)
     if (d != vdim_) units = b_.CreateMul(units, extent(d));
+  Value* thread = position(e_.thread());
+  if (given_) {  // a block's, which has one row
+    units_ = units;
+    team_log2_ = idx(__builtin_ctz(static_cast<unsigned>(s_.threads)));
+    team_ = idx(s_.threads), member_ = thread, writes_ = b_.getTrue();
+    enter_flat(0, k_.n_kept, idx(0), nullptr);
+    return point();
+  }
   team_log2_ = row_team_log2(CodeMath{e_, index_type_}, s_, units, kept);
   team_ = b_.CreateShl(idx(1), team_log2_);
-  Value* thread = position(e_.thread());
   member_ = b_.CreateAnd(thread, b_.CreateSub(team_, idx(1)));
   Value* row = b_.CreateAdd(b_.CreateMul(position(e_.block()), b_.CreateLShr(idx(s_.threads), team_log2_)),
                             b_.CreateLShr(thread, team_log2_));

@@ -49,12 +49,8 @@ Value* GpuLoopEmitter::compute(std::uint32_t i, int j) {
     case BodyNode::Kind::Const:
       return constant_of(e_, n);
     case BodyNode::Kind::Param:
-      if (n.bits) {
-        const int word = slots_.params[i] - (slots_.count - slots_.floats);
-        Value* bits = b_.CreatePtrToInt(e_.buffer(k_.buffers.size() + static_cast<std::size_t>(word)), b_.getInt64Ty());
-        return e_.cast(DType::Float64, n.dtype, b_.CreateBitCast(bits, b_.getDoubleTy()));
-      }
-      return e_.cast(DType::Int64, n.dtype, e_.param(static_cast<std::size_t>(slots_.params[i])));
+      if (n.bits) return e_.cast(DType::Float64, n.dtype, b_.CreateBitCast(float_bits(slots_.params[i]), b_.getDoubleTy()));
+      return e_.cast(DType::Int64, n.dtype, param(slots_.params[i]));
     case BodyNode::Kind::Index:
       return e_.cast(DType::Int64, n.dtype,
                      b_.CreateSExt(in_run() && n.iimm == vdim_ ? element_index(j)
