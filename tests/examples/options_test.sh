@@ -11,7 +11,7 @@ check() {
     failed=1
   fi
 }
-for name in gpt2 whisper resnet control minilm gguf_llama $([ -x "$1/example_vision" ] && echo vision); do
+for name in gpt2 whisper resnet control train lora minilm gguf_llama $([ -x "$1/example_vision" ] && echo vision); do
   check 0 "^usage: $name \[options\]" "$1/example_$name" --help
   check 0 '^  --[a-z]+ N +.*\(default [0-9]+\)$' "$1/example_$name" --help
   check 2 "^$name: unknown option '--frobnicate'" "$1/example_$name" --frobnicate
@@ -24,6 +24,11 @@ check 2 '^gpt2: --dim 65 is no multiple of --heads 8' "$1/example_gpt2" --dim 65
 check 2 '^gpt2: --prompt and --tokens are 300 together, --context holds 256' "$1/example_gpt2" --prompt 100 --tokens 200 --context 256
 check 2 '^whisper: --dim 66 is no even multiple' "$1/example_whisper" --dim 66
 check 2 "^control: --force is 'nan', expected a number from 2 to 1000" "$1/example_control" --force nan
+check 2 "^train: --device is 'tpu', expected cpu or cuda" "$1/example_train" --device tpu
+check 1 "^train: .*/nowhere" "$1/example_train" --resume /nowhere
+check 2 "^lora: cannot read '/nowhere'" "$1/example_lora" --text /nowhere
+short=$(mktemp); echo short >"$short"
+check 2 "^lora: '.*' has 6 bytes, and a piece takes" "$1/example_lora" --text "$short"; rm "$short"
 # Options that the documents show are there.
 root="$(cd "$(dirname "$0")/../.." && pwd)"
 while read -r name options; do
@@ -32,5 +37,5 @@ while read -r name options; do
       --*) "$1/example_$name" --help | grep -q -- "^  $option " || { echo "FAILED the documents show ./run example $name $option"; failed=1; } ;;
     esac
   done
-done < <(grep -rhoE '\./run example (gpt2|whisper|resnet|control)[^#`]*' "$root/README.md" "$root/docs" | sed 's|./run example ||')
+done < <(grep -rhoE '\./run example (gpt2|whisper|resnet|control|train|lora)[^#`]*' "$root/README.md" "$root/docs" | sed 's|./run example ||')
 exit "$failed"
