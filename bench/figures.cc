@@ -37,13 +37,13 @@ int main(int argc, char** argv) {
     if (!std::strcmp(argv[i], "--json")) json = true;
     else if (!std::strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
     else {
-      std::fprintf(stderr, "usage: figures [--json] [--only GROUP]   (groups: dispatch call kernels quantize scaled matmul conv model recordings growth process)\n");
+      std::fprintf(stderr, "usage: figures [--json] [--only GROUP]   (groups: dispatch call kernels quantize scaled matmul conv model training recordings growth process)\n");
       return 2;
     }
   }
   struct Group { const char* name; std::vector<fig::Figure> (*run)(); };
   const Group groups[] = {{"dispatch", fig::dispatch_figures}, {"call", fig::call_figures}, {"kernels", fig::kernel_figures},
-                          {"quantize", fig::quantize_figures}, {"scaled", fig::scaled_figures}, {"matmul", fig::matmul_figures}, {"conv", fig::conv_figures}, {"model", fig::model_figures}, {"recordings", fig::recording_figures}};
+                          {"quantize", fig::quantize_figures}, {"scaled", fig::scaled_figures}, {"matmul", fig::matmul_figures}, {"conv", fig::conv_figures}, {"model", fig::model_figures}, {"training", fig::training_figures}, {"recordings", fig::recording_figures}};
   std::vector<fig::Figure> all;
   try {
     for (const Group& g : groups) {

@@ -32,6 +32,8 @@ std::vector<Figure> conv_figures();
 std::vector<Figure> quantize_figures();
 /// bench/figures_scaled.cc
 std::vector<Figure> scaled_figures();
+/// bench/figures_training.cc
+std::vector<Figure> training_figures();
 std::vector<Figure> model_figures();
 std::vector<Figure> recording_figures();
 std::vector<Figure> process_figures(const char* self);

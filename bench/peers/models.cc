@@ -143,6 +143,7 @@ Call model(const Job& job) {
   if (!job.onnx.empty()) return onnx_net(job);
   if (job.net == "minilm") return minilm_net(job);
   if (job.net == "llama") return job.point.value("dtype", "").starts_with("int") ? quantized_llama(job) : llama_net(job);
+  if (job.net == "training") return training_step(job);
   if (job.net == "whisper") return whisper_net(job);
   return {};
 }

@@ -121,7 +121,8 @@ def minilm(o, x, w, p):
 
 
 LLAMAS = {"15M": dict(dim=288, layers=6, heads=6, kv=6, hidden=768, vocab=32000), "110M": dict(dim=768, layers=12, heads=12, kv=12, hidden=2048, vocab=32000),
-          "1.1B": dict(dim=2048, layers=22, heads=32, kv=4, hidden=5632, vocab=32000)}
+          "1.1B": dict(dim=2048, layers=22, heads=32, kv=4, hidden=5632, vocab=32000),
+          "3M": dict(dim=256, layers=4, heads=4, kv=4, hidden=704, vocab=1024)}
 
 
 def _matrix(o, w, x, name):
@@ -157,6 +158,35 @@ def llama(o, x, w, p):
         h = h + _matrix(o, w, o.silu(_matrix(o, w, y, at + "w1")) * _matrix(o, w, y, at + "w3"), at + "w2")
     last = o.rms_norm(o.last_row(h), w["norm"], 1e-5)
     return [_matrix(o, w, last, "head" if "head" in w else "embedding")]
+
+
+def training_loss(o, x, w, p):
+    """Cross entropy of the next tokens, of several sequences."""
+    c = LLAMAS[p["model"]]
+    heads, kv, hd = c["heads"], c["kv"], c["dim"] // c["heads"]
+    tokens, t = x["tokens"], p["length"]
+    h = o.embedding(w["embedding"], o.slice(tokens, 1, 0, t))
+
+    def rope(u):
+        a, b = o.slice(u, 3, 0, hd // 2), o.slice(u, 3, hd // 2, hd)
+        return o.cat([a * x["cos"] - b * x["sin"], b * x["cos"] + a * x["sin"]], 3)
+
+    split = lambda u, n: o.transpose(o.reshape(u, (-1, t, n, hd)), (0, 2, 1, 3))
+    for i in range(c["layers"]):
+        at = f"layers.{i}."
+        y = o.rms_norm(h, w[at + "attention_norm"], 1e-5)
+        y = o.attention(rope(split(o.linear(y, w[at + "wq"]), heads)), rope(split(o.linear(y, w[at + "wk"]), kv)), split(o.linear(y, w[at + "wv"]), kv), None, True)
+        h = h + o.linear(o.reshape(o.transpose(y, (0, 2, 1, 3)), (-1, t, heads * hd)), w[at + "wo"])
+        y = o.rms_norm(h, w[at + "ffn_norm"], 1e-5)
+        h = h + o.linear(o.silu(o.linear(y, w[at + "w1"])) * o.linear(y, w[at + "w3"]), w[at + "w2"])
+    logits = o.linear(o.rms_norm(h, w["norm"], 1e-5), w["embedding"])
+    return o.cross_entropy(o.reshape(logits, (-1, c["vocab"])), o.reshape(o.slice(tokens, 1, 1, t + 1), (-1,)))
+
+
+def training(o, x, w, p):
+    """A step of AdamW that learns at a rate of 0, so that every call finds the same weights: the loss, and the gradients of the norms, the last one's first. Its peers do it their own way
+    (ops_torch.Training)."""
+    raise NotImplementedError("it does not train here")
 
 
 RESNET = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # channels inside, blocks, step

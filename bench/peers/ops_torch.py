@@ -39,6 +39,7 @@ class Ops:
     batch_norm = staticmethod(lambda x, scale, shift, mean, var, eps: F.batch_norm(x, mean, var, scale, shift, False, 0.0, eps))
     max_pool = staticmethod(F.max_pool2d)
     spatial_mean = staticmethod(lambda x: x.mean((2, 3)))
+    cross_entropy = staticmethod(F.cross_entropy)
     extended = staticmethod(lambda past, new: torch.cat([past, new], 1))
 
     @staticmethod
@@ -73,6 +74,29 @@ def packed(weights):
     return weights
 
 
+class Training:
+    """A step as PyTorch's documentation has it: a compiled loss, backward(), and the fused optimizer."""
+
+    def __init__(self, sets, weights, point, compiled):
+        from peers import nets
+
+        self.sets = sets
+        self.weights = {k: torch.nn.Parameter(w) for k, w in weights.items()}
+        self.optimizer = torch.optim.AdamW(self.weights.values(), lr=0.0, fused=True)
+        self.loss = lambda x: nets.training_loss(Ops, x, self.weights, point)
+        if compiled:
+            self.loss = torch.compile(self.loss)
+        layers = sorted({k.rsplit(".", 1)[0] for k in weights if k.startswith("layers.")}, key=lambda k: int(k.split(".")[1]))
+        self.told = ["norm"] + [f"{at}.{norm}" for at in layers for norm in ("attention_norm", "ffn_norm")]
+
+    def __call__(self, i):
+        self.optimizer.zero_grad()
+        loss = self.loss(self.sets[i])
+        loss.backward()
+        self.optimizer.step()
+        return [loss.detach(), *(self.weights[k].grad for k in self.told)]
+
+
 class Peer:
     def __init__(self, threads, compiled):
         self.compiled = compiled
@@ -86,6 +110,8 @@ class Peer:
         sets = [{k: to(v) for k, v in s.items()} for s in sets]
         weights = packed({k: to(v) for k, v in weights.items()})
         net, p = job.net, job.point
+        if net.__name__ == "training":
+            return lambda: Training(sets, weights, p, self.compiled), sets, job.dynamic
 
         class Net(torch.nn.Module):
             def __init__(self):
@@ -102,6 +128,9 @@ class Peer:
         net, sets, dynamic = staged
         if self.compiled:
             torch._dynamo.reset()
+        if not isinstance(net, torch.nn.Module):
+            return net()
+        if self.compiled:
             net = torch.compile(net, dynamic=True if dynamic else None)
 
         def call(i):

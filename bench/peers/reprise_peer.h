@@ -61,6 +61,7 @@ Call on(const Job& job, const char* const (&names)[N], F f) {
 Call small_net(const Job&);
 Call model(const Job&);
 Call quantized_llama(const Job&);
+Call training_step(const Job&);
 
 // What Llamas of all dtypes have: sizes, angles of all positions, and a cache with the keys and values of those before.
 llama::Config llama_config(const Job&, const rp::Tensor& embedding, std::int64_t hidden, std::int64_t layers);

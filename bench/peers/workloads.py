@@ -35,7 +35,7 @@ TARGETS = {
     "attention prefill": ("every", 1.2), "attention decode": ("every", 1.2), "attention with a mask": ("every", 1.2),
     "conv": ("every", 0.97),
     "MiniLM": ("mean", 1.2, 0.9), "Llama prefill": ("mean", 1.2, 0.9), "Llama decode": ("mean", 1.2, 0.9), "ResNet-50": ("mean", 1.2, 0.9), "ConvMixer": ("mean", 1.2, 0.9), "Whisper encoder": ("mean", 1.2, 0.9),
-    "two threads": ("threads", 1.6), "first MiniLM embedding": ("first", 0.3, 0.1), "peak memory": ("memory",),
+    "training step": ("every", 1.0), "two threads": ("threads", 1.6), "first MiniLM embedding": ("first", 0.3, 0.1), "peak memory": ("memory",),
 }
 
 
@@ -223,6 +223,15 @@ def _llama(rng, p):
     return [s]
 
 
+def _training(rng, p):
+    import numpy as np
+
+    c = LLAMAS[p["model"]]
+    half, t = c["dim"] // c["heads"] // 2, p["length"]
+    angle = np.arange(t)[:, None] * 10000.0 ** (-np.arange(half) / half)[None, :]
+    return [{"tokens": _array(rng.integers(0, c["vocab"], (p["batch"], t + 1), np.int64)), "cos": _array(np.cos(angle).astype(np.float32)), "sin": _array(np.sin(angle).astype(np.float32))}]
+
+
 def _llama_point(model, length, past, dtype):
     c = LLAMAS[model]
     return dict(model=model, length=length, past=past, dtype=dtype, heads=c["heads"], kv=c["kv"], head=c["dim"] // c["heads"], rank=3)
@@ -355,6 +364,8 @@ WORKLOADS = [
       for row, points in (("Llama prefill", [_llama_point("110M", n, 0, d) for d in ("int8", "int4") for n in (8, 32, 128)]), ("Llama decode", [_llama_point("110M", 1, 128, d) for d in ("int8", "int4")]))),
     *(Workload(row, "llama-1.1B", "llama", [_llama_point("1.1B", n, past, d) for d in ("int8", "int4")], _llama, _quantized_llama_weights, _key("model", "dtype"), tolerance=1.5e-1, full=True)
       for row, n, past in (("Llama prefill", 128, 0), ("Llama decode", 1, 128))),
+    Workload("training step", "training", "training", [{**_llama_point(m, n, 0, "float32"), "batch": b} for m, n, b in (("3M", 128, 4), ("15M", 128, 1))], _training, _llama_weights, _key("model", "dtype"),
+             tolerance=1e-3, peers=("torch", "torch.compile")),
     Workload("ResNet-50", "resnet", "resnet50", [dict(batch=b) for b in (1, 8)], _images, _resnet_weights, lambda p: "resnet50", {"x": {0: "batch"}}, tolerance=1e-3, slow=True, through_onnx=True),
     Workload("ConvMixer", "convmixer", "convmixer", [dict(batch=b) for b in (1, 8)], _images, _convmixer_weights, lambda p: "convmixer", {"x": {0: "batch"}}, tolerance=1e-3, slow=True, through_onnx=True),
     Workload("Whisper encoder", "whisper", "whisper", [dict(seconds=30, dim=384)], _whisper, _whisper_weights, lambda p: "whisper", tolerance=1e-3, slow=True, through_onnx=True),
