@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import torch
+import torch._inductor.decomposition
 import torch.nn.functional as F
 from functorch.compile import aot_function, default_partition, make_boxed_func, min_cut_rematerialization_partition
 

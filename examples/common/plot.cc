@@ -19,6 +19,14 @@ std::string number(double v) {
   std::snprintf(text, sizeof text, "%.4g", v);
   return text;
 }
+/// Round numbers from a to b, about five.
+std::vector<double> ticks(double a, double b) {
+  const double raw = (b - a) / 5, unit = std::pow(10, std::floor(std::log10(raw)));
+  const double step = unit * (raw / unit > 5 ? 10 : raw / unit > 2 ? 5 : raw / unit > 1 ? 2 : 1);
+  std::vector<double> all;
+  for (double v = std::ceil(a / step) * step; v <= b + 1e-9 * step; v += step) all.push_back(std::abs(v) < 1e-9 * step ? 0 : v);
+  return all;
+}
 std::string escaped(const std::string& s) {
   std::string out;
   for (char c : s) out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
@@ -41,13 +49,10 @@ void plot(const std::string& file, const std::string& title, const std::string& 
   std::ofstream out(file);
   out << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << kWidth << " " << kHeight << "\" font-family=\"sans-serif\" font-size=\"12\">\n"
       << "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"" << kWidth / 2 << "\" y=\"22\" text-anchor=\"middle\" font-size=\"15\">" << escaped(title) << "</text>\n";
-  constexpr int kTicks = 5;
-  for (int i = 0; i <= kTicks; ++i) {
-    const double x = x0 + (x1 - x0) * i / kTicks, y = y0 + (y1 - y0) * i / kTicks;
+  for (double y : ticks(y0, y1))
     out << "<line x1=\"" << kLeft << "\" x2=\"" << kWidth - kRight << "\" y1=\"" << at_y(y) << "\" y2=\"" << at_y(y) << "\" stroke=\"#ddd\"/>\n"
-        << "<text x=\"" << kLeft - 6 << "\" y=\"" << at_y(y) + 4 << "\" text-anchor=\"end\">" << number(log ? std::pow(10, y) : y) << "</text>\n"
-        << "<text x=\"" << at_x(x) << "\" y=\"" << kHeight - kBottom + 18 << "\" text-anchor=\"middle\">" << number(x) << "</text>\n";
-  }
+        << "<text x=\"" << kLeft - 6 << "\" y=\"" << at_y(y) + 4 << "\" text-anchor=\"end\">" << number(log ? std::pow(10, y) : y) << "</text>\n";
+  for (double x : ticks(x0, x1)) out << "<text x=\"" << at_x(x) << "\" y=\"" << kHeight - kBottom + 18 << "\" text-anchor=\"middle\">" << number(x) << "</text>\n";
   out << "<text x=\"" << kWidth / 2 << "\" y=\"" << kHeight - 10 << "\" text-anchor=\"middle\">" << escaped(x_axis) << "</text>\n"
       << "<text transform=\"translate(18," << kHeight / 2 << ") rotate(-90)\" text-anchor=\"middle\">" << escaped(y_axis) << "</text>\n";
   for (std::size_t k = 0; k < curves.size(); ++k) {
