@@ -31,7 +31,10 @@ TEST_F(CudaEarly, NodesOfAChain) {
     for (const std::string& line : log.lines())
       if (line.find("launched_early") != std::string::npos) told = line;
   }
-  if (knobs().cuda_early != "on") return EXPECT_EQ(edges(), before), void();
+  if (knobs().cuda_early != "on") {
+    EXPECT_EQ(edges(), before);
+    return;
+  }
   EXPECT_EQ(edges() - before, 3u);
   EXPECT_NE(told.find("\"early\":3"), std::string::npos) << told;
   EXPECT_NE(told.find("nothing comes before it"), std::string::npos) << told;
@@ -53,7 +56,9 @@ TEST_F(CudaEarly, NotWhereSeveralMeet) {
       if (line.find("launched_early") != std::string::npos) told = line;
   }
   EXPECT_EQ(edges(), before);
-  if (knobs().cuda_early == "on") EXPECT_NE(told.find("it comes after 2 nodes"), std::string::npos) << told;
+  if (knobs().cuda_early == "on") {
+    EXPECT_NE(told.find("it comes after 2 nodes"), std::string::npos) << told;
+  }
 }
 
 /// In a process of its own: how many edges there are, and what the code says.
