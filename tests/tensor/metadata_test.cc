@@ -211,6 +211,7 @@ struct Traced : TracedTensor {
   }
   const void* storage_id() const override { return id; }
   bool is_live() const override { return true; }
+  std::uint64_t writes() const override { return 0; }
   TensorMeta m;
   int* destroyed;
   const void* id;
