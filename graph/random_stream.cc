@@ -26,6 +26,11 @@ struct Held {};
 std::shared_ptr<RandomStream>& held() { return thread_object<std::shared_ptr<RandomStream>, Held>(); }
 }  // namespace
 
+ForkMutex& random_mutex() {
+  static constinit ForkMutex mu;
+  return mu;
+}
+
 RandomLogScope::RandomLogScope(RandomLog& log) : before_(std::exchange(t_log, &log)) {}
 RandomLogScope::~RandomLogScope() { t_log = before_; }
 RandomLog* RandomLogScope::current() { return t_log; }
@@ -43,14 +48,14 @@ std::shared_ptr<RandomStream> exchange_random_stream(std::shared_ptr<RandomStrea
 
 void seed_generator(std::uint64_t seed) {
   RandomStream& s = random_stream();
-  std::lock_guard lock(s.mu);
+  std::lock_guard lock(random_mutex());
   s.seed = static_cast<std::int64_t>(seed);
   s.offset = 0;
 }
 
 std::pair<std::int64_t, std::int64_t> take_random(std::int64_t count) {
   RandomStream& s = random_stream();
-  std::lock_guard lock(s.mu);
+  std::lock_guard lock(random_mutex());
   std::pair<std::int64_t, std::int64_t> r{s.seed, s.offset};
   s.offset = RandomStream::after(s.offset, count);
   return r;
@@ -58,7 +63,7 @@ std::pair<std::int64_t, std::int64_t> take_random(std::int64_t count) {
 
 void give_back_random(std::int64_t offset, std::int64_t count) noexcept {
   RandomStream& s = random_stream();
-  std::lock_guard lock(s.mu);
+  std::lock_guard lock(random_mutex());
   if (s.offset == RandomStream::after(offset, count)) s.offset = offset;
 }
 
@@ -68,25 +73,25 @@ namespace reprise {
 
 Generator::Generator(std::uint64_t seed) : stream_(std::make_shared<graph::RandomStream>()) { stream_->seed = static_cast<std::int64_t>(seed); }
 void Generator::manual_seed(std::uint64_t seed) {
-  std::lock_guard lock(stream_->mu);
+  std::lock_guard lock(graph::random_mutex());
   stream_->seed = static_cast<std::int64_t>(seed), stream_->offset = 0;
 }
 std::uint64_t Generator::seed() const {
-  std::lock_guard lock(stream_->mu);
+  std::lock_guard lock(graph::random_mutex());
   return static_cast<std::uint64_t>(stream_->seed);
 }
 std::int64_t Generator::offset() const {
-  std::lock_guard lock(stream_->mu);
+  std::lock_guard lock(graph::random_mutex());
   return stream_->offset;
 }
 void Generator::set_offset(std::int64_t offset) {
   if (offset < 0) fail(ErrorCode::InvalidArgument, "Generator", {}, "an offset of ", offset, ": so many numbers cannot have been taken");
-  std::lock_guard lock(stream_->mu);
+  std::lock_guard lock(graph::random_mutex());
   stream_->offset = graph::RandomStream::after(0, offset);
 }
 Generator Generator::clone() const {
   Generator g;
-  std::lock_guard lock(stream_->mu);
+  std::lock_guard lock(graph::random_mutex());
   g.stream_->seed = stream_->seed, g.stream_->offset = stream_->offset;
   return g;
 }

@@ -104,7 +104,9 @@ Generated generate(const Model& model, const Step& step, const std::string& prom
     if (i + 1 == tokens) break;
     std::size_t pos = all.size() - 1 - start;
     if (pos < context) {
-      logits = step(cache, token_tensor(all, all.size() - 1, 1, device), static_cast<std::int64_t>(pos), false).cpu();
+      const rp::Tensor one = token_tensor(all, all.size() - 1, 1, device);
+      rp::mark_static(one, 0);  // always one: code for products of a single row
+      logits = step(cache, one, static_cast<std::int64_t>(pos), false).cpu();
     } else {
       std::size_t keep = std::max<std::size_t>(context / 2, 1);
       start = all.size() - keep;

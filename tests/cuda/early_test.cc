@@ -17,7 +17,7 @@ class CudaEarly : public Cuda {
   static std::uint64_t edges() { return Simulator::counters().early_edges; }
 };
 
-Tensor chain(Tensor x) { return softmax(softmax(x, -1) * 2.0, 0).cumsum(0); }
+Tensor chain(Tensor x) { return (exp(x) * 2.0).sum({-1}).tanh(); }
 
 TEST_F(CudaEarly, NodesOfAChain) {
   auto f = compile(chain, {.name = "chain", .mode = "no-fuse"});

@@ -80,7 +80,7 @@ TEST_F(CudaJoined, AreAsTheirParts) {
       for (const auto& [n, k] : {std::pair{16, 72}, {24, 256}, {8, 784}, {264, 2056}}) {
         if (n > 100 && t == kFloat16) continue;
         SCOPED_TRACE(std::string(c.name) + ", " + std::string(dtype_name(t)) + ", " + std::to_string(n) + " x " + std::to_string(k));
-        auto f = compile([&](Operands o, Int at, Scalar number) { return c.form(o, at, number); }, {.name = "joined"});
+        auto f = compile([&](Operands o, Int at, Scalar number) { return c.form(o, at, number); }, {.name = "joined", .static_sizes = true});
         const Operands here = operands(n, k, t);
         for (std::int64_t at : {2, 5}) {
           const Operands there = moved(here);
@@ -103,7 +103,7 @@ TEST_F(CudaJoined, NothingIsAskedOfAddresses) {
     return silu(linear(h, w)) * linear(h, v);
   };
   for (DType t : {kFloat32, kBFloat16}) {
-    auto f = compile(body, {.name = "anywhere"});
+    auto f = compile(body, {.name = "anywhere", .static_sizes = true});
     for (std::int64_t first : {0, 1, 3}) {
       auto at = [&](const Ints& sizes, double step) {
         Int n = 1;

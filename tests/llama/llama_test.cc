@@ -117,7 +117,7 @@ TEST(Llama, ALayerOfADecodedTokenIsFiveKernels) {
       w.layers.push_back({empty({64}, t), empty({64, 64}, t), empty({32, 64}, t), empty({32, 64}, t), empty({64, 64}, t), empty({64}, t), empty({96, 64}, t), empty({64, 96}, t), empty({96, 64}, t)});
     llama::Cache cache = llama::new_cache(c, t, null);
     const rp::Tensor token = rp::tensor_of(std::vector<std::int64_t>{7}).to(null);
-    auto step = rp::compile(llama::forward, {.name = "decode"});
+    auto step = rp::compile(llama::forward, {.name = "decode", .static_sizes = true});
     step(c, w, cache, token, 5, false), step(c, w, cache, token, 6, false);
     rp::device::take_null_record();
     step(c, w, cache, token, 7, false);

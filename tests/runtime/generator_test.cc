@@ -2,6 +2,8 @@
 #include "reprise/generator.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "reprise/reprise.h"
 
@@ -76,6 +78,21 @@ TEST(Generator, AScopeInsideACompiledFunctionRunsEagerlyAndIsRight) {
   Tensor found = f(zeros({4}));
   const GeneratorScope scope(h);
   EXPECT_EQ(found.to_vector<float>(), rand({4}).to_vector<float>());
+}
+
+// Streams come and go; what a fork waits for stays.
+TEST(Generator, ThatIsGoneHindersNoFork) {
+  {
+    Generator g(1);
+    const GeneratorScope scope(g);
+    rand({4});
+    g.set_offset(8);
+  }
+  const pid_t child = fork();
+  if (child == 0) _exit(rand({4}).numel().value() == 4 ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

@@ -28,7 +28,6 @@ bool keeps_error(ScalarOp o) {
     case ScalarOp::Tanh:
     case ScalarOp::Erf:
     case ScalarOp::Add:
-    case ScalarOp::Sub:
     case ScalarOp::Mul:
     case ScalarOp::Div:
     case ScalarOp::Max:
