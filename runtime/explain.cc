@@ -60,7 +60,7 @@ std::string explain(const Compiled& c, Detail detail) {
     }
     if (!p->before.empty()) out << "  stage " << p->before.size() << ", the last: what is left\n";
     if (wants(Detail::Graph)) out << "  graph:\n" << graph::print(g);
-    if (wants(Detail::Launches)) out << "  launches:\n" << kernels::print(p->program.lowered);
+    if (wants(Detail::Launches)) out << "  launches:\n" << kernels::print(p->program.lowered, p->gradients != nullptr);
     if (p->gradients) out << explain_backward(*p->gradients, detail);
     if (!wants(Detail::Times)) continue;
     if (std::vector<Stats::Launch> took = p->launches(""); !took.empty()) {

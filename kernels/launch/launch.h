@@ -113,6 +113,7 @@ struct Launch {
   std::vector<Copy> copies{};
   std::vector<Condition> when{};        ///< of a region of cond: all must hold. On the host alone
   const std::string* scope = nullptr;   ///< the names that its operators have in common (NodeInfo::scope); null: none
+  std::string calls{};                  ///< of the traced program that it is made of, and of a derivative those that it belongs to: "#3-5 #8", "#4 of #1"
 };
 
 /// f(buffer) for every buffer reference of a launch, as a reference that may be changed.
@@ -157,7 +158,8 @@ struct Lowered {
 };
 
 /// For people (print.cc).
-std::string print(const Lowered&);
+/// `calls`: with the calls that launches are made of, which launches of derivatives have anyway.
+std::string print(const Lowered&, bool calls = false);
 
 /// Bytes that a call copies and eager would not: Copy::Of::Ours of all launches, and the epilogue's (copies.cc).
 Int copied_beyond_eager(const Lowered&);

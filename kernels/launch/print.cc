@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <sstream>
 
 #include "kernels/launch/launch.h"
@@ -70,7 +71,8 @@ constexpr const char* kind_name(const GpuLaunch&) { return "gpu "; }
 
 }  // namespace
 
-std::string print(const Lowered& l) {
+std::string print(const Lowered& l, bool calls) {
+  const bool derived = std::any_of(l.launches.begin(), l.launches.end(), [](const Launch& x) { return x.calls.find(" of #") != std::string::npos; });
   std::ostringstream s;
   for (std::uint32_t i = 0; i < l.buffers.size(); ++i) {
     if (l.buffers[i].kind == Buffer::Kind::Input) continue;
@@ -89,7 +91,9 @@ std::string print(const Lowered& l) {
       if (c.offset.is_symbolic() || c.offset.hint() != 0) s << '+' << c.offset;
     }
     copies(s, launch);
-    if (launch.scope || launch.loc) s << "  ;";
+    const bool told = (calls || derived) && !launch.calls.empty();
+    if (launch.scope || launch.loc || told) s << "  ;";
+    if (told) s << ' ' << launch.calls;
     if (launch.scope) s << ' ' << *launch.scope;
     if (launch.loc) s << ' ' << launch.loc.file << ':' << launch.loc.line;
     s << '\n';

@@ -258,8 +258,32 @@ void drop_unused_buffers(Lowered& l) {
   }
 }
 
+/// "#3-5 #8"
+std::string text_of(std::vector<std::int32_t> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::string s;
+  for (std::size_t i = 0, last = 0; i < numbers.size(); i = last + 1) {
+    for (last = i; last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1;) ++last;
+    s += (i ? " #" : "#") + std::to_string(numbers[i]);
+    if (last > i) s += '-' + std::to_string(numbers[last]);
+  }
+  return s;
+}
+/// Of operators that are one launch: the calls that they are made of, and whose derivatives they compute.
+std::string calls_of(const Graph& g, const std::vector<std::uint32_t>& nodes) {
+  std::vector<std::int32_t> own, forward;
+  for (std::uint32_t n : nodes) {
+    const graph::NodeInfo& info = g.nodes[n].info;
+    if (info.sequence >= 0) own.push_back(info.sequence);
+    if (info.forward_of >= 0) forward.push_back(info.forward_of);
+  }
+  return text_of(std::move(own)) + (forward.empty() ? "" : " of " + text_of(std::move(forward)));
+}
+
 /// Launches are called by the names that their operators have in common.
 void name_launches(const Graph& g, Lowered& l) {
+  for (Launch& launch : l.launches) launch.calls = calls_of(g, launch.nodes);
   for (Launch& launch : l.launches)
     for (std::size_t i = 0; launch.when.empty() && i < launch.nodes.size(); ++i) {
       const std::string* scope = g.nodes[launch.nodes[i]].info.scope;

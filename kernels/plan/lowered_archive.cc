@@ -24,7 +24,7 @@ REPRISE_ARCHIVED(NativeLaunch, fn, operands, args, ints, numbers, strings, first
 REPRISE_ARCHIVED(ValueCheck, of, dim, extent, sizes)
 REPRISE_ARCHIVED(Copy, of, why, bytes)
 REPRISE_ARCHIVED(Condition, buffer, offset, wanted)
-REPRISE_ARCHIVED(Launch, what, name, loc, may_fail, nodes, op, check, guard, copies, when, scope)
+REPRISE_ARCHIVED(Launch, what, name, loc, may_fail, nodes, op, check, guard, copies, when, scope, calls)
 REPRISE_ARCHIVED(Lowered::Out, buffer, layout, in_place, target, why, copied)
 REPRISE_ARCHIVED(Lowered, buffers, launches, outputs, undo, fault_record)
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <sstream>
 
 #include "reprise/reprise.h"
 
@@ -208,6 +209,21 @@ TEST(CompiledGrad, NodesOfABackwardSayWhoseTheyAre) {
   EXPECT_TRUE(std::is_sorted(forward.begin(), forward.end())) << text;
   EXPECT_GT(of.size(), 5u);
   for (int n : of) EXPECT_LE(n, forward.back()) << text;
+  // Launches, which may be several nodes, have their numbers.
+  const std::string launches = f.explain(Detail::Launches);
+  const std::size_t back = launches.find("differentiable: ");
+  std::istringstream lines(launches);
+  int forward_launches = 0, back_launches = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("loop ") && !line.starts_with("native ")) continue;
+    const bool behind = static_cast<std::size_t>(lines.tellg()) > back;
+    EXPECT_NE(line.find("; #"), std::string::npos) << line;
+    if (!behind) EXPECT_EQ(line.find(" of #"), std::string::npos) << line;
+    ++(behind ? back_launches : forward_launches);
+  }
+  EXPECT_NE(launches.find(" of #", back), std::string::npos) << launches;
+  EXPECT_GT(forward_launches, 1);
+  EXPECT_GT(back_launches, 2);
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
 }
 
