@@ -183,8 +183,9 @@ std::optional<Halves> halves_of(const LoopLaunch& l, std::uint32_t product) {
     const BodyNode& store = k.body[s];
     if (store.kind != BodyNode::Kind::Store || store.b != ~0u || !k.accesses[store.access].gathers.empty()) continue;
     const std::uint32_t x = store.a;
-    // Read back it must be what it was: rounded already, and at each index.
-    if (!of_product[x] || info.depth[x] > 0 || k.body[x].kind == BodyNode::Kind::Load || k.body[x].dtype != store.dtype) continue;
+    // Read back it must be what it was, at each index: but for halves, which a program that runs operator by operator reads back rounded, too.
+    const bool same = k.body[x].dtype == store.dtype || (is_low_precision(store.dtype) && k.body[x].dtype == DType::Float32);
+    if (!of_product[x] || info.depth[x] > 0 || k.body[x].kind == BodyNode::Kind::Load || !same) continue;
     const Ints& strides = k.accesses[store.access].strides;
     bool everywhere = true;
     for (std::size_t d = 0; d < strides.size(); ++d) everywhere = everywhere && (known_as(k.extents[d], 1) || !is_plain(strides[d], 0));

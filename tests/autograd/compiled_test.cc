@@ -218,7 +218,9 @@ TEST(CompiledGrad, NodesOfABackwardSayWhoseTheyAre) {
     if (!line.starts_with("loop ") && !line.starts_with("native ")) continue;
     const bool behind = static_cast<std::size_t>(lines.tellg()) > back;
     EXPECT_NE(line.find("; #"), std::string::npos) << line;
-    if (!behind) EXPECT_EQ(line.find(" of #"), std::string::npos) << line;
+    if (!behind) {
+      EXPECT_EQ(line.find(" of #"), std::string::npos) << line;
+    }
     ++(behind ? back_launches : forward_launches);
   }
   EXPECT_NE(launches.find(" of #", back), std::string::npos) << launches;

@@ -91,7 +91,9 @@ TEST_F(CudaJoined, AreAsTheirParts) {
           for (std::size_t i = 0; i < got.size(); ++i)
             EXPECT_TRUE(allclose(got[i].cpu().to(kFloat32), want[i].to(kFloat32), tolerance, tolerance)) << "result " << i << "\n" << got[i].cpu() << "\nwanted\n" << want[i];
         }
-        if (c.launches > 0) EXPECT_EQ(launches(f.explain()), c.launches) << f.explain();
+        if (c.launches > 0) {
+          EXPECT_EQ(launches(f.explain()), c.launches) << f.explain();
+        }
         EXPECT_EQ(f.stats().eager_fallbacks, 0);
       }
 }

@@ -1,5 +1,6 @@
 #include "graph/view_column.h"
 #include "kernels/plan/columns.h"
+#include "kernels/plan/index_bounds.h"
 #include "passes/decompose_builder.h"
 #include "tests/reference/harness.h"
 
@@ -27,8 +28,8 @@ TEST(OpColumns, AreTotal) {
       EXPECT_TRUE(c->has(d.id) || !c->needed_by(d)) << d.name() << ": " << c->name();
     }
     // No operator needs these: what has no kernel for devices runs on the host, what has neither kernel nor launch of the host's own there has its reference kernel,
-    // what names no places is not laid over others'.
-    const bool optional = c == &kernels::gpu_rules() || c == &kernels::host_kernels() || c == &kernels::host_launches() || c == &kernels::place_rules() || c == &kernels::captured_kernels();
+    // what names no places is not laid over others', of what has no bound nothing is known.
+    const bool optional = c == &kernels::gpu_rules() || c == &kernels::host_kernels() || c == &kernels::host_launches() || c == &kernels::place_rules() || c == &kernels::index_bound_rules() || c == &kernels::captured_kernels();
     EXPECT_TRUE(needed > 0 || optional) << c->name();
   }
 }
