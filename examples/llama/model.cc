@@ -62,7 +62,9 @@ Model load(const std::string& path, rp::Device device) {
     if (!fits) bad_file(path, "'" + name + "' does not have the shape that the metadata implies");
     if (!rp::is_floating(t.dtype())) bad_file(path, "'" + name + "' does not hold floating-point numbers");
     m.weight_bytes += t.numel().value() * rp::item_size(t.dtype());
-    return t.to(device);
+    t = t.to(device);
+    for (int d = 0; d < t.dim(); ++d) rp::mark_static(t, d);  // a model's sizes never change, and code for these is better
+    return t;
   };
   std::int64_t q = c.n_heads * c.head_dim, kv = c.n_kv_heads * c.head_dim;
   m.weights.embedding = take("tok_embeddings.weight", {c.vocab_size, c.dim});
