@@ -21,7 +21,7 @@ export DIR
 trap 'rm -rf "$DIR"' EXIT
 
 headers() {
-  find include base guards device tensor graph passes kernels jit operators runtime import -name '*.h' | sort |
+  find include base guards device tensor graph autograd passes kernels jit operators runtime import -name '*.h' | sort |
     { [ -e "$cuda/cuda.h" ] && cat || grep -v '^device/cuda/'; }
 }
 {
