@@ -26,7 +26,7 @@ Call training_step(const Job& job) {
   s->adam = rp::optim::AdamState::of(training::parameters(w));
   for (const Tensors& x : job.sets) s->tokens.push_back(x.at("tokens"));
   return [s](std::size_t i, std::vector<rp::Tensor>* results) {
-    std::vector<rp::Tensor> y = s->step(s->config, s->weights, s->adam, {.lr = 0.0}, s->tokens[i]);
+    std::vector<rp::Tensor> y = s->step(s->config, s->weights, s->adam, rp::optim::AdamWOptions{.lr = 0.0}, s->tokens[i]);
     if (results) append(*results, std::move(y));
   };
 }
