@@ -43,10 +43,6 @@ int main() {
   }, rp::randn({16, 3, 32, 32}), leaf({16, 3, 3, 3}), leaf({16}), leaf({16}), leaf({32, 16, 3, 3}), leaf({32}), leaf({32}), leaf({10, 32 * 8 * 8}), rp::randint(0, 10, {16}, {.dtype = rp::kInt64}));
   llama::Config c;
   c.dim = 128, c.n_layers = 2, c.n_heads = c.n_kv_heads = 4, c.head_dim = 32, c.hidden_dim = 352, c.vocab_size = 256, c.context = 64;
-  llama::Weights w = rp::training::random_weights(c);
-  for (Tensor* t : {&w.embedding, &w.norm}) *t = t->detach().requires_grad_();
-  for (llama::Layer& l : w.layers)
-    for (Tensor* t : {&l.attention_norm, &l.ffn_norm, &l.wq, &l.wk, &l.wv, &l.wo, &l.w1, &l.w2, &l.w3}) *t = t->detach().requires_grad_();
-  measure("llama", rp::training::loss, c, w, rp::randint(0, c.vocab_size, {4, c.context + 1}, {.dtype = rp::kInt64}));
+  measure("llama", rp::training::loss, c, rp::training::leaves(rp::training::random_weights(c)), rp::randint(0, c.vocab_size, {4, c.context + 1}, {.dtype = rp::kInt64}));
   return 0;
 }

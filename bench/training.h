@@ -1,19 +1,18 @@
 #pragma once
-#include <tuple>
 #include <vector>
 
 #include "examples/llama/model.h"
 #include "reprise/optim.h"
 #include "reprise/reprise.h"
 
-/// A step of training a Llama, as a user writes it: what bench/figures_training.cc and the peers' row "training step" measure.
+/// A step of training the gallery's Llama: what bench/figures_training.cc and the peers' row "training step" measure.
 namespace reprise::training {
 
 /// All but the angles, which do not learn.
 optim::Tensors parameters(const llama::Weights&);
+/// The same tensors as leaves that want gradients.
+llama::Weights leaves(const llama::Weights&);
 llama::Weights random_weights(const llama::Config&);
-/// Angles of the rotary positions 0 .. context-1: cos and sin, [context, head_dim/2].
-std::tuple<Tensor, Tensor> angles(const llama::Config&);
 
 /// Cross entropy of the next tokens. tokens: [n, t + 1], int64.
 Tensor loss(const llama::Config&, const llama::Weights&, const Tensor& tokens);

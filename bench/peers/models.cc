@@ -40,11 +40,7 @@ Call llama_net(const Job& job) {
   auto s = std::make_shared<State>();
   const rp::SafeTensors file = rp::load_safetensors(job.weights);
   llama::Weights& w = s->weights;
-  w.embedding = file.at("embedding"), w.norm = file.at("norm"), s->tokens = job.sets.at(0).at("tokens"), s->past = job.size("past");
-  for (std::int64_t i = 0; file.contains("layers." + std::to_string(i) + ".wq"); ++i) {
-    auto at = [&](const char* name) { return file.at("layers." + std::to_string(i) + "." + name); };
-    w.layers.push_back({at("attention_norm"), at("wq"), at("wk"), at("wv"), at("wo"), at("ffn_norm"), at("w1"), at("w2"), at("w3")});
-  }
+  w = llama_weights(file), s->tokens = job.sets.at(0).at("tokens"), s->past = job.size("past");
   s->config = llama_config(job, w.embedding, w.layers.at(0).w1.size(0).value(), static_cast<std::int64_t>(w.layers.size()));
   std::tie(w.cos, w.sin) = llama_angles(job, s->config);
   rp::freeze(w);
@@ -118,6 +114,15 @@ Call onnx_net(const Job& job) {
 
 }  // namespace
 
+llama::Weights llama_weights(const rp::SafeTensors& file) {
+  llama::Weights w;
+  w.embedding = file.at("embedding"), w.norm = file.at("norm");
+  for (std::int64_t i = 0; file.contains("layers." + std::to_string(i) + ".wq"); ++i) {
+    auto at = [&](const char* name) { return file.at("layers." + std::to_string(i) + "." + name); };
+    w.layers.push_back({at("attention_norm"), at("wq"), at("wk"), at("wv"), at("wo"), at("ffn_norm"), at("w1"), at("w2"), at("w3")});
+  }
+  return w;
+}
 llama::Config llama_config(const Job& job, const rp::Tensor& embedding, std::int64_t hidden, std::int64_t layers) {
   llama::Config c;
   c.vocab_size = embedding.size(0).value(), c.dim = embedding.size(1).value(), c.hidden_dim = hidden, c.n_layers = layers;

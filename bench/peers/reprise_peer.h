@@ -63,6 +63,8 @@ Call model(const Job&);
 Call quantized_llama(const Job&);
 Call training_step(const Job&);
 
+/// Without the angles.
+llama::Weights llama_weights(const rp::SafeTensors&);
 // What Llamas of all dtypes have: sizes, angles of all positions, and a cache with the keys and values of those before.
 llama::Config llama_config(const Job&, const rp::Tensor& embedding, std::int64_t hidden, std::int64_t layers);
 std::pair<rp::Tensor, rp::Tensor> llama_angles(const Job&, const llama::Config&);

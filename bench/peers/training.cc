@@ -14,13 +14,9 @@ Call training_step(const Job& job) {
     std::vector<rp::Tensor> tokens;
   };
   auto s = std::make_shared<State>();
-  const rp::SafeTensors file = rp::load_safetensors(job.weights);
   llama::Weights& w = s->weights;
-  w.embedding = file.at("embedding").clone(), w.norm = file.at("norm").clone();
-  for (std::int64_t i = 0; file.contains("layers." + std::to_string(i) + ".wq"); ++i) {
-    auto at = [&](const char* name) { return file.at("layers." + std::to_string(i) + "." + name).clone(); };
-    w.layers.push_back({at("attention_norm"), at("wq"), at("wk"), at("wv"), at("wo"), at("ffn_norm"), at("w1"), at("w2"), at("w3")});
-  }
+  w = llama_weights(rp::load_safetensors(job.weights));
+  llama::each_weight(w, [](rp::Tensor& t) { t = t.clone(); });  // they are written
   w.cos = job.sets.at(0).at("cos"), w.sin = job.sets.at(0).at("sin");
   s->config = llama_config(job, w.embedding, w.layers.at(0).w1.size(0).value(), static_cast<std::int64_t>(w.layers.size()));
   s->adam = rp::optim::AdamState::of(training::parameters(w));

@@ -210,13 +210,21 @@ def _quantized_llama_weights(rng, p):
     return w
 
 
+def _angles(p):
+    """Of the rotary positions from `past` on."""
+    import numpy as np
+
+    hd = p["head"]
+    angle = np.arange(p["past"], p["past"] + p["length"])[:, None] * 10000.0 ** (-2.0 * np.arange(hd // 2) / hd)[None, :]
+    return {"cos": _array(np.cos(angle).astype(np.float32)), "sin": _array(np.sin(angle).astype(np.float32))}
+
+
 def _llama(rng, p):
     import numpy as np
 
     c, b = LLAMAS[p["model"]], _bf16(p)
     hd, t, past = c["dim"] // c["heads"], p["length"], p["past"]
-    angle = np.arange(past, past + t)[:, None] * 10000.0 ** (-2.0 * np.arange(hd // 2) / hd)[None, :]
-    s = {"tokens": _array(rng.integers(0, c["vocab"], (t,), np.int64)), "cos": _array(np.cos(angle).astype(np.float32)), "sin": _array(np.sin(angle).astype(np.float32))}
+    s = {"tokens": _array(rng.integers(0, c["vocab"], (t,), np.int64)), **_angles(p)}
     if past:
         for i in range(c["layers"]):
             s |= {f"k{i}": _floats(rng, c["kv"], past, hd, bf16=b), f"v{i}": _floats(rng, c["kv"], past, hd, bf16=b)}
@@ -226,10 +234,7 @@ def _llama(rng, p):
 def _training(rng, p):
     import numpy as np
 
-    c = LLAMAS[p["model"]]
-    half, t = c["dim"] // c["heads"] // 2, p["length"]
-    angle = np.arange(t)[:, None] * 10000.0 ** (-np.arange(half) / half)[None, :]
-    return [{"tokens": _array(rng.integers(0, c["vocab"], (p["batch"], t + 1), np.int64)), "cos": _array(np.cos(angle).astype(np.float32)), "sin": _array(np.sin(angle).astype(np.float32))}]
+    return [{"tokens": _array(rng.integers(0, LLAMAS[p["model"]]["vocab"], (p["batch"], p["length"] + 1), np.int64)), **_angles(p)}]
 
 
 def _llama_point(model, length, past, dtype):

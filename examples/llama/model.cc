@@ -84,6 +84,12 @@ Model load(const std::string& path, rp::Device device) {
   if (c.context > kLargestContext / position)
     bad_file(path, "a context of " + std::to_string(c.context) + " positions takes " + std::to_string(position) + " bytes for each; at most " +
                        std::to_string(kLargestContext >> 30) + " GiB are taken");
+  const auto [cos, sin] = rotary_angles(c);
+  m.weights.cos = cos.to(device), m.weights.sin = sin.to(device);
+  return m;
+}
+
+std::pair<rp::Tensor, rp::Tensor> rotary_angles(const Config& c) {
   std::int64_t half = c.head_dim / 2;
   std::vector<float> cos, sin;
   for (std::int64_t p = 0; p < c.context; ++p)
@@ -92,9 +98,7 @@ Model load(const std::string& path, rp::Device device) {
       cos.push_back(static_cast<float>(std::cos(angle)));
       sin.push_back(static_cast<float>(std::sin(angle)));
     }
-  m.weights.cos = rp::tensor_of(cos, {c.context, half}).to(device);
-  m.weights.sin = rp::tensor_of(sin, {c.context, half}).to(device);
-  return m;
+  return {rp::tensor_of(cos, {c.context, half}), rp::tensor_of(sin, {c.context, half})};
 }
 
 Cache new_cache(const Config& c, rp::DType dtype, rp::Device device) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reprise/reprise.h"
@@ -32,6 +33,14 @@ struct Cache {
   std::vector<rp::Tensor> k, v;
 };
 
+/// f of every weight that a model's file holds: the embedding, the last norm, and of each layer its norms, then its matrices.
+template <class W, class F>
+void each_weight(W& w, F&& f) {
+  f(w.embedding), f(w.norm);
+  for (auto& l : w.layers) f(l.attention_norm), f(l.ffn_norm), f(l.wq), f(l.wk), f(l.wv), f(l.wo), f(l.w1), f(l.w2), f(l.w3);
+}
+inline constexpr std::size_t kWeightsOfALayer = 9;
+
 struct Model {
   Config config;
   Weights weights;
@@ -40,6 +49,8 @@ struct Model {
 
 /// Reads a safetensors file onto a device. Throws rp::Error(FileFormat) naming what is missing or has the wrong shape.
 Model load(const std::string& path, rp::Device device = rp::Device::cpu());
+/// The rotary angles of positions 0 .. context - 1: cos and sin, [context, head_dim/2] float32.
+std::pair<rp::Tensor, rp::Tensor> rotary_angles(const Config&);
 Cache new_cache(const Config&, rp::DType dtype, rp::Device device = rp::Device::cpu());
 
 /// Plain eager code: nothing in it knows about compilation. Runs `tokens` [t] (int64) at positions pos .. pos+t-1,

@@ -81,6 +81,12 @@ rp::Tensor forward(const llama::Config& c, const llama::Weights& w, const Adapte
   return rp::linear(rp::rms_norm(x, w.norm, c.norm_eps), w.embedding);
 }
 
+rp::Tensor loss(const llama::Config& c, const llama::Weights& w, const Adapters& adapters, double scale, const rp::Tensor& pieces) {
+  const rp::Int t = pieces.size(1) - 1;
+  const rp::Tensor logits = forward(c, w, adapters, scale, pieces.slice(1, 0, t));
+  return rp::cross_entropy(logits.reshape({-1, c.vocab_size}), pieces.slice(1, 1, t + 1).reshape({-1}));
+}
+
 llama::Weights merged(const llama::Weights& w, const Adapters& a, double scale) {
   llama::Weights made = w;
   for (std::size_t i = 0; i < made.layers.size(); ++i) {

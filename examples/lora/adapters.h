@@ -30,6 +30,9 @@ Adapters leaves(const Adapters&);
 /// Logits [n, t, vocab] of sequences [n, t] (int64) from position 0, with what the adapters add (none where there are no layers).
 rp::Tensor forward(const llama::Config&, const llama::Weights&, const Adapters&, double scale, const rp::Tensor& tokens);
 
+/// Cross entropy of what follows in each piece [n, t + 1] (int64).
+rp::Tensor loss(const llama::Config&, const llama::Weights&, const Adapters&, double scale, const rp::Tensor& pieces);
+
 /// Weights of their own with the adapters added.
 llama::Weights merged(const llama::Weights&, const Adapters&, double scale);
 

@@ -20,10 +20,7 @@ namespace {
 
 llama::Weights in_float32(const llama::Weights& w) {
   llama::Weights made = w;
-  auto widen = [](rp::Tensor& t) { t = t.to(rp::kFloat32); };
-  widen(made.embedding), widen(made.norm);
-  for (llama::Layer& l : made.layers)
-    for (rp::Tensor* t : {&l.attention_norm, &l.wq, &l.wk, &l.wv, &l.wo, &l.ffn_norm, &l.w1, &l.w2, &l.w3}) widen(*t);
+  llama::each_weight(made, [](rp::Tensor& t) { t = t.to(rp::kFloat32); });
   return made;
 }
 
@@ -72,11 +69,7 @@ int program(int argc, char** argv) {
   const double scale = alpha / static_cast<double>(rank);
   const lora::Adapters adapters = lora::leaves(lora::new_adapters(base, rank));
 
-  auto loss_of = [config, base](const lora::Adapters& a, double by, const rp::Tensor& pieces) {
-    const rp::Int t = pieces.size(1) - 1;
-    const rp::Tensor logits = lora::forward(config, base, a, by, pieces.slice(1, 0, t));
-    return rp::cross_entropy(logits.reshape({-1, config.vocab_size}), pieces.slice(1, 1, t + 1).reshape({-1}));
-  };
+  auto loss_of = [config, base](const lora::Adapters& a, double by, const rp::Tensor& pieces) { return lora::loss(config, base, a, by, pieces); };
   auto loss = rp::compile(loss_of, {.name = "loss", .arguments = {"adapters", "scale", "pieces"}});
   auto sample = [&](const llama::Weights& w) {
     llama::Model m = model;

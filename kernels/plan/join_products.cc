@@ -15,7 +15,9 @@
 #include "kernels/gpu/rules.h"
 #include "kernels/launch/layout.h"
 #include "kernels/loop/analysis.h"
+#include "kernels/loop/device_code.h"
 #include "kernels/plan/drop_launches.h"
+#include "kernels/plan/launch_uses.h"
 
 namespace reprise::kernels {
 
@@ -23,22 +25,6 @@ namespace {
 
 constexpr std::uint32_t kNear = 16;         // how far launches that become one may be apart
 constexpr std::int64_t kMostFilled = 1024;  // elements of what else is written meanwhile
-
-struct Use {
-  std::uint32_t buffer;
-  bool written;
-};
-using Uses = std::vector<Use>;
-
-Uses uses_of(const Launch& l) {
-  Uses r;
-  for_each_use(l, [&](std::uint32_t b, bool, bool written) { r.push_back({b, written}); });
-  return r;
-}
-/// Must one of them wait for the other?
-bool meet(const Uses& x, const Uses& y) {
-  return std::any_of(x.begin(), x.end(), [&](const Use& u) { return std::any_of(y.begin(), y.end(), [&](const Use& v) { return u.buffer == v.buffer && (u.written || v.written); }); });
-}
 
 /// A product of one row that may be joined.
 struct Product {
@@ -57,15 +43,6 @@ std::optional<Product> product_of(const Lowered& l, std::uint32_t i) {
   const std::int64_t run = 16 / item_size(p.dtype);
   const bool serves = (p.dtype == DType::Float32 || is_low_precision(p.dtype)) && known_as(p.batch, 1) && known_as(p.m, 1) && !p.k.is_symbolic() && p.k.hint() > 0 && p.k.hint() % run == 0 && !p.n.is_symbolic() && p.n.hint() > 0;
   return serves && known_as(p.a.column, 1) && known_as(p.b.row, 1) && known_as(p.c.column, 1) && known_as(p.c.offset, 0) && l.buffers[r.c].kind != Buffer::Kind::Input ? std::optional(r) : std::nullopt;
-}
-
-/// Is there code for it on devices?
-bool has_code(const LoopKernel& k) {
-  return std::all_of(k.body.begin(), k.body.end(), [](const BodyNode& n) {
-    if (n.kind != BodyNode::Kind::Op) return true;
-    const ScalarDevice d = scalar_op(n.op).device;
-    return d == ScalarDevice::All || (d == ScalarDevice::NotFloat64 && n.dtype != DType::Float64);
-  });
 }
 
 /// A loop as it will be inside: of each access, what it is of.
@@ -208,9 +185,7 @@ std::optional<Halves> halves_of(const LoopLaunch& l, std::uint32_t product) {
 
 class ProductJoiner {
  public:
-  ProductJoiner(Lowered& l, std::string_view function) : l_(l), function_(function), gone_(l.launches.size()), users_(l.buffers.size()) {
-    for (std::uint32_t i = 0; i < l.launches.size(); ++i) note(i);
-  }
+  ProductJoiner(Lowered& l, std::string_view function) : l_(l), function_(function), gone_(l.launches.size()), uses_(l) {}
   void run(std::size_t& marked) {
     for (std::uint32_t i = 0; i < l_.launches.size(); ++i)
       if (!gone_[i]) try_from(i);
@@ -218,13 +193,6 @@ class ProductJoiner {
   }
 
  private:
-  void note(std::uint32_t i) {
-    for (const Use& u : uses_of(l_.launches[i])) users_[u.buffer].insert(i);
-  }
-  void forget(std::uint32_t i) {
-    for (const Use& u : uses_of(l_.launches[i])) users_[u.buffer].erase(i);
-  }
-
   /// Launches that become one, while it is not said yet that they do.
   struct Group {
     std::vector<Product> products;
@@ -235,19 +203,15 @@ class ProductJoiner {
     std::vector<std::string> names;
   };
 
-  /// May launches move: those that come before `at` to it, and `early`, which are parts of later ones, likewise?
+  /// May members, which come before `at`, move to it, and what later launches give of themselves (halves) likewise?
   bool may_stand_at(std::uint32_t at, const Group& g, const std::set<std::uint32_t>& members) const {
-    for (std::uint32_t m : members) {
-      const Uses own = uses_of(l_.launches[m]);
-      for (std::uint32_t j = m + 1; j <= at; ++j)
-        if (!gone_[j] && !members.contains(j) && meet(own, uses_of(l_.launches[j]))) return false;
-    }
-    for (const auto& [from, rest] : g.halves) {
-      const Uses own = uses_of(l_.launches[from]);
-      for (std::uint32_t j = at + 1; j < from; ++j)
-        if (!gone_[j] && !members.contains(j) && meet(own, uses_of(l_.launches[j]))) return false;
-    }
-    return true;
+    auto meets = [&](std::uint32_t moves, std::uint32_t first, std::uint32_t last) {
+      for (std::uint32_t j = first; j < last; ++j)
+        if (!members.contains(j) && uses_.meet(moves, j)) return true;
+      return false;
+    };
+    return std::none_of(members.begin(), members.end(), [&](std::uint32_t m) { return meets(m, m + 1, at + 1); }) &&
+           std::none_of(g.halves.begin(), g.halves.end(), [&](const auto& half) { return meets(half.first, at + 1, half.first); });
   }
 
   /// Products of one row, from i on, that may become one launch with i.
@@ -264,15 +228,15 @@ class ProductJoiner {
 
   /// The one launch that reads what a product makes, and nobody reads it later.
   std::optional<std::uint32_t> reader(const Product& p) const {
-    const std::set<std::uint32_t>& users = users_[p.c];
-    if (l_.buffers[p.c].kind != Buffer::Kind::Temp || users.size() != 2 || *users.begin() != p.launch || *users.rbegin() > p.launch + kNear) return std::nullopt;
-    return *users.rbegin();
+    const std::vector<std::uint32_t>& users = uses_.users(p.c);
+    if (l_.buffers[p.c].kind != Buffer::Kind::Temp || users.size() != 2 || users[0] != p.launch || users[1] > p.launch + kNear) return std::nullopt;
+    return users[1];
   }
 
   /// A pointwise loop as a part: where its points read each element of the products but once.
   std::optional<Inner> part_of(const LoopLaunch& l, SourceLoc loc, const std::vector<Product>& products) const {
     const LoopKernel& k = l.kernel;
-    if (static_cast<std::size_t>(k.n_kept) != k.extents.size() || !has_code(k)) return std::nullopt;
+    if (static_cast<std::size_t>(k.n_kept) != k.extents.size() || !has_device_code(k)) return std::nullopt;
     for (const BodyNode& n : k.body) {
       if (n.kind == BodyNode::Kind::Reduce) return std::nullopt;
       if (n.access == ~0u) continue;
@@ -381,9 +345,9 @@ class ProductJoiner {
   /// The loop that makes the row, if only these products read it.
   void add_row(Group& g, std::uint32_t at) const {
     const Product& p = g.products[0];
-    const std::set<std::uint32_t>& users = users_[p.a];
+    const std::vector<std::uint32_t>& users = uses_.users(p.a);
     if (users.empty() || l_.buffers[p.a].kind != Buffer::Kind::Temp || p.of.k.hint() * item_size(p.of.dtype) > gpu::kProductJoinedRow || !known_as(p.of.a.offset, 0)) return;
-    const std::uint32_t from = *users.begin();
+    const std::uint32_t from = users[0];
     const Launch& launch = l_.launches[from];
     const auto* loop = std::get_if<LoopLaunch>(&launch.what);
     if (!loop || launch.may_fail || !launch.when.empty() || g.members.contains(from) || from + kNear < at) return;
@@ -391,7 +355,7 @@ class ProductJoiner {
       if (u != from && std::none_of(g.products.begin(), g.products.end(), [&](const Product& q) { return q.launch == u; })) return;
     const LoopKernel& k = loop->kernel;
     const auto kept = static_cast<std::size_t>(k.n_kept);
-    if (kept == k.extents.size() || k.n_parts || vector_dim(k) < k.n_kept || !has_code(k)) return;
+    if (kept == k.extents.size() || k.n_parts || vector_dim(k) < k.n_kept || !has_device_code(k)) return;
     for (std::size_t d = 0; d < kept; ++d)
       if (!known_as(k.extents[d], 1)) return;
     int stores = 0;
@@ -420,9 +384,9 @@ class ProductJoiner {
   void add_fills(Group& g, std::uint32_t at) const {
     for (std::uint32_t j = at + 1; j < l_.launches.size() && j <= at + kNear; ++j) {
       const auto* loop = gone_[j] ? nullptr : std::get_if<LoopLaunch>(&l_.launches[j].what);
-      if (!loop || l_.launches[j].may_fail || !l_.launches[j].when.empty() || loop->buffers.size() != 1 || l_.buffers[loop->buffers[0]].kind != Buffer::Kind::Temp || *users_[loop->buffers[0]].begin() != j) continue;
+      if (!loop || l_.launches[j].may_fail || !l_.launches[j].when.empty() || loop->buffers.size() != 1 || l_.buffers[loop->buffers[0]].kind != Buffer::Kind::Temp || uses_.users(loop->buffers[0])[0] != j) continue;
       const LoopKernel& k = loop->kernel;
-      const bool fills = static_cast<std::size_t>(k.n_kept) == k.extents.size() && has_code(k) && known_at_most(numel(k.extents), kMostFilled) &&
+      const bool fills = static_cast<std::size_t>(k.n_kept) == k.extents.size() && has_device_code(k) && known_at_most(numel(k.extents), kMostFilled) &&
                          std::none_of(k.body.begin(), k.body.end(), [](const BodyNode& n) { return n.kind == BodyNode::Kind::Load || n.kind == BodyNode::Kind::Reduce; });
       if (!fills) continue;
       g.parts.push_back(Inner(*loop, l_.launches[j].loc, [](std::uint32_t, bool) { return -1; }));
@@ -469,22 +433,22 @@ class ProductJoiner {
     if (log::on(log::Channel::Fusion))
       log::event(log::Event::joined, function_, made.name + ": " + std::to_string(g.products.size()) + (g.products.size() == 1 ? " product" : " products") + " of one row and what stands around are one launch instead of " + std::to_string(g.members.size()),
                  {{"products", g.products.size()}, {"launches", g.members.size()}, {"row", g.row.has_value()}});
-    for (std::uint32_t m : g.members) forget(m), gone_[m] = true;
+    for (std::uint32_t m : g.members) uses_.forget(m), gone_[m] = true;
     l_.launches[at] = std::move(made), gone_[at] = false;
-    note(at);
+    uses_.note(at);
     for (auto& [from, rest] : g.halves) {
-      forget(from);
+      uses_.forget(from);
       Launch& x = l_.launches[from];
       rest.kernel.name = x.name;
       x.what = std::move(rest);
-      note(from);
+      uses_.note(from);
     }
   }
 
   Lowered& l_;
   const std::string_view function_;
   std::vector<bool> gone_;
-  std::vector<std::set<std::uint32_t>> users_;  ///< by buffer: launches
+  LaunchUses uses_;
 };
 
 }  // namespace

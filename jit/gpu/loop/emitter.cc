@@ -3,6 +3,7 @@
 
 #include "jit/emit/library.h"
 #include "jit/gpu/loop/compile.h"
+#include "kernels/loop/device_code.h"
 
 namespace reprise::jit {
 
@@ -234,22 +235,6 @@ void GpuLoopEmitter::pointwise() {
 
 namespace {
 
-/// Why no code is generated for a node; null when there is. Functions of Float64 (and Lgamma) are the host's library's:
-/// no double-precision versions of them are written here, and devices compute them slowly anyway.
-const char* why_no_code(const kernels::BodyNode& n) {
-  if (n.kind != kernels::BodyNode::Kind::Op) return nullptr;
-  const kernels::ScalarOpInfo& info = kernels::scalar_op(n.op);
-  switch (info.device) {
-    case kernels::ScalarDevice::All:
-      return nullptr;
-    case kernels::ScalarDevice::NotFloat64:
-      return n.dtype == DType::Float64 ? "a function of Float64" : nullptr;
-    case kernels::ScalarDevice::None:
-      return info.name.data();  // of a literal
-  }
-  return nullptr;
-}
-
 /// Bytes of arguments that a kernel may have, less a few.
 constexpr std::int64_t kMostArgumentBytes = 32000;
 
@@ -272,8 +257,7 @@ class GpuLoop final : public GpuKernel {
 }  // namespace
 
 GpuKernelPtr compile_gpu(const LoopKernel& k, const device::CodeTarget& target, bool guarded, bool words) {
-  for (const kernels::BodyNode& n : k.body)
-    if (why_no_code(n)) return nullptr;
+  if (!kernels::has_device_code(k)) return nullptr;
   if ((static_cast<std::int64_t>(k.buffers.size()) + kernels::param_slots(k).count) * 8 > kMostArgumentBytes) return nullptr;
   const bool grid_word = words && kernels::grid_moves(k);
   const GpuSchedule schedule = gpu_schedule(k);
