@@ -52,21 +52,21 @@ Tensor over_windows(const Tensor& small, const Tensor& big, const Windows& w, In
     if (!identical(w.dilation[i], Int(1))) seen = slice(seen, -1, 0, std::nullopt, w.dilation[i], loc);
   }
   seen = cropped(seen, small.sizes(), loc);
-  // [groups, channels of small, batch and windows] x [groups, batch and windows, channels of big and places].
+  // [groups, channels of small, batch and windows] x [groups, channels of big and places, batch and windows]^T: rows of windows are rows of the image, which are copied in one piece.
   const bool split = !identical(groups, Int(1));
   Tensor left = small;
   if (split) seen = unflatten(seen, 1, {groups, own}, loc), left = unflatten(left, 1, {groups, each}, loc);
   const std::int64_t first = split ? 3 : 2, m = static_cast<std::int64_t>(n);
   Ints of_seen, of_left;
   if (split) of_seen.push_back(1), of_left.push_back(1);
-  of_left.push_back(first - 1), of_left.push_back(0);
-  of_seen.push_back(0);
-  for (std::int64_t i = 0; i < m; ++i) of_seen.push_back(first + i), of_left.push_back(first + i);
-  of_seen.push_back(first - 1);
+  of_seen.push_back(first - 1), of_left.push_back(first - 1);
   for (std::int64_t i = 0; i < m; ++i) of_seen.push_back(first + m + i);
+  of_seen.push_back(0), of_left.push_back(0);
+  for (std::int64_t i = 0; i < m; ++i) of_seen.push_back(first + i), of_left.push_back(first + i);
   Int terms = small.size(0), places = 1;
   for (std::size_t i = 0; i < n; ++i) terms *= small.size(static_cast<int>(i) + 2), places *= w.kernel[i];
-  const Tensor sums = bmm(reshape(permute(left, of_left, loc), {groups, each, terms}, loc), reshape(permute(seen, of_seen, loc), {groups, terms, own * places}, loc), loc);
+  const Tensor windows = reshape(permute(seen, of_seen, loc), {groups, own * places, terms}, loc);
+  const Tensor sums = bmm(reshape(permute(left, of_left, loc), {groups, each, terms}, loc), transpose(windows, 1, 2, loc), loc);
   Ints sizes{groups * each, own};
   sizes.append(w.kernel.begin(), w.kernel.end());
   return reshape(sums, sizes, loc);

@@ -146,6 +146,8 @@ V begins(Build& b, V x, const Pool& p, std::size_t i) {
   return graph::is_plain(p.padding[i], 0) ? at : b.sub(at, Scalar(p.padding[i]));
 }
 
+constexpr std::int64_t kNoPlace = 255;
+
 V decompose_max_pool_indices(Build& b, DType) {
   const Pool p = max_pool_of(b);
   const V x = b.tensor(kSelf), room = p.room(b, x, operators::lowest(b.meta(x).dtype));
@@ -188,16 +190,35 @@ V decompose_max_pool_indices(Build& b, DType) {
     const V found = flat([&](std::size_t i) { return b.add(along(b, begin[i], static_cast<int>(i) + 2, rank), b.mul(within[i], Scalar(p.steps[i].dilation))); });
     return b.emit(OpId::where, {none, first, found});
   }
-  V most, where;
+  // Which of the window's places, in a byte: where a derivative is computed later, that is all that is kept (Note [Joint graphs]).
+  static_assert(operators::kUnrolledPlaces < kNoPlace);
+  V most, place = b.emit(OpId::full, {sizes, Scalar(kNoPlace), DType::UInt8, b.meta(x).device.str()});
+  std::int64_t number = 0;
   operators::for_each_place(p.steps, [&](const std::vector<std::int64_t>& at) {
     const V here = operators::seen_at(b, seen, at);
-    const V index = flat([&](std::size_t i) { return along(b, b.add(begin[i], Scalar(at[i] * p.steps[i].dilation)), static_cast<int>(i) + 2, rank); });
     V taken = b.emit(OpId::gt, {here, most ? NodeArg(most) : NodeArg(operators::lowest(b.meta(x).dtype))});
     if (is_floating(b.meta(x).dtype)) taken = b.emit(OpId::logical_or, {taken, b.unary(OpId::isnan, here)});
-    where = b.emit(OpId::where, {taken, index, where ? where : first});
+    place = b.emit(OpId::where, {taken, Scalar(number++), place});
     most = most ? b.emit(OpId::where, {taken, here, most}) : here;
   });
-  return where;
+  // Where along each dimension: how many rows of places it has behind it, by comparisons. Integers are divided slowly.
+  V rest = place;
+  std::int64_t inner = number;
+  const V found = flat([&](std::size_t i) {
+    V within = rest;
+    if (i + 1 < p.n()) {
+      inner /= p.steps[i].kernel;
+      within = {};
+      for (std::int64_t row = 1; row < p.steps[i].kernel; ++row) {
+        const V behind = b.to(b.emit(OpId::ge, {rest, Scalar(row * inner)}), DType::UInt8);
+        within = within ? b.add(within, behind) : behind;
+      }
+      if (within) rest = b.sub(rest, b.mul(within, Scalar(inner)));
+    }
+    const V begin_here = along(b, begin[i], static_cast<int>(i) + 2, rank);
+    return within ? b.add(begin_here, b.mul(b.to(within, DType::Int64), Scalar(p.steps[i].dilation))) : begin_here;
+  });
+  return b.emit(OpId::where, {b.emit(OpId::eq, {place, Scalar(kNoPlace)}), first, found});
 }
 
 OpId max_pool_op() {

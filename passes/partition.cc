@@ -29,7 +29,7 @@ std::int64_t bytes_at_hints(const TensorMeta& m) {
 
 class Cutter {
  public:
-  Cutter(Graph& g, const Marks& marks, const std::function<Keep(const Node&)>& keep) : g_(g), marks_(marks), keep_(keep), backward_(g.values.size()), read_(g.values.size()) {}
+  Cutter(Graph& g, const Marks& marks, const CutRules& rules) : g_(g), marks_(marks), rules_(rules), backward_(g.values.size()), read_(g.values.size()) {}
 
   Partition run() {
     find_backward();
@@ -67,19 +67,24 @@ class Cutter {
     }
   }
 
-  static constexpr std::int64_t kNever = std::int64_t{1} << 50;
+  static constexpr std::int64_t kNever = std::int64_t{1} << 50, kInCaches = 128 << 10;
 
-  // A part of a value's bytes, by what it takes to make one.
-  static std::int64_t cost_again(const Node& n, std::int64_t bytes) {
+  // A part of the bytes that are written, or (reductions) read. A step of a loop that runs anyway touches no memory of its own.
+  std::int64_t cost_again(const Node& n, std::int64_t bytes) const {
     switch (graph::op(n.op).cls) {
       case OpClass::View: return 0;
       case OpClass::Creation: return 1;
-      case OpClass::Pointwise: return 1 + bytes / 8;
+      // What is costly pays where the saved value would have to come from memory.
+      case OpClass::Pointwise: return 1 + (rules_.is_costly(n.op) ? bytes / 8 + std::min(bytes, kInCaches) : bytes / 32);
       case OpClass::Gather:
-      case OpClass::Join: return 1 + bytes / 4;
-      case OpClass::Reduction:
-      case OpClass::Composite: return 1 + bytes / 2;
+      case OpClass::Join:
       case OpClass::Random: return 1 + bytes / 4;
+      case OpClass::Composite: return 1 + bytes / 2;
+      case OpClass::Reduction: {
+        std::int64_t read = 0;
+        graph::for_each_value(n, [&](ValueId v) { read = std::max(read, bytes_at_hints(g_.meta(v))); });
+        return 1 + std::max(bytes / 2, read / 4);
+      }
       case OpClass::Matmul:
       case OpClass::Attention:
       case OpClass::Transfer:
@@ -116,7 +121,7 @@ class Cutter {
       if (n && (graph::effects_of(*n).any() || !graph::effects_of(*n).repeatable())) again = kNever;
       if (n && graph::op(n->op).cls == OpClass::View) save = kNever / 2;
       if (!n) save = 1;  // its caller has it
-      const Keep keep = n ? keep_(*n) : Keep::AsItCosts;
+      const Keep keep = n ? rules_.keep(*n) : Keep::AsItCosts;
       if (keep == Keep::MustSave || keep == Keep::PreferSave) again = keep == Keep::MustSave ? kNever : std::max(again, bytes * 2);
       if (keep == Keep::MustRecompute && again < kNever) save = kNever / 2;
       if (keep == Keep::PreferRecompute && again < kNever) again = std::min<std::int64_t>(again, 1);
@@ -215,7 +220,7 @@ class Cutter {
 
   Graph& g_;
   const Marks& marks_;
-  const std::function<Keep(const Node&)>& keep_;
+  const CutRules& rules_;
   std::vector<bool> backward_, read_, again_, saved_, node_backward_;
   std::vector<ValueId> pending_, saved_values_;
   Partition out_;
@@ -223,6 +228,6 @@ class Cutter {
 
 }  // namespace
 
-Partition partition(Graph& joint, const Marks& marks, const std::function<Keep(const Node&)>& keep) { return Cutter(joint, marks, keep).run(); }
+Partition partition(Graph& joint, const Marks& marks, const CutRules& rules) { return Cutter(joint, marks, rules).run(); }
 
 }  // namespace reprise::passes

@@ -14,7 +14,9 @@ namespace reprise::passes {
 //
 // Which, a minimum cut says (passes/min_cut.h), as in T. Chen et al. (2016) by choice and in the min-cut partitioner of PyTorch's functorch by flow: each value has two variables, is it
 // computed in backward, and is it there in backward; one that is there and not computed there is saved, and costs its bytes at the traced sizes. To compute it again
-// costs a part of them, by its operator's class. Products, attention, and what has effects are never computed again; views are never saved, but what they are views of.
+// costs a part of them: little where it becomes a step of a loop that runs anyway, more for an exponential, and for a reduction a part of what it reads. Products, attention, and what has
+// effects are never computed again; views are never saved, but what they are views of. The graph is in normal form (registered.h): of a composite each part is a value of its own, so that the
+// statistics of a norm can be saved and its rows computed again, and what the forward and the derivative both compute is one value.
 
 /// What a program asks for a value (reprise::CheckpointPolicy).
 enum class Keep : std::uint8_t { AsItCosts, MustSave, MustRecompute, PreferSave, PreferRecompute };
@@ -22,6 +24,12 @@ enum class Keep : std::uint8_t { AsItCosts, MustSave, MustRecompute, PreferSave,
 /// The two operators (operators/joint_marks.h).
 struct Marks {
   graph::OpId tangent, gradient;
+};
+
+/// What the cut is told of a node.
+struct CutRules {
+  std::function<Keep(const graph::Node&)> keep;
+  bool (*is_costly)(graph::OpId);          ///< more than a few instructions for each element
 };
 
 /// A joint graph, cut.
@@ -34,8 +42,8 @@ struct Partition {
   std::int64_t bytes_saved = 0;            ///< at the traced sizes, but of inputs of the graph
   std::int64_t bytes_of_all = 0;           ///< what saving everything that backward reads would take
 };
-/// Of a functional joint graph, which becomes its forward: marks and backward nodes are gone, and saved values are outputs. Throws Bailed (tape_from_outside) where a result of the
+/// Of a functional joint graph in normal form, which becomes its forward: marks and backward nodes are gone, and saved values are outputs. Throws Bailed (tape_from_outside) where a result of the
 /// function depends on a tangent.
-Partition partition(graph::Graph& joint, const Marks&, const std::function<Keep(const graph::Node&)>& keep);
+Partition partition(graph::Graph& joint, const Marks&, const CutRules&);
 
 }  // namespace reprise::passes

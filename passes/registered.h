@@ -14,7 +14,7 @@ namespace reprise::passes {
 struct Place {
   enum class Point : std::uint8_t {
     BeforeFunctionalization,  ///< Traced: calls as the program made them. Its last outputs are the arguments' own views, and no results
-    AfterFunctionalization,   ///< Functional, before all other passes: composites and needless views are still there
+    AfterFunctionalization,   ///< Functional, before all other passes: composites and needless views are still there (where derivatives follow, parts of composites: Note [Joint graphs])
     Before, After,            ///< Functional, by a pass of pipeline() whose name is `pass`
     AfterReinplacing,         ///< InPlace: nothing else changes the graph any more
   } point = Point::AfterFunctionalization;

@@ -1,6 +1,7 @@
 #include "runtime/joint.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "autograd/engine.h"
 #include "autograd/gradient.h"
@@ -13,8 +14,11 @@
 #include "base/errors.h"
 #include "base/log.h"
 #include "graph/tape_seam.h"
+#include "guards/expr.h"
+#include "kernels/loop/pointwise.h"
 #include "operators/joint_marks.h"
 #include "passes/partition.h"
+#include "passes/registered.h"
 #include "reprise/autograd.h"
 #include "runtime/graph_call.h"
 #include "runtime/tracer.h"
@@ -168,24 +172,45 @@ struct Gradients : std::enable_shared_from_this<Gradients> {
 
 std::size_t saved_tensors(const Gradients& g) { return g.own; }
 
+namespace {
+
+passes::Keep kept_by(const autograd::TraceTape::CheckpointOf& c, std::string_view op) {
+  switch (c.rule ? c.rule(op) : CheckpointPolicy::PreferRecompute) {
+    case CheckpointPolicy::MustSave: return passes::Keep::MustSave;
+    case CheckpointPolicy::MustRecompute: return passes::Keep::MustRecompute;
+    case CheckpointPolicy::PreferSave: return passes::Keep::PreferSave;
+    case CheckpointPolicy::PreferRecompute: return passes::Keep::PreferRecompute;
+  }
+  return passes::Keep::AsItCosts;
+}
+
+passes::Partition cut(graph::Graph& g, const Joint& joint) {
+  const guards::LibraryScope operators;  // the program's own arithmetic is over
+  auto keep = [&](const graph::Node& n) {
+    for (const auto& c : joint.checkpoints)
+      if (n.info.sequence >= c.first && n.info.sequence <= c.last) return kept_by(c, graph::op(n.op).name());
+    return passes::Keep::AsItCosts;
+  };
+  // Rules know the operators that the program calls: what they say of a composite holds for its parts, which are the same call's.
+  std::unordered_map<std::int32_t, passes::Keep> of_composites;
+  if (!joint.checkpoints.empty())
+    for (const graph::Node& n : g.nodes)
+      if (graph::op(n.op).cls == graph::OpClass::Composite) of_composites.emplace(n.info.sequence, keep(n));
+  passes::normalize(g);
+  return passes::partition(g, {operators::tangent_op(), operators::gradient_op()}, {[&](const graph::Node& n) {
+                             const auto known = of_composites.find(n.info.sequence);
+                             return known == of_composites.end() ? keep(n) : known->second;
+                           }, kernels::is_costly});
+}
+
+}  // namespace
+
 std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
   auto made = std::make_shared<Gradients>();
   made->joint = joint;
   made->name = t.graph.name;
-  auto keep = [&](const graph::Node& n) {
-    for (const auto& c : joint.checkpoints) {
-      if (n.info.sequence < c.first || n.info.sequence > c.last) continue;
-      switch (c.rule ? c.rule(graph::op(n.op).name()) : CheckpointPolicy::PreferRecompute) {
-        case CheckpointPolicy::MustSave: return passes::Keep::MustSave;
-        case CheckpointPolicy::MustRecompute: return passes::Keep::MustRecompute;
-        case CheckpointPolicy::PreferSave: return passes::Keep::PreferSave;
-        case CheckpointPolicy::PreferRecompute: return passes::Keep::PreferRecompute;
-      }
-    }
-    return passes::Keep::AsItCosts;
-  };
   graph::Graph& g = t.graph;
-  passes::Partition p = passes::partition(g, {operators::tangent_op(), operators::gradient_op()}, keep);
+  passes::Partition p = cut(g, joint);
   made->bytes_saved = p.bytes_saved, made->bytes_of_all = p.bytes_of_all;
   made->tangents = std::move(p.tangents);
   made->gradients = std::move(p.gradients);

@@ -71,6 +71,46 @@ TEST(CompiledGrad, AheadOfTime) {
   expect_near(grad({f(x, w, b).exp().sum()}, {x})[0], grad({layer(x, w, b).exp().sum()}, {x})[0]);
 }
 
+/// What a function's backward keeps at the sizes of its trace (its one specialization).
+std::int64_t bytes_kept(const std::string& explained) {
+  const std::string before = "of their own, ";
+  const std::size_t at = explained.find(before);
+  EXPECT_NE(at, std::string::npos) << explained;
+  return at == std::string::npos ? -1 : std::stoll(explained.substr(at + before.size()));
+}
+
+// Of composites what backward reads is kept: statistics, and of a pool's places a byte each; the rows are made again from what a product gave.
+TEST(CompiledGrad, KeepsPartsOfComposites) {
+  constexpr int kSide = 16, kChannels = 8;
+  const Tensor w = random({kChannels, 3, 3, 3}, kFloat32).requires_grad_(), scale = random({kChannels}, kFloat32).requires_grad_(), shift = random({kChannels}, kFloat32).requires_grad_();
+  auto block = [](const Tensor& x, const Tensor& w, const Tensor& scale, const Tensor& shift) {
+    return max_pool2d(relu(batch_norm(conv2d(x, w, {}, 1, 1), scale, shift, {}, {}, true, 0.1, 1e-5)), 2);
+  };
+  auto f = compile(block, {.name = "block"});
+  const Tensor x = random({4, 3, kSide, kSide}, kFloat32);
+  const Tensor weight = random({4, kChannels, kSide / 2, kSide / 2}, kFloat32);
+  std::vector<Tensor> found = grad({f(x, w, scale, shift)}, {w, scale, shift}, {weight}), expected = grad({block(x, w, scale, shift)}, {w, scale, shift}, {weight});
+  for (int i = 0; i < 3; ++i) expect_near(found[i], expected[i], 1e-4);
+  const std::int64_t convolved = 4 * kChannels * kSide * kSide * 4, places = convolved / 16, statistics = 3 * kChannels * 4;
+  EXPECT_LE(bytes_kept(f.explain()), convolved + places + statistics) << f.explain();
+}
+
+// Rules name the operators that the program calls, also those that are taken apart.
+TEST(CompiledGrad, CheckpointRulesKnowComposites) {
+  auto kept = [](CheckpointPolicy of_softmax) {
+    auto f = compile([=](const Tensor& x, const Tensor& y) {
+      auto rule = [=](std::string_view op) { return op == "softmax" ? of_softmax : CheckpointPolicy::MustRecompute; };
+      return checkpoint(rule, [](const Tensor& a, const Tensor& b) { return a.exp().softmax(-1) * b; }, x, y);
+    }, {.name = "ruled"});
+    Tensor x = random({8, 64}).requires_grad_(), y = random({8, 64}).requires_grad_(), weight = random({8, 64});
+    std::vector<Tensor> found = grad({f(x, y)}, {x, y}, {weight}), expected = grad({x.exp().softmax(-1) * y}, {x, y}, {weight});
+    expect_near(found[0], expected[0]), expect_near(found[1], expected[1]);
+    return bytes_kept(f.explain());
+  };
+  EXPECT_EQ(kept(CheckpointPolicy::MustRecompute), 0);
+  EXPECT_GE(kept(CheckpointPolicy::MustSave), 8 * 64 * 8);
+}
+
 TEST(CompiledGrad, CapturedParameters) {
   Tensor w = random({4, 4}).requires_grad_();
   auto eager = [w](const Tensor& x) { return linear(x, w).relu().sum(); };
