@@ -12,6 +12,7 @@
 //   often as a row has places, not as the kernel has.
 // - Transposed: the product comes first, [n, o * places, inputs], and what each place gives is added to where it belongs, one place after the other. Zeros between the
 //   inputs and an ordinary convolution would multiply stride^n times as much. Where places do not meet (stride = kernel) nothing is added: it is a permutation.
+//   Of steps of 1 there are no such zeros: it is an ordinary convolution with the kernel turned around (what most convolutions' derivatives are).
 #include "reprise/convolution.h"
 
 #include "base/errors.h"
@@ -32,6 +33,7 @@
 
 namespace reprise {
 
+using graph::NodeArg;
 using graph::OpId;
 using graph::api::arg;
 using graph::api::checked_meta;
@@ -117,6 +119,8 @@ Int count_from(const Ints& sizes, std::size_t first) {
   for (std::size_t i = first; i < sizes.size(); ++i) n = n * sizes[i];
   return n;
 }
+
+OpId convolution_op();
 
 struct Conv {
   Build& b;
@@ -220,6 +224,32 @@ struct Conv {
     return one_result ? sum : b.reshape(sum, made);
   }
 
+  /// Is it, transposed, an ordinary convolution with the kernel turned around?
+  bool turns() const {
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      if (steps[i].stride != 1 || !graph::is_plain(output_padding[i], 0) || padding[i].value(b.loc()) >= steps[i].reach()) return false;
+    return true;
+  }
+  /// That one.
+  Conv turned() const {
+    const Ints of = b.sizes(w);
+    const std::size_t n = steps.size();
+    Ints grouped{groups, of[0] / groups, of[1]}, order{0, 2, 1}, made{groups * of[1], of[0] / groups}, around;
+    std::vector<V> places(n + 2);
+    bool any = false;
+    for (std::size_t i = 0; i < n; ++i) {
+      const Int kernel = of[i + 2];
+      grouped.push_back(kernel), order.push_back(static_cast<std::int64_t>(3 + i)), made.push_back(kernel);
+      around.push_back(steps[i].reach() - 1 - padding[i]);
+      Ints apart(n - i, Int(1));
+      apart[0] = kernel;
+      places[i + 2] = b.emit(OpId::view, {b.add(b.mul(operators::positions(b, w, kernel), Scalar(-1)), Scalar(steps[i].kernel - 1)), apart});
+      any = any || steps[i].kernel > 1;
+    }
+    const V weights = b.reshape(b.emit(OpId::permute, {b.reshape(w, grouped), order}), made);
+    return {b, x, any ? operators::taken(b, weights, places) : weights, steps, around, output_padding, groups};
+  }
+
   V transposed(DType accumulated) const {
     const Int out = b.sizes(w)[1] * groups, per_group = b.sizes(w)[1], in = b.sizes(x)[1];
     const std::size_t n = steps.size();
@@ -264,18 +294,21 @@ struct Conv {
   }
 };
 
-bool is_depthwise(const Build& b) {
-  const Ints& w = b.sizes(b.tensor(kWeight));
-  return !graph::is_plain(b.integer(kGroups), 1) && static_cast<bool>(detail::compare_eq(w[1], 1, b.loc()));
-}
+bool is_depthwise(const Conv& c) { return !graph::is_plain(c.groups, 1) && static_cast<bool>(detail::compare_eq(c.b.sizes(c.w)[1], 1, c.b.loc())); }
+/// Are there kernels that see the windows where they stand?
+bool has_kernels(const Build& b, Device device) { return device::runs_host_code(device) && is_floating(b.meta(b.tensor(kInput)).dtype); }
 
 V decompose_convolution(Build& b, DType result) {
-  const Conv c{b, b.tensor(kInput), b.tensor(kWeight), steps_of(b.sizes(b.tensor(kWeight)), b.ints(kStride), b.ints(kDilation), b.loc()), b.ints(kPadding), b.ints(kOutputPadding), b.integer(kGroups)};
+  const Conv given{b, b.tensor(kInput), b.tensor(kWeight), steps_of(b.sizes(b.tensor(kWeight)), b.ints(kStride), b.ints(kDilation), b.loc()), b.ints(kPadding), b.ints(kOutputPadding), b.integer(kGroups)};
+  const bool turns = b.flag(kTransposed) && given.turns();
+  const Conv c = turns ? given.turned() : given;
+  if (turns && has_kernels(b, b.meta(c.x).device))
+    return b.emit(convolution_op(), {c.x, c.w, b.has(kBias) ? NodeArg(b.tensor(kBias)) : NodeArg(), b.ints(kStride), c.padding, b.ints(kDilation), false, c.output_padding, c.groups});
   const DType accumulated = Build::accumulator(result);
   V made;
-  if (b.flag(kTransposed)) {
+  if (b.flag(kTransposed) && !turns) {
     made = c.transposed(accumulated);
-  } else if (is_depthwise(b)) {
+  } else if (is_depthwise(c)) {
     const bool one_result = static_cast<bool>(detail::compare_eq(b.sizes(c.w)[0], c.groups, b.loc()));
     made = one_result || operators::places(c.steps) <= operators::kUnrolledPlaces ? c.by_sums(accumulated, one_result) : c.by_product();
   } else {
@@ -288,7 +321,7 @@ V decompose_convolution(Build& b, DType result) {
 bool may_stand_last(const graph::Graph& g, const graph::Node& n) { return is_floating(g.meta(n.results[0]).dtype) && !std::get<bool>(n.args[kTransposed]); }
 
 bool is_taken_apart(const Build& b, Device device) {
-  return !device::runs_host_code(device) || !is_floating(b.meta(b.tensor(kInput)).dtype) || b.flag(kTransposed);
+  return !has_kernels(b, device) || b.flag(kTransposed);
 }
 
 OpId convolution_op() {
