@@ -6,15 +6,16 @@
 #   scripts/gpu.sh                  both, one after the other
 #
 # What runs, in parts of limited time, 25 minutes in all:
-#   tests      4 min  info, the demo, the driver's suite; then operators in 8 shards, random programs, kernels, loops, products by
+#   tests      4 min  info, the demo, the driver's suite; then operators in shards, random programs, kernels, loops, products by
 #                     either side, the rest, as many at a time as there are processors. Without what only asks ptxas
 #   bench      9 min  measurements of Reprise, and scripts/gpu_model.py's expectation beside them
 #   check      5 min  compute-sanitizer's memcheck, racecheck and synccheck on parts of the suites; eager PyTorch, its CUDA graphs, Triton
-#   rest       7 min  what failed in `tests`, with REPRISE_CUDA_DEBUG=serial; then torch.compile
+#   rest       2 min  what failed in `tests`, each in a process of its own, with REPRISE_CUDA_DEBUG=serial
+#   compiled   5 min  torch.compile
 #
 # Options of run:
 #   --part NAME        only this part; several times for several. --tests, --bench: as --part tests, --part bench
-#   --suite NAME       only this suite of tests: cuda llama runtime gpu_kernels gpu_loop random ops products-own products-library
+#   --suite NAME       only this suite of tests: cuda llama runtime gpu_kernels gpu_loop random matrix operators ops products-own products-library
 #                      demo
 #   --seconds N        what a part may take, in place of the above (3600 with --simulator). What is at its limit is stopped and reported
 #   --out DIR          where results go (default bench/results)
@@ -24,8 +25,8 @@
 #   .tar.gz            all that follows and logs of what failed, packed anew after every step, so that a run that is cut off leaves what
 #                      was done. Files of parts that ran before on the same day are kept
 #   .json .md          of `bench`: the measurements; the table with what was expected
-# In the archive: PART.json, how each step ended; PART.txt, the same as a table; PART.log; figures.json, nodes.json (with REPRISE_CUDA_POINTERS=nodes),
-# peers.json, compiled.json; failed, what `rest` runs again.
+# In the archive: PART.json, how each step ended; PART.txt, the same as a table; PART.log; figures.json, nodes.json (with REPRISE_CUDA_POINTERS=nodes), late.json (with
+# REPRISE_CUDA_EARLY=off), peers.json, compiled.json; failed, what `rest` runs again.
 #
 # Kept from run to run: CUDA_CACHE_PATH and REPRISE_CACHE_DIR (and Triton's), under TMPDIR unless they are set. PYTHON:
 # the peers' interpreter. FUZZ_PROGRAMS: random programs to run. JOBS: suites at a time.
@@ -34,7 +35,7 @@ cd "$(dirname "$0")/.."
 bundle_dir=gpu-bundle
 build_dir="${BUILD_DIR:-build-gpu}"
 most_bytes=$((60 << 20))
-tests=(cuda llama runtime gpu_kernels gpu_loop random ops)  # long ones last
+tests=(cuda llama runtime gpu_kernels gpu_loop random matrix operators ops)  # long ones last
 
 say() { printf 'gpu.sh: %s\n' "$*" >&2; }
 
@@ -64,7 +65,11 @@ bundle() {
   ldd "$build_dir/libreprise.so" | awk '/=> \//{print $3}' | grep -vE '/(libc|libm|libdl|librt|libpthread)\.so' |
     while read -r lib; do cp -L "$lib" "$bundle_dir/lib/"; done
   strip "$bundle_dir"/bin/* "$bundle_dir"/lib/*.so*
-  git rev-parse --short HEAD > "$bundle_dir/commit" 2>/dev/null || echo unknown > "$bundle_dir/commit"
+  git describe --always --dirty > "$bundle_dir/commit" 2>/dev/null || echo unknown > "$bundle_dir/commit"
+  # Packed, because what may be carried is bounded; `run` unpacks it in a folder of its own.
+  tar -C "$bundle_dir" -czf "$bundle_dir.tar.gz" bin lib commit
+  rm -rf "$bundle_dir"/*
+  mv "$bundle_dir.tar.gz" "$bundle_dir/"
   local bytes
   bytes=$(du -sb "$bundle_dir" | cut -f1)
   local checkout
@@ -298,6 +303,12 @@ program() {
   [ -n "$simulator" ] || command+=("--gtest_filter=-*Assemble*")
 }
 
+# shards N SUITE: `command` in N processes.
+shards() {
+  local at
+  for ((at = 0; at < $1; ++at)); do suite "$2-$at" env GTEST_TOTAL_SHARDS="$1" GTEST_SHARD_INDEX="$at" "${command[@]}"; done
+}
+
 part_tests() {
   local by_products='*/mm:*/bmm:*/linear:*/addmm:*/matmul' t i command=()
   rm -f "$work/failed"
@@ -306,11 +317,13 @@ part_tests() {
     if ! wanted "$t"; then continue; fi
     if [ ! -x "$bin/test_$t" ]; then record "$t" "not run" "it is not in the bundle"; continue; fi
     program "$t"
+    # In shards: a kernel that faults takes its process with it, and what else that would have run.
     case "$t" in
-      cuda) suite cuda "${command[@]}"; run_suites "$(time_for 50)" ;;  # alone: it runs out of memory on purpose
-      ops) for i in 0 1 2 3 4 5 6 7; do suite "ops-$i" env GTEST_TOTAL_SHARDS=8 GTEST_SHARD_INDEX=$i "${command[@]}"; done ;;
+      cuda) shards 4 cuda; run_suites "$(time_for 50)" ;;  # alone: it runs out of memory on purpose
+      ops | operators) shards 8 "$t" ;;
       random) for i in 0 1; do suite "random-$i" env FUZZ_SEED=$((1 + i * 100000)) "${command[@]}"; done ;;
-      *) suite "$t" "${command[@]}" ;;
+      llama | matrix) suite "$t" "${command[@]}" ;;
+      *) shards 3 "$t" ;;
     esac
   done
   if wanted products-own; then suite products-own env REPRISE_CUDA_PRODUCTS=own "$bin/test_ops" --gtest_filter="$by_products"; fi
@@ -322,10 +335,12 @@ part_tests() {
 }
 
 part_bench() {
-  rm -f "$work/figures.json" "$work/nodes.json"
+  rm -f "$work/figures.json" "$work/nodes.json" "$work/late.json"
   measurement figures 75 "$bin/reprise_device_figures" "${quick[@]}" --json "$work/figures.json"
   printf '\nAddresses by node updates (REPRISE_CUDA_POINTERS=nodes)\n' | table
   REPRISE_CUDA_POINTERS=nodes measurement figures-nodes 60 "$bin/reprise_device_figures" "${quick[@]}" --only graphs --json "$work/nodes.json"
+  printf '\nNothing starts early (REPRISE_CUDA_EARLY=off)\n' | table
+  REPRISE_CUDA_EARLY=off measurement figures-late 60 "$bin/reprise_device_figures" "${quick[@]}" --only decode --json "$work/late.json"
   [ ! -e "$work/figures.json" ] || cp "$work/figures.json" "$stem.json"
   local model=bench/results/model-h100.json
   case "$gpu" in *H200*) model=bench/results/model-h200.json ;; esac
@@ -333,7 +348,7 @@ part_bench() {
   elif ! command -v "$python" > /dev/null; then record model "not run" "no $python"
   elif [ -e "$work/figures.json" ]; then
     begin model
-    if "$python" scripts/gpu_model.py compare --model "$model" --figures "$work/figures.json" > "$stem.md" 2> "$log"; then record model passed "$(grep -c 'to be explained' "$stem.md" || true) figures differ by more than 20 %"
+    if "$python" scripts/gpu_model.py compare --model "$model" --figures "$work/figures.json" $([ ! -e "$work/late.json" ] || echo --figures "$work/late.json") > "$stem.md" 2> "$log"; then record model passed "$(grep -c 'to be explained' "$stem.md" || true) figures differ by more than 20 %"
     else record model failed "$(tail -n 1 "$log" | cut -c1-200)"; fi
   fi
 }
@@ -354,19 +369,25 @@ part_check() {
   peers peers --no-compile
 }
 
-# What failed, one kernel at a time, each waited for and named.
+# What failed, each test in a process of its own, one kernel at a time, each waited for and named.
 part_rest() {
-  local name filter
+  local name filter test seed count=0
   if [ -s "$work/failed" ]; then
     while IFS=$'\t' read -r name filter; do
-      suite "serial-$name" env REPRISE_CUDA_DEBUG=serial "$bin/test_$(sed -E 's/^(ops|random)-[0-9]$/\1/; s/^products-.*/ops/' <<< "$name")" --gtest_filter="$filter"
-    done < <(head -n 20 "$work/failed")
-    JOBS=1 run_suites "$(time_for 60)"
+      for test in ${filter//:/ }; do
+        [ $((count += 1)) -le 60 ] || break
+        seed=1
+        [[ "$name" != random-* ]] || seed=$((1 + ${name#random-} * 100000))
+        suite "serial-$test" env REPRISE_CUDA_DEBUG=serial FUZZ_SEED=$seed "$bin/test_$(sed -E 's/-[0-9]+$//; s/^products-.*/ops/' <<< "$name")" --gtest_filter="$test"
+      done
+    done < "$work/failed"
+    run_suites "$(time_for 100)"
   else
     record serial "not run" "nothing has failed"
   fi
-  peers compiled --only-compile
 }
+
+part_compiled() { peers compiled --only-compile; }
 
 run() {
   local out=bench/results parts=() per_part="" t
@@ -389,18 +410,21 @@ run() {
     *" ${suite:-ops} "*) ;;
     *) say "no suite '$suite'; there are: ${tests[*]} products-own products-library demo"; exit 2 ;;
   esac
-  [ ${#parts[@]} -gt 0 ] || parts=(tests bench check rest)
+  [ ${#parts[@]} -gt 0 ] || parts=(tests bench check rest compiled)
   for t in "${parts[@]}"; do
-    case "$t" in tests | bench | check | rest) ;; *) say "no part '$t'; there are: tests bench check rest"; exit 2 ;; esac
+    case "$t" in tests | bench | check | rest | compiled) ;; *) say "no part '$t'; there are: tests bench check rest compiled"; exit 2 ;; esac
   done
-  [ -x "$bundle_dir/bin/reprise_device_figures" ] || { say "no $bundle_dir/: make it with scripts/gpu.sh bundle"; exit 1; }
+  [ -e "$bundle_dir/$bundle_dir.tar.gz" ] || { say "no $bundle_dir/: make it with scripts/gpu.sh bundle"; exit 1; }
 
   # The programs find their libraries by their own paths. LD_LIBRARY_PATH stays as it is: python3 and compute-sanitizer
   # must not be given this bundle's C++ library.
-  bin="$PWD/$bundle_dir/bin" python="${PYTHON:-python3}"
   scratch="${TMPDIR:-/tmp}/reprise-gpu-$(id -u)"
   { mkdir -p -m 700 "$scratch" && [ -O "$scratch" ] && [ -w "$scratch" ]; } 2> /dev/null || scratch=$(mktemp -d)
   log="$scratch/$$.log"
+  rm -rf "$scratch/bundle"
+  mkdir -p "$scratch/bundle"
+  tar -C "$scratch/bundle" -xzf "$bundle_dir/$bundle_dir.tar.gz"
+  bin="$scratch/bundle/bin" python="${PYTHON:-python3}"
   export CUDA_CACHE_PATH="${CUDA_CACHE_PATH:-$scratch/cuda}" REPRISE_CACHE_DIR="${REPRISE_CACHE_DIR:-$scratch/reprise}"
   export TRITON_CACHE_DIR="${TRITON_CACHE_DIR:-$scratch/triton}" TORCHINDUCTOR_CACHE_DIR="${TORCHINDUCTOR_CACHE_DIR:-$scratch/inductor}"
   export REPRISE_TEST_DEVICE=cuda FUZZ_PROGRAMS="${FUZZ_PROGRAMS:-$([ -n "$simulator" ] && echo 100 || echo 200)}"
@@ -437,7 +461,7 @@ run() {
     [ -n "$gpu" ] || gpu=$(sed -n 's/^gpu  *\([^,]*\),.*/\1/p' <<< "$info")
     [ -n "$driver" ] || driver=$(sed -n 's/^gpu .*driver of \(.*\)/\1/p' <<< "$info")
   fi
-  gpu="${gpu:-gpu}" driver="${driver:-unknown}" commit=$(cat "$bundle_dir/commit")
+  gpu="${gpu:-gpu}" driver="${driver:-unknown}" commit=$(cat "$scratch/bundle/commit")
   mkdir -p "$out"
   stem="$out/$(printf '%s' "$gpu" | tr -c 'A-Za-z0-9._-' '-')-$(date +%F)"
   work="$scratch/$(basename "$stem")"
@@ -446,7 +470,7 @@ run() {
   trap 'exit 143' TERM INT HUP
 
   for part in "${parts[@]}"; do
-    case "$part" in tests) seconds=240 ;; bench) seconds=540 ;; check) seconds=300 ;; rest) seconds=420 ;; esac
+    case "$part" in tests) seconds=240 ;; bench) seconds=540 ;; check) seconds=300 ;; rest) seconds=120 ;; compiled) seconds=300 ;; esac
     [ -z "$simulator" ] || seconds=3600
     seconds="${per_part:-$seconds}"
     begin_part "$part"

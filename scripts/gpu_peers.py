@@ -235,6 +235,19 @@ def products(read_rate):
             attempt("torch (cublas)", name, measure)
 
 
+def attention():
+    heads = 2 if args.quick else 32
+    for length in (64,) if args.quick else (2048, 8192):
+        for depth in (64, 128):
+            name = f"causal, {heads} heads of {depth}, {length} tokens bf16"
+
+            def measure():
+                q, k, v = (torch.randn(1, heads, length, depth, device=device).to(torch.bfloat16) for _ in range(3))
+                s = seconds(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True))
+                row("torch", "prefill attention", name, 4 * heads * length * length * depth / 2 / s / 1e12, "Tflop/s")
+            attempt("torch", name, measure)
+
+
 class Layer(torch.nn.Module):
     """Registered weights and caches: torch.compile's graphs then take their addresses as they are and copy nothing."""
 
@@ -342,6 +355,7 @@ except Exception as e:
     nothing_measured()
 if not args.only_compile:
     products(read_rate)
+    attention()
 attempt("torch", "fused kernels", lambda: fused(copy_rate, read_rate))
 attempt("torch", "decode", lambda: decode(read_rate))
 write()

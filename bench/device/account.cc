@@ -24,6 +24,7 @@ Step step_at(const llama::Config& config, std::int64_t at) {
                                   [&](std::vector<Int> sizes, DType t, double) { return empty(sizes, {.dtype = t, .device = null}); });
   llama::Cache cache = llama::new_cache(m.config, kBFloat16, null);
   const Tensor token = tensor_of(std::vector<std::int64_t>{7}).to(null);
+  mark_static(token, 0);
   auto step = compile(llama::forward, {.name = "decode"});
   for (std::int64_t pos = at - 3; pos < at; ++pos) step(m.config, m.weights, cache, token, pos, false);
   device::take_null_record();

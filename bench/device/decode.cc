@@ -19,6 +19,7 @@ void decode(const Setting& s) {
     llama::Model m = random_model(s, shape.config);
     llama::Cache cache = llama::new_cache(m.config, kBFloat16, s.device);
     Tensor token = tensor_of(std::vector<std::int64_t>{7}).to(s.device);
+    mark_static(token, 0);
     // Every position is a new size. With few recordings each is made out of one before it, so that its graph is updated:
     // what a long text costs once the default bound is reached, too.
     auto step = compile(llama::forward, {.name = "decode", .recordings_max = 4});

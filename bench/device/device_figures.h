@@ -33,6 +33,7 @@ void graphs(const Setting&);         ///< launch, update and instantiate cost at
 void long_rows(const Setting&);
 void fused_kernels(const Setting&);
 void products(const Setting&);
+void prefill_attention(const Setting&);
 void decode(const Setting&);         ///< Llama shapes, random bfloat16 weights
 void changing_sizes(const Setting&);
 void micro(const Setting&);          ///< what single steps cost: reading back, nodes in chains and in branches, reads by size

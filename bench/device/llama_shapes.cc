@@ -16,11 +16,16 @@ llama::Model model_of(const llama::Config& c, const std::function<Tensor(std::in
                       const std::function<Tensor(std::vector<Int>, DType, double)>& filled) {
   llama::Model m;
   m.config = c;
+  // As examples/llama/model.cc does: sizes of a model never change.
+  auto marked = [](Tensor t) {
+    for (int d = 0; d < t.dim(); ++d) mark_static(t, d);
+    return t;
+  };
   auto counted = [&](std::int64_t rows, std::int64_t cols) {
     m.weight_bytes += rows * cols * 2;
-    return weight(rows, cols);
+    return marked(weight(rows, cols));
   };
-  auto norm = [&] { return filled({c.dim}, kBFloat16, 1); };
+  auto norm = [&] { return marked(filled({c.dim}, kBFloat16, 1)); };
   const std::int64_t q = c.n_heads * c.head_dim, kv = c.n_kv_heads * c.head_dim;
   m.weights.embedding = counted(c.vocab_size, c.dim);
   m.weights.norm = norm();

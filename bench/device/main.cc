@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
       std::printf("%s\n", df::account().dump(1).c_str());
       return 0;
     } else {
-      std::fprintf(stderr, "usage: reprise_device_figures [--quick] [--only GROUP] [--json FILE] | --account   (groups: kernels rows products decode sizes graphs micro)\n");
+      std::fprintf(stderr, "usage: reprise_device_figures [--quick] [--only GROUP] [--json FILE] | --account   (groups: kernels rows products attention decode sizes graphs micro)\n");
       return 2;
     }
   }
