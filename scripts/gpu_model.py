@@ -39,6 +39,8 @@ LAUNCH_NODE = 0.02e-6
 ADD_NODE, INSTANTIATE_NODE, SET_NODE = 0.6e-6, 2.5e-6, 0.6e-6  # s of the host a node: assumptions
 READ_BACK = 8e-6      # s, of a wait with a few bytes copied to the host
 TENSOR = 6.3          # cycles of a scheduler for an m16n8k16 of 16 bits: mma.sync is published to reach 0.6 to 0.65 of the data sheet's rate
+KEPT_BUSY = 0.85      # part of the time that warps keep the tensor cores of a product busy between its barriers: an assumption
+L2_RATE = 5.5e12      # bytes a second, of reads that the second cache has: published for H100
 SPECIAL = 8           # cycles of a scheduler for a warp's instruction of the special-function unit: 16 lanes a multiprocessor's quarter and clock at most, 4 sustained
 FMA_TURN = 512        # of a thread in a turn of the tiled product: 64 x 64 x 16 by 128 threads
 SIZE = {"f32": 4, "bf16": 2, "f16": 2}
@@ -147,6 +149,20 @@ class Model:
         resident = min(warps, self.g["sms"] * k.blocks() * k.threads // 32)
         return min(self.read, resident * 32 * 16 * min(8, loads) * (0.45 if loads > 8 else 0.8) / LATENCY)
 
+    def tensor_product(self, t, rows, n, depth):
+        """Seconds on tensor cores, of the tile that kernels/gpu/matmul.cc takes (kProductTilesOfCores), and what bounds it."""
+        for down, across in ((128, 256), (128, 64), (64, 64)):
+            tiles = -(-rows // down) * -(-n // across)
+            if tiles >= 112 and rows > down // 2:
+                break
+        k = find(self.table, f"product(dtype={t}, a_lines=deep, b_lines=deep, row_dims=1, bias=0, tile_rows={down}, tile_columns={across})")
+        in_turn = max(x[1] for x in k.tensor_turns)  # a step of 64 along k
+        each = -(-tiles // self.g["sms"])  # tiles of a multiprocessor
+        step = {"tensor cores": in_turn * k.threads / 128 * TENSOR / self.g["clock"] / KEPT_BUSY, "second cache": (down + across) * 64 * SIZE[t] / (L2_RATE / self.g["sms"])}
+        times = {what: each * math.ceil(depth / 64) * s for what, s in step.items()} | {"bytes": (rows * depth + n * depth + rows * n) * SIZE[t] / self.read}
+        why = max(times, key=times.get)
+        return times[why] + RAMP, f"{why}, tiles of {down} x {across}"
+
     def products(self):
         for t in ("f32", "bf16"):
             k = find(self.table, f"product(dtype={t}, a_lines=deep, b_lines=deep")
@@ -154,6 +170,10 @@ class Model:
             rate = self.g["sms"] * 4 * self.g["clock"] * ISSUE * 32 * 2 * FMA_TURN / loop[0]
             for m in ("1024 x 1024 x 1024", "4096 x 4096 x 4096", "128 x 4096 x 4096"):
                 rows, n, depth = (int(x) for x in m.split(" x "))
+                if t == "bf16":
+                    seconds, why = self.tensor_product(t, rows, n, depth)
+                    self.row("products", f"{m} {t}", 2.0 * rows * n * depth / seconds / 1e12, "Tflop/s", why)
+                    continue
                 tiles = -(-rows // 64) * (n // 64)
                 waves = -(-tiles // (self.g["sms"] * k.blocks()))
                 full = min(1.0, tiles / (waves * self.g["sms"] * k.blocks()))

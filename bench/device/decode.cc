@@ -1,3 +1,4 @@
+#include "base/knobs.h"
 #include "bench/device/llama_shapes.h"
 #include "bench/device/measure.h"
 
@@ -16,6 +17,8 @@ llama::Model random_model(const Setting& s, const llama::Config& c) {
 void decode(const Setting& s) {
   const std::vector<LlamaShape> shapes = s.quick ? std::vector<LlamaShape>{{"tiny", llama_config(64, 2, 4, 2, 128, 256, 32)}} : llama_shapes();
   for (const LlamaShape& shape : shapes) {
+    const std::string row = std::string("Llama ") + shape.name + " bfloat16, batch 1" + (knobs().cuda_early == "off" ? ", no early launches" : "");
+    if (!s.wants(row)) continue;
     llama::Model m = random_model(s, shape.config);
     llama::Cache cache = llama::new_cache(m.config, kBFloat16, s.device);
     Tensor token = tensor_of(std::vector<std::int64_t>{7}).to(s.device);
@@ -35,7 +38,7 @@ void decode(const Setting& s) {
       times.push_back(now() - t);
     }
     double seconds = median(times), bytes = static_cast<double>(m.weight_bytes);
-    s.report({"decode", std::string("Llama ") + shape.name + " bfloat16, batch 1", 1 / seconds, "tokens/s", bytes / seconds / s.read_rate, "read"});
+    s.report({"decode", row, 1 / seconds, "tokens/s", bytes / seconds / s.read_rate, "read"});
     Stats stats = step.stats();
     s.report({"decode", std::string("compilations of ") + shape.name, static_cast<double>(stats.compilations), ""});
   }

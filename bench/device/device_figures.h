@@ -20,7 +20,9 @@ struct Row {
 struct Setting {
   Device device = Device::cuda(0);
   bool quick = false;
+  std::string named = {};  ///< only rows whose names have this in them
   double copy_rate = 0, read_rate = 0;  ///< bytes a second, measured first
+  bool wants(const std::string& name) const { return name.find(named) != std::string::npos; }
   std::function<void(Row)> report;      ///< takes each row as soon as it is measured: a run that is cut off keeps those
 };
 

@@ -38,8 +38,10 @@ void fused_kernels(const Setting& s) {
     Tensor x = rows_on(s, rows, cols, t), y = rows_on(s, rows, cols, t), w = random_on(s, {cols}, t), b = random_on(s, {cols}, t);
     const double moved = static_cast<double>(rows * cols) * item_size(t);
     auto measure = [&](const char* name, double bytes, auto f, bool only_reads = false) {
+      const std::string row = std::string(name) + " " + std::string(dtype_short_name(t));
+      if (!s.wants(row)) return;
       double rate = bytes / device_time(s, f);
-      s.report({"fused kernels", std::string(name) + " " + std::string(dtype_short_name(t)), rate / 1e9, "GB/s", rate / (only_reads ? s.read_rate : s.copy_rate), only_reads ? "read" : "copy"});
+      s.report({"fused kernels", row, rate / 1e9, "GB/s", rate / (only_reads ? s.read_rate : s.copy_rate), only_reads ? "read" : "copy"});
     };
     auto chain = compile([](Tensor a, Tensor c) { return gelu(a * 2.0 + c) * c - a; }, {.name = "chain"});
     measure("gelu(2 x + y) y - x", 3 * moved, [&] { chain(x, y); });
@@ -72,7 +74,10 @@ void products(const Setting& s) {
   std::vector<Shape> shapes = s.quick ? std::vector<Shape>{{32, 32, 32}, {1, 64, 32}} : std::vector<Shape>{{1024, 1024, 1024}, {4096, 4096, 4096}, {128, 4096, 4096}, {1, 4096, 4096}, {1, 14336, 4096}};
   for (DType t : {kFloat32, kBFloat16})
     for (Shape shape : shapes) {
+      const std::string sizes = std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " + std::to_string(shape.k);
       const bool there_and_back = shape.n != shape.k, by_memory = shape.m == 1;
+      const std::string name = sizes + (there_and_back ? " and back " : " ") + std::string(dtype_short_name(t));
+      if (!s.wants(name)) continue;
       const std::int64_t weight_bytes = shape.n * shape.k * item_size(t);
       const double flops = 2.0 * static_cast<double>(shape.m * shape.n * shape.k);
       std::int64_t links = s.quick ? 2 : by_memory ? (kPastCaches + weight_bytes - 1) / weight_bytes : flops < 1e10 ? 32 : 8;
@@ -96,7 +101,6 @@ void products(const Setting& s) {
       const double theirs = measure("library");
       const bool library = stats().library_products > before;
       const double seconds = measure("own");
-      std::string name = std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " + std::to_string(shape.k) + (there_and_back ? " and back " : " ") + std::string(dtype_short_name(t));
       const double bytes = static_cast<double>(weight_bytes);
       const double work = by_memory ? bytes / 1e9 : flops / 1e12;
       auto row = [&](const std::string& what, double took, double part, const char* of) {

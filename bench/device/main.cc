@@ -1,4 +1,4 @@
-// Measures what a device with memory of its own can show: reprise_device_figures [--quick] [--only GROUP] [--json FILE]
+// Measures what a device with memory of its own can show: reprise_device_figures [--quick] [--only GROUP] [--named TEXT] [--json FILE]
 // or, without one, what scripts/gpu_model.py asks: reprise_device_figures --account
 #include <cstdio>
 #include <cstring>
@@ -18,11 +18,12 @@ int main(int argc, char** argv) {
     if (!std::strcmp(argv[i], "--quick")) s.quick = true;
     else if (!std::strcmp(argv[i], "--json") && i + 1 < argc) json = argv[++i];
     else if (!std::strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
+    else if (!std::strcmp(argv[i], "--named") && i + 1 < argc) s.named = argv[++i];
     else if (!std::strcmp(argv[i], "--account")) {
       std::printf("%s\n", df::account().dump(1).c_str());
       return 0;
     } else {
-      std::fprintf(stderr, "usage: reprise_device_figures [--quick] [--only GROUP] [--json FILE] | --account   (groups: kernels rows products attention decode sizes graphs micro)\n");
+      std::fprintf(stderr, "usage: reprise_device_figures [--quick] [--only GROUP] [--named TEXT] [--json FILE] | --account   (groups: kernels rows products attention decode sizes graphs micro)\n");
       return 2;
     }
   }
@@ -61,7 +62,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   struct Group { const char* name; void (*run)(const df::Setting&); };
-  for (const Group& g : {Group{"kernels", df::fused_kernels}, {"rows", df::long_rows}, {"products", df::products}, {"decode", df::decode}, {"sizes", df::changing_sizes}, {"graphs", df::graphs}, {"micro", df::micro}}) {
+  for (const Group& g : {Group{"kernels", df::fused_kernels}, {"rows", df::long_rows}, {"products", df::products}, {"attention", df::prefill_attention}, {"decode", df::decode}, {"sizes", df::changing_sizes}, {"graphs", df::graphs}, {"micro", df::micro}}) {
     if (!only.empty() && only != g.name) continue;
     std::fprintf(stderr, "measuring: %s\n", g.name);
     try {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -48,11 +49,13 @@ void GpuEmitter::begin(std::span<const DType> buffers, int params, device::Dim3 
     kernel->addParamAttr(next, llvm::Attribute::getWithAlignment(cx.context, align));
     Value* p = kernel->getArg(next++);
     if (!gpu.target.indirect) return type == pointer ? p : b.CreatePtrToInt(p, type);
-    auto* cell = b.CreateAlignedLoad(type, p, llvm::Align(8), gpu.early);
+    auto* cell = b.CreateAlignedLoad(type, p, llvm::Align(8), gpu.early && gpu.waits_later);
     if (!gpu.early) cell->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(cx.context, {}));
+    else if (gpu.waits_later) read_early_.push_back(cell);
     return static_cast<Value*>(cell);
   };
   if (gpu.early) instruction("griddepcontrol.launch_dependents;");
+  if (!gpu.waits_later) wait();
   for (DType t : all) buffers_.push_back(told(pointer, item_size(t)));
   if (gpu.guarded) record_ = buffers_.back();
   Value* blocks = gpu.grid_word ? told(b.getInt64Ty(), 1) : nullptr;
@@ -61,7 +64,6 @@ void GpuEmitter::begin(std::span<const DType> buffers, int params, device::Dim3 
     if (words[i]) params_[i] = told(b.getInt64Ty(), 1);
   for (std::size_t i = 0; i < n_params; ++i)
     if (!words[i]) params_[i] = kernel->getArg(next++);
-  if (!gpu.waits_later) wait();
   if (blocks) leave_if(b.CreateICmpUGE(index64(block()), blocks), gpu.waits_later);
   if (!gpu.waits_later) leave_after_fault();
 }
@@ -82,7 +84,20 @@ void GpuEmitter::leave_after_fault() {
 
 void GpuEmitter::wait_for_earlier() {
   wait();
+  for (llvm::LoadInst* cell : read_early_) read_late_.push_back(b.CreateAlignedLoad(cell->getType(), cell->getPointerOperand(), cell->getAlign()));
   leave_after_fault();
+}
+
+void GpuEmitter::end() {
+  b.CreateRetVoid();
+  if (read_late_.empty()) return;
+  const llvm::DominatorTree order(*kernel);
+  for (std::size_t i = 0; i < read_early_.size(); ++i) {
+    llvm::LoadInst *early = read_early_[i], *late = read_late_[i];
+    early->replaceUsesWithIf(late, [&](const llvm::Use& use) { return order.dominates(late, use); });
+    if (early->use_empty()) early->eraseFromParent();
+  }
+  read_early_.clear(), read_late_.clear();
 }
 
 void GpuEmitter::instruction(const char* text) {

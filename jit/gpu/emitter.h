@@ -26,7 +26,7 @@ class GpuEmitter : public Emitter {
   /// With gpu.waits_later: here the kernel waits for what comes before it in its graph, and does nothing more after a fault. All threads come here.
   void wait_for_earlier();
   /// Returns from the kernel at the insertion point.
-  void end() { b.CreateRetVoid(); }
+  void end();
   llvm::Function* kernel = nullptr;
   Value* buffer(std::size_t i) const { return buffers_[i]; }  ///< ptr addrspace(1) to its first byte
   Value* param(std::size_t i) const { return params_[i]; }    ///< i64
@@ -104,6 +104,7 @@ class GpuEmitter : public Emitter {
   llvm::SmallVector<Value*, 8> words_of(Value* v);             // i32 parts of a value
   Value* of_words(llvm::ArrayRef<Value*> words, llvm::Type*);  // and back
   std::vector<Value*> buffers_, params_;
+  std::vector<llvm::LoadInst*> read_early_, read_late_;  ///< with gpu.waits_later: cells, before the kernel has waited and after it
   Value* record_ = nullptr;            // of faults, where the kernel is guarded
 };
 

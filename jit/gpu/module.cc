@@ -118,7 +118,8 @@ int gpu_architecture(const std::string& arch) {
 
 device::ImagePtr compile_gpu_module(const std::string& key, const device::CodeTarget& target, const GpuEmitFn& emit) {
   const int sm = gpu_architecture(target.arch);
-  const std::string whole = key + "; sm_" + std::to_string(sm) + (target.indirect ? " indirect" : "") +
+  const std::string known = "sm_" + std::to_string(sm);
+  const std::string whole = key + "; " + known + (target.arch == known ? "" : " for " + target.arch) + (target.indirect ? " indirect" : "") +
                             (target.with_ir ? " ir" : "") + "; code " + std::to_string(code_key()) + "\n";
   return cache().get(whole, [&] {
     // Images for the simulator stay off the disk: they are large, and their IR is what tests are about. With

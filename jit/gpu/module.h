@@ -18,8 +18,10 @@ struct GpuModule {
   /// Note [Early launches]
   /// The kernel may be launched while the only one before it in its graph still runs (programmatic dependent launch): it lets the next one do so at once, and waits
   /// for the end of the one before. Until it has waited it reads nothing that an earlier node of the graph writes, but for the cells that hold
-  /// addresses and numbers: the graph's first node, which fills them, is over before the second one starts, and with it before all that starts later.
-  /// They are read past the non-coherent caches. Each thread waits before it returns: so the end of a kernel is the end of all before it.
+  /// addresses it needs sooner: the graph's first node, which fills them, is over before the second one starts, and with it before all that starts later.
+  /// These are read past the first cache, which may have them from an earlier run. All others are read through it once the kernel has waited: a cell
+  /// that every warp asks the second cache for is one place of it that serves three requests a nanosecond, and kernels of many small blocks wait for
+  /// nothing else (an H100: a third of the memory's rate). Each thread waits before it returns: so the end of a kernel is the end of all before it.
   bool early = false;
   bool waits_later = false;        ///< the emitter waits by itself (GpuEmitter::wait_for_earlier); set by it
   bool grid_word = false;          ///< before its words stands the number of blocks that have something to do: the grid may be larger

@@ -22,7 +22,13 @@ constexpr DType gpu_sum_dtype(DType t) {
   return t == DType::Float64 || t == DType::Int64 ? t : is_floating(t) ? DType::Float32 : DType::Int32;
 }
 
-inline constexpr std::int64_t kProductTile = 64, kProductDepth = 16;
+inline constexpr int kProductTile = 64, kProductDepth = 16;
+/// Tiles that tensor cores may make instead: the larger one reads less for a product, the smaller one leaves fewer multiprocessors idle.
+struct ProductTileSize {
+  int rows, columns;
+};
+inline constexpr ProductTileSize kProductTilesOfCores[] = {{128, 256}, {128, 64}};
+inline constexpr std::int64_t kProductTilesEnough = 112;  ///< of blocks, for the devices that have tensor cores: about as many as they have multiprocessors
 constexpr int kProductThreads = 128, kProductDotThreads = 128, kProductSumThreads = 512, kProductStripThreads = 256;
 /// With fewer columns than this a block of product_dot makes one; otherwise each of its 4 warps does.
 inline constexpr std::int64_t kProductDotColumns = 4096;
@@ -77,14 +83,15 @@ struct Bias {
   REPRISE_DESCRIBE(buffer, offset, m, n)
 };
 
-/// A block makes kProductTile x kProductTile of c; steps of kProductDepth along k pass through shared memory.
+/// A block makes tile_rows x tile_columns of c, multiples of kProductTile; steps along k pass through shared memory.
 struct ProductTiles {
   static constexpr std::string_view kKind = "product";
   DType dtype;
   Lines a_lines, b_lines;
   int row_dims;  ///< rows of a and c are numbered by so many dims
   bool bias;
-  REPRISE_DESCRIBE(dtype, a_lines, b_lines, row_dims, bias)
+  int tile_rows = kProductTile, tile_columns = kProductTile;
+  REPRISE_DESCRIBE(dtype, a_lines, b_lines, row_dims, bias, tile_rows, tile_columns)
 
   template <class As>
   struct Row {

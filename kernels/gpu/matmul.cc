@@ -81,6 +81,8 @@ ProductOperands product_of(const GpuContext& cx) {
   return p;
 }
 
+bool is_short_type(DType t) { return t == DType::Float16 || t == DType::BFloat16; }
+
 gpu::Lines lines_of(const Side& s) {
   return known_as(s.k, 1) ? gpu::Lines::Deep : known_as(s.line, 1) ? gpu::Lines::Wide : gpu::Lines::Any;
 }
@@ -95,16 +97,27 @@ void tell_operands(LaunchOf<K>& l, const ProductOperands& p) {
   l->c = p.c.buffer, l->c_offset = p.c.offset, l->c_batch = p.c.batch, l->c_n = p.c.k;
 }
 
-/// For m > few_m and n > few_n.
-GpuLaunch tiled(const ProductOperands& p, std::int64_t few_m, std::int64_t few_n) {
+/// For m > few_m and n > few_n: a launch for each size of tiles that sizes may ask for.
+void add_tiled(const ProductOperands& p, std::int64_t few_m, std::int64_t few_n, std::vector<GpuLaunch>& out) {
   const int row_dims = static_cast<int>(p.row_sizes.size());
   gpu::Lines a = lines_of(p.a);
   if (a == gpu::Lines::Wide && row_dims > 1) a = gpu::Lines::Any;
-  LaunchOf l(gpu::ProductTiles{p.dtype, a, lines_of(p.b), row_dims, p.bias.has_value()});
-  tell_operands(l, p);
-  l->b_k = p.b.k;
-  for (std::size_t d = 0; d < p.row_sizes.size(); ++d) l->rows[d] = {.size = p.row_sizes[d], .a = p.a_rows[d], .c = p.c_rows[d]};
-  return l.in(where_more(p.m, few_m) * where_more(p.n, few_n) * p.batch * blocks_for(p.m, kProductTile) * blocks_for(p.n, kProductTile));
+  auto add = [&](ProductTileSize tile, Int where) {
+    LaunchOf l(gpu::ProductTiles{p.dtype, a, lines_of(p.b), row_dims, p.bias.has_value(), tile.rows, tile.columns});
+    tell_operands(l, p);
+    l->b_k = p.b.k;
+    for (std::size_t d = 0; d < p.row_sizes.size(); ++d) l->rows[d] = {.size = p.row_sizes[d], .a = p.a_rows[d], .c = p.c_rows[d]};
+    out.push_back(l.in(where * p.batch * blocks_for(p.m, tile.rows) * blocks_for(p.n, tile.columns)));
+  };
+  Int rest = where_more(p.m, few_m) * where_more(p.n, few_n);
+  if (is_short_type(p.dtype))
+    for (ProductTileSize tile : kProductTilesOfCores) {
+      // The largest tiles that are enough, where half of one is not empty.
+      const Int enough = where_more(p.m, tile.rows / 2) * where_more(p.batch * blocks_for(p.m, tile.rows) * blocks_for(p.n, tile.columns), kProductTilesEnough - 1);
+      if (!known_as(enough, 0) && !known_as(rest, 0)) add(tile, rest * enough);
+      rest = rest * (1 - enough);
+    }
+  if (!known_as(rest, 0) || out.empty()) add({kProductTile, kProductTile}, rest);
 }
 
 /// For m in [least_m, most_m] and n > few_n; `known_m`: m if code may rely on it, or 0.
@@ -116,8 +129,7 @@ GpuLaunch few_rows(const ProductOperands& p, std::int64_t known_m, std::int64_t 
     l->a_m = p.a.line, l->c_m = p.c.line;
     return l;
   };
-  const bool short_type = p.dtype == DType::Float16 || p.dtype == DType::BFloat16;
-  if (known_as(p.b.k, 1) && short_type && known_m != 1) {
+  if (known_as(p.b.k, 1) && is_short_type(p.dtype) && known_m != 1) {
     auto l = tell(LaunchOf(gpu::ProductStrip{p.dtype, static_cast<int>(known_m), p.bias.has_value()}));
     return l.in(where * p.batch * blocks_for(p.n, kProductStrip));
   }
@@ -160,16 +172,15 @@ GpuLaunches gpu_matmul(const GpuContext& cx, std::vector<Launch>&) {
   if (known_as(p.m, 1)) p.m = 1;
   if (known_as(p.n, 1)) p.n = 1;
   std::vector<GpuLaunch> out;
-  if (p.row_sizes.size() > 1) {
-    out.push_back(tiled(p, 0, 0));
-    out[0].product = described(p);
-    return out;
+  const bool together = p.row_sizes.size() == 1;
+  const bool rows = together && !known_above(p.m, kFewProductRows), columns = together && !known_at_most(p.m, kFewProductRows) && !known_above(p.n, kFewProductRows);
+  if (!together) {
+    add_tiled(p, 0, 0, out);
+  } else {
+    if (rows) add_few_rows(p, 0, out);
+    if (columns) add_few_rows(p.transposed(), kFewProductRows, out);
+    if (!known_at_most(p.m, kFewProductRows) && !known_at_most(p.n, kFewProductRows)) add_tiled(p, rows ? kFewProductRows : 0, columns ? kFewProductRows : 0, out);
   }
-  bool rows = !known_above(p.m, kFewProductRows), columns = !known_at_most(p.m, kFewProductRows) && !known_above(p.n, kFewProductRows);
-  if (rows) add_few_rows(p, 0, out);
-  if (columns) add_few_rows(p.transposed(), kFewProductRows, out);
-  if (!known_at_most(p.m, kFewProductRows) && !known_at_most(p.n, kFewProductRows))
-    out.push_back(tiled(p, rows ? kFewProductRows : 0, columns ? kFewProductRows : 0));
   out[0].product = described(columns && !rows ? p.transposed() : p);
   for (std::size_t i = 1; i < out.size(); ++i) out[i].alternative = true;
   return out;

@@ -159,7 +159,7 @@ TEST_F(CudaTexts, MistakesAreErrorsOfTheOperator) {
       EXPECT_EQ(error_of([&] { op(x, 2); }).code(), code);
     }
   };
-  expect(bad, ErrorCode::InvalidArgument, "error: #error nothing here is right");
+  expect(bad, ErrorCode::InvalidArgument, "nothing here is right");
   expect(missing, ErrorCode::InvalidArgument, "there is no kernel 'scales' in the code");
   expect(refused, ErrorCode::DeviceFailed, "the driver refuses the code");
   const Error host = error_of([&] { bad(x.cpu(), 2); });

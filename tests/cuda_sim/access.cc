@@ -147,7 +147,7 @@ void async_copy(std::uint64_t to, std::uint64_t from, std::uint32_t bytes, std::
 void finish(const std::vector<AsyncCopy>& group) {
   for (const AsyncCopy& c : group) {
     char* to = check(c.to, c.bytes, c.bytes, c.site, false, true);
-    if (c.from_bytes) std::memcpy(to, check(c.from, c.from_bytes, c.from_bytes, c.site, true, false), c.from_bytes);
+    if (c.from_bytes) std::memcpy(to, check(c.from, c.from_bytes, c.bytes, c.site, true, false), c.from_bytes);
     std::memset(to + c.from_bytes, 0, c.bytes - c.from_bytes);
   }
 }

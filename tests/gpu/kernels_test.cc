@@ -166,6 +166,8 @@ TEST(Kernels, AreAsCommitted) {
   for (D t : {D::Float32, D::BFloat16, D::Float16, D::Float64}) {
     table.add(gpu::ProductTiles{t, Lines::Deep, Lines::Deep, 1, false});
     table.add(gpu::ProductTiles{t, Lines::Deep, Lines::Wide, 1, true});
+    if (item_size(t) == 2)
+      for (kernels::ProductTileSize tile : kernels::kProductTilesOfCores) table.add(gpu::ProductTiles{t, Lines::Deep, Lines::Deep, 1, false, tile.rows, tile.columns});
     for (int m : {1, 4, 8})
       if (t != D::Float64 || m == 1) table.add(gpu::ProductDot{t, m, false}), table.add(gpu::ProductSum{t, m, false});
     if (is_low_precision(t)) table.add(gpu::ProductStrip{t, 4, false}), table.add(gpu::ProductStrip{t, 0, true});

@@ -37,6 +37,11 @@ TEST(GpuAssemble, Products) {
   }
   expect_assembles(gpu::ProductTiles{DType::Float32, Lines::Any, Lines::Any, 1, false});
   expect_assembles(gpu::ProductTiles{DType::BFloat16, Lines::Deep, Lines::Wide, 3, false});
+  for (ProductTileSize tile : kProductTilesOfCores) {
+    expect_assembles(gpu::ProductTiles{DType::BFloat16, Lines::Deep, Lines::Deep, 1, false, tile.rows, tile.columns});
+    expect_assembles(gpu::ProductTiles{DType::Float16, Lines::Wide, Lines::Wide, 1, true, tile.rows, tile.columns});
+    expect_assembles(gpu::ProductTiles{DType::BFloat16, Lines::Deep, Lines::Any, 2, true, tile.rows, tile.columns});
+  }
   for (int m : {1, 3, 8}) {
     expect_assembles(gpu::ProductDot{DType::BFloat16, m, false});
     if (m > 1)

@@ -158,6 +158,47 @@ TEST_F(GpuProduct, Strips) {
         }
 }
 
+// Every size of tiles, operands that lie by lines, by k, otherwise, or are not aligned; edges in all directions, one step of k and several.
+TEST_F(GpuProduct, TilesOfTensorCores) {
+  struct Case {
+    const char* tile;
+    std::int64_t batch, m, n, k;
+    DType dtype;
+    std::vector<std::pair<int, int>> operands;
+  };
+  std::mt19937 rng(12);
+  const DType b16 = DType::BFloat16, f16 = DType::Float16;
+  for (const Case& c : {Case{"128x256", 28, 130, 260, 24, b16, {{0, 0}}},
+                        {"128x256", 112, 66, 9, 136, f16, {{2, 2}, {1, 3}}},
+                        {"128x64", 56, 70, 66, 200, f16, {{0, 0}, {2, 1}}},
+                        {"128x64", 38, 130, 72, 61, b16, {{0, 2}, {3, 0}}},
+                        {"64x64", 2, 70, 130, 200, b16, {{0, 0}, {0, 2}, {2, 0}, {2, 2}, {1, 3}, {3, 1}}},
+                        {"64x64", 1, 66, 70, 61, f16, {{0, 0}, {0, 2}, {2, 0}, {2, 2}, {1, 3}, {3, 1}}},
+                        {"64x64", 1, 65, 16, 0, b16, {{0, 0}}}}) {
+    const DType t = c.dtype;
+    // By lines; not in runs of 16 bytes; by k; in steps.
+    const auto operand = [&](std::int64_t lines, int how) {
+      const std::int64_t deep = (c.k + 7) / 8 * 8, wide = (lines + 7) / 8 * 8;
+      const std::vector<std::int64_t> strides = how == 0   ? std::vector<std::int64_t>{lines * deep, deep, 1}
+                                                : how == 1 ? std::vector<std::int64_t>{lines * (deep + 1), deep + 1, 1}
+                                                : how == 2 ? std::vector<std::int64_t>{wide * c.k, 1, wide}
+                                                           : std::vector<std::int64_t>{2 * lines * deep, 2 * deep, 2};
+      Strided s(t, {c.batch, lines, c.k}, strides);
+      s.fill(rng);
+      return s;
+    };
+    for (auto [of_a, of_b] : c.operands) {
+      Strided a = operand(c.m, of_a), b = operand(c.n, of_b);
+      std::swap(b.sizes[1], b.sizes[2]), std::swap(b.strides[1], b.strides[2]);
+      NodeResults r = run_node(OpId::bmm, {ValueId{}, ValueId{}}, {a, b}, of_a == of_b ? Known::All : Known::Ones);
+      const std::string what = std::to_string(c.batch) + " of " + text(t, c.m, c.n, c.k) + " tile " + c.tile + " operands " + std::to_string(of_a) + std::to_string(of_b);
+      EXPECT_EQ(r.launched, std::vector<std::string>{"product"}) << what;
+      expect_product(std::move(r), t, what);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST_F(GpuProduct, InfinityAndNan) {
   for (std::int64_t m : {1, 4, 20}) {
     Strided a(DType::Float16, {m, 40}), b(DType::Float16, {12, 40});

@@ -45,11 +45,14 @@ V TensorCores::pack(const V& low, const V& high) {
 }
 
 void TensorCores::copy(const V& to, const V& from) { g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_cg_shared_global_16, {}, {to.v, from.v}); }
-void TensorCores::copy(const V& to, const V& from, const V& real) {
-  V bytes = g.select(real, g.i32(16), g.i32(0));
+void TensorCores::copy(const V& to, const V& from, const V& real) { copy_some(to, from, g.select(real, g.i32(8), g.i32(0))); }
+void TensorCores::copy_some(const V& to, const V& from, const V& n) {
+  V bytes = n * 2;
   g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_cg_shared_global_16_s, {}, {to.v, from.v, bytes.v});
 }
 
 void TensorCores::wait() { g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_wait_all, {}, {}); }
+void TensorCores::commit() { g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_commit_group, {}, {}); }
+void TensorCores::wait_for_all_but(int n) { g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_wait_group, {}, {g.i32(n).v}); }
 
 }  // namespace reprise::jit

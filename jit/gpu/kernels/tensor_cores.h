@@ -27,8 +27,13 @@ class TensorCores {
   void copy(const V& to, const V& from);
   /// Where `real` is false zeros, but the address must be one that may be read.
   void copy(const V& to, const V& from, const V& real);
+  /// Only the first `n` elements (i32, 0 to 8); zeros behind them.
+  void copy_some(const V& to, const V& from, const V& n);
   /// Waits for all copies of this thread.
   void wait();
+  /// What has been asked for since the last time is a group; and waits for all groups but the last `n`.
+  void commit();
+  void wait_for_all_but(int n);
 
   GpuCode& g;
   const DType t;
