@@ -33,6 +33,7 @@ const Range& range_of(std::string_view knob) {
                                                     {"cuda_early", {"on", "off"}},
                                                     {"cuda_debug", {"serial"}},
                                                     {"cuda_products", {"own", "library", "auto"}},
+                                                    {"cuda_tf32", {"on", "off"}},
                                                     {"writers", {"views", "values"}},
                                                     {"recipes", {"on", "off", "verify"}},
                                                     {"verify", {}, 9},

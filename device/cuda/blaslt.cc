@@ -92,6 +92,7 @@ std::optional<LtProblem> lt_problem(const Product& p) {
     if (!a || !b) return std::nullopt;
     LtProblem q{
         p.dtype, p.has_bias, swapped, p.batch, *a, *b, {rows, cols, cols == 1 ? rows : across, p.c.batch, false}};
+    q.tf32 = p.dtype == DType::Float32 && knobs().cuda_tf32 == "on";
     if (p.batch == 1) q.a.batch = q.b.batch = q.d.batch = 0;
     return q;
   }
@@ -109,7 +110,7 @@ struct Products::Descriptors {
   Descriptors(const BlasLt& f, const LtProblem& q) : lt(f) {
     const lt::DataType type = *lt_type(q.dtype);
     const bool wide = q.dtype == DType::Float64;
-    note(lt.cublasLtMatmulDescCreate(&desc, wide ? lt::kCompute64F : lt::kCompute32F,
+    note(lt.cublasLtMatmulDescCreate(&desc, wide ? lt::kCompute64F : q.tf32 ? lt::kCompute32FFastTf32 : lt::kCompute32F,
                                      wide ? lt::kReal64F : lt::kReal32F));
     std::int32_t ta = q.a.transposed ? lt::kOpT : lt::kOpN, tb = q.b.transposed ? lt::kOpT : lt::kOpN;
     set(lt::kDescTransA, ta), set(lt::kDescTransB, tb);

@@ -35,6 +35,7 @@ struct LtProblem {
   bool has_bias = false, swapped = false;  ///< bias: one number for each of d's rows
   std::int64_t batch = 1;
   Matrix a, b, d;
+  bool tf32 = false;
   auto operator<=>(const LtProblem&) const = default;
 };
 /// Nothing for layouts that cuBLASLt does not know, and for products without work.

@@ -19,7 +19,7 @@ enum Status : int {
   kSuccess = 0, kNotInitialized = 1, kAllocFailed = 3, kInvalidValue = 7, kArchMismatch = 8, kExecutionFailed = 13, kInternalError = 14, kNotSupported = 15,
 };
 enum DataType : int { kReal32F = 0, kReal64F = 1, kReal16F = 2, kReal16BF = 14 };
-enum ComputeType : int { kCompute32F = 68, kCompute64F = 70 };
+enum ComputeType : int { kCompute32F = 68, kCompute64F = 70, kCompute32FFastTf32 = 77 };
 enum Operation : int { kOpN = 0, kOpT = 1 };
 enum Epilogue : std::uint32_t { kEpilogueDefault = 1, kEpilogueBias = 4 };
 enum DescAttribute : int { kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7, kDescBiasPointer = 8 };  ///< int32, int32, uint32, pointer

@@ -28,6 +28,8 @@ struct ProductTileSize {
   int rows, columns;
 };
 inline constexpr ProductTileSize kProductTilesOfCores[] = {{128, 256}, {128, 64}};
+inline constexpr ProductTileSize kScaledTileOfCores{128, 128};
+inline constexpr int kScaledStep = 64;  ///< elements of k in a step of tensor cores
 inline constexpr std::int64_t kProductTilesEnough = 112;  ///< of blocks, for the devices that have tensor cores: about as many as they have multiprocessors
 constexpr int kProductThreads = 128, kProductDotThreads = 128, kProductSumThreads = 512, kProductStripThreads = 256;
 /// With fewer columns than this a block of product_dot makes one; otherwise each of its 4 warps does.
@@ -91,7 +93,8 @@ struct ProductTiles {
   int row_dims;  ///< rows of a and c are numbered by so many dims
   bool bias;
   int tile_rows = kProductTile, tile_columns = kProductTile;
-  REPRISE_DESCRIBE(dtype, a_lines, b_lines, row_dims, bias, tile_rows, tile_columns)
+  bool tf32 = false;  ///< Float32 of which 10 bits of fraction are enough
+  REPRISE_DESCRIBE(dtype, a_lines, b_lines, row_dims, bias, tile_rows, tile_columns, tf32)
 
   template <class As>
   struct Row {
@@ -201,14 +204,16 @@ struct ScaledArgs {
     if (code.has_bias) bias.emplace().dtype = code.bias, bias_offset.emplace(), bias_n.emplace();
   }
 };
-/// A block makes kProductTile x kProductTile of c, as ProductTiles do. `block` is a multiple of kProductDepth.
+/// A block makes tile_rows x tile_columns of c, as ProductTiles do. `block` is a multiple of kProductDepth.
 struct ScaledTiles {
   static constexpr std::string_view kKind = "scaled_product";
   DType a, b, c;
   Lines a_lines, b_lines;
   bool has_bias;
   DType bias;
-  REPRISE_DESCRIBE(a, b, c, a_lines, b_lines, has_bias, bias)
+  bool long_blocks;  ///< `block` is a multiple of kScaledStep, or nothing is scaled
+  int tile_rows = kProductTile, tile_columns = kProductTile;
+  REPRISE_DESCRIBE(a, b, c, a_lines, b_lines, has_bias, bias, long_blocks, tile_rows, tile_columns)
   template <class As>
   using Args = ScaledArgs<As>;
 };

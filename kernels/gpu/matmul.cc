@@ -4,6 +4,7 @@
 // blocks. The first of them says what the product is, for devices that have a library.
 #include <algorithm>
 
+#include "base/knobs.h"
 #include "kernels/gpu/rules.h"
 #include "kernels/launch/product.h"
 
@@ -102,15 +103,16 @@ void add_tiled(const ProductOperands& p, std::int64_t few_m, std::int64_t few_n,
   const int row_dims = static_cast<int>(p.row_sizes.size());
   gpu::Lines a = lines_of(p.a);
   if (a == gpu::Lines::Wide && row_dims > 1) a = gpu::Lines::Any;
+  const bool tf32 = p.dtype == DType::Float32 && knobs().cuda_tf32 == "on";
   auto add = [&](ProductTileSize tile, Int where) {
-    LaunchOf l(gpu::ProductTiles{p.dtype, a, lines_of(p.b), row_dims, p.bias.has_value(), tile.rows, tile.columns});
+    LaunchOf l(gpu::ProductTiles{p.dtype, a, lines_of(p.b), row_dims, p.bias.has_value(), tile.rows, tile.columns, tf32});
     tell_operands(l, p);
     l->b_k = p.b.k;
     for (std::size_t d = 0; d < p.row_sizes.size(); ++d) l->rows[d] = {.size = p.row_sizes[d], .a = p.a_rows[d], .c = p.c_rows[d]};
     out.push_back(l.in(where * p.batch * blocks_for(p.m, tile.rows) * blocks_for(p.n, tile.columns)));
   };
   Int rest = where_more(p.m, few_m) * where_more(p.n, few_n);
-  if (is_short_type(p.dtype))
+  if (is_short_type(p.dtype) || tf32)
     for (ProductTileSize tile : kProductTilesOfCores) {
       // The largest tiles that are enough, where half of one is not empty.
       const Int enough = where_more(p.m, tile.rows / 2) * where_more(p.batch * blocks_for(p.m, tile.rows) * blocks_for(p.n, tile.columns), kProductTilesEnough - 1);

@@ -99,8 +99,16 @@ GpuLaunches gpu_scaled(const GpuContext& cx, std::vector<Launch>&) {
     }
   }
   if (!few || !known_as(is_few, 1)) {
-    auto l = p.told(gpu::ScaledTiles{a, b, c, lines_of(la.strides[1], la.strides[0]), lines_of(lb.strides[0], lb.strides[1]), p.has_bias, bias});
-    out.push_back(l.in((1 - is_few) * blocks_for(p.m(), kProductTile) * blocks_for(p.n(), kProductTile)));
+    const bool long_blocks = !scaled || p.block_k % kScaledStep == 0;
+    auto add = [&](ProductTileSize tile, Int where) {
+      auto l = p.told(gpu::ScaledTiles{a, b, c, lines_of(la.strides[1], la.strides[0]), lines_of(lb.strides[0], lb.strides[1]), p.has_bias, bias, long_blocks, tile.rows, tile.columns});
+      out.push_back(l.in((1 - is_few) * where * blocks_for(p.m(), tile.rows) * blocks_for(p.n(), tile.columns)));
+    };
+    const ProductTileSize large = kScaledTileOfCores;
+    const bool one_byte = item_size(a) == 1 && item_size(b) == 1;
+    const Int enough = long_blocks && one_byte ? where_more(p.m(), large.rows / 2) * where_more(blocks_for(p.m(), large.rows) * blocks_for(p.n(), large.columns), kProductTilesEnough - 1) : Int(0);
+    if (!known_as(enough, 0)) add(large, enough);
+    if (!known_as(enough, 1)) add({kProductTile, kProductTile}, 1 - enough);
   }
   for (std::size_t i = 1; i < out.size(); ++i) out[i].alternative = true;
   return out;

@@ -79,6 +79,19 @@ class CudaProducts : public Cuda {
 
 using Args = std::vector<Tensor>;
 
+TEST_F(CudaProducts, Float32MayBeOfFewerBits) {
+  Scoped<std::string> on(knobs().cuda_tf32, "on");
+  for (const char* who : {"library", "own"}) {
+    Scoped<std::string> products(knobs().cuda_products, who);
+    const Tensor x = arange(40 * 24).to(kFloat32).sin().reshape({40, 24}), y = arange(24 * 30).to(kFloat32).cos().reshape({24, 30});
+    const std::int64_t before = stats().library_products;
+    const double off = distance(compile([](Tensor a, Tensor b) { return mm(a, b); }, {.name = "product"})(x.to(d), y.to(d)).cpu(), mm(x, y));
+    EXPECT_LT(off, 24 * 2e-3);
+    EXPECT_EQ(stats().library_products - before, *who == 'l' ? 1 : 0);
+    if (*who == 'o') EXPECT_GT(off, 1e-5) << "all bits were multiplied";
+  }
+}
+
 TEST_F(CudaProducts, EveryShapeAndDtypeIsThatOfTheCpu) {
   Scoped<std::string> all(knobs().cuda_products, "library");
   for (DType t : {kFloat32, kFloat16, kBFloat16, kFloat64}) {

@@ -166,14 +166,15 @@ TEST(Kernels, AreAsCommitted) {
   for (D t : {D::Float32, D::BFloat16, D::Float16, D::Float64}) {
     table.add(gpu::ProductTiles{t, Lines::Deep, Lines::Deep, 1, false});
     table.add(gpu::ProductTiles{t, Lines::Deep, Lines::Wide, 1, true});
-    if (item_size(t) == 2)
-      for (kernels::ProductTileSize tile : kernels::kProductTilesOfCores) table.add(gpu::ProductTiles{t, Lines::Deep, Lines::Deep, 1, false, tile.rows, tile.columns});
+    if (item_size(t) <= 4)
+      for (kernels::ProductTileSize tile : kernels::kProductTilesOfCores) table.add(gpu::ProductTiles{t, Lines::Deep, Lines::Deep, 1, false, tile.rows, tile.columns, t == D::Float32});
     for (int m : {1, 4, 8})
       if (t != D::Float64 || m == 1) table.add(gpu::ProductDot{t, m, false}), table.add(gpu::ProductSum{t, m, false});
     if (is_low_precision(t)) table.add(gpu::ProductStrip{t, 4, false}), table.add(gpu::ProductStrip{t, 0, true});
   }
   for (auto [a, b, c] : {std::array<D, 3>{D::Int8, D::Int8, D::Int32}, {D::Int8, D::Int8, D::BFloat16}, {D::Float8E4M3FN, D::Float8E4M3FN, D::BFloat16}}) {
-    table.add(gpu::ScaledTiles{a, b, c, Lines::Deep, Lines::Deep, false, D::Float32});
+    table.add(gpu::ScaledTiles{a, b, c, Lines::Deep, Lines::Deep, false, D::Float32, true});
+    table.add(gpu::ScaledTiles{a, b, c, Lines::Deep, Lines::Deep, false, D::Float32, true, kernels::kScaledTileOfCores.rows, kernels::kScaledTileOfCores.columns});
     table.add(gpu::ScaledDot{a, b, c, 1, false, D::Float32});
   }
 

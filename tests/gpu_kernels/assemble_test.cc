@@ -41,6 +41,8 @@ TEST(GpuAssemble, Products) {
     expect_assembles(gpu::ProductTiles{DType::BFloat16, Lines::Deep, Lines::Deep, 1, false, tile.rows, tile.columns});
     expect_assembles(gpu::ProductTiles{DType::Float16, Lines::Wide, Lines::Wide, 1, true, tile.rows, tile.columns});
     expect_assembles(gpu::ProductTiles{DType::BFloat16, Lines::Deep, Lines::Any, 2, true, tile.rows, tile.columns});
+    expect_assembles(gpu::ProductTiles{DType::Float32, Lines::Deep, Lines::Deep, 1, false, tile.rows, tile.columns, true});
+    expect_assembles(gpu::ProductTiles{DType::Float32, Lines::Wide, Lines::Wide, 1, true, tile.rows, tile.columns, true});
   }
   for (int m : {1, 3, 8}) {
     expect_assembles(gpu::ProductDot{DType::BFloat16, m, false});
@@ -54,7 +56,12 @@ TEST(GpuAssemble, ScaledProducts) {
   using D = DType;
   for (auto [a, b, c] : {std::array<D, 3>{D::Int8, D::Int8, D::Int32}, {D::Int8, D::Int8, D::BFloat16}, {D::Float8E4M3FN, D::Float8E5M2, D::BFloat16}, {D::Float32, D::Int8, D::Float16}}) {
     const bool biased = c == D::BFloat16;
-    expect_assembles(gpu::ScaledTiles{a, b, c, biased ? Lines::Any : Lines::Deep, biased ? Lines::Wide : Lines::Deep, biased, D::Float32});
+    expect_assembles(gpu::ScaledTiles{a, b, c, biased ? Lines::Any : Lines::Deep, biased ? Lines::Wide : Lines::Deep, biased, D::Float32, false});
+    if (item_size(a) == 1)
+      for (int size : {kProductTile, kScaledTileOfCores.rows}) {
+        expect_assembles(gpu::ScaledTiles{a, b, c, Lines::Deep, Lines::Deep, biased, D::Float32, true, size, size});
+        expect_assembles(gpu::ScaledTiles{a, b, c, Lines::Any, Lines::Wide, false, D::Float32, true, size, size});
+      }
     expect_assembles(gpu::ScaledDot{a, b, c, biased ? 0 : 1, biased, D::BFloat16});
   }
 }

@@ -1,3 +1,6 @@
+#include <cmath>
+
+#include "base/knobs.h"
 #include "node_run.h"
 
 namespace reprise::kernels::testing {
@@ -79,10 +82,10 @@ TEST_F(GpuProduct, Batches) {
     }
 }
 
-void scaled_products(DType a, DType b, unsigned seed, const std::vector<std::array<std::int64_t, 3>>& sizes) {
+void scaled_products(DType a, DType b, unsigned seed, const std::vector<std::array<std::int64_t, 3>>& sizes, const std::vector<int>& kinds = {0, 1, 2, 3}) {
   std::mt19937 rng(seed);
   for (auto [m, n, k] : sizes)
-    for (int kind = 0; kind < 4; ++kind) {
+    for (int kind : kinds) {
       const std::vector<std::int64_t> by_rows{1, k};
       Strided x = kind % 2 ? Strided(a, {m, k}) : any_strides(rng, a, {m, k}), w = kind ? Strided(b, {k, n}, by_rows) : any_strides(rng, b, {k, n});
       x.fill(rng, a == DType::Int8 ? -128 : -2, a == DType::Int8 ? 127 : 2), w.fill(rng, b == DType::Int8 ? -128 : -2, b == DType::Int8 ? 127 : 2);
@@ -109,6 +112,27 @@ void scaled_products(DType a, DType b, unsigned seed, const std::vector<std::arr
 TEST_F(GpuProduct, ScaledInTiles) {
   for (auto [a, b] : {std::pair{DType::Int8, DType::Int8}, {DType::Float8E4M3FN, DType::Float8E5M2}, {DType::Float32, DType::Float8E4M3FN}})
     scaled_products(a, b, 7, {{65, 70, 300}, {17, 30, 45}});
+}
+// The large tiles of tensor cores, with a scale for each row and with some along k.
+TEST_F(GpuProduct, ScaledInLargeTiles) {
+  scaled_products(DType::Int8, DType::Int8, 9, {{66, 14300, 200}}, {1});
+  scaled_products(DType::Float8E4M3FN, DType::Float8E5M2, 10, {{70, 14336, 136}}, {2});
+}
+// All of their values are exact, infinite or NaN where they are.
+TEST_F(GpuProduct, EveryFloat8) {
+  for (DType t : {DType::Float8E4M3FN, DType::Float8E5M2}) {
+    Strided x(t, {20, 64}), w(t, {64, 70}, {1, 64}), one(DType::Float32, {}), other(DType::Float32, {});
+    one.set(0, 1), other.set(0, 1);
+    for (std::int64_t i = 0; i < w.numel(); ++i) w.set(i, i / 70 == i % 70);
+    for (std::int64_t i = 0; i < x.numel(); ++i) {
+      const int code = static_cast<int>(i % 256), magnitude = code & 127;
+      const bool finite = t == DType::Float8E4M3FN ? magnitude < 127 : magnitude < 124;
+      x.bytes[static_cast<std::size_t>(x.offset + i)] = static_cast<char>(finite || i / 64 > 15 ? code : 0);  // the last rows have those that are not
+    }
+    NodeResults r = run_node(OpId::scaled_mm, {ValueId{}, ValueId{}, ValueId{}, ValueId{}, NodeArg(), DType::Float32, Ints{128, 128}}, {x, w, one, other}, Known::All);
+    EXPECT_EQ(r.launched, std::vector<std::string>{"scaled_product"});
+    expect_close(r, 0, 0, std::string(dtype_name(t)));
+  }
 }
 TEST_F(GpuProduct, ScaledFewRows) {
   for (auto [a, b] : {std::pair{DType::Int8, DType::Int8}, {DType::Float8E4M3FN, DType::Float8E4M3FN}, {DType::Float16, DType::Int8}})
@@ -167,15 +191,19 @@ TEST_F(GpuProduct, TilesOfTensorCores) {
     std::vector<std::pair<int, int>> operands;
   };
   std::mt19937 rng(12);
-  const DType b16 = DType::BFloat16, f16 = DType::Float16;
+  const DType b16 = DType::BFloat16, f16 = DType::Float16, f32 = DType::Float32;
   for (const Case& c : {Case{"128x256", 28, 130, 260, 24, b16, {{0, 0}}},
                         {"128x256", 112, 66, 9, 136, f16, {{2, 2}, {1, 3}}},
                         {"128x64", 56, 70, 66, 200, f16, {{0, 0}, {2, 1}}},
                         {"128x64", 38, 130, 72, 61, b16, {{0, 2}, {3, 0}}},
                         {"64x64", 2, 70, 130, 200, b16, {{0, 0}, {0, 2}, {2, 0}, {2, 2}, {1, 3}, {3, 1}}},
                         {"64x64", 1, 66, 70, 61, f16, {{0, 0}, {0, 2}, {2, 0}, {2, 2}, {1, 3}, {3, 1}}},
-                        {"64x64", 1, 65, 16, 0, b16, {{0, 0}}}}) {
+                        {"64x64", 1, 65, 16, 0, b16, {{0, 0}}},
+                        {"128x256", 112, 66, 9, 68, f32, {{0, 2}}},
+                        {"128x64", 56, 70, 66, 100, f32, {{0, 0}}},
+                        {"64x64", 1, 66, 70, 101, f32, {{0, 0}, {0, 2}, {2, 0}, {2, 2}, {1, 3}, {3, 1}}}}) {
     const DType t = c.dtype;
+    const Scoped<std::string> tf32(knobs().cuda_tf32, t == f32 ? "on" : "off");
     // By lines; not in runs of 16 bytes; by k; in steps.
     const auto operand = [&](std::int64_t lines, int how) {
       const std::int64_t deep = (c.k + 7) / 8 * 8, wide = (lines + 7) / 8 * 8;
@@ -193,7 +221,8 @@ TEST_F(GpuProduct, TilesOfTensorCores) {
       NodeResults r = run_node(OpId::bmm, {ValueId{}, ValueId{}}, {a, b}, of_a == of_b ? Known::All : Known::Ones);
       const std::string what = std::to_string(c.batch) + " of " + text(t, c.m, c.n, c.k) + " tile " + c.tile + " operands " + std::to_string(of_a) + std::to_string(of_b);
       EXPECT_EQ(r.launched, std::vector<std::string>{"product"}) << what;
-      expect_product(std::move(r), t, what);
+      if (t == f32) expect_close(r, 2e-3, 4e-3 * std::sqrt(static_cast<double>(c.k)), what);
+      else expect_product(std::move(r), t, what);
       if (HasFatalFailure()) return;
     }
   }

@@ -84,7 +84,7 @@ TEST(GpuLowering, LaunchesSayTheirArgumentsByName) {
   passes::run_pipeline(g);
   const std::string text = print(lower(g, Mode::Full, LaunchStyle::Gpu));
   for (const char* part : {"gpu linear(a=in0, b=in1, -> c=t", ") as product_dot(dtype=f32, m=1, bias=0) of (m=s0, n=32, k=64, a_offset=0,",
-                           ") as product(dtype=f32, a_lines=deep, b_lines=deep, row_dims=1, bias=0) of (m=s0,", "rows[0].size=s0",
+                           ") as product(dtype=f32, a_lines=deep, b_lines=deep, row_dims=1, bias=0, tile_rows=64, tile_columns=64) of (m=s0,", "rows[0].size=s0",
                            "as arg_reduce(dtype=f32, least=0, row_dims=1, dims=1, step=whole) of (rows=s0, n=32, chunks=1"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
@@ -112,6 +112,32 @@ TEST(GpuLowering, BlocksFollowSizes) {
       }
     }
     EXPECT_EQ(working, m == 0 ? 0 : 1) << print(l);
+  }
+}
+
+// Tiles that tensor cores make are as large as leaves no multiprocessor without one.
+TEST(GpuLowering, TilesOfTensorCoresFollowSizes) {
+  struct Case {
+    std::int64_t m, n;
+    int rows, columns;
+    std::int64_t blocks;
+  };
+  for (const Case& c : {Case{4096, 4096, 128, 256, 512}, {2048, 2048, 128, 256, 128}, {1024, 1024, 128, 64, 128}, {128, 4096, 64, 64, 128}, {20, 32000, 64, 64, 500}, {512, 512, 64, 64, 64}, {9, 9, 64, 64, 1}}) {
+    graph::Graph g = graph::parse("graph f(%0 \"x\": bf16[s0, 64], %1 \"w\": bf16[s1, 64]) where s0 = " + std::to_string(c.m) + ", s1 = " + std::to_string(c.n) + R"( {
+      %2 = linear(%0, %1, None) : bf16[s0, s1]
+      return user %2
+    })");
+    passes::run_pipeline(g);
+    const Lowered l = lower(g, Mode::Full, LaunchStyle::Gpu);
+    std::string tiles;
+    for (const Launch& x : l.launches) {
+      const auto& launched = std::get<GpuLaunch>(x.what);
+      if (launched.blocks.hint() == 0) continue;
+      const auto* made = launched.code.as<gpu::ProductTiles>();
+      ASSERT_TRUE(made) << print(l);
+      tiles += std::to_string(made->tile_rows) + "x" + std::to_string(made->tile_columns) + ": " + std::to_string(launched.blocks.hint());
+    }
+    EXPECT_EQ(tiles, std::to_string(c.rows) + "x" + std::to_string(c.columns) + ": " + std::to_string(c.blocks)) << c.m << " x " << c.n;
   }
 }
 

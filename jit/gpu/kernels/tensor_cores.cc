@@ -10,7 +10,7 @@ using llvm::Value;
 namespace Intrinsic = llvm::Intrinsic;
 
 TensorCores::TensorCores(GpuCode& code, DType dtype) : g(code), t(dtype) {
-  REPRISE_CHECK(serve(g.gpu.sm, t), " tensor cores of sm_", g.gpu.sm, " for ", dtype_name(t));
+  REPRISE_CHECK(there(g.gpu.sm) && (item_size(t) == 2 || t == DType::Int8 || t == DType::Float32), " tensor cores of sm_", g.gpu.sm, " for ", dtype_name(t));
 }
 
 Vs TensorCores::load(const V& row, bool transposed) {
@@ -30,12 +30,16 @@ Vs TensorCores::read(const V& p) {
 
 void TensorCores::multiply_add(const Vs& a, const Vs& b, Vars& sums, std::size_t from) {
   const bool half = t == DType::Float16;
+  const auto id = t == DType::Float32 ? Intrinsic::nvvm_mma_m16n8k8_row_col_tf32
+                  : t == DType::Int8 ? Intrinsic::nvvm_mma_m16n8k32_row_col_s8
+                  : half               ? Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32
+                                       : Intrinsic::nvvm_mma_m16n8k16_row_col_bf16;
   llvm::Type* two_halves = llvm::FixedVectorType::get(g.b.getHalfTy(), 2);
   std::vector<Value*> in;
   for (const Vs* side : {&a, &b})
     for (const V& v : *side) in.push_back(half ? g.b.CreateBitCast(v.v, two_halves) : v.v);
   for (std::size_t i = 0; i < 4; ++i) in.push_back(static_cast<V>(sums[from + i]).v);
-  Value* all = g.b.CreateIntrinsic(half ? Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32 : Intrinsic::nvvm_mma_m16n8k16_row_col_bf16, {}, in);
+  Value* all = g.b.CreateIntrinsic(id, {}, in);
   for (unsigned i = 0; i < 4; ++i) sums[from + i] = g.wrap(g.b.CreateExtractValue(all, i));
 }
 
@@ -45,9 +49,8 @@ V TensorCores::pack(const V& low, const V& high) {
 }
 
 void TensorCores::copy(const V& to, const V& from) { g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_cg_shared_global_16, {}, {to.v, from.v}); }
-void TensorCores::copy(const V& to, const V& from, const V& real) { copy_some(to, from, g.select(real, g.i32(8), g.i32(0))); }
-void TensorCores::copy_some(const V& to, const V& from, const V& n) {
-  V bytes = n * 2;
+void TensorCores::copy(const V& to, const V& from, const V& real) { copy_some(to, from, g.select(real, g.i32(16), g.i32(0))); }
+void TensorCores::copy_some(const V& to, const V& from, const V& bytes) {
   g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_cg_shared_global_16_s, {}, {to.v, from.v, bytes.v});
 }
 

@@ -130,7 +130,8 @@ Status problem(Handle h, MatmulDesc e, MatrixLayout a, MatrixLayout b, MatrixLay
       return refuse(kNotSupported, "type ", static_cast<int>(d->type));
   }
   const bool wide = d->type == kReal64F;
-  if (e->compute != (wide ? kCompute64F : kCompute32F) || e->scale != (wide ? kReal64F : kReal32F))
+  const bool tf32 = e->compute == kCompute32FFastTf32 && d->type == kReal32F;  // may be computed as well as can be
+  if ((!tf32 && e->compute != (wide ? kCompute64F : kCompute32F)) || e->scale != (wide ? kReal64F : kReal32F))
     return refuse(kNotSupported, "sums of another type");
   auto matrix = [](MatrixLayout l, std::int32_t trans) {
     return sb::Matrix{0,

@@ -1,0 +1,144 @@
+#include "jit/gpu/kernels/tensor_tile.h"
+
+namespace reprise::jit {
+
+using gpu::Lines;
+
+TensorPanels::TensorPanels(TensorCores& tensor, DType dtype, const TileShape& of, Operand operand, int n, V from, int place_in_stage, V of_warp)
+    : g(tensor.g), cores(tensor), t(dtype), shape(of), run(run_of(dtype)), lines(n), in_stage(place_in_stage), x(std::move(operand)), first(from) {
+  V lane = g.lane_id;
+  if (!by_k()) in_fragments = (of_warp + (lane & 15)) * row() + (lane >> 4) * run;
+  else if (run == 8) in_fragments = ((lane & 7) + (lane >> 4) * 8) * row() + of_warp + ((lane >> 3) & 1) * 8;
+  else in_fragments = (lane & 3) * row() + of_warp + (lane >> 2);
+  fast = g.aligned(x.p, 16);
+  if (by_k()) {
+    fast = fast & (x.k_stride % run == 0);
+    offsets = {x.offset_of(first) + g.i64(g.tid % runs() * run) + x.k_stride * g.i64(g.tid / runs())}, step = x.k_stride * rows_of_turn();
+  } else if (x.kind == Lines::Deep) {
+    for (const V& s : x.line_strides) fast = fast & (s % run == 0);
+    for (int i = 0; i < turns(); ++i) offsets.push_back(line_offset(g.tid / runs() + i * rows_of_turn()));  // the last line serves for those behind it
+  }
+}
+
+void TensorPanels::bring(V stage, V from) {
+  const V to = g.at(t, stage, in_stage);
+  if (!by_k() && x.kind != Lines::Deep) return singly(to, from);
+  g.when(
+      fast,
+      [&] {
+        V whole = from + shape.depth <= x.k_count;
+        if (by_k()) whole = whole & (first + lines <= x.count);
+        g.when(whole, [&] { copy_whole(to, from); }, [&] { copy_checked(to, from); });
+      },
+      [&] { singly(to, from); });
+}
+
+Vs TensorPanels::load(V stage, int line, int k) {
+  V at = g.at(t, g.at(t, stage, in_fragments), in_stage + (by_k() ? k * row() + line : line * row() + k));
+  if (!by_k() || run == 8) return cores.load(at, by_k());
+  Vs fragment;
+  for (int i = 0; i < 4; ++i) fragment.push_back(g.wrap(g.bits(g.read(t, at, i / 2 * 4 * row() + i % 2 * 8).v)));
+  return fragment;
+}
+
+void TensorPanels::copy_whole(V to, V from) {
+  V start = g.at(t, to, place(0));
+  V at = by_k() ? g.at(t, x.p, offsets[0] + from * x.k_stride) : g.at(t, x.p, from + g.i64(g.tid % runs() * run));
+  for (int i = 0; i < turns(); ++i) {
+    cores.copy(g.at(t, start, i * rows_of_turn() * row()), by_k() ? at : g.at(t, at, offsets[static_cast<std::size_t>(i)]));
+    if (by_k()) at = g.at(t, at, step);
+  }
+}
+
+/// Zeros behind the end of k, and of lines where they are neighbours.
+void TensorPanels::copy_checked(V to, V from) {
+  for (int i = 0; i < turns(); ++i) {
+    V in_run = g.i64(g.tid % runs() * run), other = g.i64(g.tid / runs() + i * rows_of_turn());
+    V real, at;
+    if (by_k()) {
+      real = g.select(from + other < x.k_count, x.count - (first + in_run), g.i64(0));
+      at = g.select(real > 0, x.offset_of(first + in_run) + (from + other) * x.k_stride, g.i64(0));
+    } else {
+      real = x.k_count - (from + in_run);
+      at = offsets[static_cast<std::size_t>(i)] + g.select(real > 0, from + in_run, g.i64(0));
+    }
+    cores.copy_some(g.at(t, to, place(i)), g.at(t, x.p, at), g.i32(g.max(g.min(real, g.i64(run)), g.i64(0))) * static_cast<int>(item_size(t)));
+  }
+}
+
+void TensorPanels::singly(V to, V from) {
+  const bool lines_first = x.kind == Lines::Wide;  // neighbouring threads read neighbours
+  const int across = lines_first ? lines : shape.depth;
+  g.loop(g.tid, lines * shape.depth, shape.threads(), [&](V i) {
+    V one = i % across, other = i / across, line = lines_first ? one : other, in_panel = lines_first ? other : one, k = from + g.i64(in_panel);
+    V element = g.read(t, x.p, line_offset(line) + g.min(k, x.k_count - 1) * x.k_stride);
+    g.write(t, to, by_k() ? in_panel * row() + line : line * row() + in_panel, g.select(k < x.k_count, element, 0));
+  });
+}
+
+TileSums::TileSums(GpuCode& g, const TileShape& of, DType t) : shape(of), dtype(t) {
+  for (int i = 0; i < shape.warp_rows() * shape.warp_columns() / kWarp; ++i) all.push_back(g.var(t, 0));
+}
+
+TensorTile::TensorTile(GpuModule& module, GpuCode& code, TensorCores& tensor, const TileShape& of, DType of_a, DType of_b)
+    : g(code), cores(tensor), shape(of), t(of_a), a_elements_(TensorPanels::elements(of_a, of.rows, of.depth)), stage_(a_elements_ + TensorPanels::elements(of_b, of.columns, of.depth)) {
+  const int panels = shape.stages * stage_ * static_cast<int>(item_size(t)), sums = shape.warp_rows() * (shape.columns + 8) * 4;
+  module.shared_bytes = static_cast<std::uint32_t>(std::max(panels, sums));
+  shared = g.wrap(g.dynamic_shared());
+  warp_row = g.warp_id % shape.warps_down * shape.warp_rows(), warp_column = g.warp_id / shape.warps_down * shape.warp_columns();
+}
+
+void TensorTile::go(TensorPanels& a, TensorPanels& b, V depth, const std::function<void(V stage, V k)>& step) {
+  const int last = (shape.stages - 1) * stage_;
+  auto bring = [&](V stage, V k) {
+    V to = g.at(t, shared, stage);
+    a.bring(to, k), b.bring(to, k);
+  };
+  g.loop(g.i32(0), shape.stages - 1, 1, [&](V s) {
+    g.when(depth > g.i64(s * shape.depth), [&] { bring(s * stage_, g.i64(s * shape.depth)); });
+    cores.commit();
+  });
+  Var reading = g.var(g.i32(0)), filling = g.var(g.i32(last));
+  auto turn = [&](Var& stage) { stage = g.select(stage == last, g.i32(0), stage + stage_); };
+  g.loop(g.i64(0), depth, shape.depth, [&](V k) {
+    cores.wait_for_all_but(shape.stages - 2);
+    g.barrier();
+    V ahead = k + (shape.stages - 1) * shape.depth;
+    g.when(ahead < depth, [&] { bring(filling, ahead); });
+    cores.commit();
+    step(g.at(t, shared, reading), k);
+    turn(reading), turn(filling);
+  });
+}
+
+void TensorTile::write(const TileSums& sums, V rows, V columns, V in_runs, int run, const std::function<void(V i, V j, Vs x)>& put) {
+  // Rows are 8 sums longer than the tile's: lanes of a quarter of a warp write to different banks.
+  const int row = shape.columns + 8, at_a_time = shape.warp_rows();
+  g.loop(g.i32(0), shape.rows, at_a_time, [&](V top) {
+    g.barrier();  // what was there has been read
+    g.when(warp_row == top, [&] {
+      V at = g.at(sums.dtype, shared, (g.lane_id >> 2) * row + warp_column + (g.lane_id & 3) * 2);
+      for (int r = 0; r < at_a_time; r += 8)
+        for (int c = 0; c < shape.warp_columns(); c += 8) {
+          const std::size_t pair = sums.at(r, c) + static_cast<std::size_t>(r / 8 % 2 * 2);
+          g.write_run(sums.dtype, g.at(sums.dtype, at, r * row + c), {sums.all[pair], sums.all[pair + 1]});
+        }
+    });
+    g.barrier();
+    auto write = [&](int n) {
+      const int runs = shape.columns / n;
+      g.loop(g.tid, at_a_time * runs, shape.threads(), [&](V i_of_run) {
+        V line = i_of_run / runs, column = i_of_run % runs * n, i = first_row + g.i64(top + line), j = first_column + g.i64(column);
+        g.when((i < rows) & (j < columns), [&] {
+          Vs x;
+          for (int c = 0; c < n; c += 4)
+            for (V& v : g.read_run(sums.dtype, g.at(sums.dtype, shared, line * row + column + c), std::min(4, n))) x.push_back(v);
+          put(i, j, x);
+        });
+      });
+    };
+    g.when(in_runs & (first_column + shape.columns <= columns), [&] { write(run); }, [&] { write(1); });
+  });
+}
+
+}  // namespace reprise::jit

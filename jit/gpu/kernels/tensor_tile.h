@@ -1,0 +1,106 @@
+#pragma once
+#include <algorithm>
+#include <functional>
+
+#include "jit/gpu/kernels/kernels.h"
+#include "jit/gpu/kernels/tensor_cores.h"
+
+namespace reprise::jit {
+
+// What tiled products on tensor cores are made of. A block has a tile of c, a warp a part of it, whose sums stay in registers; panels of a and b come to shared
+// memory by copies that run past the registers, some steps of k ahead of the products (NVIDIA: CUTLASS, "Efficient GEMM in CUDA"). One barrier a step: a place is
+// filled again when all warps have come by the barrier behind its products.
+
+/// How a block's warps share a tile, and how much of k a step has.
+struct TileShape {
+  int rows, columns, warps_down, warps_across, depth, stages;
+
+  int threads() const { return warps_down * warps_across * kWarp; }
+  int warp_rows() const { return rows / warps_down; }
+  int warp_columns() const { return columns / warps_across; }
+};
+
+/// The panels of an operand: lines (rows of a, columns of b) by `depth` of k. In shared memory they stand by lines, or, if they do so in global memory and their
+/// elements have 16 or 32 bits, by k: ldmatrix turns the former.
+class TensorPanels {
+ public:
+  struct Operand {
+    gpu::Lines kind;
+    V p, k_stride;
+    V count, k_count;  ///< of lines, of k
+    std::function<V(V)> offset_of;  ///< of a line
+    Vs line_strides;   ///< what makes such an offset
+  };
+  /// `lines`: of a tile, from `first` on. `in_stage`: where its panel stands in a stage, in elements. `of_warp`: the first line that this warp multiplies.
+  TensorPanels(TensorCores&, DType, const TileShape&, Operand, int lines, V first, int in_stage, V of_warp);
+
+  /// At most, however it lies (a tile has no fewer lines than depth).
+  static int elements(DType t, int lines, int depth) { return lines * (depth + std::max(8, run_of(t))); }
+  static int run_of(DType t) { return 16 / static_cast<int>(item_size(t)); }
+
+  /// Starts to bring the panel whose first k is `from` to `stage`.
+  void bring(V stage, V from);
+  /// Fragments of 16 lines and two runs of k: the first 8 lines' first run, the other lines', then the second runs. line, k: from the warp's first and the step's.
+  Vs load(V stage, int line, int k);
+
+ private:
+  bool by_k() const { return x.kind == gpu::Lines::Wide && item_size(t) > 1; }
+  /// Elements from row to row, so that what lanes read at once lies in different banks: eight runs of neighbours; of 32 bits by k, eight elements of four neighbours.
+  int row() const { return by_k() ? lines + 8 : shape.depth + run; }
+  int runs() const { return (by_k() ? lines : shape.depth) / run; }
+  int rows_of_turn() const { return shape.threads() / runs(); }
+  int turns() const { return (by_k() ? shape.depth : lines) / rows_of_turn(); }
+  V place(int turn) { return (g.tid / runs() + turn * rows_of_turn()) * row() + g.tid % runs() * run; }
+  V line_offset(V line) { return x.offset_of(g.min(first + g.i64(line), x.count - 1)); }
+  void copy_whole(V to, V from);
+  void copy_checked(V to, V from);
+  void singly(V to, V from);
+
+  GpuCode& g;
+  TensorCores& cores;
+  const DType t;
+  const TileShape shape;
+  const int run, lines, in_stage;
+  const Operand x;
+  const V first;
+  V fast, step;
+  V in_fragments;  ///< where this lane names a row of a fragment, of the warp's first
+  Vs offsets;      ///< of this thread, by turn
+};
+
+/// The sums of a block's warps.
+struct TileSums {
+  TileSums(GpuCode& g, const TileShape& shape, DType t);
+  /// The four that a lane has of 16 rows and 8 columns from here on.
+  std::size_t at(int row, int column) const { return static_cast<std::size_t>((row / 16 * (shape.warp_columns() / 8) + column / 8) * 4); }
+
+  const TileShape shape;
+  const DType dtype;
+  Vars all;
+};
+
+/// A tile in the making: goes through k, with panels on their way, and writes what has become of it.
+class TensorTile {
+ public:
+  /// Takes the shared memory that it needs.
+  TensorTile(GpuModule&, GpuCode&, TensorCores&, const TileShape&, DType of_a, DType of_b);
+
+  /// step(stage, k) with the panels of k there; k: i64.
+  void go(TensorPanels& a, TensorPanels& b, V depth, const std::function<void(V stage, V k)>& step);
+  /// Sums pass through shared memory, those of some warps at a time: put(i, j, x) gets `run` neighbours of a row, where `in_runs`, or single ones. i, j: i64, of c.
+  void write(const TileSums&, V rows, V columns, V in_runs, int run, const std::function<void(V i, V j, Vs x)>& put);
+
+  V first_row, first_column;  ///< of c; set by the user
+  V warp_row, warp_column;    ///< of the tile
+  int of_b() const { return a_elements_; }  ///< where b's panels stand in a stage
+
+ private:
+  GpuCode& g;
+  TensorCores& cores;
+  const TileShape shape;
+  const DType t;
+  const int a_elements_, stage_;
+  V shared;
+};
+
+}  // namespace reprise::jit
