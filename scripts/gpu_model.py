@@ -155,7 +155,7 @@ class Model:
             tiles = -(-rows // down) * -(-n // across)
             if tiles >= 112 and rows > down // 2:
                 break
-        k = find(self.table, f"product(dtype={t}, a_lines=deep, b_lines=deep, row_dims=1, bias=0, tile_rows={down}, tile_columns={across})")
+        k = find(self.table, f"product(dtype={t}, a_lines=deep, b_lines=deep, row_dims=1, bias=0, tile_rows={down}, tile_columns={across},")
         in_turn = max(x[1] for x in k.tensor_turns)  # a step of 64 along k
         each = -(-tiles // self.g["sms"])  # tiles of a multiprocessor
         step = {"tensor cores": in_turn * k.threads / 128 * TENSOR / self.g["clock"] / KEPT_BUSY, "second cache": (down + across) * 64 * SIZE[t] / (L2_RATE / self.g["sms"])}
