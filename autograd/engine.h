@@ -23,6 +23,16 @@ struct Walk {
 /// Threads: any number may walk at once.
 std::vector<Tensor> walk(const Walk&);
 
+// What a walk does at a node, in this order. Gradients are by result.
+/// Hooks of results, then those of the leaf that it stands for.
+void run_tensor_hooks(Node&, std::vector<Tensor>& grads, SourceLoc, bool of_leaf = true);
+/// What Walk::captured gets of it.
+Tensor captured_gradient(const Node&, std::uint32_t result, const std::vector<Tensor>& grads, SourceLoc);
+void run_before_hooks(Node&, std::vector<Tensor>& grads);
+/// Its derivative. used: by `next`. What it gives is as the tensors' gradients have to be.
+std::vector<Tensor> apply(Node&, std::vector<Tensor> grads, const std::vector<bool>& used);
+void run_hooks_behind(Node&, std::vector<Tensor>& given, const std::vector<Tensor>& taken);
+
 /// AnomalyScope's state for this thread: 0, 1 (names the call), 2 (and looks at the numbers).
 std::uint8_t anomaly();
 std::uint8_t exchange_anomaly(std::uint8_t);

@@ -14,7 +14,8 @@ namespace reprise::autograd {
 
 // Note [Shadows of tapes]
 // A walk is a function of what its nodes have kept: tensors, integers (sizes above all) and numbers; all else about it is its shadow: the kinds of nodes, their operators and flags,
-// and the edges. Walks of one shadow are calls of one compiled function (runtime/compiled_walk.h), whose trace walks a copy of the tape that holds the traced values.
+// and the edges. Walks of one shadow are calls of one compiled function (runtime/compiled_walk.cc), whose trace walks a copy of the tape that holds the traced values. Hooks are the
+// program's: they divide a walk into segments, each of which has a shadow of its own.
 
 /// What nodes tell of themselves, in order.
 struct Shadow {
@@ -49,16 +50,29 @@ class Traced {
   std::size_t t_ = 0, i_ = 0, n_ = 0;
 };
 
-/// A walk as data: its nodes, those called last first.
-struct WalkShadow {
-  Shadow of;
+/// Some nodes of a walk that follow each other, with nothing between them that the program does: no hooks. They are a walk of their own, whose roots are where gradients come in from
+/// before, and which gives what goes out of it.
+struct Segment {
+  /// Where an edge of one of its nodes leads.
+  struct To {
+    enum Where : std::uint8_t { Nowhere, Inside, Out } where = Nowhere;
+    std::size_t index = 0;               ///< among `nodes`, or `given`
+    std::uint32_t result = 0;
+  };
+  Shadow of;                             ///< its tensors begin with the gradients, by root
   std::vector<std::shared_ptr<Node>> nodes;
-  std::vector<Edge> wanted;              ///< by gradient that it gives: captured ones, or leaves
+  std::vector<std::vector<To>> edges;    ///< by node, by Node::next
+  std::vector<To> roots;                 ///< of its nodes
+  std::vector<To> captured;              ///< gradients of its nodes that it gives, too: the first of `given`
+  std::vector<Edge> given;               ///< those, and what goes to nodes behind it: summed, but where it is apart
+  bool apart = false;                    ///< it is one node, and what it gives is wanted by edge
 };
-/// None: it has hooks, or nodes that cannot tell of themselves.
-std::unique_ptr<WalkShadow> shadow_of(const Walk&);
-/// In a trace: walks a copy of it. Gives the wanted gradients.
-std::vector<Tensor> walk_copy(const Walk&, const WalkShadow&, Traced&);
+/// In a trace: walks a copy of it. Gives by Segment::given, undefined where nothing came.
+std::vector<Tensor> walk_copy(const Segment&, Traced&);
+
+/// The walk by segments, each by `run`, which gives what walk_copy does; hooks are called between them, as often and in the order that the engine would call them, and nodes that cannot
+/// tell of themselves run by themselves.
+std::vector<Tensor> walk_by_segments(const Walk&, const std::function<std::vector<Tensor>(Segment&)>& run);
 
 /// Walks of this thread go through it first; null: none does. It gives no value for those that it leaves to the engine.
 using Through = std::function<std::optional<std::vector<Tensor>>(const Walk&)>;

@@ -3,7 +3,6 @@
 #include <mutex>
 
 #include "autograd/shadow.h"
-#include "autograd/state.h"
 #include "reprise/autograd.h"
 #include "reprise/compile.h"
 
@@ -11,59 +10,49 @@ namespace reprise {
 
 namespace {
 
-/// The walk that is being called: what a trace of it walks. Of one thread.
-struct Current {
-  const autograd::Walk* walk = nullptr;
-  const autograd::WalkShadow* shadow = nullptr;
-};
-constinit thread_local Current t_current;
+/// The segment that is being called: what a trace of it walks. Of one thread.
+constinit thread_local const autograd::Segment* t_segment = nullptr;
 
-struct WalkFunction {
+struct SegmentFunction {
   std::vector<Tensor> operator()(const std::vector<Tensor>& tensors, const std::vector<Int>& ints, const std::vector<Scalar>& numbers) const {
     autograd::Traced traced(tensors, ints, numbers);
-    return autograd::walk_copy(*t_current.walk, *t_current.shadow, traced);
+    return autograd::walk_copy(*t_segment, traced);
   }
 };
 
 }  // namespace
 
 struct CompiledAutograd::Impl {
+  using Compiled = CompiledFunction<SegmentFunction>;
   std::mutex mu;
-  std::map<std::vector<std::uint64_t>, std::shared_ptr<CompiledFunction<WalkFunction>>> of;  // guarded by mu
-  Counts counts;                                                                               // guarded by mu
+  std::map<std::vector<std::uint64_t>, std::shared_ptr<Compiled>> of;  // guarded by mu
+  Counts counts;                                                         // guarded by mu
   autograd::Through through = [this](const autograd::Walk& w) { return run(w); };
 
   std::optional<std::vector<Tensor>> run(const autograd::Walk& w) {
-    const std::unique_ptr<autograd::WalkShadow> shadow = autograd::shadow_of(w);
-    std::shared_ptr<CompiledFunction<WalkFunction>> f;
+    const bool eager = w.create_graph || autograd::anomaly();
     {
       std::lock_guard lock(mu);
-      if (!shadow) {
-        ++counts.eager;
-        return std::nullopt;
-      }
-      ++counts.walks;
-      auto& at = of[shadow->of.key];
-      if (!at) at = std::make_shared<CompiledFunction<WalkFunction>>(WalkFunction{}, CompileOptions{.name = "backward", .arguments = {"tensors", "ints", "numbers"}});
+      ++(eager ? counts.eager : counts.walks);
+    }
+    if (eager) return std::nullopt;
+    return autograd::walk_by_segments(w, [this](autograd::Segment& s) { return call(s); });
+  }
+
+  std::vector<Tensor> call(const autograd::Segment& s) {
+    std::shared_ptr<Compiled> f;
+    {
+      std::lock_guard lock(mu);
+      auto& at = of[s.of.key];
+      if (!at) at = std::make_shared<Compiled>(SegmentFunction{}, CompileOptions{.name = "backward", .arguments = {"tensors", "ints", "numbers"}});
       f = at;
     }
-    const Current before = std::exchange(t_current, {&w, shadow.get()});
     struct Back {
-      const Current& was;
-      ~Back() { t_current = was; }
-    } back{before};
-    std::vector<Tensor> made;
-    {
-      const NoGradScope off;
-      made = (*f)(shadow->of.tensors, shadow->of.ints, shadow->of.numbers);
-    }
-    shadow->of.tensors.clear();
-    if (!w.retain_graph)
-      for (const auto& n : shadow->nodes) n->release();
-    if (w.accumulate)
-      for (std::size_t i = 0; i < made.size(); ++i)
-        if (made[i].defined()) static_cast<autograd::AccumulateGrad&>(*shadow->wanted[i].node).add(std::move(made[i]), false);
-    return made;
+      const autograd::Segment* was;
+      ~Back() { t_segment = was; }
+    } back{std::exchange(t_segment, &s)};
+    const NoGradScope off;
+    return (*f)(s.of.tensors, s.of.ints, s.of.numbers);
   }
 };
 

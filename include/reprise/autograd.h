@@ -206,7 +206,8 @@ struct Function {
 // ---- tapes that are compiled
 
 /// Compiles walks over the tape, many eager and compiled pieces into one function: those of one shadow (the kinds of nodes and their edges) are one compilation, whatever the sizes
-/// and the values; backwards of compiled functions are inlined. Walks with hooks, with create_graph and under AnomalyScope run eagerly.
+/// and the values; backwards of compiled functions are inlined. Hooks are called as often, in the order and with the gradients that they would be eagerly: they divide a walk into
+/// functions of their own. Walks with create_graph and under AnomalyScope run eagerly.
 ///
 ///   rp::CompiledAutograd compiled;
 ///   {
@@ -236,7 +237,7 @@ class CompiledAutograd {
   struct Counts {
     std::int64_t walks = 0;                 ///< that were compiled, or served by what was
     std::int64_t eager = 0;                 ///< that ran eagerly
-    std::int64_t shadows = 0;               ///< functions
+    std::int64_t shadows = 0;               ///< functions: one for each kind of walk, or of a piece of one between hooks
     std::int64_t compilations = 0;
   };
   Counts counts() const;

@@ -46,6 +46,25 @@ struct Leaves {
   Tensor x, y, w, b;
 };
 
+/// Which steps' hooks were called, in order, where somebody listens.
+thread_local std::vector<std::size_t>* t_heard = nullptr;
+void hear(std::size_t step) {
+  if (t_heard) t_heard->push_back(step);
+}
+
+void add_hook(const Tensor& made, std::size_t step, unsigned kind) {
+  if (kind % 3 == 0 || !made.grad_fn()) made.register_hook([step](const Tensor& g) { return hear(step), g * 2; });
+  else if (kind % 3 == 1) made.grad_fn().register_prehook([step](std::vector<Tensor>& grads) {
+    hear(step);
+    for (Tensor& g : grads)
+      if (g.defined()) g = g * 0.5;
+  });
+  else made.grad_fn().register_hook([step](std::vector<Tensor>& given, const std::vector<Tensor>& taken) {
+    hear(step);
+    if (!given.empty() && given[0].defined() && taken[0].defined()) given[0] = given[0] + taken[0].sum();
+  });
+}
+
 std::vector<Tensor> run(const Program& p, const Leaves& l) {
   std::vector<Tensor> pool{l.x * 1, l.y + 0, linear(l.x, l.w, l.b)};
   std::vector<Tensor> results;
@@ -91,7 +110,7 @@ std::vector<Tensor> run(const Program& p, const Leaves& l) {
       case 27: made = Halve::apply(a); break;
       case 28:
         made = a * c;
-        if (p.hooks && made.requires_grad()) made.register_hook([](const Tensor& g) { return g * 2; });
+        if (p.hooks && made.requires_grad()) add_hook(made, pool.size(), s.p);
         break;
       default: made = checkpoint([](const Tensor& t, const Tensor& u) { return (t * u).tanh() + t; }, a.clone(), b.clone()); break;
     }
@@ -135,6 +154,7 @@ struct Outcome {
   std::optional<ErrorCode> error;
   std::string what;
   std::vector<Tensor> gradients, values;
+  std::vector<std::size_t> heard;
 };
 
 template <class F>
@@ -145,6 +165,7 @@ Outcome outcome(F&& f) {
   } catch (const Error& e) {
     o.error = e.code(), o.what = e.what();
   }
+  t_heard = nullptr;
   return o;
 }
 
@@ -194,14 +215,17 @@ std::string check(const Program& p, Tally& tally) {
       else o.gradients.resize(wanted(l).size());
     };
     const Leaves el = leaves(n, m, data), al = leaves(n, m, data), wl = leaves(n, m, data), il = leaves(n, m, data);
-    const Outcome eager = outcome([&](Outcome& o) { derive(o, run(p, el), el); });
+    const Outcome eager = outcome([&](Outcome& o) { t_heard = &o.heard, derive(o, run(p, el), el); });
     const Outcome compiled = outcome([&](Outcome& o) { derive(o, ahead(al.x, al.y, al.w, al.b), al); });
     if (std::string d = difference(eager, compiled); !d.empty()) return "ahead of time, call " + std::to_string(call) + ": " + d;
     const Outcome walked = outcome([&](Outcome& o) {
+      t_heard = &o.heard;
       const auto on = walks.enable();
       derive(o, run(p, wl), wl);
     });
     if (std::string d = difference(eager, walked); !d.empty()) return "compiled walk, call " + std::to_string(call) + ": " + d;
+    if (!eager.error && eager.heard != walked.heard) return "compiled walk, call " + std::to_string(call) + ": hooks are called in another order, or not as often";
+    if (walks.counts().eager) return "compiled walk, call " + std::to_string(call) + ": runs eagerly";
     auto all = [](Leaves l) {
       l = {l.x.detach(), l.y.detach(), l.w.detach(), l.b.detach()};
       return l;
