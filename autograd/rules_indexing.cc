@@ -5,9 +5,18 @@
 namespace reprise::autograd::rules {
 
 void embedding(Backward& b) { b.give(0, index_put(zeros_for(b, 0, b.grad()), {b.tensor(1)}, b.grad(), true, b.loc())); }
+namespace {
+Ints sizes_with_one(const Backward& b, int dim) {
+  Ints sizes = b.sizes(0);
+  sizes[static_cast<std::size_t>(dim)] = 1;
+  return sizes;
+}
+}  // namespace
 void index_select(Backward& b) {
   if (b.dim(0) == 0) return b.give(0, sum(b.grad(), {}, false, std::nullopt, b.loc()));
-  b.give(0, index_add(zeros_for(b, 0, b.grad()), b.integer(1), b.tensor(2), b.grad(), b.loc()));
+  const bool one = b.dim(2) == 0;  // it leaves a dim of one element
+  const Tensor index = one ? reshape(b.tensor(2), {1}, b.loc()) : b.tensor(2);
+  b.give(0, index_add(zeros_for(b, 0, b.grad()), b.integer(1), index, one ? reshape(b.grad(), sizes_with_one(b, wrapped(b.integer(1), b.dim(0))), b.loc()) : b.grad(), b.loc()));
 }
 void gather(Backward& b) { b.give(0, scatter_add(zeros_for(b, 0, b.grad()), b.integer(1), b.tensor(2), b.grad(), b.loc())); }
 void index(Backward& b) { b.give(0, index_put(zeros_for(b, 0, b.grad()), b.tensors(1), b.grad(), true, b.loc())); }

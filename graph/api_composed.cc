@@ -133,10 +133,20 @@ Tensor Tensor::zero_(SourceLoc loc) const { return fill_(0, loc); }
 
 // ---- reductions, normalisation, products
 
+namespace {
+/// What stands at these places along dim: a gradient goes to them alone, where that of a greatest or least value would be shared by its equals.
+TensorPair at_places(const Tensor& self, Int dim, bool keepdim, const Tensor& places, SourceLoc loc) {
+  const Tensor values = gather(self, dim, places, loc);
+  if (keepdim) return {values, places};
+  return {squeeze(values, dim, loc), squeeze(places, dim, loc)};
+}
+}  // namespace
 TensorPair max(const Tensor& self, Int dim, bool keepdim, SourceLoc loc) {
+  if (self.dim() > 0 && self.requires_grad()) return at_places(self, dim, keepdim, argmax(self, dim, true, loc), loc);
   return {amax(self, dim, keepdim, loc), argmax(self, dim, keepdim, loc)};
 }
 TensorPair min(const Tensor& self, Int dim, bool keepdim, SourceLoc loc) {
+  if (self.dim() > 0 && self.requires_grad()) return at_places(self, dim, keepdim, argmin(self, dim, true, loc), loc);
   return {amin(self, dim, keepdim, loc), argmin(self, dim, keepdim, loc)};
 }
 Tensor max(const Tensor& self, SourceLoc loc) {

@@ -98,12 +98,17 @@ Tensor xlogy(const Operand& given_self, const Operand& given_other, SourceLoc lo
   RoundedOnce once({&given_self, &given_other}, "xlogy", loc);
   const Operand self = once(given_self), other = once(given_other);
   const Tensor *x = self.tensor(), *y = other.tensor();
-  auto product = [&](const Tensor& of) { return y ? mul(self, log(of, loc), loc) : mul(self, std::log(other.number().to_double()), loc); };
-  if (x ? !y && std::isnan(other.number().to_double()) : self.number().to_double() != 0) return once.result(product(y ? *y : Tensor()));
-  Tensor zero = x ? eq(*x, 0, loc) : logical_not(isnan(*y, loc), loc);
-  if (x && y) zero = logical_and(zero, logical_not(isnan(*y, loc), loc), loc);
-  // A logarithm that is not looked at is one of 1: its derivative would be infinite, and that times 0 no number.
-  return once.result(where(zero, 0.0, product(y ? where(zero, 1, *y, loc) : Tensor()), loc));
+  if (!y) {
+    const double by = std::log(other.number().to_double());
+    if (std::isfinite(by) || std::isnan(other.number().to_double())) return once.result(mul(*x, by, loc));
+    const Tensor zero = eq(*x, 0, loc);
+    return once.result(where(zero, 0.0, mul(where(zero, 1, *x, loc), by, loc), loc));
+  }
+  if (!x && self.number().to_double() != 0) return once.result(mul(self, log(*y, loc), loc));
+  // Where self is 0, a logarithm that is no number is not looked at, nor its slope; a finite one is self's slope there.
+  const Tensor finite = logical_and(gt(*y, 0, loc), lt(*y, std::numeric_limits<double>::infinity(), loc), loc);
+  const Tensor bare = logical_not(logical_or(finite, isnan(*y, loc), loc), loc);
+  return once.result(mul(self, log(where(x ? logical_and(eq(*x, 0, loc), bare, loc) : bare, 1, *y, loc), loc), loc));
 }
 
 Tensor fmax(const Operand& self, const Operand& other, SourceLoc loc) { return of_numbers(self, other, true, "fmax", loc); }

@@ -80,7 +80,10 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Ten
   for (int d = 0; equal && d < a.dim(); ++d) equal = graph::same(a.size(d), b.size(d), loc, "binary_cross_entropy: equal sizes");
   if (!equal) fail(ErrorCode::ShapeMismatch, "binary_cross_entropy", loc, "input has sizes ", graph::sizes_text(a.layout.sizes), ", target ", graph::sizes_text(b.layout.sizes));
   return of_two(input, target, reduction, "binary_cross_entropy", loc, [&](const Tensor& x, const Tensor& y) {
-    const Tensor hit = clamp_min(log(x, loc), -100, loc), miss = clamp_min(log1p(neg(x, loc), loc), -100, loc);
+    // Where the logarithm is infinite, it is a number with no slope: its own would make the gradient NaN.
+    auto bounded = [&](const Tensor& none, const Tensor& logarithm) { return where(none, -100, clamp_min(logarithm, -100, loc), loc); };
+    const Tensor at_0 = eq(x, 0, loc), at_1 = eq(x, 1, loc);
+    const Tensor hit = bounded(at_0, log(where(at_0, 1, x, loc), loc)), miss = bounded(at_1, log1p(neg(where(at_1, 0, x, loc), loc), loc));
     const Tensor each = sub(mul(sub(y, 1, 1, loc), miss, loc), mul(y, hit, loc), 1, loc);
     return weight.defined() ? mul(each, wide(weight, loc), loc) : each;
   });
@@ -231,7 +234,8 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, Int dim, double eps
     const Tensor product = sum(mul(x, y, loc), dim, false, std::nullopt, loc);
     // Of x and y as they broadcast: the number of elements along dim is that of both.
     const Ints sizes = graph::broadcast(checked_meta(x, "cosine_similarity", loc).layout.sizes, checked_meta(y, "cosine_similarity", loc).layout.sizes, "cosine_similarity", loc);
-    auto size_of = [&](const Tensor& v) { return clamp_min(sqrt(sum(square(expand(v, sizes, loc), loc), dim, false, std::nullopt, loc), loc), eps, loc); };
+    // The bound is within the root: the root of 0 has no slope.
+    auto size_of = [&](const Tensor& v) { return sqrt(clamp_min(sum(square(expand(v, sizes, loc), loc), dim, false, std::nullopt, loc), eps * eps, loc), loc); };
     return to(div(product, mul(size_of(x), size_of(y), loc), {}, loc), t, loc);
   });
 }

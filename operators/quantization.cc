@@ -53,6 +53,14 @@ Tensor rounded(const Tensor& x, const Operand& inverse, const Operand& zero, Int
   return clamp(add(round(mul(x, inverse, loc), loc), zero, 1, loc), Scalar(low), Scalar(high), loc);
 }
 
+/// `made` of x, whose gradient is made's where x was not bounded (Bengio, Leonard and Courville: Estimating or propagating gradients through stochastic neurons, 2013: the
+/// "straight-through" estimator, since that of rounding is 0). free: before rounding; q: as rounded() gives it.
+Tensor straight_through(const Tensor& x, const Tensor& made, const Tensor& q, const Tensor& free, const Operand& zero, SourceLoc loc) {
+  if (!x.requires_grad()) return made;
+  const Tensor inside = eq(add(round(free, loc), zero, 1, loc), q, loc);
+  return add(detach(made, loc), where(inside, sub(x, detach(x, loc), 1, loc), 0, loc), 1, loc);
+}
+
 Tensor out_of(const Tensor& q, const Operand& scale, const Operand& zero, std::optional<DType> out_dtype, const char* op, SourceLoc loc) {
   const DType t = checked_meta(q, op, loc).dtype, out = out_dtype.value_or(kFloat32);
   if (!is_integral(t)) fail(ErrorCode::DTypeMismatch, op, loc, "wants integers, got ", dtype_name(t));
@@ -99,8 +107,8 @@ Tensor fake_quantize_per_tensor_affine(const Tensor& self, double scale, Int zer
     operators::need_float(op, loc, checked_meta(self, op, loc).dtype), need_positive(scale, op, loc);
     if (quant_min.hint() > quant_max.hint()) fail(ErrorCode::InvalidArgument, op, loc, "quant_min ", quant_min, " is above quant_max ", quant_max);
     need_within(zero_point, quant_min, quant_max, op, loc);
-    const Tensor q = rounded(wide(self, loc), 1 / scale, Scalar(zero_point), quant_min, quant_max, loc);
-    return to(mul(sub(q, Scalar(zero_point), 1, loc), scale, loc), self.dtype(), loc);
+    const Tensor x = wide(self, loc), q = rounded(x, 1 / scale, Scalar(zero_point), quant_min, quant_max, loc);
+    return to(straight_through(x, mul(sub(q, Scalar(zero_point), 1, loc), scale, loc), q, mul(x, 1 / scale, loc), Scalar(zero_point), loc), self.dtype(), loc);
   });
 }
 Tensor fake_quantize_per_channel_affine(const Tensor& self, const Tensor& scale, const Tensor& zero_point, Int axis, Int quant_min, Int quant_max, SourceLoc loc) {
@@ -110,7 +118,8 @@ Tensor fake_quantize_per_channel_affine(const Tensor& self, const Tensor& scale,
     if (quant_min.hint() > quant_max.hint()) fail(ErrorCode::InvalidArgument, op, loc, "quant_min ", quant_min, " is above quant_max ", quant_max);
     const TensorMeta m = checked_meta(self, op, loc);
     const Tensor x = wide(self, loc), s = to(along(scale, m, axis, "scale", op, loc), x.dtype(), loc), zero = to(along(zero_point, m, axis, "zero_point", op, loc), x.dtype(), loc);
-    return to(mul(sub(rounded(x, reciprocal(s, loc), zero, quant_min, quant_max, loc), zero, 1, loc), s, loc), self.dtype(), loc);
+    const Tensor by = reciprocal(s, loc), q = rounded(x, by, zero, quant_min, quant_max, loc);
+    return to(straight_through(x, mul(sub(q, zero, 1, loc), s, loc), q, mul(x, by, loc), zero, loc), self.dtype(), loc);
   });
 }
 

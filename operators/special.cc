@@ -199,8 +199,9 @@ Tensor xlog1py(const Operand& given_self, const Operand& given_other, SourceLoc 
     if (!other.tensor()) return once.result(xlogy(self, 1 + other.number().to_double(), loc));
     const Tensor& y = *other.tensor();
     const Tensor number = logical_not(isnan(y, loc), loc);
-    // As in xlogy, what is not looked at is the logarithm of 1.
-    auto chosen = [&](const Tensor& zero) { return once.result(where(zero, 0.0, mul(self, log1p(where(zero, 0, y, loc), loc), loc), loc)); };
+    // As in xlogy: where self is 0, logarithms that are no number are not looked at; others are the slope there.
+    const Tensor bare = logical_and(number, logical_not(logical_and(gt(y, -1, loc), lt(y, std::numeric_limits<double>::infinity(), loc), loc), loc), loc);
+    auto chosen = [&](const Tensor& zero) { return once.result(mul(self, log1p(where(logical_and(zero, bare, loc), 0, y, loc), loc), loc)); };
     if (!self.tensor()) return self.number().to_double() == 0 ? chosen(number) : once.result(mul(self, log1p(y, loc), loc));
     return chosen(logical_and(eq(*self.tensor(), 0, loc), number, loc));
   });

@@ -260,5 +260,38 @@ TEST(Tape, ThreadsMayDeriveAtOnce) {
   EXPECT_EQ(values(w.grad()), (std::vector<double>{400, 400, 400}));
 }
 
+// Found by comparing with PyTorch (scripts/compare_torch.py --gradients).
+TEST(Tape, SlopesAtTheEdges) {
+  auto leaf = [](std::initializer_list<double> v) { return tensor_of(std::vector<double>(v)).requires_grad_(); };
+  auto of = [](const Tensor& made, const Tensor& x) { return grad({made.sum()}, {x})[0]; };
+  auto expect = [](const Tensor& g, std::initializer_list<double> v) { EXPECT_TRUE(allclose(g, tensor_of(std::vector<double>(v)), 1e-9, 1e-12)) << g.str(); };
+
+  Tensor x = leaf({3, 4, 5});
+  expect(of(index_select(x, 0, tensor_of(std::vector<std::int64_t>{1}).reshape({})), x), {0, 1, 0});
+  const Tensor rows = randn({2, 3}, {.dtype = kFloat64}).requires_grad_();
+  expect(of(index_select(rows, 1, tensor_of(std::vector<std::int64_t>{2}).reshape({})), rows).reshape({-1}), {0, 0, 1, 0, 0, 1});
+
+  x = leaf({-3, 0.04, 0.26, 30});
+  const Tensor quantized = fake_quantize_per_tensor_affine(x, 0.1, 0, -20, 127);
+  EXPECT_TRUE(equal(quantized, fake_quantize_per_tensor_affine(x.detach(), 0.1, 0, -20, 127)));
+  expect(of(quantized, x), {0, 1, 1, 0});
+
+  x = leaf({0, 0, 0});
+  expect(of(cosine_similarity(x, tensor_of(std::vector<double>{0, 3, 4}), 0, 1e-2), x), {0, 60, 80});
+
+  x = leaf({0, 1, 0.5});
+  expect(of(binary_cross_entropy(x, tensor_of(std::vector<double>{1, 0, 1})), x), {0, 0, -2.0 / 3});
+
+  x = leaf({0, 0, 2});
+  expect(of(xlogy(x, tensor_of(std::vector<double>{2, 0, 4})), x), {std::log(2.0), 0, std::log(4.0)});
+  expect(of(xlogy(x, -3), x).narrow(0, 0, 2), {0, 0});
+  expect(of(xlog1py(x, tensor_of(std::vector<double>{1, -3, 3})), x), {std::log(2.0), 0, std::log(4.0)});
+
+  x = leaf({1, NAN, 7, 7});
+  expect(of(max(x, 0).first, x), {0, 1, 0, 0});
+  x = leaf({1, 7, 7});
+  expect(of(max(x, 0, true).first, x), {0, 1, 0});
+}
+
 }  // namespace
 }  // namespace reprise::test
