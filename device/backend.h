@@ -47,6 +47,7 @@ struct Image {
   std::string entry;                  ///< name of the function in it
   Dim3 block;                         ///< threads of a block
   std::uint32_t shared_bytes = 0;     ///< dynamic shared memory of a block; static shared memory is in the code
+  bool keep = false;                  ///< machine code that is made of it is worth keeping (device/machine_code.h)
 };
 using ImagePtr = std::shared_ptr<const Image>;
 

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/errors.h"
+#include "device/cuda/assemble.h"
 
 namespace reprise::device::cuda {
 
@@ -24,7 +25,7 @@ CUmodule load_module(const std::string& code, std::string_view kernel) {
 CudaKernel::CudaKernel(const Context& c, Unloads& unloads, ImagePtr image)
     : context_(c), unloads_(unloads), image_(std::move(image)), waits_(image_->code.find("griddepcontrol.wait") != std::string::npos) {
   c.enter();
-  module_ = load_module(image_->code, image_->entry);
+  module_ = load_kernel(c, *image_);
   CUresult r = cu().cuModuleGetFunction(&function_, module_, image_->entry.c_str());
   if (r == CUDA_SUCCESS && image_->shared_bytes > kSharedWithoutAsking)
     r = cu().cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(image_->shared_bytes));

@@ -18,6 +18,7 @@
 #include "base/knobs.h"
 #include "base/phases.h"
 #include "base/thread_object.h"
+#include "device/machine_code.h"
 #include "jit/engine/disk_cache.h"
 #include "jit/engine/in_llvm.h"
 #include "jit/engine/kernel_cache.h"
@@ -116,6 +117,36 @@ int gpu_architecture(const std::string& arch) {
   return best;
 }
 
+namespace {
+
+/// The driver's machine code lies beside the texts.
+class DiskStore final : public device::MachineCodeStore {
+ public:
+  std::optional<std::string> find(const std::string& key) noexcept override {
+    try {
+      if (const device::ImagePtr there = disk_load(key)) return there->code;
+    } catch (const std::exception&) {  // as if it were not there
+    }
+    return std::nullopt;
+  }
+  void keep(const std::string& key, const std::string& code) noexcept override {
+    try {
+      disk_store(key, {code, "machine_code", {}, 0});
+    } catch (const std::exception&) {
+    }
+  }
+};
+
+device::ImagePtr kept(const device::Image& image) {
+  static DiskStore store;
+  device::offer_machine_code_store(&store);
+  auto made = std::make_shared<device::Image>(image);
+  made->keep = true;
+  return made;
+}
+
+}  // namespace
+
 device::ImagePtr compile_gpu_module(const std::string& key, const device::CodeTarget& target, const GpuEmitFn& emit) {
   const int sm = gpu_architecture(target.arch);
   const std::string known = "sm_" + std::to_string(sm);
@@ -128,11 +159,12 @@ device::ImagePtr compile_gpu_module(const std::string& key, const device::CodeTa
     if (on_disk)
       if (device::ImagePtr found = disk_load(whole)) {
         KernelCounts::found();
-        return found;
+        return kept(*found);
       }
     device::ImagePtr made = KernelCounts::timed([&] { return build(whole, target, sm, emit); });
-    if (on_disk) disk_store(whole, *made);
-    return made;
+    if (!on_disk) return made;
+    disk_store(whole, *made);
+    return kept(*made);
   });
 }
 

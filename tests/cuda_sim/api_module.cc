@@ -27,9 +27,16 @@ std::shared_ptr<M> load(const void* image, unsigned n, CUjit_option* options, vo
   require(image, CUDA_ERROR_INVALID_VALUE, "no image");
   require(std::memcmp(image, "\177ELF", 4) != 0, CUDA_ERROR_NOT_SUPPORTED,
           "a cubin: the simulator runs PTX with bitcode only");
+  std::string_view text(static_cast<const char*>(image));
+  if (text.starts_with(kMachineCode)) {
+    const std::string own = std::to_string(settings().arch) + "\n";
+    text.remove_prefix(kMachineCode.size());
+    require(text.starts_with(own), CUDA_ERROR_NO_BINARY_FOR_GPU, "machine code of another architecture");
+    text.remove_prefix(own.size());
+  }
   auto m = std::make_shared<M>();
   try {
-    load_image(*m, static_cast<const char*>(image));
+    load_image(*m, text.data());
   } catch (const Failure& e) {
     for (auto& [name, f] : m->functions) remove_handle(f->handle);
     write_log(n, options, values, e.what);
@@ -90,6 +97,35 @@ SIM_ENTRY cuModuleLoadData(CUmodule* m, const void* image) {
 }
 SIM_ENTRY cuModuleLoadDataEx(CUmodule* m, const void* image, unsigned n, CUjit_option* options, void** values) {
   return api(__func__, kContext, [&] { *m = as<CUmodule>(*load<LoadedModule>(image, n, options, values)); });
+}
+SIM_ENTRY cuLinkCreate(unsigned, CUjit_option*, void**, CUlinkState* out) {
+  return api(__func__, kContext, [&] {
+    auto made = std::make_shared<Linking>();
+    add_handle(made);
+    *out = as<CUlinkState>(*made);
+  });
+}
+SIM_ENTRY cuLinkAddData(CUlinkState h, CUjitInputType type, void* data, std::size_t bytes, const char*, unsigned, CUjit_option*, void**) {
+  return api(__func__, kContext, [&] {
+    auto l = find<Linking>(h);
+    require(type == CU_JIT_INPUT_PTX && l->code.empty(), CUDA_ERROR_NOT_SUPPORTED, "linking of anything but one text");
+    const std::string_view text(static_cast<const char*>(data), bytes);
+    require(!text.empty() && text.back() == 0, CUDA_ERROR_INVALID_PTX, "a text without its zero byte");
+    LoadedModule probe;
+    load_image(probe, text.data());
+    for (auto& [name, f] : probe.functions) remove_handle(f->handle);
+    l->code = std::string(kMachineCode) + std::to_string(settings().arch) + "\n" + text.data();
+  });
+}
+SIM_ENTRY cuLinkComplete(CUlinkState h, void** code, std::size_t* bytes) {
+  return api(__func__, kContext, [&] {
+    auto l = find<Linking>(h);
+    require(!l->code.empty(), CUDA_ERROR_INVALID_VALUE, "nothing to link");
+    *code = l->code.data(), *bytes = l->code.size();
+  });
+}
+SIM_ENTRY cuLinkDestroy(CUlinkState h) {
+  return api(__func__, kAfterFailure, [&] { remove_handle(find<Linking>(h)->handle); });
 }
 SIM_ENTRY cuModuleUnload(CUmodule h) {
   return api(__func__, kAfterFailure, [&] {

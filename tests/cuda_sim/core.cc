@@ -145,7 +145,7 @@ CUresult leave(const char* entry, CUresult r, const std::string& what) {
 const char* kind_name(Kind k) {
   static const char* const names[] = {"nothing",          "context",     "stream",         "event", "module",
                                       "function",         "library",     "kernel",         "graph", "graph node",
-                                      "executable graph", "memory pool", "physical memory"};
+                                      "executable graph", "memory pool", "physical memory", "linking"};
   return names[static_cast<int>(k)];
 }
 
@@ -169,7 +169,7 @@ std::shared_ptr<Object> find_handle(std::uint64_t h, Kind kind) {
   if (!o) {
     const auto k = static_cast<Kind>(h >> 56);
     const std::uint64_t serial = (h & 0x00ffffffffffffffu) >> 4;
-    const bool was = k >= Kind::Context && k <= Kind::Physical && serial >= 1 && serial <= core().next_handle;
+    const bool was = k >= Kind::Context && k <= Kind::Link && serial >= 1 && serial <= core().next_handle;
     fail(CUDA_ERROR_INVALID_HANDLE, hex(h), was ? cat(" is a destroyed ", kind_name(k)) : std::string(" is no handle"),
          ", used as a ", kind_name(kind));
   }

@@ -19,7 +19,8 @@ enum class Kind : std::uint8_t {
   Node,
   Exec,
   Pool,
-  Physical
+  Physical,
+  Link
 };
 const char* kind_name(Kind);
 

@@ -75,6 +75,13 @@ struct Library : LoadedModule {
   static constexpr Kind kKind = Kind::Library;
   Library() : LoadedModule(kKind) {}
 };
+/// What is being linked: its "machine code" is the text behind the architecture's name, which is all that a device minds.
+struct Linking : Object {
+  static constexpr Kind kKind = Kind::Link;
+  Linking() : Object(kKind) {}
+  std::string code;
+};
+inline constexpr std::string_view kMachineCode = "\177simulated machine code of sm_";
 /// CUkernel: another handle of a function.
 struct KernelHandle : Object {
   static constexpr Kind kKind = Kind::Kernel;

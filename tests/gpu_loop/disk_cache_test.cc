@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/knobs.h"
+#include "device/machine_code.h"
 #include "jit/gpu/loop/compile.h"
 #include "tests/gpu_loop/kernels.h"
 
@@ -154,8 +155,17 @@ TEST_F(DiskCache, HoldsKernelsOfDevicesButNotOfTheSimulator) {
   jit::compile_gpu(test::reduction(kernels::ReduceOp::Sum, DType::Int8, true, 3, 5), target);
   EXPECT_TRUE(files().empty());
   target.with_ir = false;
-  jit::compile_gpu(test::reduction(kernels::ReduceOp::Sum, DType::Int8, true, 3, 5), target);
+  const auto made = jit::compile_gpu(test::reduction(kernels::ReduceOp::Sum, DType::Int8, true, 3, 5), target);
   EXPECT_EQ(files().size(), 1u);
+  // Beside it what a driver makes of it.
+  device::MachineCodeStore* const store = device::machine_code_store();
+  ASSERT_TRUE(store);
+  const std::string code("\177ELF\0 and so on", 16);
+  EXPECT_EQ(store->find("driver 1"), std::nullopt);
+  store->keep("driver 1", code);
+  EXPECT_EQ(store->find("driver 1"), code);
+  EXPECT_EQ(store->find("driver 2"), std::nullopt);
+  EXPECT_EQ(files().size(), 2u);
 }
 
 }  // namespace
