@@ -1,8 +1,11 @@
 // Random programs with in-place operators, views, custom functions, hooks and scopes, whose gradients must be the same eagerly, ahead of time, inside a compiled function and by compiled walks.
 // AUTOGRAD_PROGRAMS (300) and AUTOGRAD_SEED (0) run more, or one again: AUTOGRAD_PROGRAMS=5000 build/tests/test_autograd --gtest_filter='RandomGradients.*'
+// AUTOGRAD_WRITE=file writes each eager call as a line of JSON, which scripts/compare_torch_programs.py lets PyTorch compute.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 
@@ -189,6 +192,27 @@ std::string text(const Program& p) {
   return s;
 }
 
+void write_down(const Program& p, const Leaves& l, const Outcome& eager) {
+  static const char* const file = std::getenv("AUTOGRAD_WRITE");
+  if (!file) return;
+  static std::ofstream out(file);
+  auto told = [](const Tensor& t) -> nlohmann::json {
+    if (!t.defined()) return nullptr;
+    std::vector<std::int64_t> sizes;
+    for (Int s : t.sizes()) sizes.push_back(s.hint());
+    return {{"sizes", sizes}, {"values", t.detach().to_vector<double>()}};
+  };
+  auto all = [&](const std::vector<Tensor>& list) {
+    auto made = nlohmann::json::array();
+    for (const Tensor& t : list) made.push_back(told(t));
+    return made;
+  };
+  nlohmann::json line{{"seed", p.seed}, {"hooks", p.hooks}, {"error", eager.what}, {"leaves", all({l.x, l.y, l.w, l.b})}, {"gradients", all(eager.gradients)}, {"values", all(eager.values)}};
+  for (const Tensor& t : {l.x, l.y, l.w, l.b}) line["wants"].push_back(t.requires_grad());
+  for (const Step& s : p.steps) line["steps"].push_back({s.op, s.a, s.b, s.p});
+  out << line.dump() << std::endl;
+}
+
 struct Tally {
   std::int64_t compared = 0, threw = 0, eager = 0, compilations = 0;
 };
@@ -216,6 +240,7 @@ std::string check(const Program& p, Tally& tally) {
     };
     const Leaves el = leaves(n, m, data), al = leaves(n, m, data), wl = leaves(n, m, data), il = leaves(n, m, data);
     const Outcome eager = outcome([&](Outcome& o) { t_heard = &o.heard, derive(o, run(p, el), el); });
+    write_down(p, el, eager);
     const Outcome compiled = outcome([&](Outcome& o) { derive(o, ahead(al.x, al.y, al.w, al.b), al); });
     if (std::string d = difference(eager, compiled); !d.empty()) return "ahead of time, call " + std::to_string(call) + ": " + d;
     const Outcome walked = outcome([&](Outcome& o) {
