@@ -110,7 +110,14 @@ TEST_F(GpuCode, OfUnknownArchitecturesIsRefused) {
   }
   device::CodeTarget newer, known;
   newer.arch = "sm_120", known.arch = "sm_90";
-  EXPECT_EQ(jit::compile_gpu(k, newer)->image->code, jit::compile_gpu(k, known)->image->code);
+  // The same but for its name: kernels of one that is not known may have less shared memory.
+  auto code = [&](const device::CodeTarget& t) {
+    const device::ImagePtr image = jit::compile_gpu(k, t)->image;
+    std::string text = image->code;
+    for (std::size_t at; (at = text.find(image->entry)) != std::string::npos;) text.replace(at, image->entry.size(), "kernel");
+    return text;
+  };
+  EXPECT_EQ(code(newer), code(known));
 }
 
 TEST_F(GpuCode, CarriesItsIrInLinesThatReadersTake) {

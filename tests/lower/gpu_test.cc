@@ -84,7 +84,7 @@ TEST(GpuLowering, LaunchesSayTheirArgumentsByName) {
   passes::run_pipeline(g);
   const std::string text = print(lower(g, Mode::Full, LaunchStyle::Gpu));
   for (const char* part : {"gpu linear(a=in0, b=in1, -> c=t", ") as product_dot(dtype=f32, m=1, bias=0) of (m=s0, n=32, k=64, a_offset=0,",
-                           ") as product(dtype=f32, a_lines=deep, b_lines=deep, row_dims=1, bias=0, tile_rows=64, tile_columns=64) of (m=s0,", "rows[0].size=s0",
+                           ") as product(dtype=f32, a_lines=deep, b_lines=deep, row_dims=1, bias=0, tile_rows=64, tile_columns=64, tf32=0) of (m=s0,", "rows[0].size=s0",
                            "as arg_reduce(dtype=f32, least=0, row_dims=1, dims=1, step=whole) of (rows=s0, n=32, chunks=1"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
