@@ -5,12 +5,13 @@
 #   scripts/gpu.sh run [OPTION...]  in a checkout beside gpu-bundle/
 #   scripts/gpu.sh                  both, one after the other
 #
-# What runs, in parts of limited time, 25 minutes in all:
+# What runs, in parts of limited time, 27 minutes in all:
 #   tests      4 min  info, the demo, the driver's suite; then operators in shards, random programs, kernels, loops, products by
 #                     either side, the rest, as many at a time as there are processors. Without what only asks ptxas
 #   bench      9 min  measurements of Reprise, and scripts/gpu_model.py's expectation beside them
 #   check      5 min  compute-sanitizer's memcheck, racecheck and synccheck on parts of the suites; eager PyTorch, its CUDA graphs, Triton
 #   rest       2 min  what failed in `tests`, each in a process of its own, with REPRISE_CUDA_DEBUG=serial
+#   profiles   2 min  Nsight Compute's account of the kernels that take the longest (scripts/gpu_profiles.py)
 #   compiled   5 min  torch.compile
 #
 # Options of run:
@@ -26,7 +27,7 @@
 #                      was done. Files of parts that ran before on the same day are kept
 #   .json .md          of `bench`: the measurements; the table with what was expected
 # In the archive: PART.json, how each step ended; PART.txt, the same as a table; PART.log; figures.json, nodes.json (with REPRISE_CUDA_POINTERS=nodes), late.json (with
-# REPRISE_CUDA_EARLY=off), peers.json, compiled.json; failed, what `rest` runs again.
+# REPRISE_CUDA_EARLY=off), peers.json, compiled.json, profiles.json; failed, what `rest` runs again.
 #
 # Kept from run to run: CUDA_CACHE_PATH and REPRISE_CACHE_DIR (and Triton's), under TMPDIR unless they are set. PYTHON:
 # the peers' interpreter. FUZZ_PROGRAMS: random programs to run. JOBS: suites at a time.
@@ -387,6 +388,12 @@ part_rest() {
   fi
 }
 
+part_profiles() {
+  if [ -n "$simulator" ]; then record profiles "not run" "the simulator is no GPU"
+  elif ! command -v "$python" > /dev/null; then record profiles "not run" "no $python"
+  else measurement profiles 100 "$python" scripts/gpu_profiles.py "$bin/reprise_device_figures" --json "$work/profiles.json" --seconds "$(time_for 95)"; fi
+}
+
 part_compiled() { peers compiled --only-compile; }
 
 run() {
@@ -410,9 +417,9 @@ run() {
     *" ${suite:-ops} "*) ;;
     *) say "no suite '$suite'; there are: ${tests[*]} products-own products-library demo"; exit 2 ;;
   esac
-  [ ${#parts[@]} -gt 0 ] || parts=(tests bench check rest compiled)
+  [ ${#parts[@]} -gt 0 ] || parts=(tests bench check rest profiles compiled)
   for t in "${parts[@]}"; do
-    case "$t" in tests | bench | check | rest | compiled) ;; *) say "no part '$t'; there are: tests bench check rest compiled"; exit 2 ;; esac
+    case "$t" in tests | bench | check | rest | profiles | compiled) ;; *) say "no part '$t'; there are: tests bench check rest profiles compiled"; exit 2 ;; esac
   done
   [ -e "$bundle_dir/$bundle_dir.tar.gz" ] || { say "no $bundle_dir/: make it with scripts/gpu.sh bundle"; exit 1; }
 
@@ -470,7 +477,7 @@ run() {
   trap 'exit 143' TERM INT HUP
 
   for part in "${parts[@]}"; do
-    case "$part" in tests) seconds=240 ;; bench) seconds=540 ;; check) seconds=300 ;; rest) seconds=120 ;; compiled) seconds=300 ;; esac
+    case "$part" in tests) seconds=240 ;; bench) seconds=540 ;; check) seconds=300 ;; rest | profiles) seconds=120 ;; compiled) seconds=300 ;; esac
     [ -z "$simulator" ] || seconds=3600
     seconds="${per_part:-$seconds}"
     begin_part "$part"

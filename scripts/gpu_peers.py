@@ -235,6 +235,32 @@ def products(read_rate):
             attempt("torch (cublas)", name, measure)
 
 
+def other_products():
+    """Float32 by TF32, bytes and Float8, as in bench/device/products.cc."""
+    for short in ("tf32", "i8", "f8e4m3fn"):
+        for m, n, k in [(32, 32, 32)] if args.quick else [(1024, 1024, 1024), (4096, 4096, 4096), (128, 4096, 4096)]:
+            name = f"{m} x {n} x {k} {short}"
+
+            def measure():
+                links = 2 if args.quick else 32 if 2 * m * n * k < 1e10 else 8
+                values = lambda rows: (torch.randn(rows, k, device=device) * 32).round().clamp(-127, 127)
+                one = torch.ones((), device=device)
+                if short == "tf32":
+                    x, weights, f = values(m), [values(n) for _ in range(links)], F.linear
+                elif short == "i8":
+                    x, weights = values(m).to(torch.int8), [values(n).to(torch.int8) for _ in range(links)]
+                    f = lambda a, w: torch._int_mm(a, w.t())
+                else:
+                    x, weights = values(m).to(torch.float8_e4m3fn), [values(n).to(torch.float8_e4m3fn) for _ in range(links)]
+                    f = lambda a, w: torch._scaled_mm(a, w.t(), one, one, out_dtype=torch.bfloat16)
+                s = seconds(queued_at_once(lambda: [f(x, w) for w in weights])) / links
+                row("torch (cublas)", "products", name, 2 * m * n * k / s / 1e12, "Tflop/s")
+            before = torch.backends.cuda.matmul.allow_tf32
+            torch.backends.cuda.matmul.allow_tf32 = short == "tf32"
+            attempt("torch (cublas)", name, measure)
+            torch.backends.cuda.matmul.allow_tf32 = before
+
+
 def attention():
     heads = 2 if args.quick else 32
     for length in (64,) if args.quick else (2048, 8192):
@@ -355,6 +381,7 @@ except Exception as e:
     nothing_measured()
 if not args.only_compile:
     products(read_rate)
+    other_products()
     attention()
 attempt("torch", "fused kernels", lambda: fused(copy_rate, read_rate))
 attempt("torch", "decode", lambda: decode(read_rate))

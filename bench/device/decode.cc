@@ -27,10 +27,10 @@ void decode(const Setting& s) {
     // what a long text costs once the default bound is reached, too.
     auto step = compile(llama::forward, {.name = "decode", .recordings_max = 4});
     auto next = [&](std::int64_t pos) { step(m.config, m.weights, cache, token, pos, false).argmax().item(); };
-    const std::int64_t warm = s.quick ? 2 : 20, most = s.quick ? 8 : 200;
+    const std::int64_t warm = s.quick || s.once ? 2 : 20, most = s.once ? 3 : s.quick ? 8 : 200;
     for (std::int64_t pos = 0; pos < warm; ++pos) next(pos);
     double start = now();
-    for (std::int64_t pos = warm; !s.quick && now() - start < 0.12; pos = pos + 1 < most ? pos + 1 : warm) next(pos);
+    for (std::int64_t pos = warm; !s.quick && !s.once && now() - start < 0.12; pos = pos + 1 < most ? pos + 1 : warm) next(pos);
     std::vector<double> times;
     for (std::int64_t pos = warm; pos < most; ++pos) {
       double t = now();

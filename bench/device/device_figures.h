@@ -20,6 +20,7 @@ struct Row {
 struct Setting {
   Device device = Device::cuda(0);
   bool quick = false;
+  bool once = false;  ///< each row's work is done twice and not timed: what a profiler looks at
   std::string named = {};  ///< only rows whose names have this in them
   double copy_rate = 0, read_rate = 0;  ///< bytes a second, measured first
   bool wants(const std::string& name) const { return name.find(named) != std::string::npos; }
@@ -37,6 +38,7 @@ void fused_kernels(const Setting&);
 void products(const Setting&);
 void prefill_attention(const Setting&);
 void decode(const Setting&);         ///< Llama shapes, random bfloat16 weights
+void calls(const Setting&);          ///< host time of compiled calls beside a bare launch of as many nodes
 void changing_sizes(const Setting&);
 void micro(const Setting&);          ///< what single steps cost: reading back, nodes in chains and in branches, reads by size
 

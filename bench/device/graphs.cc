@@ -1,5 +1,6 @@
 #include <stdexcept>
 
+#include "base/knobs.h"
 #include "bench/device/measure.h"
 #include "bench/device/small_kernel.h"
 
@@ -89,6 +90,34 @@ void graphs(const Setting& s) {
       times.push_back(now() - t);
     }
     s.report({"graphs", "build and change to another size, " + at, median(times) * 1e6, "us"});
+  }
+}
+
+// What guards, the choice of a recording, results and the epilogue add to the driver's launch of a graph of as many nodes.
+void calls(const Setting& s) {
+  device::Backend& d = device::backend(s.device);
+  const SmallKernel small(d);
+  const Tensor x = randn({32, 64}, {}).to(s.device), w = (randn({64, 64}, {}) * 0.1).to(s.device);
+  Tensor a = zeros({256}, {.device = s.device}), b = zeros({256}, {.device = s.device});
+  void* cells[] = {a.data_ptr(), b.data_ptr()};
+  Scoped<std::string> own(knobs().cuda_products, "own");  // a product is one node
+  for (int nodes : s.quick ? std::vector<int>{1, 4} : std::vector<int>{1, 10, 100}) {
+    const std::string at = std::to_string(nodes) + (nodes == 1 ? " node" : " nodes");
+    if (!s.wants(at)) continue;
+    auto g = d.new_graph(2);
+    for (int i = 0; i < nodes; ++i) g->add(small.node(), i ? std::vector<device::Graph::Node>{static_cast<device::Graph::Node>(i - 1)} : std::vector<device::Graph::Node>{});
+    auto exec = g->instantiate();
+    auto f = compile([nodes](Tensor t, Tensor m) {
+      for (int i = 0; i < nodes; ++i) t = linear(t, m);
+      return t;
+    }, {.name = "calls"});
+    const double bare = host_time(s, [&] { exec->launch(d.current_stream(), cells); });
+    s.report({"calls", "host time of a bare launch, " + at, bare * 1e6, "us"});
+    Tensor y;
+    const double dropped = host_time(s, [&] { f(x, w); });
+    s.report({"calls", "host time of a call, its result dropped, " + at, dropped * 1e6, "us", dropped / bare, "a bare launch"});
+    const double kept = host_time(s, [&] { y = f(x, w); });  // two results take turns: addresses move
+    s.report({"calls", "host time of a call, its result kept until the next, " + at, kept * 1e6, "us", kept / bare, "a bare launch"});
   }
 }
 

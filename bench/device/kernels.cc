@@ -1,21 +1,7 @@
-#include <cmath>
-
-#include "base/knobs.h"
 #include "bench/device/measure.h"
+#include "bench/device/random.h"
 
 namespace reprise::device_figures {
-
-namespace {
-
-Tensor random_on(const Setting& s, std::vector<Int> sizes, DType t) { return randn(sizes, {.dtype = kFloat32}).to(t).to(s.device); }
-
-/// A few random rows, repeated: speed does not depend on the values, and the host would take seconds to draw them all.
-Tensor rows_on(const Setting& s, std::int64_t rows, std::int64_t cols, DType t) {
-  const std::int64_t few = std::min<std::int64_t>(rows, 64);
-  return random_on(s, {few, cols}, t).unsqueeze(0).expand({rows / few, few, cols}).reshape({rows, cols});
-}
-
-}  // namespace
 
 void bandwidth(Setting& s) {
   const std::int64_t bytes = s.quick ? 1 << 18 : std::int64_t{1} << 30;
@@ -65,51 +51,6 @@ void long_rows(const Setting& s) {
   s.report({"rows", "top-k of 131072, k = 50, f32", device_time(s, [&] { best(x); }) * 1e6, "us"});
   auto sums = compile([](Tensor a) { return a.cumsum(-1); }, {.name = "cumsum"});
   s.report({"rows", "cumsum of 131072, f32", device_time(s, [&] { sums(x); }) * 1e6, "us"});
-}
-
-// One row times a matrix takes less time than the host needs to start it, and small matrices stay in the caches. So a
-// row of the table is a chain of products, one graph, over different matrices; the name says one link of it.
-void products(const Setting& s) {
-  struct Shape { std::int64_t m, n, k; };
-  std::vector<Shape> shapes = s.quick ? std::vector<Shape>{{32, 32, 32}, {1, 64, 32}} : std::vector<Shape>{{1024, 1024, 1024}, {4096, 4096, 4096}, {128, 4096, 4096}, {1, 4096, 4096}, {1, 14336, 4096}};
-  for (DType t : {kFloat32, kBFloat16})
-    for (Shape shape : shapes) {
-      const std::string sizes = std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " + std::to_string(shape.k);
-      const bool there_and_back = shape.n != shape.k, by_memory = shape.m == 1;
-      const std::string name = sizes + (there_and_back ? " and back " : " ") + std::string(dtype_short_name(t));
-      if (!s.wants(name)) continue;
-      const std::int64_t weight_bytes = shape.n * shape.k * item_size(t);
-      const double flops = 2.0 * static_cast<double>(shape.m * shape.n * shape.k);
-      std::int64_t links = s.quick ? 2 : by_memory ? (kPastCaches + weight_bytes - 1) / weight_bytes : flops < 1e10 ? 32 : 8;
-      links += links % 2;
-      Tensor x = random_on(s, {shape.m, shape.k}, t);
-      std::vector<Tensor> weights;
-      for (std::int64_t i = 0; i < links; ++i) {
-        const bool back = there_and_back && i % 2 == 1;
-        const std::int64_t n = back ? shape.k : shape.n, k = back ? shape.n : shape.k;
-        weights.push_back(rows_on(s, n, k, t) / std::sqrt(static_cast<double>(k)));  // values stay of one size
-      }
-      auto measure = [&](const char* who) {
-        Scoped<std::string> how(knobs().cuda_products, who);
-        auto f = compile([](Tensor a, const std::vector<Tensor>& all) {
-          for (const Tensor& w : all) a = linear(a, w);
-          return a;
-        }, {.name = "linear"});
-        return device_time(s, [&] { f(x, weights); }) / static_cast<double>(links);
-      };
-      const std::int64_t before = stats().library_products;
-      const double theirs = measure("library");
-      const bool library = stats().library_products > before;
-      const double seconds = measure("own");
-      const double bytes = static_cast<double>(weight_bytes);
-      const double work = by_memory ? bytes / 1e9 : flops / 1e12;
-      auto row = [&](const std::string& what, double took, double part, const char* of) {
-        s.report({"products", what, work / took, by_memory ? "GB/s" : "Tflop/s", part, of});
-      };
-      if (by_memory) row(name, seconds, bytes / seconds / s.read_rate, "read");
-      else row(name, seconds, library ? theirs / seconds : 0, "cuBLASLt");
-      if (library) row(name + ", cuBLASLt", theirs, by_memory ? bytes / theirs / s.read_rate : 0, "read");
-    }
 }
 
 }  // namespace reprise::device_figures

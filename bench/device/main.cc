@@ -1,4 +1,4 @@
-// Measures what a device with memory of its own can show: reprise_device_figures [--quick] [--only GROUP] [--named TEXT] [--json FILE]
+// Measures what a device with memory of its own can show: reprise_device_figures [--quick | --once] [--only GROUP] [--named TEXT] [--json FILE]
 // or, without one, what scripts/gpu_model.py asks: reprise_device_figures --account
 #include <cstdio>
 #include <cstring>
@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   std::string json, only;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--quick")) s.quick = true;
+    else if (!std::strcmp(argv[i], "--once")) s.once = true;
     else if (!std::strcmp(argv[i], "--json") && i + 1 < argc) json = argv[++i];
     else if (!std::strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
     else if (!std::strcmp(argv[i], "--named") && i + 1 < argc) s.named = argv[++i];
@@ -23,7 +24,7 @@ int main(int argc, char** argv) {
       std::printf("%s\n", df::account().dump(1).c_str());
       return 0;
     } else {
-      std::fprintf(stderr, "usage: reprise_device_figures [--quick] [--only GROUP] [--named TEXT] [--json FILE] | --account   (groups: kernels rows products attention decode sizes graphs micro)\n");
+      std::fprintf(stderr, "usage: reprise_device_figures [--quick | --once] [--only GROUP] [--named TEXT] [--json FILE] | --account   (groups: kernels rows products attention decode calls sizes graphs micro)\n");
       return 2;
     }
   }
@@ -36,6 +37,7 @@ int main(int argc, char** argv) {
   };
   std::string group;
   s.report = [&](df::Row r) {
+    if (s.once) return;
     if (r.group != group) std::printf("\n%s\n", (group = r.group).c_str());
     std::printf("  %-58s %14.6g %-9s", r.name.c_str(), r.measured, r.unit.c_str());
     if (r.part > 0) std::printf(" %5.2f of %s", r.part, r.of.c_str());
@@ -56,13 +58,13 @@ int main(int argc, char** argv) {
     all["device"] = d.description();
     all["products"] = d.product_library();
     std::fprintf(stderr, "device: %s\n", d.description().c_str());
-    df::bandwidth(s);
+    if (!s.once) df::bandwidth(s);
   } catch (const std::exception& e) {
     failed("bandwidth", e);
     return 1;
   }
   struct Group { const char* name; void (*run)(const df::Setting&); };
-  for (const Group& g : {Group{"kernels", df::fused_kernels}, {"rows", df::long_rows}, {"products", df::products}, {"attention", df::prefill_attention}, {"decode", df::decode}, {"sizes", df::changing_sizes}, {"graphs", df::graphs}, {"micro", df::micro}}) {
+  for (const Group& g : {Group{"kernels", df::fused_kernels}, {"rows", df::long_rows}, {"products", df::products}, {"attention", df::prefill_attention}, {"decode", df::decode}, {"calls", df::calls}, {"sizes", df::changing_sizes}, {"graphs", df::graphs}, {"micro", df::micro}}) {
     if (!only.empty() && only != g.name) continue;
     std::fprintf(stderr, "measuring: %s\n", g.name);
     try {

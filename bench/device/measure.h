@@ -22,6 +22,7 @@ double warm_up(const Setting& s, F&& f) {
   f();  // compiles
   f();
   wait(s.device);
+  if (s.once) return 1;
   double start = now(), took = 0;
   int calls = 0, batch = 1;
   do {
@@ -38,6 +39,7 @@ double warm_up(const Setting& s, F&& f) {
 template <class F>
 double device_time(const Setting& s, F&& f) {
   const double once = std::max(warm_up(s, f), 1e-6);
+  if (s.once) return once;
   const int calls = s.quick ? 1 : std::clamp(static_cast<int>(0.02 / once), 3, 2000);
   const int rounds = s.quick ? 1 : std::clamp(static_cast<int>(1.5 / (calls * once)), 3, 11);
   std::vector<double> means;
