@@ -27,8 +27,8 @@ COLUMNS = [  # heading, section's metric as `--page details` names it
     ("us", "Duration"), ("DRAM %", "DRAM Throughput"), ("memory %", "Memory Throughput"), ("SM %", "Compute (SM) Throughput"), ("L2 %", "L2 Cache Throughput"),
     ("registers", "Registers Per Thread"), ("occupancy %", "Achieved Occupancy"), ("no eligible warp %", "No Eligible"), ("waves", "Waves Per SM"),
 ]
-SHORTEST_US = 2.0  # of what is worth a line
-MOST_KERNELS = 1200
+SHORTEST_US = 1.5  # of what is worth a line
+MOST_KERNELS = 300
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("program")
@@ -73,7 +73,7 @@ for group, named in ROWS:
     if left < 5:
         skipped.append({"figure": f"{group} {named}", "why": "no time left"})
         continue
-    command = [ncu, "--clock-control", "none", "--csv", "--page", "details", "--launch-count", str(MOST_KERNELS)]
+    command = [ncu, "--profile-from-start", "off", "--clock-control", "none", "--csv", "--page", "details", "--launch-count", str(MOST_KERNELS)]
     for section in ("SpeedOfLight", "LaunchStats", "Occupancy", "SchedulerStats"):
         command += ["--section", section]
     command += [args.program, "--once", "--only", group, "--named", named]

@@ -33,6 +33,7 @@ void decode(const Setting& s) {
     for (std::int64_t pos = warm; !s.quick && !s.once && now() - start < 0.12; pos = pos + 1 < most ? pos + 1 : warm) next(pos);
     std::vector<double> times;
     for (std::int64_t pos = warm; pos < most; ++pos) {
+      const Profiled looked_at(s);
       double t = now();
       next(pos);
       times.push_back(now() - t);

@@ -13,11 +13,12 @@ namespace {
 
 TileShape shape_of(const std::string& arch, const gpu::ProductTiles& code) {
   TileShape s{.rows = code.tile_rows, .columns = code.tile_columns, .warps_down = 2, .warps_across = code.tile_columns > 128 ? 4 : 2, .depth = 0, .stages = 3};
-  // A multiprocessor's shared memory: 227 KiB where deep learning is what it is made for, else 99 (CUDA's programming guide, compute capabilities).
-  const bool roomy = arch == "sm_90" || arch == "sm_100" || arch == "sm_103";
-  const int size = static_cast<int>(item_size(code.dtype));
+  const int size = static_cast<int>(item_size(code.dtype)), most = (has_roomy_multiprocessors(arch) ? 227 : 99) << 10, blocks = code.tile_columns > 128 ? 1 : 2;
+  const auto stage = [&] { return (TensorPanels::elements(code.dtype, s.rows, s.depth) + TensorPanels::elements(code.dtype, s.columns, s.depth)) * size; };
   s.depth = 128 / size;
-  if (!roomy && s.stages * (TensorPanels::elements(code.dtype, s.rows, s.depth) + TensorPanels::elements(code.dtype, s.columns, s.depth)) * size > 99 << 10) s.depth /= 2;
+  if (s.stages * stage() > most) s.depth /= 2;
+  // Few blocks to a multiprocessor have nothing but their own copies to hide the memory behind.
+  while (s.stages < 6 && blocks * ((s.stages + 1) * stage() + 1024) <= most) ++s.stages;
   return s;
 }
 
@@ -53,9 +54,9 @@ void emit_by_tensor_cores(GpuModule& module, const gpu::ProductTiles& code) {
   tile.first_row = g.block_id % down * shape.rows, tile.first_column = rest % across * shape.columns;
   auto stride = [&](Lines kind, V k) { return kind == Lines::Deep ? g.i64(1) : k; };
   TensorPanels a(cores, t, shape,
-                 {code.a_lines, g.at(t, in.a, in.a_offset + batch * in.a_batch), stride(code.a_lines, in.a_k), in.m, in.k, [&](V i) { return row_offset(sizes, a_rows, i); }, a_rows},
+                 {TensorPanels::Side::Left, code.a_lines, g.at(t, in.a, in.a_offset + batch * in.a_batch), stride(code.a_lines, in.a_k), in.m, in.k, [&](V i) { return row_offset(sizes, a_rows, i); }, a_rows},
                  shape.rows, tile.first_row, 0, tile.warp_row);
-  TensorPanels b(cores, t, shape, {code.b_lines, g.at(t, in.b, in.b_offset + batch * in.b_batch), stride(code.b_lines, in.b_k), in.n, in.k, [&](V j) { return j * in.b_n; }, {in.b_n}},
+  TensorPanels b(cores, t, shape, {TensorPanels::Side::Right, code.b_lines, g.at(t, in.b, in.b_offset + batch * in.b_batch), stride(code.b_lines, in.b_k), in.n, in.k, [&](V j) { return j * in.b_n; }, {in.b_n}},
                  shape.columns, tile.first_column, tile.of_b(), tile.warp_column);
   TileSums sums(g, shape, DType::Float32);
   const int run = TensorPanels::run_of(t), depth_of_fragment = 2 * run;
@@ -79,7 +80,7 @@ void emit_by_tensor_cores(GpuModule& module, const gpu::ProductTiles& code) {
         for (int c = 0; c < shape.warp_columns(); c += 8) {
           const Vs &of_a = now.a[static_cast<std::size_t>(r / 16)], &of_b = now.b[static_cast<std::size_t>(c / 16)];
           const std::size_t half = static_cast<std::size_t>(c / 8 % 2);
-          cores.multiply_add(of_a, {of_b[half], of_b[half + 2]}, sums.all, sums.at(r, c));
+          cores.multiply_add(of_a, {of_b[2 * half], of_b[2 * half + 1]}, sums.all, sums.at(r, c));
         }
     }
   });

@@ -53,9 +53,9 @@ void emit_by_tensor_cores(GpuModule& module, const gpu::ScaledTiles& code) {
   V down = g.ceil_div(in.m, shape.rows);
   tile.first_row = g.block_id % down * shape.rows, tile.first_column = g.block_id / down * shape.columns;
   auto stride = [&](Lines kind, V k) { return kind == Lines::Deep ? g.i64(1) : k; };
-  TensorPanels a(cores, bytes, shape, {code.a_lines, g.at(bytes, in.a, in.a_offset), stride(code.a_lines, in.a_k), in.m, in.k, [&](V i) { return i * in.a_m; }, {in.a_m}}, shape.rows,
+  TensorPanels a(cores, bytes, shape, {TensorPanels::Side::Left, code.a_lines, g.at(bytes, in.a, in.a_offset), stride(code.a_lines, in.a_k), in.m, in.k, [&](V i) { return i * in.a_m; }, {in.a_m}}, shape.rows,
                  tile.first_row, 0, tile.warp_row);
-  TensorPanels b(cores, bytes, shape, {code.b_lines, g.at(bytes, in.b, in.b_offset), stride(code.b_lines, in.b_k), in.n, in.k, [&](V j) { return j * in.b_n; }, {in.b_n}}, shape.columns,
+  TensorPanels b(cores, bytes, shape, {TensorPanels::Side::Right, code.b_lines, g.at(bytes, in.b, in.b_offset), stride(code.b_lines, in.b_k), in.n, in.k, [&](V j) { return j * in.b_n; }, {in.b_n}}, shape.columns,
                  tile.first_column, tile.of_b(), tile.warp_column);
   TileSums sums(g, shape, sum);
   std::optional<TileSums> totals;
@@ -103,7 +103,7 @@ void emit_by_tensor_cores(GpuModule& module, const gpu::ScaledTiles& code) {
       for (int c = 0; c < shape.warp_columns(); c += 16) {
         const Vs both = b.load(stage, c, at);
         for (std::size_t half = 0; half < 2; ++half) {
-          const Fragments of_b = columns_of(both[half], both[half + 2]);
+          const Fragments of_b = columns_of(both[2 * half], both[2 * half + 1]);
           for (int r = 0; r < shape.warp_rows(); r += 16)
             for (std::size_t step = 0; step < of_b.size(); ++step)
               cores.multiply_add(of_a[static_cast<std::size_t>(r / 16)][step], of_b[step], sums.all, sums.at(r, c + static_cast<int>(half) * 8));

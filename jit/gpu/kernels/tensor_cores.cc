@@ -9,6 +9,8 @@ namespace reprise::jit {
 using llvm::Value;
 namespace Intrinsic = llvm::Intrinsic;
 
+bool has_roomy_multiprocessors(const std::string& arch) { return arch == "sm_90" || arch == "sm_100" || arch == "sm_103"; }
+
 TensorCores::TensorCores(GpuCode& code, DType dtype) : g(code), t(dtype) {
   REPRISE_CHECK(there(g.gpu.sm) && (item_size(t) == 2 || t == DType::Int8 || t == DType::Float32), " tensor cores of sm_", g.gpu.sm, " for ", dtype_name(t));
 }

@@ -3,6 +3,9 @@
 
 namespace reprise::jit {
 
+/// Has a multiprocessor 227 KiB of shared memory for a block, as it has where deep learning is what it is made for, or 99 (CUDA's programming guide, compute capabilities)?
+bool has_roomy_multiprocessors(const std::string& arch);
+
 /// A warp's tensor cores on matrices of Float16 or BFloat16, summed in Float32, or Int8, summed in Int32, or Float32 as TF32, and what brings matrices there. All lanes of a warp come here together.
 /// How a matrix lies in registers (its fragments) is told in PTX ISA, "Matrix fragments for mma.m16n8k16": with g = lane / 4 and t = lane % 4 a register
 /// of an 8 x 8 matrix holds (g, 2t) and (g, 2t + 1). 16 x 16 are four such, the left ones first; 16 x 8 sums are (g, 2t), (g, 2t + 1), (g + 8, 2t),

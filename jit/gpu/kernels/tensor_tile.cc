@@ -6,9 +6,10 @@ using gpu::Lines;
 
 TensorPanels::TensorPanels(TensorCores& tensor, DType dtype, const TileShape& of, Operand operand, int n, V from, int place_in_stage, V of_warp)
     : g(tensor.g), cores(tensor), t(dtype), shape(of), run(run_of(dtype)), lines(n), in_stage(place_in_stage), x(std::move(operand)), first(from) {
-  V lane = g.lane_id;
-  if (!by_k()) in_fragments = (of_warp + (lane & 15)) * row() + (lane >> 4) * run;
-  else if (run == 8) in_fragments = ((lane & 7) + (lane >> 4) * 8) * row() + of_warp + ((lane >> 3) & 1) * 8;
+  // Which of the four matrices a lane names a row of: of which 8 lines, of which run of k.
+  V lane = g.lane_id, second = (lane >> 3) & 1, third = lane >> 4, other_lines = left() ? second : third, other_run = left() ? third : second;
+  if (!by_k()) in_fragments = (of_warp + (lane & 7) + other_lines * 8) * row() + other_run * run;
+  else if (run == 8) in_fragments = ((lane & 7) + other_run * 8) * row() + of_warp + other_lines * 8;
   else in_fragments = (lane & 3) * row() + of_warp + (lane >> 2);
   fast = g.aligned(x.p, 16);
   if (by_k()) {
@@ -37,7 +38,7 @@ Vs TensorPanels::load(V stage, int line, int k) {
   V at = g.at(t, g.at(t, stage, in_fragments), in_stage + (by_k() ? k * row() + line : line * row() + k));
   if (!by_k() || run == 8) return cores.load(at, by_k());
   Vs fragment;
-  for (int i = 0; i < 4; ++i) fragment.push_back(g.wrap(g.bits(g.read(t, at, i / 2 * 4 * row() + i % 2 * 8).v)));
+  for (int i = 0; i < 4; ++i) fragment.push_back(g.wrap(g.bits(g.read(t, at, (left() ? i / 2 : i % 2) * 4 * row() + (left() ? i % 2 : i / 2) * 8).v)));
   return fragment;
 }
 

@@ -24,7 +24,9 @@ struct TileShape {
 /// elements have 16 or 32 bits, by k: ldmatrix turns the former.
 class TensorPanels {
  public:
+  enum class Side { Left, Right };
   struct Operand {
+    Side side;
     gpu::Lines kind;
     V p, k_stride;
     V count, k_count;  ///< of lines, of k
@@ -40,10 +42,13 @@ class TensorPanels {
 
   /// Starts to bring the panel whose first k is `from` to `stage`.
   void bring(V stage, V from);
-  /// Fragments of 16 lines and two runs of k: the first 8 lines' first run, the other lines', then the second runs. line, k: from the warp's first and the step's.
+  /// Fragments of 16 lines and two runs of k, as the tensor cores take them: of the left side the first 8 lines' first run, the other lines', then the second runs; of
+  /// the right both runs of the first 8 lines, then those of the others (registers that are taken together are neighbours, or they would be moved for each product).
+  /// line, k: from the warp's first and the step's.
   Vs load(V stage, int line, int k);
 
  private:
+  bool left() const { return x.side == Side::Left; }
   bool by_k() const { return x.kind == gpu::Lines::Wide && item_size(t) > 1; }
   /// Elements from row to row, so that what lanes read at once lies in different banks: eight runs of neighbours; of 32 bits by k, eight elements of four neighbours.
   int row() const { return by_k() ? lines + 8 : shape.depth + run; }
