@@ -253,10 +253,14 @@ struct AttentionTiles {
   bool causal;
   REPRISE_DESCRIBE(dtype, depth, width, mask, causal)
 
-  constexpr int block_queries() const {
+  /// Of tensor cores, where there are such and they take the dtype. They are much faster than the second cache, which has to bring all keys and values for each block: so
+  /// blocks are as large as registers allow.
+  constexpr bool for_tensor_cores() const { return (dtype == DType::Float16 || dtype == DType::BFloat16) && depth <= 128 && width <= 128; }
+  constexpr int block_queries() const { return !for_tensor_cores() ? loop_queries() : depth <= 64 && width <= 64 && mask == Mask::None ? 192 : 128; }
+  /// How many at a time where there are none.
+  constexpr int loop_queries() const {
     const int most = depth > width ? depth : width;
-    const bool short_types = dtype == DType::Float16 || dtype == DType::BFloat16;  // tensor cores take them, where there are such
-    return most <= 64 || (short_types && most <= 128) ? 64 : most <= 128 ? 32 : 16;
+    return most <= 64 || for_tensor_cores() ? 64 : most <= 128 ? 32 : 16;
   }
   template <class As>
   struct Args {

@@ -1,4 +1,4 @@
-// Attention over many queries. A block of 128 threads has 16, 32 or 64 queries of one head; keys come in blocks of 32
+// Attention over many queries. A block of 128 threads has 16, 32 or 64 queries of one head at a time; keys come in blocks of 32
 // (or 16) with a running softmax, so that scores never leave the block (Milakov and Gimelshein: Online normalizer
 // calculation for softmax, 2018; Dao et al.: FlashAttention, NeurIPS 2022). Thread (y, x) = (tid / 16, tid % 16) owns
 // the queries y * R .. y * R + R - 1: their scores of keys x, x + 16, and of the result the columns 4x .. 4x + 3 of
@@ -67,7 +67,7 @@ void copy_lines(GpuCode& g, const AttentionTensor& t, V first, V end, int lines,
 struct AttentionTilesCode : AttentionBlock {
   AttentionTilesCode(GpuModule& module, const gpu::AttentionTiles& made)
       : code(made), in(gpu::shaped<InCode>(code)), g(module, in, kThreads), queries(in.queries), keys(in.keys) {
-    take(g, code, in, block_queries);
+    take(g, code, in);
 
     shared_q = g.shared(f, block_queries * depth_row), shared_weights = g.shared(f, block_queries * weight_row);
     shared_kv = g.shared(f, block_keys * std::max(depth_row, width_row));
@@ -77,6 +77,20 @@ struct AttentionTilesCode : AttentionBlock {
   }
 
   void run() {
+    const V begin = first;
+    g.loop(g.i64(0), code.block_queries(), block_queries, [&](V part) {
+      first = begin + part;
+      g.when(first < queries, [&] { some(); });
+    });
+    g.finish();
+  }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  void some() {
+    for (int r = 0; r < rows; ++r) most[at(r)] = finish->minus_infinity(), sum[at(r)] = g.constant(f, 0);
+    for (Var& a : acc) a = g.constant(f, 0);
     copy_lines(g, q, first, queries, block_queries, depth, shared_q, depth_row);
     V limit = code.causal ? g.min(keys, first + block_queries) : keys;
     g.loop(g.i64(0), limit, block_keys, [&](V key) {
@@ -91,11 +105,7 @@ struct AttentionTilesCode : AttentionBlock {
       add_values();
     });
     write_result();
-    g.finish();
   }
-
- private:
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   /// Of this thread's queries with its keys of the block in shared memory.
   Vars score() {
@@ -179,8 +189,8 @@ struct AttentionTilesCode : AttentionBlock {
   const gpu::AttentionTiles code;
   const DType t = code.dtype;
   const int depth = code.depth, width = code.width;
-  const int block_queries = code.block_queries(), rows = block_queries / 8;  ///< of a block, of a thread
-  const int block_keys = code.block_queries() * std::max(depth, width) > 64 * 64 || block_queries == 16 ? 16 : 32, own_keys = block_keys / kAcross;
+  const int block_queries = code.loop_queries(), rows = block_queries / 8;  ///< of a block, of a thread
+  const int block_keys = block_queries * std::max(depth, width) > 64 * 64 || block_queries == 16 ? 16 : 32, own_keys = block_keys / kAcross;
   const int depth_row = (depth + 3) / 4 * 4 + 4, width_row = (width + 3) / 4 * 4 + 4, weight_row = block_keys + 4;
   const int groups = (width + 63) / 64, columns = 4 * groups;  ///< of a thread
   gpu::AttentionTiles::Args<InCode> in;

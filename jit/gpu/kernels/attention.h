@@ -57,18 +57,17 @@ struct AttentionBlock {
   AttentionTensor q, k, v, out;
   std::optional<AttentionScores> finish;
 
-  void take(GpuCode& g, const gpu::AttentionTiles& code, const gpu::AttentionTiles::Args<InCode>& in, int block_queries) {
+  void take(GpuCode& g, const gpu::AttentionTiles& code, const gpu::AttentionTiles::Args<InCode>& in) {
     V scale = attention_scale(g, in.scale);
     q = AttentionTensor(g, in.q), k = AttentionTensor(g, in.k), v = AttentionTensor(g, in.v);
     AttentionTensor mask;
     if (in.mask) mask = AttentionTensor(g, *in.mask);
     out = AttentionTensor(g, in.out);
 
-    V tiles = g.ceil_div(in.queries, block_queries);
-    // The last queries first: with a causal mask they have most to do.
-    first = (tiles - 1 - g.block_id % tiles) * block_queries;
-    V unit = g.block_id / tiles;
-    V head = unit % in.heads, outer = unit / in.heads;
+    // The last queries of all heads first: with a causal mask they have most to do, and what starts last should be short.
+    V tiles = g.ceil_div(in.queries, code.block_queries()), units = tiles * in.heads, unit = g.block_id % units;
+    first = (tiles - 1 - unit / in.heads) * code.block_queries();
+    V head = unit % in.heads, outer = g.block_id / units;
     q.select(g, outer, head), out.select(g, outer, head);
     k.select(g, outer, head / in.k_group), v.select(g, outer, head / in.v_group);
     if (in.mask) mask.select(g, outer, head);

@@ -1,4 +1,4 @@
-// Attention over many queries of Float16 or BFloat16 on tensor cores (Dao: FlashAttention-2, 2023, sections 3.1 and 3.3). A block of four warps has 64 queries
+// Attention over many queries of Float16 or BFloat16 on tensor cores (Dao: FlashAttention-2, 2023, sections 3.1 and 3.3). A block has 128 or 192 queries
 // of one head, a warp 16 of them, whose fragments stay in registers; keys come in blocks of 64 (with a mask 32) with a running softmax. Scores are sums in registers, lie as
 // the left operand of the product with the values does, and never leave them. The next block of keys and values is on its way while one is worked on: shared memory
 // has room for two, and one barrier a block keeps them apart.
@@ -15,7 +15,7 @@ namespace reprise::jit {
 
 namespace {
 
-constexpr int kThreads = kernels::kAttentionThreads, kQueries = 64, kTile = 8;
+constexpr int kTile = 8;
 constexpr int kRun = 8;  ///< elements of 16 bytes
 
 constexpr int padded(int n) { return (n + 15) / 16 * 16; }
@@ -29,14 +29,14 @@ class AttentionTensorCode : AttentionBlock {
       : code(made),
         block_keys(code.mask == gpu::Mask::None && (has_roomy_multiprocessors(module.target.arch) || std::max(code.depth, code.width) <= 64) ? 64 : 32),
         in(gpu::shaped<InCode>(code)),
-        g(module, in, kThreads),
+        g(module, in, threads),
         cores(g, code.dtype),
         queries(in.queries),
         keys(in.keys) {
-    take(g, code, in, kQueries);
+    take(g, code, in);
 
     // One after the other: queries, then two blocks of keys and values, then the result.
-    module.shared_bytes = static_cast<std::uint32_t>(std::max({kQueries * depth_row, 2 * stage_elements, kQueries * width_row}) * static_cast<int>(item_size(t)));
+    module.shared_bytes = static_cast<std::uint32_t>(std::max({block_queries * depth_row, 2 * stage_elements, block_queries * width_row}) * static_cast<int>(item_size(t)));
     shared = g.wrap(g.dynamic_shared());
     query = g.warp_id * 16 + (g.lane_id >> 2), pair = (g.lane_id & 3) * 2;
     for (int r = 0; r < 2; ++r) most.push_back(g.var(finish->minus_infinity())), sum.push_back(g.var(f, 0));
@@ -44,7 +44,7 @@ class AttentionTensorCode : AttentionBlock {
   }
 
   void run() {
-    bring(lines_of(q, kQueries, depth, depth_row), shared, first, queries);
+    bring(lines_of(q, block_queries, depth, depth_row), shared, first, queries);
     cores.wait();
     g.barrier();
     V line = g.at(t, shared, (g.warp_id * 16 + (g.lane_id & 15)) * depth_row + (g.lane_id >> 4) * kTile);
@@ -58,7 +58,7 @@ class AttentionTensorCode : AttentionBlock {
     g.barrier();  // they have been read
 
     const Lines key_lines = lines_of(k, block_keys, depth, depth_row), value_lines = lines_of(v, block_keys, width, width_row);
-    limit = code.causal ? g.min(keys, first + kQueries) : keys;
+    limit = code.causal ? g.min(keys, first + block_queries) : keys;
     auto bring_block = [&](V key, V stage) {
       V to = g.at(t, shared, stage);
       bring(key_lines, to, key, keys), bring(value_lines, g.at(t, to, block_keys * depth_row), key, keys);
@@ -94,12 +94,12 @@ class AttentionTensorCode : AttentionBlock {
     V first, step;  ///< where each of threads / runs lines is taken in a turn: this thread's first element, and from turn to turn
     int runs() const { return padded(n) / kRun; }
     /// Does a thread take the same run of a line in each turn, and none that is padding?
-    bool regular() const { return kThreads % runs() == 0 && n == padded(n); }
+    bool regular(int threads) const { return threads % runs() == 0 && n == padded(n); }
   };
   Lines lines_of(const AttentionTensor& x, int lines, int n, int row) {
     Lines r{x, lines, n, row, {}, {}, {}};
     r.fast = g.aligned(x.p, 16) & (x.column == 1) & (x.row % kRun == 0);
-    r.first = g.i64(g.tid / r.runs()) * x.row + g.i64(g.tid % r.runs() * kRun), r.step = x.row * (kThreads / r.runs());
+    r.first = g.i64(g.tid / r.runs()) * x.row + g.i64(g.tid % r.runs() * kRun), r.step = x.row * (threads / r.runs());
     return r;
   }
 
@@ -109,7 +109,7 @@ class AttentionTensorCode : AttentionBlock {
     V last = g.max(end - 1, g.i64(0));
     auto line_at = [&](V line) { return g.min(from + g.i64(line), last) * l.x.row; };
     auto singly = [&] {
-      g.loop(g.tid, l.lines * padded(n), kThreads, [&](V i) {
+      g.loop(g.tid, l.lines * padded(n), threads, [&](V i) {
         V line = i / padded(n), d = i % padded(n), to_element = line * l.row + d;
         g.when(
             (d < n) & (from + g.i64(line) < end), [&] { g.write(t, to, to_element, g.read(t, l.x.p, line_at(line) + g.i64(d) * l.x.column)); },
@@ -118,25 +118,28 @@ class AttentionTensorCode : AttentionBlock {
     };
     auto checked = [&] {
       const int count = l.lines * l.runs();
-      for (int i = 0; i < count; i += kThreads) {
+      for (int i = 0; i < count; i += threads) {
         V place = g.tid + i, line = place / l.runs(), d = place % l.runs() * kRun;
         V real = from + g.i64(line) < end;
         if (n != padded(n)) real = real & (d < n), d = g.min(d, n - kRun);
         auto one = [&] { cores.copy(g.at(t, to, line * l.row + place % l.runs() * kRun), g.at(t, l.x.p, line_at(line) + g.i64(d)), real); };
-        i + kThreads <= count ? one() : g.when(place < count, one);
+        i + threads <= count ? one() : g.when(place < count, one);
       }
     };
     auto whole = [&] {
       V start = g.at(t, to, g.tid / l.runs() * l.row + g.tid % l.runs() * kRun), at = g.at(t, l.x.p, from * l.x.row + l.first);
-      const int turns = l.lines * l.runs() / kThreads, lines_of_turn = kThreads / l.runs();
-      for (int i = 0; i < turns; ++i) cores.copy(g.at(t, start, i * lines_of_turn * l.row), at), at = g.at(t, at, l.step);
+      const int count = l.lines * l.runs(), lines_of_turn = threads / l.runs();
+      for (int i = 0; i * threads < count; ++i) {
+        auto one = [&] { cores.copy(g.at(t, start, i * lines_of_turn * l.row), at); };
+        (i + 1) * threads <= count ? one() : g.when(g.tid < count - i * threads, one);
+        at = g.at(t, at, l.step);
+      }
     };
     if (n % kRun != 0) return singly();
-    const bool regular = l.regular() && l.lines * l.runs() % kThreads == 0;
     g.when(
         l.fast,
         [&] {
-          if (!regular) checked();
+          if (!l.regular(threads)) checked();
           else g.when(from + l.lines <= end, whole, checked);
         },
         singly);
@@ -212,7 +215,7 @@ class AttentionTensorCode : AttentionBlock {
     }
     g.barrier();
     auto singly = [&] {
-      g.loop(g.tid, kQueries * width, kThreads, [&](V i) {
+      g.loop(g.tid, block_queries * width, threads, [&](V i) {
         V line = i / width, c = i % width, to = first + g.i64(line);
         g.when(to < queries, [&] { g.write(t, out.p, to * out.row + g.i64(c) * out.column, g.read(t, shared, line * width_row + c)); });
       });
@@ -222,7 +225,7 @@ class AttentionTensorCode : AttentionBlock {
         g.aligned(out.p, 16) & (out.column == 1) & (out.row % kRun == 0),
         [&] {
           const int runs = width / kRun;
-          g.loop(g.tid, kQueries * runs, kThreads, [&](V i) {
+          g.loop(g.tid, block_queries * runs, threads, [&](V i) {
             V line = i / runs, c = i % runs * kRun, to = first + g.i64(line);
             g.when(to < queries, [&] { g.write_run(t, g.at(t, out.p, to * out.row + g.i64(c)), g.read_run(t, g.at(t, shared, line * width_row + c), kRun)); });
           });
@@ -234,6 +237,7 @@ class AttentionTensorCode : AttentionBlock {
   const gpu::AttentionTiles code;
   const DType t = code.dtype;
   const int depth = code.depth, width = code.width;
+  const int block_queries = code.block_queries(), threads = block_queries / 16 * kWarp;
   const int block_keys;  ///< fewer where masks are read, which takes registers, or where a multiprocessor's memory would hold one block of threads only
   const int depth_row = row_of(depth), width_row = row_of(width);
   const int stage_elements = block_keys * (depth_row + width_row);
@@ -251,7 +255,7 @@ class AttentionTensorCode : AttentionBlock {
 }  // namespace
 
 bool attention_by_tensor_cores(int sm, const gpu::AttentionTiles& code) {
-  return TensorCores::serve(sm, code.dtype) && code.block_queries() == kQueries && std::max(code.depth, code.width) <= 128;
+  return TensorCores::serve(sm, code.dtype) && code.for_tensor_cores();
 }
 
 void emit_by_tensor_cores(GpuModule& module, const gpu::AttentionTiles& code) { AttentionTensorCode(module, code).run(); }

@@ -17,7 +17,8 @@ TensorPanels::TensorPanels(TensorCores& tensor, DType dtype, const TileShape& of
     offsets = {x.offset_of(first) + g.i64(g.tid % runs() * run) + x.k_stride * g.i64(g.tid / runs())}, step = x.k_stride * rows_of_turn();
   } else if (x.kind == Lines::Deep) {
     for (const V& s : x.line_strides) fast = fast & (s % run == 0);
-    for (int i = 0; i < turns(); ++i) offsets.push_back(line_offset(g.tid / runs() + i * rows_of_turn()));  // the last line serves for those behind it
+    if (in_steps()) offsets = {line_offset(g.tid / runs())}, step = x.line_strides[0] * rows_of_turn();
+    else for (int i = 0; i < turns(); ++i) offsets.push_back(line_offset(g.tid / runs() + i * rows_of_turn()));  // the last line serves for those behind it
   }
 }
 
@@ -27,9 +28,10 @@ void TensorPanels::bring(V stage, V from) {
   g.when(
       fast,
       [&] {
-        V whole = from + shape.depth <= x.k_count;
-        if (by_k()) whole = whole & (first + lines <= x.count);
-        g.when(whole, [&] { copy_whole(to, from); }, [&] { copy_checked(to, from); });
+        V whole = from + shape.depth <= x.k_count, all = first + lines <= x.count;
+        if (by_k()) g.when(whole & all, [&] { copy_whole(to, from, false); }, [&] { copy_checked(to, from); });
+        else if (in_steps()) g.when(whole, [&] { g.when(all, [&] { copy_whole(to, from, false); }, [&] { copy_whole(to, from, true); }); }, [&] { copy_checked(to, from); });
+        else g.when(whole, [&] { copy_whole(to, from, false); }, [&] { copy_checked(to, from); });
       },
       [&] { singly(to, from); });
 }
@@ -42,12 +44,13 @@ Vs TensorPanels::load(V stage, int line, int k) {
   return fragment;
 }
 
-void TensorPanels::copy_whole(V to, V from) {
+void TensorPanels::copy_whole(V to, V from, bool edge) {
   V start = g.at(t, to, place(0));
   V at = by_k() ? g.at(t, x.p, offsets[0] + from * x.k_stride) : g.at(t, x.p, from + g.i64(g.tid % runs() * run));
+  if (in_steps() && !by_k()) at = g.at(t, at, offsets[0]);
   for (int i = 0; i < turns(); ++i) {
-    cores.copy(g.at(t, start, i * rows_of_turn() * row()), by_k() ? at : g.at(t, at, offsets[static_cast<std::size_t>(i)]));
-    if (by_k()) at = g.at(t, at, step);
+    cores.copy(g.at(t, start, i * rows_of_turn() * row()), in_steps() ? at : g.at(t, at, offsets[static_cast<std::size_t>(i)]));
+    if (in_steps()) at = g.at(t, at, edge ? g.select(first + g.i64(g.tid / runs() + (i + 1) * rows_of_turn()) < x.count, step, g.i64(0)) : step);
   }
 }
 
@@ -61,7 +64,7 @@ void TensorPanels::copy_checked(V to, V from) {
       at = g.select(real > 0, x.offset_of(first + in_run) + (from + other) * x.k_stride, g.i64(0));
     } else {
       real = x.k_count - (from + in_run);
-      at = offsets[static_cast<std::size_t>(i)] + g.select(real > 0, from + in_run, g.i64(0));
+      at = (in_steps() ? line_offset(g.tid / runs() + i * rows_of_turn()) : offsets[static_cast<std::size_t>(i)]) + g.select(real > 0, from + in_run, g.i64(0));
     }
     cores.copy_some(g.at(t, to, place(i)), g.at(t, x.p, at), g.i32(g.max(g.min(real, g.i64(run)), g.i64(0))) * static_cast<int>(item_size(t)));
   }

@@ -50,6 +50,8 @@ class TensorPanels {
  private:
   bool left() const { return x.side == Side::Left; }
   bool by_k() const { return x.kind == gpu::Lines::Wide && item_size(t) > 1; }
+  /// Is it as far from each row that a thread copies to its next one? Then offsets take no registers.
+  bool in_steps() const { return by_k() || (x.kind == gpu::Lines::Deep && x.line_strides.size() == 1); }
   /// Elements from row to row, so that what lanes read at once lies in different banks: eight runs of neighbours; of 32 bits by k, eight elements of four neighbours.
   int row() const { return by_k() ? lines + 8 : shape.depth + run; }
   int runs() const { return (by_k() ? lines : shape.depth) / run; }
@@ -57,7 +59,8 @@ class TensorPanels {
   int turns() const { return (by_k() ? shape.depth : lines) / rows_of_turn(); }
   V place(int turn) { return (g.tid / runs() + turn * rows_of_turn()) * row() + g.tid % runs() * run; }
   V line_offset(V line) { return x.offset_of(g.min(first + g.i64(line), x.count - 1)); }
-  void copy_whole(V to, V from);
+  /// edge: there are fewer lines; others stand for those behind the last.
+  void copy_whole(V to, V from, bool edge);
   void copy_checked(V to, V from);
   void singly(V to, V from);
 
@@ -70,7 +73,7 @@ class TensorPanels {
   const V first;
   V fast, step;
   V in_fragments;  ///< where this lane names a row of a fragment, of the warp's first
-  Vs offsets;      ///< of this thread, by turn
+  Vs offsets;      ///< of this thread, by turn; in steps of the first
 };
 
 /// The sums of a block's warps.
