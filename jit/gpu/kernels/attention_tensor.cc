@@ -151,8 +151,9 @@ class AttentionTensorCode : AttentionBlock {
     for (int i = 0; i < block_keys / kTile * 4; ++i) scores.push_back(g.var(f, 0));
     // Of 16 keys the matrices of the first 8, then those of the others.
     V line = g.at(t, at_keys, ((g.lane_id & 7) + (g.lane_id >> 4) * kTile) * depth_row + ((g.lane_id >> 3) & 1) * kTile);
-    for (int n = 0; n < block_keys; n += 16)
-      for (int d = 0; d < padded(depth); d += 16) {
+    // Sums of neighbouring products are others: none waits for the one before.
+    for (int d = 0; d < padded(depth); d += 16)
+      for (int n = 0; n < block_keys; n += 16) {
         Vs b = cores.load(g.at(t, line, n * depth_row + d));
         for (int half = 0; half < 2; ++half) cores.multiply_add(queries_held[at(d / 16)], {b[at(2 * half)], b[at(2 * half + 1)]}, scores, at((n / kTile + half) * 4));
       }
