@@ -253,10 +253,11 @@ struct AttentionTiles {
   bool causal;
   REPRISE_DESCRIBE(dtype, depth, width, mask, causal)
 
-  /// Of tensor cores, where there are such and they take the dtype. They are much faster than the second cache, which has to bring all keys and values for each block: so
-  /// blocks are as large as registers allow.
+  /// Do tensor cores, where there are such, take the dtype and fit a query into registers?
   constexpr bool for_tensor_cores() const { return (dtype == DType::Float16 || dtype == DType::BFloat16) && depth <= 128 && width <= 128; }
-  constexpr int block_queries() const { return !for_tensor_cores() ? loop_queries() : depth <= 64 && width <= 64 && mask == Mask::None ? 192 : 128; }
+  /// Of a block. All keys and values come from the second cache for each: where a multiprocessor has room for two blocks of 64, one of 128 asks for half as much (an H100: a
+  /// tenth faster); three of 64 are better than either.
+  constexpr int block_queries() const { return for_tensor_cores() && (depth > 64 || width > 64) ? 128 : loop_queries(); }
   /// How many at a time where there are none.
   constexpr int loop_queries() const {
     const int most = depth > width ? depth : width;

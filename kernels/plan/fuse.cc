@@ -1,6 +1,7 @@
 #include "kernels/plan/fuse.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <unordered_map>
@@ -482,7 +483,8 @@ class Fuse {
     for (std::size_t n = 0; n < kMostBeside && first != all.begin();) n += open(*--first);
     all.erase(std::remove_if(first, all.end(), [&](std::uint32_t n) { return !open(n); }), all.end());
     std::vector<std::uint32_t> candidates(all.end() - static_cast<std::ptrdiff_t>(std::min(all.size(), kMostBeside)), all.end());
-    std::sort(candidates.begin(), candidates.end());
+    // The nearest first: in a program of many layers others read the same values, too (angles of positions), but come too late or too soon.
+    std::sort(candidates.begin(), candidates.end(), std::greater<>());
     looks_at(p_.items[i].reads, mine_, [](ValueId) { return false; });
     const char* why = "";
     std::size_t tried = 0;

@@ -252,6 +252,24 @@ TEST(Fusion, SiblingsThatShareWhatTheyAreMadeOf) {
   EXPECT_EQ(p.count(Buffer::Kind::Temp), 0) << all(p);
 }
 
+// However many layers there are that read the same angles, the other half of the same layer is found.
+TEST(Fusion, SiblingsOfOneOfManyLayers) {
+  constexpr int kLayers = 24;
+  std::string text = "graph f(%0 \"x\": f32[s0, 64], %1 \"cos\": f32[s0, 32], %2 \"sin\": f32[s0, 32], %3 \"w\": f32[64, 64]) {\n";
+  int x = 0, next = 4;
+  for (int i = 0; i < kLayers; ++i) {
+    const auto v = [&](int k) { return "%" + std::to_string(next + k); };
+    const std::string half = " : f32[s0, 32]\n", in = "%" + std::to_string(x);
+    text += v(0) + " = slice(" + in + ", 1, 0, 32, 1) : f32[s0, 32]{64, 1}\n" + v(1) + " = slice(" + in + ", 1, 32, 64, 1) : f32[s0, 32]{64, 1}+32\n";
+    text += v(2) + " = mul(" + v(0) + ", %1)" + half + v(3) + " = mul(" + v(1) + ", %2)" + half + v(4) + " = sub(" + v(2) + ", " + v(3) + ", 1)" + half;
+    text += v(5) + " = mul(" + v(1) + ", %1)" + half + v(6) + " = mul(" + v(0) + ", %2)" + half + v(7) + " = add(" + v(5) + ", " + v(6) + ", 1)" + half;
+    text += v(8) + " = cat([" + v(4) + ", " + v(7) + "], 1) : f32[s0, 64]\n" + v(9) + " = linear(" + v(8) + ", %3, None) : f32[s0, 64]\n";
+    x = next + 9, next += 10;
+  }
+  Program p(text + "return user %" + std::to_string(x) + "\n}");
+  EXPECT_EQ(p.l.launches.size(), 2u * kLayers) << all(p);
+}
+
 TEST(Products, LinearsOfOneXAreOneLaunch) {
   Program p(R"(graph f(%0 "x": f32[s0, 8], %1 "q": f32[16, 8], %2 "k": f32[s1, 8], %3 "o": f32[8, 16]) {
     %4 = linear(%0, %1, None) : f32[s0, 16]

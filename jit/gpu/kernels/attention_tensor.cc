@@ -1,4 +1,4 @@
-// Attention over many queries of Float16 or BFloat16 on tensor cores (Dao: FlashAttention-2, 2023, sections 3.1 and 3.3). A block has 128 or 192 queries
+// Attention over many queries of Float16 or BFloat16 on tensor cores (Dao: FlashAttention-2, 2023, sections 3.1 and 3.3). A block has 64 or 128 queries
 // of one head, a warp 16 of them, whose fragments stay in registers; keys come in blocks of 64 (with a mask 32) with a running softmax. Scores are sums in registers, lie as
 // the left operand of the product with the values does, and never leave them. The next block of keys and values is on its way while one is worked on: shared memory
 // has room for two, and one barrier a block keeps them apart.
