@@ -53,7 +53,7 @@ inline std::string output_of(const std::string& command) {
 /// REPRISE_TEST_PROBE is not set.
 inline std::string run_again(const std::string& environment, const std::string& filter) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  return output_of("GTEST_TOTAL_SHARDS= GTEST_SHARD_INDEX= REPRISE_TEST_PROBE=1 REPRISE_CUDA_DRIVER='" + knobs().cuda_driver + "' " + environment + " '" + self + "' --gtest_filter='" + filter + "' 2>/dev/null");
+  return output_of("env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX REPRISE_TEST_PROBE=1 REPRISE_CUDA_DRIVER='" + knobs().cuda_driver + "' " + environment + " '" + self + "' --gtest_filter='" + filter + "' 2>/dev/null");
 }
 
 /// Takes the simulator as driver when no other one is named; skips where neither is there.

@@ -50,8 +50,8 @@ class TensorPanels {
  private:
   bool left() const { return x.side == Side::Left; }
   bool by_k() const { return x.kind == gpu::Lines::Wide && item_size(t) > 1; }
-  /// Is it as far from each row that a thread copies to its next one? Then offsets take no registers.
-  bool in_steps() const { return by_k() || (x.kind == gpu::Lines::Deep && x.line_strides.size() == 1); }
+  /// Is it as far from each row that a thread copies to its next one? Then offsets take no registers. (Bytes have half as many rows for a thread, and keep the offsets.)
+  bool in_steps() const { return by_k() || (x.kind == gpu::Lines::Deep && x.line_strides.size() == 1 && item_size(t) > 1); }
   /// Elements from row to row, so that what lanes read at once lies in different banks: eight runs of neighbours; of 32 bits by k, eight elements of four neighbours.
   int row() const { return by_k() ? lines + 8 : shape.depth + run; }
   int runs() const { return (by_k() ? lines : shape.depth) / run; }
