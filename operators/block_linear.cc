@@ -30,6 +30,8 @@ void block_linear_shape(graph::RuleCtx& c) {
     for (const kernels::BlockFacts& f : kernels::kBlockFacts) known += (known.empty() ? "" : ", ") + std::string(f.name);
     fail(ErrorCode::InvalidArgument, name, c.loc, "'", c.str(2), "' is no format of blocks: there are ", known);
   }
+  if (const std::string_view activations = c.str(3); activations != kernels::host::kFloatActivations && activations != kernels::host::kInt8Activations)
+    fail(ErrorCode::InvalidArgument, name, c.loc, "activations are '", activations, "', expected '", kernels::host::kFloatActivations, "' or '", kernels::host::kInt8Activations, "'");
   if (x.dtype != DType::Float32 || w.dtype != DType::UInt8) fail(ErrorCode::DTypeMismatch, name, c.loc, "wants an input of float32 and a weight of uint8, got ", dtype_name(x.dtype), " and ", dtype_name(w.dtype));
   if (x.dim() != 2 || w.dim() != 2) fail(ErrorCode::ShapeMismatch, name, c.loc, "wants matrices, got sizes ", sizes_text(x.layout.sizes), " and ", sizes_text(w.layout.sizes));
   const kernels::BlockFacts& f = kernels::facts_of(*format);
@@ -42,7 +44,7 @@ void block_linear_shape(graph::RuleCtx& c) {
 
 graph::OpId block_linear_op() {
   static const graph::OpId id =
-      graph::register_op({.schema = "block_linear(Tensor input, Tensor weight, str format) -> Tensor", .cls = graph::OpClass::Reference, .shape = block_linear_shape, .effects = {.may_fail = true}},
+      graph::register_op({.schema = "block_linear(Tensor input, Tensor weight, str format, str activations='float32') -> Tensor", .cls = graph::OpClass::Reference, .shape = block_linear_shape, .effects = {.may_fail = true}},
                          {kernels::reference_kernels().fact({kernels::host::block_linear_reference}), kernels::host_launches().fact(kernels::host::block_linear), operators::derivative(operators::derivatives::block_linear, autograd::in(1), autograd::of(0))});
   return id;
 }
@@ -51,8 +53,8 @@ graph::OpId block_linear_op() {
 
 namespace operators {
 
-Tensor block_linear(const Tensor& x, const Tensor& rows, kernels::BlockFormat format, SourceLoc loc) {
-  return graph::call1(block_linear_op(), {arg(x), arg(rows), kernels::name_of(format)}, loc);
+Tensor block_linear(const Tensor& x, const Tensor& rows, kernels::BlockFormat format, Activations activations, SourceLoc loc) {
+  return graph::call1(block_linear_op(), {arg(x), arg(rows), kernels::name_of(format), activations == Activations::Int8 ? kernels::host::kInt8Activations : kernels::host::kFloatActivations}, loc);
 }
 
 void register_block_linear() { static_cast<void>(block_linear_op()); }

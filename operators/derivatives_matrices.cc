@@ -173,7 +173,7 @@ void bilinear(Backward& b) {
 void block_linear(Backward& b) {
   const SourceLoc loc = b.loc();
   const Tensor weight = b.tensor(1), unit = eye(b.sizes(0).back(), std::nullopt, {b.dtype(0), b.device(0)}, loc);
-  const Tensor rows = graph::call1(graph::find_op("block_linear")->id, {arg(unit), arg(weight), b.text(2)}, loc);  // [in, out]
+  const Tensor rows = graph::call1(graph::find_op("block_linear")->id, {arg(unit), arg(weight), b.text(2), std::string("float32")}, loc);  // [in, out]
   b.give(0, matmul(b.grad(), mT(rows, loc), loc));
 }
 

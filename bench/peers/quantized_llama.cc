@@ -30,7 +30,7 @@ struct Int4 {
     return {rp::quantized::groups({q.view({out, groups * 16}).view(rp::kInt32).t().contiguous(), rp::full({groups, out / 8}, kEights, {.dtype = rp::kInt32}), scale.t().to(rp::kFloat16), {}},
                                   rp::quantized::Zeros::Exact)};
   }
-  rp::Tensor operator()(rp::Tensor x) const { return rp::quantized::linear(x, weight); }
+  rp::Tensor operator()(rp::Tensor x) const { return rp::quantized::linear(x, weight, {}, rp::Activations::Int8); }
 };
 
 template <class Matrix>

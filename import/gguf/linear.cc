@@ -47,7 +47,7 @@ Blocks Blocks::to(Device device, SourceLoc loc) const {
   return {type, there, bytes() > 0 ? there.view(kFloat16, loc) : halves.to(device, loc)};
 }
 
-Tensor linear(const char* op, const Tensor& x, const Rows& weight, const Ints& of_weight, const Tensor& bias, SourceLoc loc) {
+Tensor linear(const char* op, const Tensor& x, const Rows& weight, const Ints& of_weight, const Tensor& bias, Activations activations, SourceLoc loc) {
   if (!x.defined()) fail(ErrorCode::InvalidArgument, op, loc, "x is undefined");
   if (!is_floating(x.dtype()) || is_storage_only(x.dtype())) fail(ErrorCode::DTypeMismatch, op, loc, "x is ", x.dtype(), ", not a float");
   Ints sizes = x.sizes();
@@ -57,17 +57,17 @@ Tensor linear(const char* op, const Tensor& x, const Rows& weight, const Ints& o
     fail(ErrorCode::ShapeMismatch, op, loc, "a bias of sizes ", graph::sizes_text(bias.sizes()), " and a weight of sizes ", graph::sizes_text(of_weight));
   const Tensor rows = x.reshape({-1, of_weight[1]}, loc).to(kFloat32, loc);
   // As operators the unpacked matrix stands in memory, four to eight times what is stored, and is written and read again in each call.
-  Tensor y = device::runs_host_code(x.device()) ? operators::block_linear(rows, weight.data, weight.format, loc) : reprise::linear(rows, unpack(weight.format, weight.data, weight.halves, loc), {}, loc);
+  Tensor y = device::runs_host_code(x.device()) ? operators::block_linear(rows, weight.data, weight.format, activations, loc) : reprise::linear(rows, unpack(weight.format, weight.data, weight.halves, loc), {}, loc);
   sizes.back() = of_weight[0];
   y = y.view(sizes, loc);
   if (bias.defined()) y = add(y, bias.to(kFloat32, loc), 1, loc);
   return y.to(x.dtype(), loc);
 }
 
-Tensor linear(const Tensor& x, const Blocks& weight, const Tensor& bias, SourceLoc loc) {
+Tensor linear(const Tensor& x, const Blocks& weight, const Tensor& bias, Activations activations, SourceLoc loc) {
   constexpr const char* op = "gguf::linear";
   if (!weight.defined()) fail(ErrorCode::InvalidArgument, op, loc, "the weight is undefined");
-  if (is_quantized(weight.type)) return linear(op, x, {format_of(weight.type), weight.data, weight.halves}, weight.sizes(), bias, loc);
+  if (is_quantized(weight.type)) return linear(op, x, {format_of(weight.type), weight.data, weight.halves}, weight.sizes(), bias, activations, loc);
   if (!x.defined()) fail(ErrorCode::InvalidArgument, op, loc, "x is undefined");
   if (!is_floating(x.dtype()) || is_storage_only(x.dtype())) fail(ErrorCode::DTypeMismatch, op, loc, "x is ", x.dtype(), ", not a float");
   return reprise::linear(x, weight.data.to(x.dtype(), loc), bias, loc);

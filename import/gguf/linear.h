@@ -1,5 +1,6 @@
 #pragma once
 #include "kernels/launch/block_format.h"
+#include "reprise/activations.h"
 #include "reprise/tensor.h"
 
 namespace reprise::gguf {
@@ -10,6 +11,6 @@ struct Rows {
   Tensor data, halves;
 };
 /// What `op`, a public function, makes of x [..., in], in x's dtype: times the weight, of `sizes`, transposed (+ bias).
-Tensor linear(const char* op, const Tensor& x, const Rows& weight, const Ints& sizes, const Tensor& bias, SourceLoc loc);
+Tensor linear(const char* op, const Tensor& x, const Rows& weight, const Ints& sizes, const Tensor& bias, Activations, SourceLoc loc);
 
 }  // namespace reprise::gguf

@@ -170,13 +170,13 @@ Groups groups(const Packed& packed, Zeros zeros, SourceLoc loc) {
   return made;
 }
 
-Tensor linear(const Tensor& x, const Groups& weight, const Tensor& bias, SourceLoc loc) {
+Tensor linear(const Tensor& x, const Groups& weight, const Tensor& bias, Activations activations, SourceLoc loc) {
   constexpr const char* op = "quantized::linear";
   if (!weight.defined()) fail(ErrorCode::InvalidArgument, op, loc, "the weight is undefined");
   const bool turned = weight.order.defined() && x.defined() && x.dim() > 0;
   if (turned && !graph::same(x.size(-1), weight.order.size(0), loc, "quantized::linear: equal columns"))
     fail(ErrorCode::ShapeMismatch, op, loc, "x of sizes ", graph::sizes_text(x.sizes()), " and a weight of sizes ", graph::sizes_text(weight.sizes()));
-  return gguf::linear(op, turned ? index_select(x, -1, weight.order, loc) : x, {format_of(weight, op), weight.data, weight.halves}, weight.sizes(), bias, loc);
+  return gguf::linear(op, turned ? index_select(x, -1, weight.order, loc) : x, {format_of(weight, op), weight.data, weight.halves}, weight.sizes(), bias, activations, loc);
 }
 
 }  // namespace reprise::quantized

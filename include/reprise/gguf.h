@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "reprise/activations.h"
 #include "reprise/tensor.h"
 #include "reprise/visible.h"
 #include "reprise/weights.h"
@@ -46,8 +47,8 @@ struct Blocks {
 
 /// x [..., in] times weight [out, in] transposed (+ bias [out]), in x's dtype, a float. On the host weights are unpacked in registers, or a few
 /// columns at a time, and multiplied in float32 as dequantize() has them: the unpacked matrix is nowhere. On devices it is dequantize() and linear().
-/// Throws ShapeMismatch, DTypeMismatch.
-Tensor linear(const Tensor& x, const Blocks& weight, const Tensor& bias = {}, SourceLoc loc = SourceLoc::current());
+/// `activations`: see there. Throws ShapeMismatch, DTypeMismatch.
+Tensor linear(const Tensor& x, const Blocks& weight, const Tensor& bias = {}, Activations activations = Activations::Float32, SourceLoc loc = SourceLoc::current());
 
 /// What a value of the metadata is; the numbers are the format's.
 enum class ValueType : std::uint32_t { U8, I8, U16, I16, U32, I32, F32, Bool, String, Array, U64, I64, F64 };

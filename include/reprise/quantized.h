@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "reprise/activations.h"
 #include "reprise/tensor.h"
 #include "reprise/visible.h"
 
@@ -48,8 +49,9 @@ struct Groups {
 Groups groups(const Packed&, Zeros zeros = Zeros::LessOne, SourceLoc loc = SourceLoc::current());
 
 /// x [..., in] times weight [out, in] transposed (+ bias [out]), in x's dtype, a float; in float32, of elements as dequantize() has them. On the host the unpacked matrix is
-/// nowhere. On devices it is dequantize() and linear(). Throws ShapeMismatch, DTypeMismatch.
-Tensor linear(const Tensor& x, const Groups& weight, const Tensor& bias = {}, SourceLoc loc = SourceLoc::current());
+/// nowhere. On devices it is dequantize() and linear(). `activations`: see there.
+/// Throws ShapeMismatch, DTypeMismatch.
+Tensor linear(const Tensor& x, const Groups& weight, const Tensor& bias = {}, Activations activations = Activations::Float32, SourceLoc loc = SourceLoc::current());
 
 }  // namespace quantized
 }  // namespace reprise

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/errors.h"
-#include "kernels/cpu/block_kernels.h"
+#include "kernels/cpu/block_bytes.h"
 #include "kernels/cpu/matmul_product.h"
 #include "kernels/reference/reference.h"
 
@@ -28,27 +28,22 @@ struct Kernels {
   micro::UnpackFn unpack = nullptr;
   MatmulKernels product{};
 };
-std::vector<KernelCode> codes(int bits, BlockFormat f) {
+/// `bytes`: then also what rounds x.
+std::vector<KernelCode> codes(int bits, BlockFormat f, bool bytes) {
   std::vector<KernelCode> all{micro::UnpackDot{bits, f, 1}, micro::UnpackDot{bits, f, kGemvRows}, micro::Unpack{bits, f}};
   for (KernelCode& c : matmul_specs(bits, DType::Float32, kPanelSlots)) all.push_back(std::move(c));
+  if (bytes)
+    for (KernelCode& c : byte_codes(bits, f)) all.push_back(std::move(c));
   return all;
 }
+/// Where those of byte_codes stand.
+std::size_t first_of_bytes(int bits) { return 3 + matmul_specs(bits, DType::Float32, kPanelSlots).size(); }
 Kernels kernels_of(int bits, void* const* micro) {
   return {bits, {reinterpret_cast<micro::GemvDotFn>(micro[0]), reinterpret_cast<micro::GemvDotFn>(micro[1])}, reinterpret_cast<micro::UnpackFn>(micro[2]),
           matmul_kernels(bits, kPanelSlots, micro + 3)};
 }
 
-/// x and y have rows of unit stride, and so has w.
-struct Product {
-  const BlockFacts& format;
-  std::int64_t m, n, k;
-  const char* x;
-  std::int64_t x_row;
-  const char* w;
-  std::int64_t w_row;  ///< bytes
-  char* y;
-  std::int64_t y_row;
-};
+using Product = BlockProduct;
 
 /// B of the blocked product.
 class Panels final : public PanelSource {
@@ -114,7 +109,16 @@ void multiply(const NativeArgs& args, const Kernels& f, const Product& p) {
   by_panels(args, f, p);
 }
 
-/// The format that the launch names. Its own last argument: the vectors' width.
+/// What products with more rows than dots take may do with x. The instructions for it are those of x86.
+bool rounds(std::string_view activations) {
+#if defined(__x86_64__)
+  return activations == kInt8Activations;
+#else
+  return false && activations.empty();
+#endif
+}
+
+/// The format that the launch names. Its own last arguments: the vectors' width, and where the code of rounded rows stands (0: it does not).
 void run(const NativeArgs& args) {
   reporting(args, [&] {
     const TensorView &x = args.tensor(0), &w = args.tensor(1), &y = args.result();
@@ -126,8 +130,11 @@ void run(const NativeArgs& args) {
     if (own_x.get()) compact(x, own_x.get());
     if (own_w.get()) compact(w, own_w.get());
     auto row = [](const TensorView& t, const Scratch& own) { return own.get() ? t.sizes[1] : t.strides[0]; };
-    const Kernels f = kernels_of(static_cast<int>(args.integer(3, 0)), args.micro);
-    multiply(args, f, {format, m, n, k, own_x.get() ? own_x.get() : x.data, row(x, own_x), own_w.get() ? own_w.get() : w.data, row(w, own_w), own_y.get() ? own_y.get() : y.data, row(y, own_y)});
+    const int bits = static_cast<int>(args.integer(4, 0));
+    const std::int64_t bytes = args.integer(4, 1);
+    const Product p{format, m, n, k, own_x.get() ? own_x.get() : x.data, row(x, own_x), own_w.get() ? own_w.get() : w.data, row(w, own_w), own_y.get() ? own_y.get() : y.data, row(y, own_y)};
+    if (bytes && m > kBlockDotRows && k > 0) multiply_bytes(args, byte_kernels(bits, args.micro + bytes), p);
+    else multiply(args, kernels_of(bits, args.micro), p);
     if (own_y.get()) scatter(own_y.get(), y);
   });
 }
@@ -137,9 +144,11 @@ void run(const NativeArgs& args) {
 NativeLaunch block_linear(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
   NativeLaunch out = native_launch(run, g, node, std::move(operands));
   const int bits = micro_vector_bits();
-  out.micro = codes(bits, *block_format(out.strings[out.args[2].first]));
-  out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), 1});
+  const bool bytes = rounds(out.strings[out.args[3].first]);
+  out.micro = codes(bits, *block_format(out.strings[out.args[2].first]), bytes);
+  out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), 2});
   out.ints.push_back(bits);
+  out.ints.push_back(bytes ? static_cast<std::int64_t>(first_of_bytes(bits)) : 0);
   return out;
 }
 

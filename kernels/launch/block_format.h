@@ -40,6 +40,26 @@ inline constexpr BlockFacts kBlockFacts[] = {
     {BlockFormat::G8_64, "G8_64", 64, 68},   {BlockFormat::G8_128, "G8_128", 128, 132},
 };
 constexpr const BlockFacts& facts_of(BlockFormat f) { return kBlockFacts[static_cast<int>(f)]; }
+/// Elements that have one scale: 16 or 32.
+constexpr int part_of(BlockFormat f) { return f == BlockFormat::Q2_K || f == BlockFormat::Q3_K || f == BlockFormat::Q6_K ? 16 : 32; }
+/// What is added to q so that it has no sign, and the most that it is then.
+struct UnsignedRange {
+  int added, most;
+};
+constexpr UnsignedRange unsigned_range(BlockFormat f) {
+  switch (f) {
+    case BlockFormat::Q4_0: return {8, 15};
+    case BlockFormat::Q4_1: case BlockFormat::Q4_K: case BlockFormat::G4_32: case BlockFormat::G4_64: case BlockFormat::G4_128: return {0, 15};
+    case BlockFormat::Q5_0: return {16, 31};
+    case BlockFormat::Q5_1: case BlockFormat::Q5_K: return {0, 31};
+    case BlockFormat::Q2_K: return {0, 3};
+    case BlockFormat::Q3_K: return {4, 7};
+    case BlockFormat::Q6_K: return {32, 63};
+    case BlockFormat::Q8_0: case BlockFormat::IQ4_NL: case BlockFormat::IQ4_XS: return {128, 255};
+    case BlockFormat::G8_32: case BlockFormat::G8_64: case BlockFormat::G8_128: return {0, 255};
+  }
+  return {0, 255};
+}
 constexpr std::string_view name_of(BlockFormat f) { return facts_of(f).name; }
 /// The format of that name.
 std::optional<BlockFormat> block_format(std::string_view name);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "reprise/compile.h"
 #include "reprise/ops.h"
@@ -86,6 +87,48 @@ TEST(GgufBlocks, EveryNumberOfRowsGivesTheSameSums) {
         EXPECT_EQ(y.select(0, 0).to_vector<float>(), one) << rows;
       }
     }
+  }
+}
+
+/// x as a product takes it whose activations are bytes: each `part` elements of a row are multiples of a 127th of the largest.
+Tensor rounded(const Tensor& x, std::int64_t part) {
+  const Tensor parts = x.to(kFloat64).view({x.size(0), x.size(1) / part, part}), scale = parts.abs().amax({-1}, true) / 127;
+  return (where(scale.gt(0), parts / scale, 0 * parts).round() * scale).view(x.sizes());
+}
+
+TEST(GgufBlocks, ActivationsAreRoundedWhereItIsAskedFor) {
+  for (const Format& f : made::kFormats) {
+    SCOPED_TRACE(gguf::type_name(f.type));
+    const bool sixteen = f.type == gguf::Type::Q2_K || f.type == gguf::Type::Q3_K || f.type == gguf::Type::Q6_K;
+    const std::int64_t k = 5 * f.elements, n = 131;
+    const Matrix m = matrix(f, n, k);
+    const Tensor x = randn({70, k}), floats = m.floats.to(kFloat64), exact = linear(x.to(kFloat64), floats), most = linear(x.abs().to(kFloat64), floats.abs());
+    const Tensor expected = linear(rounded(x, sixteen ? 16 : 32), floats);
+    auto step = compile([](const gguf::Blocks& w, Tensor x) { return gguf::linear(x, w, {}, Activations::Int8); });
+    auto differ = [&](const Tensor& y, const Tensor& from, std::int64_t rows) { return ((y.to(kFloat64) - from.slice(0, 0, rows)).abs() / most.slice(0, 0, rows)).max().item<double>(); };
+    for (const std::int64_t rows : {1, 8, 9, 12, 13, 70}) {
+      const Tensor y = gguf::linear(x.slice(0, 0, rows), m.blocks, {}, Activations::Int8);
+#if defined(__x86_64__)
+      const bool rounds = rows > 8;
+#else
+      const bool rounds = false;
+#endif
+      EXPECT_LE(differ(y, rounds ? expected : exact, rows), 2e-6) << rows;
+      if (rounds) {
+        EXPECT_GT(differ(y, exact, rows), 1e-5) << rows << ": nothing was rounded";
+        // What a row's elements are does not depend on the others.
+        EXPECT_EQ(y.select(0, 7).to_vector<float>(), gguf::linear(x.slice(0, 0, 70), m.blocks, {}, Activations::Int8).select(0, 7).to_vector<float>()) << rows;
+      }
+      EXPECT_EQ(step(m.blocks, x.slice(0, 0, rows)).to_vector<float>(), y.to_vector<float>()) << rows;
+    }
+    EXPECT_EQ(step.stats().eager_fallbacks, 0u);
+    // Strides, rows of nothing but zeros, and what is not finite, which stays in its row.
+    Tensor odd = randn({k, 20}).t();
+    odd.select(0, 3).zero_();
+    odd.select(0, 5).fill_(std::numeric_limits<double>::quiet_NaN());
+    const Tensor y = gguf::linear(odd, m.blocks, {}, Activations::Int8);
+    EXPECT_TRUE(y.isfinite().all(-1).eq(tensor({1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}).to(kBool)).all().item<bool>());
+    EXPECT_EQ(y.select(0, 3).abs().max().item<float>(), 0.f);
   }
 }
 

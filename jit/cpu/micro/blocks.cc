@@ -36,6 +36,23 @@ class Block {
     return out;
   }
 
+  /// A part as 32 integers without signs.
+  llvm::Value* whole_bytes(int part) {
+    const int added = kernels::unsigned_range(format_).added;
+    llvm::Value* q = bytes_of(part);
+    return added ? b.CreateAdd(q, llvm::ConstantInt::get(q->getType(), static_cast<std::uint64_t>(added))) : q;
+  }
+  /// Such an element is q * scale - less: of a part, or of its second half (`upper`).
+  V scale(int part, int upper) { return d_.v ? d_ : kept(scale_of(part, upper)); }
+  V less(int part, int upper) {
+    const V by = scale(part, upper);
+    const int added = kernels::unsigned_range(format_).added;
+    if (of_groups()) return zero_ * by;
+    if (more_.v) return g.wrap(b.CreateFNeg(more_.v));
+    if (less_at_ >= 0) return kept(less_at_ + scale_of(part, upper));
+    return by * g.wrap(llvm::ConstantFP::get(by.v->getType(), added));
+  }
+
  private:
   using Value = llvm::Value;
   bool four_bits() const {
@@ -168,10 +185,10 @@ class Block {
   /// `upper`: of the second half of a part.
   V scaled(V q, int part, int upper) {
     if (of_groups()) q = q - zero_;
-    const V scale = d_.v ? d_ : kept(scale_of(part, upper));
-    if (more_.v) return g.multiply_add(q, scale, more_);
-    if (less_at_ >= 0) return g.multiply_add(q, scale, g.wrap(b.CreateFNeg(kept(less_at_ + scale_of(part, upper)).v)));
-    return q * scale;
+    const V by = scale(part, upper);
+    if (more_.v) return g.multiply_add(q, by, more_);
+    if (less_at_ >= 0) return g.multiply_add(q, by, g.wrap(b.CreateFNeg(kept(less_at_ + scale_of(part, upper)).v)));
+    return q * by;
   }
 
   // ---- elements
@@ -359,6 +376,28 @@ void emit(EmitContext& cx, const micro::Unpack& code) {
       return {g.at(at[0], DType::UInt8, f.bytes), g.at(at[1], DType::Float32, f.elements)};
     });
     return {g.at(row[0], DType::UInt8, w_row), g.at(row[1], DType::Float32, to_row)};
+  });
+  g.finish();
+}
+
+void emit(EmitContext& cx, const micro::UnpackBytes& code) {
+  MicroCode g(cx, code, DType::Float32);
+  const kernels::BlockFacts& f = kernels::facts_of(code.format);
+  const int part = kernels::part_of(code.format);
+  const V blocks = g.arg(0), w_row = g.arg(1), to = g.arg(2), to_row = g.arg(3), scale = g.arg(4), less = g.arg(5), scale_row = g.arg(6), rows = g.arg(7), n = g.arg(8);
+  const DType f32 = DType::Float32;
+  auto put = [&](V p, int i, V x) { g.b.CreateAlignedStore(g.b.CreateExtractElement(x.v, std::uint64_t{0}), g.at(p, f32, i).v, llvm::Align(4)); };
+  g.carry(0, rows, 1, {blocks, to, scale, less}, [&](V, Vs row) -> Vs {
+    g.carry(0, n, 1, row, [&](V, Vs at) -> Vs {
+      Block block(g, code.format, at[0]);
+      for (int e = 0; e < f.elements; e += kPart) {
+        g.b.CreateAlignedStore(block.whole_bytes(e / kPart), g.at(at[1], DType::UInt8, e).v, llvm::Align(1));
+        for (int upper = 0; upper < kPart / part; ++upper)
+          put(at[2], e / part + upper, block.scale(e / kPart, upper)), put(at[3], e / part + upper, block.less(e / kPart, upper));
+      }
+      return {g.at(at[0], DType::UInt8, f.bytes), g.at(at[1], DType::UInt8, f.elements), g.at(at[2], f32, f.elements / part), g.at(at[3], f32, f.elements / part)};
+    });
+    return {g.at(row[0], DType::UInt8, w_row), g.at(row[1], DType::UInt8, to_row), g.at(row[2], f32, scale_row), g.at(row[3], f32, scale_row)};
   });
   g.finish();
 }
