@@ -145,8 +145,13 @@ void attention(Backward& b) {
     const Tensor query = unsqueeze(arange(Scalar(q.size(-2)), places, loc), -1, loc), key = arange(Scalar(k.size(-2)), places, loc);
     scores = where(key <= query, scores, never, loc);
   }
-  // A query that sees no key has none: its row is exp(-inf - 0).
-  const Tensor top = logsumexp(scores, -1, true, loc), p = exp(scores - where(top == never, 0, top, loc), loc);
+  // A query that sees no key has none: its row is exp(-inf - 0), and is divided by 1. No row depends on what is subtracted.
+  Tensor e = scores;
+  if (static_cast<bool>(k.size(-2) != 0)) {
+    const Tensor top = amax(detach(scores, loc), {-1}, true, loc);
+    e = exp(scores - where(top == never, 0, top, loc), loc);
+  }
+  const Tensor total = sum(e, -1, true, std::nullopt, loc), p = e / where(total == 0, 1, total, loc);
   if (b.wants(2)) {
     const Tensor given = matmul(mT(p, loc), g, loc);
     b.give(2, grouped ? shared_head(given, b.sizes(2)[static_cast<std::size_t>(b.dim(2) - 3)], loc) : given);

@@ -17,8 +17,18 @@ Int product(const Ints& sizes) {
   return n;
 }
 
-// [batch..., r, c] expanded to `batch` and flattened to [prod(batch), r, c].
+V turned(Build& b, V v) {
+  Ints dims;
+  for (int d = 0; d < b.dim(v); ++d) dims.push_back(d);
+  std::swap(dims[dims.size() - 2], dims.back());
+  return b.emit(OpId::permute, {v, dims});
+}
+
+// [batch..., r, c] expanded to `batch` and flattened to [prod(batch), r, c]. A transposed matrix stays one: products read them as they are, and what must be copied is not
+// turned around on the way.
 V flat_batch(Build& b, V v, const Ints& batch) {
+  const Ints strides = b.meta(v).layout.strides;
+  if (batch.size() != 1 && identical(strides[strides.size() - 2], 1) && !identical(strides.back(), 1)) return turned(b, flat_batch(b, turned(b, v), batch));
   const Ints& s = b.sizes(v);
   Int r = s[s.size() - 2], c = s[s.size() - 1];
   Ints full = batch;
