@@ -39,6 +39,8 @@ const std::vector<Pass>& pipeline() {
       {"match_patterns", nullptr, match_patterns},
       // After it: what users seek is there as they know it. Composites are gone, and casts are where they are needed.
       {"quantized_weights", nullptr, nullptr, quantized_weights},
+      // Zeros and scatters are as plain as they will be, and what becomes a cat is one for the next.
+      {"padded_sums", padded_sums},
       // After the casts that do nothing are gone: what is left is worth doing before the parts are stored.
       {"cat_last", cat_last},
       // After the last pass that moves operators: what stands between convolutions is known. What it copies twice is merged behind it.

@@ -59,8 +59,8 @@ std::vector<RowCase> matrix_cases() {
   const auto blocks = [](std::int64_t rows) {
     return cat({tensor({0, 60, 0, 60}).expand({rows, 4}), remainder(arange(rows * 32) * 7, 256).view({rows, 32})}, 1).to(kUInt8).to(test_device());
   };
-  add({.row = "block_linear", .dtypes = {kFloat32}, .args = [blocks](const Asked& a) { return std::vector<OpArg>{Asked{a.n, a.t}({a.n, 32}), blocks(5), std::string("G8_32")}; },
-       .refused = [blocks](const Asked& a) { return std::vector<OpArg>{a({3, 31}), blocks(2), std::string("G8_32")}; },
+  add({.row = "block_linear", .dtypes = {kFloat32}, .args = [blocks](const Asked& a) { return std::vector<OpArg>{Asked{a.n, a.t}({a.n, 32}), blocks(5), std::string("G8_32"), std::string("float32")}; },
+       .refused = [blocks](const Asked& a) { return std::vector<OpArg>{a({3, 31}), blocks(2), std::string("G8_32"), std::string("float32")}; },
        .says = "block_linear: an input of sizes [3, 31] and a weight of 32 columns (36 bytes of G8_32)", .tolerance = 1e-4});
   return all;
 }

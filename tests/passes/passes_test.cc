@@ -255,6 +255,66 @@ TEST(CatLast, StaysWhereItIsWanted) {
   expect("cat_last", text, text);
 }
 
+// Derivatives of slices: halves, and three parts of which the second comes last.
+TEST(PaddedSums, PartsOfAllBecomeOneTensor) {
+  expect("padded_sums,remove_dead",
+         R"(graph f(%0 "a": f32[s0, 32], %1 "b": f32[s0, 16], %2 "c": f32[s0, 16]) {
+  %3 = full([s0, 64], 0, f32, 'cpu') : f32[s0, 64]
+  %4 = slice_scatter(%3, %0, 1, 0, 32, 1) : f32[s0, 64]
+  %5 = slice_scatter(%3, %2, -1, 48, 64, 1) : f32[s0, 64]
+  %6 = add(%5, %4, 1) : f32[s0, 64]
+  %7 = slice_scatter(%3, %1, 1, 32, 48, 1) : f32[s0, 64]
+  %8 = add(%6, %7, 1) : f32[s0, 64]
+  return user %8
+})",
+         R"(graph f(%0 "a": f32[s0, 32], %1 "b": f32[s0, 16], %2 "c": f32[s0, 16]) {
+  %3 = cat([%0, %1, %2], 1) : f32[s0, 64]
+  return user %3
+})");
+}
+
+// Some of it stays 0: nothing is added all the same.
+TEST(PaddedSums, PartsOfSomeAreWrittenIntoOneAnother) {
+  expect("padded_sums,remove_dead",
+         R"(graph f(%0 "a": f32[s1, 4], %1 "b": f32[s0, 4]) {
+  %2 = full([s0 + s1 + 1, 4], 0.0, f32, 'cpu') : f32[s0 + s1 + 1, 4]
+  %3 = slice_scatter(%2, %0, 0, 0, s1, 1) : f32[s0 + s1 + 1, 4]
+  %4 = slice_scatter(%2, %1, 0, s1, s0 + s1, 1) : f32[s0 + s1 + 1, 4]
+  %5 = add(%3, %4, 1) : f32[s0 + s1 + 1, 4]
+  return user %5
+})",
+         R"(graph f(%0 "a": f32[s1, 4], %1 "b": f32[s0, 4]) {
+  %2 = full([s0 + s1 + 1, 4], 0.0, f32, 'cpu') : f32[s0 + s1 + 1, 4]
+  %3 = slice_scatter(%2, %0, 0, 0, s1, 1) : f32[s0 + s1 + 1, 4]
+  %4 = slice_scatter(%3, %1, 0, s1, s0 + s1, 1) : f32[s0 + s1 + 1, 4]
+  return user %4
+})");
+}
+
+// They overlap, or may; around them is no zero; each second row; another dimension; a factor; one is repeated.
+TEST(PaddedSums, OtherSumsStay) {
+  const char* text = R"(graph f(%0 "a": f32[s0, 32], %1 "b": f32[s0, 33], %2 "c": f32[1, 32], %3 "d": f32[1, 64]) {
+  %4 = full([s0, 64], 0, f32, 'cpu') : f32[s0, 64]
+  %5 = full([s0, 64], 1, f32, 'cpu') : f32[s0, 64]
+  %6 = slice_scatter(%4, %0, 1, 0, 32, 1) : f32[s0, 64]
+  %7 = slice_scatter(%4, %1, 1, 31, 64, 1) : f32[s0, 64]
+  %8 = add(%6, %7, 1) : f32[s0, 64]
+  %9 = slice_scatter(%5, %0, 1, 32, 64, 1) : f32[s0, 64]
+  %10 = add(%6, %9, 1) : f32[s0, 64]
+  %11 = slice_scatter(%4, %0, 1, 1, 64, 2) : f32[s0, 64]
+  %12 = add(%6, %11, 1) : f32[s0, 64]
+  %13 = slice_scatter(%4, %3, 0, 0, 1, 1) : f32[s0, 64]
+  %14 = add(%6, %13, 1) : f32[s0, 64]
+  %15 = slice_scatter(%4, %0, 1, 32, 64, 1) : f32[s0, 64]
+  %16 = add(%6, %15, 2) : f32[s0, 64]
+  %17 = full([1, 64], 0, f32, 'cpu') : f32[1, 64]
+  %18 = slice_scatter(%17, %2, 1, 32, 64, 1) : f32[1, 64]
+  %19 = add(%6, %18, 1) : f32[s0, 64]
+  return user %8, user %10, user %12, user %14, user %16, user %19
+})";
+  expect("padded_sums", text, text);
+}
+
 TEST(RemoveDead, KeepsWhatMayFail) {
   expect("remove_dead",
          R"(graph f(%0 "x": f32[s0, s1], %1 "y": i64[s2]) {
