@@ -15,6 +15,7 @@ from peers.process import Absent, Failure, Process, Refused
 from peers.workloads import TARGETS, told
 
 PEERS = ("torch", "torch.compile", "onnxruntime", "openvino", "jax", "mlx", "drjit", "numpy")
+OUTDISTANCED = 20.0    # times the best one's seconds, in the first round
 CRASHES = 3            # of one contender; then it is left out
 PREPARE_LIMIT = 240.0  # seconds
 PROFILE_ROWS = 8       # of the table that goes with a point that falls short
@@ -275,6 +276,8 @@ class Driver:
                 else:
                     del ready[name]
                     record["rounds"].pop(name, None)
+            if number == 0:
+                self.outdistanced(record, ready)
         record["others"] = others.cores()
         record["seconds"] = {n: statistics.median(t) for n, t in record["rounds"].items()}
         self.judge(record)
@@ -282,6 +285,13 @@ class Driver:
         if threads == 1 and record["ratio"] and target[0] in ("every", "mean") and record["ratio"] < target[1]:
             record["profile"] = self.profile(ask, threads)
         return record
+
+    @staticmethod
+    def outdistanced(record, ready):
+        """Who is not the best whatever other rounds say takes no more turns: some need seconds where others need milliseconds."""
+        best = min((t[0] for t in record["rounds"].values()), default=0)
+        for name in [n for n in ready if n != "reprise" and record["rounds"][n][0] > OUTDISTANCED * best]:
+            del ready[name]
 
     def profile(self, ask, threads):
         """Where Reprise's time goes, launch by launch: the table that REPRISE_PROFILE prints, of a process of its own, since timing takes time."""

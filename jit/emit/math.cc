@@ -23,7 +23,7 @@ constexpr double kLog2e = 1.44269504088896340736;
 Value* MathEmitter::poly(Value* x, std::initializer_list<double> c) {
   auto it = std::rbegin(c);
   Value* r = e.constant(x, *it);
-  for (++it; it != std::rend(c); ++it) r = e.fma(r, x, e.constant(x, *it));
+  for (++it; it != std::rend(c); ++it) r = e.multiply_add(r, x, e.constant(x, *it));
   return r;
 }
 
@@ -73,12 +73,12 @@ Value* MathEmitter::scale_normal(Value* p, Value* n) {
 /// rounding.
 MathEmitter::Split MathEmitter::exp_split(Value* x) {
   Value* n = e.call(Intrinsic::roundeven, b.CreateFMul(x, c(x, kLog2e)));
-  Value* high = e.fma(n, c(x, -kLn2High), x);
+  Value* high = e.multiply_add(n, c(x, -kLn2High), x);
   Value* low = b.CreateFMul(n, c(x, -kLn2Low));
   Value* r = b.CreateFAdd(high, low);
   Value* q = poly(
       r, {0.49999993439042953, 0.16666520522406432, 0.04166838957111062, 0.008368730025425744, 0.001381456020318495});
-  return {n, b.CreateFAdd(high, e.fma(b.CreateFMul(r, r), q, low))};
+  return {n, b.CreateFAdd(high, e.multiply_add(b.CreateFMul(r, r), q, low))};
 }
 
 /// Here r's own rounding is let into the result, and the polynomial is of e^r itself: a third fewer instructions. What rounds to 0 is not computed: a
@@ -89,7 +89,7 @@ Value* MathEmitter::exp(Value* x, bool weight) {
   if (!weight) x = at_most(x, 90);
   if (!weight && !scales_under_mask(x)) x = b.CreateSelect(kept, x, c(x, 0));
   Value* n = e.call(Intrinsic::roundeven, b.CreateFMul(x, c(x, kLog2e)));
-  Value* r = e.fma(n, c(x, -kLn2Low), e.fma(n, c(x, -kLn2High), x));
+  Value* r = e.multiply_add(n, c(x, -kLn2Low), e.multiply_add(n, c(x, -kLn2High), x));
   Value* p = poly(r, {1, 1, 0.49999993439042953, 0.16666520522406432, 0.04166838957111062, 0.008368730025425744, 0.001381456020318495});
   if (weight && !scales_under_mask(x)) return b.CreateSelect(kept, scale_normal(p, n), c(x, 0));
   return scale(p, n, kept);
@@ -110,7 +110,7 @@ Value* MathEmitter::exp2(Value* x) {
   Value* r = b.CreateFSub(x, n);
   Value* q = poly(r, {0.69314720625068599, 0.24022651345319045, 0.055503277887586837, 0.0096180039669999055,
                       0.0013400270147567942, 0.00015476278892153903});
-  return scale(e.fma(r, q, c(x, 1)), n);
+  return scale(e.multiply_add(r, q, c(x, 1)), n);
 }
 
 /// (e^x - 1) / 2 for x in [-20, 89]: halved, because 2^128 is not a float.
@@ -118,7 +118,7 @@ Value* MathEmitter::half_expm1(Value* x) {
   const Split s = exp_split(x);
   Value* half =
       e.floats(b.CreateShl(b.CreateAdd(b.CreateFPToSI(s.n, e.like(x, b.getInt32Ty())), e.integer(e.bits(x), 126)), 23));
-  return e.fma(half, s.p, b.CreateFSub(half, c(x, 0.5)));
+  return e.multiply_add(half, s.p, b.CreateFSub(half, c(x, 0.5)));
 }
 
 Value* MathEmitter::expm1(Value* x) {
@@ -143,7 +143,7 @@ Value* MathEmitter::log_tail(Value* f) {
   Value* q = poly(f, {0.33333331660269236, -0.25000822622580688, 0.200012328875615, -0.16623300918591272,
                       0.1420156591875419, -0.13160571994764696, 0.12763236114600765, -0.076355704651561311});
   Value* f2 = b.CreateFMul(f, f);
-  return e.fma(f2, c(f, -0.5), b.CreateFMul(b.CreateFMul(f, f2), q));
+  return e.multiply_add(f2, c(f, -0.5), b.CreateFMul(b.CreateFMul(f, f2), q));
 }
 
 /// y where x is positive and finite; else what every logarithm gives.
@@ -157,18 +157,18 @@ Value* MathEmitter::log_specials(Value* x, Value* y) {
 
 Value* MathEmitter::log(Value* x) {
   const Split s = log_split(x);
-  Value* tail = e.fma(s.n, c(x, kLn2Low), log_tail(s.p));
-  return log_specials(x, e.fma(s.n, c(x, kLn2High), b.CreateFAdd(s.p, tail)));
+  Value* tail = e.multiply_add(s.n, c(x, kLn2Low), log_tail(s.p));
+  return log_specials(x, e.multiply_add(s.n, c(x, kLn2High), b.CreateFAdd(s.p, tail)));
 }
 
 /// log(x) / log(base): exponent * per_octave + (f + tail) * per_e, constants in two parts.
 Value* MathEmitter::log_base(Value* x, double octave_high, double octave_low, double per_e) {
   const Split s = log_split(x);
   const double high = static_cast<float>(per_e), low = per_e - high;
-  Value* y = e.fma(s.p, c(x, low), b.CreateFMul(log_tail(s.p), c(x, per_e)));
-  if (octave_low != 0) y = e.fma(s.n, c(x, octave_low), y);
+  Value* y = e.multiply_add(s.p, c(x, low), b.CreateFMul(log_tail(s.p), c(x, per_e)));
+  if (octave_low != 0) y = e.multiply_add(s.n, c(x, octave_low), y);
   Value* main = b.CreateFMul(s.p, c(x, high));
-  y = b.CreateFAdd(y, e.fma(s.p, c(x, high), b.CreateFNeg(main)));
+  y = b.CreateFAdd(y, e.multiply_add(s.p, c(x, high), b.CreateFNeg(main)));
   Value* whole = b.CreateFMul(s.n, c(x, octave_high));
   // whole + main + y, the largest first: |whole| >= |main| unless the exponent is 0, when the sum is exact.
   Value* sum = b.CreateFAdd(whole, main);
@@ -183,8 +183,8 @@ Value* MathEmitter::log1p(Value* x) {
                                b.CreateFSub(x, b.CreateFSub(u, c(x, 1))));
   const Split s = log_split(u);
   Value* correction = b.CreateFDiv(lost, u);
-  Value* tail = b.CreateFAdd(e.fma(s.n, c(x, kLn2Low), log_tail(s.p)), correction);
-  Value* y = log_specials(u, e.fma(s.n, c(x, kLn2High), b.CreateFAdd(s.p, tail)));
+  Value* tail = b.CreateFAdd(e.multiply_add(s.n, c(x, kLn2Low), log_tail(s.p)), correction);
+  Value* y = log_specials(u, e.multiply_add(s.n, c(x, kLn2High), b.CreateFAdd(s.p, tail)));
   return b.CreateSelect(b.CreateFCmpOEQ(x, c(x, 0)), x, y);
 }
 
@@ -195,7 +195,7 @@ Value* MathEmitter::tanh(Value* x) {
   Value* a = at_most(e.call(Intrinsic::fabs, x), 10);  // tanh(10) rounds to 1
   Value* y = half_expm1(b.CreateFAdd(a, a));
   Value* quotient = quotient_of(y, b.CreateFAdd(y, c(x, 1)));
-  Value* small = e.fma(b.CreateFNeg(y), quotient, y);
+  Value* small = e.multiply_add(b.CreateFNeg(y), quotient, y);
   return e.call(Intrinsic::copysign, b.CreateSelect(b.CreateFCmpOLT(y, c(x, 1)), small, quotient), x);
 }
 
@@ -203,7 +203,7 @@ Value* MathEmitter::sigmoid(Value* x) {
   Value* t = exp_scaled(b.CreateFNeg(e.call(Intrinsic::fabs, x)));
   Value* top = b.CreateSelect(b.CreateFCmpOLT(x, c(x, 0)), t, c(x, 1));
   Value* quotient = quotient_of(top, b.CreateFAdd(t, c(x, 1)));
-  Value* small = e.fma(b.CreateFNeg(t), quotient, t);  // t / (1 + t) where t is small, as in tanh
+  Value* small = e.multiply_add(b.CreateFNeg(t), quotient, t);  // t / (1 + t) where t is small, as in tanh
   return b.CreateSelect(b.CreateFCmpOLT(x, c(x, -1.4)), small, quotient);
 }
 
@@ -211,7 +211,7 @@ Value* MathEmitter::erf(Value* x) {
   if (has_tables(x)) return erf_by_table(x);
   Value* a = e.call(Intrinsic::fabs, x);
   Value* z = b.CreateFMul(x, x);
-  Value* near = e.fma(a,
+  Value* near = e.multiply_add(a,
                       poly(z, {0.12837916667350217, -0.37612634004327913, 0.11283698731045389, -0.026859539116850838,
                                0.0052013048985365979, -0.00081450797025236985, 8.3775991357516947e-5}),
                       a);
@@ -244,14 +244,14 @@ Value* MathEmitter::scale_exp_of_negative(Value* x) {
   const Split s = exp_split(x);
   Value* power =
       e.floats(b.CreateShl(b.CreateAdd(b.CreateFPToSI(s.n, e.like(x, b.getInt32Ty())), e.integer(e.bits(x), 127)), 23));
-  return e.fma(power, s.p, power);
+  return e.multiply_add(power, s.p, power);
 }
 
 Value* MathEmitter::sinh(Value* x) {
   Value* a = e.call(Intrinsic::fabs, x);
   Value* z = b.CreateFMul(x, x);
   Value* near =
-      e.fma(b.CreateFMul(a, z),
+      e.multiply_add(b.CreateFMul(a, z),
             poly(z, {0.1666666648872955, 0.0083333505973472839, 0.00019836066374611401, 2.8174389688726289e-6}), a);
   Value* t = exp_scaled(a, -1);  // e^a / 2
   Value* far = b.CreateFSub(t, b.CreateFDiv(c(x, 0.25), t));
@@ -266,11 +266,11 @@ Value* MathEmitter::cosh(Value* x) {
 Value* MathEmitter::asin(Value* x, bool arc_cosine) {
   Value* a = e.call(Intrinsic::fabs, x);
   Value* outer = b.CreateFCmpOGT(a, c(x, 0.5));
-  Value* z = b.CreateSelect(outer, e.fma(a, c(x, -0.5), c(x, 0.5)), b.CreateFMul(x, x));
+  Value* z = b.CreateSelect(outer, e.multiply_add(a, c(x, -0.5), c(x, 0.5)), b.CreateFMul(x, x));
   Value* s = b.CreateSelect(outer, e.call(Intrinsic::sqrt, z), a);
   Value* q = poly(z, {0.16666667191579304, 0.074999480074653049, 0.044660205635287379, 0.030109707833126194,
                       0.024621909334592565, 0.0074578291460500386, 0.034706973191557175});
-  Value* y = e.fma(b.CreateFMul(s, z), q, s);  // asin(s)
+  Value* y = e.multiply_add(b.CreateFMul(s, z), q, s);  // asin(s)
   constexpr double half_pi = 1.57079632679489661923, half_pi_high = 1.57079637050628662109375;
   if (arc_cosine) {
     Value* negative = b.CreateFCmpOLT(x, c(x, 0));
@@ -281,7 +281,7 @@ Value* MathEmitter::asin(Value* x, bool arc_cosine) {
     Value* middle = b.CreateFSub(c(x, half_pi_high), b.CreateFAdd(signed_y, c(x, half_pi_high - half_pi)));
     return b.CreateSelect(outer, far, middle);
   }
-  Value* far = b.CreateFSub(c(x, half_pi_high), e.fma(y, c(x, 2), c(x, half_pi_high - half_pi)));
+  Value* far = b.CreateFSub(c(x, half_pi_high), e.multiply_add(y, c(x, 2), c(x, half_pi_high - half_pi)));
   return e.call(Intrinsic::copysign, b.CreateSelect(outer, far, y), x);
 }
 
@@ -299,7 +299,7 @@ Value* MathEmitter::atan_positive(Value* a) {
   Value* z2 = b.CreateFMul(z, z);
   Value* q = poly(z2, {-0.33333332514643599, 0.19999905189683907, -0.14282042152393855, 0.11045094464921015,
                        -0.084784111213742602, 0.047482849571354658});
-  Value* small = e.fma(b.CreateFMul(z, z2), q, rest);
+  Value* small = e.multiply_add(b.CreateFMul(z, z2), q, rest);
   return b.CreateFAdd(base, b.CreateFAdd(z, small));
 }
 

@@ -98,14 +98,14 @@ Value* MathEmitter::entry(llvm::ArrayRef<float> table, Value* where) {
 Value* MathEmitter::by_table(llvm::ArrayRef<llvm::ArrayRef<float>> table, Value* a, Value* where, Value* first) {
   Value* r = b.CreateFSub(a, entry(table[0], where));
   Value* p = entry(table.back(), where);
-  for (std::size_t i = table.size() - 2; i > 1; --i) p = e.fma(p, r, entry(table[i], where));
-  return e.fma(p, r, b.CreateSelect(first, r, entry(table[1], where)));
+  for (std::size_t i = table.size() - 2; i > 1; --i) p = e.multiply_add(p, r, entry(table[i], where));
+  return e.multiply_add(p, r, b.CreateSelect(first, r, entry(table[1], where)));
 }
 
 Value* MathEmitter::erf_by_table(Value* x) {
   constexpr double magic = 0x1.8p23;  // adding it leaves the nearest integer in the low bits
   Value* a = at_most(e.call(Intrinsic::fabs, x), kErfWidth * (std::size(kErf[0]) - 0.51));
-  Value* t = e.fma(a, c(x, 1 / kErfWidth), c(x, magic));
+  Value* t = e.multiply_add(a, c(x, 1 / kErfWidth), c(x, magic));
   const llvm::SmallVector<llvm::ArrayRef<float>, 8> table(std::begin(kErf), std::end(kErf));
   return e.call(Intrinsic::copysign, by_table(table, a, e.bits(t), b.CreateFCmpOEQ(t, c(x, magic))), x);
 }

@@ -24,7 +24,7 @@ Value* MathEmitter::log2_wide(Value* x) {
   Value* z = b.CreateFMul(f, f);
   Value* q = poly(z, {0.96179669392482111, 0.57707801711423613, 0.41219841725234152, 0.32061554106715026,
                       0.26146685540738895, 0.24268431041105289});
-  Value* fraction = b.CreateFMul(f, e.fma(z, q, c(x, 2.8853900817779268)));
+  Value* fraction = b.CreateFMul(f, e.multiply_add(z, q, c(x, 2.8853900817779268)));
   // The exponent as a double without a 64-bit conversion: it is small.
   Value* exponent = b.CreateFSub(e.floats(b.CreateAdd(k, e.integer(bits, 0x4338000000000000))), c(x, kRoundMagic));
   Value* y = b.CreateFAdd(exponent, fraction);
@@ -64,10 +64,10 @@ Value* MathEmitter::pow(Value* x, Value* y) {
 /// pi/2 in two doubles. Right for |x| < 2^28: n has 28 bits, and no float is closer to a multiple of pi/2 than the
 /// error allows.
 MathEmitter::Split MathEmitter::turns_wide(Value* x) {
-  Value* t = e.fma(x, c(x, 0.63661977236758134308), c(x, kRoundMagic));
+  Value* t = e.multiply_add(x, c(x, 0.63661977236758134308), c(x, kRoundMagic));
   Value* n = b.CreateFSub(t, c(x, kRoundMagic));
-  Value* r = e.fma(n, c(x, -1.5707963267948966), x);
-  return {e.bits(t), e.fma(n, c(x, -6.123233995736766e-17), r)};
+  Value* r = e.multiply_add(n, c(x, -1.5707963267948966), x);
+  return {e.bits(t), e.multiply_add(n, c(x, -6.123233995736766e-17), r)};
 }
 
 /// 2/pi in fractions of 64 bits.
@@ -149,10 +149,10 @@ Value* MathEmitter::sin(Value* x, int quarter_turns) {
   if (quarter_turns) n = b.CreateAdd(n, e.integer(n, quarter_turns));
   Value* z = b.CreateFMul(r, r);
   Value* sine =
-      e.fma(b.CreateFMul(r, z),
+      e.multiply_add(b.CreateFMul(r, z),
             poly(z, {-0.16666666641372501, 0.0083333293559081526, -0.00019839325059333047, 2.7182172598842936e-6}), r);
   Value* q = poly(z, {0.041666666622382007, -0.0013888883714297025, 2.4799509534871455e-5, -2.7209361273005187e-7});
-  Value* cosine = e.fma(z, e.fma(z, q, c(x, -0.5)), c(x, 1));
+  Value* cosine = e.multiply_add(z, e.multiply_add(z, q, c(x, -0.5)), c(x, 1));
   Value* y = b.CreateSelect(b.CreateICmpNE(b.CreateAnd(n, e.integer(n, 1)), e.integer(n, 0)), cosine, sine);
   Value* flip = b.CreateShl(b.CreateAnd(n, e.integer(n, 2)), 30);
   y = e.floats(b.CreateXor(e.bits(y), flip));
@@ -163,13 +163,13 @@ Value* MathEmitter::sin(Value* x, int quarter_turns) {
 Value* MathEmitter::tan(Value* x) {
   const Split s = turns(x);
   Value *r = s.p, *z = b.CreateFMul(r, r);
-  Value* sine = e.fma(b.CreateFMul(r, z),
+  Value* sine = e.multiply_add(b.CreateFMul(r, z),
                       poly(z, {-0.16666666666631176, 0.0083333333251949031, -0.00019841263779894436,
                                2.7555348395954578e-6, -2.4760960340371513e-8}),
                       r);
   Value* q = poly(z, {0.041666666666601438, -0.0013888888878166373, 2.4801580923425821e-5, -2.7555558241787789e-7,
                       2.0647158419925545e-9});
-  Value* cosine = e.fma(z, e.fma(z, q, c(z, -0.5)), c(z, 1));
+  Value* cosine = e.multiply_add(z, e.multiply_add(z, q, c(z, -0.5)), c(z, 1));
   Value* odd = b.CreateICmpNE(b.CreateAnd(s.n, e.integer(s.n, 1)), e.integer(s.n, 0));
   Value* y = narrow(b.CreateFDiv(b.CreateSelect(odd, b.CreateFNeg(cosine), sine), b.CreateSelect(odd, sine, cosine)));
   y = b.CreateSelect(b.CreateFCmpOEQ(x, c(x, 0)), x, y);
@@ -182,7 +182,7 @@ Value* MathEmitter::atan_wide(Value* x) {
   Value* z2 = b.CreateFMul(z, z);
   Value* q = poly(z2, {-0.33333332514643599, 0.19999905189683907, -0.14282042152393855, 0.11045094464921015,
                        -0.084784111213742602, 0.047482849571354658});
-  Value* y = e.fma(b.CreateFMul(z, z2), q, z);
+  Value* y = e.multiply_add(b.CreateFMul(z, z2), q, z);
   return b.CreateSelect(middle, b.CreateFAdd(y, c(x, 0.78539816339744830962)), y);
 }
 
@@ -192,7 +192,7 @@ Value* MathEmitter::asinh(Value* x) {
   Value* root = e.call(Intrinsic::sqrt, b.CreateFAdd(t2, c(t, 1)));
   Value* w = b.CreateFAdd(t, b.CreateFDiv(t2, b.CreateFAdd(root, c(t, 1))));  // e^asinh(t) - 1
   Value* y = b.CreateFMul(log2_wide(b.CreateFAdd(w, c(t, 1))), c(t, kLn2));
-  Value* series = e.fma(b.CreateFMul(t, t2), c(t, -1.0 / 6), t);
+  Value* series = e.multiply_add(b.CreateFMul(t, t2), c(t, -1.0 / 6), t);
   y = b.CreateSelect(b.CreateFCmpOLT(t, c(t, 1e-4)), series, y);
   y = b.CreateSelect(b.CreateFCmpOEQ(t, c(t, kInf)), t, y);
   return e.call(Intrinsic::copysign, narrow(y), x);
@@ -200,7 +200,7 @@ Value* MathEmitter::asinh(Value* x) {
 
 Value* MathEmitter::acosh(Value* x) {
   Value* t = wide(x);
-  Value* root = e.call(Intrinsic::sqrt, e.fma(t, t, c(t, -1)));
+  Value* root = e.call(Intrinsic::sqrt, e.multiply_add(t, t, c(t, -1)));
   return narrow(b.CreateFMul(log2_wide(b.CreateSelect(b.CreateFCmpOLT(t, c(t, 1)), c(t, kNan), b.CreateFAdd(t, root))),
                              c(t, kLn2)));
 }
@@ -209,13 +209,13 @@ Value* MathEmitter::atanh(Value* x) {
   Value* t = wide(e.call(Intrinsic::fabs, x));
   Value* ratio = b.CreateFDiv(b.CreateFAdd(c(t, 1), t), b.CreateFSub(c(t, 1), t));
   Value* y = b.CreateFMul(log2_wide(ratio), c(t, kLn2 / 2));
-  Value* series = e.fma(b.CreateFMul(t, b.CreateFMul(t, t)), c(t, 1.0 / 3), t);
+  Value* series = e.multiply_add(b.CreateFMul(t, b.CreateFMul(t, t)), c(t, 1.0 / 3), t);
   return e.call(Intrinsic::copysign, narrow(b.CreateSelect(b.CreateFCmpOLT(t, c(t, 1e-4)), series, y)), x);
 }
 
 Value* MathEmitter::erfc(Value* x) {
   Value* t = at_most(wide(e.call(Intrinsic::fabs, x)), 10.4);  // erfc(10.4) is below the least float
-  Value* u = b.CreateFDiv(c(t, 1), e.fma(t, c(t, 0.5), c(t, 1)));
+  Value* u = b.CreateFDiv(c(t, 1), e.multiply_add(t, c(t, 0.5), c(t, 1)));
   Value* q =
       poly(u, {-5.8969051627482871e-7, 0.28211709649513643, 0.28171818889171919, 0.25058744080164122,
                0.15168759688320109, 0.19562794658457808, -0.36511424436654149, 0.77093742577978339, -1.3796176202615986,
@@ -227,7 +227,7 @@ Value* MathEmitter::erfc(Value* x) {
 
 Value* MathEmitter::hypot(Value* x, Value* y) {
   Value *dx = wide(x), *dy = wide(y);
-  Value* r = narrow(e.call(Intrinsic::sqrt, e.fma(dx, dx, b.CreateFMul(dy, dy))));
+  Value* r = narrow(e.call(Intrinsic::sqrt, e.multiply_add(dx, dx, b.CreateFMul(dy, dy))));
   auto infinite = [&](Value* v) { return b.CreateFCmpOEQ(e.call(Intrinsic::fabs, v), c(v, kInf)); };
   return b.CreateSelect(b.CreateOr(infinite(x), infinite(y)), c(x, kInf), r);
 }

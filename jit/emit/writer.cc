@@ -100,7 +100,7 @@ V Writer::max(const V& x, const V& y) {
   return wrap(e_.call(p.floats ? llvm::Intrinsic::maxnum : llvm::Intrinsic::smax, p.a, p.c));
 }
 V Writer::multiply_add(const V& x, const V& y, const V& z) {
-  return x.v->getType()->isFPOrFPVectorTy() ? wrap(e_.fma(x.v, y.v, z.v)) : x * y + z;
+  return x.v->getType()->isFPOrFPVectorTy() ? wrap(e_.multiply_add(x.v, y.v, z.v)) : x * y + z;
 }
 V Writer::exp(const V& x) { return wrap(MathEmitter(e_).exp(x.v)); }
 

@@ -76,7 +76,7 @@ class Writer {
   V select(const V& condition, const V& yes, const V& no);
   V min(const V&, const V&);  ///< integers: signed; floats: a NaN loses against a number
   V max(const V&, const V&);
-  V multiply_add(const V& x, const V& y, const V& z);  ///< x * y + z; floats: rounded once
+  V multiply_add(const V& x, const V& y, const V& z);  ///< x * y + z; floats: rounded once, but Float32 twice where the host does not fuse
   V ceil_div(const V& n, const V& by);
   V exp(const V& x);  ///< Float32
 

@@ -18,6 +18,7 @@ struct Host {
   int vector_bits = 128;      ///< widest vectors the CPU computes in
   bool avx512 = false;        ///< F, BW, DQ and VL: masks are cheap and every element width has masked memory access
   bool emulates_bf16 = false, emulates_amx = false;  ///< functions of this process stand for these instructions (jit/engine/emulated.h)
+  bool fuses = true;                ///< has instructions that multiply and add and round once; else a function does it, lane by lane
   bool rounds_to_bfloat16 = false;  ///< in one instruction that keeps subnormals
   bool approximates = false;        ///< has instructions for 2^x and 1/x, right to about an ulp (NVPTX)
   bool runtime_calls = true;  ///< code may call functions of this process; else a library inside its module

@@ -33,6 +33,9 @@ Host made_of(const device::CpuInfo& cpu) {
   Host h;
   h.vector_bits = cpu.vector_bits();
   h.avx512 = cpu.avx512;
+#if defined(__x86_64__)
+  h.fuses = cpu.avx2;  // with which they came
+#endif
   h.emulates_bf16 = cpu.emulates_bf16, h.emulates_amx = cpu.emulates_amx;
   // Of a level nothing else about this processor is told, so that the code is that of every other one, too.
   h.cpu = cpu.level.empty() ? llvm::sys::getHostCPUName().str() : cpu.level;

@@ -22,7 +22,7 @@ using MicroKernels = Kinds<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::C
                            micro::PackWindows, micro::SumWindows, micro::RowTiles, micro::Turn, micro::DealRows, micro::SumChannel, micro::SumLanes,
                            micro::Strip, micro::Softmax, micro::Scale,
                            micro::IntDot, micro::HalfDot, micro::BlockDot, micro::IntTile, micro::ScaleSums,
-                           micro::UnpackDot, micro::Unpack, micro::UnpackBytes, micro::QuantizeRows, micro::MultiplyBytes,
+                           micro::UnpackDot, micro::Unpack, micro::UnpackBytes, micro::PackBytes, micro::QuantizeRows, micro::MultiplyBytes,
                            micro::LowTile, micro::Interleave, micro::Fragment>;
 
 }  // namespace reprise::kernels

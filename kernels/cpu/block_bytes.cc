@@ -52,14 +52,18 @@ class ByteProduct {
   };
   /// What is transposed writes whole vectors of rows.
   struct Panel {
-    explicit Panel(const ByteProduct& p) : room((p.depth_ / 4 + kLanes) * p.width_ * 4 + 2 * (p.depth_ / p.part_ + kLanes) * p.width_ * 4) {
-      w = room.get(), scale = reinterpret_cast<float*>(w + (p.depth_ / 4 + kLanes) * p.width_ * 4), less = scale + (p.depth_ / p.part_ + kLanes) * p.width_;
+    explicit Panel(const ByteProduct& p) : room((p.depth_ / 4 + kLanes + 2 * p.numbers()) * p.width_ * 4 + p.depth_ / 32 * kLanes * 4) {
+      w = room.get(), scale = reinterpret_cast<float*>(w + (p.depth_ / 4 + kLanes) * p.width_ * 4), less = scale + p.numbers() * p.width_;
+      halves = reinterpret_cast<std::uint32_t*>(less + p.numbers() * p.width_);
     }
     static constexpr std::int64_t kLanes = 16;
     Scratch room;
     char* w;
     float *scale, *less;
+    std::uint32_t* halves;
   };
+
+  std::int64_t numbers() const { return depth_ / part_ + Panel::kLanes; }
 
   void columns(const Rows& x, std::int64_t row, std::int64_t rows, const Panel& panel, std::int64_t col) const {
     const std::int64_t n = std::min<std::int64_t>(width_, p_.n - col);
@@ -80,14 +84,21 @@ class ByteProduct {
     const std::int64_t lanes = micro_lanes(f_.bits, DType::Float32);
     alignas(64) std::uint8_t rows[16 * kUnpackedAtOnce];
     alignas(64) float scale[kUnpackedAtOnce], less[kUnpackedAtOnce];  // 16 rows of parts of 16
-    for (std::int64_t j = 0; j < cols; j += lanes)
+    for (std::int64_t j = 0; j < cols; j += lanes) {
+      const std::int64_t some = std::min(lanes, cols - j);
+      if (f_.pack && some == lanes) {
+        const char* w = p_.w + (col + j) * p_.w_row + from / p_.format.elements * p_.format.bytes;
+        f_.pack(w, p_.w_row, panel.w + j * 4, panel.scale + j, panel.less + j, panel.halves, depth / p_.format.elements);
+        continue;
+      }
       for (std::int64_t k = 0; k < depth; k += kUnpackedAtOnce) {
-        const std::int64_t some = std::min(lanes, cols - j), elements = std::min(kUnpackedAtOnce, depth - k), parts = elements / part_, block = (from + k) / p_.format.elements;
+        const std::int64_t elements = std::min(kUnpackedAtOnce, depth - k), parts = elements / part_, block = (from + k) / p_.format.elements;
         f_.unpack(p_.w + (col + j) * p_.w_row + block * p_.format.bytes, p_.w_row, rows, kUnpackedAtOnce, scale, less, parts, some, elements / p_.format.elements);
         f_.transpose(rows, kUnpackedAtOnce / 4, panel.w + (k / 4 * width_ + j) * 4, width_, some, elements / 4);
         f_.transpose(scale, parts, panel.scale + k / part_ * width_ + j, width_, some, parts);
         f_.transpose(less, parts, panel.less + k / part_ * width_ + j, width_, some, parts);
       }
+    }
   }
 
   const NativeArgs& args_;
@@ -103,12 +114,13 @@ std::vector<KernelCode> byte_codes(int bits, BlockFormat f) {
   std::vector<KernelCode> all{micro::UnpackBytes{bits, f}, micro::QuantizeRows{bits, part_of(f)}};
   for (int rows : {1, kByteRows}) all.push_back(micro::MultiplyBytes{bits, part_of(f), unsigned_range(f).most, has_byte_products(bits), rows});
   all.push_back(micro::Transpose{bits, DType::Float32});
+  if (is_plain(f)) all.push_back(micro::PackBytes{bits, f});
   return all;
 }
 
-ByteKernels byte_kernels(int bits, void* const* micro) {
+ByteKernels byte_kernels(int bits, BlockFormat f, void* const* micro) {
   return {bits, reinterpret_cast<micro::UnpackBytesFn>(micro[0]), reinterpret_cast<micro::QuantizeRowsFn>(micro[1]),
-          {reinterpret_cast<micro::MultiplyBytesFn>(micro[2]), reinterpret_cast<micro::MultiplyBytesFn>(micro[3])}, reinterpret_cast<micro::TransposeFn>(micro[4])};
+          {reinterpret_cast<micro::MultiplyBytesFn>(micro[2]), reinterpret_cast<micro::MultiplyBytesFn>(micro[3])}, reinterpret_cast<micro::TransposeFn>(micro[4]), is_plain(f) ? reinterpret_cast<micro::PackBytesFn>(micro[5]) : nullptr};
 }
 
 void multiply_bytes(const NativeArgs& args, const ByteKernels& f, const BlockProduct& p) { ByteProduct(args, f, p).run(); }

@@ -25,10 +25,11 @@ struct ByteKernels {
   micro::QuantizeRowsFn quantize = nullptr;
   micro::MultiplyBytesFn tile[2] = {};  ///< of 1 and of kByteRows rows
   micro::TransposeFn transpose = nullptr;
+  micro::PackBytesFn pack = nullptr;  ///< where the format is plain
 };
 std::vector<KernelCode> byte_codes(int bits, BlockFormat);
 /// Of code in that order.
-ByteKernels byte_kernels(int bits, void* const* micro);
+ByteKernels byte_kernels(int bits, BlockFormat, void* const* micro);
 
 /// k > 0. Each element is summed in an order that depends on k alone. Throws OutOfMemory.
 void multiply_bytes(const NativeArgs&, const ByteKernels&, const BlockProduct&);

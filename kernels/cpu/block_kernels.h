@@ -38,6 +38,17 @@ struct UnpackBytes {
   REPRISE_DESCRIBE(bits, format)
 };
 
+/// The same of as many rows as a vector has lanes, and turned: what MultiplyBytes reads, its rows byte_columns(bits) apart. `halves` is room for n words a row. Of formats that
+/// are plain (is_plain).
+using PackBytesFn = void (*)(const void* blocks, std::int64_t w_row, void* to, float* scale, float* less, std::uint32_t* halves, std::int64_t n);
+struct PackBytes {
+  static constexpr std::string_view kKind = "pack_bytes";
+  using Fn = PackBytesFn;
+  int bits;
+  BlockFormat format;
+  REPRISE_DESCRIBE(bits, format)
+};
+
 /// x[r, k], Float32, as q[r, k] * scale[r, k / part], q between -127 and 127: of each part the largest element is what it is. What is smaller than 2^-100 everywhere in a part is 0
 /// there; a NaN makes its part's scale one. less[r, k / part]: the part's sum as it was rounded, with the other sign. `parts`: of a row.
 struct QuantizedRows {

@@ -16,6 +16,7 @@ constexpr std::int64_t kGrainBytes = 128 << 10;   // of what is stored, below wh
 constexpr std::int64_t kGrainFmas = 2 << 20;       // the same of products with panels
 constexpr std::int64_t kSharedBytes = 128 << 10;  // of what is stored that several groups of rows of x read: stays in the L2 cache
 constexpr std::int64_t kBlockDotRows = 8;         // up to so many rows dots are faster, though each four of them unpack for themselves
+constexpr std::int64_t kByteDotRows = 4;          // the same beside rows that are rounded to bytes, where weights are not packed at once
 constexpr std::int64_t kUnpackedAtOnce = 256;     // elements of some rows, on their way into a panel
 
 using K = MatmulKernels;
@@ -133,7 +134,7 @@ void run(const NativeArgs& args) {
     const int bits = static_cast<int>(args.integer(4, 0));
     const std::int64_t bytes = args.integer(4, 1);
     const Product p{format, m, n, k, own_x.get() ? own_x.get() : x.data, row(x, own_x), own_w.get() ? own_w.get() : w.data, row(w, own_w), own_y.get() ? own_y.get() : y.data, row(y, own_y)};
-    if (bytes && m > kBlockDotRows && k > 0) multiply_bytes(args, byte_kernels(bits, args.micro + bytes), p);
+    if (bytes && m > (is_plain(format.format) ? 0 : kByteDotRows) && k > 0) multiply_bytes(args, byte_kernels(bits, format.format, args.micro + bytes), p);
     else multiply(args, kernels_of(bits, args.micro), p);
     if (own_y.get()) scatter(own_y.get(), y);
   });

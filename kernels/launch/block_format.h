@@ -60,6 +60,13 @@ constexpr UnsignedRange unsigned_range(BlockFormat f) {
   }
   return {0, 255};
 }
+/// Are a block's elements, in order, 4 bits by halves or bytes behind one or two float16 that are the scale, and the minimum or zero, of all of them?
+constexpr bool is_plain(BlockFormat f) {
+  switch (f) {
+    case BlockFormat::Q4_0: case BlockFormat::Q4_1: case BlockFormat::IQ4_NL: case BlockFormat::Q8_0: return true;
+    default: return f >= BlockFormat::G4_32;
+  }
+}
 constexpr std::string_view name_of(BlockFormat f) { return facts_of(f).name; }
 /// The format of that name.
 std::optional<BlockFormat> block_format(std::string_view name);

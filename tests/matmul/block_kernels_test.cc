@@ -134,6 +134,38 @@ TEST_P(BlockKernels, BytesAreTheSameElements) {
   }
 }
 
+// The packed panel is what unpacking and turning give.
+TEST_P(BlockKernels, PackedRowsAreTheUnpackedOnes) {
+  const BlockFacts& f = GetParam();
+  if (!is_plain(f.format)) GTEST_SKIP() << "not plain";
+  std::mt19937 random(11);
+  constexpr int kBlocks = 3;
+  const int k = kBlocks * f.elements, part = part_of(f.format), parts = k / part;
+  const std::int64_t row = kBlocks * f.bytes;
+  for (const int bits : {128, 256, 512}) {
+    if (bits > micro_vector_bits()) continue;
+    SCOPED_TRACE(bits);
+    const int lanes = micro_lanes(bits, DType::Float32), width = byte_columns(bits);
+    const auto count = static_cast<std::size_t>(lanes);
+    Guarded w(count * static_cast<std::size_t>(row));
+    fill_with_blocks(f.format, w, random);
+    const Guarded q(count * static_cast<std::size_t>(k)), scale(count * static_cast<std::size_t>(parts) * sizeof(float)), less(scale.size());
+    entry<micro::UnpackBytes>(jit::compile(micro::UnpackBytes{bits, f.format}))(w.begin(), row, q.begin(), k, reinterpret_cast<float*>(scale.begin()), reinterpret_cast<float*>(less.begin()), parts, lanes, kBlocks);
+    // The first columns of a panel: its last row ends with them.
+    const Guarded to(static_cast<std::size_t>((k / 4 - 1) * width + lanes) * 4), by(static_cast<std::size_t>((parts - 1) * width + lanes) * sizeof(float)), minus(by.size()), halves(count * kBlocks * sizeof(std::uint32_t));
+    entry<micro::PackBytes>(jit::compile(micro::PackBytes{bits, f.format}))(w.begin(), row, to.begin(), reinterpret_cast<float*>(by.begin()), reinterpret_cast<float*>(minus.begin()), reinterpret_cast<std::uint32_t*>(halves.begin()), kBlocks);
+    const auto scales = taken<float>(scale, count * static_cast<std::size_t>(parts)), lesses = taken<float>(less, scales.size()), packed = taken<float>(by, by.size() / sizeof(float)), packed_less = taken<float>(minus, packed.size());
+    for (int r = 0; r < lanes; ++r) {
+      for (int i = 0; i < k; ++i) ASSERT_EQ(to.begin()[(i / 4 * width + r) * 4 + i % 4], q.begin()[r * k + i]) << "row " << r << ", element " << i;
+      for (int p = 0; p < parts; ++p) {
+        const auto at = static_cast<std::size_t>(p * width + r), from = static_cast<std::size_t>(r * parts + p);
+        ASSERT_EQ(packed[at], scales[from]) << "row " << r << ", part " << p;
+        ASSERT_EQ(packed_less[at], lesses[from]) << "row " << r << ", part " << p;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, BlockKernels, ::testing::ValuesIn(kBlockFacts), [](const auto& info) { return std::string(info.param.name); });
 
 TEST(QuantizeRows, RoundsEachPartToItsLargest) {

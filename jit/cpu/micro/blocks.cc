@@ -387,7 +387,11 @@ void emit(EmitContext& cx, const micro::UnpackBytes& code) {
   const V blocks = g.arg(0), w_row = g.arg(1), to = g.arg(2), to_row = g.arg(3), scale = g.arg(4), less = g.arg(5), scale_row = g.arg(6), rows = g.arg(7), n = g.arg(8);
   const DType f32 = DType::Float32;
   auto put = [&](V p, int i, V x) { g.b.CreateAlignedStore(g.b.CreateExtractElement(x.v, std::uint64_t{0}), g.at(p, f32, i).v, llvm::Align(4)); };
+  const V length = n * f.bytes;
   g.carry(0, rows, 1, {blocks, to, scale, less}, [&](V, Vs row) -> Vs {
+    // That of the next panel: so short rows from so many places no prefetching of the hardware follows.
+    const V next = g.at(row[0], DType::UInt8, w_row * g.lanes);
+    g.carry(0, length, 64, {}, [&](V line, Vs) -> Vs { return g.prefetch(g.at(next, DType::UInt8, line)), Vs{}; });
     g.carry(0, n, 1, row, [&](V, Vs at) -> Vs {
       Block block(g, code.format, at[0]);
       for (int e = 0; e < f.elements; e += kPart) {

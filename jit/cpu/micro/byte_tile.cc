@@ -83,6 +83,109 @@ class ByteCode : public MicroCode {
 
 }  // namespace
 
+void emit(EmitContext& cx, const micro::PackBytes& code) {
+  using kernels::BlockFormat;
+  MicroCode g(cx, code, f32);
+  auto& b = g.b;
+  const BlockFormat format = code.format;
+  const kernels::BlockFacts& f = kernels::facts_of(format);
+  const kernels::UnsignedRange range = kernels::unsigned_range(format);
+  const bool groups = format >= BlockFormat::G4_32, table = format == BlockFormat::IQ4_NL, two = groups || format == BlockFormat::Q4_1;
+  const bool four_bits = table || range.most == 15;
+  const int lanes = g.lanes, part = kernels::part_of(format), parts = f.elements / part, width = kernels::byte_columns(code.bits), header = two ? 4 : 2;
+  const V w_row = g.arg(1), halves = g.arg(5), n = g.arg(6), three = w_row * 3;
+  Vs state;  // every fourth row, then the panel, then the words
+  for (int q = 0; q < lanes; q += 4) state.push_back(g.at(g.arg(0), DType::UInt8, w_row * q));
+  state.push_back(g.arg(2)), state.push_back(halves), state.push_back(g.at(g.arg(0), DType::UInt8, w_row * lanes));
+  const std::size_t quarters = static_cast<std::size_t>(lanes) / 4;
+  auto row = [&](const Vs& s, int r, int offset) {
+    const V& p = s[static_cast<std::size_t>(r) / 4];
+    const V from = r % 4 == 0 ? p : g.at(p, DType::UInt8, r % 4 == 3 ? three : w_row * (r % 4));
+    return g.at(from, DType::UInt8, offset);
+  };
+  // In each 128 bits two words of x and of y, from `first` on: one by one in turn, or in pairs.
+  auto shuffled = [&](llvm::Value* x, llvm::Value* y, int first, bool pairs) {
+    std::vector<int> m;
+    for (int l = first; l < lanes; l += 4)
+      for (int i = 0; i < 4; ++i) m.push_back(pairs ? l + i % 2 + i / 2 * lanes : l + i / 2 + i % 2 * lanes);
+    return b.CreateShuffleVector(x, y, m);
+  };
+  // 16 bytes of each row, as four vectors of words by row.
+  auto words = [&](const Vs& s, int offset) {
+    std::vector<llvm::Value*> by_row;
+    for (int t = 0; t < 4; ++t) {
+      std::vector<llvm::Value*> some;
+      for (int r = t; r < lanes; r += 4) some.push_back(b.CreateAlignedLoad(g.i(32, 4), row(s, r, offset).v, llvm::Align(1)));
+      for (int each = 4; some.size() > 1; each *= 2, some.resize(some.size() / 2)) {
+        std::vector<int> all;
+        for (int l = 0; l < 2 * each; ++l) all.push_back(l);
+        for (std::size_t i = 0; i < some.size() / 2; ++i) some[i] = b.CreateShuffleVector(some[2 * i], some[2 * i + 1], all);
+      }
+      by_row.push_back(some[0]);
+    }
+    llvm::Value *low01 = shuffled(by_row[0], by_row[1], 0, false), *high01 = shuffled(by_row[0], by_row[1], 2, false), *low23 = shuffled(by_row[2], by_row[3], 0, false), *high23 = shuffled(by_row[2], by_row[3], 2, false);
+    return std::vector<llvm::Value*>{shuffled(low01, low23, 0, true), shuffled(low01, low23, 2, true), shuffled(high01, high23, 0, true), shuffled(high01, high23, 2, true)};
+  };
+  llvm::Type* bytes = g.i(8, lanes * 4);
+  auto number = [&](std::uint64_t x) { return llvm::ConstantInt::get(bytes, x); };
+  auto looked_up = [&](llvm::Value* q) -> llvm::Value* {
+    std::vector<llvm::Constant*> all;
+    for (int i = 0; i < lanes * 4; ++i) all.push_back(b.getInt8(static_cast<std::uint8_t>(kernels::kIq4Table[i % 16] + range.added)));
+    llvm::Constant* of = llvm::ConstantVector::get(all);
+#if defined(__x86_64__)
+    namespace I = llvm::Intrinsic;
+    return b.CreateIntrinsic(code.bits == 512 ? I::x86_avx512_pshuf_b_512 : code.bits == 256 ? I::x86_avx2_pshuf_b : I::x86_ssse3_pshuf_b_128, {}, {of, q});
+#else
+    llvm::Value* found = b.CreateVectorSplat(static_cast<unsigned>(lanes * 4), of->getAggregateElement(0u));
+    for (unsigned i = 1; i < 16; ++i) found = b.CreateSelect(b.CreateICmpEQ(q, number(i)), b.CreateVectorSplat(static_cast<unsigned>(lanes * 4), of->getAggregateElement(i)), found);
+    return found;
+#endif
+  };
+  // The next rows are fetched meanwhile, some with each block: so short ones from so many places no prefetching of the hardware follows.
+  const V length = n * f.bytes, fetched = g.ceil_div(g.i64(lanes), g.max(n, 1));
+  g.carry(0, n, 1, state, [&](V, Vs s) -> Vs {
+    s[quarters + 2] = g.carry(0, fetched, 1, {s[quarters + 2]}, [&](V, Vs next) -> Vs {
+      g.carry(0, length, 64, {}, [&](V line, Vs) -> Vs { return g.prefetch(g.at(next[0], DType::UInt8, line)), Vs{}; });
+      return {g.at(next[0], DType::UInt8, w_row)};
+    })[0];
+    for (int r = 0; r < lanes; ++r) {
+      llvm::Value* half = b.CreateAlignedLoad(g.i(two ? 32 : 16), row(s, r, 0).v, llvm::Align(1));
+      b.CreateAlignedStore(b.CreateZExt(half, g.i(32)), g.at(s[quarters + 1], DType::Int32, r).v, llvm::Align(4));
+    }
+    auto put = [&](int group, llvm::Value* q) {
+      if (table) q = looked_up(q);
+      else if (range.added == 128) q = b.CreateXor(q, number(0x80));
+      b.CreateAlignedStore(q, g.at(s[quarters], DType::UInt8, group * width * 4).v, llvm::Align(4));
+    };
+    for (int e = 0; e < f.elements; e += four_bits ? 32 : 16) {
+      const std::vector<llvm::Value*> some = words(s, header + (four_bits ? e / 2 : e));
+      for (int i = 0; i < 4; ++i) {
+        llvm::Value* q = b.CreateBitCast(some[static_cast<std::size_t>(i)], bytes);
+        put(e / 4 + i, four_bits ? b.CreateAnd(q, number(15)) : q);
+      }
+      for (int i = 0; four_bits && i < 4; ++i) put(e / 4 + 4 + i, b.CreateLShr(b.CreateBitCast(some[static_cast<std::size_t>(i)], bytes), number(4)));
+    }
+    for (std::size_t q = 0; q < quarters; ++q) s[q] = g.at(s[q], DType::UInt8, f.bytes);
+    s[quarters] = g.at(s[quarters], DType::UInt8, f.elements * width);
+    s[quarters + 1] = g.at(s[quarters + 1], DType::Int32, lanes);
+    return s;
+  });
+  // What the words are is asked when all have been stored: a vector is read of none that is on its way.
+  g.carry(0, n, 1, {halves, g.arg(3), g.arg(4)}, [&](V, Vs p) -> Vs {
+    llvm::Value* both = b.CreateAlignedLoad(g.i(32, lanes), p[0].v, llvm::Align(4));
+    auto floats = [&](llvm::Value* x) { return g.wrap(b.CreateFPExt(b.CreateBitCast(b.CreateTrunc(x, g.i(16, lanes)), llvm::FixedVectorType::get(b.getHalfTy(), static_cast<unsigned>(lanes))), g.vector())); };
+    const V by = floats(both);
+    V less = by * g.constant(range.added);
+    if (two) {
+      const V second = floats(b.CreateLShr(both, llvm::ConstantInt::get(both->getType(), 16)));
+      less = groups ? second * by : g.wrap(b.CreateFNeg(second.v));
+    }
+    for (int i = 0; i < parts; ++i) g.store(f32, by, g.at(p[1], f32, i * width)), g.store(f32, less, g.at(p[2], f32, i * width));
+    return {g.at(p[0], DType::Int32, lanes), g.at(p[1], f32, parts * width), g.at(p[2], f32, parts * width)};
+  });
+  g.finish();
+}
+
 void emit(EmitContext& cx, const micro::QuantizeRows& code) {
   MicroCode g(cx, code, f32);
   auto& b = g.b;

@@ -23,7 +23,7 @@ class MicroCode : public Emitter, public Writer {
   /// Of the struct that the first argument points to: what stands at a byte offset.
   V pointer_at(std::size_t offset) { return field(offset, b.getPtrTy()); }
   V integer_at(std::size_t offset) { return field(offset, b.getInt64Ty()); }
-  using Writer::i64;
+  using Writer::i64, Writer::multiply_add;
   V zero() { return wrap(llvm::Constant::getNullValue(vector())); }
   V constant(double x) { return wrap(llvm::ConstantFP::get(vector(), x)); }
   V splat(const V& x) { return wrap(Emitter::splat(x.v, lanes)); }
@@ -112,6 +112,7 @@ void emit(EmitContext&, const micro::ScaleSums&);
 void emit(EmitContext&, const micro::UnpackDot&);
 void emit(EmitContext&, const micro::Unpack&);
 void emit(EmitContext&, const micro::UnpackBytes&);
+void emit(EmitContext&, const micro::PackBytes&);
 void emit(EmitContext&, const micro::QuantizeRows&);
 void emit(EmitContext&, const micro::MultiplyBytes&);
 void emit(EmitContext&, const micro::LowTile&);

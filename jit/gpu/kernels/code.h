@@ -41,6 +41,7 @@ class GpuCode : public GpuEmitter, public Writer {
 
   using Writer::i32;
   using Writer::i64;
+  using Writer::multiply_add;
   V constant(DType t, double x) { return wrap(V(x).as(register_type(t))); }  ///< of the register type
   V convert(DType from, DType to, const V& x) { return wrap(cast(from, to, x.v)); }
   using Writer::var;
