@@ -1,4 +1,5 @@
 #include "base/errors.h"
+#include "graph/op_column.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -21,6 +22,8 @@ std::vector<int> count_uses(const graph::Graph& g) {
   return uses;
 }
 
+constinit const graph::OpColumn<bool> kTurns("another order of dimensions", {{OpId::permute, true}});
+
 /// A join of a list has nothing but the list's elements in it.
 bool joins_all(const Node& node) {
   return graph::op(node.op).cls == OpClass::Join && std::holds_alternative<std::vector<ValueId>>(node.args[0]);
@@ -33,9 +36,11 @@ int joined_dim(const Node& cat, const TensorMeta& whole) { return wrap_dim(std::
 
 class Move {
  public:
-  Move(Rewriter& rw, Rewriter::Site& s, const std::vector<int>& uses) : rw_(rw), s_(s), uses_(uses) {}
+  Move(Rewriter& rw, Rewriter::Site& s, const std::vector<int>& uses, const std::vector<const Node*>& makers) : rw_(rw), s_(s), uses_(uses), makers_(makers) {}
 
   std::optional<std::vector<ValueId>> run() {
+    if (graph::is_copy(s_.node.op))
+      if (std::optional<std::vector<ValueId>> moved = copied_in_another_order()) return moved;
     // What writes in place reads all of what it writes at the index that it writes; its parts would read each other's.
     if (graph::op(s_.node.op).cls != OpClass::Pointwise) return std::nullopt;
     int tensors = 0;
@@ -47,6 +52,32 @@ class Move {
   }
 
  private:
+  /// A copy of a joined value with its dimensions in another order is a join of the parts in that order: they are written where the copy has them.
+  std::optional<std::vector<ValueId>> copied_in_another_order() {
+    const Node* permute = rw_.maker(std::get<ValueId>(s_.args[0]));
+    if (!permute || !kTurns.find(permute->op) || uses_[std::get<ValueId>(s_.node.args[0]).v] != 1) return std::nullopt;
+    const ValueId whole = std::get<ValueId>(permute->args[0]);
+    const Node* cat = rw_.maker(whole);
+    if (!cat || !joins_all(*cat) || !is_used_once(s_.node)) return std::nullopt;
+    const std::vector<ValueId> parts = std::get<std::vector<ValueId>>(cat->args[0]);
+    for (ValueId p : parts)
+      if (rw_.meta(p).dtype != rw_.meta(whole).dtype || rw_.meta(p).dim() != rw_.meta(whole).dim()) return std::nullopt;
+    const OpId join = cat->op;
+    const NodeArg dims = permute->args[1];
+    const Ints& order = std::get<Ints>(dims);
+    const int rank = rw_.meta(whole).dim(), joined = joined_dim(*cat, rw_.meta(whole));
+    int to = 0;
+    while (wrap_dim(order[static_cast<std::size_t>(to)].hint(), rank, "permute", s_.node.info.loc) != joined) ++to;
+    std::vector<ValueId> turned;
+    for (ValueId p : parts) turned.push_back(rw_.emit(OpId::permute, {p, dims}));
+    return {{rw_.emit(join, {std::move(turned), Int(to)})}};
+  }
+  /// What the view that a copy is of is of.
+  bool is_used_once(const Node& copy) {
+    const Node* view = makers_[std::get<ValueId>(copy.args[0]).v];
+    return view && uses_[std::get<ValueId>(view->args[0]).v] == 1;
+  }
+
   bool joins_what_is_computed(std::size_t i, int tensors) {
     const ValueId* was = std::get_if<ValueId>(&s_.node.args[i]);
     if (!was || !*was || uses_[was->v] != 1) return false;
@@ -123,7 +154,8 @@ class Move {
 
   Rewriter& rw_;
   Rewriter::Site& s_;
-  const std::vector<int>& uses_;
+  const std::vector<int>& uses_;             ///< of the old graph's values
+  const std::vector<const Node*>& makers_;
 };
 
 }  // namespace
@@ -131,7 +163,10 @@ class Move {
 // A part of rotated halves (cat of -x2 and x1) is computed where the whole is wanted, with what stands beside it.
 bool cat_last(graph::Graph& g) {
   const std::vector<int> uses = count_uses(g);
-  return rewrite(g, [&](Rewriter& rw, Rewriter::Site& s) { return Move(rw, s, uses).run(); });
+  std::vector<const Node*> makers(g.values.size());
+  for (const Node& node : g.nodes)
+    for (ValueId v : node.results) makers[v.v] = &node;
+  return rewrite(g, [&](Rewriter& rw, Rewriter::Site& s) { return Move(rw, s, uses, makers).run(); });
 }
 
 }  // namespace reprise::passes

@@ -1,6 +1,7 @@
 // Derivatives of slices are parts in tensors of zeros, which are added up: rotated halves, products for query, key and value in one, chunks.
 #include <algorithm>
 
+#include "graph/op_column.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -13,17 +14,28 @@ using graph::ValueId;
 
 namespace {
 
+enum class Part : std::uint8_t { Sum, Zeros, Padding };
+constinit const graph::OpColumn<Part> kParts("part of a sum of padded parts", {
+    {OpId::add, Part::Sum},
+    {OpId::full, Part::Zeros},
+    {OpId::slice_scatter, Part::Padding},
+});
+bool is(const Node& node, Part part) {
+  const Part* p = kParts.find(node.op);
+  return p && *p == part;
+}
+
 bool known_at_most(Int a, Int b) { return identical(a, b) || detail::compare_le(a, b, {}).known_true(); }
 
 /// Parts along one dimension of a tensor that is 0 elsewhere.
 struct Padded {
-  struct Part {
+  struct Piece {
     ValueId value;
     Int begin, end;
   };
   ValueId zeros;
   int dim = 0;
-  std::vector<Part> parts;
+  std::vector<Piece> parts;
 };
 
 class Sum {
@@ -31,7 +43,7 @@ class Sum {
   Sum(Rewriter& rw, Rewriter::Site& s) : rw_(rw), s_(s) {}
 
   std::optional<std::vector<ValueId>> run() {
-    if (s_.node.op != OpId::add || s_.node.keeps_self) return std::nullopt;
+    if (!is(s_.node, Part::Sum) || s_.node.keeps_self) return std::nullopt;
     const ValueId *x = std::get_if<ValueId>(&s_.args[0]), *y = std::get_if<ValueId>(&s_.args[1]);
     const Scalar* alpha = std::get_if<Scalar>(&s_.args[2]);
     if (!x || !y || !alpha || alpha->is_symbolic() || alpha->to_double() != 1) return std::nullopt;
@@ -42,7 +54,7 @@ class Sum {
         if (!known_at_most(p.end, q.begin) && !known_at_most(q.end, p.begin)) return std::nullopt;
     const ValueId first = *x;
     const Int size = rw_.meta(first).layout.sizes[static_cast<std::size_t>(a->dim)];
-    std::vector<Padded::Part> all = a->parts;
+    std::vector<Padded::Piece> all = a->parts;
     all.insert(all.end(), b->parts.begin(), b->parts.end());
     if (std::optional<std::vector<ValueId>> whole = in_order(all, size)) return {{rw_.emit(OpId::cat, {*std::move(whole), Int(a->dim)})}};
     ValueId sum = first;
@@ -60,12 +72,12 @@ class Sum {
   std::optional<Padded> padded(ValueId v) {
     Padded all;
     for (const Node* node = rw_.maker(v); node; node = rw_.maker(v)) {
-      if (node->op == OpId::full) {
+      if (is(*node, Part::Zeros)) {
         const Scalar* value = std::get_if<Scalar>(&node->args[1]);
         all.zeros = v;
         return !all.parts.empty() && value && !value->is_symbolic() && value->to_double() == 0 ? std::optional(all) : std::nullopt;
       }
-      if (node->op != OpId::slice_scatter) return std::nullopt;
+      if (!is(*node, Part::Padding)) return std::nullopt;
       const ValueId part = std::get<ValueId>(node->args[1]);
       const Int *dim = std::get_if<Int>(&node->args[2]), *begin = std::get_if<Int>(&node->args[3]), *step = std::get_if<Int>(&node->args[5]);
       if (!dim || !begin || !step || dim->is_symbolic() || !identical(*step, 1) || !known_at_most(0, *begin)) return std::nullopt;
@@ -84,11 +96,11 @@ class Sum {
   }
 
   /// The parts, each beginning where another ends, if they are all there is.
-  std::optional<std::vector<ValueId>> in_order(const std::vector<Padded::Part>& parts, Int size) {
+  std::optional<std::vector<ValueId>> in_order(const std::vector<Padded::Piece>& parts, Int size) {
     std::vector<ValueId> found;
     Int at = 0;
     for (std::size_t n = 0; n < parts.size(); ++n) {
-      const auto next = std::find_if(parts.begin(), parts.end(), [&](const Padded::Part& p) { return identical(p.begin, at) && std::find(found.begin(), found.end(), p.value) == found.end(); });
+      const auto next = std::find_if(parts.begin(), parts.end(), [&](const Padded::Piece& p) { return identical(p.begin, at) && std::find(found.begin(), found.end(), p.value) == found.end(); });
       if (next == parts.end()) return std::nullopt;
       found.push_back(next->value), at = next->end;
     }

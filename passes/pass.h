@@ -63,7 +63,7 @@ bool fold_constants(graph::Graph&);   ///< operators on `full` values; full oper
 /// Products of weights that are stored quantized and widened before: scaled_mm. One of the library's own patterns by its name.
 bool quantized_weights(graph::Graph&, PassRecord&);
 bool padded_sums(graph::Graph&);      ///< parts in zeros that are added up become one tensor of parts
-bool cat_last(graph::Graph&);         ///< an elementwise operator of a cat becomes a cat of what it makes of the parts
+bool cat_last(graph::Graph&);         ///< an elementwise operator of a cat, or a copy in another order, becomes a cat of what it makes of the parts
 bool merge_equal(graph::Graph&);      ///< CSE; random nodes merge only when seed and offset are the same
 /// What reads a part of a value that was written in place since reads it of the newest value, where it is known to be the same there, or
 /// a copy of the part: then nothing keeps the write out of the old value's memory.

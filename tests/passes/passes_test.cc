@@ -237,6 +237,38 @@ TEST(CatLast, OtherOperandsAreCut) {
 })");
 }
 
+// Rotary positions' derivative, and what then stands with heads inside: each part is written where the copy has it.
+TEST(CatLast, CopiesInAnotherOrderAreOfParts) {
+  expect("cat_last,remove_dead",
+         R"(graph f(%0 "a": f32[s0, 4, s1, 32], %1 "b": f32[s0, 4, s1, 32]) {
+  %2 = cat([%0, %1], -1) : f32[s0, 4, s1, 64]
+  %3 = permute(%2, [0, 2, 3, 1]) : f32[s0, s1, 64, 4]{256*s1, 64, 1, 64*s1}
+  %4 = clone(%3) : f32[s0, s1, 64, 4]
+  return user %4
+})",
+         R"(graph f(%0 "a": f32[s0, 4, s1, 32], %1 "b": f32[s0, 4, s1, 32]) {
+  %2 = permute(%0, [0, 2, 3, 1]) : f32[s0, s1, 32, 4]{128*s1, 32, 1, 32*s1}
+  %3 = permute(%1, [0, 2, 3, 1]) : f32[s0, s1, 32, 4]{128*s1, 32, 1, 32*s1}
+  %4 = cat([%2, %3], 2) : f32[s0, s1, 64, 4]
+  return user %4
+})");
+  // The joined value, or the view, is wanted as well; a part is converted.
+  const char* text = R"(graph f(%0 "a": f32[s0, 4], %1 "b": f32[s0, 4], %2 "c": f16[s0, 4]) {
+  %3 = cat([%0, %1], 1) : f32[s0, 8]
+  %4 = permute(%3, [1, 0]) : f32[8, s0]{1, 8}
+  %5 = clone(%4) : f32[8, s0]
+  %6 = cat([%1, %0], 1) : f32[s0, 8]
+  %7 = permute(%6, [1, 0]) : f32[8, s0]{1, 8}
+  %8 = clone(%7) : f32[8, s0]
+  %9 = mm(%7, %3) : f32[8, 8]
+  %10 = cat([%0, %2], 1) : f32[s0, 8]
+  %11 = permute(%10, [1, 0]) : f32[8, s0]{1, 8}
+  %12 = clone(%11) : f32[8, s0]
+  return user %3, user %5, user %8, user %9, user %12
+})";
+  expect("cat_last", text, text);
+}
+
 // The joined value is wanted as it is, would grow, or the operator sees more than one of its elements.
 TEST(CatLast, StaysWhereItIsWanted) {
   const char* text = R"(graph f(%0 "x": f32[s0, 4], %1 "y": f32[s0, 8], %2 "w": f32[12]) {

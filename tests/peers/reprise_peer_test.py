@@ -99,8 +99,8 @@ class ReprisePeerTest(unittest.TestCase):
             self.prepare("llama", inputs, weights, dtype=kind, length=tokens, past=0, heads=heads, kv=heads, head=dim // heads)
             results[kind] = self.result()
             self.assertEqual(results[kind][0], vocab)
-        self.assertLess(tensors.difference(results["int4"], results["float32"]), 1e-4)
-        self.assertLess(tensors.difference(results["int8"], results["float32"]), 5e-2)  # activations are integers, too
+        self.assertLess(tensors.difference(results["int4"], results["float32"]), 5e-2)  # activations are integers: of 32 elements of a row, and of a whole row
+        self.assertLess(tensors.difference(results["int8"], results["float32"]), 5e-2)
 
     def test_what_is_wrong_is_said_and_the_next_is_served(self):
         with self.assertRaisesRegex(Absent, "no net 'nothing'"):
