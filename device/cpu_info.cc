@@ -80,6 +80,8 @@ bool may_use_tiles() {
 void ask_processor(CpuInfo& c) {
   unsigned a = 0, b = 0, cx = 0, d = 0;
   auto bit = [](unsigned word, int n) { return (word >> n & 1) != 0; };
+  constexpr unsigned kGenu = 0x756e6547;  // "GenuineIntel" begins so
+  c.quick_bf16_dots = !__get_cpuid(0, &a, &b, &cx, &d) || b != kGenu;
   if (!__get_cpuid(1, &a, &b, &cx, &d) || !bit(cx, 27)) return;  // OSXSAVE
   const std::uint64_t saved = saved_registers();
   const bool ymm = (saved & 0x6) == 0x6, zmm = (saved & 0xe6) == 0xe6, tiles = (saved & 0x60000) == 0x60000;
@@ -191,6 +193,7 @@ CpuInfo chosen(const CpuInfo& host, const std::string& knob) {
     if (!c.level.empty()) return refuse("one level at most");
     for (const CpuFeature& f : kFeatures) c.*f.has = std::find(level->has.begin(), level->has.end(), f.has) != level->has.end();
     c.level = level->llvm;
+    c.quick_bf16_dots = true;
   }
   for (bool C::*f : gone) c.*f = false;
   for (const CpuFeature& f : kFeatures)  // a row comes after what it needs

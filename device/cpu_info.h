@@ -15,6 +15,9 @@ struct CpuInfo {
   bool avx512 = false;  ///< F, BW, VL and DQ together: what kernels mean by AVX-512
   bool avx_vnni = false;  ///< of 256 bits, without AVX-512
   bool avx512_vbmi = false, avx512_vnni = false, avx512_bf16 = false, avx512_fp16 = false;
+  /// Does VDPBF16PS do more in its time than multiply-add of floats? Of Intel's processors, which have tiles for such products, it takes as long as four of
+  /// those (measured). Of a level it is taken to, so that its code is one on all processors.
+  bool quick_bf16_dots = true;
   bool amx_bf16 = false, amx_int8 = false;  ///< with tiles, which Linux was asked for
   /// Products that the processor lacks and REPRISE_CPU asked to emulate: functions take the instructions' place.
   bool emulates_bf16 = false, emulates_amx = false;

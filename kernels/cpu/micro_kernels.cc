@@ -28,7 +28,7 @@ LowForm low_form(int bits, DType t) {
   if (bits != 512) return LowForm::None;
   if (t == DType::Int8) return cpu.amx_int8 || cpu.emulates_amx ? LowForm::Amx : LowForm::None;
   if (t != DType::BFloat16) return LowForm::None;
-  return cpu.amx_bf16 || cpu.emulates_amx ? LowForm::Amx : cpu.avx512_bf16 || cpu.emulates_bf16 ? LowForm::Pairs : LowForm::None;
+  return cpu.amx_bf16 || cpu.emulates_amx ? LowForm::Amx : (cpu.avx512_bf16 && cpu.quick_bf16_dots) || cpu.emulates_bf16 ? LowForm::Pairs : LowForm::None;
 }
 
 }  // namespace reprise::kernels
