@@ -5,6 +5,7 @@
 #include "autograd/rule_parts.h"
 #include "base/errors.h"
 #include "graph/api_args.h"
+#include "operators/block_linear.h"
 #include "operators/derivatives.h"
 #include "reprise/linalg.h"
 
@@ -173,7 +174,7 @@ void bilinear(Backward& b) {
 void block_linear(Backward& b) {
   const SourceLoc loc = b.loc();
   const Tensor weight = b.tensor(1), unit = eye(b.sizes(0).back(), std::nullopt, {b.dtype(0), b.device(0)}, loc);
-  const Tensor rows = graph::call1(graph::find_op("block_linear")->id, {arg(unit), arg(weight), b.text(2), std::string("float32")}, loc);  // [in, out]
+  const Tensor rows = operators::block_linear(unit, weight, *kernels::block_format(b.text(2)), Activations::Float32, loc);  // [in, out]
   b.give(0, matmul(b.grad(), mT(rows, loc), loc));
 }
 

@@ -29,16 +29,11 @@ struct Kernels {
   micro::UnpackFn unpack = nullptr;
   MatmulKernels product{};
 };
-/// `bytes`: then also what rounds x.
-std::vector<KernelCode> codes(int bits, BlockFormat f, bool bytes) {
+std::vector<KernelCode> codes(int bits, BlockFormat f) {
   std::vector<KernelCode> all{micro::UnpackDot{bits, f, 1}, micro::UnpackDot{bits, f, kGemvRows}, micro::Unpack{bits, f}};
   for (KernelCode& c : matmul_specs(bits, DType::Float32, kPanelSlots)) all.push_back(std::move(c));
-  if (bytes)
-    for (KernelCode& c : byte_codes(bits, f)) all.push_back(std::move(c));
   return all;
 }
-/// Where those of byte_codes stand.
-std::size_t first_of_bytes(int bits) { return 3 + matmul_specs(bits, DType::Float32, kPanelSlots).size(); }
 Kernels kernels_of(int bits, void* const* micro) {
   return {bits, {reinterpret_cast<micro::GemvDotFn>(micro[0]), reinterpret_cast<micro::GemvDotFn>(micro[1])}, reinterpret_cast<micro::UnpackFn>(micro[2]),
           matmul_kernels(bits, kPanelSlots, micro + 3)};
@@ -111,11 +106,11 @@ void multiply(const NativeArgs& args, const Kernels& f, const Product& p) {
 }
 
 /// What products with more rows than dots take may do with x. The instructions for it are those of x86.
-bool rounds(std::string_view activations) {
+bool rounds([[maybe_unused]] std::string_view activations) {
 #if defined(__x86_64__)
   return activations == kInt8Activations;
 #else
-  return false && activations.empty();
+  return false;
 #endif
 }
 
@@ -145,11 +140,16 @@ void run(const NativeArgs& args) {
 NativeLaunch block_linear(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands) {
   NativeLaunch out = native_launch(run, g, node, std::move(operands));
   const int bits = micro_vector_bits();
-  const bool bytes = rounds(out.strings[out.args[3].first]);
-  out.micro = codes(bits, *block_format(out.strings[out.args[2].first]), bytes);
+  const BlockFormat format = *block_format(out.strings[out.args[2].first]);
+  out.micro = codes(bits, format);
+  std::int64_t first_of_bytes = 0;
+  if (rounds(out.strings[out.args[3].first])) {
+    first_of_bytes = std::ssize(out.micro);
+    for (KernelCode& c : byte_codes(bits, format)) out.micro.push_back(std::move(c));
+  }
   out.args.push_back({NativeArg::Kind::IntList, static_cast<std::uint32_t>(out.ints.size()), 2});
   out.ints.push_back(bits);
-  out.ints.push_back(bytes ? static_cast<std::int64_t>(first_of_bytes(bits)) : 0);
+  out.ints.push_back(first_of_bytes);
   return out;
 }
 

@@ -211,16 +211,11 @@ class Block {
       default: return {4 + part * 16, true};
     }
   }
-  Value* joined(Value* x, Value* y) {
-    std::vector<int> all;
-    for (int i = 0; i < 2 * Emitter::lanes_of(x); ++i) all.push_back(i);
-    return b.CreateShuffleVector(x, y, all);
-  }
   Value* nibbles(int part) {
     const Halves h = halves(part);
     if (!h.together) return h.high ? right(bytes(h.offset, 32), 4) : some(bytes(h.offset, 32), 15);
     Value* q = bytes(h.offset, 16);
-    return joined(some(q, 15), right(q, 4));
+    return g.joined(some(q, 15), right(q, 4));
   }
   /// Of numbers below 16.
   Value* table_bytes(Value* q) {
@@ -228,7 +223,7 @@ class Block {
     std::vector<int> table(std::begin(kernels::kIq4Table), std::end(kernels::kIq4Table)), low, high;
     for (int i = 0; i < 16; ++i) low.push_back(i), high.push_back(16 + i);
     auto look = [&](Value* v) { return b.CreateIntrinsic(llvm::Intrinsic::x86_ssse3_pshuf_b_128, {}, {constants(table), v}); };
-    return joined(look(order(q, low)), look(order(q, high)));
+    return g.joined(look(order(q, low)), look(order(q, high)));
 #else
     std::vector<Value*> of;
     for (int x : kernels::kIq4Table) of.push_back(llvm::ConstantInt::get(q->getType(), static_cast<std::uint64_t>(x)));

@@ -116,11 +116,8 @@ void emit(EmitContext& cx, const micro::PackBytes& code) {
     for (int t = 0; t < 4; ++t) {
       std::vector<llvm::Value*> some;
       for (int r = t; r < lanes; r += 4) some.push_back(b.CreateAlignedLoad(g.i(32, 4), row(s, r, offset).v, llvm::Align(1)));
-      for (int each = 4; some.size() > 1; each *= 2, some.resize(some.size() / 2)) {
-        std::vector<int> all;
-        for (int l = 0; l < 2 * each; ++l) all.push_back(l);
-        for (std::size_t i = 0; i < some.size() / 2; ++i) some[i] = b.CreateShuffleVector(some[2 * i], some[2 * i + 1], all);
-      }
+      for (; some.size() > 1; some.resize(some.size() / 2))
+        for (std::size_t i = 0; i < some.size() / 2; ++i) some[i] = g.joined(some[2 * i], some[2 * i + 1]);
       by_row.push_back(some[0]);
     }
     llvm::Value *low01 = shuffled(by_row[0], by_row[1], 0, false), *high01 = shuffled(by_row[0], by_row[1], 2, false), *low23 = shuffled(by_row[2], by_row[3], 0, false), *high23 = shuffled(by_row[2], by_row[3], 2, false);

@@ -46,6 +46,12 @@ class MicroCode : public Emitter, public Writer {
   /// To the caches, from the one of `level` (1: the nearest) on: the line at `p`, which need not be memory of ours.
   void prefetch(const V& p, bool to_write = false, int level = 1);
 
+  /// The lanes of x, then those of y.
+  llvm::Value* joined(llvm::Value* x, llvm::Value* y) {
+    std::vector<int> all;
+    for (int i = 0; i < 2 * lanes_of(x); ++i) all.push_back(i);
+    return b.CreateShuffleVector(x, y, all);
+  }
   V shuffle(const V& x, const V& y, const std::vector<int>& m) { return wrap(b.CreateShuffleVector(x.v, y.v, m)); }
   /// One value in every lane: op over all lanes, as a fixed tree.
   V fold(V x, const std::function<V(V, V)>& op);

@@ -152,12 +152,6 @@ void emit(EmitContext& cx, const micro::Interleave& code) {
     for (int t = 0; t < group; ++t) order.push_back(t * lanes + c);
   const V whole = g.whole(n, lanes), whole_rows = g.whole(rows, group);
   const V tail = g.mask_below(n - whole);
-  auto after = [&](llvm::Value* x, llvm::Value* y) {
-    std::vector<int> all;
-    const auto count = 2 * llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements();
-    for (unsigned i = 0; i < count; ++i) all.push_back(static_cast<int>(i));
-    return b.CreateShuffleVector(x, y, all);
-  };
   auto pass = [&](V begin, V end, bool all_there, Vs at) {
     return g.carry(begin, end, group, at, [&](V i, Vs p) -> Vs {
       Vs row{p[0]};
@@ -170,7 +164,7 @@ void emit(EmitContext& cx, const micro::Interleave& code) {
           parts.push_back(all_there || t == 0 ? x : b.CreateSelect((i + t < rows).v, x, none));  // of a row that is not there another one was read
         }
         for (; parts.size() > 1; parts.resize(parts.size() / 2))
-          for (std::size_t t = 0; t < parts.size(); t += 2) parts[t / 2] = after(parts[t], parts[t + 1]);
+          for (std::size_t t = 0; t < parts.size(); t += 2) parts[t / 2] = g.joined(parts[t], parts[t + 1]);
         llvm::Value* made = b.CreateShuffleVector(parts[0], order);
         if (code.turned) made = b.CreateXor(made, llvm::ConstantInt::get(made->getType(), 0x80));
         b.CreateAlignedStore(made, g.at(p[1], DType::Int32, j).v, llvm::Align(4));
