@@ -21,6 +21,7 @@
 #include "reprise/compile.h"
 #include "runtime/profile.h"
 #include "runtime/tracer.h"
+#include "runtime/warpgroup_trial.h"
 
 namespace reprise::runtime {
 
@@ -29,7 +30,7 @@ namespace {
 class Builder {
  public:
   Builder(Program& p, const std::vector<std::pair<std::uint32_t, Int>>& floats, Makers makers) : p_(p), floats_(floats) {
-    if (!device::runs_host_code(p.device)) target_ = device::backend(p.device).target();
+    if (!device::runs_host_code(p.device)) target_ = code_target(p.device, p.lowered.launches);
     code_ = compile_launches(p.lowered.launches, target_, makers);
   }
 

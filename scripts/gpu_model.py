@@ -39,6 +39,9 @@ LAUNCH_NODE = 0.02e-6
 ADD_NODE, INSTANTIATE_NODE, SET_NODE = 0.6e-6, 2.5e-6, 0.6e-6  # s of the host a node: assumptions
 READ_BACK = 8e-6      # s, of a wait with a few bytes copied to the host
 TENSOR = 6.3          # cycles of a scheduler for an m16n8k16 of 16 bits: mma.sync is published to reach 0.6 to 0.65 of the data sheet's rate
+TENSOR_GROUP = 4.8    # of the same number of products that a warp has of a warpgroup's (wgmma): the data sheet's 4 are reached to 0.8 to 0.85, the rest is power
+GROUP_BUSY = 0.90     # part of the time that warpgroups keep the tensor cores busy, whose products run on while warps meet: an assumption
+PORT = 64             # bytes a cycle that one multiprocessor can have of the second cache
 KEPT_BUSY = 0.85      # part of the time that warps keep the tensor cores of a product busy between its barriers: an assumption
 L2_RATE = 5.5e12      # bytes a second, of reads that the second cache has: published for H100
 SPECIAL = 8           # cycles of a scheduler for a warp's instruction of the special-function unit: 16 lanes a multiprocessor's quarter and clock at most, 4 sustained
@@ -53,8 +56,9 @@ class Kernel:
         (self.regs, _, self.shared, self.threads, self.load, self.store, self.flight, self.tensor, self.mufu, self.copies, self.instr) = map(int, words[:11])
         rest = words[11].split()
         self.turns, self.tensor_turns, self.straight = [], [], None
-        while rest and (m := re.fullmatch(r"(=?)(\d+)/(\d+)\+(\d+)@(\d+)|(\d+)\*(\d+)\^(\d+)", rest[0])):
-            numbers = tuple(int(x) for x in m.groups()[1:] if x is not None)
+        self.by_warpgroups = bool(re.search(r"\d+w\d+\^", words[11]))
+        while rest and (m := re.fullmatch(r"(=?)(\d+)/(\d+)\+(\d+)@(\d+)|(\d+)([*w])(\d+)\^(\d+)", rest[0])):
+            numbers = tuple(int(x) for x in m.groups()[1:] if x and x.isdigit())
             if m.group(1):
                 self.straight = numbers
             else:
@@ -158,7 +162,9 @@ class Model:
         k = find(self.table, f"product(dtype={t}, a_lines=deep, b_lines=deep, row_dims=1, bias=0, tile_rows={down}, tile_columns={across},")
         in_turn = max(x[1] for x in k.tensor_turns)  # a step of 64 along k
         each = -(-tiles // self.g["sms"])  # tiles of a multiprocessor
-        step = {"tensor cores": in_turn * k.threads / 128 * TENSOR / self.g["clock"] / KEPT_BUSY, "second cache": (down + across) * 64 * SIZE[t] / (L2_RATE / self.g["sms"])}
+        cycles = TENSOR_GROUP / GROUP_BUSY if k.by_warpgroups else TENSOR / KEPT_BUSY
+        second_cache = min(L2_RATE / min(tiles, self.g["sms"]), PORT * self.g["clock"])
+        step = {"tensor cores": in_turn * k.threads / 128 * cycles / self.g["clock"], "second cache": (down + across) * 64 * SIZE[t] / second_cache}
         times = {what: each * math.ceil(depth / 64) * s for what, s in step.items()} | {"bytes": (rows * depth + n * depth + rows * n) * SIZE[t] / self.read}
         why = max(times, key=times.get)
         return times[why] + RAMP, f"{why}, tiles of {down} x {across}"
@@ -235,7 +241,7 @@ class Model:
                 if k.tensor_turns:
                     # The shortest loop is the one whose blocks of 64 keys all queries see; a warp has 16 of them. Half a block a query is computed for nothing.
                     instructions, tensor, special = min(k.tensor_turns)
-                    times = {"tensor cores": tensor * TENSOR, "instructions": instructions / ISSUE, "powers": special * SPECIAL}
+                    times = {"tensor cores": tensor * (TENSOR_GROUP if k.by_warpgroups else TENSOR), "instructions": instructions / ISSUE, "powers": special * SPECIAL}
                     why = max(times, key=times.get)
                     rest = sorted(times.values())[-2]
                     # With few warps a scheduler the shorter part is hidden the less.

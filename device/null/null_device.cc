@@ -114,7 +114,7 @@ thread_local Stream* current = nullptr;
 class NullBackend final : public Backend {
  public:
   std::string description() const override { return "null: records what it is told, computes nothing"; }
-  CodeTarget target() const override { return {kernels_on ? "sm_80" : "", false, false}; }
+  CodeTarget target() const override { return {.arch = kernels_on ? "sm_80" : ""}; }
 
   void* allocate(std::int64_t bytes) override { return host_allocate(bytes); }
   void deallocate(void* p, std::int64_t bytes) noexcept override { host_free(p, bytes); }

@@ -169,12 +169,12 @@ Value* GpuEmitter::shared_array(llvm::Type* element, std::uint64_t count, std::u
   return array;
 }
 
-Value* GpuEmitter::dynamic_shared() {
+Value* GpuEmitter::dynamic_shared(std::uint64_t align) {
   if (auto* there = cx.module.getNamedGlobal("dynamic_shared")) return there;
   auto* array = new llvm::GlobalVariable(cx.module, llvm::ArrayType::get(b.getInt8Ty(), 0), false,
                                          llvm::GlobalValue::ExternalLinkage, nullptr, "dynamic_shared", nullptr,
                                          llvm::GlobalValue::NotThreadLocal, kShared);
-  array->setAlignment(llvm::Align(16));
+  array->setAlignment(llvm::Align(align));
   return array;
 }
 

@@ -50,8 +50,8 @@ class GpuEmitter : public Emitter {
   // ---- shared memory and synchronization
   /// Static shared memory of the block: ptr addrspace(3). Contents are undefined at the start.
   Value* shared_array(llvm::Type* element, std::uint64_t count, std::uint64_t align = 16);
-  /// The block's dynamic shared memory (gpu.shared_bytes, or what the launch says), aligned to 16.
-  Value* dynamic_shared();
+  /// The block's dynamic shared memory (gpu.shared_bytes, or what the launch says).
+  Value* dynamic_shared(std::uint64_t align = 16);
   /// Waits for all threads of the block; makes their writes to shared and global memory visible to each other.
   void barrier();
 
@@ -94,9 +94,10 @@ class GpuEmitter : public Emitter {
     emit_if(*this, condition, then, otherwise);
   }
 
+  void instruction(const char* text);  ///< of PTX, that nothing may move past
+
  private:
   Value* special(llvm::Intrinsic::ID);
-  void instruction(const char* text);  ///< of PTX, that nothing may move past
   void wait();                         ///< for what comes before the kernel in its graph
   void leave_if(Value* condition, bool waits);
   void leave_after_fault();

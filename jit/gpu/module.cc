@@ -11,6 +11,7 @@
 
 #include <charconv>
 #include <map>
+#include <utility>
 
 #include "base/counters.h"
 #include "base/errors.h"
@@ -31,9 +32,10 @@ namespace {
 constexpr char kTriple[] = "nvptx64-nvidia-cuda";
 constexpr std::size_t kIrLine = 3900;  // characters of one comment line of bitcode
 
-llvm::TargetMachine& machine(int sm) {
-  auto& machines = thread_object<std::map<int, std::unique_ptr<llvm::TargetMachine>>>();
-  std::unique_ptr<llvm::TargetMachine>& tm = machines[sm];
+/// exactly: with what later architectures do not have.
+llvm::TargetMachine& machine(int sm, bool exactly = false) {
+  auto& machines = thread_object<std::map<std::pair<int, bool>, std::unique_ptr<llvm::TargetMachine>>>();
+  std::unique_ptr<llvm::TargetMachine>& tm = machines[{sm, exactly}];
   if (tm) return *tm;
   static const llvm::Target* target = [] {
     LLVMInitializeNVPTXTargetInfo(), LLVMInitializeNVPTXTarget(), LLVMInitializeNVPTXTargetMC(),
@@ -46,7 +48,7 @@ llvm::TargetMachine& machine(int sm) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // mul.rn and add.rn: the assembler must not fuse them either
   // PTX 8.1 is the first that gives kernels more than 4 KiB of parameters; drivers of CUDA 12.1 read it.
-  tm.reset(target->createTargetMachine(kTriple, "sm_" + std::to_string(sm), "+ptx81", options, llvm::Reloc::PIC_,
+  tm.reset(target->createTargetMachine(kTriple, "sm_" + std::to_string(sm) + (exactly ? "a" : ""), "+ptx81", options, llvm::Reloc::PIC_,
                                        std::nullopt, llvm::CodeGenOptLevel::Default));
   if (!tm) fail(ErrorCode::Internal, "jit", {}, "no code generator for sm_", sm);
   return *tm;
@@ -87,7 +89,7 @@ device::ImagePtr build(const std::string& key, const device::CodeTarget& target,
   if (!knobs().dump.empty()) dump_file(name + ".ll", text_of(m));
   const std::string ir = target.with_ir ? ir_comments(m) : std::string();
   auto image = std::make_shared<device::Image>();
-  image->code = assembly_of(m, tm);
+  image->code = assembly_of(m, machine(sm, g.exactly));
   if (image->code.empty()) fail(ErrorCode::Internal, "jit", {}, "no PTX emission");
   dump_file(name + ".ptx", image->code);
   image->code += ir;
@@ -150,7 +152,7 @@ device::ImagePtr kept(const device::Image& image) {
 device::ImagePtr compile_gpu_module(const std::string& key, const device::CodeTarget& target, const GpuEmitFn& emit) {
   const int sm = gpu_architecture(target.arch);
   const std::string known = "sm_" + std::to_string(sm);
-  const std::string whole = key + "; " + known + (target.arch == known ? "" : " for " + target.arch) + (target.indirect ? " indirect" : "") +
+  const std::string whole = key + "; " + known + (target.arch == known ? "" : " for " + target.arch) + (target.indirect ? " indirect" : "") + (target.warpgroups ? " warpgroups" : "") +
                             (target.with_ir ? " ir" : "") + "; code " + std::to_string(code_key()) + "\n";
   return cache().get(whole, [&] {
     // Images for the simulator stay off the disk: they are large, and their IR is what tests are about. With

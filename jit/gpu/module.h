@@ -26,6 +26,7 @@ struct GpuModule {
   bool waits_later = false;        ///< the emitter waits by itself (GpuEmitter::wait_for_earlier); set by it
   bool grid_word = false;          ///< before its words stands the number of blocks that have something to do: the grid may be larger
   std::vector<bool> words;         ///< by parameter: it is a word, whose cell stands behind the buffers as theirs do; shorter: the others are none
+  bool exactly = false;            ///< the code is for this architecture and no newer one (sm_90a); set by the emitter
   device::Dim3 block;              ///< threads of a block; set by the emitter
   std::uint32_t shared_bytes = 0;  ///< dynamic shared memory; set by the emitter
 };

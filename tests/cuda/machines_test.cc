@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "tests/cuda/support.h"
 
@@ -42,6 +43,25 @@ TEST_F(CudaMachine, OtherGranularitiesAndArchitectures) {
     const std::string out = computed(environment);
     EXPECT_NE(out.find("cuda is available\n"), std::string::npos) << environment << ": " << out;
     EXPECT_NE(out.find(kRight), std::string::npos) << environment << ": " << out;
+  }
+}
+
+// Note [Trial of warpgroups] in runtime/warpgroup_trial.h.
+TEST_F(CudaMachine, WarpsMultiplyWhereWarpgroupsDoSoOtherwise) {
+  if (!Simulator::library()) GTEST_SKIP() << "a real machine is what it is";
+  const std::string log = (std::filesystem::temp_directory_path() / ("reprise_trial_" + std::to_string(getpid()))).string();
+  struct Case {
+    const char *environment, *told;
+  };
+  for (const Case& c : {Case{"REPRISE_SIM_LACKS=swizzle", "\"agree\":false"}, {"", "\"agree\":true"}, {"REPRISE_CUDA_WARPGROUPS=off", ""}}) {
+    const std::string out = computed("REPRISE_LOG_FILE='" + log + "' " + c.environment);
+    EXPECT_NE(out.find(kRight), std::string::npos) << c.environment << ": " << out;
+    std::ostringstream events;
+    events << std::ifstream(log).rdbuf();
+    std::filesystem::remove(log);
+    EXPECT_EQ(events.str().find("\"agree\":") != std::string::npos, *c.told != 0) << c.environment;
+    EXPECT_NE(events.str().find(c.told), std::string::npos) << c.environment;
+    EXPECT_EQ(events.str().find("of a known product has") != std::string::npos, std::string(c.told).find("false") != std::string::npos) << c.environment;
   }
 }
 

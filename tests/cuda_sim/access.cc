@@ -175,6 +175,8 @@ RuntimeFunction entry(const char* name, F* f) {
 
 }  // namespace
 
+const char* readable(std::uint64_t p, std::uint64_t bytes, std::uint32_t site) { return check(p, bytes, static_cast<std::uint32_t>(bytes), site, true, false); }
+
 std::span<const RuntimeFunction> access_functions() {
   static const RuntimeFunction all[] = {
       entry("sim_read_1", quick<1, false>),

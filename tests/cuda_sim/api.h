@@ -47,6 +47,7 @@ struct Settings {
   int arch = 90;
   std::uint64_t granularity = std::uint64_t{2} << 20;  ///< of physical memory
   bool has_pools = true, has_mapping = true;
+  bool has_swizzle = true;  ///< matrices of warpgroups lie as PTX says
 };
 /// Read from the environment when the library is loaded. Under the lock.
 Settings& settings();

@@ -64,6 +64,7 @@ Settings from_environment() {
   s.granularity = number("REPRISE_SIM_GRANULARITY", s.granularity);
   s.has_pools = text("REPRISE_SIM_LACKS").find("pools") == std::string::npos;
   s.has_mapping = text("REPRISE_SIM_LACKS").find("mapping") == std::string::npos;
+  s.has_swizzle = text("REPRISE_SIM_LACKS").find("swizzle") == std::string::npos;
   s.driver_version = static_cast<int>(number("REPRISE_SIM_DRIVER_VERSION", 13000));
   core().random.seed(s.seed);
   std::istringstream fails(text("REPRISE_SIM_FAIL"));  // "cuInit=100,cuMemAlloc=2"

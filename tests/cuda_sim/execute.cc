@@ -180,6 +180,7 @@ void run_block() {
     t.tid[0] = i % b.x, t.tid[1] = i / b.x % b.y, t.tid[2] = i / b.x / b.y;
     t.lane = i % 32, t.warp = i / 32;
     t.groups.clear(), t.open.clear();
+    t.product_groups.clear(), t.open_products.clear(), t.sums.clear(), t.next_sums = 0, t.products_fenced = false;
     t.stack = nullptr;
   }
   g_exec.warps.assign((n + 31) / 32, {~0u, 0, 0});

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,19 @@ namespace sim {
 struct AsyncCopy {
   std::uint64_t to, from;
   std::uint32_t bytes, from_bytes, site;
+};
+
+/// A product that a warpgroup has asked for (wgmma.mma_async), as one of its threads told it.
+struct AsyncProduct {
+  std::uint32_t what = 0, site = 0;  ///< WarpgroupProduct (tensor.h)
+  std::uint32_t sums = 0;            ///< which
+  std::uint64_t a = 0, b = 0;        ///< descriptors; of a only where it is in shared memory
+  std::array<std::uint32_t, 4> fragment{};
+};
+/// Sums that are not there until somebody waits for them: registers hold tokens meanwhile.
+struct AsyncSums {
+  std::vector<std::uint32_t> values;
+  std::uint32_t taken = 0;  ///< how many of them somebody has
 };
 
 struct Thread {
@@ -32,6 +46,11 @@ struct Thread {
   std::array<std::uint32_t, 10> fragment{};  ///< of mma: a, b, c, then the result
   std::vector<std::vector<AsyncCopy>> groups;  ///< cp.async: committed ones, then the open one
   std::vector<AsyncCopy> open;
+  std::vector<std::vector<AsyncProduct>> product_groups;  ///< wgmma: committed ones, then the open one
+  std::vector<AsyncProduct> open_products;
+  std::map<std::uint32_t, AsyncSums> sums;
+  std::uint32_t next_sums = 0;
+  bool products_fenced = false;  ///< wgmma.fence since registers were last somebody else's
 };
 
 struct Execution {

@@ -123,7 +123,9 @@ void check_header(const std::string& ptx) {
   const std::size_t sm = ptx.find("sm_", target);
   require(sm != std::string::npos, CUDA_ERROR_INVALID_PTX, "no sm_ in .target");
   const int arch = std::atoi(ptx.c_str() + sm + 3);
-  require(arch <= settings().arch, CUDA_ERROR_NO_BINARY_FOR_GPU, ".target sm_", arch, " on a device of sm_", settings().arch);
+  // With features of one architecture alone: sm_90a.
+  const bool exactly = std::isalpha(static_cast<unsigned char>(ptx[sm + 3 + std::to_string(arch).size()]));
+  require(exactly ? arch == settings().arch : arch <= settings().arch, CUDA_ERROR_NO_BINARY_FOR_GPU, ".target sm_", arch, " on a device of sm_", settings().arch);
 }
 
 }  // namespace

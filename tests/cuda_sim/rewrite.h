@@ -52,6 +52,7 @@ class Rewriter {
   bool memory_intrinsic(llvm::CallBase*, llvm::StringRef, std::uint32_t site);
   bool math(llvm::CallBase*, llvm::StringRef);
   bool tensor(llvm::CallBase*, llvm::StringRef, std::uint32_t site);  // rewrite_tensor.cc
+  bool warpgroup(llvm::CallBase*, llvm::StringRef, std::uint32_t site);  // rewrite_warpgroup.cc
   void inline_assembly(llvm::CallBase*, std::uint32_t site);
 
   // Arithmetic that x86 and a GPU define differently (rewrite_arithmetic.cc)

@@ -19,19 +19,29 @@ float of_half(std::uint32_t bits) {
   return sign * (exponent ? std::ldexp(static_cast<float>(1024 + fraction), static_cast<int>(exponent) - 25) : std::ldexp(static_cast<float>(fraction), -24));
 }
 
-/// Element `i` of those that a register holds.
+}  // namespace
+
 double element(Tensor kind, std::uint32_t bits, int i) {
   switch (kind) {
     case Tensor::BFloat16:
       return std::bit_cast<float>((bits >> (16 * i) & 0xffff) << 16);
     case Tensor::Float16:
       return of_half(bits >> (16 * i) & 0xffff);
+    case Tensor::E5m2:  // the upper half of a Float16
+      return of_half((bits >> (8 * i) & 0xff) << 8);
+    case Tensor::E4m3: {
+      const std::uint32_t x = bits >> (8 * i) & 0xff, exponent = x >> 3 & 15, fraction = x & 7;
+      if ((x & 0x7f) == 0x7f) return std::nan("");
+      return (x & 0x80 ? -1.0 : 1.0) * (exponent ? std::ldexp(8.0 + fraction, static_cast<int>(exponent) - 10) : std::ldexp(static_cast<double>(fraction), -9));
+    }
     case Tensor::Tf32:  // the lowest bits take no part
       return std::bit_cast<float>(bits & ~0x1fffu);
     default:
       return static_cast<std::int8_t>(bits >> (8 * i) & 0xff);
   }
 }
+
+namespace {
 
 /// d = a b + c with a of 16 x k, b of k x 8. Products are exact, and sums rounded once: a device adds in an order and with bits that are its own.
 void multiply(Tensor kind, Thread* warp) {
@@ -90,7 +100,9 @@ void perform_tensor(std::uint32_t operation, Thread* warp, std::uint32_t members
     report_kernel_error(CUDA_ERROR_LAUNCH_FAILED, "an operation of a whole warp (mma, ldmatrix), of which lanes are missing", warp[std::countr_zero(members)].site);
     return;
   }
-  if (operation < kLoadMatrices)
+  if (operation >= kWaitForProducts)
+    perform_products(operation - kWaitForProducts, warp);
+  else if (operation < kLoadMatrices)
     multiply(static_cast<Tensor>(operation), warp);
   else
     distribute(static_cast<int>(operation - kLoadMatrices) % 8, operation - kLoadMatrices >= 8, warp);

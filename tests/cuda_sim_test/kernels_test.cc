@@ -326,7 +326,7 @@ TEST_F(Sim, UnknownCodeIsRefusedByName) {
         CUDA_ERROR_INVALID_PTX);
     EXPECT_NE(std::string(log).find(word), std::string::npos) << log;
   };
-  load_fails("call void asm sideeffect \"wgmma.fence.sync.aligned;\", \"\"()", "", "wgmma.fence.sync.aligned");
+  load_fails("call void asm sideeffect \"tcgen05.wait::ld.sync.aligned;\", \"\"()", "", "tcgen05.wait::ld.sync.aligned");
   load_fails("%r = call i32 @llvm.nvvm.dp4a.unknown(i32 1)", "declare i32 @llvm.nvvm.dp4a.unknown(i32)\n",
              "dp4a.unknown");
   load_fails("call void @outside()", "declare void @outside()\n", "outside");

@@ -31,10 +31,10 @@ constexpr const char* kAbout =
     "# Addresses are parameters here; those in cells (docs/cuda.md) are a load of 8 bytes each before the rest.\n"
     "# From `ptxas -v`: regs, a thread's registers; spill, bytes of spills and of stack; shared, bytes of static shared memory.\n"
     "# From the machine code: threads, of a block; load and store, bytes of the widest access to global memory; flight, the most loads of it under way before the\n"
-    "# first is waited for; tensor, instructions of the tensor cores; mufu, of the special-function unit; async, copies to shared memory past the\n"
+    "# first is waited for; tensor, products of the tensor cores (16 rows, 8 columns); mufu, of the special-function unit; async, copies to shared memory past the\n"
     "# registers; instr, all instructions. turns: instructions / bytes read + bytes written @ the widest access, by a thread in each innermost loop that touches global memory, and,\n"
-    "# where no loop makes the widest loads, between the first and the last of those; with = before it what stands beside such loops in none: rows that stay in registers. With *: instructions * those of the tensor cores ^ of the special-function unit,\n"
-    "# in each innermost loop with tensor cores, without the loops in it.\n";
+    "# where no loop makes the widest loads, between the first and the last of those; with = before it what stands beside such loops in none: rows that stay in registers. With *: instructions * products of the tensor cores ^ instructions of the special-function unit,\n"
+    "# in each innermost loop with tensor cores, without the loops in it; w in place of *: products of warpgroups.\n";
 
 class Table {
  public:
@@ -51,7 +51,7 @@ class Table {
     out_ << line;
     if (code->straight) out_ << '=' << code->straight->instructions << '/' << code->straight->loaded << '+' << code->straight->stored << '@' << code->straight->widest << ' ';
     for (const auto& t : code->turns) out_ << t.instructions << '/' << t.loaded << '+' << t.stored << '@' << t.widest << ' ';
-    for (const auto& t : code->tensor_turns) out_ << t.instructions << '*' << t.tensor << '^' << t.special << ' ';
+    for (const auto& t : code->tensor_turns) out_ << t.instructions << (t.by_warpgroups ? 'w' : '*') << t.tensor << '^' << t.special << ' ';
     if (code->turns.empty() && code->tensor_turns.empty()) out_ << "- ";
     out_ << " " << name << "\n";
   }
@@ -80,7 +80,7 @@ class Table {
  private:
   static device::CodeTarget target() {
     device::CodeTarget t;
-    t.arch = kArch;
+    t.arch = kArch, t.warpgroups = true;
     return t;
   }
   std::ostringstream out_;

@@ -13,10 +13,18 @@ namespace {
 struct Instruction {
   std::uint64_t low, high;
   enum Op : unsigned {
-    Imma = 0x037, Hmma = 0x03c, Dmma = 0x03f, Mufu = 0x108, Bra = 0x147, Ldg = 0x181, Ldl = 0x183, Stg = 0x186, Stl = 0x187, Ldgsts = 0x1ae,
+    Imma = 0x037, Hmma = 0x03c, Dmma = 0x03f, Mufu = 0x108, Bra = 0x147, Ldg = 0x181, Ldl = 0x183, Stg = 0x186, Stl = 0x187, Ldgsts = 0x1ae, Hgmma = 0x1f0, Igmma = 0x1f1, Qgmma = 0x1f3,
   };
   unsigned op() const { return static_cast<unsigned>(low & 0x1ff); }
-  bool is_tensor() const { return op() == Imma || op() == Hmma || op() == Dmma; }
+  bool is_tensor() const { return op() == Imma || op() == Hmma || op() == Dmma || is_warpgroups(); }
+  bool is_warpgroups() const { return op() == Hgmma || op() == Igmma || op() == Qgmma; }
+  /// Products of 16 rows and 8 columns: a warp's part of a warpgroup's has so many as it has eights of columns.
+  int products() const {
+    if (op() == Hgmma || op() == Qgmma) return static_cast<int>(low >> 53 & 31) + 1;
+    if (op() != Igmma) return is_tensor();
+    const int number = static_cast<int>(low >> 53 & 63) / 3;  // of 8, 16, 24, 32, 48, 64, ... columns
+    return number < 4 ? number + 1 : 2 * (number - 1);
+  }
   int access_bytes() const {
     static constexpr std::array<int, 8> bytes{1, 1, 2, 2, 4, 8, 16, 16};
     return bytes[(high >> 9) & 7];
@@ -100,7 +108,9 @@ std::optional<MachineCode> read_machine_code(const std::string& cubin, const std
     for (unsigned b = 0; b < 6; ++b)
       if (i.waits() >> b & 1) under_way[b] = 0;
     switch (i.op()) {
-      case Instruction::Imma: case Instruction::Hmma: case Instruction::Dmma: ++m.tensor; break;
+      case Instruction::Imma: case Instruction::Hmma: case Instruction::Dmma: case Instruction::Hgmma: case Instruction::Igmma: case Instruction::Qgmma:
+        m.tensor += i.products();
+        break;
       case Instruction::Mufu: ++m.special; break;
       case Instruction::Ldl: case Instruction::Stl: ++m.local; break;
       case Instruction::Stg: m.store_bytes = std::max(m.store_bytes, i.access_bytes()); break;
@@ -125,7 +135,8 @@ std::optional<MachineCode> read_machine_code(const std::string& cubin, const std
     MachineCode::TensorTurn t;
     for (std::size_t i = first; i <= last; ++i) {
       if (std::any_of(inner.begin(), inner.end(), [&](const Loop& o) { return o != Loop{first, last} && i >= o.first && i <= o.second; })) continue;
-      ++t.instructions, t.tensor += code[i].is_tensor(), t.special += code[i].op() == Instruction::Mufu;
+      t.by_warpgroups |= code[i].is_warpgroups();
+      ++t.instructions, t.tensor += code[i].products(), t.special += code[i].op() == Instruction::Mufu;
     }
     m.tensor_turns.push_back(t);
   }

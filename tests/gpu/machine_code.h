@@ -10,7 +10,7 @@ namespace reprise::test {
 /// say the operation, and the highest which of a thread's six barriers for late results are set and waited for.
 struct MachineCode {
   int instructions = 0;
-  int tensor = 0;            ///< products of the tensor cores: HMMA, IMMA, DMMA
+  int tensor = 0;            ///< products of the tensor cores, of 16 rows and 8 columns: HMMA, IMMA, DMMA, and those that HGMMA, IGMMA, QGMMA have for a warp
   int special = 0;           ///< of the special-function unit: MUFU
   int copies = 0;            ///< from global to shared memory past the registers: LDGSTS
   int local = 0;             ///< accesses to local memory: spills, or arrays that are indexed
@@ -26,6 +26,7 @@ struct MachineCode {
   /// Of a loop that multiplies on tensor cores, without loops inside it that do not.
   struct TensorTurn {
     int instructions = 0, tensor = 0, special = 0;
+    bool by_warpgroups = false;
   };
   std::vector<TensorTurn> tensor_turns;
 };

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "base/knobs.h"
 #include "node_run.h"
 
 namespace reprise::kernels::testing {
@@ -83,6 +84,10 @@ TEST_F(GpuAttention, ManyQueries) {
              {{1, 3}, 65, 64, 96, 120, false, 2},
              {{2, 1}, 64, 129, 24, 128, false, 1}},
             1);
+}
+TEST_F(GpuAttention, ManyQueriesWithoutWarpgroups) {
+  const Scoped<std::string> off(knobs().cuda_warpgroups, "off");
+  run_cases({{{1, 2}, 33, 70, 8, 20, true}, {{2, 3}, 20, 40, 32, 32, false, 2}, {{2}, 130, 200, 72, 40}, {{1, 2}, 100, 260, 128, 128, true}}, 1);
 }
 TEST_F(GpuAttention, FewQueries) {
   run_cases({{{2, 3}, 1, 300, 64, 64},

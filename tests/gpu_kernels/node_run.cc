@@ -7,6 +7,7 @@
 
 #include "base/knobs.h"
 #include "device/backend.h"
+#include "runtime/warpgroup_trial.h"
 #include "guards/shape_env.h"
 #include "jit/gpu/kernels/compile.h"
 #include "jit/gpu/loop/compile.h"
@@ -109,7 +110,7 @@ void launch_all(const std::vector<Launch>& launches, const std::vector<std::int6
     const device::Dim3 grid{static_cast<std::uint32_t>(l.blocks.hint()), 1, 1};
     if (grid.count() == 0) continue;
     out.launched.push_back(std::string(l.code.kind()));
-    add(jit::compile_gpu(l.code, backend.target()), grid, l.code.kind(), l.buffers, ints);
+    add(jit::compile_gpu(l.code, runtime::code_target(Device::cuda(0))), grid, l.code.kind(), l.buffers, ints);
   }
   std::unique_ptr<device::GraphExec> exec = graph->instantiate();
   exec->launch(stream, cells.data());

@@ -182,8 +182,8 @@ TEST_F(GpuProduct, Strips) {
         }
 }
 
-// Every size of tiles, operands that lie by lines, by k, otherwise, or are not aligned; edges in all directions, one step of k and several.
-TEST_F(GpuProduct, TilesOfTensorCores) {
+// Every size of tiles, operands that lie by lines, by k, otherwise, or are not aligned; edges in all directions, one step of k and several; more steps than have room.
+void tiles_of_tensor_cores() {
   struct Case {
     const char* tile;
     std::int64_t batch, m, n, k;
@@ -199,6 +199,7 @@ TEST_F(GpuProduct, TilesOfTensorCores) {
                         {"64x64", 2, 70, 130, 200, b16, {{0, 0}, {0, 2}, {2, 0}, {2, 2}, {1, 3}, {3, 1}}},
                         {"64x64", 1, 66, 70, 61, f16, {{0, 0}, {0, 2}, {2, 0}, {2, 2}, {1, 3}, {3, 1}}},
                         {"64x64", 1, 65, 16, 0, b16, {{0, 0}}},
+                        {"64x64", 1, 20, 30, 700, b16, {{0, 2}}},
                         {"128x256", 112, 66, 9, 68, f32, {{0, 2}}},
                         {"128x64", 56, 70, 66, 100, f32, {{0, 0}}},
                         {"64x64", 1, 66, 70, 101, f32, {{0, 0}, {0, 2}, {2, 0}, {2, 2}, {1, 3}, {3, 1}}}}) {
@@ -223,9 +224,14 @@ TEST_F(GpuProduct, TilesOfTensorCores) {
       EXPECT_EQ(r.launched, std::vector<std::string>{"product"}) << what;
       if (t == f32) expect_close(r, 2e-3, 4e-3 * std::sqrt(static_cast<double>(c.k)), what);
       else expect_product(std::move(r), t, what);
-      if (HasFatalFailure()) return;
+      if (::testing::Test::HasFatalFailure()) return;
     }
   }
+}
+TEST_F(GpuProduct, TilesOfTensorCores) { tiles_of_tensor_cores(); }
+TEST_F(GpuProduct, TilesOfTensorCoresWithoutWarpgroups) {
+  const Scoped<std::string> off(knobs().cuda_warpgroups, "off");
+  tiles_of_tensor_cores();
 }
 
 TEST_F(GpuProduct, InfinityAndNan) {

@@ -13,7 +13,7 @@ struct Assembled {
 
 /// The path of ptxas: in $CUDA_HOME/bin, in $PATH or in /usr/local/cuda/bin; empty where there is none.
 const std::string& ptxas();
-/// Assembles PTX for "sm_80".
+/// Assembles PTX for "sm_80"; for "sm_90a" where it says that it is for that one alone.
 Assembled assemble(const std::string& ptx, const std::string& arch, bool keep_cubin = false);
 /// "13.0"; empty where there is none.
 const std::string& ptxas_version();

@@ -11,10 +11,17 @@ using gpu::Lines;
 
 namespace {
 
-TileShape shape_of(const std::string& arch, const gpu::ProductTiles& code) {
+/// Warpgroups take elements of 32 bits along k alone.
+bool for_warpgroups(const device::CodeTarget& target, const gpu::ProductTiles& code) {
+  return WarpgroupCores::serve(target, code.dtype) && (item_size(code.dtype) == 2 || (code.a_lines == Lines::Deep && code.b_lines == Lines::Deep));
+}
+
+TileShape shape_of(const device::CodeTarget& target, const gpu::ProductTiles& code) {
+  const bool warpgroups = for_warpgroups(target, code);
   TileShape s{.rows = code.tile_rows, .columns = code.tile_columns, .warps_down = 2, .warps_across = code.tile_columns > 128 ? 4 : 2, .depth = 0, .stages = 3};
-  const int size = static_cast<int>(item_size(code.dtype)), most = (has_roomy_multiprocessors(arch) ? 227 : 99) << 10, blocks = code.tile_columns > 128 ? 1 : 2;
-  const auto stage = [&] { return (TensorPanels::elements(code.dtype, s.rows, s.depth) + TensorPanels::elements(code.dtype, s.columns, s.depth)) * size; };
+  const int size = static_cast<int>(item_size(code.dtype)), most = (has_roomy_multiprocessors(target.arch) ? 227 : 99) << 10, blocks = code.tile_columns > 128 ? 1 : warpgroups && code.tile_rows == 64 ? 3 : 2;
+  if (warpgroups) s.for_warpgroups = true, s.warps_down = s.rows / 16, s.warps_across = 1;
+  const auto stage = [&] { return (TensorPanels::elements(code.dtype, s, s.rows) + TensorPanels::elements(code.dtype, s, s.columns)) * size; };
   s.depth = 128 / size;
   if (s.stages * stage() > most) s.depth /= 2;
   // Few blocks to a multiprocessor have nothing but their own copies to hide the memory behind.
@@ -40,7 +47,7 @@ bool product_by_tensor_cores(int sm, const gpu::ProductTiles& code) { return Ten
 
 void emit_by_tensor_cores(GpuModule& module, const gpu::ProductTiles& code) {
   const DType t = code.dtype;
-  const TileShape shape = shape_of(module.target.arch, code);
+  const TileShape shape = shape_of(module.target, code);
   auto in = gpu::shaped<InCode>(code);
   GpuCode g(module, in, shape.threads());
   TensorCores cores(g, t);
@@ -61,6 +68,18 @@ void emit_by_tensor_cores(GpuModule& module, const gpu::ProductTiles& code) {
   TileSums sums(g, shape, DType::Float32);
   const int run = TensorPanels::run_of(t), depth_of_fragment = 2 * run;
 
+  if (shape.for_warpgroups) {
+    WarpgroupCores warpgroup(g, t);
+    tile.go(a, b, in.k, [&](V stage, V) {
+      const WarpgroupCores::Matrix left = a.matrix(warpgroup, stage), right = b.matrix(warpgroup, stage);
+      warpgroup.begin();
+      for (int k = 0; k < shape.depth; k += WarpgroupCores::depth(t)) warpgroup.multiply_add(a.beyond(warpgroup, left, k), b.beyond(warpgroup, right, k), shape.columns, sums.all);
+      warpgroup.commit();
+      // Those of the step before are made: its stage is filled again behind the next barrier.
+      warpgroup.wait(1, sums.all);
+    });
+    warpgroup.wait(0, sums.all);
+  } else {
   tile.go(a, b, in.k, [&](V stage, V) {
     struct Fragments {
       std::vector<Vs> a, b;
@@ -84,6 +103,7 @@ void emit_by_tensor_cores(GpuModule& module, const gpu::ProductTiles& code) {
         }
     }
   });
+  }
 
   V pc = g.at(t, in.c, in.c_offset + batch * in.c_batch);
   V in_runs = g.aligned(pc, 16) & (in.c_n == 1);

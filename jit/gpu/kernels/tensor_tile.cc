@@ -4,11 +4,12 @@ namespace reprise::jit {
 
 using gpu::Lines;
 
-TensorPanels::TensorPanels(TensorCores& tensor, DType dtype, const TileShape& of, Operand operand, int n, V from, int place_in_stage, V of_warp)
-    : g(tensor.g), cores(tensor), t(dtype), shape(of), run(run_of(dtype)), lines(n), in_stage(place_in_stage), x(std::move(operand)), first(from) {
+TensorPanels::TensorPanels(TensorCores& tensor, DType dtype, const TileShape& of, Operand operand, int n, V from, int place_in_stage, V lines_of_warp)
+    : g(tensor.g), cores(tensor), t(dtype), shape(of), run(run_of(dtype)), lines(n), in_stage(place_in_stage), x(std::move(operand)), first(from), of_warp(lines_of_warp) {
   // Which of the four matrices a lane names a row of: of which 8 lines, of which run of k.
   V lane = g.lane_id, second = (lane >> 3) & 1, third = lane >> 4, other_lines = left() ? second : third, other_run = left() ? third : second;
-  if (!by_k()) in_fragments = (of_warp + (lane & 7) + other_lines * 8) * row() + other_run * run;
+  if (shape.for_warpgroups) REPRISE_CHECK(rows_of_turn() % 8 == 0, " ", rows_of_turn(), " rows of a panel for a turn: the next turn's would be swizzled otherwise");
+  else if (!by_k()) in_fragments = (of_warp + (lane & 7) + other_lines * 8) * row() + other_run * run;
   else if (run == 8) in_fragments = ((lane & 7) + other_run * 8) * row() + of_warp + other_lines * 8;
   else in_fragments = (lane & 3) * row() + of_warp + (lane >> 2);
   fast = g.aligned(x.p, 16);
@@ -44,6 +45,21 @@ Vs TensorPanels::load(V stage, int line, int k) {
   return fragment;
 }
 
+V TensorPanels::place_of(V row_number, V at) {
+  if (!shape.for_warpgroups) return row_number * row() + at * run;
+  // As WarpgroupCores tells it. By k there are groups of lines, each with all of k.
+  const int runs_of_row = row() / run;
+  V swizzled = ((at % runs_of_row) ^ (row_number & 7)) * run + row_number * row();
+  return by_k() ? swizzled + at / runs_of_row * (shape.depth * row()) : swizzled;
+}
+
+WarpgroupCores::Matrix TensorPanels::matrix(WarpgroupCores& warpgroup, V stage) {
+  const int size = static_cast<int>(item_size(t));
+  const int from_group_to_group = (by_k() ? shape.depth : WarpgroupCores::kRows) * row();
+  V start = g.at(t, g.at(t, stage, in_stage), (of_warp >> 6) * from_group_to_group);
+  return warpgroup.matrix(start, by_k() ? WarpgroupCores::Lie::Wide : WarpgroupCores::Lie::Deep, shape.depth * row() * size);
+}
+
 void TensorPanels::copy_whole(V to, V from, bool edge) {
   V start = g.at(t, to, place(0));
   V at = by_k() ? g.at(t, x.p, offsets[0] + from * x.k_stride) : g.at(t, x.p, from + g.i64(g.tid % runs() * run));
@@ -76,7 +92,9 @@ void TensorPanels::singly(V to, V from) {
   g.loop(g.tid, lines * shape.depth, shape.threads(), [&](V i) {
     V one = i % across, other = i / across, line = lines_first ? one : other, in_panel = lines_first ? other : one, k = from + g.i64(in_panel);
     V element = g.read(t, x.p, line_offset(line) + g.min(k, x.k_count - 1) * x.k_stride);
-    g.write(t, to, by_k() ? in_panel * row() + line : line * row() + in_panel, g.select(k < x.k_count, element, 0));
+    V row_number = by_k() ? in_panel : line, in_row = by_k() ? line : in_panel;
+    V place = shape.for_warpgroups ? place_of(row_number, in_row / run) + in_row % run : row_number * row() + in_row;
+    g.write(t, to, place, g.select(k < x.k_count, element, 0));
   });
 }
 
@@ -85,29 +103,33 @@ TileSums::TileSums(GpuCode& g, const TileShape& of, DType t) : shape(of), dtype(
 }
 
 TensorTile::TensorTile(GpuModule& module, GpuCode& code, TensorCores& tensor, const TileShape& of, DType of_a, DType of_b)
-    : g(code), cores(tensor), shape(of), t(of_a), a_elements_(TensorPanels::elements(of_a, of.rows, of.depth)), stage_(a_elements_ + TensorPanels::elements(of_b, of.columns, of.depth)) {
-  const int panels = shape.stages * stage_ * static_cast<int>(item_size(t)), sums = shape.warp_rows() * (shape.columns + 8) * 4;
-  module.shared_bytes = static_cast<std::uint32_t>(std::max(panels, sums));
-  shared = g.wrap(g.dynamic_shared());
+    : g(code), cores(tensor), shape(of), t(of_a), a_elements_(TensorPanels::elements(of_a, of, of.rows)), stage_(a_elements_ + TensorPanels::elements(of_b, of, of.columns)) {
+  const int panels = shape.stages * stage_ * static_cast<int>(item_size(t)), row = (shape.columns + 8) * 4;
+  // As many rows of sums as the panels leave room for, but those of a warp at least.
+  rows_at_a_time_ = shape.rows;
+  while (rows_at_a_time_ > shape.warp_rows() && rows_at_a_time_ * row > panels) rows_at_a_time_ /= 2;
+  module.shared_bytes = static_cast<std::uint32_t>(std::max(panels, rows_at_a_time_ * row));
+  shared = g.wrap(g.dynamic_shared(shape.for_warpgroups ? WarpgroupCores::kPattern : 16));
   warp_row = g.warp_id % shape.warps_down * shape.warp_rows(), warp_column = g.warp_id / shape.warps_down * shape.warp_columns();
 }
 
 void TensorTile::go(TensorPanels& a, TensorPanels& b, V depth, const std::function<void(V stage, V k)>& step) {
-  const int last = (shape.stages - 1) * stage_;
+  const int last = (shape.stages - 1) * stage_, steps_ahead = shape.ahead();
   auto bring = [&](V stage, V k) {
     V to = g.at(t, shared, stage);
     a.bring(to, k), b.bring(to, k);
   };
-  g.loop(g.i32(0), shape.stages - 1, 1, [&](V s) {
+  g.loop(g.i32(0), steps_ahead, 1, [&](V s) {
     g.when(depth > g.i64(s * shape.depth), [&] { bring(s * stage_, g.i64(s * shape.depth)); });
     cores.commit();
   });
-  Var reading = g.var(g.i32(0)), filling = g.var(g.i32(last));
+  Var reading = g.var(g.i32(0)), filling = g.var(g.i32(steps_ahead * stage_));
   auto turn = [&](Var& stage) { stage = g.select(stage == last, g.i32(0), stage + stage_); };
   g.loop(g.i64(0), depth, shape.depth, [&](V k) {
-    cores.wait_for_all_but(shape.stages - 2);
+    cores.wait_for_all_but(steps_ahead - 1);
+    if (shape.for_warpgroups) WarpgroupCores::publish(g);
     g.barrier();
-    V ahead = k + (shape.stages - 1) * shape.depth;
+    V ahead = k + steps_ahead * shape.depth;
     g.when(ahead < depth, [&] { bring(filling, ahead); });
     cores.commit();
     step(g.at(t, shared, reading), k);
@@ -117,12 +139,12 @@ void TensorTile::go(TensorPanels& a, TensorPanels& b, V depth, const std::functi
 
 void TensorTile::write(const TileSums& sums, V rows, V columns, V in_runs, int run, const std::function<void(V i, V j, Vs x)>& put) {
   // Rows are 8 sums longer than the tile's: lanes of a quarter of a warp write to different banks.
-  const int row = shape.columns + 8, at_a_time = shape.warp_rows();
+  const int row = shape.columns + 8, at_a_time = rows_at_a_time_;
   g.loop(g.i32(0), shape.rows, at_a_time, [&](V top) {
     g.barrier();  // what was there has been read
-    g.when(warp_row == top, [&] {
-      V at = g.at(sums.dtype, shared, (g.lane_id >> 2) * row + warp_column + (g.lane_id & 3) * 2);
-      for (int r = 0; r < at_a_time; r += 8)
+    g.when((warp_row >= top) & (warp_row < top + at_a_time), [&] {
+      V at = g.at(sums.dtype, shared, (warp_row - top + (g.lane_id >> 2)) * row + warp_column + (g.lane_id & 3) * 2);
+      for (int r = 0; r < shape.warp_rows(); r += 8)
         for (int c = 0; c < shape.warp_columns(); c += 8) {
           const std::size_t pair = sums.at(r, c) + static_cast<std::size_t>(r / 8 % 2 * 2);
           g.write_run(sums.dtype, g.at(sums.dtype, at, r * row + c), {sums.all[pair], sums.all[pair + 1]});
