@@ -27,7 +27,7 @@
 #                      was done. Files of parts that ran before on the same day are kept
 #   .json .md          of `bench`: the measurements; the table with what was expected
 # In the archive: PART.json, how each step ended; PART.txt, the same as a table; PART.log; figures.json, nodes.json (with REPRISE_CUDA_POINTERS=nodes), late.json (with
-# REPRISE_CUDA_EARLY=off), peers.json, compiled.json, profiles.json; failed, what `rest` runs again.
+# REPRISE_CUDA_EARLY=off), warps.json (products and attention with REPRISE_CUDA_WARPGROUPS=off), peers.json, compiled.json, profiles.json; failed, what `rest` runs again.
 #
 # Kept from run to run: CUDA_CACHE_PATH and REPRISE_CACHE_DIR (and Triton's), under TMPDIR unless they are set. PYTHON:
 # the peers' interpreter. FUZZ_PROGRAMS: random programs to run. JOBS: suites at a time.
@@ -336,12 +336,14 @@ part_tests() {
 }
 
 part_bench() {
-  rm -f "$work/figures.json" "$work/nodes.json" "$work/late.json"
+  rm -f "$work/figures.json" "$work/nodes.json" "$work/late.json" "$work/warps.json"
   measurement figures 75 "$bin/reprise_device_figures" "${quick[@]}" --json "$work/figures.json"
   printf '\nAddresses by node updates (REPRISE_CUDA_POINTERS=nodes)\n' | table
   REPRISE_CUDA_POINTERS=nodes measurement figures-nodes 60 "$bin/reprise_device_figures" "${quick[@]}" --only graphs --json "$work/nodes.json"
   printf '\nNothing starts early (REPRISE_CUDA_EARLY=off)\n' | table
   REPRISE_CUDA_EARLY=off measurement figures-late 60 "$bin/reprise_device_figures" "${quick[@]}" --only decode --json "$work/late.json"
+  printf '\nTensor cores of warps (REPRISE_CUDA_WARPGROUPS=off)\n' | table
+  REPRISE_CUDA_WARPGROUPS=off measurement figures-warps 60 "$bin/reprise_device_figures" "${quick[@]}" --only products --only attention --json "$work/warps.json"
   [ ! -e "$work/figures.json" ] || cp "$work/figures.json" "$stem.json"
   local model=bench/results/model-h100.json
   case "$gpu" in *H200*) model=bench/results/model-h200.json ;; esac

@@ -1,10 +1,13 @@
-// Measures what a device with memory of its own can show: reprise_device_figures [--quick | --once] [--only GROUP] [--named TEXT] [--json FILE]
+// Measures what a device with memory of its own can show: reprise_device_figures [--quick | --once] [--only GROUP]... [--named TEXT] [--json FILE]
 // or, without one, what scripts/gpu_model.py asks: reprise_device_figures --account
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "bench/device/account.h"
 #include "bench/device/measure.h"
@@ -13,18 +16,19 @@ namespace df = reprise::device_figures;
 
 int main(int argc, char** argv) {
   df::Setting s;
-  std::string json, only;
+  std::string json;
+  std::vector<std::string> only;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--quick")) s.quick = true;
     else if (!std::strcmp(argv[i], "--once")) s.once = true;
     else if (!std::strcmp(argv[i], "--json") && i + 1 < argc) json = argv[++i];
-    else if (!std::strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
+    else if (!std::strcmp(argv[i], "--only") && i + 1 < argc) only.push_back(argv[++i]);
     else if (!std::strcmp(argv[i], "--named") && i + 1 < argc) s.named = argv[++i];
     else if (!std::strcmp(argv[i], "--account")) {
       std::printf("%s\n", df::account().dump(1).c_str());
       return 0;
     } else {
-      std::fprintf(stderr, "usage: reprise_device_figures [--quick | --once] [--only GROUP] [--named TEXT] [--json FILE] | --account   (groups: kernels rows products attention decode calls sizes graphs micro)\n");
+      std::fprintf(stderr, "usage: reprise_device_figures [--quick | --once] [--only GROUP]... [--named TEXT] [--json FILE] | --account   (groups: kernels rows products attention decode calls sizes graphs micro)\n");
       return 2;
     }
   }
@@ -65,7 +69,7 @@ int main(int argc, char** argv) {
   }
   struct Group { const char* name; void (*run)(const df::Setting&); };
   for (const Group& g : {Group{"kernels", df::fused_kernels}, {"rows", df::long_rows}, {"products", df::products}, {"attention", df::prefill_attention}, {"decode", df::decode}, {"calls", df::calls}, {"sizes", df::changing_sizes}, {"graphs", df::graphs}, {"micro", df::micro}}) {
-    if (!only.empty() && only != g.name) continue;
+    if (!only.empty() && std::find(only.begin(), only.end(), g.name) == only.end()) continue;
     std::fprintf(stderr, "measuring: %s\n", g.name);
     try {
       g.run(s);
