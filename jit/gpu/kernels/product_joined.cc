@@ -14,6 +14,9 @@ namespace {
 
 constexpr int kThreads = gpu::kProductJoinedThreads, kWarps = kThreads / kWarp;
 constexpr int kInFlight = 8;  // loads of 16 bytes that a thread has under way
+/// Batches of such loads, behind those that are under way, that the second cache has or is about to have (12 KiB of a warp in all): what the memory
+/// gives while the row is made, and no more than that cache holds of all blocks.
+constexpr int kAhead = 2;
 
 class Joined {
  public:
@@ -35,6 +38,7 @@ class Joined {
     g.when(fast, [&] {
       for (int i = 0; i < first; ++i)
         for (std::size_t c = 0; c < columns(); ++c) ahead[static_cast<std::size_t>(i)][c] = read_raw(lines_[c], element_of(g.i64(i)));
+      ask_for(g.i64(first), kAhead * batch());
     });
     if (code_.early) g.wait_for_earlier();
     if (!code_.row.empty()) GpuLoopEmitter(g, code_.row[0].kernel, arguments(code_.row[0], in_.row[0], row_.v), kThreads).row();
@@ -45,7 +49,10 @@ class Joined {
         [&] {
           for (int i = 0; i < first; ++i) add(ahead[static_cast<std::size_t>(i)], element_of(g.i64(i)));
           const int batches = (whole - first) / batch();
-          if (batches > 0) g.loop(g.i64(first), g.i64(first + batches * batch()), g.i64(batch()), [&](V i) { some(i, batch()); });
+          if (batches > 0) g.loop(g.i64(first), g.i64(first + batches * batch()), g.i64(batch()), [&](V i) {
+            if (first + kAhead * batch() < turns()) ask_for(i + kAhead * batch(), batch());
+            some(i, batch());
+          });
           some(g.i64(first + batches * batch()), whole - first - batches * batch());
           if (runs_ % kWarp) g.when(g.lane_id < runs_ % kWarp, [&] { some(g.i64(whole), 1); });
         },
@@ -62,6 +69,7 @@ class Joined {
 
  private:
   std::size_t columns() const { return static_cast<std::size_t>(code_.columns); }
+  int turns() const { return (runs_ + kWarp - 1) / kWarp; }
   int batch() const { return std::max(1, kInFlight / code_.columns); }
   /// The first element of this lane's run in turn i.
   V element_of(V i) { return (i * kWarp + g.i64(g.lane_id)) * run_; }
@@ -75,6 +83,14 @@ class Joined {
       // Two sums, that half of the additions wait for each other.
       for (std::size_t i = 0; i < x.size(); ++i) sums_[c][i % 2] = g.multiply_add(x[i], g.wrap(w[i]), sums_[c][i % 2]);
     }
+  }
+  /// `n` turns from i on, as far as there are so many, for the second cache. Lines are aligned to 16 bytes.
+  void ask_for(V i, int n) {
+    if (g.gpu.sm < 90) return;
+    V from = i * kWarp, bytes = g.i32(g.min(g.i64(runs_) - from, n * kWarp)) * 16;
+    g.when((g.lane_id == 0) & (from < runs_), [&] {
+      for (const Var& line : lines_) g.prefetch(g.at(t_, line, from * run_).v, bytes.v);
+    });
   }
   /// `n` turns from i on, whose loads are all under way before the first is used.
   void some(V i, int n) {
