@@ -291,6 +291,10 @@ void GpuEmitter::prefetch(Value* p, Value* bytes) {
   b.CreateCall(llvm::InlineAsm::get(type, "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r,~{memory}", true), {b.CreatePtrToInt(p, b.getInt64Ty()), bytes});
 }
 
+void GpuEmitter::prefetch(Value* p) {
+  b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(b.getVoidTy(), {b.getInt64Ty()}, false), "prefetch.global.L2 [$0];", "l,~{memory}", true), {b.CreatePtrToInt(p, b.getInt64Ty())});
+}
+
 Value* GpuEmitter::is_aligned(Value* p, int bytes) {
   return b.CreateICmpEQ(b.CreateAnd(b.CreatePtrToInt(p, b.getInt64Ty()), i64(bytes - 1)), i64(0));
 }

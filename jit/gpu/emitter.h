@@ -86,6 +86,7 @@ class GpuEmitter : public Emitter {
   /// Asks for `bytes` (i32) from p on, both multiples of 16, to be brought into the second cache, which nothing waits for; from sm_90 on. It is no read: what
   /// others write meanwhile is seen by whoever reads it later.
   void prefetch(Value* p, Value* bytes);
+  void prefetch(Value* p);  ///< the line of the cache around p
   /// Is the address a multiple of `bytes`? (i1)
   Value* is_aligned(Value* p, int bytes);
 

@@ -153,6 +153,8 @@ void prefetch(std::uint64_t p, std::uint32_t bytes, std::uint32_t site) {
   if (bytes) in_memory(p, bytes, 16, site, false);
 }
 
+void prefetch_line(std::uint64_t p, std::uint32_t site) { in_memory(p, 1, 1, site, false); }
+
 void async_copy(std::uint64_t to, std::uint64_t from, std::uint32_t bytes, std::uint32_t from_bytes,
                 std::uint32_t site) {
   g_exec.current->open.push_back({to, from, bytes, std::min(bytes, from_bytes), site});
@@ -206,6 +208,7 @@ std::span<const RuntimeFunction> access_functions() {
       entry("sim_copy_bytes", copy_bytes),
       entry("sim_set_bytes", set_bytes),
       entry("sim_prefetch", prefetch),
+      entry("sim_prefetch_line", prefetch_line),
       entry("sim_async_copy", async_copy),
       entry("sim_async_commit", async_commit),
       entry("sim_async_wait", async_wait),
