@@ -101,7 +101,7 @@ class Builder {
       if (words[i + 1]) step.words.push_back(cell({std::nullopt, step.params.back()}));
       else step.plain.push_back(step.params.back());
     }
-    step.blocks = slot(g.blocks);
+    step.blocks = slot(g.blocks), step.most = slot(g.most);
     if (const std::optional<kernels::ValueCheck>& check = p_.lowered.launches[launch].check)
       step.check = {fixed(numel(check->sizes)), fixed(check->extent), slots(check->sizes)};
     // A library's kernel knows nothing of guards, nor of words.
@@ -422,15 +422,16 @@ std::int64_t class_of(std::int64_t n, std::int64_t least, std::int64_t coarse) {
 
 }  // namespace
 
-// Grids and temporaries that are small are of one class: blocks with nothing to do end at once. Of kernels by kind those that attention
-// makes of few rows and any length are of one class (kernels/gpu/attention.cc).
+// Grids and temporaries that are small are of one class: blocks with nothing to do end at once. Where a launch says how many it has for all sizes that
+// matter, that many are one (kernels/gpu/attention.cc: few rows, and any length).
 std::vector<std::int64_t> Program::bounds(SlotValues slots) const {
   constexpr std::int64_t kFewOfLoop = 64, kFewOfKind = 640, kManyBlocks = 1 << 15, kFewBytes = 64 << 10, kManyBytes = 1 << 20;
   std::vector<std::int64_t> all;
   all.reserve(bounded_grids.size() + bounded_buffers.size());
   for (GpuId g : bounded_grids) {
-    const std::int64_t blocks = blocks_of(gpu_step(g), slots);
-    all.push_back(std::max(blocks, std::min<std::int64_t>(class_of(blocks, gpu_step(g).loop ? kFewOfLoop : kFewOfKind, kManyBlocks), INT32_MAX)));
+    const GpuStep& s = gpu_step(g);
+    const std::int64_t blocks = blocks_of(s, slots), most = s.loop || blocks == 0 ? 0 : slots[s.most];
+    all.push_back(std::max(blocks, std::min<std::int64_t>(most ? class_of(std::max(blocks, most), 1, kManyBlocks) : class_of(blocks, s.loop ? kFewOfLoop : kFewOfKind, kManyBlocks), INT32_MAX)));
   }
   for (std::uint32_t b : bounded_buffers) all.push_back(class_of(slots[buffer_bytes[b]], kFewBytes, kManyBytes));
   return all;

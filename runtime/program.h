@@ -114,7 +114,7 @@ struct Program {
     device::ImagePtr image;
     std::shared_ptr<LazyKernel> kernel = std::make_shared<LazyKernel>();
     jit::GpuKernelPtr loop;                       ///< null for a GpuLaunch
-    Slot blocks{};                                ///< of a GpuLaunch
+    Slot blocks{}, most{};                        ///< of a GpuLaunch
     std::vector<std::uint32_t> buffers;            ///< of a guarded one the last is the record of faults
     std::vector<std::uint32_t> words;              ///< cells of its words, in pointers' places behind the buffers
     std::vector<Slot> params;                      ///< all of its numbers

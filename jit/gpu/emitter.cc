@@ -5,6 +5,7 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "base/errors.h"
 
@@ -49,7 +50,7 @@ void GpuEmitter::begin(std::span<const DType> buffers, int params, device::Dim3 
     kernel->addParamAttr(next, llvm::Attribute::getWithAlignment(cx.context, align));
     Value* p = kernel->getArg(next++);
     if (!gpu.target.indirect) return type == pointer ? p : b.CreatePtrToInt(p, type);
-    auto* cell = b.CreateAlignedLoad(type, p, llvm::Align(8), gpu.early && gpu.waits_later);
+    auto* cell = b.CreateAlignedLoad(type, p, llvm::Align(8));
     if (!gpu.early) cell->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(cx.context, {}));
     else if (gpu.waits_later) read_early_.push_back(cell);
     return static_cast<Value*>(cell);
@@ -73,7 +74,7 @@ void GpuEmitter::leave_if(Value* condition, bool waits) {
   llvm::BasicBlock* body = llvm::BasicBlock::Create(cx.context, "body", kernel);
   b.CreateCondBr(condition, over, body);
   b.SetInsertPoint(over);
-  if (waits) wait();
+  if (waits && gpu.early) emit_if(*this, b.CreateICmpEQ(block(), i32(0)), [&] { wait(); });
   b.CreateRetVoid();
   b.SetInsertPoint(body);
 }
@@ -90,13 +91,53 @@ void GpuEmitter::wait_for_earlier() {
 
 void GpuEmitter::end() {
   b.CreateRetVoid();
-  if (read_late_.empty()) return;
-  const llvm::DominatorTree order(*kernel);
-  for (std::size_t i = 0; i < read_early_.size(); ++i) {
-    llvm::LoadInst *early = read_early_[i], *late = read_late_[i];
-    early->replaceUsesWithIf(late, [&](const llvm::Use& use) { return order.dominates(late, use); });
-    if (early->use_empty()) early->eraseFromParent();
+  if (!read_early_.empty()) gather_cells();
+}
+
+void GpuEmitter::gather_cells() {
+  {
+    const llvm::DominatorTree order(*kernel);
+    for (std::size_t i = 0; i < read_late_.size(); ++i) {
+      llvm::LoadInst* late = read_late_[i];
+      read_early_[i]->replaceUsesWithIf(late, [&](const llvm::Use& use) { return order.dominates(late, use); });
+    }
   }
+  std::vector<std::vector<llvm::LoadInst*>> cells;  // that are needed, and what reads each
+  for (std::size_t i = 0; i < read_early_.size(); ++i) {
+    std::vector<llvm::LoadInst*> reads;
+    for (llvm::LoadInst* load : {read_early_[i], i < read_late_.size() ? read_late_[i] : nullptr})
+      if (load && !load->use_empty()) reads.push_back(load);
+    if (!reads.empty()) cells.push_back(std::move(reads));
+  }
+  llvm::Instruction* here = read_early_[0];
+  const std::int64_t n = static_cast<std::int64_t>(cells.size()), threads = gpu.block.x;
+  llvm::Type* word = b.getInt64Ty();
+  Value* gathered = n ? shared_array(word, cells.size()) : nullptr;
+  b.SetInsertPoint(here);
+  Value* own = n ? thread() : nullptr;
+  for (std::int64_t first = 0; first < n; first += threads) {
+    const std::int64_t count = std::min(n - first, threads);
+    b.SetInsertPoint(llvm::SplitBlockAndInsertIfThen(b.CreateICmpULT(own, i32(count)), here, false));
+    std::vector<Value*> at;  // this thread's, when halved so often that one is left
+    for (std::int64_t i = 0; i < count; ++i) at.push_back(cells[static_cast<std::size_t>(first + i)][0]->getPointerOperand());
+    for (int bit = 0; at.size() > 1; ++bit) {
+      Value* odd = b.CreateTrunc(b.CreateLShr(own, static_cast<std::uint64_t>(bit)), b.getInt1Ty());
+      for (std::size_t i = 0; 2 * i < at.size(); ++i) at[i] = 2 * i + 1 < at.size() ? b.CreateSelect(odd, at[2 * i + 1], at[2 * i]) : at[2 * i];
+      at.resize((at.size() + 1) / 2);
+    }
+    Value* cell = b.CreateAlignedLoad(word, at[0], llvm::Align(8), true);
+    b.CreateStore(cell, b.CreateGEP(word, gathered, b.CreateAdd(own, i32(first))));
+    b.SetInsertPoint(here);
+  }
+  if (n) barrier();
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    for (llvm::LoadInst* load : cells[i]) {
+      b.SetInsertPoint(load);
+      Value* cell = b.CreateAlignedLoad(word, b.CreateConstGEP1_32(word, gathered, static_cast<unsigned>(i)), llvm::Align(8));
+      load->replaceAllUsesWith(load->getType()->isPointerTy() ? b.CreateIntToPtr(cell, load->getType()) : cell);
+    }
+  for (llvm::LoadInst* load : read_early_) load->eraseFromParent();
+  for (llvm::LoadInst* load : read_late_) load->eraseFromParent();
   read_early_.clear(), read_late_.clear();
 }
 
@@ -243,6 +284,15 @@ Value* GpuEmitter::block_reduce(Value* v, Value* identity, const Combine& combin
   v = warp_reduce(part, combine, width);
   barrier();  // before the array is written again
   return v;
+}
+
+void GpuEmitter::prefetch(Value* p, Value* bytes) {
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getInt64Ty(), b.getInt32Ty()}, false);
+  b.CreateCall(llvm::InlineAsm::get(type, "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r,~{memory}", true), {b.CreatePtrToInt(p, b.getInt64Ty()), bytes});
+}
+
+void GpuEmitter::prefetch(Value* p) {
+  b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(b.getVoidTy(), {b.getInt64Ty()}, false), "prefetch.global.L2 [$0];", "l,~{memory}", true), {b.CreatePtrToInt(p, b.getInt64Ty())});
 }
 
 Value* GpuEmitter::is_aligned(Value* p, int bytes) {

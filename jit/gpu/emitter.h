@@ -83,6 +83,10 @@ class GpuEmitter : public Emitter {
   /// One element; p aligned to it.
   Value* load_one(DType t, Value* p) { return load(t, p, 0, nullptr); }
   void store_one(DType t, Value* v, Value* p) { store(t, v, p, nullptr); }
+  /// Asks for `bytes` (i32) from p on, both multiples of 16, to be brought into the second cache, which nothing waits for; from sm_90 on. It is no read: what
+  /// others write meanwhile is seen by whoever reads it later.
+  void prefetch(Value* p, Value* bytes);
+  void prefetch(Value* p);  ///< the line of the cache around p
   /// Is the address a multiple of `bytes`? (i1)
   Value* is_aligned(Value* p, int bytes);
 
@@ -101,11 +105,12 @@ class GpuEmitter : public Emitter {
   void wait();                         ///< for what comes before the kernel in its graph
   void leave_if(Value* condition, bool waits);
   void leave_after_fault();
+  void gather_cells();                 ///< of a kernel that waits later: once for the block, at the beginning, for all of its threads
   Value* shuffle(Value* v, llvm::Intrinsic::ID, Value* lane, int clamp);
   llvm::SmallVector<Value*, 8> words_of(Value* v);             // i32 parts of a value
   Value* of_words(llvm::ArrayRef<Value*> words, llvm::Type*);  // and back
   std::vector<Value*> buffers_, params_;
-  std::vector<llvm::LoadInst*> read_early_, read_late_;  ///< with gpu.waits_later: cells, before the kernel has waited and after it
+  std::vector<llvm::LoadInst*> read_early_, read_late_;  ///< with gpu.waits_later: what stands for each cell's value before the kernel has waited, and after it
   Value* record_ = nullptr;            // of faults, where the kernel is guarded
 };
 

@@ -18,10 +18,12 @@ struct GpuModule {
   /// Note [Early launches]
   /// The kernel may be launched while the only one before it in its graph still runs (programmatic dependent launch): it lets the next one do so at once, and waits
   /// for the end of the one before. Until it has waited it reads nothing that an earlier node of the graph writes, but for the cells that hold
-  /// addresses it needs sooner: the graph's first node, which fills them, is over before the second one starts, and with it before all that starts later.
-  /// These are read past the first cache, which may have them from an earlier run. All others are read through it once the kernel has waited: a cell
+  /// addresses and words: the graph's first node, which fills them, is over before the second one starts, and with it before all that starts later.
+  /// These are read past the first cache, which may have them from an earlier run: by one thread each, for its block (GpuEmitter::gather_cells), since a cell
   /// that every warp asks the second cache for is one place of it that serves three requests a nanosecond, and kernels of many small blocks wait for
-  /// nothing else (an H100: a third of the memory's rate). Each thread waits before it returns: so the end of a kernel is the end of all before it.
+  /// nothing else (an H100: a third of the memory's rate). Kernels that have nothing to do before they have waited read them later, through the first cache. What it
+  /// asks the second cache to bring (GpuEmitter::prefetch) may be anything, since that is no read. Block 0 waits before it ends: so the end of a kernel is the end of all
+  /// before it. Others that have nothing to do leave at once, and make room for the next kernel's.
   bool early = false;
   bool waits_later = false;        ///< the emitter waits by itself (GpuEmitter::wait_for_earlier); set by it
   bool grid_word = false;          ///< before its words stands the number of blocks that have something to do: the grid may be larger

@@ -12,7 +12,9 @@ namespace reprise::kernels {
 
 namespace {
 
-constexpr std::int64_t kMostSplits = 64, kWantedBlocks = 512, kLeastKeys = 64;
+// Two blocks a multiprocessor. One that goes on to a second chunk takes about as long as several whose parts are joined.
+constexpr std::int64_t kMostSplits = 64, kWantedBlocks = 256;
+constexpr std::int64_t kRange = 32;  // ranges of keys are multiples
 
 Int size_of(const Layout& l, int from_right) { return l.dim() < from_right ? Int(1) : l.sizes[l.dim() - from_right]; }
 /// 0 for a dim that is not there or of size 1.
@@ -84,23 +86,26 @@ struct AttentionLaunches {
   void few(std::vector<GpuLaunch>& launches, std::vector<Launch>& before) const {
     std::int64_t at_a_time = rows.is_symbolic() ? (group.is_symbolic() ? 4 : group.hint()) : rows.hint();
     at_a_time = at_a_time >= 3 ? 4 : at_a_time == 2 ? 2 : 1;
-    Int units = heads / group, least_rows = Int::min(rows, kAttentionFewRows);
-    Int blocks = Int::max(1, batches.outer_size * units * Int::ceil_div(least_rows, at_a_time));
-    // Room for the parts is there whatever the length: a recording for all lengths has it (Note [Words of a recording]).
-    const Int most_splits = Int::min(kMostSplits, Int::ceil_div(kWantedBlocks, blocks));
-    Int splits = Int::max(1, Int::min(most_splits, Int::ceil_div(keys, kLeastKeys)));
-    std::uint32_t parts =
-        cx.scratch(DType::Float32, Int::max(1, batches.outer_size * units * least_rows) * most_splits * (width + 2) * 4);
-    const Int where = where_at_most(rows, kAttentionFewRows), all_units = batches.outer_size * units;
-    const std::uint32_t arrived = cx.scratch(DType::Int32, Int::max(1, all_units * Int::ceil_div(least_rows, at_a_time)) * 4);
-    before.push_back({zeros(arrived, where * all_units * Int::ceil_div(least_rows, at_a_time)), "attention_begin", cx.node.info.loc, false, {}});
+    const Int units = heads / group, least_rows = Int::min(rows, kAttentionFewRows), all_units = batches.outer_size * units;
+    const Int tiles = Int::ceil_div(least_rows, at_a_time), places = Int::max(1, all_units * tiles);
+    // Room for the parts is there whatever the length, and blocks are: a recording for all lengths has them (Note [Words of a recording]).
+    const Int most_splits = Int::min(kMostSplits, Int::ceil_div(kWantedBlocks, places));
+    const Int splits = Int::max(1, Int::min(most_splits, Int::ceil_div(keys, kAttentionChunk) - 1));
+    const std::uint32_t parts = cx.scratch(DType::Float32, Int::max(1, all_units * least_rows) * most_splits * (width + 2) * 4);
+    const Int where = where_at_most(rows, kAttentionFewRows);
+    const std::uint32_t arrived = cx.scratch(DType::Int32, places * 4);
+    before.push_back({zeros(arrived, where * all_units * tiles), "attention_begin", cx.node.info.loc, false, {}});
 
-    LaunchOf part(gpu::AttentionPart{dtype(), depth, width, mask, causal, static_cast<int>(at_a_time)});
-    part->rows = rows, part->units = units, part->queries = queries, part->keys = keys, part->scale = bits_of(scale);
-    part->k_units = k_group / group, part->v_units = v_group / group, part->group = group, part->splits = splits;
+    const Int k_units = k_group / group, v_units = v_group / group;
+    auto known = [](const Int& n) { return n.is_symbolic() || n.hint() > INT32_MAX ? 0 : static_cast<int>(n.hint()); };
+    LaunchOf part(gpu::AttentionPart{dtype(), depth, width, mask, causal, static_cast<int>(at_a_time), known(units), known(places), known(group), known(k_units), known(v_units)});
+    part->rows = rows, part->units = units, part->queries = queries, part->keys = keys, part->places = places, part->scale = bits_of(scale);
+    part->k_units = k_units, part->v_units = v_units, part->group = group, part->splits = splits;
+    part->range = Int::ceil_div(Int::ceil_div(keys, splits), kRange) * kRange;
     tell_inputs(part);
     part->parts = parts, part->arrived = arrived, part->out = heads_of<InLaunch::Target>(o.size() - 1);
-    launches.push_back(part.in(where * all_units * splits * blocks_for(rows, at_a_time)));
+    const Int blocks = where * all_units * blocks_for(rows, at_a_time);
+    launches.push_back(part.in(blocks * splits, blocks * most_splits));
   }
 
   /// Nothing to do for at most `but_for` rows.

@@ -280,9 +280,9 @@ struct AttentionTiles {
 };
 
 /// Few rows. A unit is a key head with the `group` query heads that it serves; its rows are numbered (query, head). A block takes `rows`
-/// rows of a unit and one of `splits` ranges of the keys, and leaves the unfinished sums in `parts`: [units, rows, splits, width + 2],
-/// the last two being the greatest score and the sum of exponentials. `arrived` counts, from 0 on, how many blocks of these rows have left theirs: the last one
-/// adds them up, in the order of the ranges.
+/// rows of a unit and one of `splits` ranges of `range` keys. Where there is one it writes the result; else it leaves the unfinished sums in `parts`:
+/// [units, rows, splits, width + 2], the last two being the greatest score and the sum of exponentials. `arrived` counts, from 0 on, how many blocks of these
+/// rows have left theirs: the last one adds them up, in the order of the ranges.
 struct AttentionPart {
   static constexpr std::string_view kKind = "attention_part";
   DType dtype;
@@ -290,19 +290,22 @@ struct AttentionPart {
   Mask mask;
   bool causal;
   int rows;  ///< 1, 2, 4
-  REPRISE_DESCRIBE(dtype, depth, width, mask, causal, rows)
+  /// Arguments that are known when the kernel is made; 0: not. Blocks divide by them, which takes longer than all else that is done for few keys.
+  int units = 0, places = 0, group = 0, k_units = 0, v_units = 0;
+  REPRISE_DESCRIBE(dtype, depth, width, mask, causal, rows, units, places, group, k_units, v_units)
 
   template <class As>
   struct Args {
     typename As::Number rows, units, queries, keys;
+    typename As::Number places;            ///< blocks of a range: outer dims, units, `rows` rows
     typename As::Number scale;             ///< bits of a double
     typename As::Number k_units, v_units;  ///< units that share a head of keys, of values
-    typename As::Number group, splits;
+    typename As::Number group, splits, range;
     Heads<As, typename As::Source> q, k, v;
     std::optional<Heads<As, typename As::Source>> mask;
     typename As::Target parts, arrived;    ///< arrived: Int32, by unit and `rows` rows
     Heads<As, typename As::Target> out;
-    REPRISE_DESCRIBE(rows, units, queries, keys, scale, k_units, v_units, group, splits, q, k, v, mask, parts, arrived, out)
+    REPRISE_DESCRIBE(rows, units, queries, keys, places, scale, k_units, v_units, group, splits, range, q, k, v, mask, parts, arrived, out)
     void shape(const AttentionPart& code) {
       q.buffer.dtype = k.buffer.dtype = v.buffer.dtype = out.buffer.dtype = code.dtype;
       if (code.mask != Mask::None) mask.emplace().buffer.dtype = mask_dtype(code.mask, code.dtype);

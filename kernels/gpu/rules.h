@@ -70,11 +70,11 @@ class LaunchOf {
   explicit LaunchOf(K code) : code_(std::move(code)), args_(gpu::shaped<InLaunch>(code_)) {}
   typename K::template Args<InLaunch>* operator->() { return &args_; }
 
-  /// blocks: 0 where there is nothing to do.
-  GpuLaunch in(Int blocks) {
+  /// blocks: 0 where there is nothing to do. most: see GpuLaunch.
+  GpuLaunch in(Int blocks, Int most = 0) {
     std::vector<std::string> numbers;
     std::size_t wanted = 0;
-    GpuLaunch l{code_, {}, {}, {}, {}, blocks};
+    GpuLaunch l{code_, {}, {}, {}, {}, blocks, most};
     for_each_leaf("", args_, [&](const std::string& name, const auto& leaf) {
       if constexpr (requires { leaf.index; }) {
         REPRISE_CHECK(leaf.index != ~0u, " ", K::kKind, " was not told its buffer ", name);

@@ -70,6 +70,7 @@ struct GpuLaunch {
   std::vector<Int> ints;
   std::vector<std::string> names;       ///< of the buffers, then of `ints`: for people
   Int blocks;                           ///< along x; 0: nothing to do
+  Int most = 0;                         ///< blocks of calls that are to share a recording; 0: any (Program::bounds)
   /// What this launch and the alternatives after it compute, if it is a matrix product: a device's library may do that in
   /// their place. Its buffers are this launch's: a, b, [bias], c.
   std::optional<device::ProductOf<Int>> product{};

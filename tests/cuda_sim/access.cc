@@ -41,15 +41,15 @@ std::string shared_range(std::uint64_t p, std::uint64_t bytes) {
 
 bool in_shared(std::uint64_t p) { return p - g_arena.base < kSharedWindow; }
 
-[[gnu::noinline]] char* check(std::uint64_t p, std::uint64_t bytes, std::uint32_t align, std::uint32_t site, bool read,
-                              bool write) {
+/// Ends the kernel unless the bytes are aligned and of memory that it may touch. False: they are on its stack.
+[[gnu::noinline]] bool in_memory(std::uint64_t p, std::uint64_t bytes, std::uint32_t align, std::uint32_t site, bool write) {
   static std::string why;  // outlives kernel_error
   if (p % align) {
     why = cat("misaligned: the access needs a multiple of ", align);
     refuse(CUDA_ERROR_MISALIGNED_ADDRESS, p, bytes, write, why, site);
   }
   if (!g_arena.holds(p)) {
-    if (on_kernel_stack(p, bytes)) return reinterpret_cast<char*>(p);
+    if (on_kernel_stack(p, bytes)) return false;
     why = p < 4096 ? "a null pointer" : "no device address (a pointer to host memory, or not a pointer)";
     refuse(CUDA_ERROR_ILLEGAL_ADDRESS, p, bytes, write, why, site);
   }
@@ -60,11 +60,18 @@ bool in_shared(std::uint64_t p) { return p - g_arena.base < kSharedWindow; }
     if (!why.empty()) why += ": " + memory().describe(p, bytes);
   }
   if (!why.empty()) refuse(CUDA_ERROR_ILLEGAL_ADDRESS, p, bytes, write, why, site);
-  std::uint8_t* known = g_arena.shadow(p);
-  if (std::memchr(known, kBlocked, bytes)) {
+  if (std::memchr(g_arena.shadow(p), kBlocked, bytes)) {
     why = "given back to the allocator: " + memory().describe(p, bytes);
     refuse(CUDA_ERROR_ILLEGAL_ADDRESS, p, bytes, write, why, site);
   }
+  return true;
+}
+
+[[gnu::noinline]] char* check(std::uint64_t p, std::uint64_t bytes, std::uint32_t align, std::uint32_t site, bool read,
+                              bool write) {
+  static std::string why;  // outlives kernel_error
+  if (!in_memory(p, bytes, align, site, write)) return reinterpret_cast<char*>(p);
+  std::uint8_t* known = g_arena.shadow(p);
   if (read) {
     const auto missing = bytes - static_cast<std::uint64_t>(std::count(known, known + bytes, kWritten));
     if (missing) {
@@ -140,6 +147,14 @@ void set_bytes(std::uint64_t to, std::uint32_t value, std::uint64_t bytes, std::
   if (bytes) std::memset(check(to, bytes, 1, site, false, true), static_cast<int>(value), bytes);
 }
 
+/// Of whole runs of 16 bytes into the second cache: no access, as far as order goes, and of what nobody has written, too.
+void prefetch(std::uint64_t p, std::uint32_t bytes, std::uint32_t site) {
+  if (bytes % 16) refuse(CUDA_ERROR_MISALIGNED_ADDRESS, p, bytes, false, "misaligned: the size needs a multiple of 16", site);
+  if (bytes) in_memory(p, bytes, 16, site, false);
+}
+
+void prefetch_line(std::uint64_t p, std::uint32_t site) { in_memory(p, 1, 1, site, false); }
+
 void async_copy(std::uint64_t to, std::uint64_t from, std::uint32_t bytes, std::uint32_t from_bytes,
                 std::uint32_t site) {
   g_exec.current->open.push_back({to, from, bytes, std::min(bytes, from_bytes), site});
@@ -194,6 +209,8 @@ std::span<const RuntimeFunction> access_functions() {
       entry("sim_update", update),
       entry("sim_copy_bytes", copy_bytes),
       entry("sim_set_bytes", set_bytes),
+      entry("sim_prefetch", prefetch),
+      entry("sim_prefetch_line", prefetch_line),
       entry("sim_async_copy", async_copy),
       entry("sim_async_commit", async_commit),
       entry("sim_async_wait", async_wait),

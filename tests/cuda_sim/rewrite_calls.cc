@@ -168,11 +168,22 @@ void Rewriter::inline_assembly(CallBase* c, std::uint32_t site) {
     call(b, "sim_wait_for_earlier", Type::getVoidTy(c_), {});
     return replace(c, nullptr);
   }
+  if (s == "cp.async.bulk.prefetch.L2.global[$0],$1") {
+    call(b, "sim_prefetch", Type::getVoidTy(c_), {c->getArgOperand(0), c->getArgOperand(1), b.getInt32(site)});
+    return replace(c, nullptr);
+  }
+  if (s == "prefetch.global.L2[$0]") {
+    call(b, "sim_prefetch_line", Type::getVoidTy(c_), {c->getArgOperand(0), b.getInt32(site)});
+    return replace(c, nullptr);
+  }
   if (s == "activemask.b32$0") {
     code_.cooperates = true;
     return replace(c, call(b, "sim_active_mask", i32_, {}));
   }
+<<<<<<< HEAD
   if (warpgroup(c, s, site)) return;
+=======
+>>>>>>> h1
   fail(CUDA_ERROR_INVALID_PTX, "the simulator does not know the inline assembly \"", text->getAsmString(), "\" (in ",
        c->getFunction()->getName().str(), ")");
 }

@@ -178,18 +178,19 @@ std::string early(const std::string& before, const std::string& after = "") {
          "  %o = load i32, ptr addrspace(1) %out, align 4\n  %n = add i32 %o, 1\n  store i32 %n, ptr addrspace(1) %out, align 4\n" + after + "  ret void\n}";
 }
 
-// A node with a programmatic edge comes after the one before it once it has waited, and every thread of it must.
+// A node with a programmatic edge comes after the one before it once it has waited, and every thread of its first block must: others with nothing to do may leave.
 TEST_F(Race, BeforeAKernelHasWaitedForTheOneBeforeIt) {
   const std::string next = "  call void asm sideeffect \"griddepcontrol.launch_dependents;\", \"~{memory}\"()\n", wait = "  call void asm sideeffect \"griddepcontrol.wait;\", \"~{memory}\"()\n";
   const CUdeviceptr out = device(std::vector<int>{0});
   const CUfunction waits = load("early", {8}, early(next + wait)), late = load("early", {8}, early(next, wait)), never = load("early", {8}, early(next)),
+                   others = load("others", {8}, kThreadRegisters + "define ptx_kernel void @others(ptr addrspace(1) %out) {\n" + next + "  %c = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n  %z = icmp eq i32 %c, 0\n  br i1 %z, label %first, label %end\nfirst:\n" + wait + "  br label %end\nend:\n  ret void\n}"),
                    idle = load("idle", {8}, kThreadRegisters + "define ptx_kernel void @idle(ptr addrspace(1) %out) {\n" + next + "  ret void\n}");
   struct Chain {
     CUfunction first, second, third;
     const char* wrong;
   };
   for (const auto& [first, second, third, wrong] : {Chain{waits, waits, waits, nullptr}, {never, waits, waits, nullptr}, {waits, late, waits, "has not waited for it"},
-                                                    {waits, waits, late, "has not waited for it"}, {waits, never, waits, "has not waited for it"}, {waits, idle, waits, "ends without having waited"}}) {
+                                                    {waits, waits, late, "has not waited for it"}, {waits, never, waits, "has not waited for it"}, {waits, idle, waits, "ends without having waited"}, {waits, others, waits, nullptr}}) {
     CUgraph graph = nullptr;
     CUgraphExec exec = nullptr;
     OK(CALL(cuGraphCreate)(&graph, 0));
@@ -202,9 +203,11 @@ TEST_F(Race, BeforeAKernelHasWaitedForTheOneBeforeIt) {
     edge.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, edge.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
     for (CUfunction f : {first, second, third}) {
       CUgraphNode node = nullptr;
-      p.func = f;
+      p.func = f, p.gridDimX = f == others ? 3 : 1;
       OK(CALL(cuGraphAddKernelNode)(&node, graph, nullptr, 0, &p));
-      if (before) OK(CALL(cuGraphAddDependencies_v2)(graph, &before, &node, &edge, 1));
+      if (before) {
+        OK(CALL(cuGraphAddDependencies_v2)(graph, &before, &node, &edge, 1));
+      }
       before = node;
     }
     OK(CALL(cuGraphInstantiateWithFlags)(&exec, graph, 0));

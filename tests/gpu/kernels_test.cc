@@ -185,7 +185,7 @@ TEST(Kernels, AreAsCommitted) {
   for (D t : {D::Float32, D::BFloat16, D::Float16})
     for (int depth : {64, 128}) {
       table.add(gpu::AttentionTiles{t, depth, depth, Mask::None, true});
-      for (int rows : {1, 4}) table.add(gpu::AttentionPart{t, depth, depth, Mask::None, false, rows});
+      for (int rows : {1, 4}) table.add(gpu::AttentionPart{t, depth, depth, Mask::None, false, rows, 8, 8, rows, 1, 1});  // one token, heads known
     }
   table.add(gpu::AttentionTiles{D::BFloat16, 256, 256, Mask::Added, false});
 

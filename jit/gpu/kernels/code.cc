@@ -6,10 +6,10 @@ namespace reprise::jit {
 
 using llvm::Value;
 
-void GpuCode::start(const std::vector<InCode::Source*>& buffers, const std::vector<V*>& numbers, int threads) {
+void GpuCode::start(const std::vector<InCode::Source*>& buffers, const std::vector<V*>& numbers, int threads, int resident) {
   std::vector<DType> types;
   for (const InCode::Source* s : buffers) types.push_back(s->dtype);
-  begin(types, static_cast<int>(numbers.size()), {static_cast<std::uint32_t>(threads), 1, 1});
+  begin(types, static_cast<int>(numbers.size()), {static_cast<std::uint32_t>(threads), 1, 1}, resident);
   for (std::size_t i = 0; i < buffers.size(); ++i) static_cast<V&>(*buffers[i]) = wrap(buffer(i));
   for (std::size_t i = 0; i < numbers.size(); ++i) *numbers[i] = wrap(param(i));
   tid = wrap(thread());

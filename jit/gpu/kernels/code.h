@@ -21,16 +21,16 @@ struct InCode {
 /// assembly but what the simulator of the driver knows, so that it can run the same module. Barriers must stand where all threads of the block come.
 class GpuCode : public GpuEmitter, public Writer {
  public:
-  /// Stands in the body of a kernel that takes `args`, which have their shape and are given their values here. `threads`: of a block.
+  /// Stands in the body of a kernel that takes `args`, which have their shape and are given their values here. `threads`: of a block; `resident`: as in begin.
   template <class Args>
-  GpuCode(GpuModule& m, Args& args, int threads) : GpuEmitter(m), Writer(static_cast<Emitter&>(*this)) {
+  GpuCode(GpuModule& m, Args& args, int threads, int resident = 1) : GpuEmitter(m), Writer(static_cast<Emitter&>(*this)) {
     std::vector<InCode::Source*> buffers;
     std::vector<V*> numbers;
     kernels::for_each_leaf("", args, [&](const std::string&, auto& leaf) {
       if constexpr (requires { leaf.dtype; }) buffers.push_back(&leaf);
       else numbers.push_back(&leaf);
     });
-    start(buffers, numbers, threads);
+    start(buffers, numbers, threads, resident);
   }
   /// Ends the function and makes registers of its variables. Nothing may be emitted after it.
   void finish();
@@ -75,7 +75,7 @@ class GpuCode : public GpuEmitter, public Writer {
   V count_bits(const V& x) { return wrap(b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, x.v)); }
 
  private:
-  void start(const std::vector<InCode::Source*>& buffers, const std::vector<V*>& numbers, int threads);
+  void start(const std::vector<InCode::Source*>& buffers, const std::vector<V*>& numbers, int threads, int resident);
 };
 
 }  // namespace reprise::jit

@@ -13,12 +13,19 @@ namespace reprise::jit {
 namespace {
 
 constexpr int kThreads = gpu::kProductJoinedThreads, kWarps = kThreads / kWarp;
-constexpr int kInFlight = 8;  // loads of 16 bytes that a thread has under way
+/// Loads of 16 bytes that a thread has under way: half as many where they wait for the row to be made, in registers that it needs.
+constexpr int kInFlight = 8, kInFlightOfRow = 4;
+/// As many loads, those under way and others, of which the second cache has the bytes or is about to have them (12 KiB of a warp): what the memory gives while
+/// the row is made, and no more than that cache holds of all blocks.
+constexpr int kAhead = 24;
+constexpr std::size_t kOperands = 12;  // of all parts that are kept in registers
+constexpr int kLine = 128;             // bytes that the second cache is asked for at a time
 
 class Joined {
  public:
   Joined(GpuModule& module, const gpu::ProductJoined& code)
-      : code_(code), in_(gpu::shaped<InCode>(code)), g(module, in_, kThreads), t_(code.dtype), size_(static_cast<int>(item_size(t_))), run_(16 / size_), runs_(code.depth / run_) {
+      // Blocks that make a row wait for it one after the other: several must be there, and some of the next kernel's.
+      : code_(code), in_(gpu::shaped<InCode>(code)), g(module, in_, kThreads, code.row.empty() ? 1 : is_low_precision(code.dtype) ? 5 : 4), t_(code.dtype), size_(static_cast<int>(item_size(t_))), run_(16 / size_), runs_(code.depth / run_) {
     for (std::size_t i = 0; i < code.parts.size(); ++i) loops_.push_back(std::make_unique<GpuLoopEmitter>(g, code.parts[i].kernel, arguments(code.parts[i], in_.parts[i], nullptr), kThreads));
   }
 
@@ -35,8 +42,11 @@ class Joined {
     g.when(fast, [&] {
       for (int i = 0; i < first; ++i)
         for (std::size_t c = 0; c < columns(); ++c) ahead[static_cast<std::size_t>(i)][c] = read_raw(lines_[c], element_of(g.i64(i)));
+      ask_for(g.i64(first), asked());
     });
+    if (!code_.row.empty()) ask_for_row();
     if (code_.early) g.wait_for_earlier();
+    read_operands();
     if (!code_.row.empty()) GpuLoopEmitter(g, code_.row[0].kernel, arguments(code_.row[0], in_.row[0], row_.v), kThreads).row();
 
     for (std::size_t c = 0; c < columns(); ++c) sums_.push_back({g.var(DType::Float32, 0), g.var(DType::Float32, 0)});
@@ -45,7 +55,10 @@ class Joined {
         [&] {
           for (int i = 0; i < first; ++i) add(ahead[static_cast<std::size_t>(i)], element_of(g.i64(i)));
           const int batches = (whole - first) / batch();
-          if (batches > 0) g.loop(g.i64(first), g.i64(first + batches * batch()), g.i64(batch()), [&](V i) { some(i, batch()); });
+          if (batches > 0) g.loop(g.i64(first), g.i64(first + batches * batch()), g.i64(batch()), [&](V i) {
+            if (first + asked() < turns()) ask_for(i + asked(), batch());
+            some(i, batch());
+          });
           some(g.i64(first + batches * batch()), whole - first - batches * batch());
           if (runs_ % kWarp) g.when(g.lane_id < runs_ % kWarp, [&] { some(g.i64(whole), 1); });
         },
@@ -62,7 +75,9 @@ class Joined {
 
  private:
   std::size_t columns() const { return static_cast<std::size_t>(code_.columns); }
-  int batch() const { return std::max(1, kInFlight / code_.columns); }
+  int turns() const { return (runs_ + kWarp - 1) / kWarp; }
+  int batch() const { return std::max(1, (code_.row.empty() ? kInFlight : kInFlightOfRow) / code_.columns); }
+  int asked() const { return kAhead / code_.columns - batch(); }  ///< turns of which the second cache is asked for the bytes
   /// The first element of this lane's run in turn i.
   V element_of(V i) { return (i * kWarp + g.i64(g.lane_id)) * run_; }
 
@@ -75,6 +90,14 @@ class Joined {
       // Two sums, that half of the additions wait for each other.
       for (std::size_t i = 0; i < x.size(); ++i) sums_[c][i % 2] = g.multiply_add(x[i], g.wrap(w[i]), sums_[c][i % 2]);
     }
+  }
+  /// `n` turns from i on, as far as there are so many, for the second cache. Lines are aligned to 16 bytes.
+  void ask_for(V i, int n) {
+    if (g.gpu.sm < 90) return;
+    V from = i * kWarp, bytes = g.i32(g.min(g.i64(runs_) - from, n * kWarp)) * 16;
+    g.when((g.lane_id == 0) & (from < runs_), [&] {
+      for (const Var& line : lines_) g.prefetch(g.at(t_, line, from * run_).v, bytes.v);
+    });
   }
   /// `n` turns from i on, whose loads are all under way before the first is used.
   void some(V i, int n) {
@@ -117,6 +140,50 @@ class Joined {
       if (product[a] >= 0) f(a, static_cast<std::size_t>(product[a]), column++);
   }
 
+  static bool is_read(const gpu::InnerLoop& l, std::size_t access) {  // from memory, at a place that depends on the point alone
+    return l.product[access] < 0 && !l.kernel.buffers[l.kernel.accesses[access].buffer].written && l.kernel.accesses[access].gathers.empty();
+  }
+  V pointer(const gpu::InnerLoop& l, const InnerArguments& of, std::size_t access) { return g.wrap(of.buffers[l.kernel.accesses[access].buffer]); }
+  static DType dtype_of(const gpu::InnerLoop& l, std::size_t access) { return l.kernel.buffers[l.kernel.accesses[access].buffer].dtype; }
+
+  /// Asks for what the row is made of: but for what the kernel before this one makes, a norm's weights, no cache has it.
+  void ask_for_row() {
+    const gpu::InnerLoop& l = code_.row[0];
+    const InnerArguments of = arguments(l, in_.row[0], row_.v);
+    GpuLoopEmitter row(g, l.kernel, of, kThreads);
+    for (std::size_t a = 0; a < l.kernel.accesses.size(); ++a) {
+      if (!is_read(l, a)) continue;
+      const int each = kLine / static_cast<int>(item_size(dtype_of(l, a)));
+      g.loop(g.i64(g.tid * each), g.wrap(row.points()), g.i64(kThreads * each), [&](V point) {
+        row.at_point(point.v, [&] { g.prefetch(g.at(dtype_of(l, a), pointer(l, of, a), g.wrap(row.place_of(a))).v); });
+      });
+    }
+  }
+
+  /// What is computed of the products reads this, too. It comes while the products are made.
+  void read_operands() {
+    std::size_t n = 0;
+    for (const gpu::InnerLoop& l : code_.parts)
+      for (std::size_t a = 0; a < l.product.size(); ++a) n += is_read(l, a) ? static_cast<std::size_t>(code_.points(l)) : 0;
+    if (n > kOperands) return;
+    for (const gpu::InnerLoop& l : code_.parts) {
+      std::vector<Var>& operands = operands_.emplace_back();
+      for (int j = 0; j < code_.points(l); ++j)
+        for (std::size_t a = 0; a < l.product.size(); ++a) operands.push_back(is_read(l, a) ? g.var(g.wrap(llvm::Constant::getNullValue(g.register_type(dtype_of(l, a))))) : Var());
+    }
+    in_parts([&](std::size_t part, V block) {
+      const gpu::InnerLoop& l = code_.parts[part];
+      const InnerArguments of = arguments(l, in_.parts[part], nullptr);
+      std::size_t at = 0;
+      for_points(part, block, [&](V point, std::size_t) {
+        loops_[part]->at_point(g.min(point, points(part) - 1).v, [&] {
+          for (std::size_t a = 0; a < l.product.size(); ++a, ++at)
+            if (is_read(l, a)) operands_[part][at] = g.read(dtype_of(l, a), pointer(l, of, a), g.wrap(loops_[part]->place_of(a)));
+        });
+      });
+    });
+  }
+
   void find_lines() {
     for (std::size_t c = 0; c < columns(); ++c) lines_.push_back(g.var(static_cast<V>(in_.products[0].buffer)));
     in_parts([&](std::size_t part, V block) {
@@ -132,10 +199,13 @@ class Joined {
   }
 
   void finish(std::size_t part, V block) {
+    std::size_t at = 0;
     for_points(part, block, [&](V point, std::size_t column) {
       g.when(point < points(part), [&] {
         loops_[part]->at_point(point.v, [&] {
           std::vector<llvm::Value*> loaded(code_.parts[part].product.size());
+          for (std::size_t a = 0; a < loaded.size() && !operands_.empty(); ++a, ++at)
+            if (is_read(code_.parts[part], a)) loaded[a] = static_cast<V>(operands_[part][at]).v;
           for_reads(part, column, [&](std::size_t access, std::size_t product, std::size_t c) {
             const auto& m = in_.products[product];
             V x = totals_[c];
@@ -156,6 +226,7 @@ class Joined {
   std::vector<std::unique_ptr<GpuLoopEmitter>> loops_;  ///< by part
   V row_;
   Vars lines_;                                          ///< by column: its first element
+  std::vector<std::vector<Var>> operands_;              ///< by part: by point and access; none: read where they are needed
   std::vector<std::array<Var, 2>> sums_;
   Vs totals_;
 };
